@@ -75,8 +75,6 @@ int address_normalise(const char *text, char **ret)
 	if (address_parse(text, &a) < 0)
 		return -EINVAL;
 	s = strf(ADDRESS_FORMAT, ADDRESS_ARGUMENTS(&a));
-	if (!s)
-		return -ENOMEM;
 	*ret = s;
 	return 0;
 }

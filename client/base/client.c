@@ -7,8 +7,6 @@
 
 int client_fail(Client *c, Failure *failure)
 {
-	if (!failure)
-		return -ENOMEM;
 	failure_free(c->failure);
 	c->failure = failure;
 	return -ECANCELED;

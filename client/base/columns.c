@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "util/xalloc.h"
 
 /* ---- which columns ---- */
 
@@ -17,26 +18,20 @@ static const ColumnKind *find_kind(const ColumnChoice *choice, const char *name,
 	return NULL;
 }
 
-static int add_kind(ColumnChoice *choice, const ColumnKind *kind)
+static void add_kind(ColumnChoice *choice, const ColumnKind *kind)
 {
 	const ColumnKind **bigger =
-		reallocarray(choice->chosen, choice->n_chosen + 1, sizeof(ColumnKind *));
+		xreallocarray(choice->chosen, choice->n_chosen + 1, sizeof(ColumnKind *));
 
-	if (!bigger)
-		return -ENOMEM;
 	bigger[choice->n_chosen++] = kind;
 	choice->chosen = bigger;
-	return 0;
 }
 
-static int add_kinds(ColumnChoice *choice, bool all)
+static void add_kinds(ColumnChoice *choice, bool all)
 {
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && i < choice->n_kinds; i++)
+	for (size_t i = 0; i < choice->n_kinds; i++)
 		if (all || choice->kinds[i].usual)
-			r = add_kind(choice, &choice->kinds[i]);
-	return r;
+			add_kind(choice, &choice->kinds[i]);
 }
 
 static int refuse_name(Client *c, const ColumnChoice *choice, const char *name, size_t length)
@@ -45,11 +40,8 @@ static int refuse_name(Client *c, const ColumnChoice *choice, const char *name, 
 	_cleanup_free_ char *joined = NULL;
 
 	for (size_t i = 0; i < choice->n_kinds; i++)
-		if (strv_append(&names, choice->kinds[i].name) < 0)
-			return -ENOMEM;
+		strv_append(&names, choice->kinds[i].name);
 	joined = strv_join(names, ", ");
-	if (!joined)
-		return -ENOMEM;
 	if (length == strlen("json") && strncmp(name, "json", length) == 0)
 		return client_usage(c, "-o names columns\nRemedy: for JSON use -j");
 	return client_usage(c, "there is no column '%.*s'\nRemedy: choose of: %s", (int)length,
@@ -60,18 +52,22 @@ static int take_names(Client *c, ColumnChoice *choice, const char *names)
 {
 	int r = 0;
 
-	if (strcasecmp(names, "all") == 0)
-		return add_kinds(choice, true);
+	if (strcasecmp(names, "all") == 0) {
+		add_kinds(choice, true);
+		return 0;
+	}
 	if (*names == '+') {
-		r = add_kinds(choice, false);
+		add_kinds(choice, false);
 		names++;
 	}
 	for (;;) {
 		size_t length = strcspn(names, ",");
 		const ColumnKind *kind = find_kind(choice, names, length);
 
-		if (r >= 0)
-			r = kind ? add_kind(choice, kind) : refuse_name(c, choice, names, length);
+		if (kind)
+			add_kind(choice, kind);
+		else
+			r = refuse_name(c, choice, names, length);
 		if (r < 0 || names[length] == '\0')
 			return r;
 		names += length + 1;
@@ -99,7 +95,12 @@ int columns_choose(Client *c, const ColumnKind *kinds, size_t n_kinds, ColumnCho
 				    "Remedy: choose and sort with jq",
 				    o->columns ? "columns" : "sort");
 	choice.plain = o->columns && !o->legend;
-	r = o->columns ? take_names(c, &choice, o->columns) : add_kinds(&choice, false);
+	if (o->columns)
+		r = take_names(c, &choice, o->columns);
+	else {
+		add_kinds(&choice, false);
+		r = 0;
+	}
 	if (r >= 0 && o->sort)
 		r = take_sort(c, &choice, o->sort);
 	if (r < 0)
@@ -156,12 +157,10 @@ static void free_keys(SortKey *keys, size_t n)
 }
 
 /* *ret: the rows, in order; the caller frees it with free_keys(). */
-static int sort_rows(const ColumnChoice *choice, const ColumnRows *rows, SortKey **ret)
+static void sort_rows(const ColumnChoice *choice, const ColumnRows *rows, SortKey **ret)
 {
-	SortKey *keys = calloc(rows->n_rows + 1, sizeof(*keys));
+	SortKey *keys = xcalloc(rows->n_rows + 1, sizeof(*keys));
 
-	if (!keys)
-		return -ENOMEM;
 	for (size_t i = 0; i < rows->n_rows; i++) {
 		SortKey *key = &keys[i];
 
@@ -172,10 +171,6 @@ static int sort_rows(const ColumnChoice *choice, const ColumnRows *rows, SortKey
 		if (choice->sort->number)
 			key->number = choice->sort->number(key->row);
 		key->text = choice->sort->text(key->row);
-		if (!key->text) {
-			free_keys(keys, rows->n_rows);
-			return -ENOMEM;
-		}
 		key->is_nothing = strcmp(key->text, "-") == 0;
 		if (choice->sort->number) {
 			free(key->text);
@@ -185,7 +180,6 @@ static int sort_rows(const ColumnChoice *choice, const ColumnRows *rows, SortKey
 	if (rows->n_rows > 1)
 		qsort_r(keys, rows->n_rows, sizeof(*keys), compare_rows, (void *)choice);
 	*ret = keys;
-	return 0;
 }
 
 /* ---- printing ---- */
@@ -213,8 +207,6 @@ static char *cell_text(const Grid *g, size_t column, const void *row)
 			*p = '\n';
 	if (g->widths[column] != SIZE_MAX) {
 		cut = text_cut(text, g->widths[column], terminal_glyph(t, GLYPH_ELLIPSIS));
-		if (!cut)
-			return NULL;
 		free(text);
 		text = TAKE_PTR(cut);
 	}
@@ -223,95 +215,76 @@ static char *cell_text(const Grid *g, size_t column, const void *row)
 	return TAKE_PTR(text);
 }
 
-static int add_row(const Grid *g, Table *table, const void *row)
+static void add_row(const Grid *g, Table *table, const void *row)
 {
-	_cleanup_strv_ char **cells = calloc(g->choice->n_chosen + 1, sizeof(char *));
+	_cleanup_strv_ char **cells = xcalloc(g->choice->n_chosen + 1, sizeof(char *));
 
-	if (!cells)
-		return -ENOMEM;
 	for (size_t i = 0; i < g->choice->n_chosen; i++) {
 		cells[i] = cell_text(g, i, row);
-		if (!cells[i])
-			return -ENOMEM;
 	}
-	return table_row(table, (const char *const *)cells, g->rows->colour(row), NULL, NULL);
+	table_row(table, (const char *const *)cells, g->rows->colour(row), NULL, NULL);
 }
 
-static int make_table(const Grid *g, Table **ret)
+static void make_table(const Grid *g, Table **ret)
 {
-	_cleanup_free_ Column *columns = calloc(g->choice->n_chosen, sizeof(*columns));
+	_cleanup_free_ Column *columns = xcalloc(g->choice->n_chosen, sizeof(*columns));
 	_cleanup_free_ char *first = strf("  %s", g->choice->chosen[0]->name);
 	_cleanup_(table_freep) Table *table = NULL;
-	int r;
 
-	if (!columns || !first)
-		return -ENOMEM;
 	for (size_t i = 0; i < g->choice->n_chosen; i++) {
 		columns[i].title = i == 0 && g->marked ? first : g->choice->chosen[i]->name;
 		columns[i].flags = g->choice->chosen[i]->flags;
 		if (!g->narrow)
 			columns[i].flags &= ~(unsigned)COLUMN_LINES;
 	}
-	r = table_new(&g->client->out, columns, g->choice->n_chosen, g->client->options->legend,
-		      &table);
-	for (size_t i = 0; r >= 0 && i < g->rows->n_rows; i++)
-		r = add_row(g, table, g->order[i].row);
-	if (r < 0)
-		return r;
+	table_new(&g->client->out, columns, g->choice->n_chosen, g->client->options->legend,
+		  &table);
+	for (size_t i = 0; i < g->rows->n_rows; i++)
+		add_row(g, table, g->order[i].row);
 	/* What the table has of the columns is their number and flags: their titles are copied. */
 	*ret = TAKE_PTR(table);
-	return 0;
 }
 
 /* How many columns the table is too wide by; 0: it fits. */
-static int measure(const Grid *g, size_t *ret_over)
+static void measure(const Grid *g, size_t *ret_over)
 {
 	_cleanup_(table_freep) Table *table = NULL;
 	size_t width = 0;
-	int r;
 
-	r = make_table(g, &table);
-	if (r >= 0)
-		r = table_width(table, &width);
-	if (r < 0)
-		return r;
+	make_table(g, &table);
+	table_width(table, &width);
 	*ret_over = width > g->client->out.width ? width - g->client->out.width : 0;
-	return 0;
 }
 
 /* Takes up to *over columns off what the cells of a column need, but leaves its minimum. */
-static int shorten(Grid *g, size_t column, size_t *over)
+static void shorten(Grid *g, size_t column, size_t *over)
 {
 	size_t minimum = g->choice->chosen[column]->minimum, widest = minimum, cut;
 
 	for (size_t i = 0; i < g->rows->n_rows; i++) {
 		_cleanup_free_ char *text = cell_text(g, column, g->order[i].row);
 
-		if (!text)
-			return -ENOMEM;
 		if (text_width(text) > widest)
 			widest = text_width(text);
 	}
 	cut = widest - minimum < *over ? widest - minimum : *over;
 	g->widths[column] = widest - cut;
 	*over -= cut;
-	return 0;
 }
 
 /* Cuts cells, from the last column on; what is cut ends in an ellipsis. */
 static int cut(Grid *g, size_t *ret_over)
 {
 	size_t over = 0;
-	int r;
 
 	for (size_t i = 0; i < g->choice->n_chosen; i++)
 		g->widths[i] = SIZE_MAX;
-	r = measure(g, &over);
-	for (size_t i = g->choice->n_chosen; r >= 0 && over > 0 && i-- > 0;)
+	measure(g, &over);
+	for (size_t i = g->choice->n_chosen; over > 0 && i-- > 0;)
 		if (g->choice->chosen[i]->minimum > 0)
-			r = shorten(g, i, &over);
+			shorten(g, i, &over);
 	*ret_over = over;
-	return r;
+	return 0;
 }
 
 /* The first that can be spared; false: none can. */
@@ -331,71 +304,60 @@ static bool leave_out(ColumnChoice *choice)
  * Makes the table fit its terminal. Cells are cut to their minimum at most, and columns that
  * somebody asked for are not left out: a row may still be wider than the terminal.
  */
-static int fit(Grid *g)
+static void fit(Grid *g)
 {
 	size_t over = 0;
-	int r;
 
 	if (g->client->out.width == 0)
-		return 0;
-	r = measure(g, &over);
-	if (r < 0 || over == 0)
-		return r;
+		return;
+	measure(g, &over);
+	if (over == 0)
+		return;
 	g->narrow = true;
 	do
-		r = cut(g, &over);
-	while (r >= 0 && over > 0 && !g->client->options->columns && leave_out(g->choice));
-	return r;
+		cut(g, &over);
+	while (over > 0 && !g->client->options->columns && leave_out(g->choice));
 }
 
-static int print_plain(const Grid *g)
+static void print_plain(const Grid *g)
 {
 	for (size_t row = 0; row < g->rows->n_rows; row++)
 		for (size_t i = 0; i < g->choice->n_chosen; i++) {
 			_cleanup_free_ char *text = cell_text(g, i, g->order[row].row);
 
-			if (!text)
-				return -ENOMEM;
 			fprintf(g->client->out.stream, "%s%c", text,
 				i + 1 < g->choice->n_chosen ? '\t' : '\n');
 		}
-	return 0;
 }
 
-static int print_grid(Grid *g)
+static void print_grid(Grid *g)
 {
 	_cleanup_(table_freep) Table *table = NULL;
-	int r;
 
-	if (g->choice->plain)
-		return print_plain(g);
+	if (g->choice->plain) {
+		print_plain(g);
+		return;
+	}
 	g->marked = g->rows->mark && g->choice->chosen[0] == g->choice->kinds;
-	r = fit(g);
-	if (r >= 0)
-		r = make_table(g, &table);
-	return r < 0 ? r : table_print(table);
+	fit(g);
+	make_table(g, &table);
+	table_print(table);
 }
 
-int columns_print(Client *c, const ColumnChoice *choice, const ColumnRows *rows)
+void columns_print(Client *c, const ColumnChoice *choice, const ColumnRows *rows)
 {
-	_cleanup_free_ size_t *widths = calloc(choice->n_chosen, sizeof(*widths));
-	_cleanup_free_ const ColumnKind **chosen = calloc(choice->n_chosen, sizeof(*chosen));
+	_cleanup_free_ size_t *widths = xcalloc(choice->n_chosen, sizeof(*widths));
+	_cleanup_free_ const ColumnKind **chosen = xcalloc(choice->n_chosen, sizeof(*chosen));
 	ColumnChoice shown = *choice;
 	Grid g = { .client = c, .choice = &shown, .rows = rows, .widths = widths };
 	SortKey *order = NULL;
-	int r;
 
-	if (!widths || !chosen)
-		return -ENOMEM;
 	shown.chosen = chosen;
 	memcpy(chosen, choice->chosen, choice->n_chosen * sizeof(*chosen));
 	for (size_t i = 0; i < choice->n_chosen; i++)
 		widths[i] = SIZE_MAX;
-	r = sort_rows(choice, rows, &order);
-	if (r < 0)
-		return r;
+	sort_rows(choice, rows, &order);
 	g.order = order;
-	r = print_grid(&g);
+	print_grid(&g);
 	free_keys(order, rows->n_rows);
-	return r;
 }

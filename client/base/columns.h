@@ -41,6 +41,6 @@ typedef struct ColumnRows {
 	const char *(*mark)(const Terminal *t, const void *row);
 } ColumnRows;
 
-int columns_print(Client *c, const ColumnChoice *choice, const ColumnRows *rows);
+void columns_print(Client *c, const ColumnChoice *choice, const ColumnRows *rows);
 
 void column_choice_clear(ColumnChoice *choice);

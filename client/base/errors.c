@@ -3,8 +3,10 @@
 
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "gpupass/dbus.h"
+#include "util/xalloc.h"
 
 #define BUS_ERROR "org.freedesktop.DBus.Error."
 
@@ -113,14 +115,10 @@ Failure *failure_new(const char *name, GpupassExit code, const char *message)
 
 	if (!message)
 		return NULL;
-	f = calloc(1, sizeof(*f));
-	if (!f)
-		return NULL;
+	f = xcalloc(1, sizeof(*f));
 	f->code = code;
-	f->name = strdup(name);
-	f->message = strdup(message);
-	if (!f->name || !f->message)
-		return NULL;
+	f->name = xstrdup(name);
+	f->message = xstrdup(message);
 	return TAKE_PTR(f);
 }
 
@@ -145,7 +143,7 @@ Failure *failure_from_bus(const char *name, const char *message)
 		plain = !b->state && !b->remedy;
 		text = bus_error_text(b, plain ? NULL : message);
 	} else {
-		text = strdup(str_is_empty(message) ? "gpupassd gave no reason" : message);
+		text = xstrdup(str_is_empty(message) ? "gpupassd gave no reason" : message);
 	}
 	failure = failure_new(name, error_exit_code(name), text);
 	if (failure)
@@ -205,7 +203,7 @@ static void print_first(const Terminal *t, const char *line)
 	_cleanup_free_ char *text =
 		strf("%sgpupass: %s%s", terminal_colour(t, COLOUR_BAD), line, terminal_plain(t));
 
-	terminal_prose(t, 0, 2, text ? text : line);
+	terminal_prose(t, 0, 2, text);
 }
 
 /* "Cause:  …", and what goes on with it below the first word after the label. */
@@ -251,9 +249,7 @@ static char *message_part(const char *message, const char *label)
 	size_t size;
 	FILE *f;
 
-	f = open_memstream(&part, &size);
-	if (!f)
-		return NULL;
+	f = xmemstream(&part, &size);
 	while ((line = strchr(line, '\n'))) {
 		line++;
 		end = line + strcspn(line, "\n");
@@ -282,15 +278,13 @@ json_t *failure_json(const Failure *failure, json_t *job)
 	_cleanup_free_ char *reason = NULL;
 	json_t *document;
 
-	reason = strndup(failure->message, strcspn(failure->message, "\n"));
-	document = json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:i}", "schema",
-			     GPUPASS_SCHEMA_ERROR, "error", failure->name, "message",
-			     failure->message, "reason", reason, "cause", cause, "state", state,
-			     "remedy", remedy, "exit", (int)failure->code);
-	if (job && json_object_set_new(document, "job", job) < 0) {
-		json_decref(document);
-		return NULL;
-	}
+	reason = xstrndup(failure->message, strcspn(failure->message, "\n"));
+	document = json_build("{s:s, s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:i}", "schema",
+			      GPUPASS_SCHEMA_ERROR, "error", failure->name, "message",
+			      failure->message, "reason", reason, "cause", cause, "state", state,
+			      "remedy", remedy, "exit", (int)failure->code);
+	if (job)
+		json_set(document, "job", job);
 	return document;
 }
 

@@ -6,22 +6,10 @@ json_t *json_unsigned(uint64_t value)
 	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
 }
 
-json_t *json_strings(char *const *l)
-{
-	_cleanup_(json_decrefp) json_t *array = json_array();
-
-	for (size_t i = 0; l && l[i]; i++)
-		if (json_array_append_new(array, json_string(l[i])) < 0)
-			return NULL;
-	return TAKE_PTR(array);
-}
-
 static int print(Client *c, json_t *document, size_t form)
 {
 	int r;
 
-	if (!document)
-		return -ENOMEM;
 	/* ASCII, so that text from others cannot control the terminal that shows it. */
 	r = json_dumpf(document, c->out.stream, JSON_ENSURE_ASCII | form);
 	json_decref(document);

@@ -5,12 +5,12 @@
 #include <jansson.h>
 
 #include "base/client.h"
+#include "util/json.h"
 
-json_t *json_strings(char *const *l);
 /* JSON's integers are signed here: larger numbers become the largest. */
 json_t *json_unsigned(uint64_t value);
 
-/* Prints a document to stdout as --json= says; takes the reference. NULL: out of memory. */
+/* Prints a document to stdout as --json= says; takes the reference. */
 int json_print(Client *c, json_t *document);
 /* The same on one line, whatever --json= says: one of many documents, for a reader of lines. */
 int json_print_line(Client *c, json_t *document);

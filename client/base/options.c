@@ -6,11 +6,10 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "util/xalloc.h"
 
 static int refuse(char **ret_why, char *why)
 {
-	if (!why)
-		return -ENOMEM;
 	*ret_why = why;
 	return -EINVAL;
 }
@@ -219,11 +218,11 @@ static const OptionRow *row_of(int id)
 
 static const char *nearest_option(const char *name, size_t length)
 {
-	_cleanup_free_ char *wanted = strndup(name, length);
+	_cleanup_free_ char *wanted = xstrndup(name, length);
 	const char *nearest = NULL;
 	size_t best = 3;
 
-	for (size_t i = 0; wanted && option_at(i); i++) {
+	for (size_t i = 0; option_at(i); i++) {
 		size_t distance = rows[i].name ? text_distance(wanted, rows[i].name) : best;
 
 		if (distance < best && distance * 2 < length) {

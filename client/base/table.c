@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "util/xalloc.h"
 
 struct Table {
 	const Terminal *terminal;
@@ -14,7 +15,7 @@ struct Table {
 };
 
 /* libsmartcols 2.38 makes room for headings that are not printed; 2.41 does not. */
-static int add_column(Table *table, const Column *column, bool heading)
+static void add_column(Table *table, const Column *column, bool heading)
 {
 	struct libscols_column *c;
 	int flags = 0;
@@ -28,70 +29,53 @@ static int add_column(Table *table, const Column *column, bool heading)
 	if (column->flags & COLUMN_RIGHT)
 		flags |= SCOLS_FL_RIGHT;
 	c = scols_table_new_column(table->scols, heading ? column->title : "", 0, flags);
-	if (!c)
-		return -ENOMEM;
 	if (!(column->flags & COLUMN_LINES))
-		return 0;
+		return;
 	/* Break at line feeds only; without this smartcols breaks anywhere. */
-	if (scols_column_set_wrapfunc(c, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL) <
-		    0 ||
-	    scols_column_set_safechars(c, "\n") < 0)
-		return -ENOMEM;
-	return 0;
+	scols_column_set_wrapfunc(c, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL);
+	scols_column_set_safechars(c, "\n");
 }
 
-int table_new(const Terminal *terminal, const Column *columns, size_t n_columns, bool headings,
-	      Table **ret)
+void table_new(const Terminal *terminal, const Column *columns, size_t n_columns, bool headings,
+	       Table **ret)
 {
 	_cleanup_(table_freep) Table *table = NULL;
 
-	table = calloc(1, sizeof(*table));
-	if (!table)
-		return -ENOMEM;
+	table = xcalloc(1, sizeof(*table));
 	table->terminal = terminal;
 	table->columns = columns;
 	table->n_columns = n_columns;
 	table->scols = scols_new_table();
-	if (!table->scols)
-		return -ENOMEM;
-	if (scols_table_set_stream(table->scols, terminal->stream) < 0 ||
-	    scols_table_set_column_separator(table->scols, "  ") < 0 ||
-	    scols_table_enable_noheadings(table->scols, !headings) < 0 ||
-	    /* What is to be written out is so already, and would be a second time. */
-	    scols_table_enable_noencoding(table->scols, 1) < 0 ||
-	    scols_table_enable_ascii(table->scols, !terminal->utf8) < 0 ||
-	    scols_table_enable_colors(table->scols, terminal->colour) < 0)
-		return -ENOMEM;
+	scols_table_set_stream(table->scols, terminal->stream);
+	scols_table_set_column_separator(table->scols, "  ");
+	scols_table_enable_noheadings(table->scols, !headings);
+	scols_table_enable_noencoding(table->scols, 1);
+	scols_table_enable_ascii(table->scols, !terminal->utf8);
+	scols_table_enable_colors(table->scols, terminal->colour);
 	for (size_t i = 0; i < n_columns; i++)
-		if (add_column(table, &columns[i], headings) < 0)
-			return -ENOMEM;
+		add_column(table, &columns[i], headings);
 	*ret = TAKE_PTR(table);
-	return 0;
 }
 
-int table_row(Table *table, const char *const *cells, Colour colour, TableRow *parent,
-	      TableRow **ret_row)
+void table_row(Table *table, const char *const *cells, Colour colour, TableRow *parent,
+	       TableRow **ret_row)
 {
 	struct libscols_line *line;
 
 	line = scols_table_new_line(table->scols, (struct libscols_line *)parent);
-	if (!line)
-		return -ENOMEM;
 	for (size_t i = 0; i < table->n_columns; i++) {
 		const char *sequence = terminal_colour(table->terminal, colour);
 		char *cell = cells[i] ? text_in_locale(cells[i]) : NULL;
 
-		if (cells[i] && (!cell || scols_line_refer_data(line, i, cell) < 0)) {
-			free(cell);
-			return -ENOMEM;
+		if (cells[i]) {
+			if (cell)
+				scols_line_refer_data(line, i, cell);
 		}
-		if ((table->columns[i].flags & COLUMN_COLOUR) && *sequence &&
-		    scols_cell_set_color(scols_line_get_cell(line, i), sequence) < 0)
-			return -ENOMEM;
+		if ((table->columns[i].flags & COLUMN_COLOUR) && *sequence)
+			scols_cell_set_color(scols_line_get_cell(line, i), sequence);
 	}
 	if (ret_row)
 		*ret_row = (TableRow *)line;
-	return 0;
 }
 
 static size_t widest_line(char *text)
@@ -109,20 +93,15 @@ static size_t widest_line(char *text)
 	return widest;
 }
 
-int table_width(Table *table, size_t *ret)
+void table_width(Table *table, size_t *ret)
 {
 	_cleanup_free_ char *text = NULL;
-	int r;
 
-	if (scols_table_set_termforce(table->scols, SCOLS_TERMFORCE_NEVER) < 0 ||
-	    scols_table_enable_colors(table->scols, 0) < 0)
-		return -ENOMEM;
-	r = scols_print_table_to_string(table->scols, &text);
+	scols_table_set_termforce(table->scols, SCOLS_TERMFORCE_NEVER);
+	scols_table_enable_colors(table->scols, 0);
+	scols_print_table_to_string(table->scols, &text);
 	scols_table_enable_colors(table->scols, table->terminal->colour);
-	if (r < 0 || !text)
-		return -ENOMEM;
 	*ret = widest_line(text);
-	return 0;
 }
 
 /* smartcols pads every cell but the last; trailing blanks are removed. */
@@ -141,7 +120,7 @@ static void print_trimmed(FILE *stream, char *text)
 	}
 }
 
-int table_print(Table *table)
+void table_print(Table *table)
 {
 	const Terminal *t = table->terminal;
 	_cleanup_free_ char *text = NULL;
@@ -151,10 +130,8 @@ int table_print(Table *table)
 				  t->width > 0 ? SCOLS_TERMFORCE_ALWAYS : SCOLS_TERMFORCE_NEVER);
 	if (t->width > 0)
 		scols_table_set_termwidth(table->scols, t->width);
-	if (scols_print_table_to_string(table->scols, &text) < 0 || !text)
-		return -ENOMEM;
+	scols_print_table_to_string(table->scols, &text);
 	print_trimmed(t->stream, text);
-	return 0;
 }
 
 Table *table_free(Table *table)

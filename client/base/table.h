@@ -21,16 +21,16 @@ typedef struct Column {
 typedef struct Table Table;
 typedef struct TableRow TableRow;
 
-int table_new(const Terminal *terminal, const Column *columns, size_t n_columns, bool headings,
-	      Table **ret);
+void table_new(const Terminal *terminal, const Column *columns, size_t n_columns, bool headings,
+	       Table **ret);
 /*
  * Appends a row; one cell a column, NULL for an empty one. Texts are copied. `parent` places the
  * row in the tree, or is NULL. *ret_row (may be NULL) is borrowed from the table.
  */
-int table_row(Table *table, const char *const *cells, Colour colour, TableRow *parent,
-	      TableRow **ret_row);
+void table_row(Table *table, const char *const *cells, Colour colour, TableRow *parent,
+	       TableRow **ret_row);
 /* Columns that the whole table takes when nothing is cut. */
-int table_width(Table *table, size_t *ret);
-int table_print(Table *table);
+void table_width(Table *table, size_t *ret);
+void table_print(Table *table);
 Table *table_free(Table *table);
 DEFINE_CLEANUP(Table, table_free)

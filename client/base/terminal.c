@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 
 #include "base/text.h"
+#include "util/xalloc.h"
 
 /* The size of a terminal that does not report one: a serial console, an editor's shell. */
 #define WIDTH_DEFAULT 80
@@ -65,11 +66,9 @@ const char *terminal_glyph(const Terminal *t, Glyph glyph)
 /* Columns that the first n bytes take. */
 static size_t prose_width(const char *s, size_t n)
 {
-	_cleanup_free_ char *plain = malloc(n + 1);
+	_cleanup_free_ char *plain = xmalloc(n + 1);
 	size_t used = 0;
 
-	if (!plain)
-		return n;
 	for (size_t i = 0; i < n; i++) {
 		if (s[i] == '\033') {
 			while (i < n && s[i] != 'm')

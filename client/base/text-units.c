@@ -2,6 +2,8 @@
 /* Durations, times and sizes as text. */
 #include "base/text.h"
 
+#include "util/xalloc.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
@@ -62,8 +64,8 @@ char *time_format(uint64_t usec)
 
 	if (usec == 0 || !localtime_r(&t, &tm) ||
 	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm) == 0)
-		return strdup("-");
-	return strdup(text);
+		return xstrdup("-");
+	return xstrdup(text);
 }
 
 static int parse_date(const char *s, uint64_t *ret_usec)

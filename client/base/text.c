@@ -8,18 +8,7 @@
 #include <wchar.h>
 
 #include "gpupass/printable.h"
-
-char *strf(const char *format, ...)
-{
-	char *s = NULL;
-	va_list ap;
-	int n;
-
-	va_start(ap, format);
-	n = vasprintf(&s, format, ap);
-	va_end(ap);
-	return n < 0 ? NULL : s;
-}
+#include "util/xalloc.h"
 
 int text_write(int fd, const char *text)
 {
@@ -36,87 +25,6 @@ int text_write(int fd, const char *text)
 		left -= (size_t)n;
 	}
 	return 0;
-}
-
-bool str_is_empty(const char *s)
-{
-	return !s || !*s;
-}
-
-bool str_equal(const char *a, const char *b)
-{
-	if (!a || !b)
-		return a == b;
-	return strcmp(a, b) == 0;
-}
-
-bool str_starts_with(const char *s, const char *prefix)
-{
-	return strncmp(s, prefix, strlen(prefix)) == 0;
-}
-
-size_t strv_length(char *const *l)
-{
-	size_t n = 0;
-
-	while (l && l[n])
-		n++;
-	return n;
-}
-
-int strv_append(char ***l, const char *s)
-{
-	size_t n = strv_length(*l);
-	char **bigger;
-	char *copy;
-
-	copy = strdup(s);
-	if (!copy)
-		return -ENOMEM;
-	bigger = reallocarray(*l, n + 2, sizeof(char *));
-	if (!bigger) {
-		free(copy);
-		return -ENOMEM;
-	}
-	bigger[n] = copy;
-	bigger[n + 1] = NULL;
-	*l = bigger;
-	return 0;
-}
-
-bool strv_contains(char *const *l, const char *s)
-{
-	for (size_t i = 0; l && l[i]; i++)
-		if (strcmp(l[i], s) == 0)
-			return true;
-	return false;
-}
-
-char *strv_join(char *const *l, const char *separator)
-{
-	size_t size = 1;
-	char *joined, *p;
-
-	for (size_t i = 0; l && l[i]; i++)
-		size += strlen(l[i]) + strlen(separator);
-	joined = p = malloc(size);
-	if (!joined)
-		return NULL;
-	*p = '\0';
-	for (size_t i = 0; l && l[i]; i++) {
-		if (i > 0)
-			p = stpcpy(p, separator);
-		p = stpcpy(p, l[i]);
-	}
-	return joined;
-}
-
-char **strv_free(char **l)
-{
-	for (size_t i = 0; l && l[i]; i++)
-		free(l[i]);
-	free(l);
-	return NULL;
 }
 
 bool text_utf8_valid(const char *s)
@@ -136,11 +44,11 @@ char *text_printable_lines(const char *s)
 
 char *text_in_locale(const char *s)
 {
-	char *copy = malloc(4 * strlen(s) + 1), *at = copy;
+	char *copy = xmalloc(4 * strlen(s) + 1), *at = copy;
 	mbstate_t state = { 0 };
 	size_t n;
 
-	for (; copy && *s; s += n) {
+	for (; *s; s += n) {
 		bool shown = false;
 		wchar_t c;
 
@@ -154,8 +62,7 @@ char *text_in_locale(const char *s)
 		for (size_t i = 0; i < n; i++)
 			at += sprintf(at, shown ? "%c" : "\\x%02x", (unsigned char)s[i]);
 	}
-	if (copy)
-		*at = '\0';
+	*at = '\0';
 	return copy;
 }
 
@@ -185,9 +92,9 @@ char *text_cut(const char *s, size_t width, const char *ellipsis)
 	wchar_t c;
 
 	if (text_width(s) <= width)
-		return strdup(s);
+		return xstrdup(s);
 	if (width < text_width(ellipsis))
-		return strdup("");
+		return xstrdup("");
 	room = width - text_width(ellipsis);
 	while (s[end]) {
 		size_t columns = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Strings of the client: making, cleaning, measuring, and the durations it reads and prints. */
+/* Strings of the client: cleaning, measuring, and the durations it reads and prints. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,26 +7,10 @@
 #include <stdint.h>
 
 #include "gpupass/cleanup.h"
+#include "util/text.h"
 
-/* A new formatted string, or NULL when out of memory. */
-char *strf(const char *format, ...) _printf_(1, 2);
 /* Writes all of it to the file. -errno of write(2). */
 int text_write(int fd, const char *text);
-/* NULL and "" are the same: nothing. */
-bool str_is_empty(const char *s);
-bool str_equal(const char *a, const char *b);
-bool str_starts_with(const char *s, const char *prefix);
-
-size_t strv_length(char *const *l);
-/* Appends a copy; -ENOMEM leaves the list as it was. */
-int strv_append(char ***l, const char *s);
-bool strv_contains(char *const *l, const char *s);
-/* "" for an empty list; NULL when out of memory. */
-char *strv_join(char *const *l, const char *separator);
-char **strv_free(char **l);
-DEFINE_CLEANUP(char *, strv_free)
-#define _cleanup_strv_ _cleanup_(strv_freep)
-
 /*
  * A copy that is safe on a terminal (gpupass/printable.h): what is not plain is written as \n, \t,
  * \x1b, \u202e. What the daemon says comes in part from names that others choose (domains,

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/text.h"
+#include "util/xalloc.h"
 
 #define LINES_MAX 2000
 #define LINE_MAX_BYTES 1024
@@ -88,7 +89,7 @@ static char *when(sd_journal *j)
 }
 
 /* *ret: NULL when this entry is left out. */
-static int read_line(sd_journal *j, JournalPart part, char *const *devices, char **ret)
+static void read_line(sd_journal *j, JournalPart part, char *const *devices, char **ret)
 {
 	_cleanup_free_ char *message = NULL, *clean = NULL, *time = NULL;
 	const size_t key = strlen("MESSAGE=");
@@ -99,17 +100,14 @@ static int read_line(sd_journal *j, JournalPart part, char *const *devices, char
 	*ret = NULL;
 	r = sd_journal_get_data(j, "MESSAGE", &data, &size);
 	if (r < 0 || size < key)
-		return 0; /* an entry without a message, or one that is damaged */
+		return; /* an entry without a message, or one that is damaged */
 	size = size - key < LINE_MAX_BYTES ? size - key : LINE_MAX_BYTES;
-	message = strndup((const char *)data + key, size);
-	clean = message ? text_printable(message) : NULL;
-	if (!clean)
-		return -ENOMEM;
+	message = xstrndup((const char *)data + key, size);
+	clean = text_printable(message);
 	if (part == JOURNAL_KERNEL && !journal_kernel_line_matters(clean, devices))
-		return 0;
+		return;
 	time = when(j);
-	*ret = time ? strf("%s %s", time, clean) : NULL;
-	return *ret ? 0 : -ENOMEM;
+	*ret = strf("%s %s", time, clean);
 }
 
 static uint64_t now_seconds(void)
@@ -132,31 +130,26 @@ static int collect(sd_journal *j, JournalPart part, char *const *devices, char *
 		r = sd_journal_previous(j);
 		if (r <= 0 || now_seconds() > end)
 			return r;
-		r = read_line(j, part, devices, &line);
-		if (r >= 0 && line) {
-			r = strv_append(ret_lines, line);
+		read_line(j, part, devices, &line);
+		r = 0;
+		if (line) {
+			strv_append(ret_lines, line);
 			n++;
 		}
 	}
 	return r;
 }
 
-static int oldest_first(char *const *lines, char **ret_text)
+static void oldest_first(char *const *lines, char **ret_text)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
-	FILE *f = open_memstream(&text, &size);
-	bool failed;
+	FILE *f = xmemstream(&text, &size);
 
-	if (!f)
-		return -ENOMEM;
 	for (size_t i = strv_length(lines); lines && i > 0; i--)
 		fprintf(f, "%s\n", lines[i - 1]);
-	failed = ferror(f) != 0;
-	if (fclose(f) != 0 || failed)
-		return -ENOMEM;
+	xmemstream_end(&f);
 	*ret_text = TAKE_PTR(text);
-	return 0;
 }
 
 int journal_excerpt(JournalPart part, char *const *devices, char **ret_text)
@@ -170,5 +163,8 @@ int journal_excerpt(JournalPart part, char *const *devices, char **ret_text)
 		r = add_matches(j, part);
 	if (r >= 0)
 		r = collect(j, part, devices, &lines);
-	return r < 0 ? r : oldest_first(lines, ret_text);
+	if (r < 0)
+		return r;
+	oldest_first(lines, ret_text);
+	return 0;
 }

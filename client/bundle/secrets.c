@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
+#include "util/xalloc.h"
 
 #define DEPTH_MAX 64
 #define HEX_ID_MIN 32
@@ -58,117 +60,117 @@ static size_t match_form(const char *form, const char *at)
 	return in_word(at[n]) ? 0 : n;
 }
 
-static int add_part(StandIns *into, SecretKind kind, const char *at, size_t n)
+static void add_part(StandIns *into, SecretKind kind, const char *at, size_t n)
 {
-	_cleanup_free_ char *word = strndup(at, n);
+	_cleanup_free_ char *word = xstrndup(at, n);
 
-	return word ? stand_ins_add(into, kind, word) : -ENOMEM;
+	stand_ins_add(into, kind, word);
 }
 
 /* A word that begins here, by its form. */
-static int add_form(StandIns *into, const char *at)
+static void add_form(StandIns *into, const char *at)
 {
 	size_t hex = strspn(at, "0123456789abcdefABCDEF");
 
 	for (size_t i = 0; i < ELEMENTS(forms); i++) {
 		size_t n = match_form(forms[i].form, at);
 
-		if (n > 0)
-			return add_part(into, forms[i].kind, at, n);
+		if (n > 0) {
+			add_part(into, forms[i].kind, at, n);
+			return;
+		}
 	}
-	return hex >= HEX_ID_MIN && !in_word(at[hex]) ? add_part(into, SECRET_HEX, at, hex) : 0;
+	if (hex >= HEX_ID_MIN && !in_word(at[hex]))
+		add_part(into, SECRET_HEX, at, hex);
 }
 
 /* "GPU Board Serial Number: 1650522003820" */
-static int add_serial(StandIns *into, const char *at)
+static void add_serial(StandIns *into, const char *at)
 {
 	static const char label[] = "serial number";
 	size_t n = 0;
 
 	if (strncasecmp(at, label, strlen(label)) != 0)
-		return 0;
+		return;
 	at += strlen(label);
 	at += strspn(at, " \t:=");
 	while (in_word(at[n]) || at[n] == '-')
 		n++;
 	for (size_t i = 0; i < n; i++)
-		if (isdigit((unsigned char)at[i]))
-			return add_part(into, SECRET_SERIAL, at, n);
-	return 0;
+		if (isdigit((unsigned char)at[i])) {
+			add_part(into, SECRET_SERIAL, at, n);
+			return;
+		}
 }
 
-static int add_home(StandIns *into, const char *at)
+static void add_home(StandIns *into, const char *at)
 {
 	static const char directory[] = "/home/";
 
 	if (!str_starts_with(at, directory))
-		return 0;
+		return;
 	at += strlen(directory);
-	return add_part(into, SECRET_USER, at, strcspn(at, "/ \t\n:;,'\")"));
+	add_part(into, SECRET_USER, at, strcspn(at, "/ \t\n:;,'\")"));
 }
 
-int secrets_of_text(StandIns *into, const char *text)
+void secrets_of_text(StandIns *into, const char *text)
 {
-	int r = 0;
-
-	for (const char *at = text; r >= 0 && *at; at++) {
+	for (const char *at = text; *at; at++) {
 		bool begins = at == text || !in_word(at[-1]);
 
 		if (*at == '/')
-			r = add_home(into, at);
+			add_home(into, at);
 		else if (begins && isxdigit((unsigned char)*at))
-			r = add_form(into, at);
+			add_form(into, at);
 		else if (begins && (*at == 's' || *at == 'S'))
-			r = add_serial(into, at);
+			add_serial(into, at);
 	}
-	return r;
 }
 
-static int add_member(StandIns *into, const char *key, const json_t *value)
+static void add_member(StandIns *into, const char *key, const json_t *value)
 {
 	if (!json_is_string(value))
-		return 0;
+		return;
 	for (size_t i = 0; i < ELEMENTS(members); i++)
-		if (strcmp(members[i].key, key) == 0)
-			return stand_ins_add(into, members[i].kind, json_string_value(value));
-	return 0;
+		if (strcmp(members[i].key, key) == 0) {
+			stand_ins_add(into, members[i].kind, json_string_value(value));
+			return;
+		}
 }
 
 /* {"name": …} or a name, of whatever has a domain. */
-static int add_domains(StandIns *into, const json_t *value)
+static void add_domains(StandIns *into, const json_t *value)
 {
 	const json_t *item;
 	size_t i;
-	int r = 0;
 
-	if (json_is_string(value))
-		return stand_ins_add(into, SECRET_DOMAIN, json_string_value(value));
-	if (json_is_object(value))
-		return stand_ins_add(into, SECRET_DOMAIN,
-				     json_string_value(json_object_get(value, "name")));
-	json_array_foreach (value, i, item) {
-		r = add_domains(into, item);
-		if (r < 0)
-			return r;
+	if (json_is_string(value)) {
+		stand_ins_add(into, SECRET_DOMAIN, json_string_value(value));
+		return;
 	}
-	return r;
+	if (json_is_object(value)) {
+		stand_ins_add(into, SECRET_DOMAIN,
+			      json_string_value(json_object_get(value, "name")));
+		return;
+	}
+	json_array_foreach (value, i, item) {
+		add_domains(into, item);
+	}
 }
 
-static int spare_words(StandIns *into, const json_t *value)
+static void spare_words(StandIns *into, const json_t *value)
 {
 	const char *text = json_string_value(value);
-	int r = 0;
 
-	for (size_t n; r >= 0 && text && *text; text += n) {
+	for (size_t n; text && *text; text += n) {
 		_cleanup_free_ char *word = NULL;
 
 		n = strcspn(text, " ,;:()\"'");
-		word = n > 0 ? strndup(text, n) : NULL;
+		word = n > 0 ? xstrndup(text, n) : NULL;
 		if (n > 0)
-			r = word ? stand_ins_spare(into, word) : -ENOMEM;
+			stand_ins_spare(into, word);
 		n += n == 0;
 	}
-	return r;
 }
 
 static bool is_domains(const char *key)
@@ -177,30 +179,34 @@ static bool is_domains(const char *key)
 }
 
 /* The name of a group, say; what has a UUID is a domain. */
-static int spare_name(StandIns *into, const json_t *value)
+static void spare_name(StandIns *into, const json_t *value)
 {
-	return json_object_get(value, "uuid") ? 0
-					      : spare_words(into, json_object_get(value, "name"));
+	if (!json_object_get(value, "uuid"))
+		spare_words(into, json_object_get(value, "name"));
 }
 
 /* The documents' own words: their members, the values of some, and names that are no domain's. */
-static int spare_member(StandIns *into, const char *key, const json_t *value)
+static void spare_member(StandIns *into, const char *key, const json_t *value)
 {
 	bool words = false;
 	const json_t *item;
 	size_t i;
-	int r = stand_ins_spare(into, key);
+
+	stand_ins_spare(into, key);
 
 	if (is_domains(key))
-		return r;
+		return;
 	for (i = 0; i < ELEMENTS(spared); i++)
 		words |= strcmp(spared[i], key) == 0;
-	if (r >= 0)
-		r = words ? spare_words(into, value) : spare_name(into, value);
+	if (words)
+		spare_words(into, value);
+	else
+		spare_name(into, value);
 	json_array_foreach (value, i, item)
-		if (r >= 0)
-			r = words ? spare_words(into, item) : spare_name(into, item);
-	return r;
+		if (words)
+			spare_words(into, item);
+		else
+			spare_name(into, item);
 }
 
 static int search(StandIns *into, const json_t *value, unsigned depth)
@@ -212,8 +218,10 @@ static int search(StandIns *into, const json_t *value, unsigned depth)
 
 	if (depth > DEPTH_MAX)
 		return -ELOOP;
-	if (json_is_string(value))
-		return secrets_of_text(into, json_string_value(value));
+	if (json_is_string(value)) {
+		secrets_of_text(into, json_string_value(value));
+		return 0;
+	}
 	json_array_foreach (value, i, member) {
 		r = search(into, member, depth + 1);
 		if (r < 0)
@@ -223,11 +231,11 @@ static int search(StandIns *into, const json_t *value, unsigned depth)
 		/* First by its form, which says more than the key. */
 		r = search(into, member, depth + 1);
 		if (r >= 0)
-			r = spare_member(into, key, member);
+			spare_member(into, key, member);
 		if (r >= 0)
-			r = add_member(into, key, member);
+			add_member(into, key, member);
 		if (r >= 0 && is_domains(key))
-			r = add_domains(into, member);
+			add_domains(into, member);
 		if (r < 0)
 			return r;
 	}
@@ -256,7 +264,6 @@ static json_t *replace_in(const StandIns *s, const char *key, const json_t *valu
 	const char *text = json_string_value(value), *name, *inner;
 	json_t *member;
 	size_t i;
-	int r = 0;
 
 	if (depth > DEPTH_MAX)
 		return NULL;
@@ -264,28 +271,28 @@ static json_t *replace_in(const StandIns *s, const char *key, const json_t *valu
 		_cleanup_free_ char *clean = NULL;
 
 		name = is_name(key) ? stand_ins_name(s, text) : NULL;
-		clean = name ? strdup(name) : stand_ins_replace(s, text);
-		return clean ? json_string(clean) : NULL;
+		clean = name ? xstrdup(name) : stand_ins_replace(s, text);
+		return clean ? json_text(clean) : NULL;
 	}
 	if (json_is_array(value)) {
 		copy = json_array();
 		json_array_foreach (value, i, member)
-			r |= json_array_append_new(copy, replace_in(s, key, member, depth + 1));
+			json_append(copy, replace_in(s, key, member, depth + 1));
 	} else if (json_is_object(value)) {
 		copy = json_object();
 		json_object_foreach ((json_t *)value, inner, member) {
 			bool of_domain = is_domains(key) && strcmp(inner, "name") == 0;
 
-			r |= json_object_set_new(copy, inner,
-						 strcmp(inner, "schema") == 0
-							 ? json_deep_copy(member)
-							 : replace_in(s, of_domain ? key : inner,
-								      member, depth + 1));
+			json_set(copy, inner,
+				 strcmp(inner, "schema") == 0
+					 ? json_deep_copy(member)
+					 : replace_in(s, of_domain ? key : inner, member,
+						      depth + 1));
 		}
 	} else {
 		copy = json_deep_copy(value);
 	}
-	return r < 0 ? NULL : TAKE_PTR(copy);
+	return TAKE_PTR(copy);
 }
 
 json_t *secrets_replace_json(const StandIns *s, const json_t *document)
@@ -293,20 +300,19 @@ json_t *secrets_replace_json(const StandIns *s, const json_t *document)
 	return replace_in(s, NULL, document, 0);
 }
 
-int secrets_of_host(StandIns *into, const char *node_name)
+void secrets_of_host(StandIns *into, const char *node_name)
 {
 	size_t n = strcspn(node_name, ".");
-	int r = stand_ins_add(into, SECRET_HOST, node_name);
 
-	if (r >= 0 && node_name[n] == '.') {
-		r = add_part(into, SECRET_HOST, node_name, n);
-		if (r >= 0)
-			r = stand_ins_add(into, SECRET_HOST, node_name + n + 1);
+	stand_ins_add(into, SECRET_HOST, node_name);
+
+	if (node_name[n] == '.') {
+		add_part(into, SECRET_HOST, node_name, n);
+		stand_ins_add(into, SECRET_HOST, node_name + n + 1);
 	}
-	return r;
 }
 
-static int add_user(StandIns *into, const char *line)
+static void add_user(StandIns *into, const char *line)
 {
 	size_t name = strcspn(line, ":\n");
 	const char *uid = line + name;
@@ -315,23 +321,20 @@ static int add_user(StandIns *into, const char *line)
 	/* NAME:PASSWORD:UID: */
 	for (int i = 0; i < 2; i++) {
 		if (*uid != ':')
-			return 0;
+			return;
 		uid++;
 		uid += i == 0 ? strcspn(uid, ":\n") : 0;
 	}
 	number = strtoul(uid, NULL, 10);
-	return number >= UID_FIRST && number <= UID_LAST ? add_part(into, SECRET_USER, line, name)
-							 : 0;
+	if (number >= UID_FIRST && number <= UID_LAST)
+		add_part(into, SECRET_USER, line, name);
 }
 
-int secrets_of_passwd(StandIns *into, const char *passwd)
+void secrets_of_passwd(StandIns *into, const char *passwd)
 {
-	int r = 0;
-
-	for (const char *line = passwd; r >= 0 && *line;) {
-		r = add_user(into, line);
+	for (const char *line = passwd; *line;) {
+		add_user(into, line);
 		line += strcspn(line, "\n");
 		line += *line == '\n';
 	}
-	return r;
 }

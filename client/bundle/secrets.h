@@ -8,7 +8,7 @@
  * By their form: UUIDs, MAC addresses, serial numbers of PCI Express, and ids of 32 or more hex
  * digits; what follows "Serial Number", as NVIDIA's driver writes it; what follows "/home/".
  */
-int secrets_of_text(StandIns *into, const char *text);
+void secrets_of_text(StandIns *into, const char *text);
 /*
  * The same in each string of a document, and the members that have a name or a serial number. It
  * spares the document's own words.
@@ -20,6 +20,6 @@ int secrets_of_json(StandIns *into, const json_t *document);
  */
 json_t *secrets_replace_json(const StandIns *s, const json_t *document);
 /* The host: "node.example.org", "node" and "example.org". */
-int secrets_of_host(StandIns *into, const char *node_name);
+void secrets_of_host(StandIns *into, const char *node_name);
 /* Those users in the text of a passwd(5) that are people. */
-int secrets_of_passwd(StandIns *into, const char *passwd);
+void secrets_of_passwd(StandIns *into, const char *passwd);

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "gpupass/states.h"
+#include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(secret_kind, SecretKind, SECRET_KINDS)
 
@@ -27,17 +29,12 @@ struct StandIns {
 	size_t count[SECRET_KIND_MAX_];
 };
 
-int stand_ins_new(StandIns **ret)
+void stand_ins_new(StandIns **ret)
 {
-	_cleanup_(stand_ins_freep) StandIns *s = calloc(1, sizeof(*s));
+	_cleanup_(stand_ins_freep) StandIns *s = xcalloc(1, sizeof(*s));
 
-	if (!s)
-		return -ENOMEM;
 	s->spared = json_object();
-	if (!s->spared)
-		return -ENOMEM;
 	*ret = TAKE_PTR(s);
-	return 0;
 }
 
 StandIns *stand_ins_free(StandIns *s)
@@ -56,14 +53,12 @@ StandIns *stand_ins_free(StandIns *s)
 }
 
 /* systemd-escape(1). libvirt names a guest's unit machine-qemu\x2d1\x2dNAME.scope. */
-static int escape(const char *word, char **ret)
+static void escape(const char *word, char **ret)
 {
-	_cleanup_free_ char *text = calloc(4, strlen(word) + 1);
+	_cleanup_free_ char *text = xcalloc(4, strlen(word) + 1);
 	char *at = text;
 	bool same = true;
 
-	if (!text)
-		return -ENOMEM;
 	for (const char *c = word; *c; c++) {
 		if (isalnum((unsigned char)*c) || strchr(":_.", *c)) {
 			*at++ = *c;
@@ -73,7 +68,6 @@ static int escape(const char *word, char **ret)
 		same = false;
 	}
 	*ret = same ? NULL : TAKE_PTR(text);
-	return 0;
 }
 
 /*
@@ -113,60 +107,50 @@ static bool is_number(const char *word)
 	return digits == n || (hex == n && (n == 2 || n == 4) && strpbrk(word, "0123456789"));
 }
 
-static int lower(const char *word, char **ret)
+static void lower(const char *word, char **ret)
 {
-	char *copy = strdup(word);
+	char *copy = xstrdup(word);
 
 	for (char *c = copy; c && *c; c++)
 		*c = (char)tolower((unsigned char)*c);
 	*ret = copy;
-	return copy ? 0 : -ENOMEM;
 }
 
-static int set_ordinary(const StandIns *s, Secret *secret)
+static void set_ordinary(const StandIns *s, Secret *secret)
 {
 	_cleanup_free_ char *word = NULL;
 
 	if (secret->kind > SECRET_SERIAL)
-		return 0; /* known by its form */
-	if (lower(secret->word, &word) < 0)
-		return -ENOMEM;
+		return; /* known by its form */
+	lower(secret->word, &word);
 	secret->ordinary = (secret->kind != SECRET_SERIAL || strlen(word) <= 4) && is_number(word);
 	secret->ordinary |= secret->kind != SECRET_SERIAL && is_ordinary(word);
 	secret->ordinary |= json_object_get(s->spared, word) != NULL;
-	return 0;
 }
 
-int stand_ins_spare(StandIns *s, const char *word)
+void stand_ins_spare(StandIns *s, const char *word)
 {
 	_cleanup_free_ char *key = NULL;
 
-	if (lower(word, &key) < 0)
-		return -ENOMEM;
-	return json_object_set_new(s->spared, key, json_true()) < 0 ? -ENOMEM : 0;
+	lower(word, &key);
+	json_set(s->spared, key, json_true());
 }
 
-int stand_ins_add(StandIns *s, SecretKind kind, const char *word)
+void stand_ins_add(StandIns *s, SecretKind kind, const char *word)
 {
 	Secret *bigger, *item;
 
 	if (str_is_empty(word))
-		return 0;
+		return;
 	for (size_t i = 0; i < s->n_items; i++)
 		if (strcasecmp(s->items[i].word, word) == 0)
-			return 0;
-	bigger = reallocarray(s->items, s->n_items + 1, sizeof(*bigger));
-	if (!bigger)
-		return -ENOMEM;
+			return;
+	bigger = xreallocarray(s->items, s->n_items + 1, sizeof(*bigger));
 	s->items = bigger;
 	item = &s->items[s->n_items];
-	*item = (Secret){ .kind = kind, .word = strdup(word) };
-	if (!item->word || escape(word, &item->escaped) < 0) {
-		free(item->word);
-		return -ENOMEM;
-	}
+	*item = (Secret){ .kind = kind, .word = xstrdup(word) };
+	escape(word, &item->escaped);
 	s->n_items++;
-	return 0;
 }
 
 /* What reads the text again wants a UUID, an address or digits there. */
@@ -200,21 +184,19 @@ static int compare_lengths(const void *a, const void *b)
 	return x != y ? (x < y) - (x > y) : compare_words(a, b);
 }
 
-int stand_ins_settle(StandIns *s)
+void stand_ins_settle(StandIns *s)
 {
 	if (s->n_items == 0)
-		return 0;
+		return;
 	qsort(s->items, s->n_items, sizeof(*s->items), compare_words);
 	for (size_t i = 0; i < s->n_items; i++) {
 		Secret *secret = &s->items[i];
 
 		secret->stand_in = make_stand_in(secret, ++s->count[secret->kind]);
-		if (!secret->stand_in || set_ordinary(s, secret) < 0)
-			return -ENOMEM;
+		set_ordinary(s, secret);
 	}
 	/* A word may be a part of another one: the longest counts. */
 	qsort(s->items, s->n_items, sizeof(*s->items), compare_lengths);
-	return 0;
 }
 
 size_t stand_ins_count(const StandIns *s, SecretKind kind)
@@ -290,11 +272,9 @@ char *stand_ins_replace(const StandIns *s, const char *text)
 {
 	_cleanup_free_ char *out = NULL;
 	size_t size = 0, n = 0;
-	FILE *f = open_memstream(&out, &size);
+	FILE *f = xmemstream(&out, &size);
 	bool failed;
 
-	if (!f)
-		return NULL;
 	for (const char *at = text; *at; at += n) {
 		size_t address = skip_address(text, at);
 		const Secret *secret = address > 0 ? NULL : find_at(s, text, at, &n);

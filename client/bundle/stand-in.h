@@ -34,19 +34,19 @@ DECLARE_STRING_TABLE(secret_kind, SecretKind);
 
 typedef struct StandIns StandIns;
 
-int stand_ins_new(StandIns **ret);
+void stand_ins_new(StandIns **ret);
 StandIns *stand_ins_free(StandIns *s);
 DEFINE_CLEANUP(StandIns, stand_ins_free)
 
 /* A word to replace. Of two kinds, the first one counts. "" and NULL are nothing. */
-int stand_ins_add(StandIns *s, SecretKind kind, const char *word);
+void stand_ins_add(StandIns *s, SecretKind kind, const char *word);
 /*
  * A word that the texts have in any case. It stays there, as their ordinary words and numbers do,
  * even if somebody has it for a name.
  */
-int stand_ins_spare(StandIns *s, const char *word);
+void stand_ins_spare(StandIns *s, const char *word);
 /* Gives the numbers. Nothing can be added after it. */
-int stand_ins_settle(StandIns *s);
+void stand_ins_settle(StandIns *s);
 size_t stand_ins_count(const StandIns *s, SecretKind kind);
 
 /* What stands in for this name, borrowed; NULL: it is no word to replace. */

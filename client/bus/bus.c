@@ -289,7 +289,7 @@ static int read_basic(sd_bus_message *m, char type, json_t **ret)
 	case SD_BUS_TYPE_STRING:
 	case SD_BUS_TYPE_OBJECT_PATH:
 	case SD_BUS_TYPE_SIGNATURE:
-		j = json_string(value.s);
+		j = json_text(value.s);
 		break;
 	case SD_BUS_TYPE_BOOLEAN:
 		j = json_boolean(value.b);
@@ -301,8 +301,6 @@ static int read_basic(sd_bus_message *m, char type, json_t **ret)
 		j = integer_json(type, &value);
 		break;
 	}
-	if (!j)
-		return -ENOMEM;
 	*ret = j;
 	return 0;
 }
@@ -313,14 +311,11 @@ static int read_string_array(sd_bus_message *m, json_t **ret)
 	const char *s;
 	int r;
 
-	if (!array)
-		return -ENOMEM;
 	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "s");
 	if (r < 0)
 		return r;
 	while ((r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &s)) > 0)
-		if (json_array_append_new(array, json_string(s)) < 0)
-			return -ENOMEM;
+		json_append(array, json_text(s));
 	if (r < 0)
 		return r;
 	r = sd_bus_message_exit_container(m);

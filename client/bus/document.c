@@ -12,7 +12,7 @@ static int bad(Client *c, const DocumentKind *kind, const char *how)
 {
 	_cleanup_free_ char *text = strf("%s %s", kind->what, how);
 
-	return text ? bus_bad_reply(c, text) : -ENOMEM;
+	return bus_bad_reply(c, text);
 }
 
 static int not_json(Client *c, const DocumentKind *kind, const json_error_t *error)
@@ -21,7 +21,7 @@ static int not_json(Client *c, const DocumentKind *kind, const json_error_t *err
 	_cleanup_free_ char *how =
 		clean ? strf("is not JSON: line %d: %s", error->line, clean) : NULL;
 
-	return how ? bad(c, kind, how) : -ENOMEM;
+	return bad(c, kind, how);
 }
 
 int document_parse(Client *c, const char *text, const DocumentKind *kind, json_t **ret)
@@ -39,7 +39,7 @@ int document_parse(Client *c, const char *text, const DocumentKind *kind, json_t
 	schema = json_string_value(json_object_get(document, "schema"));
 	if (!schema || strcmp(schema, kind->schema) != 0) {
 		other = strf("is not of the schema %s", kind->schema);
-		return other ? bad(c, kind, other) : -ENOMEM;
+		return bad(c, kind, other);
 	}
 	if (kind->list && !json_is_array(json_object_get(document, kind->list)))
 		return bad(c, kind, "lacks its list");

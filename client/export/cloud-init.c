@@ -28,11 +28,9 @@ static char *config_text(const ExportGuest *guest)
 {
 	_cleanup_free_ char *links = strv_join(guest->links, " ");
 	_cleanup_free_ char *models = strv_join(guest->models, ", ");
-	_cleanup_free_ char *plain = models ? export_plain_text(models) : NULL;
+	_cleanup_free_ char *plain = export_plain_text(models);
 	_cleanup_free_ char *domain = export_plain_text(guest->domain_uuid);
 
-	if (!links || !plain || !domain)
-		return NULL;
 	return strf("# What the host gave domain %s: %s\n"
 		    "DISTRIBUTION=%s\n"
 		    "GPUS=%u\n"
@@ -61,8 +59,6 @@ int export_cloud_init(FILE *to, const Export *e)
 {
 	_cleanup_free_ char *config = config_text(&e->guest);
 
-	if (!config)
-		return -ENOMEM;
 	fprintf(to,
 		"#cloud-config\n"
 		"# From gpupass export. It installs the distribution's NVIDIA driver and the QEMU guest\n"

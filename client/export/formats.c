@@ -34,7 +34,6 @@ char *export_format_names(void)
 	_cleanup_strv_ char **names = NULL;
 
 	for (size_t i = 0; i < ELEMENTS(formats); i++)
-		if (strv_append(&names, formats[i].name) < 0)
-			return NULL;
+		strv_append(&names, formats[i].name);
 	return strv_join(names, ", ");
 }

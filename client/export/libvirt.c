@@ -43,7 +43,7 @@ static void print_hostdev(FILE *to, const char *alias, const Address *host, size
 		multi ? " multifunction='on'" : "");
 }
 
-static int print_gpu(FILE *to, const char *stem, size_t *number, const ExportGpu *gpu, size_t bus)
+static void print_gpu(FILE *to, const char *stem, size_t *number, const ExportGpu *gpu, size_t bus)
 {
 	for (size_t i = 0; i < gpu->n_functions; i++) {
 		_cleanup_free_ char *alias = strf("%s%zu", stem, (*number)++);
@@ -51,41 +51,33 @@ static int print_gpu(FILE *to, const char *stem, size_t *number, const ExportGpu
 		unsigned function =
 			domain_guest_function(gpu->functions[0].function, host->function, i);
 
-		if (!alias)
-			return -ENOMEM;
 		print_hostdev(to, alias, host, bus, function,
 			      function == 0 && gpu->n_functions > 1);
 	}
-	return 0;
 }
 
-static int print_group(FILE *to, const ExportGroup *group, size_t bus)
+static void print_group(FILE *to, const ExportGroup *group, size_t bus)
 {
 	_cleanup_free_ char *stem = domain_alias_stem(group->name);
 	size_t number = 0;
-	int r = 0;
 
-	if (!stem)
-		return -ENOMEM;
 	for (size_t i = 0; i < group->n_gpus; i++)
 		print_port(to, stem, i, bus + i);
-	for (size_t i = 0; r == 0 && i < group->n_gpus; i++)
-		r = print_gpu(to, stem, &number, &group->gpus[i], bus + i);
-	return r;
+	for (size_t i = 0; i < group->n_gpus; i++)
+		print_gpu(to, stem, &number, &group->gpus[i], bus + i);
 }
 
 int export_libvirt(FILE *to, const Export *e)
 {
 	size_t bus = e->first;
-	int r = 0;
 
 	fputs(head, to);
 	export_print_groups(to, e, "");
 	fputs("-->\n<devices>\n", to);
-	for (size_t i = 0; r == 0 && i < e->n_groups; i++) {
-		r = print_group(to, &e->groups[i], bus);
+	for (size_t i = 0; i < e->n_groups; i++) {
+		print_group(to, &e->groups[i], bus);
 		bus += e->groups[i].n_gpus;
 	}
 	fputs("</devices>\n", to);
-	return r;
+	return 0;
 }

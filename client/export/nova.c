@@ -50,13 +50,11 @@ static size_t count(const Export *e, size_t i, bool held)
 	return n;
 }
 
-static int print_inventory(FILE *to, const Export *e, size_t i)
+static void print_inventory(FILE *to, const Export *e, size_t i)
 {
 	_cleanup_free_ char *model = export_capitals(e->groups[i].model);
 	size_t n = count(e, i, false);
 
-	if (!model)
-		return -ENOMEM;
 	fprintf(to,
 		"    - CUSTOM_GPUPASS_%s_X%zu:\n"
 		"        total: %zu\n"
@@ -66,37 +64,36 @@ static int print_inventory(FILE *to, const Export *e, size_t i)
 		"        step_size: 1\n"
 		"        allocation_ratio: 1.0\n",
 		model, e->groups[i].n_gpus, n, count(e, i, true), n);
-	return 0;
 }
 
-static int add_once(char ***list, char *text)
+static void add_once(char ***list, char *text)
 {
-	if (!text)
-		return -ENOMEM;
-	return strv_contains(*list, text) ? 0 : strv_append(list, text);
+	if (!strv_contains(*list, text))
+		strv_append(list, text);
 }
 
-static int add_traits(const ExportGroup *group, char ***traits)
+static void add_traits(const ExportGroup *group, char ***traits)
 {
 	_cleanup_free_ char *word = export_capitals(group->model);
-	_cleanup_free_ char *model = word ? strf("CUSTOM_GPUPASS_%s", word) : NULL;
+	_cleanup_free_ char *model = strf("CUSTOM_GPUPASS_%s", word);
 	_cleanup_free_ char *generation =
 		strf("CUSTOM_GPUPASS_NVLINK_%u", group->gpus[0].nvlink_generation);
 	_cleanup_free_ char *links = strf("CUSTOM_GPUPASS_LINKS_%u", group->links);
-	int r = add_once(traits, model);
+
+	add_once(traits, model);
 
 	/* A GPU alone has no links, whatever its board could have. */
 	if (group->n_gpus == 1)
-		return r;
-	if (r == 0 && group->gpus[0].nvlink_generation > 0)
-		r = add_once(traits, generation);
-	return r == 0 && group->links > 0 ? add_once(traits, links) : r;
+		return;
+	if (group->gpus[0].nvlink_generation > 0)
+		add_once(traits, generation);
+	if (group->links > 0)
+		add_once(traits, links);
 }
 
-static int print_provider(FILE *to, const Export *e)
+static void print_provider(FILE *to, const Export *e)
 {
 	_cleanup_strv_ char **traits = NULL;
-	int r = 0;
 
 	fputs("meta:\n"
 	      "  schema_version: '1.0'\n"
@@ -106,17 +103,16 @@ static int print_provider(FILE *to, const Export *e)
 	      "  inventories:\n"
 	      "    additional:\n",
 	      to);
-	for (size_t i = 0; r == 0 && i < e->n_groups; i++) {
-		r = is_first(e, i) ? print_inventory(to, e, i) : 0;
-		if (r == 0)
-			r = add_traits(&e->groups[i], &traits);
+	for (size_t i = 0; i < e->n_groups; i++) {
+		if (is_first(e, i))
+			print_inventory(to, e, i);
+		add_traits(&e->groups[i], &traits);
 	}
 	fputs("  traits:\n"
 	      "    additional:\n",
 	      to);
 	for (char **trait = traits; trait && *trait; trait++)
 		fprintf(to, "    - %s\n", *trait);
-	return r;
 }
 
 static void print_device(FILE *to, const ExportGpu *gpu)
@@ -142,31 +138,25 @@ static bool is_first_of_model(const Export *e, size_t i)
 	return true;
 }
 
-static int print_alias(FILE *to, const ExportGroup *group)
+static void print_alias(FILE *to, const ExportGroup *group)
 {
 	_cleanup_free_ char *model = export_capitals(group->model);
 
-	if (!model)
-		return -ENOMEM;
 	fprintf(to,
 		"# alias = {\"name\": \"gpupass-%s\", \"vendor_id\": \"%04x\", \"product_id\": "
 		"\"%04x\", \"device_type\": \"type-PCI\"}\n",
 		model, group->gpus[0].vendor_id, group->gpus[0].device_id);
-	return 0;
 }
 
 /* What a flavor needs for one group of this kind. */
-static int print_flavor(FILE *to, const ExportGroup *group)
+static void print_flavor(FILE *to, const ExportGroup *group)
 {
 	_cleanup_free_ char *model = export_capitals(group->model);
 
-	if (!model)
-		return -ENOMEM;
 	fprintf(to,
 		"# Properties of a flavor for one group: resources:CUSTOM_GPUPASS_%s_X%zu=1 "
 		"pci_passthrough:alias=gpupass-%s:%zu\n",
 		model, group->n_gpus, model, group->n_gpus);
-	return 0;
 }
 
 static void print_devices(FILE *to, const ExportGroup *group)
@@ -179,19 +169,17 @@ static void print_devices(FILE *to, const ExportGroup *group)
 
 int export_nova(FILE *to, const Export *e)
 {
-	int r;
-
 	fputs(head, to);
 	export_print_groups(to, e, "# ");
-	r = print_provider(to, e);
+	print_provider(to, e);
 	fputs(limits, to);
 	for (size_t i = 0; i < e->n_groups; i++)
 		print_devices(to, &e->groups[i]);
-	for (size_t i = 0; r == 0 && i < e->n_groups; i++)
+	for (size_t i = 0; i < e->n_groups; i++)
 		if (is_first_of_model(e, i))
-			r = print_alias(to, &e->groups[i]);
-	for (size_t i = 0; r == 0 && i < e->n_groups; i++)
+			print_alias(to, &e->groups[i]);
+	for (size_t i = 0; i < e->n_groups; i++)
 		if (is_first(e, i))
-			r = print_flavor(to, &e->groups[i]);
-	return r;
+			print_flavor(to, &e->groups[i]);
+	return 0;
 }

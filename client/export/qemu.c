@@ -23,32 +23,28 @@ static void print_gpu(FILE *to, const char *port, const ExportGpu *gpu)
 	}
 }
 
-static int print_group(FILE *to, const ExportGroup *group, size_t chassis)
+static void print_group(FILE *to, const ExportGroup *group, size_t chassis)
 {
 	for (size_t i = 0; i < group->n_gpus; i++) {
 		_cleanup_free_ char *port = strf("gpupass-%s-port%zu", group->name, i);
 
-		if (!port)
-			return -ENOMEM;
 		fprintf(to, " \\\n\t-device pcie-root-port,id=%s,bus=pcie.0,chassis=%zu", port,
 			chassis + i);
 		print_gpu(to, port, &group->gpus[i]);
 	}
-	return 0;
 }
 
 int export_qemu(FILE *to, const Export *e)
 {
 	size_t chassis = e->first;
-	int r = 0;
 
 	fputs(head, to);
 	export_print_groups(to, e, "# ");
 	fputs("exec qemu-system-x86_64 -machine q35 \"$@\"", to);
-	for (size_t i = 0; r == 0 && i < e->n_groups; i++) {
-		r = print_group(to, &e->groups[i], chassis);
+	for (size_t i = 0; i < e->n_groups; i++) {
+		print_group(to, &e->groups[i], chassis);
 		chassis += e->groups[i].n_gpus;
 	}
 	fputc('\n', to);
-	return r;
+	return 0;
 }

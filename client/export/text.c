@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "util/xalloc.h"
 
 static bool is_plain(char c, const char *others)
 {
@@ -13,7 +14,7 @@ static bool is_plain(char c, const char *others)
 
 static char *plain(const char *text, const char *others, char instead)
 {
-	char *copy = strdup(text);
+	char *copy = xstrdup(text);
 
 	for (char *c = copy; c && *c; c++)
 		if (!is_plain(*c, others))
@@ -33,10 +34,8 @@ char *export_plain_text(const char *text)
 
 char *export_word(const char *text)
 {
-	char *word = strdup(text), *end = word;
+	char *word = xstrdup(text), *end = word;
 
-	if (!word)
-		return NULL;
 	for (; *text; text++) {
 		if (is_plain(*text, ""))
 			*end++ = *text;

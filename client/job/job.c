@@ -5,18 +5,19 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "bus/bus.h"
 #include "job/watch.h"
 #include "model/json.h"
 #include "show/progress.h"
+#include "util/xalloc.h"
 
 static json_t *job_document(const Job *job)
 {
 	_cleanup_(json_decrefp) json_t *document = json_job(job);
 
-	if (json_object_set_new(document, "schema", json_string(GPUPASS_SCHEMA_JOB)) < 0)
-		return NULL;
+	json_set(document, "schema", json_text(GPUPASS_SCHEMA_JOB));
 	return TAKE_PTR(document);
 }
 
@@ -26,7 +27,7 @@ static int print_job_json(Client *c, const Job *job)
 }
 
 /* The headline names board and links, which only the group has; without the group it omits them. */
-static int print_headline(Progress *p, Client *c, const Job *job)
+static void print_headline(Progress *p, Client *c, const Job *job)
 {
 	_cleanup_(group_clear) Group group = { 0 };
 	_cleanup_free_ char *path = NULL;
@@ -35,14 +36,12 @@ static int print_headline(Progress *p, Client *c, const Job *job)
 	/* A job that ended before it began gets one line. */
 	if (p->quiet || p->headline || !*job->group_name ||
 	    (job_is_over(job) && job->steps.n_items == 0))
-		return 0;
-	if (sd_bus_path_encode(GPUPASS_PATH_GROUPS, job->group_name, &path) < 0)
-		return -ENOMEM;
+		return;
+	sd_bus_path_encode(GPUPASS_PATH_GROUPS, job->group_name, &path);
 	r = object_load(c, OBJECT_GROUP, path, &group);
 	if (r < 0)
 		client_forgive(c);
 	progress_headline(p, job, r < 0 ? NULL : &group);
-	return 0;
 }
 
 /* What a call that returns a job is reported by. */
@@ -112,12 +111,10 @@ static int tell_failed(Client *c, const Job *job)
 	int r;
 
 	if (*job->error_message)
-		message = strdup(job->error_message);
+		message = xstrdup(job->error_message);
 	else
 		message = strf("job %" PRIu32 " ended as %s\nRemedy: see: gpupass jobs %" PRIu32,
 			       job->id, job->state, job->id);
-	if (!message)
-		return -ENOMEM;
 	failure = failure_from_bus(
 		*job->error_name ? job->error_name : error_name(GPUPASS_ERROR_INTERNAL), message);
 	/* Functions that could not be restored matter more than the reason of the failure. */
@@ -131,10 +128,11 @@ static int tell_failed(Client *c, const Job *job)
 
 static int tell_done(Client *c, Progress *p, const Job *job)
 {
-	int r = progress_result(p, job);
+	int r = 0;
 
-	if (r >= 0)
-		r = print_job_json(c, job);
+	progress_result(p, job);
+
+	r = print_job_json(c, job);
 	return r < 0 ? r : GPUPASS_EXIT_DONE;
 }
 
@@ -162,13 +160,10 @@ static int watch_and_tell(Client *c, Watch *w, Progress *p, const Report *report
 	while ((r = watch_next(w)) > 0) {
 		if (report->cancels)
 			print_cancelled_job(p, "Cancelling", &w->job);
-		r = print_headline(p, c, &w->job);
-		if (r < 0)
-			return r;
+		print_headline(p, c, &w->job);
+		r = 0;
 		progress_domain(p, &w->job);
-		r = progress_update(p, &w->job);
-		if (r < 0)
-			return r;
+		progress_update(p, &w->job);
 	}
 	if (r < 0)
 		return r;
@@ -243,7 +238,8 @@ static int tell_cancelled(Client *c, Progress *p, const Job *job)
 		line++;
 		fprintf(c->err.stream, "  %.*s\n", (int)strcspn(line, "\n"), line);
 	}
-	return print_job_json(c, job) < 0 ? -ENOMEM : GPUPASS_EXIT_DONE;
+	print_job_json(c, job);
+	return GPUPASS_EXIT_DONE;
 }
 
 /* gpupassd does not accept a cancel that comes too late; one of another version may. */

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "bus/bus.h"
+#include "util/xalloc.h"
 
 /* Matches all changes of a job's properties, and nothing of other objects. */
 #define MATCH_CHANGED                                                                              \
@@ -14,10 +15,10 @@
 	"type='signal',sender='" GPUPASS_BUS_NAME "',interface='" GPUPASS_IFACE_MANAGER "',"       \
 	"member='JobRemoved',path='" GPUPASS_PATH_ROOT "'"
 
-static int watch_failed(Watch *w, int r)
+static void watch_failed(Watch *w, int r)
 {
 	w->error = r;
-	return 0; /* ends the loop here; sd-bus would only log the error */
+	return; /* ends the loop here; sd-bus would only log the error */
 }
 
 static int on_reply(sd_bus_message *reply, void *userdata, _unused_ sd_bus_error *ret_error)
@@ -27,14 +28,16 @@ static int on_reply(sd_bus_message *reply, void *userdata, _unused_ sd_bus_error
 	const char *path;
 	int r;
 
-	if (error)
-		return watch_failed(w, bus_fail(w->client, error, -EIO));
+	if (error) {
+		watch_failed(w, bus_fail(w->client, error, -EIO));
+		return 0;
+	}
 	r = sd_bus_message_read(reply, "o", &path);
-	if (r < 0)
-		return watch_failed(w, bus_bad_reply(w->client, "the reply names no job"));
-	w->path = strdup(path);
-	if (!w->path)
-		return watch_failed(w, -ENOMEM);
+	if (r < 0) {
+		watch_failed(w, bus_bad_reply(w->client, "the reply names no job"));
+		return 0;
+	}
+	w->path = xstrdup(path);
 	return 0;
 }
 
@@ -57,24 +60,22 @@ static int on_changed(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *
 	r = object_read(w->client, OBJECT_JOB, m, false, &w->job);
 	if (r >= 0) /* names of properties whose values were not sent */
 		r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "s");
-	if (r < 0)
-		return watch_failed(w, w->client->failure ? r
-							  : bus_bad_reply(w->client, strerror(-r)));
+	if (r < 0) {
+		watch_failed(w, w->client->failure ? r : bus_bad_reply(w->client, strerror(-r)));
+		return 0;
+	}
 	if (sd_bus_message_at_end(m, false) == 0)
 		w->stale = true;
 	w->dirty = true;
 	return 0;
 }
 
-static int replace_text(Watch *w, const char *s, char **to)
+static void replace_text(Watch *w, const char *s, char **to)
 {
 	char *copy = model_text(w->client, s, true);
 
-	if (!copy)
-		return -ENOMEM;
 	free(*to);
 	*to = copy;
-	return 0;
 }
 
 static int on_removed(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *ret_error)
@@ -89,10 +90,9 @@ static int on_removed(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *
 	w->removed = true;
 	w->stale = true;
 	/* Kept in case the job cannot be read any more: the daemon keeps only so many. */
-	if (replace_text(w, result, &w->job.state) < 0 ||
-	    replace_text(w, error, &w->job.error_name) < 0 ||
-	    replace_text(w, message, &w->job.error_message) < 0)
-		return watch_failed(w, -ENOMEM);
+	replace_text(w, result, &w->job.state);
+	replace_text(w, error, &w->job.error_name);
+	replace_text(w, message, &w->job.error_message);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "util/xalloc.h"
 
 #define X(enumerator, name) [enumerator] = (name),
 static const char *const healths[] = { GPUPASS_HEALTHS(X) };
@@ -265,9 +266,7 @@ char *metrics_render(MetricsFormat format, const World *world, const json_t *doc
 	MetricsWriter w = { .format = format };
 	size_t size;
 
-	w.f = open_memstream(&text, &size);
-	if (!w.f)
-		return NULL;
+	w.f = xmemstream(&text, &size);
 	render_all(&w, world, document);
 	metrics_end(&w);
 	if (fclose(w.f) != 0 || w.failed)

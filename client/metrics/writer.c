@@ -100,9 +100,8 @@ void metrics_histogram(MetricsWriter *w, const uint64_t *bounds_usec, const uint
 		_cleanup_free_ char *le = strf("%g%s", (double)bounds_usec[i] / USEC_PER_SEC,
 					       bounds_usec[i] % USEC_PER_SEC == 0 ? ".0" : "");
 
-		w->failed |= !le;
 		n += counts[i];
-		begin_sample(w, "_bucket", LABELS({ label, value }, { "le", le ? le : "" }));
+		begin_sample(w, "_bucket", LABELS({ label, value }, { "le", le }));
 		fprintf(w->f, "%" PRIu64 "\n", n);
 	}
 	n += counts[n_bounds];

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/json.h"
 
+#include "base/json.h"
 #include "base/text.h"
 #include "gpupass/dbus.h"
 
 /* ---- values, by their type ---- */
 
 /* "" means "nothing" on the bus. */
-static json_t *json_text(const char *s)
+static json_t *json_text_if_any(const char *s)
 {
-	return *s ? json_string(s) : json_null();
+	return *s ? json_text(s) : json_null();
 }
 
 static json_t *json_truth(bool value)
@@ -32,12 +33,9 @@ static json_t *json_time(uint64_t usec)
 #define JSON_ARRAY(items, n_items, value)                                                          \
 	({                                                                                         \
 		json_t *array_ = json_array();                                                     \
-		for (size_t i_ = 0; array_ && i_ < (n_items); i_++) {                              \
+		for (size_t i_ = 0; i_ < (n_items); i_++) {                                        \
 			const __typeof__(*(items)) *item = &(items)[i_];                           \
-			if (json_array_append_new(array_, (value)) < 0) {                          \
-				json_decref(array_);                                               \
-				array_ = NULL;                                                     \
-			}                                                                          \
+			json_append(array_, (value));                                              \
 		}                                                                                  \
 		array_;                                                                            \
 	})
@@ -62,12 +60,11 @@ typedef struct JsonMember {
 /* Takes the values. */
 static json_t *json_members(const JsonMember *members)
 {
-	_cleanup_(json_decrefp) json_t *object = json_object();
-	bool whole = true;
+	json_t *object = json_object();
 
 	for (; members->key; members++)
-		whole = json_object_set_new(object, members->key, members->value) >= 0 && whole;
-	return whole ? TAKE_PTR(object) : NULL;
+		json_set(object, members->key, members->value);
+	return object;
 }
 
 #define JSON_OBJECT(...) json_members((const JsonMember[]){ __VA_ARGS__, { NULL, NULL } })
@@ -80,9 +77,9 @@ static json_t *json_members(const JsonMember *members)
 	}
 
 #define JSON_VALUE(value)                                                                          \
-	_Generic((value), char * : json_text, bool : json_truth, uint16_t : json_unsigned,         \
+	_Generic((value), char * : json_text_if_any, bool : json_truth, uint16_t : json_unsigned,         \
 		 uint32_t : json_unsigned, uint64_t : json_unsigned, int32_t : json_number,        \
-		 char ** : json_strings, IntList : json_numbers, SizeList : json_sizes)(value)
+		 char ** : json_strv, IntList : json_numbers, SizeList : json_sizes)(value)
 
 json_t *json_manager(const Manager *m)
 {
@@ -95,7 +92,8 @@ static json_t *json_domain(const char *name, const char *uuid)
 {
 	if (!*name && !*uuid)
 		return json_null();
-	return JSON_OBJECT(KEY("name", json_text(name)), KEY("uuid", json_text(uuid)));
+	return JSON_OBJECT(KEY("name", json_text_if_any(name)),
+			   KEY("uuid", json_text_if_any(uuid)));
 }
 
 /* The id of the job at this path. */
@@ -108,20 +106,20 @@ static json_t *json_job_id(const char *path)
 
 static json_t *json_evidence(const Evidence *e)
 {
-	return JSON_OBJECT(KEY("provenance", json_string(e->provenance)), MEMBER(e, links),
+	return JSON_OBJECT(KEY("provenance", json_text(e->provenance)), MEMBER(e, links),
 			   KEY("seen_at", json_time(e->seen_at)), MEMBER(e, source));
 }
 
 json_t *json_group(const Group *g)
 {
 	return JSON_OBJECT(
-		KEY("name", json_string(g->name)), KEY("state", json_string(g->state)),
+		KEY("name", json_text(g->name)), KEY("state", json_text(g->state)),
 		MEMBER(g, reason), MEMBER(g, provenance), MEMBER(g, source), MEMBER(g, reasoning),
 		MEMBER(g, model), MEMBER(g, link), MEMBER(g, links), MEMBER(g, links_expected),
 		KEY("evidence",
 		    JSON_ARRAY(g->evidence.items, g->evidence.n_items, json_evidence(item))),
 		KEY("evidence_at", json_time(g->evidence_at)),
-		KEY("gpus", json_strings(g->gpu_addresses)), MEMBER(g, functions),
+		KEY("gpus", json_strv(g->gpu_addresses)), MEMBER(g, functions),
 		MEMBER(g, iommu_groups), MEMBER(g, numa_nodes), MEMBER(g, driver),
 		KEY("domain", json_domain(g->domain_name, g->domain_uuid)), MEMBER(g, assignable),
 		MEMBER(g, kept), KEY("job", json_job_id(g->job)), MEMBER(g, tenant_state),
@@ -131,14 +129,14 @@ json_t *json_group(const Group *g)
 
 static json_t *json_function(const Function *f)
 {
-	return JSON_OBJECT(KEY("address", json_string(f->address)), MEMBER(f, driver),
+	return JSON_OBJECT(KEY("address", json_text(f->address)), MEMBER(f, driver),
 			   MEMBER(f, iommu_group), KEY("class", json_unsigned(f->class_code)));
 }
 
 static json_t *json_nvlink(const Gpu *g)
 {
-	return JSON_OBJECT(KEY("kind", json_text(g->nvlink)),
-			   KEY("note", json_text(g->nvlink_note)),
+	return JSON_OBJECT(KEY("kind", json_text_if_any(g->nvlink)),
+			   KEY("note", json_text_if_any(g->nvlink_note)),
 			   KEY("generation", json_unsigned(g->nvlink_generation)),
 			   KEY("links", json_unsigned(g->nvlink_links)),
 			   KEY("group_size", json_unsigned(g->nvlink_group_size)));
@@ -146,8 +144,8 @@ static json_t *json_nvlink(const Gpu *g)
 
 static json_t *json_health(const Gpu *g)
 {
-	return JSON_OBJECT(KEY("state", json_text(g->health)),
-			   KEY("reason", json_text(g->health_reason)), MEMBER(g, link_speed),
+	return JSON_OBJECT(KEY("state", json_text_if_any(g->health)),
+			   KEY("reason", json_text_if_any(g->health_reason)), MEMBER(g, link_speed),
 			   MEMBER(g, max_link_speed), MEMBER(g, link_width),
 			   MEMBER(g, max_link_width), MEMBER(g, aer_correctable),
 			   MEMBER(g, aer_nonfatal), MEMBER(g, aer_fatal));
@@ -155,15 +153,16 @@ static json_t *json_health(const Gpu *g)
 
 static json_t *json_tenant(const Gpu *g)
 {
-	return JSON_OBJECT(
-		KEY("state", json_text(g->tenant_state)), KEY("uuid", json_text(g->tenant)),
-		KEY("name", json_text(g->tenant_name)), KEY("reason", json_text(g->tenant_reason)));
+	return JSON_OBJECT(KEY("state", json_text_if_any(g->tenant_state)),
+			   KEY("uuid", json_text_if_any(g->tenant)),
+			   KEY("name", json_text_if_any(g->tenant_name)),
+			   KEY("reason", json_text_if_any(g->tenant_reason)));
 }
 
 json_t *json_gpu(const World *w, const Gpu *g)
 {
 	return JSON_OBJECT(
-		KEY("address", json_string(g->address)), MEMBER(g, name), MEMBER(g, model),
+		KEY("address", json_text(g->address)), MEMBER(g, name), MEMBER(g, model),
 		MEMBER(g, vendor_id), MEMBER(g, device_id), MEMBER(g, subsystem_vendor_id),
 		MEMBER(g, subsystem_device_id), KEY("nvlink", json_nvlink(g)),
 		KEY("functions",
@@ -174,19 +173,19 @@ json_t *json_gpu(const World *w, const Gpu *g)
 		MEMBER(g, mig_mode), MEMBER(g, mig_pending), MEMBER(g, power_state),
 		KEY("health", json_health(g)), MEMBER(g, uuid), MEMBER(g, serial_number),
 		KEY("tenant", json_tenant(g)),
-		KEY("group", json_text(world_group_name(w, g->group))));
+		KEY("group", json_text_if_any(world_group_name(w, g->group))));
 }
 
 json_t *json_assignment(const Assignment *a)
 {
 	return JSON_OBJECT(KEY("domain", json_domain(a->domain_name, a->domain_uuid)),
-			   KEY("group", json_string(a->group_name)), MEMBER(a, applies),
+			   KEY("group", json_text(a->group_name)), MEMBER(a, applies),
 			   MEMBER(a, functions), MEMBER(a, created_at), MEMBER(a, created_by_uid));
 }
 
 static json_t *json_step(const Step *s)
 {
-	return JSON_OBJECT(KEY("name", json_string(s->name)), KEY("state", json_string(s->state)),
+	return JSON_OBJECT(KEY("name", json_text(s->name)), KEY("state", json_text(s->state)),
 			   MEMBER(s, detail), MEMBER(s, duration_usec));
 }
 
@@ -194,8 +193,8 @@ static json_t *json_job_error(const Job *j)
 {
 	if (!*j->error_name)
 		return json_null();
-	return JSON_OBJECT(KEY("name", json_string(j->error_name)),
-			   KEY("message", json_string(j->error_message)));
+	return JSON_OBJECT(KEY("name", json_text(j->error_name)),
+			   KEY("message", json_text(j->error_message)));
 }
 
 /* The job's result, a document of its own. */
@@ -209,9 +208,9 @@ static json_t *json_result(const Job *j)
 json_t *json_job(const Job *j)
 {
 	return JSON_OBJECT(
-		MEMBER(j, id), MEMBER(j, operation), KEY("group", json_text(j->group_name)),
-		KEY("domain", json_text(j->domain_name)), MEMBER(j, domain_uuid),
-		KEY("state", json_string(j->state)), MEMBER(j, changed),
+		MEMBER(j, id), MEMBER(j, operation), KEY("group", json_text_if_any(j->group_name)),
+		KEY("domain", json_text_if_any(j->domain_name)), MEMBER(j, domain_uuid),
+		KEY("state", json_text(j->state)), MEMBER(j, changed),
 		KEY("steps", JSON_ARRAY(j->steps.items, j->steps.n_items, json_step(item))),
 		KEY("error", json_job_error(j)), MEMBER(j, warnings), MEMBER(j, created_at),
 		MEMBER(j, duration_usec), MEMBER(j, caller_uid), KEY("result", json_result(j)),

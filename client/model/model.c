@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "bus/bus.h"
 #include "gpupass/domain-ref.h"
+#include "util/xalloc.h"
 
 #define WORLD_SIGNATURE "a{oa{sa{sv}}}"
 
@@ -19,7 +20,7 @@ DEFINE_STRING_TABLE(operation, Operation, GPUPASS_OPERATIONS)
 /* A zeroed element at the end of a list, or NULL. */
 #define GROW(items, n_items)                                                                       \
 	({                                                                                         \
-		void *bigger_ = reallocarray((items), (n_items) + 1, sizeof(*(items)));            \
+		void *bigger_ = xreallocarray((items), (n_items) + 1, sizeof(*(items)));           \
 		if (bigger_) {                                                                     \
 			(items) = bigger_;                                                         \
 			memset(&(items)[(n_items)], 0, sizeof(*(items)));                          \
@@ -65,12 +66,8 @@ static int read_interface(Client *c, World *w, const char *path, sd_bus_message 
 	if (kind == OBJECT_KIND_MAX_)
 		return sd_bus_message_skip(m, "a{sv}");
 	object = world_add(w, kind);
-	if (!object)
-		return -ENOMEM;
 	own_path = object; /* the first member of every kind */
-	*own_path = strdup(path);
-	if (!*own_path)
-		return -ENOMEM;
+	*own_path = xstrdup(path);
 	return object_read(c, kind, m, true, object);
 }
 
@@ -185,8 +182,8 @@ static int read_manager(Client *c, sd_bus_message *m, Manager *ret)
 {
 	if (!m)
 		return object_load(c, OBJECT_MANAGER, GPUPASS_PATH_ROOT, ret);
-	ret->path = strdup(GPUPASS_PATH_ROOT);
-	return ret->path ? object_read(c, OBJECT_MANAGER, m, true, ret) : -ENOMEM;
+	ret->path = xstrdup(GPUPASS_PATH_ROOT);
+	return object_read(c, OBJECT_MANAGER, m, true, ret);
 }
 
 int world_load(Client *c, World *ret)
@@ -240,9 +237,7 @@ int object_load(Client *c, ObjectKind kind, const char *path, void *object)
 	if (r < 0)
 		return r;
 	if (!*own_path) {
-		*own_path = strdup(path);
-		if (!*own_path)
-			return -ENOMEM;
+		*own_path = xstrdup(path);
 	}
 	return object_read(c, kind, reply, true, object);
 }

@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "util/xalloc.h"
 
 char *model_text(Client *c, const char *s, bool lines)
 {
 	if (c->options->json != JSON_OFF) /* which escapes text itself */
-		return strdup(s);
+		return xstrdup(s);
 	return lines ? text_printable_lines(s) : text_printable(s);
 }
 
@@ -32,8 +33,6 @@ static int take_text(Client *c, sd_bus_message *m, char type, bool lines, void *
 	if (r < 0)
 		return r;
 	copy = model_text(c, s, lines);
-	if (!copy)
-		return -ENOMEM;
 	clear_text(to);
 	*(char **)to = copy;
 	return 0;
@@ -69,9 +68,8 @@ static int read_texts(Client *c, sd_bus_message *m, const char *signature, void 
 	while ((r = sd_bus_message_read_basic(m, *type, &s)) > 0) {
 		_cleanup_free_ char *copy = model_text(c, s, false);
 
-		r = copy ? strv_append(&list, copy) : -ENOMEM;
-		if (r < 0)
-			return r;
+		strv_append(&list, copy);
+		r = 0;
 	}
 	if (r < 0)
 		return r;
@@ -122,7 +120,7 @@ static int read_number(_unused_ Client *c, sd_bus_message *m, const char *signat
                                                                                                    \
 		r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, signature + 1);           \
 		while (r > 0) {                                                                    \
-			Item *bigger = reallocarray(list.items, list.n_items + 1, sizeof(Item));   \
+			Item *bigger = xreallocarray(list.items, list.n_items + 1, sizeof(Item));  \
                                                                                                    \
 			if (!bigger)                                                               \
 				return -ENOMEM;                                                    \
@@ -229,18 +227,15 @@ int value_read(Client *c, sd_bus_message *m, PropertyType type, void *to)
 	return types[type].read(c, m, types[type].signature, to);
 }
 
-int value_set_unknown(PropertyType type, void *to)
+void value_set_unknown(PropertyType type, void *to)
 {
 	char **text = to;
 
 	if (type == PROPERTY_INT32) {
 		*(int32_t *)to = -1;
 	} else if (types[type].clear == clear_text && !*text) {
-		*text = strdup("");
-		if (!*text)
-			return -ENOMEM;
+		*text = xstrdup("");
 	}
-	return 0;
 }
 
 void value_clear(PropertyType type, void *at)

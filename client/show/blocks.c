@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "show/describe.h"
 #include "show/progress.h"
+#include "util/xalloc.h"
 
 static void field_list(const Terminal *t, const char *label, char *const *list)
 {
@@ -46,11 +47,11 @@ static char *age_text(uint64_t usec)
 		if (now >= then && (now - then >= 2 * units[i].seconds || units[i].seconds == 1))
 			return strf(", %" PRIu64 " %s ago", (now - then) / units[i].seconds,
 				    units[i].name);
-	return strdup("");
+	return xstrdup("");
 }
 
 /* The evidence, strongest first: "Seen: probed, 4 links, 2026-01-31 14:02:11 (NVML 550)" */
-static int group_evidence(const Terminal *t, const Group *g)
+static void group_evidence(const Terminal *t, const Group *g)
 {
 	bool first = true;
 
@@ -58,8 +59,6 @@ static int group_evidence(const Terminal *t, const Group *g)
 		const Evidence *e = &g->evidence.items[i];
 		_cleanup_free_ char *when = time_format(e->seen_at), *age = age_text(e->seen_at);
 
-		if (!when || !age)
-			return -ENOMEM;
 		if (e->seen_at == 0)
 			continue;
 		terminal_field(t, first ? "Seen" : NULL, "%s, %" PRIu32 " link%s, %s%s%s%s%s",
@@ -67,10 +66,9 @@ static int group_evidence(const Terminal *t, const Group *g)
 			       *e->source ? " (" : "", e->source, *e->source ? ")" : "");
 		first = false;
 	}
-	return 0;
 }
 
-static int group_gpus(const Terminal *t, const World *w, const Group *g)
+static void group_gpus(const Terminal *t, const World *w, const Group *g)
 {
 	for (size_t i = 0; g->gpu_addresses && g->gpu_addresses[i]; i++) {
 		const Gpu *gpu = world_find_gpu(w, g->gpu_addresses[i]);
@@ -83,14 +81,11 @@ static int group_gpus(const Terminal *t, const World *w, const Group *g)
 		}
 		iommu = number_text(gpu->iommu_group);
 		numa = number_text(gpu->numa_node);
-		if (!iommu || !numa)
-			return -ENOMEM;
 		terminal_field(t, i == 0 ? "GPUs" : NULL,
 			       "%s  %s, driver %s, IOMMU group %s, NUMA %s", gpu->address,
 			       or_dash(gpu->model), *gpu->driver ? gpu->driver : "none", iommu,
 			       numa);
 	}
-	return 0;
 }
 
 static int health_rank(const char *health)
@@ -183,17 +178,14 @@ static const char *group_kept_text(const Group *g)
 	return strcmp(g->kept, "setting") == 0 ? ", kept on vfio-pci (KeepBound=)" : "";
 }
 
-int block_group(Client *c, const World *w, const Group *g)
+void block_group(Client *c, const World *w, const Group *g)
 {
 	const Terminal *t = &c->out;
 	_cleanup_free_ char *summary = group_summary(t, g);
 	_cleanup_free_ char *state = group_state_text(g), *remedy = NULL;
 	_cleanup_free_ char *verified_at = time_format(g->verified_at);
-	int r;
 
-	r = group_remedy(g, &remedy);
-	if (r < 0 || !summary || !state || !verified_at)
-		return -ENOMEM;
+	group_remedy(g, &remedy);
 	fprintf(t->stream, "%s%s%s %s - %s\n", terminal_colour(t, group_colour(g)),
 		group_bullet(t, g), terminal_plain(t), g->name, summary);
 	terminal_field(t, "State", "%s%s%s%s", terminal_colour(t, group_colour(g)), state,
@@ -205,19 +197,15 @@ int block_group(Client *c, const World *w, const Group *g)
 	group_links(t, g);
 	if (g->verified_at > 0)
 		terminal_field(t, "In guest", "%s, %s", g->verified, verified_at);
-	r = group_evidence(t, g);
+	group_evidence(t, g);
 	terminal_field(t, "History", "%s", g->past_guest_word);
-	if (r >= 0)
-		r = group_gpus(t, w, g);
-	if (r < 0)
-		return r;
+	group_gpus(t, w, g);
 	terminal_field(t, "Driver", "%s%s", g->driver, group_kept_text(g));
 	group_health(t, w, g);
 	group_tenant(t, w, g);
 	group_job(t, w, g);
 	/* A reason ends in its own remedy. */
 	terminal_field(t, "Remedy", "%s", remedy && !*g->reason ? remedy : "");
-	return 0;
 }
 
 /* PCI's names for the classes of a GPU's functions. */
@@ -241,20 +229,17 @@ static const char *class_name(uint32_t code)
 	}
 }
 
-static int gpu_functions(const Terminal *t, const Gpu *g)
+static void gpu_functions(const Terminal *t, const Gpu *g)
 {
 	for (size_t i = 0; i < g->functions.n_items; i++) {
 		const Function *f = &g->functions.items[i];
 		_cleanup_free_ char *iommu = number_text(f->iommu_group);
 
-		if (!iommu)
-			return -ENOMEM;
 		terminal_field(t, i == 0 ? "Functions" : NULL,
 			       "%s  driver %s, IOMMU group %s, %s [%04" PRIx32 "]", f->address,
 			       *f->driver ? f->driver : "none", iommu, class_name(f->class_code),
 			       f->class_code >> 8);
 	}
-	return 0;
 }
 
 static void gpu_nvlink(const Terminal *t, const Gpu *g)
@@ -269,7 +254,7 @@ static void gpu_nvlink(const Terminal *t, const Gpu *g)
 			       *g->nvlink_note ? ": " : "", g->nvlink_note);
 }
 
-static int gpu_bars(const Terminal *t, const Gpu *g)
+static void gpu_bars(const Terminal *t, const Gpu *g)
 {
 	_cleanup_strv_ char **sizes = NULL;
 	_cleanup_free_ char *joined = NULL;
@@ -280,14 +265,10 @@ static int gpu_bars(const Terminal *t, const Gpu *g)
 		if (g->bar_sizes.items[i] == 0)
 			continue;
 		size = size_format(g->bar_sizes.items[i]);
-		if (!size || strv_append(&sizes, size) < 0)
-			return -ENOMEM;
+		strv_append(&sizes, size);
 	}
 	joined = strv_join(sizes, ", ");
-	if (!joined)
-		return -ENOMEM;
 	terminal_field(t, "BARs", "%s", joined);
-	return 0;
 }
 
 /* As NVML said at the last probe: nobody is asked now, because that would open the GPU. */
@@ -301,7 +282,7 @@ static void print_mig(const Terminal *t, const Gpu *g)
 			       strcmp(g->mig_mode, "on") == 0 ? ": NVLink is off" : "");
 }
 
-int block_gpu(Client *c, const World *w, const Gpu *g)
+void block_gpu(Client *c, const World *w, const Gpu *g)
 {
 	const Terminal *t = &c->out;
 	const Group *group = world_find_group_path(w, g->group);
@@ -309,25 +290,18 @@ int block_gpu(Client *c, const World *w, const Gpu *g)
 	_cleanup_free_ char *upstream = strv_join(g->upstream_path, " > ");
 	_cleanup_free_ char *resets = strv_join(g->reset_methods, ", ");
 	_cleanup_free_ char *numa = number_text(g->numa_node);
-	int r;
 
-	if ((group && !state) || !upstream || !resets || !numa)
-		return -ENOMEM;
 	fprintf(t->stream, "%s - %s\n", g->address, *g->name ? g->name : or_dash(g->model));
 	terminal_field(t, "Model", "%s (%04x:%04x, subsystem %04x:%04x)", or_dash(g->model),
 		       g->vendor_id, g->device_id, g->subsystem_vendor_id, g->subsystem_device_id);
 	gpu_nvlink(t, g);
 	terminal_field(t, "Group", "%s%s%s%s", group ? group->name : "none", group ? " (" : "",
 		       group ? state : "", group ? ")" : "");
-	r = gpu_functions(t, g);
-	if (r < 0)
-		return r;
+	gpu_functions(t, g);
 	terminal_field(t, "NUMA node", "%s", numa);
 	terminal_field(t, "Slot", "%s", g->physical_slot);
 	terminal_field(t, "Upstream", "%s", upstream);
-	r = gpu_bars(t, g);
-	if (r < 0)
-		return r;
+	gpu_bars(t, g);
 	terminal_field(t, "Resets", "%s", *resets ? resets : "none");
 	terminal_field(t, "Boot VGA", "%s", g->boot_vga ? "yes" : "no");
 	terminal_field(t, "Virtual fns", "%s", g->virtual_functions ? "enabled" : "");
@@ -344,17 +318,14 @@ int block_gpu(Client *c, const World *w, const Gpu *g)
 		print_tenant(t, g, false);
 	terminal_field(t, "UUID", "%s", g->uuid);
 	terminal_field(t, "Serial", "%s", g->serial_number);
-	return 0;
 }
 
-int block_assignment(Client *c, const World *w, const Assignment *a)
+void block_assignment(Client *c, const World *w, const Assignment *a)
 {
 	const Terminal *t = &c->out;
 	_cleanup_free_ char *created = time_format(a->created_at);
 	const Group *group = world_find_group_path(w, a->group);
 
-	if (!created)
-		return -ENOMEM;
 	fprintf(t->stream, "%s - assigned %s\n", *a->domain_name ? a->domain_name : a->domain_uuid,
 		group ? group->name : a->group_name);
 	terminal_field(t, "Domain", "%s%s%s", a->domain_name, *a->domain_name ? ", " : "",
@@ -367,19 +338,16 @@ int block_assignment(Client *c, const World *w, const Assignment *a)
 	terminal_field(t, "Since", "%s, by uid %" PRIu32, created, a->created_by_uid);
 	field_list(t, "Applies", a->applies);
 	field_list(t, "Functions", a->functions);
-	return 0;
 }
 
-int block_job(Client *c, const Job *j)
+void block_job(Client *c, const Job *j)
 {
 	const Terminal *t = &c->out;
 	_cleanup_free_ char *created = time_format(j->created_at);
 	_cleanup_free_ char *took = duration_format(j->duration_usec);
 	char *line, *next;
-	_cleanup_free_ char *message = strdup(j->error_message);
+	_cleanup_free_ char *message = xstrdup(j->error_message);
 
-	if (!created || !took || !message)
-		return -ENOMEM;
 	fprintf(t->stream, "Job %" PRIu32 " - %s%s%s%s%s\n", j->id, or_dash(j->operation),
 		*j->group_name ? " " : "", j->group_name, *j->domain_name ? ", domain " : "",
 		j->domain_name);
@@ -403,5 +371,4 @@ int block_job(Client *c, const Job *j)
 	}
 	for (size_t i = 0; i < j->steps.n_items; i++)
 		progress_print_step(t, &j->steps.items[i]);
-	return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "base/address.h"
 #include "base/text.h"
+#include "util/xalloc.h"
 
 Colour group_colour(const Group *group)
 {
@@ -54,7 +55,7 @@ char *group_state_text(const Group *group)
 	const char *domain = *group->domain_name ? group->domain_name : group->domain_uuid;
 
 	if (!*domain)
-		return strdup(group->state);
+		return xstrdup(group->state);
 	if (strcmp(group->state, "assigned") == 0)
 		return strf("%s to %s", group->state, domain);
 	return strf("%s (domain %s)", group->state, domain);
@@ -62,7 +63,7 @@ char *group_state_text(const Group *group)
 
 char *number_text(int32_t value)
 {
-	return value < 0 ? strdup("-") : strf("%" PRId32, value);
+	return value < 0 ? xstrdup("-") : strf("%" PRId32, value);
 }
 
 char *numbers_text(const IntList *list)
@@ -72,12 +73,10 @@ char *numbers_text(const IntList *list)
 	for (size_t i = 0; i < list->n_items; i++) {
 		_cleanup_free_ char *text = number_text(list->items[i]);
 
-		if (!text)
-			return NULL;
-		if (!strv_contains(texts, text) && strv_append(&texts, text) < 0)
-			return NULL;
+		if (!strv_contains(texts, text))
+			strv_append(&texts, text);
 	}
-	return texts ? strv_join(texts, ",") : strdup("-");
+	return texts ? strv_join(texts, ",") : xstrdup("-");
 }
 
 const char *gpu_exclusion(const Gpu *gpu)
@@ -110,7 +109,7 @@ static char *clause(const char *sentence)
 
 	while (n > 0 && (sentence[n - 1] == '.' || sentence[n - 1] == ' '))
 		n--;
-	return strndup(sentence, n);
+	return xstrndup(sentence, n);
 }
 
 /* "gpupass declare pair0 41:00.0 61:00.0" */
@@ -118,15 +117,14 @@ static char *declare_command(const Group *group)
 {
 	_cleanup_strv_ char **words = NULL;
 
-	if (strv_append(&words, "gpupass declare") < 0 || strv_append(&words, group->name) < 0)
-		return NULL;
+	strv_append(&words, "gpupass declare");
+	strv_append(&words, group->name);
 	for (size_t i = 0; group->gpu_addresses && group->gpu_addresses[i]; i++)
-		if (strv_append(&words, address_short(group->gpu_addresses[i])) < 0)
-			return NULL;
+		strv_append(&words, address_short(group->gpu_addresses[i]));
 	return strv_join(words, " ");
 }
 
-int group_remedy(const Group *group, char **ret)
+void group_remedy(const Group *group, char **ret)
 {
 	_cleanup_free_ char *command = NULL;
 	GroupState state;
@@ -134,44 +132,33 @@ int group_remedy(const Group *group, char **ret)
 
 	*ret = NULL;
 	if (group->assignable || group_state_from_string(group->state, &state) < 0)
-		return 0;
+		return;
 	if (state == GROUP_INFERRED) {
 		command = declare_command(group);
-		remedy = command ? strf("declare it with: %s", command) : NULL;
+		remedy = strf("declare it with: %s", command);
 	} else if (state == GROUP_UNKNOWN) {
-		remedy = strdup("look at the bridges and declare each group with: "
-				"gpupass declare NAME GPU GPU");
+		remedy = xstrdup("look at the bridges and declare each group with: "
+				 "gpupass declare NAME GPU GPU");
 	} else {
-		return 0;
+		return;
 	}
-	if (!remedy)
-		return -ENOMEM;
 	*ret = remedy;
-	return 0;
 }
 
-int group_hint(const Group *group, char **ret)
+void group_hint(const Group *group, char **ret)
 {
 	_cleanup_free_ char *why = NULL, *remedy = NULL;
 	char *hint;
-	int r;
 
 	*ret = NULL;
-	r = group_remedy(group, &remedy);
-	if (r < 0)
-		return r;
+	group_remedy(group, &remedy);
 	if (!remedy && group_colour(group) != COLOUR_BAD)
-		return 0;
+		return;
 	why = clause(remedy || !*group->reason ? group->reasoning : group->reason);
 	if (!remedy)
 		remedy = strf("see: gpupass status %s", group->name);
-	if (!why || !remedy)
-		return -ENOMEM;
 	hint = strf("%s is %s: %s; %s", group->name, group->state, why, remedy);
-	if (!hint)
-		return -ENOMEM;
 	*ret = hint;
-	return 0;
 }
 
 void print_notes(Client *c, const World *w)

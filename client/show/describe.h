@@ -22,8 +22,8 @@ const char *job_shown_state(const Job *job);
 const char *or_dash(const char *s);
 
 /* "declare it with: gpupass declare …"; *ret NULL where a declaration would not help. */
-int group_remedy(const Group *group, char **ret);
+void group_remedy(const Group *group, char **ret);
 /* What the operator should know of this group and do, one line; *ret NULL when nothing. */
-int group_hint(const Group *group, char **ret);
+void group_hint(const Group *group, char **ret);
 /* Manager.Notes, on stderr. */
 void print_notes(Client *c, const World *w);

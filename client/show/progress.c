@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "show/describe.h"
+#include "util/xalloc.h"
 
 #define NAME_WIDTH 16
 #define DETAIL_WIDTH 40
@@ -61,7 +62,7 @@ static char *step_detail(const Step *step)
 	for (size_t i = 0; i < ELEMENTS(worded); i++)
 		if (strcmp(step->state, worded[i]) == 0)
 			return strf("%s%s%s", step->state, *step->detail ? ": " : "", step->detail);
-	return strdup(step->detail);
+	return xstrdup(step->detail);
 }
 
 void progress_print_step(const Terminal *t, const Step *step)
@@ -73,20 +74,18 @@ void progress_print_step(const Terminal *t, const Step *step)
 	/* A line that wraps would count as one when it is drawn again in place: cut it to fit. */
 	if (t->width > fixed)
 		room = t->width - fixed - 1;
-	shown = detail && t->width > 0 ? text_cut(detail, room, terminal_glyph(t, GLYPH_ELLIPSIS))
-				       : NULL;
+	shown = t->width > 0 ? text_cut(detail, room, terminal_glyph(t, GLYPH_ELLIPSIS)) : NULL;
 	if (!shown)
 		shown = TAKE_PTR(detail);
 	took = look.ended ? duration_format(step->duration_usec) : NULL;
 	fprintf(t->stream, " %s%s%s %s", terminal_colour(t, look.colour),
 		terminal_glyph(t, look.glyph), terminal_plain(t), step->name);
 	if (took || !str_is_empty(shown))
-		fprintf(t->stream, "%*s %s", padding(step->name, NAME_WIDTH), "",
-			shown ? shown : "");
+		fprintf(t->stream, "%*s %s", padding(step->name, NAME_WIDTH), "", shown);
 	if (took)
 		fprintf(t->stream, "%*s %*s",
-			padding(shown ? shown : "", room < DETAIL_WIDTH ? (int)room : DETAIL_WIDTH),
-			"", DURATION_WIDTH, took);
+			padding(shown, room < DETAIL_WIDTH ? (int)room : DETAIL_WIDTH), "",
+			DURATION_WIDTH, took);
 	fputc('\n', t->stream);
 }
 
@@ -204,20 +203,17 @@ static void draw_in_place(Progress *p, const Job *job)
 	fflush(f);
 }
 
-static int print_ended(Progress *p, const Job *job)
+static void print_ended(Progress *p, const Job *job)
 {
 	for (size_t i = 0; i < job->steps.n_items; i++) {
 		const Step *step = &job->steps.items[i];
 		char *state;
 
 		while (strv_length(p->printed) <= i)
-			if (strv_append(&p->printed, "") < 0)
-				return -ENOMEM;
+			strv_append(&p->printed, "");
 		if (!step_look(step).ended || strcmp(p->printed[i], step->state) == 0)
 			continue;
-		state = strdup(step->state);
-		if (!state)
-			return -ENOMEM;
+		state = xstrdup(step->state);
 		free(p->printed[i]);
 		p->printed[i] = state;
 		progress_print_step(p->terminal, step);
@@ -226,17 +222,17 @@ static int print_ended(Progress *p, const Job *job)
 		p->cancelled = true;
 		print_cancelling(p, job);
 	}
-	return 0;
 }
 
-int progress_update(Progress *p, const Job *job)
+void progress_update(Progress *p, const Job *job)
 {
 	if (p->quiet || job->steps.n_items == 0)
-		return 0;
-	if (!p->terminal->tty || p->terminal->dumb)
-		return print_ended(p, job);
+		return;
+	if (!p->terminal->tty || p->terminal->dumb) {
+		print_ended(p, job);
+		return;
+	}
 	draw_in_place(p, job);
-	return 0;
 }
 
 static void print_warning(const Terminal *t, const char *warning)
@@ -245,19 +241,17 @@ static void print_warning(const Terminal *t, const char *warning)
 	terminal_prose(t, strlen("Warning: "), 2, warning);
 }
 
-int progress_result(Progress *p, const Job *job)
+void progress_result(Progress *p, const Job *job)
 {
 	const Wording *wording = job_wording(job);
 	const char *counterpart = job_counterpart(job);
 	_cleanup_free_ char *took = duration_format(job->duration_usec);
 	FILE *f = p->terminal->stream;
 
-	if (!took)
-		return -ENOMEM;
 	for (size_t i = 0; job->warnings && job->warnings[i]; i++)
 		print_warning(p->terminal, job->warnings[i]);
 	if (p->quiet)
-		return 0;
+		return;
 	if (!wording)
 		fprintf(f, "Job %" PRIu32 " is done, in %s\n", job->id, took);
 	else if (!job->changed)
@@ -267,7 +261,6 @@ int progress_result(Progress *p, const Job *job)
 		fprintf(f, "%s %s%s%s%s%s in %s (job %" PRIu32 ")\n", wording->done, job_group(job),
 			*counterpart ? " " : "", *counterpart ? wording->link : "",
 			*counterpart ? " " : "", counterpart, took, job->id);
-	return 0;
 }
 
 void progress_clear(Progress *p)

@@ -21,9 +21,9 @@ typedef struct Progress {
 void progress_headline(Progress *p, const Job *job, const Group *group);
 /* Its second line, once it is known which domain a name was: by both. */
 void progress_domain(Progress *p, const Job *job);
-int progress_update(Progress *p, const Job *job);
+void progress_update(Progress *p, const Job *job);
 /* The last line: what was done, how long it took. */
-int progress_result(Progress *p, const Job *job);
+void progress_result(Progress *p, const Job *job);
 void progress_clear(Progress *p);
 
 void progress_print_step(const Terminal *t, const Step *step);

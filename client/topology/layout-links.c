@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "topology/layout-parts.h"
 
+#include "util/xalloc.h"
+
 #include <string.h>
 
 /* ---- NVLinks ---- */
@@ -13,7 +15,7 @@ static LayoutRail *rail_of(Layout *l, size_t group, size_t row)
 	return NULL;
 }
 
-static int add_to_rail(Layout *l, size_t group, const LayoutCard *card)
+static void add_to_rail(Layout *l, size_t group, const LayoutCard *card)
 {
 	LayoutRail *rail = rail_of(l, group, card->row);
 	int x = card->x + LAYOUT_CARD_W / 2;
@@ -21,16 +23,13 @@ static int add_to_rail(Layout *l, size_t group, const LayoutCard *card)
 	if (!rail) {
 		rail = &l->rails[l->n_rails++];
 		*rail = (LayoutRail){ .group = group, .row = card->row, .x1 = x, .x2 = x };
-		rail->stubs = calloc(l->n_cards + 1, sizeof(int));
-		if (!rail->stubs)
-			return -ENOMEM;
+		rail->stubs = xcalloc(l->n_cards + 1, sizeof(int));
 	}
 	rail->stubs[rail->n_stubs++] = x;
 	if (x < rail->x1)
 		rail->x1 = x;
 	if (x > rail->x2)
 		rail->x2 = x;
-	return 0;
 }
 
 static size_t count_rails(const Layout *l, size_t group)
@@ -88,19 +87,18 @@ static void choose_lane(Layout *l, LayoutRail *rail)
 		row->lanes = rail->lane + 1;
 }
 
-int layout_rails(Layout *l)
+void layout_rails(Layout *l)
 {
 	for (size_t i = 0; i < l->n_cards; i++) {
 		ssize_t group = l->topology->gpus[l->cards[i].gpu].group;
-		int r = group < 0 ? 0 : add_to_rail(l, (size_t)group, &l->cards[i]);
 
-		if (r < 0)
-			return r;
+		if (group >= 0) {
+			add_to_rail(l, (size_t)group, &l->cards[i]);
+		}
 	}
 	add_trunks(l);
 	for (size_t i = 0; i < l->n_rails; i++)
 		choose_lane(l, &l->rails[i]);
-	return 0;
 }
 
 void layout_rail_heights(Layout *l)
@@ -170,7 +168,7 @@ static void add_wire(Layout *l, size_t first, size_t last, size_t level)
 	};
 }
 
-int layout_bars(Layout *l)
+void layout_bars(Layout *l)
 {
 	size_t levels = 0;
 
@@ -190,5 +188,4 @@ int layout_bars(Layout *l)
 				add_wire(l, i, last, level);
 			i = last;
 		}
-	return 0;
 }

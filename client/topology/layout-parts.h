@@ -86,13 +86,13 @@ typedef struct Layout {
  * layout-place.c: panels, rows and columns, and x of panels and cards. -ENOMEM. Then, with the
  * rows' lanes, y of panels, rows and cards.
  */
-int layout_place(Layout *layout);
+void layout_place(Layout *layout);
 void layout_heights(Layout *layout);
 
 /*
  * layout-links.c: rails and lanes of each row, and trunks, which need x of all cards. -ENOMEM.
  * Then, when y of all cards is known, y of rails and trunks, and bars and wires.
  */
-int layout_rails(Layout *layout);
+void layout_rails(Layout *layout);
 void layout_rail_heights(Layout *layout);
-int layout_bars(Layout *layout);
+void layout_bars(Layout *layout);

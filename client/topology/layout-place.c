@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "util/xalloc.h"
 
 #define PANELS_A_BAND 4
 
@@ -80,14 +81,12 @@ static bool card_before(const Layout *l, const LayoutCard *a, const LayoutCard *
 	return x.first != y.first ? x.first < y.first : x.gpu < y.gpu;
 }
 
-static int find_chain(const Layout *l, LayoutCard *card)
+static void find_chain(const Layout *l, LayoutCard *card)
 {
 	char **path = l->topology->gpus[card->gpu].path;
 	size_t n = strv_length(path);
 
-	card->chain = calloc(n + 1, sizeof(*card->chain));
-	if (!card->chain)
-		return -ENOMEM;
+	card->chain = xcalloc(n + 1, sizeof(*card->chain));
 	for (size_t i = 0; i < n; i++) {
 		const TopologyBridge *bridge = topology_bridge(l->topology, path[i]);
 
@@ -95,26 +94,23 @@ static int find_chain(const Layout *l, LayoutCard *card)
 		if (!bridge || strcmp(bridge->kind, "downstream-port") != 0)
 			card->chain[card->n_chain++] = path[i];
 	}
-	return 0;
 }
 
-static int add_cards(Layout *l)
+static void add_cards(Layout *l)
 {
 	const Topology *t = l->topology;
 
 	for (size_t i = 0; i < t->n_gpus; i++) {
 		LayoutCard card = { .gpu = i, .panel = panel_of(l, t->gpus[i].numa_node) };
 		size_t at = l->n_cards;
-		int r = find_chain(l, &card);
 
-		if (r < 0)
-			return r;
+		find_chain(l, &card);
+
 		for (; at > 0 && card_before(l, &card, &l->cards[at - 1]); at--)
 			l->cards[at] = l->cards[at - 1];
 		l->cards[at] = card;
 		l->n_cards++;
 	}
-	return 0;
 }
 
 static size_t columns_for(const Layout *l)
@@ -195,15 +191,12 @@ static int panel_width(const LayoutPanel *panel)
 	return n * LAYOUT_CARD_W + (n - 1) * LAYOUT_GAP + 2 * LAYOUT_PAD;
 }
 
-int layout_place(Layout *l)
+void layout_place(Layout *l)
 {
 	int x = LAYOUT_MARGIN;
-	int r;
 
 	add_panels(l);
-	r = add_cards(l);
-	if (r < 0)
-		return r;
+	add_cards(l);
 	flow_cards(l);
 	share_rows(l);
 	for (size_t i = 0; i < l->n_panels; i++) {
@@ -226,7 +219,6 @@ int layout_place(Layout *l)
 		if (card->n_chain > row->levels)
 			row->levels = card->n_chain;
 	}
-	return 0;
 }
 
 /* ---- y ---- */

@@ -2,6 +2,7 @@
 #include "topology/layout.h"
 
 #include "base/text.h"
+#include "util/xalloc.h"
 
 Layout *layout_free(Layout *l)
 {
@@ -22,36 +23,25 @@ Layout *layout_free(Layout *l)
 	return NULL;
 }
 
-int layout_new(const Topology *topology, Layout **ret)
+void layout_new(const Topology *topology, Layout **ret)
 {
-	_cleanup_(layout_freep) Layout *l = calloc(1, sizeof(*l));
+	_cleanup_(layout_freep) Layout *l = xcalloc(1, sizeof(*l));
 	size_t n = topology->n_gpus + 1, levels = 1;
-	int r;
 
-	if (!l)
-		return -ENOMEM;
 	for (size_t i = 0; i < topology->n_gpus; i++)
 		levels += strv_length(topology->gpus[i].path) + 1;
 	l->topology = topology;
-	l->panels = calloc(n, sizeof(*l->panels));
-	l->rows = calloc(n, sizeof(*l->rows));
-	l->cards = calloc(n, sizeof(*l->cards));
-	l->rails = calloc(n, sizeof(*l->rails));
-	l->trunks = calloc(topology->n_groups + 1, sizeof(*l->trunks));
-	l->bars = calloc(levels, sizeof(*l->bars));
-	l->wires = calloc(levels, sizeof(*l->wires));
-	if (!l->panels || !l->rows || !l->cards || !l->rails || !l->trunks || !l->bars || !l->wires)
-		return -ENOMEM;
-	r = layout_place(l);
-	if (r == 0)
-		r = layout_rails(l);
-	if (r < 0)
-		return r;
+	l->panels = xcalloc(n, sizeof(*l->panels));
+	l->rows = xcalloc(n, sizeof(*l->rows));
+	l->cards = xcalloc(n, sizeof(*l->cards));
+	l->rails = xcalloc(n, sizeof(*l->rails));
+	l->trunks = xcalloc(topology->n_groups + 1, sizeof(*l->trunks));
+	l->bars = xcalloc(levels, sizeof(*l->bars));
+	l->wires = xcalloc(levels, sizeof(*l->wires));
+	layout_place(l);
+	layout_rails(l);
 	layout_heights(l);
 	layout_rail_heights(l);
-	r = layout_bars(l);
-	if (r < 0)
-		return r;
+	layout_bars(l);
 	*ret = TAKE_PTR(l);
-	return 0;
 }

@@ -10,6 +10,6 @@
 #include "topology/layout-parts.h"
 
 /* -ENOMEM */
-int layout_new(const Topology *topology, Layout **ret);
+void layout_new(const Topology *topology, Layout **ret);
 Layout *layout_free(Layout *layout);
 DEFINE_CLEANUP(Layout, layout_free)

@@ -5,6 +5,7 @@
 
 #include "base/table.h"
 #include "base/text.h"
+#include "util/xalloc.h"
 
 /* Columns besides the n of the matrix. */
 static const Column before[] = { { "", 0 }, { "ADDRESS", 0 } };
@@ -26,7 +27,7 @@ Colour topology_colour(const TopologyGpu *gpu)
 	return colours[gpu->look];
 }
 
-static int add_row(Table *table, const Topology *t, char *const *labels, size_t row)
+static void add_row(Table *table, const Topology *t, char *const *labels, size_t row)
 {
 	const TopologyGpu *gpu = &t->gpus[row];
 	const TopologyGroup *group = topology_group(t, gpu);
@@ -35,11 +36,9 @@ static int add_row(Table *table, const Topology *t, char *const *labels, size_t 
 	_cleanup_free_ const char **cells = NULL;
 	size_t n = 0;
 
-	numa = gpu->numa_node < 0 ? strdup("-") : strf("%d", gpu->numa_node);
-	iommu = gpu->iommu_group < 0 ? strdup("-") : strf("%d", gpu->iommu_group);
-	cells = calloc(t->n_gpus + ELEMENTS(before) + ELEMENTS(behind), sizeof(*cells));
-	if (!numa || !iommu || !cells)
-		return -ENOMEM;
+	numa = gpu->numa_node < 0 ? xstrdup("-") : strf("%d", gpu->numa_node);
+	iommu = gpu->iommu_group < 0 ? xstrdup("-") : strf("%d", gpu->iommu_group);
+	cells = xcalloc(t->n_gpus + ELEMENTS(before) + ELEMENTS(behind), sizeof(*cells));
 	cells[n++] = labels[row];
 	cells[n++] = gpu->address;
 	for (size_t column = 0; column < t->n_gpus; column++)
@@ -48,21 +47,19 @@ static int add_row(Table *table, const Topology *t, char *const *labels, size_t 
 	cells[n++] = numa;
 	cells[n++] = iommu;
 	cells[n++] = group ? group->name : "-";
-	return table_row(table, cells, topology_colour(gpu), NULL, NULL);
+	table_row(table, cells, topology_colour(gpu), NULL, NULL);
 }
 
-static int make_labels(size_t n, char ***ret)
+static void make_labels(size_t n, char ***ret)
 {
 	_cleanup_strv_ char **labels = NULL;
 
 	for (size_t i = 0; i < n; i++) {
 		_cleanup_free_ char *label = strf("GPU%zu", i);
 
-		if (!label || strv_append(&labels, label) < 0)
-			return -ENOMEM;
+		strv_append(&labels, label);
 	}
 	*ret = TAKE_PTR(labels);
-	return 0;
 }
 
 static void print_legend(const Terminal *t)
@@ -78,7 +75,7 @@ static void print_legend(const Terminal *t)
 	      t->stream);
 }
 
-int topology_print_matrix(const Terminal *t, const Topology *topology, bool legend)
+void topology_print_matrix(const Terminal *t, const Topology *topology, bool legend)
 {
 	/* The matrix is never cut: half of it would mislead. */
 	Terminal whole = *t;
@@ -86,15 +83,10 @@ int topology_print_matrix(const Terminal *t, const Topology *topology, bool lege
 	_cleanup_strv_ char **labels = NULL;
 	_cleanup_free_ Column *columns = NULL;
 	size_t n = 0;
-	int r;
 
 	whole.width = 0;
-	r = make_labels(topology->n_gpus, &labels);
-	if (r < 0)
-		return r;
-	columns = calloc(topology->n_gpus + ELEMENTS(before) + ELEMENTS(behind), sizeof(*columns));
-	if (!columns)
-		return -ENOMEM;
+	make_labels(topology->n_gpus, &labels);
+	columns = xcalloc(topology->n_gpus + ELEMENTS(before) + ELEMENTS(behind), sizeof(*columns));
 	for (size_t i = 0; i < ELEMENTS(before); i++)
 		columns[n++] = before[i];
 	for (size_t i = 0; i < topology->n_gpus; i++)
@@ -102,12 +94,10 @@ int topology_print_matrix(const Terminal *t, const Topology *topology, bool lege
 	for (size_t i = 0; i < ELEMENTS(behind); i++)
 		columns[n++] = behind[i];
 	/* The headings are the second axis, not a legend. */
-	r = table_new(&whole, columns, n, true, &table);
-	for (size_t i = 0; r >= 0 && i < topology->n_gpus; i++)
-		r = add_row(table, topology, labels, i);
-	if (r >= 0)
-		r = table_print(table);
-	if (r >= 0 && legend)
+	table_new(&whole, columns, n, true, &table);
+	for (size_t i = 0; i < topology->n_gpus; i++)
+		add_row(table, topology, labels, i);
+	table_print(table);
+	if (legend)
 		print_legend(t);
-	return r;
 }

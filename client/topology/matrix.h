@@ -7,4 +7,4 @@
 
 /* Of its state, here and in the tree. */
 Colour topology_colour(const TopologyGpu *gpu);
-int topology_print_matrix(const Terminal *t, const Topology *topology, bool legend);
+void topology_print_matrix(const Terminal *t, const Topology *topology, bool legend);

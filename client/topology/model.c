@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "util/xalloc.h"
 
 static void gpu_clear(TopologyGpu *gpu)
 {
@@ -120,7 +121,7 @@ char *topology_link_text(const TopologyGroup *group)
 {
 	if (group->links > 0 && group->links < group->links_expected)
 		return strf("%s of %u", group->link, group->links_expected);
-	return strdup(*group->link ? group->link : "?");
+	return xstrdup(*group->link ? group->link : "?");
 }
 
 /* ---- order ---- */
@@ -146,10 +147,8 @@ static int compare_gpus(const TopologyGpu *a, const TopologyGpu *b)
 
 size_t *topology_tree_order(const Topology *t)
 {
-	size_t *order = calloc(t->n_gpus + 1, sizeof(size_t));
+	size_t *order = xcalloc(t->n_gpus + 1, sizeof(size_t));
 
-	if (!order)
-		return NULL;
 	/* By insertion: qsort() has nowhere to pass the GPUs, and there are few. */
 	for (size_t i = 0; i < t->n_gpus; i++) {
 		size_t k = i;

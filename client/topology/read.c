@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "gpupass/states.h"
 #include "topology/model.h"
+#include "util/xalloc.h"
 
 /* More than any host has; a higher number is refused. */
 #define GPUS_MAX 1024
@@ -25,7 +26,7 @@ static void wrong(Reader *r, const char *what, const char *why)
 	if (r->error < 0)
 		return;
 	*r->ret_why = strf("its topology's \"%s\" %s", what, why);
-	r->error = *r->ret_why ? -EBADMSG : -ENOMEM;
+	r->error = -EBADMSG;
 }
 
 /* Cleaned; "" for null, for an absent member, and for another type. */
@@ -34,8 +35,6 @@ static char *text_of(Reader *r, const json_t *object, const char *key)
 	const char *s = json_string_value(json_object_get(object, key));
 	char *copy = text_printable(s ? s : "");
 
-	if (!copy && r->error == 0)
-		r->error = -ENOMEM;
 	return copy;
 }
 
@@ -68,9 +67,7 @@ static void *list_of(Reader *r, const json_t *document, const char *key, size_t 
 		wrong(r, key, "has too many items");
 	if (r->error < 0)
 		return NULL;
-	list = calloc(json_array_size(array) + 1, size);
-	if (!list)
-		r->error = -ENOMEM;
+	list = xcalloc(json_array_size(array) + 1, size);
 	return list;
 }
 
@@ -87,8 +84,7 @@ static void read_texts(Reader *r, const json_t *array, size_t max, char ***to)
 		if (r->error < 0)
 			return;
 		copy = text_printable(json_string_value(item) ? json_string_value(item) : "");
-		if (!copy || strv_append(to, copy) < 0)
-			r->error = -ENOMEM;
+		strv_append(to, copy);
 	}
 }
 
@@ -236,8 +232,7 @@ static void read_functions(Reader *r, TopologyGpu *gpu, const json_t *functions)
 		driver = text_of(r, item, "driver");
 		if (address && driver)
 			line = strf("%s %s", address, *driver ? driver : "none");
-		if (!line || strv_append(&gpu->functions, line) < 0)
-			r->error = -ENOMEM;
+		strv_append(&gpu->functions, line);
 	}
 }
 
@@ -246,12 +241,12 @@ static char *state_of(const Topology *t, const TopologyGpu *gpu)
 	const TopologyGroup *group = topology_group(t, gpu);
 
 	if (group)
-		return strdup(group->state);
+		return xstrdup(group->state);
 	if (strcmp(gpu->nvlink, "none") == 0)
-		return strdup("no NVLink");
+		return xstrdup("no NVLink");
 	if (strcmp(gpu->nvlink, "sxm") == 0)
-		return strdup("SXM board");
-	return strdup(strcmp(gpu->nvlink, "unknown") == 0 ? "unknown board" : "no group");
+		return xstrdup("SXM board");
+	return xstrdup(strcmp(gpu->nvlink, "unknown") == 0 ? "unknown board" : "no group");
 }
 
 /* The domain that has it: the group's, or one that took it without gpupass. */
@@ -260,12 +255,12 @@ static void read_holder(Reader *r, const Topology *t, TopologyGpu *gpu, const js
 	const TopologyGroup *group = topology_group(t, gpu);
 
 	if (group && *group->domain)
-		gpu->domain = strdup(group->domain);
+		gpu->domain = xstrdup(group->domain);
 	else
 		gpu->domain = domain_of(r, json_array_get(json_object_get(item, "domains"), 0));
 	gpu->state = gpu->domain ? state_of(t, gpu) : NULL;
 	if (!gpu->state) {
-		r->error = r->error < 0 ? r->error : -ENOMEM;
+		r->error = r->error;
 		return;
 	}
 	if (group)
@@ -294,12 +289,8 @@ static void read_gpu(Reader *r, Topology *t, TopologyGpu *gpu, const json_t *ite
 
 static void join_group(Reader *r, TopologyGroup *group, size_t gpu)
 {
-	size_t *bigger = reallocarray(group->gpus, group->n_gpus + 1, sizeof(size_t));
+	size_t *bigger = xreallocarray(group->gpus, group->n_gpus + 1, sizeof(size_t));
 
-	if (!bigger) {
-		r->error = -ENOMEM;
-		return;
-	}
 	group->gpus = bigger;
 	group->gpus[group->n_gpus++] = gpu;
 }
@@ -319,9 +310,8 @@ static void read_gpus(Reader *r, Topology *t, const json_t *document)
 		read_gpu(r, t, gpu, item);
 		if (r->error == 0 && gpu->group >= 0)
 			join_group(r, &t->groups[gpu->group], i);
-		if (r->error == 0 && *gpu->domain && !strv_contains(t->domains, gpu->domain) &&
-		    strv_append(&t->domains, gpu->domain) < 0)
-			r->error = -ENOMEM;
+		if (r->error == 0 && *gpu->domain && !strv_contains(t->domains, gpu->domain))
+			strv_append(&t->domains, gpu->domain);
 	}
 }
 
@@ -352,9 +342,7 @@ static void read_pairs(Reader *r, Topology *t, const json_t *document)
 
 	if (r->error < 0)
 		return;
-	t->distances = calloc(t->n_gpus * t->n_gpus + 1, sizeof(char *));
-	if (!t->distances)
-		r->error = -ENOMEM;
+	t->distances = xcalloc(t->n_gpus * t->n_gpus + 1, sizeof(char *));
 	json_array_foreach (array, i, item) {
 		const json_t *gpus = json_object_get(item, "gpus");
 		ssize_t a = find_gpu(t, json_array_get(gpus, 0));
@@ -371,11 +359,9 @@ static void read_pairs(Reader *r, Topology *t, const json_t *document)
 
 int topology_parse(const json_t *document, Topology **ret, char **ret_why)
 {
-	_cleanup_(topology_freep) Topology *t = calloc(1, sizeof(*t));
+	_cleanup_(topology_freep) Topology *t = xcalloc(1, sizeof(*t));
 	Reader r = { .ret_why = ret_why };
 
-	if (!t)
-		return -ENOMEM;
 	if (!json_is_array(json_object_get(document, "gpus")))
 		wrong(&r, "gpus", "is not there");
 	t->host = text_of(&r, document, "host");

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "topology/svg-private.h"
+#include "util/xalloc.h"
 
 #define SIZE 13
 #define LINE 20
@@ -66,30 +67,24 @@ static bool wants_note(const TopologyGroup *group)
 	       group->look != LOOK_BOUND;
 }
 
-static int add_note(SvgFoot *foot, const Topology *t, const TopologyGroup *group, char *text)
+static void add_note(SvgFoot *foot, const Topology *t, const TopologyGroup *group, char *text)
 {
 	Note *note = &foot->notes[foot->n_notes];
 
-	if (!text)
-		return -ENOMEM;
 	note->lines =
 		svg_text_wrap(text, SVG_PLAIN, SIZE, foot->width - NOTE_INSET, NOTE_LINES_MAX);
 	free(text);
-	if (!note->lines)
-		return -ENOMEM;
 	foot->n_notes++;
 	note->look = group ? group->look : LOOK_NONE;
 	note->class = svg_class(t, note->look, group ? group->domain : "");
 	foot->lines += (int)strv_length(note->lines);
-	return 0;
 }
 
-static int add_notes(SvgFoot *foot, const Topology *t)
+static void add_notes(SvgFoot *foot, const Topology *t)
 {
 	size_t left = 0;
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < t->n_groups; i++) {
+	for (size_t i = 0; i < t->n_groups; i++) {
 		const TopologyGroup *group = &t->groups[i];
 
 		if (!wants_note(group))
@@ -97,45 +92,37 @@ static int add_notes(SvgFoot *foot, const Topology *t)
 		if (foot->n_notes == NOTES_MAX)
 			left++;
 		else
-			r = add_note(foot, t, group,
-				     strf("%s is %s: %s", group->name, group->state, why(group)));
+			add_note(foot, t, group,
+				 strf("%s is %s: %s", group->name, group->state, why(group)));
 	}
-	if (r == 0 && left > 0)
-		r = add_note(foot, t, NULL, strf("and %zu more: gpupass status", left));
-	return r;
+	if (left > 0)
+		add_note(foot, t, NULL, strf("and %zu more: gpupass status", left));
 }
 
 /* ---- legend ---- */
 
-static int add_entry(SvgFoot *foot, const Entry *entry, char *text)
+static void add_entry(SvgFoot *foot, const Entry *entry, char *text)
 {
 	_cleanup_free_ char *full = text;
 	Entry *bigger;
 
-	if (!full)
-		return -ENOMEM;
-	bigger = reallocarray(foot->entries, foot->n_entries + 1, sizeof(Entry));
-	if (!bigger)
-		return -ENOMEM;
+	bigger = xreallocarray(foot->entries, foot->n_entries + 1, sizeof(Entry));
 	foot->entries = bigger;
 	bigger[foot->n_entries] = *entry;
 	bigger[foot->n_entries].text = svg_text_fit(full, SVG_PLAIN, SIZE, foot->width / 2);
-	return bigger[foot->n_entries++].text ? 0 : -ENOMEM;
+	foot->n_entries++;
 }
 
-static int add_domains(SvgFoot *foot, const Topology *t)
+static void add_domains(SvgFoot *foot, const Topology *t)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && t->domains && t->domains[i]; i++)
-		r = add_entry(foot,
-			      &(Entry){ .class = svg_class(t, LOOK_HELD, t->domains[i]),
-					.look = LOOK_HELD },
-			      strf("domain %s", t->domains[i]));
-	return r;
+	for (size_t i = 0; t->domains && t->domains[i]; i++)
+		add_entry(foot,
+			  &(Entry){ .class = svg_class(t, LOOK_HELD, t->domains[i]),
+				    .look = LOOK_HELD },
+			  strf("domain %s", t->domains[i]));
 }
 
-static int add_looks(SvgFoot *foot, const Topology *t)
+static void add_looks(SvgFoot *foot, const Topology *t)
 {
 	static const struct {
 		TopologyLook look;
@@ -149,25 +136,22 @@ static int add_looks(SvgFoot *foot, const Topology *t)
 		{ LOOK_CLOSED, "quarantined" },
 		{ LOOK_NONE, "in no group" },
 	};
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ELEMENTS(looks); i++)
+	for (size_t i = 0; i < ELEMENTS(looks); i++)
 		for (size_t k = 0; k < t->n_gpus; k++)
 			if (t->gpus[k].look == looks[i].look) {
-				r = add_entry(foot,
-					      &(Entry){ .class = svg_class(t, looks[i].look, ""),
-							.look = looks[i].look },
-					      strdup(looks[i].text));
+				add_entry(foot,
+					  &(Entry){ .class = svg_class(t, looks[i].look, ""),
+						    .look = looks[i].look },
+					  xstrdup(looks[i].text));
 				break;
 			}
-	return r;
 }
 
 /* Which kinds of connector there are: not known, inferred, known, known but not observed. */
-static int add_rails(SvgFoot *foot, const Topology *t)
+static void add_rails(SvgFoot *foot, const Topology *t)
 {
 	bool none = false, inferred = false, known = false, expected = false;
-	int r = 0;
 
 	for (size_t i = 0; i < t->n_groups; i++) {
 		const TopologyGroup *group = &t->groups[i];
@@ -178,18 +162,17 @@ static int add_rails(SvgFoot *foot, const Topology *t)
 		expected |= topology_group_linked(group) && strchr(group->link, '?');
 	}
 	if (known)
-		r = add_entry(foot, &(Entry){ ENTRY_RAIL, "free", "", 0, NULL, 0, 0 },
-			      strdup("NVLink bridge, NV# with # links"));
-	if (r == 0 && inferred)
-		r = add_entry(foot, &(Entry){ ENTRY_RAIL, "unsure", " inferred", 0, NULL, 0, 0 },
-			      strdup("inferred, not proven"));
-	if (r == 0 && none)
-		r = add_entry(foot, &(Entry){ ENTRY_RAIL, "unsure", " none-known", 0, NULL, 0, 0 },
-			      strdup("not known to be bridged"));
-	if (r == 0 && expected)
-		r = add_entry(foot, &(Entry){ ENTRY_RAIL, "none", NULL, 0, NULL, 0, 0 },
-			      strdup("NV#?: as the board has, not observed"));
-	return r;
+		add_entry(foot, &(Entry){ ENTRY_RAIL, "free", "", 0, NULL, 0, 0 },
+			  xstrdup("NVLink bridge, NV# with # links"));
+	if (inferred)
+		add_entry(foot, &(Entry){ ENTRY_RAIL, "unsure", " inferred", 0, NULL, 0, 0 },
+			  xstrdup("inferred, not proven"));
+	if (none)
+		add_entry(foot, &(Entry){ ENTRY_RAIL, "unsure", " none-known", 0, NULL, 0, 0 },
+			  xstrdup("not known to be bridged"));
+	if (expected)
+		add_entry(foot, &(Entry){ ENTRY_RAIL, "none", NULL, 0, NULL, 0, 0 },
+			  xstrdup("NV#?: as the board has, not observed"));
 }
 
 /* Left to right, row by row. */
@@ -214,29 +197,18 @@ static void place_entries(SvgFoot *foot)
 	foot->rows = foot->n_entries > 0 ? row + 1 : 0;
 }
 
-int svg_foot_new(const Topology *t, int width, SvgFoot **ret)
+void svg_foot_new(const Topology *t, int width, SvgFoot **ret)
 {
-	_cleanup_(svg_foot_freep) SvgFoot *foot = calloc(1, sizeof(*foot));
-	int r;
+	_cleanup_(svg_foot_freep) SvgFoot *foot = xcalloc(1, sizeof(*foot));
 
-	if (!foot)
-		return -ENOMEM;
 	foot->width = width;
-	foot->notes = calloc(NOTES_MAX + 1, sizeof(Note));
-	if (!foot->notes)
-		return -ENOMEM;
-	r = add_notes(foot, t);
-	if (r == 0)
-		r = add_domains(foot, t);
-	if (r == 0)
-		r = add_looks(foot, t);
-	if (r == 0)
-		r = add_rails(foot, t);
-	if (r < 0)
-		return r;
+	foot->notes = xcalloc(NOTES_MAX + 1, sizeof(Note));
+	add_notes(foot, t);
+	add_domains(foot, t);
+	add_looks(foot, t);
+	add_rails(foot, t);
 	place_entries(foot);
 	*ret = TAKE_PTR(foot);
-	return 0;
 }
 
 int svg_foot_height(const SvgFoot *foot)

@@ -33,7 +33,7 @@ void svg_sign(Svg *s, TopologyLook look, int x, int y);
 
 /* Lines under the panels: what an operator should know of groups, and the legend. */
 typedef struct SvgFoot SvgFoot;
-int svg_foot_new(const Topology *topology, int width, SvgFoot **ret);
+void svg_foot_new(const Topology *topology, int width, SvgFoot **ret);
 int svg_foot_height(const SvgFoot *foot);
 void svg_foot_print(Svg *s, const SvgFoot *foot, int y);
 SvgFoot *svg_foot_free(SvgFoot *foot);

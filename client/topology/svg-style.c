@@ -110,10 +110,6 @@ void svg_text(Svg *s, const SvgText *how, const char *text)
 		return;
 	if (how->width > 0) {
 		fitted = svg_text_fit(text, how->font, how->size, how->width);
-		if (!fitted) {
-			s->error = -ENOMEM;
-			return;
-		}
 		text = fitted;
 	}
 	fprintf(s->f, "<text class=\"%s%s\" x=\"%d\" y=\"%d\" font-size=\"%d\"", how->class,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "util/xalloc.h"
 
 /* Advance widths of DejaVu Sans from U+0020 to U+007E, in hundredths of the size. */
 static const uint8_t advances[] = {
@@ -94,7 +95,7 @@ char *svg_text_fit(const char *s, SvgFont font, int size, int width)
 	size_t bytes = bytes_within(s, font, size, width);
 
 	if (!s[bytes])
-		return strdup(s);
+		return xstrdup(s);
 	bytes = bytes_within(s, font, size, width - svg_text_width(ELLIPSIS, font, size));
 	while (bytes > 0 && s[bytes - 1] == ' ')
 		bytes--;
@@ -123,15 +124,14 @@ char **svg_text_wrap(const char *s, SvgFont font, int size, int width, size_t ma
 	for (size_t n = 1; *s && n <= max; n++) {
 		size_t length = line_length(s, font, size, width);
 		_cleanup_free_ char *line =
-			n == max ? svg_text_fit(s, font, size, width) : strndup(s, length);
+			n == max ? svg_text_fit(s, font, size, width) : xstrndup(s, length);
 
-		if (!line || strv_append(&lines, line) < 0)
-			return NULL;
+		strv_append(&lines, line);
 		s += n == max ? strlen(s) : length;
 		s += strspn(s, " ");
 	}
-	if (!lines && strv_append(&lines, "") < 0)
-		return NULL;
+	if (!lines)
+		strv_append(&lines, "");
 	return TAKE_PTR(lines);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "topology/svg-private.h"
+#include "util/xalloc.h"
 
 #define WIDTH_MIN 680 /* for title and legend of a host with one GPU */
 #define INSET 14      /* of text in a card */
@@ -12,8 +13,6 @@
 /* Remembers that memory ran out, and passes the string on for _cleanup_free_. */
 static char *made(Svg *s, char *text)
 {
-	if (!text && s->error == 0)
-		s->error = -ENOMEM;
 	return text;
 }
 
@@ -46,8 +45,8 @@ static void add_part(Svg *s, char ***parts, char *part)
 {
 	_cleanup_free_ char *text = made(s, part);
 
-	if (text && strv_append(parts, text) < 0)
-		s->error = -ENOMEM;
+	if (text)
+		strv_append(parts, text);
 }
 
 static char *subtitle(Svg *s)
@@ -69,7 +68,7 @@ static char *subtitle(Svg *s)
 			 strf("%zu GPU%s in %zu domain%s", count_held(t), plural(count_held(t)),
 			      domains, plural(domains)));
 	if (!t->iommu)
-		add_part(s, &parts, strdup("the IOMMU is off"));
+		add_part(s, &parts, xstrdup("the IOMMU is off"));
 	return made(s, strv_join(parts, "  ·  "));
 }
 
@@ -77,7 +76,7 @@ static void print_title(Svg *s)
 {
 	const Topology *t = s->topology;
 	_cleanup_free_ char *title =
-		made(s, *t->host ? strf("GPUs of %s", t->host) : strdup("GPUs of this host"));
+		made(s, *t->host ? strf("GPUs of %s", t->host) : xstrdup("GPUs of this host"));
 	_cleanup_free_ char *parts = subtitle(s);
 	int width = s->width - 2 * LAYOUT_MARGIN;
 
@@ -95,13 +94,11 @@ static char *node_text(const Topology *t, int node)
 	bool cpus = n && *n->cpus;
 
 	if (!n)
-		return strdup("");
+		return xstrdup("");
 	if (n->memory_bytes >> 30 > 0)
 		size = strf("%llu GiB", (unsigned long long)(n->memory_bytes >> 30));
 	else
-		size = strdup("");
-	if (!size)
-		return NULL;
+		size = xstrdup("");
 	return strf("%s%s%s%s", cpus ? "CPUs " : "", cpus ? n->cpus : "",
 		    cpus && *size ? "  ·  " : "", size);
 }
@@ -117,7 +114,7 @@ static void print_panel(Svg *s, const LayoutPanel *panel)
 		name = made(s, strf("NUMA node %d", panel->node));
 	else
 		name = made(s,
-			    strdup(s->topology->n_nodes > 0 ? "NUMA node not known" : "No NUMA"));
+			    xstrdup(s->topology->n_nodes > 0 ? "NUMA node not known" : "No NUMA"));
 	facts = made(s, node_text(s->topology, panel->node));
 	if (!name || !facts)
 		return;
@@ -235,10 +232,8 @@ static char *rail_text(const TopologyGroup *group)
 {
 	_cleanup_free_ char *link = topology_link_text(group);
 
-	if (!link)
-		return NULL;
 	if (topology_group_single(group))
-		return strdup(group->name);
+		return xstrdup(group->name);
 	if (!topology_group_linked(group))
 		return strf("%s  ·  ?", group->name);
 	return strf("%s  ·  %s%s", group->name, link, group->n_gpus > 2 ? " a pair" : "");
@@ -287,9 +282,9 @@ static void card_tooltip(Svg *s, const TopologyGpu *gpu)
 static char *holder_text(const Topology *t, const TopologyGpu *gpu)
 {
 	if (!*gpu->domain)
-		return strdup(gpu->state);
+		return xstrdup(gpu->state);
 	if (gpu->look == LOOK_HELD && topology_group(t, gpu))
-		return strdup(gpu->domain);
+		return xstrdup(gpu->domain);
 	return strf("%s · %s", gpu->domain, gpu->state);
 }
 
@@ -369,16 +364,11 @@ int topology_print_svg(FILE *f, const Topology *topology)
 	_cleanup_(layout_freep) Layout *layout = NULL;
 	_cleanup_(svg_foot_freep) SvgFoot *foot = NULL;
 	Svg s = { .f = f, .topology = topology };
-	int r;
 
-	r = layout_new(topology, &layout);
-	if (r < 0)
-		return r;
+	layout_new(topology, &layout);
 	s.layout = layout;
 	s.width = layout->width > WIDTH_MIN ? layout->width : WIDTH_MIN;
-	r = svg_foot_new(topology, s.width - 2 * LAYOUT_MARGIN, &foot);
-	if (r < 0)
-		return r;
+	svg_foot_new(topology, s.width - 2 * LAYOUT_MARGIN, &foot);
 	s.height = layout->height + svg_foot_height(foot);
 	fprintf(f,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\""

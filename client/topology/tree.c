@@ -6,6 +6,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "topology/matrix.h"
+#include "util/xalloc.h"
 
 static const Column columns[] = {
 	{ "DEVICE", COLUMN_TREE },  { "MODEL", 0 }, { "DRIVER", 0 }, { "IOMMU", 0 },
@@ -67,7 +68,7 @@ static void add_lines(Tree *tree, const TopologyGpu *above, const TopologyGpu *g
 	tree->lines[tree->n_lines++] = (Line){ .depth = depth + 1, .gpu = gpu };
 }
 
-static int make_lines(Tree *tree)
+static void make_lines(Tree *tree)
 {
 	const Topology *t = tree->topology;
 	_cleanup_free_ size_t *order = topology_tree_order(t);
@@ -75,12 +76,9 @@ static int make_lines(Tree *tree)
 
 	for (size_t i = 0; i < t->n_gpus; i++)
 		max += strv_length(t->gpus[i].path) + 2;
-	tree->lines = calloc(max + 1, sizeof(Line));
-	if (!order || !tree->lines)
-		return -ENOMEM;
+	tree->lines = xcalloc(max + 1, sizeof(Line));
 	for (size_t i = 0; i < t->n_gpus; i++)
 		add_lines(tree, i > 0 ? &t->gpus[order[i - 1]] : NULL, &t->gpus[order[i]]);
-	return 0;
 }
 
 /* ---- links: a bracket from the first to the last line of a group ---- */
@@ -96,13 +94,11 @@ static void find_span(const Tree *tree, size_t group, Lane *lane)
 		}
 }
 
-static int make_lanes(Tree *tree)
+static void make_lanes(Tree *tree)
 {
 	const Topology *t = tree->topology;
 
-	tree->lanes = calloc(t->n_groups + 1, sizeof(Lane));
-	if (!tree->lanes)
-		return -ENOMEM;
+	tree->lanes = xcalloc(t->n_groups + 1, sizeof(Lane));
 	for (size_t group = 0; group < t->n_groups; group++) {
 		Lane *lane = &tree->lanes[tree->n_lanes];
 
@@ -123,7 +119,6 @@ static int make_lanes(Tree *tree)
 		if (lane->lane + 1 > tree->width)
 			tree->width = lane->lane + 1;
 	}
-	return 0;
 }
 
 typedef enum Stroke { STROKE_FIRST, STROKE_NEXT, STROKE_LAST, STROKE_PASS, STROKE_REACH } Stroke;
@@ -185,22 +180,16 @@ static void print_label(const Tree *tree, size_t line, FILE *f)
 		fprintf(f, "%s ? %s", tree->width > 0 ? " " : "", group->name);
 }
 
-static int link_text(const Tree *tree, size_t line, char **ret)
+static void link_text(const Tree *tree, size_t line, char **ret)
 {
 	char *text = NULL;
 	size_t size;
-	FILE *f = open_memstream(&text, &size);
+	FILE *f = xmemstream(&text, &size);
 
-	if (!f)
-		return -ENOMEM;
 	print_lanes(tree, line, f);
 	print_label(tree, line, f);
-	if (fclose(f) != 0) {
-		free(text);
-		return -ENOMEM;
-	}
+	fclose(f);
 	*ret = text;
-	return 0;
 }
 
 /* ---- cells ---- */
@@ -208,10 +197,10 @@ static int link_text(const Tree *tree, size_t line, char **ret)
 static char *device_text(const Line *line)
 {
 	if (line->gpu)
-		return strdup(line->gpu->address);
+		return xstrdup(line->gpu->address);
 	if (line->bridge)
-		return strdup(line->bridge);
-	return line->node < 0 ? strdup("no NUMA node") : strf("NUMA node %d", line->node);
+		return xstrdup(line->bridge);
+	return line->node < 0 ? xstrdup("no NUMA node") : strf("NUMA node %d", line->node);
 }
 
 static char *model_text(const Tree *tree, const Line *line)
@@ -241,57 +230,47 @@ static char *state_text(const Tree *tree, const TopologyGpu *gpu)
 	_cleanup_free_ char *full = NULL;
 
 	if (!gpu)
-		return strdup("");
+		return xstrdup("");
 	if (!*gpu->domain)
-		full = strdup(gpu->state);
+		full = xstrdup(gpu->state);
 	else if (gpu->look == LOOK_HELD)
-		full = strdup(gpu->domain);
+		full = xstrdup(gpu->domain);
 	else
 		full = strf("%s, %s", gpu->state, gpu->domain);
-	return full ? text_cut(full, tree->state_width, ellipsis) : NULL;
+	return text_cut(full, tree->state_width, ellipsis);
 }
 
-static int add_line(const Tree *tree, Table *table, size_t i, TableRow *parent, TableRow **ret)
+static void add_line(const Tree *tree, Table *table, size_t i, TableRow *parent, TableRow **ret)
 {
 	const Line *line = &tree->lines[i];
 	_cleanup_free_ char *device = device_text(line), *model = model_text(tree, line);
 	_cleanup_free_ char *state = state_text(tree, line->gpu), *iommu = NULL, *link = NULL;
 	const char *driver = "";
-	int r;
 
 	if (line->gpu) {
 		driver = *line->gpu->driver ? line->gpu->driver : "none";
-		iommu = line->gpu->iommu_group < 0 ? strdup("-")
+		iommu = line->gpu->iommu_group < 0 ? xstrdup("-")
 						   : strf("%d", line->gpu->iommu_group);
 	} else {
-		iommu = strdup("");
+		iommu = xstrdup("");
 	}
-	r = link_text(tree, i, &link);
-	if (r < 0 || !device || !model || !state || !iommu)
-		return -ENOMEM;
-	return table_row(table, (const char *const[]){ device, model, driver, iommu, state, link },
-			 line->gpu ? topology_colour(line->gpu) : COLOUR_NONE, parent, ret);
+	link_text(tree, i, &link);
+	table_row(table, (const char *const[]){ device, model, driver, iommu, state, link },
+		  line->gpu ? topology_colour(line->gpu) : COLOUR_NONE, parent, ret);
 }
 
-static int make_table(const Tree *tree, const Terminal *t, bool headings, Table **ret)
+static void make_table(const Tree *tree, const Terminal *t, bool headings, Table **ret)
 {
 	_cleanup_(table_freep) Table *table = NULL;
-	_cleanup_free_ TableRow **parents = calloc(tree->n_lines + 1, sizeof(TableRow *));
-	int r;
+	_cleanup_free_ TableRow **parents = xcalloc(tree->n_lines + 1, sizeof(TableRow *));
 
-	if (!parents)
-		return -ENOMEM;
-	r = table_new(t, columns, ELEMENTS(columns), headings, &table);
-	for (size_t i = 0; r >= 0 && i < tree->n_lines; i++) {
+	table_new(t, columns, ELEMENTS(columns), headings, &table);
+	for (size_t i = 0; i < tree->n_lines; i++) {
 		size_t depth = tree->lines[i].depth;
 
-		r = add_line(tree, table, i, depth > 0 ? parents[depth - 1] : NULL,
-			     &parents[depth]);
+		add_line(tree, table, i, depth > 0 ? parents[depth - 1] : NULL, &parents[depth]);
 	}
-	if (r < 0)
-		return r;
 	*ret = TAKE_PTR(table);
-	return 0;
 }
 
 /* A column is as wide as its widest text, but at most as wide as its limit. */
@@ -303,7 +282,7 @@ static size_t widest(const Tree *tree, bool model)
 		_cleanup_free_ char *text = model ? model_text(tree, &tree->lines[i])
 						  : state_text(tree, tree->lines[i].gpu);
 
-		if (text && text_width(text) > widest)
+		if (text_width(text) > widest)
 			widest = text_width(text);
 	}
 	return widest;
@@ -319,26 +298,23 @@ static void shorten(size_t *width, size_t least, size_t *over)
 }
 
 /* On a narrower terminal models and states are cut, devices and links never. */
-static int fit(Tree *tree, const Terminal *t, bool headings, size_t columns_there)
+static void fit(Tree *tree, const Terminal *t, bool headings, size_t columns_there)
 {
 	_cleanup_(table_freep) Table *table = NULL;
 	size_t width = 0, over;
-	int r;
 
-	r = make_table(tree, t, headings, &table);
-	if (r >= 0)
-		r = table_width(table, &width);
-	if (r < 0 || width <= columns_there)
-		return r;
+	make_table(tree, t, headings, &table);
+	table_width(table, &width);
+	if (width <= columns_there)
+		return;
 	over = width - columns_there;
 	tree->state_width = widest(tree, false);
 	tree->model_width = widest(tree, true);
 	shorten(&tree->state_width, 8, &over);
 	shorten(&tree->model_width, 9, &over);
-	return 0;
 }
 
-int topology_print_tree(const Terminal *t, const Topology *topology, bool headings)
+void topology_print_tree(const Terminal *t, const Topology *topology, bool headings)
 {
 	Terminal whole = *t;
 	_cleanup_(tree_clear) Tree tree = { .terminal = t,
@@ -346,15 +322,12 @@ int topology_print_tree(const Terminal *t, const Topology *topology, bool headin
 					    .model_width = SIZE_MAX,
 					    .state_width = SIZE_MAX };
 	_cleanup_(table_freep) Table *table = NULL;
-	int r;
 
 	whole.width = 0; /* a branch that is cut would lead nowhere */
-	r = make_lines(&tree);
-	if (r >= 0)
-		r = make_lanes(&tree);
-	if (r >= 0 && t->width > 0)
-		r = fit(&tree, &whole, headings, t->width);
-	if (r >= 0)
-		r = make_table(&tree, &whole, headings, &table);
-	return r < 0 ? r : table_print(table);
+	make_lines(&tree);
+	make_lanes(&tree);
+	if (t->width > 0)
+		fit(&tree, &whole, headings, t->width);
+	make_table(&tree, &whole, headings, &table);
+	table_print(table);
 }

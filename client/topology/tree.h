@@ -5,4 +5,4 @@
 #include "base/terminal.h"
 #include "topology/model.h"
 
-int topology_print_tree(const Terminal *t, const Topology *topology, bool headings);
+void topology_print_tree(const Terminal *t, const Topology *topology, bool headings);

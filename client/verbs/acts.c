@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/address.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "bus/bus.h"
 #include "job/job.h"
@@ -60,8 +61,6 @@ static int append_gpus(Client *c, sd_bus_message *call, char *const *gpus, size_
 		_cleanup_free_ char *address = NULL;
 
 		r = address_normalise(gpus[i], &address);
-		if (r == -ENOMEM)
-			return r;
 		r = sd_bus_message_append(call, "s", address ? address : gpus[i]);
 		if (r < 0)
 			return bus_build_failed(c, r);
@@ -80,11 +79,9 @@ static int print_declared(Client *c, const char *path)
 	if (r < 0)
 		return r;
 	if (c->options->json != JSON_OFF)
-		return json_print(c, json_pack("{s:s, s:o, s:[]}", "schema", GPUPASS_SCHEMA_SHOW,
-					       "group", json_group(&group), "gpus"));
+		return json_print(c, json_build("{s:s, s:o, s:[]}", "schema", GPUPASS_SCHEMA_SHOW,
+						"group", json_group(&group), "gpus"));
 	gpus = strv_join(group.gpu_addresses, ", ");
-	if (!gpus)
-		return -ENOMEM;
 	if (!c->options->quiet)
 		fprintf(c->err.stream, "Declared %s: %s; it is %s\n", group.name, gpus,
 			group.state);

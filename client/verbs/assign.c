@@ -12,6 +12,7 @@
 #include "bus/bus.h"
 #include "job/job.h"
 #include "model/model.h"
+#include "util/xalloc.h"
 #include "verbs/acts.h"
 #include "verbs/meant.h"
 #include "verbs/plan.h"
@@ -109,11 +110,9 @@ static int check_once(Client *c, char *const *groups, size_t n)
 
 static int assign_several(Client *c, const char *domain, char *const *groups, size_t n)
 {
-	_cleanup_free_ bool *wanted = calloc(n, sizeof(bool));
+	_cleanup_free_ bool *wanted = xcalloc(n, sizeof(bool));
 	int r = check_once(c, groups, n);
 
-	if (!wanted)
-		return -ENOMEM;
 	if (r >= 0 && (c->options->given & OPTION_NO_BLOCK))
 		r = refuse_several(c, "no-block");
 	for (size_t i = 0; r >= 0 && i < n; i++)
@@ -135,8 +134,8 @@ static int ask(Client *c, char *const *names, char **ret)
 	word = strtok_r(line, " \t\n", &save);
 	if (!word || strtok_r(NULL, " \t\n", &save) || !strv_contains(names, word))
 		return 0;
-	*ret = strdup(word);
-	return *ret ? 1 : -ENOMEM;
+	*ret = xstrdup(word);
+	return 1;
 }
 
 /*
@@ -165,20 +164,17 @@ static int choose(Client *c, const char *domain, char **ret)
 		if (group_is_of_domain(group, domain))
 			return 0;
 		/* A GPU alone is not chosen where others are linked (core/plan/choose). */
-		if (group->assignable && (!linked || strv_length(group->gpus) > 1) &&
-		    strv_append(&names, group->name) < 0)
-			return -ENOMEM;
+		if (group->assignable && (!linked || strv_length(group->gpus) > 1))
+			strv_append(&names, group->name);
 	}
 	if (!names || strv_length(names) < 2)
 		return 0;
 	list = strv_join(names, ", ");
-	if (!list)
-		return -ENOMEM;
 	if (c->err.tty && isatty(STDIN_FILENO) == 1 && !c->options->quiet) {
 		fprintf(c->err.stream, "%zu groups are free: %s\n", strv_length(names), list);
 		r = ask(c, names, ret);
 		if (r != 0)
-			return r < 0 ? r : 0;
+			return 0;
 	}
 	return client_usage(c,
 			    "several groups are free: %s\n"

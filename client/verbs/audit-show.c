@@ -6,6 +6,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "bus/document.h"
+#include "util/xalloc.h"
 #include "verbs/audit.h"
 
 static const Column columns[] = {
@@ -43,7 +44,7 @@ static char *number_text(const json_t *record, const char *key)
 	const json_t *number = json_object_get(record, key);
 
 	return json_is_integer(number) ? strf("%lld", (long long)json_integer_value(number))
-				       : strdup("-");
+				       : xstrdup("-");
 }
 
 /* "1000", or "0 (1000)": as root, after a login as 1000. */
@@ -52,8 +53,6 @@ static char *user_text(const json_t *record)
 	_cleanup_free_ char *uid = number_text(record, "uid");
 	_cleanup_free_ char *login = number_text(record, "login_uid");
 
-	if (!uid || !login)
-		return NULL;
 	return str_equal(login, "-") || str_equal(login, uid) ? TAKE_PTR(uid)
 							      : strf("%s (%s)", uid, login);
 }
@@ -83,10 +82,9 @@ static char *functions_text(const json_t *record)
 		_cleanup_free_ char *text = text_printable(
 			json_string_value(function) ? json_string_value(function) : "");
 
-		if (!text || strv_append(&all, text) < 0)
-			return NULL;
+		strv_append(&all, text);
 	}
-	return all ? strv_join(all, ",") : strdup("-");
+	return all ? strv_join(all, ",") : xstrdup("-");
 }
 
 /* Group and domain; where there is neither, the functions. */
@@ -126,7 +124,7 @@ static void texts_clear(Texts *t)
 	free(t->why);
 }
 
-static int texts_of(const json_t *record, Texts *ret)
+static void texts_of(const json_t *record, Texts *ret)
 {
 	json_int_t time = json_integer_value(json_object_get(record, "time_usec"));
 
@@ -136,49 +134,41 @@ static int texts_of(const json_t *record, Texts *ret)
 		.what = what_text(record),
 		.on = on_text(record),
 		.verdict = str_equal(plain(record, "verdict"), "none")
-				   ? strdup("-")
+				   ? xstrdup("-")
 				   : document_text(record, "verdict"),
 		.why = document_text(record, "reason"),
 	};
-	return ret->time && ret->user && ret->what && ret->on && ret->verdict && ret->why ? 0
-											  : -ENOMEM;
 }
 
 /* What it was on has a fifth of a terminal, so that a long reason does not take its room. */
-static int add_record(Table *table, const Terminal *terminal, const json_t *record)
+static void add_record(Table *table, const Terminal *terminal, const json_t *record)
 {
 	size_t room = terminal->width > 0 ? terminal->width / 5 : SIZE_MAX;
 	_cleanup_(texts_clear) Texts t = { 0 };
 	_cleanup_free_ char *on = NULL;
-	int r = texts_of(record, &t);
 
-	if (r < 0)
-		return r;
+	texts_of(record, &t);
+
 	on = text_cut(t.on, room, terminal_glyph(terminal, GLYPH_ELLIPSIS));
-	if (!on)
-		return -ENOMEM;
-	return table_row(table,
-			 (const char *const[]){ t.time, t.user, t.what, on, t.verdict, t.why },
-			 verdict_colour(plain(record, "verdict")), NULL, NULL);
+	table_row(table, (const char *const[]){ t.time, t.user, t.what, on, t.verdict, t.why },
+		  verdict_colour(plain(record, "verdict")), NULL, NULL);
 }
 
-int audit_print(Client *c, json_t *records)
+void audit_print(Client *c, json_t *records)
 {
 	_cleanup_(table_freep) Table *table = NULL;
 	const json_t *record;
 	size_t i;
-	int r;
 
 	if (json_array_size(records) == 0) {
 		if (!c->options->quiet)
 			fputs("There are no such records.\n", c->err.stream);
-		return 0;
+		return;
 	}
-	r = table_new(&c->out, columns, ELEMENTS(columns), c->options->legend, &table);
+	table_new(&c->out, columns, ELEMENTS(columns), c->options->legend, &table);
 	json_array_foreach (records, i, record)
-		if (r >= 0)
-			r = add_record(table, &c->out, record);
-	return r < 0 ? r : table_print(table);
+		add_record(table, &c->out, record);
+	table_print(table);
 }
 
 int audit_print_line(Client *c, json_t *record)
@@ -189,13 +179,12 @@ int audit_print_line(Client *c, json_t *record)
 	if (c->options->json != JSON_OFF) {
 		r = json_print_line(c, json_incref(record));
 	} else {
-		r = texts_of(record, &t);
-		if (r >= 0)
-			fprintf(c->out.stream, "%s  user %s  %s  %s  %s%s%s\n", t.time, t.user,
-				t.what, t.on,
-				terminal_colour(&c->out, verdict_colour(plain(record, "verdict"))),
-				t.verdict, terminal_plain(&c->out));
-		if (r >= 0 && *t.why)
+		texts_of(record, &t);
+		r = 0;
+		fprintf(c->out.stream, "%s  user %s  %s  %s  %s%s%s\n", t.time, t.user, t.what,
+			t.on, terminal_colour(&c->out, verdict_colour(plain(record, "verdict"))),
+			t.verdict, terminal_plain(&c->out));
+		if (*t.why)
 			fprintf(c->out.stream, "    %s\n", t.why);
 	}
 	/* A reader of a pipe wants records as they come. */
@@ -204,7 +193,7 @@ int audit_print_line(Client *c, json_t *record)
 
 /* ---- holders ---- */
 
-static int add_now(Table *table, const json_t *holder)
+static void add_now(Table *table, const json_t *holder)
 {
 	_cleanup_free_ char *function = document_text(holder, "function");
 	_cleanup_free_ char *path = document_text(holder, "path");
@@ -212,69 +201,62 @@ static int add_now(Table *table, const json_t *holder)
 	_cleanup_free_ char *command = document_text(holder, "command");
 	_cleanup_free_ char *unit = document_text(holder, "unit");
 
-	if (!function || !path || !pid || !command || !unit)
-		return -ENOMEM;
-	return table_row(table, (const char *const[]){ function, path, pid, command, unit },
-			 COLOUR_NONE, NULL, NULL);
+	table_row(table, (const char *const[]){ function, path, pid, command, unit }, COLOUR_NONE,
+		  NULL, NULL);
 }
 
-static int print_now(Client *c, json_t *holders)
+static void print_now(Client *c, json_t *holders)
 {
 	_cleanup_(table_freep) Table *table = NULL;
 	const json_t *list = json_object_get(holders, "holders"), *item;
 	size_t i;
-	int r = 0;
 
 	if (json_array_size(list) == 0)
 		fputs("No process has a file of a GPU open.\n", c->out.stream);
 	else
-		r = table_new(&c->out, now_columns, ELEMENTS(now_columns), c->options->legend,
-			      &table);
+		table_new(&c->out, now_columns, ELEMENTS(now_columns), c->options->legend, &table);
 	json_array_foreach (list, i, item)
-		if (r >= 0)
-			r = add_now(table, item);
-	if (r >= 0 && table)
-		r = table_print(table);
+		add_now(table, item);
+	if (table)
+		table_print(table);
 	json_array_foreach (json_object_get(holders, "unseen"), i, item) {
 		_cleanup_free_ char *line =
 			text_printable(json_string_value(item) ? json_string_value(item) : "");
 
-		if (line && r >= 0)
+		if (line)
 			fprintf(c->out.stream, "%s\n", line);
 	}
-	return r;
 }
 
-static int add_seen(Table *table, const json_t *record)
+static void add_seen(Table *table, const json_t *record)
 {
 	_cleanup_(texts_clear) Texts t = { 0 };
 	_cleanup_free_ char *pid = number_text(record, "pid");
 	_cleanup_free_ char *command = document_text(record, "command");
 	_cleanup_free_ char *functions = functions_text(record);
-	int r = texts_of(record, &t);
 
-	if (r < 0 || !pid || !command || !functions)
-		return -ENOMEM;
-	return table_row(table,
-			 (const char *const[]){
-				 t.time, functions, t.why, pid, command,
-				 str_equal(plain(record, "kind"), "holder") ? "open" : "gone" },
-			 COLOUR_NONE, NULL, NULL);
+	texts_of(record, &t);
+
+	table_row(table,
+		  (const char *const[]){ t.time, functions, t.why, pid, command,
+					 str_equal(plain(record, "kind"), "holder") ? "open"
+										    : "gone" },
+		  COLOUR_NONE, NULL, NULL);
 }
 
-int audit_print_holders(Client *c, json_t *holders, json_t *records)
+void audit_print_holders(Client *c, json_t *holders, json_t *records)
 {
 	_cleanup_(table_freep) Table *table = NULL;
 	const json_t *record;
 	size_t i;
-	int r = print_now(c, holders);
 
-	if (r < 0 || json_array_size(records) == 0)
-		return r;
+	print_now(c, holders);
+
+	if (json_array_size(records) == 0)
+		return;
 	fputs("\n", c->out.stream);
-	r = table_new(&c->out, seen_columns, ELEMENTS(seen_columns), c->options->legend, &table);
+	table_new(&c->out, seen_columns, ELEMENTS(seen_columns), c->options->legend, &table);
 	json_array_foreach (records, i, record)
-		if (r >= 0)
-			r = add_seen(table, record);
-	return r < 0 ? r : table_print(table);
+		add_seen(table, record);
+	table_print(table);
 }

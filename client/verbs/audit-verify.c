@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "bus/document.h"
+#include "util/xalloc.h"
 #include "verbs/audit.h"
 
 #define TRAIL_DIRECTORY "/var/lib/gpupass/audit"
@@ -22,12 +23,10 @@ static const DocumentKind report_kind = { "the report", GPUPASS_SCHEMA_AUDIT_CHE
 
 static int read_all(int fd, char **ret)
 {
-	_cleanup_free_ char *text = malloc(REPORT_MAX + 1);
+	_cleanup_free_ char *text = xmalloc(REPORT_MAX + 1);
 	size_t used = 0;
 	ssize_t n;
 
-	if (!text)
-		return -ENOMEM;
 	while (used < REPORT_MAX && (n = read(fd, text + used, REPORT_MAX - used)) != 0) {
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -131,13 +130,11 @@ static void print_limits(Client *c, const json_t *report)
 		      c->out.stream);
 }
 
-static int print_report(Client *c, const json_t *report)
+static void print_report(Client *c, const json_t *report)
 {
 	_cleanup_free_ char *hash = document_text(report, "last_hash");
 	bool whole = json_is_true(json_object_get(report, "whole"));
 
-	if (!hash)
-		return -ENOMEM;
 	print_findings(c, report);
 	fprintf(c->out.stream, "%sThe trail is %s%s: %lld records, from %lld to %lld%s.\n",
 		terminal_colour(&c->out, whole ? COLOUR_GOOD : COLOUR_BAD),
@@ -150,7 +147,6 @@ static int print_report(Client *c, const json_t *report)
 		(long long)number(report, "last"), hash);
 	if (!c->options->quiet)
 		print_limits(c, report);
-	return 0;
 }
 
 static int cannot(Client *c, const char *directory, int status)
@@ -196,8 +192,6 @@ int audit_verify(Client *c)
 		return r;
 	if (c->options->expect)
 		expect = strf("--expect=%s", c->options->expect);
-	if (!program || (c->options->expect && !expect))
-		return -ENOMEM;
 	arguments[n++] = program;
 	if (expect)
 		arguments[n++] = expect;
@@ -214,7 +208,9 @@ int audit_verify(Client *c)
 	if (r < 0)
 		return r;
 	whole = json_is_true(json_object_get(report, "whole"));
-	r = c->options->json == JSON_OFF ? print_report(c, report)
-					 : json_print(c, json_incref(report));
+	if (c->options->json == JSON_OFF)
+		print_report(c, report);
+	else
+		r = json_print(c, json_incref(report));
 	return r < 0 ? r : whole ? GPUPASS_EXIT_DONE : GPUPASS_EXIT_FAILED;
 }

@@ -135,8 +135,6 @@ int audit_records(Client *c, const AuditFilter *filter, uint64_t after, json_t *
 	_cleanup_(json_decrefp) json_t *all = json_array();
 	bool more = true;
 
-	if (!all)
-		return -ENOMEM;
 	while (more) {
 		_cleanup_(json_decrefp) json_t *page = NULL;
 		json_int_t last;
@@ -144,8 +142,7 @@ int audit_records(Client *c, const AuditFilter *filter, uint64_t after, json_t *
 
 		if (r < 0)
 			return r;
-		if (json_array_extend(all, json_object_get(page, "records")) < 0)
-			return -ENOMEM;
+		json_array_extend(all, json_object_get(page, "records"));
 		last = json_integer_value(json_object_get(page, "last"));
 		/* A page that does not come further would be asked for without end. */
 		more = json_is_true(json_object_get(page, "more")) && last > 0 &&
@@ -167,10 +164,13 @@ static int print_all(Client *c, const AuditFilter *filter)
 
 	if (r < 0)
 		return r;
-	if (c->options->json == JSON_OFF)
-		return audit_print(c, records);
-	return json_print(c, json_pack("{s:s, s:O, s:o, s:b}", "schema", GPUPASS_SCHEMA_AUDIT_PAGE,
-				       "records", records, "last", json_unsigned(last), "more", 0));
+	if (c->options->json == JSON_OFF) {
+		audit_print(c, records);
+		return 0;
+	}
+	return json_print(c,
+			  json_build("{s:s, s:O, s:o, s:b}", "schema", GPUPASS_SCHEMA_AUDIT_PAGE,
+				     "records", records, "last", json_unsigned(last), "more", 0));
 }
 
 static int print_holders(Client *c, const AuditFilter *filter)
@@ -185,10 +185,11 @@ static int print_holders(Client *c, const AuditFilter *filter)
 		r = audit_records(c, filter, 0, &records, &last);
 	if (r < 0)
 		return r;
-	if (c->options->json == JSON_OFF)
-		return audit_print_holders(c, now, records);
-	if (json_object_set(now, "records", records) < 0)
-		return -ENOMEM;
+	if (c->options->json == JSON_OFF) {
+		audit_print_holders(c, now, records);
+		return 0;
+	}
+	json_object_set(now, "records", records);
 	return json_print(c, TAKE_PTR(now));
 }
 

@@ -18,8 +18,8 @@ int audit_records(Client *c, const AuditFilter *filter, uint64_t after, json_t *
 		  uint64_t *ret_last);
 
 /* audit-show.c */
-int audit_print(Client *c, json_t *records);
-int audit_print_holders(Client *c, json_t *holders, json_t *records);
+void audit_print(Client *c, json_t *records);
+void audit_print_holders(Client *c, json_t *holders, json_t *records);
 /* One record, for a reader who waits for it. */
 int audit_print_line(Client *c, json_t *record);
 

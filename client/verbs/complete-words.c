@@ -8,6 +8,7 @@
 #include "bus/bus.h"
 #include "model/model.h"
 #include "show/describe.h"
+#include "util/xalloc.h"
 #include "verbs/complete.h"
 
 #define SUFFIX ".xml"
@@ -33,9 +34,9 @@ static void print_group(const WordPrinter *p, const Group *g)
 {
 	_cleanup_free_ char *summary = group_summary(&p->client->out, g);
 	_cleanup_free_ char *state = group_state_text(g);
-	_cleanup_free_ char *text = summary && state ? strf("%s, %s", summary, state) : NULL;
+	_cleanup_free_ char *text = strf("%s, %s", summary, state);
 
-	words_print(p, g->name, text ? text : "");
+	words_print(p, g->name, text);
 }
 
 static void print_groups(const WordPrinter *p, const World *w)
@@ -70,8 +71,7 @@ static void print_jobs(const WordPrinter *p, const World *w)
 		_cleanup_free_ char *text =
 			strf("%s %s, %s", job->operation, job->group_name, job->state);
 
-		if (id)
-			words_print(p, id, text ? text : "");
+		words_print(p, id, text);
 	}
 }
 
@@ -91,7 +91,7 @@ static void print_held(const WordPrinter *p, const World *w)
 		_cleanup_free_ char *text = strf("domain, has %s", g->name);
 
 		if (group_of(w, g->domain_name) == g)
-			words_print(p, g->domain_name, text ? text : "");
+			words_print(p, g->domain_name, text);
 	}
 }
 
@@ -149,10 +149,10 @@ bool words_are_known(const char *kinds)
 					     "JOB",   "MODEL", "VMID", "PHASE" };
 
 	for (const char *s = kinds; *s; s += strcspn(s, "|"), s += *s == '|') {
-		_cleanup_free_ char *kind = strndup(s, strcspn(s, "|"));
+		_cleanup_free_ char *kind = xstrndup(s, strcspn(s, "|"));
 		bool found = false;
 
-		for (size_t i = 0; kind && i < ELEMENTS(known); i++)
+		for (size_t i = 0; i < ELEMENTS(known); i++)
 			found = found || strcmp(known[i], kind) == 0;
 		if (!found)
 			return false;
@@ -173,7 +173,7 @@ static bool daemon_is_there(Client *c)
 	       sd_bus_message_read(reply, "b", &there) >= 0 && there;
 }
 
-int words_of_daemon(const WordPrinter *p, const char *kinds, bool held)
+void words_of_daemon(const WordPrinter *p, const char *kinds, bool held)
 {
 	_cleanup_(world_clear) World w = { 0 };
 
@@ -189,5 +189,4 @@ int words_of_daemon(const WordPrinter *p, const char *kinds, bool held)
 		print_models(p, &w);
 	if (has_kind(kinds, "ID") || has_kind(kinds, "JOB"))
 		print_jobs(p, &w);
-	return 0;
 }

@@ -18,6 +18,7 @@
 
 #include "base/host-name.h"
 #include "base/text.h"
+#include "util/xalloc.h"
 #include "verbs/list.h"
 
 /* A key that was pressed gets an answer, or none. */
@@ -137,36 +138,33 @@ static const ValueRow values[] = {
 	{ .option = "expect", .words = "" },
 };
 
-static int unknown(Client *c)
+static void unknown(Client *c)
 {
 	fputs("unknown\n", c->out.stream);
-	return 0;
 }
 
 static void print_list(const WordPrinter *p, const char *list)
 {
 	for (const char *s = list; *s; s += strcspn(s, " "), s += *s == ' ') {
-		_cleanup_free_ char *word = strndup(s, strcspn(s, ", "));
+		_cleanup_free_ char *word = xstrndup(s, strcspn(s, ", "));
 
-		if (word)
-			words_print(p, word, "");
+		words_print(p, word, "");
 	}
 }
 
 static void print_columns(const WordPrinter *p, const ColumnKind *kinds, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		_cleanup_free_ char *name = strdup(kinds[i].name);
+		_cleanup_free_ char *name = xstrdup(kinds[i].name);
 
 		for (char *s = name; s && *s; s++)
 			*s = (char)tolower((unsigned char)*s);
-		if (name)
-			words_print(p, name, "");
+		words_print(p, name, "");
 	}
 }
 
 /* The names that are there already stay before the next one: "group,gpus". */
-static int complete_columns(WordPrinter *p, const TypedLine *line, const char *typed, bool several)
+static void complete_columns(WordPrinter *p, const TypedLine *line, const char *typed, bool several)
 {
 	const char *comma = several ? strrchr(typed, ',') : NULL;
 	size_t kept = comma ? (size_t)(comma + 1 - typed) : *typed == '+' || *typed == '-' ? 1 : 0;
@@ -174,8 +172,6 @@ static int complete_columns(WordPrinter *p, const TypedLine *line, const char *t
 	const ColumnKind *kinds;
 	size_t n;
 
-	if (!prefix)
-		return -ENOMEM;
 	kinds = line->verb && line->verb->run == verb_jobs ? jobs_columns(&n) : list_columns(&n);
 	p->prefix = prefix;
 	fputs("words\n", p->client->out.stream);
@@ -183,20 +179,21 @@ static int complete_columns(WordPrinter *p, const TypedLine *line, const char *t
 	if (several && kept == 0)
 		words_print(p, "all", "");
 	p->prefix = "";
-	return 0;
 }
 
-static int complete_value(WordPrinter *p, const TypedLine *line, const OptionRow *option,
-			  const char *typed)
+static void complete_value(WordPrinter *p, const TypedLine *line, const OptionRow *option,
+			   const char *typed)
 {
 	FILE *f = p->client->out.stream;
 
-	if (option->verb_option == OPTION_COLUMNS || option->verb_option == OPTION_SORT)
-		return complete_columns(p, line, typed, option->verb_option == OPTION_COLUMNS);
+	if (option->verb_option == OPTION_COLUMNS || option->verb_option == OPTION_SORT) {
+		complete_columns(p, line, typed, option->verb_option == OPTION_COLUMNS);
+		return;
+	}
 	if (option->words) {
 		fputs("words\n", f);
 		print_list(p, option->words);
-		return 0;
+		return;
 	}
 	for (size_t i = 0; i < ELEMENTS(values); i++) {
 		const ValueRow *row = &values[i];
@@ -206,30 +203,31 @@ static int complete_value(WordPrinter *p, const TypedLine *line, const OptionRow
 			continue;
 		if (row->shell) {
 			fprintf(f, "%s=%s\n", row->shell, p->prefix);
-			return 0;
+			return;
 		}
 		fputs("words\n", f);
-		if (row->kinds)
-			return words_of_daemon(p, row->kinds, false);
+		if (row->kinds) {
+			words_of_daemon(p, row->kinds, false);
+			return;
+		}
 		print_list(p, row->words);
-		return 0;
+		return;
 	}
-	return unknown(p->client);
+	unknown(p->client);
 }
 
 /* ---- verbs, options, arguments ---- */
 
-static int complete_verb(const WordPrinter *p)
+static void complete_verb(const WordPrinter *p)
 {
 	const Verb *verb;
 
 	fputs("words\n", p->client->out.stream);
 	for (size_t i = 0; (verb = verb_at(i)); i++)
 		words_print(p, verb->name, verb->help);
-	return 0;
 }
 
-static int complete_option(const WordPrinter *p, const TypedLine *line)
+static void complete_option(const WordPrinter *p, const TypedLine *line)
 {
 	const OptionRow *option;
 
@@ -247,11 +245,10 @@ static int complete_option(const WordPrinter *p, const TypedLine *line)
 		if (option->letter)
 			words_print(p, (char[]){ '-', option->letter, '\0' }, option->help);
 	}
-	return 0;
 }
 
 /* The n-th word of "DOMAIN [GROUP...]" without its signs; "" behind the last. *ret: new. */
-static int usage_word(const char *usage, size_t n, char **ret)
+static void usage_word(const char *usage, size_t n, char **ret)
 {
 	const char *s = usage;
 	char *word;
@@ -264,36 +261,36 @@ static int usage_word(const char *usage, size_t n, char **ret)
 		s += length + (s[length] == ' ');
 	}
 	s += *s == '[';
-	word = strndup(s, strcspn(s, " ]."));
-	if (!word)
-		return -ENOMEM;
+	word = xstrndup(s, strcspn(s, " ]."));
 	*ret = word;
-	return 0;
 }
 
-static int complete_argument(const WordPrinter *p, const TypedLine *line)
+static void complete_argument(const WordPrinter *p, const TypedLine *line)
 {
 	const Verb *verb = line->verb;
 	const char *usage = line->release ? "GROUP|DOMAIN" : verb->usage;
 	_cleanup_free_ char *kinds = NULL;
 	bool held;
-	int r = usage_word(usage, line->n_arguments, &kinds);
 
-	if (r < 0)
-		return r;
-	if (strcmp(kinds, "VERB") == 0)
-		return complete_verb(p);
-	if (!words_are_known(kinds))
-		return unknown(p->client);
+	usage_word(usage, line->n_arguments, &kinds);
+
+	if (strcmp(kinds, "VERB") == 0) {
+		complete_verb(p);
+		return;
+	}
+	if (!words_are_known(kinds)) {
+		unknown(p->client);
+		return;
+	}
 	fputs("words\n", p->client->out.stream);
 	if (!*kinds)
-		return 0;
+		return;
 	/* Those have only domains with a group to act on. */
 	held = verb->run == verb_verify || strchr(kinds, '|');
-	return words_of_daemon(p, kinds, held);
+	words_of_daemon(p, kinds, held);
 }
 
-static int complete(WordPrinter *p, const TypedLine *line)
+static void complete(WordPrinter *p, const TypedLine *line)
 {
 	const char *word = line->word;
 	size_t length = strcspn(word, "=");
@@ -301,28 +298,36 @@ static int complete(WordPrinter *p, const TypedLine *line)
 	const OptionRow *option = NULL;
 	_cleanup_free_ char *prefix = NULL;
 
-	if (line->option)
-		return complete_value(p, line, line->option, word);
+	if (line->option) {
+		complete_value(p, line, line->option, word);
+		return;
+	}
 	if (is_long && word[length] == '=') {
 		option = find_option(word + 2, length++ - 2, '\0');
-		if (!option)
-			return unknown(p->client);
+		if (!option) {
+			unknown(p->client);
+			return;
+		}
 	} else if (dashed && !is_long && word[1] && word[2]) {
 		option = find_option(NULL, 0, word[1]);
 		length = 2;
 	}
 	if (option && option->argument) {
-		prefix = strndup(word, length);
-		if (!prefix)
-			return -ENOMEM;
+		prefix = xstrndup(word, length);
 		p->prefix = prefix;
-		return complete_value(p, line, option, word + length);
+		complete_value(p, line, option, word + length);
+		return;
 	}
-	if (dashed)
-		return complete_option(p, line);
+	if (dashed) {
+		complete_option(p, line);
+		return;
+	}
 	if (line->unknown)
-		return 0;
-	return line->verb ? complete_argument(p, line) : complete_verb(p);
+		return;
+	if (line->verb)
+		complete_argument(p, line);
+	else
+		complete_verb(p);
 }
 
 static void give_up(_unused_ int signal_number)
@@ -336,7 +341,6 @@ int verb_complete(Client *c, char *const *arguments, size_t n_arguments)
 	WordPrinter printer = { .client = c, .prefix = "", .definitions = options.definitions };
 	const Options *saved = c->options;
 	TypedLine line;
-	int r;
 
 	read_line(arguments, n_arguments, &line);
 	/* Names as they are, not as they are printed. */
@@ -347,11 +351,13 @@ int verb_complete(Client *c, char *const *arguments, size_t n_arguments)
 	options.host = line.host;
 	c->options = &options;
 	/* Without a terminal and a window ssh asks nobody, where a password would be needed. */
-	if (line.host && (setsid() < 0 || setenv("SSH_ASKPASS_REQUIRE", "never", 1) < 0))
-		return unknown(c);
+	if (line.host && (setsid() < 0 || setenv("SSH_ASKPASS_REQUIRE", "never", 1) < 0)) {
+		unknown(c);
+		return 0;
+	}
 	signal(SIGALRM, give_up);
 	alarm(PATIENCE_SECONDS);
-	r = complete(&printer, &line);
+	complete(&printer, &line);
 	c->options = saved;
-	return r < 0 ? r : GPUPASS_EXIT_DONE;
+	return GPUPASS_EXIT_DONE;
 }

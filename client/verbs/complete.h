@@ -26,4 +26,4 @@ typedef struct WordPrinter {
 void words_print(const WordPrinter *p, const char *word, const char *description);
 /* What stands for a word of a usage line, such as GROUP|DOMAIN. False: that has no meaning here. */
 bool words_are_known(const char *kinds);
-int words_of_daemon(const WordPrinter *p, const char *kinds, bool held);
+void words_of_daemon(const WordPrinter *p, const char *kinds, bool held);

@@ -12,6 +12,7 @@
 #include "bundle/secrets.h"
 #include "bus/document.h"
 #include "model/model.h"
+#include "util/xalloc.h"
 #include "verbs/doctor.h"
 #include "verbs/list.h"
 
@@ -109,57 +110,51 @@ static int get_capture(Client *c, Bundle *b)
 	b->documents[FILE_SNAPSHOT] = json_incref(json_object_get(facts, "snapshot"));
 	if (!b->documents[FILE_DOCTOR] || !b->documents[FILE_SNAPSHOT])
 		return bus_bad_reply(c, "the capture lacks its report or its facts");
-	return json_object_del(facts, "snapshot") < 0 ? -ENOMEM : 0;
+	json_object_del(facts, "snapshot");
+	return 0;
 }
 
-static int list_devices(Bundle *b)
+static void list_devices(Bundle *b)
 {
 	const json_t *function;
 	size_t i;
-	int r = 0;
 
 	json_array_foreach (json_object_get(b->documents[FILE_SNAPSHOT], "functions"), i,
 			    function) {
 		const char *bdf = json_string_value(json_object_get(function, "bdf"));
 
-		if (bdf && r >= 0)
-			r = strv_append(&b->devices, bdf);
+		if (bdf)
+			strv_append(&b->devices, bdf);
 	}
-	return r;
 }
 
 /* The whole file where it is small; "" where it cannot be read, which is no reason to fail. */
-static int read_small(const char *path, char **ret)
+static void read_small(const char *path, char **ret)
 {
-	_cleanup_free_ char *text = calloc(1, SMALL_FILE_MAX + 1);
+	_cleanup_free_ char *text = xcalloc(1, SMALL_FILE_MAX + 1);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	_cleanup_fclose_ FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
 
-	if (!text)
-		return -ENOMEM;
 	if (f)
 		text[fread(text, 1, SMALL_FILE_MAX, f)] = '\0';
 	*ret = TAKE_PTR(text);
-	return 0;
 }
 
 /* PRETTY_NAME of os-release(5), with the quotes off. */
-static int distribution(char **ret)
+static void distribution(char **ret)
 {
 	static const char key[] = "PRETTY_NAME=";
 	_cleanup_free_ char *text = NULL, *name = NULL;
 	const char *at;
-	int r = read_small("/etc/os-release", &text);
 
-	if (r < 0)
-		return r;
+	read_small("/etc/os-release", &text);
+
 	for (at = text; *at && !str_starts_with(at, key); at += *at == '\n')
 		at += strcspn(at, "\n");
 	at += *at ? strlen(key) : 0;
 	at += *at == '"';
-	name = strndup(at, strcspn(at, "\"\n"));
-	*ret = name ? text_printable(name) : NULL;
-	return *ret ? 0 : -ENOMEM;
+	name = xstrndup(at, strcspn(at, "\"\n"));
+	*ret = text_printable(name);
 }
 
 /* As libvirt counts: 9001000 is 9.1.0. null: gpupassd does not tell. */
@@ -173,26 +168,28 @@ static json_t *libvirt_version(const json_t *machine, const char *key)
 			    (long long)(version / 1000 % 1000), (long long)(version % 1000));
 }
 
-static int make_versions(Bundle *b, const World *w, const struct utsname *machine)
+static void make_versions(Bundle *b, const World *w, const struct utsname *machine)
 {
 	const json_t *host = json_object_get(b->documents[FILE_FACTS], "host");
 	const json_t *facts = json_object_get(b->documents[FILE_FACTS], "machine");
 	_cleanup_free_ char *system = NULL;
 	json_t *versions;
-	int r = distribution(&system);
+	int r = 0;
 
-	if (r < 0)
-		return r;
-	versions = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "gpupass", GPUPASS_VERSION,
-			     "gpupassd", w->manager.version, "kernel", machine->release,
-			     "architecture", machine->machine, "distribution", system, "libvirt",
-			     libvirt_version(facts, "libvirt_version"), "qemu",
-			     libvirt_version(facts, "hypervisor_version"));
+	distribution(&system);
+
+	versions = json_build("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "gpupass", GPUPASS_VERSION,
+			      "gpupassd", w->manager.version, "kernel", machine->release,
+			      "architecture", machine->machine, "distribution", system, "libvirt",
+			      libvirt_version(facts, "libvirt_version"), "qemu",
+			      libvirt_version(facts, "hypervisor_version"));
 	b->documents[FILE_VERSIONS] = versions;
 	r = json_object_set(versions, "nvidia", json_object_get(host, "nvidia_version"));
 	if (r < 0) /* no driver is loaded, or nobody could look */
-		r = json_object_set_new(versions, "nvidia", json_null());
-	return r < 0 ? -ENOMEM : 0;
+	{
+		json_set(versions, "nvidia", json_null());
+		r = 0;
+	}
 }
 
 static int get_documents(Client *c, Bundle *b, const struct utsname *machine)
@@ -204,7 +201,7 @@ static int get_documents(Client *c, Bundle *b, const struct utsname *machine)
 
 	r = get_capture(c, b);
 	if (r >= 0)
-		r = list_devices(b);
+		list_devices(b);
 	if (r >= 0)
 		r = document_get(c, "GetEvidence", BUS_TIMEOUT_READ_USEC, &evidence,
 				 &b->documents[FILE_EVIDENCE]);
@@ -216,10 +213,11 @@ static int get_documents(Client *c, Bundle *b, const struct utsname *machine)
 	if (r < 0)
 		return r;
 	b->documents[FILE_LIST] = list_json(&w);
-	return b->documents[FILE_LIST] ? make_versions(b, &w, machine) : -ENOMEM;
+	make_versions(b, &w, machine);
+	return 0;
 }
 
-static int read_journal(Bundle *b)
+static void read_journal(Bundle *b)
 {
 	static const char *const names[] = {
 		[JOURNAL_GPUPASS] = DIRECTORY "journal-gpupass.txt",
@@ -230,36 +228,36 @@ static int read_journal(Bundle *b)
 		Excerpt *excerpt = &b->excerpts[i];
 		int r = journal_excerpt((JournalPart)i, b->devices, &excerpt->text);
 
-		if (r == -ENOMEM)
-			return r;
 		excerpt->name = names[i];
 		excerpt->trouble = r < 0		    ? strerror(-r)
 				   : *excerpt->text == '\0' ? "the caller can read no such line"
 							    : NULL;
 		if (r < 0)
-			excerpt->text = strdup("");
-		if (!excerpt->text)
-			return -ENOMEM;
+			excerpt->text = xstrdup("");
 	}
-	return 0;
 }
 
 static int find_secrets(Bundle *b, const struct utsname *machine)
 {
 	_cleanup_free_ char *users = NULL;
-	int r = stand_ins_new(&b->stand_ins);
+	int r = 0;
+
+	stand_ins_new(&b->stand_ins);
 
 	for (size_t i = 0; r >= 0 && i < ELEMENTS(b->documents); i++)
 		r = secrets_of_json(b->stand_ins, b->documents[i]);
 	for (size_t i = 0; r >= 0 && i < ELEMENTS(b->excerpts); i++)
-		r = secrets_of_text(b->stand_ins, b->excerpts[i].text);
+		secrets_of_text(b->stand_ins, b->excerpts[i].text);
 	if (r >= 0)
-		r = read_small("/etc/passwd", &users);
+		read_small("/etc/passwd", &users);
 	if (r >= 0)
-		r = secrets_of_passwd(b->stand_ins, users);
+		secrets_of_passwd(b->stand_ins, users);
 	if (r >= 0)
-		r = secrets_of_host(b->stand_ins, machine->nodename);
-	return r < 0 ? r : stand_ins_settle(b->stand_ins);
+		secrets_of_host(b->stand_ins, machine->nodename);
+	if (r < 0)
+		return r;
+	stand_ins_settle(b->stand_ins);
+	return 0;
 }
 
 /* ---- the archive ---- */
@@ -268,10 +266,8 @@ static int add_readme(FILE *f, const Bundle *b)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
-	FILE *t = open_memstream(&text, &size);
+	FILE *t = xmemstream(&text, &size);
 
-	if (!t)
-		return -ENOMEM;
 	fputs(readme_about, t);
 	for (size_t i = 0; i < SECRET_KIND_MAX_; i++)
 		fprintf(t, "replaced, %s: %zu\n", secret_kind_to_string((SecretKind)i),
@@ -280,8 +276,7 @@ static int add_readme(FILE *f, const Bundle *b)
 		if (b->excerpts[i].trouble)
 			fprintf(t, "%s is empty: %s\n", b->excerpts[i].name + strlen(DIRECTORY),
 				b->excerpts[i].trouble);
-	if (fclose(t) != 0)
-		return -ENOMEM;
+	fclose(t);
 	return archive_add(f, DIRECTORY "README", text, size);
 }
 
@@ -294,14 +289,14 @@ static int add_document(FILE *f, const Bundle *b, BundleFile file)
 		      : NULL;
 	_cleanup_free_ char *line = text ? strf("%s\n", text) : NULL;
 
-	return line ? archive_add(f, file_names[file], line, strlen(line)) : -ENOMEM;
+	return archive_add(f, file_names[file], line, strlen(line));
 }
 
 static int add_excerpt(FILE *f, const Bundle *b, const Excerpt *excerpt)
 {
 	_cleanup_free_ char *clean = stand_ins_replace(b->stand_ins, excerpt->text);
 
-	return clean ? archive_add(f, excerpt->name, clean, strlen(clean)) : -ENOMEM;
+	return archive_add(f, excerpt->name, clean, strlen(clean));
 }
 
 /* Sorted by name: README, *.json up to the facts, the journal, the rest. */
@@ -353,16 +348,12 @@ static int open_file(Client *c, const char *path, FILE **ret)
 				    "you may write to",
 				    path, strerror(error));
 	*ret = fdopen(fd, "w");
-	if (!*ret) {
-		close_fd(fd);
-		return -ENOMEM;
-	}
 	return 0;
 }
 
 static int fail_write(Client *c, const char *path, int error)
 {
-	if (error == -ENOMEM || error == -ECANCELED)
+	if (error == -ECANCELED)
 		return error;
 	return client_error(c, GPUPASS_ERROR_INTERNAL,
 			    "%s cannot be written: %s\nState:  what was written of it was removed\n"
@@ -404,7 +395,7 @@ int doctor_bundle(Client *c, const char *path, size_t n_arguments)
 		return r;
 	r = get_documents(c, &b, &machine);
 	if (r >= 0)
-		r = read_journal(&b);
+		read_journal(&b);
 	if (r >= 0)
 		r = find_secrets(&b, &machine);
 	if (r >= 0) {

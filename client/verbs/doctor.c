@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "bus/document.h"
+#include "util/xalloc.h"
 #include "verbs/doctor.h"
 #include "verbs/verbs.h"
 
@@ -55,17 +56,14 @@ static bool is_trouble(const char *status)
 }
 
 /* A heading of the installed file: with spaces less finds it, whatever the case. */
-static int print_see(Client *c, const char *anchor)
+static void print_see(Client *c, const char *anchor)
 {
 	_cleanup_free_ char *line = strf("%s/TROUBLESHOOTING.md, \"%s\"", c->doc_directory, anchor);
 
-	if (!line)
-		return -ENOMEM;
 	for (char *at = strrchr(line, ','); *at; at++)
 		if (*at == '-')
 			*at = ' ';
 	print_wrapped(&c->out, DOCTOR_INDENT, "See:    ", line);
-	return 0;
 }
 
 /* What is not in order, and what is not known although something can be done about it. */
@@ -87,8 +85,6 @@ static int print_check(Client *c, const json_t *check)
 	const json_t *line;
 	size_t i;
 
-	if (!status || !id || !title || !remedy || !see || !evidence)
-		return -ENOMEM;
 	if (!is_told(status, remedy) && !(c->options->given & OPTION_VERBOSE))
 		return 0;
 	fprintf(t->stream, "%s%-7s%s %s%s%s (%s)\n", terminal_colour(t, status_colour(status)),
@@ -98,20 +94,20 @@ static int print_check(Client *c, const json_t *check)
 		_cleanup_free_ char *text =
 			text_printable(json_is_string(line) ? json_string_value(line) : "");
 
-		if (!text)
-			return -ENOMEM;
 		print_wrapped(t, DOCTOR_INDENT, "", text);
 	}
 	if (*remedy)
 		print_wrapped(t, DOCTOR_INDENT, "Remedy: ", remedy);
-	if (*see && is_told(status, remedy))
-		return print_see(c, see) < 0 ? -ENOMEM : 1;
+	if (*see && is_told(status, remedy)) {
+		print_see(c, see);
+		return 1;
+	}
 	if (*evidence && strcmp(status, "skipped") != 0)
 		print_wrapped(t, DOCTOR_INDENT, "By:     ", evidence);
 	return 1;
 }
 
-static int print_suspects(const Terminal *t, const json_t *suspects)
+static void print_suspects(const Terminal *t, const json_t *suspects)
 {
 	_cleanup_strv_ char **ids = NULL;
 	_cleanup_free_ char *joined = NULL;
@@ -122,45 +118,33 @@ static int print_suspects(const Terminal *t, const json_t *suspects)
 		_cleanup_free_ char *id =
 			text_printable(json_is_string(item) ? json_string_value(item) : "");
 
-		if (!id || strv_append(&ids, id) < 0)
-			return -ENOMEM;
+		strv_append(&ids, id);
 	}
 	joined = strv_join(ids, ", ");
-	if (!joined)
-		return -ENOMEM;
 	if (ids)
 		print_wrapped(t, 2, "Look first at: ", joined);
 	else
 		print_wrapped(t, 2, "", "Nothing that was found on the host explains it.");
-	return 0;
 }
 
-static int print_symptom(Client *c, const json_t *symptom)
+static void print_symptom(Client *c, const json_t *symptom)
 {
 	_cleanup_free_ char *title = document_text(symptom, "title");
 	const Terminal *t = &c->out;
 	const json_t *hint;
 	size_t i;
-	int r;
 
-	if (!title)
-		return -ENOMEM;
 	fprintf(t->stream, "\n%sSymptom:%s %s\n", terminal_colour(t, COLOUR_BOLD),
 		terminal_plain(t), title);
-	r = print_suspects(t, json_object_get(symptom, "suspects"));
-	if (r < 0)
-		return r;
+	print_suspects(t, json_object_get(symptom, "suspects"));
 	print_wrapped(t, 2, "", "Only the guest can show:");
 	json_array_foreach (json_object_get(symptom, "hints"), i, hint) {
 		_cleanup_free_ char *cause = document_text(hint, "cause");
 		_cleanup_free_ char *remedy = document_text(hint, "remedy");
 
-		if (!cause || !remedy)
-			return -ENOMEM;
 		print_wrapped(t, 2, "- ", cause);
 		print_wrapped(t, 4, "Remedy: ", remedy);
 	}
-	return 0;
 }
 
 static long long count(const json_t *report, const char *status)
@@ -168,28 +152,25 @@ static long long count(const json_t *report, const char *status)
 	return json_integer_value(json_object_get(json_object_get(report, "counts"), status));
 }
 
-static int print_counts(Client *c, const json_t *report, bool printed)
+static void print_counts(Client *c, const json_t *report, bool printed)
 {
 	bool verbose = c->options->given & OPTION_VERBOSE;
 	long long unknown = count(report, "unknown"), skipped = count(report, "skipped");
-	_cleanup_free_ char *not_known = unknown > 0 ? strf(", %lld unknown", unknown) : strdup("");
-	_cleanup_free_ char *left_out = skipped > 0 ? strf(", %lld skipped", skipped) : strdup("");
+	_cleanup_free_ char *not_known =
+		unknown > 0 ? strf(", %lld unknown", unknown) : xstrdup("");
+	_cleanup_free_ char *left_out = skipped > 0 ? strf(", %lld skipped", skipped) : xstrdup("");
 	_cleanup_free_ char *line =
 		strf("%zu checks: %lld failed, %lld with a warning, %lld passed%s%s.%s",
 		     json_array_size(json_object_get(report, "checks")), count(report, "fail"),
-		     count(report, "warn"), count(report, "pass"), not_known ? not_known : "",
-		     left_out ? left_out : "",
+		     count(report, "warn"), count(report, "pass"), not_known, left_out,
 		     unknown + skipped > 0 && !verbose ? " Why: --verbose" : "");
 
-	if (!line || !not_known || !left_out)
-		return -ENOMEM;
 	if (printed)
 		fputc('\n', c->out.stream);
 	print_wrapped(&c->out, 0, "", line);
-	return 0;
 }
 
-static int print_report(Client *c, const json_t *report)
+static void print_report(Client *c, const json_t *report)
 {
 	const json_t *checks = json_object_get(report, "checks"), *check;
 	const json_t *symptom = json_object_get(report, "symptom");
@@ -199,15 +180,14 @@ static int print_report(Client *c, const json_t *report)
 
 	json_array_foreach (checks, i, check) {
 		r = print_check(c, check);
-		if (r < 0)
-			return r;
 		printed |= r > 0;
 	}
-	if (json_is_object(symptom))
-		r = print_symptom(c, symptom);
-	if (r < 0)
-		return r;
-	return c->options->legend ? print_counts(c, report, printed) : 0;
+	if (json_is_object(symptom)) {
+		print_symptom(c, symptom);
+		r = 0;
+	}
+	if (c->options->legend)
+		print_counts(c, report, printed);
 }
 
 static int check_symptom(Client *c, size_t n_arguments)
@@ -238,7 +218,7 @@ int verb_doctor(Client *c, char *const *arguments, size_t n_arguments)
 	if (c->options->json != JSON_OFF)
 		r = json_print(c, TAKE_PTR(report));
 	else
-		r = print_report(c, report);
+		print_report(c, report);
 	if (r < 0)
 		return r;
 	return failed ? GPUPASS_EXIT_FAILED : GPUPASS_EXIT_DONE;

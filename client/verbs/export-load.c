@@ -6,6 +6,7 @@
 #include "bus/bus.h"
 #include "export/text.h"
 #include "show/describe.h"
+#include "util/xalloc.h"
 #include "verbs/export.h"
 
 /* ---- the groups of a domain ---- */
@@ -19,16 +20,14 @@ typedef struct LinkCounts {
 } LinkCounts;
 
 /* Each GPU has links to all others of its group. */
-static int add_to_guest(const Group *group, ExportGuest *guest, LinkCounts *counts)
+static void add_to_guest(const Group *group, ExportGuest *guest, LinkCounts *counts)
 {
 	size_t n = strv_length(group->gpu_addresses);
 
-	if (!strv_contains(guest->models, group->model) &&
-	    strv_append(&guest->models, group->model) < 0)
-		return -ENOMEM;
+	if (!strv_contains(guest->models, group->model))
+		strv_append(&guest->models, group->model);
 	for (size_t i = 0; i < n && guest->n_gpus < GPUS_MAX; i++)
 		counts->per_gpu[guest->n_gpus++] = group->links_expected * (unsigned)(n - 1);
-	return 0;
 }
 
 static int by_number(const void *a, const void *b)
@@ -38,16 +37,14 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int sort_links(ExportGuest *guest, LinkCounts *counts)
+static void sort_links(ExportGuest *guest, LinkCounts *counts)
 {
 	qsort(counts->per_gpu, guest->n_gpus, sizeof(unsigned), by_number);
 	for (unsigned i = 0; i < guest->n_gpus; i++) {
 		_cleanup_free_ char *number = strf("%u", counts->per_gpu[i]);
 
-		if (!number || strv_append(&guest->links, number) < 0)
-			return -ENOMEM;
+		strv_append(&guest->links, number);
 	}
-	return 0;
 }
 
 int export_load_guest(Client *c, const World *w, const char *domain, ExportGuest *ret)
@@ -64,15 +61,15 @@ int export_load_guest(Client *c, const World *w, const char *domain, ExportGuest
 			return client_usage(c, "%s names several domains\nRemedy: give its UUID",
 					    domain);
 		ret->domain_uuid = group->domain_uuid;
-		if (add_to_guest(group, ret, &counts) < 0)
-			return -ENOMEM;
+		add_to_guest(group, ret, &counts);
 	}
 	if (!ret->domain_uuid)
 		return client_error(c, GPUPASS_ERROR_NOT_ASSIGNED,
 				    "no group is assigned to %s\n"
 				    "Remedy: assign one first: gpupass assign %s",
 				    domain, domain);
-	return sort_links(ret, &counts);
+	sort_links(ret, &counts);
+	return 0;
 }
 
 /* ---- groups ---- */
@@ -100,9 +97,7 @@ static bool is_whole(const World *w, const Group *group)
 
 static int fill_functions(const Gpu *from, ExportGpu *to)
 {
-	to->functions = calloc(from->functions.n_items + 1, sizeof(Address));
-	if (!to->functions)
-		return -ENOMEM;
+	to->functions = xcalloc(from->functions.n_items + 1, sizeof(Address));
 	for (size_t i = 0; i < from->functions.n_items; i++)
 		if (address_parse(from->functions.items[i].address,
 				  &to->functions[to->n_functions]) == 0)
@@ -114,8 +109,6 @@ static int fill_functions(const Gpu *from, ExportGpu *to)
 static int fill_gpu(const Gpu *from, ExportGpu *to)
 {
 	to->name = export_plain_text(*from->name ? from->name : from->model);
-	if (!to->name)
-		return -ENOMEM;
 	to->vendor_id = from->vendor_id;
 	to->device_id = from->device_id;
 	to->nvlink_generation = from->nvlink_generation;
@@ -141,9 +134,7 @@ static int fill_group(const World *w, const Group *from, ExportGroup *to)
 
 	to->name = export_plain_name(from->name);
 	to->model = export_plain_text(from->model);
-	to->gpus = calloc(n, sizeof(ExportGpu));
-	if (!to->name || !to->model || !to->gpus)
-		return -ENOMEM;
+	to->gpus = xcalloc(n, sizeof(ExportGpu));
 	to->held = is_held(from);
 	to->links = n > 1 ? from->links_expected : 0;
 	while (r == 0 && to->n_gpus < n) {
@@ -154,19 +145,17 @@ static int fill_group(const World *w, const Group *from, ExportGroup *to)
 	return r;
 }
 
-static int leave_out(const Group *group, Export *e)
+static void leave_out(const Group *group, Export *e)
 {
 	_cleanup_free_ char *name = export_plain_name(group->name);
 
-	return name ? strv_append(&e->left_out, name) : -ENOMEM;
+	strv_append(&e->left_out, name);
 }
 
 static int refuse(Client *c, const Group *group)
 {
 	_cleanup_free_ char *state = group_state_text(group);
 
-	if (!state)
-		return -ENOMEM;
 	return client_error(c,
 			    strcmp(group->state, "quarantined") == 0 ? GPUPASS_ERROR_QUARANTINED
 								     : GPUPASS_ERROR_LINKS_UNKNOWN,
@@ -191,16 +180,16 @@ int export_load_groups(Client *c, const World *w, const char *name, Export *e)
 
 	if (r != 0)
 		return r;
-	e->groups = calloc(w->n_groups + 1, sizeof(ExportGroup));
-	if (!e->groups)
-		return -ENOMEM;
+	e->groups = xcalloc(w->n_groups + 1, sizeof(ExportGroup));
 	for (size_t i = 0; r == 0 && i < w->n_groups; i++) {
 		const Group *group = &w->groups[i];
 
 		if (only && group != only)
 			continue;
-		r = is_whole(w, group) ? fill_group(w, group, &e->groups[e->n_groups++])
-				       : leave_out(group, e);
+		if (is_whole(w, group))
+			r = fill_group(w, group, &e->groups[e->n_groups++]);
+		else
+			leave_out(group, e);
 	}
 	if (r == -EBADMSG)
 		return bus_bad_reply(c, "a GPU with impossible addresses or sizes");

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "export/formats.h"
+#include "util/xalloc.h"
 #include "verbs/export.h"
 #include "verbs/verbs.h"
 
@@ -16,8 +17,6 @@ static int read_format(Client *c, const ExportFormat **ret)
 {
 	_cleanup_free_ char *names = export_format_names();
 
-	if (!names)
-		return -ENOMEM;
 	if (!c->options->format)
 		return client_usage(c,
 				    "export needs a format\nRemedy: give one of: %s, as in: "
@@ -131,16 +130,11 @@ static int print(Client *c, const ExportFormat *format, const Export *e)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
-	FILE *f = open_memstream(&text, &size);
+	FILE *f = xmemstream(&text, &size);
 	int r;
 
-	if (!f)
-		return -ENOMEM;
 	r = format->print(f, e);
-	if (ferror(f) && r == 0)
-		r = -ENOMEM;
-	if (fclose(f) != 0 && r == 0)
-		r = -ENOMEM;
+	xmemstream_end(&f);
 	if (r < 0)
 		return r;
 	fwrite(text, 1, size, c->out.stream);

@@ -3,12 +3,14 @@
 #include <string.h>
 
 #include "base/columns.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "bus/bus.h"
 #include "job/job.h"
 #include "model/json.h"
 #include "show/blocks.h"
 #include "show/describe.h"
+#include "util/xalloc.h"
 #include "verbs/list.h"
 #include "verbs/verbs.h"
 
@@ -52,22 +54,22 @@ static uint64_t id_number(const void *row)
 
 static char *operation_text(const void *row)
 {
-	return strdup(or_dash(((const Job *)row)->operation));
+	return xstrdup(or_dash(((const Job *)row)->operation));
 }
 
 static char *group_text(const void *row)
 {
-	return strdup(or_dash(((const Job *)row)->group_name));
+	return xstrdup(or_dash(((const Job *)row)->group_name));
 }
 
 static char *domain_text(const void *row)
 {
-	return strdup(or_dash(((const Job *)row)->domain_name));
+	return xstrdup(or_dash(((const Job *)row)->domain_name));
 }
 
 static char *state_text(const void *row)
 {
-	return strdup(job_shown_state(row));
+	return xstrdup(job_shown_state(row));
 }
 
 static char *started_text(const void *row)
@@ -84,7 +86,7 @@ static char *took_text(const void *row)
 {
 	const Job *job = row;
 
-	return job_is_over(job) ? duration_format(job->duration_usec) : strdup("-");
+	return job_is_over(job) ? duration_format(job->duration_usec) : xstrdup("-");
 }
 
 static uint64_t took_number(const void *row)
@@ -94,7 +96,7 @@ static uint64_t took_number(const void *row)
 
 static char *uuid_text(const void *row)
 {
-	return strdup(or_dash(((const Job *)row)->domain_uuid));
+	return xstrdup(or_dash(((const Job *)row)->domain_uuid));
 }
 
 static char *error_text(const void *row)
@@ -102,7 +104,7 @@ static char *error_text(const void *row)
 	const char *name = ((const Job *)row)->error_name;
 	const char *dot = strrchr(name, '.');
 
-	return strdup(or_dash(dot ? dot + 1 : name));
+	return xstrdup(or_dash(dot ? dot + 1 : name));
 }
 
 static char *caller_text(const void *row)
@@ -138,29 +140,30 @@ const ColumnKind *jobs_columns(size_t *ret_n)
 	return kinds;
 }
 
-static int print_jobs(Client *c, const World *w, const ColumnChoice *choice)
+static void print_jobs(Client *c, const World *w, const ColumnChoice *choice)
 {
 	if (w->n_jobs == 0) {
 		if (!c->options->quiet)
 			fputs("There are no jobs.\n", c->err.stream);
-		return 0;
+		return;
 	}
-	return columns_print(c, choice,
-			     &(ColumnRows){ .rows = w->jobs,
-					    .n_rows = w->n_jobs,
-					    .row_size = sizeof(Job),
-					    .colour = row_colour });
+	columns_print(c, choice,
+		      &(ColumnRows){ .rows = w->jobs,
+				     .n_rows = w->n_jobs,
+				     .row_size = sizeof(Job),
+				     .colour = row_colour });
 }
 
 static int print_job(Client *c, const Job *job)
 {
 	_cleanup_(json_decrefp) json_t *document = NULL;
 
-	if (c->options->json == JSON_OFF)
-		return block_job(c, job);
+	if (c->options->json == JSON_OFF) {
+		block_job(c, job);
+		return 0;
+	}
 	document = json_job(job);
-	if (json_object_set_new(document, "schema", json_string(GPUPASS_SCHEMA_JOB)) < 0)
-		return -ENOMEM;
+	json_set(document, "schema", json_text(GPUPASS_SCHEMA_JOB));
 	return json_print(c, TAKE_PTR(document));
 }
 
@@ -199,9 +202,9 @@ int verb_jobs(Client *c, char *const *arguments, size_t n_arguments)
 	if (n_arguments > 0)
 		r = show_job(c, &w, id);
 	else if (o->json != JSON_OFF)
-		r = json_print(c, json_pack("{s:s, s:o}", "schema", GPUPASS_SCHEMA_JOBS, "jobs",
-					    json_jobs(&w)));
+		r = json_print(c, json_build("{s:s, s:o}", "schema", GPUPASS_SCHEMA_JOBS, "jobs",
+					     json_jobs(&w)));
 	else
-		r = print_jobs(c, &w, &choice);
+		print_jobs(c, &w, &choice);
 	return r < 0 ? r : GPUPASS_EXIT_DONE;
 }

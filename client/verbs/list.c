@@ -9,6 +9,7 @@
 #include "bus/bus.h"
 #include "model/json.h"
 #include "show/describe.h"
+#include "util/xalloc.h"
 #include "verbs/verbs.h"
 
 /* A row: a group, or a GPU that is in none. */
@@ -19,16 +20,16 @@ typedef struct Row {
 
 static char *dash_or(const char *s)
 {
-	return strdup(or_dash(s));
+	return xstrdup(or_dash(s));
 }
 
 static char *joined(char *const *list)
 {
 	char *text = strv_join(list, ",");
 
-	if (text && !*text) {
+	if (!*text) {
 		free(text);
-		return strdup("-");
+		return xstrdup("-");
 	}
 	return text;
 }
@@ -44,7 +45,7 @@ static char *gpus_text(const void *row)
 {
 	const Row *r = row;
 
-	return r->group ? joined(r->group->gpu_addresses) : strdup(r->gpu->address);
+	return r->group ? joined(r->group->gpu_addresses) : xstrdup(r->gpu->address);
 }
 
 static char *model_text_of(const void *row)
@@ -81,14 +82,14 @@ static char *driver_text(const void *row)
 
 	if (r->group)
 		return dash_or(r->group->driver);
-	return strdup(*r->gpu->driver ? r->gpu->driver : "none");
+	return xstrdup(*r->gpu->driver ? r->gpu->driver : "none");
 }
 
 static char *state_text(const void *row)
 {
 	const Row *r = row;
 
-	return strdup(r->group ? r->group->state : gpu_exclusion(r->gpu));
+	return xstrdup(r->group ? r->group->state : gpu_exclusion(r->gpu));
 }
 
 static char *domain_text(const void *row)
@@ -96,7 +97,7 @@ static char *domain_text(const void *row)
 	const Row *r = row;
 
 	if (!r->group)
-		return strdup("-");
+		return xstrdup("-");
 	return dash_or(*r->group->domain_name ? r->group->domain_name : r->group->domain_uuid);
 }
 
@@ -112,7 +113,7 @@ static char *links_text(const void *row)
 	const Row *r = row;
 
 	if (!r->group || r->group->links_expected == 0)
-		return strdup("-");
+		return xstrdup("-");
 	return strf("%" PRIu32 "/%" PRIu32, r->group->links, r->group->links_expected);
 }
 
@@ -127,7 +128,7 @@ static char *assignable_text(const void *row)
 {
 	const Row *r = row;
 
-	return strdup(r->group && r->group->assignable ? "yes" : "no");
+	return xstrdup(r->group && r->group->assignable ? "yes" : "no");
 }
 
 static char *kept_text(const void *row)
@@ -156,7 +157,7 @@ static char *job_text(const void *row)
 	const Row *r = row;
 	uint32_t id = r->group ? job_id_from_path(r->group->job) : 0;
 
-	return id > 0 ? strf("%" PRIu32, id) : strdup("-");
+	return id > 0 ? strf("%" PRIu32, id) : xstrdup("-");
 }
 
 static char *functions_text(const void *row)
@@ -167,8 +168,7 @@ static char *functions_text(const void *row)
 	if (r->group)
 		return joined(r->group->functions);
 	for (size_t i = 0; i < r->gpu->functions.n_items; i++)
-		if (strv_append(&addresses, r->gpu->functions.items[i].address) < 0)
-			return NULL;
+		strv_append(&addresses, r->gpu->functions.items[i].address);
 	return joined(addresses);
 }
 
@@ -216,13 +216,11 @@ static const char *row_mark(const Terminal *t, const void *row)
 }
 
 /* Groups, and then GPUs that are in none. */
-static int make_rows(const World *w, Row **ret, size_t *ret_n)
+static void make_rows(const World *w, Row **ret, size_t *ret_n)
 {
-	Row *rows = calloc(w->n_groups + w->n_gpus + 1, sizeof(*rows));
+	Row *rows = xcalloc(w->n_groups + w->n_gpus + 1, sizeof(*rows));
 	size_t n = 0;
 
-	if (!rows)
-		return -ENOMEM;
 	for (size_t i = 0; i < w->n_groups; i++)
 		rows[n++].group = &w->groups[i];
 	for (size_t i = 0; i < w->n_gpus; i++)
@@ -230,43 +228,37 @@ static int make_rows(const World *w, Row **ret, size_t *ret_n)
 			rows[n++].gpu = &w->gpus[i];
 	*ret = rows;
 	*ret_n = n;
-	return 0;
 }
 
-static int print_table(Client *c, const World *w, const ColumnChoice *choice)
+static void print_table(Client *c, const World *w, const ColumnChoice *choice)
 {
 	_cleanup_free_ Row *rows = NULL;
 	size_t n;
-	int r = make_rows(w, &rows, &n);
 
-	if (r < 0)
-		return r;
-	return columns_print(c, choice,
-			     &(ColumnRows){ .rows = rows,
-					    .n_rows = n,
-					    .row_size = sizeof(*rows),
-					    .colour = row_colour,
-					    .mark = row_mark });
+	make_rows(w, &rows, &n);
+
+	columns_print(c, choice,
+		      &(ColumnRows){ .rows = rows,
+				     .n_rows = n,
+				     .row_size = sizeof(*rows),
+				     .colour = row_colour,
+				     .mark = row_mark });
 }
 
-static int print_hints(Client *c, const World *w)
+static void print_hints(Client *c, const World *w)
 {
 	bool first = true;
 
 	for (size_t i = 0; i < w->n_groups; i++) {
 		_cleanup_free_ char *hint = NULL;
-		int r;
 
-		r = group_hint(&w->groups[i], &hint);
-		if (r < 0)
-			return r;
+		group_hint(&w->groups[i], &hint);
 		if (!hint)
 			continue;
 		fputs(first ? "\n" : "", c->out.stream);
 		terminal_prose(&c->out, 0, 2, hint);
 		first = false;
 	}
-	return 0;
 }
 
 json_t *list_json(const World *w)
@@ -274,12 +266,11 @@ json_t *list_json(const World *w)
 	_cleanup_(json_decrefp) json_t *single = json_array();
 
 	for (size_t i = 0; i < w->n_gpus; i++)
-		if (!world_find_group_path(w, w->gpus[i].group) &&
-		    json_array_append_new(single, json_gpu(w, &w->gpus[i])) < 0)
-			return NULL;
-	return json_pack("{s:s, s:o, s:o, s:o}", "schema", GPUPASS_SCHEMA_LIST, "groups",
-			 json_groups(w), "ungrouped_gpus", TAKE_PTR(single), "notes",
-			 json_strings(w->manager.notes));
+		if (!world_find_group_path(w, w->gpus[i].group))
+			json_append(single, json_gpu(w, &w->gpus[i]));
+	return json_build("{s:s, s:o, s:o, s:o}", "schema", GPUPASS_SCHEMA_LIST, "groups",
+			  json_groups(w), "ungrouped_gpus", TAKE_PTR(single), "notes",
+			  json_strv(w->manager.notes));
 }
 
 int list_print_json(Client *c, const World *w)
@@ -287,20 +278,17 @@ int list_print_json(Client *c, const World *w)
 	return json_print(c, list_json(w));
 }
 
-static int print_list(Client *c, const World *w, const ColumnChoice *choice)
+static void print_list(Client *c, const World *w, const ColumnChoice *choice)
 {
-	int r = 0;
-
 	if (w->n_groups == 0 && w->n_gpus == 0) {
 		if (!c->options->quiet)
 			fputs("There are no NVIDIA GPUs in this host.\n", c->err.stream);
 	} else {
-		r = print_table(c, w, choice);
+		print_table(c, w, choice);
 	}
-	if (r >= 0 && c->options->legend)
-		r = print_hints(c, w);
+	if (c->options->legend)
+		print_hints(c, w);
 	print_notes(c, w);
-	return r;
 }
 
 int verb_list(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arguments)
@@ -317,7 +305,7 @@ int verb_list(Client *c, _unused_ char *const *arguments, _unused_ size_t n_argu
 	if (c->options->json != JSON_OFF)
 		r = list_print_json(c, &w);
 	else
-		r = print_list(c, &w, &choice);
+		print_list(c, &w, &choice);
 	return r < 0 ? r : GPUPASS_EXIT_DONE;
 }
 

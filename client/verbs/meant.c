@@ -25,13 +25,11 @@ int meant_groups(Client *c, const char *word, char ***ret)
 		first = first ? first : group;
 		sure &= strcmp(group->state, "assigned") == 0 &&
 			strcmp(group->domain_uuid, first->domain_uuid) == 0;
-		if (strv_append(&names, group->name) < 0)
-			return -ENOMEM;
+		strv_append(&names, group->name);
 	}
 	if (!sure || strv_length(names) < 2) {
 		names = strv_free(names);
-		if (strv_append(&names, word) < 0)
-			return -ENOMEM;
+		strv_append(&names, word);
 	}
 	*ret = TAKE_PTR(names);
 	return 0;

@@ -56,7 +56,7 @@ static int put_metrics(Client *c, MetricsFormat format, const World *world, cons
 {
 	_cleanup_free_ char *text = metrics_render(format, world, document);
 
-	return text ? put(c, text) : -ENOMEM;
+	return put(c, text);
 }
 
 /*

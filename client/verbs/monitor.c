@@ -4,9 +4,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "bus/listen.h"
 #include "model/json.h"
+#include "util/xalloc.h"
 #include "verbs/verbs.h"
 
 #define MATCH_DAEMON "type='signal',sender='" GPUPASS_BUS_NAME "',"
@@ -47,18 +49,15 @@ static int tell(Monitor *m, json_t *document, const char *text)
 	if (c->options->json != JSON_OFF) {
 		uint64_t usec = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 
-		if (json_object_set_new(document, "time", json_unsigned(usec)) < 0 ||
-		    json_object_set_new(document, "sequence", json_unsigned(++m->sequence)) < 0) {
-			json_decref(document);
-			return -ENOMEM;
-		}
+		json_set(document, "time", json_unsigned(usec));
+		json_set(document, "sequence", json_unsigned(++m->sequence));
 		r = json_print_line(c, document);
 	} else {
 		_cleanup_free_ char *time = time_format((uint64_t)now.tv_sec * 1000000);
 
 		json_decref(document);
 		if (text)
-			fprintf(c->out.stream, "%s  %s\n", time ? time : "-", text);
+			fprintf(c->out.stream, "%s  %s\n", time, text);
 	}
 	/* A reader of a pipe wants events as they come. */
 	return fflush(c->out.stream) == EOF ? -errno : r;
@@ -70,20 +69,17 @@ static int tell_group(Monitor *m, const char *name, const char *before, const ch
 					 terminal_glyph(&m->client->out, GLYPH_ARROW), after);
 
 	return tell(m,
-		    json_pack("{s:s, s:s, s:s, s:s, s:s}", "schema", SCHEMA_EVENT, "event", "group",
-			      "group", name, "before", before, "after", after),
-		    text ? text : "-");
+		    json_build("{s:s, s:s, s:s, s:s, s:s}", "schema", SCHEMA_EVENT, "event",
+			       "group", "group", name, "before", before, "after", after),
+		    text);
 }
 
 static json_t *open_jobs_json(const Monitor *m)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; array && i < m->n_open; i++)
-		if (json_array_append_new(array, json_integer(m->open[i])) < 0) {
-			json_decref(array);
-			return NULL;
-		}
+	for (size_t i = 0; i < m->n_open; i++)
+		json_append(array, json_integer(m->open[i]));
 	return array;
 }
 
@@ -96,11 +92,10 @@ static char *open_jobs_text(const Monitor *m)
 	for (size_t i = 0; i < m->n_open; i++) {
 		_cleanup_free_ char *id = strf("%" PRIu32, m->open[i]);
 
-		if (!id || strv_append(&ids, id) < 0)
-			return NULL;
+		strv_append(&ids, id);
 	}
 	joined = strv_join(ids, ", ");
-	if (!joined || m->n_open == 0)
+	if (m->n_open == 0)
 		return TAKE_PTR(joined);
 	return strf("; under way: job %s", joined);
 }
@@ -109,12 +104,12 @@ static int tell_daemon(Monitor *m, bool there)
 {
 	const char *state = there ? "started" : "stopped";
 	_cleanup_free_ char *jobs = open_jobs_text(m);
-	_cleanup_free_ char *text = jobs ? strf("gpupassd %s%s", state, jobs) : NULL;
+	_cleanup_free_ char *text = strf("gpupassd %s%s", state, jobs);
 
 	return tell(m,
-		    json_pack("{s:s, s:s, s:s, s:o}", "schema", SCHEMA_EVENT, "event", "daemon",
-			      "state", state, "open_jobs", open_jobs_json(m)),
-		    text ? text : "-");
+		    json_build("{s:s, s:s, s:s, s:o}", "schema", SCHEMA_EVENT, "event", "daemon",
+			       "state", state, "open_jobs", open_jobs_json(m)),
+		    text);
 }
 
 static int tell_job(Monitor *m, const Job *job, const char *what, const char *result,
@@ -122,19 +117,17 @@ static int tell_job(Monitor *m, const Job *job, const char *what, const char *re
 {
 	_cleanup_free_ char *text = NULL, *first = NULL, *clean = NULL;
 
-	first = strndup(message, strcspn(message, "\n"));
-	clean = first ? text_printable(first) : NULL;
-	if (!clean)
-		return -ENOMEM;
+	first = xstrndup(message, strcspn(message, "\n"));
+	clean = text_printable(first);
 	text = strf("job %" PRIu32 " %s: %s%s%s%s%s%s%s", job->id, what, job->operation,
 		    *job->group_name ? " " : "", job->group_name,
 		    *job->domain_name ? ", domain " : "", job->domain_name, *clean ? ": " : "",
 		    clean);
 	return tell(m,
-		    json_pack("{s:s, s:s, s:s, s:o}", "schema", SCHEMA_EVENT, "event",
-			      *result ? "job-removed" : "job-new", "result", result, "job",
-			      json_job(job)),
-		    text ? text : "-");
+		    json_build("{s:s, s:s, s:s, s:o}", "schema", SCHEMA_EVENT, "event",
+			       *result ? "job-removed" : "job-new", "result", result, "job",
+			       json_job(job)),
+		    text);
 }
 
 /* The whole state in JSON: a program that begins to read here needs no other call. */
@@ -142,33 +135,27 @@ static int tell_state(Monitor *m)
 {
 	json_t *jobs = json_array();
 
-	for (size_t i = 0; jobs && i < m->world.n_jobs; i++)
-		if (!job_is_over(&m->world.jobs[i]) &&
-		    json_array_append_new(jobs, json_job(&m->world.jobs[i])) < 0) {
-			json_decref(jobs);
-			return -ENOMEM;
-		}
+	for (size_t i = 0; i < m->world.n_jobs; i++)
+		if (!job_is_over(&m->world.jobs[i]))
+			json_append(jobs, json_job(&m->world.jobs[i]));
 	return tell(m,
-		    json_pack("{s:s, s:s, s:o, s:o}", "schema", SCHEMA_EVENT, "event", "state",
-			      "groups", json_groups(&m->world), "jobs", jobs),
+		    json_build("{s:s, s:s, s:o, s:o}", "schema", SCHEMA_EVENT, "event", "state",
+			       "groups", json_groups(&m->world), "jobs", jobs),
 		    NULL);
 }
 
 /* ---- jobs ---- */
 
-static int open_job(Monitor *m, uint32_t id)
+static void open_job(Monitor *m, uint32_t id)
 {
 	uint32_t *bigger;
 
 	for (size_t i = 0; i < m->n_open; i++)
 		if (m->open[i] == id)
-			return 0;
-	bigger = reallocarray(m->open, m->n_open + 1, sizeof(*bigger));
-	if (!bigger)
-		return -ENOMEM;
+			return;
+	bigger = xreallocarray(m->open, m->n_open + 1, sizeof(*bigger));
 	bigger[m->n_open++] = id;
 	m->open = bigger;
-	return 0;
 }
 
 static void close_job(Monitor *m, uint32_t id)
@@ -210,9 +197,8 @@ static int on_manager(sd_bus_message *message, void *userdata)
 
 	if (sd_bus_message_is_signal(message, GPUPASS_IFACE_MANAGER, "JobNew") > 0) {
 		if (sd_bus_message_read(message, "uo", &id, &path) > 0 && !is_told(m, id, false)) {
-			r = open_job(m, id);
-			if (r >= 0)
-				r = tell_job_at(m, path, "started", "", "");
+			open_job(m, id);
+			r = tell_job_at(m, path, "started", "", "");
 		}
 	} else if (sd_bus_message_is_signal(message, GPUPASS_IFACE_MANAGER, "JobRemoved") > 0) {
 		if (sd_bus_message_read(message, "uosss", &id, &path, &result, &error, &text) > 0 &&
@@ -220,8 +206,7 @@ static int on_manager(sd_bus_message *message, void *userdata)
 			_cleanup_free_ char *clean = text_printable(result);
 
 			close_job(m, id);
-			r = clean ? tell_job_at(m, path, clean, *clean ? clean : "ended", text)
-				  : -ENOMEM;
+			r = tell_job_at(m, path, clean, *clean ? clean : "ended", text);
 		}
 	}
 	return r;
@@ -243,23 +228,18 @@ static int tell_jobs_of_new_daemon(Monitor *m)
 }
 
 /* From here on these are known, and those that run are open. */
-static int know_jobs(Monitor *m)
+static void know_jobs(Monitor *m)
 {
-	int r = 0;
-
 	free(m->known);
 	m->n_known = m->n_open = 0;
-	m->known = calloc(m->world.n_jobs + 1, sizeof(*m->known));
-	if (!m->known)
-		return -ENOMEM;
-	for (size_t i = 0; r >= 0 && i < m->world.n_jobs; i++) {
+	m->known = xcalloc(m->world.n_jobs + 1, sizeof(*m->known));
+	for (size_t i = 0; i < m->world.n_jobs; i++) {
 		const Job *job = &m->world.jobs[i];
 
 		m->known[m->n_known++] = (KnownJob){ job->id, job_is_over(job) };
 		if (!job_is_over(job))
-			r = open_job(m, job->id);
+			open_job(m, job->id);
 	}
-	return r;
 }
 
 /* ---- groups, and the daemon ---- */
@@ -314,7 +294,7 @@ static int look(Monitor *m)
 		m->restarted = false;
 		r = tell_jobs_of_new_daemon(m);
 		if (r >= 0)
-			r = know_jobs(m);
+			know_jobs(m);
 		if (r >= 0)
 			r = tell_state(m);
 	}
@@ -326,7 +306,7 @@ static int begin(Monitor *m)
 	int r = world_load(m->client, &m->world);
 
 	if (r >= 0)
-		r = know_jobs(m);
+		know_jobs(m);
 	/* Only JSON has told of them with the state; otherwise their signals do. */
 	if (m->client->options->json == JSON_OFF)
 		m->n_known = 0;

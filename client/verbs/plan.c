@@ -44,8 +44,6 @@ static int print_what(const Terminal *t, const json_t *plan)
 	bool live = is_set(plan, "live"), config = is_set(plan, "config");
 	const char *where = "", *preposition = "to";
 
-	if (!operation || !group || !name || !uuid)
-		return -ENOMEM;
 	if (live && config)
 		where = " (running domain and definition)";
 	else if (live)
@@ -83,8 +81,6 @@ static int print_functions(const Terminal *t, const json_t *plan)
 
 		number = strf("%" JSON_INTEGER_FORMAT,
 			      json_is_integer(iommu) ? json_integer_value(iommu) : -1);
-		if (!address || !from || !to || !number)
-			return -ENOMEM;
 		fprintf(t->stream, "  %s  IOMMU group %s  ", address,
 			*number == '-' ? "-" : number);
 		if (strcmp(from, to) == 0)
@@ -107,8 +103,6 @@ static int print_steps(const Terminal *t, const json_t *plan)
 		_cleanup_free_ char *name = document_text(step, "name");
 		_cleanup_free_ char *detail = document_text(step, "detail");
 
-		if (!name || !detail)
-			return -ENOMEM;
 		if (*detail)
 			fprintf(t->stream, "  %zu. %-16s %s\n", i + 1, name, detail);
 		else
@@ -128,8 +122,6 @@ static int print_writes(const Terminal *t, const json_t *plan)
 		_cleanup_free_ char *path = document_text(write, "path");
 		_cleanup_free_ char *value = document_text(write, "value");
 
-		if (!path || !value)
-			return -ENOMEM;
 		fprintf(t->stream, "  %s %s %s\n", path, terminal_glyph(t, GLYPH_FROM), value);
 	}
 	return 0;
@@ -158,8 +150,6 @@ static int print_diff(const Terminal *t, const json_t *plan)
 	if (str_is_empty(diff))
 		return 0;
 	text = text_printable_lines(diff);
-	if (!text)
-		return -ENOMEM;
 	heading(t, "Domain XML:");
 	for (char *line = text; line && *line; line = next) {
 		next = strchr(line, '\n');
@@ -183,16 +173,12 @@ static int print_findings(const Terminal *t, const json_t *plan)
 		_cleanup_free_ char *what = document_text(finding, "what");
 		_cleanup_free_ char *remedy = document_text(finding, "remedy"), *text = NULL;
 
-		if (!severity || !what || !remedy)
-			return -ENOMEM;
 		if (strcmp(severity, "info") != 0)
 			continue;
 		if (first)
 			heading(t, "Fit:");
 		first = false;
 		text = strf("%s%s%s", what, *remedy ? "; " : "", remedy);
-		if (!text)
-			return -ENOMEM;
 		fputs("  ", t->stream);
 		terminal_prose(t, 2, 4, text);
 	}
@@ -210,8 +196,6 @@ static int print_warnings(const Terminal *t, const json_t *plan)
 		const char *s = json_string_value(warning);
 		_cleanup_free_ char *text = text_printable(s ? s : "");
 
-		if (!text)
-			return -ENOMEM;
 		fputs("  ", t->stream);
 		terminal_prose(t, 2, 4, text);
 	}

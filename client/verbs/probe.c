@@ -10,6 +10,7 @@
 #include "job/job.h"
 #include "job/request.h"
 #include "model/model.h"
+#include "util/xalloc.h"
 #include "verbs/verbs.h"
 
 static const Column columns[] = {
@@ -48,20 +49,20 @@ static char *peers_text(const Terminal *t, const json_t *board)
 		line = address ? strf("%s %s%lld", address, terminal_glyph(t, GLYPH_TIMES),
 				      (long long)number(peer, "links"))
 			       : NULL;
-		if (!line || strv_append(&lines, line) < 0)
+		if (!line)
 			return NULL;
+		strv_append(&lines, line);
 	}
 	if (number(board, "other") > 0) {
 		_cleanup_free_ char *line = strf("no GPU %s%lld", terminal_glyph(t, GLYPH_TIMES),
 						 (long long)number(board, "other"));
 
-		if (!line || strv_append(&lines, line) < 0)
-			return NULL;
+		strv_append(&lines, line);
 	}
-	return lines ? strv_join(lines, "\n") : strdup("-");
+	return lines ? strv_join(lines, "\n") : xstrdup("-");
 }
 
-static int add_board(Client *c, Table *table, const json_t *board)
+static void add_board(Client *c, Table *table, const json_t *board)
 {
 	_cleanup_free_ char *address = document_text(board, "address"),
 			    *model = document_text(board, "model");
@@ -71,14 +72,9 @@ static int add_board(Client *c, Table *table, const json_t *board)
 	_cleanup_free_ char *when = time_format((uint64_t)number(board, "seen_usec"));
 	_cleanup_free_ char *note = NULL;
 
-	if (!address || !model || !links || !peers || !how || !why || !when)
-		return -ENOMEM;
-	note = *why ? strf("not used: %s", why) : strdup("");
-	if (!note)
-		return -ENOMEM;
-	return table_row(table,
-			 (const char *const[]){ address, model, links, peers, how, when, note },
-			 COLOUR_NONE, NULL, NULL);
+	note = *why ? strf("not used: %s", why) : xstrdup("");
+	table_row(table, (const char *const[]){ address, model, links, peers, how, when, note },
+		  COLOUR_NONE, NULL, NULL);
 }
 
 /* Boards that were there, but not observed, have nothing to report. */
@@ -89,18 +85,17 @@ static bool was_seen(const json_t *board)
 	return way && strcmp(way, "present") != 0;
 }
 
-static int print_evidence(Client *c, const json_t *evidence)
+static void print_evidence(Client *c, const json_t *evidence)
 {
 	_cleanup_(table_freep) Table *table = NULL;
 	const json_t *board;
 	size_t i;
-	int r;
 
-	r = table_new(&c->out, columns, ELEMENTS(columns), c->options->legend, &table);
+	table_new(&c->out, columns, ELEMENTS(columns), c->options->legend, &table);
 	json_array_foreach (json_object_get(evidence, "boards"), i, board)
-		if (r >= 0 && was_seen(board))
-			r = add_board(c, table, board);
-	return r < 0 ? r : table_print(table);
+		if (was_seen(board))
+			add_board(c, table, board);
+	table_print(table);
 }
 
 static int tell_evidence(Client *c, Progress *p, const Job *job)
@@ -109,15 +104,15 @@ static int tell_evidence(Client *c, Progress *p, const Job *job)
 	_cleanup_(json_decrefp) json_t *evidence = NULL;
 	int r;
 
-	r = progress_result(p, job);
-	if (r >= 0)
-		r = document_get(c, "GetEvidence", BUS_TIMEOUT_READ_USEC, &kind, &evidence);
+	progress_result(p, job);
+	r = 0;
+	r = document_get(c, "GetEvidence", BUS_TIMEOUT_READ_USEC, &kind, &evidence);
 	if (r < 0)
 		return r;
 	if (c->options->json != JSON_OFF)
 		r = json_print(c, TAKE_PTR(evidence));
 	else
-		r = print_evidence(c, evidence);
+		print_evidence(c, evidence);
 	return r < 0 ? r : GPUPASS_EXIT_DONE;
 }
 

@@ -7,6 +7,7 @@
 #include "bus/document.h"
 #include "job/job.h"
 #include "job/request.h"
+#include "util/xalloc.h"
 #include "verbs/verbs.h"
 
 static const char *group_of(const json_t *finding)
@@ -55,14 +56,14 @@ static int check_group(Client *c, const char *name, char **ret)
 		return r;
 	group = world_find_group_named(&w, name);
 	if (group) {
-		*ret = strdup(group->name);
-		return *ret ? 0 : -ENOMEM;
+		*ret = xstrdup(group->name);
+		return 0;
 	}
 	return client_error(c, GPUPASS_ERROR_NO_SUCH_GROUP,
 			    "there is no group '%s'\nRemedy: see: gpupass list", name);
 }
 
-static int print_finding(const Terminal *t, const json_t *finding)
+static void print_finding(const Terminal *t, const json_t *finding)
 {
 	_cleanup_free_ char *group = document_text(finding, "group"),
 			    *what = document_text(finding, "what");
@@ -70,31 +71,23 @@ static int print_finding(const Terminal *t, const json_t *finding)
 			    *remedy = document_text(finding, "remedy");
 	_cleanup_free_ char *domain = document_text(json_object_get(finding, "domain"), "name");
 
-	if (!group || !what || !repair || !remedy || !domain)
-		return -ENOMEM;
 	fprintf(t->stream, "%s%s%s%s: %s\n", group, *domain ? " (" : "", domain, *domain ? ")" : "",
 		what);
 	if (is_mended(finding))
 		fprintf(t->stream, "  Would:  %s\n", repair);
 	fprintf(t->stream, "  Remedy: %s\n", remedy);
-	return 0;
 }
 
 /* Findings that reconcile mends, or those that it does not, or both. */
-static int print_findings(const Terminal *t, const json_t *drift, bool mended, bool others)
+static void print_findings(const Terminal *t, const json_t *drift, bool mended, bool others)
 {
 	const json_t *finding;
 	size_t i;
 
 	json_array_foreach (json_object_get(drift, "findings"), i, finding) {
-		int r = 0;
-
 		if (is_mended(finding) ? mended : others)
-			r = print_finding(t, finding);
-		if (r < 0)
-			return r;
+			print_finding(t, finding);
 	}
-	return 0;
 }
 
 static size_t count(const json_t *drift, bool mended)
@@ -122,8 +115,10 @@ static int show_drift(Client *c, json_t **drift)
 	tell_what_is_not_known(c, *drift);
 	if (c->options->json != JSON_OFF)
 		r = json_print(c, TAKE_PTR(*drift));
-	else
-		r = print_findings(&c->out, *drift, true, true);
+	else {
+		print_findings(&c->out, *drift, true, true);
+		r = 0;
+	}
 	if (r < 0)
 		return r;
 	if (mended + others == 0 && c->options->json == JSON_OFF && !c->options->quiet)
@@ -186,9 +181,8 @@ static int mend(Client *c, const json_t *drift, const char *group)
 		return r;
 	if (!group && count(drift, true) + others == 0 && !c->options->quiet)
 		fputs("Nothing has drifted.\n", c->err.stream);
-	r = print_findings(&c->err, drift, false, true);
-	if (r < 0)
-		return r;
+	print_findings(&c->err, drift, false, true);
+	r = 0;
 	return others > 0 ? GPUPASS_EXIT_BUSY : GPUPASS_EXIT_DONE;
 }
 

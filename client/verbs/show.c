@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/address.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "bus/bus.h"
 #include "model/json.h"
@@ -27,8 +28,7 @@ static int read_facts(sd_bus_message *m, json_t *facts)
 		r = bus_read_variant(m, &value);
 		if (r < 0)
 			return r;
-		if (json_object_set_new(facts, key, value) < 0)
-			return -ENOMEM;
+		json_set(facts, key, value);
 		r = sd_bus_message_exit_container(m);
 		if (r < 0)
 			return r;
@@ -77,7 +77,7 @@ static json_int_t fact_number(const json_t *facts, const char *key)
 	return json_integer_value(json_object_get(facts, key));
 }
 
-static int print_lines(const Terminal *t, const char *name, const json_t *lines)
+static void print_lines(const Terminal *t, const char *name, const json_t *lines)
 {
 	const json_t *line;
 	size_t i;
@@ -88,15 +88,12 @@ static int print_lines(const Terminal *t, const char *name, const json_t *lines)
 		if (!json_is_string(line))
 			continue;
 		text = text_printable(json_string_value(line));
-		if (!text)
-			return -ENOMEM;
 		terminal_field(t, i == 0 ? name : NULL, "%s", text);
 	}
-	return 0;
 }
 
 /* known_serial: what the GPU's block has already shown; "" if it had none. */
-static int print_facts(Client *c, const json_t *facts, const char *known_serial)
+static void print_facts(Client *c, const json_t *facts, const char *known_serial)
 {
 	_cleanup_free_ char *speed = text_printable(fact_string(facts, "link-speed"));
 	_cleanup_free_ char *speed_max = text_printable(fact_string(facts, "link-speed-max"));
@@ -104,8 +101,6 @@ static int print_facts(Client *c, const json_t *facts, const char *known_serial)
 	_cleanup_free_ char *serial = text_printable(fact_string(facts, "serial-number"));
 	const Terminal *t = &c->out;
 
-	if (!speed || !speed_max || !override || !serial)
-		return -ENOMEM;
 	if (*speed)
 		terminal_field(t, "PCIe link", "%s x%lld, of %s x%lld", speed,
 			       (long long)fact_number(facts, "link-width"), or_dash(speed_max),
@@ -113,18 +108,15 @@ static int print_facts(Client *c, const json_t *facts, const char *known_serial)
 	terminal_field(t, "Override", "%s", override);
 	if (!*known_serial)
 		terminal_field(t, "Serial", "%s", serial);
-	if (print_lines(t, "Holders", json_object_get(facts, "holders")) < 0)
-		return -ENOMEM;
-	return print_lines(t, "Unseen", json_object_get(facts, "unseen"));
+	print_lines(t, "Holders", json_object_get(facts, "holders"));
+	print_lines(t, "Unseen", json_object_get(facts, "unseen"));
 }
 
 /* In a line, why there are no facts. */
-static int print_no_facts(Client *c)
+static void print_no_facts(Client *c)
 {
 	_cleanup_free_ char *why = text_printable_lines(c->failure->message);
 
-	if (!why)
-		return -ENOMEM;
 	if (c->failure->code == GPUPASS_EXIT_NOT_PERMITTED)
 		terminal_field(
 			&c->out, "Inspect",
@@ -132,7 +124,6 @@ static int print_no_facts(Client *c)
 			"users who may read: gpupassd(8), POLKIT");
 	else
 		terminal_field(&c->out, "Inspect", "%.*s", (int)strcspn(why, "\n"), why);
-	return 0;
 }
 
 static int print_gpu(Client *c, const World *w, const Gpu *gpu)
@@ -140,16 +131,19 @@ static int print_gpu(Client *c, const World *w, const Gpu *gpu)
 	_cleanup_(json_decrefp) json_t *facts = NULL;
 	int r;
 
-	r = block_gpu(c, w, gpu);
-	if (r < 0)
-		return r;
+	block_gpu(c, w, gpu);
+	r = 0;
 	r = inspect(c, gpu, &facts);
 	if (r == -ECANCELED) {
-		r = print_no_facts(c);
+		print_no_facts(c);
+		r = 0;
 		client_forgive(c);
-		return r;
+		return 0;
 	}
-	return r < 0 ? r : print_facts(c, facts, gpu->serial_number);
+	if (r < 0)
+		return r;
+	print_facts(c, facts, gpu->serial_number);
+	return 0;
 }
 
 /* The GPU with its facts; null if the device could not be read, or the user may not read it. */
@@ -164,8 +158,7 @@ static int gpu_json(Client *c, const World *w, const Gpu *gpu, json_t **ret)
 		client_forgive(c);
 	else if (r < 0)
 		return r;
-	if (json_object_set_new(document, "facts", facts ? facts : json_null()) < 0)
-		return -ENOMEM;
+	json_set(document, "facts", facts ? facts : json_null());
 	*ret = TAKE_PTR(document);
 	return 0;
 }
@@ -180,8 +173,8 @@ static int show_gpu(Client *c, const World *w, const Gpu *gpu)
 	r = gpu_json(c, w, gpu, &document);
 	if (r < 0)
 		return r;
-	return json_print(c, json_pack("{s:s, s:n, s:[o]}", "schema", GPUPASS_SCHEMA_SHOW, "group",
-				       "gpus", document));
+	return json_print(c, json_build("{s:s, s:n, s:[o]}", "schema", GPUPASS_SCHEMA_SHOW, "group",
+					"gpus", document));
 }
 
 static int show_group(Client *c, const World *w, const Group *group)
@@ -191,7 +184,7 @@ static int show_group(Client *c, const World *w, const Group *group)
 	int r = 0;
 
 	if (!json)
-		r = block_group(c, w, group);
+		block_group(c, w, group);
 	for (size_t i = 0; r >= 0 && group->gpu_addresses && group->gpu_addresses[i]; i++) {
 		const Gpu *gpu = world_find_gpu(w, group->gpu_addresses[i]);
 		json_t *item = NULL;
@@ -200,8 +193,8 @@ static int show_group(Client *c, const World *w, const Group *group)
 			continue;
 		if (json) {
 			r = gpu_json(c, w, gpu, &item);
-			if (r >= 0 && json_array_append_new(gpus, item) < 0)
-				r = -ENOMEM;
+			if (r >= 0)
+				json_append(gpus, item);
 		} else {
 			fputc('\n', c->out.stream);
 			r = print_gpu(c, w, gpu);
@@ -209,8 +202,8 @@ static int show_group(Client *c, const World *w, const Group *group)
 	}
 	if (r < 0 || !json)
 		return r;
-	return json_print(c, json_pack("{s:s, s:o, s:o}", "schema", GPUPASS_SCHEMA_SHOW, "group",
-				       json_group(group), "gpus", TAKE_PTR(gpus)));
+	return json_print(c, json_build("{s:s, s:o, s:o}", "schema", GPUPASS_SCHEMA_SHOW, "group",
+					json_group(group), "gpus", TAKE_PTR(gpus)));
 }
 
 int verb_show(Client *c, char *const *arguments, _unused_ size_t n_arguments)
@@ -228,8 +221,6 @@ int verb_show(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 	if (group)
 		return show_group(c, &w, group);
 	r = address_normalise(arguments[0], &address);
-	if (r == -ENOMEM)
-		return r;
 	gpu = world_find_gpu(&w, address ? address : arguments[0]);
 	if (gpu)
 		return show_gpu(c, &w, gpu);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/address.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "bus/bus.h"
 #include "gpupass/domain-ref.h"
@@ -79,21 +80,18 @@ static int status_json(Client *c, const World *w, const Wanted *wanted)
 	_cleanup_(json_decrefp) json_t *jobs = json_array();
 
 	for (size_t i = 0; i < w->n_groups; i++)
-		if (group_wanted(&w->groups[i], wanted) &&
-		    json_array_append_new(groups, json_group(&w->groups[i])) < 0)
-			return -ENOMEM;
+		if (group_wanted(&w->groups[i], wanted))
+			json_append(groups, json_group(&w->groups[i]));
 	for (size_t i = 0; i < w->n_assignments; i++)
-		if (assignment_wanted(w, &w->assignments[i], wanted) &&
-		    json_array_append_new(assignments, json_assignment(&w->assignments[i])) < 0)
-			return -ENOMEM;
+		if (assignment_wanted(w, &w->assignments[i], wanted))
+			json_append(assignments, json_assignment(&w->assignments[i]));
 	for (size_t i = 0; i < w->n_jobs; i++)
-		if (job_wanted(&w->jobs[i], wanted) &&
-		    json_array_append_new(jobs, json_job(&w->jobs[i])) < 0)
-			return -ENOMEM;
-	return json_print(c, json_pack("{s:s, s:o, s:o, s:o, s:o}", "schema", GPUPASS_SCHEMA_STATUS,
-				       "manager", json_manager(&w->manager), "groups",
-				       TAKE_PTR(groups), "assignments", TAKE_PTR(assignments),
-				       "jobs", TAKE_PTR(jobs)));
+		if (job_wanted(&w->jobs[i], wanted))
+			json_append(jobs, json_job(&w->jobs[i]));
+	return json_print(c, json_build("{s:s, s:o, s:o, s:o, s:o}", "schema",
+					GPUPASS_SCHEMA_STATUS, "manager", json_manager(&w->manager),
+					"groups", TAKE_PTR(groups), "assignments",
+					TAKE_PTR(assignments), "jobs", TAKE_PTR(jobs)));
 }
 
 static size_t count_state(const World *w, const char *state)
@@ -106,7 +104,7 @@ static size_t count_state(const World *w, const char *state)
 }
 
 /* "3 (2 assigned, 1 free)" */
-static int groups_count(const World *w, char **ret)
+static void groups_count(const World *w, char **ret)
 {
 	_cleanup_strv_ char **parts = NULL;
 	_cleanup_free_ char *joined = NULL;
@@ -120,30 +118,21 @@ static int groups_count(const World *w, char **ret)
 		if (n == 0)
 			continue;
 		part = strf("%zu %s", n, state);
-		if (!part || strv_append(&parts, part) < 0)
-			return -ENOMEM;
+		strv_append(&parts, part);
 	}
 	joined = strv_join(parts, ", ");
-	if (!joined)
-		return -ENOMEM;
 	text = strf("%zu%s%s%s", w->n_groups, *joined ? " (" : "", joined, *joined ? ")" : "");
-	if (!text)
-		return -ENOMEM;
 	*ret = text;
-	return 0;
 }
 
-static int print_manager(Client *c, const World *w)
+static void print_manager(Client *c, const World *w)
 {
 	const Terminal *t = &c->out;
 	_cleanup_free_ char *scanned = time_format(w->manager.scanned_at);
 	_cleanup_free_ char *groups = NULL;
 	size_t single = 0, running = 0;
-	int r;
 
-	r = groups_count(w, &groups);
-	if (r < 0 || !scanned)
-		return -ENOMEM;
+	groups_count(w, &groups);
 	for (size_t i = 0; i < w->n_gpus; i++)
 		single += !world_find_group_path(w, w->gpus[i].group);
 	for (size_t i = 0; i < w->n_jobs; i++)
@@ -161,42 +150,36 @@ static int print_manager(Client *c, const World *w)
 	else
 		terminal_field(t, "GPUs", "%zu", w->n_gpus);
 	terminal_field(t, "Jobs", "%zu running", running);
-	return 0;
 }
 
-static int print_everything(Client *c, const World *w)
+static void print_everything(Client *c, const World *w)
 {
-	int r;
-
-	r = print_manager(c, w);
-	for (size_t i = 0; r >= 0 && i < w->n_groups; i++) {
+	print_manager(c, w);
+	for (size_t i = 0; i < w->n_groups; i++) {
 		fputc('\n', c->out.stream);
-		r = block_group(c, w, &w->groups[i]);
+		block_group(c, w, &w->groups[i]);
 	}
 	print_notes(c, w);
-	return r;
 }
 
-static int print_wanted(Client *c, const World *w, const Wanted *wanted)
+static void print_wanted(Client *c, const World *w, const Wanted *wanted)
 {
 	size_t n = 0;
-	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < w->n_groups; i++) {
+	for (size_t i = 0; i < w->n_groups; i++) {
 		if (!group_wanted(&w->groups[i], wanted))
 			continue;
 		if (n++ > 0)
 			fputc('\n', c->out.stream);
-		r = block_group(c, w, &w->groups[i]);
+		block_group(c, w, &w->groups[i]);
 	}
-	for (size_t i = 0; r >= 0 && i < w->n_assignments; i++) {
+	for (size_t i = 0; i < w->n_assignments; i++) {
 		if (!assignment_wanted(w, &w->assignments[i], wanted))
 			continue;
 		if (n++ > 0)
 			fputc('\n', c->out.stream);
-		r = block_assignment(c, w, &w->assignments[i]);
+		block_assignment(c, w, &w->assignments[i]);
 	}
-	return r;
 }
 
 static bool is_known(const World *w, const Wanted *wanted)
@@ -211,17 +194,14 @@ static bool is_known(const World *w, const Wanted *wanted)
 }
 
 /* A GPU may be named, as for show. *ret NULL: it is none of a group's. */
-static int group_of_gpu(const World *w, const char *word, const Group **ret)
+static void group_of_gpu(const World *w, const char *word, const Group **ret)
 {
 	_cleanup_free_ char *address = NULL;
 	const Gpu *gpu;
-	int r = address_normalise(word, &address);
 
-	if (r == -ENOMEM)
-		return r;
+	address_normalise(word, &address);
 	gpu = world_find_gpu(w, address ? address : word);
 	*ret = gpu ? world_find_group_path(w, gpu->group) : NULL;
-	return 0;
 }
 
 int verb_status(Client *c, char *const *arguments, size_t n_arguments)
@@ -243,9 +223,7 @@ int verb_status(Client *c, char *const *arguments, size_t n_arguments)
 	if (other)
 		return refuse_ambiguous(c, named.word, other);
 	if (wanted && !group && !is_known(&w, wanted)) {
-		r = group_of_gpu(&w, named.word, &group);
-		if (r < 0)
-			return r;
+		group_of_gpu(&w, named.word, &group);
 	}
 	if (group)
 		named = (Wanted){ .word = group->name };
@@ -257,8 +235,8 @@ int verb_status(Client *c, char *const *arguments, size_t n_arguments)
 	if (c->options->json != JSON_OFF)
 		r = status_json(c, &w, wanted);
 	else if (wanted)
-		r = print_wanted(c, &w, wanted);
+		print_wanted(c, &w, wanted);
 	else
-		r = print_everything(c, &w);
+		print_everything(c, &w);
 	return r < 0 ? r : GPUPASS_EXIT_DONE;
 }

@@ -40,11 +40,13 @@ static int draw(Client *c, const Topology *t, TopologyFormat format)
 	case TOPOLOGY_MATRIX:
 		break;
 	case TOPOLOGY_TREE:
-		return topology_print_tree(&c->out, t, c->options->legend);
+		topology_print_tree(&c->out, t, c->options->legend);
+		return 0;
 	case TOPOLOGY_SVG:
 		return topology_print_svg(c->out.stream, t);
 	}
-	return topology_print_matrix(&c->out, t, c->options->legend);
+	topology_print_matrix(&c->out, t, c->options->legend);
+	return 0;
 }
 
 int verb_topology(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arguments)

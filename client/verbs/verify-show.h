@@ -7,8 +7,8 @@
 #include "base/client.h"
 
 /* The member "guest_report"; nothing where there is none. */
-int verify_print_guest_report(Client *c, const json_t *report);
+void verify_print_guest_report(Client *c, const json_t *report);
 /* The member "workload"; nothing where it was not asked for. */
-int verify_print_workload(Client *c, const json_t *workload);
+void verify_print_workload(Client *c, const json_t *workload);
 /* The links are as fast as they should be, or were not measured. */
 bool verify_workload_passed(const json_t *workload);

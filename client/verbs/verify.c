@@ -8,6 +8,7 @@
 #include "bus/document.h"
 #include "job/job.h"
 #include "job/request.h"
+#include "util/xalloc.h"
 #include "verbs/meant.h"
 #include "verbs/verbs.h"
 #include "verbs/verify-show.h"
@@ -45,11 +46,11 @@ static char *links_active(const json_t *document, const char *address)
 			return strf("%lld", (long long)json_integer_value(
 						    json_object_get(gpu, "links_active")));
 	}
-	return strdup("?");
+	return xstrdup("?");
 }
 
 /* 0000:41:00.0 0000:61:00.0  NV4 NV4  links 4 4  p2p OK OK  verified */
-static int print_link(Client *c, const json_t *document, const json_t *link)
+static void print_link(Client *c, const json_t *document, const json_t *link)
 {
 	const Terminal *t = &c->out;
 	_cleanup_free_ char *a = item(link, "gpus", 0), *b = item(link, "gpus", 1);
@@ -58,33 +59,24 @@ static int print_link(Client *c, const json_t *document, const json_t *link)
 	_cleanup_free_ char *pba = item(link, "peer_to_peer", 1);
 	_cleanup_free_ char *verdict = document_text(link, "verdict"), *la = NULL, *lb = NULL;
 
-	if (!a || !b || !ab || !ba || !pab || !pba || !verdict)
-		return -ENOMEM;
 	la = links_active(document, a);
 	lb = links_active(document, b);
-	if (!la || !lb)
-		return -ENOMEM;
 	fprintf(t->stream, "  %s %s  path %s %s  links %s %s  p2p %s %s  %s%s%s\n", a, b, ab, ba,
 		la, lb, pab, pba, terminal_colour(t, verdict_colour(verdict)), verdict,
 		terminal_plain(t));
-	return 0;
 }
 
-static int print_links(Client *c, const json_t *document)
+static void print_links(Client *c, const json_t *document)
 {
 	const json_t *links = json_object_get(document, "links"), *link;
 	size_t i;
 
 	json_array_foreach (links, i, link) {
-		int r = print_link(c, document, link);
-
-		if (r < 0)
-			return r;
+		print_link(c, document, link);
 	}
-	return 0;
 }
 
-static int print_text(Client *c, const json_t *document, const char *verdict)
+static void print_text(Client *c, const json_t *document, const char *verdict)
 {
 	const Terminal *t = &c->out;
 	_cleanup_free_ char *domain = document_text(json_object_get(document, "domain"), "name");
@@ -93,24 +85,19 @@ static int print_text(Client *c, const json_t *document, const char *verdict)
 	_cleanup_free_ char *remedy = document_text(document, "remedy");
 	_cleanup_free_ char *note = document_text(document, "note");
 	_cleanup_free_ char *loud = text_printable(verdict);
-	int r;
 
-	if (!domain || !group || !reason || !remedy || !note || !loud)
-		return -ENOMEM;
 	upper(loud);
 	fprintf(t->stream, "%s in %s: %s%s%s\n", group, domain,
 		terminal_colour(t, verdict_colour(verdict)), loud, terminal_plain(t));
-	r = print_links(c, document);
-	if (r < 0)
-		return r;
+	print_links(c, document);
 	if (*reason)
 		fprintf(t->stream, "  Reason: %s\n", reason);
 	if (*remedy)
 		fprintf(t->stream, "  Remedy: %s\n", remedy);
 	if (*note)
 		fprintf(t->stream, "  Note: %s\n", note);
-	r = verify_print_guest_report(c, json_object_get(document, "guest_report"));
-	return r < 0 ? r : verify_print_workload(c, json_object_get(document, "workload"));
+	verify_print_guest_report(c, json_object_get(document, "guest_report"));
+	verify_print_workload(c, json_object_get(document, "workload"));
 }
 
 static int tell_verdict(Client *c, _unused_ Progress *p, const Job *job)
@@ -124,9 +111,10 @@ static int tell_verdict(Client *c, _unused_ Progress *p, const Job *job)
 		return bus_bad_reply(c, "the job's result is not a verdict");
 	verified = strcmp(verdict, "verified") == 0 &&
 		   verify_workload_passed(json_object_get(document, "workload"));
-	if (c->options->json == JSON_OFF)
-		r = print_text(c, document, verdict);
-	else
+	if (c->options->json == JSON_OFF) {
+		print_text(c, document, verdict);
+		r = 0;
+	} else
 		r = json_print(c, json_incref(document));
 	if (r < 0)
 		return r;

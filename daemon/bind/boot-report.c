@@ -26,14 +26,13 @@ char *boot_function_text(const BootFunction *f)
 static json_t *function_to_json(const BootFunction *f)
 {
 	_cleanup_json_ json_t *o = json_object();
-	int r = 0;
 
-	r |= json_set_bdf(o, "bdf", &f->record->bdf);
-	r |= json_object_set_new(o, "group", json_string(f->assignment->group_name));
-	r |= json_set_text_if_any(o, "domain_uuid", f->assignment->domain_uuid);
-	r |= json_object_set_new(o, "outcome", json_string(boot_outcome_to_string(f->outcome)));
-	r |= json_set_text_if_any(o, "detail", f->detail);
-	return r < 0 ? NULL : TAKE_PTR(o);
+	json_set_bdf(o, "bdf", &f->record->bdf);
+	json_set(o, "group", json_text(f->assignment->group_name));
+	json_set_text_if_any(o, "domain_uuid", f->assignment->domain_uuid);
+	json_set(o, "outcome", json_text(boot_outcome_to_string(f->outcome)));
+	json_set_text_if_any(o, "detail", f->detail);
+	return TAKE_PTR(o);
 }
 
 char *boot_report_to_json(const BootReport *report)
@@ -41,17 +40,14 @@ char *boot_report_to_json(const BootReport *report)
 	_cleanup_json_ json_t *root = json_object();
 	json_t *functions = json_array(); /* moves to root below, also on failure */
 	_cleanup_free_ char *text = NULL;
-	int r = 0;
 
 	for (size_t i = 0; i < report->n_functions; i++)
-		r |= json_array_append_new(functions, function_to_json(&report->functions[i]));
-	r |= json_object_set_new(root, "schema", json_string(GPUPASS_SCHEMA_BOOT));
-	r |= json_object_set_new(root, "functions", functions);
-	r |= json_object_set_new(root, "notes", json_strv(report->notes));
-	if (r < 0)
-		return NULL;
+		json_append(functions, function_to_json(&report->functions[i]));
+	json_set(root, "schema", json_text(GPUPASS_SCHEMA_BOOT));
+	json_set(root, "functions", functions);
+	json_set(root, "notes", json_strv(report->notes));
 	text = json_dumps(root, JSON_INDENT(2));
-	return text ? strf("%s\n", text) : NULL;
+	return strf("%s\n", text);
 }
 
 BootReport *boot_report_free(BootReport *report)

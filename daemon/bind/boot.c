@@ -15,38 +15,36 @@
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define PEERS_PAUSE_NSEC (20 * 1000 * 1000)
 
 DEFINE_STRING_TABLE(boot_outcome, BootOutcome, BOOT_OUTCOMES)
 
 /* Takes over `detail`; NULL means out of memory. */
-static int settle(BootFunction *f, BootOutcome outcome, char *detail)
+static void settle(BootFunction *f, BootOutcome outcome, char *detail)
 {
-	if (!detail)
-		return -ENOMEM;
 	free(f->detail);
 	f->outcome = outcome;
 	f->detail = detail;
-	return 0;
 }
 
-static int settle_error(BootFunction *f, const char *what, int error)
+static void settle_error(BootFunction *f, const char *what, int error)
 {
-	if (error == -ENOMEM)
-		return error;
-	if (error == -ENOENT || error == -ENODEV)
-		return settle(f, BOOT_MISSING, strdup("there is no device at this address"));
-	return settle(f, BOOT_FAILED, strf("%s: %s", what, strerror(-error)));
+	if (error == -ENOENT || error == -ENODEV) {
+		settle(f, BOOT_MISSING, xstrdup("there is no device at this address"));
+		return;
+	}
+	settle(f, BOOT_FAILED, strf("%s: %s", what, strerror(-error)));
 }
 
-static int settle_taken(BootFunction *f, const char *driver)
+static void settle_taken(BootFunction *f, const char *driver)
 {
-	return settle(f, BOOT_TAKEN,
-		      strf("%s had it first, and gpupass-bind unbinds no driver; 'gpupass bind %s' "
-			   "takes it once nothing uses it (gpupass-bind(8), WHEN ANOTHER DRIVER IS "
-			   "FIRST)",
-			   driver, f->assignment ? f->assignment->group_name : "GROUP"));
+	settle(f, BOOT_TAKEN,
+	       strf("%s had it first, and gpupass-bind unbinds no driver; 'gpupass bind %s' "
+		    "takes it once nothing uses it (gpupass-bind(8), WHEN ANOTHER DRIVER IS "
+		    "FIRST)",
+		    driver, f->assignment ? f->assignment->group_name : "GROUP"));
 }
 
 static int read_ids(int sysfs_fd, const Bdf *bdf, PciFunction *ret)
@@ -55,8 +53,6 @@ static int read_ids(int sysfs_fd, const Bdf *bdf, PciFunction *ret)
 	_cleanup_close_ int fd = -1;
 	int r;
 
-	if (!path)
-		return -ENOMEM;
 	r = dir_open_at(sysfs_fd, path, false, &fd);
 	return r < 0 ? r : scan_ids(fd, ret);
 }
@@ -81,7 +77,7 @@ static int ids_differ(const BootMachine *machine, const AssignedFunction *record
 			BDF_TEXT(&record->bdf), now.vendor, now.device, now.subsystem_vendor,
 			now.subsystem_device, record->vendor, record->device,
 			record->subsystem_vendor, record->subsystem_device);
-	return *ret_why ? 1 : -ENOMEM;
+	return 1;
 }
 
 /* Boards of one model have the same ids; only the serial number shows that they changed places. */
@@ -103,7 +99,7 @@ static int serial_differs(const BootMachine *machine, const AssignedFunction *re
 	*ret_why = strf("%s has serial number %s now and had %s when it was recorded; it is left "
 			"alone",
 			BDF_TEXT(&record->bdf), now, record->serial_number);
-	return *ret_why ? 1 : -ENOMEM;
+	return 1;
 }
 
 /*
@@ -129,22 +125,25 @@ static int board_differs(const BootMachine *machine, const BootFunction *f, bool
 }
 
 /* The driver link decides. RESERVED: no driver has it. */
-static int observe(const BootMachine *machine, BootFunction *f)
+static void observe(const BootMachine *machine, BootFunction *f)
 {
 	_cleanup_free_ char *driver = NULL;
 	int r;
 
 	r = sysfs_read_driver(machine->sysfs_fd, &f->record->bdf, &driver);
-	if (r < 0)
-		return settle_error(f, "cannot read its driver", r);
+	if (r < 0) {
+		settle_error(f, "cannot read its driver", r);
+		return;
+	}
 	if (!driver) {
 		f->outcome = BOOT_RESERVED;
-		return 0;
+		return;
 	}
-	if (!sysfs_on_vfio(machine->sysfs_fd, &f->record->bdf, driver))
-		return settle_taken(f, driver);
+	if (!sysfs_on_vfio(machine->sysfs_fd, &f->record->bdf, driver)) {
+		settle_taken(f, driver);
+		return;
+	}
 	f->outcome = BOOT_BOUND;
-	return 0;
 }
 
 /* Checks one function, and sets its override if it is free and the recorded one. */
@@ -153,19 +152,29 @@ static int reserve(const BootMachine *machine, BootFunction *f)
 	_cleanup_free_ char *why = NULL;
 	int r;
 
-	r = observe(machine, f);
-	if (r < 0 || f->outcome == BOOT_MISSING || f->outcome == BOOT_FAILED)
-		return r;
+	observe(machine, f);
+	r = 0;
+	if (f->outcome == BOOT_MISSING || f->outcome == BOOT_FAILED)
+		return 0;
 	/* Reads config space only of a free function, because the read wakes the device up. */
 	r = board_differs(machine, f, f->outcome == BOOT_RESERVED, &why);
-	if (r < 0)
-		return settle_error(f, "cannot tell which board it is", r);
-	if (r > 0)
-		return settle(f, BOOT_CHANGED, TAKE_PTR(why));
+	if (r < 0) {
+		settle_error(f, "cannot tell which board it is", r);
+		return 0;
+	}
+	if (r > 0) {
+		settle(f, BOOT_CHANGED, TAKE_PTR(why));
+		return 0;
+	}
 	if (f->outcome != BOOT_RESERVED)
 		return 0;
 	r = driver_set_override(&machine->ops, machine->sysfs_fd, &f->record->bdf, BOOT_DRIVER);
-	return r < 0 ? settle_error(f, "cannot set driver_override", r) : observe(machine, f);
+	if (r < 0) {
+		settle_error(f, "cannot set driver_override", r);
+		return 0;
+	}
+	observe(machine, f);
+	return 0;
 }
 
 static bool driver_loaded(const BootMachine *machine)
@@ -173,27 +182,25 @@ static bool driver_loaded(const BootMachine *machine)
 	return faccessat(machine->sysfs_fd, SYSFS_PCI_DRIVERS "/" BOOT_DRIVER, F_OK, 0) == 0;
 }
 
-static int settle_probed(const BootMachine *machine, BootFunction *f, const char *error)
+static void settle_probed(const BootMachine *machine, BootFunction *f, const char *error)
 {
-	int r = observe(machine, f);
+	observe(machine, f);
 
-	if (r < 0 || f->outcome != BOOT_RESERVED)
-		return r;
-	return settle(f, BOOT_FAILED, strdup(error ? error : "no driver is bound"));
+	if (f->outcome != BOOT_RESERVED)
+		return;
+	settle(f, BOOT_FAILED, xstrdup(error ? error : "no driver is bound"));
 }
 
 /* Probes all reserved functions at once. */
 static int probe(const BootMachine *machine, BootReport *report)
 {
 	size_t n = boot_report_count(report, BOOT_RESERVED);
-	_cleanup_free_ BootFunction **functions = calloc(n + 1, sizeof(BootFunction *));
-	_cleanup_free_ Bdf *bdfs = calloc(n + 1, sizeof(Bdf));
+	_cleanup_free_ BootFunction **functions = xcalloc(n + 1, sizeof(BootFunction *));
+	_cleanup_free_ Bdf *bdfs = xcalloc(n + 1, sizeof(Bdf));
 	_cleanup_strv_ char **errors = NULL;
 	int r = 0;
 
-	errors = calloc(n + 1, sizeof(char *));
-	if (!functions || !bdfs || !errors)
-		return -ENOMEM;
+	errors = xcalloc(n + 1, sizeof(char *));
 	n = 0;
 	for (size_t i = 0; i < report->n_functions; i++) {
 		BootFunction *f = &report->functions[i];
@@ -204,8 +211,10 @@ static int probe(const BootMachine *machine, BootReport *report)
 		bdfs[n++] = f->record->bdf;
 	}
 	r = machine->probe(machine, bdfs, n, errors);
-	for (size_t i = 0; r >= 0 && i < n; i++)
-		r = settle_probed(machine, functions[i], errors[i]);
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		settle_probed(machine, functions[i], errors[i]);
+		r = 0;
+	}
 	/* The list ends at its first NULL. */
 	for (size_t i = 0; i < n; i++) {
 		free(errors[i]);
@@ -218,39 +227,32 @@ static int probe(const BootMachine *machine, BootReport *report)
  * A record of another version counts, too: its GPUs are a domain's, and not for the host's own
  * driver. It is used if it gives everything that is checked before a function is touched.
  */
-static int adopt(Assignments *all, AssignmentFence *fence)
+static void adopt(Assignments *all, AssignmentFence *fence)
 {
-	Assignment **bigger = reallocarray(all->items, all->n_items + 1, sizeof(*bigger));
+	Assignment **bigger = xreallocarray(all->items, all->n_items + 1, sizeof(*bigger));
 
-	if (!bigger)
-		return -ENOMEM;
 	all->items = bigger;
 	all->items[all->n_items++] = TAKE_PTR(fence->lenient);
-	return 0;
 }
 
 /* The daemon reports files that were set aside. */
-static int note_faults(Assignments *all, const AssignmentFaults *faults, char ***notes)
+static void note_faults(Assignments *all, const AssignmentFaults *faults, char ***notes)
 {
 	for (size_t i = 0; i < faults->n_items; i++) {
 		const AssignmentFault *fault = &faults->items[i];
 		AssignmentFence *fence = &all->fences[i];
 		bool adopted = fence->lenient != NULL;
-		int r;
 
-		r = strv_appendf(
+		strv_appendf(
 			notes, "assignments.d/%s %s (%s); %s", fence->file,
 			fault->error == -EPROTO ? "was written by another version"
 						: "cannot be understood",
 			fence->why,
 			adopted ? "the functions that can be read from it are bound all the same"
 				: "the functions that it assigns are not bound");
-		if (r >= 0 && adopted)
-			r = adopt(all, fence);
-		if (r < 0)
-			return r;
+		if (adopted)
+			adopt(all, fence);
 	}
-	return 0;
 }
 
 /* An assignment goes before a kept group: the board that it records is a domain's. */
@@ -276,7 +278,7 @@ static void list_functions_of(BootReport *report, const Assignment *assignment, 
 }
 
 /* One entry for each function to bind. */
-static int list_functions(BootReport *report, const Bdf *only)
+static void list_functions(BootReport *report, const Bdf *only)
 {
 	const Assignments *all = report->assignments;
 	size_t n = 0;
@@ -285,14 +287,11 @@ static int list_functions(BootReport *report, const Bdf *only)
 		n += all->items[i]->n_functions;
 	for (size_t i = 0; i < all->n_kept; i++)
 		n += all->kept[i]->n_functions;
-	report->functions = calloc(n + 1, sizeof(BootFunction));
-	if (!report->functions)
-		return -ENOMEM;
+	report->functions = xcalloc(n + 1, sizeof(BootFunction));
 	for (size_t i = 0; i < all->n_items; i++)
 		list_functions_of(report, all->items[i], only);
 	for (size_t i = 0; i < all->n_kept; i++)
 		list_functions_of(report, all->kept[i], only);
-	return 0;
 }
 
 /*
@@ -305,11 +304,10 @@ static int reserve_peers(const BootMachine *machine, const Assignments *all, con
 {
 	const Assignment *assignment = assignments_find_function(all, only);
 	bool missing = false;
-	int r = 0;
 
 	if (!assignment)
 		assignment = kept_find_function(all, only);
-	for (size_t i = 0; assignment && r >= 0 && i < assignment->n_functions; i++) {
+	for (size_t i = 0; assignment && i < assignment->n_functions; i++) {
 		BootFunction peer = {
 			.assignment = assignment,
 			.record = &assignment->functions[i],
@@ -319,11 +317,11 @@ static int reserve_peers(const BootMachine *machine, const Assignments *all, con
 		if (bdf_equal(&peer.record->bdf, only) ||
 		    !is_concerned(all, assignment, &peer.record->bdf))
 			continue;
-		r = reserve(machine, &peer);
+		reserve(machine, &peer);
 		missing |= peer.outcome == BOOT_MISSING;
 		free(peer.detail);
 	}
-	return r < 0 ? r : missing;
+	return missing;
 }
 
 static int read_wishes(const BootWishes *wishes, Assignments **ret, char ***ret_notes)
@@ -335,11 +333,9 @@ static int read_wishes(const BootWishes *wishes, Assignments **ret, char ***ret_
 	if (wishes->assigned_fd >= 0)
 		r = assignment_files_read(wishes->assigned_fd, &all, &faults);
 	else
-		all = calloc(1, sizeof(*all));
-	if (r >= 0 && !all)
-		r = -ENOMEM;
+		all = xcalloc(1, sizeof(*all));
 	if (r >= 0 && faults)
-		r = note_faults(all, faults, ret_notes);
+		note_faults(all, faults, ret_notes);
 	if (r >= 0 && wishes->kept_fd >= 0)
 		r = kept_files_read(wishes->kept_fd, all, ret_notes);
 	if (r >= 0)
@@ -360,23 +356,21 @@ int boot_await_peers(const BootMachine *machine, const BootWishes *wishes, const
 		return r;
 	while ((r = reserve_peers(machine, all, bdf)) > 0 && now_monotonic() < deadline)
 		nanosleep(&pause, NULL);
-	return r < 0 ? r : r == 0;
+	return r == 0;
 }
 
 int boot_bind(const BootMachine *machine, const BootWishes *wishes, const Bdf *only,
 	      BootReport **ret)
 {
-	_cleanup_(boot_report_freep) BootReport *report = calloc(1, sizeof(BootReport));
+	_cleanup_(boot_report_freep) BootReport *report = xcalloc(1, sizeof(BootReport));
 	int r;
 
-	if (!report)
-		return -ENOMEM;
 	r = read_wishes(wishes, &report->assignments, &report->notes);
 	if (r >= 0)
-		r = list_functions(report, only);
+		list_functions(report, only);
 	/* First all overrides, which no driver can delay; then the probes. */
 	for (size_t i = 0; r >= 0 && i < report->n_functions; i++)
-		r = reserve(machine, &report->functions[i]);
+		reserve(machine, &report->functions[i]);
 	if (r >= 0 && only) {
 		r = reserve_peers(machine, report->assignments, only);
 		report->lacks_peers = r > 0;
@@ -389,7 +383,7 @@ int boot_bind(const BootMachine *machine, const BootWishes *wishes, const Bdf *o
 	return 0;
 }
 
-int boot_probe(int sysfs_fd, const DriverOps *ops, const Bdf *bdf, char **ret_error)
+void boot_probe(int sysfs_fd, const DriverOps *ops, const Bdf *bdf, char **ret_error)
 {
 	const DriverTarget target = {
 		.bdf = *bdf,
@@ -398,14 +392,11 @@ int boot_probe(int sysfs_fd, const DriverOps *ops, const Bdf *bdf, char **ret_er
 		.never_unbind = true,
 	};
 	DriverResult result;
-	int r = 0;
 
 	driver_move_with(ops, sysfs_fd, &target, &result);
 	if (result.error < 0) {
 		*ret_error = strf("%s: %s (dmesg may tell why)",
 				  driver_phase_to_string(result.phase), strerror(-result.error));
-		r = *ret_error ? 0 : -ENOMEM;
 	}
 	driver_result_clear(&result);
-	return r;
 }

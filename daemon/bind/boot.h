@@ -91,7 +91,7 @@ int boot_await_peers(const BootMachine *machine, const BootWishes *wishes, const
  * Binds one function whose override is set to vfio-pci, if no other driver has it. *ret_error says
  * why not, or is NULL. -ENOMEM.
  */
-int boot_probe(int sysfs_fd, const DriverOps *ops, const Bdf *bdf, char **ret_error);
+void boot_probe(int sysfs_fd, const DriverOps *ops, const Bdf *bdf, char **ret_error);
 
 size_t boot_report_count(const BootReport *report, BootOutcome outcome);
 /* One line: "0000:41:00.0 (pair0): taken: …"; NULL when out of memory. */

@@ -11,6 +11,7 @@
 #include "host/launch/child.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /*
  * A probe resets some devices, and the kernel waits up to a minute for one that does not come back.
@@ -29,15 +30,17 @@ static int probe_one(const void *data)
 {
 	const Probe *probe = data;
 	_cleanup_free_ char *error = NULL;
-	int r = boot_probe(probe->machine->sysfs_fd, &probe->machine->ops, &probe->bdf, &error);
+	int r = 0;
 
-	if (r >= 0 && !error)
+	boot_probe(probe->machine->sysfs_fd, &probe->machine->ops, &probe->bdf, &error);
+
+	if (!error)
 		return GPUPASS_EXIT_DONE;
 	dprintf(STDOUT_FILENO, "%s\n", error ? error : strerror(-r));
 	return GPUPASS_EXIT_FAILED;
 }
 
-static int read_error(const Child *child, char **ret)
+static void read_error(const Child *child, char **ret)
 {
 	if (child->running)
 		*ret = strf("binding it to " BOOT_DRIVER " still waits in the kernel (process %d)",
@@ -45,10 +48,9 @@ static int read_error(const Child *child, char **ret)
 	else if (child->signal != 0)
 		*ret = strf("binding it ended by signal %d", child->signal);
 	else if (child->size > 0)
-		*ret = strdup(str_strip(child->output));
+		*ret = xstrdup(str_strip(child->output));
 	else
-		return 0;
-	return *ret ? 0 : -ENOMEM;
+		return;
 }
 
 static int probe_all(const BootMachine *machine, const Bdf *functions, size_t n, char **ret_errors)
@@ -56,26 +58,24 @@ static int probe_all(const BootMachine *machine, const Bdf *functions, size_t n,
 	_cleanup_(children_freep) Children *children = NULL;
 	int r;
 
-	r = children_new(n, ERROR_MAX, &children);
-	if (r < 0)
-		return r;
+	children_new(n, ERROR_MAX, &children);
+	r = 0;
 	for (size_t i = 0; i < n; i++) {
 		const Probe data = { .machine = machine, .bdf = functions[i] };
 
 		r = children_fork(children, i, probe_one, &data);
-		if (r == -ENOMEM)
-			return r;
 		if (r >= 0)
 			continue;
 		ret_errors[i] = strf("cannot start a process to bind it: %s", strerror(-r));
-		if (!ret_errors[i])
-			return -ENOMEM;
 	}
 	children_wait(children, PROBE_TIMEOUT_USEC);
 	for (size_t i = 0; i < n; i++) {
-		r = ret_errors[i] ? 0 : read_error(&children->items[i], &ret_errors[i]);
-		if (r < 0)
-			return r;
+		if (ret_errors[i])
+			r = 0;
+		else {
+			read_error(&children->items[i], &ret_errors[i]);
+			r = 0;
+		}
 	}
 	return 0;
 }

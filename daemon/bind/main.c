@@ -110,8 +110,6 @@ static int leave_report(const Command *command, const BootReport *report)
 	_cleanup_close_ int fd = -1;
 	int r;
 
-	if (!text)
-		return -ENOMEM;
 	r = dir_open_at(AT_FDCWD, command->runtime_dir, true, &fd);
 	return r < 0 ? r : file_replace_at(fd, "boot.json", text, strlen(text), FILE_MODE_PRIVATE);
 }
@@ -128,8 +126,8 @@ static void complain(const BootReport *report)
 		if (f->outcome == BOOT_BOUND)
 			continue;
 		text = boot_function_text(f);
-		shown = text ? str_escaped(text) : NULL;
-		fprintf(stderr, "gpupass-bind: %s\n", shown ? shown : BDF_TEXT(&f->record->bdf));
+		shown = str_escaped(text);
+		fprintf(stderr, "gpupass-bind: %s\n", shown);
 	}
 }
 
@@ -155,10 +153,9 @@ static int tell_all(const Command *command, const BootReport *report)
 static void log_to_kernel(const BootFunction *f)
 {
 	_cleanup_free_ char *text = boot_function_text(f);
-	_cleanup_free_ char *line = text ? strf("<4>gpupass-bind: %s\n", text) : NULL;
+	_cleanup_free_ char *line = strf("<4>gpupass-bind: %s\n", text);
 
-	if (line)
-		file_write_exact_at(AT_FDCWD, "/dev/kmsg", line);
+	file_write_exact_at(AT_FDCWD, "/dev/kmsg", line);
 }
 
 /* udev imports these lines as properties; its rule goes on only for our functions. */
@@ -181,11 +178,8 @@ static int tell_device(const BootReport *report)
 static int bind_probed(const Command *command, const RealMachine *real)
 {
 	_cleanup_free_ char *error = NULL;
-	int r;
 
-	r = boot_probe(real->machine.sysfs_fd, &real->machine.ops, &command->bdf, &error);
-	if (r < 0)
-		return fail("cannot bind", BDF_TEXT(&command->bdf), r);
+	boot_probe(real->machine.sysfs_fd, &real->machine.ops, &command->bdf, &error);
 	if (!error)
 		return GPUPASS_EXIT_DONE;
 	puts(error);
@@ -205,11 +199,11 @@ static int await_peers(const Command *command, const RealMachine *real, const Bo
 static int open_wishes(const Command *command, const char *name, int *ret)
 {
 	_cleanup_free_ char *directory = strf("%s/%s", command->config_dir, name);
-	int r = directory ? dir_open_at(AT_FDCWD, directory, false, ret) : -ENOMEM;
+	int r = dir_open_at(AT_FDCWD, directory, false, ret);
 
 	if (r == -ENOENT)
 		return GPUPASS_EXIT_DONE;
-	return r < 0 ? fail("cannot read", directory ? directory : name, r) : GPUPASS_EXIT_DONE;
+	return r < 0 ? fail("cannot read", directory, r) : GPUPASS_EXIT_DONE;
 }
 
 static int bind_wishes(const Command *command, const RealMachine *real, const BootWishes *wishes)

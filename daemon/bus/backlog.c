@@ -6,6 +6,7 @@
 #include "bus/bus-daemon.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/xalloc.h"
 
 #define STATS "org.freedesktop.DBus.Debug.Stats"
 #define BACKLOG_MAX (8U * 1024 * 1024)
@@ -70,11 +71,9 @@ void backlog_told(Backlog *backlog)
 
 int backlog_new(sd_bus *bus, BacklogChanged changed, void *userdata, Backlog **ret)
 {
-	_cleanup_(backlog_freep) Backlog *backlog = calloc(1, sizeof(Backlog));
+	_cleanup_(backlog_freep) Backlog *backlog = xcalloc(1, sizeof(Backlog));
 	int r;
 
-	if (!backlog)
-		return -ENOMEM;
 	*backlog = (Backlog){ .bus = bus, .changed = changed, .userdata = userdata };
 	r = sd_event_add_time_relative(sd_bus_get_event(bus), &backlog->due, CLOCK_MONOTONIC, 0,
 				       USEC_PER_SEC / 4, on_due, backlog);

@@ -9,6 +9,7 @@
 #include "bus/subject.h"
 #include "gpupass/dbus.h"
 #include "util/log.h"
+#include "util/xalloc.h"
 
 /* ---- from the manager's picture to what is shown ---- */
 
@@ -20,7 +21,7 @@ static int collect_groups(const Face *f, ShownObjects *set)
 	for (size_t i = 0; r >= 0 && i < groups->n_items; i++) {
 		void *view = collection_append(&f->groups, set, group_path(groups->items[i].name));
 
-		r = view ? group_view_fill(f->manager, &groups->items[i], view) : -ENOMEM;
+		r = group_view_fill(f->manager, &groups->items[i], view);
 	}
 	return r;
 }
@@ -34,7 +35,7 @@ static int collect_gpus(const Face *f, ShownObjects *set)
 		const Gpu *gpu = &gpus->gpus[i];
 		void *view = collection_append(&f->gpus, set, gpu_path(&gpu->lead->bdf));
 
-		r = view ? gpu_view_fill(f->manager, f->names, gpu, view) : -ENOMEM;
+		r = gpu_view_fill(f->manager, f->names, gpu, view);
 	}
 	return r;
 }
@@ -48,7 +49,7 @@ static int collect_assignments(const Face *f, ShownObjects *set)
 		void *view =
 			collection_append(&f->assignments, set, assignment_path(all->items[i]));
 
-		r = view ? assignment_view_fill(f->manager, all->items[i], view) : -ENOMEM;
+		r = assignment_view_fill(f->manager, all->items[i], view);
 	}
 	return r;
 }
@@ -62,7 +63,7 @@ static int collect_jobs(const Face *f, ShownObjects *set)
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		void *view = collection_append(&f->jobs, set, job_path(jobs[i]->id));
 
-		r = view ? job_view_fill(jobs[i], view) : -ENOMEM;
+		r = job_view_fill(jobs[i], view);
 	}
 	return r;
 }
@@ -156,9 +157,8 @@ static void on_job_new(const JobRecord *job, void *userdata)
 	_cleanup_free_ char *path = job_path(job->id);
 
 	show(f, &f->jobs, collect_jobs);
-	if (path)
-		sd_bus_emit_signal(f->bus, GPUPASS_PATH_ROOT, GPUPASS_IFACE_MANAGER, "JobNew", "uo",
-				   job->id, path);
+	sd_bus_emit_signal(f->bus, GPUPASS_PATH_ROOT, GPUPASS_IFACE_MANAGER, "JobNew", "uo",
+			   job->id, path);
 }
 
 static void on_job_ended(const JobRecord *job, void *userdata)
@@ -167,10 +167,9 @@ static void on_job_ended(const JobRecord *job, void *userdata)
 	_cleanup_free_ char *path = job_path(job->id);
 
 	show(f, &f->jobs, collect_jobs);
-	if (path)
-		sd_bus_emit_signal(f->bus, GPUPASS_PATH_ROOT, GPUPASS_IFACE_MANAGER, "JobRemoved",
-				   "uosss", job->id, path, job_state_to_string(job->state),
-				   job->error_name, job->message);
+	sd_bus_emit_signal(f->bus, GPUPASS_PATH_ROOT, GPUPASS_IFACE_MANAGER, "JobRemoved", "uosss",
+			   job->id, path, job_state_to_string(job->state), job->error_name,
+			   job->message);
 }
 
 /* The job leaves the list after this call. The next change takes it off the bus. */
@@ -251,11 +250,9 @@ static int register_all(Face *f)
 int face_new(sd_bus *bus, Manager *manager, CallerResolver *resolver, const char *pci_ids,
 	     Face **ret)
 {
-	_cleanup_(face_freep) Face *f = calloc(1, sizeof(Face));
+	_cleanup_(face_freep) Face *f = xcalloc(1, sizeof(Face));
 	int r;
 
-	if (!f)
-		return -ENOMEM;
 	f->bus = bus;
 	f->manager = manager;
 	f->refusals.trail = manager_trail(manager);
@@ -263,11 +260,13 @@ int face_new(sd_bus *bus, Manager *manager, CallerResolver *resolver, const char
 	if (r >= 0)
 		r = backlog_new(bus, on_backlog, f, &f->backlog);
 	if (r >= 0)
-		r = polkit_new(bus, f->callers, &f->refusals, &f->polkit);
+		polkit_new(bus, f->callers, &f->refusals, &f->polkit);
 	if (r >= 0)
 		r = manager_view_fill(manager, &f->shown);
-	if (r >= 0)
-		r = pci_names_new(pci_ids, &f->names);
+	if (r >= 0) {
+		pci_names_new(pci_ids, &f->names);
+		r = 0;
+	}
 	if (r >= 0)
 		r = register_all(f);
 	if (r < 0)

@@ -7,6 +7,7 @@
 #include "bus/bus-daemon.h"
 #include "util/clock.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define OUR_INTERFACES "org.gpupass1."
 #define QUESTION_USEC (10 * USEC_PER_SEC)
@@ -84,8 +85,7 @@ static int on_answer(sd_bus_message *answer, void *userdata, _unused_ sd_bus_err
 		(void)bus_daemon_read(answer, "ProcessID", &pid);
 		/* Now, while the caller waits for its answer, and so is there. */
 		call->caller.identity = caller_identity_new(uid, pid > INT32_MAX ? 0 : (pid_t)pid);
-		if (call->caller.identity)
-			caller_resolver_push(call->callers->resolver, call->caller.identity);
+		caller_resolver_push(call->callers->resolver, call->caller.identity);
 	}
 	/* One that nobody is known to have sent goes on, too: its handler says no. */
 	r = sd_bus_message_rewind(call->message, true);
@@ -102,11 +102,9 @@ static int on_answer(sd_bus_message *answer, void *userdata, _unused_ sd_bus_err
 
 int callers_dispatch_again(Callers *callers, sd_bus_message *m)
 {
-	_cleanup_(call_freep) Call *call = calloc(1, sizeof(Call));
+	_cleanup_(call_freep) Call *call = xcalloc(1, sizeof(Call));
 	int r;
 
-	if (!call)
-		return -ENOMEM;
 	*call = (Call){
 		.next = callers->calls,
 		.callers = callers,
@@ -148,11 +146,9 @@ static int on_message(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *
 
 int callers_new(sd_bus *bus, CallerResolver *resolver, Callers **ret)
 {
-	_cleanup_(callers_freep) Callers *callers = calloc(1, sizeof(Callers));
+	_cleanup_(callers_freep) Callers *callers = xcalloc(1, sizeof(Callers));
 	int r;
 
-	if (!callers)
-		return -ENOMEM;
 	callers->bus = bus;
 	callers->resolver = resolver;
 	callers->current.uid = CALLER_UNKNOWN;

@@ -5,6 +5,7 @@
 
 #include "util/log.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 static const ShownObject *find(const ShownObjects *set, const char *path)
 {
@@ -35,10 +36,7 @@ static int enumerate(sd_bus *bus, const char *prefix, void *userdata, char ***re
 	_cleanup_strv_ char **nodes = NULL;
 
 	for (size_t i = 0; i < c->shown.n; i++) {
-		int r = strv_append(&nodes, c->shown.items[i].path);
-
-		if (r < 0)
-			return r;
+		strv_append(&nodes, c->shown.items[i].path);
 	}
 	*ret_nodes = TAKE_PTR(nodes);
 	return 0;
@@ -59,15 +57,9 @@ void *collection_append(const Collection *c, ShownObjects *set, char *path)
 
 	if (!path)
 		return NULL;
-	bigger = reallocarray(set->items, set->n + 1, sizeof(ShownObject));
-	view = calloc(1, c->view_size);
-	if (bigger)
-		set->items = bigger;
-	if (!bigger || !view) {
-		free(view);
-		free(path);
-		return NULL;
-	}
+	bigger = xreallocarray(set->items, set->n + 1, sizeof(ShownObject));
+	view = xcalloc(1, c->view_size);
+	set->items = bigger;
 	set->items[set->n++] = (ShownObject){ .path = path, .view = view };
 	return view;
 }
@@ -97,8 +89,8 @@ static size_t compare(const Collection *c, const void *before, const void *after
 
 static void emit_changes(const Collection *c, const ShownObjects *before)
 {
-	_cleanup_free_ char **names = calloc(c->n_fields + 1, sizeof(char *));
-	int r = names ? 0 : -ENOMEM;
+	_cleanup_free_ char **names = xcalloc(c->n_fields + 1, sizeof(char *));
+	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < before->n; i++) {
 		const ShownObject *old = &before->items[i];

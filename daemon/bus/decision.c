@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 void decision_record(Trail *trail, const Decision *decision, AuditVerdict verdict,
 		     const char *error, const char *reason)
@@ -39,7 +40,7 @@ static char *group_of(sd_bus_message *call)
 void decision_record_result(Trail *trail, sd_bus_message *call, const Caller *caller, uint32_t job,
 			    const char *error, const char *message)
 {
-	_cleanup_free_ char *line = message ? strndup(message, strcspn(message, "\n")) : NULL;
+	_cleanup_free_ char *line = message ? xstrndup(message, strcspn(message, "\n")) : NULL;
 	AuditRecord record = AUDIT_RECORD_EMPTY;
 
 	record.kind = AUDIT_RESULT;

@@ -88,5 +88,5 @@ int method_cancel(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	if (r < 0)
 		return r;
 	path = job_path(id);
-	return path ? sd_bus_reply_method_return(m, "o", path) : -ENOMEM;
+	return sd_bus_reply_method_return(m, "o", path);
 }

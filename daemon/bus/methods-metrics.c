@@ -14,5 +14,5 @@ int method_get_metrics(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	if (r < 0)
 		return r;
 	text = manager_metrics(f->manager, f->refusals.denied, f->refusals.limited);
-	return text ? sd_bus_reply_method_return(m, "s", text) : -ENOMEM;
+	return sd_bus_reply_method_return(m, "s", text);
 }

@@ -11,6 +11,7 @@
 #include "core/group/topology-json.h"
 #include "gpupass/dbus.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 static const OptionSpec plan_options[] = {
 	OPTION(GPUPASS_OPTION_OPERATION, 's', operation),
@@ -195,7 +196,7 @@ int method_get_topology(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		.uses = manager_uses(f->manager),
 		.host = inventory->facts,
 	});
-	return json ? sd_bus_reply_method_return(m, "s", json) : -ENOMEM;
+	return sd_bus_reply_method_return(m, "s", json);
 }
 
 /* ---- Gpu.Inspect ---- */
@@ -223,22 +224,23 @@ static int append_lines(sd_bus_message *reply, const char *key, char *const *lin
 static int append_holders(sd_bus_message *reply, const Inspection *inspection)
 {
 	_cleanup_strv_ char **lines = NULL;
-	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < inspection->n_holders; i++) {
+	for (size_t i = 0; i < inspection->n_holders; i++) {
 		_cleanup_free_ char *line = holder_text(&inspection->holders[i]);
 
-		r = line ? strv_append(&lines, line) : -ENOMEM;
+		strv_append(&lines, line);
 	}
-	return r < 0 ? r : append_lines(reply, "holders", lines);
+	return append_lines(reply, "holders", lines);
 }
 
 static int append_unseen(sd_bus_message *reply, const Inspection *inspection)
 {
 	_cleanup_strv_ char **lines = NULL;
-	int r = inspection_tell_unseen(inspection, &lines);
+	int r = 0;
 
-	return r < 0 || !lines ? r : append_lines(reply, "unseen", lines);
+	inspection_tell_unseen(inspection, &lines);
+
+	return !lines ? r : append_lines(reply, "unseen", lines);
 }
 
 static int append_facts(sd_bus_message *reply, const Inspection *inspection,
@@ -340,9 +342,7 @@ static int method_inspect(sd_bus_message *m, void *userdata, sd_bus_error *error
 	if (r < 0)
 		return r;
 	/* The leading function first, then those that share its slot. */
-	functions = calloc(view->functions.n + 1, sizeof(Bdf));
-	if (!functions)
-		return -ENOMEM;
+	functions = xcalloc(view->functions.n + 1, sizeof(Bdf));
 	bdf_parse(view->address, &functions[n++]);
 	for (size_t i = 0; i < view->functions.n; i++)
 		if (strcmp(view->functions.items[i].address, view->address) != 0)

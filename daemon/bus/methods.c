@@ -254,8 +254,6 @@ static int method_declare(sd_bus_message *m, void *userdata, sd_bus_error *error
 	if (r < 0)
 		return r;
 	pending->path = group_path(name);
-	if (!pending->path)
-		return -ENOMEM;
 	r = manager_declare(f->manager, name, gpus, options.no_bridge_seen, declared, pending);
 	if (r < 0)
 		return r;

@@ -7,6 +7,7 @@
 
 #include "core/base/problem.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define OPTIONS_MAX 32
 
@@ -25,8 +26,6 @@ static int refuse(sd_bus_error *error, const char *key, const char *what, const 
 					    "Remedy: %s",
 					    key, what, remedy);
 
-	if (!message)
-		return -ENOMEM;
 	return sd_bus_error_set(error, problem_dbus_name(GPUPASS_ERROR_INVALID_ARGUMENT), message);
 }
 
@@ -36,13 +35,12 @@ static int refuse_unknown(const OptionSpec *specs, size_t n, const char *key, sd
 	_cleanup_free_ char *joined = NULL, *remedy = NULL;
 
 	for (size_t i = 0; i < n; i++)
-		if (strv_append(&keys, specs[i].key) < 0)
-			return -ENOMEM;
+		strv_append(&keys, specs[i].key);
 	if (!keys)
 		return refuse(error, key, "is unknown", "this call has no options");
 	joined = strv_join(keys, ", ");
-	remedy = joined ? strf("the options of this call are %s", joined) : NULL;
-	return remedy ? refuse(error, key, "is unknown", remedy) : -ENOMEM;
+	remedy = strf("the options of this call are %s", joined);
+	return refuse(error, key, "is unknown", remedy);
 }
 
 static int read_value(sd_bus_message *m, const OptionSpec *spec, void *at)
@@ -67,8 +65,8 @@ static int read_value(sd_bus_message *m, const OptionSpec *spec, void *at)
 		if (r < 0)
 			return r;
 		free(*(char **)at);
-		*(char **)at = strdup(s);
-		return *(char **)at ? 0 : -ENOMEM;
+		*(char **)at = xstrdup(s);
+		return 0;
 	}
 }
 

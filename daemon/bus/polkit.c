@@ -8,6 +8,7 @@
 #include "gpupass/dbus.h"
 #include "util/printable.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define SERVICE "org.freedesktop.PolicyKit1"
 #define AUTHORITY_PATH "/org/freedesktop/PolicyKit1/Authority"
@@ -87,10 +88,8 @@ static void call_off(const Check *check)
 {
 	_cleanup_free_ char *id = cancellation_id(check);
 
-	if (id)
-		(void)sd_bus_call_method_async(check->polkit->bus, NULL, SERVICE, AUTHORITY_PATH,
-					       AUTHORITY, "CancelCheckAuthorization", NULL, NULL,
-					       "s", id);
+	(void)sd_bus_call_method_async(check->polkit->bus, NULL, SERVICE, AUTHORITY_PATH, AUTHORITY,
+				       "CancelCheckAuthorization", NULL, NULL, "s", id);
 }
 
 /* ---- no ---- */
@@ -148,11 +147,11 @@ static char *why_no_answer(const sd_bus_error *error)
 
 	for (size_t i = 0; i < ELEMENTS(absent); i++)
 		if (sd_bus_error_has_name(error, absent[i]))
-			return strdup("polkit, which could permit it, is not there");
+			return xstrdup("polkit, which could permit it, is not there");
 	if (sd_bus_error_has_name(error, SD_BUS_ERROR_NO_REPLY))
 		return strf("polkit did not answer: %s", str_or_empty(error->message));
 	if (sd_bus_error_has_name(error, ERROR_CANCELLED))
-		return strdup("the password dialog was dismissed");
+		return xstrdup("the password dialog was dismissed");
 	return strf("polkit could not be asked: %s (%s)", str_or_empty(error->message),
 		    error->name);
 }
@@ -168,7 +167,7 @@ static int read_answer(const Check *check, sd_bus_message *answer, sd_bus_error 
 	if (sd_bus_message_is_method_error(answer, NULL)) {
 		_cleanup_free_ char *why = why_no_answer(sd_bus_message_get_error(answer));
 
-		return access_denied(check->polkit, &decision, why ? why : "out of memory", error);
+		return access_denied(check->polkit, &decision, why, error);
 	}
 	r = sd_bus_message_enter_container(answer, 'r', "bba{ss}");
 	if (r >= 0)
@@ -212,17 +211,14 @@ static int on_answer(sd_bus_message *answer, void *userdata, _unused_ sd_bus_err
 	return 1;
 }
 
-int polkit_new(sd_bus *bus, Callers *callers, Refusals *refusals, Polkit **ret)
+void polkit_new(sd_bus *bus, Callers *callers, Refusals *refusals, Polkit **ret)
 {
-	Polkit *polkit = calloc(1, sizeof(Polkit));
+	Polkit *polkit = xcalloc(1, sizeof(Polkit));
 
-	if (!polkit)
-		return -ENOMEM;
 	polkit->bus = bus;
 	polkit->callers = callers;
 	polkit->refusals = refusals;
 	*ret = polkit;
-	return 0;
 }
 
 /* ---- the question ---- */
@@ -262,8 +258,7 @@ static int append_details(sd_bus_message *ask, const PolkitQuestion *question)
 		{ "target", question->target },
 		{ "job", job },
 	};
-	int r = text && !job == !question->job ? sd_bus_message_open_container(ask, 'a', "{ss}")
-					       : -ENOMEM;
+	int r = sd_bus_message_open_container(ask, 'a', "{ss}");
 
 	for (size_t i = 0; r >= 0 && i < ELEMENTS(details); i++)
 		if (details[i].value)
@@ -278,8 +273,6 @@ static int ask(Check *check, const PolkitQuestion *question)
 	uint64_t seconds = check->interactive ? SECONDS_INTERACTIVE : SECONDS;
 	int r;
 
-	if (!id)
-		return -ENOMEM;
 	r = sd_bus_message_new_method_call(check->polkit->bus, &m, SERVICE, AUTHORITY_PATH,
 					   AUTHORITY, "CheckAuthorization");
 	/* The bus name and never the process id, which may belong to another process by now. */
@@ -297,20 +290,19 @@ static int ask(Check *check, const PolkitQuestion *question)
 	return r;
 }
 
-static int keep(const char *text, char **ret)
+static void keep(const char *text, char **ret)
 {
-	*ret = text ? strdup(text) : NULL;
-	return text && !*ret ? -ENOMEM : 0;
+	*ret = text ? xstrdup(text) : NULL;
 }
 
-static int keep_question(Check *check, const PolkitQuestion *question)
+static void keep_question(Check *check, const PolkitQuestion *question)
 {
 	const Decision decision = decision_on(question, check->call, &check->caller);
-	int r = keep(decision.domain_uuid, &check->domain_uuid);
 
-	if (r >= 0)
-		r = keep(decision.domain, &check->domain);
-	return r < 0 ? r : keep(decision.group, &check->group);
+	keep(decision.domain_uuid, &check->domain_uuid);
+
+	keep(decision.domain, &check->domain);
+	keep(decision.group, &check->group);
 }
 
 static size_t checks_of(const Polkit *polkit, uid_t uid)
@@ -324,11 +316,9 @@ static size_t checks_of(const Polkit *polkit, uid_t uid)
 
 static int check_begin(Polkit *polkit, sd_bus_message *call, const PolkitQuestion *question)
 {
-	_cleanup_(check_freep) Check *check = calloc(1, sizeof(Check));
+	_cleanup_(check_freep) Check *check = xcalloc(1, sizeof(Check));
 	int r;
 
-	if (!check)
-		return -ENOMEM;
 	*check = (Check){
 		.polkit = polkit,
 		.call = sd_bus_message_ref(call),
@@ -340,9 +330,9 @@ static int check_begin(Polkit *polkit, sd_bus_message *call, const PolkitQuestio
 	};
 	check->next = polkit->checks;
 	polkit->checks = check;
-	r = keep_question(check, question);
-	if (r >= 0)
-		r = ask(check, question);
+	keep_question(check, question);
+	r = 0;
+	r = ask(check, question);
 	if (r < 0)
 		return r;
 	TAKE_PTR(check);

@@ -6,6 +6,7 @@
 
 #include "gpupass/dbus.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define NAME_ARGUMENT_MAX 255
 #define TIMEOUT_USEC_MAX (3600 * 1000000ULL)
@@ -59,9 +60,8 @@ int check_name(const char *name, const char *what, bool may_be_empty, sd_bus_err
 			    what);
 	else
 		return 0;
-	return text ? invalid_argument(error, text,
-				       "give the name as gpupass list or virsh list shows it")
-		    : -ENOMEM;
+	return invalid_argument(error, text,
+				"give the name as gpupass list or virsh list shows it");
 }
 
 static int check_mode(const char *text, const char *option, FitMode *ret, sd_bus_error *error)
@@ -71,7 +71,7 @@ static int check_mode(const char *text, const char *option, FitMode *ret, sd_bus
 	if (!text || fit_mode_from_string(text, ret) >= 0)
 		return 0;
 	what = strf("option \"%s\" is not one of the words it takes", option);
-	return what ? invalid_argument(error, what, "give advise, apply or strict") : -ENOMEM;
+	return invalid_argument(error, what, "give advise, apply or strict");
 }
 
 int check_fit(const RequestOptions *options, JobRequest *request, sd_bus_error *error)
@@ -158,9 +158,7 @@ int pending_new(Face *f, sd_bus_message *m, Pending **ret, sd_bus_error *error)
 			&f->refusals,
 			&(Decision){ .call = m, .caller = *caller, .action = "looks and changes" },
 			PENDING_MAX, error);
-	pending = calloc(1, sizeof(Pending));
-	if (!pending)
-		return -ENOMEM;
+	pending = xcalloc(1, sizeof(Pending));
 	*pending = (Pending){
 		.next = f->pending,
 		.face = f,

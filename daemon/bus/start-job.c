@@ -28,5 +28,5 @@ int start_job(Face *f, sd_bus_message *m, const char *action, const JobRequest *
 	if (r < 0)
 		return r;
 	path = job_path(id);
-	return path ? sd_bus_reply_method_return(m, "o", path) : -ENOMEM;
+	return sd_bus_reply_method_return(m, "o", path);
 }

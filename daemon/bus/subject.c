@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* Of one user at a time: each is a thread. */
 #define LOOKUPS_MAX 4
@@ -17,10 +18,9 @@ struct Lookup {
 	Subject found;
 };
 
-static int copy(const char *from, char **ret)
+static void copy(const char *from, char **ret)
 {
-	*ret = from ? strdup(from) : NULL;
-	return from && !*ret ? -ENOMEM : 0;
+	*ret = from ? xstrdup(from) : NULL;
 }
 
 void subject_clear(Subject *subject)
@@ -85,13 +85,11 @@ static void on_found(const DomainId *id, void *userdata)
 	int r = 0;
 
 	if (id) {
-		r = copy(id->name, &lookup->found.domain_name);
-		if (r >= 0)
-			r = copy(id->uuid, &lookup->found.domain_uuid);
+		copy(id->name, &lookup->found.domain_name);
+		copy(id->uuid, &lookup->found.domain_uuid);
 	}
 	/* The handler is entered again, and finds it. */
-	if (r >= 0)
-		r = callers_dispatch_again(lookup->face->callers, lookup->call);
+	r = callers_dispatch_again(lookup->face->callers, lookup->call);
 	if (r < 0) {
 		sd_bus_reply_method_errno(lookup->call, r, NULL);
 		return;
@@ -113,9 +111,7 @@ static int lookup_begin(Face *f, sd_bus_message *m, const char *word, sd_bus_err
 							.action = "questions to libvirt",
 							.domain = word },
 					   LOOKUPS_MAX, error);
-	lookup = calloc(1, sizeof(Lookup));
-	if (!lookup)
-		return -ENOMEM;
+	lookup = xcalloc(1, sizeof(Lookup));
 	*lookup = (Lookup){
 		.next = f->lookups,
 		.face = f,
@@ -135,13 +131,11 @@ static int lookup_begin(Face *f, sd_bus_message *m, const char *word, sd_bus_err
 /* The picture has the group's domain, so the caller's words do not matter here. */
 static int of_group(const Group *group, Subject *ret)
 {
-	int r = copy(group->name, &ret->group);
+	copy(group->name, &ret->group);
 
-	if (r >= 0)
-		r = copy(group->domain_name, &ret->domain_name);
-	if (r >= 0)
-		r = copy(group->domain_uuid, &ret->domain_uuid);
-	return r < 0 ? r : 1;
+	copy(group->domain_name, &ret->domain_name);
+	copy(group->domain_uuid, &ret->domain_uuid);
+	return 1;
 }
 
 /* 1: *ret is filled in. 0: we are asking libvirt first. */
@@ -153,8 +147,10 @@ static int find(Face *f, sd_bus_message *m, const JobRequest *request, Subject *
 	const Group *group = NULL;
 	const char *uuid = NULL;
 
-	if (polkit_granted(f->polkit, m, &uuid))
-		return copy(uuid, &ret->domain_uuid) < 0 ? -ENOMEM : 1;
+	if (polkit_granted(f->polkit, m, &uuid)) {
+		copy(uuid, &ret->domain_uuid);
+		return 1;
+	}
 	lookup = lookup_find(f, m);
 	if (lookup) {
 		*ret = lookup->found;

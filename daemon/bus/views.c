@@ -6,6 +6,7 @@
 #include "core/group/word.h"
 #include "gpupass/dbus.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define VIEW_TABLES(view, View, PROPERTIES)                                                        \
 	const Field view##_fields[] = { PROPERTIES(VIEW_FIELD, View) };                            \
@@ -47,7 +48,7 @@ char *assignment_path(const Assignment *assignment)
 	char *path = strf(GPUPASS_PATH_ASSIGNMENTS "/%s_%s", assignment->domain_uuid,
 			  BDF_TEXT(&assignment->functions[0].bdf));
 
-	for (char *c = path ? path + strlen(GPUPASS_PATH_ASSIGNMENTS "/") : NULL; c && *c; c++)
+	for (char *c = path + strlen(GPUPASS_PATH_ASSIGNMENTS "/"); c && *c; c++)
 		if (*c == '-' || *c == ':' || *c == '.')
 			*c = '_';
 	return path;
@@ -63,30 +64,32 @@ char *job_path(uint32_t id)
 static void put(int *r, char **to, char *value)
 {
 	*to = value;
-	if (!value && *r >= 0)
-		*r = -ENOMEM;
 }
 
 static void put_copy(int *r, char **to, const char *value)
 {
-	put(r, to, strdup(str_or_empty(value)));
+	put(r, to, xstrdup(str_or_empty(value)));
 }
 
 static void put_path(int *r, char **to, char *path)
 {
-	put(r, to, path ? path : strdup(GPUPASS_PATH_NONE));
+	put(r, to, path ? path : xstrdup(GPUPASS_PATH_NONE));
 }
 
 static void put_list(int *r, char ***to, char *const *list)
 {
-	if (*r >= 0)
-		*r = strv_copy(list, to);
+	if (*r >= 0) {
+		strv_copy(list, to);
+		*r = 0;
+	}
 }
 
 static void add(int *r, char ***to, const char *value)
 {
-	if (*r >= 0)
-		*r = value ? strv_append(to, value) : -ENOMEM;
+	if (*r >= 0) {
+		strv_append(to, value);
+		*r = 0;
+	}
 }
 
 static void add_taken(int *r, char ***to, char *value)
@@ -102,11 +105,7 @@ static void add_int(int *r, Int32s *to, int32_t value)
 	for (size_t i = 0; i < to->n; i++)
 		if (to->items[i] == value)
 			return;
-	bigger = reallocarray(to->items, to->n + 1, sizeof(int32_t));
-	if (!bigger) {
-		*r = -ENOMEM;
-		return;
-	}
+	bigger = xreallocarray(to->items, to->n + 1, sizeof(int32_t));
 	to->items = bigger;
 	to->items[to->n++] = value;
 }
@@ -138,8 +137,10 @@ static void fill_group_functions(const Group *group, GroupView *view, int *r)
 	_cleanup_free_ const PciFunction **functions = NULL;
 	size_t n = 0;
 
-	if (*r >= 0)
-		*r = group_functions(group, &functions, &n);
+	if (*r >= 0) {
+		group_functions(group, &functions, &n);
+		*r = 0;
+	}
 	for (size_t i = 0; *r >= 0 && i < n; i++) {
 		add(r, &view->functions, BDF_TEXT(&functions[i]->bdf));
 		add_int(r, &view->iommu_groups, functions[i]->iommu_group);
@@ -177,11 +178,7 @@ static void fill_evidence(const Group *group, GroupView *view, int *r)
 	};
 	bool counts = group->word.counts;
 
-	view->evidence.items = calloc(group->n_evidence + 2, sizeof(EvidenceView));
-	if (!view->evidence.items) {
-		*r = -ENOMEM;
-		return;
-	}
+	view->evidence.items = xcalloc(group->n_evidence + 2, sizeof(EvidenceView));
 	for (size_t i = 0; i < group->n_evidence; i++) {
 		if (counts && group->evidence[i].provenance < PROVENANCE_GUEST) {
 			add_evidence(view, &word, r);
@@ -197,9 +194,10 @@ static void fill_evidence(const Group *group, GroupView *view, int *r)
 static void fill_past_word(const Group *group, GroupView *view, int *r)
 {
 	char *past = NULL;
-	int result = group_word_past(group, &past);
 
-	put(r, &view->past_guest_word, past || result < 0 ? past : strdup(""));
+	group_word_past(group, &past);
+
+	put(r, &view->past_guest_word, past ? past : xstrdup(""));
 }
 
 /* The worst of its boards': dirty before clean before none. */
@@ -227,7 +225,7 @@ int group_view_fill(const Manager *m, const Group *group, GroupView *view)
 	put_copy(&r, &view->provenance, provenance_to_string(group->provenance));
 	put_copy(&r, &view->source, group->source);
 	put_copy(&r, &view->reasoning, group->reasoning);
-	put(&r, &view->model, group->n_gpus > 0 ? gpu_model(group->gpus[0]) : strdup(""));
+	put(&r, &view->model, group->n_gpus > 0 ? gpu_model(group->gpus[0]) : xstrdup(""));
 	put(&r, &view->link, group_link_text(group));
 	view->links = group_links(group);
 	view->links_expected = group->links_expected;
@@ -260,11 +258,7 @@ static void fill_board(const Gpu *gpu, GpuView *view, int *r)
 
 static void fill_gpu_functions(const Gpu *gpu, GpuView *view, int *r)
 {
-	view->functions.items = calloc(gpu->n_functions + 1, sizeof(FunctionView));
-	if (!view->functions.items) {
-		*r = -ENOMEM;
-		return;
-	}
+	view->functions.items = xcalloc(gpu->n_functions + 1, sizeof(FunctionView));
 	for (size_t i = 0; i < gpu->n_functions; i++) {
 		FunctionView *f = &view->functions.items[view->functions.n++];
 
@@ -282,11 +276,7 @@ static void fill_location(const PciFunction *lead, GpuView *view, int *r)
 	put_copy(r, &view->physical_slot, lead->physical_slot);
 	for (size_t i = 0; i < lead->n_upstream; i++)
 		add(r, &view->upstream_path, BDF_TEXT(&lead->upstream[i]));
-	view->bar_sizes.items = calloc(PCI_BARS, sizeof(uint64_t));
-	if (!view->bar_sizes.items) {
-		*r = -ENOMEM;
-		return;
-	}
+	view->bar_sizes.items = xcalloc(PCI_BARS, sizeof(uint64_t));
 	memcpy(view->bar_sizes.items, lead->bar_size, sizeof(lead->bar_size));
 	view->bar_sizes.n = PCI_BARS;
 }
@@ -303,8 +293,10 @@ static void fill_health(const GpuHealth *health, GpuView *view, int *r)
 	Health verdict = HEALTH_UNKNOWN;
 	char *reason = NULL;
 
-	if (*r >= 0)
-		*r = gpu_health_judge(health, &verdict, &reason);
+	if (*r >= 0) {
+		gpu_health_judge(health, &verdict, &reason);
+		*r = 0;
+	}
 	put(r, &view->health_reason, reason);
 	put_copy(r, &view->health, health_to_string(verdict));
 	put_copy(r, &view->link_speed, speed_or_none(h->config.speed));
@@ -334,8 +326,10 @@ static void fill_mig(const Manager *m, const Gpu *gpu, GpuView *view, int *r)
 	const Sighting *s = evidence ? evidence_find_host(evidence, &gpu->lead->bdf) : NULL;
 	_cleanup_free_ char *stale = NULL;
 
-	if (*r >= 0 && s)
-		*r = sighting_stale(evidence, s, manager_inventory(m)->gpus, &stale);
+	if (*r >= 0 && s) {
+		sighting_stale(evidence, s, manager_inventory(m)->gpus, &stale);
+		*r = 0;
+	}
 	if (*r < 0 || !s || stale)
 		s = NULL;
 	put_copy(r, &view->mig_mode,
@@ -361,8 +355,10 @@ int gpu_view_fill(const Manager *m, PciNames *names, const Gpu *gpu, GpuView *vi
 	fill_gpu_functions(gpu, view, &r);
 	fill_location(lead, view, &r);
 	put_copy(&r, &view->driver, lead->driver ? lead->driver : "none");
-	if (r >= 0 && lead->reset_methods)
-		r = strv_split(lead->reset_methods, " ", &view->reset_methods);
+	if (r >= 0 && lead->reset_methods) {
+		strv_split(lead->reset_methods, " ", &view->reset_methods);
+		r = 0;
+	}
 	view->boot_vga = lead->boot_vga;
 	view->virtual_functions = lead->has_vfs;
 	fill_mig(m, gpu, view, &r);
@@ -399,11 +395,7 @@ int assignment_view_fill(const Manager *m, const Assignment *assignment, Assignm
 
 static void fill_steps(const JobRecord *job, JobView *view, int *r)
 {
-	view->steps.items = calloc(job->n_steps + 1, sizeof(StepView));
-	if (!view->steps.items) {
-		*r = -ENOMEM;
-		return;
-	}
+	view->steps.items = xcalloc(job->n_steps + 1, sizeof(StepView));
 	for (size_t i = 0; i < job->n_steps; i++) {
 		StepView *step = &view->steps.items[view->steps.n++];
 

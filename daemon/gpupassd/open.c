@@ -17,13 +17,13 @@ static int open_store(Daemon *d, const Options *options)
 {
 	_cleanup_free_ char *directory = strf("%s/assignments.d", options->config_directory);
 	_cleanup_free_ char *kept = strf("%s/kept.d", options->config_directory);
-	int r = directory ? assignment_store_open(directory, &d->store) : -ENOMEM;
+	int r = assignment_store_open(directory, &d->store);
 
 	if (r < 0) {
 		log_error("cannot open %s: %s", str_or_empty(directory), strerror(-r));
 		return r;
 	}
-	r = kept ? kept_store_open(kept, &d->kept) : -ENOMEM;
+	r = kept_store_open(kept, &d->kept);
 	if (r < 0) {
 		log_error("cannot open %s: %s", str_or_empty(kept), strerror(-r));
 		return r;
@@ -39,7 +39,7 @@ static int open_state(Daemon *d, const Options *options)
 {
 	_cleanup_free_ char *journal = strf("%s/journal", options->state_directory);
 	_cleanup_free_ char *quarantine = strf("%s/quarantine", options->state_directory);
-	int r = journal && quarantine ? journal_open(journal, &d->journal) : -ENOMEM;
+	int r = journal_open(journal, &d->journal);
 
 	/*
 	 * Without it (another kernel's /proc, a container) we cannot tell a reboot from a restart.
@@ -144,8 +144,7 @@ static void check_host(Daemon *d, const Options *options)
 	d->host_note = strf("%s/%s cannot be written (%s), so no driver can be changed: see "
 			    "whether gpupass-mover.socket is active, or this is a container",
 			    options->worker.sysfs_dir, str_or_empty(path), strerror(-r));
-	log_as(LOG_ERR, LOG_ID_NO_MOVER, "%s",
-	       d->host_note ? d->host_note : "sysfs cannot be written");
+	log_as(LOG_ERR, LOG_ID_NO_MOVER, "%s", d->host_note);
 }
 
 #define REST_USEC USEC_PER_SEC

@@ -152,7 +152,7 @@ int daemon_set_up_manager(Daemon *d, const Options *options)
 	if (r >= 0)
 		r = manager_load_state(d->manager);
 	if (r >= 0)
-		r = manager_load_boot(d->manager, options->runtime_directory);
+		manager_load_boot(d->manager, options->runtime_directory);
 	if (r >= 0)
 		r = face_new(d->bus, d->manager, d->resolver, GPUPASS_PCI_IDS, &d->face);
 	if (r < 0)
@@ -161,10 +161,10 @@ int daemon_set_up_manager(Daemon *d, const Options *options)
 }
 
 /* Without libvirt nothing is waited for, and no event tells of domains. */
-static int start_without_libvirt(Daemon *d)
+static void start_without_libvirt(Daemon *d)
 {
 	d->grace_over = true;
-	return mailbox_post(d->mailbox, libvirt_connected, d);
+	mailbox_post(d->mailbox, libvirt_connected, d);
 }
 
 static int start_grace(Daemon *d)
@@ -181,8 +181,12 @@ int daemon_start(Daemon *d)
 	r = manager_recover(d->manager, recovered_without_libvirt, d);
 	if (r >= 0)
 		r = manager_rescan(d->manager, first_scan_done, d);
-	if (r >= 0)
-		r = d->virt ? start_grace(d) : start_without_libvirt(d);
+	if (r >= 0) {
+		if (d->virt)
+			r = start_grace(d);
+		else
+			start_without_libvirt(d);
+	}
 	if (r < 0)
 		log_error("cannot set up: %s", strerror(-r));
 	return r;

@@ -53,9 +53,8 @@ static void written(const AuditRecord *record, const AuditHash *hash, void *user
 	Daemon *d = userdata;
 
 	log_record(record, hash);
-	if (!atomic_flag_test_and_set(&d->audit_announced) &&
-	    mailbox_post(d->mailbox, announce, d) < 0)
-		atomic_flag_clear(&d->audit_announced);
+	if (!atomic_flag_test_and_set(&d->audit_announced))
+		mailbox_post(d->mailbox, announce, d);
 }
 
 static void failed(int error, _unused_ void *userdata)
@@ -69,7 +68,7 @@ static void failed(int error, _unused_ void *userdata)
 int daemon_open_trail(Daemon *d, const Options *options)
 {
 	_cleanup_free_ char *directory = strf("%s/audit", options->state_directory);
-	int r = directory ? trail_open(directory, &d->config->audit, &d->trail) : -ENOMEM;
+	int r = trail_open(directory, &d->config->audit, &d->trail);
 
 	if (r >= 0) {
 		r = hold_directory(trail_dir_fd(d->trail), "the audit trail");

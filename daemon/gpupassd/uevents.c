@@ -10,6 +10,7 @@
 #include "host/launch/part.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/xalloc.h"
 
 /* Binding four functions causes some twenty events within a few milliseconds. */
 #define QUIET_USEC (100 * USEC_PER_MSEC)
@@ -152,11 +153,9 @@ static int add_timer(Uevents *u, sd_event_time_handler_t handler, sd_event_sourc
 int uevents_new(sd_event *event, const char *parts_dir, UeventsListener listener, void *userdata,
 		Uevents **ret)
 {
-	_cleanup_(uevents_freep) Uevents *u = calloc(1, sizeof(Uevents));
+	_cleanup_(uevents_freep) Uevents *u = xcalloc(1, sizeof(Uevents));
 	int r;
 
-	if (!u)
-		return -ENOMEM;
 	u->event = event;
 	u->parts_dir = parts_dir;
 	u->listener = listener;

@@ -16,6 +16,7 @@
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define FENCE_FILE "fence.json"
 #define CLASS_DISPLAY 0x03
@@ -26,7 +27,7 @@ static int read_id(int sysfs_fd, const Bdf *bdf, const char *attribute, uint32_t
 {
 	_cleanup_free_ char *path = sysfs_function_path(bdf, attribute), *line = NULL;
 	unsigned long long value;
-	int r = path ? file_read_line_at(sysfs_fd, path, &line) : -ENOMEM;
+	int r = file_read_line_at(sysfs_fd, path, &line);
 
 	if (r < 0)
 		return r;
@@ -69,7 +70,7 @@ static bool is_virtual(int sysfs_fd, const Bdf *bdf, Bdf *ret_physical)
 	_cleanup_free_ char *path = sysfs_function_path(bdf, "physfn"), *name = NULL;
 	struct stat st;
 
-	if (!path || fstatat(sysfs_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstatat(sysfs_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
 	if (file_link_name_at(sysfs_fd, path, &name) >= 0)
 		(void)sysfs_parse_bdf(name, ret_physical);
@@ -128,9 +129,7 @@ static int look_at_all(const HookPlace *place, const DomainUse *use, FenceHostde
 
 	if (sysfs_fd < 0)
 		return -errno;
-	hostdevs = calloc(use->n_hostdevs + use->n_mdevs + 1, sizeof(FenceHostdev));
-	if (!hostdevs)
-		return -ENOMEM;
+	hostdevs = xcalloc(use->n_hostdevs + use->n_mdevs + 1, sizeof(FenceHostdev));
 	for (size_t i = 0; i < use->n_hostdevs; i++)
 		hostdevs[n++] = look_at(sysfs_fd, &use->hostdevs[i].bdf);
 	for (size_t i = 0; i < use->n_mdevs; i++)
@@ -143,7 +142,7 @@ static int look_at_all(const HookPlace *place, const DomainUse *use, FenceHostde
 /* ---- the fence ---- */
 
 /* *ret NULL: it cannot be used, and *ret_why says so. */
-static int read_fence(const HookPlace *place, Fence **ret, char **ret_why)
+static void read_fence(const HookPlace *place, Fence **ret, char **ret_why)
 {
 	_cleanup_close_ int dir_fd = open(place->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_free_ char *text = NULL, *message = NULL;
@@ -155,16 +154,13 @@ static int read_fence(const HookPlace *place, Fence **ret, char **ret_why)
 	if (r >= 0)
 		r = fence_from_json(text, size, ret, &message);
 	if (r >= 0)
-		return 0;
-	if (r == -ENOMEM)
-		return r;
+		return;
 	if (r == -ENOENT)
 		*ret_why = strf("%s/" FENCE_FILE " is missing", place->state_dir);
 	else
 		*ret_why = strf("%s/" FENCE_FILE " %s (%s)", place->state_dir,
 				r == -EPROTO ? "is of another version" : "cannot be read",
 				message ? message : file_state_error(r));
-	return *ret_why ? 0 : -ENOMEM;
 }
 
 static int judge(const HookPlace *place, const DomainUse *use, Problem **ret_problem)
@@ -176,7 +172,7 @@ static int judge(const HookPlace *place, const DomainUse *use, Problem **ret_pro
 	int r = look_at_all(place, use, &hostdevs, &n);
 
 	if (r >= 0)
-		r = read_fence(place, &fence, &why);
+		read_fence(place, &fence, &why);
 	if (r < 0)
 		return r;
 	/* Without it the message calls the fence one of an earlier boot. */
@@ -204,13 +200,12 @@ static bool may_name_functions(const char *xml)
 }
 
 /* An address by which it could be judged may be anywhere: that is no reason to refuse. */
-static int tell_unclear(const DomainUse *use, char **ret_note)
+static void tell_unclear(const DomainUse *use, char **ret_note)
 {
 	if (!use->unclear)
-		return 0;
+		return;
 	*ret_note = strf("whether the QEMU arguments of %s take a GPU cannot be told: %s",
 			 use->name, use->unclear);
-	return *ret_note ? 0 : -ENOMEM;
 }
 
 int hook_decide(const HookPlace *place, const char *xml, char **ret_note, Problem **ret_problem)
@@ -225,7 +220,7 @@ int hook_decide(const HookPlace *place, const char *xml, char **ret_note, Proble
 	if (r >= 0)
 		r = domain_use_from_xml(xml, NULL, &use, ret_problem);
 	if (r == 0)
-		r = tell_unclear(&use, ret_note);
+		tell_unclear(&use, ret_note);
 	if (r != 0 || use.n_hostdevs + use.n_mdevs == 0)
 		return r;
 	return judge(place, &use, ret_problem);

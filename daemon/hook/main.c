@@ -15,6 +15,7 @@
 #include "hook/note.h"
 #include "util/arguments.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* libvirt waits for the hook, and others may wait for libvirt. */
 #define SECONDS 10
@@ -106,9 +107,9 @@ static int refuse(const Command *command, const Problem *problem)
 		strf("gpupass: cannot start %s: %s%s%s; nothing was changed%s%s", command->domain,
 		     problem->reason, problem->cause ? ": " : "", str_or_empty(problem->cause),
 		     problem->remedy ? "; remedy: " : "", str_or_empty(problem->remedy));
-	_cleanup_free_ char *message = line ? str_escaped(line) : NULL;
+	_cleanup_free_ char *message = str_escaped(line);
 
-	put(message ? message : "gpupass: cannot start the domain: out of memory");
+	put(message);
 	put("\n");
 	hook_note(&(HookNote){ .message = str_or_empty(message),
 			       .error = problem_dbus_name(problem->error),
@@ -131,9 +132,9 @@ static int fail(const Command *command, int error)
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	int r = problem_refuse(&problem, GPUPASS_ERROR_INTERNAL,
 			       .reason =
-				       strdup("whether it may have its GPUs could not be decided"),
-			       .cause = strdup(strerror(-error)),
-			       .remedy = strdup("see gpupass doctor, then try again"));
+				       xstrdup("whether it may have its GPUs could not be decided"),
+			       .cause = xstrdup(strerror(-error)),
+			       .remedy = xstrdup("see gpupass doctor, then try again"));
 
 	if (r == PROBLEM)
 		return refuse(command, problem);
@@ -150,10 +151,8 @@ static int read_xml(char **ret)
 
 	do {
 		if (space - size < 2) {
-			char *bigger = realloc(text, space ? 2 * space : 64 * 1024);
+			char *bigger = xrealloc(text, space ? 2 * space : 64 * 1024);
 
-			if (!bigger)
-				return -ENOMEM;
 			text = bigger;
 			space = space ? 2 * space : 64 * 1024;
 		}

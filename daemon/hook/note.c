@@ -43,8 +43,8 @@ void hook_note(const HookNote *note)
 	_cleanup_free_ char *to_syslog =
 		strf("<%d>gpupass-hook: %s", LOG_DAEMON | LOG_WARNING, note->message);
 
-	if (to_journal && send_to(note->socket ? note->socket : HOOK_JOURNAL, to_journal))
+	if (send_to(note->socket ? note->socket : HOOK_JOURNAL, to_journal))
 		return;
-	if (to_syslog && !note->socket)
+	if (!note->socket)
 		(void)send_to(SYSLOG, to_syslog);
 }

@@ -20,6 +20,7 @@
 #include "util/arguments.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 #include "worker/read-only.h"
 
 #define VERB "image"
@@ -93,23 +94,19 @@ static int read_image(const Command *command, Examination *e)
 		return r;
 	r = file_read_line_at(proc_fd, "sys/kernel/osrelease", &release);
 	if (r < 0)
-		return r == -ENOMEM ? r : 0;
+		return 0;
 	r = file_read_at(proc_fd, "cmdline", CMDLINE_MAX, &cmdline, NULL);
-	if (r == -ENOMEM)
-		return r;
 	return initramfs_image_read(root_fd, &(BootedKernel){ release, cmdline },
 				    command->known_image, &limits, &e->image);
 }
 
 static int answer(const Command *command)
 {
-	_cleanup_(examination_freep) Examination *e = calloc(1, sizeof(*e));
+	_cleanup_(examination_freep) Examination *e = xcalloc(1, sizeof(*e));
 	_cleanup_free_ char *text = NULL;
-	int r = e ? read_image(command, e) : -ENOMEM;
+	int r = read_image(command, e);
 
 	text = worker_examine_document(r, r < 0 ? NULL : e, NULL);
-	if (!text)
-		return fail("cannot answer", -ENOMEM);
 	if (puts(text) == EOF || fflush(stdout) == EOF)
 		return fail("nobody waits any more for the answer", -errno);
 	return GPUPASS_EXIT_DONE;
@@ -125,12 +122,12 @@ static int serve(char *const *words)
 {
 	_cleanup_strv_ char **argv = NULL;
 	Command command;
-	int status, r = strv_append(&argv, "gpupass-initramfs");
+	int status, r = 0;
 
-	for (char *const *word = words; r >= 0 && *word; word++)
-		r = strv_append(&argv, *word);
-	if (r < 0)
-		return fail("no request", r);
+	strv_append(&argv, "gpupass-initramfs");
+
+	for (char *const *word = words; *word; word++)
+		strv_append(&argv, *word);
 	if (!parse((int)strv_length(argv), argv, &command, &status))
 		return status;
 	if (command.part || !is_of_this_host(&command))

@@ -6,11 +6,12 @@
 
 #include "util/clock.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* How long taking hardware back may wait for its record. */
 #define PATIENCE_USEC (5 * USEC_PER_SEC)
 
-static int fill(const Plan *plan, AuditRecord *record)
+static void fill(const Plan *plan, AuditRecord *record)
 {
 	record->kind = AUDIT_JOB_BEGUN;
 	record->verb = audit_text(operation_to_string(plan->operation));
@@ -18,9 +19,7 @@ static int fill(const Plan *plan, AuditRecord *record)
 	record->domain_uuid = audit_text(plan->domain_uuid);
 	record->domain = audit_text(plan->domain_name);
 	for (size_t i = 0; i < plan->n_functions; i++)
-		if (strv_append(&record->functions, BDF_TEXT(&plan->functions[i].bdf)) < 0)
-			return -ENOMEM;
-	return record->verb && record->group ? 0 : -ENOMEM;
+		strv_append(&record->functions, BDF_TEXT(&plan->functions[i].bdf));
 }
 
 static bool takes_back(Operation operation)
@@ -41,9 +40,9 @@ static int refuse(const JobPlace *place, int error, Problem **ret_problem)
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_STATE_READ_ONLY,
 		.reason = strf("the audit trail cannot be written: %s", strerror(-error)),
-		.cause = strdup("nothing is given away that is not on record"),
-		.remedy = strdup("see that the file system of the state directory is writable and "
-				 "has space left"));
+		.cause = xstrdup("nothing is given away that is not on record"),
+		.remedy = xstrdup("see that the file system of the state directory is writable and "
+				  "has space left"));
 }
 
 int audit_job_begun(const JobPlace *place, const Prepared *prepared, uint32_t job,
@@ -54,11 +53,8 @@ int audit_job_begun(const JobPlace *place, const Prepared *prepared, uint32_t jo
 
 	record.job = job;
 	record.uid = prepared->request.caller_uid;
-	r = fill(prepared->plan, &record);
-	if (r < 0) {
-		audit_record_clear(&record);
-		return r;
-	}
+	fill(prepared->plan, &record);
+	r = 0;
 	if (takes_back(prepared->plan->operation)) {
 		add_without_fail(place->trail, &record, prepared->caller);
 		return 0;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* Any other value is the uid of who asked. */
 #define OPEN UINT64_MAX
@@ -18,16 +19,13 @@ struct Cancellation {
 	_Atomic uint64_t state;
 };
 
-int cancellation_new(Cancellation **ret)
+void cancellation_new(Cancellation **ret)
 {
-	Cancellation *c = calloc(1, sizeof(Cancellation));
+	Cancellation *c = xcalloc(1, sizeof(Cancellation));
 
-	if (!c)
-		return -ENOMEM;
 	atomic_init(&c->references, 1);
 	atomic_init(&c->state, OPEN);
 	*ret = c;
-	return 0;
 }
 
 Cancellation *cancellation_ref(Cancellation *c)
@@ -56,7 +54,7 @@ int cancellation_ask(Cancellation *c, uint32_t uid)
 static int refuse(uint64_t uid, Problem **ret_problem)
 {
 	return problem_refuse(ret_problem, GPUPASS_ERROR_CANCELLED,
-			      .reason = uid == 0 ? strdup("root cancelled the job")
+			      .reason = uid == 0 ? xstrdup("root cancelled the job")
 						 : strf("user %" PRIu64 " cancelled the job", uid));
 }
 

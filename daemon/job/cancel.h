@@ -16,7 +16,7 @@
 /* Shared by the loop and the job's thread. */
 typedef struct Cancellation Cancellation;
 
-int cancellation_new(Cancellation **ret);
+void cancellation_new(Cancellation **ret);
 Cancellation *cancellation_ref(Cancellation *c); /* NULL: NULL */
 Cancellation *cancellation_unref(Cancellation *c);
 DEFINE_CLEANUP(Cancellation, cancellation_unref)

@@ -7,6 +7,7 @@
 #include "job/prepare.h"
 #include "job/recover.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /*
  * Which driver it leaves is not known any more: its link is gone. The release of nvidia is read
@@ -23,10 +24,9 @@ static char *wait_remedy(const JobPlace *place, const Bdf *function)
 			    "certain, see gpupassd(8), QUARANTINE",
 			    BDF_TEXT(function));
 	of_nvidia = release_wait_remedy(now->nvidia_version, BDF_TEXT(function));
-	return of_nvidia ? strf("look for what holds it (gpupass show %s); if it was to leave "
-				"nvidia: %s",
-				BDF_TEXT(function), of_nvidia)
-			 : NULL;
+	return strf("look for what holds it (gpupass show %s); if it was to leave "
+		    "nvidia: %s",
+		    BDF_TEXT(function), of_nvidia);
 }
 
 static int still_moving(const JobPlace *place, const Bdf *functions, size_t n,
@@ -48,7 +48,7 @@ static int check_answers(const JobPlace *place, const Bdf *functions, size_t n, 
 {
 	int r = place->host->ops->inspect(place->host, functions, n, INSPECT_CONFIG_NOT, ret);
 
-	if (r == 0 || r == -ENOMEM)
+	if (r == 0)
 		return r;
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_QUARANTINED,
@@ -73,7 +73,7 @@ static int check_no_user(const Inspection *now, Problem **ret_problem)
 				BDF_TEXT(&holder->bdf)),
 			.cause = strf("%s by %s (pid %ld)", str_or_empty(holder->path),
 				      str_or_empty(holder->command), (long)holder->pid),
-			.remedy = strdup("shut that guest down, or end the process"));
+			.remedy = xstrdup("shut that guest down, or end the process"));
 	}
 	return 0;
 }
@@ -125,13 +125,11 @@ static int refuse_name(const JobPlace *place, Problem **ret_problem)
 {
 	_cleanup_free_ char *names = claims_quarantine_names(place->claims);
 
-	if (!names)
-		return -ENOMEM;
 	return problem_refuse(ret_problem, GPUPASS_ERROR_NO_SUCH_GROUP,
-			      .reason = strdup("no group of this name is quarantined"),
+			      .reason = xstrdup("no group of this name is quarantined"),
 			      .cause = *names ? strf("what is quarantined is called %s", names)
 					      : NULL,
-			      .remedy = strdup("see: gpupass list"));
+			      .remedy = xstrdup("see: gpupass list"));
 }
 
 static int lift_group(const JobPlace *place, const char *group, Problem **ret_problem)
@@ -167,12 +165,10 @@ static int check_every_group(const JobPlace *place, const GroupSet *groups, Prob
 		_cleanup_free_ Bdf *addresses = NULL;
 		size_t n = 0;
 
-		r = group_functions(group, &functions, &n);
-		if (r < 0 || n == 0)
+		group_functions(group, &functions, &n);
+		if (n == 0)
 			continue;
-		addresses = calloc(n, sizeof(Bdf));
-		if (!addresses)
-			return -ENOMEM;
+		addresses = xcalloc(n, sizeof(Bdf));
 		for (size_t k = 0; k < n; k++)
 			addresses[k] = functions[k]->bdf;
 		if (!claims_quarantined_itself(place->claims, &addresses[0]))
@@ -203,11 +199,11 @@ static size_t keep_present(const PciSnapshot *snapshot, Bdf *functions, size_t n
 
 static int lift_unread(const JobPlace *place, const char *name, Problem **ret_problem)
 {
-	_cleanup_(prepared_freep) Prepared *now = calloc(1, sizeof(Prepared));
+	_cleanup_(prepared_freep) Prepared *now = xcalloc(1, sizeof(Prepared));
 	_cleanup_free_ Bdf *functions = NULL;
 	_cleanup_free_ char *file = NULL;
 	size_t n = 0;
-	int r = now ? prepare_look(place, INSPECT_CONFIG_ALL, now, ret_problem) : -ENOMEM;
+	int r = prepare_look(place, INSPECT_CONFIG_ALL, now, ret_problem);
 
 	if (r == 0)
 		r = claims_find_unread(place->claims, name, &file, &functions, &n);

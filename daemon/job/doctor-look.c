@@ -10,6 +10,7 @@
 #include "job/select.h"
 #include "store/unread.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 typedef struct Look {
 	const JobPlace *place;
@@ -63,18 +64,15 @@ static void look_clear(Look *l)
 	strv_free(l->clears);
 }
 
-static int look_at_uses(Look *l)
+static void look_at_uses(Look *l)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	Host *host = l->place->host;
 	int r = host->ops->domain_uses(host, &l->uses, &problem);
 
-	if (r == -ENOMEM)
-		return r;
 	if (r == 0)
-		return 0;
-	l->uses_note = strdup(problem ? problem->reason : strerror(-r));
-	return l->uses_note ? 0 : -ENOMEM;
+		return;
+	l->uses_note = xstrdup(problem ? problem->reason : strerror(-r));
 }
 
 static int look_at_domain(Look *l, Problem **ret_problem)
@@ -96,10 +94,11 @@ static int look_at_groups(Look *l)
 		r = inventory_take(place->host, place->rules, l->assignments, place->known,
 				   INSPECT_CONFIG_AWAKE, &l->inventory);
 	if (r >= 0)
-		r = unread_settle(place->claims, l->inventory->groups);
-	return r < 0 ? r
-		     : groups_observe(l->inventory->groups, l->uses, l->assignments,
-				      &place->rules->policy);
+		unread_settle(place->claims, l->inventory->groups);
+	if (r < 0)
+		return r;
+	groups_observe(l->inventory->groups, l->uses, l->assignments, &place->rules->policy);
+	return 0;
 }
 
 /* true: a job or a quarantine has the group. */
@@ -115,11 +114,17 @@ static int look_at_claims(Look *l, const Group *group)
 	lead = &group->gpus[0]->lead->bdf;
 	reason = claims_quarantine_reason(l->place->claims, lead, &name);
 	if (reason) {
-		r = name ? strv_append(&l->clears, name) : -ENOMEM;
-		return r < 0 ? r : strv_appendf(&l->quarantined, "%s: %s", group->name, reason);
+		strv_append(&l->clears, name);
+		r = 0;
+		strv_appendf(&l->quarantined, "%s: %s", group->name, reason);
+		return 0;
 	}
 	r = claims_check(l->place->claims, lead, 1, NULL, &problem);
-	return r == PROBLEM ? strv_append(&l->busy, group->name) : r;
+	if (r == PROBLEM) {
+		strv_append(&l->busy, group->name);
+		return 0;
+	}
+	return r;
 }
 
 static int look_at_all_claims(Look *l)
@@ -134,12 +139,10 @@ static int look_at_all_claims(Look *l)
 static int look_at_health(Look *l)
 {
 	const GpuSet *gpus = l->inventory->gpus;
-	_cleanup_free_ const PciFunction **leads = calloc(gpus->n_gpus + 1, sizeof(*leads));
+	_cleanup_free_ const PciFunction **leads = xcalloc(gpus->n_gpus + 1, sizeof(*leads));
 	size_t n = 0;
 	int r;
 
-	if (!leads)
-		return -ENOMEM;
 	for (size_t i = 0; i < gpus->n_gpus; i++)
 		leads[n++] = gpus->gpus[i].lead;
 	r = health_look(l->place->health, l->place->host, leads, n, &l->health);
@@ -169,16 +172,14 @@ static bool may_inspect(const Look *l, const Gpu *gpu)
 	       health && health->error == 0;
 }
 
-static int look_closely(Look *l)
+static void look_closely(Look *l)
 {
 	const PciSnapshot *snapshot = l->inventory->snapshot;
 	const GpuSet *gpus = l->inventory->gpus;
-	_cleanup_free_ Bdf *functions = calloc(snapshot->n_functions + 1, sizeof(Bdf));
+	_cleanup_free_ Bdf *functions = xcalloc(snapshot->n_functions + 1, sizeof(Bdf));
 	Host *host = l->place->host;
 	size_t n = 0;
 
-	if (!functions)
-		return -ENOMEM;
 	for (size_t i = 0; i < gpus->n_gpus; i++)
 		for (size_t k = 0; may_inspect(l, &gpus->gpus[i]) && k < gpus->gpus[i].n_functions;
 		     k++)
@@ -188,7 +189,6 @@ static int look_closely(Look *l)
 	if (l->inspection_error >= 0)
 		trail_note_holders(l->place->trail, l->inspection);
 	l->host_error = host->ops->examine_host(host, &l->host);
-	return l->inspection_error == -ENOMEM || l->host_error == -ENOMEM ? -ENOMEM : 0;
 }
 
 /* A finding that keeps a domain from its group is worse than a wrong record. */
@@ -198,12 +198,10 @@ static bool is_of_the_books(const DriftFinding *finding)
 	       finding->kind == DRIFT_MARK || finding->kind == DRIFT_OVERRIDE;
 }
 
-static int note_drift(Look *l)
+static void note_drift(Look *l)
 {
-	DoctorNote *notes = calloc(l->drift->n_items + 1, sizeof(DoctorNote));
+	DoctorNote *notes = xcalloc(l->drift->n_items + 1, sizeof(DoctorNote));
 
-	if (!notes)
-		return -ENOMEM;
 	for (size_t i = 0; i < l->drift->n_items; i++)
 		notes[i] = (DoctorNote){
 			.group = l->drift->items[i].group,
@@ -212,10 +210,9 @@ static int note_drift(Look *l)
 			.fail = !is_of_the_books(&l->drift->items[i]),
 		};
 	l->drift_notes = (DoctorNotes){ .items = notes, .n_items = l->drift->n_items };
-	return 0;
 }
 
-static int look_for_drift(Look *l)
+static void look_for_drift(Look *l)
 {
 	GroupSet *groups = l->inventory->groups;
 	const DriftFacts facts = {
@@ -225,31 +222,24 @@ static int look_for_drift(Look *l)
 		.assignments = l->assignments,
 		.inspection = l->inspection,
 	};
-	int r;
 
 	/* A group that a job works on has no drift; drift_find() leaves out quarantined groups. */
 	for (size_t i = 0; i < groups->n_items; i++)
 		if (strv_contains(l->busy, groups->items[i].name) ||
 		    is_quarantined(l, &groups->items[i]))
 			groups->items[i].state = GROUP_QUARANTINED;
-	r = drift_find(&facts, &l->drift);
-	return r < 0 ? r : note_drift(l);
+	drift_find(&facts, &l->drift);
+	note_drift(l);
 }
 
 /* A job puts functions into a domain one after another. */
-static int look_for_split(Look *l)
+static void look_for_split(Look *l)
 {
-	int r;
-
 	if (!l->uses)
-		return 0;
-	r = fence_report(l->inventory->groups, l->uses, l->assignments,
-			 l->place->rules->declarations, &l->split);
-	if (r < 0)
-		return r;
-	l->split_notes.items = calloc(l->split->n_items + 1, sizeof(DoctorNote));
-	if (!l->split_notes.items)
-		return -ENOMEM;
+		return;
+	fence_report(l->inventory->groups, l->uses, l->assignments, l->place->rules->declarations,
+		     &l->split);
+	l->split_notes.items = xcalloc(l->split->n_items + 1, sizeof(DoctorNote));
 	for (size_t i = 0; i < l->split->n_items; i++) {
 		const FenceFinding *f = &l->split->items[i];
 
@@ -260,7 +250,6 @@ static int look_for_split(Look *l)
 					      .remedy = f->remedy,
 					      .fail = true };
 	}
-	return 0;
 }
 
 static int look_at_fence(Look *l)
@@ -268,58 +257,48 @@ static int look_at_fence(Look *l)
 	return l->place->fence ? fence_store_check(l->place->fence, &l->fence_fault) : 0;
 }
 
-static int keep_text(Look *l, char *text, const char **ret)
+static void keep_text(Look *l, char *text, const char **ret)
 {
 	_cleanup_free_ char *owned = text;
-	int r = owned ? strv_append(&l->texts, owned) : -ENOMEM;
 
-	if (r >= 0)
-		*ret = l->texts[strv_length(l->texts) - 1];
-	return r;
+	strv_append(&l->texts, owned);
+
+	*ret = l->texts[strv_length(l->texts) - 1];
 }
 
-static int note_sighting(Look *l, const Sighting *s, const char *why)
+static void note_sighting(Look *l, const Sighting *s, const char *why)
 {
 	DoctorNotes *notes = &l->evidence_notes;
 	const Group *group = group_set_find_gpu(l->inventory->groups, &s->bdf);
 	_cleanup_free_ char *when = utc_text(s->seen_usec);
 	DoctorNote note = { .remedy = "gpupass probe" };
-	int r = when ? 0 : -ENOMEM;
 
-	if (r >= 0)
-		r = keep_text(l, strdup(group ? group->name : BDF_TEXT(&s->bdf)), &note.group);
-	if (r >= 0)
-		r = keep_text(l,
-			      strf("what was seen of the links of %s (%s, %s) does not count: %s",
-				   BDF_TEXT(&s->bdf), str_or_empty(s->source), when, why),
-			      &note.what);
-	if (r >= 0)
-		notes->items[notes->n_items++] = note;
-	return r;
+	keep_text(l, xstrdup(group ? group->name : BDF_TEXT(&s->bdf)), &note.group);
+	keep_text(l,
+		  strf("what was seen of the links of %s (%s, %s) does not count: %s",
+		       BDF_TEXT(&s->bdf), str_or_empty(s->source), when, why),
+		  &note.what);
+	notes->items[notes->n_items++] = note;
 }
 
 /* Evidence of boards that have been replaced since. */
-static int look_for_stale_evidence(Look *l)
+static void look_for_stale_evidence(Look *l)
 {
 	const Evidence *evidence = l->inventory->identities->evidence;
 	size_t n = evidence ? evidence->n_items : 0;
-	int r = 0;
 
-	l->evidence_notes.items = calloc(n + 1, sizeof(DoctorNote));
-	if (!l->evidence_notes.items)
-		return -ENOMEM;
-	for (size_t i = 0; r >= 0 && i < n; i++) {
+	l->evidence_notes.items = xcalloc(n + 1, sizeof(DoctorNote));
+	for (size_t i = 0; i < n; i++) {
 		const Sighting *s = &evidence->items[i];
 		_cleanup_free_ char *why = NULL;
 
 		/* A guest's word ends with its domain's term: no finding. */
 		if (s->way == WAY_PRESENT || s->way == WAY_GUEST)
 			continue;
-		r = sighting_stale(evidence, s, l->inventory->gpus, &why);
-		if (r >= 0 && why)
-			r = note_sighting(l, s, why);
+		sighting_stale(evidence, s, l->inventory->gpus, &why);
+		if (why)
+			note_sighting(l, s, why);
 	}
-	return r;
 }
 
 static bool is_free(const Look *l, const Gpu *gpu)
@@ -334,7 +313,7 @@ static bool is_free(const Look *l, const Gpu *gpu)
 	return true;
 }
 
-static int note_tenant(Look *l, const Gpu *gpu, const Tenancy *tenancy)
+static void note_tenant(Look *l, const Gpu *gpu, const Tenancy *tenancy)
 {
 	const Group *group = group_set_find_gpu(l->inventory->groups, &gpu->lead->bdf);
 	_cleanup_free_ char *tenant =
@@ -348,63 +327,49 @@ static int note_tenant(Look *l, const Gpu *gpu, const Tenancy *tenancy)
 				  "--accept-dirty DOMAIN GROUP",
 	};
 	const char *address = BDF_TEXT(&gpu->lead->bdf);
-	int r = tenant ? 0 : -ENOMEM;
 
-	if (r >= 0)
-		r = keep_text(l, strdup(group ? group->name : address), &note.group);
-	if (r >= 0)
-		r = keep_text(
-			l,
-			fault ? strf("who used %s last is not known: %s", address,
-				     str_or_empty(tenancy->why))
-			      : strf("%s was last used by %s, and there was no way to reset it: "
-				     "no other domain gets it",
-				     address, tenant),
-			&note.what);
-	if (r >= 0)
-		l->tenant_notes.items[l->tenant_notes.n_items++] = note;
-	return r;
+	keep_text(l, xstrdup(group ? group->name : address), &note.group);
+	keep_text(l,
+		  fault ? strf("who used %s last is not known: %s", address,
+			       str_or_empty(tenancy->why))
+			: strf("%s was last used by %s, and there was no way to reset it: "
+			       "no other domain gets it",
+			       address, tenant),
+		  &note.what);
+	l->tenant_notes.items[l->tenant_notes.n_items++] = note;
 }
 
 /* What keeps the next domain from a board, and an assign does not repair by itself. */
-static int look_for_tenants(Look *l)
+static void look_for_tenants(Look *l)
 {
 	const GpuSet *gpus = l->inventory->gpus;
 	TenancyFacts facts = { .gpus = gpus, .assignments = l->assignments, .uses = l->uses };
-	int r = 0;
 
-	l->tenant_notes.items = calloc(gpus->n_gpus + 1, sizeof(DoctorNote));
-	if (!l->tenant_notes.items)
-		return -ENOMEM;
+	l->tenant_notes.items = xcalloc(gpus->n_gpus + 1, sizeof(DoctorNote));
 	if (l->place->tenants)
-		r = tenant_store_load(l->place->tenants, &l->tenants);
+		tenant_store_load(l->place->tenants, &l->tenants);
 	facts.tenants = l->tenants;
-	for (size_t i = 0; r >= 0 && i < gpus->n_gpus; i++) {
+	for (size_t i = 0; i < gpus->n_gpus; i++) {
 		const Tenancy tenancy = tenancy_of(&facts, &gpus->gpus[i]);
 
 		if (tenancy.source == TENANCY_FAULT ||
 		    (tenancy.state == TENANT_DIRTY && tenancy.no_method &&
 		     is_free(l, &gpus->gpus[i])))
-			r = note_tenant(l, &gpus->gpus[i], &tenancy);
+			note_tenant(l, &gpus->gpus[i], &tenancy);
 	}
-	return r;
 }
 
-static int look_at_resets(Look *l)
+static void look_at_resets(Look *l)
 {
 	const GpuSet *gpus = l->inventory->gpus;
-	int r;
 
 	if (!l->place->receipts)
-		return 0;
-	l->resets = calloc(gpus->n_gpus + 1, sizeof(LastReset));
-	if (!l->resets)
-		return -ENOMEM;
+		return;
+	l->resets = xcalloc(gpus->n_gpus + 1, sizeof(LastReset));
 	for (; l->n_resets < gpus->n_gpus; l->n_resets++)
 		l->resets[l->n_resets].bdf = gpus->gpus[l->n_resets].lead->bdf;
-	r = receipt_store_last(l->place->receipts, l->resets, l->n_resets);
 	/* What cannot be read leaves them not known. */
-	return r == -ENOMEM ? r : 0;
+	receipt_store_last(l->place->receipts, l->resets, l->n_resets);
 }
 
 static char *make_capture(const Look *l, const DoctorFacts *facts)
@@ -472,9 +437,9 @@ int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_
 	_cleanup_(look_clear) Look l = { .place = place, .request = request };
 	int r;
 
-	r = look_at_uses(&l);
-	if (r == 0)
-		r = look_at_domain(&l, ret_problem);
+	look_at_uses(&l);
+	r = 0;
+	r = look_at_domain(&l, ret_problem);
 	if (r == 0)
 		r = look_at_groups(&l);
 	if (r == 0)
@@ -482,22 +447,22 @@ int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_
 	if (r == 0)
 		r = look_at_health(&l);
 	if (r == 0)
-		r = look_closely(&l);
+		look_closely(&l);
 	if (r == 0)
-		r = look_for_drift(&l);
+		look_for_drift(&l);
 	if (r == 0)
-		r = look_for_split(&l);
+		look_for_split(&l);
 	if (r == 0)
 		r = look_at_fence(&l);
 	if (r == 0)
-		r = look_for_stale_evidence(&l);
+		look_for_stale_evidence(&l);
 	if (r == 0)
-		r = look_for_tenants(&l);
+		look_for_tenants(&l);
 	if (r == 0)
-		r = look_at_resets(&l);
+		look_at_resets(&l);
 	if (r == 0) {
 		*ret_report = make_report(&l);
-		r = *ret_report ? 0 : -ENOMEM;
+		r = 0;
 	}
 	if (l.health) {
 		*ret_health = TAKE_PTR(l.health);

@@ -6,6 +6,7 @@
 #include "job/audit.h"
 #include "util/clock.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* How long a run waits for libvirt to come back: a restart takes seconds. */
 #define LIBVIRT_WAIT_USEC (60 * USEC_PER_SEC)
@@ -41,8 +42,8 @@ static int no_journal(const Run *run, int error, Problem **ret_problem)
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_INTERNAL,
 		.reason = strf("the journal could not be written: %s", strerror(-error)),
-		.remedy = strdup("see that the file system of the state directory is writable and "
-				 "has space left"));
+		.remedy = xstrdup("see that the file system of the state directory is writable and "
+				  "has space left"));
 }
 
 static void note_journal(const Run *run, int r)
@@ -100,8 +101,10 @@ static int act_and_look(Run *run, StepKind kind, Problem **ret_problem)
 /* Whatever an optional act or undo returns, we report it and go on. */
 static int go_on(Run *run, int r, Problem **problem)
 {
-	if (r == PROBLEM)
-		r = step_note_left(&run->context, *problem);
+	if (r == PROBLEM) {
+		step_note_left(&run->context, *problem);
+		r = 0;
+	}
 	*problem = problem_free(*problem);
 	return r;
 }
@@ -203,23 +206,21 @@ static bool wrote_something(const Run *run)
 
 /* The first failure stays the problem. The operator must act on the failure of the undo, so that
  * goes into state and remedy. */
-static int incomplete(Run *run, Problem **failure_owner, const Problem *undo_problem,
-		      ExecutorResult *ret)
+static void incomplete(Run *run, Problem **failure_owner, const Problem *undo_problem,
+		       ExecutorResult *ret)
 {
 	const char *why = undo_problem ? undo_problem->reason : run->context.stuck;
 	_cleanup_free_ char *first = NULL;
 	Problem *failure = *failure_owner;
 
-	ret->quarantine = strdup(str_or_empty(why));
-	if (!ret->quarantine)
-		return -ENOMEM;
+	ret->quarantine = xstrdup(str_or_empty(why));
 	if (undo_problem || failure->error == GPUPASS_ERROR_CANCELLED)
 		failure->error = GPUPASS_ERROR_ROLLBACK_FAILED;
 	problem_state(failure, "%s is quarantined: %s", run->context.plan->group, ret->quarantine);
 	/* What ends a stuck unbind is for the operator to do first. */
 	if (undo_problem ? undo_problem->remedy != NULL
 			 : failure->error == GPUPASS_ERROR_UNBIND_TIMEOUT && failure->remedy)
-		first = strdup(undo_problem ? undo_problem->remedy : failure->remedy);
+		first = xstrdup(undo_problem ? undo_problem->remedy : failure->remedy);
 	if (first)
 		problem_remedy(failure, "%s; then: gpupass clear %s", first,
 			       run->context.plan->group);
@@ -230,19 +231,16 @@ static int incomplete(Run *run, Problem **failure_owner, const Problem *undo_pro
 			       run->context.plan->group);
 	ret->state = JOB_INCOMPLETE;
 	ret->problem = TAKE_PTR(*failure_owner);
-	return 0;
 }
 
 /* No quarantine for a person to lift: recovery finishes the job when libvirt is back. */
-static int left_open(Run *run, Problem **failure_owner, const Problem *undo_problem,
-		     ExecutorResult *ret)
+static void left_open(Run *run, Problem **failure_owner, const Problem *undo_problem,
+		      ExecutorResult *ret)
 {
 	Problem *failure = *failure_owner;
 
 	ret->quarantine =
 		strf("%s; the job is recovered as soon as libvirt answers", undo_problem->reason);
-	if (!ret->quarantine)
-		return -ENOMEM;
 	failure->error = GPUPASS_ERROR_ROLLBACK_FAILED;
 	problem_state(failure, "%s is quarantined: %s", run->context.plan->group, ret->quarantine);
 	problem_remedy(failure, "start libvirtd or virtqemud; gpupassd then undoes the job by "
@@ -250,7 +248,6 @@ static int left_open(Run *run, Problem **failure_owner, const Problem *undo_prob
 	ret->state = JOB_INCOMPLETE;
 	ret->open = true;
 	ret->problem = TAKE_PTR(*failure_owner);
-	return 0;
 }
 
 static bool waits_for_libvirt(const Run *run, const Problem *undo_problem)
@@ -267,8 +264,8 @@ static char *steps_undone(const Run *run)
 	for (size_t i = 0; i < run->done; i++) {
 		StepKind kind = run->context.plan->steps[i];
 
-		if (step_ops(kind)->undo && strv_append(&names, step_kind_to_string(kind)) < 0)
-			return NULL;
+		if (step_ops(kind)->undo)
+			strv_append(&names, step_kind_to_string(kind));
 	}
 	return strv_join(names, ", ");
 }
@@ -292,11 +289,15 @@ static int failed(Run *run, Problem **failure, ExecutorResult *ret)
 
 	r = wrote_something(run) ? run_roll_back(run, &undo_problem) : 0;
 	if (r != 0 && !undo_problem)
-		return r < 0 ? r : -ENOMEM;
-	if (r != 0 && waits_for_libvirt(run, undo_problem))
-		return left_open(run, failure, undo_problem, ret);
-	if (r != 0 || run->context.stuck)
-		return incomplete(run, failure, undo_problem, ret);
+		return r;
+	if (r != 0 && waits_for_libvirt(run, undo_problem)) {
+		left_open(run, failure, undo_problem, ret);
+		return 0;
+	}
+	if (r != 0 || run->context.stuck) {
+		incomplete(run, failure, undo_problem, ret);
+		return 0;
+	}
 	if (wrote_something(run))
 		state_put_back(run, *failure);
 	ret->state = cancellation_state(*failure);
@@ -321,16 +322,15 @@ static int check_disk(const Run *run, Problem **ret_problem)
 static int close_fence(const Run *run, uint32_t job, Problem **ret_problem)
 {
 	const Plan *plan = run->context.plan;
-	_cleanup_free_ Bdf *functions = calloc(plan->n_functions + 1, sizeof(Bdf));
-	int r = functions ? 0 : -ENOMEM;
+	_cleanup_free_ Bdf *functions = xcalloc(plan->n_functions + 1, sizeof(Bdf));
+	int r = 0;
 
 	if (!run->context.place->fence)
 		return 0;
-	for (size_t i = 0; functions && i < plan->n_functions; i++)
+	for (size_t i = 0; i < plan->n_functions; i++)
 		functions[i] = plan->functions[i].bdf;
-	if (r >= 0)
-		r = fence_store_hold(run->context.place->fence, job, plan->group, functions,
-				     plan->n_functions, now_realtime());
+	r = fence_store_hold(run->context.place->fence, job, plan->group, functions,
+			     plan->n_functions, now_realtime());
 	if (r >= 0)
 		return 0;
 	disk_watch_note(run->context.place->disk, "the fence", r);
@@ -338,8 +338,8 @@ static int close_fence(const Run *run, uint32_t job, Problem **ret_problem)
 		ret_problem, GPUPASS_ERROR_INTERNAL,
 		.reason =
 			strf("the fence of libvirt's hook could not be written: %s", strerror(-r)),
-		.remedy = strdup("see that the file system of the state directory is writable and "
-				 "has space left"));
+		.remedy = xstrdup("see that the file system of the state directory is writable and "
+				  "has space left"));
 }
 
 static int begin(Run *run, uint32_t job, Problem **ret_problem)
@@ -385,8 +385,6 @@ static int not_ended(const Run *run, int error, ExecutorResult *result)
 	int r = 0;
 
 	result->quarantine = strf("its journal could not be closed: %s", strerror(-error));
-	if (!result->quarantine)
-		return -ENOMEM;
 	if (result->problem && result->problem->error == GPUPASS_ERROR_CANCELLED)
 		result->problem->error = GPUPASS_ERROR_ROLLBACK_FAILED;
 	if (result->problem) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/health-look.h"
 
+#include "util/xalloc.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -10,15 +12,12 @@ struct HealthLook {
 	size_t n_stuck;
 };
 
-int health_look_new(HealthLook **ret)
+void health_look_new(HealthLook **ret)
 {
-	HealthLook *look = calloc(1, sizeof(HealthLook));
+	HealthLook *look = xcalloc(1, sizeof(HealthLook));
 
-	if (!look)
-		return -ENOMEM;
 	pthread_mutex_init(&look->lock, NULL);
 	*ret = look;
-	return 0;
 }
 
 HealthLook *health_look_free(HealthLook *look)
@@ -42,12 +41,10 @@ static void forget_ended(HealthLook *look)
 	look->n_stuck = kept;
 }
 
-static int note_stuck(HealthLook *look, const GpuHealth *read, size_t n)
+static void note_stuck(HealthLook *look, const GpuHealth *read, size_t n)
 {
-	GpuHealth *bigger = reallocarray(look->stuck, look->n_stuck + n + 1, sizeof(GpuHealth));
+	GpuHealth *bigger = xreallocarray(look->stuck, look->n_stuck + n + 1, sizeof(GpuHealth));
 
-	if (!bigger)
-		return -ENOMEM;
 	look->stuck = bigger;
 	for (size_t i = 0; i < n; i++)
 		if (read[i].stuck != 0)
@@ -56,19 +53,16 @@ static int note_stuck(HealthLook *look, const GpuHealth *read, size_t n)
 				.error = read[i].error,
 				.stuck = read[i].stuck,
 			};
-	return 0;
 }
 
 static int look_locked(HealthLook *look, Host *host, const PciFunction *const *leads, size_t n,
 		       GpuHealth *all)
 {
-	_cleanup_free_ const PciFunction **ask = calloc(n + 1, sizeof(*ask));
-	_cleanup_free_ GpuHealth *read = calloc(n + 1, sizeof(GpuHealth));
+	_cleanup_free_ const PciFunction **ask = xcalloc(n + 1, sizeof(*ask));
+	_cleanup_free_ GpuHealth *read = xcalloc(n + 1, sizeof(GpuHealth));
 	size_t n_ask = 0, next = 0;
-	int r = ask && read ? 0 : -ENOMEM;
+	int r = 0;
 
-	if (r < 0)
-		return r;
 	forget_ended(look);
 	for (size_t i = 0; i < n; i++)
 		if (!gpu_healths_find(look->stuck, look->n_stuck, &leads[i]->bdf))
@@ -82,17 +76,16 @@ static int look_locked(HealthLook *look, Host *host, const PciFunction *const *l
 
 		all[i] = stuck ? *stuck : read[next++]; /* a stuck entry owns nothing */
 	}
-	return note_stuck(look, read, n_ask);
+	note_stuck(look, read, n_ask);
+	return 0;
 }
 
 int health_look(HealthLook *look, Host *host, const PciFunction *const *leads, size_t n,
 		GpuHealth **ret)
 {
-	GpuHealth *all = calloc(n + 1, sizeof(GpuHealth));
+	GpuHealth *all = xcalloc(n + 1, sizeof(GpuHealth));
 	int r;
 
-	if (!all)
-		return -ENOMEM;
 	pthread_mutex_lock(&look->lock);
 	r = look_locked(look, host, leads, n, all);
 	pthread_mutex_unlock(&look->lock);

@@ -11,7 +11,7 @@
 
 typedef struct HealthLook HealthLook;
 
-int health_look_new(HealthLook **ret);
+void health_look_new(HealthLook **ret);
 HealthLook *health_look_free(HealthLook *look);
 DEFINE_CLEANUP(HealthLook, health_look_free)
 

@@ -6,6 +6,7 @@
 #include "core/group/resolve.h"
 #include "core/group/word.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 Identities *identities_free(Identities *identities)
 {
@@ -44,93 +45,70 @@ static const Identity *identities_find(const Identities *identities, const PciFu
 	return NULL;
 }
 
-static int copy_string(char **to, const char *from)
+static void copy_string(char **to, const char *from)
 {
 	char *copy;
 
 	if (*to || !from || !*from)
-		return 0;
-	copy = strdup(from);
-	if (!copy)
-		return -ENOMEM;
+		return;
+	copy = xstrdup(from);
 	*to = copy;
-	return 0;
 }
 
-static int identities_add(Identities *into, const Identity *from)
+static void identities_add(Identities *into, const Identity *from)
 {
-	Identity *bigger = reallocarray(into->items, into->n_items + 1, sizeof(Identity));
+	Identity *bigger = xreallocarray(into->items, into->n_items + 1, sizeof(Identity));
 	Identity *item;
-	int r;
 
-	if (!bigger)
-		return -ENOMEM;
 	into->items = bigger;
 	item = &into->items[into->n_items++];
 	*item = *from;
 	item->uuid = item->serial_number = NULL;
-	r = copy_string(&item->uuid, from->uuid);
-	if (r >= 0)
-		r = copy_string(&item->serial_number, from->serial_number);
-	return r;
+	copy_string(&item->uuid, from->uuid);
+	copy_string(&item->serial_number, from->serial_number);
 }
 
-int identities_copy(const Identities *from, Identities **ret)
+void identities_copy(const Identities *from, Identities **ret)
 {
-	_cleanup_(identities_freep) Identities *copy = calloc(1, sizeof(Identities));
+	_cleanup_(identities_freep) Identities *copy = xcalloc(1, sizeof(Identities));
 
-	if (!copy)
-		return -ENOMEM;
 	for (size_t i = 0; from && i < from->n_items; i++) {
-		int r = identities_add(copy, &from->items[i]);
-
-		if (r < 0)
-			return r;
+		identities_add(copy, &from->items[i]);
 	}
 	if (from)
 		identities_set_evidence(copy, from->evidence);
 	*ret = TAKE_PTR(copy);
-	return 0;
 }
 
 /* The identity in the assignment, if the board is still the same. */
-static int apply_record(Gpu *gpu, const Assignments *assignments)
+static void apply_record(Gpu *gpu, const Assignments *assignments)
 {
 	const Assignment *assignment = assignments_find_function(assignments, &gpu->lead->bdf);
 	const AssignedFunction *record;
-	int r;
 
 	if (!assignment)
-		return 0;
+		return;
 	record = assignment_function(assignment, &gpu->lead->bdf);
 	if (!record || record->device != gpu->lead->device ||
 	    record->subsystem_vendor != gpu->lead->subsystem_vendor ||
 	    record->subsystem_device != gpu->lead->subsystem_device)
-		return 0;
-	r = copy_string(&gpu->uuid, record->uuid);
-	if (r >= 0)
-		r = copy_string(&gpu->serial_number, record->serial_number);
-	return r;
+		return;
+	copy_string(&gpu->uuid, record->uuid);
+	copy_string(&gpu->serial_number, record->serial_number);
 }
 
-static int apply_known(GpuSet *gpus, const Identities *known, const Assignments *assignments)
+static void apply_known(GpuSet *gpus, const Identities *known, const Assignments *assignments)
 {
 	for (size_t i = 0; i < gpus->n_gpus; i++) {
 		Gpu *gpu = &gpus->gpus[i];
 		const Identity *identity = identities_find(known, gpu->lead);
-		int r = 0;
 
 		if (identity) {
-			r = copy_string(&gpu->uuid, identity->uuid);
-			if (r >= 0)
-				r = copy_string(&gpu->serial_number, identity->serial_number);
+			copy_string(&gpu->uuid, identity->uuid);
+			copy_string(&gpu->serial_number, identity->serial_number);
 		}
-		if (r >= 0)
-			r = apply_record(gpu, assignments);
-		if (r < 0)
-			return r;
+		apply_record(gpu, assignments);
 	}
-	return 0;
 }
 
 static bool serial_numbers_asked(const Declarations *declarations)
@@ -158,17 +136,15 @@ static bool worth_asking(const Gpu *gpu, bool serial_numbers)
 	return serial_numbers && !gpu->serial_number;
 }
 
-static int learn(Host *host, GpuSet *gpus, bool serial_numbers, const Evidence *evidence,
-		 InspectConfig most)
+static void learn(Host *host, GpuSet *gpus, bool serial_numbers, const Evidence *evidence,
+		  InspectConfig most)
 {
 	_cleanup_(inspection_freep) Inspection *inspection = NULL;
-	_cleanup_free_ Bdf *ask = calloc(gpus->n_gpus + 1, sizeof(Bdf));
+	_cleanup_free_ Bdf *ask = xcalloc(gpus->n_gpus + 1, sizeof(Bdf));
 	bool capabilities = serial_numbers;
 	size_t n = 0;
 	int r;
 
-	if (!ask)
-		return -ENOMEM;
 	for (size_t i = 0; i < gpus->n_gpus; i++) {
 		const Gpu *gpu = &gpus->gpus[i];
 		bool serial_number = serial_numbers || seen_with_serial_number(evidence, gpu);
@@ -179,105 +155,83 @@ static int learn(Host *host, GpuSet *gpus, bool serial_numbers, const Evidence *
 		capabilities |= serial_number;
 	}
 	if (n == 0)
-		return 0;
+		return;
 	r = host->ops->glance(host, ask, n, capabilities ? most : INSPECT_CONFIG_NOT, &inspection);
-	if (r == -ENOMEM)
-		return r;
 	if (r < 0)
-		return 0; /* without the identity the group gets a note, and the scan succeeds */
+		return; /* without the identity the group gets a note, and the scan succeeds */
 	for (size_t i = 0; i < inspection->n_functions; i++) {
 		const FunctionFacts *facts = &inspection->functions[i];
 		Gpu *gpu = gpu_set_find(gpus, &facts->bdf);
 
 		if (!gpu)
 			continue;
-		r = copy_string(&gpu->uuid, facts->uuid);
-		if (r >= 0)
-			r = copy_string(&gpu->serial_number, facts->serial_number);
-		if (r < 0)
-			return r;
+		copy_string(&gpu->uuid, facts->uuid);
+		r = 0;
+		copy_string(&gpu->serial_number, facts->serial_number);
 	}
-	return 0;
 }
 
-static int remember(const GpuSet *gpus, Identities **ret)
+static void remember(const GpuSet *gpus, Identities **ret)
 {
-	_cleanup_(identities_freep) Identities *identities = calloc(1, sizeof(Identities));
+	_cleanup_(identities_freep) Identities *identities = xcalloc(1, sizeof(Identities));
 
-	if (!identities)
-		return -ENOMEM;
 	for (size_t i = 0; i < gpus->n_gpus; i++) {
 		const Gpu *gpu = &gpus->gpus[i];
-		int r;
 
 		if (!gpu->uuid && !gpu->serial_number)
 			continue;
-		r = identities_add(identities,
-				   &(Identity){
-					   .bdf = gpu->lead->bdf,
-					   .device = gpu->lead->device,
-					   .subsystem_vendor = gpu->lead->subsystem_vendor,
-					   .subsystem_device = gpu->lead->subsystem_device,
-					   .uuid = gpu->uuid,
-					   .serial_number = gpu->serial_number,
-				   });
-		if (r < 0)
-			return r;
+		identities_add(identities, &(Identity){
+						   .bdf = gpu->lead->bdf,
+						   .device = gpu->lead->device,
+						   .subsystem_vendor = gpu->lead->subsystem_vendor,
+						   .subsystem_device = gpu->lead->subsystem_device,
+						   .uuid = gpu->uuid,
+						   .serial_number = gpu->serial_number,
+					   });
 	}
 	*ret = TAKE_PTR(identities);
-	return 0;
 }
 
-static int resolve(Inventory *inventory, const Rules *rules, const Assignments *assignments,
-		   const Evidence *evidence)
+static void resolve(Inventory *inventory, const Rules *rules, const Assignments *assignments,
+		    const Evidence *evidence)
 {
-	_cleanup_(links_freep) Links *links = calloc(1, sizeof(Links));
+	_cleanup_(links_freep) Links *links = xcalloc(1, sizeof(Links));
 	_cleanup_strv_ char **notes = NULL;
-	int r;
 
-	if (!links)
-		return -ENOMEM;
-	r = links_from_declarations(links, rules->declarations, inventory->gpus, &notes);
-	if (r >= 0)
-		r = links_from_evidence(links, evidence, inventory->gpus, &notes);
-	if (r >= 0)
-		r = links_infer(links, inventory->gpus);
-	if (r >= 0)
-		r = groups_resolve(inventory->gpus, rules->declarations, links, assignments,
-				   &rules->policy, &inventory->groups);
-	if (r >= 0)
-		r = groups_hear_guests(inventory->groups, evidence, inventory->gpus);
-	for (char **note = notes; r >= 0 && note && *note; note++)
+	links_from_declarations(links, rules->declarations, inventory->gpus, &notes);
+	links_from_evidence(links, evidence, inventory->gpus, &notes);
+	links_infer(links, inventory->gpus);
+	groups_resolve(inventory->gpus, rules->declarations, links, assignments, &rules->policy,
+		       &inventory->groups);
+	groups_hear_guests(inventory->groups, evidence, inventory->gpus);
+	for (char **note = notes; note && *note; note++)
 		if (!strv_contains(inventory->groups->notes, *note))
-			r = strv_append(&inventory->groups->notes, *note);
-	return r;
+			strv_append(&inventory->groups->notes, *note);
 }
 
 int inventory_derive(Host *host, PciSnapshot *snapshot, const Rules *rules,
 		     const Assignments *assignments, const Identities *known, InspectConfig most,
 		     Inventory **ret)
 {
-	_cleanup_(inventory_freep) Inventory *inventory = calloc(1, sizeof(Inventory));
+	_cleanup_(inventory_freep) Inventory *inventory = xcalloc(1, sizeof(Inventory));
 	Evidence *evidence = known ? known->evidence : NULL;
 	int r;
 
-	if (!inventory) {
-		pci_snapshot_free(snapshot);
-		return -ENOMEM;
-	}
 	inventory->snapshot = snapshot;
 	r = host->ops->facts(host, &inventory->facts);
+	if (r >= 0) {
+		gpu_set_new(inventory->snapshot, &inventory->gpus);
+		r = 0;
+	}
 	if (r >= 0)
-		r = gpu_set_new(inventory->snapshot, &inventory->gpus);
+		apply_known(inventory->gpus, known, assignments);
 	if (r >= 0)
-		r = apply_known(inventory->gpus, known, assignments);
+		learn(host, inventory->gpus, serial_numbers_asked(rules->declarations), evidence,
+		      most);
 	if (r >= 0)
-		r = learn(host, inventory->gpus, serial_numbers_asked(rules->declarations),
-			  evidence, most);
+		remember(inventory->gpus, &inventory->identities);
 	if (r >= 0)
-		r = remember(inventory->gpus, &inventory->identities);
-	if (r >= 0)
-		r = resolve(inventory, rules, assignments, evidence);
+		resolve(inventory, rules, assignments, evidence);
 	if (r < 0)
 		return r;
 	identities_set_evidence(inventory->identities, evidence);

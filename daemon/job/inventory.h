@@ -50,6 +50,6 @@ DEFINE_CLEANUP(Inventory, inventory_free)
 
 /* Takes a reference. NULL: there is no evidence of links. */
 void identities_set_evidence(Identities *identities, Evidence *evidence);
-int identities_copy(const Identities *from, Identities **ret);
+void identities_copy(const Identities *from, Identities **ret);
 Identities *identities_free(Identities *identities);
 DEFINE_CLEANUP(Identities, identities_free)

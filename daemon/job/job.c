@@ -6,6 +6,7 @@
 #include "job/prepare.h"
 #include "job/probe.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* What both kinds of run own. These are copies: the loop may replace the originals meanwhile. */
 typedef struct Task {
@@ -55,28 +56,21 @@ static Task *task_free(Task *task)
 }
 DEFINE_CLEANUP(Task, task_free)
 
-static int task_new(uint32_t id, Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
-		    void *userdata, Task **ret)
+static void task_new(uint32_t id, Mailbox *mailbox, const JobPlace *place,
+		     const JobRequest *request, void *userdata, Task **ret)
 {
-	_cleanup_(task_freep) Task *task = calloc(1, sizeof(Task));
-	int r;
+	_cleanup_(task_freep) Task *task = xcalloc(1, sizeof(Task));
 
-	if (!task)
-		return -ENOMEM;
 	task->id = id;
 	task->mailbox = mailbox;
 	task->userdata = userdata;
 	task->place = *place;
 	task->place.rules = rules_ref(place->rules);
 	task->place.cancel = cancellation_ref(place->cancel);
-	r = identities_copy(place->known, &task->known);
-	if (r >= 0)
-		r = job_request_copy(request, &task->request);
-	if (r < 0)
-		return r;
+	identities_copy(place->known, &task->known);
+	job_request_copy(request, &task->request);
 	task->place.known = task->known;
 	*ret = TAKE_PTR(task);
-	return 0;
 }
 
 /* An event on its way to the loop. */
@@ -97,15 +91,11 @@ static void deliver(void *data)
 /* Without memory, an event of progress is dropped. The job goes on, and its end is sent. */
 static void send(Task *task, JobEvent *event)
 {
-	Envelope *envelope = calloc(1, sizeof(Envelope));
+	Envelope *envelope = xcalloc(1, sizeof(Envelope));
 
-	if (envelope) {
-		*envelope = (Envelope){ .task = task, .event = *event };
-		if (mailbox_post(task->mailbox, deliver, envelope) >= 0)
-			return;
-		free(envelope);
-	}
-	event_clear(event);
+	*envelope = (Envelope){ .task = task, .event = *event };
+	mailbox_post(task->mailbox, deliver, envelope);
+	return;
 }
 
 static void send_step(size_t step, StepState state, const char *detail, uint64_t duration_usec,
@@ -115,7 +105,7 @@ static void send_step(size_t step, StepState state, const char *detail, uint64_t
 		.kind = JOB_EVENT_STEP,
 		.step = step,
 		.step_state = state,
-		.detail = detail ? strdup(detail) : NULL,
+		.detail = detail ? xstrdup(detail) : NULL,
 		.duration_usec = duration_usec,
 	};
 
@@ -137,37 +127,32 @@ static void send_note(JobNote *note, void *userdata)
 	send(userdata, &event);
 }
 
-static int planned_event(const Plan *plan, JobEvent *ret)
+static void planned_event(const Plan *plan, JobEvent *ret)
 {
 	JobEvent event = { .kind = JOB_EVENT_PLANNED, .changed = plan->changed };
 
-	event.group = strdup(plan->group);
-	event.domain_name = strdup(str_or_empty(plan->domain_name));
-	event.domain_uuid = strdup(str_or_empty(plan->domain_uuid));
-	event.steps = calloc(plan->n_steps + 1, sizeof(StepKind));
-	event.functions = calloc(plan->n_functions + 1, sizeof(Bdf));
-	if (!event.group || !event.domain_name || !event.domain_uuid || !event.steps ||
-	    !event.functions || strv_copy(plan->warnings, &event.warnings) < 0) {
-		event_clear(&event);
-		return -ENOMEM;
-	}
+	event.group = xstrdup(plan->group);
+	event.domain_name = xstrdup(str_or_empty(plan->domain_name));
+	event.domain_uuid = xstrdup(str_or_empty(plan->domain_uuid));
+	event.steps = xcalloc(plan->n_steps + 1, sizeof(StepKind));
+	event.functions = xcalloc(plan->n_functions + 1, sizeof(Bdf));
+	strv_copy(plan->warnings, &event.warnings);
 	for (; event.n_steps < plan->n_steps; event.n_steps++)
 		event.steps[event.n_steps] = plan->steps[event.n_steps];
 	for (; event.n_functions < plan->n_functions; event.n_functions++)
 		event.functions[event.n_functions] = plan->functions[event.n_functions].bdf;
 	*ret = event;
-	return 0;
 }
 
 static void describe(int r, const Problem *problem, const char *prefix, char **ret_name,
 		     char **ret_message)
 {
 	if (r == PROBLEM && problem) {
-		*ret_name = strdup(problem_dbus_name(problem->error));
+		*ret_name = xstrdup(problem_dbus_name(problem->error));
 		*ret_message = problem_message(problem, prefix);
 		return;
 	}
-	*ret_name = strdup(problem_dbus_name(GPUPASS_ERROR_INTERNAL));
+	*ret_name = xstrdup(problem_dbus_name(GPUPASS_ERROR_INTERNAL));
 	*ret_message = strf("%s%s%s", str_or_empty(prefix), prefix ? ": " : "", strerror(-r));
 }
 
@@ -184,11 +169,11 @@ static void add_warnings(Task *task, const Plan *plan, char *const *more)
 {
 	_cleanup_strv_ char **all = NULL;
 
-	if (!more || strv_copy(plan->warnings, &all) < 0)
+	if (!more)
 		return;
+	strv_copy(plan->warnings, &all);
 	for (; *more; more++)
-		if (strv_append(&all, *more) < 0)
-			return;
+		strv_append(&all, *more);
 	task->ended.warnings = TAKE_PTR(all);
 }
 
@@ -215,7 +200,7 @@ static void run_plan(Task *task, const Prepared *prepared, const char *prefix)
 	if (r < 0) {
 		/* Not even undone: no job may touch these functions now. */
 		claims_quarantine(task->place.claims, task->id, "a job ran out of memory");
-		task->ended.quarantine = strdup("a job ran out of memory");
+		task->ended.quarantine = xstrdup("a job ran out of memory");
 		end_with(task, JOB_INCOMPLETE, r, NULL, prefix);
 		return;
 	}
@@ -231,14 +216,12 @@ static void run_plan(Task *task, const Prepared *prepared, const char *prefix)
 }
 
 /* Shows what the job is about. It has no steps, because it writes nothing. */
-static int probe_event(const Probe *probe, JobEvent *ret)
+static void probe_event(const Probe *probe, JobEvent *ret)
 {
 	JobEvent event = { .kind = JOB_EVENT_PLANNED, .changed = true };
 
-	if (strv_copy(probe->warnings, &event.warnings) < 0)
-		return -ENOMEM;
+	strv_copy(probe->warnings, &event.warnings);
 	*ret = event;
-	return 0;
 }
 
 static void probe_work(Task *task)
@@ -249,7 +232,7 @@ static void probe_work(Task *task)
 	int r = probe_prepare(&task->place, &task->request, task->id, &probe, &problem);
 
 	if (r == 0)
-		r = probe_event(&probe, &planned);
+		probe_event(&probe, &planned);
 	if (r == 0) {
 		send(task, &planned);
 		r = probe_run(&task->place, &task->request, &probe, &problem);
@@ -269,7 +252,7 @@ static void plan_and_run(Task *task)
 
 	r = prepare(&task->place, &task->request, task->id, &prepared, &problem, &prefix);
 	if (r == 0)
-		r = planned_event(prepared->plan, &planned);
+		planned_event(prepared->plan, &planned);
 	if (r == 0) {
 		send(task, &planned);
 		run_plan(task, prepared, prefix);
@@ -290,35 +273,27 @@ static void job_work(void *data)
 }
 
 /* Shows group and domain while the guest is asked. The job has no steps and claims nothing. */
-static int found_event(const Verification *v, JobEvent *ret)
+static void found_event(const Verification *v, JobEvent *ret)
 {
 	JobEvent event = { .kind = JOB_EVENT_PLANNED };
 
-	event.group = strdup(v->input.group);
-	event.domain_name = strdup(v->input.domain);
-	event.domain_uuid = strdup(v->found->domain->uuid);
-	if (!event.group || !event.domain_name || !event.domain_uuid) {
-		event_clear(&event);
-		return -ENOMEM;
-	}
+	event.group = xstrdup(v->input.group);
+	event.domain_name = xstrdup(v->input.domain);
+	event.domain_uuid = xstrdup(v->found->domain->uuid);
 	*ret = event;
-	return 0;
 }
 
-static int take_result(Task *task, Verification *v)
+static void take_result(Task *task, Verification *v)
 {
 	JobEvent *ended = &task->ended;
 
-	ended->functions = calloc(v->input.n_group + 1, sizeof(Bdf));
-	ended->domain_uuid = strdup(v->found->domain->uuid);
-	if (!ended->functions || !ended->domain_uuid)
-		return -ENOMEM;
+	ended->functions = xcalloc(v->input.n_group + 1, sizeof(Bdf));
+	ended->domain_uuid = xstrdup(v->found->domain->uuid);
 	for (; ended->n_functions < v->input.n_group; ended->n_functions++)
 		ended->functions[ended->n_functions] = v->gpus[ended->n_functions].bdf;
 	ended->verdict = v->report->verdict;
 	ended->asked_usec = v->asked_usec;
 	ended->result = TAKE_PTR(v->json);
-	return 0;
 }
 
 static void verify_work(void *data)
@@ -332,7 +307,7 @@ static void verify_work(void *data)
 
 	r = verification_new(&task->place, &task->request, &v, &problem, &prefix);
 	if (r == 0)
-		r = found_event(v, &found);
+		found_event(v, &found);
 	if (r == 0) {
 		send(task, &found);
 		r = verification_run(&task->place, &task->request, v, &problem);
@@ -342,7 +317,7 @@ static void verify_work(void *data)
 			prefix = prepare_prefix(&task->request, v->found);
 	}
 	if (r == 0)
-		r = take_result(task, v);
+		take_result(task, v);
 	end_with(task, r == 0 ? JOB_DONE : cancellation_state(problem), r, problem, prefix);
 }
 
@@ -360,9 +335,8 @@ int job_start(uint32_t id, Mailbox *mailbox, const JobPlace *place, const JobReq
 	_cleanup_(task_freep) Task *task = NULL;
 	int r;
 
-	r = task_new(id, mailbox, place, request, userdata, &task);
-	if (r < 0)
-		return r;
+	task_new(id, mailbox, place, request, userdata, &task);
+	r = 0;
 	task->on_event = listener;
 	r = mailbox_run(mailbox, request->operation == OPERATION_VERIFY ? verify_work : job_work,
 			job_done, task);
@@ -383,7 +357,7 @@ static void plan_work(void *data)
 	r = prepare(&task->place, &task->request, 0, &prepared, &problem, &prefix);
 	if (r == 0) {
 		task->result.json = plan_to_json(prepared->plan);
-		r = task->result.json ? 0 : -ENOMEM;
+		r = 0;
 	}
 	if (r != 0)
 		describe(r, problem, prefix, &task->result.error_name, &task->result.message);
@@ -403,9 +377,8 @@ int plan_start(Mailbox *mailbox, const JobPlace *place, const JobRequest *reques
 	_cleanup_(task_freep) Task *task = NULL;
 	int r;
 
-	r = task_new(0, mailbox, place, request, userdata, &task);
-	if (r < 0)
-		return r;
+	task_new(0, mailbox, place, request, userdata, &task);
+	r = 0;
 	task->on_plan = listener;
 	r = mailbox_run(mailbox, plan_work, plan_done, task);
 	if (r < 0)

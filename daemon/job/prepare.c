@@ -10,6 +10,7 @@
 #include "store/unread.h"
 #include "util/clock.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 int prepare_look(const JobPlace *place, InspectConfig most, Prepared *p, Problem **ret_problem)
 {
@@ -24,31 +25,26 @@ int prepare_look(const JobPlace *place, InspectConfig most, Prepared *p, Problem
 	r = inventory_take(place->host, place->rules, p->assignments, place->known, most,
 			   &p->inventory);
 	if (r >= 0)
-		r = unread_settle(place->claims, p->inventory->groups);
+		unread_settle(place->claims, p->inventory->groups);
 	if (r < 0)
 		return r;
-	return groups_observe(p->inventory->groups, p->uses, p->assignments, &place->rules->policy);
+	groups_observe(p->inventory->groups, p->uses, p->assignments, &place->rules->policy);
+	return 0;
 }
 
 /* The addresses of all functions of the group. Allocates at least one element. */
-static int function_addresses(const Group *group, Bdf **ret, size_t *ret_n)
+static void function_addresses(const Group *group, Bdf **ret, size_t *ret_n)
 {
 	_cleanup_free_ const PciFunction **functions = NULL;
 	_cleanup_free_ Bdf *addresses = NULL;
 	size_t n = 0;
-	int r;
 
-	r = group_functions(group, &functions, &n);
-	if (r < 0)
-		return r;
-	addresses = calloc(n + 1, sizeof(Bdf));
-	if (!addresses)
-		return -ENOMEM;
+	group_functions(group, &functions, &n);
+	addresses = xcalloc(n + 1, sizeof(Bdf));
 	for (size_t i = 0; i < n; i++)
 		addresses[i] = functions[i]->bdf;
 	*ret = TAKE_PTR(addresses);
 	*ret_n = n;
-	return 0;
 }
 
 static int make_plan(const JobPlace *place, Prepared *p, Problem **ret_problem)
@@ -146,8 +142,8 @@ static int inspect_group(const JobPlace *place, const JobRequest *request, const
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_BIND_FAILED,
 		.reason =
-			strdup("its functions do not answer: looking at them did not end in time"),
-		.cause = strdup("a driver or a reset has one of them, or it does not wake up"),
+			xstrdup("its functions do not answer: looking at them did not end in time"),
+		.cause = xstrdup("a driver or a reset has one of them, or it does not wake up"),
 		.remedy = strf("see dmesg for their addresses (gpupass show %s), then try again",
 			       p->group->name));
 }
@@ -166,20 +162,16 @@ static bool asks_persistence(const JobRequest *request)
  */
 static int ask_persistence(const JobPlace *place, const JobRequest *request, Prepared *p)
 {
-	_cleanup_free_ Bdf *gpus = calloc(p->group->n_gpus + 1, sizeof(Bdf));
+	_cleanup_free_ Bdf *gpus = xcalloc(p->group->n_gpus + 1, sizeof(Bdf));
 	size_t n = 0;
 	int r;
 
-	if (!gpus)
-		return -ENOMEM;
 	for (size_t i = 0; asks_persistence(request) && i < p->group->n_gpus; i++)
 		if (str_equal(p->group->gpus[i]->lead->driver, NVIDIA_DRIVER))
 			gpus[n++] = p->group->gpus[i]->lead->bdf;
 	if (n == 0)
 		return 0;
-	p->persistence = calloc(n, sizeof(GpuPersistence));
-	if (!p->persistence)
-		return -ENOMEM;
+	p->persistence = xcalloc(n, sizeof(GpuPersistence));
 	r = place->host->ops->persistence(place->host, gpus, n, p->persistence);
 	p->n_persistence = r < 0 ? 0 : n;
 	return r;
@@ -203,7 +195,7 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 	if (r == 0)
 		r = select_group(place, request, p, ret_problem);
 	if (r == 0)
-		r = function_addresses(p->group, &functions, &n);
+		function_addresses(p->group, &functions, &n);
 	if (r == 0)
 		r = claim(place, p, job, generation, functions, n, ret_problem);
 	if (r == 0)
@@ -237,8 +229,8 @@ int prepare_too_busy(Problem **ret_problem)
 {
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_GROUP_BUSY,
-		.reason = strdup("other jobs ended each time that the host was looked at"),
-		.remedy = strdup("try again when they are done: gpupass jobs"));
+		.reason = xstrdup("other jobs ended each time that the host was looked at"),
+		.remedy = xstrdup("try again when they are done: gpupass jobs"));
 }
 
 int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prepared **ret,
@@ -247,11 +239,9 @@ int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prep
 	const Prepared nothing = { 0 };
 
 	for (unsigned looks = 0; looks < PREPARE_LOOKS_MAX; looks++) {
-		_cleanup_(prepared_freep) Prepared *p = calloc(1, sizeof(Prepared));
+		_cleanup_(prepared_freep) Prepared *p = xcalloc(1, sizeof(Prepared));
 		int r;
 
-		if (!p)
-			return -ENOMEM;
 		p->request = (PlanRequest){
 			.operation = request->operation,
 			.live = request->live,

@@ -6,6 +6,7 @@
 #include "job/prepare.h"
 #include "util/clock.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define MMIO_TIMEOUT_USEC (20 * USEC_PER_SEC)
 #define HOPPER_GENERATION 4 /* of NVLink */
@@ -29,9 +30,9 @@ static int look(const JobPlace *place, Probe *probe)
 				   INSPECT_CONFIG_ALL, &probe->inventory);
 	if (r < 0)
 		return r;
-	probe->nvml = calloc(probe->inventory->gpus->n_gpus + 1, sizeof(Bdf));
-	probe->mmio = calloc(probe->inventory->gpus->n_gpus + 1, sizeof(Bdf));
-	return probe->nvml && probe->mmio ? 0 : -ENOMEM;
+	probe->nvml = xcalloc(probe->inventory->gpus->n_gpus + 1, sizeof(Bdf));
+	probe->mmio = xcalloc(probe->inventory->gpus->n_gpus + 1, sizeof(Bdf));
+	return 0;
 }
 
 /* A board that may have a bridge. Links of other boards do not form groups. */
@@ -41,13 +42,12 @@ static bool is_candidate(const Gpu *gpu)
 	       gpu->board->kind == NVLINK_UNKNOWN;
 }
 
-static int leave_out(Probe *probe, const Gpu *gpu, const char *why)
+static void leave_out(Probe *probe, const Gpu *gpu, const char *why)
 {
 	_cleanup_free_ char *model = gpu_model(gpu);
 
-	return model ? strv_appendf(&probe->warnings, "%s (%s) was not looked at: %s",
-				    BDF_TEXT(&gpu->lead->bdf), model, why)
-		     : -ENOMEM;
+	strv_appendf(&probe->warnings, "%s (%s) was not looked at: %s", BDF_TEXT(&gpu->lead->bdf),
+		     model, why);
 }
 
 static bool is_quarantined(const JobPlace *place, const Gpu *gpu)
@@ -71,39 +71,44 @@ static int check_guest(const JobPlace *place, const Gpu *gpu, bool *ret_used)
 	return r;
 }
 
-static int add_mmio(const JobPlace *place, Probe *probe, const Gpu *gpu)
+static void add_mmio(const JobPlace *place, Probe *probe, const Gpu *gpu)
 {
 	bool used = false;
 	int r = check_guest(place, gpu, &used);
 
-	if (r == -ENOMEM)
-		return r;
-	if (r < 0)
-		return leave_out(probe, gpu, "nobody could tell whether a guest runs with it");
-	if (used)
-		return leave_out(probe, gpu, "a guest runs with it");
+	if (r < 0) {
+		leave_out(probe, gpu, "nobody could tell whether a guest runs with it");
+		return;
+	}
+	if (used) {
+		leave_out(probe, gpu, "a guest runs with it");
+		return;
+	}
 	probe->mmio[probe->n_mmio++] = gpu->lead->bdf;
-	return 0;
 }
 
-static int choose(const JobPlace *place, Probe *probe, const Gpu *gpu, bool mmio)
+static void choose(const JobPlace *place, Probe *probe, const Gpu *gpu, bool mmio)
 {
 	_cleanup_free_ char *why = NULL;
 
 	if (!is_candidate(gpu))
-		return 0;
-	if (is_quarantined(place, gpu))
-		return leave_out(probe, gpu, "it is in quarantine");
+		return;
+	if (is_quarantined(place, gpu)) {
+		leave_out(probe, gpu, "it is in quarantine");
+		return;
+	}
 	if (str_equal(gpu->lead->driver, NVIDIA_DRIVER)) {
 		probe->nvml[probe->n_nvml++] = gpu->lead->bdf;
-		return 0;
+		return;
 	}
-	if (mmio && gpu->board && gpu->board->generation == HOPPER_GENERATION)
-		return add_mmio(place, probe, gpu);
+	if (mmio && gpu->board && gpu->board->generation == HOPPER_GENERATION) {
+		add_mmio(place, probe, gpu);
+		return;
+	}
 	why = strf("%s%s, and NVML sees GPUs of the nvidia driver only",
 		   gpu->lead->driver ? "it is on " : "it has no driver",
 		   str_or_empty(gpu->lead->driver));
-	return why ? leave_out(probe, gpu, why) : -ENOMEM;
+	leave_out(probe, gpu, why);
 }
 
 static int refuse_nobody(const Probe *probe, Problem **ret_problem)
@@ -111,12 +116,13 @@ static int refuse_nobody(const Probe *probe, Problem **ret_problem)
 	_cleanup_free_ char *left_out = strv_join(probe->warnings, "\n");
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_PROBE_FAILED,
-		.reason = strdup("there is no GPU whose links could be looked at"),
-		.cause = strdup(str_is_empty(left_out)
-					? "no board here has an NVLink bridge connector"
-					: left_out),
-		.remedy = strdup("give the GPUs to the nvidia driver first (gpupass unbind GROUP), "
-				 "or declare what is bridged: gpupass declare NAME GPU GPU"));
+		.reason = xstrdup("there is no GPU whose links could be looked at"),
+		.cause = xstrdup(str_is_empty(left_out)
+					 ? "no board here has an NVLink bridge connector"
+					 : left_out),
+		.remedy =
+			xstrdup("give the GPUs to the nvidia driver first (gpupass unbind GROUP), "
+				"or declare what is bridged: gpupass declare NAME GPU GPU"));
 }
 
 static int refuse_second(pid_t pid, Problem **ret_problem)
@@ -124,8 +130,8 @@ static int refuse_second(pid_t pid, Problem **ret_problem)
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_GROUP_BUSY,
 		.reason = strf("worker %d of an earlier probe still waits", (int)pid),
-		.remedy = strdup("wait for it to end; when it does not, the driver hangs: see "
-				 "gpupassd(8), EVIDENCE"));
+		.remedy = xstrdup("wait for it to end; when it does not, the driver hangs: see "
+				  "gpupassd(8), EVIDENCE"));
 }
 
 /*
@@ -139,11 +145,9 @@ static int claim(const JobPlace *place, const Probe *probe, uint32_t job, uint64
 		 Problem **ret_problem)
 {
 	const GpuSet *gpus = probe->inventory->gpus;
-	_cleanup_free_ Bdf *leads = calloc(gpus->n_gpus + 1, sizeof(Bdf));
+	_cleanup_free_ Bdf *leads = xcalloc(gpus->n_gpus + 1, sizeof(Bdf));
 	size_t n = 0;
 
-	if (!leads)
-		return -ENOMEM;
 	for (size_t i = 0; i < gpus->n_gpus; i++) {
 		const Gpu *gpu = &gpus->gpus[i];
 
@@ -167,10 +171,8 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 	if (r < 0)
 		return r;
 	gpus = probe->inventory->gpus;
-	for (size_t i = 0; r == 0 && i < gpus->n_gpus; i++)
-		r = choose(place, probe, &gpus->gpus[i], mmio);
-	if (r < 0)
-		return r;
+	for (size_t i = 0; i < gpus->n_gpus; i++)
+		choose(place, probe, &gpus->gpus[i], mmio);
 	if (probe->n_nvml + probe->n_mmio == 0)
 		return refuse_nobody(probe, ret_problem);
 	pid = place->host->ops->probe_worker(place->host);
@@ -201,7 +203,7 @@ static int no_answer(int error, uint64_t timeout_usec, pid_t pid, Problem **ret_
 			.reason = strf("NVML did not answer within %llu s",
 				       (unsigned long long)(timeout_usec / USEC_PER_SEC)),
 			.cause = strf("worker %d still waits for it", (int)pid),
-			.remedy = strdup(
+			.remedy = xstrdup(
 				"a badly seated bridge can make the driver slow: look at it, or "
 				"give it more time: gpupass probe --timeout=10min"));
 	return problem_refuse(
@@ -210,15 +212,16 @@ static int no_answer(int error, uint64_t timeout_usec, pid_t pid, Problem **ret_
 						: error == -EBADMSG
 							? "gave an answer that makes no sense"
 							: "could not be started"),
-		.cause = strdup(strerror(-error)),
-		.remedy = strdup("see journalctl -u gpupassd; does nvidia-smi work?"));
+		.cause = xstrdup(strerror(-error)),
+		.remedy = xstrdup("see journalctl -u gpupassd; does nvidia-smi work?"));
 }
 
 static int refused_by_nvml(const char *why, Problem **ret_problem)
 {
 	return problem_refuse(ret_problem, GPUPASS_ERROR_PROBE_FAILED,
-			      .reason = strdup("nothing could be looked at"), .cause = strdup(why),
-			      .remedy = strdup("does nvidia-smi work? see gpupassd(8), EVIDENCE"));
+			      .reason = xstrdup("nothing could be looked at"),
+			      .cause = xstrdup(why),
+			      .remedy = xstrdup("does nvidia-smi work? see gpupassd(8), EVIDENCE"));
 }
 
 /* What the worker says of a board must be about the board that a scan sees there. */
@@ -232,12 +235,11 @@ static char *mismatch(const Sighting *s, const Gpu *gpu)
 	return NULL;
 }
 
-static int take_text(char **to, const char *from)
+static void take_text(char **to, const char *from)
 {
 	if (*to || !from)
-		return 0;
-	*to = strdup(from);
-	return *to ? 0 : -ENOMEM;
+		return;
+	*to = xstrdup(from);
 }
 
 /* Takes the sighting out of the answer. */
@@ -245,18 +247,18 @@ static int take_sighting(Probe *probe, Sighting *from, Evidence *into)
 {
 	const Gpu *gpu = gpu_set_find(probe->inventory->gpus, &from->bdf);
 	_cleanup_free_ char *wrong = mismatch(from, gpu);
-	int r;
 
-	if (wrong)
-		return leave_out(probe, gpu, wrong);
+	if (wrong) {
+		leave_out(probe, gpu, wrong);
+		return 0;
+	}
 	from->subsystem_vendor = gpu->lead->subsystem_vendor;
 	from->subsystem_device = gpu->lead->subsystem_device;
 	from->seen_usec = now_realtime();
 	from->fresh = true;
-	r = take_text(&from->uuid, gpu->uuid);
-	if (r >= 0)
-		r = take_text(&from->serial_number, gpu->serial_number);
-	return r < 0 ? r : evidence_add(into, from);
+	take_text(&from->uuid, gpu->uuid);
+	take_text(&from->serial_number, gpu->serial_number);
+	return evidence_add(into, from);
 }
 
 static int take_answer(Probe *probe, ProbeAnswer *answer, Evidence *into)
@@ -266,8 +268,8 @@ static int take_answer(Probe *probe, ProbeAnswer *answer, Evidence *into)
 	for (size_t i = 0; r >= 0 && i < answer->boards->n_items; i++)
 		r = take_sighting(probe, &answer->boards->items[i], into);
 	for (size_t i = 0; r >= 0 && i < answer->n_unseen; i++)
-		r = leave_out(probe, gpu_set_find(probe->inventory->gpus, &answer->unseen[i].bdf),
-			      answer->unseen[i].reason);
+		leave_out(probe, gpu_set_find(probe->inventory->gpus, &answer->unseen[i].bdf),
+			  answer->unseen[i].reason);
 	return r;
 }
 
@@ -283,8 +285,6 @@ static int ask(const JobPlace *place, Probe *probe, bool mmio, uint64_t timeout_
 	if (n == 0)
 		return 0;
 	r = place->host->ops->probe(place->host, functions, n, mmio, timeout_usec, &answer, &pid);
-	if (r == -ENOMEM)
-		return r;
 	if (r < 0)
 		return no_answer(r, timeout_usec, pid, ret_problem);
 	if (answer.error)
@@ -320,19 +320,20 @@ static int keep(const JobPlace *place, Probe *probe, const Evidence *seen)
 {
 	int r = topology_store_update(place->topology, seen, true);
 
-	if (r >= 0 || r == -ENOMEM)
+	if (r >= 0)
 		return r;
-	return strv_appendf(&probe->warnings,
-			    "what was seen could not be saved (%s), and is forgotten when gpupassd "
-			    "ends",
-			    r == -EPROTO ? TOPOLOGY_FILE " is another version's" : strerror(-r));
+	strv_appendf(&probe->warnings,
+		     "what was seen could not be saved (%s), and is forgotten when gpupassd "
+		     "ends",
+		     r == -EPROTO ? TOPOLOGY_FILE " is another version's" : strerror(-r));
+	return 0;
 }
 
 static int refuse_unseen(const Probe *probe, Problem **ret_problem)
 {
 	_cleanup_free_ char *why = strv_join(probe->warnings, "\n");
 
-	return why ? refused_by_nvml(why, ret_problem) : -ENOMEM;
+	return refused_by_nvml(why, ret_problem);
 }
 
 static int ask_each_way(const JobPlace *place, Probe *probe, uint64_t timeout_usec, Evidence *into,
@@ -366,11 +367,12 @@ int probe_run(const JobPlace *place, const JobRequest *request, Probe *probe, Pr
 	uint64_t timeout = request->timeout_usec ? request->timeout_usec
 						 : place->rules->policy.probe_timeout_usec;
 	_cleanup_(evidence_unrefp) Evidence *seen = NULL;
-	int r = evidence_new(&seen), kept = 0, cancelled;
+	int r = 0, kept = 0, cancelled;
 	size_t n_seen;
 
-	if (r >= 0)
-		r = ask_each_way(place, probe, timeout, seen, ret_problem);
+	evidence_new(&seen);
+
+	r = ask_each_way(place, probe, timeout, seen, ret_problem);
 	cancelled = close_to_cancels(place, ret_problem);
 	if (cancelled != 0)
 		return cancelled;

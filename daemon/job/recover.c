@@ -7,6 +7,7 @@
 #include "job/executor.h"
 #include "util/clock.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define POLL_USEC (100 * USEC_PER_MSEC)
 
@@ -28,32 +29,29 @@ void recovery_clear(Recovery *recovery)
 	recovery->left = strv_free(recovery->left);
 }
 
-static int functions_of(const Plan *plan, Bdf **ret)
+static void functions_of(const Plan *plan, Bdf **ret)
 {
-	Bdf *functions = calloc(plan->n_functions + 1, sizeof(Bdf));
+	Bdf *functions = xcalloc(plan->n_functions + 1, sizeof(Bdf));
 
-	if (!functions)
-		return -ENOMEM;
 	for (size_t i = 0; i < plan->n_functions; i++)
 		functions[i] = plan->functions[i].bdf;
 	*ret = functions;
-	return 0;
 }
 
-static int add_claim(const JobPlace *place, const Plan *plan, const char *domain_uuid,
-		     const char *reason)
+static void add_claim(const JobPlace *place, const Plan *plan, const char *domain_uuid,
+		      const char *reason)
 {
 	_cleanup_free_ Bdf *functions = NULL;
-	int r = functions_of(plan, &functions);
 
-	return r < 0 ? r
-		     : claims_add_quarantine(place->claims, plan->group, functions,
-					     plan->n_functions, domain_uuid, reason);
+	functions_of(plan, &functions);
+
+	claims_add_quarantine(place->claims, plan->group, functions, plan->n_functions, domain_uuid,
+			      reason);
 }
 
-int recover_claim(const JobPlace *place, const OpenJob *job, const char *reason)
+void recover_claim(const JobPlace *place, const OpenJob *job, const char *reason)
 {
-	return add_claim(place, job->plan, job->plan->domain_uuid, reason);
+	add_claim(place, job->plan, job->plan->domain_uuid, reason);
 }
 
 /* ---- looking ---- */
@@ -98,26 +96,26 @@ static char *worker_text(pid_t pid, const Bdf *function)
 }
 
 /* 0 with *ret_reason NULL: no worker is at work, or all have ended in time. */
-static int wait_for_workers(const JobPlace *place, const Plan *plan, uint64_t wait_usec,
-			    char **ret_reason)
+static void wait_for_workers(const JobPlace *place, const Plan *plan, uint64_t wait_usec,
+			     char **ret_reason)
 {
 	uint64_t deadline = now_monotonic() + wait_usec;
 	_cleanup_free_ Bdf *functions = NULL;
-	int r = functions_of(plan, &functions);
 
-	while (r >= 0) {
+	functions_of(plan, &functions);
+
+	while (true) {
 		const Bdf *function = NULL;
 		pid_t pid = recover_find_worker(place, functions, plan->n_functions, &function);
 
 		if (pid == 0)
-			return 0;
+			return;
 		if (now_monotonic() >= deadline) {
 			*ret_reason = worker_text(pid, function);
-			return *ret_reason ? 0 : -ENOMEM;
+			return;
 		}
 		usleep(POLL_USEC);
 	}
-	return r;
 }
 
 /* Definitions and records can be put back while the guest runs. */
@@ -127,8 +125,8 @@ static bool touches_functions(const Plan *plan)
 }
 
 /* For a guest whose XML is not known, ask vfio: a guest that runs with a function has it open. */
-static int find_unread_guest(const JobPlace *place, const Plan *plan, const DomainUses *uses,
-			     char **ret_reason)
+static void find_unread_guest(const JobPlace *place, const Plan *plan, const DomainUses *uses,
+			      char **ret_reason)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
 	_cleanup_free_ Bdf *functions = NULL;
@@ -140,29 +138,25 @@ static int find_unread_guest(const JobPlace *place, const Plan *plan, const Doma
 		use = domain_uses_unread(uses, &at);
 	while (use && (!use->active || (plan->live && str_equal(use->uuid, plan->domain_uuid))));
 	if (!use)
-		return 0;
-	r = functions_of(plan, &functions);
-	if (r == 0)
-		r = place->host->ops->inspect(place->host, functions, plan->n_functions, false,
-					      &now);
-	if (r == -ENOMEM)
-		return r;
+		return;
+	functions_of(plan, &functions);
+	r = 0;
+	r = place->host->ops->inspect(place->host, functions, plan->n_functions, false, &now);
 	for (size_t i = 0; r == 0 && i < now->n_holders; i++)
 		if (now->holders[i].vfio)
 			r = -EBUSY;
 	if (r == 0)
-		return 0;
+		return;
 	*ret_reason = strf("%s may run with it: its XML is not known, and the job was not finished",
 			   use->name);
-	return *ret_reason ? 0 : -ENOMEM;
 }
 
 /*
  * We leave alone a guest that runs with the functions, unless the job was changing that very guest
  * while it ran.
  */
-static int find_guest(const JobPlace *place, const Plan *plan, const DomainUses *uses,
-		      char **ret_reason)
+static void find_guest(const JobPlace *place, const Plan *plan, const DomainUses *uses,
+		       char **ret_reason)
 {
 	for (size_t i = 0; touches_functions(plan) && i < plan->n_functions; i++) {
 		const Bdf *bdf = &plan->functions[i].bdf;
@@ -174,39 +168,30 @@ static int find_guest(const JobPlace *place, const Plan *plan, const DomainUses 
 				continue;
 			*ret_reason = strf("%s runs with %s, and the job was not finished",
 					   use->name, BDF_TEXT(bdf));
-			return *ret_reason ? 0 : -ENOMEM;
+			return;
 		}
 	}
-	return touches_functions(plan) ? find_unread_guest(place, plan, uses, ret_reason) : 0;
+	if (touches_functions(plan))
+		find_unread_guest(place, plan, uses, ret_reason);
 }
 
 /* ---- a run made from the journal ---- */
 
-static int prepared_from(const OpenJob *job, Prepared **ret)
+static void prepared_from(const OpenJob *job, Prepared **ret)
 {
-	_cleanup_(prepared_freep) Prepared *p = calloc(1, sizeof(Prepared));
+	_cleanup_(prepared_freep) Prepared *p = xcalloc(1, sizeof(Prepared));
 
-	if (!p)
-		return -ENOMEM;
-	p->assignments = calloc(1, sizeof(Assignments));
-	p->domain = calloc(1, sizeof(VirtDomain));
-	if (!p->assignments || !p->domain)
-		return -ENOMEM;
+	p->assignments = xcalloc(1, sizeof(Assignments));
+	p->domain = xcalloc(1, sizeof(VirtDomain));
 	if (job->live_xml) {
-		p->domain->live_xml = strdup(job->live_xml);
-		if (!p->domain->live_xml)
-			return -ENOMEM;
+		p->domain->live_xml = xstrdup(job->live_xml);
 	}
 	if (job->previous) {
-		p->assignments->items = calloc(1, sizeof(Assignment *));
-		if (!p->assignments->items)
-			return -ENOMEM;
-		if (assignment_copy(job->previous, &p->assignments->items[0]) < 0)
-			return -ENOMEM;
+		p->assignments->items = xcalloc(1, sizeof(Assignment *));
+		assignment_copy(job->previous, &p->assignments->items[0]);
 		p->assignments->n_items = 1;
 	}
 	*ret = TAKE_PTR(p);
-	return 0;
 }
 
 /* true: the machine and the domain are as the job was to leave them. */
@@ -250,8 +235,10 @@ static int finish(Run *run)
 		r = journal_intent(run->log, i);
 		if (r >= 0)
 			r = ops->act(&run->context, &problem);
-		if (r == PROBLEM && ops->act_optional)
-			r = step_note_left(&run->context, problem);
+		if (r == PROBLEM && ops->act_optional) {
+			step_note_left(&run->context, problem);
+			r = 0;
+		}
 	}
 	return r;
 }
@@ -289,24 +276,22 @@ static int undo_all(Run *run, char **ret_reason)
 				    problem ? problem->reason : strerror(-r),
 				    problem && problem->cause ? ": " : "",
 				    problem ? str_or_empty(problem->cause) : "")
-			     : strdup(run->context.stuck);
-	return *ret_reason ? 0 : -ENOMEM;
+			     : xstrdup(run->context.stuck);
+	return 0;
 }
 
 /* NULL in *ret_reason: it is whole, as *ret_outcome says. 1: libvirt went away meanwhile. */
 static int settle(Run *run, OpenJob *job, const DomainUses *uses, RecoveryOutcome *ret_outcome,
 		  char **ret_reason)
 {
-	int r;
-
 	if (!job->rolling_back && machine_holds(run) && finish(run) == 0) {
 		*ret_outcome = RECOVERED_DONE;
 		return 0;
 	}
 	if (uses) {
-		r = find_guest(run->context.place, job->plan, uses, ret_reason);
-		if (r < 0 || *ret_reason)
-			return r;
+		find_guest(run->context.place, job->plan, uses, ret_reason);
+		if (*ret_reason)
+			return 0;
 		look_at_domain(run, uses);
 	}
 	*ret_outcome = RECOVERED_UNDONE;
@@ -316,30 +301,24 @@ static int settle(Run *run, OpenJob *job, const DomainUses *uses, RecoveryOutcom
 
 /* ---- one job ---- */
 
-static int quarantine(const JobPlace *place, OpenJob *job, char *reason, Recovery *ret)
+static void quarantine(const JobPlace *place, OpenJob *job, char *reason, Recovery *ret)
 {
-	int r;
-
 	ret->outcome = RECOVERED_QUARANTINED;
 	ret->reason = reason;
-	r = add_claim(place, job->plan, NULL, reason);
-	if (r < 0)
-		return r;
+	add_claim(place, job->plan, NULL, reason);
 	/* Without a quarantine file the journal stays, and the next start comes here again. */
 	if (quarantine_plan(place->quarantine, job->plan, job->id, reason) < 0)
-		return 0;
+		return;
 	if (job->damage)
 		(void)journal_set_aside(job->log);
 	else
 		(void)journal_end(job->log);
-	return 0;
 }
 
-static int waiting(Recovery *ret)
+static void waiting(Recovery *ret)
 {
 	ret->outcome = RECOVERED_WAITING;
-	ret->reason = strdup("an interrupted job is recovered as soon as libvirt answers");
-	return ret->reason ? 0 : -ENOMEM;
+	ret->reason = xstrdup("an interrupted job is recovered as soon as libvirt answers");
 }
 
 static int settle_job(const JobPlace *place, OpenJob *job, const DomainUses *uses, Recovery *ret,
@@ -347,10 +326,10 @@ static int settle_job(const JobPlace *place, OpenJob *job, const DomainUses *use
 {
 	_cleanup_(prepared_freep) Prepared *prepared = NULL;
 	Run run = { .listener = &nobody, .log = job->log, .done = job->begun };
-	int r = prepared_from(job, &prepared);
+	int r = 0;
 
-	if (r < 0)
-		return r;
+	prepared_from(job, &prepared);
+
 	run.context = (StepContext){
 		.place = place,
 		.prepared = prepared,
@@ -380,13 +359,13 @@ static int read_uses(const JobPlace *place, const Plan *plan, DomainUses **ret, 
 	if (place->rules->policy.domains != DOMAINS_LIBVIRT)
 		return 1;
 	r = place->host->ops->domain_uses(place->host, ret, &problem);
-	if (r == 0 || r == -ENOMEM)
+	if (r == 0)
 		return r;
 	if (problem && problem->error == GPUPASS_ERROR_LIBVIRT_UNAVAILABLE)
 		return 1;
 	*ret_reason = strf("an interrupted job cannot be recovered: %s",
 			   problem ? problem->reason : strerror(-r));
-	return *ret_reason ? 0 : -ENOMEM;
+	return 0;
 }
 
 static int close_job(const JobPlace *place, OpenJob *job)
@@ -407,19 +386,27 @@ int recover_job(const JobPlace *place, OpenJob *job, uint64_t wait_usec, Recover
 
 	*ret = (Recovery){ .outcome = RECOVERED_UNDONE };
 	if (job->damage) {
-		reason = strdup(job->damage);
-		return reason ? quarantine(place, job, TAKE_PTR(reason), ret) : -ENOMEM;
+		reason = xstrdup(job->damage);
+		quarantine(place, job, TAKE_PTR(reason), ret);
+		return 0;
 	}
 	if (!wrote_something(job))
 		return close_job(place, job);
-	r = wait_for_workers(place, job->plan, wait_usec, &reason);
-	if (r >= 0 && !reason)
+	wait_for_workers(place, job->plan, wait_usec, &reason);
+	r = 0;
+	if (!reason)
 		r = read_uses(place, job->plan, &uses, &reason);
 	if (r == 0 && !reason)
 		r = settle_job(place, job, uses, ret, &reason);
-	if (r == 1)
-		return waiting(ret);
+	if (r == 1) {
+		waiting(ret);
+		return 0;
+	}
 	if (r < 0)
 		return r;
-	return reason ? quarantine(place, job, TAKE_PTR(reason), ret) : close_job(place, job);
+	if (reason) {
+		quarantine(place, job, TAKE_PTR(reason), ret);
+		return 0;
+	}
+	return close_job(place, job);
 }

@@ -22,7 +22,7 @@ typedef struct Recovery {
 } Recovery;
 
 /* Claims the functions and the domain of a job that is not recovered yet. */
-int recover_claim(const JobPlace *place, const OpenJob *job, const char *reason);
+void recover_claim(const JobPlace *place, const OpenJob *job, const char *reason);
 
 /*
  * wait_usec: how long a worker of the previous daemon may take to end by itself; we do not kill it.

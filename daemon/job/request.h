@@ -30,5 +30,5 @@ typedef struct JobRequest {
 	char *permitted_uuid; /* NULL: there was no such domain */
 } JobRequest;
 
-int job_request_copy(const JobRequest *from, JobRequest *ret);
+void job_request_copy(const JobRequest *from, JobRequest *ret);
 void job_request_clear(JobRequest *request);

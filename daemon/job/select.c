@@ -6,6 +6,7 @@
 #include "core/domain/machine-use.h"
 #include "core/group/mark.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 static const Group *find_group(const Prepared *p, const char *name)
 {
@@ -18,7 +19,6 @@ static int no_such_group(const Prepared *p, const char *name, Problem **ret_prob
 	_cleanup_free_ char *joined = NULL;
 	const Group *its = NULL;
 	Bdf bdf;
-	int r;
 
 	if (bdf_parse(name, &bdf) >= 0)
 		its = group_set_find_gpu(p->inventory->groups, &bdf);
@@ -28,18 +28,14 @@ static int no_such_group(const Prepared *p, const char *name, Problem **ret_prob
 				      .cause = strf("it is in group %s", its->name),
 				      .remedy = strf("name the group: %s", its->name));
 	for (size_t i = 0; i < p->inventory->groups->n_items; i++) {
-		r = strv_append(&names, p->inventory->groups->items[i].name);
-		if (r < 0)
-			return r;
+		strv_append(&names, p->inventory->groups->items[i].name);
 	}
 	joined = strv_join(names, ", ");
-	if (!joined)
-		return -ENOMEM;
 	return problem_refuse(ret_problem, GPUPASS_ERROR_NO_SUCH_GROUP,
 			      .reason = strf("there is no group \"%s\"", name),
 			      .cause = names ? strf("the groups of this host are %s", joined)
-					     : strdup("this host has no NVLink groups"),
-			      .remedy = strdup("see: gpupass list"));
+					     : xstrdup("this host has no NVLink groups"),
+			      .remedy = xstrdup("see: gpupass list"));
 }
 
 /* ---- domains ---- */
@@ -56,7 +52,7 @@ static int check_permitted(const JobRequest *request, const char *word, const ch
 					    request->permitted_uuid ? "domain " : "no domain",
 					    str_or_empty(request->permitted_uuid),
 					    uuid ? "domain " : "no domain", str_or_empty(uuid)),
-			      .remedy = strdup("try again, and name the domain by its UUID"));
+			      .remedy = xstrdup("try again, and name the domain by its UUID"));
 }
 
 static int find_domain(const JobPlace *place, const char *word, DomainId *ret,
@@ -77,8 +73,9 @@ static int refuse_without_libvirt(const JobPlace *place, Problem **ret_problem)
 		return 0;
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
-		.reason = strdup("gpupassd runs without libvirt (Uri=none), and changes no domain"),
-		.remedy = strdup(
+		.reason =
+			xstrdup("gpupassd runs without libvirt (Uri=none), and changes no domain"),
+		.remedy = xstrdup(
 			"bind a group (gpupass bind GROUP), and give it to the virtual machine in "
 			"the host's own way (gpupass export); or set Uri= in gpupassd.conf"));
 }
@@ -142,12 +139,12 @@ static int select_for_assign(const JobPlace *place, const JobRequest *request, P
 /* ---- release ---- */
 
 /* Adds the group to the domain's, once. NULL is none. */
-static int add_own(const Group *group, char ***names, const Group **ret)
+static void add_own(const Group *group, char ***names, const Group **ret)
 {
 	if (!group || strv_contains(*names, group->name))
-		return 0;
+		return;
 	*ret = group;
-	return strv_append(names, group->name);
+	strv_append(names, group->name);
 }
 
 /* The name means what a record of the domain names, whatever that is called now. */
@@ -163,23 +160,21 @@ static bool is_recorded_name(const Prepared *p, const VirtDomain *domain, const 
 }
 
 /* The groups that a domain has, by our records or by its metadata. *ret is the last of them. */
-static int groups_of_domain(const Prepared *p, const VirtDomain *domain, char ***ret_names,
-			    const Group **ret)
+static void groups_of_domain(const Prepared *p, const VirtDomain *domain, char ***ret_names,
+			     const Group **ret)
 {
 	const GroupSet *groups = p->inventory->groups;
 	const DomainUse *use = domain_uses_find(p->uses, domain->uuid);
 	const Assignment *record;
 	size_t position = 0;
-	int r = 0;
 
-	while (r == 0 && (record = assignments_of_domain(p->assignments, domain->uuid, &position)))
-		r = add_own(group_set_find_assigned(groups, record), ret_names, ret);
-	for (char **name = use ? use->gpupass_groups : NULL; r == 0 && name && *name; name++)
+	while ((record = assignments_of_domain(p->assignments, domain->uuid, &position)))
+		add_own(group_set_find_assigned(groups, record), ret_names, ret);
+	for (char **name = use ? use->gpupass_groups : NULL; name && *name; name++)
 		/* A name in the metadata alone is text, and no reason to refuse a release. */
 		if (!*ret_names ||
 		    (mark_counts(groups, use, *name) && !is_recorded_name(p, domain, *name)))
-			r = add_own(group_set_find(groups, *name), ret_names, ret);
-	return r;
+			add_own(group_set_find(groups, *name), ret_names, ret);
 }
 
 static int refuse_unassigned(const Prepared *p, Problem **ret_problem)
@@ -191,17 +186,16 @@ static int refuse_unassigned(const Prepared *p, Problem **ret_problem)
 	if (!other || other == p->group)
 		return problem_refuse(
 			ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
-			.reason = strdup("it is assigned to no domain"),
+			.reason = xstrdup("it is assigned to no domain"),
 			.remedy = strf(
 				"nothing to do; to give a bound group back to the host's drivers: "
 				"gpupass unbind %s",
 				p->group->name));
 	return problem_refuse(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
-			      .reason = strdup("it is assigned to no domain"),
+			      .reason = xstrdup("it is assigned to no domain"),
 			      .cause = strf("what %s was assigned by this name is called %s now",
 					    namesake->domain_name, other->name),
 			      .remedy = strf("if that is meant: gpupass release %s", other->name));
-	return problem_remedy(*ret_problem, "if that is meant: gpupass release %s", other->name);
 }
 
 /*
@@ -214,10 +208,8 @@ static int refuse_ambiguous(const Group *group, const DomainId *namesake, Proble
 	_cleanup_free_ char *holder =
 		group->domain_uuid
 			? domain_ref_text(str_or_empty(group->domain_name), group->domain_uuid)
-			: strdup("no domain");
+			: xstrdup("no domain");
 
-	if (!holder)
-		return -ENOMEM;
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
 		.reason = strf("\"%s\" is a group and a domain that does not have it",
@@ -260,17 +252,17 @@ static int neither_group_nor_domain(const JobRequest *request, const Prepared *p
 		return r;
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
-		.reason = strdup("there is neither a group nor a domain of that name"),
-		.cause = missing->cause ? strdup(missing->cause) : NULL,
-		.remedy = strdup(missing->cause ? str_or_empty(missing->remedy)
-						: "see: gpupass list; virsh list --all"));
+		.reason = xstrdup("there is neither a group nor a domain of that name"),
+		.cause = missing->cause ? xstrdup(missing->cause) : NULL,
+		.remedy = xstrdup(missing->cause ? str_or_empty(missing->remedy)
+						 : "see: gpupass list; virsh list --all"));
 }
 
 static int no_group(const VirtDomain *domain, Problem **ret_problem)
 {
 	return problem_refuse(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
 			      .reason = strf("%s has no group", domain->name),
-			      .remedy = strdup("see which domain has which group: gpupass list"));
+			      .remedy = xstrdup("see which domain has which group: gpupass list"));
 }
 
 /* `names` has two at least. */
@@ -278,8 +270,6 @@ static int refuse_several(const VirtDomain *domain, char *const *names, Problem 
 {
 	_cleanup_free_ char *list = strv_join(names, ", ");
 
-	if (!list || !names)
-		return -ENOMEM;
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
 		.reason = strf("%s has several groups: %s", domain->name, list),
@@ -289,10 +279,9 @@ static int refuse_several(const VirtDomain *domain, char *const *names, Problem 
 static int release_of_domain(Prepared *p, Problem **ret_problem)
 {
 	_cleanup_strv_ char **names = NULL;
-	int r = groups_of_domain(p, p->domain, &names, &p->group);
 
-	if (r < 0)
-		return r;
+	groups_of_domain(p, p->domain, &names, &p->group);
+
 	if (strv_length(names) > 1)
 		return refuse_several(p->domain, names, ret_problem);
 	return p->group ? 0 : no_group(p->domain, ret_problem);
@@ -335,20 +324,15 @@ static bool has_part(const Prepared *p, const DomainUse *use)
 	return found && p->group->provenance != PROVENANCE_NONE;
 }
 
-static int machine_as_domain(const DomainUse *use, VirtDomain **ret)
+static void machine_as_domain(const DomainUse *use, VirtDomain **ret)
 {
-	_cleanup_(virt_domain_freep) VirtDomain *domain = calloc(1, sizeof(VirtDomain));
+	_cleanup_(virt_domain_freep) VirtDomain *domain = xcalloc(1, sizeof(VirtDomain));
 
-	if (!domain)
-		return -ENOMEM;
-	domain->uuid = strdup(use->uuid);
-	domain->name = strdup(use->name);
+	domain->uuid = xstrdup(use->uuid);
+	domain->name = xstrdup(use->name);
 	domain->active = use->active;
 	domain->persistent = true;
-	if (!domain->uuid || !domain->name)
-		return -ENOMEM;
 	*ret = TAKE_PTR(domain);
-	return 0;
 }
 
 static int select_machine(const JobPlace *place, const JobRequest *request, Prepared *p,
@@ -360,22 +344,24 @@ static int select_machine(const JobPlace *place, const JobRequest *request, Prep
 	if (place->rules->policy.domains != DOMAINS_PROXMOX)
 		return problem_refuse(
 			ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
-			.reason = strdup("a group is bound for a virtual machine of Proxmox VE "
-					 "only"),
-			.remedy = strdup("leave out --domain; or see gpupassd.conf(5), [Proxmox]"));
+			.reason = xstrdup("a group is bound for a virtual machine of Proxmox VE "
+					  "only"),
+			.remedy =
+				xstrdup("leave out --domain; or see gpupassd.conf(5), [Proxmox]"));
 	if (!use)
 		return problem_refuse(
 			ret_problem, GPUPASS_ERROR_NO_SUCH_DOMAIN,
 			.reason = strf("this node has no virtual machine \"%s\"", request->domain),
-			.remedy = strdup("give its number: qm list"));
+			.remedy = xstrdup("give its number: qm list"));
 	r = check_permitted(request, request->domain, use->uuid, ret_problem);
 	if (r != 0)
 		return r;
 	if (!has_part(p, use))
 		return problem_refuse(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
 				      .reason = strf("%s has no part of it", use->name),
-				      .remedy = strdup("nothing to do"));
-	return machine_as_domain(use, &p->domain);
+				      .remedy = xstrdup("nothing to do"));
+	machine_as_domain(use, &p->domain);
+	return 0;
 }
 
 int select_group(const JobPlace *place, const JobRequest *request, Prepared *p,

@@ -6,6 +6,7 @@
 #include "core/drift/drift.h"
 #include "job/steps.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 static const HostOps *host_ops(const StepContext *c)
 {
@@ -57,25 +58,23 @@ static const char *name_before(const StepContext *c)
 static int without_group(const StepContext *c, const char *xml, char **ret, Problem **ret_problem)
 {
 	_cleanup_(domain_xml_freep) DomainXml *parsed = NULL;
-	_cleanup_free_ Bdf *functions = calloc(c->plan->n_functions + 1, sizeof(Bdf));
+	_cleanup_free_ Bdf *functions = xcalloc(c->plan->n_functions + 1, sizeof(Bdf));
 	bool changed;
 	int r;
 
-	if (!functions)
-		return -ENOMEM;
 	for (size_t i = 0; i < c->plan->n_functions; i++)
 		functions[i] = c->plan->functions[i].bdf;
 	r = domain_xml_parse(xml, &parsed, ret_problem);
 	if (r == 0)
-		r = domain_xml_remove_group(parsed, c->plan->group, functions, c->plan->n_functions,
-					    &changed);
+		domain_xml_remove_group(parsed, c->plan->group, functions, c->plan->n_functions,
+					&changed);
 	if (r == 0 && !str_equal(name_before(c), c->plan->group))
-		r = domain_xml_remove_group(parsed, name_before(c), functions, c->plan->n_functions,
-					    &changed);
+		domain_xml_remove_group(parsed, name_before(c), functions, c->plan->n_functions,
+					&changed);
 	if (r != 0)
 		return r;
 	*ret = domain_xml_to_text(parsed);
-	return *ret ? 0 : -ENOMEM;
+	return 0;
 }
 
 /*
@@ -106,11 +105,9 @@ static int with_group(const StepContext *c, const char *xml, char **ret, Problem
 	if (r != 0)
 		return r;
 	if (record && (record->apply_fit || record->apply_numa))
-		r = domain_xml_unname_group(parsed, name_before(c), &unnamed);
-	if (r < 0)
-		return r;
+		domain_xml_unname_group(parsed, name_before(c), &unnamed);
 	*ret = domain_xml_to_text(parsed);
-	return *ret ? 0 : -ENOMEM;
+	return 0;
 }
 
 /*
@@ -203,11 +200,9 @@ static int defined_by_us(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
 	_cleanup_(domain_use_clear) DomainUse use = { 0 };
-	_cleanup_free_ Bdf *functions = calloc(c->plan->n_functions + 1, sizeof(Bdf));
+	_cleanup_free_ Bdf *functions = xcalloc(c->plan->n_functions + 1, sizeof(Bdf));
 	int r;
 
-	if (!functions)
-		return -ENOMEM;
 	for (size_t i = 0; i < c->plan->n_functions; i++)
 		functions[i] = c->plan->functions[i].bdf;
 	r = host_ops(c)->domain_get(c->place->host, c->plan->domain_uuid, &domain, ret_problem);
@@ -371,8 +366,6 @@ static int attach_again(StepContext *c, size_t i, Problem **ret_problem)
 	_cleanup_free_ char *hostdev =
 		domain_xml_hostdev(c->plan->group, i, &c->plan->functions[i].bdf);
 
-	if (!hostdev)
-		return -ENOMEM;
 	return host_ops(c)->domain_attach(c->place->host, c->plan->domain_uuid, hostdev,
 					  ret_problem);
 }

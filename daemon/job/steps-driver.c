@@ -7,6 +7,7 @@
 #include "core/facts/driver-release.h"
 #include "job/steps.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 typedef struct Moves {
 	DriverTarget *targets;
@@ -23,18 +24,14 @@ static void moves_clear(Moves *moves)
 }
 
 /* Every function of the plan, except those whose worker never came back. */
-static int moves_make(const StepContext *c, bool forward, Moves *ret)
+static void moves_make(const StepContext *c, bool forward, Moves *ret)
 {
 	size_t n = c->plan->n_functions;
 	Moves moves = {
-		.targets = calloc(n + 1, sizeof(DriverTarget)),
-		.outcomes = calloc(n + 1, sizeof(MoveOutcome)),
+		.targets = xcalloc(n + 1, sizeof(DriverTarget)),
+		.outcomes = xcalloc(n + 1, sizeof(MoveOutcome)),
 	};
 
-	if (!moves.targets || !moves.outcomes) {
-		moves_clear(&moves);
-		return -ENOMEM;
-	}
 	for (size_t i = 0; i < n; i++) {
 		const PlanFunction *f = &c->plan->functions[i];
 
@@ -47,27 +44,23 @@ static int moves_make(const StepContext *c, bool forward, Moves *ret)
 		};
 	}
 	*ret = moves;
-	return 0;
 }
 
-int step_remember_stuck(StepContext *c, const Bdf *function, const char *why, ...)
+void step_remember_stuck(StepContext *c, const Bdf *function, const char *why, ...)
 {
 	va_list ap;
 	int n;
-	Bdf *bigger = reallocarray(c->stuck_functions, c->n_stuck + 1, sizeof(Bdf));
+	Bdf *bigger = xreallocarray(c->stuck_functions, c->n_stuck + 1, sizeof(Bdf));
 
-	if (!bigger)
-		return -ENOMEM;
 	c->stuck_functions = bigger;
 	c->stuck_functions[c->n_stuck++] = *function;
 	if (c->stuck)
-		return 0;
+		return;
 	va_start(ap, why);
 	n = vasprintf(&c->stuck, why, ap);
 	va_end(ap);
 	if (n < 0)
 		c->stuck = NULL;
-	return c->stuck ? 0 : -ENOMEM;
 }
 
 WorkerName step_worker_name(pid_t pid)
@@ -85,30 +78,31 @@ static bool is_beside_another(const MoveOutcome *outcome)
 	return outcome->still_running && outcome->result.error == -EBUSY;
 }
 
-static int remember_stuck(StepContext *c, const DriverTarget *target, const MoveOutcome *outcome)
+static void remember_stuck(StepContext *c, const DriverTarget *target, const MoveOutcome *outcome)
 {
-	if (is_beside_another(outcome))
-		return step_remember_stuck(c, &target->bdf, "%s is still at work on %s",
-					   step_worker_name(outcome->pid).text,
-					   BDF_TEXT(&target->bdf));
-	return step_remember_stuck(c, &target->bdf, "%s still waits in the kernel to move %s to %s",
-				   step_worker_name(outcome->pid).text, BDF_TEXT(&target->bdf),
-				   target->driver ? target->driver : "no driver");
+	if (is_beside_another(outcome)) {
+		step_remember_stuck(c, &target->bdf, "%s is still at work on %s",
+				    step_worker_name(outcome->pid).text, BDF_TEXT(&target->bdf));
+		return;
+	}
+	step_remember_stuck(c, &target->bdf, "%s still waits in the kernel to move %s to %s",
+			    step_worker_name(outcome->pid).text, BDF_TEXT(&target->bdf),
+			    target->driver ? target->driver : "no driver");
 }
 
 static int beside_another(const DriverTarget *target, const MoveOutcome *outcome,
 			  Problem **ret_problem)
 {
-	return problem_refuse(ret_problem, GPUPASS_ERROR_BIND_FAILED,
-			      .reason = strf("%s could not be moved to %s", BDF_TEXT(&target->bdf),
-					     target->driver ? target->driver : "no driver"),
-			      .cause = strf("%s that was started earlier is still at work on it",
-					    step_worker_name(outcome->pid).text),
-			      .remedy = outcome->pid > 0
-						? strf("wait for it to end: systemctl status %d",
-						       (int)outcome->pid)
-						: strdup("wait for it to end: systemctl list-units "
-							 "'gpupass-mover@*'"));
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_BIND_FAILED,
+		.reason = strf("%s could not be moved to %s", BDF_TEXT(&target->bdf),
+			       target->driver ? target->driver : "no driver"),
+		.cause = strf("%s that was started earlier is still at work on it",
+			      step_worker_name(outcome->pid).text),
+		.remedy = outcome->pid > 0 ? strf("wait for it to end: systemctl status %d",
+						  (int)outcome->pid)
+					   : xstrdup("wait for it to end: systemctl list-units "
+						     "'gpupass-mover@*'"));
 }
 
 /* A driver that leaves a GPU: for nvidia it depends on the release what ends it. */
@@ -149,8 +143,8 @@ static int does_not_answer(const DriverTarget *target, Problem **ret_problem)
 		ret_problem, GPUPASS_ERROR_BIND_FAILED,
 		.reason = strf("%s does not answer since it was moved to %s",
 			       BDF_TEXT(&target->bdf), str_or_empty(target->driver)),
-		.cause = strdup("its config space reads all ones: it did not wake up, or is off "
-				"its bus"),
+		.cause = xstrdup("its config space reads all ones: it did not wake up, or is off "
+				 "its bus"),
 		.remedy =
 			strf("see dmesg | grep %s; power-cycle the host", BDF_TEXT(&target->bdf)));
 }
@@ -181,9 +175,9 @@ static int has_users(const DriverTarget *target, Problem **ret_problem)
 			      "(/proc/driver/nvidia/gpus/%s/unbindLock): it counts users that have "
 			      "no file open, too",
 			      BDF_TEXT(&target->bdf)),
-		.remedy = strdup("shut down the domains with vGPUs of it, stop DCGM, "
-				 "nvidia-persistenced and nvidia-smi, and unload nvidia_drm; see "
-				 "TROUBLESHOOTING, vGPU"));
+		.remedy = xstrdup("shut down the domains with vGPUs of it, stop DCGM, "
+				  "nvidia-persistenced and nvidia-smi, and unload nvidia_drm; see "
+				  "TROUBLESHOOTING, vGPU"));
 }
 
 static int judge_one(const StepContext *c, const DriverTarget *target, const MoveOutcome *outcome,
@@ -206,14 +200,11 @@ static int judge(StepContext *c, const Moves *moves, int error, Problem **ret_pr
 
 	for (size_t i = 0; i < moves->n; i++) {
 		const MoveOutcome *outcome = &moves->outcomes[i];
-		int r = 0;
 
 		if (outcome->result.error == 0)
 			continue;
 		if (outcome->still_running) {
-			r = remember_stuck(c, &moves->targets[i], outcome);
-			if (r < 0)
-				return r;
+			remember_stuck(c, &moves->targets[i], outcome);
 		}
 		if (result != 0)
 			continue;
@@ -227,9 +218,8 @@ int step_move(StepContext *c, bool forward, Problem **ret_problem)
 	_cleanup_(moves_clear) Moves moves = { 0 };
 	int r;
 
-	r = moves_make(c, forward, &moves);
-	if (r < 0)
-		return r;
+	moves_make(c, forward, &moves);
+	r = 0;
 	r = c->place->host->ops->move(c->place->host, moves.targets, moves.n, c->timeout_usec,
 				      moves.outcomes);
 	return judge(c, &moves, r, ret_problem);
@@ -284,7 +274,7 @@ int step_refuse_while_in_guest(StepContext *c, Problem **ret_problem)
 			.cause = strf("%s: %s by %s (pid %ld)", BDF_TEXT(&holder->bdf),
 				      str_or_empty(holder->path), str_or_empty(holder->command),
 				      (long)holder->pid),
-			.remedy = strdup("shut that guest down, then try again"));
+			.remedy = xstrdup("shut that guest down, then try again"));
 	}
 	return 0;
 }

@@ -4,6 +4,7 @@
 
 #include "job/steps.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 static int cannot_keep(const StepContext *c, int error, Problem **ret_problem)
 {
@@ -17,7 +18,7 @@ static int cannot_keep(const StepContext *c, int error, Problem **ret_problem)
 			       foreign ? "there is a file of another version of gpupass"
 				       : strerror(-error)),
 		.cause = strf("kept.d/%s.json", BDF_TEXT(&c->plan->kept->functions[0].bdf)),
-		.remedy = strdup(
+		.remedy = xstrdup(
 			foreign ? "use the version that wrote it, or move the file away"
 				: "see that the file system is writable and has space left"));
 }
@@ -55,11 +56,9 @@ static int unkeep(StepContext *c, Problem **ret_problem)
 /* 1: a file says that a person asked for it; 0: none does. */
 static int is_stored(const StepContext *c)
 {
-	_cleanup_(assignments_freep) Assignments *all = calloc(1, sizeof(Assignments));
+	_cleanup_(assignments_freep) Assignments *all = xcalloc(1, sizeof(Assignments));
 	int r;
 
-	if (!all)
-		return -ENOMEM;
 	r = store_of(c) ? kept_store_load(store_of(c), all, NULL) : -ENOSYS;
 	for (size_t i = 0; r >= 0 && i < all->n_kept; i++)
 		if (kept_covers(all->kept[i], c->plan->kept))
@@ -73,7 +72,7 @@ static int is_kept(StepContext *c, Problem **ret_problem)
 
 	if (r > 0)
 		return 0;
-	return r == -ENOMEM ? r : cannot_keep(c, r < 0 ? r : -ENOENT, ret_problem);
+	return cannot_keep(c, r < 0 ? r : -ENOENT, ret_problem);
 }
 
 static int is_not_kept(StepContext *c, Problem **ret_problem)
@@ -82,7 +81,7 @@ static int is_not_kept(StepContext *c, Problem **ret_problem)
 
 	if (r == 0)
 		return 0;
-	return r == -ENOMEM ? r : cannot_keep(c, r < 0 ? r : -EEXIST, ret_problem);
+	return cannot_keep(c, r < 0 ? r : -EEXIST, ret_problem);
 }
 
 /*

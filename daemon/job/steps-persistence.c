@@ -12,6 +12,7 @@
 
 #include "job/steps.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 typedef struct Modes {
 	Bdf *gpus;
@@ -34,19 +35,15 @@ typedef bool (*Which)(const PlanFunction *function);
  * Except those whose worker never came back: their group is quarantined. And except those that
  * nvidia-persistenced has `now`, as before; NULL: nobody looked.
  */
-static int modes_make(const StepContext *c, Which which, bool on, Inspection *now, Modes *ret)
+static void modes_make(const StepContext *c, Which which, bool on, Inspection *now, Modes *ret)
 {
 	size_t n = c->plan->n_functions;
 	Modes modes = {
-		.gpus = calloc(n + 1, sizeof(Bdf)),
-		.outcomes = calloc(n + 1, sizeof(PersistenceOutcome)),
+		.gpus = xcalloc(n + 1, sizeof(Bdf)),
+		.outcomes = xcalloc(n + 1, sizeof(PersistenceOutcome)),
 		.wanted = on ? PERSISTENCE_ON : PERSISTENCE_OFF,
 	};
 
-	if (!modes.gpus || !modes.outcomes) {
-		modes_clear(&modes);
-		return -ENOMEM;
-	}
 	for (size_t i = 0; i < n; i++) {
 		const PlanFunction *f = &c->plan->functions[i];
 
@@ -55,25 +52,19 @@ static int modes_make(const StepContext *c, Which which, bool on, Inspection *no
 			modes.gpus[modes.n++] = f->bdf;
 	}
 	*ret = modes;
-	return 0;
 }
 
 /* "0000:41:00.0: GPU is lost (NVML error 15)", and the addresses alone. */
-static int collect_wrong(const Modes *modes, char ***ret_wrong, char ***ret_causes)
+static void collect_wrong(const Modes *modes, char ***ret_wrong, char ***ret_causes)
 {
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && i < modes->n; i++) {
+	for (size_t i = 0; i < modes->n; i++) {
 		const GpuPersistence *gpu = &modes->outcomes[i].gpu;
 
 		if (gpu->mode == modes->wanted)
 			continue;
-		r = strv_append(ret_wrong, BDF_TEXT(&gpu->bdf));
-		if (r >= 0)
-			r = strv_appendf(ret_causes, "%s: %s", BDF_TEXT(&gpu->bdf),
-					 str_or_empty(gpu->why));
+		strv_append(ret_wrong, BDF_TEXT(&gpu->bdf));
+		strv_appendf(ret_causes, "%s: %s", BDF_TEXT(&gpu->bdf), str_or_empty(gpu->why));
 	}
-	return r;
 }
 
 static int refuse(const Modes *modes, char *const *wrong, char *const *causes,
@@ -82,8 +73,6 @@ static int refuse(const Modes *modes, char *const *wrong, char *const *causes,
 	_cleanup_free_ char *which = strv_join(wrong, ", "), *ids = strv_join(wrong, ",");
 	bool on = modes->wanted == PERSISTENCE_ON;
 
-	if (!which || !ids)
-		return -ENOMEM;
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_BIND_FAILED,
 		.reason = strf(on ? "persistence mode of %s was on, and is not known to be on again"
@@ -98,17 +87,14 @@ static int refuse(const Modes *modes, char *const *wrong, char *const *causes,
 }
 
 /* How nvidia-smi failed, where NVML says that the mode is off: "0000:41:00.0: …", a line each. */
-static int collect_notes(const Modes *modes, char ***into)
+static void collect_notes(const Modes *modes, char ***into)
 {
-	int r = 0;
-
-	for (size_t i = 0; into && r >= 0 && i < modes->n; i++) {
+	for (size_t i = 0; into && i < modes->n; i++) {
 		const GpuPersistence *gpu = &modes->outcomes[i].gpu;
 
 		if (gpu->mode == modes->wanted && gpu->why)
-			r = strv_appendf(into, "%s: %s", BDF_TEXT(&gpu->bdf), gpu->why);
+			strv_appendf(into, "%s: %s", BDF_TEXT(&gpu->bdf), gpu->why);
 	}
-	return r;
 }
 
 /* `now` and `into_notes` may be NULL. */
@@ -118,15 +104,19 @@ static int set_modes(StepContext *c, Which which, bool on, Inspection *now, char
 	_cleanup_strv_ char **wrong = NULL, **causes = NULL;
 	_cleanup_(modes_clear) Modes modes = { 0 };
 	Host *host = c->place->host;
-	int r = modes_make(c, which, on, now, &modes);
+	int r = 0;
 
-	if (r >= 0 && modes.n > 0)
+	modes_make(c, which, on, now, &modes);
+
+	if (modes.n > 0)
 		r = host->ops->set_persistence(host, modes.gpus, modes.n, on, c->timeout_usec,
 					       modes.outcomes);
+	if (r >= 0) {
+		collect_wrong(&modes, &wrong, &causes);
+		r = 0;
+	}
 	if (r >= 0)
-		r = collect_wrong(&modes, &wrong, &causes);
-	if (r >= 0)
-		r = collect_notes(&modes, into_notes);
+		collect_notes(&modes, into_notes);
 	if (r < 0 || !wrong)
 		return r;
 	return refuse(&modes, wrong, causes, ret_problem);

@@ -12,6 +12,7 @@
 #include "job/turnover.h"
 #include "util/clock.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* ---- memory ---- */
 
@@ -53,23 +54,18 @@ static void poll_memory(Turnover *t)
 			}
 }
 
-static int remember_stuck(const Turnover *t)
+static void remember_stuck(const Turnover *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
-		int r;
-
 		if (!t->outcomes[i].still_running)
 			continue;
-		r = step_remember_stuck(t->context, &t->targets[i].bdf,
-					t->outcomes[i].report.error == -EBUSY
-						? "%s is still at work on %s"
-						: "%s still waits in the kernel to reset %s",
-					step_worker_name(t->outcomes[i].pid).text,
-					BDF_TEXT(&t->targets[i].bdf));
-		if (r < 0)
-			return r;
+		step_remember_stuck(t->context, &t->targets[i].bdf,
+				    t->outcomes[i].report.error == -EBUSY
+					    ? "%s is still at work on %s"
+					    : "%s still waits in the kernel to reset %s",
+				    step_worker_name(t->outcomes[i].pid).text,
+				    BDF_TEXT(&t->targets[i].bdf));
 	}
-	return 0;
 }
 
 static char *remedy(const Turnover *t)
@@ -77,7 +73,7 @@ static char *remedy(const Turnover *t)
 	const Plan *plan = t->context->plan;
 
 	if (t->undo)
-		return strdup("see dmesg for these addresses, power the host off and on");
+		return xstrdup("see dmesg for these addresses, power the host off and on");
 	if (t->leaves)
 		return strf(
 			"see dmesg for these addresses, power the host off and on, then: gpupass "
@@ -85,8 +81,8 @@ static char *remedy(const Turnover *t)
 			plan->group);
 	/* For a machine that is not libvirt's, which nothing is assigned to. */
 	if (plan->operation == OPERATION_BIND)
-		return strdup("see dmesg for these addresses, or power the host off and on, which "
-			      "clears them, and try again");
+		return xstrdup("see dmesg for these addresses, or power the host off and on, which "
+			       "clears them, and try again");
 	return strf(
 		"see dmesg for these addresses, or power the host off and on, which clears them, "
 		"and try again; where there is no way to reset them, as root: gpupass assign "
@@ -103,16 +99,14 @@ static int refuse(const Turnover *t, Problem **ret_problem)
 
 	return problem_refuse(
 		ret_problem, stuck ? GPUPASS_ERROR_ROLLBACK_FAILED : GPUPASS_ERROR_RESET_FAILED,
-		.reason =
-			strdup(t->undo ? "its GPUs could not be reset after the guest had them, so "
-					 "the host's drivers do not get them"
-				       : "its GPUs could not be reset, so it is not free for a "
-					 "next tenant"),
-		.cause = functions || tenants
-				 ? strf("%s%s%s", str_or_empty(functions),
-					!str_is_empty(functions) && tenants ? "\n" : "",
-					str_or_empty(tenants))
-				 : NULL,
+		.reason = xstrdup(
+			t->undo ? "its GPUs could not be reset after the guest had them, so "
+				  "the host's drivers do not get them"
+				: "its GPUs could not be reset, so it is not free for a "
+				  "next tenant"),
+		.cause = strf("%s%s%s", str_or_empty(functions),
+			      !str_is_empty(functions) && tenants ? "\n" : "",
+			      str_or_empty(tenants)),
 		.remedy = remedy(t));
 }
 
@@ -154,13 +148,13 @@ static int write_receipt(const Turnover *t, const Receipt *receipt, Problem **re
 	int r = receipt_store_add(t->context->place->receipts, receipt);
 
 	disk_watch_note(t->context->place->disk, "a receipt", r);
-	if (r >= 0 || r == -ENOMEM)
+	if (r >= 0)
 		return r;
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_INTERNAL,
 		.reason = strf("the receipt of its reset could not be stored: %s", strerror(-r)),
-		.remedy = strdup("see that the state directory's file system is writable and has "
-				 "space left"));
+		.remedy = xstrdup("see that the state directory's file system is writable and has "
+				  "space left"));
 }
 
 /* ---- marks ---- */
@@ -173,8 +167,10 @@ static int not_turned(const Turnover *t, const Bdf *bdf, int error, Problem **re
 
 	if (r != PROBLEM)
 		return r;
-	if (t->leaves)
-		return step_note_left(t->context, problem);
+	if (t->leaves) {
+		step_note_left(t->context, problem);
+		return 0;
+	}
 	*ret_problem = TAKE_PTR(problem);
 	return r;
 }
@@ -186,8 +182,6 @@ static int turn_clean(const Turnover *t, const ReceiptBoard *board, const char *
 	_cleanup_free_ char *why = strf("reset; receipt %s", receipt_name);
 	int r;
 
-	if (!why)
-		return -ENOMEM;
 	mark.state = TENANT_CLEAN;
 	mark.no_method = false;
 	mark.domain_uuid = (char *)board->tenant_uuid;
@@ -215,7 +209,7 @@ static void note_no_method(const Turnover *t, const ReceiptBoard *board)
 static int turn_marks(const Turnover *t, const Receipt *receipt, Problem **ret_problem)
 {
 	_cleanup_free_ char *name = receipt_file_name(receipt);
-	int r = name ? 0 : -ENOMEM;
+	int r = 0;
 
 	for (size_t i = 0; r == 0 && t->context->place->tenants && i < t->n_boards; i++)
 		/* A plan from a journal does not have it: the next domain gets one reset more. */
@@ -239,35 +233,33 @@ static bool was_foreseen(const Turnover *t, const ReceiptBoard *board)
 }
 
 /* A board that has no method is no failure, but the step is not done, and a warning names it. */
-static int tell_unreset(const Turnover *t)
+static void tell_unreset(const Turnover *t)
 {
 	StepContext *c = t->context;
 	size_t n = 0;
-	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < t->n_boards; i++) {
+	for (size_t i = 0; i < t->n_boards; i++) {
 		const ReceiptBoard *board = &t->boards[i];
 
 		if (board->reset)
 			continue;
 		n++;
 		if (!was_foreseen(t, board))
-			r = strv_appendf(&c->left,
-					 "%s was not reset: the kernel has no method for it; %s",
-					 BDF_TEXT(&board->bdf),
-					 t->leaves ? "another domain gets it only with "
-						     "--accept-dirty: gpupassd(8), TURNOVER"
-						   : "the domain has what its last tenant left in "
-						     "it (--accept-dirty)");
+			strv_appendf(&c->left,
+				     "%s was not reset: the kernel has no method for it; %s",
+				     BDF_TEXT(&board->bdf),
+				     t->leaves ? "another domain gets it only with "
+						 "--accept-dirty: gpupassd(8), TURNOVER"
+					       : "the domain has what its last tenant left in "
+						 "it (--accept-dirty)");
 	}
-	if (r < 0 || n == 0 || t->undo)
-		return r;
+	if (n == 0 || t->undo)
+		return;
 	c->not_done = true;
 	free(c->detail);
 	c->detail = n == t->n_boards
-			    ? strdup("not reset: no method")
+			    ? xstrdup("not reset: no method")
 			    : strf("%zu of %zu boards not reset: no method", n, t->n_boards);
-	return c->detail ? 0 : -ENOMEM;
 }
 
 /* ---- the step ---- */
@@ -336,7 +328,11 @@ static int conclude(Turnover *t, Problem **ret_problem)
 		return refuse(t, ret_problem);
 	if (r == PROBLEM)
 		*ret_problem = TAKE_PTR(unwritten);
-	return r == 0 ? tell_unreset(t) : r;
+	if (r == 0) {
+		tell_unreset(t);
+		return 0;
+	}
+	return r;
 }
 
 static int turn_over(Turnover *t, Problem **ret_problem)
@@ -344,10 +340,10 @@ static int turn_over(Turnover *t, Problem **ret_problem)
 	Host *host = t->context->place->host;
 	int r = host->ops->reset(host, t->targets, t->n, t->outcomes);
 
-	if (r < 0)
-		r = remember_stuck(t);
-	if (r < 0)
-		return r;
+	if (r < 0) {
+		remember_stuck(t);
+		r = 0;
+	}
 	turnover_collect(t);
 	poll_memory(t);
 	return conclude(t, ret_problem);
@@ -359,7 +355,7 @@ static int reset(StepContext *c, Problem **ret_problem)
 	int r = step_refuse_while_in_guest(c, ret_problem);
 
 	if (r == 0)
-		r = turnover_make(c, NULL, &t);
+		turnover_make(c, NULL, &t);
 	return r != 0 ? r : turn_over(&t, ret_problem);
 }
 
@@ -409,19 +405,18 @@ static int look_what_has_returned(StepContext *c, bool *returned)
 }
 
 /* What has no way to be reset is given back as it is, as a release does. */
-static int note_unreset(StepContext *c, const bool *returned)
+static void note_unreset(StepContext *c, const bool *returned)
 {
 	for (size_t i = 0; i < c->plan->n_functions; i++) {
 		const PlanFunction *f = &c->plan->functions[i];
 
-		if (f->undo_reset == PLAN_RESET_NOT && !returned[i] &&
-		    strv_appendf(&c->left,
-				 "%s was not reset after %s had it: the kernel knows no way that "
-				 "spares other devices",
-				 BDF_TEXT(&f->bdf), str_or_empty(c->plan->domain_name)) < 0)
-			return -ENOMEM;
+		if (f->undo_reset == PLAN_RESET_NOT && !returned[i])
+			strv_appendf(
+				&c->left,
+				"%s was not reset after %s had it: the kernel knows no way that "
+				"spares other devices",
+				BDF_TEXT(&f->bdf), str_or_empty(c->plan->domain_name));
 	}
-	return 0;
 }
 
 int step_reset_returning(StepContext *c, Problem **ret_problem)
@@ -433,12 +428,12 @@ int step_reset_returning(StepContext *c, Problem **ret_problem)
 	/* A boot has reset them since, and set their drivers. */
 	if (!c->in_guest || c->rebooted)
 		return 0;
-	returned = calloc(c->plan->n_functions + 1, sizeof(bool));
-	r = returned ? look_what_has_returned(c, returned) : -ENOMEM;
+	returned = xcalloc(c->plan->n_functions + 1, sizeof(bool));
+	r = look_what_has_returned(c, returned);
 	if (r == 0)
-		r = note_unreset(c, returned);
+		note_unreset(c, returned);
 	if (r == 0)
-		r = turnover_make(c, returned, &t);
+		turnover_make(c, returned, &t);
 	return r != 0 || t.n == 0 ? r : turn_over(&t, ret_problem);
 }
 

@@ -9,6 +9,7 @@
 #include "job/tenant-look.h"
 #include "util/clock.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* true: the board goes back to the domain that had it a moment ago. */
 static bool goes_back(const Plan *plan)
@@ -47,23 +48,20 @@ static int refuse(const Bdf *bdf, const TenantFile *file, Problem **ret_problem)
 		ret_problem, GPUPASS_ERROR_RESET_FAILED,
 		.reason = strf("%s was not reset since another tenant had it", BDF_TEXT(bdf)),
 		.cause = strf("%s was last used by %s", BDF_TEXT(bdf), str_or_empty(tenant)),
-		.remedy = strdup("run the command again: it is reset then"));
+		.remedy = xstrdup("run the command again: it is reset then"));
 }
 
-static int set_text(char **to, const char *from)
+static void set_text(char **to, const char *from)
 {
-	char *copy = from ? strdup(from) : NULL;
+	char *copy = from ? xstrdup(from) : NULL;
 
-	if (from && !copy)
-		return -ENOMEM;
 	free(*to);
 	*to = copy;
-	return 0;
 }
 
 /* Of the board as the plan saw it; for a plan from a journal as its mark, or its record, has it. */
-static int identify(const StepContext *c, const Bdf *bdf, const TenantMark *there,
-		    const PlanBoard *board, TenantMark *ret)
+static void identify(const StepContext *c, const Bdf *bdf, const TenantMark *there,
+		     const PlanBoard *board, TenantMark *ret)
 {
 	const Assignment *record = c->plan->assignment;
 	const AssignedFunction *f = record ? assignment_function(record, bdf) : NULL;
@@ -71,14 +69,13 @@ static int identify(const StepContext *c, const Bdf *bdf, const TenantMark *ther
 
 	ret->bdf = from ? from->bdf : *bdf;
 	if (!from && !f)
-		return 0; /* a board of no ids is none that is there: it counts as dirty */
+		return; /* a board of no ids is none that is there: it counts as dirty */
 	ret->vendor = from ? from->vendor : f->vendor;
 	ret->device = from ? from->device : f->device;
 	ret->subsystem_vendor = from ? from->subsystem_vendor : f->subsystem_vendor;
 	ret->subsystem_device = from ? from->subsystem_device : f->subsystem_device;
-	if (set_text(&ret->uuid, from ? from->uuid : f->uuid) < 0)
-		return -ENOMEM;
-	return set_text(&ret->serial_number, from ? from->serial_number : f->serial_number);
+	set_text(&ret->uuid, from ? from->uuid : f->uuid);
+	set_text(&ret->serial_number, from ? from->serial_number : f->serial_number);
 }
 
 static int mark_board(StepContext *c, const Tenants *tenants, const Bdf *bdf, Problem **ret_problem)
@@ -98,12 +95,12 @@ static int mark_board(StepContext *c, const Tenants *tenants, const Bdf *bdf, Pr
 	if (file && !there && goes_back(c->plan))
 		return 0;
 	mark.no_method = there && there->no_method;
-	r = identify(c, bdf, there, board, &mark);
-	if (r < 0 || set_text(&mark.domain_uuid, c->plan->domain_uuid) < 0 ||
-	    set_text(&mark.domain_name, c->plan->domain_name) < 0 ||
-	    set_text(&mark.why, goes_back(c->plan) ? "given back by a release that failed"
-						   : "given to it by gpupass") < 0)
-		return -ENOMEM;
+	identify(c, bdf, there, board, &mark);
+	r = 0;
+	set_text(&mark.domain_uuid, c->plan->domain_uuid);
+	set_text(&mark.domain_name, c->plan->domain_name);
+	set_text(&mark.why, goes_back(c->plan) ? "given back by a release that failed"
+					       : "given to it by gpupass");
 	r = tenant_store_save(c->place->tenants, &mark);
 	return r < 0 ? tenant_not_stored(c->place, bdf, r, ret_problem) : 0;
 }
@@ -113,7 +110,7 @@ static int refuse_unread(const char *why, Problem **ret_problem)
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_INTERNAL,
 		.reason = strf("who had its boards last cannot be read: %s", why),
-		.remedy = strdup("see that the state directory's file system is whole"));
+		.remedy = xstrdup("see that the state directory's file system is whole"));
 }
 
 int step_mark_tenant(StepContext *c, Problem **ret_problem)
@@ -124,8 +121,9 @@ int step_mark_tenant(StepContext *c, Problem **ret_problem)
 
 	if (!c->place->tenants)
 		return 0;
-	r = tenant_store_load(c->place->tenants, &tenants);
-	if (r == 0 && tenants->fault)
+	tenant_store_load(c->place->tenants, &tenants);
+	r = 0;
+	if (tenants->fault)
 		return refuse_unread(tenants->fault, ret_problem);
 	for (size_t i = 0; r == 0 && i < plan->n_functions; i++)
 		if (plan_begins_slot(plan, i))

@@ -5,6 +5,7 @@
 
 #include "job/guest-exit.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /*
  * Each step, and what its "done" rests on: what is observed after the act, and by whom. A row
@@ -70,33 +71,27 @@ void step_context_clear(StepContext *c)
 }
 
 /* One line, because it is shown with the warnings. */
-int step_note_left(StepContext *c, const Problem *problem)
+void step_note_left(StepContext *c, const Problem *problem)
 {
-	_cleanup_free_ char *cause = strdup(str_or_empty(problem->cause));
+	_cleanup_free_ char *cause = xstrdup(str_or_empty(problem->cause));
 
-	for (char *at = cause; at && (at = strchr(at, '\n'));)
+	for (char *at = cause; (at = strchr(at, '\n'));)
 		*at = ';';
-	if (!cause)
-		return -ENOMEM;
-	return strv_appendf(&c->left, "%s%s%s%s%s%s", problem->reason, *cause ? " (" : "", cause,
-			    *cause ? ")" : "", problem->remedy ? "; " : "",
-			    str_or_empty(problem->remedy));
+	strv_appendf(&c->left, "%s%s%s%s%s%s", problem->reason, *cause ? " (" : "", cause,
+		     *cause ? ")" : "", problem->remedy ? "; " : "", str_or_empty(problem->remedy));
 }
 
 /* What is stuck is not touched again. Allocates at least one element. */
-static int list_functions(const StepContext *c, Bdf **ret, size_t *ret_n)
+static void list_functions(const StepContext *c, Bdf **ret, size_t *ret_n)
 {
-	Bdf *functions = calloc(c->plan->n_functions + 1, sizeof(Bdf));
+	Bdf *functions = xcalloc(c->plan->n_functions + 1, sizeof(Bdf));
 	size_t n = 0;
 
-	if (!functions)
-		return -ENOMEM;
 	for (size_t i = 0; i < c->plan->n_functions; i++)
 		if (!bdf_in(&c->plan->functions[i].bdf, c->stuck_functions, c->n_stuck))
 			functions[n++] = c->plan->functions[i].bdf;
 	*ret = functions;
 	*ret_n = n;
-	return 0;
 }
 
 static int inspect_by(StepContext *c, bool past_exit, Inspection **ret)
@@ -104,10 +99,10 @@ static int inspect_by(StepContext *c, bool past_exit, Inspection **ret)
 	Host *host = c->place->host;
 	_cleanup_free_ Bdf *functions = NULL;
 	size_t n = 0;
-	int r = list_functions(c, &functions, &n);
+	int r = 0;
 
-	if (r < 0)
-		return r;
+	list_functions(c, &functions, &n);
+
 	r = past_exit ? inspect_past_exit(host, functions, n, INSPECT_CONFIG_NOT, ret)
 		      : host->ops->inspect(host, functions, n, INSPECT_CONFIG_NOT, ret);
 	if (r >= 0)
@@ -125,9 +120,10 @@ int step_glance(StepContext *c, Inspection **ret)
 	Host *host = c->place->host;
 	_cleanup_free_ Bdf *functions = NULL;
 	size_t n = 0;
-	int r = list_functions(c, &functions, &n);
 
-	return r < 0 ? r : host->ops->glance(host, functions, n, INSPECT_CONFIG_NOT, ret);
+	list_functions(c, &functions, &n);
+
+	return host->ops->glance(host, functions, n, INSPECT_CONFIG_NOT, ret);
 }
 
 int step_inspect_past_exit(StepContext *c, Inspection **ret)
@@ -162,7 +158,7 @@ static int cannot_store(const StepContext *c, int error, Problem **ret_problem)
 			       foreign ? "there is one of another version of gpupass"
 				       : strerror(-error)),
 		.cause = strf("assignments.d/%s*.json", assignment->domain_uuid),
-		.remedy = strdup(
+		.remedy = xstrdup(
 			foreign ? "use the version that wrote it, or move the file away"
 				: "see that the file system is writable and has space left"));
 }
@@ -263,8 +259,6 @@ static int stored_text(const StepContext *c, char **ret)
 	if (!assignment)
 		return 0;
 	text = assignment_to_json(assignment);
-	if (!text)
-		return -ENOMEM;
 	*ret = text;
 	return 0;
 }
@@ -282,8 +276,6 @@ static int put_back_record(StepContext *c, Problem **ret_problem)
 		return r;
 	if (before) {
 		then = assignment_to_json(before);
-		if (!then)
-			return -ENOMEM;
 	}
 	if (str_equal(now, then))
 		return 0;

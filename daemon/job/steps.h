@@ -69,7 +69,7 @@ const StepOps *step_ops(StepKind kind);
 /* What the step's "done" rests on. For tests and readers of steps.c. */
 const char *step_evidence(StepKind kind);
 /* Adds to `left` what an optional act or undo could not do. 0 or -ENOMEM. */
-int step_note_left(StepContext *c, const Problem *problem);
+void step_note_left(StepContext *c, const Problem *problem);
 void step_context_clear(StepContext *c);
 
 /* Shared by the files of steps. Inspects the plan's functions, except those that are stuck. */
@@ -99,7 +99,7 @@ int step_mark_tenant(StepContext *c, Problem **ret_problem);
  */
 int step_reset_returning(StepContext *c, Problem **ret_problem);
 /* Notes that a worker never came back. Keeps `why` of the first one. */
-int step_remember_stuck(StepContext *c, const Bdf *function, const char *why, ...) _printf_(3, 4);
+void step_remember_stuck(StepContext *c, const Bdf *function, const char *why, ...) _printf_(3, 4);
 /* "worker 123", or "a worker" when its pid is not known. */
 typedef struct WorkerName {
 	char text[32];

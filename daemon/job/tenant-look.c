@@ -4,13 +4,12 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 int tenant_not_stored(const JobPlace *place, const Bdf *bdf, int error, Problem **ret_problem)
 {
 	bool foreign = error == -EPROTO;
 
-	if (error == -ENOMEM)
-		return error;
 	disk_watch_note(place->disk, "a mark of a tenant", error);
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_INTERNAL,
@@ -18,7 +17,7 @@ int tenant_not_stored(const JobPlace *place, const Bdf *bdf, int error, Problem 
 			       foreign ? "there is a mark of another version of gpupass"
 				       : strerror(-error)),
 		.cause = strf("tenants/%s.json", BDF_TEXT(bdf)),
-		.remedy = strdup(
+		.remedy = xstrdup(
 			foreign ? "use the version that wrote it; or, when the host has been off "
 				  "since, remove the file"
 				: "see that the state directory's file system is writable and "
@@ -40,9 +39,8 @@ static int store_news(const JobPlace *place, const Prepared *p, const Gpu *gpu,
 
 	if (!tenancy_is_news(&tenancy))
 		return 0;
-	r = tenancy_mark(&tenancy, gpu, p->request.now_usec, &mark);
-	if (r < 0)
-		return r;
+	tenancy_mark(&tenancy, gpu, p->request.now_usec, &mark);
+	r = 0;
 	r = tenant_store_save(place->tenants, &mark);
 	return r < 0 ? tenant_not_stored(place, &mark.bdf, r, ret_problem) : 0;
 }
@@ -53,7 +51,8 @@ int tenant_look(const JobPlace *place, Prepared *p, bool claimed, Problem **ret_
 
 	if (!place->tenants)
 		return 0;
-	r = tenant_store_load(place->tenants, &p->tenants);
+	tenant_store_load(place->tenants, &p->tenants);
+	r = 0;
 	for (size_t i = 0; r == 0 && claimed && i < p->group->n_gpus; i++)
 		r = store_news(place, p, p->group->gpus[i], ret_problem);
 	return r;

@@ -3,6 +3,7 @@
 
 #include "util/clock.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 void turnover_clear(Turnover *t)
 {
@@ -42,7 +43,7 @@ static PlanReset part_of(const Turnover *t, size_t i)
 	return t->undo ? part_in_undo(t, i) : t->context->plan->functions[i].reset;
 }
 
-int turnover_make(StepContext *c, const bool *returned, Turnover *ret)
+void turnover_make(StepContext *c, const bool *returned, Turnover *ret)
 {
 	bool undo = returned != NULL;
 	size_t n = c->plan->n_functions;
@@ -51,19 +52,15 @@ int turnover_make(StepContext *c, const bool *returned, Turnover *ret)
 		.undo = undo,
 		.returned = returned,
 		.leaves = undo || c->plan->operation == OPERATION_RELEASE,
-		.targets = calloc(n + 1, sizeof(ResetTarget)),
-		.outcomes = calloc(n + 1, sizeof(ResetOutcome)),
-		.reports = calloc(n + 1, sizeof(ResetReport)),
-		.boards = calloc(n + 1, sizeof(ReceiptBoard)),
-		.polled = calloc(n + 1, sizeof(Bdf)),
-		.memory = calloc(n + 1, sizeof(MemoryReport)),
+		.targets = xcalloc(n + 1, sizeof(ResetTarget)),
+		.outcomes = xcalloc(n + 1, sizeof(ResetOutcome)),
+		.reports = xcalloc(n + 1, sizeof(ResetReport)),
+		.boards = xcalloc(n + 1, sizeof(ReceiptBoard)),
+		.polled = xcalloc(n + 1, sizeof(Bdf)),
+		.memory = xcalloc(n + 1, sizeof(MemoryReport)),
 		.begun_usec = now_realtime(),
 	};
 
-	if (!t.targets || !t.outcomes || !t.reports || !t.boards || !t.polled || !t.memory) {
-		turnover_clear(&t);
-		return -ENOMEM;
-	}
 	for (size_t i = 0; i < n; i++) {
 		PlanReset part = part_of(&t, i);
 
@@ -74,7 +71,6 @@ int turnover_make(StepContext *c, const bool *returned, Turnover *ret)
 			};
 	}
 	*ret = t;
-	return 0;
 }
 
 static void collect_reports(Turnover *t)
@@ -196,8 +192,7 @@ char *turnover_functions_text(const Turnover *t, bool only_bad)
 		if (only_bad && reset_result_is_good(t->reports[i].result))
 			continue;
 		line = reset_report_text(&t->reports[i]);
-		if (!line || strv_append(&lines, line) < 0)
-			return NULL;
+		strv_append(&lines, line);
 	}
 	return strv_join(lines, only_bad ? "\n" : "; ");
 }
@@ -211,14 +206,14 @@ char *turnover_tenants_text(const Turnover *t)
 		_cleanup_free_ char *tenant =
 			tenancy_tenant_text(board->tenant_uuid, board->tenant_name);
 
-		if (!board->reset && tenant &&
-		    strv_appendf(&lines, "%s was last used by %s%s", BDF_TEXT(&board->bdf), tenant,
-				 turnover_report(t, &board->bdf) &&
-						 turnover_report(t, &board->bdf)->result ==
-							 RESET_NO_METHOD
-					 ? ", and the kernel knows no way to reset it"
-					 : "") < 0)
-			return NULL;
+		if (!board->reset)
+			strv_appendf(&lines, "%s was last used by %s%s", BDF_TEXT(&board->bdf),
+				     tenant,
+				     turnover_report(t, &board->bdf) &&
+						     turnover_report(t, &board->bdf)->result ==
+							     RESET_NO_METHOD
+					     ? ", and the kernel knows no way to reset it"
+					     : "");
 	}
 	return lines ? strv_join(lines, "\n") : NULL;
 }

@@ -26,7 +26,7 @@ typedef struct Turnover {
  * `returned` NULL: the reset that the plan has as a step. Otherwise the one with which the undo of
  * an assign begins, without what has returned. 0 or -ENOMEM. turnover_clear() in any case.
  */
-int turnover_make(StepContext *c, const bool *returned, Turnover *ret);
+void turnover_make(StepContext *c, const bool *returned, Turnover *ret);
 void turnover_clear(Turnover *t);
 
 /* Fills reports and boards from the outcomes. */

@@ -26,44 +26,37 @@ static bool agent_answers(const VerifyReport *report)
 }
 
 /* What cannot be asked is not there. */
-static int guest_run(const JobPlace *place, const char *uuid, const char *const *const *commands,
-		     size_t n, uint64_t deadline, GuestRun *runs)
+static void guest_run(const JobPlace *place, const char *uuid, const char *const *const *commands,
+		      size_t n, uint64_t deadline, GuestRun *runs)
 {
 	_cleanup_(problem_freep) Problem *ignored = NULL;
-	int r = place->host->ops->guest_run(place->host, uuid, commands, n, deadline, runs,
-					    &ignored);
 
-	return r == -ENOMEM ? r : 0;
+	place->host->ops->guest_run(place->host, uuid, commands, n, deadline, runs,
+					    &ignored);
 }
 
-int verify_read_guest_report(const JobPlace *place, const VerifyInput *input,
-			     const VerifyReport *report, uint64_t deadline, GuestReport **ret)
+void verify_read_guest_report(const JobPlace *place, const VerifyInput *input,
+			      const VerifyReport *report, uint64_t deadline, GuestReport **ret)
 {
 	uint64_t soon = now_monotonic() + REPORT_USEC;
 	GuestRun runs[GUEST_REPORT_RUNS] = { 0 };
-	int r;
 
 	if (!agent_answers(report))
-		return 0;
-	r = guest_run(place, input->domain_uuid, guest_report_commands, GUEST_REPORT_RUNS,
-		      soon < deadline ? soon : deadline, runs);
-	if (r == 0)
-		r = guest_report_judge(runs, input->domain_uuid, now_realtime(), ret);
+		return;
+	guest_run(place, input->domain_uuid, guest_report_commands, GUEST_REPORT_RUNS,
+		  soon < deadline ? soon : deadline, runs);
+	guest_report_judge(runs, input->domain_uuid, now_realtime(), ret);
 	for (size_t i = 0; i < GUEST_REPORT_RUNS; i++)
 		guest_run_clear(&runs[i]);
-	return r;
 }
 
-int verify_measure(const JobPlace *place, const VerifyInput *input, const VerifyReport *report,
-		   uint64_t deadline, Workload **ret)
+void verify_measure(const JobPlace *place, const VerifyInput *input, const VerifyReport *report,
+		    uint64_t deadline, Workload **ret)
 {
 	_cleanup_(workload_freep) Workload *w = NULL;
 	bool done;
-	int r;
 
-	r = measure_begin(input, report, &w);
-	if (r < 0)
-		return r;
+	measure_begin(input, report, &w);
 	done = w->cause != WORKLOAD_NO_PROGRAM;
 	for (size_t i = 0; !done && i < MEASURE_COMMANDS; i++) {
 		MeasureCommand command;
@@ -71,13 +64,9 @@ int verify_measure(const JobPlace *place, const VerifyInput *input, const Verify
 		GuestRun run = { 0 };
 
 		measure_command(i, report->n_gpus, &command);
-		r = guest_run(place, input->domain_uuid, &argv, 1, deadline, &run);
-		if (r == 0)
-			r = measure_hear(w, input, report, i, &run, &done);
+		guest_run(place, input->domain_uuid, &argv, 1, deadline, &run);
+		measure_hear(w, input, report, i, &run, &done);
 		guest_run_clear(&run);
-		if (r < 0)
-			return r;
 	}
 	*ret = TAKE_PTR(w);
-	return 0;
 }

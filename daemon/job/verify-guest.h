@@ -8,9 +8,9 @@
 #include "job/place.h"
 
 /* *ret is left alone if the guest agent runs no programs. 0 or -ENOMEM. */
-int verify_read_guest_report(const JobPlace *place, const VerifyInput *input,
-			     const VerifyReport *report, uint64_t deadline, GuestReport **ret);
+void verify_read_guest_report(const JobPlace *place, const VerifyInput *input,
+			      const VerifyReport *report, uint64_t deadline, GuestReport **ret);
 
 /* Runs what the guest has to measure the links. 0 or -ENOMEM. */
-int verify_measure(const JobPlace *place, const VerifyInput *input, const VerifyReport *report,
-		   uint64_t deadline, Workload **ret);
+void verify_measure(const JobPlace *place, const VerifyInput *input, const VerifyReport *report,
+		    uint64_t deadline, Workload **ret);

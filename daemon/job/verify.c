@@ -8,6 +8,7 @@
 #include "job/verify-guest.h"
 #include "util/clock.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* With a badly seated bridge `nvidia-smi topo -m` was seen to take 112 s (NCCL issue 557). */
 #define TIMEOUT_USEC (180 * USEC_PER_SEC)
@@ -76,7 +77,7 @@ static int find(const JobPlace *place, const JobRequest *request, Prepared *p,
 			      .reason = request->group ? strf("%s does not have group %s",
 							      p->domain->name, request->group)
 						       : strf("%s has no group", p->domain->name),
-			      .remedy = strdup("see which domain has which group: gpupass list"));
+			      .remedy = xstrdup("see which domain has which group: gpupass list"));
 }
 
 static bool is_member(const Group *group, const Gpu *gpu)
@@ -120,9 +121,7 @@ static int find_gpus(Verification *v, Problem **ret_problem)
 	r = live_use(p->domain, &use, ret_problem);
 	if (r != 0)
 		return r;
-	v->gpus = calloc(all->n_gpus + 1, sizeof(VerifyGpu));
-	if (!v->gpus)
-		return -ENOMEM;
+	v->gpus = xcalloc(all->n_gpus + 1, sizeof(VerifyGpu));
 	if (!p->domain->active)
 		v->obstacle = VERIFY_NOT_RUNNING;
 	for (size_t i = 0; i < p->group->n_gpus; i++) {
@@ -153,15 +152,11 @@ static int find_gpus(Verification *v, Problem **ret_problem)
 int verification_new(const JobPlace *place, const JobRequest *request, Verification **ret,
 		     Problem **ret_problem, char **ret_prefix)
 {
-	_cleanup_(verification_freep) Verification *v = calloc(1, sizeof(Verification));
+	_cleanup_(verification_freep) Verification *v = xcalloc(1, sizeof(Verification));
 	const Prepared *p;
 	int r;
 
-	if (!v)
-		return -ENOMEM;
-	v->found = calloc(1, sizeof(Prepared));
-	if (!v->found)
-		return -ENOMEM;
+	v->found = xcalloc(1, sizeof(Prepared));
 	p = v->found;
 	r = find(place, request, v->found, ret_problem);
 	if (r == 0)
@@ -194,7 +189,7 @@ static int ask(const JobPlace *place, Verification *v, uint64_t deadline, Proble
 }
 
 /* A second round, only for the reason: the verdict stands if this round fails. */
-static int diagnose(const JobPlace *place, Verification *v, uint64_t deadline)
+static void diagnose(const JobPlace *place, Verification *v, uint64_t deadline)
 {
 	_cleanup_(problem_freep) Problem *ignored = NULL;
 	uint64_t soon = now_monotonic() + DIAGNOSIS_USEC;
@@ -204,15 +199,14 @@ static int diagnose(const JobPlace *place, Verification *v, uint64_t deadline)
 	GuestRun runs[VERIFY_DIAGNOSES] = { 0 };
 
 	if (!verify_wants_diagnosis(v->report))
-		return 0;
+		return;
 	for (size_t i = 0; r == 0 && i < VERIFY_DIAGNOSES; i++)
 		r = place->host->ops->guest_run(
 			place->host, v->found->domain->uuid, &verify_diagnosis_commands[i], 1,
 			soon < deadline ? soon : deadline, &runs[i], &ignored);
-	if (r != -ENOMEM)
-		r = verify_diagnose(&v->input, runs, v->report);
+	verify_diagnose(&v->input, runs, v->report);
+	r = 0;
 	clear_runs(runs, VERIFY_DIAGNOSES);
-	return r;
 }
 
 /* The answer is about the group only if the domain had the group all the time. */
@@ -233,16 +227,14 @@ static int look_again(const JobPlace *place, Verification *v, Problem **ret_prob
 		same &= domain_use_hostdev(&use, &v->gpus[i].bdf) != NULL;
 	if (same)
 		return 0;
-	r = verify_give_up(&v->input, VERIFY_CHANGED, &report);
-	if (r < 0)
-		return r;
+	verify_give_up(&v->input, VERIFY_CHANGED, &report);
 	verify_report_free(v->report);
 	v->report = report;
 	return 0;
 }
 
-static int note_links(const JobPlace *place, Verification *v, const unsigned *links,
-		      const unsigned *inactive)
+static void note_links(const JobPlace *place, Verification *v, const unsigned *links,
+		       const unsigned *inactive)
 {
 	const Group *group = v->found->group;
 	int r = topology_store_note_guest(place->topology,
@@ -261,29 +253,26 @@ static int note_links(const JobPlace *place, Verification *v, const unsigned *li
 		v->note.text =
 			strf("%s tells of more links than the boards of %s have: not believed",
 			     v->found->domain->name, group->name);
-	else if (r < 0 && r != -ENOMEM)
+	else if (r < 0)
 		v->note.text =
 			strf("what %s tells of the links of %s is not kept over a restart: %s",
 			     v->found->domain->name, group->name, strerror(-r));
-	return r == -ENOMEM ? r : 0;
 }
 
 /* The verdict stands even if it cannot be kept as evidence. */
-static int keep_evidence(const JobPlace *place, Verification *v)
+static void keep_evidence(const JobPlace *place, Verification *v)
 {
 	size_t n = v->found->group->n_gpus;
 	_cleanup_free_ unsigned *links = NULL, *inactive = NULL;
 
 	/* One GPU has nothing to tell of links between two. */
 	if (!place->topology || v->report->n_gpus != n || n < 2)
-		return 0;
-	links = calloc(n * n + 1, sizeof(unsigned));
-	inactive = calloc(n + 1, sizeof(unsigned));
-	if (!links || !inactive)
-		return -ENOMEM;
+		return;
+	links = xcalloc(n * n + 1, sizeof(unsigned));
+	inactive = xcalloc(n + 1, sizeof(unsigned));
 	if (!verify_links_seen(v->report, links, inactive))
-		return 0;
-	return note_links(place, v, links, inactive);
+		return;
+	note_links(place, v, links, inactive);
 }
 
 static int ask_guest(const JobPlace *place, const JobRequest *request, Verification *v,
@@ -296,15 +285,14 @@ static int ask_guest(const JobPlace *place, const JobRequest *request, Verificat
 	if (r == 0)
 		r = cancellation_check(place->cancel, ret_problem);
 	if (r == 0)
-		r = diagnose(place, v, deadline);
+		diagnose(place, v, deadline);
 	if (r == 0)
-		r = verify_read_guest_report(place, &v->input, v->report, deadline,
-					     &v->guest_report);
+		verify_read_guest_report(place, &v->input, v->report, deadline, &v->guest_report);
 	/* What measures keeps the guest's GPUs busy for minutes. */
 	if (r == 0)
 		r = cancellation_check(place->cancel, ret_problem);
 	if (r == 0 && request->workload)
-		r = verify_measure(place, &v->input, v->report, deadline, &v->workload);
+		verify_measure(place, &v->input, v->report, deadline, &v->workload);
 	return r == 0 ? look_again(place, v, ret_problem) : r;
 }
 
@@ -320,17 +308,19 @@ int verification_run(const JobPlace *place, const JobRequest *request, Verificat
 	v->asked_usec = now_realtime();
 	if (asks)
 		r = ask_guest(place, request, v, now_monotonic() + timeout, ret_problem);
-	else
-		r = verify_give_up(&v->input, v->obstacle, &v->report);
+	else {
+		verify_give_up(&v->input, v->obstacle, &v->report);
+		r = 0;
+	}
 	/* What a cancelled verification heard is not kept. */
 	if (r == 0)
 		r = cancellation_close(place->cancel, ret_problem);
 	if (r == 0 && asks)
-		r = keep_evidence(place, v);
+		keep_evidence(place, v);
 	if (r != 0)
 		return r;
 	more = (VerifyMore){ v->guest_report, v->workload };
 	v->json = verify_report_to_json(v->report, &v->input, v->found->domain->uuid, v->asked_usec,
 					&more);
-	return v->json ? 0 : -ENOMEM;
+	return 0;
 }

@@ -88,6 +88,5 @@ void manager_adopt(Manager *m)
 	if (m->adopted || m->n_open_jobs > 0)
 		return;
 	m->adopted = true;
-	if (mailbox_post(m->place.mailbox, adopt_work, m) < 0)
-		log_error("out of memory: lost records were not written again");
+	mailbox_post(m->place.mailbox, adopt_work, m);
 }

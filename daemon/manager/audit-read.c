@@ -10,6 +10,7 @@
 #include "util/clock.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 typedef struct ReadTask {
 	int dir_fd;
@@ -51,23 +52,18 @@ int manager_get_audit(Manager *m, const AuditQuery *query, ManagerAudit done, vo
 
 	if (!m->place.trail)
 		return -ENOENT;
-	task = calloc(1, sizeof(ReadTask));
-	if (!task)
-		return -ENOMEM;
+	task = xcalloc(1, sizeof(ReadTask));
 	*task = (ReadTask){
 		.dir_fd = trail_dir_fd(m->place.trail),
 		.query = *query,
-		.group = query->group ? strdup(query->group) : NULL,
-		.domain = query->domain ? strdup(query->domain) : NULL,
+		.group = query->group ? xstrdup(query->group) : NULL,
+		.domain = query->domain ? xstrdup(query->domain) : NULL,
 		.done = done,
 		.userdata = userdata,
 	};
-	if ((query->group && !task->group) || (query->domain && !task->domain))
-		r = -ENOMEM;
 	task->query.group = task->group;
 	task->query.domain = task->domain;
-	if (r >= 0)
-		r = mailbox_run(m->place.mailbox, read_work, read_done, task);
+	r = mailbox_run(m->place.mailbox, read_work, read_done, task);
 	if (r < 0)
 		read_task_free(task);
 	return r;
@@ -87,16 +83,17 @@ static json_t *holder_to_json(const Holder *holder)
 	_cleanup_free_ char *container = audit_text(holder->container);
 	_cleanup_free_ char *path = audit_text(holder->path);
 
-	return json_pack("{s:s, s:s?, s:i, s:s?, s:s?, s:s?, s:b}", "function",
-			 BDF_TEXT(&holder->bdf), "path", path, "pid", (int)holder->pid, "command",
-			 command, "unit", unit, "container", container, "vfio", (int)holder->vfio);
+	return json_build("{s:s, s:s?, s:i, s:s?, s:s?, s:s?, s:b}", "function",
+			  BDF_TEXT(&holder->bdf), "path", path, "pid", (int)holder->pid, "command",
+			  command, "unit", unit, "container", container, "vfio", (int)holder->vfio);
 }
 
 static json_t *unseen_to_json(const Inspection *inspection)
 {
 	_cleanup_strv_ char **lines = NULL;
 
-	return inspection_tell_unseen(inspection, &lines) < 0 ? NULL : json_strv(lines);
+	inspection_tell_unseen(inspection, &lines);
+	return json_strv(lines);
 }
 
 static char *holders_text(const Inspection *inspection)
@@ -104,12 +101,11 @@ static char *holders_text(const Inspection *inspection)
 	_cleanup_json_ json_t *holders = json_array(), *o = NULL;
 
 	for (size_t i = 0; i < inspection->n_holders; i++)
-		if (json_array_append_new(holders, holder_to_json(&inspection->holders[i])) < 0)
-			return NULL;
-	o = json_pack("{s:s, s:I, s:O, s:o}", "schema", GPUPASS_SCHEMA_HOLDERS, "time_usec",
-		      (json_int_t)now_realtime(), "holders", holders, "unseen",
-		      unseen_to_json(inspection));
-	return o ? json_dumps(o, JSON_COMPACT) : NULL;
+		json_append(holders, holder_to_json(&inspection->holders[i]));
+	o = json_build("{s:s, s:I, s:O, s:o}", "schema", GPUPASS_SCHEMA_HOLDERS, "time_usec",
+		       (json_int_t)now_realtime(), "holders", holders, "unseen",
+		       unseen_to_json(inspection));
+	return json_dumps(o, JSON_COMPACT);
 }
 
 static void holders_found(const Inspection *inspection, int error, void *userdata)
@@ -117,7 +113,7 @@ static void holders_found(const Inspection *inspection, int error, void *userdat
 	HoldersTask *task = userdata;
 	_cleanup_free_ char *text = inspection ? holders_text(inspection) : NULL;
 
-	task->done(text, text ? 0 : inspection ? -ENOMEM : error, task->userdata);
+	task->done(text, text ? 0 : error, task->userdata);
 	free(task);
 }
 
@@ -154,12 +150,8 @@ int manager_get_holders(Manager *m, bool all, ManagerAudit done, void *userdata)
 		return -EAGAIN;
 	for (size_t i = 0; i < m->inventory->gpus->n_gpus; i++)
 		room += m->inventory->gpus->gpus[i].n_functions;
-	functions = calloc(room, sizeof(Bdf));
-	task = calloc(1, sizeof(HoldersTask));
-	if (!functions || !task) {
-		free(task);
-		return -ENOMEM;
-	}
+	functions = xcalloc(room, sizeof(Bdf));
+	task = xcalloc(1, sizeof(HoldersTask));
 	*task = (HoldersTask){ .done = done, .userdata = userdata };
 	r = manager_inspect(m, functions, add_all(m, all, functions), holders_found, task);
 	if (r < 0)

@@ -5,6 +5,7 @@
 
 #include "manager/state.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 Trail *manager_trail(const Manager *m)
 {
@@ -38,8 +39,7 @@ static AuditRecord record_about(AuditKind kind, const char *group, const char *d
 static void add_functions(AuditRecord *record, const Bdf *functions, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (strv_append(&record->functions, BDF_TEXT(&functions[i])) < 0)
-			return;
+		strv_append(&record->functions, BDF_TEXT(&functions[i]));
 }
 
 static AuditRecord record_of_job(const JobRecord *job, AuditKind kind, const char *reason)
@@ -57,7 +57,7 @@ static AuditRecord record_of_job(const JobRecord *job, AuditKind kind, const cha
 /* The whole message has lines for a person: cause, state, remedy. */
 static char *first_line(const char *message)
 {
-	return strndup(message, strcspn(message, "\n"));
+	return xstrndup(message, strcspn(message, "\n"));
 }
 
 void audit_job_ended(Manager *m, const JobRecord *job, JobState state, const char *quarantine)
@@ -111,7 +111,7 @@ void audit_foreign(Manager *m, const FenceFinding *finding, bool gone)
 		record_about(gone ? AUDIT_FOREIGN_GONE : AUDIT_FOREIGN, finding->group,
 			     finding->domain_uuid, finding->domain_name, finding->what);
 
-	(void)strv_split(finding->functions, ",", &record.functions);
+	strv_split(finding->functions, ",", &record.functions);
 	trail_add(m->place.trail, &record, NULL);
 }
 

@@ -26,32 +26,28 @@ static void log_boot_faults(Manager *m, const BootFaults *faults)
 	}
 }
 
-int manager_load_boot(Manager *m, const char *runtime_directory)
+void manager_load_boot(Manager *m, const char *runtime_directory)
 {
 	_cleanup_free_ char *path = strf("%s/boot.json", runtime_directory);
 	_cleanup_free_ char *text = NULL, *message = NULL;
 	size_t size = 0;
 	int r;
 
-	if (!path)
-		return -ENOMEM;
 	r = file_read_state_at(AT_FDCWD, path, BOOT_REPORT_MAX, &text, &size);
 	if (r == -ENOENT)
-		return 0; /* nothing was assigned, or gpupass-bind did not run */
+		return; /* nothing was assigned, or gpupass-bind did not run */
 	if (r >= 0)
 		r = boot_faults_parse(text, size, &m->boot, &message);
-	if (r == -ENOMEM)
-		return r;
 	if (r < 0) {
 		log_as(LOG_WARNING, LOG_ID_NOT_READ, "%s cannot be understood: %s", path,
 		       message ? message : file_state_error(r));
-		return strv_appendf(&m->state_notes,
-				    "%s cannot be understood (%s), so what happened at boot is "
-				    "not known; see: journalctl -u gpupass-bind",
-				    path, message ? message : file_state_error(r));
+		strv_appendf(&m->state_notes,
+			     "%s cannot be understood (%s), so what happened at boot is "
+			     "not known; see: journalctl -u gpupass-bind",
+			     path, message ? message : file_state_error(r));
+		return;
 	}
 	log_boot_faults(m, m->boot);
-	return 0;
 }
 
 char *manager_boot_reason(const Manager *m, const Group *group)
@@ -65,9 +61,7 @@ char *manager_boot_reason(const Manager *m, const Group *group)
 			if (!fault || pci_function_on_vfio(function))
 				continue;
 			text = boot_fault_text(fault);
-			return text ? strf("at boot %s was not bound: %s", BDF_TEXT(&function->bdf),
-					   text)
-				    : NULL;
+			return strf("at boot %s was not bound: %s", BDF_TEXT(&function->bdf), text);
 		}
 	return NULL;
 }

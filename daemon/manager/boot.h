@@ -5,7 +5,7 @@
 #include "manager/types.h"
 
 /* Reads boot.json in the directory. A report that cannot be read becomes a note. */
-int manager_load_boot(Manager *m, const char *runtime_directory);
+void manager_load_boot(Manager *m, const char *runtime_directory);
 /*
  * Why a function of this group was not bound at boot, if it still is not; else NULL. Caller frees.
  */

@@ -8,6 +8,7 @@
 #include "manager/state.h"
 #include "util/log.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* A job of an earlier daemon has no record here. */
 static int refuse_unknown(const Manager *m, uint32_t id, Problem **ret_problem)
@@ -16,13 +17,13 @@ static int refuse_unknown(const Manager *m, uint32_t id, Problem **ret_problem)
 		return problem_refuse(
 			ret_problem, GPUPASS_ERROR_TOO_LATE,
 			.reason = strf("job %u was interrupted, and is being recovered", id),
-			.cause = strdup("recovery goes by what is found on this host: it finishes "
-					"the job or undoes it"),
-			.remedy = strdup("see what became of it: journalctl -u gpupassd"));
+			.cause = xstrdup("recovery goes by what is found on this host: it finishes "
+					 "the job or undoes it"),
+			.remedy = xstrdup("see what became of it: journalctl -u gpupassd"));
 	return problem_refuse(ret_problem, GPUPASS_ERROR_NO_SUCH_JOB,
 			      .reason = strf("there is no job %u", id),
-			      .cause = strdup("gpupassd keeps the last 32 jobs since its start"),
-			      .remedy = strdup("see them with: gpupass jobs"));
+			      .cause = xstrdup("gpupassd keeps the last 32 jobs since its start"),
+			      .remedy = xstrdup("see them with: gpupass jobs"));
 }
 
 static int refuse_ended(const JobRecord *job, Problem **ret_problem)
@@ -45,7 +46,7 @@ static int refuse_closed(const JobRecord *job, Problem **ret_problem)
 		ret_problem, GPUPASS_ERROR_TOO_LATE,
 		.reason = job->rolling_back ? strf("job %u failed, and is undone already", job->id)
 					    : strf("job %u is about to end", job->id),
-		.state = strdup("the job goes on to its end"),
+		.state = xstrdup("the job goes on to its end"),
 		.remedy = strf("see what becomes of it: gpupass jobs %u", job->id));
 }
 

@@ -9,6 +9,7 @@
 #include "manager/state.h"
 #include "util/log.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 typedef struct ClearTask {
 	Manager *manager;
@@ -69,22 +70,20 @@ int manager_clear(Manager *m, const char *group, ManagerDeclared done, void *use
 	if (manager_is_recovering(m, group))
 		return problem_refuse(
 			ret_problem, GPUPASS_ERROR_GROUP_BUSY,
-			.reason = strdup("an interrupted job is being recovered"),
-			.remedy = strdup(
+			.reason = xstrdup("an interrupted job is being recovered"),
+			.remedy = xstrdup(
 				"wait, or look why libvirt does not answer: gpupass status"));
-	task = calloc(1, sizeof(ClearTask));
-	if (!task)
-		return -ENOMEM;
+	task = xcalloc(1, sizeof(ClearTask));
 	*task = (ClearTask){
 		.manager = m,
 		.place = manager_job_place(m),
-		.group = strdup(group),
+		.group = xstrdup(group),
 		.done = done,
 		.userdata = userdata,
 	};
 	task->place.known = NULL;
 	task->place.rules = rules_ref(task->place.rules);
-	r = task->group ? mailbox_run(m->place.mailbox, clear_work, clear_done, task) : -ENOMEM;
+	r = mailbox_run(m->place.mailbox, clear_work, clear_done, task);
 	if (r >= 0)
 		return 0;
 	rules_unref(task->place.rules);

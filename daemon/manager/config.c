@@ -11,6 +11,7 @@
 #include "util/file.h"
 #include "util/ini.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define CONFIG_FILE_MAX (256 * 1024)
 #define TIMEOUT_SEC_MAX 3600
@@ -30,7 +31,7 @@ static int bad(const Parse *parse, int line, const char *what, const char *remed
 	*parse->ret_problem = problem_free(*parse->ret_problem);
 	return problem_refuse(parse->ret_problem, GPUPASS_ERROR_INVALID_CONFIG,
 			      .reason = strf("%s:%d: %s", parse->file, line, what),
-			      .remedy = strdup(remedy));
+			      .remedy = xstrdup(remedy));
 }
 
 static int set_bool(const Parse *parse, const char *value, int line, bool *ret)
@@ -78,22 +79,21 @@ static int set_single_gpus(const Parse *parse, const char *value, int line)
 static int set_keep_bound(const Parse *parse, const char *value, int line)
 {
 	_cleanup_strv_ char **patterns = NULL, **kept = NULL;
-	int r = strv_split(value, ",", &patterns);
 
-	for (char **pattern = patterns; r >= 0 && pattern && *pattern; pattern++) {
+	strv_split(value, ",", &patterns);
+
+	for (char **pattern = patterns; pattern && *pattern; pattern++) {
 		const char *word = str_strip(*pattern);
 
 		if (*word && strlen(word) <= KEEP_BOUND_LENGTH &&
 		    strv_length(kept) < KEEP_BOUND_MAX) {
-			r = strv_append(&kept, word);
+			strv_append(&kept, word);
 			continue;
 		}
 		return bad(parse, line, "this is no list of at most 32 patterns of 64 characters",
 			   "write names of groups or boards, as gpupass list prints them, with "
 			   "commas between them: pair0, RTX A6000, A40");
 	}
-	if (r < 0)
-		return r;
 	strv_free(parse->config->keep_bound);
 	parse->config->keep_bound = TAKE_PTR(kept);
 	parse->config->policy.keep_bound = parse->config->keep_bound;
@@ -137,9 +137,7 @@ static int set_libvirt_uri(const Parse *parse, const char *value, int line)
 	if (!strstr(value, ":/") && !domain_source_is_none(value))
 		return bad(parse, line, "this is no libvirt URI",
 			   "write qemu:///system; or none, on a host without libvirt");
-	uri = strdup(value);
-	if (!uri)
-		return -ENOMEM;
+	uri = xstrdup(value);
 	free(parse->config->libvirt_uri);
 	parse->config->libvirt_uri = uri;
 	return 0;
@@ -178,8 +176,6 @@ static int set_count(const Parse *parse, const char *value, int line, unsigned l
 	_cleanup_free_ char *remedy = strf("write a whole number from %u to %u", least, most);
 	unsigned long long count = 0;
 
-	if (!remedy)
-		return -ENOMEM;
 	if (str_to_unsigned(value, 10, most, &count) < 0 || count < least)
 		return bad(parse, line, "this is not such a number", remedy);
 	*ret = count;
@@ -251,7 +247,7 @@ static int on_too_long(int line, int max, void *userdata)
 {
 	_cleanup_free_ char *what = strf("the line is longer than %d characters", max);
 
-	return what ? bad(userdata, line, what, "shorten the line") : -ENOMEM;
+	return bad(userdata, line, what, "shorten the line");
 }
 
 static int unreadable(const char *file, int error, Problem **ret_problem)
@@ -259,7 +255,7 @@ static int unreadable(const char *file, int error, Problem **ret_problem)
 	return problem_refuse(ret_problem, GPUPASS_ERROR_INVALID_CONFIG,
 			      .reason =
 				      strf("%s cannot be read: %s", file, file_state_error(error)),
-			      .remedy = strdup("make it readable to root, or remove it"));
+			      .remedy = xstrdup("make it readable to root, or remove it"));
 }
 
 static int refuse_nul(const char *file, const char *text, Problem **ret_problem)
@@ -270,7 +266,7 @@ static int refuse_nul(const char *file, const char *text, Problem **ret_problem)
 		line += *c == '\n';
 	return problem_refuse(ret_problem, GPUPASS_ERROR_INVALID_CONFIG,
 			      .reason = strf("%s:%d: there is a NUL byte in this line", file, line),
-			      .remedy = strdup("write it anew as plain text"));
+			      .remedy = xstrdup("write it anew as plain text"));
 }
 
 /*
@@ -286,8 +282,6 @@ static int read_text(int dir_fd, const char *path, const char *file, char **ret,
 	int r;
 
 	r = file_read_regular_at(dir_fd, path, CONFIG_FILE_MAX, &text, &size);
-	if (r == -ENOMEM)
-		return r;
 	if (r == -ENOENT && fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return r;
 	if (r < 0)
@@ -329,8 +323,6 @@ static int list_files(int dir_fd, const char *subdirectory, int *ret_fd, char **
 		return 0;
 	if (r >= 0)
 		r = dir_list(fd, ".conf", ret);
-	if (r == -ENOMEM)
-		return r;
 	if (r < 0)
 		return unreadable(subdirectory, r, ret_problem);
 	*ret_fd = TAKE_FD(fd);
@@ -347,7 +339,7 @@ static int load_drop_ins(int dir_fd, Config *config, Problem **ret_problem)
 	for (char **name = names; r == 0 && name && *name; name++) {
 		_cleanup_free_ char *file = strf("gpupassd.conf.d/%s", *name);
 
-		r = file ? parse_settings(fd, *name, file, config, ret_problem) : -ENOMEM;
+		r = parse_settings(fd, *name, file, config, ret_problem);
 	}
 	return r;
 }
@@ -359,26 +351,22 @@ static int check_guests(const Config *config, Problem **ret_problem)
 		return 0;
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_INVALID_CONFIG,
-		.reason = strdup(
+		.reason = xstrdup(
 			"gpupassd.conf: Guests=yes of [Proxmox] needs Uri=none of [Libvirt]"),
-		.remedy = strdup("write both, or neither"));
+		.remedy = xstrdup("write both, or neither"));
 }
 
 int config_load(const char *directory, Config **ret, Problem **ret_problem)
 {
-	_cleanup_(config_freep) Config *config = calloc(1, sizeof(Config));
+	_cleanup_(config_freep) Config *config = xcalloc(1, sizeof(Config));
 	_cleanup_close_ int dir_fd = -1;
 	int r;
 
-	if (!config)
-		return -ENOMEM;
 	config->policy = POLICY_DEFAULT;
 	config->log_level = LOG_INFO;
 	config->look_interval_usec = LOOK_INTERVAL_USEC;
 	config->audit = TRAIL_LIMITS_DEFAULT;
-	config->libvirt_uri = strdup("qemu:///system");
-	if (!config->libvirt_uri)
-		return -ENOMEM;
+	config->libvirt_uri = xstrdup("qemu:///system");
 	r = dir_open_at(AT_FDCWD, directory, false, &dir_fd);
 	if (r == -ENOENT)
 		r = 0; /* no settings: the defaults */
@@ -407,11 +395,10 @@ Config *config_free(Config *config)
 
 /* ---- groups.d ---- */
 
-static int note_problem(char ***notes, const Problem *problem)
+static void note_problem(char ***notes, const Problem *problem)
 {
-	return strv_appendf(notes,
-			    "%s; its groups are left out and nothing is inferred (remedy: %s)",
-			    problem->reason, str_or_empty(problem->remedy));
+	strv_appendf(notes, "%s; its groups are left out and nothing is inferred (remedy: %s)",
+		     problem->reason, str_or_empty(problem->remedy));
 }
 
 static int load_groups(int fd, char *const *names, Declarations *into, char ***notes)
@@ -421,15 +408,15 @@ static int load_groups(int fd, char *const *names, Declarations *into, char ***n
 		_cleanup_free_ char *file = strf("groups.d/%s", *names), *text = NULL;
 		int r;
 
-		if (!file)
-			return -ENOMEM;
 		r = read_text(fd, *names, file, &text, &problem);
 		if (r == -ENOENT)
 			continue; /* forgotten meanwhile */
 		if (r == 0)
 			r = declarations_parse(into, file, text, &problem);
-		if (r == PROBLEM)
-			r = note_problem(notes, problem);
+		if (r == PROBLEM) {
+			note_problem(notes, problem);
+			r = 0;
+		}
 		if (r < 0)
 			return r;
 	}
@@ -438,39 +425,37 @@ static int load_groups(int fd, char *const *names, Declarations *into, char ***n
 
 int config_load_rules(const char *directory, const Policy *policy, Rules **ret, char ***ret_notes)
 {
-	_cleanup_(declarations_freep) Declarations *declarations = calloc(1, sizeof(Declarations));
+	_cleanup_(declarations_freep) Declarations *declarations = xcalloc(1, sizeof(Declarations));
 	_cleanup_strv_ char **names = NULL, **notes = NULL;
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_close_ int dir_fd = -1, fd = -1;
 	Policy effective = *policy;
 	int r;
 
-	if (!declarations)
-		return -ENOMEM;
 	r = dir_open_at(AT_FDCWD, directory, false, &dir_fd);
 	if (r >= 0)
 		r = list_files(dir_fd, "groups.d", &fd, &names, &problem);
 	if (r == -ENOENT)
 		r = 0;
-	if (r == PROBLEM)
-		r = note_problem(&notes, problem);
-	else if (r >= 0)
+	if (r == PROBLEM) {
+		note_problem(&notes, problem);
+		r = 0;
+	} else if (r >= 0)
 		r = load_groups(fd, names, declarations, &notes);
 	if (r < 0)
 		return r;
 	if (notes)
 		effective.accept_inferred = effective.single_gpus = false;
-	r = rules_new(&effective, TAKE_PTR(declarations), ret);
-	if (r >= 0)
-		*ret_notes = TAKE_PTR(notes);
-	return r;
+	rules_new(&effective, TAKE_PTR(declarations), ret);
+	*ret_notes = TAKE_PTR(notes);
+	return 0;
 }
 
 static int open_groups(const char *directory, bool create, int *ret_fd)
 {
 	_cleanup_free_ char *path = strf("%s/groups.d", directory);
 
-	return path ? dir_open_at(AT_FDCWD, path, create, ret_fd) : -ENOMEM;
+	return dir_open_at(AT_FDCWD, path, create, ret_fd);
 }
 
 int config_store_group(const char *directory, const char *name, const char *text)
@@ -479,8 +464,6 @@ int config_store_group(const char *directory, const char *name, const char *text
 	_cleanup_close_ int fd = -1;
 	int r;
 
-	if (!file)
-		return -ENOMEM;
 	r = open_groups(directory, true, &fd);
 	return r < 0 ? r : file_replace_at(fd, file, text, strlen(text), 0644);
 }
@@ -491,8 +474,6 @@ int config_remove_group(const char *directory, const char *name)
 	_cleanup_close_ int fd = -1;
 	int r;
 
-	if (!file)
-		return -ENOMEM;
 	r = open_groups(directory, false, &fd);
 	return r < 0 ? r : file_remove_at(fd, file);
 }

@@ -8,6 +8,7 @@
 #include "manager/look.h"
 #include "manager/state.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 typedef enum DeclareMode { DECLARE, FORGET, RELOAD } DeclareMode;
 
@@ -71,19 +72,17 @@ static int normalise(const char *text, char ***members, Problem **ret_problem)
 	int r;
 
 	r = selector_parse(text, &selector);
-	if (r == -ENOMEM)
-		return r;
 	if (r < 0)
 		return problem_refuse(
 			ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
 			.reason = strf("\"%s\" names no GPU", text),
-			.remedy = strdup(
+			.remedy = xstrdup(
 				"give a PCI address (0000:41:00.0), a UUID (GPU-…), serial:NUMBER "
 				"or slot:NAME"));
-	r = strv_append(members,
-			selector.kind == SELECTOR_ADDRESS ? BDF_TEXT(&selector.address) : text);
+	strv_append(members,
+		    selector.kind == SELECTOR_ADDRESS ? BDF_TEXT(&selector.address) : text);
 	selector_clear(&selector);
-	return r;
+	return 0;
 }
 
 static int check_name(const char *name, Problem **ret_problem)
@@ -108,13 +107,11 @@ static int check_alone(DeclareTask *task, const Group *group)
 	    !board_may_be_bridged(lead->vendor, lead->device))
 		return 0;
 	model = gpu_model(group->gpus[0]);
-	if (!model)
-		return -ENOMEM;
 	return problem_refuse(
 		&task->problem, GPUPASS_ERROR_LINKS_UNKNOWN,
 		.reason = strf("a bridge may tie %s (%s) to another board", BDF_TEXT(&lead->bdf),
 			       model),
-		.cause = strdup("its GPU can have NVLink, and the host cannot see a bridge"),
+		.cause = xstrdup("its GPU can have NVLink, and the host cannot see a bridge"),
 		.remedy = strf("look at the board; if no bridge is on it: gpupass declare %s %s "
 			       "--no-bridge-seen; if there is one, name both boards",
 			       task->name, BDF_TEXT(&lead->bdf)));
@@ -135,11 +132,11 @@ static int check_group(DeclareTask *task, const Assignments *assignments)
 	if (group && group->state != GROUP_DEGRADED)
 		return check_alone(task, group);
 	return problem_refuse(&task->problem, GPUPASS_ERROR_NOT_BRIDGED,
-			      .reason = strdup("these GPUs cannot be a group on this host"),
-			      .cause =
-				      strdup(group && group->reason ? group->reason
-								    : "not all of them were found"),
-			      .remedy = strdup("see the GPUs of this host: gpupass list"));
+			      .reason = xstrdup("these GPUs cannot be a group on this host"),
+			      .cause = xstrdup(group && group->reason
+						       ? group->reason
+						       : "not all of them were found"),
+			      .remedy = xstrdup("see the GPUs of this host: gpupass list"));
 }
 
 /* Renaming a group under a domain would orphan the domain's record. */
@@ -199,8 +196,6 @@ static int declare(DeclareTask *task)
 		return r;
 	file = strf("groups.d/%s.conf", task->name);
 	text = declaration_to_text(task->name, members);
-	if (!file || !text || !task->rules)
-		return -ENOMEM;
 	/* No other code has these rules yet, so we may still add to them. */
 	r = declarations_parse(task->rules->declarations, file, text, &task->problem);
 	if (r == 0)
@@ -216,7 +211,7 @@ static int not_declared(DeclareTask *task)
 {
 	return problem_refuse(&task->problem, GPUPASS_ERROR_NO_SUCH_GROUP,
 			      .reason = strf("no declaration names \"%s\"", task->name),
-			      .remedy = strdup("see: gpupass list"));
+			      .remedy = xstrdup("see: gpupass list"));
 }
 
 static int check_own_file(DeclareTask *task, const Declaration *declaration)
@@ -224,16 +219,14 @@ static int check_own_file(DeclareTask *task, const Declaration *declaration)
 	_cleanup_free_ char *expected = strf("groups.d/%s.conf:", task->name);
 	size_t in_file = 0;
 
-	if (!expected)
-		return -ENOMEM;
 	for (size_t i = 0; i < task->rules->declarations->n_items; i++)
 		in_file += str_starts_with(task->rules->declarations->items[i].source, expected);
 	if (in_file == 1 && str_starts_with(declaration->source, expected))
 		return 0;
 	return problem_refuse(&task->problem, GPUPASS_ERROR_INVALID_ARGUMENT,
-			      .reason = strdup("its declaration was not made by gpupass declare"),
-			      .cause = strdup(declaration->source),
-			      .remedy = strdup("edit that file, then: systemctl reload gpupassd"));
+			      .reason = xstrdup("its declaration was not made by gpupass declare"),
+			      .cause = xstrdup(declaration->source),
+			      .remedy = xstrdup("edit that file, then: systemctl reload gpupassd"));
 }
 
 static int forget(DeclareTask *task)
@@ -349,7 +342,7 @@ static int check_no_job(const Manager *m, DeclareTask *task)
 			continue;
 		return problem_refuse(&task->problem, GPUPASS_ERROR_GROUP_BUSY,
 				      .reason = strf("job %u may have it in hand", job->id),
-				      .remedy = strdup("try again when it is done: gpupass jobs"));
+				      .remedy = xstrdup("try again when it is done: gpupass jobs"));
 	}
 	return 0;
 }
@@ -374,11 +367,9 @@ static int check_jobs(const Manager *m, DeclareTask *task)
 static int start(Manager *m, DeclareMode mode, const char *name, char *const *members,
 		 bool no_bridge_seen, ManagerDeclared done, void *userdata)
 {
-	_cleanup_(declare_task_freep) DeclareTask *task = calloc(1, sizeof(DeclareTask));
+	_cleanup_(declare_task_freep) DeclareTask *task = xcalloc(1, sizeof(DeclareTask));
 	int r;
 
-	if (!task)
-		return -ENOMEM;
 	task->mode = mode;
 	task->no_bridge_seen = no_bridge_seen;
 	task->manager = m;
@@ -388,14 +379,11 @@ static int start(Manager *m, DeclareMode mode, const char *name, char *const *me
 	task->policy = m->place.policy;
 	task->done = done;
 	task->userdata = userdata;
-	task->name = strdup(name);
-	if (!task->name)
-		return -ENOMEM;
-	r = identities_copy(m->inventory ? m->inventory->identities : NULL, &task->known);
-	if (r >= 0)
-		r = strv_copy(members, &task->members);
-	if (r >= 0)
-		r = check_jobs(m, task);
+	task->name = xstrdup(name);
+	identities_copy(m->inventory ? m->inventory->identities : NULL, &task->known);
+	r = 0;
+	strv_copy(members, &task->members);
+	r = check_jobs(m, task);
 	if (r == 0)
 		r = mailbox_run(m->place.mailbox, declare_work, declare_done, task);
 	if (r != 0)

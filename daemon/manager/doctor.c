@@ -8,6 +8,7 @@
 #include "manager/picture.h"
 #include "manager/state.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 typedef struct DoctorTask {
 	Manager *manager;
@@ -80,47 +81,38 @@ static void doctor_done(void *data)
 	task->done(NULL, problem_dbus_name(error), str_or_empty(message), task->userdata);
 }
 
-static int copy_open_jobs(const Manager *m, char ***ret)
+static void copy_open_jobs(const Manager *m, char ***ret)
 {
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && i < m->n_open_jobs; i++) {
+	for (size_t i = 0; i < m->n_open_jobs; i++) {
 		const OpenJob *job = m->open_jobs[i];
 
-		r = strv_appendf(ret, "job %u (%s %s)", job->id,
-				 operation_to_string(job->plan->operation), job->plan->group);
+		strv_appendf(ret, "job %u (%s %s)", job->id,
+			     operation_to_string(job->plan->operation), job->plan->group);
 	}
-	return r;
 }
 
 int manager_doctor(Manager *m, const ManagerDoctor *what, ManagerReported done, void *userdata)
 {
-	_cleanup_(doctor_task_freep) DoctorTask *task = calloc(1, sizeof(DoctorTask));
+	_cleanup_(doctor_task_freep) DoctorTask *task = xcalloc(1, sizeof(DoctorTask));
 	int r;
 
-	if (!task)
-		return -ENOMEM;
 	*task = (DoctorTask){
 		.manager = m,
 		.place = manager_job_place(m),
 		.symptom = what->symptom,
 		.capture = what->capture,
-		.domain = what->domain ? strdup(what->domain) : NULL,
+		.domain = what->domain ? xstrdup(what->domain) : NULL,
 		.done = done,
 		.userdata = userdata,
 	};
 	task->place.rules = rules_ref(task->place.rules);
-	if (what->domain && !task->domain)
-		return -ENOMEM;
 	/* A copy, because the loop may replace the original while the thread reads it. */
-	r = identities_copy(task->place.known, &task->known);
+	identities_copy(task->place.known, &task->known);
+	r = 0;
 	task->place.known = task->known;
-	if (r >= 0)
-		r = copy_open_jobs(m, &task->open_jobs);
-	if (r >= 0)
-		r = strv_copy(m->config_notes, &task->settings);
-	if (r >= 0)
-		r = mailbox_run(m->place.mailbox, doctor_work, doctor_done, task);
+	copy_open_jobs(m, &task->open_jobs);
+	strv_copy(m->config_notes, &task->settings);
+	r = mailbox_run(m->place.mailbox, doctor_work, doctor_done, task);
 	if (r < 0)
 		return r;
 	TAKE_PTR(task);

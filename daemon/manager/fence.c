@@ -9,6 +9,7 @@
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 typedef struct FenceTask {
 	Manager *manager;
@@ -40,8 +41,8 @@ static int quarantine_of(const Bdf *function, bool *ret_itself, char **ret_reaso
 	if (r <= 0 || problem->error != GPUPASS_ERROR_QUARANTINED)
 		return r < 0 ? r : 0;
 	*ret_itself = claims_quarantined_itself(claims, function);
-	*ret_reason = strdup(problem->cause ? problem->cause : problem->reason);
-	return *ret_reason ? 0 : -ENOMEM;
+	*ret_reason = xstrdup(problem->cause ? problem->cause : problem->reason);
+	return 0;
 }
 
 static int make(const Manager *m, Fence **ret)
@@ -73,10 +74,8 @@ static void fence_work(void *data)
 static void keep_for_later(Manager *m, FenceTask *task)
 {
 	uint32_t *all =
-		reallocarray(task->ended, task->n_ended + m->n_fence_ended + 1, sizeof(uint32_t));
+		xreallocarray(task->ended, task->n_ended + m->n_fence_ended + 1, sizeof(uint32_t));
 
-	if (!all)
-		return;
 	if (m->n_fence_ended > 0)
 		memcpy(all + task->n_ended, m->fence_ended, m->n_fence_ended * sizeof(uint32_t));
 	free(m->fence_ended);
@@ -111,10 +110,10 @@ static void fence_done(void *data)
 
 static int fence_start(Manager *m)
 {
-	_cleanup_(fence_task_freep) FenceTask *task = calloc(1, sizeof(FenceTask));
-	int r = task ? 0 : -ENOMEM;
+	_cleanup_(fence_task_freep) FenceTask *task = xcalloc(1, sizeof(FenceTask));
+	int r = 0;
 
-	if (r >= 0 && m->inventory && m->assignments)
+	if (m->inventory && m->assignments)
 		r = make(m, &task->fence);
 	if (r < 0)
 		return r;
@@ -145,10 +144,8 @@ int manager_write_fence(Manager *m, ManagerDone done, void *userdata)
 
 int manager_open_fence(Manager *m, uint32_t job, ManagerDone done, void *userdata)
 {
-	uint32_t *bigger = reallocarray(m->fence_ended, m->n_fence_ended + 1, sizeof(uint32_t));
+	uint32_t *bigger = xreallocarray(m->fence_ended, m->n_fence_ended + 1, sizeof(uint32_t));
 
-	if (!bigger)
-		return -ENOMEM;
 	m->fence_ended = bigger;
 	m->fence_ended[m->n_fence_ended++] = job;
 	return manager_write_fence(m, done, userdata);

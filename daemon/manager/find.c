@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "manager/state.h"
+#include "util/xalloc.h"
 
 typedef struct FindTask {
 	Host *host;
@@ -42,19 +43,15 @@ static void find_done(void *data)
 
 int manager_find_domain(Manager *m, const char *word, ManagerFound done, void *userdata)
 {
-	_cleanup_(find_task_freep) FindTask *task = calloc(1, sizeof(FindTask));
+	_cleanup_(find_task_freep) FindTask *task = xcalloc(1, sizeof(FindTask));
 	int r;
 
-	if (!task)
-		return -ENOMEM;
 	*task = (FindTask){
 		.host = m->place.host,
-		.word = strdup(word),
+		.word = xstrdup(word),
 		.done = done,
 		.userdata = userdata,
 	};
-	if (!task->word)
-		return -ENOMEM;
 	r = mailbox_run(m->place.mailbox, find_work, find_done, task);
 	if (r < 0)
 		return r;

@@ -42,11 +42,7 @@ void manager_observe_foreign(Manager *m)
 	/* A job puts functions into a domain one after another. */
 	if (!m->inventory || !m->assignments || !m->uses || manager_job_runs(m))
 		return;
-	if (fence_report(m->inventory->groups, m->uses, m->assignments, m->rules->declarations,
-			 &now) < 0) {
-		log_error("out of memory: split groups were not looked for");
-		return;
-	}
+	fence_report(m->inventory->groups, m->uses, m->assignments, m->rules->declarations, &now);
 	report_changes(m, m->foreign, now);
 	fence_report_free(m->foreign);
 	m->foreign = now;

@@ -8,6 +8,7 @@
 #include "manager/state.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/xalloc.h"
 
 /* Looks come in bursts. A worker for each GPU at every look would be expensive. */
 #define HEALTH_INTERVAL_USEC (5 * USEC_PER_SEC)
@@ -56,10 +57,10 @@ static void log_lost(const Manager *m, const Bdf *lead, const GpuHealth *before,
 void manager_merge_health(Manager *m, GpuHealth *items, size_t n)
 {
 	const GpuSet *gpus = m->inventory ? m->inventory->gpus : NULL;
-	GpuHealth *merged = calloc(gpus ? gpus->n_gpus + 1 : 1, sizeof(GpuHealth));
+	GpuHealth *merged = xcalloc(gpus ? gpus->n_gpus + 1 : 1, sizeof(GpuHealth));
 	size_t n_merged = 0;
 
-	for (size_t i = 0; merged && gpus && i < gpus->n_gpus; i++) {
+	for (size_t i = 0; gpus && i < gpus->n_gpus; i++) {
 		const Bdf *bdf = &gpus->gpus[i].lead->bdf;
 		GpuHealth *old = (GpuHealth *)gpu_healths_find(m->health, m->n_health, bdf);
 		GpuHealth *new = (GpuHealth *)gpu_healths_find(items, n, bdf);
@@ -73,10 +74,6 @@ void manager_merge_health(Manager *m, GpuHealth *items, size_t n)
 		*from = (GpuHealth){ 0 }; /* moved */
 	}
 	gpu_healths_free(items, n);
-	if (!merged) {
-		log_error("out of memory: the health of GPUs may be old");
-		return;
-	}
 	gpu_healths_free(m->health, m->n_health);
 	m->health = merged;
 	m->n_health = n_merged;
@@ -128,39 +125,31 @@ static void health_done(void *data)
 	manager_observe(m);
 }
 
-static int add_lead(HealthTask *task, const PciFunction *lead)
+static void add_lead(HealthTask *task, const PciFunction *lead)
 {
 	PciFunction *copy = &task->leads[task->n];
 
 	copy->bdf = lead->bdf;
-	copy->upstream = calloc(lead->n_upstream + 1, sizeof(Bdf));
-	if (!copy->upstream)
-		return -ENOMEM;
+	copy->upstream = xcalloc(lead->n_upstream + 1, sizeof(Bdf));
 	copy->n_upstream = lead->n_upstream;
 	for (size_t i = 0; i < lead->n_upstream; i++)
 		copy->upstream[i] = lead->upstream[i];
 	task->pointers[task->n++] = copy;
-	return 0;
 }
 
 static int health_start(Manager *m)
 {
-	_cleanup_(health_task_freep) HealthTask *task = calloc(1, sizeof(HealthTask));
+	_cleanup_(health_task_freep) HealthTask *task = xcalloc(1, sizeof(HealthTask));
 	const GpuSet *gpus = m->inventory->gpus;
 	int r = 0;
 
-	if (!task)
-		return -ENOMEM;
 	task->manager = m;
-	task->leads = calloc(gpus->n_gpus + 1, sizeof(PciFunction));
-	task->pointers = calloc(gpus->n_gpus + 1, sizeof(*task->pointers));
-	if (!task->leads || !task->pointers)
-		return -ENOMEM;
-	for (size_t i = 0; r >= 0 && i < gpus->n_gpus; i++)
+	task->leads = xcalloc(gpus->n_gpus + 1, sizeof(PciFunction));
+	task->pointers = xcalloc(gpus->n_gpus + 1, sizeof(*task->pointers));
+	for (size_t i = 0; i < gpus->n_gpus; i++)
 		if (!in_hand(m, &gpus->gpus[i]))
-			r = add_lead(task, gpus->gpus[i].lead);
-	if (r >= 0)
-		r = mailbox_run(m->place.mailbox, health_work, health_done, task);
+			add_lead(task, gpus->gpus[i].lead);
+	r = mailbox_run(m->place.mailbox, health_work, health_done, task);
 	if (r < 0)
 		return r;
 	TAKE_PTR(task);

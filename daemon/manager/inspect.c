@@ -7,6 +7,7 @@
 #include "manager/look.h"
 #include "manager/state.h"
 #include "util/log.h"
+#include "util/xalloc.h"
 
 typedef struct Inspect {
 	Host *host;
@@ -42,12 +43,10 @@ static void inspect_done(void *data)
 int manager_inspect(Manager *m, const Bdf *functions, size_t n, ManagerInspected done,
 		    void *userdata)
 {
-	_cleanup_free_ Inspect *task = calloc(1, sizeof(Inspect));
-	_cleanup_free_ Bdf *copy = calloc(n + 1, sizeof(Bdf));
+	_cleanup_free_ Inspect *task = xcalloc(1, sizeof(Inspect));
+	_cleanup_free_ Bdf *copy = xcalloc(n + 1, sizeof(Bdf));
 	int r;
 
-	if (!task || !copy)
-		return -ENOMEM;
 	memcpy(copy, functions, n * sizeof(Bdf));
 	*task = (Inspect){
 		.host = m->place.host,
@@ -87,8 +86,6 @@ static void drift_work(void *data)
 	if (task->result < 0)
 		return;
 	task->json = drift_to_json(drift, domains_known);
-	if (!task->json)
-		task->result = -ENOMEM;
 }
 
 static void drift_task_free(DriftTask *task)
@@ -117,19 +114,17 @@ static void drift_done(void *data)
 
 int manager_get_drift(Manager *m, ManagerDrift done, void *userdata)
 {
-	DriftTask *task = calloc(1, sizeof(DriftTask));
+	DriftTask *task = xcalloc(1, sizeof(DriftTask));
 	int r;
 
-	if (!task)
-		return -ENOMEM;
 	*task = (DriftTask){
 		.manager = m, .place = manager_job_place(m), .done = done, .userdata = userdata
 	};
 	task->place.rules = rules_ref(task->place.rules);
-	r = identities_copy(task->place.known, &task->known);
+	identities_copy(task->place.known, &task->known);
+	r = 0;
 	task->place.known = task->known;
-	if (r >= 0)
-		r = mailbox_run(m->place.mailbox, drift_work, drift_done, task);
+	r = mailbox_run(m->place.mailbox, drift_work, drift_done, task);
 	if (r < 0)
 		drift_task_free(task);
 	return r;

@@ -13,6 +13,7 @@
 #include "manager/verdicts.h"
 #include "util/log.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* "0000:41:00.0,0000:41:00.1". NULL when memory is out: then the log lacks this field. */
 static char *join_functions(const JobRecord *job)
@@ -20,8 +21,7 @@ static char *join_functions(const JobRecord *job)
 	_cleanup_strv_ char **addresses = NULL;
 
 	for (size_t i = 0; i < job->n_functions; i++)
-		if (strv_append(&addresses, BDF_TEXT(&job->functions[i])) < 0)
-			return NULL;
+		strv_append(&addresses, BDF_TEXT(&job->functions[i]));
 	return strv_join(addresses, ",");
 }
 
@@ -126,7 +126,7 @@ static void tell_end(void *userdata)
 
 static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
 {
-	Ended *ended = calloc(1, sizeof(Ended));
+	Ended *ended = xcalloc(1, sizeof(Ended));
 
 	manager_note_verdict(m, event);
 	job_record_ended(job, event);
@@ -137,13 +137,11 @@ static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
 	audit_job_ended(m, job, event->state, event->quarantine);
 	if (event->open)
 		manager_take_open_job(m, TAKE_PTR(event->open));
-	if (ended) {
-		*ended = (Ended){ .manager = m, .id = job->id, .state = event->state };
-		if (manager_refresh_changed(m, job->functions, job->n_functions, open_fence,
-					    ended) >= 0)
-			return;
-		free(ended);
-	}
+	*ended = (Ended){ .manager = m, .id = job->id, .state = event->state };
+	if (manager_refresh_changed(m, job->functions, job->n_functions, open_fence, ended) >= 0)
+		return;
+	free(ended);
+
 	end(m, job, event->state);
 }
 
@@ -187,8 +185,8 @@ static int check_not_declared_now(const Manager *m, const JobRequest *request,
 	    operation == OPERATION_PROBE || !manager_is_declaring(m, request->group))
 		return 0;
 	return problem_refuse(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
-			      .reason = strdup("a group is being declared or forgotten right now"),
-			      .remedy = strdup("try again"));
+			      .reason = xstrdup("a group is being declared or forgotten right now"),
+			      .remedy = xstrdup("try again"));
 }
 
 int manager_start_job(Manager *m, const JobRequest *request, uint32_t *ret_id,
@@ -202,9 +200,9 @@ int manager_start_job(Manager *m, const JobRequest *request, uint32_t *ret_id,
 	if (r == 0)
 		r = check_not_declared_now(m, request, ret_problem);
 	if (r == 0)
-		r = records_reserve(m);
+		records_reserve(m);
 	if (r == 0)
-		r = job_record_new(m->last_job + 1, request, &job);
+		job_record_new(m->last_job + 1, request, &job);
 	if (r == PROBLEM)
 		metrics_failure(&m->metrics, problem_dbus_name((*ret_problem)->error));
 	if (r != 0)

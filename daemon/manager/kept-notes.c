@@ -13,22 +13,17 @@ static bool is_in_force(const Manager *m, const Assignment *kept)
 	return group && group->kept == KEPT_ASKED;
 }
 
-int manager_note_kept(const Manager *m, char ***notes)
+void manager_note_kept(const Manager *m, char ***notes)
 {
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && m->inventory && m->assignments && i < m->assignments->n_kept;
-	     i++) {
+	for (size_t i = 0; m->inventory && m->assignments && i < m->assignments->n_kept; i++) {
 		const Assignment *kept = m->assignments->kept[i];
 
 		if (kept->kept != KEPT_ASKED || is_in_force(m, kept))
 			continue;
-		r = strv_appendf(
-			notes,
-			"%s was to be kept on vfio-pci (gpupass bind --persist), but its "
-			"boards at %s and elsewhere are not there as they were, or not one "
-			"group; bind it again with --persist, or remove kept.d/%s",
-			kept->group_name, BDF_TEXT(&kept->functions[0].bdf), kept->file);
+		strv_appendf(notes,
+			     "%s was to be kept on vfio-pci (gpupass bind --persist), but its "
+			     "boards at %s and elsewhere are not there as they were, or not one "
+			     "group; bind it again with --persist, or remove kept.d/%s",
+			     kept->group_name, BDF_TEXT(&kept->functions[0].bdf), kept->file);
 	}
-	return r;
 }

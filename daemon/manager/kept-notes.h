@@ -5,4 +5,4 @@
 #include "manager/types.h"
 
 /* Adds a line for each kept group that a person asked for and that is no group as it was then. */
-int manager_note_kept(const Manager *m, char ***notes);
+void manager_note_kept(const Manager *m, char ***notes);

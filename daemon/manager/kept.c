@@ -10,6 +10,7 @@
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 typedef struct FollowTask {
 	Manager *manager;
@@ -37,21 +38,18 @@ static bool is_wanted(const Assignments *wanted, const Assignment *stored)
 	return false;
 }
 
-static int collect_wanted(const Manager *m, Assignments *wanted)
+static void collect_wanted(const Manager *m, Assignments *wanted)
 {
 	const GroupSet *groups = m->inventory->groups;
-	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < groups->n_items; i++) {
+	for (size_t i = 0; i < groups->n_items; i++) {
 		_cleanup_(assignment_freep) Assignment *kept = NULL;
 
 		if (groups->items[i].kept != KEPT_SETTING)
 			continue;
-		r = group_keep(&groups->items[i], KEPT_SETTING, now_realtime(), 0, &kept);
-		if (r >= 0)
-			r = kept_add(wanted, &kept);
+		group_keep(&groups->items[i], KEPT_SETTING, now_realtime(), 0, &kept);
+		kept_add(wanted, &kept);
 	}
-	return r;
 }
 
 /* A board that is out for a while is kept when it returns, whether the daemon runs then or not. */
@@ -63,22 +61,18 @@ static bool is_whole(const Manager *m, const Assignment *kept)
 	return true;
 }
 
-static int collect_gone(const Manager *m, const Assignments *wanted, Assignments *gone)
+static void collect_gone(const Manager *m, const Assignments *wanted, Assignments *gone)
 {
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && i < m->assignments->n_kept; i++) {
+	for (size_t i = 0; i < m->assignments->n_kept; i++) {
 		const Assignment *stored = m->assignments->kept[i];
 		_cleanup_(assignment_freep) Assignment *kept = NULL;
 
 		if (stored->kept != KEPT_SETTING || is_wanted(wanted, stored) ||
 		    (m->rules->policy.keep_bound && !is_whole(m, stored)))
 			continue;
-		r = kept_copy(stored, &kept);
-		if (r >= 0)
-			r = kept_add(gone, &kept);
+		kept_copy(stored, &kept);
+		kept_add(gone, &kept);
 	}
-	return r;
 }
 
 /* Tells the operator once, and again at each look that fails. */
@@ -122,22 +116,18 @@ static bool all_stored(const Manager *m, const Assignments *wanted)
 
 static int follow_start(Manager *m)
 {
-	_cleanup_(follow_task_freep) FollowTask *task = calloc(1, sizeof(FollowTask));
+	_cleanup_(follow_task_freep) FollowTask *task = xcalloc(1, sizeof(FollowTask));
 	int r;
 
-	if (!task)
-		return -ENOMEM;
 	task->manager = m;
 	task->store = m->place.store->kept;
-	task->wanted = calloc(1, sizeof(Assignments));
-	task->gone = calloc(1, sizeof(Assignments));
-	if (!task->wanted || !task->gone)
-		return -ENOMEM;
-	r = collect_wanted(m, task->wanted);
-	if (r >= 0)
-		r = collect_gone(m, task->wanted, task->gone);
-	if (r < 0 || (all_stored(m, task->wanted) && task->gone->n_kept == 0))
-		return r;
+	task->wanted = xcalloc(1, sizeof(Assignments));
+	task->gone = xcalloc(1, sizeof(Assignments));
+	collect_wanted(m, task->wanted);
+	r = 0;
+	collect_gone(m, task->wanted, task->gone);
+	if ((all_stored(m, task->wanted) && task->gone->n_kept == 0))
+		return 0;
 	r = mailbox_run(m->place.mailbox, follow_work, follow_done, task);
 	if (r < 0)
 		return r;

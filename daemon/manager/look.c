@@ -10,13 +10,13 @@
 #include "store/unread.h"
 #include "util/log.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 static Waiter *waiter_new(ManagerDone done, void *userdata)
 {
-	Waiter *waiter = calloc(1, sizeof(Waiter));
+	Waiter *waiter = xcalloc(1, sizeof(Waiter));
 
-	if (waiter)
-		*waiter = (Waiter){ .done = done, .userdata = userdata };
+	*waiter = (Waiter){ .done = done, .userdata = userdata };
 	return waiter;
 }
 
@@ -41,8 +41,6 @@ static int request(Manager *m, Look *look, ManagerDone done, void *userdata)
 	Waiter **list = look->running ? &look->next : &look->current;
 	int r = 0;
 
-	if (done && !waiter)
-		return -ENOMEM;
 	if (look->running)
 		look->again = true;
 	else
@@ -76,8 +74,6 @@ int look_await(Manager *m, Look *look, bool made, ManagerDone done, void *userda
 		return 0;
 	}
 	waiter = waiter_new(done, userdata);
-	if (!waiter)
-		return -ENOMEM;
 	waiter->next = *list;
 	*list = waiter;
 	return 0;
@@ -199,8 +195,10 @@ static void scan_work(void *data)
 	else
 		task->result = inventory_take(task->host, task->rules, task->assignments,
 					      task->known, INSPECT_CONFIG_ALL, &task->inventory);
-	if (task->result >= 0)
-		task->result = tenant_store_load(task->tenant_store, &task->tenants);
+	if (task->result >= 0) {
+		tenant_store_load(task->tenant_store, &task->tenants);
+		task->result = 0;
+	}
 }
 
 static void take_over(Manager *m, ScanTask *task)
@@ -213,8 +211,7 @@ static void take_over(Manager *m, ScanTask *task)
 	m->tenants = TAKE_PTR(task->tenants);
 	strv_free(m->store_notes);
 	m->store_notes = TAKE_PTR(task->notes);
-	if (unread_settle(m->claims, m->inventory->groups) < 0)
-		log_error("out of memory: every group stays quarantined");
+	unread_settle(m->claims, m->inventory->groups);
 }
 
 static void scan_done(void *data)
@@ -259,19 +256,18 @@ static void set_scope(Manager *m, ScanTask *task)
 
 static int scan_start(Manager *m)
 {
-	_cleanup_(scan_task_freep) ScanTask *task = calloc(1, sizeof(ScanTask));
+	_cleanup_(scan_task_freep) ScanTask *task = xcalloc(1, sizeof(ScanTask));
 	int r;
 
-	if (!task)
-		return -ENOMEM;
 	task->manager = m;
 	task->host = m->place.host;
 	task->store = m->place.store;
 	task->tenant_store = m->place.tenants;
 	task->rules = rules_ref(m->rules);
 	set_scope(m, task);
-	r = identities_copy(m->inventory ? m->inventory->identities : NULL, &task->known);
-	if (r >= 0) {
+	identities_copy(m->inventory ? m->inventory->identities : NULL, &task->known);
+	r = 0;
+	{
 		_cleanup_(evidence_unrefp) Evidence *evidence =
 			topology_store_get(m->place.topology);
 
@@ -331,11 +327,9 @@ static void uses_done(void *data)
 
 static int uses_start(Manager *m)
 {
-	UsesTask *task = calloc(1, sizeof(UsesTask));
+	UsesTask *task = xcalloc(1, sizeof(UsesTask));
 	int r;
 
-	if (!task)
-		return -ENOMEM;
 	*task = (UsesTask){ .manager = m,
 			    .host = m->place.host,
 			    .generation = claims_generation(m->claims) };
@@ -420,11 +414,9 @@ static void refresh_scanned(void *userdata)
 
 static int refresh_after(Manager *m, ManagerDone done, void *userdata)
 {
-	Refresh *refresh = calloc(1, sizeof(Refresh));
+	Refresh *refresh = xcalloc(1, sizeof(Refresh));
 	int r;
 
-	if (!refresh)
-		return -ENOMEM;
 	*refresh = (Refresh){ .manager = m, .done = done, .userdata = userdata };
 	r = request(m, &m->scan, refresh_scanned, refresh);
 	if (r < 0)
@@ -474,11 +466,9 @@ static void settle_scanned(void *userdata)
 
 int manager_settle(Manager *m, ManagerDone done, void *userdata)
 {
-	Refresh *refresh = calloc(1, sizeof(Refresh));
+	Refresh *refresh = xcalloc(1, sizeof(Refresh));
 	int r;
 
-	if (!refresh)
-		return -ENOMEM;
 	*refresh = (Refresh){ .manager = m, .done = done, .userdata = userdata };
 	r = look_await(m, &m->scan, m->inventory != NULL, settle_scanned, refresh);
 	if (r < 0)

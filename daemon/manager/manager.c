@@ -8,6 +8,7 @@
 #include "manager/state.h"
 #include "util/clock.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 static void scanned(Manager *m)
 {
@@ -34,24 +35,19 @@ static const ManagerHooks hooks = {
 
 int manager_new(const ManagerPlace *place, Manager **ret)
 {
-	_cleanup_(manager_freep) Manager *m = calloc(1, sizeof(Manager));
+	_cleanup_(manager_freep) Manager *m = xcalloc(1, sizeof(Manager));
 	int r;
 
-	if (!m)
-		return -ENOMEM;
 	m->place = *place;
 	m->metrics.started_usec = now_realtime();
 	m->hooks = &hooks;
 	manager_init_looks(m);
 	manager_init_fence(m);
-	r = claims_new(&m->claims);
-	if (r >= 0)
-		r = disk_watch_new(&m->disk);
-	if (r >= 0)
-		r = health_look_new(&m->health_look);
-	if (r >= 0)
-		r = config_load_rules(place->config_directory, &place->policy, &m->rules,
-				      &m->config_notes);
+	claims_new(&m->claims);
+	r = 0;
+	disk_watch_new(&m->disk);
+	health_look_new(&m->health_look);
+	r = config_load_rules(place->config_directory, &place->policy, &m->rules, &m->config_notes);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(m);

@@ -17,14 +17,13 @@ void manager_count_step(Manager *m, const JobRecord *job, const JobEvent *event)
 }
 
 /* Adds one finding about the group to an object of groups. */
-static int add_finding(json_t *groups, const char *group)
+static void add_finding(json_t *groups, const char *group)
 {
 	const json_t *before = json_object_get(groups, str_or_empty(group));
 
 	if (!before && json_object_size(groups) >= GROUPS_MAX)
-		return 0;
-	return json_object_set_new(groups, str_or_empty(group),
-				   json_integer(json_integer_value(before) + 1));
+		return;
+	json_set(groups, str_or_empty(group), json_integer(json_integer_value(before) + 1));
 }
 
 static json_t *drift_by_group(const Drift *drift)
@@ -32,8 +31,7 @@ static json_t *drift_by_group(const Drift *drift)
 	_cleanup_json_ json_t *groups = json_object();
 
 	for (size_t i = 0; drift && i < drift->n_items; i++)
-		if (add_finding(groups, drift->items[i].group) < 0)
-			return NULL;
+		add_finding(groups, drift->items[i].group);
 	return TAKE_PTR(groups);
 }
 
@@ -42,8 +40,7 @@ static json_t *foreign_by_group(const FenceReport *report)
 	_cleanup_json_ json_t *groups = json_object();
 
 	for (size_t i = 0; report && i < report->n_items; i++)
-		if (add_finding(groups, report->items[i].group) < 0)
-			return NULL;
+		add_finding(groups, report->items[i].group);
 	return TAKE_PTR(groups);
 }
 
@@ -55,7 +52,7 @@ static json_t *trail_to_json(Trail *trail)
 	if (!trail)
 		return json_null();
 	trail_health(trail, &writable, &lost);
-	return json_pack("{s:b, s:I}", "writable", (int)writable, "lost", (json_int_t)lost);
+	return json_build("{s:b, s:I}", "writable", (int)writable, "lost", (json_int_t)lost);
 }
 
 char *manager_metrics(const Manager *m, uint64_t denied, uint64_t limited)
@@ -64,13 +61,13 @@ char *manager_metrics(const Manager *m, uint64_t denied, uint64_t limited)
 	size_t jobs, quarantines;
 
 	claims_count(m->claims, &jobs, &quarantines);
-	o = json_pack("{s:s, s:I, s:I, s:{s:I, s:I}, s:I, s:o, s:o, s:o}", "schema",
-		      GPUPASS_SCHEMA_METRICS, "claims", (json_int_t)jobs, "quarantines",
-		      (json_int_t)quarantines, "refused_calls", "denied", (json_int_t)denied,
-		      "limited", (json_int_t)limited, "drift_searched_usec",
-		      (json_int_t)m->drift_usec, "drift", drift_by_group(m->drift), "foreign",
-		      foreign_by_group(m->foreign), "audit", trail_to_json(m->place.trail));
-	if (!o || !counted || json_object_update(o, counted) < 0)
+	o = json_build("{s:s, s:I, s:I, s:{s:I, s:I}, s:I, s:o, s:o, s:o}", "schema",
+		       GPUPASS_SCHEMA_METRICS, "claims", (json_int_t)jobs, "quarantines",
+		       (json_int_t)quarantines, "refused_calls", "denied", (json_int_t)denied,
+		       "limited", (json_int_t)limited, "drift_searched_usec",
+		       (json_int_t)m->drift_usec, "drift", drift_by_group(m->drift), "foreign",
+		       foreign_by_group(m->foreign), "audit", trail_to_json(m->place.trail));
+	if (json_object_update(o, counted) < 0)
 		return NULL;
 	return json_dumps(o, JSON_COMPACT);
 }

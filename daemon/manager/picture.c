@@ -51,113 +51,92 @@ static void overlay(Manager *m, Group *group)
 		add_boot_reason(m, group);
 }
 
-static int note_unread(const DomainUses *uses, char ***notes)
+static void note_unread(const DomainUses *uses, char ***notes)
 {
 	size_t n = 0, position = 0;
 	const DomainUse *use;
 
 	while (uses && n < UNREAD_NOTES_MAX && (use = domain_uses_unread(uses, &position))) {
-		int r = strv_appendf(notes,
-				     "what domain %s (%s) has cannot be told, so %s%s; see: "
-				     "gpupass doctor",
-				     use->name, use->uuid, domain_use_unread_so(use), use->unread);
+		strv_appendf(notes,
+			     "what domain %s (%s) has cannot be told, so %s%s; see: "
+			     "gpupass doctor",
+			     use->name, use->uuid, domain_use_unread_so(use), use->unread);
 
-		if (r < 0)
-			return r;
 		n++;
 	}
-	return 0;
 }
 
 /* The number of notes about split groups; the doctor reports all of them. */
 #define SPLIT_NOTES_MAX 8
 
 /* A whole group of another domain shows in the group's own state and reason. */
-static int note_split(const FenceReport *report, char ***notes)
+static void note_split(const FenceReport *report, char ***notes)
 {
 	size_t n = 0;
-	int r = 0;
 
-	for (size_t i = 0; r >= 0 && report && i < report->n_items && n < SPLIT_NOTES_MAX; i++) {
+	for (size_t i = 0; report && i < report->n_items && n < SPLIT_NOTES_MAX; i++) {
 		if (!report->items[i].split)
 			continue;
-		r = strv_appendf(notes, "%s; %s", report->items[i].what, report->items[i].remedy);
+		strv_appendf(notes, "%s; %s", report->items[i].what, report->items[i].remedy);
 		n++;
 	}
-	return r;
 }
 
-static int collect_notes(Manager *m, char ***ret)
+static void collect_notes(Manager *m, char ***ret)
 {
 	_cleanup_strv_ char **notes = NULL;
 	_cleanup_free_ char *disk = disk_watch_reason(m->disk);
 	char *const *sources[] = { m->config_notes, m->store_notes, m->state_notes,
 				   m->inventory ? m->inventory->groups->notes : NULL };
-	int r = 0;
 
 	if (disk)
-		r = strv_appendf(&notes,
-				 "%s; nothing is assigned or released until the daemon's files can "
-				 "be written again",
-				 disk);
-	if (r >= 0 && m->place.host_note)
-		r = strv_append(&notes, m->place.host_note);
-	if (r >= 0 && m->scan_note)
-		r = strv_append(&notes, m->scan_note);
-	if (r >= 0 && m->tenants_note)
-		r = strv_append(&notes, m->tenants_note);
-	if (r >= 0 && m->kept_note)
-		r = strv_append(&notes, m->kept_note);
-	if (r >= 0)
-		r = manager_note_kept(m, &notes);
-	if (r >= 0 && m->fence_note)
-		r = strv_append(&notes, m->fence_note);
-	if (r >= 0)
-		r = tenancy_notes(
-			&(TenancyFacts){ .tenants = m->tenants,
-					 .gpus = m->inventory ? m->inventory->gpus : NULL },
-			&notes);
-	if (r >= 0 && m->connected && m->uses_note)
-		r = strv_append(&notes, m->uses_note);
-	if (r >= 0)
-		r = note_unread(m->uses, &notes);
-	if (r >= 0)
-		r = note_split(m->foreign, &notes);
-	if (r >= 0 && !m->connected)
-		r = strv_append(&notes, "libvirt does not answer: domains are not known, and "
-					"nothing can be assigned or released");
-	if (r >= 0 && m->drift && m->drift->n_items > 0)
-		r = strv_appendf(&notes, "%zu finding%s of drift; see: gpupass reconcile --dry-run",
-				 m->drift->n_items, m->drift->n_items == 1 ? "" : "s");
-	if (r >= 0)
-		r = claims_note_unread(m->claims, &notes);
-	for (size_t i = 0; r >= 0 && i < ELEMENTS(sources); i++)
-		for (char *const *note = sources[i]; r >= 0 && note && *note; note++)
-			r = strv_append(&notes, *note);
-	if (r >= 0)
-		*ret = TAKE_PTR(notes);
-	return r;
+		strv_appendf(&notes,
+			     "%s; nothing is assigned or released until the daemon's files can "
+			     "be written again",
+			     disk);
+	if (m->place.host_note)
+		strv_append(&notes, m->place.host_note);
+	if (m->scan_note)
+		strv_append(&notes, m->scan_note);
+	if (m->tenants_note)
+		strv_append(&notes, m->tenants_note);
+	if (m->kept_note)
+		strv_append(&notes, m->kept_note);
+	manager_note_kept(m, &notes);
+	if (m->fence_note)
+		strv_append(&notes, m->fence_note);
+	tenancy_notes(&(TenancyFacts){ .tenants = m->tenants,
+				       .gpus = m->inventory ? m->inventory->gpus : NULL },
+		      &notes);
+	if (m->connected && m->uses_note)
+		strv_append(&notes, m->uses_note);
+	note_unread(m->uses, &notes);
+	note_split(m->foreign, &notes);
+	if (!m->connected)
+		strv_append(&notes, "libvirt does not answer: domains are not known, and "
+				    "nothing can be assigned or released");
+	if (m->drift && m->drift->n_items > 0)
+		strv_appendf(&notes, "%zu finding%s of drift; see: gpupass reconcile --dry-run",
+			     m->drift->n_items, m->drift->n_items == 1 ? "" : "s");
+	claims_note_unread(m->claims, &notes);
+	for (size_t i = 0; i < ELEMENTS(sources); i++)
+		for (char *const *note = sources[i]; note && *note; note++)
+			strv_append(&notes, *note);
+	*ret = TAKE_PTR(notes);
 }
 
 void manager_observe(Manager *m)
 {
 	char **notes = NULL;
-	int r = 0;
 
 	if (m->inventory)
-		r = groups_observe(m->inventory->groups, m->uses, m->assignments,
-				   &m->rules->policy);
-	for (size_t i = 0; r >= 0 && m->inventory && i < m->inventory->groups->n_items; i++)
+		groups_observe(m->inventory->groups, m->uses, m->assignments, &m->rules->policy);
+	for (size_t i = 0; m->inventory && i < m->inventory->groups->n_items; i++)
 		overlay(m, &m->inventory->groups->items[i]);
-	if (r >= 0) {
-		manager_observe_drift(m);
-		manager_observe_foreign(m);
-		r = collect_notes(m, &notes);
-	}
-	if (r < 0) {
-		log_error("out of memory: the picture of this host may be old");
-		return;
-	}
+	manager_observe_drift(m);
+	manager_observe_foreign(m);
+	collect_notes(m, &notes);
+
 	strv_free(m->notes);
 	m->notes = notes;
 	if (m->listener.objects_changed)

@@ -7,6 +7,7 @@
 #include "manager/state.h"
 #include "util/clock.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 void job_record_free(JobRecord *job)
 {
@@ -133,7 +134,7 @@ static void replace(char **to, char **from)
 
 void job_record_planned(JobRecord *job, JobEvent *event)
 {
-	JobStep *steps = calloc(event->n_steps + 1, sizeof(JobStep));
+	JobStep *steps = xcalloc(event->n_steps + 1, sizeof(JobStep));
 
 	replace(&job->group, &event->group);
 	replace(&job->domain_name, &event->domain_name);
@@ -142,9 +143,7 @@ void job_record_planned(JobRecord *job, JobEvent *event)
 	job->functions = TAKE_PTR(event->functions);
 	job->n_functions = event->n_functions;
 	job->changed = event->changed;
-	job->state = JOB_RUNNING;
-	if (!steps)
-		return; /* the job goes on, but its steps are not shown */
+	job->state = JOB_RUNNING; /* the job goes on, but its steps are not shown */
 	for (size_t i = 0; i < event->n_steps; i++)
 		steps[i] = (JobStep){ .kind = event->steps[i], .state = STEP_PENDING };
 	job->steps = steps;
@@ -178,37 +177,30 @@ void job_record_ended(JobRecord *job, JobEvent *event)
 	}
 }
 
-int job_record_new(uint32_t id, const JobRequest *request, JobRecord **ret)
+void job_record_new(uint32_t id, const JobRequest *request, JobRecord **ret)
 {
-	JobRecord *job = calloc(1, sizeof(JobRecord));
+	JobRecord *job = xcalloc(1, sizeof(JobRecord));
 	const char *domain = request->domain ? request->domain : request->target;
 
-	if (!job)
-		return -ENOMEM;
 	*job = (JobRecord){
 		.id = id,
 		.operation = request->operation,
-		.group = strdup(str_or_empty(request->group)),
-		.domain_name = strdup(str_or_empty(domain)),
+		.group = xstrdup(str_or_empty(request->group)),
+		.domain_name = xstrdup(str_or_empty(domain)),
 		/* What polkit permitted, so that others can be asked about it before the plan. */
 		.domain_uuid =
-			strdup(request->permitted ? str_or_empty(request->permitted_uuid) : ""),
+			xstrdup(request->permitted ? str_or_empty(request->permitted_uuid) : ""),
 		.state = JOB_PLANNING,
-		.error_name = strdup(""),
-		.message = strdup(""),
-		.result = strdup(""),
+		.error_name = xstrdup(""),
+		.message = xstrdup(""),
+		.result = xstrdup(""),
 		.created_usec = now_realtime(),
 		.started_usec = now_monotonic(),
 		.caller_uid = request->caller_uid,
 		.caller = caller_identity_ref(request->caller),
 	};
-	if (!job->group || !job->domain_name || !job->domain_uuid || !job->error_name ||
-	    !job->message || !job->result || cancellation_new(&job->cancel) < 0) {
-		job_record_free(job);
-		return -ENOMEM;
-	}
+	cancellation_new(&job->cancel);
 	*ret = job;
-	return 0;
 }
 
 int records_check_limits(const Manager *m, const JobRequest *request, Problem **ret_problem)
@@ -237,17 +229,14 @@ int records_check_limits(const Manager *m, const JobRequest *request, Problem **
 	else
 		return 0;
 	return problem_refuse(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED, .reason = reason,
-			      .remedy = strdup("wait for some to end: gpupass jobs"));
+			      .remedy = xstrdup("wait for some to end: gpupass jobs"));
 }
 
-int records_reserve(Manager *m)
+void records_reserve(Manager *m)
 {
-	JobRecord **bigger = reallocarray(m->jobs, m->n_jobs + 1, sizeof(JobRecord *));
+	JobRecord **bigger = xreallocarray(m->jobs, m->n_jobs + 1, sizeof(JobRecord *));
 
-	if (!bigger)
-		return -ENOMEM;
 	m->jobs = bigger;
-	return 0;
 }
 
 void records_add(Manager *m, JobRecord *job)

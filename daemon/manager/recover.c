@@ -10,32 +10,30 @@
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* How long a worker of the previous daemon may take to end by itself. After that the group is
  * quarantined, and `clear` finds out later what the worker did. */
 #define WORKER_WAIT_USEC (10 * USEC_PER_SEC)
 
-static int take_notes(Manager *m, char **notes)
+static void take_notes(Manager *m, char **notes)
 {
-	int r = 0;
-
-	for (char **note = notes; r >= 0 && note && *note; note++) {
+	for (char **note = notes; note && *note; note++) {
 		log_as(LOG_WARNING, LOG_ID_NOT_READ, "%s", *note);
-		r = strv_append(&m->state_notes, *note);
+		strv_append(&m->state_notes, *note);
 	}
 	strv_free(notes);
-	return r;
 }
 
 /* Logs them once. The picture has a note for each while the claim lasts. */
-static int log_unread(const Manager *m)
+static void log_unread(const Manager *m)
 {
 	_cleanup_strv_ char **lines = NULL;
-	int r = claims_note_unread(m->claims, &lines);
 
-	for (char **line = lines; r >= 0 && line && *line; line++)
+	claims_note_unread(m->claims, &lines);
+
+	for (char **line = lines; line && *line; line++)
 		log_as(LOG_ERR, LOG_ID_QUARANTINED, "%s", *line);
-	return r;
 }
 
 int manager_load_state(Manager *m)
@@ -46,18 +44,21 @@ int manager_load_state(Manager *m)
 
 	r = quarantine_store_load(m->place.quarantine, m->claims);
 	if (r >= 0)
-		r = topology_store_load(m->place.topology, &notes);
+		topology_store_load(m->place.topology, &notes);
 	if (r >= 0)
-		r = take_notes(m, TAKE_PTR(notes));
+		take_notes(m, TAKE_PTR(notes));
 	if (r >= 0)
 		r = journal_load(m->place.journal, m->claims, &m->open_jobs, &m->n_open_jobs,
 				 &m->last_job, &notes);
 	if (r >= 0)
-		r = take_notes(m, TAKE_PTR(notes));
+		take_notes(m, TAKE_PTR(notes));
 	for (size_t i = 0; r >= 0 && i < m->n_open_jobs; i++)
-		r = recover_claim(&place, m->open_jobs[i],
-				  "a job was interrupted and is being recovered");
-	return r < 0 ? r : log_unread(m);
+		recover_claim(&place, m->open_jobs[i],
+			      "a job was interrupted and is being recovered");
+	if (r < 0)
+		return r;
+	log_unread(m);
+	return 0;
 }
 
 /* ---- recovery ---- */
@@ -143,7 +144,7 @@ static void recover_work(void *data)
 		if (r >= 0)
 			count_recovery(task, recovery.outcome);
 		if (r >= 0 && recovery.outcome == RECOVERED_WAITING)
-			(void)recover_claim(&task->place, job, recovery.reason);
+			recover_claim(&task->place, job, recovery.reason);
 		if (r < 0 || recovery.outcome == RECOVERED_WAITING)
 			task->jobs[kept++] = job;
 		else
@@ -157,13 +158,8 @@ static void recover_work(void *data)
  * journal. */
 static void keep_open(Manager *m, OpenJob **jobs, size_t n)
 {
-	OpenJob **bigger = reallocarray(m->open_jobs, m->n_open_jobs + n + 1, sizeof(OpenJob *));
+	OpenJob **bigger = xreallocarray(m->open_jobs, m->n_open_jobs + n + 1, sizeof(OpenJob *));
 
-	if (!bigger) {
-		log_error("out of memory: interrupted jobs wait for a restart of gpupassd");
-		open_jobs_free(jobs, n);
-		return;
-	}
 	if (n > 0)
 		memcpy(&bigger[m->n_open_jobs], jobs, n * sizeof(OpenJob *));
 	m->open_jobs = bigger;
@@ -199,8 +195,8 @@ static void recover_done(void *data)
 /* The thread has the jobs themselves. */
 static void keep_numbers(Manager *m)
 {
-	m->recovered = calloc(m->n_open_jobs, sizeof(uint32_t));
-	m->n_recovered = m->recovered ? m->n_open_jobs : 0;
+	m->recovered = xcalloc(m->n_open_jobs, sizeof(uint32_t));
+	m->n_recovered = m->n_open_jobs;
 	for (size_t i = 0; i < m->n_recovered; i++)
 		m->recovered[i] = m->open_jobs[i]->id;
 }
@@ -216,9 +212,7 @@ int manager_recover(Manager *m, ManagerDone done, void *userdata)
 		done(userdata);
 		return 0;
 	}
-	task = calloc(1, sizeof(RecoverTask));
-	if (!task)
-		return -ENOMEM;
+	task = xcalloc(1, sizeof(RecoverTask));
 	*task = (RecoverTask){
 		.manager = m,
 		.place = manager_job_place(m),
@@ -249,15 +243,10 @@ static void recovered_late(_unused_ void *userdata)
 
 void manager_take_open_job(Manager *m, OpenJob *job)
 {
-	OpenJob **one = calloc(1, sizeof(OpenJob *));
+	OpenJob **one = xcalloc(1, sizeof(OpenJob *));
 	uint32_t id = job->id;
 	int r;
 
-	if (!one) {
-		log_error("out of memory: job %u waits for a restart of gpupassd", job->id);
-		open_job_free(job);
-		return;
-	}
 	one[0] = job;
 	keep_open(m, one, 1);
 	/* libvirt may be back by now. Otherwise recovery begins when it comes back. */

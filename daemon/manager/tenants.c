@@ -8,6 +8,7 @@
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 static TenancyFacts facts_of(const Manager *m)
 {
@@ -56,7 +57,7 @@ static void note_work(void *data)
 
 	tenant_store_note(task->store, task->claims, task->generation, task->marks, task->n,
 			  &task->failed);
-	(void)tenant_store_load(task->store, &task->tenants);
+	tenant_store_load(task->store, &task->tenants);
 }
 
 /* After a failure the next look tries again. Trying at once could go on for ever. */
@@ -86,25 +87,19 @@ static void note_done(void *data)
 		manager_note_tenants(m);
 }
 
-static int collect(const Manager *m, NoteTask *task)
+static void collect(const Manager *m, NoteTask *task)
 {
 	const GpuSet *gpus = m->inventory->gpus;
 
-	task->marks = calloc(gpus->n_gpus + 1, sizeof(TenantMark));
-	if (!task->marks)
-		return -ENOMEM;
+	task->marks = xcalloc(gpus->n_gpus + 1, sizeof(TenantMark));
 	for (size_t i = 0; i < gpus->n_gpus; i++) {
 		const Tenancy tenancy = manager_gpu_tenancy(m, &gpus->gpus[i]);
-		int r;
 
 		if (!tenancy_is_news(&tenancy))
 			continue;
-		r = tenancy_mark(&tenancy, &gpus->gpus[i], now_realtime(), &task->marks[task->n]);
-		if (r < 0)
-			return r;
+		tenancy_mark(&tenancy, &gpus->gpus[i], now_realtime(), &task->marks[task->n]);
 		task->n++;
 	}
-	return 0;
 }
 
 void manager_note_tenants(Manager *m)
@@ -116,9 +111,10 @@ void manager_note_tenants(Manager *m)
 	/* Without the domains, do nothing: the next look at them calls this again. */
 	if (!m->inventory || !m->tenants || !m->uses || m->noting_tenants)
 		return;
-	task = calloc(1, sizeof(NoteTask));
-	r = task ? collect(m, task) : -ENOMEM;
-	if (r >= 0 && task->n > 0) {
+	task = xcalloc(1, sizeof(NoteTask));
+	collect(m, task);
+	r = 0;
+	if (task->n > 0) {
 		task->manager = m;
 		task->store = m->place.tenants;
 		task->claims = m->claims;

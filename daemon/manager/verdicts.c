@@ -4,6 +4,7 @@
 #include "manager/state.h"
 #include "util/log.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 typedef struct VerdictOf VerdictOf;
 
@@ -63,11 +64,7 @@ void manager_note_verdict(Manager *m, JobEvent *ended)
 	if (!ended->result)
 		return;
 	drop_gpus(verdicts, ended->functions, ended->n_functions);
-	bigger = reallocarray(verdicts->items, verdicts->n_items + 1, sizeof(VerdictOf));
-	if (!bigger) {
-		log_error("out of memory: a group shows no verdict");
-		return;
-	}
+	bigger = xreallocarray(verdicts->items, verdicts->n_items + 1, sizeof(VerdictOf));
 	verdicts->items = bigger;
 	bigger[verdicts->n_items++] = (VerdictOf){
 		.domain_uuid = TAKE_PTR(ended->domain_uuid),

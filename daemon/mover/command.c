@@ -7,6 +7,7 @@
 
 #include "core/pci/driver-name.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 static bool is(const char *word, const char *what)
 {
@@ -73,11 +74,9 @@ static bool is_named_twice(const MoverCommand *commands, size_t n)
 
 int mover_commands_parse(char *const *words, MoverCommand **ret, size_t *ret_n)
 {
-	_cleanup_free_ MoverCommand *commands = calloc(MOVER_COMMANDS_MAX, sizeof(*commands));
+	_cleanup_free_ MoverCommand *commands = xcalloc(MOVER_COMMANDS_MAX, sizeof(*commands));
 	size_t n = 0;
 
-	if (!commands)
-		return -ENOMEM;
 	while (*words) {
 		int r = n < MOVER_COMMANDS_MAX ? parse_one(&words, &commands[n]) : -EBADMSG;
 

@@ -24,11 +24,15 @@
 #include "mover/command.h"
 #include "util/arguments.h"
 #include "util/file.h"
+#include "util/heap.h"
 #include "util/pid-lock.h"
 #include "util/text.h"
 
 /* Of /proc its unit shows it nothing but /proc/driver. */
 #define NVIDIA_GPUS_DIR "/run/gpupass/proc-driver/nvidia/gpus"
+
+/* More than a move or a reset has ever in use: some paths, and some files of sysfs. */
+#define MEMORY_BYTES (128 * 1024)
 
 /* In the place of an answer: another process is at work on the function, nothing was done. */
 #define BUSY "busy"
@@ -84,14 +88,15 @@ static char *reset(const Roots *roots, int sysfs_fd, const MoverCommand *command
 {
 	_cleanup_(reset_report_clear) ResetReport report = { 0 };
 	DriverOps ops = *driver_real_ops();
-	int r;
 
 	/* The files of /dev/vfio belong to /sys and to no other tree. */
 	if (strcmp(roots->sysfs_dir, "/sys") != 0)
 		ops.hot_reset = NULL;
-	r = command->slot ? slot_reset_with(&ops, sysfs_fd, &command->target.bdf, &report)
-			  : function_reset_with(&ops, sysfs_fd, &command->target.bdf, &report);
-	return r < 0 ? NULL : worker_reset_document(&report);
+	if (command->slot)
+		slot_reset_with(&ops, sysfs_fd, &command->target.bdf, &report);
+	else
+		function_reset_with(&ops, sysfs_fd, &command->target.bdf, &report);
+	return worker_reset_document(&report);
 }
 
 /* One write for one line: others write into the same connection. */
@@ -99,8 +104,6 @@ static int say(size_t number, const char *answer)
 {
 	_cleanup_free_ char *line = strf("%zu %s\n", number, answer);
 
-	if (!line)
-		return fail("cannot answer", -ENOMEM);
 	if (send(STDOUT_FILENO, line, strlen(line), MSG_NOSIGNAL) >= 0 ||
 	    (errno == ENOTSOCK && write(STDOUT_FILENO, line, strlen(line)) >= 0))
 		return GPUPASS_EXIT_DONE;
@@ -114,7 +117,10 @@ static int work(const Roots *roots, size_t number, const MoverCommand *command)
 {
 	_cleanup_close_ int sysfs_fd = -1, lock_fd = -1;
 	_cleanup_free_ char *answer = NULL;
-	int r = dir_open_at(AT_FDCWD, roots->sysfs_dir, false, &sysfs_fd);
+	int r;
+
+	heap_reserve(MEMORY_BYTES);
+	r = dir_open_at(AT_FDCWD, roots->sysfs_dir, false, &sysfs_fd);
 
 	if (r >= 0)
 		r = pid_lock_take(roots->locks_dir, BDF_TEXT(&command->target.bdf), &lock_fd);
@@ -125,7 +131,7 @@ static int work(const Roots *roots, size_t number, const MoverCommand *command)
 	answer = command->reset ? reset(roots, sysfs_fd, command) : move(roots, sysfs_fd, command);
 	/* Who has the answer may begin the next move at once. */
 	lock_fd = close_fd(lock_fd);
-	return answer ? say(number, answer) : fail("cannot answer", -ENOMEM);
+	return say(number, answer);
 }
 
 /*

@@ -9,6 +9,7 @@
 #include "host/scan/assignment-files.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 int assignment_store_open(const char *directory, AssignmentStore *ret)
 {
@@ -31,56 +32,53 @@ static int set_aside(int dir_fd, const char *name)
 {
 	_cleanup_free_ char *aside = strf("%s" FILE_DAMAGED_SUFFIX, name);
 
-	if (!aside)
-		return -ENOMEM;
 	/* Does not overwrite an earlier damaged file of that name. */
 	if (renameat2(dir_fd, name, dir_fd, aside, RENAME_NOREPLACE) < 0)
 		return -errno;
 	return 0;
 }
 
-static int note_fence(const AssignmentFence *fence, const char *more, char ***notes)
+static void note_fence(const AssignmentFence *fence, const char *more, char ***notes)
 {
 	_cleanup_free_ char *note = assignment_fence_note(fence);
 
-	return note ? strv_appendf(notes, "%s%s", note, more) : -ENOMEM;
+	strv_appendf(notes, "%s%s", note, more);
 }
 
-static int note_fault(int dir_fd, const AssignmentFault *fault, const AssignmentFence *fence,
-		      char ***notes)
+static void note_fault(int dir_fd, const AssignmentFault *fault, const AssignmentFence *fence,
+		       char ***notes)
 {
 	_cleanup_free_ char *left = NULL;
 	int r;
 
-	if (fault->error == -EPROTO)
-		return note_fence(fence, "", notes);
-	if (!file_state_damaged(fault->error))
-		return strv_appendf(notes,
-				    "assignments.d/%s cannot be read (%s); until it can, nothing "
-				    "is assigned or released",
-				    fence->file, strerror(-fault->error));
+	if (fault->error == -EPROTO) {
+		note_fence(fence, "", notes);
+		return;
+	}
+	if (!file_state_damaged(fault->error)) {
+		strv_appendf(notes,
+			     "assignments.d/%s cannot be read (%s); until it can, nothing "
+			     "is assigned or released",
+			     fence->file, strerror(-fault->error));
+		return;
+	}
 	r = set_aside(dir_fd, fault->name);
-	if (r == -ENOMEM)
-		return r;
 	if (r < 0)
 		left = strf("; it was left in place: %s", strerror(-r));
 	else
-		left = strdup("; it was set aside as a " FILE_DAMAGED_SUFFIX " file");
-	return left ? note_fence(fence, left, notes) : -ENOMEM;
+		left = xstrdup("; it was set aside as a " FILE_DAMAGED_SUFFIX " file");
+	note_fence(fence, left, notes);
 }
 
 /* The fences of faults come first, one each; then those of files set aside earlier. */
-static int note_all(int dir_fd, const Assignments *all, const AssignmentFaults *faults,
-		    char ***notes)
+static void note_all(int dir_fd, const Assignments *all, const AssignmentFaults *faults,
+		     char ***notes)
 {
-	int r = 0;
-
 	/* Reported while the files are there, and not only by the load that set them aside. */
-	for (size_t i = faults->n_items; r >= 0 && i < all->n_fences; i++)
-		r = note_fence(&all->fences[i], "", notes);
-	for (size_t i = 0; r >= 0 && i < faults->n_items; i++)
-		r = note_fault(dir_fd, &faults->items[i], &all->fences[i], notes);
-	return r;
+	for (size_t i = faults->n_items; i < all->n_fences; i++)
+		note_fence(&all->fences[i], "", notes);
+	for (size_t i = 0; i < faults->n_items; i++)
+		note_fault(dir_fd, &faults->items[i], &all->fences[i], notes);
 }
 
 int assignment_store_load(const AssignmentStore *store, Assignments **ret, char ***ret_notes)
@@ -98,8 +96,8 @@ int assignment_store_load(const AssignmentStore *store, Assignments **ret, char 
 		if (faults->items[i].error != -EPROTO &&
 		    !file_state_damaged(faults->items[i].error))
 			return faults->items[i].error;
-	r = note_all(store->dir_fd, all, faults, &notes);
-	if (r >= 0 && store->kept)
+	note_all(store->dir_fd, all, faults, &notes);
+	if (store->kept)
 		r = kept_store_load(store->kept, all, &notes);
 	if (r < 0)
 		return r;
@@ -138,7 +136,7 @@ static int has_it(int dir_fd, const char *name, const Assignment *assignment)
 	_cleanup_free_ char *why = NULL;
 	int r = assignment_file_read(dir_fd, name, &stored, &why);
 
-	if (r == -EPROTO || r == -ENOMEM)
+	if (r == -EPROTO)
 		return r;
 	return r >= 0 && str_equal(stored->domain_uuid, assignment->domain_uuid) &&
 	       shares_function(stored, assignment);
@@ -155,7 +153,7 @@ static int find_place(int dir_fd, const Assignment *assignment, Place *ret)
 {
 	_cleanup_free_ char *first = assignment_file_name(assignment->domain_uuid);
 	_cleanup_strv_ char **names = NULL;
-	int r = first ? dir_list(dir_fd, ".json", &names) : -ENOMEM;
+	int r = dir_list(dir_fd, ".json", &names);
 
 	for (char **name = names; r >= 0 && name && *name; name++) {
 		if (!is_of_domain(*name, assignment->domain_uuid))
@@ -163,9 +161,9 @@ static int find_place(int dir_fd, const Assignment *assignment, Place *ret)
 		r = has_it(dir_fd, *name, assignment);
 		if (r <= 0 || ret->name)
 			continue;
-		ret->name = strdup(*name);
+		ret->name = xstrdup(*name);
 		ret->further = !str_equal(*name, first);
-		r = ret->name ? 0 : -ENOMEM;
+		r = 0;
 	}
 	return r < 0 ? r : 0;
 }
@@ -178,11 +176,9 @@ static int choose_place(int dir_fd, const Assignment *assignment, Place *ret)
 
 	if (r < 0 || ret->name)
 		return r;
-	if (!first)
-		return -ENOMEM;
 	ret->further = faccessat(dir_fd, first, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	ret->name = ret->further ? assignment_file_name_further(assignment) : TAKE_PTR(first);
-	return ret->name ? 0 : -ENOMEM;
+	return 0;
 }
 
 static char *text_for(const Assignment *assignment, const Place *place)
@@ -202,8 +198,6 @@ int assignment_store_check(const AssignmentStore *store, const Assignment *assig
 	/* dir_list() leaves out what begins with a dot. */
 	probe = strf(".%s" ASSIGNMENT_CHECK_SUFFIX, place.name);
 	text = text_for(assignment, &place);
-	if (!probe || !text)
-		return -ENOMEM;
 	r = file_replace_at(store->dir_fd, probe, text, strlen(text), FILE_MODE_PRIVATE);
 	if (r >= 0)
 		return file_remove_at(store->dir_fd, probe);
@@ -221,9 +215,7 @@ int assignment_store_save(const AssignmentStore *store, const Assignment *assign
 	if (r < 0)
 		return r;
 	text = text_for(assignment, &place);
-	return text ? file_replace_at(store->dir_fd, place.name, text, strlen(text),
-				      FILE_MODE_PRIVATE)
-		    : -ENOMEM;
+	return file_replace_at(store->dir_fd, place.name, text, strlen(text), FILE_MODE_PRIVATE);
 }
 
 int assignment_store_remove(const AssignmentStore *store, const Assignment *assignment)

@@ -13,6 +13,7 @@
 #include "util/file.h"
 #include "util/log-queue.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define WAIT_USEC USEC_PER_SEC
 #define CGROUP_BYTES_MAX 65536U
@@ -37,11 +38,9 @@ bool caller_is_privileged(uid_t uid)
 
 CallerIdentity *caller_identity_new(uid_t uid, pid_t pid)
 {
-	CallerIdentity *identity = calloc(1, sizeof(CallerIdentity));
+	CallerIdentity *identity = xcalloc(1, sizeof(CallerIdentity));
 	pthread_condattr_t attributes;
 
-	if (!identity)
-		return NULL;
 	pthread_mutex_init(&identity->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -114,7 +113,7 @@ static char *read_unit(int fd)
 	_cleanup_free_ char *text = NULL, *unit = NULL, *container = NULL;
 
 	if (file_read_at(fd, "cgroup", CGROUP_BYTES_MAX, &text, NULL) >= 0)
-		(void)cgroup_identify(text, &unit, &container);
+		cgroup_identify(text, &unit, &container);
 	return audit_text(unit);
 }
 
@@ -138,7 +137,7 @@ void caller_identity_resolve(CallerIdentity *identity, int proc_fd)
 	uint32_t login_uid = AUDIT_NO_UID;
 
 	/* The descriptor is of this process, whoever has its number later. */
-	if (name && proc_fd >= 0 && identity->pid > 0)
+	if (proc_fd >= 0 && identity->pid > 0)
 		fd = openat(proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0) {
 		login_uid = read_login_uid(fd);
@@ -203,11 +202,9 @@ static void dropped(_unused_ size_t n, _unused_ void *userdata)
 
 int caller_resolver_new(int proc_fd, CallerResolver **ret)
 {
-	CallerResolver *resolver = calloc(1, sizeof(CallerResolver));
+	CallerResolver *resolver = xcalloc(1, sizeof(CallerResolver));
 	int r;
 
-	if (!resolver)
-		return -ENOMEM;
 	resolver->proc_fd = proc_fd;
 	r = log_queue_new(&(LogSink){ .write = resolve, .dropped = dropped, .userdata = resolver },
 			  QUEUE_BYTES_MAX, &resolver->queue);

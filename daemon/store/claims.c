@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 typedef struct Claim Claim;
 struct Claim {
@@ -41,15 +42,12 @@ static Claim *claim_free(Claim *claim)
 }
 DEFINE_CLEANUP(Claim, claim_free)
 
-int claims_new(Claims **ret)
+void claims_new(Claims **ret)
 {
-	Claims *claims = calloc(1, sizeof(Claims));
+	Claims *claims = xcalloc(1, sizeof(Claims));
 
-	if (!claims)
-		return -ENOMEM;
 	pthread_mutex_init(&claims->lock, NULL);
 	*ret = claims;
-	return 0;
 }
 
 Claims *claims_free(Claims *claims)
@@ -105,9 +103,9 @@ static int conflict_unread(const Claim *held, Problem **ret_problem)
 		ret_problem, GPUPASS_ERROR_QUARANTINED,
 		.reason =
 			is_of_all(held)
-				? strdup("every group is quarantined: what a file keeps apart cannot be read")
+				? xstrdup("every group is quarantined: what a file keeps apart cannot be read")
 				: strf("%s is quarantined", held->group ? held->group : "it"),
-		.cause = strdup(held->reason),
+		.cause = xstrdup(held->reason),
 		.remedy = strf("see what it says and what the GPUs are doing (gpupass doctor); "
 			       "then: gpupass clear %s%s%s, which sets the file aside",
 			       quote(held), held->name, quote(held)));
@@ -121,7 +119,7 @@ static int conflict(const Claim *held, Problem **ret_problem)
 		return problem_refuse(
 			ret_problem, GPUPASS_ERROR_QUARANTINED,
 			.reason = strf("%s is quarantined", held->group),
-			.cause = strdup(str_or_empty(held->reason)),
+			.cause = xstrdup(str_or_empty(held->reason)),
 			.remedy = strf("when its cause is gone: gpupass clear %s", held->group));
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_GROUP_BUSY,
@@ -131,28 +129,21 @@ static int conflict(const Claim *held, Problem **ret_problem)
 		.remedy = strf("wait for it (gpupass jobs %u), then try again", held->job));
 }
 
-static int claim_new(uint32_t job, const char *group, const Bdf *functions, size_t n_functions,
-		     const char *domain_uuid, Claim **ret)
+static void claim_new(uint32_t job, const char *group, const Bdf *functions, size_t n_functions,
+		      const char *domain_uuid, Claim **ret)
 {
-	_cleanup_(claim_freep) Claim *claim = calloc(1, sizeof(Claim));
+	_cleanup_(claim_freep) Claim *claim = xcalloc(1, sizeof(Claim));
 
-	if (!claim)
-		return -ENOMEM;
 	claim->job = job;
-	claim->group = group ? strdup(group) : NULL;
-	claim->functions = calloc(n_functions ? n_functions : 1, sizeof(Bdf));
-	if ((group && !claim->group) || !claim->functions)
-		return -ENOMEM;
+	claim->group = group ? xstrdup(group) : NULL;
+	claim->functions = xcalloc(n_functions ? n_functions : 1, sizeof(Bdf));
 	if (n_functions > 0)
 		memcpy(claim->functions, functions, n_functions * sizeof(Bdf));
 	claim->n_functions = n_functions;
 	if (domain_uuid) {
-		claim->domain_uuid = strdup(domain_uuid);
-		if (!claim->domain_uuid)
-			return -ENOMEM;
+		claim->domain_uuid = xstrdup(domain_uuid);
 	}
 	*ret = TAKE_PTR(claim);
-	return 0;
 }
 
 static int check_locked(const Claims *claims, const Claim *wanted, Problem **ret_problem)
@@ -185,9 +176,8 @@ int claims_take(Claims *claims, uint64_t generation, uint32_t job, const char *g
 	_cleanup_(claim_freep) Claim *claim = NULL;
 	int r;
 
-	r = claim_new(job, group, functions, n_functions, domain_uuid, &claim);
-	if (r < 0)
-		return r;
+	claim_new(job, group, functions, n_functions, domain_uuid, &claim);
+	r = 0;
 	pthread_mutex_lock(&claims->lock);
 	r = take_locked(claims, generation, &claim, ret_problem);
 	pthread_mutex_unlock(&claims->lock);
@@ -237,7 +227,7 @@ void claims_quarantine(Claims *claims, uint32_t job, const char *reason)
 		free(claim->domain_uuid);
 		claim->domain_uuid = NULL;
 		free(claim->reason);
-		claim->reason = strdup(reason);
+		claim->reason = xstrdup(reason);
 	}
 	claims->generation++;
 	pthread_mutex_unlock(&claims->lock);
@@ -263,24 +253,18 @@ static void lift_locked(Claims *claims, const char *group)
 	claims->generation++;
 }
 
-int claims_add_quarantine(Claims *claims, const char *group, const Bdf *functions,
-			  size_t n_functions, const char *domain_uuid, const char *reason)
+void claims_add_quarantine(Claims *claims, const char *group, const Bdf *functions,
+			   size_t n_functions, const char *domain_uuid, const char *reason)
 {
 	_cleanup_(claim_freep) Claim *claim = NULL;
-	int r;
 
-	r = claim_new(0, group, functions, n_functions, domain_uuid, &claim);
-	if (r < 0)
-		return r;
-	claim->reason = strdup(reason);
-	if (!claim->reason)
-		return -ENOMEM;
+	claim_new(0, group, functions, n_functions, domain_uuid, &claim);
+	claim->reason = xstrdup(reason);
 	pthread_mutex_lock(&claims->lock);
 	lift_locked(claims, group);
 	claim->next = claims->first;
 	claims->first = TAKE_PTR(claim);
 	pthread_mutex_unlock(&claims->lock);
-	return 0;
 }
 
 void claims_lift(Claims *claims, const char *group)
@@ -290,16 +274,13 @@ void claims_lift(Claims *claims, const char *group)
 	pthread_mutex_unlock(&claims->lock);
 }
 
-static int copy_functions(const Claim *claim, Bdf **ret, size_t *ret_n)
+static void copy_functions(const Claim *claim, Bdf **ret, size_t *ret_n)
 {
-	Bdf *copy = calloc(claim->n_functions + 1, sizeof(Bdf));
+	Bdf *copy = xcalloc(claim->n_functions + 1, sizeof(Bdf));
 
-	if (!copy)
-		return -ENOMEM;
 	memcpy(copy, claim->functions, claim->n_functions * sizeof(Bdf));
 	*ret = copy;
 	*ret_n = claim->n_functions;
-	return 0;
 }
 
 int claims_quarantined(Claims *claims, const char *group, Bdf **ret, size_t *ret_n)
@@ -308,59 +289,49 @@ int claims_quarantined(Claims *claims, const char *group, Bdf **ret, size_t *ret
 
 	pthread_mutex_lock(&claims->lock);
 	for (const Claim *claim = claims->first; claim && r == -ENOENT; claim = claim->next)
-		if (is_quarantine_of(claim, group))
-			r = copy_functions(claim, ret, ret_n);
+		if (is_quarantine_of(claim, group)) {
+			copy_functions(claim, ret, ret_n);
+			r = 0;
+		}
 	pthread_mutex_unlock(&claims->lock);
 	return r;
 }
 
 /* ---- by files that cannot be read ---- */
 
-int claims_add_unread(Claims *claims, const UnreadClaim *unread)
+void claims_add_unread(Claims *claims, const UnreadClaim *unread)
 {
 	_cleanup_(claim_freep) Claim *claim = NULL;
-	int r;
 
-	r = claim_new(0, unread->group, unread->functions, unread->n_functions, unread->domain_uuid,
-		      &claim);
-	if (r < 0)
-		return r;
-	claim->file = strdup(unread->file);
-	claim->name = strdup(unread->name);
-	claim->reason = strdup(unread->why);
-	if (!claim->file || !claim->name || !claim->reason)
-		return -ENOMEM;
+	claim_new(0, unread->group, unread->functions, unread->n_functions, unread->domain_uuid,
+		  &claim);
+	claim->file = xstrdup(unread->file);
+	claim->name = xstrdup(unread->name);
+	claim->reason = xstrdup(unread->why);
 	pthread_mutex_lock(&claims->lock);
 	claim->next = claims->first;
 	claims->first = TAKE_PTR(claim);
 	pthread_mutex_unlock(&claims->lock);
-	return 0;
 }
 
-static int add_functions(Claim *claim, const Bdf *functions, size_t n)
+static void add_functions(Claim *claim, const Bdf *functions, size_t n)
 {
-	Bdf *bigger = reallocarray(claim->functions, claim->n_functions + n + 1, sizeof(Bdf));
+	Bdf *bigger = xreallocarray(claim->functions, claim->n_functions + n + 1, sizeof(Bdf));
 
-	if (!bigger)
-		return -ENOMEM;
 	claim->functions = bigger;
 	for (size_t i = 0; i < n; i++)
 		if (!bdf_in(&functions[i], bigger, claim->n_functions))
 			bigger[claim->n_functions++] = functions[i];
 	claim->settled = true;
-	return 0;
 }
 
-int claims_settle_unread(Claims *claims, const char *group, const Bdf *functions, size_t n)
+void claims_settle_unread(Claims *claims, const char *group, const Bdf *functions, size_t n)
 {
-	int r = 0;
-
 	pthread_mutex_lock(&claims->lock);
-	for (Claim *claim = claims->first; claim && r >= 0; claim = claim->next)
+	for (Claim *claim = claims->first; claim; claim = claim->next)
 		if (n > 0 && claim->file && !claim->settled && str_equal(claim->group, group))
-			r = add_functions(claim, functions, n);
+			add_functions(claim, functions, n);
 	pthread_mutex_unlock(&claims->lock);
-	return r;
 }
 
 int claims_find_unread(Claims *claims, const char *name, char **ret_file, Bdf **ret, size_t *ret_n)
@@ -371,12 +342,9 @@ int claims_find_unread(Claims *claims, const char *name, char **ret_file, Bdf **
 	for (const Claim *claim = claims->first; claim && r == -ENOENT; claim = claim->next) {
 		if (!claim->file || !str_equal(claim->name, name))
 			continue;
-		r = copy_functions(claim, ret, ret_n);
-		if (r < 0)
-			continue;
-		*ret_file = strdup(claim->file);
-		if (!*ret_file)
-			r = -ENOMEM;
+		copy_functions(claim, ret, ret_n);
+		r = 0;
+		*ret_file = xstrdup(claim->file);
 	}
 	pthread_mutex_unlock(&claims->lock);
 	return r;
@@ -399,22 +367,19 @@ void claims_lift_unread(Claims *claims, const char *file)
 	pthread_mutex_unlock(&claims->lock);
 }
 
-int claims_note_unread(Claims *claims, char ***notes)
+void claims_note_unread(Claims *claims, char ***notes)
 {
-	int r = 0;
-
 	pthread_mutex_lock(&claims->lock);
-	for (const Claim *claim = claims->first; claim && r >= 0; claim = claim->next)
+	for (const Claim *claim = claims->first; claim; claim = claim->next)
 		if (claim->file)
-			r = strv_appendf(notes,
-					 "%s: %s; when the cause is gone: gpupass clear %s%s%s, "
-					 "which sets it aside",
-					 claim->reason,
-					 is_of_all(claim) ? "every group is quarantined"
-							  : "its group is quarantined",
-					 quote(claim), claim->name, quote(claim));
+			strv_appendf(notes,
+				     "%s: %s; when the cause is gone: gpupass clear %s%s%s, "
+				     "which sets it aside",
+				     claim->reason,
+				     is_of_all(claim) ? "every group is quarantined"
+						      : "its group is quarantined",
+				     quote(claim), claim->name, quote(claim));
 	pthread_mutex_unlock(&claims->lock);
-	return r;
 }
 
 void claims_count(Claims *claims, size_t *ret_jobs, size_t *ret_quarantines)
@@ -432,15 +397,13 @@ void claims_count(Claims *claims, size_t *ret_jobs, size_t *ret_quarantines)
 char *claims_quarantine_names(Claims *claims)
 {
 	_cleanup_strv_ char **names = NULL;
-	int r = 0;
 
 	pthread_mutex_lock(&claims->lock);
-	for (const Claim *claim = claims->first; claim && r >= 0; claim = claim->next)
+	for (const Claim *claim = claims->first; claim; claim = claim->next)
 		if (claim->job == 0)
-			r = strv_append(&names,
-					claim->file ? claim->name : str_or_empty(claim->group));
+			strv_append(&names, claim->file ? claim->name : str_or_empty(claim->group));
 	pthread_mutex_unlock(&claims->lock);
-	return r < 0 ? NULL : strv_join(names, ", ");
+	return strv_join(names, ", ");
 }
 
 /* ---- what is quarantined ---- */
@@ -467,10 +430,10 @@ char *claims_quarantine_reason(Claims *claims, const Bdf *function, char **ret_n
 	pthread_mutex_lock(&claims->lock);
 	claim = quarantine_of(claims, function);
 	if (claim)
-		reason = strdup(claim->reason ? claim->reason : "a job could not be undone");
+		reason = xstrdup(claim->reason ? claim->reason : "a job could not be undone");
 	if (reason && ret_name)
 		*ret_name = claim->file ? strf("%s%s%s", quote(claim), claim->name, quote(claim))
-					: strdup(str_or_empty(claim->group));
+					: xstrdup(str_or_empty(claim->group));
 	pthread_mutex_unlock(&claims->lock);
 	return reason;
 }

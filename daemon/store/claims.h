@@ -13,7 +13,7 @@
 
 typedef struct Claims Claims;
 
-int claims_new(Claims **ret);
+void claims_new(Claims **ret);
 Claims *claims_free(Claims *claims);
 DEFINE_CLEANUP(Claims, claims_free)
 
@@ -48,8 +48,8 @@ void claims_quarantine(Claims *claims, uint32_t job, const char *reason);
  * Adds a quarantine that no job of this process made: one from disk, or of a job that waits for
  * recovery, which keeps its domain, too (NULL: none). Replaces a quarantine of the same group.
  */
-int claims_add_quarantine(Claims *claims, const char *group, const Bdf *functions,
-			  size_t n_functions, const char *domain_uuid, const char *reason);
+void claims_add_quarantine(Claims *claims, const char *group, const Bdf *functions,
+			   size_t n_functions, const char *domain_uuid, const char *reason);
 
 /*
  * A state file of a quarantine or a job that cannot be read or understood. It quarantines the
@@ -65,14 +65,14 @@ typedef struct UnreadClaim {
 	const char *domain_uuid;
 	const char *why; /* "quarantine/pair0.json cannot be understood (…)" */
 } UnreadClaim;
-int claims_add_unread(Claims *claims, const UnreadClaim *unread);
+void claims_add_unread(Claims *claims, const UnreadClaim *unread);
 /* This group was found: an unread file that names it is about these functions from now on. */
-int claims_settle_unread(Claims *claims, const char *group, const Bdf *functions, size_t n);
+void claims_settle_unread(Claims *claims, const char *group, const Bdf *functions, size_t n);
 /* -ENOENT: there is no unread file of that name. *ret_n 0: its functions are not known. */
 int claims_find_unread(Claims *claims, const char *name, char **ret_file, Bdf **ret, size_t *ret_n);
 void claims_lift_unread(Claims *claims, const char *file);
 /* Adds a line for each unread file, with its remedy. */
-int claims_note_unread(Claims *claims, char ***notes);
+void claims_note_unread(Claims *claims, char ***notes);
 /* How many jobs have something in hand, and how many quarantines there are. */
 void claims_count(Claims *claims, size_t *ret_jobs, size_t *ret_quarantines);
 /* The names of all quarantines, as gpupass clear takes them: "pair0, journal/7.journal". */

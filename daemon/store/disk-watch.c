@@ -8,6 +8,7 @@
 
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* dir_list() leaves out what begins with a dot. */
 #define PROBE ".check"
@@ -17,15 +18,12 @@ struct DiskWatch {
 	char reason[256]; /* a buffer, so that no lack of memory loses it; "": no failure */
 };
 
-int disk_watch_new(DiskWatch **ret)
+void disk_watch_new(DiskWatch **ret)
 {
-	DiskWatch *watch = calloc(1, sizeof(DiskWatch));
+	DiskWatch *watch = xcalloc(1, sizeof(DiskWatch));
 
-	if (!watch)
-		return -ENOMEM;
 	pthread_mutex_init(&watch->lock, NULL);
 	*ret = watch;
-	return 0;
 }
 
 DiskWatch *disk_watch_free(DiskWatch *watch)
@@ -56,7 +54,7 @@ char *disk_watch_reason(DiskWatch *watch)
 		return NULL;
 	pthread_mutex_lock(&watch->lock);
 	if (*watch->reason)
-		copy = strdup(watch->reason);
+		copy = xstrdup(watch->reason);
 	pthread_mutex_unlock(&watch->lock);
 	return copy;
 }
@@ -81,10 +79,10 @@ static int check_locked(DiskWatch *watch, const int *dir_fds, size_t n, Problem 
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_STATE_READ_ONLY,
 		.reason = strf("the daemon's files cannot be written: %s", strerror(-r)),
-		.cause = strdup(watch->reason),
+		.cause = xstrdup(watch->reason),
 		.remedy =
-			strdup("see dmesg for that disk and mount -o remount,rw; the next command "
-			       "tries again by itself"));
+			xstrdup("see dmesg for that disk and mount -o remount,rw; the next command "
+				"tries again by itself"));
 }
 
 int disk_watch_check(DiskWatch *watch, const int *dir_fds, size_t n, Problem **ret_problem)

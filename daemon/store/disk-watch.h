@@ -11,7 +11,7 @@
 
 typedef struct DiskWatch DiskWatch;
 
-int disk_watch_new(DiskWatch **ret);
+void disk_watch_new(DiskWatch **ret);
 DiskWatch *disk_watch_free(DiskWatch *watch);
 DEFINE_CLEANUP(DiskWatch, disk_watch_free)
 

@@ -7,6 +7,7 @@
 
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define FILE_MAX (1024U * 1024)
 #define DAMAGED_FILE TOPOLOGY_FILE ".damaged"
@@ -49,48 +50,44 @@ static int set_aside(const TopologyStore *store)
 	return 0;
 }
 
-static int note_unread(TopologyStore *store, int error, const char *why, char ***notes)
+static void note_unread(TopologyStore *store, int error, const char *why, char ***notes)
 {
 	int r;
 
 	if (error == -EPROTO) {
 		store->foreign = true;
-		return strv_appendf(notes,
-				    TOPOLOGY_FILE
-				    " was written by another version (%s); it is left "
-				    "alone, and what is probed now is not kept over "
-				    "a restart",
-				    str_or_empty(why));
+		strv_appendf(notes,
+			     TOPOLOGY_FILE " was written by another version (%s); it is left "
+					   "alone, and what is probed now is not kept over "
+					   "a restart",
+			     str_or_empty(why));
+		return;
 	}
 	r = set_aside(store);
-	return strv_appendf(notes,
-			    TOPOLOGY_FILE " cannot be understood (%s); it was %s%s; look at the "
-					  "links again: gpupass probe",
-			    why ? why : file_state_error(error),
-			    r < 0 ? "left in place: " : "set aside as " DAMAGED_FILE,
-			    r < 0 ? strerror(-r) : "");
+	strv_appendf(notes,
+		     TOPOLOGY_FILE " cannot be understood (%s); it was %s%s; look at the "
+				   "links again: gpupass probe",
+		     why ? why : file_state_error(error),
+		     r < 0 ? "left in place: " : "set aside as " DAMAGED_FILE,
+		     r < 0 ? strerror(-r) : "");
 }
 
-int topology_store_load(TopologyStore *store, char ***ret_notes)
+void topology_store_load(TopologyStore *store, char ***ret_notes)
 {
 	_cleanup_strv_ char **notes = NULL;
 	_cleanup_free_ char *why = NULL;
 	Evidence *evidence = NULL;
 	int r = read_file(store, &evidence, &why);
 
-	if (r == -ENOMEM)
-		return r;
 	if (r < 0 && r != -ENOENT) {
-		r = note_unread(store, r, why, &notes);
-		if (r < 0)
-			return r;
+		note_unread(store, r, why, &notes);
+		r = 0;
 	}
 	pthread_mutex_lock(&store->lock);
 	evidence_unref(store->current);
 	store->current = evidence;
 	pthread_mutex_unlock(&store->lock);
 	*ret_notes = TAKE_PTR(notes);
-	return 0;
 }
 
 Evidence *topology_store_get(TopologyStore *store)
@@ -110,8 +107,6 @@ static int save(const TopologyStore *store)
 	if (store->foreign)
 		return -EPROTO;
 	text = evidence_to_text(store->current);
-	if (!text)
-		return -ENOMEM;
 	return file_replace_at(store->dir_fd, TOPOLOGY_FILE, text, strlen(text), FILE_MODE_PRIVATE);
 }
 
@@ -131,12 +126,11 @@ int topology_store_update(TopologyStore *store, const Evidence *seen, bool whole
 	return r;
 }
 
-static int copy_text(char **to, const char *from)
+static void copy_text(char **to, const char *from)
 {
 	if (!from)
-		return 0;
-	*to = strdup(from);
-	return *to ? 0 : -ENOMEM;
+		return;
+	*to = xstrdup(from);
 }
 
 /* Any number for a board that is not in the catalogue, or whose number of links is not known. */
@@ -150,7 +144,6 @@ static int sighting_of(const GuestLook *look, size_t i, Sighting *s)
 {
 	const Gpu *gpu = look->gpus[i];
 	unsigned most = most_links(gpu->board), all = 0;
-	int r;
 
 	*s = (Sighting){
 		.bdf = gpu->lead->bdf,
@@ -161,22 +154,18 @@ static int sighting_of(const GuestLook *look, size_t i, Sighting *s)
 		.device = gpu->lead->device,
 		.subsystem_vendor = gpu->lead->subsystem_vendor,
 		.subsystem_device = gpu->lead->subsystem_device,
-		.peers = calloc(look->n_gpus + 1, sizeof(SeenPeer)),
+		.peers = xcalloc(look->n_gpus + 1, sizeof(SeenPeer)),
 		.inactive = look->inactive ? look->inactive[i] : 0,
 		.fresh = true,
 	};
-	if (!s->source || !s->peers)
-		return -ENOMEM;
 	/* A domain's name may have any bytes. Here it is only shown. */
 	for (char *c = s->source; *c; c++)
 		if (*c < ' ' || *c > '~')
 			*c = '?';
-	r = copy_text(&s->domain, look->domain_uuid);
-	if (r >= 0)
-		r = copy_text(&s->uuid, gpu->uuid);
-	if (r >= 0)
-		r = copy_text(&s->serial_number, gpu->serial_number);
-	for (size_t k = 0; r >= 0 && k < look->n_gpus; k++) {
+	copy_text(&s->domain, look->domain_uuid);
+	copy_text(&s->uuid, gpu->uuid);
+	copy_text(&s->serial_number, gpu->serial_number);
+	for (size_t k = 0; k < look->n_gpus; k++) {
 		unsigned links = look->links[i * look->n_gpus + k];
 
 		all += links < SIGHTING_LINKS_MAX ? links : SIGHTING_LINKS_MAX + 1;
@@ -186,13 +175,15 @@ static int sighting_of(const GuestLook *look, size_t i, Sighting *s)
 			s->peers[s->n_peers++] =
 				(SeenPeer){ .bdf = look->gpus[k]->lead->bdf, .links = links };
 	}
-	return r;
+	return 0;
 }
 
 int topology_store_note_guest(TopologyStore *store, const GuestLook *look)
 {
 	_cleanup_(evidence_unrefp) Evidence *seen = NULL;
-	int r = evidence_new(&seen);
+	int r = 0;
+
+	evidence_new(&seen);
 
 	for (size_t i = 0; r >= 0 && i < look->n_gpus; i++) {
 		Sighting s = { 0 };

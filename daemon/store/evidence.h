@@ -26,7 +26,7 @@ void topology_store_close(TopologyStore *store);
  * Reads the file. Renames one that cannot be understood to topology.json.damaged, and leaves one of
  * another version alone. Either adds a line to *ret_notes, and then there is no evidence.
  */
-int topology_store_load(TopologyStore *store, char ***ret_notes);
+void topology_store_load(TopologyStore *store, char ***ret_notes);
 
 /* A reference to the evidence as it is now; NULL: there is none. */
 Evidence *topology_store_get(TopologyStore *store);

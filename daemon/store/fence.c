@@ -7,6 +7,7 @@
 
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define FILE_MAX (4U * 1024 * 1024)
 
@@ -30,7 +31,7 @@ static FenceHold *fence_hold_free(FenceHold *hold)
 DEFINE_CLEANUP(FenceHold, fence_hold_free)
 
 /* What the daemon before wrote is on disk, but nobody stands by it: it is not `written`. */
-static int read_last(FenceStore *store)
+static void read_last(FenceStore *store)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
@@ -40,7 +41,6 @@ static int read_last(FenceStore *store)
 		r = fence_from_json(text, size, &store->last, NULL);
 	if (store->last)
 		store->generation = store->last->generation;
-	return r == -ENOMEM ? r : 0;
 }
 
 int fence_store_open(const char *state_directory, FenceStore *ret)
@@ -49,7 +49,7 @@ int fence_store_open(const char *state_directory, FenceStore *ret)
 	int r = dir_open_private(state_directory, &store.dir_fd);
 
 	if (r >= 0)
-		r = read_last(&store);
+		read_last(&store);
 	if (r < 0) {
 		close_fd(store.dir_fd);
 		return r;
@@ -73,14 +73,12 @@ void fence_store_close(FenceStore *store)
 	pthread_mutex_destroy(&store->lock);
 }
 
-static int close_held(Fence *fence, const FenceHold *hold)
+static void close_held(Fence *fence, const FenceHold *hold)
 {
 	_cleanup_free_ char *reason =
 		strf("job %u is at work on it, or was interrupted", hold->job);
 
-	return reason ? fence_close(fence, hold->group, hold->functions, hold->n_functions,
-				    FENCE_BUSY, reason)
-		      : -ENOMEM;
+	fence_close(fence, hold->group, hold->functions, hold->n_functions, FENCE_BUSY, reason);
 }
 
 static bool is_new(const FenceStore *store, const Fence *fence, uint64_t now_usec)
@@ -100,8 +98,6 @@ static int write_fence(FenceStore *store, Fence **fence, uint64_t now_usec)
 	(*fence)->generation = store->generation + 1;
 	(*fence)->written_usec = now_usec;
 	text = fence_to_json(*fence);
-	if (!text)
-		return -ENOMEM;
 	/* After a failure either may be there. */
 	store->written = fence_free(store->written);
 	r = file_replace_at(store->dir_fd, FENCE_FILE, text, strlen(text), FILE_MODE_PRIVATE);
@@ -125,13 +121,14 @@ static int write_held(FenceStore *store, const Fence *fence, const uint32_t *but
 		      uint64_t now_usec)
 {
 	_cleanup_(fence_freep) Fence *held = NULL;
-	int r = fence_copy(fence, &held);
 
-	for (const FenceHold *hold = store->holds; r >= 0 && hold; hold = hold->next)
+	fence_copy(fence, &held);
+
+	for (const FenceHold *hold = store->holds; hold; hold = hold->next)
 		if (!is_one_of(hold->job, but, n_but))
-			r = close_held(held, hold);
-	if (r < 0 || !is_new(store, held, now_usec))
-		return r;
+			close_held(held, hold);
+	if (!is_new(store, held, now_usec))
+		return 0;
 	return write_fence(store, &held, now_usec);
 }
 
@@ -166,10 +163,10 @@ int fence_store_update(FenceStore *store, const Fence *fence, const uint32_t *en
 		       uint64_t now_usec)
 {
 	_cleanup_(fence_freep) Fence *copy = NULL;
-	int r = fence_copy(fence, &copy);
+	int r = 0;
 
-	if (r < 0)
-		return r;
+	fence_copy(fence, &copy);
+
 	pthread_mutex_lock(&store->lock);
 	r = update_locked(store, &copy, ended, n_ended, now_usec);
 	pthread_mutex_unlock(&store->lock);
@@ -188,7 +185,7 @@ static int check_locked(FenceStore *store, char **ret_fault)
 	r = file_read_state_at(store->dir_fd, FENCE_FILE, FILE_MAX, &text, &size);
 	if (r >= 0)
 		r = fence_from_json(text, size, &found, &message);
-	if (r == -ENOMEM || (r >= 0 && fence_equal(found, store->written)))
+	if ((r >= 0 && fence_equal(found, store->written)))
 		return r < 0 ? r : 0;
 	store->written = fence_free(store->written);
 	*ret_fault =
@@ -196,7 +193,7 @@ static int check_locked(FenceStore *store, char **ret_fault)
 		     r >= 0    ? ""
 		     : message ? message
 			       : file_state_error(r));
-	return *ret_fault ? 0 : -ENOMEM;
+	return 0;
 }
 
 int fence_store_check(FenceStore *store, char **ret_fault)
@@ -209,22 +206,17 @@ int fence_store_check(FenceStore *store, char **ret_fault)
 	return r;
 }
 
-static int hold_new(uint32_t job, const char *group, const Bdf *functions, size_t n,
-		    FenceHold **ret)
+static void hold_new(uint32_t job, const char *group, const Bdf *functions, size_t n,
+		     FenceHold **ret)
 {
-	_cleanup_(fence_hold_freep) FenceHold *hold = calloc(1, sizeof(FenceHold));
+	_cleanup_(fence_hold_freep) FenceHold *hold = xcalloc(1, sizeof(FenceHold));
 
-	if (!hold)
-		return -ENOMEM;
 	hold->job = job;
-	hold->group = strdup(group);
-	hold->functions = calloc(n + 1, sizeof(Bdf));
-	if (!hold->group || !hold->functions)
-		return -ENOMEM;
+	hold->group = xstrdup(group);
+	hold->functions = xcalloc(n + 1, sizeof(Bdf));
 	memcpy(hold->functions, functions, n * sizeof(Bdf));
 	hold->n_functions = n;
 	*ret = TAKE_PTR(hold);
-	return 0;
 }
 
 /* Without a fence the hook refuses all GPUs, so there is nothing to close yet. */
@@ -246,10 +238,10 @@ int fence_store_hold(FenceStore *store, uint32_t job, const char *group, const B
 		     size_t n, uint64_t now_usec)
 {
 	_cleanup_(fence_hold_freep) FenceHold *hold = NULL;
-	int r = hold_new(job, group, functions, n, &hold);
+	int r = 0;
 
-	if (r < 0)
-		return r;
+	hold_new(job, group, functions, n, &hold);
+
 	pthread_mutex_lock(&store->lock);
 	r = hold_locked(store, &hold, now_usec);
 	pthread_mutex_unlock(&store->lock);

@@ -7,6 +7,7 @@
 
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* The version that we write. We also read version 1, which has neither persistence modes nor their
  * steps. */
@@ -30,13 +31,13 @@ char *journal_line(const json_t *record)
 {
 	_cleanup_free_ char *text = json_dumps(record, JSON_COMPACT);
 
-	return text ? strf(VERSION " %08" PRIx32 " %s\n", crc32_of(text), text) : NULL;
+	return strf(VERSION " %08" PRIx32 " %s\n", crc32_of(text), text);
 }
 
 static int bad(int error, const char *what, char **ret_message)
 {
-	*ret_message = strdup(what);
-	return *ret_message ? error : -ENOMEM;
+	*ret_message = xstrdup(what);
+	return error;
 }
 
 /* A line of another version begins with a number. Anything else is damage. */
@@ -58,14 +59,11 @@ int journal_line_parse(const char *line, json_t **ret, char **ret_message)
 		return is_other_version(line) ? bad(-EPROTO, "of another version", ret_message)
 					      : bad(-EBADMSG, "it has no version", ret_message);
 	line += strlen(VERSION " ");
-	number = strndup(line, strcspn(line, " "));
-	if (!number)
-		return -ENOMEM;
+	number = xstrndup(line, strcspn(line, " "));
 	if (strlen(number) != 8 || str_to_unsigned(number, 16, UINT32_MAX, &sum) < 0 ||
 	    line[8] != ' ' || sum != crc32_of(line + 9))
 		return bad(-EBADMSG, "its checksum is wrong", ret_message);
-	if (json_parse(line + 9, strlen(line + 9), &record, NULL) == -ENOMEM)
-		return -ENOMEM;
+	json_parse(line + 9, strlen(line + 9), &record, NULL);
 	if (!json_is_object(record)) {
 		json_decref(record);
 		return bad(-EBADMSG, "it is not an object", ret_message);

@@ -12,14 +12,15 @@
 #include "util/file.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define SUFFIX ".journal"
 
 static char *memdup(const char *data, size_t size)
 {
-	char *copy = malloc(size);
+	char *copy = xmalloc(size);
 
-	return copy ? memcpy(copy, data, size) : NULL;
+	return memcpy(copy, data, size);
 }
 
 /* ---- writing ---- */
@@ -74,15 +75,11 @@ JournalJob *journal_job_free(JournalJob *job)
 
 static int job_open(const Journal *journal, const char *name, int flags, JournalJob **ret)
 {
-	_cleanup_(journal_job_freep) JournalJob *job = calloc(1, sizeof(JournalJob));
+	_cleanup_(journal_job_freep) JournalJob *job = xcalloc(1, sizeof(JournalJob));
 
-	if (!job)
-		return -ENOMEM;
 	job->journal = journal;
 	job->fd = -1;
-	job->name = strdup(name);
-	if (!job->name)
-		return -ENOMEM;
+	job->name = xstrdup(name);
 	job->fd = openat(journal->dir_fd, name,
 			 O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0600);
 	if (job->fd < 0)
@@ -116,10 +113,8 @@ static int append_record(JournalJob *job, json_t *record)
 	_cleanup_json_ json_t *owned = record;
 	_cleanup_free_ char *line = NULL;
 
-	if (!owned)
-		return -ENOMEM;
 	line = journal_line(owned);
-	return line ? append(job, line) : -ENOMEM;
+	return append(job, line);
 }
 
 static json_t *begin_record(const Journal *journal, uint32_t id, const Plan *plan,
@@ -129,9 +124,9 @@ static json_t *begin_record(const Journal *journal, uint32_t id, const Plan *pla
 
 	if (previous && !before)
 		return NULL;
-	return json_pack("{s:s, s:I, s:s?, s:o, s:s?, s:s?}", "record", "begin", "job",
-			 (json_int_t)id, "boot_id", journal->boot_id, "plan", plan_to_record(plan),
-			 "previous", before, "live_xml", live_xml);
+	return json_build("{s:s, s:I, s:s?, s:o, s:s?, s:s?}", "record", "begin", "job",
+			  (json_int_t)id, "boot_id", journal->boot_id, "plan", plan_to_record(plan),
+			  "previous", before, "live_xml", live_xml);
 }
 
 int journal_begin(const Journal *journal, uint32_t id, const Plan *plan, const Assignment *previous,
@@ -141,8 +136,6 @@ int journal_begin(const Journal *journal, uint32_t id, const Plan *plan, const A
 	_cleanup_free_ char *name = strf("%" PRIu32 SUFFIX, id);
 	int r;
 
-	if (!name)
-		return -ENOMEM;
 	r = job_open(journal, name, O_CREAT | O_EXCL, &job);
 	if (r >= 0 && !job)
 		r = -EIO;
@@ -162,13 +155,13 @@ int journal_begin(const Journal *journal, uint32_t id, const Plan *plan, const A
 static int append_step(JournalJob *job, const char *record, size_t step)
 {
 	return append_record(job,
-			     json_pack("{s:s, s:I}", "record", record, "step", (json_int_t)step));
+			     json_build("{s:s, s:I}", "record", record, "step", (json_int_t)step));
 }
 
 static int append_result(JournalJob *job, const char *record, size_t step, bool ok)
 {
-	return append_record(job, json_pack("{s:s, s:I, s:b}", "record", record, "step",
-					    (json_int_t)step, "ok", (int)ok));
+	return append_record(job, json_build("{s:s, s:I, s:b}", "record", record, "step",
+					     (json_int_t)step, "ok", (int)ok));
 }
 
 int journal_intent(JournalJob *job, size_t step)
@@ -196,7 +189,7 @@ int journal_end(JournalJob *job)
 {
 	const JournalIo *io = &job->journal->io;
 
-	(void)append_record(job, json_pack("{s:s}", "record", "end"));
+	(void)append_record(job, json_build("{s:s}", "record", "end"));
 	return io->remove(io->userdata, job->journal->dir_fd, job->name);
 }
 
@@ -243,7 +236,7 @@ static int read_begin(const json_t *record, OpenJob *job, char **ret_message)
 
 	if (!str_equal(json_string_value(json_object_get(record, "record")), "begin") ||
 	    json_get_unsigned(record, "job", UINT32_MAX, &id) < 0) {
-		*ret_message = strdup("it does not begin with a begin");
+		*ret_message = xstrdup("it does not begin with a begin");
 		return -EBADMSG;
 	}
 	job->id = (uint32_t)id;
@@ -254,9 +247,7 @@ static int read_begin(const json_t *record, OpenJob *job, char **ret_message)
 		return r;
 	live_xml = json_string_value(json_object_get(record, "live_xml"));
 	if (live_xml) {
-		job->live_xml = strdup(live_xml);
-		if (!job->live_xml)
-			return -ENOMEM;
+		job->live_xml = xstrdup(live_xml);
 	}
 	previous = json_string_value(json_object_get(record, "previous"));
 	if (!previous)
@@ -290,8 +281,8 @@ static int read_step(const json_t *record, OpenJob *job)
 
 static int refuse_zero(char **ret_message)
 {
-	*ret_message = strdup("there is a zero in it");
-	return *ret_message ? -EBADMSG : -ENOMEM;
+	*ret_message = xstrdup("there is a zero in it");
+	return -EBADMSG;
 }
 
 /* 1: there is nothing to recover; otherwise as for journal_line_parse(). */
@@ -314,7 +305,7 @@ static int read_lines(char *text, size_t size, OpenJob *job, char **ret_message)
 			r = refuse_zero(ret_message);
 		if (r >= 0)
 			r = i == 0 ? read_begin(record, job, ret_message) : read_step(record, job);
-		if (r == 1 || r == -ENOMEM || (r < 0 && i == 0))
+		if (r == 1 || (r < 0 && i == 0))
 			return r;
 		if (r == 0) {
 			job->log->size += (off_t)(end + 1 - text);
@@ -322,65 +313,63 @@ static int read_lines(char *text, size_t size, OpenJob *job, char **ret_message)
 		}
 		job->damage = strf("line %zu of its journal: %s", i + 1,
 				   *ret_message ? *ret_message : "no such record can be");
-		return job->damage ? 0 : -ENOMEM;
+		return 0;
 	}
 	return 0;
 }
 
 /* Finds functions and group in the first line of a journal, as far as it can be read. */
-static int read_remains(const char *text, size_t size, bool other_version, Remains *ret)
+static void read_remains(const char *text, size_t size, bool other_version, Remains *ret)
 {
 	const char *end = memchr(text, '\n', size);
 	size_t length = end ? (size_t)(end - text) : size;
 	const char *record = memchr(text, '{', length);
 	_cleanup_json_ json_t *root = NULL;
 
-	if (!other_version)
-		return remains_scan(text, length, ret);
+	if (!other_version) {
+		remains_scan(text, length, ret);
+		return;
+	}
 	if (record)
 		root = json_loadb(record, length - (size_t)(record - text), 0, NULL);
-	return remains_of_object(json_object_get(root, "plan"), ret);
+	remains_of_object(json_object_get(root, "plan"), ret);
 }
 
 /* Quarantines what the first line names: we do not know what the job had begun. */
-static int keep_apart(Claims *claims, const char *name, int error, const char *message,
-		      const char *text, size_t size)
+static void keep_apart(Claims *claims, const char *name, int error, const char *message,
+		       const char *text, size_t size)
 {
 	_cleanup_(remains_clear) Remains remains = { 0 };
-	int r = text ? read_remains(text, size, error == -EPROTO, &remains) : 0;
 
-	if (r < 0)
-		return r;
-	return unread_claim(claims, &(UnreadFile){
-					    .directory = "journal",
-					    .name = name,
-					    .error = error,
-					    .message = message,
-					    .remains = &remains,
-				    });
+	if (text) {
+		read_remains(text, size, error == -EPROTO, &remains);
+	}
+
+	unread_claim(claims, &(UnreadFile){
+				     .directory = "journal",
+				     .name = name,
+				     .error = error,
+				     .message = message,
+				     .remains = &remains,
+			     });
 }
 
-static int append_job(OpenJob ***jobs, size_t *n, OpenJob **job)
+static void append_job(OpenJob ***jobs, size_t *n, OpenJob **job)
 {
-	OpenJob **bigger = reallocarray(*jobs, *n + 1, sizeof(OpenJob *));
+	OpenJob **bigger = xreallocarray(*jobs, *n + 1, sizeof(OpenJob *));
 
-	if (!bigger)
-		return -ENOMEM;
 	*jobs = bigger;
 	bigger[(*n)++] = TAKE_PTR(*job);
-	return 0;
 }
 
 static int load_one(const Journal *journal, const char *name, OpenJob ***jobs, size_t *n,
 		    Claims *claims)
 {
-	_cleanup_(open_job_freep) OpenJob *job = calloc(1, sizeof(OpenJob));
+	_cleanup_(open_job_freep) OpenJob *job = xcalloc(1, sizeof(OpenJob));
 	_cleanup_free_ char *text = NULL, *lines = NULL, *message = NULL;
 	size_t size = 0;
 	int r;
 
-	if (!job)
-		return -ENOMEM;
 	r = file_read_state_at(journal->dir_fd, name, JOURNAL_FILE_MAX, &text, &size);
 	if (r >= 0) {
 		r = job_open(journal, name, 0, &job->log);
@@ -388,26 +377,30 @@ static int load_one(const Journal *journal, const char *name, OpenJob ***jobs, s
 			return r;
 		/* Which reading cuts into lines. */
 		lines = memdup(text, size + 1);
-		r = lines && job->log ? read_lines(lines, size, job, &message) : -ENOMEM;
+		r = read_lines(lines, size, job, &message);
 	}
 	if (r == 1)
 		return journal->io.remove(journal->io.userdata, journal->dir_fd, name);
-	if (r == -ENOMEM)
-		return r;
-	if (r < 0)
-		return claims ? keep_apart(claims, name, r, message, text, size) : 0;
+	if (r < 0) {
+		if (claims) {
+			keep_apart(claims, name, r, message, text, size);
+			return 0;
+		}
+		return 0;
+	}
 	/* Remove the line that was cut off, or the next record would become part of it. */
 	if (!job->damage && ftruncate(job->log->fd, job->log->size) < 0)
 		return -errno;
-	return append_job(jobs, n, &job);
+	append_job(jobs, n, &job);
+	return 0;
 }
 
 static uint32_t id_of(const char *name)
 {
-	_cleanup_free_ char *number = strndup(name, strcspn(name, "."));
+	_cleanup_free_ char *number = xstrndup(name, strcspn(name, "."));
 	unsigned long long id = 0;
 
-	if (!number || str_to_unsigned(number, 10, UINT32_MAX, &id) < 0)
+	if (str_to_unsigned(number, 10, UINT32_MAX, &id) < 0)
 		return 0;
 	return (uint32_t)id;
 }
@@ -421,8 +414,8 @@ static int note_set_aside(const Journal *journal, uint32_t *last, char ***notes)
 	for (char **name = names; r >= 0 && name && *name; name++) {
 		if (id_of(*name) > *last)
 			*last = id_of(*name);
-		r = strv_appendf(
-			notes, "journal/%s was set aside; see what it says, then remove it", *name);
+		strv_appendf(notes, "journal/%s was set aside; see what it says, then remove it",
+			     *name);
 	}
 	return r;
 }
@@ -460,7 +453,7 @@ int journal_load_job(const Journal *journal, uint32_t id, OpenJob **ret)
 	_cleanup_free_ char *name = strf("%u" SUFFIX, id);
 	OpenJob **jobs = NULL;
 	size_t n = 0;
-	int r = name ? load_one(journal, name, &jobs, &n, NULL) : -ENOMEM;
+	int r = load_one(journal, name, &jobs, &n, NULL);
 
 	if (r >= 0 && n == 0)
 		r = -ENOENT;
@@ -472,14 +465,12 @@ int journal_load_job(const Journal *journal, uint32_t id, OpenJob **ret)
 
 static int forget_one(const Journal *journal, const char *name, const char *group)
 {
-	_cleanup_(open_job_freep) OpenJob *job = calloc(1, sizeof(OpenJob));
+	_cleanup_(open_job_freep) OpenJob *job = xcalloc(1, sizeof(OpenJob));
 	_cleanup_free_ char *text = NULL, *message = NULL;
 	_cleanup_json_ json_t *record = NULL;
 	size_t size = 0;
 	int r;
 
-	if (!job)
-		return -ENOMEM;
 	r = file_read_state_at(journal->dir_fd, name, JOURNAL_FILE_MAX, &text, &size);
 	if (r < 0)
 		return r == -ENOENT || file_state_damaged(r) ? 0 : r; /* the job ended meanwhile */
@@ -488,7 +479,7 @@ static int forget_one(const Journal *journal, const char *name, const char *grou
 	if (r >= 0)
 		r = read_begin(record, job, &message);
 	if (r < 0 || !str_equal(job->plan->group, group))
-		return r == -ENOMEM ? r : 0;
+		return 0;
 	return journal->io.remove(journal->io.userdata, journal->dir_fd, name);
 }
 

@@ -9,6 +9,7 @@
 #include "host/scan/kept-files.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 int kept_store_open(const char *directory, KeptStore *ret)
 {
@@ -46,17 +47,15 @@ static int check_version(const KeptStore *store, const char *name)
 	_cleanup_free_ char *why = NULL;
 	int r = kept_file_read(store->dir_fd, name, &there, &why);
 
-	return r == -EPROTO || r == -ENOMEM ? r : 0;
+	return r == -EPROTO ? r : 0;
 }
 
 int kept_store_check(KeptStore *store, const Assignment *kept)
 {
 	_cleanup_free_ char *name = kept_file_name(kept), *text = kept_to_json(kept);
-	_cleanup_free_ char *probe = name ? strf(".%s.check", name) : NULL;
+	_cleanup_free_ char *probe = strf(".%s.check", name);
 	int r;
 
-	if (!probe || !text)
-		return -ENOMEM;
 	pthread_mutex_lock(&store->lock);
 	r = check_version(store, name);
 	/* dir_list() leaves out what begins with a dot. */
@@ -73,9 +72,9 @@ int kept_store_check(KeptStore *store, const Assignment *kept)
 /* All files that share a function with it, but not this one (NULL: all). */
 static int remove_sharing(const KeptStore *store, const Assignment *kept, const char *but)
 {
-	_cleanup_(assignments_freep) Assignments *all = calloc(1, sizeof(Assignments));
+	_cleanup_(assignments_freep) Assignments *all = xcalloc(1, sizeof(Assignments));
 	_cleanup_strv_ char **notes = NULL;
-	int r = all ? kept_files_read(store->dir_fd, all, &notes) : -ENOMEM;
+	int r = kept_files_read(store->dir_fd, all, &notes);
 
 	for (size_t i = 0; r >= 0 && i < all->n_kept; i++) {
 		const Assignment *other = all->kept[i];
@@ -93,8 +92,6 @@ static int save(const KeptStore *store, const Assignment *kept)
 	_cleanup_free_ char *name = kept_file_name(kept), *text = kept_to_json(kept);
 	int r;
 
-	if (!name || !text)
-		return -ENOMEM;
 	r = check_version(store, name);
 	if (r >= 0)
 		r = file_replace_at(store->dir_fd, name, text, strlen(text), FILE_MODE_PRIVATE);
@@ -150,13 +147,12 @@ static int follow(const KeptStore *store, const Assignments *stored, const Assig
 
 int kept_store_follow(KeptStore *store, const Assignments *wanted, const Assignments *gone)
 {
-	_cleanup_(assignments_freep) Assignments *stored = calloc(1, sizeof(Assignments));
+	_cleanup_(assignments_freep) Assignments *stored = xcalloc(1, sizeof(Assignments));
 	_cleanup_strv_ char **notes = NULL;
-	int r = stored ? 0 : -ENOMEM;
+	int r = 0;
 
 	pthread_mutex_lock(&store->lock);
-	if (r >= 0)
-		r = kept_files_read(store->dir_fd, stored, &notes);
+	r = kept_files_read(store->dir_fd, stored, &notes);
 	if (r >= 0)
 		r = follow(store, stored, wanted, gone);
 	pthread_mutex_unlock(&store->lock);

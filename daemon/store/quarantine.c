@@ -14,6 +14,7 @@
 #include "util/file.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define FILE_MAX (64U * 1024)
 #define SUFFIX ".json"
@@ -40,8 +41,7 @@ static json_t *functions_to_json(const Quarantine *q)
 	_cleanup_json_ json_t *a = json_array();
 
 	for (size_t i = 0; i < q->n_functions; i++)
-		if (json_array_append_new(a, json_string(BDF_TEXT(&q->functions[i]))) < 0)
-			return NULL;
+		json_append(a, json_text(BDF_TEXT(&q->functions[i])));
 	return TAKE_PTR(a);
 }
 
@@ -71,8 +71,8 @@ static void entry_clear(Entry *entry)
 
 static int refuse(const char *why, char **ret_message)
 {
-	*ret_message = strdup(why);
-	return *ret_message ? -EBADMSG : -ENOMEM;
+	*ret_message = xstrdup(why);
+	return -EBADMSG;
 }
 
 static int read_entry(const json_t *root, const char *base, Entry *ret, char **ret_message)
@@ -115,43 +115,40 @@ static int read_file(const QuarantineStore *store, const char *name, const char 
 	return r >= 0 ? read_entry(root, base, ret, ret_message) : r;
 }
 
-static int keep_apart(Claims *claims, const char *name, const char *base, int error,
-		      const char *message, const char *text, size_t size)
+static void keep_apart(Claims *claims, const char *name, const char *base, int error,
+		       const char *message, const char *text, size_t size)
 {
 	_cleanup_(remains_clear) Remains remains = { 0 };
-	int r = 0;
 
 	if (error == -EPROTO)
-		r = remains_of_document(text, size, SCHEMA_BASE, &remains);
+		remains_of_document(text, size, SCHEMA_BASE, &remains);
 	else if (text)
-		r = remains_scan(text, size, &remains);
-	if (r == -ENOMEM)
-		return r;
-	return unread_claim(claims, &(UnreadFile){
-					    .directory = "quarantine",
-					    .name = name,
-					    .group = group_name_valid(base) ? base : NULL,
-					    .error = error,
-					    .message = message,
-					    .remains = &remains,
-				    });
+		remains_scan(text, size, &remains);
+	unread_claim(claims, &(UnreadFile){
+				     .directory = "quarantine",
+				     .name = name,
+				     .group = group_name_valid(base) ? base : NULL,
+				     .error = error,
+				     .message = message,
+				     .remains = &remains,
+			     });
 }
 
-static int load_one(const QuarantineStore *store, const char *name, Claims *claims)
+static void load_one(const QuarantineStore *store, const char *name, Claims *claims)
 {
-	_cleanup_free_ char *base = strndup(name, strlen(name) - strlen(SUFFIX));
+	_cleanup_free_ char *base = xstrndup(name, strlen(name) - strlen(SUFFIX));
 	_cleanup_free_ char *text = NULL, *message = NULL;
 	_cleanup_(entry_clear) Entry entry = { 0 };
 	size_t size = 0;
 	int r;
 
-	if (!base)
-		return -ENOMEM;
 	r = read_file(store, name, base, &entry, &text, &size, &message);
-	if (r >= 0)
-		return claims_add_quarantine(claims, entry.group, entry.functions,
-					     entry.n_functions, NULL, entry.reason);
-	return r == -ENOMEM ? r : keep_apart(claims, name, base, r, message, text, size);
+	if (r >= 0) {
+		claims_add_quarantine(claims, entry.group, entry.functions, entry.n_functions, NULL,
+				      entry.reason);
+		return;
+	}
+	keep_apart(claims, name, base, r, message, text, size);
 }
 
 int quarantine_store_load(const QuarantineStore *store, Claims *claims)
@@ -160,24 +157,22 @@ int quarantine_store_load(const QuarantineStore *store, Claims *claims)
 	int r = dir_list(store->dir_fd, SUFFIX, &names);
 
 	for (char **name = names; r >= 0 && name && *name; name++)
-		r = load_one(store, *name, claims);
+		load_one(store, *name, claims);
 	return r < 0 ? r : 0;
 }
 
 int quarantine_store_set_aside(const QuarantineStore *store, const char *name)
 {
-	_cleanup_free_ char *base = strndup(name, strlen(name) - strlen(SUFFIX));
+	_cleanup_free_ char *base = xstrndup(name, strlen(name) - strlen(SUFFIX));
 	_cleanup_free_ char *text = NULL, *message = NULL;
 	_cleanup_(entry_clear) Entry entry = { 0 };
 	size_t size = 0;
 	int r;
 
-	if (!base)
-		return -ENOMEM;
 	r = read_file(store, name, base, &entry, &text, &size, &message);
 	if (r >= 0 || r == -ENOENT)
 		return 0;
-	return r == -ENOMEM ? r : file_set_aside_at(store->dir_fd, name);
+	return file_set_aside_at(store->dir_fd, name);
 }
 
 int quarantine_store_save(const QuarantineStore *store, const Quarantine *q)
@@ -186,16 +181,13 @@ int quarantine_store_save(const QuarantineStore *store, const Quarantine *q)
 	_cleanup_json_ json_t *o = json_object();
 	int r = 0;
 
-	r |= json_object_set_new(o, "schema", json_string(GPUPASS_SCHEMA_QUARANTINE));
-	r |= json_object_set_new(o, "group", json_string(q->group));
-	r |= json_object_set_new(o, "reason", json_string(q->reason));
-	r |= json_object_set_new(o, "job", json_integer(q->job));
-	r |= json_object_set_new(o, "since_usec",
-				 json_integer((json_int_t)(q->since_usec & INT64_MAX)));
-	r |= json_object_set_new(o, "functions", functions_to_json(q));
-	text = r < 0 ? NULL : json_dumps(o, JSON_INDENT(2));
-	if (!name || !text)
-		return -ENOMEM;
+	json_set(o, "schema", json_text(GPUPASS_SCHEMA_QUARANTINE));
+	json_set(o, "group", json_text(q->group));
+	json_set(o, "reason", json_text(q->reason));
+	json_set(o, "job", json_integer(q->job));
+	json_set(o, "since_usec", json_integer((json_int_t)(q->since_usec & INT64_MAX)));
+	json_set(o, "functions", functions_to_json(q));
+	text = json_dumps(o, JSON_INDENT(2));
 	/* An unreadable file may be about more functions than this. */
 	r = quarantine_store_set_aside(store, name);
 	if (r < 0)
@@ -206,10 +198,8 @@ int quarantine_store_save(const QuarantineStore *store, const Quarantine *q)
 int quarantine_plan(const QuarantineStore *store, const Plan *plan, uint32_t job,
 		    const char *reason)
 {
-	_cleanup_free_ Bdf *functions = calloc(plan->n_functions + 1, sizeof(Bdf));
+	_cleanup_free_ Bdf *functions = xcalloc(plan->n_functions + 1, sizeof(Bdf));
 
-	if (!functions)
-		return -ENOMEM;
 	for (size_t i = 0; i < plan->n_functions; i++)
 		functions[i] = plan->functions[i].bdf;
 	return quarantine_store_save(store, &(Quarantine){
@@ -225,7 +215,7 @@ int quarantine_plan(const QuarantineStore *store, const Plan *plan, uint32_t job
 int quarantine_store_remove(const QuarantineStore *store, const char *group)
 {
 	_cleanup_free_ char *name = strf("%s" SUFFIX, group);
-	int r = name ? file_remove_at(store->dir_fd, name) : -ENOMEM;
+	int r = file_remove_at(store->dir_fd, name);
 
 	return r == -ENOENT ? 0 : r;
 }

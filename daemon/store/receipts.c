@@ -17,8 +17,6 @@ int receipt_store_open(const char *state_directory, ReceiptStore *ret)
 	_cleanup_free_ char *directory = strf("%s/receipts", state_directory);
 	int fd = -1, r;
 
-	if (!directory)
-		return -ENOMEM;
 	r = dir_open_private(directory, &fd);
 	if (r < 0)
 		return r;
@@ -62,8 +60,6 @@ int receipt_store_add(const ReceiptStore *store, const Receipt *receipt)
 	_cleanup_free_ char *text = receipt_to_json(receipt);
 	int r;
 
-	if (!name || !text)
-		return -ENOMEM;
 	r = file_replace_at(store->dir_fd, name, text, strlen(text), FILE_MODE_PRIVATE);
 	if (r < 0)
 		return r;
@@ -94,8 +90,7 @@ int receipt_store_last(const ReceiptStore *store, LastReset *boards, size_t n)
 				       &size);
 		if (r >= 0)
 			r = receipt_read_last(text, size, boards, n);
-		if (r != -ENOMEM)
-			r = 0;
+		r = 0;
 	}
 	return r;
 }

@@ -7,6 +7,7 @@
 
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define FILE_MAX (64U * 1024)
 #define SUFFIX ".json"
@@ -16,8 +17,6 @@ int tenant_store_open(const char *state_directory, TenantStore *ret)
 	_cleanup_free_ char *directory = strf("%s/tenants", state_directory);
 	int fd = -1, r;
 
-	if (!directory)
-		return -ENOMEM;
 	r = dir_open_private(directory, &fd);
 	if (r < 0)
 		return r;
@@ -42,10 +41,8 @@ static char *file_name(const Bdf *bdf)
 /* 1: a name such as "0000:41:00.0.json". 0: another name, so the file is of no board. */
 static int parse_name(const char *name, Bdf *ret)
 {
-	_cleanup_free_ char *address = strndup(name, strlen(name) - strlen(SUFFIX));
+	_cleanup_free_ char *address = xstrndup(name, strlen(name) - strlen(SUFFIX));
 
-	if (!address)
-		return -ENOMEM;
 	return bdf_parse(address, ret) >= 0 && str_equal(BDF_TEXT(ret), address);
 }
 
@@ -58,71 +55,61 @@ static int read_mark(int dir_fd, const char *name, TenantMark **ret, char **ret_
 	return r < 0 ? r : tenant_mark_from_json(text, size, ret, ret_why);
 }
 
-static int set_fault(TenantFile *file, const char *why, int error)
+static void set_fault(TenantFile *file, const char *why, int error)
 {
 	if (error == -EPROTO)
 		file->fault = strf("another version wrote it: %s", str_or_empty(why));
 	else
-		file->fault = strdup(why ? why : strerror(-error));
-	return file->fault ? 0 : -ENOMEM;
+		file->fault = xstrdup(why ? why : strerror(-error));
 }
 
-static int read_file(int dir_fd, const char *name, TenantFile *file)
+static void read_file(int dir_fd, const char *name, TenantFile *file)
 {
 	_cleanup_free_ char *why = NULL;
 	int r = read_mark(dir_fd, name, &file->mark, &why);
 
-	if (r == -ENOMEM)
-		return r;
-	if (r < 0)
-		return set_fault(file, why, r);
+	if (r < 0) {
+		set_fault(file, why, r);
+		return;
+	}
 	if (bdf_equal(&file->mark->bdf, &file->bdf))
-		return 0;
+		return;
 	file->mark = tenant_mark_free(file->mark);
-	return set_fault(file, "it is of another address", -EBADMSG);
+	set_fault(file, "it is of another address", -EBADMSG);
 }
 
-static int read_all(TenantStore *store, char *const *names, Tenants *into)
+static void read_all(TenantStore *store, char *const *names, Tenants *into)
 {
 	int r = 0;
 
-	into->items = calloc(strv_length(names) + 1, sizeof(TenantFile));
-	if (!into->items)
-		return -ENOMEM;
-	for (; r >= 0 && names && *names; names++) {
+	into->items = xcalloc(strv_length(names) + 1, sizeof(TenantFile));
+	for (; names && *names; names++) {
 		TenantFile *file = &into->items[into->n_items];
 
 		r = parse_name(*names, &file->bdf);
 		if (r <= 0)
 			continue;
 		into->n_items++;
-		r = read_file(store->dir_fd, *names, file);
+		read_file(store->dir_fd, *names, file);
+		r = 0;
 	}
-	return r;
 }
 
-int tenant_store_load(TenantStore *store, Tenants **ret)
+void tenant_store_load(TenantStore *store, Tenants **ret)
 {
-	_cleanup_(tenants_freep) Tenants *tenants = calloc(1, sizeof(Tenants));
+	_cleanup_(tenants_freep) Tenants *tenants = xcalloc(1, sizeof(Tenants));
 	_cleanup_strv_ char **names = NULL;
 	int r;
 
-	if (!tenants)
-		return -ENOMEM;
 	pthread_mutex_lock(&store->lock);
 	r = dir_list(store->dir_fd, SUFFIX, &names);
 	if (r >= 0)
-		r = read_all(store, names, tenants);
+		read_all(store, names, tenants);
 	pthread_mutex_unlock(&store->lock);
-	if (r == -ENOMEM)
-		return r;
 	if (r < 0) {
-		tenants->fault = strdup(strerror(-r));
-		if (!tenants->fault)
-			return -ENOMEM;
+		tenants->fault = xstrdup(strerror(-r));
 	}
 	*ret = TAKE_PTR(tenants);
-	return 0;
 }
 
 /* ---- writing ---- */
@@ -134,10 +121,8 @@ static int save(TenantStore *store, const TenantMark *mark)
 	_cleanup_free_ char *name = file_name(&mark->bdf), *text = tenant_mark_to_json(mark);
 	int r;
 
-	if (!name || !text)
-		return -ENOMEM;
 	r = read_mark(store->dir_fd, name, &there, NULL);
-	if (r == -EPROTO || r == -ENOMEM)
+	if (r == -EPROTO)
 		return r;
 	return file_replace_at(store->dir_fd, name, text, strlen(text), FILE_MODE_PRIVATE);
 }

@@ -25,7 +25,7 @@ void tenant_store_close(TenantStore *store);
  * A file that cannot be read or understood becomes a fault in *ret, which tenancy_of() judges.
  * -errno only when memory is out.
  */
-int tenant_store_load(TenantStore *store, Tenants **ret);
+void tenant_store_load(TenantStore *store, Tenants **ret);
 
 /* -EPROTO: the file is of another version, and stays as it is. */
 int tenant_store_save(TenantStore *store, const TenantMark *mark);

@@ -10,6 +10,7 @@
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 static char *file_name(uint64_t number)
 {
@@ -33,13 +34,11 @@ static int sync_data(_unused_ void *userdata, int fd)
 int trail_files_open(const char *directory, TrailFiles *ret)
 {
 	_cleanup_free_ char *above =
-		strndup(directory, (size_t)(strrchr(directory, '/') - directory));
+		xstrndup(directory, (size_t)(strrchr(directory, '/') - directory));
 	const char *name = strrchr(directory, '/') + 1;
 	_cleanup_close_ int above_fd = -1;
 	int fd = -1, r;
 
-	if (!above)
-		return -ENOMEM;
 	r = dir_open_at(AT_FDCWD, above, true, &above_fd);
 	if (r < 0)
 		return r;
@@ -97,8 +96,6 @@ static int see_line(const char *line, size_t size, bool whole, void *userdata)
 	}
 	end->whole += (off_t)size + 1;
 	r = audit_line_parse(line, size, &record, &hash, &intact);
-	if (r == -ENOMEM)
-		return r;
 	end->bad = r < 0 ? end->bad + 1 : 0;
 	if (r < 0)
 		return 0;
@@ -114,8 +111,6 @@ static int open_newest(TrailFiles *files, int flags)
 	struct stat st;
 	int fd;
 
-	if (!name)
-		return -ENOMEM;
 	fd = openat(files->dir_fd, name,
 		    O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0600);
 	if (fd < 0)
@@ -147,7 +142,7 @@ static int mend(TrailFiles *files, const End *end)
 				     " lines cannot be read, and were left as they are",
 				     files->end.number, end->bad);
 	}
-	return (end->torn > 0 || end->bad > 0) && !files->mended ? -ENOMEM : 0;
+	return 0;
 }
 
 int trail_files_load(TrailFiles *files)
@@ -187,19 +182,15 @@ int trail_files_load(TrailFiles *files)
 
 static int write_record(TrailFiles *files, AuditRecord *record, AuditHash *ret_hash)
 {
-	_cleanup_free_ char *line = NULL, *previous = strdup(files->end.hash.hex);
+	_cleanup_free_ char *line = NULL, *previous = xstrdup(files->end.hash.hex);
 	AuditHash hash;
 	size_t size;
 	int r;
 
-	if (!previous)
-		return -ENOMEM;
 	free(record->previous);
 	record->previous = TAKE_PTR(previous);
 	record->sequence = files->end.sequence + 1;
 	line = audit_line(record, &hash);
-	if (!line)
-		return -ENOMEM;
 	size = strlen(line);
 	if (size > AUDIT_LINE_MAX)
 		return -EMSGSIZE;
@@ -227,7 +218,7 @@ static int write_own(TrailFiles *files, AuditKind kind, char *reason, uint64_t c
 	record.time_usec = now_realtime();
 	record.count = count;
 	record.reason = reason;
-	record.boot_id = files->boot_id ? strdup(files->boot_id) : NULL;
+	record.boot_id = files->boot_id ? xstrdup(files->boot_id) : NULL;
 	if (reason && (!files->boot_id || record.boot_id))
 		r = write_record(files, &record, NULL);
 	audit_record_clear(&record);
@@ -241,8 +232,7 @@ static void go_back(TrailFiles *files, const TrailMark *mark)
 	if (files->end.number != mark->number) {
 		name = file_name(files->end.number);
 		files->fd = close_fd(files->fd);
-		if (name)
-			(void)unlinkat(files->dir_fd, name, 0);
+		(void)unlinkat(files->dir_fd, name, 0);
 		files->end.number = mark->number;
 		files->broken |= mark->number > 0 && open_newest(files, 0) < 0;
 	}
@@ -265,7 +255,7 @@ int trail_files_sync(TrailFiles *files)
 static char *begin_reason(const TrailFiles *files)
 {
 	return files->end.number == 1
-		       ? strdup("the trail begins")
+		       ? xstrdup("the trail begins")
 		       : strf("follows %" PRIu64 TRAIL_FILE_SUFFIX, files->end.number - 1);
 }
 
@@ -298,8 +288,6 @@ static int see_first(const char *line, size_t size, bool whole, void *userdata)
 	bool intact;
 	int r = whole ? audit_line_parse(line, size, &record, &hash, &intact) : -EBADMSG;
 
-	if (r == -ENOMEM)
-		return r;
 	if (r < 0)
 		return 0; /* some later line tells */
 	first->sequence = record.sequence;
@@ -312,7 +300,7 @@ static int drop(TrailFiles *files, uint64_t number, uint64_t next)
 {
 	_cleanup_free_ char *name = file_name(number);
 	First first = { 0 };
-	int r = name ? trail_file_visit(files->dir_fd, next, see_first, &first) : -ENOMEM;
+	int r = trail_file_visit(files->dir_fd, next, see_first, &first);
 
 	if (r >= 0)
 		r = write_own(files, AUDIT_FILE_DROPPED, strf("%s was the oldest file", name),
@@ -365,7 +353,7 @@ static int rotate(TrailFiles *files)
 
 static int mend_record(TrailFiles *files)
 {
-	int r = files->mended ? write_own(files, AUDIT_TAIL_MENDED, strdup(files->mended), 0) : 0;
+	int r = files->mended ? write_own(files, AUDIT_TAIL_MENDED, xstrdup(files->mended), 0) : 0;
 
 	if (r < 0)
 		return r;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 typedef struct Known {
 	Bdf bdf;
@@ -20,15 +21,12 @@ struct TrailHolders {
 	size_t n;
 };
 
-int trail_holders_new(TrailHolders **ret)
+void trail_holders_new(TrailHolders **ret)
 {
-	TrailHolders *holders = calloc(1, sizeof(TrailHolders));
+	TrailHolders *holders = xcalloc(1, sizeof(TrailHolders));
 
-	if (!holders)
-		return -ENOMEM;
 	pthread_mutex_init(&holders->lock, NULL);
 	*ret = holders;
-	return 0;
 }
 
 static void known_clear(Known *known)
@@ -78,7 +76,7 @@ static bool still_holds(const Inspection *inspection, const Known *known)
 	return false;
 }
 
-static int make_record(AuditKind kind, const Known *known, AuditRecord *ret)
+static void make_record(AuditKind kind, const Known *known, AuditRecord *ret)
 {
 	AuditRecord record = AUDIT_RECORD_EMPTY;
 
@@ -87,12 +85,8 @@ static int make_record(AuditKind kind, const Known *known, AuditRecord *ret)
 	record.command = audit_text(known->command);
 	record.unit = audit_text(known->unit);
 	record.reason = audit_text(known->path);
-	if (!record.reason || strv_append(&record.functions, BDF_TEXT(&known->bdf)) < 0) {
-		audit_record_clear(&record);
-		return -ENOMEM;
-	}
+	strv_append(&record.functions, BDF_TEXT(&known->bdf));
 	*ret = record;
-	return 0;
 }
 
 /* Without memory or room the holder is not remembered, and the next look records it again. */
@@ -102,21 +96,16 @@ static void remember(TrailHolders *holders, const Known *seen)
 
 	if (holders->n == TRAIL_HOLDERS_MAX)
 		return;
-	known.path = strdup(str_or_empty(seen->path));
-	known.command = seen->command ? strdup(seen->command) : NULL;
-	known.unit = seen->unit ? strdup(seen->unit) : NULL;
-	if (known.path)
-		holders->items[holders->n++] = known;
-	else
-		known_clear(&known);
+	known.path = xstrdup(str_or_empty(seen->path));
+	known.command = seen->command ? xstrdup(seen->command) : NULL;
+	known.unit = seen->unit ? xstrdup(seen->unit) : NULL;
+	holders->items[holders->n++] = known;
 }
 
-static int note_gone(TrailHolders *holders, const Inspection *inspection, AuditRecord *records,
-		     size_t *n)
+static void note_gone(TrailHolders *holders, const Inspection *inspection, AuditRecord *records,
+		      size_t *n)
 {
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && i < holders->n;) {
+	for (size_t i = 0; i < holders->n;) {
 		Known *known = &holders->items[i];
 
 		/* Of other functions this look says nothing. */
@@ -124,47 +113,39 @@ static int note_gone(TrailHolders *holders, const Inspection *inspection, AuditR
 			i++;
 			continue;
 		}
-		r = make_record(AUDIT_HOLDER_GONE, known, &records[*n]);
-		*n += r >= 0;
+		make_record(AUDIT_HOLDER_GONE, known, &records[*n]);
+		*n += true;
 		known_clear(known);
 		*known = holders->items[--holders->n];
 	}
-	return r;
 }
 
-static int note_come(TrailHolders *holders, const Inspection *inspection, AuditRecord *records,
-		     size_t *n)
+static void note_come(TrailHolders *holders, const Inspection *inspection, AuditRecord *records,
+		      size_t *n)
 {
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && i < inspection->n_holders; i++) {
+	for (size_t i = 0; i < inspection->n_holders; i++) {
 		const Holder *holder = &inspection->holders[i];
 		const Known seen = { holder->bdf, holder->pid, holder->path, holder->command,
 				     holder->unit };
 
 		if (find_known(holders, holder))
 			continue;
-		r = make_record(AUDIT_HOLDER, &seen, &records[*n]);
-		*n += r >= 0;
-		if (r >= 0)
-			remember(holders, &seen);
+		make_record(AUDIT_HOLDER, &seen, &records[*n]);
+		*n += true;
+		remember(holders, &seen);
 	}
-	return r;
 }
 
-int trail_holders_note(TrailHolders *holders, const Inspection *inspection, AuditRecord **ret,
-		       size_t *ret_n)
+void trail_holders_note(TrailHolders *holders, const Inspection *inspection, AuditRecord **ret,
+			size_t *ret_n)
 {
 	AuditRecord *records;
-	int r;
 
 	pthread_mutex_lock(&holders->lock);
-	records = calloc(holders->n + inspection->n_holders + 1, sizeof(AuditRecord));
-	r = records ? note_gone(holders, inspection, records, ret_n) : -ENOMEM;
-	if (r >= 0)
-		r = note_come(holders, inspection, records, ret_n);
+	records = xcalloc(holders->n + inspection->n_holders + 1, sizeof(AuditRecord));
+	note_gone(holders, inspection, records, ret_n);
+	note_come(holders, inspection, records, ret_n);
 	pthread_mutex_unlock(&holders->lock);
 	/* What was found before memory ran out is told all the same. */
 	*ret = records;
-	return records ? 0 : r;
 }

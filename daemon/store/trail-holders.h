@@ -9,10 +9,10 @@
 #define TRAIL_HOLDERS_MAX 512
 
 typedef struct TrailHolders TrailHolders;
-int trail_holders_new(TrailHolders **ret);
+void trail_holders_new(TrailHolders **ret);
 
 /* From any thread. *ret: a record for each that came or went, which the caller clears and frees. */
-int trail_holders_note(TrailHolders *holders, const Inspection *inspection, AuditRecord **ret,
-		       size_t *ret_n);
+void trail_holders_note(TrailHolders *holders, const Inspection *inspection, AuditRecord **ret,
+			size_t *ret_n);
 TrailHolders *trail_holders_free(TrailHolders *holders);
 DEFINE_CLEANUP(TrailHolders, trail_holders_free)

@@ -12,6 +12,7 @@
 #include "util/file.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define PAGE_RECORDS_MAX 256U
 #define PAGE_BYTES_MAX (512U * 1024)
@@ -32,9 +33,7 @@ int trail_files_list(int dir_fd, uint64_t **ret, size_t *ret_n)
 
 	if (r < 0)
 		return r;
-	numbers = calloc(strv_length(names) + 1, sizeof(uint64_t));
-	if (!numbers)
-		return -ENOMEM;
+	numbers = xcalloc(strv_length(names) + 1, sizeof(uint64_t));
 	for (char **name = names; name && *name; name++) {
 		unsigned long long number = 0;
 
@@ -105,12 +104,10 @@ static int visit_fd(int fd, Lines *lines, TrailVisit visit, void *userdata)
 int trail_file_visit(int dir_fd, uint64_t number, TrailVisit visit, void *userdata)
 {
 	_cleanup_free_ char *name = strf("%" PRIu64 TRAIL_FILE_SUFFIX, number);
-	_cleanup_free_ Lines *lines = malloc(sizeof(Lines));
+	_cleanup_free_ Lines *lines = xmalloc(sizeof(Lines));
 	_cleanup_close_ int fd = -1;
 	struct stat st;
 
-	if (!name || !lines)
-		return -ENOMEM;
 	lines->used = lines->over = 0;
 	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -129,7 +126,8 @@ static int check_line(const char *line, size_t size, bool whole, void *userdata)
 {
 	const Check *check = userdata;
 
-	return audit_chain_add(check->chain, check->file, line, size, whole);
+	audit_chain_add(check->chain, check->file, line, size, whole);
+	return 0;
 }
 
 int trail_files_check(int dir_fd, AuditChain *chain)
@@ -164,9 +162,8 @@ static int take(Page *page, const AuditRecord *record, const AuditHash *hash, si
 		return 1;
 	}
 	page->bytes += size;
-	return json_array_append_new(page->records, audit_record_to_json(record, hash)) < 0
-		       ? -ENOMEM
-		       : 0;
+	json_append(page->records, audit_record_to_json(record, hash));
+	return 0;
 }
 
 static int page_line(const char *line, size_t size, bool whole, void *userdata)
@@ -178,7 +175,7 @@ static int page_line(const char *line, size_t size, bool whole, void *userdata)
 	int r = whole ? audit_line_parse(line, size, &record, &hash, &intact) : -EBADMSG;
 
 	if (r < 0)
-		return r == -ENOMEM ? r : 0; /* audit --verify reports such a line */
+		return 0; /* audit --verify reports such a line */
 	if (audit_query_matches(page->query, &record))
 		r = take(page, &record, &hash, size);
 	if (r == 0 && record.sequence > page->last)
@@ -220,10 +217,10 @@ static size_t begin_at(int dir_fd, const uint64_t *numbers, size_t n, uint64_t a
 static char *page_text(const Page *page)
 {
 	_cleanup_json_ json_t *o =
-		json_pack("{s:s, s:O, s:I, s:b}", "schema", GPUPASS_SCHEMA_AUDIT_PAGE, "records",
-			  page->records, "last", (json_int_t)page->last, "more", page->more);
+		json_build("{s:s, s:O, s:I, s:b}", "schema", GPUPASS_SCHEMA_AUDIT_PAGE, "records",
+			   page->records, "last", (json_int_t)page->last, "more", page->more);
 
-	return o ? json_dumps(o, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+	return json_dumps(o, JSON_COMPACT | JSON_ENSURE_ASCII);
 }
 
 int trail_files_page(int dir_fd, const AuditQuery *query, char **ret)
@@ -232,7 +229,7 @@ int trail_files_page(int dir_fd, const AuditQuery *query, char **ret)
 	_cleanup_free_ uint64_t *numbers = NULL;
 	Page page = { .query = query, .records = records, .last = query->after };
 	size_t n = 0;
-	int r = records ? trail_files_list(dir_fd, &numbers, &n) : -ENOMEM;
+	int r = trail_files_list(dir_fd, &numbers, &n);
 
 	if (r < 0)
 		return r;
@@ -245,5 +242,5 @@ int trail_files_page(int dir_fd, const AuditQuery *query, char **ret)
 	if (r < 0)
 		return r;
 	*ret = page_text(&page);
-	return *ret ? 0 : -ENOMEM;
+	return 0;
 }

@@ -9,6 +9,7 @@
 #include "store/trail-holders.h"
 #include "util/clock.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* What may wait for a disk that does not answer. */
 #define WAITING_MAX 1024U
@@ -63,16 +64,14 @@ static void set_up_locks(Trail *trail)
 
 int trail_open(const char *directory, const TrailLimits *limits, Trail **ret)
 {
-	_cleanup_(trail_freep) Trail *trail = calloc(1, sizeof(Trail));
+	_cleanup_(trail_freep) Trail *trail = xcalloc(1, sizeof(Trail));
 	int r;
 
-	if (!trail)
-		return -ENOMEM;
 	trail->files.fd = trail->files.dir_fd = -1;
 	set_up_locks(trail);
 	r = trail_files_open(directory, &trail->files);
 	if (r >= 0)
-		r = trail_holders_new(&trail->holders);
+		trail_holders_new(&trail->holders);
 	if (r < 0)
 		return r;
 	trail->files.limits = *limits;
@@ -138,12 +137,9 @@ static int append_lost(Trail *trail, uint64_t lost)
 	record.kind = AUDIT_LOST;
 	record.count = lost;
 	record.time_usec = now_realtime();
-	record.reason = strdup("these could not be written, or there was no room for them");
-	record.boot_id = trail->files.boot_id ? strdup(trail->files.boot_id) : NULL;
-	if (!record.reason || (trail->files.boot_id && !record.boot_id))
-		r = -ENOMEM;
-	else
-		r = trail_files_append(&trail->files, &record, NULL);
+	record.reason = xstrdup("these could not be written, or there was no room for them");
+	record.boot_id = trail->files.boot_id ? xstrdup(trail->files.boot_id) : NULL;
+	r = trail_files_append(&trail->files, &record, NULL);
 	audit_record_clear(&record);
 	return r;
 }
@@ -250,9 +246,7 @@ int trail_start(Trail *trail, const char *boot_id, const TrailListener *listener
 	int r;
 
 	trail->listener = *listener;
-	trail->files.boot_id = boot_id ? strdup(boot_id) : NULL;
-	if (boot_id && !trail->files.boot_id)
-		return -ENOMEM;
+	trail->files.boot_id = boot_id ? xstrdup(boot_id) : NULL;
 	r = trail_files_load(&trail->files);
 	if (r < 0)
 		return r;
@@ -269,17 +263,14 @@ int trail_start(Trail *trail, const char *boot_id, const TrailListener *listener
 
 static Item *item_new(const Trail *trail, AuditRecord *record, CallerIdentity *caller)
 {
-	Item *item = calloc(1, sizeof(Item));
+	Item *item = xcalloc(1, sizeof(Item));
 
-	if (item) {
-		item->record = *record;
-		item->caller = caller_identity_ref(caller);
-		item->record.time_usec = now_realtime();
-		/* Without memory for it, it is not known. */
-		item->record.boot_id = trail->files.boot_id ? strdup(trail->files.boot_id) : NULL;
-	} else {
-		audit_record_clear(record);
-	}
+	item->record = *record;
+	item->caller = caller_identity_ref(caller);
+	item->record.time_usec = now_realtime();
+	/* Without memory for it, it is not known. */
+	item->record.boot_id = trail->files.boot_id ? xstrdup(trail->files.boot_id) : NULL;
+
 	*record = AUDIT_RECORD_EMPTY;
 	return item;
 }
@@ -290,8 +281,6 @@ static int enqueue(Trail *trail, Item *item)
 	if (!item || trail->n >= WAITING_MAX) {
 		trail->lost++;
 		trail->lost_ever++;
-		if (!item)
-			return -ENOMEM;
 		item_free(item);
 		return -EAGAIN;
 	}
@@ -330,8 +319,7 @@ int trail_add_durably(Trail *trail, AuditRecord *record, CallerIdentity *caller)
 		return 0;
 	}
 	item = item_new(trail, record, caller);
-	if (item)
-		item->waiter = &waiter;
+	item->waiter = &waiter;
 	pthread_mutex_lock(&trail->lock);
 	r = enqueue(trail, item);
 	while (r >= 0 && !waiter.done)
@@ -385,8 +373,9 @@ void trail_note_holders(Trail *trail, const Inspection *inspection)
 	AuditRecord *records = NULL;
 	size_t n = 0;
 
-	if (!trail || trail_holders_note(trail->holders, inspection, &records, &n) < 0)
+	if (!trail)
 		return;
+	trail_holders_note(trail->holders, inspection, &records, &n);
 	for (size_t i = 0; i < n; i++)
 		trail_add(trail, &records[i], NULL);
 	free(records);

@@ -6,6 +6,7 @@
 
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 static const char *verb(int error)
 {
@@ -25,7 +26,7 @@ static char *name_of(const char *path)
 	return name;
 }
 
-int unread_claim(Claims *claims, const UnreadFile *file)
+void unread_claim(Claims *claims, const UnreadFile *file)
 {
 	_cleanup_free_ char *path = strf("%s/%s", file->directory, file->name);
 	_cleanup_free_ char *shown = name_of(path);
@@ -33,45 +34,34 @@ int unread_claim(Claims *claims, const UnreadFile *file)
 		str_printable(file->message ? file->message : file_state_error(file->error));
 	_cleanup_free_ char *why = NULL;
 
-	if (!shown || !message)
-		return -ENOMEM;
 	why = strf("%s %s (%s)", shown, verb(file->error), message);
-	if (!why)
-		return -ENOMEM;
-	return claims_add_unread(claims,
-				 &(UnreadClaim){
-					 .file = path,
-					 .name = file->group ? file->group : shown,
-					 .group = file->group ? file->group : file->remains->group,
-					 .functions = file->remains->functions,
-					 .n_functions = file->remains->n_functions,
-					 .domain_uuid = file->remains->domain_uuid,
-					 .why = why,
-				 });
+	claims_add_unread(claims, &(UnreadClaim){
+					  .file = path,
+					  .name = file->group ? file->group : shown,
+					  .group = file->group ? file->group : file->remains->group,
+					  .functions = file->remains->functions,
+					  .n_functions = file->remains->n_functions,
+					  .domain_uuid = file->remains->domain_uuid,
+					  .why = why,
+				  });
 }
 
-static int settle(Claims *claims, const Group *group)
+static void settle(Claims *claims, const Group *group)
 {
 	_cleanup_free_ const PciFunction **functions = NULL;
 	_cleanup_free_ Bdf *addresses = NULL;
 	size_t n = 0;
-	int r = group_functions(group, &functions, &n);
 
-	if (r < 0)
-		return r;
-	addresses = calloc(n + 1, sizeof(Bdf));
-	if (!addresses)
-		return -ENOMEM;
+	group_functions(group, &functions, &n);
+
+	addresses = xcalloc(n + 1, sizeof(Bdf));
 	for (size_t i = 0; i < n; i++)
 		addresses[i] = functions[i]->bdf;
-	return claims_settle_unread(claims, group->name, addresses, n);
+	claims_settle_unread(claims, group->name, addresses, n);
 }
 
-int unread_settle(Claims *claims, const GroupSet *groups)
+void unread_settle(Claims *claims, const GroupSet *groups)
 {
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && i < groups->n_items; i++)
-		r = settle(claims, &groups->items[i]);
-	return r;
+	for (size_t i = 0; i < groups->n_items; i++)
+		settle(claims, &groups->items[i]);
 }

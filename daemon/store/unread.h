@@ -19,7 +19,7 @@ typedef struct UnreadFile {
 	const Remains *remains;
 } UnreadFile;
 
-int unread_claim(Claims *claims, const UnreadFile *file);
+void unread_claim(Claims *claims, const UnreadFile *file);
 
 /* These groups were found now: an unread file that names one is about its functions from now on. */
-int unread_settle(Claims *claims, const GroupSet *groups);
+void unread_settle(Claims *claims, const GroupSet *groups);

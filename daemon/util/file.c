@@ -8,23 +8,21 @@
 #include <sys/stat.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* A sysfs attribute is at most a page. */
 #define LINE_MAX_BYTES 4096
 
-static int grow(char **buffer, size_t *capacity, size_t limit)
+static void grow(char **buffer, size_t *capacity, size_t limit)
 {
 	size_t bigger = *capacity ? *capacity * 2 : 4096;
 	char *p;
 
 	if (bigger > limit)
 		bigger = limit;
-	p = realloc(*buffer, bigger);
-	if (!p)
-		return -ENOMEM;
+	p = xrealloc(*buffer, bigger);
 	*buffer = p;
 	*capacity = bigger;
-	return 0;
 }
 
 static int read_all(int fd, size_t max, char **ret, size_t *ret_size)
@@ -37,10 +35,7 @@ static int read_all(int fd, size_t max, char **ret, size_t *ret_size)
 
 		/* One byte more than max tells "full" from "too big"; one more holds the NUL. */
 		if (size + 1 >= capacity) {
-			int r = grow(&buffer, &capacity, max + 2);
-
-			if (r < 0)
-				return r;
+			grow(&buffer, &capacity, max + 2);
 		}
 		n = read(fd, buffer + size, capacity - size - 1);
 		if (n < 0 && errno == EINTR)
@@ -117,8 +112,6 @@ int file_set_aside_at(int dir_fd, const char *name)
 		_cleanup_free_ char *aside = i == 1 ? strf("%s" FILE_DAMAGED_SUFFIX, name)
 						    : strf("%s.%u" FILE_DAMAGED_SUFFIX, name, i);
 
-		if (!aside)
-			return -ENOMEM;
 		if (renameat2(dir_fd, name, dir_fd, aside, RENAME_NOREPLACE) >= 0)
 			return fsync(dir_fd) < 0 ? -errno : 0;
 		if (errno != EEXIST)
@@ -136,9 +129,7 @@ int file_read_line_at(int dir_fd, const char *path, char **ret)
 	r = file_read_at(dir_fd, path, LINE_MAX_BYTES, &content, NULL);
 	if (r < 0)
 		return r;
-	line = strdup(str_strip(content));
-	if (!line)
-		return -ENOMEM;
+	line = xstrdup(str_strip(content));
 	*ret = line;
 	return 0;
 }
@@ -155,9 +146,7 @@ int file_link_name_at(int dir_fd, const char *path, char **ret)
 		return -errno;
 	target[n] = '\0';
 	slash = strrchr(target, '/');
-	name = strdup(slash ? slash + 1 : target);
-	if (!name)
-		return -ENOMEM;
+	name = xstrdup(slash ? slash + 1 : target);
 	*ret = name;
 	return 0;
 }
@@ -202,8 +191,6 @@ int file_replace_at(int dir_fd, const char *name, const char *content, size_t si
 	_cleanup_close_ int fd = -1;
 	int r;
 
-	if (!temporary)
-		return -ENOMEM;
 	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (fd < 0)
 		return -errno;
@@ -228,10 +215,8 @@ int file_remove_at(int dir_fd, const char *name)
 
 static int make_directories(int dir_fd, const char *path)
 {
-	_cleanup_free_ char *copy = strdup(path);
+	_cleanup_free_ char *copy = xstrdup(path);
 
-	if (!copy)
-		return -ENOMEM;
 	if (!*copy)
 		return -ENOENT; /* as open() has it */
 	for (char *slash = strchr(copy + 1, '/');; slash = strchr(slash + 1, '/')) {
@@ -324,7 +309,6 @@ static int list_names(int dir_fd, bool dotted, const char *suffix, char ***ret)
 	(void)TAKE_FD(fd); /* the stream owns it now */
 	for (;;) {
 		struct dirent *entry;
-		int r;
 
 		errno = 0;
 		entry = readdir(dir);
@@ -334,9 +318,7 @@ static int list_names(int dir_fd, bool dotted, const char *suffix, char ***ret)
 			break;
 		if ((entry->d_name[0] == '.') != dotted || !has_suffix(entry->d_name, suffix))
 			continue;
-		r = strv_append(&names, entry->d_name);
-		if (r < 0)
-			return r;
+		strv_append(&names, entry->d_name);
 	}
 	if (names)
 		qsort(names, strv_length(names), sizeof(char *), compare_names);

@@ -2,6 +2,9 @@
 #include "util/heap.h"
 
 #include <malloc.h>
+#include <string.h>
+
+#include "util/xalloc.h"
 
 /*
  * Allocations of this size and more go back to the system when freed. Otherwise glibc keeps as much
@@ -18,6 +21,20 @@ void heap_keep_little(void)
 	 * processor would keep what the largest of its domains' XML took.
 	 */
 	mallopt(M_ARENA_MAX, 1);
+}
+
+void heap_reserve(size_t bytes)
+{
+	char *all;
+
+	/* What is freed stays at the top of the heap, and nothing is taken from elsewhere. */
+	mallopt(M_TRIM_THRESHOLD, (int)(2 * bytes));
+	mallopt(M_MMAP_MAX, 0);
+	all = xmalloc(bytes);
+	memset(all, 1, bytes);
+	/* Or the compiler leaves out what nobody reads. */
+	__asm__ volatile("" : : "r"(all) : "memory");
+	free(all);
 }
 
 void heap_give_back(void)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 typedef struct Reader {
 	const char *cursor;
@@ -21,9 +22,7 @@ static int see_section(Reader *r, const char *line, size_t n)
 
 	if (!end || !r->handler->section)
 		return 0; /* libinih reports a bracket that is not closed */
-	name = strndup(line + 1, (size_t)(end - line - 1));
-	if (!name)
-		return -ENOMEM;
+	name = xstrndup(line + 1, (size_t)(end - line - 1));
 	return r->handler->section(name, r->line, r->userdata);
 }
 
@@ -73,8 +72,6 @@ int ini_text_parse(const char *text, const IniHandler *handler, void *userdata)
 	if (str_starts_with(text, bom))
 		r.cursor += strlen(bom);
 	bad_line = ini_parse_stream(read_line, &r, take_entry, &r);
-	if (bad_line == -2)
-		return -ENOMEM;
 	/*
 	 * libinih goes on after a line that it cannot read, and reports the first such line at the
 	 * end: it may stand before the line that a handler refused.

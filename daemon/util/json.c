@@ -1,31 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "util/json.h"
 
-#include <stdint.h>
+#include <ctype.h>
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
-/* More than libjansson needs for a text of this size. volatile: or compilers leave it out. */
-static bool has_memory_for(size_t size)
+void json_use_xalloc(void)
 {
-	void *volatile all = size < SIZE_MAX / 32 ? malloc(16 * size + 4096) : NULL;
-
-	free(all);
-	return all != NULL;
+	json_set_alloc_funcs(xmalloc, free);
 }
 
 int json_parse(const char *text, size_t size, json_t **ret, json_error_t *ret_error)
 {
-	/* libjansson calls it a mistake in the text when its memory runs out. So ask twice. */
-	for (unsigned tries = 0; tries < 2; tries++) {
-		*ret = json_loadb(text, size, JSON_REJECT_DUPLICATES, ret_error);
-		if (*ret)
-			return 0;
-		if (!has_memory_for(size))
-			return -ENOMEM;
-	}
-	return -EBADMSG;
+	*ret = json_loadb(text, size, JSON_REJECT_DUPLICATES, ret_error);
+	return *ret ? 0 : -EBADMSG;
 }
 
 int json_parse_document(const char *text, size_t size, const char *schema, json_t **ret,
@@ -115,29 +105,57 @@ int json_get_strv(const json_t *object, const char *key, char ***ret)
 	if (!json_is_array(member))
 		return -EBADMSG;
 	json_array_foreach (member, i, item) {
-		int r;
-
 		if (!json_is_string(item))
 			return -EBADMSG;
-		r = strv_append(&l, json_string_value(item));
-		if (r < 0)
-			return r;
+		strv_append(&l, json_string_value(item));
 	}
 	*ret = TAKE_PTR(l);
 	return 0;
 }
 
-json_t *json_strv(char *const *l)
+json_t *json_text(const char *s)
 {
-	_cleanup_json_ json_t *array = json_array();
+	_cleanup_free_ char *clean = NULL;
+	json_t *value = json_string(s);
 
-	for (; array && l && *l; l++)
-		if (json_array_append_new(array, json_string(*l)) < 0)
-			return NULL;
-	return TAKE_PTR(array);
+	if (value || !s)
+		return json_made(value);
+	clean = xstrdup(s);
+	for (char *c = clean; *c; c++)
+		if (!isascii((unsigned char)*c))
+			*c = '?';
+	return json_string(clean);
 }
 
 json_t *json_string_or_null(const char *s)
 {
-	return s ? json_string(s) : json_null();
+	return s ? json_text(s) : json_null();
+}
+
+json_t *json_made(json_t *value)
+{
+	if (!value)
+		impossible("a document lacks a value, so this process ends");
+	return value;
+}
+
+void json_set(json_t *object, const char *key, json_t *value)
+{
+	if (json_object_set_new(object, key, value) < 0)
+		json_made(NULL);
+}
+
+void json_append(json_t *array, json_t *value)
+{
+	if (json_array_append_new(array, value) < 0)
+		json_made(NULL);
+}
+
+json_t *json_strv(char *const *l)
+{
+	json_t *array = json_array();
+
+	for (; l && *l; l++)
+		json_append(array, json_text(*l));
+	return array;
 }

@@ -14,11 +14,11 @@ static inline _unused_ void json_decrefp_(json_t **j)
 	*j = NULL;
 }
 
-/* Any JSON, without duplicate members. -EBADMSG with *ret_error (may be NULL), or -ENOMEM. */
+/* Any JSON, without duplicate members. -EBADMSG with *ret_error (may be NULL). */
 int json_parse(const char *text, size_t size, json_t **ret, json_error_t *ret_error);
 
 /*
- * Parses `text` of `size` bytes. -ENOMEM; -EBADMSG with "line L: what" in *ret_message (may be
+ * Parses `text` of `size` bytes. -EBADMSG with "line L: what" in *ret_message (may be
  * NULL) when it is not JSON; -EPROTO when its member "schema" is not `schema`: another version's
  * document.
  */
@@ -34,7 +34,22 @@ int json_get_int(const json_t *object, const char *key, long long min, long long
 int json_get_bool(const json_t *object, const char *key, bool *ret);
 int json_get_strv(const json_t *object, const char *key, char ***ret);
 
-/* A new array of strings; NULL when out of memory or a string is not UTF-8. */
-json_t *json_strv(char *const *l);
+/* At the start of a program: libjansson's memory is xmalloc()'s. */
+void json_use_xalloc(void);
+
+/*
+ * Writers. A value that is missing, or that libjansson's own functions did not make, is a mistake of
+ * this program, and ends it: half a document is never written. json_set() and json_append() take the
+ * value.
+ */
+void json_set(json_t *object, const char *key, json_t *value);
+void json_append(json_t *array, json_t *value);
+json_t *json_made(json_t *value);
+/* json_pack(). Its texts are ours: what others wrote goes in by "o" and json_text(). */
+#define json_build(...) json_made(json_pack(__VA_ARGS__))
+
+/* '?' stands for each byte beyond ASCII of what is not UTF-8. */
+json_t *json_text(const char *s);
 /* json null for NULL. */
 json_t *json_string_or_null(const char *s);
+json_t *json_strv(char *const *l);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "util/clock.h"
+#include "util/xalloc.h"
 
 typedef struct Record Record;
 struct Record {
@@ -108,12 +109,10 @@ static void queue_destroy(LogQueue *queue)
 
 int log_queue_new(const LogSink *sink, size_t bytes_max, LogQueue **ret)
 {
-	LogQueue *queue = calloc(1, sizeof(*queue));
+	LogQueue *queue = xcalloc(1, sizeof(*queue));
 	sigset_t all, before;
 	int r;
 
-	if (!queue)
-		return -ENOMEM;
 	queue->sink = *sink;
 	queue->bytes_max = bytes_max;
 	set_up_locks(queue);
@@ -148,13 +147,12 @@ static bool append(LogQueue *queue, Record *record)
 
 bool log_queue_push(LogQueue *queue, const char *data, size_t size)
 {
-	Record *record = malloc(sizeof(Record) + size);
+	Record *record = xmalloc(sizeof(Record) + size);
 	bool taken;
 
-	if (record) {
-		*record = (Record){ .size = size };
-		memcpy(record->data, data, size);
-	}
+	*record = (Record){ .size = size };
+	memcpy(record->data, data, size);
+
 	pthread_mutex_lock(&queue->lock);
 	taken = append(queue, record);
 	pthread_cond_signal(&queue->more);

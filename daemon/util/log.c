@@ -11,6 +11,7 @@
 #include "util/log-queue.h"
 #include "util/printable.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* What may wait for a sink that blocks: a few thousand lines. */
 #define QUEUE_BYTES_MAX (1U << 20)
@@ -53,9 +54,7 @@ static void add_field(Buffer *buffer, const char *name, const char *value)
 	if (str_is_empty(value))
 		return;
 	size = strlen(name) + 1 + strlen(value) + 1;
-	bigger = realloc(buffer->data, buffer->size + size);
-	if (!bigger)
-		return;
+	bigger = xrealloc(buffer->data, buffer->size + size);
 	buffer->data = bigger;
 	snprintf(buffer->data + buffer->size, size, "%s=%s", name, value);
 	buffer->size += size;
@@ -101,7 +100,7 @@ static Buffer make_record(int level, const LogFields *fields, const char *raw)
 			add_number(&buffer, "GPUPASS_UID", fields->uid);
 	} else {
 		buffer.data = strf("gpupassd: %s\n", message);
-		buffer.size = buffer.data ? strlen(buffer.data) : 0;
+		buffer.size = strlen(buffer.data);
 	}
 	return buffer;
 }
@@ -148,8 +147,6 @@ static void write_dropped(size_t n, _unused_ void *userdata)
 					    "them did not keep up",
 					    n);
 
-	if (!message)
-		return;
 	buffer = make_record(LOG_WARNING, NULL, message);
 	if (buffer.data)
 		write_record(buffer.data, buffer.size, NULL);
@@ -228,7 +225,7 @@ void log_audit(const LogFields *fields, const LogAudit *audit)
 		     str_is_empty(fields->group) ? "" : " ", str_or_empty(fields->group),
 		     audit->verdict);
 
-	if (!sink.to_journal || !message)
+	if (!sink.to_journal)
 		return;
 	add_all_fields(&buffer, LOG_INFO, fields, message);
 	add_audit_fields(&buffer, audit);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "util/mailbox.h"
 
+#include "util/xalloc.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -36,10 +38,8 @@ typedef struct Run {
 
 int mailbox_new(Mailbox **ret)
 {
-	Mailbox *mailbox = calloc(1, sizeof(Mailbox));
+	Mailbox *mailbox = xcalloc(1, sizeof(Mailbox));
 
-	if (!mailbox)
-		return -ENOMEM;
 	mailbox->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (mailbox->event_fd < 0) {
 		int r = -errno;
@@ -59,12 +59,11 @@ int mailbox_fd(const Mailbox *mailbox)
 
 static Letter *letter_new(MailboxCallback deliver, void *data)
 {
-	Letter *letter = calloc(1, sizeof(Letter));
+	Letter *letter = xcalloc(1, sizeof(Letter));
 
-	if (letter) {
-		letter->deliver = deliver;
-		letter->data = data;
-	}
+	letter->deliver = deliver;
+	letter->data = data;
+
 	return letter;
 }
 
@@ -87,14 +86,11 @@ static void post(Mailbox *mailbox, Letter *letter)
 		return;
 }
 
-int mailbox_post(Mailbox *mailbox, MailboxCallback deliver, void *data)
+void mailbox_post(Mailbox *mailbox, MailboxCallback deliver, void *data)
 {
 	Letter *letter = letter_new(deliver, data);
 
-	if (!letter)
-		return -ENOMEM;
 	post(mailbox, letter);
-	return 0;
 }
 
 void mailbox_dispatch(Mailbox *mailbox)
@@ -141,14 +137,12 @@ static void *run_thread(void *userdata)
 int mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, void *data)
 {
 	_cleanup_free_ Letter *letter = letter_new(done, data);
-	_cleanup_free_ Run *run = calloc(1, sizeof(Run));
+	_cleanup_free_ Run *run = xcalloc(1, sizeof(Run));
 	sigset_t all, before;
 	pthread_attr_t attributes;
 	pthread_t thread;
 	int r;
 
-	if (!letter || !run)
-		return -ENOMEM;
 	*run = (Run){ .mailbox = mailbox, .work = work, .letter = letter };
 	letter->ends_run = true;
 	r = pthread_attr_init(&attributes);

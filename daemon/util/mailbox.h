@@ -17,7 +17,7 @@ int mailbox_new(Mailbox **ret);
 int mailbox_fd(const Mailbox *mailbox);
 
 /* From any thread: `deliver(data)` will run on the loop, in order of posting. -ENOMEM. */
-int mailbox_post(Mailbox *mailbox, MailboxCallback deliver, void *data);
+void mailbox_post(Mailbox *mailbox, MailboxCallback deliver, void *data);
 
 /* On the loop: runs what was posted so far. */
 void mailbox_dispatch(Mailbox *mailbox);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "gpupass/cleanup.h"
+#include "util/xalloc.h"
 
 #define EDITS_MAX 1000
 
@@ -32,7 +33,7 @@ typedef struct Diff {
 	int32_t *trace[EDITS_MAX + 1]; /* for each d: reach on diagonals -d … d */
 } Diff;
 
-static int split_lines(const char *text, Lines *ret)
+static void split_lines(const char *text, Lines *ret)
 {
 	size_t n = 0;
 
@@ -41,16 +42,13 @@ static int split_lines(const char *text, Lines *ret)
 
 		s = end ? end + 1 : s + strlen(s);
 	}
-	ret->items = calloc(n + 1, sizeof(Line));
-	if (!ret->items)
-		return -ENOMEM;
+	ret->items = xcalloc(n + 1, sizeof(Line));
 	for (; *text; ret->n++) {
 		const char *end = strchrnul(text, '\n');
 
 		ret->items[ret->n] = (Line){ .text = text, .length = (size_t)(end - text) };
 		text = *end ? end + 1 : end;
 	}
-	return 0;
 }
 
 static bool same_line(const Diff *diff, long x, long y)
@@ -86,10 +84,8 @@ static long slide(const Diff *diff, long x, long k)
 static long find_script(Diff *diff)
 {
 	for (long d = 0; d <= EDITS_MAX; d++) {
-		int32_t *reach = malloc((size_t)(2 * d + 1) * sizeof(int32_t));
+		int32_t *reach = xmalloc((size_t)(2 * d + 1) * sizeof(int32_t));
 
-		if (!reach)
-			return -ENOMEM;
 		diff->trace[d] = reach;
 		for (long k = -d; k <= d; k += 2) {
 			bool down;
@@ -246,10 +242,8 @@ static int diff_find(Diff *diff)
 {
 	long d;
 
-	diff->removed = calloc((size_t)diff->before.n + 1, sizeof(bool));
-	diff->added = calloc((size_t)diff->after.n + 1, sizeof(bool));
-	if (!diff->removed || !diff->added)
-		return -ENOMEM;
+	diff->removed = xcalloc((size_t)diff->before.n + 1, sizeof(bool));
+	diff->added = xcalloc((size_t)diff->after.n + 1, sizeof(bool));
 	d = find_script(diff);
 	if (d < 0)
 		return (int)d;
@@ -271,11 +265,9 @@ static char *diff_to_text(const Diff *diff)
 {
 	char *text = NULL;
 	size_t size = 0;
-	FILE *f = open_memstream(&text, &size);
+	FILE *f = xmemstream(&text, &size);
 	bool failed;
 
-	if (!f)
-		return NULL;
 	print_diff(f, diff);
 	failed = ferror(f) != 0;
 	if (fclose(f) != 0 || failed) {
@@ -291,8 +283,9 @@ char *text_diff(const char *before, const char *after)
 	char *text = NULL;
 	int r = -ENOMEM;
 
-	if (split_lines(before, &diff.before) == 0 && split_lines(after, &diff.after) == 0)
-		r = diff_find(&diff);
+	split_lines(before, &diff.before);
+	split_lines(after, &diff.after);
+	r = diff_find(&diff);
 	if (r == -E2BIG) {
 		mark_all(&diff);
 		r = 0;
@@ -303,31 +296,28 @@ char *text_diff(const char *before, const char *after)
 	return text;
 }
 
-static int take_lines(const DiffLines *lines, Lines *ret)
+static void take_lines(const DiffLines *lines, Lines *ret)
 {
-	ret->items = calloc(lines->n_items + 1, sizeof(Line));
-	if (!ret->items)
-		return -ENOMEM;
+	ret->items = xcalloc(lines->n_items + 1, sizeof(Line));
 	for (size_t i = 0; i < lines->n_items; i++)
 		ret->items[i] = (Line){ .text = lines->items[i].key,
 					.length = strlen(lines->items[i].key),
 					.shown = &lines->items[i] };
 	ret->n = (long)lines->n_items;
-	return 0;
 }
 
 int text_diff_lines(const DiffLines *before, const DiffLines *after, char **ret)
 {
 	Diff diff = { 0 };
-	int r = take_lines(before, &diff.before);
+	int r = 0;
 
-	if (r == 0)
-		r = take_lines(after, &diff.after);
-	if (r == 0)
-		r = diff_find(&diff);
+	take_lines(before, &diff.before);
+
+	take_lines(after, &diff.after);
+	r = diff_find(&diff);
 	if (r == 0) {
 		*ret = diff_to_text(&diff);
-		r = *ret ? 0 : -ENOMEM;
+		r = 0;
 	}
 	diff_done(&diff);
 	return r;

@@ -2,21 +2,30 @@
 #include "util/text.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-char *strf(const char *format, ...)
+#include "util/xalloc.h"
+
+char *vstrf(const char *format, va_list ap)
 {
 	char *s = NULL;
+
+	if (vasprintf(&s, format, ap) < 0)
+		no_memory();
+	return s;
+}
+
+char *strf(const char *format, ...)
+{
 	va_list ap;
-	int n;
+	char *s;
 
 	va_start(ap, format);
-	n = vasprintf(&s, format, ap);
+	s = vstrf(format, ap);
 	va_end(ap);
-	return n < 0 ? NULL : s;
+	return s;
 }
 
 bool str_equal(const char *a, const char *b)
@@ -57,9 +66,9 @@ const char *str_base_name(const char *path)
 
 char *str_printable(const char *s)
 {
-	char *copy = strdup(s);
+	char *copy = xstrdup(s);
 
-	for (char *c = copy; c && *c; c++)
+	for (char *c = copy; *c; c++)
 		if (*c < ' ' || *c > '~')
 			*c = '?';
 	return copy;
@@ -67,12 +76,11 @@ char *str_printable(const char *s)
 
 char *str_escaped(const char *s)
 {
-	char *copy = malloc(4 * strlen(s) + 1), *at = copy;
+	char *copy = xmalloc(4 * strlen(s) + 1), *at = copy;
 
-	for (; copy && *s; s++)
+	for (; *s; s++)
 		at += sprintf(at, *s < ' ' || *s > '~' ? "\\x%02x" : "%c", (unsigned char)*s);
-	if (copy)
-		*at = '\0';
+	*at = '\0';
 	return copy;
 }
 
@@ -116,8 +124,8 @@ char *utc_text(uint64_t usec)
 
 	if (usec == 0 || !gmtime_r(&seconds, &when) ||
 	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &when) == 0)
-		return strdup("-");
-	return strdup(text);
+		return xstrdup("-");
+	return xstrdup(text);
 }
 
 size_t strv_length(char *const *l)
@@ -129,39 +137,27 @@ size_t strv_length(char *const *l)
 	return n;
 }
 
-static int strv_append_take(char ***l, char *s)
+void strv_append_take(char ***l, char *s)
 {
 	size_t n = strv_length(*l);
-	char **bigger;
 
-	if (!s)
-		return -ENOMEM;
-	bigger = reallocarray(*l, n + 2, sizeof(char *));
-	if (!bigger) {
-		free(s);
-		return -ENOMEM;
-	}
-	bigger[n] = s;
-	bigger[n + 1] = NULL;
-	*l = bigger;
-	return 0;
+	*l = xreallocarray(*l, n + 2, sizeof(char *));
+	(*l)[n] = s;
+	(*l)[n + 1] = NULL;
 }
 
-int strv_append(char ***l, const char *s)
+void strv_append(char ***l, const char *s)
 {
-	return strv_append_take(l, strdup(s));
+	strv_append_take(l, xstrdup(s));
 }
 
-int strv_appendf(char ***l, const char *format, ...)
+void strv_appendf(char ***l, const char *format, ...)
 {
-	char *s = NULL;
 	va_list ap;
-	int n;
 
 	va_start(ap, format);
-	n = vasprintf(&s, format, ap);
+	strv_append_take(l, vstrf(format, ap));
 	va_end(ap);
-	return strv_append_take(l, n < 0 ? NULL : s);
 }
 
 bool strv_contains(char *const *l, const char *s)
@@ -172,23 +168,14 @@ bool strv_contains(char *const *l, const char *s)
 	return false;
 }
 
-int strv_split(const char *s, const char *separators, char ***ret)
+void strv_split(const char *s, const char *separators, char ***ret)
 {
-	_cleanup_strv_ char **l = NULL;
-	_cleanup_free_ char *copy = strdup(s);
+	_cleanup_free_ char *copy = xstrdup(s);
 	char *save = NULL;
 
-	if (!copy)
-		return -ENOMEM;
 	for (char *part = strtok_r(copy, separators, &save); part;
-	     part = strtok_r(NULL, separators, &save)) {
-		int r = strv_append(&l, part);
-
-		if (r < 0)
-			return r;
-	}
-	*ret = TAKE_PTR(l);
-	return 0;
+	     part = strtok_r(NULL, separators, &save))
+		strv_append(ret, part);
 }
 
 char *strv_join(char *const *l, const char *separator)
@@ -198,9 +185,7 @@ char *strv_join(char *const *l, const char *separator)
 
 	for (char *const *i = l; i && *i; i++)
 		need += strlen(*i) + strlen(separator);
-	joined = malloc(need);
-	if (!joined)
-		return NULL;
+	joined = xmalloc(need);
 	end = joined;
 	*end = '\0';
 	for (char *const *i = l; i && *i; i++) {
@@ -211,18 +196,10 @@ char *strv_join(char *const *l, const char *separator)
 	return joined;
 }
 
-int strv_copy(char *const *l, char ***ret)
+void strv_copy(char *const *l, char ***ret)
 {
-	_cleanup_strv_ char **copy = NULL;
-
-	for (; l && *l; l++) {
-		int r = strv_append(&copy, *l);
-
-		if (r < 0)
-			return r;
-	}
-	*ret = TAKE_PTR(copy);
-	return 0;
+	for (; l && *l; l++)
+		strv_append(ret, *l);
 }
 
 char **strv_free(char **l)

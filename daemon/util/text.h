@@ -2,14 +2,16 @@
 /* Strings and NULL-terminated lists of strings (strv). All results are owned by the caller. */
 #pragma once
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "gpupass/cleanup.h"
 
-/* A new formatted string, or NULL when out of memory. */
+/* A new formatted string. */
 char *strf(const char *format, ...) _printf_(1, 2);
+char *vstrf(const char *format, va_list ap) _printf_(1, 0);
 
 /* NULL is a string of its own, equal only to NULL. */
 bool str_equal(const char *a, const char *b);
@@ -22,7 +24,7 @@ bool str_ends_with(const char *s, const char *suffix);
 const char *str_base_name(const char *path);
 /*
  * A copy in which '?' replaces every byte that is not printable ASCII: for names of files and texts
- * about them, in messages and on the bus. NULL when out of memory.
+ * about them, in messages and on the bus.
  */
 char *str_printable(const char *s);
 /* A copy in which such bytes are \x1b: text_printable() for who does without its library. */
@@ -33,19 +35,21 @@ char *str_strip(char *s);
 /* Whole-string unsigned number in the given base; -EINVAL on anything else, -ERANGE over max. */
 int str_to_unsigned(const char *s, int base, unsigned long long max, unsigned long long *ret);
 
-/* "2026-01-31 14:02:11 UTC" of microseconds since the epoch; "-" for 0. NULL when out of memory. */
+/* "2026-01-31 14:02:11 UTC" of microseconds since the epoch; "-" for 0. */
 char *utc_text(uint64_t usec);
 
 size_t strv_length(char *const *l);
-/* Appends a copy; the list may be NULL at first. -ENOMEM leaves it as it was. */
-int strv_append(char ***l, const char *s);
-int strv_appendf(char ***l, const char *format, ...) _printf_(2, 3);
+/* Appends a copy, or the string itself; the list may be NULL at first. */
+void strv_append(char ***l, const char *s);
+void strv_append_take(char ***l, char *s);
+void strv_appendf(char ***l, const char *format, ...) _printf_(2, 3);
 bool strv_contains(char *const *l, const char *s);
-/* Splits at any of the separators, drops empty parts. */
-int strv_split(const char *s, const char *separators, char ***ret);
-/* "" for an empty list; NULL when out of memory. */
+/* Splits at any of the separators, drops empty parts. Appends to *ret. */
+void strv_split(const char *s, const char *separators, char ***ret);
+/* "" for an empty list. */
 char *strv_join(char *const *l, const char *separator);
-int strv_copy(char *const *l, char ***ret);
+/* Appends copies to *ret. */
+void strv_copy(char *const *l, char ***ret);
 char **strv_free(char **l);
 
 #define _cleanup_strv_ _cleanup_(strv_freep)

@@ -9,6 +9,7 @@
 #include "gpupass/errors.h"
 #include "util/arguments.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* More than any group has; see core/base/limits.h. */
 #define FUNCTIONS_MAX 512
@@ -84,9 +85,7 @@ static int parse_reset(char **arguments, _unused_ size_t n, WorkerCommand *comma
 
 static int parse_functions(char **arguments, size_t n, WorkerCommand *command)
 {
-	command->functions = calloc(n + 1, sizeof(Bdf));
-	if (!command->functions)
-		return GPUPASS_EXIT_FAILED;
+	command->functions = xcalloc(n + 1, sizeof(Bdf));
 	for (size_t i = 0; i < n; i++) {
 		if (bdf_parse(arguments[i], &command->functions[i]) < 0)
 			return complain("not a PCI address", arguments[i]);

@@ -9,6 +9,7 @@
 
 #include "host/launch/child.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* nvidia-installer and the distributions have it there, or a link to it. */
 #define PROGRAM "/usr/bin/nvidia-smi"
@@ -25,8 +26,6 @@ static int find_program(const char *root, char **ret, char **ret_why)
 	_cleanup_free_ char *path = strf("%s" PROGRAM, str_or_empty(root));
 	struct stat st;
 
-	if (!path)
-		return -ENOMEM;
 	if (!root || stat(path, &st) < 0)
 		*ret_why = strf("%s is not there; it comes with NVIDIA's driver, in a package of "
 				"its own or in nvidia-utils",
@@ -36,7 +35,7 @@ static int find_program(const char *root, char **ret, char **ret_why)
 		*ret_why = strf("%s is not run: others than root may write to it", path);
 	else
 		*ret = TAKE_PTR(path);
-	return *ret ? 0 : *ret_why ? -ENOENT : -ENOMEM;
+	return *ret ? 0 : -ENOENT;
 }
 
 /* The alarm goes on past execve(), and takes no right to send signals, which the part lacks. */
@@ -59,7 +58,7 @@ static char *failure_text(const Child *child)
 	_cleanup_free_ char *how = NULL, *line = NULL;
 	const char *said = str_or_empty(child->output);
 	size_t n = strcspn(said, "\n");
-	_cleanup_free_ char *first = strndup(said, n < TOLD_MAX ? n : TOLD_MAX);
+	_cleanup_free_ char *first = xstrndup(said, n < TOLD_MAX ? n : TOLD_MAX);
 
 	if (child->signal == SIGALRM)
 		how = strf("did not end within %u s", DEADLINE_SEC);
@@ -69,20 +68,20 @@ static char *failure_text(const Child *child)
 		how = strf("was ended by signal %d", child->signal);
 	else
 		how = strf("failed with exit status %d", child->status);
-	line = first ? str_printable(first) : NULL;
-	return how && line ? strf("nvidia-smi %s%s%s", how, *line ? ": " : "", line) : NULL;
+	line = str_printable(first);
+	return strf("nvidia-smi %s%s%s", how, *line ? ": " : "", line);
 }
 
 int nvidia_smi_persistence_off(const char *root, const Bdf *gpu, char **ret_why)
 {
 	_cleanup_(children_freep) Children *children = NULL;
-	_cleanup_free_ char *path = NULL, *address = strdup(BDF_TEXT(gpu));
-	int r = address ? find_program(root, &path, ret_why) : -ENOMEM;
+	_cleanup_free_ char *path = NULL, *address = xstrdup(BDF_TEXT(gpu));
+	int r = find_program(root, &path, ret_why);
 	char *argv[] = { path, (char *)"-i", address, (char *)"-pm", (char *)"0", NULL };
 	const Child *child;
 
 	if (r >= 0)
-		r = children_new(1, OUTPUT_MAX, &children);
+		children_new(1, OUTPUT_MAX, &children);
 	if (r >= 0)
 		r = children_fork(children, 0, execute, argv);
 	if (r < 0)
@@ -96,5 +95,5 @@ int nvidia_smi_persistence_off(const char *root, const Bdf *gpu, char **ret_why)
 	if (child->status == 0 && child->error == 0)
 		return 0;
 	*ret_why = failure_text(child);
-	return *ret_why ? 0 : -ENOMEM;
+	return 0;
 }

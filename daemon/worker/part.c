@@ -132,12 +132,12 @@ static int run(const Part *part, int argc, char **argv)
 static int serve(const Part *part, char *const *words)
 {
 	_cleanup_strv_ char **argv = NULL;
-	int r = strv_append(&argv, "gpupass-worker"), status;
+	int status;
 
-	for (char *const *word = words; r >= 0 && *word; word++)
-		r = strv_append(&argv, *word);
-	if (r < 0)
-		return fail("no request", r);
+	strv_append(&argv, "gpupass-worker");
+
+	for (char *const *word = words; *word; word++)
+		strv_append(&argv, *word);
 	alarm(part->limit_sec);
 	status = run(part, (int)strv_length(argv), argv);
 	alarm(0);

@@ -11,6 +11,7 @@
 #include "host/device/nvml.h"
 #include "host/wire/persistence.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 #include "worker/nvidia-smi.h"
 
 /* NVPD_SOCKET_PATH of nvpd_defs.h (NVIDIA/nvidia-persistenced), past /var. */
@@ -46,47 +47,45 @@ static pid_t persistenced_pid(const char *root)
 }
 
 /* `set`: unknown, to read it only. */
-static int ask(const Nvml *nvml, const WorkerCommand *command, PersistenceMode set,
-	       GpuPersistence *gpus)
+static void ask(const Nvml *nvml, const WorkerCommand *command, PersistenceMode set,
+		GpuPersistence *gpus)
 {
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && i < command->n_functions; i++) {
+	for (size_t i = 0; i < command->n_functions; i++) {
 		const Bdf *bdf = &command->functions[i];
 
-		r = set == PERSISTENCE_UNKNOWN
-			    ? nvml_persistence(nvml, bdf, &gpus[i])
-			    : nvml_set_persistence(nvml, bdf, set == PERSISTENCE_ON, &gpus[i]);
+		if (set == PERSISTENCE_UNKNOWN)
+			nvml_persistence(nvml, bdf, &gpus[i]);
+		else
+			nvml_set_persistence(nvml, bdf, set == PERSISTENCE_ON, &gpus[i]);
 	}
-	return r;
 }
 
 /* Without NVML the reason is the same for all. */
-static int tell_all(const WorkerCommand *command, const char *why, GpuPersistence *gpus)
+static void tell_all(const WorkerCommand *command, const char *why, GpuPersistence *gpus)
 {
 	for (size_t i = 0; i < command->n_functions; i++) {
 		gpus[i] = (GpuPersistence){
 			.bdf = command->functions[i],
-			.why = why ? strdup(why) : NULL,
+			.why = why ? xstrdup(why) : NULL,
 		};
-		if (!gpus[i].why)
-			return -ENOMEM;
 	}
-	return 0;
 }
 
-static int ask_nvml(const WorkerCommand *command, PersistenceMode set, GpuPersistence *gpus)
+static void ask_nvml(const WorkerCommand *command, PersistenceMode set, GpuPersistence *gpus)
 {
 	_cleanup_free_ char *why = NULL;
 	Nvml *nvml = NULL;
 	int r = nvml_open(command->nvml, &nvml, &why);
 
-	r = r < 0 ? tell_all(command, why, gpus) : ask(nvml, command, set, gpus);
+	if (r < 0) {
+		tell_all(command, why, gpus);
+		r = 0;
+	} else
+		ask(nvml, command, set, gpus);
 	/*
 	 * Closes NVML before the answer is written, because the reader may unbind the GPUs at once.
 	 */
 	nvml_close(nvml);
-	return r;
 }
 
 /*
@@ -100,25 +99,25 @@ static int turn_off(const WorkerCommand *command, GpuPersistence *gpu)
 
 	if (r < 0 && r != -ENOENT)
 		return r;
-	r = ask_nvml(command, r < 0 ? PERSISTENCE_UNKNOWN : PERSISTENCE_OFF, gpu);
-	if (r >= 0 && why) {
+	ask_nvml(command, r < 0 ? PERSISTENCE_UNKNOWN : PERSISTENCE_OFF, gpu);
+	r = 0;
+	if (why) {
 		free(gpu->why);
 		gpu->why = TAKE_PTR(why);
 	}
-	return r;
+	return 0;
 }
 
 /* On is NVML's: nvidia-persistenced fails from the second GPU on when all have been away. */
 static int work(const WorkerCommand *command, GpuPersistence *gpus)
 {
 	pid_t pid;
-	int r;
 
 	if (command->set == PERSISTENCE_OFF)
 		return turn_off(command, gpus);
-	r = ask_nvml(command, command->set, gpus);
-	if (r < 0 || command->set == PERSISTENCE_ON)
-		return r;
+	ask_nvml(command, command->set, gpus);
+	if (command->set == PERSISTENCE_ON)
+		return 0;
 	/* Without NVML the mode could not be turned on again. */
 	pid = persistenced_pid(root_of(command));
 	for (size_t i = 0; i < command->n_functions; i++)
@@ -129,11 +128,9 @@ static int work(const WorkerCommand *command, GpuPersistence *gpus)
 char *persistence_command(const WorkerCommand *command)
 {
 	size_t n = command->n_functions;
-	GpuPersistence *gpus = calloc(n + 1, sizeof(GpuPersistence));
+	GpuPersistence *gpus = xcalloc(n + 1, sizeof(GpuPersistence));
 	char *document = NULL;
 
-	if (!gpus)
-		return NULL;
 	if (work(command, gpus) >= 0)
 		document = persistence_document(gpus, n);
 	persistence_list_free(gpus, n);

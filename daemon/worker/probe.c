@@ -12,25 +12,21 @@
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* Takes the sighting, or reports that the board was not observed. */
 static int take(ProbeAnswer *answer, const Bdf *bdf, SightingWay way, const char *source, int r,
 		Sighting *s, char *why)
 {
-	if (r == -ENOMEM) {
-		free(why);
-		return r;
+	if (r < 0) {
+		probe_answer_unseen(answer, bdf, why ? why : xstrdup(strerror(-r)));
+		return 0;
 	}
-	if (r < 0)
-		return probe_answer_unseen(answer, bdf, why ? why : strdup(strerror(-r)));
 	free(why);
 	s->way = way;
 	s->seen_usec = now_realtime();
-	s->source = strdup(source);
-	if (s->source)
-		return evidence_add(answer->boards, s);
-	sighting_clear(s);
-	return -ENOMEM;
+	s->source = xstrdup(source);
+	return evidence_add(answer->boards, s);
 }
 
 static int probe_nvml(const WorkerCommand *command, ProbeAnswer *answer)
@@ -39,7 +35,7 @@ static int probe_nvml(const WorkerCommand *command, ProbeAnswer *answer)
 	int r = nvml_open(command->nvml, &nvml, &answer->error);
 
 	if (r < 0)
-		return answer->error ? 0 : -ENOMEM;
+		return 0;
 	for (size_t i = 0; r >= 0 && i < command->n_functions; i++) {
 		const Bdf *bdf = &command->functions[i];
 		Sighting s = { 0 };
@@ -82,8 +78,8 @@ static int view_board(int sysfs_fd, const Bdf *bdf, NvlinkView *ret, char **ret_
 	if (r >= 0)
 		r = nvlink_decode(&registers, ret, &why);
 	if (r < 0 && why) {
-		*ret_why = strdup(why);
-		return *ret_why ? r : -ENOMEM;
+		*ret_why = xstrdup(why);
+		return r;
 	}
 	return r;
 }
@@ -106,17 +102,15 @@ static int match_boards(int sysfs_fd, const NvlinkView *views, size_t n, ProbeAn
 
 static int probe_mmio(const WorkerCommand *command, ProbeAnswer *answer)
 {
-	_cleanup_free_ NvlinkView *views = calloc(command->n_functions + 1, sizeof(NvlinkView));
+	_cleanup_free_ NvlinkView *views = xcalloc(command->n_functions + 1, sizeof(NvlinkView));
 	_cleanup_close_ int sysfs_fd = -1;
 	size_t n = 0;
 	int r;
 
-	if (!views)
-		return -ENOMEM;
 	r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
 	if (r < 0) {
 		answer->error = strf("sysfs cannot be opened: %s", strerror(-r));
-		return answer->error ? 0 : -ENOMEM;
+		return 0;
 	}
 	for (size_t i = 0; r >= 0 && i < command->n_functions; i++) {
 		const Bdf *bdf = &command->functions[i];
@@ -134,9 +128,10 @@ static int probe_mmio(const WorkerCommand *command, ProbeAnswer *answer)
 char *probe_command(const WorkerCommand *command)
 {
 	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
-	int r = evidence_new(&answer.boards);
+	int r = 0;
 
-	if (r >= 0)
-		r = command->mmio ? probe_mmio(command, &answer) : probe_nvml(command, &answer);
+	evidence_new(&answer.boards);
+
+	r = command->mmio ? probe_mmio(command, &answer) : probe_nvml(command, &answer);
 	return r < 0 ? NULL : probe_document(&answer);
 }

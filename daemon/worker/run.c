@@ -28,7 +28,7 @@ static void move(const WorkerCommand *command, const DriverOps *ops, DriverResul
 	_cleanup_free_ char *gpus = strf("%s/driver/nvidia/gpus", command->proc_dir);
 	DriverOps here = ops ? *ops : *driver_real_ops();
 	_cleanup_close_ int sysfs_fd = -1;
-	int r = gpus ? dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd) : -ENOMEM;
+	int r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
 
 	here.gpus_dir = gpus;
 	if (r < 0)
@@ -37,7 +37,7 @@ static void move(const WorkerCommand *command, const DriverOps *ops, DriverResul
 		driver_move_with(&here, sysfs_fd, &command->target, ret);
 }
 
-static int reset(const WorkerCommand *command, const DriverOps *ops, ResetReport *ret)
+static void reset(const WorkerCommand *command, const DriverOps *ops, ResetReport *ret)
 {
 	_cleanup_close_ int sysfs_fd = -1;
 	DriverOps real = *driver_real_ops();
@@ -49,15 +49,17 @@ static int reset(const WorkerCommand *command, const DriverOps *ops, ResetReport
 			.result = RESET_FAILED,
 			.error = r,
 		};
-		return 0;
+		return;
 	}
 	/* The files of /dev/vfio belong to /sys and to no other tree. */
 	if (strcmp(command->sysfs_dir, "/sys") != 0)
 		real.hot_reset = NULL;
 	if (!ops)
 		ops = &real;
-	return command->slot ? slot_reset_with(ops, sysfs_fd, &command->target.bdf, ret)
-			     : function_reset_with(ops, sysfs_fd, &command->target.bdf, ret);
+	if (command->slot)
+		slot_reset_with(ops, sysfs_fd, &command->target.bdf, ret);
+	else
+		function_reset_with(ops, sysfs_fd, &command->target.bdf, ret);
 }
 
 /* The running kernel's modules; -1 when there are none to read. */
@@ -70,7 +72,7 @@ static int open_modules(void)
 	if (uname(&name) < 0)
 		return -1;
 	path = strf("/lib/modules/%s", name.release);
-	return path && dir_open_at(AT_FDCWD, path, false, &fd) >= 0 ? fd : -1;
+	return dir_open_at(AT_FDCWD, path, false, &fd) >= 0 ? fd : -1;
 }
 
 static InspectConfig config_space(const WorkerCommand *command)
@@ -162,8 +164,9 @@ static char *answer(const WorkerCommand *command, const DriverOps *ops)
 		move(command, ops, &result);
 		return worker_move_document(&command->target.bdf, &result);
 	case WORKER_RESET:
-		r = reset(command, ops, &report);
-		return r < 0 ? NULL : worker_reset_document(&report);
+		reset(command, ops, &report);
+		r = 0;
+		return worker_reset_document(&report);
 	case WORKER_PROBE:
 		return probe_command(command);
 	case WORKER_INSPECT:

@@ -10,6 +10,8 @@
 
 #include "gpupass/cleanup.h"
 
+#include "util/xalloc.h"
+
 /*
  * libvirt silently drops an alias that does not start with "ua-", or that has characters other than
  * letters, digits, '_' and '-'. Group names may have a '.', so '_' is the escape character: "__" is
@@ -21,11 +23,9 @@
 /* "ua-gpupass-<group>-", escaped. Caller frees; NULL when memory is out. */
 static inline _unused_ char *domain_alias_stem(const char *group)
 {
-	char *stem = malloc(strlen(DOMAIN_ALIAS_PREFIX) + 2 * strlen(group) + sizeof("-"));
+	char *stem = xmalloc(strlen(DOMAIN_ALIAS_PREFIX) + 2 * strlen(group) + sizeof("-"));
 	char *end;
 
-	if (!stem)
-		return NULL;
 	end = stpcpy(stem, DOMAIN_ALIAS_PREFIX);
 	for (; *group; group++) {
 		if (*group == '_' || *group == '.')

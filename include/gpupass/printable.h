@@ -13,6 +13,8 @@
 
 #include "gpupass/cleanup.h"
 
+#include "util/xalloc.h"
+
 /* What a mark does not combine with: none, a blank, punctuation, and what is written out. */
 static inline _unused_ bool printable_is_base(ucs4_t c)
 {
@@ -54,10 +56,10 @@ static inline _unused_ char *printable_copy(const char *text, const char *kept)
 {
 	size_t left = strlen(text);
 	/* A byte becomes at most "\x1b"; "\u202e" stands for three bytes, "\U000e0001" for four. */
-	char *clean = malloc(left * 4 + 1), *at = clean;
+	char *clean = xmalloc(left * 4 + 1), *at = clean;
 	ucs4_t before = 0;
 
-	while (clean && left > 0) {
+	while (left > 0) {
 		ucs4_t c = 0;
 		int n = u8_mbtoucr(&c, (const uint8_t *)text, left);
 		bool plain = n > 0 &&
@@ -71,7 +73,6 @@ static inline _unused_ char *printable_copy(const char *text, const char *kept)
 		text += n > 0 ? n : 1;
 		left -= n > 0 ? (size_t)n : 1;
 	}
-	if (clean)
-		*at = '\0';
+	*at = '\0';
 	return clean;
 }

@@ -105,14 +105,14 @@ static int begin(Load *load, Client *client, uint64_t delay_usec)
 static int put_load(unsigned n, Load *load)
 {
 	Client *clients = calloc(n, sizeof(Client));
-	int r = clients ? sd_event_new(&load->event) : -ENOMEM;
+	int r = sd_event_new(&load->event);
 
 	load->open = n;
 	for (unsigned i = 0; r >= 0 && i < n; i++)
 		r = begin(load, &clients[i], 1000 + load->pause_usec * i / n);
 	if (r >= 0)
 		r = sd_event_loop(load->event);
-	for (unsigned i = 0; clients && i < n; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		sd_event_source_unref(clients[i].timer);
 		sd_bus_flush_close_unref(clients[i].bus);
 	}

@@ -51,24 +51,18 @@ static void look_clear(Look *look)
 	pci_snapshot_free(look->snapshot);
 }
 
-static int resolve(const Tree *tree, Look *look)
+static void resolve(const Tree *tree, Look *look)
 {
 	_cleanup_(assignments_freep) Assignments *assignments = calloc(1, sizeof(Assignments));
 	_cleanup_(domain_uses_freep) DomainUses *uses = calloc(1, sizeof(DomainUses));
 	_cleanup_(links_freep) Links *links = calloc(1, sizeof(Links));
 	_cleanup_strv_ char **notes = NULL;
 	const Policy policy = POLICY_DEFAULT;
-	int r;
 
-	if (!assignments || !uses || !links)
-		return -ENOMEM;
-	r = links_from_declarations(links, tree->declarations, look->gpus, &notes);
-	if (r >= 0)
-		r = links_infer(links, look->gpus);
-	if (r >= 0)
-		r = groups_resolve(look->gpus, tree->declarations, links, assignments, &policy,
-				   &look->groups);
-	return r < 0 ? r : groups_observe(look->groups, uses, assignments, &policy);
+	links_from_declarations(links, tree->declarations, look->gpus, &notes);
+	links_infer(links, look->gpus);
+	groups_resolve(look->gpus, tree->declarations, links, assignments, &policy, &look->groups);
+	groups_observe(look->groups, uses, assignments, &policy);
 }
 
 /* changed: the only function that may differ from the first look; NULL: any may. */
@@ -79,8 +73,11 @@ static int look_at(const Tree *tree, const Bdf *changed, Look *look)
 			: scan_pci(tree->sysfs_fd, &look->snapshot);
 
 	if (r >= 0)
-		r = gpu_set_new(look->snapshot, &look->gpus);
-	return r < 0 ? r : resolve(tree, look);
+		gpu_set_new(look->snapshot, &look->gpus);
+	if (r < 0)
+		return r;
+	resolve(tree, look);
+	return 0;
 }
 
 /* Each two of the GPUs, in order of address. */
@@ -94,8 +91,6 @@ static int declare(Tree *tree, const GpuSet *gpus)
 			strf("[Group]\nName=pair%zu\nGpu=%s\nGpu=%s\n", i / 2, a, b);
 		int r;
 
-		if (!a || !b || !text)
-			return -ENOMEM;
 		r = declarations_parse(tree->declarations, "groups.d/bench.conf", text, &problem);
 		if (r != 0)
 			return r < 0 ? r : -EINVAL;
@@ -108,8 +103,6 @@ static int open_tree(const char *path, Tree *tree)
 	int r;
 
 	tree->declarations = calloc(1, sizeof(Declarations));
-	if (!tree->declarations)
-		return -ENOMEM;
 	r = dir_open_at(AT_FDCWD, path, false, &tree->sysfs_fd);
 	if (r >= 0)
 		r = look_at(tree, NULL, &tree->first);
@@ -154,7 +147,7 @@ int main(int argc, char **argv)
 	size_t n = (size_t)argc - 1;
 	_cleanup_free_ Tree *trees = calloc(n + 1, sizeof(Tree));
 	char line[64];
-	int r = trees ? 0 : -ENOMEM;
+	int r = 0;
 
 	if (argc < 2) {
 		fputs("Usage: scans SYSFS...\n", stderr);
@@ -166,7 +159,7 @@ int main(int argc, char **argv)
 		line[strcspn(line, "\n")] = '\0';
 		r = obey(line, trees, n);
 	}
-	for (size_t i = 0; trees && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		look_clear(&trees[i].first);
 		declarations_free(trees[i].declarations);
 		close_fd(trees[i].sysfs_fd);

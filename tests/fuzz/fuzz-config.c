@@ -24,27 +24,28 @@ typedef struct Lines {
 	int last, n;
 } Lines;
 
-static int note_line(int line, void *userdata)
+static void note_line(int line, void *userdata)
 {
 	Lines *lines = userdata;
 
 	EXPECT(line >= 1 && line >= lines->last);
 	lines->last = line;
 	lines->n++;
-	return 0;
 }
 
 static int note_section(const char *name, int line, void *userdata)
 {
 	EXPECT(name && !strchr(name, '\n'));
-	return note_line(line, userdata);
+	note_line(line, userdata);
+	return 0;
 }
 
 static int note_entry(const char *section, const char *key, const char *value, int line,
 		      void *userdata)
 {
 	EXPECT(section && key && value && !strchr(key, '\n') && !strchr(value, '\n'));
-	return note_line(line, userdata);
+	note_line(line, userdata);
+	return 0;
 }
 
 /* libinih has it called late: only its bounds are known. */
@@ -85,8 +86,7 @@ static char **members_of(const Declaration *d)
 	char **list = NULL;
 
 	for (size_t i = 0; i < d->n_members; i++)
-		EXPECT(strv_appendf(&list, "%s%s", prefixes[d->members[i].kind],
-				    d->members[i].text) == 0);
+		strv_appendf(&list, "%s%s", prefixes[d->members[i].kind], d->members[i].text);
 	return list;
 }
 
@@ -181,17 +181,17 @@ static void the_setup_is_read(const char *text)
 	uint64_t number = 0;
 	size_t size = 0;
 
-	EXPECT(setup_read_cmdline(text, &cmdline) == 0);
-	EXPECT(strv_split(text, "\n", &modprobe) == 0);
-	EXPECT(modprobe_value(modprobe, cmdline, "vfio_pci", "ids", &ids, &setting) == 0);
+	setup_read_cmdline(text, &cmdline);
+	strv_split(text, "\n", &modprobe);
+	modprobe_value(modprobe, cmdline, "vfio_pci", "ids", &ids, &setting);
 	EXPECT(ids || !setting);
 	EXPECT(!modprobe_runs(modprobe, "nouveau") || modprobe_matters(text));
 	modprobe_blocks(modprobe, "nouveau");
 	kernel_words_block(cmdline, "nouveau");
 	EXPECT(setup_read_driverctl("pci-0000:41:00.0", text, &driverctl) == 0);
-	EXPECT(hook_script_read("/h", text, &hooks, NULL) == 0);
+	hook_script_read("/h", text, &hooks, NULL);
 	EXPECT(strv_length(hooks) <= SETUP_LINES_MAX);
-	EXPECT(setup_read_nvidia_version(text, &version) == 0);
+	setup_read_nvidia_version(text, &version);
 	EXPECT(!driver_ids_find(str_or_empty(ids), &function, &size) || size > 0);
 	EXPECT(strv_length(cmdline) <= SETUP_LINES_MAX);
 	EXPECT(strv_length(driverctl) <= 1);
@@ -218,11 +218,11 @@ static void lists_of_modules_are_read(const char *text)
 	ShellSettings settings = { any_word, variables, ELEMENTS(variables), NULL };
 	ModuleLists lists = { 0 };
 
-	EXPECT(module_lists_read_lines("etc/modules", text, true, &lists) == 0);
+	module_lists_read_lines("etc/modules", text, true, &lists);
 	EXPECT(strv_length(lists.drivers) <= SETUP_LINES_MAX);
 	EXPECT(strv_length(lists.options) <= SETUP_LINES_MAX && !lists.unknown);
 	module_lists_clear(&lists);
-	EXPECT(shell_settings_read("etc/dracut.conf", text, &settings) == 0);
+	shell_settings_read("etc/dracut.conf", text, &settings);
 	EXPECT(strv_length(settings.unknown) <= SETUP_LINES_MAX);
 	shell_settings_clear(&settings);
 }

@@ -9,6 +9,7 @@
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(audit_fault, AuditFault, AUDIT_FAULTS)
 
@@ -30,10 +31,9 @@ struct AuditChain {
 	bool torn;	     /* the line before has no newline */
 };
 
-int audit_chain_new(AuditChain **ret)
+void audit_chain_new(AuditChain **ret)
 {
-	*ret = calloc(1, sizeof(AuditChain));
-	return *ret ? 0 : -ENOMEM;
+	*ret = xcalloc(1, sizeof(AuditChain));
 }
 
 AuditChain *audit_chain_free(AuditChain *chain)
@@ -51,10 +51,8 @@ static Link *add_link(AuditChain *chain)
 {
 	if (chain->n == chain->room) {
 		size_t room = chain->room ? 2 * chain->room : 256;
-		Link *bigger = reallocarray(chain->links, room, sizeof(Link));
+		Link *bigger = xreallocarray(chain->links, room, sizeof(Link));
 
-		if (!bigger)
-			return NULL;
 		chain->links = bigger;
 		chain->room = room;
 	}
@@ -72,97 +70,84 @@ static void note_events(AuditChain *chain, const AuditRecord *record)
 }
 
 /* Only the last line of all may be cut off. */
-static int settle_torn(AuditChain *chain)
+static void settle_torn(AuditChain *chain)
 {
 	Link *link = chain->torn ? add_link(chain) : NULL;
 
 	if (!chain->torn)
-		return 0;
-	if (!link)
-		return -ENOMEM;
+		return;
 	*link = (Link){ .place = chain->n++, .file = chain->file, .line = chain->line };
 	chain->torn = false;
-	return 0;
 }
 
-int audit_chain_add(AuditChain *chain, uint64_t file, const char *line, size_t size, bool whole)
+void audit_chain_add(AuditChain *chain, uint64_t file, const char *line, size_t size, bool whole)
 {
 	AuditRecord record = AUDIT_RECORD_EMPTY;
-	int r = settle_torn(chain);
+	int r = 0;
 	Link *link;
 
-	if (r < 0)
-		return r;
+	settle_torn(chain);
+
 	chain->line = file == chain->file ? chain->line + 1 : 1;
 	chain->file = file;
 	chain->torn = !whole;
 	if (!whole)
-		return 0;
+		return;
 	link = add_link(chain);
-	if (!link)
-		return -ENOMEM;
 	*link = (Link){ .place = chain->n, .file = file, .line = chain->line };
 	r = audit_line_parse(line, size, &record, &link->hash, &link->intact);
-	if (r == -ENOMEM)
-		return r;
 	chain->n++;
 	if (r < 0)
-		return 0;
+		return;
 	link->sequence = record.sequence;
 	memcpy(link->previous.hex, record.previous, AUDIT_HASH_HEX + 1);
 	if (link->intact)
 		note_events(chain, &record);
 	audit_record_clear(&record);
-	return 0;
 }
 
 /* ---- judging ---- */
 
-static int find(AuditReport *report, AuditFinding finding)
+static void find(AuditReport *report, AuditFinding finding)
 {
 	AuditFinding *bigger;
 
 	report->all_findings++;
 	if (report->n_findings == AUDIT_FINDINGS_MAX)
-		return 0;
-	bigger = reallocarray(report->findings, report->n_findings + 1, sizeof(AuditFinding));
-	if (!bigger)
-		return -ENOMEM;
+		return;
+	bigger = xreallocarray(report->findings, report->n_findings + 1, sizeof(AuditFinding));
 	report->findings = bigger;
 	report->findings[report->n_findings++] = finding;
-	return 0;
 }
 
-static int find_at(AuditReport *report, AuditFault fault, const Link *link)
+static void find_at(AuditReport *report, AuditFault fault, const Link *link)
 {
-	return find(report, (AuditFinding){ .fault = fault,
-					    .first = link->sequence,
-					    .last = link->sequence,
-					    .file = link->file,
-					    .line = link->line });
+	find(report, (AuditFinding){ .fault = fault,
+				     .first = link->sequence,
+				     .last = link->sequence,
+				     .file = link->file,
+				     .line = link->line });
 }
 
 /* A record that stands behind a later one. In one that was moved far it is the only one found. */
-static int judge_order(const AuditChain *chain, AuditReport *report)
+static void judge_order(const AuditChain *chain, AuditReport *report)
 {
 	const Link *highest = NULL;
-	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < chain->n; i++) {
+	for (size_t i = 0; i < chain->n; i++) {
 		const Link *link = &chain->links[i];
 
 		if (link->sequence == 0) {
-			r = find_at(report, AUDIT_FAULT_UNREADABLE, link);
+			find_at(report, AUDIT_FAULT_UNREADABLE, link);
 			continue;
 		}
 		if (!link->intact)
-			r = find_at(report, AUDIT_FAULT_CHANGED, link);
+			find_at(report, AUDIT_FAULT_CHANGED, link);
 		if (highest && link->sequence < highest->sequence)
-			r = r < 0 ? r : find_at(report, AUDIT_FAULT_REORDERED, link);
+			find_at(report, AUDIT_FAULT_REORDERED, link);
 		else
 			highest = link;
 	}
-	return r;
 }
 
 static int by_sequence(const void *a, const void *b)
@@ -174,36 +159,40 @@ static int by_sequence(const void *a, const void *b)
 	return x->place < y->place ? -1 : x->place > y->place;
 }
 
-static int judge_removed(AuditReport *report, uint64_t expected, const Link *found)
+static void judge_removed(AuditReport *report, uint64_t expected, const Link *found)
 {
-	return expected >= found->sequence ? 0
-					   : find(report, (AuditFinding){
-								  .fault = AUDIT_FAULT_REMOVED,
-								  .first = expected,
-								  .last = found->sequence - 1,
-								  .file = found->file,
-								  .line = found->line,
-							  });
+	if (expected < found->sequence)
+		find(report, (AuditFinding){
+				     .fault = AUDIT_FAULT_REMOVED,
+				     .first = expected,
+				     .last = found->sequence - 1,
+				     .file = found->file,
+				     .line = found->line,
+			     });
 }
 
 /* Of two records that follow each other by number. */
-static int judge_pair(AuditReport *report, const Link *before, const Link *link)
+static void judge_pair(AuditReport *report, const Link *before, const Link *link)
 {
-	if (before->sequence == link->sequence)
-		return find_at(report, AUDIT_FAULT_TWICE, link);
-	if (link->sequence > before->sequence + 1)
-		return judge_removed(report, before->sequence + 1, link);
+	if (before->sequence == link->sequence) {
+		find_at(report, AUDIT_FAULT_TWICE, link);
+		return;
+	}
+	if (link->sequence > before->sequence + 1) {
+		judge_removed(report, before->sequence + 1, link);
+		return;
+	}
 	/* A record that does not have its own hash was found already. */
 	if (!before->intact || !link->intact || strcmp(before->hash.hex, link->previous.hex) == 0)
-		return 0;
-	return find(report, (AuditFinding){ .fault = AUDIT_FAULT_CHANGED,
-					    .first = before->sequence,
-					    .last = link->sequence,
-					    .file = link->file,
-					    .line = link->line });
+		return;
+	find(report, (AuditFinding){ .fault = AUDIT_FAULT_CHANGED,
+				     .first = before->sequence,
+				     .last = link->sequence,
+				     .file = link->file,
+				     .line = link->line });
 }
 
-static int judge_expected(const AuditChain *chain, const char *expect, AuditReport *report)
+static void judge_expected(const AuditChain *chain, const char *expect, AuditReport *report)
 {
 	for (size_t i = 0; i < chain->n; i++) {
 		const Link *link = &chain->links[i];
@@ -211,24 +200,26 @@ static int judge_expected(const AuditChain *chain, const char *expect, AuditRepo
 		if (!link->intact || strcmp(link->hash.hex, expect) != 0)
 			continue;
 		report->behind = report->last - link->sequence;
-		return 0;
+		return;
 	}
-	return find(report, (AuditFinding){ .fault = AUDIT_FAULT_CUT_OFF });
+	find(report, (AuditFinding){ .fault = AUDIT_FAULT_CUT_OFF });
 }
 
 /* chain->links are in the order of their numbers. */
-static int judge_chain(const AuditChain *chain, AuditReport *report)
+static void judge_chain(const AuditChain *chain, AuditReport *report)
 {
 	uint64_t begin = chain->first_left > 0 ? chain->first_left : 1;
 	const Link *before = NULL;
-	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < chain->n; i++) {
+	for (size_t i = 0; i < chain->n; i++) {
 		const Link *link = &chain->links[i];
 
 		if (link->sequence == 0)
 			continue;
-		r = before ? judge_pair(report, before, link) : judge_removed(report, begin, link);
+		if (before)
+			judge_pair(report, before, link);
+		else
+			judge_removed(report, begin, link);
 		if (!before)
 			report->first = link->sequence;
 		report->n_records++;
@@ -236,10 +227,9 @@ static int judge_chain(const AuditChain *chain, AuditReport *report)
 		report->last_hash = link->hash;
 		before = link;
 	}
-	return r;
 }
 
-int audit_chain_report(AuditChain *chain, const char *expect, AuditReport *ret)
+void audit_chain_report(AuditChain *chain, const char *expect, AuditReport *ret)
 {
 	AuditReport report = {
 		.last_hash = AUDIT_NO_HASH,
@@ -248,19 +238,15 @@ int audit_chain_report(AuditChain *chain, const char *expect, AuditReport *ret)
 		.torn = chain->torn,
 		.dropped = chain->first_left > 0,
 	};
-	int r = judge_order(chain, &report);
+
+	judge_order(chain, &report);
 
 	if (chain->n > 0)
 		qsort(chain->links, chain->n, sizeof(Link), by_sequence);
-	if (r >= 0)
-		r = judge_chain(chain, &report);
-	if (r >= 0 && expect)
-		r = judge_expected(chain, expect, &report);
-	if (r < 0)
-		audit_report_clear(&report);
-	else
-		*ret = report;
-	return r;
+	judge_chain(chain, &report);
+	if (expect)
+		judge_expected(chain, expect, &report);
+	*ret = report;
 }
 
 void audit_report_clear(AuditReport *report)
@@ -283,8 +269,6 @@ char *audit_finding_text(const AuditFinding *f)
 	_cleanup_free_ char *which = which_text(f);
 	_cleanup_free_ char *where = strf("%" PRIu64 ".log, line %" PRIu64, f->file, f->line);
 
-	if (!which || !where)
-		return NULL;
 	switch (f->fault) {
 	case AUDIT_FAULT_UNREADABLE:
 		return strf("%s is no record", where);
@@ -302,8 +286,8 @@ char *audit_finding_text(const AuditFinding *f)
 	case AUDIT_FAULT_TWICE:
 		return strf("%s stands there twice (%s)", which, where);
 	case AUDIT_FAULT_CUT_OFF:
-		return strdup("no record has the expected hash: the end was cut off, or written "
-			      "anew");
+		return xstrdup("no record has the expected hash: the end was cut off, or written "
+			       "anew");
 	}
 	return NULL;
 }
@@ -312,10 +296,10 @@ static json_t *finding_to_json(const AuditFinding *f)
 {
 	_cleanup_free_ char *text = audit_finding_text(f);
 
-	return text ? json_pack("{s:s, s:I, s:I, s:I, s:I, s:s}", "fault",
-				audit_fault_to_string(f->fault), "first", (json_int_t)f->first,
-				"last", (json_int_t)f->last, "file", (json_int_t)f->file, "line",
-				(json_int_t)f->line, "text", text)
+	return text ? json_build("{s:s, s:I, s:I, s:I, s:I, s:s}", "fault",
+				 audit_fault_to_string(f->fault), "first", (json_int_t)f->first,
+				 "last", (json_int_t)f->last, "file", (json_int_t)f->file, "line",
+				 (json_int_t)f->line, "text", text)
 		    : NULL;
 }
 
@@ -324,14 +308,13 @@ json_t *audit_report_to_json(const AuditReport *report)
 	_cleanup_json_ json_t *findings = json_array();
 
 	for (size_t i = 0; i < report->n_findings; i++)
-		if (json_array_append_new(findings, finding_to_json(&report->findings[i])) < 0)
-			return NULL;
-	return json_pack("{s:s, s:b, s:O, s:I, s:I, s:I, s:I, s:s, s:I, s:I, s:b, s:b, s:I}",
-			 "schema", GPUPASS_SCHEMA_AUDIT_CHECK, "whole", report->all_findings == 0,
-			 "findings", findings, "all_findings", (json_int_t)report->all_findings,
-			 "records", (json_int_t)report->n_records, "first",
-			 (json_int_t)report->first, "last", (json_int_t)report->last, "last_hash",
-			 report->last_hash.hex, "lost", (json_int_t)report->lost, "mended",
-			 (json_int_t)report->mended, "torn", report->torn, "dropped",
-			 report->dropped, "behind", (json_int_t)report->behind);
+		json_append(findings, finding_to_json(&report->findings[i]));
+	return json_build("{s:s, s:b, s:O, s:I, s:I, s:I, s:I, s:s, s:I, s:I, s:b, s:b, s:I}",
+			  "schema", GPUPASS_SCHEMA_AUDIT_CHECK, "whole", report->all_findings == 0,
+			  "findings", findings, "all_findings", (json_int_t)report->all_findings,
+			  "records", (json_int_t)report->n_records, "first",
+			  (json_int_t)report->first, "last", (json_int_t)report->last, "last_hash",
+			  report->last_hash.hex, "lost", (json_int_t)report->lost, "mended",
+			  (json_int_t)report->mended, "torn", report->torn, "dropped",
+			  report->dropped, "behind", (json_int_t)report->behind);
 }

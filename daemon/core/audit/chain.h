@@ -48,11 +48,11 @@ typedef struct AuditReport {
 
 typedef struct AuditChain AuditChain;
 
-int audit_chain_new(AuditChain **ret);
+void audit_chain_new(AuditChain **ret);
 /* One line without its newline. `whole` is false for bytes at a file's end without one. */
-int audit_chain_add(AuditChain *chain, uint64_t file, const char *line, size_t size, bool whole);
+void audit_chain_add(AuditChain *chain, uint64_t file, const char *line, size_t size, bool whole);
 /* expect: a hash that was noted earlier; NULL: none. */
-int audit_chain_report(AuditChain *chain, const char *expect, AuditReport *ret);
+void audit_chain_report(AuditChain *chain, const char *expect, AuditReport *ret);
 AuditChain *audit_chain_free(AuditChain *chain);
 DEFINE_CLEANUP(AuditChain, audit_chain_free)
 

@@ -103,8 +103,7 @@ char *audit_line(const AuditRecord *record, AuditHash *ret_hash)
 		return NULL;
 	hash = hash_of(text, strlen(text));
 	line = strf("%s %s\n", hash.hex, text);
-	if (line)
-		*ret_hash = hash;
+	*ret_hash = hash;
 	return line;
 }
 
@@ -152,7 +151,8 @@ json_t *audit_record_to_json(const AuditRecord *record, const AuditHash *hash)
 {
 	_cleanup_json_ json_t *o = json_struct_write(members, record);
 
-	if (!o || json_object_set_new(o, "hash", json_string(hash->hex)) < 0)
+	if (!o)
 		return NULL;
+	json_set(o, "hash", json_text(hash->hex));
 	return TAKE_PTR(o);
 }

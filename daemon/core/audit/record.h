@@ -17,12 +17,13 @@
 
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
+#include "util/xalloc.h"
 
 #define AUDIT_KINDS(X)                                                                             \
 	X(AUDIT_START, "start") /* of gpupassd */                                                  \
 	X(AUDIT_STOP, "stop")                                                                      \
 	X(AUDIT_CALL, "call")		/* whether a caller may */                                 \
-	X(AUDIT_BURST, "burst")		/* how many refusals of a user there were */              \
+	X(AUDIT_BURST, "burst")		/* how many refusals of a user there were */               \
 	X(AUDIT_RESULT, "result")	/* of a call that starts no job */                         \
 	X(AUDIT_JOB_BEGUN, "job-begun") /* before its first step */                                \
 	X(AUDIT_JOB_ENDED, "job-ended")                                                            \
@@ -92,7 +93,7 @@ void audit_record_clear(AuditRecord *record);
 
 /*
  * For text that others chose: a copy without control characters, cut to what a record takes. Like
- * strdup(), but NULL and "" give NULL.
+ * xstrdup(), but NULL and "" give NULL.
  */
 char *audit_text(const char *text);
 

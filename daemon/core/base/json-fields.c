@@ -6,6 +6,7 @@
 
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define TEXT_BYTES_MAX 4096
 /* The writers of such lists stop far below this (host/device/examine.c). */
@@ -88,11 +89,7 @@ static void take_text(JsonReader *reader, const char *key, const json_t *value, 
 		json_reader_fail(reader, key, "is not a string of at most 4096 bytes");
 		return;
 	}
-	copy = strdup(json_string_value(value));
-	if (!copy) {
-		reader->error = -ENOMEM;
-		return;
-	}
+	copy = xstrdup(json_string_value(value));
 	free(*ret);
 	*ret = copy;
 }
@@ -217,45 +214,38 @@ const json_t *json_read_array(JsonReader *reader, const char *key, size_t max)
 	return member(reader, key, true) ? json_read_array_if_any(reader, key, max) : NULL;
 }
 
-int json_set_text_if_any(json_t *object, const char *key, const char *s)
+void json_set_text_if_any(json_t *object, const char *key, const char *s)
 {
-	return s ? json_object_set_new(object, key, json_string(s)) : 0;
+	if (s)
+		json_set(object, key, json_text(s));
 }
 
-int json_set_bdf(json_t *object, const char *key, const Bdf *bdf)
+void json_set_bdf(json_t *object, const char *key, const Bdf *bdf)
 {
-	return json_object_set_new(object, key, json_string(BDF_TEXT(bdf)));
+	json_set(object, key, json_text(BDF_TEXT(bdf)));
 }
 
 /* ---- lines of files ---- */
 
 json_t *json_plain(const char *s)
 {
-	_cleanup_free_ char *clean = strdup(s);
+	_cleanup_free_ char *clean = xstrdup(s);
 	json_t *value;
 
-	if (!clean)
-		return NULL;
 	for (char *c = clean; *c; c++)
 		if (iscntrl((unsigned char)*c))
 			*c = '?';
-	value = json_string(clean);
-	if (value)
-		return value;
-	for (char *c = clean; *c; c++)
-		if (!isascii((unsigned char)*c))
-			*c = '?';
-	return json_string(clean);
+	value = json_text(clean);
+	return value;
 }
 
-int json_set_plain_list(json_t *object, const char *key, char *const *list)
+void json_set_plain_list(json_t *object, const char *key, char *const *list)
 {
 	json_t *array = json_array(); /* the object below takes it, also on failure */
-	int r = 0;
 
 	for (char *const *line = list; line && *line; line++)
-		r |= json_array_append_new(array, json_plain(*line));
-	return r | json_object_set_new(object, key, array);
+		json_append(array, json_plain(*line));
+	json_set(object, key, array);
 }
 
 void json_read_list(JsonReader *reader, const char *key, char ***ret)
@@ -267,7 +257,7 @@ void json_read_list(JsonReader *reader, const char *key, char ***ret)
 
 		if (!json_is_string(line) || json_string_length(line) > TEXT_BYTES_MAX)
 			json_reader_fail(reader, key, "holds something that is no line");
-		else if (strv_append(ret, json_string_value(line)) < 0)
-			reader->error = -ENOMEM;
+		else
+			strv_append(ret, json_string_value(line));
 	}
 }

@@ -47,14 +47,14 @@ const json_t *json_read_array(JsonReader *reader, const char *key, size_t max);
 const json_t *json_read_array_if_any(JsonReader *reader, const char *key, size_t max);
 
 /* Writers. Like jansson's own they return -1 without memory, so results can be joined with |=. */
-int json_set_text_if_any(json_t *object, const char *key, const char *s); /* NULL: left out */
-int json_set_bdf(json_t *object, const char *key, const Bdf *bdf);
+void json_set_text_if_any(json_t *object, const char *key, const char *s); /* NULL: left out */
+void json_set_bdf(json_t *object, const char *key, const Bdf *bdf);
 
 /*
  * Lines of files that anybody may have written. Bytes that are not text have no place in JSON or on
  * a terminal, so each becomes '?'.
  */
 json_t *json_plain(const char *s); /* NULL when memory is out */
-int json_set_plain_list(json_t *object, const char *key, char *const *list);
+void json_set_plain_list(json_t *object, const char *key, char *const *list);
 /* Appends an array of at most 4096 strings, each of at most 4096 bytes, to *ret. */
 void json_read_list(JsonReader *reader, const char *key, char ***ret);

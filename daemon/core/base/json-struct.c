@@ -5,6 +5,7 @@
 
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* No errno is above it: MAX_ERRNO in the kernel. */
 #define ERRNO_MAX 4095
@@ -86,10 +87,8 @@ static json_t *array_to_json(const JsonMember *m, const void *of)
 	size_t n = count_of(m, of);
 	_cleanup_json_ json_t *array = json_array();
 
-	for (size_t i = 0; array && i < n; i++)
-		if (json_array_append_new(array,
-					  json_struct_write(m->members, items + i * m->size)) < 0)
-			return NULL;
+	for (size_t i = 0; i < n; i++)
+		json_append(array, json_struct_write(m->members, items + i * m->size));
 	return TAKE_PTR(array);
 }
 
@@ -126,10 +125,10 @@ static json_t *member_to_json(const JsonMember *m, const void *of)
 {
 	switch (m->kind) {
 	case JSON_KIND_SCHEMA:
-		return json_string(m->text);
+		return json_text(m->text);
 	case JSON_KIND_TEXT:
 		return m->optional ? json_string_or_null(pointer_of(m, of))
-				   : json_string(pointer_of(m, of));
+				   : json_text(pointer_of(m, of));
 	case JSON_KIND_PLAIN:
 		return json_plain(pointer_of(m, of));
 	case JSON_KIND_BOOL:
@@ -146,9 +145,9 @@ static json_t *member_to_json(const JsonMember *m, const void *of)
 	case JSON_KIND_HEX:
 		return json_sprintf("%0*x", m->digits, (unsigned)number_of(m, of));
 	case JSON_KIND_BDF:
-		return json_string(BDF_TEXT((const Bdf *)at_const(m, of)));
+		return json_text(BDF_TEXT((const Bdf *)at_const(m, of)));
 	case JSON_KIND_ENUM:
-		return json_string(name_of(m, of));
+		return json_text(name_of(m, of));
 	case JSON_KIND_STRUCT:
 		return json_struct_write(m->members, at_const(m, of));
 	case JSON_KIND_ARRAY:
@@ -164,11 +163,14 @@ static int write_member(json_t *o, const JsonMember *m, const void *of)
 {
 	if (m->kind == JSON_KIND_OTHER)
 		return m->write ? m->write(o, m->key, of) : 0;
-	if (m->kind == JSON_KIND_LIST)
-		return json_set_plain_list(o, m->key, pointer_of(m, of));
+	if (m->kind == JSON_KIND_LIST) {
+		json_set_plain_list(o, m->key, pointer_of(m, of));
+		return 0;
+	}
 	if (m->sparse && is_empty(m, of))
 		return 0;
-	return json_object_set_new(o, m->key, member_to_json(m, of));
+	json_set(o, m->key, member_to_json(m, of));
+	return 0;
 }
 
 json_t *json_struct_write(const JsonMember *members, const void *from)
@@ -301,20 +303,13 @@ static void read_array(JsonReader *reader, const JsonMember *m, void *into)
 
 	if (reader->error < 0)
 		return;
-	items = calloc(n + 1, m->size);
-	if (!items) {
-		reader->error = -ENOMEM;
-		return;
-	}
+	items = xcalloc(n + 1, m->size);
 	set_array(m, into, items, n);
 	for (size_t i = 0; reader->error >= 0 && i < n; i++) {
 		_cleanup_free_ char *where = strf("%s[%zu]", m->key, i);
 
-		if (where)
-			read_inside(reader, m->members, json_array_get(array, i), where,
-				    items + i * m->size);
-		else
-			reader->error = -ENOMEM;
+		read_inside(reader, m->members, json_array_get(array, i), where,
+			    items + i * m->size);
 	}
 }
 
@@ -414,61 +409,59 @@ int json_struct_parse(const JsonMember *members, const char *text, size_t size, 
 	if (r >= 0)
 		return 0;
 	json_struct_clear(members, into);
-	return r == -ENOMEM ? r : -EBADMSG;
+	return -EBADMSG;
 }
 
-static int copy_array(const JsonMember *m, const void *from, void *to)
+static void copy_array(const JsonMember *m, const void *from, void *to)
 {
 	const char *items = pointer_of(m, from);
 	size_t n = count_of(m, from);
-	char *copies = calloc(n + 1, m->size);
-	int r = 0;
+	char *copies = xcalloc(n + 1, m->size);
 
-	if (!copies)
-		return -ENOMEM;
 	set_array(m, to, copies, n);
-	for (size_t i = 0; r >= 0 && i < n; i++)
-		r = json_struct_copy(m->members, items + i * m->size, copies + i * m->size,
-				     m->size);
-	return r;
+	for (size_t i = 0; i < n; i++)
+		json_struct_copy(m->members, items + i * m->size, copies + i * m->size, m->size);
 }
 
-static int copy_text(const JsonMember *m, const void *from, void *to)
+static void copy_text(const JsonMember *m, const void *from, void *to)
 {
 	const char *text = pointer_of(m, from);
-	char *copy = text ? strdup(text) : NULL;
+	char *copy = text ? xstrdup(text) : NULL;
 
 	set_pointer(m, to, copy);
-	return text && !copy ? -ENOMEM : 0;
 }
 
-static int copy_list(const JsonMember *m, const void *from, void *to)
+static void copy_list(const JsonMember *m, const void *from, void *to)
 {
 	char **copy = NULL;
-	int r = strv_copy(pointer_of(m, from), &copy);
+
+	strv_copy(pointer_of(m, from), &copy);
 
 	set_pointer(m, to, copy);
-	return r;
 }
 
-static int copy_owned(const JsonMember *m, const void *from, void *to)
+static void copy_owned(const JsonMember *m, const void *from, void *to)
 {
-	if (is_text(m))
-		return copy_text(m, from, to);
-	if (m->kind == JSON_KIND_LIST)
-		return copy_list(m, from, to);
-	if (m->kind == JSON_KIND_STRUCT)
-		return json_struct_copy(m->members, at_const(m, from), at(m, to), m->size);
-	return m->kind == JSON_KIND_ARRAY ? copy_array(m, from, to) : 0;
+	if (is_text(m)) {
+		copy_text(m, from, to);
+		return;
+	}
+	if (m->kind == JSON_KIND_LIST) {
+		copy_list(m, from, to);
+		return;
+	}
+	if (m->kind == JSON_KIND_STRUCT) {
+		json_struct_copy(m->members, at_const(m, from), at(m, to), m->size);
+		return;
+	}
+	if (m->kind == JSON_KIND_ARRAY)
+		copy_array(m, from, to);
 }
 
-int json_struct_copy(const JsonMember *members, const void *from, void *to, size_t size)
+void json_struct_copy(const JsonMember *members, const void *from, void *to, size_t size)
 {
-	int r = 0;
-
 	memcpy(to, from, size);
 	disown(members, to);
-	for (const JsonMember *m = members; r >= 0 && m->key; m++)
-		r = copy_owned(m, from, to);
-	return r;
+	for (const JsonMember *m = members; m->key; m++)
+		copy_owned(m, from, to);
 }

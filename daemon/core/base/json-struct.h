@@ -192,4 +192,4 @@ int json_struct_parse(const JsonMember *members, const char *text, size_t size, 
 void json_struct_clear(const JsonMember *members, void *of);
 
 /* Copies a struct of this size, and what its members own. -ENOMEM: the caller clears `to`. */
-int json_struct_copy(const JsonMember *members, const void *from, void *to, size_t size);
+void json_struct_copy(const JsonMember *members, const void *from, void *to, size_t size);

@@ -6,21 +6,15 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* "Cause:  ", "State:  " and "Remedy: " are equally wide. */
 #define LABEL_WIDTH 8
 
 int problem_refuse_with(Problem **ret_problem, GpupassError error, ProblemText text)
 {
-	Problem *problem = text.reason ? calloc(1, sizeof(*problem)) : NULL;
+	Problem *problem = text.reason ? xcalloc(1, sizeof(*problem)) : NULL;
 
-	if (!problem) {
-		free(text.reason);
-		free(text.cause);
-		free(text.state);
-		free(text.remedy);
-		return -ENOMEM;
-	}
 	*problem = (Problem){
 		.error = error,
 		.reason = text.reason,
@@ -98,9 +92,7 @@ char *problem_message(const Problem *problem, const char *prefix)
 	bool failed;
 	FILE *f;
 
-	f = open_memstream(&message, &size);
-	if (!f)
-		return NULL;
+	f = xmemstream(&message, &size);
 	if (prefix)
 		fprintf(f, "%s: ", prefix);
 	fputs(problem->reason, f);

@@ -10,6 +10,7 @@
 
 #include "gpupass/cleanup.h"
 #include "gpupass/errors.h"
+#include "util/xalloc.h"
 
 #define PROBLEM 1
 
@@ -21,7 +22,7 @@ typedef struct Problem {
 	char *remedy; /* may be NULL */
 } Problem;
 
-/* The parts of a new problem, made by strf() or strdup(). All but the reason may be NULL. */
+/* The parts of a new problem, made by strf() or xstrdup(). All but the reason may be NULL. */
 typedef struct ProblemText {
 	char *reason;
 	char *cause;

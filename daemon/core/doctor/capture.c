@@ -7,6 +7,7 @@
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* Only written: limits of readers do not matter. */
 static const JsonMember hostdev_members[] = {
@@ -102,8 +103,8 @@ static json_t *snapshot_to_json(const DoctorFacts *facts)
 	PciSnapshot some = { .iommu = all->iommu }; /* of no time, like a fixture */
 	json_t *json;
 
-	some.functions = calloc(all->n_functions + 1, sizeof(PciFunction *));
-	some.mdevs = calloc(all->n_mdevs + 1, sizeof(PciMdev));
+	some.functions = xcalloc(all->n_functions + 1, sizeof(PciFunction *));
+	some.mdevs = xcalloc(all->n_mdevs + 1, sizeof(PciMdev));
 	for (size_t i = 0; some.functions && i < all->n_functions; i++)
 		if (function_matters(all->functions[i], facts->gpus))
 			some.functions[some.n_functions++] = all->functions[i];
@@ -119,17 +120,16 @@ static json_t *snapshot_to_json(const DoctorFacts *facts)
 static json_t *boards_to_json(const GpuSet *gpus)
 {
 	_cleanup_json_ json_t *array = json_array();
-	int r = array ? 0 : -1;
 
 	for (size_t i = 0; i < gpus->n_gpus; i++) {
 		json_t *board = json_object();
 
-		r |= json_set_bdf(board, "bdf", &gpus->gpus[i].lead->bdf);
-		r |= json_set_text_if_any(board, "uuid", gpus->gpus[i].uuid);
-		r |= json_set_text_if_any(board, "serial_number", gpus->gpus[i].serial_number);
-		r |= json_array_append_new(array, board);
+		json_set_bdf(board, "bdf", &gpus->gpus[i].lead->bdf);
+		json_set_text_if_any(board, "uuid", gpus->gpus[i].uuid);
+		json_set_text_if_any(board, "serial_number", gpus->gpus[i].serial_number);
+		json_append(array, board);
 	}
-	return r < 0 ? NULL : TAKE_PTR(array);
+	return TAKE_PTR(array);
 }
 
 static const char *selector_prefix(const Selector *selector)
@@ -142,141 +142,128 @@ static const char *selector_prefix(const Selector *selector)
 static json_t *declaration_to_json(const Declaration *declaration)
 {
 	_cleanup_json_ json_t *object = json_object(), *members = json_array();
-	int r = 0;
 
 	for (size_t i = 0; i < declaration->n_members; i++) {
 		const Selector *selector = &declaration->members[i];
 
-		r |= json_array_append_new(
-			members, json_sprintf("%s%s", selector_prefix(selector), selector->text));
+		json_append(members,
+			    json_sprintf("%s%s", selector_prefix(selector), selector->text));
 	}
-	r |= json_object_set_new(object, "name", json_string(declaration->name));
-	r |= json_object_set_new(object, "source", json_plain(declaration->source));
-	r |= json_object_set_new(object, "members", TAKE_PTR(members));
+	json_set(object, "name", json_text(declaration->name));
+	json_set(object, "source", json_plain(declaration->source));
+	json_set(object, "members", TAKE_PTR(members));
 	if (declaration->foreign_use_set)
-		r |= json_object_set_new(object, "foreign_use",
-					 json_boolean(declaration->foreign_use));
-	return r < 0 ? NULL : TAKE_PTR(object);
+		json_set(object, "foreign_use", json_boolean(declaration->foreign_use));
+	return TAKE_PTR(object);
 }
 
 static json_t *declarations_to_json(const Declarations *declarations)
 {
 	_cleanup_json_ json_t *array = json_array();
-	int r = array ? 0 : -1;
 
 	for (size_t i = 0; declarations && i < declarations->n_items; i++)
-		r |= json_array_append_new(array, declaration_to_json(&declarations->items[i]));
-	return r < 0 ? NULL : TAKE_PTR(array);
+		json_append(array, declaration_to_json(&declarations->items[i]));
+	return TAKE_PTR(array);
 }
 
 static json_t *record_fence_to_json(const AssignmentFence *fence)
 {
 	static const char *const kinds[] = { "newer", "damaged", "unread" };
 	_cleanup_json_ json_t *object = json_object(), *functions = json_array();
-	int r = 0;
 
 	for (size_t i = 0; i < fence->n_functions; i++)
-		r |= json_array_append_new(functions, json_string(BDF_TEXT(&fence->functions[i])));
-	r |= json_object_set_new(object, "file", json_plain(fence->file));
-	r |= json_object_set_new(object, "kind", json_string(kinds[fence->kind]));
-	r |= json_object_set_new(object, "why", json_plain(str_or_empty(fence->why)));
-	r |= json_set_text_if_any(object, "domain_uuid", fence->domain_uuid);
-	r |= json_object_set_new(object, "functions", TAKE_PTR(functions));
-	return r < 0 ? NULL : TAKE_PTR(object);
+		json_append(functions, json_text(BDF_TEXT(&fence->functions[i])));
+	json_set(object, "file", json_plain(fence->file));
+	json_set(object, "kind", json_text(kinds[fence->kind]));
+	json_set(object, "why", json_plain(str_or_empty(fence->why)));
+	json_set_text_if_any(object, "domain_uuid", fence->domain_uuid);
+	json_set(object, "functions", TAKE_PTR(functions));
+	return TAKE_PTR(object);
 }
 
-static int set_records(json_t *root, const Assignments *assignments)
+static void set_records(json_t *root, const Assignments *assignments)
 {
 	_cleanup_json_ json_t *records = json_array(), *unreadable = json_array();
 	_cleanup_json_ json_t *kept = json_array();
-	int r = 0;
 
 	for (size_t i = 0; i < assignments->n_items; i++)
-		r |= json_array_append_new(records,
-					   parsed(assignment_to_json(assignments->items[i])));
+		json_append(records, parsed(assignment_to_json(assignments->items[i])));
 	for (size_t i = 0; i < assignments->n_kept; i++)
-		r |= json_array_append_new(kept, parsed(kept_to_json(assignments->kept[i])));
+		json_append(kept, parsed(kept_to_json(assignments->kept[i])));
 	for (size_t i = 0; i < assignments->n_fences; i++)
-		r |= json_array_append_new(unreadable,
-					   record_fence_to_json(&assignments->fences[i]));
-	r |= json_object_set_new(root, "assignments", TAKE_PTR(records));
+		json_append(unreadable, record_fence_to_json(&assignments->fences[i]));
+	json_set(root, "assignments", TAKE_PTR(records));
 	if (assignments->n_kept > 0)
-		r |= json_object_set_new(root, "kept", TAKE_PTR(kept));
-	r |= json_object_set_new(root, "unreadable_assignments", TAKE_PTR(unreadable));
-	return r;
+		json_set(root, "kept", TAKE_PTR(kept));
+	json_set(root, "unreadable_assignments", TAKE_PTR(unreadable));
 }
 
-static int set_domains(json_t *root, const DoctorFacts *facts)
+static void set_domains(json_t *root, const DoctorFacts *facts)
 {
 	_cleanup_json_ json_t *array = json_array();
-	int r = 0;
 
-	if (!facts->uses)
-		return json_object_set_new(root, "domains_unknown",
-					   json_plain(str_or_empty(facts->uses_note)));
+	if (!facts->uses) {
+		json_set(root, "domains_unknown", json_plain(str_or_empty(facts->uses_note)));
+		return;
+	}
 	for (size_t i = 0; i < facts->uses->n_items; i++)
-		r |= json_array_append_new(
-			array, json_struct_write(domain_members, &facts->uses->items[i]));
-	return r | json_object_set_new(root, "domains", TAKE_PTR(array));
+		json_append(array, json_struct_write(domain_members, &facts->uses->items[i]));
+	json_set(root, "domains", TAKE_PTR(array));
 }
 
-static int set_policy(json_t *root, const Policy *policy)
+static void set_policy(json_t *root, const Policy *policy)
 {
 	_cleanup_json_ json_t *object =
-		json_pack("{s:b, s:b, s:b}", "accept_inferred", policy->accept_inferred,
-			  "single_gpus", policy->single_gpus, "allow_mmio", policy->allow_mmio);
-	int r = policy->keep_bound ? json_set_plain_list(object, "keep_bound", policy->keep_bound)
-				   : 0;
+		json_build("{s:b, s:b, s:b}", "accept_inferred", policy->accept_inferred,
+			   "single_gpus", policy->single_gpus, "allow_mmio", policy->allow_mmio);
+
+	if (policy->keep_bound) {
+		json_set_plain_list(object, "keep_bound", policy->keep_bound);
+	}
 
 	if (policy->domains != DOMAINS_LIBVIRT)
-		r |= json_object_set_new(object, "domains_from",
-					 json_plain(domain_source_to_string(policy->domains)));
+		json_set(object, "domains_from",
+			 json_plain(domain_source_to_string(policy->domains)));
 
-	return r | json_object_set_new(root, "policy", TAKE_PTR(object));
+	json_set(root, "policy", TAKE_PTR(object));
 }
 
 /* What workers found, or the error (an errno) in its place. */
-static int set_looks(json_t *root, const DoctorFacts *facts)
+static void set_looks(json_t *root, const DoctorFacts *facts)
 {
 	_cleanup_json_ json_t *health = json_array();
-	int r = 0;
 
 	for (size_t i = 0; i < facts->n_health; i++)
-		r |= json_array_append_new(health, gpu_health_to_json(&facts->health[i]));
-	r |= json_object_set_new(root, "health", TAKE_PTR(health));
-	r |= json_object_set_new(root, "inspection",
-				 facts->inspection ? inspection_to_json(facts->inspection)
-						   : json_integer(-facts->inspection_error));
-	r |= json_object_set_new(root, "host",
-				 facts->host ? examination_to_json(facts->host)
-					     : json_integer(-facts->host_error));
-	return r;
+		json_append(health, gpu_health_to_json(&facts->health[i]));
+	json_set(root, "health", TAKE_PTR(health));
+	json_set(root, "inspection",
+		 facts->inspection ? inspection_to_json(facts->inspection)
+				   : json_integer(-facts->inspection_error));
+	json_set(root, "host",
+		 facts->host ? examination_to_json(facts->host) : json_integer(-facts->host_error));
 }
 
-static int set_notes(json_t *root, const char *key, const DoctorNotes *notes)
+static void set_notes(json_t *root, const char *key, const DoctorNotes *notes)
 {
 	_cleanup_json_ json_t *array = json_array();
-	int r = 0;
 
 	if (!notes)
-		return 0;
+		return;
 	for (size_t i = 0; i < notes->n_items; i++) {
 		json_t *note = json_object();
 
-		r |= json_object_set_new(note, "group", json_plain(notes->items[i].group));
-		r |= json_object_set_new(note, "what", json_plain(notes->items[i].what));
-		r |= json_object_set_new(note, "remedy",
-					 json_plain(str_or_empty(notes->items[i].remedy)));
-		r |= json_object_set_new(note, "fail", json_boolean(notes->items[i].fail));
-		r |= json_array_append_new(array, note);
+		json_set(note, "group", json_plain(notes->items[i].group));
+		json_set(note, "what", json_plain(notes->items[i].what));
+		json_set(note, "remedy", json_plain(str_or_empty(notes->items[i].remedy)));
+		json_set(note, "fail", json_boolean(notes->items[i].fail));
+		json_append(array, note);
 	}
-	return r | json_object_set_new(root, key, TAKE_PTR(array));
+	json_set(root, key, TAKE_PTR(array));
 }
 
-static int set_resets(json_t *root, const DoctorFacts *facts)
+static void set_resets(json_t *root, const DoctorFacts *facts)
 {
 	_cleanup_json_ json_t *array = json_array();
-	int r = 0;
 
 	for (size_t i = 0; i < facts->n_resets; i++) {
 		const LastReset *last = &facts->resets[i];
@@ -284,53 +271,51 @@ static int set_resets(json_t *root, const DoctorFacts *facts)
 
 		if (!last->known)
 			continue;
-		r |= json_set_bdf(object, "bdf", &last->bdf);
-		r |= json_object_set_new(object, "reset", json_boolean(last->reset));
-		r |= json_set_text_if_any(object, "what", last->what);
-		r |= json_array_append_new(array, object);
+		json_set_bdf(object, "bdf", &last->bdf);
+		json_set(object, "reset", json_boolean(last->reset));
+		json_set_text_if_any(object, "what", last->what);
+		json_append(array, object);
 	}
-	return facts->resets ? r | json_object_set_new(root, "resets", TAKE_PTR(array)) : r;
+	if (facts->resets)
+		json_set(root, "resets", TAKE_PTR(array));
 }
 
 /* What the daemon knows by itself: jobs, quarantines, and what its other looks found. */
-static int set_findings(json_t *root, const DoctorFacts *facts)
+static void set_findings(json_t *root, const DoctorFacts *facts)
 {
-	int r = json_set_plain_list(root, "busy", facts->busy);
+	json_set_plain_list(root, "busy", facts->busy);
 
-	r |= json_set_plain_list(root, "quarantined", facts->quarantined);
-	r |= json_set_plain_list(root, "clears", facts->clears);
-	r |= json_set_plain_list(root, "open_jobs", facts->open_jobs);
-	r |= json_set_plain_list(root, "settings", facts->settings);
-	r |= set_resets(root, facts);
-	r |= set_notes(root, "drift", facts->drift);
-	r |= set_notes(root, "stale_evidence", facts->evidence);
-	r |= set_notes(root, "tenants", facts->tenants);
-	r |= set_notes(root, "split", facts->split);
+	json_set_plain_list(root, "quarantined", facts->quarantined);
+	json_set_plain_list(root, "clears", facts->clears);
+	json_set_plain_list(root, "open_jobs", facts->open_jobs);
+	json_set_plain_list(root, "settings", facts->settings);
+	set_resets(root, facts);
+	set_notes(root, "drift", facts->drift);
+	set_notes(root, "stale_evidence", facts->evidence);
+	set_notes(root, "tenants", facts->tenants);
+	set_notes(root, "split", facts->split);
 	if (facts->fence_fault)
-		r |= json_object_set_new(root, "fence_fault", json_plain(facts->fence_fault));
-	return r;
+		json_set(root, "fence_fault", json_plain(facts->fence_fault));
 }
 
 char *capture_to_json(const CaptureFacts *from, const char *report)
 {
 	_cleanup_json_ json_t *root = json_object(), *facts = json_object();
 	const DoctorFacts *doctor = from->doctor;
-	int r = 0;
 
-	r |= json_object_set_new(facts, "snapshot", snapshot_to_json(doctor));
-	r |= json_object_set_new(facts, "boards", boards_to_json(doctor->gpus));
-	r |= json_object_set_new(facts, "declarations", declarations_to_json(from->declarations));
-	r |= json_object_set_new(facts, "evidence", sightings_to_json(from->evidence));
-	r |= set_records(facts, doctor->assignments);
-	r |= set_domains(facts, doctor);
-	r |= set_policy(facts, doctor->policy);
+	json_set(facts, "snapshot", snapshot_to_json(doctor));
+	json_set(facts, "boards", boards_to_json(doctor->gpus));
+	json_set(facts, "declarations", declarations_to_json(from->declarations));
+	json_set(facts, "evidence", sightings_to_json(from->evidence));
+	set_records(facts, doctor->assignments);
+	set_domains(facts, doctor);
+	set_policy(facts, doctor->policy);
 	if (doctor->machine)
-		r |= json_object_set_new(facts, "machine",
-					 json_struct_write(machine_members, doctor->machine));
-	r |= set_looks(facts, doctor);
-	r |= set_findings(facts, doctor);
-	r |= json_object_set_new(root, "schema", json_string(GPUPASS_SCHEMA_CAPTURE));
-	r |= json_object_set_new(root, "report", json_loads(report, 0, NULL));
-	r |= json_object_set_new(root, "facts", TAKE_PTR(facts));
-	return r < 0 ? NULL : json_dumps(root, JSON_COMPACT);
+		json_set(facts, "machine", json_struct_write(machine_members, doctor->machine));
+	set_looks(facts, doctor);
+	set_findings(facts, doctor);
+	json_set(root, "schema", json_text(GPUPASS_SCHEMA_CAPTURE));
+	json_set(root, "report", json_loads(report, 0, NULL));
+	json_set(root, "facts", TAKE_PTR(facts));
+	return json_dumps(root, JSON_COMPACT);
 }

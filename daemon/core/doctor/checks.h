@@ -44,7 +44,7 @@ void doctor_check_memlock(const Doctor *d, Finding *f);
 /* ids.c */
 void doctor_check_vfio_ids(const Doctor *d, Finding *f);
 /* What has pci-stub take the function at boot, in words; *ret NULL: nothing known. -ENOMEM */
-int doctor_find_stub(const Doctor *d, const Bdf *bdf, char **ret);
+void doctor_find_stub(const Doctor *d, const Bdf *bdf, char **ret);
 /* initramfs.c */
 void doctor_check_initramfs(const Doctor *d, Finding *f);
 /* device.c */
@@ -88,7 +88,7 @@ void doctor_check_domain_numa(const Doctor *d, Finding *f);
 void doctor_check_domain_clique(const Doctor *d, Finding *f);
 void doctor_check_domain_security(const Doctor *d, Finding *f);
 /* All functions of the GPUs that are checked. -ENOMEM */
-int doctor_functions(const Doctor *d, const PciFunction ***ret, size_t *ret_n);
+void doctor_functions(const Doctor *d, const PciFunction ***ret, size_t *ret_n);
 /* Parses the domain's XML and runs fit_check() on it. -ENOMEM */
 int doctor_read_domain(Doctor *d);
 

@@ -347,10 +347,8 @@ static void doctor_check_function_driver(const Doctor *d, const FunctionFacts *f
 	_cleanup_free_ char *stub = NULL;
 	const char *bdf = BDF_TEXT(&facts->bdf);
 
-	if (str_equal(facts->driver, "pci-stub") && doctor_find_stub(d, &facts->bdf, &stub) < 0) {
-		f->error = -ENOMEM;
-		return;
-	}
+	if (str_equal(facts->driver, "pci-stub"))
+		doctor_find_stub(d, &facts->bdf, &stub);
 
 	if (facts->driver_override && !function_facts_override_is_vfio(facts)) {
 		finding_warn(f, bdf, "%s has somebody else's driver_override: %s", bdf,
@@ -402,15 +400,14 @@ static bool runs_in_domain(const Doctor *d, const Bdf *bdf)
 static void doctor_tell_unseen(const Inspection *inspection, Finding *f)
 {
 	_cleanup_strv_ char **lines = NULL;
-	int r = inspection_tell_unseen(inspection, &lines);
 
-	for (char **line = lines; r >= 0 && line && *line; line++)
+	inspection_tell_unseen(inspection, &lines);
+
+	for (char **line = lines; line && *line; line++)
 		finding_warn(f, NULL, "%s", *line);
 	if (lines)
 		finding_remedy(f, "look at that process: if it holds a GPU unseen, the driver can "
 				  "wait for it without a limit");
-	if (r < 0)
-		f->error = r;
 }
 
 /* Processes of the host that block assign. Guests on vfio do not count: they are the purpose. */
@@ -426,10 +423,6 @@ void doctor_check_holders(const Doctor *d, Finding *f)
 		    (holder->vfio && (!d->facts->uses || runs_in_domain(d, &holder->bdf))))
 			continue;
 		text = holder_text(holder);
-		if (!text) {
-			f->error = -ENOMEM;
-			return;
-		}
 		finding_warn(f, BDF_TEXT(&holder->bdf), "%s%s", text,
 			     holder->vfio ? ": a guest that libvirt does not know of" : "");
 		finding_remedy(f, "stop it before assign; the driver waits for it without a limit");

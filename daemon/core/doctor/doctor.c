@@ -8,6 +8,7 @@
 #include "core/group/mark.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
+#include "util/xalloc.h"
 
 #define SEE_TABLE "what-doctor-finds"
 
@@ -149,7 +150,7 @@ static void doctor_add_group(Doctor *d, const Group *group)
 }
 
 /* The domain's groups: by its records, its metadata, and its hostdevs. -ENOMEM */
-static int doctor_find_groups(Doctor *d)
+static void doctor_find_groups(Doctor *d)
 {
 	const DoctorFacts *facts = d->facts;
 	const char *uuid = facts->domain ? facts->domain->uuid : NULL;
@@ -157,9 +158,7 @@ static int doctor_find_groups(Doctor *d)
 	const Assignment *record;
 	size_t position = 0;
 
-	d->groups = calloc(facts->groups->n_items + 1, sizeof(*d->groups));
-	if (!d->groups)
-		return -ENOMEM;
+	d->groups = xcalloc(facts->groups->n_items + 1, sizeof(*d->groups));
 	while ((record = assignments_of_domain(facts->assignments, uuid, &position)))
 		doctor_add_group(d, group_set_find_assigned(facts->groups, record));
 	for (char **name = use ? use->gpupass_groups : NULL; name && *name; name++)
@@ -167,7 +166,6 @@ static int doctor_find_groups(Doctor *d)
 			doctor_add_group(d, group_set_find(facts->groups, *name));
 	for (size_t i = 0; use && i < use->n_hostdevs; i++)
 		doctor_add_group(d, group_set_find_gpu(facts->groups, &use->hostdevs[i].bdf));
-	return 0;
 }
 
 bool doctor_covers_group(const Doctor *d, const char *name)
@@ -178,13 +176,11 @@ bool doctor_covers_group(const Doctor *d, const char *name)
 	return !d->facts->domain;
 }
 
-static int doctor_select_gpus(Doctor *d)
+static void doctor_select_gpus(Doctor *d)
 {
 	const DoctorFacts *facts = d->facts;
 
-	d->gpus = calloc(facts->gpus->n_gpus + 1, sizeof(*d->gpus));
-	if (!d->gpus)
-		return -ENOMEM;
+	d->gpus = xcalloc(facts->gpus->n_gpus + 1, sizeof(*d->gpus));
 	for (size_t i = 0; i < facts->gpus->n_gpus; i++) {
 		const Gpu *gpu = &facts->gpus->gpus[i];
 		const Group *group = group_set_find_gpu(facts->groups, &gpu->lead->bdf);
@@ -192,7 +188,6 @@ static int doctor_select_gpus(Doctor *d)
 		if (group && doctor_covers_group(d, group->name))
 			d->gpus[d->n_gpus++] = gpu;
 	}
-	return 0;
 }
 
 static const char *error_text(int error)
@@ -201,15 +196,18 @@ static const char *error_text(int error)
 }
 
 /* -ENOMEM */
-static int doctor_find_obstacles(Doctor *d)
+static void doctor_find_obstacles(Doctor *d)
 {
 	_cleanup_free_ const PciFunction **functions = NULL;
 	size_t n = 0;
-	int r = d->facts->inspection ? doctor_functions(d, &functions, &n) : 0;
 
-	return r < 0 || !d->facts->inspection ? r
-					      : obstacles_find(functions, n, d->facts->inspection,
-							       d->facts->machine, &d->obstacles);
+	if (d->facts->inspection) {
+		doctor_functions(d, &functions, &n);
+	}
+
+	if (d->facts->inspection)
+		obstacles_find(functions, n, d->facts->inspection, d->facts->machine,
+			       &d->obstacles);
 }
 
 /* False: the check cannot run, and the finding says why. */
@@ -243,12 +241,12 @@ static bool doctor_has_facts(const Doctor *d, Finding *f)
 
 static json_t *finding_json(const Finding *f)
 {
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:s, s:s}", "id", f->check->id, "title",
-			 f->check->title, "status", finding_status_to_string(f->status), "what",
-			 json_strv(f->what), "remedy",
-			 json_string_or_null(f->status > FINDING_PASS ? f->remedy : NULL),
-			 "objects", json_strv(f->objects), "see", f->check->see, "evidence",
-			 f->check->evidence);
+	return json_build("{s:s, s:s, s:s, s:o, s:o, s:o, s:s, s:s}", "id", f->check->id, "title",
+			  f->check->title, "status", finding_status_to_string(f->status), "what",
+			  json_strv(f->what), "remedy",
+			  json_string_or_null(f->status > FINDING_PASS ? f->remedy : NULL),
+			  "objects", json_strv(f->objects), "see", f->check->see, "evidence",
+			  f->check->evidence);
 }
 
 static json_t *group_names_json(const Doctor *d)
@@ -256,8 +254,7 @@ static json_t *group_names_json(const Doctor *d)
 	_cleanup_json_ json_t *a = json_array();
 
 	for (size_t i = 0; i < d->n_groups; i++)
-		if (json_array_append_new(a, json_string(d->groups[i]->name)) < 0)
-			return NULL;
+		json_append(a, json_text(d->groups[i]->name));
 	return TAKE_PTR(a);
 }
 
@@ -267,41 +264,38 @@ static json_t *domain_json(const Doctor *d)
 
 	if (!domain)
 		return json_null();
-	return json_pack("{s:s, s:s, s:o, s:o}", "name", domain->name, "uuid", domain->uuid,
-			 "group", json_string_or_null(d->n_groups > 0 ? d->groups[0]->name : NULL),
-			 "groups", group_names_json(d));
+	return json_build("{s:s, s:s, s:o, s:o}", "name", domain->name, "uuid", domain->uuid,
+			  "group", json_string_or_null(d->n_groups > 0 ? d->groups[0]->name : NULL),
+			  "groups", group_names_json(d));
 }
 
 static json_t *counts_json(const Finding *findings, size_t n)
 {
 	_cleanup_json_ json_t *o = json_object();
-	int r = 0;
 
 	for (int status = FINDING_STATUS_MAX_ - 1; status >= 0; status--) {
 		json_int_t count = 0;
 
 		for (size_t i = 0; i < n; i++)
 			count += findings[i].status == (FindingStatus)status;
-		r |= json_object_set_new(o, finding_status_to_string((FindingStatus)status),
-					 json_integer(count));
+		json_set(o, finding_status_to_string((FindingStatus)status), json_integer(count));
 	}
-	return r < 0 ? NULL : TAKE_PTR(o);
+	return TAKE_PTR(o);
 }
 
 static char *doctor_report_json(const Doctor *d, const Finding *findings, size_t n)
 {
 	_cleanup_json_ json_t *root = json_object();
-	json_t *list = json_array(); /* json_object_set_new() below takes it, also on failure */
-	int r = 0;
+	json_t *list = json_array(); /* json_set() below takes it, also on failure */
 
 	for (size_t i = 0; i < n; i++)
-		r |= json_array_append_new(list, finding_json(&findings[i]));
-	r |= json_object_set_new(root, "schema", json_string(GPUPASS_SCHEMA_DOCTOR));
-	r |= json_object_set_new(root, "domain", domain_json(d));
-	r |= json_object_set_new(root, "symptom", doctor_symptom_json(d, findings, n));
-	r |= json_object_set_new(root, "counts", counts_json(findings, n));
-	r |= json_object_set_new(root, "checks", list);
-	return r < 0 ? NULL : json_dumps(root, JSON_COMPACT);
+		json_append(list, finding_json(&findings[i]));
+	json_set(root, "schema", json_text(GPUPASS_SCHEMA_DOCTOR));
+	json_set(root, "domain", domain_json(d));
+	json_set(root, "symptom", doctor_symptom_json(d, findings, n));
+	json_set(root, "counts", counts_json(findings, n));
+	json_set(root, "checks", list);
+	return json_dumps(root, JSON_COMPACT);
 }
 
 /* Runs the checks that apply. -ENOMEM */
@@ -329,9 +323,10 @@ char *doctor_report(const DoctorFacts *facts)
 	char *text = NULL;
 	size_t n = 0;
 
-	if (doctor_find_groups(&d) >= 0 && doctor_select_gpus(&d) >= 0 &&
-	    doctor_find_obstacles(&d) >= 0 && doctor_read_domain(&d) >= 0 &&
-	    doctor_run_checks(&d, findings, &n) >= 0)
+	doctor_find_groups(&d);
+	doctor_select_gpus(&d);
+	doctor_find_obstacles(&d);
+	if (doctor_read_domain(&d) >= 0 && doctor_run_checks(&d, findings, &n) >= 0)
 		text = doctor_report_json(&d, findings, n);
 	for (size_t i = 0; i < n; i++)
 		finding_clear(&findings[i]);

@@ -3,6 +3,7 @@
 #include "core/doctor/checks.h"
 #include "core/domain/ref.h"
 #include "core/fit/fit.h"
+#include "util/xalloc.h"
 
 static const DomainUse *doctor_use(const Doctor *d)
 {
@@ -94,16 +95,16 @@ static int doctor_parse_domain(Doctor *d)
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	int r = text ? domain_xml_parse(text, &d->xml, &problem) : -ENOENT;
 
-	if (r == 0 || r == -ENOMEM)
+	if (r == 0)
 		return r;
 	d->xml_error = strf("its XML is not understood%s%s", problem ? ": " : "",
 			    problem ? problem->reason : "");
-	return d->xml_error ? 0 : -ENOMEM;
+	return 0;
 }
 
 /* -ENOMEM */
-static int has_functions(const DomainXml *xml, const PciFunction *const *functions, size_t n,
-			 bool *ret)
+static void has_functions(const DomainXml *xml, const PciFunction *const *functions, size_t n,
+			  bool *ret)
 {
 	_cleanup_free_ DomainHostdev *hostdevs = NULL;
 	size_t n_hostdevs = 0;
@@ -115,24 +116,20 @@ static int has_functions(const DomainXml *xml, const PciFunction *const *functio
 			*ret |= bdf_equal(&hostdevs[i].bdf, &functions[k]->bdf);
 		free(hostdevs[i].alias);
 	}
-	return r == -ENOMEM ? r : 0;
 }
 
-int doctor_functions(const Doctor *d, const PciFunction ***ret, size_t *ret_n)
+void doctor_functions(const Doctor *d, const PciFunction ***ret, size_t *ret_n)
 {
 	const PciFunction **functions;
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->n_gpus; i++)
 		n += d->gpus[i]->n_functions;
-	functions = calloc(n + 1, sizeof(*functions));
-	if (!functions)
-		return -ENOMEM;
+	functions = xcalloc(n + 1, sizeof(*functions));
 	for (size_t i = 0; i < d->n_gpus; i++)
 		for (size_t k = 0; k < d->gpus[i]->n_functions; k++)
 			functions[(*ret_n)++] = d->gpus[i]->functions[k];
 	*ret = functions;
-	return 0;
 }
 
 /* Judges as if the domain were assigned its groups now, or started with them. */
@@ -144,13 +141,12 @@ static int doctor_fit_domain(Doctor *d)
 		.host = d->facts->machine,
 		.started = d->facts->domain->active,
 	};
-	int r = doctor_functions(d, &functions, &facts.n_functions);
 
-	if (r < 0)
-		return r;
+	doctor_functions(d, &functions, &facts.n_functions);
+
 	facts.functions = functions;
-	r = has_functions(d->xml, functions, facts.n_functions, &facts.within);
-	return r < 0 ? r : fit_check(&facts, &d->fit);
+	has_functions(d->xml, functions, facts.n_functions, &facts.within);
+	return fit_check(&facts, &d->fit);
 }
 
 int doctor_read_domain(Doctor *d)
@@ -343,11 +339,11 @@ void doctor_check_domain_applied(const Doctor *d, Finding *f)
 		finding_unknown(f, NULL, FIT_NO_HOST);
 		return;
 	}
-	f->error = doctor_functions(d, &functions, &facts.n_functions);
+	doctor_functions(d, &functions, &facts.n_functions);
+	f->error = 0;
 	facts.xml = d->xml;
 	facts.functions = functions;
-	if (f->error == 0)
-		f->error = fit_tune(&facts, numa, fit, &tune);
-	if (f->error == 0)
-		doctor_tell_unapplied(d, group, &tune, f);
+	fit_tune(&facts, numa, fit, &tune);
+	f->error = 0;
+	doctor_tell_unapplied(d, group, &tune, f);
 }

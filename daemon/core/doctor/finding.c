@@ -17,10 +17,9 @@ static void add_line(Finding *f, FindingStatus status, const char *object, char 
 		free(f->remedy);
 		f->remedy = NULL;
 	}
-	if (!owned || strv_append(&f->what, owned) < 0)
-		f->error = -ENOMEM;
-	if (object && !strv_contains(f->objects, object) && strv_append(&f->objects, object) < 0)
-		f->error = -ENOMEM;
+	strv_append(&f->what, owned);
+	if (object && !strv_contains(f->objects, object))
+		strv_append(&f->objects, object);
 }
 
 static _printf_(1, 0) char *format_line(const char *format, va_list ap)
@@ -84,8 +83,6 @@ void finding_remedy(Finding *f, const char *format, ...)
 	va_start(ap, format);
 	f->remedy = format_line(format, ap);
 	va_end(ap);
-	if (!f->remedy)
-		f->error = -ENOMEM;
 }
 
 void finding_clear(Finding *f)

@@ -7,6 +7,7 @@
 #include "core/facts/kernel-words.h"
 #include "core/facts/modprobe.h"
 #include "core/facts/setup-files.h"
+#include "util/xalloc.h"
 
 static bool cmdline_has(const Doctor *d, const char *prefix, const char **ret)
 {
@@ -29,10 +30,6 @@ void doctor_check_iommu(const Doctor *d, Finding *f)
 		return;
 	}
 	remedy = obstacle_iommu_remedy(d->facts->machine);
-	if (!remedy) {
-		f->error = -ENOMEM;
-		return;
-	}
 	finding_fail(f, NULL, "the IOMMU is off: the kernel has no IOMMU groups");
 	finding_remedy(f, "%s", remedy);
 }
@@ -268,10 +265,6 @@ void doctor_check_nvidia_drm(const Doctor *d, Finding *f)
 		return;
 	}
 	cause = release_modeset_cause(version);
-	if (!cause) {
-		f->error = -ENOMEM;
-		return;
-	}
 	finding_warn(f, NULL, RELEASE_MODESET_REASON);
 	finding_warn(f, NULL, "%s; assign is refused", cause);
 	finding_remedy(f, RELEASE_MODESET_REMEDY);
@@ -319,13 +312,9 @@ void doctor_check_services(const Doctor *d, Finding *f)
 void doctor_check_driverctl(const Doctor *d, Finding *f)
 {
 	for (char **line = d->facts->host->driverctl; line && *line; line++) {
-		_cleanup_free_ char *address = strndup(*line, strcspn(*line, " "));
+		_cleanup_free_ char *address = xstrndup(*line, strcspn(*line, " "));
 		Bdf bdf;
 
-		if (!address) {
-			f->error = -ENOMEM;
-			return;
-		}
 		if (bdf_parse(address, &bdf) < 0 || !doctor_gpu_of(d, &bdf))
 			continue;
 		finding_warn(f, address, "driverctl has its own override: %s", *line);

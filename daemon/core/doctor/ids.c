@@ -6,6 +6,7 @@
 #include "core/facts/driver-ids.h"
 #include "core/facts/kernel-words.h"
 #include "core/facts/modprobe.h"
+#include "util/xalloc.h"
 
 /* An ids= of 1,023 bytes has no more entries that name a device. */
 #define ENTRIES_MAX 256
@@ -38,32 +39,24 @@ static char *places(const Examination *host, const char *module)
 	size_t n = strlen(module);
 
 	for (char **line = host->modprobe_at; line && *line; line++)
-		if (str_starts_with(*line, module) && (*line)[n] == ' ' &&
-		    strv_append(&paths, *line + n + 1) < 0)
-			return NULL;
+		if (str_starts_with(*line, module) && (*line)[n] == ' ')
+			strv_append(&paths, *line + n + 1);
 	joined = strv_join(paths, ", ");
-	if (!joined)
-		return NULL;
-	return *joined ? strf(" (%s)", joined) : strdup("");
+	return *joined ? strf(" (%s)", joined) : xstrdup("");
 }
 
-static int read_ids(const Examination *host, const struct IdsDriver *driver, Ids *ret)
+static void read_ids(const Examination *host, const struct IdsDriver *driver, Ids *ret)
 {
 	bool builtin = strv_contains(host->builtin, driver->module);
 	_cleanup_free_ char *value = NULL, *at = NULL, *where = NULL;
 	const char *setting;
-	int r = modprobe_value(builtin ? NULL : host->modprobe, host->cmdline, driver->module,
-			       "ids", &value, &setting);
 
-	if (r < 0)
-		return r;
-	at = setting ? places(host, driver->module) : strdup("");
-	if (at)
-		where = strf("%s%s", setting ? "in modprobe.d" : "on the kernel command line", at);
-	if (!where)
-		return -ENOMEM;
+	modprobe_value(builtin ? NULL : host->modprobe, host->cmdline, driver->module, "ids",
+		       &value, &setting);
+
+	at = setting ? places(host, driver->module) : xstrdup("");
+	where = strf("%s%s", setting ? "in modprobe.d" : "on the kernel command line", at);
 	*ret = (Ids){ .driver = driver, .value = TAKE_PTR(value), .where = TAKE_PTR(where) };
-	return 0;
 }
 
 static const char *side_function(const PciFunction *function)
@@ -143,29 +136,32 @@ static bool takes_any(const Doctor *d, const char *ids)
 }
 
 /* "etc/modules:5: vfio_pci ids=…", of a list of modules. -ENOMEM */
-static int read_listed(const char *line, Ids *ret)
+static void read_listed(const char *line, Ids *ret)
 {
 	const char *text = strstr(line, ": ");
 	_cleanup_strv_ char **words = NULL;
 	const char *value;
-	int r = text ? kernel_words_split(text + 2, &words) : 0;
+
+	if (text) {
+		kernel_words_split(text + 2, &words);
+	}
 
 	*ret = (Ids){ .driver = &drivers[text && str_starts_with(text, ": pci")] };
-	value = r < 0 ? NULL : kernel_words_last(words, "ids");
+	value = kernel_words_last(words, "ids");
 	if (!value)
-		return r;
-	ret->value = strdup(value);
+		return;
+	ret->value = xstrdup(value);
 	ret->where = strf("in /%.*s", (int)(text - line), line);
-	return ret->value && ret->where ? 0 : -ENOMEM;
 }
 
-static int check_listed(const Doctor *d, const char *line, Finding *f)
+static void check_listed(const Doctor *d, const char *line, Finding *f)
 {
 	_cleanup_(ids_clear) Ids ids = { 0 };
-	int r = read_listed(line, &ids);
 
-	if (r < 0 || !ids.value)
-		return r;
+	read_listed(line, &ids);
+
+	if (!ids.value)
+		return;
 	if (!is_for_systemd(d->facts->host, line))
 		check_ids(d, &ids, f);
 	else if (takes_any(d, ids.value))
@@ -173,7 +169,6 @@ static int check_listed(const Doctor *d, const char *line, Finding *f)
 			     "ids= %s: systemd loads no module from a line with options, so this "
 			     "line does nothing; another init loads %s with it",
 			     ids.where, ids.driver->name);
-	return 0;
 }
 
 /* modprobe runs a command instead of loading vfio-pci. A known one sets driver_override itself. */
@@ -186,10 +181,6 @@ static void check_install(const Examination *host, Finding *f)
 
 	if (!command)
 		return;
-	if (!at) {
-		f->error = -ENOMEM;
-		return;
-	}
 	finding_warn(f, NULL,
 		     "install in modprobe.d%s: modprobe runs \"%s\" in place of loading vfio-pci, "
 		     "and that may bind any board",
@@ -201,26 +192,22 @@ static void check_install(const Examination *host, Finding *f)
  * vfio-pci may be loaded in the initramfs, whose modprobe.d is of the day when the image was made.
  * What the host's has, too, is told already.
  */
-static int check_image(const Doctor *d, const char *of_host, Finding *f)
+static void check_image(const Doctor *d, const char *of_host, Finding *f)
 {
 	const Examination *host = d->facts->host;
 	const Initramfs *image = host->image;
 	_cleanup_(ids_clear) Ids ids = { .driver = &drivers[0] };
 	const char *setting;
-	int r;
 
 	if (!image || image->trouble || !image->path || !image->vfio_pci ||
 	    strv_contains(host->builtin, "vfio_pci"))
-		return 0;
-	r = modprobe_value(image->modprobe, host->cmdline, "vfio_pci", "ids", &ids.value, &setting);
-	if (r < 0 || !setting || str_equal(ids.value, of_host))
-		return r;
+		return;
+	modprobe_value(image->modprobe, host->cmdline, "vfio_pci", "ids", &ids.value, &setting);
+	if (!setting || str_equal(ids.value, of_host))
+		return;
 	ids.where = strf("in modprobe.d of %s", image->path);
-	if (!ids.where)
-		return -ENOMEM;
 	check_ids(d, &ids, f);
 	finding_remedy(f, "renew the initramfs, if modprobe.d has them no longer, and reboot");
-	return 0;
 }
 
 /* Ids written to new_id have the same effect, but the kernel cannot report them. */
@@ -231,23 +218,15 @@ void doctor_check_vfio_ids(const Doctor *d, Finding *f)
 	for (size_t i = 0; i < ELEMENTS(drivers); i++) {
 		_cleanup_(ids_clear) Ids ids = { 0 };
 
-		if (read_ids(host, &drivers[i], &ids) < 0) {
-			f->error = -ENOMEM;
-			return;
-		}
+		read_ids(host, &drivers[i], &ids);
 		if (ids.value)
 			check_ids(d, &ids, f);
 		finding_remedy(f, REMEDY);
-		if (i == 0 && check_image(d, ids.value, f) < 0) {
-			f->error = -ENOMEM;
-			return;
-		}
+		if (i == 0)
+			check_image(d, ids.value, f);
 	}
 	for (char **line = host->module_options; line && *line; line++)
-		if (check_listed(d, *line, f) < 0) {
-			f->error = -ENOMEM;
-			return;
-		}
+		check_listed(d, *line, f);
 	finding_remedy(f, REMEDY);
 	check_install(host, f);
 	doctor_need_read(d, "cmdline", f);
@@ -258,37 +237,35 @@ void doctor_check_vfio_ids(const Doctor *d, Finding *f)
 }
 
 /* The ids= has pci-stub take the function. -ENOMEM */
-static int tell_stub(const Ids *ids, const PciFunction *function, char **ret)
+static void tell_stub(const Ids *ids, const PciFunction *function, char **ret)
 {
 	size_t size;
 
 	if (*ret || ids->driver != &drivers[1] || !ids->value ||
 	    !driver_ids_find(ids->value, function, &size))
-		return 0;
+		return;
 	*ret = strf("pci-stub's ids=%s %s", ids->value, ids->where);
-	return *ret ? 0 : -ENOMEM;
 }
 
-int doctor_find_stub(const Doctor *d, const Bdf *bdf, char **ret)
+void doctor_find_stub(const Doctor *d, const Bdf *bdf, char **ret)
 {
 	const PciFunction *function = pci_snapshot_find(d->facts->snapshot, bdf);
 	const Examination *host = d->facts->host;
 	_cleanup_(ids_clear) Ids ids = { 0 };
 	_cleanup_free_ char *text = NULL;
-	int r = host && function ? read_ids(host, &drivers[1], &ids) : 0;
 
-	if (r >= 0 && ids.value)
-		r = tell_stub(&ids, function, &text);
-	for (char **line = host && function ? host->module_options : NULL; r >= 0 && line && *line;
-	     line++) {
+	if (host && function) {
+		read_ids(host, &drivers[1], &ids);
+	}
+
+	if (ids.value)
+		tell_stub(&ids, function, &text);
+	for (char **line = host && function ? host->module_options : NULL; line && *line; line++) {
 		_cleanup_(ids_clear) Ids listed = { 0 };
 
-		r = read_listed(*line, &listed);
-		if (r >= 0 && !is_for_systemd(host, *line))
-			r = tell_stub(&listed, function, &text);
+		read_listed(*line, &listed);
+		if (!is_for_systemd(host, *line))
+			tell_stub(&listed, function, &text);
 	}
-	if (r < 0)
-		return r;
 	*ret = TAKE_PTR(text);
-	return 0;
 }

@@ -120,10 +120,6 @@ static void initramfs_check_image(const Doctor *d, const Initramfs *image, Findi
 	const Assignments *all = d->facts->assignments;
 	_cleanup_free_ char *modules = strv_join(image->modules, ", ");
 
-	if (!modules) {
-		f->error = -ENOMEM;
-		return;
-	}
 	for (size_t i = 0; i < all->n_items; i++)
 		initramfs_check_wish(d, image, all->items[i], f);
 	for (size_t i = 0; i < all->n_kept; i++)
@@ -182,10 +178,6 @@ static void initramfs_check_settings(const Doctor *d, Finding *f)
 	_cleanup_free_ char *looked_at = strv_join(host->initramfs_at, ", ");
 	size_t n_unknown = strv_length(host->modules_unknown);
 
-	if (!looked_at) {
-		f->error = -ENOMEM;
-		return;
-	}
 	finding_unknown(f, NULL, "its image was not read: %s",
 			host->image ? str_or_empty(host->image->trouble) : "it was not looked for");
 	for (char **line = host->initramfs; line && *line; line++)

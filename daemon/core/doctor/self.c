@@ -5,6 +5,7 @@
 #include "core/doctor/checks.h"
 #include "core/domain/ref.h"
 #include "core/facts/kept.h"
+#include "util/xalloc.h"
 
 static void doctor_check_unread(const DomainUses *uses, Finding *f)
 {
@@ -14,10 +15,6 @@ static void doctor_check_unread(const DomainUses *uses, Finding *f)
 	while ((use = domain_uses_unread(uses, &position))) {
 		_cleanup_free_ char *remedy = domain_use_unread_remedy(use);
 
-		if (!remedy) {
-			f->error = -ENOMEM;
-			return;
-		}
 		finding_fail(f, use->name, "the devices of %s (%s) are not known, so %s%s",
 			     use->name, use->uuid, domain_use_unread_so(use), use->unread);
 		finding_remedy(f, "%s", remedy);
@@ -30,11 +27,9 @@ static char *versions_text(const HostFacts *machine)
 	_cleanup_free_ char *libvirt = NULL, *hypervisor = NULL;
 
 	if (!machine || machine->libvirt_version == 0)
-		return strdup("");
+		return xstrdup("");
 	libvirt = libvirt_version_text(machine->libvirt_version);
 	hypervisor = libvirt_version_text(machine->hypervisor_version);
-	if (!libvirt || !hypervisor)
-		return NULL;
 	return strf("; libvirt %s, hypervisor %s%s", libvirt,
 		    machine->hypervisor_version > 0 ? hypervisor : "not known",
 		    host_facts_libvirt_has(machine, LIBVIRT_MAXPHYSADDR)
@@ -209,10 +204,6 @@ static void doctor_check_unread_assignments(const Doctor *d, Finding *f)
 	for (size_t i = 0; i < all->n_fences; i++) {
 		_cleanup_free_ char *what = assignment_fence_what(&all->fences[i]);
 
-		if (!what) {
-			f->error = -ENOMEM;
-			return;
-		}
 		finding_fail(f, NULL, "%s: %s", what,
 			     all->fences[i].n_functions == 0
 				     ? "any group may belong to it, so none is assigned"
@@ -377,12 +368,8 @@ void doctor_check_fence(const Doctor *d, Finding *f)
 void doctor_check_quarantine(const Doctor *d, Finding *f)
 {
 	for (char *const *line = d->facts->quarantined; line && *line; line++) {
-		_cleanup_free_ char *name = strndup(*line, strcspn(*line, ":"));
+		_cleanup_free_ char *name = xstrndup(*line, strcspn(*line, ":"));
 
-		if (!name) {
-			f->error = -ENOMEM;
-			return;
-		}
 		if (!doctor_covers_group(d, name))
 			continue;
 		finding_fail(f, name, "%s", *line);
@@ -406,11 +393,11 @@ void doctor_check_jobs(const Doctor *d, Finding *f)
 
 static bool is_assigned_or_kept(const Doctor *d, const char *line)
 {
-	_cleanup_free_ char *address = strndup(line, strcspn(line, " "));
+	_cleanup_free_ char *address = xstrndup(line, strcspn(line, " "));
 	Bdf bdf;
 
 	/* A line without an address is about the boot as a whole. */
-	return !address || bdf_parse(address, &bdf) < 0 ||
+	return bdf_parse(address, &bdf) < 0 ||
 	       assignments_find_function(d->facts->assignments, &bdf) ||
 	       kept_find_function(d->facts->assignments, &bdf);
 }
@@ -419,14 +406,10 @@ static bool is_assigned_or_kept(const Doctor *d, const char *line)
 void doctor_check_boot_report(const Doctor *d, Finding *f)
 {
 	for (char **line = d->facts->host->boot; line && *line; line++) {
-		_cleanup_free_ char *address = strndup(*line, strcspn(*line, " "));
+		_cleanup_free_ char *address = xstrndup(*line, strcspn(*line, " "));
 		const PciFunction *now = NULL;
 		Bdf bdf;
 
-		if (!address) {
-			f->error = -ENOMEM;
-			return;
-		}
 		if (bdf_parse(address, &bdf) >= 0) {
 			now = pci_snapshot_find(d->facts->snapshot, &bdf);
 			if (d->facts->domain && !doctor_gpu_of(d, &bdf))

@@ -114,7 +114,6 @@ static const Finding *symptom_find_check(const Finding *findings, size_t n, cons
 static json_t *suspects_json(const Symptom *symptom, const Finding *findings, size_t n)
 {
 	_cleanup_json_ json_t *list = json_array();
-	int r = 0;
 
 	/* Failed checks first: they explain more than warnings. */
 	for (int status = FINDING_FAIL; status >= FINDING_WARN; status--)
@@ -122,31 +121,29 @@ static json_t *suspects_json(const Symptom *symptom, const Finding *findings, si
 			const Finding *f = symptom_find_check(findings, n, symptom->suspects[i]);
 
 			if (f && f->status == (FindingStatus)status)
-				r |= json_array_append_new(list, json_string(f->check->id));
+				json_append(list, json_text(f->check->id));
 		}
-	return r < 0 ? NULL : TAKE_PTR(list);
+	return TAKE_PTR(list);
 }
 
 static json_t *hints_json(const Symptom *symptom)
 {
 	_cleanup_json_ json_t *list = json_array();
-	int r = 0;
 
 	for (size_t i = 0; i < HINTS_MAX && symptom->hints[i].cause; i++)
-		r |= json_array_append_new(list,
-					   json_pack("{s:s, s:s}", "cause", symptom->hints[i].cause,
-						     "remedy", symptom->hints[i].remedy));
-	return r < 0 ? NULL : TAKE_PTR(list);
+		json_append(list, json_build("{s:s, s:s}", "cause", symptom->hints[i].cause,
+					     "remedy", symptom->hints[i].remedy));
+	return TAKE_PTR(list);
 }
 
 json_t *doctor_symptom_json(const Doctor *d, const Finding *findings, size_t n)
 {
 	for (size_t i = 0; i < ELEMENTS(symptoms); i++)
 		if (symptoms[i].symptom == d->facts->symptom)
-			return json_pack("{s:s, s:s, s:o, s:o}", "name",
-					 doctor_symptom_to_string(symptoms[i].symptom), "title",
-					 symptoms[i].title, "suspects",
-					 suspects_json(&symptoms[i], findings, n), "hints",
-					 hints_json(&symptoms[i]));
+			return json_build("{s:s, s:s, s:o, s:o}", "name",
+					  doctor_symptom_to_string(symptoms[i].symptom), "title",
+					  symptoms[i].title, "suspects",
+					  suspects_json(&symptoms[i], findings, n), "hints",
+					  hints_json(&symptoms[i]));
 	return json_null();
 }

@@ -5,12 +5,11 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
-static int copy_devices(const Machine *m, DomainUse *use)
+static void copy_devices(const Machine *m, DomainUse *use)
 {
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && i < m->n_devices; i++) {
+	for (size_t i = 0; i < m->n_devices; i++) {
 		const DomainHostdev hostdev = {
 			.bdf = m->devices[i].bdf,
 			.live = m->running && m->devices[i].now,
@@ -19,14 +18,13 @@ static int copy_devices(const Machine *m, DomainUse *use)
 		};
 
 		if (hostdev.live || hostdev.config)
-			r = domain_use_add(use, &hostdev, NULL);
+			domain_use_add(use, &hostdev, NULL);
 	}
-	for (char **mdev = m->mdevs; r >= 0 && mdev && *mdev; mdev++)
-		r = domain_use_add_mdev(use, *mdev, m->running, true);
-	return r;
+	for (char **mdev = m->mdevs; mdev && *mdev; mdev++)
+		domain_use_add_mdev(use, *mdev, m->running, true);
 }
 
-static int as_use(const Machine *m, DomainUse *use)
+static void as_use(const Machine *m, DomainUse *use)
 {
 	*use = (DomainUse){
 		/* Version 8 of RFC 9562: made as its maker likes. "pv" stands in the middle. */
@@ -35,29 +33,19 @@ static int as_use(const Machine *m, DomainUse *use)
 		.vmid = m->vmid,
 		.active = m->running,
 		.persistent = true,
-		.unread = m->unread ? strdup(m->unread) : NULL,
+		.unread = m->unread ? xstrdup(m->unread) : NULL,
 	};
-	if (!use->uuid || !use->name || !use->unread != !m->unread)
-		return -ENOMEM;
-	return copy_devices(m, use);
+	copy_devices(m, use);
 }
 
-int machines_as_uses(const Machines *machines, DomainUses **ret)
+void machines_as_uses(const Machines *machines, DomainUses **ret)
 {
-	_cleanup_(domain_uses_freep) DomainUses *uses = calloc(1, sizeof(DomainUses));
-	int r = 0;
+	_cleanup_(domain_uses_freep) DomainUses *uses = xcalloc(1, sizeof(DomainUses));
 
-	if (!uses)
-		return -ENOMEM;
-	uses->items = calloc(machines->n_items + 1, sizeof(DomainUse));
-	if (!uses->items)
-		return -ENOMEM;
-	for (size_t i = 0; r >= 0 && i < machines->n_items; i++)
-		r = as_use(&machines->items[i], &uses->items[uses->n_items++]);
-	if (r < 0)
-		return r;
+	uses->items = xcalloc(machines->n_items + 1, sizeof(DomainUse));
+	for (size_t i = 0; i < machines->n_items; i++)
+		as_use(&machines->items[i], &uses->items[uses->n_items++]);
 	*ret = TAKE_PTR(uses);
-	return 0;
 }
 
 const DomainUse *machine_use_find(const DomainUses *uses, const char *word)

@@ -16,6 +16,7 @@
 
 #include "gpupass/domain-ref.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* One argument, or the properties of one overridden device. */
 typedef struct Argument {
@@ -27,12 +28,12 @@ typedef struct Argument {
 	bool handed; /* it names an open file: that comes before any address */
 } Argument;
 
-static int add_function(Argument *a, const Bdf *bdf)
+static void add_function(Argument *a, const Bdf *bdf)
 {
 	const DomainHostdev hostdev = { .bdf = *bdf, .argument = true };
 
 	a->placed = true;
-	return domain_use_add(a->use, &hostdev, NULL);
+	domain_use_add(a->use, &hostdev, NULL);
 }
 
 /* ---- values ---- */
@@ -61,7 +62,7 @@ static bool read_address(const char *text, Bdf *ret)
  * A folder of sysfs, by its last name, which is an address or the UUID of an mdev. ".." leads out
  * of where a link has led to, which text does not tell.
  */
-static int read_folder(Argument *a, const char *path)
+static void read_folder(Argument *a, const char *path)
 {
 	size_t size = strlen(path);
 	char name[DOMAIN_UUID_SIZE], uuid[DOMAIN_UUID_SIZE];
@@ -71,7 +72,7 @@ static int read_folder(Argument *a, const char *path)
 	/* Outside sysfs a user may have made a link with any name. */
 	a->murky |= !str_starts_with(path, "/sys/") || strstr(path, "/..");
 	if (strstr(path, "/.."))
-		return 0;
+		return;
 	while (size > 0 && (path[size - 1] == '/' ||
 			    (size > 1 && path[size - 1] == '.' && path[size - 2] == '/')))
 		size--;
@@ -80,29 +81,30 @@ static int read_folder(Argument *a, const char *path)
 	size -= (size_t)(from - path);
 	if (size == 0 || size >= sizeof(name)) {
 		a->murky = true;
-		return 0;
+		return;
 	}
 	memcpy(name, from, size);
 	name[size] = '\0';
-	if (bdf_parse(name, &bdf) == 0)
-		return add_function(a, &bdf);
+	if (bdf_parse(name, &bdf) == 0) {
+		add_function(a, &bdf);
+		return;
+	}
 	if (!domain_uuid_parse(name, uuid)) {
 		a->murky = true;
-		return 0;
+		return;
 	}
 	a->placed = true;
-	return domain_use_add_mdev(a->use, uuid, false, false);
+	domain_use_add_mdev(a->use, uuid, false, false);
 }
 
 /* A disk by QEMU's own driver for NVMe: nvme://0000:01:00.0/1. */
-static int read_nvme(Argument *a, const char *url)
+static void read_nvme(Argument *a, const char *url)
 {
-	_cleanup_free_ char *address = strndup(url, strcspn(url, "/"));
+	_cleanup_free_ char *address = xstrndup(url, strcspn(url, "/"));
 	Bdf bdf;
 
-	if (!address)
-		return -ENOMEM;
-	return read_address(address, &bdf) ? add_function(a, &bdf) : 0;
+	if (read_address(address, &bdf))
+		add_function(a, &bdf);
 }
 
 /* "host", "file.device" and, of -set and -global, "device.hostdev0.host" and "vfio-pci.host". */
@@ -115,19 +117,19 @@ static bool key_ends(const char *key, const char *name)
 
 /* A file name in JSON within JSON: quotes have to be escaped, so few are enough. */
 #define JSON_DEPTH_MAX 8
-static int read_json(Argument *a, const char *text);
+static void read_json(Argument *a, const char *text);
 
-static int read_pair(Argument *a, const char *key, const char *value)
+static void read_pair(Argument *a, const char *key, const char *value)
 {
 	const char *inner;
 	Bdf bdf;
-	int r;
 
 	if (strcmp(key, "driver") == 0)
 		a->vfio |= str_starts_with(value, "vfio-pci");
 	if (key_ends(key, "sysfsdev")) {
 		a->vfio = true;
-		return read_folder(a, value);
+		read_folder(a, value);
+		return;
 	}
 	if (key_ends(key, "fd")) {
 		a->handed = true;
@@ -135,31 +137,38 @@ static int read_pair(Argument *a, const char *key, const char *value)
 	}
 	if (strcmp(key, "property") == 0)
 		a->vfio |= str_equal(value, "sysfsdev");
-	if (strcmp(key, "value") == 0 && strchr(value, '/'))
-		return read_folder(a, value);
+	if (strcmp(key, "value") == 0 && strchr(value, '/')) {
+		read_folder(a, value);
+		return;
+	}
 	/* Also behind another protocol: blkdebug::nvme://… */
-	if ((inner = strstr(value, "nvme://")))
-		return read_nvme(a, inner + strlen("nvme://"));
+	if ((inner = strstr(value, "nvme://"))) {
+		read_nvme(a, inner + strlen("nvme://"));
+		return;
+	}
 	if ((inner = strstr(value, "json:")) && a->depth < JSON_DEPTH_MAX) {
 		a->depth++;
-		r = read_json(a, inner + strlen("json:"));
+		read_json(a, inner + strlen("json:"));
 		a->depth--;
-		return r;
+		return;
 	}
 	/* "value" is that of -global driver=vfio-pci,property=host,value=01:00.0. */
 	if (!key_ends(key, "host") && !key_ends(key, "device") && strcmp(key, "value") != 0)
-		return 0;
-	return read_address(value, &bdf) ? add_function(a, &bdf) : 0;
+		return;
+	if (read_address(value, &bdf))
+		add_function(a, &bdf);
 }
 
-static int close_argument(Argument *a)
+static void close_argument(Argument *a)
 {
-	if (a->vfio && a->handed)
-		return domain_use_add_unclear(a->use, "a device vfio-pci by an open file (fd=)");
-	if (a->vfio && (a->murky || !a->placed))
-		return domain_use_add_unclear(a->use,
-					      "a device vfio-pci whose address cannot be read");
-	return 0;
+	if (a->vfio && a->handed) {
+		domain_use_add_unclear(a->use, "a device vfio-pci by an open file (fd=)");
+		return;
+	}
+	if (a->vfio && (a->murky || !a->placed)) {
+		domain_use_add_unclear(a->use, "a device vfio-pci whose address cannot be read");
+		return;
+	}
 }
 
 /* ---- options ---- */
@@ -175,13 +184,12 @@ static void take_value(const char **at, char *to)
 	*to = '\0';
 }
 
-static int read_options(Argument *a, const char *text)
+static void read_options(Argument *a, const char *text)
 {
-	_cleanup_free_ char *key = strdup(text), *value = strdup(text);
+	_cleanup_free_ char *key = xstrdup(text), *value = xstrdup(text);
 	const char *at = text;
-	int r = key && value ? 0 : -ENOMEM;
 
-	while (r == 0 && *at) {
+	while (*at) {
 		size_t n = strcspn(at, "=,");
 		/* The first one may be the driver alone; any other is a flag. */
 		const char *name = at == text ? "driver" : "";
@@ -193,9 +201,8 @@ static int read_options(Argument *a, const char *text)
 			at += n + 1;
 		}
 		take_value(&at, value);
-		r = read_pair(a, name, value);
+		read_pair(a, name, value);
 	}
-	return r;
 }
 
 /* ---- JSON ---- */
@@ -243,14 +250,13 @@ static const char *skip_blanks(const char *at)
 }
 
 /* Every "key": "value" in it, however deep. Whether the rest of it is right does not matter. */
-static int read_json(Argument *a, const char *text)
+static void read_json(Argument *a, const char *text)
 {
-	_cleanup_free_ char *key = strdup(text), *value = strdup(text);
+	_cleanup_free_ char *key = xstrdup(text), *value = xstrdup(text);
 	const char *at = text;
 	bool whole = true;
-	int r = key && value ? 0 : -ENOMEM;
 
-	while (r == 0 && whole && *(at += strcspn(at, "\"'"))) {
+	while (whole && *(at += strcspn(at, "\"'"))) {
 		whole = take_string(&at, key);
 		at = skip_blanks(at);
 		if (!whole || *at != ':')
@@ -259,10 +265,10 @@ static int read_json(Argument *a, const char *text)
 		if (*at != '"' && *at != '\'')
 			continue;
 		whole = take_string(&at, value);
-		r = whole ? read_pair(a, key, value) : 0;
+		if (whole)
+			read_pair(a, key, value);
 	}
-	a->vfio |= r == 0 && !whole && strstr(text, "vfio");
-	return r;
+	a->vfio |= !whole && strstr(text, "vfio");
 }
 
 /* ---- the XML ---- */
@@ -273,28 +279,27 @@ static bool is_qemu(const xmlNode *node, const char *name)
 	       str_equal((const char *)node->name, name);
 }
 
-static int read_argument(DomainUse *use, const char *text)
+static void read_argument(DomainUse *use, const char *text)
 {
 	Argument a = { .use = use };
-	int r = 0;
 
 	/* A value may begin with a dash: QEMU takes the word behind -device whatever it is. */
 	if (*text == '-')
-		r = read_options(&a, text);
+		read_options(&a, text);
 	/* An option's name and its value in one: QEMU refuses that, but a person means it. */
 	if (*text == '-')
 		text += strcspn(text, " \t\n=");
 	text += strspn(text, " \t\n=");
-	if (r == 0)
-		r = *text == '{' ? read_json(&a, text) : read_options(&a, text);
-	return r == 0 ? close_argument(&a) : r;
+	if (*text == '{')
+		read_json(&a, text);
+	else
+		read_options(&a, text);
+	close_argument(&a);
 }
 
-static int read_commandline(const xmlNode *commandline, DomainUse *use)
+static void read_commandline(const xmlNode *commandline, DomainUse *use)
 {
-	int r = 0;
-
-	for (const xmlNode *i = xml_first(commandline); r == 0 && i; i = xml_next(i)) {
+	for (const xmlNode *i = xml_first(commandline); i; i = xml_next(i)) {
 		const char *value = is_qemu(i, "arg") ? xml_attribute(i, "value") : NULL;
 		const char *name;
 
@@ -302,45 +307,40 @@ static int read_commandline(const xmlNode *commandline, DomainUse *use)
 			continue;
 		name = value + strspn(value, "-");
 		if (strcmp(name, "readconfig") == 0)
-			r = domain_use_add_unclear(use, "a file of QEMU's options (-readconfig)");
+			domain_use_add_unclear(use, "a file of QEMU's options (-readconfig)");
 		else if (name > value && (str_starts_with(name, "qmp") || str_equal(name, "mon") ||
 					  str_equal(name, "monitor")))
-			r = domain_use_add_unclear(use, "a monitor, by which devices are added");
+			domain_use_add_unclear(use, "a monitor, by which devices are added");
 		else
-			r = read_argument(use, value);
+			read_argument(use, value);
 	}
-	return r;
 }
 
 /* <qemu:device alias='hostdev0'><qemu:frontend><qemu:property name='host' … value='01:00.0'/> */
-static int read_override(const xmlNode *device, DomainUse *use)
+static void read_override(const xmlNode *device, DomainUse *use)
 {
 	Argument a = { .use = use };
-	int r = 0;
 
 	for (const xmlNode *k = xml_first(device); k; k = xml_next(k))
-		for (const xmlNode *i = xml_first(k); r == 0 && i; i = xml_next(i)) {
+		for (const xmlNode *i = xml_first(k); i; i = xml_next(i)) {
 			const char *name = xml_attribute(i, "name");
 			const char *value = xml_attribute(i, "value");
 
 			if (!name || !value)
 				continue;
 			a.vfio |= str_equal(name, "host") || str_equal(name, "fd");
-			r = read_pair(&a, name, value);
+			read_pair(&a, name, value);
 		}
-	return r == 0 ? close_argument(&a) : r;
+	close_argument(&a);
 }
 
-int xml_read_arguments(const DomainXml *xml, DomainUse *use)
+void xml_read_arguments(const DomainXml *xml, DomainUse *use)
 {
-	int r = 0;
-
-	for (const xmlNode *i = xml_first(xml->root); r == 0 && i; i = xml_next(i)) {
+	for (const xmlNode *i = xml_first(xml->root); i; i = xml_next(i)) {
 		if (is_qemu(i, "commandline"))
-			r = read_commandline(i, use);
+			read_commandline(i, use);
 		else if (is_qemu(i, "override"))
-			for (const xmlNode *k = xml_first(i); r == 0 && k; k = xml_next(k))
-				r = read_override(k, use);
+			for (const xmlNode *k = xml_first(i); k; k = xml_next(k))
+				read_override(k, use);
 	}
-	return r;
 }

@@ -10,4 +10,4 @@
  * Adds to `use` the functions of the host that the domain gets past libvirt, by
  * <qemu:commandline> or <qemu:override>, and says in use->unclear what of these cannot be judged.
  */
-int xml_read_arguments(const DomainXml *xml, DomainUse *use);
+void xml_read_arguments(const DomainXml *xml, DomainUse *use);

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 char *domain_ref_edit_command(const DomainUse *use)
 {
@@ -14,7 +15,7 @@ char *domain_ref_edit_command(const DomainUse *use)
 
 char *domain_ref_text(const char *name, const char *uuid)
 {
-	return uuid ? strf("%s (%s)", name, uuid) : strdup(name);
+	return uuid ? strf("%s (%s)", name, uuid) : xstrdup(name);
 }
 
 const char *domain_ref_word(const char *name, const char *uuid)
@@ -57,7 +58,7 @@ static char *missing_cause(const char *text, const DomainUse *namesake, const Do
 			   const DomainUse *near)
 {
 	if (namesake)
-		return strdup(
+		return xstrdup(
 			"a domain has this name, but a word in the form of a UUID is only ever "
 			"taken for a UUID");
 	if (similar)
@@ -65,7 +66,7 @@ static char *missing_cause(const char *text, const DomainUse *namesake, const Do
 	if (near)
 		return strf("there is '%s'", near->name);
 	if (text[strspn(text, "0123456789")] == '\0')
-		return strdup(
+		return xstrdup(
 			"a number is taken for a name, because libvirt's ids change with every "
 			"start of a domain");
 	return NULL;
@@ -83,7 +84,8 @@ int domain_ref_missing(const char *text, const DomainUses *uses, Problem **ret_p
 		ret_problem, GPUPASS_ERROR_NO_SUCH_DOMAIN,
 		.reason = strf("there is no domain '%s'", text),
 		.cause = missing_cause(text, namesake, similar, near),
-		.remedy = namesake ? strf("if that domain is meant, give its own UUID: %s",
-					  namesake->uuid)
-				   : strdup("see `virsh list --all` for the domains of this host"));
+		.remedy = namesake
+				  ? strf("if that domain is meant, give its own UUID: %s",
+					 namesake->uuid)
+				  : xstrdup("see `virsh list --all` for the domains of this host"));
 }

@@ -9,6 +9,7 @@
 #include "core/domain/xml-hostdevs.h"
 #include "core/domain/xml.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* A tree: whoever writes the XML chooses how many there are. */
 typedef struct Place {
@@ -24,11 +25,9 @@ static int compare_places(const void *a, const void *b)
 /* The one that is there, or a new one with this index. NULL: memory is out. */
 static const Place *find_place(void **known, const Bdf *bdf, size_t index)
 {
-	Place *place = malloc(sizeof(Place));
+	Place *place = xmalloc(sizeof(Place));
 	Place **found;
 
-	if (!place)
-		return NULL;
 	*place = (Place){ *bdf, index };
 	found = tsearch(place, known, compare_places);
 	if (!found || *found != place)
@@ -40,15 +39,15 @@ static const Place *find_place(void **known, const Bdf *bdf, size_t index)
  * A function in both XMLs is one hostdev. It keeps the alias of the definition, which outlasts a
  * run.
  */
-static int domain_use_merge(DomainUse *use, void **known, const DomainHostdev *hostdev)
+static void domain_use_merge(DomainUse *use, void **known, const DomainHostdev *hostdev)
 {
 	const Place *place = find_place(known, &hostdev->bdf, use->n_hostdevs);
 	DomainHostdev *there;
 
-	if (!place)
-		return -ENOMEM;
-	if (place->index == use->n_hostdevs)
-		return domain_use_add(use, hostdev, hostdev->alias);
+	if (place->index == use->n_hostdevs) {
+		domain_use_add(use, hostdev, hostdev->alias);
+		return;
+	}
 	there = &use->hostdevs[place->index];
 	there->live |= hostdev->live;
 	if (hostdev->live) {
@@ -58,7 +57,6 @@ static int domain_use_merge(DomainUse *use, void **known, const DomainHostdev *h
 	there->config |= hostdev->config;
 	there->managed |= hostdev->managed;
 	there->argument |= hostdev->argument;
-	return 0;
 }
 
 /* `bad` is an address, or the device that should have one. */
@@ -73,12 +71,10 @@ static int refuse_address(const DomainXml *xml, const xmlNode *bad, Problem **re
 	for (size_t i = 0; address && i < ELEMENTS(parts); i++) {
 		const char *value = xml_attribute(address, parts[i]);
 
-		if (value && strv_appendf(&texts, "%s='%.32s'", parts[i], value) < 0)
-			return -ENOMEM;
+		if (value)
+			strv_appendf(&texts, "%s='%.32s'", parts[i], value);
 	}
 	text = strv_join(texts, " ");
-	if (!text)
-		return -ENOMEM;
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 		.reason = strf(
@@ -90,22 +86,22 @@ static int refuse_address(const DomainXml *xml, const xmlNode *bad, Problem **re
 			       domain_ref_word(xml->name, xml->uuid)));
 }
 
-static int merge_part(DomainUse *use, DomainUse *part, bool live)
+static void merge_part(DomainUse *use, DomainUse *part, bool live)
 {
 	void *known = NULL;
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < use->n_hostdevs; i++)
-		r = find_place(&known, &use->hostdevs[i].bdf, i) ? 0 : -ENOMEM;
-	for (size_t i = 0; r == 0 && i < part->n_hostdevs; i++) {
+	for (size_t i = 0; i < use->n_hostdevs; i++)
+		find_place(&known, &use->hostdevs[i].bdf, i);
+	for (size_t i = 0; i < part->n_hostdevs; i++) {
 		part->hostdevs[i].live = live;
 		part->hostdevs[i].config = !live;
-		r = domain_use_merge(use, &known, &part->hostdevs[i]);
+		domain_use_merge(use, &known, &part->hostdevs[i]);
 	}
 	tdestroy(known, free);
-	for (size_t i = 0; r == 0 && i < part->n_mdevs; i++)
-		r = domain_use_add_mdev(use, part->mdevs[i].uuid, live, !live);
-	return r == 0 && part->unclear ? domain_use_add_unclear(use, part->unclear) : r;
+	for (size_t i = 0; i < part->n_mdevs; i++)
+		domain_use_add_mdev(use, part->mdevs[i].uuid, live, !live);
+	if (part->unclear)
+		domain_use_add_unclear(use, part->unclear);
 }
 
 static int domain_use_add_hostdevs(DomainUse *use, const DomainXml *xml, bool live,
@@ -119,23 +115,22 @@ static int domain_use_add_hostdevs(DomainUse *use, const DomainXml *xml, bool li
 	if (r == -EBADMSG)
 		return refuse_address(xml, bad, ret_problem);
 	if (r == 0)
-		r = xml_read_arguments(xml, &part);
+		xml_read_arguments(xml, &part);
 	if (r == 0)
-		r = merge_part(use, &part, live);
+		merge_part(use, &part, live);
 	domain_use_clear(&part);
 	return r;
 }
 
 /* libvirt takes no mdev without a UUID, and writes it in lower case. */
-static int domain_use_add_mdevs(DomainUse *use, const DomainXml *xml, bool live)
+static void domain_use_add_mdevs(DomainUse *use, const DomainXml *xml, bool live)
 {
 	for (xmlNode *i = xml_first(xml_child(xml->root, "devices")); i; i = xml_next(i)) {
 		const char *uuid = xml_mdev_uuid(i);
 
-		if (uuid && domain_use_add_mdev(use, uuid, live, !live) < 0)
-			return -ENOMEM;
+		if (uuid)
+			domain_use_add_mdev(use, uuid, live, !live);
 	}
-	return 0;
 }
 
 /*
@@ -150,11 +145,10 @@ static int domain_use_set_identity(DomainUse *use, const DomainXml *xml, Problem
 				   use->uuid);
 	if (use->uuid)
 		return 0;
-	use->uuid = strdup(xml->uuid);
-	use->name = strdup(xml->name);
-	if (!use->uuid || !use->name)
-		return -ENOMEM;
-	return domain_xml_groups(xml, &use->gpupass_groups);
+	use->uuid = xstrdup(xml->uuid);
+	use->name = xstrdup(xml->name);
+	domain_xml_groups(xml, &use->gpupass_groups);
+	return 0;
 }
 
 static int domain_use_add_text(DomainUse *use, const char *text, bool live, Problem **ret_problem)
@@ -169,7 +163,11 @@ static int domain_use_add_text(DomainUse *use, const char *text, bool live, Prob
 		r = domain_use_set_identity(use, xml, ret_problem);
 	if (r == 0)
 		r = domain_use_add_hostdevs(use, xml, live, ret_problem);
-	return r == 0 ? domain_use_add_mdevs(use, xml, live) : r;
+	if (r == 0) {
+		domain_use_add_mdevs(use, xml, live);
+		return 0;
+	}
+	return r;
 }
 
 int domain_use_from_xml(const char *live, const char *config, DomainUse *ret, Problem **ret_problem)

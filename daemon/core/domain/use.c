@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 const DomainUse *domain_uses_find(const DomainUses *uses, const char *uuid)
 {
@@ -73,59 +74,46 @@ bool domain_use_names(const DomainUse *use, const char *group)
 	return group && strv_contains(use->gpupass_groups, group);
 }
 
-static int copy_text(const char *from, char **ret)
+static void copy_text(const char *from, char **ret)
 {
 	char *copy = NULL;
 
 	if (from) {
-		copy = strdup(from);
-		if (!copy)
-			return -ENOMEM;
+		copy = xstrdup(from);
 	}
 	*ret = copy;
-	return 0;
 }
 
 /* Room for one more of `n`; twice as much when it is full, since whoever writes XML has many. */
-static int make_room(void *array, size_t n, size_t *space, size_t size)
+static void make_room(void *array, size_t n, size_t *space, size_t size)
 {
 	void *items, *bigger;
 
 	if (n < *space)
-		return 0;
+		return;
 	memcpy(&items, array, sizeof(items));
-	bigger = reallocarray(items, 2 * n + 1, size);
-	if (!bigger)
-		return -ENOMEM;
+	bigger = xreallocarray(items, 2 * n + 1, size);
 	memcpy(array, &bigger, sizeof(bigger));
 	*space = 2 * n + 1;
-	return 0;
 }
 
-int domain_use_add(DomainUse *use, const DomainHostdev *hostdev, const char *alias)
+void domain_use_add(DomainUse *use, const DomainHostdev *hostdev, const char *alias)
 {
 	char *copy;
 
-	if (make_room(&use->hostdevs, use->n_hostdevs, &use->hostdevs_space, sizeof(*hostdev)) <
-		    0 ||
-	    copy_text(alias, &copy) < 0)
-		return -ENOMEM;
+	make_room(&use->hostdevs, use->n_hostdevs, &use->hostdevs_space, sizeof(*hostdev));
+	copy_text(alias, &copy);
 	use->hostdevs[use->n_hostdevs] = *hostdev;
 	use->hostdevs[use->n_hostdevs++].alias = copy;
-	return 0;
 }
 
-int domain_use_add_mdev(DomainUse *use, const char *uuid, bool live, bool config)
+void domain_use_add_mdev(DomainUse *use, const char *uuid, bool live, bool config)
 {
 	char *copy;
 
-	if (make_room(&use->mdevs, use->n_mdevs, &use->mdevs_space, sizeof(DomainMdev)) < 0)
-		return -ENOMEM;
-	copy = strdup(uuid);
-	if (!copy)
-		return -ENOMEM;
+	make_room(&use->mdevs, use->n_mdevs, &use->mdevs_space, sizeof(DomainMdev));
+	copy = xstrdup(uuid);
 	use->mdevs[use->n_mdevs++] = (DomainMdev){ .uuid = copy, .live = live, .config = config };
-	return 0;
 }
 
 static int compare_mdevs(const void *a, const void *b)
@@ -153,18 +141,15 @@ void domain_use_fold_mdevs(DomainUse *use)
 	use->n_mdevs = n;
 }
 
-int domain_use_add_unclear(DomainUse *use, const char *why)
+void domain_use_add_unclear(DomainUse *use, const char *why)
 {
 	char *all;
 
 	if (use->unclear && strstr(use->unclear, why))
-		return 0;
+		return;
 	all = strf("%s%s%s", str_or_empty(use->unclear), use->unclear ? ", " : "", why);
-	if (!all)
-		return -ENOMEM;
 	free(use->unclear);
 	use->unclear = all;
-	return 0;
 }
 
 void domain_use_clear(DomainUse *use)
@@ -183,49 +168,41 @@ void domain_use_clear(DomainUse *use)
 	*use = (DomainUse){ 0 };
 }
 
-static int copy_hostdevs(const DomainUse *from, DomainUse *to)
+static void copy_hostdevs(const DomainUse *from, DomainUse *to)
 {
 	if (from->n_hostdevs == 0)
-		return 0;
-	to->hostdevs = calloc(from->n_hostdevs, sizeof(DomainHostdev));
-	if (!to->hostdevs)
-		return -ENOMEM;
+		return;
+	to->hostdevs = xcalloc(from->n_hostdevs, sizeof(DomainHostdev));
 	for (size_t i = 0; i < from->n_hostdevs; i++) {
 		to->hostdevs[i] = from->hostdevs[i];
 		to->hostdevs[i].alias = NULL;
 		to->n_hostdevs = i + 1;
-		if (copy_text(from->hostdevs[i].alias, &to->hostdevs[i].alias) < 0)
-			return -ENOMEM;
+		copy_text(from->hostdevs[i].alias, &to->hostdevs[i].alias);
 	}
-	return 0;
 }
 
-static int copy_mdevs(const DomainUse *from, DomainUse *to)
+static void copy_mdevs(const DomainUse *from, DomainUse *to)
 {
 	for (size_t i = 0; i < from->n_mdevs; i++)
-		if (domain_use_add_mdev(to, from->mdevs[i].uuid, from->mdevs[i].live,
-					from->mdevs[i].config) < 0)
-			return -ENOMEM;
-	return 0;
+		domain_use_add_mdev(to, from->mdevs[i].uuid, from->mdevs[i].live,
+				    from->mdevs[i].config);
 }
 
-int domain_use_copy(const DomainUse *from, DomainUse *ret)
+void domain_use_copy(const DomainUse *from, DomainUse *ret)
 {
 	DomainUse copy = { .vmid = from->vmid,
 			   .active = from->active,
 			   .persistent = from->persistent,
 			   .migrated = from->migrated };
 
-	if (copy_text(from->uuid, &copy.uuid) < 0 || copy_text(from->name, &copy.name) < 0 ||
-	    strv_copy(from->gpupass_groups, &copy.gpupass_groups) < 0 ||
-	    copy_text(from->unread, &copy.unread) < 0 ||
-	    copy_text(from->unclear, &copy.unclear) < 0 || copy_hostdevs(from, &copy) < 0 ||
-	    copy_mdevs(from, &copy) < 0) {
-		domain_use_clear(&copy);
-		return -ENOMEM;
-	}
+	copy_text(from->uuid, &copy.uuid);
+	copy_text(from->name, &copy.name);
+	strv_copy(from->gpupass_groups, &copy.gpupass_groups);
+	copy_text(from->unread, &copy.unread);
+	copy_text(from->unclear, &copy.unclear);
+	copy_hostdevs(from, &copy);
+	copy_mdevs(from, &copy);
 	*ret = copy;
-	return 0;
 }
 
 DomainUses *domain_uses_free(DomainUses *uses)

@@ -70,14 +70,14 @@ const DomainHostdev *domain_use_hostdev(const DomainUse *use, const Bdf *bdf);
 bool domain_use_names(const DomainUse *use, const char *group);
 
 /* Appends a copy with this alias, which may be NULL. */
-int domain_use_add(DomainUse *use, const DomainHostdev *hostdev, const char *alias);
+void domain_use_add(DomainUse *use, const DomainHostdev *hostdev, const char *alias);
 /* Adds the mdev, or what is said of it to the one that is there. */
-int domain_use_add_mdev(DomainUse *use, const char *uuid, bool live, bool config);
+void domain_use_add_mdev(DomainUse *use, const char *uuid, bool live, bool config);
 /* In order of UUID, each once. Whoever writes the XML chooses how many there are. */
 void domain_use_fold_mdevs(DomainUse *use);
 /* Says it once, however often it is found. */
-int domain_use_add_unclear(DomainUse *use, const char *why);
+void domain_use_add_unclear(DomainUse *use, const char *why);
 void domain_use_clear(DomainUse *use);
-int domain_use_copy(const DomainUse *from, DomainUse *ret);
+void domain_use_copy(const DomainUse *from, DomainUse *ret);
 DomainUses *domain_uses_free(DomainUses *uses);
 DEFINE_CLEANUP(DomainUses, domain_uses_free)

@@ -6,6 +6,7 @@
 
 #include "core/domain/ref.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* An mdev is made of the board itself, or, where the board has SR-IOV, of one of its VFs. */
 static bool is_mdev_of(const PciSnapshot *snapshot, const PciMdev *mdev, const Bdf *function)
@@ -139,11 +140,9 @@ char *vgpu_remedy(const VgpuUse *vgpu)
 {
 	_cleanup_free_ char *then =
 		vgpu->mdev     ? strf("echo 1 > /sys/bus/mdev/devices/%s/remove", vgpu->mdev)
-		: vgpu->absent ? strdup("")
+		: vgpu->absent ? xstrdup("")
 			       : strf("/usr/lib/nvidia/sriov-manage -d %s", BDF_TEXT(&vgpu->board));
 
-	if (!then)
-		return NULL;
 	if (!vgpu->domain)
 		return strf("see who made it (mdevctl list), and remove it: %s", then);
 	return strf("%stake the vGPU out of that domain: virsh edit %s%s%s",

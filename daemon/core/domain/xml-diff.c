@@ -12,6 +12,7 @@
 #include "core/domain/xml.h"
 #include "util/text-diff.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* What a line is made for, and so how much of the element it has. */
 typedef enum Detail {
@@ -161,11 +162,9 @@ static char *line_of(const xmlNode *node, unsigned depth, Detail detail, bool op
 {
 	char *text = NULL;
 	size_t size = 0;
-	FILE *f = open_memstream(&text, &size);
+	FILE *f = xmemstream(&text, &size);
 	bool failed;
 
-	if (!f)
-		return NULL;
 	fprintf(f, "%*s", (int)depth * 2, "");
 	print_element(f, node, detail, opens);
 	failed = ferror(f) != 0;
@@ -176,49 +175,42 @@ static char *line_of(const xmlNode *node, unsigned depth, Detail detail, bool op
 }
 
 /* Takes the texts; NULL is -ENOMEM. */
-static int add_line(DiffLines *lines, char *key, char *changed, char *beside)
+static void add_line(DiffLines *lines, char *key, char *changed, char *beside)
 {
 	/* The array doubles its size: an XML has many lines. */
 	size_t n = lines->n_items;
 	DiffLine *bigger = lines->items;
 
 	if ((n & (n - 1)) == 0)
-		bigger = reallocarray(lines->items, n ? 2 * n : 1, sizeof(DiffLine));
+		bigger = xreallocarray(lines->items, n ? 2 * n : 1, sizeof(DiffLine));
 	if (bigger)
 		lines->items = bigger;
-	if (!bigger || !key || !changed || !beside) {
-		free(key);
-		free(changed);
-		free(beside);
-		return -ENOMEM;
-	}
 	lines->items[lines->n_items++] =
 		(DiffLine){ .key = key, .changed = changed, .beside = beside };
-	return 0;
 }
 
-static int add_end(DiffLines *lines, const xmlNode *node, unsigned depth)
+static void add_end(DiffLines *lines, const xmlNode *node, unsigned depth)
 {
 	const char *prefix = node->ns ? (const char *)node->ns->prefix : NULL;
 	_cleanup_free_ char *line = strf("%*s</%s%s%s>", (int)depth * 2, "", str_or_empty(prefix),
 					 prefix ? ":" : "", name_of(node));
 
-	return line ? add_line(lines, strdup(line), strdup(line), strdup(line)) : -ENOMEM;
+	add_line(lines, xstrdup(line), xstrdup(line), xstrdup(line));
 }
 
 /* Recursion is bounded: xml-bounds.h refuses documents that are too deep. */
-static int add_element(DiffLines *lines, const xmlNode *node, unsigned depth)
+static void add_element(DiffLines *lines, const xmlNode *node, unsigned depth)
 {
 	bool opens = !is_closed(node) && xml_first(node);
-	int r = add_line(lines, line_of(node, depth, FOR_KEY, opens),
-			 line_of(node, depth, FOR_CHANGED, opens),
-			 line_of(node, depth, FOR_BESIDE, opens));
+
+	add_line(lines, line_of(node, depth, FOR_KEY, opens),
+		 line_of(node, depth, FOR_CHANGED, opens), line_of(node, depth, FOR_BESIDE, opens));
 
 	if (!opens)
-		return r;
-	for (const xmlNode *i = xml_first(node); r == 0 && i; i = xml_next(i))
-		r = add_element(lines, i, depth + 1);
-	return r == 0 ? add_end(lines, node, depth) : r;
+		return;
+	for (const xmlNode *i = xml_first(node); i; i = xml_next(i))
+		add_element(lines, i, depth + 1);
+	add_end(lines, node, depth);
 }
 
 static int read_lines(const char *text, DiffLines *ret)
@@ -228,8 +220,9 @@ static int read_lines(const char *text, DiffLines *ret)
 
 	doc = xml_parse(text, 0, &message);
 	if (!doc)
-		return message ? -EBADMSG : -ENOMEM;
-	return add_element(ret, xmlDocGetRootElement(doc), 0);
+		return -EBADMSG;
+	add_element(ret, xmlDocGetRootElement(doc), 0);
+	return 0;
 }
 
 char *domain_xml_diff(const char *before, const char *after)

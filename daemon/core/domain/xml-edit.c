@@ -8,6 +8,7 @@
 #include "core/domain/xml-names.h"
 #include "core/domain/xml.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define PCI_FUNCTIONS 8
 /* Behind it are those that q35 has of its own: USB, sound, the ISA bridge. */
@@ -18,26 +19,23 @@ typedef struct Place {
 	unsigned bus, slot;
 } Place;
 
-static int set_host_address(xmlNode *hostdev, const Bdf *bdf)
+static void set_host_address(xmlNode *hostdev, const Bdf *bdf)
 {
 	xmlNode *source = xml_append(hostdev, "source");
 	xmlNode *address = source ? xml_append(source, "address") : NULL;
 
-	if (!address || xml_set(address, "domain", "0x%04x", bdf->segment) < 0 ||
-	    xml_set(address, "bus", "0x%02x", bdf->bus) < 0 ||
-	    xml_set(address, "slot", "0x%02x", bdf->device) < 0 ||
-	    xml_set(address, "function", "0x%x", bdf->function) < 0)
-		return -ENOMEM;
-	return 0;
+	xml_set(address, "domain", "0x%04x", bdf->segment);
+	xml_set(address, "bus", "0x%02x", bdf->bus);
+	xml_set(address, "slot", "0x%02x", bdf->device);
+	xml_set(address, "function", "0x%x", bdf->function);
 }
 
-static int set_model(xmlNode *hostdev)
+static void set_model(xmlNode *hostdev)
 {
 	xmlNode *driver = xml_append(hostdev, "driver");
 
-	if (!driver || xml_set(driver, "name", "vfio") < 0)
-		return -ENOMEM;
-	return xml_set(driver, "model", "vfio-pci");
+	xml_set(driver, "name", "vfio");
+	xml_set(driver, "model", "vfio-pci");
 }
 
 /*
@@ -46,14 +44,16 @@ static int set_model(xmlNode *hostdev)
  * 'no' (virHostdevPreparePCIDevicesImpl() in src/hypervisor/virhostdev.c): that is for a person who
  * makes it 'yes'.
  */
-static int fill_hostdev(xmlNode *hostdev, const char *stem, unsigned long number, const Bdf *bdf,
-			bool names_model)
+static void fill_hostdev(xmlNode *hostdev, const char *stem, unsigned long number, const Bdf *bdf,
+			 bool names_model)
 {
-	if (xml_set(hostdev, "mode", "subsystem") < 0 || xml_set(hostdev, "type", "pci") < 0 ||
-	    xml_set(hostdev, "managed", "no") < 0 || (names_model && set_model(hostdev) < 0) ||
-	    set_host_address(hostdev, bdf) < 0)
-		return -ENOMEM;
-	return xml_mark(hostdev, stem, "", number);
+	xml_set(hostdev, "mode", "subsystem");
+	xml_set(hostdev, "type", "pci");
+	xml_set(hostdev, "managed", "no");
+	if (names_model)
+		set_model(hostdev);
+	set_host_address(hostdev, bdf);
+	xml_mark(hostdev, stem, "", number);
 }
 
 char *domain_xml_hostdev(const char *group, size_t index, const Bdf *bdf)
@@ -66,8 +66,9 @@ char *domain_xml_hostdev(const char *group, size_t index, const Bdf *bdf)
 	if (!hostdev)
 		return NULL;
 	xmlDocSetRootElement(doc, hostdev);
-	if (!stem || fill_hostdev(hostdev, stem, index, bdf, false) < 0)
+	if (!stem)
 		return NULL;
+	fill_hostdev(hostdev, stem, index, bdf, false);
 	return xml_to_text(doc, 0);
 }
 
@@ -84,16 +85,17 @@ static int domain_xml_check_kind(const DomainXml *xml, Problem **ret_problem)
 	if (!str_equal(kind, "kvm") && !str_equal(kind, "qemu") && !str_equal(kind, "test"))
 		return problem_refuse(
 			ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-			.reason = strdup("its hypervisor takes no VFIO devices"),
+			.reason = xstrdup("its hypervisor takes no VFIO devices"),
 			.cause = strf("%s is a domain of type '%.32s'", xml->name, kind),
-			.remedy = strdup("use a domain of type kvm"));
+			.remedy = xstrdup("use a domain of type kvm"));
 	if (domain_xml_is_pcie(xml) || !*machine || str_equal(machine, "pc") ||
 	    str_starts_with(machine, "pc-i440fx"))
 		return 0;
 	return problem_refuse(ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-			      .reason = strdup("its machine type is not supported"),
+			      .reason = xstrdup("its machine type is not supported"),
 			      .cause = strf("%s has machine type '%.64s'", xml->name, machine),
-			      .remedy = strdup("use machine type q35 (or pc, or virt on aarch64)"));
+			      .remedy =
+				      xstrdup("use machine type q35 (or pc, or virt on aarch64)"));
 }
 
 static int domain_xml_check_absent(const DomainXml *xml, const DomainXmlGpu *gpus, size_t n_gpus,
@@ -147,9 +149,9 @@ static int domain_xml_place_on_ports(const DomainXml *xml, Place *places, size_t
 	if (bus + n - 1 > UINT8_MAX)
 		return problem_refuse(
 			ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-			.reason = strdup("it has no PCI bus number left"),
-			.cause = strdup("its PCI controllers use indexes up to 255"),
-			.remedy = strdup("remove unused PCI controllers from the domain"));
+			.reason = xstrdup("it has no PCI bus number left"),
+			.cause = xstrdup("its PCI controllers use indexes up to 255"),
+			.remedy = xstrdup("remove unused PCI controllers from the domain"));
 	for (size_t i = 0; i < n; i++)
 		places[i] = (Place){ .bus = bus + (unsigned)i };
 	return 0;
@@ -169,22 +171,22 @@ static int domain_xml_place_in_slots(const DomainXml *xml, Place *places, size_t
 		return 0;
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-		.reason = strdup("it has too few PCI slots left"),
+		.reason = xstrdup("it has too few PCI slots left"),
 		.cause = strf("%zu needed on its bus 0, %zu free", n, found),
-		.remedy = strdup("remove devices from the domain, or use machine type q35"));
+		.remedy = xstrdup("remove devices from the domain, or use machine type q35"));
 }
 
-static int set_guest_address(xmlNode *device, const Place *place, unsigned function, bool multi)
+static void set_guest_address(xmlNode *device, const Place *place, unsigned function, bool multi)
 {
 	xmlNode *address = xml_append(device, "address");
 
-	if (!address || xml_set(address, "type", "pci") < 0 ||
-	    xml_set(address, "domain", "0x0000") < 0 ||
-	    xml_set(address, "bus", "0x%02x", place->bus) < 0 ||
-	    xml_set(address, "slot", "0x%02x", place->slot) < 0 ||
-	    xml_set(address, "function", "0x%x", function) < 0)
-		return -ENOMEM;
-	return multi ? xml_set(address, "multifunction", "on") : 0;
+	xml_set(address, "type", "pci");
+	xml_set(address, "domain", "0x0000");
+	xml_set(address, "bus", "0x%02x", place->bus);
+	xml_set(address, "slot", "0x%02x", place->slot);
+	xml_set(address, "function", "0x%x", function);
+	if (multi)
+		xml_set(address, "multifunction", "on");
 }
 
 /*
@@ -203,26 +205,25 @@ static unsigned port_slot(const DomainXml *xml)
 }
 
 /* Where no slot is left, libvirt chooses the port's address. Its chassis it always chooses. */
-static int add_port(xmlNode *devices, const char *stem, unsigned long number, unsigned bus,
-		    unsigned slot, bool multi)
+static void add_port(xmlNode *devices, const char *stem, unsigned long number, unsigned bus,
+		     unsigned slot, bool multi)
 {
 	unsigned long n;
-	int r = xml_free_mark(devices, stem, ALIAS_PORT, number, &n);
-	xmlNode *port = r == 0 ? xml_append(devices, "controller") : NULL;
+	xmlNode *port = xml_append(devices, "controller");
 
-	if (!port || xml_set(port, "type", "pci") < 0 || xml_set(port, "index", "%u", bus) < 0 ||
-	    xml_set(port, "model", "pcie-root-port") < 0)
-		return -ENOMEM;
-	r = xml_mark(port, stem, ALIAS_PORT, n);
-	if (r == 0 && slot > 0)
-		r = set_guest_address(port, &(Place){ .slot = slot },
-				      (unsigned)number % PCI_FUNCTIONS,
-				      multi && number % PCI_FUNCTIONS == 0);
-	return r;
+	xml_free_mark(devices, stem, ALIAS_PORT, number, &n);
+
+	xml_set(port, "type", "pci");
+	xml_set(port, "index", "%u", bus);
+	xml_set(port, "model", "pcie-root-port");
+	xml_mark(port, stem, ALIAS_PORT, n);
+	if (slot > 0)
+		set_guest_address(port, &(Place){ .slot = slot }, (unsigned)number % PCI_FUNCTIONS,
+				  multi && number % PCI_FUNCTIONS == 0);
 }
 
-static int add_gpu(xmlNode *devices, const char *stem, unsigned long *number,
-		   const DomainXmlGpu *gpu, const Place *place)
+static void add_gpu(xmlNode *devices, const char *stem, unsigned long *number,
+		    const DomainXmlGpu *gpu, const Place *place)
 {
 	unsigned first = gpu->functions[0].function;
 
@@ -230,45 +231,34 @@ static int add_gpu(xmlNode *devices, const char *stem, unsigned long *number,
 		const Bdf *bdf = &gpu->functions[i];
 		unsigned function = domain_guest_function(first, bdf->function, i);
 		xmlNode *hostdev;
-		int r;
 
-		r = xml_free_mark(devices, stem, "", *number, number);
-		hostdev = r == 0 ? xml_append(devices, "hostdev") : NULL;
-		if (!hostdev)
-			return -ENOMEM;
-		r = fill_hostdev(hostdev, stem, (*number)++, bdf, gpu->names_model);
-		if (r == 0)
-			r = set_guest_address(hostdev, place, function,
-					      function == 0 && gpu->n_functions > 1);
-		if (r < 0)
-			return r;
+		xml_free_mark(devices, stem, "", *number, number);
+		hostdev = xml_append(devices, "hostdev");
+		fill_hostdev(hostdev, stem, (*number)++, bdf, gpu->names_model);
+		set_guest_address(hostdev, place, function, function == 0 && gpu->n_functions > 1);
 	}
-	return 0;
 }
 
-static int insert_group(DomainXml *xml, const char *group, const DomainXmlGpu *gpus, size_t n_gpus,
-			const Place *places)
+static void insert_group(DomainXml *xml, const char *group, const DomainXmlGpu *gpus, size_t n_gpus,
+			 const Place *places)
 {
 	xmlNode *devices = xml_child(xml->root, "devices");
 	_cleanup_free_ char *stem = domain_alias_stem(group);
 	unsigned long number = 0;
 	unsigned slot = 0;
-	int r = 0;
 
 	if (!devices)
 		devices = xml_append(xml->root, "devices");
-	if (!devices || !stem)
-		return -ENOMEM;
-	for (size_t i = 0; r == 0 && i < n_gpus; i++) {
+	for (size_t i = 0; i < n_gpus; i++) {
 		if (places[i].bus == 0)
 			continue;
 		if (i % PCI_FUNCTIONS == 0)
 			slot = port_slot(xml);
-		r = add_port(devices, stem, i, places[i].bus, slot, i + 1 < n_gpus);
+		add_port(devices, stem, i, places[i].bus, slot, i + 1 < n_gpus);
 	}
-	for (size_t i = 0; r == 0 && i < n_gpus; i++)
-		r = add_gpu(devices, stem, &number, &gpus[i], &places[i]);
-	return r < 0 ? r : xml_name_group(xml, group);
+	for (size_t i = 0; i < n_gpus; i++)
+		add_gpu(devices, stem, &number, &gpus[i], &places[i]);
+	xml_name_group(xml, group);
 }
 
 int domain_xml_add_group(DomainXml *xml, const char *group, const DomainXmlGpu *gpus, size_t n_gpus,
@@ -289,5 +279,8 @@ int domain_xml_add_group(DomainXml *xml, const char *group, const DomainXmlGpu *
 		r = domain_xml_is_pcie(xml)
 			    ? domain_xml_place_on_ports(xml, places, n_gpus, ret_problem)
 			    : domain_xml_place_in_slots(xml, places, n_gpus, ret_problem);
-	return r != 0 ? r : insert_group(xml, group, gpus, n_gpus, places);
+	if (r != 0)
+		return r;
+	insert_group(xml, group, gpus, n_gpus, places);
+	return 0;
 }

@@ -82,7 +82,8 @@ static int read_function(const xmlNode *node, bool stray, DomainUse *use)
 		hostdev.managed = xml_attribute_is(xml_child(node, "source"), "managed", "yes");
 	else
 		hostdev.has_guest = xml_guest_address(node, &hostdev.guest) == 0;
-	return domain_use_add(use, &hostdev, xml_alias(node));
+	domain_use_add(use, &hostdev, xml_alias(node));
+	return 0;
 }
 
 /* Libvirt's own: neither metadata nor what is in a name space. */

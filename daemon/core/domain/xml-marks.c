@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 bool alias_is(const char *alias, const char *stem, const char *kind)
 {
@@ -29,11 +30,11 @@ bool alias_is_of_group(const char *alias, const char *group)
 	return *alias == '-';
 }
 
-int xml_mark(xmlNode *device, const char *stem, const char *kind, unsigned long number)
+void xml_mark(xmlNode *device, const char *stem, const char *kind, unsigned long number)
 {
 	xmlNode *alias = xml_append(device, "alias");
 
-	return alias ? xml_set(alias, "name", "%s%s%lu", stem, kind, number) : -ENOMEM;
+	xml_set(alias, "name", "%s%s%lu", stem, kind, number);
 }
 
 /* The number in an alias of this stem and kind. */
@@ -48,8 +49,8 @@ static bool alias_number(const xmlNode *device, const char *stem, const char *ki
 }
 
 /* One pass, since others choose the aliases of a domain, and may choose many. */
-int xml_free_mark(const xmlNode *devices, const char *stem, const char *kind, unsigned long from,
-		  unsigned long *ret)
+void xml_free_mark(const xmlNode *devices, const char *stem, const char *kind, unsigned long from,
+		   unsigned long *ret)
 {
 	_cleanup_free_ bool *taken = NULL;
 	unsigned long long number;
@@ -57,16 +58,13 @@ int xml_free_mark(const xmlNode *devices, const char *stem, const char *kind, un
 
 	for (xmlNode *i = xml_first(devices); i; i = xml_next(i))
 		n++;
-	taken = calloc(n + 1, sizeof(bool));
-	if (!taken)
-		return -ENOMEM;
+	taken = xcalloc(n + 1, sizeof(bool));
 	for (xmlNode *i = xml_first(devices); i; i = xml_next(i))
 		if (alias_number(i, stem, kind, &number) && number >= from && number - from < n)
 			taken[number - from] = true;
 	while (taken[at])
 		at++;
 	*ret = from + at;
-	return 0;
 }
 
 size_t alias_other_stem(const char *alias, const char *stem)

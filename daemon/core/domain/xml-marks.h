@@ -19,10 +19,10 @@ bool alias_is(const char *alias, const char *stem, const char *kind);
 size_t alias_other_stem(const char *alias, const char *stem);
 
 /* Gives a device that has none the alias <stem><kind><number>. -ENOMEM. */
-int xml_mark(xmlNode *device, const char *stem, const char *kind, unsigned long number);
+void xml_mark(xmlNode *device, const char *stem, const char *kind, unsigned long number);
 /*
  * The first number from `from` on that no alias has: they are unique in a domain, and an earlier
  * assignment may have left one, on a root port. -ENOMEM.
  */
-int xml_free_mark(const xmlNode *devices, const char *stem, const char *kind, unsigned long from,
-		  unsigned long *ret);
+void xml_free_mark(const xmlNode *devices, const char *stem, const char *kind, unsigned long from,
+		   unsigned long *ret);

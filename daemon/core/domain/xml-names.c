@@ -65,16 +65,15 @@ bool xml_names_only(const DomainXml *xml, const char *group)
 	return first && str_equal(group_of(first), group) && !next_named(xml, first);
 }
 
-int domain_xml_groups(const DomainXml *xml, char ***ret)
+void domain_xml_groups(const DomainXml *xml, char ***ret)
 {
 	_cleanup_strv_ char **groups = NULL;
 	const xmlNode *i = NULL;
 
 	for (size_t n = 0; n < XML_NAMES_MAX && (i = next_named(xml, i)); n++)
-		if (!strv_contains(groups, group_of(i)) && strv_append(&groups, group_of(i)) < 0)
-			return -ENOMEM;
+		if (!strv_contains(groups, group_of(i)))
+			strv_append(&groups, group_of(i));
 	*ret = TAKE_PTR(groups);
-	return 0;
 }
 
 /* ---- editing ---- */
@@ -111,24 +110,20 @@ static xmlNode *assignment_new(DomainXml *xml)
 	return assignment;
 }
 
-int xml_name_group(DomainXml *xml, const char *group)
+void xml_name_group(DomainXml *xml, const char *group)
 {
 	xmlNode *element = xml_assignment(xml), *also;
 
 	if (find_named(xml, group))
-		return 0;
+		return;
 	if (!element)
 		element = assignment_new(xml);
-	if (!element)
-		return -ENOMEM;
 	if (group_of(element)) {
 		also = xml_append(element, ALSO);
-		if (!also)
-			return -ENOMEM;
 		xmlSetNs(also, element->ns);
 		element = also;
 	}
-	return xml_set(element, "group", "%s", group);
+	xml_set(element, "group", "%s", group);
 }
 
 bool domain_xml_unmark(DomainXml *xml)
@@ -143,14 +138,15 @@ bool domain_xml_unmark(DomainXml *xml)
 	return true;
 }
 
-int domain_xml_rename_group(DomainXml *xml, const char *from, const char *to)
+void domain_xml_rename_group(DomainXml *xml, const char *from, const char *to)
 {
 	xmlNode *element = find_named(xml, from);
 
-	return element ? xml_set(element, "group", "%s", to) : 0;
+	if (element)
+		xml_set(element, "group", "%s", to);
 }
 
-int domain_xml_unname_group(DomainXml *xml, const char *group, bool *ret_changed)
+void domain_xml_unname_group(DomainXml *xml, const char *group, bool *ret_changed)
 {
 	xmlNode *element, *assignment;
 
@@ -165,11 +161,9 @@ int domain_xml_unname_group(DomainXml *xml, const char *group, bool *ret_changed
 		/* Then the next one takes the place that older versions read. */
 		if (element == assignment) {
 			element = next_named(xml, assignment);
-			if (xml_set(assignment, "group", "%s", group_of(element)) < 0)
-				return -ENOMEM;
+			xml_set(assignment, "group", "%s", group_of(element));
 		}
 		xml_remove(element);
 		xml_remove_if_empty(assignment);
 	}
-	return 0;
 }

@@ -22,4 +22,4 @@ xmlNode *xml_assignment(const DomainXml *xml);
 /* The element names no group but this one. */
 bool xml_names_only(const DomainXml *xml, const char *group);
 /* Adds the group, and the element where it is missing. */
-int xml_name_group(DomainXml *xml, const char *group);
+void xml_name_group(DomainXml *xml, const char *group);

@@ -7,6 +7,7 @@
 #include "core/domain/xml-tune.h"
 #include "core/domain/xml.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 static bool remove_hostdevs(xmlNode *devices, const char *stem, const Bdf *functions, size_t n)
 {
@@ -94,73 +95,63 @@ static bool remove_unused_ports(xmlNode *devices, const char *stem)
 	return changed;
 }
 
-static int hand_over_port(xmlNode *devices, xmlNode *port, const char *stem)
+static void hand_over_port(xmlNode *devices, xmlNode *port, const char *stem)
 {
 	const char *heir = port_heir(devices, port, stem);
-	_cleanup_free_ char *its = heir ? strndup(heir, alias_other_stem(heir, stem)) : NULL;
+	_cleanup_free_ char *its = heir ? xstrndup(heir, alias_other_stem(heir, stem)) : NULL;
 	unsigned long n;
-	int r = 0;
 
 	if (heir)
-		r = its ? xml_free_mark(devices, its, ALIAS_PORT, 0, &n) : -ENOMEM;
+		xml_free_mark(devices, its, ALIAS_PORT, 0, &n);
 	/* libvirt writes one alias, but others may have written the text. */
 	while (is_our_port(port, stem))
 		xml_remove(xml_child(port, "alias"));
-	return heir && r == 0 ? xml_mark(port, its, ALIAS_PORT, n) : r;
+	if (heir)
+		xml_mark(port, its, ALIAS_PORT, n);
 }
 
 /*
  * A port that is in use stays. Where another group of ours needs it, it has that one's mark from
  * now on, and goes with it; else it has none, and is no longer ours.
  */
-static int remove_ports(xmlNode *devices, const char *stem, bool *ret_changed)
+static void remove_ports(xmlNode *devices, const char *stem, bool *ret_changed)
 {
 	bool changed = false;
-	int r = 0;
 
 	/* Ports share slots, so that removing one may free another. */
 	while (remove_unused_ports(devices, stem))
 		changed = true;
-	for (xmlNode *i = xml_first(devices); i && r == 0; i = xml_next(i))
+	for (xmlNode *i = xml_first(devices); i; i = xml_next(i))
 		if (is_our_port(i, stem)) {
-			r = hand_over_port(devices, i, stem);
+			hand_over_port(devices, i, stem);
 			changed = true;
 		}
 	*ret_changed = changed;
-	return r;
 }
 
-int domain_xml_remove_devices(DomainXml *xml, const char *group, const Bdf *functions,
-			      size_t n_functions, bool *ret_changed)
+void domain_xml_remove_devices(DomainXml *xml, const char *group, const Bdf *functions,
+			       size_t n_functions, bool *ret_changed)
 {
 	_cleanup_free_ char *stem = domain_alias_stem(group);
 	xmlNode *devices = xml_child(xml->root, "devices");
 	bool hostdevs, ports;
-	int r;
 
-	if (!stem)
-		return -ENOMEM;
 	hostdevs = remove_hostdevs(devices, stem, functions, n_functions);
-	r = remove_ports(devices, stem, &ports);
-	if (r < 0)
-		return r;
+	remove_ports(devices, stem, &ports);
 	if (hostdevs || ports)
 		xml_remove_if_empty(devices);
 	*ret_changed = hostdevs || ports;
-	return 0;
 }
 
-int domain_xml_remove_group(DomainXml *xml, const char *group, const Bdf *functions,
-			    size_t n_functions, bool *ret_changed)
+void domain_xml_remove_group(DomainXml *xml, const char *group, const Bdf *functions,
+			     size_t n_functions, bool *ret_changed)
 {
 	bool changed, untuned = false, unnamed = false;
-	int r = domain_xml_remove_devices(xml, group, functions, n_functions, &changed);
 
-	if (r < 0)
-		return r;
+	domain_xml_remove_devices(xml, group, functions, n_functions, &changed);
+
 	if (xml_names_only(xml, group))
 		domain_xml_untune(xml, &untuned);
-	r = domain_xml_unname_group(xml, group, &unnamed);
+	domain_xml_unname_group(xml, group, &unnamed);
 	*ret_changed = changed || untuned || unnamed;
-	return r;
 }

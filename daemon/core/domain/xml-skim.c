@@ -11,6 +11,7 @@
 
 #include "core/domain/qemu-args.h"
 #include "core/domain/xml-bounds.h"
+#include "util/xalloc.h"
 
 static bool is_root(const xmlNode *node)
 {
@@ -115,12 +116,10 @@ xmlDoc *xml_skim(const char *text, char **ret_message)
 	*ret_message = NULL;
 	if (xml_check_size(text, DOMAIN_SKIM_MAX, &size, ret_message) < 0)
 		return NULL;
-	thin = strndup(text, size);
-	if (!thin)
-		return NULL;
+	thin = xstrndup(text, size);
 	fault = xml_bounds_thin(thin, size);
 	if (fault) {
-		*ret_message = strdup(fault);
+		*ret_message = xstrdup(fault);
 		return NULL;
 	}
 	parser = xmlNewParserCtxt();

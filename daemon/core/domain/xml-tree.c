@@ -7,6 +7,7 @@
 
 #include "core/domain/xml-bounds.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /*
  * i440fx: slot 0 is the host bridge; slot 1 is the PIIX3, some functions of which libvirt does not
@@ -63,16 +64,16 @@ static char *parse_message(const xmlParserCtxt *parser, bool doctype)
 	_cleanup_free_ char *what = NULL;
 
 	if (doctype)
-		return strdup("it has a DOCTYPE, which a libvirt domain never has");
+		return xstrdup("it has a DOCTYPE, which a libvirt domain never has");
 	if (!error || !error->message)
-		return strdup("it is not XML");
+		return xstrdup("it is not XML");
 	if (error->code == XML_ERR_NO_MEMORY)
 		return NULL;
 	if (!tells_no_content(error))
 		return strf("line %d: it is not well-formed (libxml2's error %d)", error->line,
 			    error->code);
-	what = strndup(error->message, strcspn(error->message, "\n"));
-	return what ? strf("line %d: %s", error->line, str_strip(what)) : NULL;
+	what = xstrndup(error->message, strcspn(error->message, "\n"));
+	return strf("line %d: %s", error->line, str_strip(what));
 }
 
 /*
@@ -115,7 +116,7 @@ xmlDoc *xml_parse(const char *text, int options, char **ret_message)
 		return NULL;
 	fault = xml_bounds_check(text, size);
 	if (fault) {
-		*ret_message = strdup(fault);
+		*ret_message = xstrdup(fault);
 		return NULL;
 	}
 	parser = xmlNewParserCtxt();
@@ -276,7 +277,7 @@ static xmlNode *new_line(xmlDoc *doc, unsigned depth)
 {
 	_cleanup_free_ char *s = strf("\n%*s", (int)depth * 2, "");
 
-	return s ? xmlNewDocText(doc, xml_of(s)) : NULL;
+	return xmlNewDocText(doc, xml_of(s));
 }
 
 static unsigned depth_of(const xmlNode *node)
@@ -349,20 +350,15 @@ xmlNode *xml_insert_after(xmlNode *after, const char *name)
 	return indent_before(node);
 }
 
-int xml_set(xmlNode *node, const char *name, const char *format, ...)
+void xml_set(xmlNode *node, const char *name, const char *format, ...)
 {
 	_cleanup_free_ char *value = NULL;
 	va_list ap;
-	int n;
 
 	va_start(ap, format);
-	n = vasprintf(&value, format, ap);
+	value = vstrf(format, ap);
 	va_end(ap);
-	if (n < 0) {
-		value = NULL;
-		return -ENOMEM;
-	}
-	return xmlSetProp(node, xml_of(name), xml_of(value)) ? 0 : -ENOMEM;
+	xmlSetProp(node, xml_of(name), xml_of(value));
 }
 
 void xml_remove(xmlNode *node)
@@ -444,8 +440,7 @@ static xmlBuffer *new_buffer(void)
 	xmlBuffer *buffer = xmlBufferCreate();
 
 #if LIBXML_VERSION < 21400
-	if (buffer)
-		xmlBufferSetAllocationScheme(buffer, XML_BUFFER_ALLOC_DOUBLEIT);
+	xmlBufferSetAllocationScheme(buffer, XML_BUFFER_ALLOC_DOUBLEIT);
 #endif
 	return buffer;
 }
@@ -456,14 +451,12 @@ char *xml_to_text(xmlDoc *doc, int options)
 	xmlSaveCtxt *save;
 	char *text = NULL;
 
-	if (!buffer)
-		return NULL;
 	save = xmlSaveToBuffer(buffer, "UTF-8", options | XML_SAVE_NO_DECL | XML_SAVE_AS_XML);
 	if (save) {
 		long written = xmlSaveDoc(save, doc);
 
 		if (xmlSaveClose(save) >= 0 && written >= 0)
-			text = strdup(text_of(xmlBufferContent(buffer)));
+			text = xstrdup(text_of(xmlBufferContent(buffer)));
 	}
 	xmlBufferFree(buffer);
 	return text;

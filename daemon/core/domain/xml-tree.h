@@ -105,7 +105,7 @@ xmlNode *xml_append(xmlNode *parent, const char *name);
 /* The same, but after the sibling `after`. */
 xmlNode *xml_insert_after(xmlNode *after, const char *name);
 /* Sets an attribute; -ENOMEM. */
-int xml_set(xmlNode *node, const char *name, const char *format, ...) _printf_(3, 4);
+void xml_set(xmlNode *node, const char *name, const char *format, ...) _printf_(3, 4);
 /* Removes the node, and the white space that indents it. */
 void xml_remove(xmlNode *node);
 /*

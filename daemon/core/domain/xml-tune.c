@@ -24,10 +24,10 @@ static int note_added(const DomainXml *xml, const char *what, const char *value)
 
 	added = assignment ? xml_append(assignment, "added") : NULL;
 	if (!added)
-		return assignment ? -ENOMEM : -EINVAL;
+		return -EINVAL;
 	xmlSetNs(added, assignment->ns);
-	if (xml_set(added, "what", "%s", what) < 0 || xml_set(added, "value", "%s", value) < 0)
-		return -ENOMEM;
+	xml_set(added, "what", "%s", what);
+	xml_set(added, "value", "%s", value);
 	return 0;
 }
 
@@ -43,9 +43,8 @@ static int add_numatune(DomainXml *xml, const FitTune *tune)
 		numatune = vcpu ? xml_insert_after(vcpu, "numatune")
 				: xml_append(xml->root, "numatune");
 	memory = numatune ? xml_append(numatune, "memory") : NULL;
-	if (!memory || !value || xml_set(memory, "mode", "%s", mode_of(tune)) < 0 ||
-	    xml_set(memory, "nodeset", "%s", tune->nodeset) < 0)
-		return -ENOMEM;
+	xml_set(memory, "mode", "%s", mode_of(tune));
+	xml_set(memory, "nodeset", "%s", tune->nodeset);
 	return note_added(xml, ADDED_NUMATUNE, value);
 }
 
@@ -55,8 +54,7 @@ static int add_cpuset(DomainXml *xml, const FitTune *tune)
 
 	if (!vcpu)
 		return 0;
-	if (xml_set(vcpu, "cpuset", "%s", tune->cpuset) < 0)
-		return -ENOMEM;
+	xml_set(vcpu, "cpuset", "%s", tune->cpuset);
 	return note_added(xml, ADDED_CPUSET, tune->cpuset);
 }
 
@@ -65,19 +63,16 @@ static int add_bits(DomainXml *xml)
 	xmlNode *cpu = xml_child(xml->root, "cpu");
 	xmlNode *bits = cpu ? xml_append(cpu, "maxphysaddr") : NULL;
 
-	if (!bits || xml_set(bits, "mode", "passthrough") < 0)
-		return -ENOMEM;
+	xml_set(bits, "mode", "passthrough");
 	return note_added(xml, ADDED_BITS, "passthrough");
 }
 
-static int add_argument(xmlNode *commandline, const char *value)
+static void add_argument(xmlNode *commandline, const char *value)
 {
 	xmlNode *argument = xml_append(commandline, "arg");
 
-	if (!argument)
-		return -ENOMEM;
 	xmlSetNs(argument, commandline->ns);
-	return xml_set(argument, "value", "%s", value);
+	xml_set(argument, "value", "%s", value);
 }
 
 static xmlNode *find_commandline(const DomainXml *xml)
@@ -110,22 +105,18 @@ static int add_window(DomainXml *xml, const FitTune *tune)
 	xmlNs *ns = xmlSearchNsByHref(xml->doc, xml->root, (const xmlChar *)QEMU_NAMESPACE);
 	int r = 0;
 
-	if (!value)
-		return -ENOMEM;
 	if (!ns) {
 		ns = declare_qemu(xml->root);
-		r = ns ? note_added(xml, ADDED_NAMESPACE, "qemu") : -ENOMEM;
+		r = note_added(xml, ADDED_NAMESPACE, "qemu");
 	}
 	if (r == 0 && !commandline) {
 		commandline = xml_append(xml->root, "commandline");
-		if (!commandline)
-			return -ENOMEM;
 		xmlSetNs(commandline, ns);
 	}
 	if (r == 0)
-		r = add_argument(commandline, "-fw_cfg");
+		add_argument(commandline, "-fw_cfg");
 	if (r == 0)
-		r = add_argument(commandline, value);
+		add_argument(commandline, value);
 	return r < 0 ? r : note_added(xml, ADDED_WINDOW, value);
 }
 

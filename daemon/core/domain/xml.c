@@ -7,15 +7,14 @@
 #include "core/domain/xml-skim.h"
 #include "core/domain/xml-tree.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 static int refuse_xml(Problem **ret_problem, const char *why)
 {
-	if (!why)
-		return -ENOMEM;
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-		.reason = strdup("the domain's XML cannot be used"), .cause = strdup(why),
-		.remedy = strdup(
+		.reason = xstrdup("the domain's XML cannot be used"), .cause = xstrdup(why),
+		.remedy = xstrdup(
 			"look at it: virsh dumpxml; remove what other tools have put into "
 			"its metadata or its description: virsh metadata --remove, virsh desc"));
 }
@@ -46,14 +45,10 @@ static int child_text(const xmlNode *root, const char *name, bool strip, char **
 	if (!child)
 		return -ENOENT;
 	content = xmlNodeGetContent(child);
-	if (!content)
-		return -ENOMEM;
 	text = strip ? str_strip((char *)content) : (char *)content;
 	if (text[strspn(text, " \t\r\n")] == '\0')
 		return -ENOENT;
-	text = strdup(text);
-	if (!text)
-		return -ENOMEM;
+	text = xstrdup(text);
 	*ret = text;
 	return 0;
 }
@@ -82,12 +77,10 @@ static int read_identity(DomainXml *xml, Problem **ret_problem)
 
 static int domain_xml_read(const char *text, bool skim, DomainXml **ret, Problem **ret_problem)
 {
-	_cleanup_(domain_xml_freep) DomainXml *xml = calloc(1, sizeof(*xml));
+	_cleanup_(domain_xml_freep) DomainXml *xml = xcalloc(1, sizeof(*xml));
 	_cleanup_free_ char *message = NULL;
 	int r;
 
-	if (!xml)
-		return -ENOMEM;
 	xml->doc = skim ? xml_skim(text, &message) : xml_parse(text, 0, &message);
 	if (!xml->doc)
 		return refuse_xml(ret_problem, message);

@@ -43,7 +43,7 @@ bool domain_xml_in_shared_slot(const DomainXml *xml, const Bdf *function);
 /* All PCI hostdevs in document order, with aliases. -EBADMSG: one has no readable address. */
 int domain_xml_hostdevs(const DomainXml *xml, DomainHostdev **ret, size_t *ret_n);
 /* The groups that our metadata names, each once; NULL: none. Caller frees. */
-int domain_xml_groups(const DomainXml *xml, char ***ret);
+void domain_xml_groups(const DomainXml *xml, char ***ret);
 
 /* The use of one domain, from its live XML and its definition. One of the two may be NULL. */
 int domain_use_from_xml(const char *live, const char *config, DomainUse *ret,
@@ -72,21 +72,21 @@ int domain_xml_add_group(DomainXml *xml, const char *group, const DomainXmlGpu *
  * the guest needs it to find the other functions in its slot. Returns 0 also if there was nothing
  * to remove; *ret_changed tells.
  */
-int domain_xml_remove_group(DomainXml *xml, const char *group, const Bdf *functions,
-			    size_t n_functions, bool *ret_changed);
+void domain_xml_remove_group(DomainXml *xml, const char *group, const Bdf *functions,
+			     size_t n_functions, bool *ret_changed);
 
 /* Removes hostdevs and ports only. Our metadata, and the additions that it lists, stay. */
-int domain_xml_remove_devices(DomainXml *xml, const char *group, const Bdf *functions,
-			      size_t n_functions, bool *ret_changed);
+void domain_xml_remove_devices(DomainXml *xml, const char *group, const Bdf *functions,
+			       size_t n_functions, bool *ret_changed);
 /* Removes our metadata only, whichever groups it names. False: there was none. */
 bool domain_xml_unmark(DomainXml *xml);
 /*
  * Our metadata names the group no more. Its notes of what --fit=apply and --numa=apply wrote go
  * with the last group that it names.
  */
-int domain_xml_unname_group(DomainXml *xml, const char *group, bool *ret_changed);
+void domain_xml_unname_group(DomainXml *xml, const char *group, bool *ret_changed);
 /* If our metadata names `from`, makes it name `to`. */
-int domain_xml_rename_group(DomainXml *xml, const char *from, const char *to);
+void domain_xml_rename_group(DomainXml *xml, const char *from, const char *to);
 
 /* One <hostdev> for a live attach, with our user alias. libvirt picks the guest address. */
 char *domain_xml_hostdev(const char *group, size_t index, const Bdf *bdf);

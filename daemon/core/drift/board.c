@@ -2,6 +2,8 @@
 /* Drift of boards, drivers and overrides. */
 #include "core/drift/finding.h"
 
+#include "util/xalloc.h"
+
 static const PciFunction *function_of_group(const DriftSubject *s, const Bdf *bdf)
 {
 	for (size_t i = 0; i < s->n_functions; i++)
@@ -24,49 +26,45 @@ static char *at_boot(const DriftSubject *s, const Bdf *bdf)
 	_cleanup_free_ char *text = fault ? boot_fault_text(fault) : NULL;
 
 	if (!fault)
-		return strdup("");
+		return xstrdup("");
 	return text ? strf(" (at boot: %s)", text) : NULL;
 }
 
-static int drift_add_board(DriftSubject *s, const Bdf *bdf, const char *how)
+static void drift_add_board(DriftSubject *s, const Bdf *bdf, const char *how)
 {
 	_cleanup_free_ char *boot = at_boot(s, bdf);
 
 	drift_about(s, bdf);
-	return drift_add(s, DRIFT_BOARD, DRIFT_REPAIR_NONE,
-			 boot ? strf("%s, which was assigned to %s, %s%s", BDF_TEXT(bdf),
-				     s->record->domain_name, how, boot)
-			      : NULL,
-			 strf("put the board back where it was, or: gpupass release %s", s->name));
+	drift_add(s, DRIFT_BOARD, DRIFT_REPAIR_NONE,
+		  boot ? strf("%s, which was assigned to %s, %s%s", BDF_TEXT(bdf),
+			      s->record->domain_name, how, boot)
+		       : NULL,
+		  strf("put the board back where it was, or: gpupass release %s", s->name));
 }
 
-int drift_check_boards(DriftSubject *s)
+void drift_check_boards(DriftSubject *s)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < s->record->n_functions; i++) {
+	for (size_t i = 0; i < s->record->n_functions; i++) {
 		const AssignedFunction *then = &s->record->functions[i];
 		const PciFunction *now = pci_snapshot_find(s->facts->snapshot, &then->bdf);
 
 		if (!now)
-			r = drift_add_board(s, &then->bdf, "is not there");
+			drift_add_board(s, &then->bdf, "is not there");
 		else if (!same_board(then, now))
-			r = drift_add_board(s, &then->bdf, "is another board now");
+			drift_add_board(s, &then->bdf, "is another board now");
 		else if (!function_of_group(s, &then->bdf))
-			r = drift_add_board(s, &then->bdf, "is not in the group");
+			drift_add_board(s, &then->bdf, "is not in the group");
 	}
-	for (size_t i = 0; r == 0 && i < s->n_functions; i++) {
+	for (size_t i = 0; i < s->n_functions; i++) {
 		const Bdf *bdf = &s->functions[i]->bdf;
 
 		if (assignment_function(s->record, bdf))
 			continue;
 		drift_about(s, bdf);
-		r = drift_add(
-			s, DRIFT_BOARD, DRIFT_REPAIR_NONE,
-			strf("%s is in the group, but was not assigned with it", BDF_TEXT(bdf)),
-			strf("gpupass release %s, then assign it again", s->name));
+		drift_add(s, DRIFT_BOARD, DRIFT_REPAIR_NONE,
+			  strf("%s is in the group, but was not assigned with it", BDF_TEXT(bdf)),
+			  strf("gpupass release %s, then assign it again", s->name));
 	}
-	return r;
 }
 
 static bool is_live(const DriftSubject *s, const Bdf *bdf)
@@ -76,7 +74,7 @@ static bool is_live(const DriftSubject *s, const Bdf *bdf)
 	return hostdev && hostdev->live;
 }
 
-int drift_check_drivers(DriftSubject *s)
+void drift_check_drivers(DriftSubject *s)
 {
 	const PciFunction *first = NULL;
 	_cleanup_free_ char *boot = NULL;
@@ -95,21 +93,21 @@ int drift_check_drivers(DriftSubject *s)
 			first = function;
 	}
 	if (!first)
-		return 0;
+		return;
 	boot = at_boot(s, &first->bdf);
-	return drift_add(s, DRIFT_DRIVER, DRIFT_REPAIR_BIND,
-			 boot ? strf("%zu of %zu functions are not on " VFIO_PCI ": %s is on %s%s",
-				     s->n_about, s->n_functions, BDF_TEXT(&first->bdf),
-				     first->driver ? first->driver : "no driver", boot)
-			      : NULL,
-			 NULL);
+	drift_add(s, DRIFT_DRIVER, DRIFT_REPAIR_BIND,
+		  boot ? strf("%zu of %zu functions are not on " VFIO_PCI ": %s is on %s%s",
+			      s->n_about, s->n_functions, BDF_TEXT(&first->bdf),
+			      first->driver ? first->driver : "no driver", boot)
+		       : NULL,
+		  NULL);
 }
 
 /*
  * Without a driver_override, the next driver that is loaded may take the function when it appears
  * again.
  */
-int drift_check_overrides(DriftSubject *s)
+void drift_check_overrides(DriftSubject *s)
 {
 	const FunctionFacts *first = NULL;
 
@@ -125,10 +123,9 @@ int drift_check_overrides(DriftSubject *s)
 			first = facts;
 	}
 	if (!first)
-		return 0;
-	return drift_add(s, DRIFT_OVERRIDE, DRIFT_REPAIR_BIND,
-			 strf("the driver_override of %s is %s, not %s", BDF_TEXT(&first->bdf),
-			      first->driver_override ? first->driver_override : "not set",
-			      first->driver),
-			 NULL);
+		return;
+	drift_add(s, DRIFT_OVERRIDE, DRIFT_REPAIR_BIND,
+		  strf("the driver_override of %s is %s, not %s", BDF_TEXT(&first->bdf),
+		       first->driver_override ? first->driver_override : "not set", first->driver),
+		  NULL);
 }

@@ -12,27 +12,27 @@ static const DomainUse *drift_find_namesake(const DomainUses *uses, const char *
 	return NULL;
 }
 
-static int drift_check_gone(DriftSubject *s)
+static void drift_check_gone(DriftSubject *s)
 {
 	const DomainUse *other = drift_find_namesake(s->facts->uses, s->record->domain_name);
 
-	if (other)
-		return drift_add(
-			s, DRIFT_OTHER_DOMAIN, DRIFT_REPAIR_NONE,
-			strf("it is assigned to %s (%s), which libvirt no longer has; another "
-			     "domain has that name now (%s), and does not get it",
-			     s->record->domain_name, s->record->domain_uuid, other->uuid),
-			strf("gpupass release %s", s->name));
-	return drift_add(
-		s, DRIFT_NO_DOMAIN, DRIFT_REPAIR_NONE,
-		strf("it is assigned to %s (%s), which libvirt no longer has; no other domain "
-		     "gets it",
-		     s->record->domain_name, s->record->domain_uuid),
-		strf("define %s again, or: gpupass release %s", s->record->domain_name, s->name));
+	if (other) {
+		drift_add(s, DRIFT_OTHER_DOMAIN, DRIFT_REPAIR_NONE,
+			  strf("it is assigned to %s (%s), which libvirt no longer has; another "
+			       "domain has that name now (%s), and does not get it",
+			       s->record->domain_name, s->record->domain_uuid, other->uuid),
+			  strf("gpupass release %s", s->name));
+		return;
+	}
+	drift_add(s, DRIFT_NO_DOMAIN, DRIFT_REPAIR_NONE,
+		  strf("it is assigned to %s (%s), which libvirt no longer has; no other domain "
+		       "gets it",
+		       s->record->domain_name, s->record->domain_uuid),
+		  strf("define %s again, or: gpupass release %s", s->record->domain_name, s->name));
 }
 
 /* Also of the group's own domain: while it has the board, there can be no vGPU of it. */
-static int drift_check_vgpus(DriftSubject *s)
+static void drift_check_vgpus(DriftSubject *s)
 {
 	for (size_t i = 0; i < s->n_functions; i++) {
 		const Bdf *bdf = &s->functions[i]->bdf;
@@ -41,44 +41,36 @@ static int drift_check_vgpus(DriftSubject *s)
 
 		while (vgpu_next_domain(s->facts->uses, s->facts->snapshot, bdf, &at, &vgpu)) {
 			_cleanup_free_ char *text = vgpu_text(&vgpu);
-			int r;
 
 			drift_about(s, bdf);
-			r = drift_add(s, DRIFT_TAKEN, DRIFT_REPAIR_NONE,
-				      text ? strf("domain %s (%s) has %s", vgpu.domain->name,
-						  vgpu.domain->uuid, text)
-					   : NULL,
-				      vgpu_remedy(&vgpu));
-			if (r != 0)
-				return r;
+			drift_add(s, DRIFT_TAKEN, DRIFT_REPAIR_NONE,
+				  strf("domain %s (%s) has %s", vgpu.domain->name,
+				       vgpu.domain->uuid, text),
+				  vgpu_remedy(&vgpu));
 		}
 	}
-	return 0;
 }
 
-int drift_check_others(DriftSubject *s)
+void drift_check_others(DriftSubject *s)
 {
 	for (size_t i = 0; i < s->n_functions; i++) {
 		const Bdf *bdf = &s->functions[i]->bdf;
 		const DomainUse *use;
 		size_t at = 0;
-		int r;
 
 		while ((use = domain_uses_holding(s->facts->uses, bdf, &at))) {
 			if (use == s->domain)
 				continue;
 			drift_about(s, bdf);
-			r = drift_add(s, DRIFT_TAKEN, DRIFT_REPAIR_NONE,
-				      strf("domain %s (%s) has %s, too", use->name, use->uuid,
-					   BDF_TEXT(bdf)),
-				      strf("take the %s out of that domain: virsh edit %s",
-					   domain_hostdev_noun(domain_use_hostdev(use, bdf)),
-					   domain_ref_word(use->name, use->uuid)));
-			if (r != 0)
-				return r;
+			drift_add(s, DRIFT_TAKEN, DRIFT_REPAIR_NONE,
+				  strf("domain %s (%s) has %s, too", use->name, use->uuid,
+				       BDF_TEXT(bdf)),
+				  strf("take the %s out of that domain: virsh edit %s",
+				       domain_hostdev_noun(domain_use_hostdev(use, bdf)),
+				       domain_ref_word(use->name, use->uuid)));
 		}
 	}
-	return drift_check_vgpus(s);
+	drift_check_vgpus(s);
 }
 
 DriftHeld drift_count_held(const DriftSubject *s)
@@ -124,7 +116,7 @@ static const char *applied_text(const DriftSubject *s, DriftHeld held)
 	return numa ? "; --numa=apply of its assignment is applied again" : "";
 }
 
-static int drift_check_edited(DriftSubject *s, DriftHeld held)
+static void drift_check_edited(DriftSubject *s, DriftHeld held)
 {
 	const char *mark = s->record ? s->record->group_name : s->name;
 	Bdf functions[ELEMENTS(s->about)];
@@ -133,101 +125,101 @@ static int drift_check_edited(DriftSubject *s, DriftHeld held)
 	for (size_t i = 0; i < s->n_functions && n < ELEMENTS(functions); i++)
 		functions[n++] = s->functions[i]->bdf;
 	if (drift_defined_by_us(s->domain, mark, functions, n))
-		return 0;
-	return drift_add(
-		s, DRIFT_EDITED, DRIFT_REPAIR_DEFINE,
-		strf("the definition of %s has it, but not as gpupass put it there: an alias or "
-		     "the mark is missing, or a hostdev is managed by libvirt%s",
-		     s->domain->name, applied_text(s, held)),
-		NULL);
+		return;
+	drift_add(s, DRIFT_EDITED, DRIFT_REPAIR_DEFINE,
+		  strf("the definition of %s has it, but not as gpupass put it there: an alias or "
+		       "the mark is missing, or a hostdev is managed by libvirt%s",
+		       s->domain->name, applied_text(s, held)),
+		  NULL);
 }
 
 /*
  * The group was declared under another name since. The mark in the definition is changed first,
  * then the record.
  */
-static int drift_check_renamed_group(DriftSubject *s, DriftHeld held)
+static void drift_check_renamed_group(DriftSubject *s, DriftHeld held)
 {
 	bool live_only = held.config == 0 && held.live > 0;
 
 	if (!s->group || str_equal(s->record->group_name, s->name))
-		return 0;
-	return drift_add(s, DRIFT_RENAMED,
-			 s->domain->persistent && !live_only ? DRIFT_REPAIR_DEFINE
-							     : DRIFT_REPAIR_RENAME,
-			 strf("%s got it under the name %s; it is called %s now", s->domain->name,
-			      s->record->group_name, s->name),
-			 NULL);
+		return;
+	drift_add(s, DRIFT_RENAMED,
+		  s->domain->persistent && !live_only ? DRIFT_REPAIR_DEFINE : DRIFT_REPAIR_RENAME,
+		  strf("%s got it under the name %s; it is called %s now", s->domain->name,
+		       s->record->group_name, s->name),
+		  NULL);
 }
 
 /* A guest may run with the whole group and its definition have none of it: assign --live. */
-static int drift_check_definition(DriftSubject *s, DriftHeld held)
+static void drift_check_definition(DriftSubject *s, DriftHeld held)
 {
-	if (!s->domain->persistent && held.live > 0)
-		return drift_add(
-			s, DRIFT_NO_DEFINITION, DRIFT_REPAIR_NONE,
-			strf("%s runs with it, but is no longer defined: the assignment will "
-			     "outlive the domain",
-			     s->domain->name),
-			strf("define it again (virsh dumpxml, virsh define), or shut it down "
-			     "and: gpupass release %s",
-			     s->name));
-	if (held.config == s->n_functions)
-		return drift_check_edited(s, held);
+	if (!s->domain->persistent && held.live > 0) {
+		drift_add(s, DRIFT_NO_DEFINITION, DRIFT_REPAIR_NONE,
+			  strf("%s runs with it, but is no longer defined: the assignment will "
+			       "outlive the domain",
+			       s->domain->name),
+			  strf("define it again (virsh dumpxml, virsh define), or shut it down "
+			       "and: gpupass release %s",
+			       s->name));
+		return;
+	}
+	if (held.config == s->n_functions) {
+		drift_check_edited(s, held);
+		return;
+	}
 	if (held.config == 0 && held.live == s->n_functions)
-		return 0;
+		return;
 	drift_about_lacking(s, false);
-	if (held.config == 0)
-		return drift_add(s, DRIFT_LACKS_ALL, DRIFT_REPAIR_DEFINE,
-				 strf("the definition of %s has none of its functions%s",
-				      s->domain->name, applied_text(s, held)),
-				 NULL);
-	return drift_add(s, DRIFT_LACKS_SOME, DRIFT_REPAIR_DEFINE,
-			 strf("the definition of %s lacks %s, but has other functions%s",
-			      s->domain->name, BDF_TEXT(&s->about[0]), applied_text(s, held)),
-			 NULL);
+	if (held.config == 0) {
+		drift_add(s, DRIFT_LACKS_ALL, DRIFT_REPAIR_DEFINE,
+			  strf("the definition of %s has none of its functions%s", s->domain->name,
+			       applied_text(s, held)),
+			  NULL);
+		return;
+	}
+	drift_add(s, DRIFT_LACKS_SOME, DRIFT_REPAIR_DEFINE,
+		  strf("the definition of %s lacks %s, but has other functions%s", s->domain->name,
+		       BDF_TEXT(&s->about[0]), applied_text(s, held)),
+		  NULL);
 }
 
-static int drift_check_guest(DriftSubject *s, DriftHeld held)
+static void drift_check_guest(DriftSubject *s, DriftHeld held)
 {
 	if (held.live == 0 || held.live == s->n_functions)
-		return 0;
+		return;
 	drift_about_lacking(s, true);
-	return drift_add(
-		s, DRIFT_GUEST, DRIFT_REPAIR_NONE,
-		strf("running %s lacks %s, but has other functions", s->domain->name,
-		     BDF_TEXT(&s->about[0])),
-		strf("shut %s down, then: gpupass reconcile %s", s->domain->name, s->name));
+	drift_add(s, DRIFT_GUEST, DRIFT_REPAIR_NONE,
+		  strf("running %s lacks %s, but has other functions", s->domain->name,
+		       BDF_TEXT(&s->about[0])),
+		  strf("shut %s down, then: gpupass reconcile %s", s->domain->name, s->name));
 }
 
-int drift_check_domain(DriftSubject *s)
+void drift_check_domain(DriftSubject *s)
 {
 	DriftHeld held;
-	int r;
 
 	s->domain = domain_uses_find(s->facts->uses, s->record->domain_uuid);
-	r = s->domain ? 0 : drift_check_gone(s);
-	if (r == 0)
-		r = drift_check_others(s);
-	if (r != 0 || !s->domain)
-		return r;
+	if (!s->domain) {
+		drift_check_gone(s);
+	}
+	drift_check_others(s);
+	if (!s->domain)
+		return;
 	held = drift_count_held(s);
 	if (!str_equal(s->domain->name, s->record->domain_name))
-		r = drift_add(
+		drift_add(
 			s, DRIFT_RENAMED, DRIFT_REPAIR_RENAME,
 			strf("domain %s is called %s now", s->record->domain_name, s->domain->name),
 			NULL);
-	if (r != 0 || s->domain->unread)
-		return r; /* which functions it has is not known */
-	r = drift_check_renamed_group(s, held);
-	if (r == 0 && s->domain->migrated)
-		r = drift_add(
-			s, DRIFT_MIGRATED, DRIFT_REPAIR_NONE,
-			strf("the guest of %s was migrated to another host, where it has other "
-			     "boards",
-			     s->domain->name),
-			strf("if it does not come back: gpupass release %s", s->name));
-	if (r == 0)
-		r = drift_check_guest(s, held);
-	return r == 0 ? drift_check_definition(s, held) : r;
+	if (s->domain->unread)
+		return; /* which functions it has is not known */
+	drift_check_renamed_group(s, held);
+	if (s->domain->migrated)
+		drift_add(s, DRIFT_MIGRATED, DRIFT_REPAIR_NONE,
+			  strf("the guest of %s was migrated to another host, where it has other "
+			       "boards",
+			       s->domain->name),
+			  strf("if it does not come back: gpupass release %s", s->name));
+	drift_check_guest(s, held);
+	drift_check_definition(s, held);
 }

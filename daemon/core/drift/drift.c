@@ -41,47 +41,44 @@ static json_t *domain_to_json(const DriftFinding *finding)
 {
 	if (!finding->domain_uuid)
 		return json_null();
-	return json_pack("{s:s, s:o}", "uuid", finding->domain_uuid, "name",
-			 json_string_or_null(finding->domain_name));
+	return json_build("{s:s, s:o}", "uuid", finding->domain_uuid, "name",
+			  json_string_or_null(finding->domain_name));
 }
 
 static json_t *addresses_to_json(const DriftFinding *finding)
 {
 	_cleanup_json_ json_t *a = json_array();
 
-	for (size_t i = 0; a && i < finding->n_functions; i++)
-		if (json_array_append_new(a, json_string(BDF_TEXT(&finding->functions[i]))) < 0)
-			return NULL;
+	for (size_t i = 0; i < finding->n_functions; i++)
+		json_append(a, json_text(BDF_TEXT(&finding->functions[i])));
 	return TAKE_PTR(a);
 }
 
 static json_t *finding_to_json(const DriftFinding *f)
 {
 	_cleanup_json_ json_t *o = json_object();
-	int r = 0;
 
-	r |= json_object_set_new(o, "kind", json_string(drift_kind_to_string(f->kind)));
-	r |= json_object_set_new(o, "repair", json_string(drift_repair_to_string(f->repair)));
-	r |= json_object_set_new(o, "group", json_string(f->group));
-	r |= json_object_set_new(o, "domain", domain_to_json(f));
-	r |= json_object_set_new(o, "functions", addresses_to_json(f));
-	r |= json_object_set_new(o, "what", json_string(f->what));
-	r |= json_object_set_new(o, "remedy", json_string(f->remedy));
-	return r < 0 ? NULL : TAKE_PTR(o);
+	json_set(o, "kind", json_text(drift_kind_to_string(f->kind)));
+	json_set(o, "repair", json_text(drift_repair_to_string(f->repair)));
+	json_set(o, "group", json_text(f->group));
+	json_set(o, "domain", domain_to_json(f));
+	json_set(o, "functions", addresses_to_json(f));
+	json_set(o, "what", json_text(f->what));
+	json_set(o, "remedy", json_text(f->remedy));
+	return TAKE_PTR(o);
 }
 
 char *drift_to_json(const Drift *drift, bool domains_known)
 {
 	_cleanup_json_ json_t *root = json_object();
-	json_t *findings = json_array(); /* json_object_set_new() below takes it, also on failure */
-	int r = 0;
+	json_t *findings = json_array(); /* json_set() below takes it, also on failure */
 
 	for (size_t i = 0; i < drift->n_items; i++)
-		r |= json_array_append_new(findings, finding_to_json(&drift->items[i]));
-	r |= json_object_set_new(root, "schema", json_string(GPUPASS_SCHEMA_DRIFT));
-	r |= json_object_set_new(root, "domains_known", json_boolean(domains_known));
-	r |= json_object_set_new(root, "findings", findings);
-	return r < 0 ? NULL : json_dumps(root, JSON_INDENT(2));
+		json_append(findings, finding_to_json(&drift->items[i]));
+	json_set(root, "schema", json_text(GPUPASS_SCHEMA_DRIFT));
+	json_set(root, "domains_known", json_boolean(domains_known));
+	json_set(root, "findings", findings);
+	return json_dumps(root, JSON_INDENT(2));
 }
 
 static void drift_finding_clear(DriftFinding *finding)

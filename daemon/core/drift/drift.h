@@ -83,7 +83,7 @@ typedef struct DriftFacts {
 	const BootFaults *boot;	      /* NULL: none */
 } DriftFacts;
 
-int drift_find(const DriftFacts *facts, Drift **ret);
+void drift_find(const DriftFacts *facts, Drift **ret);
 
 /* `drift` has the same finding: kind, group, domain and text. */
 bool drift_has(const Drift *drift, const DriftFinding *finding);

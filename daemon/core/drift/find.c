@@ -5,12 +5,13 @@
 #include "core/drift/finding.h"
 #include "core/group/mark.h"
 #include "core/group/record.h"
+#include "util/xalloc.h"
 
 /*
  * Gives the findings with a repair their remedy. If another finding of the group needs a person,
  * that comes first, and until then nothing of the group is changed.
  */
-static int drift_settle(DriftSubject *s)
+static void drift_settle(DriftSubject *s)
 {
 	for (size_t i = s->first; i < s->drift->n_items; i++) {
 		DriftFinding *finding = &s->drift->items[i];
@@ -24,10 +25,7 @@ static int drift_settle(DriftSubject *s)
 				   : strf("gpupass reconcile %s", s->name);
 		if (s->blocked)
 			finding->repair = DRIFT_REPAIR_NONE;
-		if (!finding->remedy)
-			return -ENOMEM;
 	}
-	return 0;
 }
 
 /* ---- records and marks ---- */
@@ -45,30 +43,27 @@ static const char *file_of(const Assignment *record)
 	return record->file ? record->file : record->domain_uuid;
 }
 
-static int drift_check_second_record(DriftSubject *s)
+static void drift_check_second_record(DriftSubject *s)
 {
 	for (size_t i = 0; i < s->facts->assignments->n_items; i++) {
 		const Assignment *other = s->facts->assignments->items[i];
 
 		if (other == s->record || !names_function_of(other, s))
 			continue;
-		return drift_add(
-			s, DRIFT_TWO_RECORDS, DRIFT_REPAIR_NONE,
-			strf("two records name it: of %s and of %s", s->record->domain_name,
-			     other->domain_name),
-			strf("decide which domain gets it, then remove the other one's file "
-			     "(%s or %s in assignments.d) and run: gpupass rescan",
-			     file_of(s->record), file_of(other)));
+		drift_add(s, DRIFT_TWO_RECORDS, DRIFT_REPAIR_NONE,
+			  strf("two records name it: of %s and of %s", s->record->domain_name,
+			       other->domain_name),
+			  strf("decide which domain gets it, then remove the other one's file "
+			       "(%s or %s in assignments.d) and run: gpupass rescan",
+			       file_of(s->record), file_of(other)));
+		return;
 	}
-	return 0;
 }
 
-static int drift_check_recorded(DriftSubject *s)
+static void drift_check_recorded(DriftSubject *s)
 {
-	int r;
-
-	if (s->group->provenance == PROVENANCE_NONE)
-		return drift_add(
+	if (s->group->provenance == PROVENANCE_NONE) {
+		drift_add(
 			s, DRIFT_NO_GROUP, DRIFT_REPAIR_NONE,
 			strf("%s is assigned group %s, which is no longer declared, and its links "
 			     "are not known either",
@@ -76,60 +71,60 @@ static int drift_check_recorded(DriftSubject *s)
 			strf("look at its links: gpupass probe; or declare it again: gpupass "
 			     "declare %s GPU GPU",
 			     s->record->group_name));
-	r = drift_check_second_record(s);
-	if (r == 0)
-		r = drift_check_boards(s);
-	if (r == 0 && s->facts->uses)
-		r = drift_check_domain(s);
+		return;
+	}
+	drift_check_second_record(s);
+	drift_check_boards(s);
+	if (s->facts->uses)
+		drift_check_domain(s);
 	/* With other boards than those assigned, drivers and overrides say nothing. */
-	if (r == 0 && !s->blocked)
-		r = drift_check_drivers(s);
-	return r == 0 && !s->blocked ? drift_check_overrides(s) : r;
+	if (!s->blocked)
+		drift_check_drivers(s);
+	if (!s->blocked)
+		drift_check_overrides(s);
 }
 
 /*
  * Anybody may have written this text into the metadata. It is reported, but does not stop
  * reconcile.
  */
-static int drift_add_lone_mark(DriftSubject *s)
+static void drift_add_lone_mark(DriftSubject *s)
 {
 	bool blocked = s->blocked;
-	int r = drift_add(s, DRIFT_MARK, DRIFT_REPAIR_NONE,
-			  strf("%s (%s) is marked as having it, but has none of its functions, "
-			       "and there is no record: the mark does not count",
-			       s->domain->name, s->domain->uuid),
-			  strf("virsh metadata %s --uri " DOMAIN_XML_NAMESPACE " %s --remove",
-			       s->domain->uuid, s->domain->persistent ? "--config" : "--live"));
+
+	drift_add(s, DRIFT_MARK, DRIFT_REPAIR_NONE,
+		  strf("%s (%s) is marked as having it, but has none of its functions, "
+		       "and there is no record: the mark does not count",
+		       s->domain->name, s->domain->uuid),
+		  strf("virsh metadata %s --uri " DOMAIN_XML_NAMESPACE " %s --remove",
+		       s->domain->uuid, s->domain->persistent ? "--config" : "--live"));
 
 	s->blocked = blocked;
-	return r;
 }
 
 /* Metadata alone is not enough for a record: the hostdevs must be as gpupass writes them, too. */
-static int drift_check_unrecorded(DriftSubject *s)
+static void drift_check_unrecorded(DriftSubject *s)
 {
-	int r;
-
-	if (!mark_is_ours(s->domain, s->functions, s->n_functions))
-		return drift_add(s, DRIFT_MARK, DRIFT_REPAIR_NONE,
-				 strf("%s is marked as having it, but gpupass did not write its "
-				      "hostdevs, and there is no record",
-				      s->domain->name),
-				 strf("take the hostdevs out (virsh edit %s), then assign it; or: "
-				      "gpupass release %s",
-				      domain_ref_word(s->domain->name, s->domain->uuid),
-				      domain_ref_word(s->domain->name, s->domain->uuid)));
-	r = drift_check_others(s);
-	if (r == 0)
-		r = drift_add(s, DRIFT_NO_RECORD, DRIFT_REPAIR_RECORD,
-			      strf("%s %s with all of it and gpupass' mark, but there is no record",
-				   s->domain->name, s->domain->active ? "runs" : "is defined"),
-			      NULL);
-	if (r == 0 && s->group->fault)
-		r = drift_add(s, DRIFT_BOARD, DRIFT_REPAIR_NONE,
-			      strf("the group cannot be used as it is: %s", s->group->fault),
-			      strf("gpupass status %s", s->name));
-	return r;
+	if (!mark_is_ours(s->domain, s->functions, s->n_functions)) {
+		drift_add(s, DRIFT_MARK, DRIFT_REPAIR_NONE,
+			  strf("%s is marked as having it, but gpupass did not write its "
+			       "hostdevs, and there is no record",
+			       s->domain->name),
+			  strf("take the hostdevs out (virsh edit %s), then assign it; or: "
+			       "gpupass release %s",
+			       domain_ref_word(s->domain->name, s->domain->uuid),
+			       domain_ref_word(s->domain->name, s->domain->uuid)));
+		return;
+	}
+	drift_check_others(s);
+	drift_add(s, DRIFT_NO_RECORD, DRIFT_REPAIR_RECORD,
+		  strf("%s %s with all of it and gpupass' mark, but there is no record",
+		       s->domain->name, s->domain->active ? "runs" : "is defined"),
+		  NULL);
+	if (s->group->fault)
+		drift_add(s, DRIFT_BOARD, DRIFT_REPAIR_NONE,
+			  strf("the group cannot be used as it is: %s", s->group->fault),
+			  strf("gpupass status %s", s->name));
 }
 
 static bool has_boards(const DriftFacts *facts, const Assignment *record)
@@ -162,39 +157,41 @@ static bool has_record(const DriftSubject *s)
 	return false;
 }
 
-static int drift_check_mark(DriftSubject *s)
+static void drift_check_mark(DriftSubject *s)
 {
 	DriftHeld held = drift_count_held(s);
 
 	if (has_record(s))
-		return 0;
-	if (!mark_counts(s->facts->groups, s->domain, s->name))
-		return drift_add_lone_mark(s);
+		return;
+	if (!mark_counts(s->facts->groups, s->domain, s->name)) {
+		drift_add_lone_mark(s);
+		return;
+	}
 	if (s->record)
-		return 0; /* the group is another domain's: drift_check_others() reports it */
-	if (held.config == s->n_functions || held.live == s->n_functions)
-		return drift_check_unrecorded(s);
+		return; /* the group is another domain's: drift_check_others() reports it */
+	if (held.config == s->n_functions || held.live == s->n_functions) {
+		drift_check_unrecorded(s);
+		return;
+	}
 	drift_about_lacking(s, held.config == 0 && held.live > 0);
-	return drift_add(s, DRIFT_MARK, DRIFT_REPAIR_NONE,
-			 strf("%s is marked as having it, but lacks %s, and there is no record",
-			      s->domain->name, BDF_TEXT(&s->about[0])),
-			 strf("gpupass release %s", s->domain->name));
+	drift_add(s, DRIFT_MARK, DRIFT_REPAIR_NONE,
+		  strf("%s is marked as having it, but lacks %s, and there is no record",
+		       s->domain->name, BDF_TEXT(&s->about[0])),
+		  strf("gpupass release %s", s->domain->name));
 }
 
-static int drift_check_marks(DriftSubject *s)
+static void drift_check_marks(DriftSubject *s)
 {
 	const DomainUse *before = s->domain;
-	int r = 0;
 
 	s->marked = true;
-	for (size_t i = 0; r == 0 && s->facts->uses && i < s->facts->uses->n_items; i++) {
+	for (size_t i = 0; s->facts->uses && i < s->facts->uses->n_items; i++) {
 		s->domain = &s->facts->uses->items[i];
 		if (domain_use_names(s->domain, s->name))
-			r = drift_check_mark(s);
+			drift_check_mark(s);
 	}
 	s->domain = before;
 	s->marked = false;
-	return r;
 }
 
 /* A group that a job works on is between two states; a quarantined one has its own remedy. */
@@ -214,18 +211,17 @@ static bool is_settled(const Group *group)
 }
 
 /* Nobody has it, and it is not on vfio-pci as it should be. */
-static int drift_check_kept(DriftSubject *s)
+static void drift_check_kept(DriftSubject *s)
 {
 	const Group *group = s->group;
-	int r;
 
 	if (group->kept == KEPT_NOT || group->domain_uuid || group->fault)
-		return 0;
-	r = drift_check_drivers(s);
-	return r == 0 ? drift_check_overrides(s) : r;
+		return;
+	drift_check_drivers(s);
+	drift_check_overrides(s);
 }
 
-static int drift_find_in_group(const DriftFacts *facts, const Group *group, Drift *drift)
+static void drift_find_in_group(const DriftFacts *facts, const Group *group, Drift *drift)
 {
 	_cleanup_free_ const PciFunction **functions = NULL;
 	DriftSubject s = {
@@ -235,25 +231,22 @@ static int drift_find_in_group(const DriftFacts *facts, const Group *group, Drif
 		.name = group->name,
 		.group = group,
 	};
-	int r;
 
 	if (!is_settled(group))
-		return 0;
-	r = group_functions(group, &functions, &s.n_functions);
-	if (r < 0)
-		return r;
+		return;
+	group_functions(group, &functions, &s.n_functions);
 	s.functions = functions;
 	s.record = group_record(group, functions, s.n_functions, facts->groups, facts->assignments);
 	if (s.record)
-		r = drift_check_recorded(&s);
+		drift_check_recorded(&s);
 	else
-		r = drift_check_kept(&s);
-	if (r == 0 && group->provenance != PROVENANCE_NONE)
-		r = drift_check_marks(&s);
-	return r == 0 ? drift_settle(&s) : r;
+		drift_check_kept(&s);
+	if (group->provenance != PROVENANCE_NONE)
+		drift_check_marks(&s);
+	drift_settle(&s);
 }
 
-static int drift_add_homeless(const DriftFacts *facts, const Assignment *record, Drift *drift)
+static void drift_add_homeless(const DriftFacts *facts, const Assignment *record, Drift *drift)
 {
 	DriftSubject s = {
 		.facts = facts,
@@ -263,27 +256,20 @@ static int drift_add_homeless(const DriftFacts *facts, const Assignment *record,
 		.record = record,
 	};
 
-	return drift_add(
-		&s, DRIFT_NO_GROUP, DRIFT_REPAIR_NONE,
-		strf("%s is assigned group %s, but none of its boards is there",
-		     record->domain_name, record->group_name),
-		strf("put the boards back, or move assignments.d/%s away", file_of(record)));
+	drift_add(&s, DRIFT_NO_GROUP, DRIFT_REPAIR_NONE,
+		  strf("%s is assigned group %s, but none of its boards is there",
+		       record->domain_name, record->group_name),
+		  strf("put the boards back, or move assignments.d/%s away", file_of(record)));
 }
 
-int drift_find(const DriftFacts *facts, Drift **ret)
+void drift_find(const DriftFacts *facts, Drift **ret)
 {
-	_cleanup_(drift_freep) Drift *drift = calloc(1, sizeof(Drift));
-	int r = 0;
+	_cleanup_(drift_freep) Drift *drift = xcalloc(1, sizeof(Drift));
 
-	if (!drift)
-		return -ENOMEM;
-	for (size_t i = 0; r == 0 && i < facts->groups->n_items; i++)
-		r = drift_find_in_group(facts, &facts->groups->items[i], drift);
-	for (size_t i = 0; r == 0 && i < facts->assignments->n_items; i++)
+	for (size_t i = 0; i < facts->groups->n_items; i++)
+		drift_find_in_group(facts, &facts->groups->items[i], drift);
+	for (size_t i = 0; i < facts->assignments->n_items; i++)
 		if (is_homeless(facts, facts->assignments->items[i]))
-			r = drift_add_homeless(facts, facts->assignments->items[i], drift);
-	if (r < 0)
-		return r;
+			drift_add_homeless(facts, facts->assignments->items[i], drift);
 	*ret = TAKE_PTR(drift);
-	return 0;
 }

@@ -31,18 +31,18 @@ void drift_about(DriftSubject *s, const Bdf *bdf);
  * NULL when memory was out: -ENOMEM. `remedy` may be NULL if there is a repair: it is then written
  * when all findings of the group are known.
  */
-int drift_add(DriftSubject *s, DriftKind kind, DriftRepair repair, char *what, char *remedy);
+void drift_add(DriftSubject *s, DriftKind kind, DriftRepair repair, char *what, char *remedy);
 
 /* board.c: compares the boards with the record, and their drivers with vfio-pci. */
-int drift_check_boards(DriftSubject *s);
-int drift_check_drivers(DriftSubject *s);
-int drift_check_overrides(DriftSubject *s);
+void drift_check_boards(DriftSubject *s);
+void drift_check_drivers(DriftSubject *s);
+void drift_check_overrides(DriftSubject *s);
 
 /*
  * domain.c: the domain that the record names, and other domains that have functions of the group.
  */
-int drift_check_domain(DriftSubject *s);
-int drift_check_others(DriftSubject *s);
+void drift_check_domain(DriftSubject *s);
+void drift_check_others(DriftSubject *s);
 
 /* How many functions of the group the domain has. */
 typedef struct DriftHeld {

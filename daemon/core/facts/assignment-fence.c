@@ -8,6 +8,7 @@
 #include "core/facts/remains.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define SCHEMA_BASE "org.gpupass1.assignment/"
 
@@ -21,15 +22,12 @@ static AssignmentFenceKind kind_of(int error, const char *text)
 }
 
 /* NULL without an error: the name has no domain. */
-static int domain_of_name(const char *file, char **ret)
+static void domain_of_name(const char *file, char **ret)
 {
-	_cleanup_free_ char *uuid = strndup(file, strcspn(file, "._"));
+	_cleanup_free_ char *uuid = xstrndup(file, strcspn(file, "._"));
 
-	if (!uuid)
-		return -ENOMEM;
 	if (assignment_uuid_valid(uuid))
 		*ret = TAKE_PTR(uuid);
-	return 0;
 }
 
 /* Members that this version does not know are allowed. A missing one makes the function unknown. */
@@ -53,8 +51,8 @@ static int read_function(const json_t *json, AssignedFunction *f)
 	}
 	if (!serial)
 		return 0;
-	f->serial_number = strdup(serial);
-	return f->serial_number ? 0 : -ENOMEM;
+	f->serial_number = xstrdup(serial);
+	return 0;
 }
 
 static int read_functions(const json_t *root, Assignment *into)
@@ -62,9 +60,7 @@ static int read_functions(const json_t *root, Assignment *into)
 	const json_t *array = json_object_get(root, "functions");
 	size_t n = json_array_size(array);
 
-	into->functions = calloc(n + 1, sizeof(AssignedFunction));
-	if (!into->functions)
-		return -ENOMEM;
+	into->functions = xcalloc(n + 1, sizeof(AssignedFunction));
 	for (size_t i = 0; i < n; i++) {
 		int r;
 
@@ -77,63 +73,53 @@ static int read_functions(const json_t *root, Assignment *into)
 }
 
 /* *ret NULL: this version does not understand all of it. */
-static int read_leniently(const AssignmentFence *fence, const char *text, size_t size,
-			  Assignment **ret)
+static void read_leniently(const AssignmentFence *fence, const char *text, size_t size,
+			   Assignment **ret)
 {
-	_cleanup_(assignment_freep) Assignment *a = calloc(1, sizeof(Assignment));
+	_cleanup_(assignment_freep) Assignment *a = xcalloc(1, sizeof(Assignment));
 	_cleanup_json_ json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
 	const char *group = json_string_value(json_object_get(root, "group"));
 	const char *domain = json_string_value(json_object_get(root, "domain_name"));
 	int r;
 
-	if (!a)
-		return -ENOMEM;
-	a->domain_uuid = strdup(fence->domain_uuid);
-	a->domain_name = strdup(domain ? domain : fence->domain_uuid);
-	a->group_name = strdup(group ? group : "a group of another version's");
-	if (!a->domain_uuid || !a->domain_name || !a->group_name)
-		return -ENOMEM;
+	a->domain_uuid = xstrdup(fence->domain_uuid);
+	a->domain_name = xstrdup(domain ? domain : fence->domain_uuid);
+	a->group_name = xstrdup(group ? group : "a group of another version's");
 	r = read_functions(root, a);
 	/* No address is there twice. */
 	if (r >= 0 && a->n_functions == fence->n_functions)
 		*ret = TAKE_PTR(a);
-	return r == -ENOMEM ? r : 0;
 }
 
-static int fence_fill(AssignmentFence *fence, const char *text, size_t size)
+static void fence_fill(AssignmentFence *fence, const char *text, size_t size)
 {
 	_cleanup_(remains_clear) Remains remains = { 0 };
 	/* A copy under another name is not an assignment. */
 	bool named = fence->domain_uuid != NULL;
-	int r;
 
 	if (!text)
-		return 0;
+		return;
 	if (fence->kind == ASSIGNMENT_NEWER)
-		r = remains_of_document(text, size, SCHEMA_BASE, &remains);
-	else
-		r = remains_scan(text, size, &remains);
-	if (r == -ENOMEM)
-		return r;
+		remains_of_document(text, size, SCHEMA_BASE, &remains);
+	else {
+		remains_scan(text, size, &remains);
+	}
 	if (!fence->domain_uuid)
 		fence->domain_uuid = TAKE_PTR(remains.domain_uuid);
 	fence->functions = TAKE_PTR(remains.functions);
 	fence->n_functions = remains.n_functions;
 	if (fence->kind != ASSIGNMENT_NEWER || !named || fence->n_functions == 0)
-		return 0;
-	return read_leniently(fence, text, size, &fence->lenient);
+		return;
+	read_leniently(fence, text, size, &fence->lenient);
 }
 
-int assignments_add_fence(Assignments *all, const char *file, int error, const char *why,
-			  const char *text, size_t size)
+void assignments_add_fence(Assignments *all, const char *file, int error, const char *why,
+			   const char *text, size_t size)
 {
 	AssignmentFence *bigger =
-		reallocarray(all->fences, all->n_fences + 1, sizeof(AssignmentFence));
+		xreallocarray(all->fences, all->n_fences + 1, sizeof(AssignmentFence));
 	AssignmentFence *fence;
-	int r;
 
-	if (!bigger)
-		return -ENOMEM;
 	all->fences = bigger;
 	fence = &bigger[all->n_fences++];
 	*fence = (AssignmentFence){
@@ -141,8 +127,8 @@ int assignments_add_fence(Assignments *all, const char *file, int error, const c
 		.kind = kind_of(error, text),
 		.why = str_printable(why ? why : strerror(-error)),
 	};
-	r = fence->file && fence->why ? domain_of_name(file, &fence->domain_uuid) : -ENOMEM;
-	return r < 0 ? r : fence_fill(fence, text, size);
+	domain_of_name(file, &fence->domain_uuid);
+	fence_fill(fence, text, size);
 }
 
 /* Compares boards: a function that the record did not know yet is still on one of its boards. */
@@ -212,8 +198,7 @@ static char *functions_text(const AssignmentFence *fence)
 	_cleanup_strv_ char **addresses = NULL;
 
 	for (size_t i = 0; i < fence->n_functions; i++)
-		if (strv_append(&addresses, BDF_TEXT(&fence->functions[i])) < 0)
-			return NULL;
+		strv_append(&addresses, BDF_TEXT(&fence->functions[i]));
 	return strv_join(addresses, " ");
 }
 
@@ -222,8 +207,6 @@ char *assignment_fence_note(const AssignmentFence *fence)
 	_cleanup_free_ char *what = assignment_fence_what(fence);
 	_cleanup_free_ char *functions = functions_text(fence);
 
-	if (!what || !functions)
-		return NULL;
 	if (fence->n_functions == 0)
 		return strf(
 			"%s, so it may be about any group: none is assigned, bound or unbound; %s",

@@ -7,6 +7,7 @@
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* As many as the versions had that know only /1 and /2. */
 #define FUNCTIONS_ONCE 64
@@ -73,9 +74,11 @@ static int write_persistence(json_t *o, const char *key, const void *function)
 {
 	const AssignedFunction *f = function;
 
-	return f->original_persistence == PERSISTENCE_ON
-		       ? json_object_set_new(o, key, json_string("on"))
-		       : 0;
+	if (f->original_persistence == PERSISTENCE_ON) {
+		json_set(o, key, json_text("on"));
+		return 0;
+	}
+	return 0;
 }
 
 static void read_persistence(JsonReader *reader, const char *key, void *function)
@@ -186,7 +189,7 @@ static int refuse(char *why, char **ret_message)
 int assignment_check_functions(const Assignment *a, char **ret_message)
 {
 	if (a->n_functions == 0)
-		return refuse(strdup("functions is empty"), ret_message);
+		return refuse(xstrdup("functions is empty"), ret_message);
 	for (size_t i = 0; i < a->n_functions; i++)
 		if (assignment_function(a, &a->functions[i].bdf) != &a->functions[i])
 			return refuse(strf("functions[%zu].bdf is there twice", i), ret_message);
@@ -197,7 +200,7 @@ int assignment_check_functions(const Assignment *a, char **ret_message)
 static int assignment_check(const Assignment *a, char **ret_message)
 {
 	if (!assignment_uuid_valid(a->domain_uuid))
-		return refuse(strdup("domain_uuid is not a UUID in lower case"), ret_message);
+		return refuse(xstrdup("domain_uuid is not a UUID in lower case"), ret_message);
 	return assignment_check_functions(a, ret_message);
 }
 
@@ -217,7 +220,7 @@ static int assignment_parse(const char *text, size_t size, const JsonMember **re
 		int r = json_parse_document(text, size, later[i].schema, ret, NULL);
 
 		*ret_members = later[i].members;
-		if (r >= 0 || r == -ENOMEM)
+		if (r >= 0)
 			return r;
 	}
 	*ret_members = first_members;
@@ -239,9 +242,7 @@ int assignment_from_json(const char *text, size_t size, Assignment **ret, char *
 	r = assignment_parse(text, size, &members, &root, ret_message);
 	if (r < 0)
 		return r;
-	assignment = calloc(1, sizeof(*assignment));
-	if (!assignment)
-		return -ENOMEM;
+	assignment = xcalloc(1, sizeof(*assignment));
 	r = json_struct_read(members, root, NULL, assignment, ret_message);
 	if (r >= 0)
 		r = assignment_check(assignment, ret_message);
@@ -251,17 +252,14 @@ int assignment_from_json(const char *text, size_t size, Assignment **ret, char *
 	return 0;
 }
 
-int assignment_copy(const Assignment *from, Assignment **ret)
+void assignment_copy(const Assignment *from, Assignment **ret)
 {
-	_cleanup_(assignment_freep) Assignment *copy = calloc(1, sizeof(*copy));
-	int r = copy ? json_struct_copy(second_members, from, copy, sizeof(*copy)) : -ENOMEM;
+	_cleanup_(assignment_freep) Assignment *copy = xcalloc(1, sizeof(*copy));
 
-	if (copy)
-		copy->file = NULL;
-	if (r < 0)
-		return r;
+	json_struct_copy(second_members, from, copy, sizeof(*copy));
+
+	copy->file = NULL;
 	*ret = TAKE_PTR(copy);
-	return 0;
 }
 
 Assignment *assignment_free(Assignment *assignment)

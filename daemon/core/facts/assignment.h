@@ -126,8 +126,8 @@ bool assignment_uuid_valid(const char *uuid);
  * NULL). `error`: -EPROTO for another version, otherwise the error of the read. The file's name
  * gives the domain.
  */
-int assignments_add_fence(Assignments *all, const char *file, int error, const char *why,
-			  const char *text, size_t size);
+void assignments_add_fence(Assignments *all, const char *file, int error, const char *why,
+			   const char *text, size_t size);
 /*
  * The first fence about one of these functions or their boards, or about this domain (NULL: none).
  * A fence that is surely about them comes before one that may be. NULL: no fence is.
@@ -143,7 +143,7 @@ const char *assignment_fence_remedy(const AssignmentFence *fence);
 /* Both in one text, for those who look at the host. */
 char *assignment_fence_note(const AssignmentFence *fence);
 
-int assignment_copy(const Assignment *from, Assignment **ret); /* without `file` */
+void assignment_copy(const Assignment *from, Assignment **ret); /* without `file` */
 Assignment *assignment_free(Assignment *assignment);
 DEFINE_CLEANUP(Assignment, assignment_free)
 Assignments *assignments_free(Assignments *all);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define PE_SECTIONS_MAX 96 /* the loader of Windows takes no more */
 #define EFI_ATTRIBUTES 4   /* bytes before the value */
@@ -21,61 +22,59 @@ void boot_entry_clear(BootEntry *entry)
 }
 
 /* Microcode has an image of its own on Arch: "intel-ucode.img". It has no drivers. */
-static int keep_initrd(BootEntry *entry, const char *path)
+static void keep_initrd(BootEntry *entry, const char *path)
 {
 	const char *base = str_base_name(path);
 
 	if (*path != '/' || strstr(base, "ucode") || str_starts_with(base, "microcode") ||
 	    strv_length(entry->initrds) >= BOOT_INITRDS_MAX)
-		return 0;
-	return strv_append(&entry->initrds, path);
+		return;
+	strv_append(&entry->initrds, path);
 }
 
-static int keep_text(char **member, const char *text)
+static void keep_text(char **member, const char *text)
 {
 	if (*member)
-		return 0;
-	*member = strdup(text);
-	return *member ? 0 : -ENOMEM;
+		return;
+	*member = xstrdup(text);
 }
 
 /* GRUB has variables in these lines on Fedora: "initrd /initramfs-R.img $tuned_initrd". */
-static int read_key(BootEntry *entry, char *const *words)
+static void read_key(BootEntry *entry, char *const *words)
 {
 	const char *key = words[0];
-	int r = 0;
 
-	if (strcmp(key, "version") == 0)
-		return keep_text(&entry->version, words[1]);
-	if (strcmp(key, "linux") == 0)
-		return keep_text(&entry->kernel, words[1]);
-	if (strcmp(key, "uki") == 0 || strcmp(key, "efi") == 0)
-		return keep_text(&entry->uki, words[1]);
-	for (char *const *word = words + 1; r >= 0 && strcmp(key, "initrd") == 0 && *word; word++)
-		r = keep_initrd(entry, *word);
-	return r;
+	if (strcmp(key, "version") == 0) {
+		keep_text(&entry->version, words[1]);
+		return;
+	}
+	if (strcmp(key, "linux") == 0) {
+		keep_text(&entry->kernel, words[1]);
+		return;
+	}
+	if (strcmp(key, "uki") == 0 || strcmp(key, "efi") == 0) {
+		keep_text(&entry->uki, words[1]);
+		return;
+	}
+	for (char *const *word = words + 1; strcmp(key, "initrd") == 0 && *word; word++)
+		keep_initrd(entry, *word);
 }
 
-int boot_entry_parse(const char *text, BootEntry *ret)
+void boot_entry_parse(const char *text, BootEntry *ret)
 {
 	BootEntry entry = { 0 };
-	int r = 0;
 
-	while (r >= 0 && *text) {
+	while (*text) {
 		size_t n = strcspn(text, "\n");
-		_cleanup_free_ char *line = strndup(text, n);
+		_cleanup_free_ char *line = xstrndup(text, n);
 		_cleanup_strv_ char **words = NULL;
 
-		r = line ? strv_split(line, " \t\r", &words) : -ENOMEM;
-		if (r >= 0 && strv_length(words) > 1)
-			r = read_key(&entry, words);
+		strv_split(line, " \t\r", &words);
+		if (strv_length(words) > 1)
+			read_key(&entry, words);
 		text += n + (text[n] == '\n');
 	}
-	if (r < 0)
-		boot_entry_clear(&entry);
-	else
-		*ret = entry;
-	return r;
+	*ret = entry;
 }
 
 /* "(hd0,gpt2)/vmlinuz-6.1", "\EFI\Linux\initrd": the path alone. */
@@ -91,13 +90,14 @@ static void spell_path(char *path)
 		memmove(path, slash, strlen(slash) + 1);
 }
 
-int boot_cmdline_parse(const char *text, BootEntry *ret)
+void boot_cmdline_parse(const char *text, BootEntry *ret)
 {
 	_cleanup_strv_ char **words = NULL;
 	BootEntry entry = { 0 };
-	int r = strv_split(text, " \t\n", &words);
 
-	for (char **word = words; r >= 0 && word && *word; word++) {
+	strv_split(text, " \t\n", &words);
+
+	for (char **word = words; word && *word; word++) {
 		char *value = strchr(*word, '=');
 
 		/* What is behind it is for init. */
@@ -108,15 +108,11 @@ int boot_cmdline_parse(const char *text, BootEntry *ret)
 		*value++ = '\0';
 		spell_path(value);
 		if (strcmp(*word, "BOOT_IMAGE") == 0)
-			r = keep_text(&entry.kernel, value);
+			keep_text(&entry.kernel, value);
 		else if (strcmp(*word, "initrd") == 0)
-			r = keep_initrd(&entry, value);
+			keep_initrd(&entry, value);
 	}
-	if (r < 0)
-		boot_entry_clear(&entry);
-	else
-		*ret = entry;
-	return r;
+	*ret = entry;
 }
 
 /* ---- of which kernel ---- */
@@ -163,7 +159,7 @@ bool boot_entry_is_of(const BootEntry *entry, const char *release, const char *p
 }
 
 /* UTF-16 with a NUL. systemd-boot's names of entries are ASCII. */
-int boot_selected_parse(const unsigned char *bytes, size_t size, char **ret)
+void boot_selected_parse(const unsigned char *bytes, size_t size, char **ret)
 {
 	char name[SELECTED_MAX + 1];
 	size_t n = 0;
@@ -174,13 +170,12 @@ int boot_selected_parse(const unsigned char *bytes, size_t size, char **ret)
 			break;
 		if (bytes[i + 1] != 0 || bytes[i] <= ' ' || bytes[i] > '~' || bytes[i] == '/' ||
 		    n == SELECTED_MAX)
-			return 0;
+			return;
 		name[n++] = (char)bytes[i];
 	}
 	if (n == 0 || name[0] == '.')
-		return 0;
-	*ret = strndup(name, n);
-	return *ret ? 0 : -ENOMEM;
+		return;
+	*ret = xstrndup(name, n);
 }
 
 /* ---- unified kernel images ---- */

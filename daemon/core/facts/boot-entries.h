@@ -25,12 +25,12 @@ typedef struct BootEntry {
 void boot_entry_clear(BootEntry *entry);
 
 /* An entry of UAPI.1, the Boot Loader Specification, type 1. 0, or -ENOMEM. */
-int boot_entry_parse(const char *text, BootEntry *ret);
+void boot_entry_parse(const char *text, BootEntry *ret);
 /*
  * GRUB's BOOT_IMAGE= as `kernel`, and initrd= as systemd-boot and others hand it to the kernel. 0,
  * or -ENOMEM.
  */
-int boot_cmdline_parse(const char *text, BootEntry *ret);
+void boot_cmdline_parse(const char *text, BootEntry *ret);
 
 /* The entry is of this kernel. `pkgbase`: Arch's name for it ("linux-zen"), NULL: none. */
 bool boot_entry_is_of(const BootEntry *entry, const char *release, const char *pkgbase);
@@ -41,7 +41,7 @@ bool boot_name_is_of(const char *name, const char *release);
  * The EFI variable LoaderEntrySelected, as efivarfs has it: "arch.conf", "arch-linux.efi". NULL in
  * *ret: it is none that this can be. 0, or -ENOMEM.
  */
-int boot_selected_parse(const unsigned char *bytes, size_t size, char **ret);
+void boot_selected_parse(const unsigned char *bytes, size_t size, char **ret);
 
 /* A section of a unified kernel image, ".initrd", as its bytes in the file. */
 typedef struct BootSection {

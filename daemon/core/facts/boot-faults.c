@@ -5,21 +5,19 @@
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* The most assigned functions that a report may have. */
 #define FUNCTIONS_MAX 4096
 
-static int boot_faults_add(BootFaults *faults, const Bdf *bdf, char **outcome, char **detail)
+static void boot_faults_add(BootFaults *faults, const Bdf *bdf, char **outcome, char **detail)
 {
-	BootFault *bigger = reallocarray(faults->items, faults->n_items + 1, sizeof(BootFault));
+	BootFault *bigger = xreallocarray(faults->items, faults->n_items + 1, sizeof(BootFault));
 
-	if (!bigger)
-		return -ENOMEM;
 	faults->items = bigger;
 	bigger[faults->n_items++] = (BootFault){ .bdf = *bdf,
 						 .outcome = TAKE_PTR(*outcome),
 						 .detail = TAKE_PTR(*detail) };
-	return 0;
 }
 
 static int read_function(const json_t *json, size_t i, BootFaults *faults, char **ret_message)
@@ -32,8 +30,6 @@ static int read_function(const json_t *json, size_t i, BootFaults *faults, char 
 	Bdf bdf = { 0 };
 	int r;
 
-	if (!where)
-		return -ENOMEM;
 	json_reader_begin(&reader, json, where, keys);
 	json_read_bdf(&reader, "bdf", &bdf);
 	json_read_text(&reader, "outcome", &outcome);
@@ -41,7 +37,8 @@ static int read_function(const json_t *json, size_t i, BootFaults *faults, char 
 	r = json_reader_end(&reader, ret_message);
 	if (r < 0 || str_equal(outcome, "bound") || str_equal(outcome, "reserved"))
 		return r;
-	return boot_faults_add(faults, &bdf, &outcome, &detail);
+	boot_faults_add(faults, &bdf, &outcome, &detail);
+	return 0;
 }
 
 static int read_root(const json_t *root, BootFaults *faults, char **ret_message)
@@ -61,12 +58,10 @@ static int read_root(const json_t *root, BootFaults *faults, char **ret_message)
 
 int boot_faults_parse(const char *text, size_t size, BootFaults **ret, char **ret_message)
 {
-	_cleanup_(boot_faults_freep) BootFaults *faults = calloc(1, sizeof(BootFaults));
+	_cleanup_(boot_faults_freep) BootFaults *faults = xcalloc(1, sizeof(BootFaults));
 	_cleanup_json_ json_t *root = NULL;
 	int r;
 
-	if (!faults)
-		return -ENOMEM;
 	r = json_parse_document(text, size, GPUPASS_SCHEMA_BOOT, &root, ret_message);
 	if (r >= 0)
 		r = read_root(root, faults, ret_message);

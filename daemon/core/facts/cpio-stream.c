@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/cpio-stream.h"
 
+#include "util/xalloc.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -100,9 +102,7 @@ static int end_name(CpioStream *s)
 		skip(s, s->body_bytes + padding(s->body_bytes));
 		return 0;
 	}
-	s->content = malloc((size_t)s->body_bytes + 1);
-	if (!s->content)
-		return -ENOMEM;
+	s->content = xmalloc((size_t)s->body_bytes + 1);
 	s->have = 0;
 	s->state = CPIO_CONTENT;
 	return 0;

@@ -2,12 +2,18 @@
 #include "core/facts/examination.h"
 
 #include "core/base/json-struct.h"
+#include "util/json.h"
+#include "util/xalloc.h"
 
 static int write_image(json_t *o, const char *key, const void *examination)
 {
 	const Examination *e = examination;
 
-	return e->image ? json_object_set_new(o, key, initramfs_to_json(e->image)) : 0;
+	if (e->image) {
+		json_set(o, key, initramfs_to_json(e->image));
+		return 0;
+	}
+	return 0;
 }
 
 static void read_image(JsonReader *reader, const char *key, void *examination)
@@ -57,11 +63,9 @@ json_t *examination_to_json(const Examination *e)
 
 int examination_from_json(const json_t *json, Examination **ret, char **ret_message)
 {
-	_cleanup_(examination_freep) Examination *e = calloc(1, sizeof(*e));
+	_cleanup_(examination_freep) Examination *e = xcalloc(1, sizeof(*e));
 	int r;
 
-	if (!e)
-		return -ENOMEM;
 	r = json_struct_read(examination_members, json, "examination", e, ret_message);
 	if (r < 0)
 		return r;

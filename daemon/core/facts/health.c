@@ -6,6 +6,7 @@
 
 #include "core/base/json-struct.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define PORTS_MAX 64
 
@@ -42,7 +43,7 @@ static Health judge_known(const GpuHealth *health, char **ret)
 	unsigned expected = gpu_health_width_expected(health);
 
 	if (c->read && c->all_ones) {
-		*ret = strdup("config space reads all ones: it does not answer");
+		*ret = xstrdup("config space reads all ones: it does not answer");
 		return HEALTH_LOST;
 	}
 	if (health->fatal > 0 || health->nonfatal > 0) {
@@ -58,34 +59,31 @@ static Health judge_known(const GpuHealth *health, char **ret)
 	if (!c->read) {
 		/* Reading config space may wake it (pci_config_pm_runtime_get() in the kernel). */
 		*ret = str_equal(health->power_state, "D0")
-			       ? strdup("its config space could not be read")
+			       ? xstrdup("its config space could not be read")
 			       : strf("it sleeps (%s), and is not woken for a look",
 				      health->power_state ? health->power_state
 							  : "power state not told");
 		return HEALTH_UNKNOWN;
 	}
-	*ret = strdup("");
+	*ret = xstrdup("");
 	return HEALTH_OK;
 }
 
-int gpu_health_judge(const GpuHealth *health, Health *ret, char **ret_reason)
+void gpu_health_judge(const GpuHealth *health, Health *ret, char **ret_reason)
 {
 	Health verdict = HEALTH_UNKNOWN;
 	char *reason = NULL;
 
 	if (!health)
-		reason = strdup("it was not looked at yet");
+		reason = xstrdup("it was not looked at yet");
 	else if (health->error < 0)
 		reason = health->error == -ETIMEDOUT
-				 ? strdup("it could not be looked at: reading it does not end")
+				 ? xstrdup("it could not be looked at: reading it does not end")
 				 : strf("it could not be looked at: %s", strerror(-health->error));
 	else
 		verdict = judge_known(health, &reason);
-	if (!reason)
-		return -ENOMEM;
 	*ret = verdict;
 	*ret_reason = reason;
-	return 0;
 }
 
 /* ---- JSON ---- */

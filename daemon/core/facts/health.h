@@ -39,7 +39,7 @@ unsigned gpu_health_width_expected(const GpuHealth *health);
 unsigned gpu_health_speed_expected(const GpuHealth *health);
 
 /* *ret_reason, one sentence; "" with HEALTH_OK. -ENOMEM. `health` NULL: nobody has looked. */
-int gpu_health_judge(const GpuHealth *health, Health *ret, char **ret_reason);
+void gpu_health_judge(const GpuHealth *health, Health *ret, char **ret_reason);
 
 json_t *gpu_health_to_json(const GpuHealth *health);
 int gpu_health_from_json(const json_t *json, GpuHealth *ret, char **ret_message);

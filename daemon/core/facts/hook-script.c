@@ -7,6 +7,7 @@
 #include "core/facts/kernel-words.h"
 #include "core/facts/setup-files.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* Between words, in shell and in the calls of other languages. */
 #define BETWEEN_WORDS " \t\r\"'`()[];|&<>,="
@@ -18,7 +19,7 @@ static char *of_libvirt(char *const *words, size_t i)
 	const char *name = str_base_name(words[i]);
 
 	if (str_starts_with(name, "libvirt.open"))
-		return strdup("libvirt.open");
+		return xstrdup("libvirt.open");
 	if (strcmp(name, "virsh") != 0)
 		return NULL;
 	for (size_t k = i + 1; words[k]; k++) {
@@ -28,7 +29,7 @@ static char *of_libvirt(char *const *words, size_t i)
 			return strf("virsh %s%s%s", words[k], named ? " " : "",
 				    named ? words[k + 1] : "");
 	}
-	return strdup("virsh");
+	return xstrdup("virsh");
 }
 
 /* Drivers of boards, and of the functions beside them. */
@@ -69,12 +70,12 @@ static char *of_sysfs(const char *word)
 		return NULL;
 	for (size_t i = 0; i < ELEMENTS(files); i++)
 		if (str_ends_with(word, files[i]))
-			return strdup(str_base_name(word));
+			return xstrdup(str_base_name(word));
 	if (str_ends_with(word, "/bind") && strstr(word, "driver"))
-		return strdup("bind");
+		return xstrdup("bind");
 	if (strstr(word, "bus/pci/") &&
 	    (str_ends_with(word, "/remove") || str_ends_with(word, "/rescan")))
-		return strdup(str_base_name(word));
+		return xstrdup(str_base_name(word));
 	return NULL;
 }
 
@@ -85,48 +86,45 @@ static char *of_tools(const char *word)
 
 	for (size_t i = 0; i < ELEMENTS(tools); i++)
 		if (str_starts_with(name, tools[i]))
-			return strdup(name);
+			return xstrdup(name);
 	return NULL;
 }
 
-static int note(const char *path, size_t number, const char *what, char ***told, char ***into)
+static void note(const char *path, size_t number, const char *what, char ***told, char ***into)
 {
 	if (strv_contains(*told, what) || strv_length(*into) >= SETUP_LINES_MAX)
-		return 0;
-	if (strv_append(told, what) < 0)
-		return -ENOMEM;
-	return strv_appendf(into, "%s names %.64s at line %zu", path, what, number);
+		return;
+	strv_append(told, what);
+	strv_appendf(into, "%s names %.64s at line %zu", path, what, number);
 }
 
-static int read_line(const char *path, size_t number, const char *line, char ***told, char ***into,
-		     char ***programs)
+static void read_line(const char *path, size_t number, const char *line, char ***told, char ***into,
+		      char ***programs)
 {
 	_cleanup_strv_ char **words = NULL;
-	int r = strv_split(line, BETWEEN_WORDS, &words);
 
-	for (size_t i = 0; r >= 0 && words && words[i] && *words[i] != '#'; i++) {
+	strv_split(line, BETWEEN_WORDS, &words);
+
+	for (size_t i = 0; words && words[i] && *words[i] != '#'; i++) {
 		_cleanup_free_ char *libvirt = of_libvirt(words, i);
 		_cleanup_free_ char *modules = of_modules(words, i), *sysfs = of_sysfs(words[i]);
 		_cleanup_free_ char *tool = of_tools(words[i]);
 		const char *found = libvirt ? libvirt : modules ? modules : sysfs ? sysfs : tool;
 
 		if (found)
-			r = note(path, number, found, told, into);
-		if (r >= 0 && programs && *words[i] == '/' && !strv_contains(*programs, words[i]) &&
+			note(path, number, found, told, into);
+		if (programs && *words[i] == '/' && !strv_contains(*programs, words[i]) &&
 		    strv_length(*programs) < PROGRAMS_MAX)
-			r = strv_append(programs, words[i]);
+			strv_append(programs, words[i]);
 	}
-	return r;
 }
 
-int hook_script_read(const char *path, const char *text, char ***into, char ***programs)
+void hook_script_read(const char *path, const char *text, char ***into, char ***programs)
 {
-	_cleanup_free_ char *copy = strdup(text);
+	_cleanup_free_ char *copy = xstrdup(text);
 	_cleanup_strv_ char **told = NULL;
 	char *at = copy, *line;
-	int r = copy ? 0 : -ENOMEM;
 
-	for (size_t number = 1; r >= 0 && (line = strsep(&at, "\n")); number++)
-		r = read_line(path, number, line, &told, into, programs);
-	return r;
+	for (size_t number = 1; (line = strsep(&at, "\n")); number++)
+		read_line(path, number, line, &told, into, programs);
 }

@@ -7,4 +7,4 @@
  * a name in a string counts, one that is put together does not. `programs` gets the absolute paths
  * that it names, each once; it may be NULL. Only memory can fail.
  */
-int hook_script_read(const char *path, const char *text, char ***into, char ***programs);
+void hook_script_read(const char *path, const char *text, char ***into, char ***programs);

@@ -10,6 +10,7 @@
 #include "core/facts/kernel-words.h"
 #include "core/facts/modprobe.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define LIST_KEPT_MAX 256
 #define MODULE_NAME_MAX 64 /* above the kernel's own limit */
@@ -83,11 +84,11 @@ static bool takes_anything(const char *module)
 	return false;
 }
 
-static int initramfs_keep(char ***list, const char *s)
+static void initramfs_keep(char ***list, const char *s)
 {
 	if (strv_length(*list) >= LIST_KEPT_MAX || strv_contains(*list, s))
-		return 0;
-	return strv_append(list, s);
+		return;
+	strv_append(list, s);
 }
 
 /* ---- names ---- */
@@ -109,17 +110,18 @@ static void spell_module(char *ret, const char *name, size_t size)
 }
 
 /* Keeps only modules that bind some function of a GPU. */
-static int keep_module(char ***list, const char *name, size_t size)
+static void keep_module(char ***list, const char *name, size_t size)
 {
 	char module[MODULE_NAME_MAX + 1];
 
 	if (size == 0 || size > MODULE_NAME_MAX)
-		return 0;
+		return;
 	spell_module(module, name, size);
-	return takes_anything(module) ? initramfs_keep(list, module) : 0;
+	if (takes_anything(module))
+		initramfs_keep(list, module);
 }
 
-static int note_maker(Initramfs *image, const char *name, const char *base)
+static void note_maker(Initramfs *image, const char *name, const char *base)
 {
 	const char *maker = NULL;
 
@@ -128,9 +130,8 @@ static int note_maker(Initramfs *image, const char *name, const char *base)
 	else if (strstr(name, "lib/dracut/"))
 		maker = "dracut";
 	if (!maker || image->maker)
-		return 0;
-	image->maker = strdup(maker);
-	return image->maker ? 0 : -ENOMEM;
+		return;
+	image->maker = xstrdup(maker);
 }
 
 static bool is_assignment(const char *name)
@@ -177,30 +178,25 @@ static InitramfsConf *find_conf(const Initramfs *image, const char *name, unsign
 }
 
 /* A link has no content, but keeps files of its name from being read. */
-static int note_conf(Initramfs *image, const char *name, const char *text)
+static void note_conf(Initramfs *image, const char *name, const char *text)
 {
 	InitramfsConf *conf, *p;
 	unsigned folder;
 
 	if (!find_folder(name, &folder))
-		return 0;
+		return;
 	conf = find_conf(image, name, folder);
 	if (!conf && image->n_confs < LIST_KEPT_MAX) {
-		p = reallocarray(image->confs, image->n_confs + 1, sizeof(*p));
-		if (!p)
-			return -ENOMEM;
+		p = xreallocarray(image->confs, image->n_confs + 1, sizeof(*p));
 		image->confs = p;
 		conf = &p[image->n_confs];
-		*conf = (InitramfsConf){ .name = strdup(str_base_name(name)), .folder = folder };
-		if (!conf->name)
-			return -ENOMEM;
+		*conf = (InitramfsConf){ .name = xstrdup(str_base_name(name)), .folder = folder };
 		image->n_confs++;
 	}
 	if (!conf)
-		return 0;
+		return;
 	free(conf->text); /* the kernel, too, unpacks the later one over the former */
-	conf->text = text ? strdup(text) : NULL;
-	return text && !conf->text ? -ENOMEM : 0;
+	conf->text = text ? xstrdup(text) : NULL;
 }
 
 static int compare_confs(const void *a, const void *b)
@@ -222,8 +218,8 @@ char *initramfs_modprobe_text(Initramfs *image)
 
 		if (i > 0 && strcmp(conf[-1].name, conf->name) == 0)
 			continue;
-		if (conf->text && strv_append(&texts, conf->text) < 0)
-			return NULL;
+		if (conf->text)
+			strv_append(&texts, conf->text);
 	}
 	/* An empty line ends one that goes on where its file ends. */
 	return strv_join(texts, "\n\n");
@@ -232,7 +228,6 @@ char *initramfs_modprobe_text(Initramfs *image)
 int initramfs_note_name(Initramfs *image, const char *name)
 {
 	const char *base = str_base_name(name);
-	int r;
 
 	if (str_ends_with(name, "gpupass/gpupass-bind"))
 		image->bind = true;
@@ -244,13 +239,10 @@ int initramfs_note_name(Initramfs *image, const char *name)
 	if (module_size(base) == strlen("vfio-pci") &&
 	    same_module(base, "vfio-pci", strlen("vfio-pci")))
 		image->vfio_pci = true;
-	r = keep_module(&image->modules, base, module_size(base));
-	if (r >= 0)
-		r = note_maker(image, name, base);
-	if (r >= 0 && is_modprobe(name))
-		r = note_conf(image, name, NULL);
-	if (r < 0)
-		return r;
+	keep_module(&image->modules, base, module_size(base));
+	note_maker(image, name, base);
+	if (is_modprobe(name))
+		note_conf(image, name, NULL);
 	return is_assignment(name) || is_kept(name) || is_modprobe(name) ||
 	       strcmp(base, "modules.builtin") == 0;
 }
@@ -258,28 +250,30 @@ int initramfs_note_name(Initramfs *image, const char *name)
 /* ---- contents ---- */
 
 /* gpupass-bind binds nothing from a copy that it cannot parse. */
-static int note_assignment(Initramfs *image, const char *text, bool kept)
+static void note_assignment(Initramfs *image, const char *text, bool kept)
 {
 	_cleanup_(assignment_freep) Assignment *assignment = NULL;
 	int r = kept ? kept_from_json(text, strlen(text), &assignment, NULL)
 		     : assignment_from_json(text, strlen(text), &assignment, NULL);
 
 	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	for (size_t i = 0; r >= 0 && i < assignment->n_functions; i++)
-		r = initramfs_keep(&image->assigned, BDF_TEXT(&assignment->functions[i].bdf));
-	return r;
+		return;
+	for (size_t i = 0; i < assignment->n_functions; i++)
+		initramfs_keep(&image->assigned, BDF_TEXT(&assignment->functions[i].bdf));
 }
 
-int initramfs_note_content(Initramfs *image, const char *name, const char *text)
+void initramfs_note_content(Initramfs *image, const char *name, const char *text)
 {
-	if (is_assignment(name) || is_kept(name))
-		return note_assignment(image, text, is_kept(name));
-	if (is_modprobe(name))
-		return note_conf(image, name, text);
+	if (is_assignment(name) || is_kept(name)) {
+		note_assignment(image, text, is_kept(name));
+		return;
+	}
+	if (is_modprobe(name)) {
+		note_conf(image, name, text);
+		return;
+	}
 	if (strstr(text, "/vfio-pci.ko"))
 		image->vfio_pci = true;
-	return 0;
 }
 
 /* ---- who takes what ---- */
@@ -383,11 +377,9 @@ json_t *initramfs_to_json(const Initramfs *image)
 
 int initramfs_from_json(const json_t *json, Initramfs **ret, char **ret_message)
 {
-	_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image));
+	_cleanup_(initramfs_freep) Initramfs *image = xcalloc(1, sizeof(*image));
 	int r;
 
-	if (!image)
-		return -ENOMEM;
 	r = json_struct_read(initramfs_members, json, "image", image, ret_message);
 	if (r < 0)
 		return r;
@@ -395,15 +387,13 @@ int initramfs_from_json(const json_t *json, Initramfs **ret, char **ret_message)
 	return 0;
 }
 
-int initramfs_copy(const Initramfs *from, Initramfs **ret)
+void initramfs_copy(const Initramfs *from, Initramfs **ret)
 {
-	_cleanup_(initramfs_freep) Initramfs *copy = calloc(1, sizeof(*copy));
-	int r = copy ? json_struct_copy(initramfs_members, from, copy, sizeof(*copy)) : -ENOMEM;
+	_cleanup_(initramfs_freep) Initramfs *copy = xcalloc(1, sizeof(*copy));
 
-	if (r < 0)
-		return r;
+	json_struct_copy(initramfs_members, from, copy, sizeof(*copy));
+
 	*ret = TAKE_PTR(copy);
-	return 0;
 }
 
 Initramfs *initramfs_free(Initramfs *image)

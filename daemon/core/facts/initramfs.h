@@ -43,7 +43,7 @@ typedef struct Initramfs {
  * only.
  */
 int initramfs_note_name(Initramfs *image, const char *name);
-int initramfs_note_content(Initramfs *image, const char *name, const char *text);
+void initramfs_note_content(Initramfs *image, const char *name, const char *text);
 
 /*
  * All of the image's modprobe.d as one text, in the order in which modprobe reads the files; ""
@@ -67,6 +67,6 @@ bool initramfs_loads_taker(const char *name, uint32_t class_code);
 /* As for an Examination. */
 json_t *initramfs_to_json(const Initramfs *image);
 int initramfs_from_json(const json_t *json, Initramfs **ret, char **ret_message);
-int initramfs_copy(const Initramfs *from, Initramfs **ret);
+void initramfs_copy(const Initramfs *from, Initramfs **ret);
 Initramfs *initramfs_free(Initramfs *image);
 DEFINE_CLEANUP(Initramfs, initramfs_free)

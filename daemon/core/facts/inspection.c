@@ -7,6 +7,7 @@
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define FUNCTIONS_MAX 4096
 #define HOLDERS_MAX 65536
@@ -88,30 +89,28 @@ char *unseen_text(const Unseen *unseen)
 		    unseen_what(unseen->reason));
 }
 
-int inspection_tell_unseen(const Inspection *inspection, char ***lines)
+void inspection_tell_unseen(const Inspection *inspection, char ***lines)
 {
 	size_t n = inspection->n_unseen < UNSEEN_TOLD_MAX ? inspection->n_unseen : UNSEEN_TOLD_MAX;
-	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		_cleanup_free_ char *line = unseen_text(&inspection->unseen[i]);
 
-		r = line ? strv_append(lines, line) : -ENOMEM;
+		strv_append(lines, line);
 	}
-	if (r >= 0 && inspection->all_unseen > n)
-		r = strv_appendf(lines,
-				 "whether %zu more processes hold a device is not known either",
-				 inspection->all_unseen - n);
-	return r;
+	if (inspection->all_unseen > n)
+		strv_appendf(lines, "whether %zu more processes hold a device is not known either",
+			     inspection->all_unseen - n);
 }
 
 static int write_vgpu_vf(json_t *o, const char *key, const void *function)
 {
 	const FunctionFacts *facts = function;
 
-	return facts->vgpus == 0
-		       ? 0
-		       : json_object_set_new(o, key, json_string(BDF_TEXT(&facts->vgpu_vf)));
+	if (facts->vgpus == 0)
+		return 0;
+	json_set(o, key, json_text(BDF_TEXT(&facts->vgpu_vf)));
+	return 0;
 }
 
 static void read_vgpu_vf(JsonReader *reader, const char *key, void *of)
@@ -228,9 +227,7 @@ int inspection_from_json(const json_t *json, Inspection **ret, char **ret_messag
 
 	if (r < 0)
 		return r;
-	inspection = calloc(1, sizeof(*inspection));
-	if (!inspection)
-		return -ENOMEM;
+	inspection = xcalloc(1, sizeof(*inspection));
 	r = json_struct_read(inspection_members, json, NULL, inspection, ret_message);
 	if (r < 0)
 		return r;

@@ -146,7 +146,7 @@ char *holder_text(const Holder *holder);
 /* "whether python3 (pid 812, uid 1000) holds a device is not known: …"; NULL when memory is out. */
 char *unseen_text(const Unseen *unseen);
 /* Appends a line for each of the first few, and one with the number of the others. */
-int inspection_tell_unseen(const Inspection *inspection, char ***lines);
+void inspection_tell_unseen(const Inspection *inspection, char ***lines);
 
 json_t *inspection_to_json(const Inspection *inspection);
 int inspection_from_json(const json_t *json, Inspection **ret, char **ret_message);

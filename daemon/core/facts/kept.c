@@ -7,6 +7,7 @@
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define TEXT_MAX (256U * 1024)
 
@@ -51,9 +52,7 @@ int kept_from_json(const char *text, size_t size, Assignment **ret, char **ret_m
 	r = json_parse_document(text, size, GPUPASS_SCHEMA_KEPT, &root, ret_message);
 	if (r < 0)
 		return r;
-	kept = calloc(1, sizeof(*kept));
-	if (!kept)
-		return -ENOMEM;
+	kept = xcalloc(1, sizeof(*kept));
 	r = json_struct_read(kept_members, root, NULL, kept, ret_message);
 	if (r >= 0)
 		r = assignment_check_functions(kept, ret_message);
@@ -63,28 +62,22 @@ int kept_from_json(const char *text, size_t size, Assignment **ret, char **ret_m
 	return 0;
 }
 
-int kept_copy(const Assignment *from, Assignment **ret)
+void kept_copy(const Assignment *from, Assignment **ret)
 {
-	_cleanup_(assignment_freep) Assignment *copy = calloc(1, sizeof(*copy));
-	int r = copy ? json_struct_copy(kept_members, from, copy, sizeof(*copy)) : -ENOMEM;
+	_cleanup_(assignment_freep) Assignment *copy = xcalloc(1, sizeof(*copy));
 
-	if (copy)
-		copy->file = NULL;
-	if (r < 0)
-		return r;
+	json_struct_copy(kept_members, from, copy, sizeof(*copy));
+
+	copy->file = NULL;
 	*ret = TAKE_PTR(copy);
-	return 0;
 }
 
-int kept_add(Assignments *all, Assignment **kept)
+void kept_add(Assignments *all, Assignment **kept)
 {
-	Assignment **bigger = reallocarray(all->kept, all->n_kept + 1, sizeof(*bigger));
+	Assignment **bigger = xreallocarray(all->kept, all->n_kept + 1, sizeof(*bigger));
 
-	if (!bigger)
-		return -ENOMEM;
 	all->kept = bigger;
 	all->kept[all->n_kept++] = TAKE_PTR(*kept);
-	return 0;
 }
 
 const Assignment *kept_find_function(const Assignments *all, const Bdf *bdf)

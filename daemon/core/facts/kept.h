@@ -13,10 +13,10 @@
 char *kept_to_json(const Assignment *kept);
 int kept_from_json(const char *text, size_t size, Assignment **ret, char **ret_message);
 
-int kept_copy(const Assignment *from, Assignment **ret);
+void kept_copy(const Assignment *from, Assignment **ret);
 
 /* Adds it to the list, and takes it over then. -ENOMEM. */
-int kept_add(Assignments *all, Assignment **kept);
+void kept_add(Assignments *all, Assignment **kept);
 
 /* The one that names this function; NULL: none. */
 const Assignment *kept_find_function(const Assignments *all, const Bdf *bdf);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* A no-break space of Latin-1 is a blank, too (lib/ctype.c). */
 static bool is_blank(char c)
@@ -47,20 +48,15 @@ static char *next_word(char **at)
 	return word;
 }
 
-int kernel_words_split(const char *text, char ***ret)
+void kernel_words_split(const char *text, char ***ret)
 {
-	_cleanup_free_ char *copy = strdup(text);
+	_cleanup_free_ char *copy = xstrdup(text);
 	_cleanup_strv_ char **words = NULL;
 	char *at = copy;
-	int r = copy ? 0 : -ENOMEM;
 
-	for (char *word = r < 0 ? NULL : next_word(&at); r >= 0 && word && strcmp(word, "--") != 0;
-	     word = next_word(&at))
-		r = strv_append(&words, word);
-	if (r < 0)
-		return r;
+	for (char *word = next_word(&at); word && strcmp(word, "--") != 0; word = next_word(&at))
+		strv_append(&words, word);
 	*ret = TAKE_PTR(words);
-	return 0;
 }
 
 static char fold(char c)

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 /* Up to "--", behind which they are init's. -ENOMEM */
-int kernel_words_split(const char *text, char ***ret);
+void kernel_words_split(const char *text, char ***ret);
 
 /* The name begins with this prefix. */
 bool kernel_word_begins(const char *word, const char *prefix);

@@ -15,6 +15,7 @@
 
 #include "core/facts/machine.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define MAPS_MAX 1024
 #define PATHS_MAX 64
@@ -30,8 +31,8 @@ typedef struct MapParse {
 /* 1: it makes the file useless. */
 static int give_up(MachineMaps *maps, const char *why)
 {
-	maps->fault = strdup(why);
-	return maps->fault ? 1 : -ENOMEM;
+	maps->fault = xstrdup(why);
+	return 1;
 }
 
 static MachineMap *find(const MachineMaps *maps, const char *name)
@@ -60,14 +61,9 @@ static int append(MapParse *p, const char *name)
 
 	if (maps->n_items == MAPS_MAX)
 		return give_up(maps, "has too many mappings");
-	copy = strdup(name);
-	bigger = reallocarray(maps->items, maps->n_items + 1, sizeof(*bigger));
-	if (bigger)
-		maps->items = bigger;
-	if (!copy || !bigger) {
-		free(copy);
-		return -ENOMEM;
-	}
+	copy = xstrdup(name);
+	bigger = xreallocarray(maps->items, maps->n_items + 1, sizeof(*bigger));
+	maps->items = bigger;
 	p->current = maps->n_items;
 	bigger[maps->n_items++] = (MachineMap){ .name = copy };
 	return 0;
@@ -161,7 +157,8 @@ static int read_map(const MapParse *p, char *value)
 	if (strv_length(map->paths) == PATHS_MAX)
 		return give_up(p->maps, "has too many devices in a mapping");
 	map->doubtful |= doubtful;
-	return strv_append(&map->paths, of[KEY_PATH]);
+	strv_append(&map->paths, of[KEY_PATH]);
+	return 0;
 }
 
 /* ---- lines ---- */
@@ -202,7 +199,7 @@ static int read_line(MapParse *p, char *line)
 	return strcmp(word, "map") == 0 ? read_map(p, str_strip(value)) : 0;
 }
 
-int machine_maps_parse(const char *text, size_t size, const char *node, MachineMaps *ret)
+void machine_maps_parse(const char *text, size_t size, const char *node, MachineMaps *ret)
 {
 	_cleanup_free_ char *copy = NULL;
 	MachineMaps maps = { 0 };
@@ -212,18 +209,11 @@ int machine_maps_parse(const char *text, size_t size, const char *node, MachineM
 
 	if (size > MACHINE_FILE_MAX || strlen(text) != size)
 		r = give_up(&maps, "is too big, or has a NUL byte");
-	copy = strdup(text);
-	if (!copy)
-		r = -ENOMEM;
+	copy = xstrdup(text);
 	next = copy;
 	while (r == 0 && (line = strsep(&next, "\n")))
 		r = read_line(&p, line);
-	if (r < 0) {
-		machine_maps_clear(&maps);
-		return r;
-	}
 	*ret = maps;
-	return 0;
 }
 
 const MachineMap *machine_maps_find(const MachineMaps *maps, const char *name)

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define ADDRESS_LENGTH_MAX 24
 #define NAME_LENGTH_MAX 63
@@ -44,31 +45,28 @@ typedef struct HostPci {
 } HostPci;
 
 /* Whatever is known stays known. The first reason stays. */
-static int give_up(Parse *p, char *why)
+static void give_up(Parse *p, char *why)
 {
-	if (!why)
-		return -ENOMEM;
 	if (p->machine->unread)
 		free(why);
 	else
 		p->machine->unread = why;
-	return 0;
 }
 
-static int blame_file(Parse *p, const char *why)
+static void blame_file(Parse *p, const char *why)
 {
-	return give_up(p, strf(MACHINE_FILES "/%u.conf %s", p->machine->vmid, why));
+	give_up(p, strf(MACHINE_FILES "/%u.conf %s", p->machine->vmid, why));
 }
 
-static int blame_line(Parse *p, const Line *line, const char *why)
+static void blame_line(Parse *p, const Line *line, const char *why)
 {
-	return give_up(p, strf(MACHINE_FILES "/%u.conf has " HOSTPCI "%u %s", p->machine->vmid,
-			       line->index, why));
+	give_up(p, strf(MACHINE_FILES "/%u.conf has " HOSTPCI "%u %s", p->machine->vmid,
+			line->index, why));
 }
 
 /* ---- devices ---- */
 
-static int add_device(Parse *p, const Line *line, const Bdf *bdf, bool maybe)
+static void add_device(Parse *p, const Line *line, const Bdf *bdf, bool maybe)
 {
 	Machine *m = p->machine;
 	MachineDevice *device = NULL, *bigger;
@@ -76,12 +74,12 @@ static int add_device(Parse *p, const Line *line, const Bdf *bdf, bool maybe)
 	for (size_t i = 0; !device && i < m->n_devices; i++)
 		if (bdf_equal(&m->devices[i].bdf, bdf))
 			device = &m->devices[i];
-	if (!device && m->n_devices == MACHINE_DEVICES_MAX)
-		return blame_file(p, "names too many functions of the host");
+	if (!device && m->n_devices == MACHINE_DEVICES_MAX) {
+		blame_file(p, "names too many functions of the host");
+		return;
+	}
 	if (!device) {
-		bigger = reallocarray(m->devices, m->n_devices + 1, sizeof(*bigger));
-		if (!bigger)
-			return -ENOMEM;
+		bigger = xreallocarray(m->devices, m->n_devices + 1, sizeof(*bigger));
 		m->devices = bigger;
 		device = &bigger[m->n_devices++];
 		*device = (MachineDevice){ .bdf = *bdf };
@@ -89,73 +87,76 @@ static int add_device(Parse *p, const Line *line, const Bdf *bdf, bool maybe)
 	device->now |= line->now;
 	device->next |= line->next;
 	device->maybe |= maybe || line->doubtful;
-	return 0;
 }
 
 /* An address without a function means all that are in the slot. */
-static int add_address(Parse *p, const Line *line, const char *address, bool maybe)
+static void add_address(Parse *p, const Line *line, const char *address, bool maybe)
 {
 	_cleanup_free_ char *whole = NULL;
 	bool slot = !strchr(address, '.');
 	Bdf bdf;
-	int r;
 
 	if (strlen(address) > ADDRESS_LENGTH_MAX ||
-	    address[strspn(address, MACHINE_HEX "ABCDEF:.")])
-		return blame_line(p, line, "with an address that is none");
-	whole = slot ? strf("%s.0", address) : strdup(address);
-	if (!whole)
-		return -ENOMEM;
-	if (bdf_parse(whole, &bdf) < 0)
-		return blame_line(p, line, "with an address that is none");
-	r = add_device(p, line, &bdf, maybe);
-	for (uint8_t i = 1; r == 0 && slot && i < FUNCTIONS_OF_A_SLOT; i++) {
-		bdf.function = i;
-		r = add_device(p, line, &bdf, maybe);
+	    address[strspn(address, MACHINE_HEX "ABCDEF:.")]) {
+		blame_line(p, line, "with an address that is none");
+		return;
 	}
-	return r;
+	whole = slot ? strf("%s.0", address) : xstrdup(address);
+	if (bdf_parse(whole, &bdf) < 0) {
+		blame_line(p, line, "with an address that is none");
+		return;
+	}
+	add_device(p, line, &bdf, maybe);
+	for (uint8_t i = 1; slot && i < FUNCTIONS_OF_A_SLOT; i++) {
+		bdf.function = i;
+		add_device(p, line, &bdf, maybe);
+	}
 }
 
-static int add_addresses(Parse *p, const Line *line, const char *list, bool maybe)
+static void add_addresses(Parse *p, const Line *line, const char *list, bool maybe)
 {
 	_cleanup_strv_ char **addresses = NULL;
-	int r = strv_split(list, ";", &addresses);
 
-	if (r == 0 && !addresses)
-		return blame_line(p, line, "without an address");
-	for (char **address = addresses; r == 0 && address && *address; address++)
-		r = add_address(p, line, *address, maybe);
-	return r;
+	strv_split(list, ";", &addresses);
+
+	if (!addresses) {
+		blame_line(p, line, "without an address");
+		return;
+	}
+	for (char **address = addresses; address && *address; address++)
+		add_address(p, line, *address, maybe);
 }
 
-static int add_mapping(Parse *p, const Line *line, const char *name)
+static void add_mapping(Parse *p, const Line *line, const char *name)
 {
 	const MachineMap *map = machine_maps_find(p->maps, name);
-	int r = 0;
 
-	if (!machine_is_config_id(name))
-		return blame_line(p, line, "with a mapping whose name is none");
-	if (p->maps->fault)
-		return give_up(p, strf(MACHINE_MAPPINGS " %s", p->maps->fault));
-	if (!map || !map->paths)
-		return give_up(p,
-			       strf(MACHINE_MAPPINGS " has no device of this node in the mapping "
-						     "%s, which " HOSTPCI "%u of %u names",
-				    name, line->index, p->machine->vmid));
-	for (char **path = map->paths; r == 0 && *path; path++)
-		r = add_addresses(p, line, *path, strv_length(map->paths) > 1 || map->doubtful);
-	return r;
+	if (!machine_is_config_id(name)) {
+		blame_line(p, line, "with a mapping whose name is none");
+		return;
+	}
+	if (p->maps->fault) {
+		give_up(p, strf(MACHINE_MAPPINGS " %s", p->maps->fault));
+		return;
+	}
+	if (!map || !map->paths) {
+		give_up(p, strf(MACHINE_MAPPINGS " has no device of this node in the mapping "
+						 "%s, which " HOSTPCI "%u of %u names",
+				name, line->index, p->machine->vmid));
+		return;
+	}
+	for (char **path = map->paths; *path; path++)
+		add_addresses(p, line, *path, strv_length(map->paths) > 1 || map->doubtful);
 }
 
 /* As generate_mdev_uuid() of PVE::QemuServer::PCI::Mdev makes it. */
-static int add_mdev(const Parse *p, const Line *line)
+static void add_mdev(const Parse *p, const Line *line)
 {
 	_cleanup_free_ char *uuid =
 		strf("%08u-0000-0000-0000-%012u", line->index, p->machine->vmid);
 
-	if (!uuid)
-		return -ENOMEM;
-	return strv_contains(p->machine->mdevs, uuid) ? 0 : strv_append(&p->machine->mdevs, uuid);
+	if (!strv_contains(p->machine->mdevs, uuid))
+		strv_append(&p->machine->mdevs, uuid);
 }
 
 /* ---- hostpci lines ---- */
@@ -261,38 +262,40 @@ static bool read_parts(char *text, HostPci *into)
 }
 
 /* Of two lines with one key the last counts, unless Proxmox VE leaves that one out. */
-static int check_replaced(Parse *p, const char *before, const char *value, unsigned index)
+static void check_replaced(Parse *p, const char *before, const char *value, unsigned index)
 {
-	_cleanup_free_ char *copy = strdup(value);
+	_cleanup_free_ char *copy = xstrdup(value);
 	HostPci pci = { 0 };
 
-	if (!copy)
-		return -ENOMEM;
 	if (!before || read_parts(copy, &pci))
-		return 0;
-	return blame_line(p, &(Line){ .index = index },
-			  "twice, and Proxmox VE may leave the last line out");
+		return;
+	blame_line(p, &(Line){ .index = index },
+		   "twice, and Proxmox VE may leave the last line out");
 }
 
 /* What is in a mapping may be a vGPU without saying so here: then the board counts as given. */
-static int read_hostpci(Parse *p, const char *value, Line line)
+static void read_hostpci(Parse *p, const char *value, Line line)
 {
-	_cleanup_free_ char *copy = value ? strdup(value) : NULL;
+	_cleanup_free_ char *copy = value ? xstrdup(value) : NULL;
 	HostPci pci = { 0 };
 
 	if (!value)
-		return 0;
-	if (!copy)
-		return -ENOMEM;
+		return;
 	line.doubtful = !read_parts(copy, &pci) || line.index >= HOSTPCI_KNOWN;
-	if (!pci.host == !pci.mapping)
-		return blame_line(p, &line,
-				  pci.host ? "with both an address and a mapping"
-					   : "with neither an address nor a mapping");
-	if (pci.mdev && !line.doubtful)
-		return add_mdev(p, &line);
-	return pci.mapping ? add_mapping(p, &line, pci.mapping)
-			   : add_addresses(p, &line, pci.host, false);
+	if (!pci.host == !pci.mapping) {
+		blame_line(p, &line,
+			   pci.host ? "with both an address and a mapping"
+				    : "with neither an address nor a mapping");
+		return;
+	}
+	if (pci.mdev && !line.doubtful) {
+		add_mdev(p, &line);
+		return;
+	}
+	if (pci.mapping)
+		add_mapping(p, &line, pci.mapping);
+	else
+		add_addresses(p, &line, pci.host, false);
 }
 
 /* ---- lines ---- */
@@ -343,42 +346,38 @@ static const char **value_of(Section *section, const char *key)
 	return &section->hostpci[index];
 }
 
-static int read_entry(Parse *p, Section *section, const char *key, const char *value)
+static void read_entry(Parse *p, Section *section, const char *key, const char *value)
 {
 	const char **kept = value_of(section, key);
 	char *name;
-	int r = 0;
 
 	if (kept && kept >= section->hostpci && kept < section->hostpci + HOSTPCI_MAX)
-		r = check_replaced(p, *kept, value, (unsigned)(kept - section->hostpci));
+		check_replaced(p, *kept, value, (unsigned)(kept - section->hostpci));
 	if (kept)
 		*kept = value;
-	if (r < 0 || section != &p->now)
-		return r;
+	if (section != &p->now)
+		return;
 	if (strcmp(key, "meta") == 0)
 		read_meta(p->machine, value);
 	if (strcmp(key, "name") != 0 || !is_name(value))
-		return 0;
-	name = strdup(value);
-	if (!name)
-		return -ENOMEM;
+		return;
+	name = xstrdup(value);
 	free(p->machine->name);
 	p->machine->name = name;
-	return 0;
 }
 
 /* No blank may stand before the key. */
-static int read_line(Parse *p, Section *section, char *line)
+static void read_line(Parse *p, Section *section, char *line)
 {
 	size_t key = strspn(line, "abcdefghijklmnopqrstuvwxyz_-");
 
 	if (key == 0 || strchr("_-", *line))
-		return 0;
+		return;
 	key += strspn(line + key, "0123456789");
 	if (line[key] != ':' || line[key + 1] == '\0')
-		return 0;
+		return;
 	line[key] = '\0';
-	return read_entry(p, section, line, str_strip(line + key + 1));
+	read_entry(p, section, line, str_strip(line + key + 1));
 }
 
 /* Whether the line begins a section, and then which. *ret_section NULL: one that does not count. */
@@ -401,16 +400,14 @@ static bool begins_section(Parse *p, char *line, Section **ret_section)
 	return true;
 }
 
-static int read_lines(Parse *p, char *text)
+static void read_lines(Parse *p, char *text)
 {
 	Section *section = &p->now;
 	char *next = text, *line;
-	int r = 0;
 
-	while (r >= 0 && (line = strsep(&next, "\n")))
+	while ((line = strsep(&next, "\n")))
 		if (!begins_section(p, line, &section) && section)
-			r = read_line(p, section, line);
-	return r;
+			read_line(p, section, line);
 }
 
 /* ---- what is had, and what will be ---- */
@@ -422,33 +419,29 @@ static bool will_resume(const Section *now)
 }
 
 /* Deletions are as in "agent,!hostpci0". */
-static int apply_pending(Parse *p, Section *next)
+static void apply_pending(Parse *p, Section *next)
 {
-	_cleanup_free_ char *keys = strdup(str_or_empty(p->pending.delete));
+	_cleanup_free_ char *keys = xstrdup(str_or_empty(p->pending.delete));
 	Section pending = p->pending;
 	char *rest = keys, *key;
-	int r = 0;
 
-	if (!keys)
-		return -ENOMEM;
 	*next = p->now;
 	if (will_resume(&p->now))
-		return 0;
+		return;
 	while ((key = strsep(&rest, ",;" MACHINE_BLANKS))) {
 		const char **value = value_of(next, *key == '!' ? key + 1 : key);
 
 		if (value)
 			*value = NULL;
 	}
-	for (unsigned i = 0; r == 0 && i < HOSTPCI_MAX; i++) {
+	for (unsigned i = 0; i < HOSTPCI_MAX; i++) {
 		if (!pending.hostpci[i])
 			continue;
-		r = check_replaced(p, next->hostpci[i], pending.hostpci[i], i);
+		check_replaced(p, next->hostpci[i], pending.hostpci[i], i);
 		next->hostpci[i] = pending.hostpci[i];
 	}
 	if (pending.args)
 		next->args = pending.args;
-	return r;
 }
 
 /* Only root may set it; it goes to QEMU as it is. */
@@ -458,56 +451,52 @@ static bool has_vfio(const char *args)
 }
 
 /* An older Proxmox VE takes such lines for those of the section before. */
-static int check_unknown(Parse *p)
+static void check_unknown(Parse *p)
 {
 	bool found = has_vfio(p->unknown.args);
 
 	for (size_t i = 0; i < HOSTPCI_MAX; i++)
 		found |= p->unknown.hostpci[i] != NULL;
-	return found ? blame_file(p, "has devices in a section of a kind that is not known") : 0;
+	if (found)
+		blame_file(p, "has devices in a section of a kind that is not known");
 }
 
-static int read_devices(Parse *p)
+static void read_devices(Parse *p)
 {
 	Section next;
-	int r = apply_pending(p, &next);
 
-	for (unsigned i = 0; r == 0 && i < HOSTPCI_MAX; i++) {
+	apply_pending(p, &next);
+
+	for (unsigned i = 0; i < HOSTPCI_MAX; i++) {
 		const char *now = p->now.hostpci[i];
 		bool stays = now && now == next.hostpci[i];
 
-		r = read_hostpci(p, now, (Line){ .index = i, .now = true, .next = stays });
-		if (r == 0 && !stays)
-			r = read_hostpci(p, next.hostpci[i], (Line){ .index = i, .next = true });
+		read_hostpci(p, now, (Line){ .index = i, .now = true, .next = stays });
+		if (!stays)
+			read_hostpci(p, next.hostpci[i], (Line){ .index = i, .next = true });
 	}
-	if (r == 0 && (has_vfio(p->now.args) || has_vfio(next.args)))
-		r = blame_file(p, "has args with a device of vfio");
-	return r == 0 ? check_unknown(p) : r;
+	if ((has_vfio(p->now.args) || has_vfio(next.args)))
+		blame_file(p, "has args with a device of vfio");
+	check_unknown(p);
 }
 
-int machine_parse(uint32_t vmid, const char *text, size_t size, const MachineMaps *maps,
-		  Machine *ret)
+void machine_parse(uint32_t vmid, const char *text, size_t size, const MachineMaps *maps,
+		   Machine *ret)
 {
 	Machine machine = { .vmid = vmid };
 	Parse p = { .machine = &machine, .maps = maps };
 	_cleanup_free_ char *copy = NULL;
-	int r;
 
 	if (size > MACHINE_FILE_MAX || strlen(text) != size) {
-		r = blame_file(&p, size > MACHINE_FILE_MAX ? "is too big" : "has a NUL byte");
+		blame_file(&p, size > MACHINE_FILE_MAX ? "is too big" : "has a NUL byte");
 	} else {
-		copy = strdup(text);
-		r = copy ? read_lines(&p, copy) : -ENOMEM;
+		copy = xstrdup(text);
+		read_lines(&p, copy);
 		/* Proxmox VE starts no template. */
-		if (r == 0 && !(p.now.template && is_yes(p.now.template)))
-			r = read_devices(&p);
-	}
-	if (r < 0) {
-		machine_clear(&machine);
-		return r;
+		if (!(p.now.template && is_yes(p.now.template)))
+			read_devices(&p);
 	}
 	*ret = machine;
-	return 0;
 }
 
 void machine_clear(Machine *machine)

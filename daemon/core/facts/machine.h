@@ -60,15 +60,15 @@ typedef struct MachineMaps {
 } MachineMaps;
 
 /* Only -ENOMEM: what is wrong with the file is ret->unread. */
-int machine_parse(uint32_t vmid, const char *text, size_t size, const MachineMaps *maps,
-		  Machine *ret);
+void machine_parse(uint32_t vmid, const char *text, size_t size, const MachineMaps *maps,
+		   Machine *ret);
 void machine_clear(Machine *machine);
 
 Machines *machines_free(Machines *machines);
 DEFINE_CLEANUP(Machines, machines_free)
 
 /* machine-map.c. `node` is this host's name in the cluster. Only -ENOMEM, as above. */
-int machine_maps_parse(const char *text, size_t size, const char *node, MachineMaps *ret);
+void machine_maps_parse(const char *text, size_t size, const char *node, MachineMaps *ret);
 const MachineMap *machine_maps_find(const MachineMaps *maps, const char *name);
 void machine_maps_clear(MachineMaps *maps);
 /* "101.conf" is 101; 0: it is no such name. */

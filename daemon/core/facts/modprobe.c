@@ -8,6 +8,7 @@
 
 #include "core/facts/kernel-words.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 bool modprobe_matters(const char *setting)
 {
@@ -42,8 +43,8 @@ static bool is_module(const char *command, const char *name, size_t size, const 
 		return true;
 	if (strcmp(command, "install") != 0)
 		return false;
-	pattern = strndup(name, size);
-	return pattern && fnmatch(pattern, module, 0) == 0;
+	pattern = xstrndup(name, size);
+	return fnmatch(pattern, module, 0) == 0;
 }
 
 const char *modprobe_setting(const char *setting, const char *command, const char *module)
@@ -109,46 +110,39 @@ bool modprobe_blocks(char *const *settings, const char *module)
 	if (command && loads_nothing(command))
 		return true;
 	/* nouveau registers no driver then. */
-	return strcmp(module, "nouveau") == 0 &&
-	       modprobe_value(settings, NULL, module, "modeset", &modeset, &setting) == 0 &&
-	       str_equal(modeset, "0");
+	if (strcmp(module, "nouveau") != 0)
+		return false;
+	modprobe_value(settings, NULL, module, "modeset", &modeset, &setting);
+	return str_equal(modeset, "0");
 }
 
-int modprobe_value(char *const *settings, char *const *cmdline, const char *module,
-		   const char *parameter, char **ret, const char **ret_setting)
+void modprobe_value(char *const *settings, char *const *cmdline, const char *module,
+		    const char *parameter, char **ret, const char **ret_setting)
 {
 	_cleanup_free_ char *value = NULL, *name = strf("%s.%s", module, parameter);
 	const char *last, *setting = NULL;
 
-	if (!name)
-		return -ENOMEM;
 	for (char *const *line = settings; line && *line; line++) {
 		const char *options = modprobe_setting(*line, "options", module);
 		_cleanup_strv_ char **words = NULL;
 
 		if (!options)
 			continue;
-		if (kernel_words_split(options, &words) < 0)
-			return -ENOMEM;
+		kernel_words_split(options, &words);
 		last = kernel_words_last(words, parameter);
 		if (!last)
 			continue;
 		free(value);
-		value = strdup(last);
+		value = xstrdup(last);
 		setting = *line;
-		if (!value)
-			return -ENOMEM;
 	}
 	/* modprobe puts those of the command line last. */
 	last = kernel_words_last(cmdline, name);
 	if (last) {
 		free(value);
-		value = strdup(last);
+		value = xstrdup(last);
 		setting = NULL;
-		if (!value)
-			return -ENOMEM;
 	}
 	*ret = TAKE_PTR(value);
 	*ret_setting = setting;
-	return 0;
 }

@@ -27,5 +27,5 @@ const char *modprobe_runs(char *const *settings, const char *module);
  * command line; NULL: none sets it. A module that is built in gets no settings. *ret_setting: the
  * setting that has it; NULL: the command line. -ENOMEM
  */
-int modprobe_value(char *const *settings, char *const *cmdline, const char *module,
-		   const char *parameter, char **ret, const char **ret_setting);
+void modprobe_value(char *const *settings, char *const *cmdline, const char *module,
+		    const char *parameter, char **ret, const char **ret_setting);

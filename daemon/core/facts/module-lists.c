@@ -9,6 +9,7 @@
 #include "core/facts/initramfs.h"
 #include "core/facts/setup-files.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 void module_lists_clear(ModuleLists *lists)
 {
@@ -31,19 +32,20 @@ static bool is_stub(const char *line, size_t size)
 	return false;
 }
 
-static int read_module(const char *name, unsigned number, const char *line, bool drivers,
-		       ModuleLists *into)
+static void read_module(const char *name, unsigned number, const char *line, bool drivers,
+			ModuleLists *into)
 {
 	size_t size = strcspn(line, " \t");
-	_cleanup_free_ char *module = strndup(line, size);
+	_cleanup_free_ char *module = xstrndup(line, size);
 
-	if (!module)
-		return -ENOMEM;
-	if (is_stub(line, size) && line[size])
-		return setup_keep_line(&into->options, strf("%s:%u: %s", name, number, line));
-	if (drivers && initramfs_loads_taker(module, 0))
-		return setup_keep_line(&into->drivers, strf("%s:%u: %s", name, number, module));
-	return 0;
+	if (is_stub(line, size) && line[size]) {
+		setup_keep_line(&into->options, strf("%s:%u: %s", name, number, line));
+		return;
+	}
+	if (drivers && initramfs_loads_taker(module, 0)) {
+		setup_keep_line(&into->drivers, strf("%s:%u: %s", name, number, module));
+		return;
+	}
 }
 
 /*
@@ -51,25 +53,21 @@ static int read_module(const char *name, unsigned number, const char *line, bool
  * (add_modules_from_file() and load_modules(); load_module() of /etc/init.d/kmod). For systemd the
  * whole line is the module's name, and ';' begins a comment, too (apply_file(), modules-load.c).
  */
-int module_lists_read_lines(const char *name, const char *text, bool drivers, ModuleLists *into)
+void module_lists_read_lines(const char *name, const char *text, bool drivers, ModuleLists *into)
 {
-	_cleanup_free_ char *copy = strdup(text);
+	_cleanup_free_ char *copy = xstrdup(text);
 	unsigned number = 0;
 	char *next;
-	int r = 0;
 
-	if (!copy)
-		return -ENOMEM;
-	for (char *line = copy; r >= 0 && line; line = next) {
+	for (char *line = copy; line; line = next) {
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = '\0';
 		number++;
 		line = str_strip(line);
 		if (*line && *line != '#' && *line != ';')
-			r = read_module(name, number, line, drivers, into);
+			read_module(name, number, line, drivers, into);
 	}
-	return r;
 }
 
 /* ---- what bash reads ---- */
@@ -184,29 +182,27 @@ typedef struct Assigned {
 } Assigned;
 
 /* A value that has blanks, unless it is an element of an array, is several words. */
-static int assigned_words(const ShellSettings *settings, const Shell *s, unsigned line, Assigned *a)
+static void assigned_words(const ShellSettings *settings, const Shell *s, unsigned line,
+			   Assigned *a)
 {
 	_cleanup_strv_ char **words = NULL;
-	int r = 0;
 
 	if (!a->variable)
-		return 0;
+		return;
 	if (a->is_array)
-		r = strv_append(&words, s->word);
+		strv_append(&words, s->word);
 	else
-		r = strv_split(s->word, " \t\n", &words);
-	for (char **word = words; r >= 0 && word && *word; word++)
+		strv_split(s->word, " \t\n", &words);
+	for (char **word = words; word && *word; word++)
 		if (settings->matters(a->variable->name, *word))
-			r = setup_keep_line(&a->words, strf("%s:%u: %s: %s", s->name, line,
-							    a->variable->name, *word));
-	return r;
+			setup_keep_line(&a->words, strf("%s:%u: %s: %s", s->name, line,
+							a->variable->name, *word));
 }
 
 /* false: not understood. */
 static int shell_value(const ShellSettings *settings, Shell *s, Assigned *a)
 {
 	unsigned line = s->line;
-	int r = 0;
 	Word word;
 
 	a->is_array = *s->at == '(';
@@ -220,10 +216,11 @@ static int shell_value(const ShellSettings *settings, Shell *s, Assigned *a)
 		a->is_empty = s->size == 0;
 		a->begins_open = s->size > 0 && !isspace((unsigned char)s->word[0]);
 		a->ends_open = s->size > 0 && !isspace((unsigned char)s->word[s->size - 1]);
-		r = a->expands ? 0 : assigned_words(settings, s, line, a);
-		return r < 0 ? r : true;
+		if (!a->expands)
+			assigned_words(settings, s, line, a);
+		return true;
 	}
-	for (s->at++; r >= 0;) {
+	for (s->at++;;) {
 		shell_blanks(s, true);
 		line = s->line;
 		word = shell_word(s);
@@ -232,10 +229,10 @@ static int shell_value(const ShellSettings *settings, Shell *s, Assigned *a)
 		if (word == WORD_EXPANDS)
 			a->expands = true;
 		else
-			r = assigned_words(settings, s, line, a);
+			assigned_words(settings, s, line, a);
 	}
-	if (r < 0 || *s->at != ')')
-		return r < 0 ? r : false;
+	if (*s->at != ')')
+		return false;
 	s->at++;
 	return true;
 }
@@ -244,7 +241,6 @@ static int shell_value(const ShellSettings *settings, Shell *s, Assigned *a)
 static int assign(Assigned *a)
 {
 	ShellVariable *v = a->variable;
-	int r = 0;
 
 	if (!v)
 		return true;
@@ -259,9 +255,9 @@ static int assign(Assigned *a)
 	v->is_array |= a->is_array;
 	if (!a->appends || !a->is_empty)
 		v->is_open = a->ends_open;
-	for (char **word = a->words; r >= 0 && word && *word; word++)
-		r = strv_append(&v->words, *word);
-	return r < 0 ? r : !a->expands;
+	for (char **word = a->words; word && *word; word++)
+		strv_append(&v->words, *word);
+	return !a->expands;
 }
 
 static ShellVariable *find_variable(const ShellSettings *settings, const char *name, size_t size)
@@ -307,15 +303,13 @@ static int shell_statement(ShellSettings *settings, Shell *s)
 	return r;
 }
 
-int shell_settings_read(const char *name, const char *text, ShellSettings *settings)
+void shell_settings_read(const char *name, const char *text, ShellSettings *settings)
 {
-	_cleanup_free_ char *word = malloc(strlen(text) + 1);
+	_cleanup_free_ char *word = xmalloc(strlen(text) + 1);
 	Shell s = { .name = name, .at = text, .line = 1, .word = word };
 	int r = 1;
 
-	if (!word)
-		return -ENOMEM;
-	while (r >= 0 && *s.at) {
+	while (*s.at) {
 		const Shell before = s;
 
 		shell_blanks(&s, false);
@@ -331,11 +325,10 @@ int shell_settings_read(const char *name, const char *text, ShellSettings *setti
 			continue;
 		s = before;
 		s.at += strspn(s.at, " \t");
-		r = setup_keep_line(&settings->unknown, strf("%s:%u: %.*s", name, s.line,
-							     (int)strcspn(s.at, "\n"), s.at));
+		setup_keep_line(&settings->unknown,
+				strf("%s:%u: %.*s", name, s.line, (int)strcspn(s.at, "\n"), s.at));
 		s.at += strcspn(s.at, "\n");
 	}
-	return r < 0 ? r : 0;
 }
 
 void shell_settings_clear(ShellSettings *settings)

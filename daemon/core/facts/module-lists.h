@@ -23,7 +23,7 @@ void module_lists_clear(ModuleLists *lists);
  * /etc/modules, modules-load.d, and initramfs-tools' modules: one module a line, with options
  * behind it. `drivers`: its drivers count, because they are loaded in the initramfs.
  */
-int module_lists_read_lines(const char *name, const char *text, bool drivers, ModuleLists *into);
+void module_lists_read_lines(const char *name, const char *text, bool drivers, ModuleLists *into);
 
 /* What the assignments of one program's files have made of a variable. */
 typedef struct ShellVariable {
@@ -45,5 +45,5 @@ typedef struct ShellSettings {
  * Files that bash reads: dracut's and mkinitcpio's. Only assignments of plain words are understood,
  * with `=` and `+=`, quotes, arrays and continued lines. Of any other line nothing is assumed.
  */
-int shell_settings_read(const char *name, const char *text, ShellSettings *settings);
+void shell_settings_read(const char *name, const char *text, ShellSettings *settings);
 void shell_settings_clear(ShellSettings *settings);

@@ -7,6 +7,7 @@
 
 #include "core/pci/driver-name.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define CLASS_DISPLAY 0x03
 #define MIB (UINT64_C(1) << 20)
@@ -18,18 +19,12 @@
 #define BAR_OTHER_MAX (32 * MIB)
 
 /* Takes both texts. */
-static int add(Obstacles *into, ObstacleKind kind, ObstacleWeight weight, const Bdf *bdf,
-	       char *what, char *remedy)
+static void add(Obstacles *into, ObstacleKind kind, ObstacleWeight weight, const Bdf *bdf,
+		char *what, char *remedy)
 {
-	Obstacle *more = reallocarray(into->items, into->n_items + 1, sizeof(*more));
+	Obstacle *more = xreallocarray(into->items, into->n_items + 1, sizeof(*more));
 
-	if (more)
-		into->items = more;
-	if (!more || !what || !remedy) {
-		free(what);
-		free(remedy);
-		return -ENOMEM;
-	}
+	into->items = more;
 	more[into->n_items++] = (Obstacle){
 		.kind = kind,
 		.weight = weight,
@@ -37,7 +32,6 @@ static int add(Obstacles *into, ObstacleKind kind, ObstacleWeight weight, const 
 		.what = what,
 		.remedy = remedy,
 	};
-	return 0;
 }
 
 void obstacles_clear(Obstacles *obstacles)
@@ -54,26 +48,24 @@ void obstacles_clear(Obstacles *obstacles)
  * Without remapping, a guest's device can raise any interrupt of the host. So vfio refuses
  * (vfio_iommu_type1: "No interrupt remapping support"), unless allow_unsafe_interrupts is set.
  */
-static int find_interrupts(const Inspection *inspection, Obstacles *into)
+static void find_interrupts(const Inspection *inspection, Obstacles *into)
 {
 	bool unsafe = inspection->unsafe_interrupts;
-	int r = 0;
 
 	into->unknown[OBSTACLE_INTERRUPTS] = !inspection->interrupts_known;
 	if (unsafe)
-		r = add(into, OBSTACLE_INTERRUPTS, OBSTACLE_WARNS, NULL,
-			strdup("vfio_iommu_type1 allows unsafe interrupts"),
-			strdup("take allow_unsafe_interrupts out of modprobe.d and of the kernel "
-			       "command line, and reboot"));
-	if (r == 0 && inspection->interrupts_known && !inspection->interrupts_remapped)
-		r = add(into, OBSTACLE_INTERRUPTS, OBSTACLE_FAILS, NULL,
-			strf("interrupts are not remapped: %s",
-			     unsafe ? "a guest can raise interrupts of the host"
-				    : "vfio refuses to give a device to a guest"),
-			strdup("enable interrupt remapping in the firmware (VT-d, x2APIC), and "
-			       "boot without intremap=off; for details: dmesg | grep -i "
-			       "remapping"));
-	return r;
+		add(into, OBSTACLE_INTERRUPTS, OBSTACLE_WARNS, NULL,
+		    xstrdup("vfio_iommu_type1 allows unsafe interrupts"),
+		    xstrdup("take allow_unsafe_interrupts out of modprobe.d and of the kernel "
+			    "command line, and reboot"));
+	if (inspection->interrupts_known && !inspection->interrupts_remapped)
+		add(into, OBSTACLE_INTERRUPTS, OBSTACLE_FAILS, NULL,
+		    strf("interrupts are not remapped: %s",
+			 unsafe ? "a guest can raise interrupts of the host"
+				: "vfio refuses to give a device to a guest"),
+		    xstrdup("enable interrupt remapping in the firmware (VT-d, x2APIC), and "
+			    "boot without intremap=off; for details: dmesg | grep -i "
+			    "remapping"));
 }
 
 /* ---- BARs without an address ---- */
@@ -101,15 +93,13 @@ static char *bars_text(unsigned bars)
 	_cleanup_free_ char *joined = NULL;
 
 	for (int bar = 0; bar < PCI_BARS; bar++)
-		if ((bars >> bar & 1) && strv_appendf(&numbers, "%d", bar) < 0)
-			return NULL;
+		if ((bars >> bar & 1))
+			strv_appendf(&numbers, "%d", bar);
 	joined = strv_join(numbers, ", ");
-	if (!joined)
-		return NULL;
 	return strv_length(numbers) > 1 ? strf("BARs %s have", joined) : strf("BAR %s has", joined);
 }
 
-static int find_bars(const PciFunction *function, const FunctionFacts *facts, Obstacles *into)
+static void find_bars(const PciFunction *function, const FunctionFacts *facts, Obstacles *into)
 {
 	bool display = function->class_code >> 16 == CLASS_DISPLAY;
 	_cleanup_free_ char *bars = NULL;
@@ -117,17 +107,15 @@ static int find_bars(const PciFunction *function, const FunctionFacts *facts, Ob
 	if (facts->bars_unset > 0)
 		bars = bars_text(facts->bars_unset);
 	else if (lacks_memory(function))
-		bars = strdup("the BAR of the memory (BAR 1, or 2 on newer boards) has");
+		bars = xstrdup("the BAR of the memory (BAR 1, or 2 on newer boards) has");
 	else
-		return 0;
-	if (!bars)
-		return -ENOMEM;
-	return add(into, OBSTACLE_BAR, display ? OBSTACLE_REFUSES : OBSTACLE_WARNS, &function->bdf,
-		   strf("%s: %s no address on this host: no guest can use the %s",
-			BDF_TEXT(&function->bdf), bars, display ? "board" : "function"),
-		   strdup("turn on \"Above 4G decoding\" in the firmware, with room for all boards "
-			  "(MMIO High Size, where it is offered), and reboot; if it is on, boot "
-			  "with pci=realloc; for details: dmesg | grep BAR"));
+		return;
+	add(into, OBSTACLE_BAR, display ? OBSTACLE_REFUSES : OBSTACLE_WARNS, &function->bdf,
+	    strf("%s: %s no address on this host: no guest can use the %s",
+		 BDF_TEXT(&function->bdf), bars, display ? "board" : "function"),
+	    xstrdup("turn on \"Above 4G decoding\" in the firmware, with room for all boards "
+		    "(MMIO High Size, where it is offered), and reboot; if it is on, boot "
+		    "with pci=realloc; for details: dmesg | grep BAR"));
 }
 
 /* ---- framebuffers of what the firmware drew ---- */
@@ -148,31 +136,27 @@ static char *framebuffer_remedy(const char *names)
 				     : ", or");
 }
 
-static int find_framebuffer(const PciFunction *function, const FunctionFacts *facts,
-			    Obstacles *into)
+static void find_framebuffer(const PciFunction *function, const FunctionFacts *facts,
+			     Obstacles *into)
 {
 	bool bound = driver_is_vfio(function->driver);
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < facts->n_bar_holders; i++) {
+	for (size_t i = 0; i < facts->n_bar_holders; i++) {
 		const BarHolder *holder = &facts->bar_holders[i];
 		const char *names = str_or_empty(holder->name);
 		_cleanup_free_ char *bar =
-			holder->bar < 0 ? strdup("a BAR") : strf("BAR %d", holder->bar);
+			holder->bar < 0 ? xstrdup("a BAR") : strf("BAR %d", holder->bar);
 
-		if (!bar)
-			return -ENOMEM;
-		r = add(into, OBSTACLE_FRAMEBUFFER, OBSTACLE_WARNS, &function->bdf,
-			strf("%s: the firmware framebuffer (%s) holds %s: %s \"%s%scan't "
-			     "reserve\", and the guest cannot use the board",
-			     BDF_TEXT(&function->bdf), names, bar,
-			     bound ? "a guest's start gives"
-				   : "where vfio-pci does not end it (since Linux 6.0 it does for "
-				     "the boot display), a guest's start gives",
-			     holder->bar < 0 ? "" : bar, holder->bar < 0 ? "" : ": "),
-			framebuffer_remedy(names));
+		add(into, OBSTACLE_FRAMEBUFFER, OBSTACLE_WARNS, &function->bdf,
+		    strf("%s: the firmware framebuffer (%s) holds %s: %s \"%s%scan't "
+			 "reserve\", and the guest cannot use the board",
+			 BDF_TEXT(&function->bdf), names, bar,
+			 bound ? "a guest's start gives"
+			       : "where vfio-pci does not end it (since Linux 6.0 it does for "
+				 "the boot display), a guest's start gives",
+			 holder->bar < 0 ? "" : bar, holder->bar < 0 ? "" : ": "),
+		    framebuffer_remedy(names));
 	}
-	return r;
 }
 
 /* ---- memory that the firmware wants mapped ---- */
@@ -191,18 +175,18 @@ static bool region_refuses(const HostFacts *host)
 	       !(amd && host_facts_kernel_before(host, 6, 6));
 }
 
-static int find_region(const PciFunction *function, const FunctionFacts *facts,
-		       const HostFacts *host, Obstacles *into)
+static void find_region(const PciFunction *function, const FunctionFacts *facts,
+			const HostFacts *host, Obstacles *into)
 {
 	if (!facts->direct_region || !region_refuses(host))
-		return 0;
-	return add(into, OBSTACLE_REGION, OBSTACLE_REFUSES, &function->bdf,
-		   strf("%s: the firmware reserves memory of the host (%s) for IOMMU group %d: the "
-			"kernel gives it to no guest (\"platform RMRR requirement\")",
-			BDF_TEXT(&function->bdf), facts->direct_region, function->iommu_group),
-		   strdup("turn off what reserves it, in the firmware: shared memory of the slot "
-			  "(HPE), remote management or health monitoring of the board; or use "
-			  "another slot; for details: dmesg | grep -i -e RMRR -e IVMD"));
+		return;
+	add(into, OBSTACLE_REGION, OBSTACLE_REFUSES, &function->bdf,
+	    strf("%s: the firmware reserves memory of the host (%s) for IOMMU group %d: the "
+		 "kernel gives it to no guest (\"platform RMRR requirement\")",
+		 BDF_TEXT(&function->bdf), facts->direct_region, function->iommu_group),
+	    xstrdup("turn off what reserves it, in the firmware: shared memory of the slot "
+		    "(HPE), remote management or health monitoring of the board; or use "
+		    "another slot; for details: dmesg | grep -i -e RMRR -e IVMD"));
 }
 
 /* The region is the IOMMU group's, and told once. */
@@ -214,13 +198,14 @@ static bool is_first_of_group(const PciFunction *const *functions, size_t i)
 	return true;
 }
 
-int obstacles_find(const PciFunction *const *functions, size_t n, const Inspection *inspection,
-		   const HostFacts *host, Obstacles *ret)
+void obstacles_find(const PciFunction *const *functions, size_t n, const Inspection *inspection,
+		    const HostFacts *host, Obstacles *ret)
 {
 	Obstacles found = { 0 };
-	int r = find_interrupts(inspection, &found);
 
-	for (size_t i = 0; r == 0 && i < n; i++) {
+	find_interrupts(inspection, &found);
+
+	for (size_t i = 0; i < n; i++) {
 		const FunctionFacts *facts = inspection_find(inspection, &functions[i]->bdf);
 
 		found.unknown[OBSTACLE_BAR] |= !facts || !facts->resource_read;
@@ -228,16 +213,12 @@ int obstacles_find(const PciFunction *const *functions, size_t n, const Inspecti
 		found.unknown[OBSTACLE_REGION] |= !facts || !facts->regions_read;
 		if (!facts)
 			continue;
-		r = find_bars(functions[i], facts, &found);
-		if (r == 0)
-			r = find_framebuffer(functions[i], facts, &found);
-		if (r == 0 && is_first_of_group(functions, i))
-			r = find_region(functions[i], facts, host, &found);
+		find_bars(functions[i], facts, &found);
+		find_framebuffer(functions[i], facts, &found);
+		if (is_first_of_group(functions, i))
+			find_region(functions[i], facts, host, &found);
 	}
-	if (r < 0)
-		obstacles_clear(&found);
 	*ret = found;
-	return r;
 }
 
 /* ---- the IOMMU is off ---- */
@@ -300,13 +281,13 @@ static char *intel_remedy(const HostFacts *host, const char *asked)
 				    "dmesg | grep -i -e DMAR -e IOMMU tells why the kernel does "
 				    "not use it",
 				    asked)
-			     : strdup("boot with intel_iommu=on");
+			     : xstrdup("boot with intel_iommu=on");
 	if (asked)
 		return strf("enable VT-d in the firmware%s: the kernel command line has %s already",
 			    host->iommu_table == IOMMU_TABLE_NONE ? ", which describes no IOMMU"
 								  : "",
 			    asked);
-	return strdup("enable VT-d in the firmware and boot with intel_iommu=on; see gpupassd(8)");
+	return xstrdup("enable VT-d in the firmware and boot with intel_iommu=on; see gpupassd(8)");
 }
 
 char *obstacle_iommu_remedy(const HostFacts *host)
@@ -316,20 +297,21 @@ char *obstacle_iommu_remedy(const HostFacts *host)
 	if (wish.off)
 		return strf("take %s off the kernel command line, and reboot", wish.off);
 	if (host && host->virtual_machine && host->iommu_table == IOMMU_TABLE_NONE)
-		return strdup("this host is itself a virtual machine: give it an IOMMU (libvirt: "
-			      "<iommu model='intel'/>), and boot it with intel_iommu=on (Intel)");
+		return xstrdup("this host is itself a virtual machine: give it an IOMMU (libvirt: "
+			       "<iommu model='intel'/>), and boot it with intel_iommu=on (Intel)");
 	if (host && host->cpu_vendor == CPU_VENDOR_INTEL)
 		return intel_remedy(host, wish.intel);
 	if (host && host->cpu_vendor == CPU_VENDOR_AMD)
-		return strdup(host->iommu_table == IOMMU_TABLE_THERE
-				      ? "the firmware describes an IOMMU: dmesg | grep -i -e "
-					"AMD-Vi -e IVRS tells why the kernel does not use it"
-				      : "enable AMD-Vi (IOMMU) in the firmware; the kernel needs "
-					"no word for it on its command line");
+		return xstrdup(host->iommu_table == IOMMU_TABLE_THERE
+				       ? "the firmware describes an IOMMU: dmesg | grep -i -e "
+					 "AMD-Vi -e IVRS tells why the kernel does not use it"
+				       : "enable AMD-Vi (IOMMU) in the firmware; the kernel needs "
+					 "no word for it on its command line");
 	if (wish.intel)
 		return strf("enable VT-d or AMD-Vi in the firmware: the kernel command line has %s "
 			    "already",
 			    wish.intel);
-	return strdup("enable VT-d or AMD-Vi in the firmware and boot with intel_iommu=on (Intel); "
-		      "see gpupassd(8)");
+	return xstrdup(
+		"enable VT-d or AMD-Vi in the firmware and boot with intel_iommu=on (Intel); "
+		"see gpupassd(8)");
 }

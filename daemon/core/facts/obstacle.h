@@ -39,8 +39,8 @@ typedef struct Obstacles {
 } Obstacles;
 
 /* For these functions, which a guest has or is to get. `host` NULL: not known. -ENOMEM */
-int obstacles_find(const PciFunction *const *functions, size_t n, const Inspection *inspection,
-		   const HostFacts *host, Obstacles *ret);
+void obstacles_find(const PciFunction *const *functions, size_t n, const Inspection *inspection,
+		    const HostFacts *host, Obstacles *ret);
 void obstacles_clear(Obstacles *obstacles);
 
 /* What to do where the kernel has no IOMMU groups. `host` NULL: not known. NULL: out of memory. */

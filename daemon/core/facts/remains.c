@@ -9,6 +9,7 @@
 #include "core/facts/assignment.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 void remains_clear(Remains *remains)
 {
@@ -33,9 +34,7 @@ static int remains_add(Remains *remains, const Bdf *bdf)
 	if (remains->n_functions == REMAINS_FUNCTIONS_MAX)
 		return -E2BIG;
 	if (!remains->functions)
-		remains->functions = calloc(REMAINS_FUNCTIONS_MAX, sizeof(Bdf));
-	if (!remains->functions)
-		return -ENOMEM;
+		remains->functions = xcalloc(REMAINS_FUNCTIONS_MAX, sizeof(Bdf));
 	remains->functions[remains->n_functions++] = *bdf;
 	return 0;
 }
@@ -61,7 +60,7 @@ static int take_word(const char *word, size_t length, Remains *ret)
 	return bdf_parse(text, &bdf) < 0 ? 0 : remains_add(ret, &bdf);
 }
 
-int remains_scan(const char *text, size_t size, Remains *ret)
+void remains_scan(const char *text, size_t size, Remains *ret)
 {
 	Remains found = { 0 };
 	int r = 0;
@@ -71,14 +70,9 @@ int remains_scan(const char *text, size_t size, Remains *ret)
 			length++;
 		r = take_word(text + i, length, &found);
 	}
-	if (r == -ENOMEM) {
-		remains_clear(&found);
-		return r;
-	}
 	if (r < 0)
 		forget_functions(&found);
 	*ret = found;
-	return 0;
 }
 
 static const char *address_of(const json_t *item)
@@ -93,18 +87,17 @@ static const char *address_of(const json_t *item)
 	return json_string_value(address);
 }
 
-static int copy_member(const json_t *object, const char *key, bool (*valid)(const char *),
-		       char **ret)
+static void copy_member(const json_t *object, const char *key, bool (*valid)(const char *),
+			char **ret)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 
 	if (!text || !valid(text))
-		return 0;
-	*ret = strdup(text);
-	return *ret ? 0 : -ENOMEM;
+		return;
+	*ret = xstrdup(text);
 }
 
-int remains_of_object(const json_t *object, Remains *ret)
+void remains_of_object(const json_t *object, Remains *ret)
 {
 	const json_t *functions = json_object_get(object, "functions");
 	Remains found = { 0 };
@@ -116,18 +109,12 @@ int remains_of_object(const json_t *object, Remains *ret)
 
 		r = text && bdf_parse(text, &bdf) >= 0 ? remains_add(&found, &bdf) : -EBADMSG;
 	}
-	if (r < 0 && r != -ENOMEM)
+	if (r < 0)
 		forget_functions(&found);
-	if (r != -ENOMEM)
-		r = copy_member(object, "group", group_name_valid, &found.group);
-	if (r >= 0)
-		r = copy_member(object, "domain_uuid", assignment_uuid_valid, &found.domain_uuid);
-	if (r < 0) {
-		remains_clear(&found);
-		return r;
-	}
+	copy_member(object, "group", group_name_valid, &found.group);
+	r = 0;
+	copy_member(object, "domain_uuid", assignment_uuid_valid, &found.domain_uuid);
 	*ret = found;
-	return 0;
 }
 
 int remains_of_document(const char *text, size_t size, const char *schema_base, Remains *ret)
@@ -137,5 +124,6 @@ int remains_of_document(const char *text, size_t size, const char *schema_base, 
 
 	if (!schema || !str_starts_with(schema, schema_base))
 		return -EBADMSG;
-	return remains_of_object(root, ret);
+	remains_of_object(root, ret);
+	return 0;
 }

@@ -9,25 +9,24 @@
 #include "core/base/bdf.h"
 #include "core/facts/kernel-words.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* No word of the command line is cut: an x86 kernel takes 2,048 bytes of it. */
 #define LINE_KEPT_MAX 2048
 #define CAP_SYS_RESOURCE_BIT 24
 
-int setup_keep_line(char ***into, char *line)
+void setup_keep_line(char ***into, char *line)
 {
 	_cleanup_free_ char *owned = line;
 
-	if (!owned)
-		return -ENOMEM;
 	if (strv_length(*into) >= SETUP_LINES_MAX)
-		return 0;
+		return;
 	if (strlen(owned) > LINE_KEPT_MAX)
 		owned[LINE_KEPT_MAX] = '\0';
-	return strv_append(into, owned);
+	strv_append(into, owned);
 }
 
-int setup_read_cmdline(const char *text, char ***ret)
+void setup_read_cmdline(const char *text, char ***ret)
 {
 	static const char *const about[] = {
 		"intel_iommu",
@@ -51,18 +50,16 @@ int setup_read_cmdline(const char *text, char ***ret)
 		"rd.modules-load",
 	};
 	_cleanup_strv_ char **words = NULL, **kept = NULL;
-	int r = kernel_words_split(text, &words);
 
-	for (char **word = words; r >= 0 && word && *word; word++)
-		for (size_t i = 0; r >= 0 && i < ELEMENTS(about); i++)
+	kernel_words_split(text, &words);
+
+	for (char **word = words; word && *word; word++)
+		for (size_t i = 0; i < ELEMENTS(about); i++)
 			if (kernel_word_begins(*word, about[i])) {
-				r = setup_keep_line(&kept, strdup(*word));
+				setup_keep_line(&kept, xstrdup(*word));
 				break;
 			}
-	if (r < 0)
-		return r;
 	*ret = TAKE_PTR(kept);
-	return 0;
 }
 
 int setup_read_driverctl(const char *name, const char *text, char ***into)
@@ -73,38 +70,34 @@ int setup_read_driverctl(const char *name, const char *text, char ***into)
 
 	if (!str_starts_with(name, "pci-") || bdf_parse(name + strlen("pci-"), &bdf) < 0)
 		return 0;
-	copy = strdup(text);
-	if (!copy)
-		return -ENOMEM;
+	copy = xstrdup(text);
 	driver = str_strip(copy);
 	driver[strcspn(driver, " \t\n")] = '\0';
-	return *driver ? setup_keep_line(into, strf("%s %s", BDF_TEXT(&bdf), driver)) : 0;
+	if (*driver) {
+		setup_keep_line(into, strf("%s %s", BDF_TEXT(&bdf), driver));
+		return 0;
+	}
+	return 0;
 }
 
 /*
  * "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 …": the first word of the
  * first line that consists of digits and dots.
  */
-int setup_read_nvidia_version(const char *text, char **ret)
+void setup_read_nvidia_version(const char *text, char **ret)
 {
-	_cleanup_free_ char *line = strndup(text, strcspn(text, "\n"));
+	_cleanup_free_ char *line = xstrndup(text, strcspn(text, "\n"));
 	_cleanup_strv_ char **words = NULL;
-	int r;
 
-	if (!line)
-		return -ENOMEM;
-	r = strv_split(line, " \t", &words);
-	if (r < 0)
-		return r;
+	strv_split(line, " \t", &words);
 	*ret = NULL;
 	for (char **word = words; word && *word; word++) {
 		if (!isdigit((unsigned char)**word) || !strchr(*word, '.') ||
 		    (*word)[strspn(*word, "0123456789.")] != '\0' || strlen(*word) > 32)
 			continue;
-		*ret = strdup(*word);
-		return *ret ? 0 : -ENOMEM;
+		*ret = xstrdup(*word);
+		return;
 	}
-	return 0;
 }
 
 bool setup_interrupt_is_remapped(const char *line)

@@ -13,16 +13,16 @@
 #define SETUP_LINES_MAX 256
 
 /* Takes the line, cut to a bounded length, into a list that is not full. NULL: -ENOMEM. */
-int setup_keep_line(char ***into, char *line);
+void setup_keep_line(char ***into, char *line);
 
 /* From the kernel's command line: words about the IOMMU, vfio and drivers (kernel-words.h). */
-int setup_read_cmdline(const char *text, char ***ret);
+void setup_read_cmdline(const char *text, char ***ret);
 
 /* driverctl.d/pci-0000:41:00.0 holds a driver's name: appends "0000:41:00.0 vfio-pci". */
 int setup_read_driverctl(const char *name, const char *text, char ***into);
 
 /* /proc/driver/nvidia/version: the version's number; *ret NULL when there is none. */
-int setup_read_nvidia_version(const char *text, char **ret);
+void setup_read_nvidia_version(const char *text, char **ret);
 
 /*
  * The line of /proc/interrupts has a chip behind interrupt remapping: "IR-IO-APIC",

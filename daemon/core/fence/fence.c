@@ -8,6 +8,7 @@
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(fence_state, FenceState, FENCE_STATES)
 
@@ -68,9 +69,7 @@ int fence_from_json(const char *text, size_t size, Fence **ret, char **ret_messa
 
 	if (r < 0)
 		return r;
-	fence = calloc(1, sizeof(Fence));
-	if (!fence)
-		return -ENOMEM;
+	fence = xcalloc(1, sizeof(Fence));
 	r = json_struct_read(fence_members, root, NULL, fence, ret_message);
 	if (r < 0)
 		return r;
@@ -78,15 +77,13 @@ int fence_from_json(const char *text, size_t size, Fence **ret, char **ret_messa
 	return 0;
 }
 
-int fence_copy(const Fence *from, Fence **ret)
+void fence_copy(const Fence *from, Fence **ret)
 {
-	_cleanup_(fence_freep) Fence *copy = calloc(1, sizeof(Fence));
-	int r = copy ? json_struct_copy(fence_members, from, copy, sizeof(Fence)) : -ENOMEM;
+	_cleanup_(fence_freep) Fence *copy = xcalloc(1, sizeof(Fence));
 
-	if (r < 0)
-		return r;
+	json_struct_copy(fence_members, from, copy, sizeof(Fence));
+
 	*ret = TAKE_PTR(copy);
-	return 0;
 }
 
 bool fence_equal(const Fence *a, const Fence *b)
@@ -137,19 +134,16 @@ const FenceFunction *fence_find_other(const Fence *fence, const Bdf *bdf)
 	return find_function(fence->others, fence->n_others, bdf);
 }
 
-static int close_group(FenceGroup *group, FenceState state, const char *reason)
+static void close_group(FenceGroup *group, FenceState state, const char *reason)
 {
 	char *copy;
 
 	if (group->state >= state)
-		return 0;
-	copy = strdup(reason);
-	if (!copy)
-		return -ENOMEM;
+		return;
+	copy = xstrdup(reason);
 	free(group->reason);
 	group->reason = copy;
 	group->state = state;
-	return 0;
 }
 
 static bool has_one_of(const FenceGroup *group, const Bdf *functions, size_t n)
@@ -177,43 +171,36 @@ static FenceFunction take_other(Fence *fence, const Bdf *bdf)
 	return taken;
 }
 
-static int add_closed(Fence *fence, const char *name, const Bdf *functions, size_t n,
-		      FenceState state, const char *reason)
+static void add_closed(Fence *fence, const char *name, const Bdf *functions, size_t n,
+		       FenceState state, const char *reason)
 {
-	FenceGroup *bigger = reallocarray(fence->groups, fence->n_groups + 1, sizeof(FenceGroup));
+	FenceGroup *bigger = xreallocarray(fence->groups, fence->n_groups + 1, sizeof(FenceGroup));
 	FenceGroup *group;
 
-	if (!bigger)
-		return -ENOMEM;
 	fence->groups = bigger;
 	group = &bigger[fence->n_groups++];
 	*group = (FenceGroup){
-		.name = strdup(name),
+		.name = xstrdup(name),
 		.state = state,
-		.reason = strdup(reason),
-		.functions = calloc(n, sizeof(FenceFunction)),
+		.reason = xstrdup(reason),
+		.functions = xcalloc(n, sizeof(FenceFunction)),
 	};
-	if (!group->name || !group->reason || !group->functions)
-		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		group->functions[group->n_functions++] = take_other(fence, &functions[i]);
-	return 0;
 }
 
-int fence_close(Fence *fence, const char *name, const Bdf *functions, size_t n, FenceState state,
-		const char *reason)
+void fence_close(Fence *fence, const char *name, const Bdf *functions, size_t n, FenceState state,
+		 const char *reason)
 {
-	_cleanup_free_ Bdf *left = calloc(n + 1, sizeof(Bdf));
+	_cleanup_free_ Bdf *left = xcalloc(n + 1, sizeof(Bdf));
 	size_t n_left = 0;
-	int r = 0;
 
-	if (!left)
-		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		if (!fence_find(fence, &functions[i], NULL))
 			left[n_left++] = functions[i];
-	for (size_t i = 0; r >= 0 && i < fence->n_groups; i++)
+	for (size_t i = 0; i < fence->n_groups; i++)
 		if (has_one_of(&fence->groups[i], functions, n))
-			r = close_group(&fence->groups[i], state, reason);
-	return r >= 0 && n_left > 0 ? add_closed(fence, name, left, n_left, state, reason) : r;
+			close_group(&fence->groups[i], state, reason);
+	if (n_left > 0)
+		add_closed(fence, name, left, n_left, state, reason);
 }

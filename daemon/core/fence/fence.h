@@ -71,7 +71,7 @@ typedef struct Fence {
 char *fence_to_json(const Fence *fence);
 int fence_from_json(const char *text, size_t size, Fence **ret, char **ret_message);
 
-int fence_copy(const Fence *from, Fence **ret);
+void fence_copy(const Fence *from, Fence **ret);
 /* Both say the same of groups and boards, whenever they were written. */
 bool fence_equal(const Fence *a, const Fence *b);
 Fence *fence_free(Fence *fence);
@@ -87,5 +87,5 @@ const FenceFunction *fence_find_other(const Fence *fence, const Bdf *bdf);
  * Closes each group that has one of these functions, unless it is closed for a worse reason. Those
  * that no group has become a group of this name, which is closed.
  */
-int fence_close(Fence *fence, const char *name, const Bdf *functions, size_t n, FenceState state,
-		const char *reason);
+void fence_close(Fence *fence, const char *name, const Bdf *functions, size_t n, FenceState state,
+		 const char *reason);

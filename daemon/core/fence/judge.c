@@ -6,6 +6,7 @@
 
 #include "core/domain/ref.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define SECOND 1000000ULL
 
@@ -55,7 +56,7 @@ static int refuse_blind(const FenceRequest *q, const FenceHostdev *hostdev, Prob
 		.reason = strf("whether it may have %s is not known", BDF_TEXT(&hostdev->bdf)),
 		.cause = strf("%s is a GPU of NVIDIA, and the fence cannot be used: %s",
 			      BDF_TEXT(&hostdev->bdf), str_or_empty(q->no_fence)),
-		.remedy = strdup(
+		.remedy = xstrdup(
 			"start gpupassd, which writes it again: systemctl restart gpupassd"));
 }
 
@@ -65,7 +66,7 @@ static int refuse_changed(const FenceRequest *q, const FenceHostdev *hostdev, Pr
 			    strf("whether it may have %s is not known", BDF_TEXT(&hostdev->bdf)),
 			    strf("%s is %04x:%04x now, a GPU that was not there",
 				 BDF_TEXT(&hostdev->bdf), hostdev->vendor, hostdev->device),
-			    strdup("start gpupassd, or have it look again: gpupass rescan"),
+			    xstrdup("start gpupassd, or have it look again: gpupass rescan"),
 			    ret_problem);
 }
 
@@ -126,7 +127,7 @@ static int check_state(const FenceRequest *q, const FenceGroup *group, Problem *
 		return 0;
 	return judge_refuse(q, states[group->state].error,
 			    strf("group %s %s", group->name, states[group->state].is),
-			    group->reason ? strdup(group->reason) : NULL,
+			    group->reason ? xstrdup(group->reason) : NULL,
 			    strf("%s%s%s", states[group->state].remedy, named ? " " : "",
 				 named ? group->name : ""),
 			    ret_problem);

@@ -7,6 +7,7 @@
 #include "core/fence/report.h"
 #include "core/group/record.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* One group while its part of the fence is made. */
 typedef struct Maker {
@@ -19,25 +20,21 @@ typedef struct Maker {
 	FenceGroup *out;
 } Maker;
 
-static int copy_text(char **to, const char *from)
+static void copy_text(char **to, const char *from)
 {
-	*to = from ? strdup(from) : NULL;
-	return from && !*to ? -ENOMEM : 0;
+	*to = from ? xstrdup(from) : NULL;
 }
 
 /* Takes the reason. A state that is no worse changes nothing. */
-static int worsen(FenceGroup *group, FenceState state, char *reason)
+static void worsen(FenceGroup *group, FenceState state, char *reason)
 {
-	if (!reason)
-		return -ENOMEM;
 	if (group->state >= state) {
 		free(reason);
-		return 0;
+		return;
 	}
 	free(group->reason);
 	group->reason = reason;
 	group->state = state;
-	return 0;
 }
 
 static FenceFunction function_of(const PciFunction *f)
@@ -67,64 +64,60 @@ static const PciFunction *find_function(const Maker *m, const Bdf *bdf)
 }
 
 /* The boards must be those that the record names, and all of them. */
-static int check_record(Maker *m)
+static void check_record(Maker *m)
 {
 	const Assignment *record = m->record;
-	int r = 0;
 
-	for (size_t i = 0; r >= 0 && record && i < record->n_functions; i++) {
+	for (size_t i = 0; record && i < record->n_functions; i++) {
 		const AssignedFunction *then = &record->functions[i];
 		const PciFunction *now = find_function(m, &then->bdf);
 
 		if (!now || !same_ids(then, now))
-			r = worsen(m->out, FENCE_UNSAFE,
-				   strf("%s, which was assigned to %s, %s", BDF_TEXT(&then->bdf),
-					record->domain_name,
-					now ? "is another board now" : "is not in the group"));
+			worsen(m->out, FENCE_UNSAFE,
+			       strf("%s, which was assigned to %s, %s", BDF_TEXT(&then->bdf),
+				    record->domain_name,
+				    now ? "is another board now" : "is not in the group"));
 	}
-	for (size_t i = 0; r >= 0 && record && i < m->n; i++) {
+	for (size_t i = 0; record && i < m->n; i++) {
 		const Bdf *bdf = &m->addresses[i];
 		const Assignment *by = assignments_find_function(m->facts->assignments, bdf);
 
 		if (by == record)
 			continue;
-		r = worsen(m->out, FENCE_UNSAFE,
-			   by ? strf("two records name it, of %s and %s", record->domain_name,
-				     by->domain_name)
-			      : strf("%s is in the group, but was not assigned with it",
-				     BDF_TEXT(bdf)));
+		worsen(m->out, FENCE_UNSAFE,
+		       by ? strf("two records name it, of %s and %s", record->domain_name,
+				 by->domain_name)
+			  : strf("%s is in the group, but was not assigned with it",
+				 BDF_TEXT(bdf)));
 	}
-	return r;
 }
 
 /* What has a readable record cannot be in the file that is not readable. */
-static int check_unread(Maker *m)
+static void check_unread(Maker *m)
 {
 	const AssignmentFence *fence =
 		assignments_fence(m->facts->assignments, m->addresses, m->n, NULL);
 
 	if (!fence || m->record)
-		return 0;
-	return worsen(m->out, FENCE_UNREAD, assignment_fence_what(fence));
+		return;
+	worsen(m->out, FENCE_UNREAD, assignment_fence_what(fence));
 }
 
-static int check_health(Maker *m)
+static void check_health(Maker *m)
 {
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && i < m->group->n_gpus; i++) {
+	for (size_t i = 0; i < m->group->n_gpus; i++) {
 		const Bdf *lead = &m->group->gpus[i]->lead->bdf;
 		const GpuHealth *found =
 			gpu_healths_find(m->facts->health, m->facts->n_health, lead);
 		_cleanup_free_ char *why = NULL;
 		Health health = HEALTH_UNKNOWN;
 
-		r = found ? gpu_health_judge(found, &health, &why) : 0;
-		if (r >= 0 && health == HEALTH_LOST)
-			r = worsen(m->out, FENCE_UNSAFE,
-				   strf("%s is lost: %s", BDF_TEXT(lead), str_or_empty(why)));
+		if (found)
+			gpu_health_judge(found, &health, &why);
+		if (health == HEALTH_LOST)
+			worsen(m->out, FENCE_UNSAFE,
+			       strf("%s is lost: %s", BDF_TEXT(lead), str_or_empty(why)));
 	}
-	return r;
 }
 
 static int check_quarantine(Maker *m)
@@ -136,23 +129,22 @@ static int check_quarantine(Maker *m)
 		bool itself;
 
 		r = m->facts->quarantine(&m->addresses[i], &itself, &reason, m->facts->userdata);
-		if (r >= 0 && reason)
-			r = worsen(m->out, FENCE_QUARANTINED, reason);
+		if (r >= 0 && reason) {
+			worsen(m->out, FENCE_QUARANTINED, reason);
+			r = 0;
+		}
 	}
 	return r;
 }
 
-static int add_functions(Maker *m)
+static void add_functions(Maker *m)
 {
-	m->out->functions = calloc(m->n + 1, sizeof(FenceFunction));
-	if (!m->out->functions)
-		return -ENOMEM;
+	m->out->functions = xcalloc(m->n + 1, sizeof(FenceFunction));
 	for (size_t i = 0; i < m->n; i++)
 		m->out->functions[m->out->n_functions++] = function_of(m->functions[i]);
-	return 0;
 }
 
-static int add_boards(Maker *m)
+static void add_boards(Maker *m)
 {
 	const TenancyFacts facts = {
 		.tenants = m->facts->tenants,
@@ -160,47 +152,38 @@ static int add_boards(Maker *m)
 		.assignments = m->facts->assignments,
 		.uses = m->facts->uses,
 	};
-	int r = 0;
 
-	m->out->boards = calloc(m->group->n_gpus + 1, sizeof(FenceBoard));
-	if (!m->out->boards)
-		return -ENOMEM;
-	for (size_t i = 0; r >= 0 && i < m->group->n_gpus; i++) {
+	m->out->boards = xcalloc(m->group->n_gpus + 1, sizeof(FenceBoard));
+	for (size_t i = 0; i < m->group->n_gpus; i++) {
 		FenceBoard *board = &m->out->boards[m->out->n_boards++];
 		const Tenancy tenancy = tenancy_of(&facts, m->group->gpus[i]);
 
 		board->bdf = m->group->gpus[i]->lead->bdf;
 		board->tenant = tenancy.state;
-		r = copy_text(&board->domain_uuid, tenancy.domain_uuid);
-		if (r >= 0)
-			r = copy_text(&board->domain_name, tenancy.domain_name);
+		copy_text(&board->domain_uuid, tenancy.domain_uuid);
+		copy_text(&board->domain_name, tenancy.domain_name);
 	}
-	return r;
 }
 
 static int fill(Maker *m)
 {
 	FenceGroup *out = m->out;
-	int r = copy_text(&out->name, m->group->name);
+
+	copy_text(&out->name, m->group->name);
 
 	out->foreign_use = fence_is_for_foreign_use(m->facts->declarations, m->group);
-	if (r >= 0 && m->record)
-		r = copy_text(&out->domain_uuid, m->record->domain_uuid);
-	if (r >= 0 && m->record)
-		r = copy_text(&out->domain_name, m->record->domain_name);
-	if (r >= 0)
-		r = add_functions(m);
-	if (r >= 0)
-		r = add_boards(m);
-	if (r >= 0 && m->group->fault)
-		r = worsen(out, FENCE_UNSAFE, strdup(m->group->fault));
-	if (r >= 0)
-		r = check_record(m);
-	if (r >= 0)
-		r = check_health(m);
-	if (r >= 0)
-		r = check_unread(m);
-	return r < 0 ? r : check_quarantine(m);
+	if (m->record)
+		copy_text(&out->domain_uuid, m->record->domain_uuid);
+	if (m->record)
+		copy_text(&out->domain_name, m->record->domain_name);
+	add_functions(m);
+	add_boards(m);
+	if (m->group->fault)
+		worsen(out, FENCE_UNSAFE, xstrdup(m->group->fault));
+	check_record(m);
+	check_health(m);
+	check_unread(m);
+	return check_quarantine(m);
 }
 
 /*
@@ -217,13 +200,10 @@ static int add_group(const FenceFacts *facts, const Group *group, Fence *fence)
 	_cleanup_free_ const PciFunction **functions = NULL;
 	_cleanup_free_ Bdf *addresses = NULL;
 	Maker m = { .facts = facts, .group = group };
-	int r = group_functions(group, &functions, &m.n);
 
-	if (r < 0)
-		return r;
-	addresses = calloc(m.n + 1, sizeof(Bdf));
-	if (!addresses)
-		return -ENOMEM;
+	group_functions(group, &functions, &m.n);
+
+	addresses = xcalloc(m.n + 1, sizeof(Bdf));
 	for (size_t i = 0; i < m.n; i++)
 		addresses[i] = functions[i]->bdf;
 	m.functions = functions;
@@ -237,17 +217,14 @@ static int add_group(const FenceFacts *facts, const Group *group, Fence *fence)
 
 /* ---- GPUs in no group ---- */
 
-static int add_other(Fence *fence, const Gpu *gpu)
+static void add_other(Fence *fence, const Gpu *gpu)
 {
-	FenceFunction *bigger = reallocarray(fence->others, fence->n_others + gpu->n_functions,
-					     sizeof(FenceFunction));
+	FenceFunction *bigger = xreallocarray(fence->others, fence->n_others + gpu->n_functions,
+					      sizeof(FenceFunction));
 
-	if (!bigger)
-		return -ENOMEM;
 	fence->others = bigger;
 	for (size_t i = 0; i < gpu->n_functions; i++)
 		bigger[fence->n_others++] = function_of(gpu->functions[i]);
-	return 0;
 }
 
 /* An assignment that cannot be read names it, or a quarantine does, though no group has it now. */
@@ -261,15 +238,16 @@ static int close_other(const FenceFacts *facts, Fence *fence, const Bdf *address
 
 	if (r < 0)
 		return r;
-	if (reason && (itself || candidate))
-		r = fence_close(fence, BDF_TEXT(&addresses[0]), addresses, n, FENCE_QUARANTINED,
-				reason);
-	if (r < 0 || !unread ||
-	    (!candidate && !assignment_fence_is_about(unread, addresses, n, NULL)))
+	if (reason && (itself || candidate)) {
+		fence_close(fence, BDF_TEXT(&addresses[0]), addresses, n, FENCE_QUARANTINED,
+			    reason);
+		r = 0;
+	}
+	if (!unread || (!candidate && !assignment_fence_is_about(unread, addresses, n, NULL)))
 		return r;
 	what = assignment_fence_what(unread);
-	return what ? fence_close(fence, BDF_TEXT(&addresses[0]), addresses, n, FENCE_UNREAD, what)
-		    : -ENOMEM;
+	fence_close(fence, BDF_TEXT(&addresses[0]), addresses, n, FENCE_UNREAD, what);
+	return 0;
 }
 
 static int add_ungrouped(const FenceFacts *facts, const Gpu *gpu, Fence *fence)
@@ -277,51 +255,48 @@ static int add_ungrouped(const FenceFacts *facts, const Gpu *gpu, Fence *fence)
 	bool candidate = group_set_find_gpu(facts->groups, &gpu->lead->bdf) != NULL;
 	Bdf addresses[8];
 	size_t n = 0;
-	int r;
 
 	if (fence_find(fence, &gpu->lead->bdf, NULL))
 		return 0;
 	for (size_t i = 0; i < gpu->n_functions && n < ELEMENTS(addresses); i++)
 		addresses[n++] = gpu->functions[i]->bdf;
-	r = add_other(fence, gpu);
-	return r < 0 ? r : close_other(facts, fence, addresses, n, candidate);
+	add_other(fence, gpu);
+	return close_other(facts, fence, addresses, n, candidate);
 }
 
 /* Boards of a record that are not there now may come back at any moment. */
-static int add_missing(const Assignment *record, Fence *fence)
+static void add_missing(const Assignment *record, Fence *fence)
 {
-	_cleanup_free_ Bdf *missing = calloc(record->n_functions + 1, sizeof(Bdf));
+	_cleanup_free_ Bdf *missing = xcalloc(record->n_functions + 1, sizeof(Bdf));
 	_cleanup_free_ char *reason = NULL;
 	size_t n = 0;
 
-	if (!missing)
-		return -ENOMEM;
 	for (size_t i = 0; i < record->n_functions; i++)
 		if (!fence_find(fence, &record->functions[i].bdf, NULL))
 			missing[n++] = record->functions[i].bdf;
 	if (n == 0)
-		return 0;
+		return;
 	reason = strf("%s, which is assigned to %s, was not there when the host was looked at",
 		      BDF_TEXT(&missing[0]), record->domain_name);
-	return reason ? fence_close(fence, record->group_name, missing, n, FENCE_UNSAFE, reason)
-		      : -ENOMEM;
+	fence_close(fence, record->group_name, missing, n, FENCE_UNSAFE, reason);
 }
 
 int fence_make(const FenceFacts *facts, Fence **ret)
 {
-	_cleanup_(fence_freep) Fence *fence = calloc(1, sizeof(Fence));
+	_cleanup_(fence_freep) Fence *fence = xcalloc(1, sizeof(Fence));
 	int r;
 
-	if (!fence)
-		return -ENOMEM;
-	fence->groups = calloc(facts->groups->n_items + 1, sizeof(FenceGroup));
-	r = fence->groups ? copy_text(&fence->boot_id, facts->boot_id) : -ENOMEM;
+	fence->groups = xcalloc(facts->groups->n_items + 1, sizeof(FenceGroup));
+	copy_text(&fence->boot_id, facts->boot_id);
+	r = 0;
 	for (size_t i = 0; r >= 0 && i < facts->groups->n_items; i++)
 		r = add_group(facts, &facts->groups->items[i], fence);
 	for (size_t i = 0; r >= 0 && i < facts->gpus->n_gpus; i++)
 		r = add_ungrouped(facts, &facts->gpus->gpus[i], fence);
-	for (size_t i = 0; r >= 0 && i < facts->assignments->n_items; i++)
-		r = add_missing(facts->assignments->items[i], fence);
+	for (size_t i = 0; r >= 0 && i < facts->assignments->n_items; i++) {
+		add_missing(facts->assignments->items[i], fence);
+		r = 0;
+	}
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(fence);

@@ -9,6 +9,7 @@
 #include "core/group/mark.h"
 #include "core/group/record.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* One group and one domain that has a function of it. */
 typedef struct Subject {
@@ -57,21 +58,20 @@ static char *functions_text(const Subject *s, bool live)
 	_cleanup_strv_ char **addresses = NULL;
 
 	for (size_t i = 0; i < s->n; i++)
-		if (holds(s, i, live) &&
-		    strv_append(&addresses, BDF_TEXT(&s->functions[i]->bdf)) < 0)
-			return NULL;
+		if (holds(s, i, live))
+			strv_append(&addresses, BDF_TEXT(&s->functions[i]->bdf));
 	return strv_join(addresses, ",");
 }
 
-static int fill(const Subject *s, bool split, bool live, FenceFinding *f)
+static void fill(const Subject *s, bool split, bool live, FenceFinding *f)
 {
 	_cleanup_free_ char *edit = domain_ref_edit_command(s->use);
 
 	f->split = split;
 	f->running = live;
-	f->group = strdup(s->group->name);
-	f->domain_uuid = strdup(s->use->uuid);
-	f->domain_name = strdup(s->use->name);
+	f->group = xstrdup(s->group->name);
+	f->domain_uuid = xstrdup(s->use->uuid);
+	f->domain_name = xstrdup(s->use->name);
 	f->functions = functions_text(s, live);
 	if (split)
 		f->what = strf("SplitGroup: domain %s (%s) %s %s of %s and not with %s",
@@ -89,74 +89,69 @@ static int fill(const Subject *s, bool split, bool live, FenceFinding *f)
 			"%stake the %ss out of that domain: %s", live ? "shut it down and " : "",
 			domain_hostdev_noun(domain_use_hostdev(s->use, first(s, live, true))),
 			str_or_empty(edit));
-	return f->group && f->domain_uuid && f->domain_name && f->functions && f->what && f->remedy
-		       ? 0
-		       : -ENOMEM;
 }
 
 static FenceFinding *new_finding(FenceReport *report)
 {
 	FenceFinding *bigger =
-		reallocarray(report->items, report->n_items + 1, sizeof(FenceFinding));
+		xreallocarray(report->items, report->n_items + 1, sizeof(FenceFinding));
 
-	if (!bigger)
-		return NULL;
 	report->items = bigger;
 	bigger[report->n_items] = (FenceFinding){ 0 };
 	return &bigger[report->n_items++];
 }
 
-static int add(const Subject *s, bool split, bool live, FenceReport *report)
+static void add(const Subject *s, bool split, bool live, FenceReport *report)
 {
 	FenceFinding *f = new_finding(report);
 
-	return f ? fill(s, split, live, f) : -ENOMEM;
+	fill(s, split, live, f);
 }
 
-static int add_vgpu(const Subject *s, const VgpuUse *vgpu, FenceReport *report)
+static void add_vgpu(const Subject *s, const VgpuUse *vgpu, FenceReport *report)
 {
 	_cleanup_free_ char *text = vgpu_text(vgpu);
-	FenceFinding *f = text ? new_finding(report) : NULL;
+	FenceFinding *f = new_finding(report);
 
-	if (!f)
-		return -ENOMEM;
 	f->running = vgpu->live;
-	f->group = strdup(s->group->name);
-	f->domain_uuid = strdup(s->use->uuid);
-	f->domain_name = strdup(s->use->name);
-	f->functions = strdup(BDF_TEXT(&vgpu->board));
+	f->group = xstrdup(s->group->name);
+	f->domain_uuid = xstrdup(s->use->uuid);
+	f->domain_name = xstrdup(s->use->name);
+	f->functions = xstrdup(BDF_TEXT(&vgpu->board));
 	f->what = strf("domain %s (%s) %s %s, a board of %s", s->use->name, s->use->uuid,
 		       vgpu->live ? "runs with" : "is defined with", text, s->group->name);
 	f->remedy = vgpu_remedy(vgpu);
-	return f->group && f->domain_uuid && f->domain_name && f->functions && f->what && f->remedy
-		       ? 0
-		       : -ENOMEM;
 }
 
 /* One is enough: it names the domain, and the remedy is the same for all of them. */
-static int report_vgpu(const Subject *s, const PciSnapshot *snapshot, FenceReport *report)
+static void report_vgpu(const Subject *s, const PciSnapshot *snapshot, FenceReport *report)
 {
 	VgpuUse vgpu;
 
 	for (size_t i = 0; i < s->n; i++)
-		if (vgpu_of_domain(s->use, snapshot, &s->functions[i]->bdf, &vgpu))
-			return add_vgpu(s, &vgpu, report);
-	return 0;
+		if (vgpu_of_domain(s->use, snapshot, &s->functions[i]->bdf, &vgpu)) {
+			add_vgpu(s, &vgpu, report);
+			return;
+		}
 }
 
 /* What runs is worse than what is defined, so of one domain the guest is reported first. */
-static int report_use(const Subject *s, bool foreign_use, FenceReport *report)
+static void report_use(const Subject *s, bool foreign_use, FenceReport *report)
 {
 	size_t live = count(s, true), config = count(s, false);
 
-	if (live > 0 && live < s->n)
-		return add(s, true, true, report);
-	if (config > 0 && config < s->n)
-		return add(s, true, false, report);
+	if (live > 0 && live < s->n) {
+		add(s, true, true, report);
+		return;
+	}
+	if (config > 0 && config < s->n) {
+		add(s, true, false, report);
+		return;
+	}
 	/* What a machine of Proxmox VE is to have, its definition says, and nothing else does. */
 	if (s->ours || foreign_use || live + config == 0 || s->use->vmid > 0)
-		return 0;
-	return add(s, false, live > 0, report);
+		return;
+	add(s, false, live > 0, report);
 }
 
 static bool vgpus_possible(const Subject *s, const PciSnapshot *snapshot)
@@ -174,45 +169,39 @@ static bool is_ours(const Subject *s, const Assignment *record, const GroupSet *
 	return mark_counts(groups, s->use, s->group->name);
 }
 
-static int report_group(const GroupSet *groups, const Group *group, const DomainUses *uses,
-			const Assignments *assignments, bool foreign_use, FenceReport *report)
+static void report_group(const GroupSet *groups, const Group *group, const DomainUses *uses,
+			 const Assignments *assignments, bool foreign_use, FenceReport *report)
 {
 	_cleanup_free_ const PciFunction **functions = NULL;
 	Subject s = { .group = group };
 	const Assignment *record;
 	bool vgpus;
-	int r = group_functions(group, &functions, &s.n);
 
-	if (r < 0)
-		return r;
+	group_functions(group, &functions, &s.n);
+
 	s.functions = functions;
 	record = group_record(group, functions, s.n, groups, assignments);
 	if (group->provenance == PROVENANCE_NONE && !record)
-		return 0;
+		return;
 	vgpus = vgpus_possible(&s, groups->snapshot);
-	for (size_t i = 0; r >= 0 && i < uses->n_items; i++) {
+	for (size_t i = 0; i < uses->n_items; i++) {
 		s.use = &uses->items[i];
 		s.ours = is_ours(&s, record, groups);
-		r = report_use(&s, foreign_use && !record, report);
-		if (r >= 0 && vgpus)
-			r = report_vgpu(&s, groups->snapshot, report);
+		report_use(&s, foreign_use && !record, report);
+		if (vgpus)
+			report_vgpu(&s, groups->snapshot, report);
 	}
-	return r;
 }
 
-int fence_report(const GroupSet *groups, const DomainUses *uses, const Assignments *assignments,
-		 const Declarations *declarations, FenceReport **ret)
+void fence_report(const GroupSet *groups, const DomainUses *uses, const Assignments *assignments,
+		  const Declarations *declarations, FenceReport **ret)
 {
-	_cleanup_(fence_report_freep) FenceReport *report = calloc(1, sizeof(FenceReport));
-	int r = report ? 0 : -ENOMEM;
+	_cleanup_(fence_report_freep) FenceReport *report = xcalloc(1, sizeof(FenceReport));
 
-	for (size_t i = 0; r >= 0 && i < groups->n_items; i++)
-		r = report_group(groups, &groups->items[i], uses, assignments,
-				 fence_is_for_foreign_use(declarations, &groups->items[i]), report);
-	if (r < 0)
-		return r;
+	for (size_t i = 0; i < groups->n_items; i++)
+		report_group(groups, &groups->items[i], uses, assignments,
+			     fence_is_for_foreign_use(declarations, &groups->items[i]), report);
 	*ret = TAKE_PTR(report);
-	return 0;
 }
 
 bool fence_report_has(const FenceReport *report, const FenceFinding *finding)

@@ -22,4 +22,4 @@ void fit_tune_window(const FitFacts *facts, const FitDomain *domain, FitTune *tu
 
 /* numa.c */
 int fit_check_numa(Fit *f);
-int fit_tune_numa(const FitFacts *facts, const FitDomain *domain, FitTune *tune);
+void fit_tune_numa(const FitFacts *facts, const FitDomain *domain, FitTune *tune);

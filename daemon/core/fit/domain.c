@@ -5,6 +5,7 @@
 
 #include "core/domain/xml-tree.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* QEMU's default address width for a guest's CPU (TCG_PHYS_ADDR_BITS). */
 #define BITS_DEFAULT 40
@@ -117,7 +118,7 @@ static void bind_cpus(FitDomain *d, const char *text)
 		d->cpus.bits[i] |= set.bits[i];
 }
 
-static int read_placement(const xmlNode *root, FitDomain *d)
+static void read_placement(const xmlNode *root, FitDomain *d)
 {
 	const xmlNode *vcpu = xml_child(root, "vcpu");
 	const xmlNode *memory = xml_child(xml_child(root, "numatune"), "memory");
@@ -140,20 +141,18 @@ static int read_placement(const xmlNode *root, FitDomain *d)
 	if (!pinned && vcpu)
 		bind_cpus(d, xml_attribute(vcpu, "cpuset"));
 	if (!nodeset)
-		return 0;
-	d->nodeset = strdup(nodeset);
-	return d->nodeset ? 0 : -ENOMEM;
+		return;
+	d->nodeset = xstrdup(nodeset);
 }
 
-static int read_security(const xmlNode *root, FitDomain *d)
+static void read_security(const xmlNode *root, FitDomain *d)
 {
 	const xmlNode *security = xml_child(root, "launchSecurity");
 	const char *type = security ? xml_attribute(security, "type") : NULL;
 
 	if (!security)
-		return 0;
-	d->security = strdup(type ? type : "of no type");
-	return d->security ? 0 : -ENOMEM;
+		return;
+	d->security = xstrdup(type ? type : "of no type");
 }
 
 /* ---- devices, and arguments to QEMU ---- */
@@ -196,24 +195,18 @@ static void read_qemu(const xmlNode *node, FitDomain *d, unsigned depth)
 	}
 }
 
-int fit_domain_read(const DomainXml *xml, FitDomain *ret)
+void fit_domain_read(const DomainXml *xml, FitDomain *ret)
 {
 	FitDomain d = { .name = domain_xml_name(xml), .pcie = domain_xml_is_pcie(xml) };
-	int r;
 
 	read_firmware(xml->root, &d);
 	read_memory(xml->root, &d);
 	read_cpu(xml->root, &d);
 	read_devices(xml->root, &d);
 	read_qemu(xml->root, &d, 5);
-	r = read_placement(xml->root, &d);
-	if (r == 0)
-		r = read_security(xml->root, &d);
-	if (r < 0)
-		fit_domain_clear(&d);
-	else
-		*ret = d;
-	return r;
+	read_placement(xml->root, &d);
+	read_security(xml->root, &d);
+	*ret = d;
 }
 
 void fit_domain_clear(FitDomain *domain)

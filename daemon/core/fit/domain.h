@@ -33,7 +33,7 @@ typedef struct FitDomain {
 } FitDomain;
 
 /* A value that cannot be parsed counts as absent. -ENOMEM */
-int fit_domain_read(const DomainXml *xml, FitDomain *ret);
+void fit_domain_read(const DomainXml *xml, FitDomain *ret);
 void fit_domain_clear(FitDomain *domain);
 
 /* The guest's address width in bits; 0: it has the host's, which is not known. */

@@ -2,20 +2,17 @@
 #include "core/fit/finding.h"
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(fit_severity, FitSeverity, FIT_SEVERITIES)
 DEFINE_STRING_TABLE(fit_id, FitId, FIT_IDS)
 
-int fit_add(FitReport *report, FitId id, FitSeverity severity, char *what, const char *remedy)
+void fit_add(FitReport *report, FitId id, FitSeverity severity, char *what, const char *remedy)
 {
 	_cleanup_free_ char *text = what, *copy = remedy ? strf("%s", remedy) : NULL;
 	FitFinding *bigger;
 
-	if (!text || (remedy && !copy))
-		return -ENOMEM;
-	bigger = reallocarray(report->items, report->n_items + 1, sizeof(FitFinding));
-	if (!bigger)
-		return -ENOMEM;
+	bigger = xreallocarray(report->items, report->n_items + 1, sizeof(FitFinding));
 	report->items = bigger;
 	report->items[report->n_items++] = (FitFinding){
 		.id = id,
@@ -23,7 +20,6 @@ int fit_add(FitReport *report, FitId id, FitSeverity severity, char *what, const
 		.what = TAKE_PTR(text),
 		.remedy = TAKE_PTR(copy),
 	};
-	return 0;
 }
 
 FitReport *fit_report_free(FitReport *report)

@@ -73,7 +73,7 @@ typedef struct FitFacts {
 } FitFacts;
 
 /* Appends a finding. Takes `what`; NULL is -ENOMEM, too. Copies `remedy`, which may be NULL. */
-int fit_add(FitReport *report, FitId id, FitSeverity severity, char *what, const char *remedy);
+void fit_add(FitReport *report, FitId id, FitSeverity severity, char *what, const char *remedy);
 FitReport *fit_report_free(FitReport *report);
 DEFINE_CLEANUP(FitReport, fit_report_free)
 

@@ -3,6 +3,7 @@
 
 #include "core/fit/checks.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(fit_mode, FitMode, FIT_MODES)
 
@@ -38,16 +39,15 @@ static int fit_check_memory(Fit *f)
 	uint64_t host = f->facts->host ? f->facts->host->memory_bytes : 0;
 	_cleanup_free_ char *guest = fit_size_text(d->memory_bytes), *has = fit_size_text(host);
 
-	if (!guest || !has)
-		return -ENOMEM;
 	if (host == 0)
 		f->report->not_known[FIT_MEMORY] = FIT_NO_HOST ": its memory";
 	if (host == 0 || d->memory_bytes <= host)
 		return 0;
-	return fit_add(f->report, FIT_MEMORY, FIT_ERROR,
-		       strf("%s has %s of memory, all of which is pinned, and this host has %s",
-			    d->name, guest, has),
-		       "give it less memory");
+	fit_add(f->report, FIT_MEMORY, FIT_ERROR,
+		strf("%s has %s of memory, all of which is pinned, and this host has %s", d->name,
+		     guest, has),
+		"give it less memory");
+	return 0;
 }
 
 static size_t count_hostdevs(const Fit *f)
@@ -76,22 +76,21 @@ static int fit_check_memlock(Fit *f)
 	limit = fit_size_text(d->hard_limit_bytes);
 	ram = fit_size_text(d->memory_bytes);
 	wanted = fit_size_text(allowed);
-	remedy = wanted ? strf("take the <hard_limit> out of its <memtune>, or make it %s", wanted)
-			: NULL;
-	if (!limit || !ram || !remedy)
-		return -ENOMEM;
-	if (d->hard_limit_bytes <= d->memory_bytes)
-		return fit_add(f->report, FIT_MEMLOCK, FIT_ERROR,
-			       strf("the hard_limit of %s is %s, and vfio locks all of its memory, "
-				    "%s: it will not start",
-				    d->name, limit, ram),
-			       remedy);
-	return fit_add(
-		f->report, FIT_MEMLOCK, FIT_WARNING,
+	remedy = strf("take the <hard_limit> out of its <memtune>, or make it %s", wanted);
+	if (d->hard_limit_bytes <= d->memory_bytes) {
+		fit_add(f->report, FIT_MEMLOCK, FIT_ERROR,
+			strf("the hard_limit of %s is %s, and vfio locks all of its memory, "
+			     "%s: it will not start",
+			     d->name, limit, ram),
+			remedy);
+		return 0;
+	}
+	fit_add(f->report, FIT_MEMLOCK, FIT_WARNING,
 		strf("the hard_limit of %s is %s, where libvirt would let a guest with these "
 		     "devices lock %s: it may not start",
 		     d->name, limit, wanted),
 		remedy);
+	return 0;
 }
 
 static uint64_t free_pages(const HostFacts *host, uint64_t page_bytes, bool *ret_known)
@@ -108,26 +107,24 @@ static uint64_t free_pages(const HostFacts *host, uint64_t page_bytes, bool *ret
 	return free;
 }
 
-static int fit_check_huge_pages(Fit *f)
+static void fit_check_huge_pages(Fit *f)
 {
 	const FitDomain *d = &f->domain;
 	uint64_t page = d->page_bytes > 0 ? d->page_bytes : UINT64_C(2) << 20, free, need;
 	_cleanup_free_ char *size = fit_size_text(page);
 	bool known;
 
-	if (!size)
-		return -ENOMEM;
 	free = free_pages(f->facts->host, page, &known);
 	need = d->memory_bytes / page + (d->memory_bytes % page > 0);
 	if (!known)
 		f->report->not_known[FIT_HUGEPAGES] =
 			FIT_NO_HOST ": how many huge pages of this size are free";
 	if (!known || free >= need)
-		return 0;
-	return fit_add(f->report, FIT_HUGEPAGES, FIT_ERROR,
-		       strf("%s needs %llu huge pages of %s, and %llu are free", d->name,
-			    (unsigned long long)need, size, (unsigned long long)free),
-		       "reserve more (vm.nr_hugepages, or hugepages= at boot)");
+		return;
+	fit_add(f->report, FIT_HUGEPAGES, FIT_ERROR,
+		strf("%s needs %llu huge pages of %s, and %llu are free", d->name,
+		     (unsigned long long)need, size, (unsigned long long)free),
+		"reserve more (vm.nr_hugepages, or hugepages= at boot)");
 }
 
 static int fit_check_pinning(Fit *f)
@@ -137,15 +134,18 @@ static int fit_check_pinning(Fit *f)
 
 	if (f->facts->running || f->facts->started)
 		return 0; /* the guest has its pages already */
-	if (d->hugepages)
-		return fit_check_huge_pages(f);
+	if (d->hugepages) {
+		fit_check_huge_pages(f);
+		return 0;
+	}
 	if (seconds < PINNING_LONG_SECONDS)
 		return 0;
-	return fit_add(f->report, FIT_PINNING, FIT_INFO,
-		       strf("%s will take some %llu s longer to start: all of its memory is pinned "
-			    "(an estimate, at %d GiB/s)",
-			    d->name, (unsigned long long)seconds, PINNING_GIB_A_SECOND),
-		       "back it by huge pages: <memoryBacking><hugepages/>");
+	fit_add(f->report, FIT_PINNING, FIT_INFO,
+		strf("%s will take some %llu s longer to start: all of its memory is pinned "
+		     "(an estimate, at %d GiB/s)",
+		     d->name, (unsigned long long)seconds, PINNING_GIB_A_SECOND),
+		"back it by huge pages: <memoryBacking><hugepages/>");
+	return 0;
 }
 
 /* ---- devices ---- */
@@ -154,39 +154,42 @@ static int fit_check_machine(Fit *f)
 {
 	const FitDomain *d = &f->domain;
 
-	if (!d->pcie)
-		return fit_add(f->report, FIT_MACHINE_TYPE, FIT_WARNING,
-			       strf("%s has machine type i440fx, which puts GPUs on conventional "
-				    "PCI",
-				    d->name),
-			       "use machine type q35");
-	if (!f->facts->running && domain_xml_free_root_ports(f->facts->xml) == 0)
-		return fit_add(f->report, FIT_ROOT_PORTS, FIT_INFO,
-			       strf("%s has no free pcie-root-port: nothing more can be plugged in "
-				    "while it runs",
-				    d->name),
-			       "add a pcie-root-port for each device to be plugged in");
+	if (!d->pcie) {
+		fit_add(f->report, FIT_MACHINE_TYPE, FIT_WARNING,
+			strf("%s has machine type i440fx, which puts GPUs on conventional "
+			     "PCI",
+			     d->name),
+			"use machine type q35");
+		return 0;
+	}
+	if (!f->facts->running && domain_xml_free_root_ports(f->facts->xml) == 0) {
+		fit_add(f->report, FIT_ROOT_PORTS, FIT_INFO,
+			strf("%s has no free pcie-root-port: nothing more can be plugged in "
+			     "while it runs",
+			     d->name),
+			"add a pcie-root-port for each device to be plugged in");
+		return 0;
+	}
 	return 0;
 }
 
 static int fit_check_devices(Fit *f)
 {
 	const FitDomain *d = &f->domain;
-	int r = 0;
 
 	if (d->viommu)
-		r = fit_add(f->report, FIT_VIOMMU, FIT_INFO,
-			    strf("%s has a vIOMMU: its memory is locked once for each of %zu "
-				 "functions",
-				 d->name, count_hostdevs(f)),
-			    NULL);
-	if (r == 0 && d->clique)
-		r = fit_add(f->report, FIT_CLIQUE, FIT_WARNING,
-			    strf("%s sets x-nv-gpudirect-clique, which NVLink does not need; on "
-				 "boards without working PCIe peer-to-peer it corrupts data",
-				 d->name),
-			    "take it out, unless peer-to-peer over PCIe was tested");
-	return r;
+		fit_add(f->report, FIT_VIOMMU, FIT_INFO,
+			strf("%s has a vIOMMU: its memory is locked once for each of %zu "
+			     "functions",
+			     d->name, count_hostdevs(f)),
+			NULL);
+	if (d->clique)
+		fit_add(f->report, FIT_CLIQUE, FIT_WARNING,
+			strf("%s sets x-nv-gpudirect-clique, which NVLink does not need; on "
+			     "boards without working PCIe peer-to-peer it corrupts data",
+			     d->name),
+			"take it out, unless peer-to-peer over PCIe was tested");
+	return 0;
 }
 
 /*
@@ -199,13 +202,14 @@ static int fit_check_security(Fit *f)
 
 	if (!d->security)
 		return 0;
-	return fit_add(f->report, FIT_LAUNCH_SECURITY, FIT_WARNING,
-		       strf("%s has launchSecurity (%s): a board without confidential computing "
-			    "cannot reach its memory",
-			    d->name, d->security),
-		       "take <launchSecurity> out, or use boards that have it (H100 and later) "
-		       "and turn it on: nvidia_gpu_tools.py --set-cc-mode=on "
-		       "--reset-after-cc-mode-switch; there is no NVLink then");
+	fit_add(f->report, FIT_LAUNCH_SECURITY, FIT_WARNING,
+		strf("%s has launchSecurity (%s): a board without confidential computing "
+		     "cannot reach its memory",
+		     d->name, d->security),
+		"take <launchSecurity> out, or use boards that have it (H100 and later) "
+		"and turn it on: nvidia_gpu_tools.py --set-cc-mode=on "
+		"--reset-after-cc-mode-switch; there is no NVLink then");
+	return 0;
 }
 
 /* ---- entry points ---- */
@@ -216,13 +220,12 @@ int fit_check(const FitFacts *facts, FitReport **ret)
 		fit_check_window,  fit_check_machine, fit_check_memory, fit_check_memlock,
 		fit_check_pinning, fit_check_devices, fit_check_numa,	fit_check_security,
 	};
-	_cleanup_(fit_report_freep) FitReport *report = calloc(1, sizeof(*report));
+	_cleanup_(fit_report_freep) FitReport *report = xcalloc(1, sizeof(*report));
 	Fit f = { .facts = facts, .report = report };
 	int r;
 
-	if (!report)
-		return -ENOMEM;
-	r = fit_domain_read(facts->xml, &f.domain);
+	fit_domain_read(facts->xml, &f.domain);
+	r = 0;
 	for (size_t i = 0; r == 0 && i < ELEMENTS(checks); i++)
 		r = checks[i](&f);
 	fit_domain_clear(&f.domain);
@@ -232,24 +235,16 @@ int fit_check(const FitFacts *facts, FitReport **ret)
 	return 0;
 }
 
-int fit_tune(const FitFacts *facts, bool numa, bool fit, FitTune *ret)
+void fit_tune(const FitFacts *facts, bool numa, bool fit, FitTune *ret)
 {
 	FitTune tune = { 0 };
 	FitDomain domain = { 0 };
-	int r;
 
-	r = fit_domain_read(facts->xml, &domain);
-	if (r < 0)
-		return r;
+	fit_domain_read(facts->xml, &domain);
 	if (fit)
 		fit_tune_window(facts, &domain, &tune);
 	if (numa)
-		r = fit_tune_numa(facts, &domain, &tune);
+		fit_tune_numa(facts, &domain, &tune);
 	fit_domain_clear(&domain);
-	if (r < 0) {
-		fit_tune_clear(&tune);
-		return r;
-	}
 	*ret = tune;
-	return 0;
 }

@@ -25,7 +25,7 @@ DECLARE_STRING_TABLE(fit_mode, FitMode);
 /* -ENOMEM */
 int fit_check(const FitFacts *facts, FitReport **ret);
 /* What --numa=apply and --fit=apply would write. -ENOMEM */
-int fit_tune(const FitFacts *facts, bool numa, bool fit, FitTune *ret);
+void fit_tune(const FitFacts *facts, bool numa, bool fit, FitTune *ret);
 
 /* The first warning or error of a kind whose mode is FIT_STRICT; NULL: none. */
 const FitFinding *fit_refusal(const FitReport *report, FitMode numa, FitMode fit);

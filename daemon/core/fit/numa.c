@@ -30,19 +30,18 @@ static bool numa_has_choice(const FitFacts *facts, CpuSet *ret_nodes)
 static char *nodes_text(const HostFacts *host, const CpuSet *nodes, bool cpus)
 {
 	_cleanup_strv_ char **parts = NULL;
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < host->n_nodes; i++) {
+	for (size_t i = 0; i < host->n_nodes; i++) {
 		const HostNode *node = &host->nodes[i];
 
 		if (!cpu_set_has(nodes, node->node))
 			continue;
 		if (!cpus)
-			r = strv_appendf(&parts, "%u", node->node);
+			strv_appendf(&parts, "%u", node->node);
 		else if (!str_is_empty(node->cpus))
-			r = strv_append(&parts, node->cpus);
+			strv_append(&parts, node->cpus);
 	}
-	return r < 0 ? NULL : strv_join(parts, ",");
+	return strv_join(parts, ",");
 }
 
 static uint64_t memory_of(const HostFacts *host, const CpuSet *nodes)
@@ -55,7 +54,7 @@ static uint64_t memory_of(const HostFacts *host, const CpuSet *nodes)
 	return sum;
 }
 
-static int numa_check_memory(Fit *f, const CpuSet *nodes, const char *names)
+static void numa_check_memory(Fit *f, const CpuSet *nodes, const char *names)
 {
 	const FitDomain *d = &f->domain;
 	uint64_t memory = memory_of(f->facts->host, nodes);
@@ -63,65 +62,68 @@ static int numa_check_memory(Fit *f, const CpuSet *nodes, const char *names)
 			    *guest = fit_size_text(d->memory_max_bytes);
 	CpuSet bound;
 
-	if (!size || !guest)
-		return -ENOMEM;
-	if (memory > 0 && d->memory_max_bytes > memory)
-		return fit_add(f->report, FIT_NUMA_MEMORY, FIT_WARNING,
-			       strf("%s has %s of memory, and NUMA node %s of its GPUs has %s: the "
-				    "rest will be remote",
-				    d->name, guest, names, size),
-			       "give it less memory, or a guest NUMA topology of its own");
+	if (memory > 0 && d->memory_max_bytes > memory) {
+		fit_add(f->report, FIT_NUMA_MEMORY, FIT_WARNING,
+			strf("%s has %s of memory, and NUMA node %s of its GPUs has %s: the "
+			     "rest will be remote",
+			     d->name, guest, names, size),
+			"give it less memory, or a guest NUMA topology of its own");
+		return;
+	}
 	if (d->memory_auto)
-		return 0;
-	if (!d->nodeset)
-		return fit_add(f->report, FIT_NUMA_MEMORY, FIT_WARNING,
-			       strf("the memory of %s may be on any NUMA node; its GPUs are on "
-				    "node %s",
-				    d->name, names),
-			       "use --numa=apply, or add a <numatune>");
+		return;
+	if (!d->nodeset) {
+		fit_add(f->report, FIT_NUMA_MEMORY, FIT_WARNING,
+			strf("the memory of %s may be on any NUMA node; its GPUs are on "
+			     "node %s",
+			     d->name, names),
+			"use --numa=apply, or add a <numatune>");
+		return;
+	}
 	if (cpu_set_parse(d->nodeset, &bound) < 0 || cpu_set_within(&bound, nodes))
-		return 0;
-	return fit_add(f->report, FIT_NUMA_MEMORY, FIT_WARNING,
-		       strf("the memory of %s is on NUMA node %s; its GPUs are on node %s", d->name,
-			    d->nodeset, names),
-		       "change its <numatune>");
+		return;
+	fit_add(f->report, FIT_NUMA_MEMORY, FIT_WARNING,
+		strf("the memory of %s is on NUMA node %s; its GPUs are on node %s", d->name,
+		     d->nodeset, names),
+		"change its <numatune>");
 }
 
-static int numa_check_cpus(Fit *f, const CpuSet *nodes, const char *names)
+static void numa_check_cpus(Fit *f, const CpuSet *nodes, const char *names)
 {
 	const FitDomain *d = &f->domain;
 	_cleanup_free_ char *text = nodes_text(f->facts->host, nodes, true);
 	CpuSet cpus;
 
-	if (!text)
-		return -ENOMEM;
 	if (!*text || d->cpus_auto || cpu_set_parse(text, &cpus) < 0)
-		return 0;
-	if (d->vcpus > cpu_set_count(&cpus))
-		return fit_add(f->report, FIT_NUMA_CPUS, FIT_WARNING,
-			       strf("%s has %u vCPUs, and NUMA node %s of its GPUs has %u CPUs",
-				    d->name, d->vcpus, names, cpu_set_count(&cpus)),
-			       "give it fewer vCPUs, or a guest NUMA topology of its own");
-	if (!d->cpus_bound)
-		return fit_add(f->report, FIT_NUMA_CPUS, FIT_WARNING,
-			       strf("the vCPUs of %s may run on any NUMA node; its GPUs are on "
-				    "node %s",
-				    d->name, names),
-			       "use --numa=apply, or give its <vcpu> a cpuset");
+		return;
+	if (d->vcpus > cpu_set_count(&cpus)) {
+		fit_add(f->report, FIT_NUMA_CPUS, FIT_WARNING,
+			strf("%s has %u vCPUs, and NUMA node %s of its GPUs has %u CPUs", d->name,
+			     d->vcpus, names, cpu_set_count(&cpus)),
+			"give it fewer vCPUs, or a guest NUMA topology of its own");
+		return;
+	}
+	if (!d->cpus_bound) {
+		fit_add(f->report, FIT_NUMA_CPUS, FIT_WARNING,
+			strf("the vCPUs of %s may run on any NUMA node; its GPUs are on "
+			     "node %s",
+			     d->name, names),
+			"use --numa=apply, or give its <vcpu> a cpuset");
+		return;
+	}
 	if (cpu_set_within(&d->cpus, &cpus))
-		return 0;
-	return fit_add(f->report, FIT_NUMA_CPUS, FIT_WARNING,
-		       strf("vCPUs of %s are pinned to CPUs that are not on NUMA node %s of its "
-			    "GPUs",
-			    d->name, names),
-		       "change its <vcpupin> or the cpuset of its <vcpu>");
+		return;
+	fit_add(f->report, FIT_NUMA_CPUS, FIT_WARNING,
+		strf("vCPUs of %s are pinned to CPUs that are not on NUMA node %s of its "
+		     "GPUs",
+		     d->name, names),
+		"change its <vcpupin> or the cpuset of its <vcpu>");
 }
 
 int fit_check_numa(Fit *f)
 {
 	_cleanup_free_ char *names = NULL;
 	CpuSet nodes;
-	int r;
 
 	if (!f->facts->host || f->facts->host->n_nodes == 0)
 		f->report->not_known[FIT_NUMA_MEMORY] = FIT_NO_HOST ": its NUMA nodes";
@@ -131,29 +133,25 @@ int fit_check_numa(Fit *f)
 	if (!f->facts->host || f->facts->host->n_nodes < 2 || !gpu_nodes(f->facts, &nodes))
 		return 0;
 	names = nodes_text(f->facts->host, &nodes, false);
-	if (!names)
-		return -ENOMEM;
-	r = 0;
 	if (cpu_set_count(&nodes) > 1)
-		r = fit_add(f->report, FIT_NUMA_SPREAD, FIT_INFO,
-			    strf("the GPUs of the group are on NUMA nodes %s", names), NULL);
-	if (r < 0 || !numa_has_choice(f->facts, &nodes))
-		return r;
-	r = numa_check_memory(f, &nodes, names);
-	return r < 0 ? r : numa_check_cpus(f, &nodes, names);
+		fit_add(f->report, FIT_NUMA_SPREAD, FIT_INFO,
+			strf("the GPUs of the group are on NUMA nodes %s", names), NULL);
+	if (!numa_has_choice(f->facts, &nodes))
+		return 0;
+	numa_check_memory(f, &nodes, names);
+	numa_check_cpus(f, &nodes, names);
+	return 0;
 }
 
-int fit_tune_numa(const FitFacts *facts, const FitDomain *d, FitTune *tune)
+void fit_tune_numa(const FitFacts *facts, const FitDomain *d, FitTune *tune)
 {
 	_cleanup_free_ char *names = NULL, *text = NULL;
 	CpuSet nodes, cpus;
 
 	if (!numa_has_choice(facts, &nodes))
-		return 0;
+		return;
 	names = nodes_text(facts->host, &nodes, false);
 	text = nodes_text(facts->host, &nodes, true);
-	if (!names || !text)
-		return -ENOMEM;
 	if (!d->nodeset && !d->memory_auto &&
 	    memory_of(facts->host, &nodes) >= d->memory_max_bytes) {
 		tune->nodeset = TAKE_PTR(names);
@@ -166,5 +164,4 @@ int fit_tune_numa(const FitFacts *facts, const FitDomain *d, FitTune *tune)
 	if (*text && !d->cpus_bound && !d->cpus_auto && cpu_set_parse(text, &cpus) == 0 &&
 	    cpu_set_count(&cpus) >= d->vcpus)
 		tune->cpuset = TAKE_PTR(text);
-	return 0;
 }

@@ -154,8 +154,6 @@ static char *describe(const FitDomain *d, const Window *window, uint64_t bars, u
 	_cleanup_free_ char *likely = fit_size_text(window->likely), *need = fit_size_text(bars);
 	_cleanup_free_ char *better = fit_size_text(wanted);
 
-	if (!sure || !most || !likely || !need || !better)
-		return NULL;
 	if (window->most < bars)
 		return strf("the BARs take %s, and %s of %s has room for %s: the guest will lack "
 			    "GPUs",
@@ -186,8 +184,6 @@ static char *window_remedy(const Fit *f)
 		return strf("use %s, or give its <cpu> a <maxphysaddr mode='passthrough'/>",
 			    ovmf ? "--fit=apply" : "UEFI firmware");
 	version = libvirt_version_text(host->libvirt_version);
-	if (!version)
-		return NULL;
 	return strf("%suse <cpu mode='host-passthrough'/>, or libvirt 8.7: libvirt %s of this "
 		    "host does not know <maxphysaddr>",
 		    ovmf ? "use --fit=apply, which writes X-PciMmio64Mb where it helps, or "
@@ -195,14 +191,12 @@ static char *window_remedy(const Fit *f)
 		    version);
 }
 
-static int tell_window(Fit *f, const Window *window, uint64_t bars, uint64_t wanted)
+static void tell_window(Fit *f, const Window *window, uint64_t bars, uint64_t wanted)
 {
 	_cleanup_free_ char *remedy = window_remedy(f);
 
-	if (!remedy)
-		return -ENOMEM;
-	return fit_add(f->report, FIT_BAR_WINDOW, window->most < bars ? FIT_ERROR : FIT_WARNING,
-		       describe(&f->domain, window, bars, wanted), remedy);
+	fit_add(f->report, FIT_BAR_WINDOW, window->most < bars ? FIT_ERROR : FIT_WARNING,
+		describe(&f->domain, window, bars, wanted), remedy);
 }
 
 /* fw_cfg's size is the whole truth for some versions. */
@@ -219,21 +213,21 @@ static bool maps_huge(const HostFacts *host)
 }
 
 /* BARs that are in the guest's window are mapped at its start. */
-static int check_mapping(Fit *f, uint64_t bars)
+static void check_mapping(Fit *f, uint64_t bars)
 {
 	const HostFacts *host = f->facts->host;
 	uint64_t seconds = bars / GIB * 60 / MAPPING_GIB_A_MINUTE;
 
 	if (!host || host->kernel_major == 0 || maps_huge(host) || f->facts->running ||
 	    f->facts->started || seconds < MAPPING_LONG_SECONDS)
-		return 0;
-	return fit_add(f->report, FIT_SLOW_START, FIT_INFO,
-		       strf("%s may take some %llu s longer to start: Linux %u.%u of the host maps "
-			    "large BARs page by page (an estimate; some distributions have the "
-			    "change of 6.15)",
-			    f->domain.name, (unsigned long long)seconds, host->kernel_major,
-			    host->kernel_minor),
-		       NULL);
+		return;
+	fit_add(f->report, FIT_SLOW_START, FIT_INFO,
+		strf("%s may take some %llu s longer to start: Linux %u.%u of the host maps "
+		     "large BARs page by page (an estimate; some distributions have the "
+		     "change of 6.15)",
+		     f->domain.name, (unsigned long long)seconds, host->kernel_major,
+		     host->kernel_minor),
+		NULL);
 }
 
 int fit_check_window(Fit *f)
@@ -242,7 +236,6 @@ int fit_check_window(Fit *f)
 	unsigned bits = fit_domain_bits(d, f->facts->host);
 	uint64_t bars = bars_of(f->facts), wanted = fit_window_wanted(f->facts), room;
 	Window window;
-	int r = 0;
 
 	if (bars > 0 && d->firmware == FIRMWARE_OTHER)
 		f->report->not_known[FIT_BAR_WINDOW] =
@@ -250,19 +243,21 @@ int fit_check_window(Fit *f)
 	if (bars == 0 || d->firmware == FIRMWARE_OTHER)
 		return 0;
 	if (f->facts->running && largest_bar(f->facts) > HOTPLUG_BAR_MAX)
-		r = fit_add(f->report, FIT_HOTPLUG_WINDOW, FIT_WARNING,
-			    strf("%s sized the windows of its PCIe ports when it started: they "
-				 "may have no room for BARs of this size",
-				 d->name),
-			    "shut it down, then assign");
-	if (r == 0)
-		r = check_mapping(f, bars);
+		fit_add(f->report, FIT_HOTPLUG_WINDOW, FIT_WARNING,
+			strf("%s sized the windows of its PCIe ports when it started: they "
+			     "may have no room for BARs of this size",
+			     d->name),
+			"shut it down, then assign");
+	check_mapping(f, bars);
 	if (bits == 0 && d->mmio_mb == 0)
 		f->report->not_known[FIT_BAR_WINDOW] = FIT_NO_HOST ": its address bits";
-	if (r < 0 || (bits == 0 && d->mmio_mb == 0))
-		return r;
+	if ((bits == 0 && d->mmio_mb == 0))
+		return 0;
 	room = seabios_window(d, bits);
 	window = d->firmware == FIRMWARE_OVMF ? ovmf_window(d, bits, f->facts->host)
 					      : (Window){ room, room, room };
-	return counted(d, &window) >= wanted ? 0 : tell_window(f, &window, bars, wanted);
+	if (counted(d, &window) >= wanted)
+		return 0;
+	tell_window(f, &window, bars, wanted);
+	return 0;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 static const Link *observed(const Links *links, const Group *group, size_t i, size_t k)
 {
@@ -56,13 +57,11 @@ static bool bridgeable(const Gpu *a, const Gpu *b)
  * *ret_fault stays NULL when there is no fault. A board that is not in the catalogue passes,
  * because only the operator knows about it.
  */
-static int member_fault(const Group *group, const Gpu *gpu, char **ret_fault)
+static void member_fault(const Group *group, const Gpu *gpu, char **ret_fault)
 {
 	_cleanup_free_ char *model = gpu_model(gpu), *first = gpu_model(group->gpus[0]);
 	NvlinkKind kind = gpu->board ? gpu->board->kind : NVLINK_UNKNOWN;
 
-	if (!model || !first)
-		return -ENOMEM;
 	if (kind == NVLINK_SXM || (kind == NVLINK_NONE && !group->single))
 		*ret_fault = strf("%s (%s) cannot be in a group: %s", BDF_TEXT(&gpu->lead->bdf),
 				  model, board_exclusion(gpu->board));
@@ -71,26 +70,24 @@ static int member_fault(const Group *group, const Gpu *gpu, char **ret_fault)
 				  BDF_TEXT(&group->gpus[0]->lead->bdf), first,
 				  BDF_TEXT(&gpu->lead->bdf), model);
 	else
-		return 0;
-	return *ret_fault ? 0 : -ENOMEM;
+		return;
 }
 
-static int members_fault(const Group *group, char **ret_fault)
+static void members_fault(const Group *group, char **ret_fault)
 {
 	const Board *board;
 
 	for (size_t i = 0; i < group->n_gpus; i++) {
-		int r = member_fault(group, group->gpus[i], ret_fault);
+		member_fault(group, group->gpus[i], ret_fault);
 
-		if (r < 0 || *ret_fault)
-			return r;
+		if (*ret_fault)
+			return;
 	}
 	board = group->n_gpus > 0 ? group->gpus[0]->board : NULL;
 	if (!board || board->group_size == 0 || group->n_gpus <= board->group_size)
-		return 0;
+		return;
 	*ret_fault = strf("it has %zu GPUs, but a bridge ties at most %u of %s", group->n_gpus,
 			  board->group_size, board->name);
-	return *ret_fault ? 0 : -ENOMEM;
 }
 
 /*
@@ -110,12 +107,10 @@ static const Link *first_doubt(const Group *group, const Links *links)
 	return NULL;
 }
 
-static int doubt_fault(Group *group, const Link *doubt, char **ret_fault)
+static void doubt_fault(Group *group, const Link *doubt, char **ret_fault)
 {
 	_cleanup_free_ char *when = utc_text(doubt->observed_usec);
 
-	if (!when)
-		return -ENOMEM;
 	group->seen_otherwise = true;
 	*ret_fault =
 		strf("%s (%s, %s, %s), but %s%s", doubt->doubt,
@@ -123,7 +118,6 @@ static int doubt_fault(Group *group, const Link *doubt, char **ret_fault)
 		     group->provenance == PROVENANCE_DECLARED ? "they are declared together in "
 							      : "they are linked by ",
 		     group->source);
-	return *ret_fault ? 0 : -ENOMEM;
 }
 
 /*
@@ -144,7 +138,7 @@ static unsigned links_of_member(const Group *group, const Links *links, size_t m
 	return sum;
 }
 
-static int member_links_fault(Group *group, const Links *links, char **ret_fault)
+static void member_links_fault(Group *group, const Links *links, char **ret_fault)
 {
 	const Board *board = group->n_gpus > 2 ? group->gpus[0]->board : NULL;
 
@@ -157,23 +151,25 @@ static int member_links_fault(Group *group, const Links *links, char **ret_fault
 		*ret_fault = strf("%s has %u of its %u NVLinks to members: a GPU of its bridge is "
 				  "missing, or not seated",
 				  BDF_TEXT(&group->gpus[i]->lead->bdf), n, board->links);
-		return *ret_fault ? 0 : -ENOMEM;
+		return;
 	}
-	return 0;
 }
 
-static int links_fault(Group *group, const Links *links, char **ret_fault)
+static void links_fault(Group *group, const Links *links, char **ret_fault)
 {
 	const Link *doubt = first_doubt(group, links);
 
-	if (doubt)
-		return doubt_fault(group, doubt, ret_fault);
-	if (group->links == 0 || group->links >= group->links_expected)
-		return member_links_fault(group, links, ret_fault);
+	if (doubt) {
+		doubt_fault(group, doubt, ret_fault);
+		return;
+	}
+	if (group->links == 0 || group->links >= group->links_expected) {
+		member_links_fault(group, links, ret_fault);
+		return;
+	}
 	group->seen_otherwise = true;
 	*ret_fault = strf("%u of %u NVLinks are active: the bridge may be badly seated",
 			  group->links, group->links_expected);
-	return *ret_fault ? 0 : -ENOMEM;
 }
 
 /* ---- the evidence, as it is shown ---- */
@@ -186,7 +182,7 @@ static GroupEvidence *evidence_of(Group *group, const Link *link)
 	return NULL;
 }
 
-static int add_evidence(Group *group, const Link *link)
+static void add_evidence(Group *group, const Link *link)
 {
 	GroupEvidence *e = evidence_of(group, link), *bigger;
 	char *source;
@@ -196,23 +192,17 @@ static int add_evidence(Group *group, const Link *link)
 			e->links = link->count;
 		if (link->observed_usec < e->seen_usec)
 			e->seen_usec = link->observed_usec;
-		return 0;
+		return;
 	}
-	source = strdup(str_or_empty(link->source));
-	bigger = reallocarray(group->evidence, group->n_evidence + 1, sizeof(GroupEvidence));
-	if (bigger)
-		group->evidence = bigger;
-	if (!source || !bigger) {
-		free(source);
-		return -ENOMEM;
-	}
+	source = xstrdup(str_or_empty(link->source));
+	bigger = xreallocarray(group->evidence, group->n_evidence + 1, sizeof(GroupEvidence));
+	group->evidence = bigger;
 	bigger[group->n_evidence++] = (GroupEvidence){
 		.provenance = link->provenance,
 		.links = link->count,
 		.seen_usec = link->observed_usec,
 		.source = source,
 	};
-	return 0;
 }
 
 static bool is_member(const Group *group, const Bdf *bdf)
@@ -230,48 +220,39 @@ static int compare_evidence(const void *a, const void *b)
 	return (int)y->provenance - (int)x->provenance;
 }
 
-static int collect_evidence(Group *group, const Links *links)
+static void collect_evidence(Group *group, const Links *links)
 {
 	for (size_t i = 0; i < links->n_items; i++) {
 		const Link *link = &links->items[i];
-		int r;
 
 		if (!is_member(group, &link->a) || !is_member(group, &link->b))
 			continue;
-		r = add_evidence(group, link);
-		if (r < 0)
-			return r;
+		add_evidence(group, link);
 	}
 	if (group->n_evidence > 1)
 		qsort(group->evidence, group->n_evidence, sizeof(GroupEvidence), compare_evidence);
-	return 0;
 }
 
-int group_check(Group *group, const Links *links)
+void group_check(Group *group, const Links *links)
 {
-	int r = collect_evidence(group, links);
+	collect_evidence(group, links);
 
 	group->links_expected = expected_links(group);
 	if (group->provenance == PROVENANCE_NONE) {
 		group->state = GROUP_UNKNOWN;
-		return r;
+		return;
 	}
 	set_observed(group, links);
-	if (r >= 0 && !group->fault)
-		r = members_fault(group, &group->fault);
-	if (r >= 0 && !group->fault)
-		r = links_fault(group, links, &group->fault);
-	if (r < 0)
-		return r;
+	if (!group->fault)
+		members_fault(group, &group->fault);
+	if (!group->fault)
+		links_fault(group, links, &group->fault);
 	group->state = group->fault				  ? GROUP_DEGRADED
 		       : group->provenance == PROVENANCE_INFERRED ? GROUP_INFERRED
 								  : GROUP_FREE;
 	if (group->fault) {
-		group->reason = strdup(group->fault);
-		if (!group->reason)
-			return -ENOMEM;
+		group->reason = xstrdup(group->fault);
 	}
-	return 0;
 }
 
 static char *reasoning_for_one(const Gpu *gpu)
@@ -304,8 +285,6 @@ char *group_candidates_reasoning(const GpuSet *set, Gpu *const *gpus, size_t n,
 	const Link *doubt = doubt_about(gpus, n, links);
 	_cleanup_free_ char *list = gpu_addresses(gpus, n, ", ");
 
-	if (!list)
-		return NULL;
 	if (set->n_nvswitches > 0)
 		return strf("nothing is inferred beside an NVSwitch; if %s %s bridged, declare it: "
 			    "gpupass declare NAME BDF BDF",
@@ -315,21 +294,21 @@ char *group_candidates_reasoning(const GpuSet *set, Gpu *const *gpus, size_t n,
 			    "about %s; correct that declaration, or declare these too",
 			    unsettled, list);
 	if (doubt)
-		return strdup(doubt->reasoning);
+		return xstrdup(doubt->reasoning);
 	if (n == 1)
 		return reasoning_for_one(gpus[0]);
 	return strf("which of %s (%zu %s) are bridged cannot be read from sysfs", list, n,
 		    gpus[0]->board->name);
 }
 
-static int note_nvswitches(const GpuSet *set, char ***notes)
+static void note_nvswitches(const GpuSet *set, char ***notes)
 {
 	if (set->n_nvswitches == 0)
-		return 0;
-	return strv_appendf(notes,
-			    "%zu NVSwitch%s present: NVIDIA's Fabric Manager partitions what "
-			    "NVSwitches link, and nothing is inferred on this host",
-			    set->n_nvswitches, set->n_nvswitches == 1 ? " is" : "es are");
+		return;
+	strv_appendf(notes,
+		     "%zu NVSwitch%s present: NVIDIA's Fabric Manager partitions what "
+		     "NVSwitches link, and nothing is inferred on this host",
+		     set->n_nvswitches, set->n_nvswitches == 1 ? " is" : "es are");
 }
 
 /* A board without any NVLink needs no note: its owner knows. */
@@ -353,29 +332,24 @@ static bool noted_before(const GpuSet *set, size_t index)
 }
 
 /* Adds one note for all boards like this one. */
-static int note_boards(const GpuSet *set, const Gpu *gpu, char ***notes)
+static void note_boards(const GpuSet *set, const Gpu *gpu, char ***notes)
 {
 	_cleanup_free_ char *model = gpu_model(gpu), *list = NULL;
-	_cleanup_free_ Gpu **alike = calloc(set->n_gpus, sizeof(Gpu *));
+	_cleanup_free_ Gpu **alike = xcalloc(set->n_gpus, sizeof(Gpu *));
 	size_t n = 0;
 
-	if (!model || !alike)
-		return -ENOMEM;
 	for (size_t i = 0; i < set->n_gpus; i++)
 		if (same_device(&set->gpus[i], gpu))
 			alike[n++] = &set->gpus[i];
 	list = gpu_addresses(alike, n, ", ");
-	if (!list)
-		return -ENOMEM;
-	return strv_appendf(notes, "%s (%s): %s", list, model, board_exclusion(gpu->board));
+	strv_appendf(notes, "%s (%s): %s", list, model, board_exclusion(gpu->board));
 }
 
-int group_note_ungrouped(const GpuSet *set, char ***notes)
+void group_note_ungrouped(const GpuSet *set, char ***notes)
 {
-	int r = note_nvswitches(set, notes);
+	note_nvswitches(set, notes);
 
-	for (size_t i = 0; r >= 0 && i < set->n_gpus; i++)
+	for (size_t i = 0; i < set->n_gpus; i++)
 		if (worth_a_note(&set->gpus[i]) && !noted_before(set, i))
-			r = note_boards(set, &set->gpus[i], notes);
-	return r;
+			note_boards(set, &set->gpus[i], notes);
 }

@@ -8,7 +8,7 @@
  * Fills links and links_expected. Sets fault if the group cannot be what its evidence says. Sets
  * the state that holds until groups_observe() is called.
  */
-int group_check(Group *group, const Links *links);
+void group_check(Group *group, const Links *links);
 
 /*
  * Why the links of these candidates, all of one model, are not known, and what to do. `unsettled`:
@@ -19,4 +19,4 @@ char *group_candidates_reasoning(const GpuSet *set, Gpu *const *gpus, size_t n,
 				 const char *unsettled, const Links *links);
 
 /* Appends notes on NVSwitches, and on GPUs that are in no group for a reason worth a note. */
-int group_note_ungrouped(const GpuSet *set, char ***notes);
+void group_note_ungrouped(const GpuSet *set, char ***notes);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 Group *group_set_find(const GroupSet *groups, const char *name)
 {
@@ -78,31 +79,28 @@ unsigned group_links(const Group *group)
 char *group_link_text(const Group *group)
 {
 	if (group->single)
-		return strdup("-");
+		return xstrdup("-");
 	if (group_links(group) > 0)
 		return strf("NV%u", group_links(group));
 	if (group->links_expected > 0)
 		return strf("NV%u?", group->links_expected);
-	return strdup("?");
+	return xstrdup("?");
 }
 
-int group_functions(const Group *group, const PciFunction ***ret, size_t *ret_n)
+void group_functions(const Group *group, const PciFunction ***ret, size_t *ret_n)
 {
 	const PciFunction **functions;
 	size_t n = 0;
 
 	for (size_t i = 0; i < group->n_gpus; i++)
 		n += group->gpus[i]->n_functions;
-	functions = calloc(n + 1, sizeof(*functions));
-	if (!functions)
-		return -ENOMEM;
+	functions = xcalloc(n + 1, sizeof(*functions));
 	n = 0;
 	for (size_t i = 0; i < group->n_gpus; i++)
 		for (size_t k = 0; k < group->gpus[i]->n_functions; k++)
 			functions[n++] = group->gpus[i]->functions[k];
 	*ret = functions;
 	*ret_n = n;
-	return 0;
 }
 
 /* Compares two runs of digits as numbers of any length, and moves past both. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 static bool names(char *const *patterns, const char *text)
 {
@@ -20,7 +21,7 @@ static bool names_boards(char *const *patterns, const Group *group)
 	for (size_t i = 0; i < group->n_gpus; i++) {
 		_cleanup_free_ char *model = gpu_model(group->gpus[i]);
 
-		if (!model || !names(patterns, model))
+		if (!names(patterns, model))
 			return false;
 	}
 	return group->n_gpus > 0;
@@ -44,7 +45,7 @@ KeptWhy group_kept(const Group *group, const PciFunction *const *functions, size
 	return setting_names(group, policy) ? KEPT_SETTING : KEPT_NOT;
 }
 
-static int keep_function(const Gpu *gpu, const PciFunction *function, Assignment *kept)
+static void keep_function(const Gpu *gpu, const PciFunction *function, Assignment *kept)
 {
 	AssignedFunction *into = &kept->functions[kept->n_functions++];
 
@@ -56,33 +57,25 @@ static int keep_function(const Gpu *gpu, const PciFunction *function, Assignment
 		.subsystem_device = function->subsystem_device,
 	};
 	if (function != gpu->lead || !gpu->serial_number)
-		return 0;
-	into->serial_number = strdup(gpu->serial_number);
-	return into->serial_number ? 0 : -ENOMEM;
+		return;
+	into->serial_number = xstrdup(gpu->serial_number);
 }
 
-int group_keep(const Group *group, KeptWhy why, uint64_t now_usec, uint32_t caller_uid,
-	       Assignment **ret)
+void group_keep(const Group *group, KeptWhy why, uint64_t now_usec, uint32_t caller_uid,
+		Assignment **ret)
 {
-	_cleanup_(assignment_freep) Assignment *kept = calloc(1, sizeof(*kept));
+	_cleanup_(assignment_freep) Assignment *kept = xcalloc(1, sizeof(*kept));
 	size_t n = 0;
-	int r = 0;
 
-	if (!kept)
-		return -ENOMEM;
 	for (size_t i = 0; i < group->n_gpus; i++)
 		n += group->gpus[i]->n_functions;
 	kept->kept = why;
 	kept->created_usec = now_usec;
 	kept->created_by = caller_uid;
-	kept->group_name = strdup(group->name);
-	kept->functions = calloc(n + 1, sizeof(AssignedFunction));
-	if (!kept->group_name || !kept->functions)
-		return -ENOMEM;
-	for (size_t i = 0; r == 0 && i < group->n_gpus; i++)
-		for (size_t k = 0; r == 0 && k < group->gpus[i]->n_functions; k++)
-			r = keep_function(group->gpus[i], group->gpus[i]->functions[k], kept);
-	if (r == 0)
-		*ret = TAKE_PTR(kept);
-	return r;
+	kept->group_name = xstrdup(group->name);
+	kept->functions = xcalloc(n + 1, sizeof(AssignedFunction));
+	for (size_t i = 0; i < group->n_gpus; i++)
+		for (size_t k = 0; k < group->gpus[i]->n_functions; k++)
+			keep_function(group->gpus[i], group->gpus[i]->functions[k], kept);
+	*ret = TAKE_PTR(kept);
 }

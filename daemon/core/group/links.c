@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /*
  * Connected components of the observed links. Links are joined strongest first, so the last link
@@ -32,29 +33,22 @@ static void join_components(Component *components, size_t n, size_t a, size_t b,
 	components[keep].weakest = link;
 }
 
-static int add_components(Resolver *r, Component *components)
+static void add_components(Resolver *r, Component *components)
 {
 	size_t n = r->set->n_gpus;
-	_cleanup_free_ Gpu **members = calloc(n + 1, sizeof(Gpu *));
+	_cleanup_free_ Gpu **members = xcalloc(n + 1, sizeof(Gpu *));
 
-	if (!members)
-		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		size_t n_members = 0;
-		int result;
 
 		if (components[i].label != i || !components[i].weakest)
 			continue;
 		for (size_t k = i; k < n; k++)
 			if (components[k].label == i)
 				members[n_members++] = &r->set->gpus[k];
-		result = resolver_add_observed(r,
-					       resolver_free_name(r, resolver_base_name(n_members)),
-					       members, n_members, components[i].weakest);
-		if (result < 0)
-			return result;
+		resolver_add_observed(r, resolver_free_name(r, resolver_base_name(n_members)),
+				      members, n_members, components[i].weakest);
 	}
-	return 0;
 }
 
 /* ---- what is assigned ---- */
@@ -90,13 +84,11 @@ static bool has_gpu(Gpu *const *gpus, size_t n, const Gpu *gpu)
 }
 
 /* The weakest link that is needed to join exactly these GPUs; *ret NULL: links do not join them. */
-static int find_weakest(const Resolver *r, Gpu *const *gpus, size_t n, const Link **ret)
+static void find_weakest(const Resolver *r, Gpu *const *gpus, size_t n, const Link **ret)
 {
-	_cleanup_free_ Component *components = calloc(r->set->n_gpus + 1, sizeof(Component));
+	_cleanup_free_ Component *components = xcalloc(r->set->n_gpus + 1, sizeof(Component));
 	size_t label = resolver_gpu_index(r, gpus[0]);
 
-	if (!components)
-		return -ENOMEM;
 	for (size_t i = 0; i < r->set->n_gpus; i++)
 		components[i].label = i;
 	for (int p = PROVENANCE_DECLARED - 1; p >= PROVENANCE_INFERRED; p--)
@@ -116,12 +108,11 @@ static int find_weakest(const Resolver *r, Gpu *const *gpus, size_t n, const Lin
 	for (size_t i = 1; i < n; i++)
 		if (components[resolver_gpu_index(r, gpus[i])].label != label)
 			*ret = NULL;
-	return 0;
 }
 
 /* Adds a group that has no valid evidence any more, because a domain still has its GPUs. */
-static int add_kept(Resolver *r, char *name, const Assignment *record, Gpu *const *gpus, size_t n,
-		    const Bdf *missing)
+static void add_kept(Resolver *r, char *name, const Assignment *record, Gpu *const *gpus, size_t n,
+		     const Bdf *missing)
 {
 	Group group = {
 		.name = name,
@@ -135,11 +126,7 @@ static int add_kept(Resolver *r, char *name, const Assignment *record, Gpu *cons
 					record->domain_name),
 	};
 
-	if (!group.fault) {
-		group_clear(&group);
-		return -ENOMEM;
-	}
-	return resolver_add(r, gpus, n, &group);
+	resolver_add(r, gpus, n, &group);
 }
 
 /* 1: it is a group of one, and added. 0: it may be linked to another. */
@@ -147,19 +134,18 @@ static int add_recorded_single(Resolver *r, const char *name, Gpu *gpu)
 {
 	_cleanup_free_ char *why = NULL;
 	char *its;
-	int result = resolver_why_single(r, gpu, &why);
 
-	if (result < 0 || !why)
-		return result;
-	its = strdup(name);
-	if (!its)
-		return -ENOMEM;
-	result = resolver_add_single(r, its, gpu, TAKE_PTR(why));
-	return result < 0 ? result : 1;
+	resolver_why_single(r, gpu, &why);
+
+	if (!why)
+		return 0;
+	its = xstrdup(name);
+	resolver_add_single(r, its, gpu, TAKE_PTR(why));
+	return 1;
 }
 
 /* Adds no group if a declaration has some of the GPUs: it decides about the others, too. */
-static int add_recorded(Resolver *r, const Assignment *record, Gpu **gpus)
+static void add_recorded(Resolver *r, const Assignment *record, Gpu **gpus)
 {
 	const Bdf *missing;
 	const Link *weakest;
@@ -169,41 +155,38 @@ static int add_recorded(Resolver *r, const Assignment *record, Gpu **gpus)
 
 	for (size_t i = 0; i < n; i++)
 		if (resolver_is_owned(r, gpus[i]))
-			return 0;
+			return;
 	if (n == 0)
-		return 0;
-	result = find_weakest(r, gpus, n, &weakest);
-	if (result < 0)
-		return result;
+		return;
+	find_weakest(r, gpus, n, &weakest);
+	result = 0;
 	name = resolver_name_taken(r, record->group_name)
 		       ? resolver_free_name(r, resolver_base_name(n))
-		       : strdup(record->group_name);
-	if (name && n == 1 && !missing)
+		       : xstrdup(record->group_name);
+	if (n == 1 && !missing)
 		result = add_recorded_single(r, name, gpus[0]);
 	if (result != 0) {
 		free(name);
-		return result < 0 ? result : 0;
+		return;
 	}
-	return weakest && !missing ? resolver_add_observed(r, name, gpus, n, weakest)
-				   : add_kept(r, name, record, gpus, n, missing);
+	if (weakest && !missing)
+		resolver_add_observed(r, name, gpus, n, weakest);
+	else
+		add_kept(r, name, record, gpus, n, missing);
 }
 
-int group_resolve_recorded(Resolver *r)
+void group_resolve_recorded(Resolver *r)
 {
-	_cleanup_free_ Gpu **gpus = calloc(r->set->n_gpus + 1, sizeof(Gpu *));
-	int result = gpus ? 0 : -ENOMEM;
+	_cleanup_free_ Gpu **gpus = xcalloc(r->set->n_gpus + 1, sizeof(Gpu *));
 
-	for (size_t i = 0; result >= 0 && i < r->assignments->n_items; i++)
-		result = add_recorded(r, r->assignments->items[i], gpus);
-	return result;
+	for (size_t i = 0; i < r->assignments->n_items; i++)
+		add_recorded(r, r->assignments->items[i], gpus);
 }
 
-int group_resolve_observed(Resolver *r)
+void group_resolve_observed(Resolver *r)
 {
-	_cleanup_free_ Component *components = calloc(r->set->n_gpus + 1, sizeof(Component));
+	_cleanup_free_ Component *components = xcalloc(r->set->n_gpus + 1, sizeof(Component));
 
-	if (!components)
-		return -ENOMEM;
 	for (size_t i = 0; i < r->set->n_gpus; i++)
 		components[i].label = i;
 	for (int p = PROVENANCE_DECLARED - 1; p > PROVENANCE_INFERRED; p--)
@@ -217,5 +200,5 @@ int group_resolve_observed(Resolver *r)
 						resolver_gpu_index(r, a), resolver_gpu_index(r, b),
 						link);
 		}
-	return add_components(r, components);
+	add_components(r, components);
 }

@@ -8,6 +8,6 @@
  * What is assigned stays one group under its name, whatever becomes of the evidence: the operator
  * releases it by that name, and nobody else may get its GPUs. Links out of it contradict it.
  */
-int group_resolve_recorded(Resolver *r);
+void group_resolve_recorded(Resolver *r);
 /* The connected parts that observed links make of the GPUs that are in no group yet. */
-int group_resolve_observed(Resolver *r);
+void group_resolve_observed(Resolver *r);

@@ -9,5 +9,5 @@
  * Sets state, reason, domain and assignable of every group. `uses` is NULL while libvirt does not
  * answer. Then only records and drivers decide, and nothing is assignable.
  */
-int groups_observe(GroupSet *groups, const DomainUses *uses, const Assignments *assignments,
-		   const Policy *policy);
+void groups_observe(GroupSet *groups, const DomainUses *uses, const Assignments *assignments,
+		    const Policy *policy);

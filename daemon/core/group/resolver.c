@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 size_t resolver_gpu_index(const Resolver *r, const Gpu *gpu)
 {
@@ -33,8 +34,8 @@ char *resolver_free_name(const Resolver *r, const char *base)
 	for (unsigned n = 0;; n++) {
 		char *name = strf("%s%u", base, n);
 
-		if (!name || (!resolver_name_taken(r, name) &&
-			      !assignments_find_group(r->assignments, name)))
+		if ((!resolver_name_taken(r, name) &&
+		     !assignments_find_group(r->assignments, name)))
 			return name;
 		free(name);
 	}
@@ -79,18 +80,13 @@ bool resolver_link_ends(const Resolver *r, const Link *link, Gpu **ret_a, Gpu **
  * Appends a group. Takes its strings, also on failure. A string that is NULL means that the caller
  * had no memory for it.
  */
-int resolver_add(Resolver *r, Gpu *const *gpus, size_t n_gpus, Group *group)
+void resolver_add(Resolver *r, Gpu *const *gpus, size_t n_gpus, Group *group)
 {
 	Group *bigger;
 
-	group->gpus = calloc(n_gpus + 1, sizeof(Gpu *));
-	bigger = reallocarray(r->out->items, r->out->n_items + 1, sizeof(Group));
-	if (bigger)
-		r->out->items = bigger;
-	if (!group->gpus || !bigger || !group->name || !group->source || !group->reasoning) {
-		group_clear(group);
-		return -ENOMEM;
-	}
+	group->gpus = xcalloc(n_gpus + 1, sizeof(Gpu *));
+	bigger = xreallocarray(r->out->items, r->out->n_items + 1, sizeof(Group));
+	r->out->items = bigger;
 	for (size_t i = 0; i < n_gpus; i++) {
 		group->gpus[i] = gpus[i];
 		r->owner[resolver_gpu_index(r, gpus[i])] = r->out->n_items;
@@ -98,23 +94,22 @@ int resolver_add(Resolver *r, Gpu *const *gpus, size_t n_gpus, Group *group)
 	group->n_gpus = n_gpus;
 	r->out->items[r->out->n_items++] = *group;
 	*group = (Group){ 0 };
-	return 0;
 }
 
 /* Takes `name`. */
-int resolver_add_observed(Resolver *r, char *name, Gpu *const *gpus, size_t n, const Link *weakest)
+void resolver_add_observed(Resolver *r, char *name, Gpu *const *gpus, size_t n, const Link *weakest)
 {
 	Group group = {
 		.name = name,
 		.provenance = weakest->provenance,
-		.source = strdup(str_or_empty(weakest->source)),
+		.source = xstrdup(str_or_empty(weakest->source)),
 		.reasoning = weakest->reasoning
-				     ? strdup(weakest->reasoning)
+				     ? xstrdup(weakest->reasoning)
 				     : strf("NVLinks between %s and %s were seen",
 					    BDF_TEXT(&weakest->a), BDF_TEXT(&weakest->b)),
 	};
 
-	return resolver_add(r, gpus, n, &group);
+	resolver_add(r, gpus, n, &group);
 }
 
 /* A look saw it linked, or did not see alike what two boards tell of their links. */
@@ -150,32 +145,31 @@ static bool has_no_partner(const Resolver *r, const Gpu *gpu)
 	return true;
 }
 
-int resolver_why_single(const Resolver *r, const Gpu *gpu, char **ret)
+void resolver_why_single(const Resolver *r, const Gpu *gpu, char **ret)
 {
 	const Board *board = gpu->board;
 
 	*ret = NULL;
 	if (!board || is_seen_linked(r, gpu))
-		return 0;
+		return;
 	if (board->kind == NVLINK_NONE)
 		*ret = strf("%s has no NVLink", board->name);
 	else if (board->kind == NVLINK_BRIDGE && r->set->n_nvswitches == 0 &&
 		 !resolver_unsettled(r, gpu) && has_no_partner(r, gpu))
 		*ret = strf("no other %s is left that it could be bridged to", board->name);
 	else
-		return 0;
-	return *ret ? 0 : -ENOMEM;
+		return;
 }
 
-int resolver_add_single(Resolver *r, char *name, Gpu *gpu, char *reasoning)
+void resolver_add_single(Resolver *r, char *name, Gpu *gpu, char *reasoning)
 {
 	Group group = {
 		.name = name,
 		.provenance = PROVENANCE_SINGLE,
 		.single = true,
-		.source = strdup("sysfs"),
+		.source = xstrdup("sysfs"),
 		.reasoning = reasoning,
 	};
 
-	return resolver_add(r, &gpu, 1, &group);
+	resolver_add(r, &gpu, 1, &group);
 }

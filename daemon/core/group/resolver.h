@@ -25,16 +25,17 @@ char *resolver_free_name(const Resolver *r, const char *base);
 const char *resolver_base_name(size_t n_gpus);
 const Group *resolver_unsettled(const Resolver *r, const Gpu *gpu);
 bool resolver_link_ends(const Resolver *r, const Link *link, Gpu **ret_a, Gpu **ret_b);
-int resolver_add(Resolver *r, Gpu *const *gpus, size_t n_gpus, Group *group);
+void resolver_add(Resolver *r, Gpu *const *gpus, size_t n_gpus, Group *group);
 /*
  * Why this GPU, which is in no group, has nothing that it could be linked to; 0 with *ret NULL: it
  * may have. -ENOMEM
  */
-int resolver_why_single(const Resolver *r, const Gpu *gpu, char **ret);
+void resolver_why_single(const Resolver *r, const Gpu *gpu, char **ret);
 /* Adds a group of one. Takes both texts, which may be NULL when memory is out. */
-int resolver_add_single(Resolver *r, char *name, Gpu *gpu, char *reasoning);
+void resolver_add_single(Resolver *r, char *name, Gpu *gpu, char *reasoning);
 /*
  * Adds a group with the provenance of the weakest link that it needs. Takes `name`, which may be
  * NULL when memory is out.
  */
-int resolver_add_observed(Resolver *r, char *name, Gpu *const *gpus, size_t n, const Link *weakest);
+void resolver_add_observed(Resolver *r, char *name, Gpu *const *gpus, size_t n,
+			   const Link *weakest);

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/group/rules.h"
 
-int rules_new(const Policy *policy, Declarations *declarations, Rules **ret)
-{
-	Rules *rules = calloc(1, sizeof(Rules));
+#include "util/xalloc.h"
 
-	if (!rules) {
-		declarations_free(declarations);
-		return -ENOMEM;
-	}
+void rules_new(const Policy *policy, Declarations *declarations, Rules **ret)
+{
+	Rules *rules = xcalloc(1, sizeof(Rules));
+
 	atomic_init(&rules->references, 1);
 	rules->policy = *policy;
 	rules->declarations = declarations;
 	*ret = rules;
-	return 0;
 }
 
 Rules *rules_ref(Rules *rules)

@@ -17,7 +17,7 @@ typedef struct Rules {
 } Rules;
 
 /* Takes the declarations, also on failure. */
-int rules_new(const Policy *policy, Declarations *declarations, Rules **ret);
+void rules_new(const Policy *policy, Declarations *declarations, Rules **ret);
 Rules *rules_ref(Rules *rules);
 Rules *rules_unref(Rules *rules);
 DEFINE_CLEANUP(Rules, rules_unref)

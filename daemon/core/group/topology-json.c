@@ -16,24 +16,16 @@ static json_t *hex(unsigned value, int digits)
 {
 	_cleanup_free_ char *text = strf("%0*x", digits, value);
 
-	return text ? json_string(text) : NULL;
+	return json_text(text);
 }
 
 /* Takes both. NULL when memory is out. */
-static json_t *appended(json_t *array, json_t *item)
-{
-	if (array && json_array_append_new(array, item) == 0)
-		return array;
-	json_decref(array);
-	return NULL;
-}
-
 static json_t *pools_to_json(const HostNode *node)
 {
 	json_t *a = json_array();
 
-	for (size_t i = 0; a && i < node->n_pools; i++)
-		a = appended(a, json_pack("{s:I, s:I, s:I}", "page_bytes",
+	for (size_t i = 0; i < node->n_pools; i++)
+		json_append(a, json_build("{s:I, s:I, s:I}", "page_bytes",
 					  (json_int_t)node->pools[i].page_bytes, "total",
 					  (json_int_t)node->pools[i].total, "free",
 					  (json_int_t)node->pools[i].free));
@@ -44,10 +36,10 @@ static json_t *nodes_to_json(const HostFacts *host)
 {
 	json_t *a = json_array();
 
-	for (size_t i = 0; a && host && i < host->n_nodes; i++) {
+	for (size_t i = 0; host && i < host->n_nodes; i++) {
 		const HostNode *node = &host->nodes[i];
 
-		a = appended(a, json_pack("{s:i, s:s, s:I, s:o}", "node", (int)node->node, "cpus",
+		json_append(a, json_build("{s:i, s:s, s:I, s:o}", "node", (int)node->node, "cpus",
 					  str_or_empty(node->cpus), "memory_bytes",
 					  (json_int_t)node->memory_bytes, "hugepages",
 					  pools_to_json(node)));
@@ -85,14 +77,14 @@ static json_t *bridge_to_json(const PciSnapshot *snapshot, const PciFunction *gp
 	const Bdf *bdf = &gpu->upstream[depth];
 	const PciFunction *bridge = pci_snapshot_find(snapshot, bdf);
 
-	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "address", BDF_TEXT(bdf),
-			 "kind", bridge_kind(gpu, depth), "parent",
-			 depth > 0 ? json_string(BDF_TEXT(&gpu->upstream[depth - 1])) : json_null(),
-			 "vendor_id", bridge ? hex(bridge->vendor, 4) : json_null(), "device_id",
-			 bridge ? hex(bridge->device, 4) : json_null(), "driver",
-			 json_string_or_null(bridge ? bridge->driver : NULL), "iommu_group",
-			 number(bridge ? bridge->iommu_group : IOMMU_GROUP_NONE), "numa_node",
-			 number(bridge ? bridge->numa_node : NUMA_NODE_NONE));
+	return json_build("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "address", BDF_TEXT(bdf),
+			  "kind", bridge_kind(gpu, depth), "parent",
+			  depth > 0 ? json_text(BDF_TEXT(&gpu->upstream[depth - 1])) : json_null(),
+			  "vendor_id", bridge ? hex(bridge->vendor, 4) : json_null(), "device_id",
+			  bridge ? hex(bridge->device, 4) : json_null(), "driver",
+			  json_string_or_null(bridge ? bridge->driver : NULL), "iommu_group",
+			  number(bridge ? bridge->iommu_group : IOMMU_GROUP_NONE), "numa_node",
+			  number(bridge ? bridge->numa_node : NUMA_NODE_NONE));
 }
 
 static json_t *bridges_to_json(const TopologyFacts *facts)
@@ -102,9 +94,9 @@ static json_t *bridges_to_json(const TopologyFacts *facts)
 	for (size_t i = 0; i < facts->gpus->n_gpus; i++) {
 		const PciFunction *gpu = facts->gpus->gpus[i].lead;
 
-		for (size_t k = 0; a && k < gpu->n_upstream; k++)
+		for (size_t k = 0; k < gpu->n_upstream; k++)
 			if (!listed_before(facts->gpus, i, &gpu->upstream[k]))
-				a = appended(a, bridge_to_json(facts->snapshot, gpu, k));
+				json_append(a, bridge_to_json(facts->snapshot, gpu, k));
 	}
 	return a;
 }
@@ -113,18 +105,18 @@ static json_t *bridges_to_json(const TopologyFacts *facts)
 
 static json_t *function_to_json(const PciFunction *f)
 {
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "address", BDF_TEXT(&f->bdf), "class",
-			 hex(f->class_code, 6), "vendor_id", hex(f->vendor, 4), "device_id",
-			 hex(f->device, 4), "driver", json_string_or_null(f->driver), "iommu_group",
-			 number(f->iommu_group));
+	return json_build("{s:s, s:o, s:o, s:o, s:o, s:o}", "address", BDF_TEXT(&f->bdf), "class",
+			  hex(f->class_code, 6), "vendor_id", hex(f->vendor, 4), "device_id",
+			  hex(f->device, 4), "driver", json_string_or_null(f->driver),
+			  "iommu_group", number(f->iommu_group));
 }
 
 static json_t *functions_to_json(const Gpu *gpu)
 {
 	json_t *a = json_array();
 
-	for (size_t i = 0; a && i < gpu->n_functions; i++)
-		a = appended(a, function_to_json(gpu->functions[i]));
+	for (size_t i = 0; i < gpu->n_functions; i++)
+		json_append(a, function_to_json(gpu->functions[i]));
 	return a;
 }
 
@@ -132,8 +124,8 @@ static json_t *path_to_json(const PciFunction *lead)
 {
 	json_t *a = json_array();
 
-	for (size_t i = 0; a && i < lead->n_upstream; i++)
-		a = appended(a, json_string(BDF_TEXT(&lead->upstream[i])));
+	for (size_t i = 0; i < lead->n_upstream; i++)
+		json_append(a, json_text(BDF_TEXT(&lead->upstream[i])));
 	return a;
 }
 
@@ -141,13 +133,13 @@ static json_t *nvlink_to_json(const Board *board)
 {
 	const char *note = board_exclusion(board);
 
-	return json_pack("{s:s, s:s?, s:i, s:i, s:i}", "kind",
-			 nvlink_kind_to_string(board ? board->kind : NVLINK_UNKNOWN), "note",
-			 note	 ? note
-			 : board ? board->note
-				 : NULL,
-			 "generation", board ? board->generation : 0, "links",
-			 board ? board->links : 0, "group_size", board ? board->group_size : 0);
+	return json_build("{s:s, s:s?, s:i, s:i, s:i}", "kind",
+			  nvlink_kind_to_string(board ? board->kind : NVLINK_UNKNOWN), "note",
+			  note	  ? note
+			  : board ? board->note
+				  : NULL,
+			  "generation", board ? board->generation : 0, "links",
+			  board ? board->links : 0, "group_size", board ? board->group_size : 0);
 }
 
 static bool domain_has(const DomainUse *use, const Gpu *gpu)
@@ -163,9 +155,9 @@ static json_t *holders_to_json(const DomainUses *uses, const Gpu *gpu)
 {
 	json_t *a = json_array();
 
-	for (size_t i = 0; a && uses && i < uses->n_items; i++)
+	for (size_t i = 0; uses && i < uses->n_items; i++)
 		if (domain_has(&uses->items[i], gpu))
-			a = appended(a, json_pack("{s:s?, s:s?, s:b}", "name", uses->items[i].name,
+			json_append(a, json_build("{s:s?, s:s?, s:b}", "name", uses->items[i].name,
 						  "uuid", uses->items[i].uuid, "active",
 						  uses->items[i].active));
 	return a;
@@ -177,26 +169,24 @@ static json_t *gpu_to_json(const TopologyFacts *facts, const Gpu *gpu)
 	const Group *group = group_set_find_gpu(facts->groups, &lead->bdf);
 	_cleanup_free_ char *model = gpu_model(gpu);
 
-	if (!model)
-		return NULL;
-	return json_pack("{s:s, s:s, s:o, s:o, s:s?, s:s?, s:o, s:o, s:s?, s:s?, s:b, s:o, s:o,"
-			 " s:o, s:o, s:s?}",
-			 "address", BDF_TEXT(&lead->bdf), "model", model, "vendor_id",
-			 hex(lead->vendor, 4), "device_id", hex(lead->device, 4), "uuid", gpu->uuid,
-			 "driver", lead->driver, "iommu_group", number(lead->iommu_group),
-			 "numa_node", number(lead->numa_node), "physical_slot", lead->physical_slot,
-			 "power_state", lead->power_state, "boot_vga", lead->boot_vga, "functions",
-			 functions_to_json(gpu), "upstream_path", path_to_json(lead), "nvlink",
-			 nvlink_to_json(gpu->board), "domains", holders_to_json(facts->uses, gpu),
-			 "group", group ? group->name : NULL);
+	return json_build(
+		"{s:s, s:s, s:o, s:o, s:s?, s:s?, s:o, s:o, s:s?, s:s?, s:b, s:o, s:o,"
+		" s:o, s:o, s:s?}",
+		"address", BDF_TEXT(&lead->bdf), "model", model, "vendor_id", hex(lead->vendor, 4),
+		"device_id", hex(lead->device, 4), "uuid", gpu->uuid, "driver", lead->driver,
+		"iommu_group", number(lead->iommu_group), "numa_node", number(lead->numa_node),
+		"physical_slot", lead->physical_slot, "power_state", lead->power_state, "boot_vga",
+		lead->boot_vga, "functions", functions_to_json(gpu), "upstream_path",
+		path_to_json(lead), "nvlink", nvlink_to_json(gpu->board), "domains",
+		holders_to_json(facts->uses, gpu), "group", group ? group->name : NULL);
 }
 
 static json_t *gpus_to_json(const TopologyFacts *facts)
 {
 	json_t *a = json_array();
 
-	for (size_t i = 0; a && i < facts->gpus->n_gpus; i++)
-		a = appended(a, gpu_to_json(facts, &facts->gpus->gpus[i]));
+	for (size_t i = 0; i < facts->gpus->n_gpus; i++)
+		json_append(a, gpu_to_json(facts, &facts->gpus->gpus[i]));
 	return a;
 }
 
@@ -206,8 +196,8 @@ static json_t *addresses_to_json(const Group *group)
 {
 	json_t *a = json_array();
 
-	for (size_t i = 0; a && i < group->n_gpus; i++)
-		a = appended(a, json_string(BDF_TEXT(&group->gpus[i]->lead->bdf)));
+	for (size_t i = 0; i < group->n_gpus; i++)
+		json_append(a, json_text(BDF_TEXT(&group->gpus[i]->lead->bdf)));
 	return a;
 }
 
@@ -215,7 +205,7 @@ static json_t *domain_to_json(const Group *group)
 {
 	if (!group->domain_name && !group->domain_uuid)
 		return json_null();
-	return json_pack("{s:s?, s:s?}", "name", group->domain_name, "uuid", group->domain_uuid);
+	return json_build("{s:s?, s:s?}", "name", group->domain_name, "uuid", group->domain_uuid);
 }
 
 static json_t *group_to_json(const Group *group)
@@ -223,25 +213,25 @@ static json_t *group_to_json(const Group *group)
 	_cleanup_free_ char *model = group->n_gpus > 0 ? gpu_model(group->gpus[0]) : NULL;
 	_cleanup_free_ char *link = group_link_text(group);
 
-	if (!link || (group->n_gpus > 0 && !model))
+	if ((group->n_gpus > 0 && !model))
 		return NULL;
-	return json_pack("{s:s, s:s, s:s?, s:s, s:s?, s:s?, s:s?, s:s, s:i, s:i, s:o, s:s, s:o,"
-			 " s:b}",
-			 "name", group->name, "state", group_state_to_string(group->state),
-			 "reason", group->reason, "provenance",
-			 provenance_to_string(group->provenance), "source", group->source,
-			 "reasoning", group->reasoning, "model", model, "link", link, "links",
-			 (int)group_links(group), "links_expected", (int)group->links_expected,
-			 "gpus", addresses_to_json(group), "driver", group_driver(group), "domain",
-			 domain_to_json(group), "assignable", group->assignable);
+	return json_build("{s:s, s:s, s:s?, s:s, s:s?, s:s?, s:s?, s:s, s:i, s:i, s:o, s:s, s:o,"
+			  " s:b}",
+			  "name", group->name, "state", group_state_to_string(group->state),
+			  "reason", group->reason, "provenance",
+			  provenance_to_string(group->provenance), "source", group->source,
+			  "reasoning", group->reasoning, "model", model, "link", link, "links",
+			  (int)group_links(group), "links_expected", (int)group->links_expected,
+			  "gpus", addresses_to_json(group), "driver", group_driver(group), "domain",
+			  domain_to_json(group), "assignable", group->assignable);
 }
 
 static json_t *groups_to_json(const GroupSet *groups)
 {
 	json_t *a = json_array();
 
-	for (size_t i = 0; a && i < groups->n_items; i++)
-		a = appended(a, group_to_json(&groups->items[i]));
+	for (size_t i = 0; i < groups->n_items; i++)
+		json_append(a, group_to_json(&groups->items[i]));
 	return a;
 }
 
@@ -270,10 +260,10 @@ static json_t *iommu_group_to_json(const PciSnapshot *snapshot, int iommu_group)
 {
 	json_t *a = json_array();
 
-	for (size_t i = 0; a && i < snapshot->n_functions; i++)
+	for (size_t i = 0; i < snapshot->n_functions; i++)
 		if (snapshot->functions[i]->iommu_group == iommu_group)
-			a = appended(a, function_to_json(snapshot->functions[i]));
-	return a ? json_pack("{s:i, s:o}", "group", iommu_group, "functions", a) : NULL;
+			json_append(a, function_to_json(snapshot->functions[i]));
+	return json_build("{s:i, s:o}", "group", iommu_group, "functions", a);
 }
 
 static json_t *iommu_groups_to_json(const TopologyFacts *facts)
@@ -281,12 +271,12 @@ static json_t *iommu_groups_to_json(const TopologyFacts *facts)
 	const PciSnapshot *snapshot = facts->snapshot;
 	json_t *a = json_array();
 
-	for (size_t i = 0; a && i < snapshot->n_functions; i++) {
+	for (size_t i = 0; i < snapshot->n_functions; i++) {
 		int group = snapshot->functions[i]->iommu_group;
 
 		if (group != IOMMU_GROUP_NONE && gpu_in_iommu_group(facts->gpus, group) &&
 		    !group_seen_before(snapshot, i))
-			a = appended(a, iommu_group_to_json(snapshot, group));
+			json_append(a, iommu_group_to_json(snapshot, group));
 	}
 	return a;
 }
@@ -311,11 +301,11 @@ static json_t *pair_to_json(const TopologyFacts *facts, const Gpu *a, const Gpu 
 
 	if (group && !link)
 		return NULL;
-	return json_pack("{s:[ss], s:s, s:s?, s:i, s:s}", "gpus", BDF_TEXT(&a->lead->bdf),
-			 BDF_TEXT(&b->lead->bdf), "pcie",
-			 pcie_distance_to_string(pcie_distance(a, b, n_nodes)), "nvlink", link,
-			 "links", group ? (int)group_links(group) : 0, "provenance",
-			 provenance_to_string(group ? group->provenance : PROVENANCE_NONE));
+	return json_build("{s:[ss], s:s, s:s?, s:i, s:s}", "gpus", BDF_TEXT(&a->lead->bdf),
+			  BDF_TEXT(&b->lead->bdf), "pcie",
+			  pcie_distance_to_string(pcie_distance(a, b, n_nodes)), "nvlink", link,
+			  "links", group ? (int)group_links(group) : 0, "provenance",
+			  provenance_to_string(group ? group->provenance : PROVENANCE_NONE));
 }
 
 static json_t *pairs_to_json(const TopologyFacts *facts)
@@ -324,8 +314,8 @@ static json_t *pairs_to_json(const TopologyFacts *facts)
 	json_t *a = json_array();
 
 	for (size_t i = 0; i < set->n_gpus; i++)
-		for (size_t k = i + 1; a && k < set->n_gpus; k++)
-			a = appended(a, pair_to_json(facts, &set->gpus[i], &set->gpus[k]));
+		for (size_t k = i + 1; k < set->n_gpus; k++)
+			json_append(a, pair_to_json(facts, &set->gpus[i], &set->gpus[k]));
 	return a;
 }
 
@@ -333,7 +323,7 @@ char *topology_to_json(const TopologyFacts *facts)
 {
 	_cleanup_json_ json_t *document = NULL;
 
-	document = json_pack(
+	document = json_build(
 		"{s:s, s:s?, s:b, s:I, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
 		GPUPASS_SCHEMA_TOPOLOGY, "host", facts->host ? facts->host->name : NULL, "iommu",
 		facts->snapshot->iommu, "taken_usec", (json_int_t)facts->snapshot->taken_usec,
@@ -341,5 +331,5 @@ char *topology_to_json(const TopologyFacts *facts)
 		nodes_to_json(facts->host), "bridges", bridges_to_json(facts), "gpus",
 		gpus_to_json(facts), "groups", groups_to_json(facts->groups), "iommu_groups",
 		iommu_groups_to_json(facts), "pairs", pairs_to_json(facts));
-	return document ? json_dumps(document, JSON_INDENT(2)) : NULL;
+	return json_dumps(document, JSON_INDENT(2));
 }

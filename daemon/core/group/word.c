@@ -2,6 +2,7 @@
 #include "core/group/word.h"
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* One look at one guest. */
 static bool same_look(const Sighting *a, const Sighting *b)
@@ -18,13 +19,10 @@ static int is_whole(const Group *group, const Evidence *evidence, const GpuSet *
 	for (size_t i = 0; i < group->n_gpus; i++) {
 		const Sighting *s = evidence_find_guest(evidence, &group->gpus[i]->lead->bdf);
 		_cleanup_free_ char *stale = NULL;
-		int r;
 
 		if (!s || !same_look(s, first))
 			return 0;
-		r = sighting_stale(evidence, s, set, &stale);
-		if (r < 0)
-			return r;
+		sighting_stale(evidence, s, set, &stale);
 		if (stale)
 			return 0;
 	}
@@ -48,34 +46,30 @@ static unsigned fewest_links(const Group *group, const Evidence *evidence)
 	return fewest;
 }
 
-static int hear(Group *group, const Evidence *evidence, const GpuSet *set)
+static void hear(Group *group, const Evidence *evidence, const GpuSet *set)
 {
 	const Sighting *first;
 	int r;
 
 	/* One GPU has no link to tell of. */
 	if (group->n_gpus < 2)
-		return 0;
+		return;
 	r = is_whole(group, evidence, set);
 	if (r <= 0)
-		return r;
+		return;
 	first = evidence_find_guest(evidence, &group->gpus[0]->lead->bdf);
 	group->word = (GuestWord){
-		.domain_uuid = first->domain ? strdup(first->domain) : NULL,
-		.source = strdup(str_or_empty(first->source)),
+		.domain_uuid = first->domain ? xstrdup(first->domain) : NULL,
+		.source = xstrdup(str_or_empty(first->source)),
 		.seen_usec = first->seen_usec,
 		.links = fewest_links(group, evidence),
 	};
-	return group->word.source && !group->word.domain_uuid == !first->domain ? 0 : -ENOMEM;
 }
 
-int groups_hear_guests(GroupSet *groups, const Evidence *evidence, const GpuSet *set)
+void groups_hear_guests(GroupSet *groups, const Evidence *evidence, const GpuSet *set)
 {
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && evidence && i < groups->n_items; i++)
-		r = hear(&groups->items[i], evidence, set);
-	return r;
+	for (size_t i = 0; evidence && i < groups->n_items; i++)
+		hear(&groups->items[i], evidence, set);
 }
 
 bool group_word_counts(const Group *group, const Assignment *record)
@@ -93,13 +87,13 @@ static char *count_text(const Group *group)
 	unsigned links = group->word.links;
 
 	if (links == 0)
-		return strdup("no NVLink");
+		return xstrdup("no NVLink");
 	if (group->links_expected > 0)
 		return strf("%u of %u NVLinks", links, group->links_expected);
 	return strf("%u NVLink%s", links, links == 1 ? "" : "s");
 }
 
-int group_word_complaint(const Group *group, const char *domain, char **ret)
+void group_word_complaint(const Group *group, const char *domain, char **ret)
 {
 	const GuestWord *word = &group->word;
 	unsigned expected =
@@ -109,31 +103,25 @@ int group_word_complaint(const Group *group, const char *domain, char **ret)
 	*ret = NULL;
 	if (!word->counts || (word->links > 0 && word->links >= expected) ||
 	    word->seen_usec < group->evidence_usec)
-		return 0;
+		return;
 	count = count_text(group);
 	when = utc_text(word->seen_usec);
-	if (!count || !when)
-		return -ENOMEM;
 	*ret = strf("%s reports %s between its GPUs (a guest's word, %s): reboot the guest, then: "
 		    "gpupass verify %s",
 		    word->source, count, when, domain);
-	return *ret ? 0 : -ENOMEM;
 }
 
-int group_word_past(const Group *group, char **ret)
+void group_word_past(const Group *group, char **ret)
 {
 	const GuestWord *word = &group->word;
 	_cleanup_free_ char *count = NULL, *when = NULL;
 
 	*ret = NULL;
 	if (word->seen_usec == 0 || word->counts)
-		return 0;
+		return;
 	count = count_text(group);
 	when = utc_text(word->seen_usec);
-	if (!count || !when)
-		return -ENOMEM;
 	*ret = strf("%s%s%s%s reported %s, %s: a guest's word, which does not count any more",
 		    word->source, word->domain_uuid ? " (" : "", str_or_empty(word->domain_uuid),
 		    word->domain_uuid ? ")" : "", count, when);
-	return *ret ? 0 : -ENOMEM;
 }

@@ -13,7 +13,7 @@
  * Sets the word of each group whose GPUs one guest reported at one time, if the boards are still
  * those. `evidence` may be NULL. 0 or -ENOMEM.
  */
-int groups_hear_guests(GroupSet *groups, const Evidence *evidence, const GpuSet *set);
+void groups_hear_guests(GroupSet *groups, const Evidence *evidence, const GpuSet *set);
 
 /* The guest's domain has the group by this record, and had it when the guest was asked. */
 bool group_word_counts(const Group *group, const Assignment *record);
@@ -22,7 +22,7 @@ bool group_word_counts(const Group *group, const Assignment *record);
  * Why the guest that has the group sees it degraded: one sentence that ends in the remedy. NULL in
  * *ret: it sees all links, or the host looked later. 0 or -ENOMEM.
  */
-int group_word_complaint(const Group *group, const char *domain, char **ret);
+void group_word_complaint(const Group *group, const char *domain, char **ret);
 
 /* For people: a word that no longer counts. NULL in *ret: there is none. 0 or -ENOMEM. */
-int group_word_past(const Group *group, char **ret);
+void group_word_past(const Group *group, char **ret);

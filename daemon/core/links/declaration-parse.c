@@ -9,6 +9,7 @@
 #include "core/links/declaration.h"
 #include "util/ini.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define SECTION "Group"
 #define DECLARATIONS_MAX 256
@@ -38,15 +39,10 @@ static int declaration_fail(Parser *p, int line, const char *remedy, const char 
 {
 	_cleanup_free_ char *what = NULL;
 	va_list ap;
-	int n;
 
 	va_start(ap, format);
-	n = vasprintf(&what, format, ap);
+	what = vstrf(format, ap);
 	va_end(ap);
-	if (n < 0) {
-		what = NULL;
-		return -ENOMEM;
-	}
 	/* The text may quote the file. It goes to a terminal, and over D-Bus as UTF-8. */
 	for (char *c = what; *c; c++)
 		if (!isascii((unsigned char)*c) || iscntrl((unsigned char)*c))
@@ -55,7 +51,7 @@ static int declaration_fail(Parser *p, int line, const char *remedy, const char 
 	p->problem_line = line;
 	return problem_refuse(&p->problem, GPUPASS_ERROR_INVALID_CONFIG,
 			      .reason = strf("%s:%d: %s", p->file, line, what),
-			      .remedy = strdup(remedy));
+			      .remedy = xstrdup(remedy));
 }
 
 /* A section ends here: it must be complete. */
@@ -83,15 +79,11 @@ static int begin_section(Parser *p)
 	if (p->before->n_items + p->fresh.n_items >= DECLARATIONS_MAX)
 		return declaration_fail(p, p->line, "remove declarations that are not needed",
 					"more than %d groups are declared", DECLARATIONS_MAX);
-	bigger = reallocarray(p->fresh.items, p->fresh.n_items + 1, sizeof(Declaration));
-	if (!bigger)
-		return -ENOMEM;
+	bigger = xreallocarray(p->fresh.items, p->fresh.n_items + 1, sizeof(Declaration));
 	p->fresh.items = bigger;
 	p->fresh.items[p->fresh.n_items++] = (Declaration){ 0 };
 	p->section_line = p->line;
 	current(p)->source = strf("%s:%d", p->file, p->line);
-	if (!current(p)->source)
-		return -ENOMEM;
 	return 0;
 }
 
@@ -139,9 +131,7 @@ static int take_name(Parser *p, const char *value)
 		return declaration_fail(
 			p, p->line, "give one of the two another name, or remove it",
 			"group %s is declared already, in %s", value, other->source);
-	current(p)->name = strdup(value);
-	if (!current(p)->name)
-		return -ENOMEM;
+	current(p)->name = xstrdup(value);
 	return 0;
 }
 
@@ -169,17 +159,14 @@ static const Declaration *find_member(const Declarations *all, const Selector *m
 	return NULL;
 }
 
-static int append_member(Parser *p, Selector *member)
+static void append_member(Parser *p, Selector *member)
 {
 	Declaration *d = current(p);
-	Selector *bigger = reallocarray(d->members, d->n_members + 1, sizeof(Selector));
+	Selector *bigger = xreallocarray(d->members, d->n_members + 1, sizeof(Selector));
 
-	if (!bigger)
-		return -ENOMEM;
 	d->members = bigger;
 	d->members[d->n_members++] = *member;
 	*member = (Selector){ 0 };
-	return 0;
 }
 
 static int check_member(Parser *p, const Selector *member, const char *value)
@@ -208,8 +195,6 @@ static int take_member(Parser *p, const char *value)
 	int r;
 
 	r = selector_parse(value, &member);
-	if (r == -ENOMEM)
-		return r;
 	if (r < 0)
 		return declaration_fail(
 			p, p->line,
@@ -217,7 +202,7 @@ static int take_member(Parser *p, const char *value)
 			"Gpu=%s is no PCI address, GPU UUID, serial number or slot", value);
 	r = check_member(p, &member, value);
 	if (r == 0)
-		r = append_member(p, &member);
+		append_member(p, &member);
 	selector_clear(&member);
 	return r;
 }
@@ -290,35 +275,30 @@ static int declaration_run(Parser *p, const char *text)
 	return r == 0 ? end_section(p) : r;
 }
 
-static int append_all(Declarations *into, Declarations *fresh)
+static void append_all(Declarations *into, Declarations *fresh)
 {
 	Declaration *bigger;
 
 	if (fresh->n_items == 0)
-		return 0;
-	bigger = reallocarray(into->items, into->n_items + fresh->n_items, sizeof(Declaration));
-	if (!bigger)
-		return -ENOMEM;
+		return;
+	bigger = xreallocarray(into->items, into->n_items + fresh->n_items, sizeof(Declaration));
 	memcpy(bigger + into->n_items, fresh->items, fresh->n_items * sizeof(Declaration));
 	into->items = bigger;
 	into->n_items += fresh->n_items;
 	fresh->n_items = 0;
-	return 0;
 }
 
 int declarations_parse(Declarations *into, const char *file_name, const char *text,
 		       Problem **ret_problem)
 {
-	_cleanup_(declarations_freep) Declarations *fresh = calloc(1, sizeof(*fresh));
+	_cleanup_(declarations_freep) Declarations *fresh = xcalloc(1, sizeof(*fresh));
 	Parser p = { .file = file_name, .before = into };
 	int r;
 
-	if (!fresh)
-		return -ENOMEM;
 	r = declaration_run(&p, text);
 	*fresh = p.fresh;
 	if (r == 0)
-		r = append_all(into, fresh);
+		append_all(into, fresh);
 	if (r == PROBLEM)
 		*ret_problem = TAKE_PTR(p.problem);
 	problem_free(p.problem);

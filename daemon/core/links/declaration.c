@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define SERIAL_PREFIX "serial:"
 #define SLOT_PREFIX "slot:"
@@ -55,9 +56,7 @@ int selector_parse(const char *text, Selector *ret)
 	} else if (bdf_parse(text, &selector.address) < 0) {
 		return -EINVAL;
 	}
-	selector.text = strdup(text);
-	if (!selector.text)
-		return -ENOMEM;
+	selector.text = xstrdup(text);
 	*ret = selector;
 	return 0;
 }
@@ -75,7 +74,7 @@ char *declaration_to_text(const char *name, char *const *members)
 	if (!group_name_valid(name))
 		return NULL;
 	lines = strf("[Group]\nName=%s\n", name);
-	for (; lines && members && *members; members++) {
+	for (; members && *members; members++) {
 		Selector selector;
 		char *longer;
 
@@ -157,18 +156,15 @@ Gpu *selector_resolve(const Selector *selector, const GpuSet *set, char **ret_wh
 	return found;
 }
 
-static int add_missing(ResolvedMembers *resolved, const char *why)
+static void add_missing(ResolvedMembers *resolved, const char *why)
 {
-	char *joined = resolved->missing ? strf("%s; %s", resolved->missing, why) : strdup(why);
+	char *joined = resolved->missing ? strf("%s; %s", resolved->missing, why) : xstrdup(why);
 
-	if (!joined)
-		return -ENOMEM;
 	free(resolved->missing);
 	resolved->missing = joined;
-	return 0;
 }
 
-static int add_member(ResolvedMembers *resolved, Gpu *gpu)
+static void add_member(ResolvedMembers *resolved, Gpu *gpu)
 {
 	size_t at = resolved->n_gpus;
 
@@ -177,35 +173,30 @@ static int add_member(ResolvedMembers *resolved, Gpu *gpu)
 			_cleanup_free_ char *why =
 				strf("two members are the same GPU, %s", BDF_TEXT(&gpu->lead->bdf));
 
-			return why ? add_missing(resolved, why) : -ENOMEM;
+			add_missing(resolved, why);
+			return;
 		}
 	for (; at > 0 && bdf_compare(&resolved->gpus[at - 1]->lead->bdf, &gpu->lead->bdf) > 0; at--)
 		resolved->gpus[at] = resolved->gpus[at - 1];
 	resolved->gpus[at] = gpu;
 	resolved->n_gpus++;
-	return 0;
 }
 
-int declaration_resolve(const Declaration *declaration, const GpuSet *set, ResolvedMembers *ret)
+void declaration_resolve(const Declaration *declaration, const GpuSet *set, ResolvedMembers *ret)
 {
 	ResolvedMembers resolved = { 0 };
 
 	for (size_t i = 0; i < declaration->n_members && i < GROUP_GPUS_MAX; i++) {
 		_cleanup_free_ char *why = NULL;
 		Gpu *gpu = selector_resolve(&declaration->members[i], set, &why);
-		int r;
 
-		if (gpu)
-			r = add_member(&resolved, gpu);
-		else
-			r = why ? add_missing(&resolved, why) : -ENOMEM;
-		if (r < 0) {
-			resolved_members_clear(&resolved);
-			return r;
+		if (gpu) {
+			add_member(&resolved, gpu);
+		} else {
+			add_missing(&resolved, why);
 		}
 	}
 	*ret = resolved;
-	return 0;
 }
 
 void resolved_members_clear(ResolvedMembers *resolved)

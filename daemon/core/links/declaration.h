@@ -77,7 +77,7 @@ typedef struct ResolvedMembers {
 } ResolvedMembers;
 
 /* 0 or -ENOMEM. If two members are the same GPU, one counts as found and one as missing. */
-int declaration_resolve(const Declaration *declaration, const GpuSet *set, ResolvedMembers *ret);
+void declaration_resolve(const Declaration *declaration, const GpuSet *set, ResolvedMembers *ret);
 void resolved_members_clear(ResolvedMembers *resolved);
 
 Declarations *declarations_free(Declarations *declarations);

@@ -7,16 +7,15 @@
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 static json_t *peers_to_json(const Sighting *s)
 {
 	_cleanup_json_ json_t *array = json_array();
 
 	for (size_t i = 0; i < s->n_peers; i++)
-		if (json_array_append_new(array, json_pack("{s:s, s:I}", "address",
-							   BDF_TEXT(&s->peers[i].bdf), "links",
-							   (json_int_t)s->peers[i].links)) < 0)
-			return NULL;
+		json_append(array, json_build("{s:s, s:I}", "address", BDF_TEXT(&s->peers[i].bdf),
+					      "links", (json_int_t)s->peers[i].links));
 	return TAKE_PTR(array);
 }
 
@@ -39,11 +38,7 @@ static void read_peers(JsonReader *reader, const char *key, void *sighting)
 	Sighting *s = sighting;
 	size_t n = json_array_size(array), links = s->inactive + s->other;
 
-	s->peers = calloc(n + 1, sizeof(SeenPeer));
-	if (!s->peers) {
-		reader->error = -ENOMEM;
-		return;
-	}
+	s->peers = xcalloc(n + 1, sizeof(SeenPeer));
 	for (size_t i = 0; reader->error == 0 && i < n; i++) {
 		SeenPeer *peer = &s->peers[i];
 
@@ -60,7 +55,8 @@ static void read_peers(JsonReader *reader, const char *key, void *sighting)
 
 static int write_peers(json_t *o, const char *key, const void *sighting)
 {
-	return json_object_set_new(o, key, peers_to_json(sighting));
+	json_set(o, key, peers_to_json(sighting));
+	return 0;
 }
 
 static const JsonMember sighting_members[] = {
@@ -94,21 +90,17 @@ void sighting_clear(Sighting *sighting)
 	*sighting = (Sighting){ 0 };
 }
 
-int sighting_copy(const Sighting *from, Sighting *ret)
+void sighting_copy(const Sighting *from, Sighting *ret)
 {
-	SeenPeer *peers = calloc(from->n_peers + 1, sizeof(SeenPeer));
+	SeenPeer *peers = xcalloc(from->n_peers + 1, sizeof(SeenPeer));
 	Sighting copy = { 0 };
-	int r = peers ? json_struct_copy(sighting_members, from, &copy, sizeof(copy)) : -ENOMEM;
+
+	json_struct_copy(sighting_members, from, &copy, sizeof(copy));
 
 	copy.peers = peers;
-	if (r < 0) {
-		sighting_clear(&copy);
-		return r;
-	}
 	for (size_t i = 0; i < from->n_peers; i++)
 		peers[i] = from->peers[i];
 	*ret = copy;
-	return 0;
 }
 
 json_t *sightings_to_json(const Evidence *evidence)
@@ -116,8 +108,7 @@ json_t *sightings_to_json(const Evidence *evidence)
 	_cleanup_json_ json_t *array = json_array();
 
 	for (size_t i = 0; evidence && i < evidence->n_items; i++)
-		if (json_array_append_new(array, sighting_to_json(&evidence->items[i])) < 0)
-			return NULL;
+		json_append(array, sighting_to_json(&evidence->items[i]));
 	return TAKE_PTR(array);
 }
 
@@ -147,9 +138,9 @@ static int sighting_check(const Evidence *evidence, const Sighting *s, char **re
 	_cleanup_free_ char *what = NULL;
 
 	if (!is_plain(s))
-		what = strdup("boards.source or an identity is no plain text");
+		what = xstrdup("boards.source or an identity is no plain text");
 	else if (s->domain && (s->way != WAY_GUEST || !assignment_uuid_valid(s->domain)))
-		what = strdup("boards.domain is no guest's, or no UUID");
+		what = xstrdup("boards.domain is no guest's, or no UUID");
 	else if (is_twice(evidence, s))
 		what = strf("%s is there twice", BDF_TEXT(&s->bdf));
 	else
@@ -162,10 +153,10 @@ static int sighting_check(const Evidence *evidence, const Sighting *s, char **re
 int sightings_from_json(const json_t *array, Evidence **ret, char **ret_message)
 {
 	_cleanup_(evidence_unrefp) Evidence *evidence = NULL;
-	int r = evidence_new(&evidence);
+	int r = 0;
 
-	if (r < 0)
-		return r;
+	evidence_new(&evidence);
+
 	if (!json_is_array(array) || json_array_size(array) > SIGHTINGS_MAX) {
 		if (ret_message)
 			*ret_message = strf("boards is not an array of at most %d", SIGHTINGS_MAX);
@@ -201,11 +192,10 @@ static const char *schema_of(const Evidence *evidence)
 char *evidence_to_text(const Evidence *evidence)
 {
 	_cleanup_json_ json_t *o = json_object();
-	int r = 0;
 
-	r |= json_object_set_new(o, "schema", json_string(schema_of(evidence)));
-	r |= json_object_set_new(o, "boards", sightings_to_json(evidence));
-	return r < 0 ? NULL : json_dumps(o, JSON_INDENT(2));
+	json_set(o, "schema", json_text(schema_of(evidence)));
+	json_set(o, "boards", sightings_to_json(evidence));
+	return json_dumps(o, JSON_INDENT(2));
 }
 
 int evidence_from_text(const char *text, size_t size, Evidence **ret, char **ret_message)
@@ -217,7 +207,7 @@ int evidence_from_text(const char *text, size_t size, Evidence **ret, char **ret
 	int r;
 
 	r = json_parse_document(text, size, GPUPASS_SCHEMA_EVIDENCE_2, &root, NULL);
-	if (r < 0 && r != -ENOMEM)
+	if (r < 0)
 		r = json_parse_document(text, size, GPUPASS_SCHEMA_EVIDENCE, &root, ret_message);
 	if (r < 0)
 		return r;
@@ -227,36 +217,32 @@ int evidence_from_text(const char *text, size_t size, Evidence **ret, char **ret
 	return r < 0 ? r : sightings_from_json(boards, ret, ret_message);
 }
 
-static int add_report(const Evidence *evidence, const Sighting *s, const GpuSet *set,
-		      const Assignments *assignments, json_t *boards)
+static void add_report(const Evidence *evidence, const Sighting *s, const GpuSet *set,
+		       const Assignments *assignments, json_t *boards)
 {
 	_cleanup_json_ json_t *board = sighting_to_json(s);
 	_cleanup_free_ char *why = NULL, *model = NULL;
 	const Gpu *gpu = gpu_set_find(set, &s->bdf);
-	int r = sighting_stale(evidence, s, set, &why);
 
-	if (r >= 0 && !why && s->way == WAY_GUEST)
-		r = sighting_guest_over(s, assignments, &why);
+	sighting_stale(evidence, s, set, &why);
+
+	if (!why && s->way == WAY_GUEST)
+		sighting_guest_over(s, assignments, &why);
 	model = gpu ? gpu_model(gpu) : NULL;
-	if (r < 0 || (gpu && !model))
-		return -ENOMEM;
-	r |= json_object_set_new(board, "model", json_string_or_null(model));
-	r |= json_object_set_new(board, "expected",
-				 json_integer(gpu && gpu->board ? gpu->board->links : 0));
-	r |= json_object_set_new(board, "stale", json_string_or_null(why));
-	r |= json_array_append_new(boards, TAKE_PTR(board));
-	return r < 0 ? -ENOMEM : 0;
+	json_set(board, "model", json_string_or_null(model));
+	json_set(board, "expected", json_integer(gpu && gpu->board ? gpu->board->links : 0));
+	json_set(board, "stale", json_string_or_null(why));
+	json_append(boards, TAKE_PTR(board));
 }
 
 char *evidence_report(const Evidence *evidence, const GpuSet *set, const Assignments *assignments)
 {
 	_cleanup_json_ json_t *o = json_object();
 	json_t *boards = json_array();
-	int r = 0;
 
-	r |= json_object_set_new(o, "schema", json_string(GPUPASS_SCHEMA_EVIDENCE));
-	r |= json_object_set_new(o, "boards", boards);
-	for (size_t i = 0; r >= 0 && evidence && i < evidence->n_items; i++)
-		r = add_report(evidence, &evidence->items[i], set, assignments, boards);
-	return r < 0 ? NULL : json_dumps(o, JSON_COMPACT);
+	json_set(o, "schema", json_text(GPUPASS_SCHEMA_EVIDENCE));
+	json_set(o, "boards", boards);
+	for (size_t i = 0; evidence && i < evidence->n_items; i++)
+		add_report(evidence, &evidence->items[i], set, assignments, boards);
+	return json_dumps(o, JSON_COMPACT);
 }

@@ -8,6 +8,7 @@
 
 #include "core/links/evidence.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* ---- is it still the board that was seen? ---- */
 
@@ -72,7 +73,7 @@ static const Gpu *newcomer(const Evidence *evidence, const Gpu *gpu, const GpuSe
 	return NULL;
 }
 
-int sighting_stale(const Evidence *evidence, const Sighting *s, const GpuSet *set, char **ret_why)
+void sighting_stale(const Evidence *evidence, const Sighting *s, const GpuSet *set, char **ret_why)
 {
 	const Gpu *gpu = gpu_at(set, &s->bdf), *other;
 	char *why = NULL;
@@ -84,24 +85,21 @@ int sighting_stale(const Evidence *evidence, const Sighting *s, const GpuSet *se
 		other = s->way == WAY_GUEST ? NULL : newcomer(evidence, gpu, set);
 		if (!other) {
 			*ret_why = NULL;
-			return 0;
+			return;
 		}
 		why = strf("%s (%s) came since", BDF_TEXT(&other->lead->bdf), other->board->name);
 	}
-	if (!why)
-		return -ENOMEM;
 	*ret_why = why;
-	return 0;
 }
 
-int sighting_guest_over(const Sighting *s, const Assignments *assignments, char **ret_why)
+void sighting_guest_over(const Sighting *s, const Assignments *assignments, char **ret_why)
 {
 	const Assignment *record = assignments_find_function(assignments, &s->bdf);
 	char *why;
 
 	*ret_why = NULL;
 	if (!s->domain)
-		why = strdup("it is not known which domain that guest was");
+		why = xstrdup("it is not known which domain that guest was");
 	else if (!record || !str_equal(record->domain_uuid, s->domain))
 		why = strf("it is the word of %s, which no longer has the board",
 			   str_or_empty(s->source));
@@ -109,11 +107,8 @@ int sighting_guest_over(const Sighting *s, const Assignments *assignments, char 
 		why = strf("it is the word of %s from before it got the board again",
 			   str_or_empty(s->source));
 	else
-		return 0;
-	if (!why)
-		return -ENOMEM;
+		return;
 	*ret_why = why;
-	return 0;
 }
 
 /* ---- links ---- */
@@ -148,13 +143,13 @@ static Provenance provenance_of(const Maker *m, const Sighting *s)
 
 static char *count_text(unsigned n)
 {
-	return n == 0 ? strdup("no link") : strf("%u link%s", n, n == 1 ? "" : "s");
+	return n == 0 ? xstrdup("no link") : strf("%u link%s", n, n == 1 ? "" : "s");
 }
 
 static char *source_text(const Sighting *a, const Sighting *b)
 {
 	if (str_equal(a->source, b->source))
-		return strdup(str_or_empty(a->source));
+		return xstrdup(str_or_empty(a->source));
 	return strf("%s and %s", str_or_empty(a->source), str_or_empty(b->source));
 }
 
@@ -168,13 +163,11 @@ static char *doubt_text(const Sighting *a, const Sighting *b, unsigned ab, unsig
 			    BDF_TEXT(&b->bdf));
 	first = count_text(ab);
 	second = count_text(ba);
-	if (!first || !second)
-		return NULL;
 	return strf("%s sees %s to %s, which sees %s to it", BDF_TEXT(&a->bdf), first,
 		    BDF_TEXT(&b->bdf), second);
 }
 
-static int finish_link(Maker *m, const Sighting *a, const Sighting *b, Link *link)
+static void finish_link(Maker *m, const Sighting *a, const Sighting *b, Link *link)
 {
 	Provenance x = provenance_of(m, a), y = provenance_of(m, b);
 	_cleanup_free_ char *when = NULL;
@@ -183,21 +176,16 @@ static int finish_link(Maker *m, const Sighting *a, const Sighting *b, Link *lin
 	link->observed_usec = a->seen_usec < b->seen_usec ? a->seen_usec : b->seen_usec;
 	link->source = source_text(a, b);
 	when = utc_text(link->observed_usec);
-	if (link->source && when && !link->doubt) {
+	if (!link->doubt) {
 		_cleanup_free_ char *count = count_text(link->count);
 
-		link->reasoning = count ? strf("%s and %s each saw %s to the other (%s, %s)",
-					       BDF_TEXT(&a->bdf), BDF_TEXT(&b->bdf), count,
-					       link->source, when)
-					: NULL;
-	} else if (link->source && when) {
+		link->reasoning =
+			strf("%s and %s each saw %s to the other (%s, %s)", BDF_TEXT(&a->bdf),
+			     BDF_TEXT(&b->bdf), count, link->source, when);
+	} else
 		link->reasoning = strf("%s (%s, %s)", link->doubt, link->source, when);
-	}
-	if (!link->reasoning) {
-		link_clear(link);
-		return -ENOMEM;
-	}
-	return links_add(m->into, link);
+
+	links_add(m->into, link);
 }
 
 /* A bridge could join these boards. Nobody expects links between others. */
@@ -211,7 +199,7 @@ static bool could_be_linked(const Maker *m, const Sighting *a, const Sighting *b
 	return gpu_same_model(x, y);
 }
 
-static int add_pair(Maker *m, const Sighting *a, const Sighting *b)
+static void add_pair(Maker *m, const Sighting *a, const Sighting *b)
 {
 	unsigned ab = sighting_links_to(a, &b->bdf), ba = sighting_links_to(b, &a->bdf);
 	bool ordered = bdf_compare(&a->bdf, &b->bdf) < 0;
@@ -221,7 +209,7 @@ static int add_pair(Maker *m, const Sighting *a, const Sighting *b)
 	};
 
 	if (ab == 0 && ba == 0 && !could_be_linked(m, a, b))
-		return 0;
+		return;
 	if (ab == ba) {
 		link.count = ab;
 	} else {
@@ -230,14 +218,12 @@ static int add_pair(Maker *m, const Sighting *a, const Sighting *b)
 	if (link.count == 0) {
 		/* Names the board that sees more links first. */
 		link.doubt = ab >= ba ? doubt_text(a, b, ab, ba) : doubt_text(b, a, ba, ab);
-		if (!link.doubt)
-			return -ENOMEM;
 	}
-	return finish_link(m, a, b, &link);
+	finish_link(m, a, b, &link);
 }
 
 /* Adds what a board reports about a peer that was not looked at. */
-static int add_one_sided(Maker *m, const Sighting *s, const SeenPeer *peer)
+static void add_one_sided(Maker *m, const Sighting *s, const SeenPeer *peer)
 {
 	const Gpu *gpu = gpu_set_find(m->set, &peer->bdf);
 	bool ordered = bdf_compare(&s->bdf, &peer->bdf) < 0;
@@ -249,12 +235,10 @@ static int add_one_sided(Maker *m, const Sighting *s, const SeenPeer *peer)
 		.half = gpu != NULL,
 	};
 
-	if (!count)
-		return -ENOMEM;
 	link.doubt =
 		strf("%s sees %s to %s, which %s", BDF_TEXT(&s->bdf), count, BDF_TEXT(&peer->bdf),
 		     gpu ? "was not looked at" : "is no GPU of this host");
-	return link.doubt ? finish_link(m, s, s, &link) : -ENOMEM;
+	finish_link(m, s, s, &link);
 }
 
 /* Whether the host looked. A guest reports what it likes, so its word makes and breaks no link. */
@@ -268,71 +252,58 @@ static bool is_usable(const Maker *m, const Sighting *s)
 	return is_look(s) && !m->stale[s - m->evidence->items];
 }
 
-static int add_links_of(Maker *m, size_t i)
+static void add_links_of(Maker *m, size_t i)
 {
 	const Sighting *s = &m->evidence->items[i];
-	int r = 0;
 
-	for (size_t k = i + 1; r >= 0 && k < m->evidence->n_items; k++) {
+	for (size_t k = i + 1; k < m->evidence->n_items; k++) {
 		const Sighting *other = &m->evidence->items[k];
 
 		if (is_usable(m, other) && !bdf_equal(&s->bdf, &other->bdf))
-			r = add_pair(m, s, other);
+			add_pair(m, s, other);
 	}
 	/* If the peer is another board now, the report means nothing. */
-	for (size_t k = 0; r >= 0 && k < s->n_peers; k++)
+	for (size_t k = 0; k < s->n_peers; k++)
 		if (!evidence_find_host(m->evidence, &s->peers[k].bdf))
-			r = add_one_sided(m, s, &s->peers[k]);
-	return r;
+			add_one_sided(m, s, &s->peers[k]);
 }
 
-static int note_stale(const Sighting *s, const char *why, char ***notes)
+static void note_stale(const Sighting *s, const char *why, char ***notes)
 {
 	_cleanup_free_ char *when = utc_text(s->seen_usec);
 	_cleanup_free_ char *note =
-		when ? strf("links seen at %s are not used: %s; look again: gpupass probe", when,
-			    why)
-		     : NULL;
+		strf("links seen at %s are not used: %s; look again: gpupass probe", when, why);
 
-	if (!note)
-		return -ENOMEM;
-	return strv_contains(*notes, note) ? 0 : strv_append(notes, note);
+	if (!strv_contains(*notes, note))
+		strv_append(notes, note);
 }
 
-static int find_stale(Maker *m, char ***notes)
+static void find_stale(Maker *m, char ***notes)
 {
 	for (size_t i = 0; i < m->evidence->n_items; i++) {
 		const Sighting *s = &m->evidence->items[i];
 		_cleanup_free_ char *why = NULL;
-		int r;
 
 		if (!is_look(s))
 			continue;
-		r = sighting_stale(m->evidence, s, m->set, &why);
-		if (r >= 0 && why)
-			r = note_stale(s, why, notes);
-		if (r < 0)
-			return r;
+		sighting_stale(m->evidence, s, m->set, &why);
+		if (why)
+			note_stale(s, why, notes);
 		m->stale[i] = why != NULL;
 	}
-	return 0;
 }
 
-int links_from_evidence(Links *into, const Evidence *evidence, const GpuSet *set, char ***notes)
+void links_from_evidence(Links *into, const Evidence *evidence, const GpuSet *set, char ***notes)
 {
 	_cleanup_free_ bool *stale = NULL;
 	Maker m = { .into = into, .evidence = evidence, .set = set };
-	int r;
 
 	if (!evidence)
-		return 0;
-	stale = calloc(evidence->n_items + 1, sizeof(bool));
-	if (!stale)
-		return -ENOMEM;
+		return;
+	stale = xcalloc(evidence->n_items + 1, sizeof(bool));
 	m.stale = stale;
-	r = find_stale(&m, notes);
-	for (size_t i = 0; r >= 0 && i < evidence->n_items; i++)
+	find_stale(&m, notes);
+	for (size_t i = 0; i < evidence->n_items; i++)
 		if (is_usable(&m, &evidence->items[i]))
-			r = add_links_of(&m, i);
-	return r;
+			add_links_of(&m, i);
 }

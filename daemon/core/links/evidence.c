@@ -6,20 +6,18 @@
 #include <strings.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define TEXT_MAX 64
 
 DEFINE_STRING_TABLE(sighting_way, SightingWay, SIGHTING_WAYS)
 
-int evidence_new(Evidence **ret)
+void evidence_new(Evidence **ret)
 {
-	Evidence *evidence = calloc(1, sizeof(Evidence));
+	Evidence *evidence = xcalloc(1, sizeof(Evidence));
 
-	if (!evidence)
-		return -ENOMEM;
 	atomic_init(&evidence->references, 1);
 	*ret = evidence;
-	return 0;
 }
 
 Evidence *evidence_ref(Evidence *evidence)
@@ -49,11 +47,7 @@ int evidence_add(Evidence *into, Sighting *sighting)
 		sighting_clear(sighting);
 		return -E2BIG;
 	}
-	bigger = reallocarray(into->items, into->n_items + 1, sizeof(Sighting));
-	if (!bigger) {
-		sighting_clear(sighting);
-		return -ENOMEM;
-	}
+	bigger = xreallocarray(into->items, into->n_items + 1, sizeof(Sighting));
 	into->items = bigger;
 	into->items[into->n_items++] = *sighting;
 	*sighting = (Sighting){ 0 };
@@ -99,10 +93,9 @@ unsigned sighting_links_to(const Sighting *s, const Bdf *peer)
 static int add_copy(Evidence *into, const Sighting *from)
 {
 	Sighting copy = { 0 };
-	int r = sighting_copy(from, &copy);
 
-	if (r < 0)
-		return r;
+	sighting_copy(from, &copy);
+
 	return evidence_add(into, &copy);
 }
 
@@ -143,7 +136,9 @@ static bool is_kept(const Sighting *older, const Evidence *newer, bool whole)
 int evidence_merge(const Evidence *older, const Evidence *newer, bool whole, Evidence **ret)
 {
 	_cleanup_(evidence_unrefp) Evidence *merged = NULL;
-	int r = evidence_new(&merged);
+	int r = 0;
+
+	evidence_new(&merged);
 
 	for (size_t i = 0; r >= 0 && older && i < older->n_items; i++)
 		if (is_kept(&older->items[i], newer, whole))

@@ -66,7 +66,7 @@ typedef struct Evidence {
 	size_t n_items;
 } Evidence;
 
-int evidence_new(Evidence **ret);
+void evidence_new(Evidence **ret);
 Evidence *evidence_ref(Evidence *evidence);
 Evidence *evidence_unref(Evidence *evidence);
 DEFINE_CLEANUP(Evidence, evidence_unref)
@@ -75,7 +75,7 @@ DEFINE_CLEANUP(Evidence, evidence_unref)
 int evidence_add(Evidence *into, Sighting *sighting);
 /* evidence-json.c, whose table names what a sighting owns. */
 void sighting_clear(Sighting *sighting);
-int sighting_copy(const Sighting *from, Sighting *ret);
+void sighting_copy(const Sighting *from, Sighting *ret);
 
 /* The sighting of the board through NVML or registers, or through a guest; NULL: none. */
 const Sighting *evidence_find_host(const Evidence *evidence, const Bdf *bdf);
@@ -98,17 +98,17 @@ int evidence_merge(const Evidence *older, const Evidence *newer, bool whole, Evi
  * each two that were both looked at and disagree. A stale sighting gives neither, only a line in
  * *notes. `evidence` may be NULL.
  */
-int links_from_evidence(Links *into, const Evidence *evidence, const GpuSet *set, char ***notes);
+void links_from_evidence(Links *into, const Evidence *evidence, const GpuSet *set, char ***notes);
 
 /* Why a sighting no longer counts; NULL in *ret_why: it does. 0 or -ENOMEM. */
-int sighting_stale(const Evidence *evidence, const Sighting *sighting, const GpuSet *set,
-		   char **ret_why);
+void sighting_stale(const Evidence *evidence, const Sighting *sighting, const GpuSet *set,
+		    char **ret_why);
 
 /*
  * Why what a guest reported no longer counts; NULL in *ret_why: it does. It counts only for the
  * domain that has the board by a record, and only since that record. 0 or -ENOMEM.
  */
-int sighting_guest_over(const Sighting *sighting, const Assignments *assignments, char **ret_why);
+void sighting_guest_over(const Sighting *sighting, const Assignments *assignments, char **ret_why);
 
 /* Likewise: strict, -EBADMSG with *ret_message. Files and answers of workers use it. */
 json_t *sightings_to_json(const Evidence *evidence);

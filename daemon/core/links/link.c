@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 void link_clear(Link *link)
 {
@@ -14,36 +15,27 @@ void link_clear(Link *link)
 	*link = (Link){ 0 };
 }
 
-int links_add(Links *into, Link *link)
+void links_add(Links *into, Link *link)
 {
-	Link *bigger = reallocarray(into->items, into->n_items + 1, sizeof(Link));
+	Link *bigger = xreallocarray(into->items, into->n_items + 1, sizeof(Link));
 
-	if (!bigger) {
-		link_clear(link);
-		return -ENOMEM;
-	}
 	into->items = bigger;
 	into->items[into->n_items++] = *link;
 	*link = (Link){ 0 };
-	return 0;
 }
 
 /* `a` comes before `b` in its set, so its address is the lower one. */
-static int add_declared(Links *into, const Declaration *declaration, const Gpu *a, const Gpu *b)
+static void add_declared(Links *into, const Declaration *declaration, const Gpu *a, const Gpu *b)
 {
 	Link link = {
 		.a = a->lead->bdf,
 		.b = b->lead->bdf,
 		.provenance = PROVENANCE_DECLARED,
-		.group_name = strdup(declaration->name),
-		.source = strdup(declaration->source),
+		.group_name = xstrdup(declaration->name),
+		.source = xstrdup(declaration->source),
 	};
 
-	if (!link.group_name || !link.source) {
-		link_clear(&link);
-		return -ENOMEM;
-	}
-	return links_add(into, &link);
+	links_add(into, &link);
 }
 
 static bool is_declared(const Links *links, const Gpu *gpu)
@@ -56,29 +48,24 @@ static bool is_declared(const Links *links, const Gpu *gpu)
 	return bdf_in(&gpu->lead->bdf, links->alone, links->n_alone);
 }
 
-static int add_alone(Links *into, const Gpu *gpu)
+static void add_alone(Links *into, const Gpu *gpu)
 {
-	Bdf *bigger = reallocarray(into->alone, into->n_alone + 1, sizeof(Bdf));
+	Bdf *bigger = xreallocarray(into->alone, into->n_alone + 1, sizeof(Bdf));
 
-	if (!bigger)
-		return -ENOMEM;
 	into->alone = bigger;
 	into->alone[into->n_alone++] = gpu->lead->bdf;
-	return 0;
 }
 
-static int add_pairs(Links *into, const Declaration *declaration, const ResolvedMembers *members)
+static void add_pairs(Links *into, const Declaration *declaration, const ResolvedMembers *members)
 {
-	if (declaration->n_members == 1)
-		return add_alone(into, members->gpus[0]);
+	if (declaration->n_members == 1) {
+		add_alone(into, members->gpus[0]);
+		return;
+	}
 	for (size_t i = 0; i < members->n_gpus; i++)
 		for (size_t k = i + 1; k < members->n_gpus; k++) {
-			int r = add_declared(into, declaration, members->gpus[i], members->gpus[k]);
-
-			if (r < 0)
-				return r;
+			add_declared(into, declaration, members->gpus[i], members->gpus[k]);
 		}
-	return 0;
 }
 
 /*
@@ -95,32 +82,26 @@ static bool has_taken_member(const Links *links, const ResolvedMembers *members,
 	return false;
 }
 
-int links_from_declarations(Links *into, const Declarations *declarations, const GpuSet *set,
-			    char ***notes)
+void links_from_declarations(Links *into, const Declarations *declarations, const GpuSet *set,
+			     char ***notes)
 {
 	for (size_t i = 0; i < declarations->n_items; i++) {
 		const Declaration *declaration = &declarations->items[i];
 		ResolvedMembers members;
 		const Gpu *taken;
-		int r;
 
-		r = declaration_resolve(declaration, set, &members);
-		if (r < 0)
-			return r;
+		declaration_resolve(declaration, set, &members);
 		if (members.missing)
-			r = strv_appendf(notes, "group %s (%s): %s", declaration->name,
-					 declaration->source, members.missing);
+			strv_appendf(notes, "group %s (%s): %s", declaration->name,
+				     declaration->source, members.missing);
 		else if (has_taken_member(into, &members, &taken))
-			r = strv_appendf(notes, "group %s (%s): %s is in another declared group",
-					 declaration->name, declaration->source,
-					 BDF_TEXT(&taken->lead->bdf));
+			strv_appendf(notes, "group %s (%s): %s is in another declared group",
+				     declaration->name, declaration->source,
+				     BDF_TEXT(&taken->lead->bdf));
 		else
-			r = add_pairs(into, declaration, &members);
+			add_pairs(into, declaration, &members);
 		resolved_members_clear(&members);
-		if (r < 0)
-			return r;
 	}
-	return 0;
 }
 
 static bool is_candidate(const Links *links, const Gpu *gpu)
@@ -171,29 +152,25 @@ static const char *slot_of(const Gpu *gpu)
 static char *slots_text(const Gpu *a, const Gpu *b)
 {
 	if (!slot_of(a) || !slot_of(b))
-		return strdup("");
+		return xstrdup("");
 	return strf("; they are in slots %s and %s", slot_of(a), slot_of(b));
 }
 
-static int add_inferred(Links *into, const Gpu *a, const Gpu *b)
+static void add_inferred(Links *into, const Gpu *a, const Gpu *b)
 {
 	_cleanup_free_ char *slots = slots_text(a, b);
 	Link link = {
 		.a = a->lead->bdf,
 		.b = b->lead->bdf,
 		.provenance = PROVENANCE_INFERRED,
-		.source = strdup("sysfs"),
+		.source = xstrdup("sysfs"),
 		.reasoning = strf("%s and %s are the only two %s boards of one make that no "
 				  "declaration names%s",
 				  BDF_TEXT(&a->lead->bdf), BDF_TEXT(&b->lead->bdf), a->board->name,
 				  str_or_empty(slots)),
 	};
 
-	if (!slots || !link.source || !link.reasoning) {
-		link_clear(&link);
-		return -ENOMEM;
-	}
-	return links_add(into, &link);
+	links_add(into, &link);
 }
 
 /*
@@ -209,16 +186,15 @@ static int add_inferred(Links *into, const Gpu *a, const Gpu *b)
  * A declaration with a missing member has no links here. groups_resolve() knows of it, and drops
  * what was inferred beside it.
  */
-int links_infer(Links *into, const GpuSet *set)
+void links_infer(Links *into, const GpuSet *set)
 {
 	/*
 	 * With an NVSwitch, Fabric Manager owns the links, and no pairing is the only possible one.
 	 */
 	if (set->n_nvswitches > 0)
-		return 0;
+		return;
 	for (size_t i = 0; i < set->n_gpus; i++) {
 		const Gpu *gpu = &set->gpus[i], *partner;
-		int r;
 
 		if (!is_candidate(into, gpu) || is_linked(into, gpu))
 			continue;
@@ -227,11 +203,8 @@ int links_infer(Links *into, const GpuSet *set)
 		if (!partner || partner < gpu || is_linked(into, partner) ||
 		    links_find_observed(into, &gpu->lead->bdf, &partner->lead->bdf))
 			continue;
-		r = add_inferred(into, gpu, partner);
-		if (r < 0)
-			return r;
+		add_inferred(into, gpu, partner);
 	}
-	return 0;
 }
 
 bool link_is_observed(const Link *link)

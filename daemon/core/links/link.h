@@ -36,15 +36,15 @@ typedef struct Links {
 } Links;
 
 /* A declaration with a missing member yields no link, but one line in *notes. */
-int links_from_declarations(Links *into, const Declarations *declarations, const GpuSet *set,
-			    char ***notes);
+void links_from_declarations(Links *into, const Declarations *declarations, const GpuSet *set,
+			     char ***notes);
 
 /*
  * Infers the one pairing that sysfs leaves possible among the GPUs that no declaration names:
  * exactly two bridge-capable boards of one model and subsystem. Never from adjacency, never where a
  * second pairing is possible, and never on a host with an NVSwitch.
  */
-int links_infer(Links *into, const GpuSet *set);
+void links_infer(Links *into, const GpuSet *set);
 
 /* Of two links between the same boards the later look counts; at the same time, the stronger. */
 bool link_outweighs(const Link *link, const Link *other);
@@ -54,7 +54,7 @@ const Link *links_find_observed(const Links *links, const Bdf *a, const Bdf *b);
 bool link_is_observed(const Link *link);
 
 /* For producers. Takes what *link owns, also on failure. */
-int links_add(Links *into, Link *link);
+void links_add(Links *into, Link *link);
 void link_clear(Link *link);
 
 Links *links_free(Links *links);

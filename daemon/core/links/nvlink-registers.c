@@ -2,6 +2,7 @@
 #include "core/links/nvlink-registers.h"
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define GROUP_STRIDE 0x40000U
 #define LINK_BASE 0x10000U
@@ -128,40 +129,34 @@ static const NvlinkView *far_end(const NvlinkView *views, size_t n, size_t index
 	return found;
 }
 
-static int add_link(Sighting *to, const Bdf *peer)
+static void add_link(Sighting *to, const Bdf *peer)
 {
 	SeenPeer *bigger;
 
 	for (size_t i = 0; i < to->n_peers; i++)
 		if (bdf_equal(&to->peers[i].bdf, peer)) {
 			to->peers[i].links++;
-			return 0;
+			return;
 		}
-	bigger = reallocarray(to->peers, to->n_peers + 1, sizeof(SeenPeer));
-	if (!bigger)
-		return -ENOMEM;
+	bigger = xreallocarray(to->peers, to->n_peers + 1, sizeof(SeenPeer));
 	to->peers = bigger;
 	to->peers[to->n_peers++] = (SeenPeer){ .bdf = *peer, .links = 1 };
-	return 0;
 }
 
 int nvlink_peers(const NvlinkView *views, size_t n, size_t index, Sighting *ret, char **ret_why)
 {
 	const NvlinkView *view = &views[index];
 	unsigned met = 0, expected = view->expected ? view->expected : view->active;
-	int r = 0;
 
-	for (unsigned link = 0; r >= 0 && link < NVLINK_LINKS; link++) {
+	for (unsigned link = 0; link < NVLINK_LINKS; link++) {
 		const NvlinkView *other =
 			view->links[link].active ? far_end(views, n, index, link) : NULL;
 
 		if (!other)
 			continue;
 		met++;
-		r = add_link(ret, &other->bdf);
+		add_link(ret, &other->bdf);
 	}
-	if (r < 0)
-		return r;
 	if (met > 0 && met == expected && met == view->active)
 		return 0;
 	free(ret->peers);
@@ -170,5 +165,5 @@ int nvlink_peers(const NvlinkView *views, size_t n, size_t index, Sighting *ret,
 	*ret_why = strf("%u of %u links are active, and %u are met by another GPU's; nothing is "
 			"concluded from that",
 			view->active, expected, met);
-	return *ret_why ? -ENODATA : -ENOMEM;
+	return -ENODATA;
 }

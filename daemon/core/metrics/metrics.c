@@ -69,15 +69,14 @@ static json_t *numbers(const uint64_t *n, size_t count)
 	_cleanup_json_ json_t *array = json_array();
 
 	for (size_t i = 0; i < count; i++)
-		if (json_array_append_new(array, number(n[i])) < 0)
-			return NULL;
+		json_append(array, number(n[i]));
 	return TAKE_PTR(array);
 }
 
 static json_t *histogram_to_json(const Histogram *h)
 {
-	return json_pack("{s:o, s:o}", "counts", numbers(h->n, METRICS_BOUNDS + 1), "sum_usec",
-			 number(h->sum_usec));
+	return json_build("{s:o, s:o}", "counts", numbers(h->n, METRICS_BOUNDS + 1), "sum_usec",
+			  number(h->sum_usec));
 }
 
 static bool is_end(JobState state)
@@ -90,10 +89,8 @@ static json_t *results_to_json(const uint64_t *states)
 	_cleanup_json_ json_t *results = json_object();
 
 	for (size_t i = 0; i < JOB_STATE_MAX_; i++)
-		if (is_end((JobState)i) &&
-		    json_object_set_new(results, job_state_to_string((JobState)i),
-					number(states[i])) < 0)
-			return NULL;
+		if (is_end((JobState)i))
+			json_set(results, job_state_to_string((JobState)i), number(states[i]));
 	return TAKE_PTR(results);
 }
 
@@ -102,12 +99,10 @@ static json_t *jobs_to_json(const Metrics *m)
 	_cleanup_json_ json_t *jobs = json_array();
 
 	for (size_t i = 0; i < OPERATION_MAX_; i++)
-		if (json_array_append_new(jobs,
-					  json_pack("{s:s, s:o, s:o}", "operation",
-						    operation_to_string((Operation)i), "results",
-						    results_to_json(m->jobs[i]), "duration",
-						    histogram_to_json(&m->job_durations[i]))) < 0)
-			return NULL;
+		json_append(jobs, json_build("{s:s, s:o, s:o}", "operation",
+					     operation_to_string((Operation)i), "results",
+					     results_to_json(m->jobs[i]), "duration",
+					     histogram_to_json(&m->job_durations[i])));
 	return TAKE_PTR(jobs);
 }
 
@@ -116,11 +111,9 @@ static json_t *steps_to_json(const Metrics *m)
 	_cleanup_json_ json_t *steps = json_array();
 
 	for (size_t i = 0; i < STEP_KIND_MAX_; i++)
-		if (json_array_append_new(steps,
-					  json_pack("{s:s, s:o}", "step",
-						    step_kind_to_string((StepKind)i), "duration",
-						    histogram_to_json(&m->step_durations[i]))) < 0)
-			return NULL;
+		json_append(steps,
+			    json_build("{s:s, s:o}", "step", step_kind_to_string((StepKind)i),
+				       "duration", histogram_to_json(&m->step_durations[i])));
 	return TAKE_PTR(steps);
 }
 
@@ -129,13 +122,10 @@ static json_t *failures_to_json(const Metrics *m)
 	_cleanup_json_ json_t *failures = json_object();
 
 	for (size_t i = 0; i < GPUPASS_ERROR_MAX_; i++)
-		if (json_object_set_new(failures,
-					problem_dbus_name((GpupassError)i) +
-						strlen(GPUPASS_ERROR_PREFIX),
-					number(m->failures[i])) < 0)
-			return NULL;
-	if (json_object_set_new(failures, "other", number(m->failures[GPUPASS_ERROR_MAX_])) < 0)
-		return NULL;
+		json_set(failures,
+			 problem_dbus_name((GpupassError)i) + strlen(GPUPASS_ERROR_PREFIX),
+			 number(m->failures[i]));
+	json_set(failures, "other", number(m->failures[GPUPASS_ERROR_MAX_]));
 	return TAKE_PTR(failures);
 }
 
@@ -146,27 +136,26 @@ static json_t *resets_to_json(const Metrics *m)
 
 	for (size_t i = 0; i < RESET_METHOD_MAX_; i++)
 		for (size_t k = 0; k < RESET_RESULT_MAX_; k++)
-			if (m->resets[i][k] > 0 &&
-			    json_array_append_new(resets,
-						  json_pack("{s:s, s:s, s:o}", "method",
-							    reset_method_to_string((ResetMethod)i),
-							    "result",
-							    reset_result_to_string((ResetResult)k),
-							    "count", number(m->resets[i][k]))) < 0)
-				return NULL;
+			if (m->resets[i][k] > 0)
+				json_append(resets,
+					    json_build("{s:s, s:s, s:o}", "method",
+						       reset_method_to_string((ResetMethod)i),
+						       "result",
+						       reset_result_to_string((ResetResult)k),
+						       "count", number(m->resets[i][k])));
 	return TAKE_PTR(resets);
 }
 
 static json_t *recovered_to_json(const Metrics *m)
 {
-	return json_pack("{s:o, s:o, s:o}", "done", number(m->recovered[RECOVERY_COUNT_DONE]),
-			 "undone", number(m->recovered[RECOVERY_COUNT_UNDONE]), "quarantined",
-			 number(m->recovered[RECOVERY_COUNT_QUARANTINED]));
+	return json_build("{s:o, s:o, s:o}", "done", number(m->recovered[RECOVERY_COUNT_DONE]),
+			  "undone", number(m->recovered[RECOVERY_COUNT_UNDONE]), "quarantined",
+			  number(m->recovered[RECOVERY_COUNT_QUARANTINED]));
 }
 
 json_t *metrics_to_json(const Metrics *m)
 {
-	return json_pack(
+	return json_build(
 		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "started_usec",
 		number(m->started_usec), "bounds_usec", numbers(bounds_usec, METRICS_BOUNDS),
 		"jobs", jobs_to_json(m), "steps", steps_to_json(m), "failures", failures_to_json(m),

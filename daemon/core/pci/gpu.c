@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* Index after the last function of the slot that begins at `start`; a snapshot is sorted. */
 static size_t slot_end(const PciSnapshot *snapshot, size_t start)
@@ -31,18 +32,15 @@ static const PciFunction *slot_lead(const PciSnapshot *snapshot, size_t start, s
 	return NULL;
 }
 
-static int fill_gpu(const PciSnapshot *snapshot, size_t start, size_t end, const PciFunction *lead,
-		    Gpu *gpu)
+static void fill_gpu(const PciSnapshot *snapshot, size_t start, size_t end, const PciFunction *lead,
+		     Gpu *gpu)
 {
-	gpu->functions = calloc(end - start, sizeof(*gpu->functions));
-	if (!gpu->functions)
-		return -ENOMEM;
+	gpu->functions = xcalloc(end - start, sizeof(*gpu->functions));
 	for (size_t i = start; i < end; i++)
 		if (!snapshot->functions[i]->virtual_function)
 			gpu->functions[gpu->n_functions++] = snapshot->functions[i];
 	gpu->lead = lead;
 	gpu->board = board_find(lead->vendor, lead->device, lead->subsystem_device);
-	return 0;
 }
 
 static size_t count_gpus(const PciSnapshot *snapshot)
@@ -55,15 +53,11 @@ static size_t count_gpus(const PciSnapshot *snapshot)
 	return n; /* an upper bound: some may share a slot or be virtual */
 }
 
-int gpu_set_new(const PciSnapshot *snapshot, GpuSet **ret)
+void gpu_set_new(const PciSnapshot *snapshot, GpuSet **ret)
 {
-	_cleanup_(gpu_set_freep) GpuSet *set = calloc(1, sizeof(*set));
+	_cleanup_(gpu_set_freep) GpuSet *set = xcalloc(1, sizeof(*set));
 
-	if (!set)
-		return -ENOMEM;
-	set->gpus = calloc(count_gpus(snapshot) + 1, sizeof(Gpu));
-	if (!set->gpus)
-		return -ENOMEM;
+	set->gpus = xcalloc(count_gpus(snapshot) + 1, sizeof(Gpu));
 	for (size_t i = 0, end; i < snapshot->n_functions; i = end) {
 		const PciFunction *lead;
 
@@ -71,12 +65,11 @@ int gpu_set_new(const PciSnapshot *snapshot, GpuSet **ret)
 		if (pci_function_is_nvswitch(snapshot->functions[i]))
 			set->n_nvswitches++;
 		lead = slot_lead(snapshot, i, end);
-		if (lead && fill_gpu(snapshot, i, end, lead, &set->gpus[set->n_gpus++]) < 0)
-			return -ENOMEM;
+		if (lead)
+			fill_gpu(snapshot, i, end, lead, &set->gpus[set->n_gpus++]);
 	}
 	set->snapshot = snapshot;
 	*ret = TAKE_PTR(set);
-	return 0;
 }
 
 GpuSet *gpu_set_free(GpuSet *set)
@@ -126,7 +119,6 @@ char *gpu_addresses(Gpu *const *gpus, size_t n, const char *separator)
 	_cleanup_strv_ char **list = NULL;
 
 	for (size_t i = 0; i < n; i++)
-		if (strv_append(&list, BDF_TEXT(&gpus[i]->lead->bdf)) < 0)
-			return NULL;
+		strv_append(&list, BDF_TEXT(&gpus[i]->lead->bdf));
 	return strv_join(list, separator);
 }

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "core/pci/driver-name.h"
+#include "util/xalloc.h"
 
 #define CLASS_DISPLAY_VGA 0x0300
 #define CLASS_DISPLAY_3D 0x0302
@@ -40,49 +41,38 @@ static int reserve(PciSnapshot *snapshot, size_t functions, size_t batches)
 	PciFunction **f;
 	PciBatch **b;
 
-	f = reallocarray(snapshot->functions, snapshot->n_functions + functions + 1, sizeof(*f));
-	if (!f)
-		return -ENOMEM;
+	f = xreallocarray(snapshot->functions, snapshot->n_functions + functions + 1, sizeof(*f));
 	snapshot->functions = f;
-	b = reallocarray(snapshot->batches, snapshot->n_batches + batches + 1, sizeof(*b));
-	if (!b)
-		return -ENOMEM;
+	b = xreallocarray(snapshot->batches, snapshot->n_batches + batches + 1, sizeof(*b));
 	snapshot->batches = b;
 	return 0;
 }
 
 static PciBatch *batch_new(PciFunction *functions, size_t n)
 {
-	PciBatch *batch = malloc(sizeof(*batch));
+	PciBatch *batch = xmalloc(sizeof(*batch));
 
-	if (!batch)
-		return NULL;
 	batch->functions = functions;
 	batch->n_functions = n;
 	atomic_init(&batch->references, 1);
 	return batch;
 }
 
-int pci_snapshot_adopt(PciSnapshot *snapshot, PciFunction *functions, size_t n)
+void pci_snapshot_adopt(PciSnapshot *snapshot, PciFunction *functions, size_t n)
 {
 	PciBatch *batch = reserve(snapshot, n, 1) < 0 ? NULL : batch_new(functions, n);
 
-	if (!batch)
-		return -ENOMEM;
 	snapshot->batches[snapshot->n_batches++] = batch;
 	for (size_t i = 0; i < n; i++)
 		snapshot->functions[snapshot->n_functions++] = &functions[i];
-	return 0;
 }
 
 PciFunction *pci_snapshot_append(PciSnapshot *snapshot)
 {
-	PciFunction *function = calloc(1, sizeof(*function));
+	PciFunction *function = xcalloc(1, sizeof(*function));
 
-	if (function && pci_snapshot_adopt(snapshot, function, 1) >= 0)
-		return function;
-	free(function);
-	return NULL;
+	pci_snapshot_adopt(snapshot, function, 1);
+	return function;
 }
 
 static int compare_functions(const void *a, const void *b)
@@ -93,15 +83,12 @@ static int compare_functions(const void *a, const void *b)
 }
 
 /* Room for so many, and for none as well. */
-static int reserve_virtuals(PciSnapshot *snapshot, size_t n)
+static void reserve_virtuals(PciSnapshot *snapshot, size_t n)
 {
-	const PciFunction **virtuals = calloc(n + 1, sizeof(*virtuals));
+	const PciFunction **virtuals = xcalloc(n + 1, sizeof(*virtuals));
 
-	if (!virtuals)
-		return -ENOMEM;
 	free(snapshot->virtuals);
 	snapshot->virtuals = virtuals;
-	return 0;
 }
 
 static void list_virtuals(PciSnapshot *snapshot)
@@ -138,8 +125,7 @@ int pci_snapshot_seal(PciSnapshot *snapshot)
 	for (size_t i = 1; i < snapshot->n_functions; i++)
 		if (bdf_equal(&snapshot->functions[i - 1]->bdf, &snapshot->functions[i]->bdf))
 			return -EEXIST;
-	if (reserve_virtuals(snapshot, count_virtuals(snapshot)) < 0)
-		return -ENOMEM;
+	reserve_virtuals(snapshot, count_virtuals(snapshot));
 	list_virtuals(snapshot);
 	return 0;
 }
@@ -200,20 +186,17 @@ static void merge(PciSnapshot *snapshot, const PciSnapshot *before, const Bdf *a
 	share_range(snapshot, before, at, before->n_functions);
 }
 
-int pci_snapshot_replace(const PciSnapshot *before, const Bdf *addresses, size_t n_addresses,
-			 PciFunction *functions, size_t n, PciSnapshot **ret)
+void pci_snapshot_replace(const PciSnapshot *before, const Bdf *addresses, size_t n_addresses,
+			  PciFunction *functions, size_t n, PciSnapshot **ret)
 {
-	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = calloc(1, sizeof(*snapshot));
+	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = xcalloc(1, sizeof(*snapshot));
 
 	PciBatch *batch;
 
-	if (!snapshot || reserve(snapshot, before->n_functions + n, before->n_batches + 1) < 0 ||
-	    reserve_virtuals(snapshot, before->n_virtuals + n) < 0)
-		return -ENOMEM;
+	reserve(snapshot, before->n_functions + n, before->n_batches + 1);
+	reserve_virtuals(snapshot, before->n_virtuals + n);
 	if (n > 0) {
 		batch = batch_new(functions, n);
-		if (!batch)
-			return -ENOMEM;
 		snapshot->batches[snapshot->n_batches++] = batch;
 	}
 	for (size_t i = 0; i < before->n_batches; i++) {
@@ -225,7 +208,6 @@ int pci_snapshot_replace(const PciSnapshot *before, const Bdf *addresses, size_t
 	snapshot->iommu = before->iommu;
 	snapshot->taken_usec = before->taken_usec;
 	*ret = TAKE_PTR(snapshot);
-	return 0;
 }
 
 const PciMdev *pci_snapshot_find_mdev(const PciSnapshot *snapshot, const char *uuid)

@@ -5,6 +5,7 @@
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define FUNCTIONS_MAX 65536
 #define MDEVS_MAX 65536
@@ -15,9 +16,8 @@ static json_t *upstream_to_json(const PciFunction *function)
 {
 	_cleanup_json_ json_t *array = json_array();
 
-	for (size_t i = 0; array && i < function->n_upstream; i++)
-		if (json_array_append_new(array, json_string(BDF_TEXT(&function->upstream[i]))) < 0)
-			return NULL;
+	for (size_t i = 0; i < function->n_upstream; i++)
+		json_append(array, json_text(BDF_TEXT(&function->upstream[i])));
 	return TAKE_PTR(array);
 }
 
@@ -25,10 +25,8 @@ static json_t *bars_to_json(const PciFunction *function)
 {
 	_cleanup_json_ json_t *array = json_array();
 
-	for (size_t i = 0; array && i < PCI_BARS; i++)
-		if (json_array_append_new(array, json_integer((json_int_t)(function->bar_size[i] &
-									   INT64_MAX))) < 0)
-			return NULL;
+	for (size_t i = 0; i < PCI_BARS; i++)
+		json_append(array, json_integer((json_int_t)(function->bar_size[i] & INT64_MAX)));
 	return TAKE_PTR(array);
 }
 
@@ -42,14 +40,22 @@ static bool has_bars(const PciFunction *function)
 
 static int write_bars(json_t *o, const char *key, const void *function)
 {
-	return has_bars(function) ? json_object_set_new(o, key, bars_to_json(function)) : 0;
+	if (has_bars(function)) {
+		json_set(o, key, bars_to_json(function));
+		return 0;
+	}
+	return 0;
 }
 
 static int write_upstream(json_t *o, const char *key, const void *function)
 {
 	const PciFunction *f = function;
 
-	return f->n_upstream > 0 ? json_object_set_new(o, key, upstream_to_json(f)) : 0;
+	if (f->n_upstream > 0) {
+		json_set(o, key, upstream_to_json(f));
+		return 0;
+	}
+	return 0;
 }
 
 static void read_bars(JsonReader *reader, const char *key, void *of)
@@ -76,11 +82,7 @@ static void read_upstream(JsonReader *reader, const char *key, void *of)
 
 	if (n == 0)
 		return;
-	function->upstream = calloc(n, sizeof(Bdf));
-	if (!function->upstream) {
-		reader->error = -ENOMEM;
-		return;
-	}
+	function->upstream = xcalloc(n, sizeof(Bdf));
 	function->n_upstream = n;
 	for (size_t i = 0; i < n; i++)
 		if (bdf_parse(json_string_value(json_array_get(array, i)), &function->upstream[i]) <
@@ -93,9 +95,10 @@ static int write_physical(json_t *o, const char *key, const void *function)
 	const PciFunction *f = function;
 	const Bdf none = { 0 };
 
-	return bdf_equal(&f->physical, &none)
-		       ? 0
-		       : json_object_set_new(o, key, json_string(BDF_TEXT(&f->physical)));
+	if (bdf_equal(&f->physical, &none))
+		return 0;
+	json_set(o, key, json_text(BDF_TEXT(&f->physical)));
+	return 0;
 }
 
 static void read_physical(JsonReader *reader, const char *key, void *of)
@@ -170,7 +173,7 @@ char *pci_snapshot_to_json(const PciSnapshot *snapshot)
 {
 	/* Everything in it is the snapshot's, except for the array itself. */
 	_cleanup_free_ PciFunction *functions =
-		calloc(snapshot->n_functions + 1, sizeof(PciFunction));
+		xcalloc(snapshot->n_functions + 1, sizeof(PciFunction));
 	const Document document = {
 		.functions = functions,
 		.n_functions = snapshot->n_functions,
@@ -181,9 +184,9 @@ char *pci_snapshot_to_json(const PciSnapshot *snapshot)
 	};
 	_cleanup_json_ json_t *root = NULL;
 
-	for (size_t i = 0; functions && i < snapshot->n_functions; i++)
+	for (size_t i = 0; i < snapshot->n_functions; i++)
 		functions[i] = *snapshot->functions[i];
-	root = functions ? json_struct_write(document_members, &document) : NULL;
+	root = json_struct_write(document_members, &document);
 	return root ? json_dumps(root, JSON_INDENT(2)) : NULL;
 }
 
@@ -194,9 +197,8 @@ static int snapshot_from_root(const json_t *root, PciSnapshot *snapshot, char **
 
 	if (r < 0)
 		return r;
-	r = pci_snapshot_adopt(snapshot, document.functions, document.n_functions);
-	if (r < 0)
-		return r;
+	pci_snapshot_adopt(snapshot, document.functions, document.n_functions);
+	r = 0;
 	document.functions = NULL;
 	document.n_functions = 0;
 	snapshot->n_mdevs = document.n_mdevs;
@@ -227,9 +229,7 @@ int pci_snapshot_from_json(const char *text, size_t size, PciSnapshot **ret, cha
 	r = json_parse_document(text, size, GPUPASS_SCHEMA_SNAPSHOT, &root, ret_message);
 	if (r < 0)
 		return r;
-	snapshot = calloc(1, sizeof(*snapshot));
-	if (!snapshot)
-		return -ENOMEM;
+	snapshot = xcalloc(1, sizeof(*snapshot));
 	r = snapshot_from_root(root, snapshot, ret_message);
 	if (r < 0)
 		return r;

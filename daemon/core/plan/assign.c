@@ -5,6 +5,7 @@
 #include "core/domain/ref.h"
 #include "core/plan/check.h"
 #include "core/plan/planner.h"
+#include "util/xalloc.h"
 
 /*
  * The record has other boards than the group has now: boards were moved or changed. The drivers in
@@ -25,7 +26,7 @@ static int check_record(const Planner *p)
 			continue;
 		return problem_refuse(
 			p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,
-			.reason = strdup("its boards are not those that were assigned"),
+			.reason = xstrdup("its boards are not those that were assigned"),
 			.cause = strf("%s was %04x:%04x (subsystem %04x:%04x), now it is %s",
 				      BDF_TEXT(&then->bdf), then->vendor, then->device,
 				      then->subsystem_vendor, then->subsystem_device,
@@ -54,7 +55,7 @@ static int check_hotplug(const Planner *p)
 			.reason = strf(
 				"running %s has no ACPI, so its guest would never see a hotplug",
 				p->use.name),
-			.remedy = strdup(
+			.remedy = xstrdup(
 				"shut it down and assign, or add <acpi/> to its <features>"));
 	pcie = domain_xml_is_pcie(xml);
 	available = pcie ? domain_xml_free_root_ports(xml) : domain_xml_free_slots(xml);
@@ -65,13 +66,13 @@ static int check_hotplug(const Planner *p)
 		.reason = strf("running %s has %u free %s, and %zu are needed", p->use.name,
 			       available, pcie ? "pcie-root-ports" : "PCI slots", p->n_functions),
 		.cause = !pcie && !domain_xml_bus_hotplug(xml, 0)
-				 ? strdup("its controller pci-root has hotplug='off'")
+				 ? xstrdup("its controller pci-root has hotplug='off'")
 				 : NULL,
 		.remedy =
 			pcie ? strf("shut it down and assign, or define %zu more pcie-root-ports and "
 				    "start it anew",
 				    p->n_functions - available)
-			     : strdup("shut it down and assign, or remove devices from it"));
+			     : xstrdup("shut it down and assign, or remove devices from it"));
 }
 
 static int plan_hostdevs(Planner *p)
@@ -90,7 +91,7 @@ static int plan_hostdevs(Planner *p)
 		_cleanup_free_ char *hostdev =
 			domain_xml_hostdev(p->facts->group->name, i, &p->functions[i]->bdf);
 
-		r = hostdev ? strv_append(&p->plan->hostdevs, hostdev) : -ENOMEM;
+		strv_append(&p->plan->hostdevs, hostdev);
 	}
 	return r;
 }
@@ -98,7 +99,7 @@ static int plan_hostdevs(Planner *p)
 /*
  * What the record needs to put the function back: as an earlier record has it, else as it is now.
  */
-static int fill_assigned(const Planner *p, size_t i, AssignedFunction *into)
+static void fill_assigned(const Planner *p, size_t i, AssignedFunction *into)
 {
 	const PciFunction *function = p->functions[i];
 	const PlanFunction *planned = &p->plan->functions[i];
@@ -120,77 +121,66 @@ static int fill_assigned(const Planner *p, size_t i, AssignedFunction *into)
 		.device = function->device,
 		.subsystem_vendor = function->subsystem_vendor,
 		.subsystem_device = function->subsystem_device,
-		.original_driver = driver ? strdup(driver) : NULL,
-		.original_override = override ? strdup(override) : NULL,
-		.uuid = uuid ? strdup(uuid) : NULL,
-		.serial_number = serial ? strdup(serial) : NULL,
+		.original_driver = driver ? xstrdup(driver) : NULL,
+		.original_override = override ? xstrdup(override) : NULL,
+		.uuid = uuid ? xstrdup(uuid) : NULL,
+		.serial_number = serial ? xstrdup(serial) : NULL,
 		.original_persistence =
 			then ? then->original_persistence : planned->from_persistence,
 	};
-	if ((driver && !into->original_driver) || (override && !into->original_override) ||
-	    (uuid && !into->uuid) || (serial && !into->serial_number))
-		return -ENOMEM;
-	return 0;
 }
 
-int plan_fill_record(Planner *p)
+void plan_fill_record(Planner *p)
 {
-	Assignment *assignment = calloc(1, sizeof(*assignment));
+	Assignment *assignment = xcalloc(1, sizeof(*assignment));
 
-	if (!assignment)
-		return -ENOMEM;
 	p->plan->assignment = assignment;
 	assignment->created_usec = p->request->now_usec;
 	assignment->created_by = p->request->caller_uid;
 	assignment->apply_fit = p->apply_fit;
 	assignment->apply_numa = p->apply_numa;
-	assignment->domain_uuid = strdup(p->use.uuid);
-	assignment->domain_name = strdup(p->use.name);
-	assignment->group_name = strdup(p->facts->group->name);
-	assignment->functions = calloc(p->n_functions, sizeof(AssignedFunction));
-	if (!assignment->domain_uuid || !assignment->domain_name || !assignment->group_name ||
-	    !assignment->functions)
-		return -ENOMEM;
+	assignment->domain_uuid = xstrdup(p->use.uuid);
+	assignment->domain_name = xstrdup(p->use.name);
+	assignment->group_name = xstrdup(p->facts->group->name);
+	assignment->functions = xcalloc(p->n_functions, sizeof(AssignedFunction));
 	for (size_t i = 0; i < p->n_functions; i++) {
 		assignment->n_functions = i + 1;
-		if (fill_assigned(p, i, &assignment->functions[i]) < 0)
-			return -ENOMEM;
+		fill_assigned(p, i, &assignment->functions[i]);
 	}
-	return 0;
 }
 
-int plan_warn_of_lost_record(Planner *p)
+void plan_warn_of_lost_record(Planner *p)
 {
-	return plan_warn(p->plan,
-			 "the record of %s was lost: what its functions were on before it was "
-			 "assigned is not known, and a release will leave them as they are now",
-			 p->facts->group->name);
+	plan_warn(p->plan,
+		  "the record of %s was lost: what its functions were on before it was "
+		  "assigned is not known, and a release will leave them as they are now",
+		  p->facts->group->name);
 }
 
-static int warn_of_facts(Planner *p)
+static void warn_of_facts(Planner *p)
 {
 	const Group *group = p->facts->group;
-	int r = 0;
 
 	if (group->provenance == PROVENANCE_INFERRED)
-		r = plan_warn(p->plan, "the bridge of %s is inferred, not proven: %s", group->name,
-			      str_or_empty(group->reasoning));
-	if (r == 0 && !p->record && plan_domain_is_ours(p))
-		r = plan_warn_of_lost_record(p);
-	return r;
+		plan_warn(p->plan, "the bridge of %s is inferred, not proven: %s", group->name,
+			  str_or_empty(group->reasoning));
+	if (!p->record && plan_domain_is_ours(p))
+		plan_warn_of_lost_record(p);
 }
 
-static int warn_of_mode(Planner *p)
+static void warn_of_mode(Planner *p)
 {
-	if (p->live && !p->config && plan_count_hostdevs(p, false) == 0)
-		return plan_warn(p->plan,
-				 "the definition of %s is not changed: the assignment ends when it "
-				 "is shut off",
-				 p->use.name);
-	if (!p->live && p->facts->domain->active && plan_count_hostdevs(p, true) == 0)
-		return plan_warn(p->plan, "running %s gets the group at its next start",
-				 p->use.name);
-	return 0;
+	if (p->live && !p->config && plan_count_hostdevs(p, false) == 0) {
+		plan_warn(p->plan,
+			  "the definition of %s is not changed: the assignment ends when it "
+			  "is shut off",
+			  p->use.name);
+		return;
+	}
+	if (!p->live && p->facts->domain->active && plan_count_hostdevs(p, true) == 0) {
+		plan_warn(p->plan, "running %s gets the group at its next start", p->use.name);
+		return;
+	}
 }
 
 static bool runs_with_it(const Planner *p)
@@ -205,7 +195,7 @@ static bool runs_with_it(const Planner *p)
  * The order matters. A daemon that is killed between two steps finds the original drivers in the
  * journal. The record is the wish, and is written once it has come true.
  */
-static int add_assign_steps(Planner *p, bool bind)
+static void add_assign_steps(Planner *p, bool bind)
 {
 	const struct {
 		bool wanted;
@@ -220,12 +210,10 @@ static int add_assign_steps(Planner *p, bool bind)
 		{ true, STEP_VERIFY },
 		{ true, STEP_RECORD },
 	};
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ELEMENTS(steps); i++)
+	for (size_t i = 0; i < ELEMENTS(steps); i++)
 		if (steps[i].wanted)
-			r = plan_add_step(p->plan, steps[i].kind);
-	return r;
+			plan_add_step(p->plan, steps[i].kind);
 }
 
 static bool defined_whole(const Planner *p)
@@ -254,7 +242,7 @@ static int fill_steps(Planner *p)
 		r = plan_reset_for_undo(p);
 	/* A board is not reset while this guest runs on it. */
 	if (r == 0 && runs_with_it(p))
-		r = plan_fill_boards(p);
+		plan_fill_boards(p);
 	else if (r == 0)
 		r = plan_turnover(p);
 	if (r == 0 && plan->config)
@@ -262,16 +250,20 @@ static int fill_steps(Planner *p)
 	else if (r == 0 && plan->live)
 		r = plan_fit_running(p);
 	if (r == 0)
-		r = warn_of_facts(p);
+		warn_of_facts(p);
 	if (r == 0)
-		r = warn_of_mode(p);
+		warn_of_mode(p);
 	if (r == 0)
-		r = plan_warn_of_unseen(p);
+		plan_warn_of_unseen(p);
 	if (r == 0)
-		r = plan_warn_of_persistence(p);
+		plan_warn_of_persistence(p);
 	if (r == 0)
-		r = plan_fill_record(p);
-	return r == 0 ? add_assign_steps(p, bind) : r;
+		plan_fill_record(p);
+	if (r == 0) {
+		add_assign_steps(p, bind);
+		return 0;
+	}
+	return r;
 }
 
 /* What --fit=apply and --numa=apply ask for is in the definition and in the record already. */
@@ -308,7 +300,7 @@ int plan_assign(Planner *p)
 		r = plan_fill_functions(p);
 	/* Functions that a guest runs on are on vfio already, and must not be written to. */
 	if (r == 0 && !runs_with_it(p))
-		r = plan_target_vfio(p);
+		plan_target_vfio(p);
 	if (r == 0)
 		r = plan_read_wish(p);
 	if (r == 0 && p->config)

@@ -55,20 +55,24 @@ static int check_and_add_steps(Planner *p, StepKind move)
 	if (r == 0 && move == STEP_BIND)
 		r = plan_judge_obstacles(p);
 	if (r == 0)
-		r = plan_warn_of_unseen(p);
+		plan_warn_of_unseen(p);
 	if (r == 0)
-		r = plan_warn_of_persistence(p);
+		plan_warn_of_persistence(p);
 	if (r == 0)
-		r = plan_warn_of_unread(p);
+		plan_warn_of_unread(p);
 	if (r == 0)
-		r = plan_add_step(p->plan, STEP_PREFLIGHT);
+		plan_add_step(p->plan, STEP_PREFLIGHT);
 	if (r == 0 && plan_count_persistence(p->plan, STEP_PERSISTENCE_OFF) > 0)
-		r = plan_add_step(p->plan, STEP_PERSISTENCE_OFF);
+		plan_add_step(p->plan, STEP_PERSISTENCE_OFF);
 	if (r == 0 && plan_count_moves(p->plan) > 0)
-		r = plan_add_step(p->plan, move);
+		plan_add_step(p->plan, move);
 	if (r == 0 && plan_resets(p->plan))
-		r = plan_add_step(p->plan, STEP_RESET);
-	return r == 0 ? plan_add_step(p->plan, STEP_VERIFY) : r;
+		plan_add_step(p->plan, STEP_RESET);
+	if (r == 0) {
+		plan_add_step(p->plan, STEP_VERIFY);
+		return 0;
+	}
+	return r;
 }
 
 int plan_bind(Planner *p)
@@ -82,11 +86,11 @@ int plan_bind(Planner *p)
 	if (r == 0)
 		r = plan_fill_functions(p);
 	if (r == 0)
-		r = plan_target_vfio(p);
+		plan_target_vfio(p);
 	if (r == 0)
 		r = plan_bind_resets(p);
 	if (r == 0 && p->request->persist)
-		r = plan_fill_kept(p);
+		plan_fill_kept(p);
 	if (r != 0)
 		return r;
 	moves = plan_count_moves(p->plan) > 0;
@@ -102,7 +106,11 @@ int plan_bind(Planner *p)
 		r = plan_check_vgpus(p);
 	if (r == 0 && acts)
 		r = check_and_add_steps(p, STEP_BIND);
-	return r == 0 && p->plan->kept ? plan_add_step(p->plan, STEP_KEEP) : r;
+	if (r == 0 && p->plan->kept) {
+		plan_add_step(p->plan, STEP_KEEP);
+		return 0;
+	}
+	return r;
 }
 
 /* The usual driver for such a function on a host, by class; NULL: not known. */
@@ -130,27 +138,24 @@ static bool driver_in_use(const PciSnapshot *snapshot, const char *driver)
  * No record says which driver the functions had. The request is only to leave vfio. The usual
  * driver is a guess, so it is used only when it is registered.
  */
-static int plan_unbind_target(Planner *p, size_t i)
+static void plan_unbind_target(Planner *p, size_t i)
 {
 	PlanFunction *function = &p->plan->functions[i];
 	const char *driver = usual_driver(p->functions[i]);
-	int r;
 
 	if (!function->from_vfio) {
 		driver = function->from_driver;
 	} else if (!driver_in_use(p->facts->snapshot, driver)) {
-		r = plan_warn(p->plan,
-			      "%s stays without a driver; to let the kernel choose one: "
-			      "echo %s > /sys/bus/pci/drivers_probe",
-			      BDF_TEXT(&function->bdf), BDF_TEXT(&function->bdf));
-		if (r < 0)
-			return r;
+		plan_warn(p->plan,
+			  "%s stays without a driver; to let the kernel choose one: "
+			  "echo %s > /sys/bus/pci/drivers_probe",
+			  BDF_TEXT(&function->bdf), BDF_TEXT(&function->bdf));
 		driver = NULL;
 	}
-	return plan_set_target(function, driver,
-			       plan_driver_is_vfio(function, function->from_override)
-				       ? NULL
-				       : function->from_override);
+	plan_set_target(function, driver,
+			plan_driver_is_vfio(function, function->from_override)
+				? NULL
+				: function->from_override);
 }
 
 int plan_unbind(Planner *p)
@@ -165,10 +170,14 @@ int plan_unbind(Planner *p)
 	if (r == 0)
 		r = plan_fill_functions(p);
 	for (size_t i = 0; r == 0 && i < p->plan->n_functions; i++)
-		r = plan_unbind_target(p, i);
+		plan_unbind_target(p, i);
 	if (r == 0)
-		r = plan_fill_unkept(p);
+		plan_fill_unkept(p);
 	if (r == 0 && plan_count_moves(p->plan) > 0)
 		r = check_and_add_steps(p, STEP_RESTORE);
-	return r == 0 && p->plan->kept ? plan_add_step(p->plan, STEP_UNKEEP) : r;
+	if (r == 0 && p->plan->kept) {
+		plan_add_step(p->plan, STEP_UNKEEP);
+		return 0;
+	}
+	return r;
 }

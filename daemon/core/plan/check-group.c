@@ -2,6 +2,8 @@
 /* May anybody get this group at all? Checks its links, its boards and its state. */
 #include "core/plan/planner.h"
 
+#include "util/xalloc.h"
+
 static bool differs_in_model(const Group *group)
 {
 	for (size_t i = 1; i < group->n_gpus; i++)
@@ -44,18 +46,18 @@ static char *fault_remedy(const Group *group)
 			"BDF",
 			group->name);
 	if (group->seen_otherwise)
-		return strdup("check that the bridge is seated, then: gpupass probe");
+		return xstrdup("check that the bridge is seated, then: gpupass probe");
 	if (declared)
 		return strf("correct the declaration (%s), or gpupass forget %s",
 			    str_or_empty(group->source), group->name);
-	return strdup("check boards and bridge, then: gpupass rescan");
+	return xstrdup("check boards and bridge, then: gpupass rescan");
 }
 
 static int refuse_fault(const Group *group, Problem **ret_problem)
 {
 	return problem_refuse(ret_problem, fault_error(group),
-			      .reason = strdup("the group cannot be used as it is"),
-			      .cause = strdup(group->fault), .remedy = fault_remedy(group));
+			      .reason = xstrdup("the group cannot be used as it is"),
+			      .cause = xstrdup(group->fault), .remedy = fault_remedy(group));
 }
 
 static char *links_remedy(const Planner *p, const char *addresses)
@@ -67,7 +69,7 @@ static char *links_remedy(const Planner *p, const char *addresses)
 			    "or accept all inferred groups: AcceptInferred=yes in gpupassd.conf",
 			    group->name, addresses);
 	if (group->n_gpus != 2)
-		return strdup("declare those that are bridged: gpupass declare NAME BDF BDF");
+		return xstrdup("declare those that are bridged: gpupass declare NAME BDF BDF");
 	return strf("if they are bridged: gpupass declare %s %s",
 		    group_set_find(p->facts->groups, "pair0") ? "NAME" : "pair0", addresses);
 }
@@ -77,22 +79,20 @@ static int refuse_links(const Planner *p)
 	const Group *group = p->facts->group;
 	_cleanup_free_ char *list = gpu_addresses(group->gpus, group->n_gpus, " ");
 
-	if (!list)
-		return -ENOMEM;
 	return problem_refuse(
 		p->ret_problem, GPUPASS_ERROR_LINKS_UNKNOWN,
 		.reason = group->provenance == PROVENANCE_NONE
-				  ? strdup("which of its GPUs are bridged is not known")
-				  : strdup("its NVLink bridge is inferred, not proven"),
-		.cause = strdup(str_or_empty(group->reasoning)), .remedy = links_remedy(p, list));
+				  ? xstrdup("which of its GPUs are bridged is not known")
+				  : xstrdup("its NVLink bridge is inferred, not proven"),
+		.cause = xstrdup(str_or_empty(group->reasoning)), .remedy = links_remedy(p, list));
 }
 
 static int refuse_quarantined(const Group *group, Problem **ret_problem)
 {
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_QUARANTINED,
-		.reason = strdup("the group is quarantined"),
-		.cause = group->reason ? strdup(group->reason) : NULL,
+		.reason = xstrdup("the group is quarantined"),
+		.cause = group->reason ? xstrdup(group->reason) : NULL,
 		.remedy = strf("when its cause is gone: gpupass clear %s", group->name));
 }
 
@@ -101,7 +101,7 @@ static int refuse_moving(const Group *group, Problem **ret_problem)
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_GROUP_BUSY,
 		.reason = strf("a job is at work on it (%s)", group_state_to_string(group->state)),
-		.remedy = strdup("wait for it to end: gpupass jobs"));
+		.remedy = xstrdup("wait for it to end: gpupass jobs"));
 }
 
 int plan_check_state(const Planner *p)

@@ -4,6 +4,7 @@
 #include "core/facts/driver-release.h"
 #include "core/facts/obstacle.h"
 #include "core/plan/planner.h"
+#include "util/xalloc.h"
 
 /* What the checks look at. */
 typedef struct Check {
@@ -28,29 +29,28 @@ static bool gives_back(const Check *c)
 static int refuse_lines(const Check *c, GpupassError error, const char *reason, char *const *lines,
 			const char *remedy)
 {
-	return problem_refuse(c->ret_problem, error, .reason = strdup(reason),
+	return problem_refuse(c->ret_problem, error, .reason = xstrdup(reason),
 			      .cause = lines ? strv_join(lines, "\n") : NULL,
-			      .remedy = strdup(remedy));
+			      .remedy = xstrdup(remedy));
 }
 
 static int check_iommu(const Check *c)
 {
 	if (!c->snapshot->iommu)
 		return problem_refuse(c->ret_problem, GPUPASS_ERROR_IOMMU_DISABLED,
-				      .reason = strdup("the IOMMU is off"),
+				      .reason = xstrdup("the IOMMU is off"),
 				      .remedy = obstacle_iommu_remedy(c->host));
 	if (c->inspection->noiommu)
 		return refuse_lines(c, GPUPASS_ERROR_IOMMU_DISABLED,
 				    "vfio runs without protection by an IOMMU", NULL,
 				    "set vfio.enable_unsafe_noiommu_mode=0");
 	for (size_t i = 0; i < c->n_functions; i++) {
-
 		if (c->functions[i]->iommu_group != IOMMU_GROUP_NONE)
 			continue;
 		return problem_refuse(
 			c->ret_problem, GPUPASS_ERROR_IOMMU_DISABLED,
 			.reason = strf("%s is in no IOMMU group", BDF_TEXT(&c->functions[i]->bdf)),
-			.remedy = strdup(
+			.remedy = xstrdup(
 				"dmesg | grep -i -e DMAR -e AMD-Vi tells what the IOMMU covers"));
 	}
 	return 0;
@@ -116,7 +116,7 @@ static bool disturbs(const Check *c, const PciFunction *function)
 static int check_viable(const Check *c)
 {
 	_cleanup_strv_ char **lines = NULL;
-	int iommu_group = 0, r;
+	int iommu_group = 0;
 
 	for (size_t i = 0; i < c->snapshot->n_functions; i++) {
 		const PciFunction *function = c->snapshot->functions[i];
@@ -127,13 +127,14 @@ static int check_viable(const Check *c)
 		if (!lines)
 			iommu_group = function->iommu_group;
 		domain = tenant(c, function);
-		r = domain ? strv_appendf(&lines, "%s in IOMMU group %d is assigned to %s",
-					  BDF_TEXT(&function->bdf), function->iommu_group, domain)
-			   : strv_appendf(&lines, "%s (%s) shares IOMMU group %d",
-					  BDF_TEXT(&function->bdf), function->driver,
-					  function->iommu_group);
-		if (r < 0)
-			return r;
+		if (domain) {
+			strv_appendf(&lines, "%s in IOMMU group %d is assigned to %s",
+				     BDF_TEXT(&function->bdf), function->iommu_group, domain);
+		} else {
+			strv_appendf(&lines, "%s (%s) shares IOMMU group %d",
+				     BDF_TEXT(&function->bdf), function->driver,
+				     function->iommu_group);
+		}
 	}
 	if (!lines)
 		return 0;
@@ -141,7 +142,7 @@ static int check_viable(const Check *c)
 		c->ret_problem, GPUPASS_ERROR_IOMMU_GROUP_NOT_VIABLE,
 		.reason = strf("IOMMU group %d is not viable", iommu_group),
 		.cause = strv_join(lines, "\n"),
-		.remedy = strdup("use another slot or enable ACS; see gpupassd(8), IOMMU GROUPS"));
+		.remedy = xstrdup("use another slot or enable ACS; see gpupassd(8), IOMMU GROUPS"));
 }
 
 static int refuse_function(const Check *c, GpupassError error, const PciFunction *function,
@@ -149,7 +150,7 @@ static int refuse_function(const Check *c, GpupassError error, const PciFunction
 {
 	return problem_refuse(c->ret_problem, error,
 			      .reason = strf("%s %s", BDF_TEXT(&function->bdf), what),
-			      .remedy = strdup(remedy));
+			      .remedy = xstrdup(remedy));
 }
 
 static int check_alive(const Check *c, const PciFunction *function, const FunctionFacts *facts)
@@ -208,7 +209,7 @@ static int refuse_driver(const Check *c, const PciFunction *function, const char
 {
 	return problem_refuse(c->ret_problem, GPUPASS_ERROR_DRIVER_CONFLICT,
 			      .reason = strf("%s %s %s", BDF_TEXT(&function->bdf), what, name),
-			      .remedy = strdup(remedy));
+			      .remedy = xstrdup(remedy));
 }
 
 static int check_driver(const Check *c, const PciFunction *function, const FunctionFacts *facts)
@@ -248,11 +249,11 @@ static int check_each(const Check *c)
 }
 
 /* "0000:41:00.0: /dev/nvidia0 by python3 (pid 4242, unit train.service, container 1f2e)" */
-static int add_holder(const Holder *holder, char ***lines)
+static void add_holder(const Holder *holder, char ***lines)
 {
 	_cleanup_free_ char *line = holder_text(holder);
 
-	return line ? strv_append(lines, line) : -ENOMEM;
+	strv_append(lines, line);
 }
 
 static bool is_of_group(const Check *c, const Holder *holder)
@@ -263,22 +264,18 @@ static bool is_of_group(const Check *c, const Holder *holder)
 	return false;
 }
 
-static int list_holders(const Check *c, bool vfio, const Holder **ret_first, char ***lines)
+static void list_holders(const Check *c, bool vfio, const Holder **ret_first, char ***lines)
 {
 	*ret_first = NULL;
 	for (size_t i = 0; i < c->inspection->n_holders; i++) {
 		const Holder *holder = &c->inspection->holders[i];
-		int r;
 
 		if (holder->vfio != vfio || holder->lets_go || !is_of_group(c, holder))
 			continue;
 		if (!*ret_first)
 			*ret_first = holder;
-		r = add_holder(holder, lines);
-		if (r < 0)
-			return r;
+		add_holder(holder, lines);
 	}
-	return 0;
 }
 
 static bool only_guest(const Check *c, pid_t pid)
@@ -301,11 +298,10 @@ static int check_guests(const Check *c)
 	_cleanup_strv_ char **lines = NULL;
 	const Assignment *record;
 	const Holder *first;
-	int r;
 
-	r = list_holders(c, true, &first, &lines);
-	if (r < 0 || !first)
-		return r;
+	list_holders(c, true, &first, &lines);
+	if (!first)
+		return 0;
 	/* A live release starts with a request to its one guest; see plan_check_functions(). */
 	if (c->request->operation == OPERATION_RELEASE && c->request->live &&
 	    only_guest(c, first->pid))
@@ -323,11 +319,10 @@ static int check_holders(const Check *c)
 {
 	_cleanup_strv_ char **lines = NULL;
 	const Holder *first;
-	int r;
 
-	r = list_holders(c, false, &first, &lines);
-	if (r < 0 || !first)
-		return r;
+	list_holders(c, false, &first, &lines);
+	if (!first)
+		return 0;
 	return refuse_lines(c, GPUPASS_ERROR_HOST_IN_USE, "processes of the host use it", lines,
 			    "stop them; DCGM is a service to be stopped (nvidia-dcgm), and so is "
 			    "nvidia-persistenced where it does not let go when nvidia-smi asks it");
@@ -346,8 +341,8 @@ static int check_probe_worker(const Check *c)
 	return problem_refuse(
 		c->ret_problem, GPUPASS_ERROR_HOST_IN_USE,
 		.reason = strf("worker %d of an earlier probe still waits in NVML", (int)pid),
-		.cause = strdup("NVML opens every GPU of the nvidia driver, and one that is open "
-				"when it is unbound hangs the driver"),
+		.cause = xstrdup("NVML opens every GPU of the nvidia driver, and one that is open "
+				 "when it is unbound hangs the driver"),
 		.remedy = strf("wait for it, or end it (kill %d), then try again; see "
 			       "gpupassd(8), EVIDENCE",
 			       (int)pid));
@@ -366,18 +361,16 @@ static int check_modeset(const Check *c)
 	if (!c->inspection->nvidia_modeset || release_frees_modeset(version) == RELEASE_YES)
 		return 0;
 	for (size_t i = 0; i < c->n_functions; i++)
-		if (str_equal(c->functions[i]->driver, NVIDIA_DRIVER) &&
-		    strv_append(&addresses, BDF_TEXT(&c->functions[i]->bdf)) < 0)
-			return -ENOMEM;
+		if (str_equal(c->functions[i]->driver, NVIDIA_DRIVER))
+			strv_append(&addresses, BDF_TEXT(&c->functions[i]->bdf));
 	if (!addresses)
 		return 0;
 	which = strv_join(addresses, ", ");
 	cause = release_modeset_cause(version);
-	if (!which || !cause)
-		return -ENOMEM;
-	return problem_refuse(
-		c->ret_problem, GPUPASS_ERROR_HOST_IN_USE, .reason = strdup(RELEASE_MODESET_REASON),
-		.cause = strf("%s: %s", which, cause), .remedy = strdup(RELEASE_MODESET_REMEDY));
+	return problem_refuse(c->ret_problem, GPUPASS_ERROR_HOST_IN_USE,
+			      .reason = xstrdup(RELEASE_MODESET_REASON),
+			      .cause = strf("%s: %s", which, cause),
+			      .remedy = xstrdup(RELEASE_MODESET_REMEDY));
 }
 
 /* The group may be older than the snapshot. The snapshot counts. */
@@ -431,11 +424,8 @@ int plan_check_functions(const Group *group, const PciSnapshot *snapshot,
 		.request = request,
 		.ret_problem = ret_problem,
 	};
-	int r;
 
-	r = group_functions(group, &functions, &c.n_functions);
-	if (r < 0)
-		return r;
+	group_functions(group, &functions, &c.n_functions);
 	c.functions = functions;
 	return run_checks(&c);
 }

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* 1: the group is of that model; 0: it is not; or -ENOMEM. */
 static int is_of_model(const Group *group, const char *model)
@@ -15,20 +16,23 @@ static int is_of_model(const Group *group, const char *model)
 	if (group->n_gpus == 0)
 		return 0;
 	name = gpu_model(group->gpus[0]);
-	return name ? strcasecmp(name, model) == 0 : -ENOMEM;
+	return strcasecmp(name, model) == 0;
 }
 
 /* "pair0 is assigned to vm1" */
-static int explain(const Group *group, char ***lines)
+static void explain(const Group *group, char ***lines)
 {
 	const char *state = str_or_empty(group_state_to_string(group->state));
 
-	if (group->domain_name && (group->state == GROUP_ASSIGNED || group->state == GROUP_FOREIGN))
-		return strv_appendf(lines, "%s is %s%s%s", group->name, state,
-				    group->state == GROUP_ASSIGNED ? " to " : ": domain ",
-				    group->domain_name);
-	return strv_appendf(lines, "%s is %s%s%s", group->name, state, group->reason ? ": " : "",
-			    str_or_empty(group->reason));
+	if (group->domain_name &&
+	    (group->state == GROUP_ASSIGNED || group->state == GROUP_FOREIGN)) {
+		strv_appendf(lines, "%s is %s%s%s", group->name, state,
+			     group->state == GROUP_ASSIGNED ? " to " : ": domain ",
+			     group->domain_name);
+		return;
+	}
+	strv_appendf(lines, "%s is %s%s%s", group->name, state, group->reason ? ": " : "",
+		     str_or_empty(group->reason));
 }
 
 static bool lacks_evidence(const Group *group)
@@ -50,8 +54,8 @@ static int refuse_none(const char *model, Problem **ret_problem)
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_NO_SUCH_GROUP,
 		.reason = model ? strf("there is no group of %s", model)
-				: strdup("this host has no group of NVLink-bridged GPUs"),
-		.remedy = strdup("see which there are: gpupass list"));
+				: xstrdup("this host has no group of NVLink-bridged GPUs"),
+		.remedy = xstrdup("see which there are: gpupass list"));
 }
 
 static int refuse_all(const char *model, char *const *lines, bool evidence, Problem **ret_problem)
@@ -63,8 +67,8 @@ static int refuse_all(const char *model, char *const *lines, bool evidence, Prob
 		.cause = strv_join(lines, "\n"),
 		.remedy =
 			evidence
-				? strdup("release one: gpupass release GROUP")
-				: strdup("declare which GPUs are bridged: gpupass declare NAME BDF BDF"));
+				? xstrdup("release one: gpupass release GROUP")
+				: xstrdup("declare which GPUs are bridged: gpupass declare NAME BDF BDF"));
 }
 
 /* 1 with the domain's first group of this model; 0: it has none; or -ENOMEM. */
@@ -119,16 +123,14 @@ static int choose(const GroupSet *groups, const char *model, bool singles, const
 
 		if (r == 0)
 			continue;
-		if (r > 0 && group->assignable) {
+		if (group->assignable) {
 			*ret = group;
 			return 0;
 		}
-		if (r > 0 && !unsure && looks_free(group))
+		if (!unsure && looks_free(group))
 			unsure = group;
-		if (r > 0)
-			r = explain(group, &lines);
-		if (r < 0)
-			return r;
+		explain(group, &lines);
+		r = 0;
 		evidence |= !lacks_evidence(group);
 	}
 	if (unsure) {
@@ -145,7 +147,7 @@ int plan_choose_group(const GroupSet *groups, const char *domain_uuid, const cha
 	int r = find_own(groups, domain_uuid, model, ret);
 
 	if (r != 0)
-		return r < 0 ? r : 0;
+		return 0;
 	r = has_linked(groups, model);
-	return r < 0 ? r : choose(groups, model, r == 0, ret, ret_problem);
+	return choose(groups, model, r == 0, ret, ret_problem);
 }

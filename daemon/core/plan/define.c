@@ -5,6 +5,7 @@
 #include "core/domain/xml-tune.h"
 #include "core/group/mark.h"
 #include "core/plan/planner.h"
+#include "util/xalloc.h"
 
 /* As virConnectGetLibVersion() counts: 10.0.0. */
 #define LIBVIRT_DRIVER_MODEL 10000000
@@ -22,10 +23,8 @@ static bool names_model(const Planner *p)
 static int fill_gpus(const Planner *p, DomainXmlGpu **ret)
 {
 	const Group *group = p->facts->group;
-	DomainXmlGpu *gpus = calloc(group->n_gpus, sizeof(*gpus));
+	DomainXmlGpu *gpus = xcalloc(group->n_gpus, sizeof(*gpus));
 
-	if (!gpus)
-		return -ENOMEM;
 	for (size_t i = 0; i < group->n_gpus; i++) {
 		gpus[i].names_model = names_model(p);
 		for (size_t k = 0; k < group->gpus[i]->n_functions; k++) {
@@ -41,16 +40,13 @@ static int fill_gpus(const Planner *p, DomainXmlGpu **ret)
 	return 0;
 }
 
-static int list_functions(const Planner *p, Bdf **ret)
+static void list_functions(const Planner *p, Bdf **ret)
 {
-	Bdf *list = calloc(p->n_functions + 1, sizeof(*list));
+	Bdf *list = xcalloc(p->n_functions + 1, sizeof(*list));
 
-	if (!list)
-		return -ENOMEM;
 	for (size_t i = 0; i < p->n_functions; i++)
 		list[i] = p->functions[i]->bdf;
 	*ret = list;
-	return 0;
 }
 
 /* A record says that the domain got a group by this name, or has one that is called so now. */
@@ -140,43 +136,40 @@ bool plan_keeps_tuning(const Planner *p)
  * The notes go with the mark's last name. Names that nothing backs do not keep them. Without any
  * other name the mark goes first, so that its notes remove nothing of the operator's.
  */
-static int remove_false_names(const Planner *p, DomainXml *xml, bool *ret_changed)
+static void remove_false_names(const Planner *p, DomainXml *xml, bool *ret_changed)
 {
-	int r = 0;
-
 	*ret_changed = !is_marked(p) && domain_xml_unmark(xml);
-	for (char **name = p->use.gpupass_groups; r == 0 && name && *name; name++) {
+	for (char **name = p->use.gpupass_groups; name && *name; name++) {
 		bool changed = false;
 
 		if (!is_believed(p, *name))
-			r = domain_xml_unname_group(xml, *name, &changed);
+			domain_xml_unname_group(xml, *name, &changed);
 		*ret_changed |= changed;
 	}
-	return r;
 }
 
 /* Also removes what is marked with the name by which the group was assigned. */
-static int remove_ours(const Planner *p, DomainXml *xml, bool keep_metadata, bool *ret_changed)
+static void remove_ours(const Planner *p, DomainXml *xml, bool keep_metadata, bool *ret_changed)
 {
 	const char *names[] = { p->facts->group->name, p->old_name };
 	_cleanup_free_ Bdf *functions = NULL;
-	int r = list_functions(p, &functions);
+
+	list_functions(p, &functions);
 
 	*ret_changed = false;
-	if (r == 0)
-		r = remove_false_names(p, xml, ret_changed);
-	for (size_t i = 0; r == 0 && i < ELEMENTS(names); i++) {
+	remove_false_names(p, xml, ret_changed);
+	for (size_t i = 0; i < ELEMENTS(names); i++) {
 		bool changed = false;
 
 		if (!names[i])
 			continue;
-		r = keep_metadata ? domain_xml_remove_devices(xml, names[i], functions,
-							      p->n_functions, &changed)
-				  : domain_xml_remove_group(xml, names[i], functions,
-							    p->n_functions, &changed);
+		if (keep_metadata)
+			domain_xml_remove_devices(xml, names[i], functions, p->n_functions,
+						  &changed);
+		else
+			domain_xml_remove_group(xml, names[i], functions, p->n_functions, &changed);
 		*ret_changed |= changed;
 	}
-	return r;
 }
 
 /* The steps read the text again, so it must not exceed their limit. */
@@ -193,10 +186,8 @@ static int refuse_size(const Planner *p)
 
 static int finish_definition(Planner *p, const DomainXml *xml)
 {
-	p->plan->xml_before = strdup(p->facts->domain->config_xml);
+	p->plan->xml_before = xstrdup(p->facts->domain->config_xml);
 	p->plan->xml_after = domain_xml_to_text(xml);
-	if (!p->plan->xml_before || !p->plan->xml_after)
-		return -ENOMEM;
 	return strlen(p->plan->xml_after) > DOMAIN_XML_MAX ? refuse_size(p) : 0;
 }
 
@@ -217,12 +208,12 @@ int plan_define_group(Planner *p)
 	if (r == 0)
 		r = domain_xml_parse(p->facts->domain->config_xml, &xml, p->ret_problem);
 	if (r == 0)
-		r = remove_ours(p, xml, keep, &removed);
+		remove_ours(p, xml, keep, &removed);
 	/* What was written for the domain's other groups is written anew, for all of them. */
 	if (r == 0 && !keep)
 		domain_xml_untune(xml, &untuned);
 	if (r == 0 && p->old_name)
-		r = domain_xml_rename_group(xml, p->old_name, group->name);
+		domain_xml_rename_group(xml, p->old_name, group->name);
 	if (r == 0)
 		r = domain_xml_add_group(xml, group->name, gpus, group->n_gpus, p->ret_problem);
 	if (r == 0 && !keep)
@@ -252,11 +243,12 @@ static int tune_for_others(Planner *p, DomainXml *xml)
 	_cleanup_(fit_tune_clear) FitTune tune = { 0 };
 	_cleanup_strv_ char **names = NULL;
 	bool untuned;
-	int r = domain_xml_groups(xml, &names);
+
+	domain_xml_groups(xml, &names);
 
 	read_wish_of_others(p);
-	if (r < 0 || !names || (!p->apply_fit && !p->apply_numa))
-		return r;
+	if (!names || (!p->apply_fit && !p->apply_numa))
+		return 0;
 	domain_xml_untune(xml, &untuned);
 	return plan_tune(p, xml, &tune);
 }
@@ -269,7 +261,7 @@ int plan_undefine_group(Planner *p)
 
 	r = domain_xml_parse(p->facts->domain->config_xml, &xml, p->ret_problem);
 	if (r == 0)
-		r = remove_ours(p, xml, false, &changed);
+		remove_ours(p, xml, false, &changed);
 	if (r == 0 && changed)
 		r = tune_for_others(p, xml);
 	p->plan->config = changed;

@@ -7,6 +7,7 @@
 #include "core/domain/ref.h"
 #include "core/group/mark.h"
 #include "core/plan/planner.h"
+#include "util/xalloc.h"
 
 static const char *where(const DomainHostdev *hostdev)
 {
@@ -151,26 +152,23 @@ int plan_check_all_read(const Planner *p)
 		p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 		.reason = strf("whether domain %s (%s) has a part of it cannot be told", use->name,
 			       use->uuid),
-		.cause = use->vmid > 0 ? strdup(use->unread)
+		.cause = use->vmid > 0 ? xstrdup(use->unread)
 				       : strf("the XML of %s: %s", use->name, use->unread),
 		.remedy = domain_use_unread_remedy(use));
 }
 
 /* If such a domain runs with functions, the open vfio files show that all the same. */
-int plan_warn_of_unread(const Planner *p)
+void plan_warn_of_unread(const Planner *p)
 {
 	const DomainUse *use;
 	size_t position = 0;
-	int r = 0;
 
-	while (r == 0 && (use = domain_uses_unread(p->facts->uses, &position)))
+	while ((use = domain_uses_unread(p->facts->uses, &position)))
 		if (!str_equal(use->uuid, p->use.uuid))
-			r = plan_warn(
-				p->plan,
-				"whether the definition of %s (%s) has a part of it cannot be "
-				"told: %s",
-				use->name, use->uuid, use->unread);
-	return r;
+			plan_warn(p->plan,
+				  "whether the definition of %s (%s) has a part of it cannot be "
+				  "told: %s",
+				  use->name, use->uuid, use->unread);
 }
 
 /* Refuses when the domain itself has hostdevs of the group that gpupass did not put there. */

@@ -2,32 +2,30 @@
 /* Whether the domain fits the group, as part of the plan that gives it the group. */
 #include "core/domain/xml-tune.h"
 #include "core/plan/planner.h"
+#include "util/xalloc.h"
 
-static int tell_applied(FitReport *report, const FitTune *tune)
+static void tell_applied(FitReport *report, const FitTune *tune)
 {
-	int r = 0;
-
 	if (tune->nodeset)
-		r = fit_add(report, FIT_APPLIED, FIT_INFO,
-			    strf("memory from NUMA node %s is written into the definition",
-				 tune->nodeset),
-			    NULL);
-	if (r == 0 && tune->cpuset)
-		r = fit_add(report, FIT_APPLIED, FIT_INFO,
-			    strf("vCPUs on CPUs %s is written into the definition", tune->cpuset),
-			    NULL);
-	if (r == 0 && tune->passthrough)
-		r = fit_add(report, FIT_APPLIED, FIT_INFO,
-			    strf("addresses as wide as the host's (maxphysaddr) are written into "
-				 "the definition"),
-			    NULL);
-	if (r == 0 && tune->mmio_mb > 0)
-		r = fit_add(report, FIT_APPLIED, FIT_INFO,
-			    strf("a firmware window of %llu MiB (fw_cfg) is written into the "
-				 "definition, past libvirt: the domain counts as tainted",
-				 (unsigned long long)tune->mmio_mb),
-			    NULL);
-	return r;
+		fit_add(report, FIT_APPLIED, FIT_INFO,
+			strf("memory from NUMA node %s is written into the definition",
+			     tune->nodeset),
+			NULL);
+	if (tune->cpuset)
+		fit_add(report, FIT_APPLIED, FIT_INFO,
+			strf("vCPUs on CPUs %s is written into the definition", tune->cpuset),
+			NULL);
+	if (tune->passthrough)
+		fit_add(report, FIT_APPLIED, FIT_INFO,
+			strf("addresses as wide as the host's (maxphysaddr) are written into "
+			     "the definition"),
+			NULL);
+	if (tune->mmio_mb > 0)
+		fit_add(report, FIT_APPLIED, FIT_INFO,
+			strf("a firmware window of %llu MiB (fw_cfg) is written into the "
+			     "definition, past libvirt: the domain counts as tainted",
+			     (unsigned long long)tune->mmio_mb),
+			NULL);
 }
 
 static int refuse_fit(const Planner *p, const FitFinding *finding)
@@ -41,19 +39,18 @@ static int refuse_fit(const Planner *p, const FitFinding *finding)
 										      : "fit"));
 }
 
-static int warn(Planner *p, const FitReport *report)
+static void warn(Planner *p, const FitReport *report)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < report->n_items; i++) {
+	for (size_t i = 0; i < report->n_items; i++) {
 		const FitFinding *finding = &report->items[i];
 
 		if (finding->severity < FIT_WARNING)
 			continue;
-		r = finding->remedy ? plan_warn(p->plan, "%s; %s", finding->what, finding->remedy)
-				    : plan_warn(p->plan, "%s", finding->what);
+		if (finding->remedy)
+			plan_warn(p->plan, "%s; %s", finding->what, finding->remedy);
+		else
+			plan_warn(p->plan, "%s", finding->what);
 	}
-	return r;
 }
 
 static bool has_function(const Planner *p, const Gpu *gpu)
@@ -76,8 +73,8 @@ static bool is_beside(const Planner *p, const Gpu *gpu)
  * What the definition will have: the group, unless it leaves, and the GPUs that it has beside it.
  * They share one window for their BARs and one placement. Caller frees the list.
  */
-static int facts_of(const Planner *p, const DomainXml *xml, FitFacts *ret,
-		    const PciFunction ***ret_list)
+static void facts_of(const Planner *p, const DomainXml *xml, FitFacts *ret,
+		     const PciFunction ***ret_list)
 {
 	size_t own = p->request->operation == OPERATION_RELEASE ? 0 : p->n_functions, n = own;
 	const GpuSet *gpus = p->facts->gpus;
@@ -85,9 +82,7 @@ static int facts_of(const Planner *p, const DomainXml *xml, FitFacts *ret,
 
 	for (size_t i = 0; i < gpus->n_gpus; i++)
 		n += is_beside(p, &gpus->gpus[i]) ? gpus->gpus[i].n_functions : 0;
-	list = calloc(n + 1, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
+	list = xcalloc(n + 1, sizeof(*list));
 	for (n = 0; n < own; n++)
 		list[n] = p->functions[n];
 	for (size_t i = 0; i < gpus->n_gpus; i++)
@@ -102,18 +97,17 @@ static int facts_of(const Planner *p, const DomainXml *xml, FitFacts *ret,
 		.within = true,
 	};
 	*ret_list = list;
-	return 0;
 }
 
 int plan_tune(Planner *p, DomainXml *xml, FitTune *ret)
 {
 	_cleanup_free_ const PciFunction **list = NULL;
 	FitFacts facts;
-	int r = facts_of(p, xml, &facts, &list);
 
-	if (r == 0)
-		r = fit_tune(&facts, p->apply_numa, p->apply_fit, ret);
-	return r < 0 ? r : domain_xml_tune(xml, ret);
+	facts_of(p, xml, &facts, &list);
+
+	fit_tune(&facts, p->apply_numa, p->apply_fit, ret);
+	return domain_xml_tune(xml, ret);
 }
 
 int plan_tune_is_open(const Planner *p, bool *ret)
@@ -131,11 +125,10 @@ int plan_tune_is_open(const Planner *p, bool *ret)
 	r = domain_xml_parse(p->facts->domain->config_xml, &xml, p->ret_problem);
 	if (r != 0)
 		return r;
-	r = facts_of(p, xml, &facts, &list);
-	if (r == 0)
-		r = fit_tune(&facts, numa, fit, &tune);
+	facts_of(p, xml, &facts, &list);
+	fit_tune(&facts, numa, fit, &tune);
 	*ret = tune.nodeset || tune.cpuset || tune.passthrough || tune.mmio_mb > 0;
-	return r;
+	return 0;
 }
 
 int plan_fit(Planner *p, const DomainXml *xml, bool within, const FitTune *tune)
@@ -144,10 +137,10 @@ int plan_fit(Planner *p, const DomainXml *xml, bool within, const FitTune *tune)
 	_cleanup_free_ const PciFunction **list = NULL;
 	const FitFinding *finding;
 	FitFacts facts;
-	int r = facts_of(p, xml, &facts, &list);
+	int r = 0;
 
-	if (r < 0)
-		return r;
+	facts_of(p, xml, &facts, &list);
+
 	facts.running = p->plan->live;
 	facts.within = within;
 	/* A hotplug needs room for what is added. */
@@ -159,12 +152,11 @@ int plan_fit(Planner *p, const DomainXml *xml, bool within, const FitTune *tune)
 	finding = fit_refusal(report, p->request->numa, p->request->fit);
 	if (finding)
 		return refuse_fit(p, finding);
-	r = warn(p, report);
-	if (r == 0 && tune)
-		r = tell_applied(report, tune);
-	if (r == 0)
-		p->plan->fit = TAKE_PTR(report);
-	return r;
+	warn(p, report);
+	if (tune)
+		tell_applied(report, tune);
+	p->plan->fit = TAKE_PTR(report);
+	return 0;
 }
 
 int plan_fit_running(Planner *p)
@@ -176,8 +168,8 @@ int plan_fit_running(Planner *p)
 	if (r == 0)
 		r = plan_fit(p, xml, false, NULL);
 	if (r == 0 && (p->request->numa == FIT_APPLY || p->request->fit == FIT_APPLY))
-		r = plan_warn(p->plan,
-			      "nothing is written so that %s fits: its definition is not changed",
-			      p->use.name);
+		plan_warn(p->plan,
+			  "nothing is written so that %s fits: its definition is not changed",
+			  p->use.name);
 	return r;
 }

@@ -10,19 +10,13 @@
 
 #define SYSFS_PCI "/sys/bus/pci"
 
-/* Takes `value`, which may be NULL when memory is out. */
-static int plan_json_set(json_t *object, const char *key, json_t *value)
-{
-	return json_object_set_new(object, key, value);
-}
-
 static json_t *driver_to_json(const char *driver, const char *override, PersistenceMode persistence)
 {
 	const char *mode =
 		persistence == PERSISTENCE_UNKNOWN ? NULL : persistence_mode_to_string(persistence);
 
-	return json_pack("{s:s?, s:s?, s:s*}", "driver", driver, "override", override,
-			 "persistence", mode);
+	return json_build("{s:s?, s:s?, s:s*}", "driver", driver, "override", override,
+			  "persistence", mode);
 }
 
 static json_t *function_to_json(const PlanFunction *function)
@@ -32,15 +26,14 @@ static json_t *function_to_json(const PlanFunction *function)
 				      ? json_null()
 				      : json_integer(function->iommu_group);
 
-	if (plan_json_set(o, "address", json_string(BDF_TEXT(&function->bdf))) < 0 ||
-	    plan_json_set(o, "iommu_group", iommu_group) < 0 ||
-	    plan_json_set(o, "from",
-			  driver_to_json(function->from_driver, function->from_override,
-					 function->from_persistence)) < 0 ||
-	    plan_json_set(o, "to",
-			  driver_to_json(function->to_driver, function->to_override,
-					 function->to_persistence)) < 0)
-		return NULL;
+	json_set(o, "address", json_text(BDF_TEXT(&function->bdf)));
+	json_set(o, "iommu_group", iommu_group);
+	json_set(o, "from",
+		 driver_to_json(function->from_driver, function->from_override,
+				function->from_persistence));
+	json_set(o, "to",
+		 driver_to_json(function->to_driver, function->to_override,
+				function->to_persistence));
 	return TAKE_PTR(o);
 }
 
@@ -48,15 +41,14 @@ static json_t *functions_to_json(const Plan *plan)
 {
 	_cleanup_json_ json_t *a = json_array();
 
-	for (size_t i = 0; a && i < plan->n_functions; i++)
-		if (json_array_append_new(a, function_to_json(&plan->functions[i])) < 0)
-			return NULL;
+	for (size_t i = 0; i < plan->n_functions; i++)
+		json_append(a, function_to_json(&plan->functions[i]));
 	return TAKE_PTR(a);
 }
 
-static int add_write(json_t *writes, const char *value, const char *path, ...) _printf_(3, 4);
+static void add_write(json_t *writes, const char *value, const char *path, ...) _printf_(3, 4);
 
-static int add_write(json_t *writes, const char *value, const char *path, ...)
+static void add_write(json_t *writes, const char *value, const char *path, ...)
 {
 	_cleanup_free_ char *text = NULL;
 	json_t *write = json_object();
@@ -68,19 +60,15 @@ static int add_write(json_t *writes, const char *value, const char *path, ...)
 	va_end(ap);
 	if (n < 0)
 		text = NULL;
-	if (!text || plan_json_set(write, "path", json_string(text)) < 0 ||
-	    plan_json_set(write, "value", json_string(value)) < 0) {
-		json_decref(write);
-		return -ENOMEM;
-	}
-	return json_array_append_new(writes, write) < 0 ? -ENOMEM : 0;
+	json_set(write, "path", json_text(text));
+	json_set(write, "value", json_text(value));
+	json_append(writes, write);
 }
 
 /* A single newline clears it. */
-static int add_override(json_t *writes, const char *bdf, const char *value)
+static void add_override(json_t *writes, const char *bdf, const char *value)
 {
-	return add_write(writes, value ? value : "\n", SYSFS_PCI "/devices/%s/driver_override",
-			 bdf);
+	add_write(writes, value ? value : "\n", SYSFS_PCI "/devices/%s/driver_override", bdf);
 }
 
 /*
@@ -93,50 +81,55 @@ static int add_writes(json_t *writes, const PlanFunction *function)
 	const char *driver = function->to_driver, *override = function->to_override;
 	const char *meanwhile = driver && !str_equal(driver, override) ? NULL : override;
 	char bdf[BDF_TEXT_MAX];
-	int r = 0;
 
 	bdf_format(&function->bdf, bdf);
 	if (!plan_function_moves(function))
 		return 0;
 	if (!str_equal(function->from_override, meanwhile))
-		r = add_override(writes, bdf, meanwhile);
+		add_override(writes, bdf, meanwhile);
 	if (!str_equal(function->from_driver, driver)) {
-		if (r == 0 && function->from_driver)
-			r = add_write(writes, bdf, SYSFS_PCI "/devices/%s/driver/unbind", bdf);
-		if (r == 0 && driver && str_equal(meanwhile, driver))
-			r = add_write(writes, bdf, SYSFS_PCI "/drivers_probe");
-		else if (r == 0 && driver)
-			r = add_write(writes, bdf, SYSFS_PCI "/drivers/%s/bind", driver);
+		if (function->from_driver)
+			add_write(writes, bdf, SYSFS_PCI "/devices/%s/driver/unbind", bdf);
+		if (driver && str_equal(meanwhile, driver))
+			add_write(writes, bdf, SYSFS_PCI "/drivers_probe");
+		else if (driver)
+			add_write(writes, bdf, SYSFS_PCI "/drivers/%s/bind", driver);
 	}
-	if (r == 0 && !str_equal(meanwhile, override))
-		r = add_override(writes, bdf, override);
-	return r;
+	if (!str_equal(meanwhile, override))
+		add_override(writes, bdf, override);
+	return 0;
 }
 
 static int add_reset(json_t *writes, const PlanFunction *function)
 {
-	if (function->reset == PLAN_RESET_SLOT)
-		return add_write(writes, "VFIO_DEVICE_PCI_HOT_RESET", "/dev/vfio: the slot of %s",
-				 BDF_TEXT(&function->bdf));
+	if (function->reset == PLAN_RESET_SLOT) {
+		add_write(writes, "VFIO_DEVICE_PCI_HOT_RESET", "/dev/vfio: the slot of %s",
+			  BDF_TEXT(&function->bdf));
+		return 0;
+	}
 	if (function->reset != PLAN_RESET_OWN || !function->reset_method)
 		return 0;
-	return add_write(writes, "1", SYSFS_PCI "/devices/%s/reset", BDF_TEXT(&function->bdf));
+	add_write(writes, "1", SYSFS_PCI "/devices/%s/reset", BDF_TEXT(&function->bdf));
+	return 0;
 }
 
 static int add_persistence_off(json_t *writes, const PlanFunction *function)
 {
-	return plan_function_loses_persistence(function)
-		       ? add_write(writes, "off", "nvidia-smi: persistence mode of %s",
-				   BDF_TEXT(&function->bdf))
-		       : 0;
+	if (plan_function_loses_persistence(function)) {
+		add_write(writes, "off", "nvidia-smi: persistence mode of %s",
+			  BDF_TEXT(&function->bdf));
+		return 0;
+	}
+	return 0;
 }
 
 static int add_persistence_on(json_t *writes, const PlanFunction *function)
 {
-	return plan_function_regains_persistence(function)
-		       ? add_write(writes, "on", "NVML: persistence mode of %s",
-				   BDF_TEXT(&function->bdf))
-		       : 0;
+	if (plan_function_regains_persistence(function)) {
+		add_write(writes, "on", "NVML: persistence mode of %s", BDF_TEXT(&function->bdf));
+		return 0;
+	}
+	return 0;
 }
 
 typedef int (*AddWrites)(json_t *writes, const PlanFunction *function);
@@ -154,7 +147,7 @@ static json_t *writes_to_json(const Plan *plan)
 	const AddWrites *order = kinds[plan->operation == OPERATION_RELEASE];
 	_cleanup_json_ json_t *a = json_array();
 
-	for (size_t kind = 0; a && kind < ELEMENTS(kinds[0]); kind++)
+	for (size_t kind = 0; kind < ELEMENTS(kinds[0]); kind++)
 		for (size_t i = 0; i < plan->n_functions; i++)
 			if (order[kind](a, &plan->functions[i]) < 0)
 				return NULL;
@@ -165,16 +158,15 @@ static json_t *boards_to_json(const Plan *plan)
 {
 	_cleanup_json_ json_t *a = json_array();
 
-	for (size_t i = 0; a && i < plan->n_boards; i++) {
+	for (size_t i = 0; i < plan->n_boards; i++) {
 		const TenantMark *last = &plan->boards[i].last;
 		json_t *o =
-			json_pack("{s:s, s:s, s:s?, s:s?, s:b}", "address", BDF_TEXT(&last->bdf),
-				  "tenant_state", tenant_state_to_string(last->state), "tenant",
-				  last->domain_uuid, "tenant_name", last->domain_name, "reset",
-				  plan->boards[i].reset && plan_resets_board(plan, &last->bdf));
+			json_build("{s:s, s:s, s:s?, s:s?, s:b}", "address", BDF_TEXT(&last->bdf),
+				   "tenant_state", tenant_state_to_string(last->state), "tenant",
+				   last->domain_uuid, "tenant_name", last->domain_name, "reset",
+				   plan->boards[i].reset && plan_resets_board(plan, &last->bdf));
 
-		if (json_array_append_new(a, o) < 0)
-			return NULL;
+		json_append(a, o);
 	}
 	return TAKE_PTR(a);
 }
@@ -183,16 +175,15 @@ static json_t *steps_to_json(const Plan *plan)
 {
 	_cleanup_json_ json_t *a = json_array();
 
-	for (size_t i = 0; a && i < plan->n_steps; i++) {
+	for (size_t i = 0; i < plan->n_steps; i++) {
 		_cleanup_free_ char *detail = plan_step_detail(plan, plan->steps[i]);
 		_cleanup_json_ json_t *step = json_object();
 
-		if (!detail ||
-		    plan_json_set(step, "name", json_string(step_kind_to_string(plan->steps[i]))) <
-			    0 ||
-		    plan_json_set(step, "detail", json_string(detail)) < 0 ||
-		    json_array_append_new(a, TAKE_PTR(step)) < 0)
+		if (!detail)
 			return NULL;
+		json_set(step, "name", json_text(step_kind_to_string(plan->steps[i])));
+		json_set(step, "detail", json_text(detail));
+		json_append(a, TAKE_PTR(step));
 	}
 	return TAKE_PTR(a);
 }
@@ -204,9 +195,8 @@ static json_t *domain_to_json(const Plan *plan)
 	if (!plan->domain_uuid)
 		return json_null();
 	o = json_object();
-	if (plan_json_set(o, "name", json_string_or_null(plan->domain_name)) < 0 ||
-	    plan_json_set(o, "uuid", json_string(plan->domain_uuid)) < 0)
-		return NULL;
+	json_set(o, "name", json_string_or_null(plan->domain_name));
+	json_set(o, "uuid", json_text(plan->domain_uuid));
 	return TAKE_PTR(o);
 }
 
@@ -214,14 +204,13 @@ static json_t *findings_to_json(const FitReport *fit)
 {
 	_cleanup_json_ json_t *a = json_array();
 
-	for (size_t i = 0; a && fit && i < fit->n_items; i++) {
+	for (size_t i = 0; fit && i < fit->n_items; i++) {
 		const FitFinding *finding = &fit->items[i];
-		json_t *o = json_pack("{s:s, s:s, s:s, s:s?}", "id", fit_id_to_string(finding->id),
-				      "severity", fit_severity_to_string(finding->severity), "what",
-				      finding->what, "remedy", finding->remedy);
+		json_t *o = json_build("{s:s, s:s, s:s, s:s?}", "id", fit_id_to_string(finding->id),
+				       "severity", fit_severity_to_string(finding->severity),
+				       "what", finding->what, "remedy", finding->remedy);
 
-		if (json_array_append_new(a, o) < 0)
-			return NULL;
+		json_append(a, o);
 	}
 	return TAKE_PTR(a);
 }
@@ -237,14 +226,13 @@ static json_t *warnings_to_json(const Plan *plan, const char *diff)
 	_cleanup_json_ json_t *a = json_strv(plan->warnings);
 	_cleanup_free_ char *untold = NULL;
 
-	if (!a || !has_diff(plan) || diff)
+	if (!has_diff(plan) || diff)
 		return TAKE_PTR(a);
 	untold = strf(
 		"the definition of %s changes, but the difference is not shown: the XML is too "
 		"large or not understood",
 		plan->domain_name);
-	if (!untold || json_array_append_new(a, json_string(untold)) < 0)
-		return NULL;
+	json_append(a, json_text(untold));
 	return TAKE_PTR(a);
 }
 
@@ -254,21 +242,20 @@ char *plan_to_json(const Plan *plan)
 	_cleanup_free_ char *diff =
 		has_diff(plan) ? domain_xml_diff(plan->xml_before, plan->xml_after) : NULL;
 
-	if (plan_json_set(o, "schema", json_string(GPUPASS_SCHEMA_PLAN)) < 0 ||
-	    plan_json_set(o, "operation", json_string(operation_to_string(plan->operation))) < 0 ||
-	    plan_json_set(o, "group", json_string(plan->group)) < 0 ||
-	    plan_json_set(o, "domain", domain_to_json(plan)) < 0 ||
-	    plan_json_set(o, "live", json_boolean(plan->live)) < 0 ||
-	    plan_json_set(o, "config", json_boolean(plan->config)) < 0 ||
-	    plan_json_set(o, "changed", json_boolean(plan->changed)) < 0 ||
-	    plan_json_set(o, "steps", steps_to_json(plan)) < 0 ||
-	    plan_json_set(o, "functions", functions_to_json(plan)) < 0 ||
-	    plan_json_set(o, "boards", boards_to_json(plan)) < 0 ||
-	    plan_json_set(o, "writes", writes_to_json(plan)) < 0 ||
-	    plan_json_set(o, "hostdevs", json_strv(plan->hostdevs)) < 0 ||
-	    plan_json_set(o, "xml_diff", json_string(str_or_empty(diff))) < 0 ||
-	    plan_json_set(o, "findings", findings_to_json(plan->fit)) < 0 ||
-	    plan_json_set(o, "warnings", warnings_to_json(plan, diff)) < 0)
-		return NULL;
+	json_set(o, "schema", json_text(GPUPASS_SCHEMA_PLAN));
+	json_set(o, "operation", json_text(operation_to_string(plan->operation)));
+	json_set(o, "group", json_text(plan->group));
+	json_set(o, "domain", domain_to_json(plan));
+	json_set(o, "live", json_boolean(plan->live));
+	json_set(o, "config", json_boolean(plan->config));
+	json_set(o, "changed", json_boolean(plan->changed));
+	json_set(o, "steps", steps_to_json(plan));
+	json_set(o, "functions", functions_to_json(plan));
+	json_set(o, "boards", boards_to_json(plan));
+	json_set(o, "writes", writes_to_json(plan));
+	json_set(o, "hostdevs", json_strv(plan->hostdevs));
+	json_set(o, "xml_diff", json_text(str_or_empty(diff)));
+	json_set(o, "findings", findings_to_json(plan->fit));
+	json_set(o, "warnings", warnings_to_json(plan, diff));
 	return json_dumps(o, JSON_INDENT(2));
 }

@@ -6,7 +6,7 @@
 #include "core/plan/planner.h"
 
 /* Config space, read just now, knows serial numbers that the picture lacks. */
-static int add_serial_numbers(const Planner *p, Assignment *kept)
+static void add_serial_numbers(const Planner *p, Assignment *kept)
 {
 	for (size_t i = 0; i < kept->n_functions; i++) {
 		AssignedFunction *function = &kept->functions[i];
@@ -16,10 +16,8 @@ static int add_serial_numbers(const Planner *p, Assignment *kept)
 		if (!facts || !facts->serial_number || !gpu ||
 		    !bdf_equal(&gpu->lead->bdf, &function->bdf))
 			continue;
-		if (plan_copy_text(facts->serial_number, &function->serial_number) < 0)
-			return -ENOMEM;
+		plan_copy_text(facts->serial_number, &function->serial_number);
 	}
-	return 0;
 }
 
 /* What a person asked for, of these functions. */
@@ -35,21 +33,16 @@ static const Assignment *asked_for(const Planner *p)
 	return NULL;
 }
 
-int plan_fill_kept(Planner *p)
+void plan_fill_kept(Planner *p)
 {
 	_cleanup_(assignment_freep) Assignment *kept = NULL;
 	const Assignment *before = asked_for(p);
-	int r;
 
-	r = group_keep(p->facts->group, KEPT_ASKED, p->request->now_usec, p->request->caller_uid,
-		       &kept);
-	if (r == 0)
-		r = add_serial_numbers(p, kept);
-	if (r < 0)
-		return r;
+	group_keep(p->facts->group, KEPT_ASKED, p->request->now_usec, p->request->caller_uid,
+		   &kept);
+	add_serial_numbers(p, kept);
 	if (!before || !kept_covers(before, kept))
 		p->plan->kept = TAKE_PTR(kept);
-	return 0;
 }
 
 /* By the setting alone, whatever a person asked for. */
@@ -59,14 +52,15 @@ static bool setting_keeps(const Planner *p)
 	       KEPT_SETTING;
 }
 
-int plan_fill_unkept(Planner *p)
+void plan_fill_unkept(Planner *p)
 {
 	const Assignment *before = asked_for(p);
 
-	if (setting_keeps(p) &&
-	    plan_warn(p->plan,
-		      "KeepBound= in gpupassd.conf names it: until that is changed, it shows as "
-		      "drift, and the next boot binds it again") < 0)
-		return -ENOMEM;
-	return before ? kept_copy(before, &p->plan->kept) : 0;
+	if (setting_keeps(p))
+		plan_warn(
+			p->plan,
+			"KeepBound= in gpupassd.conf names it: until that is changed, it shows as "
+			"drift, and the next boot binds it again");
+	if (before)
+		kept_copy(before, &p->plan->kept);
 }

@@ -6,6 +6,8 @@
  */
 #include "core/plan/planner.h"
 
+#include "util/xalloc.h"
+
 static int refuse_part(const Planner *p, const Bdf *has, const Bdf *lacks)
 {
 	return problem_refuse(
@@ -23,10 +25,10 @@ static int refuse_alternative(const Planner *p, const Bdf *bdf)
 	return problem_refuse(
 		p->ret_problem, GPUPASS_ERROR_SPLIT_GROUP,
 		.reason = strf("whether %s gets %s is not certain", p->use.name, BDF_TEXT(bdf)),
-		.cause =
-			strdup("its mapping has several devices of this node, and Proxmox VE takes "
-			       "any of them; or its hostpci line has a key or a value for which "
-			       "Proxmox VE may leave the line out"),
+		.cause = xstrdup(
+			"its mapping has several devices of this node, and Proxmox VE takes "
+			"any of them; or its hostpci line has a key or a value for which "
+			"Proxmox VE may leave the line out"),
 		.remedy =
 			strf("give each GPU a hostpci of its own: gpupass export --format=proxmox "
 			     "%u %s",
@@ -58,7 +60,7 @@ static int check_read(const Planner *p)
 		return 0;
 	return problem_refuse(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 			      .reason = strf("what %s has cannot be told", p->use.name),
-			      .cause = strdup(p->use.unread),
+			      .cause = xstrdup(p->use.unread),
 			      .remedy = domain_use_unread_remedy(&p->use));
 }
 

@@ -2,6 +2,7 @@
 /* What the host tells of a guest's start that will fail: in a plan, as doctor says it. */
 #include "core/facts/obstacle.h"
 #include "core/plan/planner.h"
+#include "util/xalloc.h"
 
 static GpupassError error_of(ObstacleKind kind)
 {
@@ -16,11 +17,12 @@ static int judge(const Planner *p, const Obstacles *found)
 	for (size_t i = 0; r == 0 && i < found->n_items; i++) {
 		const Obstacle *one = &found->items[i];
 
-		r = one->weight == OBSTACLE_REFUSES
-			    ? problem_refuse(p->ret_problem, error_of(one->kind),
-					     .reason = strdup(one->what),
-					     .remedy = strdup(one->remedy))
-			    : plan_warn(p->plan, "%s; %s", one->what, one->remedy);
+		if (one->weight == OBSTACLE_REFUSES)
+			r = problem_refuse(p->ret_problem, error_of(one->kind),
+					   .reason = xstrdup(one->what),
+					   .remedy = xstrdup(one->remedy));
+		else
+			plan_warn(p->plan, "%s; %s", one->what, one->remedy);
 	}
 	return r;
 }
@@ -28,11 +30,11 @@ static int judge(const Planner *p, const Obstacles *found)
 int plan_judge_obstacles(Planner *p)
 {
 	Obstacles found;
-	int r = obstacles_find(p->functions, p->n_functions, p->facts->inspection, p->facts->host,
-			       &found);
+	int r = 0;
 
-	if (r == 0)
-		r = judge(p, &found);
+	obstacles_find(p->functions, p->n_functions, p->facts->inspection, p->facts->host, &found);
+
+	r = judge(p, &found);
 	obstacles_clear(&found);
 	return r;
 }

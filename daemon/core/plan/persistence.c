@@ -2,6 +2,8 @@
 /* Warnings about persistence mode, which GPUs lose with nvidia, and MIG mode, which they keep. */
 #include "core/plan/planner.h"
 
+#include "util/xalloc.h"
+
 /* Why the mode of a function that leaves nvidia is unknown; NULL: it is known, or nobody asked. */
 static const char *why_unknown(const Planner *p, const PlanFunction *function)
 {
@@ -24,27 +26,24 @@ static char *sharing_reason(const Planner *p, size_t i, const char *why)
 		if (!str_equal(why_unknown(p, function), why))
 			continue;
 		if (k < i)
-			return strdup("");
-		if (strv_append(&addresses, BDF_TEXT(&function->bdf)) < 0)
-			return NULL;
+			return xstrdup("");
+		strv_append(&addresses, BDF_TEXT(&function->bdf));
 	}
 	return strv_join(addresses, ", ");
 }
 
-static int warn_of_unknown(Planner *p, size_t i)
+static void warn_of_unknown(Planner *p, size_t i)
 {
 	const char *why = why_unknown(p, &p->plan->functions[i]);
 	_cleanup_free_ char *which = why ? sharing_reason(p, i, why) : NULL;
 
 	if (!why)
-		return 0;
-	if (!which)
-		return -ENOMEM;
-	return *which == '\0' ? 0
-			      : plan_warn(p->plan,
-					  "the persistence mode of %s is not known: %s; "
-					  "it will be off when they are back on nvidia",
-					  which, why);
+		return;
+	if (!(*which == '\0'))
+		plan_warn(p->plan,
+			  "the persistence mode of %s is not known: %s; "
+			  "it will be off when they are back on nvidia",
+			  which, why);
 }
 
 /* Concerns GPUs only: the other functions of a board are on other drivers. */
@@ -53,9 +52,9 @@ static bool leaves_unasked(const Planner *p, size_t i)
 	return p->request->wakes_nothing && plan_function_leaves_nvidia(&p->plan->functions[i]);
 }
 
-static int warn_of_unasked(Planner *p)
+static void warn_of_unasked(Planner *p)
 {
-	return plan_warn_of_functions(
+	plan_warn_of_functions(
 		p, leaves_unasked, "the persistence mode of ",
 		" was not read, because that opens a GPU: steps about it may be missing here; root's "
 		"plan has them");
@@ -67,9 +66,9 @@ static bool loses_persistence(const Planner *p, size_t i)
 }
 
 /* A bind leaves no record of the mode. */
-static int warn_of_unbind(Planner *p)
+static void warn_of_unbind(Planner *p)
 {
-	return plan_warn_of_functions(
+	plan_warn_of_functions(
 		p, loses_persistence,
 		"persistence mode is on, and gpupass unbind will not turn it on again: ", "");
 }
@@ -82,17 +81,17 @@ static bool is_in_mig_mode(const Planner *p, size_t i)
 	return gpu && (gpu->mig == MIG_ON || gpu->mig_pending == MIG_ON);
 }
 
-int plan_warn_of_persistence(Planner *p)
+void plan_warn_of_persistence(Planner *p)
 {
-	int r = warn_of_unasked(p);
+	warn_of_unasked(p);
 
-	if (r == 0)
-		r = plan_warn_of_functions(
-			p, is_in_mig_mode,
-			"MIG mode is on, or will be after a reset, and NVLink is off in MIG mode: ",
-			"; gpupass leaves it so: nvidia-smi -i ADDRESS -mig 0 turns it off");
+	plan_warn_of_functions(
+		p, is_in_mig_mode,
+		"MIG mode is on, or will be after a reset, and NVLink is off in MIG mode: ",
+		"; gpupass leaves it so: nvidia-smi -i ADDRESS -mig 0 turns it off");
 
-	for (size_t i = 0; r == 0 && i < p->plan->n_functions; i++)
-		r = warn_of_unknown(p, i);
-	return r == 0 && p->request->operation == OPERATION_BIND ? warn_of_unbind(p) : r;
+	for (size_t i = 0; i < p->plan->n_functions; i++)
+		warn_of_unknown(p, i);
+	if (p->request->operation == OPERATION_BIND)
+		warn_of_unbind(p);
 }

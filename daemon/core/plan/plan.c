@@ -6,17 +6,17 @@
 #include "core/domain/ref.h"
 #include "core/group/record.h"
 #include "core/plan/planner.h"
+#include "util/xalloc.h"
 
-static int fill_identity(Planner *p)
+static void fill_identity(Planner *p)
 {
 	const PlanDomain *domain = p->facts->domain;
-	int r;
 
-	r = plan_copy_text(p->facts->group->name, &p->plan->group);
-	if (r < 0 || !domain)
-		return r;
-	r = plan_copy_text(domain->uuid, &p->plan->domain_uuid);
-	return r < 0 ? r : plan_copy_text(domain->name, &p->plan->domain_name);
+	plan_copy_text(p->facts->group->name, &p->plan->group);
+	if (!domain)
+		return;
+	plan_copy_text(domain->uuid, &p->plan->domain_uuid);
+	plan_copy_text(domain->name, &p->plan->domain_name);
 }
 
 /* Every answer depends on whether some domain has the group. */
@@ -24,13 +24,13 @@ static int refuse_unknown_uses(const Planner *p)
 {
 	DomainSource domains = p->facts->policy->domains;
 
-	return problem_refuse(p->ret_problem, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
-			      .reason = strf("%s, so whether a domain has it is not known",
-					     domain_source_silence(domains)),
-			      .remedy =
-				      strdup(domains == DOMAINS_LIBVIRT
-						     ? "start libvirtd or virtqemud, then try again"
-						     : "see: gpupass status"));
+	return problem_refuse(
+		p->ret_problem, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
+		.reason = strf("%s, so whether a domain has it is not known",
+			       domain_source_silence(domains)),
+		.remedy = xstrdup(domains == DOMAINS_LIBVIRT
+					  ? "start libvirtd or virtqemud, then try again"
+					  : "see: gpupass status"));
 }
 
 /* It has no XML. */
@@ -38,7 +38,11 @@ static int read_machine(Planner *p)
 {
 	const DomainUse *use = domain_uses_find(p->facts->uses, p->facts->domain->uuid);
 
-	return use ? domain_use_copy(use, &p->use) : -ESTALE;
+	if (use) {
+		domain_use_copy(use, &p->use);
+		return 0;
+	}
+	return -ESTALE;
 }
 
 /* A definition of ours would give it to QEMU twice, and a release would not take it away. */
@@ -53,8 +57,8 @@ static int check_arguments(const Planner *p)
 				p->ret_problem, GPUPASS_ERROR_FOREIGN_OWNER,
 				.reason = strf("%s has %s by a QEMU argument", p->use.name,
 					       BDF_TEXT(bdf)),
-				.cause = strdup("its <qemu:commandline> or <qemu:override> names "
-						"it, past libvirt"),
+				.cause = xstrdup("its <qemu:commandline> or <qemu:override> names "
+						 "it, past libvirt"),
 				.remedy = strf("take that out, then try again: virsh edit %s",
 					       domain_ref_word(p->use.name, p->use.uuid)));
 	}
@@ -66,10 +70,10 @@ static int run_planner(Planner *p)
 	const PlanDomain *domain = p->facts->domain;
 	int r;
 
-	r = group_functions(p->facts->group, &p->functions, &p->n_functions);
-	if (r == 0)
-		r = fill_identity(p);
-	if (r == 0 && domain && (domain->live_xml || domain->config_xml))
+	group_functions(p->facts->group, &p->functions, &p->n_functions);
+	r = 0;
+	fill_identity(p);
+	if (domain && (domain->live_xml || domain->config_xml))
 		r = domain_use_from_xml(domain->live_xml, domain->config_xml, &p->use,
 					p->ret_problem);
 	if (r == 0)
@@ -107,7 +111,7 @@ static int run_planner(Planner *p)
 
 int plan_make(const PlanRequest *request, const PlanFacts *facts, Plan **ret, Problem **ret_problem)
 {
-	_cleanup_(plan_freep) Plan *plan = calloc(1, sizeof(*plan));
+	_cleanup_(plan_freep) Plan *plan = xcalloc(1, sizeof(*plan));
 	Planner p = {
 		.request = request,
 		.facts = facts,
@@ -116,8 +120,6 @@ int plan_make(const PlanRequest *request, const PlanFacts *facts, Plan **ret, Pr
 	};
 	int r;
 
-	if (!plan)
-		return -ENOMEM;
 	plan->operation = request->operation;
 	plan->accept_dirty = request->accept_dirty;
 	r = run_planner(&p);
@@ -127,9 +129,10 @@ int plan_make(const PlanRequest *request, const PlanFacts *facts, Plan **ret, Pr
 		return r;
 	plan->changed = plan->n_steps > 0;
 	/* Only a warning: any user can make a process that cannot be inspected. */
-	r = plan->changed ? inspection_tell_unseen(facts->inspection, &plan->warnings) : 0;
-	if (r < 0)
-		return r;
+	if (plan->changed)
+		inspection_tell_unseen(facts->inspection, &plan->warnings);
+	else
+		r = 0;
 	*ret = TAKE_PTR(plan);
 	return 0;
 }
@@ -138,10 +141,10 @@ static int refuse_stale(const PlanFunction *function, const char *what, const ch
 			const char *is, Problem **ret_problem)
 {
 	return problem_refuse(ret_problem, GPUPASS_ERROR_STALE_PLAN,
-			      .reason = strdup("something changed since it was planned"),
+			      .reason = xstrdup("something changed since it was planned"),
 			      .cause = strf("%s: %s was %s, now it is %s", BDF_TEXT(&function->bdf),
 					    what, was ? was : "none", is ? is : "none"),
-			      .remedy = strdup("run the command again"));
+			      .remedy = xstrdup("run the command again"));
 }
 
 int plan_check_fresh(const Plan *plan, const Inspection *inspection, Problem **ret_problem)

@@ -5,53 +5,47 @@
 
 #include "core/group/mark.h"
 #include "core/pci/driver-name.h"
+#include "util/xalloc.h"
 
-int plan_copy_text(const char *from, char **ret)
+void plan_copy_text(const char *from, char **ret)
 {
 	char *copy = NULL;
 
 	if (from) {
-		copy = strdup(from);
-		if (!copy)
-			return -ENOMEM;
+		copy = xstrdup(from);
 	}
 	free(*ret);
 	*ret = copy;
-	return 0;
 }
 
-int plan_warn_of_functions(Planner *p, bool (*concerns)(const Planner *p, size_t function),
-			   const char *before, const char *after)
+void plan_warn_of_functions(Planner *p, bool (*concerns)(const Planner *p, size_t function),
+			    const char *before, const char *after)
 {
 	_cleanup_strv_ char **addresses = NULL;
 	_cleanup_free_ char *list = NULL;
 
 	for (size_t i = 0; i < p->plan->n_functions; i++)
-		if (concerns(p, i) &&
-		    strv_append(&addresses, BDF_TEXT(&p->plan->functions[i].bdf)) < 0)
-			return -ENOMEM;
+		if (concerns(p, i))
+			strv_append(&addresses, BDF_TEXT(&p->plan->functions[i].bdf));
 	if (!addresses)
-		return 0;
+		return;
 	list = strv_join(addresses, ", ");
-	return list ? plan_warn(p->plan, "%s%s%s", before, list, after) : -ENOMEM;
+	plan_warn(p->plan, "%s%s%s", before, list, after);
 }
 
-int plan_add_step(Plan *plan, StepKind kind)
+void plan_add_step(Plan *plan, StepKind kind)
 {
-	StepKind *bigger = reallocarray(plan->steps, plan->n_steps + 1, sizeof(*bigger));
+	StepKind *bigger = xreallocarray(plan->steps, plan->n_steps + 1, sizeof(*bigger));
 
-	if (!bigger)
-		return -ENOMEM;
 	plan->steps = bigger;
 	plan->steps[plan->n_steps++] = kind;
-	return 0;
 }
 
-int plan_set_target(PlanFunction *function, const char *driver, const char *override)
+void plan_set_target(PlanFunction *function, const char *driver, const char *override)
 {
-	int r = plan_copy_text(driver, &function->to_driver);
+	plan_copy_text(driver, &function->to_driver);
 
-	return r < 0 ? r : plan_copy_text(override, &function->to_override);
+	plan_copy_text(override, &function->to_override);
 }
 
 int plan_refuse_vanished(const Bdf *bdf, Problem **ret_problem)
@@ -78,9 +72,7 @@ int plan_fill_functions(Planner *p)
 {
 	Plan *plan = p->plan;
 
-	plan->functions = calloc(p->n_functions + 1, sizeof(PlanFunction));
-	if (!plan->functions)
-		return -ENOMEM;
+	plan->functions = xcalloc(p->n_functions + 1, sizeof(PlanFunction));
 	for (size_t i = 0; i < p->n_functions; i++) {
 		const PciFunction *function = p->functions[i];
 		const FunctionFacts *facts = inspection_find(p->facts->inspection, &function->bdf);
@@ -91,10 +83,9 @@ int plan_fill_functions(Planner *p)
 		plan->n_functions = i + 1;
 		into->bdf = function->bdf;
 		into->iommu_group = function->iommu_group;
-		if (plan_copy_text(facts->driver, &into->from_driver) < 0 ||
-		    plan_copy_text(facts->driver_override, &into->from_override) < 0 ||
-		    plan_set_target(into, facts->driver, facts->driver_override) < 0)
-			return -ENOMEM;
+		plan_copy_text(facts->driver, &into->from_driver);
+		plan_copy_text(facts->driver_override, &into->from_override);
+		plan_set_target(into, facts->driver, facts->driver_override);
 		into->from_vfio = function_facts_on_vfio(facts);
 		observe_persistence(p, facts, into);
 	}
@@ -107,18 +98,14 @@ bool plan_driver_is_vfio(const PlanFunction *function, const char *driver)
 	       (function->from_vfio && str_equal(driver, function->from_driver));
 }
 
-int plan_target_vfio(Planner *p)
+void plan_target_vfio(Planner *p)
 {
 	for (size_t i = 0; i < p->plan->n_functions; i++) {
 		PlanFunction *function = &p->plan->functions[i];
 		const char *driver = function->from_vfio ? function->from_driver : VFIO_PCI;
-		int r;
 
-		r = plan_set_target(function, driver, driver);
-		if (r < 0)
-			return r;
+		plan_set_target(function, driver, driver);
 	}
-	return 0;
 }
 
 bool plan_domain_is_ours(const Planner *p)
@@ -145,7 +132,7 @@ static int refuse_mode(Problem **ret_problem, GpupassError error, const char *do
 		       const char *what, const char *remedy)
 {
 	return problem_refuse(ret_problem, error, .reason = strf("%s %s", domain, what),
-			      .remedy = strdup(remedy));
+			      .remedy = xstrdup(remedy));
 }
 
 int plan_resolve_mode(Planner *p)

@@ -42,13 +42,13 @@ int plan_define_group(Planner *p);
  */
 int plan_undefine_group(Planner *p);
 /* assign.c: fills the record that will be written. */
-int plan_fill_record(Planner *p);
-int plan_warn_of_lost_record(Planner *p);
+void plan_fill_record(Planner *p);
+void plan_warn_of_lost_record(Planner *p);
 
 /* keep.c: fills what bind --persist is to keep, unless it is kept like this already. */
-int plan_fill_kept(Planner *p);
+void plan_fill_kept(Planner *p);
 /* keep.c: fills what an unbind is to keep no longer, if anything, and warns of KeepBound=. */
-int plan_fill_unkept(Planner *p);
+void plan_fill_unkept(Planner *p);
 
 /* check-group.c: refuses while a job works on the group, and if it is quarantined. */
 int plan_check_state(const Planner *p);
@@ -78,7 +78,7 @@ int plan_check_not_running_elsewhere(const Planner *p);
 /* fence.c: refuses unless the definition of every other domain is known. */
 int plan_check_all_read(const Planner *p);
 /* fence.c: only warns of it, for plans that give nobody anything. */
-int plan_warn_of_unread(const Planner *p);
+void plan_warn_of_unread(const Planner *p);
 
 /*
  * reset.c: decides how each function is reset. A release resets all functions on a vfio driver.
@@ -95,18 +95,18 @@ int plan_reset_for_undo(Planner *p);
 int plan_reset_partners(Planner *p);
 
 /* turnover.c: fills in who had each board last. */
-int plan_fill_boards(Planner *p);
+void plan_fill_boards(Planner *p);
 /* turnover.c: plans a reset of the boards that another tenant had, or refuses. */
 int plan_turnover(Planner *p);
 /* turnover.c: plans a reset of all boards, as far as there is a way. */
 int plan_reset_all(Planner *p);
 /* turnover.c: warns of the boards that a release does not reset. */
-int plan_warn_of_unreset(Planner *p);
+void plan_warn_of_unreset(Planner *p);
 
 /* unseen.c: warns of functions that may sleep, because nobody checked whether they answer. */
-int plan_warn_of_unseen(Planner *p);
+void plan_warn_of_unseen(Planner *p);
 /* persistence.c: warns of functions that leave nvidia and whose mode is unknown. */
-int plan_warn_of_persistence(Planner *p);
+void plan_warn_of_persistence(Planner *p);
 
 /* fit.c: writes what --numa=apply and --fit=apply ask for. */
 int plan_tune(Planner *p, DomainXml *xml, FitTune *ret);
@@ -130,14 +130,14 @@ size_t plan_count_hostdevs(const Planner *p, bool live);
 /* Fills plan->functions: `from` as inspected, and `to` equal to it. */
 int plan_fill_functions(Planner *p);
 /* Sets `to`; either may be NULL. */
-int plan_set_target(PlanFunction *function, const char *driver, const char *override);
+void plan_set_target(PlanFunction *function, const char *driver, const char *override);
 /* The driver, which the function has or is to get, is one of vfio. */
 bool plan_driver_is_vfio(const PlanFunction *function, const char *driver);
 /* Sets `to` of every function to the vfio driver that it is on, otherwise to vfio-pci. */
-int plan_target_vfio(Planner *p);
+void plan_target_vfio(Planner *p);
 
 /* Replaces *ret by a copy of `from`, which may be NULL. */
-int plan_copy_text(const char *from, char **ret);
+void plan_copy_text(const char *from, char **ret);
 /* Refuses because this function of the group is not there any more. */
 int plan_refuse_vanished(const Bdf *bdf, Problem **ret_problem);
 
@@ -145,8 +145,8 @@ int plan_refuse_vanished(const Bdf *bdf, Problem **ret_problem);
  * Warns of those functions of the plan that `concerns` picks, with their addresses between the two
  * texts. No warning when it picks none.
  */
-int plan_warn_of_functions(Planner *p, bool (*concerns)(const Planner *p, size_t function),
-			   const char *before, const char *after);
+void plan_warn_of_functions(Planner *p, bool (*concerns)(const Planner *p, size_t function),
+			    const char *before, const char *after);
 
-int plan_add_step(Plan *plan, StepKind kind);
+void plan_add_step(Plan *plan, StepKind kind);
 #define plan_warn(plan, ...) strv_appendf(&(plan)->warnings, __VA_ARGS__)

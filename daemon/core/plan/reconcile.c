@@ -7,6 +7,7 @@
 #include "core/drift/drift.h"
 #include "core/plan/check.h"
 #include "core/plan/planner.h"
+#include "util/xalloc.h"
 
 static int refuse_gone(const Planner *p)
 {
@@ -18,7 +19,7 @@ static int refuse_gone(const Planner *p)
 			namesake = &p->facts->uses->items[i];
 	return problem_refuse(
 		p->ret_problem, GPUPASS_ERROR_NO_SUCH_DOMAIN,
-		.reason = strdup("libvirt no longer has the domain it is assigned to"),
+		.reason = xstrdup("libvirt no longer has the domain it is assigned to"),
 		.cause =
 			namesake
 				? strf("it was %s (%s); the domain of that name is another one (%s)",
@@ -66,15 +67,12 @@ static bool needs_definition(const Planner *p)
 	return !drift_defined_by_us(&p->use, p->facts->group->name, functions, n);
 }
 
-static int set_name(char **text, const char *name)
+static void set_name(char **text, const char *name)
 {
-	char *copy = strdup(name);
+	char *copy = xstrdup(name);
 
-	if (!copy)
-		return -ENOMEM;
 	free(*text);
 	*text = copy;
-	return 0;
 }
 
 /* The record must get the name that the mark in the definition has. */
@@ -83,18 +81,18 @@ static bool name_follows(const Planner *p)
 	return p->old_name && (p->plan->config || !needs_definition(p));
 }
 
-static int copy_record(Planner *p)
+static void copy_record(Planner *p)
 {
 	Assignment *record;
-	int r = assignment_copy(p->record, &p->plan->assignment);
 
-	if (r < 0)
-		return r;
+	assignment_copy(p->record, &p->plan->assignment);
+
 	record = p->plan->assignment;
 	record->apply_fit = p->apply_fit;
 	record->apply_numa = p->apply_numa;
-	r = set_name(&record->domain_name, p->use.name);
-	return r == 0 && name_follows(p) ? set_name(&record->group_name, p->facts->group->name) : r;
+	set_name(&record->domain_name, p->use.name);
+	if (name_follows(p))
+		set_name(&record->group_name, p->facts->group->name);
 }
 
 /* An older version wrote the record, and did not keep the wish. */
@@ -103,7 +101,7 @@ static bool lacks_wish(const Planner *p)
 	return p->record->apply_fit != p->apply_fit || p->record->apply_numa != p->apply_numa;
 }
 
-static int add_reconcile_steps(Planner *p, bool bind, bool record)
+static void add_reconcile_steps(Planner *p, bool bind, bool record)
 {
 	bool config = p->plan->config;
 	/* As for assign: nothing is written to functions while their own guest runs on them. */
@@ -118,12 +116,10 @@ static int add_reconcile_steps(Planner *p, bool bind, bool record)
 		{ config, STEP_DEFINE },       { bind || config, STEP_VERIFY },
 		{ record, STEP_RECORD },
 	};
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ELEMENTS(steps); i++)
+	for (size_t i = 0; i < ELEMENTS(steps); i++)
 		if (steps[i].wanted)
-			r = plan_add_step(p->plan, steps[i].kind);
-	return r;
+			plan_add_step(p->plan, steps[i].kind);
 }
 
 /* Plans the functions and the definition. */
@@ -133,11 +129,11 @@ static int plan_machine(Planner *p, bool *ret_bind)
 
 	/* Functions that a guest runs on are on vfio already, and must not be written to. */
 	if (plan_count_hostdevs(p, true) == 0)
-		r = plan_target_vfio(p);
+		plan_target_vfio(p);
 	*ret_bind = plan_count_moves(p->plan) > 0;
 	p->plan->config = needs_definition(p);
-	if (r != 0 || (!*ret_bind && !p->plan->config))
-		return r;
+	if ((!*ret_bind && !p->plan->config))
+		return 0;
 	r = plan_check_evidence(p);
 	if (r == 0 && plan_count_hostdevs(p, true) == 0)
 		r = plan_check_functions(p->facts->group, p->facts->snapshot, p->facts->inspection,
@@ -148,26 +144,26 @@ static int plan_machine(Planner *p, bool *ret_bind)
 	if (r == 0 && plan_count_hostdevs(p, true) == 0)
 		r = plan_turnover(p);
 	else if (r == 0)
-		r = plan_fill_boards(p);
+		plan_fill_boards(p);
 	if (r == 0)
-		r = plan_warn_of_persistence(p);
+		plan_warn_of_persistence(p);
 	if (r == 0)
-		r = plan_warn_of_unread(p);
+		plan_warn_of_unread(p);
 	return r == 0 && p->plan->config ? plan_define_group(p) : r;
 }
 
-static int plan_books(Planner *p, bool *ret_record)
+static void plan_books(Planner *p, bool *ret_record)
 {
-	int r;
-
 	*ret_record = !p->record || !str_equal(p->record->domain_name, p->use.name) ||
 		      name_follows(p) || (p->plan->config && lacks_wish(p));
 	if (!*ret_record)
-		return 0;
-	if (p->record)
-		return copy_record(p);
-	r = plan_warn_of_lost_record(p);
-	return r == 0 ? plan_fill_record(p) : r;
+		return;
+	if (p->record) {
+		copy_record(p);
+		return;
+	}
+	plan_warn_of_lost_record(p);
+	plan_fill_record(p);
 }
 
 int plan_reconcile(Planner *p)
@@ -196,6 +192,10 @@ int plan_reconcile(Planner *p)
 	if (r == 0 && !p->request->only_record)
 		r = plan_machine(p, &bind);
 	if (r == 0)
-		r = plan_books(p, &record);
-	return r == 0 ? add_reconcile_steps(p, bind, record) : r;
+		plan_books(p, &record);
+	if (r == 0) {
+		add_reconcile_steps(p, bind, record);
+		return 0;
+	}
+	return r;
 }

@@ -7,6 +7,7 @@
 #include "core/facts/kept.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define STEPS_MAX 16
 
@@ -15,8 +16,7 @@ static json_t *steps_to_record(const Plan *plan)
 	_cleanup_json_ json_t *a = json_array();
 
 	for (size_t i = 0; i < plan->n_steps; i++)
-		if (json_array_append_new(a, json_string(step_kind_to_string(plan->steps[i]))) < 0)
-			return NULL;
+		json_append(a, json_text(step_kind_to_string(plan->steps[i])));
 	return TAKE_PTR(a);
 }
 
@@ -26,16 +26,14 @@ static json_t *assignment_to_record(const Assignment *assignment)
 
 	if (!assignment)
 		return json_null();
-	return text ? json_string(text) : NULL;
+	return text ? json_text(text) : NULL;
 }
 
 static int steps_from_record(const json_t *array, Plan *plan, char **ret_message)
 {
 	size_t n = json_array_size(array);
 
-	plan->steps = calloc(n + 1, sizeof(StepKind));
-	if (!plan->steps)
-		return -ENOMEM;
+	plan->steps = xcalloc(n + 1, sizeof(StepKind));
 	for (size_t i = 0; i < n; i++) {
 		const char *name = json_string_value(json_array_get(array, i));
 
@@ -59,8 +57,8 @@ static int read_long_text(const json_t *record, const char *key, char **ret, cha
 		*ret_message = strf("%s is not a text", key);
 		return -EBADMSG;
 	}
-	*ret = strdup(json_string_value(value));
-	return *ret ? 0 : -ENOMEM;
+	*ret = xstrdup(json_string_value(value));
+	return 0;
 }
 
 static int assignment_from_record(const json_t *record, Plan *plan, char **ret_message)
@@ -99,7 +97,7 @@ static int texts_from_record(const json_t *record, Plan *plan, char **ret_messag
 	if (r < 0)
 		return r;
 	r = json_get_strv(record, "hostdevs", &plan->hostdevs);
-	if (r < 0 && r != -ENOMEM)
+	if (r < 0)
 		*ret_message = strf("hostdevs is not a list of texts");
 	return r == -ENOENT ? -EBADMSG : r;
 }
@@ -183,7 +181,11 @@ static int kept_to_record(json_t *o, const Plan *plan)
 
 	if (!plan->kept)
 		return 0;
-	return text ? json_object_set_new(o, "kept", json_string(text)) : -1;
+	if (text) {
+		json_set(o, "kept", json_text(text));
+		return 0;
+	}
+	return -1;
 }
 
 json_t *plan_to_record(const Plan *plan)
@@ -191,22 +193,20 @@ json_t *plan_to_record(const Plan *plan)
 	_cleanup_json_ json_t *o = json_struct_write(plan_members, plan);
 	int r = 0;
 
-	r |= json_object_set_new(o, "steps", steps_to_record(plan));
-	r |= json_object_set_new(o, "xml_before", json_string_or_null(plan->xml_before));
-	r |= json_object_set_new(o, "xml_after", json_string_or_null(plan->xml_after));
-	r |= json_object_set_new(o, "hostdevs", json_strv(plan->hostdevs));
-	r |= json_object_set_new(o, "assignment", assignment_to_record(plan->assignment));
+	json_set(o, "steps", steps_to_record(plan));
+	json_set(o, "xml_before", json_string_or_null(plan->xml_before));
+	json_set(o, "xml_after", json_string_or_null(plan->xml_after));
+	json_set(o, "hostdevs", json_strv(plan->hostdevs));
+	json_set(o, "assignment", assignment_to_record(plan->assignment));
 	r |= kept_to_record(o, plan);
 	return r < 0 ? NULL : TAKE_PTR(o);
 }
 
 int plan_from_record(const json_t *record, Plan **ret, char **ret_message)
 {
-	_cleanup_(plan_freep) Plan *plan = calloc(1, sizeof(Plan));
+	_cleanup_(plan_freep) Plan *plan = xcalloc(1, sizeof(Plan));
 	int r;
 
-	if (!plan)
-		return -ENOMEM;
 	plan->changed = true;
 	r = json_struct_read(plan_members, record, "plan", plan, ret_message);
 	if (r >= 0)

@@ -5,6 +5,7 @@
 #include "core/domain/ref.h"
 #include "core/plan/check.h"
 #include "core/plan/planner.h"
+#include "util/xalloc.h"
 
 static int refuse_not_assigned(const Planner *p)
 {
@@ -21,7 +22,7 @@ static int refuse_not_assigned(const Planner *p)
 		p->ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
 		.reason = p->facts->domain
 				  ? strf("%s does not have it", p->use.name)
-				  : strdup("no domain has it, and there is no record of it"),
+				  : xstrdup("no domain has it, and there is no record of it"),
 		.remedy = strf("see who has what: gpupass list (%s)", group));
 }
 
@@ -43,8 +44,12 @@ static int plan_unmark(Planner *p)
 		return r;
 	r = plan_undefine_group(p);
 	if (r == 0 && p->plan->config)
-		r = plan_add_step(p->plan, STEP_DEFINE);
-	return r == 0 && p->plan->config ? plan_add_step(p->plan, STEP_VERIFY) : r;
+		plan_add_step(p->plan, STEP_DEFINE);
+	if (r == 0 && p->plan->config) {
+		plan_add_step(p->plan, STEP_VERIFY);
+		return 0;
+	}
+	return r;
 }
 
 /* The record is of this domain, or its domain is gone and left only the record. */
@@ -109,27 +114,21 @@ static const AssignedFunction *recorded_original(const Planner *p, const PciFunc
 	return then;
 }
 
-static int plan_restore(Planner *p)
+static void plan_restore(Planner *p)
 {
 	for (size_t i = 0; i < p->plan->n_functions; i++) {
 		PlanFunction *function = &p->plan->functions[i];
 		const AssignedFunction *then = recorded_original(p, p->functions[i]);
-		int r;
 
 		if (then) {
-			r = plan_set_target(function, then->original_driver,
-					    then->original_override);
+			plan_set_target(function, then->original_driver, then->original_override);
 			function->to_persistence = then->original_persistence;
 		} else {
-			r = plan_warn(p->plan,
-				      "no record says what %s was on before: it stays on %s",
-				      BDF_TEXT(&function->bdf),
-				      function->from_driver ? function->from_driver : "no driver");
+			plan_warn(p->plan, "no record says what %s was on before: it stays on %s",
+				  BDF_TEXT(&function->bdf),
+				  function->from_driver ? function->from_driver : "no driver");
 		}
-		if (r < 0)
-			return r;
 	}
-	return 0;
 }
 
 /* After this plan the running domain, or its definition, still has the group. */
@@ -139,19 +138,20 @@ static bool remains(const Planner *p)
 	       (!p->config && plan_count_hostdevs(p, false) > 0);
 }
 
-static int warn_remains(Planner *p)
+static void warn_remains(Planner *p)
 {
-	if (!p->plan->live && plan_count_hostdevs(p, true) > 0)
-		return plan_warn(p->plan,
-				 "running %s keeps the group until it is shut off; release it then "
-				 "to give the GPUs back to the host",
-				 p->use.name);
-	return plan_warn(p->plan,
-			 "the definition of %s keeps the group: it is back at the next start",
-			 p->use.name);
+	if (!p->plan->live && plan_count_hostdevs(p, true) > 0) {
+		plan_warn(p->plan,
+			  "running %s keeps the group until it is shut off; release it then "
+			  "to give the GPUs back to the host",
+			  p->use.name);
+		return;
+	}
+	plan_warn(p->plan, "the definition of %s keeps the group: it is back at the next start",
+		  p->use.name);
 }
 
-static int add_release_steps(Planner *p, bool whole)
+static void add_release_steps(Planner *p, bool whole)
 {
 	bool restore = plan_count_moves(p->plan) > 0;
 	bool forget = whole && record_applies(p);
@@ -169,15 +169,13 @@ static int add_release_steps(Planner *p, bool whole)
 		{ true, STEP_VERIFY },
 		{ forget, STEP_FORGET },
 	};
-	int r = 0;
 
 	/* The request holds already. */
 	if (!p->plan->live && !p->plan->config && !restore && !forget)
-		return 0;
-	for (size_t i = 0; r == 0 && i < ELEMENTS(steps); i++)
+		return;
+	for (size_t i = 0; i < ELEMENTS(steps); i++)
 		if (steps[i].wanted)
-			r = plan_add_step(p->plan, steps[i].kind);
-	return r;
+			plan_add_step(p->plan, steps[i].kind);
 }
 
 static int plan_domain(Planner *p)
@@ -211,22 +209,26 @@ static int check_freed_functions(const Planner *p)
 				    p->ret_problem);
 }
 
-static int fill_identity_from_record(Planner *p)
+static void fill_identity_from_record(Planner *p)
 {
 	if (p->facts->domain)
-		return 0;
-	p->plan->domain_uuid = strdup(p->record->domain_uuid);
-	p->plan->domain_name = strdup(p->record->domain_name);
-	return p->plan->domain_uuid && p->plan->domain_name ? 0 : -ENOMEM;
+		return;
+	p->plan->domain_uuid = xstrdup(p->record->domain_uuid);
+	p->plan->domain_name = xstrdup(p->record->domain_name);
 }
 
 static int plan_turn_over(Planner *p)
 {
-	int r = plan_fill_boards(p);
+	int r = 0;
 
-	if (r == 0)
-		r = plan_reset(p);
-	return r == 0 ? plan_warn_of_unreset(p) : r;
+	plan_fill_boards(p);
+
+	r = plan_reset(p);
+	if (r == 0) {
+		plan_warn_of_unreset(p);
+		return 0;
+	}
+	return r;
 }
 
 int plan_release(Planner *p)
@@ -244,22 +246,25 @@ int plan_release(Planner *p)
 	}
 	if (!record_applies(p) && !(p->facts->domain && plan_domain_is_ours(p)))
 		return refuse_not_assigned(p);
-	r = fill_identity_from_record(p);
-	if (r == 0)
-		r = plan_fill_functions(p);
+	fill_identity_from_record(p);
+	r = plan_fill_functions(p);
 	if (r == 0 && p->facts->domain)
 		r = plan_domain(p);
 	if (r != 0)
 		return r;
 	if (remains(p))
-		r = warn_remains(p);
+		warn_remains(p);
 	else
 		r = plan_turn_over(p);
 	if (r == 0 && !remains(p) && !p->request->keep_vfio && p->facts->group->kept == KEPT_NOT)
-		r = plan_restore(p);
+		plan_restore(p);
 	if (r == 0)
 		r = check_freed_functions(p);
 	if (r == 0 && !remains(p) && record_applies(p))
-		r = assignment_copy(p->record, &p->plan->assignment);
-	return r == 0 ? add_release_steps(p, !remains(p)) : r;
+		assignment_copy(p->record, &p->plan->assignment);
+	if (r == 0) {
+		add_release_steps(p, !remains(p));
+		return 0;
+	}
+	return r;
 }

@@ -4,6 +4,7 @@
 
 #include "core/facts/reset-report.h"
 #include "core/plan/planner.h"
+#include "util/xalloc.h"
 
 /* These methods of the kernel reset every function of the bus. */
 static bool hits_bus(const char *method)
@@ -12,19 +13,16 @@ static bool hits_bus(const char *method)
 }
 
 /* The kernel tries the methods in this order. NULL in *ret: none, or none that counts. */
-static int first_method(const PciFunction *function, char **ret)
+static void first_method(const PciFunction *function, char **ret)
 {
 	const char *methods = function->reset_methods;
 	_cleanup_free_ char *first = NULL;
 
 	if (str_is_empty(methods))
-		return 0;
-	first = strndup(methods, strcspn(methods, " "));
-	if (!first)
-		return -ENOMEM;
+		return;
+	first = xstrndup(methods, strcspn(methods, " "));
 	if (reset_method_counts(first))
 		*ret = TAKE_PTR(first);
-	return 0;
 }
 
 /* The driver that the function has when the reset step runs. */
@@ -114,14 +112,10 @@ static bool needs_slot_reset(const Planner *p, size_t i, const char *method)
 static int decide(const Planner *p, size_t i, bool with_lead, PlanReset *ret, char **ret_method,
 		  Problem **ret_problem)
 {
-	int r;
-
 	*ret = with_lead ? PLAN_RESET_WITH_LEAD : PLAN_RESET_OWN;
 	if (with_lead)
 		return 0;
-	r = first_method(p->functions[i], ret_method);
-	if (r < 0)
-		return r;
+	first_method(p->functions[i], ret_method);
 	if (needs_slot_reset(p, i, *ret_method))
 		*ret = PLAN_RESET_SLOT;
 	return *ret == PLAN_RESET_SLOT || hits_bus(*ret_method)
@@ -214,10 +208,9 @@ int plan_reset_partners(Planner *p)
 			leave_out(p->plan, board);
 			continue;
 		}
-		r = plan_warn(p->plan, "%s is reset with the others: its NVLinks lead to them",
-			      BDF_TEXT(&board->last.bdf));
-		if (r < 0)
-			return r;
+		plan_warn(p->plan, "%s is reset with the others: its NVLinks lead to them",
+			  BDF_TEXT(&board->last.bdf));
+		r = 0;
 	}
 	return 0;
 }

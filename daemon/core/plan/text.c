@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 char *plan_prefix(Operation operation, const char *group, const char *domain)
 {
@@ -34,21 +35,18 @@ static char *preflight_detail(const Plan *plan)
 	bool kept = false;
 
 	if (plan->operation == OPERATION_RELEASE || plan->operation == OPERATION_UNBIND)
-		return strdup("nothing changed since it was planned");
+		return xstrdup("nothing changed since it was planned");
 	for (size_t i = 0; i < plan->n_functions; i++) {
 		const PlanFunction *f = &plan->functions[i];
 		_cleanup_free_ char *number = strf("%d", f->iommu_group);
 
 		kept |= f->kept_by > 0 && plan_function_loses_persistence(f);
-		if (!number)
-			return NULL;
-		if (!strv_contains(groups, number) && strv_append(&groups, number) < 0)
-			return NULL;
+		if (!strv_contains(groups, number))
+			strv_append(&groups, number);
 	}
 	list = strv_join(groups, ",");
-	return list ? strf("IOMMU group%s %s viable; no %sholders",
-			   strv_length(groups) == 1 ? "" : "s", list, kept ? "other " : "")
-		    : NULL;
+	return strf("IOMMU group%s %s viable; no %sholders", strv_length(groups) == 1 ? "" : "s",
+		    list, kept ? "other " : "");
 }
 
 static char *define_detail(const Plan *plan)
@@ -74,10 +72,10 @@ static char *verify_detail(const Plan *plan)
 	bool xml = plan_has_step(plan, STEP_DEFINE) || plan_has_step(plan, STEP_ATTACH) ||
 		   plan_has_step(plan, STEP_DETACH);
 
-	return strdup(drivers && xml ? "drivers and XML re-read"
-		      : drivers	     ? "drivers re-read"
-		      : xml	     ? "XML re-read"
-				     : "nothing to re-read");
+	return xstrdup(drivers && xml ? "drivers and XML re-read"
+		       : drivers      ? "drivers re-read"
+		       : xml	      ? "XML re-read"
+				      : "nothing to re-read");
 }
 
 char *plan_step_detail(const Plan *plan, StepKind step)
@@ -105,7 +103,7 @@ char *plan_step_detail(const Plan *plan, StepKind step)
 		return strf("%s for %s", plan->group, str_or_empty(plan->domain_name));
 	case STEP_KEEP:
 	case STEP_UNKEEP:
-		return strdup(plan->group);
+		return xstrdup(plan->group);
 	case STEP_KIND_MAX_:
 		break;
 	}

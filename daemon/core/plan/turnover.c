@@ -5,7 +5,9 @@
  */
 #include "core/plan/planner.h"
 
-int plan_fill_boards(Planner *p)
+#include "util/xalloc.h"
+
+void plan_fill_boards(Planner *p)
 {
 	const Group *group = p->facts->group;
 	const TenancyFacts facts = {
@@ -15,19 +17,15 @@ int plan_fill_boards(Planner *p)
 		.uses = p->facts->uses,
 	};
 
-	p->plan->boards = calloc(group->n_gpus + 1, sizeof(PlanBoard));
-	if (!p->plan->boards)
-		return -ENOMEM;
+	p->plan->boards = xcalloc(group->n_gpus + 1, sizeof(PlanBoard));
 	for (size_t i = 0; i < group->n_gpus; i++) {
 		const Tenancy tenancy = tenancy_of(&facts, group->gpus[i]);
-		int r = tenancy_mark(&tenancy, group->gpus[i], p->request->now_usec,
-				     &p->plan->boards[i].last);
 
-		if (r < 0)
-			return r;
+		tenancy_mark(&tenancy, group->gpus[i], p->request->now_usec,
+			     &p->plan->boards[i].last);
+
 		p->plan->n_boards = i + 1;
 	}
-	return 0;
 }
 
 static bool suits(const TenantMark *last, const char *domain_uuid)
@@ -40,11 +38,9 @@ static char *last_text(const TenantMark *last)
 {
 	_cleanup_free_ char *tenant = tenancy_tenant_text(last->domain_uuid, last->domain_name);
 
-	return tenant ? strf("%s was last used by %s and not reset since%s%s%s",
-			     BDF_TEXT(&last->bdf), tenant, last->domain_uuid ? "" : " (",
-			     last->domain_uuid ? "" : str_or_empty(last->why),
-			     last->domain_uuid ? "" : ")")
-		      : NULL;
+	return strf("%s was last used by %s and not reset since%s%s%s", BDF_TEXT(&last->bdf),
+		    tenant, last->domain_uuid ? "" : " (",
+		    last->domain_uuid ? "" : str_or_empty(last->why), last->domain_uuid ? "" : ")");
 }
 
 /* The kernel would try power management first. */
@@ -66,7 +62,7 @@ static int refuse_unresettable(const Planner *p, const PlanBoard *board, const c
 				? strf("%s\nits first method, pm, is power management, which is no "
 				       "reset between two tenants",
 				       what)
-				: strdup(what),
+				: xstrdup(what),
 		.remedy = p->use.vmid > 0
 				  ? strf("see /sys/bus/pci/devices/%s/reset_method",
 					 BDF_TEXT(&board->last.bdf))
@@ -82,31 +78,34 @@ static int judge_board(Planner *p, const PlanBoard *board)
 	bool can = plan_resets_board(p->plan, &board->last.bdf);
 	_cleanup_free_ char *what = last_text(&board->last);
 
-	if (!what)
-		return -ENOMEM;
 	if (!can && !p->plan->accept_dirty)
 		return refuse_unresettable(p, board, what);
-	if (can)
-		return plan_warn(p->plan, "%s: it is reset first", what);
-	return plan_warn(p->plan,
-			 "%s, and the kernel knows no way to reset it: %s gets it as it is, with "
-			 "what that tenant left in it (--accept-dirty)",
-			 what, p->use.name);
+	if (can) {
+		plan_warn(p->plan, "%s: it is reset first", what);
+		return 0;
+	}
+	plan_warn(p->plan,
+		  "%s, and the kernel knows no way to reset it: %s gets it as it is, with "
+		  "what that tenant left in it (--accept-dirty)",
+		  what, p->use.name);
+	return 0;
 }
 
 int plan_turnover(Planner *p)
 {
-	int r = plan_fill_boards(p);
+	int r = 0;
 	bool any = false;
 
-	for (size_t i = 0; r == 0 && i < p->plan->n_boards; i++) {
+	plan_fill_boards(p);
+
+	for (size_t i = 0; i < p->plan->n_boards; i++) {
 		PlanBoard *board = &p->plan->boards[i];
 
 		board->reset = !suits(&board->last, p->use.uuid);
 		any |= board->reset;
 	}
-	if (r != 0 || !any)
-		return r;
+	if (!any)
+		return 0;
 	r = plan_reset(p);
 	for (size_t i = 0; r == 0 && i < p->plan->n_boards; i++)
 		if (p->plan->boards[i].reset)
@@ -116,13 +115,18 @@ int plan_turnover(Planner *p)
 
 int plan_reset_all(Planner *p)
 {
-	int r = plan_fill_boards(p);
+	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < p->plan->n_boards; i++)
+	plan_fill_boards(p);
+
+	for (size_t i = 0; i < p->plan->n_boards; i++)
 		p->plan->boards[i].reset = true;
-	if (r == 0)
-		r = plan_reset(p);
-	return r == 0 ? plan_warn_of_unreset(p) : r;
+	r = plan_reset(p);
+	if (r == 0) {
+		plan_warn_of_unreset(p);
+		return 0;
+	}
+	return r;
 }
 
 /*
@@ -138,30 +142,25 @@ static const PlanFunction *left_out(const Plan *plan, const Bdf *lead)
 	return NULL;
 }
 
-int plan_warn_of_unreset(Planner *p)
+void plan_warn_of_unreset(Planner *p)
 {
 	for (size_t i = 0; i < p->plan->n_boards; i++) {
 		PlanBoard *board = &p->plan->boards[i];
 		const Bdf *lead = &board->last.bdf;
 		const PlanFunction *f = left_out(p->plan, lead);
-		int r = 0;
 
 		board->reset = plan_resets_board(p->plan, lead);
 		if (f)
-			r = plan_warn(p->plan,
-				      "%s is not reset now, since %s is on %s: it will be before "
-				      "another domain gets it",
-				      BDF_TEXT(lead), BDF_TEXT(&f->bdf),
-				      f->from_driver ? f->from_driver : "no driver");
+			plan_warn(p->plan,
+				  "%s is not reset now, since %s is on %s: it will be before "
+				  "another domain gets it",
+				  BDF_TEXT(lead), BDF_TEXT(&f->bdf),
+				  f->from_driver ? f->from_driver : "no driver");
 		else if (!board->reset)
-			r = plan_warn(
-				p->plan,
-				"the kernel knows no way to reset %s: it had only the reset that "
-				"vfio-pci tries when a guest ends, and another domain gets it "
-				"only with --accept-dirty",
-				BDF_TEXT(lead));
-		if (r < 0)
-			return r;
+			plan_warn(p->plan,
+				  "the kernel knows no way to reset %s: it had only the reset that "
+				  "vfio-pci tries when a guest ends, and another domain gets it "
+				  "only with --accept-dirty",
+				  BDF_TEXT(lead));
 	}
-	return 0;
 }

@@ -6,23 +6,22 @@
  */
 #include "core/plan/planner.h"
 
+#include "util/xalloc.h"
+
 static int refuse_fence(const Planner *p, const AssignmentFence *fence, const char *reason)
 {
-	return problem_refuse(p->ret_problem, GPUPASS_ERROR_GROUP_BUSY, .reason = strdup(reason),
+	return problem_refuse(p->ret_problem, GPUPASS_ERROR_GROUP_BUSY, .reason = xstrdup(reason),
 			      .cause = assignment_fence_what(fence),
-			      .remedy = strdup(assignment_fence_remedy(fence)));
+			      .remedy = xstrdup(assignment_fence_remedy(fence)));
 }
 
-static int group_addresses(const Planner *p, Bdf **ret)
+static void group_addresses(const Planner *p, Bdf **ret)
 {
-	Bdf *functions = calloc(p->n_functions + 1, sizeof(Bdf));
+	Bdf *functions = xcalloc(p->n_functions + 1, sizeof(Bdf));
 
-	if (!functions)
-		return -ENOMEM;
 	for (size_t i = 0; i < p->n_functions; i++)
 		functions[i] = p->functions[i]->bdf;
 	*ret = functions;
-	return 0;
 }
 
 /* The UUID of the domain, or that of the record if the domain is gone. */
@@ -38,10 +37,9 @@ int plan_check_unread(const Planner *p)
 	_cleanup_free_ Bdf *functions = NULL;
 	const AssignmentFence *fence;
 	const char *domain = domain_of(p);
-	int r = group_addresses(p, &functions);
 
-	if (r < 0)
-		return r;
+	group_addresses(p, &functions);
+
 	fence = assignments_fence(p->facts->assignments, functions, p->n_functions, domain);
 	if (!fence)
 		return 0;
@@ -54,7 +52,9 @@ int plan_check_newer(const Planner *p)
 {
 	const Assignments *all = p->facts->assignments;
 	_cleanup_free_ Bdf *functions = NULL;
-	int r = group_addresses(p, &functions);
+	int r = 0;
+
+	group_addresses(p, &functions);
 
 	for (size_t i = 0; r == 0 && i < all->n_fences; i++)
 		if (all->fences[i].kind != ASSIGNMENT_DAMAGED &&

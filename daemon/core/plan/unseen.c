@@ -10,9 +10,9 @@ static bool was_left_asleep(const Planner *p, size_t i)
 	return facts && facts->left_asleep;
 }
 
-int plan_warn_of_unseen(Planner *p)
+void plan_warn_of_unseen(Planner *p)
 {
-	return plan_warn_of_functions(
+	plan_warn_of_functions(
 		p, was_left_asleep,
 		"GPUs that may sleep were not checked for an answer, because that wakes them: ",
 		"; root's plan checks them");

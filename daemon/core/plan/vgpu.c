@@ -5,14 +5,13 @@
  */
 #include "core/domain/vgpu.h"
 #include "core/plan/planner.h"
+#include "util/xalloc.h"
 
 static int refuse_domain(const Planner *p, const VgpuUse *vgpu)
 {
 	_cleanup_free_ char *text = vgpu_text(vgpu);
 	const DomainUse *use = vgpu->domain;
 
-	if (!text)
-		return -ENOMEM;
 	return problem_refuse(
 		p->ret_problem, GPUPASS_ERROR_HOST_IN_USE,
 		.reason = strf("%s has a vGPU of %s", use->name, BDF_TEXT(&vgpu->board)),
@@ -26,12 +25,10 @@ static int refuse_unnamed(const Planner *p, const VgpuUse *vgpu)
 {
 	_cleanup_free_ char *text = vgpu_text(vgpu);
 
-	if (!text)
-		return -ENOMEM;
 	return problem_refuse(
 		p->ret_problem, GPUPASS_ERROR_HOST_IN_USE,
 		.reason = strf("%s has a vGPU that no domain names", BDF_TEXT(&vgpu->board)),
-		.cause = strdup(text), .remedy = vgpu_remedy(vgpu));
+		.cause = xstrdup(text), .remedy = vgpu_remedy(vgpu));
 }
 
 int plan_check_vgpus(const Planner *p)

@@ -7,6 +7,7 @@
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(tenant_state, TenantState, TENANT_STATES)
 
@@ -53,9 +54,7 @@ int tenant_mark_from_json(const char *text, size_t size, TenantMark **ret, char 
 
 	if (r < 0)
 		return r;
-	mark = calloc(1, sizeof(TenantMark));
-	if (!mark)
-		return -ENOMEM;
+	mark = xcalloc(1, sizeof(TenantMark));
 	r = json_struct_read(mark_members, root, NULL, mark, ret_message);
 	if (r < 0)
 		return r;
@@ -63,7 +62,7 @@ int tenant_mark_from_json(const char *text, size_t size, TenantMark **ret, char 
 	return 0;
 }
 
-int tenant_mark_identify(TenantMark *mark, const Gpu *gpu)
+void tenant_mark_identify(TenantMark *mark, const Gpu *gpu)
 {
 	const PciFunction *lead = gpu->lead;
 
@@ -72,10 +71,8 @@ int tenant_mark_identify(TenantMark *mark, const Gpu *gpu)
 	mark->device = lead->device;
 	mark->subsystem_vendor = lead->subsystem_vendor;
 	mark->subsystem_device = lead->subsystem_device;
-	mark->uuid = gpu->uuid ? strdup(gpu->uuid) : NULL;
-	mark->serial_number = gpu->serial_number ? strdup(gpu->serial_number) : NULL;
-	return (gpu->uuid && !mark->uuid) || (gpu->serial_number && !mark->serial_number) ? -ENOMEM
-											  : 0;
+	mark->uuid = gpu->uuid ? xstrdup(gpu->uuid) : NULL;
+	mark->serial_number = gpu->serial_number ? xstrdup(gpu->serial_number) : NULL;
 }
 
 void tenant_mark_clear(TenantMark *mark)

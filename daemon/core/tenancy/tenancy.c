@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 static bool differ(const char *then, const char *now)
 {
@@ -197,74 +198,66 @@ bool tenancy_is_news(const Tenancy *tenancy)
 	return tenancy->source == TENANCY_SEEN || tenancy->source == TENANCY_RECORD;
 }
 
-static int copy_text(char **ret, const char *from)
+static void copy_text(char **ret, const char *from)
 {
-	*ret = from ? strdup(from) : NULL;
-	return from && !*ret ? -ENOMEM : 0;
+	*ret = from ? xstrdup(from) : NULL;
 }
 
-int tenancy_mark(const Tenancy *tenancy, const Gpu *gpu, uint64_t now_usec, TenantMark *ret)
+void tenancy_mark(const Tenancy *tenancy, const Gpu *gpu, uint64_t now_usec, TenantMark *ret)
 {
 	TenantMark mark = {
 		.state = tenancy->state,
 		.since_usec = now_usec,
 		.no_method = tenancy->no_method,
 	};
-	int r = tenant_mark_identify(&mark, gpu);
 
-	if (r >= 0)
-		r = copy_text(&mark.domain_uuid, tenancy->domain_uuid);
-	if (r >= 0)
-		r = copy_text(&mark.domain_name, tenancy->domain_name);
-	if (r >= 0)
-		r = copy_text(&mark.why, tenancy->why);
-	if (r < 0) {
-		tenant_mark_clear(&mark);
-		return r;
-	}
+	tenant_mark_identify(&mark, gpu);
+
+	copy_text(&mark.domain_uuid, tenancy->domain_uuid);
+	copy_text(&mark.domain_name, tenancy->domain_name);
+	copy_text(&mark.why, tenancy->why);
 	*ret = mark;
-	return 0;
 }
 
 char *tenancy_tenant_text(const char *domain_uuid, const char *domain_name)
 {
 	if (!domain_uuid)
-		return strdup("a tenant that is not known");
-	return domain_name ? strf("%s (%s)", domain_name, domain_uuid) : strdup(domain_uuid);
+		return xstrdup("a tenant that is not known");
+	return domain_name ? strf("%s (%s)", domain_name, domain_uuid) : xstrdup(domain_uuid);
 }
 
-static int note_file(const TenantFile *file, char ***notes)
+static void note_file(const TenantFile *file, char ***notes)
 {
-	return strv_appendf(notes,
-			    "tenants/%s.json cannot be used (%s): the board counts as used by a "
-			    "tenant that is not known, and is reset before a domain gets it",
-			    BDF_TEXT(&file->bdf), str_or_empty(file->fault));
+	strv_appendf(notes,
+		     "tenants/%s.json cannot be used (%s): the board counts as used by a "
+		     "tenant that is not known, and is reset before a domain gets it",
+		     BDF_TEXT(&file->bdf), str_or_empty(file->fault));
 }
 
-int tenancy_notes(const TenancyFacts *facts, char ***notes)
+void tenancy_notes(const TenancyFacts *facts, char ***notes)
 {
 	const Tenants *tenants = facts->tenants;
-	int r = 0;
 
-	if (tenants && tenants->fault)
-		return strv_appendf(notes,
-				    "the marks of who used which board cannot be read (%s): no "
-				    "domain is given a board",
-				    tenants->fault);
-	for (size_t i = 0; r >= 0 && tenants && i < tenants->n_items; i++)
+	if (tenants && tenants->fault) {
+		strv_appendf(notes,
+			     "the marks of who used which board cannot be read (%s): no "
+			     "domain is given a board",
+			     tenants->fault);
+		return;
+	}
+	for (size_t i = 0; tenants && i < tenants->n_items; i++)
 		if (!tenants->items[i].mark)
-			r = note_file(&tenants->items[i], notes);
-	for (size_t i = 0; r >= 0 && facts->gpus && i < facts->gpus->n_gpus; i++) {
+			note_file(&tenants->items[i], notes);
+	for (size_t i = 0; facts->gpus && i < facts->gpus->n_gpus; i++) {
 		const Gpu *gpu = &facts->gpus->gpus[i];
 		const TenantFile *file = tenants_find(tenants, &gpu->lead->bdf);
 
 		if (file && file->mark && !is_board(file->mark, gpu))
-			r = strv_appendf(
+			strv_appendf(
 				notes,
 				"%s is another board than the one that its mark is of: it counts as "
 				"used by a tenant that is not known, and is reset before a domain "
 				"gets it",
 				BDF_TEXT(&gpu->lead->bdf));
 	}
-	return r;
 }

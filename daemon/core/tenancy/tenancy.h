@@ -57,7 +57,7 @@ char *tenant_mark_to_json(const TenantMark *mark);
 int tenant_mark_from_json(const char *text, size_t size, TenantMark **ret, char **ret_message);
 
 /* Copies what identifies the board into the mark. */
-int tenant_mark_identify(TenantMark *mark, const Gpu *gpu);
+void tenant_mark_identify(TenantMark *mark, const Gpu *gpu);
 /* They are of one board, as far as both say. */
 bool tenant_marks_match(const TenantMark *a, const TenantMark *b);
 void tenant_mark_clear(TenantMark *mark);
@@ -102,10 +102,10 @@ Tenancy tenancy_of(const TenancyFacts *facts, const Gpu *gpu);
 /* The stored mark does not say this yet, and must. */
 bool tenancy_is_news(const Tenancy *tenancy);
 /* The mark that must be stored then. */
-int tenancy_mark(const Tenancy *tenancy, const Gpu *gpu, uint64_t now_usec, TenantMark *ret);
+void tenancy_mark(const Tenancy *tenancy, const Gpu *gpu, uint64_t now_usec, TenantMark *ret);
 
 /* "vm42 (3f0c…)", "3f0c…", or "a tenant that is not known"; NULL when memory is out. */
 char *tenancy_tenant_text(const char *domain_uuid, const char *domain_name);
 
 /* Appends a line for each mark that cannot be used. */
-int tenancy_notes(const TenancyFacts *facts, char ***notes);
+void tenancy_notes(const TenancyFacts *facts, char ***notes);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 static const char *const ask_gpus[] = { "nvidia-smi", "--query-gpu=index,uuid,pci.bus_id",
 					"--format=csv,noheader", NULL };
@@ -163,7 +164,7 @@ static void forget(size_t which, Answers *answers)
 		memset(&answers->peers, 0, sizeof(answers->peers));
 }
 
-static int read_run(const GuestRun runs[VERIFY_RUNS], size_t which, Answers *into)
+static void read_run(const GuestRun runs[VERIFY_RUNS], size_t which, Answers *into)
 {
 	const GuestRun *run = &runs[which];
 	int r;
@@ -178,27 +179,20 @@ static int read_run(const GuestRun runs[VERIFY_RUNS], size_t which, Answers *int
 	if (run->outcome == GUEST_NOT_ASKED && which > 0)
 		into->missing[which] = into->missing[which - 1];
 	if (into->missing[which] != VERIFY_NOTHING)
-		return 0;
+		return;
 	r = read_answer(run, which, into);
-	if (r == -ENOMEM)
-		return r;
 	if (r < 0 || !is_answer(run, which, into)) {
 		into->missing[which] = cause_of_end(run, r);
 		forget(which, into);
 	}
-	return 0;
 }
 
-int answers_read(const GuestRun runs[VERIFY_RUNS], Answers *ret)
+void answers_read(const GuestRun runs[VERIFY_RUNS], Answers *ret)
 {
 	for (size_t i = 0; i < VERIFY_RUNS; i++) {
-		int r = read_run(runs, i, ret);
-
-		if (r < 0)
-			return r;
+		read_run(runs, i, ret);
 	}
 	ret->partial = !is_whole(&runs[RUN_GPUS]) || ret->gpus.unreadable;
-	return 0;
 }
 
 void answers_refuse(const GuestRun runs[VERIFY_RUNS], size_t which, Answers *answers)
@@ -215,8 +209,8 @@ size_t answers_first_missing(const Answers *answers)
 	return i;
 }
 
-int answers_describe(const GuestRun runs[VERIFY_RUNS], size_t which, const Answers *answers,
-		     char **ret)
+void answers_describe(const GuestRun runs[VERIFY_RUNS], size_t which, const Answers *answers,
+		      char **ret)
 {
 	const GuestRun *run = &runs[which];
 	const char *text = run->out ? run->out : "";
@@ -229,25 +223,23 @@ int answers_describe(const GuestRun runs[VERIFY_RUNS], size_t which, const Answe
 		smi_excerpt(str_or_empty(run->detail), strlen(str_or_empty(run->detail)));
 	const char *said;
 
-	if (!command || !out || !err || !detail)
-		return -ENOMEM;
 	/* nvidia-smi prints most of its errors to stdout. */
 	said = *detail ? detail : !*out || told_of(err) > told_of(out) ? err : out;
 	if (run->outcome != GUEST_RAN)
-		*ret = *said ? strdup(said) : strf("no answer to %s", command);
+		*ret = *said ? xstrdup(said) : strf("no answer to %s", command);
 	else
 		*ret = strf("%s: %s %lld%s%s%s", command,
 			    run->signalled ? "ended by signal" : "exit status",
 			    (long long)run->exit_code, *said ? ", \"" : "", said,
 			    *said ? "\"" : "");
-	return *ret ? 0 : -ENOMEM;
 }
 
-int answers_note(const GuestRun runs[VERIFY_RUNS], const Answers *answers, char **ret)
+void answers_note(const GuestRun runs[VERIFY_RUNS], const Answers *answers, char **ret)
 {
 	for (size_t i = 0; i < VERIFY_RUNS; i++)
 		if (answers->missing[i] == VERIFY_NOTHING && runs[i].outcome == GUEST_RAN &&
-		    (runs[i].exit_code != 0 || told_by(&runs[i]) == TOLD_WARNING))
-			return answers_describe(runs, i, answers, ret);
-	return 0;
+		    (runs[i].exit_code != 0 || told_by(&runs[i]) == TOLD_WARNING)) {
+			answers_describe(runs, i, answers, ret);
+			return;
+		}
 }

@@ -24,14 +24,14 @@ typedef struct Answers {
 } Answers;
 
 /* 0 or -ENOMEM. */
-int answers_read(const GuestRun runs[VERIFY_RUNS], Answers *ret);
+void answers_read(const GuestRun runs[VERIFY_RUNS], Answers *ret);
 /* The first run without an answer; VERIFY_RUNS: there is none. */
 size_t answers_first_missing(const Answers *answers);
 
 /* `nvidia-smi topo -m: exit status 3, "…"`. The quoted words are the guest's, made harmless. */
-int answers_describe(const GuestRun runs[VERIFY_RUNS], size_t which, const Answers *answers,
-		     char **ret);
+void answers_describe(const GuestRun runs[VERIFY_RUNS], size_t which, const Answers *answers,
+		      char **ret);
 /* An answer that is there proves nothing after all. */
 void answers_refuse(const GuestRun runs[VERIFY_RUNS], size_t which, Answers *answers);
 /* What is worth a note although the answer is there: an exit status, a warning. NULL: nothing. */
-int answers_note(const GuestRun runs[VERIFY_RUNS], const Answers *answers, char **ret);
+void answers_note(const GuestRun runs[VERIFY_RUNS], const Answers *answers, char **ret);

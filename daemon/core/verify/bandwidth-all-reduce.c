@@ -7,6 +7,7 @@
 #include "core/verify/bandwidth-text.h"
 #include "core/verify/nvidia-smi-text.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* "  Rank  0 Group  0 Pid  78 on host device  0 [0x07] NVIDIA A100": the ranks count from 0. */
 static int read_rank(char *text, Bandwidth *into)
@@ -83,13 +84,11 @@ static int read_all_reduce_line(char *line, Bandwidth *into)
 
 int bandwidth_parse_all_reduce(const char *text, size_t size, Bandwidth *ret)
 {
-	_cleanup_free_ Bandwidth *found = calloc(1, sizeof(Bandwidth));
+	_cleanup_free_ Bandwidth *found = xcalloc(1, sizeof(Bandwidth));
 	_cleanup_free_ char *copy = NULL;
 	char *rest, *line;
 	int r;
 
-	if (!found)
-		return -ENOMEM;
 	r = smi_clean(text, size, &copy);
 	rest = copy;
 	while (r == 0 && (line = smi_next_line(&rest)))

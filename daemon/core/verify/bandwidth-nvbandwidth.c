@@ -7,6 +7,7 @@
 #include "core/verify/nvidia-smi-text.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 static const char test_name[] = "device_to_device_memcpy_read_ce";
 
@@ -24,8 +25,6 @@ static int read_device(char *text, Bandwidth *into)
 		return -EBADMSG;
 	*close = '\0';
 	address = strf("%s.0", open + 1);
-	if (!address)
-		return -ENOMEM;
 	if (bdf_parse(address, &bdf) < 0)
 		return -EBADMSG;
 	return bandwidth_add_gpu(into, &bdf);
@@ -140,12 +139,10 @@ static int read_text_line(TextReader *t, char *line)
 
 static int read_text(char *text, Bandwidth *ret)
 {
-	_cleanup_free_ TextReader *t = calloc(1, sizeof(TextReader));
+	_cleanup_free_ TextReader *t = xcalloc(1, sizeof(TextReader));
 	char *rest = text, *line;
 	int r = 0;
 
-	if (!t)
-		return -ENOMEM;
 	while (r == 0 && (line = smi_next_line(&rest)))
 		r = read_text_line(t, str_strip(line));
 	if (r < 0)
@@ -172,12 +169,14 @@ static int read_device_list(const json_t *root, Bandwidth *into)
 	/* Versions before 0.8 have none. */
 	json_array_foreach (list, i, item) {
 		_cleanup_free_ char *text =
-			json_is_string(item) ? strdup(json_string_value(item)) : NULL;
+			json_is_string(item) ? xstrdup(json_string_value(item)) : NULL;
 		char *name, *host;
 		int r;
 
-		if (!text)
-			return json_is_string(item) ? -ENOMEM : -EBADMSG;
+		if (!text) {
+			json_is_string(item);
+			return -EBADMSG;
+		}
 		/* "0: NVIDIA H100 NVL (00000000:01:00): (host)" */
 		host = strstr(text, "): (");
 		if (host)
@@ -212,12 +211,10 @@ static int read_json_table(const json_t *test, Bandwidth *into)
 {
 	const json_t *matrix = json_object_get(test, "bandwidth_matrix"), *row;
 	const char *description = NULL;
-	_cleanup_free_ BandwidthTable *table = calloc(1, sizeof(BandwidthTable));
+	_cleanup_free_ BandwidthTable *table = xcalloc(1, sizeof(BandwidthTable));
 	bool row_to_column;
 	size_t r;
 
-	if (!table)
-		return -ENOMEM;
 	table->n_gpus = json_array_size(matrix);
 	if (table->n_gpus == 0 || table->n_gpus > BANDWIDTH_GPUS_MAX ||
 	    json_get_string(test, "bandwidth_description", &description) < 0 ||
@@ -254,12 +251,10 @@ static int read_json_test(const json_t *test, Bandwidth *into)
 static int read_json(const char *text, Bandwidth *ret)
 {
 	_cleanup_json_ json_t *document = NULL;
-	_cleanup_free_ Bandwidth *found = calloc(1, sizeof(Bandwidth));
+	_cleanup_free_ Bandwidth *found = xcalloc(1, sizeof(Bandwidth));
 	const json_t *root, *tests;
 	int r;
 
-	if (!found)
-		return -ENOMEM;
 	r = json_parse(text, strlen(text), &document, NULL);
 	if (r < 0)
 		return r;

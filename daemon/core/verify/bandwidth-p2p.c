@@ -7,6 +7,7 @@
 #include "core/verify/bandwidth-text.h"
 #include "core/verify/nvidia-smi-text.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 typedef enum P2pTable { P2P_NO_TABLE, P2P_DISABLED, P2P_ENABLED, P2P_OTHER } P2pTable;
 
@@ -107,14 +108,12 @@ static int read_p2p_line(P2pReader *p, char *line)
 
 int bandwidth_parse_p2p(const char *text, size_t size, Bandwidth *ret)
 {
-	_cleanup_free_ P2pReader *p = calloc(1, sizeof(P2pReader));
+	_cleanup_free_ P2pReader *p = xcalloc(1, sizeof(P2pReader));
 	_cleanup_free_ char *copy = NULL;
 	const BandwidthTable *enabled, *disabled;
 	char *rest, *line;
 	int r;
 
-	if (!p)
-		return -ENOMEM;
 	enabled = &p->tables[P2P_ENABLED];
 	disabled = &p->tables[P2P_DISABLED];
 	r = smi_clean(text, size, &copy);

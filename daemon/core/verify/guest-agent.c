@@ -5,6 +5,7 @@
 
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(guest_outcome, GuestOutcome, GUEST_OUTCOMES)
 
@@ -59,9 +60,7 @@ int base64_decode(const char *text, size_t size, size_t max, char **ret, size_t 
 		return -EBADMSG;
 	if (size / 4 * 3 > max + 2)
 		return -EFBIG;
-	bytes = malloc(size / 4 * 3 + 1);
-	if (!bytes)
-		return -ENOMEM;
+	bytes = xmalloc(size / 4 * 3 + 1);
 	for (size_t i = 0; i < size; i += 4) {
 		if (i + 4 == size)
 			padding = text[i + 3] != '=' ? 0 : text[i + 2] != '=' ? 1 : 2;
@@ -85,11 +84,10 @@ char *agent_exec_message(const char *const *argv)
 	_cleanup_json_ json_t *arguments = json_array(), *message = NULL;
 
 	for (size_t i = 1; argv[i]; i++)
-		if (json_array_append_new(arguments, json_string(argv[i])) < 0)
-			return NULL;
-	message = json_pack("{s:s, s:{s:s, s:O, s:b}}", "execute", "guest-exec", "arguments",
-			    "path", argv[0], "arg", arguments, "capture-output", 1);
-	return message ? json_dumps(message, JSON_COMPACT) : NULL;
+		json_append(arguments, json_text(argv[i]));
+	message = json_build("{s:s, s:{s:s, s:O, s:b}}", "execute", "guest-exec", "arguments",
+			     "path", argv[0], "arg", arguments, "capture-output", 1);
+	return json_dumps(message, JSON_COMPACT);
 }
 
 char *agent_status_message(int64_t pid)
@@ -107,8 +105,7 @@ static int read_reply(const char *reply, json_t **ret_reply, const json_t **ret)
 
 	if (size > AGENT_REPLY_MAX)
 		return -EFBIG;
-	if (json_parse(reply, size, &parsed, NULL) == -ENOMEM)
-		return -ENOMEM;
+	json_parse(reply, size, &parsed, NULL);
 	value = json_object_get(parsed, "return");
 	if (!json_is_object(value))
 		return -EBADMSG;

@@ -8,6 +8,7 @@
 
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(guest_stage, GuestStage, GUEST_STAGES)
 DEFINE_STRING_TABLE(guest_report_state, GuestReportState, GUEST_REPORT_STATES)
@@ -54,8 +55,8 @@ static int copy_text(const json_t *object, const char *key, char **ret)
 
 	if (read_text(object, key, &text) < 0)
 		return -EBADMSG;
-	*ret = strdup(text);
-	return *ret ? 0 : -ENOMEM;
+	*ret = xstrdup(text);
+	return 0;
 }
 
 /* "" is allowed: the guest could not tell. */
@@ -160,21 +161,17 @@ static int read_document(const GuestRun runs[GUEST_REPORT_RUNS], const char *dom
 	return 0;
 }
 
-int guest_report_judge(const GuestRun runs[GUEST_REPORT_RUNS], const char *domain_uuid,
-		       uint64_t now_usec, GuestReport **ret)
+void guest_report_judge(const GuestRun runs[GUEST_REPORT_RUNS], const char *domain_uuid,
+			uint64_t now_usec, GuestReport **ret)
 {
-	_cleanup_(guest_report_freep) GuestReport *report = calloc(1, sizeof(GuestReport));
+	_cleanup_(guest_report_freep) GuestReport *report = xcalloc(1, sizeof(GuestReport));
 	const GuestRun *run = &runs[RUN_REPORT];
 	int r = 0;
 
-	if (!report)
-		return -ENOMEM;
 	if (run->outcome == GUEST_TOO_MUCH)
 		report->state = GUEST_REPORT_UNREADABLE;
 	else if (run->outcome == GUEST_RAN && !run->signalled && run->exit_code == 0) {
 		r = run->out ? read_document(runs, domain_uuid, report) : -EBADMSG;
-		if (r == -ENOMEM)
-			return r;
 		if (r < 0)
 			report->state = GUEST_REPORT_UNREADABLE;
 	}
@@ -182,7 +179,6 @@ int guest_report_judge(const GuestRun runs[GUEST_REPORT_RUNS], const char *domai
 	if (report->has_age)
 		report->age_usec = now_usec - report->written_usec;
 	*ret = TAKE_PTR(report);
-	return 0;
 }
 
 /* --- JSON --- */
@@ -192,8 +188,7 @@ static json_t *links_to_json(const GuestReport *report)
 	_cleanup_json_ json_t *list = json_array();
 
 	for (size_t i = 0; i < report->n_links; i++)
-		if (json_array_append_new(list, json_integer(report->links[i])) < 0)
-			return NULL;
+		json_append(list, json_integer(report->links[i]));
 	return TAKE_PTR(list);
 }
 
@@ -202,12 +197,13 @@ json_t *guest_report_to_json(const GuestReport *report)
 	const char *state = guest_report_state_to_string(report->state);
 
 	if (report->state == GUEST_REPORT_NONE || report->state == GUEST_REPORT_UNREADABLE)
-		return json_pack("{s:s}", "state", state);
-	return json_pack("{s:s, s:s, s:I, s:o, s:s, s:s, s:s, s:i, s:o, s:b}", "state", state,
-			 "stage", guest_stage_to_string(report->stage), "written_at",
-			 (json_int_t)report->written_usec, "age_usec",
-			 report->has_age ? json_integer((json_int_t)report->age_usec) : json_null(),
-			 "detail", report->detail, "driver", report->driver, "distribution",
-			 report->distribution, "gpus", (int)report->n_gpus, "links",
-			 links_to_json(report), "as_expected", report->as_expected);
+		return json_build("{s:s}", "state", state);
+	return json_build("{s:s, s:s, s:I, s:o, s:s, s:s, s:s, s:i, s:o, s:b}", "state", state,
+			  "stage", guest_stage_to_string(report->stage), "written_at",
+			  (json_int_t)report->written_usec, "age_usec",
+			  report->has_age ? json_integer((json_int_t)report->age_usec)
+					  : json_null(),
+			  "detail", report->detail, "driver", report->driver, "distribution",
+			  report->distribution, "gpus", (int)report->n_gpus, "links",
+			  links_to_json(report), "as_expected", report->as_expected);
 }

@@ -7,6 +7,7 @@
 
 #include "core/verify/bandwidth.h"
 #include "core/verify/workload-text.h"
+#include "util/xalloc.h"
 
 typedef enum Program { NVBANDWIDTH, P2P_TEST, ALL_REDUCE } Program;
 
@@ -137,14 +138,12 @@ static const WorkloadPath *worst_path(const Workload *w)
 	return worst;
 }
 
-static int judge_paths(Workload *w, const VerifyInput *input, const VerifyReport *report,
-		       const Bandwidth *b)
+static void judge_paths(Workload *w, const VerifyInput *input, const VerifyReport *report,
+			const Bandwidth *b)
 {
 	const WorkloadPath *worst;
 
-	w->paths = calloc(report->n_gpus * report->n_gpus + 1, sizeof(WorkloadPath));
-	if (!w->paths)
-		return -ENOMEM;
+	w->paths = xcalloc(report->n_gpus * report->n_gpus + 1, sizeof(WorkloadPath));
 	for (size_t i = 0; i < b->n_gpus; i++)
 		for (size_t k = 0; k < b->n_gpus; k++) {
 			WorkloadPath path = { .from = place_of(report, b, i),
@@ -158,11 +157,11 @@ static int judge_paths(Workload *w, const VerifyInput *input, const VerifyReport
 	worst = worst_path(w);
 	w->verdict = worst ? worst->verdict : WORKLOAD_PASS;
 	w->cause = worst ? worst->cause : WORKLOAD_NOTHING;
-	return workload_explain(w, input, report, worst, NULL);
+	workload_explain(w, input, report, worst, NULL);
 }
 
-static int judge_ring(Workload *w, const VerifyInput *input, const VerifyReport *report,
-		      const Bandwidth *b)
+static void judge_ring(Workload *w, const VerifyInput *input, const VerifyReport *report,
+		       const Bandwidth *b)
 {
 	w->ring_mbps = b->ring_mbps;
 	if (w->nominal_mbps == 0)
@@ -174,11 +173,11 @@ static int judge_ring(Workload *w, const VerifyInput *input, const VerifyReport 
 		w->verdict = WORKLOAD_SLOW;
 		w->cause = cause_of_speed(input, b->ring_mbps);
 	}
-	return workload_explain(w, input, report, NULL, NULL);
+	workload_explain(w, input, report, NULL, NULL);
 }
 
-static int judge(Workload *w, const VerifyInput *input, const VerifyReport *report,
-		 const Bandwidth *b)
+static void judge(Workload *w, const VerifyInput *input, const VerifyReport *report,
+		  const Bandwidth *b)
 {
 	bool ring = b->ring_mbps > 0;
 	/* A ring uses the links to all others. */
@@ -187,18 +186,18 @@ static int judge(Workload *w, const VerifyInput *input, const VerifyReport *repo
 	w->cause = WORKLOAD_NOTHING;
 	w->percent = ring ? MEASURE_REDUCE_PERCENT : MEASURE_COPY_PERCENT;
 	w->nominal_mbps = input->link_mbps * input->links_expected * (uint32_t)peers;
-	return ring ? judge_ring(w, input, report, b) : judge_paths(w, input, report, b);
+	if (ring)
+		judge_ring(w, input, report, b);
+	else
+		judge_paths(w, input, report, b);
 }
 
 /* --- what was run --- */
 
-int measure_begin(const VerifyInput *input, const VerifyReport *report, Workload **ret)
+void measure_begin(const VerifyInput *input, const VerifyReport *report, Workload **ret)
 {
-	_cleanup_(workload_freep) Workload *w = calloc(1, sizeof(Workload));
-	int r;
+	_cleanup_(workload_freep) Workload *w = xcalloc(1, sizeof(Workload));
 
-	if (!w)
-		return -ENOMEM;
 	w->cause = WORKLOAD_NO_PROGRAM;
 	if (report->n_gpus < 2)
 		w->cause = WORKLOAD_ONE_GPU;
@@ -207,11 +206,8 @@ int measure_begin(const VerifyInput *input, const VerifyReport *report, Workload
 	for (size_t i = 0; i < report->n_gpus; i++)
 		if (!report->gpus[i].found)
 			w->cause = WORKLOAD_NOT_RUN;
-	r = workload_explain(w, input, report, NULL, NULL);
-	if (r < 0)
-		return r;
+	workload_explain(w, input, report, NULL, NULL);
 	*ret = TAKE_PTR(w);
-	return 0;
 }
 
 static WorkloadCause cause_of_outcome(GuestOutcome outcome)
@@ -227,28 +223,29 @@ static WorkloadCause cause_of_outcome(GuestOutcome outcome)
 }
 
 /* The better program's failure stays: it is the one to see to. */
-static int hear_failure(Workload *w, const VerifyInput *input, const VerifyReport *report,
-			const char *program, WorkloadCause cause, const GuestRun *run)
+static void hear_failure(Workload *w, const VerifyInput *input, const VerifyReport *report,
+			 const char *program, WorkloadCause cause, const GuestRun *run)
 {
 	if (w->program && w->program != program)
-		return 0;
+		return;
 	w->program = program;
 	w->cause = cause;
-	return workload_explain(w, input, report, NULL, run);
+	workload_explain(w, input, report, NULL, run);
 }
 
 /*
  * A program that found wrong data ends with an error, or is cut short, and this counts: no other
  * program's pass makes it right.
  */
-static int hear_alarm(Workload *w, const VerifyInput *input, const VerifyReport *report,
-		      const char *program, WorkloadCause cause, const GuestRun *run, bool *ret_done)
+static void hear_alarm(Workload *w, const VerifyInput *input, const VerifyReport *report,
+		       const char *program, WorkloadCause cause, const GuestRun *run,
+		       bool *ret_done)
 {
 	*ret_done = true;
 	w->program = program;
 	w->verdict = cause == WORKLOAD_WRONG_DATA ? WORKLOAD_WRONG : WORKLOAD_UNKNOWN;
 	w->cause = cause;
-	return workload_explain(w, input, report, NULL, run);
+	workload_explain(w, input, report, NULL, run);
 }
 
 static WorkloadCause cause_of_alarm(const GuestRun *run)
@@ -264,53 +261,62 @@ static WorkloadCause cause_of_alarm(const GuestRun *run)
 	return cause;
 }
 
-static int hear_output(Workload *w, const VerifyInput *input, const VerifyReport *report,
-		       Program program, const GuestRun *run, bool *ret_done)
+static void hear_output(Workload *w, const VerifyInput *input, const VerifyReport *report,
+			Program program, const GuestRun *run, bool *ret_done)
 {
-	_cleanup_free_ Bandwidth *b = calloc(1, sizeof(Bandwidth));
+	_cleanup_free_ Bandwidth *b = xcalloc(1, sizeof(Bandwidth));
 	const char *name = programs[program].name;
 	int r;
 
-	if (!b)
-		return -ENOMEM;
 	r = programs[program].parse(run->out ? run->out : "", run->out_size, b);
-	if (r == -ENOMEM)
-		return r;
-	if (r == 0 && b->wrong_data)
-		return hear_alarm(w, input, report, name, WORKLOAD_WRONG_DATA, run, ret_done);
-	if (run->signalled || run->exit_code != 0)
-		return hear_failure(w, input, report, name, WORKLOAD_FAILED, run);
-	if (r < 0)
-		return hear_failure(w, input, report, name, WORKLOAD_BAD_OUTPUT, run);
-	if (!is_matched(input, report, b))
-		return hear_failure(w, input, report, name, WORKLOAD_OTHER_GPUS, run);
+	if (r == 0 && b->wrong_data) {
+		hear_alarm(w, input, report, name, WORKLOAD_WRONG_DATA, run, ret_done);
+		return;
+	}
+	if (run->signalled || run->exit_code != 0) {
+		hear_failure(w, input, report, name, WORKLOAD_FAILED, run);
+		return;
+	}
+	if (r < 0) {
+		hear_failure(w, input, report, name, WORKLOAD_BAD_OUTPUT, run);
+		return;
+	}
+	if (!is_matched(input, report, b)) {
+		hear_failure(w, input, report, name, WORKLOAD_OTHER_GPUS, run);
+		return;
+	}
 	/* A speed at which nobody looked what arrived is none. */
-	if (b->unchecked)
-		return hear_failure(w, input, report, name, WORKLOAD_NOT_CHECKED, run);
+	if (b->unchecked) {
+		hear_failure(w, input, report, name, WORKLOAD_NOT_CHECKED, run);
+		return;
+	}
 	*ret_done = true;
 	w->program = name;
-	return judge(w, input, report, b);
+	judge(w, input, report, b);
 }
 
-int measure_hear(Workload *w, const VerifyInput *input, const VerifyReport *report, size_t which,
-		 const GuestRun *run, bool *ret_done)
+void measure_hear(Workload *w, const VerifyInput *input, const VerifyReport *report, size_t which,
+		  const GuestRun *run, bool *ret_done)
 {
 	Program program = commands[which].program;
 	WorkloadCause alarm = cause_of_alarm(run);
 
 	*ret_done = w->verdict == WORKLOAD_WRONG || w->cause == WORKLOAD_GPU_FAULT;
 	if (*ret_done)
-		return 0;
-	if (alarm != WORKLOAD_NOTHING)
-		return hear_alarm(w, input, report, programs[program].name, alarm, run, ret_done);
+		return;
+	if (alarm != WORKLOAD_NOTHING) {
+		hear_alarm(w, input, report, programs[program].name, alarm, run, ret_done);
+		return;
+	}
 	/* It is not there. What another one failed of stays. */
 	if (run->outcome == GUEST_NOT_STARTED)
-		return 0;
-	if (run->outcome == GUEST_RAN)
-		return hear_output(w, input, report, program, run, ret_done);
+		return;
+	if (run->outcome == GUEST_RAN) {
+		hear_output(w, input, report, program, run, ret_done);
+		return;
+	}
 	/* The guest answers no more. */
 	*ret_done = true;
 	w->program = NULL;
-	return hear_failure(w, input, report, programs[program].name,
-			    cause_of_outcome(run->outcome), run);
+	hear_failure(w, input, report, programs[program].name, cause_of_outcome(run->outcome), run);
 }

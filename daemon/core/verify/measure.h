@@ -36,10 +36,10 @@ void measure_command(size_t which, size_t n_gpus, MeasureCommand *ret);
  * Nothing was measured yet. The programs are worth running if the cause is WORKLOAD_NO_PROGRAM;
  * otherwise it says why not. 0 or -ENOMEM.
  */
-int measure_begin(const VerifyInput *input, const VerifyReport *report, Workload **ret);
+void measure_begin(const VerifyInput *input, const VerifyReport *report, Workload **ret);
 /*
  * Takes what became of the command. *ret_done: the other commands are not needed, or would fare no
  * better. 0 or -ENOMEM.
  */
-int measure_hear(Workload *w, const VerifyInput *input, const VerifyReport *report, size_t which,
-		 const GuestRun *run, bool *ret_done);
+void measure_hear(Workload *w, const VerifyInput *input, const VerifyReport *report, size_t which,
+		  const GuestRun *run, bool *ret_done);

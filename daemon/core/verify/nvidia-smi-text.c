@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* The end of "ESC [ … m", which underlines headers, or "ESC [ K"; NULL: something else is here. */
 static const char *skip_colour(const char *at, const char *end)
@@ -29,9 +30,7 @@ int smi_clean(const char *text, size_t size, char **ret)
 		return -EFBIG;
 	if (size >= strlen(mark) && memcmp(at, mark, strlen(mark)) == 0)
 		at += strlen(mark);
-	copy = malloc(size + 1);
-	if (!copy)
-		return -ENOMEM;
+	copy = xmalloc(size + 1);
 	while (at < end) {
 		unsigned char c = (unsigned char)*at;
 

@@ -7,24 +7,21 @@
 
 #include "core/domain/ref.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(verdict, Verdict, GPUPASS_VERDICTS)
 DEFINE_STRING_TABLE(verify_cause, VerifyCause, VERIFY_CAUSES)
 DEFINE_STRING_TABLE(verify_match, VerifyMatch, VERIFY_MATCHES)
 
-int verify_report_new(const VerifyInput *input, VerifyReport **ret)
+void verify_report_new(const VerifyInput *input, VerifyReport **ret)
 {
-	_cleanup_(verify_report_freep) VerifyReport *report = calloc(1, sizeof(VerifyReport));
+	_cleanup_(verify_report_freep) VerifyReport *report = xcalloc(1, sizeof(VerifyReport));
 	size_t n = input->n_group;
 
-	if (!report)
-		return -ENOMEM;
 	report->verdict = VERDICT_UNKNOWN;
 	report->links_expected = input->links_expected;
-	report->gpus = calloc(n + 1, sizeof(VerifiedGpu));
-	report->links = calloc(n * n + 1, sizeof(VerifiedLink));
-	if (!report->gpus || !report->links)
-		return -ENOMEM;
+	report->gpus = xcalloc(n + 1, sizeof(VerifiedGpu));
+	report->links = xcalloc(n * n + 1, sizeof(VerifiedLink));
 	for (size_t i = 0; i < n; i++)
 		report->gpus[report->n_gpus++].bdf = input->gpus[i].bdf;
 	for (size_t a = 0; a < n; a++)
@@ -35,7 +32,6 @@ int verify_report_new(const VerifyInput *input, VerifyReport **ret)
 				.verdict = VERDICT_UNKNOWN,
 			};
 	*ret = TAKE_PTR(report);
-	return 0;
 }
 
 VerifyReport *verify_report_free(VerifyReport *report)
@@ -55,14 +51,14 @@ char *verify_remedy(const char *form, const VerifyInput *in)
 {
 	const char *const names[] = { domain_ref_word(in->domain, in->domain_uuid), in->group };
 	const char *at;
-	_cleanup_free_ char *text = strdup("");
+	_cleanup_free_ char *text = xstrdup("");
 
-	while (text && (at = strchr(form, '%'))) {
+	while ((at = strchr(form, '%'))) {
 		char *more = strf("%s%.*s%s", text, (int)(at - form), form, names[at[1] - '1']);
 
 		free(text);
 		text = more;
 		form = at + strlen("%1$s");
 	}
-	return text ? strf("%s%s", text, form) : NULL;
+	return strf("%s%s", text, form);
 }

@@ -120,7 +120,7 @@ typedef struct VerifyReport {
 } VerifyReport;
 
 /* An empty report on the group: everything is unknown. 0 or -ENOMEM. */
-int verify_report_new(const VerifyInput *input, VerifyReport **ret);
+void verify_report_new(const VerifyInput *input, VerifyReport **ret);
 VerifyReport *verify_report_free(VerifyReport *report);
 DEFINE_CLEANUP(VerifyReport, verify_report_free)
 

@@ -7,12 +7,13 @@
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 char *smi_path_text(SmiCell cell)
 {
 	if (cell.kind == SMI_PATH_NVLINK)
 		return strf("NV%u", cell.links);
-	return strdup(smi_path_to_string((SmiPath)cell.kind));
+	return xstrdup(smi_path_to_string((SmiPath)cell.kind));
 }
 
 /* --- reasons --- */
@@ -78,8 +79,6 @@ static char *link_reason(const VerifyReport *report, const VerifiedLink *link)
 	const char *b = BDF_TEXT(&report->gpus[link->b].bdf);
 	_cleanup_free_ char *ab = smi_path_text(link->path_ab), *ba = smi_path_text(link->path_ba);
 
-	if (!ab || !ba)
-		return NULL;
 	switch (link->cause) {
 	case VERIFY_NOT_OFFERED:
 		return strf("the guest's driver offers no NVLink on %s: \"Device does not have or "
@@ -123,7 +122,7 @@ static char *reason_text(const VerifyReport *report, const VerifyInput *in, cons
 	case VERIFY_TIMEOUT:
 		return strf("the guest did not answer in time: %s", what);
 	case VERIFY_TOO_MUCH:
-		return strdup("nvidia-smi in the guest printed more than 64 KiB");
+		return xstrdup("nvidia-smi in the guest printed more than 64 KiB");
 	case VERIFY_BAD_REPLY:
 		return strf("the guest agent's reply cannot be used: %s", what);
 	case VERIFY_NO_DRIVER:
@@ -153,9 +152,9 @@ static char *reason_text(const VerifyReport *report, const VerifyInput *in, cons
 	case VERIFY_MIG:
 		return strf("%s is in multi-instance mode (MIG), which turns NVLink off", what);
 	case VERIFY_CONFIDENTIAL:
-		return strdup("confidential computing is on, which turns NVLink peer-to-peer off");
+		return xstrdup("confidential computing is on, which turns NVLink peer-to-peer off");
 	default:
-		return strdup("nothing was proven");
+		return xstrdup("nothing was proven");
 	}
 }
 
@@ -240,18 +239,17 @@ static const char *const remedies[VERIFY_CAUSE_MAX_] = {
 	[VERIFY_NO_EXPECTATION] = "compare with NVIDIA's data sheet of the board",
 };
 
-int verify_explain(VerifyReport *report, const VerifyInput *input, const char *what,
-		   const VerifiedLink *link)
+void verify_explain(VerifyReport *report, const VerifyInput *input, const char *what,
+		    const VerifiedLink *link)
 {
 	free(report->reason);
 	free(report->remedy);
 	report->reason = report->remedy = NULL;
 	if (report->verdict == VERDICT_VERIFIED)
-		return 0;
+		return;
 	report->reason = link ? link_reason(report, link)
 			      : reason_text(report, input, what ? what : "no further word");
 	report->remedy = verify_remedy(remedies[report->cause], input);
-	return report->reason && report->remedy ? 0 : -ENOMEM;
 }
 
 /* --- JSON --- */
@@ -259,13 +257,13 @@ int verify_explain(VerifyReport *report, const VerifyInput *input, const char *w
 static json_t *gpu_to_json(const VerifiedGpu *gpu)
 {
 	if (!gpu->found)
-		return json_pack("{s:s, s:b}", "address", BDF_TEXT(&gpu->bdf), "found", 0);
-	return json_pack("{s:s, s:b, s:i, s:s, s:s, s:b, s:i, s:i, s:i, s:i}", "address",
-			 BDF_TEXT(&gpu->bdf), "found", 1, "index", (int)gpu->guest.index, "uuid",
-			 gpu->guest.uuid, "guest_address", BDF_TEXT(&gpu->guest.address), "listed",
-			 gpu->listed, "links_active", (int)gpu->active, "links_inactive",
-			 (int)gpu->inactive, "min_mbps", (int)gpu->min_mbps, "max_mbps",
-			 (int)gpu->max_mbps);
+		return json_build("{s:s, s:b}", "address", BDF_TEXT(&gpu->bdf), "found", 0);
+	return json_build("{s:s, s:b, s:i, s:s, s:s, s:b, s:i, s:i, s:i, s:i}", "address",
+			  BDF_TEXT(&gpu->bdf), "found", 1, "index", (int)gpu->guest.index, "uuid",
+			  gpu->guest.uuid, "guest_address", BDF_TEXT(&gpu->guest.address), "listed",
+			  gpu->listed, "links_active", (int)gpu->active, "links_inactive",
+			  (int)gpu->inactive, "min_mbps", (int)gpu->min_mbps, "max_mbps",
+			  (int)gpu->max_mbps);
 }
 
 /* The document's own reason tells of it. */
@@ -285,16 +283,12 @@ static json_t *link_to_json(const VerifyReport *report, const VerifiedLink *link
 	if (link->verdict != VERDICT_VERIFIED && link->cause != VERIFY_NOTHING &&
 	    !is_of_gpu(link->cause)) {
 		reason = link_reason(report, link);
-		if (!reason)
-			return NULL;
 	}
-	if (!ab || !ba)
-		return NULL;
-	return json_pack("{s:[ss], s:s, s:s, s:s?, s:[ss], s:[ss]}", "gpus", a, b, "verdict",
-			 verdict_to_string(link->verdict), "cause",
-			 verify_cause_to_string(link->cause), "reason", reason, "paths", ab, ba,
-			 "peer_to_peer", smi_peer_to_string(link->peer_ab),
-			 smi_peer_to_string(link->peer_ba));
+	return json_build("{s:[ss], s:s, s:s, s:s?, s:[ss], s:[ss]}", "gpus", a, b, "verdict",
+			  verdict_to_string(link->verdict), "cause",
+			  verify_cause_to_string(link->cause), "reason", reason, "paths", ab, ba,
+			  "peer_to_peer", smi_peer_to_string(link->peer_ab),
+			  smi_peer_to_string(link->peer_ba));
 }
 
 /* jansson refuses a NULL item, so one failure makes the whole fail. */
@@ -303,8 +297,7 @@ static json_t *gpus_to_json(const VerifyReport *report)
 	_cleanup_json_ json_t *a = json_array();
 
 	for (size_t i = 0; i < report->n_gpus; i++)
-		if (json_array_append_new(a, gpu_to_json(&report->gpus[i])) < 0)
-			return NULL;
+		json_append(a, gpu_to_json(&report->gpus[i]));
 	return TAKE_PTR(a);
 }
 
@@ -313,15 +306,14 @@ static json_t *links_to_json(const VerifyReport *report)
 	_cleanup_json_ json_t *a = json_array();
 
 	for (size_t i = 0; i < report->n_links; i++)
-		if (json_array_append_new(a, link_to_json(report, &report->links[i])) < 0)
-			return NULL;
+		json_append(a, link_to_json(report, &report->links[i]));
 	return TAKE_PTR(a);
 }
 
 char *verify_report_to_json(const VerifyReport *report, const VerifyInput *input,
 			    const char *domain_uuid, uint64_t asked_usec, const VerifyMore *more)
 {
-	_cleanup_json_ json_t *root = json_pack(
+	_cleanup_json_ json_t *root = json_build(
 		"{s:s, s:s, s:s, s:s?, s:s?, s:s?, s:{s:s, s:s}, s:s, s:I, s:s, s:i, s:o, s:o, s:o, s:o}",
 		"schema", GPUPASS_SCHEMA_VERIFY, "verdict", verdict_to_string(report->verdict),
 		"cause", verify_cause_to_string(report->cause), "reason", report->reason, "remedy",
@@ -334,5 +326,5 @@ char *verify_report_to_json(const VerifyReport *report, const VerifyInput *input
 		"workload",
 		more->workload ? workload_to_json(more->workload, report) : json_null());
 
-	return root ? json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+	return json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII);
 }

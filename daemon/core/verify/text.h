@@ -10,8 +10,8 @@
  * Writes the reason and remedy of the report for its cause. `what` (may be NULL): words for the
  * sentence, from a program or libvirt, or an address. `link` (may be NULL): the worst link.
  */
-int verify_explain(VerifyReport *report, const VerifyInput *input, const char *what,
-		   const VerifiedLink *link);
+void verify_explain(VerifyReport *report, const VerifyInput *input, const char *what,
+		    const VerifiedLink *link);
 
 /* "NV4", "SYS", "nothing"; new. */
 char *smi_path_text(SmiCell cell);

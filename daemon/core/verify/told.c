@@ -7,6 +7,7 @@
 
 #include "core/verify/nvidia-smi-text.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /*
  * In any case. Where NVML's own texts (nvmlErrorString) are meant, they are printed by all versions
@@ -102,7 +103,7 @@ char *smi_excerpt(const char *text, size_t size)
 			memcpy(best, line, sizeof(best));
 		}
 	}
-	return strdup(best);
+	return xstrdup(best);
 }
 
 char *smi_line(const char *text, size_t size, unsigned number)

@@ -7,6 +7,7 @@
 #include "core/verify/answers.h"
 #include "core/verify/match.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 enum { DIAGNOSIS_MIG, DIAGNOSIS_CONFIDENTIAL };
 
@@ -131,7 +132,8 @@ static int judge_links(const VerifyInput *input, const Answers *answers, VerifyR
 		return -EINVAL; /* judge_runs() has settled a group of one */
 	report->verdict = worst->verdict;
 	report->cause = worst->cause;
-	return verify_explain(report, input, NULL, worst);
+	verify_explain(report, input, NULL, worst);
+	return 0;
 }
 
 /* --- GPUs that are missing, or that cannot be used --- */
@@ -203,11 +205,10 @@ static char *missing_text(const VerifyInput *input, const Answers *answers, cons
 	const char *uuid = gpu && gpu->uuid ? gpu->uuid : NULL;
 	_cleanup_free_ char *of_it = gpu ? strf("; %s%s%s%s is missing", BDF_TEXT(&gpu->bdf),
 						uuid ? " (" : "", uuid ? uuid : "", uuid ? ")" : "")
-					 : strdup("");
+					 : xstrdup("");
 
-	return of_it ? strf("%zu of %zu GPUs%s%s%s%s", answers->gpus.n_items, input->n_gpus, of_it,
-			    alarm ? ": \"" : "", alarm ? alarm->line : "", alarm ? "\"" : "")
-		     : NULL;
+	return strf("%zu of %zu GPUs%s%s%s%s", answers->gpus.n_items, input->n_gpus, of_it,
+		    alarm ? ": \"" : "", alarm ? alarm->line : "", alarm ? "\"" : "");
 }
 
 static char *lost_text(const VerifyInput *input, const SmiAlarm *alarm, size_t which)
@@ -218,8 +219,8 @@ static char *lost_text(const VerifyInput *input, const SmiAlarm *alarm, size_t w
 }
 
 /* The GPUs could not be matched, or one is missing or lost. `alarm` may be NULL. */
-static int settle_gpus(const VerifyInput *input, const Answers *answers, const SmiAlarm *alarm,
-		       size_t which, VerifyReport *report)
+static void settle_gpus(const VerifyInput *input, const Answers *answers, const SmiAlarm *alarm,
+			size_t which, VerifyReport *report)
 {
 	_cleanup_free_ char *what = NULL;
 	bool named = which != SIZE_MAX;
@@ -238,12 +239,12 @@ static int settle_gpus(const VerifyInput *input, const Answers *answers, const S
 	what = report->cause == VERIFY_GPU_LOST || report->cause == VERIFY_RESET_NEEDED
 		       ? lost_text(input, alarm, which)
 		       : missing_text(input, answers, alarm, which);
-	return what ? verify_explain(report, input, what, NULL) : -ENOMEM;
+	verify_explain(report, input, what, NULL);
 }
 
 /* *ret_settled: nothing else counts. */
-static int judge_gpus(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS], Answers *answers,
-		      VerifyReport *report, bool *ret_settled)
+static void judge_gpus(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS], Answers *answers,
+		       VerifyReport *report, bool *ret_settled)
 {
 	const SmiAlarm *alarm;
 	size_t which;
@@ -260,62 +261,67 @@ static int judge_gpus(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS]
 			report->gpus[i].found = false;
 		*ret_settled = false;
 	}
-	return *ret_settled ? settle_gpus(input, answers, alarm, which, report) : 0;
+	if (*ret_settled)
+		settle_gpus(input, answers, alarm, which, report);
 }
 
 /* --- all of it --- */
 
 /* "topo is not there; nvlink says 4 of 4 links are active on 0000:41:00.0, …" */
-static int describe_no_command(const VerifyReport *report, size_t which, char **ret)
+static void describe_no_command(const VerifyReport *report, size_t which, char **ret)
 {
 	unsigned wanted = report->links_expected * (unsigned)(report->n_gpus - 1);
 	_cleanup_strv_ char **links = NULL;
 	_cleanup_free_ char *said = NULL;
 
 	for (size_t i = 0; i < report->n_gpus; i++)
-		if (report->gpus[i].listed &&
-		    strv_appendf(&links, "%u of %u links are active on %s", report->gpus[i].active,
-				 wanted, BDF_TEXT(&report->gpus[i].bdf)) < 0)
-			return -ENOMEM;
+		if (report->gpus[i].listed)
+			strv_appendf(&links, "%u of %u links are active on %s",
+				     report->gpus[i].active, wanted,
+				     BDF_TEXT(&report->gpus[i].bdf));
 	said = strv_join(links, ", ");
-	if (!said)
-		return -ENOMEM;
 	*ret = strf("%s is not there%s%s", verify_commands[which][1], *said ? "; nvlink says " : "",
 		    said);
-	return *ret ? 0 : -ENOMEM;
 }
 
-static int judge_missing(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS],
-			 const Answers *answers, VerifyReport *report)
+static void judge_missing(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS],
+			  const Answers *answers, VerifyReport *report)
 {
 	_cleanup_free_ char *what = NULL;
 	size_t which = answers_first_missing(answers);
-	int r;
 
 	report->cause = answers->missing[which];
-	r = report->cause == VERIFY_NO_COMMAND ? describe_no_command(report, which, &what)
-					       : answers_describe(runs, which, answers, &what);
-	return r < 0 ? r : verify_explain(report, input, what, NULL);
+	if (report->cause == VERIFY_NO_COMMAND) {
+		describe_no_command(report, which, &what);
+	} else {
+		answers_describe(runs, which, answers, &what);
+	}
+	verify_explain(report, input, what, NULL);
 }
 
 static int judge_runs(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS], Answers *answers,
 		      VerifyReport *report)
 {
 	bool settled = false;
-	int r = answers_read(runs, answers);
+	int r = 0;
 
-	if (r == 0 && answers->missing[RUN_GPUS] == VERIFY_NOTHING)
-		r = judge_gpus(input, runs, answers, report, &settled);
-	if (r < 0 || settled)
-		return r;
-	r = answers_note(runs, answers, &report->note);
+	answers_read(runs, answers);
+
+	if (answers->missing[RUN_GPUS] == VERIFY_NOTHING)
+		judge_gpus(input, runs, answers, report, &settled);
+	if (settled)
+		return 0;
+	answers_note(runs, answers, &report->note);
 	/* Without the list of GPUs nothing else can be told. */
-	if (r < 0 || answers->missing[RUN_GPUS] != VERIFY_NOTHING)
-		return r < 0 ? r : judge_missing(input, runs, answers, report);
+	if (answers->missing[RUN_GPUS] != VERIFY_NOTHING) {
+		judge_missing(input, runs, answers, report);
+		return 0;
+	}
 	/* A group of one has no links: that the driver has the GPU is all there is. */
 	if (report->n_links == 0) {
 		report->verdict = VERDICT_VERIFIED;
-		return verify_explain(report, input, NULL, NULL);
+		verify_explain(report, input, NULL, NULL);
+		return 0;
 	}
 	/* A path over PCIe, or links that are down, count whatever else is missing. */
 	r = judge_links(input, answers, report);
@@ -324,40 +330,33 @@ static int judge_runs(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS]
 	if (r < 0 || answers_first_missing(answers) == VERIFY_RUNS ||
 	    report->verdict != VERDICT_UNKNOWN)
 		return r;
-	return judge_missing(input, runs, answers, report);
+	judge_missing(input, runs, answers, report);
+	return 0;
 }
 
 int verify_judge(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS], VerifyReport **ret)
 {
 	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
-	_cleanup_free_ Answers *answers = calloc(1, sizeof(Answers));
+	_cleanup_free_ Answers *answers = xcalloc(1, sizeof(Answers));
 	int r;
 
-	if (!answers)
-		return -ENOMEM;
-	r = verify_report_new(input, &report);
-	if (r == 0)
-		r = judge_runs(input, runs, answers, report);
+	verify_report_new(input, &report);
+	r = 0;
+	r = judge_runs(input, runs, answers, report);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(report);
 	return 0;
 }
 
-int verify_give_up(const VerifyInput *input, VerifyCause cause, VerifyReport **ret)
+void verify_give_up(const VerifyInput *input, VerifyCause cause, VerifyReport **ret)
 {
 	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
-	int r;
 
-	r = verify_report_new(input, &report);
-	if (r < 0)
-		return r;
+	verify_report_new(input, &report);
 	report->cause = cause;
-	r = verify_explain(report, input, NULL, NULL);
-	if (r < 0)
-		return r;
+	verify_explain(report, input, NULL, NULL);
 	*ret = TAKE_PTR(report);
-	return 0;
 }
 
 /* --- evidence --- */
@@ -411,15 +410,15 @@ static const VerifiedGpu *first_with_mig(const VerifyReport *report, uint64_t en
 	return NULL;
 }
 
-static int replace_cause(VerifyReport *report, const VerifyInput *input, VerifyCause cause,
-			 const char *what)
+static void replace_cause(VerifyReport *report, const VerifyInput *input, VerifyCause cause,
+			  const char *what)
 {
 	report->cause = cause;
-	return verify_explain(report, input, what, NULL);
+	verify_explain(report, input, what, NULL);
 }
 
-int verify_diagnose(const VerifyInput *input, const GuestRun runs[VERIFY_DIAGNOSES],
-		    VerifyReport *report)
+void verify_diagnose(const VerifyInput *input, const GuestRun runs[VERIFY_DIAGNOSES],
+		     VerifyReport *report)
 {
 	const GuestRun *mig = &runs[DIAGNOSIS_MIG], *cc = &runs[DIAGNOSIS_CONFIDENTIAL];
 	const VerifiedGpu *gpu = NULL;
@@ -430,10 +429,13 @@ int verify_diagnose(const VerifyInput *input, const GuestRun runs[VERIFY_DIAGNOS
 	if (mig->outcome == GUEST_RAN && mig->out &&
 	    smi_parse_mig(mig->out, mig->out_size, &enabled) == 0)
 		gpu = first_with_mig(report, enabled);
-	if (gpu)
-		return replace_cause(report, input, VERIFY_MIG, BDF_TEXT(&gpu->bdf));
+	if (gpu) {
+		replace_cause(report, input, VERIFY_MIG, BDF_TEXT(&gpu->bdf));
+		return;
+	}
 	if (cc->outcome == GUEST_RAN && cc->out &&
-	    smi_parse_confidential(cc->out, cc->out_size, &on) == 0 && on)
-		return replace_cause(report, input, VERIFY_CONFIDENTIAL, NULL);
-	return 0;
+	    smi_parse_confidential(cc->out, cc->out_size, &on) == 0 && on) {
+		replace_cause(report, input, VERIFY_CONFIDENTIAL, NULL);
+		return;
+	}
 }

@@ -24,12 +24,12 @@ extern const char *const *const verify_diagnosis_commands[VERIFY_DIAGNOSES];
 /* The verdict. 0 or -ENOMEM. */
 int verify_judge(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS], VerifyReport **ret);
 /* Makes an "unknown" report, for a cause that kept the guest from being asked. */
-int verify_give_up(const VerifyInput *input, VerifyCause cause, VerifyReport **ret);
+void verify_give_up(const VerifyInput *input, VerifyCause cause, VerifyReport **ret);
 /* The diagnosis may help. */
 bool verify_wants_diagnosis(const VerifyReport *report);
 /* Replaces cause, reason and remedy if the runs show what prevents NVLink. */
-int verify_diagnose(const VerifyInput *input, const GuestRun runs[VERIFY_DIAGNOSES],
-		    VerifyReport *report);
+void verify_diagnose(const VerifyInput *input, const GuestRun runs[VERIFY_DIAGNOSES],
+		     VerifyReport *report);
 
 /*
  * The report as evidence. links[i * n_gpus + k]: how many active links GPU i of the group shows to

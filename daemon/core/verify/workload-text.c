@@ -7,6 +7,7 @@
 
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* "26.3 of 56.2 GB/s" */
 static char *rate_text(uint32_t mbps, uint32_t nominal)
@@ -22,8 +23,6 @@ static char *run_text(const char *form, const Workload *w, const GuestRun *run)
 	_cleanup_free_ char *out = smi_excerpt(run->out ? run->out : "", run->out_size);
 	const char *said;
 
-	if (!err || !out)
-		return NULL;
 	said = !*out || (*err && told_of(err) >= told_of(out)) ? err : out;
 	return strf("%s%s: %s %lld%s%s%s", w->program, form,
 		    run->signalled ? "ended by signal" : "exit status", (long long)run->exit_code,
@@ -37,8 +36,6 @@ static char *slow_text(const Workload *w, const VerifyReport *report, const Work
 			  : w->cause == WORKLOAD_PCIE_SPEED ? ": no more than PCIe carries"
 							    : "";
 
-	if (!rate)
-		return NULL;
 	if (path && path->mbps == 0)
 		return strf(
 			"%s did not copy from %s to %s, which do not reach each other's memory%s",
@@ -57,12 +54,12 @@ static char *reason_text(const Workload *w, const VerifyInput *in, const VerifyR
 {
 	switch (w->cause) {
 	case WORKLOAD_NOT_RUN:
-		return strdup("nothing was measured, since the links could not be looked at");
+		return xstrdup("nothing was measured, since the links could not be looked at");
 	case WORKLOAD_ONE_GPU:
 		return strf("%s is one GPU, which has no link to measure", in->group);
 	case WORKLOAD_NO_PROGRAM:
-		return strdup("the guest has no program that measures: nvbandwidth, "
-			      "p2pBandwidthLatencyTest or all_reduce_perf");
+		return xstrdup("the guest has no program that measures: nvbandwidth, "
+			       "p2pBandwidthLatencyTest or all_reduce_perf");
 	case WORKLOAD_FAILED:
 	case WORKLOAD_GPU_FAULT:
 		return run_text(" in the guest", w, run);
@@ -81,7 +78,7 @@ static char *reason_text(const Workload *w, const VerifyInput *in, const VerifyR
 		return strf("%s in the guest did not check what arrived (#wrong is N/A)",
 			    w->program);
 	case WORKLOAD_NO_EXPECTATION:
-		return strdup("how fast the links of this board should be is not known");
+		return xstrdup("how fast the links of this board should be is not known");
 	case WORKLOAD_WRONG_DATA:
 		return strf("%s in the guest found that data arrived wrong", w->program);
 	default:
@@ -127,28 +124,27 @@ static const char *const remedies[WORKLOAD_CAUSE_MAX_] = {
 	[WORKLOAD_WRONG_DATA] = SEE_FAULTS,
 };
 
-int workload_explain(Workload *w, const VerifyInput *input, const VerifyReport *report,
-		     const WorkloadPath *path, const GuestRun *run)
+void workload_explain(Workload *w, const VerifyInput *input, const VerifyReport *report,
+		      const WorkloadPath *path, const GuestRun *run)
 {
 	free(w->reason);
 	free(w->remedy);
 	w->reason = w->remedy = NULL;
 	if (w->verdict == WORKLOAD_PASS)
-		return 0;
+		return;
 	w->reason = reason_text(w, input, report, path, run);
 	w->remedy = verify_remedy(remedies[w->cause], input);
-	return w->reason && w->remedy ? 0 : -ENOMEM;
 }
 
 /* --- JSON --- */
 
 static json_t *path_to_json(const VerifyReport *report, const WorkloadPath *path)
 {
-	return json_pack("{s:s, s:s, s:I, s:s, s:s}", "from",
-			 BDF_TEXT(&report->gpus[path->from].bdf), "to",
-			 BDF_TEXT(&report->gpus[path->to].bdf), "mbps", (json_int_t)path->mbps,
-			 "verdict", workload_verdict_to_string(path->verdict), "cause",
-			 workload_cause_to_string(path->cause));
+	return json_build("{s:s, s:s, s:I, s:s, s:s}", "from",
+			  BDF_TEXT(&report->gpus[path->from].bdf), "to",
+			  BDF_TEXT(&report->gpus[path->to].bdf), "mbps", (json_int_t)path->mbps,
+			  "verdict", workload_verdict_to_string(path->verdict), "cause",
+			  workload_cause_to_string(path->cause));
 }
 
 json_t *workload_to_json(const Workload *w, const VerifyReport *report)
@@ -156,12 +152,11 @@ json_t *workload_to_json(const Workload *w, const VerifyReport *report)
 	_cleanup_json_ json_t *copies = json_array();
 
 	for (size_t i = 0; i < w->n_paths; i++)
-		if (json_array_append_new(copies, path_to_json(report, &w->paths[i])) < 0)
-			return NULL;
-	return json_pack("{s:s, s:s, s:s?, s:s?, s:s?, s:I, s:i, s:I, s:O}", "verdict",
-			 workload_verdict_to_string(w->verdict), "cause",
-			 workload_cause_to_string(w->cause), "reason", w->reason, "remedy",
-			 w->remedy, "program", w->program, "nominal_mbps",
-			 (json_int_t)w->nominal_mbps, "percent_needed", (int)w->percent,
-			 "ring_mbps", (json_int_t)w->ring_mbps, "copies", copies);
+		json_append(copies, path_to_json(report, &w->paths[i]));
+	return json_build("{s:s, s:s, s:s?, s:s?, s:s?, s:I, s:i, s:I, s:O}", "verdict",
+			  workload_verdict_to_string(w->verdict), "cause",
+			  workload_cause_to_string(w->cause), "reason", w->reason, "remedy",
+			  w->remedy, "program", w->program, "nominal_mbps",
+			  (json_int_t)w->nominal_mbps, "percent_needed", (int)w->percent,
+			  "ring_mbps", (json_int_t)w->ring_mbps, "copies", copies);
 }

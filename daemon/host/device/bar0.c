@@ -18,8 +18,6 @@ static int is_awake(int sysfs_fd, const Bdf *bdf, const char **ret_why)
 	_cleanup_free_ char *path = sysfs_function_path(bdf, "power_state"), *state = NULL;
 	int r;
 
-	if (!path)
-		return -ENOMEM;
 	r = sysfs_line_if_any(sysfs_fd, path, &state);
 	if (r < 0)
 		return r;
@@ -35,8 +33,6 @@ static int decodes_memory(int sysfs_fd, const Bdf *bdf, const char **ret_why)
 	_cleanup_close_ int fd = -1;
 	uint8_t command[2];
 
-	if (!path)
-		return -ENOMEM;
 	fd = openat(sysfs_fd, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -62,8 +58,6 @@ int bar0_open(int sysfs_fd, const Bdf *bdf, off_t min_size, int *ret_fd, const c
 	struct stat st;
 	int r;
 
-	if (!path)
-		return -ENOMEM;
 	r = is_awake(sysfs_fd, bdf, ret_why);
 	if (r >= 0)
 		r = decodes_memory(sysfs_fd, bdf, ret_why);

@@ -8,7 +8,7 @@
 #include "gpupass/cleanup.h"
 #include "host/scan/sysfs.h"
 
-int config_space_read(int sysfs_fd, const Bdf *bdf, PcieConfig *ret)
+void config_space_read(int sysfs_fd, const Bdf *bdf, PcieConfig *ret)
 {
 	_cleanup_free_ char *path = sysfs_function_path(bdf, "config");
 	_cleanup_close_ int fd = -1;
@@ -16,13 +16,10 @@ int config_space_read(int sysfs_fd, const Bdf *bdf, PcieConfig *ret)
 	size_t size = 0;
 	ssize_t n = 0;
 
-	if (!path)
-		return -ENOMEM;
 	fd = openat(sysfs_fd, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return 0;
+		return;
 	while (size < sizeof(bytes) && (n = read(fd, bytes + size, sizeof(bytes) - size)) > 0)
 		size += (size_t)n;
 	pcie_config_parse(bytes, n < 0 ? 0 : size, ret);
-	return 0;
 }

@@ -9,4 +9,4 @@
  * 0 or -ENOMEM. What cannot be read says nothing: *ret is then as it was. A reader without
  * CAP_SYS_ADMIN gets 64 bytes.
  */
-int config_space_read(int sysfs_fd, const Bdf *bdf, PcieConfig *ret);
+void config_space_read(int sysfs_fd, const Bdf *bdf, PcieConfig *ret);

@@ -9,6 +9,7 @@
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* The major number of NVIDIA's driver since its beginning (nv.h, NV_MAJOR_DEVICE_NUMBER). */
 #define NVIDIA_MAJOR 195
@@ -18,16 +19,12 @@
 #define MINOR_MAX 1048575
 
 /* Takes over `path`; NULL means that its allocation failed. */
-static int add_file(DeviceFiles *files, char *path, dev_t number, const Bdf *bdf, bool vfio)
+static void add_file(DeviceFiles *files, char *path, dev_t number, const Bdf *bdf, bool vfio)
 {
 	_cleanup_free_ char *owned = path;
 	DeviceFile *p;
 
-	if (!owned)
-		return -ENOMEM;
-	p = reallocarray(files->items, files->n_items + 1, sizeof(DeviceFile));
-	if (!p)
-		return -ENOMEM;
+	p = xreallocarray(files->items, files->n_items + 1, sizeof(DeviceFile));
 	files->items = p;
 	files->items[files->n_items++] = (DeviceFile){
 		.number = number,
@@ -35,7 +32,6 @@ static int add_file(DeviceFiles *files, char *path, dev_t number, const Bdf *bdf
 		.bdf = *bdf,
 		.vfio = vfio,
 	};
-	return 0;
 }
 
 /* "226:1", as in the attribute dev of every device in sysfs. */
@@ -62,14 +58,15 @@ static int add_device(int sysfs_fd, const char *directory, const char *name, con
 	dev_t number = 0;
 	int r;
 
-	if (!path)
-		return -ENOMEM;
 	r = sysfs_line_if_any(sysfs_fd, path, &text);
 	if (r == -ENODEV || r == -ENOTDIR || (r >= 0 && !text))
 		return 0;
 	if (r >= 0)
 		r = parse_number(text, &number);
-	return r < 0 ? r : add_file(files, strf("%s/%s", dev, name), number, bdf, vfio);
+	if (r < 0)
+		return r;
+	add_file(files, strf("%s/%s", dev, name), number, bdf, vfio);
+	return 0;
 }
 
 /* Where classes put a function's device files: NAME below `directory` is PREFIX NAME below /dev. */
@@ -135,8 +132,6 @@ static int add_class_files(int sysfs_fd, const Place *from, size_t n, const Bdf 
 		_cleanup_strv_ char **names = NULL;
 		int r;
 
-		if (!path)
-			return -ENOMEM;
 		r = list_entries(sysfs_fd, path, &names);
 		if (r < 0)
 			return r;
@@ -155,7 +150,7 @@ static int add_vfio_devices(int sysfs_fd, const Bdf *bdf, DeviceFiles *files)
 {
 	_cleanup_free_ char *path = sysfs_function_path(bdf, "iommu_group/devices");
 	_cleanup_strv_ char **names = NULL;
-	int r = path ? list_entries(sysfs_fd, path, &names) : -ENOMEM;
+	int r = list_entries(sysfs_fd, path, &names);
 
 	if (r >= 0)
 		r = add_class_files(sysfs_fd, vfio_places, ELEMENTS(vfio_places), bdf, bdf, files);
@@ -176,8 +171,6 @@ static int add_sound_files(int sysfs_fd, const Bdf *bdf, DeviceFiles *files)
 	_cleanup_strv_ char **cards = NULL;
 	int r;
 
-	if (!sound)
-		return -ENOMEM;
 	r = list_entries(sysfs_fd, sound, &cards);
 	if (r < 0)
 		return r;
@@ -185,8 +178,6 @@ static int add_sound_files(int sysfs_fd, const Bdf *bdf, DeviceFiles *files)
 		_cleanup_free_ char *path = strf("%s/%s", sound, *card);
 		_cleanup_strv_ char **names = NULL;
 
-		if (!path)
-			return -ENOMEM;
 		r = list_entries(sysfs_fd, path, &names);
 		for (size_t i = 0; r >= 0 && i < ELEMENTS(sound_places); i++)
 			r = add_place(sysfs_fd, path, &sound_places[i], names, bdf, files);
@@ -233,14 +224,15 @@ static int add_nvidia_file(int proc_fd, const Bdf *bdf, DeviceFiles *files)
 	unsigned major;
 	int minor, r;
 
-	r = nvidia_proc_read(proc_fd, bdf, &uuid, &minor);
-	if (r < 0 || minor < 0)
-		return r;
+	nvidia_proc_read(proc_fd, bdf, &uuid, &minor);
+	r = 0;
+	if (minor < 0)
+		return 0;
 	r = read_nvidia_major(proc_fd, &major);
 	if (r < 0)
 		return r;
-	return add_file(files, strf("/dev/nvidia%d", minor), makedev(major, (unsigned)minor), bdf,
-			false);
+	add_file(files, strf("/dev/nvidia%d", minor), makedev(major, (unsigned)minor), bdf, false);
+	return 0;
 }
 
 /*
@@ -254,14 +246,11 @@ static int add_iommu_group_file(int sysfs_fd, const Bdf *bdf, DeviceFiles *files
 	size_t before = files->n_items;
 	int r;
 
-	if (!path)
-		return -ENOMEM;
 	r = sysfs_link_name_if_any(sysfs_fd, path, &group);
 	for (size_t i = 0; r >= 0 && group && i < ELEMENTS(prefixes); i++) {
 		_cleanup_free_ char *name = strf("%s%s", prefixes[i], group);
 
-		r = name ? add_device(sysfs_fd, "class/vfio", name, "/dev/vfio", bdf, true, files)
-			 : -ENOMEM;
+		r = add_device(sysfs_fd, "class/vfio", name, "/dev/vfio", bdf, true, files);
 	}
 	if (r >= 0 && files->n_items > before)
 		files->vfio_major = major(files->items[before].number);

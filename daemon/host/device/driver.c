@@ -52,7 +52,7 @@ static int write_function_attribute(Move *move, const char *attribute, const cha
 {
 	_cleanup_free_ char *path = sysfs_function_path(&move->target->bdf, attribute);
 
-	return path ? write_attribute(move, path, value) : -ENOMEM;
+	return write_attribute(move, path, value);
 }
 
 /* Reads before and after: skips a write that is not needed, and notices one that did not hold. */
@@ -80,8 +80,6 @@ static int driver_registered(int sysfs_fd, const char *driver)
 {
 	_cleanup_free_ char *path = strf(SYSFS_PCI_DRIVERS "/%s", driver);
 
-	if (!path)
-		return -ENOMEM;
 	if (faccessat(sysfs_fd, path, F_OK, 0) == 0)
 		return 0;
 	return errno == ENOENT ? -ENODEV : -errno;
@@ -131,8 +129,6 @@ static int set_unbind_lock(Move *move, bool on)
 	_cleanup_close_ int gpus_fd = -1;
 	int r;
 
-	if (!path)
-		return -ENOMEM;
 	if (!move->ops->gpus_dir)
 		return 0;
 	gpus_fd = open(move->ops->gpus_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -177,7 +173,7 @@ static int probe(Move *move)
 	if (str_equal(move->override_while_binding, driver))
 		return write_attribute(move, "bus/pci/drivers_probe", bdf);
 	path = strf(SYSFS_PCI_DRIVERS "/%s/bind", driver);
-	return path ? write_attribute(move, path, bdf) : -ENOMEM;
+	return write_attribute(move, path, bdf);
 }
 
 /* Compares what the driver link says now with what it should say. */
@@ -295,8 +291,6 @@ static int check_answers(Move *move)
 	_cleanup_close_ int fd = -1;
 	uint32_t ids = 0;
 
-	if (!path)
-		return -ENOMEM;
 	fd = openat(move->sysfs_fd, path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0 && read(fd, &ids, sizeof(ids)) == sizeof(ids) && ids == UINT32_MAX)
 		return fail(move, DRIVER_PHASE_VERIFY, -ENODEV);

@@ -16,6 +16,7 @@
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define HOOK_MAX_BYTES (16UL * 1024 * 1024)
 #define HOOKS "etc/libvirt/hooks"
@@ -33,7 +34,7 @@ static const char *what_is_it(const char *data, size_t size)
 	return "gpupass-hook";
 }
 
-static int read_hook(int root_fd, Examination *e)
+static void read_hook(int root_fd, Examination *e)
 {
 	_cleanup_free_ char *data = NULL;
 	size_t size = 0;
@@ -44,12 +45,11 @@ static int read_hook(int root_fd, Examination *e)
 	e->hook = fstatat(root_fd, HOOKS "/qemu.d/gpupass", &st, 0) == 0;
 	e->hook_runs = e->hook && S_ISREG(st.st_mode) && (st.st_mode & S_IXUSR);
 	if (!e->hook_runs)
-		return 0;
+		return;
 	r = file_read_regular_at(root_fd, HOOKS "/qemu.d/gpupass", HOOK_MAX_BYTES, &data, &size);
 	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	e->hook_is = strdup(what_is_it(data, size));
-	return e->hook_is ? 0 : -ENOMEM;
+		return;
+	e->hook_is = xstrdup(what_is_it(data, size));
 }
 
 static uint64_t usec_of(const struct statx_timestamp *t)
@@ -77,7 +77,7 @@ static void note_hook(int dir_fd, const char *name, uint64_t *oldest)
 		*oldest = changed;
 }
 
-static int compare_with_start(int root_fd, Examination *e)
+static void compare_with_start(int root_fd, Examination *e)
 {
 	_cleanup_strv_ char **names = NULL;
 	_cleanup_close_ int fd = -1;
@@ -88,7 +88,7 @@ static int compare_with_start(int root_fd, Examination *e)
 	if (r >= 0)
 		r = dir_list(fd, "", &names);
 	if (r < 0)
-		return r == -ENOMEM ? r : 0;
+		return;
 	for (char **name = names; name && *name; name++)
 		note_hook(fd, *name, &oldest);
 	/* A hook outside the folder may have been another one then. */
@@ -97,12 +97,12 @@ static int compare_with_start(int root_fd, Examination *e)
 	else if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &st) == 0 && (st.stx_mask & STATX_BTIME))
 		made = usec_of(&st.stx_btime);
 	examination_order_hook(e, oldest, made, now_realtime());
-	return 0;
 }
 
-int examine_hook(int root_fd, Examination *e)
+void examine_hook(int root_fd, Examination *e)
 {
-	int r = read_hook(root_fd, e);
+	read_hook(root_fd, e);
 
-	return r < 0 || !e->hook_runs ? r : compare_with_start(root_fd, e);
+	if (e->hook_runs)
+		compare_with_start(root_fd, e);
 }

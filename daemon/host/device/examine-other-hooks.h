@@ -7,4 +7,4 @@
  * Others' hooks of libvirt, and the scripts that these name, as far as they move boards. Our own is
  * left out. Fails only with -ENOMEM.
  */
-int examine_other_hooks(int root_fd, Examination *e);
+void examine_other_hooks(int root_fd, Examination *e);

@@ -16,24 +16,23 @@
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define FILES_MAX 256
 #define UNREAD_MAX 4	   /* lines of a fact */
 #define BOOT_FAULT_MAX 384 /* bytes kept of what was wrong */
 
 /* NULL, which is no error: the file is absent, too big, or unreadable. */
-static int read_if_any(int dir_fd, const char *path, char **ret, size_t *ret_size)
+static void read_if_any(int dir_fd, const char *path, char **ret, size_t *ret_size)
 {
-	int r = file_read_at(dir_fd, path, EXAMINE_FILE_MAX, ret, ret_size);
-
-	return r == -ENOMEM ? r : 0;
+	file_read_at(dir_fd, path, EXAMINE_FILE_MAX, ret, ret_size);
 }
 
 /*
  * Without a fact its check must not pass. `error` of an absent file is none, unless it is always
  * there. `fact` NULL: no check rests on it. -ENOMEM
  */
-static int note_unread(Examination *e, const char *fact, const char *path, int error)
+static void note_unread(Examination *e, const char *fact, const char *path, int error)
 {
 	size_t n = 0;
 
@@ -41,13 +40,13 @@ static int note_unread(Examination *e, const char *fact, const char *path, int e
 	for (char **line = e->unread; fact && line && *line; line++)
 		n += str_starts_with(*line, fact);
 	if (error >= 0 || !fact || n >= UNREAD_MAX)
-		return 0;
-	return strv_appendf(&e->unread, "%s %s: %s", fact, path, strerror(-error));
+		return;
+	strv_appendf(&e->unread, "%s %s: %s", fact, path, strerror(-error));
 }
 
-static int note_unread_if_any(Examination *e, const char *fact, const char *path, int error)
+static void note_unread_if_any(Examination *e, const char *fact, const char *path, int error)
 {
-	return note_unread(e, fact, path, error == -ENOENT ? 0 : error);
+	note_unread(e, fact, path, error == -ENOENT ? 0 : error);
 }
 
 typedef int (*TextReader)(const char *name, const char *text, char ***into);
@@ -58,8 +57,10 @@ static int read_file(int root_fd, const char *path, const char *name, TextReader
 	_cleanup_free_ char *text = NULL;
 	int r = file_read_at(root_fd, path, EXAMINE_FILE_MAX, &text, NULL);
 
-	if (r < 0)
-		return r == -ENOMEM ? r : note_unread_if_any(e, fact, path, r);
+	if (r < 0) {
+		note_unread_if_any(e, fact, path, r);
+		return 0;
+	}
 	return reader(name, text, into);
 }
 
@@ -73,48 +74,43 @@ static int read_directory(int root_fd, const char *directory, const char *suffix
 
 	if (r >= 0)
 		r = dir_list(fd, suffix, &names);
-	if (r < 0)
-		return r == -ENOMEM ? r : note_unread_if_any(e, fact, directory, r);
+	if (r < 0) {
+		note_unread_if_any(e, fact, directory, r);
+		return 0;
+	}
 	for (size_t i = 0; r >= 0 && names && names[i] && i < FILES_MAX; i++) {
 		_cleanup_free_ char *path = strf("%s/%s", directory, names[i]);
 
-		r = path ? read_file(root_fd, path, base_names ? names[i] : path, reader, into, e,
-				     fact)
-			 : -ENOMEM;
+		r = read_file(root_fd, path, base_names ? names[i] : path, reader, into, e, fact);
 	}
-	if (r >= 0 && strv_length(names) > FILES_MAX)
-		r = note_unread(e, fact, directory, -E2BIG);
+	if (r >= 0 && strv_length(names) > FILES_MAX) {
+		note_unread(e, fact, directory, -E2BIG);
+		r = 0;
+	}
 	return r;
 }
 
-static int read_modprobe(const ExamineRoots *roots, Examination *e)
+static void read_modprobe(const ExamineRoots *roots, Examination *e)
 {
 	_cleanup_free_ char *release = NULL;
 	int r = file_read_line_at(roots->proc_fd, "sys/kernel/osrelease", &release);
 
-	if (r == -ENOMEM)
-		return r;
-	return modprobe_files_read(roots->root_fd, r < 0 || strchr(release, '/') ? "none" : release,
-				   e);
+	modprobe_files_read(roots->root_fd, r < 0 || strchr(release, '/') ? "none" : release, e);
 }
 
-static int read_modules(int sysfs_fd, Examination *e)
+static void read_modules(int sysfs_fd, Examination *e)
 {
 	static const char *const names[] = { "vfio",	"vfio_pci",   "vfio_iommu_type1",
 					     "nvidia",	"nvidia_drm", "nvidia_uvm",
 					     "nouveau", "pci_stub" };
-	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < ELEMENTS(names); i++) {
+	for (size_t i = 0; i < ELEMENTS(names); i++) {
 		/* A built-in module with parameters has a directory, without initstate. */
 		_cleanup_free_ char *path = strf("module/%s", names[i]);
 
-		if (!path)
-			return -ENOMEM;
 		if (faccessat(sysfs_fd, path, F_OK, 0) == 0)
-			r = strv_append(&e->modules, names[i]);
+			strv_append(&e->modules, names[i]);
 	}
-	return r;
 }
 
 /* ---- processes ---- */
@@ -131,73 +127,66 @@ static bool is_service(const char *comm)
 	return false;
 }
 
-static int note_service(int process_fd, const char *comm, const char *pid, Examination *e)
+static void note_service(int process_fd, const char *comm, const char *pid, Examination *e)
 {
 	_cleanup_free_ char *text = NULL, *unit = NULL, *container = NULL;
-	int r = read_if_any(process_fd, "cgroup", &text, NULL);
 
-	if (r >= 0 && text)
-		r = cgroup_identify(text, &unit, &container);
-	if (r < 0)
-		return r;
-	return strv_appendf(&e->services, "%s (pid %s%s%s%s%s)", comm, pid, unit ? ", unit " : "",
-			    str_or_empty(unit), container ? ", container " : "",
-			    str_or_empty(container));
+	read_if_any(process_fd, "cgroup", &text, NULL);
+
+	if (text)
+		cgroup_identify(text, &unit, &container);
+	strv_appendf(&e->services, "%s (pid %s%s%s%s%s)", comm, pid, unit ? ", unit " : "",
+		     str_or_empty(unit), container ? ", container " : "", str_or_empty(container));
 }
 
 /*
  * When a process started, by the clock of today: the kernel counts from the boot, which no set
  * clock moves. Untouched where that is not known. -ENOMEM
  */
-static int read_start(int process_fd, uint64_t *ret_usec)
+static void read_start(int process_fd, uint64_t *ret_usec)
 {
 	_cleanup_free_ char *stat = NULL;
 	uint64_t since_boot = clock_usec(CLOCK_BOOTTIME), ticks;
-	int r = read_if_any(process_fd, "stat", &stat, NULL);
 
-	if (r < 0 || !stat || !setup_read_start(stat, &ticks))
-		return r;
+	read_if_any(process_fd, "stat", &stat, NULL);
+
+	if (!stat || !setup_read_start(stat, &ticks))
+		return;
 	ticks = ticks * USEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
 	if (ticks <= since_boot)
 		*ret_usec = now_realtime() - (since_boot - ticks);
-	return 0;
 }
 
 /*
  * libvirt raises the limit of each QEMU to what the guest's memory needs, with prlimit(2). If
  * libvirt lacks the capability for that, as in a container, its own limit counts.
  */
-static int note_libvirt(int process_fd, const char *comm, const char *pid, Examination *e)
+static void note_libvirt(int process_fd, const char *comm, const char *pid, Examination *e)
 {
 	_cleanup_free_ char *limits = NULL, *status = NULL;
 	struct stat st;
 	uint64_t bytes;
-	int r;
 
 	/* A user has one of their own for qemu:///session. */
 	if (e->libvirt_daemon || fstat(process_fd, &st) < 0 || st.st_uid != geteuid())
-		return 0;
+		return;
 	e->libvirt_daemon = strf("%s (pid %s)", comm, pid);
-	r = e->libvirt_daemon ? read_start(process_fd, &e->libvirt_since_usec) : -ENOMEM;
-	if (r < 0)
-		return r;
-	r = read_if_any(process_fd, "limits", &limits, NULL);
-	if (r >= 0)
-		r = read_if_any(process_fd, "status", &status, NULL);
-	if (r < 0)
-		return r;
+	read_start(process_fd, &e->libvirt_since_usec);
+	read_if_any(process_fd, "limits", &limits, NULL);
+	read_if_any(process_fd, "status", &status, NULL);
 	if (status && setup_may_raise_limits(status))
-		return 0;
-	if (!status || !limits || !setup_read_memlock(limits, &bytes))
-		return note_unread(e, "memlock", e->libvirt_daemon, -EIO);
+		return;
+	if (!status || !limits || !setup_read_memlock(limits, &bytes)) {
+		note_unread(e, "memlock", e->libvirt_daemon, -EIO);
+		return;
+	}
 	if (bytes > INT64_MAX)
-		return 0;
+		return;
 	e->memlock_limited = true;
 	e->memlock_bytes = bytes;
-	return 0;
 }
 
-static int note_process(int proc_fd, const char *pid, Examination *e)
+static void note_process(int proc_fd, const char *pid, Examination *e)
 {
 	_cleanup_free_ char *comm = NULL;
 	_cleanup_close_ int fd = -1;
@@ -206,50 +195,59 @@ static int note_process(int proc_fd, const char *pid, Examination *e)
 	if (r >= 0)
 		r = file_read_line_at(fd, "comm", &comm);
 	/* It may have ended meanwhile. */
-	if (r < 0)
-		return r == -ENOMEM ? r
-				    : note_unread_if_any(e, "processes", pid, r == -ESRCH ? 0 : r);
-	if (is_service(comm) && strv_length(e->services) < SETUP_LINES_MAX)
-		return note_service(fd, comm, pid, e);
-	if (strcmp(comm, "libvirtd") == 0 || strcmp(comm, "virtqemud") == 0)
-		return note_libvirt(fd, comm, pid, e);
-	return 0;
+	if (r < 0) {
+		note_unread_if_any(e, "processes", pid, r == -ESRCH ? 0 : r);
+		return;
+	}
+	if (is_service(comm) && strv_length(e->services) < SETUP_LINES_MAX) {
+		note_service(fd, comm, pid, e);
+		return;
+	}
+	if (strcmp(comm, "libvirtd") == 0 || strcmp(comm, "virtqemud") == 0) {
+		note_libvirt(fd, comm, pid, e);
+		return;
+	}
 }
 
-static int read_processes(int proc_fd, Examination *e)
+static void read_processes(int proc_fd, Examination *e)
 {
 	_cleanup_strv_ char **names = NULL;
 	int r = dir_list(proc_fd, "", &names);
 
-	if (r < 0)
-		return r == -ENOMEM ? r : note_unread(e, "processes", "/proc", r);
-	for (char **name = names; r >= 0 && name && *name; name++) {
+	if (r < 0) {
+		note_unread(e, "processes", "/proc", r);
+		return;
+	}
+	for (char **name = names; name && *name; name++) {
 		unsigned long long pid;
 
 		if (str_to_unsigned(*name, 10, INT_MAX, &pid) >= 0)
-			r = note_process(proc_fd, *name, e);
+			note_process(proc_fd, *name, e);
 	}
-	return r;
 }
 
 /* ---- texts of one file ---- */
 
-static int read_cmdline(int proc_fd, Examination *e)
+static void read_cmdline(int proc_fd, Examination *e)
 {
 	_cleanup_free_ char *text = NULL;
 	int r = file_read_at(proc_fd, "cmdline", EXAMINE_FILE_MAX, &text, NULL);
 
-	if (r < 0)
-		return r == -ENOMEM ? r : note_unread(e, "cmdline", "/proc/cmdline", r);
-	return setup_read_cmdline(text, &e->cmdline);
+	if (r < 0) {
+		note_unread(e, "cmdline", "/proc/cmdline", r);
+		return;
+	}
+	setup_read_cmdline(text, &e->cmdline);
 }
 
-static int read_version(int proc_fd, Examination *e)
+static void read_version(int proc_fd, Examination *e)
 {
 	_cleanup_free_ char *text = NULL;
-	int r = read_if_any(proc_fd, "driver/nvidia/version", &text, NULL);
 
-	return r < 0 || !text ? r : setup_read_nvidia_version(text, &e->nvidia_version);
+	read_if_any(proc_fd, "driver/nvidia/version", &text, NULL);
+
+	if (text)
+		setup_read_nvidia_version(text, &e->nvidia_version);
 }
 
 static int read_boot(int root_fd, Examination *e)
@@ -259,17 +257,20 @@ static int read_boot(int root_fd, Examination *e)
 	size_t size = 0;
 	int r = file_read_at(root_fd, "run/gpupass/boot.json", EXAMINE_FILE_MAX, &text, &size);
 
-	if (r < 0)
-		return r == -ENOMEM ? r : note_unread(e, "boot", "/run/gpupass/boot.json", r);
+	if (r < 0) {
+		note_unread(e, "boot", "/run/gpupass/boot.json", r);
+		return 0;
+	}
 	r = boot_faults_parse(text, size, &faults, NULL);
-	if (r == -EBADMSG || r == -EPROTO)
-		return strv_append(&e->boot, "/run/gpupass/boot.json cannot be understood");
+	if (r == -EBADMSG || r == -EPROTO) {
+		strv_append(&e->boot, "/run/gpupass/boot.json cannot be understood");
+		return 0;
+	}
 	for (size_t i = 0; r >= 0 && i < faults->n_items && i < SETUP_LINES_MAX; i++) {
 		_cleanup_free_ char *what = boot_fault_text(&faults->items[i]);
 
-		r = what ? strv_appendf(&e->boot, "%s %.*s", BDF_TEXT(&faults->items[i].bdf),
-					BOOT_FAULT_MAX, what)
-			 : -ENOMEM;
+		strv_appendf(&e->boot, "%s %.*s", BDF_TEXT(&faults->items[i].bdf), BOOT_FAULT_MAX,
+			     what);
 	}
 	return r;
 }
@@ -284,34 +285,27 @@ static void read_systemd(int root_fd, Examination *e)
 
 int examine_setup(const ExamineRoots *roots, Examination **ret)
 {
-	_cleanup_(examination_freep) Examination *e = calloc(1, sizeof(*e));
+	_cleanup_(examination_freep) Examination *e = xcalloc(1, sizeof(*e));
 	int r;
 
-	if (!e)
-		return -ENOMEM;
-	r = read_cmdline(roots->proc_fd, e);
-	if (r >= 0)
-		r = read_version(roots->proc_fd, e);
-	if (r >= 0)
-		r = read_processes(roots->proc_fd, e);
-	if (r >= 0)
-		r = read_modules(roots->sysfs_fd, e);
-	if (r >= 0)
-		r = read_modprobe(roots, e);
-	if (r >= 0)
-		r = examine_module_lists(roots->root_fd, e);
-	if (r >= 0)
-		r = read_directory(roots->root_fd, "etc/driverctl.d", "", true,
-				   setup_read_driverctl, &e->driverctl, e, "driverctl");
-	if (r >= 0)
-		r = examine_other_hooks(roots->root_fd, e);
+	read_cmdline(roots->proc_fd, e);
+	r = 0;
+	read_version(roots->proc_fd, e);
+	read_processes(roots->proc_fd, e);
+	read_modules(roots->sysfs_fd, e);
+	read_modprobe(roots, e);
+	examine_module_lists(roots->root_fd, e);
+	r = read_directory(roots->root_fd, "etc/driverctl.d", "", true, setup_read_driverctl,
+			   &e->driverctl, e, "driverctl");
+	if (r >= 0) {
+		examine_other_hooks(roots->root_fd, e);
+		r = 0;
+	}
 	if (r >= 0)
 		r = read_boot(roots->root_fd, e);
 	if (r < 0)
 		return r;
-	r = examine_hook(roots->root_fd, e);
-	if (r < 0)
-		return r;
+	examine_hook(roots->root_fd, e);
 	read_systemd(roots->root_fd, e);
 	*ret = TAKE_PTR(e);
 	return 0;

@@ -21,7 +21,7 @@ typedef struct ExamineRoots {
  * Part of examine_setup(): which modules the host loads at boot, and which its initramfs is to
  * have.
  */
-int examine_module_lists(int root_fd, Examination *e);
+void examine_module_lists(int root_fd, Examination *e);
 
 /*
  * The host's setup, without what cannot be read, and without the initramfs (host/image); fails only
@@ -30,7 +30,7 @@ int examine_module_lists(int root_fd, Examination *e);
 int examine_setup(const ExamineRoots *roots, Examination **ret);
 
 /* Of that: libvirt's hook. After the process that starts guests is known. -ENOMEM */
-int examine_hook(int root_fd, Examination *e);
+void examine_hook(int root_fd, Examination *e);
 
 /*
  * One GPU, given by its leading function, and the ports above it, root port first. -ENOENT when it

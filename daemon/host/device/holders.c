@@ -17,6 +17,7 @@
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /*
  * More holders would not make a refusal clearer, and all must fit into one document. Guests'
@@ -117,10 +118,10 @@ static int look_at_one(const Scan *scan, const struct Part *part, Teller *teller
 	int r;
 
 	memset(teller->told, 0, scan->files->n_items * sizeof(bool));
-	r = name ? dir_open_at(scan->proc_fd, name, false, &fd) : -ENOMEM;
+	r = dir_open_at(scan->proc_fd, name, false, &fd);
 	if (r >= 0)
 		r = part->look_at(&look, fd, &reason);
-	else if (r != -ENOMEM && r != -EMFILE && r != -ENFILE)
+	else if (r != -EMFILE && r != -ENFILE)
 		r = 0; /* it has gone */
 	if (r < 0)
 		return tell(teller, BROKEN, r);
@@ -137,7 +138,7 @@ static _Noreturn void look_at_all(const Scan *scan, const struct Part *part, siz
 	signal(SIGPIPE, SIG_IGN);
 	/* A reader that waits for our parent's answer must not wait for the end of this process. */
 	close(STDOUT_FILENO);
-	teller.told = calloc(scan->files->n_items, sizeof(bool));
+	teller.told = xcalloc(scan->files->n_items, sizeof(bool));
 	for (size_t i = from; teller.told && r >= 0 && i < scan->n_items; i++) {
 		teller.process = i;
 		if (scan->items[i].pending)
@@ -160,7 +161,7 @@ static bool is_known(const Scan *scan, pid_t pid, const DeviceFile *file)
 	return false;
 }
 
-static int add_holder(Scan *scan, pid_t pid, const DeviceFile *file)
+static void add_holder(Scan *scan, pid_t pid, const DeviceFile *file)
 {
 	Inspection *into = scan->into;
 	size_t alike = file->vfio ? scan->n_vfio : into->n_holders - scan->n_vfio;
@@ -168,14 +169,10 @@ static int add_holder(Scan *scan, pid_t pid, const DeviceFile *file)
 	Holder *p;
 
 	if (alike >= HOLDERS_MAX || is_known(scan, pid, file))
-		return 0;
-	p = reallocarray(into->holders, into->n_holders + 1, sizeof(Holder));
-	if (!p)
-		return -ENOMEM;
+		return;
+	p = xreallocarray(into->holders, into->n_holders + 1, sizeof(Holder));
 	into->holders = p;
-	path = strdup(file->path);
-	if (!path)
-		return -ENOMEM;
+	path = xstrdup(file->path);
 	into->holders[into->n_holders++] = (Holder){
 		.bdf = file->bdf,
 		.pid = pid,
@@ -183,7 +180,6 @@ static int add_holder(Scan *scan, pid_t pid, const DeviceFile *file)
 		.vfio = file->vfio,
 	};
 	scan->n_vfio += file->vfio;
-	return 0;
 }
 
 static int take_record(Scan *scan, const Record *record)
@@ -192,7 +188,8 @@ static int take_record(Scan *scan, const Record *record)
 
 	switch (record->kind) {
 	case HAS_FILE:
-		return add_holder(scan, process->pid, &scan->files->items[record->value]);
+		add_holder(scan, process->pid, &scan->files->items[record->value]);
+		return 0;
 	case BROKEN:
 		return record->value;
 	case NOT_SEEN:
@@ -245,8 +242,7 @@ static bool is_starved(pid_t pid, uint64_t cpu_begun, uint64_t slice)
 	_cleanup_free_ char *path = strf("/proc/%ld/stat", (long)pid), *line = NULL;
 	const char *state;
 
-	if (cpu_usec(pid) - cpu_begun >= slice || !path ||
-	    file_read_line_at(AT_FDCWD, path, &line) < 0)
+	if (cpu_usec(pid) - cpu_begun >= slice || file_read_line_at(AT_FDCWD, path, &line) < 0)
 		return false;
 	state = strrchr(line, ')');
 	return state && str_starts_with(state, ") R");
@@ -350,8 +346,6 @@ static int read_of_process(const Scan *scan, pid_t pid, const char *file, char *
 {
 	_cleanup_free_ char *path = strf("%ld/%s", (long)pid, file);
 
-	if (!path)
-		return -ENOMEM;
 	if (strcmp(file, "comm") == 0)
 		return file_read_line_at(scan->proc_fd, path, ret);
 	return file_read_at(scan->proc_fd, path, CGROUP_MAX_BYTES, ret, NULL);
@@ -366,8 +360,9 @@ static int name_holder(const Scan *scan, Holder *holder)
 		return r;
 	r = read_of_process(scan, holder->pid, "cgroup", &cgroup);
 	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	return cgroup_identify(cgroup, &holder->unit, &holder->container);
+		return 0;
+	cgroup_identify(cgroup, &holder->unit, &holder->container);
+	return 0;
 }
 
 static int compare_holders(const void *a, const void *b)
@@ -382,7 +377,7 @@ static int compare_holders(const void *a, const void *b)
 }
 
 /* Adds their names. A process that has ended meanwhile holds nothing any more. */
-static int name_holders(const Scan *scan)
+static void name_holders(const Scan *scan)
 {
 	Inspection *into = scan->into;
 	size_t n = 0;
@@ -391,8 +386,7 @@ static int name_holders(const Scan *scan)
 	for (size_t i = 0; i < into->n_holders; i++) {
 		Holder *holder = &into->holders[i];
 
-		if (r != -ENOMEM)
-			r = name_holder(scan, holder);
+		r = name_holder(scan, holder);
 		if (r >= 0) {
 			into->holders[n++] = *holder;
 			continue;
@@ -403,16 +397,13 @@ static int name_holders(const Scan *scan)
 	into->n_holders = n;
 	if (n > 0)
 		qsort(into->holders, n, sizeof(Holder), compare_holders);
-	return r == -ENOMEM ? r : 0;
 }
 
-static int list_unseen(const Scan *scan)
+static void list_unseen(const Scan *scan)
 {
 	Inspection *into = scan->into;
 
-	into->unseen = calloc(UNSEEN_LISTED_MAX, sizeof(Unseen));
-	if (!into->unseen)
-		return -ENOMEM;
+	into->unseen = xcalloc(UNSEEN_LISTED_MAX, sizeof(Unseen));
 	for (size_t i = 0; i < scan->n_items; i++) {
 		const Process *process = &scan->items[i];
 		char *command = NULL;
@@ -421,8 +412,6 @@ static int list_unseen(const Scan *scan)
 		if (!process->unseen)
 			continue;
 		r = read_of_process(scan, process->pid, "comm", &command);
-		if (r == -ENOMEM)
-			return r;
 		if (r < 0)
 			continue; /* it has ended */
 		into->all_unseen++;
@@ -437,7 +426,6 @@ static int list_unseen(const Scan *scan)
 			.reason = process->reason,
 		};
 	}
-	return 0;
 }
 
 int holders_scan(const InspectRoots *roots, const Bdf *functions, size_t n, Inspection *into)
@@ -455,9 +443,9 @@ int holders_scan(const InspectRoots *roots, const Bdf *functions, size_t n, Insp
 	for (size_t i = 0; r >= 0 && i < ELEMENTS(parts); i++)
 		r = look_at_part(&scan, &parts[i]);
 	if (r >= 0)
-		r = name_holders(&scan);
+		name_holders(&scan);
 	if (r >= 0)
-		r = list_unseen(&scan);
+		list_unseen(&scan);
 	free(scan.items);
 	return r;
 }

@@ -13,6 +13,7 @@
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define BASE_CLASS_DISPLAY 0x03
 /* A bus has no room for more. */
@@ -25,8 +26,6 @@ static int read_number(int sysfs_fd, const Bdf *bdf, const char *attribute, int 
 	unsigned long long number;
 	int r;
 
-	if (!path)
-		return -ENOMEM;
 	r = sysfs_line_if_any(sysfs_fd, path, &text);
 	if (r < 0 || !text)
 		return r;
@@ -40,12 +39,9 @@ static int read_number(int sysfs_fd, const Bdf *bdf, const char *attribute, int 
 static int is_awake(int sysfs_fd, const Bdf *bdf)
 {
 	_cleanup_free_ char *path = sysfs_function_path(bdf, "power_state"), *state = NULL;
-	int r;
 
-	if (!path)
-		return -ENOMEM;
-	r = sysfs_line_if_any(sysfs_fd, path, &state);
-	return r == -ENOMEM ? r : str_equal(state, "D0");
+	sysfs_line_if_any(sysfs_fd, path, &state);
+	return str_equal(state, "D0");
 }
 
 static int read_capabilities(int sysfs_fd, InspectConfig config, FunctionFacts *facts)
@@ -59,8 +55,6 @@ static int read_capabilities(int sysfs_fd, InspectConfig config, FunctionFacts *
 	if (class_code >> 16 != BASE_CLASS_DISPLAY)
 		return 0;
 	r = config == INSPECT_CONFIG_ALL ? 1 : is_awake(sysfs_fd, &facts->bdf);
-	if (r < 0)
-		return r;
 	facts->left_asleep = r == 0;
 	return facts->left_asleep ? 0 : capabilities_read(sysfs_fd, facts);
 }
@@ -76,15 +70,13 @@ static int read_vgpu(int sysfs_fd, unsigned number, FunctionFacts *facts)
 	unsigned type = 0;
 	int r;
 
-	if (!attribute || !link)
-		return -ENOMEM;
 	/* What the driver does not say changes nothing: a board with VFs is refused anyway. */
 	r = read_number(sysfs_fd, &facts->bdf, attribute, 10, UINT_MAX, &type);
 	if (r < 0 || type == 0 || facts->vgpus++ > 0)
-		return r == -ENOMEM ? r : 0;
+		return 0;
 	facts->vgpu_type = type;
 	path = sysfs_function_path(&facts->bdf, link);
-	r = path ? file_link_name_at(sysfs_fd, path, &name) : -ENOMEM;
+	r = file_link_name_at(sysfs_fd, path, &name);
 	return r < 0 ? r : sysfs_parse_bdf(name, &facts->vgpu_vf);
 }
 
@@ -115,23 +107,16 @@ static int read_facts(const InspectRoots *roots, InspectConfig config, FunctionF
 		r = read_vgpus(roots->sysfs_fd, facts);
 	if (r < 0)
 		return r;
-	r = nvidia_proc_read(roots->proc_fd, &facts->bdf, &facts->uuid, &facts->device_minor);
-	if (r < 0)
-		return r;
+	nvidia_proc_read(roots->proc_fd, &facts->bdf, &facts->uuid, &facts->device_minor);
 	return config == INSPECT_CONFIG_NOT ? 0 : read_capabilities(roots->sysfs_fd, config, facts);
 }
 
-static int new_inspection(size_t n, Inspection **ret)
+static void new_inspection(size_t n, Inspection **ret)
 {
-	_cleanup_(inspection_freep) Inspection *inspection = calloc(1, sizeof(*inspection));
+	_cleanup_(inspection_freep) Inspection *inspection = xcalloc(1, sizeof(*inspection));
 
-	if (!inspection)
-		return -ENOMEM;
-	inspection->functions = calloc(n + 1, sizeof(FunctionFacts));
-	if (!inspection->functions)
-		return -ENOMEM;
+	inspection->functions = xcalloc(n + 1, sizeof(FunctionFacts));
 	*ret = TAKE_PTR(inspection);
-	return 0;
 }
 
 static FunctionFacts *next_function(Inspection *inspection, const Bdf *bdf)
@@ -147,7 +132,9 @@ int inspect_config(const InspectRoots *roots, const Bdf *functions, size_t n, In
 		   Inspection **ret)
 {
 	_cleanup_(inspection_freep) Inspection *inspection = NULL;
-	int r = new_inspection(n, &inspection);
+	int r = 0;
+
+	new_inspection(n, &inspection);
 
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		r = read_capabilities(roots->sysfs_fd, config,
@@ -162,7 +149,9 @@ int inspect_glance(const InspectRoots *roots, const Bdf *functions, size_t n, In
 		   Inspection **ret)
 {
 	_cleanup_(inspection_freep) Inspection *inspection = NULL;
-	int r = new_inspection(n, &inspection);
+	int r = 0;
+
+	new_inspection(n, &inspection);
 
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		r = read_facts(roots, config, next_function(inspection, &functions[i]));
@@ -183,11 +172,11 @@ int inspect_functions(const InspectRoots *roots, const Bdf *functions, size_t n,
 	if (r >= 0)
 		r = nvidia_facts_read(roots, inspection);
 	if (r >= 0)
-		r = obstacle_facts_read(roots, inspection);
+		obstacle_facts_read(roots, inspection);
 	if (r >= 0)
 		r = holders_scan(roots, functions, n, inspection);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(inspection);
-	return r;
+	return 0;
 }

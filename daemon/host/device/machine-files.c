@@ -7,6 +7,7 @@
 
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define DIRECTORY "etc/pve/qemu-server"
 #define MACHINES_MAX 10000
@@ -24,11 +25,11 @@ static bool is_running(int root_fd, int proc_fd, uint32_t vmid)
 	unsigned long long number;
 	size_t size = 0;
 
-	if (!path || !id || file_read_line_at(root_fd, path, &pid) < 0 ||
+	if (file_read_line_at(root_fd, path, &pid) < 0 ||
 	    str_to_unsigned(pid, 10, INT_MAX, &number) < 0)
 		return false;
 	file = strf("%s/cmdline", pid);
-	if (!file || file_read_at(proc_fd, file, CMDLINE_MAX, &words, &size) < 0)
+	if (file_read_at(proc_fd, file, CMDLINE_MAX, &words, &size) < 0)
 		return false;
 	for (const char *word = words; word < words + size; word += strlen(word) + 1)
 		if (strcmp(word, "-id") == 0)
@@ -38,22 +39,21 @@ static bool is_running(int root_fd, int proc_fd, uint32_t vmid)
 }
 
 /* Without the file there are no mappings. */
-static int read_maps(int root_fd, MachineMaps *ret)
+static void read_maps(int root_fd, MachineMaps *ret)
 {
 	_cleanup_free_ char *node = NULL, *text = NULL;
 	size_t size = 0;
 	int r = file_read_at(root_fd, "etc/pve/mapping/pci.cfg", MACHINE_FILE_MAX, &text, &size);
 
 	if (r == -ENOENT)
-		return 0;
+		return;
 	if (r >= 0)
 		r = file_link_name_at(root_fd, "etc/pve/local", &node);
-	if (r >= 0)
-		return machine_maps_parse(text, size, node, ret);
-	if (r == -ENOMEM)
-		return r;
+	if (r >= 0) {
+		machine_maps_parse(text, size, node, ret);
+		return;
+	}
 	ret->fault = strf("cannot be read: %s", strerror(-r));
-	return ret->fault ? 0 : -ENOMEM;
 }
 
 /* 1: it has gone meanwhile. */
@@ -66,34 +66,35 @@ static int read_machine(int directory_fd, const char *file, const MachineMaps *m
 
 	if (r == -ENOENT)
 		return 1;
-	if (r < 0 && r != -ENOMEM) {
+	if (r < 0) {
 		*ret = (Machine){ .vmid = vmid,
 				  .unread = strf(MACHINE_FILES "/%s cannot be read: %s", file,
 						 strerror(-r)) };
-		return ret->unread ? 0 : -ENOMEM;
+		return 0;
 	}
-	return r < 0 ? r : machine_parse(vmid, text, size, maps, ret);
+	if (r < 0)
+		return r;
+	machine_parse(vmid, text, size, maps, ret);
+	return 0;
 }
 
 int machine_files_read(int root_fd, int proc_fd, Machines **ret)
 {
-	_cleanup_(machines_freep) Machines *machines = calloc(1, sizeof(Machines));
+	_cleanup_(machines_freep) Machines *machines = xcalloc(1, sizeof(Machines));
 	_cleanup_(machine_maps_clear) MachineMaps maps = { 0 };
 	_cleanup_strv_ char **files = NULL;
 	_cleanup_close_ int fd = -1;
-	int r = machines ? dir_open_at(root_fd, DIRECTORY, false, &fd) : -ENOMEM;
+	int r = dir_open_at(root_fd, DIRECTORY, false, &fd);
 
 	if (r >= 0)
 		r = dir_list(fd, ".conf", &files);
 	if (r >= 0)
-		r = read_maps(root_fd, &maps);
+		read_maps(root_fd, &maps);
 	if (r < 0)
 		return r;
 	if (strv_length(files) > MACHINES_MAX)
 		return -E2BIG;
-	machines->items = calloc(strv_length(files) + 1, sizeof(Machine));
-	if (!machines->items)
-		return -ENOMEM;
+	machines->items = xcalloc(strv_length(files) + 1, sizeof(Machine));
 	for (char **file = files; r >= 0 && file && *file; file++) {
 		Machine *machine = &machines->items[machines->n_items];
 

@@ -11,6 +11,7 @@
 #include "host/device/bar0.h"
 #include "host/scan/sysfs.h"
 #include "util/file.h"
+#include "util/xalloc.h"
 
 #define PAUSE_MSEC 10
 #define PMC_BOOT_0 0U
@@ -36,11 +37,10 @@ static int read_register(int fd, uint32_t address, uint32_t *ret)
 	return 0;
 }
 
-static int not_known(MemoryReport *report, const char *why)
+static void not_known(MemoryReport *report, const char *why)
 {
 	report->state = MEMORY_NOT_KNOWN;
-	report->why = strdup(why);
-	return report->why ? 0 : -ENOMEM;
+	report->why = xstrdup(why);
 }
 
 static int check_driver(int sysfs_fd, const Bdf *bdf, const char **ret_why)
@@ -88,17 +88,20 @@ static bool is_cleared(Poll *p)
 	return value == MEMORY_CLEAR_DONE;
 }
 
-static int end(const Poll *p, MemoryReport *report)
+static void end(const Poll *p, MemoryReport *report)
 {
-	if (!p->booted)
-		return not_known(report, "its firmware did not say that it has booted");
-	if (!p->readable)
-		return not_known(report, "its register cannot be read");
+	if (!p->booted) {
+		not_known(report, "its firmware did not say that it has booted");
+		return;
+	}
+	if (!p->readable) {
+		not_known(report, "its register cannot be read");
+		return;
+	}
 	report->state = MEMORY_NOT_CLEARED;
-	return 0;
 }
 
-static int begin_all(int sysfs_fd, const Bdf *boards, size_t n, Poll *polls, MemoryReport *reports)
+static void begin_all(int sysfs_fd, const Bdf *boards, size_t n, Poll *polls, MemoryReport *reports)
 {
 	for (size_t i = 0; i < n; i++) {
 		const char *why = NULL;
@@ -109,11 +112,9 @@ static int begin_all(int sysfs_fd, const Bdf *boards, size_t n, Poll *polls, Mem
 		if (polls[i].open)
 			close_fd(polls[i].fd);
 		polls[i].open = false;
-		r = r == -ENOMEM ? r : not_known(&reports[i], why ? why : strerror(-r));
-		if (r < 0)
-			return r;
+		not_known(&reports[i], why ? why : strerror(-r));
+		r = 0;
 	}
-	return 0;
 }
 
 /* true: some board has not yet said it. */
@@ -134,18 +135,15 @@ static bool look_at_all(Poll *polls, size_t n, MemoryReport *reports)
 	return waits;
 }
 
-int memory_mmio_poll(int sysfs_fd, const Bdf *boards, size_t n, unsigned timeout_msec,
-		     MemoryReport *ret)
+void memory_mmio_poll(int sysfs_fd, const Bdf *boards, size_t n, unsigned timeout_msec,
+		      MemoryReport *ret)
 {
-	_cleanup_free_ Poll *polls = calloc(n + 1, sizeof(Poll));
-	int r;
+	_cleanup_free_ Poll *polls = xcalloc(n + 1, sizeof(Poll));
 
 	for (size_t i = 0; i < n; i++)
 		ret[i] = (MemoryReport){ .bdf = boards[i] };
-	if (!polls)
-		return -ENOMEM;
-	r = begin_all(sysfs_fd, boards, n, polls, ret);
-	for (unsigned waited = 0; r >= 0 && look_at_all(polls, n, ret); waited += PAUSE_MSEC) {
+	begin_all(sysfs_fd, boards, n, polls, ret);
+	for (unsigned waited = 0; look_at_all(polls, n, ret); waited += PAUSE_MSEC) {
 		if (waited >= timeout_msec)
 			break;
 		poll(NULL, 0, PAUSE_MSEC);
@@ -154,8 +152,6 @@ int memory_mmio_poll(int sysfs_fd, const Bdf *boards, size_t n, unsigned timeout
 		if (!polls[i].open)
 			continue;
 		close_fd(polls[i].fd);
-		if (r >= 0)
-			r = end(&polls[i], &ret[i]);
+		end(&polls[i], &ret[i]);
 	}
-	return r;
 }

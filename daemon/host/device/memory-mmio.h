@@ -9,5 +9,5 @@
  * the host uses the board, and nothing is known of a reset. 0 or -ENOMEM; the caller clears the
  * reports in both cases.
  */
-int memory_mmio_poll(int sysfs_fd, const Bdf *boards, size_t n, unsigned timeout_msec,
-		     MemoryReport *ret);
+void memory_mmio_poll(int sysfs_fd, const Bdf *boards, size_t n, unsigned timeout_msec,
+		      MemoryReport *ret);

@@ -11,14 +11,13 @@
 
 #define VERSION_MAX_BYTES 16384
 
-static int read_version(int proc_fd, char **ret)
+static void read_version(int proc_fd, char **ret)
 {
 	_cleanup_free_ char *text = NULL;
 	int r = file_read_at(proc_fd, "driver/nvidia/version", VERSION_MAX_BYTES, &text, NULL);
 
-	if (r == -ENOMEM)
-		return r;
-	return r < 0 ? 0 : setup_read_nvidia_version(text, ret);
+	if (r >= 0)
+		setup_read_nvidia_version(text, ret);
 }
 
 /*
@@ -41,7 +40,7 @@ static int read_modeset(int sysfs_fd, bool *ret)
 
 int nvidia_facts_read(const InspectRoots *roots, Inspection *into)
 {
-	int r = read_version(roots->proc_fd, &into->nvidia_version);
+	read_version(roots->proc_fd, &into->nvidia_version);
 
-	return r < 0 ? r : read_modeset(roots->sysfs_fd, &into->nvidia_modeset);
+	return read_modeset(roots->sysfs_fd, &into->nvidia_modeset);
 }

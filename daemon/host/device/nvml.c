@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define LIBRARY "libnvidia-ml.so.1"
 
@@ -78,7 +79,7 @@ struct Nvml {
 /* The library's text, as far as it is text. */
 static char *plain(const char *s, size_t max)
 {
-	char *copy = strndup(str_or_empty(s), max);
+	char *copy = xstrndup(str_or_empty(s), max);
 
 	for (char *c = copy; c && *c; c++)
 		if (*c < ' ' || *c > '~')
@@ -90,7 +91,7 @@ static char *error_text(const Nvml *nvml, int code)
 {
 	_cleanup_free_ char *text = plain(nvml->error_string(code), 200);
 
-	return text ? strf("%s (NVML error %d)", text, code) : NULL;
+	return strf("%s (NVML error %d)", text, code);
 }
 
 static void find_optional(Nvml *nvml)
@@ -136,7 +137,7 @@ static int initialise(Nvml *nvml, char **ret_why)
 
 	if (code != NVML_SUCCESS) {
 		text = error_text(nvml, code);
-		*ret_why = text ? strf("NVML does not start: %s", text) : NULL;
+		*ret_why = strf("NVML does not start: %s", text);
 		return -EIO;
 	}
 	nvml->initialised = true;
@@ -144,22 +145,20 @@ static int initialise(Nvml *nvml, char **ret_why)
 		version[0] = '\0';
 	version[sizeof(version) - 1] = '\0';
 	text = plain(version, 32);
-	nvml->source = text ? strf("NVML%s%s", *text ? " " : "", text) : NULL;
-	return nvml->source ? 0 : -ENOMEM;
+	nvml->source = strf("NVML%s%s", *text ? " " : "", text);
+	return 0;
 }
 
 int nvml_open(const char *library, Nvml **ret, char **ret_why)
 {
-	_cleanup_(nvml_closep) Nvml *nvml = calloc(1, sizeof(Nvml));
+	_cleanup_(nvml_closep) Nvml *nvml = xcalloc(1, sizeof(Nvml));
 	int r;
 
-	if (!nvml)
-		return -ENOMEM;
 	nvml->handle_ = dlopen(library ? library : LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	if (!nvml->handle_) {
 		_cleanup_free_ char *why = plain(dlerror(), 200);
 
-		*ret_why = why ? strf("NVML cannot be loaded: %s", why) : NULL;
+		*ret_why = strf("NVML cannot be loaded: %s", why);
 		return -ENOENT;
 	}
 	r = resolve(nvml, ret_why);
@@ -190,17 +189,16 @@ const char *nvml_source(const Nvml *nvml)
 }
 
 /* Unknown if NVML does not give it, or it is not plain text: a board may have no serial number. */
-static int read_text(NvmlDevice device, int (*get)(NvmlDevice, char *, unsigned), char **ret)
+static void read_text(NvmlDevice device, int (*get)(NvmlDevice, char *, unsigned), char **ret)
 {
 	char text[BUFFER_SIZE] = "";
 
 	if (get(device, text, sizeof(text)) != NVML_SUCCESS)
-		return 0;
+		return;
 	text[sizeof(text) - 1] = '\0';
 	if (!evidence_text_valid(text))
-		return 0;
-	*ret = strdup(text);
-	return *ret ? 0 : -ENOMEM;
+		return;
+	*ret = xstrdup(text);
 }
 
 static MigMode mig_mode(unsigned mode)
@@ -222,7 +220,7 @@ static void read_mig(const Nvml *nvml, NvmlDevice device, MigMode *ret, MigMode 
 static int read_identity(const Nvml *nvml, NvmlDevice device, Sighting *s, char **ret_why)
 {
 	NvmlPciInfo info = { .bus_id = "" };
-	int code = nvml->pci_info(device, &info), r;
+	int code = nvml->pci_info(device, &info);
 
 	if (code != NVML_SUCCESS) {
 		*ret_why = error_text(nvml, code);
@@ -232,37 +230,32 @@ static int read_identity(const Nvml *nvml, NvmlDevice device, Sighting *s, char 
 	s->device = (uint16_t)(info.pci_device_id >> 16);
 	s->subsystem_vendor = (uint16_t)(info.pci_subsystem_id & 0xffff);
 	s->subsystem_device = (uint16_t)(info.pci_subsystem_id >> 16);
-	r = read_text(device, nvml->uuid, &s->uuid);
-	if (r >= 0)
-		r = read_text(device, nvml->serial, &s->board_serial);
-	if (r >= 0)
-		r = read_text(device, nvml->vbios, &s->vbios);
+	read_text(device, nvml->uuid, &s->uuid);
+	read_text(device, nvml->serial, &s->board_serial);
+	read_text(device, nvml->vbios, &s->vbios);
 	read_mig(nvml, device, &s->mig, &s->mig_pending);
-	return r;
+	return 0;
 }
 
-static int add_link(Sighting *s, const Bdf *peer)
+static void add_link(Sighting *s, const Bdf *peer)
 {
 	SeenPeer *bigger;
 
 	for (size_t i = 0; i < s->n_peers; i++)
 		if (bdf_equal(&s->peers[i].bdf, peer)) {
 			s->peers[i].links++;
-			return 0;
+			return;
 		}
-	bigger = reallocarray(s->peers, s->n_peers + 1, sizeof(SeenPeer));
-	if (!bigger)
-		return -ENOMEM;
+	bigger = xreallocarray(s->peers, s->n_peers + 1, sizeof(SeenPeer));
 	s->peers = bigger;
 	s->peers[s->n_peers++] = (SeenPeer){ .bdf = *peer, .links = 1 };
-	return 0;
 }
 
 static int link_failed(const Nvml *nvml, unsigned link, const char *what, int code, char **ret_why)
 {
 	_cleanup_free_ char *text = error_text(nvml, code);
 
-	*ret_why = text ? strf("%s of link %u cannot be read: %s", what, link, text) : NULL;
+	*ret_why = strf("%s of link %u cannot be read: %s", what, link, text);
 	return -ENODATA;
 }
 
@@ -288,12 +281,11 @@ static int read_remote(const Nvml *nvml, NvmlDevice device, unsigned link, Sight
 	if (bdf_parse(info.bus_id, &peer) < 0 || bdf_equal(&peer, &s->bdf)) {
 		_cleanup_free_ char *text = plain(info.bus_id, sizeof(info.bus_id));
 
-		*ret_why =
-			text ? strf("link %u leads to \"%s\", which is not another GPU", link, text)
-			     : NULL;
+		*ret_why = strf("link %u leads to \"%s\", which is not another GPU", link, text);
 		return -ENODATA;
 	}
-	return add_link(s, &peer);
+	add_link(s, &peer);
+	return 0;
 }
 
 /* A link that sleeps does not tell of its far end; and more states may come. */
@@ -335,8 +327,6 @@ static int find_device(const Nvml *nvml, const Bdf *bdf, NvmlDevice *ret, char *
 		strf("%08x:%02x:%02x.%x", bdf->segment, bdf->bus, bdf->device, bdf->function);
 	int code;
 
-	if (!bus_id)
-		return -ENOMEM;
 	code = nvml->handle(bus_id, ret);
 	if (code == NVML_SUCCESS)
 		return 0;
@@ -384,15 +374,15 @@ static int read_persistence(const Nvml *nvml, const Bdf *bdf, NvmlDevice *ret_de
 	return 0;
 }
 
-int nvml_persistence(const Nvml *nvml, const Bdf *bdf, GpuPersistence *ret)
+void nvml_persistence(const Nvml *nvml, const Bdf *bdf, GpuPersistence *ret)
 {
 	NvmlDevice device = NULL;
 
 	*ret = (GpuPersistence){ .bdf = *bdf };
-	return read_persistence(nvml, bdf, &device, ret) < 0 && !ret->why ? -ENOMEM : 0;
+	read_persistence(nvml, bdf, &device, ret);
 }
 
-int nvml_set_persistence(const Nvml *nvml, const Bdf *bdf, bool on, GpuPersistence *ret)
+void nvml_set_persistence(const Nvml *nvml, const Bdf *bdf, bool on, GpuPersistence *ret)
 {
 	PersistenceMode wanted = on ? PERSISTENCE_ON : PERSISTENCE_OFF;
 	NvmlDevice device = NULL;
@@ -401,21 +391,20 @@ int nvml_set_persistence(const Nvml *nvml, const Bdf *bdf, bool on, GpuPersisten
 	*ret = (GpuPersistence){ .bdf = *bdf };
 	r = read_persistence(nvml, bdf, &device, ret);
 	if (r < 0)
-		return ret->why ? 0 : -ENOMEM;
+		return;
 	if (ret->mode == wanted)
-		return 0;
+		return;
 	code = nvml->set_persistence(device, on ? FEATURE_ENABLED : FEATURE_DISABLED);
 	if (code != NVML_SUCCESS) {
 		ret->why = error_text(nvml, code);
-		return ret->why ? 0 : -ENOMEM;
+		return;
 	}
 	/*
 	 * Gets the handle again: turning the mode off can make it invalid (nvml.h, on GPUs with
 	 * NUMA memory).
 	 */
 	ret->mode = PERSISTENCE_UNKNOWN;
-	r = nvml_persistence(nvml, bdf, ret);
-	if (r == 0 && ret->mode != wanted && !ret->why)
-		ret->why = strdup("NVML reports success, but the mode has not changed");
-	return r == 0 && ret->mode != wanted && !ret->why ? -ENOMEM : r;
+	nvml_persistence(nvml, bdf, ret);
+	if (ret->mode != wanted && !ret->why)
+		ret->why = xstrdup("NVML reports success, but the mode has not changed");
 }

@@ -34,6 +34,6 @@ int nvml_look(const Nvml *nvml, const Bdf *bdf, Sighting *ret, char **ret_why);
  * Reads the mode of the GPU at this address; if NVML does not give it, it is unknown, with the
  * reason. The caller clears *ret. Fails only with -ENOMEM.
  */
-int nvml_persistence(const Nvml *nvml, const Bdf *bdf, GpuPersistence *ret);
+void nvml_persistence(const Nvml *nvml, const Bdf *bdf, GpuPersistence *ret);
 /* Sets the mode unless it is already set, and reads it again: *ret is the mode now. Needs root. */
-int nvml_set_persistence(const Nvml *nvml, const Bdf *bdf, bool on, GpuPersistence *ret);
+void nvml_set_persistence(const Nvml *nvml, const Bdf *bdf, bool on, GpuPersistence *ret);

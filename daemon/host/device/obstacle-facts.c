@@ -12,6 +12,7 @@
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* Of /proc/interrupts and /proc/iomem, so that neither keeps a worker busy. */
 #define PROC_MAX_BYTES (16UL * 1024 * 1024)
@@ -22,7 +23,7 @@
 /* The BARs, the ROM, and the BARs of virtual functions: PCI_NUM_RESOURCES without windows. */
 #define RESOURCES_MAX 13
 
-static int read_interrupts(int proc_fd, Inspection *into)
+static void read_interrupts(int proc_fd, Inspection *into)
 {
 	_cleanup_fclose_ FILE *f = NULL;
 	_cleanup_free_ char *line = NULL;
@@ -31,19 +32,14 @@ static int read_interrupts(int proc_fd, Inspection *into)
 	int fd = openat(proc_fd, "interrupts", O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
-		return 0;
+		return;
 	f = fdopen(fd, "re");
-	if (!f) {
-		close_fd(fd);
-		return -ENOMEM;
-	}
 	while (!into->interrupts_remapped && (n = getline(&line, &capacity, f)) >= 0 &&
 	       (total += (size_t)n) < PROC_MAX_BYTES)
 		into->interrupts_remapped = setup_interrupt_is_remapped(line);
 #if defined(__x86_64__) || defined(__i386__)
 	into->interrupts_known = total > 0;
 #endif
-	return 0;
 }
 
 /* ---- addresses of BARs ---- */
@@ -75,7 +71,7 @@ static void add_resource(Resources *resources, const Resource *one)
  * "0x00000000c0000000 0x00000000cfffffff 0x000000000014220c": first, last, flags. A BAR that got no
  * address keeps its size and has IORESOURCE_UNSET (drivers/pci/setup-res.c, pci_assign_resource()).
  */
-static int read_resources(int sysfs_fd, FunctionFacts *facts, Resources *ret)
+static void read_resources(int sysfs_fd, FunctionFacts *facts, Resources *ret)
 {
 	_cleanup_free_ char *path = sysfs_function_path(&facts->bdf, "resource");
 	char text[SYSFS_TEXT_MAX], *save = NULL;
@@ -83,10 +79,8 @@ static int read_resources(int sysfs_fd, FunctionFacts *facts, Resources *ret)
 	Resource one = { 0 };
 
 	*ret = (Resources){ 0 };
-	if (!path)
-		return -ENOMEM;
 	if (sysfs_read_text(sysfs_fd, path, text) < 0)
-		return 0;
+		return;
 	facts->resource_read = *text != '\0';
 	for (char *line = strtok_r(text, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save), one.bar++) {
@@ -99,7 +93,6 @@ static int read_resources(int sysfs_fd, FunctionFacts *facts, Resources *ret)
 		else if (one.first > 0)
 			add_resource(ret, &one);
 	}
-	return 0;
 }
 
 /* ---- who has reserved a part of a BAR ---- */
@@ -173,37 +166,30 @@ static int bar_of(const Resources *resources, unsigned long long first, size_t p
 }
 
 /* One for each BAR: inside a device, BOOTFB, is the driver that draws on it. */
-static int add_holder(FunctionFacts *function, int bar, const char *name)
+static void add_holder(FunctionFacts *function, int bar, const char *name)
 {
 	size_t n = function->n_bar_holders;
 	BarHolder *more, *last = n > 0 ? &function->bar_holders[n - 1] : NULL;
-	char *joined = last && last->bar == bar ? strf("%s, %s", last->name, name) : strdup(name);
+	char *joined = last && last->bar == bar ? strf("%s, %s", last->name, name) : xstrdup(name);
 
-	if (!joined)
-		return -ENOMEM;
 	if (last && last->bar == bar) {
 		free(last->name);
 		last->name = joined;
-		return 0;
+		return;
 	}
-	more = reallocarray(function->bar_holders, n + 1, sizeof(*more));
-	if (!more) {
-		free(joined);
-		return -ENOMEM;
-	}
+	more = xreallocarray(function->bar_holders, n + 1, sizeof(*more));
 	function->bar_holders = more;
 	more[function->n_bar_holders++] = (BarHolder){ .bar = bar, .name = joined };
-	return 0;
 }
 
 /* Below a certain depth the kernel indents no further, so that only what is deeper is inside. */
-static int find_holders(const char *iomem, const Resources *resources, FunctionFacts *function)
+static void find_holders(const char *iomem, const Resources *resources, FunctionFacts *function)
 {
 	size_t all = count_lines(iomem, BDF_TEXT(&function->bdf)), place = 0, depth = SIZE_MAX;
 	IomemLine line;
-	int bar = -1, r = 0;
+	int bar = -1;
 
-	while (r >= 0 && next_line(&iomem, &line)) {
+	while (next_line(&iomem, &line)) {
 		const char *name;
 
 		if (is_named(&line, BDF_TEXT(&function->bdf))) {
@@ -215,9 +201,8 @@ static int find_holders(const char *iomem, const Resources *resources, FunctionF
 			depth = SIZE_MAX; /* it is beside the function, or in none of its BARs */
 		name = depth == SIZE_MAX ? NULL : framebuffer(&line);
 		if (name)
-			r = add_holder(function, bar, name);
+			add_holder(function, bar, name);
 	}
-	return r;
 }
 
 /* ---- regions of the IOMMU group ---- */
@@ -226,45 +211,39 @@ static int find_holders(const char *iomem, const Resources *resources, FunctionF
  * Lines of "0x00000000bdf6e000 0x00000000bdf81fff direct". What is "direct-relaxable" the kernel
  * gives up for vfio; "reserved" and "msi" are addresses that a guest's memory is kept away from.
  */
-static int read_regions(int sysfs_fd, FunctionFacts *facts)
+static void read_regions(int sysfs_fd, FunctionFacts *facts)
 {
 	_cleanup_free_ char *path =
 		sysfs_function_path(&facts->bdf, "iommu_group/reserved_regions");
 	char text[SYSFS_TEXT_MAX], first[32], last[32], type[32], *save = NULL;
 
-	if (!path)
-		return -ENOMEM;
 	if (sysfs_read_text(sysfs_fd, path, text) < 0)
-		return 0;
+		return;
 	facts->regions_read = true;
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		if (sscanf(line, "%31s %31s %31s", first, last, type) != 3 ||
 		    !str_equal(type, "direct"))
 			continue;
 		facts->direct_region = strf("%s-%s", first, last);
-		return facts->direct_region ? 0 : -ENOMEM;
+		return;
 	}
-	return 0;
 }
 
-int obstacle_facts_read(const InspectRoots *roots, Inspection *into)
+void obstacle_facts_read(const InspectRoots *roots, Inspection *into)
 {
 	_cleanup_free_ char *iomem = NULL;
-	int r = read_interrupts(roots->proc_fd, into);
 
-	if (r >= 0 &&
-	    file_read_at(roots->proc_fd, "iomem", PROC_MAX_BYTES, &iomem, NULL) == -ENOMEM)
-		r = -ENOMEM;
+	read_interrupts(roots->proc_fd, into);
+
+	file_read_at(roots->proc_fd, "iomem", PROC_MAX_BYTES, &iomem, NULL);
 	into->iomem_read = iomem && *iomem;
-	for (size_t i = 0; r >= 0 && i < into->n_functions; i++) {
+	for (size_t i = 0; i < into->n_functions; i++) {
 		FunctionFacts *function = &into->functions[i];
 		Resources resources;
 
-		r = read_resources(roots->sysfs_fd, function, &resources);
-		if (r >= 0 && iomem)
-			r = find_holders(iomem, &resources, function);
-		if (r >= 0)
-			r = read_regions(roots->sysfs_fd, function);
+		read_resources(roots->sysfs_fd, function, &resources);
+		if (iomem)
+			find_holders(iomem, &resources, function);
+		read_regions(roots->sysfs_fd, function);
 	}
-	return r;
 }

@@ -9,4 +9,4 @@
  * Sets interrupts_known and interrupts_remapped of *into, and of its functions bars_unset,
  * bar_holders and direct_region. A file that is not there tells nothing.
  */
-int obstacle_facts_read(const InspectRoots *roots, Inspection *into);
+void obstacle_facts_read(const InspectRoots *roots, Inspection *into);

@@ -10,6 +10,7 @@
 #include "host/scan/process.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* PF_KTHREAD of include/linux/sched.h, which the field "flags" of /proc/PID/stat shows. */
 #define KERNEL_THREAD 0x00200000U
@@ -92,9 +93,7 @@ int process_list(int proc_fd, Process **ret, size_t *ret_n)
 
 	if (r < 0)
 		return r;
-	items = calloc(strv_length(names) + 1, sizeof(*items));
-	if (!items)
-		return -ENOMEM;
+	items = xcalloc(strv_length(names) + 1, sizeof(*items));
 	for (char **name = names; name && *name; name++) {
 		_cleanup_close_ int fd = -1;
 		unsigned long long pid;

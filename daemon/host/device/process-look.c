@@ -14,6 +14,7 @@
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* O_PATH in octal, as in fdinfo: the same on all architectures (asm-generic/fcntl.h). */
 #define FDINFO_O_PATH 010000000U
@@ -37,7 +38,7 @@ static int cannot_look(Looking *l, int error)
 {
 	if (error == -EACCES || error == -EPERM)
 		l->refused = true;
-	return error == -ENOMEM || error == -EMFILE || error == -ENFILE ? error : 0;
+	return error == -EMFILE || error == -ENFILE ? error : 0;
 }
 
 static int note_device(Looking *l, const struct statx *file)
@@ -88,7 +89,7 @@ static int read_fdinfo(int task_fd, const char *name, char **ret)
 {
 	_cleanup_free_ char *path = strf("fdinfo/%s", name);
 
-	return path ? file_read_at(task_fd, path, FDINFO_MAX, ret, NULL) : -ENOMEM;
+	return file_read_at(task_fd, path, FDINFO_MAX, ret, NULL);
 }
 
 /*
@@ -97,7 +98,7 @@ static int read_fdinfo(int task_fd, const char *name, char **ret)
  * opened for ioctl(2) only, so the flags must decide. If the file is gone meanwhile, it is not
  * open.
  */
-static int is_opened(int task_fd, int fds_fd, const char *name, bool *ret)
+static void is_opened(int task_fd, int fds_fd, const char *name, bool *ret)
 {
 	_cleanup_free_ char *text = NULL;
 	unsigned flags = 0;
@@ -107,16 +108,15 @@ static int is_opened(int task_fd, int fds_fd, const char *name, bool *ret)
 
 	*ret = false;
 	if (fstatat(fds_fd, name, &link, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0;
+		return;
 	*ret = (link.st_mode & (S_IRUSR | S_IWUSR)) != 0;
 	if (*ret)
-		return 0;
+		return;
 	r = read_fdinfo(task_fd, name, &text);
 	if (r < 0)
-		return r == -ENOMEM ? r : 0;
+		return;
 	line = strstr(text, "flags:");
 	*ret = line && sscanf(line, "flags: %o", &flags) == 1 && !(flags & FDINFO_O_PATH);
-	return 0;
 }
 
 /*
@@ -139,7 +139,7 @@ static int look_at_anonymous(Looking *l, int task_fd, int fds_fd, const char *na
 		return 0;
 	r = read_fdinfo(task_fd, name, &text);
 	if (r < 0)
-		return r == -ENOMEM ? r : 0;
+		return 0;
 	last = strstr(text, key);
 	if (last) {
 		last[strcspn(last, "\n")] = '\0';
@@ -167,8 +167,9 @@ static int look_at_descriptor(Looking *l, int task_fd, int fds_fd, const char *n
 		return look_at_anonymous(l, task_fd, fds_fd, name);
 	if (!S_ISCHR(file.stx_mode))
 		return 0;
-	r = is_opened(task_fd, fds_fd, name, &opened);
-	return r < 0 || !opened ? r : note_device(l, &file);
+	is_opened(task_fd, fds_fd, name, &opened);
+	r = 0;
+	return !opened ? r : note_device(l, &file);
 }
 
 static int look_at_table(Looking *l, int task_fd)
@@ -181,10 +182,6 @@ static int look_at_table(Looking *l, int task_fd)
 	if (r < 0)
 		return cannot_look(l, r);
 	dir = fdopendir(fd);
-	if (!dir) {
-		close_fd(fd);
-		return -ENOMEM;
-	}
 	while ((entry = readdir(dir))) {
 		if (entry->d_name[0] == '.')
 			continue;
@@ -257,18 +254,16 @@ static void known_clear(Known *known)
 }
 
 /* A file that does not fit in here is looked at again. */
-static int remember(Known *known, const char *name)
+static void remember(Known *known, const char *name)
 {
 	_cleanup_free_ char *copy = NULL;
 
 	known->bytes += strlen(name);
 	if (known->bytes > KNOWN_BYTES_MAX)
-		return 0;
-	copy = strdup(name);
-	if (!copy || !tsearch(copy, &known->tree, compare_names))
-		return -ENOMEM;
+		return;
+	copy = xstrdup(name);
+	tsearch(copy, &known->tree, compare_names);
 	TAKE_PTR(copy);
-	return 0;
 }
 
 /*
@@ -321,10 +316,6 @@ static int read_maps(Looking *l, int task_fd, Known *known, size_t *ret_lines, s
 	if (fd < 0)
 		return cannot_look(l, -errno);
 	f = fdopen(fd, "re");
-	if (!f) {
-		close_fd(fd);
-		return -ENOMEM;
-	}
 	while (r >= 0 && getline(&line, &size, f) > 0) {
 		const char *name = name_in_line(line);
 
@@ -333,8 +324,10 @@ static int read_maps(Looking *l, int task_fd, Known *known, size_t *ret_lines, s
 			continue;
 		if (look_at_mapping(l, task_fd, line, &r) == SEEN_GONE)
 			(*ret_missed)++;
-		else if (r >= 0)
-			r = remember(known, name);
+		else if (r >= 0) {
+			remember(known, name);
+			r = 0;
+		}
 	}
 	return r < 0 ? r : 0;
 }

@@ -10,6 +10,7 @@
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /*
  * Pauses between reads of config space after a reset, in milliseconds: the kernel has already
@@ -39,35 +40,30 @@ static int read_line(const Reset *reset, const char *attribute, char **ret)
 {
 	_cleanup_free_ char *path = sysfs_function_path(&reset->report->bdf, attribute);
 
-	return path ? sysfs_line_if_any(reset->sysfs_fd, path, ret) : -ENOMEM;
+	return sysfs_line_if_any(reset->sysfs_fd, path, ret);
 }
 
 /* NULL in *ret for a code without a meaning: no comparison is made with it. */
-static int speed_of(const PcieConfig *config, char **ret)
+static void speed_of(const PcieConfig *config, char **ret)
 {
 	const char *text = pcie_speed_text(config->speed);
 
 	if (str_equal(text, "?"))
-		return 0;
-	*ret = strdup(text);
-	return *ret ? 0 : -ENOMEM;
+		return;
+	*ret = xstrdup(text);
 }
 
 /* -ENODEV when config space reads all ones. Reading it resumes a sleeping device. */
 static int look(const Reset *reset, ResetLook *into)
 {
 	PcieConfig config = { 0 };
-	int r = config_space_read(reset->sysfs_fd, &reset->report->bdf, &config);
 
-	if (r < 0)
-		return r;
+	config_space_read(reset->sysfs_fd, &reset->report->bdf, &config);
+
 	reset_look_clear(into);
 	into->link_width = config.width;
-	r = speed_of(&config, &into->link_speed);
-	if (r >= 0)
-		r = read_line(reset, "power_state", &into->power_state);
-	if (r == -ENOMEM)
-		return r;
+	speed_of(&config, &into->link_speed);
+	read_line(reset, "power_state", &into->power_state);
 	return config.all_ones ? -ENODEV : 0;
 }
 
@@ -77,17 +73,13 @@ static int read_method(Reset *reset)
 	_cleanup_free_ char *methods = NULL;
 	int r;
 
-	if (!path)
-		return -ENOMEM;
 	reset->can_reset = faccessat(reset->sysfs_fd, path, F_OK, 0) == 0;
 	r = read_line(reset, "reset_method", &methods);
 	if (r < 0)
 		return r;
 	if (!methods)
 		return 0;
-	reset->first_method = strndup(methods, strcspn(methods, " "));
-	if (!reset->first_method)
-		return -ENOMEM;
+	reset->first_method = xstrndup(methods, strcspn(methods, " "));
 	/*
 	 * The operator may have switched all methods off; then the write returns ENOTTY. The kernel
 	 * tries the first method first, so one that does not count is not tried at all.
@@ -161,7 +153,7 @@ static int write_reset(Reset *reset)
 {
 	_cleanup_free_ char *path = sysfs_function_path(&reset->report->bdf, "reset");
 
-	return path ? reset->ops->write(reset->ops->userdata, reset->sysfs_fd, path, "1") : -ENOMEM;
+	return reset->ops->write(reset->ops->userdata, reset->sysfs_fd, path, "1");
 }
 
 static int look_until_it_answers(Reset *reset)
@@ -180,9 +172,7 @@ static int judge_outcome(Reset *reset, const char *method, int error)
 {
 	ResetReport *report = reset->report;
 
-	report->method = strdup(method);
-	if (!report->method)
-		return -ENOMEM;
+	report->method = xstrdup(method);
 	if (error < 0)
 		return end_with(reset, RESET_FAILED, error);
 	if (reset_link_is_worse(&report->before, &report->after))
@@ -290,31 +280,26 @@ static int run_slot(Reset *reset)
 	return judge_outcome(reset, "slot", done);
 }
 
-static int tell(Reset *reset, int r, ResetReport *ret)
+static void tell(Reset *reset, int r, ResetReport *ret)
 {
 	free(reset->first_method);
-	if (r == -ENOMEM) {
-		reset_report_clear(reset->report);
-		return r;
-	}
 	if (r < 0)
 		end_with(reset, RESET_FAILED, r);
 	*ret = *reset->report;
-	return 0;
 }
 
-int function_reset_with(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, ResetReport *ret)
+void function_reset_with(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, ResetReport *ret)
 {
 	ResetReport report = { .bdf = *bdf, .result = RESET_UNKNOWN };
 	Reset reset = { .ops = ops, .sysfs_fd = sysfs_fd, .report = &report };
 
-	return tell(&reset, run(&reset), ret);
+	tell(&reset, run(&reset), ret);
 }
 
-int slot_reset_with(const DriverOps *ops, int sysfs_fd, const Bdf *lead, ResetReport *ret)
+void slot_reset_with(const DriverOps *ops, int sysfs_fd, const Bdf *lead, ResetReport *ret)
 {
 	ResetReport report = { .bdf = *lead, .result = RESET_UNKNOWN };
 	Reset reset = { .ops = ops, .sysfs_fd = sysfs_fd, .report = &report };
 
-	return tell(&reset, run_slot(&reset), ret);
+	tell(&reset, run_slot(&reset), ret);
 }

@@ -21,7 +21,7 @@
  * returned: the kernel also returns ENOTTY for a device that did not come back. -ENOMEM: no report;
  * any other failure is in it.
  */
-int function_reset_with(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, ResetReport *ret);
+void function_reset_with(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, ResetReport *ret);
 
 /*
  * The same for all functions of the slot of `lead`, through vfio (vfio-hot-reset.h). For boards
@@ -29,4 +29,4 @@ int function_reset_with(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, Rese
  * `reset`. All must be on a vfio driver, and all must answer afterwards. The report's method is
  * "slot".
  */
-int slot_reset_with(const DriverOps *ops, int sysfs_fd, const Bdf *lead, ResetReport *ret);
+void slot_reset_with(const DriverOps *ops, int sysfs_fd, const Bdf *lead, ResetReport *ret);

@@ -13,6 +13,7 @@
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* A slot has at most 8 functions, so no bus with one board can have more than this. */
 #define AFFECTED_MAX 64U
@@ -44,8 +45,6 @@ static int read_iommu_group(int sysfs_fd, const Bdf *bdf, int *ret)
 	unsigned long long number;
 	int r;
 
-	if (!path)
-		return -ENOMEM;
 	r = file_link_name_at(sysfs_fd, path, &name);
 	if (r < 0)
 		return r;
@@ -114,9 +113,7 @@ static int check_affected(const HotReset *h, const Bdf *functions, size_t n)
 	_cleanup_free_ struct vfio_pci_hot_reset_info *info = NULL;
 	size_t size = sizeof(*info) + AFFECTED_MAX * sizeof(info->devices[0]);
 
-	info = calloc(1, size);
-	if (!info)
-		return -ENOMEM;
+	info = xcalloc(1, size);
 	info->argsz = (uint32_t)size;
 	if (ioctl(h->device, VFIO_DEVICE_GET_PCI_HOT_RESET_INFO, info) < 0)
 		return errno == ENODEV ? -EOPNOTSUPP : errno == ENOSPC ? -EXDEV : -errno;
@@ -139,9 +136,7 @@ static int reset(const HotReset *h)
 	_cleanup_free_ struct vfio_pci_hot_reset *request = NULL;
 	size_t size = sizeof(*request) + h->n_groups * sizeof(request->group_fds[0]);
 
-	request = calloc(1, size);
-	if (!request)
-		return -ENOMEM;
+	request = xcalloc(1, size);
 	request->argsz = (uint32_t)size;
 	request->count = (uint32_t)h->n_groups;
 	for (size_t i = 0; i < h->n_groups; i++)

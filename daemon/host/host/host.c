@@ -16,6 +16,7 @@
 #include "host/scan/sysfs.h"
 #include "util/clock.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /*
  * A scan for holders takes seconds on a host with very many processes, and for ever on a wedged
@@ -103,7 +104,7 @@ static int wait_for_moves(Host *host, char **ret_why)
 	*ret_why = r == -EBUSY ? strf("NVML was not asked, since it may open %s, which has been "
 				      "moving for too long",
 				      BDF_TEXT(&stuck))
-			       : strdup("other GPUs were moving all the time");
+			       : xstrdup("other GPUs were moving all the time");
 	return 1;
 }
 
@@ -126,8 +127,10 @@ static int real_persistence(Host *host, const Bdf *gpus, size_t n, GpuPersistenc
 	_cleanup_free_ char *why = NULL;
 	int r;
 
-	if (wait_for_moves(host, &why) > 0)
-		return persistence_unasked(gpus, n, why, ret);
+	if (wait_for_moves(host, &why) > 0) {
+		persistence_unasked(gpus, n, why, ret);
+		return 0;
+	}
 	r = worker_persistence(&real(host)->worker, gpus, n, PERSISTENCE_TIMEOUT_USEC, ret);
 	nvml_gate_end_question(&real(host)->nvml_gate);
 	return r;
@@ -137,13 +140,14 @@ static int real_set_persistence(Host *host, const Bdf *gpus, size_t n, bool on,
 				uint64_t timeout_usec, PersistenceOutcome *ret_outcomes)
 {
 	_cleanup_free_ char *why = NULL;
-	int r;
 
-	if (wait_for_moves(host, &why) > 0)
-		return persistence_unset(gpus, n, why, ret_outcomes);
-	r = worker_set_persistence(&real(host)->worker, gpus, n, on, timeout_usec, ret_outcomes);
+	if (wait_for_moves(host, &why) > 0) {
+		persistence_unset(gpus, n, why, ret_outcomes);
+		return 0;
+	}
+	worker_set_persistence(&real(host)->worker, gpus, n, on, timeout_usec, ret_outcomes);
 	nvml_gate_end_question(&real(host)->nvml_gate);
-	return r;
+	return 0;
 }
 
 static int real_reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *ret_outcomes)
@@ -162,8 +166,8 @@ static Initramfs *copy_known_image(RealHost *host)
 	Initramfs *copy = NULL;
 
 	pthread_mutex_lock(&host->image_lock);
-	if (host->image && initramfs_copy(host->image, &copy) < 0)
-		copy = NULL; /* it is read again */
+	if (host->image)
+		initramfs_copy(host->image, &copy); /* it is read again */
 	pthread_mutex_unlock(&host->image_lock);
 	return copy;
 }
@@ -172,8 +176,7 @@ static void know_image(RealHost *host, const Initramfs *image)
 {
 	Initramfs *copy = NULL;
 
-	if (initramfs_copy(image, &copy) < 0)
-		return;
+	initramfs_copy(image, &copy);
 	pthread_mutex_lock(&host->image_lock);
 	initramfs_free(host->image);
 	host->image = copy;
@@ -204,7 +207,8 @@ static int real_examine_host(Host *host, Examination **ret)
 
 static int real_examine_gpus(Host *host, const PciFunction *const *leads, size_t n, GpuHealth *ret)
 {
-	return worker_examine_gpus(&real(host)->worker, leads, n, EXAMINE_TIMEOUT_USEC, ret);
+	worker_examine_gpus(&real(host)->worker, leads, n, EXAMINE_TIMEOUT_USEC, ret);
+	return 0;
 }
 
 static pid_t real_worker_on(Host *host, const Bdf *function)
@@ -240,20 +244,20 @@ static int machine_uses(Host *host, DomainUses **ret, Problem **ret_problem)
 	int r;
 
 	if (real(host)->domains == DOMAINS_NONE) {
-		*ret = calloc(1, sizeof(DomainUses));
-		return *ret ? 0 : -ENOMEM;
+		*ret = xcalloc(1, sizeof(DomainUses));
+		return 0;
 	}
 	r = worker_machines(&real(host)->worker, MACHINES_TIMEOUT_USEC, &machines);
 	if (r >= 0)
-		r = machines_as_uses(machines, ret);
-	if (r >= 0 || r == -ENOMEM)
+		machines_as_uses(machines, ret);
+	if (r >= 0)
 		return r;
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
-		.reason = strdup("the virtual machines of Proxmox VE cannot be read"),
+		.reason = xstrdup("the virtual machines of Proxmox VE cannot be read"),
 		.cause = strf("/etc/pve/qemu-server: %s",
 			      r == -ETIMEDOUT ? "it did not answer in time" : strerror(-r)),
-		.remedy = strdup("see: systemctl status pve-cluster; ls /etc/pve/qemu-server"));
+		.remedy = xstrdup("see: systemctl status pve-cluster; ls /etc/pve/qemu-server"));
 }
 
 static int find_machine(Host *host, const char *word, DomainId *ret, Problem **ret_problem)
@@ -268,9 +272,9 @@ static int find_machine(Host *host, const char *word, DomainId *ret, Problem **r
 	use = machine_use_find(uses, word);
 	if (!use)
 		return 0;
-	ret->name = strdup(use->name);
+	ret->name = xstrdup(use->name);
 	strncpy(ret->uuid, use->uuid, sizeof(ret->uuid) - 1);
-	return ret->name ? 0 : -ENOMEM;
+	return 0;
 }
 
 static int real_domain_find(Host *host, const char *name_or_uuid, DomainId *ret,
@@ -388,10 +392,10 @@ int real_host_init(RealHost *host, const WorkerConfig *worker)
 	host->worker.children = &host->children;
 	nvml_gate_init(&host->nvml_gate, MOVE_PATIENCE_USEC);
 	/* Without memory for it, parts are started when they are asked. */
-	if (worker->parts_dir && ready_parts_new(worker->parts_dir, ready_parts,
-						 worker->root_dir ? worker->root_dir : "/",
-						 worker->proc_dir, &host->worker.ready) < 0)
-		host->worker.ready = NULL;
+	if (worker->parts_dir)
+		ready_parts_new(worker->parts_dir, ready_parts,
+				worker->root_dir ? worker->root_dir : "/", worker->proc_dir,
+				&host->worker.ready);
 	return 0;
 }
 
@@ -415,8 +419,8 @@ static int check_writable(int sysfs_fd, const char *path, char **ret_path)
 	if (faccessat(sysfs_fd, path, W_OK, AT_EACCESS) == 0 || errno == ENOENT)
 		return 0;
 	error = -errno;
-	*ret_path = strdup(path);
-	return *ret_path ? error : -ENOMEM;
+	*ret_path = xstrdup(path);
+	return error;
 }
 
 /* Of one function only: all are on the same mount. */

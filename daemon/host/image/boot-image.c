@@ -12,6 +12,7 @@
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define IMAGES_MAX 16
 #define NAMES_MAX 256 /* of one directory that are looked at */
@@ -70,10 +71,10 @@ int boot_file_open(int root_fd, const char *path, BootFile *ret)
 
 static bool same_bytes(const BootFile *a, const BootFile *b, uint64_t deadline_usec)
 {
-	_cleanup_free_ char *x = malloc(BLOCK_BYTES), *y = malloc(BLOCK_BYTES);
+	_cleanup_free_ char *x = xmalloc(BLOCK_BYTES), *y = xmalloc(BLOCK_BYTES);
 	uint64_t left = a->end - a->begin;
 
-	if (!x || !y || left != b->end - b->begin)
+	if (left != b->end - b->begin)
 		return false;
 	for (uint64_t at = 0; at < left; at += BLOCK_BYTES) {
 		size_t n = left - at < BLOCK_BYTES ? (size_t)(left - at) : BLOCK_BYTES;
@@ -119,39 +120,36 @@ static void add_image(Finder *f, char **files)
 		f->images[f->n_images++] = files;
 }
 
-static int add_file(Finder *f, const char *path)
+static void add_file(Finder *f, const char *path)
 {
 	char **files = NULL;
-	int r = exists(f, path) ? strv_append(&files, path) : 0;
+
+	if (exists(f, path)) {
+		strv_append(&files, path);
+	}
 
 	add_image(f, files);
-	return r;
 }
 
 /*
  * Files as a boot loader sees them on the partition that is mounted at `root`, or on the one that
  * has /boot as a folder. All of them must be there.
  */
-static int add_seen(Finder *f, const char *root, char *const *paths)
+static void add_seen(Finder *f, const char *root, char *const *paths)
 {
 	_cleanup_strv_ char **files = NULL;
-	int r = 0;
 
-	for (; r >= 0 && paths && *paths; paths++) {
+	for (; paths && *paths; paths++) {
 		_cleanup_free_ char *path = strf("%s%s", root, *paths);
 
-		if (!path)
-			return -ENOMEM;
 		if (exists(f, path))
-			r = strv_append(&files, path);
+			strv_append(&files, path);
 		else if (str_starts_with(*paths, root) && exists(f, *paths))
-			r = strv_append(&files, *paths);
+			strv_append(&files, *paths);
 		else
-			return 0;
+			return;
 	}
-	if (r >= 0)
-		add_image(f, TAKE_PTR(files));
-	return r;
+	add_image(f, TAKE_PTR(files));
 }
 
 /* ---- boot entries and unified kernel images ---- */
@@ -171,21 +169,20 @@ static bool is_selected(const char *file, const char *id)
 typedef int (*Look)(Finder *f, const char *root, const char *directory, const char *name,
 		    const char *selected);
 
-static int look_into(Finder *f, const char *root, const char *below, const char *suffix, Look look,
-		     const char *selected)
+static void look_into(Finder *f, const char *root, const char *below, const char *suffix, Look look,
+		      const char *selected)
 {
 	_cleanup_free_ char *directory = strf("%s%s", root, below);
 	_cleanup_strv_ char **names = NULL;
 	_cleanup_close_ int fd = -1;
-	int r = directory ? dir_open_at(f->root_fd, directory + 1, false, &fd) : -ENOMEM;
+	int r = dir_open_at(f->root_fd, directory + 1, false, &fd);
 
 	if (r >= 0)
 		r = dir_list(fd, suffix, &names);
 	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	for (size_t i = 0; r >= 0 && names && names[i] && i < NAMES_MAX; i++)
-		r = look(f, root, directory, names[i], selected);
-	return r;
+		return;
+	for (size_t i = 0; names && names[i] && i < NAMES_MAX; i++)
+		look(f, root, directory, names[i], selected);
 }
 
 static int look_at_entry(Finder *f, const char *root, const char *directory, const char *name,
@@ -193,19 +190,22 @@ static int look_at_entry(Finder *f, const char *root, const char *directory, con
 {
 	_cleanup_(boot_entry_clear) BootEntry entry = { 0 };
 	_cleanup_free_ char *path = strf("%s/%s", directory + 1, name), *text = NULL;
-	int r = path ? 0 : -ENOMEM;
+	int r = 0;
 
-	if (r < 0 || (selected && !is_selected(name, selected)))
-		return r;
+	if ((selected && !is_selected(name, selected)))
+		return 0;
 	r = file_read_regular_at(f->root_fd, path, ENTRY_MAX_BYTES, &text, NULL);
 	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	r = boot_entry_parse(text, &entry);
-	if (r < 0 || (!selected && !boot_entry_is_of(&entry, f->release, f->pkgbase)))
-		return r;
-	if (entry.uki && !entry.kernel)
-		return add_seen(f, root, (char *[]){ entry.uki, NULL });
-	return add_seen(f, root, entry.initrds);
+		return 0;
+	boot_entry_parse(text, &entry);
+	if ((!selected && !boot_entry_is_of(&entry, f->release, f->pkgbase)))
+		return 0;
+	if (entry.uki && !entry.kernel) {
+		add_seen(f, root, (char *[]){ entry.uki, NULL });
+		return 0;
+	}
+	add_seen(f, root, entry.initrds);
+	return 0;
 }
 
 /* .uname has the release; the name must do for an image without it. */
@@ -236,25 +236,21 @@ static int look_at_uki(Finder *f, _unused_ const char *root, const char *directo
 {
 	_cleanup_free_ char *path = strf("%s/%s", directory, name);
 
-	if (!path)
-		return -ENOMEM;
 	if (selected ? !is_selected(name, selected)
 		     : strstr(name, "-fallback.efi") || !uki_is_of(f, path, name))
 		return 0;
-	return add_file(f, path);
+	add_file(f, path);
+	return 0;
 }
 
-static int look_at_entries(Finder *f, const char *selected)
+static void look_at_entries(Finder *f, const char *selected)
 {
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && i < ELEMENTS(roots); i++) {
-		r = look_into(f, roots[i], "/loader/entries", ".conf", look_at_entry, selected);
+	for (size_t i = 0; i < ELEMENTS(roots); i++) {
+		look_into(f, roots[i], "/loader/entries", ".conf", look_at_entry, selected);
 		/* GRUB boots a kernel, and says which. */
-		if (r >= 0 && (selected || !f->booted.kernel))
-			r = look_into(f, roots[i], "/EFI/Linux", ".efi", look_at_uki, selected);
+		if ((selected || !f->booted.kernel))
+			look_into(f, roots[i], "/EFI/Linux", ".efi", look_at_uki, selected);
 	}
-	return r;
 }
 
 /* ---- names ---- */
@@ -264,13 +260,15 @@ static int look_at_token(Finder *f, _unused_ const char *root, const char *direc
 			 const char *name, _unused_ const char *selected)
 {
 	_cleanup_free_ char *own = strf("%s/%s/%s/initrd", directory, name, f->release);
-	_cleanup_free_ char *debian = own ? strf("%s.img-%s", own, f->release) : NULL;
-	int r = debian ? add_file(f, own) : -ENOMEM;
+	_cleanup_free_ char *debian = strf("%s.img-%s", own, f->release);
 
-	return r < 0 ? r : add_file(f, debian);
+	add_file(f, own);
+
+	add_file(f, debian);
+	return 0;
 }
 
-static int look_at_name(Finder *f, const char *kernel)
+static void look_at_name(Finder *f, const char *kernel)
 {
 	static const char *const names[][2] = {
 		{ "/boot/initrd.img-", "" },
@@ -278,14 +276,12 @@ static int look_at_name(Finder *f, const char *kernel)
 		{ "/boot/initrd-", "" },
 		{ "/boot/initramfs-", "" }, /* Alpine's */
 	};
-	int r = 0;
 
-	for (size_t i = 0; r >= 0 && kernel && *kernel && i < ELEMENTS(names); i++) {
+	for (size_t i = 0; kernel && *kernel && i < ELEMENTS(names); i++) {
 		_cleanup_free_ char *path = strf("%s%s%s", names[i][0], kernel, names[i][1]);
 
-		r = path ? add_file(f, path) : -ENOMEM;
+		add_file(f, path);
 	}
-	return r;
 }
 
 /* "linux-zen" of "/boot/vmlinuz-linux-zen", which GRUB or syslinux has booted; NULL: none has. */
@@ -296,55 +292,53 @@ static const char *booted_name(const Finder *f)
 	return str_starts_with(base, "vmlinuz-") ? base + strlen("vmlinuz-") : NULL;
 }
 
-static int look_everywhere(Finder *f)
+static void look_everywhere(Finder *f)
 {
 	const char *booted = booted_name(f);
-	int r = look_at_name(f, f->release);
 
-	if (r >= 0)
-		r = look_at_name(f, f->pkgbase);
-	if (r >= 0 && !str_equal(booted, f->release) && !str_equal(booted, f->pkgbase))
-		r = look_at_name(f, booted);
-	if (r >= 0)
-		r = look_at_entries(f, NULL);
-	for (size_t i = 0; r >= 0 && f->n_images == 0 && i < ELEMENTS(roots); i++)
-		r = look_into(f, roots[i], "", "", look_at_token, NULL);
-	return r;
+	look_at_name(f, f->release);
+
+	look_at_name(f, f->pkgbase);
+	if (!str_equal(booted, f->release) && !str_equal(booted, f->pkgbase))
+		look_at_name(f, booted);
+	look_at_entries(f, NULL);
+	for (size_t i = 0; f->n_images == 0 && i < ELEMENTS(roots); i++)
+		look_into(f, roots[i], "", "", look_at_token, NULL);
 }
 
 /* ---- which ---- */
 
-static int read_hints(Finder *f, const BootedKernel *kernel, char **ret_selected)
+static void read_hints(Finder *f, const BootedKernel *kernel, char **ret_selected)
 {
 	_cleanup_free_ char *path = strf("usr/lib/modules/%s/pkgbase", f->release), *bytes = NULL;
 	size_t size = 0;
-	int r = path ? file_read_line_at(f->root_fd, path, &f->pkgbase) : -ENOMEM;
+	int r = file_read_line_at(f->root_fd, path, &f->pkgbase);
 
 	if (r >= 0 && strchr(f->pkgbase, '/'))
 		f->pkgbase[0] = '\0';
-	if (r != -ENOMEM)
-		r = kernel->cmdline ? boot_cmdline_parse(kernel->cmdline, &f->booted) : 0;
-	if (r < 0)
-		return r;
+	if (kernel->cmdline) {
+		boot_cmdline_parse(kernel->cmdline, &f->booted);
+		r = 0;
+	} else
+		r = 0;
 	r = file_read_at(f->root_fd, SELECTED, ENTRY_MAX_BYTES, &bytes, &size);
 	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	return boot_selected_parse((unsigned char *)bytes, size, ret_selected);
+		return;
+	boot_selected_parse((unsigned char *)bytes, size, ret_selected);
 }
 
 /* The boot loader's own word goes first: initrd=, then which entry it took. */
-static int look(Finder *f, const BootedKernel *kernel)
+static void look(Finder *f, const BootedKernel *kernel)
 {
 	_cleanup_free_ char *selected = NULL;
-	int r = read_hints(f, kernel, &selected);
 
-	for (size_t i = 0; r >= 0 && f->booted.initrds && i < ELEMENTS(roots); i++)
-		r = add_seen(f, roots[i], f->booted.initrds);
-	if (r >= 0 && f->n_images == 0 && selected)
-		r = look_at_entries(f, selected);
-	if (r >= 0 && f->n_images == 0)
-		r = look_everywhere(f);
-	return r;
+	read_hints(f, kernel, &selected);
+	for (size_t i = 0; f->booted.initrds && i < ELEMENTS(roots); i++)
+		add_seen(f, roots[i], f->booted.initrds);
+	if (f->n_images == 0 && selected)
+		look_at_entries(f, selected);
+	if (f->n_images == 0)
+		look_everywhere(f);
 }
 
 /* The image lies beside the kernel that GRUB has booted. */
@@ -355,7 +349,7 @@ static bool beside_kernel(const Finder *f, char *const *image)
 	for (size_t i = 0; kernel && i <= ELEMENTS(roots); i++) {
 		_cleanup_free_ char *path =
 			strf("%s%s", i < ELEMENTS(roots) ? roots[i] : "", kernel);
-		const char *end = path ? strrchr(path, '/') : NULL;
+		const char *end = strrchr(path, '/');
 
 		if (end && end - path == slash - image[0] &&
 		    strncmp(path, image[0], (size_t)(end - path)) == 0 && exists(f, path))
@@ -382,15 +376,13 @@ static void prefer_beside_kernel(Finder *f)
 			strv_free(f->images[i]);
 }
 
-int boot_image_find(int root_fd, const BootedKernel *kernel, uint64_t deadline_usec, char ***ret,
-		    char **ret_trouble)
+void boot_image_find(int root_fd, const BootedKernel *kernel, uint64_t deadline_usec, char ***ret,
+		     char **ret_trouble)
 {
 	_cleanup_(finder_clear) Finder f = { .root_fd = root_fd, .release = kernel->release };
 	char **other = NULL;
-	int r = look(&f, kernel);
 
-	if (r < 0)
-		return r;
+	look(&f, kernel);
 	prefer_beside_kernel(&f);
 	for (size_t i = 1; !other && i < f.n_images; i++)
 		if (!same_files(&f, f.images[i], f.images[0], deadline_usec))
@@ -406,5 +398,4 @@ int boot_image_find(int root_fd, const BootedKernel *kernel, uint64_t deadline_u
 				    f.images[0][0], other[0]);
 	else
 		*ret = TAKE_PTR(f.images[0]);
-	return *ret || *ret_trouble ? 0 : -ENOMEM;
 }

@@ -28,5 +28,5 @@ int boot_file_open(int root_fd, const char *path, BootFile *ret);
  * is to know, *ret is NULL and *ret_trouble says it; files are compared until the deadline. Fails
  * only with -ENOMEM.
  */
-int boot_image_find(int root_fd, const BootedKernel *kernel, uint64_t deadline_usec, char ***ret,
-		    char **ret_trouble);
+void boot_image_find(int root_fd, const BootedKernel *kernel, uint64_t deadline_usec, char ***ret,
+		     char **ret_trouble);

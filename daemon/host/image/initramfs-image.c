@@ -10,6 +10,7 @@
 #include "host/modprobe/kmod.h"
 #include "util/clock.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define BLOCK_BYTES (256U * 1024)
 /* Ubuntu's has three: microcode, modules and the rest. */
@@ -37,8 +38,6 @@ static int trouble(Initramfs *image, char *text)
 {
 	_cleanup_free_ char *owned = text;
 
-	if (!owned)
-		return -ENOMEM;
 	if (!image->trouble)
 		image->trouble = TAKE_PTR(owned);
 	return -EBADMSG;
@@ -53,7 +52,8 @@ static int note_name(const char *name, void *userdata)
 
 static int note_content(const char *name, const char *text, void *userdata)
 {
-	return initramfs_note_content(userdata, name, text);
+	initramfs_note_content(userdata, name, text);
+	return 0;
 }
 
 static int push(ImageReader *r, const char *data, size_t size, size_t *ret_used)
@@ -66,7 +66,7 @@ static int push(ImageReader *r, const char *data, size_t size, size_t *ret_used)
 	if (now_monotonic() > r->deadline_usec)
 		return trouble(r->image, strf("%s: reading it takes too long", r->image->path));
 	error = cpio_stream_push(&r->stream, data, size, ret_used);
-	if (error >= 0 || error == -ENOMEM)
+	if (error >= 0)
 		return error;
 	return trouble(r->image,
 		       strf("%s: %s", r->image->path,
@@ -84,10 +84,8 @@ static ssize_t read_at(const ImageReader *r, char *block, uint64_t offset)
 /* Uncompressed archives, and zeros: microcode, and with some distributions modules. */
 static int read_plain(ImageReader *r)
 {
-	_cleanup_free_ char *block = malloc(BLOCK_BYTES);
+	_cleanup_free_ char *block = xmalloc(BLOCK_BYTES);
 
-	if (!block)
-		return -ENOMEM;
 	while (r->offset < r->size) {
 		ssize_t n = read_at(r, block, r->offset);
 		size_t used = 0;
@@ -194,8 +192,6 @@ static int read_compressed(ImageReader *r)
 	la_int64_t consumed;
 	int error;
 
-	if (!a)
-		return -ENOMEM;
 	if (!c)
 		return trouble(r->image, strf("%s is damaged, or no image: no archive at byte %llu",
 					      r->image->path, (unsigned long long)r->offset));
@@ -250,33 +246,32 @@ static int add_to_key(Initramfs *image, int fd)
 			  before ? " " : "", image->path, (unsigned long long)st.st_size,
 			  (unsigned long long)st.st_ino, (long long)st.st_mtim.tv_sec,
 			  st.st_mtim.tv_nsec, (long long)st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
-	return image->key ? 0 : -ENOMEM;
+	return 0;
 }
 
-static int set_path(Initramfs *image, const char *path)
+static void set_path(Initramfs *image, const char *path)
 {
 	free(image->path);
-	image->path = strdup(path);
-	return image->path ? 0 : -ENOMEM;
+	image->path = xstrdup(path);
 }
 
 static int open_file(int root_fd, const char *path, Initramfs *image, BootFile *ret)
 {
 	BootFile file;
-	int r = set_path(image, path);
+	int r = 0;
 
-	if (r < 0)
-		return r;
+	set_path(image, path);
+
 	r = boot_file_open(root_fd, path, &file);
 	if (r >= 0)
 		r = add_to_key(image, file.fd);
 	if (r >= 0)
 		*ret = file;
-	return r >= 0 || r == -ENOMEM ? r
-				      : trouble(image, strf("%s: %s", path,
-							    r == -EISDIR    ? "it is no file"
-							    : r == -ENODATA ? "it has no initramfs"
-									    : strerror(-r)));
+	return r >= 0 ? r
+		      : trouble(image, strf("%s: %s", path,
+					    r == -EISDIR    ? "it is no file"
+					    : r == -ENODATA ? "it has no initramfs"
+							    : strerror(-r)));
 }
 
 static int read_file(const BootFile *file, const InitramfsLimits *limits, uint64_t deadline_usec,
@@ -287,7 +282,7 @@ static int read_file(const BootFile *file, const InitramfsLimits *limits, uint64
 		.content = note_content,
 		.userdata = image,
 	};
-	_cleanup_free_ char *block = malloc(BLOCK_BYTES);
+	_cleanup_free_ char *block = xmalloc(BLOCK_BYTES);
 	ImageReader reader = {
 		.image = image,
 		.fd = file->fd,
@@ -299,8 +294,6 @@ static int read_file(const BootFile *file, const InitramfsLimits *limits, uint64
 	};
 	int r;
 
-	if (!block)
-		return -ENOMEM;
 	cpio_stream_init(&reader.stream, &handler);
 	r = read_segments(&reader);
 	cpio_stream_clear(&reader.stream);
@@ -310,11 +303,11 @@ static int read_file(const BootFile *file, const InitramfsLimits *limits, uint64
 static int read_modprobe(Initramfs *image)
 {
 	_cleanup_free_ char *text = initramfs_modprobe_text(image);
-	int r = text ? 0 : -ENOMEM;
+	int r = 0;
 
-	if (r >= 0 && *text)
+	if (*text)
 		r = kmod_read_text(text, &image->modprobe);
-	if (r >= 0 || r == -ENOMEM)
+	if (r >= 0)
 		return r;
 	return trouble(image, strf("%s: its modprobe.d cannot be read: %s", image->path,
 				   r == -ELIBACC ? "libkmod cannot be loaded" : strerror(-r)));
@@ -332,9 +325,8 @@ static int read_files(int root_fd, char *const *paths, const char *known,
 		r = open_file(root_fd, paths[n], image, &files[n]);
 	image->unchanged = r >= 0 && str_equal(known, image->key);
 	for (size_t i = 0; r >= 0 && !image->unchanged && i < n; i++) {
-		r = set_path(image, paths[i]);
-		if (r >= 0)
-			r = read_file(&files[i], limits, deadline_usec, image);
+		set_path(image, paths[i]);
+		r = read_file(&files[i], limits, deadline_usec, image);
 	}
 	while (n > 0)
 		close_fd(files[--n].fd);
@@ -344,21 +336,19 @@ static int read_files(int root_fd, char *const *paths, const char *known,
 int initramfs_image_read(int root_fd, const BootedKernel *kernel, const char *known,
 			 const InitramfsLimits *limits, Initramfs **ret)
 {
-	_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image));
+	_cleanup_(initramfs_freep) Initramfs *image = xcalloc(1, sizeof(*image));
 	uint64_t deadline_usec = now_monotonic() + limits->time_usec;
 	_cleanup_strv_ char **paths = NULL;
 	const char *release = kernel->release;
 	int r;
 
-	if (!image)
-		return -ENOMEM;
-	image->release = strdup(release);
-	if (!image->release)
-		return -ENOMEM;
+	image->release = xstrdup(release);
 	if (strchr(release, '/') || str_is_empty(release) || strlen(release) > RELEASE_MAX)
-		r = trouble(image, strdup("the kernel's release is no name"));
-	else
-		r = boot_image_find(root_fd, kernel, deadline_usec, &paths, &image->trouble);
+		r = trouble(image, xstrdup("the kernel's release is no name"));
+	else {
+		boot_image_find(root_fd, kernel, deadline_usec, &paths, &image->trouble);
+		r = 0;
+	}
 	if (r >= 0 && paths)
 		r = read_files(root_fd, paths, known, limits, deadline_usec, image);
 	if (r >= 0)

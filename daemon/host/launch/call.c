@@ -7,24 +7,16 @@
 #include "host/launch/launch.h"
 #include "util/text.h"
 
-int worker_arguments_begin(const WorkerConfig *config, const char *verb, char ***ret)
+void worker_arguments_begin(const WorkerConfig *config, const char *verb, char ***ret)
 {
 	_cleanup_strv_ char **argv = NULL;
-	int r;
 
-	r = strv_append(&argv, config->program);
-	if (r >= 0)
-		r = strv_appendf(&argv, "--sysfs=%s", config->sysfs_dir);
-	if (r >= 0)
-		r = strv_appendf(&argv, "--proc=%s", config->proc_dir);
-	if (r >= 0)
-		r = strv_appendf(&argv, "--root=%s", config->root_dir ? config->root_dir : "/");
-	if (r >= 0)
-		r = strv_append(&argv, verb);
-	if (r < 0)
-		return r;
+	strv_append(&argv, config->program);
+	strv_appendf(&argv, "--sysfs=%s", config->sysfs_dir);
+	strv_appendf(&argv, "--proc=%s", config->proc_dir);
+	strv_appendf(&argv, "--root=%s", config->root_dir ? config->root_dir : "/");
+	strv_append(&argv, verb);
 	*ret = TAKE_PTR(argv);
-	return 0;
 }
 
 /*
@@ -41,8 +33,6 @@ int worker_child_error(const Child *child)
 {
 	if (child->running && !has_answered(child))
 		return -ETIMEDOUT;
-	if (child->error == -ENOMEM)
-		return child->error;
 	if (child->error < 0)
 		return -EBADMSG; /* more than any answer has, or unreadable */
 	/* An unknown exit status does not count against the answer. */
@@ -57,10 +47,11 @@ int worker_run_one(const WorkerConfig *config, const char *part, char *const *ar
 		   size_t output_max, uint64_t timeout_usec, Children **ret)
 {
 	_cleanup_(children_freep) Children *children = NULL;
-	int r = children_new(1, output_max, &children);
+	int r = 0;
 
-	if (r >= 0)
-		r = launch_one(config, part, children, 0, argv);
+	children_new(1, output_max, &children);
+
+	r = launch_one(config, part, children, 0, argv);
 	if (r < 0)
 		return r;
 	launch_wait(config, children, timeout_usec);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/launch/child.h"
 
+#include "util/xalloc.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -20,22 +22,17 @@
 #define REAP_PAUSE_USEC 100U
 #define REAP_PAUSE_DOUBLINGS 8U
 
-int children_new(size_t n, size_t output_max, Children **ret)
+void children_new(size_t n, size_t output_max, Children **ret)
 {
-	_cleanup_(children_freep) Children *children = calloc(1, sizeof(*children));
+	_cleanup_(children_freep) Children *children = xcalloc(1, sizeof(*children));
 
-	if (!children)
-		return -ENOMEM;
 	children->output_max = output_max;
-	children->items = calloc(n + 1, sizeof(Child));
-	children->polls = calloc(n + 1, sizeof(struct pollfd));
-	if (!children->items || !children->polls)
-		return -ENOMEM;
+	children->items = xcalloc(n + 1, sizeof(Child));
+	children->polls = xcalloc(n + 1, sizeof(struct pollfd));
 	children->n_items = n;
 	for (size_t i = 0; i < n; i++)
 		children->items[i].fd = -1;
 	*ret = TAKE_PTR(children);
-	return 0;
 }
 
 /* stdin from /dev/null, stdout into the pipe, stderr as ours. */
@@ -196,9 +193,7 @@ static int make_room(Child *child, size_t limit)
 		return -EFBIG;
 	if (bigger > limit + 2)
 		bigger = limit + 2;
-	p = realloc(child->output, bigger);
-	if (!p)
-		return -ENOMEM;
+	p = xrealloc(child->output, bigger);
 	p[child->size] = '\0';
 	child->output = p;
 	child->capacity = bigger;
@@ -389,12 +384,10 @@ static void *reap_at_last(void *userdata)
  */
 static void leave_behind(pid_t pid)
 {
-	_cleanup_free_ pid_t *copy = malloc(sizeof(*copy));
+	_cleanup_free_ pid_t *copy = xmalloc(sizeof(*copy));
 	sigset_t all, before;
 	pthread_t thread;
 
-	if (!copy)
-		return;
 	*copy = pid;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the other threads' business */

@@ -51,7 +51,7 @@ typedef struct Children {
 	struct pollfd *polls;
 } Children;
 
-int children_new(size_t n, size_t output_max, Children **ret);
+void children_new(size_t n, size_t output_max, Children **ret);
 
 /* argv ends with NULL; its first entry is a path. Started children are waited for together. */
 int children_start(Children *children, size_t index, char *const *argv);

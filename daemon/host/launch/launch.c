@@ -10,6 +10,7 @@
 #include "host/wire/request.h"
 #include "util/clock.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* What the mover says in the place of a document, and what when all of its batch have ended. */
 #define BUSY "busy"
@@ -22,7 +23,7 @@ static void fall_back(const WorkerConfig *config, const char *part, int error)
 	_cleanup_free_ char *why = strf("%s/%s: %s", config->parts_dir, part, strerror(-error));
 
 	if (config->fell_back)
-		config->fell_back(why ? why : strerror(ENOMEM), config->userdata);
+		config->fell_back(why, config->userdata);
 }
 
 /* Who can be asked only once is told that this was all. */
@@ -158,26 +159,20 @@ void launch_wait(const WorkerConfig *config, Children *children, uint64_t timeou
 
 /* ---- a batch ---- */
 
-int launch_begin(const WorkerConfig *config, size_t n, size_t output_max, Launch *ret)
+void launch_begin(const WorkerConfig *config, size_t n, size_t output_max, Launch *ret)
 {
 	Launch launch = { .config = config, .n = n };
-	int r = children_new(n + 1, output_max, &launch.children);
 
-	if (r < 0)
-		return r;
-	launch.queue = calloc(n + 1, sizeof(char **));
-	launch.errors = calloc(n + 1, sizeof(int));
-	if (!launch.queue || !launch.errors) {
-		launch_end(&launch);
-		return -ENOMEM;
-	}
+	children_new(n + 1, output_max, &launch.children);
+
+	launch.queue = xcalloc(n + 1, sizeof(char **));
+	launch.errors = xcalloc(n + 1, sizeof(int));
 	*ret = launch;
-	return 0;
 }
 
-int launch_add(Launch *launch, size_t index, char *const *argv)
+void launch_add(Launch *launch, size_t index, char *const *argv)
 {
-	return strv_copy(argv, &launch->queue[index]);
+	strv_copy(argv, &launch->queue[index]);
 }
 
 static void start_children(Launch *launch)
@@ -193,30 +188,27 @@ static void start_children(Launch *launch)
 	}
 }
 
-static int make_request(const Launch *launch, char ***ret)
+static void make_request(const Launch *launch, char ***ret)
 {
 	_cleanup_strv_ char **words = NULL;
-	int r = 0;
 
 	for (size_t i = 0; i < launch->n; i++)
 		for (char **word = launch->queue[i] ? launch->queue[i] + LAUNCH_CHILD_WORDS : NULL;
-		     r >= 0 && word && *word; word++)
-			r = strv_append(&words, *word);
-	if (r < 0)
-		return r;
+		     word && *word; word++)
+			strv_append(&words, *word);
 	*ret = TAKE_PTR(words);
-	return 0;
 }
 
 static void start(Launch *launch)
 {
 	_cleanup_strv_ char **words = NULL;
-	int r = make_request(launch, &words);
+	int r = 0;
 
-	if (r >= 0 && !words)
+	make_request(launch, &words);
+
+	if (!words)
 		return; /* none is to be started */
-	if (r >= 0)
-		r = ask(launch->config, PART_MOVER, words, launch->children, launch->n);
+	r = ask(launch->config, PART_MOVER, words, launch->children, launch->n);
 	if (r == 0)
 		start_children(launch);
 	for (size_t i = 0; r < 0 && i < launch->n; i++)
@@ -261,8 +253,6 @@ static int hand_out(Launch *launch, char *line)
 		return 0;
 	}
 	child->output = strf("%s\n", answer);
-	if (!child->output)
-		return -ENOMEM;
 	child->size = strlen(child->output);
 	return 0;
 }

@@ -41,10 +41,10 @@ typedef struct Launch {
 	size_t n;
 } Launch;
 
-int launch_begin(const WorkerConfig *config, size_t n, size_t output_max, Launch *ret);
+void launch_begin(const WorkerConfig *config, size_t n, size_t output_max, Launch *ret);
 
 /* Copies argv. Starts nothing yet. */
-int launch_add(Launch *launch, size_t index, char *const *argv);
+void launch_add(Launch *launch, size_t index, char *const *argv);
 
 /*
  * Starts all, and returns when all have ended or the deadline has passed. After a child that could

@@ -9,6 +9,7 @@
 
 #include "host/launch/part.h"
 #include "host/launch/view.h"
+#include "util/xalloc.h"
 
 /* Of each part: more than these are not kept, and closed instead. */
 #define KEPT_MAX 4U
@@ -43,13 +44,11 @@ struct ReadyParts {
 	Kept kept[ELEMENTS(kinds)];
 };
 
-int ready_parts_new(const char *directory, const char *const *parts, const char *root,
-		    const char *proc, ReadyParts **ret)
+void ready_parts_new(const char *directory, const char *const *parts, const char *root,
+		     const char *proc, ReadyParts **ret)
 {
-	ReadyParts *ready = calloc(1, sizeof(*ready));
+	ReadyParts *ready = xcalloc(1, sizeof(*ready));
 
-	if (!ready)
-		return -ENOMEM;
 	*ready = (ReadyParts){
 		.directory = directory,
 		.parts = parts,
@@ -58,7 +57,6 @@ int ready_parts_new(const char *directory, const char *const *parts, const char 
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 	};
 	*ret = ready;
-	return 0;
 }
 
 ReadyParts *ready_parts_free(ReadyParts *ready)

@@ -13,13 +13,13 @@
 static int start(const WorkerConfig *config, const PciFunction *lead, Children *children, size_t i)
 {
 	_cleanup_strv_ char **argv = NULL;
-	int r = worker_arguments_begin(config, "examine", &argv);
 
-	if (r >= 0)
-		r = strv_append(&argv, BDF_TEXT(&lead->bdf));
-	for (size_t k = 0; r >= 0 && k < lead->n_upstream; k++)
-		r = strv_append(&argv, BDF_TEXT(&lead->upstream[k]));
-	return r < 0 ? r : launch_one(config, PART_CONFIG, children, i, argv);
+	worker_arguments_begin(config, "examine", &argv);
+
+	strv_append(&argv, BDF_TEXT(&lead->bdf));
+	for (size_t k = 0; k < lead->n_upstream; k++)
+		strv_append(&argv, BDF_TEXT(&lead->upstream[k]));
+	return launch_one(config, PART_CONFIG, children, i, argv);
 }
 
 static int parse_host(const Child *child, Examination **ret)
@@ -32,11 +32,11 @@ static int parse_host(const Child *child, Examination **ret)
 static int start_setup(const WorkerConfig *config, Children *children)
 {
 	_cleanup_strv_ char **argv = NULL;
-	int r = worker_arguments_begin(config, "examine", &argv);
 
-	if (r >= 0)
-		r = strv_append(&argv, "--without-image");
-	return r < 0 ? r : launch_one(config, PART_EXAMINER, children, 0, argv);
+	worker_arguments_begin(config, "examine", &argv);
+
+	strv_append(&argv, "--without-image");
+	return launch_one(config, PART_EXAMINER, children, 0, argv);
 }
 
 /* By a program of its own, also where it is a child. */
@@ -44,13 +44,12 @@ static int start_image(const WorkerConfig *config, const char *known_image, Chil
 {
 	WorkerConfig other = *config;
 	_cleanup_strv_ char **argv = NULL;
-	int r;
 
 	other.program = config->initramfs;
-	r = worker_arguments_begin(&other, "image", &argv);
-	if (r >= 0 && known_image)
-		r = strv_appendf(&argv, "--known-image=%s", known_image);
-	return r < 0 ? r : launch_one(config, PART_INITRAMFS, children, 1, argv);
+	worker_arguments_begin(&other, "image", &argv);
+	if (known_image)
+		strv_appendf(&argv, "--known-image=%s", known_image);
+	return launch_one(config, PART_INITRAMFS, children, 1, argv);
 }
 
 /* Two, side by side: what unpacks the image sees nothing else of the host. */
@@ -59,10 +58,11 @@ int worker_examine_host(const WorkerConfig *config, const char *known_image, uin
 {
 	_cleanup_(examination_freep) Examination *setup = NULL, *image = NULL;
 	_cleanup_(children_freep) Children *children = NULL;
-	int r = children_new(2, EXAMINE_OUTPUT_MAX, &children);
+	int r = 0;
 
-	if (r >= 0)
-		r = start_setup(config, children);
+	children_new(2, EXAMINE_OUTPUT_MAX, &children);
+
+	r = start_setup(config, children);
 	if (r >= 0)
 		r = start_image(config, known_image, children);
 	if (r < 0)
@@ -92,14 +92,13 @@ static void fill(const Child *child, GpuHealth *health)
 	}
 }
 
-int worker_examine_gpus(const WorkerConfig *config, const PciFunction *const *leads, size_t n,
-			uint64_t timeout_usec, GpuHealth *ret)
+void worker_examine_gpus(const WorkerConfig *config, const PciFunction *const *leads, size_t n,
+			 uint64_t timeout_usec, GpuHealth *ret)
 {
 	_cleanup_(children_freep) Children *children = NULL;
-	int r = children_new(n, EXAMINE_OUTPUT_MAX, &children);
 
-	if (r < 0)
-		return r;
+	children_new(n, EXAMINE_OUTPUT_MAX, &children);
+
 	for (size_t i = 0; i < n; i++)
 		ret[i] = (GpuHealth){
 			.bdf = leads[i]->bdf,
@@ -109,5 +108,4 @@ int worker_examine_gpus(const WorkerConfig *config, const PciFunction *const *le
 	for (size_t i = 0; i < n; i++)
 		if (child_started(&children->items[i]))
 			fill(&children->items[i], &ret[i]);
-	return 0;
 }

@@ -22,5 +22,5 @@ int worker_examine_host(const WorkerConfig *config, const char *known_image, uin
  * that one that does not answer hides no other. ret[i].error has the error of each. -ENOMEM:
  * nothing was filled.
  */
-int worker_examine_gpus(const WorkerConfig *config, const PciFunction *const *leads, size_t n,
-			uint64_t timeout_usec, GpuHealth *ret);
+void worker_examine_gpus(const WorkerConfig *config, const PciFunction *const *leads, size_t n,
+			 uint64_t timeout_usec, GpuHealth *ret);

@@ -21,25 +21,22 @@ typedef struct Look {
 	bool glance;
 } Look;
 
-static int arguments(const WorkerConfig *config, Question question, const Look *look, char ***ret)
+static void arguments(const WorkerConfig *config, Question question, const Look *look, char ***ret)
 {
 	InspectConfig config_space = look->config_space;
 	_cleanup_strv_ char **argv = NULL;
-	int r = worker_arguments_begin(config, question == CONFIG_SPACE ? "config" : "inspect",
-				       &argv);
 
-	if (r >= 0 && question != CONFIG_SPACE && look->glance)
-		r = strv_append(&argv, "--glance");
-	if (r >= 0 && question == ALL_AT_ONCE && config_space != INSPECT_CONFIG_NOT)
-		r = strv_append(&argv, "--capabilities");
-	if (r >= 0 && question != HOLDERS && config_space == INSPECT_CONFIG_AWAKE)
-		r = strv_append(&argv, "--awake");
-	for (size_t i = 0; r >= 0 && i < look->n; i++)
-		r = strv_append(&argv, BDF_TEXT(&look->functions[i]));
-	if (r < 0)
-		return r;
+	worker_arguments_begin(config, question == CONFIG_SPACE ? "config" : "inspect", &argv);
+
+	if (question != CONFIG_SPACE && look->glance)
+		strv_append(&argv, "--glance");
+	if (question == ALL_AT_ONCE && config_space != INSPECT_CONFIG_NOT)
+		strv_append(&argv, "--capabilities");
+	if (question != HOLDERS && config_space == INSPECT_CONFIG_AWAKE)
+		strv_append(&argv, "--awake");
+	for (size_t i = 0; i < look->n; i++)
+		strv_append(&argv, BDF_TEXT(&look->functions[i]));
 	*ret = TAKE_PTR(argv);
-	return 0;
 }
 
 static int parse(const Child *child, const Bdf *functions, size_t n, Inspection **ret)
@@ -89,16 +86,16 @@ static int ask(const WorkerConfig *config, const Look *look, uint64_t timeout_us
 	bool by_parts = config->parts_dir;
 	size_t n = by_parts && look->config_space != INSPECT_CONFIG_NOT ? 2 : 1;
 	_cleanup_(children_freep) Children *children = NULL;
-	int r = children_new(n, OUTPUT_MAX, &children);
+	int r = 0;
+
+	children_new(n, OUTPUT_MAX, &children);
 
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		Question question = !by_parts ? ALL_AT_ONCE : i == 0 ? HOLDERS : CONFIG_SPACE;
 		_cleanup_strv_ char **argv = NULL;
 
-		r = arguments(config, question, look, &argv);
-		if (r >= 0)
-			r = launch_one(config, i == 0 ? PART_INSPECTOR : PART_CONFIG, children, i,
-				       argv);
+		arguments(config, question, look, &argv);
+		r = launch_one(config, i == 0 ? PART_INSPECTOR : PART_CONFIG, children, i, argv);
 	}
 	if (r < 0)
 		return r;

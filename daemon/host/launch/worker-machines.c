@@ -11,11 +11,11 @@ int worker_machines(const WorkerConfig *config, uint64_t timeout_usec, Machines 
 {
 	_cleanup_(children_freep) Children *children = NULL;
 	_cleanup_strv_ char **argv = NULL;
-	int r = worker_arguments_begin(config, "machines", &argv);
+	int r = 0;
 
-	if (r >= 0)
-		r = worker_run_one(config, PART_EXAMINER, argv, OUTPUT_MAX, timeout_usec,
-				   &children);
+	worker_arguments_begin(config, "machines", &argv);
+
+	r = worker_run_one(config, PART_EXAMINER, argv, OUTPUT_MAX, timeout_usec, &children);
 	if (r >= 0)
 		r = worker_child_error(&children->items[0]);
 	return r < 0 ? r

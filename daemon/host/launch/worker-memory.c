@@ -16,12 +16,13 @@ static int ask(const WorkerConfig *config, const Bdf *boards, size_t n, MemoryRe
 {
 	_cleanup_(children_freep) Children *children = NULL;
 	_cleanup_strv_ char **argv = NULL;
-	int r = worker_arguments_begin(config, "memory", &argv);
+	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < n; i++)
-		r = strv_append(&argv, BDF_TEXT(&boards[i]));
-	if (r >= 0)
-		r = worker_run_one(config, PART_CONFIG, argv, OUTPUT_MAX, TIMEOUT_USEC, &children);
+	worker_arguments_begin(config, "memory", &argv);
+
+	for (size_t i = 0; i < n; i++)
+		strv_append(&argv, BDF_TEXT(&boards[i]));
+	r = worker_run_one(config, PART_CONFIG, argv, OUTPUT_MAX, TIMEOUT_USEC, &children);
 	if (r >= 0)
 		r = worker_child_error(&children->items[0]);
 	return r < 0 ? r
@@ -33,7 +34,7 @@ int worker_memory(const WorkerConfig *config, const Bdf *boards, size_t n, Memor
 {
 	int r = n > 0 ? ask(config, boards, n, ret) : 0;
 
-	if (r >= 0 || r == -ENOMEM)
+	if (r >= 0)
 		return r;
 	for (size_t i = 0; i < n; i++)
 		ret[i] = (MemoryReport){

@@ -9,25 +9,24 @@
 #include "host/launch/worker-find.h"
 #include "host/wire/persistence.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define OUTPUT_MAX 65536U
 
-static int arguments(const WorkerConfig *config, const Bdf *gpus, size_t n, const char *set,
-		     char ***ret)
+static void arguments(const WorkerConfig *config, const Bdf *gpus, size_t n, const char *set,
+		      char ***ret)
 {
 	_cleanup_strv_ char **argv = NULL;
-	int r = worker_arguments_begin(config, "persistence", &argv);
 
-	if (r >= 0 && set)
-		r = strv_append(&argv, set);
-	for (size_t i = 0; r >= 0 && i < n; i++)
-		r = strv_append(&argv, BDF_TEXT(&gpus[i]));
-	if (r >= 0 && config->nvml)
-		r = strv_appendf(&argv, "--nvml=%s", config->nvml);
-	if (r < 0)
-		return r;
+	worker_arguments_begin(config, "persistence", &argv);
+
+	if (set)
+		strv_append(&argv, set);
+	for (size_t i = 0; i < n; i++)
+		strv_append(&argv, BDF_TEXT(&gpus[i]));
+	if (config->nvml)
+		strv_appendf(&argv, "--nvml=%s", config->nvml);
 	*ret = TAKE_PTR(argv);
-	return 0;
 }
 
 static char *why_no_answer(int error, uint64_t timeout_usec, pid_t pid)
@@ -39,28 +38,22 @@ static char *why_no_answer(int error, uint64_t timeout_usec, pid_t pid)
 	case -EBUSY:
 		/* It was found, and has ended since. */
 		if (pid <= 0)
-			return strdup("a worker that was started earlier still waited for NVML");
+			return xstrdup("a worker that was started earlier still waited for NVML");
 		return strf("worker %d, which was started earlier, still waits for NVML", (int)pid);
 	case -EPROTO:
-		return strdup("the worker died before it answered");
+		return xstrdup("the worker died before it answered");
 	case -EBADMSG:
-		return strdup("the worker's answer makes no sense");
+		return xstrdup("the worker's answer makes no sense");
 	default:
 		return strf("the worker could not be started: %s", strerror(-error));
 	}
 }
 
-int persistence_unasked(const Bdf *gpus, size_t n, const char *why, GpuPersistence *ret)
+void persistence_unasked(const Bdf *gpus, size_t n, const char *why, GpuPersistence *ret)
 {
 	for (size_t i = 0; i < n; i++) {
-		ret[i] = (GpuPersistence){ .bdf = gpus[i], .why = why ? strdup(why) : NULL };
-		if (ret[i].why)
-			continue;
-		while (i > 0)
-			gpu_persistence_clear(&ret[--i]);
-		return -ENOMEM;
+		ret[i] = (GpuPersistence){ .bdf = gpus[i], .why = why ? xstrdup(why) : NULL };
 	}
-	return 0;
 }
 
 static int read_all(const WorkerConfig *config, const Bdf *gpus, size_t n, uint64_t timeout_usec,
@@ -74,9 +67,8 @@ static int read_all(const WorkerConfig *config, const Bdf *gpus, size_t n, uint6
 	*ret_pid = worker_find_persistence(config);
 	if (*ret_pid > 0)
 		return -EBUSY;
-	r = arguments(config, gpus, n, NULL, &argv);
-	if (r < 0)
-		return r;
+	arguments(config, gpus, n, NULL, &argv);
+	r = 0;
 	worker_question_begins(config, WORKER_READS_PERSISTENCE);
 	r = worker_run_one(config, PART_PROBER, argv, OUTPUT_MAX, timeout_usec, &children);
 	worker_question_ends(config, WORKER_READS_PERSISTENCE,
@@ -96,10 +88,11 @@ int worker_persistence(const WorkerConfig *config, const Bdf *gpus, size_t n, ui
 	pid_t pid = 0;
 	int r = read_all(config, gpus, n, timeout_usec, ret, &pid);
 
-	if (r >= 0 || r == -ENOMEM)
+	if (r >= 0)
 		return r;
 	why = why_no_answer(r, timeout_usec, pid);
-	return persistence_unasked(gpus, n, why, ret);
+	persistence_unasked(gpus, n, why, ret);
+	return 0;
 }
 
 /* ---- setting ---- */
@@ -107,17 +100,16 @@ int worker_persistence(const WorkerConfig *config, const Bdf *gpus, size_t n, ui
 static int start(const WorkerConfig *config, Children *children, size_t i, const Bdf *gpu, bool on)
 {
 	_cleanup_strv_ char **argv = NULL;
-	int r;
 
 	/* The part's lock prevents a second one for a function; nothing prevents a second child. */
 	if (worker_find(config, gpu) > 0)
 		return -EBUSY;
-	r = arguments(config, gpu, 1, on ? "--set=on" : "--set=off", &argv);
-	return r < 0 ? r : launch_one(config, PART_PERSISTENCE, children, i, argv);
+	arguments(config, gpu, 1, on ? "--set=on" : "--set=off", &argv);
+	return launch_one(config, PART_PERSISTENCE, children, i, argv);
 }
 
-static int fill_outcome(const WorkerConfig *config, const Child *child, int error,
-			uint64_t timeout_usec, PersistenceOutcome *outcome)
+static void fill_outcome(const WorkerConfig *config, const Child *child, int error,
+			 uint64_t timeout_usec, PersistenceOutcome *outcome)
 {
 	Bdf gpu = outcome->gpu.bdf;
 	int r = error;
@@ -127,37 +119,35 @@ static int fill_outcome(const WorkerConfig *config, const Child *child, int erro
 	if (r >= 0)
 		r = persistence_document_parse(child->output, child->size, &gpu, 1, &outcome->gpu);
 	if (r >= 0)
-		return 0;
+		return;
 	if (r == -EBUSY || r == -ETIMEDOUT) {
 		outcome->still_running = true;
 		outcome->pid =
 			r == -EBUSY ? worker_find(config, &gpu) : launch_pid(config, child, &gpu);
 	}
 	outcome->gpu.why = why_no_answer(r, timeout_usec, outcome->pid);
-	return outcome->gpu.why ? 0 : -ENOMEM;
 }
 
-int worker_set_persistence(const WorkerConfig *config, const Bdf *gpus, size_t n, bool on,
-			   uint64_t timeout_usec, PersistenceOutcome *ret_outcomes)
+void worker_set_persistence(const WorkerConfig *config, const Bdf *gpus, size_t n, bool on,
+			    uint64_t timeout_usec, PersistenceOutcome *ret_outcomes)
 {
-	_cleanup_free_ int *errors = calloc(n + 1, sizeof(int));
+	_cleanup_free_ int *errors = xcalloc(n + 1, sizeof(int));
 	_cleanup_(children_freep) Children *children = NULL;
-	int r = errors ? children_new(n, OUTPUT_MAX, &children) : -ENOMEM;
 
-	if (r < 0 || n == 0)
-		return r;
+	children_new(n, OUTPUT_MAX, &children);
+
+	if (n == 0)
+		return;
 	for (size_t i = 0; i < n; i++)
 		errors[i] = start(config, children, i, &gpus[i], on);
 	launch_wait(config, children, timeout_usec);
 	for (size_t i = 0; i < n; i++) {
 		ret_outcomes[i] = (PersistenceOutcome){ .gpu = { .bdf = gpus[i] } };
-		if (r >= 0)
-			r = fill_outcome(config, &children->items[i], errors[i], timeout_usec,
-					 &ret_outcomes[i]);
+		fill_outcome(config, &children->items[i], errors[i], timeout_usec,
+			     &ret_outcomes[i]);
 	}
-	for (size_t i = 0; r < 0 && i < n; i++)
+	for (size_t i = 0; false; i++)
 		persistence_outcome_clear(&ret_outcomes[i]);
-	return r;
 }
 
 void persistence_outcome_clear(PersistenceOutcome *outcome)
@@ -166,18 +156,11 @@ void persistence_outcome_clear(PersistenceOutcome *outcome)
 	*outcome = (PersistenceOutcome){ 0 };
 }
 
-int persistence_unset(const Bdf *gpus, size_t n, const char *why, PersistenceOutcome *ret_outcomes)
+void persistence_unset(const Bdf *gpus, size_t n, const char *why, PersistenceOutcome *ret_outcomes)
 {
 	for (size_t i = 0; i < n; i++) {
-		int r;
-
 		ret_outcomes[i] = (PersistenceOutcome){ 0 };
-		r = persistence_unasked(&gpus[i], 1, why, &ret_outcomes[i].gpu);
-		if (r >= 0)
-			continue;
-		while (i > 0)
-			persistence_outcome_clear(&ret_outcomes[--i]);
-		return r;
+		persistence_unasked(&gpus[i], 1, why, &ret_outcomes[i].gpu);
+		continue;
 	}
-	return 0;
 }

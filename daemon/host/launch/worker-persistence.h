@@ -31,10 +31,11 @@ typedef struct PersistenceOutcome {
  * not set a mode that is already right. Filled for every GPU. Fails only with -ENOMEM; then nothing
  * is filled.
  */
-int worker_set_persistence(const WorkerConfig *config, const Bdf *gpus, size_t n, bool on,
-			   uint64_t timeout_usec, PersistenceOutcome *ret_outcomes);
+void worker_set_persistence(const WorkerConfig *config, const Bdf *gpus, size_t n, bool on,
+			    uint64_t timeout_usec, PersistenceOutcome *ret_outcomes);
 void persistence_outcome_clear(PersistenceOutcome *outcome);
 
 /* Fills the same when no worker was started, because of moves: `why`, NULL when memory is out. */
-int persistence_unasked(const Bdf *gpus, size_t n, const char *why, GpuPersistence *ret);
-int persistence_unset(const Bdf *gpus, size_t n, const char *why, PersistenceOutcome *ret_outcomes);
+void persistence_unasked(const Bdf *gpus, size_t n, const char *why, GpuPersistence *ret);
+void persistence_unset(const Bdf *gpus, size_t n, const char *why,
+		       PersistenceOutcome *ret_outcomes);

@@ -9,22 +9,20 @@
 
 #define OUTPUT_MAX 1048576U
 
-static int arguments(const WorkerConfig *config, const Bdf *functions, size_t n, bool mmio,
-		     char ***ret)
+static void arguments(const WorkerConfig *config, const Bdf *functions, size_t n, bool mmio,
+		      char ***ret)
 {
 	_cleanup_strv_ char **argv = NULL;
-	int r = worker_arguments_begin(config, "probe", &argv);
 
-	if (r >= 0 && config->nvml)
-		r = strv_appendf(&argv, "--nvml=%s", config->nvml);
-	if (r >= 0 && mmio)
-		r = strv_append(&argv, "--mmio");
-	for (size_t i = 0; r >= 0 && i < n; i++)
-		r = strv_append(&argv, BDF_TEXT(&functions[i]));
-	if (r < 0)
-		return r;
+	worker_arguments_begin(config, "probe", &argv);
+
+	if (config->nvml)
+		strv_appendf(&argv, "--nvml=%s", config->nvml);
+	if (mmio)
+		strv_append(&argv, "--mmio");
+	for (size_t i = 0; i < n; i++)
+		strv_append(&argv, BDF_TEXT(&functions[i]));
 	*ret = TAKE_PTR(argv);
-	return 0;
 }
 
 int worker_probe(const WorkerConfig *config, const Bdf *functions, size_t n, bool mmio,
@@ -35,9 +33,8 @@ int worker_probe(const WorkerConfig *config, const Bdf *functions, size_t n, boo
 	const Child *child;
 	int r;
 
-	r = arguments(config, functions, n, mmio, &argv);
-	if (r < 0)
-		return r;
+	arguments(config, functions, n, mmio, &argv);
+	r = 0;
 	worker_question_begins(config, WORKER_PROBES);
 	r = worker_run_one(config, mmio ? PART_CONFIG : PART_PROBER, argv, OUTPUT_MAX, timeout_usec,
 			   &children);

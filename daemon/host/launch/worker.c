@@ -14,24 +14,16 @@
 #define MOVE_OUTPUT_MAX 65536U
 
 /* "--" ends the options: an override that another tool set may begin with a dash. */
-static int move_arguments(const WorkerConfig *config, const DriverTarget *target, char ***ret)
+static void move_arguments(const WorkerConfig *config, const DriverTarget *target, char ***ret)
 {
 	_cleanup_strv_ char **argv = NULL;
-	int r;
 
-	r = worker_arguments_begin(config, "move", &argv);
-	if (r >= 0)
-		r = strv_append(&argv, "--");
-	if (r >= 0)
-		r = strv_append(&argv, BDF_TEXT(&target->bdf));
-	if (r >= 0)
-		r = strv_append(&argv, target->driver ? target->driver : "-");
-	if (r >= 0)
-		r = strv_append(&argv, target->driver_override ? target->driver_override : "-");
-	if (r < 0)
-		return r;
+	worker_arguments_begin(config, "move", &argv);
+	strv_append(&argv, "--");
+	strv_append(&argv, BDF_TEXT(&target->bdf));
+	strv_append(&argv, target->driver ? target->driver : "-");
+	strv_append(&argv, target->driver_override ? target->driver_override : "-");
 	*ret = TAKE_PTR(argv);
-	return 0;
 }
 
 static void fill_outcome(const Launch *launch, size_t i, const DriverTarget *target,
@@ -57,13 +49,13 @@ static void fill_outcome(const Launch *launch, size_t i, const DriverTarget *tar
 static int add_move(Launch *launch, size_t i, const DriverTarget *target)
 {
 	_cleanup_strv_ char **argv = NULL;
-	int r;
 
 	if ((target->driver && !driver_name_valid(target->driver)) ||
 	    (target->driver_override && !driver_override_valid(target->driver_override)))
 		return -EINVAL;
-	r = move_arguments(launch->config, target, &argv);
-	return r < 0 ? r : launch_add(launch, i, argv);
+	move_arguments(launch->config, target, &argv);
+	launch_add(launch, i, argv);
+	return 0;
 }
 
 /* After one that could not start, starts no more: a half-moved group only has to be moved back. */
@@ -98,13 +90,12 @@ int worker_move(const WorkerConfig *config, const DriverTarget *targets, size_t 
 		uint64_t timeout_usec, MoveOutcome *ret_outcomes)
 {
 	_cleanup_(launch_end) Launch launch = { .config = config };
-	int r;
 
 	for (size_t i = 0; i < n; i++)
 		ret_outcomes[i] = (MoveOutcome){ .result.error = -ENOMEM };
-	r = launch_begin(config, n, MOVE_OUTPUT_MAX, &launch);
-	if (r < 0 || n == 0)
-		return r;
+	launch_begin(config, n, MOVE_OUTPUT_MAX, &launch);
+	if (n == 0)
+		return 0;
 	add_moves(&launch, targets, ret_outcomes);
 	launch_run(&launch, timeout_usec);
 	for (size_t i = 0; i < n; i++)
@@ -115,17 +106,15 @@ int worker_move(const WorkerConfig *config, const DriverTarget *targets, size_t 
 	return 0;
 }
 
-static int add_reset(Launch *launch, size_t i, const ResetTarget *target)
+static void add_reset(Launch *launch, size_t i, const ResetTarget *target)
 {
 	_cleanup_strv_ char **argv = NULL;
-	int r;
 
-	r = worker_arguments_begin(launch->config, "reset", &argv);
-	if (r >= 0 && target->slot)
-		r = strv_append(&argv, "--slot");
-	if (r >= 0)
-		r = strv_append(&argv, BDF_TEXT(&target->bdf));
-	return r < 0 ? r : launch_add(launch, i, argv);
+	worker_arguments_begin(launch->config, "reset", &argv);
+	if (target->slot)
+		strv_append(&argv, "--slot");
+	strv_append(&argv, BDF_TEXT(&target->bdf));
+	launch_add(launch, i, argv);
 }
 
 static void fill_reset_outcome(const Launch *launch, const Child *child, ResetOutcome *outcome)
@@ -159,7 +148,6 @@ int worker_reset(const WorkerConfig *config, const ResetTarget *targets, size_t 
 		 uint64_t timeout_usec, ResetOutcome *ret_outcomes)
 {
 	_cleanup_(launch_end) Launch launch = { .config = config };
-	int r;
 
 	for (size_t i = 0; i < n; i++)
 		ret_outcomes[i] = (ResetOutcome){
@@ -169,11 +157,13 @@ int worker_reset(const WorkerConfig *config, const ResetTarget *targets, size_t 
 				.error = -ENOMEM,
 			},
 		};
-	r = launch_begin(config, n, MOVE_OUTPUT_MAX, &launch);
-	if (r < 0 || n == 0)
-		return r;
-	for (size_t i = 0; i < n; i++)
-		ret_outcomes[i].report.error = add_reset(&launch, i, &targets[i]);
+	launch_begin(config, n, MOVE_OUTPUT_MAX, &launch);
+	if (n == 0)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		add_reset(&launch, i, &targets[i]);
+		ret_outcomes[i].report.error = 0;
+	}
 	launch_run(&launch, timeout_usec);
 	for (size_t i = 0; i < n; i++)
 		take_reset_outcome(&launch, i, &ret_outcomes[i]);

@@ -8,6 +8,7 @@
 #include "host/libvirt/libvirt.h"
 #include "host/libvirt/lookup.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* The most of libvirt's message that is kept; it may quote the agent. */
 #define DETAIL_MAX 1024
@@ -53,13 +54,9 @@ static int agent_call(void *userdata, const char *message, unsigned timeout_sec,
 	if (virt_error_is_no_domain())
 		return virt_no_such_domain(agent->name, ret_problem);
 	error = virGetLastError();
-	if (error && error->code == VIR_ERR_NO_MEMORY)
-		return -ENOMEM;
 	ret_why->outcome = outcome_of(error);
-	message_of_error = strndup(
+	message_of_error = xstrndup(
 		error && error->message ? error->message : "libvirt gave no reason", DETAIL_MAX);
-	if (!message_of_error)
-		return -ENOMEM;
 	/* A lost connection says nothing about the guest. The check clears the error. */
 	if (virConnectIsAlive(agent->call->conn) != 1)
 		return virt_unavailable(agent->call->virt->uri, message_of_error, ret_problem);

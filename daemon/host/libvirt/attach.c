@@ -24,8 +24,6 @@ static int hostdev_function(const char *hostdev_xml, Bdf *ret, Problem **ret_pro
 	text = strf("<domain><name>-</name><uuid>00000000-0000-0000-0000-000000000000</uuid>"
 		    "<devices>%s</devices></domain>",
 		    hostdev_xml);
-	if (!text)
-		return -ENOMEM;
 	r = domain_use_from_xml(text, NULL, &use, &why);
 	if (r < 0)
 		return r;

@@ -6,6 +6,7 @@
 
 #include "host/libvirt/error.h"
 #include "util/clock.h"
+#include "util/xalloc.h"
 
 /* How long a call made at start-up waits for the first attempt to connect. */
 #define FIRST_CONNECT_USEC (10 * USEC_PER_SEC)
@@ -72,11 +73,11 @@ int virt_call_begin(Virt *virt, VirtCall *ret, Problem **ret_problem)
 		conn = virt->conn;
 		virConnectRef(conn);
 	} else if (virt->stopping) {
-		why = strdup("the daemon is stopping");
+		why = xstrdup("the daemon is stopping");
 	} else if (virt->last_error) {
-		why = strdup(virt->last_error);
+		why = xstrdup(virt->last_error);
 	} else {
-		why = strdup("it accepts connections, but does not answer");
+		why = xstrdup("it accepts connections, but does not answer");
 	}
 	pthread_mutex_unlock(&virt->lock);
 	if (conn) {
@@ -84,7 +85,7 @@ int virt_call_begin(Virt *virt, VirtCall *ret, Problem **ret_problem)
 		return 0;
 	}
 	virt_release(virt);
-	return why ? virt_unavailable(virt->uri, why, ret_problem) : -ENOMEM;
+	return virt_unavailable(virt->uri, why, ret_problem);
 }
 
 void virt_call_end(VirtCall *call)

@@ -9,6 +9,7 @@
 #include "host/libvirt/virt.h"
 #include "util/clock.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* libvirt counts as dead after INTERVAL * (COUNT + 1) seconds of silence. */
 #define KEEPALIVE_INTERVAL_SEC 5
@@ -76,7 +77,7 @@ static const char *close_reason(int reason)
 static void set_last_error(Virt *virt, const char *message)
 {
 	free(virt->last_error);
-	virt->last_error = message ? strdup(message) : NULL;
+	virt->last_error = message ? xstrdup(message) : NULL;
 }
 
 /*
@@ -421,9 +422,7 @@ int virt_new(const char *uri, VirtListener listener, void *userdata, Virt **ret)
 	Virt *virt;
 	int r;
 
-	virt = calloc(1, sizeof(*virt));
-	if (!virt)
-		return -ENOMEM;
+	virt = xcalloc(1, sizeof(*virt));
 	virt->listener = listener;
 	virt->userdata = userdata;
 	virt->started_usec = now_monotonic();
@@ -436,11 +435,7 @@ int virt_new(const char *uri, VirtListener listener, void *userdata, Virt **ret)
 		return r;
 	}
 	if (uri) {
-		virt->uri = strdup(uri);
-		if (!virt->uri) {
-			virt_destroy(virt);
-			return -ENOMEM;
-		}
+		virt->uri = xstrdup(uri);
 	}
 	pthread_once(&once, register_once);
 	r = start_threads(virt);

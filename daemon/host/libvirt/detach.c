@@ -18,6 +18,7 @@
 #include "host/libvirt/lookup.h"
 #include "util/clock.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define IDLE_PAUSE_NSEC 50000000L
 
@@ -73,8 +74,6 @@ static int ask(Virt *virt, const char *uuid, const Bdf *function, Problem **ret_
 	int r;
 
 	xml = hostdev_xml(function);
-	if (!xml)
-		return -ENOMEM;
 	r = virt_call_begin_on(virt, uuid, &call, &domain, ret_problem);
 	if (r != 0)
 		return r;
@@ -115,9 +114,7 @@ static int detach_start(Virt *virt, const char uuid[VIR_UUID_STRING_BUFLEN], con
 	pthread_t thread;
 	int r;
 
-	detach = calloc(1, sizeof(*detach));
-	if (!detach)
-		return -ENOMEM;
+	detach = xcalloc(1, sizeof(*detach));
 	detach->virt = virt;
 	detach->function = *function;
 	detach->refs = 2;
@@ -188,9 +185,7 @@ static int look(Virt *virt, const char *uuid, const Bdf *function, uint64_t dead
 	r = virt_call_begin_on(virt, uuid, &call, &domain, ret_problem);
 	if (r != 0)
 		return r;
-	name = strdup(virt_domain_name(domain));
-	if (!name)
-		return -ENOMEM;
+	name = xstrdup(virt_domain_name(domain));
 	if (virDomainGetUUIDString(domain, ret->uuid) < 0)
 		return virt_read_problem(&call, name, ret_problem);
 	wait_until_idle(domain, deadline);

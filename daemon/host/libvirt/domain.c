@@ -10,6 +10,7 @@
 #include "host/libvirt/libvirt.h"
 #include "host/libvirt/lookup.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* An RPC string of libvirt ends at 4 MiB; a name is a file name (NAME_MAX) on every driver. */
 #define DOMAIN_TEXT_MAX 255
@@ -60,9 +61,7 @@ int virt_domain_find(Virt *virt, const char *name_or_uuid, DomainId *ret, Proble
 	*ret = (DomainId){ 0 };
 	if (!domain)
 		return 0;
-	id.name = strdup(virt_domain_name(domain));
-	if (!id.name)
-		return -ENOMEM;
+	id.name = xstrdup(virt_domain_name(domain));
 	if (virDomainGetUUIDString(domain, id.uuid) < 0)
 		return virt_read_problem(&call, id.name, ret_problem);
 	*ret = id;
@@ -133,17 +132,11 @@ int virt_domain_get(Virt *virt, const char *uuid, VirtDomain **ret, Problem **re
 	r = virt_call_begin_on(virt, uuid, &call, &found, ret_problem);
 	if (r != 0)
 		return r;
-	domain = calloc(1, sizeof(*domain));
-	if (!domain)
-		return -ENOMEM;
-	domain->name = strdup(virt_domain_name(found));
-	if (!domain->name)
-		return -ENOMEM;
+	domain = xcalloc(1, sizeof(*domain));
+	domain->name = xstrdup(virt_domain_name(found));
 	if (read_xml(found, &domain->live_xml, &domain->config_xml) < 0)
 		return virt_read_problem(&call, domain->name, ret_problem);
-	domain->uuid = strdup(uuid);
-	if (!domain->uuid)
-		return -ENOMEM;
+	domain->uuid = xstrdup(uuid);
 	domain->active = domain->live_xml != NULL;
 	domain->persistent = domain->config_xml != NULL;
 	*ret = TAKE_PTR(domain);
@@ -166,7 +159,7 @@ static int check_definition(const char *uuid, const char *xml, Problem **ret_pro
 		return problem_refuse(
 			ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
 			.reason = strf("the new definition of domain %s is not a domain XML", uuid),
-			.cause = strdup(why->cause ? why->cause : why->reason));
+			.cause = xstrdup(why->cause ? why->cause : why->reason));
 	if (strcasecmp(str_or_empty(domain_xml_uuid(parsed)), uuid) == 0)
 		return 0;
 	return problem_set(ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
@@ -178,7 +171,7 @@ static int stale(const char *name, Problem **ret_problem)
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_STALE_PLAN,
 		.reason = strf("the definition of domain %s has changed since it was read", name),
-		.remedy = strdup("try again; another program or user edits this domain"));
+		.remedy = xstrdup("try again; another program or user edits this domain"));
 }
 
 /*

@@ -7,6 +7,7 @@
 
 #include "core/domain/ref.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* virSaveLastError() copies; virFreeError() frees. */
 static void error_freep(virErrorPtr *error)
@@ -34,11 +35,11 @@ int virt_unavailable(const char *uri, const char *why, Problem **ret_problem)
 {
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
-		.reason = strdup("libvirt does not answer"),
+		.reason = xstrdup("libvirt does not answer"),
 		.cause = strf("%s: %s", uri ? uri : "libvirt's default connection", why),
 		.remedy =
-			strdup("see `systemctl status libvirtd virtqemud`; gpupass connects again "
-			       "by itself"));
+			xstrdup("see `systemctl status libvirtd virtqemud`; gpupass connects again "
+				"by itself"));
 }
 
 int virt_problem(const VirtCall *call, Problem **ret_problem, GpupassError code, const char *reason,
@@ -49,8 +50,6 @@ int virt_problem(const VirtCall *call, Problem **ret_problem, GpupassError code,
 	char *text = NULL;
 	va_list ap;
 
-	if (error && error->code == VIR_ERR_NO_MEMORY)
-		return -ENOMEM;
 	if (connection_lost(call->conn, error))
 		return virt_unavailable(call->virt->uri, message, ret_problem);
 	va_start(ap, reason);

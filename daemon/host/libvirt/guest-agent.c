@@ -21,12 +21,9 @@ typedef struct Session {
 } Session;
 
 /* Turns a parser's error into the outcome of the run. */
-static int garbled(GuestRun *run, int r)
+static void garbled(GuestRun *run, int r)
 {
-	if (r == -ENOMEM)
-		return r;
 	run->outcome = r == -EFBIG ? GUEST_TOO_MUCH : GUEST_GARBLED;
-	return 0;
 }
 
 /* 0 with *ret_reply NULL: run->outcome says why there is none. */
@@ -35,8 +32,6 @@ static int call(const Session *s, const char *message, GuestRun *run, char **ret
 	uint64_t now = now_monotonic(), left = s->deadline > now ? s->deadline - now : 0;
 	unsigned timeout = CALL_TIMEOUT_SEC;
 
-	if (!message)
-		return -ENOMEM;
 	if (left == 0) {
 		run->outcome = GUEST_TIMEOUT;
 		return 0;
@@ -71,8 +66,10 @@ static int greet(const Session *s, GuestRun *run)
 		return r;
 	}
 	r = agent_parse_info(info, &may_exec);
-	if (r < 0)
-		return garbled(run, r);
+	if (r < 0) {
+		garbled(run, r);
+		return 0;
+	}
 	run->outcome = may_exec ? GUEST_RAN : GUEST_EXEC_DISABLED;
 	return 0;
 }
@@ -103,8 +100,10 @@ static int wait_for_end(const Session *s, int64_t pid, GuestRun *run)
 			return r;
 		}
 		r = agent_parse_status(reply, &ended, run);
-		if (r < 0)
-			return garbled(run, r);
+		if (r < 0) {
+			garbled(run, r);
+			return 0;
+		}
 		if (ended)
 			return 0;
 		pause_for(pause);
@@ -127,8 +126,10 @@ static int run_one(const Session *s, const char *const *argv, GuestRun *run)
 		return r;
 	}
 	r = agent_parse_pid(reply, &pid);
-	if (r < 0)
-		return garbled(run, r);
+	if (r < 0) {
+		garbled(run, r);
+		return 0;
+	}
 	return wait_for_end(s, pid, run);
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/domain/xml.h"
 #include "host/libvirt/error.h"
+#include "util/xalloc.h"
 
 void live_device_clear(LiveDevice *device)
 {
@@ -31,8 +32,8 @@ static int find_live(const char *xml, const Bdf *function, LiveDevice *into, Pro
 	into->present = hostdev != NULL;
 	if (!hostdev || !hostdev->alias)
 		return 0;
-	into->alias = strdup(hostdev->alias);
-	return into->alias ? 0 : -ENOMEM;
+	into->alias = xstrdup(hostdev->alias);
+	return 0;
 }
 
 int virt_live_device(const VirtCall *call, virDomainPtr domain, const Bdf *function,

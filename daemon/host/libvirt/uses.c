@@ -12,6 +12,7 @@
 #include "host/libvirt/error.h"
 #include "host/libvirt/libvirt.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 typedef struct Listed {
 	const VirtCall *call;
@@ -134,11 +135,11 @@ static int add_unread(virDomainPtr domain, DomainUses *uses, Problem **ret_probl
 		/* If it is unknown whether it runs, assume that it does. */
 		.active = virDomainIsActive(domain) != 0,
 		.persistent = virDomainIsPersistent(domain) == 1,
-		.uuid = strdup(uuid),
-		.name = strdup(virt_domain_name(domain)),
-		.unread = strdup(xml_fault(why)),
+		.uuid = xstrdup(uuid),
+		.name = xstrdup(virt_domain_name(domain)),
+		.unread = xstrdup(xml_fault(why)),
 	};
-	return use->uuid && use->name && use->unread ? 0 : -ENOMEM;
+	return 0;
 }
 
 /* Appends the domain's use; nothing for a domain that has vanished meanwhile. */
@@ -247,12 +248,8 @@ int virt_domain_uses(Virt *virt, DomainUses **ret, Problem **ret_problem)
 		return virt_problem(&call, ret_problem, GPUPASS_ERROR_INTERNAL,
 				    "libvirt could not list its domains");
 	list_transient(&listed);
-	uses = calloc(1, sizeof(*uses));
-	if (!uses)
-		return -ENOMEM;
-	uses->items = calloc((size_t)n + 1, sizeof(*uses->items));
-	if (!uses->items)
-		return -ENOMEM;
+	uses = xcalloc(1, sizeof(*uses));
+	uses->items = xcalloc((size_t)n + 1, sizeof(*uses->items));
 	for (int i = 0; i < n; i++) {
 		r = add_use(&listed, listed.domains[i], uses, ret_problem);
 		if (r != 0)

@@ -68,8 +68,6 @@ static int keep(char ***into, const char *command, const char *module, const cha
 	_cleanup_free_ char *line =
 		strf("%s %s%s%s", command, module, value ? " " : "", str_or_empty(value));
 
-	if (!line)
-		return -ENOMEM;
 	/* Any blank is as good, and in documents there is no other. */
 	for (char *c = line; *c; c++)
 		if (isspace((unsigned char)*c))
@@ -78,7 +76,8 @@ static int keep(char ***into, const char *command, const char *module, const cha
 		return 0;
 	if (strlen(line) > SETTING_BYTES_MAX || strv_length(*into) >= SETTINGS_MAX)
 		return -E2BIG;
-	return strv_append(into, line);
+	strv_append(into, line);
+	return 0;
 }
 
 /*
@@ -91,7 +90,7 @@ static int add(const Kmod *kmod, const char *command, Lister *list, const struct
 {
 	size_t all = count(kmod, list, ctx), of_kernel = count(kmod, list, bare);
 	struct kmod_config_iter *i = list(ctx);
-	int r = i || all == 0 ? 0 : -ENOMEM;
+	int r = 0;
 
 	for (size_t n = 0; r >= 0 && n + of_kernel < all && kmod->kmod_config_iter_next(i); n++)
 		r = keep(into, command, kmod->kmod_config_iter_get_key(i),
@@ -140,8 +139,6 @@ int kmod_read_text(const char *text, char ***ret)
 	const char *const paths[] = { path, NULL };
 	size_t size = strlen(text);
 
-	if (!path)
-		return -ENOMEM;
 	for (size_t done = 0; fd >= 0 && done < size;) {
 		ssize_t n = write(fd, text + done, size - done);
 

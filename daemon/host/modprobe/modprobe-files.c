@@ -10,6 +10,7 @@
 #include "host/modprobe/kmod.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define FILE_MAX_BYTES (1024UL * 1024)
 #define FILES_MAX 1024
@@ -35,14 +36,14 @@ static void files_clear(Files *files)
 	strv_free(files->texts);
 }
 
-static int note_unread(Examination *e, const char *path, int error)
+static void note_unread(Examination *e, const char *path, int error)
 {
 	const char *why = error == -EBADMSG   ? "it is no file"
 			  : error == -E2BIG   ? "there is too much in it"
 			  : error == -ELIBACC ? "libkmod cannot be loaded"
 					      : strerror(-error);
 
-	return error == -ENOMEM ? error : strv_appendf(&e->unread, "modprobe /%s: %s", path, why);
+	strv_appendf(&e->unread, "modprobe /%s: %s", path, why);
 }
 
 /* A link to /dev/null masks the files of its name. 1: it counts, 0: it does not. */
@@ -56,37 +57,33 @@ static int read_text(int fd, const char *name, char **ret)
 	if (S_ISDIR(st.st_mode))
 		return 0;
 	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)) {
-		*ret = strdup("");
-		return *ret ? 1 : -ENOMEM;
+		*ret = xstrdup("");
+		return 1;
 	}
 	r = file_read_regular_at(fd, name, FILE_MAX_BYTES, ret, NULL);
 	return r < 0 ? r : 1;
 }
 
-static int add_file(int fd, const char *folder, const char *name, Files *files, Examination *e)
+static void add_file(int fd, const char *folder, const char *name, Files *files, Examination *e)
 {
 	_cleanup_free_ char *path = strf("%s/%s", folder, name), *text = NULL;
 	int r;
 
-	if (!path)
-		return -ENOMEM;
 	if (strv_contains(files->names, name) || strv_length(files->names) > FILES_MAX)
-		return 0;
+		return;
 	r = strv_length(files->names) < FILES_MAX ? read_text(fd, name, &text) : -E2BIG;
 	if (r == 0)
-		return 0;
-	if (r < 0 && note_unread(e, path, r) < 0)
-		return -ENOMEM;
+		return;
+	if (r < 0)
+		note_unread(e, path, r);
 	files->endless |= r == -EBADMSG || r == -EFBIG || r == -E2BIG;
-	r = strv_append(&files->names, name);
-	if (r >= 0)
-		r = strv_appendf(&files->paths, "/%s", path);
-	if (r >= 0)
-		r = strv_append(&files->texts, str_or_empty(text));
-	return r;
+	strv_append(&files->names, name);
+	r = 0;
+	strv_appendf(&files->paths, "/%s", path);
+	strv_append(&files->texts, str_or_empty(text));
 }
 
-static int add_folder(int root_fd, const char *folder, Files *files, Examination *e)
+static void add_folder(int root_fd, const char *folder, Files *files, Examination *e)
 {
 	_cleanup_strv_ char **names = NULL;
 	_cleanup_close_ int fd = -1;
@@ -94,11 +91,13 @@ static int add_folder(int root_fd, const char *folder, Files *files, Examination
 
 	if (r >= 0)
 		r = dir_list(fd, ".conf", &names);
-	if (r < 0)
-		return r == -ENOENT ? 0 : note_unread(e, folder, r);
-	for (char **name = names; r >= 0 && name && *name; name++)
-		r = add_file(fd, folder, *name, files, e);
-	return r;
+	if (r < 0) {
+		if (r != -ENOENT)
+			note_unread(e, folder, r);
+		return;
+	}
+	for (char **name = names; name && *name; name++)
+		add_file(fd, folder, *name, files, e);
 }
 
 /* ---- where a setting is ---- */
@@ -119,7 +118,7 @@ static bool names_module(const char *text, const char *module, size_t size)
 }
 
 /* libkmod does not say where: so the files that name the module are told. */
-static int add_places(const Files *files, const char *setting, Examination *e)
+static void add_places(const Files *files, const char *setting, Examination *e)
 {
 	const char *module = strchr(setting, ' ') + 1;
 	size_t size = strcspn(module, " ");
@@ -130,62 +129,54 @@ static int add_places(const Files *files, const char *setting, Examination *e)
 		if (!names_module(files->texts[i], module, size))
 			continue;
 		place = strf("%.*s %s", (int)size, module, files->paths[i]);
-		if (!place)
-			return -ENOMEM;
-		if (!strv_contains(e->modprobe_at, place) &&
-		    strv_append(&e->modprobe_at, place) < 0)
-			return -ENOMEM;
+		if (!strv_contains(e->modprobe_at, place))
+			strv_append(&e->modprobe_at, place);
 	}
-	return 0;
 }
 
-static int read_settings(int root_fd, const char *release, const Files *files, Examination *e)
+static void read_settings(int root_fd, const char *release, const Files *files, Examination *e)
 {
 	char *paths[ELEMENTS(folders) + 1] = { NULL };
 	_cleanup_free_ char *modules = strf("/proc/self/fd/%d/lib/modules/%s", root_fd, release);
-	int r = modules ? 0 : -ENOMEM;
+	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < ELEMENTS(folders); i++) {
+	for (size_t i = 0; i < ELEMENTS(folders); i++) {
 		paths[i] = strf("/proc/self/fd/%d/%s", root_fd, folders[i]);
-		r = paths[i] ? 0 : -ENOMEM;
+		r = 0;
 	}
-	if (r >= 0)
-		r = kmod_read_settings(modules, (const char *const *)paths, &e->modprobe);
+	r = kmod_read_settings(modules, (const char *const *)paths, &e->modprobe);
 	for (size_t i = 0; i < ELEMENTS(folders); i++)
 		free(paths[i]);
-	if (r < 0)
-		return note_unread(e, "etc/modprobe.d", r);
-	for (char **setting = e->modprobe; r >= 0 && setting && *setting; setting++)
-		r = add_places(files, *setting, e);
-	return r;
+	if (r < 0) {
+		note_unread(e, "etc/modprobe.d", r);
+		return;
+	}
+	for (char **setting = e->modprobe; setting && *setting; setting++)
+		add_places(files, *setting, e);
 }
 
 /* ---- what is built in ---- */
 
-static int read_builtin(int root_fd, const char *release, Examination *e)
+static void read_builtin(int root_fd, const char *release, Examination *e)
 {
 	static const char *const modules[][2] = { { "vfio_pci", "/vfio-pci.ko" },
 						  { "pci_stub", "/pci-stub.ko" } };
 	_cleanup_free_ char *path = strf("lib/modules/%s/modules.builtin", release), *text = NULL;
-	int r = path ? file_read_at(root_fd, path, FILE_MAX_BYTES, &text, NULL) : -ENOMEM;
+	int r = file_read_at(root_fd, path, FILE_MAX_BYTES, &text, NULL);
 
 	/* Without it, what modprobe.d has for them may count: no more is said than that. */
 	for (size_t i = 0; r >= 0 && i < ELEMENTS(modules); i++)
 		if (strstr(text, modules[i][1]))
-			r = strv_append(&e->builtin, modules[i][0]);
-	return r == -ENOMEM ? r : 0;
+			strv_append(&e->builtin, modules[i][0]);
 }
 
-int modprobe_files_read(int root_fd, const char *release, Examination *e)
+void modprobe_files_read(int root_fd, const char *release, Examination *e)
 {
 	_cleanup_(files_clear) Files files = { 0 };
-	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < ELEMENTS(folders); i++)
-		r = add_folder(root_fd, folders[i], &files, e);
-	if (r >= 0 && !files.endless)
-		r = read_settings(root_fd, release, &files, e);
-	if (r >= 0)
-		r = read_builtin(root_fd, release, e);
-	return r;
+	for (size_t i = 0; i < ELEMENTS(folders); i++)
+		add_folder(root_fd, folders[i], &files, e);
+	if (!files.endless)
+		read_settings(root_fd, release, &files, e);
+	read_builtin(root_fd, release, e);
 }

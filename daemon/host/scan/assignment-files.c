@@ -5,6 +5,7 @@
 
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* An assignment of 128 functions is about 32 KiB. */
 #define ASSIGNMENT_FILE_MAX (256 * 1024)
@@ -33,9 +34,7 @@ static int read_file(int dir_fd, const char *name, Assignment **ret, char **ret_
 	if (r >= 0)
 		return assignment_from_json(*ret_text, *ret_size, ret, ret_why);
 	if (file_state_damaged(r)) {
-		*ret_why = strdup(file_state_error(r));
-		if (!*ret_why)
-			return -ENOMEM;
+		*ret_why = xstrdup(file_state_error(r));
 	}
 	return r;
 }
@@ -51,42 +50,31 @@ int assignment_file_read(int dir_fd, const char *name, Assignment **ret, char **
 	return r;
 }
 
-static int append(Assignments *all, Assignment **assignment)
+static void append(Assignments *all, Assignment **assignment)
 {
 	Assignment **bigger;
 
-	bigger = reallocarray(all->items, all->n_items + 1, sizeof(*bigger));
-	if (!bigger)
-		return -ENOMEM;
+	bigger = xreallocarray(all->items, all->n_items + 1, sizeof(*bigger));
 	all->items = bigger;
 	all->items[all->n_items++] = TAKE_PTR(*assignment);
-	return 0;
 }
 
 /* Takes over *why. Adds a fence around whatever the file may be about. */
-static int append_fault(Assignments *all, AssignmentFaults *faults, const char *name, int error,
-			char **why, const char *text, size_t size)
+static void append_fault(Assignments *all, AssignmentFaults *faults, const char *name, int error,
+			 char **why, const char *text, size_t size)
 {
 	AssignmentFault *bigger;
 	char *copy;
-	int r;
 
-	r = assignments_add_fence(all, name, error, *why, text, size);
-	if (r < 0)
-		return r;
-	bigger = reallocarray(faults->items, faults->n_items + 1, sizeof(*bigger));
-	if (!bigger)
-		return -ENOMEM;
+	assignments_add_fence(all, name, error, *why, text, size);
+	bigger = xreallocarray(faults->items, faults->n_items + 1, sizeof(*bigger));
 	faults->items = bigger;
-	copy = strdup(name);
-	if (!copy)
-		return -ENOMEM;
+	copy = xstrdup(name);
 	faults->items[faults->n_items++] = (AssignmentFault){
 		.name = copy,
 		.error = error,
 		.why = TAKE_PTR(*why),
 	};
-	return 0;
 }
 
 /* 1: it is a name of this assignment's file; 0: it is not. */
@@ -94,23 +82,19 @@ static int is_its_name(const char *name, const Assignment *assignment)
 {
 	_cleanup_free_ char *first = assignment_file_name(assignment->domain_uuid);
 
-	if (!first)
-		return -ENOMEM;
 	if (strcmp(name, first) == 0)
 		return 1;
 	for (size_t i = 0; i < assignment->n_functions; i++) {
 		_cleanup_free_ char *further =
 			name_with(assignment->domain_uuid, &assignment->functions[i].bdf);
 
-		if (!further)
-			return -ENOMEM;
 		if (strcmp(name, further) == 0)
 			return 1;
 	}
 	return 0;
 }
 
-static int read_one(int dir_fd, const char *name, Assignments *all, AssignmentFaults *faults)
+static void read_one(int dir_fd, const char *name, Assignments *all, AssignmentFaults *faults)
 {
 	_cleanup_(assignment_freep) Assignment *assignment = NULL;
 	_cleanup_free_ char *why = NULL, *text = NULL;
@@ -119,58 +103,54 @@ static int read_one(int dir_fd, const char *name, Assignments *all, AssignmentFa
 
 	r = read_file(dir_fd, name, &assignment, &why, &text, &size);
 	if (r == -ENOENT)
-		return 0; /* released meanwhile */
-	if (r == -ENOMEM)
-		return r;
-	if (r < 0)
-		return append_fault(all, faults, name, r, &why, text, size);
-	r = is_its_name(name, assignment);
-	if (r < 0)
-		return r;
-	if (r > 0) {
-		assignment->file = strdup(name);
-		return assignment->file ? append(all, &assignment) : -ENOMEM;
+		return; /* released meanwhile */
+
+	if (r < 0) {
+		append_fault(all, faults, name, r, &why, text, size);
+		return;
 	}
-	why = strdup("its name is not its domain's UUID, alone or with an address of its own");
-	return why ? append_fault(all, faults, name, -EBADMSG, &why, text, size) : -ENOMEM;
+	r = is_its_name(name, assignment);
+	if (r > 0) {
+		assignment->file = xstrdup(name);
+		append(all, &assignment);
+		return;
+	}
+	why = xstrdup("its name is not its domain's UUID, alone or with an address of its own");
+	append_fault(all, faults, name, -EBADMSG, &why, text, size);
 }
 
 /* Until a person has read the file and removed it. */
-static int fence_set_aside(int dir_fd, const char *name, Assignments *all)
+static void fence_set_aside(int dir_fd, const char *name, Assignments *all)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
 	int r = file_read_state_at(dir_fd, name, ASSIGNMENT_FILE_MAX, &text, &size);
 
 	if (r == -ENOENT)
-		return 0;
-	if (r == -ENOMEM)
-		return r;
-	return assignments_add_fence(all, name, r < 0 ? r : -EBADMSG,
-				     r < 0 ? file_state_error(r) : "it was set aside", text, size);
+		return;
+	assignments_add_fence(all, name, r < 0 ? r : -EBADMSG,
+			      r < 0 ? file_state_error(r) : "it was set aside", text, size);
 }
 
 int assignment_files_read(int dir_fd, Assignments **ret, AssignmentFaults **ret_faults)
 {
-	_cleanup_(assignments_freep) Assignments *all = calloc(1, sizeof(Assignments));
+	_cleanup_(assignments_freep) Assignments *all = xcalloc(1, sizeof(Assignments));
 	_cleanup_(assignment_faults_freep) AssignmentFaults *faults =
-		calloc(1, sizeof(AssignmentFaults));
+		xcalloc(1, sizeof(AssignmentFaults));
 	_cleanup_strv_ char **names = NULL, **aside = NULL;
 	int r;
 
-	if (!all || !faults)
-		return -ENOMEM;
 	/*
 	 * Lists the live files first: one that is set aside meanwhile is then in at least one of
 	 * the lists.
 	 */
 	r = dir_list(dir_fd, ".json", &names);
 	for (char **name = names; r >= 0 && name && *name; name++)
-		r = read_one(dir_fd, *name, all, faults);
+		read_one(dir_fd, *name, all, faults);
 	if (r >= 0)
 		r = dir_list(dir_fd, FILE_DAMAGED_SUFFIX, &aside);
 	for (char **name = aside; r >= 0 && name && *name; name++)
-		r = fence_set_aside(dir_fd, *name, all);
+		fence_set_aside(dir_fd, *name, all);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(all);

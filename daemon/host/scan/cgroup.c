@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* The shortest ids, as tools print them, have 12 digits. */
 #define CONTAINER_ID_MIN 12
@@ -73,15 +74,12 @@ static const char *container_in(const char *before, const char *component, size_
 }
 
 /* Sets what is not known yet: the first container found, and the last unit of the first path. */
-static int identify_path(const char *path, bool units, char **unit, char **container)
+static void identify_path(const char *path, bool units, char **unit, char **container)
 {
 	_cleanup_strv_ char **parts = NULL;
 	const char *last = NULL;
-	int r;
 
-	r = strv_split(path, "/", &parts);
-	if (r < 0)
-		return r;
+	strv_split(path, "/", &parts);
 	for (size_t i = 0; parts && parts[i]; i++) {
 		const char *found;
 		size_t size = 0;
@@ -91,49 +89,40 @@ static int identify_path(const char *path, bool units, char **unit, char **conta
 		found = container_in(i > 0 ? parts[i - 1] : NULL, parts[i], &size);
 		if (*container || !found)
 			continue;
-		*container = strndup(found, size);
-		if (!*container)
-			return -ENOMEM;
+		*container = xstrndup(found, size);
 	}
 	if (!units || !last || *unit)
-		return 0;
-	*unit = strdup(last);
-	return *unit ? 0 : -ENOMEM;
+		return;
+	*unit = xstrdup(last);
 }
 
 /*
  * "0::PATH" (v2), "1:name=systemd:PATH" and "4:devices:PATH" (v1). Only the first two have
  * systemd's own units; any of them may have a container.
  */
-static int identify_line(char *line, char **unit, char **container)
+static void identify_line(char *line, char **unit, char **container)
 {
 	char *controllers = strchr(line, ':'), *path;
 
 	if (!controllers)
-		return 0;
+		return;
 	*controllers++ = '\0';
 	path = strchr(controllers, ':');
 	if (!path)
-		return 0;
+		return;
 	*path++ = '\0';
-	return identify_path(path, *controllers == '\0' || strcmp(controllers, "name=systemd") == 0,
-			     unit, container);
+	identify_path(path, *controllers == '\0' || strcmp(controllers, "name=systemd") == 0, unit,
+		      container);
 }
 
-int cgroup_identify(const char *text, char **ret_unit, char **ret_container)
+void cgroup_identify(const char *text, char **ret_unit, char **ret_container)
 {
-	_cleanup_free_ char *copy = strdup(text), *unit = NULL, *container = NULL;
+	_cleanup_free_ char *copy = xstrdup(text), *unit = NULL, *container = NULL;
 	char *save = NULL;
 
-	if (!copy)
-		return -ENOMEM;
 	for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		int r = identify_line(line, &unit, &container);
-
-		if (r < 0)
-			return r;
+		identify_line(line, &unit, &container);
 	}
 	*ret_unit = TAKE_PTR(unit);
 	*ret_container = TAKE_PTR(container);
-	return 0;
 }

@@ -8,4 +8,4 @@
  * *ret_unit: the last component that is a systemd service or scope. *ret_container: the id or name
  * of the outermost container, as its own tool lists it. NULL: none.
  */
-int cgroup_identify(const char *text, char **ret_unit, char **ret_container);
+void cgroup_identify(const char *text, char **ret_unit, char **ret_container);

@@ -8,6 +8,7 @@
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define NODES "devices/system/node"
 #define ACPI_TABLES "firmware/acpi/tables"
@@ -41,10 +42,10 @@ static int read_text(int dir_fd, const char *path, size_t max, char **ret)
 {
 	int r = file_read_at(dir_fd, path, max, ret, NULL);
 
-	if (r == -ENOMEM || r >= 0)
+	if (r >= 0)
 		return r;
-	*ret = strdup("");
-	return *ret ? 0 : -ENOMEM;
+	*ret = xstrdup("");
+	return 0;
 }
 
 /* "vendor_id\t: GenuineIntel" */
@@ -129,20 +130,20 @@ static int read_iommu_words(int proc_fd, HostFacts *facts)
 	int r = read_text(proc_fd, "cmdline", CMDLINE_MAX, &text);
 
 	if (r >= 0)
-		r = strv_split(text, " \t\n", &words);
+		strv_split(text, " \t\n", &words);
 	for (char **word = words; r >= 0 && word && *word && !str_equal(*word, "--"); word++) {
 		/* In names dashes count as underscores (kernel/params.c, dash2underscore()). */
 		for (char *c = *word; *c && *c != '='; c++)
 			*c = *c == '-' ? '_' : *c;
-		for (size_t i = 0; r >= 0 && i < ELEMENTS(begins); i++)
+		for (size_t i = 0; i < ELEMENTS(begins); i++)
 			if (str_starts_with(*word, begins[i]))
-				r = strv_append(&facts->iommu_words, *word);
+				strv_append(&facts->iommu_words, *word);
 	}
 	return r;
 }
 
 /* "6.1.0-56-amd64" */
-static int read_kernel(int proc_fd, HostFacts *facts)
+static void read_kernel(int proc_fd, HostFacts *facts)
 {
 	_cleanup_free_ char *release = NULL;
 	unsigned major, minor;
@@ -153,7 +154,6 @@ static int read_kernel(int proc_fd, HostFacts *facts)
 		facts->kernel_major = major;
 		facts->kernel_minor = minor;
 	}
-	return r == -ENOMEM ? r : 0;
 }
 
 static int read_memory(int proc_fd, HostFacts *facts)
@@ -173,33 +173,30 @@ static uint64_t read_number(int dir_fd, const char *directory, const char *name)
 	_cleanup_free_ char *line = NULL;
 	unsigned long long value;
 
-	if (!path || file_read_line_at(dir_fd, path, &line) < 0 ||
+	if (file_read_line_at(dir_fd, path, &line) < 0 ||
 	    str_to_unsigned(line, 10, UINT64_MAX, &value) < 0)
 		return 0;
 	return value;
 }
 
 /* "hugepages-1048576kB" */
-static int add_pool(int fd, const char *name, HostNode *node)
+static void add_pool(int fd, const char *name, HostNode *node)
 {
 	uint64_t kib = number_after(name, "hugepages-");
 	HugePool *bigger;
 
 	if (kib == 0)
-		return 0;
-	bigger = reallocarray(node->pools, node->n_pools + 1, sizeof(HugePool));
-	if (!bigger)
-		return -ENOMEM;
+		return;
+	bigger = xreallocarray(node->pools, node->n_pools + 1, sizeof(HugePool));
 	node->pools = bigger;
 	node->pools[node->n_pools++] = (HugePool){
 		.page_bytes = kib * 1024,
 		.total = read_number(fd, name, "nr_hugepages"),
 		.free = read_number(fd, name, "free_hugepages"),
 	};
-	return 0;
 }
 
-static int read_pools(int node_fd, HostNode *node)
+static void read_pools(int node_fd, HostNode *node)
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_strv_ char **names = NULL;
@@ -207,13 +204,12 @@ static int read_pools(int node_fd, HostNode *node)
 
 	fd = openat(node_fd, "hugepages", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return 0;
+		return;
 	r = dir_list(fd, "kB", &names);
 	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	for (char **name = names; r >= 0 && name && *name; name++)
-		r = add_pool(fd, *name, node);
-	return r;
+		return;
+	for (char **name = names; name && *name; name++)
+		add_pool(fd, *name, node);
 }
 
 static int read_node(int nodes_fd, unsigned number, HostNode *node)
@@ -223,13 +219,9 @@ static int read_node(int nodes_fd, unsigned number, HostNode *node)
 	CpuSet cpus;
 	int r;
 
-	if (!name)
-		return -ENOMEM;
 	node->node = number;
 	fd = openat(nodes_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	r = fd < 0 ? -errno : file_read_line_at(fd, "cpulist", &node->cpus);
-	if (r == -ENOMEM)
-		return r;
 	if (r >= 0 && cpu_set_parse(node->cpus, &cpus) < 0) {
 		free(node->cpus);
 		node->cpus = NULL;
@@ -241,7 +233,8 @@ static int read_node(int nodes_fd, unsigned number, HostNode *node)
 		return r;
 	node->memory_bytes = number_after(meminfo, "MemTotal") * 1024;
 	node->free_bytes = number_after(meminfo, "MemFree") * 1024;
-	return read_pools(fd, node);
+	read_pools(fd, node);
+	return 0;
 }
 
 /* The nodes that are online; their directories have no certain order. */
@@ -257,10 +250,8 @@ static int read_nodes(int sysfs_fd, HostFacts *facts)
 		return 0;
 	r = file_read_line_at(fd, "online", &online);
 	if (r < 0 || cpu_set_parse(online, &nodes) < 0)
-		return r == -ENOMEM ? r : 0;
-	facts->nodes = calloc(cpu_set_count(&nodes) + 1, sizeof(HostNode));
-	if (!facts->nodes)
-		return -ENOMEM;
+		return 0;
+	facts->nodes = xcalloc(cpu_set_count(&nodes) + 1, sizeof(HostNode));
 	r = 0;
 	for (unsigned number = 0; r >= 0 && number <= NODE_MAX; number++)
 		if (cpu_set_has(&nodes, number))
@@ -270,19 +261,15 @@ static int read_nodes(int sysfs_fd, HostFacts *facts)
 
 int fit_facts_read(int sysfs_fd, int proc_fd, HostFacts **ret)
 {
-	_cleanup_(host_facts_freep) HostFacts *facts = calloc(1, sizeof(HostFacts));
+	_cleanup_(host_facts_freep) HostFacts *facts = xcalloc(1, sizeof(HostFacts));
 	int r;
 
-	if (!facts)
-		return -ENOMEM;
 	r = file_read_line_at(proc_fd, "sys/kernel/hostname", &facts->name);
-	if (r == -ENOMEM)
-		return r;
 	read_processor(proc_fd, facts);
 	read_iommu_table(sysfs_fd, facts);
 	r = read_iommu_words(proc_fd, facts);
 	if (r >= 0)
-		r = read_kernel(proc_fd, facts);
+		read_kernel(proc_fd, facts);
 	if (r >= 0)
 		r = read_memory(proc_fd, facts);
 	if (r >= 0)

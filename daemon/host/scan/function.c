@@ -10,6 +10,7 @@
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define BASE_CLASS_DISPLAY 0x03
 
@@ -129,8 +130,8 @@ static int read_driver(int device_fd, char **ret)
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	*ret = strdup(name);
-	return *ret ? 0 : -ENOMEM;
+	*ret = xstrdup(name);
+	return 0;
 }
 
 /* The kernel writes -1 for "unknown", which does not parse as an unsigned number. */
@@ -238,15 +239,12 @@ static int read_bars(int device_fd, PciFunction *f)
 	return 0;
 }
 
-static int append_upstream(PciFunction *f, const Bdf *bdf)
+static void append_upstream(PciFunction *f, const Bdf *bdf)
 {
-	Bdf *p = reallocarray(f->upstream, f->n_upstream + 1, sizeof(Bdf));
+	Bdf *p = xreallocarray(f->upstream, f->n_upstream + 1, sizeof(Bdf));
 
-	if (!p)
-		return -ENOMEM;
 	f->upstream = p;
 	f->upstream[f->n_upstream++] = *bdf;
-	return 0;
 }
 
 /* "pci0000:00": a host bridge. Intel VMD puts a second one behind its endpoint. */
@@ -267,15 +265,12 @@ static int read_upstream(int devices_fd, PciFunction *f)
 	target[n] = '\0';
 	for (char *c = strtok_r(target, "/", &save); c; c = strtok_r(NULL, "/", &save)) {
 		Bdf bdf;
-		int r;
 
 		if (is_host_bridge(c))
 			f->n_upstream = 0;
 		if (sysfs_parse_bdf(c, &bdf) < 0 || bdf_equal(&bdf, &f->bdf))
 			continue;
-		r = append_upstream(f, &bdf);
-		if (r < 0)
-			return r;
+		append_upstream(f, &bdf);
 	}
 	return 0;
 }
@@ -290,8 +285,8 @@ static int read_if_told(int device_fd, const char *name, char **ret)
 		return r;
 	if (r < 0 || *text == '\0')
 		return 0;
-	*ret = strdup(text);
-	return *ret ? 0 : -ENOMEM;
+	*ret = xstrdup(text);
+	return 0;
 }
 
 static int read_count(int device_fd, const char *name, unsigned *ret)

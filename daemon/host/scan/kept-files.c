@@ -5,6 +5,7 @@
 
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define KEPT_FILE_MAX (256 * 1024)
 
@@ -22,44 +23,42 @@ int kept_file_read(int dir_fd, const char *name, Assignment **ret, char **ret_wh
 	if (r >= 0)
 		return kept_from_json(text, size, ret, ret_why);
 	if (file_state_damaged(r)) {
-		*ret_why = strdup(file_state_error(r));
-		if (!*ret_why)
-			return -ENOMEM;
+		*ret_why = xstrdup(file_state_error(r));
 	}
 	return r;
 }
 
-static int note_fault(const char *name, int error, const char *why, char ***notes)
+static void note_fault(const char *name, int error, const char *why, char ***notes)
 {
-	return strv_appendf(
-		notes,
-		"kept.d/%s %s (%s); what it names is not kept on vfio-pci; bind it "
-		"again with --persist, or remove the file",
-		name, error == -EPROTO ? "was written by another version" : "cannot be understood",
-		why ? why : strerror(-error));
+	strv_appendf(notes,
+		     "kept.d/%s %s (%s); what it names is not kept on vfio-pci; bind it "
+		     "again with --persist, or remove the file",
+		     name,
+		     error == -EPROTO ? "was written by another version" : "cannot be understood",
+		     why ? why : strerror(-error));
 }
 
 /* The name must be the file's own: a copy would keep what is no longer to be kept. */
-static int read_one(int dir_fd, const char *name, Assignments *all, char ***notes)
+static void read_one(int dir_fd, const char *name, Assignments *all, char ***notes)
 {
 	_cleanup_free_ char *why = NULL, *own = NULL;
 	_cleanup_(assignment_freep) Assignment *kept = NULL;
 	int r = kept_file_read(dir_fd, name, &kept, &why);
 
 	if (r == -ENOENT)
-		return 0; /* no longer kept */
-	if (r == -ENOMEM)
-		return r;
-	if (r < 0)
-		return note_fault(name, r, why, notes);
+		return; /* no longer kept */
+
+	if (r < 0) {
+		note_fault(name, r, why, notes);
+		return;
+	}
 	own = kept_file_name(kept);
-	if (!own)
-		return -ENOMEM;
-	if (!str_equal(own, name))
-		return note_fault(name, -EBADMSG, "its name is not its first function's address",
-				  notes);
+	if (!str_equal(own, name)) {
+		note_fault(name, -EBADMSG, "its name is not its first function's address", notes);
+		return;
+	}
 	kept->file = TAKE_PTR(own);
-	return kept_add(all, &kept);
+	kept_add(all, &kept);
 }
 
 int kept_files_read(int dir_fd, Assignments *all, char ***notes)
@@ -68,6 +67,6 @@ int kept_files_read(int dir_fd, Assignments *all, char ***notes)
 	int r = dir_list(dir_fd, ".json", &names);
 
 	for (char **name = names; r >= 0 && name && *name; name++)
-		r = read_one(dir_fd, *name, all, notes);
+		read_one(dir_fd, *name, all, notes);
 	return r;
 }

@@ -69,41 +69,36 @@ static int mark_member(const char *name, void *userdata)
  * A group that this function has left since is not there any more: then only itself is in doubt,
  * and it has an event to come. But where a host does not tell members, everybody may be one.
  */
-static int mark_iommu_group(int sysfs_fd, int group, Marks *m)
+static void mark_iommu_group(int sysfs_fd, int group, Marks *m)
 {
 	char path[sizeof(SYSFS_IOMMU_GROUPS) + 32];
 	int r;
 
 	if (group == IOMMU_GROUP_NONE)
-		return 0;
+		return;
 	snprintf(path, sizeof(path), SYSFS_IOMMU_GROUPS "/%d/devices", group);
 	r = sysfs_each_name(sysfs_fd, path, false, mark_member, m);
-	if (r == -ENOMEM)
-		return r;
 	if (r < 0)
 		memset(m->marks, true, m->n);
-	return 0;
 }
 
-int matter_mark(int sysfs_fd, const PciFunction *functions, size_t n, bool *marks)
+void matter_mark(int sysfs_fd, const PciFunction *functions, size_t n, bool *marks)
 {
 	Marks m = { .functions = functions, .n = n, .marks = marks };
-	int r = 0;
 	bool gpu;
 
-	for (size_t i = 0, end; r >= 0 && i < n; i = end) {
+	for (size_t i = 0, end; i < n; i = end) {
 		end = matter_slot_end(functions, n, i, &gpu);
 		if (!gpu)
 			continue;
 		mark_bus(&m, i);
-		for (size_t k = i; r >= 0 && k < end; k++) {
+		for (size_t k = i; k < end; k++) {
 			for (size_t u = 0; u < functions[k].n_upstream; u++)
 				mark_address(&m, &functions[k].upstream[u]);
 			if (k == i || functions[k].iommu_group != functions[k - 1].iommu_group)
-				r = mark_iommu_group(sysfs_fd, functions[k].iommu_group, &m);
+				mark_iommu_group(sysfs_fd, functions[k].iommu_group, &m);
 		}
 	}
-	return r;
 }
 
 static bool is_beside(const PciFunction *gpu, const PciFunction *function)

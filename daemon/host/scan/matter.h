@@ -15,7 +15,7 @@ size_t matter_slot_end(const PciFunction *functions, size_t n, size_t from, bool
  * Marks those that matter by their place; functions are sorted, and GPUs and their slots were read
  * with all details. Where the members of an IOMMU group cannot be listed, all do.
  */
-int matter_mark(int sysfs_fd, const PciFunction *functions, size_t n, bool *marks);
+void matter_mark(int sysfs_fd, const PciFunction *functions, size_t n, bool *marks);
 
 /* Whether one function matters to the GPUs of a snapshot; its IOMMU group is known. */
 bool matter_to(const PciSnapshot *snapshot, const PciFunction *function);

@@ -9,6 +9,7 @@
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define MDEV_DEVICES "bus/mdev/devices"
 
@@ -62,9 +63,7 @@ static int add_mdev(int mdevs_fd, const char *uuid, PciSnapshot *snapshot)
 		return 0;
 	if (r < 0)
 		return r;
-	mdev.uuid = strdup(uuid);
-	if (!mdev.uuid)
-		return -ENOMEM;
+	mdev.uuid = xstrdup(uuid);
 	snapshot->mdevs[snapshot->n_mdevs++] = mdev;
 	return 0;
 }
@@ -81,9 +80,7 @@ int scan_mdevs(int sysfs_fd, PciSnapshot *snapshot)
 		r = dir_list(fd, "", &names);
 	if (r < 0)
 		return r;
-	snapshot->mdevs = calloc(strv_length(names) + 1, sizeof(PciMdev));
-	if (!snapshot->mdevs)
-		return -ENOMEM;
+	snapshot->mdevs = xcalloc(strv_length(names) + 1, sizeof(PciMdev));
 	for (char **name = names; name && *name; name++) {
 		r = add_mdev(fd, *name, snapshot);
 		if (r < 0)

@@ -7,6 +7,7 @@
 
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define INFORMATION_MAX_BYTES 16384
 /* Minor numbers of character devices have 20 bits. */
@@ -33,7 +34,7 @@ static char *value_of(char *line, const char *name)
 	return strncmp(line, name, n) == 0 && line[n] == ':' ? str_strip(line + n + 1) : NULL;
 }
 
-static int parse_information(char *text, char **ret_uuid, int *ret_minor)
+static void parse_information(char *text, char **ret_uuid, int *ret_minor)
 {
 	_cleanup_free_ char *uuid = NULL;
 	char *save = NULL;
@@ -45,9 +46,7 @@ static int parse_information(char *text, char **ret_uuid, int *ret_minor)
 
 		value = value_of(line, "GPU UUID");
 		if (value && !uuid && is_uuid(value)) {
-			uuid = strdup(value);
-			if (!uuid)
-				return -ENOMEM;
+			uuid = xstrdup(value);
 		}
 		value = value_of(line, "Device Minor");
 		if (value && str_to_unsigned(value, 10, MINOR_MAX, &number) >= 0)
@@ -55,24 +54,19 @@ static int parse_information(char *text, char **ret_uuid, int *ret_minor)
 	}
 	*ret_uuid = TAKE_PTR(uuid);
 	*ret_minor = minor;
-	return 0;
 }
 
-int nvidia_proc_read(int proc_fd, const Bdf *bdf, char **ret_uuid, int *ret_minor)
+void nvidia_proc_read(int proc_fd, const Bdf *bdf, char **ret_uuid, int *ret_minor)
 {
 	_cleanup_free_ char *path = strf("driver/nvidia/gpus/%s/information", BDF_TEXT(bdf));
 	_cleanup_free_ char *text = NULL;
 	int r;
 
-	if (!path)
-		return -ENOMEM;
 	r = file_read_at(proc_fd, path, INFORMATION_MAX_BYTES, &text, NULL);
-	if (r == -ENOMEM)
-		return r;
 	if (r < 0) {
 		*ret_uuid = NULL;
 		*ret_minor = -1;
-		return 0;
+		return;
 	}
-	return parse_information(text, ret_uuid, ret_minor);
+	parse_information(text, ret_uuid, ret_minor);
 }

@@ -9,4 +9,4 @@
  * *ret_uuid is NULL and *ret_minor -1 if they are not known: the function has another driver or
  * does not exist, or the driver has not initialised the GPU yet (its UUID is then question marks).
  */
-int nvidia_proc_read(int proc_fd, const Bdf *bdf, char **ret_uuid, int *ret_minor);
+void nvidia_proc_read(int proc_fd, const Bdf *bdf, char **ret_uuid, int *ret_minor);

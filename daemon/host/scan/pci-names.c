@@ -12,6 +12,7 @@
 #include "core/pci/pci-snapshot.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* The list has 1.3 MiB. */
 #define LIST_BYTES_MAX (16U * 1024 * 1024)
@@ -56,33 +57,25 @@ static const char *parse_entry(const char *line, uint16_t *ret_id)
 	return line + 4 + strspn(line + 4, " ");
 }
 
-static int keep_text(PciNames *names, const char *name, uint32_t *ret)
+static void keep_text(PciNames *names, const char *name, uint32_t *ret)
 {
 	size_t size = strlen(name) + 1, at = names->text_size;
-	char *bigger = realloc(names->text, at + size);
+	char *bigger = xrealloc(names->text, at + size);
 
-	if (!bigger)
-		return -ENOMEM;
 	memcpy(bigger + at, name, size);
 	names->text = bigger;
 	names->text_size = at + size;
 	*ret = (uint32_t)at;
-	return 0;
 }
 
-static int keep_device(PciNames *names, uint16_t device, const char *name)
+static void keep_device(PciNames *names, uint16_t device, const char *name)
 {
-	Entry *bigger = reallocarray(names->entries, names->n_entries + 1, sizeof(Entry));
+	Entry *bigger = xreallocarray(names->entries, names->n_entries + 1, sizeof(Entry));
 	Entry entry = { .device = device };
-	int r = bigger ? 0 : -ENOMEM;
 
-	if (bigger)
-		names->entries = bigger;
-	if (r >= 0)
-		r = keep_text(names, name, &entry.name);
-	if (r >= 0)
-		names->entries[names->n_entries++] = entry;
-	return r;
+	names->entries = bigger;
+	keep_text(names, name, &entry.name);
+	names->entries[names->n_entries++] = entry;
 }
 
 /* ---- the list ---- */
@@ -104,7 +97,11 @@ static int take_line(PciNames *names, const char *line, bool *in_part)
 		if (!*in_part || line[1] == '\t') /* two tabs: a subsystem */
 			return 0;
 		name = parse_entry(line + 1, &id);
-		return name ? keep_device(names, id, name) : -EBADMSG;
+		if (name) {
+			keep_device(names, id, name);
+			return 0;
+		}
+		return -EBADMSG;
 	}
 	if (is_other(line)) {
 		*in_part = *in_part && line[0] < 'A';
@@ -114,7 +111,11 @@ static int take_line(PciNames *names, const char *line, bool *in_part)
 	if (!name)
 		return -EBADMSG;
 	*in_part = id == PCI_VENDOR_NVIDIA;
-	return *in_part ? keep_text(names, name, &names->vendor) : 0;
+	if (*in_part) {
+		keep_text(names, name, &names->vendor);
+		return 0;
+	}
+	return 0;
 }
 
 /* Changes `list`. */
@@ -122,7 +123,9 @@ static int take_list(PciNames *names, char *list)
 {
 	bool in_part = false;
 	uint32_t nothing;
-	int r = keep_text(names, "", &nothing);
+	int r = 0;
+
+	keep_text(names, "", &nothing);
 
 	for (char *line = list, *end; r >= 0 && line; line = end) {
 		end = strchr(line, '\n');
@@ -147,26 +150,21 @@ static void forget_all(PciNames *names)
 	*names = (PciNames){ 0 };
 }
 
-int pci_names_new(const char *path, PciNames **ret)
+void pci_names_new(const char *path, PciNames **ret)
 {
-	_cleanup_(pci_names_freep) PciNames *names = calloc(1, sizeof(*names));
+	_cleanup_(pci_names_freep) PciNames *names = xcalloc(1, sizeof(*names));
 	_cleanup_free_ char *list = NULL;
 	size_t size = 0;
 	int r;
 
-	if (!names)
-		return -ENOMEM;
 	r = file_read_regular_at(AT_FDCWD, path, LIST_BYTES_MAX, &list, &size);
 	if (r >= 0)
 		r = take_list(names, list);
-	if (r == -ENOMEM)
-		return r;
 	if (r < 0)
 		forget_all(names);
 	if (names->n_entries > 0)
 		qsort(names->entries, names->n_entries, sizeof(Entry), compare_entries);
 	*ret = TAKE_PTR(names);
-	return 0;
 }
 
 static const char *find_device(const PciNames *names, uint16_t device)

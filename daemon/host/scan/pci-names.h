@@ -12,7 +12,7 @@ typedef struct PciNames PciNames;
  * Reads the list at `path`, of which it keeps NVIDIA's part. Also works without a list, and with
  * one that cannot be understood: names are then numbers.
  */
-int pci_names_new(const char *path, PciNames **ret);
+void pci_names_new(const char *path, PciNames **ret);
 /* "NVIDIA Corporation GA102 [GeForce RTX 3090]"; caller frees. NULL when out of memory. */
 char *pci_names_device(const PciNames *names, uint16_t vendor, uint16_t device);
 PciNames *pci_names_free(PciNames *names);

@@ -6,6 +6,7 @@
 
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define CGROUP_MAX_BYTES 65536U
 
@@ -21,10 +22,6 @@ int process_uids(int process_fd, uid_t ret[PROCESS_UIDS])
 	if (fd < 0)
 		return -errno;
 	f = fdopen(fd, "re");
-	if (!f) {
-		close_fd(fd);
-		return -ENOMEM;
-	}
 	/* The name comes before; a newline in it is written as "\n". */
 	while (getline(&line, &size, f) > 0) {
 		if (sscanf(line, "Uid:\t%u\t%u\t%u\t%u", &uids[0], &uids[1], &uids[2], &uids[3]) !=
@@ -59,6 +56,6 @@ int process_cgroup(int process_fd, char **ret)
 	}
 	if (!found)
 		return -ENOENT;
-	*ret = strdup(found);
-	return *ret ? 0 : -ENOMEM;
+	*ret = xstrdup(found);
+	return 0;
 }

@@ -10,6 +10,7 @@
 #include "host/scan/mdev.h"
 #include "host/scan/sysfs.h"
 #include "util/file.h"
+#include "util/xalloc.h"
 
 /* What snapshots share is kept alive by the last of them, so a chain of them is bounded. */
 #define BATCHES_MAX 64
@@ -53,9 +54,7 @@ static int read_of_gpu(int devices_fd, const PciFunction *was, PciFunction *f)
 	if (r < 0)
 		return r == -ENOENT || r == -ENODEV ? -ESTALE : r;
 	if (was->physical_slot) {
-		f->physical_slot = strdup(was->physical_slot);
-		if (!f->physical_slot)
-			return -ENOMEM;
+		f->physical_slot = xstrdup(was->physical_slot);
 	}
 	return pci_function_same_place(was, f) &&
 			       pci_function_is_nvidia_gpu(was) == pci_function_is_nvidia_gpu(f)
@@ -124,9 +123,7 @@ static int find_changes(int sysfs_fd, const PciSnapshot *before, const Bdf *chan
 	Bdf sorted[SCAN_CHANGED_MAX];
 	int r = dir_open_at(sysfs_fd, SYSFS_PCI_DEVICES, false, &devices_fd);
 
-	changes->functions = calloc(n + 1, sizeof(PciFunction));
-	if (r >= 0 && !changes->functions)
-		r = -ENOMEM;
+	changes->functions = xcalloc(n + 1, sizeof(PciFunction));
 	if (n > 0)
 		memcpy(sorted, changed, n * sizeof(Bdf));
 	qsort(sorted, n, sizeof(Bdf), compare_addresses);
@@ -147,8 +144,8 @@ int scan_pci_changed(int sysfs_fd, const PciSnapshot *before, const Bdf *changed
 		return -ESTALE;
 	r = find_changes(sysfs_fd, before, changed, n, &changes);
 	if (r >= 0)
-		r = pci_snapshot_replace(before, changes.addresses, changes.n_addresses,
-					 changes.functions, changes.n_functions, &snapshot);
+		pci_snapshot_replace(before, changes.addresses, changes.n_addresses,
+				     changes.functions, changes.n_functions, &snapshot);
 	if (r < 0)
 		return r;
 	if (changes.n_functions > 0)

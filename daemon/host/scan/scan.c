@@ -12,6 +12,7 @@
 #include "host/scan/slots.h"
 #include "host/scan/sysfs.h"
 #include "util/file.h"
+#include "util/xalloc.h"
 
 typedef struct Functions {
 	PciFunction *items; /* sorted by address */
@@ -36,10 +37,8 @@ static int append_address(const char *name, void *userdata)
 		return 0;
 	if (functions->n_items == functions->capacity) {
 		size_t bigger = functions->capacity ? functions->capacity * 2 : 64;
-		PciFunction *p = reallocarray(functions->items, bigger, sizeof(*p));
+		PciFunction *p = xreallocarray(functions->items, bigger, sizeof(*p));
 
-		if (!p)
-			return -ENOMEM;
 		functions->items = p;
 		functions->capacity = bigger;
 	}
@@ -148,16 +147,14 @@ static int read_functions(int sysfs_fd, int devices_fd, Functions *functions)
 
 	if (r < 0)
 		return r;
-	pass.matter = calloc(functions->n_items + 1, sizeof(bool));
-	pass.whole = calloc(functions->n_items + 1, sizeof(bool));
-	pass.gone = calloc(functions->n_items + 1, sizeof(bool));
-	if (!pass.matter || !pass.whole || !pass.gone)
-		return -ENOMEM;
+	pass.matter = xcalloc(functions->n_items + 1, sizeof(bool));
+	pass.whole = xcalloc(functions->n_items + 1, sizeof(bool));
+	pass.gone = xcalloc(functions->n_items + 1, sizeof(bool));
 	for (size_t i = 0; i < functions->n_items; i++)
 		pass.matter[i] = pci_function_is_kin(&functions->items[i]);
 	r = read_matter(devices_fd, functions, &pass);
 	if (r >= 0)
-		r = matter_mark(sysfs_fd, functions->items, functions->n_items, pass.matter);
+		matter_mark(sysfs_fd, functions->items, functions->n_items, pass.matter);
 	if (r >= 0)
 		r = read_matter(devices_fd, functions, &pass);
 	if (r < 0)
@@ -200,13 +197,11 @@ int scan_pci(int sysfs_fd, PciSnapshot **ret)
 	r = dir_open_at(sysfs_fd, SYSFS_PCI_DEVICES, false, &devices_fd);
 	if (r < 0)
 		return r;
-	snapshot = calloc(1, sizeof(*snapshot));
-	if (!snapshot)
-		return -ENOMEM;
+	snapshot = xcalloc(1, sizeof(*snapshot));
 	snapshot->taken_usec = now_realtime_usec();
 	r = read_functions(sysfs_fd, devices_fd, &functions);
 	if (r >= 0)
-		r = pci_snapshot_adopt(snapshot, functions.items, functions.n_items);
+		pci_snapshot_adopt(snapshot, functions.items, functions.n_items);
 	if (r < 0)
 		return r;
 	functions = (Functions){ 0 }; /* now the snapshot's */

@@ -7,6 +7,7 @@
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 typedef struct Slot {
 	Bdf address; /* function 0 */
@@ -34,8 +35,6 @@ static int parse_slot_address(const char *text, Bdf *ret)
 {
 	_cleanup_free_ char *with_function = strf("%s.0", text);
 
-	if (!with_function)
-		return -ENOMEM;
 	return sysfs_parse_bdf(with_function, ret);
 }
 
@@ -45,8 +44,6 @@ static int read_slot(int slots_fd, const char *name, Slots *slots)
 	Slot slot = { 0 };
 	int r;
 
-	if (!path)
-		return -ENOMEM;
 	r = file_read_line_at(slots_fd, path, &address);
 	if (r == -ENOENT || r == -ENODEV)
 		return 0;
@@ -57,9 +54,7 @@ static int read_slot(int slots_fd, const char *name, Slots *slots)
 		return 0;
 	if (r < 0)
 		return r;
-	slot.name = strdup(name);
-	if (!slot.name)
-		return -ENOMEM;
+	slot.name = xstrdup(name);
 	slots->items[slots->n_items++] = slot;
 	return 0;
 }
@@ -79,9 +74,7 @@ static int read_slots(int sysfs_fd, Slots *ret)
 	r = dir_list(fd, "", &names);
 	if (r < 0)
 		return r;
-	slots.items = calloc(strv_length(names) + 1, sizeof(Slot));
-	if (!slots.items)
-		return -ENOMEM;
+	slots.items = xcalloc(strv_length(names) + 1, sizeof(Slot));
 	for (char **name = names; name && *name; name++) {
 		r = read_slot(fd, *name, &slots);
 		if (r < 0)
@@ -92,15 +85,14 @@ static int read_slots(int sysfs_fd, Slots *ret)
 	return 0;
 }
 
-static int set_physical_slot(const Slots *slots, PciFunction *f)
+static void set_physical_slot(const Slots *slots, PciFunction *f)
 {
 	for (size_t i = 0; i < slots->n_items; i++) {
 		if (!bdf_same_slot(&slots->items[i].address, &f->bdf))
 			continue;
-		f->physical_slot = strdup(slots->items[i].name);
-		return f->physical_slot ? 0 : -ENOMEM;
+		f->physical_slot = xstrdup(slots->items[i].name);
+		return;
 	}
-	return 0;
 }
 
 int slots_name_functions(int sysfs_fd, PciFunction *functions, size_t n)
@@ -116,7 +108,7 @@ int slots_name_functions(int sysfs_fd, PciFunction *functions, size_t n)
 			read = true;
 		}
 		for (size_t k = i; r >= 0 && gpu && k < end; k++)
-			r = set_physical_slot(&slots, &functions[k]);
+			set_physical_slot(&slots, &functions[k]);
 	}
 	return r;
 }

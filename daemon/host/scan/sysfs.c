@@ -116,7 +116,7 @@ bool sysfs_has_function(int sysfs_fd, const Bdf *bdf)
 {
 	_cleanup_free_ char *path = sysfs_function_path(bdf, NULL);
 
-	return path && faccessat(sysfs_fd, path, F_OK, 0) == 0;
+	return faccessat(sysfs_fd, path, F_OK, 0) == 0;
 }
 
 int sysfs_line_if_any(int dir_fd, const char *path, char **ret)
@@ -143,7 +143,7 @@ int sysfs_read_id(int sysfs_fd, const Bdf *bdf, const char *attribute, uint16_t 
 {
 	_cleanup_free_ char *path = sysfs_function_path(bdf, attribute), *text = NULL;
 	unsigned long long id;
-	int r = path ? sysfs_line_if_any(sysfs_fd, path, &text) : -ENOMEM;
+	int r = sysfs_line_if_any(sysfs_fd, path, &text);
 
 	if (r < 0)
 		return r;
@@ -159,8 +159,6 @@ int sysfs_read_driver(int sysfs_fd, const Bdf *bdf, char **ret)
 	_cleanup_free_ char *driver = NULL;
 	int r;
 
-	if (!path)
-		return -ENOMEM;
 	r = sysfs_link_name_if_any(sysfs_fd, path, &driver);
 	if (r < 0)
 		return r;
@@ -175,7 +173,7 @@ bool sysfs_has_vfio_dev(int sysfs_fd, const Bdf *bdf)
 {
 	_cleanup_free_ char *path = sysfs_function_path(bdf, SYSFS_VFIO_DEV);
 
-	return path && faccessat(sysfs_fd, path, F_OK, 0) == 0;
+	return faccessat(sysfs_fd, path, F_OK, 0) == 0;
 }
 
 bool sysfs_on_vfio(int sysfs_fd, const Bdf *bdf, const char *driver)
@@ -189,8 +187,6 @@ int sysfs_read_override(int sysfs_fd, const Bdf *bdf, char **ret)
 	_cleanup_free_ char *override = NULL;
 	int r;
 
-	if (!path)
-		return -ENOMEM;
 	r = sysfs_line_if_any(sysfs_fd, path, &override);
 	if (r < 0)
 		return r;

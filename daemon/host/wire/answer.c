@@ -10,6 +10,7 @@
 #include "gpupass/dbus.h"
 #include "host/wire/document.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* A string of JSON, quoted. Another tool may have set an override of any bytes: see text_of(). */
 static void write_string(FILE *f, const char *s)
@@ -66,10 +67,8 @@ char *worker_move_document(const Bdf *bdf, const DriverResult *result)
 {
 	char *text = NULL;
 	size_t size;
-	FILE *f = open_memstream(&text, &size);
+	FILE *f = xmemstream(&text, &size);
 
-	if (!f)
-		return NULL;
 	begin(f, "move", result->error);
 	fprintf(f, ",\"bdf\":\"%s\",\"phase\":\"%s\",\"changed\":%s", BDF_TEXT(bdf),
 		driver_phase_to_string(result->phase), result->changed ? "true" : "false");
@@ -105,10 +104,8 @@ char *worker_reset_document(const ResetReport *report)
 {
 	char *text = NULL;
 	size_t size;
-	FILE *f = open_memstream(&text, &size);
+	FILE *f = xmemstream(&text, &size);
 
-	if (!f)
-		return NULL;
 	begin(f, "reset", 0);
 	fprintf(f, ",\"report\":{\"address\":\"%s\",\"result\":", BDF_TEXT(&report->bdf));
 	write_string(f, reset_result_to_string(report->result));

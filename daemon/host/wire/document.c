@@ -14,18 +14,17 @@
 
 static json_t *document_new(const char *verb, int error)
 {
-	return json_pack("{s:s, s:s, s:i}", "schema", GPUPASS_SCHEMA_WORKER, "verb", verb, "error",
-			 -error);
+	return json_build("{s:s, s:s, s:i}", "schema", GPUPASS_SCHEMA_WORKER, "verb", verb, "error",
+			  -error);
 }
 
 char *worker_inspect_document(int error, const Inspection *inspection)
 {
 	_cleanup_json_ json_t *root = document_new("inspect", error);
-	int r = 0;
 
 	if (inspection)
-		r |= json_object_set_new(root, "inspection", inspection_to_json(inspection));
-	return r < 0 ? NULL : json_dumps(root, JSON_COMPACT);
+		json_set(root, "inspection", inspection_to_json(inspection));
+	return json_dumps(root, JSON_COMPACT);
 }
 
 /* The document, if it is a worker's about this verb. Text after it makes it invalid. */
@@ -127,7 +126,7 @@ int worker_inspect_document_parse(const char *text, size_t size, const Bdf *func
 		return r;
 	r = inspection_from_json(json_object_get(root, "inspection"), &inspection, NULL);
 	if (r < 0)
-		return r == -ENOMEM ? r : -EBADMSG;
+		return -EBADMSG;
 	/* An answer that leaves a function out must not read as "no process holds it". */
 	for (size_t i = 0; i < n; i++)
 		if (!inspection_find(inspection, &functions[i]))
@@ -139,13 +138,12 @@ int worker_inspect_document_parse(const char *text, size_t size, const Bdf *func
 char *worker_examine_document(int error, const Examination *host, const GpuHealth *gpu)
 {
 	_cleanup_json_ json_t *root = document_new("examine", error);
-	int r = 0;
 
 	if (host)
-		r |= json_object_set_new(root, "host", examination_to_json(host));
+		json_set(root, "host", examination_to_json(host));
 	if (gpu)
-		r |= json_object_set_new(root, "gpu", gpu_health_to_json(gpu));
-	return r < 0 ? NULL : json_dumps(root, JSON_COMPACT);
+		json_set(root, "gpu", gpu_health_to_json(gpu));
+	return json_dumps(root, JSON_COMPACT);
 }
 
 int worker_examine_host_parse(const char *text, size_t size, Examination **ret)

@@ -5,6 +5,7 @@
 
 #include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
+#include "util/xalloc.h"
 
 #define MACHINES_MAX 10000
 
@@ -53,9 +54,9 @@ char *machines_document(const Machines *machines, int error)
 
 int machines_document_parse(const char *text, size_t size, Machines **ret)
 {
-	_cleanup_(machines_freep) Machines *machines = calloc(1, sizeof(Machines));
+	_cleanup_(machines_freep) Machines *machines = xcalloc(1, sizeof(Machines));
 	Answer answer = { 0 };
-	int r = machines ? json_struct_parse(answer_members, text, size, &answer) : -ENOMEM;
+	int r = json_struct_parse(answer_members, text, size, &answer);
 
 	if (r < 0)
 		return r;

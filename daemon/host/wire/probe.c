@@ -6,29 +6,26 @@
 
 #include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
+#include "util/json.h"
+#include "util/xalloc.h"
 
 #define REASON_MAX 512
 
-int probe_answer_unseen(ProbeAnswer *answer, const Bdf *bdf, char *reason)
+void probe_answer_unseen(ProbeAnswer *answer, const Bdf *bdf, char *reason)
 {
 	UnseenBoard *bigger =
-		reallocarray(answer->unseen, answer->n_unseen + 1, sizeof(UnseenBoard));
+		xreallocarray(answer->unseen, answer->n_unseen + 1, sizeof(UnseenBoard));
 
-	if (bigger)
-		answer->unseen = bigger;
-	if (!bigger || !reason) {
-		free(reason);
-		return -ENOMEM;
-	}
+	answer->unseen = bigger;
 	bigger[answer->n_unseen++] = (UnseenBoard){ .bdf = *bdf, .reason = reason };
-	return 0;
 }
 
 static int write_boards(json_t *o, const char *key, const void *of)
 {
 	const ProbeAnswer *answer = of;
 
-	return json_object_set_new(o, key, sightings_to_json(answer->boards));
+	json_set(o, key, sightings_to_json(answer->boards));
+	return 0;
 }
 
 static void read_boards(JsonReader *reader, const char *key, void *of)

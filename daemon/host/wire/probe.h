@@ -23,7 +23,7 @@ typedef struct ProbeAnswer {
 } ProbeAnswer;
 
 /* 0 or -ENOMEM. Takes the reason, also on failure; NULL means out of memory. */
-int probe_answer_unseen(ProbeAnswer *answer, const Bdf *bdf, char *reason);
+void probe_answer_unseen(ProbeAnswer *answer, const Bdf *bdf, char *reason);
 void probe_answer_clear(ProbeAnswer *answer);
 
 /* One line without a newline; NULL when out of memory. */

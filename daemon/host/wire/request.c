@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* The daemon has written all of it before systemd starts the part. */
 #define PATIENCE_MSEC 10000
@@ -24,9 +25,7 @@ int request_write(char *const *words, char **ret, size_t *ret_size)
 	}
 	if (size > REQUEST_MAX)
 		return -E2BIG;
-	request = at = malloc(size);
-	if (!request)
-		return -ENOMEM;
+	request = at = xmalloc(size);
 	for (char *const *word = words; *word; word++)
 		at = (char *)mempcpy(at, *word, strlen(*word) + 1);
 	*at = '\0';
@@ -96,7 +95,14 @@ static int parse(const char *text, size_t size, char ***ret)
 	if (size < 2 || text[size - 1] != '\0' || text[size - 2] != '\0')
 		return -EBADMSG;
 	for (const char *at = text; at < text + size - 1; at += strlen(at) + 1) {
-		int r = *at == '\0' ? -EBADMSG : strv_append(&words, at);
+		int r;
+
+		if (*at == '\0')
+			r = -EBADMSG;
+		else {
+			strv_append(&words, at);
+			r = 0;
+		}
 
 		if (r < 0)
 			return r;
@@ -107,9 +113,9 @@ static int parse(const char *text, size_t size, char ***ret)
 
 static int read_request(int fd, int stop_fd, int first_msec, char ***ret)
 {
-	_cleanup_free_ char *text = malloc(REQUEST_MAX + 1);
+	_cleanup_free_ char *text = xmalloc(REQUEST_MAX + 1);
 	size_t size = 0;
-	int r = text ? read_all(fd, stop_fd, first_msec, text, &size) : -ENOMEM;
+	int r = read_all(fd, stop_fd, first_msec, text, &size);
 
 	return r > 0 ? parse(text, size, ret) : r;
 }

@@ -65,8 +65,7 @@ static void never_wait(_unused_ void *userdata, _unused_ unsigned milliseconds)
 static int probe(const BootMachine *machine, const Bdf *bdfs, size_t n, char **ret_errors)
 {
 	for (size_t i = 0; i < n; i++)
-		if (boot_probe(machine->sysfs_fd, &machine->ops, &bdfs[i], &ret_errors[i]) < 0)
-			return -ENOMEM;
+		boot_probe(machine->sysfs_fd, &machine->ops, &bdfs[i], &ret_errors[i]);
 	return 0;
 }
 

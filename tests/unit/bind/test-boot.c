@@ -48,8 +48,7 @@ static int probe(const BootMachine *machine, const Bdf *functions, size_t n, cha
 			b->kernel.stolen_probes = 1;
 		}
 		b->probed++;
-		if (boot_probe(machine->sysfs_fd, &machine->ops, &functions[i], &ret_errors[i]) < 0)
-			return -ENOMEM;
+		boot_probe(machine->sysfs_fd, &machine->ops, &functions[i], &ret_errors[i]);
 	}
 	return 0;
 }
@@ -162,9 +161,7 @@ static void assert_outcomes(const Bench *b, const char *expected)
 	_cleanup_free_ char *found = NULL;
 
 	for (size_t i = 0; i < b->report->n_functions; i++)
-		assert_int_equal(strv_append(&names, boot_outcome_to_string(
-							     b->report->functions[i].outcome)),
-				 0);
+		strv_append(&names, boot_outcome_to_string(b->report->functions[i].outcome));
 	found = strv_join(names, " ");
 	assert_string_equal(found, expected);
 }

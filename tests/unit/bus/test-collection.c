@@ -72,8 +72,8 @@ static void fill(Thing *thing, const char *name)
 		.node = -1,
 		.size = 4,
 	};
-	assert_int_equal(strv_append(&thing->tags, "t"), 0);
-	assert_int_equal(strv_append(&thing->peers, "/p"), 0);
+	strv_append(&thing->tags, "t");
+	strv_append(&thing->peers, "/p");
 	fill_lists(thing);
 }
 
@@ -89,7 +89,7 @@ static void change_tag(Thing *t)
 
 static void add_tag(Thing *t)
 {
-	assert_int_equal(strv_append(&t->tags, "u"), 0);
+	strv_append(&t->tags, "u");
 }
 
 static void drop_tags(Thing *t)
@@ -275,7 +275,7 @@ static int on_signal(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	line = strf("%s %s", sd_bus_message_get_member(m), path);
 	if (sd_bus_message_is_signal(m, PROPERTIES, "PropertiesChanged"))
 		assert_true(append_changed(m, &line) >= 0);
-	assert_int_equal(strv_append(&pair->signals, line), 0);
+	strv_append(&pair->signals, line);
 	return 0;
 }
 

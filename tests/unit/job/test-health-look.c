@@ -66,7 +66,7 @@ static int setup(void **state)
 	stub->host.ops = &ops;
 	stub->good.bdf = (Bdf){ .bus = 0x41 };
 	stub->bad.bdf = (Bdf){ .bus = 0x61 };
-	assert_int_equal(health_look_new(&stub->look), 0);
+	health_look_new(&stub->look);
 	*state = stub;
 	return 0;
 }

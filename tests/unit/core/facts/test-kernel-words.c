@@ -41,7 +41,7 @@ static void text_is_split_as_the_kernel_does(void **state)
 		_cleanup_strv_ char **words = NULL;
 		_cleanup_free_ char *joined = NULL;
 
-		assert_int_equal(kernel_words_split(splits[i].text, &words), 0);
+		kernel_words_split(splits[i].text, &words);
 		joined = strv_join(words, "|");
 		if (!str_equal(joined, splits[i].words))
 			fail_msg("%s: %s instead of %s", splits[i].text, joined, splits[i].words);
@@ -53,10 +53,9 @@ static void the_last_word_of_a_name_counts(void **state)
 	_cleanup_strv_ char **words = NULL;
 
 	(void)state;
-	assert_int_equal(kernel_words_split("vfio-pci.ids=1:2 vfio_pci.ids=3:4 vfio-pci.ids "
-					    "vfio-pci.idsx=5:6 xvfio-pci.ids=7:8",
-					    &words),
-			 0);
+	kernel_words_split("vfio-pci.ids=1:2 vfio_pci.ids=3:4 vfio-pci.ids "
+			   "vfio-pci.idsx=5:6 xvfio-pci.ids=7:8",
+			   &words);
 	assert_string_equal(kernel_words_last(words, "vfio_pci.ids"), "3:4");
 	assert_string_equal(kernel_words_last(words, "vfio-pci.ids"), "3:4");
 	assert_null(kernel_words_last(words, "pci_stub.ids"));
@@ -99,7 +98,7 @@ static void words_keep_modules_away(void **state)
 	for (size_t i = 0; i < ELEMENTS(blocks); i++) {
 		_cleanup_strv_ char **words = NULL;
 
-		assert_int_equal(kernel_words_split(blocks[i].text, &words), 0);
+		kernel_words_split(blocks[i].text, &words);
 		if (kernel_words_block(words, blocks[i].module) != blocks[i].blocks)
 			fail_msg("%s: %s", blocks[i].text, blocks[i].module);
 	}

@@ -27,13 +27,12 @@ static void the_command_line_keeps_what_matters(void **state)
 	char **words = NULL;
 
 	(void)state;
-	assert_int_equal(setup_read_cmdline("BOOT_IMAGE=/vmlinuz ro intel_iommu=on quiet "
-					    "vfio-pci.ids=10de:2204\n",
-					    &words),
-			 0);
+	setup_read_cmdline("BOOT_IMAGE=/vmlinuz ro intel_iommu=on quiet "
+			   "vfio-pci.ids=10de:2204\n",
+			   &words);
 	expect(words, "intel_iommu=on|vfio-pci.ids=10de:2204");
 	words = NULL;
-	assert_int_equal(setup_read_cmdline("", &words), 0);
+	setup_read_cmdline("", &words);
 	expect(words, "");
 }
 
@@ -83,7 +82,7 @@ static void a_hook_is_told_by_the_words_that_move_boards(void **state)
 			rows[i].names ? strf("/h names %s at line 2", rows[i].names) : strdup("");
 		char **lines = NULL;
 
-		assert_int_equal(hook_script_read("/h", text, &lines, NULL), 0);
+		hook_script_read("/h", text, &lines, NULL);
 		expect(lines, expected);
 	}
 }
@@ -97,7 +96,7 @@ static void no_list_grows_without_a_limit(void **state)
 	assert_non_null(text);
 	for (size_t i = 0; i < 1000; i++)
 		memcpy(text + 7 * i, "vfio.a ", 7);
-	assert_int_equal(setup_read_cmdline(text, &lines), 0);
+	setup_read_cmdline(text, &lines);
 	assert_int_equal(strv_length(lines), SETUP_LINES_MAX);
 	strv_free(lines);
 }
@@ -133,7 +132,7 @@ static void versions_of_the_driver(void **state)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *version = NULL;
 
-		assert_int_equal(setup_read_nvidia_version(rows[i].text, &version), 0);
+		setup_read_nvidia_version(rows[i].text, &version);
 		if (!str_equal(version, rows[i].version))
 			fail_msg("row %zu: %s", i, version);
 	}

@@ -181,15 +181,12 @@ static void unread_about_it(Scene *s)
 {
 	static const char text[] = "{ \"functions\": [ \"0000:41:00.0\", torn";
 
-	assert_int_equal(assignments_add_fence(s->host.assignments, Y ".json", -EBADMSG, "torn",
-					       text, strlen(text)),
-			 0);
+	assignments_add_fence(s->host.assignments, Y ".json", -EBADMSG, "torn", text, strlen(text));
 }
 
 static void unread_about_any(Scene *s)
 {
-	assert_int_equal(
-		assignments_add_fence(s->host.assignments, Y ".json", -EBADMSG, "torn", "{", 1), 0);
+	assignments_add_fence(s->host.assignments, Y ".json", -EBADMSG, "torn", "{", 1);
 }
 
 static void record_of_missing_boards(Scene *s)
@@ -304,9 +301,8 @@ static void each_domain_that_has_what_it_should_not_is_reported(void **state)
 		if (c->assigned)
 			host_assignment(&s.host, "pair0", "vm1", 1, pair0);
 		host_resolve(&s.host);
-		assert_int_equal(fence_report(s.host.groups, s.host.uses, s.host.assignments,
-					      s.host.declarations, &report),
-				 0);
+		fence_report(s.host.groups, s.host.uses, s.host.assignments, s.host.declarations,
+			     &report);
 		if (report->n_items != (c->what ? 1 : 0))
 			fail_msg("%s: %zu findings", c->name, report->n_items);
 		if (c->what && !strstr(report->items[0].what, c->what))
@@ -329,9 +325,7 @@ static void every_domain_with_a_part_is_named(void **state)
 	host_domain(&s.host, "vm2", false, other)->hostdevs[0].argument = true;
 	host_domain(&s.host, "vm3", true, half);
 	host_resolve(&s.host);
-	assert_int_equal(fence_report(s.host.groups, s.host.uses, s.host.assignments,
-				      s.host.declarations, &report),
-			 0);
+	fence_report(s.host.groups, s.host.uses, s.host.assignments, s.host.declarations, &report);
 	assert_int_equal(report->n_items, 3);
 	for (size_t i = 0; i < 3; i++)
 		assert_true(report->items[i].split);
@@ -357,14 +351,10 @@ static void a_vgpu_of_a_board_of_a_group_is_reported(void **state)
 	mdev = GROW(s.host.snapshot->mdevs, s.host.snapshot->n_mdevs);
 	mdev->uuid = strdup("4b20d080-1b54-4048-85b3-a6a62d165c01");
 	mdev->parent = bdf_of(B ".0");
-	assert_int_equal(domain_use_add_mdev(host_domain(&s.host, "vm1", false, none), mdev->uuid,
-					     false, true),
-			 0);
+	domain_use_add_mdev(host_domain(&s.host, "vm1", false, none), mdev->uuid, false, true);
 	host_domain(&s.host, "vm2", false, none);
 	host_resolve(&s.host);
-	assert_int_equal(fence_report(s.host.groups, s.host.uses, s.host.assignments,
-				      s.host.declarations, &report),
-			 0);
+	fence_report(s.host.groups, s.host.uses, s.host.assignments, s.host.declarations, &report);
 	assert_int_equal(report->n_items, 1);
 	assert_string_equal(
 		report->items[0].what,

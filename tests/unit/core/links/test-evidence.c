@@ -19,10 +19,8 @@ static char *in_short(const Evidence *evidence)
 	for (size_t i = 0; i < evidence->n_items; i++) {
 		const Sighting *s = &evidence->items[i];
 
-		assert_int_equal(strv_appendf(&list, "%02x %s@%u", s->bdf.bus,
-					      sighting_way_to_string(s->way),
-					      (unsigned)(s->seen_usec / 1000000)),
-				 0);
+		strv_appendf(&list, "%02x %s@%u", s->bdf.bus, sighting_way_to_string(s->way),
+			     (unsigned)(s->seen_usec / 1000000));
 	}
 	return strv_join(list, "; ");
 }
@@ -31,7 +29,7 @@ static Evidence *seen(const char *const *texts)
 {
 	Evidence *evidence = NULL;
 
-	assert_int_equal(evidence_new(&evidence), 0);
+	evidence_new(&evidence);
 	for (; *texts; texts++)
 		see(evidence, *texts, A6000);
 	return evidence;
@@ -203,7 +201,7 @@ static void no_more_boards_than_any_host_has_are_kept(_unused_ void **state)
 	_cleanup_(evidence_unrefp) Evidence *evidence = NULL;
 	Sighting s = { 0 };
 
-	assert_int_equal(evidence_new(&evidence), 0);
+	evidence_new(&evidence);
 	for (size_t i = 0; i < SIGHTINGS_MAX; i++)
 		assert_int_equal(evidence_add(evidence, &s), 0);
 	s.source = strdup("x");

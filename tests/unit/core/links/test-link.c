@@ -21,13 +21,13 @@ static void four_boards(HostModel *h, uint16_t device)
 static void declare(HostModel *h)
 {
 	host_seal(h);
-	assert_int_equal(links_from_declarations(h->links, h->declarations, h->set, &h->notes), 0);
+	links_from_declarations(h->links, h->declarations, h->set, &h->notes);
 }
 
 static void infer(HostModel *h)
 {
 	declare(h);
-	assert_int_equal(links_infer(h->links, h->set), 0);
+	links_infer(h->links, h->set);
 }
 
 static void a_declaration_links_every_two_of_its_members(_unused_ void **state)

@@ -123,9 +123,7 @@ static void virtual_functions_are_listed_also_in_what_replaces_a_part(_unused_ v
 	assert_int_equal(h.snapshot->n_virtuals, 2);
 	assert_non_null(functions);
 	functions[0] = (PciFunction){ .bdf = new, .virtual_function = true };
-	assert_int_equal(pci_snapshot_replace(h.snapshot, (const Bdf[]){ gone, new }, 2, functions,
-					      1, &after),
-			 0);
+	pci_snapshot_replace(h.snapshot, (const Bdf[]){ gone, new }, 2, functions, 1, &after);
 	assert_int_equal(after->n_virtuals, 2);
 	assert_true(bdf_equal(&after->virtuals[0]->bdf, &new));
 	assert_int_equal(after->virtuals[1]->bdf.function, 6);

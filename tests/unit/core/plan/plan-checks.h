@@ -20,7 +20,7 @@ static inline _unused_ void check_steps(const PlanModel *m, const char *name, co
 	_cleanup_free_ char *joined = NULL;
 
 	for (size_t i = 0; i < m->plan->n_steps; i++)
-		assert_int_equal(strv_append(&names, step_kind_to_string(m->plan->steps[i])), 0);
+		strv_append(&names, step_kind_to_string(m->plan->steps[i]));
 	joined = strv_join(names, ", ");
 	if (strcmp(joined, steps) != 0)
 		fail_msg("%s: the steps are: %s", name, joined);

@@ -63,8 +63,9 @@ static void through_initramfs(const json_t *json, Outcome *o)
 
 	o->error = initramfs_from_json(json, &i, &o->message);
 	if (i)
-		assert_int_equal(initramfs_copy(i, &copy), 0);
-	i = initramfs_free(i);
+		initramfs_copy(i, &copy);
+	initramfs_free(i);
+	i = 0;
 	o->json = copy ? initramfs_to_json(copy) : NULL;
 }
 
@@ -109,8 +110,9 @@ static void through_assignment(const json_t *json, Outcome *o)
 
 	o->error = assignment_from_json(text, strlen(text), &a, &o->message);
 	if (a)
-		assert_int_equal(assignment_copy(a, &copy), 0);
-	a = assignment_free(a);
+		assignment_copy(a, &copy);
+	assignment_free(a);
+	a = 0;
 	outcome_text(o, copy ? assignment_to_json(copy) : NULL);
 }
 
@@ -121,8 +123,9 @@ static void through_kept(const json_t *json, Outcome *o)
 
 	o->error = kept_from_json(text, strlen(text), &kept, &o->message);
 	if (o->error >= 0)
-		assert_int_equal(kept_copy(kept, &copy), 0);
-	kept = assignment_free(kept);
+		kept_copy(kept, &copy);
+	assignment_free(kept);
+	kept = 0;
 	outcome_text(o, copy ? kept_to_json(copy) : NULL);
 }
 
@@ -143,8 +146,9 @@ static void through_fence(const json_t *json, Outcome *o)
 
 	o->error = fence_from_json(text, strlen(text), &fence, &o->message);
 	if (fence)
-		assert_int_equal(fence_copy(fence, &copy), 0);
-	fence = fence_free(fence);
+		fence_copy(fence, &copy);
+	fence_free(fence);
+	fence = 0;
 	outcome_text(o, copy ? fence_to_json(copy) : NULL);
 }
 

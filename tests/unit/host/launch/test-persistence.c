@@ -104,7 +104,7 @@ static void nvml_tells_the_mode_or_why_it_does_not(void **state)
 		put_mode(*state, A, rows[i].file);
 		play(*state, rows[i].scenario);
 		nvml = open_nvml();
-		assert_int_equal(nvml_persistence(nvml, &a, &gpu), 0);
+		nvml_persistence(nvml, &a, &gpu);
 		if (gpu.mode != rows[i].mode || !gpu.why != !rows[i].why ||
 		    (gpu.why && !strstr(gpu.why, rows[i].why)) || !bdf_equal(&gpu.bdf, &a))
 			fail_msg("row %zu: %s, %s", i, persistence_mode_to_string(gpu.mode),
@@ -144,7 +144,7 @@ static void a_mode_is_set_and_read_again(void **state)
 		put_mode(*state, A, rows[i].file);
 		play(*state, rows[i].scenario);
 		nvml = open_nvml();
-		assert_int_equal(nvml_set_persistence(nvml, &a, rows[i].on, &gpu), 0);
+		nvml_set_persistence(nvml, &a, rows[i].on, &gpu);
 		if (gpu.mode != rows[i].mode || !gpu.why != !rows[i].why ||
 		    (gpu.why && !strstr(gpu.why, rows[i].why)))
 			fail_msg("row %zu: %s, %s", i, persistence_mode_to_string(gpu.mode),
@@ -184,7 +184,7 @@ static void a_worker_reads_all_and_sets_each(void **state)
 	assert_int_equal(read[2].mode, PERSISTENCE_UNKNOWN);
 	assert_string_equal(read[2].why, "Unknown ?[31mError (NVML error 6)");
 
-	assert_int_equal(worker_set_persistence(&config, gpus, 3, true, LONG, set), 0);
+	worker_set_persistence(&config, gpus, 3, true, LONG, set);
 	assert_int_equal(set[0].gpu.mode, PERSISTENCE_ON);
 	assert_int_equal(set[1].gpu.mode, PERSISTENCE_ON);
 	assert_int_equal(set[2].gpu.mode, PERSISTENCE_UNKNOWN);
@@ -270,7 +270,7 @@ static void what_nvidia_smi_did_is_what_is_read_afterwards(void **state)
 			assert_int_equal(fchmodat(dir->fd, "usr/bin/nvidia-smi", rows[i].mode, 0),
 					 0);
 		}
-		assert_int_equal(worker_set_persistence(&config, &a, 1, false, LONG, &set), 0);
+		worker_set_persistence(&config, &a, 1, false, LONG, &set);
 		if (set.still_running || set.gpu.mode != rows[i].is ||
 		    !set.gpu.why != !rows[i].why ||
 		    (set.gpu.why && !strstr(set.gpu.why, rows[i].why)))
@@ -341,7 +341,7 @@ static void a_worker_that_hangs_while_it_sets_is_left_and_found(void **state)
 	pid_t pid;
 
 	put_mode(*state, A, "1\n");
-	assert_int_equal(worker_set_persistence(&config, gpus, 1, false, USEC_PER_SEC / 2, set), 0);
+	worker_set_persistence(&config, gpus, 1, false, USEC_PER_SEC / 2, set);
 	assert_true(set[0].still_running);
 	assert_int_equal(set[0].gpu.mode, PERSISTENCE_UNKNOWN);
 	assert_non_null(strstr(set[0].gpu.why, "NVML did not answer within 0 s; worker "));
@@ -350,7 +350,7 @@ static void a_worker_that_hangs_while_it_sets_is_left_and_found(void **state)
 	assert_int_equal(worker_find(&config, &gpus[1]), 0);
 	assert_int_equal(worker_find_persistence(&config), 0);
 
-	assert_int_equal(worker_set_persistence(&config, gpus, 1, true, LONG, &again), 0);
+	worker_set_persistence(&config, gpus, 1, true, LONG, &again);
 	assert_true(again.still_running);
 	assert_int_equal(again.pid, pid);
 	assert_non_null(strstr(again.gpu.why, "which was started earlier"));
@@ -411,7 +411,7 @@ static void answers_that_make_no_sense_are_unknown_modes(_unused_ void **state)
 		WorkerConfig config = bad_worker(rows[i].mode);
 
 		assert_int_equal(worker_persistence(&config, gpus, 1, LONG, &read), 0);
-		assert_int_equal(worker_set_persistence(&config, gpus, 1, true, LONG, &set), 0);
+		worker_set_persistence(&config, gpus, 1, true, LONG, &set);
 		if (read.mode != PERSISTENCE_UNKNOWN || !str_equal(read.why, rows[i].why) ||
 		    set.gpu.mode != PERSISTENCE_UNKNOWN || !str_equal(set.gpu.why, rows[i].why))
 			fail_msg("%s: %s, %s", rows[i].mode, read.why, set.gpu.why);

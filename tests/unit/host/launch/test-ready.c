@@ -37,7 +37,7 @@ static WorkerConfig with_ready(void **state, const char *mode, ReadyParts **ret)
 	WorkerConfig config = bad_worker(mode);
 
 	config.parts_dir = config.locks_dir = dir->path;
-	assert_int_equal(ready_parts_new(dir->path, all_parts, dir->path, dir->path, ret), 0);
+	ready_parts_new(dir->path, all_parts, dir->path, dir->path, ret);
 	config.ready = *ret;
 	return config;
 }

@@ -764,7 +764,8 @@ static void a_lost_connection_is_told_refused_and_made_again(void **state _unuse
 	script.attach_lost = true;
 	script.slow_open = true;
 	assert_int_equal(virt_domain_attach(virt, RUNNING, hostdev, &lost), PROBLEM);
-	lost = problem_free(lost);
+	problem_free(lost);
+	lost = 0;
 	assert_int_equal(virt_domain_get(virt, RUNNING, &domain, &lost), PROBLEM);
 	assert_int_equal(lost->error, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE);
 	assert_non_null(strstr(lost->cause, "stopped answering"));

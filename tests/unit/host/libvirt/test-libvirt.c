@@ -501,7 +501,8 @@ static void *work(void *userdata)
 		    virt_domain_define(virt, VM42, domain->config_xml, domain->config_xml,
 				       &problem) != 0)
 			failures++;
-		domain = virt_domain_free(domain);
+		virt_domain_free(domain);
+		domain = 0;
 		if (virt_domain_get(virt, NOBODY, &domain, &missing) != PROBLEM ||
 		    missing->error != GPUPASS_ERROR_NO_SUCH_DOMAIN)
 			failures++;
