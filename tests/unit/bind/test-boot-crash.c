@@ -4,12 +4,8 @@
  * boot, or after coldplug by gpupass-bind-verify.service. A child process runs it; the tree of
  * files, which is the kernel's state, stays.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -166,7 +162,7 @@ static char *driver_of(const Bench *b, size_t i)
 }
 
 /* fault 36 */
-static void ended_anywhere_the_next_run_binds_all(_unused_ void **state)
+TEST(ended_anywhere_the_next_run_binds_all)
 {
 	for (unsigned at = 1; at <= N_POINTS; at++) {
 		_cleanup_(boot_report_freep) BootReport *report = NULL;
@@ -188,7 +184,7 @@ static void ended_anywhere_the_next_run_binds_all(_unused_ void **state)
 
 /* fault 36 */
 /* What it had reserved is not lost. For the rest it reports who has it, and unbinds nothing. */
-static void ended_anywhere_coldplug_gets_no_more_than_what_had_no_override(_unused_ void **state)
+TEST(ended_anywhere_coldplug_gets_no_more_than_what_had_no_override)
 {
 	for (unsigned at = 1; at <= N_POINTS; at++) {
 		size_t reserved = at / 2 < N_FUNCTIONS ? at / 2 : N_FUNCTIONS;
@@ -212,22 +208,11 @@ static void ended_anywhere_coldplug_gets_no_more_than_what_had_no_override(_unus
 	}
 }
 
-static void these_are_all_points(_unused_ void **state)
+TEST(these_are_all_points)
 {
 	Bench b;
 
 	setup(&b);
 	assert_int_equal(run_until(&b, N_POINTS + 1), 1);
 	teardown(&b);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ended_anywhere_the_next_run_binds_all),
-		cmocka_unit_test(ended_anywhere_coldplug_gets_no_more_than_what_had_no_override),
-		cmocka_unit_test(these_are_all_points),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

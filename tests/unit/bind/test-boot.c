@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <fcntl.h>
 #include <jansson.h>
@@ -189,7 +184,7 @@ static void assert_never_unbound(const Bench *b)
 			fail_msg("%s", *w);
 }
 
-static void assigned_functions_are_bound_all_overrides_first(void **state _unused_)
+TEST(assigned_functions_are_bound_all_overrides_first)
 {
 	_cleanup_free_ char *writes = NULL;
 	Bench b;
@@ -208,7 +203,7 @@ static void assigned_functions_are_bound_all_overrides_first(void **state _unuse
 }
 
 /* A guest may have them open. */
-static void what_is_on_vfio_pci_is_not_written_to(void **state _unused_)
+TEST(what_is_on_vfio_pci_is_not_written_to)
 {
 	Bench b;
 
@@ -225,7 +220,7 @@ static void what_is_on_vfio_pci_is_not_written_to(void **state _unused_)
 	teardown(&b);
 }
 
-static void what_is_on_a_variant_of_vfio_pci_counts_as_bound(void **state _unused_)
+TEST(what_is_on_a_variant_of_vfio_pci_counts_as_bound)
 {
 	Bench b;
 
@@ -246,7 +241,7 @@ static void what_is_on_a_variant_of_vfio_pci_counts_as_bound(void **state _unuse
 }
 
 /* fault 52 */
-static void a_driver_that_was_first_keeps_its_function(void **state _unused_)
+TEST(a_driver_that_was_first_keeps_its_function)
 {
 	Bench b;
 
@@ -260,7 +255,7 @@ static void a_driver_that_was_first_keeps_its_function(void **state _unused_)
 	teardown(&b);
 }
 
-static void a_driver_that_wins_the_probe_keeps_its_function(void **state _unused_)
+TEST(a_driver_that_wins_the_probe_keeps_its_function)
 {
 	Bench b;
 
@@ -274,7 +269,7 @@ static void a_driver_that_wins_the_probe_keeps_its_function(void **state _unused
 	teardown(&b);
 }
 
-static void a_missing_board_keeps_no_other_from_being_bound(void **state _unused_)
+TEST(a_missing_board_keeps_no_other_from_being_bound)
 {
 	Bench b;
 
@@ -289,7 +284,7 @@ static void a_missing_board_keeps_no_other_from_being_bound(void **state _unused
 
 /* fault 22 */
 /* Both functions, although the audio function's own ids are as recorded. */
-static void a_changed_board_is_left_alone_as_a_whole(void **state _unused_)
+TEST(a_changed_board_is_left_alone_as_a_whole)
 {
 	Bench b;
 
@@ -304,7 +299,7 @@ static void a_changed_board_is_left_alone_as_a_whole(void **state _unused_)
 }
 
 /* fault 22 */
-static void the_serial_number_tells_two_of_one_model_apart(void **state _unused_)
+TEST(the_serial_number_tells_two_of_one_model_apart)
 {
 	static const struct {
 		const char *recorded, *now, *outcomes;
@@ -332,7 +327,7 @@ static void the_serial_number_tells_two_of_one_model_apart(void **state _unused_
 	}
 }
 
-static void without_vfio_pci_the_override_keeps_others_off(void **state _unused_)
+TEST(without_vfio_pci_the_override_keeps_others_off)
 {
 	Bench b;
 
@@ -349,7 +344,7 @@ static void without_vfio_pci_the_override_keeps_others_off(void **state _unused_
 	teardown(&b);
 }
 
-static void a_probe_that_fails_is_told_and_stops_no_other(void **state _unused_)
+TEST(a_probe_that_fails_is_told_and_stops_no_other)
 {
 	Bench b;
 
@@ -362,7 +357,7 @@ static void a_probe_that_fails_is_told_and_stops_no_other(void **state _unused_)
 	teardown(&b);
 }
 
-static void an_override_that_cannot_be_written_is_told(void **state _unused_)
+TEST(an_override_that_cannot_be_written_is_told)
 {
 	Bench b;
 
@@ -376,7 +371,7 @@ static void an_override_that_cannot_be_written_is_told(void **state _unused_)
 	teardown(&b);
 }
 
-static void files_that_cannot_be_used_are_noted_and_left_in_place(void **state _unused_)
+TEST(files_that_cannot_be_used_are_noted_and_left_in_place)
 {
 	static const struct {
 		const char *name, *schema, *note;
@@ -404,7 +399,7 @@ static void files_that_cannot_be_used_are_noted_and_left_in_place(void **state _
 
 /* fault 41 */
 /* A domain's GPUs are not for the host's own driver because gpupass was downgraded. */
-static void what_another_version_assigned_is_bound_as_far_as_it_can_be_read(void **state _unused_)
+TEST(what_another_version_assigned_is_bound_as_far_as_it_can_be_read)
 {
 	static const struct {
 		const char *name, *subsystem;
@@ -441,7 +436,7 @@ static void what_another_version_assigned_is_bound_as_far_as_it_can_be_read(void
 }
 
 /* udev loads that one's usual driver next, which would take the others of its group. */
-static void udev_asks_for_one_function_and_its_whole_group_is_reserved(void **state _unused_)
+TEST(udev_asks_for_one_function_and_its_whole_group_is_reserved)
 {
 	_cleanup_free_ char *writes = NULL;
 	Bench b;
@@ -460,7 +455,7 @@ static void udev_asks_for_one_function_and_its_whole_group_is_reserved(void **st
 	teardown(&b);
 }
 
-static void the_report_is_one_document(void **state _unused_)
+TEST(the_report_is_one_document)
 {
 	_cleanup_free_ char *text = NULL, *line = NULL, *wanted = NULL;
 	json_t *root, *first;
@@ -544,13 +539,13 @@ static void expect_the_rest_reserved_when_it_comes(const char *schema)
 }
 
 /* Also where another version wrote the assignment. */
-static void the_rest_of_a_group_is_reserved_as_soon_as_it_is_there(_unused_ void **state)
+TEST(the_rest_of_a_group_is_reserved_as_soon_as_it_is_there)
 {
 	expect_the_rest_reserved_when_it_comes("org.gpupass1.assignment/1");
 	expect_the_rest_reserved_when_it_comes("org.gpupass1.assignment/9");
 }
 
-static void udev_is_told_that_a_part_of_the_group_is_not_there(_unused_ void **state)
+TEST(udev_is_told_that_a_part_of_the_group_is_not_there)
 {
 	Bench b;
 
@@ -563,7 +558,7 @@ static void udev_is_told_that_a_part_of_the_group_is_not_there(_unused_ void **s
 	teardown(&b);
 }
 
-static void who_has_a_driver_is_left_alone_by_a_wait_for_the_group(_unused_ void **state)
+TEST(who_has_a_driver_is_left_alone_by_a_wait_for_the_group)
 {
 	_cleanup_free_ char *override = NULL;
 	Bench b;
@@ -594,7 +589,7 @@ static void keep(Bench *b, const char *subsystem)
 	tree_write(b->tree, "kept/" A ".json", text);
 }
 
-static void a_kept_group_is_bound_like_an_assigned_one(void **state _unused_)
+TEST(a_kept_group_is_bound_like_an_assigned_one)
 {
 	_cleanup_free_ char *line = NULL, *text = NULL;
 	Bench b;
@@ -612,7 +607,7 @@ static void a_kept_group_is_bound_like_an_assigned_one(void **state _unused_)
 }
 
 /* fault 22 */
-static void another_board_where_a_kept_one_was_is_left_alone(void **state _unused_)
+TEST(another_board_where_a_kept_one_was_is_left_alone)
 {
 	Bench b;
 
@@ -625,7 +620,7 @@ static void another_board_where_a_kept_one_was_is_left_alone(void **state _unuse
 }
 
 /* The assignment's own board, although the kept group had another one there. */
-static void what_is_assigned_and_kept_is_bound_once_as_it_is_assigned(void **state _unused_)
+TEST(what_is_assigned_and_kept_is_bound_once_as_it_is_assigned)
 {
 	Bench b;
 
@@ -639,7 +634,7 @@ static void what_is_assigned_and_kept_is_bound_once_as_it_is_assigned(void **sta
 	teardown(&b);
 }
 
-static void a_kept_group_is_bound_where_nothing_was_ever_assigned(void **state _unused_)
+TEST(a_kept_group_is_bound_where_nothing_was_ever_assigned)
 {
 	Bench b;
 
@@ -652,7 +647,7 @@ static void a_kept_group_is_bound_where_nothing_was_ever_assigned(void **state _
 	teardown(&b);
 }
 
-static void a_driver_that_has_a_kept_function_keeps_it(void **state _unused_)
+TEST(a_driver_that_has_a_kept_function_keeps_it)
 {
 	Bench b;
 
@@ -665,7 +660,7 @@ static void a_driver_that_has_a_kept_function_keeps_it(void **state _unused_)
 }
 
 /* fault 60 */
-static void kept_files_that_cannot_be_used_stop_no_assignment(void **state _unused_)
+TEST(kept_files_that_cannot_be_used_stop_no_assignment)
 {
 	static const struct {
 		const char *name, *text, *note;
@@ -692,7 +687,7 @@ static void kept_files_that_cannot_be_used_stop_no_assignment(void **state _unus
 }
 
 /* A copy would keep what is no longer to be kept. */
-static void a_kept_file_by_another_name_does_not_count(void **state _unused_)
+TEST(a_kept_file_by_another_name_does_not_count)
 {
 	Bench b;
 
@@ -703,37 +698,4 @@ static void a_kept_file_by_another_name_does_not_count(void **state _unused_)
 	assert_int_equal(b.report->n_functions, 0);
 	assert_int_equal(strv_length(b.report->notes), 1);
 	teardown(&b);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(assigned_functions_are_bound_all_overrides_first),
-		cmocka_unit_test(what_is_on_vfio_pci_is_not_written_to),
-		cmocka_unit_test(what_is_on_a_variant_of_vfio_pci_counts_as_bound),
-		cmocka_unit_test(a_driver_that_was_first_keeps_its_function),
-		cmocka_unit_test(a_driver_that_wins_the_probe_keeps_its_function),
-		cmocka_unit_test(a_missing_board_keeps_no_other_from_being_bound),
-		cmocka_unit_test(a_changed_board_is_left_alone_as_a_whole),
-		cmocka_unit_test(the_serial_number_tells_two_of_one_model_apart),
-		cmocka_unit_test(without_vfio_pci_the_override_keeps_others_off),
-		cmocka_unit_test(a_probe_that_fails_is_told_and_stops_no_other),
-		cmocka_unit_test(an_override_that_cannot_be_written_is_told),
-		cmocka_unit_test(files_that_cannot_be_used_are_noted_and_left_in_place),
-		cmocka_unit_test(what_another_version_assigned_is_bound_as_far_as_it_can_be_read),
-		cmocka_unit_test(udev_asks_for_one_function_and_its_whole_group_is_reserved),
-		cmocka_unit_test(the_report_is_one_document),
-		cmocka_unit_test(the_rest_of_a_group_is_reserved_as_soon_as_it_is_there),
-		cmocka_unit_test(udev_is_told_that_a_part_of_the_group_is_not_there),
-		cmocka_unit_test(who_has_a_driver_is_left_alone_by_a_wait_for_the_group),
-		cmocka_unit_test(a_kept_group_is_bound_like_an_assigned_one),
-		cmocka_unit_test(another_board_where_a_kept_one_was_is_left_alone),
-		cmocka_unit_test(what_is_assigned_and_kept_is_bound_once_as_it_is_assigned),
-		cmocka_unit_test(a_kept_group_is_bound_where_nothing_was_ever_assigned),
-		cmocka_unit_test(a_driver_that_has_a_kept_function_keeps_it),
-		cmocka_unit_test(kept_files_that_cannot_be_used_stop_no_assignment),
-		cmocka_unit_test(a_kept_file_by_another_name_does_not_count),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

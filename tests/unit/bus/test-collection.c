@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Views and sets of them: a server and a client at the two ends of one socket, no bus between. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -191,7 +187,7 @@ static const struct {
 	{ "Steps", change_duration },
 };
 
-static void a_field_differs_when_its_value_does_and_no_other_field(_unused_ void **state)
+TEST(a_field_differs_when_its_value_does_and_no_other_field)
 {
 	for (size_t i = 0; i < ELEMENTS(changes); i++) {
 		Thing a, b;
@@ -210,7 +206,7 @@ static void a_field_differs_when_its_value_does_and_no_other_field(_unused_ void
 	}
 }
 
-static void empty_views_are_equal_and_can_be_cleared(_unused_ void **state)
+TEST(empty_views_are_equal_and_can_be_cleared)
 {
 	Thing a = { 0 }, b = { 0 };
 
@@ -350,7 +346,9 @@ static void expect_signals(Pair *pair, const char *expected)
 	pair->signals = strv_free(pair->signals);
 }
 
-static void what_comes_and_goes_is_told(void **state)
+#define ON_A_BUS(test) TEST_WITH(test, setup, teardown)
+
+ON_A_BUS(what_comes_and_goes_is_told)
 {
 	Pair *pair = *state;
 	ShownObjects set = { 0 };
@@ -371,7 +369,7 @@ static void what_comes_and_goes_is_told(void **state)
 }
 
 /* Before the bus name is taken nobody can know whom to listen to. */
-static void what_changes_untold_is_shown_and_told_later_or_never(void **state)
+ON_A_BUS(what_changes_untold_is_shown_and_told_later_or_never)
 {
 	Pair *pair = *state;
 	ShownObjects set = { 0 };
@@ -399,7 +397,7 @@ static void what_changes_untold_is_shown_and_told_later_or_never(void **state)
 	expect_signals(pair, "InterfacesRemoved " PREFIX "/c");
 }
 
-static void of_what_stays_exactly_the_changes_are_told(void **state)
+ON_A_BUS(of_what_stays_exactly_the_changes_are_told)
 {
 	Pair *pair = *state;
 
@@ -421,7 +419,7 @@ static void of_what_stays_exactly_the_changes_are_told(void **state)
 	}
 }
 
-static void all_changes_of_an_object_come_in_one_signal(void **state)
+ON_A_BUS(all_changes_of_an_object_come_in_one_signal)
 {
 	Pair *pair = *state;
 	ShownObjects set = { 0 };
@@ -454,7 +452,7 @@ static int on_reply(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	return 0;
 }
 
-static void every_property_can_be_read(void **state)
+ON_A_BUS(every_property_can_be_read)
 {
 	static const struct {
 		const char *name, *signature;
@@ -485,28 +483,11 @@ static void every_property_can_be_read(void **state)
 	}
 }
 
-static void objects_without_a_path_are_not_appended(void **state)
+ON_A_BUS(objects_without_a_path_are_not_appended)
 {
 	Pair *pair = *state;
 	ShownObjects set = { 0 };
 
 	assert_null(collection_append(&pair->things, &set, NULL));
 	assert_int_equal(set.n, 0);
-}
-
-int main(void)
-{
-#define ON_A_BUS(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_field_differs_when_its_value_does_and_no_other_field),
-		cmocka_unit_test(empty_views_are_equal_and_can_be_cleared),
-		ON_A_BUS(what_comes_and_goes_is_told),
-		ON_A_BUS(what_changes_untold_is_shown_and_told_later_or_never),
-		ON_A_BUS(of_what_stays_exactly_the_changes_are_told),
-		ON_A_BUS(all_changes_of_an_object_come_in_one_signal),
-		ON_A_BUS(every_property_can_be_read),
-		ON_A_BUS(objects_without_a_path_are_not_appended),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

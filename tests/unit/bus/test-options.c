@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Option dictionaries, read from messages that never travel: the bus that makes them has no one
  * at its other end, and sealing turns them into received ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -63,7 +59,7 @@ static int read_options(sd_bus_message *m, const OptionSpec *with, size_t n, Tar
 	return r;
 }
 
-static void every_option_arrives_where_it_belongs(_unused_ void **state)
+TEST(every_option_arrives_where_it_belongs)
 {
 	_cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
 	_cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
@@ -79,7 +75,7 @@ static void every_option_arrives_where_it_belongs(_unused_ void **state)
 	free(target.model);
 }
 
-static void what_is_not_given_stays_as_it_is(_unused_ void **state)
+TEST(what_is_not_given_stays_as_it_is)
 {
 	_cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
 	_cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
@@ -104,7 +100,7 @@ static void expect_refusal(sd_bus_message *m, const OptionSpec *with, size_t n, 
 	free(target.model);
 }
 
-static void an_unknown_key_is_refused_with_those_there_are(_unused_ void **state)
+TEST(an_unknown_key_is_refused_with_those_there_are)
 {
 	_cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new(), *other = message_new();
 
@@ -119,7 +115,7 @@ static void an_unknown_key_is_refused_with_those_there_are(_unused_ void **state
 		       "Remedy: this call has no options");
 }
 
-static void a_wrong_type_is_refused_with_the_right_one(_unused_ void **state)
+TEST(a_wrong_type_is_refused_with_the_right_one)
 {
 	static const struct {
 		const char *key, *type, *remedy;
@@ -147,7 +143,7 @@ static void a_wrong_type_is_refused_with_the_right_one(_unused_ void **state)
 	}
 }
 
-static void an_option_given_twice_is_refused(_unused_ void **state)
+TEST(an_option_given_twice_is_refused)
 {
 	_cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
 
@@ -158,7 +154,7 @@ static void an_option_given_twice_is_refused(_unused_ void **state)
 		       "Remedy: give it once");
 }
 
-static void what_is_no_dictionary_is_an_error(_unused_ void **state)
+TEST(what_is_no_dictionary_is_an_error)
 {
 	_cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
 	_cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
@@ -166,18 +162,4 @@ static void what_is_no_dictionary_is_an_error(_unused_ void **state)
 
 	assert_true(sd_bus_message_append(m, "s", "live") >= 0);
 	assert_true(read_options(m, specs, ELEMENTS(specs), &target, &error) < 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_option_arrives_where_it_belongs),
-		cmocka_unit_test(what_is_not_given_stays_as_it_is),
-		cmocka_unit_test(an_unknown_key_is_refused_with_those_there_are),
-		cmocka_unit_test(a_wrong_type_is_refused_with_the_right_one),
-		cmocka_unit_test(an_option_given_twice_is_refused),
-		cmocka_unit_test(what_is_no_dictionary_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,8 @@
  * A job is cancelled at each of its steps, and before it begins: everything is as before. What was
  * accepted counts, and what comes too late is refused.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -128,7 +124,7 @@ static void cancel_at(const Scenario *scenario, size_t step)
 }
 
 /* fault 62 */
-static void whenever_it_is_cancelled_everything_is_as_before(_unused_ void **state)
+TEST(whenever_it_is_cancelled_everything_is_as_before)
 {
 	for (size_t i = 0; i < ELEMENTS(scenarios); i++) {
 		if (count_steps(&scenarios[i]) != scenarios[i].n_steps)
@@ -139,11 +135,10 @@ static void whenever_it_is_cancelled_everything_is_as_before(_unused_ void **sta
 }
 
 /* fault 62 */
-static void before_its_plan_nothing_is_asked_of_the_machine(void **state)
+ON_A_RIG(before_its_plan_nothing_is_asked_of_the_machine)
 {
 	const JobRequest request = RIG_ASSIGN;
 	_cleanup_free_ char *before = NULL;
-	Rig *rig = *state;
 	Outcome outcome;
 
 	rig_shut_off(rig);
@@ -175,10 +170,9 @@ static void on_inspect(FakeHost *fake, FakeOp op, unsigned nth)
 }
 
 /* fault 62 */
-static void between_look_and_first_write_no_journal_is_begun(void **state)
+ON_A_RIG(between_look_and_first_write_no_journal_is_begun)
 {
 	const JobRequest request = RIG_ASSIGN;
-	Rig *rig = *state;
 	Outcome outcome;
 
 	rig_shut_off(rig);
@@ -231,7 +225,7 @@ static void cancel_within(void (*setup)(Rig *rig), const JobRequest *request,
 }
 
 /* fault 62 */
-static void between_two_functions_of_a_guest_it_stops(_unused_ void **state)
+TEST(between_two_functions_of_a_guest_it_stops)
 {
 	const JobRequest assign = RIG_ASSIGN, release = RIG_RELEASE;
 
@@ -240,14 +234,13 @@ static void between_two_functions_of_a_guest_it_stops(_unused_ void **state)
 }
 
 /* fault 62 */
-static void an_undo_that_fails_quarantines_and_does_not_say_cancelled(void **state)
+ON_A_RIG(an_undo_that_fails_quarantines_and_does_not_say_cancelled)
 {
 	static const FakeMoveFault stays_on_vfio = { .bdf = "0000:41:00.0",
 						     .driver = "nvidia",
 						     .phase = DRIVER_PHASE_PROBE,
 						     .error = -EIO };
 	const JobRequest request = RIG_ASSIGN;
-	Rig *rig = *state;
 	Outcome outcome;
 
 	rig_shut_off(rig);
@@ -274,7 +267,7 @@ static void on_move(FakeHost *fake, FakeOp op, unsigned nth)
 }
 
 /* fault 62 */
-static void a_step_that_fails_meanwhile_keeps_its_own_reason(void **state)
+ON_A_RIG(a_step_that_fails_meanwhile_keeps_its_own_reason)
 {
 	static const FakeMoveFault fails = { .bdf = "0000:61:00.0",
 					     .driver = "vfio-pci",
@@ -282,7 +275,6 @@ static void a_step_that_fails_meanwhile_keeps_its_own_reason(void **state)
 					     .error = -EIO };
 	const JobRequest request = RIG_ASSIGN;
 	_cleanup_free_ char *before = NULL;
-	Rig *rig = *state;
 	Outcome outcome;
 
 	rig_shut_off(rig);
@@ -305,13 +297,12 @@ static void on_undo(FakeHost *fake, FakeOp op, unsigned nth)
 }
 
 /* fault 62 */
-static void what_is_undone_already_or_done_takes_no_cancel(void **state)
+ON_A_RIG(what_is_undone_already_or_done_takes_no_cancel)
 {
 	const FakeFault fault = { .op = FAKE_DEFINE,
 				  .nth = 1,
 				  .problem = GPUPASS_ERROR_DEFINE_FAILED };
 	const JobRequest request = RIG_ASSIGN;
-	Rig *rig = *state;
 	Outcome outcome;
 
 	rig_shut_off(rig);
@@ -330,14 +321,13 @@ static void what_is_undone_already_or_done_takes_no_cancel(void **state)
 }
 
 /* fault 62 */
-static void a_worker_that_never_comes_back_quarantines_a_cancelled_job_too(void **state)
+ON_A_RIG(a_worker_that_never_comes_back_quarantines_a_cancelled_job_too)
 {
 	static const FakeMoveFault hangs = { .bdf = "0000:61:00.0",
 					     .driver = "vfio-pci",
 					     .phase = DRIVER_PHASE_UNBIND,
 					     .never_returns = true };
 	const JobRequest request = RIG_ASSIGN;
-	Rig *rig = *state;
 	Outcome outcome;
 
 	rig_shut_off(rig);
@@ -351,7 +341,7 @@ static void a_worker_that_never_comes_back_quarantines_a_cancelled_job_too(void 
 }
 
 /* fault 62 */
-static void libvirt_that_goes_while_it_is_undone_leaves_the_job_open(void **state)
+ON_A_RIG(libvirt_that_goes_while_it_is_undone_leaves_the_job_open)
 {
 	const FakeFault gone = { .op = FAKE_GET,
 				 .nth = 1,
@@ -361,7 +351,6 @@ static void libvirt_that_goes_while_it_is_undone_leaves_the_job_open(void **stat
 	_cleanup_strv_ char **names = NULL;
 	const JobRequest request = RIG_ASSIGN;
 	_cleanup_free_ char *prefix = NULL;
-	Rig *rig = *state;
 	Outcome outcome;
 
 	rig_shut_off(rig);
@@ -383,7 +372,7 @@ static void libvirt_that_goes_while_it_is_undone_leaves_the_job_open(void **stat
 
 /* ---- who asks, and who closes ---- */
 
-static void the_first_who_asks_stays_on_record(_unused_ void **state)
+TEST(the_first_who_asks_stays_on_record)
 {
 	_cleanup_(cancellation_unrefp) Cancellation *c = NULL;
 	_cleanup_(problem_freep) Problem *problem = NULL, *again = NULL;
@@ -402,7 +391,7 @@ static void the_first_who_asks_stays_on_record(_unused_ void **state)
 }
 
 /* A uid can be any number but -1, which is no user's. */
-static void no_uid_is_taken_for_nobody(_unused_ void **state)
+TEST(no_uid_is_taken_for_nobody)
 {
 	_cleanup_(cancellation_unrefp) Cancellation *c = NULL;
 	_cleanup_(problem_freep) Problem *problem = NULL;
@@ -426,7 +415,7 @@ static void *ask(void *userdata)
 	return NULL;
 }
 
-static void what_was_accepted_counts_whenever_it_came(_unused_ void **state)
+TEST(what_was_accepted_counts_whenever_it_came)
 {
 	unsigned accepted = 0;
 
@@ -449,24 +438,4 @@ static void what_was_accepted_counts_whenever_it_came(_unused_ void **state)
 		accepted += closed == PROBLEM;
 	}
 	print_message("%u of %u accepted\n", accepted, RACES);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whenever_it_is_cancelled_everything_is_as_before),
-		ON_A_RIG(before_its_plan_nothing_is_asked_of_the_machine),
-		ON_A_RIG(between_look_and_first_write_no_journal_is_begun),
-		cmocka_unit_test(between_two_functions_of_a_guest_it_stops),
-		ON_A_RIG(an_undo_that_fails_quarantines_and_does_not_say_cancelled),
-		ON_A_RIG(a_step_that_fails_meanwhile_keeps_its_own_reason),
-		ON_A_RIG(what_is_undone_already_or_done_takes_no_cancel),
-		ON_A_RIG(a_worker_that_never_comes_back_quarantines_a_cancelled_job_too),
-		ON_A_RIG(libvirt_that_goes_while_it_is_undone_leaves_the_job_open),
-		cmocka_unit_test(the_first_who_asks_stays_on_record),
-		cmocka_unit_test(no_uid_is_taken_for_nobody),
-		cmocka_unit_test(what_was_accepted_counts_whenever_it_came),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,12 +9,8 @@
  * differ: the second is not gone. What a disk loses that was not told to flush is not modelled
  * here; that is the lab's (power-cut).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -725,20 +721,19 @@ static void run_each_cancelled(Way way, bool at_each)
 }
 
 /* fault 62 */
-static void
-a_daemon_that_ends_anywhere_in_a_cancelled_job_leaves_before_or_after(_unused_ void **state)
+TEST(a_daemon_that_ends_anywhere_in_a_cancelled_job_leaves_before_or_after)
 {
 	run_each_cancelled((Way){ 0 }, true);
 }
 
 /* fault 62 */
-static void a_recovery_of_a_cancelled_job_that_ends_is_recovered(_unused_ void **state)
+TEST(a_recovery_of_a_cancelled_job_that_ends_is_recovered)
 {
 	run_each_cancelled((Way){ .twice = true }, false);
 }
 
 /* fault 62 */
-static void a_power_cut_anywhere_in_a_cancelled_job_leaves_before_or_after(_unused_ void **state)
+TEST(a_power_cut_anywhere_in_a_cancelled_job_leaves_before_or_after)
 {
 	run_each_cancelled((Way){ .power = true }, false);
 }
@@ -746,41 +741,25 @@ static void a_power_cut_anywhere_in_a_cancelled_job_leaves_before_or_after(_unus
 /* fault 36 */
 /* promise G4 */
 /* promise G10 */
-static void a_daemon_that_ends_anywhere_leaves_before_or_after(_unused_ void **state)
+TEST(a_daemon_that_ends_anywhere_leaves_before_or_after)
 {
 	run_operations((Way){ 0 });
 }
 
 /* fault 36 */
-static void a_recovery_that_ends_anywhere_is_recovered_by_the_next(_unused_ void **state)
+TEST(a_recovery_that_ends_anywhere_is_recovered_by_the_next)
 {
 	run_operations((Way){ .twice = true });
 }
 
 /* fault 37 */
-static void a_power_cut_anywhere_leaves_before_or_after(_unused_ void **state)
+TEST(a_power_cut_anywhere_leaves_before_or_after)
 {
 	run_operations((Way){ .power = true });
 }
 
 /* fault 37 */
-static void a_power_cut_during_a_recovery_leaves_before_or_after(_unused_ void **state)
+TEST(a_power_cut_during_a_recovery_leaves_before_or_after)
 {
 	run_operations((Way){ .power = true, .twice = true });
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_daemon_that_ends_anywhere_leaves_before_or_after),
-		cmocka_unit_test(a_recovery_that_ends_anywhere_is_recovered_by_the_next),
-		cmocka_unit_test(a_power_cut_anywhere_leaves_before_or_after),
-		cmocka_unit_test(a_power_cut_during_a_recovery_leaves_before_or_after),
-		cmocka_unit_test(
-			a_daemon_that_ends_anywhere_in_a_cancelled_job_leaves_before_or_after),
-		cmocka_unit_test(a_recovery_of_a_cancelled_job_that_ends_is_recovered),
-		cmocka_unit_test(a_power_cut_anywhere_in_a_cancelled_job_leaves_before_or_after),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

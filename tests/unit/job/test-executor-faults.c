@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Every write of every operation is made to fail, and the whole world is compared with before. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "job/steps.h"
@@ -125,7 +121,7 @@ static void run_with_fault(const Scenario *scenario, const FakeFault *fault)
 }
 
 /* fault 28 */
-static void whatever_write_fails_everything_is_put_back(_unused_ void **state)
+TEST(whatever_write_fails_everything_is_put_back)
 {
 	for (size_t i = 0; i < ELEMENTS(scenarios); i++) {
 		unsigned counts[FAKE_OP_MAX_];
@@ -142,7 +138,7 @@ static void whatever_write_fails_everything_is_put_back(_unused_ void **state)
 }
 
 /* Reads of the verify step, and those with which a step follows up its own write. */
-static void whatever_read_fails_after_a_write_everything_is_put_back(_unused_ void **state)
+TEST(whatever_read_fails_after_a_write_everything_is_put_back)
 {
 	static const FakeOp reading[] = { FAKE_INSPECT, FAKE_GET };
 
@@ -175,7 +171,7 @@ static void whatever_read_fails_after_a_write_everything_is_put_back(_unused_ vo
 /* ---- all of it is undone ---- */
 
 /* Step by step forward, then back, then back once more. */
-static void a_whole_plan_can_be_undone_and_undone_again(_unused_ void **state)
+TEST(a_whole_plan_can_be_undone_and_undone_again)
 {
 	for (size_t i = 0; i < ELEMENTS(scenarios); i++) {
 		_cleanup_(prepared_freep) Prepared *prepared = NULL;
@@ -215,7 +211,7 @@ static void a_whole_plan_can_be_undone_and_undone_again(_unused_ void **state)
 /* ---- one function fails ---- */
 
 /* fault 14 */
-static void a_function_that_does_not_move_leaves_none_moved(_unused_ void **state)
+TEST(a_function_that_does_not_move_leaves_none_moved)
 {
 	static const char *const functions[] = { PAIR0_FUNCTIONS };
 	static const DriverPhase phases[] = { DRIVER_PHASE_READ, DRIVER_PHASE_OVERRIDE,
@@ -251,7 +247,7 @@ static void a_function_that_does_not_move_leaves_none_moved(_unused_ void **stat
 
 /* fault 7 */
 /* drivers_probe reports success also when nothing binds. */
-static void a_function_that_only_seems_to_have_moved_is_noticed(_unused_ void **state)
+TEST(a_function_that_only_seems_to_have_moved_is_noticed)
 {
 	static const struct {
 		void (*setup)(Rig *rig);
@@ -331,7 +327,7 @@ static void run_with_store(const Scenario *scenario, bool from_the_start)
 	rig_free(rig);
 }
 
-static void what_cannot_be_recorded_is_refused_or_undone(_unused_ void **state)
+TEST(what_cannot_be_recorded_is_refused_or_undone)
 {
 	for (size_t i = 0; i < ELEMENTS(scenarios); i++)
 		for (int from_the_start = 0; from_the_start <= 1; from_the_start++)
@@ -341,7 +337,7 @@ static void what_cannot_be_recorded_is_refused_or_undone(_unused_ void **state)
 }
 
 /* fault 41 */
-static void a_record_of_another_version_is_neither_replaced_nor_removed(_unused_ void **state)
+TEST(a_record_of_another_version_is_neither_replaced_nor_removed)
 {
 	static const char newer[] = "{\"schema\": \"org.gpupass1.assignment/9\"}\n";
 
@@ -371,19 +367,4 @@ static void a_record_of_another_version_is_neither_replaced_nor_removed(_unused_
 		outcome_clear(&outcome);
 		rig_free(rig);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whatever_write_fails_everything_is_put_back),
-		cmocka_unit_test(whatever_read_fails_after_a_write_everything_is_put_back),
-		cmocka_unit_test(a_whole_plan_can_be_undone_and_undone_again),
-		cmocka_unit_test(a_function_that_does_not_move_leaves_none_moved),
-		cmocka_unit_test(a_function_that_only_seems_to_have_moved_is_noticed),
-		cmocka_unit_test(what_cannot_be_recorded_is_refused_or_undone),
-		cmocka_unit_test(a_record_of_another_version_is_neither_replaced_nor_removed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

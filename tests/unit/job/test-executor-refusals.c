@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* prepare() and execute() where others are at work on the machine, too. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "rig/job-rig.h"
@@ -68,7 +64,7 @@ static void assign_and_lose_a_function(Rig *rig)
 	domain->config_xml = xml;
 }
 
-static void what_changed_since_the_plan_is_refused_and_left_alone(_unused_ void **state)
+TEST(what_changed_since_the_plan_is_refused_and_left_alone)
 {
 	static const struct {
 		void (*before)(Rig *rig);
@@ -115,7 +111,7 @@ static void what_changed_since_the_plan_is_refused_and_left_alone(_unused_ void 
 	}
 }
 
-static void what_the_preflight_refuses_says_that_nothing_was_changed(void **state)
+TEST_WITH(what_the_preflight_refuses_says_that_nothing_was_changed, rig_setup, rig_teardown)
 {
 	Rig *rig = with_shut_off_domain(state);
 	JobRequest request = assign_request("vm42", "pair0");
@@ -133,7 +129,7 @@ static void what_the_preflight_refuses_says_that_nothing_was_changed(void **stat
 			   "cannot assign pair0 to vm42 (3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242): ");
 }
 
-static void what_cannot_be_found_is_named(void **state)
+TEST_WITH(what_cannot_be_found_is_named, rig_setup, rig_teardown)
 {
 	static const struct {
 		Operation operation;
@@ -171,7 +167,7 @@ static void what_cannot_be_found_is_named(void **state)
 	}
 }
 
-static void a_group_another_domain_has_is_refused(void **state)
+TEST_WITH(a_group_another_domain_has_is_refused, rig_setup, rig_teardown)
 {
 	Rig *rig = with_shut_off_domain(state);
 	JobRequest first = assign_request("vm42", "pair0"),
@@ -188,16 +184,4 @@ static void a_group_another_domain_has_is_refused(void **state)
 	second.group = NULL;
 	rig_must(rig, &second);
 	assert_true(rig_is_on(rig, "0000:c1:00.1", "vfio-pci", "vfio-pci"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_changed_since_the_plan_is_refused_and_left_alone),
-		ON_A_RIG(what_the_preflight_refuses_says_that_nothing_was_changed),
-		ON_A_RIG(what_cannot_be_found_is_named),
-		ON_A_RIG(a_group_another_domain_has_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

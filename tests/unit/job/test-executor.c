@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* prepare() and execute() on a machine where nothing fails. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "job/steps.h"
@@ -52,7 +48,7 @@ static Rig *with_running_domain(void **state)
 	return rig;
 }
 
-static void a_shut_off_domain_gets_the_group_in_its_definition(void **state)
+TEST_WITH(a_shut_off_domain_gets_the_group_in_its_definition, rig_setup, rig_teardown)
 {
 	static const char *const steps[] = { "preflight: done", "bind vfio-pci: done",
 					     "define: done",	"verify: done",
@@ -76,7 +72,7 @@ static void a_shut_off_domain_gets_the_group_in_its_definition(void **state)
 	outcome_clear(&outcome);
 }
 
-static void a_running_domain_gets_the_group_live_and_in_its_definition(void **state)
+TEST_WITH(a_running_domain_gets_the_group_live_and_in_its_definition, rig_setup, rig_teardown)
 {
 	static const char *const steps[] = { "preflight: done",
 					     "bind vfio-pci: done",
@@ -95,7 +91,7 @@ static void a_running_domain_gets_the_group_live_and_in_its_definition(void **st
 	outcome_clear(&outcome);
 }
 
-static void functions_are_attached_in_order_and_detached_in_reverse(void **state)
+TEST_WITH(functions_are_attached_in_order_and_detached_in_reverse, rig_setup, rig_teardown)
 {
 	static const char *const attached[] = { "move 0000:41:00.0 to vfio-pci, override vfio-pci",
 						"move 0000:41:00.1 to vfio-pci, override vfio-pci",
@@ -132,7 +128,7 @@ static void functions_are_attached_in_order_and_detached_in_reverse(void **state
 }
 
 /* Whether the domain runs, and what the functions were on before. */
-static void assigning_and_releasing_leaves_the_world_as_it_was(_unused_ void **state)
+TEST(assigning_and_releasing_leaves_the_world_as_it_was)
 {
 	static const struct {
 		const char *config, *live;
@@ -167,11 +163,10 @@ static void assigning_and_releasing_leaves_the_world_as_it_was(_unused_ void **s
 	}
 }
 
-static void binding_and_unbinding_leaves_the_world_as_it_was(void **state)
+ON_A_RIG(binding_and_unbinding_leaves_the_world_as_it_was)
 {
 	static const char *const steps[] = { "preflight: done", "bind vfio-pci: done",
 					     "verify: done", NULL };
-	Rig *rig = *state;
 	_cleanup_free_ char *before = NULL;
 	JobRequest bind = bind_request("pair0"), unbind = unbind_request("pair0");
 	Outcome outcome;
@@ -187,7 +182,7 @@ static void binding_and_unbinding_leaves_the_world_as_it_was(void **state)
 	outcome_clear(&outcome);
 }
 
-static void doing_it_twice_changes_nothing_and_writes_nothing(_unused_ void **state)
+TEST(doing_it_twice_changes_nothing_and_writes_nothing)
 {
 	static const struct {
 		const char *live;
@@ -221,7 +216,7 @@ static void doing_it_twice_changes_nothing_and_writes_nothing(_unused_ void **st
 	}
 }
 
-static void what_drifted_is_put_right_by_assigning_again(void **state)
+TEST_WITH(what_drifted_is_put_right_by_assigning_again, rig_setup, rig_teardown)
 {
 	Rig *rig = with_shut_off_domain(state);
 	JobRequest request = assign_request("vm42", "pair0");
@@ -237,7 +232,7 @@ static void what_drifted_is_put_right_by_assigning_again(void **state)
 }
 
 /* Its own guest has the functions open then, and nothing is written to them. */
-static void a_lost_record_is_written_again_while_the_guest_runs(void **state)
+TEST_WITH(a_lost_record_is_written_again_while_the_guest_runs, rig_setup, rig_teardown)
 {
 	static const char *const steps[] = { "verify: done", "record: done", NULL };
 	Rig *rig = with_running_domain(state);
@@ -257,7 +252,7 @@ static void a_lost_record_is_written_again_while_the_guest_runs(void **state)
 }
 
 /* libvirt and QEMU unplug no function out of the slot it shares with another. */
-static void a_domain_started_with_the_group_is_released_once_it_is_shut_off(void **state)
+TEST_WITH(a_domain_started_with_the_group_is_released_once_it_is_shut_off, rig_setup, rig_teardown)
 {
 	Rig *rig = with_shut_off_domain(state);
 	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
@@ -277,7 +272,7 @@ static void a_domain_started_with_the_group_is_released_once_it_is_shut_off(void
 	assert_null(rig->fake.violations);
 }
 
-static void a_running_guest_keeps_what_only_its_definition_loses(void **state)
+TEST_WITH(a_running_guest_keeps_what_only_its_definition_loses, rig_setup, rig_teardown)
 {
 	Rig *rig = with_running_domain(state);
 	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
@@ -298,7 +293,7 @@ static void a_running_guest_keeps_what_only_its_definition_loses(void **state)
 	assert_true(rig_is_on(rig, "0000:41:00.0", "nvidia", ""));
 }
 
-static void released_functions_can_stay_on_vfio(void **state)
+TEST_WITH(released_functions_can_stay_on_vfio, rig_setup, rig_teardown)
 {
 	Rig *rig = with_shut_off_domain(state);
 	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("pair0");
@@ -314,7 +309,7 @@ static void released_functions_can_stay_on_vfio(void **state)
 }
 
 /* fault 31 */
-static void a_group_whose_domain_is_gone_can_be_released(void **state)
+TEST_WITH(a_group_whose_domain_is_gone_can_be_released, rig_setup, rig_teardown)
 {
 	Rig *rig = with_shut_off_domain(state);
 	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("pair0");
@@ -337,10 +332,9 @@ static void lose_a_function(FakeHost *fake, FakeOp op, unsigned nth)
 		fake_unplug(fake, "vm42", "0000:61:00.0");
 }
 
-static void a_step_is_done_by_what_is_seen_and_not_by_what_was_returned(void **state)
+ON_A_RIG(a_step_is_done_by_what_is_seen_and_not_by_what_was_returned)
 {
 	JobRequest request = assign_request("vm42", "pair0");
-	Rig *rig = *state;
 	Outcome outcome;
 
 	rig_shut_off(rig);
@@ -352,7 +346,7 @@ static void a_step_is_done_by_what_is_seen_and_not_by_what_was_returned(void **s
 }
 
 /* A step without a post-condition that others can ask for observes it in its act. */
-static void every_step_names_its_evidence(_unused_ void **state)
+TEST(every_step_names_its_evidence)
 {
 	static const StepKind observe_themselves[] = { STEP_PREFLIGHT, STEP_RESET, STEP_VERIFY,
 						       STEP_PERSISTENCE_OFF, STEP_PERSISTENCE_ON };
@@ -366,26 +360,4 @@ static void every_step_names_its_evidence(_unused_ void **state)
 		if (itself == (step_ops(kind)->holds != NULL))
 			fail_msg("%s", step_kind_to_string(kind));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ON_A_RIG(a_step_is_done_by_what_is_seen_and_not_by_what_was_returned),
-		cmocka_unit_test(every_step_names_its_evidence),
-		ON_A_RIG(a_shut_off_domain_gets_the_group_in_its_definition),
-		ON_A_RIG(a_running_domain_gets_the_group_live_and_in_its_definition),
-		ON_A_RIG(functions_are_attached_in_order_and_detached_in_reverse),
-		cmocka_unit_test(assigning_and_releasing_leaves_the_world_as_it_was),
-		ON_A_RIG(binding_and_unbinding_leaves_the_world_as_it_was),
-		cmocka_unit_test(doing_it_twice_changes_nothing_and_writes_nothing),
-		ON_A_RIG(what_drifted_is_put_right_by_assigning_again),
-		ON_A_RIG(a_lost_record_is_written_again_while_the_guest_runs),
-		ON_A_RIG(a_domain_started_with_the_group_is_released_once_it_is_shut_off),
-		ON_A_RIG(a_running_guest_keeps_what_only_its_definition_loses),
-		ON_A_RIG(released_functions_can_stay_on_vfio),
-		ON_A_RIG(a_group_whose_domain_is_gone_can_be_released),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

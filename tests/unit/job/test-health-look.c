@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A GPU whose config space hangs its readers costs one of them, however many look. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -113,7 +109,7 @@ static void *look_on_a_thread(void *data)
 	return look_at_both(data);
 }
 
-static void many_who_look_at_once_lose_one_reader(void **state)
+TEST_WITH(many_who_look_at_once_lose_one_reader, setup, teardown)
 {
 	Stub *stub = *state;
 	pthread_t threads[LOOKERS];
@@ -131,7 +127,7 @@ static void many_who_look_at_once_lose_one_reader(void **state)
 	assert_int_equal(stub->asked_good, LOOKERS);
 }
 
-static void once_its_reader_has_ended_it_is_asked_again(void **state)
+TEST_WITH(once_its_reader_has_ended_it_is_asked_again, setup, teardown)
 {
 	Stub *stub = *state;
 
@@ -145,7 +141,7 @@ static void once_its_reader_has_ended_it_is_asked_again(void **state)
 	}
 }
 
-static void a_look_that_fails_leaves_what_is_known(void **state)
+TEST_WITH(a_look_that_fails_leaves_what_is_known, setup, teardown)
 {
 	Stub *stub = *state;
 	GpuHealth *all = look_at_both(stub);
@@ -158,18 +154,4 @@ static void a_look_that_fails_leaves_what_is_known(void **state)
 	check(stub, all);
 	gpu_healths_free(all, 2);
 	assert_int_equal(stub->asked_bad, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(many_who_look_at_once_lose_one_reader, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(once_its_reader_has_ended_it_is_asked_again, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_look_that_fails_leaves_what_is_known, setup,
-						teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Jobs on threads: what the loop is told, and in which order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <jansson.h>
 #include <semaphore.h>
 #include <string.h>
@@ -102,7 +98,7 @@ static Rig *with_domain(void **state)
 	return rig;
 }
 
-static void a_job_tells_its_plan_its_steps_and_its_end(void **state)
+TEST_WITH(a_job_tells_its_plan_its_steps_and_its_end, rig_setup, rig_teardown)
 {
 	static const char *const lines[] = { "planned pair0 for vm42, 5 steps",
 					     "0 running",
@@ -135,7 +131,7 @@ static void a_job_tells_its_plan_its_steps_and_its_end(void **state)
 	told_clear(&told);
 }
 
-static void a_refused_job_tells_only_its_end(void **state)
+TEST_WITH(a_refused_job_tells_only_its_end, rig_setup, rig_teardown)
 {
 	_cleanup_(mailbox_freep) Mailbox *mailbox = NULL;
 	Rig *rig = with_domain(state);
@@ -153,7 +149,7 @@ static void a_refused_job_tells_only_its_end(void **state)
 	told_clear(&told);
 }
 
-static void a_failed_job_tells_what_it_undoes(void **state)
+TEST_WITH(a_failed_job_tells_what_it_undoes, rig_setup, rig_teardown)
 {
 	static const FakeFault define = { .op = FAKE_DEFINE,
 					  .nth = 1,
@@ -183,7 +179,7 @@ static void a_failed_job_tells_what_it_undoes(void **state)
 	told_clear(&told);
 }
 
-static void a_job_without_a_result_of_its_own_names_the_errno(void **state)
+TEST_WITH(a_job_without_a_result_of_its_own_names_the_errno, rig_setup, rig_teardown)
 {
 	static const FakeFault scan = { .op = FAKE_SCAN, .nth = 1, .error = -EMFILE };
 	_cleanup_(mailbox_freep) Mailbox *mailbox = NULL;
@@ -199,7 +195,7 @@ static void a_job_without_a_result_of_its_own_names_the_errno(void **state)
 	told_clear(&told);
 }
 
-static void a_stuck_job_leaves_a_quarantine(void **state)
+TEST_WITH(a_stuck_job_leaves_a_quarantine, rig_setup, rig_teardown)
 {
 	static const FakeMoveFault hangs = { .bdf = "0000:41:00.0",
 					     .phase = DRIVER_PHASE_UNBIND,
@@ -244,7 +240,7 @@ static void wait_at_the_first_move(FakeHost *fake, FakeOp op, unsigned nth)
 	pthread_mutex_lock(&fake->lock);
 }
 
-static void what_one_job_has_in_hand_no_other_gets(void **state)
+TEST_WITH(what_one_job_has_in_hand_no_other_gets, rig_setup, rig_teardown)
 {
 	static const struct {
 		const char *domain, *group;
@@ -299,7 +295,7 @@ static void another_job_ends_at_every_scan(FakeHost *fake, FakeOp op, unsigned n
 		claims_release(others, 99);
 }
 
-static void a_look_during_which_a_job_ended_is_taken_again(void **state)
+TEST_WITH(a_look_during_which_a_job_ended_is_taken_again, rig_setup, rig_teardown)
 {
 	Rig *rig = with_domain(state);
 	JobRequest request = assign_request("vm42", "pair0");
@@ -310,7 +306,7 @@ static void a_look_during_which_a_job_ended_is_taken_again(void **state)
 	assert_int_equal(rig->fake.calls[FAKE_SCAN], 2);
 }
 
-static void a_host_that_never_holds_still_is_busy(void **state)
+TEST_WITH(a_host_that_never_holds_still_is_busy, rig_setup, rig_teardown)
 {
 	Rig *rig = with_domain(state);
 	JobRequest request = assign_request("vm42", "pair0");
@@ -359,7 +355,7 @@ static void answer_clear(Answer *answer)
 	free(answer->message);
 }
 
-static void a_dry_run_gives_a_document_and_touches_nothing(void **state)
+TEST_WITH(a_dry_run_gives_a_document_and_touches_nothing, rig_setup, rig_teardown)
 {
 	_cleanup_(mailbox_freep) Mailbox *mailbox = NULL;
 	Rig *rig = with_domain(state);
@@ -378,7 +374,7 @@ static void a_dry_run_gives_a_document_and_touches_nothing(void **state)
 	answer_clear(&answer);
 }
 
-static void a_dry_run_is_refused_as_the_job_would_be(void **state)
+TEST_WITH(a_dry_run_is_refused_as_the_job_would_be, rig_setup, rig_teardown)
 {
 	static const struct {
 		const char *domain, *group, *name;
@@ -407,7 +403,7 @@ static void a_dry_run_is_refused_as_the_job_would_be(void **state)
 }
 
 /* libvirt is gone from the definition on: who is told gets what recovery needs. */
-static void a_job_that_libvirt_left_is_handed_over_open(void **state)
+TEST_WITH(a_job_that_libvirt_left_is_handed_over_open, rig_setup, rig_teardown)
 {
 	_cleanup_(mailbox_freep) Mailbox *mailbox = NULL;
 	_cleanup_(recovery_clear) Recovery recovery = { 0 };
@@ -432,23 +428,4 @@ static void a_job_that_libvirt_left_is_handed_over_open(void **state)
 	assert_int_equal(recovery.outcome, RECOVERED_UNDONE);
 	rig_check_world(rig, before, "libvirt is back");
 	told_clear(&told);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ON_A_RIG(a_job_tells_its_plan_its_steps_and_its_end),
-		ON_A_RIG(a_refused_job_tells_only_its_end),
-		ON_A_RIG(a_failed_job_tells_what_it_undoes),
-		ON_A_RIG(a_job_without_a_result_of_its_own_names_the_errno),
-		ON_A_RIG(a_stuck_job_leaves_a_quarantine),
-		ON_A_RIG(a_job_that_libvirt_left_is_handed_over_open),
-		ON_A_RIG(what_one_job_has_in_hand_no_other_gets),
-		ON_A_RIG(a_look_during_which_a_job_ended_is_taken_again),
-		ON_A_RIG(a_host_that_never_holds_still_is_busy),
-		ON_A_RIG(a_dry_run_gives_a_document_and_touches_nothing),
-		ON_A_RIG(a_dry_run_is_refused_as_the_job_would_be),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Groups that stay on vfio-pci while no domain has them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <string.h>
 
@@ -45,11 +40,10 @@ static void expect_steps(Rig *rig, const JobRequest *request, const char *expect
 	assert_string_equal(steps, expected);
 }
 
-static void a_bind_that_lasts_writes_the_boards_and_an_unbind_ends_it(void **state)
+ON_A_RIG(a_bind_that_lasts_writes_the_boards_and_an_unbind_ends_it)
 {
 	JobRequest keep = keep_request("pair0"), unbind = unbind_request("pair0");
 	_cleanup_free_ char *before = NULL, *text = NULL;
-	Rig *rig = *state;
 
 	before = rig_world(rig);
 	expect_steps(rig, &keep, "preflight: done, bind vfio-pci: done, verify: done, keep: done");
@@ -62,21 +56,19 @@ static void a_bind_that_lasts_writes_the_boards_and_an_unbind_ends_it(void **sta
 	rig_check_world(rig, before, "unbind");
 }
 
-static void a_group_that_is_bound_already_is_only_written_down(void **state)
+ON_A_RIG(a_group_that_is_bound_already_is_only_written_down)
 {
 	JobRequest keep = keep_request("pair0");
-	Rig *rig = *state;
 
 	rig_bound(rig);
 	expect_steps(rig, &keep, "keep: done");
 	assert_true(has_file(rig));
 }
 
-static void an_unbind_ends_it_where_a_driver_was_first(void **state)
+ON_A_RIG(an_unbind_ends_it_where_a_driver_was_first)
 {
 	static const char *const functions[] = { PAIR0_FUNCTIONS };
 	JobRequest unbind = unbind_request("pair0");
-	Rig *rig = *state;
 
 	rig_kept(rig);
 	for (size_t i = 0; i < ELEMENTS(functions); i++)
@@ -86,10 +78,9 @@ static void an_unbind_ends_it_where_a_driver_was_first(void **state)
 }
 
 /* No driver of the host is in between: the functions are not moved at all. */
-static void a_release_leaves_a_kept_group_where_it_is(void **state)
+ON_A_RIG(a_release_leaves_a_kept_group_where_it_is)
 {
 	JobRequest release = release_request("vm42");
-	Rig *rig = *state;
 
 	rig_kept_and_assigned(rig);
 	expect_steps(rig, &release,
@@ -98,10 +89,9 @@ static void a_release_leaves_a_kept_group_where_it_is(void **state)
 	assert_true(has_file(rig));
 }
 
-static void a_group_is_kept_while_a_domain_has_it(void **state)
+ON_A_RIG(a_group_is_kept_while_a_domain_has_it)
 {
 	JobRequest keep = keep_request("pair0"), release = release_request("vm42");
-	Rig *rig = *state;
 
 	rig_assigned(rig);
 	expect_steps(rig, &keep, "keep: done");
@@ -110,10 +100,9 @@ static void a_group_is_kept_while_a_domain_has_it(void **state)
 }
 
 /* fault 60 */
-static void reconcile_binds_a_kept_group_again(void **state)
+ON_A_RIG(reconcile_binds_a_kept_group_again)
 {
 	JobRequest reconcile = reconcile_request("pair0");
-	Rig *rig = *state;
 
 	rig_kept(rig);
 	fake_set_driver(&rig->fake, "0000:61:00.0", "nvidia", NULL);
@@ -122,7 +111,7 @@ static void reconcile_binds_a_kept_group_again(void **state)
 	expect_steps(rig, &reconcile, "");
 }
 
-static void a_group_that_nobody_keeps_is_not_bound_by_reconcile(void **state)
+TEST_WITH(a_group_that_nobody_keeps_is_not_bound_by_reconcile, rig_setup, rig_teardown)
 {
 	JobRequest reconcile = reconcile_request("pair0");
 
@@ -130,12 +119,11 @@ static void a_group_that_nobody_keeps_is_not_bound_by_reconcile(void **state)
 	assert_false(is_bound(*state));
 }
 
-static void what_cannot_be_stored_is_not_bound(void **state)
+ON_A_RIG(what_cannot_be_stored_is_not_bound)
 {
 	JobRequest keep = keep_request("pair0");
 	_cleanup_free_ char *before = NULL;
 	Outcome outcome;
-	Rig *rig = *state;
 
 	before = rig_world(rig);
 	rig->store.kept = NULL;
@@ -146,34 +134,16 @@ static void what_cannot_be_stored_is_not_bound(void **state)
 }
 
 /* Another version may say more of it than this one can. */
-static void a_file_of_another_version_is_not_overwritten(void **state)
+ON_A_RIG(a_file_of_another_version_is_not_overwritten)
 {
 	static const char text[] = "{\"schema\": \"org.gpupass1.kept/9\"}";
 	JobRequest keep = keep_request("pair0");
 	_cleanup_free_ char *before = NULL;
 	Outcome outcome;
-	Rig *rig = *state;
 
 	assert_int_equal(file_replace_at(rig->kept.dir_fd, KEPT_FILE, text, strlen(text), 0644), 0);
 	before = rig_world(rig);
 	outcome = rig_run(rig, &keep);
 	rig_expect_failure(&outcome, GPUPASS_ERROR_INTERNAL, "another version");
 	rig_check_world(rig, before, "a failed bind");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ON_A_RIG(a_bind_that_lasts_writes_the_boards_and_an_unbind_ends_it),
-		ON_A_RIG(a_group_that_is_bound_already_is_only_written_down),
-		ON_A_RIG(an_unbind_ends_it_where_a_driver_was_first),
-		ON_A_RIG(a_release_leaves_a_kept_group_where_it_is),
-		ON_A_RIG(a_group_is_kept_while_a_domain_has_it),
-		ON_A_RIG(reconcile_binds_a_kept_group_again),
-		ON_A_RIG(a_group_that_nobody_keeps_is_not_bound_by_reconcile),
-		ON_A_RIG(what_cannot_be_stored_is_not_bound),
-		ON_A_RIG(a_file_of_another_version_is_not_overwritten),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,8 @@
  * Descriptors run out, the disk is full or breaks, at every call of a job: it fails, and the world is as before; or it is done, and the world is as after; or its group is
  * quarantined, which is on disk. Once only, and from some call on for good.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -142,8 +138,7 @@ static JobState execute_and_claim(Rig *rig, const Prepared *prepared)
 
 	if (result.state != JOB_INCOMPLETE)
 		return result.state;
-	claims_quarantine(rig->claims, rig->last_job,
-			  r < 0 ? "the job failed" : result.quarantine);
+	claims_quarantine(rig->claims, rig->last_job, r < 0 ? "the job failed" : result.quarantine);
 	return JOB_INCOMPLETE;
 }
 
@@ -280,21 +275,21 @@ static void run_all(LibcFault kind, bool all_later, unsigned stride)
 }
 
 /* faults 40, 44 */
-static void a_missing_descriptor_leaves_it_so(_unused_ void **state)
+TEST(a_missing_descriptor_leaves_it_so)
 {
 	run_all(LIBC_OPEN, false, 1);
 	run_all(LIBC_OPEN, true, 1);
 }
 
 /* fault 38 */
-static void a_full_disk_leaves_it_so(_unused_ void **state)
+TEST(a_full_disk_leaves_it_so)
 {
 	run_all(LIBC_WRITE, false, 1);
 	run_all(LIBC_WRITE, true, 1);
 }
 
 /* fault 39 */
-static void a_disk_that_breaks_leaves_it_so(_unused_ void **state)
+TEST(a_disk_that_breaks_leaves_it_so)
 {
 	run_all(LIBC_SYNC, false, 1);
 	run_all(LIBC_SYNC, true, 1);
@@ -303,7 +298,7 @@ static void a_disk_that_breaks_leaves_it_so(_unused_ void **state)
 
 /* fault 39 */
 /* fsync(2) tells of a lost page once only: the next one says yes. */
-static void after_a_failed_sync_nothing_is_begun_until_new_writes_last(_unused_ void **state)
+TEST(after_a_failed_sync_nothing_is_begun_until_new_writes_last)
 {
 	/* The last two are of the journal's end, which is not needed any more. */
 	for (unsigned nth = 1; nth <= 17; nth += 4) {
@@ -332,16 +327,4 @@ static void after_a_failed_sync_nothing_is_begun_until_new_writes_last(_unused_ 
 		disk_watch_free(rig->place.disk);
 		rig_free(rig);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_missing_descriptor_leaves_it_so),
-		cmocka_unit_test(a_full_disk_leaves_it_so),
-		cmocka_unit_test(a_disk_that_breaks_leaves_it_so),
-		cmocka_unit_test(after_a_failed_sync_nothing_is_begun_until_new_writes_last),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,8 @@
  * libvirt restarts, stops, or its domains are destroyed, undefined and replaced while a job is at
  * work: the world is as before or as after, and nothing is given to anybody else.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "job/clear.h"
@@ -141,7 +137,7 @@ static void restart(const Scenario *scenario, const FakeFault *fault, const char
 }
 
 /* fault 27 */
-static void a_restart_of_libvirt_at_any_call_does_not_fail_the_job(_unused_ void **state)
+TEST(a_restart_of_libvirt_at_any_call_does_not_fail_the_job)
 {
 	at_every_call(restart);
 }
@@ -223,7 +219,7 @@ static void stop(const Scenario *scenario, const FakeFault *fault, _unused_ cons
 }
 
 /* fault 27 */
-static void what_libvirt_left_half_done_is_undone_when_it_is_back(_unused_ void **state)
+TEST(what_libvirt_left_half_done_is_undone_when_it_is_back)
 {
 	at_every_call(stop);
 }
@@ -265,8 +261,7 @@ static bool all_are_on_their_own_drivers(const Rig *rig)
 }
 
 /* fault 30 */
-static void
-a_domain_that_ends_during_an_attach_leaves_both_gpus_with_the_host(_unused_ void **state)
+TEST(a_domain_that_ends_during_an_attach_leaves_both_gpus_with_the_host)
 {
 	static const struct {
 		const char *what;
@@ -308,7 +303,7 @@ a_domain_that_ends_during_an_attach_leaves_both_gpus_with_the_host(_unused_ void
 }
 
 /* fault 30 */
-static void a_domain_that_ends_during_its_release_is_released(_unused_ void **state)
+TEST(a_domain_that_ends_during_its_release_is_released)
 {
 	for (unsigned nth = 1; nth <= 4; nth++) {
 		JobRequest request = release_request("vm42");
@@ -328,7 +323,7 @@ static void a_domain_that_ends_during_its_release_is_released(_unused_ void **st
 }
 
 /* What it had before is not attached to a guest that is no more. */
-static void a_release_that_fails_after_its_guest_ended_is_undone_without_it(_unused_ void **state)
+TEST(a_release_that_fails_after_its_guest_ended_is_undone_without_it)
 {
 	JobRequest request = release_request("vm42");
 	Rig *rig = rig_new();
@@ -361,8 +356,7 @@ static void qemu_takes_it(FakeHost *fake)
 
 /* fault 27 */
 /* libvirtd was killed after QEMU had taken the second function, and before libvirt had noted it. */
-static void
-a_device_that_libvirt_has_forgotten_is_quarantined_until_its_guest_ends(_unused_ void **state)
+TEST(a_device_that_libvirt_has_forgotten_is_quarantined_until_its_guest_ends)
 {
 	static const FakeFault killed = { .op = FAKE_ATTACH,
 					  .nth = 2,
@@ -406,7 +400,7 @@ a_device_that_libvirt_has_forgotten_is_quarantined_until_its_guest_ends(_unused_
 /* ---- names and UUIDs ---- */
 
 /* fault 32 */
-static void a_name_that_another_domain_has_now_gets_nothing(_unused_ void **state)
+TEST(a_name_that_another_domain_has_now_gets_nothing)
 {
 	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
 	JobRequest reconcile = reconcile_request("pair0"), by_group = release_request("pair0");
@@ -431,21 +425,4 @@ static void a_name_that_another_domain_has_now_gets_nothing(_unused_ void **stat
 	rig_must(rig, &by_group);
 	assert_true(all_are_on_their_own_drivers(rig));
 	rig_free(rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_restart_of_libvirt_at_any_call_does_not_fail_the_job),
-		cmocka_unit_test(what_libvirt_left_half_done_is_undone_when_it_is_back),
-		cmocka_unit_test(
-			a_domain_that_ends_during_an_attach_leaves_both_gpus_with_the_host),
-		cmocka_unit_test(a_domain_that_ends_during_its_release_is_released),
-		cmocka_unit_test(a_release_that_fails_after_its_guest_ended_is_undone_without_it),
-		cmocka_unit_test(
-			a_device_that_libvirt_has_forgotten_is_quarantined_until_its_guest_ends),
-		cmocka_unit_test(a_name_that_another_domain_has_now_gets_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tenants who choose the names of their domains with care gain nothing by it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "job/verify.h"
@@ -36,7 +32,7 @@ static bool has_group(Rig *rig, const char *uuid)
 	return fake_xml_has(fake_domain_of(&rig->fake, uuid)->config_xml, &(Bdf){ 0, 0x41, 0, 0 });
 }
 
-static void a_uuid_means_the_domain_that_has_it(_unused_ void **state)
+TEST(a_uuid_means_the_domain_that_has_it)
 {
 	for (size_t i = 0; i < ELEMENTS(forms); i++) {
 		for (size_t k = 0; k < ELEMENTS(forms); k++) {
@@ -55,7 +51,7 @@ static void a_uuid_means_the_domain_that_has_it(_unused_ void **state)
 	}
 }
 
-static void steps_work_on_the_planned_domain_whoever_has_its_uuid_for_a_name(_unused_ void **state)
+TEST(steps_work_on_the_planned_domain_whoever_has_its_uuid_for_a_name)
 {
 	for (unsigned running = 0; running < 2; running++) {
 		Rig *rig = rig_new();
@@ -78,12 +74,11 @@ static void steps_work_on_the_planned_domain_whoever_has_its_uuid_for_a_name(_un
 	}
 }
 
-static void an_assign_that_fails_is_undone_in_the_planned_domain(void **state)
+ON_A_RIG(an_assign_that_fails_is_undone_in_the_planned_domain)
 {
 	static const FakeFault fails = {
 		.op = FAKE_DEFINE, .nth = 1, .late = true, .problem = GPUPASS_ERROR_DEFINE_FAILED
 	};
-	Rig *rig = *state;
 	JobRequest assign = assign_request("vm42", "pair0");
 	_cleanup_free_ char *before = NULL;
 	Outcome outcome;
@@ -98,10 +93,9 @@ static void an_assign_that_fails_is_undone_in_the_planned_domain(void **state)
 	rig_check_world(rig, before, "undone");
 }
 
-static void an_interrupted_job_is_recovered_in_the_planned_domain(void **state)
+ON_A_RIG(an_interrupted_job_is_recovered_in_the_planned_domain)
 {
 	static const char *const functions[] = { PAIR0_FUNCTIONS };
-	Rig *rig = *state;
 	JobRequest assign = assign_request("vm42", "pair0");
 	_cleanup_(prepared_freep) Prepared *prepared = NULL;
 	_cleanup_(journal_job_freep) JournalJob *log = NULL;
@@ -132,9 +126,8 @@ static void swap_names(FakeHost *fake, FakeOp op, _unused_ unsigned nth)
 	fake_rename(fake, "vm77", "vm42");
 }
 
-static void a_domain_renamed_after_the_plan_is_still_the_planned_one(void **state)
+ON_A_RIG(a_domain_renamed_after_the_plan_is_still_the_planned_one)
 {
-	Rig *rig = *state;
 	JobRequest assign = assign_request("vm42", "pair0");
 	_cleanup_free_ char *before = NULL;
 	Outcome outcome;
@@ -154,9 +147,8 @@ static void a_domain_renamed_after_the_plan_is_still_the_planned_one(void **stat
 	rig_check_world(rig, before, "renamed");
 }
 
-static void verify_asks_the_planned_domain(void **state)
+ON_A_RIG(verify_asks_the_planned_domain)
 {
-	Rig *rig = *state;
 	JobRequest assign = assign_request("vm42", "pair0");
 
 	add_impostor(rig, VM42);
@@ -176,9 +168,8 @@ static void verify_asks_the_planned_domain(void **state)
 	}
 }
 
-static void a_name_in_the_form_of_a_uuid_is_reached_by_its_own_uuid(void **state)
+ON_A_RIG(a_name_in_the_form_of_a_uuid_is_reached_by_its_own_uuid)
 {
-	Rig *rig = *state;
 	JobRequest by_name = assign_request(VM42, "pair0");
 	JobRequest by_uuid = assign_request(VM77, "pair0");
 	Outcome outcome;
@@ -192,9 +183,8 @@ static void a_name_in_the_form_of_a_uuid_is_reached_by_its_own_uuid(void **state
 	assert_true(has_group(rig, VM77));
 }
 
-static void a_number_is_a_name(void **state)
+ON_A_RIG(a_number_is_a_name)
 {
-	Rig *rig = *state;
 	JobRequest assign = assign_request("7", "pair0");
 	Outcome outcome;
 
@@ -230,9 +220,8 @@ static void refuses_to_guess(Rig *rig, const char *target, const char *remedy)
 	rig_check_world(rig, before, target);
 }
 
-static void a_domain_named_as_a_group_neither_frees_it_nor_stands_for_it(void **state)
+ON_A_RIG(a_domain_named_as_a_group_neither_frees_it_nor_stands_for_it)
 {
-	Rig *rig = *state;
 	JobRequest own = assign_request(VM77, "pair1"), release;
 
 	add_namesake(rig, "pair0");
@@ -248,9 +237,8 @@ static void a_domain_named_as_a_group_neither_frees_it_nor_stands_for_it(void **
 	refuses_to_guess(rig, "pair0", "gpupass release " VM77);
 }
 
-static void a_domain_named_as_the_group_that_it_has_can_be_released_by_that_name(void **state)
+ON_A_RIG(a_domain_named_as_the_group_that_it_has_can_be_released_by_that_name)
 {
-	Rig *rig = *state;
 	JobRequest assign = assign_request("pair0", "pair0"), release = release_request("pair0");
 
 	fake_add_domain(&rig->fake, "vm77", "q35", NULL);
@@ -263,7 +251,7 @@ static void a_domain_named_as_the_group_that_it_has_can_be_released_by_that_name
 
 /* ---- what was permitted ---- */
 
-static void a_job_runs_on_the_permitted_domain_only(_unused_ void **state)
+TEST(a_job_runs_on_the_permitted_domain_only)
 {
 	static const struct {
 		const char *permitted; /* NULL: there was none */
@@ -307,23 +295,4 @@ static void a_job_runs_on_the_permitted_domain_only(_unused_ void **state)
 		outcome_clear(&outcome);
 		rig_free(rig);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_uuid_means_the_domain_that_has_it),
-		cmocka_unit_test(steps_work_on_the_planned_domain_whoever_has_its_uuid_for_a_name),
-		ON_A_RIG(an_assign_that_fails_is_undone_in_the_planned_domain),
-		ON_A_RIG(an_interrupted_job_is_recovered_in_the_planned_domain),
-		ON_A_RIG(a_domain_renamed_after_the_plan_is_still_the_planned_one),
-		ON_A_RIG(verify_asks_the_planned_domain),
-		ON_A_RIG(a_name_in_the_form_of_a_uuid_is_reached_by_its_own_uuid),
-		ON_A_RIG(a_number_is_a_name),
-		ON_A_RIG(a_domain_named_as_a_group_neither_frees_it_nor_stands_for_it),
-		ON_A_RIG(a_domain_named_as_the_group_that_it_has_can_be_released_by_that_name),
-		cmocka_unit_test(a_job_runs_on_the_permitted_domain_only),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

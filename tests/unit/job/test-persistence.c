@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Persistence mode through whole jobs: it comes back, or somebody is told that it did not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "rig/job-rig.h"
@@ -51,9 +47,8 @@ static void check_log(const Rig *rig, const char *expected)
 #define NVIDIA_THEN_ON "move " A " to nvidia, override none; persistence on of " A
 
 /* fault P1 */
-static void a_release_leads_back_to_the_mode_before(void **state)
+ON_A_RIG(a_release_leads_back_to_the_mode_before)
 {
-	Rig *rig = *state;
 	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
 	_cleanup_free_ char *before = NULL;
 
@@ -69,9 +64,8 @@ static void a_release_leads_back_to_the_mode_before(void **state)
 	rig_check_world(rig, before, "released");
 }
 
-static void without_the_mode_nvml_is_asked_once_and_sets_nothing(void **state)
+ON_A_RIG(without_the_mode_nvml_is_asked_once_and_sets_nothing)
 {
-	Rig *rig = *state;
 	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
 
 	shut_off(rig, false, false);
@@ -86,9 +80,8 @@ static void without_the_mode_nvml_is_asked_once_and_sets_nothing(void **state)
 }
 
 /* What a job asks starts with it; without a question about the mode, nothing for that does. */
-static void a_job_says_what_it_asks_as_it_begins(void **state)
+ON_A_RIG(a_job_says_what_it_asks_as_it_begins)
 {
-	Rig *rig = *state;
 	JobRequest bind = bind_request("pair0"), unbind = unbind_request("pair0");
 
 	rig_must(rig, &bind);
@@ -100,7 +93,7 @@ static void a_job_says_what_it_asks_as_it_begins(void **state)
 
 /* fault P1 */
 /* Whichever step fails, before or after it took effect: the mode is as it was. */
-static void a_job_that_fails_leaves_the_mode_as_it_was(_unused_ void **state)
+TEST(a_job_that_fails_leaves_the_mode_as_it_was)
 {
 	static const FakeOp ops[] = { FAKE_MOVE, FAKE_DEFINE, FAKE_INSPECT };
 	JobRequest request = assign_request("vm42", "pair0");
@@ -137,7 +130,7 @@ static void a_job_that_fails_leaves_the_mode_as_it_was(_unused_ void **state)
 }
 
 /* Also behind the step that turned it on again. */
-static void a_release_that_fails_leaves_the_mode_off(_unused_ void **state)
+TEST(a_release_that_fails_leaves_the_mode_off)
 {
 	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
 	bool done = false, taken_back = false;
@@ -165,7 +158,7 @@ static void a_release_that_fails_leaves_the_mode_off(_unused_ void **state)
 }
 
 /* faults P4, P5 */
-static void a_mode_that_cannot_be_turned_off_keeps_the_gpu_where_it_is(_unused_ void **state)
+TEST(a_mode_that_cannot_be_turned_off_keeps_the_gpu_where_it_is)
 {
 	static const struct {
 		FakeNvmlFault fault;
@@ -207,14 +200,13 @@ static void a_mode_that_cannot_be_turned_off_keeps_the_gpu_where_it_is(_unused_ 
 /*
  * The group is free and safe, so it is not quarantined; but it is not as before, and that is said.
  */
-static void a_mode_that_cannot_be_put_back_is_told(void **state)
+ON_A_RIG(a_mode_that_cannot_be_put_back_is_told)
 {
 	const FakeFault refused = { .op = FAKE_DEFINE,
 				    .nth = 1,
 				    .problem = GPUPASS_ERROR_DEFINE_FAILED };
 	JobRequest assign = assign_request("vm42", "pair0");
 	Bdf a = { 0, 0x41, 0, 0 };
-	Rig *rig = *state;
 	Outcome outcome;
 
 	shut_off(rig, true, true);
@@ -236,11 +228,10 @@ static void a_mode_that_cannot_be_put_back_is_told(void **state)
 }
 
 /* The GPU that is stuck is not touched again, and the other one is as before. */
-static void a_stuck_gpu_is_not_asked_any_more(void **state)
+ON_A_RIG(a_stuck_gpu_is_not_asked_any_more)
 {
 	const FakeMoveFault stuck = { .bdf = A, .driver = "vfio-pci", .never_returns = true };
 	JobRequest assign = assign_request("vm42", "pair0");
-	Rig *rig = *state;
 	Outcome outcome;
 
 	shut_off(rig, true, true);
@@ -256,10 +247,9 @@ static void a_stuck_gpu_is_not_asked_any_more(void **state)
 
 /* fault P6 */
 /* To undo the release for it would take the GPUs from the host again. */
-static void a_release_goes_on_without_the_mode_and_says_so(void **state)
+ON_A_RIG(a_release_goes_on_without_the_mode_and_says_so)
 {
 	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
-	Rig *rig = *state;
 	Outcome outcome;
 
 	shut_off(rig, true, true);
@@ -285,11 +275,10 @@ static void open_on_set(FakeHost *fake, FakeOp op, _unused_ unsigned nth)
 }
 
 /* fault P7 */
-static void a_gpu_that_is_opened_meanwhile_is_not_unbound(void **state)
+ON_A_RIG(a_gpu_that_is_opened_meanwhile_is_not_unbound)
 {
 	JobRequest assign = assign_request("vm42", "pair0");
 	_cleanup_free_ char *before = NULL;
-	Rig *rig = *state;
 	Outcome outcome;
 
 	shut_off(rig, true, false);
@@ -304,11 +293,10 @@ static void a_gpu_that_is_opened_meanwhile_is_not_unbound(void **state)
 
 /* fault P3 */
 /* A worker that hangs in NVML has the GPU open, and is a holder like any other. */
-static void a_question_that_hangs_ends_in_a_refusal(void **state)
+ON_A_RIG(a_question_that_hangs_ends_in_a_refusal)
 {
 	JobRequest assign = assign_request("vm42", "pair0");
 	_cleanup_free_ char *before = NULL;
-	Rig *rig = *state;
 	Outcome outcome;
 
 	shut_off(rig, true, false);
@@ -326,9 +314,8 @@ static void a_question_that_hangs_ends_in_a_refusal(void **state)
 
 /* fault P9 */
 /* It has one GPU open, and lets go when asked. The other is as before, and so is all afterwards. */
-static void what_nvidia_persistenced_keeps_is_let_go_and_turned_on_again(void **state)
+ON_A_RIG(what_nvidia_persistenced_keeps_is_let_go_and_turned_on_again)
 {
-	Rig *rig = *state;
 	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
 	_cleanup_free_ char *before = NULL;
 
@@ -346,7 +333,7 @@ static void what_nvidia_persistenced_keeps_is_let_go_and_turned_on_again(void **
 
 /* fault P10 */
 /* Refused as a holder: by name, with what it said, and before anything was moved. */
-static void a_keeper_that_does_not_let_go_is_a_holder(_unused_ void **state)
+TEST(a_keeper_that_does_not_let_go_is_a_holder)
 {
 	static const char *const faults[] = { "nvidia-persistenced does not answer in time", "" };
 	JobRequest request = assign_request("vm42", "pair0");
@@ -375,10 +362,9 @@ static void a_keeper_that_does_not_let_go_is_a_holder(_unused_ void **state)
 
 /* fault P10 */
 /* Only the process that listens there, as the kernel knows it, is excused. */
-static void who_only_calls_itself_so_is_a_holder(void **state)
+ON_A_RIG(who_only_calls_itself_so_is_a_holder)
 {
 	JobRequest request = assign_request("vm42", "pair0");
-	Rig *rig = *state;
 	Outcome outcome;
 
 	shut_off(rig, false, false);
@@ -393,14 +379,13 @@ static void who_only_calls_itself_so_is_a_holder(void **state)
 }
 
 /* fault P9 */
-static void a_job_that_fails_has_the_mode_on_as_it_was(void **state)
+ON_A_RIG(a_job_that_fails_has_the_mode_on_as_it_was)
 {
 	const FakeFault refused = { .op = FAKE_DEFINE,
 				    .nth = 1,
 				    .problem = GPUPASS_ERROR_DEFINE_FAILED };
 	JobRequest request = assign_request("vm42", "pair0");
 	_cleanup_free_ char *before = NULL;
-	Rig *rig = *state;
 	Outcome outcome;
 
 	shut_off(rig, false, true);
@@ -471,7 +456,7 @@ static void release_until_given_back(Rig *rig)
 }
 
 /* faults P6, P8 */
-static void recovery_finishes_a_release_with_its_mode(_unused_ void **state)
+TEST(recovery_finishes_a_release_with_its_mode)
 {
 	static const struct {
 		bool rebooted;
@@ -504,41 +489,4 @@ static void recovery_finishes_a_release_with_its_mode(_unused_ void **state)
 			assert_string_equal(left[0], NOT_ON_AGAIN);
 		rig_free(rig);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_release_leads_back_to_the_mode_before, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(
-			without_the_mode_nvml_is_asked_once_and_sets_nothing, rig_setup,
-			rig_teardown),
-		cmocka_unit_test_setup_teardown(a_job_says_what_it_asks_as_it_begins, rig_setup,
-						rig_teardown),
-		cmocka_unit_test(a_job_that_fails_leaves_the_mode_as_it_was),
-		cmocka_unit_test(a_release_that_fails_leaves_the_mode_off),
-		cmocka_unit_test(a_mode_that_cannot_be_turned_off_keeps_the_gpu_where_it_is),
-		cmocka_unit_test_setup_teardown(a_mode_that_cannot_be_put_back_is_told, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(a_stuck_gpu_is_not_asked_any_more, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(a_release_goes_on_without_the_mode_and_says_so,
-						rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(a_gpu_that_is_opened_meanwhile_is_not_unbound,
-						rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(a_question_that_hangs_ends_in_a_refusal, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(
-			what_nvidia_persistenced_keeps_is_let_go_and_turned_on_again, rig_setup,
-			rig_teardown),
-		cmocka_unit_test(a_keeper_that_does_not_let_go_is_a_holder),
-		cmocka_unit_test_setup_teardown(who_only_calls_itself_so_is_a_holder, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(a_job_that_fails_has_the_mode_on_as_it_was,
-						rig_setup, rig_teardown),
-		cmocka_unit_test(recovery_finishes_a_release_with_its_mode),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

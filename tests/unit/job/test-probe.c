@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who is asked, and what becomes of the answer: on the fake host of the rig, four A6000. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "job/prepare.h"
@@ -163,7 +159,9 @@ static void expect(int result, const char *words)
 		fail_msg("%d: %s", r, message);
 }
 
-static void every_gpu_on_nvidia_is_asked_and_what_it_says_is_kept(void **state)
+#define WITH_PROBER(test) TEST_WITH(test, setup, teardown)
+
+WITH_PROBER(every_gpu_on_nvidia_is_asked_and_what_it_says_is_kept)
 {
 	_cleanup_free_ char *warnings = NULL;
 
@@ -174,7 +172,7 @@ static void every_gpu_on_nvidia_is_asked_and_what_it_says_is_kept(void **state)
 	assert_int_equal(known(0xc1), 4);
 }
 
-static void gpus_elsewhere_are_named_and_left_out(void **state)
+WITH_PROBER(gpus_elsewhere_are_named_and_left_out)
 {
 	fake_set_driver(&prober->rig->fake, "0000:41:00.0", "vfio-pci", "vfio-pci");
 	fake_set_driver(&prober->rig->fake, "0000:61:00.0", NULL, NULL);
@@ -187,7 +185,7 @@ static void gpus_elsewhere_are_named_and_left_out(void **state)
 	assert_int_equal(known(0xa1), 4);
 }
 
-static void what_was_seen_before_is_kept_of_gpus_that_cannot_be_asked(void **state)
+WITH_PROBER(what_was_seen_before_is_kept_of_gpus_that_cannot_be_asked)
 {
 	expect(0, "");
 	fake_set_driver(&prober->rig->fake, "0000:41:00.0", "vfio-pci", "vfio-pci");
@@ -198,7 +196,7 @@ static void what_was_seen_before_is_kept_of_gpus_that_cannot_be_asked(void **sta
 	assert_int_equal(known(0xa1), 2);
 }
 
-static void with_nobody_to_ask_it_is_refused(void **state)
+WITH_PROBER(with_nobody_to_ask_it_is_refused)
 {
 	static const char *const gpus[] = { "0000:41:00.0", "0000:61:00.0", "0000:a1:00.0",
 					    "0000:c1:00.0" };
@@ -210,7 +208,7 @@ static void with_nobody_to_ask_it_is_refused(void **state)
 	assert_null(prober->asked);
 }
 
-static void a_group_that_a_job_moves_refuses_the_probe(void **state)
+WITH_PROBER(a_group_that_a_job_moves_refuses_the_probe)
 {
 	const Bdf moved = bus(0x61);
 	_cleanup_(problem_freep) Problem *problem = NULL;
@@ -235,7 +233,7 @@ static void put_4090(const char *bdf)
 }
 
 /* fault L16 */
-static void a_gpu_that_is_moved_refuses_the_probe_though_it_is_not_asked(void **state)
+WITH_PROBER(a_gpu_that_is_moved_refuses_the_probe_though_it_is_not_asked)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	const Bdf moved = bus(0xc1);
@@ -252,7 +250,7 @@ static void a_gpu_that_is_moved_refuses_the_probe_though_it_is_not_asked(void **
 }
 
 /* fault L16 */
-static void beside_a_probe_no_job_moves_what_nvml_may_open(void **state)
+WITH_PROBER(beside_a_probe_no_job_moves_what_nvml_may_open)
 {
 	const JobRequest bind0 = bind_request("pair0"), unbind1 = unbind_request("pair1");
 	Rig *rig = prober->rig;
@@ -287,7 +285,7 @@ static void end_jobs(FakeHost *fake, FakeOp op, unsigned nth)
 		claims_release(prober->rig->claims, 4711);
 }
 
-static void a_look_that_another_job_made_old_is_taken_again(void **state)
+WITH_PROBER(a_look_that_another_job_made_old_is_taken_again)
 {
 	fake_watch(&prober->rig->fake);
 	prober->rig->fake.hook = end_a_job;
@@ -300,7 +298,7 @@ static void a_look_that_another_job_made_old_is_taken_again(void **state)
 	assert_int_equal(prober->rig->fake.calls[FAKE_SCAN], PREPARE_LOOKS_MAX);
 }
 
-static void a_group_in_quarantine_is_left_out(void **state)
+WITH_PROBER(a_group_in_quarantine_is_left_out)
 {
 	const Bdf stuck = bus(0x61);
 
@@ -311,7 +309,7 @@ static void a_group_in_quarantine_is_left_out(void **state)
 }
 
 /* fault L7 */
-static void a_second_probe_beside_one_that_hangs_is_refused(void **state)
+WITH_PROBER(a_second_probe_beside_one_that_hangs_is_refused)
 {
 	prober->worker = 4711;
 	expect(PROBLEM, "GroupBusy: worker 4711 of an earlier probe still waits");
@@ -319,7 +317,7 @@ static void a_second_probe_beside_one_that_hangs_is_refused(void **state)
 }
 
 /* faults L7, L8 */
-static void a_worker_without_an_answer_changes_nothing(void **state)
+WITH_PROBER(a_worker_without_an_answer_changes_nothing)
 {
 	static const struct {
 		int result;
@@ -345,7 +343,7 @@ static void a_worker_without_an_answer_changes_nothing(void **state)
 }
 
 /* fault L8 */
-static void one_that_tells_nothing_is_told_and_known_to_be_there(void **state)
+WITH_PROBER(one_that_tells_nothing_is_told_and_known_to_be_there)
 {
 	const Bdf lost = bus(0x61);
 	_cleanup_(evidence_unrefp) Evidence *evidence = NULL;
@@ -359,7 +357,7 @@ static void one_that_tells_nothing_is_told_and_known_to_be_there(void **state)
 
 /* fault L8 */
 /* fault 62 */
-static void a_cancelled_probe_keeps_nothing_of_what_it_saw(void **state)
+WITH_PROBER(a_cancelled_probe_keeps_nothing_of_what_it_saw)
 {
 	JobPlace *place = &prober->rig->place;
 
@@ -380,41 +378,16 @@ static void a_cancelled_probe_keeps_nothing_of_what_it_saw(void **state)
 	expect(PROBLEM, "root cancelled the job");
 }
 
-static void an_answer_about_another_board_is_not_believed(void **state)
+WITH_PROBER(an_answer_about_another_board_is_not_believed)
 {
 	prober->device = 0x2235;
 	expect(PROBLEM, "the answer is about 10de:2235, and 10de:2230 is there");
 	assert_int_equal(known(0x41), 0);
 }
 
-static void what_cannot_be_saved_is_known_all_the_same_and_told(void **state)
+WITH_PROBER(what_cannot_be_saved_is_known_all_the_same_and_told)
 {
 	prober->topology.foreign = true;
 	expect(0, "what was seen could not be saved (topology.json is another version's)");
 	assert_int_equal(known(0x41), 4);
-}
-
-#define WITH_PROBER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_PROBER(every_gpu_on_nvidia_is_asked_and_what_it_says_is_kept),
-		WITH_PROBER(gpus_elsewhere_are_named_and_left_out),
-		WITH_PROBER(what_was_seen_before_is_kept_of_gpus_that_cannot_be_asked),
-		WITH_PROBER(with_nobody_to_ask_it_is_refused),
-		WITH_PROBER(a_group_that_a_job_moves_refuses_the_probe),
-		WITH_PROBER(a_gpu_that_is_moved_refuses_the_probe_though_it_is_not_asked),
-		WITH_PROBER(beside_a_probe_no_job_moves_what_nvml_may_open),
-		WITH_PROBER(a_look_that_another_job_made_old_is_taken_again),
-		WITH_PROBER(a_group_in_quarantine_is_left_out),
-		WITH_PROBER(a_second_probe_beside_one_that_hangs_is_refused),
-		WITH_PROBER(a_worker_without_an_answer_changes_nothing),
-		WITH_PROBER(one_that_tells_nothing_is_told_and_known_to_be_there),
-		WITH_PROBER(a_cancelled_probe_keeps_nothing_of_what_it_saw),
-		WITH_PROBER(an_answer_about_another_board_is_not_believed),
-		WITH_PROBER(what_cannot_be_saved_is_known_all_the_same_and_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What reconcile does on the model of a machine, and above all what it does not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "core/drift/drift.h"
@@ -70,7 +66,7 @@ static void mend(Rig *rig)
 
 /* ---- what it mends: the world is then as assign left it ---- */
 
-static void what_drifted_is_brought_back_to_what_was_assigned(_unused_ void **state)
+TEST(what_drifted_is_brought_back_to_what_was_assigned)
 {
 	for (unsigned i = 0; i < 6; i++) {
 		static const char *const drifts[] = {
@@ -99,9 +95,8 @@ static void what_drifted_is_brought_back_to_what_was_assigned(_unused_ void **st
 	}
 }
 
-static void a_record_that_is_missing_is_written_for_a_running_guest(void **state)
+ON_A_RIG(a_record_that_is_missing_is_written_for_a_running_guest)
 {
-	Rig *rig = *state;
 	_cleanup_free_ char *world = NULL;
 
 	assigned_live(rig);
@@ -113,10 +108,8 @@ static void a_record_that_is_missing_is_written_for_a_running_guest(void **state
 	assert_non_null(strstr(world, "3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242.json"));
 }
 
-static void a_new_name_is_recorded_and_nothing_else(void **state)
+ON_A_RIG(a_new_name_is_recorded_and_nothing_else)
 {
-	Rig *rig = *state;
-
 	assigned_live(rig);
 	fake_rename(&rig->fake, "vm42", "vm99");
 	expect_drift(rig, "renamed/rename");
@@ -125,10 +118,9 @@ static void a_new_name_is_recorded_and_nothing_else(void **state)
 }
 
 /* As at the daemon's start. */
-static void only_the_record_is_written_when_no_more_is_asked(void **state)
+ON_A_RIG(only_the_record_is_written_when_no_more_is_asked)
 {
 	JobRequest request = reconcile_request("pair0");
-	Rig *rig = *state;
 
 	assigned(rig);
 	lose_record(rig);
@@ -142,7 +134,7 @@ static void only_the_record_is_written_when_no_more_is_asked(void **state)
 
 /* ---- what it does not do ---- */
 
-static void nothing_is_done_where_nothing_drifted(_unused_ void **state)
+TEST(nothing_is_done_where_nothing_drifted)
 {
 	for (unsigned i = 0; i < 3; i++) {
 		JobRequest request = reconcile_request("pair0");
@@ -164,9 +156,8 @@ static void nothing_is_done_where_nothing_drifted(_unused_ void **state)
 	}
 }
 
-static void a_running_guest_keeps_its_functions_untouched(void **state)
+ON_A_RIG(a_running_guest_keeps_its_functions_untouched)
 {
-	Rig *rig = *state;
 	_cleanup_free_ char *live = NULL;
 
 	assigned_live(rig);
@@ -182,10 +173,9 @@ static void a_running_guest_keeps_its_functions_untouched(void **state)
 }
 
 /* The operator's wish was the running guest alone. */
-static void an_assignment_to_the_running_guest_alone_gets_no_definition(void **state)
+ON_A_RIG(an_assignment_to_the_running_guest_alone_gets_no_definition)
 {
 	JobRequest request = assign_request("vm42", "pair0");
-	Rig *rig = *state;
 
 	fake_add_domain(&rig->fake, "vm42", "q35-eight-ports", "q35-eight-ports-live");
 	request.live = true;
@@ -236,7 +226,7 @@ static void foreign_override(Rig *rig)
 	fake_set_driver(&rig->fake, functions[0], "other", "other");
 }
 
-static void what_a_person_must_see_to_is_refused_with_nothing_changed(_unused_ void **state)
+TEST(what_a_person_must_see_to_is_refused_with_nothing_changed)
 {
 	static const struct {
 		const char *what;
@@ -274,10 +264,9 @@ static void what_a_person_must_see_to_is_refused_with_nothing_changed(_unused_ v
 	}
 }
 
-static void a_foreign_domain_is_not_adopted(void **state)
+ON_A_RIG(a_foreign_domain_is_not_adopted)
 {
 	JobRequest request = reconcile_request("pair0");
-	Rig *rig = *state;
 	_cleanup_free_ char *before = NULL;
 	Outcome outcome;
 
@@ -305,10 +294,9 @@ static void let_go(FakeHost *fake, FakeOp op, unsigned nth)
 
 /* fault 35 */
 /* libvirt says that it is shut off, and its process still has the functions open. */
-static void a_release_waits_until_the_process_of_a_killed_guest_is_gone(void **state)
+ON_A_RIG(a_release_waits_until_the_process_of_a_killed_guest_is_gone)
 {
 	JobRequest request = release_request("vm42");
-	Rig *rig = *state;
 
 	assigned(rig);
 	fake_hold(&rig->fake, functions[0], "qemu-system-x86");
@@ -316,32 +304,4 @@ static void a_release_waits_until_the_process_of_a_killed_guest_is_gone(void **s
 	rig->fake.hook = let_go;
 	rig_must(rig, &request);
 	assert_true(rig->fake.calls[FAKE_INSPECT] >= 3);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_drifted_is_brought_back_to_what_was_assigned),
-		cmocka_unit_test_setup_teardown(
-			a_record_that_is_missing_is_written_for_a_running_guest, rig_setup,
-			rig_teardown),
-		cmocka_unit_test_setup_teardown(a_new_name_is_recorded_and_nothing_else, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(only_the_record_is_written_when_no_more_is_asked,
-						rig_setup, rig_teardown),
-		cmocka_unit_test(nothing_is_done_where_nothing_drifted),
-		cmocka_unit_test_setup_teardown(a_running_guest_keeps_its_functions_untouched,
-						rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(
-			an_assignment_to_the_running_guest_alone_gets_no_definition, rig_setup,
-			rig_teardown),
-		cmocka_unit_test(what_a_person_must_see_to_is_refused_with_nothing_changed),
-		cmocka_unit_test_setup_teardown(a_foreign_domain_is_not_adopted, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(
-			a_release_waits_until_the_process_of_a_killed_guest_is_gone, rig_setup,
-			rig_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

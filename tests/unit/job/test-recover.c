@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the crash matrix does not have: a journal that cannot be written, and what stays open. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,7 +39,7 @@ static int failing_remove(void *userdata, int dir_fd, const char *name)
 	return r == 0 && io->removes_fail && io->calls >= io->nth ? -EIO : r;
 }
 
-static void a_step_that_cannot_be_announced_is_not_begun(_unused_ void **state)
+TEST(a_step_that_cannot_be_announced_is_not_begun)
 {
 	JobRequest request = assign_request("vm42", "pair0");
 	bool done = false;
@@ -78,9 +74,8 @@ static void a_step_that_cannot_be_announced_is_not_begun(_unused_ void **state)
  * It is undone, but its journal may come back: so nobody gets the group until it is gone for
  * certain.
  */
-static void a_job_whose_journal_cannot_be_closed_says_so(void **state)
+ON_A_RIG(a_job_whose_journal_cannot_be_closed_says_so)
 {
-	Rig *rig = *state;
 	FailingIo io = { .real = rig->journal.io, .nth = 4, .removes_fail = true };
 	JobRequest request = assign_request("vm42", "pair0");
 	_cleanup_free_ char *before = NULL;
@@ -141,12 +136,11 @@ static char *why_quarantined(const Rig *rig)
 	return claims_quarantine_reason(rig->claims, &function, NULL);
 }
 
-static void without_libvirt_a_job_waits_and_is_undone_later(void **state)
+ON_A_RIG(without_libvirt_a_job_waits_and_is_undone_later)
 {
 	static const FakeFault down = { .op = FAKE_USES,
 					.nth = 1,
 					.problem = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE };
-	Rig *rig = *state;
 	_cleanup_free_ char *before = NULL, *why = NULL, *after = NULL;
 	Recovery recovery = { 0 };
 	OpenJob **jobs, *job;
@@ -170,9 +164,8 @@ static void without_libvirt_a_job_waits_and_is_undone_later(void **state)
 }
 
 /* Another guest took the functions while no daemon was there. */
-static void a_guest_that_runs_is_left_alone(void **state)
+ON_A_RIG(a_guest_that_runs_is_left_alone)
 {
-	Rig *rig = *state;
 	_cleanup_free_ char *before = NULL, *why = NULL;
 	_cleanup_(claims_freep) Claims *next = NULL;
 	Recovery recovery = { 0 };
@@ -219,9 +212,8 @@ static void damage_journal(Rig *rig)
 
 /* fault 40 */
 /* What it did after that line nobody knows, so that nothing is undone by it: a person looks. */
-static void a_job_whose_journal_is_damaged_is_quarantined_and_kept_to_look_at(void **state)
+ON_A_RIG(a_job_whose_journal_is_damaged_is_quarantined_and_kept_to_look_at)
 {
-	Rig *rig = *state;
 	_cleanup_free_ char *before = NULL, *why = NULL;
 	_cleanup_strv_ char **notes = NULL, **left = NULL;
 	Recovery recovery = { 0 };
@@ -252,9 +244,8 @@ static void a_job_whose_journal_is_damaged_is_quarantined_and_kept_to_look_at(vo
 	open_jobs_free(jobs, n);
 }
 
-static void clear_wants_the_worker_gone_and_every_function_to_answer(void **state)
+ON_A_RIG(clear_wants_the_worker_gone_and_every_function_to_answer)
 {
-	Rig *rig = *state;
 	_cleanup_(problem_freep) Problem *stuck = NULL, *gone = NULL, *unknown = NULL;
 	_cleanup_free_ char *why = NULL, *after = NULL;
 	Recovery recovery = { 0 };
@@ -285,25 +276,4 @@ static void clear_wants_the_worker_gone_and_every_function_to_answer(void **stat
 	assert_int_equal(unknown->error, GPUPASS_ERROR_NO_SUCH_GROUP);
 	recovery_clear(&recovery);
 	open_jobs_free(jobs, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_step_that_cannot_be_announced_is_not_begun),
-		cmocka_unit_test_setup_teardown(a_job_whose_journal_cannot_be_closed_says_so,
-						rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(without_libvirt_a_job_waits_and_is_undone_later,
-						rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(
-			a_job_whose_journal_is_damaged_is_quarantined_and_kept_to_look_at,
-			rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(a_guest_that_runs_is_left_alone, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(
-			clear_wants_the_worker_gone_and_every_function_to_answer, rig_setup,
-			rig_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

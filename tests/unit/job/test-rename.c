@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A group that was assigned by one name, and is declared by another since. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "core/drift/drift.h"
@@ -91,7 +87,7 @@ static bool defined_as(Rig *rig, const char *text)
 
 /* fault 58 */
 /* Nothing of ours stays behind, whichever name it bears. */
-static void every_name_releases_it_whole(_unused_ void **state)
+TEST(every_name_releases_it_whole)
 {
 	static const char *const names[] = { "pair0", "gold", "vm42", VM42 };
 
@@ -113,7 +109,7 @@ static void every_name_releases_it_whole(_unused_ void **state)
 }
 
 /* fault 58 */
-static void reconcile_brings_the_new_name_everywhere(_unused_ void **state)
+TEST(reconcile_brings_the_new_name_everywhere)
 {
 	static const char *const names[] = { "pair0", "gold" };
 
@@ -136,10 +132,9 @@ static void reconcile_brings_the_new_name_everywhere(_unused_ void **state)
 	}
 }
 
-static void assigning_it_again_does_the_same(void **state)
+ON_A_RIG(assigning_it_again_does_the_same)
 {
 	JobRequest request = assign_request("vm42", "pair0");
-	Rig *rig = *state;
 	Outcome outcome;
 
 	renamed(rig, NULL);
@@ -152,7 +147,7 @@ static void assigning_it_again_does_the_same(void **state)
 	outcome_clear(&outcome);
 }
 
-static void nobody_else_gets_it_by_either_name(_unused_ void **state)
+TEST(nobody_else_gets_it_by_either_name)
 {
 	static const char *const names[] = { "pair0", "gold" };
 
@@ -170,10 +165,9 @@ static void nobody_else_gets_it_by_either_name(_unused_ void **state)
 }
 
 /* As the daemon does at its start: the record keeps the name that the definition has. */
-static void a_record_is_not_ahead_of_its_definition(void **state)
+ON_A_RIG(a_record_is_not_ahead_of_its_definition)
 {
 	JobRequest request = reconcile_request("gold");
-	Rig *rig = *state;
 
 	renamed(rig, NULL);
 	fake_rename(&rig->fake, "vm42", "vm99");
@@ -184,11 +178,10 @@ static void a_record_is_not_ahead_of_its_definition(void **state)
 	expect_drift(rig, "renamed/define");
 }
 
-static void a_guest_that_alone_has_it_is_renamed_in_the_record(void **state)
+ON_A_RIG(a_guest_that_alone_has_it_is_renamed_in_the_record)
 {
 	JobRequest request = assign_request("vm42", "pair0");
 	JobRequest mend = reconcile_request("gold");
-	Rig *rig = *state;
 	_cleanup_free_ char *live = NULL;
 
 	fake_add_domain(&rig->fake, "vm42", "q35-eight-ports", "q35-eight-ports-live");
@@ -206,7 +199,7 @@ static void a_guest_that_alone_has_it_is_renamed_in_the_record(void **state)
 	assert_string_equal(live, fake_domain(&rig->fake, "vm42")->live_xml);
 }
 
-static void other_drift_is_mended_with_it(_unused_ void **state)
+TEST(other_drift_is_mended_with_it)
 {
 	static const char *const drifts[] = { "renamed/define lacks-all/define",
 					      "renamed/define lacks-some/define",
@@ -237,7 +230,7 @@ static void other_drift_is_mended_with_it(_unused_ void **state)
 }
 
 /* Also where libvirt had done it before it broke. */
-static void what_fails_is_undone_to_the_old_name(_unused_ void **state)
+TEST(what_fails_is_undone_to_the_old_name)
 {
 	static const Operation operations[] = { OPERATION_RECONCILE, OPERATION_RELEASE };
 
@@ -265,10 +258,9 @@ static void what_fails_is_undone_to_the_old_name(_unused_ void **state)
 }
 
 /* The old name is somebody else's now: it means that group, and nothing else. */
-static void a_name_that_another_group_has_means_that_one(void **state)
+ON_A_RIG(a_name_that_another_group_has_means_that_one)
 {
 	JobRequest request = release_request("pair0");
-	Rig *rig = *state;
 	_cleanup_free_ char *before = NULL;
 	Outcome outcome;
 
@@ -291,23 +283,4 @@ static void a_name_that_another_group_has_means_that_one(void **state)
 	rig_must(rig, &request);
 	request = release_request("pair0");
 	rig_must(rig, &request);
-}
-
-#define ON_A_RIG(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_name_releases_it_whole),
-		cmocka_unit_test(reconcile_brings_the_new_name_everywhere),
-		ON_A_RIG(assigning_it_again_does_the_same),
-		cmocka_unit_test(nobody_else_gets_it_by_either_name),
-		ON_A_RIG(a_record_is_not_ahead_of_its_definition),
-		ON_A_RIG(a_guest_that_alone_has_it_is_renamed_in_the_record),
-		cmocka_unit_test(other_drift_is_mended_with_it),
-		cmocka_unit_test(what_fails_is_undone_to_the_old_name),
-		ON_A_RIG(a_name_that_another_group_has_means_that_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

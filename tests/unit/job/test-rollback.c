@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* When putting back fails as well, when a worker never comes back, and when others interfere. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "core/domain/xml.h"
@@ -109,7 +105,7 @@ static unsigned run_broken(void (*setup)(Rig *rig), const JobRequest *request, u
 }
 
 /* fault 15 */
-static void what_cannot_be_put_back_is_quarantined(_unused_ void **state)
+TEST(what_cannot_be_put_back_is_quarantined)
 {
 	const struct {
 		void (*setup)(Rig *rig);
@@ -135,7 +131,7 @@ static void what_cannot_be_put_back_is_quarantined(_unused_ void **state)
 	}
 }
 
-static void a_guest_that_does_not_let_go_keeps_its_functions_on_vfio(_unused_ void **state)
+TEST(a_guest_that_does_not_let_go_keeps_its_functions_on_vfio)
 {
 	static const FakeFault third_attach = { .op = FAKE_ATTACH,
 						.nth = 3,
@@ -162,10 +158,9 @@ static void a_guest_that_does_not_let_go_keeps_its_functions_on_vfio(_unused_ vo
 }
 
 /* libvirt went away: whether it attaches still is not known, so nothing leaves vfio-pci. */
-static void what_may_be_attached_yet_stays_on_vfio(void **state)
+ON_A_RIG(what_may_be_attached_yet_stays_on_vfio)
 {
 	static const char *const functions[] = { PAIR0_FUNCTIONS };
-	Rig *rig = *state;
 	JobRequest request = assign_request("vm42", "pair0");
 	Outcome outcome;
 
@@ -194,9 +189,8 @@ static void others_take_it_at_define(FakeHost *fake, FakeOp op, unsigned nth)
 	domain->live_xml = live;
 }
 
-static void what_another_guest_has_taken_is_not_taken_from_vfio(void **state)
+ON_A_RIG(what_another_guest_has_taken_is_not_taken_from_vfio)
 {
-	Rig *rig = *state;
 	JobRequest request = assign_request("vm42", "pair0");
 	Outcome outcome;
 
@@ -212,10 +206,9 @@ static void what_another_guest_has_taken_is_not_taken_from_vfio(void **state)
 }
 
 /* What libvirt added of its own goes, too, as long as nobody else has edited the domain. */
-static void an_undo_takes_out_what_libvirt_added(void **state)
+ON_A_RIG(an_undo_takes_out_what_libvirt_added)
 {
 	_cleanup_free_ char *before = NULL;
-	Rig *rig = *state;
 	JobRequest request = assign_request("vm42", "pair0");
 	Outcome outcome;
 
@@ -229,10 +222,9 @@ static void an_undo_takes_out_what_libvirt_added(void **state)
 }
 
 /* Three of its four functions: what it did not have it does not get by an undo. */
-static void an_undo_attaches_only_what_the_guest_had(void **state)
+ON_A_RIG(an_undo_attaches_only_what_the_guest_had)
 {
 	const Bdf lost = { 0, 0x61, 0, 1 };
-	Rig *rig = *state;
 	JobRequest request = release_request("vm42");
 	_cleanup_free_ char *before = NULL;
 	Outcome outcome;
@@ -263,9 +255,8 @@ static const FakeMoveFault hangs_off_vfio = { .bdf = "0000:41:00.0",
 					      .never_returns = true };
 
 /* fault 3 */
-static void a_bind_that_never_ends_quarantines_and_leaves_the_rest_as_it_was(void **state)
+ON_A_RIG(a_bind_that_never_ends_quarantines_and_leaves_the_rest_as_it_was)
 {
-	Rig *rig = *state;
 	JobRequest request = assign_request("vm42", "pair0");
 	Outcome outcome;
 
@@ -285,7 +276,7 @@ static void a_bind_that_never_ends_quarantines_and_leaves_the_rest_as_it_was(voi
 }
 
 /* faults 3, N2 */
-static void the_remedy_of_a_stuck_unbind_is_that_of_the_driver_s_release(_unused_ void **state)
+TEST(the_remedy_of_a_stuck_unbind_is_that_of_the_driver_s_release)
 {
 	static const struct {
 		const char *version; /* NULL: not known */
@@ -323,7 +314,7 @@ static void the_remedy_of_a_stuck_unbind_is_that_of_the_driver_s_release(_unused
 }
 
 /* fault 5 */
-static void a_restore_that_never_ends_gives_nothing_back_to_the_domain(_unused_ void **state)
+TEST(a_restore_that_never_ends_gives_nothing_back_to_the_domain)
 {
 	for (int live = 0; live <= 1; live++) {
 		JobRequest request = release_request("vm42");
@@ -356,9 +347,8 @@ static void a_restore_that_never_ends_gives_nothing_back_to_the_domain(_unused_ 
 }
 
 /* faults 5, 15 */
-static void an_undo_that_never_ends_quarantines(void **state)
+ON_A_RIG(an_undo_that_never_ends_quarantines)
 {
-	Rig *rig = *state;
 	JobRequest request = assign_request("vm42", "pair0");
 	Outcome outcome;
 
@@ -405,7 +395,7 @@ static void run_edited(void (*setup)(Rig *rig), const JobRequest *request)
 	rig_free(rig);
 }
 
-static void an_undo_keeps_what_others_edited_meanwhile(_unused_ void **state)
+TEST(an_undo_keeps_what_others_edited_meanwhile)
 {
 	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
 
@@ -413,10 +403,9 @@ static void an_undo_keeps_what_others_edited_meanwhile(_unused_ void **state)
 	run_edited(rig_assigned, &release);
 }
 
-static void what_others_took_out_meanwhile_needs_no_undo(void **state)
+ON_A_RIG(what_others_took_out_meanwhile_needs_no_undo)
 {
 	_cleanup_free_ char *before = NULL;
-	Rig *rig = *state;
 	JobRequest request = assign_request("vm42", "pair0");
 	Outcome outcome;
 
@@ -435,9 +424,8 @@ static void others_start_it(FakeHost *fake, FakeOp op, unsigned nth)
 }
 
 /* Between the preflight and the restore: the definition still had the group. */
-static void a_domain_started_during_its_release_keeps_its_functions(void **state)
+ON_A_RIG(a_domain_started_during_its_release_keeps_its_functions)
 {
-	Rig *rig = *state;
 	JobRequest request = release_request("vm42");
 	Outcome outcome;
 
@@ -461,9 +449,8 @@ static void one_vanishes_at_define(FakeHost *fake, FakeOp op, unsigned nth)
 }
 
 /* fault 12 */
-static void a_function_that_vanishes_does_not_keep_the_others_from_going_back(void **state)
+ON_A_RIG(a_function_that_vanishes_does_not_keep_the_others_from_going_back)
 {
-	Rig *rig = *state;
 	JobRequest request = assign_request("vm42", "pair0");
 	Outcome outcome;
 
@@ -476,26 +463,4 @@ static void a_function_that_vanishes_does_not_keep_the_others_from_going_back(vo
 	assert_true(rig_is_on(rig, "0000:61:00.1", "snd_hda_intel", ""));
 	expect_quarantine(rig, &outcome, GPUPASS_ERROR_ROLLBACK_FAILED,
 			  "0000:61:00.0 could not be moved to nvidia");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_cannot_be_put_back_is_quarantined),
-		cmocka_unit_test(a_guest_that_does_not_let_go_keeps_its_functions_on_vfio),
-		ON_A_RIG(what_may_be_attached_yet_stays_on_vfio),
-		ON_A_RIG(what_another_guest_has_taken_is_not_taken_from_vfio),
-		ON_A_RIG(an_undo_takes_out_what_libvirt_added),
-		ON_A_RIG(an_undo_attaches_only_what_the_guest_had),
-		ON_A_RIG(a_bind_that_never_ends_quarantines_and_leaves_the_rest_as_it_was),
-		cmocka_unit_test(the_remedy_of_a_stuck_unbind_is_that_of_the_driver_s_release),
-		cmocka_unit_test(a_restore_that_never_ends_gives_nothing_back_to_the_domain),
-		ON_A_RIG(an_undo_that_never_ends_quarantines),
-		cmocka_unit_test(an_undo_keeps_what_others_edited_meanwhile),
-		ON_A_RIG(what_others_took_out_meanwhile_needs_no_undo),
-		ON_A_RIG(a_domain_started_during_its_release_keeps_its_functions),
-		ON_A_RIG(a_function_that_vanishes_does_not_keep_the_others_from_going_back),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

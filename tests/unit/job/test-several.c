@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Jobs for a domain that has two groups: each comes, goes, fails and is mended alone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "rig/job-rig.h"
@@ -50,7 +46,7 @@ static void expect_recorded(Rig *rig, const char *groups)
 /* Both arrangements: shut off, and running with free ports for both. */
 static void (*const arrange[])(Rig *) = { rig_shut_off, rig_running_with_room };
 
-static void two_groups_come_and_go_in_any_order(void **state)
+TEST(two_groups_come_and_go_in_any_order)
 {
 	static const struct {
 		const char *out[2], *left;
@@ -60,7 +56,6 @@ static void two_groups_come_and_go_in_any_order(void **state)
 		{ { "pair0", "pair1" }, "pair1" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(orders) * ELEMENTS(arrange); i++) {
 		const char *const *out = orders[i / ELEMENTS(arrange)].out;
 		const char *left = orders[i / ELEMENTS(arrange)].left;
@@ -81,9 +76,8 @@ static void two_groups_come_and_go_in_any_order(void **state)
 	}
 }
 
-static void a_release_of_the_domain_asks_which_group_is_meant(void **state)
+ON_A_RIG(a_release_of_the_domain_asks_which_group_is_meant)
 {
-	Rig *rig = *state;
 	const JobRequest request = release_request("vm42");
 	_cleanup_free_ char *before = NULL;
 	Outcome outcome;
@@ -101,7 +95,7 @@ static void a_release_of_the_domain_asks_which_group_is_meant(void **state)
 }
 
 /* fault 61: whatever fails of the second, and when: the first stays whole. */
-static void a_second_that_fails_leaves_the_first_as_it_was(void **state)
+TEST(a_second_that_fails_leaves_the_first_as_it_was)
 {
 	static const FakeFault faults[] = {
 		{ .op = FAKE_DEFINE, .nth = 1, .problem = GPUPASS_ERROR_DEFINE_FAILED },
@@ -116,7 +110,6 @@ static void a_second_that_fails_leaves_the_first_as_it_was(void **state)
 		  .late = true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(faults) * ELEMENTS(arrange); i++) {
 		const JobRequest second = assign_request("vm42", "pair1");
 		const FakeFault *fault = &faults[i / ELEMENTS(arrange)];
@@ -153,9 +146,8 @@ static bool is_placed(Rig *rig, const char *nodeset)
  * The pairs are on two nodes, which are all of the host. What was written for one is written anew
  * for both, then for the one that stays, and goes with that.
  */
-static void what_is_applied_fits_the_groups_that_the_domain_has(void **state)
+ON_A_RIG(what_is_applied_fits_the_groups_that_the_domain_has)
 {
-	Rig *rig = *state;
 	JobRequest first = assign_request("vm42", "pair0");
 	_cleanup_free_ char *before = NULL;
 
@@ -172,16 +164,4 @@ static void what_is_applied_fits_the_groups_that_the_domain_has(void **state)
 	assert_true(is_placed(rig, "1"));
 	release(rig, "pair1");
 	rig_check_world(rig, before, "all released");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(two_groups_come_and_go_in_any_order),
-		ON_A_RIG(a_release_of_the_domain_asks_which_group_is_meant),
-		cmocka_unit_test(a_second_that_fails_leaves_the_first_as_it_was),
-		ON_A_RIG(what_is_applied_fits_the_groups_that_the_domain_has),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Between two tenants: every function is reset, a receipt says so, and otherwise nobody gets it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "rig/job-rig.h"
@@ -56,12 +52,11 @@ static void expect_note(const Outcome *outcome, JobNoteKind kind, const char *be
 		fail_msg("the log is told: %s", str_or_empty(note->text));
 }
 
-static void a_release_leaves_a_receipt_of_every_function(void **state)
+ON_A_RIG(a_release_leaves_a_receipt_of_every_function)
 {
 	static const char *const functions[] = { PAIR0_FUNCTIONS };
 	JobRequest request = release_request("vm42");
 	_cleanup_json_ json_t *receipt = NULL;
-	Rig *rig = *state;
 	Outcome outcome;
 
 	assigned(rig);
@@ -99,7 +94,7 @@ static char *memory_of(const json_t *receipt)
 
 /* promise G8 */
 /* By default nobody reads registers; and a reset by flr is not one that they speak of. */
-static void the_receipt_says_what_is_known_of_memory(void **state)
+ON_A_RIG(the_receipt_says_what_is_known_of_memory)
 {
 	static const struct {
 		bool poll, slot;
@@ -115,7 +110,6 @@ static void the_receipt_says_what_is_known_of_memory(void **state)
 	};
 	JobRequest request = release_request("vm42"), again = assign_request("vm42", "pair0");
 	Policy *policy = NULL, before;
-	Rig *rig = *state;
 
 	assigned(rig);
 	policy = &rig->place.rules->policy;
@@ -144,10 +138,9 @@ static void the_receipt_says_what_is_known_of_memory(void **state)
 	*policy = before;
 }
 
-static void keeping_vfio_resets_too(void **state)
+ON_A_RIG(keeping_vfio_resets_too)
 {
 	JobRequest request = release_request("vm42");
-	Rig *rig = *state;
 
 	assigned(rig);
 	request.keep_vfio = true;
@@ -157,10 +150,9 @@ static void keeping_vfio_resets_too(void **state)
 	assert_true(rig_is_on(rig, "0000:41:00.0", "vfio-pci", "vfio-pci"));
 }
 
-static void what_was_merely_bound_is_not_reset(void **state)
+ON_A_RIG(what_was_merely_bound_is_not_reset)
 {
 	JobRequest bind = bind_request("pair0"), unbind = unbind_request("pair0");
-	Rig *rig = *state;
 
 	rig_must(rig, &bind);
 	rig_must(rig, &unbind);
@@ -169,7 +161,7 @@ static void what_was_merely_bound_is_not_reset(void **state)
 
 /* fault 23 */
 /* Whatever is wrong with one function, its domain keeps the group, and a next one is refused. */
-static void a_function_that_is_not_fit_keeps_the_group_from_the_next_tenant(_unused_ void **state)
+TEST(a_function_that_is_not_fit_keeps_the_group_from_the_next_tenant)
 {
 	static const FakeResetFault rows[] = {
 		{ .bdf = "0000:41:00.0", .result = RESET_FAILED, .error = -EIO },
@@ -210,11 +202,10 @@ static void a_function_that_is_not_fit_keeps_the_group_from_the_next_tenant(_unu
 	}
 }
 
-static void a_function_without_a_method_is_recorded_and_no_obstacle(void **state)
+ON_A_RIG(a_function_without_a_method_is_recorded_and_no_obstacle)
 {
 	JobRequest request = release_request("vm42");
 	_cleanup_json_ json_t *receipt = NULL;
-	Rig *rig = *state;
 
 	assigned(rig);
 	rig->fake.reset_fault =
@@ -226,10 +217,9 @@ static void a_function_without_a_method_is_recorded_and_no_obstacle(void **state
 
 /* fault 23 */
 /* Nothing is given back, to nobody: neither to the host nor to the domain. The record stands. */
-static void a_reset_that_never_returns_quarantines_the_group(void **state)
+ON_A_RIG(a_reset_that_never_returns_quarantines_the_group)
 {
 	JobRequest release = release_request("vm42"), next = assign_request("vm43", "pair0");
-	Rig *rig = *state;
 	Outcome outcome;
 
 	assigned(rig);
@@ -263,11 +253,10 @@ static void open_before_the_reset(FakeHost *fake, FakeOp op, unsigned nth)
 	fake->holders[fake->n_holders - 1].vfio = true;
 }
 
-static void what_a_guest_has_open_is_not_reset(void **state)
+ON_A_RIG(what_a_guest_has_open_is_not_reset)
 {
 	JobRequest request = release_request("vm42");
 	_cleanup_free_ char *before = NULL;
-	Rig *rig = *state;
 	Outcome outcome;
 
 	assigned(rig);
@@ -279,11 +268,10 @@ static void what_a_guest_has_open_is_not_reset(void **state)
 	rig_check_world(rig, before, "held by a guest");
 }
 
-static void a_receipt_that_cannot_be_stored_fails_the_release(void **state)
+ON_A_RIG(a_receipt_that_cannot_be_stored_fails_the_release)
 {
 	JobRequest request = release_request("vm42");
 	_cleanup_free_ char *before = NULL;
-	Rig *rig = *state;
 	const ReceiptStore nowhere = { .dir_fd = -1 };
 	Outcome outcome;
 
@@ -295,9 +283,8 @@ static void a_receipt_that_cannot_be_stored_fails_the_release(void **state)
 	rig_check_world(rig, before, "no receipt");
 }
 
-static void the_oldest_receipts_make_room(void **state)
+ON_A_RIG(the_oldest_receipts_make_room)
 {
-	Rig *rig = *state;
 	_cleanup_strv_ char **names = NULL;
 	Receipt receipt = { .group = "pair0", .domain_uuid = "u", .domain_name = "vm42" };
 
@@ -374,7 +361,7 @@ static void look_at_marks(FakeHost *fake, FakeOp op, unsigned nth)
 }
 
 /* promise G4 */
-static void a_mark_is_on_disk_before_a_domain_has_the_board(_unused_ void **state)
+TEST(a_mark_is_on_disk_before_a_domain_has_the_board)
 {
 	static void (*const arrangements[])(Rig *) = { rig_shut_off, rig_running };
 
@@ -392,14 +379,13 @@ static void a_mark_is_on_disk_before_a_domain_has_the_board(_unused_ void **stat
 	}
 }
 
-static void an_assign_that_is_undone_leaves_the_mark_dirty(void **state)
+ON_A_RIG(an_assign_that_is_undone_leaves_the_mark_dirty)
 {
 	JobRequest request = assign_request("vm42", "pair0"),
 		   next = assign_request("vm43", "pair0");
 	FakeFault fault = {
 		.op = FAKE_DEFINE, .nth = 1, .late = true, .problem = GPUPASS_ERROR_DEFINE_FAILED
 	};
-	Rig *rig = *state;
 	Outcome outcome;
 
 	rig_shut_off(rig);
@@ -424,7 +410,7 @@ static void assigned_to_the_guest_alone(Rig *rig)
 }
 
 /* Clean for a moment, and then its domain has it again. */
-static void a_release_that_is_undone_after_its_reset_is_dirty_again(_unused_ void **state)
+TEST(a_release_that_is_undone_after_its_reset_is_dirty_again)
 {
 	static void (*const arrangements[])(Rig *) = { rig_assigned, rig_assigned_live,
 						       assigned_to_the_guest_alone };
@@ -452,13 +438,12 @@ static void a_release_that_is_undone_after_its_reset_is_dirty_again(_unused_ voi
 	}
 }
 
-static void a_board_without_a_method_is_released_dirty_and_given_on_by_a_word_only(void **state)
+ON_A_RIG(a_board_without_a_method_is_released_dirty_and_given_on_by_a_word_only)
 {
 	JobRequest release = release_request("vm42"), next = assign_request("vm43", "pair0"),
 		   again = assign_request("vm42", "pair0");
 	_cleanup_json_ json_t *receipt = NULL;
 	_cleanup_free_ char *before = NULL;
-	Rig *rig = *state;
 	Outcome outcome;
 
 	assigned(rig);
@@ -495,12 +480,11 @@ static void a_board_without_a_method_is_released_dirty_and_given_on_by_a_word_on
 }
 
 /* Somebody's guest ran with it after the plan was made: what the gate sees counts. */
-static void what_was_used_since_the_plan_is_not_given_away(void **state)
+ON_A_RIG(what_was_used_since_the_plan_is_not_given_away)
 {
 	JobRequest request = assign_request("vm42", "pair0");
 	_cleanup_(prepared_freep) Prepared *prepared = NULL;
 	_cleanup_free_ char *prefix = NULL, *before = NULL;
-	Rig *rig = *state;
 	Outcome outcome;
 
 	rig_shut_off(rig);
@@ -515,12 +499,11 @@ static void what_was_used_since_the_plan_is_not_given_away(void **state)
 }
 
 /* Not even a clean mark can be believed then, nor a dirty one be written. */
-static void marks_that_cannot_be_read_give_nobody_a_board(void **state)
+ON_A_RIG(marks_that_cannot_be_read_give_nobody_a_board)
 {
 	JobRequest request = assign_request("vm42", "pair0");
 	_cleanup_free_ char *before = NULL;
 	TenantStore broken = { .dir_fd = -1 };
-	Rig *rig = *state;
 	Outcome outcome;
 
 	rig_shut_off(rig);
@@ -534,11 +517,10 @@ static void marks_that_cannot_be_read_give_nobody_a_board(void **state)
 }
 
 /* What runs is a tenant, whoever gave it the board: a job sees so itself, before any other look. */
-static void a_job_sees_a_foreign_guest_by_itself(void **state)
+ON_A_RIG(a_job_sees_a_foreign_guest_by_itself)
 {
 	static const char *const functions[] = { PAIR0_FUNCTIONS };
 	JobRequest bind = bind_request("pair0"), next = assign_request("vm42", "pair0");
-	Rig *rig = *state;
 	Outcome outcome;
 
 	rig_shut_off(rig);
@@ -557,29 +539,4 @@ static void a_job_sees_a_foreign_guest_by_itself(void **state)
 	rig_must(rig, &next);
 	assert_int_equal(rig->fake.calls[FAKE_RESET], 1);
 	check_marks(rig, "given on", TENANT_DIRTY, "vm42");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ON_A_RIG(a_release_leaves_a_receipt_of_every_function),
-		ON_A_RIG(the_receipt_says_what_is_known_of_memory),
-		ON_A_RIG(keeping_vfio_resets_too),
-		ON_A_RIG(what_was_merely_bound_is_not_reset),
-		cmocka_unit_test(a_function_that_is_not_fit_keeps_the_group_from_the_next_tenant),
-		ON_A_RIG(a_function_without_a_method_is_recorded_and_no_obstacle),
-		ON_A_RIG(a_reset_that_never_returns_quarantines_the_group),
-		ON_A_RIG(what_a_guest_has_open_is_not_reset),
-		ON_A_RIG(a_receipt_that_cannot_be_stored_fails_the_release),
-		ON_A_RIG(the_oldest_receipts_make_room),
-		cmocka_unit_test(a_mark_is_on_disk_before_a_domain_has_the_board),
-		ON_A_RIG(an_assign_that_is_undone_leaves_the_mark_dirty),
-		cmocka_unit_test(a_release_that_is_undone_after_its_reset_is_dirty_again),
-		ON_A_RIG(a_board_without_a_method_is_released_dirty_and_given_on_by_a_word_only),
-		ON_A_RIG(what_was_used_since_the_plan_is_not_given_away),
-		ON_A_RIG(marks_that_cannot_be_read_give_nobody_a_board),
-		ON_A_RIG(a_job_sees_a_foreign_guest_by_itself),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

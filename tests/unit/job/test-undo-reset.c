@@ -3,12 +3,8 @@
  * A live assign is undone after its guest had the boards: the host's drivers get them only once
  * they were reset. The fake host notes whatever else happens as a violation.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "rig/job-rig.h"
@@ -65,9 +61,8 @@ static Outcome assign_live(Rig *rig, const FakeFault *fault, const FakeResetFaul
 
 /* promise G10 */
 /* fault 28 */
-static void what_a_guest_had_is_reset_before_the_host_gets_it_back(void **state)
+ON_A_RIG(what_a_guest_had_is_reset_before_the_host_gets_it_back)
 {
-	Rig *rig = *state;
 	_cleanup_free_ char *receipt = NULL;
 	Outcome outcome;
 	size_t n = 0;
@@ -90,9 +85,8 @@ static void what_a_guest_had_is_reset_before_the_host_gets_it_back(void **state)
 }
 
 /* A search for holders looks at all processes of the host, and each look is one more worker. */
-static void holders_are_looked_for_only_where_one_would_stop_the_job(void **state)
+ON_A_RIG(holders_are_looked_for_only_where_one_would_stop_the_job)
 {
-	Rig *rig = *state;
 	Outcome outcome;
 
 	rig_running(rig);
@@ -102,9 +96,8 @@ static void holders_are_looked_for_only_where_one_would_stop_the_job(void **stat
 	outcome_clear(&outcome);
 }
 
-static void an_undo_looks_at_all_functions_at_once(void **state)
+ON_A_RIG(an_undo_looks_at_all_functions_at_once)
 {
-	Rig *rig = *state;
 	Outcome outcome;
 
 	rig_running(rig);
@@ -114,12 +107,11 @@ static void an_undo_looks_at_all_functions_at_once(void **state)
 	assert_true(rig->fake.calls[FAKE_INSPECT] <= 3 + 2); /* not one a function */
 }
 
-static void an_assign_that_no_guest_noticed_is_undone_without_a_reset(void **state)
+ON_A_RIG(an_assign_that_no_guest_noticed_is_undone_without_a_reset)
 {
 	static const FakeFault define = { .op = FAKE_DEFINE,
 					  .nth = 1,
 					  .problem = GPUPASS_ERROR_DEFINE_FAILED };
-	Rig *rig = *state;
 	Outcome outcome;
 
 	rig_shut_off(rig);
@@ -129,9 +121,8 @@ static void an_assign_that_no_guest_noticed_is_undone_without_a_reset(void **sta
 	assert_true(rig_is_on(rig, "0000:41:00.0", "nvidia", ""));
 }
 
-static void a_cancel_resets_what_the_guest_had(void **state)
+ON_A_RIG(a_cancel_resets_what_the_guest_had)
 {
-	Rig *rig = *state;
 	Outcome outcome;
 
 	rig_running(rig);
@@ -144,7 +135,7 @@ static void a_cancel_resets_what_the_guest_had(void **state)
 }
 
 /* Who had nothing of it before it was reset gets nothing of it now: on vfio-pci nobody has it. */
-static void what_cannot_be_reset_stays_away_from_the_host(void **state)
+TEST(what_cannot_be_reset_stays_away_from_the_host)
 {
 	static const FakeResetFault rows[] = {
 		{ .bdf = "0000:61:00.0", .result = RESET_FAILED, .error = -EIO },
@@ -170,10 +161,9 @@ static void what_cannot_be_reset_stays_away_from_the_host(void **state)
 	}
 }
 
-static void a_board_without_a_method_is_given_back_and_stays_dirty(void **state)
+ON_A_RIG(a_board_without_a_method_is_given_back_and_stays_dirty)
 {
 	static const FakeResetFault none = { .bdf = "0000:41:00.0", .result = RESET_NO_METHOD };
-	Rig *rig = *state;
 	Outcome outcome;
 
 	rig_running(rig);
@@ -197,9 +187,8 @@ static void end_guest(FakeHost *fake, FakeOp op, unsigned nth)
 }
 
 /* There is nothing to detach from it any more: the boards are reset all the same. */
-static void the_boards_of_a_guest_that_ended_meanwhile_are_reset(void **state)
+ON_A_RIG(the_boards_of_a_guest_that_ended_meanwhile_are_reset)
 {
-	Rig *rig = *state;
 	Outcome outcome;
 	JobRequest request = assign_request("vm42", "pair0");
 
@@ -240,10 +229,9 @@ static void leave_with_an_open_journal(Rig *rig)
 	fake_watch(&rig->fake);
 }
 
-static void recovery_resets_what_the_journal_says_a_guest_may_have_had(void **state)
+ON_A_RIG(recovery_resets_what_the_journal_says_a_guest_may_have_had)
 {
 	_cleanup_free_ char *receipt = NULL;
-	Rig *rig = *state;
 	size_t n = 0;
 
 	leave_with_an_open_journal(rig);
@@ -259,10 +247,8 @@ static void recovery_resets_what_the_journal_says_a_guest_may_have_had(void **st
 }
 
 /* Whether root moved it, or an undo that was interrupted: the host has it, and uses it. */
-static void what_the_host_has_back_spares_no_other_function_its_reset(void **state)
+ON_A_RIG(what_the_host_has_back_spares_no_other_function_its_reset)
 {
-	Rig *rig = *state;
-
 	leave_with_an_open_journal(rig);
 	fake_set_driver(&rig->fake, "0000:41:00.0", "nvidia", "");
 	rig_recover(rig, RECOVERED_UNDONE, NULL);
@@ -271,22 +257,4 @@ static void what_the_host_has_back_spares_no_other_function_its_reset(void **sta
 	assert_true(first_line(rig, "reset 0000:61:00.0") <
 		    first_line(rig, "move 0000:61:00.0 to nvidia"));
 	rig_check_guests(rig, "recovered");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ON_A_RIG(what_a_guest_had_is_reset_before_the_host_gets_it_back),
-		ON_A_RIG(holders_are_looked_for_only_where_one_would_stop_the_job),
-		ON_A_RIG(an_undo_looks_at_all_functions_at_once),
-		ON_A_RIG(an_assign_that_no_guest_noticed_is_undone_without_a_reset),
-		ON_A_RIG(a_cancel_resets_what_the_guest_had),
-		cmocka_unit_test(what_cannot_be_reset_stays_away_from_the_host),
-		ON_A_RIG(a_board_without_a_method_is_given_back_and_stays_dirty),
-		ON_A_RIG(the_boards_of_a_guest_that_ended_meanwhile_are_reset),
-		ON_A_RIG(recovery_resets_what_the_journal_says_a_guest_may_have_had),
-		ON_A_RIG(what_the_host_has_back_spares_no_other_function_its_reset),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

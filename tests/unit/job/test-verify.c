@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A verification as a job: what it tells the loop, and that it changes nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "job/prepare.h"
@@ -136,7 +132,7 @@ static void expect(Told *told, Verdict verdict, const char *cause)
 	told_clear(told);
 }
 
-static void the_verdict_is_the_result_of_the_job(void **state)
+TEST_WITH(the_verdict_is_the_result_of_the_job, rig_setup, rig_teardown)
 {
 	static const struct {
 		const char *guest;
@@ -161,7 +157,7 @@ static void the_verdict_is_the_result_of_the_job(void **state)
 	}
 }
 
-static void a_guest_that_stops_answering_proves_nothing(void **state)
+TEST_WITH(a_guest_that_stops_answering_proves_nothing, rig_setup, rig_teardown)
 {
 	FakeDomain *domain = assigned(*state, "ga102-rtx-a6000");
 	Told told;
@@ -173,9 +169,8 @@ static void a_guest_that_stops_answering_proves_nothing(void **state)
 	}
 }
 
-static void a_domain_that_does_not_run_is_not_asked(void **state)
+ON_A_RIG(a_domain_that_does_not_run_is_not_asked)
 {
-	Rig *rig = *state;
 	Told told;
 
 	assigned(rig, "ga102-rtx-a6000");
@@ -185,9 +180,8 @@ static void a_domain_that_does_not_run_is_not_asked(void **state)
 	assert_int_equal(rig->fake.calls[FAKE_GUEST_RUN], 0);
 }
 
-static void a_running_domain_without_the_gpus_is_not_asked(void **state)
+ON_A_RIG(a_running_domain_without_the_gpus_is_not_asked)
 {
-	Rig *rig = *state;
 	FakeDomain *domain = assigned(rig, "ga102-rtx-a6000");
 	Bdf bdf = { .bus = 0x61 };
 	char *live = fake_xml_detach(domain->live_xml, &bdf);
@@ -214,9 +208,8 @@ static void detach_behind_the_back(FakeHost *fake, FakeOp op, _unused_ unsigned 
 }
 
 /* fault 55 */
-static void what_was_seen_does_not_count_when_the_gpus_went_meanwhile(void **state)
+ON_A_RIG(what_was_seen_does_not_count_when_the_gpus_went_meanwhile)
 {
-	Rig *rig = *state;
 	Told told;
 
 	assigned(rig, "ga102-rtx-a6000");
@@ -238,12 +231,11 @@ static void what_was_seen_does_not_count_when_the_gpus_went_meanwhile(void **sta
 	expect(&told, VERDICT_UNKNOWN, "not-attached");
 }
 
-static void what_cannot_be_asked_about_is_an_error(void **state)
+ON_A_RIG(what_cannot_be_asked_about_is_an_error)
 {
 	static const FakeFault lost = { .op = FAKE_GUEST_RUN,
 					.nth = 1,
 					.problem = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE };
-	Rig *rig = *state;
 	Told told;
 
 	verify(rig, "vm99", &told);
@@ -270,9 +262,8 @@ static void what_cannot_be_asked_about_is_an_error(void **state)
 	told_clear(&told);
 }
 
-static void it_does_not_meet_other_jobs(void **state)
+ON_A_RIG(it_does_not_meet_other_jobs)
 {
-	Rig *rig = *state;
 	Bdf functions[] = { { .bus = 0x41 }, { .bus = 0x61 } };
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	Told told;
@@ -376,9 +367,8 @@ static void cancel_while_asked(FakeHost *fake, FakeOp op, _unused_ unsigned nth)
 }
 
 /* fault 62 */
-static void a_cancelled_verification_has_no_verdict_and_is_no_evidence(void **state)
+ON_A_RIG(a_cancelled_verification_has_no_verdict_and_is_no_evidence)
 {
-	Rig *rig = *state;
 	_cleanup_free_ char *before = NULL, *after = NULL;
 	Known known;
 	Told told;
@@ -407,7 +397,7 @@ static void a_cancelled_verification_has_no_verdict_and_is_no_evidence(void **st
 }
 
 /* fault L11 */
-static void what_a_guest_shows_is_evidence(void **state)
+ON_A_RIG(what_a_guest_shows_is_evidence)
 {
 	static const struct {
 		const char *guest;
@@ -424,7 +414,6 @@ static void what_a_guest_shows_is_evidence(void **state)
 		/* What was known stays. */
 		{ NULL, VERDICT_UNKNOWN, "no-agent", "assigned 4; declared 0, guest 4" },
 	};
-	Rig *rig = *state;
 	FakeDomain *domain = assigned(rig, NULL);
 	Known known;
 	Told told;
@@ -448,14 +437,13 @@ static void what_a_guest_shows_is_evidence(void **state)
  * A tenant's guest reports all that it can think of. While vm42 has the group that degrades it for
  * vm42 alone; after the release nothing is left of it, and the group goes to the next domain.
  */
-static void whatever_a_guest_reports_the_group_goes_to_the_next_domain(void **state)
+ON_A_RIG(whatever_a_guest_reports_the_group_goes_to_the_next_domain)
 {
 	static const char *const guests[] = {
 		"ga102-no-bridge", "ga102-half",      "all-inactive", "asymmetric",
 		"one-way",	   "ga102-topo-lies", "no-driver",    "mig",
 		"additional-gpu",  "h100-pcie",	      "one-gpu",      "ga102-p2p-chipset",
 	};
-	Rig *rig = *state;
 	JobRequest release = release_request("pair0"), again = assign_request("vm42", "pair0");
 	JobRequest next = assign_request("vm43", "pair0"), back = release_request("pair0");
 	Known known;
@@ -488,9 +476,8 @@ static void whatever_a_guest_reports_the_group_goes_to_the_next_domain(void **st
 }
 
 /* fault L13 */
-static void more_links_than_the_boards_have_are_told_and_not_believed(void **state)
+ON_A_RIG(more_links_than_the_boards_have_are_told_and_not_believed)
 {
-	Rig *rig = *state;
 	_cleanup_free_ char *now = NULL;
 	Known known;
 	Told told;
@@ -508,7 +495,7 @@ static void more_links_than_the_boards_have_are_told_and_not_believed(void **sta
 
 /* fault L14 */
 /* pair0 was probed and assigned; then boards came, and nothing that was seen counts any more. */
-static void an_assigned_group_is_released_by_its_name_when_its_evidence_is_stale(void **state)
+ON_A_RIG(an_assigned_group_is_released_by_its_name_when_its_evidence_is_stale)
 {
 	static const char *const buses[] = { "41", "61" };
 	_cleanup_(evidence_unrefp) Evidence *seen = NULL;
@@ -516,7 +503,6 @@ static void an_assigned_group_is_released_by_its_name_when_its_evidence_is_stale
 	JobRequest release = release_request("pair0");
 	Rules *declared, *rules = NULL;
 	_cleanup_free_ char *now = NULL;
-	Rig *rig = *state;
 	Known known;
 
 	assigned(rig, NULL);
@@ -543,7 +529,7 @@ static void an_assigned_group_is_released_by_its_name_when_its_evidence_is_stale
 	rules_unref(rules);
 }
 
-static void links_are_measured_on_request_and_change_no_verdict(void **state)
+TEST_WITH(links_are_measured_on_request_and_change_no_verdict, rig_setup, rig_teardown)
 {
 	static const struct {
 		const char *guest, *workload;
@@ -571,25 +557,4 @@ static void links_are_measured_on_request_and_change_no_verdict(void **state)
 		assert_string_equal(workload, rows[i].workload);
 		told_clear(&told);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ON_A_RIG(the_verdict_is_the_result_of_the_job),
-		ON_A_RIG(links_are_measured_on_request_and_change_no_verdict),
-		ON_A_RIG(a_guest_that_stops_answering_proves_nothing),
-		ON_A_RIG(a_domain_that_does_not_run_is_not_asked),
-		ON_A_RIG(a_running_domain_without_the_gpus_is_not_asked),
-		ON_A_RIG(what_was_seen_does_not_count_when_the_gpus_went_meanwhile),
-		ON_A_RIG(what_cannot_be_asked_about_is_an_error),
-		ON_A_RIG(it_does_not_meet_other_jobs),
-		ON_A_RIG(a_cancelled_verification_has_no_verdict_and_is_no_evidence),
-		ON_A_RIG(what_a_guest_shows_is_evidence),
-		ON_A_RIG(whatever_a_guest_reports_the_group_goes_to_the_next_domain),
-		ON_A_RIG(more_links_than_the_boards_have_are_told_and_not_believed),
-		ON_A_RIG(an_assigned_group_is_released_by_its_name_when_its_evidence_is_stale),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,8 @@
  * A GPU sleeps in D3cold, and does not wake up, or whoever wakes it waits for ever: refused, put
  * back or quarantined. Nobody gets it, nothing is called done, and the other group goes on.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "job/clear.h"
@@ -59,7 +55,7 @@ static void the_other_group_goes_on(Rig *rig)
 }
 
 /* faults 24, 25 */
-static void what_does_not_wake_up_is_refused_before_anything_is_written(_unused_ void **state)
+TEST(what_does_not_wake_up_is_refused_before_anything_is_written)
 {
 	static const Row *const rows[] = { &assign_cold, &assign_live, &bind_row, &unbind_row };
 
@@ -91,7 +87,7 @@ static bool warns(const Plan *plan, const char *what)
 }
 
 /* One who may only read wakes no GPU and asks no NVML, and his plan says no more than was seen. */
-static void a_plan_for_who_may_only_read_wakes_nothing_and_says_so(_unused_ void **state)
+TEST(a_plan_for_who_may_only_read_wakes_nothing_and_says_so)
 {
 	static const Row *const rows[] = { &assign_cold, &assign_live, &bind_row, &unbind_row };
 
@@ -123,7 +119,7 @@ static void a_plan_for_who_may_only_read_wakes_nothing_and_says_so(_unused_ void
 
 /* fault 25 */
 /* Its reset would be the first to wake it. The record keeps everybody else away. */
-static void what_does_not_wake_up_is_not_released(_unused_ void **state)
+TEST(what_does_not_wake_up_is_not_released)
 {
 	static const Row *const rows[] = { &release_cold, &release_live };
 	JobRequest next = assign_request("vm43", "pair0");
@@ -157,7 +153,7 @@ static void what_does_not_wake_up_is_not_released(_unused_ void **state)
 }
 
 /* fault 25 */
-static void a_reset_that_waits_for_it_quarantines(_unused_ void **state)
+TEST(a_reset_that_waits_for_it_quarantines)
 {
 	Rig *rig = rig_for(&release_cold);
 	Outcome outcome;
@@ -197,7 +193,7 @@ static void check_repaired(Rig *rig)
 }
 
 /* fault 25 */
-static void what_stops_waking_up_midway_is_never_called_done(_unused_ void **state)
+TEST(what_stops_waking_up_midway_is_never_called_done)
 {
 	const struct {
 		const Row *row;
@@ -245,17 +241,4 @@ static void what_stops_waking_up_midway_is_never_called_done(_unused_ void **sta
 		check_repaired(rig);
 		rig_free(rig);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_does_not_wake_up_is_refused_before_anything_is_written),
-		cmocka_unit_test(a_plan_for_who_may_only_read_wakes_nothing_and_says_so),
-		cmocka_unit_test(what_does_not_wake_up_is_not_released),
-		cmocka_unit_test(a_reset_that_waits_for_it_quarantines),
-		cmocka_unit_test(what_stops_waking_up_midway_is_never_called_done),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What an assignment was asked to apply stays asked, until it is released. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "core/drift/drift.h"
@@ -153,7 +149,7 @@ static const struct {
 };
 
 /* fault 56 */
-static void what_was_applied_is_applied_again_with_the_group(_unused_ void **state)
+TEST(what_was_applied_is_applied_again_with_the_group)
 {
 	for (size_t i = 0; i < ELEMENTS(losses); i++) {
 		_cleanup_free_ char *before = NULL, *assigned = NULL, *told = NULL, *none = NULL;
@@ -180,7 +176,7 @@ static void what_was_applied_is_applied_again_with_the_group(_unused_ void **sta
 	}
 }
 
-static void only_what_was_asked_for_is_applied_again(_unused_ void **state)
+TEST(only_what_was_asked_for_is_applied_again)
 {
 	static const struct {
 		FitMode numa, fit;
@@ -210,10 +206,8 @@ static void only_what_was_asked_for_is_applied_again(_unused_ void **state)
 
 /* fault 57 */
 /* What somebody took out while our mark stood is not put back; release takes out the rest. */
-static void what_an_operator_took_out_or_changed_stays_so(void **state)
+ON_A_RIG(what_an_operator_took_out_or_changed_stays_so)
 {
-	Rig *rig = *state;
-
 	domain(rig);
 	assign(rig, FIT_APPLY, FIT_APPLY);
 	edit(rig, BITS, "");
@@ -228,9 +222,8 @@ static void what_an_operator_took_out_or_changed_stays_so(void **state)
 	assert_non_null(strstr(definition(rig), "cpuset=\"0-15\""));
 }
 
-static void what_an_operator_had_before_stays(void **state)
+ON_A_RIG(what_an_operator_had_before_stays)
 {
-	Rig *rig = *state;
 	_cleanup_free_ char *before = NULL;
 
 	domain(rig);
@@ -247,10 +240,9 @@ static void what_an_operator_had_before_stays(void **state)
 	rig_check_world(rig, before, "an operator's own numatune");
 }
 
-static void asked_for_again_it_is_written_again_and_once(void **state)
+ON_A_RIG(asked_for_again_it_is_written_again_and_once)
 {
 	JobRequest request = assign_request("vm42", "pair0");
-	Rig *rig = *state;
 	_cleanup_free_ char *assigned = NULL;
 	Outcome outcome;
 
@@ -298,7 +290,7 @@ static void make_record_old(Rig *rig)
 	assert_int_equal(assignment_store_save(&rig->store, record), 0);
 }
 
-static void an_older_record_learns_it_from_the_definition(_unused_ void **state)
+TEST(an_older_record_learns_it_from_the_definition)
 {
 	static void (*const lose[])(Rig *) = { lose_one, lose_aliases, lose_hostdevs };
 
@@ -317,10 +309,9 @@ static void an_older_record_learns_it_from_the_definition(_unused_ void **state)
 	}
 }
 
-static void a_lost_record_is_written_with_it(void **state)
+ON_A_RIG(a_lost_record_is_written_with_it)
 {
 	_cleanup_(assignment_freep) Assignment *record = NULL;
-	Rig *rig = *state;
 
 	domain(rig);
 	assign(rig, FIT_ADVISE, FIT_APPLY);
@@ -331,10 +322,9 @@ static void a_lost_record_is_written_with_it(void **state)
 	assert_false(record->apply_numa);
 }
 
-static void an_assignment_to_the_running_guest_alone_keeps_it_for_later(void **state)
+ON_A_RIG(an_assignment_to_the_running_guest_alone_keeps_it_for_later)
 {
 	JobRequest request = assign_request("vm42", "pair0");
-	Rig *rig = *state;
 
 	rig->fake.two_nodes = true;
 	fake_add_domain(&rig->fake, "vm42", "q35-eight-ports", "q35-eight-ports-live");
@@ -348,10 +338,9 @@ static void an_assignment_to_the_running_guest_alone_keeps_it_for_later(void **s
 	expect_in(rig, "shut off", true, true, false);
 }
 
-static void a_plan_of_reconcile_shows_what_is_applied(void **state)
+ON_A_RIG(a_plan_of_reconcile_shows_what_is_applied)
 {
 	JobRequest request = reconcile_request("pair0");
-	Rig *rig = *state;
 	_cleanup_(prepared_freep) Prepared *prepared = NULL;
 	_cleanup_free_ char *prefix = NULL;
 	size_t applied = 0;
@@ -377,10 +366,9 @@ static void retitle(FakeHost *fake, FakeOp op, unsigned nth)
 }
 
 /* The undo puts the group into somebody else's text; what was applied comes with reconcile. */
-static void a_release_undone_beside_an_editor_leaves_it_to_reconcile(void **state)
+ON_A_RIG(a_release_undone_beside_an_editor_leaves_it_to_reconcile)
 {
 	JobRequest request = release_request("vm42");
-	Rig *rig = *state;
 	_cleanup_free_ char *told = NULL;
 	Outcome outcome;
 
@@ -403,7 +391,7 @@ static void a_release_undone_beside_an_editor_leaves_it_to_reconcile(void **stat
 }
 
 /* Both ways: what libvirt had done before it broke is undone, too. */
-static void what_is_asked_for_again_is_undone_to_what_was_before(_unused_ void **state)
+TEST(what_is_asked_for_again_is_undone_to_what_was_before)
 {
 	for (unsigned late = 0; late < 2; late++) {
 		JobRequest request = assign_request("vm42", "pair0");
@@ -435,11 +423,10 @@ static void retitle_after_define(FakeHost *fake, FakeOp op, unsigned nth)
 }
 
 /* It was assigned before, and stays so. */
-static void what_is_asked_for_again_is_never_undone_to_no_group(void **state)
+ON_A_RIG(what_is_asked_for_again_is_never_undone_to_no_group)
 {
 	const FakeFault fault = { .op = FAKE_GET, .nth = 3, .problem = GPUPASS_ERROR_INTERNAL };
 	JobRequest request = assign_request("vm42", "pair0");
-	Rig *rig = *state;
 	Outcome outcome;
 
 	domain(rig);
@@ -454,26 +441,4 @@ static void what_is_asked_for_again_is_never_undone_to_no_group(void **state)
 	assert_non_null(strstr(definition(rig), "edited meanwhile"));
 	assert_non_null(strstr(definition(rig), "ua-gpupass-pair0-3"));
 	assert_null(drift_text(rig));
-}
-
-#define ON_A_RIG(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_applied_is_applied_again_with_the_group),
-		cmocka_unit_test(only_what_was_asked_for_is_applied_again),
-		ON_A_RIG(what_an_operator_took_out_or_changed_stays_so),
-		ON_A_RIG(what_an_operator_had_before_stays),
-		ON_A_RIG(asked_for_again_it_is_written_again_and_once),
-		cmocka_unit_test(an_older_record_learns_it_from_the_definition),
-		ON_A_RIG(a_lost_record_is_written_with_it),
-		ON_A_RIG(an_assignment_to_the_running_guest_alone_keeps_it_for_later),
-		ON_A_RIG(a_plan_of_reconcile_shows_what_is_applied),
-		ON_A_RIG(a_release_undone_beside_an_editor_leaves_it_to_reconcile),
-		cmocka_unit_test(what_is_asked_for_again_is_undone_to_what_was_before),
-		ON_A_RIG(what_is_asked_for_again_is_never_undone_to_no_group),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

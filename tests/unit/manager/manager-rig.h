@@ -24,8 +24,7 @@ typedef struct ManagerRig {
 int manager_rig_setup(void **state);
 int manager_rig_setup_bare(void **state);
 int manager_rig_teardown(void **state);
-#define ON_A_MANAGER(test)                                                                         \
-	cmocka_unit_test_setup_teardown(test, manager_rig_setup, manager_rig_teardown)
+#define ON_A_MANAGER(test) TEST_ON(test, ManagerRig, manager_rig_setup, manager_rig_teardown)
 
 /* The next daemon: a new manager on the same machine and files. */
 void manager_rig_restart(ManagerRig *rig);

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a daemon takes over at its start: a record that is missing, once, after recovery. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,9 +29,8 @@ static size_t count_records(const ManagerRig *rig)
 	return strv_length(names);
 }
 
-static void a_record_that_is_missing_is_written_again_and_nothing_else(void **state)
+ON_A_MANAGER(a_record_that_is_missing_is_written_again_and_nothing_else)
 {
-	ManagerRig *rig = *state;
 	const JobRecord *job;
 
 	lose_record(rig);
@@ -55,10 +50,8 @@ static void a_record_that_is_missing_is_written_again_and_nothing_else(void **st
 }
 
 /* That is for an operator's reconcile. */
-static void a_function_that_drifted_off_vfio_is_not_bound_by_it(void **state)
+ON_A_MANAGER(a_function_that_drifted_off_vfio_is_not_bound_by_it)
 {
-	ManagerRig *rig = *state;
-
 	lose_record(rig);
 	fake_set_driver(&rig->rig->fake, "0000:41:00.0", "nvidia", NULL);
 	fake_watch(&rig->rig->fake);
@@ -70,10 +63,8 @@ static void a_function_that_drifted_off_vfio_is_not_bound_by_it(void **state)
 	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_DEGRADED);
 }
 
-static void it_is_done_once_in_a_daemons_life(void **state)
+ON_A_MANAGER(it_is_done_once_in_a_daemons_life)
 {
-	ManagerRig *rig = *state;
-
 	manager_rig_connect(rig);
 	manager_rig_settle(rig);
 	lose_record(rig);
@@ -87,10 +78,8 @@ static void it_is_done_once_in_a_daemons_life(void **state)
 	assert_int_equal(count_records(rig), 1);
 }
 
-static void it_waits_until_domains_are_known(void **state)
+ON_A_MANAGER(it_waits_until_domains_are_known)
 {
-	ManagerRig *rig = *state;
-
 	lose_record(rig);
 	manager_rig_look(rig);
 	manager_rig_settle(rig);
@@ -102,10 +91,9 @@ static void it_waits_until_domains_are_known(void **state)
 	assert_int_equal(count_records(rig), 1);
 }
 
-static void a_domain_that_is_not_ours_is_not_adopted(void **state)
+ON_A_MANAGER(a_domain_that_is_not_ours_is_not_adopted)
 {
 	static const char *const functions[] = { PAIR0_FUNCTIONS };
-	ManagerRig *rig = *state;
 
 	/* It has the functions of pair0, and no mark of ours. */
 	fake_add_domain(&rig->rig->fake, "vm42", "q35-eight-ports", NULL);
@@ -118,10 +106,8 @@ static void a_domain_that_is_not_ours_is_not_adopted(void **state)
 	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_FOREIGN);
 }
 
-static void a_record_that_cannot_be_written_fails_its_job_and_the_picture_stays(void **state)
+ON_A_MANAGER(a_record_that_cannot_be_written_fails_its_job_and_the_picture_stays)
 {
-	ManagerRig *rig = *state;
-
 	lose_record(rig);
 	rig_store_read_only(rig->rig, true);
 	manager_rig_connect(rig);
@@ -131,18 +117,4 @@ static void a_record_that_cannot_be_written_fails_its_job_and_the_picture_stays(
 	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_ASSIGNED);
 	assert_int_equal(count_records(rig), 0);
 	assert_true(manager_rig_notes(rig, "of drift"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ON_A_MANAGER(a_record_that_is_missing_is_written_again_and_nothing_else),
-		ON_A_MANAGER(a_function_that_drifted_off_vfio_is_not_bound_by_it),
-		ON_A_MANAGER(it_is_done_once_in_a_daemons_life),
-		ON_A_MANAGER(it_waits_until_domains_are_known),
-		ON_A_MANAGER(a_domain_that_is_not_ours_is_not_adopted),
-		ON_A_MANAGER(a_record_that_cannot_be_written_fails_its_job_and_the_picture_stays),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

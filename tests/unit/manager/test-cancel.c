@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the loop says of a cancel, and what the job's record shows then. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <semaphore.h>
 #include <string.h>
 
@@ -62,9 +58,8 @@ static void expect_refused(ManagerRig *rig, uint32_t id, GpupassError error, con
 }
 
 /* fault 62 */
-static void a_running_job_shows_who_cancelled_it_and_ends_so(void **state)
+ON_A_MANAGER(a_running_job_shows_who_cancelled_it_and_ends_so)
 {
-	ManagerRig *rig = *state;
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	uint32_t id = begin(rig);
 	const JobRecord *job = manager_job(rig->manager, id);
@@ -92,9 +87,8 @@ static void a_running_job_shows_who_cancelled_it_and_ends_so(void **state)
 }
 
 /* fault 62 */
-static void what_has_ended_or_never_was_takes_no_cancel(void **state)
+ON_A_MANAGER(what_has_ended_or_never_was_takes_no_cancel)
 {
-	ManagerRig *rig = *state;
 	uint32_t id = begin(rig);
 
 	expect_refused(rig, id + 1, GPUPASS_ERROR_NO_SUCH_JOB, "there is no job 2");
@@ -105,13 +99,12 @@ static void what_has_ended_or_never_was_takes_no_cancel(void **state)
 }
 
 /* fault 62 */
-static void a_job_that_failed_and_is_undone_takes_none_either(void **state)
+ON_A_MANAGER(a_job_that_failed_and_is_undone_takes_none_either)
 {
 	const FakeMoveFault fails = { .bdf = "0000:61:00.0",
 				      .driver = "vfio-pci",
 				      .phase = DRIVER_PHASE_PROBE,
 				      .error = -EIO };
-	ManagerRig *rig = *state;
 	uint32_t id = begin(rig);
 
 	fake_fail_move(&rig->rig->fake, &fails);
@@ -124,15 +117,4 @@ static void a_job_that_failed_and_is_undone_takes_none_either(void **state)
 	rig_wait_for(rig->mailbox, &rig->has_ended);
 	assert_int_equal(manager_job(rig->manager, id)->state, JOB_FAILED);
 	expect_refused(rig, id, GPUPASS_ERROR_TOO_LATE, "job 1 has ended already: failed");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ON_A_MANAGER(a_running_job_shows_who_cancelled_it_and_ends_so),
-		ON_A_MANAGER(what_has_ended_or_never_was_takes_no_cancel),
-		ON_A_MANAGER(a_job_that_failed_and_is_undone_takes_none_either),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

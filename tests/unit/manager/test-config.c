@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <sys/stat.h>
 #include <syslog.h>
 
@@ -28,7 +24,7 @@ static Config *load(const TempDir *dir)
 
 /* ---- settings ---- */
 
-static void without_files_the_defaults_hold(void **state)
+WITH_DIR(without_files_the_defaults_hold)
 {
 	const TempDir *dir = *state;
 	_cleanup_(config_freep) Config *config = load(dir), *absent = NULL;
@@ -49,7 +45,7 @@ static void without_files_the_defaults_hold(void **state)
 	assert_null(config_free(NULL));
 }
 
-static void the_file_that_is_installed_says_what_the_defaults_are(void **state)
+WITH_DIR(the_file_that_is_installed_says_what_the_defaults_are)
 {
 	const TempDir *dir = *state;
 	_cleanup_free_ char *text = NULL, *active = NULL;
@@ -78,7 +74,7 @@ static void the_file_that_is_installed_says_what_the_defaults_are(void **state)
 	assert_int_equal(config->audit.files, TRAIL_LIMITS_DEFAULT.files);
 }
 
-static void a_host_may_have_no_libvirt(void **state)
+WITH_DIR(a_host_may_have_no_libvirt)
 {
 	const TempDir *dir = *state;
 	_cleanup_(config_freep) Config *config = NULL;
@@ -88,7 +84,7 @@ static void a_host_may_have_no_libvirt(void **state)
 	assert_string_equal("none", config->libvirt_uri);
 }
 
-static void every_key_is_read(void **state)
+WITH_DIR(every_key_is_read)
 {
 	const TempDir *dir = *state;
 	_cleanup_(config_freep) Config *config = NULL;
@@ -118,7 +114,7 @@ static void every_key_is_read(void **state)
 	assert_int_equal(config->audit.files, 3);
 }
 
-static void values_are_taken_in_every_form_they_have(void **state)
+WITH_DIR(values_are_taken_in_every_form_they_have)
 {
 	static const struct {
 		const char *text;
@@ -150,7 +146,7 @@ static void values_are_taken_in_every_form_they_have(void **state)
 	}
 }
 
-static void a_drop_in_wins_over_the_file_and_over_drop_ins_before_it(void **state)
+WITH_DIR(a_drop_in_wins_over_the_file_and_over_drop_ins_before_it)
 {
 	const TempDir *dir = *state;
 	_cleanup_(config_freep) Config *config = NULL;
@@ -181,7 +177,7 @@ static void expect_refusal(const TempDir *dir, size_t row, const char *reason, c
 			 problem ? str_or_empty(problem->remedy) : "");
 }
 
-static void mistakes_are_named_by_file_line_and_remedy(void **state)
+WITH_DIR(mistakes_are_named_by_file_line_and_remedy)
 {
 	static const struct {
 		const char *text, *reason, *remedy;
@@ -246,7 +242,7 @@ static void mistakes_are_named_by_file_line_and_remedy(void **state)
 }
 
 /* What stands behind a NUL would be left out without a word. */
-static void a_file_with_a_nul_is_refused(void **state)
+WITH_DIR(a_file_with_a_nul_is_refused)
 {
 	static const char text[] = "[Log]\nLevel=info\n\0\n[Groups]\nAcceptInferred=no\n";
 	const TempDir *dir = *state;
@@ -256,7 +252,7 @@ static void a_file_with_a_nul_is_refused(void **state)
 		       "write it anew as plain text");
 }
 
-static void what_cannot_be_read_is_named(void **state)
+WITH_DIR(what_cannot_be_read_is_named)
 {
 	const TempDir *dir = *state;
 	_cleanup_free_ char *big = malloc(300 * 1024);
@@ -289,7 +285,7 @@ static Rules *load_rules(const TempDir *dir, char ***ret_notes)
 	return rules;
 }
 
-static void groups_are_read_from_every_file(void **state)
+WITH_DIR(groups_are_read_from_every_file)
 {
 	const TempDir *dir = *state;
 	_cleanup_(rules_unrefp) Rules *rules = NULL, *none = NULL;
@@ -309,7 +305,7 @@ static void groups_are_read_from_every_file(void **state)
 }
 
 /* Its GPUs may be the very ones that an inference would pair otherwise. */
-static void a_file_with_a_mistake_is_left_out_whole_and_nothing_is_inferred(void **state)
+WITH_DIR(a_file_with_a_mistake_is_left_out_whole_and_nothing_is_inferred)
 {
 	static const struct {
 		const char *text;
@@ -340,7 +336,7 @@ static void a_file_with_a_mistake_is_left_out_whole_and_nothing_is_inferred(void
 	}
 }
 
-static void groups_that_cannot_be_read_are_noted_and_nothing_is_inferred(void **state)
+WITH_DIR(groups_that_cannot_be_read_are_noted_and_nothing_is_inferred)
 {
 	const TempDir *dir = *state;
 
@@ -363,7 +359,7 @@ static void groups_that_cannot_be_read_are_noted_and_nothing_is_inferred(void **
 	}
 }
 
-static void a_stored_group_is_read_and_a_removed_one_is_not(void **state)
+WITH_DIR(a_stored_group_is_read_and_a_removed_one_is_not)
 {
 	const TempDir *dir = *state;
 	_cleanup_strv_ char **notes = NULL;
@@ -381,25 +377,4 @@ static void a_stored_group_is_read_and_a_removed_one_is_not(void **state)
 	rules = load_rules(dir, &notes);
 	assert_int_equal(rules->declarations->n_items, 0);
 	rules_unref(rules);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DIR(without_files_the_defaults_hold),
-		WITH_DIR(the_file_that_is_installed_says_what_the_defaults_are),
-		WITH_DIR(a_host_may_have_no_libvirt),
-		WITH_DIR(every_key_is_read),
-		WITH_DIR(values_are_taken_in_every_form_they_have),
-		WITH_DIR(a_drop_in_wins_over_the_file_and_over_drop_ins_before_it),
-		WITH_DIR(mistakes_are_named_by_file_line_and_remedy),
-		WITH_DIR(a_file_with_a_nul_is_refused),
-		WITH_DIR(what_cannot_be_read_is_named),
-		WITH_DIR(groups_are_read_from_every_file),
-		WITH_DIR(a_file_with_a_mistake_is_left_out_whole_and_nothing_is_inferred),
-		WITH_DIR(groups_that_cannot_be_read_are_noted_and_nothing_is_inferred),
-		WITH_DIR(a_stored_group_is_read_and_a_removed_one_is_not),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Declaring and forgetting groups: what is refused leaves file and picture as they were. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -66,7 +62,9 @@ static void check_refused(ManagerRig *rig, Caller *caller, const char *error, co
 	caller_clear(caller);
 }
 
-static void a_declared_group_is_in_the_picture_when_the_caller_hears_of_it(void **state)
+#define ON_A_BARE_MANAGER(test) TEST_WITH(test, manager_rig_setup_bare, manager_rig_teardown)
+
+ON_A_BARE_MANAGER(a_declared_group_is_in_the_picture_when_the_caller_hears_of_it)
 {
 	ManagerRig *rig = *state;
 	char *members[] = { A, B, NULL };
@@ -82,9 +80,8 @@ static void a_declared_group_is_in_the_picture_when_the_caller_hears_of_it(void 
 	assert_non_null(strstr(text, "0000:61:00.0"));
 }
 
-static void a_declaration_that_contradicts_another_is_refused(void **state)
+ON_A_MANAGER(a_declaration_that_contradicts_another_is_refused)
 {
-	ManagerRig *rig = *state;
 	char *members[] = { B, C, NULL };
 	_cleanup_free_ char *before = NULL, *text = NULL;
 	Caller caller = { 0 };
@@ -97,9 +94,8 @@ static void a_declaration_that_contradicts_another_is_refused(void **state)
 	assert_null(text);
 }
 
-static void a_name_that_is_taken_is_refused(void **state)
+ON_A_MANAGER(a_name_that_is_taken_is_refused)
 {
-	ManagerRig *rig = *state;
 	char *members[] = { A, B, NULL };
 	_cleanup_free_ char *before = NULL, *file = NULL, *after = NULL;
 	Caller caller = { 0 };
@@ -113,7 +109,7 @@ static void a_name_that_is_taken_is_refused(void **state)
 	assert_string_equal(after, file);
 }
 
-static void what_names_no_gpu_or_no_group_is_refused(void **state)
+ON_A_BARE_MANAGER(what_names_no_gpu_or_no_group_is_refused)
 {
 	static const struct {
 		const char *name;
@@ -144,9 +140,8 @@ static void what_names_no_gpu_or_no_group_is_refused(void **state)
 
 /* field: guest/40 */
 /* Half of a bridged pair would reach the memory of the other half's domain. */
-static void a_board_that_may_have_a_bridge_is_declared_alone_by_who_looked(void **state)
+ON_A_MANAGER(a_board_that_may_have_a_bridge_is_declared_alone_by_who_looked)
 {
-	ManagerRig *rig = *state;
 	char *members[] = { A, NULL };
 	_cleanup_free_ char *before = NULL;
 	Caller forgotten = { 0 }, refused = { 0 }, looked = { 0 };
@@ -162,9 +157,8 @@ static void a_board_that_may_have_a_bridge_is_declared_alone_by_who_looked(void 
 	assert_int_equal(manager_rig_group(rig, "solo0")->n_gpus, 1);
 }
 
-static void a_group_under_a_domain_keeps_its_name(void **state)
+ON_A_MANAGER(a_group_under_a_domain_keeps_its_name)
 {
-	ManagerRig *rig = *state;
 	char *members[] = { A, B, NULL };
 	_cleanup_free_ char *before = NULL, *world = NULL;
 	Caller declared = { 0 }, forgotten = { 0 };
@@ -184,9 +178,8 @@ static void a_group_under_a_domain_keeps_its_name(void **state)
 	rig_check_world(rig->rig, world, "refused");
 }
 
-static void only_what_declare_wrote_is_forgotten(void **state)
+ON_A_MANAGER(only_what_declare_wrote_is_forgotten)
 {
-	ManagerRig *rig = *state;
 	_cleanup_free_ char *before = NULL, *pair0 = NULL, *hand = NULL;
 	Caller unknown = { 0 }, known = { 0 }, by_hand = { 0 };
 
@@ -210,10 +203,8 @@ static void only_what_declare_wrote_is_forgotten(void **state)
 	caller_clear(&by_hand);
 }
 
-static void a_reload_reads_the_files_as_they_are(void **state)
+ON_A_MANAGER(a_reload_reads_the_files_as_they_are)
 {
-	ManagerRig *rig = *state;
-
 	manager_rig_connect(rig);
 	manager_rig_write_group(rig, "pair0",
 				"[Group]\nName=left\nGpu=0000:41:00.0\n"
@@ -231,7 +222,7 @@ static void a_reload_reads_the_files_as_they_are(void **state)
 	assert_true(manager_rig_notes(rig, "groups.d/pair0.conf"));
 }
 
-static void when_the_machine_cannot_be_looked_at_nothing_is_declared(void **state)
+ON_A_BARE_MANAGER(when_the_machine_cannot_be_looked_at_nothing_is_declared)
 {
 	static const FakeFault fault = { .op = FAKE_SCAN, .nth = 1, .error = -EIO };
 	ManagerRig *rig = *state;
@@ -249,13 +240,9 @@ static void when_the_machine_cannot_be_looked_at_nothing_is_declared(void **stat
 	assert_null(text);
 }
 
-#define ON_A_BARE_MANAGER(test)                                                                    \
-	cmocka_unit_test_setup_teardown(test, manager_rig_setup_bare, manager_rig_teardown)
-
 /* promise O3 */
-static void a_group_is_not_changed_under_a_job_that_has_it(void **state)
+ON_A_MANAGER(a_group_is_not_changed_under_a_job_that_has_it)
 {
-	ManagerRig *rig = *state;
 	_cleanup_free_ char *file = NULL;
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	char *same[] = { A, B, NULL };
@@ -288,9 +275,8 @@ static void a_group_is_not_changed_under_a_job_that_has_it(void **state)
 }
 
 /* promise O3 */
-static void no_job_begins_on_a_group_that_is_being_forgotten(void **state)
+ON_A_MANAGER(no_job_begins_on_a_group_that_is_being_forgotten)
 {
-	ManagerRig *rig = *state;
 	_cleanup_(problem_freep) Problem *problem = NULL, *of_any = NULL;
 	JobRequest request = { .operation = OPERATION_ASSIGN,
 			       .domain = (char *)"vm42",
@@ -312,23 +298,4 @@ static void no_job_begins_on_a_group_that_is_being_forgotten(void **state)
 	request.group = (char *)"pair1";
 	assert_int_equal(manager_start_job(rig->manager, &request, &job, &problem), 0);
 	rig_wait_for(rig->mailbox, &rig->has_ended);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ON_A_BARE_MANAGER(a_declared_group_is_in_the_picture_when_the_caller_hears_of_it),
-		ON_A_MANAGER(a_declaration_that_contradicts_another_is_refused),
-		ON_A_MANAGER(a_name_that_is_taken_is_refused),
-		ON_A_BARE_MANAGER(what_names_no_gpu_or_no_group_is_refused),
-		ON_A_MANAGER(a_board_that_may_have_a_bridge_is_declared_alone_by_who_looked),
-		ON_A_MANAGER(a_group_under_a_domain_keeps_its_name),
-		ON_A_MANAGER(only_what_declare_wrote_is_forgotten),
-		ON_A_MANAGER(a_reload_reads_the_files_as_they_are),
-		ON_A_MANAGER(a_group_is_not_changed_under_a_job_that_has_it),
-		ON_A_MANAGER(no_job_begins_on_a_group_that_is_being_forgotten),
-		ON_A_BARE_MANAGER(when_the_machine_cannot_be_looked_at_nothing_is_declared),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What libvirt's hook finds in the fence while jobs run and after they end; and foreign domains. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -70,9 +66,8 @@ static void watch(ManagerRig *rig)
 }
 
 /* promise T7 */
-static void a_job_closes_its_group_and_its_end_opens_it_before_anybody_hears_of_it(void **state)
+ON_A_MANAGER(a_job_closes_its_group_and_its_end_opens_it_before_anybody_hears_of_it)
 {
-	ManagerRig *rig = *state;
 	const JobRequest assign = assign_request("vm42", "pair0"),
 			 release = release_request("vm42");
 
@@ -88,9 +83,8 @@ static void a_job_closes_its_group_and_its_end_opens_it_before_anybody_hears_of_
 	assert_int_equal(defined, 2);
 }
 
-static void a_job_that_leaves_a_quarantine_leaves_the_group_closed(void **state)
+ON_A_MANAGER(a_job_that_leaves_a_quarantine_leaves_the_group_closed)
 {
-	ManagerRig *rig = *state;
 	const JobRequest assign = assign_request("vm42", "pair0");
 
 	rig_shut_off(rig->rig);
@@ -103,9 +97,8 @@ static void a_job_that_leaves_a_quarantine_leaves_the_group_closed(void **state)
 	expect(rig, FENCE_QUARANTINED, false, "after it");
 }
 
-static void a_fence_that_cannot_be_written_refuses_the_job_and_is_a_note(void **state)
+ON_A_MANAGER(a_fence_that_cannot_be_written_refuses_the_job_and_is_a_note)
 {
-	ManagerRig *rig = *state;
 	const JobRequest assign = assign_request("vm42", "pair0");
 	int good = rig->fence.dir_fd;
 	_cleanup_free_ char *before = NULL;
@@ -132,10 +125,8 @@ static void a_fence_that_cannot_be_written_refuses_the_job_and_is_a_note(void **
 }
 
 /* promise T8 */
-static void a_domain_with_a_part_is_found_at_once_and_named(void **state)
+ON_A_MANAGER(a_domain_with_a_part_is_found_at_once_and_named)
 {
-	ManagerRig *rig = *state;
-
 	rig_shut_off(rig->rig);
 	manager_rig_connect(rig);
 	assert_non_null(manager_foreign(rig->manager));
@@ -148,17 +139,4 @@ static void a_domain_with_a_part_is_found_at_once_and_named(void **state)
 	assert_string_equal(manager_foreign(rig->manager)->items[0].domain_name, "vm42");
 	assert_true(manager_rig_notes(rig, "SplitGroup: domain vm42"));
 	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_FOREIGN);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ON_A_MANAGER(
-			a_job_closes_its_group_and_its_end_opens_it_before_anybody_hears_of_it),
-		ON_A_MANAGER(a_job_that_leaves_a_quarantine_leaves_the_group_closed),
-		ON_A_MANAGER(a_fence_that_cannot_be_written_refuses_the_job_and_is_a_note),
-		ON_A_MANAGER(a_domain_with_a_part_is_found_at_once_and_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

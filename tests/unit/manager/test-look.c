@@ -5,12 +5,8 @@
  * handed in, and a caller that waits is told. Linked with --wrap=pthread_create, which fails on
  * request.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -58,7 +54,9 @@ static void look(ManagerRig *rig)
 	assert_int_equal(caller.told, 1);
 }
 
-static void who_was_refused_a_look_is_not_told_by_the_next_one(void **state)
+#define ON_A_PLACE(test) TEST_WITH(test, setup, teardown)
+
+ON_A_PLACE(who_was_refused_a_look_is_not_told_by_the_next_one)
 {
 	ManagerRig *rig = *state;
 	Caller refused = { 0 };
@@ -71,7 +69,7 @@ static void who_was_refused_a_look_is_not_told_by_the_next_one(void **state)
 	assert_int_equal(refused.told, 0);
 }
 
-static void a_later_half_that_cannot_be_begun_is_told_once(void **state)
+ON_A_PLACE(a_later_half_that_cannot_be_begun_is_told_once)
 {
 	ManagerRig *rig = *state;
 	Caller caller = { 0 };
@@ -87,7 +85,7 @@ static void a_later_half_that_cannot_be_begun_is_told_once(void **state)
 	assert_int_equal(caller.told, 1);
 }
 
-static void who_waits_for_a_look_that_cannot_be_made_is_told_all_the_same(void **state)
+ON_A_PLACE(who_waits_for_a_look_that_cannot_be_made_is_told_all_the_same)
 {
 	ManagerRig *rig = *state;
 	Caller first = { 0 }, second = { 0 };
@@ -112,7 +110,7 @@ static unsigned count_told(const ManagerRig *rig, const char *line)
 	return n;
 }
 
-static void a_job_that_ends_when_no_look_can_be_begun_ends_once(void **state)
+ON_A_PLACE(a_job_that_ends_when_no_look_can_be_begun_ends_once)
 {
 	ManagerRig *rig = *state;
 	JobRequest request = bind_request("nothing-of-that-name");
@@ -130,7 +128,7 @@ static void a_job_that_ends_when_no_look_can_be_begun_ends_once(void **state)
 	assert_int_equal(count_told(rig, "ended 1 failed"), 1);
 }
 
-static void an_answer_that_waits_for_a_look_that_cannot_be_begun_is_given_once(void **state)
+ON_A_PLACE(an_answer_that_waits_for_a_look_that_cannot_be_begun_is_given_once)
 {
 	char *members[] = { (char *)"0000:41:00.0", (char *)"0000:61:00.0", NULL };
 	ManagerRig *rig = *state;
@@ -172,7 +170,7 @@ static void tell_rig(void *userdata)
 	rig->has_ended = true;
 }
 
-static void who_waits_for_a_look_hears_of_it_after_the_listener(void **state)
+ON_A_PLACE(who_waits_for_a_look_hears_of_it_after_the_listener)
 {
 	ManagerRig *rig = *state;
 
@@ -200,7 +198,7 @@ static void on_drift_found(_unused_ Manager *m)
 {
 }
 
-static void each_look_calls_its_hook_once_also_when_it_failed(void **state)
+ON_A_PLACE(each_look_calls_its_hook_once_also_when_it_failed)
 {
 	static const ManagerHooks hooks = { .scanned = on_scanned,
 					    .domains_read = on_domains_read,
@@ -222,7 +220,7 @@ static void each_look_calls_its_hook_once_also_when_it_failed(void **state)
 	assert_int_equal(scans, 2);
 }
 
-static void after_a_scan_that_failed_the_picture_stays_and_says_so(void **state)
+ON_A_PLACE(after_a_scan_that_failed_the_picture_stays_and_says_so)
 {
 	static const FakeFault fault = { .op = FAKE_SCAN, .nth = 1, .error = -EIO };
 	ManagerRig *rig = *state;
@@ -242,7 +240,7 @@ static void after_a_scan_that_failed_the_picture_stays_and_says_so(void **state)
 }
 
 /* Better not known than old. */
-static void domains_that_cannot_be_read_are_not_known(void **state)
+ON_A_PLACE(domains_that_cannot_be_read_are_not_known)
 {
 	static const FakeFault fault = { .op = FAKE_USES,
 					 .nth = 1,
@@ -274,7 +272,7 @@ static void domains_that_cannot_be_read_are_not_known(void **state)
  * Of those who ask while a look runs, none is told by that one: it may be older than their
  * question.
  */
-static void who_asks_during_a_look_is_told_by_the_next(void **state)
+ON_A_PLACE(who_asks_during_a_look_is_told_by_the_next)
 {
 	ManagerRig *rig = *state;
 	Caller first = { 0 }, second = { 0 }, third = { 0 };
@@ -292,7 +290,7 @@ static void who_asks_during_a_look_is_told_by_the_next(void **state)
 }
 
 /* A start: the looks that it has asked for are all that there is to wait for. */
-static void who_lets_a_start_settle_makes_no_look_of_their_own(void **state)
+ON_A_PLACE(who_lets_a_start_settle_makes_no_look_of_their_own)
 {
 	static const ManagerHooks hooks = { .scanned = on_scanned,
 					    .domains_read = on_domains_read,
@@ -318,7 +316,7 @@ static void who_lets_a_start_settle_makes_no_look_of_their_own(void **state)
 }
 
 /* A look that somebody asked for meanwhile may see what the one under way does not. */
-static void a_start_settles_with_the_last_look_that_was_asked_for(void **state)
+ON_A_PLACE(a_start_settles_with_the_last_look_that_was_asked_for)
 {
 	ManagerRig *rig = *state;
 	Caller first = { 0 }, second = { 0 }, settled = { 0 };
@@ -333,8 +331,6 @@ static void a_start_settles_with_the_last_look_that_was_asked_for(void **state)
 	manager_rig_settle(rig);
 	assert_int_equal(settled.told, 1);
 }
-
-#define ON_A_PLACE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 static unsigned changed_scans;
 
@@ -371,9 +367,8 @@ static void look_before(ManagerRig *rig)
 	manager_rig_forget_told(rig);
 }
 
-static void a_card_that_concerns_no_gpu_is_known_and_told_to_nobody(void **state)
+ON_A_MANAGER(a_card_that_concerns_no_gpu_is_known_and_told_to_nobody)
 {
-	ManagerRig *rig = *state;
 	const Bdf card = { .bus = 0xf1 };
 
 	look_before(rig);
@@ -387,9 +382,8 @@ static void a_card_that_concerns_no_gpu_is_known_and_told_to_nobody(void **state
 	assert_non_null(manager_rig_group(rig, "pair0")->gpus[0]->lead->driver);
 }
 
-static void a_change_of_a_gpu_makes_the_picture_anew(void **state)
+ON_A_MANAGER(a_change_of_a_gpu_makes_the_picture_anew)
 {
-	ManagerRig *rig = *state;
 	Bdf gpu;
 
 	look_before(rig);
@@ -403,9 +397,8 @@ static void a_change_of_a_gpu_makes_the_picture_anew(void **state)
 }
 
 /* The fake host has no card, so that a look at everything does not find it. */
-static void who_asks_for_everything_does_not_get_some_of_it(void **state)
+ON_A_MANAGER(who_asks_for_everything_does_not_get_some_of_it)
 {
-	ManagerRig *rig = *state;
 	const Bdf card = { .bus = 0xf1 };
 
 	look_before(rig);
@@ -418,7 +411,7 @@ static void who_asks_for_everything_does_not_get_some_of_it(void **state)
 	assert_false(knows(rig, &card));
 }
 
-static void what_cannot_be_begun_is_made_up_for_by_a_look_at_everything(void **state)
+ON_A_PLACE(what_cannot_be_begun_is_made_up_for_by_a_look_at_everything)
 {
 	ManagerRig *rig = *state;
 	const Bdf card = { .bus = 0xf1 };
@@ -434,7 +427,7 @@ static void what_cannot_be_begun_is_made_up_for_by_a_look_at_everything(void **s
 }
 
 /* Before the first look there is nothing that could be the same as before. */
-static void the_first_look_is_at_everything(void **state)
+ON_A_PLACE(the_first_look_is_at_everything)
 {
 	ManagerRig *rig = *state;
 	const Bdf card = { .bus = 0xf1 };
@@ -446,29 +439,4 @@ static void the_first_look_is_at_everything(void **state)
 	manager_rig_settle(rig);
 	assert_int_equal(changed_scans, 0);
 	assert_non_null(manager_inventory(rig->manager));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ON_A_PLACE(who_was_refused_a_look_is_not_told_by_the_next_one),
-		ON_A_PLACE(a_later_half_that_cannot_be_begun_is_told_once),
-		ON_A_PLACE(who_waits_for_a_look_that_cannot_be_made_is_told_all_the_same),
-		ON_A_PLACE(a_job_that_ends_when_no_look_can_be_begun_ends_once),
-		ON_A_PLACE(an_answer_that_waits_for_a_look_that_cannot_be_begun_is_given_once),
-		ON_A_PLACE(who_waits_for_a_look_hears_of_it_after_the_listener),
-		ON_A_PLACE(each_look_calls_its_hook_once_also_when_it_failed),
-		ON_A_PLACE(after_a_scan_that_failed_the_picture_stays_and_says_so),
-		ON_A_PLACE(domains_that_cannot_be_read_are_not_known),
-		ON_A_PLACE(who_lets_a_start_settle_makes_no_look_of_their_own),
-		ON_A_PLACE(a_start_settles_with_the_last_look_that_was_asked_for),
-		ON_A_PLACE(who_asks_during_a_look_is_told_by_the_next),
-		ON_A_MANAGER(a_card_that_concerns_no_gpu_is_known_and_told_to_nobody),
-		ON_A_MANAGER(a_change_of_a_gpu_makes_the_picture_anew),
-		ON_A_MANAGER(who_asks_for_everything_does_not_get_some_of_it),
-		ON_A_PLACE(the_first_look_is_at_everything),
-		ON_A_PLACE(what_cannot_be_begun_is_made_up_for_by_a_look_at_everything),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

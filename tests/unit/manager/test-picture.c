@@ -3,12 +3,8 @@
  * What the picture shows over the facts: jobs, quarantine, boot, notes; and that it stays when
  * memory is out.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,10 +23,8 @@ static Bdf function(const char *text)
 	return bdf;
 }
 
-static void without_libvirt_the_picture_has_groups_and_says_what_is_not_known(void **state)
+ON_A_MANAGER(without_libvirt_the_picture_has_groups_and_says_what_is_not_known)
 {
-	ManagerRig *rig = *state;
-
 	assert_null(manager_inventory(rig->manager));
 	manager_rig_look(rig);
 	assert_non_null(manager_inventory(rig->manager));
@@ -43,9 +37,8 @@ static void without_libvirt_the_picture_has_groups_and_says_what_is_not_known(vo
 	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_FREE);
 }
 
-static void a_group_that_a_job_has_is_moving_and_not_assignable(void **state)
+ON_A_MANAGER(a_group_that_a_job_has_is_moving_and_not_assignable)
 {
-	ManagerRig *rig = *state;
 	Manager *m = rig->manager;
 	const JobRequest request = bind_request("pair0");
 	JobRecord *job = NULL;
@@ -70,9 +63,8 @@ static void a_group_that_a_job_has_is_moving_and_not_assignable(void **state)
 	assert_true(manager_rig_group(rig, "pair0")->assignable);
 }
 
-static void a_quarantined_group_says_why_and_is_not_assignable(void **state)
+ON_A_MANAGER(a_quarantined_group_says_why_and_is_not_assignable)
 {
-	ManagerRig *rig = *state;
 	Manager *m = rig->manager;
 	const Bdf functions[] = { function("0000:61:00.0") };
 
@@ -103,14 +95,13 @@ static void remove_boot(const ManagerRig *rig)
 	assert_int_equal(unlink(path), 0);
 }
 
-static void a_degraded_group_says_what_happened_at_boot_while_it_lasts(void **state)
+ON_A_MANAGER(a_degraded_group_says_what_happened_at_boot_while_it_lasts)
 {
 	static const char report[] =
 		"{\"schema\": \"org.gpupass1.boot/1\", \"notes\": [], \"functions\": ["
 		"{\"bdf\": \"0000:41:00.0\", \"group\": \"pair0\", \"domain_uuid\": \"u\", "
 		"\"outcome\": \"taken\", \"detail\": \"nvidia was first\"}]}";
 	static const char words[] = "; at boot 0000:41:00.0 was not bound: taken: nvidia was first";
-	ManagerRig *rig = *state;
 
 	rig_assigned(rig->rig);
 	fake_set_driver(&rig->rig->fake, "0000:41:00.0", "nvidia", NULL);
@@ -126,10 +117,8 @@ static void a_degraded_group_says_what_happened_at_boot_while_it_lasts(void **st
 	remove_boot(rig);
 }
 
-static void a_boot_report_that_cannot_be_read_is_a_note(void **state)
+ON_A_MANAGER(a_boot_report_that_cannot_be_read_is_a_note)
 {
-	ManagerRig *rig = *state;
-
 	write_boot(rig, "{");
 	manager_load_boot(rig->manager, rig->config);
 	manager_rig_look(rig);
@@ -154,9 +143,8 @@ static void move_record(const ManagerRig *rig)
 	assert_int_equal(file_replace_at(dir_fd, names[0], text, strlen(text), 0600), 0);
 }
 
-static void a_record_whose_group_is_not_seen_is_drift_and_stays(void **state)
+ON_A_MANAGER(a_record_whose_group_is_not_seen_is_drift_and_stays)
 {
-	ManagerRig *rig = *state;
 	Manager *m = rig->manager;
 	_cleanup_free_ char *before = NULL;
 	bool found = false;
@@ -175,9 +163,8 @@ static void a_record_whose_group_is_not_seen_is_drift_and_stays(void **state)
 	rig_check_world(rig->rig, before, "drift is shown, and nothing else");
 }
 
-static void drift_is_not_looked_for_while_a_job_runs(void **state)
+ON_A_MANAGER(drift_is_not_looked_for_while_a_job_runs)
 {
-	ManagerRig *rig = *state;
 	Manager *m = rig->manager;
 	const JobRequest request = bind_request("pair1");
 	JobRecord *job = NULL;
@@ -194,19 +181,4 @@ static void drift_is_not_looked_for_while_a_job_runs(void **state)
 	job->ended = true;
 	manager_observe(m);
 	assert_true(m->drift->n_items > 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ON_A_MANAGER(without_libvirt_the_picture_has_groups_and_says_what_is_not_known),
-		ON_A_MANAGER(a_group_that_a_job_has_is_moving_and_not_assignable),
-		ON_A_MANAGER(a_quarantined_group_says_why_and_is_not_assignable),
-		ON_A_MANAGER(a_degraded_group_says_what_happened_at_boot_while_it_lasts),
-		ON_A_MANAGER(a_boot_report_that_cannot_be_read_is_a_note),
-		ON_A_MANAGER(a_record_whose_group_is_not_seen_is_drift_and_stays),
-		ON_A_MANAGER(drift_is_not_looked_for_while_a_job_runs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,8 @@
  * The list of jobs: what a job tells of itself, how many may run, which are kept, what its group
  * shows.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -67,7 +63,7 @@ static bool may(const Manager *m, Operation operation, uint32_t uid, const char 
 	return false;
 }
 
-static void a_new_job_has_the_texts_of_its_request_and_no_others(_unused_ void **state)
+TEST(a_new_job_has_the_texts_of_its_request_and_no_others)
 {
 	const JobRequest request = { .operation = OPERATION_RELEASE,
 				     .target = (char *)"vm42",
@@ -89,7 +85,7 @@ static void a_new_job_has_the_texts_of_its_request_and_no_others(_unused_ void *
 	job_record_free(job);
 }
 
-static void plan_steps_and_end_fill_the_record(_unused_ void **state)
+TEST(plan_steps_and_end_fill_the_record)
 {
 	StepKind kinds[] = { STEP_PREFLIGHT, STEP_BIND };
 	JobEvent planned = { .kind = JOB_EVENT_PLANNED,
@@ -137,7 +133,7 @@ static void plan_steps_and_end_fill_the_record(_unused_ void **state)
 	job_record_free(job);
 }
 
-static void a_user_has_so_many_jobs_and_leaves_others_theirs(_unused_ void **state)
+TEST(a_user_has_so_many_jobs_and_leaves_others_theirs)
 {
 	Manager m;
 
@@ -153,7 +149,7 @@ static void a_user_has_so_many_jobs_and_leaves_others_theirs(_unused_ void **sta
 	done(&m);
 }
 
-static void verifications_have_limits_of_their_own(_unused_ void **state)
+TEST(verifications_have_limits_of_their_own)
 {
 	Manager m;
 
@@ -169,7 +165,7 @@ static void verifications_have_limits_of_their_own(_unused_ void **state)
 }
 
 /* What users do pushes nothing that root did out of sight, and no running job goes. */
-static void the_oldest_ended_jobs_are_forgotten_each_side_by_itself(_unused_ void **state)
+TEST(the_oldest_ended_jobs_are_forgotten_each_side_by_itself)
 {
 	_cleanup_strv_ char **told = NULL;
 	Manager m;
@@ -192,7 +188,7 @@ static void the_oldest_ended_jobs_are_forgotten_each_side_by_itself(_unused_ voi
 	done(&m);
 }
 
-static void a_job_is_a_groups_by_function_until_it_ends(_unused_ void **state)
+TEST(a_job_is_a_groups_by_function_until_it_ends)
 {
 	PciFunction lead = { 0 };
 	Gpu gpu = { .lead = &lead };
@@ -219,7 +215,7 @@ static void a_job_is_a_groups_by_function_until_it_ends(_unused_ void **state)
 	done(&m);
 }
 
-static void the_running_step_says_what_the_group_shows(_unused_ void **state)
+TEST(the_running_step_says_what_the_group_shows)
 {
 	static const struct {
 		Operation operation;
@@ -264,19 +260,4 @@ static void the_running_step_says_what_the_group_shows(_unused_ void **state)
 				 step_kind_to_string(rows[i].step),
 				 group_state_to_string(state_of));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_new_job_has_the_texts_of_its_request_and_no_others),
-		cmocka_unit_test(plan_steps_and_end_fill_the_record),
-		cmocka_unit_test(a_user_has_so_many_jobs_and_leaves_others_theirs),
-		cmocka_unit_test(verifications_have_limits_of_their_own),
-		cmocka_unit_test(the_oldest_ended_jobs_are_forgotten_each_side_by_itself),
-		cmocka_unit_test(a_job_is_a_groups_by_function_until_it_ends),
-		cmocka_unit_test(the_running_step_says_what_the_group_shows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the daemon before left open: kept apart before anything else, and settled before jobs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "manager/manager-rig.h"
@@ -33,9 +29,8 @@ static void leave_open(ManagerRig *manager_rig)
 		fake_set_driver(&rig->fake, functions[i], "vfio-pci", "vfio-pci");
 }
 
-static void nothing_left_open_is_recovered_at_once(void **state)
+ON_A_MANAGER(nothing_left_open_is_recovered_at_once)
 {
-	ManagerRig *rig = *state;
 	Caller caller = { 0 };
 
 	assert_int_equal(manager_load_state(rig->manager), 0);
@@ -44,9 +39,8 @@ static void nothing_left_open_is_recovered_at_once(void **state)
 	assert_false(rig->manager->recovering);
 }
 
-static void what_is_left_open_is_kept_apart_before_it_is_recovered(void **state)
+ON_A_MANAGER(what_is_left_open_is_kept_apart_before_it_is_recovered)
 {
-	ManagerRig *rig = *state;
 	Manager *m = rig->manager;
 	JobRequest request = bind_request("pair0"), other = bind_request("pair1");
 	_cleanup_(problem_freep) Problem *problem = NULL;
@@ -71,9 +65,8 @@ static void what_is_left_open_is_kept_apart_before_it_is_recovered(void **state)
 	assert_false(m->adopted);
 }
 
-static void recovery_undoes_it_and_the_picture_shows_that(void **state)
+ON_A_MANAGER(recovery_undoes_it_and_the_picture_shows_that)
 {
-	ManagerRig *rig = *state;
 	Manager *m = rig->manager;
 	_cleanup_free_ char *before = NULL;
 	JobRequest request = bind_request("pair0");
@@ -106,9 +99,8 @@ static int cancel(ManagerRig *rig, uint32_t id)
 }
 
 /* fault 62 */
-static void what_is_recovered_cannot_be_cancelled(void **state)
+ON_A_MANAGER(what_is_recovered_cannot_be_cancelled)
 {
-	ManagerRig *rig = *state;
 	Manager *m = rig->manager;
 	Caller caller = { 0 };
 
@@ -124,12 +116,11 @@ static void what_is_recovered_cannot_be_cancelled(void **state)
 	assert_int_equal(cancel(rig, 7), GPUPASS_ERROR_NO_SUCH_JOB);
 }
 
-static void without_libvirt_it_waits_and_stays_kept_apart(void **state)
+ON_A_MANAGER(without_libvirt_it_waits_and_stays_kept_apart)
 {
 	static const FakeFault down = { .op = FAKE_USES,
 					.nth = 1,
 					.problem = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE };
-	ManagerRig *rig = *state;
 	Manager *m = rig->manager;
 	_cleanup_free_ char *before = NULL;
 	Caller first = { 0 }, again = { 0 };
@@ -154,9 +145,8 @@ static void without_libvirt_it_waits_and_stays_kept_apart(void **state)
 	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_FREE);
 }
 
-static void what_cannot_be_recovered_is_quarantined_also_after_the_next_start(void **state)
+ON_A_MANAGER(what_cannot_be_recovered_is_quarantined_also_after_the_next_start)
 {
-	ManagerRig *rig = *state;
 	Caller caller = { 0 }, cleared = { 0 };
 	_cleanup_(problem_freep) Problem *problem = NULL;
 
@@ -193,10 +183,8 @@ static void damage_begin(const ManagerRig *rig)
 }
 
 /* Nobody knows which functions it was about. */
-static void a_journal_that_cannot_be_read_keeps_every_group_apart(void **state)
+ON_A_MANAGER(a_journal_that_cannot_be_read_keeps_every_group_apart)
 {
-	ManagerRig *rig = *state;
-
 	rig_shut_off(rig->rig);
 	leave_open(rig);
 	damage_begin(rig);
@@ -205,19 +193,4 @@ static void a_journal_that_cannot_be_read_keeps_every_group_apart(void **state)
 	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_QUARANTINED);
 	assert_int_equal(manager_rig_group(rig, "pair1")->state, GROUP_QUARANTINED);
 	assert_true(manager_rig_notes(rig, "journal/"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ON_A_MANAGER(nothing_left_open_is_recovered_at_once),
-		ON_A_MANAGER(what_is_left_open_is_kept_apart_before_it_is_recovered),
-		ON_A_MANAGER(recovery_undoes_it_and_the_picture_shows_that),
-		ON_A_MANAGER(what_is_recovered_cannot_be_cancelled),
-		ON_A_MANAGER(without_libvirt_it_waits_and_stays_kept_apart),
-		ON_A_MANAGER(what_cannot_be_recovered_is_quarantined_also_after_the_next_start),
-		ON_A_MANAGER(a_journal_that_cannot_be_read_keeps_every_group_apart),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

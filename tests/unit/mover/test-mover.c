@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The real gpupass-mover, with this test at the other end of its socket. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -94,7 +89,7 @@ static const char *line_of(Run *run, unsigned number)
 	return "";
 }
 
-static void a_batch_is_answered_line_by_line(void **state)
+WITH_DIR(a_batch_is_answered_line_by_line)
 {
 	const TempDir *dir = *state;
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
@@ -119,7 +114,7 @@ static void a_batch_is_answered_line_by_line(void **state)
 }
 
 /* What another process is at work on is left alone, and the others are done. */
-static void one_function_has_one_mover_at_a_time(void **state)
+WITH_DIR(one_function_has_one_mover_at_a_time)
 {
 	const TempDir *dir = *state;
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
@@ -137,26 +132,26 @@ static void one_function_has_one_mover_at_a_time(void **state)
 
 /* promise C7 */
 /* Whoever has taken over the daemon has no more to say than the grammar. */
-static void what_is_no_request_does_nothing(void **state)
+WITH_DIR(what_is_no_request_does_nothing)
 {
 	static const struct {
 		const char *bytes;
 		size_t size;
 	} rows[] = {
-#define ROW(text) { text, sizeof(text) }
+#define WITH_NUL(text) { text, sizeof(text) }
 		{ "\0", 1 },
-		ROW("move\0--\0" DISPLAY "\0nvidia\0-"), /* cut off */
-		ROW("move\0--\0" DISPLAY "\0nvidia\0"),
-		ROW("move\0" DISPLAY "\0nvidia\0-\0"),
-		ROW("move\0--\0../../41:00.0\0nvidia\0-\0"),
-		ROW("move\0--\0" DISPLAY "\0../nvidia\0-\0"),
-		ROW("move\0--\0" DISPLAY "\0nvidia\0a\nb\0"),
-		ROW("move\0--\0" DISPLAY "\0nvidia\0-\0more\0"),
-		ROW("move\0--\0" DISPLAY "\0nvidia\0-\0reset\0" DISPLAY "\0"),
-		ROW("reset\0--slots\0" DISPLAY "\0"),
-		ROW("inspect\0" DISPLAY "\0"),
-		ROW("--sysfs=/tmp\0move\0--\0" DISPLAY "\0nvidia\0-\0"),
-#undef ROW
+		WITH_NUL("move\0--\0" DISPLAY "\0nvidia\0-"), /* cut off */
+		WITH_NUL("move\0--\0" DISPLAY "\0nvidia\0"),
+		WITH_NUL("move\0" DISPLAY "\0nvidia\0-\0"),
+		WITH_NUL("move\0--\0../../41:00.0\0nvidia\0-\0"),
+		WITH_NUL("move\0--\0" DISPLAY "\0../nvidia\0-\0"),
+		WITH_NUL("move\0--\0" DISPLAY "\0nvidia\0a\nb\0"),
+		WITH_NUL("move\0--\0" DISPLAY "\0nvidia\0-\0more\0"),
+		WITH_NUL("move\0--\0" DISPLAY "\0nvidia\0-\0reset\0" DISPLAY "\0"),
+		WITH_NUL("reset\0--slots\0" DISPLAY "\0"),
+		WITH_NUL("inspect\0" DISPLAY "\0"),
+		WITH_NUL("--sysfs=/tmp\0move\0--\0" DISPLAY "\0nvidia\0-\0"),
+#undef WITH_NUL
 	};
 	const TempDir *dir = *state;
 
@@ -196,7 +191,7 @@ static void assert_ends_well(pid_t pid, int fd)
 }
 
 /* promise C12 */
-static void whoever_has_no_request_gets_nothing_done(void **state)
+WITH_DIR(whoever_has_no_request_gets_nothing_done)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	int fd = -1;
@@ -221,7 +216,7 @@ static void read_up_to(int fd, const char *last, char *output, size_t size)
 	}
 }
 
-static void batch_follows_batch(void **state)
+WITH_DIR(batch_follows_batch)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	static const char words[] = "move\0--\0" DISPLAY "\0nvidia\0-\0";
@@ -240,7 +235,7 @@ static void batch_follows_batch(void **state)
 }
 
 /* systemctl stop of a mover sends this: see its unit. */
-static void one_with_nothing_to_do_can_be_stopped(void **state)
+WITH_DIR(one_with_nothing_to_do_can_be_stopped)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	static const char words[] = "move\0--\0" DISPLAY "\0nvidia\0-\0";
@@ -257,7 +252,7 @@ static void one_with_nothing_to_do_can_be_stopped(void **state)
 
 /* promise C12 */
 /* The daemon would have another mover do it: it has not heard that this one begins. */
-static void who_cannot_hear_that_it_begins_gets_nothing_done(void **state)
+WITH_DIR(who_cannot_hear_that_it_begins_gets_nothing_done)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	static const char words[] = "move\0--\0" DISPLAY "\0-\0-\0";
@@ -276,7 +271,7 @@ static void who_cannot_hear_that_it_begins_gets_nothing_done(void **state)
 }
 
 /* The daemon has told by then that the function may be stuck; it must not be moved later on. */
-static void who_has_given_up_gets_nothing_done(void **state)
+WITH_DIR(who_has_given_up_gets_nothing_done)
 {
 	const TempDir *dir = *state;
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
@@ -294,20 +289,4 @@ static void who_has_given_up_gets_nothing_done(void **state)
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), GPUPASS_EXIT_FAILED);
 	assert_int_equal(pid_lock_holder(dir->path, DISPLAY), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DIR(a_batch_is_answered_line_by_line),
-		WITH_DIR(one_function_has_one_mover_at_a_time),
-		WITH_DIR(what_is_no_request_does_nothing),
-		WITH_DIR(whoever_has_no_request_gets_nothing_done),
-		WITH_DIR(batch_follows_batch),
-		WITH_DIR(one_with_nothing_to_do_can_be_stopped),
-		WITH_DIR(who_cannot_hear_that_it_begins_gets_nothing_done),
-		WITH_DIR(who_has_given_up_gets_nothing_done),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

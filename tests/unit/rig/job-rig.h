@@ -42,7 +42,7 @@ typedef struct Outcome {
 /* For cmocka: *state is the rig. Ends the test when the machine was mistreated. */
 int rig_setup(void **state);
 int rig_teardown(void **state);
-#define ON_A_RIG(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
+#define ON_A_RIG(test) TEST_ON(test, Rig, rig_setup, rig_teardown)
 Rig *rig_new(void);
 void rig_free(Rig *rig);
 

@@ -48,7 +48,7 @@ static inline _unused_ int temp_dir_teardown(void **state)
 	return 0;
 }
 
-#define WITH_DIR(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, temp_dir_teardown)
+#define WITH_DIR(test) TEST_WITH(test, temp_dir_setup, temp_dir_teardown)
 
 /* Puts a file there, in a directory made for it where the name has one. */
 static inline _unused_ void temp_dir_write_bytes(const TempDir *dir, const char *name,

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <sys/stat.h>
 
 #include "rig/temp-dir.h"
@@ -53,7 +49,7 @@ static Assignments *load(void **state, char ***ret_notes)
 	return all;
 }
 
-static void what_is_saved_is_loaded(void **state)
+WITH_DIR(what_is_saved_is_loaded)
 {
 	_cleanup_(assignments_freep) Assignments *all = NULL;
 	_cleanup_strv_ char **notes = NULL;
@@ -73,7 +69,7 @@ static void what_is_saved_is_loaded(void **state)
 	assert_null(one->functions[0].original_override);
 }
 
-static void saving_again_replaces(void **state)
+WITH_DIR(saving_again_replaces)
 {
 	_cleanup_(assignments_freep) Assignments *all = NULL;
 
@@ -84,7 +80,7 @@ static void saving_again_replaces(void **state)
 	assert_string_equal(all->items[0]->group_name, "pair1");
 }
 
-static void what_is_removed_is_gone_and_removing_again_is_no_error(void **state)
+WITH_DIR(what_is_removed_is_gone_and_removing_again_is_no_error)
 {
 	const Assignment assignment = assignment_of(UUID, "pair0");
 	_cleanup_(assignments_freep) Assignments *all = NULL;
@@ -96,7 +92,7 @@ static void what_is_removed_is_gone_and_removing_again_is_no_error(void **state)
 	assert_int_equal(all->n_items, 0);
 }
 
-static void the_directory_is_made_when_it_is_not_there(void **state)
+WITH_DIR(the_directory_is_made_when_it_is_not_there)
 {
 	const TempDir *dir = *state;
 	_cleanup_free_ char *path = strf("%s/etc/gpupass/assignments.d", dir->path);
@@ -128,7 +124,7 @@ static void expect_still_told(void **state)
 /* fault 40 */
 /* Whatever the file is cut to, its bytes are kept and the other files are read. */
 /* promise F1 */
-static void a_torn_file_is_set_aside_and_told_of(void **state)
+WITH_DIR(a_torn_file_is_set_aside_and_told_of)
 {
 	const TempDir *dir = *state;
 	_cleanup_free_ char *whole = NULL;
@@ -156,7 +152,7 @@ static void a_torn_file_is_set_aside_and_told_of(void **state)
 	}
 }
 
-static void a_file_set_aside_is_not_overwritten(void **state)
+WITH_DIR(a_file_set_aside_is_not_overwritten)
 {
 	const TempDir *dir = *state;
 	_cleanup_(assignments_freep) Assignments *all = NULL;
@@ -175,7 +171,7 @@ static void a_file_set_aside_is_not_overwritten(void **state)
 }
 
 /* fault 41 */
-static void a_newer_versions_file_is_left_in_place_and_kept_from_harm(void **state)
+WITH_DIR(a_newer_versions_file_is_left_in_place_and_kept_from_harm)
 {
 	static const char newer[] = "{\"schema\": \"org.gpupass1.assignment/9\", \"more\": 1}";
 	const TempDir *dir = *state;
@@ -196,7 +192,7 @@ static void a_newer_versions_file_is_left_in_place_and_kept_from_harm(void **sta
 	assert_string_equal(left, newer);
 }
 
-static void a_copy_under_another_name_is_no_second_assignment(void **state)
+WITH_DIR(a_copy_under_another_name_is_no_second_assignment)
 {
 	const TempDir *dir = *state;
 	_cleanup_(assignments_freep) Assignments *all = NULL;
@@ -214,7 +210,7 @@ static void a_copy_under_another_name_is_no_second_assignment(void **state)
 		assert_non_null(strstr(notes[i], "its name is not its domain's UUID"));
 }
 
-static void leftovers_and_others_files_are_not_read(void **state)
+WITH_DIR(leftovers_and_others_files_are_not_read)
 {
 	const TempDir *dir = *state;
 	_cleanup_(assignments_freep) Assignments *all = NULL;
@@ -230,7 +226,7 @@ static void leftovers_and_others_files_are_not_read(void **state)
 	save(state, UUID, "pair0");
 }
 
-static void a_full_disk_leaves_the_file_as_it_was(void **state)
+WITH_DIR(a_full_disk_leaves_the_file_as_it_was)
 {
 	const TempDir *dir = *state;
 	Assignment assignment = assignment_of(UUID, "pair1");
@@ -253,7 +249,7 @@ static void a_full_disk_leaves_the_file_as_it_was(void **state)
 	assert_null(probe);
 }
 
-static void a_check_leaves_nothing_behind(void **state)
+WITH_DIR(a_check_leaves_nothing_behind)
 {
 	const TempDir *dir = *state;
 	Assignment assignment = assignment_of(UUID, "pair0");
@@ -283,7 +279,7 @@ static Assignment further(void)
 	return assignment;
 }
 
-static void a_domain_has_a_file_for_each_of_its_groups(void **state)
+WITH_DIR(a_domain_has_a_file_for_each_of_its_groups)
 {
 	const TempDir *dir = *state;
 	Assignment first = assignment_of(UUID, "pair0"), second = further();
@@ -320,7 +316,7 @@ static void a_domain_has_a_file_for_each_of_its_groups(void **state)
 	assert_int_equal(all->n_items, 0);
 }
 
-static void a_file_with_anothers_address_in_its_name_is_no_assignment(void **state)
+WITH_DIR(a_file_with_anothers_address_in_its_name_is_no_assignment)
 {
 	const TempDir *dir = *state;
 	_cleanup_(assignments_freep) Assignments *all = NULL;
@@ -335,7 +331,7 @@ static void a_file_with_anothers_address_in_its_name_is_no_assignment(void **sta
 	assert_string_equal(all->fences[0].domain_uuid, UUID);
 }
 
-static void what_is_too_big_to_be_one_is_set_aside(void **state)
+WITH_DIR(what_is_too_big_to_be_one_is_set_aside)
 {
 	const TempDir *dir = *state;
 	_cleanup_(assignments_freep) Assignments *all = NULL;
@@ -348,26 +344,4 @@ static void what_is_too_big_to_be_one_is_set_aside(void **state)
 	assert_int_equal(all->n_items, 0);
 	assert_int_equal(strv_length(notes), 1);
 	assert_non_null(strstr(notes[0], "File too large"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DIR(what_is_saved_is_loaded),
-		WITH_DIR(saving_again_replaces),
-		WITH_DIR(what_is_removed_is_gone_and_removing_again_is_no_error),
-		WITH_DIR(the_directory_is_made_when_it_is_not_there),
-		WITH_DIR(a_torn_file_is_set_aside_and_told_of),
-		WITH_DIR(a_file_set_aside_is_not_overwritten),
-		WITH_DIR(a_newer_versions_file_is_left_in_place_and_kept_from_harm),
-		WITH_DIR(a_copy_under_another_name_is_no_second_assignment),
-		WITH_DIR(leftovers_and_others_files_are_not_read),
-		WITH_DIR(a_full_disk_leaves_the_file_as_it_was),
-		WITH_DIR(a_check_leaves_nothing_behind),
-		WITH_DIR(a_domain_has_a_file_for_each_of_its_groups),
-		WITH_DIR(a_file_with_anothers_address_in_its_name_is_no_assignment),
-		WITH_DIR(what_is_too_big_to_be_one_is_set_aside),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -44,7 +40,7 @@ static int make_proc(const TempDir *dir, const char *login_uid)
 	return fd;
 }
 
-static void what_proc_says_counts_only_of_a_process_of_that_user(void **state)
+TEST(what_proc_says_counts_only_of_a_process_of_that_user)
 {
 	const struct {
 		uid_t uid;
@@ -63,7 +59,6 @@ static void what_proc_says_counts_only_of_a_process_of_that_user(void **state)
 		{ 1000, 0, "1000", false, AUDIT_NO_UID },  /* the bus does not know it */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		TempDir *dir = new_dir();
 		_cleanup_close_ int proc_fd = make_proc(dir, rows[i].login_uid);
@@ -85,12 +80,11 @@ static void what_proc_says_counts_only_of_a_process_of_that_user(void **state)
 	}
 }
 
-static void a_caller_that_nobody_looks_at_is_recorded_with_what_is_known(void **state)
+TEST(a_caller_that_nobody_looks_at_is_recorded_with_what_is_known)
 {
 	_cleanup_(caller_identity_unrefp) CallerIdentity *identity = caller_identity_new(1000, 42);
 	AuditRecord record = AUDIT_RECORD_EMPTY;
 
-	(void)state;
 	caller_resolver_push(NULL, identity);
 	caller_identity_fill(identity, &record);
 	assert_int_equal(record.uid, 1000);
@@ -99,14 +93,13 @@ static void a_caller_that_nobody_looks_at_is_recorded_with_what_is_known(void **
 	audit_record_clear(&record);
 }
 
-static void a_look_that_hangs_is_waited_for_once_and_its_late_answer_left_out(void **state)
+TEST(a_look_that_hangs_is_waited_for_once_and_its_late_answer_left_out)
 {
 	TempDir *dir = new_dir();
 	_cleanup_close_ int proc_fd = make_proc(dir, "1000");
 	_cleanup_(caller_identity_unrefp) CallerIdentity *identity = caller_identity_new(1000, 42);
 	AuditRecord record = AUDIT_RECORD_EMPTY;
 
-	(void)state;
 	caller_identity_fill(identity, &record); /* for a second */
 	assert_null(record.command);
 	caller_identity_resolve(identity, proc_fd);
@@ -117,14 +110,13 @@ static void a_look_that_hangs_is_waited_for_once_and_its_late_answer_left_out(vo
 	remove_dir(dir);
 }
 
-static void the_thread_looks_at_each_that_is_pushed(void **state)
+TEST(the_thread_looks_at_each_that_is_pushed)
 {
 	TempDir *dir = new_dir();
 	_cleanup_close_ int proc_fd = make_proc(dir, "1000");
 	CallerResolver *resolver = NULL;
 	CallerIdentity *identities[50];
 
-	(void)state;
 	assert_int_equal(caller_resolver_new(proc_fd, &resolver), 0);
 	for (size_t i = 0; i < ELEMENTS(identities); i++) {
 		identities[i] = caller_identity_new(1000, 42);
@@ -141,16 +133,4 @@ static void the_thread_looks_at_each_that_is_pushed(void **state)
 		caller_identity_unref(identities[i]);
 	}
 	remove_dir(dir);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_proc_says_counts_only_of_a_process_of_that_user),
-		cmocka_unit_test(a_caller_that_nobody_looks_at_is_recorded_with_what_is_known),
-		cmocka_unit_test(a_look_that_hangs_is_waited_for_once_and_its_late_answer_left_out),
-		cmocka_unit_test(the_thread_looks_at_each_that_is_pushed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -59,7 +55,9 @@ static void must_refuse(Claims *claims, const char *group, const Bdf *functions,
 	assert_string_equal(checked->reason, reason);
 }
 
-static void what_a_job_holds_no_other_takes(void **state)
+#define WITH_CLAIMS(test) TEST_WITH(test, setup, teardown)
+
+WITH_CLAIMS(what_a_job_holds_no_other_takes)
 {
 	Claims *claims = *state;
 
@@ -74,7 +72,7 @@ static void what_a_job_holds_no_other_takes(void **state)
 	must_take(claims, 2, "pair1", pair1, "uuid-b");
 }
 
-static void jobs_without_a_domain_do_not_meet_in_it(void **state)
+WITH_CLAIMS(jobs_without_a_domain_do_not_meet_in_it)
 {
 	Claims *claims = *state;
 
@@ -82,7 +80,7 @@ static void jobs_without_a_domain_do_not_meet_in_it(void **state)
 	must_take(claims, 2, "pair1", pair1, NULL);
 }
 
-static void a_check_takes_nothing(void **state)
+WITH_CLAIMS(a_check_takes_nothing)
 {
 	Claims *claims = *state;
 	Problem *problem = NULL;
@@ -91,7 +89,7 @@ static void a_check_takes_nothing(void **state)
 	must_take(claims, 1, "pair0", pair0, "uuid-a");
 }
 
-static void what_is_released_can_be_taken(void **state)
+WITH_CLAIMS(what_is_released_can_be_taken)
 {
 	Claims *claims = *state;
 
@@ -104,7 +102,7 @@ static void what_is_released_can_be_taken(void **state)
 	claims_release(claims, 4711); /* none of that number */
 }
 
-static void who_looked_before_a_job_let_go_has_to_look_again(void **state)
+WITH_CLAIMS(who_looked_before_a_job_let_go_has_to_look_again)
 {
 	Claims *claims = *state;
 	uint64_t before = claims_generation(claims);
@@ -123,7 +121,7 @@ static void who_looked_before_a_job_let_go_has_to_look_again(void **state)
 			 -ESTALE);
 }
 
-static void a_quarantine_outlives_its_job_and_lets_the_domain_go(void **state)
+WITH_CLAIMS(a_quarantine_outlives_its_job_and_lets_the_domain_go)
 {
 	Claims *claims = *state;
 	_cleanup_free_ char *reason = NULL, *other = NULL;
@@ -176,7 +174,7 @@ static void *hammer(void *userdata)
 	return NULL;
 }
 
-static void threads_never_hold_the_same_function(void **state)
+WITH_CLAIMS(threads_never_hold_the_same_function)
 {
 	pthread_t threads[N_THREADS];
 	Hammer hammers[N_THREADS];
@@ -195,20 +193,4 @@ static void threads_never_hold_the_same_function(void **state)
 	assert_false(broken);
 	assert_true(taken > N_THREADS);
 	must_take(*state, 99, "odd", mixed, NULL);
-}
-
-int main(void)
-{
-#define WITH_CLAIMS(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		WITH_CLAIMS(what_a_job_holds_no_other_takes),
-		WITH_CLAIMS(jobs_without_a_domain_do_not_meet_in_it),
-		WITH_CLAIMS(a_check_takes_nothing),
-		WITH_CLAIMS(what_is_released_can_be_taken),
-		WITH_CLAIMS(who_looked_before_a_job_let_go_has_to_look_again),
-		WITH_CLAIMS(a_quarantine_outlives_its_job_and_lets_the_domain_go),
-		WITH_CLAIMS(threads_never_hold_the_same_function),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

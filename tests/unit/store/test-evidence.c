@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <sys/wait.h>
 
@@ -62,7 +57,7 @@ static unsigned known(TopologyStore *store, bool *ret_fresh)
 	return s ? s->peers[0].links : 0;
 }
 
-static void what_was_seen_is_known_to_the_next_daemon_as_not_fresh(void **state)
+WITH_DIR(what_was_seen_is_known_to_the_next_daemon_as_not_fresh)
 {
 	_cleanup_(evidence_unrefp) Evidence *seen = pair(4);
 	_cleanup_strv_ char **notes = NULL, **again = NULL;
@@ -85,7 +80,7 @@ static void what_was_seen_is_known_to_the_next_daemon_as_not_fresh(void **state)
 }
 
 /* fault 40 */
-static void a_torn_file_is_set_aside_and_told(void **state)
+WITH_DIR(a_torn_file_is_set_aside_and_told)
 {
 	static const char *const torn[] = {
 		"", "{", "{\"schema\":\"org.gpupass1.evidence/1\"}",
@@ -113,7 +108,7 @@ static void a_torn_file_is_set_aside_and_told(void **state)
 	}
 }
 
-static void an_earlier_damaged_file_is_kept(void **state)
+WITH_DIR(an_earlier_damaged_file_is_kept)
 {
 	_cleanup_strv_ char **notes = NULL;
 	_cleanup_free_ char *aside = NULL, *left = NULL;
@@ -131,7 +126,7 @@ static void an_earlier_damaged_file_is_kept(void **state)
 }
 
 /* fault 41 */
-static void another_versions_file_is_left_alone(void **state)
+WITH_DIR(another_versions_file_is_left_alone)
 {
 	static const char newer[] = "{\"schema\":\"org.gpupass1.evidence/3\",\"more\":true}";
 	_cleanup_(evidence_unrefp) Evidence *seen = pair(4);
@@ -152,7 +147,7 @@ static void another_versions_file_is_left_alone(void **state)
 }
 
 /* In a process of its own, whose files cannot grow. */
-static void a_full_disk_leaves_the_old_file_and_is_an_error(void **state)
+WITH_DIR(a_full_disk_leaves_the_old_file_and_is_an_error)
 {
 	_cleanup_(evidence_unrefp) Evidence *seen = pair(4), *other = pair(2);
 	_cleanup_strv_ char **notes = NULL;
@@ -180,7 +175,7 @@ static void a_full_disk_leaves_the_old_file_and_is_an_error(void **state)
 
 /* promise G2 */
 /* fault L13 */
-static void a_guests_look_stands_beside_the_probe(void **state)
+WITH_DIR(a_guests_look_stands_beside_the_probe)
 {
 	PciFunction functions[] = {
 		{ .bdf = bdf(A), .vendor = PCI_VENDOR_NVIDIA, .device = 0x2230 },
@@ -230,18 +225,4 @@ static void a_guests_look_stands_beside_the_probe(void **state)
 	now = topology_store_get(&store);
 	assert_int_equal(evidence_find_guest(now, &functions[0].bdf)->peers[0].links, 3);
 	topology_store_close(&store);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DIR(what_was_seen_is_known_to_the_next_daemon_as_not_fresh),
-		WITH_DIR(a_torn_file_is_set_aside_and_told),
-		WITH_DIR(an_earlier_damaged_file_is_kept),
-		WITH_DIR(another_versions_file_is_left_alone),
-		WITH_DIR(a_full_disk_leaves_the_old_file_and_is_an_error),
-		WITH_DIR(a_guests_look_stands_beside_the_probe),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The fence on disk: what a job holds is closed there, whoever writes meanwhile, until its end. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -84,7 +80,9 @@ static void hold(FenceStore *store, uint32_t job, const char *group, const char 
 	assert_int_equal(fence_store_hold(store, job, group, &function, 1, NOW), 0);
 }
 
-static void a_fence_that_says_nothing_new_is_written_once_a_minute(void **state)
+#define IN_A_DIRECTORY(test) TEST_WITH(test, temp_dir_setup, temp_dir_teardown)
+
+IN_A_DIRECTORY(a_fence_that_says_nothing_new_is_written_once_a_minute)
 {
 	TempDir *dir = *state;
 	_cleanup_(fence_store_close) FenceStore store;
@@ -109,7 +107,7 @@ static void a_fence_that_says_nothing_new_is_written_once_a_minute(void **state)
 }
 
 /* promise T7 */
-static void what_a_job_holds_is_closed_until_a_fence_after_its_end(void **state)
+IN_A_DIRECTORY(what_a_job_holds_is_closed_until_a_fence_after_its_end)
 {
 	TempDir *dir = *state;
 	_cleanup_(fence_store_close) FenceStore store;
@@ -129,7 +127,7 @@ static void what_a_job_holds_is_closed_until_a_fence_after_its_end(void **state)
 	assert_int_equal(state_on_disk(dir, "0000:a1:00.0"), FENCE_BUSY);
 }
 
-static void a_group_that_the_fence_does_not_know_is_closed_all_the_same(void **state)
+IN_A_DIRECTORY(a_group_that_the_fence_does_not_know_is_closed_all_the_same)
 {
 	TempDir *dir = *state;
 	_cleanup_(fence_store_close) FenceStore store;
@@ -141,7 +139,7 @@ static void a_group_that_the_fence_does_not_know_is_closed_all_the_same(void **s
 }
 
 /* fault D5 */
-static void after_a_crash_the_group_stays_closed_until_the_next_daemon_has_looked(void **state)
+IN_A_DIRECTORY(after_a_crash_the_group_stays_closed_until_the_next_daemon_has_looked)
 {
 	TempDir *dir = *state;
 	FenceStore store;
@@ -161,7 +159,7 @@ static void after_a_crash_the_group_stays_closed_until_the_next_daemon_has_looke
 	fence_store_close(&store);
 }
 
-static void what_cannot_be_written_stays_closed_and_is_tried_again(void **state)
+IN_A_DIRECTORY(what_cannot_be_written_stays_closed_and_is_tried_again)
 {
 	TempDir *dir = *state;
 	_cleanup_(fence_store_close) FenceStore store;
@@ -186,7 +184,7 @@ static void what_cannot_be_written_stays_closed_and_is_tried_again(void **state)
 	assert_int_equal(state_on_disk(dir, "0000:a1:00.0"), FENCE_OPEN);
 }
 
-static void a_file_that_somebody_damaged_is_found_and_written_again(void **state)
+IN_A_DIRECTORY(a_file_that_somebody_damaged_is_found_and_written_again)
 {
 	TempDir *dir = *state;
 	_cleanup_(fence_store_close) FenceStore store;
@@ -201,22 +199,4 @@ static void a_file_that_somebody_damaged_is_found_and_written_again(void **state
 	assert_non_null(strstr(fault, "cannot be read"));
 	update(&store, "x", 0, NOW);
 	assert_int_equal(state_on_disk(dir, "0000:41:00.0"), FENCE_OPEN);
-}
-
-#define IN_A_DIRECTORY(test)                                                                       \
-	cmocka_unit_test_setup_teardown(test, temp_dir_setup, temp_dir_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_A_DIRECTORY(a_fence_that_says_nothing_new_is_written_once_a_minute),
-		IN_A_DIRECTORY(what_a_job_holds_is_closed_until_a_fence_after_its_end),
-		IN_A_DIRECTORY(a_group_that_the_fence_does_not_know_is_closed_all_the_same),
-		IN_A_DIRECTORY(
-			after_a_crash_the_group_stays_closed_until_the_next_daemon_has_looked),
-		IN_A_DIRECTORY(what_cannot_be_written_stays_closed_and_is_tried_again),
-		IN_A_DIRECTORY(a_file_that_somebody_damaged_is_found_and_written_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,8 @@
 /*
  * What a cut leaves of a journal's file: its last record whole, or as if it had never been begun.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -93,7 +89,7 @@ static char *load_text(const Rig *rig, size_t *ret_size)
 }
 
 /* fault 37 */
-static void a_record_cut_off_at_any_byte_never_happened(_unused_ void **state)
+TEST(a_record_cut_off_at_any_byte_never_happened)
 {
 	Rig *rig = rig_that_fails();
 	Recorded recorded = record(rig);
@@ -123,7 +119,7 @@ static void a_record_cut_off_at_any_byte_never_happened(_unused_ void **state)
 
 /* fault 40 */
 /* promise F1 */
-static void a_line_that_is_not_the_last_must_be_whole(_unused_ void **state)
+TEST(a_line_that_is_not_the_last_must_be_whole)
 {
 	Rig *rig = rig_that_fails();
 	Recorded recorded = record(rig);
@@ -139,7 +135,7 @@ static void a_line_that_is_not_the_last_must_be_whole(_unused_ void **state)
 }
 
 /* A journal of the version before: the same lines, of which none has a mode. */
-static void a_journal_of_the_version_before_is_read(_unused_ void **state)
+TEST(a_journal_of_the_version_before_is_read)
 {
 	Rig *rig = rig_that_fails();
 	Recorded recorded = record(rig);
@@ -157,15 +153,4 @@ static void a_journal_of_the_version_before_is_read(_unused_ void **state)
 	assert_string_equal(now, "begun 3, rolling back 1, damage ");
 	free(recorded.text);
 	rig_free(rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_record_cut_off_at_any_byte_never_happened),
-		cmocka_unit_test(a_line_that_is_not_the_last_must_be_whole),
-		cmocka_unit_test(a_journal_of_the_version_before_is_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

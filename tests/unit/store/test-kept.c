@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Kept groups as documents and on disk. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <string.h>
 
@@ -76,7 +71,7 @@ static void save(KeptStore *store, Assignment *kept)
 	assignment_free(kept);
 }
 
-static void a_saved_group_replaces_all_that_have_one_of_its_functions(void **state)
+WITH_DIR(a_saved_group_replaces_all_that_have_one_of_its_functions)
 {
 	KeptStore store = store_in(state);
 
@@ -87,7 +82,7 @@ static void a_saved_group_replaces_all_that_have_one_of_its_functions(void **sta
 	expect_listed(&store, B ".json solo1 asked; " C ".json solo0 asked");
 }
 
-static void a_removal_is_by_functions_and_twice_is_harmless(void **state)
+WITH_DIR(a_removal_is_by_functions_and_twice_is_harmless)
 {
 	_cleanup_(assignment_freep) Assignment *other = kept_of("now", KEPT_ASKED, NULL, B, C);
 	KeptStore store = store_in(state);
@@ -99,7 +94,7 @@ static void a_removal_is_by_functions_and_twice_is_harmless(void **state)
 }
 
 /* fault 60 */
-static void what_another_version_wrote_is_left_alone(void **state)
+WITH_DIR(what_another_version_wrote_is_left_alone)
 {
 	static const char text[] = "{\"schema\": \"org.gpupass1.kept/2\"}";
 	_cleanup_(assignment_freep) Assignment *kept = kept_of("pair0", KEPT_ASKED, NULL, A, B);
@@ -127,7 +122,7 @@ static void follow(KeptStore *store, Assignment *wanted, Assignment *gone)
 	assert_int_equal(kept_store_follow(store, in, out), 0);
 }
 
-static void the_setting_comes_and_goes_and_leaves_what_a_person_asked_for(void **state)
+WITH_DIR(the_setting_comes_and_goes_and_leaves_what_a_person_asked_for)
 {
 	KeptStore store = store_in(state);
 
@@ -143,7 +138,7 @@ static void the_setting_comes_and_goes_and_leaves_what_a_person_asked_for(void *
 }
 
 /* A board on vfio-pci that does not tell its serial number is still the recorded one. */
-static void a_serial_number_that_is_not_known_now_is_kept(void **state _unused_)
+TEST(a_serial_number_that_is_not_known_now_is_kept)
 {
 	_cleanup_(assignment_freep) Assignment *with = kept_of("p", KEPT_SETTING, "01", A, B);
 	_cleanup_(assignment_freep) Assignment *other = kept_of("p", KEPT_SETTING, "02", A, B);
@@ -152,17 +147,4 @@ static void a_serial_number_that_is_not_known_now_is_kept(void **state _unused_)
 	assert_true(kept_covers(with, without));
 	assert_false(kept_covers(without, with));
 	assert_false(kept_covers(with, other));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DIR(a_saved_group_replaces_all_that_have_one_of_its_functions),
-		WITH_DIR(a_removal_is_by_functions_and_twice_is_harmless),
-		WITH_DIR(what_another_version_wrote_is_left_alone),
-		WITH_DIR(the_setting_comes_and_goes_and_leaves_what_a_person_asked_for),
-		cmocka_unit_test(a_serial_number_that_is_not_known_now_is_kept),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "rig/temp-dir.h"
 #include "store/tenants.h"
@@ -58,7 +53,7 @@ static TenantState state_of(TenantStore *store, const char **ret_fault)
 	return file && file->mark ? file->mark->state : TENANT_NONE;
 }
 
-static void a_mark_outlives_the_daemon(void **state)
+WITH_DIR(a_mark_outlives_the_daemon)
 {
 	TenantStore first, second;
 	TenantMark mark = mark_of("0000:41:00.0", TENANT_DIRTY);
@@ -75,7 +70,7 @@ static void a_mark_outlives_the_daemon(void **state)
 }
 
 /* A board without a file counts as never used: so what cannot be understood stays where it is. */
-static void what_cannot_be_understood_is_a_fault_and_stays(void **state)
+WITH_DIR(what_cannot_be_understood_is_a_fault_and_stays)
 {
 	static const struct {
 		const char *content, *words;
@@ -102,7 +97,7 @@ static void what_cannot_be_understood_is_a_fault_and_stays(void **state)
 	}
 }
 
-static void a_mark_of_another_address_is_a_fault(void **state)
+WITH_DIR(a_mark_of_another_address_is_a_fault)
 {
 	TenantMark mark = mark_of("0000:61:00.0", TENANT_CLEAN);
 	_cleanup_free_ char *text = tenant_mark_to_json(&mark);
@@ -117,7 +112,7 @@ static void a_mark_of_another_address_is_a_fault(void **state)
 	tenant_store_close(&store);
 }
 
-static void a_later_versions_mark_is_left_alone_and_a_torn_one_is_replaced(void **state)
+WITH_DIR(a_later_versions_mark_is_left_alone_and_a_torn_one_is_replaced)
 {
 	static const char later[] = "{\"schema\": \"org.gpupass1.tenant/9\"}";
 	TenantMark mark = mark_of("0000:41:00.0", TENANT_CLEAN);
@@ -135,7 +130,7 @@ static void a_later_versions_mark_is_left_alone_and_a_torn_one_is_replaced(void 
 	tenant_store_close(&store);
 }
 
-static void a_directory_that_cannot_be_read_is_a_fault_of_all(void **state)
+WITH_DIR(a_directory_that_cannot_be_read_is_a_fault_of_all)
 {
 	_cleanup_(tenants_freep) Tenants *tenants = NULL;
 	TenantStore store;
@@ -148,7 +143,7 @@ static void a_directory_that_cannot_be_read_is_a_fault_of_all(void **state)
 	tenant_store_close(&store);
 }
 
-static void what_a_job_has_in_hand_is_not_noted(void **state)
+WITH_DIR(what_a_job_has_in_hand_is_not_noted)
 {
 	TenantMark mark = mark_of("0000:41:00.0", TENANT_DIRTY);
 	_cleanup_(claims_freep) Claims *claims = NULL;
@@ -172,7 +167,7 @@ static void what_a_job_has_in_hand_is_not_noted(void **state)
 	tenant_store_close(&store);
 }
 
-static void what_is_seen_of_a_quarantined_board_is_noted(void **state)
+WITH_DIR(what_is_seen_of_a_quarantined_board_is_noted)
 {
 	TenantMark mark = mark_of("0000:41:00.0", TENANT_DIRTY);
 	_cleanup_(claims_freep) Claims *claims = NULL;
@@ -187,7 +182,7 @@ static void what_is_seen_of_a_quarantined_board_is_noted(void **state)
 	tenant_store_close(&store);
 }
 
-static void a_note_that_cannot_be_written_is_told(void **state)
+WITH_DIR(a_note_that_cannot_be_written_is_told)
 {
 	TenantMark mark = mark_of("0000:41:00.0", TENANT_DIRTY);
 	_cleanup_(claims_freep) Claims *claims = NULL;
@@ -200,20 +195,4 @@ static void a_note_that_cannot_be_written_is_told(void **state)
 	tenant_store_note(&store, claims, claims_generation(claims), &mark, 1, &failed);
 	assert_int_equal(failed, -EPROTO);
 	tenant_store_close(&store);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DIR(a_mark_outlives_the_daemon),
-		WITH_DIR(what_cannot_be_understood_is_a_fault_and_stays),
-		WITH_DIR(a_mark_of_another_address_is_a_fault),
-		WITH_DIR(a_later_versions_mark_is_left_alone_and_a_torn_one_is_replaced),
-		WITH_DIR(a_directory_that_cannot_be_read_is_a_fault_of_all),
-		WITH_DIR(what_a_job_has_in_hand_is_not_noted),
-		WITH_DIR(what_is_seen_of_a_quarantined_board_is_noted),
-		WITH_DIR(a_note_that_cannot_be_written_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -175,7 +171,7 @@ static size_t count_files(Trail *trail)
 
 /* ---- what is kept ---- */
 
-static void records_come_back_in_their_order_and_go_on_after_a_restart(void **state)
+WITH_DIR(records_come_back_in_their_order_and_go_on_after_a_restart)
 {
 	const TempDir *dir = *state;
 	Trail *trail = open_trail(dir, &wide, NULL);
@@ -198,7 +194,7 @@ static void records_come_back_in_their_order_and_go_on_after_a_restart(void **st
 }
 
 /* promise A4 */
-static void others_can_read_neither_files_nor_names(void **state)
+WITH_DIR(others_can_read_neither_files_nor_names)
 {
 	const TempDir *dir = *state;
 	Trail *trail = open_trail(dir, &wide, NULL);
@@ -212,7 +208,7 @@ static void others_can_read_neither_files_nor_names(void **state)
 	trail_free(trail);
 }
 
-static void a_page_is_bounded_and_the_next_one_goes_on(void **state)
+WITH_DIR(a_page_is_bounded_and_the_next_one_goes_on)
 {
 	Trail *trail = open_trail(*state, &narrow, NULL);
 	uint64_t after = 0;
@@ -245,7 +241,7 @@ static void a_page_is_bounded_and_the_next_one_goes_on(void **state)
 
 /* ---- rotation ---- */
 
-static void a_new_file_begins_with_the_hash_of_the_one_before(void **state)
+WITH_DIR(a_new_file_begins_with_the_hash_of_the_one_before)
 {
 	Trail *trail = open_trail(*state, &narrow, NULL);
 	_cleanup_json_ json_t *o = NULL;
@@ -279,7 +275,7 @@ static void a_new_file_begins_with_the_hash_of_the_one_before(void **state)
 	trail_free(trail);
 }
 
-static void the_oldest_file_is_dropped_on_record(void **state)
+WITH_DIR(the_oldest_file_is_dropped_on_record)
 {
 	Trail *trail = open_trail(*state, &narrow, NULL);
 	AuditReport report;
@@ -313,7 +309,7 @@ static void the_oldest_file_is_dropped_on_record(void **state)
 /* ---- the end, as a power cut leaves it ---- */
 
 /* fault T2 */
-static void a_last_line_cut_off_at_any_byte_is_mended_on_record(void **state)
+WITH_DIR(a_last_line_cut_off_at_any_byte_is_mended_on_record)
 {
 	const TempDir *dir = *state;
 	_cleanup_free_ char *text = NULL;
@@ -343,7 +339,7 @@ static void a_last_line_cut_off_at_any_byte_is_mended_on_record(void **state)
 }
 
 /* fault T2 */
-static void an_empty_newest_file_is_begun_again(void **state)
+WITH_DIR(an_empty_newest_file_is_begun_again)
 {
 	const TempDir *dir = *state;
 	Trail *trail = open_trail(dir, &wide, NULL);
@@ -362,7 +358,7 @@ static void an_empty_newest_file_is_begun_again(void **state)
 }
 
 /* fault T3 */
-static void an_unreadable_end_is_left_for_a_person_and_another_file_begun(void **state)
+WITH_DIR(an_unreadable_end_is_left_for_a_person_and_another_file_begun)
 {
 	const TempDir *dir = *state;
 	Trail *trail = open_trail(dir, &wide, NULL);
@@ -406,7 +402,7 @@ static void check_health(Trail *trail, bool writable, uint64_t lost)
 }
 
 /* fault T1 */
-static void what_a_full_disk_does_not_take_is_counted(void **state)
+WITH_DIR(what_a_full_disk_does_not_take_is_counted)
 {
 	Disk disk = { .append_error = -ENOSPC, .gate = PTHREAD_MUTEX_INITIALIZER };
 
@@ -433,11 +429,10 @@ static void what_a_full_disk_does_not_take_is_counted(void **state)
 		trail_free(trail);
 		remove_dir(dir);
 	}
-	(void)state;
 }
 
 /* fault T1 */
-static void what_does_not_come_to_the_disk_is_taken_back_and_counted(void **state)
+WITH_DIR(what_does_not_come_to_the_disk_is_taken_back_and_counted)
 {
 	Disk disk = { .gate = PTHREAD_MUTEX_INITIALIZER };
 	Trail *trail = open_trail(*state, &wide, &disk);
@@ -457,7 +452,7 @@ static void what_does_not_come_to_the_disk_is_taken_back_and_counted(void **stat
 	trail_free(trail);
 }
 
-static void a_rotation_that_fails_leaves_the_old_file(void **state)
+WITH_DIR(a_rotation_that_fails_leaves_the_old_file)
 {
 	Disk disk = { .gate = PTHREAD_MUTEX_INITIALIZER };
 	Trail *trail = open_trail(*state, &narrow, &disk);
@@ -477,7 +472,7 @@ static void a_rotation_that_fails_leaves_the_old_file(void **state)
 
 /* fault T4 */
 /* promise A5 */
-static void what_waits_for_a_hanging_disk_is_bounded_and_counted(void **state)
+WITH_DIR(what_waits_for_a_hanging_disk_is_bounded_and_counted)
 {
 	Disk disk = { .gate = PTHREAD_MUTEX_INITIALIZER };
 	Trail *trail = open_trail(*state, &wide, &disk);
@@ -519,7 +514,7 @@ static Inspection look_at(Holder *holders, size_t n)
 	};
 }
 
-static void a_holder_is_recorded_when_it_comes_and_when_it_goes(void **state)
+WITH_DIR(a_holder_is_recorded_when_it_comes_and_when_it_goes)
 {
 	Trail *trail = open_trail(*state, &wide, NULL);
 	Holder two[] = {
@@ -549,25 +544,4 @@ static void a_holder_is_recorded_when_it_comes_and_when_it_goes(void **state)
 	found = kinds(trail);
 	assert_string_equal(found, "file-begun holder holder holder-gone holder-gone holder");
 	trail_free(trail);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DIR(records_come_back_in_their_order_and_go_on_after_a_restart),
-		WITH_DIR(others_can_read_neither_files_nor_names),
-		WITH_DIR(a_page_is_bounded_and_the_next_one_goes_on),
-		WITH_DIR(a_new_file_begins_with_the_hash_of_the_one_before),
-		WITH_DIR(the_oldest_file_is_dropped_on_record),
-		WITH_DIR(a_last_line_cut_off_at_any_byte_is_mended_on_record),
-		WITH_DIR(an_empty_newest_file_is_begun_again),
-		WITH_DIR(an_unreadable_end_is_left_for_a_person_and_another_file_begun),
-		WITH_DIR(what_a_full_disk_does_not_take_is_counted),
-		WITH_DIR(what_does_not_come_to_the_disk_is_taken_back_and_counted),
-		WITH_DIR(a_rotation_that_fails_leaves_the_old_file),
-		WITH_DIR(what_waits_for_a_hanging_disk_is_bounded_and_counted),
-		WITH_DIR(a_holder_is_recorded_when_it_comes_and_when_it_goes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "gpupass/errors.h"
@@ -38,7 +34,7 @@ static Taken parse(const char *const *words)
 	return taken;
 }
 
-static void options_are_taken_and_operands_are_left(_unused_ void **state)
+TEST(options_are_taken_and_operands_are_left)
 {
 	const struct {
 		const char *words[6];
@@ -67,7 +63,7 @@ static void options_are_taken_and_operands_are_left(_unused_ void **state)
 	}
 }
 
-static void wrong_usage_and_help_end_with_their_status(_unused_ void **state)
+TEST(wrong_usage_and_help_end_with_their_status)
 {
 	const struct {
 		const char *words[6];
@@ -92,14 +88,4 @@ static void wrong_usage_and_help_end_with_their_status(_unused_ void **state)
 			fail_msg("row %zu: %s with %d", i, taken.go_on ? "goes on" : "ends",
 				 taken.status);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(options_are_taken_and_operands_are_left),
-		cmocka_unit_test(wrong_usage_and_help_end_with_their_status),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,7 @@
  * The wall clock jumps by years, back and forth, each time that gpupass reads it. The program is
  * linked with --wrap=clock_gettime.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <time.h>
 
@@ -40,7 +35,7 @@ static uint64_t monotonic(void)
 	return (uint64_t)t.tv_sec * USEC_PER_SEC + (uint64_t)t.tv_nsec / 1000;
 }
 
-static void the_clock_jumps_here(_unused_ void **state)
+TEST(the_clock_jumps_here)
 {
 	uint64_t a = now_realtime(), b = now_realtime();
 
@@ -48,7 +43,7 @@ static void the_clock_jumps_here(_unused_ void **state)
 }
 
 /* fault 43 */
-static void a_deadline_is_kept_and_what_ends_in_time_is_not_cut_off(_unused_ void **state)
+TEST(a_deadline_is_kept_and_what_ends_in_time_is_not_cut_off)
 {
 	const WorkerConfig late = bad_worker("slow-3000"), early = bad_worker("slow-300");
 	const DriverTarget target = { .bdf = { .bus = 0x41 },
@@ -63,14 +58,4 @@ static void a_deadline_is_kept_and_what_ends_in_time_is_not_cut_off(_unused_ voi
 	move_outcome_clear(&outcome);
 	assert_int_equal(worker_move(&early, &target, 1, 20 * USEC_PER_SEC, &outcome), 0);
 	move_outcome_clear(&outcome);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_clock_jumps_here),
-		cmocka_unit_test(a_deadline_is_kept_and_what_ends_in_time_is_not_cut_off),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

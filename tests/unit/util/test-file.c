@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <sys/stat.h>
 
 #include "rig/temp-dir.h"
 
-static void a_file_is_read_up_to_its_bound_and_not_beyond(void **state)
+WITH_DIR(a_file_is_read_up_to_its_bound_and_not_beyond)
 {
 	static const struct {
 		size_t size, max;
@@ -39,7 +35,7 @@ static void a_file_is_read_up_to_its_bound_and_not_beyond(void **state)
 	}
 }
 
-static void what_cannot_be_read_is_an_error_and_leaves_the_result_alone(void **state)
+WITH_DIR(what_cannot_be_read_is_an_error_and_leaves_the_result_alone)
 {
 	const TempDir *dir = *state;
 	char *text = (char *)1;
@@ -62,7 +58,7 @@ static mode_t mode_of(const TempDir *dir, const char *name)
 }
 
 /* promise U15 */
-static void a_private_directory_is_its_owners_alone_with_what_was_there(void **state)
+WITH_DIR(a_private_directory_is_its_owners_alone_with_what_was_there)
 {
 	static const mode_t before[] = { 0755, 0777, 0700, 0750, 02755 };
 	const TempDir *dir = *state;
@@ -88,7 +84,7 @@ static void a_private_directory_is_its_owners_alone_with_what_was_there(void **s
 	}
 }
 
-static void a_directory_whose_mode_cannot_be_changed_is_opened(_unused_ void **state)
+TEST(a_directory_whose_mode_cannot_be_changed_is_opened)
 {
 	_cleanup_close_ int fd = -1;
 
@@ -96,7 +92,7 @@ static void a_directory_whose_mode_cannot_be_changed_is_opened(_unused_ void **s
 	assert_true(fd >= 0);
 }
 
-static void a_line_is_read_without_its_newline_and_blanks(void **state)
+WITH_DIR(a_line_is_read_without_its_newline_and_blanks)
 {
 	static const struct {
 		const char *content, *line;
@@ -128,7 +124,7 @@ static void a_line_is_read_without_its_newline_and_blanks(void **state)
 	assert_int_equal(file_read_line_at(dir->fd, "f", &line), -EFBIG);
 }
 
-static void the_name_of_a_link_is_its_last_component(void **state)
+WITH_DIR(the_name_of_a_link_is_its_last_component)
 {
 	static const struct {
 		const char *target, *name;
@@ -149,7 +145,7 @@ static void the_name_of_a_link_is_its_last_component(void **state)
 	}
 }
 
-static void an_exact_write_has_no_nul_makes_no_file_and_does_not_truncate(void **state)
+WITH_DIR(an_exact_write_has_no_nul_makes_no_file_and_does_not_truncate)
 {
 	const TempDir *dir = *state;
 	_cleanup_free_ char *content = NULL;
@@ -164,7 +160,7 @@ static void an_exact_write_has_no_nul_makes_no_file_and_does_not_truncate(void *
 	limit_file_size(RLIM_INFINITY);
 }
 
-static void a_replaced_file_has_the_content_and_mode_that_were_given(void **state)
+WITH_DIR(a_replaced_file_has_the_content_and_mode_that_were_given)
 {
 	const TempDir *dir = *state;
 	_cleanup_free_ char *content = NULL;
@@ -181,7 +177,7 @@ static void a_replaced_file_has_the_content_and_mode_that_were_given(void **stat
 	assert_memory_equal(content, "new\0x", 5);
 }
 
-static void a_replacement_that_fails_leaves_the_old_file_and_nothing_else(void **state)
+WITH_DIR(a_replacement_that_fails_leaves_the_old_file_and_nothing_else)
 {
 	const TempDir *dir = *state;
 	_cleanup_free_ char *content = NULL, *temporary = NULL;
@@ -204,7 +200,7 @@ static void a_replacement_that_fails_leaves_the_old_file_and_nothing_else(void *
 }
 
 /* It overwrites what a crash left, and does not follow a link that a user put there. */
-static void a_leftover_temporary_file_does_no_harm(void **state)
+WITH_DIR(a_leftover_temporary_file_does_no_harm)
 {
 	const TempDir *dir = *state;
 	_cleanup_free_ char *content = NULL, *victim = NULL;
@@ -220,7 +216,7 @@ static void a_leftover_temporary_file_does_no_harm(void **state)
 	assert_string_equal(victim, "untouched");
 }
 
-static void a_removed_file_is_gone_and_a_missing_one_is_told(void **state)
+WITH_DIR(a_removed_file_is_gone_and_a_missing_one_is_told)
 {
 	const TempDir *dir = *state;
 	_cleanup_free_ char *content = NULL;
@@ -232,7 +228,7 @@ static void a_removed_file_is_gone_and_a_missing_one_is_told(void **state)
 	assert_int_equal(file_remove_at(dir->fd, "f"), -ENOENT);
 }
 
-static void directories_are_made_only_when_asked_for(void **state)
+WITH_DIR(directories_are_made_only_when_asked_for)
 {
 	static const struct {
 		const char *path;
@@ -258,7 +254,7 @@ static void directories_are_made_only_when_asked_for(void **state)
 	}
 }
 
-static void a_list_is_sorted_and_has_only_what_ends_so(void **state)
+WITH_DIR(a_list_is_sorted_and_has_only_what_ends_so)
 {
 	const TempDir *dir = *state;
 	_cleanup_strv_ char **names = NULL, **none = NULL;
@@ -278,25 +274,4 @@ static void a_list_is_sorted_and_has_only_what_ends_so(void **state)
 	assert_int_equal(dir_list(dir->fd, ".conf", &names), 0);
 	joined = strv_join(names, " ");
 	assert_string_equal(joined, "10.conf 9.conf B.conf b.conf");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DIR(a_file_is_read_up_to_its_bound_and_not_beyond),
-		WITH_DIR(what_cannot_be_read_is_an_error_and_leaves_the_result_alone),
-		WITH_DIR(a_private_directory_is_its_owners_alone_with_what_was_there),
-		cmocka_unit_test(a_directory_whose_mode_cannot_be_changed_is_opened),
-		WITH_DIR(a_line_is_read_without_its_newline_and_blanks),
-		WITH_DIR(the_name_of_a_link_is_its_last_component),
-		WITH_DIR(an_exact_write_has_no_nul_makes_no_file_and_does_not_truncate),
-		WITH_DIR(a_replaced_file_has_the_content_and_mode_that_were_given),
-		WITH_DIR(a_replacement_that_fails_leaves_the_old_file_and_nothing_else),
-		WITH_DIR(a_leftover_temporary_file_does_no_harm),
-		WITH_DIR(a_removed_file_is_gone_and_a_missing_one_is_told),
-		WITH_DIR(directories_are_made_only_when_asked_for),
-		WITH_DIR(a_list_is_sorted_and_has_only_what_ends_so),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#define OWN_MAIN
+#include "rig/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +57,7 @@ static char *take_and_free(char **blocks)
 	return blocks[BLOCKS - 1];
 }
 
-static void what_is_free_below_what_stays_is_given_back(void **state)
+TEST(what_is_free_below_what_stays_is_given_back)
 {
 	char **blocks;
 	size_t before, after;
@@ -83,10 +79,6 @@ static void what_is_free_below_what_stays_is_given_back(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_free_below_what_stays_is_given_back),
-	};
-
 	heap_keep_little();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run();
 }

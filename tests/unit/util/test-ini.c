@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "util/ini.h"
@@ -65,7 +61,7 @@ static void check(const char *text, const IniHandler *with, int stop, int result
 	strv_free(seen.calls);
 }
 
-static void every_line_is_seen_with_its_number(_unused_ void **state)
+TEST(every_line_is_seen_with_its_number)
 {
 	check("", &handler, 0, 0, "");
 	check("\n\n# a\n; b\n", &handler, 0, 0, "");
@@ -79,19 +75,19 @@ static void every_line_is_seen_with_its_number(_unused_ void **state)
 	check("[A]\nk=\n", &handler, 0, 0, "1:[A] 2:A.k=");
 }
 
-static void an_indented_line_is_a_line_of_its_own(_unused_ void **state)
+TEST(an_indented_line_is_a_line_of_its_own)
 {
 	check("[A]\nk=v\n  l=w\n\tm=x\n", &handler, 0, 0, "1:[A] 2:A.k=v 3:A.l=w 4:A.m=x");
 	check("[A]\nk=v\n  more\n", &handler, 0, 2, "1:[A] 2:A.k=v 3:malformed");
 }
 
-static void a_byte_order_mark_is_no_part_of_the_text(_unused_ void **state)
+TEST(a_byte_order_mark_is_no_part_of_the_text)
 {
 	check("\xef\xbb\xbf[A]\nk=v\n", &handler, 0, 0, "1:[A] 2:A.k=v");
 	check("\xef\xbb\xbf", &handler, 0, 0, "");
 }
 
-static void a_line_is_refused_when_too_long_and_not_cut_in_two(_unused_ void **state)
+TEST(a_line_is_refused_when_too_long_and_not_cut_in_two)
 {
 	static const struct {
 		int length; /* of the value of "k" */
@@ -123,14 +119,14 @@ static void a_line_is_refused_when_too_long_and_not_cut_in_two(_unused_ void **s
 	check("[" HUNDRED "]\n", &handler, 0, 0, "1:[" HUNDRED "]");
 }
 
-static void what_is_neither_section_nor_entry_is_malformed(_unused_ void **state)
+TEST(what_is_neither_section_nor_entry_is_malformed)
 {
 	check("nonsense\n", &handler, 0, 2, "1:malformed");
 	check("[A\nk=v\n", &handler, 0, 2, "2:.k=v 1:malformed");
 	check("[A]\nx\nk=v\ny\n", &handler, 0, 2, "1:[A] 3:A.k=v 2:malformed");
 }
 
-static void the_first_refusal_ends_the_text(_unused_ void **state)
+TEST(the_first_refusal_ends_the_text)
 {
 	check("[A]\nstop=1\nk=v\n", &handler, 7, 7, "1:[A] 2:A.stop=1");
 	check("[A]\n[stop]\nk=v\n", &handler, 7, 7, "1:[A] 2:[stop]");
@@ -142,24 +138,9 @@ static void the_first_refusal_ends_the_text(_unused_ void **state)
 	check("[A]\nx\nstop=1\n", &handler, -ENOMEM, -ENOMEM, "1:[A] 3:A.stop=1");
 }
 
-static void sections_may_go_unheard(_unused_ void **state)
+TEST(sections_may_go_unheard)
 {
 	static const IniHandler deaf = { NULL, on_entry, on_malformed, on_too_long };
 
 	check("[A]\nk=v\n[B]\nk=v\n", &deaf, 0, 0, "2:A.k=v 4:B.k=v");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_line_is_seen_with_its_number),
-		cmocka_unit_test(an_indented_line_is_a_line_of_its_own),
-		cmocka_unit_test(a_byte_order_mark_is_no_part_of_the_text),
-		cmocka_unit_test(a_line_is_refused_when_too_long_and_not_cut_in_two),
-		cmocka_unit_test(what_is_neither_section_nor_entry_is_malformed),
-		cmocka_unit_test(the_first_refusal_ends_the_text),
-		cmocka_unit_test(sections_may_go_unheard),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

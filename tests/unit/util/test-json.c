@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "rig/garbage.h"
@@ -24,7 +20,7 @@ static json_t *parse(const char *text)
 	return json;
 }
 
-static void documents_of_another_kind_are_told_from_what_is_no_json(_unused_ void **state)
+TEST(documents_of_another_kind_are_told_from_what_is_no_json)
 {
 	static const struct {
 		const char *text;
@@ -65,7 +61,7 @@ static bool parses(const char *text, size_t size)
 	return json_parse_document(text, size, SCHEMA, &json, &message) == 0;
 }
 
-static void damaged_documents_are_refused(_unused_ void **state)
+TEST(damaged_documents_are_refused)
 {
 	assert_true(parses(GOOD, strlen(GOOD)));
 	garbage_truncations_are_refused(GOOD, parses);
@@ -74,7 +70,7 @@ static void damaged_documents_are_refused(_unused_ void **state)
 	assert_false(parses(GOOD "\0x", strlen(GOOD) + 2));
 }
 
-static void members_are_read_by_type_and_range(_unused_ void **state)
+TEST(members_are_read_by_type_and_range)
 {
 	_cleanup_json_ json_t *json =
 		parse("{\"schema\": \"" SCHEMA "\", \"s\": \"text\", \"n\": 7, \"neg\": -7,"
@@ -127,10 +123,11 @@ static void members_are_read_by_type_and_range(_unused_ void **state)
 	assert_int_equal(strv_length(empty), 0);
 }
 
-static void lists_and_missing_strings_are_written(_unused_ void **state)
+TEST(lists_and_missing_strings_are_written)
 {
 	char *good[] = { (char *)"a", (char *)"b", NULL }, *bad[] = { (char *)"\xff", NULL };
-	_cleanup_json_ json_t *list = json_strv(good), *empty = json_strv(NULL), *odd = json_strv(bad);
+	_cleanup_json_ json_t *list = json_strv(good), *empty = json_strv(NULL),
+			      *odd = json_strv(bad);
 	_cleanup_json_ json_t *text = json_string_or_null("x"), *null = json_string_or_null(NULL);
 
 	assert_int_equal(json_array_size(list), 2);
@@ -140,16 +137,4 @@ static void lists_and_missing_strings_are_written(_unused_ void **state)
 	assert_string_equal(json_string_value(json_array_get(odd, 0)), "?");
 	assert_string_equal(json_string_value(text), "x");
 	assert_true(json_is_null(null));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(documents_of_another_kind_are_told_from_what_is_no_json),
-		cmocka_unit_test(damaged_documents_are_refused),
-		cmocka_unit_test(members_are_read_by_type_and_range),
-		cmocka_unit_test(lists_and_missing_strings_are_written),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -87,7 +82,7 @@ static void assert_lines(Sink *sink, const char *expected)
 	sink->lines = strv_free(sink->lines);
 }
 
-static void lines_come_out_in_their_order(void **state _unused_)
+TEST(lines_come_out_in_their_order)
 {
 	Sink sink;
 	_cleanup_(log_queue_freep) LogQueue *queue = queue_to(&sink, 1 << 20);
@@ -106,7 +101,7 @@ static void lines_come_out_in_their_order(void **state _unused_)
 
 /* fault 50 */
 /* The sink has the first line; as many others wait as there is room for. */
-static void a_sink_that_blocks_holds_nobody_up_and_what_was_dropped_is_told(void **state _unused_)
+TEST(a_sink_that_blocks_holds_nobody_up_and_what_was_dropped_is_told)
 {
 	Sink sink;
 	_cleanup_(log_queue_freep) LogQueue *queue = queue_to(&sink, 400);
@@ -137,7 +132,7 @@ static void a_sink_that_blocks_holds_nobody_up_and_what_was_dropped_is_told(void
 }
 
 /* Lost lines are reported at their place, not at the end. */
-static void what_was_dropped_is_told_at_its_place(void **state _unused_)
+TEST(what_was_dropped_is_told_at_its_place)
 {
 	Sink sink;
 	_cleanup_(log_queue_freep) LogQueue *queue = queue_to(&sink, 200);
@@ -155,7 +150,7 @@ static void what_was_dropped_is_told_at_its_place(void **state _unused_)
 }
 
 /* fault 50 */
-static void a_flush_ends_also_while_the_sink_blocks(void **state _unused_)
+TEST(a_flush_ends_also_while_the_sink_blocks)
 {
 	Sink sink;
 	_cleanup_(log_queue_freep) LogQueue *queue = queue_to(&sink, 400);
@@ -179,7 +174,7 @@ static void *push_some(void *queue)
 	return NULL;
 }
 
-static void many_threads_lose_nothing(void **state _unused_)
+TEST(many_threads_lose_nothing)
 {
 	Sink sink;
 	_cleanup_(log_queue_freep) LogQueue *queue = queue_to(&sink, 1 << 20);
@@ -194,7 +189,7 @@ static void many_threads_lose_nothing(void **state _unused_)
 	sink.lines = strv_free(sink.lines);
 }
 
-static void the_end_of_a_queue_waits_for_its_lines(void **state _unused_)
+TEST(the_end_of_a_queue_waits_for_its_lines)
 {
 	Sink sink;
 	LogQueue *queue = queue_to(&sink, 4096);
@@ -204,18 +199,4 @@ static void the_end_of_a_queue_waits_for_its_lines(void **state _unused_)
 	log_queue_free(queue);
 	queue = 0;
 	assert_lines(&sink, "a,b");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines_come_out_in_their_order),
-		cmocka_unit_test(a_sink_that_blocks_holds_nobody_up_and_what_was_dropped_is_told),
-		cmocka_unit_test(what_was_dropped_is_told_at_its_place),
-		cmocka_unit_test(a_flush_ends_also_while_the_sink_blocks),
-		cmocka_unit_test(many_threads_lose_nothing),
-		cmocka_unit_test(the_end_of_a_queue_waits_for_its_lines),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

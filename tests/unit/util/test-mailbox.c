@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -40,7 +36,9 @@ static void deliver(void *data)
 	delivered[n_delivered++] = *(unsigned *)data;
 }
 
-static void letters_are_delivered_once_and_in_order(void **state)
+#define WITH_MAILBOX(test) TEST_WITH(test, setup, teardown)
+
+WITH_MAILBOX(letters_are_delivered_once_and_in_order)
 {
 	unsigned numbers[] = { 1, 2, 3 };
 
@@ -69,7 +67,7 @@ static void deliver_and_post(void *data)
 	mailbox_post(reposting, deliver, &last);
 }
 
-static void what_a_letter_posts_comes_with_the_next_turn(void **state)
+WITH_MAILBOX(what_a_letter_posts_comes_with_the_next_turn)
 {
 	unsigned one = 1;
 
@@ -110,7 +108,7 @@ static void done(void *data)
 	w->done = true;
 }
 
-static void work_runs_on_a_thread_and_done_on_the_loop(void **state)
+WITH_MAILBOX(work_runs_on_a_thread_and_done_on_the_loop)
 {
 	Work w = { .loop = pthread_self() };
 
@@ -121,7 +119,7 @@ static void work_runs_on_a_thread_and_done_on_the_loop(void **state)
 	assert_false(pthread_equal(w.worker, w.loop));
 }
 
-static void a_worker_takes_no_signal_from_the_loop(void **state)
+WITH_MAILBOX(a_worker_takes_no_signal_from_the_loop)
 {
 	Work w = { .loop = pthread_self() };
 	sigset_t now;
@@ -167,7 +165,7 @@ static void do_nothing(_unused_ void *data)
 {
 }
 
-static void it_is_quiet_when_the_last_run_is_done(void **state)
+WITH_MAILBOX(it_is_quiet_when_the_last_run_is_done)
 {
 	unsigned quiet = 0;
 	Chain chain = { .mailbox = *state, .quiet = &quiet };
@@ -223,7 +221,7 @@ static void *post_many(void *data)
 	return NULL;
 }
 
-static void no_letter_of_any_thread_is_lost(void **state)
+WITH_MAILBOX(no_letter_of_any_thread_is_lost)
 {
 	pthread_t threads[N_THREADS];
 	Poster posters[N_THREADS];
@@ -242,7 +240,7 @@ static void no_letter_of_any_thread_is_lost(void **state)
 	assert_int_equal(received, N_THREADS * N_LETTERS);
 }
 
-static void letters_left_over_are_freed_with_the_mailbox(_unused_ void **state)
+TEST(letters_left_over_are_freed_with_the_mailbox)
 {
 	Mailbox *mailbox = NULL;
 	unsigned one = 1;
@@ -253,20 +251,4 @@ static void letters_left_over_are_freed_with_the_mailbox(_unused_ void **state)
 	assert_null(mailbox_free(mailbox));
 	assert_int_equal(n_delivered, 0);
 	assert_null(mailbox_free(NULL));
-}
-
-int main(void)
-{
-#define WITH_MAILBOX(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		WITH_MAILBOX(letters_are_delivered_once_and_in_order),
-		WITH_MAILBOX(what_a_letter_posts_comes_with_the_next_turn),
-		WITH_MAILBOX(work_runs_on_a_thread_and_done_on_the_loop),
-		WITH_MAILBOX(a_worker_takes_no_signal_from_the_loop),
-		WITH_MAILBOX(it_is_quiet_when_the_last_run_is_done),
-		WITH_MAILBOX(no_letter_of_any_thread_is_lost),
-		cmocka_unit_test(letters_left_over_are_freed_with_the_mailbox),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

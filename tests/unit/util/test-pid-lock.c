@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -41,7 +36,7 @@ static pid_t hold(const char *directory, const char *name)
 	return pid;
 }
 
-static void the_holder_is_known_until_it_ends(void **state)
+WITH_DIR(the_holder_is_known_until_it_ends)
 {
 	const TempDir *dir = *state;
 	_cleanup_free_ char *directory = strf("%s/a/b", dir->path);
@@ -63,7 +58,7 @@ static void the_holder_is_known_until_it_ends(void **state)
 }
 
 /* Or who only wants to know would keep a mover from its work. */
-static void to_ask_takes_nothing(void **state)
+WITH_DIR(to_ask_takes_nothing)
 {
 	const TempDir *dir = *state;
 	pid_t pid;
@@ -79,7 +74,7 @@ static void to_ask_takes_nothing(void **state)
 }
 
 /* promise C11 */
-static void nobody_else_can_open_the_file(void **state)
+WITH_DIR(nobody_else_can_open_the_file)
 {
 	const TempDir *dir = *state;
 	_cleanup_free_ char *path = strf("%s/x", dir->path);
@@ -92,7 +87,7 @@ static void nobody_else_can_open_the_file(void **state)
 	close(fd);
 }
 
-static void a_link_in_its_place_is_not_followed(void **state)
+WITH_DIR(a_link_in_its_place_is_not_followed)
 {
 	const TempDir *dir = *state;
 	_cleanup_free_ char *path = strf("%s/x", dir->path);
@@ -101,16 +96,4 @@ static void a_link_in_its_place_is_not_followed(void **state)
 	assert_int_equal(symlink("/dev/null", path), 0);
 	assert_int_equal(pid_lock_take(dir->path, "x", &fd), -ELOOP);
 	assert_int_equal(pid_lock_holder(dir->path, "x"), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DIR(the_holder_is_known_until_it_ends),
-		WITH_DIR(to_ask_takes_nothing),
-		WITH_DIR(nobody_else_can_open_the_file),
-		WITH_DIR(a_link_in_its_place_is_not_followed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

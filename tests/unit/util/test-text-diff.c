@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "gpupass/cleanup.h"
 #include "util/text-diff.h"
 
-static void diff_shows_changes_with_three_lines_around(_unused_ void **state)
+TEST(diff_shows_changes_with_three_lines_around)
 {
 	static const struct {
 		const char *before, *after, *diff;
@@ -97,7 +93,7 @@ static char *random_text(uint32_t *seed, unsigned lines, unsigned letters)
 	return text;
 }
 
-static void diff_leads_from_one_text_to_the_other(_unused_ void **state)
+TEST(diff_leads_from_one_text_to_the_other)
 {
 	uint32_t seed = 7;
 
@@ -112,7 +108,7 @@ static void diff_leads_from_one_text_to_the_other(_unused_ void **state)
 	}
 }
 
-static void diff_of_texts_far_apart_is_one_replaced_block(_unused_ void **state)
+TEST(diff_of_texts_far_apart_is_one_replaced_block)
 {
 	uint32_t seed = 11;
 	_cleanup_free_ char *before = random_text(&seed, 3000, 3);
@@ -122,15 +118,4 @@ static void diff_of_texts_far_apart_is_one_replaced_block(_unused_ void **state)
 
 	assert_non_null(strstr(diff, "@@ -1,3000 +1,3000 @@"));
 	assert_string_equal(patched, after);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(diff_shows_changes_with_three_lines_around),
-		cmocka_unit_test(diff_leads_from_one_text_to_the_other),
-		cmocka_unit_test(diff_of_texts_far_apart_is_one_replaced_block),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <limits.h>
 #include <string.h>
 
 #include "util/printable.h"
 #include "util/text.h"
 
-static void strings_are_equal_by_content_and_null_only_to_null(_unused_ void **state)
+TEST(strings_are_equal_by_content_and_null_only_to_null)
 {
 	char a[] = "x", b[] = "x";
 
@@ -27,7 +23,7 @@ static void strings_are_equal_by_content_and_null_only_to_null(_unused_ void **s
 	assert_false(str_is_empty(" "));
 }
 
-static void a_prefix_is_compared_to_its_end(_unused_ void **state)
+TEST(a_prefix_is_compared_to_its_end)
 {
 	assert_true(str_starts_with("serial:1", "serial:"));
 	assert_true(str_starts_with("x", ""));
@@ -36,7 +32,7 @@ static void a_prefix_is_compared_to_its_end(_unused_ void **state)
 	assert_false(str_starts_with("", "x"));
 }
 
-static void a_suffix_is_compared_from_its_start(_unused_ void **state)
+TEST(a_suffix_is_compared_from_its_start)
 {
 	assert_true(str_ends_with("a.ko", ".ko"));
 	assert_true(str_ends_with(".ko", ".ko"));
@@ -45,7 +41,7 @@ static void a_suffix_is_compared_from_its_start(_unused_ void **state)
 	assert_false(str_ends_with("a.ko.xz", ".ko"));
 }
 
-static void a_base_name_follows_the_last_slash(_unused_ void **state)
+TEST(a_base_name_follows_the_last_slash)
 {
 	assert_string_equal(str_base_name("/boot/vmlinuz"), "vmlinuz");
 	assert_string_equal(str_base_name("vmlinuz"), "vmlinuz");
@@ -53,7 +49,7 @@ static void a_base_name_follows_the_last_slash(_unused_ void **state)
 	assert_string_equal(str_base_name(""), "");
 }
 
-static void blanks_are_cut_off_both_ends_only(_unused_ void **state)
+TEST(blanks_are_cut_off_both_ends_only)
 {
 	static const struct {
 		const char *text, *stripped;
@@ -70,7 +66,7 @@ static void blanks_are_cut_off_both_ends_only(_unused_ void **state)
 	}
 }
 
-static void numbers_are_whole_strings_within_bounds(_unused_ void **state)
+TEST(numbers_are_whole_strings_within_bounds)
 {
 	static const struct {
 		const char *text;
@@ -113,7 +109,7 @@ static void numbers_are_whole_strings_within_bounds(_unused_ void **state)
 	}
 }
 
-static void lists_grow_and_keep_their_order(_unused_ void **state)
+TEST(lists_grow_and_keep_their_order)
 {
 	_cleanup_strv_ char **l = NULL, **copy = NULL, **none = NULL;
 
@@ -135,7 +131,7 @@ static void lists_grow_and_keep_their_order(_unused_ void **state)
 	assert_null(strv_free(NULL));
 }
 
-static void splitting_drops_empty_parts_and_joining_puts_separators_between(_unused_ void **state)
+TEST(splitting_drops_empty_parts_and_joining_puts_separators_between)
 {
 	static const struct {
 		const char *text, *separators, *joined;
@@ -156,7 +152,7 @@ static void splitting_drops_empty_parts_and_joining_puts_separators_between(_unu
 	}
 }
 
-static void formatted_strings_are_new_ones(_unused_ void **state)
+TEST(formatted_strings_are_new_ones)
 {
 	_cleanup_free_ char *s = strf("%s-%d", "x", 7), *empty = strf("%s", "");
 
@@ -164,7 +160,7 @@ static void formatted_strings_are_new_ones(_unused_ void **state)
 	assert_string_equal(empty, "");
 }
 
-static void times_are_written_in_utc_whatever_the_year(_unused_ void **state)
+TEST(times_are_written_in_utc_whatever_the_year)
 {
 	static const struct {
 		uint64_t usec;
@@ -189,7 +185,7 @@ static void times_are_written_in_utc_whatever_the_year(_unused_ void **state)
 	}
 }
 
-static void what_commands_a_terminal_is_written_out(void **state)
+TEST(what_commands_a_terminal_is_written_out)
 {
 	static const struct {
 		const char *text, *clean;
@@ -233,23 +229,4 @@ static void what_commands_a_terminal_is_written_out(void **state)
 
 		assert_string_equal(clean, rows[i].clean);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(strings_are_equal_by_content_and_null_only_to_null),
-		cmocka_unit_test(a_prefix_is_compared_to_its_end),
-		cmocka_unit_test(a_suffix_is_compared_from_its_start),
-		cmocka_unit_test(a_base_name_follows_the_last_slash),
-		cmocka_unit_test(blanks_are_cut_off_both_ends_only),
-		cmocka_unit_test(numbers_are_whole_strings_within_bounds),
-		cmocka_unit_test(lists_grow_and_keep_their_order),
-		cmocka_unit_test(splitting_drops_empty_parts_and_joining_puts_separators_between),
-		cmocka_unit_test(formatted_strings_are_new_ones),
-		cmocka_unit_test(what_commands_a_terminal_is_written_out),
-		cmocka_unit_test(times_are_written_in_utc_whatever_the_year),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

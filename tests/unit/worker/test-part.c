@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpupass-worker as a part: what it refuses, whoever asks. On this machine, where it only reads. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <spawn.h>
 #include <string.h>
@@ -77,7 +72,7 @@ static int ask(const char *part, const char *words, char *answer, size_t size)
 }
 
 /* promise C7 */
-static void a_part_does_what_it_is_there_for_and_nothing_else(_unused_ void **state)
+TEST(a_part_does_what_it_is_there_for_and_nothing_else)
 {
 	static const struct {
 		const char *part, *words;
@@ -126,7 +121,7 @@ static void a_part_does_what_it_is_there_for_and_nothing_else(_unused_ void **st
 }
 
 /* Or a taken-over daemon would have a library of its own choice run in the prober. */
-static void a_part_takes_no_other_host_and_no_library(_unused_ void **state)
+TEST(a_part_takes_no_other_host_and_no_library)
 {
 	static const struct {
 		const char *part, *words;
@@ -160,7 +155,7 @@ static void read_line(int fd, char *line, size_t size)
 }
 
 /* They are started before they are asked, and serve one request after another. */
-static void some_wait_and_stay(_unused_ void **state)
+TEST(some_wait_and_stay)
 {
 	static const char *const parts[] = { "inspector", "config" };
 	static const char *const verbs[] = { "inspect", "config" };
@@ -191,7 +186,7 @@ static void some_wait_and_stay(_unused_ void **state)
 
 /* promise C12 */
 /* What the daemon has made ready, and never asked. */
-static void one_that_was_never_asked_ends_well(_unused_ void **state)
+TEST(one_that_was_never_asked_ends_well)
 {
 	static const char *const parts[] = { "inspector", "config", "prober" };
 
@@ -204,7 +199,7 @@ static void one_that_was_never_asked_ends_well(_unused_ void **state)
 	}
 }
 
-static void what_follows_the_kernels_messages_ends_with_its_caller(_unused_ void **state)
+TEST(what_follows_the_kernels_messages_ends_with_its_caller)
 {
 	char begins = 0;
 	int fd = -1;
@@ -215,17 +210,4 @@ static void what_follows_the_kernels_messages_ends_with_its_caller(_unused_ void
 	assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
 	close(fd);
 	assert_int_equal(exit_status(pid), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_part_does_what_it_is_there_for_and_nothing_else),
-		cmocka_unit_test(some_wait_and_stay),
-		cmocka_unit_test(one_that_was_never_asked_ends_well),
-		cmocka_unit_test(what_follows_the_kernels_messages_ends_with_its_caller),
-		cmocka_unit_test(a_part_takes_no_other_host_and_no_library),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

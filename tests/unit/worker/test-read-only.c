@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +51,7 @@ static int try_all(const char *file)
 }
 
 /* promise C8 */
-static void nothing_is_opened_for_writing(void **state)
+WITH_DIR(nothing_is_opened_for_writing)
 {
 	const TempDir *dir = *state;
 	_cleanup_free_ char *file = strf("%s/x", dir->path);
@@ -71,13 +66,4 @@ static void nothing_is_opened_for_writing(void **state)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DIR(nothing_is_opened_for_writing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The name of a host, as -H takes it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/host-name.h"
 #include "gpupass/cleanup.h"
 
 /* promise R1 */
-static void names_that_reach_ssh_have_few_characters(_unused_ void **state)
+TEST(names_that_reach_ssh_have_few_characters)
 {
 	static const char *const good[] = {
 		"a",
@@ -60,13 +56,4 @@ static void names_that_reach_ssh_have_few_characters(_unused_ void **state)
 	memset(longest, 'a', sizeof(longest));
 	longest[sizeof(longest) - 1] = '\0';
 	assert_false(host_name_is_valid(longest));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_that_reach_ssh_have_few_characters),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Stand-ins, the words that get one, the archive, and which of the kernel's lines matter. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <string.h>
 
@@ -30,7 +26,7 @@ static void replaced(const StandIns *s, const char *text, const char *expected)
 	assert_string_equal(out, expected);
 }
 
-static void a_word_has_one_stand_in_everywhere(_unused_ void **state)
+TEST(a_word_has_one_stand_in_everywhere)
 {
 	_cleanup_(stand_ins_freep) StandIns *s = stand_ins();
 
@@ -49,7 +45,7 @@ static void a_word_has_one_stand_in_everywhere(_unused_ void **state)
 		"machine-qemu\\x2d1\\x2ddomain-0003.scope machine-qemu\\x2d3\\x2ddomain-0001.scope");
 }
 
-static void a_name_that_is_a_word_of_the_report_stays(_unused_ void **state)
+TEST(a_name_that_is_a_word_of_the_report_stays)
 {
 	_cleanup_(stand_ins_freep) StandIns *s = stand_ins();
 
@@ -61,7 +57,7 @@ static void a_name_that_is_a_word_of_the_report_stays(_unused_ void **state)
 }
 
 /* Of names that are words of the documents as well, only those that are names get a stand-in. */
-static void names_that_are_vocabulary_spoil_nothing(_unused_ void **state)
+TEST(names_that_are_vocabulary_spoil_nothing)
 {
 	static const char *const names[] = { "vfio-pci", "assigned", "0000",	     "41",
 					     "10de",	 "pair0",    "nvidia",	     "driver",
@@ -111,7 +107,7 @@ static const struct {
 	{ "0xfd00000000000000 1a:2b:3c:4d:5e", "0xfd00000000000000 1a:2b:3c:4d:5e" },
 };
 
-static void words_are_found_by_their_form(_unused_ void **state)
+TEST(words_are_found_by_their_form)
 {
 	for (size_t i = 0; i < ELEMENTS(found); i++) {
 		_cleanup_(stand_ins_freep) StandIns *s = stand_ins();
@@ -122,7 +118,7 @@ static void words_are_found_by_their_form(_unused_ void **state)
 	}
 }
 
-static void members_of_a_document_are_found_by_their_name(_unused_ void **state)
+TEST(members_of_a_document_are_found_by_their_name)
 {
 	_cleanup_(stand_ins_freep) StandIns *s = stand_ins();
 	json_t *document = json_loads(
@@ -148,7 +144,7 @@ static void members_of_a_document_are_found_by_their_name(_unused_ void **state)
 	json_decref(document);
 }
 
-static void users_are_the_people_of_passwd(_unused_ void **state)
+TEST(users_are_the_people_of_passwd)
 {
 	_cleanup_(stand_ins_freep) StandIns *s = stand_ins();
 
@@ -160,7 +156,7 @@ static void users_are_the_people_of_passwd(_unused_ void **state)
 	replaced(s, "root jane nobody broken", "root user-0001 nobody broken");
 }
 
-static void the_same_files_give_the_same_archive(_unused_ void **state)
+TEST(the_same_files_give_the_same_archive)
 {
 	char name[ARCHIVE_NAME_MAX + 2];
 	_cleanup_free_ char *out = NULL;
@@ -184,7 +180,7 @@ static void the_same_files_give_the_same_archive(_unused_ void **state)
 	assert_memory_equal(out + 1024, "hello\n\0", 7);
 }
 
-static void lines_of_the_kernel_are_those_about_the_boards(_unused_ void **state)
+TEST(lines_of_the_kernel_are_those_about_the_boards)
 {
 	char device[] = "0000:41:00.0", *devices[] = { device, NULL };
 
@@ -194,20 +190,4 @@ static void lines_of_the_kernel_are_those_about_the_boards(_unused_ void **state
 	assert_true(journal_kernel_line_matters("DMAR: DRHD: handling fault", devices));
 	assert_false(journal_kernel_line_matters("EXT4-fs (sda1): mounted", devices));
 	assert_false(journal_kernel_line_matters("e1000e 0000:00:1f.6 eth0: up", NULL));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_word_has_one_stand_in_everywhere),
-		cmocka_unit_test(a_name_that_is_a_word_of_the_report_stays),
-		cmocka_unit_test(names_that_are_vocabulary_spoil_nothing),
-		cmocka_unit_test(words_are_found_by_their_form),
-		cmocka_unit_test(members_of_a_document_are_found_by_their_name),
-		cmocka_unit_test(users_are_the_people_of_passwd),
-		cmocka_unit_test(the_same_files_give_the_same_archive),
-		cmocka_unit_test(lines_of_the_kernel_are_those_about_the_boards),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,9 @@
  *   test-topology-draw --write DIRECTORY     writes those
  *   test-topology-draw FORMAT FILE.json      draws one
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#define OWN_MAIN
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <libxml/parser.h>
 #include <locale.h>
 #include <string.h>
@@ -111,7 +108,7 @@ static char *read_file(const char *path)
 	return text;
 }
 
-static void pictures_are_those_written_down(_unused_ void **state)
+TEST(pictures_are_those_written_down)
 {
 	bool good = true;
 
@@ -131,7 +128,7 @@ static void pictures_are_those_written_down(_unused_ void **state)
 
 /* ---- what holds of every picture ---- */
 
-static void every_gpu_and_group_is_named(_unused_ void **state)
+TEST(every_gpu_and_group_is_named)
 {
 	for (size_t i = 0; i < ELEMENTS(names); i++) {
 		_cleanup_(topology_freep) Topology *t = load_scene(names[i]);
@@ -153,7 +150,7 @@ static void every_gpu_and_group_is_named(_unused_ void **state)
 	}
 }
 
-static void every_svg_is_well_formed_and_stands_alone(_unused_ void **state)
+TEST(every_svg_is_well_formed_and_stands_alone)
 {
 	for (size_t i = 0; i < ELEMENTS(names); i++) {
 		_cleanup_(topology_freep) Topology *t = load_scene(names[i]);
@@ -251,7 +248,7 @@ static void check_rails(const char *name, const Layout *l)
 	}
 }
 
-static void nothing_lies_on_anything_else(_unused_ void **state)
+TEST(nothing_lies_on_anything_else)
 {
 	for (size_t i = 0; i < ELEMENTS(names); i++) {
 		_cleanup_(topology_freep) Topology *t = load_scene(names[i]);
@@ -265,7 +262,7 @@ static void nothing_lies_on_anything_else(_unused_ void **state)
 }
 
 /* Random hosts: groups of any size, over any nodes, behind any bridges. */
-static void no_host_breaks_the_layout(_unused_ void **state)
+TEST(no_host_breaks_the_layout)
 {
 	unsigned seed = 1;
 
@@ -304,7 +301,7 @@ static void no_host_breaks_the_layout(_unused_ void **state)
 	}
 }
 
-static void a_document_that_makes_no_sense_is_refused(_unused_ void **state)
+TEST(a_document_that_makes_no_sense_is_refused)
 {
 	static const char *const documents[] = {
 		"{}",
@@ -327,7 +324,7 @@ static void a_document_that_makes_no_sense_is_refused(_unused_ void **state)
 	}
 }
 
-static void a_bare_document_is_drawn(_unused_ void **state)
+TEST(a_bare_document_is_drawn)
 {
 	json_t *json = json_loads(
 		"{\"gpus\": [{\"address\": \"0000:01:00.0\", \"group\": \"none\", \"x\": []},"
@@ -344,7 +341,7 @@ static void a_bare_document_is_drawn(_unused_ void **state)
 	json_decref(json);
 }
 
-static void every_tree_fits_80_columns(_unused_ void **state)
+TEST(every_tree_fits_80_columns)
 {
 	for (size_t i = 0; i < ELEMENTS(names); i++) {
 		_cleanup_(topology_freep) Topology *t = load_scene(names[i]);
@@ -359,7 +356,7 @@ static void every_tree_fits_80_columns(_unused_ void **state)
 	}
 }
 
-static void an_ascii_tree_is_ascii(_unused_ void **state)
+TEST(an_ascii_tree_is_ascii)
 {
 	for (size_t i = 0; i + 1 < ELEMENTS(names); i++) {
 		_cleanup_(topology_freep) Topology *t = load_scene(names[i]);
@@ -372,7 +369,7 @@ static void an_ascii_tree_is_ascii(_unused_ void **state)
 
 /* ---- text ---- */
 
-static void text_is_cut_to_its_box(_unused_ void **state)
+TEST(text_is_cut_to_its_box)
 {
 	static const char *const texts[] = {
 		"",
@@ -394,7 +391,7 @@ static void text_is_cut_to_its_box(_unused_ void **state)
 			}
 }
 
-static void text_is_broken_at_blanks(_unused_ void **state)
+TEST(text_is_broken_at_blanks)
 {
 	_cleanup_strv_ char **lines = svg_text_wrap("one two three four", SVG_PLAIN, 10, 60, 9);
 	_cleanup_strv_ char **two =
@@ -409,7 +406,7 @@ static void text_is_broken_at_blanks(_unused_ void **state)
 	assert_true(strv_length(word) > 1);
 }
 
-static void markup_is_escaped(_unused_ void **state)
+TEST(markup_is_escaped)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -444,25 +441,10 @@ static int draw_one(const char *format, const char *path)
 
 int main(int argc, char *argv[])
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pictures_are_those_written_down),
-		cmocka_unit_test(every_gpu_and_group_is_named),
-		cmocka_unit_test(every_svg_is_well_formed_and_stands_alone),
-		cmocka_unit_test(nothing_lies_on_anything_else),
-		cmocka_unit_test(no_host_breaks_the_layout),
-		cmocka_unit_test(a_document_that_makes_no_sense_is_refused),
-		cmocka_unit_test(a_bare_document_is_drawn),
-		cmocka_unit_test(every_tree_fits_80_columns),
-		cmocka_unit_test(an_ascii_tree_is_ascii),
-		cmocka_unit_test(text_is_cut_to_its_box),
-		cmocka_unit_test(text_is_broken_at_blanks),
-		cmocka_unit_test(markup_is_escaped),
-	};
-
 	setlocale(LC_CTYPE, "C.UTF-8");
 	if (argc == 3 && strcmp(argv[1], "--write") == 0)
 		return write_all(argv[2]);
 	if (argc == 3)
 		return draw_one(argv[1], argv[2]);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run();
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Each way to tamper with a trail is done to one of a dozen records, and must be named. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "core/audit/chain.h"
@@ -214,9 +210,8 @@ static const struct {
 };
 
 /* promise A3 */
-static void each_kind_of_tampering_is_named(void **state)
+TEST(each_kind_of_tampering_is_named)
 {
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(cases); i++) {
 		Lines l = { 0 };
 		_cleanup_(audit_report_clear) AuditReport report = { 0 };
@@ -237,7 +232,7 @@ static void each_kind_of_tampering_is_named(void **state)
 	}
 }
 
-static void what_rotation_dropped_is_not_taken_for_removed(void **state)
+TEST(what_rotation_dropped_is_not_taken_for_removed)
 {
 	const struct {
 		uint64_t first_left;
@@ -249,7 +244,6 @@ static void what_rotation_dropped_is_not_taken_for_removed(void **state)
 		{ 3, "records 3 to 4 were removed (before 1.log, line 1)" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(audit_report_clear) AuditReport report = { 0 };
 		_cleanup_free_ char *found = NULL;
@@ -266,14 +260,13 @@ static void what_rotation_dropped_is_not_taken_for_removed(void **state)
 	}
 }
 
-static void records_that_were_lost_are_counted(void **state)
+TEST(records_that_were_lost_are_counted)
 {
 	_cleanup_(audit_report_clear) AuditReport report = { 0 };
 	_cleanup_free_ char *found = NULL;
 	Lines l = { 0 };
 	AuditHash hash;
 
-	(void)state;
 	fill(&l, 1);
 	hash = add(&l, 13, AUDIT_LOST, 41, &l.hashes[11]);
 	(void)add(&l, 14, AUDIT_LOST, 1, &hash);
@@ -283,12 +276,11 @@ static void records_that_were_lost_are_counted(void **state)
 	clear(&l);
 }
 
-static void only_the_first_of_many_findings_are_kept(void **state)
+TEST(only_the_first_of_many_findings_are_kept)
 {
 	_cleanup_(audit_report_clear) AuditReport report = { 0 };
 	_cleanup_(audit_chain_freep) AuditChain *chain = NULL;
 
-	(void)state;
 	audit_chain_new(&chain);
 	for (int i = 0; i < 1000; i++)
 		audit_chain_add(chain, 1, "rubbish", 7, true);
@@ -297,25 +289,23 @@ static void only_the_first_of_many_findings_are_kept(void **state)
 	assert_int_equal(report.all_findings, 1000);
 }
 
-static void an_empty_trail_is_whole(void **state)
+TEST(an_empty_trail_is_whole)
 {
 	_cleanup_(audit_report_clear) AuditReport report = { 0 };
 	_cleanup_free_ char *found = judge(&(Lines){ 0 }, NULL, &report);
 
-	(void)state;
 	assert_string_equal(found, "");
 	assert_int_equal(report.last, 0);
 	assert_string_equal(report.last_hash.hex, AUDIT_NO_HASH.hex);
 }
 
 /* The digest is of the bytes behind the blank, with the newline: as sha256sum counts them. */
-static void a_line_has_the_hash_that_sha256sum_gives(void **state)
+TEST(a_line_has_the_hash_that_sha256sum_gives)
 {
 	AuditRecord record = AUDIT_RECORD_EMPTY;
 	_cleanup_free_ char *line = NULL;
 	AuditHash hash;
 
-	(void)state;
 	record.sequence = 1;
 	record.previous = strdup(AUDIT_NO_HASH.hex);
 	line = audit_line(&record, &hash);
@@ -325,7 +315,7 @@ static void a_line_has_the_hash_that_sha256sum_gives(void **state)
 	audit_record_clear(&record);
 }
 
-static void text_of_others_cannot_leave_its_line(void **state)
+TEST(text_of_others_cannot_leave_its_line)
 {
 	const struct {
 		const char *text, *kept;
@@ -339,7 +329,6 @@ static void text_of_others_cannot_leave_its_line(void **state)
 	};
 	_cleanup_free_ char *longest = calloc(5000, 1), *cut = NULL;
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *kept = audit_text(rows[i].text);
 
@@ -350,19 +339,4 @@ static void text_of_others_cannot_leave_its_line(void **state)
 		memcpy(longest + i, "\xc3\xbc", 2);
 	cut = audit_text(longest);
 	assert_true(strlen(cut) <= 600 && strlen(cut) > 590 && strlen(cut) % 2 == 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_kind_of_tampering_is_named),
-		cmocka_unit_test(what_rotation_dropped_is_not_taken_for_removed),
-		cmocka_unit_test(records_that_were_lost_are_counted),
-		cmocka_unit_test(only_the_first_of_many_findings_are_kept),
-		cmocka_unit_test(an_empty_trail_is_whole),
-		cmocka_unit_test(a_line_has_the_hash_that_sha256sum_gives),
-		cmocka_unit_test(text_of_others_cannot_leave_its_line),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

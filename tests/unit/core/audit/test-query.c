@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "core/audit/query.h"
@@ -30,7 +26,7 @@ static const AuditRecord holder = {
 	.login_uid = AUDIT_NO_UID,
 };
 
-static void a_query_takes_what_fits_all_of_its_members(void **state)
+TEST(a_query_takes_what_fits_all_of_its_members)
 {
 	const struct {
 		AuditQuery query;
@@ -58,18 +54,8 @@ static void a_query_takes_what_fits_all_of_its_members(void **state)
 		{ { .group = "pair0", .job = 4 }, false, false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(rows); i++)
 		if (audit_query_matches(&rows[i].query, &denied) != rows[i].denied ||
 		    audit_query_matches(&rows[i].query, &holder) != rows[i].holder)
 			fail_msg("row %zu", i);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_query_takes_what_fits_all_of_its_members),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

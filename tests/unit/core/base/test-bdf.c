@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +8,7 @@
 #include "core/base/bdf.h"
 #include "gpupass/cleanup.h"
 
-static void bdf_parse_takes_every_form_in_use(_unused_ void **state)
+TEST(bdf_parse_takes_every_form_in_use)
 {
 	static const struct {
 		const char *text;
@@ -39,7 +34,7 @@ static void bdf_parse_takes_every_form_in_use(_unused_ void **state)
 	}
 }
 
-static void bdf_parse_refuses_everything_else_and_leaves_the_result_alone(_unused_ void **state)
+TEST(bdf_parse_refuses_everything_else_and_leaves_the_result_alone)
 {
 	static const char *const rows[] = {
 		"",
@@ -80,7 +75,7 @@ static void bdf_parse_refuses_everything_else_and_leaves_the_result_alone(_unuse
 	assert_int_equal(bdf_parse(NULL, &(Bdf){ 0 }), -EINVAL);
 }
 
-static void bdf_parse_refuses_a_segment_of_nine_digits(_unused_ void **state)
+TEST(bdf_parse_refuses_a_segment_of_nine_digits)
 {
 	Bdf bdf;
 
@@ -89,7 +84,7 @@ static void bdf_parse_refuses_a_segment_of_nine_digits(_unused_ void **state)
 	assert_int_equal(bdf_parse("pci_100000000_41_00_0", &bdf), -EINVAL);
 }
 
-static void every_address_reads_back_as_it_was_written(_unused_ void **state)
+TEST(every_address_reads_back_as_it_was_written)
 {
 	static const uint32_t segments[] = { 0, 1, 0xffff, 0x10000, 0xffffffff };
 
@@ -102,7 +97,7 @@ static void every_address_reads_back_as_it_was_written(_unused_ void **state)
 		}
 }
 
-static void addresses_are_ordered_by_segment_bus_device_function(_unused_ void **state)
+TEST(addresses_are_ordered_by_segment_bus_device_function)
 {
 	static const char *const sorted[] = { "0000:00:00.0", "0000:00:00.1", "0000:00:01.0",
 					      "0000:01:00.0", "0000:ff:1f.7", "0001:00:00.0",
@@ -121,7 +116,7 @@ static void addresses_are_ordered_by_segment_bus_device_function(_unused_ void *
 		}
 }
 
-static void one_slot_is_all_but_the_function(_unused_ void **state)
+TEST(one_slot_is_all_but_the_function)
 {
 	const Bdf a = { 0, 0x41, 0, 0 }, audio = { 0, 0x41, 0, 1 }, device = { 0, 0x41, 1, 0 },
 		  segment = { 1, 0x41, 0, 0 };
@@ -133,18 +128,4 @@ static void one_slot_is_all_but_the_function(_unused_ void **state)
 	assert_true(bdf_in(&device, list, ELEMENTS(list)));
 	assert_false(bdf_in(&a, list, ELEMENTS(list)));
 	assert_false(bdf_in(&a, NULL, 0));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bdf_parse_takes_every_form_in_use),
-		cmocka_unit_test(bdf_parse_refuses_everything_else_and_leaves_the_result_alone),
-		cmocka_unit_test(bdf_parse_refuses_a_segment_of_nine_digits),
-		cmocka_unit_test(every_address_reads_back_as_it_was_written),
-		cmocka_unit_test(addresses_are_ordered_by_segment_bus_device_function),
-		cmocka_unit_test(one_slot_is_all_but_the_function),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

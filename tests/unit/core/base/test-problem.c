@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <string.h>
 
@@ -21,7 +16,7 @@ static Problem *viable_problem(void)
 	return problem;
 }
 
-static void problem_message_says_what_why_state_and_remedy(_unused_ void **state)
+TEST(problem_message_says_what_why_state_and_remedy)
 {
 	_cleanup_(problem_freep) Problem *problem = viable_problem();
 	_cleanup_free_ char *message = NULL;
@@ -35,7 +30,7 @@ static void problem_message_says_what_why_state_and_remedy(_unused_ void **state
 				     "Remedy: use another slot");
 }
 
-static void problem_message_leaves_out_what_is_not_known(_unused_ void **state)
+TEST(problem_message_leaves_out_what_is_not_known)
 {
 	_cleanup_(problem_freep) Problem *problem = viable_problem();
 	_cleanup_free_ char *message = problem_message(problem, NULL);
@@ -44,7 +39,7 @@ static void problem_message_leaves_out_what_is_not_known(_unused_ void **state)
 				     "State:  nothing was changed");
 }
 
-static void problem_message_indents_further_lines_of_a_part(_unused_ void **state)
+TEST(problem_message_indents_further_lines_of_a_part)
 {
 	_cleanup_(problem_freep) Problem *problem = viable_problem();
 	_cleanup_free_ char *message = NULL;
@@ -59,7 +54,7 @@ static void problem_message_indents_further_lines_of_a_part(_unused_ void **stat
 				     "State:  pair1 is quarantined");
 }
 
-static void a_refusal_says_all_parts_at_once(_unused_ void **state)
+TEST(a_refusal_says_all_parts_at_once)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 
@@ -76,7 +71,7 @@ static void a_refusal_says_all_parts_at_once(_unused_ void **state)
 	assert_string_equal(problem->remedy, "gpupass release vm42");
 }
 
-static void a_refusal_stays_without_the_other_parts(_unused_ void **state)
+TEST(a_refusal_stays_without_the_other_parts)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 
@@ -89,7 +84,7 @@ static void a_refusal_stays_without_the_other_parts(_unused_ void **state)
 	assert_null(problem->remedy);
 }
 
-static void a_part_set_twice_is_the_second(_unused_ void **state)
+TEST(a_part_set_twice_is_the_second)
 {
 	_cleanup_(problem_freep) Problem *problem = viable_problem();
 
@@ -98,7 +93,7 @@ static void a_part_set_twice_is_the_second(_unused_ void **state)
 	assert_string_equal(problem->state, "second");
 }
 
-static void every_error_has_a_bus_name_of_its_own(_unused_ void **state)
+TEST(every_error_has_a_bus_name_of_its_own)
 {
 	for (int i = 0; i < GPUPASS_ERROR_MAX_; i++) {
 		const char *name = problem_dbus_name((GpupassError)i);
@@ -112,19 +107,4 @@ static void every_error_has_a_bus_name_of_its_own(_unused_ void **state)
 	assert_string_equal(problem_dbus_name(GPUPASS_ERROR_STALE_PLAN),
 			    "org.gpupass1.Error.StalePlan");
 	assert_string_equal(problem_dbus_name(GPUPASS_ERROR_MAX_), "org.gpupass1.Error.Internal");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(problem_message_says_what_why_state_and_remedy),
-		cmocka_unit_test(problem_message_leaves_out_what_is_not_known),
-		cmocka_unit_test(problem_message_indents_further_lines_of_a_part),
-		cmocka_unit_test(a_refusal_says_all_parts_at_once),
-		cmocka_unit_test(a_refusal_stays_without_the_other_parts),
-		cmocka_unit_test(a_part_set_twice_is_the_second),
-		cmocka_unit_test(every_error_has_a_bus_name_of_its_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

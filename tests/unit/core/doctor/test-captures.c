@@ -5,12 +5,9 @@
  *
  *   test-core-doctor-captures --replay SNAPSHOT FACTS     prints what doctor says of them
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#define OWN_MAIN
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <stdio.h>
 
@@ -439,7 +436,7 @@ static bool as_captured(int fd, const char *name)
 	return same(name, "the report", doctor, report) && good;
 }
 
-static void doctor_says_of_a_capture_what_it_said_on_the_host(_unused_ void **state)
+TEST(doctor_says_of_a_capture_what_it_said_on_the_host)
 {
 	_cleanup_close_ int fd = open(FIXTURES "/hosts", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_strv_ char **names = NULL;
@@ -456,7 +453,7 @@ static void doctor_says_of_a_capture_what_it_said_on_the_host(_unused_ void **st
 }
 
 /* Facts that no captured host had. */
-static void what_few_hosts_have_is_captured_too(_unused_ void **state)
+TEST(what_few_hosts_have_is_captured_too)
 {
 	static const char mdev[] = "11111111-2222-4333-8444-555555555555";
 	static const char kept_group[] =
@@ -514,16 +511,12 @@ static void print_replay(_unused_ void **state)
 
 int main(int argc, char *argv[])
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(doctor_says_of_a_capture_what_it_said_on_the_host),
-		cmocka_unit_test(what_few_hosts_have_is_captured_too),
-	};
 	const struct CMUnitTest replay[] = {
 		cmocka_unit_test(print_replay),
 	};
 
 	if (argc != 4 || !str_equal(argv[1], "--replay"))
-		return cmocka_run_group_tests(tests, NULL, NULL);
+		return tests_run();
 	replay_snapshot = argv[2];
 	replay_facts = argv[3];
 	return cmocka_run_group_tests(replay, NULL, NULL);

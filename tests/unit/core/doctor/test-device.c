@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* doctor's checks of the boards, their drivers and holders. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "doctor-rig.h"
 
@@ -168,17 +163,7 @@ static const Case cases[] = {
 	  "its own port" },
 };
 
-static void each_fault_of_the_boards_is_found_by_its_check_and_by_no_other(void **state)
+TEST(each_fault_of_the_boards_is_found_by_its_check_and_by_no_other)
 {
-	(void)state;
 	run_cases(cases, ELEMENTS(cases), doctor_device_room, false);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_fault_of_the_boards_is_found_by_its_check_and_by_no_other),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

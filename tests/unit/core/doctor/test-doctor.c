@@ -3,23 +3,18 @@
  * A healthy host passes every check; a normal state is no fault; without its facts a check is
  * unknown.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <fcntl.h>
 
 #include "doctor-rig.h"
 
-static void a_healthy_host_passes_every_check(void **state)
+TEST(a_healthy_host_passes_every_check)
 {
 	const json_t *check;
 	size_t i;
 	Rig rig;
 
-	(void)state;
 	rig_init(&rig);
 	rig_report(&rig);
 	json_array_foreach (json_object_get(rig.report, "checks"), i, check)
@@ -30,12 +25,11 @@ static void a_healthy_host_passes_every_check(void **state)
 }
 
 /* A healthy group that runs in its domain is no fault either. */
-static void an_assigned_group_is_no_fault(void **state)
+TEST(an_assigned_group_is_no_fault)
 {
 	_cleanup_free_ char *found = NULL;
 	Rig rig;
 
-	(void)state;
 	rig_init(&rig);
 	assign_pair0(&rig);
 	rig_report(&rig);
@@ -44,12 +38,11 @@ static void an_assigned_group_is_no_fault(void **state)
 	rig_done(&rig);
 }
 
-static void the_guest_that_runs_on_its_group_is_no_holder(void **state)
+TEST(the_guest_that_runs_on_its_group_is_no_holder)
 {
 	_cleanup_free_ char *found = NULL;
 	Rig rig;
 
-	(void)state;
 	rig_init(&rig);
 	assign_pair0(&rig);
 	model_domain(&rig.m, "q35-assigned", "q35-assigned");
@@ -61,12 +54,11 @@ static void the_guest_that_runs_on_its_group_is_no_holder(void **state)
 }
 
 /* GPUs that are idle, sleep or are moved by a job are not faulty. */
-static void what_is_usual_is_no_fault(void **state)
+TEST(what_is_usual_is_no_fault)
 {
 	_cleanup_free_ char *found = NULL;
 	Rig rig;
 
-	(void)state;
 	rig_init(&rig);
 	model_set(&model_function(&rig.m, GPU)->reset_methods, NULL);
 	rig.health[0].config.speed = 1;
@@ -354,9 +346,8 @@ static const char *const lack_nothing[] = { "iommu",	  "iommu-group",
 					    "boot-vga",	  "virtual-functions",
 					    "quarantine", "jobs" };
 
-static void a_check_that_lacks_a_fact_does_not_pass(void **state)
+TEST(a_check_that_lacks_a_fact_does_not_pass)
 {
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(lacks); i++) {
 		Rig rig;
 
@@ -374,13 +365,12 @@ static void a_check_that_lacks_a_fact_does_not_pass(void **state)
 	}
 }
 
-static void every_check_names_its_evidence_and_what_it_lacks(void **state)
+TEST(every_check_names_its_evidence_and_what_it_lacks)
 {
 	const json_t *check;
 	size_t i;
 	Rig rig;
 
-	(void)state;
 	rig_init(&rig);
 	assign_pair0(&rig);
 	rig.with_domain = true;
@@ -409,7 +399,7 @@ static void skipped(Rig *rig, const char *const *ids, const char *why)
 	}
 }
 
-static void without_gpus_checks_of_gpus_are_skipped(void **state)
+TEST(without_gpus_checks_of_gpus_are_skipped)
 {
 	static const char *const ids[] = { "holders",	 "driver", "boot-vga", "virtual-functions",
 					   "answers",	 "power",  "aer",      "reset",
@@ -417,7 +407,6 @@ static void without_gpus_checks_of_gpus_are_skipped(void **state)
 	_cleanup_free_ char *found = NULL;
 	Rig rig;
 
-	(void)state;
 	rig_init(&rig);
 	for (size_t i = 0; i < rig.m.host.snapshot->n_functions; i++)
 		if (pci_function_is_nvidia_gpu(rig.m.host.snapshot->functions[i]))
@@ -430,9 +419,8 @@ static void without_gpus_checks_of_gpus_are_skipped(void **state)
 	rig_done(&rig);
 }
 
-static void a_symptom_leads_to_what_was_found(void **state)
+TEST(a_symptom_leads_to_what_was_found)
 {
-	(void)state;
 	for (int s = 0; s < DOCTOR_SYMPTOM_MAX_; s++) {
 		const json_t *symptom, *suspects;
 		Rig rig;
@@ -454,14 +442,13 @@ static void a_symptom_leads_to_what_was_found(void **state)
 	}
 }
 
-static void counts_add_up(void **state)
+TEST(counts_add_up)
 {
 	const json_t *counts, *value;
 	const char *key;
 	json_int_t sum = 0;
 	Rig rig;
 
-	(void)state;
 	rig_init(&rig);
 	model_holder(&rig.m, GPU, "/dev/nvidia0", false);
 	rig_report(&rig);
@@ -501,11 +488,10 @@ static char *read_host(const char *name, const char *suffix)
 	return file_read_at(AT_FDCWD, path, 4U * 1024 * 1024, &text, NULL) < 0 ? NULL : text;
 }
 
-static void golden_hosts_have_the_faults_written_here(void **state)
+TEST(golden_hosts_have_the_faults_written_here)
 {
 	bool good = true;
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(golden); i++) {
 		_cleanup_free_ char *json = read_host(golden[i].host, ".json");
 		_cleanup_free_ char *conf = read_host(golden[i].host, ".conf"), *found = NULL;
@@ -537,7 +523,7 @@ static void golden_hosts_have_the_faults_written_here(void **state)
 	assert_true(good);
 }
 
-static void every_check_is_in_one_room(void **state)
+TEST(every_check_is_in_one_room)
 {
 	static const char *const *const rooms[] = {
 		doctor_host_room, doctor_initramfs_room, doctor_device_room,
@@ -545,29 +531,9 @@ static void every_check_is_in_one_room(void **state)
 	};
 	size_t n = 0, found = 0;
 
-	(void)state;
 	for (; doctor_check_id(n); n++)
 		for (size_t i = 0; i < ELEMENTS(rooms); i++)
 			for (const char *const *id = rooms[i]; *id; id++)
 				found += str_equal(*id, doctor_check_id(n));
 	assert_int_equal(found, n);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_healthy_host_passes_every_check),
-		cmocka_unit_test(an_assigned_group_is_no_fault),
-		cmocka_unit_test(the_guest_that_runs_on_its_group_is_no_holder),
-		cmocka_unit_test(what_is_usual_is_no_fault),
-		cmocka_unit_test(every_check_is_in_one_room),
-		cmocka_unit_test(golden_hosts_have_the_faults_written_here),
-		cmocka_unit_test(a_check_that_lacks_a_fact_does_not_pass),
-		cmocka_unit_test(every_check_names_its_evidence_and_what_it_lacks),
-		cmocka_unit_test(without_gpus_checks_of_gpus_are_skipped),
-		cmocka_unit_test(a_symptom_leads_to_what_was_found),
-		cmocka_unit_test(counts_add_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

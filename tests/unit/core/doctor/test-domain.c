@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* doctor's checks of one domain: its group, and whether it fits, in the words of fit_check(). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "core/fit/fit.h"
 #include "doctor-rig.h"
@@ -29,12 +24,11 @@ static void replace(char **xml, const char *old, const char *new)
 	*xml = text;
 }
 
-static void a_domain_with_its_group_is_in_order(void **state)
+TEST(a_domain_with_its_group_is_in_order)
 {
 	_cleanup_free_ char *found = NULL;
 	Rig rig;
 
-	(void)state;
 	domain_rig(&rig);
 	rig_report(&rig);
 	found = spoken(&rig);
@@ -46,12 +40,11 @@ static void a_domain_with_its_group_is_in_order(void **state)
 }
 
 /* Faults of another group are not in the report about this domain. */
-static void only_its_own_group_is_looked_at(void **state)
+TEST(only_its_own_group_is_looked_at)
 {
 	_cleanup_free_ char *found = NULL;
 	Rig rig;
 
-	(void)state;
 	domain_rig(&rig);
 	rig.health[2].fatal = 1;
 	add(&rig.quarantined, "pair1: why");
@@ -188,19 +181,17 @@ static const Case cases[] = {
 	  "take it out" },
 };
 
-static void each_fault_of_the_domain_is_found_by_its_check_and_by_no_other(void **state)
+TEST(each_fault_of_the_domain_is_found_by_its_check_and_by_no_other)
 {
-	(void)state;
 	run_cases(cases, ELEMENTS(cases), doctor_domain_room, true);
 }
 
 /* fault 57 */
 /* An operator's own setting is neither an error nor drift. */
-static void what_was_applied_and_then_changed_by_hand_is_in_order(void **state)
+TEST(what_was_applied_and_then_changed_by_hand_is_in_order)
 {
 	Rig rig;
 
-	(void)state;
 	domain_rig(&rig);
 	applied_and_gone(&rig);
 	replace(&rig.m.config_xml, "<vcpu placement='static'>",
@@ -212,12 +203,11 @@ static void what_was_applied_and_then_changed_by_hand_is_in_order(void **state)
 	rig_done(&rig);
 }
 
-static void what_a_running_guest_has_is_not_asked_for_again(void **state)
+TEST(what_a_running_guest_has_is_not_asked_for_again)
 {
 	_cleanup_free_ char *found = NULL;
 	Rig rig;
 
-	(void)state;
 	domain_rig(&rig);
 	too_few_hugepages(&rig);
 	rig.m.live_xml = strdup(rig.m.config_xml);
@@ -228,12 +218,11 @@ static void what_a_running_guest_has_is_not_asked_for_again(void **state)
 	rig_done(&rig);
 }
 
-static void a_machine_that_is_not_known_is_no_fault(void **state)
+TEST(a_machine_that_is_not_known_is_no_fault)
 {
 	_cleanup_free_ char *found = NULL;
 	Rig rig;
 
-	(void)state;
 	domain_rig(&rig);
 	too_few_hugepages(&rig);
 	two_nodes(&rig);
@@ -244,14 +233,13 @@ static void a_machine_that_is_not_known_is_no_fault(void **state)
 	rig_done(&rig);
 }
 
-static void xml_that_is_not_understood_is_told(void **state)
+TEST(xml_that_is_not_understood_is_told)
 {
 	static const char *const ids[] = { "domain-machine",   "domain-acpi",	 "domain-window",
 					   "domain-hugepages", "domain-memlock", "domain-numa",
 					   "domain-clique" };
 	Rig rig;
 
-	(void)state;
 	domain_rig(&rig);
 	rig.bad_xml = true;
 	rig_report(&rig);
@@ -262,12 +250,11 @@ static void xml_that_is_not_understood_is_told(void **state)
 	rig_done(&rig);
 }
 
-static void a_domain_without_a_group_is_told_so(void **state)
+TEST(a_domain_without_a_group_is_told_so)
 {
 	_cleanup_free_ char *found = NULL;
 	Rig rig;
 
-	(void)state;
 	rig_init(&rig);
 	rig.with_domain = true;
 	model_domain(&rig.m, "i440fx", NULL);
@@ -276,20 +263,4 @@ static void a_domain_without_a_group_is_told_so(void **state)
 	assert_string_equal(found, "domain-group domain-machine");
 	assert_string_equal(status_of(&rig, "domain-hostdevs"), "skipped");
 	rig_done(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_domain_with_its_group_is_in_order),
-		cmocka_unit_test(only_its_own_group_is_looked_at),
-		cmocka_unit_test(each_fault_of_the_domain_is_found_by_its_check_and_by_no_other),
-		cmocka_unit_test(what_was_applied_and_then_changed_by_hand_is_in_order),
-		cmocka_unit_test(what_a_running_guest_has_is_not_asked_for_again),
-		cmocka_unit_test(a_machine_that_is_not_known_is_no_fault),
-		cmocka_unit_test(xml_that_is_not_understood_is_told),
-		cmocka_unit_test(a_domain_without_a_group_is_told_so),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* doctor's checks of the host's setup. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "doctor-rig.h"
 
@@ -225,9 +220,8 @@ static const Case cases[] = {
 	{ "memlock", memlock, "memlock", "memlock", "warn", "8 MiB", "CAP_SYS_RESOURCE" },
 };
 
-static void each_fault_of_the_setup_is_found_by_its_check_and_by_no_other(void **state)
+TEST(each_fault_of_the_setup_is_found_by_its_check_and_by_no_other)
 {
-	(void)state;
 	run_cases(cases, ELEMENTS(cases), doctor_host_room, false);
 }
 
@@ -266,9 +260,8 @@ static const struct {
 	  "not read: /proc" },
 };
 
-static void ids_are_judged_by_what_they_take(void **state)
+TEST(ids_are_judged_by_what_they_take)
 {
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(ids_rows); i++) {
 		Rig rig;
 
@@ -290,7 +283,7 @@ static void ids_are_judged_by_what_they_take(void **state)
 }
 
 /* Also found: an image that is older than the change of modprobe.d. */
-static void ids_of_the_image_are_told_where_the_host_has_others(void **state)
+TEST(ids_of_the_image_are_told_where_the_host_has_others)
 {
 	static const struct {
 		const char *of_host, *of_image;
@@ -303,7 +296,6 @@ static void ids_of_the_image_are_told_where_the_host_has_others(void **state)
 		{ "options vfio_pci ids=1:2", "options vfio_pci ids=10de:2230", true, "warn" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		Rig rig;
 
@@ -322,11 +314,10 @@ static void ids_of_the_image_are_told_where_the_host_has_others(void **state)
 }
 
 /* field: host/13 */
-static void what_pci_stub_took_is_told_with_the_word_that_had_it(void **state)
+TEST(what_pci_stub_took_is_told_with_the_word_that_had_it)
 {
 	Rig rig;
 
-	(void)state;
 	rig_init(&rig);
 	add(&rig.host->cmdline, "pci-stub.ids=10de:1aef");
 	model_drive(&rig.m, AUDIO, "pci-stub", NULL);
@@ -339,7 +330,7 @@ static void what_pci_stub_took_is_told_with_the_word_that_had_it(void **state)
 }
 
 /* fault N2 */
-static void a_version_that_the_table_does_not_reach_is_unknown(void **state)
+TEST(a_version_that_the_table_does_not_reach_is_unknown)
 {
 	static const struct {
 		const char *version, *status, *text;
@@ -352,7 +343,6 @@ static void a_version_that_the_table_does_not_reach_is_unknown(void **state)
 		{ "620.1", "unknown", "does not reach" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		Rig rig;
 
@@ -367,12 +357,11 @@ static void a_version_that_the_table_does_not_reach_is_unknown(void **state)
 }
 
 /* Where it lets go by itself, and where no GPU is on nvidia, nothing is wrong. */
-static void a_modeset_that_lets_go_is_no_fault(void **state)
+TEST(a_modeset_that_lets_go_is_no_fault)
 {
 	static const char *const functions[] = { "0000:41:00.0", "0000:61:00.0", "0000:a1:00.0",
 						 "0000:c1:00.0" };
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		Rig rig;
 
@@ -389,12 +378,11 @@ static void a_modeset_that_lets_go_is_no_fault(void **state)
 }
 
 /* fault P9 */
-static void nvidia_persistenced_is_no_fault(void **state)
+TEST(nvidia_persistenced_is_no_fault)
 {
 	_cleanup_free_ char *found = NULL;
 	Rig rig;
 
-	(void)state;
 	rig_init(&rig);
 	persistenced_service(&rig);
 	rig_report(&rig);
@@ -402,19 +390,4 @@ static void nvidia_persistenced_is_no_fault(void **state)
 	assert_string_equal(found, "");
 	assert_true(says(find_check(&rig, "services"), "makes it let go"));
 	rig_done(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nvidia_persistenced_is_no_fault),
-		cmocka_unit_test(ids_are_judged_by_what_they_take),
-		cmocka_unit_test(ids_of_the_image_are_told_where_the_host_has_others),
-		cmocka_unit_test(what_pci_stub_took_is_told_with_the_word_that_had_it),
-		cmocka_unit_test(a_version_that_the_table_does_not_reach_is_unknown),
-		cmocka_unit_test(a_modeset_that_lets_go_is_no_fault),
-		cmocka_unit_test(each_fault_of_the_setup_is_found_by_its_check_and_by_no_other),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

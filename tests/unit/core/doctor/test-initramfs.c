@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* doctor's check of the initramfs: which driver gets assigned GPUs before gpupass-bind.service. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "core/facts/kept.h"
 #include "doctor-rig.h"
@@ -174,9 +169,8 @@ static const Case cases[] = {
 };
 
 /* fault 52 */
-static void each_fault_of_the_image_is_found_by_its_check_and_by_no_other(void **state)
+TEST(each_fault_of_the_image_is_found_by_its_check_and_by_no_other)
 {
-	(void)state;
 	run_cases(cases, ELEMENTS(cases), doctor_initramfs_room, false);
 }
 
@@ -218,7 +212,7 @@ static void what_is_free_is_kept(Rig *r)
 	keep_what_is_free(r);
 }
 
-static void what_takes_nothing_early_is_no_fault(void **state)
+TEST(what_takes_nothing_early_is_no_fault)
 {
 	static void (*const hosts[])(Rig * r) = {
 		nothing_is_assigned,
@@ -230,7 +224,6 @@ static void what_takes_nothing_early_is_no_fault(void **state)
 		the_board_is_missing,
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(hosts); i++) {
 		_cleanup_free_ char *found = NULL;
 		Rig rig;
@@ -247,9 +240,8 @@ static void what_takes_nothing_early_is_no_fault(void **state)
 }
 
 /* fault 59 */
-static void an_image_that_was_not_read_has_not_passed(void **state)
+TEST(an_image_that_was_not_read_has_not_passed)
 {
-	(void)state;
 	for (unsigned i = 0; i < 5; i++) {
 		Rig rig;
 
@@ -281,12 +273,11 @@ static void an_image_that_was_not_read_has_not_passed(void **state)
 }
 
 /* A report about a domain is only about its own functions. */
-static void another_domains_functions_are_not_told(void **state)
+TEST(another_domains_functions_are_not_told)
 {
 	_cleanup_free_ char *found = NULL;
 	Rig rig;
 
-	(void)state;
 	rig_init(&rig);
 	copy_of_what_is_free(&rig);
 	rig.with_domain = true;
@@ -294,16 +285,4 @@ static void another_domains_functions_are_not_told(void **state)
 	found = spoken(&rig);
 	assert_string_equal(found, "");
 	rig_done(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_fault_of_the_image_is_found_by_its_check_and_by_no_other),
-		cmocka_unit_test(what_takes_nothing_early_is_no_fault),
-		cmocka_unit_test(an_image_that_was_not_read_has_not_passed),
-		cmocka_unit_test(another_domains_functions_are_not_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

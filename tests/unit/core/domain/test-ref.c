@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A person's word for a domain is a UUID or a name. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "core/domain/ref.h"
@@ -13,7 +9,7 @@
 
 #define VM42 "3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242"
 
-static void whatever_libvirt_takes_for_a_uuid_is_one(void **state _unused_)
+TEST(whatever_libvirt_takes_for_a_uuid_is_one)
 {
 	static const char *const rows[] = {
 		VM42,
@@ -40,7 +36,7 @@ static void whatever_libvirt_takes_for_a_uuid_is_one(void **state _unused_)
 	}
 }
 
-static void what_only_looks_like_a_uuid_is_a_name(void **state _unused_)
+TEST(what_only_looks_like_a_uuid_is_a_name)
 {
 	static const char *const rows[] = {
 		"",
@@ -77,7 +73,7 @@ static void what_only_looks_like_a_uuid_is_a_name(void **state _unused_)
 	}
 }
 
-static void a_missing_domain_is_named_with_what_may_have_been_meant(void **state _unused_)
+TEST(a_missing_domain_is_named_with_what_may_have_been_meant)
 {
 	static const struct {
 		const char *text, *cause, *remedy; /* NULL cause: none */
@@ -119,7 +115,7 @@ static void a_missing_domain_is_named_with_what_may_have_been_meant(void **state
 	}
 }
 
-static void a_command_calls_a_domain_by_what_is_one_word_and_no_other_thing(void **state _unused_)
+TEST(a_command_calls_a_domain_by_what_is_one_word_and_no_other_thing)
 {
 	static const char *const plain[] = { "vm42", "pair0", "a", "web-1.example_x", "7a", "." };
 	static const char *const odd[] = {
@@ -158,24 +154,11 @@ static void a_command_calls_a_domain_by_what_is_one_word_and_no_other_thing(void
 	assert_string_equal(domain_ref_word("vm 42", NULL), "vm 42");
 }
 
-static void a_domain_is_written_with_both(void **state _unused_)
+TEST(a_domain_is_written_with_both)
 {
 	_cleanup_free_ char *both = domain_ref_text("vm42", VM42);
 	_cleanup_free_ char *name = domain_ref_text("vm42", NULL);
 
 	assert_string_equal(both, "vm42 (" VM42 ")");
 	assert_string_equal(name, "vm42");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whatever_libvirt_takes_for_a_uuid_is_one),
-		cmocka_unit_test(what_only_looks_like_a_uuid_is_a_name),
-		cmocka_unit_test(a_missing_domain_is_named_with_what_may_have_been_meant),
-		cmocka_unit_test(a_command_calls_a_domain_by_what_is_one_word_and_no_other_thing),
-		cmocka_unit_test(a_domain_is_written_with_both),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

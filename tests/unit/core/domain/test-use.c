@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "core/domain/xml.h"
 #include "rig/host-model.h"
 
-static void domains_are_found_by_uuid_and_by_what_they_use(_unused_ void **state)
+TEST(domains_are_found_by_uuid_and_by_what_they_use)
 {
 	Bdf a = bdf_of("0000:41:00.0"), b = bdf_of("0000:61:00.0"), absent = bdf_of("0000:81:00.0");
 	size_t position = 0;
@@ -35,7 +31,7 @@ static void domains_are_found_by_uuid_and_by_what_they_use(_unused_ void **state
 	host_done(&h);
 }
 
-static void a_copy_is_whole_and_stands_alone(_unused_ void **state)
+TEST(a_copy_is_whole_and_stands_alone)
 {
 	DomainUse copy = { 0 }, *use;
 	HostModel h;
@@ -222,7 +218,7 @@ static void check_spelling(const Spelling *s, bool live)
 		fail_msg("%s: has \"%s\", unclear \"%s\"", args, has, str_or_empty(use.unclear));
 }
 
-static void what_qemu_gets_past_libvirt_counts_in_every_spelling(_unused_ void **state)
+TEST(what_qemu_gets_past_libvirt_counts_in_every_spelling)
 {
 	for (size_t i = 0; i < ELEMENTS(spellings); i++)
 		for (int live = 0; live < 2; live++)
@@ -261,14 +257,14 @@ static double seconds_of(unsigned n, bool mdevs)
  * Who may write XML must not make each look at the host take minutes: eight times as many cost
  * about eight times as much, and not sixty-four times.
  */
-static void many_arguments_cost_no_more_than_their_number(_unused_ void **state)
+TEST(many_arguments_cost_no_more_than_their_number)
 {
 	for (int mdevs = 0; mdevs < 2; mdevs++)
 		assert_true(seconds_of(64000, mdevs) < 24 * seconds_of(8000, mdevs) + 0.1);
 }
 
 /* field: domains/07. gpupass-hook(8) says that nobody looks at it. */
-static void a_render_node_takes_no_function(_unused_ void **state)
+TEST(a_render_node_takes_no_function)
 {
 	_cleanup_(domain_use_clear) DomainUse use = { 0 };
 	_cleanup_(problem_freep) Problem *problem = NULL;
@@ -283,17 +279,4 @@ static void a_render_node_takes_no_function(_unused_ void **state)
 		0);
 	assert_int_equal(use.n_hostdevs + use.n_mdevs, 0);
 	assert_null(use.unclear);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_render_node_takes_no_function),
-		cmocka_unit_test(many_arguments_cost_no_more_than_their_number),
-		cmocka_unit_test(domains_are_found_by_uuid_and_by_what_they_use),
-		cmocka_unit_test(what_qemu_gets_past_libvirt_counts_in_every_spelling),
-		cmocka_unit_test(a_copy_is_whole_and_stands_alone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <ctype.h>
 #include <string.h>
 #include <time.h>
@@ -69,7 +65,7 @@ static void check_equivalent(const char *what, const char *a, const char *b)
 static const char *const plain[] = { "q35", "i440fx", "q35-other-tools", "q35-eight-ports",
 				     "q35-eight-ports-live" };
 
-static void a_model_is_named_once_a_hostdev_and_goes_with_it(_unused_ void **state)
+TEST(a_model_is_named_once_a_hostdev_and_goes_with_it)
 {
 	DomainXmlGpu named[ELEMENTS(pair)];
 
@@ -96,7 +92,7 @@ static void a_model_is_named_once_a_hostdev_and_goes_with_it(_unused_ void **sta
 	}
 }
 
-static void adding_and_taking_out_leaves_the_definition_as_it_was(_unused_ void **state)
+TEST(adding_and_taking_out_leaves_the_definition_as_it_was)
 {
 	for (size_t i = 0; i < ELEMENTS(plain); i++) {
 		_cleanup_free_ char *text = domain_fixture(plain[i]);
@@ -112,8 +108,7 @@ static void adding_and_taking_out_leaves_the_definition_as_it_was(_unused_ void 
 }
 
 /* What libvirt has added to our elements is removed with them. */
-static void
-taking_out_of_what_libvirt_made_of_it_leaves_the_definition_as_it_was(_unused_ void **state)
+TEST(taking_out_of_what_libvirt_made_of_it_leaves_the_definition_as_it_was)
 {
 	for (size_t i = 0; i < 4; i++) {
 		_cleanup_free_ char *name = strf("%s-assigned", plain[i]);
@@ -129,7 +124,7 @@ taking_out_of_what_libvirt_made_of_it_leaves_the_definition_as_it_was(_unused_ v
 }
 
 /* Somebody who may define a domain chose them so that each number is found taken at last. */
-static void many_aliases_and_ports_take_no_long_time(_unused_ void **state)
+TEST(many_aliases_and_ports_take_no_long_time)
 {
 	_cleanup_free_ char *text = NULL, *added = NULL, *back = NULL;
 	size_t size = 0;
@@ -156,7 +151,7 @@ static void many_aliases_and_ports_take_no_long_time(_unused_ void **state)
 	assert_true((clock() - begun) / CLOCKS_PER_SEC < 10);
 }
 
-static void an_emptied_element_with_attributes_of_others_stays(_unused_ void **state)
+TEST(an_emptied_element_with_attributes_of_others_stays)
 {
 	static const char before[] = DOMAIN("<metadata a='1'/>" Q35 "<devices xmlns:x='urn:x'/>");
 	_cleanup_free_ char *added = add(before, "pair0");
@@ -169,7 +164,7 @@ static void an_emptied_element_with_attributes_of_others_stays(_unused_ void **s
 	assert_non_null(strstr(back, "<devices xmlns:x=\"urn:x\""));
 }
 
-static void untouched_lines_keep_their_layout(_unused_ void **state)
+TEST(untouched_lines_keep_their_layout)
 {
 	static const char before[] = "<domain type=\"kvm\">\n"
 				     "  <name>vm42</name>\n"
@@ -204,7 +199,7 @@ static void untouched_lines_keep_their_layout(_unused_ void **state)
 #define METADATA                                                                                   \
 	"<metadata><g:assignment xmlns:g='" DOMAIN_XML_NAMESPACE "' group='pair0'/></metadata>"
 
-static void pcie_gets_a_root_port_a_gpu_behind_every_bus_in_use(_unused_ void **state)
+TEST(pcie_gets_a_root_port_a_gpu_behind_every_bus_in_use)
 {
 	static const char before[] = DOMAIN(
 		Q35 "<devices><controller type='pci' index='0' model='pcie-root'/>"
@@ -240,7 +235,7 @@ static void pcie_gets_a_root_port_a_gpu_behind_every_bus_in_use(_unused_ void **
  * field: domains/10: in the slot of an operator's port libvirt would set multifunction='on' on that
  * one, for good.
  */
-static void our_ports_share_no_slot_with_others(_unused_ void **state)
+TEST(our_ports_share_no_slot_with_others)
 {
 	static const struct {
 		const char *used; /* slots of bus 0 */
@@ -276,7 +271,7 @@ static void our_ports_share_no_slot_with_others(_unused_ void **state)
 	}
 }
 
-static void i440fx_gets_a_free_slot_a_gpu(_unused_ void **state)
+TEST(i440fx_gets_a_free_slot_a_gpu)
 {
 	static const char before[] = DOMAIN(
 		PC "<devices>"
@@ -300,7 +295,7 @@ static void i440fx_gets_a_free_slot_a_gpu(_unused_ void **state)
 	check_equivalent("i440fx", after, added);
 }
 
-static void guest_functions_start_at_zero(_unused_ void **state)
+TEST(guest_functions_start_at_zero)
 {
 	static const struct {
 		DomainXmlGpu gpu;
@@ -340,7 +335,7 @@ static void guest_functions_start_at_zero(_unused_ void **state)
 	}
 }
 
-static void aliases_are_such_as_libvirt_keeps_and_differ_as_groups_do(_unused_ void **state)
+TEST(aliases_are_such_as_libvirt_keeps_and_differ_as_groups_do)
 {
 	static const char *const groups[] = { "a.b", "a_b", "a_db", "a__b", "a-b", "a._b", "a_.b" };
 	_cleanup_strv_ char **seen = NULL;
@@ -360,7 +355,7 @@ static void aliases_are_such_as_libvirt_keeps_and_differ_as_groups_do(_unused_ v
 	}
 }
 
-static void hostdev_for_a_live_attach_has_no_guest_address(_unused_ void **state)
+TEST(hostdev_for_a_live_attach_has_no_guest_address)
 {
 	static const Bdf vmd = { 0x10000, 0xe1, 0x1f, 7 };
 	_cleanup_free_ char *text = domain_xml_hostdev("pair0", 3, &vmd);
@@ -372,7 +367,7 @@ static void hostdev_for_a_live_attach_has_no_guest_address(_unused_ void **state
 			 text);
 }
 
-static void alias_numbers_that_are_taken_are_passed_over(_unused_ void **state)
+TEST(alias_numbers_that_are_taken_are_passed_over)
 {
 	_cleanup_free_ char *added =
 		add(DOMAIN(Q35 "<devices><controller type='pci' index='1' model='pcie-root-port'>"
@@ -395,7 +390,7 @@ static void alias_numbers_that_are_taken_are_passed_over(_unused_ void **state)
 	SLOT(23) SLOT(24) SLOT(25) SLOT(26) SLOT(27) SLOT(28) SLOT(29) SLOT(30)
 /* clang-format on */
 
-static void adding_is_refused_by_name_and_changes_nothing(_unused_ void **state)
+TEST(adding_is_refused_by_name_and_changes_nothing)
 {
 	static const struct {
 		const char *text;
@@ -433,7 +428,7 @@ static void adding_is_refused_by_name_and_changes_nothing(_unused_ void **state)
 	}
 }
 
-static void adding_takes_a_sane_number_of_gpus_only(_unused_ void **state)
+TEST(adding_takes_a_sane_number_of_gpus_only)
 {
 	static const DomainXmlGpu none = { .n_functions = 0 }, many = { .n_functions = 9 };
 	_cleanup_(domain_xml_freep) DomainXml *xml = parse(DOMAIN(Q35));
@@ -473,7 +468,7 @@ static const Bdf second_functions[] = {
 };
 
 /* In every order: each group is whole, and when both are out, the definition is as it was. */
-static void two_groups_come_and_go_apart(_unused_ void **state)
+TEST(two_groups_come_and_go_apart)
 {
 	for (size_t i = 0; i < 2 * ELEMENTS(plain); i++) {
 		bool first_goes_first = i % 2;
@@ -510,7 +505,7 @@ static void two_groups_come_and_go_apart(_unused_ void **state)
 	}
 }
 
-static void a_name_is_taken_out_renamed_and_read_once(_unused_ void **state)
+TEST(a_name_is_taken_out_renamed_and_read_once)
 {
 	static const char metadata[] =
 		DOMAIN(Q35 "<metadata><a:assignment xmlns:a='" DOMAIN_XML_NAMESPACE "' group='g'>"
@@ -536,7 +531,7 @@ static void a_name_is_taken_out_renamed_and_read_once(_unused_ void **state)
 	assert_false(domain_xml_unmark(xml));
 }
 
-static void what_tenants_write_there_counts_to_a_limit(_unused_ void **state)
+TEST(what_tenants_write_there_counts_to_a_limit)
 {
 	_cleanup_strv_ char **lines = NULL, **names = NULL;
 	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
@@ -553,7 +548,7 @@ static void what_tenants_write_there_counts_to_a_limit(_unused_ void **state)
 	assert_int_equal(strv_length(names), XML_NAMES_MAX);
 }
 
-static void taking_out_leaves_what_is_not_of_the_group(_unused_ void **state)
+TEST(taking_out_leaves_what_is_not_of_the_group)
 {
 	static const char *const rows[] = {
 		DOMAIN(Q35),
@@ -587,7 +582,7 @@ static void taking_out_leaves_what_is_not_of_the_group(_unused_ void **state)
 	}
 }
 
-static void taking_out_finds_functions_that_carry_no_mark(_unused_ void **state)
+TEST(taking_out_finds_functions_that_carry_no_mark)
 {
 	_cleanup_free_ char *text = NULL;
 	bool changed = false;
@@ -600,7 +595,7 @@ static void taking_out_finds_functions_that_carry_no_mark(_unused_ void **state)
 	check_equivalent("by hand", DOMAIN("<devices><emulator/></devices>"), text);
 }
 
-static void taking_out_twice_changes_nothing_the_second_time(_unused_ void **state)
+TEST(taking_out_twice_changes_nothing_the_second_time)
 {
 	_cleanup_free_ char *assigned = domain_fixture("q35-shared-slot");
 	_cleanup_free_ char *once = NULL;
@@ -614,7 +609,7 @@ static void taking_out_twice_changes_nothing_the_second_time(_unused_ void **sta
 	assert_string_equal(once, twice);
 }
 
-static void a_root_port_that_something_else_uses_stays_without_our_mark(_unused_ void **state)
+TEST(a_root_port_that_something_else_uses_stays_without_our_mark)
 {
 	_cleanup_free_ char *text = NULL;
 	bool changed = false;
@@ -634,7 +629,7 @@ static void a_root_port_that_something_else_uses_stays_without_our_mark(_unused_
 }
 
 /* libvirt writes one alias a device, so only somebody else's text has more. */
-static void a_port_that_stays_keeps_none_of_our_marks(_unused_ void **state)
+TEST(a_port_that_stays_keeps_none_of_our_marks)
 {
 	_cleanup_free_ char *once = NULL, *twice = NULL;
 	bool changed = false;
@@ -655,7 +650,7 @@ static void a_port_that_stays_keeps_none_of_our_marks(_unused_ void **state)
  * slot's other functions. The last group to go takes it along.
  */
 /* fault 61 */
-static void a_port_that_another_group_needs_is_taken_over_by_it(_unused_ void **state)
+TEST(a_port_that_another_group_needs_is_taken_over_by_it)
 {
 	static const char both[] =
 		DOMAIN("<devices><controller type='pci' index='1' model='pcie-root-port'>"
@@ -690,7 +685,7 @@ static void a_port_that_another_group_needs_is_taken_over_by_it(_unused_ void **
 }
 
 /* Without a function 0 the guest does not look for the other functions of the slot. */
-static void function_zero_of_a_shared_slot_stays(_unused_ void **state)
+TEST(function_zero_of_a_shared_slot_stays)
 {
 	_cleanup_free_ char *assigned = domain_fixture("q35-shared-slot");
 	_cleanup_free_ char *text = NULL;
@@ -708,7 +703,7 @@ static void function_zero_of_a_shared_slot_stays(_unused_ void **state)
  * Removes what our metadata lists, except a namespace that other elements use by now: libxml2's
  * nodes, however deep, point to it.
  */
-static void a_namespace_that_something_uses_stays(_unused_ void **state)
+TEST(a_namespace_that_something_uses_stays)
 {
 	static const char qemu[] = "http://libvirt.org/schemas/domain/qemu/1.0";
 	static const struct {
@@ -741,39 +736,4 @@ static void a_namespace_that_something_uses_stays(_unused_ void **state)
 		if ((strstr(after, "<domain type=\"kvm\">") == NULL) != rows[i].stays)
 			fail_msg("row %zu: %s", i, after);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_namespace_that_something_uses_stays),
-		cmocka_unit_test(a_model_is_named_once_a_hostdev_and_goes_with_it),
-		cmocka_unit_test(adding_and_taking_out_leaves_the_definition_as_it_was),
-		cmocka_unit_test(
-			taking_out_of_what_libvirt_made_of_it_leaves_the_definition_as_it_was),
-		cmocka_unit_test(many_aliases_and_ports_take_no_long_time),
-		cmocka_unit_test(an_emptied_element_with_attributes_of_others_stays),
-		cmocka_unit_test(untouched_lines_keep_their_layout),
-		cmocka_unit_test(pcie_gets_a_root_port_a_gpu_behind_every_bus_in_use),
-		cmocka_unit_test(our_ports_share_no_slot_with_others),
-		cmocka_unit_test(i440fx_gets_a_free_slot_a_gpu),
-		cmocka_unit_test(guest_functions_start_at_zero),
-		cmocka_unit_test(aliases_are_such_as_libvirt_keeps_and_differ_as_groups_do),
-		cmocka_unit_test(hostdev_for_a_live_attach_has_no_guest_address),
-		cmocka_unit_test(alias_numbers_that_are_taken_are_passed_over),
-		cmocka_unit_test(adding_is_refused_by_name_and_changes_nothing),
-		cmocka_unit_test(adding_takes_a_sane_number_of_gpus_only),
-		cmocka_unit_test(two_groups_come_and_go_apart),
-		cmocka_unit_test(a_name_is_taken_out_renamed_and_read_once),
-		cmocka_unit_test(what_tenants_write_there_counts_to_a_limit),
-		cmocka_unit_test(taking_out_leaves_what_is_not_of_the_group),
-		cmocka_unit_test(taking_out_finds_functions_that_carry_no_mark),
-		cmocka_unit_test(taking_out_twice_changes_nothing_the_second_time),
-		cmocka_unit_test(a_root_port_that_something_else_uses_stays_without_our_mark),
-		cmocka_unit_test(a_port_that_stays_keeps_none_of_our_marks),
-		cmocka_unit_test(a_port_that_another_group_needs_is_taken_over_by_it),
-		cmocka_unit_test(function_zero_of_a_shared_slot_stays),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "rig/domains.h"
@@ -23,7 +19,7 @@ static DomainXml *parse(const char *text)
 	return xml;
 }
 
-static void vgpus_are_read_from_both_xmls(void **state)
+TEST(vgpus_are_read_from_both_xmls)
 {
 	_cleanup_free_ char *config = NULL, *live = NULL;
 	_cleanup_(domain_use_clear) DomainUse use = { 0 };
@@ -31,7 +27,6 @@ static void vgpus_are_read_from_both_xmls(void **state)
 		"<hostdev mode='subsystem' type='mdev' managed='no' model='vfio-pci'><source>"
 		"<address uuid='4b20d080-1b54-4048-85b3-a6a62d165c01'/></source></hostdev>";
 
-	(void)state;
 	config = strf("%s%s%s",
 		      "<domain><name>vm1</name><uuid>00000000-0000-0000-0000-000000000001"
 		      "</uuid><devices>",
@@ -44,7 +39,7 @@ static void vgpus_are_read_from_both_xmls(void **state)
 	assert_true(use.mdevs[0].config && !use.mdevs[0].live);
 }
 
-static void parse_gives_name_and_lower_case_uuid(_unused_ void **state)
+TEST(parse_gives_name_and_lower_case_uuid)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml =
 		parse("<?xml version='1.0'?><!-- by hand --><domain><name> a &amp; b\n</name>"
@@ -54,7 +49,7 @@ static void parse_gives_name_and_lower_case_uuid(_unused_ void **state)
 	assert_string_equal(domain_xml_uuid(xml), UUID);
 }
 
-static void parse_refuses_what_is_no_domain(_unused_ void **state)
+TEST(parse_refuses_what_is_no_domain)
 {
 	static const struct {
 		const char *text, *cause;
@@ -97,7 +92,7 @@ static void parse_refuses_what_is_no_domain(_unused_ void **state)
 	}
 }
 
-static void parse_bounds_size_and_depth(_unused_ void **state)
+TEST(parse_bounds_size_and_depth)
 {
 	static const size_t deep = 4000;
 	_cleanup_(problem_freep) Problem *long_problem = NULL;
@@ -118,7 +113,7 @@ static void parse_bounds_size_and_depth(_unused_ void **state)
 	assert_non_null(strstr(deep_problem->cause, "Excessive depth"));
 }
 
-static void machine_and_ports_are_read_from_definitions(_unused_ void **state)
+TEST(machine_and_ports_are_read_from_definitions)
 {
 	static const struct {
 		const char *fixture;
@@ -147,7 +142,7 @@ static void machine_and_ports_are_read_from_definitions(_unused_ void **state)
 	}
 }
 
-static void machine_type_decides_where_libvirt_has_not_been_yet(_unused_ void **state)
+TEST(machine_type_decides_where_libvirt_has_not_been_yet)
 {
 	static const struct {
 		const char *os;
@@ -179,7 +174,7 @@ static void machine_type_decides_where_libvirt_has_not_been_yet(_unused_ void **
 	}
 }
 
-static void ports_that_take_no_hotplug_are_not_free(_unused_ void **state)
+TEST(ports_that_take_no_hotplug_are_not_free)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml = parse(
 		DOMAIN("<devices>"
@@ -201,7 +196,7 @@ static void ports_that_take_no_hotplug_are_not_free(_unused_ void **state)
 }
 
 /* field: domains/08 */
-static void a_bus_that_takes_no_hotplug_has_no_free_slot(_unused_ void **state)
+TEST(a_bus_that_takes_no_hotplug_has_no_free_slot)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml =
 		parse(DOMAIN("<devices><controller type='pci' index='0' model='pci-root'>"
@@ -213,7 +208,7 @@ static void a_bus_that_takes_no_hotplug_has_no_free_slot(_unused_ void **state)
 #define HOSTDEV(inner) "<hostdev mode='subsystem' type='pci'>" inner "</hostdev>"
 #define SOURCE(attributes) HOSTDEV("<source><address " attributes "/></source>")
 
-static void hostdevs_are_read_as_libvirt_spells_addresses(_unused_ void **state)
+TEST(hostdevs_are_read_as_libvirt_spells_addresses)
 {
 	static const struct {
 		const char *hostdev;
@@ -246,7 +241,7 @@ static void hostdevs_are_read_as_libvirt_spells_addresses(_unused_ void **state)
 	}
 }
 
-static void hostdevs_with_addresses_that_are_none_are_named(_unused_ void **state)
+TEST(hostdevs_with_addresses_that_are_none_are_named)
 {
 	static const struct {
 		const char *hostdev, *cause;
@@ -296,7 +291,7 @@ static void hostdevs_with_addresses_that_are_none_are_named(_unused_ void **stat
 	"<" name " type='file'><format type='qcow2'/><source file='/srv/a'/>" inside "</" name ">"
 
 /* A board of the host in a domain's XML, and whether libvirt binds it. */
-static void functions_are_found_wherever_libvirt_has_an_address_of_the_host(_unused_ void **state)
+TEST(functions_are_found_wherever_libvirt_has_an_address_of_the_host)
 {
 	static const struct {
 		const char *xml;
@@ -350,7 +345,7 @@ static void functions_are_found_wherever_libvirt_has_an_address_of_the_host(_unu
 	}
 }
 
-static void what_is_no_address_of_the_host_is_not_taken_for_one(_unused_ void **state)
+TEST(what_is_no_address_of_the_host_is_not_taken_for_one)
 {
 	static const char *const rows[] = {
 		"<disk type='file'><source file='a'/><address type='pci' bus='0x41' slot='0'/></disk>",
@@ -396,7 +391,7 @@ static char *chain_of(size_t n)
 }
 
 /* promise T7 */
-static void no_depth_hides_a_function(_unused_ void **state)
+TEST(no_depth_hides_a_function)
 {
 	_cleanup_free_ char *most = chain_of(507), *more = chain_of(508);
 	_cleanup_(problem_freep) Problem *problem = NULL;
@@ -409,7 +404,7 @@ static void no_depth_hides_a_function(_unused_ void **state)
 	assert_non_null(strstr(problem->cause, "512 deep"));
 }
 
-static void only_pci_hostdevs_are_read(_unused_ void **state)
+TEST(only_pci_hostdevs_are_read)
 {
 	_cleanup_free_ char *text = domain_fixture("q35-other-tools");
 	_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
@@ -422,7 +417,7 @@ static void only_pci_hostdevs_are_read(_unused_ void **state)
 	assert_true(hostdevs[0].managed);
 }
 
-static void a_domain_without_devices_has_no_hostdevs(_unused_ void **state)
+TEST(a_domain_without_devices_has_no_hostdevs)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml = parse(DOMAIN(""));
 	DomainHostdev *hostdevs = NULL;
@@ -433,7 +428,7 @@ static void a_domain_without_devices_has_no_hostdevs(_unused_ void **state)
 	assert_int_equal(domain_xml_free_root_ports(xml), 0);
 }
 
-static void use_lays_running_domain_over_definition(_unused_ void **state)
+TEST(use_lays_running_domain_over_definition)
 {
 	const char *live =
 		"<domain type='kvm' id='1'>" IDENTITY "<devices>"
@@ -462,7 +457,7 @@ static void use_lays_running_domain_over_definition(_unused_ void **state)
 }
 
 /* A look reads with xml_skim(), a plan with xml_parse(). */
-static void a_name_is_all_the_text_inside_however_it_is_read(_unused_ void **state)
+TEST(a_name_is_all_the_text_inside_however_it_is_read)
 {
 	static const char text[] =
 		"<domain type='kvm'><name>vm<b>4</b>2</name><uuid>" UUID "</uuid></domain>";
@@ -474,7 +469,7 @@ static void a_name_is_all_the_text_inside_however_it_is_read(_unused_ void **sta
 	assert_string_equal(domain_xml_name(skimmed), "vm42");
 }
 
-static void use_takes_the_group_from_the_definition_where_there_is_one(_unused_ void **state)
+TEST(use_takes_the_group_from_the_definition_where_there_is_one)
 {
 	_cleanup_free_ char *assigned = domain_fixture("q35-assigned");
 	_cleanup_free_ char *plain = domain_fixture("q35");
@@ -497,7 +492,7 @@ static void use_takes_the_group_from_the_definition_where_there_is_one(_unused_ 
 	domain_use_clear(&use);
 }
 
-static void use_refuses_two_texts_of_two_domains(_unused_ void **state)
+TEST(use_refuses_two_texts_of_two_domains)
 {
 	const char *other = "<domain><name>vm1</name>"
 			    "<uuid>00000000-0000-0000-0000-000000000001</uuid></domain>";
@@ -509,7 +504,7 @@ static void use_refuses_two_texts_of_two_domains(_unused_ void **state)
 	assert_int_equal(domain_use_from_xml(NULL, NULL, &use, &problem), -EINVAL);
 }
 
-static void group_is_read_from_our_own_metadata_only(_unused_ void **state)
+TEST(group_is_read_from_our_own_metadata_only)
 {
 	static const struct {
 		const char *metadata, *group;
@@ -540,7 +535,7 @@ static void group_is_read_from_our_own_metadata_only(_unused_ void **state)
 	}
 }
 
-static void equivalence_ignores_only_white_space_and_order_of_attributes(_unused_ void **state)
+TEST(equivalence_ignores_only_white_space_and_order_of_attributes)
 {
 	static const struct {
 		const char *a, *b;
@@ -571,7 +566,7 @@ static void equivalence_ignores_only_white_space_and_order_of_attributes(_unused
 			fail_msg("row %zu", i);
 }
 
-static void diff_shows_no_change_of_mere_form(_unused_ void **state)
+TEST(diff_shows_no_change_of_mere_form)
 {
 	_cleanup_free_ char *text = domain_fixture("q35-other-tools");
 	_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
@@ -586,7 +581,7 @@ static void diff_shows_no_change_of_mere_form(_unused_ void **state)
 }
 
 /* Anybody may ask for a plan, but libvirt shows passwords only to those who may write. */
-static void diff_shows_no_password(_unused_ void **state)
+TEST(diff_shows_no_password)
 {
 	static const char before[] = "<domain><devices>"
 				     "<graphics type='vnc' passwd='se&amp;cret' port='1'/>"
@@ -604,7 +599,7 @@ static void diff_shows_no_password(_unused_ void **state)
 #define SECRET "s3cret"
 
 /* The same for every place where others may have put a secret. */
-static void diff_shows_of_what_is_not_ours_only_names(_unused_ void **state)
+TEST(diff_shows_of_what_is_not_ours_only_names)
 {
 	static const char *const parts[] = {
 		"<description>" SECRET "</description><title>" SECRET "</title>",
@@ -633,7 +628,7 @@ static void diff_shows_of_what_is_not_ours_only_names(_unused_ void **state)
 
 /* Then there is no diff, and no raw text instead. */
 /* The shortest script takes out what stands between the two places of a hostdev, and adds it. */
-static void diff_shows_of_what_only_stands_elsewhere_no_more(_unused_ void **state)
+TEST(diff_shows_of_what_only_stands_elsewhere_no_more)
 {
 	static const char other[] = "<shmem name='a' token='hunter2'/>";
 	static const char ours[] =
@@ -648,7 +643,7 @@ static void diff_shows_of_what_only_stands_elsewhere_no_more(_unused_ void **sta
 	assert_null(strstr(diff, "hunter2"));
 }
 
-static void diff_of_what_cannot_be_read_is_none(_unused_ void **state)
+TEST(diff_of_what_cannot_be_read_is_none)
 {
 	_cleanup_free_ char *text = malloc(DOMAIN_XML_MAX + 2);
 	_cleanup_free_ char *many = NULL;
@@ -669,7 +664,7 @@ static void diff_of_what_cannot_be_read_is_none(_unused_ void **state)
 	assert_null(domain_xml_diff("<domain/>", many));
 }
 
-static void errors_quote_nothing_of_the_text(_unused_ void **state)
+TEST(errors_quote_nothing_of_the_text)
 {
 	static const char *const texts[] = {
 		"<domain><a>x<" SECRET "</a></domain>",
@@ -706,7 +701,7 @@ static char *repeated(const char *before, const char *what, size_t n, const char
 }
 
 /* Whoever may write a description or metadata can write most of a domain's text. */
-static void use_is_read_whatever_others_have_written_beside_it(_unused_ void **state)
+TEST(use_is_read_whatever_others_have_written_beside_it)
 {
 	static const char ours[] =
 		"<m:assignment xmlns:m='" DOMAIN_XML_NAMESPACE "' group='g'/>"
@@ -742,7 +737,7 @@ static void use_is_read_whatever_others_have_written_beside_it(_unused_ void **s
 	}
 }
 
-static void use_is_read_beside_many_attributes_and_deep_elements(_unused_ void **state)
+TEST(use_is_read_beside_many_attributes_and_deep_elements)
 {
 	static const size_t n = 100000;
 	_cleanup_free_ char *text = malloc(n * 12 + 10000);
@@ -761,41 +756,4 @@ static void use_is_read_beside_many_attributes_and_deep_elements(_unused_ void *
 	assert_int_equal(domain_use_from_xml(NULL, text, &use, NULL), 0);
 	assert_string_equal(use.name, "vm42");
 	domain_use_clear(&use);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(vgpus_are_read_from_both_xmls),
-		cmocka_unit_test(parse_gives_name_and_lower_case_uuid),
-		cmocka_unit_test(parse_refuses_what_is_no_domain),
-		cmocka_unit_test(parse_bounds_size_and_depth),
-		cmocka_unit_test(machine_and_ports_are_read_from_definitions),
-		cmocka_unit_test(machine_type_decides_where_libvirt_has_not_been_yet),
-		cmocka_unit_test(ports_that_take_no_hotplug_are_not_free),
-		cmocka_unit_test(a_bus_that_takes_no_hotplug_has_no_free_slot),
-		cmocka_unit_test(hostdevs_are_read_as_libvirt_spells_addresses),
-		cmocka_unit_test(hostdevs_with_addresses_that_are_none_are_named),
-		cmocka_unit_test(functions_are_found_wherever_libvirt_has_an_address_of_the_host),
-		cmocka_unit_test(what_is_no_address_of_the_host_is_not_taken_for_one),
-		cmocka_unit_test(no_depth_hides_a_function),
-		cmocka_unit_test(only_pci_hostdevs_are_read),
-		cmocka_unit_test(a_domain_without_devices_has_no_hostdevs),
-		cmocka_unit_test(use_lays_running_domain_over_definition),
-		cmocka_unit_test(a_name_is_all_the_text_inside_however_it_is_read),
-		cmocka_unit_test(use_takes_the_group_from_the_definition_where_there_is_one),
-		cmocka_unit_test(use_refuses_two_texts_of_two_domains),
-		cmocka_unit_test(group_is_read_from_our_own_metadata_only),
-		cmocka_unit_test(equivalence_ignores_only_white_space_and_order_of_attributes),
-		cmocka_unit_test(diff_shows_no_change_of_mere_form),
-		cmocka_unit_test(diff_shows_no_password),
-		cmocka_unit_test(diff_shows_of_what_is_not_ours_only_names),
-		cmocka_unit_test(diff_shows_of_what_only_stands_elsewhere_no_more),
-		cmocka_unit_test(diff_of_what_cannot_be_read_is_none),
-		cmocka_unit_test(errors_quote_nothing_of_the_text),
-		cmocka_unit_test(use_is_read_whatever_others_have_written_beside_it),
-		cmocka_unit_test(use_is_read_beside_many_attributes_and_deep_elements),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

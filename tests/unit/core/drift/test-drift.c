@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "core/drift/drift.h"
 #include "rig/garbage.h"
@@ -84,7 +79,7 @@ static void expect(HostModel *h, const char *what, const char *wanted)
 	host_done(h);
 }
 
-static void nothing_drifted(_unused_ void **state)
+TEST(nothing_drifted)
 {
 	HostModel h;
 
@@ -113,7 +108,7 @@ static void expect_kept(HostModel *h, const char *what, const char *wanted)
 }
 
 /* fault 60 */
-static void a_kept_group_that_is_not_bound_is_bound_again(_unused_ void **state)
+TEST(a_kept_group_that_is_not_bound_is_bound_again)
 {
 	HostModel h;
 
@@ -133,7 +128,7 @@ static void a_kept_group_that_is_not_bound_is_bound_again(_unused_ void **state)
 	expect_kept(&h, "kept, and assigned", "driver/bind");
 }
 
-static void drivers_that_left_are_bound_again(_unused_ void **state)
+TEST(drivers_that_left_are_bound_again)
 {
 	HostModel h;
 
@@ -153,7 +148,7 @@ static void drivers_that_left_are_bound_again(_unused_ void **state)
 	expect(&h, "the guest runs with it", "");
 }
 
-static void definitions_that_changed_are_defined_again(_unused_ void **state)
+TEST(definitions_that_changed_are_defined_again)
 {
 	DomainUse *use;
 	HostModel h;
@@ -190,7 +185,7 @@ static void definitions_that_changed_are_defined_again(_unused_ void **state)
 	expect(&h, "live only", "");
 }
 
-static void a_renamed_domain_is_recorded_by_its_new_name(_unused_ void **state)
+TEST(a_renamed_domain_is_recorded_by_its_new_name)
 {
 	HostModel h;
 
@@ -200,7 +195,7 @@ static void a_renamed_domain_is_recorded_by_its_new_name(_unused_ void **state)
 	expect(&h, "renamed, and a driver", "renamed/rename driver/bind");
 }
 
-static void what_a_person_must_see_to_keeps_reconcile_off(_unused_ void **state)
+TEST(what_a_person_must_see_to_keeps_reconcile_off)
 {
 	DomainUse *use;
 	PciMdev *mdev;
@@ -246,7 +241,7 @@ static void what_a_person_must_see_to_keeps_reconcile_off(_unused_ void **state)
 	expect(&h, "migrated away", "migrated/none");
 }
 
-static void records_and_boards_that_do_not_fit_are_told(_unused_ void **state)
+TEST(records_and_boards_that_do_not_fit_are_told)
 {
 	static const char *const vanished[] = { A0, A1, B0, B1, "0000:99:00.0", NULL };
 	static const char *const elsewhere[] = { "0000:91:00.0", "0000:99:00.0", NULL };
@@ -274,7 +269,7 @@ static void records_and_boards_that_do_not_fit_are_told(_unused_ void **state)
 	expect(&h, "no board at all", "no-group/none");
 }
 
-static void a_marked_domain_without_a_record_is_adopted_when_whole(_unused_ void **state)
+TEST(a_marked_domain_without_a_record_is_adopted_when_whole)
 {
 	HostModel h;
 
@@ -290,7 +285,7 @@ static void a_marked_domain_without_a_record_is_adopted_when_whole(_unused_ void
 	expect(&h, "another has a part, too", "taken/none taken/none no-record/none");
 }
 
-static void a_mark_alone_is_told_and_keeps_from_nothing(_unused_ void **state)
+TEST(a_mark_alone_is_told_and_keeps_from_nothing)
 {
 	HostModel h;
 
@@ -305,7 +300,7 @@ static void a_mark_alone_is_told_and_keeps_from_nothing(_unused_ void **state)
 }
 
 /* What a tenant may write does not make an operator's hostdevs gpupass' own. */
-static void a_mark_beside_hostdevs_of_others_is_not_adopted(_unused_ void **state)
+TEST(a_mark_beside_hostdevs_of_others_is_not_adopted)
 {
 	DomainUse *use;
 	HostModel h;
@@ -316,7 +311,7 @@ static void a_mark_beside_hostdevs_of_others_is_not_adopted(_unused_ void **stat
 	expect(&h, "hostdevs without our alias", "mark/none");
 }
 
-static void of_a_domain_that_is_not_read_nothing_is_said(_unused_ void **state)
+TEST(of_a_domain_that_is_not_read_nothing_is_said)
 {
 	HostModel h;
 
@@ -326,7 +321,7 @@ static void of_a_domain_that_is_not_read_nothing_is_said(_unused_ void **state)
 	expect(&h, "not read", "");
 }
 
-static void without_libvirt_only_drivers_and_boards_are_told(_unused_ void **state)
+TEST(without_libvirt_only_drivers_and_boards_are_told)
 {
 	_cleanup_(drift_freep) Drift *drift = NULL;
 	_cleanup_free_ char *found = NULL;
@@ -340,7 +335,7 @@ static void without_libvirt_only_drivers_and_boards_are_told(_unused_ void **sta
 	host_done(&h);
 }
 
-static void a_missing_override_is_told_where_it_was_looked_at(_unused_ void **state)
+TEST(a_missing_override_is_told_where_it_was_looked_at)
 {
 	FunctionFacts facts[] = { { .driver = (char *)VFIO, .driver_override = (char *)VFIO },
 				  { .driver = (char *)VFIO } };
@@ -362,7 +357,7 @@ static void a_missing_override_is_told_where_it_was_looked_at(_unused_ void **st
 	host_done(&h);
 }
 
-static void what_happened_at_boot_is_told_with_the_driver(_unused_ void **state)
+TEST(what_happened_at_boot_is_told_with_the_driver)
 {
 	static const char report[] =
 		"{\"schema\": \"org.gpupass1.boot/1\", \"notes\": [], \"functions\": ["
@@ -388,7 +383,7 @@ static void what_happened_at_boot_is_told_with_the_driver(_unused_ void **state)
 	host_done(&h);
 }
 
-static void a_boot_report_that_is_none_is_refused(_unused_ void **state)
+TEST(a_boot_report_that_is_none_is_refused)
 {
 	static const struct {
 		const char *text;
@@ -422,7 +417,7 @@ static const char boot_report[] =
 	"{\"bdf\": \"0000:61:00.0\", \"group\": \"pair0\", \"domain_uuid\": \"x\","
 	" \"outcome\": \"missing\"}], \"notes\": []}";
 
-static void the_boot_report_tells_what_was_left_out(_unused_ void **state)
+TEST(the_boot_report_tells_what_was_left_out)
 {
 	_cleanup_(boot_faults_freep) BootFaults *boot = NULL;
 	_cleanup_free_ char *taken = NULL, *missing = NULL;
@@ -444,13 +439,13 @@ static bool take_boot_report(const char *text, size_t size)
 	return r >= 0;
 }
 
-static void damaged_boot_reports_are_refused(_unused_ void **state)
+TEST(damaged_boot_reports_are_refused)
 {
 	garbage_truncations_are_refused(boot_report, take_boot_report);
 	garbage_changed_bytes_are_survived(boot_report, take_boot_report);
 }
 
-static void what_a_job_works_on_is_left_out(_unused_ void **state)
+TEST(what_a_job_works_on_is_left_out)
 {
 	static const GroupState states[] = { GROUP_BINDING, GROUP_ATTACHING, GROUP_QUARANTINED,
 					     GROUP_ROLLING_BACK };
@@ -470,7 +465,7 @@ static void what_a_job_works_on_is_left_out(_unused_ void **state)
 	}
 }
 
-static void json_has_each_finding_whole(_unused_ void **state)
+TEST(json_has_each_finding_whole)
 {
 	_cleanup_(drift_freep) Drift *drift = NULL;
 	_cleanup_free_ char *text = NULL;
@@ -490,31 +485,4 @@ static void json_has_each_finding_whole(_unused_ void **state)
 			fail_msg("no %s in %s", words[i], text);
 	assert_true(drift_has(drift, &drift->items[0]));
 	host_done(&h);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_drifted),
-		cmocka_unit_test(a_kept_group_that_is_not_bound_is_bound_again),
-		cmocka_unit_test(drivers_that_left_are_bound_again),
-		cmocka_unit_test(definitions_that_changed_are_defined_again),
-		cmocka_unit_test(a_renamed_domain_is_recorded_by_its_new_name),
-		cmocka_unit_test(what_a_person_must_see_to_keeps_reconcile_off),
-		cmocka_unit_test(records_and_boards_that_do_not_fit_are_told),
-		cmocka_unit_test(a_marked_domain_without_a_record_is_adopted_when_whole),
-		cmocka_unit_test(a_mark_alone_is_told_and_keeps_from_nothing),
-		cmocka_unit_test(a_mark_beside_hostdevs_of_others_is_not_adopted),
-		cmocka_unit_test(of_a_domain_that_is_not_read_nothing_is_said),
-		cmocka_unit_test(without_libvirt_only_drivers_and_boards_are_told),
-		cmocka_unit_test(a_missing_override_is_told_where_it_was_looked_at),
-		cmocka_unit_test(what_happened_at_boot_is_told_with_the_driver),
-		cmocka_unit_test(a_boot_report_that_is_none_is_refused),
-		cmocka_unit_test(the_boot_report_tells_what_was_left_out),
-		cmocka_unit_test(damaged_boot_reports_are_refused),
-		cmocka_unit_test(what_a_job_works_on_is_left_out),
-		cmocka_unit_test(json_has_each_finding_whole),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

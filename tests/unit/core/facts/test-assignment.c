@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "core/facts/assignment.h"
 #include "rig/host-model.h"
@@ -79,7 +74,7 @@ static bool parser(const char *text, size_t size)
 }
 
 /* What needs no word of the second version stays readable to who knows only the first. */
-static void what_is_to_be_applied_is_the_second_versions(_unused_ void **state)
+TEST(what_is_to_be_applied_is_the_second_versions)
 {
 	for (unsigned i = 0; i < 4; i++) {
 		_cleanup_(assignment_freep) Assignment *a = example(), *b = NULL, *c = NULL;
@@ -99,7 +94,7 @@ static void what_is_to_be_applied_is_the_second_versions(_unused_ void **state)
 }
 
 /* An older gpupass, which knows no second file of a domain, leaves it alone. */
-static void a_further_group_of_a_domain_is_the_third_versions(_unused_ void **state)
+TEST(a_further_group_of_a_domain_is_the_third_versions)
 {
 	_cleanup_(assignment_freep) Assignment *a = example(), *b = NULL, *c = NULL;
 	_cleanup_free_ char *text = assignment_to_json_further(a), *many = NULL;
@@ -116,7 +111,7 @@ static void a_further_group_of_a_domain_is_the_third_versions(_unused_ void **st
 }
 
 /* So what an older gpupass can give back as it was, it still reads. */
-static void only_a_record_with_persistence_mode_is_of_the_second_version(_unused_ void **state)
+TEST(only_a_record_with_persistence_mode_is_of_the_second_version)
 {
 	static const struct {
 		PersistenceMode mode, read;
@@ -142,7 +137,7 @@ static void only_a_record_with_persistence_mode_is_of_the_second_version(_unused
 	}
 }
 
-static void a_copy_is_the_same_and_stands_alone(_unused_ void **state)
+TEST(a_copy_is_the_same_and_stands_alone)
 {
 	_cleanup_(assignment_freep) Assignment *a = example(), *copy = NULL, *again = example();
 
@@ -152,7 +147,7 @@ static void a_copy_is_the_same_and_stands_alone(_unused_ void **state)
 	assert_same(copy, again);
 }
 
-static void bad_assignments_are_refused_with_the_place(_unused_ void **state)
+TEST(bad_assignments_are_refused_with_the_place)
 {
 	static const struct {
 		const char *text;
@@ -204,7 +199,7 @@ static void bad_assignments_are_refused_with_the_place(_unused_ void **state)
 	}
 }
 
-static void more_functions_than_a_group_can_have_are_refused(_unused_ void **state)
+TEST(more_functions_than_a_group_can_have_are_refused)
 {
 	_cleanup_(assignment_freep) Assignment *a = example();
 	_cleanup_free_ char *text = NULL;
@@ -216,7 +211,7 @@ static void more_functions_than_a_group_can_have_are_refused(_unused_ void **sta
 	assert_false(parser(text, strlen(text)));
 }
 
-static void assignments_are_found_by_domain_group_and_function(_unused_ void **state)
+TEST(assignments_are_found_by_domain_group_and_function)
 {
 	static const char *const functions[] = { "0000:41:00.0", "0000:41:00.1", NULL };
 	static const char *const others[] = { "0000:61:00.0", NULL };
@@ -238,19 +233,4 @@ static void assignments_are_found_by_domain_group_and_function(_unused_ void **s
 	assert_ptr_equal(assignment_function(first, &audio), &first->functions[1]);
 	assert_null(assignment_function(second, &audio));
 	host_done(&h);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_to_be_applied_is_the_second_versions),
-		cmocka_unit_test(a_further_group_of_a_domain_is_the_third_versions),
-		cmocka_unit_test(only_a_record_with_persistence_mode_is_of_the_second_version),
-		cmocka_unit_test(a_copy_is_the_same_and_stands_alone),
-		cmocka_unit_test(bad_assignments_are_refused_with_the_place),
-		cmocka_unit_test(more_functions_than_a_group_can_have_are_refused),
-		cmocka_unit_test(assignments_are_found_by_domain_group_and_function),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

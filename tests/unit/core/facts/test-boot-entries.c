@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a host says of its boot: damaged and odd forms. Whole hosts are in device/boot-image. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/facts/boot-entries.h"
 #include "util/text.h"
 
-static void names_end_in_the_release(void **state)
+TEST(names_end_in_the_release)
 {
 	static const struct {
 		const char *name, *release;
@@ -33,13 +29,12 @@ static void names_end_in_the_release(void **state)
 		{ ".efi", "6.1", false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(rows); i++)
 		if (boot_name_is_of(rows[i].name, rows[i].release) != rows[i].is)
 			fail_msg("%s of %s", rows[i].name, rows[i].release);
 }
 
-static void an_entry_is_of_its_kernel(void **state)
+TEST(an_entry_is_of_its_kernel)
 {
 	static const struct {
 		const char *text, *pkgbase;
@@ -56,7 +51,6 @@ static void an_entry_is_of_its_kernel(void **state)
 		{ "", "", false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(boot_entry_clear) BootEntry entry = { 0 };
 
@@ -66,12 +60,11 @@ static void an_entry_is_of_its_kernel(void **state)
 	}
 }
 
-static void no_list_grows_without_a_limit(void **state)
+TEST(no_list_grows_without_a_limit)
 {
 	_cleanup_(boot_entry_clear) BootEntry entry = { 0 }, cmdline = { 0 };
 	_cleanup_free_ char *text = calloc(1, 11 * 100 + 1);
 
-	(void)state;
 	assert_non_null(text);
 	for (size_t i = 0; i < 100; i++)
 		memcpy(text + 11 * i, "initrd /ab\n", 11);
@@ -98,12 +91,11 @@ static void make_pe(unsigned char *b)
 	memcpy(b + 64 + 24, row, sizeof(row));
 }
 
-static void a_section_lies_inside_the_file(void **state)
+TEST(a_section_lies_inside_the_file)
 {
 	unsigned char pe[512];
 	BootSection section = { 0 };
 
-	(void)state;
 	make_pe(pe);
 	assert_true(boot_section_find(pe, sizeof(pe), sizeof(pe), ".initrd", &section));
 	assert_int_equal(section.offset, 256);
@@ -130,7 +122,7 @@ static void a_section_lies_inside_the_file(void **state)
 		}
 }
 
-static void a_selected_entry_is_a_file_name(void **state)
+TEST(a_selected_entry_is_a_file_name)
 {
 	static const struct {
 		const char *bytes;
@@ -147,7 +139,6 @@ static void a_selected_entry_is_a_file_name(void **state)
 		{ "\6\0\0\0a\0b", 7, "a" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *name = NULL;
 
@@ -155,17 +146,4 @@ static void a_selected_entry_is_a_file_name(void **state)
 		if (!str_equal(name, rows[i].name))
 			fail_msg("row %zu: %s", i, str_or_empty(name));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_end_in_the_release),
-		cmocka_unit_test(an_entry_is_of_its_kernel),
-		cmocka_unit_test(no_list_grows_without_a_limit),
-		cmocka_unit_test(a_section_lies_inside_the_file),
-		cmocka_unit_test(a_selected_entry_is_a_file_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

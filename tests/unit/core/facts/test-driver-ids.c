@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -90,32 +86,20 @@ static void expect_entry(const char *ids, const PciFunction *function, const cha
 	fail();
 }
 
-static void ids_take_what_the_kernel_would_take(void **state)
+TEST(ids_take_what_the_kernel_would_take)
 {
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		expect_entry(rows[i].ids, &display, rows[i].display);
 		expect_entry(rows[i].ids, &audio, rows[i].audio);
 	}
 }
 
-static void ids_that_are_too_long_take_nothing(void **state)
+TEST(ids_that_are_too_long_take_nothing)
 {
 	char ids[1025] = "10de:2204,";
 
-	(void)state;
 	memset(ids + strlen(ids), ',', 1023 - strlen(ids));
 	expect_entry(ids, &display, "10de:2204");
 	ids[1023] = ',';
 	expect_entry(ids, &display, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ids_take_what_the_kernel_would_take),
-		cmocka_unit_test(ids_that_are_too_long_take_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "core/facts/driver-release.h"
 #include "gpupass/cleanup.h"
 
 /* faults N1, N2 */
-static void what_a_release_does_in_an_unbind_is_known_by_its_version(_unused_ void **state)
+TEST(what_a_release_does_in_an_unbind_is_known_by_its_version)
 {
 	static const struct {
 		const char *version;
@@ -57,13 +53,4 @@ static void what_a_release_does_in_an_unbind_is_known_by_its_version(_unused_ vo
 			fail_msg("%s: %s, %s", rows[i].version ? rows[i].version : "none",
 				 release_answer_to_string(frees), release_answer_to_string(ends));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_a_release_does_in_an_unbind_is_known_by_its_version),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

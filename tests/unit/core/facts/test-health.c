@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,12 +36,11 @@ static void make_config(uint8_t bytes[PCIE_CONFIG_BYTES])
 	put16(bytes, 0x146, 0x10);
 }
 
-static void config_space_tells_link_and_acs(void **state)
+TEST(config_space_tells_link_and_acs)
 {
 	uint8_t bytes[PCIE_CONFIG_BYTES];
 	PcieConfig c;
 
-	(void)state;
 	make_config(bytes);
 	pcie_config_parse(bytes, sizeof(bytes), &c);
 	assert_true(c.read && c.pcie && c.acs && !c.all_ones);
@@ -62,11 +57,10 @@ static void config_space_tells_link_and_acs(void **state)
 }
 
 /* As the kernel has it: what the port does not offer, it need not do; others need none at all. */
-static void acs_is_asked_of_what_offers_it(void **state)
+TEST(acs_is_asked_of_what_offers_it)
 {
 	PcieConfig c = { .acs = true, .type = PCIE_TYPE_DOWNSTREAM, .acs_capability = 0x01 };
 
-	(void)state;
 	assert_true(pcie_acs_is_off(&c));
 	c.acs_control = 0x01;
 	assert_false(pcie_acs_is_off(&c));
@@ -77,12 +71,11 @@ static void acs_is_asked_of_what_offers_it(void **state)
 	assert_false(pcie_acs_is_off(&c));
 }
 
-static void silence_is_told_apart(void **state)
+TEST(silence_is_told_apart)
 {
 	uint8_t bytes[PCIE_CONFIG_BYTES];
 	PcieConfig c;
 
-	(void)state;
 	memset(bytes, 0xff, sizeof(bytes));
 	pcie_config_parse(bytes, sizeof(bytes), &c);
 	assert_true(c.read && c.all_ones && !c.pcie && !c.acs);
@@ -96,12 +89,11 @@ static void silence_is_told_apart(void **state)
 }
 
 /* Each pointer and each byte, at every size: ASan sees what is read beyond. */
-static void lists_that_lead_back_to_themselves_end(void **state)
+TEST(lists_that_lead_back_to_themselves_end)
 {
 	uint8_t bytes[PCIE_CONFIG_BYTES];
 	PcieConfig c;
 
-	(void)state;
 	make_config(bytes);
 	bytes[CAP] = 0x05;
 	bytes[CAP + 1] = 0x40;
@@ -124,7 +116,7 @@ static PcieConfig a_link(unsigned width)
 			     .width_max = 16 };
 }
 
-static void verdicts(void **state)
+TEST(verdicts)
 {
 	HealthPort narrow = { .config = { .read = true, .pcie = true, .width_max = 8 } };
 	const struct {
@@ -150,7 +142,6 @@ static void verdicts(void **state)
 		{ { .error = -EPROTO }, HEALTH_UNKNOWN, "could not be looked at" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *reason = NULL;
 		Health verdict = HEALTH_MAX_;
@@ -162,27 +153,12 @@ static void verdicts(void **state)
 	}
 }
 
-static void what_nobody_looked_at_is_unknown(void **state)
+TEST(what_nobody_looked_at_is_unknown)
 {
 	_cleanup_free_ char *reason = NULL;
 	Health verdict = HEALTH_OK;
 
-	(void)state;
 	gpu_health_judge(NULL, &verdict, &reason);
 	assert_int_equal(verdict, HEALTH_UNKNOWN);
 	assert_non_null(strstr(reason, "not looked at"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(config_space_tells_link_and_acs),
-		cmocka_unit_test(acs_is_asked_of_what_offers_it),
-		cmocka_unit_test(silence_is_told_apart),
-		cmocka_unit_test(lists_that_lead_back_to_themselves_end),
-		cmocka_unit_test(verdicts),
-		cmocka_unit_test(what_nobody_looked_at_is_unknown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names and small files of an initramfs: what they mean, and what hostile ones do not do. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +19,7 @@
 
 /* ---- names ---- */
 
-static void modules_are_told_apart_by_name(void **state)
+TEST(modules_are_told_apart_by_name)
 {
 	static const struct {
 		const char *name, *module; /* "": none that matters */
@@ -57,7 +53,6 @@ static void modules_are_told_apart_by_name(void **state)
 		{ "usr/lib/firmware/nvidia/ga102/gsp.bin", "" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image));
 
@@ -69,7 +64,7 @@ static void modules_are_told_apart_by_name(void **state)
 	}
 }
 
-static void gpupass_is_known_by_all_its_parts(void **state)
+TEST(gpupass_is_known_by_all_its_parts)
 {
 	static const struct {
 		const char *name;
@@ -88,7 +83,6 @@ static void gpupass_is_known_by_all_its_parts(void **state)
 		{ "conf/initramfs.conf", false, false, false, "initramfs-tools" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image));
 
@@ -100,7 +94,7 @@ static void gpupass_is_known_by_all_its_parts(void **state)
 	}
 }
 
-static void what_takes_a_function_goes_by_its_class_and_blacklists(void **state)
+TEST(what_takes_a_function_goes_by_its_class_and_blacklists)
 {
 	static const struct {
 		const char *module, *conf;
@@ -135,7 +129,6 @@ static void what_takes_a_function_goes_by_its_class_and_blacklists(void **state)
 		{ "snd-hda-intel", "", AUDIO, "modprobe.blacklist=snd_hda_intel", NULL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image));
 		_cleanup_free_ char *name = strf("lib/%s.ko", rows[i].module);
@@ -151,12 +144,11 @@ static void what_takes_a_function_goes_by_its_class_and_blacklists(void **state)
 	}
 }
 
-static void a_word_of_dracut_counts_in_its_images(void **state)
+TEST(a_word_of_dracut_counts_in_its_images)
 {
 	_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image));
 	char *cmdline[] = { (char *)"rd.driver.blacklist=nova,snd_hda_intel", NULL };
 
-	(void)state;
 	assert_non_null(image);
 	assert_true(initramfs_note_name(image, "lib/snd-hda-intel.ko") >= 0);
 	assert_string_equal(initramfs_taker(image, AUDIO, cmdline), "snd-hda-intel");
@@ -164,7 +156,7 @@ static void a_word_of_dracut_counts_in_its_images(void **state)
 	assert_null(initramfs_taker(image, AUDIO, cmdline));
 }
 
-static void modprobe_d_is_in_the_order_of_modprobe(void **state)
+TEST(modprobe_d_is_in_the_order_of_modprobe)
 {
 	static const char *const files[][2] = {
 		{ "usr/lib/modprobe.d/a.conf", "of usr" }, { "./etc/modprobe.d/b.conf", "b \\" },
@@ -175,7 +167,6 @@ static void modprobe_d_is_in_the_order_of_modprobe(void **state)
 	_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image));
 	_cleanup_free_ char *text = NULL;
 
-	(void)state;
 	assert_non_null(image);
 	for (size_t i = 0; i < ELEMENTS(files); i++) {
 		int r = initramfs_note_name(image, files[i][0]);
@@ -190,14 +181,13 @@ static void modprobe_d_is_in_the_order_of_modprobe(void **state)
 
 /* ---- hostile names ---- */
 
-static void what_hostile_names_leave_is_bounded(void **state)
+TEST(what_hostile_names_leave_is_bounded)
 {
 	_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image)), *back = NULL;
 	static char long_name[4000];
 	_cleanup_free_ char *text = NULL;
 	json_t *json;
 
-	(void)state;
 	assert_non_null(image);
 	memset(long_name, 'n', sizeof(long_name) - 1);
 	memcpy(long_name, "nvidia-", 7);
@@ -223,12 +213,11 @@ static void what_hostile_names_leave_is_bounded(void **state)
 	json_decref(json);
 }
 
-static void a_copy_has_all_of_it(void **state)
+TEST(a_copy_has_all_of_it)
 {
 	_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image)), *copy = NULL;
 	json_t *a, *b;
 
-	(void)state;
 	assert_non_null(image);
 	*image = (Initramfs){
 		.path = strdup("path"),
@@ -330,12 +319,11 @@ static void seen_clear(Seen *seen)
 	free(seen->content);
 }
 
-static void pieces_of_any_size_give_the_same(void **state)
+TEST(pieces_of_any_size_give_the_same)
 {
 	char data[4096];
 	size_t n;
 
-	(void)state;
 	n = entry(data, "dir", 4, 040755, "", 0);
 	n += entry(data + n, "a/b.conf", 9, 0100644, "text", 4);
 	n += entry(data + n, "TRAILER!!!", 11, 0, "", 0);
@@ -357,7 +345,7 @@ static void pieces_of_any_size_give_the_same(void **state)
 }
 
 /* fault 59 */
-static void bad_headers_end_the_reading(void **state)
+TEST(bad_headers_end_the_reading)
 {
 	static const struct {
 		const char *name;
@@ -375,7 +363,6 @@ static void bad_headers_end_the_reading(void **state)
 		{ "good", 5, "07070100000001-00081a4", -EBADMSG, "" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		char data[512];
 		Seen seen = { 0 };
@@ -397,7 +384,7 @@ static void bad_headers_end_the_reading(void **state)
 
 /* fault 59 */
 /* Lengths that no file has: nothing is allocated for them, nothing read past the end. */
-static void lengths_are_not_believed(void **state)
+TEST(lengths_are_not_believed)
 {
 	static const struct {
 		unsigned name_bytes, body_bytes;
@@ -408,7 +395,6 @@ static void lengths_are_not_believed(void **state)
 		{ 2, CPIO_CONTENT_MAX + 1 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		static char data[4 * CPIO_NAME_MAX];
 		Seen seen = { .entry_result = 1 };
@@ -426,11 +412,10 @@ static void lengths_are_not_believed(void **state)
 	}
 }
 
-static void a_name_of_any_bytes_is_handed_on_as_it_is(void **state)
+TEST(a_name_of_any_bytes_is_handed_on_as_it_is)
 {
 	static const char *const names[] = { "../../etc/passwd", "a\nb", "\x1b[2J", "\xff\xfe" };
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(names); i++) {
 		char data[512];
 		Seen seen = { 0 };
@@ -441,23 +426,4 @@ static void a_name_of_any_bytes_is_handed_on_as_it_is(void **state)
 		assert_string_equal(seen.names[0], names[i]);
 		seen_clear(&seen);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(modules_are_told_apart_by_name),
-		cmocka_unit_test(gpupass_is_known_by_all_its_parts),
-		cmocka_unit_test(a_word_of_dracut_counts_in_its_images),
-		cmocka_unit_test(modprobe_d_is_in_the_order_of_modprobe),
-		cmocka_unit_test(what_takes_a_function_goes_by_its_class_and_blacklists),
-		cmocka_unit_test(what_hostile_names_leave_is_bounded),
-		cmocka_unit_test(a_copy_has_all_of_it),
-		cmocka_unit_test(pieces_of_any_size_give_the_same),
-		cmocka_unit_test(bad_headers_end_the_reading),
-		cmocka_unit_test(lengths_are_not_believed),
-		cmocka_unit_test(a_name_of_any_bytes_is_handed_on_as_it_is),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "core/facts/inspection.h"
 #include "rig/host-model.h"
@@ -66,7 +61,7 @@ static Inspection *through_json(const Inspection *inspection)
 	return back;
 }
 
-static void a_process_cannot_hide_behind_its_name(_unused_ void **state)
+TEST(a_process_cannot_hide_behind_its_name)
 {
 	static const struct {
 		const char *command, *shown;
@@ -88,7 +83,7 @@ static void a_process_cannot_hide_behind_its_name(_unused_ void **state)
 	}
 }
 
-static void another_version_is_refused_as_such(_unused_ void **state)
+TEST(another_version_is_refused_as_such)
 {
 	_cleanup_json_ json_t *json = json_pack("{s:s}", "schema", "org.gpupass1.inspection/2");
 	_cleanup_free_ char *message = NULL;
@@ -99,7 +94,7 @@ static void another_version_is_refused_as_such(_unused_ void **state)
 	assert_int_equal(inspection_from_json(NULL, &back, NULL), -EPROTO);
 }
 
-static void facts_are_found_by_address(_unused_ void **state)
+TEST(facts_are_found_by_address)
 {
 	_cleanup_(inspection_freep) Inspection *a = example();
 	Bdf audio = bdf_of("0000:41:00.1"), absent = bdf_of("0000:42:00.0");
@@ -110,7 +105,7 @@ static void facts_are_found_by_address(_unused_ void **state)
 
 /* fault P10 */
 /* By the process and the function alike; and who cannot be looked into may hold it. */
-static void who_is_to_let_go_is_excused_of_what_it_holds(_unused_ void **state)
+TEST(who_is_to_let_go_is_excused_of_what_it_holds)
 {
 	_cleanup_(inspection_freep) Inspection *a = example();
 	Bdf display = bdf_of("0000:41:00.0"), audio = bdf_of("0000:41:00.1");
@@ -125,16 +120,4 @@ static void who_is_to_let_go_is_excused_of_what_it_holds(_unused_ void **state)
 	assert_true(inspection_excuse(a, &audio, 4712));
 	a->holders[0].vfio = true;
 	assert_false(inspection_excuse(a, &display, 4711));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_process_cannot_hide_behind_its_name),
-		cmocka_unit_test(another_version_is_refused_as_such),
-		cmocka_unit_test(facts_are_found_by_address),
-		cmocka_unit_test(who_is_to_let_go_is_excused_of_what_it_holds),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "core/facts/kernel-words.h"
 #include "util/text.h"
@@ -34,9 +29,8 @@ static const struct {
 	{ "a --- b --=c", "a|---|b|--=c" },
 };
 
-static void text_is_split_as_the_kernel_does(void **state)
+TEST(text_is_split_as_the_kernel_does)
 {
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(splits); i++) {
 		_cleanup_strv_ char **words = NULL;
 		_cleanup_free_ char *joined = NULL;
@@ -48,11 +42,10 @@ static void text_is_split_as_the_kernel_does(void **state)
 	}
 }
 
-static void the_last_word_of_a_name_counts(void **state)
+TEST(the_last_word_of_a_name_counts)
 {
 	_cleanup_strv_ char **words = NULL;
 
-	(void)state;
 	kernel_words_split("vfio-pci.ids=1:2 vfio_pci.ids=3:4 vfio-pci.ids "
 			   "vfio-pci.idsx=5:6 xvfio-pci.ids=7:8",
 			   &words);
@@ -92,9 +85,8 @@ static const struct {
 	{ "blacklist=nouveau", "nouveau", false },
 };
 
-static void words_keep_modules_away(void **state)
+TEST(words_keep_modules_away)
 {
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(blocks); i++) {
 		_cleanup_strv_ char **words = NULL;
 
@@ -102,15 +94,4 @@ static void words_keep_modules_away(void **state)
 		if (kernel_words_block(words, blocks[i].module) != blocks[i].blocks)
 			fail_msg("%s: %s", blocks[i].text, blocks[i].module);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(text_is_split_as_the_kernel_does),
-		cmocka_unit_test(the_last_word_of_a_name_counts),
-		cmocka_unit_test(words_keep_modules_away),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "core/facts/machine.h"
 #include "util/text.h"
@@ -108,7 +104,7 @@ static void expect_devices(const char *text, const MachineMaps *maps, const char
 #define SLOT(a) a ".0 " a ".1 " a ".2 " a ".3 " a ".4 " a ".5 " a ".6 " a ".7"
 #define SLOT_MAYBE(a) a ".0? " a ".1? " a ".2? " a ".3? " a ".4? " a ".5? " a ".6? " a ".7?"
 
-static void a_real_file_is_read_without_its_snapshots(_unused_ void **state)
+TEST(a_real_file_is_read_without_its_snapshots)
 {
 	Machine m = parse(real, NULL);
 
@@ -120,7 +116,7 @@ static void a_real_file_is_read_without_its_snapshots(_unused_ void **state)
 }
 
 /* field: host/07, host/27 */
-static void devices_are_those_that_proxmox_gives(_unused_ void **state)
+TEST(devices_are_those_that_proxmox_gives)
 {
 	static const struct {
 		const char *text, *devices;
@@ -218,7 +214,7 @@ static void devices_are_those_that_proxmox_gives(_unused_ void **state)
 }
 
 /* promise T10 */
-static void a_machine_that_may_have_any_function_is_unread(_unused_ void **state)
+TEST(a_machine_that_may_have_any_function_is_unread)
 {
 	static const struct {
 		const char *text, *why, *devices;
@@ -270,7 +266,7 @@ static void a_machine_that_may_have_any_function_is_unread(_unused_ void **state
 }
 
 /* Whose it is stays known, so that it is no other tenant for that. */
-static void an_unread_machine_keeps_its_name_and_time(_unused_ void **state)
+TEST(an_unread_machine_keeps_its_name_and_time)
 {
 	Machine m = parse("hostpci0: x\nmeta: ctime=1718000000\nname: web\n", NULL);
 
@@ -280,7 +276,7 @@ static void an_unread_machine_keeps_its_name_and_time(_unused_ void **state)
 	machine_clear(&m);
 }
 
-static void a_file_has_bounds(_unused_ void **state)
+TEST(a_file_has_bounds)
 {
 	static const MachineMaps none = { 0 };
 	size_t size = MACHINE_FILE_MAX + 1;
@@ -308,7 +304,7 @@ static void a_file_has_bounds(_unused_ void **state)
 }
 
 /* Whoever may configure the machine chooses it. */
-static void a_name_is_one_of_dns_or_none(_unused_ void **state)
+TEST(a_name_is_one_of_dns_or_none)
 {
 	static const struct {
 		const char *text, *name;
@@ -332,7 +328,7 @@ static void a_name_is_one_of_dns_or_none(_unused_ void **state)
 	}
 }
 
-static void a_vgpu_is_one_by_the_uuid_that_proxmox_makes(_unused_ void **state)
+TEST(a_vgpu_is_one_by_the_uuid_that_proxmox_makes)
 {
 	Machine m = parse("hostpci3: 0000:41:00.0,mdev=nvidia-63,pcie=1\n", NULL);
 
@@ -342,7 +338,7 @@ static void a_vgpu_is_one_by_the_uuid_that_proxmox_makes(_unused_ void **state)
 	machine_clear(&m);
 }
 
-static void a_mapping_means_what_this_node_has(_unused_ void **state)
+TEST(a_mapping_means_what_this_node_has)
 {
 	MachineMaps maps;
 	Machine m;
@@ -368,7 +364,7 @@ static void a_mapping_means_what_this_node_has(_unused_ void **state)
 #define MAP "\tmap id=10de:2204,node=pve1,path="
 
 /* field: host/06. Of the mapping "it": its devices, or NULL where this node has none. */
-static void mappings_are_those_that_proxmox_reads(_unused_ void **state)
+TEST(mappings_are_those_that_proxmox_reads)
 {
 	static const struct {
 		const char *text, *devices;
@@ -442,7 +438,7 @@ static void mappings_are_those_that_proxmox_reads(_unused_ void **state)
 }
 
 /* Only machines that have one need them. */
-static void a_file_of_mappings_that_cannot_be_read_is_blamed(_unused_ void **state)
+TEST(a_file_of_mappings_that_cannot_be_read_is_blamed)
 {
 	char *text = malloc(MACHINE_FILE_MAX + 2);
 	MachineMaps maps;
@@ -459,7 +455,7 @@ static void a_file_of_mappings_that_cannot_be_read_is_blamed(_unused_ void **sta
 	free(text);
 }
 
-static void files_are_those_of_machines(_unused_ void **state)
+TEST(files_are_those_of_machines)
 {
 	static const struct {
 		const char *file;
@@ -475,23 +471,4 @@ static void files_are_those_of_machines(_unused_ void **state)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++)
 		assert_int_equal(machine_vmid(rows[i].file), rows[i].vmid);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_real_file_is_read_without_its_snapshots),
-		cmocka_unit_test(devices_are_those_that_proxmox_gives),
-		cmocka_unit_test(a_machine_that_may_have_any_function_is_unread),
-		cmocka_unit_test(an_unread_machine_keeps_its_name_and_time),
-		cmocka_unit_test(a_file_has_bounds),
-		cmocka_unit_test(a_name_is_one_of_dns_or_none),
-		cmocka_unit_test(a_vgpu_is_one_by_the_uuid_that_proxmox_makes),
-		cmocka_unit_test(a_mapping_means_what_this_node_has),
-		cmocka_unit_test(mappings_are_those_that_proxmox_reads),
-		cmocka_unit_test(a_file_of_mappings_that_cannot_be_read_is_blamed),
-		cmocka_unit_test(files_are_those_of_machines),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "core/facts/kernel-words.h"
 #include "core/facts/modprobe.h"
@@ -40,9 +35,8 @@ static const struct {
 	{ "", "nouveau", false, NULL },
 };
 
-static void settings_keep_modules_away(void **state)
+TEST(settings_keep_modules_away)
 {
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_strv_ char **settings = NULL;
 
@@ -71,9 +65,8 @@ static const struct {
 	{ "", "", NULL, NULL },
 };
 
-static void the_last_value_counts(void **state)
+TEST(the_last_value_counts)
 {
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(values); i++) {
 		_cleanup_strv_ char **settings = NULL, **cmdline = NULL;
 		_cleanup_free_ char *ids = NULL;
@@ -87,23 +80,11 @@ static void the_last_value_counts(void **state)
 	}
 }
 
-static void what_has_nothing_to_do_with_gpus_is_not_kept(void **state)
+TEST(what_has_nothing_to_do_with_gpus_is_not_kept)
 {
-	(void)state;
 	assert_true(modprobe_matters("softdep drm pre: vfio-pci"));
 	assert_true(modprobe_matters("install drm modprobe vfio-pci; modprobe -i drm"));
 	assert_true(modprobe_matters("install n* /bin/false"));
 	assert_true(modprobe_matters("blacklist snd_hda_intel"));
 	assert_false(modprobe_matters("options i915 enable_guc=3"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(settings_keep_modules_away),
-		cmocka_unit_test(the_last_value_counts),
-		cmocka_unit_test(what_has_nothing_to_do_with_gpus_is_not_kept),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

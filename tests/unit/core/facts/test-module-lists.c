@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lists of modules: which words each program takes for modules. field: host/10 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "core/facts/initramfs.h"
@@ -21,7 +17,7 @@ static void expect(const char *what, char *const *lines, const char *expected)
 		fail_msg("%s: \"%s\", not \"%s\"", what, joined, expected);
 }
 
-static void a_line_is_a_module_and_its_options(void **state)
+TEST(a_line_is_a_module_and_its_options)
 {
 	static const struct {
 		const char *text, *drivers, *options;
@@ -43,7 +39,6 @@ static void a_line_is_a_module_and_its_options(void **state)
 		  "m:1: nvidia-current-uvm|m:3: nvidia.ko", "" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		ModuleLists lists = { 0 };
 
@@ -134,19 +129,17 @@ static void read_shell(const struct ShellRow *row, const char *text)
 	shell_settings_clear(&settings);
 }
 
-static void only_plain_assignments_are_understood(void **state)
+TEST(only_plain_assignments_are_understood)
 {
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(shell_rows); i++)
 		read_shell(&shell_rows[i], shell_rows[i].text);
 }
 
-static void no_list_grows_without_a_limit(void **state)
+TEST(no_list_grows_without_a_limit)
 {
 	_cleanup_free_ char *text = calloc(1, 9 * 1000 + 1);
 	ModuleLists lists = { 0 };
 
-	(void)state;
 	assert_non_null(text);
 	for (size_t i = 0; i < 1000; i++)
 		memcpy(text + 9 * i, "nouveau \n", 9);
@@ -154,15 +147,4 @@ static void no_list_grows_without_a_limit(void **state)
 	assert_int_equal(strv_length(lists.drivers), SETUP_LINES_MAX);
 	module_lists_clear(&lists);
 	read_shell(NULL, text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_line_is_a_module_and_its_options),
-		cmocka_unit_test(only_plain_assignments_are_understood),
-		cmocka_unit_test(no_list_grows_without_a_limit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

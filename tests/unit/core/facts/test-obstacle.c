@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "core/facts/obstacle.h"
 #include "rig/host-model.h"
@@ -190,7 +185,7 @@ static char *told(const Obstacles *found)
 	return strv_join(lines, "\n");
 }
 
-static void what_keeps_a_guest_from_a_board_is_told(_unused_ void **state)
+TEST(what_keeps_a_guest_from_a_board_is_told)
 {
 	static const struct {
 		const char *name;
@@ -198,50 +193,43 @@ static void what_keeps_a_guest_from_a_board_is_told(_unused_ void **state)
 		const char *words[4]; /* all in what is told; NULL: nothing is */
 	} rows[] = {
 		{ "nothing", nothing, { NULL } },
-		{ "BAR 1 unset",
-		  bar_unset,
-		  { "refuses: " GPU ": BAR 1 has no address on this host: no guest can use the "
-		    "board; ",
-		    "Above 4G decoding" } },
+		ROW("BAR 1 unset", bar_unset,
+		    { "refuses: " GPU ": BAR 1 has no address on this host: no guest can use the "
+		      "board; ",
+		      "Above 4G decoding" }),
 		{ "two BARs", bars_unset, { "BARs 1, 3 have no address" } },
 		{ "BAR 1 cleared", bar_cleared, { "the BAR of the memory (BAR 1, or 2" } },
 		{ "an H100", hopper, { NULL } },
-		{ "an H100's memory",
-		  hopper_cleared,
-		  { "refuses: " GPU ": the BAR of the memory" } },
+		ROW("an H100's memory", hopper_cleared,
+		    { "refuses: " GPU ": the BAR of the memory" }),
 		{ "the lab's boards", emulated, { NULL } },
 		{ "a board of another maker", other_maker, { NULL } },
 		{ "a virtual function", virtual_function, { NULL } },
 		{ "sizes that are not known", sizes_unknown, { NULL } },
 		{ "audio", audio_bar_unset, { "warns: " GPU ": BAR 0", "can use the function" } },
-		{ "BOOTFB",
-		  bootfb,
-		  { "warns: " GPU
-		    ": the firmware framebuffer (BOOTFB) holds BAR 1: a guest's start "
-		    "gives \"BAR 1: can't reserve\", and the guest cannot use the board; boot with "
-		    "initcall_blacklist=sysfb_init, or" } },
-		{ "simpledrm",
-		  bootfb_and_simpledrm,
-		  { "(BOOTFB, simpledrm) holds BAR 1", "if it is still there" } },
+		ROW("BOOTFB", bootfb,
+		    { "warns: " GPU
+		      ": the firmware framebuffer (BOOTFB) holds BAR 1: a guest's start "
+		      "gives \"BAR 1: can't reserve\", and the guest cannot use the board; boot with "
+		      "initcall_blacklist=sysfb_init, or" }),
+		ROW("simpledrm", bootfb_and_simpledrm,
+		    { "(BOOTFB, simpledrm) holds BAR 1", "if it is still there" }),
 		{ "still on nvidia", bootfb_on_nvidia, { "where vfio-pci does not end it" } },
-		{ "efifb in a BAR that is not known",
-		  efifb_somewhere,
-		  { "(efifb) holds a BAR", "gives \"can't reserve\"",
-		    "initcall_blacklist=sysfb_init video=efifb:off, or" } },
-		{ "two BARs held",
-		  two_bars_held,
-		  { "(vesafb) holds BAR 1", "video=vesafb:off", "\nwarns: " GPU,
-		    "(BOOTFB) holds BAR 3" } },
+		ROW("efifb in a BAR that is not known", efifb_somewhere,
+		    { "(efifb) holds a BAR", "gives \"can't reserve\"",
+		      "initcall_blacklist=sysfb_init video=efifb:off, or" }),
+		ROW("two BARs held", two_bars_held,
+		    { "(vesafb) holds BAR 1", "video=vesafb:off", "\nwarns: " GPU,
+		      "(BOOTFB) holds BAR 3" }),
 		{ "an RMRR", direct, { "refuses: ", "bdf6e000-0x", "IOMMU group 33" } },
 		{ "on AMD, Linux 6.6", direct_on_amd, { "refuses: ", "platform RMRR" } },
 		{ "on AMD, Linux 6.5", direct_on_amd_before, { NULL } },
 		{ "Linux 5.2", direct_before_relaxable, { NULL } },
-		{ "unsafe interrupts",
-		  not_remapped_unsafe,
-		  { "warns: vfio_iommu_type1 allows unsafe interrupts; take "
-		    "allow_unsafe_interrupts out",
-		    "\nfails: interrupts are not remapped: a guest can raise interrupts of the "
-		    "host; " } },
+		ROW("unsafe interrupts", not_remapped_unsafe,
+		    { "warns: vfio_iommu_type1 allows unsafe interrupts; take "
+		      "allow_unsafe_interrupts out",
+		      "\nfails: interrupts are not remapped: a guest can raise interrupts of the "
+		      "host; " }),
 		{ "no remapping", not_remapped, { "fails: ", "vfio refuses to give" } },
 		{ "remapping that is not known", remapping_unknown, { NULL } },
 	};
@@ -267,7 +255,7 @@ static void what_keeps_a_guest_from_a_board_is_told(_unused_ void **state)
 }
 
 /* field: host/29 */
-static void what_turns_the_iommu_on_depends_on_what_turned_it_off(_unused_ void **state)
+TEST(what_turns_the_iommu_on_depends_on_what_turned_it_off)
 {
 	static const char vt_d_asked[] = "enable VT-d in the firmware: the kernel command line has "
 					 "intel_iommu=on already";
@@ -345,14 +333,4 @@ static void what_turns_the_iommu_on_depends_on_what_turned_it_off(_unused_ void 
 
 		assert_true(str_starts_with(remedy, rows[0].remedy));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_keeps_a_guest_from_a_board_is_told),
-		cmocka_unit_test(what_turns_the_iommu_on_depends_on_what_turned_it_off),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

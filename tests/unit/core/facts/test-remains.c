@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is recognised in a state file that cannot be read. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "core/facts/assignment.h"
@@ -23,7 +19,7 @@ static char *found(const Remains *remains)
 	return strv_join(addresses, " ");
 }
 
-static void addresses_are_recognised_in_damaged_bytes(_unused_ void **state)
+TEST(addresses_are_recognised_in_damaged_bytes)
 {
 	static const struct {
 		const char *text, *found;
@@ -49,7 +45,7 @@ static void addresses_are_recognised_in_damaged_bytes(_unused_ void **state)
 	}
 }
 
-static void bytes_are_not_read_beyond_their_end(_unused_ void **state)
+TEST(bytes_are_not_read_beyond_their_end)
 {
 	static const char text[] = "0000:41:00.00000:61:00.0";
 	_cleanup_(remains_clear) Remains remains = { 0 };
@@ -61,7 +57,7 @@ static void bytes_are_not_read_beyond_their_end(_unused_ void **state)
 }
 
 /* More than a group has are those of the whole host: it is not known which of them are meant. */
-static void too_many_are_as_good_as_none(_unused_ void **state)
+TEST(too_many_are_as_good_as_none)
 {
 	_cleanup_(remains_clear) Remains remains = { 0 };
 	_cleanup_strv_ char **all = NULL;
@@ -74,7 +70,7 @@ static void too_many_are_as_good_as_none(_unused_ void **state)
 	assert_int_equal(remains.n_functions, 0);
 }
 
-static void a_newer_document_is_read_where_each_function_can_be(_unused_ void **state)
+TEST(a_newer_document_is_read_where_each_function_can_be)
 {
 	static const struct {
 		const char *functions, *found;
@@ -107,7 +103,7 @@ static void a_newer_document_is_read_where_each_function_can_be(_unused_ void **
 	}
 }
 
-static void an_unread_assignment_keeps_boards_and_domain_apart_or_everything(_unused_ void **state)
+TEST(an_unread_assignment_keeps_boards_and_domain_apart_or_everything)
 {
 	static const Bdf audio = { 0, 0x41, 0, 1 }, other = { 0, 0x61, 0, 0 };
 	static const char torn[] = "{\"functions\": [{\"bdf\": \"0000:41:00.0\"";
@@ -125,17 +121,4 @@ static void an_unread_assignment_keeps_boards_and_domain_apart_or_everything(_un
 	assert_ptr_equal(assignments_fence(all, &other, 1, NULL), &all->fences[1]);
 	assert_ptr_equal(assignments_fence(all, &audio, 1, NULL), &all->fences[0]);
 	assert_false(assignment_fence_is_about(&all->fences[1], &other, 1, UUID));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(addresses_are_recognised_in_damaged_bytes),
-		cmocka_unit_test(bytes_are_not_read_beyond_their_end),
-		cmocka_unit_test(too_many_are_as_good_as_none),
-		cmocka_unit_test(a_newer_document_is_read_where_each_function_can_be),
-		cmocka_unit_test(an_unread_assignment_keeps_boards_and_domain_apart_or_everything),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,11 +18,10 @@ static void expect(char **lines, const char *expected)
 	strv_free(lines);
 }
 
-static void the_command_line_keeps_what_matters(void **state)
+TEST(the_command_line_keeps_what_matters)
 {
 	char **words = NULL;
 
-	(void)state;
 	setup_read_cmdline("BOOT_IMAGE=/vmlinuz ro intel_iommu=on quiet "
 			   "vfio-pci.ids=10de:2204\n",
 			   &words);
@@ -37,7 +32,7 @@ static void the_command_line_keeps_what_matters(void **state)
 }
 
 /* field: host/08, and more of its kind. What a line names; NULL: nothing. */
-static void a_hook_is_told_by_the_words_that_move_boards(void **state)
+TEST(a_hook_is_told_by_the_words_that_move_boards)
 {
 	static const struct {
 		const char *line, *names;
@@ -75,7 +70,6 @@ static void a_hook_is_told_by_the_words_that_move_boards(void **state)
 		{ "systemctl stop display-manager.service", NULL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *text = strf("#!/bin/sh\n%s\n%s\n", rows[i].line, rows[i].line);
 		_cleanup_free_ char *expected =
@@ -87,12 +81,11 @@ static void a_hook_is_told_by_the_words_that_move_boards(void **state)
 	}
 }
 
-static void no_list_grows_without_a_limit(void **state)
+TEST(no_list_grows_without_a_limit)
 {
 	_cleanup_free_ char *text = calloc(1, 7 * 1000 + 1);
 	char **lines = NULL;
 
-	(void)state;
 	assert_non_null(text);
 	for (size_t i = 0; i < 1000; i++)
 		memcpy(text + 7 * i, "vfio.a ", 7);
@@ -101,11 +94,10 @@ static void no_list_grows_without_a_limit(void **state)
 	strv_free(lines);
 }
 
-static void driverctl_overrides_are_read_from_their_names(void **state)
+TEST(driverctl_overrides_are_read_from_their_names)
 {
 	char **lines = NULL;
 
-	(void)state;
 	assert_int_equal(setup_read_driverctl("pci-0000:41:00.0", "vfio-pci\n", &lines), 0);
 	assert_int_equal(setup_read_driverctl("pci-0000:41:00.1", "\n", &lines), 0);
 	assert_int_equal(setup_read_driverctl("pci-x", "vfio-pci\n", &lines), 0);
@@ -113,7 +105,7 @@ static void driverctl_overrides_are_read_from_their_names(void **state)
 	expect(lines, "0000:41:00.0 vfio-pci");
 }
 
-static void versions_of_the_driver(void **state)
+TEST(versions_of_the_driver)
 {
 	static const struct {
 		const char *text, *version;
@@ -128,7 +120,6 @@ static void versions_of_the_driver(void **state)
 		{ "1.2.3x 4\n", NULL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *version = NULL;
 
@@ -138,9 +129,8 @@ static void versions_of_the_driver(void **state)
 	}
 }
 
-static void versions_are_compared_by_numbers(void **state)
+TEST(versions_are_compared_by_numbers)
 {
-	(void)state;
 	assert_true(setup_compare_versions("595.9", "595.45") < 0);
 	assert_true(setup_compare_versions("595.45.04", "595.45") > 0);
 	assert_true(setup_compare_versions("610.57.04", "610.57.04") == 0);
@@ -149,9 +139,8 @@ static void versions_are_compared_by_numbers(void **state)
 	assert_true(setup_compare_versions("", "1") < 0);
 }
 
-static void remapped_interrupts_are_told_by_their_chip(void **state)
+TEST(remapped_interrupts_are_told_by_their_chip)
 {
-	(void)state;
 	assert_true(setup_interrupt_is_remapped("  9:  0  0  IR-IO-APIC   9-fasteoi  acpi"));
 	assert_true(setup_interrupt_is_remapped(" 24:  0  IR-PCI-MSI-0000:00:1f.2  0-edge  ahci"));
 	assert_true(setup_interrupt_is_remapped(" 24:  0  IR-PCI-MSIX-0000:01:00.0 0-edge x"));
@@ -161,11 +150,10 @@ static void remapped_interrupts_are_told_by_their_chip(void **state)
 	assert_false(setup_interrupt_is_remapped(""));
 }
 
-static void aer_counters_are_their_total(void **state)
+TEST(aer_counters_are_their_total)
 {
 	uint64_t n = 7;
 
-	(void)state;
 	assert_true(setup_read_aer("RxErr 3\nBadTLP 4\nTOTAL_ERR_COR 12\n", &n));
 	assert_int_equal(n, 12);
 	assert_true(setup_read_aer("TOTAL_ERR_FATAL 0", &n));
@@ -179,14 +167,13 @@ static void aer_counters_are_their_total(void **state)
 	assert_int_equal(n, 7);
 }
 
-static void limits_and_capabilities_of_a_process(void **state)
+TEST(limits_and_capabilities_of_a_process)
 {
 	static const char limits[] =
 		"Limit                     Soft Limit           Hard Limit           Units     \n"
 		"Max locked memory         4096                 8388608              bytes     \n";
 	uint64_t n = 0;
 
-	(void)state;
 	assert_true(setup_read_memlock(limits, &n));
 	assert_int_equal(n, 8388608);
 	assert_true(setup_read_memlock("Max locked memory  unlimited  unlimited  bytes\n", &n));
@@ -199,7 +186,7 @@ static void limits_and_capabilities_of_a_process(void **state)
 	assert_false(setup_may_raise_limits("CapEff:\n"));
 }
 
-static void the_start_of_a_process_is_read_past_its_name(void **state)
+TEST(the_start_of_a_process_is_read_past_its_name)
 {
 	static const char begin[] = "812 (a) b) 1) S 1 812 812 0 -1 4194560 5 6 7 8 9 10 11 12 20 "
 				    "0 3 0 ";
@@ -208,7 +195,6 @@ static void the_start_of_a_process_is_read_past_its_name(void **state)
 	_cleanup_free_ char *good = strf("%s4711 1 2\n", begin);
 	uint64_t n = 0;
 
-	(void)state;
 	assert_true(setup_read_start(good, &n));
 	assert_int_equal(n, 4711);
 	for (size_t i = 0; i < ELEMENTS(odd); i++) {
@@ -221,21 +207,3 @@ static void the_start_of_a_process_is_read_past_its_name(void **state)
 /* ---- garbage ---- */
 
 /* ---- the examination as JSON ---- */
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_command_line_keeps_what_matters),
-		cmocka_unit_test(a_hook_is_told_by_the_words_that_move_boards),
-		cmocka_unit_test(no_list_grows_without_a_limit),
-		cmocka_unit_test(driverctl_overrides_are_read_from_their_names),
-		cmocka_unit_test(versions_of_the_driver),
-		cmocka_unit_test(versions_are_compared_by_numbers),
-		cmocka_unit_test(remapped_interrupts_are_told_by_their_chip),
-		cmocka_unit_test(aer_counters_are_their_total),
-		cmocka_unit_test(limits_and_capabilities_of_a_process),
-		cmocka_unit_test(the_start_of_a_process_is_read_past_its_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

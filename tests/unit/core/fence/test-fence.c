@@ -3,12 +3,7 @@
  * What the daemon writes into the fence of each group, and which domains have what they should not.
  * How the hook judges by it is tests/bus/test-hook's.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "core/fence/make.h"
 #include "core/fence/report.h"
@@ -98,13 +93,12 @@ static bool is_other(const Fence *fence, const char *address)
 	return fence_find_other(fence, &bdf) != NULL;
 }
 
-static void groups_have_all_functions_and_the_rest_is_listed(void **state)
+TEST(groups_have_all_functions_and_the_rest_is_listed)
 {
 	Scene s;
 	_cleanup_(fence_freep) Fence *fence = NULL;
 	const FenceGroup *group;
 
-	(void)state;
 	scene_init(&s, "");
 	fence = make(&s);
 	group = group_of(fence, B ".1");
@@ -122,12 +116,11 @@ static void groups_have_all_functions_and_the_rest_is_listed(void **state)
 	host_done(&s.host);
 }
 
-static void an_assigned_group_names_its_domain(void **state)
+TEST(an_assigned_group_names_its_domain)
 {
 	Scene s;
 	_cleanup_(fence_freep) Fence *fence = NULL;
 
-	(void)state;
 	scene_init(&s, "ForeignUse=yes\n");
 	host_assignment(&s.host, "pair0", "vm1", 1, pair0);
 	fence = make(&s);
@@ -213,9 +206,8 @@ static const ClosedCase closed[] = {
 };
 
 /* promise T7 */
-static void what_must_not_be_used_is_closed_and_says_why(void **state)
+TEST(what_must_not_be_used_is_closed_and_says_why)
 {
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(closed); i++) {
 		Scene s;
 		_cleanup_(fence_freep) Fence *fence = NULL;
@@ -236,12 +228,11 @@ static void what_must_not_be_used_is_closed_and_says_why(void **state)
 	}
 }
 
-static void what_has_a_readable_record_is_not_closed_by_an_unread_one(void **state)
+TEST(what_has_a_readable_record_is_not_closed_by_an_unread_one)
 {
 	Scene s;
 	_cleanup_(fence_freep) Fence *fence = NULL;
 
-	(void)state;
 	scene_init(&s, "");
 	host_assignment(&s.host, "pair0", "vm1", 1, pair0);
 	unread_about_any(&s);
@@ -250,12 +241,11 @@ static void what_has_a_readable_record_is_not_closed_by_an_unread_one(void **sta
 	host_done(&s.host);
 }
 
-static void a_board_shows_the_domain_that_has_it(void **state)
+TEST(a_board_shows_the_domain_that_has_it)
 {
 	Scene s;
 	_cleanup_(fence_freep) Fence *fence = NULL;
 
-	(void)state;
 	scene_init(&s, "");
 	host_domain(&s.host, "vm1", true, half);
 	fence = make(&s);
@@ -288,9 +278,8 @@ static const ReportCase reports[] = {
 	{ "half, for foreign use", half, true, false, true, "SplitGroup" },
 };
 
-static void each_domain_that_has_what_it_should_not_is_reported(void **state)
+TEST(each_domain_that_has_what_it_should_not_is_reported)
 {
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(reports); i++) {
 		const ReportCase *c = &reports[i];
 		_cleanup_(fence_report_freep) FenceReport *report = NULL;
@@ -313,13 +302,12 @@ static void each_domain_that_has_what_it_should_not_is_reported(void **state)
 	}
 }
 
-static void every_domain_with_a_part_is_named(void **state)
+TEST(every_domain_with_a_part_is_named)
 {
 	_cleanup_(fence_report_freep) FenceReport *report = NULL;
 	static const char *const other[] = { FUNCTIONS(B), NULL };
 	Scene s;
 
-	(void)state;
 	scene_init(&s, "");
 	host_domain(&s.host, "vm1", false, half);
 	host_domain(&s.host, "vm2", false, other)->hostdevs[0].argument = true;
@@ -339,14 +327,13 @@ static void every_domain_with_a_part_is_named(void **state)
 }
 
 /* fault 18 */
-static void a_vgpu_of_a_board_of_a_group_is_reported(void **state)
+TEST(a_vgpu_of_a_board_of_a_group_is_reported)
 {
 	_cleanup_(fence_report_freep) FenceReport *report = NULL;
 	static const char *const none[] = { NULL };
 	PciMdev *mdev;
 	Scene s;
 
-	(void)state;
 	scene_init(&s, "");
 	mdev = GROW(s.host.snapshot->mdevs, s.host.snapshot->n_mdevs);
 	mdev->uuid = strdup("4b20d080-1b54-4048-85b3-a6a62d165c01");
@@ -363,20 +350,4 @@ static void a_vgpu_of_a_board_of_a_group_is_reported(void **state)
 	assert_string_equal(report->items[0].functions, "0000:61:00.0");
 	assert_false(report->items[0].split || report->items[0].running);
 	host_done(&s.host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(groups_have_all_functions_and_the_rest_is_listed),
-		cmocka_unit_test(an_assigned_group_names_its_domain),
-		cmocka_unit_test(what_must_not_be_used_is_closed_and_says_why),
-		cmocka_unit_test(what_has_a_readable_record_is_not_closed_by_an_unread_one),
-		cmocka_unit_test(a_board_shows_the_domain_that_has_it),
-		cmocka_unit_test(each_domain_that_has_what_it_should_not_is_reported),
-		cmocka_unit_test(every_domain_with_a_part_is_named),
-		cmocka_unit_test(a_vgpu_of_a_board_of_a_group_is_reported),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

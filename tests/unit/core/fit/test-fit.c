@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whether a domain fits its GPUs: what is found in many domains, and what is written into them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "core/domain/xml-tune.h"
@@ -126,7 +122,7 @@ static void expect_found(size_t row, const FitFacts *facts, const char *wanted)
 #define INTEL CPU_VENDOR_INTEL
 #define AMD CPU_VENDOR_AMD
 
-static void windows_are_judged_by_firmware_and_width(_unused_ void **state)
+TEST(windows_are_judged_by_firmware_and_width)
 {
 	static const struct {
 		const char *inner;
@@ -197,7 +193,7 @@ static void windows_are_judged_by_firmware_and_width(_unused_ void **state)
 	}
 }
 
-static void a_slow_start_is_told_of_where_the_kernel_maps_page_by_page(_unused_ void **state)
+TEST(a_slow_start_is_told_of_where_the_kernel_maps_page_by_page)
 {
 	static const struct {
 		unsigned major, minor;
@@ -232,7 +228,7 @@ static void a_slow_start_is_told_of_where_the_kernel_maps_page_by_page(_unused_ 
 	}
 }
 
-static void memory_and_placement_are_judged_by_the_host(_unused_ void **state)
+TEST(memory_and_placement_are_judged_by_the_host)
 {
 #define BASE BIOS HOST_CPU
 #define PLACED VCPU0 "<numatune><memory mode='strict' nodeset='0'/></numatune>"
@@ -327,7 +323,7 @@ static void memory_and_placement_are_judged_by_the_host(_unused_ void **state)
 	}
 }
 
-static void a_host_of_which_nothing_is_known_gives_no_findings(_unused_ void **state)
+TEST(a_host_of_which_nothing_is_known_gives_no_findings)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml = domain(BIOS RAM VCPU, "");
 	const HostFacts nothing = { 0 };
@@ -341,7 +337,7 @@ static void a_host_of_which_nothing_is_known_gives_no_findings(_unused_ void **s
 	expect_found(1, &facts, "");
 }
 
-static void a_hotplug_of_large_bars_is_warned_of(_unused_ void **state)
+TEST(a_hotplug_of_large_bars_is_warned_of)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml = domain(UEFI RAM HOST_CPU, "");
 	const HostFacts host = { .physical_bits = 46 };
@@ -356,7 +352,7 @@ static void a_hotplug_of_large_bars_is_warned_of(_unused_ void **state)
 	expect_found(1, &facts, "");
 }
 
-static void strict_refuses_what_matters_of_its_own_topic(_unused_ void **state)
+TEST(strict_refuses_what_matters_of_its_own_topic)
 {
 	static const struct {
 		FitId id;
@@ -383,7 +379,7 @@ static void strict_refuses_what_matters_of_its_own_topic(_unused_ void **state)
 	}
 }
 
-static void every_word_of_the_tables_is_read_back(_unused_ void **state)
+TEST(every_word_of_the_tables_is_read_back)
 {
 	for (int i = 0; i < FIT_ID_MAX_; i++) {
 		FitId id;
@@ -454,7 +450,7 @@ static void there_and_back(size_t row, const char *text, const Boards *boards, c
 #define WANTED(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 /* libvirt before 8.7 refuses a definition with <maxphysaddr> as a whole. */
-static void an_older_libvirt_gets_no_maxphysaddr(_unused_ void **state)
+TEST(an_older_libvirt_gets_no_maxphysaddr)
 {
 	for (uint64_t bar = 64; bar <= 256; bar *= 4) {
 		_cleanup_(domain_xml_freep) DomainXml *xml = domain(UEFI RAM VCPU MODEL_CPU, "");
@@ -486,7 +482,7 @@ static void an_older_libvirt_gets_no_maxphysaddr(_unused_ void **state)
 	}
 }
 
-static void what_is_written_fits_and_is_taken_out_exactly(_unused_ void **state)
+TEST(what_is_written_fits_and_is_taken_out_exactly)
 {
 	const struct {
 		const char *text;
@@ -550,7 +546,7 @@ static void what_is_written_fits_and_is_taken_out_exactly(_unused_ void **state)
 }
 
 /* libvirt writes "0-1" for "0,1", and CPUs as ranges: still the same set. */
-static void sets_that_libvirt_wrote_in_its_own_way_are_taken_out(_unused_ void **state)
+TEST(sets_that_libvirt_wrote_in_its_own_way_are_taken_out)
 {
 	static const char text[] = DOMAIN(
 		"", L("<metadata>\n    <g:assignment xmlns:g='https://gpupass.org/domain/1' "
@@ -572,7 +568,7 @@ static void sets_that_libvirt_wrote_in_its_own_way_are_taken_out(_unused_ void *
 	assert_null(strstr(after, "cpuset"));
 }
 
-static void what_an_operator_changed_since_stays(_unused_ void **state)
+TEST(what_an_operator_changed_since_stays)
 {
 	static const char text[] = DOMAIN(
 		QEMU,
@@ -604,23 +600,4 @@ static void what_an_operator_changed_since_stays(_unused_ void **state)
 			fail_msg("%s is gone:\n%s", kept[i], after);
 	}
 	assert_null(strstr(after, "assignment"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(windows_are_judged_by_firmware_and_width),
-		cmocka_unit_test(a_slow_start_is_told_of_where_the_kernel_maps_page_by_page),
-		cmocka_unit_test(memory_and_placement_are_judged_by_the_host),
-		cmocka_unit_test(a_host_of_which_nothing_is_known_gives_no_findings),
-		cmocka_unit_test(a_hotplug_of_large_bars_is_warned_of),
-		cmocka_unit_test(strict_refuses_what_matters_of_its_own_topic),
-		cmocka_unit_test(every_word_of_the_tables_is_read_back),
-		cmocka_unit_test(an_older_libvirt_gets_no_maxphysaddr),
-		cmocka_unit_test(what_is_written_fits_and_is_taken_out_exactly),
-		cmocka_unit_test(sets_that_libvirt_wrote_in_its_own_way_are_taken_out),
-		cmocka_unit_test(what_an_operator_changed_since_stays),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

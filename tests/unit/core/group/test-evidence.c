@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What was seen of the links makes groups, or speaks against them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "rig/evidence-model.h"
 
@@ -242,7 +237,7 @@ static bool is_noted(char *const *notes, const char *text)
 	return false;
 }
 
-static void what_was_seen_makes_groups_or_speaks_against_them(_unused_ void **state)
+TEST(what_was_seen_makes_groups_or_speaks_against_them)
 {
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *found = NULL;
@@ -272,7 +267,7 @@ static void what_was_seen_makes_groups_or_speaks_against_them(_unused_ void **st
 }
 
 /* fault L1 */
-static void a_contradiction_names_the_declared_and_the_seen_peer(_unused_ void **state)
+TEST(a_contradiction_names_the_declared_and_the_seen_peer)
 {
 	HostModel h;
 	const char *fault;
@@ -289,7 +284,7 @@ static void a_contradiction_names_the_declared_and_the_seen_peer(_unused_ void *
 }
 
 /* Each with the one eight places on, so that neighbours are never partners. */
-static void sixteen_gpus_are_eight_pairs(_unused_ void **state)
+TEST(sixteen_gpus_are_eight_pairs)
 {
 	HostModel h;
 
@@ -315,7 +310,7 @@ static void sixteen_gpus_are_eight_pairs(_unused_ void **state)
 	host_done(&h);
 }
 
-static void a_group_shows_each_way_of_knowing_strongest_first(_unused_ void **state)
+TEST(a_group_shows_each_way_of_knowing_strongest_first)
 {
 	static const struct {
 		Provenance provenance;
@@ -366,7 +361,7 @@ static void assign_pair(HostModel *h, const char *name)
 }
 
 /* fault L14 */
-static void what_is_assigned_stays_one_group_under_its_name(_unused_ void **state)
+TEST(what_is_assigned_stays_one_group_under_its_name)
 {
 #define VFIO(bus)                                                                                  \
 	{                                                                                          \
@@ -452,8 +447,7 @@ static void what_is_assigned_stays_one_group_under_its_name(_unused_ void **stat
 
 /* promise G6 */
 /* fault L11 */
-static void
-a_guests_word_counts_while_its_domain_has_the_group_and_is_no_fault(_unused_ void **state)
+TEST(a_guests_word_counts_while_its_domain_has_the_group_and_is_no_fault)
 {
 #define SEEN_BY_BOTH "41 nvml@5 61x4", "61 nvml@5 41x4"
 	static const struct {
@@ -462,82 +456,61 @@ a_guests_word_counts_while_its_domain_has_the_group_and_is_no_fault(_unused_ voi
 		uint64_t since;	  /* seconds */
 		const char *past; /* NULL: no history */
 	} cases[] = {
-		{ { .name = "fewer links than the probe",
-		    .seen = { SEEN_BY_BOTH, "41 guest@9 61x2 domain=1",
-			      "61 guest@9 41x2 domain=1" },
-		    .groups = "x degraded declared NV2 41,61",
-		    .reason =
-			    "guest vm1 reports 2 of 4 NVLinks between its GPUs (a guest's word, "
-			    "1970-01-01 00:00:09 UTC): reboot the guest, then: gpupass verify vm1" },
-		  true,
-		  9,
-		  NULL },
-		{ { .name = "one of them more than the other",
-		    .seen = { "41 guest@9 61x4 domain=1", "61 guest@9 41x1 domain=1" },
-		    .groups = "x degraded declared NV1 41,61",
-		    .reason = "reports 1 of 4 NVLinks" },
-		  true,
-		  0,
-		  NULL },
-		{ { .name = "no link",
-		    .seen = { SEEN_BY_BOTH, "41 guest@9 domain=1", "61 guest@9 domain=1" },
-		    .groups = "x degraded declared NV4 41,61",
-		    .reason = "reports no NVLink between its GPUs" },
-		  true,
-		  0,
-		  NULL },
-		{ { .name = "all links, which the host never saw",
-		    .seen = { "41 guest@9 61x4 domain=1 stored",
-			      "61 guest@9 41x4 domain=1 stored" },
-		    .groups = "x assigned declared NV4 41,61" },
-		  true,
-		  0,
-		  NULL },
-		{ { .name = "the host looked later",
-		    .seen = { SEEN_BY_BOTH, "41 guest@4 61x2 domain=1",
-			      "61 guest@4 41x2 domain=1" },
-		    .groups = "x assigned declared NV2 41,61" },
-		  true,
-		  0,
-		  NULL },
-		{ { .name = "the group was released",
-		    .seen = { SEEN_BY_BOTH, "41 guest@9 domain=1", "61 guest@9 domain=1" },
-		    .groups = "x bound declared NV4 41,61" },
-		  false,
-		  0,
-		  "guest vm1 (00000000-0000-0000-0000-000000000001) reported no NVLink, 1970-01-01 "
-		  "00:00:09 UTC: a guest's word, which does not count any more" },
-		{ { .name = "another domain has it now",
-		    .seen = { SEEN_BY_BOTH, "41 guest@9 domain=7", "61 guest@9 domain=7" },
-		    .groups = "x assigned declared NV4 41,61" },
-		  true,
-		  0,
-		  "guest vm1 (00000000-0000-0000-0000-000000000007) reported no NVLink" },
-		{ { .name = "it was released and came back",
-		    .seen = { SEEN_BY_BOTH, "41 guest@9 domain=1", "61 guest@9 domain=1" },
-		    .groups = "x assigned declared NV4 41,61" },
-		  true,
-		  10,
-		  "reported no NVLink" },
-		{ { .name = "a version that kept no domain noted it",
-		    .seen = { SEEN_BY_BOTH, "41 guest@9", "61 guest@9" },
-		    .groups = "x assigned declared NV4 41,61" },
-		  true,
-		  0,
-		  "guest vm1 reported no NVLink" },
-		{ { .name = "it told of one board only, or at two times",
-		    .seen = { SEEN_BY_BOTH, "41 guest@9 domain=1", "61 guest@8 domain=1" },
-		    .groups = "x assigned declared NV4 41,61" },
-		  true,
-		  0,
-		  NULL },
-		{ { .name = "of another board",
-		    .seen = { SEEN_BY_BOTH, "41 guest@9 domain=1 device=2235",
-			      "61 guest@9 domain=1" },
-		    .groups = "x assigned declared NV4 41,61" },
-		  true,
-		  0,
-		  NULL },
+		ROW({ .name = "fewer links than the probe",
+		      .seen = { SEEN_BY_BOTH, "41 guest@9 61x2 domain=1",
+				"61 guest@9 41x2 domain=1" },
+		      .groups = "x degraded declared NV2 41,61",
+		      .reason =
+			      "guest vm1 reports 2 of 4 NVLinks between its GPUs (a guest's word, "
+			      "1970-01-01 00:00:09 UTC): reboot the guest, then: gpupass verify vm1" },
+		    true, 9, NULL),
+		ROW({ .name = "one of them more than the other",
+		      .seen = { "41 guest@9 61x4 domain=1", "61 guest@9 41x1 domain=1" },
+		      .groups = "x degraded declared NV1 41,61",
+		      .reason = "reports 1 of 4 NVLinks" },
+		    true, 0, NULL),
+		ROW({ .name = "no link",
+		      .seen = { SEEN_BY_BOTH, "41 guest@9 domain=1", "61 guest@9 domain=1" },
+		      .groups = "x degraded declared NV4 41,61",
+		      .reason = "reports no NVLink between its GPUs" },
+		    true, 0, NULL),
+		ROW({ .name = "all links, which the host never saw",
+		      .seen = { "41 guest@9 61x4 domain=1 stored",
+				"61 guest@9 41x4 domain=1 stored" },
+		      .groups = "x assigned declared NV4 41,61" },
+		    true, 0, NULL),
+		ROW({ .name = "the host looked later",
+		      .seen = { SEEN_BY_BOTH, "41 guest@4 61x2 domain=1",
+				"61 guest@4 41x2 domain=1" },
+		      .groups = "x assigned declared NV2 41,61" },
+		    true, 0, NULL),
+		ROW({ .name = "the group was released",
+		      .seen = { SEEN_BY_BOTH, "41 guest@9 domain=1", "61 guest@9 domain=1" },
+		      .groups = "x bound declared NV4 41,61" },
+		    false, 0,
+		    "guest vm1 (00000000-0000-0000-0000-000000000001) reported no NVLink, 1970-01-01 "
+		    "00:00:09 UTC: a guest's word, which does not count any more"),
+		ROW({ .name = "another domain has it now",
+		      .seen = { SEEN_BY_BOTH, "41 guest@9 domain=7", "61 guest@9 domain=7" },
+		      .groups = "x assigned declared NV4 41,61" },
+		    true, 0, "guest vm1 (00000000-0000-0000-0000-000000000007) reported no NVLink"),
+		ROW({ .name = "it was released and came back",
+		      .seen = { SEEN_BY_BOTH, "41 guest@9 domain=1", "61 guest@9 domain=1" },
+		      .groups = "x assigned declared NV4 41,61" },
+		    true, 10, "reported no NVLink"),
+		ROW({ .name = "a version that kept no domain noted it",
+		      .seen = { SEEN_BY_BOTH, "41 guest@9", "61 guest@9" },
+		      .groups = "x assigned declared NV4 41,61" },
+		    true, 0, "guest vm1 reported no NVLink"),
+		ROW({ .name = "it told of one board only, or at two times",
+		      .seen = { SEEN_BY_BOTH, "41 guest@9 domain=1", "61 guest@8 domain=1" },
+		      .groups = "x assigned declared NV4 41,61" },
+		    true, 0, NULL),
+		ROW({ .name = "of another board",
+		      .seen = { SEEN_BY_BOTH, "41 guest@9 domain=1 device=2235",
+				"61 guest@9 domain=1" },
+		      .groups = "x assigned declared NV4 41,61" },
+		    true, 0, NULL),
 	};
 
 	for (size_t i = 0; i < ELEMENTS(cases); i++) {
@@ -571,19 +544,4 @@ a_guests_word_counts_while_its_domain_has_the_group_and_is_no_fault(_unused_ voi
 			fail_msg("%s: a fault: %s", row.name, str_or_empty(group->fault));
 		host_done(&h);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_seen_makes_groups_or_speaks_against_them),
-		cmocka_unit_test(a_contradiction_names_the_declared_and_the_seen_peer),
-		cmocka_unit_test(sixteen_gpus_are_eight_pairs),
-		cmocka_unit_test(a_group_shows_each_way_of_knowing_strongest_first),
-		cmocka_unit_test(what_is_assigned_stays_one_group_under_its_name),
-		cmocka_unit_test(
-			a_guests_word_counts_while_its_domain_has_the_group_and_is_no_fault),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

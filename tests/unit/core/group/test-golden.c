@@ -5,12 +5,9 @@
  *
  *   test-core-group-golden --describe SNAPSHOT CONF     prints such a text, between lines of "--"
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#define OWN_MAIN
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <stdio.h>
 
@@ -123,7 +120,7 @@ static bool as_expected(int fd, const char *host)
 	return *diff == '\0';
 }
 
-static void every_host_gives_the_groups_written_beside_it(_unused_ void **state)
+TEST(every_host_gives_the_groups_written_beside_it)
 {
 	_cleanup_close_ int fd = hosts_directory();
 	_cleanup_strv_ char **names = NULL;
@@ -138,7 +135,7 @@ static void every_host_gives_the_groups_written_beside_it(_unused_ void **state)
 	assert_true(good);
 }
 
-static void every_host_survives_the_way_through_json(_unused_ void **state)
+TEST(every_host_survives_the_way_through_json)
 {
 	_cleanup_close_ int fd = hosts_directory();
 	_cleanup_strv_ char **names = NULL;
@@ -185,17 +182,12 @@ static void print_description(_unused_ void **state)
 
 int main(int argc, char *argv[])
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_host_gives_the_groups_written_beside_it),
-		cmocka_unit_test(every_host_survives_the_way_through_json),
-	};
-
 	const struct CMUnitTest description[] = {
 		cmocka_unit_test(print_description),
 	};
 
 	if (argc != 4 || !str_equal(argv[1], "--describe"))
-		return cmocka_run_group_tests(tests, NULL, NULL);
+		return tests_run();
 	described_snapshot = argv[2];
 	described_conf = argv[3];
 	return cmocka_run_group_tests(description, NULL, NULL);

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "rig/host-model.h"
 
@@ -19,7 +14,7 @@ static void boards(HostModel *h, uint16_t device, size_t n)
 		host_gpu(h, slots[i], device, "nvidia");
 }
 
-static void every_bridge_board_is_in_one_group_and_no_other_board_is(_unused_ void **state)
+TEST(every_bridge_board_is_in_one_group_and_no_other_board_is)
 {
 	HostModel h;
 
@@ -45,7 +40,7 @@ static void every_bridge_board_is_in_one_group_and_no_other_board_is(_unused_ vo
 	host_done(&h);
 }
 
-static void names_of_declarations_are_not_given_away(_unused_ void **state)
+TEST(names_of_declarations_are_not_given_away)
 {
 	HostModel h;
 
@@ -62,7 +57,7 @@ static void names_of_declarations_are_not_given_away(_unused_ void **state)
 	host_done(&h);
 }
 
-static void groups_that_cannot_be_are_listed_with_their_fault(_unused_ void **state)
+TEST(groups_that_cannot_be_are_listed_with_their_fault)
 {
 	static const struct {
 		uint16_t devices[5];
@@ -120,7 +115,7 @@ static void groups_that_cannot_be_are_listed_with_their_fault(_unused_ void **st
 	}
 }
 
-static void link_text_tells_seen_from_expected(_unused_ void **state)
+TEST(link_text_tells_seen_from_expected)
 {
 	static const struct {
 		uint16_t device;
@@ -165,7 +160,7 @@ static void link_text_tells_seen_from_expected(_unused_ void **state)
 	}
 }
 
-static void observed_links_make_groups_as_strong_as_their_weakest(_unused_ void **state)
+TEST(observed_links_make_groups_as_strong_as_their_weakest)
 {
 	const Group *quad;
 	HostModel h;
@@ -185,7 +180,7 @@ static void observed_links_make_groups_as_strong_as_their_weakest(_unused_ void 
 	host_done(&h);
 }
 
-static void separate_links_make_separate_pairs(_unused_ void **state)
+TEST(separate_links_make_separate_pairs)
 {
 	HostModel h;
 
@@ -200,7 +195,7 @@ static void separate_links_make_separate_pairs(_unused_ void **state)
 	host_done(&h);
 }
 
-static void a_probe_that_contradicts_a_declaration_refuses_it(_unused_ void **state)
+TEST(a_probe_that_contradicts_a_declaration_refuses_it)
 {
 	const Group *left;
 	HostModel h;
@@ -222,7 +217,7 @@ static void a_probe_that_contradicts_a_declaration_refuses_it(_unused_ void **st
 	host_done(&h);
 }
 
-static void a_probe_that_agrees_adds_its_count_to_a_declaration(_unused_ void **state)
+TEST(a_probe_that_agrees_adds_its_count_to_a_declaration)
 {
 	const Group *left;
 	HostModel h;
@@ -239,7 +234,7 @@ static void a_probe_that_agrees_adds_its_count_to_a_declaration(_unused_ void **
 	host_done(&h);
 }
 
-static void links_to_boards_that_are_gone_are_ignored(_unused_ void **state)
+TEST(links_to_boards_that_are_gone_are_ignored)
 {
 	HostModel h;
 
@@ -251,7 +246,7 @@ static void links_to_boards_that_are_gone_are_ignored(_unused_ void **state)
 	host_done(&h);
 }
 
-static void an_unsettled_declaration_stops_inference_for_its_model_only(_unused_ void **state)
+TEST(an_unsettled_declaration_stops_inference_for_its_model_only)
 {
 	HostModel h;
 
@@ -271,7 +266,7 @@ static void an_unsettled_declaration_stops_inference_for_its_model_only(_unused_
 	host_done(&h);
 }
 
-static void a_declaration_of_which_nothing_is_found_stops_all_inference(_unused_ void **state)
+TEST(a_declaration_of_which_nothing_is_found_stops_all_inference)
 {
 	HostModel h;
 
@@ -284,7 +279,7 @@ static void a_declaration_of_which_nothing_is_found_stops_all_inference(_unused_
 	host_done(&h);
 }
 
-static void every_group_says_how_it_is_known(_unused_ void **state)
+TEST(every_group_says_how_it_is_known)
 {
 	HostModel h;
 
@@ -300,7 +295,7 @@ static void every_group_says_how_it_is_known(_unused_ void **state)
 	host_done(&h);
 }
 
-static void functions_and_drivers_are_those_of_all_gpus(_unused_ void **state)
+TEST(functions_and_drivers_are_those_of_all_gpus)
 {
 	_cleanup_free_ const PciFunction **functions = NULL;
 	Bdf audio = bdf_of("0000:61:00.1"), absent = bdf_of("0000:61:00.2");
@@ -327,7 +322,7 @@ static void functions_and_drivers_are_those_of_all_gpus(_unused_ void **state)
 	host_done(&h);
 }
 
-static void names_are_ordered_as_people_count(_unused_ void **state)
+TEST(names_are_ordered_as_people_count)
 {
 	static const char *const sorted[] = { "",
 					      "a",
@@ -354,26 +349,4 @@ static void names_are_ordered_as_people_count(_unused_ void **state)
 		}
 	/* Equal numbers written in two ways are still two names. */
 	assert_true(group_compare_names("pair1", "pair01") != 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_bridge_board_is_in_one_group_and_no_other_board_is),
-		cmocka_unit_test(names_of_declarations_are_not_given_away),
-		cmocka_unit_test(groups_that_cannot_be_are_listed_with_their_fault),
-		cmocka_unit_test(link_text_tells_seen_from_expected),
-		cmocka_unit_test(observed_links_make_groups_as_strong_as_their_weakest),
-		cmocka_unit_test(separate_links_make_separate_pairs),
-		cmocka_unit_test(a_probe_that_contradicts_a_declaration_refuses_it),
-		cmocka_unit_test(a_probe_that_agrees_adds_its_count_to_a_declaration),
-		cmocka_unit_test(links_to_boards_that_are_gone_are_ignored),
-		cmocka_unit_test(an_unsettled_declaration_stops_inference_for_its_model_only),
-		cmocka_unit_test(a_declaration_of_which_nothing_is_found_stops_all_inference),
-		cmocka_unit_test(every_group_says_how_it_is_known),
-		cmocka_unit_test(functions_and_drivers_are_those_of_all_gpus),
-		cmocka_unit_test(names_are_ordered_as_people_count),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "rig/host-model.h"
 
@@ -37,314 +32,64 @@ typedef struct Case {
 	}
 
 static const Case cases[] = {
-	{ "on nvidia, nobody has it",
-	  { "nvidia", "nvidia" },
-	  {},
-	  {},
-	  false,
-	  NULL,
-	  0,
-	  GROUP_FREE,
-	  true,
-	  NULL,
-	  NULL },
-	{ "without a driver",
-	  { NULL, NULL },
-	  {},
-	  {},
-	  false,
-	  NULL,
-	  0,
-	  GROUP_FREE,
-	  true,
-	  NULL,
-	  NULL },
-	{ "on vfio-pci, nobody has it",
-	  { VFIO, VFIO },
-	  {},
-	  {},
-	  false,
-	  NULL,
-	  0,
-	  GROUP_BOUND,
-	  true,
-	  NULL,
-	  NULL },
-	{ "on a variant of vfio-pci, nobody has it",
-	  { VARIANT, VARIANT },
-	  {},
-	  {},
-	  false,
-	  NULL,
-	  0,
-	  GROUP_BOUND,
-	  true,
-	  NULL,
-	  NULL },
-	{ "half on a variant of vfio-pci",
-	  { VARIANT, "nvidia" },
-	  {},
-	  {},
-	  false,
-	  NULL,
-	  0,
-	  GROUP_DEGRADED,
-	  false,
-	  NULL,
-	  A0 " is on " VARIANT ", but " B0 " on nvidia" },
-	{ "assigned, on a variant of vfio-pci",
-	  { VARIANT, VARIANT },
-	  ALL,
-	  {},
-	  false,
-	  NULL,
-	  1,
-	  GROUP_ASSIGNED,
-	  false,
-	  "vm1",
-	  NULL },
-	{ "half on vfio-pci",
-	  { VFIO, "nvidia" },
-	  {},
-	  {},
-	  false,
-	  NULL,
-	  0,
-	  GROUP_DEGRADED,
-	  false,
-	  NULL,
-	  A0 " is on vfio-pci, but " B0 " on nvidia" },
-	{ "half on vfio-pci, half on nothing",
-	  { NULL, VFIO },
-	  {},
-	  {},
-	  false,
-	  NULL,
-	  0,
-	  GROUP_DEGRADED,
-	  false,
-	  NULL,
-	  B0 " is on vfio-pci, but " A0 " on no driver" },
-	{ "assigned and running",
-	  { VFIO, VFIO },
-	  ALL,
-	  {},
-	  true,
-	  NULL,
-	  1,
-	  GROUP_ASSIGNED,
-	  false,
-	  "vm1",
-	  NULL },
-	{ "assigned and shut off",
-	  { VFIO, VFIO },
-	  ALL,
-	  {},
-	  false,
-	  "pair0",
-	  1,
-	  GROUP_ASSIGNED,
-	  false,
-	  "vm1",
-	  NULL },
-	{ "assigned, the record lost",
-	  { VFIO, VFIO },
-	  ALL,
-	  {},
-	  true,
-	  "pair0",
-	  0,
-	  GROUP_ASSIGNED,
-	  false,
-	  "vm1",
-	  "by the domain's own mark" },
-	{ "a stranger's whole group",
-	  { VFIO, VFIO },
-	  ALL,
-	  {},
-	  true,
-	  NULL,
-	  0,
-	  GROUP_FOREIGN,
-	  false,
-	  "vm1",
-	  "domain vm1 has it, without gpupass" },
-	{ "a stranger's definition, on the host's driver",
-	  { "nvidia", "nvidia" },
-	  ALL,
-	  {},
-	  false,
-	  NULL,
-	  0,
-	  GROUP_FOREIGN,
-	  false,
-	  "vm1",
-	  "domain vm1 has it" },
-	{ "marked as another group's",
-	  { VFIO, VFIO },
-	  ALL,
-	  {},
-	  true,
-	  "pair7",
-	  0,
-	  GROUP_FOREIGN,
-	  false,
-	  "vm1",
-	  "domain vm1 has it" },
-	{ "a stranger's GPUs without their audio",
-	  { VFIO, VFIO },
-	  { A0, B0 },
-	  {},
-	  true,
-	  NULL,
-	  0,
-	  GROUP_FOREIGN,
-	  false,
-	  "vm1",
-	  "domain vm1 has it" },
-	{ "a stranger has one GPU",
-	  { VFIO, "nvidia" },
-	  { A0, A1 },
-	  {},
-	  true,
-	  NULL,
-	  0,
-	  GROUP_FOREIGN,
-	  false,
-	  "vm1",
-	  "split: domain vm1 has " A0 " and not " B0 },
-	{ "a stranger has one audio function",
-	  { "nvidia", "nvidia" },
-	  { B1 },
-	  {},
-	  false,
-	  NULL,
-	  0,
-	  GROUP_FOREIGN,
-	  false,
-	  "vm1",
-	  "split: domain vm1 has " B1 " and not " A0 },
-	{ "split over two strangers",
-	  { VFIO, VFIO },
-	  { A0, A1 },
-	  { B0, B1 },
-	  true,
-	  NULL,
-	  0,
-	  GROUP_FOREIGN,
-	  false,
-	  "vm1",
-	  "split: " A0 " is in domain vm1, " B0 " in domain vm2" },
-	{ "in two strangers' definitions",
-	  { VFIO, VFIO },
-	  ALL,
-	  ALL,
-	  false,
-	  NULL,
-	  0,
-	  GROUP_FOREIGN,
-	  false,
-	  "vm1",
-	  A0 " is in two domains, vm1 and vm2" },
-	{ "assigned, and a stranger has a part",
-	  { VFIO, VFIO },
-	  ALL,
-	  { B1 },
-	  true,
-	  NULL,
-	  1,
-	  GROUP_DEGRADED,
-	  false,
-	  "vm1",
-	  B1 " is in two domains, vm1 and vm2" },
-	{ "assigned, one GPU taken over",
-	  { VFIO, VFIO },
-	  { A0, A1 },
-	  { B0, B1 },
-	  true,
-	  NULL,
-	  1,
-	  GROUP_DEGRADED,
-	  false,
-	  "vm1",
-	  "split: " A0 " is in domain vm1" },
-	{ "assigned, one function gone from the XML",
-	  { VFIO, VFIO },
-	  { A0, A1, B0 },
-	  {},
-	  true,
-	  NULL,
-	  1,
-	  GROUP_DEGRADED,
-	  false,
-	  "vm1",
-	  "assigned to vm1, but that domain's XML lacks " B1 },
-	{ "marked, one function gone from the XML",
-	  { VFIO, VFIO },
-	  { A0, A1, B0 },
-	  {},
-	  true,
-	  "pair0",
-	  0,
-	  GROUP_DEGRADED,
-	  false,
-	  "vm1",
-	  "domain vm1 is marked as having it, but" },
-	{ "assigned, all gone from the XML",
-	  { VFIO, VFIO },
-	  {},
-	  {},
-	  false,
-	  NULL,
-	  1,
-	  GROUP_DEGRADED,
-	  false,
-	  "vm1",
-	  "assigned to vm1 by record, but that domain's XML lacks " A0 },
-	{ "assigned to a domain that is gone",
-	  { VFIO, VFIO },
-	  {},
-	  {},
-	  false,
-	  NULL,
-	  9,
-	  GROUP_DEGRADED,
-	  false,
-	  "vm9",
-	  "assigned to vm9 (" },
-	{ "recorded for another domain",
-	  { VFIO, VFIO },
-	  ALL,
-	  {},
-	  true,
-	  NULL,
-	  2,
-	  GROUP_DEGRADED,
-	  false,
-	  "vm2",
-	  "assigned to vm2 by record, but domain vm1 has " A0 },
-	{ "assigned, taken back by nvidia",
-	  { VFIO, "nvidia" },
-	  ALL,
-	  {},
-	  false,
-	  NULL,
-	  1,
-	  GROUP_DEGRADED,
-	  false,
-	  "vm1",
-	  "assigned to vm1, but " B0 " is on nvidia, not vfio-pci" },
-	{ "assigned, without a driver",
-	  { NULL, NULL },
-	  ALL,
-	  {},
-	  false,
-	  NULL,
-	  1,
-	  GROUP_DEGRADED,
-	  false,
-	  "vm1",
-	  "assigned to vm1, but " A0 " is on no driver, not vfio-pci" },
+	ROW("on nvidia, nobody has it", { "nvidia", "nvidia" }, {}, {}, false, NULL, 0, GROUP_FREE,
+	    true, NULL, NULL),
+	ROW("without a driver", { NULL, NULL }, {}, {}, false, NULL, 0, GROUP_FREE, true, NULL,
+	    NULL),
+	ROW("on vfio-pci, nobody has it", { VFIO, VFIO }, {}, {}, false, NULL, 0, GROUP_BOUND, true,
+	    NULL, NULL),
+	ROW("on a variant of vfio-pci, nobody has it", { VARIANT, VARIANT }, {}, {}, false, NULL, 0,
+	    GROUP_BOUND, true, NULL, NULL),
+	ROW("half on a variant of vfio-pci", { VARIANT, "nvidia" }, {}, {}, false, NULL, 0,
+	    GROUP_DEGRADED, false, NULL, A0 " is on " VARIANT ", but " B0 " on nvidia"),
+	ROW("assigned, on a variant of vfio-pci", { VARIANT, VARIANT }, ALL, {}, false, NULL, 1,
+	    GROUP_ASSIGNED, false, "vm1", NULL),
+	ROW("half on vfio-pci", { VFIO, "nvidia" }, {}, {}, false, NULL, 0, GROUP_DEGRADED, false,
+	    NULL, A0 " is on vfio-pci, but " B0 " on nvidia"),
+	ROW("half on vfio-pci, half on nothing", { NULL, VFIO }, {}, {}, false, NULL, 0,
+	    GROUP_DEGRADED, false, NULL, B0 " is on vfio-pci, but " A0 " on no driver"),
+	ROW("assigned and running", { VFIO, VFIO }, ALL, {}, true, NULL, 1, GROUP_ASSIGNED, false,
+	    "vm1", NULL),
+	ROW("assigned and shut off", { VFIO, VFIO }, ALL, {}, false, "pair0", 1, GROUP_ASSIGNED,
+	    false, "vm1", NULL),
+	ROW("assigned, the record lost", { VFIO, VFIO }, ALL, {}, true, "pair0", 0, GROUP_ASSIGNED,
+	    false, "vm1", "by the domain's own mark"),
+	ROW("a stranger's whole group", { VFIO, VFIO }, ALL, {}, true, NULL, 0, GROUP_FOREIGN,
+	    false, "vm1", "domain vm1 has it, without gpupass"),
+	ROW("a stranger's definition, on the host's driver", { "nvidia", "nvidia" }, ALL, {}, false,
+	    NULL, 0, GROUP_FOREIGN, false, "vm1", "domain vm1 has it"),
+	ROW("marked as another group's", { VFIO, VFIO }, ALL, {}, true, "pair7", 0, GROUP_FOREIGN,
+	    false, "vm1", "domain vm1 has it"),
+	ROW("a stranger's GPUs without their audio", { VFIO, VFIO }, { A0, B0 }, {}, true, NULL, 0,
+	    GROUP_FOREIGN, false, "vm1", "domain vm1 has it"),
+	ROW("a stranger has one GPU", { VFIO, "nvidia" }, { A0, A1 }, {}, true, NULL, 0,
+	    GROUP_FOREIGN, false, "vm1", "split: domain vm1 has " A0 " and not " B0),
+	ROW("a stranger has one audio function", { "nvidia", "nvidia" }, { B1 }, {}, false, NULL, 0,
+	    GROUP_FOREIGN, false, "vm1", "split: domain vm1 has " B1 " and not " A0),
+	ROW("split over two strangers", { VFIO, VFIO }, { A0, A1 }, { B0, B1 }, true, NULL, 0,
+	    GROUP_FOREIGN, false, "vm1", "split: " A0 " is in domain vm1, " B0 " in domain vm2"),
+	ROW("in two strangers' definitions", { VFIO, VFIO }, ALL, ALL, false, NULL, 0,
+	    GROUP_FOREIGN, false, "vm1", A0 " is in two domains, vm1 and vm2"),
+	ROW("assigned, and a stranger has a part", { VFIO, VFIO }, ALL, { B1 }, true, NULL, 1,
+	    GROUP_DEGRADED, false, "vm1", B1 " is in two domains, vm1 and vm2"),
+	ROW("assigned, one GPU taken over", { VFIO, VFIO }, { A0, A1 }, { B0, B1 }, true, NULL, 1,
+	    GROUP_DEGRADED, false, "vm1", "split: " A0 " is in domain vm1"),
+	ROW("assigned, one function gone from the XML", { VFIO, VFIO }, { A0, A1, B0 }, {}, true,
+	    NULL, 1, GROUP_DEGRADED, false, "vm1",
+	    "assigned to vm1, but that domain's XML lacks " B1),
+	ROW("marked, one function gone from the XML", { VFIO, VFIO }, { A0, A1, B0 }, {}, true,
+	    "pair0", 0, GROUP_DEGRADED, false, "vm1", "domain vm1 is marked as having it, but"),
+	ROW("assigned, all gone from the XML", { VFIO, VFIO }, {}, {}, false, NULL, 1,
+	    GROUP_DEGRADED, false, "vm1",
+	    "assigned to vm1 by record, but that domain's XML lacks " A0),
+	ROW("assigned to a domain that is gone", { VFIO, VFIO }, {}, {}, false, NULL, 9,
+	    GROUP_DEGRADED, false, "vm9", "assigned to vm9 ("),
+	ROW("recorded for another domain", { VFIO, VFIO }, ALL, {}, true, NULL, 2, GROUP_DEGRADED,
+	    false, "vm2", "assigned to vm2 by record, but domain vm1 has " A0),
+	ROW("assigned, taken back by nvidia", { VFIO, "nvidia" }, ALL, {}, false, NULL, 1,
+	    GROUP_DEGRADED, false, "vm1", "assigned to vm1, but " B0 " is on nvidia, not vfio-pci"),
+	ROW("assigned, without a driver", { NULL, NULL }, ALL, {}, false, NULL, 1, GROUP_DEGRADED,
+	    false, "vm1", "assigned to vm1, but " A0 " is on no driver, not vfio-pci"),
 };
 
 static void build(HostModel *h, const Case *c)
@@ -374,7 +119,7 @@ static bool as_expected(const Group *g, const Case *c)
 	       (c->reason ? g->reason && str_starts_with(g->reason, c->reason) : !g->reason);
 }
 
-static void state_follows_from_drivers_domains_and_records(_unused_ void **state)
+TEST(state_follows_from_drivers_domains_and_records)
 {
 	for (size_t i = 0; i < ELEMENTS(cases); i++) {
 		const Group *group;
@@ -394,7 +139,7 @@ static void state_follows_from_drivers_domains_and_records(_unused_ void **state
 	}
 }
 
-static void a_state_that_is_over_leaves_nothing_behind(_unused_ void **state)
+TEST(a_state_that_is_over_leaves_nothing_behind)
 {
 	static const char *const all[] = { A0, A1, B0, B1, NULL };
 	const Group *group;
@@ -415,7 +160,7 @@ static void a_state_that_is_over_leaves_nothing_behind(_unused_ void **state)
 	host_done(&h);
 }
 
-static void a_driver_with_a_device_of_vfio_counts_whatever_its_name(_unused_ void **state)
+TEST(a_driver_with_a_device_of_vfio_counts_whatever_its_name)
 {
 	HostModel h;
 
@@ -427,7 +172,7 @@ static void a_driver_with_a_device_of_vfio_counts_whatever_its_name(_unused_ voi
 	host_done(&h);
 }
 
-static void a_renamed_domain_is_shown_by_its_new_name(_unused_ void **state)
+TEST(a_renamed_domain_is_shown_by_its_new_name)
 {
 	HostModel h;
 
@@ -440,7 +185,7 @@ static void a_renamed_domain_is_shown_by_its_new_name(_unused_ void **state)
 	host_done(&h);
 }
 
-static void a_managed_hostdev_needs_vfio_only_while_it_runs(_unused_ void **state)
+TEST(a_managed_hostdev_needs_vfio_only_while_it_runs)
 {
 	for (int running = 0; running < 2; running++) {
 		HostModel h;
@@ -458,7 +203,7 @@ static void a_managed_hostdev_needs_vfio_only_while_it_runs(_unused_ void **stat
 	}
 }
 
-static void another_board_at_a_recorded_address_is_noticed(_unused_ void **state)
+TEST(another_board_at_a_recorded_address_is_noticed)
 {
 	HostModel h;
 
@@ -472,7 +217,7 @@ static void another_board_at_a_recorded_address_is_noticed(_unused_ void **state
 	host_done(&h);
 }
 
-static void a_record_of_functions_that_are_not_here_is_drift(_unused_ void **state)
+TEST(a_record_of_functions_that_are_not_here_is_drift)
 {
 	static const char *const moved[] = { "0000:81:00.0", NULL };
 	HostModel h;
@@ -486,7 +231,7 @@ static void a_record_of_functions_that_are_not_here_is_drift(_unused_ void **sta
 	host_done(&h);
 }
 
-static void two_records_of_one_group_are_noticed(_unused_ void **state)
+TEST(two_records_of_one_group_are_noticed)
 {
 	static const char *const second[] = { B0, B1, NULL };
 	HostModel h;
@@ -501,7 +246,7 @@ static void two_records_of_one_group_are_noticed(_unused_ void **state)
 }
 
 /* Undeclared pairs are numbered, and the numbers shift when boards come and go. */
-static void a_record_stays_with_its_boards_not_with_the_name(_unused_ void **state)
+TEST(a_record_stays_with_its_boards_not_with_the_name)
 {
 	static const char *const all[] = { "0000:a1:00.0", "0000:a1:00.1", NULL };
 	HostModel h;
@@ -519,7 +264,7 @@ static void a_record_stays_with_its_boards_not_with_the_name(_unused_ void **sta
 	host_done(&h);
 }
 
-static void inferred_groups_wait_for_the_operator_or_the_settings(_unused_ void **state)
+TEST(inferred_groups_wait_for_the_operator_or_the_settings)
 {
 	static const char *const all[] = { A0, A1, B0, B1, NULL };
 	const Group *pair;
@@ -546,7 +291,7 @@ static void inferred_groups_wait_for_the_operator_or_the_settings(_unused_ void 
 	host_done(&h);
 }
 
-static void candidates_are_never_assignable_whoever_has_them(_unused_ void **state)
+TEST(candidates_are_never_assignable_whoever_has_them)
 {
 	static const char *const one[] = { A0, NULL };
 	const Group *unknown;
@@ -570,7 +315,7 @@ static void candidates_are_never_assignable_whoever_has_them(_unused_ void **sta
 	host_done(&h);
 }
 
-static void a_faulty_group_tells_its_fault_and_who_has_it(_unused_ void **state)
+TEST(a_faulty_group_tells_its_fault_and_who_has_it)
 {
 	static const char *const one[] = { A0, NULL };
 	const Group *group;
@@ -591,7 +336,7 @@ static void a_faulty_group_tells_its_fault_and_who_has_it(_unused_ void **state)
 }
 
 /* fault 18 */
-static void a_group_with_a_vgpu_is_somebody_elses(_unused_ void **state)
+TEST(a_group_with_a_vgpu_is_somebody_elses)
 {
 	static const char *const none[] = { NULL };
 
@@ -623,7 +368,7 @@ static void a_group_with_a_vgpu_is_somebody_elses(_unused_ void **state)
 	}
 }
 
-static void without_libvirt_nothing_is_given_away(_unused_ void **state)
+TEST(without_libvirt_nothing_is_given_away)
 {
 	static const struct {
 		const char *driver;
@@ -651,7 +396,7 @@ static void without_libvirt_nothing_is_given_away(_unused_ void **state)
 	}
 }
 
-static void a_domain_that_is_not_read_is_neither_gone_nor_without_hostdevs(_unused_ void **state)
+TEST(a_domain_that_is_not_read_is_neither_gone_nor_without_hostdevs)
 {
 	static const struct {
 		const char *driver;
@@ -678,27 +423,4 @@ static void a_domain_that_is_not_read_is_neither_gone_nor_without_hostdevs(_unus
 			fail_msg("row %zu: %s", i, group_state_to_string(group->state));
 		host_done(&h);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(state_follows_from_drivers_domains_and_records),
-		cmocka_unit_test(a_state_that_is_over_leaves_nothing_behind),
-		cmocka_unit_test(a_domain_that_is_not_read_is_neither_gone_nor_without_hostdevs),
-		cmocka_unit_test(a_driver_with_a_device_of_vfio_counts_whatever_its_name),
-		cmocka_unit_test(a_renamed_domain_is_shown_by_its_new_name),
-		cmocka_unit_test(a_managed_hostdev_needs_vfio_only_while_it_runs),
-		cmocka_unit_test(another_board_at_a_recorded_address_is_noticed),
-		cmocka_unit_test(a_record_of_functions_that_are_not_here_is_drift),
-		cmocka_unit_test(two_records_of_one_group_are_noticed),
-		cmocka_unit_test(a_record_stays_with_its_boards_not_with_the_name),
-		cmocka_unit_test(inferred_groups_wait_for_the_operator_or_the_settings),
-		cmocka_unit_test(candidates_are_never_assignable_whoever_has_them),
-		cmocka_unit_test(a_faulty_group_tells_its_fault_and_who_has_it),
-		cmocka_unit_test(a_group_with_a_vgpu_is_somebody_elses),
-		cmocka_unit_test(without_libvirt_nothing_is_given_away),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

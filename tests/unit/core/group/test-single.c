@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Groups of one GPU: declared, or with SingleGpus=yes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "rig/host-model.h"
 
@@ -69,7 +64,7 @@ static void check(const Row *row, size_t number)
 	host_done(&h);
 }
 
-static void one_gpu_can_be_declared_a_group(_unused_ void **state)
+TEST(one_gpu_can_be_declared_a_group)
 {
 	static const Row rows[] = {
 		{ { L40S }, ALONE, { NULL }, false, "solo7 declared 1 free" },
@@ -79,76 +74,47 @@ static void one_gpu_can_be_declared_a_group(_unused_ void **state)
 		{ { H100_SXM }, ALONE, { NULL }, false, "solo7 declared 1 degraded" },
 		{ { 0 }, ALONE, { NULL }, false, "solo7 declared 0 degraded" },
 		/* Its like are not paired with it: one pairing is left. */
-		{ { RTX_3090, RTX_3090, RTX_3090 },
-		  ALONE,
-		  { NULL },
-		  false,
-		  "pair0 inferred 2 inferred, solo7 declared 1 free" },
-		{ { RTX_3090, RTX_3090 },
-		  ALONE,
-		  { NULL },
-		  false,
-		  "solo7 declared 1 free, unknown0 none 1 unknown" },
+		ROW({ RTX_3090, RTX_3090, RTX_3090 }, ALONE, { NULL }, false,
+		    "pair0 inferred 2 inferred, solo7 declared 1 free"),
+		ROW({ RTX_3090, RTX_3090 }, ALONE, { NULL }, false,
+		    "solo7 declared 1 free, unknown0 none 1 unknown"),
 		/* A group is never split, whatever was declared. */
-		{ { RTX_3090, RTX_3090 },
-		  ALONE,
-		  { "0000:41:00.0", "0000:61:00.0" },
-		  false,
-		  "solo7 declared 1 degraded, unknown0 none 1 unknown" },
-		{ { RTX_3090, RTX_3090 },
-		  "[Group]\nName=a\nGpu=41:00.0\n[Group]\nName=b\nGpu=61:00.0\n",
-		  { NULL },
-		  false,
-		  "a declared 1 free, b declared 1 free" },
+		ROW({ RTX_3090, RTX_3090 }, ALONE, { "0000:41:00.0", "0000:61:00.0" }, false,
+		    "solo7 declared 1 degraded, unknown0 none 1 unknown"),
+		ROW({ RTX_3090, RTX_3090 },
+		    "[Group]\nName=a\nGpu=41:00.0\n[Group]\nName=b\nGpu=61:00.0\n", { NULL }, false,
+		    "a declared 1 free, b declared 1 free"),
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++)
 		check(&rows[i], i);
 }
 
-static void a_gpu_without_a_partner_is_a_group_where_that_is_set(_unused_ void **state)
+TEST(a_gpu_without_a_partner_is_a_group_where_that_is_set)
 {
 	static const Row rows[] = {
-		{ { L40S, L40S },
-		  NULL,
-		  { NULL },
-		  true,
-		  "solo0 single 1 free, solo1 single 1 free" },
+		ROW({ L40S, L40S }, NULL, { NULL }, true,
+		    "solo0 single 1 free, solo1 single 1 free"),
 		{ { L40S, L40S }, NULL, { NULL }, false, "" },
 		{ { RTX_3090 }, NULL, { NULL }, true, "solo0 single 1 free" },
 		{ { RTX_3090 }, NULL, { NULL }, false, "unknown0 none 1 unknown" },
 		/* Two of a kind may be bridged; the mixed host of two pairs' board and a single. */
 		{ { RTX_3090, RTX_3090 }, NULL, { NULL }, true, "pair0 inferred 2 inferred" },
-		{ { L40S, RTX_3090, RTX_3090 },
-		  NULL,
-		  { NULL },
-		  true,
-		  "pair0 inferred 2 inferred, solo0 single 1 free" },
+		ROW({ L40S, RTX_3090, RTX_3090 }, NULL, { NULL }, true,
+		    "pair0 inferred 2 inferred, solo0 single 1 free"),
 		/* Three, of which a look saw two linked: their bridge is full. */
-		{ { H100_NVL, H100_NVL, H100_NVL },
-		  NULL,
-		  { "0000:41:00.0", "0000:61:00.0" },
-		  true,
-		  "pair0 probed 2 free, solo0 single 1 free" },
-		{ { H100_NVL, H100_NVL, H100_NVL },
-		  NULL,
-		  { NULL },
-		  true,
-		  "unknown0 none 3 unknown" },
+		ROW({ H100_NVL, H100_NVL, H100_NVL }, NULL, { "0000:41:00.0", "0000:61:00.0" },
+		    true, "pair0 probed 2 free, solo0 single 1 free"),
+		ROW({ H100_NVL, H100_NVL, H100_NVL }, NULL, { NULL }, true,
+		    "unknown0 none 3 unknown"),
 		/* A bridge for four, of which two are known: the third may be on it. */
-		{ { H200_NVL, H200_NVL, H200_NVL },
-		  "[Group]\nName=p\nGpu=41:00.0\nGpu=61:00.0\n",
-		  { NULL },
-		  true,
-		  "p declared 2 free, unknown0 none 1 unknown" },
+		ROW({ H200_NVL, H200_NVL, H200_NVL }, "[Group]\nName=p\nGpu=41:00.0\nGpu=61:00.0\n",
+		    { NULL }, true, "p declared 2 free, unknown0 none 1 unknown"),
 		{ { UNKNOWN }, NULL, { NULL }, true, "" },
 		{ { H100_SXM }, NULL, { NULL }, true, "" },
 		/* A declaration that does not hold may mean this board. */
-		{ { RTX_3090 },
-		  "[Group]\nName=p\nGpu=61:00.0\nGpu=a1:00.0\n",
-		  { NULL },
-		  true,
-		  "p declared 0 degraded, unknown0 none 1 unknown" },
+		ROW({ RTX_3090 }, "[Group]\nName=p\nGpu=61:00.0\nGpu=a1:00.0\n", { NULL }, true,
+		    "p declared 0 degraded, unknown0 none 1 unknown"),
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++)
@@ -156,7 +122,7 @@ static void a_gpu_without_a_partner_is_a_group_where_that_is_set(_unused_ void *
 }
 
 /* Whatever the setting is by then. */
-static void an_assigned_single_stays_a_group(_unused_ void **state)
+TEST(an_assigned_single_stays_a_group)
 {
 	static const char *const functions[] = { "0000:41:00.0", "0000:41:00.1", NULL };
 	HostModel h;
@@ -179,15 +145,4 @@ static void an_assigned_single_stays_a_group(_unused_ void **state)
 	assert_int_equal(host_group(&h, "solo3")->provenance, PROVENANCE_NONE);
 	assert_non_null(host_group(&h, "solo3")->fault);
 	host_done(&h);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_gpu_can_be_declared_a_group),
-		cmocka_unit_test(a_gpu_without_a_partner_is_a_group_where_that_is_set),
-		cmocka_unit_test(an_assigned_single_stays_a_group),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

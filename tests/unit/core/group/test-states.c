@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "core/group/group.h"
 #include "core/group/states.h"
@@ -27,7 +22,7 @@
 		assert_int_equal(prefix##_from_string(NULL, &(Type){ 0 }), -EINVAL);               \
 	} while (0)
 
-static void every_state_has_a_name_that_leads_back(_unused_ void **state)
+TEST(every_state_has_a_name_that_leads_back)
 {
 	CHECK_TABLE(group_state, GroupState, GROUP_STATE_MAX_);
 	CHECK_TABLE(provenance, Provenance, PROVENANCE_MAX_);
@@ -37,20 +32,10 @@ static void every_state_has_a_name_that_leads_back(_unused_ void **state)
 	CHECK_TABLE(pcie_distance, PcieDistance, PCIE_DISTANCE_MAX_);
 }
 
-static void declared_is_the_strongest_evidence_and_none_the_weakest(_unused_ void **state)
+TEST(declared_is_the_strongest_evidence_and_none_the_weakest)
 {
 	assert_int_equal(PROVENANCE_NONE, 0);
 	assert_true(PROVENANCE_INFERRED < PROVENANCE_CACHED);
 	assert_true(PROVENANCE_CACHED < PROVENANCE_PROBED);
 	assert_int_equal(PROVENANCE_DECLARED, PROVENANCE_MAX_ - 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_state_has_a_name_that_leads_back),
-		cmocka_unit_test(declared_is_the_strongest_evidence_and_none_the_weakest),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

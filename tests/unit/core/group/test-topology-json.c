@@ -3,12 +3,9 @@
  * The model of whole hosts: the scenes of topology-scenes.h.
  *   test-topology-json --write DIRECTORY   writes them, for test-draw, which draws each
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#define OWN_MAIN
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <jansson.h>
 
@@ -17,7 +14,7 @@
 
 #define DOCUMENT_MAX (4U * 1024 * 1024)
 
-static void the_document_is_the_one_written_down(_unused_ void **state)
+TEST(the_document_is_the_one_written_down)
 {
 	_cleanup_close_ int fd = open(FIXTURES "/topology", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_free_ char *json = NULL, *expected = NULL, *diff = NULL;
@@ -50,7 +47,7 @@ static const char *text_at(const json_t *list, size_t i, const char *key)
 	return json_string_value(json_object_get(json_array_get(list, i), key));
 }
 
-static void a_switch_is_told_from_the_root_port_above_it(_unused_ void **state)
+TEST(a_switch_is_told_from_the_root_port_above_it)
 {
 	json_t *json = parsed("eight");
 	const json_t *bridges = json_object_get(json, "bridges");
@@ -63,7 +60,7 @@ static void a_switch_is_told_from_the_root_port_above_it(_unused_ void **state)
 	json_decref(json);
 }
 
-static void every_pair_is_told_once_with_distance_and_links(_unused_ void **state)
+TEST(every_pair_is_told_once_with_distance_and_links)
 {
 	json_t *json = parsed("sixteen");
 	const json_t *pairs = json_object_get(json, "pairs");
@@ -77,7 +74,7 @@ static void every_pair_is_told_once_with_distance_and_links(_unused_ void **stat
 	json_decref(json);
 }
 
-static void candidates_are_not_linked(_unused_ void **state)
+TEST(candidates_are_not_linked)
 {
 	json_t *json = parsed("candidates"), *pair;
 	size_t i;
@@ -88,7 +85,7 @@ static void candidates_are_not_linked(_unused_ void **state)
 }
 
 /* A domain that somebody gave a GPU without gpupass holds it all the same. */
-static void whoever_holds_a_gpu_is_named(_unused_ void **state)
+TEST(whoever_holds_a_gpu_is_named)
 {
 	json_t *json = parsed("odd");
 	const json_t *gpus = json_object_get(json, "gpus");
@@ -102,7 +99,7 @@ static void whoever_holds_a_gpu_is_named(_unused_ void **state)
 	json_decref(json);
 }
 
-static void an_iommu_group_is_told_with_all_that_is_in_it(_unused_ void **state)
+TEST(an_iommu_group_is_told_with_all_that_is_in_it)
 {
 	Scene s = { .facts = calloc(1, sizeof(HostFacts)) };
 	_cleanup_free_ char *text = NULL;
@@ -128,7 +125,7 @@ static void an_iommu_group_is_told_with_all_that_is_in_it(_unused_ void **state)
 	host_facts_free(s.facts);
 }
 
-static void a_host_without_gpus_is_a_document_too(_unused_ void **state)
+TEST(a_host_without_gpus_is_a_document_too)
 {
 	HostModel h;
 	_cleanup_free_ char *text = NULL;
@@ -160,17 +157,7 @@ static int write_all(const char *directory)
 
 int main(int argc, char *argv[])
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_document_is_the_one_written_down),
-		cmocka_unit_test(a_switch_is_told_from_the_root_port_above_it),
-		cmocka_unit_test(every_pair_is_told_once_with_distance_and_links),
-		cmocka_unit_test(candidates_are_not_linked),
-		cmocka_unit_test(whoever_holds_a_gpu_is_named),
-		cmocka_unit_test(an_iommu_group_is_told_with_all_that_is_in_it),
-		cmocka_unit_test(a_host_without_gpus_is_a_document_too),
-	};
-
 	if (argc == 3 && str_equal(argv[1], "--write"))
 		return write_all(argv[2]);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run();
 }

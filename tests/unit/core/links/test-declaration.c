@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "rig/host-model.h"
 
@@ -14,7 +9,7 @@
 #define TEN "0123456789"
 #define HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
 
-static void names_are_short_words_that_start_with_a_letter(_unused_ void **state)
+TEST(names_are_short_words_that_start_with_a_letter)
 {
 	static const struct {
 		const char *name;
@@ -41,7 +36,7 @@ static void names_are_short_words_that_start_with_a_letter(_unused_ void **state
 	assert_false(group_name_valid(NULL));
 }
 
-static void selectors_are_told_apart_by_their_form(_unused_ void **state)
+TEST(selectors_are_told_apart_by_their_form)
 {
 	static const struct {
 		const char *text;
@@ -79,7 +74,7 @@ static void selectors_are_told_apart_by_their_form(_unused_ void **state)
 	}
 }
 
-static void a_file_declares_one_group_a_section(_unused_ void **state)
+TEST(a_file_declares_one_group_a_section)
 {
 	static const char text[] = "\xef\xbb\xbf# bridges of rack 3\r\n"
 				   "\n"
@@ -108,7 +103,7 @@ static void a_file_declares_one_group_a_section(_unused_ void **state)
 	assert_int_equal(d->items[1].n_members, 3);
 }
 
-static void files_without_a_section_declare_nothing(_unused_ void **state)
+TEST(files_without_a_section_declare_nothing)
 {
 	static const char *const rows[] = { "", "\n\n", "# nothing\n", "; nothing",
 					    "\xef\xbb\xbf" };
@@ -120,7 +115,7 @@ static void files_without_a_section_declare_nothing(_unused_ void **state)
 	assert_int_equal(d->n_items, 0);
 }
 
-static void mistakes_are_named_by_file_line_and_remedy(_unused_ void **state)
+TEST(mistakes_are_named_by_file_line_and_remedy)
 {
 	static const struct {
 		const char *text, *reason;
@@ -182,7 +177,7 @@ static void mistakes_are_named_by_file_line_and_remedy(_unused_ void **state)
 	}
 }
 
-static void what_one_file_declares_no_other_may(_unused_ void **state)
+TEST(what_one_file_declares_no_other_may)
 {
 	static const struct {
 		const char *text, *reason;
@@ -209,7 +204,7 @@ static void what_one_file_declares_no_other_may(_unused_ void **state)
 	}
 }
 
-static void more_declarations_than_any_host_needs_are_refused(_unused_ void **state)
+TEST(more_declarations_than_any_host_needs_are_refused)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	HostModel h;
@@ -228,7 +223,7 @@ static void more_declarations_than_any_host_needs_are_refused(_unused_ void **st
 	host_done(&h);
 }
 
-static void the_text_of_a_declaration_reads_back(_unused_ void **state)
+TEST(the_text_of_a_declaration_reads_back)
 {
 	char *members[] = { (char *)"0000:41:00.0", (char *)"slot:3", NULL };
 	_cleanup_free_ char *text = declaration_to_text("pair0", members);
@@ -242,7 +237,7 @@ static void the_text_of_a_declaration_reads_back(_unused_ void **state)
 	host_done(&h);
 }
 
-static void nothing_gets_into_a_file_that_reads_as_another_line(_unused_ void **state)
+TEST(nothing_gets_into_a_file_that_reads_as_another_line)
 {
 	char *good[] = { (char *)"41:00.0", (char *)"61:00.0", NULL };
 	char *bad[] = { (char *)"41:00.0", (char *)"slot:3\n[Group]", NULL };
@@ -262,7 +257,7 @@ static Gpu *resolve(const HostModel *h, const char *text, char **why)
 	return gpu;
 }
 
-static void selectors_find_their_gpu_or_say_why_not(_unused_ void **state)
+TEST(selectors_find_their_gpu_or_say_why_not)
 {
 	static const struct {
 		const char *selector;
@@ -302,22 +297,4 @@ static void selectors_find_their_gpu_or_say_why_not(_unused_ void **state)
 			fail_msg("row %zu, %s: %s", i, rows[i].selector, str_or_empty(why));
 	}
 	host_done(&h);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_are_short_words_that_start_with_a_letter),
-		cmocka_unit_test(selectors_are_told_apart_by_their_form),
-		cmocka_unit_test(a_file_declares_one_group_a_section),
-		cmocka_unit_test(files_without_a_section_declare_nothing),
-		cmocka_unit_test(mistakes_are_named_by_file_line_and_remedy),
-		cmocka_unit_test(what_one_file_declares_no_other_may),
-		cmocka_unit_test(more_declarations_than_any_host_needs_are_refused),
-		cmocka_unit_test(the_text_of_a_declaration_reads_back),
-		cmocka_unit_test(nothing_gets_into_a_file_that_reads_as_another_line),
-		cmocka_unit_test(selectors_find_their_gpu_or_say_why_not),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

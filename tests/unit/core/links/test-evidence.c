@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Evidence itself: merged, kept in a file, bounded. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "rig/evidence-model.h"
 #include "rig/garbage.h"
@@ -35,38 +30,30 @@ static Evidence *seen(const char *const *texts)
 	return evidence;
 }
 
-static void a_new_look_takes_the_place_of_the_same_boards_older_one(_unused_ void **state)
+TEST(a_new_look_takes_the_place_of_the_same_boards_older_one)
 {
 	static const struct {
 		const char *older[5], *newer[5];
 		bool whole;
 		const char *merged;
 	} cases[] = {
-		{ { "41 nvml@1 61x4", "61 nvml@1 41x4" },
-		  { "41 mmio@2 61x4", "61 mmio@2 41x4" },
-		  true,
-		  "41 mmio@2; 61 mmio@2" },
+		ROW({ "41 nvml@1 61x4", "61 nvml@1 41x4" }, { "41 mmio@2 61x4", "61 mmio@2 41x4" },
+		    true, "41 mmio@2; 61 mmio@2"),
 		/* On vfio-pci they cannot be looked at; what was seen of them stays. */
-		{ { "41 nvml@1 61x4", "61 nvml@1 41x4" },
-		  { "41 present@2", "61 present@2", "a1 nvml@2" },
-		  true,
-		  "41 nvml@1; 61 nvml@1; a1 nvml@2" },
+		ROW({ "41 nvml@1 61x4", "61 nvml@1 41x4" },
+		    { "41 present@2", "61 present@2", "a1 nvml@2" }, true,
+		    "41 nvml@1; 61 nvml@1; a1 nvml@2"),
 		/* But not of another board. */
-		{ { "41 nvml@1 61x4 device=2235", "61 nvml@1 41x4" },
-		  { "41 present@2", "61 present@2" },
-		  true,
-		  "61 nvml@1; 41 present@2" },
+		ROW({ "41 nvml@1 61x4 device=2235", "61 nvml@1 41x4" },
+		    { "41 present@2", "61 present@2" }, true, "61 nvml@1; 41 present@2"),
 		{ { "41 nvml@1", "99 nvml@1" }, { "41 nvml@2" }, true, "41 nvml@2" },
-		{ { "41 nvml@1", "41 guest@1", "99 guest@1" },
-		  { "41 guest@2" },
-		  false,
-		  "41 nvml@1; 99 guest@1; 41 guest@2" },
+		ROW({ "41 nvml@1", "41 guest@1", "99 guest@1" }, { "41 guest@2" }, false,
+		    "41 nvml@1; 99 guest@1; 41 guest@2"),
 		{ { "41 guest@1", "61 guest@1" }, { "41 nvml@2" }, true, "41 guest@1; 41 nvml@2" },
 		/* A guest told of another board. */
-		{ { "41 guest@1 uuid=GPU-old", "61 guest@1 uuid=GPU-x" },
-		  { "41 nvml@2 uuid=GPU-new", "61 nvml@2 uuid=GPU-x" },
-		  true,
-		  "61 guest@1; 41 nvml@2; 61 nvml@2" },
+		ROW({ "41 guest@1 uuid=GPU-old", "61 guest@1 uuid=GPU-x" },
+		    { "41 nvml@2 uuid=GPU-new", "61 nvml@2 uuid=GPU-x" }, true,
+		    "61 guest@1; 41 nvml@2; 61 nvml@2"),
 	};
 
 	for (size_t i = 0; i < ELEMENTS(cases); i++) {
@@ -101,7 +88,7 @@ static bool taken(const char *text, size_t size)
 	return r == 0;
 }
 
-static void evidence_survives_its_file_but_is_no_longer_fresh(_unused_ void **state)
+TEST(evidence_survives_its_file_but_is_no_longer_fresh)
 {
 	_cleanup_(evidence_unrefp) Evidence *evidence = seen(stored), *back = NULL;
 	_cleanup_free_ char *text = evidence_to_text(evidence), *again = NULL;
@@ -117,7 +104,7 @@ static void evidence_survives_its_file_but_is_no_longer_fresh(_unused_ void **st
 }
 
 /* A version that knows no domains must not take the file for damage, and set it aside. */
-static void only_a_guests_domain_needs_the_second_version_of_the_file(_unused_ void **state)
+TEST(only_a_guests_domain_needs_the_second_version_of_the_file)
 {
 	_cleanup_(evidence_unrefp) Evidence *without = seen(stored);
 	_cleanup_(evidence_unrefp) Evidence *with = seen(stored_of_a_domain), *back = NULL;
@@ -134,7 +121,7 @@ static void only_a_guests_domain_needs_the_second_version_of_the_file(_unused_ v
 	assert_false(taken(second, strlen(second)));
 }
 
-static void a_broken_file_is_refused(_unused_ void **state)
+TEST(a_broken_file_is_refused)
 {
 	_cleanup_(evidence_unrefp) Evidence *evidence = seen(stored);
 	_cleanup_free_ char *text = evidence_to_text(evidence);
@@ -143,7 +130,7 @@ static void a_broken_file_is_refused(_unused_ void **state)
 	garbage_changed_bytes_are_survived(text, taken);
 }
 
-static void what_cannot_be_is_refused(_unused_ void **state)
+TEST(what_cannot_be_is_refused)
 {
 #define BOARD(address, more)                                                                       \
 	"{\"address\":\"" address                                                                  \
@@ -188,7 +175,7 @@ static void what_cannot_be_is_refused(_unused_ void **state)
 	}
 }
 
-static void another_versions_file_is_told_apart(_unused_ void **state)
+TEST(another_versions_file_is_told_apart)
 {
 	static const char text[] = "{\"schema\":\"org.gpupass1.evidence/3\",\"boards\":[]}";
 	_cleanup_(evidence_unrefp) Evidence *evidence = NULL;
@@ -196,7 +183,7 @@ static void another_versions_file_is_told_apart(_unused_ void **state)
 	assert_int_equal(evidence_from_text(text, strlen(text), &evidence, NULL), -EPROTO);
 }
 
-static void no_more_boards_than_any_host_has_are_kept(_unused_ void **state)
+TEST(no_more_boards_than_any_host_has_are_kept)
 {
 	_cleanup_(evidence_unrefp) Evidence *evidence = NULL;
 	Sighting s = { 0 };
@@ -209,7 +196,7 @@ static void no_more_boards_than_any_host_has_are_kept(_unused_ void **state)
 	assert_null(s.source);
 }
 
-static void ways_round_trip(_unused_ void **state)
+TEST(ways_round_trip)
 {
 	for (SightingWay way = 0; way < WAY_MAX_; way++) {
 		SightingWay back = WAY_MAX_;
@@ -217,20 +204,4 @@ static void ways_round_trip(_unused_ void **state)
 		assert_int_equal(sighting_way_from_string(sighting_way_to_string(way), &back), 0);
 		assert_int_equal(back, way);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_new_look_takes_the_place_of_the_same_boards_older_one),
-		cmocka_unit_test(evidence_survives_its_file_but_is_no_longer_fresh),
-		cmocka_unit_test(only_a_guests_domain_needs_the_second_version_of_the_file),
-		cmocka_unit_test(a_broken_file_is_refused),
-		cmocka_unit_test(what_cannot_be_is_refused),
-		cmocka_unit_test(another_versions_file_is_told_apart),
-		cmocka_unit_test(no_more_boards_than_any_host_has_are_kept),
-		cmocka_unit_test(ways_round_trip),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "rig/host-model.h"
 
@@ -30,7 +25,7 @@ static void infer(HostModel *h)
 	links_infer(h->links, h->set);
 }
 
-static void a_declaration_links_every_two_of_its_members(_unused_ void **state)
+TEST(a_declaration_links_every_two_of_its_members)
 {
 	HostModel h;
 
@@ -52,7 +47,7 @@ static void a_declaration_links_every_two_of_its_members(_unused_ void **state)
 	host_done(&h);
 }
 
-static void a_declaration_with_a_missing_member_links_nothing_and_is_noted(_unused_ void **state)
+TEST(a_declaration_with_a_missing_member_links_nothing_and_is_noted)
 {
 	HostModel h;
 
@@ -66,7 +61,7 @@ static void a_declaration_with_a_missing_member_links_nothing_and_is_noted(_unus
 	host_done(&h);
 }
 
-static void one_gpu_named_in_two_ways_is_not_two(_unused_ void **state)
+TEST(one_gpu_named_in_two_ways_is_not_two)
 {
 	HostModel h;
 
@@ -81,7 +76,7 @@ static void one_gpu_named_in_two_ways_is_not_two(_unused_ void **state)
 	host_done(&h);
 }
 
-static void a_gpu_that_two_declarations_mean_stays_with_the_first(_unused_ void **state)
+TEST(a_gpu_that_two_declarations_mean_stays_with_the_first)
 {
 	HostModel h;
 
@@ -96,7 +91,7 @@ static void a_gpu_that_two_declarations_mean_stays_with_the_first(_unused_ void 
 	host_done(&h);
 }
 
-static void exactly_two_boards_of_one_model_are_inferred(_unused_ void **state)
+TEST(exactly_two_boards_of_one_model_are_inferred)
 {
 	static const struct {
 		uint16_t devices[4]; /* 0: empty slot */
@@ -157,7 +152,7 @@ static void exactly_two_boards_of_one_model_are_inferred(_unused_ void **state)
 	}
 }
 
-static void an_inferred_link_says_how_it_is_known(_unused_ void **state)
+TEST(an_inferred_link_says_how_it_is_known)
 {
 	HostModel h;
 
@@ -174,7 +169,7 @@ static void an_inferred_link_says_how_it_is_known(_unused_ void **state)
 }
 
 /* A label to look at, and no reason to infer or not. */
-static void an_inferred_link_names_the_slots_if_both_are_known(_unused_ void **state)
+TEST(an_inferred_link_names_the_slots_if_both_are_known)
 {
 	static const struct {
 		const char *first, *second, *told;
@@ -204,7 +199,7 @@ static void an_inferred_link_names_the_slots_if_both_are_known(_unused_ void **s
 	}
 }
 
-static void nothing_is_inferred_beside_an_nvswitch(_unused_ void **state)
+TEST(nothing_is_inferred_beside_an_nvswitch)
 {
 	HostModel h;
 
@@ -217,7 +212,7 @@ static void nothing_is_inferred_beside_an_nvswitch(_unused_ void **state)
 	host_done(&h);
 }
 
-static void nothing_is_inferred_where_a_probe_has_spoken(_unused_ void **state)
+TEST(nothing_is_inferred_where_a_probe_has_spoken)
 {
 	HostModel h;
 
@@ -228,21 +223,4 @@ static void nothing_is_inferred_where_a_probe_has_spoken(_unused_ void **state)
 	infer(&h);
 	assert_int_equal(h.links->n_items, 1);
 	host_done(&h);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_declaration_links_every_two_of_its_members),
-		cmocka_unit_test(a_declaration_with_a_missing_member_links_nothing_and_is_noted),
-		cmocka_unit_test(one_gpu_named_in_two_ways_is_not_two),
-		cmocka_unit_test(a_gpu_that_two_declarations_mean_stays_with_the_first),
-		cmocka_unit_test(exactly_two_boards_of_one_model_are_inferred),
-		cmocka_unit_test(an_inferred_link_says_how_it_is_known),
-		cmocka_unit_test(an_inferred_link_names_the_slots_if_both_are_known),
-		cmocka_unit_test(nothing_is_inferred_beside_an_nvswitch),
-		cmocka_unit_test(nothing_is_inferred_where_a_probe_has_spoken),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "core/links/nvlink-registers.h"
@@ -108,7 +104,7 @@ static void expect(const char *name, const NvlinkRegisters *registers, size_t n,
 		fail_msg("%s: %s", name, found);
 }
 
-static void two_bridged_boards_see_each_other_by_all_links(void **state)
+TEST(two_bridged_boards_see_each_other_by_all_links)
 {
 	Pair pair = bridged();
 	NvlinkRegisters swapped[] = { pair.registers[1], pair.registers[0] };
@@ -120,7 +116,7 @@ static void two_bridged_boards_see_each_other_by_all_links(void **state)
 }
 
 /* fault L9 */
-static void nothing_is_concluded_from_less_than_all(void **state)
+TEST(nothing_is_concluded_from_less_than_all)
 {
 	static const char nothing[] = "11 of 12 links are active, and 11 are met";
 	Pair pair;
@@ -147,7 +143,7 @@ static void nothing_is_concluded_from_less_than_all(void **state)
 	expect("alone", pair.registers, 1, "12 of 12 links are active, and 0");
 }
 
-static void one_id_twice_is_no_peer(void **state)
+TEST(one_id_twice_is_no_peer)
 {
 	Pair pair = bridged();
 	NvlinkRegisters three[] = { pair.registers[0], pair.registers[1], pair.registers[1] };
@@ -156,7 +152,7 @@ static void one_id_twice_is_no_peer(void **state)
 }
 
 /* fault L9 */
-static void what_cannot_be_read_is_unknown_never_no_link(void **state)
+TEST(what_cannot_be_read_is_unknown_never_no_link)
 {
 	static const uint32_t values[] = { UINT32_MAX, 0xbadf5040, 0xbadf1100, 0xbad00200 };
 
@@ -185,7 +181,7 @@ static void what_cannot_be_read_is_unknown_never_no_link(void **state)
 }
 
 /* fault L9 */
-static void other_chips_are_not_understood(void **state)
+TEST(other_chips_are_not_understood)
 {
 	static const uint32_t boots[] = { 0x170000a1, 0x1720a0a1, 0x190000a1, 0x1b2000a1, 0 };
 
@@ -197,7 +193,7 @@ static void other_chips_are_not_understood(void **state)
 	}
 }
 
-static void a_far_end_that_is_no_gpu_of_this_kind_is_not_taken(void **state)
+TEST(a_far_end_that_is_no_gpu_of_this_kind_is_not_taken)
 {
 	Pair pair = bridged();
 
@@ -205,7 +201,7 @@ static void a_far_end_that_is_no_gpu_of_this_kind_is_not_taken(void **state)
 	expect("Ampere", pair.registers, 2, "the far end of an active link is no Hopper GPU");
 }
 
-static void registers_are_where_they_are_published(void **state)
+TEST(registers_are_where_they_are_published)
 {
 	assert_int_equal(nvlink_link_register(0, NVLDL_STATE), 0xa10000);
 	assert_int_equal(nvlink_link_register(5, NVLIPT_LNK_STATE), 0xa3f484);
@@ -214,19 +210,4 @@ static void registers_are_where_they_are_published(void **state)
 	assert_int_equal(nvlink_group_register(0, NVLIPT_COMMON_SID_LOW), 0xa02108);
 	assert_int_equal(nvlink_group_register(2, NVLIPT_COMMON_SID_HIGH), 0xa8210c);
 	assert_true(nvlink_link_register(17, NVLIPT_LNK_STATE) < NVLINK_REGISTERS_END);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(two_bridged_boards_see_each_other_by_all_links),
-		cmocka_unit_test(nothing_is_concluded_from_less_than_all),
-		cmocka_unit_test(one_id_twice_is_no_peer),
-		cmocka_unit_test(what_cannot_be_read_is_unknown_never_no_link),
-		cmocka_unit_test(other_chips_are_not_understood),
-		cmocka_unit_test(a_far_end_that_is_no_gpu_of_this_kind_is_not_taken),
-		cmocka_unit_test(registers_are_where_they_are_published),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "core/metrics/metrics.h"
@@ -20,7 +16,7 @@ static json_int_t number_at(const json_t *o, const char *list, size_t i, const c
 	return json_integer_value(json_object_get(json_object_get(item, object), key));
 }
 
-static void a_duration_counts_in_the_first_bucket_that_holds_it(_unused_ void **state)
+TEST(a_duration_counts_in_the_first_bucket_that_holds_it)
 {
 	Metrics m = { 0 };
 	size_t i;
@@ -36,7 +32,7 @@ static void a_duration_counts_in_the_first_bucket_that_holds_it(_unused_ void **
 	assert_int_equal(1, m.step_durations[STEP_BIND].n[METRICS_BOUNDS]);
 }
 
-static void steps_that_did_nothing_are_left_out(_unused_ void **state)
+TEST(steps_that_did_nothing_are_left_out)
 {
 	Metrics m = { 0 };
 	const Metrics empty = { 0 };
@@ -48,7 +44,7 @@ static void steps_that_did_nothing_are_left_out(_unused_ void **state)
 	assert_memory_equal(&m, &empty, sizeof(m));
 }
 
-static void a_failure_counts_by_its_name_and_others_together(_unused_ void **state)
+TEST(a_failure_counts_by_its_name_and_others_together)
 {
 	Metrics m = { 0 };
 
@@ -66,7 +62,7 @@ static void a_failure_counts_by_its_name_and_others_together(_unused_ void **sta
 	assert_int_equal(3, m.failures[GPUPASS_ERROR_MAX_]);
 }
 
-static void a_worker_cannot_name_a_new_method(_unused_ void **state)
+TEST(a_worker_cannot_name_a_new_method)
 {
 	char text[] = "flr\"} 1", flr[] = "flr", pm[] = "pm";
 	ResetTally tally = { 0 };
@@ -90,7 +86,7 @@ static void a_worker_cannot_name_a_new_method(_unused_ void **state)
 	assert_int_equal(2, m.resets[RESET_METHOD_NONE][RESET_NO_METHOD]);
 }
 
-static void a_tally_does_not_wrap(_unused_ void **state)
+TEST(a_tally_does_not_wrap)
 {
 	const ResetReport report = { .result = RESET_NO_METHOD };
 	ResetTally tally = { 0 };
@@ -100,7 +96,7 @@ static void a_tally_does_not_wrap(_unused_ void **state)
 	assert_int_equal(UINT8_MAX, tally.n[RESET_METHOD_NONE][RESET_NO_METHOD]);
 }
 
-static void the_document_has_a_place_for_each_name(_unused_ void **state)
+TEST(the_document_has_a_place_for_each_name)
 {
 	Metrics m = { .started_usec = 7 };
 	_cleanup_json_ json_t *o = NULL;
@@ -122,7 +118,7 @@ static void the_document_has_a_place_for_each_name(_unused_ void **state)
 }
 
 /* However long it runs: what can be there is there from the start. */
-static void the_document_stays_small(_unused_ void **state)
+TEST(the_document_stays_small)
 {
 	_cleanup_json_ json_t *o = NULL;
 	_cleanup_free_ char *text = NULL;
@@ -133,19 +129,4 @@ static void the_document_stays_small(_unused_ void **state)
 	o = metrics_to_json(&m);
 	text = json_dumps(o, JSON_COMPACT);
 	assert_in_range(strlen(text), 1, 32767);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_duration_counts_in_the_first_bucket_that_holds_it),
-		cmocka_unit_test(steps_that_did_nothing_are_left_out),
-		cmocka_unit_test(a_failure_counts_by_its_name_and_others_together),
-		cmocka_unit_test(a_worker_cannot_name_a_new_method),
-		cmocka_unit_test(a_tally_does_not_wrap),
-		cmocka_unit_test(the_document_has_a_place_for_each_name),
-		cmocka_unit_test(the_document_stays_small),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -12,7 +7,7 @@
 #include "core/pci/board.h"
 #include "core/pci/pci-snapshot.h"
 
-static void catalogue_is_sorted_without_duplicates(_unused_ void **state)
+TEST(catalogue_is_sorted_without_duplicates)
 {
 	size_t n;
 	const Board *boards = board_table(&n);
@@ -23,7 +18,7 @@ static void catalogue_is_sorted_without_duplicates(_unused_ void **state)
 			fail_msg("%04x follows %04x", boards[i].device, boards[i - 1].device);
 }
 
-static void every_board_is_found_by_its_id(_unused_ void **state)
+TEST(every_board_is_found_by_its_id)
 {
 	size_t n;
 	const Board *boards = board_table(&n);
@@ -36,7 +31,7 @@ static void every_board_is_found_by_its_id(_unused_ void **state)
 	assert_null(board_find(PCI_VENDOR_NVIDIA, 0, 0));
 }
 
-static void every_bridge_board_is_complete_and_every_other_says_why(_unused_ void **state)
+TEST(every_bridge_board_is_complete_and_every_other_says_why)
 {
 	size_t n;
 	const Board *boards = board_table(&n);
@@ -57,7 +52,7 @@ static void every_bridge_board_is_complete_and_every_other_says_why(_unused_ voi
 	assert_non_null(board_exclusion(NULL));
 }
 
-static void boards_have_the_published_links(_unused_ void **state)
+TEST(boards_have_the_published_links)
 {
 	static const struct {
 		uint16_t device;
@@ -99,7 +94,7 @@ static void boards_have_the_published_links(_unused_ void **state)
  * "No NVLink" has a source of its own: the chip has none; or the chip has it, the board no
  * connector, and then it takes a look to declare the board alone.
  */
-static void no_nvlink_is_said_of_the_chip_or_takes_a_look(_unused_ void **state)
+TEST(no_nvlink_is_said_of_the_chip_or_takes_a_look)
 {
 	size_t n;
 	const Board *boards = board_table(&n);
@@ -115,7 +110,7 @@ static void no_nvlink_is_said_of_the_chip_or_takes_a_look(_unused_ void **state)
 	}
 }
 
-static void boards_often_taken_for_bridgeable_are_excluded(_unused_ void **state)
+TEST(boards_often_taken_for_bridgeable_are_excluded)
 {
 	static const struct {
 		uint16_t device;
@@ -158,7 +153,7 @@ static void boards_often_taken_for_bridgeable_are_excluded(_unused_ void **state
 }
 
 /* A board that is sold tomorrow is not offered for declaration as if it could be bridged. */
-static void generations_without_nvlink_have_none_on_boards_that_nobody_knows(_unused_ void **state)
+TEST(generations_without_nvlink_have_none_on_boards_that_nobody_knows)
 {
 	static const uint16_t ids[] = { 0x1b80, 0x1f02, 0x1fff, 0x2182, 0x2482, 0x25ff, 0x2600,
 					0x26ff, 0x2782, 0x28ff, 0x2b00, 0x2c02, 0x2fff };
@@ -177,7 +172,7 @@ static void generations_without_nvlink_have_none_on_boards_that_nobody_knows(_un
 		assert_true(board_may_be_bridged(PCI_VENDOR_NVIDIA, others[i]));
 }
 
-static void a_board_that_its_subsystem_tells_from_others_is_known_by_it(_unused_ void **state)
+TEST(a_board_that_its_subsystem_tells_from_others_is_known_by_it)
 {
 	const Board *h100 = board_find(PCI_VENDOR_NVIDIA, 0x233d, 0x1626);
 	const Board *as = board_find(PCI_VENDOR_NVIDIA, 0x2331, 0);
@@ -187,20 +182,4 @@ static void a_board_that_its_subsystem_tells_from_others_is_known_by_it(_unused_
 	assert_int_equal(h100->kind, NVLINK_BRIDGE);
 	assert_int_equal(h100->links, as->links);
 	assert_int_equal(board_find(PCI_VENDOR_NVIDIA, 0x233d, 0x1627)->kind, NVLINK_UNKNOWN);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(catalogue_is_sorted_without_duplicates),
-		cmocka_unit_test(every_board_is_found_by_its_id),
-		cmocka_unit_test(every_bridge_board_is_complete_and_every_other_says_why),
-		cmocka_unit_test(boards_have_the_published_links),
-		cmocka_unit_test(no_nvlink_is_said_of_the_chip_or_takes_a_look),
-		cmocka_unit_test(boards_often_taken_for_bridgeable_are_excluded),
-		cmocka_unit_test(generations_without_nvlink_have_none_on_boards_that_nobody_knows),
-		cmocka_unit_test(a_board_that_its_subsystem_tells_from_others_is_known_by_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "rig/host-model.h"
 
-static void a_gpu_is_one_slot_led_by_its_display_function(_unused_ void **state)
+TEST(a_gpu_is_one_slot_led_by_its_display_function)
 {
 	Bdf usb = bdf_of("0000:41:00.2"), absent = bdf_of("0000:41:00.3");
 	HostModel h;
@@ -30,7 +25,7 @@ static void a_gpu_is_one_slot_led_by_its_display_function(_unused_ void **state)
 	host_done(&h);
 }
 
-static void the_class_leads_not_the_number(_unused_ void **state)
+TEST(the_class_leads_not_the_number)
 {
 	HostModel h;
 
@@ -44,7 +39,7 @@ static void the_class_leads_not_the_number(_unused_ void **state)
 	host_done(&h);
 }
 
-static void virtual_functions_are_neither_gpus_nor_parts_of_one(_unused_ void **state)
+TEST(virtual_functions_are_neither_gpus_nor_parts_of_one)
 {
 	HostModel h;
 
@@ -58,7 +53,7 @@ static void virtual_functions_are_neither_gpus_nor_parts_of_one(_unused_ void **
 	host_done(&h);
 }
 
-static void a_host_without_gpus_has_an_empty_set(_unused_ void **state)
+TEST(a_host_without_gpus_has_an_empty_set)
 {
 	HostModel h;
 
@@ -68,7 +63,7 @@ static void a_host_without_gpus_has_an_empty_set(_unused_ void **state)
 	host_done(&h);
 }
 
-static void nvswitches_are_counted(_unused_ void **state)
+TEST(nvswitches_are_counted)
 {
 	HostModel h;
 
@@ -81,7 +76,7 @@ static void nvswitches_are_counted(_unused_ void **state)
 	host_done(&h);
 }
 
-static void a_model_has_its_catalogue_name_or_its_ids(_unused_ void **state)
+TEST(a_model_has_its_catalogue_name_or_its_ids)
 {
 	_cleanup_free_ char *known = NULL, *unknown = NULL;
 	HostModel h;
@@ -97,7 +92,7 @@ static void a_model_has_its_catalogue_name_or_its_ids(_unused_ void **state)
 	host_done(&h);
 }
 
-static void one_model_means_equal_ids_and_subsystem(_unused_ void **state)
+TEST(one_model_means_equal_ids_and_subsystem)
 {
 	HostModel h;
 
@@ -112,19 +107,4 @@ static void one_model_means_equal_ids_and_subsystem(_unused_ void **state)
 	assert_false(gpu_same_model(&h.set->gpus[0], &h.set->gpus[2]));
 	assert_false(gpu_same_model(&h.set->gpus[0], &h.set->gpus[3]));
 	host_done(&h);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_gpu_is_one_slot_led_by_its_display_function),
-		cmocka_unit_test(the_class_leads_not_the_number),
-		cmocka_unit_test(virtual_functions_are_neither_gpus_nor_parts_of_one),
-		cmocka_unit_test(a_host_without_gpus_has_an_empty_set),
-		cmocka_unit_test(nvswitches_are_counted),
-		cmocka_unit_test(a_model_has_its_catalogue_name_or_its_ids),
-		cmocka_unit_test(one_model_means_equal_ids_and_subsystem),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "core/pci/pcie-distance.h"
 #include "rig/host-model.h"
@@ -50,66 +45,44 @@ static void expect_distance(const Place *a, const Place *b, size_t n_nodes, Pcie
 			 pcie_distance_to_string(back));
 }
 
-static void distances_are_those_of_nvidia_smi(_unused_ void **state)
+TEST(distances_are_those_of_nvidia_smi)
 {
 	static const struct {
 		PcieDistance distance;
 		Place a, b;
 		const char *what;
 	} rows[] = {
-		{ PCIE_SELF,
-		  { "01:00.0", "00:01.0", 0 },
-		  { "01:00.0", "00:01.0", 0 },
-		  "the same GPU" },
-		{ PCIE_PIX,
-		  { "04:00.0", "00:01.0 01:00.0 02:00.0", 0 },
-		  { "05:00.0", "00:01.0 01:00.0 02:01.0", 0 },
-		  "two downstream ports of one switch" },
-		{ PCIE_PIX,
-		  { "01:00.0", "00:01.0", 0 },
-		  { "01:01.0", "00:01.0", 0 },
-		  "one bus below one port" },
-		{ PCIE_PXB,
-		  { "06:00.0", "00:01.0 01:00.0 02:00.0 03:00.0 04:00.0", 0 },
-		  { "09:00.0", "00:01.0 01:00.0 02:01.0", 0 },
-		  "a switch below a switch" },
-		{ PCIE_PXB,
-		  { "06:00.0", "00:01.0 01:00.0 02:00.0 03:00.0 04:00.0", 0 },
-		  { "0a:00.0", "00:01.0 01:00.0 02:01.0 07:00.0 08:00.0", 0 },
-		  "two switches below one" },
-		{ PCIE_PIX,
-		  { "06:00.0", "00:01.0 01:00.0 02:00.0 03:00.0 04:00.0", 0 },
-		  { "07:00.0", "00:01.0 01:00.0 02:00.0 03:00.0 04:01.0", 0 },
-		  "one switch, itself below another" },
-		{ PCIE_PHB,
-		  { "04:00.0", "00:01.0 01:00.0 02:00.0", 0 },
-		  { "08:00.0", "00:02.0 05:00.0 06:00.0", 0 },
-		  "two switches, each below a root port of its own" },
-		{ PCIE_PHB,
-		  { "01:00.0", "00:01.0", 0 },
-		  { "02:00.0", "00:02.0", 0 },
-		  "two root ports of one host bridge" },
-		{ PCIE_PHB,
-		  { "00:03.0", "", 0 },
-		  { "02:00.0", "00:02.0", 0 },
-		  "one on the root bus itself" },
-		{ PCIE_NODE,
-		  { "41:00.0", "40:01.0", 0 },
-		  { "61:00.0", "60:01.0", 0 },
-		  "two host bridges of one node" },
-		{ PCIE_NODE,
-		  { "41:00.0", "40:01.0", NUMA_NODE_NONE },
-		  { "61:00.0", "60:01.0", NUMA_NODE_NONE },
-		  "a host without NUMA" },
-		{ PCIE_NODE,
-		  { "10000:01:00.0", "10000:00:01.0", 1 },
-		  { "10001:01:00.0", "10001:00:01.0", 1 },
-		  "the same bus number in two segments" },
+		ROW(PCIE_SELF, { "01:00.0", "00:01.0", 0 }, { "01:00.0", "00:01.0", 0 },
+		    "the same GPU"),
+		ROW(PCIE_PIX, { "04:00.0", "00:01.0 01:00.0 02:00.0", 0 },
+		    { "05:00.0", "00:01.0 01:00.0 02:01.0", 0 },
+		    "two downstream ports of one switch"),
+		ROW(PCIE_PIX, { "01:00.0", "00:01.0", 0 }, { "01:01.0", "00:01.0", 0 },
+		    "one bus below one port"),
+		ROW(PCIE_PXB, { "06:00.0", "00:01.0 01:00.0 02:00.0 03:00.0 04:00.0", 0 },
+		    { "09:00.0", "00:01.0 01:00.0 02:01.0", 0 }, "a switch below a switch"),
+		ROW(PCIE_PXB, { "06:00.0", "00:01.0 01:00.0 02:00.0 03:00.0 04:00.0", 0 },
+		    { "0a:00.0", "00:01.0 01:00.0 02:01.0 07:00.0 08:00.0", 0 },
+		    "two switches below one"),
+		ROW(PCIE_PIX, { "06:00.0", "00:01.0 01:00.0 02:00.0 03:00.0 04:00.0", 0 },
+		    { "07:00.0", "00:01.0 01:00.0 02:00.0 03:00.0 04:01.0", 0 },
+		    "one switch, itself below another"),
+		ROW(PCIE_PHB, { "04:00.0", "00:01.0 01:00.0 02:00.0", 0 },
+		    { "08:00.0", "00:02.0 05:00.0 06:00.0", 0 },
+		    "two switches, each below a root port of its own"),
+		ROW(PCIE_PHB, { "01:00.0", "00:01.0", 0 }, { "02:00.0", "00:02.0", 0 },
+		    "two root ports of one host bridge"),
+		ROW(PCIE_PHB, { "00:03.0", "", 0 }, { "02:00.0", "00:02.0", 0 },
+		    "one on the root bus itself"),
+		ROW(PCIE_NODE, { "41:00.0", "40:01.0", 0 }, { "61:00.0", "60:01.0", 0 },
+		    "two host bridges of one node"),
+		ROW(PCIE_NODE, { "41:00.0", "40:01.0", NUMA_NODE_NONE },
+		    { "61:00.0", "60:01.0", NUMA_NODE_NONE }, "a host without NUMA"),
+		ROW(PCIE_NODE, { "10000:01:00.0", "10000:00:01.0", 1 },
+		    { "10001:01:00.0", "10001:00:01.0", 1 }, "the same bus number in two segments"),
 		{ PCIE_SYS, { "41:00.0", "40:01.0", 0 }, { "c1:00.0", "c0:01.0", 1 }, "two nodes" },
-		{ PCIE_SYS,
-		  { "41:00.0", "40:01.0", NUMA_NODE_NONE },
-		  { "c1:00.0", "c0:01.0", 1 },
-		  "only one node known" },
+		ROW(PCIE_SYS, { "41:00.0", "40:01.0", NUMA_NODE_NONE }, { "c1:00.0", "c0:01.0", 1 },
+		    "only one node known"),
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++)
@@ -117,7 +90,7 @@ static void distances_are_those_of_nvidia_smi(_unused_ void **state)
 }
 
 /* How far apart two host bridges are when firmware tells a node for none, one, or both. */
-static void a_node_that_is_not_told_is_near_only_where_there_is_one(_unused_ void **state)
+TEST(a_node_that_is_not_told_is_near_only_where_there_is_one)
 {
 	static const struct {
 		int a, b;
@@ -143,14 +116,4 @@ static void a_node_that_is_not_told_is_near_only_where_there_is_one(_unused_ voi
 
 		expect_distance(&a, &b, rows[i].n_nodes, rows[i].distance, what);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(distances_are_those_of_nvidia_smi),
-		cmocka_unit_test(a_node_that_is_not_told_is_near_only_where_there_is_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "core/pci/snapshot-json.h"
 #include "rig/host-model.h"
@@ -28,7 +23,7 @@ static int parse(const char *text, PciSnapshot **ret, char **ret_message)
 	return pci_snapshot_from_json(text, strlen(text), ret, ret_message);
 }
 
-static void a_snapshot_is_read_member_by_member(_unused_ void **state)
+TEST(a_snapshot_is_read_member_by_member)
 {
 	_cleanup_(pci_snapshot_freep) PciSnapshot *s = NULL;
 	const PciFunction *f;
@@ -61,7 +56,7 @@ static void a_snapshot_is_read_member_by_member(_unused_ void **state)
 }
 
 /* What replacing a member does not bring about: see test-core-plan-documents. */
-static void bad_snapshots_are_refused_with_the_place(_unused_ void **state)
+TEST(bad_snapshots_are_refused_with_the_place)
 {
 	static const struct {
 		const char *text;
@@ -85,7 +80,7 @@ static void bad_snapshots_are_refused_with_the_place(_unused_ void **state)
 	}
 }
 
-static void seal_sorts_and_find_finds(_unused_ void **state)
+TEST(seal_sorts_and_find_finds)
 {
 	static const char *const unsorted[] = { "0000:81:00.0", "10000:01:00.0", "0000:01:00.1",
 						"0000:01:00.0", "0000:41:00.0" };
@@ -108,7 +103,7 @@ static void seal_sorts_and_find_finds(_unused_ void **state)
 	host_done(&h);
 }
 
-static void virtual_functions_are_listed_also_in_what_replaces_a_part(_unused_ void **state)
+TEST(virtual_functions_are_listed_also_in_what_replaces_a_part)
 {
 	_cleanup_(pci_snapshot_freep) PciSnapshot *after = NULL;
 	const Bdf gone = bdf_of("0000:41:00.4"), new = bdf_of("0000:41:00.5");
@@ -130,7 +125,7 @@ static void virtual_functions_are_listed_also_in_what_replaces_a_part(_unused_ v
 	host_done(&h);
 }
 
-static void only_nvidia_display_classes_are_gpus(_unused_ void **state)
+TEST(only_nvidia_display_classes_are_gpus)
 {
 	static const struct {
 		uint16_t vendor;
@@ -151,7 +146,7 @@ static void only_nvidia_display_classes_are_gpus(_unused_ void **state)
 	}
 }
 
-static void nvswitches_are_known_by_class_and_id(_unused_ void **state)
+TEST(nvswitches_are_known_by_class_and_id)
 {
 	static const struct {
 		uint32_t class_code;
@@ -173,18 +168,4 @@ static void nvswitches_are_known_by_class_and_id(_unused_ void **state)
 		if (pci_function_is_nvswitch(&f) != rows[i].nvswitch)
 			fail_msg("row %zu: %04x", i, rows[i].device);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_snapshot_is_read_member_by_member),
-		cmocka_unit_test(bad_snapshots_are_refused_with_the_place),
-		cmocka_unit_test(seal_sorts_and_find_finds),
-		cmocka_unit_test(virtual_functions_are_listed_also_in_what_replaces_a_part),
-		cmocka_unit_test(only_nvidia_display_classes_are_gpus),
-		cmocka_unit_test(nvswitches_are_known_by_class_and_id),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

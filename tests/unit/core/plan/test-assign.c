@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What plan_make() plans to assign: steps, functions, XML, the record, and what it leaves alone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "plan-checks.h"
 
@@ -131,7 +126,7 @@ static void processes_unseen(PlanModel *m)
 
 #define BIND "bind vfio-pci, "
 
-static void assign_plans_what_is_lacking_and_no_more(_unused_ void **state)
+TEST(assign_plans_what_is_lacking_and_no_more)
 {
 	static const struct {
 		const char *name;
@@ -213,7 +208,7 @@ static void assign_plans_what_is_lacking_and_no_more(_unused_ void **state)
 	}
 }
 
-static void assign_defines_the_group_once_and_whole(_unused_ void **state)
+TEST(assign_defines_the_group_once_and_whole)
 {
 	static void (*const prepare[])(PlanModel *) = { cold, cold_i440fx, up, definition_drifted };
 
@@ -236,7 +231,7 @@ static void assign_defines_the_group_once_and_whole(_unused_ void **state)
 	}
 }
 
-static void the_model_of_vfio_pci_is_named_where_libvirt_knows_it(_unused_ void **state)
+TEST(the_model_of_vfio_pci_is_named_where_libvirt_knows_it)
 {
 	static const struct {
 		uint64_t libvirt;
@@ -266,7 +261,7 @@ static void the_model_of_vfio_pci_is_named_where_libvirt_knows_it(_unused_ void 
 	}
 }
 
-static void assign_live_attaches_each_function_in_order(_unused_ void **state)
+TEST(assign_live_attaches_each_function_in_order)
 {
 	PlanModel m;
 
@@ -285,7 +280,7 @@ static void assign_live_attaches_each_function_in_order(_unused_ void **state)
 	model_done(&m);
 }
 
-static void assign_moves_every_function_to_vfio_and_records_where_it_was(_unused_ void **state)
+TEST(assign_moves_every_function_to_vfio_and_records_where_it_was)
 {
 	const AssignedFunction *recorded;
 	PlanModel m;
@@ -324,7 +319,7 @@ static void assign_moves_every_function_to_vfio_and_records_where_it_was(_unused
 }
 
 /* What the functions were on before the first assignment is what release needs. */
-static void assign_again_keeps_the_first_record_s_originals(_unused_ void **state)
+TEST(assign_again_keeps_the_first_record_s_originals)
 {
 	PlanModel m;
 
@@ -337,18 +332,4 @@ static void assign_again_keeps_the_first_record_s_originals(_unused_ void **stat
 	assert_string_equal(m.plan->assignment->functions[2].original_override, "nouveau");
 	assert_string_equal(m.plan->functions[2].from_driver, "nvidia");
 	model_done(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(assign_plans_what_is_lacking_and_no_more),
-		cmocka_unit_test(assign_defines_the_group_once_and_whole),
-		cmocka_unit_test(the_model_of_vfio_pci_is_named_where_libvirt_knows_it),
-		cmocka_unit_test(assign_live_attaches_each_function_in_order),
-		cmocka_unit_test(assign_moves_every_function_to_vfio_and_records_where_it_was),
-		cmocka_unit_test(assign_again_keeps_the_first_record_s_originals),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

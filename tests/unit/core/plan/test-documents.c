@@ -6,12 +6,9 @@
  *
  * With names of documents as arguments, this program prints what it found instead.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#define OWN_MAIN
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -367,9 +364,8 @@ static char *print_document(size_t i)
 
 /* ---- tests ---- */
 
-static void a_whole_document_is_written_as_it_was_read(void **state)
+TEST(a_whole_document_is_written_as_it_was_read)
 {
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(documents); i++) {
 		_cleanup_free_ char *text = read_fixture(documents[i].name, ".json");
 		_cleanup_json_ json_t *root = json_loads(text, 0, NULL);
@@ -390,9 +386,8 @@ static void a_whole_document_is_written_as_it_was_read(void **state)
 	}
 }
 
-static void every_member_is_read_strictly(void **state)
+TEST(every_member_is_read_strictly)
 {
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(documents); i++) {
 		_cleanup_free_ char *expected = read_fixture(documents[i].name, ".expected");
 		_cleanup_free_ char *printed = print_document(i), *diff = NULL;
@@ -406,11 +401,6 @@ static void every_member_is_read_strictly(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_whole_document_is_written_as_it_was_read),
-		cmocka_unit_test(every_member_is_read_strictly),
-	};
-
 	for (int k = 1; k < argc; k++)
 		for (size_t i = 0; i < ELEMENTS(documents); i++)
 			if (strcmp(documents[i].name, argv[k]) == 0) {
@@ -418,5 +408,5 @@ int main(int argc, char **argv)
 
 				fputs(printed, stdout);
 			}
-	return argc > 1 ? 0 : cmocka_run_group_tests(tests, NULL, NULL);
+	return argc > 1 ? 0 : tests_run();
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which domains a plan refuses, and groups of which somebody else has a part. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "plan-checks.h"
 
@@ -65,7 +60,7 @@ static void no_hotplug(PlanModel *m)
 	m->live_xml = text;
 }
 
-static void a_domain_must_be_able_to_take_it(_unused_ void **state)
+TEST(a_domain_must_be_able_to_take_it)
 {
 	static const Refusal rows[] = {
 		{ "transient", transient, GPUPASS_ERROR_UNSUPPORTED_DOMAIN, "vm42 is transient",
@@ -162,7 +157,7 @@ static void part_of_it_runs(PlanModel *m)
 				  "bus='0x41' slot='0'/></source></hostdev>");
 }
 
-static void a_group_goes_to_one_domain_or_none(_unused_ void **state)
+TEST(a_group_goes_to_one_domain_or_none)
 {
 	static const Refusal rows[] = {
 		{ "other domain", other_has_it, GPUPASS_ERROR_GROUP_BUSY, "vm1 has it",
@@ -217,7 +212,7 @@ static void make_plan(PlanModel *m, Operation operation)
 	model_done(m);
 }
 
-static void a_domain_that_is_not_read_keeps_from_assign_only(_unused_ void **state)
+TEST(a_domain_that_is_not_read_keeps_from_assign_only)
 {
 	static const Operation without_domain[] = { OPERATION_BIND, OPERATION_UNBIND };
 	PlanModel m;
@@ -241,7 +236,7 @@ static void a_domain_that_is_not_read_keeps_from_assign_only(_unused_ void **sta
 	make_plan(&m, OPERATION_RECONCILE);
 }
 
-static void a_mark_alone_keeps_nobody_from_anything(_unused_ void **state)
+TEST(a_mark_alone_keeps_nobody_from_anything)
 {
 	PlanModel m;
 
@@ -252,16 +247,4 @@ static void a_mark_alone_keeps_nobody_from_anything(_unused_ void **state)
 	m.without_domain = true;
 	model_other_domain(&m, "vm1", false, one_function + 1, "pair0");
 	make_plan(&m, OPERATION_UNBIND);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_domain_must_be_able_to_take_it),
-		cmocka_unit_test(a_group_goes_to_one_domain_or_none),
-		cmocka_unit_test(a_domain_that_is_not_read_keeps_from_assign_only),
-		cmocka_unit_test(a_mark_alone_keeps_nobody_from_anything),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a plan does with a domain that does not fit: warn, write, or refuse. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "rig/plan-model.h"
@@ -32,7 +28,7 @@ static void make(PlanModel *m, FitMode numa, FitMode fit)
 	m->request.fit = fit;
 }
 
-static void findings_are_warnings_and_members_of_the_plan(_unused_ void **state)
+TEST(findings_are_warnings_and_members_of_the_plan)
 {
 	_cleanup_free_ char *text = NULL;
 	const json_t *findings;
@@ -59,7 +55,7 @@ static void findings_are_warnings_and_members_of_the_plan(_unused_ void **state)
 	model_done(&m);
 }
 
-static void what_is_not_known_changes_nothing(_unused_ void **state)
+TEST(what_is_not_known_changes_nothing)
 {
 	PlanModel m;
 
@@ -70,7 +66,7 @@ static void what_is_not_known_changes_nothing(_unused_ void **state)
 	model_done(&m);
 }
 
-static void strict_refuses_with_the_finding_and_its_remedy(_unused_ void **state)
+TEST(strict_refuses_with_the_finding_and_its_remedy)
 {
 	_cleanup_free_ char *message = NULL;
 	PlanModel m;
@@ -90,7 +86,7 @@ static void strict_refuses_with_the_finding_and_its_remedy(_unused_ void **state
 	model_done(&m);
 }
 
-static void a_running_domain_alone_is_told_that_nothing_is_written(_unused_ void **state)
+TEST(a_running_domain_alone_is_told_that_nothing_is_written)
 {
 	PlanModel m;
 
@@ -105,7 +101,7 @@ static void a_running_domain_alone_is_told_that_nothing_is_written(_unused_ void
 	model_done(&m);
 }
 
-static void apply_writes_into_the_one_definition_and_release_takes_it_out(_unused_ void **state)
+TEST(apply_writes_into_the_one_definition_and_release_takes_it_out)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
 	_cleanup_free_ char *before = NULL, *after = NULL;
@@ -131,17 +127,4 @@ static void apply_writes_into_the_one_definition_and_release_takes_it_out(_unuse
 	assert_int_equal(model_plan(&m), 0);
 	assert_string_equal(before, m.plan->xml_after);
 	model_done(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(findings_are_warnings_and_members_of_the_plan),
-		cmocka_unit_test(what_is_not_known_changes_nothing),
-		cmocka_unit_test(strict_refuses_with_the_finding_and_its_remedy),
-		cmocka_unit_test(a_running_domain_alone_is_told_that_nothing_is_written),
-		cmocka_unit_test(apply_writes_into_the_one_definition_and_release_takes_it_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

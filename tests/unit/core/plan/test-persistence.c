@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What plans make of persistence modes: steps, records, warnings, and what is shown. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "core/plan/record.h"
 #include "rig/plan-model.h"
@@ -111,7 +106,7 @@ static char *steps_of(const Plan *plan)
 #define ASSIGN_WITH "preflight, persistence off, bind vfio-pci, define, verify, record"
 #define ASSIGN_WITHOUT "preflight, bind vfio-pci, define, verify, record"
 
-static void a_gpu_that_leaves_nvidia_with_the_mode_loses_it_first(_unused_ void **state)
+TEST(a_gpu_that_leaves_nvidia_with_the_mode_loses_it_first)
 {
 	static const struct {
 		const char *name;
@@ -166,7 +161,7 @@ static void a_gpu_that_leaves_nvidia_with_the_mode_loses_it_first(_unused_ void 
 	}
 }
 
-static void the_record_says_which_had_the_mode(_unused_ void **state)
+TEST(the_record_says_which_had_the_mode)
 {
 	PlanModel m;
 
@@ -186,7 +181,7 @@ static void the_record_says_which_had_the_mode(_unused_ void **state)
 }
 
 /* What was before the first assignment is what a release leads back to. */
-static void a_record_there_is_keeps_its_modes(_unused_ void **state)
+TEST(a_record_there_is_keeps_its_modes)
 {
 	Assignment *record;
 	PlanModel m;
@@ -244,7 +239,7 @@ static void released_other_board(PlanModel *m)
 }
 
 /* fault P1 */
-static void a_release_turns_on_what_it_brings_back(_unused_ void **state)
+TEST(a_release_turns_on_what_it_brings_back)
 {
 	static const struct {
 		const char *name;
@@ -299,7 +294,7 @@ static void check_writes(PlanModel *m, const char *bdf, const char *value, bool 
 	assert_true(before_unbind ? at < first : at > last);
 }
 
-static void a_plan_shows_what_nvml_is_asked_to_set_in_its_place(_unused_ void **state)
+TEST(a_plan_shows_what_nvml_is_asked_to_set_in_its_place)
 {
 	_cleanup_free_ char *text = NULL;
 	PlanModel m;
@@ -321,7 +316,7 @@ static void a_plan_shows_what_nvml_is_asked_to_set_in_its_place(_unused_ void **
 }
 
 /* The journal has every mode that was seen, and a journal without them is one from before. */
-static void the_journal_s_plan_has_the_modes(_unused_ void **state)
+TEST(the_journal_s_plan_has_the_modes)
 {
 	static const char *const keys[] = { "from_persistence", "to_persistence" };
 	_cleanup_(plan_freep) Plan *back = NULL, *older = NULL, *bad = NULL;
@@ -355,18 +350,4 @@ static void the_journal_s_plan_has_the_modes(_unused_ void **state)
 	assert_int_equal(plan_from_record(record, &older, &message), 0);
 	assert_int_equal(older->functions[2].from_persistence, PERSISTENCE_UNKNOWN);
 	model_done(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_gpu_that_leaves_nvidia_with_the_mode_loses_it_first),
-		cmocka_unit_test(the_record_says_which_had_the_mode),
-		cmocka_unit_test(a_record_there_is_keeps_its_modes),
-		cmocka_unit_test(a_release_turns_on_what_it_brings_back),
-		cmocka_unit_test(a_plan_shows_what_nvml_is_asked_to_set_in_its_place),
-		cmocka_unit_test(the_journal_s_plan_has_the_modes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What plan_make() plans to bind and unbind; and when a plan does not hold any more. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "plan-checks.h"
 
@@ -24,7 +19,7 @@ static void on_odd_variant(PlanModel *m)
 	}
 }
 
-static void bind_moves_what_is_not_on_vfio(_unused_ void **state)
+TEST(bind_moves_what_is_not_on_vfio)
 {
 	static const struct {
 		const char *name;
@@ -54,7 +49,7 @@ static void bind_moves_what_is_not_on_vfio(_unused_ void **state)
 	}
 }
 
-static void unbind_guesses_only_drivers_that_are_there(_unused_ void **state)
+TEST(unbind_guesses_only_drivers_that_are_there)
 {
 	PlanModel m;
 
@@ -75,7 +70,7 @@ static void unbind_guesses_only_drivers_that_are_there(_unused_ void **state)
 	model_done(&m);
 }
 
-static void what_is_on_an_odd_variant_is_unbound_and_reset_like_any_other(_unused_ void **state)
+TEST(what_is_on_an_odd_variant_is_unbound_and_reset_like_any_other)
 {
 	PlanModel m;
 
@@ -96,7 +91,7 @@ static void what_is_on_an_odd_variant_is_unbound_and_reset_like_any_other(_unuse
 	model_done(&m);
 }
 
-static void unbind_of_what_is_not_bound_changes_nothing(_unused_ void **state)
+TEST(unbind_of_what_is_not_bound_changes_nothing)
 {
 	PlanModel m;
 
@@ -109,7 +104,7 @@ static void unbind_of_what_is_not_bound_changes_nothing(_unused_ void **state)
 	model_done(&m);
 }
 
-static void fresh_facts_must_equal_those_of_the_plan(_unused_ void **state)
+TEST(fresh_facts_must_equal_those_of_the_plan)
 {
 	static const struct {
 		const char *driver, *override, *cause;
@@ -139,7 +134,7 @@ static void fresh_facts_must_equal_those_of_the_plan(_unused_ void **state)
 }
 
 /* The preflight step looks at a new snapshot with the groups of the old one. */
-static void checks_go_by_the_newest_snapshot(_unused_ void **state)
+TEST(checks_go_by_the_newest_snapshot)
 {
 	PlanModel m, now;
 
@@ -165,18 +160,4 @@ static void checks_go_by_the_newest_snapshot(_unused_ void **state)
 	assert_int_equal(m.problem->error, GPUPASS_ERROR_NO_SUCH_GPU);
 	model_done(&now);
 	model_done(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bind_moves_what_is_not_on_vfio),
-		cmocka_unit_test(unbind_guesses_only_drivers_that_are_there),
-		cmocka_unit_test(what_is_on_an_odd_variant_is_unbound_and_reset_like_any_other),
-		cmocka_unit_test(unbind_of_what_is_not_bound_changes_nothing),
-		cmocka_unit_test(fresh_facts_must_equal_those_of_the_plan),
-		cmocka_unit_test(checks_go_by_the_newest_snapshot),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

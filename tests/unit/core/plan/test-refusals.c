@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Every reason for which plan_make() refuses, by name. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "plan-checks.h"
 
@@ -72,7 +67,7 @@ static void libvirt_is_away(PlanModel *m)
 	m->without_libvirt = true;
 }
 
-static void a_group_must_be_known_and_whole(_unused_ void **state)
+TEST(a_group_must_be_known_and_whole)
 {
 	static const Refusal rows[] = {
 		{ "single candidate", two_candidates_of_four, GPUPASS_ERROR_LINKS_UNKNOWN,
@@ -295,7 +290,7 @@ static void virtual_function_that_is_not_there(PlanModel *m)
 }
 
 /* promises O3, U11 */
-static void a_board_with_a_vgpu_is_in_use(_unused_ void **state)
+TEST(a_board_with_a_vgpu_is_in_use)
 {
 	static const Refusal rows[] = {
 		/* fault 18 */
@@ -325,7 +320,7 @@ static void a_board_with_a_vgpu_is_in_use(_unused_ void **state)
 }
 
 /* An address near a board's, but not one that its SR-IOV capability gives to a VF. */
-static void a_hostdev_that_can_be_no_vf_of_the_group_is_not_taken_for_one(_unused_ void **state)
+TEST(a_hostdev_that_can_be_no_vf_of_the_group_is_not_taken_for_one)
 {
 	static const char *const others[] = { "0000:41:00.5", "0000:41:00.2", "0000:42:00.4",
 					      "0001:41:00.4" };
@@ -345,7 +340,7 @@ static void a_hostdev_that_can_be_no_vf_of_the_group_is_not_taken_for_one(_unuse
 }
 
 /* promises O3, U11 */
-static void functions_must_be_free_to_move(_unused_ void **state)
+TEST(functions_must_be_free_to_move)
 {
 	static const Refusal rows[] = {
 		/* fault 20 */
@@ -550,7 +545,7 @@ static void bind_of_held_functions(PlanModel *m)
 	held_by_processes(m);
 }
 
-static void other_operations_refuse_too(_unused_ void **state)
+TEST(other_operations_refuse_too)
 {
 	static const Refusal rows[] = {
 		{ "release of nothing", release_of_nothing, GPUPASS_ERROR_NOT_ASSIGNED,
@@ -591,17 +586,4 @@ static void other_operations_refuse_too(_unused_ void **state)
 	};
 
 	check_refusals(rows, ELEMENTS(rows));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_group_must_be_known_and_whole),
-		cmocka_unit_test(a_board_with_a_vgpu_is_in_use),
-		cmocka_unit_test(a_hostdev_that_can_be_no_vf_of_the_group_is_not_taken_for_one),
-		cmocka_unit_test(functions_must_be_free_to_move),
-		cmocka_unit_test(other_operations_refuse_too),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

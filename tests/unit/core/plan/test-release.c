@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What plan_make() plans to release: the way back, and what is reset by what. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "plan-checks.h"
 
@@ -66,7 +61,7 @@ static void other_board(PlanModel *m)
 	m->host.assignments->items[0]->functions[0].device = 0x2231;
 }
 
-static void release_plans_the_way_back(_unused_ void **state)
+TEST(release_plans_the_way_back)
 {
 	static const struct {
 		const char *name;
@@ -133,7 +128,7 @@ static void release_plans_the_way_back(_unused_ void **state)
 	}
 }
 
-static void release_writes_a_reset_to_each_function_that_has_one(_unused_ void **state)
+TEST(release_writes_a_reset_to_each_function_that_has_one)
 {
 	_cleanup_free_ char *json = NULL;
 	const char *reset, *given_back;
@@ -157,7 +152,7 @@ static void release_writes_a_reset_to_each_function_that_has_one(_unused_ void *
 }
 
 /* The usual board: the display function has no reset but its bus's, which its audio shares. */
-static void a_slot_without_a_reset_of_its_own_is_reset_through_vfio(_unused_ void **state)
+TEST(a_slot_without_a_reset_of_its_own_is_reset_through_vfio)
 {
 	/* pm takes it to D3hot and back, which is no reset between tenants. */
 	static const char *const methods[] = { "bus", NULL, "pm", "pm bus" };
@@ -182,7 +177,7 @@ static void a_slot_without_a_reset_of_its_own_is_reset_through_vfio(_unused_ voi
 	}
 }
 
-static void a_slot_of_which_the_host_keeps_a_function_is_not_reset_whole(_unused_ void **state)
+TEST(a_slot_of_which_the_host_keeps_a_function_is_not_reset_whole)
 {
 	PlanModel m;
 
@@ -197,7 +192,7 @@ static void a_slot_of_which_the_host_keeps_a_function_is_not_reset_whole(_unused
 	model_done(&m);
 }
 
-static void a_slot_reset_hits_no_other_board(_unused_ void **state)
+TEST(a_slot_reset_hits_no_other_board)
 {
 	PlanModel m;
 
@@ -212,7 +207,7 @@ static void a_slot_reset_hits_no_other_board(_unused_ void **state)
 	model_done(&m);
 }
 
-static void release_restores_driver_override_and_definition(_unused_ void **state)
+TEST(release_restores_driver_override_and_definition)
 {
 	_cleanup_free_ char *plain = domain_fixture("q35");
 	PlanModel m;
@@ -229,18 +224,4 @@ static void release_restores_driver_override_and_definition(_unused_ void **stat
 	assert_null(m.plan->functions[1].to_driver);
 	assert_string_equal(m.plan->functions[3].to_override, "snd_hda_intel");
 	model_done(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(release_plans_the_way_back),
-		cmocka_unit_test(release_writes_a_reset_to_each_function_that_has_one),
-		cmocka_unit_test(a_slot_without_a_reset_of_its_own_is_reset_through_vfio),
-		cmocka_unit_test(a_slot_of_which_the_host_keeps_a_function_is_not_reset_whole),
-		cmocka_unit_test(a_slot_reset_hits_no_other_board),
-		cmocka_unit_test(release_restores_driver_override_and_definition),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Plans for a domain that has several groups: vm42 has pair0, and pair1 comes or goes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "core/group/record.h"
 #include "plan-checks.h"
@@ -37,7 +32,7 @@ static void expect_after(const PlanModel *m, const char *groups, size_t n_hostde
 	domain_use_clear(&use);
 }
 
-static void a_second_group_comes_beside_the_first(_unused_ void **state)
+TEST(a_second_group_comes_beside_the_first)
 {
 	PlanModel m;
 
@@ -71,7 +66,7 @@ static void has_both(PlanModel *m)
 	model_set(&second->domain_uuid, VM42);
 }
 
-static void each_is_released_alone(_unused_ void **state)
+TEST(each_is_released_alone)
 {
 	static const char *const names[] = { "pair0", "pair1" };
 
@@ -89,7 +84,7 @@ static void each_is_released_alone(_unused_ void **state)
 	}
 }
 
-static void both_are_as_they_should_be(_unused_ void **state)
+TEST(both_are_as_they_should_be)
 {
 	static const char *const names[] = { "pair0", "pair1" };
 	static const Operation operations[] = { OPERATION_ASSIGN, OPERATION_RECONCILE };
@@ -111,7 +106,7 @@ static void both_are_as_they_should_be(_unused_ void **state)
 }
 
 /* Somebody edited one of them; reconcile mends that one and leaves the other as it is. */
-static void reconcile_mends_one_and_leaves_the_other(_unused_ void **state)
+TEST(reconcile_mends_one_and_leaves_the_other)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	PlanModel m;
@@ -134,7 +129,7 @@ static void reconcile_mends_one_and_leaves_the_other(_unused_ void **state)
 }
 
 /* A tenant who may write metadata adds a name: that gives its domain nothing of the other group. */
-static void a_name_in_the_mark_alone_is_no_group(_unused_ void **state)
+TEST(a_name_in_the_mark_alone_is_no_group)
 {
 	static const char also[] = "<gpupass:also group=\"pair1\"/></gpupass:assignment>";
 	PlanModel m;
@@ -162,7 +157,7 @@ static void a_name_in_the_mark_alone_is_no_group(_unused_ void **state)
 }
 
 /* Notes beside no name, or beside names that nothing backs, take nothing of the operator's away. */
-static void notes_that_nobody_vouches_for_remove_nothing(_unused_ void **state)
+TEST(notes_that_nobody_vouches_for_remove_nothing)
 {
 	static const char *const marks[] = {
 		"<g:assignment xmlns:g='https://gpupass.org/domain/1'>"
@@ -192,18 +187,4 @@ static void notes_that_nobody_vouches_for_remove_nothing(_unused_ void **state)
 		assert_null(strstr(m.plan->xml_after, "strict 0"));
 		model_done(&m);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_second_group_comes_beside_the_first),
-		cmocka_unit_test(each_is_released_alone),
-		cmocka_unit_test(both_are_as_they_should_be),
-		cmocka_unit_test(reconcile_mends_one_and_leaves_the_other),
-		cmocka_unit_test(a_name_in_the_mark_alone_is_no_group),
-		cmocka_unit_test(notes_that_nobody_vouches_for_remove_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

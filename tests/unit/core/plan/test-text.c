@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A plan as it is shown, and the choice of a group. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "gpupass/dbus.h"
 #include "rig/plan-model.h"
@@ -35,7 +30,7 @@ static void check_json(const json_t *json, const char *expected)
 		fail_msg("found %s", found);
 }
 
-static void json_of_an_assign_has_all_of_it(_unused_ void **state)
+TEST(json_of_an_assign_has_all_of_it)
 {
 	_cleanup_json_ json_t *json = NULL;
 	const char *diff;
@@ -69,7 +64,7 @@ static void json_of_an_assign_has_all_of_it(_unused_ void **state)
 	model_done(&m);
 }
 
-static void json_of_nothing_to_do_says_so(_unused_ void **state)
+TEST(json_of_nothing_to_do_says_so)
 {
 	_cleanup_json_ json_t *json = NULL;
 	PlanModel m;
@@ -97,7 +92,7 @@ static void json_of_nothing_to_do_says_so(_unused_ void **state)
 #define BIND(driver) WRITE("/sys/bus/pci/drivers/" driver "/bind", "0000:41:00.0")
 
 /* The order of driver_move(): a plan that showed another would not be what happens. */
-static void writes_are_those_of_driver_move(_unused_ void **state)
+TEST(writes_are_those_of_driver_move)
 {
 	static const struct {
 		const char *from_driver, *from_override, *to_driver, *to_override, *writes;
@@ -139,7 +134,7 @@ static void writes_are_those_of_driver_move(_unused_ void **state)
 	}
 }
 
-static void details_count_what_a_step_does(_unused_ void **state)
+TEST(details_count_what_a_step_does)
 {
 	static const struct {
 		Operation operation;
@@ -180,7 +175,7 @@ static void details_count_what_a_step_does(_unused_ void **state)
 	}
 }
 
-static void prefix_leaves_out_what_is_not_known(_unused_ void **state)
+TEST(prefix_leaves_out_what_is_not_known)
 {
 	static const struct {
 		Operation operation;
@@ -206,7 +201,7 @@ static void prefix_leaves_out_what_is_not_known(_unused_ void **state)
 	}
 }
 
-static void names_of_operations_and_steps_round_trip(_unused_ void **state)
+TEST(names_of_operations_and_steps_round_trip)
 {
 	for (Operation i = 0; i < OPERATION_MAX_; i++) {
 		Operation back = OPERATION_MAX_;
@@ -277,7 +272,7 @@ static void only_singles(PlanModel *m)
 			       "[Group]\nName=b0\nGpu=41:00.0\n[Group]\nName=c0\nGpu=61:00.0\n");
 }
 
-static void choice_takes_the_own_then_the_first_free_or_says_why_not(_unused_ void **state)
+TEST(choice_takes_the_own_then_the_first_free_or_says_why_not)
 {
 	static const struct {
 		const char *name;
@@ -330,7 +325,7 @@ static void choice_takes_the_own_then_the_first_free_or_says_why_not(_unused_ vo
 	}
 }
 
-static void a_holder_that_is_yet_to_let_go_is_one(_unused_ void **state)
+TEST(a_holder_that_is_yet_to_let_go_is_one)
 {
 	PlanFunction function = {
 		.iommu_group = 7,
@@ -346,7 +341,7 @@ static void a_holder_that_is_yet_to_let_go_is_one(_unused_ void **state)
 }
 
 /* No step claims to have read what no step of the plan changed. */
-static void verify_names_what_it_reads(_unused_ void **state)
+TEST(verify_names_what_it_reads)
 {
 	static const struct {
 		StepKind steps[2];
@@ -367,21 +362,4 @@ static void verify_names_what_it_reads(_unused_ void **state)
 		if (!str_equal(detail, rows[i].detail))
 			fail_msg("row %zu: %s", i, detail);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(json_of_an_assign_has_all_of_it),
-		cmocka_unit_test(json_of_nothing_to_do_says_so),
-		cmocka_unit_test(writes_are_those_of_driver_move),
-		cmocka_unit_test(details_count_what_a_step_does),
-		cmocka_unit_test(verify_names_what_it_reads),
-		cmocka_unit_test(a_holder_that_is_yet_to_let_go_is_one),
-		cmocka_unit_test(prefix_leaves_out_what_is_not_known),
-		cmocka_unit_test(names_of_operations_and_steps_round_trip),
-		cmocka_unit_test(choice_takes_the_own_then_the_first_free_or_says_why_not),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

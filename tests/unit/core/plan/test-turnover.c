@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a plan makes of who had the boards last. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "plan-checks.h"
 
@@ -131,7 +126,7 @@ static void reconciled_while_it_runs(PlanModel *m)
 }
 
 /* promise G7 */
-static void what_another_tenant_had_is_reset_first(_unused_ void **state)
+TEST(what_another_tenant_had_is_reset_first)
 {
 	static const struct {
 		const char *name;
@@ -192,7 +187,7 @@ static void what_another_tenant_had_is_reset_first(_unused_ void **state)
 	}
 }
 
-static void the_plan_as_json_tells_tenants_and_the_reset_after_the_bind(_unused_ void **state)
+TEST(the_plan_as_json_tells_tenants_and_the_reset_after_the_bind)
 {
 	_cleanup_free_ char *json = NULL;
 	const char *reset, *bound;
@@ -230,7 +225,7 @@ static void by_power_management_only(PlanModel *m)
 	model_set(&model_function(m, leads[0])->reset_methods, "pm");
 }
 
-static void what_cannot_be_reset_is_refused(_unused_ void **state)
+TEST(what_cannot_be_reset_is_refused)
 {
 	const Refusal rows[] = {
 		{ "no method", without_any_method, GPUPASS_ERROR_RESET_FAILED,
@@ -244,7 +239,7 @@ static void what_cannot_be_reset_is_refused(_unused_ void **state)
 	check_refusals(rows, ELEMENTS(rows));
 }
 
-static void an_operators_word_takes_it_as_it_is_and_says_so(_unused_ void **state)
+TEST(an_operators_word_takes_it_as_it_is_and_says_so)
 {
 	PlanModel m;
 
@@ -258,7 +253,7 @@ static void an_operators_word_takes_it_as_it_is_and_says_so(_unused_ void **stat
 }
 
 /* A word for what can be reset changes nothing: it is reset. */
-static void an_operators_word_spares_no_reset(_unused_ void **state)
+TEST(an_operators_word_spares_no_reset)
 {
 	PlanModel m;
 
@@ -271,7 +266,7 @@ static void an_operators_word_spares_no_reset(_unused_ void **state)
 	model_done(&m);
 }
 
-static void a_release_tells_what_it_cannot_reset(_unused_ void **state)
+TEST(a_release_tells_what_it_cannot_reset)
 {
 	PlanModel m;
 
@@ -284,18 +279,4 @@ static void a_release_tells_what_it_cannot_reset(_unused_ void **state)
 	assert_true(m.plan->boards[0].reset);
 	assert_false(m.plan->boards[1].reset);
 	model_done(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_another_tenant_had_is_reset_first),
-		cmocka_unit_test(the_plan_as_json_tells_tenants_and_the_reset_after_the_bind),
-		cmocka_unit_test(what_cannot_be_reset_is_refused),
-		cmocka_unit_test(an_operators_word_takes_it_as_it_is_and_says_so),
-		cmocka_unit_test(an_operators_word_spares_no_reset),
-		cmocka_unit_test(a_release_tells_what_it_cannot_reset),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

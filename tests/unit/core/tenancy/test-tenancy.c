@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "core/tenancy/tenancy.h"
 #include "rig/host-model.h"
@@ -216,7 +211,7 @@ static void of_the_neighbour(Scene *s)
 }
 
 /* Whatever leaves a doubt is dirty, and of nobody who could have it without a reset. */
-static void every_doubt_is_dirty(_unused_ void **state)
+TEST(every_doubt_is_dirty)
 {
 	static const struct {
 		const char *name;
@@ -269,7 +264,7 @@ static void every_doubt_is_dirty(_unused_ void **state)
 	}
 }
 
-static void what_a_mark_says_already_is_no_news(_unused_ void **state)
+TEST(what_a_mark_says_already_is_no_news)
 {
 	static const struct {
 		void (*prepare)(Scene *s);
@@ -295,7 +290,7 @@ static void what_a_mark_says_already_is_no_news(_unused_ void **state)
 	}
 }
 
-static void every_unusable_mark_is_told(_unused_ void **state)
+TEST(every_unusable_mark_is_told)
 {
 	static const struct {
 		void (*prepare)(Scene *s);
@@ -331,7 +326,7 @@ static const char text[] = "{\"schema\": \"org.gpupass1.tenant/1\", \"address\":
 			   " \"state\": \"dirty\", \"since_usec\": 7, \"why\": \"so\"}";
 
 /* Whoever chooses a domain's name cannot make its mark unreadable by it. */
-static void a_name_of_any_length_leaves_the_mark_readable(_unused_ void **state)
+TEST(a_name_of_any_length_leaves_the_mark_readable)
 {
 	char name[8192];
 	TenantMark mark = { .state = TENANT_DIRTY, .domain_name = name, .why = (char *)"so" };
@@ -346,7 +341,7 @@ static void a_name_of_any_length_leaves_the_mark_readable(_unused_ void **state)
 	assert_null(back->domain_name);
 }
 
-static void only_a_whole_mark_of_this_version_is_believed(_unused_ void **state)
+TEST(only_a_whole_mark_of_this_version_is_believed)
 {
 	static const struct {
 		const char *from, *to;
@@ -378,17 +373,4 @@ static void only_a_whole_mark_of_this_version_is_believed(_unused_ void **state)
 		assert_non_null(message);
 		assert_null(none);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_doubt_is_dirty),
-		cmocka_unit_test(what_a_mark_says_already_is_no_news),
-		cmocka_unit_test(every_unusable_mark_is_told),
-		cmocka_unit_test(a_name_of_any_length_leaves_the_mark_readable),
-		cmocka_unit_test(only_a_whole_mark_of_this_version_is_believed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What programs print that measure bandwidth, and what is made of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "core/verify/bandwidth.h"
@@ -116,7 +112,7 @@ static void check_row(const Row *row)
 #define H100 12, 25000, 63015
 #define TURING 2, 25000, 15754
 
-static void a_measure_is_held_against_the_links(_unused_ void **state)
+TEST(a_measure_is_held_against_the_links)
 {
 	static const Row rows[] = {
 		{ "nvbandwidth-a6000", BY_NVBANDWIDTH, 2, A6000, WORKLOAD_PASS, WORKLOAD_NOTHING,
@@ -169,7 +165,7 @@ static void a_measure_is_held_against_the_links(_unused_ void **state)
 }
 
 /* The GPUs of a program are numbered as CUDA does; their addresses tell which is which. */
-static void addresses_tell_which_gpu_is_which(_unused_ void **state)
+TEST(addresses_tell_which_gpu_is_which)
 {
 	_cleanup_(workload_freep) Workload *w = NULL;
 	_cleanup_free_ char *text = NULL;
@@ -192,7 +188,7 @@ static void addresses_tell_which_gpu_is_which(_unused_ void **state)
 }
 
 /* One direction that is slow makes the pair slow. */
-static void one_slow_direction_is_enough(_unused_ void **state)
+TEST(one_slow_direction_is_enough)
 {
 	static const char text[] = "Device 0: A (00000000:01:00)\nDevice 1: A (00000000:02:00)\n"
 				   "Running device_to_device_memcpy_read_ce.\n"
@@ -224,7 +220,7 @@ static void one_slow_direction_is_enough(_unused_ void **state)
 	scene_clear(&s);
 }
 
-static void what_a_program_fails_of_is_told(_unused_ void **state)
+TEST(what_a_program_fails_of_is_told)
 {
 	static const struct {
 		GuestRun run;
@@ -268,7 +264,7 @@ static void what_a_program_fails_of_is_told(_unused_ void **state)
 }
 
 /* field: guest/35 */
-static void wrong_data_in_too_much_output_is_heard(_unused_ void **state)
+TEST(wrong_data_in_too_much_output_is_heard)
 {
 	static char text[] = " Invalid value when checking the pattern at 0x70a640000000\n";
 	const GuestRun run = { .outcome = GUEST_TOO_MUCH,
@@ -286,7 +282,7 @@ static void wrong_data_in_too_much_output_is_heard(_unused_ void **state)
 }
 
 /* The operator is told of the program that is worth mending, until another one has measured. */
-static void the_better_programs_failure_stays(_unused_ void **state)
+TEST(the_better_programs_failure_stays)
 {
 	const GuestRun failed = { .outcome = GUEST_RAN, .exit_code = 1 };
 	_cleanup_(workload_freep) Workload *w = NULL;
@@ -309,7 +305,7 @@ static void the_better_programs_failure_stays(_unused_ void **state)
 	scene_clear(&s);
 }
 
-static void nothing_is_run_where_the_links_are_not_known(_unused_ void **state)
+TEST(nothing_is_run_where_the_links_are_not_known)
 {
 	_cleanup_(workload_freep) Workload *unseen = NULL, *single = NULL;
 	Scene s, one;
@@ -327,7 +323,7 @@ static void nothing_is_run_where_the_links_are_not_known(_unused_ void **state)
 
 /* promise G9 */
 /* Whatever is cut off, changed or doubled in a real output never passes for one. */
-static void damaged_output_is_refused(_unused_ void **state)
+TEST(damaged_output_is_refused)
 {
 	static const struct {
 		const char *fixture, *from, *to;
@@ -380,7 +376,7 @@ static void damaged_output_is_refused(_unused_ void **state)
 	}
 }
 
-static void too_much_output_is_refused(_unused_ void **state)
+TEST(too_much_output_is_refused)
 {
 	_cleanup_free_ char *text = calloc(1, TOO_LONG);
 	Bandwidth b;
@@ -392,7 +388,7 @@ static void too_much_output_is_refused(_unused_ void **state)
 	assert_int_equal(bandwidth_parse_all_reduce(text, TOO_LONG, &b), -EFBIG);
 }
 
-static void the_number_of_gpus_is_in_the_command(_unused_ void **state)
+TEST(the_number_of_gpus_is_in_the_command)
 {
 	MeasureCommand command;
 	size_t n = 0;
@@ -407,7 +403,7 @@ static void the_number_of_gpus_is_in_the_command(_unused_ void **state)
 	assert_string_equal(command.argv[n - 2], "-g");
 }
 
-static void names_round_trip(_unused_ void **state)
+TEST(names_round_trip)
 {
 	for (int i = 0; i < WORKLOAD_VERDICT_MAX_; i++) {
 		WorkloadVerdict v;
@@ -425,23 +421,4 @@ static void names_round_trip(_unused_ void **state)
 				 0);
 		assert_int_equal(cause, i);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_measure_is_held_against_the_links),
-		cmocka_unit_test(addresses_tell_which_gpu_is_which),
-		cmocka_unit_test(one_slow_direction_is_enough),
-		cmocka_unit_test(what_a_program_fails_of_is_told),
-		cmocka_unit_test(wrong_data_in_too_much_output_is_heard),
-		cmocka_unit_test(the_better_programs_failure_stays),
-		cmocka_unit_test(nothing_is_run_where_the_links_are_not_known),
-		cmocka_unit_test(damaged_output_is_refused),
-		cmocka_unit_test(too_much_output_is_refused),
-		cmocka_unit_test(the_number_of_gpus_is_in_the_command),
-		cmocka_unit_test(names_round_trip),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

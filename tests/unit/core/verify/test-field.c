@@ -8,12 +8,9 @@
  *
  *   test-core-verify-field --describe NAME     prints such a text
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#define OWN_MAIN
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <dirent.h>
 #include <stdio.h>
 
@@ -155,7 +152,7 @@ static char *describe(const char *name)
 }
 
 /* field: guest/01 to guest/39 */
-static void guests_are_judged_as_expected(_unused_ void **state)
+TEST(guests_are_judged_as_expected)
 {
 	DIR *d = opendir(FIXTURES "/" FIELD);
 	size_t n = 0, bad = 0;
@@ -314,7 +311,7 @@ static void change(Scene *s, const Variant *v)
 	run->exit_code = v->status < 0 ? -v->status : v->status;
 }
 
-static void variants_are_judged_as_their_kind(_unused_ void **state)
+TEST(variants_are_judged_as_their_kind)
 {
 	size_t bad = 0;
 
@@ -344,7 +341,7 @@ static void variants_are_judged_as_their_kind(_unused_ void **state)
 }
 
 /* A group of one GPU has no links that could be missing: what warns of it counts all the more. */
-static void a_single_gpu_that_wants_a_reset_is_not_verified(_unused_ void **state)
+TEST(a_single_gpu_that_wants_a_reset_is_not_verified)
 {
 	static const struct {
 		const char *row, *verdict;
@@ -386,7 +383,7 @@ static void a_single_gpu_that_wants_a_reset_is_not_verified(_unused_ void **stat
 	"{\n\"nvbandwidth\" : { \"GPU Device list\" : [ \"0: A (00000000:01:00): (h)\", "          \
 	"\"1: A (00000000:02:00): (h)\" ], " tests " }\n}\n"
 
-static void measures_are_judged_as_their_kind(_unused_ void **state)
+TEST(measures_are_judged_as_their_kind)
 {
 	static const struct {
 		const char *guest, *from, *to;
@@ -467,18 +464,11 @@ static void measures_are_judged_as_their_kind(_unused_ void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(guests_are_judged_as_expected),
-		cmocka_unit_test(variants_are_judged_as_their_kind),
-		cmocka_unit_test(a_single_gpu_that_wants_a_reset_is_not_verified),
-		cmocka_unit_test(measures_are_judged_as_their_kind),
-	};
-
 	if (argc == 3 && strcmp(argv[1], "--describe") == 0) {
 		_cleanup_free_ char *text = describe(argv[2]);
 
 		fputs(text, stdout);
 		return 0;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run();
 }

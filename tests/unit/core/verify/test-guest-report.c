@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The report that a guest leaves in a file: what is taken of it, and when it is old. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "core/verify/guest-report.h"
@@ -46,7 +42,7 @@ static char *with(const char *from, const char *to)
 	return strf("%.*s%s%s", (int)(at - whole), whole, to, at + strlen(from));
 }
 
-static void a_report_of_this_boot_is_current(_unused_ void **state)
+TEST(a_report_of_this_boot_is_current)
 {
 	_cleanup_(guest_report_freep) GuestReport *report =
 		judge(BOOT "\n", whole, (WRITTEN + 90) * USEC);
@@ -65,7 +61,7 @@ static void a_report_of_this_boot_is_current(_unused_ void **state)
 }
 
 /* A disk that was copied, or a machine that started again, has a report that is not about it. */
-static void an_old_report_is_not_taken_for_a_new_one(_unused_ void **state)
+TEST(an_old_report_is_not_taken_for_a_new_one)
 {
 	static const struct {
 		const char *boot, *from, *to;
@@ -90,7 +86,7 @@ static void an_old_report_is_not_taken_for_a_new_one(_unused_ void **state)
 	}
 }
 
-static void a_clock_that_is_ahead_gives_no_age(_unused_ void **state)
+TEST(a_clock_that_is_ahead_gives_no_age)
 {
 	_cleanup_(guest_report_freep) GuestReport *report =
 		judge(BOOT "\n", whole, (WRITTEN - 1) * USEC);
@@ -101,7 +97,7 @@ static void a_clock_that_is_ahead_gives_no_age(_unused_ void **state)
 }
 
 /* promise G9 */
-static void anything_else_is_unreadable(_unused_ void **state)
+TEST(anything_else_is_unreadable)
 {
 	static const char *const rows[][2] = {
 		{ "/1\"", "/2\"" },
@@ -141,7 +137,7 @@ static void anything_else_is_unreadable(_unused_ void **state)
 	}
 }
 
-static void a_long_report_is_unreadable(_unused_ void **state)
+TEST(a_long_report_is_unreadable)
 {
 	_cleanup_free_ char *spaces = calloc(1, GUEST_REPORT_MAX + 1);
 	_cleanup_free_ char *text = NULL, *longer = NULL;
@@ -160,7 +156,7 @@ static void a_long_report_is_unreadable(_unused_ void **state)
 	assert_int_equal(worded->state, GUEST_REPORT_UNREADABLE);
 }
 
-static void a_guest_without_the_file_has_no_report(_unused_ void **state)
+TEST(a_guest_without_the_file_has_no_report)
 {
 	static const GuestRun rows[] = {
 		{ .outcome = GUEST_RAN, .exit_code = 1 },
@@ -178,7 +174,7 @@ static void a_guest_without_the_file_has_no_report(_unused_ void **state)
 	}
 }
 
-static void names_round_trip(_unused_ void **state)
+TEST(names_round_trip)
 {
 	for (int i = 0; i < GUEST_STAGE_MAX_; i++) {
 		GuestStage stage;
@@ -195,19 +191,4 @@ static void names_round_trip(_unused_ void **state)
 				 0);
 		assert_int_equal(s, i);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_report_of_this_boot_is_current),
-		cmocka_unit_test(an_old_report_is_not_taken_for_a_new_one),
-		cmocka_unit_test(a_clock_that_is_ahead_gives_no_age),
-		cmocka_unit_test(anything_else_is_unreadable),
-		cmocka_unit_test(a_long_report_is_unreadable),
-		cmocka_unit_test(a_guest_without_the_file_has_no_report),
-		cmocka_unit_test(names_round_trip),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "core/verify/nvidia-smi-text.h"
 #include "rig/guests.h"
@@ -14,7 +9,7 @@
 
 /* ---- good output ---- */
 
-static void each_generation_is_read(_unused_ void **state)
+TEST(each_generation_is_read)
 {
 	static const struct {
 		const char *guest;
@@ -68,7 +63,7 @@ static void each_generation_is_read(_unused_ void **state)
 	}
 }
 
-static void every_word_of_a_cell_is_known(_unused_ void **state)
+TEST(every_word_of_a_cell_is_known)
 {
 	for (SmiPath path = SMI_PATH_PIX; path < SMI_PATH_MAX_; path++) {
 		_cleanup_free_ char *text =
@@ -90,7 +85,7 @@ static void every_word_of_a_cell_is_known(_unused_ void **state)
 	}
 }
 
-static void gpus_are_told_by_their_index_and_not_by_their_place(_unused_ void **state)
+TEST(gpus_are_told_by_their_index_and_not_by_their_place)
 {
 	static const char text[] = "\tNIC0\tGPU3\tCPU Affinity\tGPU1\tGPU NUMA ID\n"
 				   "GPU1\tSYS\tNV2\t0-7\t X \tN/A\r\n"
@@ -105,7 +100,7 @@ static void gpus_are_told_by_their_index_and_not_by_their_place(_unused_ void **
 	assert_int_equal(matrix.cells[0][1].kind, SMI_PATH_NONE);
 }
 
-static void links_that_are_all_down_are_told_by_a_message(_unused_ void **state)
+TEST(links_that_are_all_down_are_told_by_a_message)
 {
 	static const char alone[] =
 		"NVML: Unable to retrieve NVLink information as ALL links are inActive\n";
@@ -123,7 +118,7 @@ static void links_that_are_all_down_are_told_by_a_message(_unused_ void **state)
 	assert_true(links.all_inactive);
 }
 
-static void rates_may_differ_and_zero_is_not_active(_unused_ void **state)
+TEST(rates_may_differ_and_zero_is_not_active)
 {
 	static const char text[] =
 		"GPU 0: A (UUID: x) (UUID: " UUID1 ")\n\t Link 0: 50 GB/s\n"
@@ -137,7 +132,7 @@ static void rates_may_differ_and_zero_is_not_active(_unused_ void **state)
 	assert_int_equal(links.items[0].max_mbps, 50000);
 }
 
-static void no_links_and_no_devices_are_answers(_unused_ void **state)
+TEST(no_links_and_no_devices_are_answers)
 {
 	static const char none[] = "No devices were found\n";
 	SmiNvlinks links = { .n_items = 7 };
@@ -149,7 +144,7 @@ static void no_links_and_no_devices_are_answers(_unused_ void **state)
 	assert_int_equal(gpus.n_items, 0);
 }
 
-static void mig_and_confidential_computing_are_read(_unused_ void **state)
+TEST(mig_and_confidential_computing_are_read)
 {
 	static const char mig[] = "0, [N/A]\n1, Enabled\n2, Disabled\n", on[] = "CC status: ON\n",
 			  off[] = "CC status: OFF\n";
@@ -166,7 +161,7 @@ static void mig_and_confidential_computing_are_read(_unused_ void **state)
 	assert_int_equal(smi_parse_mig("", 0, &enabled), -EBADMSG);
 }
 
-static void an_excerpt_is_one_short_harmless_line(_unused_ void **state)
+TEST(an_excerpt_is_one_short_harmless_line)
 {
 	static const char evil[] =
 		"\n\n \x1b[2J\a  Failed\x00 to\t\xe2\x80\xae start \nsecond line";
@@ -218,7 +213,7 @@ static int parse_peers(const char *text, size_t size)
 
 /* fault 54 */
 /* promise G1 */
-static void what_is_not_that_output_is_refused(_unused_ void **state)
+TEST(what_is_not_that_output_is_refused)
 {
 	static const struct {
 		Parser parser;
@@ -290,7 +285,7 @@ static void what_is_not_that_output_is_refused(_unused_ void **state)
 }
 
 /* fault 54 */
-static void sizes_are_bounded(_unused_ void **state)
+TEST(sizes_are_bounded)
 {
 	static const Parser parsers[] = { parse_gpus, parse_topology, parse_nvlinks, parse_peers };
 	size_t size = 10 * 1024 * 1024;
@@ -314,7 +309,7 @@ static void sizes_are_bounded(_unused_ void **state)
 }
 
 /* fault 54 */
-static void nuls_are_refused(_unused_ void **state)
+TEST(nuls_are_refused)
 {
 	static const char gpus[] = "0, " UUID1 ", 00000000:01:00.0\n\0";
 	static const char topology[] = "\tGPU0\0\tGPU1\nGPU0\tX\tNV4\nGPU1\tNV4\tX\n";
@@ -323,23 +318,4 @@ static void nuls_are_refused(_unused_ void **state)
 	assert_int_equal(parse_gpus(gpus, sizeof(gpus) - 1), -EBADMSG);
 	assert_int_equal(parse_topology(topology, sizeof(topology) - 1), -EBADMSG);
 	assert_int_equal(parse_nvlinks(links, sizeof(links) - 1), -EBADMSG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_generation_is_read),
-		cmocka_unit_test(every_word_of_a_cell_is_known),
-		cmocka_unit_test(gpus_are_told_by_their_index_and_not_by_their_place),
-		cmocka_unit_test(links_that_are_all_down_are_told_by_a_message),
-		cmocka_unit_test(rates_may_differ_and_zero_is_not_active),
-		cmocka_unit_test(no_links_and_no_devices_are_answers),
-		cmocka_unit_test(mig_and_confidential_computing_are_read),
-		cmocka_unit_test(an_excerpt_is_one_short_harmless_line),
-		cmocka_unit_test(what_is_not_that_output_is_refused),
-		cmocka_unit_test(sizes_are_bounded),
-		cmocka_unit_test(nuls_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "rig/guests.h"
 #include "util/json.h"
@@ -95,7 +90,7 @@ static void expect_of_guest(const GuestRow *row, bool known, unsigned base)
 		assert_int_equal(report->match, VERIFY_MATCH_UUID);
 }
 
-static void the_verdict_follows_from_what_the_guest_prints(_unused_ void **state)
+TEST(the_verdict_follows_from_what_the_guest_prints)
 {
 	static const GuestRow rows[] = {
 		{ "turing-rtx-2080", 2, 1, VERDICT_VERIFIED, VERIFY_NOTHING, "" },
@@ -149,7 +144,7 @@ static void the_verdict_follows_from_what_the_guest_prints(_unused_ void **state
 	}
 }
 
-static void one_bad_link_of_a_quad_is_named(_unused_ void **state)
+TEST(one_bad_link_of_a_quad_is_named)
 {
 	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
 	GuestRun runs[VERIFY_RUNS] = { 0 };
@@ -173,7 +168,7 @@ static void one_bad_link_of_a_quad_is_named(_unused_ void **state)
 }
 
 /* What is wrong with one of the two alone, either of them, is wrong. */
-static void both_sides_must_be_well(_unused_ void **state)
+TEST(both_sides_must_be_well)
 {
 	static const struct {
 		size_t run;
@@ -208,7 +203,7 @@ static void both_sides_must_be_well(_unused_ void **state)
 	}
 }
 
-static void gpus_of_others_in_the_guest_do_not_count(_unused_ void **state)
+TEST(gpus_of_others_in_the_guest_do_not_count)
 {
 	static const struct {
 		const char *what;
@@ -243,7 +238,7 @@ static void gpus_of_others_in_the_guest_do_not_count(_unused_ void **state)
 	}
 }
 
-static void the_group_need_not_be_first_in_the_guest(_unused_ void **state)
+TEST(the_group_need_not_be_first_in_the_guest)
 {
 	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
 	Domain d;
@@ -264,7 +259,7 @@ static void the_group_need_not_be_first_in_the_guest(_unused_ void **state)
 }
 
 /* It has no links: that the guest's driver has it is all there is to prove. */
-static void a_group_of_one_is_verified_when_the_guests_driver_has_it(_unused_ void **state)
+TEST(a_group_of_one_is_verified_when_the_guests_driver_has_it)
 {
 	_cleanup_(verify_report_freep) VerifyReport *report = NULL, *without = NULL;
 	Domain d;
@@ -278,7 +273,7 @@ static void a_group_of_one_is_verified_when_the_guests_driver_has_it(_unused_ vo
 	expect(without, "without a driver", VERDICT_UNKNOWN, VERIFY_NO_DRIVER, "");
 }
 
-static void other_gpus_than_the_hosts_are_not_taken_for_them(_unused_ void **state)
+TEST(other_gpus_than_the_hosts_are_not_taken_for_them)
 {
 	_cleanup_(verify_report_freep) VerifyReport *other = NULL, *missing = NULL;
 	Domain d;
@@ -293,7 +288,7 @@ static void other_gpus_than_the_hosts_are_not_taken_for_them(_unused_ void **sta
 	       "1 of 2 GPUs; 0000:61:00.0 (" UUID(2) ") is missing");
 }
 
-static void one_known_uuid_tells_the_other_gpu_as_well(_unused_ void **state)
+TEST(one_known_uuid_tells_the_other_gpu_as_well)
 {
 	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
 	Domain d;
@@ -306,7 +301,7 @@ static void one_known_uuid_tells_the_other_gpu_as_well(_unused_ void **state)
 	assert_int_equal(report->gpus[1].guest.index, 0);
 }
 
-static void what_kept_the_guest_from_answering_is_named(_unused_ void **state)
+TEST(what_kept_the_guest_from_answering_is_named)
 {
 	static const struct {
 		GuestOutcome outcome;
@@ -345,8 +340,7 @@ static void what_kept_the_guest_from_answering_is_named(_unused_ void **state)
 }
 
 /* field: guest/15 */
-static void an_agent_that_may_not_run_the_program_is_told_from_a_program_that_is_not_there(
-	_unused_ void **state)
+TEST(an_agent_that_may_not_run_the_program_is_told_from_a_program_that_is_not_there)
 {
 	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
 	GuestRun runs[VERIFY_RUNS] = { { .outcome = GUEST_NOT_STARTED } };
@@ -360,7 +354,7 @@ static void an_agent_that_may_not_run_the_program_is_told_from_a_program_that_is
 	assert_non_null(strstr(report->remedy, "SELinux"));
 }
 
-static void a_path_over_pcie_is_told_even_if_nothing_else_is(_unused_ void **state)
+TEST(a_path_over_pcie_is_told_even_if_nothing_else_is)
 {
 	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
 	GuestRun runs[VERIFY_RUNS] = { 0 };
@@ -376,7 +370,7 @@ static void a_path_over_pcie_is_told_even_if_nothing_else_is(_unused_ void **sta
 }
 
 /* fault 54 */
-static void garbage_proves_nothing(_unused_ void **state)
+TEST(garbage_proves_nothing)
 {
 	static const char *const words[] = { "hello\n", "\x1b[2J", "GPU0\tX\tNV4\n",
 					     "\tGPU0\tGPU1\nGPU0\tX\tNV4\n" };
@@ -400,7 +394,7 @@ static void garbage_proves_nothing(_unused_ void **state)
 		}
 }
 
-static void mig_and_confidential_computing_are_named_as_the_reason(_unused_ void **state)
+TEST(mig_and_confidential_computing_are_named_as_the_reason)
 {
 	static const struct {
 		const char *guest;
@@ -428,7 +422,7 @@ static void mig_and_confidential_computing_are_named_as_the_reason(_unused_ void
 	}
 }
 
-static void what_is_well_needs_no_diagnosis(_unused_ void **state)
+TEST(what_is_well_needs_no_diagnosis)
 {
 	_cleanup_(verify_report_freep) VerifyReport *good = NULL, *silent = NULL;
 	Domain d;
@@ -441,7 +435,7 @@ static void what_is_well_needs_no_diagnosis(_unused_ void **state)
 	assert_false(verify_wants_diagnosis(silent));
 }
 
-static void names_stay_as_they_are_in_a_remedy(_unused_ void **state)
+TEST(names_stay_as_they_are_in_a_remedy)
 {
 	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
 	Domain d;
@@ -452,7 +446,7 @@ static void names_stay_as_they_are_in_a_remedy(_unused_ void **state)
 	assert_non_null(strstr(report->remedy, "gpupass assign vm%2$s%n pair0 --live"));
 }
 
-static void what_was_seen_can_be_handed_on_as_evidence(_unused_ void **state)
+TEST(what_was_seen_can_be_handed_on_as_evidence)
 {
 	static const struct {
 		const char *guest;
@@ -488,7 +482,7 @@ static void what_was_seen_can_be_handed_on_as_evidence(_unused_ void **state)
 	}
 }
 
-static void a_report_is_one_json_document(_unused_ void **state)
+TEST(a_report_is_one_json_document)
 {
 	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
 	_cleanup_free_ char *text = NULL;
@@ -516,7 +510,7 @@ static void a_report_is_one_json_document(_unused_ void **state)
 			    "NV2");
 }
 
-static void every_cause_has_a_reason_and_a_remedy(_unused_ void **state)
+TEST(every_cause_has_a_reason_and_a_remedy)
 {
 	Domain d;
 
@@ -533,31 +527,4 @@ static void every_cause_has_a_reason_and_a_remedy(_unused_ void **state)
 		assert_int_equal(verify_cause_from_string(verify_cause_to_string(cause), &back), 0);
 		assert_int_equal(back, cause);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_verdict_follows_from_what_the_guest_prints),
-		cmocka_unit_test(one_bad_link_of_a_quad_is_named),
-		cmocka_unit_test(both_sides_must_be_well),
-		cmocka_unit_test(gpus_of_others_in_the_guest_do_not_count),
-		cmocka_unit_test(the_group_need_not_be_first_in_the_guest),
-		cmocka_unit_test(a_group_of_one_is_verified_when_the_guests_driver_has_it),
-		cmocka_unit_test(other_gpus_than_the_hosts_are_not_taken_for_them),
-		cmocka_unit_test(one_known_uuid_tells_the_other_gpu_as_well),
-		cmocka_unit_test(what_kept_the_guest_from_answering_is_named),
-		cmocka_unit_test(
-			an_agent_that_may_not_run_the_program_is_told_from_a_program_that_is_not_there),
-		cmocka_unit_test(a_path_over_pcie_is_told_even_if_nothing_else_is),
-		cmocka_unit_test(garbage_proves_nothing),
-		cmocka_unit_test(mig_and_confidential_computing_are_named_as_the_reason),
-		cmocka_unit_test(what_is_well_needs_no_diagnosis),
-		cmocka_unit_test(names_stay_as_they_are_in_a_remedy),
-		cmocka_unit_test(what_was_seen_can_be_handed_on_as_evidence),
-		cmocka_unit_test(a_report_is_one_json_document),
-		cmocka_unit_test(every_cause_has_a_reason_and_a_remedy),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which initramfs goes with the running kernel, on hosts as distributions make them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "rig/initramfs-images.h"
 #include "util/clock.h"
@@ -81,157 +76,112 @@ static const struct Row {
 	const char *found;     /* the files, or what is said */
 } rows[] = {
 	/* field: host/10, d */
-	{ "Arch by pkgbase",
-	  ARCH,
-	  NULL,
-	  { PKGBASE, "linux\n", "boot/initramfs-linux.img", "a", "boot/initramfs-linux-lts.img",
-	    "b", "boot/initramfs-linux-fallback.img", "c" },
-	  "/boot/initramfs-linux.img" },
+	ROW("Arch by pkgbase", ARCH, NULL,
+	    { PKGBASE, "linux\n", "boot/initramfs-linux.img", "a", "boot/initramfs-linux-lts.img",
+	      "b", "boot/initramfs-linux-fallback.img", "c" },
+	    "/boot/initramfs-linux.img"),
 	/* field: host/10, d */
-	{ "Fedora by kernel-install, without an entry",
-	  FEDORA,
-	  NULL,
-	  { "boot/" ID "/" FEDORA "/initrd", "a", "boot/" ID "/6.10.1/initrd", "b" },
-	  "/boot/" ID "/" FEDORA "/initrd" },
-	{ "Fedora by its entry",
-	  FEDORA,
-	  NULL,
-	  { "boot/loader/entries/" ID "-" FEDORA ".conf",
-	    "title Fedora\nversion " FEDORA "\nlinux /" ID "/" FEDORA "/linux\n"
-	    "initrd /" ID "/" FEDORA "/initrd\n",
-	    "boot/loader/entries/" ID "-0-rescue.conf",
-	    "version 0-rescue\nlinux /vmlinuz-0-rescue\ninitrd /initramfs-0-rescue.img\n",
-	    "boot/initramfs-0-rescue.img", "r", "boot/" ID "/" FEDORA "/initrd", "a" },
-	  "/boot/" ID "/" FEDORA "/initrd" },
-	{ "Fedora with GRUB, whose variable stays out",
-	  FEDORA,
-	  "BOOT_IMAGE=(hd0,gpt2)/vmlinuz-" FEDORA " root=/dev/x ro\n",
-	  { "boot/loader/entries/a.conf",
-	    "version " FEDORA "\nlinux /vmlinuz-" FEDORA "\ninitrd /initramfs-" FEDORA
-	    ".img $tuned_initrd\n",
-	    "boot/vmlinuz-" FEDORA, "k", "boot/initramfs-" FEDORA ".img", "a",
-	    "efi/EFI/Linux/" ID "-" FEDORA ".efi", "UKI " FEDORA " other" },
-	  "/boot/initramfs-" FEDORA ".img" },
-	{ "Silverblue: the deployment that was booted",
-	  FEDORA,
-	  "BOOT_IMAGE=(hd0,gpt2)/ostree/f-2/vmlinuz-" FEDORA,
-	  { "boot/loader/entries/ostree-1.conf",
-	    "version 1\nlinux /ostree/f-1/vmlinuz-" FEDORA "\ninitrd /ostree/f-1/initramfs.img\n",
-	    "boot/loader/entries/ostree-2.conf",
-	    "version 2\nlinux /ostree/f-2/vmlinuz-" FEDORA "\ninitrd /ostree/f-2/initramfs.img\n",
-	    "boot/ostree/f-1/initramfs.img", "a", "boot/ostree/f-2/initramfs.img", "b",
-	    "boot/ostree/f-2/vmlinuz-" FEDORA, "k" },
-	  "/boot/ostree/f-2/initramfs.img" },
-	{ "Arch by an entry by hand, microcode aside",
-	  ARCH,
-	  NULL,
-	  { PKGBASE, "linux\n", "efi/loader/entries/arch.conf",
-	    "# by hand\ntitle\tArch\nlinux\t/vmlinuz-linux\ninitrd\t/amd-ucode.img\n"
-	    "initrd\t/initramfs-linux.img\noptions root=x initrd /no\n",
-	    "efi/amd-ucode.img", "u", "efi/initramfs-linux.img", "a" },
-	  "/efi/initramfs-linux.img" },
-	{ "an entry with two",
-	  ARCH,
-	  NULL,
-	  { PKGBASE, "linux\n", "boot/efi/loader/entries/arch.conf",
-	    "linux /vmlinuz-linux\ninitrd /one.img /two.img\n", "boot/efi/one.img", "1",
-	    "boot/efi/two.img", "2" },
-	  "/boot/efi/one.img /boot/efi/two.img" },
-	{ "initrd= decides between entries",
-	  "6.6.53",
-	  "initrd=\\EFI\\nixos\\b-initrd.efi init=/nix/store/x -- initrd=/c",
-	  { "boot/loader/entries/nixos-generation-1.conf",
-	    "linux /EFI/nixos/k.efi\ninitrd /EFI/nixos/a-initrd.efi\n",
-	    "boot/EFI/nixos/a-initrd.efi", "a", "boot/EFI/nixos/b-initrd.efi", "b" },
-	  "/boot/EFI/nixos/b-initrd.efi" },
-	{ "initrd= of a partition that is not mounted",
-	  RELEASE,
-	  "initrd=\\EFI\\proxmox\\" RELEASE "\\initrd.img-" RELEASE,
-	  { IMAGE, "a" },
-	  "/" IMAGE },
-	{ "a unified image by its release",
-	  FEDORA,
-	  NULL,
-	  { "boot/efi/EFI/Linux/a.efi", "UKI 6.10.1 old", "boot/efi/EFI/Linux/b.efi",
-	    "UKI " FEDORA " new" },
-	  "/boot/efi/EFI/Linux/b.efi" },
-	{ "unified images by their names",
-	  ARCH,
-	  NULL,
-	  { PKGBASE, "linux\n", "efi/EFI/Linux/arch-linux.efi", "UKI - a",
-	    "efi/EFI/Linux/arch-linux-fallback.efi", "UKI - b", "efi/EFI/Linux/arch-linux-lts.efi",
-	    "UKI - c" },
-	  "/efi/EFI/Linux/arch-linux.efi" },
-	{ "dracut's and kernel-install's names",
-	  "6.1.2",
-	  NULL,
-	  { "efi/EFI/Linux/linux-6.1.2-" ID ".efi", "UKI - a", "efi/EFI/Linux/" ID "-6.1.2+3-1.efi",
-	    "UKI - a", "efi/EFI/Linux/linux-6.1.2-1-" ID ".efi", "UKI - other",
-	    "efi/EFI/Linux/" ID "-16.1.2.efi", "UKI - other" },
-	  "/efi/EFI/Linux/" ID "-6.1.2+3-1.efi" },
-	{ "the same bytes twice",
-	  ARCH,
-	  NULL,
-	  { PKGBASE, "linux\n", "boot/initramfs-linux.img", "same", "efi/EFI/Linux/arch-linux.efi",
-	    "UKI - same" },
-	  "/boot/initramfs-linux.img" },
-	{ "two that differ",
-	  ARCH,
-	  NULL,
-	  { PKGBASE, "linux\n", "boot/initramfs-linux.img", "one", "efi/EFI/Linux/arch-linux.efi",
-	    "UKI - two" },
-	  "which one boots is not known: /boot/initramfs-linux.img and "
-	  "/efi/EFI/Linux/arch-linux.efi differ" },
-	{ "two that differ, and GRUB's word",
-	  ARCH,
-	  "BOOT_IMAGE=/boot/vmlinuz-linux",
-	  { PKGBASE, "linux\n", "boot/initramfs-linux.img", "one", "efi/EFI/Linux/arch-linux.efi",
-	    "UKI - two" },
-	  "/boot/initramfs-linux.img" },
-	{ "two that differ, and systemd-boot's word",
-	  ARCH,
-	  "quiet",
-	  { PKGBASE, "linux\n", "boot/initramfs-linux.img", "one",
-	    "efi/EFI/Linux/arch-linux+2-1.efi", "UKI - two", EFIVAR, "EFI arch-linux.efi" },
-	  "/efi/EFI/Linux/arch-linux+2-1.efi" },
-	{ "the entry that was selected",
-	  ARCH,
-	  NULL,
-	  { PKGBASE, "linux\n", "boot/loader/entries/a.conf",
-	    "linux /vmlinuz-linux\ninitrd /a.img\n", "boot/loader/entries/b.conf",
-	    "linux /vmlinuz-linux\ninitrd /b.img\n", "boot/a.img", "a", "boot/b.img", "b", EFIVAR,
-	    "EFI b.conf" },
-	  "/boot/b.img" },
-	{ "two plain ones that differ",
-	  RELEASE,
-	  NULL,
-	  { IMAGE, "a", "boot/initramfs-" RELEASE ".img", "b" },
-	  "which one boots is not known" },
-	{ "Alpine by what syslinux has booted",
-	  "6.6.58-0-lts",
-	  "BOOT_IMAGE=vmlinuz-lts quiet",
-	  { "boot/initramfs-lts", "a" },
-	  "/boot/initramfs-lts" },
-	{ "Alpine with a path",
-	  "6.6.58-0-lts",
-	  "BOOT_IMAGE=/boot/vmlinuz-lts quiet",
-	  { "boot/initramfs-lts", "a" },
-	  "/boot/initramfs-lts" },
-	{ "an entry whose image is gone",
-	  FEDORA,
-	  NULL,
-	  { "boot/loader/entries/a.conf", "version " FEDORA "\ninitrd /gone.img\n" },
-	  "there is none of kernel " FEDORA },
-	{ "nothing to lead outside",
-	  RELEASE,
-	  "initrd=x initrd=",
-	  { "usr/lib/modules/" RELEASE "/pkgbase", "../x\n", EFIVAR, "EFI ../../x", "x", "a" },
-	  "there is none" },
+	ROW("Fedora by kernel-install, without an entry", FEDORA, NULL,
+	    { "boot/" ID "/" FEDORA "/initrd", "a", "boot/" ID "/6.10.1/initrd", "b" },
+	    "/boot/" ID "/" FEDORA "/initrd"),
+	ROW("Fedora by its entry", FEDORA, NULL,
+	    { "boot/loader/entries/" ID "-" FEDORA ".conf",
+	      "title Fedora\nversion " FEDORA "\nlinux /" ID "/" FEDORA "/linux\n"
+	      "initrd /" ID "/" FEDORA "/initrd\n",
+	      "boot/loader/entries/" ID "-0-rescue.conf",
+	      "version 0-rescue\nlinux /vmlinuz-0-rescue\ninitrd /initramfs-0-rescue.img\n",
+	      "boot/initramfs-0-rescue.img", "r", "boot/" ID "/" FEDORA "/initrd", "a" },
+	    "/boot/" ID "/" FEDORA "/initrd"),
+	ROW("Fedora with GRUB, whose variable stays out", FEDORA,
+	    "BOOT_IMAGE=(hd0,gpt2)/vmlinuz-" FEDORA " root=/dev/x ro\n",
+	    { "boot/loader/entries/a.conf",
+	      "version " FEDORA "\nlinux /vmlinuz-" FEDORA "\ninitrd /initramfs-" FEDORA
+	      ".img $tuned_initrd\n",
+	      "boot/vmlinuz-" FEDORA, "k", "boot/initramfs-" FEDORA ".img", "a",
+	      "efi/EFI/Linux/" ID "-" FEDORA ".efi", "UKI " FEDORA " other" },
+	    "/boot/initramfs-" FEDORA ".img"),
+	ROW("Silverblue: the deployment that was booted", FEDORA,
+	    "BOOT_IMAGE=(hd0,gpt2)/ostree/f-2/vmlinuz-" FEDORA,
+	    { "boot/loader/entries/ostree-1.conf",
+	      "version 1\nlinux /ostree/f-1/vmlinuz-" FEDORA "\ninitrd /ostree/f-1/initramfs.img\n",
+	      "boot/loader/entries/ostree-2.conf",
+	      "version 2\nlinux /ostree/f-2/vmlinuz-" FEDORA "\ninitrd /ostree/f-2/initramfs.img\n",
+	      "boot/ostree/f-1/initramfs.img", "a", "boot/ostree/f-2/initramfs.img", "b",
+	      "boot/ostree/f-2/vmlinuz-" FEDORA, "k" },
+	    "/boot/ostree/f-2/initramfs.img"),
+	ROW("Arch by an entry by hand, microcode aside", ARCH, NULL,
+	    { PKGBASE, "linux\n", "efi/loader/entries/arch.conf",
+	      "# by hand\ntitle\tArch\nlinux\t/vmlinuz-linux\ninitrd\t/amd-ucode.img\n"
+	      "initrd\t/initramfs-linux.img\noptions root=x initrd /no\n",
+	      "efi/amd-ucode.img", "u", "efi/initramfs-linux.img", "a" },
+	    "/efi/initramfs-linux.img"),
+	ROW("an entry with two", ARCH, NULL,
+	    { PKGBASE, "linux\n", "boot/efi/loader/entries/arch.conf",
+	      "linux /vmlinuz-linux\ninitrd /one.img /two.img\n", "boot/efi/one.img", "1",
+	      "boot/efi/two.img", "2" },
+	    "/boot/efi/one.img /boot/efi/two.img"),
+	ROW("initrd= decides between entries", "6.6.53",
+	    "initrd=\\EFI\\nixos\\b-initrd.efi init=/nix/store/x -- initrd=/c",
+	    { "boot/loader/entries/nixos-generation-1.conf",
+	      "linux /EFI/nixos/k.efi\ninitrd /EFI/nixos/a-initrd.efi\n",
+	      "boot/EFI/nixos/a-initrd.efi", "a", "boot/EFI/nixos/b-initrd.efi", "b" },
+	    "/boot/EFI/nixos/b-initrd.efi"),
+	ROW("initrd= of a partition that is not mounted", RELEASE,
+	    "initrd=\\EFI\\proxmox\\" RELEASE "\\initrd.img-" RELEASE, { IMAGE, "a" }, "/" IMAGE),
+	ROW("a unified image by its release", FEDORA, NULL,
+	    { "boot/efi/EFI/Linux/a.efi", "UKI 6.10.1 old", "boot/efi/EFI/Linux/b.efi",
+	      "UKI " FEDORA " new" },
+	    "/boot/efi/EFI/Linux/b.efi"),
+	ROW("unified images by their names", ARCH, NULL,
+	    { PKGBASE, "linux\n", "efi/EFI/Linux/arch-linux.efi", "UKI - a",
+	      "efi/EFI/Linux/arch-linux-fallback.efi", "UKI - b",
+	      "efi/EFI/Linux/arch-linux-lts.efi", "UKI - c" },
+	    "/efi/EFI/Linux/arch-linux.efi"),
+	ROW("dracut's and kernel-install's names", "6.1.2", NULL,
+	    { "efi/EFI/Linux/linux-6.1.2-" ID ".efi", "UKI - a",
+	      "efi/EFI/Linux/" ID "-6.1.2+3-1.efi", "UKI - a",
+	      "efi/EFI/Linux/linux-6.1.2-1-" ID ".efi", "UKI - other",
+	      "efi/EFI/Linux/" ID "-16.1.2.efi", "UKI - other" },
+	    "/efi/EFI/Linux/" ID "-6.1.2+3-1.efi"),
+	ROW("the same bytes twice", ARCH, NULL,
+	    { PKGBASE, "linux\n", "boot/initramfs-linux.img", "same",
+	      "efi/EFI/Linux/arch-linux.efi", "UKI - same" },
+	    "/boot/initramfs-linux.img"),
+	ROW("two that differ", ARCH, NULL,
+	    { PKGBASE, "linux\n", "boot/initramfs-linux.img", "one", "efi/EFI/Linux/arch-linux.efi",
+	      "UKI - two" },
+	    "which one boots is not known: /boot/initramfs-linux.img and "
+	    "/efi/EFI/Linux/arch-linux.efi differ"),
+	ROW("two that differ, and GRUB's word", ARCH, "BOOT_IMAGE=/boot/vmlinuz-linux",
+	    { PKGBASE, "linux\n", "boot/initramfs-linux.img", "one", "efi/EFI/Linux/arch-linux.efi",
+	      "UKI - two" },
+	    "/boot/initramfs-linux.img"),
+	ROW("two that differ, and systemd-boot's word", ARCH, "quiet",
+	    { PKGBASE, "linux\n", "boot/initramfs-linux.img", "one",
+	      "efi/EFI/Linux/arch-linux+2-1.efi", "UKI - two", EFIVAR, "EFI arch-linux.efi" },
+	    "/efi/EFI/Linux/arch-linux+2-1.efi"),
+	ROW("the entry that was selected", ARCH, NULL,
+	    { PKGBASE, "linux\n", "boot/loader/entries/a.conf",
+	      "linux /vmlinuz-linux\ninitrd /a.img\n", "boot/loader/entries/b.conf",
+	      "linux /vmlinuz-linux\ninitrd /b.img\n", "boot/a.img", "a", "boot/b.img", "b", EFIVAR,
+	      "EFI b.conf" },
+	    "/boot/b.img"),
+	ROW("two plain ones that differ", RELEASE, NULL,
+	    { IMAGE, "a", "boot/initramfs-" RELEASE ".img", "b" }, "which one boots is not known"),
+	ROW("Alpine by what syslinux has booted", "6.6.58-0-lts", "BOOT_IMAGE=vmlinuz-lts quiet",
+	    { "boot/initramfs-lts", "a" }, "/boot/initramfs-lts"),
+	ROW("Alpine with a path", "6.6.58-0-lts", "BOOT_IMAGE=/boot/vmlinuz-lts quiet",
+	    { "boot/initramfs-lts", "a" }, "/boot/initramfs-lts"),
+	ROW("an entry whose image is gone", FEDORA, NULL,
+	    { "boot/loader/entries/a.conf", "version " FEDORA "\ninitrd /gone.img\n" },
+	    "there is none of kernel " FEDORA),
+	ROW("nothing to lead outside", RELEASE, "initrd=x initrd=",
+	    { "usr/lib/modules/" RELEASE "/pkgbase", "../x\n", EFIVAR, "EFI ../../x", "x", "a" },
+	    "there is none"),
 };
 
-static void each_host_tells_its_image(void **state)
+TEST(each_host_tells_its_image)
 {
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		const struct Row *row = &rows[i];
 		_cleanup_free_ char *trouble = NULL, *joined = NULL;
@@ -253,7 +203,7 @@ static void each_host_tells_its_image(void **state)
 }
 
 /* What is behind the section belongs to another. */
-static void the_initramfs_of_a_unified_image_is_read(void **state)
+WITH_DIR(the_initramfs_of_a_unified_image_is_read)
 {
 	static const AddFilter adds[] = { archive_write_add_filter_none,
 					  archive_write_add_filter_gzip,
@@ -288,7 +238,7 @@ static void the_initramfs_of_a_unified_image_is_read(void **state)
 	}
 }
 
-static void all_files_of_an_entry_are_read(void **state)
+WITH_DIR(all_files_of_an_entry_are_read)
 {
 	_cleanup_(initramfs_freep) Initramfs *image = NULL, *again = NULL;
 	static const InitramfsLimits limits = INITRAMFS_LIMITS_DEFAULT;
@@ -307,15 +257,4 @@ static void all_files_of_an_entry_are_read(void **state)
 	assert_true(again->unchanged);
 	bytes_done(&drivers);
 	bytes_done(&gpupass);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_host_tells_its_image),
-		WITH_DIR(the_initramfs_of_a_unified_image_is_read),
-		WITH_DIR(all_files_of_an_entry_are_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

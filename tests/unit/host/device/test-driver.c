@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -81,7 +76,7 @@ static void assert_failed(const Bench *b, int error, DriverPhase phase, bool cha
 			 strerror(-error), driver_phase_to_string(phase));
 }
 
-static void move_writes_override_then_unbind_then_probe(void **state _unused_)
+TEST(move_writes_override_then_unbind_then_probe)
 {
 	Bench b;
 
@@ -111,7 +106,7 @@ static bool lock_reads(const Bench *b, const char *value)
 	return file_read_line_at(AT_FDCWD, path, &text) >= 0 && strcmp(text, value) == 0;
 }
 
-static void on_a_vgpu_host_the_lock_is_taken_before_anything_is_written(void **state _unused_)
+TEST(on_a_vgpu_host_the_lock_is_taken_before_anything_is_written)
 {
 	_cleanup_free_ char *dir = NULL;
 	Bench b;
@@ -126,7 +121,7 @@ static void on_a_vgpu_host_the_lock_is_taken_before_anything_is_written(void **s
 }
 
 /* fault 2 */
-static void a_gpu_whose_lock_cannot_be_had_stays_as_it_was(void **state _unused_)
+TEST(a_gpu_whose_lock_cannot_be_had_stays_as_it_was)
 {
 	_cleanup_free_ char *dir = NULL;
 	Bench b;
@@ -142,7 +137,7 @@ static void a_gpu_whose_lock_cannot_be_had_stays_as_it_was(void **state _unused_
 	teardown(&b);
 }
 
-static void a_lock_is_let_go_when_the_gpu_stays(void **state _unused_)
+TEST(a_lock_is_let_go_when_the_gpu_stays)
 {
 	_cleanup_free_ char *dir = NULL;
 	Bench b;
@@ -162,7 +157,7 @@ static void a_lock_is_let_go_when_the_gpu_stays(void **state _unused_)
 	teardown(&b);
 }
 
-static void a_second_move_writes_nothing(void **state _unused_)
+TEST(a_second_move_writes_nothing)
 {
 	Bench b;
 
@@ -176,7 +171,7 @@ static void a_second_move_writes_nothing(void **state _unused_)
 	teardown(&b);
 }
 
-static void giving_back_clears_the_override_and_binds_by_name(void **state _unused_)
+TEST(giving_back_clears_the_override_and_binds_by_name)
 {
 	Bench b;
 
@@ -190,7 +185,7 @@ static void giving_back_clears_the_override_and_binds_by_name(void **state _unus
 }
 
 /* Every pair of states that a function can be in leads into the other, and leaves it exactly so. */
-static void move_reaches_every_state_from_every_other(void **state _unused_)
+TEST(move_reaches_every_state_from_every_other)
 {
 	static const struct {
 		const char *driver, *override;
@@ -228,7 +223,7 @@ static void move_reaches_every_state_from_every_other(void **state _unused_)
 	}
 }
 
-static void an_unregistered_driver_is_noticed_before_anything_is_written(void **state _unused_)
+TEST(an_unregistered_driver_is_noticed_before_anything_is_written)
 {
 	Bench b;
 
@@ -241,7 +236,7 @@ static void an_unregistered_driver_is_noticed_before_anything_is_written(void **
 	teardown(&b);
 }
 
-static void a_function_that_is_not_there_is_noticed_first(void **state _unused_)
+TEST(a_function_that_is_not_there_is_noticed_first)
 {
 	Bench b;
 
@@ -253,7 +248,7 @@ static void a_function_that_is_not_there_is_noticed_first(void **state _unused_)
 	teardown(&b);
 }
 
-static void names_that_are_no_drivers_are_refused(void **state _unused_)
+TEST(names_that_are_no_drivers_are_refused)
 {
 	static const char *const drivers[] = { "",	   ".",	 "..", "../nvidia", "a/b",
 					       "nvi\ndia", " x", "x ", "-" };
@@ -275,7 +270,7 @@ static void names_that_are_no_drivers_are_refused(void **state _unused_)
 }
 
 /* fault 7 */
-static void a_probe_that_binds_nothing_is_an_error_after_bounded_tries(void **state _unused_)
+TEST(a_probe_that_binds_nothing_is_an_error_after_bounded_tries)
 {
 	Bench b;
 
@@ -290,7 +285,7 @@ static void a_probe_that_binds_nothing_is_an_error_after_bounded_tries(void **st
 }
 
 /* fault 5 */
-static void an_iommu_group_that_is_about_to_be_given_back_is_waited_for(void **state _unused_)
+TEST(an_iommu_group_that_is_about_to_be_given_back_is_waited_for)
 {
 	Bench b;
 
@@ -313,7 +308,7 @@ static void an_iommu_group_that_is_about_to_be_given_back_is_waited_for(void **s
 
 /* fault 25 */
 /* vfio-pci binds it all the same; nobody else would ask. */
-static void what_does_not_wake_up_is_not_taken_for_bound(void **state _unused_)
+TEST(what_does_not_wake_up_is_not_taken_for_bound)
 {
 	static const unsigned char gone[64] = { [0 ... 63] = 0xff }, there[64] = { 0xde, 0x10 };
 	Bench b;
@@ -333,7 +328,7 @@ static void what_does_not_wake_up_is_not_taken_for_bound(void **state _unused_)
 }
 
 /* fault 11 */
-static void a_deferred_probe_is_tried_again(void **state _unused_)
+TEST(a_deferred_probe_is_tried_again)
 {
 	Bench b;
 
@@ -348,7 +343,7 @@ static void a_deferred_probe_is_tried_again(void **state _unused_)
 }
 
 /* fault 11 */
-static void a_probe_deferred_for_ever_is_an_error(void **state _unused_)
+TEST(a_probe_deferred_for_ever_is_an_error)
 {
 	Bench b;
 
@@ -360,7 +355,7 @@ static void a_probe_deferred_for_ever_is_an_error(void **state _unused_)
 }
 
 /* fault 17 */
-static void a_driver_taken_back_is_unbound_again(void **state _unused_)
+TEST(a_driver_taken_back_is_unbound_again)
 {
 	Bench b;
 
@@ -374,7 +369,7 @@ static void a_driver_taken_back_is_unbound_again(void **state _unused_)
 }
 
 /* fault 17 */
-static void a_driver_always_taken_back_is_an_error(void **state _unused_)
+TEST(a_driver_always_taken_back_is_an_error)
 {
 	static const char *const targets[] = { "vfio-pci", NULL };
 
@@ -391,7 +386,7 @@ static void a_driver_always_taken_back_is_an_error(void **state _unused_)
 }
 
 /* fault 17 */
-static void another_driver_that_wins_the_probe_is_unbound_again(void **state _unused_)
+TEST(another_driver_that_wins_the_probe_is_unbound_again)
 {
 	Bench b;
 
@@ -404,7 +399,7 @@ static void another_driver_that_wins_the_probe_is_unbound_again(void **state _un
 	teardown(&b);
 }
 
-static void the_right_driver_bound_by_udev_first_is_success(void **state _unused_)
+TEST(the_right_driver_bound_by_udev_first_is_success)
 {
 	Bench b;
 
@@ -418,7 +413,7 @@ static void the_right_driver_bound_by_udev_first_is_success(void **state _unused
 	teardown(&b);
 }
 
-static void a_failing_write_names_its_phase(void **state _unused_)
+TEST(a_failing_write_names_its_phase)
 {
 	static const struct {
 		const char *path;
@@ -448,7 +443,7 @@ static void a_failing_write_names_its_phase(void **state _unused_)
 	}
 }
 
-static void a_driver_that_does_not_take_the_device_is_an_error(void **state _unused_)
+TEST(a_driver_that_does_not_take_the_device_is_an_error)
 {
 	Bench b;
 
@@ -465,7 +460,7 @@ static void lose_function(void *userdata)
 }
 
 /* fault 12 */
-static void a_function_that_vanishes_midway_is_an_error(void **state _unused_)
+TEST(a_function_that_vanishes_midway_is_an_error)
 {
 	Bench b;
 
@@ -488,7 +483,7 @@ static int lose_override(void *userdata, int sysfs_fd, const char *path, const c
 	return ops.write(ops.userdata, sysfs_fd, path, value);
 }
 
-static void an_override_that_does_not_hold_stops_before_the_unbind(void **state _unused_)
+TEST(an_override_that_does_not_hold_stops_before_the_unbind)
 {
 	DriverTarget target = { .driver = "vfio-pci", .driver_override = "vfio-pci" };
 	DriverOps ops;
@@ -505,7 +500,7 @@ static void an_override_that_does_not_hold_stops_before_the_unbind(void **state 
 }
 
 /* The real writes, on plain files: exact bytes, and no FIFO or kernel behind them. */
-static void driver_move_writes_exact_bytes(void **state _unused_)
+TEST(driver_move_writes_exact_bytes)
 {
 	DriverTarget target = { .driver = "nvidia", .driver_override = "nvidia" };
 	_cleanup_free_ char *now = NULL;
@@ -527,7 +522,7 @@ static void driver_move_writes_exact_bytes(void **state _unused_)
 	teardown(&b);
 }
 
-static void driver_phases_have_names_both_ways(void **state _unused_)
+TEST(driver_phases_have_names_both_ways)
 {
 	for (int i = 0; i < DRIVER_PHASE_MAX_; i++) {
 		DriverPhase phase = DRIVER_PHASE_MAX_;
@@ -538,37 +533,4 @@ static void driver_phases_have_names_both_ways(void **state _unused_)
 		assert_int_equal(phase, i);
 	}
 	assert_null(driver_phase_to_string(DRIVER_PHASE_MAX_));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(move_writes_override_then_unbind_then_probe),
-		cmocka_unit_test(on_a_vgpu_host_the_lock_is_taken_before_anything_is_written),
-		cmocka_unit_test(a_gpu_whose_lock_cannot_be_had_stays_as_it_was),
-		cmocka_unit_test(a_lock_is_let_go_when_the_gpu_stays),
-		cmocka_unit_test(a_second_move_writes_nothing),
-		cmocka_unit_test(giving_back_clears_the_override_and_binds_by_name),
-		cmocka_unit_test(move_reaches_every_state_from_every_other),
-		cmocka_unit_test(an_unregistered_driver_is_noticed_before_anything_is_written),
-		cmocka_unit_test(a_function_that_is_not_there_is_noticed_first),
-		cmocka_unit_test(names_that_are_no_drivers_are_refused),
-		cmocka_unit_test(a_probe_that_binds_nothing_is_an_error_after_bounded_tries),
-		cmocka_unit_test(an_iommu_group_that_is_about_to_be_given_back_is_waited_for),
-		cmocka_unit_test(what_does_not_wake_up_is_not_taken_for_bound),
-		cmocka_unit_test(a_deferred_probe_is_tried_again),
-		cmocka_unit_test(a_probe_deferred_for_ever_is_an_error),
-		cmocka_unit_test(a_driver_taken_back_is_unbound_again),
-		cmocka_unit_test(a_driver_always_taken_back_is_an_error),
-		cmocka_unit_test(another_driver_that_wins_the_probe_is_unbound_again),
-		cmocka_unit_test(the_right_driver_bound_by_udev_first_is_success),
-		cmocka_unit_test(a_failing_write_names_its_phase),
-		cmocka_unit_test(a_driver_that_does_not_take_the_device_is_an_error),
-		cmocka_unit_test(a_function_that_vanishes_midway_is_an_error),
-		cmocka_unit_test(an_override_that_does_not_hold_stops_before_the_unbind),
-		cmocka_unit_test(driver_move_writes_exact_bytes),
-		cmocka_unit_test(driver_phases_have_names_both_ways),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

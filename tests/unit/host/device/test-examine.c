@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -90,7 +86,9 @@ static GpuHealth examine(Bench *b)
 	return health;
 }
 
-static void an_awake_gpu_is_read_with_its_port(void **state)
+#define WITH_SETUP(name) TEST_WITH(name, setup, teardown)
+
+WITH_SETUP(an_awake_gpu_is_read_with_its_port)
 {
 	Bench *b = *state;
 	GpuHealth health;
@@ -125,7 +123,7 @@ static void trap(Bench *b, const char *bdf)
 	assert_int_equal(mkfifo(path, 0600), 0);
 }
 
-static void what_sleeps_is_not_read(void **state)
+WITH_SETUP(what_sleeps_is_not_read)
 {
 	static const char *const states[] = { "D3hot\n", "D3cold\n", "D1\n", "unknown\n", NULL };
 	Bench *b = *state;
@@ -146,7 +144,7 @@ static void what_sleeps_is_not_read(void **state)
 	}
 }
 
-static void a_gpu_that_is_gone_is_told(void **state)
+WITH_SETUP(a_gpu_that_is_gone_is_told)
 {
 	Bench *b = *state;
 	GpuHealth health = { 0 };
@@ -156,7 +154,7 @@ static void a_gpu_that_is_gone_is_told(void **state)
 }
 
 /* One that hangs its reader costs its own deadline, and no other GPU's facts. */
-static void a_gpu_that_hangs_hides_no_other(void **state)
+WITH_SETUP(a_gpu_that_hangs_hides_no_other)
 {
 	Bench *b = *state;
 	const WorkerConfig config = {
@@ -192,7 +190,7 @@ static void a_gpu_that_hangs_hides_no_other(void **state)
 	gpu_health_clear(&health[1]);
 }
 
-static void the_setup_is_read(void **state)
+WITH_SETUP(the_setup_is_read)
 {
 	Bench *b = *state;
 	_cleanup_(examination_freep) Examination *e = NULL;
@@ -243,67 +241,50 @@ static const struct ListsRow {
 	const char *drivers, *options, *unknown;
 	bool hook;
 } lists_rows[] = {
-	{ "initramfs-tools",
-	  { "etc/initramfs-tools/modules",
-	    "softdep nvidia pre: vfio\noptions vfio_pci ids=10de:2204\nvfio_pci ids=10de:2204\n",
-	    "usr/share/initramfs-tools/modules.d/gpu", "nouveau\n",
-	    "etc/initramfs-tools/modules.d/x", "nvidia\n" },
-	  "usr/share/initramfs-tools/modules.d/gpu:1: nouveau",
-	  "etc/initramfs-tools/modules:3: vfio_pci ids=10de:2204",
-	  "",
-	  false },
-	{ "a hook counts for its own program only",
-	  { "usr/share/initramfs-tools/modules.d/gpu", "nouveau\n",
-	    "usr/share/initramfs-tools/hooks/gpupass", "", "etc/mkinitcpio.conf",
-	    "MODULES=(nvidia)\n" },
-	  "etc/mkinitcpio.conf:1: MODULES: nvidia",
-	  "",
-	  "",
-	  true },
-	{ "modules-load.d: the first of a name is read, be it empty",
-	  { "etc/modules", "vfio_pci ids=1\nnvidia\n", "etc/modules-load.d/a.conf", "",
-	    "usr/lib/modules-load.d/a.conf", "vfio_pci ids=2\n", "usr/lib/modules-load.d/b.conf",
-	    "pci_stub ids=3\n" },
-	  "",
-	  "etc/modules:1: vfio_pci ids=1|usr/lib/modules-load.d/b.conf:1: pci_stub ids=3",
-	  "",
-	  false },
-	{ "dracut: 10- comes after 9-, and its module must be asked for",
-	  { "etc/dracut.conf", "add_drivers=\" nvidia \"\n", "etc/dracut.conf.d/10-b.conf",
-	    "force_drivers=\" vfio_pci nouveau =drivers/gpu/drm \"\nomit_drivers+=\" nvidia \"\n",
-	    "usr/lib/dracut/dracut.conf.d/9-a.conf", "force_drivers=\" snd_hda_intel \"\n",
-	    "usr/lib/dracut/modules.d/90gpupass/module-setup.sh", "" },
-	  "etc/dracut.conf:1: add_drivers: nvidia|"
-	  "etc/dracut.conf.d/10-b.conf:1: force_drivers: nouveau",
-	  "",
-	  "etc/dracut.conf.d/10-b.conf:1: force_drivers: =drivers/gpu/drm",
-	  false },
-	{ "dracut with gpupass's module",
-	  { "etc/dracut.conf.d/gpupass.conf",
-	    "add_dracutmodules+=\" gpupass \"\nadd_drivers+=\" nvidia \"\n",
-	    "usr/lib/dracut/modules.d/90gpupass/module-setup.sh", "" },
-	  "",
-	  "",
-	  "",
-	  false },
-	{ "mkinitcpio",
-	  { "etc/mkinitcpio.conf",
-	    "MODULES=(vfio_pci vfio vfio_iommu_type1)\nFILES=(/etc/modprobe.d/nvidia.conf)\n"
-	    "HOOKS=(base udev modconf block filesystems)\n" },
-	  "",
-	  "",
-	  "",
-	  false },
-	{ "mkinitcpio's directory and presets",
-	  { "etc/mkinitcpio.conf", "MODULES=(nvidia)\n", "etc/mkinitcpio-zen.conf",
-	    "MODULES=(nouveau)\nfoo\n", "etc/mkinitcpio-zen.conf.d/x.conf",
-	    "MODULES+=(nvidia_drm)\n", "etc/mkinitcpio.d/linux-zen.preset",
-	    "ALL_config=\"/etc/mkinitcpio-zen.conf\"\nALL_kver='/boot/vmlinuz-linux-zen'\n" },
-	  "etc/mkinitcpio-zen.conf:1: MODULES: nouveau|"
-	  "etc/mkinitcpio-zen.conf.d/x.conf:1: MODULES: nvidia_drm",
-	  "",
-	  "etc/mkinitcpio-zen.conf:2: foo",
-	  false },
+	ROW("initramfs-tools",
+	    { "etc/initramfs-tools/modules",
+	      "softdep nvidia pre: vfio\noptions vfio_pci ids=10de:2204\nvfio_pci ids=10de:2204\n",
+	      "usr/share/initramfs-tools/modules.d/gpu", "nouveau\n",
+	      "etc/initramfs-tools/modules.d/x", "nvidia\n" },
+	    "usr/share/initramfs-tools/modules.d/gpu:1: nouveau",
+	    "etc/initramfs-tools/modules:3: vfio_pci ids=10de:2204", "", false),
+	ROW("a hook counts for its own program only",
+	    { "usr/share/initramfs-tools/modules.d/gpu", "nouveau\n",
+	      "usr/share/initramfs-tools/hooks/gpupass", "", "etc/mkinitcpio.conf",
+	      "MODULES=(nvidia)\n" },
+	    "etc/mkinitcpio.conf:1: MODULES: nvidia", "", "", true),
+	ROW("modules-load.d: the first of a name is read, be it empty",
+	    { "etc/modules", "vfio_pci ids=1\nnvidia\n", "etc/modules-load.d/a.conf", "",
+	      "usr/lib/modules-load.d/a.conf", "vfio_pci ids=2\n", "usr/lib/modules-load.d/b.conf",
+	      "pci_stub ids=3\n" },
+	    "", "etc/modules:1: vfio_pci ids=1|usr/lib/modules-load.d/b.conf:1: pci_stub ids=3", "",
+	    false),
+	ROW("dracut: 10- comes after 9-, and its module must be asked for",
+	    { "etc/dracut.conf", "add_drivers=\" nvidia \"\n", "etc/dracut.conf.d/10-b.conf",
+	      "force_drivers=\" vfio_pci nouveau =drivers/gpu/drm \"\nomit_drivers+=\" nvidia \"\n",
+	      "usr/lib/dracut/dracut.conf.d/9-a.conf", "force_drivers=\" snd_hda_intel \"\n",
+	      "usr/lib/dracut/modules.d/90gpupass/module-setup.sh", "" },
+	    "etc/dracut.conf:1: add_drivers: nvidia|"
+	    "etc/dracut.conf.d/10-b.conf:1: force_drivers: nouveau",
+	    "", "etc/dracut.conf.d/10-b.conf:1: force_drivers: =drivers/gpu/drm", false),
+	ROW("dracut with gpupass's module",
+	    { "etc/dracut.conf.d/gpupass.conf",
+	      "add_dracutmodules+=\" gpupass \"\nadd_drivers+=\" nvidia \"\n",
+	      "usr/lib/dracut/modules.d/90gpupass/module-setup.sh", "" },
+	    "", "", "", false),
+	ROW("mkinitcpio",
+	    { "etc/mkinitcpio.conf",
+	      "MODULES=(vfio_pci vfio vfio_iommu_type1)\nFILES=(/etc/modprobe.d/nvidia.conf)\n"
+	      "HOOKS=(base udev modconf block filesystems)\n" },
+	    "", "", "", false),
+	ROW("mkinitcpio's directory and presets",
+	    { "etc/mkinitcpio.conf", "MODULES=(nvidia)\n", "etc/mkinitcpio-zen.conf",
+	      "MODULES=(nouveau)\nfoo\n", "etc/mkinitcpio-zen.conf.d/x.conf",
+	      "MODULES+=(nvidia_drm)\n", "etc/mkinitcpio.d/linux-zen.preset",
+	      "ALL_config=\"/etc/mkinitcpio-zen.conf\"\nALL_kver='/boot/vmlinuz-linux-zen'\n" },
+	    "etc/mkinitcpio-zen.conf:1: MODULES: nouveau|"
+	    "etc/mkinitcpio-zen.conf.d/x.conf:1: MODULES: nvidia_drm",
+	    "", "etc/mkinitcpio-zen.conf:2: foo", false),
 };
 
 static void expect_lines(const char *what, char *const *lines, const char *expected)
@@ -314,9 +295,8 @@ static void expect_lines(const char *what, char *const *lines, const char *expec
 		fail_msg("%s: \"%s\", not \"%s\"", what, joined, expected);
 }
 
-static void lists_of_modules_are_read_as_their_programs_do(void **state)
+WITH_SETUP(lists_of_modules_are_read_as_their_programs_do)
 {
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(lists_rows); i++) {
 		const struct ListsRow *row = &lists_rows[i];
 		_cleanup_(examination_freep) Examination *e = NULL;
@@ -340,7 +320,7 @@ static void lists_of_modules_are_read_as_their_programs_do(void **state)
 }
 
 /* Debian links it into modules-load.d. */
-static void etc_modules_is_read_once(void **state)
+WITH_SETUP(etc_modules_is_read_once)
 {
 	Bench *b = *state;
 	_cleanup_(examination_freep) Examination *e = NULL;
@@ -357,7 +337,7 @@ static void etc_modules_is_read_once(void **state)
 	assert_null(e->modules_unknown);
 }
 
-static void an_empty_host_is_no_error(void **state)
+WITH_SETUP(an_empty_host_is_no_error)
 {
 	Bench *b = *state;
 	_cleanup_(examination_freep) Examination *e = NULL;
@@ -378,47 +358,37 @@ static const struct {
 	const char *settings, *places, *unread;
 } modprobe_rows[] = {
 	/* field: host/01 */
-	{ { { "etc/modprobe.d/vfio.conf", "options vfio-pci \\\n  ids=10de:2204,10de:1aef \\\n"
-					  "  disable_vga=1\nsoftdep nvidia pre: vfio-pci\n" } },
-	  "options vfio_pci   ids=10de:2204,10de:1aef   disable_vga=1|"
-	  "softdep nvidia pre: vfio-pci",
-	  "vfio_pci /etc/modprobe.d/vfio.conf|nvidia /etc/modprobe.d/vfio.conf",
-	  "" },
-	{ { { "etc/modprobe.d/vfio.conf", "options\tvfio-pci\tids=10de:2204\n" } },
-	  "options vfio_pci ids=10de:2204",
-	  "vfio_pci /etc/modprobe.d/vfio.conf",
-	  "" },
+	ROW({ { "etc/modprobe.d/vfio.conf", "options vfio-pci \\\n  ids=10de:2204,10de:1aef \\\n"
+					    "  disable_vga=1\nsoftdep nvidia pre: vfio-pci\n" } },
+	    "options vfio_pci   ids=10de:2204,10de:1aef   disable_vga=1|"
+	    "softdep nvidia pre: vfio-pci",
+	    "vfio_pci /etc/modprobe.d/vfio.conf|nvidia /etc/modprobe.d/vfio.conf", ""),
+	ROW({ { "etc/modprobe.d/vfio.conf", "options\tvfio-pci\tids=10de:2204\n" } },
+	    "options vfio_pci ids=10de:2204", "vfio_pci /etc/modprobe.d/vfio.conf", ""),
 	/* field: host/14 */
-	{ { { "etc/modprobe.d/vfio.conf", "# masks the file of the same name\n" },
-	    { "usr/lib/modprobe.d/vfio.conf", "options vfio-pci ids=10de:2204\n" } },
-	  "",
-	  "",
-	  "" },
-	{ { { "run/modprobe.d/vfio.conf -> /dev/null", "" },
-	    { "usr/lib/modprobe.d/vfio.conf", "options vfio-pci ids=10de:2204\n" } },
-	  "",
-	  "",
-	  "" },
+	ROW({ { "etc/modprobe.d/vfio.conf", "# masks the file of the same name\n" },
+	      { "usr/lib/modprobe.d/vfio.conf", "options vfio-pci ids=10de:2204\n" } },
+	    "", "", ""),
+	ROW({ { "run/modprobe.d/vfio.conf -> /dev/null", "" },
+	      { "usr/lib/modprobe.d/vfio.conf", "options vfio-pci ids=10de:2204\n" } },
+	    "", "", ""),
 	/* The last one counts, by the names of the files and whatever folder they are in. */
-	{ { { "etc/modprobe.d/b.conf", "options vfio-pci ids=1:2\n" },
-	    { "usr/local/lib/modprobe.d/a.conf", "options vfio_pci ids=3:4" },
-	    { "lib/modprobe.d/c.conf", "install nouveau \t/bin/false\nblacklist snd-hda-intel" } },
-	  "options vfio_pci ids=3:4|options vfio_pci ids=1:2|blacklist snd_hda_intel|"
-	  "install nouveau  /bin/false",
-	  "vfio_pci /etc/modprobe.d/b.conf|vfio_pci /usr/local/lib/modprobe.d/a.conf|"
-	  "snd_hda_intel /lib/modprobe.d/c.conf|nouveau /lib/modprobe.d/c.conf",
-	  "" },
-	{ { { "etc/modprobe.d/other.txt", "options vfio-pci ids=1:2\n" },
-	    { "etc/modprobe.d/sub.conf/a.conf", "options vfio-pci ids=1:2\n" },
-	    { "etc/modprobe.d/gone.conf -> /nowhere", "" } },
-	  "",
-	  "",
-	  "" },
-	{ { { "etc/modprobe.d/a.conf", "options vfio-pci ids=1:2\n" },
-	    { "etc/modprobe.d/zero.conf -> /dev/zero", "" } },
-	  "",
-	  "",
-	  "modprobe /etc/modprobe.d/zero.conf: File too large" },
+	ROW({ { "etc/modprobe.d/b.conf", "options vfio-pci ids=1:2\n" },
+	      { "usr/local/lib/modprobe.d/a.conf", "options vfio_pci ids=3:4" },
+	      { "lib/modprobe.d/c.conf",
+		"install nouveau \t/bin/false\nblacklist snd-hda-intel" } },
+	    "options vfio_pci ids=3:4|options vfio_pci ids=1:2|blacklist snd_hda_intel|"
+	    "install nouveau  /bin/false",
+	    "vfio_pci /etc/modprobe.d/b.conf|vfio_pci /usr/local/lib/modprobe.d/a.conf|"
+	    "snd_hda_intel /lib/modprobe.d/c.conf|nouveau /lib/modprobe.d/c.conf",
+	    ""),
+	ROW({ { "etc/modprobe.d/other.txt", "options vfio-pci ids=1:2\n" },
+	      { "etc/modprobe.d/sub.conf/a.conf", "options vfio-pci ids=1:2\n" },
+	      { "etc/modprobe.d/gone.conf -> /nowhere", "" } },
+	    "", "", ""),
+	ROW({ { "etc/modprobe.d/a.conf", "options vfio-pci ids=1:2\n" },
+	      { "etc/modprobe.d/zero.conf -> /dev/zero", "" } },
+	    "", "", "modprobe /etc/modprobe.d/zero.conf: File too large"),
 };
 
 static void lay_out(Bench *b, const char *path, const char *text)
@@ -435,7 +405,7 @@ static void lay_out(Bench *b, const char *path, const char *text)
 	assert_int_equal(symlinkat(arrow + strlen(" -> "), b->roots.root_fd, name), 0);
 }
 
-static void modprobe_is_read_as_modprobe_reads(void **state)
+WITH_SETUP(modprobe_is_read_as_modprobe_reads)
 {
 	for (size_t i = 0; i < ELEMENTS(modprobe_rows); i++) {
 		_cleanup_(examination_freep) Examination *e = NULL;
@@ -461,7 +431,7 @@ static void modprobe_is_read_as_modprobe_reads(void **state)
 	}
 }
 
-static void what_the_kernel_has_built_in_is_told(void **state)
+WITH_SETUP(what_the_kernel_has_built_in_is_told)
 {
 	Bench *b = *state;
 	_cleanup_(examination_freep) Examination *e = NULL;
@@ -484,7 +454,7 @@ static void write_script(Bench *b, const char *path, const char *text, mode_t mo
 }
 
 /* field: host/08 */
-static void other_hooks_of_libvirt_are_told_by_what_they_name(void **state)
+WITH_SETUP(other_hooks_of_libvirt_are_told_by_what_they_name)
 {
 	Bench *b = *state;
 	_cleanup_(examination_freep) Examination *e = NULL;
@@ -526,7 +496,7 @@ static void other_hooks_of_libvirt_are_told_by_what_they_name(void **state)
 #undef HOOKS
 }
 
-static void files_that_cannot_be_understood_are_passed_over_or_told(void **state)
+WITH_SETUP(files_that_cannot_be_understood_are_passed_over_or_told)
 {
 	Bench *b = *state;
 	_cleanup_(examination_freep) Examination *e = NULL;
@@ -538,7 +508,7 @@ static void files_that_cannot_be_understood_are_passed_over_or_told(void **state
 }
 
 /* Files of one fact that cannot be read leave room for those of another. */
-static void what_cannot_be_read_is_told_of_each_fact(void **state)
+WITH_SETUP(what_cannot_be_read_is_told_of_each_fact)
 {
 	Bench *b = *state;
 	_cleanup_(examination_freep) Examination *e = NULL;
@@ -584,7 +554,7 @@ static void began(Bench *b, int ago)
 }
 
 /* field: newcomer 5 */
-static void what_lies_in_the_hooks_place_is_told(void **state)
+WITH_SETUP(what_lies_in_the_hooks_place_is_told)
 {
 	static const struct {
 		const char *content;
@@ -619,7 +589,7 @@ static void what_lies_in_the_hooks_place_is_told(void **state)
 }
 
 /* field: newcomer 5 */
-static void a_hook_counts_from_the_start_of_libvirt(void **state)
+WITH_SETUP(a_hook_counts_from_the_start_of_libvirt)
 {
 	static const struct {
 		const char *name;
@@ -653,7 +623,7 @@ static void a_hook_counts_from_the_start_of_libvirt(void **state)
 	}
 }
 
-static void what_cannot_be_ordered_is_not_known(void **state)
+WITH_SETUP(what_cannot_be_ordered_is_not_known)
 {
 	enum { S = 1000000 };
 	static const struct {
@@ -677,7 +647,6 @@ static void what_cannot_be_ordered_is_not_known(void **state)
 		{ 0, 50 * S, 40 * S, false, false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		Examination e = { .libvirt_since_usec = rows[i].start };
 
@@ -685,29 +654,4 @@ static void what_cannot_be_ordered_is_not_known(void **state)
 		if (e.hook_known != rows[i].known || e.hook_late != rows[i].late)
 			fail_msg("row %zu: %d, %d", i, e.hook_known, e.hook_late);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(what_cannot_be_read_is_told_of_each_fact),
-		TEST(what_lies_in_the_hooks_place_is_told),
-		TEST(a_hook_counts_from_the_start_of_libvirt),
-		TEST(what_cannot_be_ordered_is_not_known),
-		TEST(an_awake_gpu_is_read_with_its_port),
-		TEST(what_sleeps_is_not_read),
-		TEST(a_gpu_that_is_gone_is_told),
-		TEST(a_gpu_that_hangs_hides_no_other),
-		TEST(the_setup_is_read),
-		TEST(lists_of_modules_are_read_as_their_programs_do),
-		TEST(etc_modules_is_read_once),
-		TEST(other_hooks_of_libvirt_are_told_by_what_they_name),
-		TEST(an_empty_host_is_no_error),
-		TEST(modprobe_is_read_as_modprobe_reads),
-		TEST(what_the_kernel_has_built_in_is_told),
-		TEST(files_that_cannot_be_understood_are_passed_over_or_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -118,7 +113,7 @@ static const Holder *find(const Inspection *in, const char *bdf, pid_t pid, cons
 }
 
 /* fault 1 */
-static void every_device_file_of_a_function_counts(void **state _unused_)
+TEST(every_device_file_of_a_function_counts)
 {
 	static const struct {
 		const char *file, *content, *bdf, *path;
@@ -168,7 +163,7 @@ static void every_device_file_of_a_function_counts(void **state _unused_)
 	}
 }
 
-static void files_that_belong_to_no_one_gpu_or_to_another_do_not_count(void **state _unused_)
+TEST(files_that_belong_to_no_one_gpu_or_to_another_do_not_count)
 {
 	static const char *const targets[] = {
 		"/dev/null",	    "/dev/zero",      "/dev/tty",
@@ -191,7 +186,7 @@ static void files_that_belong_to_no_one_gpu_or_to_another_do_not_count(void **st
 
 /* Anybody can make such a file, and open it. */
 /* promise U7 */
-static void a_file_of_a_devices_name_does_not_count(void **state _unused_)
+TEST(a_file_of_a_devices_name_does_not_count)
 {
 	static const char *const names[] = { "dev/nvidia7",	    "dev/vfio/33",
 					     "dev/dri/card1",	    "dev/snd/controlC2",
@@ -217,7 +212,7 @@ static void a_file_of_a_devices_name_does_not_count(void **state _unused_)
 		fail_msg("%s counts", in->holders[0].path);
 }
 
-static void a_mapping_without_a_descriptor_holds(void **state _unused_)
+TEST(a_mapping_without_a_descriptor_holds)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
 	_cleanup_(inspection_freep) Inspection *in = NULL;
@@ -238,7 +233,7 @@ static void a_mapping_without_a_descriptor_holds(void **state _unused_)
 }
 
 /* Whoever moves his mappings about while they are looked at is told of. */
-static void a_mapping_that_cannot_be_caught_is_told(void **state _unused_)
+TEST(a_mapping_that_cannot_be_caught_is_told)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
 	_cleanup_(inspection_freep) Inspection *in = NULL;
@@ -252,7 +247,7 @@ static void a_mapping_that_cannot_be_caught_is_told(void **state _unused_)
 	assert_int_equal(in->unseen[0].reason, UNSEEN_MOVING);
 }
 
-static void a_holder_is_reported_once_a_file(void **state _unused_)
+TEST(a_holder_is_reported_once_a_file)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
 	_cleanup_(inspection_freep) Inspection *in = NULL;
@@ -268,7 +263,7 @@ static void a_holder_is_reported_once_a_file(void **state _unused_)
 	assert_int_equal(in->n_holders, 2);
 }
 
-static void the_persistence_daemon_is_named_with_its_unit(void **state _unused_)
+TEST(the_persistence_daemon_is_named_with_its_unit)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
 	_cleanup_(inspection_freep) Inspection *in = NULL;
@@ -287,7 +282,7 @@ static void the_persistence_daemon_is_named_with_its_unit(void **state _unused_)
 	assert_null(holder->container);
 }
 
-static void a_process_whose_first_thread_has_ended_still_holds(void **state _unused_)
+TEST(a_process_whose_first_thread_has_ended_still_holds)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
 	_cleanup_(inspection_freep) Inspection *in = NULL;
@@ -306,7 +301,7 @@ static void a_process_whose_first_thread_has_ended_still_holds(void **state _unu
 	assert_non_null(find(in, DISPLAY, 600, "/dev/dri/card1"));
 }
 
-static void processes_that_vanish_are_no_holders(void **state _unused_)
+TEST(processes_that_vanish_are_no_holders)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
 	_cleanup_(inspection_freep) Inspection *in = NULL;
@@ -321,7 +316,7 @@ static void processes_that_vanish_are_no_holders(void **state _unused_)
 }
 
 /* Root reads everything, so this looks as somebody else, in a child. */
-static void processes_that_may_not_be_looked_into_are_told(void **state _unused_)
+TEST(processes_that_may_not_be_looked_into_are_told)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
 	_cleanup_(inspection_freep) Inspection *in = NULL;
@@ -350,7 +345,7 @@ static void processes_that_may_not_be_looked_into_are_told(void **state _unused_
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void without_device_files_no_process_is_looked_at(void **state _unused_)
+TEST(without_device_files_no_process_is_looked_at)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(inspection_freep) Inspection *in = NULL;
@@ -363,7 +358,7 @@ static void without_device_files_no_process_is_looked_at(void **state _unused_)
 }
 
 /* And a guest is seen behind any number of them. */
-static void very_many_holders_are_bounded(void **state _unused_)
+TEST(very_many_holders_are_bounded)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
 	_cleanup_(inspection_freep) Inspection *in = NULL;
@@ -384,7 +379,7 @@ static void very_many_holders_are_bounded(void **state _unused_)
 }
 
 /* fault 1 */
-static void unit_and_container_are_read_from_the_cgroup(void **state _unused_)
+TEST(unit_and_container_are_read_from_the_cgroup)
 {
 	static const struct {
 		const char *text, *unit, *container;
@@ -428,7 +423,7 @@ static void unit_and_container_are_read_from_the_cgroup(void **state _unused_)
 
 /* ---- real processes, through the real /proc ---- */
 
-static void a_real_process_is_found_by_number_alone(void **state _unused_)
+TEST(a_real_process_is_found_by_number_alone)
 {
 	_cleanup_close_ int fd = open(STAND_IN, O_RDONLY | O_CLOEXEC), proc_fd = -1;
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_among_real_processes(&proc_fd);
@@ -440,7 +435,7 @@ static void a_real_process_is_found_by_number_alone(void **state _unused_)
 }
 
 /* Opened for ioctl(2) only it is held; by O_PATH, for which nobody needs a right, it is not. */
-static void a_file_that_was_only_looked_up_is_not_held(void **state _unused_)
+TEST(a_file_that_was_only_looked_up_is_not_held)
 {
 	static const struct {
 		int flags;
@@ -475,7 +470,7 @@ static void *hold_by_itself(void *data)
 	return NULL;
 }
 
-static void a_thread_with_files_of_its_own_is_seen(void **state _unused_)
+TEST(a_thread_with_files_of_its_own_is_seen)
 {
 	_cleanup_(inspection_freep) Inspection *in = NULL;
 	_cleanup_close_ int proc_fd = -1;
@@ -572,7 +567,7 @@ static bool may_follow_mappings(pid_t pid)
 	return may;
 }
 
-static void a_mapping_is_seen_beside_one_with_very_many(void **state _unused_)
+TEST(a_mapping_is_seen_beside_one_with_very_many)
 {
 	_cleanup_(inspection_freep) Inspection *in = NULL;
 	_cleanup_close_ int proc_fd = -1;
@@ -629,7 +624,7 @@ static bool may_look_into(pid_t pid)
 }
 
 /* promise U7 */
-static void a_device_mounted_elsewhere_by_a_user_is_seen(void **state _unused_)
+TEST(a_device_mounted_elsewhere_by_a_user_is_seen)
 {
 	_cleanup_(inspection_freep) Inspection *in = NULL;
 	_cleanup_close_ int proc_fd = -1;
@@ -649,7 +644,7 @@ static void a_device_mounted_elsewhere_by_a_user_is_seen(void **state _unused_)
 	assert_non_null(find(in, DISPLAY, pid, "/dev/vfio/33"));
 }
 
-static void only_the_kernel_says_who_is_its_thread(void **state _unused_)
+TEST(only_the_kernel_says_who_is_its_thread)
 {
 	static const struct {
 		const char *stat;
@@ -679,31 +674,4 @@ static void only_the_kernel_says_who_is_its_thread(void **state _unused_)
 		if ((in->n_holders > 0) != rows[i].looked_at)
 			fail_msg("row %zu: %zu holders", i, in->n_holders);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_device_file_of_a_function_counts),
-		cmocka_unit_test(only_the_kernel_says_who_is_its_thread),
-		cmocka_unit_test(files_that_belong_to_no_one_gpu_or_to_another_do_not_count),
-		cmocka_unit_test(a_file_of_a_devices_name_does_not_count),
-		cmocka_unit_test(a_mapping_without_a_descriptor_holds),
-		cmocka_unit_test(a_mapping_that_cannot_be_caught_is_told),
-		cmocka_unit_test(a_holder_is_reported_once_a_file),
-		cmocka_unit_test(the_persistence_daemon_is_named_with_its_unit),
-		cmocka_unit_test(a_process_whose_first_thread_has_ended_still_holds),
-		cmocka_unit_test(processes_that_vanish_are_no_holders),
-		cmocka_unit_test(processes_that_may_not_be_looked_into_are_told),
-		cmocka_unit_test(without_device_files_no_process_is_looked_at),
-		cmocka_unit_test(very_many_holders_are_bounded),
-		cmocka_unit_test(unit_and_container_are_read_from_the_cgroup),
-		cmocka_unit_test(a_real_process_is_found_by_number_alone),
-		cmocka_unit_test(a_file_that_was_only_looked_up_is_not_held),
-		cmocka_unit_test(a_thread_with_files_of_its_own_is_seen),
-		cmocka_unit_test(a_mapping_is_seen_beside_one_with_very_many),
-		cmocka_unit_test(a_device_mounted_elsewhere_by_a_user_is_seen),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Images as nobody should make them: damaged, cut off, too large, none at all. All is told. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <sys/stat.h>
 
 #include "rig/initramfs-images.h"
@@ -21,7 +17,7 @@ static void expect_trouble(const TempDir *dir, const char *text)
 
 /* fault 59 */
 /* All that is cut off is told, except at the one place where nobody can know: between the parts. */
-static void a_truncated_image_is_told_wherever_it_ends(void **state)
+WITH_DIR(a_truncated_image_is_told_wherever_it_ends)
 {
 	Bytes bytes = { 0 };
 	size_t first;
@@ -43,7 +39,7 @@ static void a_truncated_image_is_told_wherever_it_ends(void **state)
 }
 
 /* fault 59 */
-static void a_changed_byte_is_survived(void **state)
+WITH_DIR(a_changed_byte_is_survived)
 {
 	static const char values[] = { 0, '0', 'f', '\x80', '\xff' };
 	Bytes bytes = { 0 };
@@ -64,7 +60,7 @@ static void a_changed_byte_is_survived(void **state)
 }
 
 /* fault 59 */
-static void what_is_no_image_is_told(void **state)
+WITH_DIR(what_is_no_image_is_told)
 {
 	TempDir *dir = *state;
 
@@ -90,7 +86,7 @@ static void what_is_no_image_is_told(void **state)
 }
 
 /* fault 59 */
-static void junk_inside_a_compressed_part_is_told(void **state)
+WITH_DIR(junk_inside_a_compressed_part_is_told)
 {
 	Bytes plain = { 0 }, bytes = { 0 };
 
@@ -105,7 +101,7 @@ static void junk_inside_a_compressed_part_is_told(void **state)
 
 /* fault 59 */
 /* promise C4 */
-static void limits_hold(void **state)
+WITH_DIR(limits_hold)
 {
 	const InitramfsLimits small = { .time_usec = 60 * USEC_PER_SEC, .unpacked_bytes = 4096 };
 	const InitramfsLimits short_time = { .unpacked_bytes = IMAGE_MAX };
@@ -128,7 +124,7 @@ static void limits_hold(void **state)
 	free(text);
 }
 
-static void a_release_that_is_no_name_opens_nothing(void **state)
+WITH_DIR(a_release_that_is_no_name_opens_nothing)
 {
 	static const InitramfsLimits limits = INITRAMFS_LIMITS_DEFAULT;
 	static const char *const releases[] = { "", "../x", "a/b" };
@@ -144,18 +140,4 @@ static void a_release_that_is_no_name_opens_nothing(void **state)
 		assert_null(image->path);
 		assert_non_null(strstr(image->trouble, "no name"));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DIR(a_truncated_image_is_told_wherever_it_ends),
-		WITH_DIR(a_changed_byte_is_survived),
-		WITH_DIR(what_is_no_image_is_told),
-		WITH_DIR(junk_inside_a_compressed_part_is_told),
-		WITH_DIR(limits_hold),
-		WITH_DIR(a_release_that_is_no_name_opens_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Images as distributions make them: what is found in them, and when they are read. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "core/facts/assignment.h"
 #include "host/host/host.h"
@@ -27,7 +22,7 @@ static void expect_drivers(const char *what, const Initramfs *image)
 	assert_string_equal(image->maker, "initramfs-tools");
 }
 
-static void each_compression_is_read_behind_microcode(void **state)
+WITH_DIR(each_compression_is_read_behind_microcode)
 {
 	size_t n = 0;
 
@@ -52,7 +47,7 @@ static void each_compression_is_read_behind_microcode(void **state)
 	assert_true(n >= 3);
 }
 
-static void the_lz4_of_the_kernel_is_read(void **state)
+WITH_DIR(the_lz4_of_the_kernel_is_read)
 {
 	_cleanup_(initramfs_freep) Initramfs *image = NULL;
 	Bytes plain = { 0 }, bytes = { 0 };
@@ -67,7 +62,7 @@ static void the_lz4_of_the_kernel_is_read(void **state)
 }
 
 /* Ubuntu's have the modules, compressed each, in a part that is not. */
-static void modules_before_the_compressed_part_are_found(void **state)
+WITH_DIR(modules_before_the_compressed_part_are_found)
 {
 	_cleanup_(initramfs_freep) Initramfs *image = NULL;
 	Bytes bytes = { 0 };
@@ -85,7 +80,7 @@ static void modules_before_the_compressed_part_are_found(void **state)
 
 /* The kernel goes on behind a compressed part, so what somebody appended counts. Where libarchive
  * cannot tell the end of one, that is told, and nothing concluded. */
-static void parts_behind_a_compressed_one_are_read_or_told(void **state)
+WITH_DIR(parts_behind_a_compressed_one_are_read_or_told)
 {
 	for (size_t i = 1; i < ELEMENTS(filters); i++)
 		for (size_t k = 0; k < 2; k++) {
@@ -125,7 +120,7 @@ static char *assignment_text(void)
 	return assignment_to_json(&assignment);
 }
 
-static void the_copy_of_the_assignments_is_read(void **state)
+WITH_DIR(the_copy_of_the_assignments_is_read)
 {
 	_cleanup_free_ char *text = assignment_text(), *assigned = NULL;
 	const File files[] = {
@@ -147,7 +142,7 @@ static void the_copy_of_the_assignments_is_read(void **state)
 	bytes_done(&bytes);
 }
 
-static void an_image_is_read_once_until_it_changes(void **state)
+WITH_DIR(an_image_is_read_once_until_it_changes)
 {
 	static const InitramfsLimits limits = INITRAMFS_LIMITS_DEFAULT;
 	_cleanup_(initramfs_freep) Initramfs *first = NULL, *again = NULL, *changed = NULL;
@@ -170,7 +165,7 @@ static void an_image_is_read_once_until_it_changes(void **state)
 }
 
 /* The daemon's side: what it knows stands for an image that is as it was, and for no other. */
-static void the_host_keeps_what_it_read(void **state)
+WITH_DIR(the_host_keeps_what_it_read)
 {
 	TempDir *dir = *state;
 	_cleanup_free_ char *sys = strf("%s/sys", dir->path), *proc = strf("%s/proc", dir->path);
@@ -213,7 +208,7 @@ static void the_host_keeps_what_it_read(void **state)
 	bytes_done(&bytes);
 }
 
-static void the_names_of_other_distributions_are_known(void **state)
+WITH_DIR(the_names_of_other_distributions_are_known)
 {
 	static const char *const names[] = { "boot/initrd-" RELEASE,
 					     "boot/initramfs-" RELEASE ".img", IMAGE };
@@ -230,20 +225,4 @@ static void the_names_of_other_distributions_are_known(void **state)
 		assert_string_equal(image->path + 1, names[i]);
 	}
 	bytes_done(&bytes);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DIR(each_compression_is_read_behind_microcode),
-		WITH_DIR(the_lz4_of_the_kernel_is_read),
-		WITH_DIR(modules_before_the_compressed_part_are_found),
-		WITH_DIR(parts_behind_a_compressed_one_are_read_or_told),
-		WITH_DIR(the_copy_of_the_assignments_is_read),
-		WITH_DIR(an_image_is_read_once_until_it_changes),
-		WITH_DIR(the_host_keeps_what_it_read),
-		WITH_DIR(the_names_of_other_distributions_are_known),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

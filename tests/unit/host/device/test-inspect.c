@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <string.h>
 
@@ -71,7 +66,7 @@ static void write_config(SysfsTree *tree, const char *bdf, const uint8_t *config
 	tree_write_bytes(tree, path, config, size);
 }
 
-static void driver_override_and_vfs_are_read(void **state _unused_)
+TEST(driver_override_and_vfs_are_read)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
 	_cleanup_(inspection_freep) Inspection *in = NULL;
@@ -91,7 +86,7 @@ static void driver_override_and_vfs_are_read(void **state _unused_)
 	assert_null(in->functions[0].serial_number);
 }
 
-static void vgpus_of_vendor_specific_vfs_are_counted(void **state _unused_)
+TEST(vgpus_of_vendor_specific_vfs_are_counted)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
 	_cleanup_(inspection_freep) Inspection *in = NULL;
@@ -109,7 +104,7 @@ static void vgpus_of_vendor_specific_vfs_are_counted(void **state _unused_)
 	assert_string_equal(BDF_TEXT(&in->functions[0].vgpu_vf), "0000:41:02.0");
 }
 
-static void the_nvidia_drivers_word_is_read(void **state _unused_)
+TEST(the_nvidia_drivers_word_is_read)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
 	_cleanup_(inspection_freep) Inspection *in = NULL;
@@ -121,7 +116,7 @@ static void the_nvidia_drivers_word_is_read(void **state _unused_)
 	assert_int_equal(in->functions[1].device_minor, -1);
 }
 
-static void what_the_nvidia_driver_does_not_know_is_not_known(void **state _unused_)
+TEST(what_the_nvidia_driver_does_not_know_is_not_known)
 {
 	static const char *const texts[] = {
 		"",
@@ -144,7 +139,7 @@ static void what_the_nvidia_driver_does_not_know_is_not_known(void **state _unus
 	}
 }
 
-static void serial_number_and_link_are_read_from_config_space(void **state _unused_)
+TEST(serial_number_and_link_are_read_from_config_space)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
 	_cleanup_(inspection_freep) Inspection *in = NULL;
@@ -165,7 +160,7 @@ static void serial_number_and_link_are_read_from_config_space(void **state _unus
 	assert_int_equal(in->functions[1].link_width_max, 0);
 }
 
-static void config_space_is_not_read_unless_asked(void **state _unused_)
+TEST(config_space_is_not_read_unless_asked)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
 	_cleanup_(inspection_freep) Inspection *in = NULL;
@@ -177,7 +172,7 @@ static void config_space_is_not_read_unless_asked(void **state _unused_)
 	assert_false(in->functions[0].config_all_ones);
 }
 
-static void a_device_that_answers_all_ones_is_noticed(void **state _unused_)
+TEST(a_device_that_answers_all_ones_is_noticed)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
 	_cleanup_(inspection_freep) Inspection *in = NULL;
@@ -192,7 +187,7 @@ static void a_device_that_answers_all_ones_is_noticed(void **state _unused_)
 }
 
 /* Reading config space wakes what is in D3cold. What the kernel does not tell of may be. */
-static void config_space_of_what_is_awake_only_leaves_sleepers_alone(void **state _unused_)
+TEST(config_space_of_what_is_awake_only_leaves_sleepers_alone)
 {
 	static const struct {
 		const char *power_state; /* NULL: there is no such attribute */
@@ -225,7 +220,7 @@ static void config_space_of_what_is_awake_only_leaves_sleepers_alone(void **stat
 }
 
 /* Without CAP_SYS_ADMIN there are 64 bytes; without the file, none; and loops are anybody's. */
-static void config_space_that_tells_nothing_is_no_error(void **state _unused_)
+TEST(config_space_that_tells_nothing_is_no_error)
 {
 	static const size_t sizes[] = { 0, 2, 64, 256, CONFIG_BYTES };
 
@@ -250,7 +245,7 @@ static void config_space_that_tells_nothing_is_no_error(void **state _unused_)
 	}
 }
 
-static void vfio_is_registered_loadable_or_neither(void **state _unused_)
+TEST(vfio_is_registered_loadable_or_neither)
 {
 	static const struct {
 		const char *list, *content;
@@ -277,7 +272,7 @@ static void vfio_is_registered_loadable_or_neither(void **state _unused_)
 	}
 }
 
-static void a_registered_vfio_needs_no_module(void **state _unused_)
+TEST(a_registered_vfio_needs_no_module)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
 	_cleanup_(inspection_freep) Inspection *in = NULL;
@@ -289,7 +284,7 @@ static void a_registered_vfio_needs_no_module(void **state _unused_)
 	assert_false(in->vfio_loadable);
 }
 
-static void unsafe_parameters_are_read(void **state _unused_)
+TEST(unsafe_parameters_are_read)
 {
 	static const struct {
 		const char *noiommu, *interrupts;
@@ -318,7 +313,7 @@ static void unsafe_parameters_are_read(void **state _unused_)
 	}
 }
 
-static void interrupt_remapping_is_read(void **state _unused_)
+TEST(interrupt_remapping_is_read)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
 	_cleanup_(inspection_freep) Inspection *in = inspect(tree, INSPECT_CONFIG_NOT);
@@ -348,7 +343,7 @@ static void interrupt_remapping_is_read(void **state _unused_)
 #define BUS "c0000000-dfffffff : PCI Bus 0000:40\n"
 
 /* field: host/03 */
-static void who_holds_a_bar_is_read(void **state _unused_)
+TEST(who_holds_a_bar_is_read)
 {
 	static const struct {
 		const char *iomem, *holders;
@@ -407,7 +402,7 @@ static void who_holds_a_bar_is_read(void **state _unused_)
 }
 
 /* field: host/09 */
-static void a_bar_without_an_address_is_read(void **state _unused_)
+TEST(a_bar_without_an_address_is_read)
 {
 	static const struct {
 		const char *resource;
@@ -436,7 +431,7 @@ static void a_bar_without_an_address_is_read(void **state _unused_)
 	}
 }
 
-static void only_regions_of_type_direct_count(void **state _unused_)
+TEST(only_regions_of_type_direct_count)
 {
 	static const struct {
 		const char *regions, *direct;
@@ -465,7 +460,7 @@ static void only_regions_of_type_direct_count(void **state _unused_)
 
 /* fault N1 */
 /* Fail closed: whatever does not say no counts as yes. */
-static void the_driver_s_version_and_modeset_are_read(void **state _unused_)
+TEST(the_driver_s_version_and_modeset_are_read)
 {
 	static const struct {
 		const char *version, *modeset;
@@ -502,7 +497,7 @@ static void the_driver_s_version_and_modeset_are_read(void **state _unused_)
 	}
 }
 
-static void a_function_that_is_not_there_is_an_error(void **state _unused_)
+TEST(a_function_that_is_not_there_is_an_error)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
 	Bdf function = tree_bdf("0000:99:00.0");
@@ -513,7 +508,7 @@ static void a_function_that_is_not_there_is_an_error(void **state _unused_)
 	assert_null(in);
 }
 
-static void without_a_function_there_are_the_hosts_facts(void **state _unused_)
+TEST(without_a_function_there_are_the_hosts_facts)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
 	_cleanup_(inspection_freep) Inspection *in = NULL;
@@ -524,7 +519,7 @@ static void without_a_function_there_are_the_hosts_facts(void **state _unused_)
 	assert_true(in->vfio_pci);
 }
 
-static void holders_are_part_of_an_inspection(void **state _unused_)
+TEST(holders_are_part_of_an_inspection)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
 	_cleanup_(inspection_freep) Inspection *in = NULL;
@@ -538,7 +533,7 @@ static void holders_are_part_of_an_inspection(void **state _unused_)
 	assert_string_equal(in->holders[0].unit, "nvidia-dcgm.service");
 }
 
-static void a_glance_is_of_the_functions_only(void **state _unused_)
+TEST(a_glance_is_of_the_functions_only)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
 	_cleanup_(inspection_freep) Inspection *in = NULL;
@@ -554,33 +549,4 @@ static void a_glance_is_of_the_functions_only(void **state _unused_)
 	assert_string_equal(in->functions[0].uuid, UUID);
 	assert_int_equal(in->n_holders, 0);
 	assert_false(in->vfio_pci);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(driver_override_and_vfs_are_read),
-		cmocka_unit_test(vgpus_of_vendor_specific_vfs_are_counted),
-		cmocka_unit_test(the_nvidia_drivers_word_is_read),
-		cmocka_unit_test(what_the_nvidia_driver_does_not_know_is_not_known),
-		cmocka_unit_test(serial_number_and_link_are_read_from_config_space),
-		cmocka_unit_test(config_space_is_not_read_unless_asked),
-		cmocka_unit_test(a_device_that_answers_all_ones_is_noticed),
-		cmocka_unit_test(config_space_of_what_is_awake_only_leaves_sleepers_alone),
-		cmocka_unit_test(config_space_that_tells_nothing_is_no_error),
-		cmocka_unit_test(vfio_is_registered_loadable_or_neither),
-		cmocka_unit_test(a_registered_vfio_needs_no_module),
-		cmocka_unit_test(unsafe_parameters_are_read),
-		cmocka_unit_test(interrupt_remapping_is_read),
-		cmocka_unit_test(who_holds_a_bar_is_read),
-		cmocka_unit_test(a_bar_without_an_address_is_read),
-		cmocka_unit_test(only_regions_of_type_direct_count),
-		cmocka_unit_test(the_driver_s_version_and_modeset_are_read),
-		cmocka_unit_test(a_function_that_is_not_there_is_an_error),
-		cmocka_unit_test(without_a_function_there_are_the_hosts_facts),
-		cmocka_unit_test(holders_are_part_of_an_inspection),
-		cmocka_unit_test(a_glance_is_of_the_functions_only),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Boards on vfio-pci, whose BAR 0 is a sparse file with the registers in it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -68,7 +63,7 @@ static void expect(const SysfsTree *tree, const char *name, MemoryClear state, c
 }
 
 /* promise G8 */
-static void each_generation_has_its_register(void **state _unused_)
+TEST(each_generation_has_its_register)
 {
 	static const struct {
 		const char *name;
@@ -104,7 +99,7 @@ static void each_generation_has_its_register(void **state _unused_)
 	}
 }
 
-static void another_chip_tells_nothing(void **state _unused_)
+TEST(another_chip_tells_nothing)
 {
 	static const struct {
 		const char *name, *why;
@@ -134,7 +129,7 @@ static void ready(SysfsTree *tree)
 	put(tree, 0x100b20, 1);
 }
 
-static void a_board_that_may_not_be_read_is_not_read(void **state _unused_)
+TEST(a_board_that_may_not_be_read_is_not_read)
 {
 	static const uint8_t no_memory[64] = { 0xde, 0x10, 0x31, 0x23, 0x04, 0x00 };
 	_cleanup_(sysfs_tree_freep) SysfsTree *asleep = board(0x2230, GA102);
@@ -160,7 +155,7 @@ static void a_board_that_may_not_be_read_is_not_read(void **state _unused_)
 	expect(small, "small", MEMORY_NOT_KNOWN, "its BAR 0 is too small to have these registers");
 }
 
-static void the_worker_says_it_too_and_writes_nothing(void **state _unused_)
+TEST(the_worker_says_it_too_and_writes_nothing)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = board(0x2230, GA102);
 	const WorkerConfig config = { .program = WORKER,
@@ -184,7 +179,7 @@ static void the_worker_says_it_too_and_writes_nothing(void **state _unused_)
 		memory_report_clear(&reports[i]);
 }
 
-static void a_worker_that_answers_nonsense_tells_nothing(void **state _unused_)
+TEST(a_worker_that_answers_nonsense_tells_nothing)
 {
 	const WorkerConfig config = { .program = "/bin/echo", .sysfs_dir = "/", .proc_dir = "/" };
 	const Bdf bdf = tree_bdf(A);
@@ -194,17 +189,4 @@ static void a_worker_that_answers_nonsense_tells_nothing(void **state _unused_)
 	assert_int_equal(report.state, MEMORY_NOT_KNOWN);
 	assert_true(str_starts_with(report.why, "it could not be asked: "));
 	memory_report_clear(&report);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_generation_has_its_register),
-		cmocka_unit_test(another_chip_tells_nothing),
-		cmocka_unit_test(a_board_that_may_not_be_read_is_not_read),
-		cmocka_unit_test(the_worker_says_it_too_and_writes_nothing),
-		cmocka_unit_test(a_worker_that_answers_nonsense_tells_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

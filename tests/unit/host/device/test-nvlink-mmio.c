@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Two H100 PCIe on vfio-pci, whose BAR 0 is a sparse file with the registers in it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -113,14 +108,14 @@ static void expect(const SysfsTree *tree, const char *wanted)
 		fail_msg("%s\n  and not %s", found, wanted);
 }
 
-static void two_bridged_boards_see_each_other(void **state)
+TEST(two_bridged_boards_see_each_other)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = bridged();
 
 	expect(tree, "41 sees 61 x12; 61 sees 41 x12");
 }
 
-static void one_link_down_leaves_both_unknown(void **state)
+TEST(one_link_down_leaves_both_unknown)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = bridged();
 
@@ -130,7 +125,7 @@ static void one_link_down_leaves_both_unknown(void **state)
 }
 
 /* fault L9 */
-static void one_sided_registers_are_unknown(void **state)
+TEST(one_sided_registers_are_unknown)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = bridged();
 
@@ -141,7 +136,7 @@ static void one_sided_registers_are_unknown(void **state)
 }
 
 /* fault L10 */
-static void a_board_asleep_is_neither_woken_nor_read(void **state)
+TEST(a_board_asleep_is_neither_woken_nor_read)
 {
 	static const char *const states[] = { "D3hot\n", "D3cold\n", "unknown\n", "D1\n" };
 
@@ -155,7 +150,7 @@ static void a_board_asleep_is_neither_woken_nor_read(void **state)
 	}
 }
 
-static void a_board_that_decodes_no_memory_is_not_read(void **state)
+TEST(a_board_that_decodes_no_memory_is_not_read)
 {
 	static const struct {
 		uint8_t command[2];
@@ -177,7 +172,7 @@ static void a_board_that_decodes_no_memory_is_not_read(void **state)
 }
 
 /* fault L9 */
-static void registers_that_cannot_be_read_are_unknown(void **state)
+TEST(registers_that_cannot_be_read_are_unknown)
 {
 	static const struct {
 		uint32_t address, value;
@@ -198,7 +193,7 @@ static void registers_that_cannot_be_read_are_unknown(void **state)
 	}
 }
 
-static void a_bar_that_is_too_small_or_missing_is_told(void **state)
+TEST(a_bar_that_is_too_small_or_missing_is_told)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = bridged();
 	_cleanup_free_ char *path = resource0(tree, A);
@@ -209,7 +204,7 @@ static void a_bar_that_is_too_small_or_missing_is_told(void **state)
 	expect(tree, "41: No such file or directory");
 }
 
-static void nothing_is_written(void **state)
+TEST(nothing_is_written)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = bridged();
 	_cleanup_free_ char *path = resource0(tree, A);
@@ -222,20 +217,4 @@ static void nothing_is_written(void **state)
 	expect(tree, "41 sees 61 x12");
 	assert_int_equal(pread(fd, after, BAR0_BYTES, 0), BAR0_BYTES);
 	assert_memory_equal(before, after, BAR0_BYTES);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(two_bridged_boards_see_each_other),
-		cmocka_unit_test(one_link_down_leaves_both_unknown),
-		cmocka_unit_test(one_sided_registers_are_unknown),
-		cmocka_unit_test(a_board_asleep_is_neither_woken_nor_read),
-		cmocka_unit_test(a_board_that_decodes_no_memory_is_not_read),
-		cmocka_unit_test(registers_that_cannot_be_read_are_unknown),
-		cmocka_unit_test(a_bar_that_is_too_small_or_missing_is_told),
-		cmocka_unit_test(nothing_is_written),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

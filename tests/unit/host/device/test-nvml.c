@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +55,7 @@ static int look(const char *scenario, const TempDir *dir, Sighting *ret, char **
 	return r < 0 ? r : nvml_look(nvml, &a, ret, ret_why);
 }
 
-static void a_board_tells_its_identity_and_its_peers(void **state)
+WITH_DIR(a_board_tells_its_identity_and_its_peers)
 {
 	_cleanup_(sighting_clear) Sighting s = { 0 };
 	_cleanup_free_ char *why = NULL;
@@ -78,7 +73,7 @@ static void a_board_tells_its_identity_and_its_peers(void **state)
 	assert_string_equal(s.board_serial, "1562321010543");
 }
 
-static void mig_mode_is_told_where_a_board_has_it(void **state)
+WITH_DIR(mig_mode_is_told_where_a_board_has_it)
 {
 	_cleanup_(sighting_clear) Sighting with = { 0 }, without = { 0 };
 	_cleanup_free_ char *why = NULL;
@@ -95,7 +90,7 @@ static void mig_mode_is_told_where_a_board_has_it(void **state)
 	assert_int_equal(with.mig_pending, MIG_OFF);
 }
 
-static void links_are_counted_as_what_they_are(void **state)
+WITH_DIR(links_are_counted_as_what_they_are)
 {
 	static const struct {
 		const char *links;
@@ -126,7 +121,7 @@ static void links_are_counted_as_what_they_are(void **state)
 	}
 }
 
-static void half_a_picture_is_none(void **state)
+WITH_DIR(half_a_picture_is_none)
 {
 	static const struct {
 		const char *scenario, *why;
@@ -164,7 +159,7 @@ static void half_a_picture_is_none(void **state)
 	}
 }
 
-static void a_library_that_never_ends_its_links_is_left(void **state)
+WITH_DIR(a_library_that_never_ends_its_links_is_left)
 {
 	_cleanup_(sighting_clear) Sighting s = { 0 };
 	_cleanup_free_ char *why = NULL;
@@ -174,7 +169,7 @@ static void a_library_that_never_ends_its_links_is_left(void **state)
 	assert_int_equal(s.n_peers, SIGHTING_LINKS_MAX);
 }
 
-static void odd_identities_are_not_known(void **state)
+WITH_DIR(odd_identities_are_not_known)
 {
 	_cleanup_(sighting_clear) Sighting s = { 0 };
 	_cleanup_free_ char *why = NULL;
@@ -187,7 +182,7 @@ static void odd_identities_are_not_known(void **state)
 }
 
 /* fault L8 */
-static void a_library_that_is_not_there_or_is_another_is_told(void **state)
+TEST(a_library_that_is_not_there_or_is_another_is_told)
 {
 	static const struct {
 		const char *library, *why;
@@ -223,7 +218,7 @@ static WorkerConfig worker_with(const TempDir *dir, const char *scenario, char *
 }
 
 /* fault L8 */
-static void a_worker_answers_of_each_board(void **state)
+WITH_DIR(a_worker_answers_of_each_board)
 {
 	const Bdf functions[] = { bdf(A), bdf(B), bdf("0000:a1:00.0") };
 	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
@@ -242,7 +237,7 @@ static void a_worker_answers_of_each_board(void **state)
 }
 
 /* fault L8 */
-static void a_worker_without_nvml_says_why(void **state)
+TEST(a_worker_without_nvml_says_why)
 {
 	const Bdf functions[] = { bdf(A) };
 	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
@@ -256,7 +251,7 @@ static void a_worker_without_nvml_says_why(void **state)
 }
 
 /* fault L7 */
-static void a_worker_that_hangs_in_nvml_is_left_and_found(void **state)
+WITH_DIR(a_worker_that_hangs_in_nvml_is_left_and_found)
 {
 	static const char *const where[] = { "hang init\n", BRIDGED "hang link\n" };
 	const Bdf functions[] = { bdf(A) };
@@ -282,7 +277,7 @@ static void a_worker_that_hangs_in_nvml_is_left_and_found(void **state)
 }
 
 /* fault L8 */
-static void answers_that_make_no_sense_are_not_believed(void **state)
+TEST(answers_that_make_no_sense_are_not_believed)
 {
 	static const struct {
 		const char *mode;
@@ -337,7 +332,7 @@ static char *document_of(const char *const *boards, const char *const *unseen, S
 }
 
 /* fault L8 */
-static void an_answer_is_about_what_was_asked_or_none(void **state)
+TEST(an_answer_is_about_what_was_asked_or_none)
 {
 	static const char *const none[] = { NULL }, *const a[] = { A, NULL },
 				 *const b[] = { B, NULL }, *const ab[] = { A, B, NULL },
@@ -365,7 +360,7 @@ static void an_answer_is_about_what_was_asked_or_none(void **state)
 	}
 }
 
-static void a_broken_document_is_refused(void **state)
+TEST(a_broken_document_is_refused)
 {
 	static const char *const a[] = { A, NULL }, *const b[] = { B, NULL };
 	_cleanup_free_ char *text = document_of(a, b, WAY_NVML, NULL);
@@ -373,25 +368,4 @@ static void a_broken_document_is_refused(void **state)
 	assert_true(taken(text, strlen(text)));
 	garbage_truncations_are_refused(text, taken);
 	garbage_changed_bytes_are_survived(text, taken);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DIR(a_board_tells_its_identity_and_its_peers),
-		WITH_DIR(mig_mode_is_told_where_a_board_has_it),
-		WITH_DIR(links_are_counted_as_what_they_are),
-		WITH_DIR(half_a_picture_is_none),
-		WITH_DIR(a_library_that_never_ends_its_links_is_left),
-		WITH_DIR(odd_identities_are_not_known),
-		cmocka_unit_test(a_library_that_is_not_there_or_is_another_is_told),
-		WITH_DIR(a_worker_answers_of_each_board),
-		cmocka_unit_test(a_worker_without_nvml_says_why),
-		WITH_DIR(a_worker_that_hangs_in_nvml_is_left_and_found),
-		cmocka_unit_test(answers_that_make_no_sense_are_not_believed),
-		cmocka_unit_test(an_answer_is_about_what_was_asked_or_none),
-		cmocka_unit_test(a_broken_document_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "host/device/reset.h"
@@ -115,7 +111,7 @@ static void expect(const Bench *b, ResetResult result, int error, const char *me
 	expect_writes(b, result, error, method, written ? "reset 1" : "");
 }
 
-static void a_reset_is_written_and_names_the_first_method(void **state _unused_)
+TEST(a_reset_is_written_and_names_the_first_method)
 {
 	Bench b;
 
@@ -130,7 +126,7 @@ static void a_reset_is_written_and_names_the_first_method(void **state _unused_)
 	teardown(&b);
 }
 
-static void a_function_without_a_reset_is_no_failure_if_it_answers(void **state _unused_)
+TEST(a_function_without_a_reset_is_no_failure_if_it_answers)
 {
 	for (int silent = 0; silent <= 1; silent++) {
 		Bench b;
@@ -144,7 +140,7 @@ static void a_function_without_a_reset_is_no_failure_if_it_answers(void **state 
 	}
 }
 
-static void methods_that_are_switched_off_are_none(void **state _unused_)
+TEST(methods_that_are_switched_off_are_none)
 {
 	Bench b;
 
@@ -155,7 +151,7 @@ static void methods_that_are_switched_off_are_none(void **state _unused_)
 }
 
 /* promise G7 */
-static void power_management_is_no_reset_and_is_not_tried(void **state _unused_)
+TEST(power_management_is_no_reset_and_is_not_tried)
 {
 	static const char *const methods[] = { "pm\n", "pm bus\n" };
 
@@ -169,7 +165,7 @@ static void power_management_is_no_reset_and_is_not_tried(void **state _unused_)
 	}
 }
 
-static void an_old_kernel_that_names_no_method_resets_all_the_same(void **state _unused_)
+TEST(an_old_kernel_that_names_no_method_resets_all_the_same)
 {
 	Bench b;
 
@@ -179,7 +175,7 @@ static void an_old_kernel_that_names_no_method_resets_all_the_same(void **state 
 	teardown(&b);
 }
 
-static void the_kernels_error_is_told(void **state _unused_)
+TEST(the_kernels_error_is_told)
 {
 	static const struct {
 		const char *methods;
@@ -207,7 +203,7 @@ static void the_kernels_error_is_told(void **state _unused_)
 }
 
 /* fault 24 */
-static void silence_afterwards_counts_whatever_the_write_said(void **state _unused_)
+TEST(silence_afterwards_counts_whatever_the_write_said)
 {
 	static const int errors[] = { 0, -ENOTTY };
 
@@ -224,7 +220,7 @@ static void silence_afterwards_counts_whatever_the_write_said(void **state _unus
 	}
 }
 
-static void a_device_that_takes_its_time_is_waited_for(void **state _unused_)
+TEST(a_device_that_takes_its_time_is_waited_for)
 {
 	Bench b;
 
@@ -237,7 +233,7 @@ static void a_device_that_takes_its_time_is_waited_for(void **state _unused_)
 }
 
 /* fault 24 */
-static void a_silent_device_is_not_reset_at_all(void **state _unused_)
+TEST(a_silent_device_is_not_reset_at_all)
 {
 	Bench b;
 
@@ -248,7 +244,7 @@ static void a_silent_device_is_not_reset_at_all(void **state _unused_)
 	teardown(&b);
 }
 
-static void a_narrower_link_is_noticed(void **state _unused_)
+TEST(a_narrower_link_is_noticed)
 {
 	Bench b;
 
@@ -259,7 +255,7 @@ static void a_narrower_link_is_noticed(void **state _unused_)
 	teardown(&b);
 }
 
-static void what_the_host_uses_is_not_reset(void **state _unused_)
+TEST(what_the_host_uses_is_not_reset)
 {
 	static const char *const drivers[] = { "nvidia", "nvidia-vgpu-vfio" };
 
@@ -273,7 +269,7 @@ static void what_the_host_uses_is_not_reset(void **state _unused_)
 	}
 }
 
-static void what_is_on_a_variant_of_vfio_pci_is_reset(void **state _unused_)
+TEST(what_is_on_a_variant_of_vfio_pci_is_reset)
 {
 	Bench b;
 
@@ -289,7 +285,7 @@ static void what_is_on_a_variant_of_vfio_pci_is_reset(void **state _unused_)
 	teardown(&b);
 }
 
-static void a_bus_reset_that_would_hit_another_board_is_refused(void **state _unused_)
+TEST(a_bus_reset_that_would_hit_another_board_is_refused)
 {
 	Bench b;
 
@@ -300,7 +296,7 @@ static void a_bus_reset_that_would_hit_another_board_is_refused(void **state _un
 	teardown(&b);
 }
 
-static void a_function_that_is_gone_is_a_failure(void **state _unused_)
+TEST(a_function_that_is_gone_is_a_failure)
 {
 	Bench b;
 
@@ -311,7 +307,7 @@ static void a_function_that_is_gone_is_a_failure(void **state _unused_)
 	teardown(&b);
 }
 
-static void a_link_is_worse_when_slower_or_narrower(void **state _unused_)
+TEST(a_link_is_worse_when_slower_or_narrower)
 {
 	static const struct {
 		const char *speed, *speed_after;
@@ -333,7 +329,7 @@ static void a_link_is_worse_when_slower_or_narrower(void **state _unused_)
 	}
 }
 
-static void a_report_survives_the_workers_pipe(void **state _unused_)
+TEST(a_report_survives_the_workers_pipe)
 {
 	_cleanup_(reset_report_clear) ResetReport back = { 0 };
 	_cleanup_free_ char *text = NULL;
@@ -375,7 +371,7 @@ static void reset_slot(Bench *b)
 	slot_reset_with(&ops, b->tree->roots.sysfs_fd, &bdf, &b->report);
 }
 
-static void a_slot_is_reset_through_vfio_with_all_its_functions(void **state _unused_)
+TEST(a_slot_is_reset_through_vfio_with_all_its_functions)
 {
 	Bench b;
 
@@ -386,7 +382,7 @@ static void a_slot_is_reset_through_vfio_with_all_its_functions(void **state _un
 	teardown(&b);
 }
 
-static void a_slot_reset_that_fails_is_told(void **state _unused_)
+TEST(a_slot_reset_that_fails_is_told)
 {
 	static const struct {
 		int error;
@@ -411,7 +407,7 @@ static void a_slot_reset_that_fails_is_told(void **state _unused_)
 	}
 }
 
-static void a_slot_with_a_function_on_a_host_driver_is_not_reset(void **state _unused_)
+TEST(a_slot_with_a_function_on_a_host_driver_is_not_reset)
 {
 	Bench b;
 
@@ -421,7 +417,7 @@ static void a_slot_with_a_function_on_a_host_driver_is_not_reset(void **state _u
 	teardown(&b);
 }
 
-static void a_slot_is_not_reset_with_another_board_on_its_bus(void **state _unused_)
+TEST(a_slot_is_not_reset_with_another_board_on_its_bus)
 {
 	Bench b;
 
@@ -432,7 +428,7 @@ static void a_slot_is_not_reset_with_another_board_on_its_bus(void **state _unus
 	teardown(&b);
 }
 
-static void a_slot_whose_other_function_is_silent_after_its_reset_is_not_good(void **state _unused_)
+TEST(a_slot_whose_other_function_is_silent_after_its_reset_is_not_good)
 {
 	static const uint8_t ones[64] = { [0 ... 63] = 0xff };
 	Bench b;
@@ -442,33 +438,4 @@ static void a_slot_whose_other_function_is_silent_after_its_reset_is_not_good(vo
 	reset_slot(&b);
 	expect_writes(&b, RESET_SILENT, 0, NULL, "hot reset " GPU "," AUDIO);
 	teardown(&b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_slot_is_reset_through_vfio_with_all_its_functions),
-		cmocka_unit_test(a_slot_reset_that_fails_is_told),
-		cmocka_unit_test(a_slot_with_a_function_on_a_host_driver_is_not_reset),
-		cmocka_unit_test(a_slot_is_not_reset_with_another_board_on_its_bus),
-		cmocka_unit_test(a_slot_whose_other_function_is_silent_after_its_reset_is_not_good),
-		cmocka_unit_test(a_reset_is_written_and_names_the_first_method),
-		cmocka_unit_test(a_function_without_a_reset_is_no_failure_if_it_answers),
-		cmocka_unit_test(methods_that_are_switched_off_are_none),
-		cmocka_unit_test(power_management_is_no_reset_and_is_not_tried),
-		cmocka_unit_test(an_old_kernel_that_names_no_method_resets_all_the_same),
-		cmocka_unit_test(the_kernels_error_is_told),
-		cmocka_unit_test(silence_afterwards_counts_whatever_the_write_said),
-		cmocka_unit_test(a_device_that_takes_its_time_is_waited_for),
-		cmocka_unit_test(a_silent_device_is_not_reset_at_all),
-		cmocka_unit_test(a_narrower_link_is_noticed),
-		cmocka_unit_test(what_the_host_uses_is_not_reset),
-		cmocka_unit_test(what_is_on_a_variant_of_vfio_pci_is_reset),
-		cmocka_unit_test(a_bus_reset_that_would_hit_another_board_is_refused),
-		cmocka_unit_test(a_function_that_is_gone_is_a_failure),
-		cmocka_unit_test(a_link_is_worse_when_slower_or_narrower),
-		cmocka_unit_test(a_report_survives_the_workers_pipe),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "host/host/host.h"
 
 #define NODE "test://" FIXTURES "/libvirt/node.xml"
 #define VM42 "22222222-2222-4222-8222-222222222222"
 
-static void a_host_without_sysfs_is_an_error(void **state _unused_)
+TEST(a_host_without_sysfs_is_an_error)
 {
 	const WorkerConfig worker = { .sysfs_dir = "/nonexistent" };
 	RealHost host;
@@ -19,7 +14,7 @@ static void a_host_without_sysfs_is_an_error(void **state _unused_)
 	assert_int_equal(real_host_init(&host, &worker), -ENOENT);
 }
 
-static void a_host_without_libvirt_says_so_for_every_domain_call(void **state _unused_)
+TEST(a_host_without_libvirt_says_so_for_every_domain_call)
 {
 	const WorkerConfig worker = { .sysfs_dir = FIXTURES, .proc_dir = "/proc" };
 	static const Bdf bdf = { .bus = 0x41 };
@@ -46,7 +41,7 @@ static void a_host_without_libvirt_says_so_for_every_domain_call(void **state _u
 	real_host_done(&real);
 }
 
-static void a_host_hands_domain_calls_to_libvirt(void **state _unused_)
+TEST(a_host_hands_domain_calls_to_libvirt)
 {
 	const WorkerConfig worker = { .sysfs_dir = FIXTURES, .proc_dir = "/proc" };
 	_cleanup_(virt_freep) Virt *virt = NULL;
@@ -67,15 +62,4 @@ static void a_host_hands_domain_calls_to_libvirt(void **state _unused_)
 	assert_int_equal(host->ops->domain_uses(host, &uses, &problem), 0);
 	assert_int_equal(uses->n_items, 4);
 	real_host_done(&real);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_host_without_sysfs_is_an_error),
-		cmocka_unit_test(a_host_without_libvirt_says_so_for_every_domain_call),
-		cmocka_unit_test(a_host_hands_domain_calls_to_libvirt),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* NVML's questions and moves keep apart, and one that hangs keeps nobody waiting. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -29,7 +24,7 @@ static int ask(NvmlGate *gate, uint64_t deadline, Bdf *ret_stuck)
 	return r;
 }
 
-static void a_question_is_free_while_nothing_moves(_unused_ void **state)
+TEST(a_question_is_free_while_nothing_moves)
 {
 	NvmlGate gate;
 	NvmlMove move;
@@ -42,7 +37,7 @@ static void a_question_is_free_while_nothing_moves(_unused_ void **state)
 	assert_int_equal(ask(&gate, 0, &stuck), 0);
 }
 
-static void a_question_waits_for_a_move_up_to_its_deadline(_unused_ void **state)
+TEST(a_question_waits_for_a_move_up_to_its_deadline)
 {
 	NvmlGate gate;
 	NvmlMove move;
@@ -54,7 +49,7 @@ static void a_question_waits_for_a_move_up_to_its_deadline(_unused_ void **state
 	nvml_gate_end_move(&gate, &move);
 }
 
-static void one_question_waits_for_another(_unused_ void **state)
+TEST(one_question_waits_for_another)
 {
 	NvmlGate gate;
 	Bdf stuck;
@@ -67,7 +62,7 @@ static void one_question_waits_for_another(_unused_ void **state)
 }
 
 /* Its deadline is an hour away: were it to wait, this test would not end. */
-static void a_question_gives_up_where_a_move_hangs(_unused_ void **state)
+TEST(a_question_gives_up_where_a_move_hangs)
 {
 	NvmlMove first, second;
 	NvmlGate gate;
@@ -84,7 +79,7 @@ static void a_question_gives_up_where_a_move_hangs(_unused_ void **state)
 }
 
 /* A driver may let go of many GPUs one after another. */
-static void a_long_move_does_not_hang_while_others_end(_unused_ void **state)
+TEST(a_long_move_does_not_hang_while_others_end)
 {
 	NvmlGate gate;
 	NvmlMove move;
@@ -117,7 +112,7 @@ static void *move_after_the_question(void *data)
 	return NULL;
 }
 
-static void no_move_begins_while_nvml_is_asked(_unused_ void **state)
+TEST(no_move_begins_while_nvml_is_asked)
 {
 	Mover mover = { 0 };
 	pthread_t thread;
@@ -133,7 +128,7 @@ static void no_move_begins_while_nvml_is_asked(_unused_ void **state)
 }
 
 /* No worker is started: the program is none. */
-static void a_host_says_why_nvml_was_not_asked(_unused_ void **state)
+TEST(a_host_says_why_nvml_was_not_asked)
 {
 	static const char why[] = "NVML was not asked, since it may open 0000:41:00.0, which has "
 				  "been moving for too long";
@@ -154,19 +149,4 @@ static void a_host_says_why_nvml_was_not_asked(_unused_ void **state)
 	assert_string_equal(set.gpu.why, why);
 	nvml_gate_end_move(&host.nvml_gate, &move);
 	real_host_done(&host);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_question_is_free_while_nothing_moves),
-		cmocka_unit_test(a_question_waits_for_a_move_up_to_its_deadline),
-		cmocka_unit_test(one_question_waits_for_another),
-		cmocka_unit_test(a_question_gives_up_where_a_move_hangs),
-		cmocka_unit_test(a_long_move_does_not_hang_while_others_end),
-		cmocka_unit_test(no_move_begins_while_nvml_is_asked),
-		cmocka_unit_test(a_host_says_why_nvml_was_not_asked),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

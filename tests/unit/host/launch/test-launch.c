@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -81,7 +76,7 @@ static void answer_all(int fd, char *const *words, void *userdata _unused_)
 		say(fd, n, &commands[n].target.bdf);
 }
 
-static void a_batch_is_one_request_and_each_function_has_its_answer(void **state)
+WITH_DIR(a_batch_is_one_request_and_each_function_has_its_answer)
 {
 	_cleanup_(fake_part_freep) FakePart *part = mover(state, answer_all, NULL);
 	DriverTarget targets[] = { to_vfio(DISPLAY), to_vfio(AUDIO) };
@@ -116,7 +111,7 @@ static void answer_the_first(int fd, char *const *words, void *userdata _unused_
 }
 
 /* fault 3 */
-static void one_that_hangs_keeps_no_others_answer(void **state)
+WITH_DIR(one_that_hangs_keeps_no_others_answer)
 {
 	_cleanup_(fake_part_freep) FakePart *part _unused_ = mover(state, answer_the_first, NULL);
 	DriverTarget targets[] = { to_vfio(DISPLAY), to_vfio(AUDIO) };
@@ -156,7 +151,7 @@ static pid_t hold(const char *directory, const char *name)
 
 /* fault 3 */
 /* promise U9 */
-static void a_mover_that_hangs_is_named_by_its_lock(void **state)
+WITH_DIR(a_mover_that_hangs_is_named_by_its_lock)
 {
 	const TempDir *dir = *state;
 	_cleanup_(fake_part_freep) FakePart *part _unused_ = mover(state, answer_the_first, NULL);
@@ -185,7 +180,7 @@ static void answer_text(int fd, char *const *words _unused_, void *userdata)
 }
 
 /* fault 49 */
-static void beside_an_older_worker_nothing_was_done(void **state)
+WITH_DIR(beside_an_older_worker_nothing_was_done)
 {
 	const TempDir *dir = *state;
 	_cleanup_(fake_part_freep) FakePart *part _unused_ =
@@ -214,7 +209,7 @@ static void beside_an_older_worker_nothing_was_done(void **state)
 
 /* promise C9 */
 /* A mover that somebody has taken over can say what it likes; it is not believed. */
-static void a_movers_lines_are_read_strictly(void **state)
+WITH_DIR(a_movers_lines_are_read_strictly)
 {
 	static const struct {
 		const char *text;
@@ -259,7 +254,7 @@ static void answer_much(int fd, char *const *words _unused_, void *userdata _unu
 			return;
 }
 
-static void a_mover_that_says_too_much_is_not_listened_to(void **state)
+WITH_DIR(a_mover_that_says_too_much_is_not_listened_to)
 {
 	_cleanup_(fake_part_freep) FakePart *part _unused_ = mover(state, answer_much, NULL);
 	FellBack fell;
@@ -270,7 +265,7 @@ static void a_mover_that_says_too_much_is_not_listened_to(void **state)
 }
 
 /* Nothing was started then, so that a child may do it. */
-static void where_nobody_listens_children_do_it_and_it_is_told(void **state)
+WITH_DIR(where_nobody_listens_children_do_it_and_it_is_told)
 {
 	DriverTarget targets[] = { to_vfio(DISPLAY), to_vfio(AUDIO) };
 	FellBack fell;
@@ -285,7 +280,7 @@ static void where_nobody_listens_children_do_it_and_it_is_told(void **state)
 }
 
 /* What cannot be a request begins nothing, and is no reason for a child either. */
-static void a_request_that_is_none_starts_nothing(void **state)
+WITH_DIR(a_request_that_is_none_starts_nothing)
 {
 	_cleanup_(fake_part_freep) FakePart *part = mover(state, answer_all, NULL);
 	DriverTarget target = to_vfio(DISPLAY);
@@ -313,7 +308,7 @@ static void answer_inspection(int fd, char *const *words _unused_, void *userdat
 	dprintf(fd, "%s\n", document);
 }
 
-static void an_inspection_is_put_together_from_two_parts(void **state)
+WITH_DIR(an_inspection_is_put_together_from_two_parts)
 {
 	const TempDir *dir = *state;
 	_cleanup_(fake_part_freep) FakePart *inspector =
@@ -351,7 +346,7 @@ static void answer_examination(int fd, char *const *words _unused_, void *userda
 	dprintf(fd, "%s\n", document);
 }
 
-static void an_examination_is_put_together_from_two_parts(void **state)
+WITH_DIR(an_examination_is_put_together_from_two_parts)
 {
 	const TempDir *dir = *state;
 	_cleanup_(fake_part_freep) FakePart *examiner =
@@ -398,7 +393,7 @@ static int read_input(const void *data _unused_)
 	return (int)read(STDIN_FILENO, &c, 1);
 }
 
-static void a_fork_says_what_it_does_and_how_it_ends(void **state _unused_)
+TEST(a_fork_says_what_it_does_and_how_it_ends)
 {
 	_cleanup_(children_freep) Children *children = NULL;
 	const char text[] = "no driver is bound";
@@ -419,23 +414,4 @@ static void a_fork_says_what_it_does_and_how_it_ends(void **state _unused_)
 	assert_true(child_runs(children->items[3].pid));
 	assert_int_equal(getpgid(children->items[3].pid), children->items[3].pid);
 	kill(children->items[3].pid, SIGKILL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_fork_says_what_it_does_and_how_it_ends),
-		WITH_DIR(a_batch_is_one_request_and_each_function_has_its_answer),
-		WITH_DIR(one_that_hangs_keeps_no_others_answer),
-		WITH_DIR(a_mover_that_hangs_is_named_by_its_lock),
-		WITH_DIR(beside_an_older_worker_nothing_was_done),
-		WITH_DIR(a_movers_lines_are_read_strictly),
-		WITH_DIR(a_mover_that_says_too_much_is_not_listened_to),
-		WITH_DIR(where_nobody_listens_children_do_it_and_it_is_told),
-		WITH_DIR(a_request_that_is_none_starts_nothing),
-		WITH_DIR(an_inspection_is_put_together_from_two_parts),
-		WITH_DIR(an_examination_is_put_together_from_two_parts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

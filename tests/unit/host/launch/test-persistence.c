@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Persistence mode as NVML tells and takes it, and as workers carry it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -79,7 +74,7 @@ static Nvml *open_nvml(void)
 /* ---- NVML ---- */
 
 /* fault P2 */
-static void nvml_tells_the_mode_or_why_it_does_not(void **state)
+WITH_DIR(nvml_tells_the_mode_or_why_it_does_not)
 {
 	static const struct {
 		const char *scenario, *file;
@@ -113,7 +108,7 @@ static void nvml_tells_the_mode_or_why_it_does_not(void **state)
 }
 
 /* What is set is what is read afterwards, not what a call returned. */
-static void a_mode_is_set_and_read_again(void **state)
+WITH_DIR(a_mode_is_set_and_read_again)
 {
 	static const struct {
 		const char *scenario, *file;
@@ -168,7 +163,7 @@ static WorkerConfig worker_with(const TempDir *dir, const char *scenario, char *
 	};
 }
 
-static void a_worker_reads_all_and_sets_each(void **state)
+WITH_DIR(a_worker_reads_all_and_sets_each)
 {
 	const Bdf gpus[] = { bdf(A), bdf(B), bdf("0000:a1:00.0") };
 	_cleanup_free_ char *library = NULL;
@@ -198,7 +193,7 @@ static void a_worker_reads_all_and_sets_each(void **state)
 }
 
 /* fault P2 */
-static void a_worker_without_nvml_says_why_of_each(_unused_ void **state)
+TEST(a_worker_without_nvml_says_why_of_each)
 {
 	const Bdf gpus[] = { bdf(A), bdf(B) };
 	WorkerConfig config = {
@@ -220,7 +215,7 @@ static void a_worker_without_nvml_says_why_of_each(_unused_ void **state)
 
 /* faults P4, P10 */
 /* Whatever it says: what is told is what NVML reads, and NVML sets what is still on. */
-static void what_nvidia_smi_did_is_what_is_read_afterwards(void **state)
+WITH_DIR(what_nvidia_smi_did_is_what_is_read_afterwards)
 {
 	static const struct {
 		const char *script; /* NULL: there is none */
@@ -298,7 +293,7 @@ static int listen_there(const TempDir *dir)
 
 /* fault P9 */
 /* Who listens, and not who says so; of a GPU without NVML it would not be turned on again. */
-static void nvidia_persistenced_is_who_listens_on_its_socket(void **state)
+WITH_DIR(nvidia_persistenced_is_who_listens_on_its_socket)
 {
 	const Bdf gpus[] = { bdf(A), bdf("0000:a1:00.0") };
 	_cleanup_free_ char *library = NULL;
@@ -332,7 +327,7 @@ static void end_worker(pid_t pid)
 
 /* fault P5 */
 /* It may still set the mode, so no other job gets that GPU; the job's message names the worker. */
-static void a_worker_that_hangs_while_it_sets_is_left_and_found(void **state)
+WITH_DIR(a_worker_that_hangs_while_it_sets_is_left_and_found)
 {
 	const Bdf gpus[] = { bdf(A), bdf(B) };
 	_cleanup_free_ char *library = NULL;
@@ -362,7 +357,7 @@ static void a_worker_that_hangs_while_it_sets_is_left_and_found(void **state)
 }
 
 /* fault P3 */
-static void a_worker_that_hangs_while_it_reads_costs_its_deadline(void **state)
+WITH_DIR(a_worker_that_hangs_while_it_reads_costs_its_deadline)
 {
 	const Bdf gpus[] = { bdf(A) };
 	_cleanup_free_ char *library = NULL;
@@ -390,7 +385,7 @@ static void a_worker_that_hangs_while_it_reads_costs_its_deadline(void **state)
 }
 
 /* fault P2 */
-static void answers_that_make_no_sense_are_unknown_modes(_unused_ void **state)
+TEST(answers_that_make_no_sense_are_unknown_modes)
 {
 	static const struct {
 		const char *mode, *why;
@@ -432,7 +427,7 @@ static void *move_slowly(void *data)
 }
 
 /* NVML may open GPUs that it was not asked about, and one that is open is not to be unbound. */
-static void nvml_is_not_asked_while_a_gpu_moves(void **state)
+WITH_DIR(nvml_is_not_asked_while_a_gpu_moves)
 {
 	const TempDir *dir = *state;
 	WorkerConfig config = { .program = BAD_WORKER,
@@ -480,7 +475,7 @@ static bool taken(const char *text, size_t size)
 	return r == 0;
 }
 
-static void a_document_is_about_what_was_asked_or_none(_unused_ void **state)
+TEST(a_document_is_about_what_was_asked_or_none)
 {
 	static const struct {
 		const char *text;
@@ -513,7 +508,7 @@ static void a_document_is_about_what_was_asked_or_none(_unused_ void **state)
 			fail_msg("row %zu is%s taken", i, rows[i].good ? " not" : "");
 }
 
-static void torn_and_flipped_documents_never_crash(_unused_ void **state)
+TEST(torn_and_flipped_documents_never_crash)
 {
 	GpuPersistence gpus[] = {
 		{ .bdf = bdf(A), .mode = PERSISTENCE_ON },
@@ -530,24 +525,4 @@ static void torn_and_flipped_documents_never_crash(_unused_ void **state)
 	free(text);
 	text = persistence_document(gpus, 2);
 	assert_false(taken(text, strlen(text)));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DIR(nvml_tells_the_mode_or_why_it_does_not),
-		WITH_DIR(a_mode_is_set_and_read_again),
-		WITH_DIR(a_worker_reads_all_and_sets_each),
-		cmocka_unit_test(a_worker_without_nvml_says_why_of_each),
-		WITH_DIR(what_nvidia_smi_did_is_what_is_read_afterwards),
-		WITH_DIR(nvidia_persistenced_is_who_listens_on_its_socket),
-		WITH_DIR(a_worker_that_hangs_while_it_sets_is_left_and_found),
-		WITH_DIR(a_worker_that_hangs_while_it_reads_costs_its_deadline),
-		cmocka_unit_test(answers_that_make_no_sense_are_unknown_modes),
-		WITH_DIR(nvml_is_not_asked_while_a_gpu_moves),
-		cmocka_unit_test(a_document_is_about_what_was_asked_or_none),
-		cmocka_unit_test(torn_and_flipped_documents_never_crash),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Parts that wait before they are asked: who is asked, how often, and when another one is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -119,7 +114,7 @@ static void move_both(const WorkerConfig *config)
 }
 
 /* promise C12 */
-static void what_waits_is_asked_again_and_again_and_replaced_at_rest(void **state)
+WITH_DIR(what_waits_is_asked_again_and_again_and_replaced_at_rest)
 {
 	_cleanup_(fake_part_freep) FakePart *part =
 		part_of(state, PART_INSPECTOR, inspect_once, NULL);
@@ -143,7 +138,7 @@ static void what_waits_is_asked_again_and_again_and_replaced_at_rest(void **stat
 }
 
 /* Where nothing was made ready, the one that was started serves further requests all the same. */
-static void one_that_was_not_ready_stays_too(void **state)
+WITH_DIR(one_that_was_not_ready_stays_too)
 {
 	_cleanup_(fake_part_freep) FakePart *part =
 		part_of(state, PART_INSPECTOR, inspect_once, NULL);
@@ -156,7 +151,7 @@ static void one_that_was_not_ready_stays_too(void **state)
 }
 
 /* What loads NVIDIA's library has had its lock, which it lets go of before its output ends. */
-static void a_prober_waits_and_does_not_stay(void **state)
+WITH_DIR(a_prober_waits_and_does_not_stay)
 {
 	static const char nothing[] = "{}\n";
 	_cleanup_(fake_part_freep) FakePart *part =
@@ -232,7 +227,7 @@ static const struct View {
 };
 
 /* The loader's cache, the socket, the device: each may be another one since it was started. */
-static void a_prober_that_sees_what_is_no_longer_so_is_not_asked(void **state)
+WITH_DIR(a_prober_that_sees_what_is_no_longer_so_is_not_asked)
 {
 	_cleanup_(fake_part_freep) FakePart *part =
 		part_of(state, PART_PROBER, answer_text, (void *)"");
@@ -264,7 +259,7 @@ static void a_prober_that_sees_what_is_no_longer_so_is_not_asked(void **state)
 }
 
 /* What was used is gone at once, also while others are not started yet. */
-static void at_rest_the_used_ones_end_before_others_start(void **state)
+WITH_DIR(at_rest_the_used_ones_end_before_others_start)
 {
 	_cleanup_(fake_part_freep) FakePart *part =
 		part_of(state, PART_INSPECTOR, inspect_once, NULL);
@@ -289,7 +284,7 @@ static void at_rest_the_used_ones_end_before_others_start(void **state)
 }
 
 /* Where jobs overlap, there is no rest. */
-static void nobody_is_asked_for_ever(void **state)
+WITH_DIR(nobody_is_asked_for_ever)
 {
 	_cleanup_(fake_part_freep) FakePart *part =
 		part_of(state, PART_INSPECTOR, inspect_once, NULL);
@@ -303,7 +298,7 @@ static void nobody_is_asked_for_ever(void **state)
 	fake_part_await_ends(part, 1);
 }
 
-static void a_mover_takes_the_next_batch_when_all_of_one_have_ended(void **state)
+WITH_DIR(a_mover_takes_the_next_batch_when_all_of_one_have_ended)
 {
 	_cleanup_(fake_part_freep) FakePart *part = part_of(state, PART_MOVER, move_and_stay, NULL);
 	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
@@ -330,7 +325,7 @@ static void move_without_end(int fd, char *const *words, void *userdata _unused_
 		fail_msg("it was asked again");
 }
 
-static void one_that_has_not_ended_is_left_to_itself(void **state)
+WITH_DIR(one_that_has_not_ended_is_left_to_itself)
 {
 	_cleanup_(fake_part_freep) FakePart *part =
 		part_of(state, PART_MOVER, move_without_end, NULL);
@@ -373,7 +368,7 @@ static void meet_fate(int fd, char *const *words, void *userdata)
 	shutdown(fd, SHUT_RDWR);
 }
 
-static void one_that_ends_before_it_begins_is_replaced(void **state)
+WITH_DIR(one_that_ends_before_it_begins_is_replaced)
 {
 	Fate mover_fate = { "", move_and_stay, 0, PTHREAD_MUTEX_INITIALIZER };
 	Fate inspector_fate = { "", inspect_once, 0, PTHREAD_MUTEX_INITIALIZER };
@@ -393,7 +388,7 @@ static void one_that_ends_before_it_begins_is_replaced(void **state)
 
 /* promise C12 */
 /* Work that may have begun is not begun once more. */
-static void one_that_ends_after_it_began_is_not_replaced(void **state)
+WITH_DIR(one_that_ends_after_it_began_is_not_replaced)
 {
 	Fate fate = { "\n", move_and_stay, 0, PTHREAD_MUTEX_INITIALIZER };
 	_cleanup_(fake_part_freep) FakePart *part = part_of(state, PART_MOVER, meet_fate, &fate);
@@ -410,7 +405,7 @@ static void one_that_ends_after_it_began_is_not_replaced(void **state)
 }
 
 /* What was started for this request is as good as it gets. */
-static void a_fresh_one_is_not_replaced(void **state)
+WITH_DIR(a_fresh_one_is_not_replaced)
 {
 	Fate fate = { "", move_and_stay, 0, PTHREAD_MUTEX_INITIALIZER };
 	_cleanup_(fake_part_freep) FakePart *part = part_of(state, PART_MOVER, meet_fate, &fate);
@@ -424,7 +419,7 @@ static void a_fresh_one_is_not_replaced(void **state)
 }
 
 /* systemd has closed the connections: it killed them, or there were too many. */
-static void those_that_have_gone_are_not_asked(void **state)
+WITH_DIR(those_that_have_gone_are_not_asked)
 {
 	const TempDir *dir = *state;
 	_cleanup_free_ char *path = strf("%s/" PART_INSPECTOR, dir->path);
@@ -449,7 +444,7 @@ static void those_that_have_gone_are_not_asked(void **state)
 }
 
 /* Whoever speaks before it is asked has its answer ready for a question that it does not know. */
-static void one_that_speaks_unasked_is_not_asked(void **state)
+WITH_DIR(one_that_speaks_unasked_is_not_asked)
 {
 	_cleanup_(fake_part_freep) FakePart *part =
 		part_of(state, PART_INSPECTOR, inspect_once, NULL);
@@ -471,7 +466,7 @@ static void one_that_speaks_unasked_is_not_asked(void **state)
 }
 
 /* An administrator who has stopped a socket wants nobody to be asked through it. */
-static void one_of_a_stopped_socket_is_not_asked(void **state)
+WITH_DIR(one_of_a_stopped_socket_is_not_asked)
 {
 	const TempDir *dir = *state;
 	_cleanup_free_ char *path = strf("%s/" PART_MOVER, dir->path);
@@ -508,7 +503,7 @@ static void *inspect_often(void *userdata)
 	return NULL;
 }
 
-static void many_may_ask_at_once(void **state)
+WITH_DIR(many_may_ask_at_once)
 {
 	_cleanup_(fake_part_freep) FakePart *part =
 		part_of(state, PART_INSPECTOR, inspect_once, NULL);
@@ -523,27 +518,4 @@ static void many_may_ask_at_once(void **state)
 	for (size_t i = 0; i < ELEMENTS(threads); i++)
 		pthread_join(threads[i], NULL);
 	assert_int_equal(fake_part_requests(part), 80);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DIR(what_waits_is_asked_again_and_again_and_replaced_at_rest),
-		WITH_DIR(one_that_was_not_ready_stays_too),
-		WITH_DIR(at_rest_the_used_ones_end_before_others_start),
-		WITH_DIR(a_prober_waits_and_does_not_stay),
-		WITH_DIR(a_prober_that_sees_what_is_no_longer_so_is_not_asked),
-		WITH_DIR(nobody_is_asked_for_ever),
-		WITH_DIR(a_mover_takes_the_next_batch_when_all_of_one_have_ended),
-		WITH_DIR(one_that_has_not_ended_is_left_to_itself),
-		WITH_DIR(one_that_ends_before_it_begins_is_replaced),
-		WITH_DIR(one_that_ends_after_it_began_is_not_replaced),
-		WITH_DIR(a_fresh_one_is_not_replaced),
-		WITH_DIR(those_that_have_gone_are_not_asked),
-		WITH_DIR(one_that_speaks_unasked_is_not_asked),
-		WITH_DIR(one_of_a_stopped_socket_is_not_asked),
-		WITH_DIR(many_may_ask_at_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who is a worker, among processes that say that they are one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#define OWN_MAIN
+#include "rig/test.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -83,7 +79,7 @@ static void end(pid_t pid)
 	assert_true(WIFSIGNALED(status)); /* it was there until now */
 }
 
-static void who_runs_the_program_is_a_worker(_unused_ void **state)
+TEST(who_runs_the_program_is_a_worker)
 {
 	WorkerConfig config = bad_worker("slow-60000"), other = bad_worker("slow-60001");
 	Bdf display = tree_bdf(DISPLAY), audio = tree_bdf(AUDIO);
@@ -97,7 +93,7 @@ static void who_runs_the_program_is_a_worker(_unused_ void **state)
 }
 
 /* promise U9 */
-static void who_only_says_so_is_none(_unused_ void **state)
+TEST(who_only_says_so_is_none)
 {
 	WorkerConfig config = bad_worker("slow-60000");
 	Bdf display = tree_bdf(DISPLAY);
@@ -108,7 +104,7 @@ static void who_only_says_so_is_none(_unused_ void **state)
 	end(pid);
 }
 
-static void a_copy_of_the_program_is_another(void **state)
+WITH_DIR(a_copy_of_the_program_is_another)
 {
 	const TempDir *dir = *state;
 	_cleanup_free_ char *copy = strf("%s/copy", dir->path);
@@ -123,7 +119,7 @@ static void a_copy_of_the_program_is_another(void **state)
 	end(pid);
 }
 
-static void the_program_of_another_user_is_no_worker(_unused_ void **state)
+TEST(the_program_of_another_user_is_no_worker)
 {
 	WorkerConfig config = bad_worker("slow-60000");
 	Bdf display = tree_bdf(DISPLAY);
@@ -137,7 +133,7 @@ static void the_program_of_another_user_is_no_worker(_unused_ void **state)
 }
 
 /* fault 49 */
-static void a_probe_of_the_daemon_before_is_found_until_it_ends(_unused_ void **state)
+TEST(a_probe_of_the_daemon_before_is_found_until_it_ends)
 {
 	WorkerConfig config = bad_worker("slow-60000");
 	WorkerChildren children = { 0 };
@@ -151,7 +147,7 @@ static void a_probe_of_the_daemon_before_is_found_until_it_ends(_unused_ void **
 }
 
 /* Where none was, and none was started since, thousands of processes are not looked at. */
-static void a_probe_is_looked_for_again_once_one_was_started(_unused_ void **state)
+TEST(a_probe_is_looked_for_again_once_one_was_started)
 {
 	WorkerConfig config = bad_worker("slow-60000");
 	WorkerChildren children = { 0 };
@@ -170,7 +166,7 @@ static void a_probe_is_looked_for_again_once_one_was_started(_unused_ void **sta
 }
 
 /* Before its exec a child cannot be told from the daemon itself. */
-static void none_found_while_one_starts_is_looked_for_again(_unused_ void **state)
+TEST(none_found_while_one_starts_is_looked_for_again)
 {
 	WorkerConfig config = bad_worker("slow-60000");
 	WorkerChildren children = { 0 };
@@ -186,7 +182,7 @@ static void none_found_while_one_starts_is_looked_for_again(_unused_ void **stat
 }
 
 /* Its lock says it: nothing is to be looked for after it. */
-static void a_part_leaves_nothing_to_look_for(_unused_ void **state)
+TEST(a_part_leaves_nothing_to_look_for)
 {
 	WorkerConfig config = bad_worker("slow-60000");
 	WorkerChildren children = { 0 };
@@ -202,7 +198,7 @@ static void a_part_leaves_nothing_to_look_for(_unused_ void **state)
 	end(pid);
 }
 
-static void uids_and_control_group_are_read_from_the_kernels_words(_unused_ void **state)
+TEST(uids_and_control_group_are_read_from_the_kernels_words)
 {
 	static const struct {
 		const char *status, *cgroup, *path;
@@ -234,20 +230,7 @@ static void uids_and_control_group_are_read_from_the_kernels_words(_unused_ void
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_runs_the_program_is_a_worker),
-		cmocka_unit_test(who_only_says_so_is_none),
-		cmocka_unit_test_setup_teardown(a_copy_of_the_program_is_another, temp_dir_setup,
-						temp_dir_teardown),
-		cmocka_unit_test(the_program_of_another_user_is_no_worker),
-		cmocka_unit_test(a_probe_of_the_daemon_before_is_found_until_it_ends),
-		cmocka_unit_test(a_probe_is_looked_for_again_once_one_was_started),
-		cmocka_unit_test(none_found_while_one_starts_is_looked_for_again),
-		cmocka_unit_test(a_part_leaves_nothing_to_look_for),
-		cmocka_unit_test(uids_and_control_group_are_read_from_the_kernels_words),
-	};
-
 	if (argc > 1 && str_starts_with(argv[1], SYSFS_OPTION))
 		return (int)sleep(60);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run();
 }

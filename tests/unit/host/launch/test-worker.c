@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +40,7 @@ static void assert_goes(pid_t pid)
 		fail_msg("worker %d is still there, or a zombie", pid);
 }
 
-static void the_real_worker_says_that_nothing_was_to_be_done(void **state _unused_)
+TEST(the_real_worker_says_that_nothing_was_to_be_done)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	WorkerConfig config = real(tree);
@@ -61,7 +56,7 @@ static void the_real_worker_says_that_nothing_was_to_be_done(void **state _unuse
 	move_outcome_clear(&outcome);
 }
 
-static void the_real_worker_resets(void **state _unused_)
+TEST(the_real_worker_resets)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	const WorkerConfig config = real(tree);
@@ -85,7 +80,7 @@ static void the_real_worker_resets(void **state _unused_)
 }
 
 /* Two children then, each with one half of the question, as there would be two parts. */
-static void without_parts_children_look_just_as_closely(void **state _unused_)
+TEST(without_parts_children_look_just_as_closely)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(inspection_freep) Inspection *halves = NULL, *whole = NULL;
@@ -109,7 +104,7 @@ static void without_parts_children_look_just_as_closely(void **state _unused_)
 }
 
 /* Where there is no answer nobody knows whether it was reset, and none counts as good. */
-static void a_reset_without_an_answer_is_not_known(void **state _unused_)
+TEST(a_reset_without_an_answer_is_not_known)
 {
 	static const struct {
 		const char *mode;
@@ -136,7 +131,7 @@ static void a_reset_without_an_answer_is_not_known(void **state _unused_)
 	}
 }
 
-static void the_real_worker_reports_an_error_with_its_phase(void **state _unused_)
+TEST(the_real_worker_reports_an_error_with_its_phase)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	WorkerConfig config = real(tree);
@@ -156,7 +151,7 @@ static void the_real_worker_reports_an_error_with_its_phase(void **state _unused
 	move_outcome_clear(&outcome);
 }
 
-static void the_real_worker_inspects(void **state _unused_)
+TEST(the_real_worker_inspects)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(inspection_freep) Inspection *in = NULL, *host = NULL;
@@ -181,7 +176,7 @@ static void the_real_worker_inspects(void **state _unused_)
 
 /* fault 4 */
 /* Whoever started it has given up, or is not there any more: its log tells what it did late. */
-static void the_real_worker_tells_its_log_what_came_too_late(void **state _unused_)
+TEST(the_real_worker_tells_its_log_what_came_too_late)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_free_ char *sysfs = strf("--sysfs=%s", tree->sysfs);
@@ -216,7 +211,7 @@ static void the_real_worker_tells_its_log_what_came_too_late(void **state _unuse
 	assert_non_null(strstr(text, "\"driver\":\"nvidia\""));
 }
 
-static void the_real_worker_reports_a_function_that_is_not_there(void **state _unused_)
+TEST(the_real_worker_reports_a_function_that_is_not_there)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	Bdf function = tree_bdf(DISPLAY);
@@ -228,7 +223,7 @@ static void the_real_worker_reports_a_function_that_is_not_there(void **state _u
 	assert_null(in);
 }
 
-static void a_worker_that_cannot_be_started_is_an_error(void **state _unused_)
+TEST(a_worker_that_cannot_be_started_is_an_error)
 {
 	WorkerConfig config = {
 		.program = "/nonexistent/worker",
@@ -248,7 +243,7 @@ static void a_worker_that_cannot_be_started_is_an_error(void **state _unused_)
 			 -ENOENT);
 }
 
-static void a_target_that_is_no_driver_starts_nothing(void **state _unused_)
+TEST(a_target_that_is_no_driver_starts_nothing)
 {
 	WorkerConfig config = bad_worker("tidy");
 	DriverTarget targets[] = { to_vfio(DISPLAY), to_vfio(AUDIO) };
@@ -260,7 +255,7 @@ static void a_target_that_is_no_driver_starts_nothing(void **state _unused_)
 }
 
 /* promise C3 */
-static void answers_that_make_no_sense_are_refused(void **state _unused_)
+TEST(answers_that_make_no_sense_are_refused)
 {
 	static const struct {
 		const char *mode;
@@ -299,7 +294,7 @@ static void close_on_exec_inherited_files(void)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-static void a_worker_starts_with_nothing_of_the_callers(void **state _unused_)
+TEST(a_worker_starts_with_nothing_of_the_callers)
 {
 	WorkerConfig config = bad_worker("tidy");
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
@@ -318,7 +313,7 @@ static void a_worker_starts_with_nothing_of_the_callers(void **state _unused_)
 	move_outcome_clear(&outcome);
 }
 
-static void workers_run_side_by_side(void **state _unused_)
+TEST(workers_run_side_by_side)
 {
 	WorkerConfig config = bad_worker("slow-1000");
 	DriverTarget targets[8];
@@ -334,7 +329,7 @@ static void workers_run_side_by_side(void **state _unused_)
 		move_outcome_clear(&outcomes[i]);
 }
 
-static void a_worker_that_outlives_its_deadline_is_left_alone_and_reaped(void **state _unused_)
+TEST(a_worker_that_outlives_its_deadline_is_left_alone_and_reaped)
 {
 	static const char *const modes[] = { "slow-60000", "silent-60000" };
 
@@ -357,7 +352,7 @@ static void a_worker_that_outlives_its_deadline_is_left_alone_and_reaped(void **
 	}
 }
 
-static void one_slow_worker_does_not_spoil_the_others_answers(void **state _unused_)
+TEST(one_slow_worker_does_not_spoil_the_others_answers)
 {
 	/* The second cannot be slow in a mode of its own: both wait, the deadline is between. */
 	WorkerConfig slow = bad_worker("slow-800"), quick = bad_worker("slow-1");
@@ -372,7 +367,7 @@ static void one_slow_worker_does_not_spoil_the_others_answers(void **state _unus
 	move_outcome_clear(&early);
 }
 
-static void an_inspection_that_takes_too_long_is_given_up(void **state _unused_)
+TEST(an_inspection_that_takes_too_long_is_given_up)
 {
 	WorkerConfig config = bad_worker("slow-500");
 	Bdf function = tree_bdf(DISPLAY);
@@ -385,7 +380,7 @@ static void an_inspection_that_takes_too_long_is_given_up(void **state _unused_)
 }
 
 /* Reading config space wakes a device; where it does not wake, the read does not return. */
-static void a_device_that_does_not_wake_is_given_up_and_scans_go_on(void **state _unused_)
+TEST(a_device_that_does_not_wake_is_given_up_and_scans_go_on)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(inspection_freep) Inspection *close_look = NULL, *glance = NULL, *awake = NULL;
@@ -420,7 +415,7 @@ static void a_device_that_does_not_wake_is_given_up_and_scans_go_on(void **state
 	close(fd);
 }
 
-static void a_deadline_of_zero_only_looks_once(void **state _unused_)
+TEST(a_deadline_of_zero_only_looks_once)
 {
 	WorkerConfig config = bad_worker("slow-300");
 	MoveOutcome o = move_one(&config, 0);
@@ -430,7 +425,7 @@ static void a_deadline_of_zero_only_looks_once(void **state _unused_)
 	move_outcome_clear(&o);
 }
 
-static void a_deadline_without_end_does_not_overflow(void **state _unused_)
+TEST(a_deadline_without_end_does_not_overflow)
 {
 	WorkerConfig config = bad_worker("slow-50");
 	MoveOutcome o = move_one(&config, UINT64_MAX);
@@ -439,7 +434,7 @@ static void a_deadline_without_end_does_not_overflow(void **state _unused_)
 	move_outcome_clear(&o);
 }
 
-static void no_targets_are_moved_at_once(void **state _unused_)
+TEST(no_targets_are_moved_at_once)
 {
 	WorkerConfig config = bad_worker("crash");
 
@@ -464,7 +459,7 @@ static void *move_some(void *failures)
 }
 
 /* A pipe end that leaks into another thread's worker would keep the first from ending. */
-static void threads_can_move_at_the_same_time(void **state _unused_)
+TEST(threads_can_move_at_the_same_time)
 {
 	pthread_t threads[4];
 	int failures = 0;
@@ -476,7 +471,7 @@ static void threads_can_move_at_the_same_time(void **state _unused_)
 	assert_int_equal(failures, 0);
 }
 
-static void a_move_survives_its_document(void **state _unused_)
+TEST(a_move_survives_its_document)
 {
 	const DriverResult results[] = {
 		{ 0 },
@@ -500,7 +495,7 @@ static void a_move_survives_its_document(void **state _unused_)
 	}
 }
 
-static void a_foreign_override_of_odd_bytes_is_told_all_the_same(void **state _unused_)
+TEST(a_foreign_override_of_odd_bytes_is_told_all_the_same)
 {
 	DriverResult result = { .driver_override = (char[]){ "\377\376" } };
 	_cleanup_(driver_result_clear) DriverResult found = { 0 };
@@ -513,7 +508,7 @@ static void a_foreign_override_of_odd_bytes_is_told_all_the_same(void **state _u
 	assert_string_equal(found.driver_override, "?");
 }
 
-static void an_inspection_that_leaves_a_function_out_is_refused(void **state _unused_)
+TEST(an_inspection_that_leaves_a_function_out_is_refused)
 {
 	FunctionFacts facts = { .bdf = tree_bdf(DISPLAY), .device_minor = -1 };
 	Inspection in = { .functions = &facts, .n_functions = 1 };
@@ -527,36 +522,4 @@ static void an_inspection_that_leaves_a_function_out_is_refused(void **state _un
 	assert_int_equal(worker_inspect_document_parse(text, strlen(text), functions, 1, &found),
 			 0);
 	assert_int_equal(found->n_functions, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_real_worker_says_that_nothing_was_to_be_done),
-		cmocka_unit_test(the_real_worker_reports_an_error_with_its_phase),
-		cmocka_unit_test(the_real_worker_resets),
-		cmocka_unit_test(without_parts_children_look_just_as_closely),
-		cmocka_unit_test(a_reset_without_an_answer_is_not_known),
-		cmocka_unit_test(the_real_worker_inspects),
-		cmocka_unit_test(the_real_worker_tells_its_log_what_came_too_late),
-		cmocka_unit_test(the_real_worker_reports_a_function_that_is_not_there),
-		cmocka_unit_test(a_worker_that_cannot_be_started_is_an_error),
-		cmocka_unit_test(a_target_that_is_no_driver_starts_nothing),
-		cmocka_unit_test(answers_that_make_no_sense_are_refused),
-		cmocka_unit_test(a_worker_starts_with_nothing_of_the_callers),
-		cmocka_unit_test(workers_run_side_by_side),
-		cmocka_unit_test(a_worker_that_outlives_its_deadline_is_left_alone_and_reaped),
-		cmocka_unit_test(one_slow_worker_does_not_spoil_the_others_answers),
-		cmocka_unit_test(an_inspection_that_takes_too_long_is_given_up),
-		cmocka_unit_test(a_device_that_does_not_wake_is_given_up_and_scans_go_on),
-		cmocka_unit_test(a_deadline_of_zero_only_looks_once),
-		cmocka_unit_test(a_deadline_without_end_does_not_overflow),
-		cmocka_unit_test(no_targets_are_moved_at_once),
-		cmocka_unit_test(threads_can_move_at_the_same_time),
-		cmocka_unit_test(a_move_survives_its_document),
-		cmocka_unit_test(a_foreign_override_of_odd_bytes_is_told_all_the_same),
-		cmocka_unit_test(an_inspection_that_leaves_a_function_out_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

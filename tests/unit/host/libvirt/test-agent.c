@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The agent's messages, and the conversation with a scripted agent. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,7 +11,7 @@
 
 /* ---- base64 ---- */
 
-static void base64_is_read(_unused_ void **state)
+TEST(base64_is_read)
 {
 	static const struct {
 		const char *text, *bytes;
@@ -41,7 +37,7 @@ static void base64_is_read(_unused_ void **state)
 	}
 }
 
-static void base64_that_is_none_is_refused(_unused_ void **state)
+TEST(base64_that_is_none_is_refused)
 {
 	static const char *const rows[] = { "Z",    "Zg",   "Zg=",	"Zg===",      "Z===",
 					    "====", "=AAA", "Zg==Zg==", "Zm9v\n",     "Zm9vZm9 ",
@@ -56,7 +52,7 @@ static void base64_that_is_none_is_refused(_unused_ void **state)
 	assert_null(bytes);
 }
 
-static void base64_is_bounded(_unused_ void **state)
+TEST(base64_is_bounded)
 {
 	_cleanup_free_ char *bytes = NULL;
 	size_t n = 0;
@@ -80,7 +76,7 @@ static int info(const char *reply)
 #define INFO(commands) "{\"return\":{\"version\":\"7.2\",\"supported_commands\":[" commands "]}}"
 #define INFO_GOOD INFO(COMMAND("guest-exec", "true") "," COMMAND("guest-exec-status", "true"))
 
-static void an_agent_that_may_not_run_programs_is_told(_unused_ void **state)
+TEST(an_agent_that_may_not_run_programs_is_told)
 {
 	assert_int_equal(info(INFO_GOOD), 1);
 	assert_int_equal(
@@ -97,7 +93,7 @@ static void an_agent_that_may_not_run_programs_is_told(_unused_ void **state)
 	assert_int_equal(info(INFO_GOOD "x"), -EBADMSG);
 }
 
-static void messages_have_no_shell_in_them(_unused_ void **state)
+TEST(messages_have_no_shell_in_them)
 {
 	static const char *const argv[] = { "nvidia-smi", "topo", "\"; rm -rf /", NULL };
 	_cleanup_free_ char *exec = agent_exec_message(argv), *status = agent_status_message(-7);
@@ -109,7 +105,7 @@ static void messages_have_no_shell_in_them(_unused_ void **state)
 				    "{\"pid\":-7}}");
 }
 
-static void a_status_is_read(_unused_ void **state)
+TEST(a_status_is_read)
 {
 	GuestRun run = { .exit_code = 99 };
 	bool ended = true;
@@ -135,7 +131,7 @@ static void a_status_is_read(_unused_ void **state)
 	assert_null(run.out);
 }
 
-static void a_status_that_is_none_is_refused(_unused_ void **state)
+TEST(a_status_that_is_none_is_refused)
 {
 	static const struct {
 		const char *reply;
@@ -182,7 +178,7 @@ static char *big_status(size_t n)
 
 /* fault 54 */
 /* promise G1 */
-static void output_is_bounded(_unused_ void **state)
+TEST(output_is_bounded)
 {
 	_cleanup_free_ char *fits = big_status(AGENT_STREAM_MAX / 3 * 4);
 	_cleanup_free_ char *stream = big_status(AGENT_STREAM_MAX / 3 * 4 + 8);
@@ -288,7 +284,7 @@ static int converse(const Line *lines, size_t n, uint64_t usec, GuestRun *runs, 
 	return r;
 }
 
-static void programs_run_one_after_another(_unused_ void **state)
+TEST(programs_run_one_after_another)
 {
 	static const Line lines[] = { GREETING, STARTED, RUNS, RUNS, ENDED, STARTED, ENDED };
 	GuestRun runs[2] = { 0 };
@@ -304,7 +300,7 @@ static void programs_run_one_after_another(_unused_ void **state)
 }
 
 /* fault 54 */
-static void what_stands_in_the_way_ends_it_and_is_named(_unused_ void **state)
+TEST(what_stands_in_the_way_ends_it_and_is_named)
 {
 	static const struct {
 		const char *what;
@@ -316,42 +312,29 @@ static void what_stands_in_the_way_ends_it_and_is_named(_unused_ void **state)
 		{ "no channel", { FAILS("ping", GUEST_NO_CHANNEL) }, GUEST_NO_CHANNEL, 1 },
 		{ "no agent", { FAILS("ping", GUEST_NO_AGENT) }, GUEST_NO_AGENT, 1 },
 		{ "refused", { FAILS("ping", GUEST_REFUSED) }, GUEST_REFUSED, 1 },
-		{ "silent after ping",
-		  { PONG, FAILS("guest-info", GUEST_NO_AGENT) },
-		  GUEST_TIMEOUT,
-		  2 },
-		{ "disabled",
-		  { PONG, { "guest-info", INFO(""), 0, 0, false, 0 } },
-		  GUEST_EXEC_DISABLED,
-		  2 },
-		{ "garbled info",
-		  { PONG, { "guest-info", "{\"return\":7}", 0, 0, false, 0 } },
-		  GUEST_GARBLED,
-		  2 },
-		{ "no such program",
-		  { GREETING, FAILS("guest-exec\"", GUEST_REFUSED) },
-		  GUEST_NOT_STARTED,
-		  3 },
-		{ "garbled pid",
-		  { GREETING, { "guest-exec\"", "{\"return\":{}}", 0, 0, false, 0 } },
-		  GUEST_GARBLED,
-		  3 },
-		{ "silent meanwhile",
-		  { GREETING, STARTED, RUNS, FAILS("status", GUEST_NO_AGENT) },
-		  GUEST_TIMEOUT,
-		  5 },
-		{ "garbled status",
-		  { GREETING, STARTED, { "status", "{\"return\":{}}", 0, 0, false, 0 } },
-		  GUEST_GARBLED,
-		  4 },
-		{ "too much",
-		  { GREETING,
-		    STARTED,
-		    { "status",
-		      "{\"return\":{\"exited\":true,\"exitcode\":0,\"err-truncated\":true}}", 0, 0,
-		      false, 0 } },
-		  GUEST_TOO_MUCH,
-		  4 },
+		ROW("silent after ping", { PONG, FAILS("guest-info", GUEST_NO_AGENT) },
+		    GUEST_TIMEOUT, 2),
+		ROW("disabled", { PONG, { "guest-info", INFO(""), 0, 0, false, 0 } },
+		    GUEST_EXEC_DISABLED, 2),
+		ROW("garbled info", { PONG, { "guest-info", "{\"return\":7}", 0, 0, false, 0 } },
+		    GUEST_GARBLED, 2),
+		ROW("no such program", { GREETING, FAILS("guest-exec\"", GUEST_REFUSED) },
+		    GUEST_NOT_STARTED, 3),
+		ROW("garbled pid",
+		    { GREETING, { "guest-exec\"", "{\"return\":{}}", 0, 0, false, 0 } },
+		    GUEST_GARBLED, 3),
+		ROW("silent meanwhile",
+		    { GREETING, STARTED, RUNS, FAILS("status", GUEST_NO_AGENT) }, GUEST_TIMEOUT, 5),
+		ROW("garbled status",
+		    { GREETING, STARTED, { "status", "{\"return\":{}}", 0, 0, false, 0 } },
+		    GUEST_GARBLED, 4),
+		ROW("too much",
+		    { GREETING,
+		      STARTED,
+		      { "status",
+			"{\"return\":{\"exited\":true,\"exitcode\":0,\"err-truncated\":true}}", 0,
+			0, false, 0 } },
+		    GUEST_TOO_MUCH, 4),
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
@@ -370,7 +353,7 @@ static void what_stands_in_the_way_ends_it_and_is_named(_unused_ void **state)
 }
 
 /* fault 53 */
-static void a_program_that_hangs_ends_with_the_deadline(_unused_ void **state)
+TEST(a_program_that_hangs_ends_with_the_deadline)
 {
 	static const Line lines[] = {
 		GREETING,
@@ -394,7 +377,7 @@ static void a_program_that_hangs_ends_with_the_deadline(_unused_ void **state)
 }
 
 /* fault 53 */
-static void slow_answers_do_not_add_up_beyond_the_deadline(_unused_ void **state)
+TEST(slow_answers_do_not_add_up_beyond_the_deadline)
 {
 	static const Line lines[] = {
 		{ "guest-ping", "{\"return\":{}}", 0, 300, false, 0 },
@@ -408,7 +391,7 @@ static void slow_answers_do_not_add_up_beyond_the_deadline(_unused_ void **state
 	assert_int_equal(script.n_calls, 2);
 }
 
-static void a_lost_libvirt_is_a_problem_and_no_word_of_the_guest(_unused_ void **state)
+TEST(a_lost_libvirt_is_a_problem_and_no_word_of_the_guest)
 {
 	static const Line lost[] = { GREETING, STARTED, { "status", NULL, 0, 0, false, PROBLEM } };
 	static const Line memory[] = { { "ping", NULL, 0, 0, false, -ENOMEM } };
@@ -419,25 +402,4 @@ static void a_lost_libvirt_is_a_problem_and_no_word_of_the_guest(_unused_ void *
 	assert_int_equal(problem->error, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE);
 	guest_run_clear(&runs[0]);
 	assert_int_equal(converse(memory, 1, 10 * USEC_PER_SEC, runs, NULL, NULL), -ENOMEM);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(base64_is_read),
-		cmocka_unit_test(base64_that_is_none_is_refused),
-		cmocka_unit_test(base64_is_bounded),
-		cmocka_unit_test(an_agent_that_may_not_run_programs_is_told),
-		cmocka_unit_test(messages_have_no_shell_in_them),
-		cmocka_unit_test(a_status_is_read),
-		cmocka_unit_test(a_status_that_is_none_is_refused),
-		cmocka_unit_test(output_is_bounded),
-		cmocka_unit_test(programs_run_one_after_another),
-		cmocka_unit_test(what_stands_in_the_way_ends_it_and_is_named),
-		cmocka_unit_test(a_program_that_hangs_ends_with_the_deadline),
-		cmocka_unit_test(slow_answers_do_not_add_up_beyond_the_deadline),
-		cmocka_unit_test(a_lost_libvirt_is_a_problem_and_no_word_of_the_guest),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

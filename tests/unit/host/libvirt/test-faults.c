@@ -4,12 +4,8 @@
  * except for the functions below: they are defined here, come before libvirt's own in the link, and
  * may call those.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <dlfcn.h>
 #include <libvirt/libvirt.h>
 #include <libvirt/virterror.h>
@@ -464,7 +460,7 @@ static void check_detach(size_t i, int r, const Problem *problem, uint64_t took_
 		fail_msg("%s: '%s' names too little", name, problem->reason);
 }
 
-static void detach_is_decided_by_the_live_xml_within_its_time(void **state)
+TEST_WITH(detach_is_decided_by_the_live_xml_within_its_time, new_script, NULL)
 {
 	for (size_t i = 0; i < ELEMENTS(detach_rows); i++) {
 		_cleanup_(virt_freep) Virt *virt = NULL;
@@ -487,24 +483,7 @@ static void detach_is_decided_by_the_live_xml_within_its_time(void **state)
 	}
 }
 
-static void virt_free_does_not_wait_for_a_detach_that_hangs(void **state _unused_)
-{
-	_cleanup_(problem_freep) Problem *problem = NULL;
-	Virt *virt = start();
-	uint64_t start_usec;
-
-	script.mode = DETACH_HANGS;
-	assert_int_equal(
-		virt_domain_detach(virt, RUNNING, &function, 200 * USEC_PER_MSEC, &problem),
-		PROBLEM);
-	start_usec = now_monotonic();
-	assert_null(virt_free(virt));
-	assert_true(now_monotonic() - start_usec < USEC_PER_SEC);
-	say(&script.let_go);
-	wait_for(&script.returned, 1);
-}
-
-static void an_xml_that_is_not_understood_hides_no_hostdevs(void **state _unused_)
+TEST_WITH(an_xml_that_is_not_understood_hides_no_hostdevs, new_script, NULL)
 {
 	_cleanup_(virt_freep) Virt *virt = start();
 	_cleanup_(problem_freep) Problem *problem = NULL;
@@ -526,7 +505,7 @@ static void an_xml_that_is_not_understood_hides_no_hostdevs(void **state _unused
 }
 
 /* Each round trip counts: of a host with a hundred domains it is most of an assign. */
-static void what_is_told_of_all_domains_is_not_asked_of_each(void **state _unused_)
+TEST_WITH(what_is_told_of_all_domains_is_not_asked_of_each, new_script, NULL)
 {
 	_cleanup_(virt_freep) Virt *virt = start();
 	_cleanup_(problem_freep) Problem *problem = NULL;
@@ -558,7 +537,7 @@ static void what_is_told_of_all_domains_is_not_asked_of_each(void **state _unuse
 }
 
 /* Of a shut off domain the lookup says all that is not in its XML. */
-static void one_domain_is_read_by_two_calls(void **state _unused_)
+TEST_WITH(one_domain_is_read_by_two_calls, new_script, NULL)
 {
 	_cleanup_(virt_freep) Virt *virt = start();
 	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
@@ -577,7 +556,7 @@ static void one_domain_is_read_by_two_calls(void **state _unused_)
 }
 
 /* A plan that believed the list would give away what a guest has just got. */
-static void a_domain_that_starts_after_the_list_is_seen_to_run(void **state _unused_)
+TEST_WITH(a_domain_that_starts_after_the_list_is_seen_to_run, new_script, NULL)
 {
 	_cleanup_(virt_freep) Virt *virt = start();
 	_cleanup_(problem_freep) Problem *problem = NULL;
@@ -592,7 +571,7 @@ static void a_domain_that_starts_after_the_list_is_seen_to_run(void **state _unu
 }
 
 /* libvirtd sends no text of more than 4 MiB: "Unable to encode message payload". */
-static void an_xml_that_libvirt_does_not_send_hides_no_other_domain(void **state _unused_)
+TEST_WITH(an_xml_that_libvirt_does_not_send_hides_no_other_domain, new_script, NULL)
 {
 	_cleanup_(virt_freep) Virt *virt = start();
 	_cleanup_(problem_freep) Problem *problem = NULL;
@@ -604,7 +583,7 @@ static void an_xml_that_libvirt_does_not_send_hides_no_other_domain(void **state
 	assert_non_null(strstr(uses->items[0].unread, "libvirt: "));
 }
 
-static void a_domain_that_vanishes_meanwhile_is_left_out(void **state _unused_)
+TEST_WITH(a_domain_that_vanishes_meanwhile_is_left_out, new_script, NULL)
 {
 	_cleanup_(virt_freep) Virt *virt = start();
 	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
@@ -618,7 +597,7 @@ static void a_domain_that_vanishes_meanwhile_is_left_out(void **state _unused_)
 	assert_int_equal(missing->error, GPUPASS_ERROR_NO_SUCH_DOMAIN);
 }
 
-static void define_does_without_validation_where_a_driver_cannot(void **state _unused_)
+TEST_WITH(define_does_without_validation_where_a_driver_cannot, new_script, NULL)
 {
 	_cleanup_(virt_freep) Virt *virt = start();
 	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
@@ -666,7 +645,7 @@ static void check_schema_row(const SchemaRow *row)
 	assert_int_equal(script.defines, row->defines);
 }
 
-static void define_asks_once_more_when_libvirt_could_not_read_its_schema(void **state)
+TEST_WITH(define_asks_once_more_when_libvirt_could_not_read_its_schema, new_script, NULL)
 {
 	for (size_t i = 0; i < ELEMENTS(schema_rows); i++) {
 		new_script(state);
@@ -676,7 +655,7 @@ static void define_asks_once_more_when_libvirt_could_not_read_its_schema(void **
 	}
 }
 
-static void attach_gives_libvirts_reason_and_names_the_function(void **state _unused_)
+TEST_WITH(attach_gives_libvirts_reason_and_names_the_function, new_script, NULL)
 {
 	_cleanup_(virt_freep) Virt *virt = start();
 	_cleanup_free_ char *hostdev = domain_xml_hostdev("pair0", 0, &elsewhere);
@@ -691,7 +670,7 @@ static void attach_gives_libvirts_reason_and_names_the_function(void **state _un
 }
 
 /* fault 27 */
-static void attach_says_that_libvirt_has_forgotten_a_device(void **state _unused_)
+TEST_WITH(attach_says_that_libvirt_has_forgotten_a_device, new_script, NULL)
 {
 	_cleanup_(virt_freep) Virt *virt = start();
 	_cleanup_free_ char *hostdev = domain_xml_hostdev("pair0", 0, &elsewhere);
@@ -705,7 +684,7 @@ static void attach_says_that_libvirt_has_forgotten_a_device(void **state _unused
 	assert_string_equal(problem->remedy, "shut running down: its devices go with it");
 }
 
-static void attach_that_loses_libvirt_claims_nothing(void **state _unused_)
+TEST_WITH(attach_that_loses_libvirt_claims_nothing, new_script, NULL)
 {
 	_cleanup_(virt_freep) Virt *virt = start();
 	_cleanup_free_ char *hostdev = domain_xml_hostdev("pair0", 0, &elsewhere);
@@ -751,7 +730,7 @@ static bool noted(Order *order, const char *text)
 }
 
 /* fault 26 */
-static void a_lost_connection_is_told_refused_and_made_again(void **state _unused_)
+TEST_WITH(a_lost_connection_is_told_refused_and_made_again, new_script, NULL)
 {
 	_cleanup_(virt_freep) Virt *virt = NULL;
 	_cleanup_(problem_freep) Problem *lost = NULL, *problem = NULL;
@@ -776,7 +755,7 @@ static void a_lost_connection_is_told_refused_and_made_again(void **state _unuse
 }
 
 /* A libvirt that has just been installed runs each of its emulators first. */
-static void nobody_waits_for_the_version_of_the_hypervisor(void **state _unused_)
+TEST_WITH(nobody_waits_for_the_version_of_the_hypervisor, new_script, NULL)
 {
 	_cleanup_(virt_freep) Virt *virt = NULL;
 	_cleanup_(problem_freep) Problem *problem = NULL;
@@ -797,34 +776,20 @@ static void nobody_waits_for_the_version_of_the_hypervisor(void **state _unused_
 	assert_int_not_equal(hypervisor, 0);
 }
 
-int main(void)
+/* Last: it leaves threads behind. */
+TEST_WITH(virt_free_does_not_wait_for_a_detach_that_hangs, new_script, NULL)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(detach_is_decided_by_the_live_xml_within_its_time,
-				       new_script),
-		cmocka_unit_test_setup(an_xml_that_is_not_understood_hides_no_hostdevs, new_script),
-		cmocka_unit_test_setup(an_xml_that_libvirt_does_not_send_hides_no_other_domain,
-				       new_script),
-		cmocka_unit_test_setup(what_is_told_of_all_domains_is_not_asked_of_each,
-				       new_script),
-		cmocka_unit_test_setup(one_domain_is_read_by_two_calls, new_script),
-		cmocka_unit_test_setup(a_domain_that_starts_after_the_list_is_seen_to_run,
-				       new_script),
-		cmocka_unit_test_setup(a_domain_that_vanishes_meanwhile_is_left_out, new_script),
-		cmocka_unit_test_setup(define_asks_once_more_when_libvirt_could_not_read_its_schema,
-				       new_script),
-		cmocka_unit_test_setup(define_does_without_validation_where_a_driver_cannot,
-				       new_script),
-		cmocka_unit_test_setup(attach_gives_libvirts_reason_and_names_the_function,
-				       new_script),
-		cmocka_unit_test_setup(attach_says_that_libvirt_has_forgotten_a_device, new_script),
-		cmocka_unit_test_setup(attach_that_loses_libvirt_claims_nothing, new_script),
-		cmocka_unit_test_setup(a_lost_connection_is_told_refused_and_made_again,
-				       new_script),
-		cmocka_unit_test_setup(nobody_waits_for_the_version_of_the_hypervisor, new_script),
-		/* Last: it leaves threads behind. */
-		cmocka_unit_test_setup(virt_free_does_not_wait_for_a_detach_that_hangs, new_script),
-	};
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	Virt *virt = start();
+	uint64_t start_usec;
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	script.mode = DETACH_HANGS;
+	assert_int_equal(
+		virt_domain_detach(virt, RUNNING, &function, 200 * USEC_PER_MSEC, &problem),
+		PROBLEM);
+	start_usec = now_monotonic();
+	assert_null(virt_free(virt));
+	assert_true(now_monotonic() - start_usec < USEC_PER_SEC);
+	say(&script.let_go);
+	wait_for(&script.returned, 1);
 }

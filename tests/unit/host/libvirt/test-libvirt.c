@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* host/libvirt against libvirt's own test driver, with the nodes of fixtures/libvirt. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "rig/test.h"
 
-#include <cmocka.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -93,7 +89,7 @@ static void assert_problem(int r, Problem *const *at, GpupassError error, const 
 
 /* --- connecting --- */
 
-static void waiting_for_libvirt_ends_when_it_is_there_or_the_time_is_over(void **state _unused_)
+TEST(waiting_for_libvirt_ends_when_it_is_there_or_the_time_is_over)
 {
 	_cleanup_(virt_freep) Virt *none = connect_to("test:///nowhere/at/all.xml");
 	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
@@ -105,7 +101,7 @@ static void waiting_for_libvirt_ends_when_it_is_there_or_the_time_is_over(void *
 	assert_true(now_monotonic() - begin < 10 * USEC_PER_SEC);
 }
 
-static void virt_connects_and_tells_the_listener(void **state _unused_)
+TEST(virt_connects_and_tells_the_listener)
 {
 	uint64_t libvirt = 0, hypervisor = 0;
 	_cleanup_(virt_freep) Virt *virt = NULL;
@@ -124,7 +120,7 @@ static void virt_connects_and_tells_the_listener(void **state _unused_)
 }
 
 /* fault 26 */
-static void a_missing_libvirt_is_unavailable_at_once_with_a_remedy(void **state _unused_)
+TEST(a_missing_libvirt_is_unavailable_at_once_with_a_remedy)
 {
 	_cleanup_(virt_freep) Virt *virt =
 		connect_to("qemu+unix:///system?socket=/nonexistent/libvirt-sock");
@@ -144,7 +140,7 @@ static void a_missing_libvirt_is_unavailable_at_once_with_a_remedy(void **state 
 	assert_false(virt_connected(virt));
 }
 
-static void virt_free_is_quick_connected_or_not(void **state _unused_)
+TEST(virt_free_is_quick_connected_or_not)
 {
 	static const struct {
 		const char *uri;
@@ -171,30 +167,6 @@ static void virt_free_is_quick_connected_or_not(void **state _unused_)
 	assert_null(virt_free(NULL));
 }
 
-/* Like a stopped libvirtd: the kernel accepts the connection, and nobody ever answers. */
-static void virt_free_does_not_wait_for_a_libvirt_that_hangs(void **state _unused_)
-{
-	char dir[] = "/tmp/gpupass-test-XXXXXX";
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	_cleanup_free_ char *uri = NULL;
-	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	uint64_t start;
-	Virt *virt;
-
-	assert_non_null(mkdtemp(dir));
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s/sock", dir);
-	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	assert_int_equal(listen(fd, 1), 0);
-	uri = strf("qemu+unix:///system?socket=%s", address.sun_path);
-	virt = connect_to(uri);
-	usleep(200 * 1000);
-	start = now_monotonic();
-	assert_null(virt_free(virt));
-	assert_true(now_monotonic() - start < USEC_PER_SEC);
-	unlink(address.sun_path);
-	rmdir(dir);
-}
-
 /* --- looking up --- */
 
 /*
@@ -202,7 +174,7 @@ static void virt_free_does_not_wait_for_a_libvirt_that_hangs(void **state _unuse
  * that name.
  */
 /* promise T1 */
-static void a_word_is_a_uuid_or_else_a_name(void **state _unused_)
+TEST(a_word_is_a_uuid_or_else_a_name)
 {
 	static const struct {
 		const char *text, *uuid; /* NULL: there is none */
@@ -238,7 +210,7 @@ static void a_word_is_a_uuid_or_else_a_name(void **state _unused_)
 	}
 }
 
-static void a_domain_is_read_by_its_uuid_and_by_nothing_else(void **state _unused_)
+TEST(a_domain_is_read_by_its_uuid_and_by_nothing_else)
 {
 	static const char *const others[] = { "vm42", "1", "2",
 					      NOBODY, "",  "11111111-1111-4111-8111-11111111111A" };
@@ -259,7 +231,7 @@ static void a_domain_is_read_by_its_uuid_and_by_nothing_else(void **state _unuse
 	}
 }
 
-static void no_word_and_an_endless_one_are_refused(void **state _unused_)
+TEST(no_word_and_an_endless_one_are_refused)
 {
 	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
 	char name[5000];
@@ -277,7 +249,7 @@ static void no_word_and_an_endless_one_are_refused(void **state _unused_)
 	}
 }
 
-static void a_domain_comes_with_the_xml_that_it_has(void **state _unused_)
+TEST(a_domain_comes_with_the_xml_that_it_has)
 {
 	static const struct {
 		const char *name, *uuid;
@@ -306,7 +278,7 @@ static void a_domain_comes_with_the_xml_that_it_has(void **state _unused_)
 
 /* --- uses --- */
 
-static void uses_name_every_domain_and_its_functions(void **state _unused_)
+TEST(uses_name_every_domain_and_its_functions)
 {
 	static const struct {
 		const char *uuid;
@@ -359,7 +331,7 @@ static char *edit(const char *text, const char *from, const char *to)
 	return strf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
 }
 
-static void define_changes_the_definition_and_is_heard(void **state _unused_)
+TEST(define_changes_the_definition_and_is_heard)
 {
 	_cleanup_(virt_freep) Virt *virt = NULL;
 	Heard heard = HEARD_INIT;
@@ -381,7 +353,7 @@ static void define_changes_the_definition_and_is_heard(void **state _unused_)
 	}
 }
 
-static void define_refuses_when_the_definition_is_not_the_expected_one(void **state _unused_)
+TEST(define_refuses_when_the_definition_is_not_the_expected_one)
 {
 	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
 	_cleanup_(virt_domain_freep) VirtDomain *before = get(virt, VM42);
@@ -401,7 +373,7 @@ static void define_refuses_when_the_definition_is_not_the_expected_one(void **st
 	assert_string_equal(after->config_xml, before->config_xml);
 }
 
-static void define_refuses_what_is_no_definition_of_that_domain(void **state _unused_)
+TEST(define_refuses_what_is_no_definition_of_that_domain)
 {
 	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
 	_cleanup_(virt_domain_freep) VirtDomain *before = get(virt, VM42);
@@ -423,7 +395,7 @@ static void define_refuses_what_is_no_definition_of_that_domain(void **state _un
 	assert_string_equal(after->config_xml, before->config_xml);
 }
 
-static void define_refuses_a_domain_without_a_definition(void **state _unused_)
+TEST(define_refuses_a_domain_without_a_definition)
 {
 	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
 	_cleanup_(virt_domain_freep) VirtDomain *passing = get(virt, PASSING);
@@ -439,7 +411,7 @@ static void define_refuses_a_domain_without_a_definition(void **state _unused_)
 
 /* --- attach and detach where nothing is to do, or nothing can be done --- */
 
-static void attach_is_refused_or_needless_before_libvirt_is_asked(void **state _unused_)
+TEST(attach_is_refused_or_needless_before_libvirt_is_asked)
 {
 	static const Bdf there = { .bus = 0x41 }, elsewhere = { .bus = 0x81 };
 	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
@@ -472,7 +444,7 @@ static void attach_is_refused_or_needless_before_libvirt_is_asked(void **state _
 	}
 }
 
-static void detach_of_what_is_not_there_is_done(void **state _unused_)
+TEST(detach_of_what_is_not_there_is_done)
 {
 	static const Bdf elsewhere = { .bus = 0x81 }, config_only = { .bus = 0x61 };
 	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
@@ -510,7 +482,7 @@ static void *work(void *userdata)
 	return (void *)failures;
 }
 
-static void calls_from_many_threads_do_not_disturb_each_other(void **state _unused_)
+TEST(calls_from_many_threads_do_not_disturb_each_other)
 {
 	_cleanup_(virt_freep) Virt *virt = NULL;
 	Heard heard = HEARD_INIT;
@@ -528,28 +500,27 @@ static void calls_from_many_threads_do_not_disturb_each_other(void **state _unus
 	assert_true(hears(&heard, &heard.domain, ELEMENTS(threads) * 20));
 }
 
-int main(void)
+/* Last: it leaves threads behind. */
+/* Like a stopped libvirtd: the kernel accepts the connection, and nobody ever answers. */
+TEST(virt_free_does_not_wait_for_a_libvirt_that_hangs)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(waiting_for_libvirt_ends_when_it_is_there_or_the_time_is_over),
-		cmocka_unit_test(virt_connects_and_tells_the_listener),
-		cmocka_unit_test(a_missing_libvirt_is_unavailable_at_once_with_a_remedy),
-		cmocka_unit_test(virt_free_is_quick_connected_or_not),
-		cmocka_unit_test(a_word_is_a_uuid_or_else_a_name),
-		cmocka_unit_test(a_domain_is_read_by_its_uuid_and_by_nothing_else),
-		cmocka_unit_test(no_word_and_an_endless_one_are_refused),
-		cmocka_unit_test(a_domain_comes_with_the_xml_that_it_has),
-		cmocka_unit_test(uses_name_every_domain_and_its_functions),
-		cmocka_unit_test(define_changes_the_definition_and_is_heard),
-		cmocka_unit_test(define_refuses_when_the_definition_is_not_the_expected_one),
-		cmocka_unit_test(define_refuses_what_is_no_definition_of_that_domain),
-		cmocka_unit_test(define_refuses_a_domain_without_a_definition),
-		cmocka_unit_test(attach_is_refused_or_needless_before_libvirt_is_asked),
-		cmocka_unit_test(detach_of_what_is_not_there_is_done),
-		cmocka_unit_test(calls_from_many_threads_do_not_disturb_each_other),
-		/* Last: it leaves threads behind. */
-		cmocka_unit_test(virt_free_does_not_wait_for_a_libvirt_that_hangs),
-	};
+	char dir[] = "/tmp/gpupass-test-XXXXXX";
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	_cleanup_free_ char *uri = NULL;
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	uint64_t start;
+	Virt *virt;
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	assert_non_null(mkdtemp(dir));
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/sock", dir);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	uri = strf("qemu+unix:///system?socket=%s", address.sun_path);
+	virt = connect_to(uri);
+	usleep(200 * 1000);
+	start = now_monotonic();
+	assert_null(virt_free(virt));
+	assert_true(now_monotonic() - start < USEC_PER_SEC);
+	unlink(address.sun_path);
+	rmdir(dir);
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include "host/scan/fit-facts.h"
 #include "rig/temp-dir.h"
@@ -34,7 +29,7 @@ static void write_node(const TempDir *dir, const char *number, const char *cpus,
 	temp_dir_write(dir, info, text);
 }
 
-static void a_host_is_read_as_it_is(void **state)
+WITH_DIR(a_host_is_read_as_it_is)
 {
 	const TempDir *dir = *state;
 	_cleanup_(host_facts_freep) HostFacts *facts = NULL;
@@ -80,7 +75,7 @@ static void a_host_is_read_as_it_is(void **state)
 }
 
 /* field: host/29 */
-static void what_switches_the_iommu_is_read(void **state)
+WITH_DIR(what_switches_the_iommu_is_read)
 {
 	const TempDir *dir = *state;
 	_cleanup_(host_facts_freep) HostFacts *facts = NULL;
@@ -113,7 +108,7 @@ static void what_switches_the_iommu_is_read(void **state)
 	assert_false(facts->virtual_machine);
 }
 
-static void a_host_that_tells_nothing_is_not_known(void **state)
+WITH_DIR(a_host_that_tells_nothing_is_not_known)
 {
 	_cleanup_(host_facts_freep) HostFacts *facts = read_facts(*state);
 
@@ -128,7 +123,7 @@ static void a_host_that_tells_nothing_is_not_known(void **state)
 	assert_null(host_facts_node(NULL, 0));
 }
 
-static void nonsense_is_not_believed(void **state)
+WITH_DIR(nonsense_is_not_believed)
 {
 	const TempDir *dir = *state;
 	_cleanup_(host_facts_freep) HostFacts *facts = NULL;
@@ -159,7 +154,7 @@ static void nonsense_is_not_believed(void **state)
 	assert_int_equal(facts->n_nodes, 0);
 }
 
-static void lists_of_cpus_are_read_as_the_kernel_and_libvirt_write_them(_unused_ void **state)
+TEST(lists_of_cpus_are_read_as_the_kernel_and_libvirt_write_them)
 {
 	static const struct {
 		const char *text;
@@ -183,7 +178,7 @@ static void lists_of_cpus_are_read_as_the_kernel_and_libvirt_write_them(_unused_
 	}
 }
 
-static void one_set_of_cpus_is_within_another(_unused_ void **state)
+TEST(one_set_of_cpus_is_within_another)
 {
 	CpuSet some, all;
 
@@ -194,18 +189,4 @@ static void one_set_of_cpus_is_within_another(_unused_ void **state)
 	assert_false(cpu_set_within(&some, &all));
 	assert_int_equal(cpu_set_parse("0-80", &all), 0);
 	assert_true(cpu_set_within(&some, &all));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DIR(a_host_is_read_as_it_is),
-		WITH_DIR(what_switches_the_iommu_is_read),
-		WITH_DIR(a_host_that_tells_nothing_is_not_known),
-		WITH_DIR(nonsense_is_not_believed),
-		cmocka_unit_test(lists_of_cpus_are_read_as_the_kernel_and_libvirt_write_them),
-		cmocka_unit_test(one_set_of_cpus_is_within_another),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <string.h>
 
@@ -34,7 +29,7 @@ static void assert_name(PciNames *names, uint16_t vendor, uint16_t device, const
 	assert_string_equal(name, expected);
 }
 
-static void names_come_from_the_list(void **state _unused_)
+TEST(names_come_from_the_list)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(pci_names_freep) PciNames *names = NULL;
@@ -44,7 +39,7 @@ static void names_come_from_the_list(void **state _unused_)
 	assert_name(names, 0x10de, 0x2204, "NVIDIA Corporation GA102 [GeForce RTX 3090]");
 }
 
-static void what_is_not_in_the_list_is_a_number(void **state _unused_)
+TEST(what_is_not_in_the_list_is_a_number)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(pci_names_freep) PciNames *names = NULL;
@@ -55,7 +50,7 @@ static void what_is_not_in_the_list_is_a_number(void **state _unused_)
 	assert_name(names, 0xfefc, 0xfffe, "fefc:fffe");
 }
 
-static void a_missing_list_gives_numbers(void **state _unused_)
+TEST(a_missing_list_gives_numbers)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(pci_names_freep) PciNames *names = names_of(tree);
@@ -63,7 +58,7 @@ static void a_missing_list_gives_numbers(void **state _unused_)
 	assert_name(names, 0x10de, 0x2204, "10de:2204");
 }
 
-static void a_broken_list_gives_numbers(void **state _unused_)
+TEST(a_broken_list_gives_numbers)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(pci_names_freep) PciNames *names = NULL;
@@ -74,7 +69,7 @@ static void a_broken_list_gives_numbers(void **state _unused_)
 }
 
 /* Others' names take most of the list, and no GPU of ours has one. */
-static void only_nvidias_names_are_kept(void **state _unused_)
+TEST(only_nvidias_names_are_kept)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(pci_names_freep) PciNames *names = NULL;
@@ -99,7 +94,7 @@ static void only_nvidias_names_are_kept(void **state _unused_)
 	assert_name(names, 0x8086, 0x1e30, "8086:1e30");
 }
 
-static void a_directory_in_its_place_gives_numbers(void **state _unused_)
+TEST(a_directory_in_its_place_gives_numbers)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(pci_names_freep) PciNames *names = NULL;
@@ -107,18 +102,4 @@ static void a_directory_in_its_place_gives_numbers(void **state _unused_)
 	tree_write(tree, "pci.ids/file", LIST);
 	names = names_of(tree);
 	assert_name(names, 0x10de, 0x2204, "10de:2204");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_come_from_the_list),
-		cmocka_unit_test(what_is_not_in_the_list_is_a_number),
-		cmocka_unit_test(a_missing_list_gives_numbers),
-		cmocka_unit_test(a_broken_list_gives_numbers),
-		cmocka_unit_test(only_nvidias_names_are_kept),
-		cmocka_unit_test(a_directory_in_its_place_gives_numbers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A scan of what has changed is what a scan of everything gives. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <string.h>
 
@@ -175,7 +170,7 @@ static PciSnapshot *follow(Play *p, const PciSnapshot *before)
 	return after;
 }
 
-static void what_has_changed_gives_the_same_as_everything(void **state _unused_)
+TEST(what_has_changed_gives_the_same_as_everything)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new("/dev/shm");
 	PciSnapshot *snapshot = NULL;
@@ -209,7 +204,7 @@ static void what_has_changed_gives_the_same_as_everything(void **state _unused_)
 	assert_in_range(p.only_changed, STEPS / 4, STEPS - 1);
 }
 
-static void a_gpu_that_comes_or_goes_needs_a_look_at_everything(void **state _unused_)
+TEST(a_gpu_that_comes_or_goes_needs_a_look_at_everything)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(pci_snapshot_freep) PciSnapshot *before = NULL, *with = NULL, *after = NULL;
@@ -228,7 +223,7 @@ static void a_gpu_that_comes_or_goes_needs_a_look_at_everything(void **state _un
 	assert_null(after);
 }
 
-static void a_chain_of_snapshots_comes_to_an_end(void **state _unused_)
+TEST(a_chain_of_snapshots_comes_to_an_end)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	PciSnapshot *snapshot = NULL, *next = NULL;
@@ -255,15 +250,4 @@ static void a_chain_of_snapshots_comes_to_an_end(void **state _unused_)
 	assert_int_equal(r, -ESTALE);
 	assert_in_range(snapshot->n_batches, 2, 128);
 	pci_snapshot_free(snapshot);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_has_changed_gives_the_same_as_everything),
-		cmocka_unit_test(a_gpu_that_comes_or_goes_needs_a_look_at_everything),
-		cmocka_unit_test(a_chain_of_snapshots_comes_to_an_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -42,7 +37,7 @@ static bool has(const PciSnapshot *snapshot, const char *bdf)
 	return pci_snapshot_find(snapshot, &address) != NULL;
 }
 
-static void scan_reads_ids_class_driver_and_iommu_group(void **state _unused_)
+TEST(scan_reads_ids_class_driver_and_iommu_group)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
@@ -71,7 +66,7 @@ static void scan_reads_ids_class_driver_and_iommu_group(void **state _unused_)
 	assert_string_equal(f->driver, "pcieport");
 }
 
-static void a_device_of_vfio_is_seen_by_its_folder(_unused_ void **state)
+TEST(a_device_of_vfio_is_seen_by_its_folder)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
@@ -84,7 +79,7 @@ static void a_device_of_vfio_is_seen_by_its_folder(_unused_ void **state)
 	assert_false(pci_function_on_vfio(find(snapshot, "0000:41:00.1")));
 }
 
-static void a_function_without_driver_and_iommu_group_has_none(void **state _unused_)
+TEST(a_function_without_driver_and_iommu_group_has_none)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
@@ -97,7 +92,7 @@ static void a_function_without_driver_and_iommu_group_has_none(void **state _unu
 	assert_false(snapshot->iommu);
 }
 
-static void details_are_read_of_nvidia_gpus_and_their_slot_only(void **state _unused_)
+TEST(details_are_read_of_nvidia_gpus_and_their_slot_only)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
@@ -138,7 +133,7 @@ static void details_are_read_of_nvidia_gpus_and_their_slot_only(void **state _un
 }
 
 /* Opening a FIFO that nobody writes waits for ever, as these attributes can on a real host. */
-static void scan_never_opens_what_the_kernel_serves_under_the_device_lock(void **state _unused_)
+TEST(scan_never_opens_what_the_kernel_serves_under_the_device_lock)
 {
 	static const char *const names[] = { "config", "uevent", "driver_override", "sriov_numvfs",
 					     "driver/unbind" };
@@ -159,7 +154,7 @@ static void scan_never_opens_what_the_kernel_serves_under_the_device_lock(void *
 	assert_int_equal(snapshot->n_functions, 2);
 }
 
-static void scan_leaves_out_functions_that_vanish(void **state _unused_)
+TEST(scan_leaves_out_functions_that_vanish)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
@@ -179,7 +174,7 @@ static void scan_leaves_out_functions_that_vanish(void **state _unused_)
 	assert_false(has(snapshot, "0000:61:00.1"));
 }
 
-static void ids_come_from_separate_files_where_there_is_no_modalias(void **state _unused_)
+TEST(ids_come_from_separate_files_where_there_is_no_modalias)
 {
 	static const char *const contents[] = { NULL, "", "pci:new-form", "of:NgpuT(null)" };
 
@@ -200,7 +195,7 @@ static void ids_come_from_separate_files_where_there_is_no_modalias(void **state
 	}
 }
 
-static void modalias_parse_takes_the_kernels_form_and_nothing_else(void **state _unused_)
+TEST(modalias_parse_takes_the_kernels_form_and_nothing_else)
 {
 	static const char *const wrong[] = {
 		"",
@@ -227,7 +222,7 @@ static void modalias_parse_takes_the_kernels_form_and_nothing_else(void **state 
 			fail_msg("row %zu was taken: %s", i, wrong[i]);
 }
 
-static void names_that_are_no_full_address_are_not_functions(void **state _unused_)
+TEST(names_that_are_no_full_address_are_not_functions)
 {
 	static const char *const names[] = { "41:00.0", "0000:41:00.8",	    "0000:4g:00.0",
 					     "README",	"pci_0000_41_00_0", "00000000:41:00.0" };
@@ -245,7 +240,7 @@ static void names_that_are_no_full_address_are_not_functions(void **state _unuse
 }
 
 /* Behind Intel VMD the segment has five digits, and a second host bridge is on the way. */
-static void upstream_begins_behind_the_last_host_bridge(void **state _unused_)
+TEST(upstream_begins_behind_the_last_host_bridge)
 {
 	static const char device[] = "devices/pci0000:00/0000:00:0e.0/pci10000:e0/10000:e0:06.0/"
 				     "10000:e1:00.0";
@@ -263,7 +258,7 @@ static void upstream_begins_behind_the_last_host_bridge(void **state _unused_)
 	assert_true(bdf_equal(&f->upstream[0], &(Bdf){ 0x10000, 0xe0, 6, 0 }));
 }
 
-static void attributes_that_old_kernels_lack_are_not_known(void **state _unused_)
+TEST(attributes_that_old_kernels_lack_are_not_known)
 {
 	static const char *const names[] = { "numa_node", "reset_method", "power_state", "resource",
 					     "boot_vga" };
@@ -284,7 +279,7 @@ static void attributes_that_old_kernels_lack_are_not_known(void **state _unused_
 	assert_false(f->boot_vga);
 }
 
-static void content_that_makes_no_sense_fails_the_scan(void **state _unused_)
+TEST(content_that_makes_no_sense_fails_the_scan)
 {
 	static const struct {
 		const char *name, *content;
@@ -307,7 +302,7 @@ static void content_that_makes_no_sense_fails_the_scan(void **state _unused_)
 	}
 }
 
-static void virtual_functions_and_their_parents_are_marked(void **state _unused_)
+TEST(virtual_functions_and_their_parents_are_marked)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
@@ -334,7 +329,7 @@ static void virtual_functions_and_their_parents_are_marked(void **state _unused_
 
 #define MDEV "4b20d080-1b54-4048-85b3-a6a62d165c01"
 
-static void mediated_devices_are_known_by_their_parent(void **state _unused_)
+TEST(mediated_devices_are_known_by_their_parent)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
@@ -351,7 +346,7 @@ static void mediated_devices_are_known_by_their_parent(void **state _unused_)
 	assert_string_equal(BDF_TEXT(&snapshot->mdevs[0].parent), "0000:41:00.4");
 }
 
-static void a_host_without_mdev_has_none(void **state _unused_)
+TEST(a_host_without_mdev_has_none)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
@@ -361,7 +356,7 @@ static void a_host_without_mdev_has_none(void **state _unused_)
 	assert_int_equal(snapshot->n_mdevs, 0);
 }
 
-static void a_sysfs_without_pci_is_an_error(void **state _unused_)
+TEST(a_sysfs_without_pci_is_an_error)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	PciSnapshot *snapshot = NULL;
@@ -370,7 +365,7 @@ static void a_sysfs_without_pci_is_an_error(void **state _unused_)
 	assert_null(snapshot);
 }
 
-static void an_empty_bus_is_an_empty_snapshot(void **state _unused_)
+TEST(an_empty_bus_is_an_empty_snapshot)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = scan(tree);
@@ -380,7 +375,7 @@ static void an_empty_bus_is_an_empty_snapshot(void **state _unused_)
 }
 
 /* The golden hosts, as trees: what is scanned is what was put there, down to the last member. */
-static void scan_gives_every_golden_host_back(void **state _unused_)
+TEST(scan_gives_every_golden_host_back)
 {
 	_cleanup_close_ int fd = open(FIXTURES "/hosts", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_strv_ char **names = NULL;
@@ -401,30 +396,4 @@ static void scan_gives_every_golden_host_back(void **state _unused_)
 		if (!str_equal(expected, found))
 			fail_msg("%s: expected %s\nfound %s", *name, expected, found);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scan_reads_ids_class_driver_and_iommu_group),
-		cmocka_unit_test(a_device_of_vfio_is_seen_by_its_folder),
-		cmocka_unit_test(a_function_without_driver_and_iommu_group_has_none),
-		cmocka_unit_test(details_are_read_of_nvidia_gpus_and_their_slot_only),
-		cmocka_unit_test(scan_never_opens_what_the_kernel_serves_under_the_device_lock),
-		cmocka_unit_test(scan_leaves_out_functions_that_vanish),
-		cmocka_unit_test(ids_come_from_separate_files_where_there_is_no_modalias),
-		cmocka_unit_test(modalias_parse_takes_the_kernels_form_and_nothing_else),
-		cmocka_unit_test(names_that_are_no_full_address_are_not_functions),
-		cmocka_unit_test(upstream_begins_behind_the_last_host_bridge),
-		cmocka_unit_test(attributes_that_old_kernels_lack_are_not_known),
-		cmocka_unit_test(content_that_makes_no_sense_fails_the_scan),
-		cmocka_unit_test(virtual_functions_and_their_parents_are_marked),
-		cmocka_unit_test(mediated_devices_are_known_by_their_parent),
-		cmocka_unit_test(a_host_without_mdev_has_none),
-		cmocka_unit_test(a_sysfs_without_pci_is_an_error),
-		cmocka_unit_test(an_empty_bus_is_an_empty_snapshot),
-		cmocka_unit_test(scan_gives_every_golden_host_back),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

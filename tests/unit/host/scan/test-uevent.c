@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which of the kernel's messages are about PCI devices. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <errno.h>
 #include <string.h>
@@ -17,32 +12,32 @@
 #define GPU "remove@/devices/pci0000:00/0000:00:01.0/0000:01:00.0\0"
 #define NAMED "PCI_SLOT_NAME=0000:01:00.0\0"
 
-static void only_a_whole_message_about_a_pci_device_counts(_unused_ void **state)
+TEST(only_a_whole_message_about_a_pci_device_counts)
 {
 	static const struct {
 		const char *text;
 		size_t size;
 		UeventKind is;
 	} rows[] = {
-#define ROW(text, is) { text, sizeof(text) - 1, is }
-		ROW(GPU "ACTION=remove\0SUBSYSTEM=pci\0SEQNUM=4711\0", UEVENT_UNKNOWN),
-		ROW(GPU "SUBSYSTEM=pci\0", UEVENT_UNKNOWN),
-		ROW(GPU "SUBSYSTEM=pci\0" NAMED, UEVENT_FUNCTION),
-		ROW(GPU NAMED "SUBSYSTEM=pci\0", UEVENT_FUNCTION),
-		ROW(GPU "SUBSYSTEM=pci\0PCI_SLOT_NAME=\0", UEVENT_UNKNOWN),
-		ROW(GPU "SUBSYSTEM=pci\0PCI_SLOT_NAME=01:00.0\0", UEVENT_UNKNOWN),
-		ROW(GPU "SUBSYSTEM=pci\0PCI_SLOT_NAME=0000:01:00.0/..\0", UEVENT_UNKNOWN),
-		ROW(GPU "SUBSYSTEM=drivers\0" NAMED, UEVENT_OTHER),
-		ROW(GPU "SUBSYSTEM=pci_bus\0", UEVENT_OTHER),
-		ROW(GPU "MODALIAS=SUBSYSTEM=pci\0", UEVENT_OTHER),
-		ROW(GPU, UEVENT_OTHER),
+#define MESSAGE(text, is) { text, sizeof(text) - 1, is }
+		MESSAGE(GPU "ACTION=remove\0SUBSYSTEM=pci\0SEQNUM=4711\0", UEVENT_UNKNOWN),
+		MESSAGE(GPU "SUBSYSTEM=pci\0", UEVENT_UNKNOWN),
+		MESSAGE(GPU "SUBSYSTEM=pci\0" NAMED, UEVENT_FUNCTION),
+		MESSAGE(GPU NAMED "SUBSYSTEM=pci\0", UEVENT_FUNCTION),
+		MESSAGE(GPU "SUBSYSTEM=pci\0PCI_SLOT_NAME=\0", UEVENT_UNKNOWN),
+		MESSAGE(GPU "SUBSYSTEM=pci\0PCI_SLOT_NAME=01:00.0\0", UEVENT_UNKNOWN),
+		MESSAGE(GPU "SUBSYSTEM=pci\0PCI_SLOT_NAME=0000:01:00.0/..\0", UEVENT_UNKNOWN),
+		MESSAGE(GPU "SUBSYSTEM=drivers\0" NAMED, UEVENT_OTHER),
+		MESSAGE(GPU "SUBSYSTEM=pci_bus\0", UEVENT_OTHER),
+		MESSAGE(GPU "MODALIAS=SUBSYSTEM=pci\0", UEVENT_OTHER),
+		MESSAGE(GPU, UEVENT_OTHER),
 		/* udevd's own messages begin so. */
-		ROW("libudev\0SUBSYSTEM=pci\0" NAMED, UEVENT_OTHER),
+		MESSAGE("libudev\0SUBSYSTEM=pci\0" NAMED, UEVENT_OTHER),
 		/* Cut off. */
-		ROW(GPU "SUBSYSTEM=pci", UEVENT_OTHER),
-		ROW("\0SUBSYSTEM=pci\0", UEVENT_OTHER),
-		ROW("", UEVENT_OTHER),
-#undef ROW
+		MESSAGE(GPU "SUBSYSTEM=pci", UEVENT_OTHER),
+		MESSAGE("\0SUBSYSTEM=pci\0", UEVENT_OTHER),
+		MESSAGE("", UEVENT_OTHER),
+#undef MESSAGE
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
@@ -68,7 +63,7 @@ static UeventChanges read_lines(const char *text, size_t size, size_t at_a_time)
 }
 
 /* The part is not trusted: what it may say is an address, or that it does not know. */
-static void a_line_that_is_no_address_says_that_anything_may_have_changed(_unused_ void **state)
+TEST(a_line_that_is_no_address_says_that_anything_may_have_changed)
 {
 	static const struct {
 		const char *text;
@@ -76,20 +71,20 @@ static void a_line_that_is_no_address_says_that_anything_may_have_changed(_unuse
 		size_t n;
 		bool unknown;
 	} rows[] = {
-#define ROW(text, n, unknown) { text, sizeof(text) - 1, n, unknown }
-		ROW("0000:01:00.0\n", 1, false),
-		ROW("0000:01:00.0\n0000:01:00.1\n0000:01:00.0\n", 2, false),
-		ROW("fffffff0:01:1f.7\n", 1, false),
-		ROW("\n", 0, true),
-		ROW("0000:01:00.0\n\n", 1, true),
-		ROW("0000:01:00.0", 0, false), /* its end is to come */
-		ROW("01:00.0\n", 0, true),
-		ROW("0000:01:00.8\n", 0, true),
-		ROW("0000:01:00.0 \n", 0, true),
-		ROW("0000:01:00.0\0\n", 0, true),
-		ROW("../../etc\n", 0, true),
-		ROW("00000000000000000000000000000000000000:01:00.0\n0000:01:00.0\n", 1, true),
-#undef ROW
+#define MESSAGE(text, n, unknown) { text, sizeof(text) - 1, n, unknown }
+		MESSAGE("0000:01:00.0\n", 1, false),
+		MESSAGE("0000:01:00.0\n0000:01:00.1\n0000:01:00.0\n", 2, false),
+		MESSAGE("fffffff0:01:1f.7\n", 1, false),
+		MESSAGE("\n", 0, true),
+		MESSAGE("0000:01:00.0\n\n", 1, true),
+		MESSAGE("0000:01:00.0", 0, false), /* its end is to come */
+		MESSAGE("01:00.0\n", 0, true),
+		MESSAGE("0000:01:00.8\n", 0, true),
+		MESSAGE("0000:01:00.0 \n", 0, true),
+		MESSAGE("0000:01:00.0\0\n", 0, true),
+		MESSAGE("../../etc\n", 0, true),
+		MESSAGE("00000000000000000000000000000000000000:01:00.0\n0000:01:00.0\n", 1, true),
+#undef MESSAGE
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++)
@@ -102,7 +97,7 @@ static void a_line_that_is_no_address_says_that_anything_may_have_changed(_unuse
 		}
 }
 
-static void more_functions_than_can_be_named_are_unknown_ones(_unused_ void **state)
+TEST(more_functions_than_can_be_named_are_unknown_ones)
 {
 	UeventChanges changes = { 0 };
 	UeventLines lines = { 0 };
@@ -120,7 +115,7 @@ static void more_functions_than_can_be_named_are_unknown_ones(_unused_ void **st
 	assert_int_equal(changes.n_functions, SCAN_CHANGED_MAX);
 }
 
-static void what_does_not_come_from_the_kernel_is_no_message(_unused_ void **state)
+TEST(what_does_not_come_from_the_kernel_is_no_message)
 {
 	static const char text[] = GPU "SUBSYSTEM=pci";
 	Bdf bdf;
@@ -132,16 +127,4 @@ static void what_does_not_come_from_the_kernel_is_no_message(_unused_ void **sta
 	assert_int_equal(uevent_receive(fds[0], &bdf), UEVENT_OTHER);
 	close(fds[0]);
 	close(fds[1]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_a_whole_message_about_a_pci_device_counts),
-		cmocka_unit_test(a_line_that_is_no_address_says_that_anything_may_have_changed),
-		cmocka_unit_test(more_functions_than_can_be_named_are_unknown_ones),
-		cmocka_unit_test(what_does_not_come_from_the_kernel_is_no_message),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

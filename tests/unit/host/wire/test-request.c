@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "rig/test.h"
 
 #include <errno.h>
 #include <string.h>
@@ -26,7 +21,7 @@ static int read_bytes(const char *bytes, size_t size, char ***ret)
 	return r;
 }
 
-static void what_is_written_is_read(_unused_ void **state)
+TEST(what_is_written_is_read)
 {
 	char *const words[] = { (char[]){ "move" }, (char[]){ "a b\nc" }, (char[]){ "-" }, NULL };
 	_cleanup_free_ char *request = NULL;
@@ -41,7 +36,7 @@ static void what_is_written_is_read(_unused_ void **state)
 }
 
 /* promise C7 */
-static void one_that_was_cut_off_is_none(_unused_ void **state)
+TEST(one_that_was_cut_off_is_none)
 {
 	static const char request[] = "move\0--\0x\0";
 
@@ -53,7 +48,7 @@ static void one_that_was_cut_off_is_none(_unused_ void **state)
 	}
 }
 
-static void nothing_follows_its_end(_unused_ void **state)
+TEST(nothing_follows_its_end)
 {
 	static const char request[] = "move\0\0x\0";
 	char **read = NULL;
@@ -63,7 +58,7 @@ static void nothing_follows_its_end(_unused_ void **state)
 	assert_null(read);
 }
 
-static void it_has_a_largest_size(_unused_ void **state)
+TEST(it_has_a_largest_size)
 {
 	_cleanup_free_ char *word = malloc(REQUEST_MAX), *request = NULL, *bytes = NULL;
 	char *words[] = { word, NULL };
@@ -83,7 +78,7 @@ static void it_has_a_largest_size(_unused_ void **state)
 	assert_int_equal(read_bytes(bytes, REQUEST_MAX + 1, &none), -EBADMSG);
 }
 
-static void a_word_is_not_empty(_unused_ void **state)
+TEST(a_word_is_not_empty)
 {
 	char *const words[] = { (char[]){ "move" }, (char[]){ "" }, NULL };
 	char *request = NULL;
@@ -91,17 +86,4 @@ static void a_word_is_not_empty(_unused_ void **state)
 
 	assert_int_equal(request_write(words, &request, &size), -EINVAL);
 	assert_null(request);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_written_is_read),
-		cmocka_unit_test(one_that_was_cut_off_is_none),
-		cmocka_unit_test(nothing_follows_its_end),
-		cmocka_unit_test(it_has_a_largest_size),
-		cmocka_unit_test(a_word_is_not_empty),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
