@@ -25,11 +25,7 @@ static int run(Client *c, int argc, char *argv[], Options *options, const Enviro
 	c->out = terminal_open(stdout, options->colour);
 	c->err = terminal_open(stderr, options->colour);
 	c->out.dumb = c->err.dumb = environment->dumb;
-	if (r == -EINVAL)
-		return client_usage(c, "%s", why);
-	if (r < 0)
-		return r;
-	return verbs_dispatch(c);
+	return r < 0 ? client_usage(c, "%s", why) : verbs_dispatch(c);
 }
 
 /* Errors go to stderr for people; with JSON, also to stdout for programs. */
@@ -37,10 +33,6 @@ static int report(Client *c, int error)
 {
 	if (!c->failure)
 		c->failure = failure_from_errno(-error, "cannot go on");
-	if (!c->failure) {
-		fputs("gpupass: out of memory\n", stderr);
-		return GPUPASS_EXIT_FAILED;
-	}
 	failure_print(c->failure, &c->err);
 	if (c->options->json != JSON_OFF)
 		json_print(c, failure_json(c->failure, TAKE_PTR(c->failed_job)));
@@ -78,6 +70,7 @@ int main(int argc, char *argv[])
 		     .doc_directory = GPUPASS_DOC_DIR };
 	int r;
 
+	json_use_xalloc();
 	if (argc < 1) /* execve() allows this; getopt_long() does not expect it */
 		return GPUPASS_EXIT_USAGE;
 

@@ -67,16 +67,11 @@ int address_parse(const char *text, Address *ret)
 	return 0;
 }
 
-int address_normalise(const char *text, char **ret)
+char *address_normalise(const char *text)
 {
 	Address a;
-	char *s;
 
-	if (address_parse(text, &a) < 0)
-		return -EINVAL;
-	s = strf(ADDRESS_FORMAT, ADDRESS_ARGUMENTS(&a));
-	*ret = s;
-	return 0;
+	return address_parse(text, &a) < 0 ? NULL : strf(ADDRESS_FORMAT, ADDRESS_ARGUMENTS(&a));
 }
 
 const char *address_short(const char *address)

@@ -18,9 +18,9 @@ typedef struct Address {
 int address_parse(const char *text, Address *ret);
 /*
  * The kernel's form (0000:41:00.0) of 41:00.0, 0000:41:00.0, 00000000:41:00.0 (NVML) and
- * pci_0000_41_00_0 (libvirt), of either case. -EINVAL for anything else.
+ * pci_0000_41_00_0 (libvirt), of either case. New; NULL for anything else.
  */
-int address_normalise(const char *text, char **ret);
+char *address_normalise(const char *text);
 
 /* The short form for commands to be typed: without the segment 0000. Borrowed from `address`. */
 const char *address_short(const char *address);

@@ -12,39 +12,35 @@ int client_fail(Client *c, Failure *failure)
 	return -ECANCELED;
 }
 
-static _printf_(2, 0) Failure *failure_vnew(GpupassError error, const char *format, va_list ap)
+static _printf_(3, 0) int fail(Client *c, GpupassError error, const char *format, va_list ap)
 {
-	_cleanup_free_ char *message = NULL;
+	_cleanup_free_ char *message = vstrf(format, ap);
+	const char *name = error_name(error);
 
-	if (vasprintf(&message, format, ap) < 0) {
-		message = NULL;
-		return NULL;
-	}
-	return failure_new(error_name(error), error_exit_code(error_name(error)), message);
+	return client_fail(c, failure_new(name, error_exit_code(name), message));
 }
 
 int client_error(Client *c, GpupassError error, const char *format, ...)
 {
-	Failure *failure;
 	va_list ap;
+	int r;
 
 	va_start(ap, format);
-	failure = failure_vnew(error, format, ap);
+	r = fail(c, error, format, ap);
 	va_end(ap);
-	return client_fail(c, failure);
+	return r;
 }
 
 int client_usage(Client *c, const char *format, ...)
 {
-	Failure *failure;
 	va_list ap;
+	int r;
 
 	va_start(ap, format);
-	failure = failure_vnew(GPUPASS_ERROR_INVALID_ARGUMENT, format, ap);
+	r = fail(c, GPUPASS_ERROR_INVALID_ARGUMENT, format, ap);
 	va_end(ap);
-	if (failure)
-		failure->plain = true;
-	return client_fail(c, failure);
+	c->failure->plain = true;
+	return r;
 }
 
 void client_forgive(Client *c)

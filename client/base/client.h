@@ -23,7 +23,7 @@ typedef struct Client {
 	json_t *failed_job; /* goes into the JSON document of the failure */
 } Client;
 
-/* Takes the failure (NULL: out of memory) and returns -ECANCELED, or -ENOMEM. */
+/* Takes the failure and returns -ECANCELED. */
 int client_fail(Client *c, Failure *failure);
 /* One of gpupass' own errors; the message may have lines. */
 int client_error(Client *c, GpupassError error, const char *format, ...) _printf_(3, 4);

@@ -20,11 +20,8 @@ static const ColumnKind *find_kind(const ColumnChoice *choice, const char *name,
 
 static void add_kind(ColumnChoice *choice, const ColumnKind *kind)
 {
-	const ColumnKind **bigger =
-		xreallocarray(choice->chosen, choice->n_chosen + 1, sizeof(ColumnKind *));
-
-	bigger[choice->n_chosen++] = kind;
-	choice->chosen = bigger;
+	choice->chosen = xreallocarray(choice->chosen, choice->n_chosen + 1, sizeof(ColumnKind *));
+	choice->chosen[choice->n_chosen++] = kind;
 }
 
 static void add_kinds(ColumnChoice *choice, bool all)
@@ -50,8 +47,6 @@ static int refuse_name(Client *c, const ColumnChoice *choice, const char *name, 
 
 static int take_names(Client *c, ColumnChoice *choice, const char *names)
 {
-	int r = 0;
-
 	if (strcasecmp(names, "all") == 0) {
 		add_kinds(choice, true);
 		return 0;
@@ -64,12 +59,11 @@ static int take_names(Client *c, ColumnChoice *choice, const char *names)
 		size_t length = strcspn(names, ",");
 		const ColumnKind *kind = find_kind(choice, names, length);
 
-		if (kind)
-			add_kind(choice, kind);
-		else
-			r = refuse_name(c, choice, names, length);
-		if (r < 0 || names[length] == '\0')
-			return r;
+		if (!kind)
+			return refuse_name(c, choice, names, length);
+		add_kind(choice, kind);
+		if (names[length] == '\0')
+			return 0;
 		names += length + 1;
 	}
 }
@@ -87,7 +81,7 @@ int columns_choose(Client *c, const ColumnKind *kinds, size_t n_kinds, ColumnCho
 {
 	const Options *o = c->options;
 	ColumnChoice choice = { .kinds = kinds, .n_kinds = n_kinds };
-	int r;
+	int r = 0;
 
 	if (o->json != JSON_OFF && (o->columns || o->sort))
 		return client_usage(c,
@@ -97,10 +91,8 @@ int columns_choose(Client *c, const ColumnKind *kinds, size_t n_kinds, ColumnCho
 	choice.plain = o->columns && !o->legend;
 	if (o->columns)
 		r = take_names(c, &choice, o->columns);
-	else {
+	else
 		add_kinds(&choice, false);
-		r = 0;
-	}
 	if (r >= 0 && o->sort)
 		r = take_sort(c, &choice, o->sort);
 	if (r < 0)
@@ -156,8 +148,8 @@ static void free_keys(SortKey *keys, size_t n)
 	free(keys);
 }
 
-/* *ret: the rows, in order; the caller frees it with free_keys(). */
-static void sort_rows(const ColumnChoice *choice, const ColumnRows *rows, SortKey **ret)
+/* The rows, in order; the caller frees it with free_keys(). */
+static SortKey *sort_rows(const ColumnChoice *choice, const ColumnRows *rows)
 {
 	SortKey *keys = xcalloc(rows->n_rows + 1, sizeof(*keys));
 
@@ -179,7 +171,7 @@ static void sort_rows(const ColumnChoice *choice, const ColumnRows *rows, SortKe
 	}
 	if (rows->n_rows > 1)
 		qsort_r(keys, rows->n_rows, sizeof(*keys), compare_rows, (void *)choice);
-	*ret = keys;
+	return keys;
 }
 
 /* ---- printing ---- */
@@ -198,17 +190,16 @@ static char *cell_text(const Grid *g, size_t column, const void *row)
 {
 	const ColumnKind *kind = g->choice->chosen[column];
 	const Terminal *t = &g->client->out;
-	_cleanup_free_ char *text = kind->text(row), *cut = NULL;
+	_cleanup_free_ char *text = kind->text(row);
 
-	if (!text)
-		return NULL;
 	for (char *p = text; g->narrow && (kind->flags & COLUMN_LINES) && *p; p++)
 		if (*p == ',')
 			*p = '\n';
 	if (g->widths[column] != SIZE_MAX) {
-		cut = text_cut(text, g->widths[column], terminal_glyph(t, GLYPH_ELLIPSIS));
+		char *cut = text_cut(text, g->widths[column], terminal_glyph(t, GLYPH_ELLIPSIS));
+
 		free(text);
-		text = TAKE_PTR(cut);
+		text = cut;
 	}
 	if (column == 0 && g->marked)
 		return strf("%s %s", g->rows->mark(t, row), text);
@@ -219,17 +210,17 @@ static void add_row(const Grid *g, Table *table, const void *row)
 {
 	_cleanup_strv_ char **cells = xcalloc(g->choice->n_chosen + 1, sizeof(char *));
 
-	for (size_t i = 0; i < g->choice->n_chosen; i++) {
+	for (size_t i = 0; i < g->choice->n_chosen; i++)
 		cells[i] = cell_text(g, i, row);
-	}
-	table_row(table, (const char *const *)cells, g->rows->colour(row), NULL, NULL);
+	table_row(table, (const char *const *)cells, g->rows->colour(row), NULL);
 }
 
-static void make_table(const Grid *g, Table **ret)
+/* What the table has of the columns is their number and flags: their titles are copied. */
+static Table *make_table(const Grid *g)
 {
 	_cleanup_free_ Column *columns = xcalloc(g->choice->n_chosen, sizeof(*columns));
 	_cleanup_free_ char *first = strf("  %s", g->choice->chosen[0]->name);
-	_cleanup_(table_freep) Table *table = NULL;
+	Table *table;
 
 	for (size_t i = 0; i < g->choice->n_chosen; i++) {
 		columns[i].title = i == 0 && g->marked ? first : g->choice->chosen[i]->name;
@@ -237,23 +228,20 @@ static void make_table(const Grid *g, Table **ret)
 		if (!g->narrow)
 			columns[i].flags &= ~(unsigned)COLUMN_LINES;
 	}
-	table_new(&g->client->out, columns, g->choice->n_chosen, g->client->options->legend,
-		  &table);
+	table = table_new(&g->client->out, columns, g->choice->n_chosen,
+			  g->client->options->legend);
 	for (size_t i = 0; i < g->rows->n_rows; i++)
 		add_row(g, table, g->order[i].row);
-	/* What the table has of the columns is their number and flags: their titles are copied. */
-	*ret = TAKE_PTR(table);
+	return table;
 }
 
 /* How many columns the table is too wide by; 0: it fits. */
-static void measure(const Grid *g, size_t *ret_over)
+static size_t measure(const Grid *g)
 {
-	_cleanup_(table_freep) Table *table = NULL;
-	size_t width = 0;
+	_cleanup_(table_freep) Table *table = make_table(g);
+	size_t width = table_width(table);
 
-	make_table(g, &table);
-	table_width(table, &width);
-	*ret_over = width > g->client->out.width ? width - g->client->out.width : 0;
+	return width > g->client->out.width ? width - g->client->out.width : 0;
 }
 
 /* Takes up to *over columns off what the cells of a column need, but leaves its minimum. */
@@ -272,19 +260,21 @@ static void shorten(Grid *g, size_t column, size_t *over)
 	*over -= cut;
 }
 
-/* Cuts cells, from the last column on; what is cut ends in an ellipsis. */
-static int cut(Grid *g, size_t *ret_over)
+/*
+ * Cuts cells, from the last column on; what is cut ends in an ellipsis. By how many columns the
+ * table is too wide then.
+ */
+static size_t cut(Grid *g)
 {
-	size_t over = 0;
+	size_t over;
 
 	for (size_t i = 0; i < g->choice->n_chosen; i++)
 		g->widths[i] = SIZE_MAX;
-	measure(g, &over);
+	over = measure(g);
 	for (size_t i = g->choice->n_chosen; over > 0 && i-- > 0;)
 		if (g->choice->chosen[i]->minimum > 0)
 			shorten(g, i, &over);
-	*ret_over = over;
-	return 0;
+	return over;
 }
 
 /* The first that can be spared; false: none can. */
@@ -306,17 +296,11 @@ static bool leave_out(ColumnChoice *choice)
  */
 static void fit(Grid *g)
 {
-	size_t over = 0;
-
-	if (g->client->out.width == 0)
-		return;
-	measure(g, &over);
-	if (over == 0)
+	if (g->client->out.width == 0 || measure(g) == 0)
 		return;
 	g->narrow = true;
-	do
-		cut(g, &over);
-	while (over > 0 && !g->client->options->columns && leave_out(g->choice));
+	while (cut(g) > 0 && !g->client->options->columns && leave_out(g->choice))
+		;
 }
 
 static void print_plain(const Grid *g)
@@ -340,7 +324,7 @@ static void print_grid(Grid *g)
 	}
 	g->marked = g->rows->mark && g->choice->chosen[0] == g->choice->kinds;
 	fit(g);
-	make_table(g, &table);
+	table = make_table(g);
 	table_print(table);
 }
 
@@ -350,13 +334,12 @@ void columns_print(Client *c, const ColumnChoice *choice, const ColumnRows *rows
 	_cleanup_free_ const ColumnKind **chosen = xcalloc(choice->n_chosen, sizeof(*chosen));
 	ColumnChoice shown = *choice;
 	Grid g = { .client = c, .choice = &shown, .rows = rows, .widths = widths };
-	SortKey *order = NULL;
+	SortKey *order = sort_rows(choice, rows);
 
 	shown.chosen = chosen;
 	memcpy(chosen, choice->chosen, choice->n_chosen * sizeof(*chosen));
 	for (size_t i = 0; i < choice->n_chosen; i++)
 		widths[i] = SIZE_MAX;
-	sort_rows(choice, rows, &order);
 	g.order = order;
 	print_grid(&g);
 	free_keys(order, rows->n_rows);

@@ -12,7 +12,7 @@
 
 typedef struct ColumnKind {
 	const char *name;
-	char *(*text)(const void *row);	     /* new; "-" for nothing. NULL: out of memory */
+	char *(*text)(const void *row);	     /* new; "-" for nothing */
 	uint64_t (*number)(const void *row); /* what --sort goes by; NULL: by the text */
 	size_t minimum; /* it may be cut to so many columns, where the terminal is too narrow; 0: not */
 	unsigned flags; /* ColumnFlags; COLUMN_LINES: on a narrow terminal one item a line */

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "gpupass/dbus.h"
+#include "util/json.h"
 #include "util/xalloc.h"
 
 #define BUS_ERROR "org.freedesktop.DBus.Error."
@@ -111,15 +111,12 @@ GpupassExit error_exit_code(const char *name)
 
 Failure *failure_new(const char *name, GpupassExit code, const char *message)
 {
-	_cleanup_(failure_freep) Failure *f = NULL;
+	Failure *f = xcalloc(1, sizeof(*f));
 
-	if (!message)
-		return NULL;
-	f = xcalloc(1, sizeof(*f));
 	f->code = code;
 	f->name = xstrdup(name);
 	f->message = xstrdup(message);
-	return TAKE_PTR(f);
+	return f;
 }
 
 /* Cause, state and remedy of an error that the bus made. */
@@ -146,8 +143,7 @@ Failure *failure_from_bus(const char *name, const char *message)
 		text = xstrdup(str_is_empty(message) ? "gpupassd gave no reason" : message);
 	}
 	failure = failure_new(name, error_exit_code(name), text);
-	if (failure)
-		failure->plain = plain;
+	failure->plain = plain;
 	return failure;
 }
 
@@ -185,9 +181,6 @@ Failure *failure_from_errno(int error, const char *what)
 		name = BUS_ERROR "InconsistentMessage";
 		code = GPUPASS_EXIT_DEPENDENCY;
 		remedy = REMEDY_VERSIONS;
-		break;
-	case ENOMEM:
-		name = BUS_ERROR "NoMemory";
 		break;
 	default:
 		break;
@@ -236,7 +229,7 @@ void failure_print(const Failure *failure, const Terminal *t)
 			print_part(t, line);
 		first = false;
 	}
-	if (name && !failure->plain)
+	if (!failure->plain)
 		fprintf(t->stream, "  Error:  %s\n", name);
 }
 
@@ -247,9 +240,8 @@ static char *message_part(const char *message, const char *label)
 	const char *line = message, *end;
 	bool inside = false;
 	size_t size;
-	FILE *f;
+	FILE *f = xmemstream(&part, &size);
 
-	f = xmemstream(&part, &size);
 	while ((line = strchr(line, '\n'))) {
 		line++;
 		end = line + strcspn(line, "\n");
@@ -265,9 +257,8 @@ static char *message_part(const char *message, const char *label)
 		line += strspn(line, " \t");
 		fwrite(line, 1, (size_t)(end - line), f);
 	}
-	if (fclose(f) != 0 || size == 0)
-		return NULL;
-	return TAKE_PTR(part);
+	xmemstream_end(&f);
+	return size > 0 ? TAKE_PTR(part) : NULL;
 }
 
 json_t *failure_json(const Failure *failure, json_t *job)
@@ -275,14 +266,14 @@ json_t *failure_json(const Failure *failure, json_t *job)
 	_cleanup_free_ char *cause = message_part(failure->message, "Cause:");
 	_cleanup_free_ char *state = message_part(failure->message, "State:");
 	_cleanup_free_ char *remedy = message_part(failure->message, "Remedy:");
-	_cleanup_free_ char *reason = NULL;
-	json_t *document;
+	_cleanup_free_ char *reason = xstrndup(failure->message, strcspn(failure->message, "\n"));
+	/* Its words may be those of a command line, which may be any bytes. */
+	json_t *document = json_build(
+		"{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:i}", "schema", GPUPASS_SCHEMA_ERROR, "error",
+		failure->name, "message", json_text(failure->message), "reason", json_text(reason),
+		"cause", json_string_or_null(cause), "state", json_string_or_null(state), "remedy",
+		json_string_or_null(remedy), "exit", (int)failure->code);
 
-	reason = xstrndup(failure->message, strcspn(failure->message, "\n"));
-	document = json_build("{s:s, s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:i}", "schema",
-			      GPUPASS_SCHEMA_ERROR, "error", failure->name, "message",
-			      failure->message, "reason", reason, "cause", cause, "state", state,
-			      "remedy", remedy, "exit", (int)failure->code);
 	if (job)
 		json_set(document, "job", job);
 	return document;

@@ -25,7 +25,6 @@ GpupassExit error_exit_code(const char *name);
 /* The full D-Bus name of one of gpupass' own errors. */
 const char *error_name(GpupassError error);
 
-/* NULL when out of memory. */
 Failure *failure_new(const char *name, GpupassExit code, const char *message);
 /*
  * From an error that came over the bus. `message` may be NULL. Errors of the bus itself, such as
@@ -38,7 +37,7 @@ Failure *failure_from_errno(int error, const char *what);
 void failure_print(const Failure *failure, const Terminal *t);
 /*
  * The document org.gpupass1.error/1. `job` (may be NULL) is the job that failed; its reference
- * is taken. NULL when out of memory.
+ * is taken.
  */
 json_t *failure_json(const Failure *failure, json_t *job);
 

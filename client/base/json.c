@@ -1,9 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/json.h"
 
+#include "base/text.h"
+
 json_t *json_unsigned(uint64_t value)
 {
 	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
+}
+
+const char *json_text_of(const json_t *object, const char *key)
+{
+	return str_or_empty(json_string_value(json_object_get(object, key)));
+}
+
+long long json_number_of(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+bool json_is_set(const json_t *object, const char *key)
+{
+	return json_is_true(json_object_get(object, key));
 }
 
 static int print(Client *c, json_t *document, size_t form)

@@ -10,6 +10,11 @@
 /* JSON's integers are signed here: larger numbers become the largest. */
 json_t *json_unsigned(uint64_t value);
 
+/* A member of a document; "", 0 and false where there is none of that type. */
+const char *json_text_of(const json_t *object, const char *key); /* borrowed */
+long long json_number_of(const json_t *object, const char *key);
+bool json_is_set(const json_t *object, const char *key);
+
 /* Prints a document to stdout as --json= says; takes the reference. */
 int json_print(Client *c, json_t *document);
 /* The same on one line, whatever --json= says: one of many documents, for a reader of lines. */

@@ -14,6 +14,13 @@ struct Table {
 	size_t n_columns;
 };
 
+/* What libsmartcols gives NULL for without memory, the next call refuses. */
+static void done(int r)
+{
+	if (r < 0)
+		impossible("a table cannot be made, so this process ends");
+}
+
 /* libsmartcols 2.38 makes room for headings that are not printed; 2.41 does not. */
 static void add_column(Table *table, const Column *column, bool heading)
 {
@@ -32,50 +39,42 @@ static void add_column(Table *table, const Column *column, bool heading)
 	if (!(column->flags & COLUMN_LINES))
 		return;
 	/* Break at line feeds only; without this smartcols breaks anywhere. */
-	scols_column_set_wrapfunc(c, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL);
-	scols_column_set_safechars(c, "\n");
+	done(scols_column_set_wrapfunc(c, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL));
+	done(scols_column_set_safechars(c, "\n"));
 }
 
-void table_new(const Terminal *terminal, const Column *columns, size_t n_columns, bool headings,
-	       Table **ret)
+Table *table_new(const Terminal *terminal, const Column *columns, size_t n_columns, bool headings)
 {
-	_cleanup_(table_freep) Table *table = NULL;
+	Table *table = xcalloc(1, sizeof(*table));
 
-	table = xcalloc(1, sizeof(*table));
 	table->terminal = terminal;
 	table->columns = columns;
 	table->n_columns = n_columns;
 	table->scols = scols_new_table();
-	scols_table_set_stream(table->scols, terminal->stream);
-	scols_table_set_column_separator(table->scols, "  ");
-	scols_table_enable_noheadings(table->scols, !headings);
-	scols_table_enable_noencoding(table->scols, 1);
-	scols_table_enable_ascii(table->scols, !terminal->utf8);
-	scols_table_enable_colors(table->scols, terminal->colour);
+	done(scols_table_set_stream(table->scols, terminal->stream));
+	done(scols_table_set_column_separator(table->scols, "  "));
+	done(scols_table_enable_noheadings(table->scols, !headings));
+	/* What is to be written out is so already, and would be a second time. */
+	done(scols_table_enable_noencoding(table->scols, 1));
+	done(scols_table_enable_ascii(table->scols, !terminal->utf8));
+	done(scols_table_enable_colors(table->scols, terminal->colour));
 	for (size_t i = 0; i < n_columns; i++)
 		add_column(table, &columns[i], headings);
-	*ret = TAKE_PTR(table);
+	return table;
 }
 
-void table_row(Table *table, const char *const *cells, Colour colour, TableRow *parent,
-	       TableRow **ret_row)
+TableRow *table_row(Table *table, const char *const *cells, Colour colour, TableRow *parent)
 {
-	struct libscols_line *line;
+	const char *sequence = terminal_colour(table->terminal, colour);
+	struct libscols_line *line =
+		scols_table_new_line(table->scols, (struct libscols_line *)parent);
 
-	line = scols_table_new_line(table->scols, (struct libscols_line *)parent);
 	for (size_t i = 0; i < table->n_columns; i++) {
-		const char *sequence = terminal_colour(table->terminal, colour);
-		char *cell = cells[i] ? text_in_locale(cells[i]) : NULL;
-
-		if (cells[i]) {
-			if (cell)
-				scols_line_refer_data(line, i, cell);
-		}
+		done(scols_line_refer_data(line, i, text_in_locale(cells[i])));
 		if ((table->columns[i].flags & COLUMN_COLOUR) && *sequence)
-			scols_cell_set_color(scols_line_get_cell(line, i), sequence);
+			done(scols_cell_set_color(scols_line_get_cell(line, i), sequence));
 	}
-	if (ret_row)
-		*ret_row = (TableRow *)line;
+	return (TableRow *)line;
 }
 
 static size_t widest_line(char *text)
@@ -93,15 +92,23 @@ static size_t widest_line(char *text)
 	return widest;
 }
 
-void table_width(Table *table, size_t *ret)
+static char *to_text(Table *table)
+{
+	char *text = NULL;
+
+	done(scols_print_table_to_string(table->scols, &text));
+	return text;
+}
+
+size_t table_width(Table *table)
 {
 	_cleanup_free_ char *text = NULL;
 
-	scols_table_set_termforce(table->scols, SCOLS_TERMFORCE_NEVER);
-	scols_table_enable_colors(table->scols, 0);
-	scols_print_table_to_string(table->scols, &text);
-	scols_table_enable_colors(table->scols, table->terminal->colour);
-	*ret = widest_line(text);
+	done(scols_table_set_termforce(table->scols, SCOLS_TERMFORCE_NEVER));
+	done(scols_table_enable_colors(table->scols, 0));
+	text = to_text(table);
+	done(scols_table_enable_colors(table->scols, table->terminal->colour));
+	return widest_line(text);
 }
 
 /* smartcols pads every cell but the last; trailing blanks are removed. */
@@ -126,11 +133,11 @@ void table_print(Table *table)
 	_cleanup_free_ char *text = NULL;
 
 	/* We measure the terminal ourselves, so that one width serves the whole output. */
-	scols_table_set_termforce(table->scols,
-				  t->width > 0 ? SCOLS_TERMFORCE_ALWAYS : SCOLS_TERMFORCE_NEVER);
+	done(scols_table_set_termforce(table->scols, t->width > 0 ? SCOLS_TERMFORCE_ALWAYS
+								  : SCOLS_TERMFORCE_NEVER));
 	if (t->width > 0)
-		scols_table_set_termwidth(table->scols, t->width);
-	scols_print_table_to_string(table->scols, &text);
+		done(scols_table_set_termwidth(table->scols, t->width));
+	text = to_text(table);
 	print_trimmed(t->stream, text);
 }
 

@@ -21,16 +21,14 @@ typedef struct Column {
 typedef struct Table Table;
 typedef struct TableRow TableRow;
 
-void table_new(const Terminal *terminal, const Column *columns, size_t n_columns, bool headings,
-	       Table **ret);
+Table *table_new(const Terminal *terminal, const Column *columns, size_t n_columns, bool headings);
 /*
- * Appends a row; one cell a column, NULL for an empty one. Texts are copied. `parent` places the
- * row in the tree, or is NULL. *ret_row (may be NULL) is borrowed from the table.
+ * Appends a row; one cell a column. Texts are copied. `parent` places the row in the tree, or is
+ * NULL. Borrowed from the table.
  */
-void table_row(Table *table, const char *const *cells, Colour colour, TableRow *parent,
-	       TableRow **ret_row);
+TableRow *table_row(Table *table, const char *const *cells, Colour colour, TableRow *parent);
 /* Columns that the whole table takes when nothing is cut. */
-void table_width(Table *table, size_t *ret);
+size_t table_width(Table *table);
 void table_print(Table *table);
 Table *table_free(Table *table);
 DEFINE_CLEANUP(Table, table_free)

@@ -118,14 +118,11 @@ void terminal_field(const Terminal *t, const char *label, const char *format, ..
 {
 	_cleanup_free_ char *value = NULL;
 	va_list ap;
-	int n;
 
 	va_start(ap, format);
-	n = vasprintf(&value, format, ap);
+	value = vstrf(format, ap);
 	va_end(ap);
-	if (n < 0)
-		value = NULL;
-	if (!value || !*value)
+	if (!*value)
 		return;
 	fprintf(t->stream, "%*s%s ", LABEL_WIDTH, label ? label : "", label ? ":" : " ");
 	terminal_prose(t, LABEL_WIDTH + 2, LABEL_WIDTH + 2, value);

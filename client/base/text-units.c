@@ -2,15 +2,13 @@
 /* Durations, times and sizes as text. */
 #include "base/text.h"
 
-#include "util/xalloc.h"
-
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
-#define USEC_PER_MSEC UINT64_C(1000)
-#define USEC_PER_SEC UINT64_C(1000000)
+#include "util/clock.h"
+#include "util/xalloc.h"
+
 #define USEC_PER_MIN (60 * USEC_PER_SEC)
 #define USEC_PER_HOUR (60 * USEC_PER_MIN)
 #define USEC_PER_DAY (24 * USEC_PER_HOUR)

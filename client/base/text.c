@@ -2,44 +2,17 @@
 #include "base/text.h"
 
 #include <limits.h>
-#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <unistr.h>
 #include <wchar.h>
 
-#include "gpupass/printable.h"
 #include "util/xalloc.h"
-
-int text_write(int fd, const char *text)
-{
-	size_t left = strlen(text);
-
-	while (left > 0) {
-		ssize_t n = write(fd, text, left);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		text += n;
-		left -= (size_t)n;
-	}
-	return 0;
-}
 
 bool text_utf8_valid(const char *s)
 {
 	return !u8_check((const uint8_t *)s, strlen(s));
-}
-
-char *text_printable(const char *s)
-{
-	return printable_copy(s, "");
-}
-
-char *text_printable_lines(const char *s)
-{
-	return printable_copy(s, "\n");
 }
 
 char *text_in_locale(const char *s)

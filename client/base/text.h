@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Strings of the client: cleaning, measuring, and the durations it reads and prints. */
+/* Strings of the client: measuring, and the durations it reads and prints. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,18 +7,9 @@
 #include <stdint.h>
 
 #include "gpupass/cleanup.h"
+#include "util/printable.h"
 #include "util/text.h"
 
-/* Writes all of it to the file. -errno of write(2). */
-int text_write(int fd, const char *text);
-/*
- * A copy that is safe on a terminal (gpupass/printable.h): what is not plain is written as \n, \t,
- * \x1b, \u202e. What the daemon says comes in part from names that others choose (domains,
- * processes), and a terminal obeys what it is sent.
- */
-char *text_printable(const char *s);
-/* The same, but line feeds stay. */
-char *text_printable_lines(const char *s);
 /*
  * A copy in which characters that the locale does not have, or knows no width of, are written as
  * \xc3\xa4. For tables: smartcols pads without end for what has no width.

@@ -3,19 +3,18 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-journal.h>
-#include <time.h>
 
 #include "base/text.h"
+#include "util/clock.h"
 #include "util/xalloc.h"
 
 #define LINES_MAX 2000
 #define LINE_MAX_BYTES 1024
 /* Of the kernel's, how many are looked at: a board that fails writes some each second. */
 #define ENTRIES_MAX 100000
-#define TIME_MAX_SECONDS 10
+#define TIME_MAX_USEC (10 * USEC_PER_SEC)
 
 static void close_journal(sd_journal **j)
 {
@@ -81,15 +80,15 @@ static char *when(sd_journal *j)
 
 	if (sd_journal_get_realtime_usec(j, &usec) < 0)
 		return strf("-");
-	seconds = (time_t)(usec / 1000000);
+	seconds = (time_t)(usec / USEC_PER_SEC);
 	if (!gmtime_r(&seconds, &tm) ||
 	    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
 		return strf("-");
 	return strf("%s", text);
 }
 
-/* *ret: NULL when this entry is left out. */
-static void read_line(sd_journal *j, JournalPart part, char *const *devices, char **ret)
+/* NULL when this entry is left out. */
+static char *read_line(sd_journal *j, JournalPart part, char *const *devices)
 {
 	_cleanup_free_ char *message = NULL, *clean = NULL, *time = NULL;
 	const size_t key = strlen("MESSAGE=");
@@ -97,59 +96,49 @@ static void read_line(sd_journal *j, JournalPart part, char *const *devices, cha
 	size_t size;
 	int r;
 
-	*ret = NULL;
 	r = sd_journal_get_data(j, "MESSAGE", &data, &size);
 	if (r < 0 || size < key)
-		return; /* an entry without a message, or one that is damaged */
+		return NULL; /* an entry without a message, or one that is damaged */
 	size = size - key < LINE_MAX_BYTES ? size - key : LINE_MAX_BYTES;
 	message = xstrndup((const char *)data + key, size);
 	clean = text_printable(message);
 	if (part == JOURNAL_KERNEL && !journal_kernel_line_matters(clean, devices))
-		return;
+		return NULL;
 	time = when(j);
-	*ret = strf("%s %s", time, clean);
-}
-
-static uint64_t now_seconds(void)
-{
-	struct timespec now = { 0 };
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec;
+	return strf("%s %s", time, clean);
 }
 
 static int collect(sd_journal *j, JournalPart part, char *const *devices, char ***ret_lines)
 {
-	uint64_t end = now_seconds() + TIME_MAX_SECONDS;
+	uint64_t end = now_monotonic() + TIME_MAX_USEC;
 	size_t n = 0;
 	int r = sd_journal_seek_tail(j);
 
 	for (size_t i = 0; r >= 0 && i < ENTRIES_MAX && n < LINES_MAX; i++) {
-		_cleanup_free_ char *line = NULL;
+		char *line;
 
 		r = sd_journal_previous(j);
-		if (r <= 0 || now_seconds() > end)
+		if (r <= 0 || now_monotonic() > end)
 			return r;
-		read_line(j, part, devices, &line);
-		r = 0;
+		line = read_line(j, part, devices);
 		if (line) {
-			strv_append(ret_lines, line);
+			strv_append_take(ret_lines, line);
 			n++;
 		}
 	}
 	return r;
 }
 
-static void oldest_first(char *const *lines, char **ret_text)
+static char *oldest_first(char *const *lines)
 {
-	_cleanup_free_ char *text = NULL;
+	char *text = NULL;
 	size_t size = 0;
 	FILE *f = xmemstream(&text, &size);
 
 	for (size_t i = strv_length(lines); lines && i > 0; i--)
 		fprintf(f, "%s\n", lines[i - 1]);
 	xmemstream_end(&f);
-	*ret_text = TAKE_PTR(text);
+	return text;
 }
 
 int journal_excerpt(JournalPart part, char *const *devices, char **ret_text)
@@ -165,6 +154,6 @@ int journal_excerpt(JournalPart part, char *const *devices, char **ret_text)
 		r = collect(j, part, devices, &lines);
 	if (r < 0)
 		return r;
-	oldest_first(lines, ret_text);
+	*ret_text = oldest_first(lines);
 	return 0;
 }

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/text.h"
+#include "util/json.h"
 #include "util/xalloc.h"
 
 #define DEPTH_MAX 64
@@ -99,7 +99,7 @@ static void add_serial(StandIns *into, const char *at)
 	for (size_t i = 0; i < n; i++)
 		if (isdigit((unsigned char)at[i])) {
 			add_part(into, SECRET_SERIAL, at, n);
-			return;
+			break;
 		}
 }
 
@@ -129,13 +129,9 @@ void secrets_of_text(StandIns *into, const char *text)
 
 static void add_member(StandIns *into, const char *key, const json_t *value)
 {
-	if (!json_is_string(value))
-		return;
 	for (size_t i = 0; i < ELEMENTS(members); i++)
-		if (strcmp(members[i].key, key) == 0) {
+		if (strcmp(members[i].key, key) == 0)
 			stand_ins_add(into, members[i].kind, json_string_value(value));
-			return;
-		}
 }
 
 /* {"name": …} or a name, of whatever has a domain. */
@@ -144,33 +140,21 @@ static void add_domains(StandIns *into, const json_t *value)
 	const json_t *item;
 	size_t i;
 
-	if (json_is_string(value)) {
-		stand_ins_add(into, SECRET_DOMAIN, json_string_value(value));
-		return;
-	}
-	if (json_is_object(value)) {
-		stand_ins_add(into, SECRET_DOMAIN,
-			      json_string_value(json_object_get(value, "name")));
-		return;
-	}
-	json_array_foreach (value, i, item) {
+	stand_ins_add(into, SECRET_DOMAIN, json_string_value(value));
+	stand_ins_add(into, SECRET_DOMAIN, json_string_value(json_object_get(value, "name")));
+	json_array_foreach (value, i, item)
 		add_domains(into, item);
-	}
 }
 
 static void spare_words(StandIns *into, const json_t *value)
 {
 	const char *text = json_string_value(value);
+	_cleanup_strv_ char **words = NULL;
 
-	for (size_t n; text && *text; text += n) {
-		_cleanup_free_ char *word = NULL;
-
-		n = strcspn(text, " ,;:()\"'");
-		word = n > 0 ? xstrndup(text, n) : NULL;
-		if (n > 0)
-			stand_ins_spare(into, word);
-		n += n == 0;
-	}
+	if (text)
+		strv_split(text, " ,;:()\"'", &words);
+	for (char **word = words; word && *word; word++)
+		stand_ins_spare(into, *word);
 }
 
 static bool is_domains(const char *key)
@@ -188,25 +172,19 @@ static void spare_name(StandIns *into, const json_t *value)
 /* The documents' own words: their members, the values of some, and names that are no domain's. */
 static void spare_member(StandIns *into, const char *key, const json_t *value)
 {
-	bool words = false;
+	void (*spare)(StandIns *, const json_t *) = spare_name;
 	const json_t *item;
 	size_t i;
 
 	stand_ins_spare(into, key);
-
 	if (is_domains(key))
 		return;
 	for (i = 0; i < ELEMENTS(spared); i++)
-		words |= strcmp(spared[i], key) == 0;
-	if (words)
-		spare_words(into, value);
-	else
-		spare_name(into, value);
+		if (strcmp(spared[i], key) == 0)
+			spare = spare_words;
+	spare(into, value);
 	json_array_foreach (value, i, item)
-		if (words)
-			spare_words(into, item);
-		else
-			spare_name(into, item);
+		spare(into, item);
 }
 
 static int search(StandIns *into, const json_t *value, unsigned depth)
@@ -214,14 +192,12 @@ static int search(StandIns *into, const json_t *value, unsigned depth)
 	const char *key;
 	json_t *member;
 	size_t i;
-	int r = 0;
+	int r;
 
 	if (depth > DEPTH_MAX)
 		return -ELOOP;
-	if (json_is_string(value)) {
+	if (json_is_string(value))
 		secrets_of_text(into, json_string_value(value));
-		return 0;
-	}
 	json_array_foreach (value, i, member) {
 		r = search(into, member, depth + 1);
 		if (r < 0)
@@ -230,14 +206,12 @@ static int search(StandIns *into, const json_t *value, unsigned depth)
 	json_object_foreach ((json_t *)value, key, member) {
 		/* First by its form, which says more than the key. */
 		r = search(into, member, depth + 1);
-		if (r >= 0)
-			spare_member(into, key, member);
-		if (r >= 0)
-			add_member(into, key, member);
-		if (r >= 0 && is_domains(key))
-			add_domains(into, member);
 		if (r < 0)
 			return r;
+		spare_member(into, key, member);
+		add_member(into, key, member);
+		if (is_domains(key))
+			add_domains(into, member);
 	}
 	return 0;
 }
@@ -258,26 +232,23 @@ static bool is_name(const char *key)
 }
 
 /* `key`: of the member that it is, or is in an array of. */
-static json_t *replace_in(const StandIns *s, const char *key, const json_t *value, unsigned depth)
+static json_t *replace_in(const StandIns *s, const char *key, const json_t *value)
 {
-	_cleanup_(json_decrefp) json_t *copy = NULL;
 	const char *text = json_string_value(value), *name, *inner;
-	json_t *member;
+	json_t *member, *copy;
 	size_t i;
 
-	if (depth > DEPTH_MAX)
-		return NULL;
 	if (text) {
 		_cleanup_free_ char *clean = NULL;
 
 		name = is_name(key) ? stand_ins_name(s, text) : NULL;
 		clean = name ? xstrdup(name) : stand_ins_replace(s, text);
-		return clean ? json_text(clean) : NULL;
+		return json_text(clean);
 	}
 	if (json_is_array(value)) {
 		copy = json_array();
 		json_array_foreach (value, i, member)
-			json_append(copy, replace_in(s, key, member, depth + 1));
+			json_append(copy, replace_in(s, key, member));
 	} else if (json_is_object(value)) {
 		copy = json_object();
 		json_object_foreach ((json_t *)value, inner, member) {
@@ -286,18 +257,17 @@ static json_t *replace_in(const StandIns *s, const char *key, const json_t *valu
 			json_set(copy, inner,
 				 strcmp(inner, "schema") == 0
 					 ? json_deep_copy(member)
-					 : replace_in(s, of_domain ? key : inner, member,
-						      depth + 1));
+					 : replace_in(s, of_domain ? key : inner, member));
 		}
 	} else {
 		copy = json_deep_copy(value);
 	}
-	return TAKE_PTR(copy);
+	return copy;
 }
 
 json_t *secrets_replace_json(const StandIns *s, const json_t *document)
 {
-	return replace_in(s, NULL, document, 0);
+	return replace_in(s, NULL, document);
 }
 
 void secrets_of_host(StandIns *into, const char *node_name)
@@ -305,7 +275,6 @@ void secrets_of_host(StandIns *into, const char *node_name)
 	size_t n = strcspn(node_name, ".");
 
 	stand_ins_add(into, SECRET_HOST, node_name);
-
 	if (node_name[n] == '.') {
 		add_part(into, SECRET_HOST, node_name, n);
 		stand_ins_add(into, SECRET_HOST, node_name + n + 1);

@@ -11,12 +11,13 @@
 void secrets_of_text(StandIns *into, const char *text);
 /*
  * The same in each string of a document, and the members that have a name or a serial number. It
- * spares the document's own words.
+ * spares the document's own words. -ELOOP.
  */
 int secrets_of_json(StandIns *into, const json_t *document);
 /*
  * A copy with the stand-ins: of a member that is a name, for the whole of it, whatever it is; in
- * all other strings, but for the schema, for words that are none of the documents' own.
+ * all other strings, but for the schema, for words that are none of the documents' own. Of a
+ * document of secrets_of_json(), which refuses what is too deep.
  */
 json_t *secrets_replace_json(const StandIns *s, const json_t *document);
 /* The host: "node.example.org", "node" and "example.org". */

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "gpupass/states.h"
+#include "util/json.h"
 #include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(secret_kind, SecretKind, SECRET_KINDS)
@@ -29,12 +29,12 @@ struct StandIns {
 	size_t count[SECRET_KIND_MAX_];
 };
 
-void stand_ins_new(StandIns **ret)
+StandIns *stand_ins_new(void)
 {
-	_cleanup_(stand_ins_freep) StandIns *s = xcalloc(1, sizeof(*s));
+	StandIns *s = xcalloc(1, sizeof(*s));
 
 	s->spared = json_object();
-	*ret = TAKE_PTR(s);
+	return s;
 }
 
 StandIns *stand_ins_free(StandIns *s)
@@ -52,8 +52,11 @@ StandIns *stand_ins_free(StandIns *s)
 	return NULL;
 }
 
-/* systemd-escape(1). libvirt names a guest's unit machine-qemu\x2d1\x2dNAME.scope. */
-static void escape(const char *word, char **ret)
+/*
+ * systemd-escape(1); NULL: it stays the same. libvirt names a guest's unit
+ * machine-qemu\x2d1\x2dNAME.scope.
+ */
+static char *escape(const char *word)
 {
 	_cleanup_free_ char *text = xcalloc(4, strlen(word) + 1);
 	char *at = text;
@@ -67,7 +70,7 @@ static void escape(const char *word, char **ret)
 		at += sprintf(at, "\\x%02x", (unsigned char)*c);
 		same = false;
 	}
-	*ret = same ? NULL : TAKE_PTR(text);
+	return same ? NULL : TAKE_PTR(text);
 }
 
 /*
@@ -107,22 +110,21 @@ static bool is_number(const char *word)
 	return digits == n || (hex == n && (n == 2 || n == 4) && strpbrk(word, "0123456789"));
 }
 
-static void lower(const char *word, char **ret)
+static char *lower(const char *word)
 {
 	char *copy = xstrdup(word);
 
-	for (char *c = copy; c && *c; c++)
+	for (char *c = copy; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
-	*ret = copy;
+	return copy;
 }
 
 static void set_ordinary(const StandIns *s, Secret *secret)
 {
-	_cleanup_free_ char *word = NULL;
+	_cleanup_free_ char *word = lower(secret->word);
 
 	if (secret->kind > SECRET_SERIAL)
 		return; /* known by its form */
-	lower(secret->word, &word);
 	secret->ordinary = (secret->kind != SECRET_SERIAL || strlen(word) <= 4) && is_number(word);
 	secret->ordinary |= secret->kind != SECRET_SERIAL && is_ordinary(word);
 	secret->ordinary |= json_object_get(s->spared, word) != NULL;
@@ -130,27 +132,21 @@ static void set_ordinary(const StandIns *s, Secret *secret)
 
 void stand_ins_spare(StandIns *s, const char *word)
 {
-	_cleanup_free_ char *key = NULL;
+	_cleanup_free_ char *key = lower(word);
 
-	lower(word, &key);
 	json_set(s->spared, key, json_true());
 }
 
 void stand_ins_add(StandIns *s, SecretKind kind, const char *word)
 {
-	Secret *bigger, *item;
-
 	if (str_is_empty(word))
 		return;
 	for (size_t i = 0; i < s->n_items; i++)
 		if (strcasecmp(s->items[i].word, word) == 0)
 			return;
-	bigger = xreallocarray(s->items, s->n_items + 1, sizeof(*bigger));
-	s->items = bigger;
-	item = &s->items[s->n_items];
-	*item = (Secret){ .kind = kind, .word = xstrdup(word) };
-	escape(word, &item->escaped);
-	s->n_items++;
+	s->items = xreallocarray(s->items, s->n_items + 1, sizeof(*s->items));
+	s->items[s->n_items++] =
+		(Secret){ .kind = kind, .word = xstrdup(word), .escaped = escape(word) };
 }
 
 /* What reads the text again wants a UUID, an address or digits there. */
@@ -270,10 +266,9 @@ const char *stand_ins_name(const StandIns *s, const char *name)
 
 char *stand_ins_replace(const StandIns *s, const char *text)
 {
-	_cleanup_free_ char *out = NULL;
+	char *out = NULL;
 	size_t size = 0, n = 0;
 	FILE *f = xmemstream(&out, &size);
-	bool failed;
 
 	for (const char *at = text; *at; at += n) {
 		size_t address = skip_address(text, at);
@@ -286,6 +281,6 @@ char *stand_ins_replace(const StandIns *s, const char *text)
 		n = address > 0 ? address : 1;
 		fwrite(at, 1, n, f);
 	}
-	failed = ferror(f) != 0;
-	return fclose(f) != 0 || failed ? NULL : TAKE_PTR(out);
+	xmemstream_end(&f);
+	return out;
 }

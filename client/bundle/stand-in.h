@@ -34,7 +34,7 @@ DECLARE_STRING_TABLE(secret_kind, SecretKind);
 
 typedef struct StandIns StandIns;
 
-void stand_ins_new(StandIns **ret);
+StandIns *stand_ins_new(void);
 StandIns *stand_ins_free(StandIns *s);
 DEFINE_CLEANUP(StandIns, stand_ins_free)
 
@@ -51,5 +51,5 @@ size_t stand_ins_count(const StandIns *s, SecretKind kind);
 
 /* What stands in for this name, borrowed; NULL: it is no word to replace. */
 const char *stand_ins_name(const StandIns *s, const char *name);
-/* A new text; NULL when memory is out. Case does not matter; letters and digits end no word. */
+/* A new text. Case does not matter; letters and digits end no word. */
 char *stand_ins_replace(const StandIns *s, const char *text);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bus/bus.h"
 
+#include <stdarg.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/json.h"
 #include "base/text.h"
+#include "util/clock.h"
 
 #define NO_SYSTEM_BUS "cannot connect to the system bus"
 #define NO_USER_BUS "cannot connect to the user's bus"
@@ -49,7 +50,7 @@ static int remote_failed(Client *c, int error)
 
 static int connection_failed(Client *c, int error)
 {
-	if (c->options->host && error != ENOMEM)
+	if (c->options->host)
 		return remote_failed(c, error);
 	return client_fail(c, failure_from_errno(error, "cannot talk to gpupassd"));
 }
@@ -72,14 +73,6 @@ int bus_bad_reply(Client *c, const char *what)
 int bus_build_failed(Client *c, int r)
 {
 	return client_fail(c, failure_from_errno(-r, "cannot make the request"));
-}
-
-static uint64_t now_monotonic(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
 /* As sd_bus_call() waits. Without `pending` it waits for the greeting. */
@@ -144,9 +137,18 @@ int bus_new_call(Client *c, const char *path, const char *interface, const char 
 	return r < 0 ? bus_build_failed(c, r) : 0;
 }
 
-int bus_new_manager_call(Client *c, const char *member, sd_bus_message **ret)
+int bus_new_manager_call(Client *c, const char *member, sd_bus_message **ret, const char *types,
+			 ...)
 {
-	return bus_new_call(c, GPUPASS_PATH_ROOT, GPUPASS_IFACE_MANAGER, member, ret);
+	int r = bus_new_call(c, GPUPASS_PATH_ROOT, GPUPASS_IFACE_MANAGER, member, ret);
+	va_list ap;
+
+	if (r < 0)
+		return r;
+	va_start(ap, types);
+	r = sd_bus_message_appendv(*ret, types, ap);
+	va_end(ap);
+	return r < 0 ? bus_build_failed(c, r) : 0;
 }
 
 static int check_signature(Client *c, sd_bus_message *call, sd_bus_message *reply,
@@ -264,6 +266,7 @@ static json_t *integer_json(char type, const void *value)
 	}
 }
 
+/* *ret stays NULL for what has no plain form, such as a file or a number that is none. */
 static int read_basic(sd_bus_message *m, char type, json_t **ret)
 {
 	union {
@@ -272,16 +275,10 @@ static int read_basic(sd_bus_message *m, char type, json_t **ret)
 		double d;
 		uint64_t number; /* the widest type; smaller ones lie at its address */
 	} value = { .number = 0 };
-	json_t *j;
 	int r;
 
-	if (type == SD_BUS_TYPE_UNIX_FD) {
-		r = sd_bus_message_skip(m, NULL);
-		if (r < 0)
-			return r;
-		*ret = json_null();
-		return 0;
-	}
+	if (type == SD_BUS_TYPE_UNIX_FD)
+		return sd_bus_message_skip(m, NULL);
 	r = sd_bus_message_read_basic(m, type, &value);
 	if (r < 0)
 		return r;
@@ -289,19 +286,18 @@ static int read_basic(sd_bus_message *m, char type, json_t **ret)
 	case SD_BUS_TYPE_STRING:
 	case SD_BUS_TYPE_OBJECT_PATH:
 	case SD_BUS_TYPE_SIGNATURE:
-		j = json_text(value.s);
+		*ret = json_text(value.s);
 		break;
 	case SD_BUS_TYPE_BOOLEAN:
-		j = json_boolean(value.b);
+		*ret = json_boolean(value.b);
 		break;
 	case SD_BUS_TYPE_DOUBLE:
-		j = json_real(value.d);
+		*ret = json_real(value.d);
 		break;
 	default:
-		j = integer_json(type, &value);
+		*ret = integer_json(type, &value);
 		break;
 	}
-	*ret = j;
 	return 0;
 }
 

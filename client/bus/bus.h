@@ -29,8 +29,9 @@ int bus_connect(Client *c);
 
 int bus_new_call(Client *c, const char *path, const char *interface, const char *member,
 		 sd_bus_message **ret);
-/* A method of org.gpupass1.Manager. */
-int bus_new_manager_call(Client *c, const char *member, sd_bus_message **ret);
+/* A method of org.gpupass1.Manager, with arguments as sd_bus_message_append() takes them. */
+int bus_new_manager_call(Client *c, const char *member, sd_bus_message **ret, const char *types,
+			 ...);
 /* Calls and waits. `signature` is what the reply must have. */
 int bus_call(Client *c, sd_bus_message *call, uint64_t timeout_usec, const char *signature,
 	     sd_bus_message **ret);
@@ -62,7 +63,7 @@ int bus_fail(Client *c, const sd_bus_error *error, int r);
 /* "gpupassd sent an answer that cannot be read": `what` says which. */
 int bus_bad_reply(Client *c, const char *what);
 
-/* The failure of building a message: out of memory, or text that is not UTF-8. */
+/* The failure of building a message. */
 int bus_build_failed(Client *c, int r);
 
 /* The variant at the reader's place as JSON; null for a type that has no plain form. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 
 /* A pair of GPUs takes 150 bytes in the topology; the largest hosts have a few dozen GPUs. */
@@ -18,8 +19,7 @@ static int bad(Client *c, const DocumentKind *kind, const char *how)
 static int not_json(Client *c, const DocumentKind *kind, const json_error_t *error)
 {
 	_cleanup_free_ char *clean = text_printable(error->text);
-	_cleanup_free_ char *how =
-		clean ? strf("is not JSON: line %d: %s", error->line, clean) : NULL;
+	_cleanup_free_ char *how = strf("is not JSON: line %d: %s", error->line, clean);
 
 	return bad(c, kind, how);
 }
@@ -28,7 +28,6 @@ int document_parse(Client *c, const char *text, const DocumentKind *kind, json_t
 {
 	_cleanup_(json_decrefp) json_t *document = NULL;
 	_cleanup_free_ char *other = NULL;
-	const char *schema;
 	json_error_t error;
 
 	if (strlen(text) > DOCUMENT_MAX)
@@ -36,8 +35,7 @@ int document_parse(Client *c, const char *text, const DocumentKind *kind, json_t
 	document = json_loads(text, JSON_REJECT_DUPLICATES, &error);
 	if (!document)
 		return not_json(c, kind, &error);
-	schema = json_string_value(json_object_get(document, "schema"));
-	if (!schema || strcmp(schema, kind->schema) != 0) {
+	if (strcmp(json_text_of(document, "schema"), kind->schema) != 0) {
 		other = strf("is not of the schema %s", kind->schema);
 		return bad(c, kind, other);
 	}
@@ -65,18 +63,12 @@ int document_get(Client *c, const char *member, uint64_t timeout_usec, const Doc
 		 json_t **ret)
 {
 	_cleanup_message_ sd_bus_message *call = NULL;
-	int r;
+	int r = bus_new_manager_call(c, member, &call, "a{sv}", 0);
 
-	r = bus_new_manager_call(c, member, &call);
-	if (r < 0)
-		return r;
-	r = sd_bus_message_append(call, "a{sv}", 0);
-	return r < 0 ? bus_build_failed(c, r) : document_call(c, call, timeout_usec, kind, ret);
+	return r < 0 ? r : document_call(c, call, timeout_usec, kind, ret);
 }
 
 char *document_text(const json_t *object, const char *key)
 {
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text_printable(text ? text : "");
+	return text_printable(json_text_of(object, key));
 }

@@ -25,5 +25,5 @@ int document_get(Client *c, const char *member, uint64_t timeout_usec, const Doc
 /* The same of a text that came another way. */
 int document_parse(Client *c, const char *text, const DocumentKind *kind, json_t **ret);
 
-/* A member's text, safe to print; "" where there is none. NULL: out of memory. */
+/* A member's text, safe to print; "" where there is none. */
 char *document_text(const json_t *object, const char *key);

@@ -25,7 +25,7 @@ static void print_gpu(FILE *to, const ExportGpu *gpu, size_t clique)
 }
 
 /* One option with many values: older versions do not take it twice. */
-int export_cloud_hypervisor(FILE *to, const Export *e)
+void export_cloud_hypervisor(FILE *to, const Export *e)
 {
 	fputs(head, to);
 	export_print_groups(to, e, "# ");
@@ -34,5 +34,4 @@ int export_cloud_hypervisor(FILE *to, const Export *e)
 		for (size_t k = 0; k < e->groups[i].n_gpus; k++)
 			print_gpu(to, &e->groups[i].gpus[k], i);
 	fputc('\n', to);
-	return 0;
 }

@@ -55,7 +55,7 @@ static void print_file(FILE *to, const char *path, const char *mode, const char 
 	}
 }
 
-int export_cloud_init(FILE *to, const Export *e)
+void export_cloud_init(FILE *to, const Export *e)
 {
 	_cleanup_free_ char *config = config_text(&e->guest);
 
@@ -72,5 +72,4 @@ int export_cloud_init(FILE *to, const Export *e)
 		    "- [systemctl, enable, gpupass-guest.service]\n"
 		    "- [/usr/local/sbin/gpupass-guest, install]\n"
 		    "- [/usr/local/sbin/gpupass-guest, check]\n");
-	return 0;
 }

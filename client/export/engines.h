@@ -2,7 +2,6 @@
 /*
  * What a guest is told, and groups in the words of other engines. Each is a file of its own, and
  * prints comments that say what the engine cannot express, or what must be filled in by hand.
- * -ENOMEM.
  */
 #pragma once
 
@@ -14,18 +13,18 @@
  * User-data for cloud-init: a script that installs the driver and checks the links, what the script
  * should find, and a unit that checks at each boot
  */
-int export_cloud_init(FILE *to, const Export *e);
+void export_cloud_init(FILE *to, const Export *e);
 /* <devices> with a root port a GPU and a hostdev a function, as gpupassd itself writes them */
-int export_libvirt(FILE *to, const Export *e);
+void export_libvirt(FILE *to, const Export *e);
 /* A shell script that starts QEMU with them */
-int export_qemu(FILE *to, const Export *e);
+void export_qemu(FILE *to, const Export *e);
 /* A shell script that starts Cloud Hypervisor with them */
-int export_cloud_hypervisor(FILE *to, const Export *e);
+void export_cloud_hypervisor(FILE *to, const Export *e);
 /* Lines of a machine's .vmx */
-int export_esxi(FILE *to, const Export *e);
+void export_esxi(FILE *to, const Export *e);
 /* permittedHostDevices, as a patch of the KubeVirt resource */
-int export_kubevirt(FILE *to, const Export *e);
+void export_kubevirt(FILE *to, const Export *e);
 /* A compute node's provider config, and, in comments, the lines of nova.conf */
-int export_nova(FILE *to, const Export *e);
+void export_nova(FILE *to, const Export *e);
 /* The qm command that puts a group into a machine */
-int export_proxmox(FILE *to, const Export *e);
+void export_proxmox(FILE *to, const Export *e);

@@ -48,7 +48,7 @@ static uint64_t window_gib(const Export *e)
 	return gib;
 }
 
-int export_esxi(FILE *to, const Export *e)
+void export_esxi(FILE *to, const Export *e)
 {
 	uint64_t gib = window_gib(e);
 	const ExportGpu *gpu;
@@ -62,5 +62,4 @@ int export_esxi(FILE *to, const Export *e)
 		fprintf(to, "pciPassthru.64bitMMIOSizeGB = \"%" PRIu64 "\"\n", gib);
 	else
 		fputs("# pciPassthru.64bitMMIOSizeGB: the BARs are not known here\n", to);
-	return 0;
 }

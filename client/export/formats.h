@@ -19,10 +19,10 @@ typedef struct ExportFormat {
 	ExportSubject subject;
 	/* Of the numbers that it counts GPUs with, the first and the last; 0: it counts none */
 	unsigned first, last;
-	int (*print)(FILE *to, const Export *e); /* -ENOMEM */
+	void (*print)(FILE *to, const Export *e);
 } ExportFormat;
 
 /* NULL: there is no such format. */
 const ExportFormat *export_format_find(const char *name);
-/* "cloud-init, …": all of them. NULL when memory is out. */
+/* "cloud-init, …": all of them. */
 char *export_format_names(void);

@@ -44,7 +44,7 @@ static void print_model(FILE *to, const ExportGpu *gpu)
 		gpu->vendor_id, gpu->device_id, *word ? word : "GPU");
 }
 
-int export_kubevirt(FILE *to, const Export *e)
+void export_kubevirt(FILE *to, const Export *e)
 {
 	const ExportGpu *gpu;
 
@@ -58,5 +58,4 @@ int export_kubevirt(FILE *to, const Export *e)
 	for (size_t i = 0; (gpu = export_gpu(e, i)); i++)
 		if (!is_printed(e, i))
 			print_model(to, gpu);
-	return 0;
 }

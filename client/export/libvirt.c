@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "export/engines.h"
 #include "export/text.h"
-#include "gpupass/domain-devices.h"
+#include "util/domain-devices.h"
 
 /* A comment of XML cannot have two dashes. */
 static const char head[] =
@@ -67,7 +67,7 @@ static void print_group(FILE *to, const ExportGroup *group, size_t bus)
 		print_gpu(to, stem, &number, &group->gpus[i], bus + i);
 }
 
-int export_libvirt(FILE *to, const Export *e)
+void export_libvirt(FILE *to, const Export *e)
 {
 	size_t bus = e->first;
 
@@ -79,5 +79,4 @@ int export_libvirt(FILE *to, const Export *e)
 		bus += e->groups[i].n_gpus;
 	}
 	fputs("</devices>\n", to);
-	return 0;
 }

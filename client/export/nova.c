@@ -167,7 +167,7 @@ static void print_devices(FILE *to, const ExportGroup *group)
 		print_device(to, &group->gpus[i]);
 }
 
-int export_nova(FILE *to, const Export *e)
+void export_nova(FILE *to, const Export *e)
 {
 	fputs(head, to);
 	export_print_groups(to, e, "# ");
@@ -181,5 +181,4 @@ int export_nova(FILE *to, const Export *e)
 	for (size_t i = 0; i < e->n_groups; i++)
 		if (is_first(e, i))
 			print_flavor(to, &e->groups[i]);
-	return 0;
 }

@@ -11,7 +11,7 @@ static const char head[] =
 	"# binds those that are not on vfio-pci yet.\n"
 	"# Do not put the GPUs into one resource mapping: several paths there mean any of them.\n";
 
-int export_proxmox(FILE *to, const Export *e)
+void export_proxmox(FILE *to, const Export *e)
 {
 	const ExportGpu *gpu;
 
@@ -25,5 +25,4 @@ int export_proxmox(FILE *to, const Export *e)
 			a->segment, a->bus, a->device);
 	}
 	fputc('\n', to);
-	return 0;
 }

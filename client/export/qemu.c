@@ -2,7 +2,7 @@
 #include "base/text.h"
 #include "export/engines.h"
 #include "export/text.h"
-#include "gpupass/domain-devices.h"
+#include "util/domain-devices.h"
 
 static const char head[] =
 	"#!/bin/sh\n"
@@ -34,7 +34,7 @@ static void print_group(FILE *to, const ExportGroup *group, size_t chassis)
 	}
 }
 
-int export_qemu(FILE *to, const Export *e)
+void export_qemu(FILE *to, const Export *e)
 {
 	size_t chassis = e->first;
 
@@ -46,5 +46,4 @@ int export_qemu(FILE *to, const Export *e)
 		chassis += e->groups[i].n_gpus;
 	}
 	fputc('\n', to);
-	return 0;
 }

@@ -16,7 +16,7 @@ static char *plain(const char *text, const char *others, char instead)
 {
 	char *copy = xstrdup(text);
 
-	for (char *c = copy; c && *c; c++)
+	for (char *c = copy; *c; c++)
 		if (!is_plain(*c, others))
 			*c = instead;
 	return copy;
@@ -52,7 +52,7 @@ char *export_capitals(const char *text)
 {
 	char *word = export_word(text);
 
-	for (char *c = word; c && *c; c++)
+	for (char *c = word; *c; c++)
 		*c = (char)toupper((unsigned char)*c);
 	return word;
 }

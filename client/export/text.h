@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Texts of the host in a form that means nothing to any target's grammar. New; NULL: no memory. */
+/* Texts of the host in a form that means nothing to any target's grammar. New. */
 #pragma once
 
 #include <stdio.h>

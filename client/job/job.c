@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/job.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "bus/bus.h"
 #include "job/watch.h"
@@ -15,10 +13,10 @@
 
 static json_t *job_document(const Job *job)
 {
-	_cleanup_(json_decrefp) json_t *document = json_job(job);
+	json_t *document = json_job(job);
 
 	json_set(document, "schema", json_text(GPUPASS_SCHEMA_JOB));
-	return TAKE_PTR(document);
+	return document;
 }
 
 static int print_job_json(Client *c, const Job *job)
@@ -118,7 +116,7 @@ static int tell_failed(Client *c, const Job *job)
 	failure = failure_from_bus(
 		*job->error_name ? job->error_name : error_name(GPUPASS_ERROR_INTERNAL), message);
 	/* Functions that could not be restored matter more than the reason of the failure. */
-	if (failure && incomplete)
+	if (incomplete)
 		failure->code = GPUPASS_EXIT_ROLLBACK_INCOMPLETE;
 	r = client_fail(c, failure);
 	if (c->options->json != JSON_OFF)
@@ -128,10 +126,9 @@ static int tell_failed(Client *c, const Job *job)
 
 static int tell_done(Client *c, Progress *p, const Job *job)
 {
-	int r = 0;
+	int r;
 
 	progress_result(p, job);
-
 	r = print_job_json(c, job);
 	return r < 0 ? r : GPUPASS_EXIT_DONE;
 }
@@ -161,7 +158,6 @@ static int watch_and_tell(Client *c, Watch *w, Progress *p, const Report *report
 		if (report->cancels)
 			print_cancelled_job(p, "Cancelling", &w->job);
 		print_headline(p, c, &w->job);
-		r = 0;
 		progress_domain(p, &w->job);
 		progress_update(p, &w->job);
 	}
@@ -229,6 +225,7 @@ int job_run(Client *c, sd_bus_message *call)
 static int tell_cancelled(Client *c, Progress *p, const Job *job)
 {
 	const char *line = strchr(job->error_message, '\n');
+	int r;
 
 	if (strcmp(job->state, "cancelled") != 0)
 		return tell_failed(c, job);
@@ -238,8 +235,8 @@ static int tell_cancelled(Client *c, Progress *p, const Job *job)
 		line++;
 		fprintf(c->err.stream, "  %.*s\n", (int)strcspn(line, "\n"), line);
 	}
-	print_job_json(c, job);
-	return GPUPASS_EXIT_DONE;
+	r = print_job_json(c, job);
+	return r < 0 ? r : GPUPASS_EXIT_DONE;
 }
 
 /* gpupassd does not accept a cancel that comes too late; one of another version may. */
@@ -254,12 +251,8 @@ static int tell_too_late(Client *c, _unused_ Progress *p, const Job *job)
 int job_id_parse(Client *c, const char *text, uint32_t *ret)
 {
 	unsigned long long value = 0;
-	char *end = NULL;
 
-	errno = 0;
-	if (isdigit((unsigned char)*text))
-		value = strtoull(text, &end, 10);
-	if (!end || errno != 0 || *end != '\0' || value == 0 || value > UINT32_MAX)
+	if (str_to_unsigned(text, 10, UINT32_MAX, &value) < 0 || value == 0)
 		return client_usage(c, "'%s' is not the number of a job\nRemedy: see: gpupass jobs",
 				    text);
 	*ret = (uint32_t)value;
@@ -269,14 +262,8 @@ int job_id_parse(Client *c, const char *text, uint32_t *ret)
 int job_cancel(Client *c, uint32_t id)
 {
 	_cleanup_message_ sd_bus_message *call = NULL;
-	int r = bus_new_manager_call(c, "Cancel", &call);
+	static const Report report = { tell_too_late, tell_cancelled, .cancels = true };
+	int r = bus_new_manager_call(c, "Cancel", &call, "ua{sv}", id, 0);
 
-	if (r < 0)
-		return r;
-	r = sd_bus_message_append(call, "ua{sv}", id, 0);
-	if (r < 0)
-		return bus_build_failed(c, r);
-	return run(
-		c, call,
-		&(Report){ .done = tell_too_late, .otherwise = tell_cancelled, .cancels = true });
+	return r < 0 ? r : run(c, call, &report);
 }

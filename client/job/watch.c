@@ -15,10 +15,10 @@
 	"type='signal',sender='" GPUPASS_BUS_NAME "',interface='" GPUPASS_IFACE_MANAGER "',"       \
 	"member='JobRemoved',path='" GPUPASS_PATH_ROOT "'"
 
-static void watch_failed(Watch *w, int r)
+static int watch_failed(Watch *w, int r)
 {
 	w->error = r;
-	return; /* ends the loop here; sd-bus would only log the error */
+	return 0; /* ends the loop here; sd-bus would only log the error */
 }
 
 static int on_reply(sd_bus_message *reply, void *userdata, _unused_ sd_bus_error *ret_error)
@@ -28,15 +28,11 @@ static int on_reply(sd_bus_message *reply, void *userdata, _unused_ sd_bus_error
 	const char *path;
 	int r;
 
-	if (error) {
-		watch_failed(w, bus_fail(w->client, error, -EIO));
-		return 0;
-	}
+	if (error)
+		return watch_failed(w, bus_fail(w->client, error, -EIO));
 	r = sd_bus_message_read(reply, "o", &path);
-	if (r < 0) {
-		watch_failed(w, bus_bad_reply(w->client, "the reply names no job"));
-		return 0;
-	}
+	if (r < 0)
+		return watch_failed(w, bus_bad_reply(w->client, "the reply names no job"));
 	w->path = xstrdup(path);
 	return 0;
 }
@@ -60,10 +56,9 @@ static int on_changed(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *
 	r = object_read(w->client, OBJECT_JOB, m, false, &w->job);
 	if (r >= 0) /* names of properties whose values were not sent */
 		r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "s");
-	if (r < 0) {
-		watch_failed(w, w->client->failure ? r : bus_bad_reply(w->client, strerror(-r)));
-		return 0;
-	}
+	if (r < 0)
+		return watch_failed(w, w->client->failure ? r
+							  : bus_bad_reply(w->client, strerror(-r)));
 	if (sd_bus_message_at_end(m, false) == 0)
 		w->stale = true;
 	w->dirty = true;
@@ -72,10 +67,8 @@ static int on_changed(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *
 
 static void replace_text(Watch *w, const char *s, char **to)
 {
-	char *copy = model_text(w->client, s, true);
-
 	free(*to);
-	*to = copy;
+	*to = model_text(w->client, s, true);
 }
 
 static int on_removed(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *ret_error)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/json.h"
 #include "metrics/render.h"
 
 /* More bounds than any daemon has. */
@@ -14,13 +15,6 @@ static uint64_t to_number(const json_t *value)
 uint64_t metrics_number(const json_t *object, const char *key)
 {
 	return to_number(json_object_get(object, key));
-}
-
-static const char *word(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
 }
 
 /* A document whose lists do not fit together has no histograms. */
@@ -68,13 +62,13 @@ static void render_jobs(MetricsWriter *w, const json_t *document)
 		results = json_object_get(job, "results");
 		json_object_foreach (results, result, n)
 			metrics_sample(w, to_number(n),
-				       LABELS({ "operation", word(job, "operation") },
+				       LABELS({ "operation", json_text_of(job, "operation") },
 					      { "result", result }));
 	}
 	metrics_family(w, METRIC_JOB_DURATION);
 	json_array_foreach (jobs, i, job)
 		histogram(w, document, json_object_get(job, "duration"), "operation",
-			  word(job, "operation"));
+			  json_text_of(job, "operation"));
 }
 
 static void render_steps(MetricsWriter *w, const json_t *document)
@@ -85,7 +79,7 @@ static void render_steps(MetricsWriter *w, const json_t *document)
 	metrics_family(w, METRIC_STEP_DURATION);
 	json_array_foreach (steps, i, step)
 		histogram(w, document, json_object_get(step, "duration"), "step",
-			  word(step, "step"));
+			  json_text_of(step, "step"));
 }
 
 /* One sample for each member of an object of numbers. */
@@ -108,8 +102,8 @@ static void render_resets(MetricsWriter *w, const json_t *document)
 	metrics_family(w, METRIC_RESETS);
 	json_array_foreach (resets, i, reset)
 		metrics_sample(w, metrics_number(reset, "count"),
-			       LABELS({ "method", word(reset, "method") },
-				      { "result", word(reset, "result") }));
+			       LABELS({ "method", json_text_of(reset, "method") },
+				      { "result", json_text_of(reset, "result") }));
 }
 
 static void render_audit(MetricsWriter *w, const json_t *document)
@@ -117,7 +111,7 @@ static void render_audit(MetricsWriter *w, const json_t *document)
 	const json_t *audit = json_object_get(document, "audit");
 
 	metrics_family(w, METRIC_AUDIT_WRITABLE);
-	metrics_sample(w, json_is_true(json_object_get(audit, "writable")), LABELS());
+	metrics_sample(w, json_is_set(audit, "writable"), LABELS());
 	metrics_family(w, METRIC_AUDIT_LOST);
 	metrics_sample(w, metrics_number(audit, "lost"), LABELS());
 }

@@ -262,14 +262,12 @@ static void render_all(MetricsWriter *w, const World *world, const json_t *docum
 
 char *metrics_render(MetricsFormat format, const World *world, const json_t *document)
 {
-	_cleanup_free_ char *text = NULL;
-	MetricsWriter w = { .format = format };
+	char *text = NULL;
 	size_t size;
+	MetricsWriter w = { .f = xmemstream(&text, &size), .format = format };
 
-	w.f = xmemstream(&text, &size);
 	render_all(&w, world, document);
 	metrics_end(&w);
-	if (fclose(w.f) != 0 || w.failed)
-		return NULL;
-	return TAKE_PTR(text);
+	xmemstream_end(&w.f);
+	return text;
 }

@@ -9,7 +9,7 @@
 
 /*
  * The whole text, of what the daemon publishes and its document (schema org.gpupass1.metrics/1).
- * world NULL: it does not answer, which is all that there is to write. NULL when memory is out.
+ * world NULL: it does not answer, which is all that there is to write.
  */
 char *metrics_render(MetricsFormat format, const World *world, const json_t *document);
 

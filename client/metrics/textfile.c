@@ -8,11 +8,12 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "util/file.h"
 
 /* No sync: after a crash of the host, the next minute's text is the better one. */
 static int fill(int fd, const char *text)
 {
-	int r = text_write(fd, text);
+	int r = file_write_fd(fd, text, strlen(text));
 
 	/* mkostemp() makes it for its owner only, and node_exporter is another user. */
 	return r >= 0 && fchmod(fd, 0644) < 0 ? -errno : r;

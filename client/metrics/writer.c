@@ -4,8 +4,7 @@
 #include <inttypes.h>
 
 #include "base/text.h"
-
-#define USEC_PER_SEC UINT64_C(1000000)
+#include "util/clock.h"
 
 static const struct {
 	const char *name;
@@ -54,8 +53,7 @@ static void write_value(MetricsWriter *w, const char *value)
 {
 	_cleanup_free_ char *clean = text_printable(value);
 
-	w->failed |= !clean;
-	for (const char *c = clean; c && *c; c++)
+	for (const char *c = clean; *c; c++)
 		if (*c == '\\' || *c == '"')
 			fprintf(w->f, "\\%c", *c);
 		else

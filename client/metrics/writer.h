@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -18,7 +17,6 @@ typedef struct MetricsWriter {
 	FILE *f;
 	MetricsFormat format;
 	MetricFamily family; /* that was begun last */
-	bool failed;	     /* memory was out: what was written is not whole */
 } MetricsWriter;
 
 typedef struct MetricLabel {

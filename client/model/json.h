@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The objects of model.h as JSON. Keys are in lower case with underscores; what is not known is
- * null; times are microseconds since the epoch. Each returns NULL when out of memory.
+ * null; times are microseconds since the epoch.
  */
 #pragma once
 

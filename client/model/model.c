@@ -17,16 +17,12 @@ DEFINE_STRING_TABLE(job_state, JobState, GPUPASS_JOB_STATES)
 DEFINE_STRING_TABLE(step_state, StepState, GPUPASS_STEP_STATES)
 DEFINE_STRING_TABLE(operation, Operation, GPUPASS_OPERATIONS)
 
-/* A zeroed element at the end of a list, or NULL. */
+/* A zeroed element at the end of a list. */
 #define GROW(items, n_items)                                                                       \
 	({                                                                                         \
-		void *bigger_ = xreallocarray((items), (n_items) + 1, sizeof(*(items)));           \
-		if (bigger_) {                                                                     \
-			(items) = bigger_;                                                         \
-			memset(&(items)[(n_items)], 0, sizeof(*(items)));                          \
-			(n_items)++;                                                               \
-		}                                                                                  \
-		bigger_ ? &(items)[(n_items)-1] : NULL;                                            \
+		(items) = xreallocarray((items), (n_items) + 1, sizeof(*(items)));                 \
+		memset(&(items)[(n_items)], 0, sizeof(*(items)));                                  \
+		&(items)[(n_items)++];                                                             \
 	})
 
 static void *world_add(World *w, ObjectKind kind)
@@ -236,9 +232,8 @@ int object_load(Client *c, ObjectKind kind, const char *path, void *object)
 	r = bus_get_all(c, path, object_interface(kind), &reply);
 	if (r < 0)
 		return r;
-	if (!*own_path) {
+	if (!*own_path)
 		*own_path = xstrdup(path);
-	}
 	return object_read(c, kind, reply, true, object);
 }
 
@@ -325,13 +320,11 @@ const Job *world_find_job_path(const World *w, const char *path)
 uint32_t job_id_from_path(const char *path)
 {
 	_cleanup_free_ char *text = NULL;
-	unsigned long id;
-	char *end;
+	unsigned long long id = 0;
 
-	if (sd_bus_path_decode(path, GPUPASS_PATH_JOBS, &text) <= 0)
-		return 0;
-	id = strtoul(text, &end, 10);
-	return *text != '\0' && *end == '\0' && id <= UINT32_MAX ? (uint32_t)id : 0;
+	if (sd_bus_path_decode(path, GPUPASS_PATH_JOBS, &text) > 0)
+		str_to_unsigned(text, 10, UINT32_MAX, &id);
+	return (uint32_t)id;
 }
 
 bool job_is_over(const Job *job)

@@ -65,12 +65,8 @@ static int read_texts(Client *c, sd_bus_message *m, const char *signature, void 
 	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, type);
 	if (r < 0)
 		return r;
-	while ((r = sd_bus_message_read_basic(m, *type, &s)) > 0) {
-		_cleanup_free_ char *copy = model_text(c, s, false);
-
-		strv_append(&list, copy);
-		r = 0;
-	}
+	while ((r = sd_bus_message_read_basic(m, *type, &s)) > 0)
+		strv_append_take(&list, model_text(c, s, false));
 	if (r < 0)
 		return r;
 	clear_texts(to);
@@ -120,13 +116,9 @@ static int read_number(_unused_ Client *c, sd_bus_message *m, const char *signat
                                                                                                    \
 		r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, signature + 1);           \
 		while (r > 0) {                                                                    \
-			Item *bigger = xreallocarray(list.items, list.n_items + 1, sizeof(Item));  \
-                                                                                                   \
-			if (!bigger)                                                               \
-				return -ENOMEM;                                                    \
-			list.items = bigger;                                                       \
-			bigger[list.n_items] = (Item){ 0 };                                        \
-			r = name##_read(c, m, &bigger[list.n_items]);                              \
+			list.items = xreallocarray(list.items, list.n_items + 1, sizeof(Item));    \
+			list.items[list.n_items] = (Item){ 0 };                                    \
+			r = name##_read(c, m, &list.items[list.n_items]);                          \
 			if (r != 0)                                                                \
 				list.n_items++;                                                    \
 		}                                                                                  \
@@ -231,11 +223,10 @@ void value_set_unknown(PropertyType type, void *to)
 {
 	char **text = to;
 
-	if (type == PROPERTY_INT32) {
+	if (type == PROPERTY_INT32)
 		*(int32_t *)to = -1;
-	} else if (types[type].clear == clear_text && !*text) {
+	else if (types[type].clear == clear_text && !*text)
 		*text = xstrdup("");
-	}
 }
 
 void value_clear(PropertyType type, void *at)

@@ -182,10 +182,9 @@ void block_group(Client *c, const World *w, const Group *g)
 {
 	const Terminal *t = &c->out;
 	_cleanup_free_ char *summary = group_summary(t, g);
-	_cleanup_free_ char *state = group_state_text(g), *remedy = NULL;
+	_cleanup_free_ char *state = group_state_text(g), *remedy = group_remedy(g);
 	_cleanup_free_ char *verified_at = time_format(g->verified_at);
 
-	group_remedy(g, &remedy);
 	fprintf(t->stream, "%s%s%s %s - %s\n", terminal_colour(t, group_colour(g)),
 		group_bullet(t, g), terminal_plain(t), g->name, summary);
 	terminal_field(t, "State", "%s%s%s%s", terminal_colour(t, group_colour(g)), state,
@@ -259,14 +258,9 @@ static void gpu_bars(const Terminal *t, const Gpu *g)
 	_cleanup_strv_ char **sizes = NULL;
 	_cleanup_free_ char *joined = NULL;
 
-	for (size_t i = 0; i < g->bar_sizes.n_items; i++) {
-		_cleanup_free_ char *size = NULL;
-
-		if (g->bar_sizes.items[i] == 0)
-			continue;
-		size = size_format(g->bar_sizes.items[i]);
-		strv_append(&sizes, size);
-	}
+	for (size_t i = 0; i < g->bar_sizes.n_items; i++)
+		if (g->bar_sizes.items[i] > 0)
+			strv_append_take(&sizes, size_format(g->bar_sizes.items[i]));
 	joined = strv_join(sizes, ", ");
 	terminal_field(t, "BARs", "%s", joined);
 }

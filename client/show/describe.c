@@ -124,41 +124,32 @@ static char *declare_command(const Group *group)
 	return strv_join(words, " ");
 }
 
-void group_remedy(const Group *group, char **ret)
+char *group_remedy(const Group *group)
 {
 	_cleanup_free_ char *command = NULL;
 	GroupState state;
-	char *remedy;
 
-	*ret = NULL;
 	if (group->assignable || group_state_from_string(group->state, &state) < 0)
-		return;
-	if (state == GROUP_INFERRED) {
-		command = declare_command(group);
-		remedy = strf("declare it with: %s", command);
-	} else if (state == GROUP_UNKNOWN) {
-		remedy = xstrdup("look at the bridges and declare each group with: "
-				 "gpupass declare NAME GPU GPU");
-	} else {
-		return;
-	}
-	*ret = remedy;
+		return NULL;
+	if (state == GROUP_UNKNOWN)
+		return xstrdup("look at the bridges and declare each group with: "
+			       "gpupass declare NAME GPU GPU");
+	if (state != GROUP_INFERRED)
+		return NULL;
+	command = declare_command(group);
+	return strf("declare it with: %s", command);
 }
 
-void group_hint(const Group *group, char **ret)
+char *group_hint(const Group *group)
 {
-	_cleanup_free_ char *why = NULL, *remedy = NULL;
-	char *hint;
+	_cleanup_free_ char *why = NULL, *remedy = group_remedy(group);
 
-	*ret = NULL;
-	group_remedy(group, &remedy);
 	if (!remedy && group_colour(group) != COLOUR_BAD)
-		return;
+		return NULL;
 	why = clause(remedy || !*group->reason ? group->reasoning : group->reason);
 	if (!remedy)
 		remedy = strf("see: gpupass status %s", group->name);
-	hint = strf("%s is %s: %s; %s", group->name, group->state, why, remedy);
-	*ret = hint;
+	return strf("%s is %s: %s; %s", group->name, group->state, why, remedy);
 }
 
 void print_notes(Client *c, const World *w)

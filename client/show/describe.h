@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Words for groups and GPUs that several verbs print. Returned strings are new, or NULL. */
+/* Words for groups and GPUs that several verbs print. Returned strings are new. */
 #pragma once
 
 #include "model/model.h"
@@ -21,9 +21,9 @@ const char *job_shown_state(const Job *job);
 /* "-" for "". */
 const char *or_dash(const char *s);
 
-/* "declare it with: gpupass declare …"; *ret NULL where a declaration would not help. */
-void group_remedy(const Group *group, char **ret);
-/* What the operator should know of this group and do, one line; *ret NULL when nothing. */
-void group_hint(const Group *group, char **ret);
+/* "declare it with: gpupass declare …"; NULL where a declaration would not help. */
+char *group_remedy(const Group *group);
+/* What the operator should know of this group and do, one line; NULL when nothing. */
+char *group_hint(const Group *group);
 /* Manager.Notes, on stderr. */
 void print_notes(Client *c, const World *w);

@@ -68,19 +68,18 @@ static char *step_detail(const Step *step)
 void progress_print_step(const Terminal *t, const Step *step)
 {
 	StepLook look = step_look(step);
-	_cleanup_free_ char *detail = step_detail(step), *shown = NULL, *took = NULL;
+	_cleanup_free_ char *detail = step_detail(step), *took = NULL, *shown = NULL;
 	size_t fixed = 3 + NAME_WIDTH + 1 + 1 + DURATION_WIDTH, room = DETAIL_WIDTH;
 
 	/* A line that wraps would count as one when it is drawn again in place: cut it to fit. */
 	if (t->width > fixed)
 		room = t->width - fixed - 1;
-	shown = t->width > 0 ? text_cut(detail, room, terminal_glyph(t, GLYPH_ELLIPSIS)) : NULL;
-	if (!shown)
-		shown = TAKE_PTR(detail);
+	shown = t->width > 0 ? text_cut(detail, room, terminal_glyph(t, GLYPH_ELLIPSIS))
+			     : TAKE_PTR(detail);
 	took = look.ended ? duration_format(step->duration_usec) : NULL;
 	fprintf(t->stream, " %s%s%s %s", terminal_colour(t, look.colour),
 		terminal_glyph(t, look.glyph), terminal_plain(t), step->name);
-	if (took || !str_is_empty(shown))
+	if (took || *shown)
 		fprintf(t->stream, "%*s %s", padding(step->name, NAME_WIDTH), "", shown);
 	if (took)
 		fprintf(t->stream, "%*s %*s",
@@ -207,15 +206,13 @@ static void print_ended(Progress *p, const Job *job)
 {
 	for (size_t i = 0; i < job->steps.n_items; i++) {
 		const Step *step = &job->steps.items[i];
-		char *state;
 
 		while (strv_length(p->printed) <= i)
 			strv_append(&p->printed, "");
 		if (!step_look(step).ended || strcmp(p->printed[i], step->state) == 0)
 			continue;
-		state = xstrdup(step->state);
 		free(p->printed[i]);
-		p->printed[i] = state;
+		p->printed[i] = xstrdup(step->state);
 		progress_print_step(p->terminal, step);
 	}
 	if (!p->cancelled && waits_to_stop(job)) {
@@ -228,11 +225,10 @@ void progress_update(Progress *p, const Job *job)
 {
 	if (p->quiet || job->steps.n_items == 0)
 		return;
-	if (!p->terminal->tty || p->terminal->dumb) {
+	if (p->terminal->tty && !p->terminal->dumb)
+		draw_in_place(p, job);
+	else
 		print_ended(p, job);
-		return;
-	}
-	draw_in_place(p, job);
 }
 
 static void print_warning(const Terminal *t, const char *warning)

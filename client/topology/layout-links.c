@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "topology/layout-parts.h"
 
-#include "util/xalloc.h"
-
 #include <string.h>
+
+#include "util/xalloc.h"
 
 /* ---- NVLinks ---- */
 
@@ -92,9 +92,8 @@ void layout_rails(Layout *l)
 	for (size_t i = 0; i < l->n_cards; i++) {
 		ssize_t group = l->topology->gpus[l->cards[i].gpu].group;
 
-		if (group >= 0) {
+		if (group >= 0)
 			add_to_rail(l, (size_t)group, &l->cards[i]);
-		}
 	}
 	add_trunks(l);
 	for (size_t i = 0; i < l->n_rails; i++)

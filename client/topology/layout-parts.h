@@ -83,14 +83,14 @@ typedef struct Layout {
 } Layout;
 
 /*
- * layout-place.c: panels, rows and columns, and x of panels and cards. -ENOMEM. Then, with the
+ * layout-place.c: panels, rows and columns, and x of panels and cards. Then, with the
  * rows' lanes, y of panels, rows and cards.
  */
 void layout_place(Layout *layout);
 void layout_heights(Layout *layout);
 
 /*
- * layout-links.c: rails and lanes of each row, and trunks, which need x of all cards. -ENOMEM.
+ * layout-links.c: rails and lanes of each row, and trunks, which need x of all cards.
  * Then, when y of all cards is known, y of rails and trunks, and bars and wires.
  */
 void layout_rails(Layout *layout);

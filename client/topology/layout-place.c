@@ -105,7 +105,6 @@ static void add_cards(Layout *l)
 		size_t at = l->n_cards;
 
 		find_chain(l, &card);
-
 		for (; at > 0 && card_before(l, &card, &l->cards[at - 1]); at--)
 			l->cards[at] = l->cards[at - 1];
 		l->cards[at] = card;

@@ -8,9 +8,9 @@ Layout *layout_free(Layout *l)
 {
 	if (!l)
 		return NULL;
-	for (size_t i = 0; l->cards && i < l->n_cards; i++)
+	for (size_t i = 0; i < l->n_cards; i++)
 		free(l->cards[i].chain);
-	for (size_t i = 0; l->rails && i < l->n_rails; i++)
+	for (size_t i = 0; i < l->n_rails; i++)
 		free(l->rails[i].stubs);
 	free(l->panels);
 	free(l->rows);
@@ -23,9 +23,9 @@ Layout *layout_free(Layout *l)
 	return NULL;
 }
 
-void layout_new(const Topology *topology, Layout **ret)
+Layout *layout_new(const Topology *topology)
 {
-	_cleanup_(layout_freep) Layout *l = xcalloc(1, sizeof(*l));
+	Layout *l = xcalloc(1, sizeof(*l));
 	size_t n = topology->n_gpus + 1, levels = 1;
 
 	for (size_t i = 0; i < topology->n_gpus; i++)
@@ -43,5 +43,5 @@ void layout_new(const Topology *topology, Layout **ret)
 	layout_heights(l);
 	layout_rail_heights(l);
 	layout_bars(l);
-	*ret = TAKE_PTR(l);
+	return l;
 }

@@ -9,7 +9,6 @@
 
 #include "topology/layout-parts.h"
 
-/* -ENOMEM */
-void layout_new(const Topology *topology, Layout **ret);
+Layout *layout_new(const Topology *topology);
 Layout *layout_free(Layout *layout);
 DEFINE_CLEANUP(Layout, layout_free)

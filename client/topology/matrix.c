@@ -27,18 +27,22 @@ Colour topology_colour(const TopologyGpu *gpu)
 	return colours[gpu->look];
 }
 
+char *topology_number(int number)
+{
+	return number < 0 ? xstrdup("-") : strf("%d", number);
+}
+
 static void add_row(Table *table, const Topology *t, char *const *labels, size_t row)
 {
 	const TopologyGpu *gpu = &t->gpus[row];
 	const TopologyGroup *group = topology_group(t, gpu);
 	const TopologyNode *node = topology_node(t, gpu->numa_node);
-	_cleanup_free_ char *numa = NULL, *iommu = NULL;
-	_cleanup_free_ const char **cells = NULL;
+	_cleanup_free_ char *numa = topology_number(gpu->numa_node);
+	_cleanup_free_ char *iommu = topology_number(gpu->iommu_group);
+	_cleanup_free_ const char **cells =
+		xcalloc(t->n_gpus + ELEMENTS(before) + ELEMENTS(behind), sizeof(*cells));
 	size_t n = 0;
 
-	numa = gpu->numa_node < 0 ? xstrdup("-") : strf("%d", gpu->numa_node);
-	iommu = gpu->iommu_group < 0 ? xstrdup("-") : strf("%d", gpu->iommu_group);
-	cells = xcalloc(t->n_gpus + ELEMENTS(before) + ELEMENTS(behind), sizeof(*cells));
 	cells[n++] = labels[row];
 	cells[n++] = gpu->address;
 	for (size_t column = 0; column < t->n_gpus; column++)
@@ -47,19 +51,7 @@ static void add_row(Table *table, const Topology *t, char *const *labels, size_t
 	cells[n++] = numa;
 	cells[n++] = iommu;
 	cells[n++] = group ? group->name : "-";
-	table_row(table, cells, topology_colour(gpu), NULL, NULL);
-}
-
-static void make_labels(size_t n, char ***ret)
-{
-	_cleanup_strv_ char **labels = NULL;
-
-	for (size_t i = 0; i < n; i++) {
-		_cleanup_free_ char *label = strf("GPU%zu", i);
-
-		strv_append(&labels, label);
-	}
-	*ret = TAKE_PTR(labels);
+	table_row(table, cells, topology_colour(gpu), NULL);
 }
 
 static void print_legend(const Terminal *t)
@@ -85,7 +77,8 @@ void topology_print_matrix(const Terminal *t, const Topology *topology, bool leg
 	size_t n = 0;
 
 	whole.width = 0;
-	make_labels(topology->n_gpus, &labels);
+	for (size_t i = 0; i < topology->n_gpus; i++)
+		strv_appendf(&labels, "GPU%zu", i);
 	columns = xcalloc(topology->n_gpus + ELEMENTS(before) + ELEMENTS(behind), sizeof(*columns));
 	for (size_t i = 0; i < ELEMENTS(before); i++)
 		columns[n++] = before[i];
@@ -94,7 +87,7 @@ void topology_print_matrix(const Terminal *t, const Topology *topology, bool leg
 	for (size_t i = 0; i < ELEMENTS(behind); i++)
 		columns[n++] = behind[i];
 	/* The headings are the second axis, not a legend. */
-	table_new(&whole, columns, n, true, &table);
+	table = table_new(&whole, columns, n, true);
 	for (size_t i = 0; i < topology->n_gpus; i++)
 		add_row(table, topology, labels, i);
 	table_print(table);

@@ -7,4 +7,6 @@
 
 /* Of its state, here and in the tree. */
 Colour topology_colour(const TopologyGpu *gpu);
+/* Of a node or an IOMMU group; "-" for none. */
+char *topology_number(int number);
 void topology_print_matrix(const Terminal *t, const Topology *topology, bool legend);

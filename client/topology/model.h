@@ -69,7 +69,7 @@ typedef struct Topology {
 	char **distances; /* n_gpus × n_gpus; NULL: not told */
 } Topology;
 
-/* -EBADMSG with what is wrong in *ret_why, or -ENOMEM. */
+/* -EBADMSG with what is wrong in *ret_why, which is NULL before. */
 int topology_parse(const json_t *document, Topology **ret, char **ret_why);
 Topology *topology_free(Topology *topology);
 DEFINE_CLEANUP(Topology, topology_free)

@@ -16,26 +16,17 @@
 #define PATH_MAX_BRIDGES 64
 #define FUNCTIONS_MAX 64
 
-typedef struct Reader {
-	char **ret_why;
-	int error;
-} Reader;
-
-static void wrong(Reader *r, const char *what, const char *why)
+/* The first thing that is wrong is told; *ret is set then, and nothing more is read. */
+static void wrong(char **ret, const char *what, const char *why)
 {
-	if (r->error < 0)
-		return;
-	*r->ret_why = strf("its topology's \"%s\" %s", what, why);
-	r->error = -EBADMSG;
+	if (!*ret)
+		*ret = strf("its topology's \"%s\" %s", what, why);
 }
 
 /* Cleaned; "" for null, for an absent member, and for another type. */
-static char *text_of(Reader *r, const json_t *object, const char *key)
+static char *text_of(const json_t *object, const char *key)
 {
-	const char *s = json_string_value(json_object_get(object, key));
-	char *copy = text_printable(s ? s : "");
-
-	return copy;
+	return text_printable(str_or_empty(json_string_value(json_object_get(object, key))));
 }
 
 static int int_of(const json_t *object, const char *key)
@@ -54,72 +45,65 @@ static unsigned unsigned_of(const json_t *object, const char *key)
 }
 
 /* A zeroed list for the array's items; NULL with the error kept. */
-static void *list_of(Reader *r, const json_t *document, const char *key, size_t max, size_t size,
+static void *list_of(char **why, const json_t *document, const char *key, size_t max, size_t size,
 		     const json_t **ret_array)
 {
 	const json_t *array = json_object_get(document, key);
-	void *list;
 
 	*ret_array = array;
 	if (array && !json_is_array(array))
-		wrong(r, key, "is no list");
+		wrong(why, key, "is no list");
 	if (json_array_size(array) > max)
-		wrong(r, key, "has too many items");
-	if (r->error < 0)
-		return NULL;
-	list = xcalloc(json_array_size(array) + 1, size);
-	return list;
+		wrong(why, key, "has too many items");
+	return *why ? NULL : xcalloc(json_array_size(array) + 1, size);
 }
 
-static void read_texts(Reader *r, const json_t *array, size_t max, char ***to)
+static void read_texts(char **why, const json_t *array, size_t max, char ***to)
 {
 	const json_t *item;
 	size_t i;
 
 	if (json_array_size(array) > max)
-		wrong(r, "upstream_path", "has too many items");
+		wrong(why, "upstream_path", "has too many items");
 	json_array_foreach (array, i, item) {
-		_cleanup_free_ char *copy = NULL;
-
-		if (r->error < 0)
+		if (*why)
 			return;
-		copy = text_printable(json_string_value(item) ? json_string_value(item) : "");
-		strv_append(to, copy);
+		strv_append_take(to, text_printable(str_or_empty(json_string_value(item))));
 	}
 }
 
-static void read_nodes(Reader *r, Topology *t, const json_t *document)
+static void read_nodes(char **why, Topology *t, const json_t *document)
 {
 	const json_t *array, *item;
 	size_t i;
 
-	t->nodes = list_of(r, document, "numa_nodes", NODES_MAX, sizeof(*t->nodes), &array);
+	t->nodes = list_of(why, document, "numa_nodes", NODES_MAX, sizeof(*t->nodes), &array);
 	json_array_foreach (array, i, item) {
-		if (r->error < 0)
+		if (*why)
 			return;
 		t->nodes[t->n_nodes++] = (TopologyNode){
 			.node = int_of(item, "node"),
-			.cpus = text_of(r, item, "cpus"),
+			.cpus = text_of(item, "cpus"),
 			.memory_bytes =
 				(uint64_t)json_integer_value(json_object_get(item, "memory_bytes")),
 		};
 	}
 }
 
-static void read_bridges(Reader *r, Topology *t, const json_t *document)
+static void read_bridges(char **why, Topology *t, const json_t *document)
 {
 	const json_t *array, *item;
 	size_t i;
 
-	t->bridges = list_of(r, document, "bridges", BRIDGES_MAX, sizeof(*t->bridges), &array);
+	t->bridges = list_of(why, document, "bridges", BRIDGES_MAX, sizeof(*t->bridges), &array);
 	json_array_foreach (array, i, item) {
-		if (r->error < 0)
+		if (*why)
 			return;
 		t->bridges[t->n_bridges++] = (TopologyBridge){
-			.address = text_of(r, item, "address"),
-			.kind = text_of(r, item, "kind"),
-			.vendor = text_of(r, item, "vendor_id"),
-			.device = text_of(r, item, "device_id"),
+			.address = text_of(item, "address"),
+			.kind = text_of(item, "kind"),
+			.vendor = text_of(item, "vendor_id"),
+			.device = text_of(item, "device_id"),
 		};
 	}
 }
@@ -171,38 +155,37 @@ static TopologyLook look_of_name(const char *state)
 	return look_of(GROUP_STATE_MAX_);
 }
 
-static char *domain_of(Reader *r, const json_t *domain)
+static char *domain_of(const json_t *domain)
 {
-	_cleanup_free_ char *name = text_of(r, domain, "name");
+	_cleanup_free_ char *name = text_of(domain, "name");
 
-	return name && *name ? TAKE_PTR(name) : text_of(r, domain, "uuid");
+	return *name ? TAKE_PTR(name) : text_of(domain, "uuid");
 }
 
-static void read_group(Reader *r, TopologyGroup *group, const json_t *item)
+static void read_group(TopologyGroup *group, const json_t *item)
 {
-	group->name = text_of(r, item, "name");
-	group->state = text_of(r, item, "state");
-	group->reason = text_of(r, item, "reason");
-	group->reasoning = text_of(r, item, "reasoning");
-	group->provenance = text_of(r, item, "provenance");
-	group->link = text_of(r, item, "link");
-	group->domain = domain_of(r, json_object_get(item, "domain"));
+	group->name = text_of(item, "name");
+	group->state = text_of(item, "state");
+	group->reason = text_of(item, "reason");
+	group->reasoning = text_of(item, "reasoning");
+	group->provenance = text_of(item, "provenance");
+	group->link = text_of(item, "link");
+	group->domain = domain_of(json_object_get(item, "domain"));
 	group->links = unsigned_of(item, "links");
 	group->links_expected = unsigned_of(item, "links_expected");
-	if (r->error == 0)
-		group->look = look_of_name(group->state);
+	group->look = look_of_name(group->state);
 }
 
-static void read_groups(Reader *r, Topology *t, const json_t *document)
+static void read_groups(char **why, Topology *t, const json_t *document)
 {
 	const json_t *array, *item;
 	size_t i;
 
-	t->groups = list_of(r, document, "groups", GROUPS_MAX, sizeof(*t->groups), &array);
+	t->groups = list_of(why, document, "groups", GROUPS_MAX, sizeof(*t->groups), &array);
 	json_array_foreach (array, i, item) {
-		if (r->error < 0)
+		if (*why)
 			return;
-		read_group(r, &t->groups[t->n_groups++], item);
+		read_group(&t->groups[t->n_groups++], item);
 	}
 }
 
@@ -216,23 +199,21 @@ static ssize_t find_group(const Topology *t, const char *name)
 	return -1;
 }
 
-static void read_functions(Reader *r, TopologyGpu *gpu, const json_t *functions)
+static void read_functions(char **why, TopologyGpu *gpu, const json_t *functions)
 {
 	const json_t *item;
 	size_t i;
 
 	if (json_array_size(functions) > FUNCTIONS_MAX)
-		wrong(r, "functions", "has too many items");
+		wrong(why, "functions", "has too many items");
 	json_array_foreach (functions, i, item) {
-		_cleanup_free_ char *address = NULL, *driver = NULL, *line = NULL;
+		_cleanup_free_ char *address = NULL, *driver = NULL;
 
-		if (r->error < 0)
+		if (*why)
 			return;
-		address = text_of(r, item, "address");
-		driver = text_of(r, item, "driver");
-		if (address && driver)
-			line = strf("%s %s", address, *driver ? driver : "none");
-		strv_append(&gpu->functions, line);
+		address = text_of(item, "address");
+		driver = text_of(item, "driver");
+		strv_appendf(&gpu->functions, "%s %s", address, *driver ? driver : "none");
 	}
 }
 
@@ -250,67 +231,61 @@ static char *state_of(const Topology *t, const TopologyGpu *gpu)
 }
 
 /* The domain that has it: the group's, or one that took it without gpupass. */
-static void read_holder(Reader *r, const Topology *t, TopologyGpu *gpu, const json_t *item)
+static void read_holder(const Topology *t, TopologyGpu *gpu, const json_t *item)
 {
 	const TopologyGroup *group = topology_group(t, gpu);
 
 	if (group && *group->domain)
 		gpu->domain = xstrdup(group->domain);
 	else
-		gpu->domain = domain_of(r, json_array_get(json_object_get(item, "domains"), 0));
-	gpu->state = gpu->domain ? state_of(t, gpu) : NULL;
-	if (!gpu->state) {
-		r->error = r->error;
-		return;
-	}
+		gpu->domain = domain_of(json_array_get(json_object_get(item, "domains"), 0));
+	gpu->state = state_of(t, gpu);
 	if (group)
 		gpu->look = group->look;
 	else
 		gpu->look = *gpu->domain ? LOOK_HELD : LOOK_NONE;
 }
 
-static void read_gpu(Reader *r, Topology *t, TopologyGpu *gpu, const json_t *item)
+static void read_gpu(char **why, Topology *t, TopologyGpu *gpu, const json_t *item)
 {
 	gpu->group = find_group(t, json_string_value(json_object_get(item, "group")));
-	gpu->address = text_of(r, item, "address");
-	gpu->model = text_of(r, item, "model");
-	gpu->driver = text_of(r, item, "driver");
-	gpu->slot = text_of(r, item, "physical_slot");
-	gpu->nvlink = text_of(r, json_object_get(item, "nvlink"), "kind");
+	gpu->address = text_of(item, "address");
+	gpu->model = text_of(item, "model");
+	gpu->driver = text_of(item, "driver");
+	gpu->slot = text_of(item, "physical_slot");
+	gpu->nvlink = text_of(json_object_get(item, "nvlink"), "kind");
 	gpu->iommu_group = int_of(item, "iommu_group");
 	gpu->numa_node = int_of(item, "numa_node");
-	read_functions(r, gpu, json_object_get(item, "functions"));
-	read_texts(r, json_object_get(item, "upstream_path"), PATH_MAX_BRIDGES, &gpu->path);
-	if (r->error == 0 && !*gpu->address)
-		wrong(r, "gpus", "has one without an address");
-	if (r->error == 0)
-		read_holder(r, t, gpu, item);
+	read_functions(why, gpu, json_object_get(item, "functions"));
+	read_texts(why, json_object_get(item, "upstream_path"), PATH_MAX_BRIDGES, &gpu->path);
+	if (!*why && !*gpu->address)
+		wrong(why, "gpus", "has one without an address");
+	if (!*why)
+		read_holder(t, gpu, item);
 }
 
-static void join_group(Reader *r, TopologyGroup *group, size_t gpu)
+static void join_group(TopologyGroup *group, size_t gpu)
 {
-	size_t *bigger = xreallocarray(group->gpus, group->n_gpus + 1, sizeof(size_t));
-
-	group->gpus = bigger;
+	group->gpus = xreallocarray(group->gpus, group->n_gpus + 1, sizeof(size_t));
 	group->gpus[group->n_gpus++] = gpu;
 }
 
-static void read_gpus(Reader *r, Topology *t, const json_t *document)
+static void read_gpus(char **why, Topology *t, const json_t *document)
 {
 	const json_t *array, *item;
 	size_t i;
 
-	t->gpus = list_of(r, document, "gpus", GPUS_MAX, sizeof(*t->gpus), &array);
+	t->gpus = list_of(why, document, "gpus", GPUS_MAX, sizeof(*t->gpus), &array);
 	json_array_foreach (array, i, item) {
 		TopologyGpu *gpu;
 
-		if (r->error < 0)
+		if (*why)
 			return;
 		gpu = &t->gpus[t->n_gpus++];
-		read_gpu(r, t, gpu, item);
-		if (r->error == 0 && gpu->group >= 0)
-			join_group(r, &t->groups[gpu->group], i);
-		if (r->error == 0 && *gpu->domain && !strv_contains(t->domains, gpu->domain))
+		read_gpu(why, t, gpu, item);
+		if (!*why && gpu->group >= 0)
+			join_group(&t->groups[gpu->group], i);
+		if (!*why && *gpu->domain && !strv_contains(t->domains, gpu->domain))
 			strv_append(&t->domains, gpu->domain);
 	}
 }
@@ -327,20 +302,20 @@ static ssize_t find_gpu(const Topology *t, const json_t *address)
 	return -1;
 }
 
-static void set_distance(Reader *r, Topology *t, size_t a, size_t b, const json_t *pair)
+static void set_distance(Topology *t, size_t a, size_t b, const json_t *pair)
 {
 	char **cell = &t->distances[a * t->n_gpus + b];
 
 	free(*cell);
-	*cell = text_of(r, pair, "pcie");
+	*cell = text_of(pair, "pcie");
 }
 
-static void read_pairs(Reader *r, Topology *t, const json_t *document)
+static void read_pairs(char **why, Topology *t, const json_t *document)
 {
 	const json_t *array = json_object_get(document, "pairs"), *item;
 	size_t i;
 
-	if (r->error < 0)
+	if (*why)
 		return;
 	t->distances = xcalloc(t->n_gpus * t->n_gpus + 1, sizeof(char *));
 	json_array_foreach (array, i, item) {
@@ -348,32 +323,29 @@ static void read_pairs(Reader *r, Topology *t, const json_t *document)
 		ssize_t a = find_gpu(t, json_array_get(gpus, 0));
 		ssize_t b = find_gpu(t, json_array_get(gpus, 1));
 
-		if (r->error < 0)
-			return;
 		if (a < 0 || b < 0)
 			continue;
-		set_distance(r, t, (size_t)a, (size_t)b, item);
-		set_distance(r, t, (size_t)b, (size_t)a, item);
+		set_distance(t, (size_t)a, (size_t)b, item);
+		set_distance(t, (size_t)b, (size_t)a, item);
 	}
 }
 
 int topology_parse(const json_t *document, Topology **ret, char **ret_why)
 {
 	_cleanup_(topology_freep) Topology *t = xcalloc(1, sizeof(*t));
-	Reader r = { .ret_why = ret_why };
 
 	if (!json_is_array(json_object_get(document, "gpus")))
-		wrong(&r, "gpus", "is not there");
-	t->host = text_of(&r, document, "host");
+		wrong(ret_why, "gpus", "is not there");
+	t->host = text_of(document, "host");
 	t->iommu = json_is_true(json_object_get(document, "iommu"));
 	t->n_nvswitches = unsigned_of(document, "nvswitches");
-	read_nodes(&r, t, document);
-	read_bridges(&r, t, document);
-	read_groups(&r, t, document);
-	read_gpus(&r, t, document);
-	read_pairs(&r, t, document);
-	if (r.error < 0)
-		return r.error;
+	read_nodes(ret_why, t, document);
+	read_bridges(ret_why, t, document);
+	read_groups(ret_why, t, document);
+	read_gpus(ret_why, t, document);
+	read_pairs(ret_why, t, document);
+	if (*ret_why)
+		return -EBADMSG;
 	*ret = TAKE_PTR(t);
 	return 0;
 }

@@ -104,13 +104,12 @@ static void add_notes(SvgFoot *foot, const Topology *t)
 static void add_entry(SvgFoot *foot, const Entry *entry, char *text)
 {
 	_cleanup_free_ char *full = text;
-	Entry *bigger;
+	Entry *added;
 
-	bigger = xreallocarray(foot->entries, foot->n_entries + 1, sizeof(Entry));
-	foot->entries = bigger;
-	bigger[foot->n_entries] = *entry;
-	bigger[foot->n_entries].text = svg_text_fit(full, SVG_PLAIN, SIZE, foot->width / 2);
-	foot->n_entries++;
+	foot->entries = xreallocarray(foot->entries, foot->n_entries + 1, sizeof(Entry));
+	added = &foot->entries[foot->n_entries++];
+	*added = *entry;
+	added->text = svg_text_fit(full, SVG_PLAIN, SIZE, foot->width / 2);
 }
 
 static void add_domains(SvgFoot *foot, const Topology *t)
@@ -197,9 +196,9 @@ static void place_entries(SvgFoot *foot)
 	foot->rows = foot->n_entries > 0 ? row + 1 : 0;
 }
 
-void svg_foot_new(const Topology *t, int width, SvgFoot **ret)
+SvgFoot *svg_foot_new(const Topology *t, int width)
 {
-	_cleanup_(svg_foot_freep) SvgFoot *foot = xcalloc(1, sizeof(*foot));
+	SvgFoot *foot = xcalloc(1, sizeof(*foot));
 
 	foot->width = width;
 	foot->notes = xcalloc(NOTES_MAX + 1, sizeof(Note));
@@ -208,7 +207,7 @@ void svg_foot_new(const Topology *t, int width, SvgFoot **ret)
 	add_looks(foot, t);
 	add_rails(foot, t);
 	place_entries(foot);
-	*ret = TAKE_PTR(foot);
+	return foot;
 }
 
 int svg_foot_height(const SvgFoot *foot)

@@ -10,7 +10,6 @@ typedef struct Svg {
 	const Topology *topology;
 	const Layout *layout;
 	int width, height; /* of the whole picture */
-	int error;	   /* the first; later calls do nothing */
 } Svg;
 
 /* How many domains have colours of their own; later ones reuse them, and differ by name. */
@@ -33,7 +32,7 @@ void svg_sign(Svg *s, TopologyLook look, int x, int y);
 
 /* Lines under the panels: what an operator should know of groups, and the legend. */
 typedef struct SvgFoot SvgFoot;
-void svg_foot_new(const Topology *topology, int width, SvgFoot **ret);
+SvgFoot *svg_foot_new(const Topology *topology, int width);
 int svg_foot_height(const SvgFoot *foot);
 void svg_foot_print(Svg *s, const SvgFoot *foot, int y);
 SvgFoot *svg_foot_free(SvgFoot *foot);

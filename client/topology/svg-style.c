@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "topology/svg-private.h"
+#include "util/xalloc.h"
 
 typedef struct Colour {
 	const char *light, *dark;
@@ -104,20 +105,16 @@ void svg_text(Svg *s, const SvgText *how, const char *text)
 	static const char *const fonts[] = {
 		[SVG_PLAIN] = "", [SVG_BOLD] = " bold", [SVG_MONO] = " mono"
 	};
-	_cleanup_free_ char *fitted = NULL;
+	_cleanup_free_ char *fitted = how->width > 0
+					      ? svg_text_fit(text, how->font, how->size, how->width)
+					      : xstrdup(text);
 
-	if (s->error < 0)
-		return;
-	if (how->width > 0) {
-		fitted = svg_text_fit(text, how->font, how->size, how->width);
-		text = fitted;
-	}
 	fprintf(s->f, "<text class=\"%s%s\" x=\"%d\" y=\"%d\" font-size=\"%d\"", how->class,
 		fonts[how->font], how->x, how->y, how->size);
 	if (how->anchor)
 		fprintf(s->f, " text-anchor=\"%s\"", how->anchor);
 	fputc('>', s->f);
-	svg_escape(s->f, text);
+	svg_escape(s->f, fitted);
 	fputs("</text>\n", s->f);
 }
 

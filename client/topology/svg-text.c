@@ -119,20 +119,19 @@ static size_t line_length(const char *s, SvgFont font, int size, int width)
 
 char **svg_text_wrap(const char *s, SvgFont font, int size, int width, size_t max)
 {
-	_cleanup_strv_ char **lines = NULL;
+	char **lines = NULL;
 
 	for (size_t n = 1; *s && n <= max; n++) {
 		size_t length = line_length(s, font, size, width);
-		_cleanup_free_ char *line =
-			n == max ? svg_text_fit(s, font, size, width) : xstrndup(s, length);
 
-		strv_append(&lines, line);
+		strv_append_take(&lines, n == max ? svg_text_fit(s, font, size, width)
+						  : xstrndup(s, length));
 		s += n == max ? strlen(s) : length;
 		s += strspn(s, " ");
 	}
 	if (!lines)
 		strv_append(&lines, "");
-	return TAKE_PTR(lines);
+	return lines;
 }
 
 /* The Char production of XML 1.0. */

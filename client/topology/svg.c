@@ -10,12 +10,6 @@
 #define WIDTH_MIN 680 /* for title and legend of a host with one GPU */
 #define INSET 14      /* of text in a card */
 
-/* Remembers that memory ran out, and passes the string on for _cleanup_free_. */
-static char *made(Svg *s, char *text)
-{
-	return text;
-}
-
 /* ---- title ---- */
 
 static size_t count_held(const Topology *t)
@@ -41,47 +35,34 @@ static const char *plural(size_t n)
 	return n == 1 ? "" : "s";
 }
 
-static void add_part(Svg *s, char ***parts, char *part)
+static char *subtitle(const Topology *t)
 {
-	_cleanup_free_ char *text = made(s, part);
-
-	if (text)
-		strv_append(parts, text);
-}
-
-static char *subtitle(Svg *s)
-{
-	const Topology *t = s->topology;
 	size_t domains = strv_length(t->domains), linked = count_linked(t);
 	_cleanup_strv_ char **parts = NULL;
 
-	add_part(s, &parts, strf("%zu GPU%s", t->n_gpus, plural(t->n_gpus)));
+	strv_appendf(&parts, "%zu GPU%s", t->n_gpus, plural(t->n_gpus));
 	if (linked > 0)
-		add_part(s, &parts, strf("%zu NVLink group%s", linked, plural(linked)));
+		strv_appendf(&parts, "%zu NVLink group%s", linked, plural(linked));
 	if (t->n_nodes > 0)
-		add_part(s, &parts, strf("%zu NUMA node%s", t->n_nodes, plural(t->n_nodes)));
+		strv_appendf(&parts, "%zu NUMA node%s", t->n_nodes, plural(t->n_nodes));
 	if (t->n_nvswitches > 0)
-		add_part(s, &parts,
-			 strf("%u NVSwitch%s", t->n_nvswitches, t->n_nvswitches == 1 ? "" : "es"));
+		strv_appendf(&parts, "%u NVSwitch%s", t->n_nvswitches,
+			     t->n_nvswitches == 1 ? "" : "es");
 	if (domains > 0)
-		add_part(s, &parts,
-			 strf("%zu GPU%s in %zu domain%s", count_held(t), plural(count_held(t)),
-			      domains, plural(domains)));
+		strv_appendf(&parts, "%zu GPU%s in %zu domain%s", count_held(t),
+			     plural(count_held(t)), domains, plural(domains));
 	if (!t->iommu)
-		add_part(s, &parts, xstrdup("the IOMMU is off"));
-	return made(s, strv_join(parts, "  ·  "));
+		strv_append(&parts, "the IOMMU is off");
+	return strv_join(parts, "  ·  ");
 }
 
 static void print_title(Svg *s)
 {
 	const Topology *t = s->topology;
-	_cleanup_free_ char *title =
-		made(s, *t->host ? strf("GPUs of %s", t->host) : xstrdup("GPUs of this host"));
-	_cleanup_free_ char *parts = subtitle(s);
+	_cleanup_free_ char *title = strf("GPUs of %s", *t->host ? t->host : "this host");
+	_cleanup_free_ char *parts = subtitle(t);
 	int width = s->width - 2 * LAYOUT_MARGIN;
 
-	if (!title || !parts)
-		return;
 	svg_text(s, &(SvgText){ LAYOUT_MARGIN, 46, 25, width, SVG_BOLD, "text", NULL }, title);
 	svg_text(s, &(SvgText){ LAYOUT_MARGIN, 72, 14, width, SVG_PLAIN, "dim", NULL }, parts);
 }
@@ -90,34 +71,26 @@ static void print_title(Svg *s)
 static char *node_text(const Topology *t, int node)
 {
 	const TopologyNode *n = topology_node(t, node);
-	_cleanup_free_ char *size = NULL;
-	bool cpus = n && *n->cpus;
+	_cleanup_strv_ char **parts = NULL;
 
-	if (!n)
-		return xstrdup("");
-	if (n->memory_bytes >> 30 > 0)
-		size = strf("%llu GiB", (unsigned long long)(n->memory_bytes >> 30));
-	else
-		size = xstrdup("");
-	return strf("%s%s%s%s", cpus ? "CPUs " : "", cpus ? n->cpus : "",
-		    cpus && *size ? "  ·  " : "", size);
+	if (n && *n->cpus)
+		strv_appendf(&parts, "CPUs %s", n->cpus);
+	if (n && n->memory_bytes >> 30 > 0)
+		strv_appendf(&parts, "%llu GiB", (unsigned long long)(n->memory_bytes >> 30));
+	return strv_join(parts, "  ·  ");
 }
 
 /* ---- panels ---- */
 
 static void print_panel(Svg *s, const LayoutPanel *panel)
 {
-	_cleanup_free_ char *name = NULL, *facts = NULL;
+	_cleanup_free_ char *name = NULL, *facts = node_text(s->topology, panel->node);
 	int room = panel->w - 2 * LAYOUT_PAD, used;
 
 	if (panel->node >= 0)
-		name = made(s, strf("NUMA node %d", panel->node));
+		name = strf("NUMA node %d", panel->node);
 	else
-		name = made(s,
-			    xstrdup(s->topology->n_nodes > 0 ? "NUMA node not known" : "No NUMA"));
-	facts = made(s, node_text(s->topology, panel->node));
-	if (!name || !facts)
-		return;
+		name = xstrdup(s->topology->n_nodes > 0 ? "NUMA node not known" : "No NUMA");
 	fprintf(s->f,
 		"<rect class=\"panel\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"12\"/>\n",
 		panel->x, panel->y, panel->w, panel->h);
@@ -150,10 +123,8 @@ static char *bar_text(const Svg *s, const LayoutBar *bar)
 
 static void print_bar(Svg *s, const LayoutBar *bar)
 {
-	_cleanup_free_ char *text = made(s, bar_text(s, bar));
+	_cleanup_free_ char *text = bar_text(s, bar);
 
-	if (!text)
-		return;
 	fprintf(s->f,
 		"<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>\n",
 		bar->root ? "port" : "switch", bar->x, bar->y, bar->w, LAYOUT_BAR_H);
@@ -244,16 +215,14 @@ static void print_label(Svg *s, const LayoutRail *rail)
 {
 	const TopologyGroup *group = &s->topology->groups[rail->group];
 	int first = rail->stubs[0], last = rail->stubs[0], room, width, x;
-	_cleanup_free_ char *full = made(s, rail_text(group)), *text = NULL;
+	_cleanup_free_ char *full = rail_text(group), *text = NULL;
 
 	for (size_t i = 0; i < rail->n_stubs; i++) {
 		first = rail->stubs[i] < first ? rail->stubs[i] : first;
 		last = rail->stubs[i] > last ? rail->stubs[i] : last;
 	}
 	room = (last - first > LAYOUT_CARD_W ? last - first : LAYOUT_CARD_W) - 24;
-	text = full ? made(s, svg_text_fit(full, SVG_BOLD, 12, room)) : NULL;
-	if (!text)
-		return;
+	text = svg_text_fit(full, SVG_BOLD, 12, room);
 	width = svg_text_width(text, SVG_BOLD, 12) + 20;
 	x = (first + last) / 2;
 	fprintf(s->f,
@@ -290,20 +259,16 @@ static char *holder_text(const Topology *t, const TopologyGpu *gpu)
 
 static void card_lines(Svg *s, const TopologyGpu *gpu)
 {
-	_cleanup_free_ char *holder = made(s, holder_text(s->topology, gpu));
-	_cleanup_free_ char *driver = NULL, *parts = NULL;
 	const char *bound = *gpu->driver ? gpu->driver : "no driver";
 	size_t n = strv_length(gpu->functions);
+	_cleanup_free_ char *holder = holder_text(s->topology, gpu);
+	_cleanup_free_ char *driver = gpu->iommu_group >= 0
+					      ? strf("%s · IOMMU %d", bound, gpu->iommu_group)
+					      : strf("%s · no IOMMU", bound);
+	_cleanup_free_ char *parts =
+		strf("%zu function%s%s%s", n, plural(n), *gpu->slot ? " · slot " : "", gpu->slot);
 	int width = LAYOUT_CARD_W - 2 * INSET;
 
-	if (gpu->iommu_group >= 0)
-		driver = made(s, strf("%s · IOMMU %d", bound, gpu->iommu_group));
-	else
-		driver = made(s, strf("%s · no IOMMU", bound));
-	parts = made(s, strf("%zu function%s%s%s", n, plural(n), *gpu->slot ? " · slot " : "",
-			     gpu->slot));
-	if (!holder || !driver || !parts)
-		return;
 	svg_text(s, &(SvgText){ INSET, 30, 15, width, SVG_BOLD, "text", NULL },
 		 *gpu->model ? gpu->model : "GPU");
 	svg_text(s, &(SvgText){ INSET, 48, 12, width, SVG_MONO, "text", NULL }, gpu->address);
@@ -359,16 +324,14 @@ static void print_body(Svg *s)
 		print_label(s, &l->rails[i]);
 }
 
-int topology_print_svg(FILE *f, const Topology *topology)
+void topology_print_svg(FILE *f, const Topology *topology)
 {
-	_cleanup_(layout_freep) Layout *layout = NULL;
+	_cleanup_(layout_freep) Layout *layout = layout_new(topology);
 	_cleanup_(svg_foot_freep) SvgFoot *foot = NULL;
-	Svg s = { .f = f, .topology = topology };
+	Svg s = { .f = f, .topology = topology, .layout = layout };
 
-	layout_new(topology, &layout);
-	s.layout = layout;
 	s.width = layout->width > WIDTH_MIN ? layout->width : WIDTH_MIN;
-	svg_foot_new(topology, s.width - 2 * LAYOUT_MARGIN, &foot);
+	foot = svg_foot_new(topology, s.width - 2 * LAYOUT_MARGIN);
 	s.height = layout->height + svg_foot_height(foot);
 	fprintf(f,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\""
@@ -382,5 +345,4 @@ int topology_print_svg(FILE *f, const Topology *topology)
 	print_body(&s);
 	svg_foot_print(&s, foot, layout->height);
 	fputs("</svg>\n", f);
-	return s.error;
 }

@@ -6,5 +6,4 @@
 
 #include "topology/model.h"
 
-/* -ENOMEM */
-int topology_print_svg(FILE *f, const Topology *topology);
+void topology_print_svg(FILE *f, const Topology *topology);

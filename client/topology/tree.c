@@ -174,13 +174,13 @@ static void print_label(const Tree *tree, size_t line, FILE *f)
 		return;
 	if (!group)
 		fputs(tree->width > 0 ? " -" : "-", f);
-	else if (link && (topology_group_linked(group) || topology_group_single(group)))
+	else if (topology_group_linked(group) || topology_group_single(group))
 		fprintf(f, " %s %s", link, group->name);
 	else
 		fprintf(f, "%s ? %s", tree->width > 0 ? " " : "", group->name);
 }
 
-static void link_text(const Tree *tree, size_t line, char **ret)
+static char *link_text(const Tree *tree, size_t line)
 {
 	char *text = NULL;
 	size_t size;
@@ -188,8 +188,8 @@ static void link_text(const Tree *tree, size_t line, char **ret)
 
 	print_lanes(tree, line, f);
 	print_label(tree, line, f);
-	fclose(f);
-	*ret = text;
+	xmemstream_end(&f);
+	return text;
 }
 
 /* ---- cells ---- */
@@ -240,37 +240,35 @@ static char *state_text(const Tree *tree, const TopologyGpu *gpu)
 	return text_cut(full, tree->state_width, ellipsis);
 }
 
-static void add_line(const Tree *tree, Table *table, size_t i, TableRow *parent, TableRow **ret)
+static TableRow *add_line(const Tree *tree, Table *table, size_t i, TableRow *parent)
 {
 	const Line *line = &tree->lines[i];
 	_cleanup_free_ char *device = device_text(line), *model = model_text(tree, line);
-	_cleanup_free_ char *state = state_text(tree, line->gpu), *iommu = NULL, *link = NULL;
+	_cleanup_free_ char *state = state_text(tree, line->gpu), *link = link_text(tree, i);
+	_cleanup_free_ char *iommu = NULL;
 	const char *driver = "";
 
 	if (line->gpu) {
 		driver = *line->gpu->driver ? line->gpu->driver : "none";
-		iommu = line->gpu->iommu_group < 0 ? xstrdup("-")
-						   : strf("%d", line->gpu->iommu_group);
+		iommu = topology_number(line->gpu->iommu_group);
 	} else {
 		iommu = xstrdup("");
 	}
-	link_text(tree, i, &link);
-	table_row(table, (const char *const[]){ device, model, driver, iommu, state, link },
-		  line->gpu ? topology_colour(line->gpu) : COLOUR_NONE, parent, ret);
+	return table_row(table, (const char *const[]){ device, model, driver, iommu, state, link },
+			 line->gpu ? topology_colour(line->gpu) : COLOUR_NONE, parent);
 }
 
-static void make_table(const Tree *tree, const Terminal *t, bool headings, Table **ret)
+static Table *make_table(const Tree *tree, const Terminal *t, bool headings)
 {
-	_cleanup_(table_freep) Table *table = NULL;
+	Table *table = table_new(t, columns, ELEMENTS(columns), headings);
 	_cleanup_free_ TableRow **parents = xcalloc(tree->n_lines + 1, sizeof(TableRow *));
 
-	table_new(t, columns, ELEMENTS(columns), headings, &table);
 	for (size_t i = 0; i < tree->n_lines; i++) {
 		size_t depth = tree->lines[i].depth;
 
-		add_line(tree, table, i, depth > 0 ? parents[depth - 1] : NULL, &parents[depth]);
+		parents[depth] = add_line(tree, table, i, depth > 0 ? parents[depth - 1] : NULL);
 	}
-	*ret = TAKE_PTR(table);
+	return table;
 }
 
 /* A column is as wide as its widest text, but at most as wide as its limit. */
@@ -300,11 +298,9 @@ static void shorten(size_t *width, size_t least, size_t *over)
 /* On a narrower terminal models and states are cut, devices and links never. */
 static void fit(Tree *tree, const Terminal *t, bool headings, size_t columns_there)
 {
-	_cleanup_(table_freep) Table *table = NULL;
-	size_t width = 0, over;
+	_cleanup_(table_freep) Table *table = make_table(tree, t, headings);
+	size_t width = table_width(table), over;
 
-	make_table(tree, t, headings, &table);
-	table_width(table, &width);
 	if (width <= columns_there)
 		return;
 	over = width - columns_there;
@@ -328,6 +324,6 @@ void topology_print_tree(const Terminal *t, const Topology *topology, bool headi
 	make_lanes(&tree);
 	if (t->width > 0)
 		fit(&tree, &whole, headings, t->width);
-	make_table(&tree, &whole, headings, &table);
+	table = make_table(&tree, &whole, headings);
 	table_print(table);
 }

@@ -18,17 +18,10 @@
 int act(Client *c, const char *method, Operation operation, const char *first, const char *second)
 {
 	_cleanup_message_ sd_bus_message *call = NULL;
-	int r;
+	int r = bus_new_manager_call(c, method, &call, second ? "ss" : "s", first, second);
 
-	r = bus_new_manager_call(c, method, &call);
-	if (r < 0)
-		return r;
-	r = sd_bus_message_append(call, "s", first);
-	if (r >= 0 && second)
-		r = sd_bus_message_append(call, "s", second);
-	if (r < 0)
-		return bus_build_failed(c, r);
-	r = request_append_options(c, call, operation, false);
+	if (r >= 0)
+		r = request_append_options(c, call, operation, false);
 	return r < 0 ? r : job_run(c, call);
 }
 
@@ -58,9 +51,8 @@ static int append_gpus(Client *c, sd_bus_message *call, char *const *gpus, size_
 	if (r < 0)
 		return bus_build_failed(c, r);
 	for (size_t i = 0; i < n; i++) {
-		_cleanup_free_ char *address = NULL;
+		_cleanup_free_ char *address = address_normalise(gpus[i]);
 
-		r = address_normalise(gpus[i], &address);
 		r = sd_bus_message_append(call, "s", address ? address : gpus[i]);
 		if (r < 0)
 			return bus_build_failed(c, r);
@@ -94,13 +86,9 @@ int verb_declare(Client *c, char *const *arguments, size_t n_arguments)
 	const char *path;
 	int r;
 
-	r = bus_new_manager_call(c, "Declare", &call);
-	if (r < 0)
-		return r;
-	r = sd_bus_message_append(call, "s", arguments[0]);
-	if (r < 0)
-		return bus_build_failed(c, r);
-	r = append_gpus(c, call, arguments + 1, n_arguments - 1);
+	r = bus_new_manager_call(c, "Declare", &call, "s", arguments[0]);
+	if (r >= 0)
+		r = append_gpus(c, call, arguments + 1, n_arguments - 1);
 	if (r < 0)
 		return r;
 	if (c->options->given & OPTION_NO_BRIDGE_SEEN)
@@ -119,21 +107,16 @@ int verb_declare(Client *c, char *const *arguments, size_t n_arguments)
 	return r < 0 ? r : GPUPASS_EXIT_DONE;
 }
 
-/* Calls a method without a result; `argument` may be NULL. */
-static int call_plain(Client *c, const char *method, const char *argument)
+int act_plainly(Client *c, const char *method, const char *argument)
 {
 	_cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
 	int r;
 
-	r = bus_new_manager_call(c, method, &call);
-	if (r < 0)
-		return r;
-	r = argument ? sd_bus_message_append(call, "s", argument) : 0;
-	if (r >= 0)
-		r = sd_bus_message_append(call, "a{sv}", 0);
-	if (r < 0)
-		return bus_build_failed(c, r);
-	return bus_call(c, call, BUS_TIMEOUT_ACT_USEC, "", &reply);
+	if (argument)
+		r = bus_new_manager_call(c, method, &call, "sa{sv}", argument, 0);
+	else
+		r = bus_new_manager_call(c, method, &call, "a{sv}", 0);
+	return r < 0 ? r : bus_call(c, call, BUS_TIMEOUT_ACT_USEC, "", &reply);
 }
 
 /* The list as it is now, if JSON was requested. */
@@ -153,7 +136,7 @@ static int list_if_json(Client *c)
 /* `done`: what to say about the group afterwards. */
 static int act_at_once(Client *c, const char *method, const char *group, const char *done)
 {
-	int r = call_plain(c, method, group);
+	int r = act_plainly(c, method, group);
 
 	if (r < 0)
 		return r;
@@ -177,7 +160,7 @@ int verb_rescan(Client *c, _unused_ char *const *arguments, _unused_ size_t n_ar
 	_cleanup_(world_clear) World w = { 0 };
 	int r;
 
-	r = call_plain(c, "Rescan", NULL);
+	r = act_plainly(c, "Rescan", NULL);
 	if (r >= 0)
 		r = world_load(c, &w);
 	if (r < 0)

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "bus/bus.h"
 #include "job/job.h"
 #include "model/model.h"
 #include "util/xalloc.h"
@@ -120,8 +119,8 @@ static int assign_several(Client *c, const char *domain, char *const *groups, si
 	return r < 0 ? r : assign_each(c, domain, groups, wanted, n);
 }
 
-/* What a person answers: 1 with the name in *ret, 0 for none of them. */
-static int ask(Client *c, char *const *names, char **ret)
+/* What a person answers; NULL for none of them. */
+static char *ask(Client *c, char *const *names)
 {
 	_cleanup_free_ char *line = NULL;
 	char *word, *save = NULL;
@@ -130,12 +129,11 @@ static int ask(Client *c, char *const *names, char **ret)
 	fprintf(c->err.stream, "Which group: ");
 	fflush(c->err.stream);
 	if (getline(&line, &size, stdin) < 0)
-		return 0;
+		return NULL;
 	word = strtok_r(line, " \t\n", &save);
 	if (!word || strtok_r(NULL, " \t\n", &save) || !strv_contains(names, word))
-		return 0;
-	*ret = xstrdup(word);
-	return 1;
+		return NULL;
+	return xstrdup(word);
 }
 
 /*
@@ -172,8 +170,8 @@ static int choose(Client *c, const char *domain, char **ret)
 	list = strv_join(names, ", ");
 	if (c->err.tty && isatty(STDIN_FILENO) == 1 && !c->options->quiet) {
 		fprintf(c->err.stream, "%zu groups are free: %s\n", strv_length(names), list);
-		r = ask(c, names, ret);
-		if (r != 0)
+		*ret = ask(c, names);
+		if (*ret)
 			return 0;
 	}
 	return client_usage(c,

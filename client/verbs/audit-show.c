@@ -32,13 +32,6 @@ static const Column seen_columns[] = {
 	{ "SEEN", 0 },
 };
 
-static const char *plain(const json_t *record, const char *key)
-{
-	const char *text = json_string_value(json_object_get(record, key));
-
-	return text ? text : "";
-}
-
 static char *number_text(const json_t *record, const char *key)
 {
 	const json_t *number = json_object_get(record, key);
@@ -63,8 +56,6 @@ static char *what_text(const json_t *record)
 	_cleanup_free_ char *kind = document_text(record, "kind");
 	_cleanup_free_ char *verb = document_text(record, "verb");
 
-	if (!kind || !verb)
-		return NULL;
 	if (!*verb)
 		return TAKE_PTR(kind);
 	if (str_equal(kind, "call"))
@@ -78,12 +69,8 @@ static char *functions_text(const json_t *record)
 	const json_t *function;
 	size_t i;
 
-	json_array_foreach (json_object_get(record, "functions"), i, function) {
-		_cleanup_free_ char *text = text_printable(
-			json_string_value(function) ? json_string_value(function) : "");
-
-		strv_append(&all, text);
-	}
+	json_array_foreach (json_object_get(record, "functions"), i, function)
+		strv_append_take(&all, text_printable(str_or_empty(json_string_value(function))));
 	return all ? strv_join(all, ",") : xstrdup("-");
 }
 
@@ -93,8 +80,6 @@ static char *on_text(const json_t *record)
 	_cleanup_free_ char *group = document_text(record, "group");
 	_cleanup_free_ char *domain = document_text(record, "domain");
 
-	if (!group || !domain)
-		return NULL;
 	if (!*group && !*domain)
 		return functions_text(record);
 	return strf("%s%s%s", group, *group && *domain ? " " : "", domain);
@@ -124,16 +109,16 @@ static void texts_clear(Texts *t)
 	free(t->why);
 }
 
-static void texts_of(const json_t *record, Texts *ret)
+static Texts texts_of(const json_t *record)
 {
 	json_int_t time = json_integer_value(json_object_get(record, "time_usec"));
 
-	*ret = (Texts){
+	return (Texts){
 		.time = time_format(time > 0 ? (uint64_t)time : 0),
 		.user = user_text(record),
 		.what = what_text(record),
 		.on = on_text(record),
-		.verdict = str_equal(plain(record, "verdict"), "none")
+		.verdict = str_equal(json_text_of(record, "verdict"), "none")
 				   ? xstrdup("-")
 				   : document_text(record, "verdict"),
 		.why = document_text(record, "reason"),
@@ -144,14 +129,11 @@ static void texts_of(const json_t *record, Texts *ret)
 static void add_record(Table *table, const Terminal *terminal, const json_t *record)
 {
 	size_t room = terminal->width > 0 ? terminal->width / 5 : SIZE_MAX;
-	_cleanup_(texts_clear) Texts t = { 0 };
-	_cleanup_free_ char *on = NULL;
+	_cleanup_(texts_clear) Texts t = texts_of(record);
+	_cleanup_free_ char *on = text_cut(t.on, room, terminal_glyph(terminal, GLYPH_ELLIPSIS));
 
-	texts_of(record, &t);
-
-	on = text_cut(t.on, room, terminal_glyph(terminal, GLYPH_ELLIPSIS));
 	table_row(table, (const char *const[]){ t.time, t.user, t.what, on, t.verdict, t.why },
-		  verdict_colour(plain(record, "verdict")), NULL, NULL);
+		  verdict_colour(json_text_of(record, "verdict")), NULL);
 }
 
 void audit_print(Client *c, json_t *records)
@@ -165,7 +147,7 @@ void audit_print(Client *c, json_t *records)
 			fputs("There are no such records.\n", c->err.stream);
 		return;
 	}
-	table_new(&c->out, columns, ELEMENTS(columns), c->options->legend, &table);
+	table = table_new(&c->out, columns, ELEMENTS(columns), c->options->legend);
 	json_array_foreach (records, i, record)
 		add_record(table, &c->out, record);
 	table_print(table);
@@ -173,16 +155,16 @@ void audit_print(Client *c, json_t *records)
 
 int audit_print_line(Client *c, json_t *record)
 {
-	_cleanup_(texts_clear) Texts t = { 0 };
-	int r;
+	int r = 0;
 
 	if (c->options->json != JSON_OFF) {
 		r = json_print_line(c, json_incref(record));
 	} else {
-		texts_of(record, &t);
-		r = 0;
+		_cleanup_(texts_clear) Texts t = texts_of(record);
+
 		fprintf(c->out.stream, "%s  user %s  %s  %s  %s%s%s\n", t.time, t.user, t.what,
-			t.on, terminal_colour(&c->out, verdict_colour(plain(record, "verdict"))),
+			t.on,
+			terminal_colour(&c->out, verdict_colour(json_text_of(record, "verdict"))),
 			t.verdict, terminal_plain(&c->out));
 		if (*t.why)
 			fprintf(c->out.stream, "    %s\n", t.why);
@@ -202,7 +184,7 @@ static void add_now(Table *table, const json_t *holder)
 	_cleanup_free_ char *unit = document_text(holder, "unit");
 
 	table_row(table, (const char *const[]){ function, path, pid, command, unit }, COLOUR_NONE,
-		  NULL, NULL);
+		  NULL);
 }
 
 static void print_now(Client *c, json_t *holders)
@@ -214,34 +196,30 @@ static void print_now(Client *c, json_t *holders)
 	if (json_array_size(list) == 0)
 		fputs("No process has a file of a GPU open.\n", c->out.stream);
 	else
-		table_new(&c->out, now_columns, ELEMENTS(now_columns), c->options->legend, &table);
+		table = table_new(&c->out, now_columns, ELEMENTS(now_columns), c->options->legend);
 	json_array_foreach (list, i, item)
 		add_now(table, item);
 	if (table)
 		table_print(table);
 	json_array_foreach (json_object_get(holders, "unseen"), i, item) {
-		_cleanup_free_ char *line =
-			text_printable(json_string_value(item) ? json_string_value(item) : "");
+		_cleanup_free_ char *line = text_printable(str_or_empty(json_string_value(item)));
 
-		if (line)
-			fprintf(c->out.stream, "%s\n", line);
+		fprintf(c->out.stream, "%s\n", line);
 	}
 }
 
 static void add_seen(Table *table, const json_t *record)
 {
-	_cleanup_(texts_clear) Texts t = { 0 };
+	_cleanup_(texts_clear) Texts t = texts_of(record);
 	_cleanup_free_ char *pid = number_text(record, "pid");
 	_cleanup_free_ char *command = document_text(record, "command");
 	_cleanup_free_ char *functions = functions_text(record);
 
-	texts_of(record, &t);
-
 	table_row(table,
-		  (const char *const[]){ t.time, functions, t.why, pid, command,
-					 str_equal(plain(record, "kind"), "holder") ? "open"
-										    : "gone" },
-		  COLOUR_NONE, NULL, NULL);
+		  (const char *const[]){
+			  t.time, functions, t.why, pid, command,
+			  str_equal(json_text_of(record, "kind"), "holder") ? "open" : "gone" },
+		  COLOUR_NONE, NULL);
 }
 
 void audit_print_holders(Client *c, json_t *holders, json_t *records)
@@ -251,11 +229,10 @@ void audit_print_holders(Client *c, json_t *holders, json_t *records)
 	size_t i;
 
 	print_now(c, holders);
-
 	if (json_array_size(records) == 0)
 		return;
 	fputs("\n", c->out.stream);
-	table_new(&c->out, seen_columns, ELEMENTS(seen_columns), c->options->legend, &table);
+	table = table_new(&c->out, seen_columns, ELEMENTS(seen_columns), c->options->legend);
 	json_array_foreach (records, i, record)
 		add_seen(table, record);
 	table_print(table);

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "bus/document.h"
-#include "util/xalloc.h"
+#include "util/file.h"
 #include "verbs/audit.h"
 
 #define TRAIL_DIRECTORY "/var/lib/gpupass/audit"
@@ -20,24 +20,6 @@
 static const DocumentKind report_kind = { "the report", GPUPASS_SCHEMA_AUDIT_CHECK, "findings" };
 
 /* ---- running it ---- */
-
-static int read_all(int fd, char **ret)
-{
-	_cleanup_free_ char *text = xmalloc(REPORT_MAX + 1);
-	size_t used = 0;
-	ssize_t n;
-
-	while (used < REPORT_MAX && (n = read(fd, text + used, REPORT_MAX - used)) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		used += (size_t)n;
-	}
-	text[used] = '\0';
-	*ret = TAKE_PTR(text);
-	return 0;
-}
 
 static int spawn(const char *program, char *const *arguments, int out, pid_t *ret)
 {
@@ -69,53 +51,47 @@ static int wait_for(pid_t pid, int *ret_status)
 /* What it has to say about an error it says on stderr itself. */
 static int run(const char *program, char *const *arguments, char **ret, int *ret_status)
 {
-	_cleanup_close_ int reader = -1;
 	int pipes[2], r, of_read;
 	pid_t pid;
 
 	if (pipe2(pipes, O_CLOEXEC) < 0)
 		return -errno;
-	reader = pipes[0];
 	r = spawn(program, arguments, pipes[1], &pid);
 	close_fd(pipes[1]);
+	of_read = r < 0 ? r : file_read_fd(pipes[0], REPORT_MAX, ret, NULL);
+	close_fd(pipes[0]); /* it may have more to say, and would wait */
 	if (r < 0)
 		return r;
-	of_read = read_all(reader, ret);
 	r = wait_for(pid, ret_status);
 	return r < 0 ? r : of_read;
 }
 
 /* ---- telling ---- */
 
-static json_int_t number(const json_t *report, const char *key)
-{
-	return json_integer_value(json_object_get(report, key));
-}
-
 static void print_findings(Client *c, const json_t *report)
 {
 	const json_t *finding;
-	json_int_t others;
+	long long others;
 	size_t i;
 
 	json_array_foreach (json_object_get(report, "findings"), i, finding) {
 		_cleanup_free_ char *text = document_text(finding, "text");
 
-		fprintf(c->out.stream, "%s%s%s\n", terminal_colour(&c->out, COLOUR_BAD),
-			text ? text : "", terminal_plain(&c->out));
+		fprintf(c->out.stream, "%s%s%s\n", terminal_colour(&c->out, COLOUR_BAD), text,
+			terminal_plain(&c->out));
 	}
-	others = number(report, "all_findings") -
-		 (json_int_t)json_array_size(json_object_get(report, "findings"));
+	others = json_number_of(report, "all_findings") -
+		 (long long)json_array_size(json_object_get(report, "findings"));
 	if (others > 0)
-		fprintf(c->out.stream, "and %lld more\n", (long long)others);
+		fprintf(c->out.stream, "and %lld more\n", others);
 }
 
 static void print_limits(Client *c, const json_t *report)
 {
-	if (number(report, "lost") > 0)
+	if (json_number_of(report, "lost") > 0)
 		fprintf(c->out.stream, "%lld records could not be written, as others say.\n",
-			(long long)number(report, "lost"));
-	if (json_is_true(json_object_get(report, "torn")))
+			json_number_of(report, "lost"));
+	if (json_is_set(report, "torn"))
 		fputs("The last line is not whole: it is being written, or a power cut left it so. "
 		      "Then the next start of gpupassd removes and records it.\n",
 		      c->out.stream);
@@ -123,7 +99,7 @@ static void print_limits(Client *c, const json_t *report)
 		fprintf(c->out.stream,
 			"Not found by this: what was cut off, or written anew, behind the expected "
 			"record (%lld stand behind it).\n",
-			(long long)number(report, "behind"));
+			json_number_of(report, "behind"));
 	else
 		fputs("Not found by this: records cut off at the end, or all of an end that was "
 		      "written anew. Note this hash elsewhere, and later give it to --expect.\n",
@@ -133,18 +109,17 @@ static void print_limits(Client *c, const json_t *report)
 static void print_report(Client *c, const json_t *report)
 {
 	_cleanup_free_ char *hash = document_text(report, "last_hash");
-	bool whole = json_is_true(json_object_get(report, "whole"));
+	bool whole = json_is_set(report, "whole");
 
 	print_findings(c, report);
 	fprintf(c->out.stream, "%sThe trail is %s%s: %lld records, from %lld to %lld%s.\n",
 		terminal_colour(&c->out, whole ? COLOUR_GOOD : COLOUR_BAD),
 		whole ? "whole" : "not whole", terminal_plain(&c->out),
-		(long long)number(report, "records"), (long long)number(report, "first"),
-		(long long)number(report, "last"),
-		json_is_true(json_object_get(report, "dropped")) ? "; older ones were rotated away"
-								 : "");
+		json_number_of(report, "records"), json_number_of(report, "first"),
+		json_number_of(report, "last"),
+		json_is_set(report, "dropped") ? "; older ones were rotated away" : "");
 	fprintf(c->out.stream, "Last record: %lld\nLast hash:   %s\n",
-		(long long)number(report, "last"), hash);
+		json_number_of(report, "last"), hash);
 	if (!c->options->quiet)
 		print_limits(c, report);
 }
@@ -179,7 +154,9 @@ int audit_verify(Client *c)
 {
 	const char *directory = c->options->trail ? c->options->trail : TRAIL_DIRECTORY;
 	_cleanup_free_ char *program = strf("%s/gpupass-trail", c->libexec_directory);
-	_cleanup_free_ char *expect = NULL, *text = NULL;
+	_cleanup_free_ char *expect =
+		c->options->expect ? strf("--expect=%s", c->options->expect) : NULL;
+	_cleanup_free_ char *text = NULL;
 	_cleanup_(json_decrefp) json_t *report = NULL;
 	char *arguments[5] = { NULL };
 	int status = 0, n = 0, r;
@@ -190,8 +167,6 @@ int audit_verify(Client *c)
 	r = check_expected(c);
 	if (r < 0)
 		return r;
-	if (c->options->expect)
-		expect = strf("--expect=%s", c->options->expect);
 	arguments[n++] = program;
 	if (expect)
 		arguments[n++] = expect;
@@ -202,12 +177,12 @@ int audit_verify(Client *c)
 		return client_error(c, GPUPASS_ERROR_INTERNAL,
 				    "cannot run %s: %s\nRemedy: install gpupass anew", program,
 				    strerror(-r));
-	if (!text || *text == '\0')
+	if (str_is_empty(text))
 		return cannot(c, directory, status);
 	r = document_parse(c, text, &report_kind, &report);
 	if (r < 0)
 		return r;
-	whole = json_is_true(json_object_get(report, "whole"));
+	whole = json_is_set(report, "whole");
 	if (c->options->json == JSON_OFF)
 		print_report(c, report);
 	else

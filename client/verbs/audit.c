@@ -2,13 +2,12 @@
 /* gpupass audit: the audit trail, read back from the daemon page by page. */
 #include "verbs/audit.h"
 
-#include <ctype.h>
 #include <pwd.h>
-#include <time.h>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "bus/document.h"
+#include "util/clock.h"
 #include "verbs/verbs.h"
 
 static const DocumentKind page_kind = { "the audit trail", GPUPASS_SCHEMA_AUDIT_PAGE, "records" };
@@ -17,12 +16,7 @@ static const DocumentKind page_kind = { "the audit trail", GPUPASS_SCHEMA_AUDIT_
 
 static int read_time(Client *c, const char *option, const char *text, uint64_t *ret)
 {
-	struct timespec now;
-
-	if (!text)
-		return 0;
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (time_parse(text, (uint64_t)now.tv_sec * 1000000, ret) >= 0)
+	if (!text || time_parse(text, now_realtime(), ret) >= 0)
 		return 0;
 	return client_usage(c,
 			    "--%s=%s: not a time\n"
@@ -31,26 +25,22 @@ static int read_time(Client *c, const char *option, const char *text, uint64_t *
 			    option, text);
 }
 
-static bool is_number(const char *text)
-{
-	size_t n = 0;
-
-	while (isdigit((unsigned char)text[n]))
-		n++;
-	return n > 0 && n < 11 && text[n] == '\0';
-}
-
 static int read_user(Client *c, AuditFilter *filter)
 {
 	const char *text = c->options->user;
 	const struct passwd *user;
+	unsigned long long uid;
+	int r;
 
 	if (!text)
 		return 0;
 	filter->by_user = true;
-	if (is_number(text)) {
-		filter->user = strtoull(text, NULL, 10);
-		return filter->user < UINT32_MAX ? 0 : client_usage(c, "--user=%s: no uid", text);
+	r = str_to_unsigned(text, 10, UINT32_MAX - 1, &uid);
+	if (r == -ERANGE)
+		return client_usage(c, "--user=%s: no uid", text);
+	if (r >= 0) {
+		filter->user = uid;
+		return 0;
 	}
 	/* The names of another host are not known here. */
 	user = c->options->host ? NULL : getpwnam(text);
@@ -64,6 +54,7 @@ static int read_user(Client *c, AuditFilter *filter)
 static int read_filter(Client *c, AuditFilter *ret)
 {
 	const Options *o = c->options;
+	unsigned long long job = 0;
 	int r;
 
 	r = read_time(c, "since", o->since, &ret->since_usec);
@@ -73,10 +64,10 @@ static int read_filter(Client *c, AuditFilter *ret)
 		r = read_user(c, ret);
 	if (r < 0 || !o->job)
 		return r;
-	ret->job = is_number(o->job) ? strtoull(o->job, NULL, 10) : 0;
-	return ret->job > 0 && ret->job <= UINT32_MAX
-		       ? 0
-		       : client_usage(c, "'%s' is not the number of a job", o->job);
+	if (str_to_unsigned(o->job, 10, UINT32_MAX, &job) < 0 || job == 0)
+		return client_usage(c, "'%s' is not the number of a job", o->job);
+	ret->job = job;
+	return 0;
 }
 
 /* ---- asking for it ---- */
@@ -121,7 +112,7 @@ static int append_filter(Client *c, sd_bus_message *call, const AuditFilter *fil
 static int get_page(Client *c, const AuditFilter *filter, uint64_t after, json_t **ret)
 {
 	_cleanup_message_ sd_bus_message *call = NULL;
-	int r = bus_new_manager_call(c, "GetAudit", &call);
+	int r = bus_new_manager_call(c, "GetAudit", &call, "");
 
 	if (r >= 0)
 		r = append_filter(c, call, filter, after);
@@ -137,16 +128,15 @@ int audit_records(Client *c, const AuditFilter *filter, uint64_t after, json_t *
 
 	while (more) {
 		_cleanup_(json_decrefp) json_t *page = NULL;
-		json_int_t last;
+		long long last;
 		int r = get_page(c, filter, after, &page);
 
 		if (r < 0)
 			return r;
 		json_array_extend(all, json_object_get(page, "records"));
-		last = json_integer_value(json_object_get(page, "last"));
+		last = json_number_of(page, "last");
 		/* A page that does not come further would be asked for without end. */
-		more = json_is_true(json_object_get(page, "more")) && last > 0 &&
-		       (uint64_t)last > after;
+		more = json_is_set(page, "more") && last > 0 && (uint64_t)last > after;
 		after = last > 0 && (uint64_t)last > after ? (uint64_t)last : after;
 	}
 	*ret = TAKE_PTR(all);

@@ -19,7 +19,7 @@ static bool is_plain(const char *text)
 {
 	_cleanup_free_ char *clean = text_printable(text);
 
-	return clean && *text && strcmp(clean, text) == 0;
+	return *text && strcmp(clean, text) == 0;
 }
 
 void words_print(const WordPrinter *p, const char *word, const char *description)
@@ -27,7 +27,7 @@ void words_print(const WordPrinter *p, const char *word, const char *description
 	_cleanup_free_ char *clean = text_printable(description);
 
 	if (is_plain(word))
-		fprintf(p->client->out.stream, "%s%s\t%s\n", p->prefix, word, clean ? clean : "");
+		fprintf(p->client->out.stream, "%s%s\t%s\n", p->prefix, word, clean);
 }
 
 static void print_group(const WordPrinter *p, const Group *g)

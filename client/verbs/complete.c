@@ -157,7 +157,7 @@ static void print_columns(const WordPrinter *p, const ColumnKind *kinds, size_t 
 	for (size_t i = 0; i < n; i++) {
 		_cleanup_free_ char *name = xstrdup(kinds[i].name);
 
-		for (char *s = name; s && *s; s++)
+		for (char *s = name; *s; s++)
 			*s = (char)tolower((unsigned char)*s);
 		words_print(p, name, "");
 	}
@@ -186,10 +186,6 @@ static void complete_value(WordPrinter *p, const TypedLine *line, const OptionRo
 {
 	FILE *f = p->client->out.stream;
 
-	if (option->verb_option == OPTION_COLUMNS || option->verb_option == OPTION_SORT) {
-		complete_columns(p, line, typed, option->verb_option == OPTION_COLUMNS);
-		return;
-	}
 	if (option->words) {
 		fputs("words\n", f);
 		print_list(p, option->words);
@@ -206,14 +202,16 @@ static void complete_value(WordPrinter *p, const TypedLine *line, const OptionRo
 			return;
 		}
 		fputs("words\n", f);
-		if (row->kinds) {
+		if (row->kinds)
 			words_of_daemon(p, row->kinds, false);
-			return;
-		}
-		print_list(p, row->words);
+		else
+			print_list(p, row->words);
 		return;
 	}
-	unknown(p->client);
+	if (option->verb_option == OPTION_COLUMNS || option->verb_option == OPTION_SORT)
+		complete_columns(p, line, typed, option->verb_option == OPTION_COLUMNS);
+	else
+		unknown(p->client);
 }
 
 /* ---- verbs, options, arguments ---- */
@@ -247,11 +245,10 @@ static void complete_option(const WordPrinter *p, const TypedLine *line)
 	}
 }
 
-/* The n-th word of "DOMAIN [GROUP...]" without its signs; "" behind the last. *ret: new. */
-static void usage_word(const char *usage, size_t n, char **ret)
+/* The n-th word of "DOMAIN [GROUP...]" without its signs; "" behind the last. New. */
+static char *usage_word(const char *usage, size_t n)
 {
 	const char *s = usage;
-	char *word;
 
 	for (size_t i = 0; i < n; i++) {
 		size_t length = strcspn(s, " ");
@@ -261,33 +258,25 @@ static void usage_word(const char *usage, size_t n, char **ret)
 		s += length + (s[length] == ' ');
 	}
 	s += *s == '[';
-	word = xstrndup(s, strcspn(s, " ]."));
-	*ret = word;
+	return xstrndup(s, strcspn(s, " ]."));
 }
 
 static void complete_argument(const WordPrinter *p, const TypedLine *line)
 {
 	const Verb *verb = line->verb;
 	const char *usage = line->release ? "GROUP|DOMAIN" : verb->usage;
-	_cleanup_free_ char *kinds = NULL;
-	bool held;
-
-	usage_word(usage, line->n_arguments, &kinds);
+	_cleanup_free_ char *kinds = usage_word(usage, line->n_arguments);
 
 	if (strcmp(kinds, "VERB") == 0) {
 		complete_verb(p);
-		return;
-	}
-	if (!words_are_known(kinds)) {
+	} else if (!words_are_known(kinds)) {
 		unknown(p->client);
-		return;
+	} else {
+		fputs("words\n", p->client->out.stream);
+		/* Those with '|' have only domains with a group to act on. */
+		if (*kinds)
+			words_of_daemon(p, kinds, verb->run == verb_verify || strchr(kinds, '|'));
 	}
-	fputs("words\n", p->client->out.stream);
-	if (!*kinds)
-		return;
-	/* Those have only domains with a group to act on. */
-	held = verb->run == verb_verify || strchr(kinds, '|');
-	words_of_daemon(p, kinds, held);
 }
 
 static void complete(WordPrinter *p, const TypedLine *line)
@@ -316,18 +305,13 @@ static void complete(WordPrinter *p, const TypedLine *line)
 		prefix = xstrndup(word, length);
 		p->prefix = prefix;
 		complete_value(p, line, option, word + length);
-		return;
-	}
-	if (dashed) {
+	} else if (dashed) {
 		complete_option(p, line);
-		return;
-	}
-	if (line->unknown)
-		return;
-	if (line->verb)
+	} else if (line->verb) {
 		complete_argument(p, line);
-	else
+	} else if (!line->unknown) {
 		complete_verb(p);
+	}
 }
 
 static void give_up(_unused_ int signal_number)

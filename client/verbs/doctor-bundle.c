@@ -12,12 +12,13 @@
 #include "bundle/secrets.h"
 #include "bus/document.h"
 #include "model/model.h"
+#include "util/file.h"
 #include "util/xalloc.h"
 #include "verbs/doctor.h"
 #include "verbs/list.h"
 
 #define DIRECTORY "gpupass-bundle/"
-#define SMALL_FILE_MAX (1024 * 1024)
+#define SMALL_FILE_MAX (64U * 1024 * 1024)
 
 /* In the order of the archive. */
 typedef enum BundleFile {
@@ -93,15 +94,11 @@ static int get_capture(Client *c, Bundle *b)
 	_cleanup_(json_decrefp) json_t *capture = NULL;
 	_cleanup_message_ sd_bus_message *call = NULL;
 	json_t *facts;
-	int r;
+	int r = bus_new_manager_call(c, "Doctor", &call, "sa{sv}", "", 1, GPUPASS_OPTION_CAPTURE,
+				     "b", 1);
 
-	r = bus_new_manager_call(c, "Doctor", &call);
-	if (r < 0)
-		return r;
-	r = sd_bus_message_append(call, "sa{sv}", "", 1, GPUPASS_OPTION_CAPTURE, "b", 1);
-	if (r < 0)
-		return bus_build_failed(c, r);
-	r = document_call(c, call, BUS_TIMEOUT_ACT_USEC, &kind, &capture);
+	if (r >= 0)
+		r = document_call(c, call, BUS_TIMEOUT_ACT_USEC, &kind, &capture);
 	if (r < 0)
 		return r;
 	facts = json_object_get(capture, "facts");
@@ -129,67 +126,53 @@ static void list_devices(Bundle *b)
 }
 
 /* The whole file where it is small; "" where it cannot be read, which is no reason to fail. */
-static void read_small(const char *path, char **ret)
+static char *read_small(const char *path)
 {
-	_cleanup_free_ char *text = xcalloc(1, SMALL_FILE_MAX + 1);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	_cleanup_fclose_ FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
+	char *text;
 
-	if (f)
-		text[fread(text, 1, SMALL_FILE_MAX, f)] = '\0';
-	*ret = TAKE_PTR(text);
+	return file_read_at(AT_FDCWD, path, SMALL_FILE_MAX, &text, NULL) < 0 ? xstrdup("") : text;
 }
 
 /* PRETTY_NAME of os-release(5), with the quotes off. */
-static void distribution(char **ret)
+static char *distribution(void)
 {
 	static const char key[] = "PRETTY_NAME=";
-	_cleanup_free_ char *text = NULL, *name = NULL;
+	_cleanup_free_ char *text = read_small("/etc/os-release"), *name = NULL;
 	const char *at;
-
-	read_small("/etc/os-release", &text);
 
 	for (at = text; *at && !str_starts_with(at, key); at += *at == '\n')
 		at += strcspn(at, "\n");
 	at += *at ? strlen(key) : 0;
 	at += *at == '"';
 	name = xstrndup(at, strcspn(at, "\"\n"));
-	*ret = text_printable(name);
+	return text_printable(name);
 }
 
 /* As libvirt counts: 9001000 is 9.1.0. null: gpupassd does not tell. */
 static json_t *libvirt_version(const json_t *machine, const char *key)
 {
-	json_int_t version = json_integer_value(json_object_get(machine, key));
+	long long version = json_number_of(machine, key);
 
 	if (version <= 0)
 		return json_null();
-	return json_sprintf("%lld.%lld.%lld", (long long)(version / 1000000),
-			    (long long)(version / 1000 % 1000), (long long)(version % 1000));
+	return json_sprintf("%lld.%lld.%lld", version / 1000000, version / 1000 % 1000,
+			    version % 1000);
 }
 
 static void make_versions(Bundle *b, const World *w, const struct utsname *machine)
 {
 	const json_t *host = json_object_get(b->documents[FILE_FACTS], "host");
 	const json_t *facts = json_object_get(b->documents[FILE_FACTS], "machine");
-	_cleanup_free_ char *system = NULL;
-	json_t *versions;
-	int r = 0;
+	_cleanup_free_ char *system = distribution();
+	/* NULL: no driver is loaded, or nobody could look. */
+	json_t *nvidia = json_incref(json_object_get(host, "nvidia_version"));
 
-	distribution(&system);
-
-	versions = json_build("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "gpupass", GPUPASS_VERSION,
-			      "gpupassd", w->manager.version, "kernel", machine->release,
-			      "architecture", machine->machine, "distribution", system, "libvirt",
-			      libvirt_version(facts, "libvirt_version"), "qemu",
-			      libvirt_version(facts, "hypervisor_version"));
-	b->documents[FILE_VERSIONS] = versions;
-	r = json_object_set(versions, "nvidia", json_object_get(host, "nvidia_version"));
-	if (r < 0) /* no driver is loaded, or nobody could look */
-	{
-		json_set(versions, "nvidia", json_null());
-		r = 0;
-	}
+	b->documents[FILE_VERSIONS] = json_build(
+		"{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "gpupass", GPUPASS_VERSION, "gpupassd",
+		w->manager.version, "kernel", machine->release, "architecture", machine->machine,
+		"distribution", system, "libvirt", libvirt_version(facts, "libvirt_version"),
+		"qemu", libvirt_version(facts, "hypervisor_version"), "nvidia",
+		nvidia ? nvidia : json_null());
 }
 
 static int get_documents(Client *c, Bundle *b, const struct utsname *machine)
@@ -239,25 +222,18 @@ static void read_journal(Bundle *b)
 
 static int find_secrets(Bundle *b, const struct utsname *machine)
 {
-	_cleanup_free_ char *users = NULL;
+	_cleanup_free_ char *users = read_small("/etc/passwd");
 	int r = 0;
 
-	stand_ins_new(&b->stand_ins);
-
+	b->stand_ins = stand_ins_new();
 	for (size_t i = 0; r >= 0 && i < ELEMENTS(b->documents); i++)
 		r = secrets_of_json(b->stand_ins, b->documents[i]);
-	for (size_t i = 0; r >= 0 && i < ELEMENTS(b->excerpts); i++)
+	for (size_t i = 0; i < ELEMENTS(b->excerpts); i++)
 		secrets_of_text(b->stand_ins, b->excerpts[i].text);
-	if (r >= 0)
-		read_small("/etc/passwd", &users);
-	if (r >= 0)
-		secrets_of_passwd(b->stand_ins, users);
-	if (r >= 0)
-		secrets_of_host(b->stand_ins, machine->nodename);
-	if (r < 0)
-		return r;
+	secrets_of_passwd(b->stand_ins, users);
+	secrets_of_host(b->stand_ins, machine->nodename);
 	stand_ins_settle(b->stand_ins);
-	return 0;
+	return r;
 }
 
 /* ---- the archive ---- */
@@ -276,7 +252,7 @@ static int add_readme(FILE *f, const Bundle *b)
 		if (b->excerpts[i].trouble)
 			fprintf(t, "%s is empty: %s\n", b->excerpts[i].name + strlen(DIRECTORY),
 				b->excerpts[i].trouble);
-	fclose(t);
+	xmemstream_end(&t);
 	return archive_add(f, DIRECTORY "README", text, size);
 }
 
@@ -284,10 +260,9 @@ static int add_document(FILE *f, const Bundle *b, BundleFile file)
 {
 	_cleanup_(json_decrefp) json_t *clean =
 		secrets_replace_json(b->stand_ins, b->documents[file]);
-	_cleanup_free_ char *text =
-		clean ? json_dumps(clean, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_ENSURE_ASCII)
-		      : NULL;
-	_cleanup_free_ char *line = text ? strf("%s\n", text) : NULL;
+	_cleanup_free_ char *text = json_dumps(clean, JSON_INDENT(2) | JSON_SORT_KEYS |
+							      JSON_ENSURE_ASCII | JSON_ENCODE_ANY);
+	_cleanup_free_ char *line = strf("%s\n", text);
 
 	return archive_add(f, file_names[file], line, strlen(line));
 }
@@ -348,13 +323,13 @@ static int open_file(Client *c, const char *path, FILE **ret)
 				    "you may write to",
 				    path, strerror(error));
 	*ret = fdopen(fd, "w");
+	if (!*ret)
+		no_memory();
 	return 0;
 }
 
 static int fail_write(Client *c, const char *path, int error)
 {
-	if (error == -ECANCELED)
-		return error;
 	return client_error(c, GPUPASS_ERROR_INTERNAL,
 			    "%s cannot be written: %s\nState:  what was written of it was removed\n"
 			    "Remedy: make room there, or name another file",

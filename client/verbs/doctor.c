@@ -10,7 +10,6 @@
 #include "verbs/verbs.h"
 
 #define DOCTOR_INDENT 8 /* below the title */
-/* Narrower than this, a wrapped line is harder to read than a long one. */
 
 static int request_report(Client *c, const char *domain, json_t **ret)
 {
@@ -18,19 +17,13 @@ static int request_report(Client *c, const char *domain, json_t **ret)
 	_cleanup_message_ sd_bus_message *call = NULL;
 	int r;
 
-	r = bus_new_manager_call(c, "Doctor", &call);
-	if (r < 0)
-		return r;
-	r = sd_bus_message_append(call, "s", domain);
-	if (r >= 0 && (c->options->given & OPTION_SYMPTOM))
-		r = sd_bus_message_append(call, "a{sv}", 1, GPUPASS_OPTION_SYMPTOM, "s",
-					  c->options->symptom);
-	else if (r >= 0)
-		r = sd_bus_message_append(call, "a{sv}", 0);
-	if (r < 0)
-		return bus_build_failed(c, r);
+	if (c->options->given & OPTION_SYMPTOM)
+		r = bus_new_manager_call(c, "Doctor", &call, "sa{sv}", domain, 1,
+					 GPUPASS_OPTION_SYMPTOM, "s", c->options->symptom);
+	else
+		r = bus_new_manager_call(c, "Doctor", &call, "sa{sv}", domain, 0);
 	/* A GPU that does not answer uses its whole deadline. */
-	return document_call(c, call, BUS_TIMEOUT_ACT_USEC, &kind, ret);
+	return r < 0 ? r : document_call(c, call, BUS_TIMEOUT_ACT_USEC, &kind, ret);
 }
 
 static void print_wrapped(const Terminal *t, size_t indent, const char *label, const char *text)
@@ -72,8 +65,8 @@ static bool is_told(const char *status, const char *remedy)
 	return is_trouble(status) || (strcmp(status, "unknown") == 0 && *remedy);
 }
 
-/* 1: it was printed. */
-static int print_check(Client *c, const json_t *check)
+/* True: it was printed. */
+static bool print_check(Client *c, const json_t *check)
 {
 	_cleanup_free_ char *status = document_text(check, "status"),
 			    *id = document_text(check, "id");
@@ -86,25 +79,22 @@ static int print_check(Client *c, const json_t *check)
 	size_t i;
 
 	if (!is_told(status, remedy) && !(c->options->given & OPTION_VERBOSE))
-		return 0;
+		return false;
 	fprintf(t->stream, "%s%-7s%s %s%s%s (%s)\n", terminal_colour(t, status_colour(status)),
 		status, terminal_plain(t), terminal_colour(t, COLOUR_BOLD), title,
 		terminal_plain(t), id);
 	json_array_foreach (json_object_get(check, "what"), i, line) {
-		_cleanup_free_ char *text =
-			text_printable(json_is_string(line) ? json_string_value(line) : "");
+		_cleanup_free_ char *text = text_printable(str_or_empty(json_string_value(line)));
 
 		print_wrapped(t, DOCTOR_INDENT, "", text);
 	}
 	if (*remedy)
 		print_wrapped(t, DOCTOR_INDENT, "Remedy: ", remedy);
-	if (*see && is_told(status, remedy)) {
+	if (*see && is_told(status, remedy))
 		print_see(c, see);
-		return 1;
-	}
-	if (*evidence && strcmp(status, "skipped") != 0)
+	else if (*evidence && strcmp(status, "skipped") != 0)
 		print_wrapped(t, DOCTOR_INDENT, "By:     ", evidence);
-	return 1;
+	return true;
 }
 
 static void print_suspects(const Terminal *t, const json_t *suspects)
@@ -114,12 +104,8 @@ static void print_suspects(const Terminal *t, const json_t *suspects)
 	const json_t *item;
 	size_t i;
 
-	json_array_foreach (suspects, i, item) {
-		_cleanup_free_ char *id =
-			text_printable(json_is_string(item) ? json_string_value(item) : "");
-
-		strv_append(&ids, id);
-	}
+	json_array_foreach (suspects, i, item)
+		strv_append_take(&ids, text_printable(str_or_empty(json_string_value(item))));
 	joined = strv_join(ids, ", ");
 	if (ids)
 		print_wrapped(t, 2, "Look first at: ", joined);
@@ -149,7 +135,7 @@ static void print_symptom(Client *c, const json_t *symptom)
 
 static long long count(const json_t *report, const char *status)
 {
-	return json_integer_value(json_object_get(json_object_get(report, "counts"), status));
+	return json_number_of(json_object_get(report, "counts"), status);
 }
 
 static void print_counts(Client *c, const json_t *report, bool printed)
@@ -176,16 +162,11 @@ static void print_report(Client *c, const json_t *report)
 	const json_t *symptom = json_object_get(report, "symptom");
 	bool printed = json_is_object(symptom);
 	size_t i;
-	int r = 0;
 
-	json_array_foreach (checks, i, check) {
-		r = print_check(c, check);
-		printed |= r > 0;
-	}
-	if (json_is_object(symptom)) {
+	json_array_foreach (checks, i, check)
+		printed |= print_check(c, check);
+	if (json_is_object(symptom))
 		print_symptom(c, symptom);
-		r = 0;
-	}
 	if (c->options->legend)
 		print_counts(c, report, printed);
 }

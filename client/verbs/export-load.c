@@ -40,11 +40,8 @@ static int by_number(const void *a, const void *b)
 static void sort_links(ExportGuest *guest, LinkCounts *counts)
 {
 	qsort(counts->per_gpu, guest->n_gpus, sizeof(unsigned), by_number);
-	for (unsigned i = 0; i < guest->n_gpus; i++) {
-		_cleanup_free_ char *number = strf("%u", counts->per_gpu[i]);
-
-		strv_append(&guest->links, number);
-	}
+	for (unsigned i = 0; i < guest->n_gpus; i++)
+		strv_appendf(&guest->links, "%u", counts->per_gpu[i]);
 }
 
 int export_load_guest(Client *c, const World *w, const char *domain, ExportGuest *ret)
@@ -145,13 +142,6 @@ static int fill_group(const World *w, const Group *from, ExportGroup *to)
 	return r;
 }
 
-static void leave_out(const Group *group, Export *e)
-{
-	_cleanup_free_ char *name = export_plain_name(group->name);
-
-	strv_append(&e->left_out, name);
-}
-
 static int refuse(Client *c, const Group *group)
 {
 	_cleanup_free_ char *state = group_state_text(group);
@@ -189,7 +179,7 @@ int export_load_groups(Client *c, const World *w, const char *name, Export *e)
 		if (is_whole(w, group))
 			r = fill_group(w, group, &e->groups[e->n_groups++]);
 		else
-			leave_out(group, e);
+			strv_append_take(&e->left_out, export_plain_name(group->name));
 	}
 	if (r == -EBADMSG)
 		return bus_bad_reply(c, "a GPU with impossible addresses or sizes");

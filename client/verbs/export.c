@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `gpupass export`: what a guest, or another tool, should be told about GPUs. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "export/formats.h"
-#include "util/xalloc.h"
 #include "verbs/export.h"
 #include "verbs/verbs.h"
 
@@ -34,12 +32,9 @@ static int read_format(Client *c, const ExportFormat **ret)
 /* Decimal, without signs and blanks. */
 static bool read_number(const char *text, unsigned min, unsigned max, unsigned *ret)
 {
-	unsigned long value;
+	unsigned long long value;
 
-	if (!*text || strlen(text) > 9 || text[strspn(text, "0123456789")])
-		return false;
-	value = strtoul(text, NULL, 10);
-	if (value < min || value > max)
+	if (str_to_unsigned(text, 10, max, &value) < 0 || value < min)
 		return false;
 	*ret = (unsigned)value;
 	return true;
@@ -125,22 +120,6 @@ static int load(Client *c, const ExportFormat *format, char *const *arguments, s
 	return r == 0 ? check_numbers(c, format, e) : r;
 }
 
-/* Whole, or nothing: what memory was too short for is never half of it. */
-static int print(Client *c, const ExportFormat *format, const Export *e)
-{
-	_cleanup_free_ char *text = NULL;
-	size_t size = 0;
-	FILE *f = xmemstream(&text, &size);
-	int r;
-
-	r = format->print(f, e);
-	xmemstream_end(&f);
-	if (r < 0)
-		return r;
-	fwrite(text, 1, size, c->out.stream);
-	return GPUPASS_EXIT_DONE;
-}
-
 int verb_export(Client *c, char *const *arguments, size_t n_arguments)
 {
 	_cleanup_(world_clear) World w = { 0 };
@@ -158,5 +137,7 @@ int verb_export(Client *c, char *const *arguments, size_t n_arguments)
 		r = read_first(c, format, &e);
 	if (r == 0)
 		r = load(c, format, arguments, n_arguments, &w, &e);
-	return r == 0 ? print(c, format, &e) : r;
+	if (r == 0)
+		format->print(c->out.stream, &e);
+	return r;
 }

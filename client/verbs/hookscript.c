@@ -4,39 +4,24 @@
  * fails. Which groups the machine has, and whether it may have them, is gpupassd's to say: it is
  * asked about each group, after it has looked at the machine's definition anew.
  */
-#include "verbs/hookscript.h"
-
 #include <string.h>
 
 #include "bus/bus.h"
 #include "job/job.h"
 #include "model/model.h"
-
-static int look_again(Client *c)
-{
-	_cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
-	int r;
-
-	r = bus_new_manager_call(c, "Rescan", &call);
-	if (r < 0)
-		return r;
-	r = sd_bus_message_append(call, "a{sv}", 0);
-	return r < 0 ? bus_build_failed(c, r) : bus_call(c, call, BUS_TIMEOUT_ACT_USEC, "", &reply);
-}
+#include "verbs/acts.h"
+#include "verbs/verbs.h"
 
 /* 1: the machine has a part of the group. 0: it has none. A refusal is a failure. */
 static int has_group(Client *c, const char *vmid, const char *group)
 {
 	_cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
-	int r;
+	int r = bus_new_manager_call(c, "Plan", &call, "ssa{sv}", vmid, group, 1,
+				     GPUPASS_OPTION_OPERATION, "s",
+				     operation_to_string(OPERATION_BIND));
 
-	r = bus_new_manager_call(c, "Plan", &call);
 	if (r < 0)
 		return r;
-	r = sd_bus_message_append(call, "ssa{sv}", vmid, group, 1, GPUPASS_OPTION_OPERATION, "s",
-				  operation_to_string(OPERATION_BIND));
-	if (r < 0)
-		return bus_build_failed(c, r);
 	r = bus_call(c, call, BUS_TIMEOUT_ACT_USEC, "s", &reply);
 	if (r >= 0)
 		return 1;
@@ -49,14 +34,10 @@ static int has_group(Client *c, const char *vmid, const char *group)
 static int bind_group(Client *c, const char *vmid, const char *group, bool reset)
 {
 	_cleanup_message_ sd_bus_message *call = NULL;
-	int r;
+	int r = bus_new_manager_call(c, "Bind", &call, "sa{sv}", group, 2, GPUPASS_OPTION_DOMAIN,
+				     "s", vmid, GPUPASS_OPTION_RESET, "b", reset);
 
-	r = bus_new_manager_call(c, "Bind", &call);
-	if (r < 0)
-		return r;
-	r = sd_bus_message_append(call, "sa{sv}", group, 2, GPUPASS_OPTION_DOMAIN, "s", vmid,
-				  GPUPASS_OPTION_RESET, "b", reset);
-	return r < 0 ? bus_build_failed(c, r) : job_run(c, call);
+	return r < 0 ? r : job_run(c, call);
 }
 
 /* Of several groups: main() would tell of one only. */
@@ -83,7 +64,7 @@ static int bind_all(Client *c, const char *vmid, bool reset)
 	_cleanup_(world_clear) World w = { 0 };
 	int r, ended = GPUPASS_EXIT_DONE;
 
-	r = look_again(c);
+	r = act_plainly(c, "Rescan", NULL);
 	if (r >= 0)
 		r = world_load(c, &w);
 	if (r < 0)

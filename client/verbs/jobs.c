@@ -5,7 +5,7 @@
 #include "base/columns.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "bus/bus.h"
+#include "gpupass/dbus.h"
 #include "job/job.h"
 #include "model/json.h"
 #include "show/blocks.h"
@@ -42,80 +42,39 @@ static Colour row_colour(const void *row)
 	return job_colour(row);
 }
 
-static char *id_text(const void *row)
+/* A column of the job, by its text and perhaps a number to sort by. */
+#define TEXT_COLUMN(name, text)                                                                    \
+	static char *name##_text(const void *row)                                                  \
+	{                                                                                          \
+		const Job *job = row;                                                              \
+                                                                                                   \
+		return text;                                                                       \
+	}
+#define NUMBER_COLUMN(name, member, text)                                                          \
+	TEXT_COLUMN(name, text)                                                                    \
+	static uint64_t name##_number(const void *row)                                             \
+	{                                                                                          \
+		return ((const Job *)row)->member;                                                 \
+	}
+
+static const char *last_word(const char *error)
 {
-	return strf("%" PRIu32, ((const Job *)row)->id);
+	const char *dot = strrchr(error, '.');
+
+	return dot ? dot + 1 : error;
 }
 
-static uint64_t id_number(const void *row)
-{
-	return ((const Job *)row)->id;
-}
-
-static char *operation_text(const void *row)
-{
-	return xstrdup(or_dash(((const Job *)row)->operation));
-}
-
-static char *group_text(const void *row)
-{
-	return xstrdup(or_dash(((const Job *)row)->group_name));
-}
-
-static char *domain_text(const void *row)
-{
-	return xstrdup(or_dash(((const Job *)row)->domain_name));
-}
-
-static char *state_text(const void *row)
-{
-	return xstrdup(job_shown_state(row));
-}
-
-static char *started_text(const void *row)
-{
-	return time_format(((const Job *)row)->created_at);
-}
-
-static uint64_t started_number(const void *row)
-{
-	return ((const Job *)row)->created_at;
-}
-
-static char *took_text(const void *row)
-{
-	const Job *job = row;
-
-	return job_is_over(job) ? duration_format(job->duration_usec) : xstrdup("-");
-}
-
-static uint64_t took_number(const void *row)
-{
-	return ((const Job *)row)->duration_usec;
-}
-
-static char *uuid_text(const void *row)
-{
-	return xstrdup(or_dash(((const Job *)row)->domain_uuid));
-}
-
-static char *error_text(const void *row)
-{
-	const char *name = ((const Job *)row)->error_name;
-	const char *dot = strrchr(name, '.');
-
-	return xstrdup(or_dash(dot ? dot + 1 : name));
-}
-
-static char *caller_text(const void *row)
-{
-	return strf("%" PRIu32, ((const Job *)row)->caller_uid);
-}
-
-static uint64_t caller_number(const void *row)
-{
-	return ((const Job *)row)->caller_uid;
-}
+NUMBER_COLUMN(id, id, strf("%" PRIu32, job->id))
+TEXT_COLUMN(operation, xstrdup(or_dash(job->operation)))
+TEXT_COLUMN(group, xstrdup(or_dash(job->group_name)))
+TEXT_COLUMN(domain, xstrdup(or_dash(job->domain_name)))
+TEXT_COLUMN(state, xstrdup(job_shown_state(job)))
+NUMBER_COLUMN(started, created_at, time_format(job->created_at))
+NUMBER_COLUMN(took, duration_usec,
+	      job_is_over(job) ? duration_format(job->duration_usec) : xstrdup("-"))
+TEXT_COLUMN(uuid, xstrdup(or_dash(job->domain_uuid)))
+TEXT_COLUMN(error, xstrdup(or_dash(last_word(job->error_name))))
+NUMBER_COLUMN(caller, caller_uid, strf("%" PRIu32, job->caller_uid))
 
 static const ColumnKind kinds[] = {
 	{ .name = "JOB",
@@ -156,7 +115,7 @@ static void print_jobs(Client *c, const World *w, const ColumnChoice *choice)
 
 static int print_job(Client *c, const Job *job)
 {
-	_cleanup_(json_decrefp) json_t *document = NULL;
+	json_t *document;
 
 	if (c->options->json == JSON_OFF) {
 		block_job(c, job);
@@ -164,7 +123,7 @@ static int print_job(Client *c, const Job *job)
 	}
 	document = json_job(job);
 	json_set(document, "schema", json_text(GPUPASS_SCHEMA_JOB));
-	return json_print(c, TAKE_PTR(document));
+	return json_print(c, document);
 }
 
 static int show_job(Client *c, const World *w, uint32_t id)

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "bus/bus.h"
+#include "gpupass/dbus.h"
 #include "model/json.h"
 #include "show/describe.h"
 #include "util/xalloc.h"
@@ -18,48 +18,40 @@ typedef struct Row {
 	const Gpu *gpu;
 } Row;
 
-static char *dash_or(const char *s)
-{
-	return xstrdup(or_dash(s));
-}
-
 static char *joined(char *const *list)
 {
-	char *text = strv_join(list, ",");
+	return list ? strv_join(list, ",") : xstrdup("-");
+}
 
-	if (!*text) {
-		free(text);
-		return xstrdup("-");
+/* A column with a text of the row r, which is "-" where there is none. */
+#define TEXT_COLUMN(name, text)                                                                    \
+	static char *name##_text(const void *row)                                                  \
+	{                                                                                          \
+		const Row *r = row;                                                                \
+                                                                                                   \
+		return xstrdup(or_dash(text));                                                     \
 	}
-	return text;
-}
+#define OF_GROUP(member) (r->group ? r->group->member : "")
 
-static char *group_text(const void *row)
-{
-	const Row *r = row;
-
-	return dash_or(r->group ? r->group->name : "");
-}
+TEXT_COLUMN(group, OF_GROUP(name))
+TEXT_COLUMN(board, r->group ? r->group->model : r->gpu->model)
+TEXT_COLUMN(link, OF_GROUP(link))
+TEXT_COLUMN(driver, r->group ? r->group->driver : *r->gpu->driver ? r->gpu->driver : "none")
+TEXT_COLUMN(state, r->group ? r->group->state : gpu_exclusion(r->gpu))
+TEXT_COLUMN(domain, *OF_GROUP(domain_name) ? r->group->domain_name : OF_GROUP(domain_uuid))
+TEXT_COLUMN(uuid, OF_GROUP(domain_uuid))
+TEXT_COLUMN(provenance, OF_GROUP(provenance))
+TEXT_COLUMN(assignable, r->group && r->group->assignable ? "yes" : "no")
+TEXT_COLUMN(kept, OF_GROUP(kept))
+TEXT_COLUMN(tenant, r->group ? r->group->tenant_state : r->gpu->tenant_state)
+TEXT_COLUMN(verified, OF_GROUP(verified))
+TEXT_COLUMN(reason, r->group ? r->group->reason : r->gpu->nvlink_note)
 
 static char *gpus_text(const void *row)
 {
 	const Row *r = row;
 
 	return r->group ? joined(r->group->gpu_addresses) : xstrdup(r->gpu->address);
-}
-
-static char *model_text_of(const void *row)
-{
-	const Row *r = row;
-
-	return dash_or(r->group ? r->group->model : r->gpu->model);
-}
-
-static char *link_text(const void *row)
-{
-	const Row *r = row;
-
-	return dash_or(r->group ? r->group->link : "");
 }
 
 static char *numa_text(const void *row)
@@ -76,38 +68,6 @@ static char *iommu_text(const void *row)
 	return r->group ? numbers_text(&r->group->iommu_groups) : number_text(r->gpu->iommu_group);
 }
 
-static char *driver_text(const void *row)
-{
-	const Row *r = row;
-
-	if (r->group)
-		return dash_or(r->group->driver);
-	return xstrdup(*r->gpu->driver ? r->gpu->driver : "none");
-}
-
-static char *state_text(const void *row)
-{
-	const Row *r = row;
-
-	return xstrdup(r->group ? r->group->state : gpu_exclusion(r->gpu));
-}
-
-static char *domain_text(const void *row)
-{
-	const Row *r = row;
-
-	if (!r->group)
-		return xstrdup("-");
-	return dash_or(*r->group->domain_name ? r->group->domain_name : r->group->domain_uuid);
-}
-
-static char *uuid_text(const void *row)
-{
-	const Row *r = row;
-
-	return dash_or(r->group ? r->group->domain_uuid : "");
-}
-
 static char *links_text(const void *row)
 {
 	const Row *r = row;
@@ -115,41 +75,6 @@ static char *links_text(const void *row)
 	if (!r->group || r->group->links_expected == 0)
 		return xstrdup("-");
 	return strf("%" PRIu32 "/%" PRIu32, r->group->links, r->group->links_expected);
-}
-
-static char *provenance_text(const void *row)
-{
-	const Row *r = row;
-
-	return dash_or(r->group ? r->group->provenance : "");
-}
-
-static char *assignable_text(const void *row)
-{
-	const Row *r = row;
-
-	return xstrdup(r->group && r->group->assignable ? "yes" : "no");
-}
-
-static char *kept_text(const void *row)
-{
-	const Row *r = row;
-
-	return dash_or(r->group ? r->group->kept : "");
-}
-
-static char *tenant_text(const void *row)
-{
-	const Row *r = row;
-
-	return dash_or(r->group ? r->group->tenant_state : r->gpu->tenant_state);
-}
-
-static char *verified_text(const void *row)
-{
-	const Row *r = row;
-
-	return dash_or(r->group ? r->group->verified : "");
 }
 
 static char *job_text(const void *row)
@@ -172,17 +97,10 @@ static char *functions_text(const void *row)
 	return joined(addresses);
 }
 
-static char *reason_text(const void *row)
-{
-	const Row *r = row;
-
-	return dash_or(r->group ? r->group->reason : r->gpu->nvlink_note);
-}
-
 static const ColumnKind kinds[] = {
 	{ .name = "GROUP", .flags = COLUMN_COLOUR, .usual = true, .text = group_text },
 	{ .name = "GPUS", .flags = COLUMN_LINES, .usual = true, .text = gpus_text },
-	{ .name = "MODEL", .minimum = 12, .usual = true, .text = model_text_of },
+	{ .name = "MODEL", .minimum = 12, .usual = true, .text = board_text },
 	{ .name = "LINK", .usual = true, .text = link_text },
 	{ .name = "NUMA", .usual = true, .spare = true, .text = numa_text },
 	{ .name = "IOMMU", .usual = true, .spare = true, .text = iommu_text },
@@ -216,9 +134,9 @@ static const char *row_mark(const Terminal *t, const void *row)
 }
 
 /* Groups, and then GPUs that are in none. */
-static void make_rows(const World *w, Row **ret, size_t *ret_n)
+static void print_table(Client *c, const World *w, const ColumnChoice *choice)
 {
-	Row *rows = xcalloc(w->n_groups + w->n_gpus + 1, sizeof(*rows));
+	_cleanup_free_ Row *rows = xcalloc(w->n_groups + w->n_gpus + 1, sizeof(*rows));
 	size_t n = 0;
 
 	for (size_t i = 0; i < w->n_groups; i++)
@@ -226,17 +144,6 @@ static void make_rows(const World *w, Row **ret, size_t *ret_n)
 	for (size_t i = 0; i < w->n_gpus; i++)
 		if (!world_find_group_path(w, w->gpus[i].group))
 			rows[n++].gpu = &w->gpus[i];
-	*ret = rows;
-	*ret_n = n;
-}
-
-static void print_table(Client *c, const World *w, const ColumnChoice *choice)
-{
-	_cleanup_free_ Row *rows = NULL;
-	size_t n;
-
-	make_rows(w, &rows, &n);
-
 	columns_print(c, choice,
 		      &(ColumnRows){ .rows = rows,
 				     .n_rows = n,
@@ -250,9 +157,8 @@ static void print_hints(Client *c, const World *w)
 	bool first = true;
 
 	for (size_t i = 0; i < w->n_groups; i++) {
-		_cleanup_free_ char *hint = NULL;
+		_cleanup_free_ char *hint = group_hint(&w->groups[i]);
 
-		group_hint(&w->groups[i], &hint);
 		if (!hint)
 			continue;
 		fputs(first ? "\n" : "", c->out.stream);
@@ -263,13 +169,13 @@ static void print_hints(Client *c, const World *w)
 
 json_t *list_json(const World *w)
 {
-	_cleanup_(json_decrefp) json_t *single = json_array();
+	json_t *single = json_array();
 
 	for (size_t i = 0; i < w->n_gpus; i++)
 		if (!world_find_group_path(w, w->gpus[i].group))
 			json_append(single, json_gpu(w, &w->gpus[i]));
 	return json_build("{s:s, s:o, s:o, s:o}", "schema", GPUPASS_SCHEMA_LIST, "groups",
-			  json_groups(w), "ungrouped_gpus", TAKE_PTR(single), "notes",
+			  json_groups(w), "ungrouped_gpus", single, "notes",
 			  json_strv(w->manager.notes));
 }
 

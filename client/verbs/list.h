@@ -9,7 +9,6 @@
 #include "base/columns.h"
 #include "model/model.h"
 
-/* NULL: out of memory. */
 json_t *list_json(const World *w);
 int list_print_json(Client *c, const World *w);
 

@@ -52,13 +52,6 @@ static int put(Client *c, const char *text)
 	return 0;
 }
 
-static int put_metrics(Client *c, MetricsFormat format, const World *world, const json_t *document)
-{
-	_cleanup_free_ char *text = metrics_render(format, world, document);
-
-	return put(c, text);
-}
-
 /*
  * That the daemon does not answer is a metric, too: the text that says so is written, and the exit
  * code is that of the failure. It is not started: who stopped it wants it stopped, also a minute
@@ -68,6 +61,7 @@ int verb_metrics(Client *c, _unused_ char *const *arguments, _unused_ size_t n_a
 {
 	_cleanup_(json_decrefp) json_t *document = NULL;
 	_cleanup_(world_clear) World world = { 0 };
+	_cleanup_free_ char *text = NULL;
 	MetricsFormat format = METRICS_OPENMETRICS;
 	int r, written;
 
@@ -80,7 +74,8 @@ int verb_metrics(Client *c, _unused_ char *const *arguments, _unused_ size_t n_a
 		return r < 0 ? r : json_print(c, TAKE_PTR(document));
 	if (r >= 0)
 		r = world_load(c, &world);
-	written = put_metrics(c, format, r < 0 ? NULL : &world, document);
+	text = metrics_render(format, r < 0 ? NULL : &world, document);
+	written = put(c, text);
 	if (written < 0 && r >= 0)
 		r = written;
 	return r < 0 ? r : GPUPASS_EXIT_DONE;

@@ -2,12 +2,12 @@
 /* `monitor`: jobs and states of groups as they change, until interrupted. */
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "bus/listen.h"
 #include "model/json.h"
+#include "util/clock.h"
 #include "util/xalloc.h"
 #include "verbs/verbs.h"
 
@@ -42,18 +42,14 @@ typedef struct Monitor {
 static int tell(Monitor *m, json_t *document, const char *text)
 {
 	Client *c = m->client;
-	struct timespec now;
 	int r = 0;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	if (c->options->json != JSON_OFF) {
-		uint64_t usec = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-
-		json_set(document, "time", json_unsigned(usec));
+		json_set(document, "time", json_unsigned(now_realtime()));
 		json_set(document, "sequence", json_unsigned(++m->sequence));
 		r = json_print_line(c, document);
 	} else {
-		_cleanup_free_ char *time = time_format((uint64_t)now.tv_sec * 1000000);
+		_cleanup_free_ char *time = time_format(now_realtime());
 
 		json_decref(document);
 		if (text)
@@ -89,15 +85,10 @@ static char *open_jobs_text(const Monitor *m)
 	_cleanup_strv_ char **ids = NULL;
 	_cleanup_free_ char *joined = NULL;
 
-	for (size_t i = 0; i < m->n_open; i++) {
-		_cleanup_free_ char *id = strf("%" PRIu32, m->open[i]);
-
-		strv_append(&ids, id);
-	}
+	for (size_t i = 0; i < m->n_open; i++)
+		strv_appendf(&ids, "%" PRIu32, m->open[i]);
 	joined = strv_join(ids, ", ");
-	if (m->n_open == 0)
-		return TAKE_PTR(joined);
-	return strf("; under way: job %s", joined);
+	return strf("%s%s", ids ? "; under way: job " : "", joined);
 }
 
 static int tell_daemon(Monitor *m, bool there)
@@ -115,14 +106,13 @@ static int tell_daemon(Monitor *m, bool there)
 static int tell_job(Monitor *m, const Job *job, const char *what, const char *result,
 		    const char *message)
 {
-	_cleanup_free_ char *text = NULL, *first = NULL, *clean = NULL;
+	_cleanup_free_ char *first = xstrndup(message, strcspn(message, "\n"));
+	_cleanup_free_ char *clean = text_printable(first);
+	_cleanup_free_ char *text = strf("job %" PRIu32 " %s: %s%s%s%s%s%s%s", job->id, what,
+					 job->operation, *job->group_name ? " " : "",
+					 job->group_name, *job->domain_name ? ", domain " : "",
+					 job->domain_name, *clean ? ": " : "", clean);
 
-	first = xstrndup(message, strcspn(message, "\n"));
-	clean = text_printable(first);
-	text = strf("job %" PRIu32 " %s: %s%s%s%s%s%s%s", job->id, what, job->operation,
-		    *job->group_name ? " " : "", job->group_name,
-		    *job->domain_name ? ", domain " : "", job->domain_name, *clean ? ": " : "",
-		    clean);
 	return tell(m,
 		    json_build("{s:s, s:s, s:s, s:o}", "schema", SCHEMA_EVENT, "event",
 			       *result ? "job-removed" : "job-new", "result", result, "job",
@@ -148,14 +138,11 @@ static int tell_state(Monitor *m)
 
 static void open_job(Monitor *m, uint32_t id)
 {
-	uint32_t *bigger;
-
 	for (size_t i = 0; i < m->n_open; i++)
 		if (m->open[i] == id)
 			return;
-	bigger = xreallocarray(m->open, m->n_open + 1, sizeof(*bigger));
-	bigger[m->n_open++] = id;
-	m->open = bigger;
+	m->open = xreallocarray(m->open, m->n_open + 1, sizeof(*m->open));
+	m->open[m->n_open++] = id;
 }
 
 static void close_job(Monitor *m, uint32_t id)

@@ -11,37 +11,27 @@
 #include "show/describe.h"
 #include "verbs/verbs.h"
 
-static bool is_set(const json_t *object, const char *key)
-{
-	return json_is_true(json_object_get(object, key));
-}
-
 static int request_plan(Client *c, Operation operation, const char *target, const char *group,
 			json_t **ret)
 {
 	static const DocumentKind kind = { "the plan", GPUPASS_SCHEMA_PLAN, NULL };
 	_cleanup_message_ sd_bus_message *call = NULL;
-	int r;
+	int r = bus_new_manager_call(c, "Plan", &call, "ss", target, str_or_empty(group));
 
-	r = bus_new_manager_call(c, "Plan", &call);
-	if (r < 0)
-		return r;
-	r = sd_bus_message_append(call, "ss", target, group ? group : "");
-	if (r < 0)
-		return bus_build_failed(c, r);
-	r = request_append_options(c, call, operation, true);
+	if (r >= 0)
+		r = request_append_options(c, call, operation, true);
 	return r < 0 ? r : document_call(c, call, BUS_TIMEOUT_ACT_USEC, &kind, ret);
 }
 
 /* "assign pair1 to vm42 (definition)" */
-static int print_what(const Terminal *t, const json_t *plan)
+static void print_what(const Terminal *t, const json_t *plan)
 {
 	const json_t *domain = json_object_get(plan, "domain");
 	_cleanup_free_ char *operation = document_text(plan, "operation");
 	_cleanup_free_ char *group = document_text(plan, "group");
 	_cleanup_free_ char *name = document_text(domain, "name");
 	_cleanup_free_ char *uuid = document_text(domain, "uuid");
-	bool live = is_set(plan, "live"), config = is_set(plan, "config");
+	bool live = json_is_set(plan, "live"), config = json_is_set(plan, "config");
 	const char *where = "", *preposition = "to";
 
 	if (live && config)
@@ -57,7 +47,6 @@ static int print_what(const Terminal *t, const json_t *plan)
 		*name ? " " : "", name, where);
 	if (*uuid)
 		terminal_field(t, "Domain", "%s%s%s", name, *name ? ", " : "", uuid);
-	return 0;
 }
 
 static void heading(const Terminal *t, const char *text)
@@ -65,7 +54,7 @@ static void heading(const Terminal *t, const char *text)
 	fprintf(t->stream, "\n%s%s%s\n", terminal_colour(t, COLOUR_BOLD), text, terminal_plain(t));
 }
 
-static int print_functions(const Terminal *t, const json_t *plan)
+static void print_functions(const Terminal *t, const json_t *plan)
 {
 	const json_t *functions = json_object_get(plan, "functions"), *f;
 	size_t i;
@@ -77,22 +66,19 @@ static int print_functions(const Terminal *t, const json_t *plan)
 		_cleanup_free_ char *from = document_text(json_object_get(f, "from"), "driver");
 		_cleanup_free_ char *to = document_text(json_object_get(f, "to"), "driver");
 		const json_t *iommu = json_object_get(f, "iommu_group");
-		_cleanup_free_ char *number = NULL;
+		_cleanup_free_ char *number = number_text(
+			json_is_integer(iommu) ? (int32_t)json_integer_value(iommu) : -1);
 
-		number = strf("%" JSON_INTEGER_FORMAT,
-			      json_is_integer(iommu) ? json_integer_value(iommu) : -1);
-		fprintf(t->stream, "  %s  IOMMU group %s  ", address,
-			*number == '-' ? "-" : number);
+		fprintf(t->stream, "  %s  IOMMU group %s  ", address, number);
 		if (strcmp(from, to) == 0)
 			fprintf(t->stream, "%s, as it is\n", *to ? to : "none");
 		else
 			fprintf(t->stream, "%s %s %s\n", *from ? from : "none",
 				terminal_glyph(t, GLYPH_ARROW), *to ? to : "none");
 	}
-	return 0;
 }
 
-static int print_steps(const Terminal *t, const json_t *plan)
+static void print_steps(const Terminal *t, const json_t *plan)
 {
 	const json_t *steps = json_object_get(plan, "steps"), *step;
 	size_t i;
@@ -108,10 +94,9 @@ static int print_steps(const Terminal *t, const json_t *plan)
 		else
 			fprintf(t->stream, "  %zu. %s\n", i + 1, name);
 	}
-	return 0;
 }
 
-static int print_writes(const Terminal *t, const json_t *plan)
+static void print_writes(const Terminal *t, const json_t *plan)
 {
 	const json_t *writes = json_object_get(plan, "writes"), *write;
 	size_t i;
@@ -124,7 +109,6 @@ static int print_writes(const Terminal *t, const json_t *plan)
 
 		fprintf(t->stream, "  %s %s %s\n", path, terminal_glyph(t, GLYPH_FROM), value);
 	}
-	return 0;
 }
 
 static Colour diff_colour(const char *line)
@@ -141,14 +125,14 @@ static Colour diff_colour(const char *line)
 	}
 }
 
-static int print_diff(const Terminal *t, const json_t *plan)
+static void print_diff(const Terminal *t, const json_t *plan)
 {
-	const char *diff = json_string_value(json_object_get(plan, "xml_diff"));
+	const char *diff = json_text_of(plan, "xml_diff");
 	_cleanup_free_ char *text = NULL;
 	char *next;
 
-	if (str_is_empty(diff))
-		return 0;
+	if (!*diff)
+		return;
 	text = text_printable_lines(diff);
 	heading(t, "Domain XML:");
 	for (char *line = text; line && *line; line = next) {
@@ -158,11 +142,10 @@ static int print_diff(const Terminal *t, const json_t *plan)
 		fprintf(t->stream, "  %s%s%s\n", terminal_colour(t, diff_colour(line)), line,
 			terminal_plain(t));
 	}
-	return 0;
 }
 
 /* Findings that are only good to know: the others are among the warnings. */
-static int print_findings(const Terminal *t, const json_t *plan)
+static void print_findings(const Terminal *t, const json_t *plan)
 {
 	const json_t *findings = json_object_get(plan, "findings"), *finding;
 	bool first = true;
@@ -171,21 +154,20 @@ static int print_findings(const Terminal *t, const json_t *plan)
 	json_array_foreach (findings, i, finding) {
 		_cleanup_free_ char *severity = document_text(finding, "severity");
 		_cleanup_free_ char *what = document_text(finding, "what");
-		_cleanup_free_ char *remedy = document_text(finding, "remedy"), *text = NULL;
+		_cleanup_free_ char *remedy = document_text(finding, "remedy");
+		_cleanup_free_ char *text = strf("%s%s%s", what, *remedy ? "; " : "", remedy);
 
 		if (strcmp(severity, "info") != 0)
 			continue;
 		if (first)
 			heading(t, "Fit:");
 		first = false;
-		text = strf("%s%s%s", what, *remedy ? "; " : "", remedy);
 		fputs("  ", t->stream);
 		terminal_prose(t, 2, 4, text);
 	}
-	return 0;
 }
 
-static int print_warnings(const Terminal *t, const json_t *plan)
+static void print_warnings(const Terminal *t, const json_t *plan)
 {
 	const json_t *warnings = json_object_get(plan, "warnings"), *warning;
 	size_t i;
@@ -193,34 +175,28 @@ static int print_warnings(const Terminal *t, const json_t *plan)
 	if (json_array_size(warnings) > 0)
 		heading(t, "Warnings:");
 	json_array_foreach (warnings, i, warning) {
-		const char *s = json_string_value(warning);
-		_cleanup_free_ char *text = text_printable(s ? s : "");
+		_cleanup_free_ char *text =
+			text_printable(str_or_empty(json_string_value(warning)));
 
 		fputs("  ", t->stream);
 		terminal_prose(t, 2, 4, text);
 	}
-	return 0;
 }
 
-static int print_plan(Client *c, const json_t *plan)
+static void print_plan(Client *c, const json_t *plan)
 {
-	static int (*const sections[])(const Terminal *, const json_t *) = {
+	static void (*const sections[])(const Terminal *, const json_t *) = {
 		print_what, print_functions, print_steps,    print_writes,
 		print_diff, print_findings,  print_warnings,
 	};
-	int r;
 
-	for (size_t i = 0; i < ELEMENTS(sections); i++) {
-		r = sections[i](&c->out, plan);
-		if (r < 0)
-			return r;
-	}
+	for (size_t i = 0; i < ELEMENTS(sections); i++)
+		sections[i](&c->out, plan);
 	if (c->options->legend)
 		fprintf(c->out.stream, "\n%s\n",
-			is_set(plan, "changed")
+			json_is_set(plan, "changed")
 				? "Nothing was changed."
 				: "Nothing to do: everything is already as it should be.");
-	return 0;
 }
 
 int plan_show(Client *c, Operation operation, const char *target, const char *group)
@@ -235,11 +211,11 @@ int plan_show(Client *c, Operation operation, const char *target, const char *gr
 	r = request_plan(c, operation, target, group, &plan);
 	if (r < 0)
 		return r;
-	changed = is_set(plan, "changed");
+	changed = json_is_set(plan, "changed");
 	if (c->options->json != JSON_OFF)
 		r = json_print(c, TAKE_PTR(plan));
 	else
-		r = print_plan(c, plan);
+		print_plan(c, plan);
 	if (r < 0)
 		return r;
 	if (changed && (c->options->given & OPTION_DETAILED_EXITCODE))
@@ -255,7 +231,7 @@ int plan_changes(Client *c, Operation operation, const char *target, const char 
 	if (r >= 0)
 		r = request_plan(c, operation, target, group, &plan);
 	if (r >= 0)
-		*ret = is_set(plan, "changed");
+		*ret = json_is_set(plan, "changed");
 	return r;
 }
 

@@ -18,22 +18,17 @@ static const Column columns[] = {
 	{ "HOW", 0 }, { "SEEN", 0 },  { "NOTE", COLUMN_CUT },
 };
 
-static json_int_t number(const json_t *object, const char *key)
-{
-	return json_integer_value(json_object_get(object, key));
-}
-
 /* "4/4": active links of those that the board has when it is fully bridged. */
 static char *links_text(const json_t *board)
 {
 	const json_t *peer;
-	json_int_t active = number(board, "other"), expected = number(board, "expected");
+	long long active = json_number_of(board, "other"),
+		  expected = json_number_of(board, "expected");
 	size_t i;
 
 	json_array_foreach (json_object_get(board, "peers"), i, peer)
-		active += number(peer, "links");
-	return expected > 0 ? strf("%lld/%lld", (long long)active, (long long)expected)
-			    : strf("%lld", (long long)active);
+		active += json_number_of(peer, "links");
+	return expected > 0 ? strf("%lld/%lld", active, expected) : strf("%lld", active);
 }
 
 /* "0000:61:00.0 ×4", one a line. */
@@ -44,21 +39,14 @@ static char *peers_text(const Terminal *t, const json_t *board)
 	size_t i;
 
 	json_array_foreach (json_object_get(board, "peers"), i, peer) {
-		_cleanup_free_ char *address = document_text(peer, "address"), *line = NULL;
+		_cleanup_free_ char *address = document_text(peer, "address");
 
-		line = address ? strf("%s %s%lld", address, terminal_glyph(t, GLYPH_TIMES),
-				      (long long)number(peer, "links"))
-			       : NULL;
-		if (!line)
-			return NULL;
-		strv_append(&lines, line);
+		strv_appendf(&lines, "%s %s%lld", address, terminal_glyph(t, GLYPH_TIMES),
+			     json_number_of(peer, "links"));
 	}
-	if (number(board, "other") > 0) {
-		_cleanup_free_ char *line = strf("no GPU %s%lld", terminal_glyph(t, GLYPH_TIMES),
-						 (long long)number(board, "other"));
-
-		strv_append(&lines, line);
-	}
+	if (json_number_of(board, "other") > 0)
+		strv_appendf(&lines, "no GPU %s%lld", terminal_glyph(t, GLYPH_TIMES),
+			     json_number_of(board, "other"));
 	return lines ? strv_join(lines, "\n") : xstrdup("-");
 }
 
@@ -69,12 +57,11 @@ static void add_board(Client *c, Table *table, const json_t *board)
 	_cleanup_free_ char *links = links_text(board), *peers = peers_text(&c->out, board);
 	_cleanup_free_ char *how = document_text(board, "source"),
 			    *why = document_text(board, "stale");
-	_cleanup_free_ char *when = time_format((uint64_t)number(board, "seen_usec"));
-	_cleanup_free_ char *note = NULL;
+	_cleanup_free_ char *when = time_format((uint64_t)json_number_of(board, "seen_usec"));
+	_cleanup_free_ char *note = strf("%s%s", *why ? "not used: " : "", why);
 
-	note = *why ? strf("not used: %s", why) : xstrdup("");
 	table_row(table, (const char *const[]){ address, model, links, peers, how, when, note },
-		  COLOUR_NONE, NULL, NULL);
+		  COLOUR_NONE, NULL);
 }
 
 /* Boards that were there, but not observed, have nothing to report. */
@@ -87,11 +74,11 @@ static bool was_seen(const json_t *board)
 
 static void print_evidence(Client *c, const json_t *evidence)
 {
-	_cleanup_(table_freep) Table *table = NULL;
+	_cleanup_(table_freep) Table *table =
+		table_new(&c->out, columns, ELEMENTS(columns), c->options->legend);
 	const json_t *board;
 	size_t i;
 
-	table_new(&c->out, columns, ELEMENTS(columns), c->options->legend, &table);
 	json_array_foreach (json_object_get(evidence, "boards"), i, board)
 		if (was_seen(board))
 			add_board(c, table, board);
@@ -105,7 +92,6 @@ static int tell_evidence(Client *c, Progress *p, const Job *job)
 	int r;
 
 	progress_result(p, job);
-	r = 0;
 	r = document_get(c, "GetEvidence", BUS_TIMEOUT_READ_USEC, &kind, &evidence);
 	if (r < 0)
 		return r;
@@ -119,9 +105,8 @@ static int tell_evidence(Client *c, Progress *p, const Job *job)
 int verb_probe(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arguments)
 {
 	_cleanup_message_ sd_bus_message *call = NULL;
-	int r;
+	int r = bus_new_manager_call(c, "Probe", &call, "");
 
-	r = bus_new_manager_call(c, "Probe", &call);
 	if (r >= 0)
 		r = request_append_options(c, call, OPERATION_PROBE, false);
 	return r < 0 ? r : job_run_to(c, call, tell_evidence);

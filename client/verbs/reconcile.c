@@ -5,17 +5,10 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "bus/document.h"
-#include "job/job.h"
-#include "job/request.h"
+#include "model/model.h"
 #include "util/xalloc.h"
+#include "verbs/acts.h"
 #include "verbs/verbs.h"
-
-static const char *group_of(const json_t *finding)
-{
-	const char *group = json_string_value(json_object_get(finding, "group"));
-
-	return group ? group : "";
-}
 
 static bool is_mended(const json_t *finding)
 {
@@ -30,7 +23,7 @@ static void keep_group(json_t *drift, const char *group)
 	json_t *findings = json_object_get(drift, "findings");
 
 	for (size_t i = json_array_size(findings); group && i-- > 0;)
-		if (strcmp(group_of(json_array_get(findings, i)), group) != 0)
+		if (strcmp(json_text_of(json_array_get(findings, i), "group"), group) != 0)
 			json_array_remove(findings, i);
 }
 
@@ -84,10 +77,9 @@ static void print_findings(const Terminal *t, const json_t *drift, bool mended, 
 	const json_t *finding;
 	size_t i;
 
-	json_array_foreach (json_object_get(drift, "findings"), i, finding) {
+	json_array_foreach (json_object_get(drift, "findings"), i, finding)
 		if (is_mended(finding) ? mended : others)
 			print_finding(t, finding);
-	}
 }
 
 static size_t count(const json_t *drift, bool mended)
@@ -110,15 +102,13 @@ static void tell_what_is_not_known(Client *c, const json_t *drift)
 static int show_drift(Client *c, json_t **drift)
 {
 	size_t mended = count(*drift, true), others = count(*drift, false);
-	int r;
+	int r = 0;
 
 	tell_what_is_not_known(c, *drift);
 	if (c->options->json != JSON_OFF)
 		r = json_print(c, TAKE_PTR(*drift));
-	else {
+	else
 		print_findings(&c->out, *drift, true, true);
-		r = 0;
-	}
 	if (r < 0)
 		return r;
 	if (mended + others == 0 && c->options->json == JSON_OFF && !c->options->quiet)
@@ -128,21 +118,6 @@ static int show_drift(Client *c, json_t **drift)
 	if (mended > 0)
 		return GPUPASS_EXIT_PENDING;
 	return others > 0 ? GPUPASS_EXIT_BUSY : GPUPASS_EXIT_DONE;
-}
-
-static int run_job(Client *c, const char *group)
-{
-	_cleanup_message_ sd_bus_message *call = NULL;
-	int r;
-
-	r = bus_new_manager_call(c, "Reconcile", &call);
-	if (r < 0)
-		return r;
-	r = sd_bus_message_append(call, "s", group);
-	if (r < 0)
-		return bus_build_failed(c, r);
-	r = request_append_options(c, call, OPERATION_RECONCILE, false);
-	return r < 0 ? r : job_run(c, call);
 }
 
 /* One job a group, one after another. The first that fails is reported, and ends the command. */
@@ -156,10 +131,11 @@ static int run_jobs(Client *c, const json_t *drift)
 		int r;
 
 		/* Findings of one group follow each other. */
-		if (!is_mended(finding) || (last && strcmp(last, group_of(finding)) == 0))
+		if (!is_mended(finding) ||
+		    (last && strcmp(last, json_text_of(finding, "group")) == 0))
 			continue;
-		last = group_of(finding);
-		r = run_job(c, last);
+		last = json_text_of(finding, "group");
+		r = act(c, "Reconcile", OPERATION_RECONCILE, last, NULL);
 		if (r != GPUPASS_EXIT_DONE)
 			return r;
 	}
@@ -176,13 +152,13 @@ static int mend(Client *c, const json_t *drift, const char *group)
 	 * For a group that was named, the daemon says why it cannot, or that there is nothing to
 	 * do.
 	 */
-	r = group && others == 0 ? run_job(c, group) : run_jobs(c, drift);
+	r = group && others == 0 ? act(c, "Reconcile", OPERATION_RECONCILE, group, NULL)
+				 : run_jobs(c, drift);
 	if (r != GPUPASS_EXIT_DONE)
 		return r;
 	if (!group && count(drift, true) + others == 0 && !c->options->quiet)
 		fputs("Nothing has drifted.\n", c->err.stream);
 	print_findings(&c->err, drift, false, true);
-	r = 0;
 	return others > 0 ? GPUPASS_EXIT_BUSY : GPUPASS_EXIT_DONE;
 }
 

@@ -65,18 +65,6 @@ static int inspect(Client *c, const Gpu *gpu, json_t **ret)
 	return 0;
 }
 
-static const char *fact_string(const json_t *facts, const char *key)
-{
-	const char *s = json_string_value(json_object_get(facts, key));
-
-	return s ? s : "";
-}
-
-static json_int_t fact_number(const json_t *facts, const char *key)
-{
-	return json_integer_value(json_object_get(facts, key));
-}
-
 static void print_lines(const Terminal *t, const char *name, const json_t *lines)
 {
 	const json_t *line;
@@ -95,16 +83,16 @@ static void print_lines(const Terminal *t, const char *name, const json_t *lines
 /* known_serial: what the GPU's block has already shown; "" if it had none. */
 static void print_facts(Client *c, const json_t *facts, const char *known_serial)
 {
-	_cleanup_free_ char *speed = text_printable(fact_string(facts, "link-speed"));
-	_cleanup_free_ char *speed_max = text_printable(fact_string(facts, "link-speed-max"));
-	_cleanup_free_ char *override = text_printable(fact_string(facts, "driver-override"));
-	_cleanup_free_ char *serial = text_printable(fact_string(facts, "serial-number"));
+	_cleanup_free_ char *speed = text_printable(json_text_of(facts, "link-speed"));
+	_cleanup_free_ char *speed_max = text_printable(json_text_of(facts, "link-speed-max"));
+	_cleanup_free_ char *override = text_printable(json_text_of(facts, "driver-override"));
+	_cleanup_free_ char *serial = text_printable(json_text_of(facts, "serial-number"));
 	const Terminal *t = &c->out;
 
 	if (*speed)
 		terminal_field(t, "PCIe link", "%s x%lld, of %s x%lld", speed,
-			       (long long)fact_number(facts, "link-width"), or_dash(speed_max),
-			       (long long)fact_number(facts, "link-width-max"));
+			       json_number_of(facts, "link-width"), or_dash(speed_max),
+			       json_number_of(facts, "link-width-max"));
 	terminal_field(t, "Override", "%s", override);
 	if (!*known_serial)
 		terminal_field(t, "Serial", "%s", serial);
@@ -132,18 +120,15 @@ static int print_gpu(Client *c, const World *w, const Gpu *gpu)
 	int r;
 
 	block_gpu(c, w, gpu);
-	r = 0;
 	r = inspect(c, gpu, &facts);
 	if (r == -ECANCELED) {
 		print_no_facts(c);
-		r = 0;
 		client_forgive(c);
 		return 0;
 	}
-	if (r < 0)
-		return r;
-	print_facts(c, facts, gpu->serial_number);
-	return 0;
+	if (r >= 0)
+		print_facts(c, facts, gpu->serial_number);
+	return r;
 }
 
 /* The GPU with its facts; null if the device could not be read, or the user may not read it. */
@@ -209,7 +194,7 @@ static int show_group(Client *c, const World *w, const Group *group)
 int verb_show(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 {
 	_cleanup_(world_clear) World w = { 0 };
-	_cleanup_free_ char *address = NULL;
+	_cleanup_free_ char *address = address_normalise(arguments[0]);
 	const Group *group;
 	const Gpu *gpu;
 	int r;
@@ -220,7 +205,6 @@ int verb_show(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 	group = world_find_group_named(&w, arguments[0]);
 	if (group)
 		return show_group(c, &w, group);
-	r = address_normalise(arguments[0], &address);
 	gpu = world_find_gpu(&w, address ? address : arguments[0]);
 	if (gpu)
 		return show_gpu(c, &w, gpu);

@@ -5,7 +5,7 @@
 #include "base/address.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "bus/bus.h"
+#include "gpupass/dbus.h"
 #include "gpupass/domain-ref.h"
 #include "model/json.h"
 #include "show/blocks.h"
@@ -75,9 +75,7 @@ static int refuse_ambiguous(Client *c, const char *word, const char *uuid)
 
 static int status_json(Client *c, const World *w, const Wanted *wanted)
 {
-	_cleanup_(json_decrefp) json_t *groups = json_array();
-	_cleanup_(json_decrefp) json_t *assignments = json_array();
-	_cleanup_(json_decrefp) json_t *jobs = json_array();
+	json_t *groups = json_array(), *assignments = json_array(), *jobs = json_array();
 
 	for (size_t i = 0; i < w->n_groups; i++)
 		if (group_wanted(&w->groups[i], wanted))
@@ -88,10 +86,10 @@ static int status_json(Client *c, const World *w, const Wanted *wanted)
 	for (size_t i = 0; i < w->n_jobs; i++)
 		if (job_wanted(&w->jobs[i], wanted))
 			json_append(jobs, json_job(&w->jobs[i]));
-	return json_print(c, json_build("{s:s, s:o, s:o, s:o, s:o}", "schema",
-					GPUPASS_SCHEMA_STATUS, "manager", json_manager(&w->manager),
-					"groups", TAKE_PTR(groups), "assignments",
-					TAKE_PTR(assignments), "jobs", TAKE_PTR(jobs)));
+	return json_print(c,
+			  json_build("{s:s, s:o, s:o, s:o, s:o}", "schema", GPUPASS_SCHEMA_STATUS,
+				     "manager", json_manager(&w->manager), "groups", groups,
+				     "assignments", assignments, "jobs", jobs));
 }
 
 static size_t count_state(const World *w, const char *state)
@@ -104,35 +102,29 @@ static size_t count_state(const World *w, const char *state)
 }
 
 /* "3 (2 assigned, 1 free)" */
-static void groups_count(const World *w, char **ret)
+static char *groups_count(const World *w)
 {
 	_cleanup_strv_ char **parts = NULL;
 	_cleanup_free_ char *joined = NULL;
-	char *text;
 
 	for (size_t i = 0; i < GROUP_STATE_MAX_; i++) {
 		const char *state = group_state_to_string((GroupState)i);
-		_cleanup_free_ char *part = NULL;
 		size_t n = count_state(w, state);
 
-		if (n == 0)
-			continue;
-		part = strf("%zu %s", n, state);
-		strv_append(&parts, part);
+		if (n > 0)
+			strv_appendf(&parts, "%zu %s", n, state);
 	}
 	joined = strv_join(parts, ", ");
-	text = strf("%zu%s%s%s", w->n_groups, *joined ? " (" : "", joined, *joined ? ")" : "");
-	*ret = text;
+	return strf("%zu%s%s%s", w->n_groups, *joined ? " (" : "", joined, *joined ? ")" : "");
 }
 
 static void print_manager(Client *c, const World *w)
 {
 	const Terminal *t = &c->out;
 	_cleanup_free_ char *scanned = time_format(w->manager.scanned_at);
-	_cleanup_free_ char *groups = NULL;
+	_cleanup_free_ char *groups = groups_count(w);
 	size_t single = 0, running = 0;
 
-	groups_count(w, &groups);
 	for (size_t i = 0; i < w->n_gpus; i++)
 		single += !world_find_group_path(w, w->gpus[i].group);
 	for (size_t i = 0; i < w->n_jobs; i++)
@@ -193,15 +185,13 @@ static bool is_known(const World *w, const Wanted *wanted)
 	return false;
 }
 
-/* A GPU may be named, as for show. *ret NULL: it is none of a group's. */
-static void group_of_gpu(const World *w, const char *word, const Group **ret)
+/* A GPU may be named, as for show. NULL: it is none of a group's. */
+static const Group *group_of_gpu(const World *w, const char *word)
 {
-	_cleanup_free_ char *address = NULL;
-	const Gpu *gpu;
+	_cleanup_free_ char *address = address_normalise(word);
+	const Gpu *gpu = world_find_gpu(w, address ? address : word);
 
-	address_normalise(word, &address);
-	gpu = world_find_gpu(w, address ? address : word);
-	*ret = gpu ? world_find_group_path(w, gpu->group) : NULL;
+	return gpu ? world_find_group_path(w, gpu->group) : NULL;
 }
 
 int verb_status(Client *c, char *const *arguments, size_t n_arguments)
@@ -222,9 +212,8 @@ int verb_status(Client *c, char *const *arguments, size_t n_arguments)
 	other = group ? namesake(&w, group, wanted) : NULL;
 	if (other)
 		return refuse_ambiguous(c, named.word, other);
-	if (wanted && !group && !is_known(&w, wanted)) {
-		group_of_gpu(&w, named.word, &group);
-	}
+	if (wanted && !group && !is_known(&w, wanted))
+		group = group_of_gpu(&w, named.word);
 	if (group)
 		named = (Wanted){ .word = group->name };
 	if (wanted && !is_known(&w, wanted))

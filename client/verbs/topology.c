@@ -34,19 +34,19 @@ static int read_format(Client *c, TopologyFormat *ret)
 		format);
 }
 
-static int draw(Client *c, const Topology *t, TopologyFormat format)
+static void draw(Client *c, const Topology *t, TopologyFormat format)
 {
 	switch (format) {
 	case TOPOLOGY_MATRIX:
+		topology_print_matrix(&c->out, t, c->options->legend);
 		break;
 	case TOPOLOGY_TREE:
 		topology_print_tree(&c->out, t, c->options->legend);
-		return 0;
+		break;
 	case TOPOLOGY_SVG:
-		return topology_print_svg(c->out.stream, t);
+		topology_print_svg(c->out.stream, t);
+		break;
 	}
-	topology_print_matrix(&c->out, t, c->options->legend);
-	return 0;
 }
 
 int verb_topology(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arguments)
@@ -69,9 +69,8 @@ int verb_topology(Client *c, _unused_ char *const *arguments, _unused_ size_t n_
 		return r < 0 ? r : GPUPASS_EXIT_DONE;
 	}
 	r = topology_parse(document, &t, &why);
-	if (r == -EBADMSG)
+	if (r < 0)
 		return bus_bad_reply(c, why);
-	if (r >= 0)
-		r = draw(c, t, format);
-	return r < 0 ? r : GPUPASS_EXIT_DONE;
+	draw(c, t, format);
+	return GPUPASS_EXIT_DONE;
 }

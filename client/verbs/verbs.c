@@ -6,7 +6,6 @@
 
 #include "base/host-name.h"
 #include "base/text.h"
-#include "verbs/hookscript.h"
 
 /* Longer arguments name nothing that exists: libvirt and the daemon have shorter limits. */
 #define ARGUMENT_MAX 4096

@@ -11,7 +11,7 @@ typedef int VerbRun(Client *c, char *const *arguments, size_t n_arguments);
 VerbRun verb_list, verb_status, verb_show, verb_topology, verb_plan, verb_assign, verb_release,
 	verb_declare, verb_forget, verb_bind, verb_unbind, verb_verify, verb_doctor, verb_clear,
 	verb_reconcile, verb_jobs, verb_rescan, verb_monitor, verb_help, verb_probe, verb_audit,
-	verb_metrics, verb_export, verb_cancel;
+	verb_metrics, verb_export, verb_cancel, verb_hookscript;
 
 /*
  * For the completions of shells, and in no help: what can stand as the last of these words. The

@@ -3,20 +3,9 @@
 
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "bus/document.h"
-
-static long long number(const json_t *object, const char *key)
-{
-	return json_integer_value(json_object_get(object, key));
-}
-
-static bool is_text(const json_t *object, const char *key, const char *text)
-{
-	const char *value = json_string_value(json_object_get(object, key));
-
-	return value && strcmp(value, text) == 0;
-}
 
 /* --- the guest's report --- */
 
@@ -26,12 +15,12 @@ static char *age_text(const json_t *report)
 	const json_t *age = json_object_get(report, "age_usec");
 	_cleanup_free_ char *time =
 		json_is_integer(age) ? duration_format((uint64_t)json_integer_value(age)) : NULL;
-	const char *whose = is_text(report, "state", "earlier-boot")   ? "of an earlier boot, "
-			    : is_text(report, "state", "other-domain") ? "of another machine, "
-								       : "";
+	const char *whose = strcmp(json_text_of(report, "state"), "earlier-boot") == 0
+				    ? "of an earlier boot, "
+			    : strcmp(json_text_of(report, "state"), "other-domain") == 0
+				    ? "of another machine, "
+				    : "";
 
-	if (json_is_integer(age) && !time)
-		return NULL;
 	return time ? strf("%s%s old", whose, time)
 		    : strf("%swritten in the future by the guest's clock", whose);
 }
@@ -45,35 +34,29 @@ static char *checked_text(const json_t *report)
 	const json_t *item;
 	size_t i;
 
-	json_array_foreach (json_object_get(report, "links"), i, item) {
-		_cleanup_free_ char *text = strf("%lld", (long long)json_integer_value(item));
-
-		strv_append(&links, text);
-	}
+	json_array_foreach (json_object_get(report, "links"), i, item)
+		strv_appendf(&links, "%lld", (long long)json_integer_value(item));
 	joined = strv_join(links, " ");
-	if (!driver)
-		return NULL;
-	return strf("%lld GPU%s, active links %s, driver %s: %s", number(report, "gpus"),
-		    number(report, "gpus") == 1 ? "" : "s", *joined ? joined : "none", driver,
-		    json_is_true(json_object_get(report, "as_expected"))
-			    ? "as expected"
-			    : "not what the host gave it");
+	return strf(
+		"%lld GPU%s, active links %s, driver %s: %s", json_number_of(report, "gpus"),
+		json_number_of(report, "gpus") == 1 ? "" : "s", *joined ? joined : "none", driver,
+		json_is_set(report, "as_expected") ? "as expected" : "not what the host gave it");
 }
 
 void verify_print_guest_report(Client *c, const json_t *report)
 {
 	_cleanup_free_ char *age = NULL, *stage = NULL, *detail = NULL, *said = NULL;
 
-	if (!json_is_object(report) || is_text(report, "state", "none"))
+	if (!json_is_object(report) || strcmp(json_text_of(report, "state"), "none") == 0)
 		return;
-	if (is_text(report, "state", "unreadable")) {
+	if (strcmp(json_text_of(report, "state"), "unreadable") == 0) {
 		fprintf(c->out.stream, "  Guest's report: not readable\n");
 		return;
 	}
 	age = age_text(report);
 	stage = document_text(report, "stage");
 	detail = document_text(report, "detail");
-	said = strcmp(stage, "checked") == 0 ? checked_text(report) : strf("%s", stage);
+	said = strcmp(stage, "checked") == 0 ? checked_text(report) : TAKE_PTR(stage);
 	fprintf(c->out.stream, "  Guest's report (%s): %s%s%s\n", age, said, *detail ? ": " : "",
 		detail);
 }
@@ -93,7 +76,7 @@ static void print_copy(Client *c, const json_t *copy, long long nominal)
 	const Terminal *t = &c->out;
 	_cleanup_free_ char *from = document_text(copy, "from"), *to = document_text(copy, "to");
 	_cleanup_free_ char *verdict = document_text(copy, "verdict");
-	long long mbps = number(copy, "mbps");
+	long long mbps = json_number_of(copy, "mbps");
 
 	fprintf(t->stream, "  %s to %s  %lld.%lld GB/s", from, to, mbps / 1000, mbps % 1000 / 100);
 	if (nominal > 0)
@@ -108,16 +91,15 @@ static void print_copies(Client *c, const json_t *workload)
 	const json_t *copies = json_object_get(workload, "copies"), *copy;
 	size_t i;
 
-	json_array_foreach (copies, i, copy) {
-		print_copy(c, copy, number(workload, "nominal_mbps"));
-	}
+	json_array_foreach (copies, i, copy)
+		print_copy(c, copy, json_number_of(workload, "nominal_mbps"));
 }
 
 void verify_print_workload(Client *c, const json_t *workload)
 {
 	const Terminal *t = &c->out;
 	_cleanup_free_ char *verdict = NULL, *program = NULL, *reason = NULL, *remedy = NULL;
-	long long ring = number(workload, "ring_mbps");
+	long long ring = json_number_of(workload, "ring_mbps");
 
 	if (!json_is_object(workload))
 		return;
@@ -140,5 +122,5 @@ void verify_print_workload(Client *c, const json_t *workload)
 
 bool verify_workload_passed(const json_t *workload)
 {
-	return !json_is_object(workload) || is_text(workload, "verdict", "pass");
+	return !json_is_object(workload) || strcmp(json_text_of(workload, "verdict"), "pass") == 0;
 }

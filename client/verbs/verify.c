@@ -15,9 +15,9 @@
 
 static char *item(const json_t *object, const char *key, size_t i)
 {
-	const char *text = json_string_value(json_array_get(json_object_get(object, key), i));
+	const json_t *items = json_object_get(object, key);
 
-	return text_printable(text ? text : "");
+	return text_printable(str_or_empty(json_string_value(json_array_get(items, i))));
 }
 
 static Colour verdict_colour(const char *verdict)
@@ -40,11 +40,10 @@ static char *links_active(const json_t *document, const char *address)
 	size_t i;
 
 	json_array_foreach (gpus, i, gpu) {
-		const char *at = json_string_value(json_object_get(gpu, "address"));
+		const char *at = json_text_of(gpu, "address");
 
-		if (at && strcmp(at, address) == 0 && json_is_true(json_object_get(gpu, "listed")))
-			return strf("%lld", (long long)json_integer_value(
-						    json_object_get(gpu, "links_active")));
+		if (strcmp(at, address) == 0 && json_is_set(gpu, "listed"))
+			return strf("%lld", json_number_of(gpu, "links_active"));
 	}
 	return xstrdup("?");
 }
@@ -57,10 +56,9 @@ static void print_link(Client *c, const json_t *document, const json_t *link)
 	_cleanup_free_ char *ab = item(link, "paths", 0), *ba = item(link, "paths", 1);
 	_cleanup_free_ char *pab = item(link, "peer_to_peer", 0);
 	_cleanup_free_ char *pba = item(link, "peer_to_peer", 1);
-	_cleanup_free_ char *verdict = document_text(link, "verdict"), *la = NULL, *lb = NULL;
+	_cleanup_free_ char *verdict = document_text(link, "verdict");
+	_cleanup_free_ char *la = links_active(document, a), *lb = links_active(document, b);
 
-	la = links_active(document, a);
-	lb = links_active(document, b);
 	fprintf(t->stream, "  %s %s  path %s %s  links %s %s  p2p %s %s  %s%s%s\n", a, b, ab, ba,
 		la, lb, pab, pba, terminal_colour(t, verdict_colour(verdict)), verdict,
 		terminal_plain(t));
@@ -71,9 +69,8 @@ static void print_links(Client *c, const json_t *document)
 	const json_t *links = json_object_get(document, "links"), *link;
 	size_t i;
 
-	json_array_foreach (links, i, link) {
+	json_array_foreach (links, i, link)
 		print_link(c, document, link);
-	}
 }
 
 static void print_text(Client *c, const json_t *document, const char *verdict)
@@ -105,16 +102,15 @@ static int tell_verdict(Client *c, _unused_ Progress *p, const Job *job)
 	_cleanup_(json_decrefp) json_t *document = json_loads(job->result, 0, NULL);
 	const char *verdict = json_string_value(json_object_get(document, "verdict"));
 	bool verified;
-	int r;
+	int r = 0;
 
 	if (!verdict)
 		return bus_bad_reply(c, "the job's result is not a verdict");
 	verified = strcmp(verdict, "verified") == 0 &&
 		   verify_workload_passed(json_object_get(document, "workload"));
-	if (c->options->json == JSON_OFF) {
+	if (c->options->json == JSON_OFF)
 		print_text(c, document, verdict);
-		r = 0;
-	} else
+	else
 		r = json_print(c, json_incref(document));
 	if (r < 0)
 		return r;
@@ -124,15 +120,10 @@ static int tell_verdict(Client *c, _unused_ Progress *p, const Job *job)
 static int verify_one(Client *c, const char *domain, const char *group)
 {
 	_cleanup_message_ sd_bus_message *call = NULL;
-	int r;
+	int r = bus_new_manager_call(c, "Verify", &call, "s", domain);
 
-	r = bus_new_manager_call(c, "Verify", &call);
-	if (r < 0)
-		return r;
-	r = sd_bus_message_append(call, "s", domain);
-	if (r < 0)
-		return bus_build_failed(c, r);
-	r = request_append_options_for(c, call, OPERATION_VERIFY, false, group);
+	if (r >= 0)
+		r = request_append_options_for(c, call, OPERATION_VERIFY, false, group);
 	return r < 0 ? r : job_run_to(c, call, tell_verdict);
 }
 

@@ -25,20 +25,20 @@ char *boot_function_text(const BootFunction *f)
 
 static json_t *function_to_json(const BootFunction *f)
 {
-	_cleanup_json_ json_t *o = json_object();
+	json_t *o = json_object();
 
 	json_set_bdf(o, "bdf", &f->record->bdf);
 	json_set(o, "group", json_text(f->assignment->group_name));
 	json_set_text_if_any(o, "domain_uuid", f->assignment->domain_uuid);
 	json_set(o, "outcome", json_text(boot_outcome_to_string(f->outcome)));
 	json_set_text_if_any(o, "detail", f->detail);
-	return TAKE_PTR(o);
+	return o;
 }
 
 char *boot_report_to_json(const BootReport *report)
 {
 	_cleanup_json_ json_t *root = json_object();
-	json_t *functions = json_array(); /* moves to root below, also on failure */
+	json_t *functions = json_array();
 	_cleanup_free_ char *text = NULL;
 
 	for (size_t i = 0; i < report->n_functions; i++)

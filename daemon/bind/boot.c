@@ -21,7 +21,7 @@
 
 DEFINE_STRING_TABLE(boot_outcome, BootOutcome, BOOT_OUTCOMES)
 
-/* Takes over `detail`; NULL means out of memory. */
+/* Takes over `detail`. */
 static void settle(BootFunction *f, BootOutcome outcome, char *detail)
 {
 	free(f->detail);
@@ -31,11 +31,10 @@ static void settle(BootFunction *f, BootOutcome outcome, char *detail)
 
 static void settle_error(BootFunction *f, const char *what, int error)
 {
-	if (error == -ENOENT || error == -ENODEV) {
+	if (error == -ENOENT || error == -ENODEV)
 		settle(f, BOOT_MISSING, xstrdup("there is no device at this address"));
-		return;
-	}
-	settle(f, BOOT_FAILED, strf("%s: %s", what, strerror(-error)));
+	else
+		settle(f, BOOT_FAILED, strf("%s: %s", what, strerror(-error)));
 }
 
 static void settle_taken(BootFunction *f, const char *driver)
@@ -128,53 +127,40 @@ static int board_differs(const BootMachine *machine, const BootFunction *f, bool
 static void observe(const BootMachine *machine, BootFunction *f)
 {
 	_cleanup_free_ char *driver = NULL;
-	int r;
+	int r = sysfs_read_driver(machine->sysfs_fd, &f->record->bdf, &driver);
 
-	r = sysfs_read_driver(machine->sysfs_fd, &f->record->bdf, &driver);
-	if (r < 0) {
+	if (r < 0)
 		settle_error(f, "cannot read its driver", r);
-		return;
-	}
-	if (!driver) {
+	else if (!driver)
 		f->outcome = BOOT_RESERVED;
-		return;
-	}
-	if (!sysfs_on_vfio(machine->sysfs_fd, &f->record->bdf, driver)) {
+	else if (sysfs_on_vfio(machine->sysfs_fd, &f->record->bdf, driver))
+		f->outcome = BOOT_BOUND;
+	else
 		settle_taken(f, driver);
-		return;
-	}
-	f->outcome = BOOT_BOUND;
 }
 
 /* Checks one function, and sets its override if it is free and the recorded one. */
-static int reserve(const BootMachine *machine, BootFunction *f)
+static void reserve(const BootMachine *machine, BootFunction *f)
 {
 	_cleanup_free_ char *why = NULL;
 	int r;
 
 	observe(machine, f);
-	r = 0;
 	if (f->outcome == BOOT_MISSING || f->outcome == BOOT_FAILED)
-		return 0;
+		return;
 	/* Reads config space only of a free function, because the read wakes the device up. */
 	r = board_differs(machine, f, f->outcome == BOOT_RESERVED, &why);
-	if (r < 0) {
+	if (r < 0)
 		settle_error(f, "cannot tell which board it is", r);
-		return 0;
-	}
-	if (r > 0) {
+	else if (r > 0)
 		settle(f, BOOT_CHANGED, TAKE_PTR(why));
-		return 0;
-	}
 	if (f->outcome != BOOT_RESERVED)
-		return 0;
+		return;
 	r = driver_set_override(&machine->ops, machine->sysfs_fd, &f->record->bdf, BOOT_DRIVER);
-	if (r < 0) {
+	if (r < 0)
 		settle_error(f, "cannot set driver_override", r);
-		return 0;
-	}
-	observe(machine, f);
-	return 0;
+	else
+		observe(machine, f);
 }
 
 static bool driver_loaded(const BootMachine *machine)
@@ -185,22 +171,18 @@ static bool driver_loaded(const BootMachine *machine)
 static void settle_probed(const BootMachine *machine, BootFunction *f, const char *error)
 {
 	observe(machine, f);
-
-	if (f->outcome != BOOT_RESERVED)
-		return;
-	settle(f, BOOT_FAILED, xstrdup(error ? error : "no driver is bound"));
+	if (f->outcome == BOOT_RESERVED)
+		settle(f, BOOT_FAILED, xstrdup(error ? error : "no driver is bound"));
 }
 
 /* Probes all reserved functions at once. */
-static int probe(const BootMachine *machine, BootReport *report)
+static void probe(const BootMachine *machine, BootReport *report)
 {
 	size_t n = boot_report_count(report, BOOT_RESERVED);
 	_cleanup_free_ BootFunction **functions = xcalloc(n + 1, sizeof(BootFunction *));
 	_cleanup_free_ Bdf *bdfs = xcalloc(n + 1, sizeof(Bdf));
-	_cleanup_strv_ char **errors = NULL;
-	int r = 0;
+	_cleanup_free_ char **errors = xcalloc(n + 1, sizeof(char *));
 
-	errors = xcalloc(n + 1, sizeof(char *));
 	n = 0;
 	for (size_t i = 0; i < report->n_functions; i++) {
 		BootFunction *f = &report->functions[i];
@@ -210,17 +192,11 @@ static int probe(const BootMachine *machine, BootReport *report)
 		functions[n] = f;
 		bdfs[n++] = f->record->bdf;
 	}
-	r = machine->probe(machine, bdfs, n, errors);
-	for (size_t i = 0; r >= 0 && i < n; i++) {
-		settle_probed(machine, functions[i], errors[i]);
-		r = 0;
-	}
-	/* The list ends at its first NULL. */
+	machine->probe(machine, bdfs, n, errors);
 	for (size_t i = 0; i < n; i++) {
+		settle_probed(machine, functions[i], errors[i]);
 		free(errors[i]);
-		errors[i] = NULL;
 	}
-	return r;
 }
 
 /*
@@ -229,9 +205,7 @@ static int probe(const BootMachine *machine, BootReport *report)
  */
 static void adopt(Assignments *all, AssignmentFence *fence)
 {
-	Assignment **bigger = xreallocarray(all->items, all->n_items + 1, sizeof(*bigger));
-
-	all->items = bigger;
+	all->items = xreallocarray(all->items, all->n_items + 1, sizeof(*all->items));
 	all->items[all->n_items++] = TAKE_PTR(fence->lenient);
 }
 
@@ -298,9 +272,9 @@ static void list_functions(BootReport *report, const Bdf *only)
  * Reserves the other functions of the group that has `only`. When udev has dealt with `only`,
  * it loads the driver that is usual for such a device (80-drivers.rules), and the kernel offers
  * that driver every device without one: also those of this group whose own events are still to
- * come. What goes wrong with them, their own events report. 1: some of them are not there.
+ * come. What goes wrong with them, their own events report. true: some of them are not there.
  */
-static int reserve_peers(const BootMachine *machine, const Assignments *all, const Bdf *only)
+static bool reserve_peers(const BootMachine *machine, const Assignments *all, const Bdf *only)
 {
 	const Assignment *assignment = assignments_find_function(all, only);
 	bool missing = false;
@@ -354,9 +328,12 @@ int boot_await_peers(const BootMachine *machine, const BootWishes *wishes, const
 
 	if (r < 0)
 		return r;
-	while ((r = reserve_peers(machine, all, bdf)) > 0 && now_monotonic() < deadline)
+	while (reserve_peers(machine, all, bdf)) {
+		if (now_monotonic() >= deadline)
+			return 0;
 		nanosleep(&pause, NULL);
-	return r == 0;
+	}
+	return 1;
 }
 
 int boot_bind(const BootMachine *machine, const BootWishes *wishes, const Bdf *only,
@@ -366,24 +343,21 @@ int boot_bind(const BootMachine *machine, const BootWishes *wishes, const Bdf *o
 	int r;
 
 	r = read_wishes(wishes, &report->assignments, &report->notes);
-	if (r >= 0)
-		list_functions(report, only);
-	/* First all overrides, which no driver can delay; then the probes. */
-	for (size_t i = 0; r >= 0 && i < report->n_functions; i++)
-		reserve(machine, &report->functions[i]);
-	if (r >= 0 && only) {
-		r = reserve_peers(machine, report->assignments, only);
-		report->lacks_peers = r > 0;
-	}
-	if (r >= 0 && driver_loaded(machine) && boot_report_count(report, BOOT_RESERVED) > 0)
-		r = probe(machine, report);
 	if (r < 0)
 		return r;
+	list_functions(report, only);
+	/* First all overrides, which no driver can delay; then the probes. */
+	for (size_t i = 0; i < report->n_functions; i++)
+		reserve(machine, &report->functions[i]);
+	if (only)
+		report->lacks_peers = reserve_peers(machine, report->assignments, only);
+	if (driver_loaded(machine) && boot_report_count(report, BOOT_RESERVED) > 0)
+		probe(machine, report);
 	*ret = TAKE_PTR(report);
 	return 0;
 }
 
-void boot_probe(int sysfs_fd, const DriverOps *ops, const Bdf *bdf, char **ret_error)
+char *boot_probe(int sysfs_fd, const DriverOps *ops, const Bdf *bdf)
 {
 	const DriverTarget target = {
 		.bdf = *bdf,
@@ -391,12 +365,11 @@ void boot_probe(int sysfs_fd, const DriverOps *ops, const Bdf *bdf, char **ret_e
 		.driver_override = BOOT_DRIVER,
 		.never_unbind = true,
 	};
-	DriverResult result;
+	_cleanup_(driver_result_clear) DriverResult result = { 0 };
 
 	driver_move_with(ops, sysfs_fd, &target, &result);
-	if (result.error < 0) {
-		*ret_error = strf("%s: %s (dmesg may tell why)",
-				  driver_phase_to_string(result.phase), strerror(-result.error));
-	}
-	driver_result_clear(&result);
+	return result.error < 0
+		       ? strf("%s: %s (dmesg may tell why)", driver_phase_to_string(result.phase),
+			      strerror(-result.error))
+		       : NULL;
 }

@@ -54,10 +54,10 @@ typedef struct BootMachine {
 	DriverOps ops;
 	/*
 	 * Probes n functions whose override is set, in parallel. Returns when all have ended or a
-	 * deadline has passed. ret_errors[i]: why one failed, or NULL. Its own error is -ENOMEM.
+	 * deadline has passed. ret_errors[i]: why one failed, or NULL.
 	 */
-	int (*probe)(const struct BootMachine *machine, const Bdf *functions, size_t n,
-		     char **ret_errors);
+	void (*probe)(const struct BootMachine *machine, const Bdf *functions, size_t n,
+		      char **ret_errors);
 	/* The board's serial number without a driver; NULL if it gives none. */
 	int (*serial_number)(const struct BootMachine *machine, const Bdf *bdf, char **ret);
 	void *userdata;
@@ -72,9 +72,9 @@ typedef struct BootWishes {
 /*
  * Reads assignments and kept groups, and binds the functions that they name: all of them, or only
  * `only`, whose free peers in its group get their override as well. What is assigned is bound as
- * its assignment says, whether it is kept, too, or not. Fails if it is out of memory or a directory
- * cannot be read. A fault of one function or one file goes into the report, and keeps no other
- * function from being bound.
+ * its assignment says, whether it is kept, too, or not. Fails if a directory cannot be read. A
+ * fault of one function or one file goes into the report, and keeps no other function from being
+ * bound.
  */
 int boot_bind(const BootMachine *machine, const BootWishes *wishes, const Bdf *only,
 	      BootReport **ret);
@@ -88,15 +88,15 @@ int boot_await_peers(const BootMachine *machine, const BootWishes *wishes, const
 		     uint64_t timeout_usec);
 
 /*
- * Binds one function whose override is set to vfio-pci, if no other driver has it. *ret_error says
- * why not, or is NULL. -ENOMEM.
+ * Binds one function whose override is set to vfio-pci, if no other driver has it. Returns why
+ * not, or NULL.
  */
-void boot_probe(int sysfs_fd, const DriverOps *ops, const Bdf *bdf, char **ret_error);
+char *boot_probe(int sysfs_fd, const DriverOps *ops, const Bdf *bdf);
 
 size_t boot_report_count(const BootReport *report, BootOutcome outcome);
-/* One line: "0000:41:00.0 (pair0): taken: …"; NULL when out of memory. */
+/* One line: "0000:41:00.0 (pair0): taken: …" */
 char *boot_function_text(const BootFunction *function);
-/* The whole report, schema org.gpupass1.boot/1; NULL when out of memory. */
+/* The whole report, schema org.gpupass1.boot/1. */
 char *boot_report_to_json(const BootReport *report);
 
 BootReport *boot_report_free(BootReport *report);

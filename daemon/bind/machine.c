@@ -29,55 +29,41 @@ typedef struct Probe {
 static int probe_one(const void *data)
 {
 	const Probe *probe = data;
-	_cleanup_free_ char *error = NULL;
-	int r = 0;
-
-	boot_probe(probe->machine->sysfs_fd, &probe->machine->ops, &probe->bdf, &error);
+	_cleanup_free_ char *error =
+		boot_probe(probe->machine->sysfs_fd, &probe->machine->ops, &probe->bdf);
 
 	if (!error)
 		return GPUPASS_EXIT_DONE;
-	dprintf(STDOUT_FILENO, "%s\n", error ? error : strerror(-r));
+	dprintf(STDOUT_FILENO, "%s\n", error);
 	return GPUPASS_EXIT_FAILED;
 }
 
-static void read_error(const Child *child, char **ret)
+static char *read_error(const Child *child)
 {
 	if (child->running)
-		*ret = strf("binding it to " BOOT_DRIVER " still waits in the kernel (process %d)",
+		return strf("binding it to " BOOT_DRIVER " still waits in the kernel (process %d)",
 			    (int)child->pid);
-	else if (child->signal != 0)
-		*ret = strf("binding it ended by signal %d", child->signal);
-	else if (child->size > 0)
-		*ret = xstrdup(str_strip(child->output));
-	else
-		return;
+	if (child->signal != 0)
+		return strf("binding it ended by signal %d", child->signal);
+	return child->size > 0 ? xstrdup(str_strip(child->output)) : NULL;
 }
 
-static int probe_all(const BootMachine *machine, const Bdf *functions, size_t n, char **ret_errors)
+static void probe_all(const BootMachine *machine, const Bdf *functions, size_t n, char **ret_errors)
 {
-	_cleanup_(children_freep) Children *children = NULL;
-	int r;
+	_cleanup_(children_freep) Children *children = children_new(n, ERROR_MAX);
 
-	children_new(n, ERROR_MAX, &children);
-	r = 0;
 	for (size_t i = 0; i < n; i++) {
 		const Probe data = { .machine = machine, .bdf = functions[i] };
 
-		r = children_fork(children, i, probe_one, &data);
-		if (r >= 0)
-			continue;
-		ret_errors[i] = strf("cannot start a process to bind it: %s", strerror(-r));
+		int r = children_fork(children, i, probe_one, &data);
+
+		if (r < 0)
+			ret_errors[i] = strf("cannot start a process to bind it: %s", strerror(-r));
 	}
 	children_wait(children, PROBE_TIMEOUT_USEC);
-	for (size_t i = 0; i < n; i++) {
-		if (ret_errors[i])
-			r = 0;
-		else {
-			read_error(&children->items[i], &ret_errors[i]);
-			r = 0;
-		}
-	}
-	return 0;
+	for (size_t i = 0; i < n; i++)
+		if (!ret_errors[i])
+			ret_errors[i] = read_error(&children->items[i]);
 }
 
 static int read_serial_number(const BootMachine *machine, const Bdf *bdf, char **ret)

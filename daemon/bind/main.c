@@ -15,6 +15,7 @@
 #include "util/arguments.h"
 #include "util/clock.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/text.h"
 
 typedef struct Command {
@@ -177,9 +178,9 @@ static int tell_device(const BootReport *report)
 
 static int bind_probed(const Command *command, const RealMachine *real)
 {
-	_cleanup_free_ char *error = NULL;
+	_cleanup_free_ char *error =
+		boot_probe(real->machine.sysfs_fd, &real->machine.ops, &command->bdf);
 
-	boot_probe(real->machine.sysfs_fd, &real->machine.ops, &command->bdf, &error);
 	if (!error)
 		return GPUPASS_EXIT_DONE;
 	puts(error);
@@ -248,6 +249,7 @@ int main(int argc, char **argv)
 	RealMachine real;
 	int status, r;
 
+	json_use_xalloc();
 	if (!parse(argc, argv, &command, &status))
 		return status;
 	r = real_machine_init(command.sysfs_dir, &real);

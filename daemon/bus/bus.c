@@ -13,73 +13,52 @@
 
 /* ---- from the manager's picture to what is shown ---- */
 
-static int collect_groups(const Face *f, ShownObjects *set)
+static void collect_groups(const Face *f, ShownObjects *set)
 {
 	const GroupSet *groups = manager_inventory(f->manager)->groups;
-	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < groups->n_items; i++) {
-		void *view = collection_append(&f->groups, set, group_path(groups->items[i].name));
-
-		r = group_view_fill(f->manager, &groups->items[i], view);
-	}
-	return r;
+	for (size_t i = 0; i < groups->n_items; i++)
+		group_view_fill(
+			f->manager, &groups->items[i],
+			collection_append(&f->groups, set, group_path(groups->items[i].name)));
 }
 
-static int collect_gpus(const Face *f, ShownObjects *set)
+static void collect_gpus(const Face *f, ShownObjects *set)
 {
 	const GpuSet *gpus = manager_inventory(f->manager)->gpus;
-	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < gpus->n_gpus; i++) {
-		const Gpu *gpu = &gpus->gpus[i];
-		void *view = collection_append(&f->gpus, set, gpu_path(&gpu->lead->bdf));
-
-		r = gpu_view_fill(f->manager, f->names, gpu, view);
-	}
-	return r;
+	for (size_t i = 0; i < gpus->n_gpus; i++)
+		gpu_view_fill(f->manager, f->names, &gpus->gpus[i],
+			      collection_append(&f->gpus, set, gpu_path(&gpus->gpus[i].lead->bdf)));
 }
 
-static int collect_assignments(const Face *f, ShownObjects *set)
+static void collect_assignments(const Face *f, ShownObjects *set)
 {
 	const Assignments *all = manager_assignments(f->manager);
-	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < all->n_items; i++) {
-		void *view =
-			collection_append(&f->assignments, set, assignment_path(all->items[i]));
-
-		r = assignment_view_fill(f->manager, all->items[i], view);
-	}
-	return r;
+	for (size_t i = 0; i < all->n_items; i++)
+		assignment_view_fill(
+			f->manager, all->items[i],
+			collection_append(&f->assignments, set, assignment_path(all->items[i])));
 }
 
-static int collect_jobs(const Face *f, ShownObjects *set)
+static void collect_jobs(const Face *f, ShownObjects *set)
 {
 	size_t n = 0;
 	const JobRecord *const *jobs = manager_jobs(f->manager, &n);
-	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < n; i++) {
-		void *view = collection_append(&f->jobs, set, job_path(jobs[i]->id));
-
-		r = job_view_fill(jobs[i], view);
-	}
-	return r;
+	for (size_t i = 0; i < n; i++)
+		job_view_fill(jobs[i], collection_append(&f->jobs, set, job_path(jobs[i]->id)));
 }
 
-static void show(Face *f, Collection *c, int (*collect)(const Face *, ShownObjects *))
+static void show(Face *f, Collection *c, void (*collect)(const Face *, ShownObjects *))
 {
 	ShownObjects set = { 0 };
-	int r = collect(f, &set);
 
-	if (r >= 0)
-		collection_replace(c, &set);
-	if (r >= 0 && f->told)
+	collect(f, &set);
+	collection_replace(c, &set);
+	if (f->told)
 		backlog_told(f->backlog);
-	else if (r < 0)
-		log_error("out of memory: %s shows an old picture", c->prefix);
-	collection_free_set(c, &set);
 }
 
 /* What is other than `before`. */
@@ -101,13 +80,10 @@ static void tell_manager(Face *f, const ManagerView *before)
 
 static void show_manager(Face *f)
 {
-	ManagerView before = f->shown, now = { 0 };
+	ManagerView before = f->shown;
 
-	if (manager_view_fill(f->manager, &now) < 0) {
-		fields_clear(manager_fields, n_manager_fields, &now);
-		return;
-	}
-	f->shown = now;
+	f->shown = (ManagerView){ 0 };
+	manager_view_fill(f->manager, &f->shown);
 	tell_manager(f, &before);
 	fields_clear(manager_fields, n_manager_fields, &before);
 }
@@ -259,14 +235,9 @@ int face_new(sd_bus *bus, Manager *manager, CallerResolver *resolver, const char
 	r = callers_new(bus, resolver, &f->callers);
 	if (r >= 0)
 		r = backlog_new(bus, on_backlog, f, &f->backlog);
-	if (r >= 0)
-		polkit_new(bus, f->callers, &f->refusals, &f->polkit);
-	if (r >= 0)
-		r = manager_view_fill(manager, &f->shown);
-	if (r >= 0) {
-		pci_names_new(pci_ids, &f->names);
-		r = 0;
-	}
+	f->polkit = polkit_new(bus, f->callers, &f->refusals);
+	manager_view_fill(manager, &f->shown);
+	f->names = pci_names_new(pci_ids);
 	if (r >= 0)
 		r = register_all(f);
 	if (r < 0)

@@ -33,12 +33,9 @@ static int enumerate(sd_bus *bus, const char *prefix, void *userdata, char ***re
 		     sd_bus_error *error)
 {
 	const Collection *c = userdata;
-	_cleanup_strv_ char **nodes = NULL;
 
-	for (size_t i = 0; i < c->shown.n; i++) {
-		strv_append(&nodes, c->shown.items[i].path);
-	}
-	*ret_nodes = TAKE_PTR(nodes);
+	for (size_t i = 0; i < c->shown.n; i++)
+		strv_append(ret_nodes, c->shown.items[i].path);
 	return 0;
 }
 
@@ -52,14 +49,9 @@ int collection_register(Collection *c, const sd_bus_vtable *vtable)
 
 void *collection_append(const Collection *c, ShownObjects *set, char *path)
 {
-	ShownObject *bigger;
-	void *view;
+	void *view = xcalloc(1, c->view_size);
 
-	if (!path)
-		return NULL;
-	bigger = xreallocarray(set->items, set->n + 1, sizeof(ShownObject));
-	view = xcalloc(1, c->view_size);
-	set->items = bigger;
+	set->items = xreallocarray(set->items, set->n + 1, sizeof(ShownObject));
 	set->items[set->n++] = (ShownObject){ .path = path, .view = view };
 	return view;
 }

@@ -34,10 +34,7 @@ typedef struct Collection {
 /* Registers vtable and enumerator below collection->prefix. The collection must stay in place. */
 int collection_register(Collection *collection, const sd_bus_vtable *vtable);
 
-/*
- * Appends a new zeroed view to a set in the making. Takes the path, also on failure; NULL when
- * memory is out (also for a NULL path).
- */
+/* Appends a new zeroed view to a set in the making. Takes the path. */
 void *collection_append(const Collection *collection, ShownObjects *set, char *path);
 
 /* Shows this set from now on; takes it. */

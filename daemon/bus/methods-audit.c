@@ -5,8 +5,6 @@
  */
 #include "bus/methods-audit.h"
 
-#include <string.h>
-
 #include "bus/request.h"
 #include "gpupass/dbus.h"
 #include "util/text.h"
@@ -48,10 +46,7 @@ static void answer(const char *json, int error, void *userdata)
 	if (json)
 		sd_bus_reply_method_return(pending->call, "s", json);
 	else
-		sd_bus_reply_method_errorf(pending->call, problem_dbus_name(GPUPASS_ERROR_INTERNAL),
-					   "it could not be read: %s\nState:  nothing was changed\n"
-					   "Remedy: see journalctl -u gpupassd",
-					   strerror(-error));
+		pending_reply_failed(pending, "it could not be read", error);
 }
 
 static int read_options(sd_bus_message *m, AuditOptions *options, AuditQuery *ret,
@@ -82,17 +77,6 @@ static int read_options(sd_bus_message *m, AuditOptions *options, AuditQuery *re
 	return 0;
 }
 
-/* 1: go on. 0: polkit decides first, and then the handler is entered again. */
-static int begin(Face *f, sd_bus_message *m, Pending **ret, sd_bus_error *error)
-{
-	int r = authorize(f, m, GPUPASS_ACTION_AUDIT, NULL, NULL, NULL, error);
-
-	if (r <= 0)
-		return r;
-	r = pending_new(f, m, ret, error);
-	return r < 0 ? r : 1;
-}
-
 int method_get_audit(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
 	_cleanup_(audit_options_clear) AuditOptions options = { .user = NOBODY };
@@ -103,7 +87,7 @@ int method_get_audit(sd_bus_message *m, void *userdata, sd_bus_error *error)
 
 	r = read_options(m, &options, &query, error);
 	if (r >= 0)
-		r = begin(f, m, &pending, error);
+		r = begin(f, m, GPUPASS_ACTION_AUDIT, NULL, &pending, error);
 	if (r <= 0)
 		return r < 0 ? r : 1;
 	r = manager_get_audit(f->manager, &query, answer, pending);
@@ -122,7 +106,7 @@ int method_get_holders(sd_bus_message *m, void *userdata, sd_bus_error *error)
 
 	r = options_read(m, NULL, 0, NULL, error);
 	if (r >= 0)
-		r = begin(f, m, &pending, error);
+		r = begin(f, m, GPUPASS_ACTION_AUDIT, NULL, &pending, error);
 	if (r <= 0)
 		return r < 0 ? r : 1;
 	/* A look at what a job has in hand may leave its worker behind: see Inspect. */

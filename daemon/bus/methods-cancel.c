@@ -10,7 +10,6 @@
 #include "bus/methods-cancel.h"
 
 #include "gpupass/dbus.h"
-#include "util/text.h"
 
 static const char *action_of(const JobRecord *job)
 {
@@ -27,11 +26,6 @@ static const char *action_of(const JobRecord *job)
 
 	/* Of a job that there is not, only who may read learns so. */
 	return job ? actions[job->operation] : GPUPASS_ACTION_READ;
-}
-
-static const char *named(const char *text)
-{
-	return str_is_empty(text) ? NULL : text;
 }
 
 /* 1: the caller may. 0: polkit is asked, and the handler is entered again. */

@@ -126,14 +126,11 @@ int method_rescan(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	int r;
 
 	r = options_read(m, NULL, 0, NULL, error);
-	if (r < 0)
-		return r;
-	r = authorize(f, m, GPUPASS_ACTION_MANAGE, NULL, NULL, NULL, error);
+	if (r >= 0)
+		r = begin(f, m, GPUPASS_ACTION_MANAGE, NULL, &pending, error);
 	if (r <= 0)
 		return r < 0 ? r : 1;
-	r = pending_new(f, m, &pending, error);
-	if (r >= 0)
-		r = manager_refresh(f->manager, rescanned, pending);
+	r = manager_refresh(f->manager, rescanned, pending);
 	if (r < 0)
 		return r;
 	TAKE_PTR(pending);
@@ -147,11 +144,7 @@ static void drift_ready(const char *json, int error, void *userdata)
 	if (json)
 		sd_bus_reply_method_return(pending->call, "s", json);
 	else
-		sd_bus_reply_method_errorf(
-			pending->call, problem_dbus_name(GPUPASS_ERROR_INTERNAL),
-			"cannot look for drift: %s\nState:  nothing was changed\n"
-			"Remedy: see journalctl -u gpupassd",
-			strerror(-error));
+		pending_reply_failed(pending, "cannot look for drift", error);
 }
 
 int method_get_drift(sd_bus_message *m, void *userdata, sd_bus_error *error)
@@ -225,22 +218,17 @@ static int append_holders(sd_bus_message *reply, const Inspection *inspection)
 {
 	_cleanup_strv_ char **lines = NULL;
 
-	for (size_t i = 0; i < inspection->n_holders; i++) {
-		_cleanup_free_ char *line = holder_text(&inspection->holders[i]);
-
-		strv_append(&lines, line);
-	}
+	for (size_t i = 0; i < inspection->n_holders; i++)
+		strv_append_take(&lines, holder_text(&inspection->holders[i]));
 	return append_lines(reply, "holders", lines);
 }
 
 static int append_unseen(sd_bus_message *reply, const Inspection *inspection)
 {
 	_cleanup_strv_ char **lines = NULL;
-	int r = 0;
 
 	inspection_tell_unseen(inspection, &lines);
-
-	return !lines ? r : append_lines(reply, "unseen", lines);
+	return !lines ? 0 : append_lines(reply, "unseen", lines);
 }
 
 static int append_facts(sd_bus_message *reply, const Inspection *inspection,
@@ -279,11 +267,7 @@ static void inspected(const Inspection *inspection, int error, void *userdata)
 	int r;
 
 	if (!inspection || inspection->n_functions == 0) {
-		sd_bus_reply_method_errorf(
-			pending->call, problem_dbus_name(GPUPASS_ERROR_INTERNAL),
-			"cannot look at this GPU: %s\nState:  nothing was changed\n"
-			"Remedy: see journalctl -u gpupassd",
-			strerror(-error));
+		pending_reply_failed(pending, "cannot look at this GPU", error);
 		return;
 	}
 	r = sd_bus_message_new_method_return(pending->call, &reply);

@@ -245,14 +245,10 @@ static int method_declare(sd_bus_message *m, void *userdata, sd_bus_error *error
 				     "name at most 16, those that the bridge ties together");
 	for (char **gpu = gpus; r >= 0 && gpu && *gpu; gpu++)
 		r = check_name(*gpu, "GPU", false, error);
-	if (r < 0)
-		return r;
-	r = authorize(f, m, GPUPASS_ACTION_MANAGE, NULL, name, NULL, error);
+	if (r >= 0)
+		r = begin(f, m, GPUPASS_ACTION_MANAGE, name, &pending, error);
 	if (r <= 0)
 		return r < 0 ? r : 1;
-	r = pending_new(f, m, &pending, error);
-	if (r < 0)
-		return r;
 	pending->path = group_path(name);
 	r = manager_declare(f->manager, name, gpus, options.no_bridge_seen, declared, pending);
 	if (r < 0)
@@ -265,21 +261,14 @@ static int method_declare(sd_bus_message *m, void *userdata, sd_bus_error *error
 static int begin_on_one_name(sd_bus_message *m, Face *f, const char *what, const char **ret_name,
 			     Pending **ret_pending, sd_bus_error *error)
 {
-	const char *name;
 	int r;
 
-	r = sd_bus_message_read(m, "s", &name);
+	r = sd_bus_message_read(m, "s", ret_name);
 	if (r >= 0)
 		r = options_read(m, NULL, 0, NULL, error);
 	if (r >= 0)
-		r = check_name(name, what, false, error);
-	if (r >= 0)
-		r = authorize(f, m, GPUPASS_ACTION_MANAGE, NULL, name, NULL, error);
-	if (r <= 0)
-		return r;
-	*ret_name = name;
-	r = pending_new(f, m, ret_pending, error);
-	return r < 0 ? r : 1;
+		r = check_name(*ret_name, what, false, error);
+	return r < 0 ? r : begin(f, m, GPUPASS_ACTION_MANAGE, *ret_name, ret_pending, error);
 }
 
 static int method_forget(sd_bus_message *m, void *userdata, sd_bus_error *error)

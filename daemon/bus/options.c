@@ -22,11 +22,9 @@ static const OptionSpec *find(const OptionSpec *specs, size_t n, const char *key
 /* "what", then state and remedy as every message has them. */
 static int refuse(sd_bus_error *error, const char *key, const char *what, const char *remedy)
 {
-	_cleanup_free_ char *message = strf("option \"%s\" %s\nState:  nothing was changed\n"
-					    "Remedy: %s",
-					    key, what, remedy);
-
-	return sd_bus_error_set(error, problem_dbus_name(GPUPASS_ERROR_INVALID_ARGUMENT), message);
+	return sd_bus_error_setf(error, problem_dbus_name(GPUPASS_ERROR_INVALID_ARGUMENT),
+				 "option \"%s\" %s\nState:  nothing was changed\nRemedy: %s", key,
+				 what, remedy);
 }
 
 static int refuse_unknown(const OptionSpec *specs, size_t n, const char *key, sd_bus_error *error)

@@ -211,14 +211,14 @@ static int on_answer(sd_bus_message *answer, void *userdata, _unused_ sd_bus_err
 	return 1;
 }
 
-void polkit_new(sd_bus *bus, Callers *callers, Refusals *refusals, Polkit **ret)
+Polkit *polkit_new(sd_bus *bus, Callers *callers, Refusals *refusals)
 {
 	Polkit *polkit = xcalloc(1, sizeof(Polkit));
 
 	polkit->bus = bus;
 	polkit->callers = callers;
 	polkit->refusals = refusals;
-	*ret = polkit;
+	return polkit;
 }
 
 /* ---- the question ---- */
@@ -226,17 +226,15 @@ void polkit_new(sd_bus *bus, Callers *callers, Refusals *refusals, Polkit **ret)
 /*
  * What the call is about, for the person who is asked for a password. A tenant chooses its domain's
  * name, and agents print our text on a terminal as it is: so the UUID comes first, and the name
- * without anything that a terminal would obey. NULL: out of memory.
+ * without anything that a terminal would obey.
  */
 static char *shown(const PolkitQuestion *question)
 {
 	const char *name = question->domain ? question->domain : question->target;
 	_cleanup_free_ char *printable =
-		text_printable(str_or_empty(name ? name : question->group));
+		text_printable_lines(str_or_empty(name ? name : question->group));
 	char job[48] = "";
 
-	if (!printable)
-		return NULL;
 	if (question->job > 0)
 		snprintf(job, sizeof(job), "job %u, to be cancelled%s", question->job,
 			 *printable ? ": " : "");
@@ -251,12 +249,9 @@ static int append_details(sd_bus_message *ask, const PolkitQuestion *question)
 	const struct {
 		const char *key, *value;
 	} details[] = {
-		{ "shown", str_is_empty(text) ? NULL : text },
-		{ "domain", question->domain },
-		{ "domain_uuid", question->domain_uuid },
-		{ "group", question->group },
-		{ "target", question->target },
-		{ "job", job },
+		{ "shown", *text ? text : NULL },	  { "domain", question->domain },
+		{ "domain_uuid", question->domain_uuid }, { "group", question->group },
+		{ "target", question->target },		  { "job", job },
 	};
 	int r = sd_bus_message_open_container(ask, 'a', "{ss}");
 
@@ -290,21 +285,6 @@ static int ask(Check *check, const PolkitQuestion *question)
 	return r;
 }
 
-static void keep(const char *text, char **ret)
-{
-	*ret = text ? xstrdup(text) : NULL;
-}
-
-static void keep_question(Check *check, const PolkitQuestion *question)
-{
-	const Decision decision = decision_on(question, check->call, &check->caller);
-
-	keep(decision.domain_uuid, &check->domain_uuid);
-
-	keep(decision.domain, &check->domain);
-	keep(decision.group, &check->group);
-}
-
 static size_t checks_of(const Polkit *polkit, uid_t uid)
 {
 	size_t n = 0;
@@ -317,26 +297,28 @@ static size_t checks_of(const Polkit *polkit, uid_t uid)
 static int check_begin(Polkit *polkit, sd_bus_message *call, const PolkitQuestion *question)
 {
 	_cleanup_(check_freep) Check *check = xcalloc(1, sizeof(Check));
+	const Caller *caller = callers_current(polkit->callers);
+	const Decision decision = decision_on(question, call, caller);
 	int r;
 
 	*check = (Check){
 		.polkit = polkit,
 		.call = sd_bus_message_ref(call),
 		.action = question->action,
-		.caller = caller_copy(callers_current(polkit->callers)),
+		.caller = caller_copy(caller),
+		.domain_uuid = xstrdup(decision.domain_uuid),
+		.domain = xstrdup(decision.domain),
+		.group = xstrdup(decision.group),
 		.job = question->job,
 		.number = ++polkit->last_number,
 		.interactive = sd_bus_message_get_allow_interactive_authorization(call) > 0,
 	};
 	check->next = polkit->checks;
 	polkit->checks = check;
-	keep_question(check, question);
-	r = 0;
 	r = ask(check, question);
-	if (r < 0)
-		return r;
-	TAKE_PTR(check);
-	return 0;
+	if (r >= 0)
+		TAKE_PTR(check);
+	return r < 0 ? r : 0;
 }
 
 static Check *find_granted(const Polkit *polkit, const sd_bus_message *call)

@@ -23,7 +23,7 @@ typedef struct PolkitQuestion {
 } PolkitQuestion;
 
 /* All borrowed. */
-void polkit_new(sd_bus *bus, Callers *callers, Refusals *refusals, Polkit **ret);
+Polkit *polkit_new(sd_bus *bus, Callers *callers, Refusals *refusals);
 
 /*
  * A method's handler calls this after validation, and before it does anything. 1: the caller may.

@@ -19,7 +19,7 @@ static void tell_number(Refusals *refusals, uid_t uid, uint64_t n)
 	AuditRecord record = AUDIT_RECORD_EMPTY;
 
 	log_line(LOG_NOTICE, &(LogFields){ .message_id = LOG_ID_DENIED }, "user %ld: %s", (long)uid,
-		 str_or_empty(text));
+		 text);
 	record.kind = AUDIT_BURST;
 	record.verdict = AUDIT_DENIED;
 	record.uid = uid;

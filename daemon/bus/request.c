@@ -89,7 +89,7 @@ int check_timeout(const RequestOptions *options, sd_bus_error *error)
 				"give at most 3600 seconds");
 }
 
-static const char *named(const char *text)
+const char *named(const char *text)
 {
 	return str_is_empty(text) ? NULL : text;
 }
@@ -169,12 +169,10 @@ int pending_new(Face *f, sd_bus_message *m, Pending **ret, sd_bus_error *error)
 	return 0;
 }
 
-int begin_read(Face *f, sd_bus_message *m, Pending **ret, sd_bus_error *error)
+int begin(Face *f, sd_bus_message *m, const char *action, const char *group, Pending **ret,
+	  sd_bus_error *error)
 {
-	/*
-	 * polkit learns no detail of the call: a caller who may read may read about every domain.
-	 */
-	int r = authorize(f, m, GPUPASS_ACTION_READ, NULL, NULL, NULL, error);
+	int r = authorize(f, m, action, NULL, group, NULL, error);
 
 	if (r <= 0)
 		return r;
@@ -182,7 +180,20 @@ int begin_read(Face *f, sd_bus_message *m, Pending **ret, sd_bus_error *error)
 	return r < 0 ? r : 1;
 }
 
+int begin_read(Face *f, sd_bus_message *m, Pending **ret, sd_bus_error *error)
+{
+	return begin(f, m, GPUPASS_ACTION_READ, NULL, ret, error);
+}
+
 void pending_reply_error(Pending *pending, const char *name, const char *message)
 {
 	sd_bus_reply_method_errorf(pending->call, name, "%s", str_or_empty(message));
+}
+
+void pending_reply_failed(Pending *pending, const char *what, int error)
+{
+	sd_bus_reply_method_errorf(pending->call, problem_dbus_name(GPUPASS_ERROR_INTERNAL),
+				   "%s: %s\nState:  nothing was changed\n"
+				   "Remedy: see journalctl -u gpupassd",
+				   what, strerror(-error));
 }

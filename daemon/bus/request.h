@@ -21,6 +21,9 @@ void request_options_clear(RequestOptions *options);
 /* Makes a job's request from the options; its strings are borrowed from them. */
 JobRequest request_from(const Face *face, Operation operation, const RequestOptions *options);
 
+/* NULL for "". */
+const char *named(const char *text);
+
 /*
  * Asks whether the caller may do what the action covers; see polkit_authorize(). domain, group,
  * target: what the caller named; NULL or "": nothing.
@@ -49,11 +52,17 @@ typedef struct Pending {
 /* For a caller that may; LimitsExceeded: too many answers are owed to this user. */
 int pending_new(Face *face, sd_bus_message *m, Pending **ret, sd_bus_error *error);
 /*
- * For a handler that only looks, after validation: checks that the caller may read and has
- * not too much under way. 1: go on. 0: polkit decides first, and then the handler is entered again.
+ * For a handler that answers late, after validation: checks that the caller may do what the action
+ * covers, with this group (NULL: none), and has not too much under way. 1: go on. 0: polkit decides
+ * first, and then the handler is entered again.
  */
+int begin(Face *face, sd_bus_message *m, const char *action, const char *group, Pending **ret,
+	  sd_bus_error *error);
+/* polkit learns no detail of the call: a caller who may read may read about every domain. */
 int begin_read(Face *face, sd_bus_message *m, Pending **ret, sd_bus_error *error);
 void pending_reply_error(Pending *pending, const char *name, const char *message);
+/* "cannot look for drift", because of this error. */
+void pending_reply_failed(Pending *pending, const char *what, int error);
 Pending *pending_free(Pending *pending);
 DEFINE_CLEANUP(Pending, pending_free)
 

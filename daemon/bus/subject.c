@@ -18,11 +18,6 @@ struct Lookup {
 	Subject found;
 };
 
-static void copy(const char *from, char **ret)
-{
-	*ret = from ? xstrdup(from) : NULL;
-}
-
 void subject_clear(Subject *subject)
 {
 	free(subject->domain_name);
@@ -82,11 +77,11 @@ static size_t lookups_of(const Face *f, uid_t uid)
 static void on_found(const DomainId *id, void *userdata)
 {
 	_cleanup_(lookup_freep) Lookup *lookup = userdata;
-	int r = 0;
+	int r;
 
 	if (id) {
-		copy(id->name, &lookup->found.domain_name);
-		copy(id->uuid, &lookup->found.domain_uuid);
+		lookup->found.domain_name = xstrdup(id->name);
+		lookup->found.domain_uuid = xstrdup(id->uuid);
 	}
 	/* The handler is entered again, and finds it. */
 	r = callers_dispatch_again(lookup->face->callers, lookup->call);
@@ -120,23 +115,12 @@ static int lookup_begin(Face *f, sd_bus_message *m, const char *word, sd_bus_err
 	};
 	f->lookups = lookup;
 	r = manager_find_domain(f->manager, word, on_found, lookup);
-	if (r < 0)
-		return r;
-	TAKE_PTR(lookup);
-	return 0;
+	if (r >= 0)
+		TAKE_PTR(lookup);
+	return r;
 }
 
 /* ---- what a call is about ---- */
-
-/* The picture has the group's domain, so the caller's words do not matter here. */
-static int of_group(const Group *group, Subject *ret)
-{
-	copy(group->name, &ret->group);
-
-	copy(group->domain_name, &ret->domain_name);
-	copy(group->domain_uuid, &ret->domain_uuid);
-	return 1;
-}
 
 /* 1: *ret is filled in. 0: we are asking libvirt first. */
 static int find(Face *f, sd_bus_message *m, const JobRequest *request, Subject *ret,
@@ -148,7 +132,7 @@ static int find(Face *f, sd_bus_message *m, const JobRequest *request, Subject *
 	const char *uuid = NULL;
 
 	if (polkit_granted(f->polkit, m, &uuid)) {
-		copy(uuid, &ret->domain_uuid);
+		ret->domain_uuid = xstrdup(uuid);
 		return 1;
 	}
 	lookup = lookup_find(f, m);
@@ -159,12 +143,15 @@ static int find(Face *f, sd_bus_message *m, const JobRequest *request, Subject *
 	}
 	if (request->target)
 		group = manager_find_group(f->manager, word);
-	return group ? of_group(group, ret) : lookup_begin(f, m, word, error);
-}
-
-static const char *named(const char *text)
-{
-	return str_is_empty(text) ? NULL : text;
+	if (!group)
+		return lookup_begin(f, m, word, error);
+	/* The picture has the group's domain, so the caller's words do not matter here. */
+	*ret = (Subject){
+		.group = xstrdup(group->name),
+		.domain_name = xstrdup(group->domain_name),
+		.domain_uuid = xstrdup(group->domain_uuid),
+	};
+	return 1;
 }
 
 int authorize_job(Face *f, sd_bus_message *m, const char *action, JobRequest *request,

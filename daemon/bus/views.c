@@ -23,16 +23,14 @@ VIEW_TABLES(job, JobView, GPUPASS_JOB_PROPERTIES)
 
 /* ---- paths ---- */
 
-static char *encode(const char *prefix, const char *name)
+char *group_path(const char *name)
 {
 	char *path = NULL;
 
-	return sd_bus_path_encode(prefix, name, &path) < 0 ? NULL : path;
-}
-
-char *group_path(const char *name)
-{
-	return encode(GPUPASS_PATH_GROUPS, name);
+	/* Nothing else fails with a prefix that is a path. */
+	if (sd_bus_path_encode(GPUPASS_PATH_GROUPS, name, &path) < 0)
+		no_memory();
+	return path;
 }
 
 /* By hand: an encoded colon would be unreadable, and an address needs no escape. */
@@ -48,7 +46,7 @@ char *assignment_path(const Assignment *assignment)
 	char *path = strf(GPUPASS_PATH_ASSIGNMENTS "/%s_%s", assignment->domain_uuid,
 			  BDF_TEXT(&assignment->functions[0].bdf));
 
-	for (char *c = path + strlen(GPUPASS_PATH_ASSIGNMENTS "/"); c && *c; c++)
+	for (char *c = path + strlen(GPUPASS_PATH_ASSIGNMENTS "/"); *c; c++)
 		if (*c == '-' || *c == ':' || *c == '.')
 			*c = '_';
 	return path;
@@ -59,70 +57,38 @@ char *job_path(uint32_t id)
 	return strf(GPUPASS_PATH_JOBS "/%u", id);
 }
 
-/* ---- filling: each helper keeps the first failure in *r and does nothing after it ---- */
+/* ---- filling ---- */
 
-static void put(int *r, char **to, char *value)
+static char *copy(const char *value)
 {
-	*to = value;
+	return xstrdup(str_or_empty(value));
 }
 
-static void put_copy(int *r, char **to, const char *value)
+static char *path_or_none(char *path)
 {
-	put(r, to, xstrdup(str_or_empty(value)));
+	return path ? path : xstrdup(GPUPASS_PATH_NONE);
 }
 
-static void put_path(int *r, char **to, char *path)
+static void add_int(Int32s *to, int32_t value)
 {
-	put(r, to, path ? path : xstrdup(GPUPASS_PATH_NONE));
-}
-
-static void put_list(int *r, char ***to, char *const *list)
-{
-	if (*r >= 0) {
-		strv_copy(list, to);
-		*r = 0;
-	}
-}
-
-static void add(int *r, char ***to, const char *value)
-{
-	if (*r >= 0) {
-		strv_append(to, value);
-		*r = 0;
-	}
-}
-
-static void add_taken(int *r, char ***to, char *value)
-{
-	add(r, to, value);
-	free(value);
-}
-
-static void add_int(int *r, Int32s *to, int32_t value)
-{
-	int32_t *bigger;
-
 	for (size_t i = 0; i < to->n; i++)
 		if (to->items[i] == value)
 			return;
-	bigger = xreallocarray(to->items, to->n + 1, sizeof(int32_t));
-	to->items = bigger;
+	to->items = xreallocarray(to->items, to->n + 1, sizeof(int32_t));
 	to->items[to->n++] = value;
 }
 
-int manager_view_fill(const Manager *m, ManagerView *view)
+void manager_view_fill(const Manager *m, ManagerView *view)
 {
 	const Inventory *inventory = manager_inventory(m);
-	int r = 0;
 
-	put_copy(&r, &view->version, GPUPASS_VERSION);
+	view->version = copy(GPUPASS_VERSION);
 	view->libvirt_connected = manager_libvirt_connected(m);
-	put_copy(&r, &view->domains_from, domain_source_to_string(manager_domain_source(m)));
+	view->domains_from = copy(domain_source_to_string(manager_domain_source(m)));
 	view->iommu_enabled = inventory && inventory->snapshot->iommu;
 	view->scanned_at = inventory ? inventory->snapshot->taken_usec : 0;
-	put_list(&r, &view->notes, manager_notes(m));
+	strv_copy(manager_notes(m), &view->notes);
 	view->audit_sequence = manager_audit_sequence(m);
-	return r;
 }
 
 static int compare_ints(const void *a, const void *b)
@@ -132,43 +98,39 @@ static int compare_ints(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void fill_group_functions(const Group *group, GroupView *view, int *r)
+static void fill_group_functions(const Group *group, GroupView *view)
 {
-	_cleanup_free_ const PciFunction **functions = NULL;
-	size_t n = 0;
+	size_t n;
+	_cleanup_free_ const PciFunction **functions = group_functions(group, &n);
 
-	if (*r >= 0) {
-		group_functions(group, &functions, &n);
-		*r = 0;
+	for (size_t i = 0; i < n; i++) {
+		strv_append(&view->functions, BDF_TEXT(&functions[i]->bdf));
+		add_int(&view->iommu_groups, functions[i]->iommu_group);
 	}
-	for (size_t i = 0; *r >= 0 && i < n; i++) {
-		add(r, &view->functions, BDF_TEXT(&functions[i]->bdf));
-		add_int(r, &view->iommu_groups, functions[i]->iommu_group);
-	}
-	for (size_t i = 0; *r >= 0 && i < group->n_gpus; i++) {
+	for (size_t i = 0; i < group->n_gpus; i++) {
 		const PciFunction *lead = group->gpus[i]->lead;
 
-		add_taken(r, &view->gpus, gpu_path(&lead->bdf));
-		add(r, &view->gpu_addresses, BDF_TEXT(&lead->bdf));
-		add_int(r, &view->numa_nodes, lead->numa_node);
+		strv_append_take(&view->gpus, gpu_path(&lead->bdf));
+		strv_append(&view->gpu_addresses, BDF_TEXT(&lead->bdf));
+		add_int(&view->numa_nodes, lead->numa_node);
 	}
 	if (view->iommu_groups.n > 0)
 		qsort(view->iommu_groups.items, view->iommu_groups.n, sizeof(int32_t),
 		      compare_ints);
 }
 
-static void add_evidence(GroupView *view, const GroupEvidence *from, int *r)
+static void add_evidence(GroupView *view, const GroupEvidence *from)
 {
 	EvidenceView *to = &view->evidence.items[view->evidence.n++];
 
-	put_copy(r, &to->provenance, provenance_to_string(from->provenance));
-	put_copy(r, &to->source, from->source);
+	to->provenance = copy(provenance_to_string(from->provenance));
+	to->source = copy(from->source);
 	to->links = from->links;
 	to->seen_at = from->seen_usec;
 }
 
 /* Strongest first: what the guest that has the group sees comes after a declaration. */
-static void fill_evidence(const Group *group, GroupView *view, int *r)
+static void fill_evidence(const Group *group, GroupView *view)
 {
 	const GroupEvidence word = {
 		.provenance = PROVENANCE_GUEST,
@@ -181,23 +143,14 @@ static void fill_evidence(const Group *group, GroupView *view, int *r)
 	view->evidence.items = xcalloc(group->n_evidence + 2, sizeof(EvidenceView));
 	for (size_t i = 0; i < group->n_evidence; i++) {
 		if (counts && group->evidence[i].provenance < PROVENANCE_GUEST) {
-			add_evidence(view, &word, r);
+			add_evidence(view, &word);
 			counts = false;
 		}
-		add_evidence(view, &group->evidence[i], r);
+		add_evidence(view, &group->evidence[i]);
 	}
 	if (counts)
-		add_evidence(view, &word, r);
+		add_evidence(view, &word);
 	view->evidence_at = group->evidence_usec;
-}
-
-static void fill_past_word(const Group *group, GroupView *view, int *r)
-{
-	char *past = NULL;
-
-	group_word_past(group, &past);
-
-	put(r, &view->past_guest_word, past ? past : xstrdup(""));
 }
 
 /* The worst of its boards': dirty before clean before none. */
@@ -213,69 +166,69 @@ static TenantState group_tenancy(const Manager *m, const Group *group)
 	return worst;
 }
 
-int group_view_fill(const Manager *m, const Group *group, GroupView *view)
+void group_view_fill(const Manager *m, const Group *group, GroupView *view)
 {
 	uint32_t job = manager_group_job(m, group);
 	Verdict verdict;
-	int r = 0;
 
-	put_copy(&r, &view->name, group->name);
-	put_copy(&r, &view->state, group_state_to_string(group->state));
-	put_copy(&r, &view->reason, group->reason);
-	put_copy(&r, &view->provenance, provenance_to_string(group->provenance));
-	put_copy(&r, &view->source, group->source);
-	put_copy(&r, &view->reasoning, group->reasoning);
-	put(&r, &view->model, group->n_gpus > 0 ? gpu_model(group->gpus[0]) : xstrdup(""));
-	put(&r, &view->link, group_link_text(group));
+	view->name = copy(group->name);
+	view->state = copy(group_state_to_string(group->state));
+	view->reason = copy(group->reason);
+	view->provenance = copy(provenance_to_string(group->provenance));
+	view->source = copy(group->source);
+	view->reasoning = copy(group->reasoning);
+	view->model = group->n_gpus > 0 ? gpu_model(group->gpus[0]) : xstrdup("");
+	view->link = group_link_text(group);
 	view->links = group_links(group);
 	view->links_expected = group->links_expected;
-	put_copy(&r, &view->driver, group_driver(group));
-	put_copy(&r, &view->domain_name, group->domain_name);
-	put_copy(&r, &view->domain_uuid, group->domain_uuid);
+	view->driver = copy(group_driver(group));
+	view->domain_name = copy(group->domain_name);
+	view->domain_uuid = copy(group->domain_uuid);
 	view->assignable = group->assignable;
-	put_copy(&r, &view->kept, kept_why_to_string(group->kept));
-	put_path(&r, &view->job, job > 0 ? job_path(job) : NULL);
-	put_copy(&r, &view->tenant_state, tenant_state_to_string(group_tenancy(m, group)));
+	view->kept = copy(kept_why_to_string(group->kept));
+	view->job = path_or_none(job > 0 ? job_path(job) : NULL);
+	view->tenant_state = copy(tenant_state_to_string(group_tenancy(m, group)));
 	verdict = manager_group_verdict(m, group, &view->verified_at);
-	put_copy(&r, &view->verified, view->verified_at > 0 ? verdict_to_string(verdict) : NULL);
-	fill_past_word(group, view, &r);
-	fill_group_functions(group, view, &r);
-	fill_evidence(group, view, &r);
-	return r;
+	view->verified = copy(view->verified_at > 0 ? verdict_to_string(verdict) : NULL);
+	view->past_guest_word = group_word_past(group);
+	if (!view->past_guest_word)
+		view->past_guest_word = xstrdup("");
+	fill_group_functions(group, view);
+	fill_evidence(group, view);
 }
 
-static void fill_board(const Gpu *gpu, GpuView *view, int *r)
+static void fill_board(const Gpu *gpu, GpuView *view)
 {
 	const Board *board = gpu->board;
 	const char *exclusion = board_exclusion(board);
 
-	put_copy(r, &view->nvlink, nvlink_kind_to_string(board ? board->kind : NVLINK_UNKNOWN));
-	put_copy(r, &view->nvlink_note, exclusion ? exclusion : board ? board->note : NULL);
+	view->nvlink = copy(nvlink_kind_to_string(board ? board->kind : NVLINK_UNKNOWN));
+	view->nvlink_note = copy(exclusion ? exclusion : board ? board->note : NULL);
 	view->nvlink_generation = board ? board->generation : 0;
 	view->nvlink_links = board ? board->links : 0;
 	view->nvlink_group_size = board ? board->group_size : 0;
 }
 
-static void fill_gpu_functions(const Gpu *gpu, GpuView *view, int *r)
+static void fill_gpu_functions(const Gpu *gpu, GpuView *view)
 {
 	view->functions.items = xcalloc(gpu->n_functions + 1, sizeof(FunctionView));
 	for (size_t i = 0; i < gpu->n_functions; i++) {
 		FunctionView *f = &view->functions.items[view->functions.n++];
 
-		put_copy(r, &f->address, BDF_TEXT(&gpu->functions[i]->bdf));
-		put_copy(r, &f->driver, gpu->functions[i]->driver);
+		f->address = copy(BDF_TEXT(&gpu->functions[i]->bdf));
+		f->driver = copy(gpu->functions[i]->driver);
 		f->iommu_group = gpu->functions[i]->iommu_group;
 		f->class_code = gpu->functions[i]->class_code;
 	}
 }
 
-static void fill_location(const PciFunction *lead, GpuView *view, int *r)
+static void fill_location(const PciFunction *lead, GpuView *view)
 {
 	view->iommu_group = lead->iommu_group;
 	view->numa_node = lead->numa_node;
-	put_copy(r, &view->physical_slot, lead->physical_slot);
+	view->physical_slot = copy(lead->physical_slot);
 	for (size_t i = 0; i < lead->n_upstream; i++)
-		add(r, &view->upstream_path, BDF_TEXT(&lead->upstream[i]));
+		strv_append(&view->upstream_path, BDF_TEXT(&lead->upstream[i]));
 	view->bar_sizes.items = xcalloc(PCI_BARS, sizeof(uint64_t));
 	memcpy(view->bar_sizes.items, lead->bar_size, sizeof(lead->bar_size));
 	view->bar_sizes.n = PCI_BARS;
@@ -286,21 +239,16 @@ static const char *speed_or_none(unsigned code)
 	return code > 0 ? pcie_speed_text(code) : NULL;
 }
 
-static void fill_health(const GpuHealth *health, GpuView *view, int *r)
+static void fill_health(const GpuHealth *health, GpuView *view)
 {
 	static const GpuHealth nothing = { 0 };
 	const GpuHealth *h = health ? health : &nothing;
 	Health verdict = HEALTH_UNKNOWN;
-	char *reason = NULL;
 
-	if (*r >= 0) {
-		gpu_health_judge(health, &verdict, &reason);
-		*r = 0;
-	}
-	put(r, &view->health_reason, reason);
-	put_copy(r, &view->health, health_to_string(verdict));
-	put_copy(r, &view->link_speed, speed_or_none(h->config.speed));
-	put_copy(r, &view->max_link_speed, speed_or_none(h->config.speed_max));
+	verdict = gpu_health_judge(health, &view->health_reason);
+	view->health = copy(health_to_string(verdict));
+	view->link_speed = copy(speed_or_none(h->config.speed));
+	view->max_link_speed = copy(speed_or_none(h->config.speed_max));
 	view->link_width = h->config.width;
 	view->max_link_width = h->config.width_max;
 	view->aer_correctable = h->correctable;
@@ -308,124 +256,113 @@ static void fill_health(const GpuHealth *health, GpuView *view, int *r)
 	view->aer_fatal = h->fatal;
 }
 
-static void fill_tenancy(const Manager *m, const Gpu *gpu, GpuView *view, int *r)
+static void fill_tenancy(const Manager *m, const Gpu *gpu, GpuView *view)
 {
 	const Tenancy tenancy = manager_gpu_tenancy(m, gpu);
 
-	put_copy(r, &view->tenant_state, tenant_state_to_string(tenancy.state));
-	put_copy(r, &view->tenant, tenancy.domain_uuid);
-	put_copy(r, &view->tenant_name, tenancy.domain_name);
-	put_copy(r, &view->tenant_reason,
-		 tenancy.no_method ? "the last try found no way to reset it" : tenancy.why);
+	view->tenant_state = copy(tenant_state_to_string(tenancy.state));
+	view->tenant = copy(tenancy.domain_uuid);
+	view->tenant_name = copy(tenancy.domain_name);
+	view->tenant_reason =
+		copy(tenancy.no_method ? "the last try found no way to reset it" : tenancy.why);
 }
 
 /* Of a board that was swapped since, the probe tells nothing. */
-static void fill_mig(const Manager *m, const Gpu *gpu, GpuView *view, int *r)
+static void fill_mig(const Manager *m, const Gpu *gpu, GpuView *view)
 {
 	const Evidence *evidence = manager_evidence(m);
 	const Sighting *s = evidence ? evidence_find_host(evidence, &gpu->lead->bdf) : NULL;
 	_cleanup_free_ char *stale = NULL;
 
-	if (*r >= 0 && s) {
-		sighting_stale(evidence, s, manager_inventory(m)->gpus, &stale);
-		*r = 0;
-	}
-	if (*r < 0 || !s || stale)
+	if (s)
+		stale = sighting_stale(evidence, s, manager_inventory(m)->gpus);
+	if (stale)
 		s = NULL;
-	put_copy(r, &view->mig_mode,
-		 s && s->mig != MIG_UNKNOWN ? mig_mode_to_string(s->mig) : NULL);
-	put_copy(r, &view->mig_pending,
-		 s && s->mig_pending != MIG_UNKNOWN ? mig_mode_to_string(s->mig_pending) : NULL);
+	view->mig_mode = copy(s && s->mig != MIG_UNKNOWN ? mig_mode_to_string(s->mig) : NULL);
+	view->mig_pending = copy(
+		s && s->mig_pending != MIG_UNKNOWN ? mig_mode_to_string(s->mig_pending) : NULL);
 }
 
-int gpu_view_fill(const Manager *m, PciNames *names, const Gpu *gpu, GpuView *view)
+void gpu_view_fill(const Manager *m, PciNames *names, const Gpu *gpu, GpuView *view)
 {
 	const PciFunction *lead = gpu->lead;
 	const Group *group = group_set_find_gpu(manager_inventory(m)->groups, &lead->bdf);
-	int r = 0;
 
-	put_copy(&r, &view->address, BDF_TEXT(&lead->bdf));
-	put(&r, &view->name, pci_names_device(names, lead->vendor, lead->device));
-	put(&r, &view->model, gpu_model(gpu));
+	view->address = copy(BDF_TEXT(&lead->bdf));
+	view->name = pci_names_device(names, lead->vendor, lead->device);
+	view->model = gpu_model(gpu);
 	view->vendor_id = lead->vendor;
 	view->device_id = lead->device;
 	view->subsystem_vendor_id = lead->subsystem_vendor;
 	view->subsystem_device_id = lead->subsystem_device;
-	fill_board(gpu, view, &r);
-	fill_gpu_functions(gpu, view, &r);
-	fill_location(lead, view, &r);
-	put_copy(&r, &view->driver, lead->driver ? lead->driver : "none");
-	if (r >= 0 && lead->reset_methods) {
+	fill_board(gpu, view);
+	fill_gpu_functions(gpu, view);
+	fill_location(lead, view);
+	view->driver = copy(lead->driver ? lead->driver : "none");
+	if (lead->reset_methods)
 		strv_split(lead->reset_methods, " ", &view->reset_methods);
-		r = 0;
-	}
 	view->boot_vga = lead->boot_vga;
 	view->virtual_functions = lead->has_vfs;
-	fill_mig(m, gpu, view, &r);
-	put_copy(&r, &view->power_state, lead->power_state);
-	fill_health(manager_gpu_health(m, &lead->bdf), view, &r);
-	put_copy(&r, &view->uuid, gpu->uuid);
-	put_copy(&r, &view->serial_number, gpu->serial_number);
-	fill_tenancy(m, gpu, view, &r);
-	put_path(&r, &view->group, group ? group_path(group->name) : NULL);
-	return r;
+	fill_mig(m, gpu, view);
+	view->power_state = copy(lead->power_state);
+	fill_health(manager_gpu_health(m, &lead->bdf), view);
+	view->uuid = copy(gpu->uuid);
+	view->serial_number = copy(gpu->serial_number);
+	fill_tenancy(m, gpu, view);
+	view->group = path_or_none(group ? group_path(group->name) : NULL);
 }
 
-int assignment_view_fill(const Manager *m, const Assignment *assignment, AssignmentView *view)
+void assignment_view_fill(const Manager *m, const Assignment *assignment, AssignmentView *view)
 {
 	const Inventory *inventory = manager_inventory(m);
 	const Group *group =
 		inventory ? group_set_find_assigned(inventory->groups, assignment) : NULL;
-	int r = 0;
 
-	put_copy(&r, &view->domain_name, assignment->domain_name);
-	put_copy(&r, &view->domain_uuid, assignment->domain_uuid);
-	put_copy(&r, &view->group_name, assignment->group_name);
-	put_path(&r, &view->group, group ? group_path(group->name) : NULL);
+	view->domain_name = copy(assignment->domain_name);
+	view->domain_uuid = copy(assignment->domain_uuid);
+	view->group_name = copy(assignment->group_name);
+	view->group = path_or_none(group ? group_path(group->name) : NULL);
 	if (assignment->apply_fit)
-		add(&r, &view->applies, "fit");
+		strv_append(&view->applies, "fit");
 	if (assignment->apply_numa)
-		add(&r, &view->applies, "numa");
+		strv_append(&view->applies, "numa");
 	for (size_t i = 0; i < assignment->n_functions; i++)
-		add(&r, &view->functions, BDF_TEXT(&assignment->functions[i].bdf));
+		strv_append(&view->functions, BDF_TEXT(&assignment->functions[i].bdf));
 	view->created_at = assignment->created_usec;
 	view->created_by_uid = assignment->created_by;
-	return r;
 }
 
-static void fill_steps(const JobRecord *job, JobView *view, int *r)
+static void fill_steps(const JobRecord *job, JobView *view)
 {
 	view->steps.items = xcalloc(job->n_steps + 1, sizeof(StepView));
 	for (size_t i = 0; i < job->n_steps; i++) {
 		StepView *step = &view->steps.items[view->steps.n++];
 
-		put_copy(r, &step->name, step_kind_to_string(job->steps[i].kind));
-		put_copy(r, &step->state, step_state_to_string(job->steps[i].state));
-		put_copy(r, &step->detail, job->steps[i].detail);
+		step->name = copy(step_kind_to_string(job->steps[i].kind));
+		step->state = copy(step_state_to_string(job->steps[i].state));
+		step->detail = copy(job->steps[i].detail);
 		step->duration_usec = job->steps[i].duration_usec;
 	}
 }
 
-int job_view_fill(const JobRecord *job, JobView *view)
+void job_view_fill(const JobRecord *job, JobView *view)
 {
-	int r = 0;
 
 	view->id = job->id;
-	put_copy(&r, &view->operation, operation_to_string(job->operation));
-	put_copy(&r, &view->group_name, job->group);
-	put_copy(&r, &view->domain_name, job->domain_name);
-	put_copy(&r, &view->domain_uuid, job->domain_uuid);
-	put_copy(&r, &view->state, job_state_to_string(job->state));
-	fill_steps(job, view, &r);
+	view->operation = copy(operation_to_string(job->operation));
+	view->group_name = copy(job->group);
+	view->domain_name = copy(job->domain_name);
+	view->domain_uuid = copy(job->domain_uuid);
+	view->state = copy(job_state_to_string(job->state));
+	fill_steps(job, view);
 	view->changed = job->changed;
-	put_copy(&r, &view->error_name, job->error_name);
-	put_copy(&r, &view->error_message, job->message);
-	put_list(&r, &view->warnings, job->warnings);
+	view->error_name = copy(job->error_name);
+	view->error_message = copy(job->message);
+	strv_copy(job->warnings, &view->warnings);
 	view->created_at = job->created_usec;
 	view->duration_usec = job->duration_usec;
 	view->caller_uid = job->caller_uid;
-	put_copy(&r, &view->result, job->result);
+	view->result = copy(job->result);
 	view->cancel_requested = job->cancel_requested;
 	view->cancelled_by_uid = job->cancelled_by_uid;
-	return r;
 }

@@ -30,15 +30,15 @@ extern const size_t n_manager_fields, n_group_fields, n_gpu_fields, n_assignment
 extern const sd_bus_vtable manager_properties[], group_properties[], gpu_properties[],
 	assignment_properties[], job_properties[];
 
-/* Object paths; NULL when memory is out. */
+/* Object paths. */
 char *group_path(const char *name);
 char *gpu_path(const Bdf *bdf);
 char *assignment_path(const Assignment *assignment);
 char *job_path(uint32_t id);
 
-/* Each fills a zeroed view. On -ENOMEM the view may be half filled: use fields_clear(). */
-int manager_view_fill(const Manager *m, ManagerView *view);
-int group_view_fill(const Manager *m, const Group *group, GroupView *view);
-int gpu_view_fill(const Manager *m, PciNames *names, const Gpu *gpu, GpuView *view);
-int assignment_view_fill(const Manager *m, const Assignment *assignment, AssignmentView *view);
-int job_view_fill(const JobRecord *job, JobView *view);
+/* Each fills a zeroed view. */
+void manager_view_fill(const Manager *m, ManagerView *view);
+void group_view_fill(const Manager *m, const Group *group, GroupView *view);
+void gpu_view_fill(const Manager *m, PciNames *names, const Gpu *gpu, GpuView *view);
+void assignment_view_fill(const Manager *m, const Assignment *assignment, AssignmentView *view);
+void job_view_fill(const JobRecord *job, JobView *view);

@@ -23,7 +23,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
 
 	log_info("reading groups.d again");
 	if (manager_reload(d->manager) < 0)
-		log_error("out of memory: groups.d was not read again");
+		log_error("no thread could be started: groups.d was not read again");
 	return 0;
 }
 
@@ -97,7 +97,7 @@ static void rescan(const UeventChanges *changes, void *userdata)
 							  changes->n_functions);
 
 	if (r < 0)
-		log_error("out of memory: a change of PCI devices was not followed");
+		log_error("no thread could be started: a change of PCI devices was not followed");
 }
 
 static void looked(void *userdata)
@@ -111,7 +111,7 @@ static int on_look(sd_event_source *source, uint64_t usec, void *userdata)
 	int r;
 
 	if (manager_refresh(d->manager, looked, d) < 0)
-		log_error("out of memory: this host was not looked at again");
+		log_error("no thread could be started: this host was not looked at again");
 	r = sd_event_source_set_time_relative(source, d->config->look_interval_usec);
 	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }

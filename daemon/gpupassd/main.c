@@ -6,9 +6,11 @@
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
+#include "core/domain/xml.h"
 #include "gpupassd/daemon.h"
 #include "util/clock.h"
 #include "util/heap.h"
+#include "util/json.h"
 #include "util/log.h"
 #include "util/text.h"
 
@@ -138,6 +140,8 @@ int main(int argc, char *argv[])
 	Config *config = NULL;
 	int exit_code;
 
+	json_use_xalloc();
+	xml_use_xalloc();
 	if (!options_parse(argc, argv, &options, &exit_code))
 		return exit_code;
 	log_open(stderr_is_journal(), LOG_INFO);

@@ -20,12 +20,12 @@ static int open_store(Daemon *d, const Options *options)
 	int r = assignment_store_open(directory, &d->store);
 
 	if (r < 0) {
-		log_error("cannot open %s: %s", str_or_empty(directory), strerror(-r));
+		log_error("cannot open %s: %s", directory, strerror(-r));
 		return r;
 	}
 	r = kept_store_open(kept, &d->kept);
 	if (r < 0) {
-		log_error("cannot open %s: %s", str_or_empty(kept), strerror(-r));
+		log_error("cannot open %s: %s", kept, strerror(-r));
 		return r;
 	}
 	d->store.kept = &d->kept;

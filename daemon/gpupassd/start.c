@@ -151,10 +151,10 @@ int daemon_set_up_manager(Daemon *d, const Options *options)
 	r = manager_new(&place, &d->manager);
 	if (r >= 0)
 		r = manager_load_state(d->manager);
-	if (r >= 0)
+	if (r >= 0) {
 		manager_load_boot(d->manager, options->runtime_directory);
-	if (r >= 0)
 		r = face_new(d->bus, d->manager, d->resolver, GPUPASS_PCI_IDS, &d->face);
+	}
 	if (r < 0)
 		log_error("cannot set up: %s", strerror(-r));
 	return r;
@@ -181,12 +181,10 @@ int daemon_start(Daemon *d)
 	r = manager_recover(d->manager, recovered_without_libvirt, d);
 	if (r >= 0)
 		r = manager_rescan(d->manager, first_scan_done, d);
-	if (r >= 0) {
-		if (d->virt)
-			r = start_grace(d);
-		else
-			start_without_libvirt(d);
-	}
+	if (r >= 0 && d->virt)
+		r = start_grace(d);
+	else if (r >= 0)
+		start_without_libvirt(d);
 	if (r < 0)
 		log_error("cannot set up: %s", strerror(-r));
 	return r;

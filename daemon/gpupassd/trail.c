@@ -79,7 +79,7 @@ int daemon_open_trail(Daemon *d, const Options *options)
 			&(TrailListener){ .written = written, .failed = failed, .userdata = d });
 	}
 	if (r < 0) {
-		log_error("cannot open %s: %s", str_or_empty(directory), strerror(-r));
+		log_error("cannot open %s: %s", directory, strerror(-r));
 		return r;
 	}
 	/* The callers' processes are those of the running kernel, whatever --proc says. */

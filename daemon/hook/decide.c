@@ -217,8 +217,9 @@ int hook_decide(const HookPlace *place, const char *xml, char **ret_note, Proble
 	if (!may_name_functions(xml))
 		return 0;
 	r = late_xml_load();
-	if (r >= 0)
-		r = domain_use_from_xml(xml, NULL, &use, ret_problem);
+	if (r < 0)
+		return r;
+	r = domain_use_from_xml(xml, NULL, &use, ret_problem);
 	if (r == 0)
 		tell_unclear(&use, ret_note);
 	if (r != 0 || use.n_hostdevs + use.n_mdevs == 0)

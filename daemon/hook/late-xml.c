@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/domain/xml.h"
 #include "gpupass/cleanup.h"
 
 /* Its name changes with its ABI. */
@@ -53,6 +54,10 @@
 	  (const xmlNode *node, const xmlChar *name, const xmlChar *nameSpace),                    \
 	  (node, name, nameSpace))                                                                 \
 	X(int, xmlIsBlankNode, (const xmlNode *node), (node))                                      \
+	X(int, xmlMemSetup,                                                                        \
+	  (xmlFreeFunc free_func, xmlMallocFunc malloc_func, xmlReallocFunc realloc_func,          \
+	   xmlStrdupFunc strdup_func),                                                             \
+	  (free_func, malloc_func, realloc_func, strdup_func))                                     \
 	X(xmlNode *, xmlNewDocNode,                                                                \
 	  (xmlDoc * doc, xmlNs * ns, const xmlChar *name, const xmlChar *content),                 \
 	  (doc, ns, name, content))                                                                \
@@ -127,5 +132,8 @@ int late_xml_load(void)
 		if (!library.symbols[i])
 			return -ELIBBAD;
 	}
-	return handle ? 0 : -ELIBACC;
+	if (!handle)
+		return -ELIBACC;
+	xml_use_xalloc();
+	return 0;
 }

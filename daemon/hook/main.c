@@ -14,6 +14,7 @@
 #include "hook/decide.h"
 #include "hook/note.h"
 #include "util/arguments.h"
+#include "util/json.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -111,7 +112,7 @@ static int refuse(const Command *command, const Problem *problem)
 
 	put(message);
 	put("\n");
-	hook_note(&(HookNote){ .message = str_or_empty(message),
+	hook_note(&(HookNote){ .message = message,
 			       .error = problem_dbus_name(problem->error),
 			       .domain = command->domain,
 			       .socket = command->journal });
@@ -122,24 +123,19 @@ static void log_note(const Command *command, const char *note)
 {
 	_cleanup_free_ char *message = str_escaped(note);
 
-	hook_note(&(HookNote){ .message = str_or_empty(message),
-			       .domain = command->domain,
-			       .socket = command->journal });
+	hook_note(&(HookNote){
+		.message = message, .domain = command->domain, .socket = command->journal });
 }
 
 static int fail(const Command *command, int error)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
-	int r = problem_refuse(&problem, GPUPASS_ERROR_INTERNAL,
-			       .reason =
-				       xstrdup("whether it may have its GPUs could not be decided"),
-			       .cause = xstrdup(strerror(-error)),
-			       .remedy = xstrdup("see gpupass doctor, then try again"));
 
-	if (r == PROBLEM)
-		return refuse(command, problem);
-	put("gpupass: cannot start the domain: out of memory\n");
-	return GPUPASS_EXIT_FAILED;
+	problem_refuse(&problem, GPUPASS_ERROR_INTERNAL,
+		       .reason = xstrdup("whether it may have its GPUs could not be decided"),
+		       .cause = xstrdup(strerror(-error)),
+		       .remedy = xstrdup("see gpupass doctor, then try again"));
+	return refuse(command, problem);
 }
 
 /* NUL-terminated. -EFBIG over DOMAIN_SKIM_MAX; -EBADMSG: it has a NUL inside. */
@@ -151,10 +147,8 @@ static int read_xml(char **ret)
 
 	do {
 		if (space - size < 2) {
-			char *bigger = xrealloc(text, space ? 2 * space : 64 * 1024);
-
-			text = bigger;
 			space = space ? 2 * space : 64 * 1024;
+			text = xrealloc(text, space);
 		}
 		n = read(STDIN_FILENO, text + size, space - size - 1);
 		if (n < 0 && errno == EINTR)
@@ -185,7 +179,9 @@ int main(int argc, char **argv)
 	_cleanup_free_ char *xml = NULL, *note = NULL;
 	int r, status;
 
+	json_use_xalloc();
 	clearenv();
+	json_use_xalloc();
 	if (!parse(argc, argv, &command, &status))
 		return status;
 	if (!decides(command.operation))

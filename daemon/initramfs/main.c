@@ -19,6 +19,7 @@
 #include "host/wire/request.h"
 #include "util/arguments.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 #include "worker/read-only.h"
@@ -92,12 +93,12 @@ static int read_image(const Command *command, Examination *e)
 		r = dir_open_at(AT_FDCWD, command->root_dir, false, &root_fd);
 	if (r < 0)
 		return r;
-	r = file_read_line_at(proc_fd, "sys/kernel/osrelease", &release);
-	if (r < 0)
+	if (file_read_line_at(proc_fd, "sys/kernel/osrelease", &release) < 0)
 		return 0;
-	r = file_read_at(proc_fd, "cmdline", CMDLINE_MAX, &cmdline, NULL);
-	return initramfs_image_read(root_fd, &(BootedKernel){ release, cmdline },
-				    command->known_image, &limits, &e->image);
+	(void)file_read_at(proc_fd, "cmdline", CMDLINE_MAX, &cmdline, NULL);
+	e->image = initramfs_image_read(root_fd, &(BootedKernel){ release, cmdline },
+					command->known_image, &limits);
+	return 0;
 }
 
 static int answer(const Command *command)
@@ -122,12 +123,10 @@ static int serve(char *const *words)
 {
 	_cleanup_strv_ char **argv = NULL;
 	Command command;
-	int status, r = 0;
+	int status, r;
 
 	strv_append(&argv, "gpupass-initramfs");
-
-	for (char *const *word = words; *word; word++)
-		strv_append(&argv, *word);
+	strv_copy(words, &argv);
 	if (!parse((int)strv_length(argv), argv, &command, &status))
 		return status;
 	if (command.part || !is_of_this_host(&command))
@@ -160,6 +159,7 @@ int main(int argc, char **argv)
 	Command command;
 	int status;
 
+	json_use_xalloc();
 	/* If nobody reads the answer, the write must fail instead of killing this process. */
 	signal(SIGPIPE, SIG_IGN);
 	if (!parse(argc, argv, &command, &status))

@@ -54,7 +54,6 @@ int audit_job_begun(const JobPlace *place, const Prepared *prepared, uint32_t jo
 	record.job = job;
 	record.uid = prepared->request.caller_uid;
 	fill(prepared->plan, &record);
-	r = 0;
 	if (takes_back(prepared->plan->operation)) {
 		add_without_fail(place->trail, &record, prepared->caller);
 		return 0;

@@ -35,5 +35,7 @@ int cancellation_close(Cancellation *c, Problem **ret_problem);
 /* Nobody can ask from now on: the job failed by itself, and is undone anyway. NULL: nothing. */
 void cancellation_shut(Cancellation *c);
 
-/* The end of a job for this reason, with everything as before; NULL: it had no memory for one. */
+/*
+ * The end of a job for this reason, with everything as before; NULL: an error that has no reason.
+ */
 JobState cancellation_state(const Problem *problem);

@@ -161,17 +161,10 @@ static int check_every_group(const JobPlace *place, const GroupSet *groups, Prob
 
 	for (size_t i = 0; r == 0 && i < groups->n_items; i++) {
 		const Group *group = &groups->items[i];
-		_cleanup_free_ const PciFunction **functions = NULL;
-		_cleanup_free_ Bdf *addresses = NULL;
-		size_t n = 0;
+		size_t n;
+		_cleanup_free_ Bdf *addresses = group_addresses(group, &n);
 
-		group_functions(group, &functions, &n);
-		if (n == 0)
-			continue;
-		addresses = xcalloc(n, sizeof(Bdf));
-		for (size_t k = 0; k < n; k++)
-			addresses[k] = functions[k]->bdf;
-		if (!claims_quarantined_itself(place->claims, &addresses[0]))
+		if (n > 0 && !claims_quarantined_itself(place->claims, &addresses[0]))
 			r = check(place, addresses, n, ret_problem);
 	}
 	return r;

@@ -70,9 +70,8 @@ static void look_at_uses(Look *l)
 	Host *host = l->place->host;
 	int r = host->ops->domain_uses(host, &l->uses, &problem);
 
-	if (r == 0)
-		return;
-	l->uses_note = xstrdup(problem ? problem->reason : strerror(-r));
+	if (r != 0)
+		l->uses_note = xstrdup(problem ? problem->reason : strerror(-r));
 }
 
 static int look_at_domain(Look *l, Problem **ret_problem)
@@ -93,47 +92,36 @@ static int look_at_groups(Look *l)
 	if (r >= 0)
 		r = inventory_take(place->host, place->rules, l->assignments, place->known,
 				   INSPECT_CONFIG_AWAKE, &l->inventory);
-	if (r >= 0)
-		unread_settle(place->claims, l->inventory->groups);
 	if (r < 0)
 		return r;
+	unread_settle(place->claims, l->inventory->groups);
 	groups_observe(l->inventory->groups, l->uses, l->assignments, &place->rules->policy);
 	return 0;
 }
 
-/* true: a job or a quarantine has the group. */
-static int look_at_claims(Look *l, const Group *group)
+/* Whether a job or a quarantine has the group. */
+static void look_at_claims(Look *l, const Group *group)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_free_ char *reason = NULL, *name = NULL;
 	const Bdf *lead;
-	int r;
 
 	if (group->n_gpus == 0)
-		return 0;
+		return;
 	lead = &group->gpus[0]->lead->bdf;
 	reason = claims_quarantine_reason(l->place->claims, lead, &name);
 	if (reason) {
 		strv_append(&l->clears, name);
-		r = 0;
 		strv_appendf(&l->quarantined, "%s: %s", group->name, reason);
-		return 0;
-	}
-	r = claims_check(l->place->claims, lead, 1, NULL, &problem);
-	if (r == PROBLEM) {
+	} else if (claims_check(l->place->claims, lead, 1, NULL, &problem) == PROBLEM) {
 		strv_append(&l->busy, group->name);
-		return 0;
 	}
-	return r;
 }
 
-static int look_at_all_claims(Look *l)
+static void look_at_all_claims(Look *l)
 {
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && i < l->inventory->groups->n_items; i++)
-		r = look_at_claims(l, &l->inventory->groups->items[i]);
-	return r;
+	for (size_t i = 0; i < l->inventory->groups->n_items; i++)
+		look_at_claims(l, &l->inventory->groups->items[i]);
 }
 
 static int look_at_health(Look *l)
@@ -228,7 +216,7 @@ static void look_for_drift(Look *l)
 		if (strv_contains(l->busy, groups->items[i].name) ||
 		    is_quarantined(l, &groups->items[i]))
 			groups->items[i].state = GROUP_QUARANTINED;
-	drift_find(&facts, &l->drift);
+	l->drift = drift_find(&facts);
 	note_drift(l);
 }
 
@@ -237,8 +225,8 @@ static void look_for_split(Look *l)
 {
 	if (!l->uses)
 		return;
-	fence_report(l->inventory->groups, l->uses, l->assignments, l->place->rules->declarations,
-		     &l->split);
+	l->split = fence_report(l->inventory->groups, l->uses, l->assignments,
+				l->place->rules->declarations);
 	l->split_notes.items = xcalloc(l->split->n_items + 1, sizeof(DoctorNote));
 	for (size_t i = 0; i < l->split->n_items; i++) {
 		const FenceFinding *f = &l->split->items[i];
@@ -254,16 +242,15 @@ static void look_for_split(Look *l)
 
 static int look_at_fence(Look *l)
 {
-	return l->place->fence ? fence_store_check(l->place->fence, &l->fence_fault) : 0;
+	if (l->place->fence)
+		l->fence_fault = fence_store_check(l->place->fence);
+	return 0;
 }
 
-static void keep_text(Look *l, char *text, const char **ret)
+static const char *keep_text(Look *l, char *text)
 {
-	_cleanup_free_ char *owned = text;
-
-	strv_append(&l->texts, owned);
-
-	*ret = l->texts[strv_length(l->texts) - 1];
+	strv_append_take(&l->texts, text);
+	return text;
 }
 
 static void note_sighting(Look *l, const Sighting *s, const char *why)
@@ -271,14 +258,14 @@ static void note_sighting(Look *l, const Sighting *s, const char *why)
 	DoctorNotes *notes = &l->evidence_notes;
 	const Group *group = group_set_find_gpu(l->inventory->groups, &s->bdf);
 	_cleanup_free_ char *when = utc_text(s->seen_usec);
-	DoctorNote note = { .remedy = "gpupass probe" };
 
-	keep_text(l, xstrdup(group ? group->name : BDF_TEXT(&s->bdf)), &note.group);
-	keep_text(l,
-		  strf("what was seen of the links of %s (%s, %s) does not count: %s",
-		       BDF_TEXT(&s->bdf), str_or_empty(s->source), when, why),
-		  &note.what);
-	notes->items[notes->n_items++] = note;
+	notes->items[notes->n_items++] = (DoctorNote){
+		.group = keep_text(l, xstrdup(group ? group->name : BDF_TEXT(&s->bdf))),
+		.what = keep_text(
+			l, strf("what was seen of the links of %s (%s, %s) does not count: %s",
+				BDF_TEXT(&s->bdf), str_or_empty(s->source), when, why)),
+		.remedy = "gpupass probe",
+	};
 }
 
 /* Evidence of boards that have been replaced since. */
@@ -295,7 +282,7 @@ static void look_for_stale_evidence(Look *l)
 		/* A guest's word ends with its domain's term: no finding. */
 		if (s->way == WAY_PRESENT || s->way == WAY_GUEST)
 			continue;
-		sighting_stale(evidence, s, l->inventory->gpus, &why);
+		why = sighting_stale(evidence, s, l->inventory->gpus);
 		if (why)
 			note_sighting(l, s, why);
 	}
@@ -319,24 +306,22 @@ static void note_tenant(Look *l, const Gpu *gpu, const Tenancy *tenancy)
 	_cleanup_free_ char *tenant =
 		tenancy_tenant_text(tenancy->domain_uuid, tenancy->domain_name);
 	bool fault = tenancy->source == TENANCY_FAULT;
-	DoctorNote note = {
-		.fail = fault,
+	const char *address = BDF_TEXT(&gpu->lead->bdf);
+
+	l->tenant_notes.items[l->tenant_notes.n_items++] = (DoctorNote){
+		.group = keep_text(l, xstrdup(group ? group->name : address)),
+		.what = keep_text(
+			l, fault ? strf("who used %s last is not known: %s", address,
+					str_or_empty(tenancy->why))
+				 : strf("%s was last used by %s, and there was no way to reset it: "
+					"no other domain gets it",
+					address, tenant)),
 		.remedy = fault ? "see the state directory's tenants/; the next assign resets the "
 				  "board and writes its mark anew"
 				: "power the host off and on, then as root: gpupass assign "
 				  "--accept-dirty DOMAIN GROUP",
+		.fail = fault,
 	};
-	const char *address = BDF_TEXT(&gpu->lead->bdf);
-
-	keep_text(l, xstrdup(group ? group->name : address), &note.group);
-	keep_text(l,
-		  fault ? strf("who used %s last is not known: %s", address,
-			       str_or_empty(tenancy->why))
-			: strf("%s was last used by %s, and there was no way to reset it: "
-			       "no other domain gets it",
-			       address, tenant),
-		  &note.what);
-	l->tenant_notes.items[l->tenant_notes.n_items++] = note;
 }
 
 /* What keeps the next domain from a board, and an assign does not repair by itself. */
@@ -347,7 +332,7 @@ static void look_for_tenants(Look *l)
 
 	l->tenant_notes.items = xcalloc(gpus->n_gpus + 1, sizeof(DoctorNote));
 	if (l->place->tenants)
-		tenant_store_load(l->place->tenants, &l->tenants);
+		l->tenants = tenant_store_load(l->place->tenants);
 	facts.tenants = l->tenants;
 	for (size_t i = 0; i < gpus->n_gpus; i++) {
 		const Tenancy tenancy = tenancy_of(&facts, &gpus->gpus[i]);
@@ -381,7 +366,7 @@ static char *make_capture(const Look *l, const DoctorFacts *facts)
 		.evidence = l->inventory->identities->evidence,
 	};
 
-	return report ? capture_to_json(&capture, report) : NULL;
+	return capture_to_json(&capture, report);
 }
 
 static char *make_report(const Look *l)
@@ -438,31 +423,23 @@ int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_
 	int r;
 
 	look_at_uses(&l);
-	r = 0;
 	r = look_at_domain(&l, ret_problem);
 	if (r == 0)
 		r = look_at_groups(&l);
-	if (r == 0)
-		r = look_at_all_claims(&l);
-	if (r == 0)
+	if (r == 0) {
+		look_at_all_claims(&l);
 		r = look_at_health(&l);
-	if (r == 0)
-		look_closely(&l);
-	if (r == 0)
-		look_for_drift(&l);
-	if (r == 0)
-		look_for_split(&l);
+	}
 	if (r == 0)
 		r = look_at_fence(&l);
-	if (r == 0)
-		look_for_stale_evidence(&l);
-	if (r == 0)
-		look_for_tenants(&l);
-	if (r == 0)
-		look_at_resets(&l);
 	if (r == 0) {
+		look_closely(&l);
+		look_for_drift(&l);
+		look_for_split(&l);
+		look_for_stale_evidence(&l);
+		look_for_tenants(&l);
+		look_at_resets(&l);
 		*ret_report = make_report(&l);
-		r = 0;
 	}
 	if (l.health) {
 		*ret_health = TAKE_PTR(l.health);

@@ -31,31 +31,21 @@ static bool is_to_inspect(const Look *look, const PciFunction *function)
 	       assignments_find_function(look->assignments, &function->bdf);
 }
 
-static int leave_out_or_list(const JobPlace *place, Look *look, Group *group)
+static void leave_out_or_list(const JobPlace *place, Look *look, Group *group)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
-	_cleanup_free_ const PciFunction **functions = NULL;
-	_cleanup_free_ Bdf *addresses = NULL;
-	Bdf *bigger;
-	size_t n = 0;
-	int r = 0;
+	size_t n;
+	_cleanup_free_ const PciFunction **functions = group_functions(group, &n);
+	_cleanup_free_ Bdf *addresses = group_addresses(group, NULL);
 
-	group_functions(group, &functions, &n);
-
-	addresses = xcalloc(n + 1, sizeof(Bdf));
-	bigger = xreallocarray(look->functions, look->n_functions + n + 1, sizeof(Bdf));
-	look->functions = bigger;
-	for (size_t i = 0; i < n; i++)
-		addresses[i] = functions[i]->bdf;
-	r = claims_check(place->claims, addresses, n, NULL, &problem);
-	if (r < 0)
-		return r;
-	if (r == PROBLEM)
+	if (claims_check(place->claims, addresses, n, NULL, &problem) == PROBLEM) {
 		group->state = GROUP_QUARANTINED; /* or a job's: told elsewhere */
-	for (size_t i = 0; r == 0 && i < n; i++)
+		return;
+	}
+	look->functions = xreallocarray(look->functions, look->n_functions + n + 1, sizeof(Bdf));
+	for (size_t i = 0; i < n; i++)
 		if (is_to_inspect(look, functions[i]))
 			look->functions[look->n_functions++] = functions[i]->bdf;
-	return 0;
 }
 
 static int take(const JobPlace *place, Look *look)
@@ -74,13 +64,12 @@ static int take(const JobPlace *place, Look *look)
 		return r;
 	groups = look->inventory->groups;
 	groups_observe(groups, look->uses, look->assignments, &place->rules->policy);
-	for (size_t i = 0; r >= 0 && i < groups->n_items; i++)
-		r = leave_out_or_list(place, look, &groups->items[i]);
-	if (r < 0 || look->n_functions == 0)
-		return r;
-	r = place->host->ops->glance(place->host, look->functions, look->n_functions,
-				     INSPECT_CONFIG_NOT, &look->inspection);
+	for (size_t i = 0; i < groups->n_items; i++)
+		leave_out_or_list(place, look, &groups->items[i]);
 	/* If a function does not answer, only the overrides stay unknown. */
+	if (look->n_functions > 0)
+		(void)place->host->ops->glance(place->host, look->functions, look->n_functions,
+					       INSPECT_CONFIG_NOT, &look->inspection);
 	return 0;
 }
 
@@ -100,7 +89,7 @@ int drift_look(const JobPlace *place, const BootFaults *boot, Drift **ret, bool 
 		.inspection = look.inspection,
 		.boot = boot,
 	};
-	drift_find(&facts, ret);
+	*ret = drift_find(&facts);
 	*ret_domains_known = look.uses != NULL;
 	return 0;
 }

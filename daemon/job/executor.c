@@ -98,15 +98,12 @@ static int act_and_look(Run *run, StepKind kind, Problem **ret_problem)
 	return r == 0 && of_libvirt ? call_libvirt(run, ops->holds, ret_problem) : r;
 }
 
-/* Whatever an optional act or undo returns, we report it and go on. */
-static int go_on(Run *run, int r, Problem **problem)
+/* What an optional act or undo could not do is reported, and the run goes on. */
+static int go_on(Run *run, Problem **problem)
 {
-	if (r == PROBLEM) {
-		step_note_left(&run->context, *problem);
-		r = 0;
-	}
+	step_note_left(&run->context, *problem);
 	*problem = problem_free(*problem);
-	return r;
+	return 0;
 }
 
 static int act(Run *run, size_t i, Problem **ret_problem)
@@ -133,7 +130,7 @@ static int act(Run *run, size_t i, Problem **ret_problem)
 	     : run->context.not_done ? STEP_NOT_DONE
 				     : STEP_DONE,
 	     since);
-	return r != 0 && step_ops(kind)->act_optional ? go_on(run, r, ret_problem) : r;
+	return r != 0 && step_ops(kind)->act_optional ? go_on(run, ret_problem) : r;
 }
 
 static bool nothing_left(const StepContext *c, StepKind kind)
@@ -173,7 +170,7 @@ static int undo(Run *run, size_t i, Problem **ret_problem)
 	if (run->log)
 		note_journal(run, journal_undone(run->log, i, r == 0));
 	tell(run, i, r == 0 ? STEP_UNDONE : STEP_UNDO_FAILED, since);
-	return r != 0 && step_ops(kind)->undo_optional ? go_on(run, r, ret_problem) : r;
+	return r != 0 && step_ops(kind)->undo_optional ? go_on(run, ret_problem) : r;
 }
 
 int run_roll_back(Run *run, Problem **ret_problem)
@@ -206,12 +203,11 @@ static bool wrote_something(const Run *run)
 
 /* The first failure stays the problem. The operator must act on the failure of the undo, so that
  * goes into state and remedy. */
-static void incomplete(Run *run, Problem **failure_owner, const Problem *undo_problem,
-		       ExecutorResult *ret)
+static void incomplete(Run *run, const Problem *undo_problem, ExecutorResult *ret)
 {
 	const char *why = undo_problem ? undo_problem->reason : run->context.stuck;
 	_cleanup_free_ char *first = NULL;
-	Problem *failure = *failure_owner;
+	Problem *failure = ret->problem;
 
 	ret->quarantine = xstrdup(str_or_empty(why));
 	if (undo_problem || failure->error == GPUPASS_ERROR_CANCELLED)
@@ -230,14 +226,12 @@ static void incomplete(Run *run, Problem **failure_owner, const Problem *undo_pr
 			       "affected",
 			       run->context.plan->group);
 	ret->state = JOB_INCOMPLETE;
-	ret->problem = TAKE_PTR(*failure_owner);
 }
 
 /* No quarantine for a person to lift: recovery finishes the job when libvirt is back. */
-static void left_open(Run *run, Problem **failure_owner, const Problem *undo_problem,
-		      ExecutorResult *ret)
+static void left_open(Run *run, const Problem *undo_problem, ExecutorResult *ret)
 {
-	Problem *failure = *failure_owner;
+	Problem *failure = ret->problem;
 
 	ret->quarantine =
 		strf("%s; the job is recovered as soon as libvirt answers", undo_problem->reason);
@@ -247,7 +241,6 @@ static void left_open(Run *run, Problem **failure_owner, const Problem *undo_pro
 				"itself");
 	ret->state = JOB_INCOMPLETE;
 	ret->open = true;
-	ret->problem = TAKE_PTR(*failure_owner);
 }
 
 static bool waits_for_libvirt(const Run *run, const Problem *undo_problem)
@@ -282,27 +275,20 @@ static void state_put_back(const Run *run, Problem *failure)
 		      run->context.left ? str_or_empty(left) : "");
 }
 
-static int failed(Run *run, Problem **failure, ExecutorResult *ret)
+/* Undoes what was done. The result has the failure. */
+static void failed(Run *run, ExecutorResult *ret)
 {
 	_cleanup_(problem_freep) Problem *undo_problem = NULL;
-	int r;
+	bool wrote = wrote_something(run);
+	int r = wrote ? run_roll_back(run, &undo_problem) : 0;
 
-	r = wrote_something(run) ? run_roll_back(run, &undo_problem) : 0;
-	if (r != 0 && !undo_problem)
-		return r;
-	if (r != 0 && waits_for_libvirt(run, undo_problem)) {
-		left_open(run, failure, undo_problem, ret);
-		return 0;
-	}
-	if (r != 0 || run->context.stuck) {
-		incomplete(run, failure, undo_problem, ret);
-		return 0;
-	}
-	if (wrote_something(run))
-		state_put_back(run, *failure);
-	ret->state = cancellation_state(*failure);
-	ret->problem = TAKE_PTR(*failure);
-	return 0;
+	ret->state = cancellation_state(ret->problem);
+	if (r != 0 && waits_for_libvirt(run, undo_problem))
+		left_open(run, undo_problem, ret);
+	else if (r != 0 || run->context.stuck)
+		incomplete(run, undo_problem, ret);
+	else if (wrote)
+		state_put_back(run, ret->problem);
 }
 
 /* ---- the journal around it ---- */
@@ -322,13 +308,11 @@ static int check_disk(const Run *run, Problem **ret_problem)
 static int close_fence(const Run *run, uint32_t job, Problem **ret_problem)
 {
 	const Plan *plan = run->context.plan;
-	_cleanup_free_ Bdf *functions = xcalloc(plan->n_functions + 1, sizeof(Bdf));
-	int r = 0;
+	_cleanup_free_ Bdf *functions = plan_addresses(plan);
+	int r;
 
 	if (!run->context.place->fence)
 		return 0;
-	for (size_t i = 0; i < plan->n_functions; i++)
-		functions[i] = plan->functions[i].bdf;
 	r = fence_store_hold(run->context.place->fence, job, plan->group, functions,
 			     plan->n_functions, now_realtime());
 	if (r >= 0)
@@ -380,10 +364,8 @@ static int save_quarantine(const Run *run, uint32_t job, const char *reason)
 
 /* The job is over on the machine. An open journal would undo it at the next start, when other jobs
  * may have these functions. So they stay quarantined until a start has read the journal. */
-static int not_ended(const Run *run, int error, ExecutorResult *result)
+static void not_ended(const Run *run, int error, ExecutorResult *result)
 {
-	int r = 0;
-
 	result->quarantine = strf("its journal could not be closed: %s", strerror(-error));
 	if (result->problem && result->problem->error == GPUPASS_ERROR_CANCELLED)
 		result->problem->error = GPUPASS_ERROR_ROLLBACK_FAILED;
@@ -396,80 +378,68 @@ static int not_ended(const Run *run, int error, ExecutorResult *result)
 			       "see that the state directory is writable, then: gpupass clear %s",
 			       group);
 	} else {
-		r = no_journal(run, error, &result->problem);
-		if (r != PROBLEM)
-			return r;
+		no_journal(run, error, &result->problem);
 		problem_state(result->problem, "the job itself was done");
 		problem_remedy(result->problem, "see that the state directory is writable, then: "
 						"systemctl restart gpupassd");
 	}
 	result->state = JOB_INCOMPLETE;
-	return 0;
 }
 
-static int end(Run *run, uint32_t job, ExecutorResult *result)
+static void end(Run *run, uint32_t job, ExecutorResult *result)
 {
-	int r = 0;
+	int r;
 
 	if (result->open)
-		return 0;
+		return;
 	if (result->state == JOB_INCOMPLETE) {
 		/* Without a quarantine file, the next start finds the open journal. */
 		if (save_quarantine(run, job, result->quarantine) >= 0 && run->log)
 			(void)journal_end(run->log);
-		return 0;
+		return;
 	}
-	if (run->log)
-		r = journal_end(run->log);
-	return r < 0 ? not_ended(run, r, result) : 0;
+	r = run->log ? journal_end(run->log) : 0;
+	if (r < 0)
+		not_ended(run, r, result);
 }
 
-static int run_steps(Run *run, Problem *spare, ExecutorResult *result)
+static void run_steps(Run *run, ExecutorResult *result)
 {
-	_cleanup_(problem_freep) Problem *failure = NULL, *owned_spare = spare;
 	Cancellation *cancel = run->context.place->cancel;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < run->context.plan->n_steps; i++) {
-		r = cancellation_check(cancel, &failure);
+		r = cancellation_check(cancel, &result->problem);
 		if (r == 0)
-			r = act(run, i, &failure);
+			r = act(run, i, &result->problem);
 	}
 	/* Who was told that the last step is undone, too, is not disappointed. */
 	if (r == 0)
-		r = cancellation_close(cancel, &failure);
+		r = cancellation_close(cancel, &result->problem);
 	if (r == 0)
-		return 0;
+		return;
 	/* What failed by itself is undone all the same, and has its own reason. */
-	if (!failure || failure->error != GPUPASS_ERROR_CANCELLED)
+	if (result->problem->error != GPUPASS_ERROR_CANCELLED)
 		cancellation_shut(cancel);
-	if (!failure)
-		failure = TAKE_PTR(owned_spare);
-	return failed(run, &failure, result);
+	failed(run, result);
 }
 
-static int run_in_journal(Run *run, uint32_t job, ExecutorResult *result)
+static void run_in_journal(Run *run, uint32_t job, ExecutorResult *result)
 {
-	_cleanup_(problem_freep) Problem *spare = NULL;
-	int r;
+	int r = cancellation_check(run->context.place->cancel, &result->problem);
 
-	/* Made in advance, so that a run without memory for its problem is still rolled back. */
-	r = problem_set(&spare, GPUPASS_ERROR_INTERNAL, "out of memory");
-	if (r < 0)
-		return r;
-	r = cancellation_check(run->context.place->cancel, &result->problem);
 	if (r == 0)
 		r = begin(run, job, &result->problem);
 	if (r != 0) {
 		result->state = cancellation_state(result->problem);
-		return r == PROBLEM ? 0 : r;
+		return;
 	}
-	r = run_steps(run, TAKE_PTR(spare), result);
-	return r < 0 ? r : end(run, job, result);
+	run_steps(run, result);
+	end(run, job, result);
 }
 
-int execute(const JobPlace *place, uint32_t job, const Prepared *prepared, uint64_t timeout_usec,
-	    const ExecutorListener *listener, ExecutorResult *ret)
+ExecutorResult execute(const JobPlace *place, uint32_t job, const Prepared *prepared,
+		       uint64_t timeout_usec, const ExecutorListener *listener)
 {
 	Run run = {
 		.context = {
@@ -481,18 +451,12 @@ int execute(const JobPlace *place, uint32_t job, const Prepared *prepared, uint6
 		.listener = listener,
 	};
 	ExecutorResult result = { .state = JOB_DONE };
-	int r;
 
-	r = run_in_journal(&run, job, &result);
-	if (r < 0) {
-		executor_result_clear(&result);
-		result.state = run.done == 0 && !run.log ? JOB_FAILED : JOB_INCOMPLETE;
-	}
+	run_in_journal(&run, job, &result);
 	result.left = TAKE_PTR(run.context.left);
-	*ret = result;
 	journal_job_free(run.log);
 	step_context_clear(&run.context);
-	return r;
+	return result;
 }
 
 void executor_result_clear(ExecutorResult *result)

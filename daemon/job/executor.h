@@ -30,7 +30,7 @@ typedef struct Run {
 
 /*
  * Undoes the steps that were begun, last first. Goes on after an undo that failed, but not past a
- * barrier. PROBLEM or -errno: of the first undo that failed.
+ * barrier. PROBLEM: of the first undo that failed.
  */
 int run_roll_back(Run *run, Problem **ret_problem);
 
@@ -51,9 +51,8 @@ typedef struct ExecutorResult {
  * Between two steps, and once more after the last, it looks whether the job was cancelled, and then
  * undoes it like one whose step failed. A step that has begun comes to its end.
  *
- * timeout_usec: for each device step. -errno only without memory for a problem; then the result has
- * just a state: JOB_FAILED when no step was begun, otherwise JOB_INCOMPLETE.
+ * timeout_usec: for each device step.
  */
-int execute(const JobPlace *place, uint32_t job, const Prepared *prepared, uint64_t timeout_usec,
-	    const ExecutorListener *listener, ExecutorResult *ret);
+ExecutorResult execute(const JobPlace *place, uint32_t job, const Prepared *prepared,
+		       uint64_t timeout_usec, const ExecutorListener *listener);
 void executor_result_clear(ExecutorResult *result);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/health-look.h"
 
-#include "util/xalloc.h"
-
 #include <pthread.h>
 #include <stdlib.h>
+
+#include "util/xalloc.h"
 
 struct HealthLook {
 	pthread_mutex_t lock; /* held while workers read */
@@ -43,12 +43,10 @@ static void forget_ended(HealthLook *look)
 
 static void note_stuck(HealthLook *look, const GpuHealth *read, size_t n)
 {
-	GpuHealth *bigger = xreallocarray(look->stuck, look->n_stuck + n + 1, sizeof(GpuHealth));
-
-	look->stuck = bigger;
+	look->stuck = xreallocarray(look->stuck, look->n_stuck + n + 1, sizeof(GpuHealth));
 	for (size_t i = 0; i < n; i++)
 		if (read[i].stuck != 0)
-			bigger[look->n_stuck++] = (GpuHealth){
+			look->stuck[look->n_stuck++] = (GpuHealth){
 				.bdf = read[i].bdf,
 				.error = read[i].error,
 				.stuck = read[i].stuck,
@@ -61,7 +59,7 @@ static int look_locked(HealthLook *look, Host *host, const PciFunction *const *l
 	_cleanup_free_ const PciFunction **ask = xcalloc(n + 1, sizeof(*ask));
 	_cleanup_free_ GpuHealth *read = xcalloc(n + 1, sizeof(GpuHealth));
 	size_t n_ask = 0, next = 0;
-	int r = 0;
+	int r;
 
 	forget_ended(look);
 	for (size_t i = 0; i < n; i++)

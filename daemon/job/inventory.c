@@ -47,20 +47,15 @@ static const Identity *identities_find(const Identities *identities, const PciFu
 
 static void copy_string(char **to, const char *from)
 {
-	char *copy;
-
-	if (*to || !from || !*from)
-		return;
-	copy = xstrdup(from);
-	*to = copy;
+	if (!*to && !str_is_empty(from))
+		*to = xstrdup(from);
 }
 
 static void identities_add(Identities *into, const Identity *from)
 {
-	Identity *bigger = xreallocarray(into->items, into->n_items + 1, sizeof(Identity));
 	Identity *item;
 
-	into->items = bigger;
+	into->items = xreallocarray(into->items, into->n_items + 1, sizeof(Identity));
 	item = &into->items[into->n_items++];
 	*item = *from;
 	item->uuid = item->serial_number = NULL;
@@ -70,14 +65,13 @@ static void identities_add(Identities *into, const Identity *from)
 
 void identities_copy(const Identities *from, Identities **ret)
 {
-	_cleanup_(identities_freep) Identities *copy = xcalloc(1, sizeof(Identities));
+	Identities *copy = xcalloc(1, sizeof(Identities));
 
-	for (size_t i = 0; from && i < from->n_items; i++) {
+	for (size_t i = 0; from && i < from->n_items; i++)
 		identities_add(copy, &from->items[i]);
-	}
 	if (from)
 		identities_set_evidence(copy, from->evidence);
-	*ret = TAKE_PTR(copy);
+	*ret = copy;
 }
 
 /* The identity in the assignment, if the board is still the same. */
@@ -166,14 +160,13 @@ static void learn(Host *host, GpuSet *gpus, bool serial_numbers, const Evidence 
 		if (!gpu)
 			continue;
 		copy_string(&gpu->uuid, facts->uuid);
-		r = 0;
 		copy_string(&gpu->serial_number, facts->serial_number);
 	}
 }
 
-static void remember(const GpuSet *gpus, Identities **ret)
+static Identities *remember(const GpuSet *gpus)
 {
-	_cleanup_(identities_freep) Identities *identities = xcalloc(1, sizeof(Identities));
+	Identities *identities = xcalloc(1, sizeof(Identities));
 
 	for (size_t i = 0; i < gpus->n_gpus; i++) {
 		const Gpu *gpu = &gpus->gpus[i];
@@ -189,7 +182,7 @@ static void remember(const GpuSet *gpus, Identities **ret)
 						   .serial_number = gpu->serial_number,
 					   });
 	}
-	*ret = TAKE_PTR(identities);
+	return identities;
 }
 
 static void resolve(Inventory *inventory, const Rules *rules, const Assignments *assignments,
@@ -201,8 +194,8 @@ static void resolve(Inventory *inventory, const Rules *rules, const Assignments 
 	links_from_declarations(links, rules->declarations, inventory->gpus, &notes);
 	links_from_evidence(links, evidence, inventory->gpus, &notes);
 	links_infer(links, inventory->gpus);
-	groups_resolve(inventory->gpus, rules->declarations, links, assignments, &rules->policy,
-		       &inventory->groups);
+	inventory->groups = groups_resolve(inventory->gpus, rules->declarations, links, assignments,
+					   &rules->policy);
 	groups_hear_guests(inventory->groups, evidence, inventory->gpus);
 	for (char **note = notes; note && *note; note++)
 		if (!strv_contains(inventory->groups->notes, *note))
@@ -219,21 +212,13 @@ int inventory_derive(Host *host, PciSnapshot *snapshot, const Rules *rules,
 
 	inventory->snapshot = snapshot;
 	r = host->ops->facts(host, &inventory->facts);
-	if (r >= 0) {
-		gpu_set_new(inventory->snapshot, &inventory->gpus);
-		r = 0;
-	}
-	if (r >= 0)
-		apply_known(inventory->gpus, known, assignments);
-	if (r >= 0)
-		learn(host, inventory->gpus, serial_numbers_asked(rules->declarations), evidence,
-		      most);
-	if (r >= 0)
-		remember(inventory->gpus, &inventory->identities);
-	if (r >= 0)
-		resolve(inventory, rules, assignments, evidence);
 	if (r < 0)
 		return r;
+	inventory->gpus = gpu_set_new(inventory->snapshot);
+	apply_known(inventory->gpus, known, assignments);
+	learn(host, inventory->gpus, serial_numbers_asked(rules->declarations), evidence, most);
+	inventory->identities = remember(inventory->gpus);
+	resolve(inventory, rules, assignments, evidence);
 	identities_set_evidence(inventory->identities, evidence);
 	*ret = TAKE_PTR(inventory);
 	return 0;

@@ -56,10 +56,10 @@ static Task *task_free(Task *task)
 }
 DEFINE_CLEANUP(Task, task_free)
 
-static void task_new(uint32_t id, Mailbox *mailbox, const JobPlace *place,
-		     const JobRequest *request, void *userdata, Task **ret)
+static Task *task_new(uint32_t id, Mailbox *mailbox, const JobPlace *place,
+		      const JobRequest *request, void *userdata)
 {
-	_cleanup_(task_freep) Task *task = xcalloc(1, sizeof(Task));
+	Task *task = xcalloc(1, sizeof(Task));
 
 	task->id = id;
 	task->mailbox = mailbox;
@@ -68,9 +68,9 @@ static void task_new(uint32_t id, Mailbox *mailbox, const JobPlace *place,
 	task->place.rules = rules_ref(place->rules);
 	task->place.cancel = cancellation_ref(place->cancel);
 	identities_copy(place->known, &task->known);
-	job_request_copy(request, &task->request);
+	task->request = job_request_copy(request);
 	task->place.known = task->known;
-	*ret = TAKE_PTR(task);
+	return task;
 }
 
 /* An event on its way to the loop. */
@@ -88,14 +88,13 @@ static void deliver(void *data)
 	free(envelope);
 }
 
-/* Without memory, an event of progress is dropped. The job goes on, and its end is sent. */
+/* Takes what the event owns. */
 static void send(Task *task, JobEvent *event)
 {
 	Envelope *envelope = xcalloc(1, sizeof(Envelope));
 
 	*envelope = (Envelope){ .task = task, .event = *event };
 	mailbox_post(task->mailbox, deliver, envelope);
-	return;
 }
 
 static void send_step(size_t step, StepState state, const char *detail, uint64_t duration_usec,
@@ -105,7 +104,7 @@ static void send_step(size_t step, StepState state, const char *detail, uint64_t
 		.kind = JOB_EVENT_STEP,
 		.step = step,
 		.step_state = state,
-		.detail = detail ? xstrdup(detail) : NULL,
+		.detail = xstrdup(detail),
 		.duration_usec = duration_usec,
 	};
 
@@ -127,21 +126,23 @@ static void send_note(JobNote *note, void *userdata)
 	send(userdata, &event);
 }
 
-static void planned_event(const Plan *plan, JobEvent *ret)
+static JobEvent planned_event(const Plan *plan)
 {
-	JobEvent event = { .kind = JOB_EVENT_PLANNED, .changed = plan->changed };
+	JobEvent event = {
+		.kind = JOB_EVENT_PLANNED,
+		.changed = plan->changed,
+		.group = xstrdup(plan->group),
+		.domain_name = xstrdup(str_or_empty(plan->domain_name)),
+		.domain_uuid = xstrdup(str_or_empty(plan->domain_uuid)),
+		.steps = xcalloc(plan->n_steps + 1, sizeof(StepKind)),
+		.functions = plan_addresses(plan),
+		.n_functions = plan->n_functions,
+	};
 
-	event.group = xstrdup(plan->group);
-	event.domain_name = xstrdup(str_or_empty(plan->domain_name));
-	event.domain_uuid = xstrdup(str_or_empty(plan->domain_uuid));
-	event.steps = xcalloc(plan->n_steps + 1, sizeof(StepKind));
-	event.functions = xcalloc(plan->n_functions + 1, sizeof(Bdf));
 	strv_copy(plan->warnings, &event.warnings);
 	for (; event.n_steps < plan->n_steps; event.n_steps++)
 		event.steps[event.n_steps] = plan->steps[event.n_steps];
-	for (; event.n_functions < plan->n_functions; event.n_functions++)
-		event.functions[event.n_functions] = plan->functions[event.n_functions].bdf;
-	*ret = event;
+	return event;
 }
 
 static void describe(int r, const Problem *problem, const char *prefix, char **ret_name,
@@ -164,17 +165,12 @@ static void end_with(Task *task, JobState state, int r, const Problem *problem, 
 		describe(r, problem, prefix, &task->ended.error_name, &task->ended.message);
 }
 
-/* Where there is no memory for them, those of the plan stand. */
 static void add_warnings(Task *task, const Plan *plan, char *const *more)
 {
-	_cleanup_strv_ char **all = NULL;
-
 	if (!more)
 		return;
-	strv_copy(plan->warnings, &all);
-	for (; *more; more++)
-		strv_append(&all, *more);
-	task->ended.warnings = TAKE_PTR(all);
+	strv_copy(plan->warnings, &task->ended.warnings);
+	strv_copy(more, &task->ended.warnings);
 }
 
 static void run_plan(Task *task, const Prepared *prepared, const char *prefix)
@@ -185,27 +181,15 @@ static void run_plan(Task *task, const Prepared *prepared, const char *prefix)
 		.note = send_note,
 		.userdata = task,
 	};
-	_cleanup_(executor_result_clear) ExecutorResult result = { 0 };
-	uint64_t timeout = task->request.timeout_usec;
-	int r;
+	uint64_t timeout = task->request.timeout_usec > 0
+				   ? task->request.timeout_usec
+				   : task->place.rules->policy.device_timeout_usec;
+	_cleanup_(executor_result_clear) ExecutorResult result =
+		execute(&task->place, task->id, prepared, timeout, &listener);
 
-	if (timeout == 0)
-		timeout = task->place.rules->policy.device_timeout_usec;
-	r = execute(&task->place, task->id, prepared, timeout, &listener, &result);
 	add_warnings(task, prepared->plan, result.left);
-	if (r < 0 && result.state == JOB_FAILED) {
-		end_with(task, JOB_FAILED, r, NULL, prefix);
-		return;
-	}
-	if (r < 0) {
-		/* Not even undone: no job may touch these functions now. */
-		claims_quarantine(task->place.claims, task->id, "a job ran out of memory");
-		task->ended.quarantine = xstrdup("a job ran out of memory");
-		end_with(task, JOB_INCOMPLETE, r, NULL, prefix);
-		return;
-	}
 	if (result.state == JOB_INCOMPLETE) {
-		claims_quarantine(task->place.claims, task->id, str_or_empty(result.quarantine));
+		claims_quarantine(task->place.claims, task->id, result.quarantine);
 		task->ended.quarantine = TAKE_PTR(result.quarantine);
 	}
 	if (result.open)
@@ -215,25 +199,16 @@ static void run_plan(Task *task, const Prepared *prepared, const char *prefix)
 		 prefix);
 }
 
-/* Shows what the job is about. It has no steps, because it writes nothing. */
-static void probe_event(const Probe *probe, JobEvent *ret)
-{
-	JobEvent event = { .kind = JOB_EVENT_PLANNED, .changed = true };
-
-	strv_copy(probe->warnings, &event.warnings);
-	*ret = event;
-}
-
 static void probe_work(Task *task)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_(probe_clear) Probe probe = { 0 };
-	JobEvent planned;
+	JobEvent planned = { .kind = JOB_EVENT_PLANNED, .changed = true };
 	int r = probe_prepare(&task->place, &task->request, task->id, &probe, &problem);
 
-	if (r == 0)
-		probe_event(&probe, &planned);
+	/* Shows what the job is about. It has no steps, because it writes nothing. */
 	if (r == 0) {
+		strv_copy(probe.warnings, &planned.warnings);
 		send(task, &planned);
 		r = probe_run(&task->place, &task->request, &probe, &problem);
 	}
@@ -251,9 +226,8 @@ static void plan_and_run(Task *task)
 	int r;
 
 	r = prepare(&task->place, &task->request, task->id, &prepared, &problem, &prefix);
-	if (r == 0)
-		planned_event(prepared->plan, &planned);
 	if (r == 0) {
+		planned = planned_event(prepared->plan);
 		send(task, &planned);
 		run_plan(task, prepared, prefix);
 	} else {
@@ -273,14 +247,14 @@ static void job_work(void *data)
 }
 
 /* Shows group and domain while the guest is asked. The job has no steps and claims nothing. */
-static void found_event(const Verification *v, JobEvent *ret)
+static JobEvent found_event(const Verification *v)
 {
-	JobEvent event = { .kind = JOB_EVENT_PLANNED };
-
-	event.group = xstrdup(v->input.group);
-	event.domain_name = xstrdup(v->input.domain);
-	event.domain_uuid = xstrdup(v->found->domain->uuid);
-	*ret = event;
+	return (JobEvent){
+		.kind = JOB_EVENT_PLANNED,
+		.group = xstrdup(v->input.group),
+		.domain_name = xstrdup(v->input.domain),
+		.domain_uuid = xstrdup(v->found->domain->uuid),
+	};
 }
 
 static void take_result(Task *task, Verification *v)
@@ -306,9 +280,8 @@ static void verify_work(void *data)
 	int r;
 
 	r = verification_new(&task->place, &task->request, &v, &problem, &prefix);
-	if (r == 0)
-		found_event(v, &found);
 	if (r == 0) {
+		found = found_event(v);
 		send(task, &found);
 		r = verification_run(&task->place, &task->request, v, &problem);
 		if (v->note.text)
@@ -332,11 +305,9 @@ static void job_done(void *data)
 int job_start(uint32_t id, Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
 	      JobListener listener, void *userdata)
 {
-	_cleanup_(task_freep) Task *task = NULL;
+	_cleanup_(task_freep) Task *task = task_new(id, mailbox, place, request, userdata);
 	int r;
 
-	task_new(id, mailbox, place, request, userdata, &task);
-	r = 0;
 	task->on_event = listener;
 	r = mailbox_run(mailbox, request->operation == OPERATION_VERIFY ? verify_work : job_work,
 			job_done, task);
@@ -355,11 +326,9 @@ static void plan_work(void *data)
 	int r;
 
 	r = prepare(&task->place, &task->request, 0, &prepared, &problem, &prefix);
-	if (r == 0) {
+	if (r == 0)
 		task->result.json = plan_to_json(prepared->plan);
-		r = 0;
-	}
-	if (r != 0)
+	else
 		describe(r, problem, prefix, &task->result.error_name, &task->result.message);
 }
 
@@ -374,11 +343,9 @@ static void plan_done(void *data)
 int plan_start(Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
 	       PlanListener listener, void *userdata)
 {
-	_cleanup_(task_freep) Task *task = NULL;
+	_cleanup_(task_freep) Task *task = task_new(0, mailbox, place, request, userdata);
 	int r;
 
-	task_new(0, mailbox, place, request, userdata, &task);
-	r = 0;
 	task->on_plan = listener;
 	r = mailbox_run(mailbox, plan_work, plan_done, task);
 	if (r < 0)

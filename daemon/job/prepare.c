@@ -24,27 +24,11 @@ int prepare_look(const JobPlace *place, InspectConfig most, Prepared *p, Problem
 		return r;
 	r = inventory_take(place->host, place->rules, p->assignments, place->known, most,
 			   &p->inventory);
-	if (r >= 0)
-		unread_settle(place->claims, p->inventory->groups);
 	if (r < 0)
 		return r;
+	unread_settle(place->claims, p->inventory->groups);
 	groups_observe(p->inventory->groups, p->uses, p->assignments, &place->rules->policy);
 	return 0;
-}
-
-/* The addresses of all functions of the group. Allocates at least one element. */
-static void function_addresses(const Group *group, Bdf **ret, size_t *ret_n)
-{
-	_cleanup_free_ const PciFunction **functions = NULL;
-	_cleanup_free_ Bdf *addresses = NULL;
-	size_t n = 0;
-
-	group_functions(group, &functions, &n);
-	addresses = xcalloc(n + 1, sizeof(Bdf));
-	for (size_t i = 0; i < n; i++)
-		addresses[i] = functions[i]->bdf;
-	*ret = TAKE_PTR(addresses);
-	*ret_n = n;
 }
 
 static int make_plan(const JobPlace *place, Prepared *p, Problem **ret_problem)
@@ -194,10 +178,10 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 		r = cancellation_check(place->cancel, ret_problem);
 	if (r == 0)
 		r = select_group(place, request, p, ret_problem);
-	if (r == 0)
-		function_addresses(p->group, &functions, &n);
-	if (r == 0)
-		r = claim(place, p, job, generation, functions, n, ret_problem);
+	if (r != 0)
+		return r;
+	functions = group_addresses(p->group, &n);
+	r = claim(place, p, job, generation, functions, n, ret_problem);
 	if (r == 0)
 		r = tenant_look(place, p, job > 0, ret_problem);
 	/* Each of these may wait for a worker. */

@@ -76,44 +76,36 @@ static void add_mmio(const JobPlace *place, Probe *probe, const Gpu *gpu)
 	bool used = false;
 	int r = check_guest(place, gpu, &used);
 
-	if (r < 0) {
+	if (r < 0)
 		leave_out(probe, gpu, "nobody could tell whether a guest runs with it");
-		return;
-	}
-	if (used) {
+	else if (used)
 		leave_out(probe, gpu, "a guest runs with it");
-		return;
-	}
-	probe->mmio[probe->n_mmio++] = gpu->lead->bdf;
+	else
+		probe->mmio[probe->n_mmio++] = gpu->lead->bdf;
 }
 
 static void choose(const JobPlace *place, Probe *probe, const Gpu *gpu, bool mmio)
 {
-	_cleanup_free_ char *why = NULL;
+	_cleanup_free_ char *why = strf("%s%s, and NVML sees GPUs of the nvidia driver only",
+					gpu->lead->driver ? "it is on " : "it has no driver",
+					str_or_empty(gpu->lead->driver));
 
 	if (!is_candidate(gpu))
 		return;
-	if (is_quarantined(place, gpu)) {
+	if (is_quarantined(place, gpu))
 		leave_out(probe, gpu, "it is in quarantine");
-		return;
-	}
-	if (str_equal(gpu->lead->driver, NVIDIA_DRIVER)) {
+	else if (str_equal(gpu->lead->driver, NVIDIA_DRIVER))
 		probe->nvml[probe->n_nvml++] = gpu->lead->bdf;
-		return;
-	}
-	if (mmio && gpu->board && gpu->board->generation == HOPPER_GENERATION) {
+	else if (mmio && gpu->board && gpu->board->generation == HOPPER_GENERATION)
 		add_mmio(place, probe, gpu);
-		return;
-	}
-	why = strf("%s%s, and NVML sees GPUs of the nvidia driver only",
-		   gpu->lead->driver ? "it is on " : "it has no driver",
-		   str_or_empty(gpu->lead->driver));
-	leave_out(probe, gpu, why);
+	else
+		leave_out(probe, gpu, why);
 }
 
 static int refuse_nobody(const Probe *probe, Problem **ret_problem)
 {
 	_cleanup_free_ char *left_out = strv_join(probe->warnings, "\n");
+
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_PROBE_FAILED,
 		.reason = xstrdup("there is no GPU whose links could be looked at"),
@@ -237,9 +229,8 @@ static char *mismatch(const Sighting *s, const Gpu *gpu)
 
 static void take_text(char **to, const char *from)
 {
-	if (*to || !from)
-		return;
-	*to = xstrdup(from);
+	if (!*to)
+		*to = xstrdup(from);
 }
 
 /* Takes the sighting out of the answer. */
@@ -316,17 +307,16 @@ static int add_present(const Probe *probe, Evidence *into)
 	return r;
 }
 
-static int keep(const JobPlace *place, Probe *probe, const Evidence *seen)
+static void keep(const JobPlace *place, Probe *probe, const Evidence *seen)
 {
 	int r = topology_store_update(place->topology, seen, true);
 
-	if (r >= 0)
-		return r;
-	strv_appendf(&probe->warnings,
-		     "what was seen could not be saved (%s), and is forgotten when gpupassd "
-		     "ends",
-		     r == -EPROTO ? TOPOLOGY_FILE " is another version's" : strerror(-r));
-	return 0;
+	if (r < 0)
+		strv_appendf(
+			&probe->warnings,
+			"what was seen could not be saved (%s), and is forgotten when gpupassd "
+			"ends",
+			r == -EPROTO ? TOPOLOGY_FILE " is another version's" : strerror(-r));
 }
 
 static int refuse_unseen(const Probe *probe, Problem **ret_problem)
@@ -367,20 +357,19 @@ int probe_run(const JobPlace *place, const JobRequest *request, Probe *probe, Pr
 	uint64_t timeout = request->timeout_usec ? request->timeout_usec
 						 : place->rules->policy.probe_timeout_usec;
 	_cleanup_(evidence_unrefp) Evidence *seen = NULL;
-	int r = 0, kept = 0, cancelled;
+	int r, kept = 0, cancelled;
 	size_t n_seen;
 
-	evidence_new(&seen);
-
+	seen = evidence_new();
 	r = ask_each_way(place, probe, timeout, seen, ret_problem);
 	cancelled = close_to_cancels(place, ret_problem);
 	if (cancelled != 0)
 		return cancelled;
-	n_seen = seen ? seen->n_items : 0;
+	n_seen = seen->n_items;
 	if (r >= 0 && n_seen > 0) {
 		kept = add_present(probe, seen);
 		if (kept >= 0)
-			kept = keep(place, probe, seen);
+			keep(place, probe, seen);
 	}
 	if (r == 0 && n_seen == 0)
 		r = refuse_unseen(probe, ret_problem);

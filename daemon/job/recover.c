@@ -29,21 +29,10 @@ void recovery_clear(Recovery *recovery)
 	recovery->left = strv_free(recovery->left);
 }
 
-static void functions_of(const Plan *plan, Bdf **ret)
-{
-	Bdf *functions = xcalloc(plan->n_functions + 1, sizeof(Bdf));
-
-	for (size_t i = 0; i < plan->n_functions; i++)
-		functions[i] = plan->functions[i].bdf;
-	*ret = functions;
-}
-
 static void add_claim(const JobPlace *place, const Plan *plan, const char *domain_uuid,
 		      const char *reason)
 {
-	_cleanup_free_ Bdf *functions = NULL;
-
-	functions_of(plan, &functions);
+	_cleanup_free_ Bdf *functions = plan_addresses(plan);
 
 	claims_add_quarantine(place->claims, plan->group, functions, plan->n_functions, domain_uuid,
 			      reason);
@@ -90,30 +79,21 @@ pid_t recover_find_worker(const JobPlace *place, const Bdf *functions, size_t n,
 	return 0;
 }
 
-static char *worker_text(pid_t pid, const Bdf *function)
-{
-	return strf("worker %d is still at work on %s", (int)pid, BDF_TEXT(function));
-}
-
-/* 0 with *ret_reason NULL: no worker is at work, or all have ended in time. */
-static void wait_for_workers(const JobPlace *place, const Plan *plan, uint64_t wait_usec,
-			     char **ret_reason)
+/* Why it goes on without them; NULL: no worker is at work, or all have ended in time. */
+static char *wait_for_workers(const JobPlace *place, const Plan *plan, uint64_t wait_usec)
 {
 	uint64_t deadline = now_monotonic() + wait_usec;
-	_cleanup_free_ Bdf *functions = NULL;
-
-	functions_of(plan, &functions);
+	_cleanup_free_ Bdf *functions = plan_addresses(plan);
 
 	while (true) {
 		const Bdf *function = NULL;
 		pid_t pid = recover_find_worker(place, functions, plan->n_functions, &function);
 
 		if (pid == 0)
-			return;
-		if (now_monotonic() >= deadline) {
-			*ret_reason = worker_text(pid, function);
-			return;
-		}
+			return NULL;
+		if (now_monotonic() >= deadline)
+			return strf("worker %d is still at work on %s", (int)pid,
+				    BDF_TEXT(function));
 		usleep(POLL_USEC);
 	}
 }
@@ -125,11 +105,10 @@ static bool touches_functions(const Plan *plan)
 }
 
 /* For a guest whose XML is not known, ask vfio: a guest that runs with a function has it open. */
-static void find_unread_guest(const JobPlace *place, const Plan *plan, const DomainUses *uses,
-			      char **ret_reason)
+static char *find_unread_guest(const JobPlace *place, const Plan *plan, const DomainUses *uses)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
-	_cleanup_free_ Bdf *functions = NULL;
+	_cleanup_free_ Bdf *functions = plan_addresses(plan);
 	const DomainUse *use;
 	size_t at = 0;
 	int r;
@@ -138,25 +117,22 @@ static void find_unread_guest(const JobPlace *place, const Plan *plan, const Dom
 		use = domain_uses_unread(uses, &at);
 	while (use && (!use->active || (plan->live && str_equal(use->uuid, plan->domain_uuid))));
 	if (!use)
-		return;
-	functions_of(plan, &functions);
-	r = 0;
+		return NULL;
 	r = place->host->ops->inspect(place->host, functions, plan->n_functions, false, &now);
 	for (size_t i = 0; r == 0 && i < now->n_holders; i++)
 		if (now->holders[i].vfio)
 			r = -EBUSY;
-	if (r == 0)
-		return;
-	*ret_reason = strf("%s may run with it: its XML is not known, and the job was not finished",
-			   use->name);
+	return r == 0 ? NULL
+		      : strf("%s may run with it: its XML is not known, and the job was not "
+			     "finished",
+			     use->name);
 }
 
 /*
  * We leave alone a guest that runs with the functions, unless the job was changing that very guest
- * while it ran.
+ * while it ran. NULL: there is none.
  */
-static void find_guest(const JobPlace *place, const Plan *plan, const DomainUses *uses,
-		       char **ret_reason)
+static char *find_guest(const JobPlace *place, const Plan *plan, const DomainUses *uses)
 {
 	for (size_t i = 0; touches_functions(plan) && i < plan->n_functions; i++) {
 		const Bdf *bdf = &plan->functions[i].bdf;
@@ -166,32 +142,28 @@ static void find_guest(const JobPlace *place, const Plan *plan, const DomainUses
 			if (!domain_use_hostdev(use, bdf)->live ||
 			    (plan->live && str_equal(use->uuid, plan->domain_uuid)))
 				continue;
-			*ret_reason = strf("%s runs with %s, and the job was not finished",
-					   use->name, BDF_TEXT(bdf));
-			return;
+			return strf("%s runs with %s, and the job was not finished", use->name,
+				    BDF_TEXT(bdf));
 		}
 	}
-	if (touches_functions(plan))
-		find_unread_guest(place, plan, uses, ret_reason);
+	return touches_functions(plan) ? find_unread_guest(place, plan, uses) : NULL;
 }
 
 /* ---- a run made from the journal ---- */
 
-static void prepared_from(const OpenJob *job, Prepared **ret)
+static Prepared *prepared_from(const OpenJob *job)
 {
-	_cleanup_(prepared_freep) Prepared *p = xcalloc(1, sizeof(Prepared));
+	Prepared *p = xcalloc(1, sizeof(Prepared));
 
 	p->assignments = xcalloc(1, sizeof(Assignments));
 	p->domain = xcalloc(1, sizeof(VirtDomain));
-	if (job->live_xml) {
-		p->domain->live_xml = xstrdup(job->live_xml);
-	}
+	p->domain->live_xml = xstrdup(job->live_xml);
 	if (job->previous) {
 		p->assignments->items = xcalloc(1, sizeof(Assignment *));
-		assignment_copy(job->previous, &p->assignments->items[0]);
+		p->assignments->items[0] = assignment_copy(job->previous);
 		p->assignments->n_items = 1;
 	}
-	*ret = TAKE_PTR(p);
+	return p;
 }
 
 /* true: the machine and the domain are as the job was to leave them. */
@@ -289,7 +261,7 @@ static int settle(Run *run, OpenJob *job, const DomainUses *uses, RecoveryOutcom
 		return 0;
 	}
 	if (uses) {
-		find_guest(run->context.place, job->plan, uses, ret_reason);
+		*ret_reason = find_guest(run->context.place, job->plan, uses);
 		if (*ret_reason)
 			return 0;
 		look_at_domain(run, uses);
@@ -315,33 +287,28 @@ static void quarantine(const JobPlace *place, OpenJob *job, char *reason, Recove
 		(void)journal_end(job->log);
 }
 
-static void waiting(Recovery *ret)
-{
-	ret->outcome = RECOVERED_WAITING;
-	ret->reason = xstrdup("an interrupted job is recovered as soon as libvirt answers");
-}
-
 static int settle_job(const JobPlace *place, OpenJob *job, const DomainUses *uses, Recovery *ret,
 		      char **ret_reason)
 {
-	_cleanup_(prepared_freep) Prepared *prepared = NULL;
-	Run run = { .listener = &nobody, .log = job->log, .done = job->begun };
-	int r = 0;
-
-	prepared_from(job, &prepared);
-
-	run.context = (StepContext){
-		.place = place,
-		.prepared = prepared,
-		.plan = job->plan,
-		.rebooted = job->rebooted,
-		.in_guest = attach_was_begun(job),
-		.timeout_usec = place->rules->policy.device_timeout_usec,
-		/* The journal has no count: try all of them, or the first; both are harmless. */
-		.n_attached = job->plan->n_functions,
-		.n_detached = job->plan->n_functions,
+	_cleanup_(prepared_freep) Prepared *prepared = prepared_from(job);
+	Run run = {
+		.context = {
+			.place = place,
+			.prepared = prepared,
+			.plan = job->plan,
+			.rebooted = job->rebooted,
+			.in_guest = attach_was_begun(job),
+			.timeout_usec = place->rules->policy.device_timeout_usec,
+			/* The journal has no count: try all, or the first; both are harmless. */
+			.n_attached = job->plan->n_functions,
+			.n_detached = job->plan->n_functions,
+		},
+		.listener = &nobody,
+		.log = job->log,
+		.done = job->begun,
 	};
-	r = settle(&run, job, uses, &ret->outcome, ret_reason);
+	int r = settle(&run, job, uses, &ret->outcome, ret_reason);
+
 	ret->left = TAKE_PTR(run.context.left);
 	step_context_clear(&run.context);
 	return r;
@@ -381,32 +348,27 @@ static int close_job(const JobPlace *place, OpenJob *job)
 int recover_job(const JobPlace *place, OpenJob *job, uint64_t wait_usec, Recovery *ret)
 {
 	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
-	_cleanup_free_ char *reason = NULL;
-	int r;
+	char *reason;
+	int r = 0;
 
 	*ret = (Recovery){ .outcome = RECOVERED_UNDONE };
-	if (job->damage) {
-		reason = xstrdup(job->damage);
-		quarantine(place, job, TAKE_PTR(reason), ret);
-		return 0;
-	}
-	if (!wrote_something(job))
+	if (!job->damage && !wrote_something(job))
 		return close_job(place, job);
-	wait_for_workers(place, job->plan, wait_usec, &reason);
-	r = 0;
+	reason = job->damage ? xstrdup(job->damage) : wait_for_workers(place, job->plan, wait_usec);
 	if (!reason)
 		r = read_uses(place, job->plan, &uses, &reason);
 	if (r == 0 && !reason)
 		r = settle_job(place, job, uses, ret, &reason);
-	if (r == 1) {
-		waiting(ret);
-		return 0;
-	}
-	if (r < 0)
-		return r;
-	if (reason) {
-		quarantine(place, job, TAKE_PTR(reason), ret);
-		return 0;
-	}
-	return close_job(place, job);
+	if (r == 1)
+		*ret = (Recovery){
+			.outcome = RECOVERED_WAITING,
+			.reason = xstrdup(
+				"an interrupted job is recovered as soon as libvirt answers"),
+			.left = ret->left,
+		};
+	else if (reason)
+		quarantine(place, job, reason, ret);
+	else
+		return close_job(place, job);
+	return 0;
 }

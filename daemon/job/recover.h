@@ -26,8 +26,8 @@ void recover_claim(const JobPlace *place, const OpenJob *job, const char *reason
 
 /*
  * wait_usec: how long a worker of the previous daemon may take to end by itself; we do not kill it.
- * Any outcome but RECOVERED_WAITING lifts the claim of recover_claim(). -errno: only when memory is
- * out; then the job stays open.
+ * Any outcome but RECOVERED_WAITING lifts the claim of recover_claim(). -errno: its journal could
+ * not be closed; then the job stays open.
  */
 int recover_job(const JobPlace *place, OpenJob *job, uint64_t wait_usec, Recovery *ret);
 void recovery_clear(Recovery *recovery);

@@ -1,28 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/request.h"
 
-#include "util/xalloc.h"
-
 #include <string.h>
 
-static void copy(char **ret, const char *from)
-{
-	*ret = from ? xstrdup(from) : NULL;
-}
+#include "util/xalloc.h"
 
-void job_request_copy(const JobRequest *from, JobRequest *ret)
+JobRequest job_request_copy(const JobRequest *from)
 {
 	JobRequest request = *from;
 
-	request.domain = request.group = request.target = request.model = NULL;
-	request.permitted_uuid = NULL;
 	request.caller = caller_identity_ref(from->caller);
-	copy(&request.domain, from->domain);
-	copy(&request.group, from->group);
-	copy(&request.target, from->target);
-	copy(&request.model, from->model);
-	copy(&request.permitted_uuid, from->permitted_uuid);
-	*ret = request;
+	request.domain = xstrdup(from->domain);
+	request.group = xstrdup(from->group);
+	request.target = xstrdup(from->target);
+	request.model = xstrdup(from->model);
+	request.permitted_uuid = xstrdup(from->permitted_uuid);
+	return request;
 }
 
 void job_request_clear(JobRequest *request)

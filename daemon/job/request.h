@@ -30,5 +30,5 @@ typedef struct JobRequest {
 	char *permitted_uuid; /* NULL: there was no such domain */
 } JobRequest;
 
-void job_request_copy(const JobRequest *from, JobRequest *ret);
+JobRequest job_request_copy(const JobRequest *from);
 void job_request_clear(JobRequest *request);

@@ -27,9 +27,8 @@ static int no_such_group(const Prepared *p, const char *name, Problem **ret_prob
 				      .reason = strf("\"%s\" is a GPU, and no group", name),
 				      .cause = strf("it is in group %s", its->name),
 				      .remedy = strf("name the group: %s", its->name));
-	for (size_t i = 0; i < p->inventory->groups->n_items; i++) {
+	for (size_t i = 0; i < p->inventory->groups->n_items; i++)
 		strv_append(&names, p->inventory->groups->items[i].name);
-	}
 	joined = strv_join(names, ", ");
 	return problem_refuse(ret_problem, GPUPASS_ERROR_NO_SUCH_GROUP,
 			      .reason = strf("there is no group \"%s\"", name),
@@ -253,7 +252,7 @@ static int neither_group_nor_domain(const JobRequest *request, const Prepared *p
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
 		.reason = xstrdup("there is neither a group nor a domain of that name"),
-		.cause = missing->cause ? xstrdup(missing->cause) : NULL,
+		.cause = xstrdup(missing->cause),
 		.remedy = xstrdup(missing->cause ? str_or_empty(missing->remedy)
 						 : "see: gpupass list; virsh list --all"));
 }
@@ -281,8 +280,7 @@ static int release_of_domain(Prepared *p, Problem **ret_problem)
 	_cleanup_strv_ char **names = NULL;
 
 	groups_of_domain(p, p->domain, &names, &p->group);
-
-	if (strv_length(names) > 1)
+	if (names && strv_length(names) > 1)
 		return refuse_several(p->domain, names, ret_problem);
 	return p->group ? 0 : no_group(p->domain, ret_problem);
 }
@@ -324,15 +322,15 @@ static bool has_part(const Prepared *p, const DomainUse *use)
 	return found && p->group->provenance != PROVENANCE_NONE;
 }
 
-static void machine_as_domain(const DomainUse *use, VirtDomain **ret)
+static VirtDomain *machine_as_domain(const DomainUse *use)
 {
-	_cleanup_(virt_domain_freep) VirtDomain *domain = xcalloc(1, sizeof(VirtDomain));
+	VirtDomain *domain = xcalloc(1, sizeof(VirtDomain));
 
 	domain->uuid = xstrdup(use->uuid);
 	domain->name = xstrdup(use->name);
 	domain->active = use->active;
 	domain->persistent = true;
-	*ret = TAKE_PTR(domain);
+	return domain;
 }
 
 static int select_machine(const JobPlace *place, const JobRequest *request, Prepared *p,
@@ -360,7 +358,7 @@ static int select_machine(const JobPlace *place, const JobRequest *request, Prep
 		return problem_refuse(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
 				      .reason = strf("%s has no part of it", use->name),
 				      .remedy = xstrdup("nothing to do"));
-	machine_as_domain(use, &p->domain);
+	p->domain = machine_as_domain(use);
 	return 0;
 }
 

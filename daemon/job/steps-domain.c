@@ -58,21 +58,17 @@ static const char *name_before(const StepContext *c)
 static int without_group(const StepContext *c, const char *xml, char **ret, Problem **ret_problem)
 {
 	_cleanup_(domain_xml_freep) DomainXml *parsed = NULL;
-	_cleanup_free_ Bdf *functions = xcalloc(c->plan->n_functions + 1, sizeof(Bdf));
+	_cleanup_free_ Bdf *functions = plan_addresses(c->plan);
 	bool changed;
 	int r;
 
-	for (size_t i = 0; i < c->plan->n_functions; i++)
-		functions[i] = c->plan->functions[i].bdf;
 	r = domain_xml_parse(xml, &parsed, ret_problem);
-	if (r == 0)
-		domain_xml_remove_group(parsed, c->plan->group, functions, c->plan->n_functions,
-					&changed);
-	if (r == 0 && !str_equal(name_before(c), c->plan->group))
-		domain_xml_remove_group(parsed, name_before(c), functions, c->plan->n_functions,
-					&changed);
 	if (r != 0)
 		return r;
+	domain_xml_remove_group(parsed, c->plan->group, functions, c->plan->n_functions, &changed);
+	if (!str_equal(name_before(c), c->plan->group))
+		domain_xml_remove_group(parsed, name_before(c), functions, c->plan->n_functions,
+					&changed);
 	*ret = domain_xml_to_text(parsed);
 	return 0;
 }
@@ -200,11 +196,9 @@ static int defined_by_us(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
 	_cleanup_(domain_use_clear) DomainUse use = { 0 };
-	_cleanup_free_ Bdf *functions = xcalloc(c->plan->n_functions + 1, sizeof(Bdf));
+	_cleanup_free_ Bdf *functions = plan_addresses(c->plan);
 	int r;
 
-	for (size_t i = 0; i < c->plan->n_functions; i++)
-		functions[i] = c->plan->functions[i].bdf;
 	r = host_ops(c)->domain_get(c->place->host, c->plan->domain_uuid, &domain, ret_problem);
 	if (r == 0)
 		r = domain_use_from_xml(domain->live_xml, domain->config_xml, &use, ret_problem);

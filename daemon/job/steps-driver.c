@@ -24,7 +24,7 @@ static void moves_clear(Moves *moves)
 }
 
 /* Every function of the plan, except those whose worker never came back. */
-static void moves_make(const StepContext *c, bool forward, Moves *ret)
+static Moves moves_make(const StepContext *c, bool forward)
 {
 	size_t n = c->plan->n_functions;
 	Moves moves = {
@@ -43,24 +43,20 @@ static void moves_make(const StepContext *c, bool forward, Moves *ret)
 			.driver_override = forward ? f->to_override : f->from_override,
 		};
 	}
-	*ret = moves;
+	return moves;
 }
 
 void step_remember_stuck(StepContext *c, const Bdf *function, const char *why, ...)
 {
 	va_list ap;
-	int n;
-	Bdf *bigger = xreallocarray(c->stuck_functions, c->n_stuck + 1, sizeof(Bdf));
 
-	c->stuck_functions = bigger;
+	c->stuck_functions = xreallocarray(c->stuck_functions, c->n_stuck + 1, sizeof(Bdf));
 	c->stuck_functions[c->n_stuck++] = *function;
 	if (c->stuck)
 		return;
 	va_start(ap, why);
-	n = vasprintf(&c->stuck, why, ap);
+	c->stuck = vstrf(why, ap);
 	va_end(ap);
-	if (n < 0)
-		c->stuck = NULL;
 }
 
 WorkerName step_worker_name(pid_t pid)
@@ -80,14 +76,14 @@ static bool is_beside_another(const MoveOutcome *outcome)
 
 static void remember_stuck(StepContext *c, const DriverTarget *target, const MoveOutcome *outcome)
 {
-	if (is_beside_another(outcome)) {
+	if (is_beside_another(outcome))
 		step_remember_stuck(c, &target->bdf, "%s is still at work on %s",
 				    step_worker_name(outcome->pid).text, BDF_TEXT(&target->bdf));
-		return;
-	}
-	step_remember_stuck(c, &target->bdf, "%s still waits in the kernel to move %s to %s",
-			    step_worker_name(outcome->pid).text, BDF_TEXT(&target->bdf),
-			    target->driver ? target->driver : "no driver");
+	else
+		step_remember_stuck(c, &target->bdf,
+				    "%s still waits in the kernel to move %s to %s",
+				    step_worker_name(outcome->pid).text, BDF_TEXT(&target->bdf),
+				    target->driver ? target->driver : "no driver");
 }
 
 static int beside_another(const DriverTarget *target, const MoveOutcome *outcome,
@@ -203,25 +199,20 @@ static int judge(StepContext *c, const Moves *moves, int error, Problem **ret_pr
 
 		if (outcome->result.error == 0)
 			continue;
-		if (outcome->still_running) {
+		if (outcome->still_running)
 			remember_stuck(c, &moves->targets[i], outcome);
-		}
-		if (result != 0)
-			continue;
-		result = judge_one(c, &moves->targets[i], outcome, ret_problem);
+		if (result == 0)
+			result = judge_one(c, &moves->targets[i], outcome, ret_problem);
 	}
 	return result != 0 ? result : error;
 }
 
 int step_move(StepContext *c, bool forward, Problem **ret_problem)
 {
-	_cleanup_(moves_clear) Moves moves = { 0 };
-	int r;
+	_cleanup_(moves_clear) Moves moves = moves_make(c, forward);
+	int r = c->place->host->ops->move(c->place->host, moves.targets, moves.n, c->timeout_usec,
+					  moves.outcomes);
 
-	moves_make(c, forward, &moves);
-	r = 0;
-	r = c->place->host->ops->move(c->place->host, moves.targets, moves.n, c->timeout_usec,
-				      moves.outcomes);
 	return judge(c, &moves, r, ret_problem);
 }
 

@@ -23,7 +23,7 @@ typedef struct Modes {
 
 static void modes_clear(Modes *modes)
 {
-	for (size_t i = 0; i < modes->n && modes->outcomes; i++)
+	for (size_t i = 0; i < modes->n; i++)
 		persistence_outcome_clear(&modes->outcomes[i]);
 	free(modes->gpus);
 	free(modes->outcomes);
@@ -35,7 +35,7 @@ typedef bool (*Which)(const PlanFunction *function);
  * Except those whose worker never came back: their group is quarantined. And except those that
  * nvidia-persistenced has `now`, as before; NULL: nobody looked.
  */
-static void modes_make(const StepContext *c, Which which, bool on, Inspection *now, Modes *ret)
+static Modes modes_make(const StepContext *c, Which which, bool on, Inspection *now)
 {
 	size_t n = c->plan->n_functions;
 	Modes modes = {
@@ -51,7 +51,7 @@ static void modes_make(const StepContext *c, Which which, bool on, Inspection *n
 		    !(now && inspection_excuse(now, &f->bdf, f->kept_by)))
 			modes.gpus[modes.n++] = f->bdf;
 	}
-	*ret = modes;
+	return modes;
 }
 
 /* "0000:41:00.0: GPU is lost (NVML error 15)", and the addresses alone. */
@@ -102,36 +102,27 @@ static int set_modes(StepContext *c, Which which, bool on, Inspection *now, char
 		     Problem **ret_problem)
 {
 	_cleanup_strv_ char **wrong = NULL, **causes = NULL;
-	_cleanup_(modes_clear) Modes modes = { 0 };
+	_cleanup_(modes_clear) Modes modes = modes_make(c, which, on, now);
 	Host *host = c->place->host;
 	int r = 0;
-
-	modes_make(c, which, on, now, &modes);
 
 	if (modes.n > 0)
 		r = host->ops->set_persistence(host, modes.gpus, modes.n, on, c->timeout_usec,
 					       modes.outcomes);
-	if (r >= 0) {
-		collect_wrong(&modes, &wrong, &causes);
-		r = 0;
-	}
-	if (r >= 0)
-		collect_notes(&modes, into_notes);
-	if (r < 0 || !wrong)
+	if (r < 0)
 		return r;
-	return refuse(&modes, wrong, causes, ret_problem);
+	collect_wrong(&modes, &wrong, &causes);
+	collect_notes(&modes, into_notes);
+	return wrong ? refuse(&modes, wrong, causes, ret_problem) : 0;
 }
 
-/* Adds why nvidia-persistenced holds a GPU still. Without memory the refusal stands as it is. */
+/* Adds why nvidia-persistenced holds a GPU still. */
 static void explain(char *const *notes, Problem *problem)
 {
-	_cleanup_free_ char *text = notes ? strv_join(notes, "\n") : NULL;
-	char *cause = text ? strf("%s%s%s", str_or_empty(problem->cause),
-				  problem->cause ? "\n" : "", text)
-			   : NULL;
+	_cleanup_free_ char *text = strv_join(notes, "\n");
+	char *cause =
+		strf("%s%s%s", str_or_empty(problem->cause), problem->cause ? "\n" : "", text);
 
-	if (!cause)
-		return;
 	free(problem->cause);
 	problem->cause = cause;
 }
@@ -147,7 +138,7 @@ static int turn_off(StepContext *c, Problem **ret_problem)
 
 	if (r == 0)
 		r = step_check_released(c, ret_problem);
-	if (r == PROBLEM)
+	if (r == PROBLEM && notes)
 		explain(notes, *ret_problem);
 	return r;
 }

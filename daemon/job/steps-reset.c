@@ -104,8 +104,7 @@ static int refuse(const Turnover *t, Problem **ret_problem)
 				  "the host's drivers do not get them"
 				: "its GPUs could not be reset, so it is not free for a "
 				  "next tenant"),
-		.cause = strf("%s%s%s", str_or_empty(functions),
-			      !str_is_empty(functions) && tenants ? "\n" : "",
+		.cause = strf("%s%s%s", functions, *functions && tenants ? "\n" : "",
 			      str_or_empty(tenants)),
 		.remedy = remedy(t));
 }
@@ -119,7 +118,6 @@ static JobNoteKind note_kind(const Turnover *t, const Receipt *receipt)
 	return t->leaves ? JOB_NOTE_NOT_RESET : JOB_NOTE_ACCEPTED;
 }
 
-/* Without memory the log lacks a line, and nothing else changes. */
 static void note_receipt(const Turnover *t, const Receipt *receipt)
 {
 	static const char *const words[] = {
@@ -139,8 +137,7 @@ static void note_receipt(const Turnover *t, const Receipt *receipt)
 	note->resets = (ResetTally){ 0 };
 	for (size_t i = 0; i < t->n_reports; i++)
 		reset_tally_add(&note->resets, &t->reports[i]);
-	note->text = strf("%s %s after %s: %s", receipt->group, words[note->kind],
-			  str_or_empty(name), str_or_empty(text));
+	note->text = strf("%s %s after %s: %s", receipt->group, words[note->kind], name, text);
 }
 
 static int write_receipt(const Turnover *t, const Receipt *receipt, Problem **ret_problem)
@@ -163,16 +160,12 @@ static int write_receipt(const Turnover *t, const Receipt *receipt, Problem **re
 static int not_turned(const Turnover *t, const Bdf *bdf, int error, Problem **ret_problem)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
-	int r = tenant_not_stored(t->context->place, bdf, error, &problem);
 
-	if (r != PROBLEM)
-		return r;
-	if (t->leaves) {
-		step_note_left(t->context, problem);
-		return 0;
-	}
-	*ret_problem = TAKE_PTR(problem);
-	return r;
+	if (!t->leaves)
+		return tenant_not_stored(t->context->place, bdf, error, ret_problem);
+	tenant_not_stored(t->context->place, bdf, error, &problem);
+	step_note_left(t->context, problem);
+	return 0;
 }
 
 static int turn_clean(const Turnover *t, const ReceiptBoard *board, const char *receipt_name,
@@ -326,24 +319,19 @@ static int conclude(Turnover *t, Problem **ret_problem)
 		r = turn_marks(t, &receipt, &unwritten);
 	if (turnover_failed(t, &receipt))
 		return refuse(t, ret_problem);
-	if (r == PROBLEM)
-		*ret_problem = TAKE_PTR(unwritten);
-	if (r == 0) {
+	if (r == 0)
 		tell_unreset(t);
-		return 0;
-	}
+	else
+		*ret_problem = TAKE_PTR(unwritten);
 	return r;
 }
 
 static int turn_over(Turnover *t, Problem **ret_problem)
 {
 	Host *host = t->context->place->host;
-	int r = host->ops->reset(host, t->targets, t->n, t->outcomes);
 
-	if (r < 0) {
+	if (host->ops->reset(host, t->targets, t->n, t->outcomes) < 0)
 		remember_stuck(t);
-		r = 0;
-	}
 	turnover_collect(t);
 	poll_memory(t);
 	return conclude(t, ret_problem);
@@ -354,9 +342,10 @@ static int reset(StepContext *c, Problem **ret_problem)
 	_cleanup_(turnover_clear) Turnover t = { 0 };
 	int r = step_refuse_while_in_guest(c, ret_problem);
 
-	if (r == 0)
-		turnover_make(c, NULL, &t);
-	return r != 0 ? r : turn_over(&t, ret_problem);
+	if (r != 0)
+		return r;
+	t = turnover_make(c, NULL);
+	return turn_over(&t, ret_problem);
 }
 
 /* Where one has vanished: its reset fails, and the others stay where they are. */
@@ -430,11 +419,11 @@ int step_reset_returning(StepContext *c, Problem **ret_problem)
 		return 0;
 	returned = xcalloc(c->plan->n_functions + 1, sizeof(bool));
 	r = look_what_has_returned(c, returned);
-	if (r == 0)
-		note_unreset(c, returned);
-	if (r == 0)
-		turnover_make(c, returned, &t);
-	return r != 0 || t.n == 0 ? r : turn_over(&t, ret_problem);
+	if (r != 0)
+		return r;
+	note_unreset(c, returned);
+	t = turnover_make(c, returned);
+	return t.n > 0 ? turn_over(&t, ret_problem) : 0;
 }
 
 const StepOps step_reset = {

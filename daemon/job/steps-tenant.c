@@ -44,19 +44,12 @@ static int refuse(const Bdf *bdf, const TenantFile *file, Problem **ret_problem)
 	const TenantMark *mark = file ? file->mark : NULL;
 	_cleanup_free_ char *tenant = tenancy_tenant_text(mark ? mark->domain_uuid : NULL,
 							  mark ? mark->domain_name : NULL);
+
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_RESET_FAILED,
 		.reason = strf("%s was not reset since another tenant had it", BDF_TEXT(bdf)),
-		.cause = strf("%s was last used by %s", BDF_TEXT(bdf), str_or_empty(tenant)),
+		.cause = strf("%s was last used by %s", BDF_TEXT(bdf), tenant),
 		.remedy = xstrdup("run the command again: it is reset then"));
-}
-
-static void set_text(char **to, const char *from)
-{
-	char *copy = from ? xstrdup(from) : NULL;
-
-	free(*to);
-	*to = copy;
 }
 
 /* Of the board as the plan saw it; for a plan from a journal as its mark, or its record, has it. */
@@ -74,8 +67,8 @@ static void identify(const StepContext *c, const Bdf *bdf, const TenantMark *the
 	ret->device = from ? from->device : f->device;
 	ret->subsystem_vendor = from ? from->subsystem_vendor : f->subsystem_vendor;
 	ret->subsystem_device = from ? from->subsystem_device : f->subsystem_device;
-	set_text(&ret->uuid, from ? from->uuid : f->uuid);
-	set_text(&ret->serial_number, from ? from->serial_number : f->serial_number);
+	ret->uuid = xstrdup(from ? from->uuid : f->uuid);
+	ret->serial_number = xstrdup(from ? from->serial_number : f->serial_number);
 }
 
 static int mark_board(StepContext *c, const Tenants *tenants, const Bdf *bdf, Problem **ret_problem)
@@ -96,11 +89,10 @@ static int mark_board(StepContext *c, const Tenants *tenants, const Bdf *bdf, Pr
 		return 0;
 	mark.no_method = there && there->no_method;
 	identify(c, bdf, there, board, &mark);
-	r = 0;
-	set_text(&mark.domain_uuid, c->plan->domain_uuid);
-	set_text(&mark.domain_name, c->plan->domain_name);
-	set_text(&mark.why, goes_back(c->plan) ? "given back by a release that failed"
-					       : "given to it by gpupass");
+	mark.domain_uuid = xstrdup(c->plan->domain_uuid);
+	mark.domain_name = xstrdup(c->plan->domain_name);
+	mark.why = xstrdup(goes_back(c->plan) ? "given back by a release that failed"
+					      : "given to it by gpupass");
 	r = tenant_store_save(c->place->tenants, &mark);
 	return r < 0 ? tenant_not_stored(c->place, bdf, r, ret_problem) : 0;
 }
@@ -117,12 +109,11 @@ int step_mark_tenant(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(tenants_freep) Tenants *tenants = NULL;
 	const Plan *plan = c->plan;
-	int r;
+	int r = 0;
 
 	if (!c->place->tenants)
 		return 0;
-	tenant_store_load(c->place->tenants, &tenants);
-	r = 0;
+	tenants = tenant_store_load(c->place->tenants);
 	if (tenants->fault)
 		return refuse_unread(tenants->fault, ret_problem);
 	for (size_t i = 0; r == 0 && i < plan->n_functions; i++)

@@ -81,8 +81,8 @@ void step_note_left(StepContext *c, const Problem *problem)
 		     *cause ? ")" : "", problem->remedy ? "; " : "", str_or_empty(problem->remedy));
 }
 
-/* What is stuck is not touched again. Allocates at least one element. */
-static void list_functions(const StepContext *c, Bdf **ret, size_t *ret_n)
+/* What is stuck is not touched again. */
+static Bdf *list_functions(const StepContext *c, size_t *ret_n)
 {
 	Bdf *functions = xcalloc(c->plan->n_functions + 1, sizeof(Bdf));
 	size_t n = 0;
@@ -90,21 +90,18 @@ static void list_functions(const StepContext *c, Bdf **ret, size_t *ret_n)
 	for (size_t i = 0; i < c->plan->n_functions; i++)
 		if (!bdf_in(&c->plan->functions[i].bdf, c->stuck_functions, c->n_stuck))
 			functions[n++] = c->plan->functions[i].bdf;
-	*ret = functions;
 	*ret_n = n;
+	return functions;
 }
 
 static int inspect_by(StepContext *c, bool past_exit, Inspection **ret)
 {
 	Host *host = c->place->host;
-	_cleanup_free_ Bdf *functions = NULL;
-	size_t n = 0;
-	int r = 0;
+	size_t n;
+	_cleanup_free_ Bdf *functions = list_functions(c, &n);
+	int r = past_exit ? inspect_past_exit(host, functions, n, INSPECT_CONFIG_NOT, ret)
+			  : host->ops->inspect(host, functions, n, INSPECT_CONFIG_NOT, ret);
 
-	list_functions(c, &functions, &n);
-
-	r = past_exit ? inspect_past_exit(host, functions, n, INSPECT_CONFIG_NOT, ret)
-		      : host->ops->inspect(host, functions, n, INSPECT_CONFIG_NOT, ret);
 	if (r >= 0)
 		trail_note_holders(c->place->trail, *ret);
 	return r;
@@ -118,10 +115,8 @@ int step_inspect(StepContext *c, Inspection **ret)
 int step_glance(StepContext *c, Inspection **ret)
 {
 	Host *host = c->place->host;
-	_cleanup_free_ Bdf *functions = NULL;
-	size_t n = 0;
-
-	list_functions(c, &functions, &n);
+	size_t n;
+	_cleanup_free_ Bdf *functions = list_functions(c, &n);
 
 	return host->ops->glance(host, functions, n, INSPECT_CONFIG_NOT, ret);
 }
@@ -249,17 +244,14 @@ static int stored_text(const StepContext *c, char **ret)
 {
 	_cleanup_(assignments_freep) Assignments *all = NULL;
 	const Assignment *assignment;
-	char *text;
 	int r;
 
 	r = assignment_store_load(c->place->store, &all, NULL);
 	if (r < 0)
 		return r;
 	assignment = assignments_find_same(all, c->plan->assignment);
-	if (!assignment)
-		return 0;
-	text = assignment_to_json(assignment);
-	*ret = text;
+	if (assignment)
+		*ret = assignment_to_json(assignment);
 	return 0;
 }
 
@@ -274,9 +266,8 @@ static int put_back_record(StepContext *c, Problem **ret_problem)
 	r = stored_text(c, &now);
 	if (r < 0)
 		return r;
-	if (before) {
+	if (before)
 		then = assignment_to_json(before);
-	}
 	if (str_equal(now, then))
 		return 0;
 	r = before ? assignment_store_save(c->place->store, before)

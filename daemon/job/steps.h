@@ -68,7 +68,7 @@ typedef struct StepOps {
 const StepOps *step_ops(StepKind kind);
 /* What the step's "done" rests on. For tests and readers of steps.c. */
 const char *step_evidence(StepKind kind);
-/* Adds to `left` what an optional act or undo could not do. 0 or -ENOMEM. */
+/* Adds to `left` what an optional act or undo could not do. */
 void step_note_left(StepContext *c, const Problem *problem);
 void step_context_clear(StepContext *c);
 

@@ -39,20 +39,18 @@ static int store_news(const JobPlace *place, const Prepared *p, const Gpu *gpu,
 
 	if (!tenancy_is_news(&tenancy))
 		return 0;
-	tenancy_mark(&tenancy, gpu, p->request.now_usec, &mark);
-	r = 0;
+	mark = tenancy_mark(&tenancy, gpu, p->request.now_usec);
 	r = tenant_store_save(place->tenants, &mark);
 	return r < 0 ? tenant_not_stored(place, &mark.bdf, r, ret_problem) : 0;
 }
 
 int tenant_look(const JobPlace *place, Prepared *p, bool claimed, Problem **ret_problem)
 {
-	int r;
+	int r = 0;
 
 	if (!place->tenants)
 		return 0;
-	tenant_store_load(place->tenants, &p->tenants);
-	r = 0;
+	p->tenants = tenant_store_load(place->tenants);
 	for (size_t i = 0; r == 0 && claimed && i < p->group->n_gpus; i++)
 		r = store_news(place, p, p->group->gpus[i], ret_problem);
 	return r;

@@ -43,7 +43,7 @@ static PlanReset part_of(const Turnover *t, size_t i)
 	return t->undo ? part_in_undo(t, i) : t->context->plan->functions[i].reset;
 }
 
-void turnover_make(StepContext *c, const bool *returned, Turnover *ret)
+Turnover turnover_make(StepContext *c, const bool *returned)
 {
 	bool undo = returned != NULL;
 	size_t n = c->plan->n_functions;
@@ -70,7 +70,7 @@ void turnover_make(StepContext *c, const bool *returned, Turnover *ret)
 				.slot = part == PLAN_RESET_SLOT,
 			};
 	}
-	*ret = t;
+	return t;
 }
 
 static void collect_reports(Turnover *t)
@@ -186,14 +186,9 @@ char *turnover_functions_text(const Turnover *t, bool only_bad)
 {
 	_cleanup_strv_ char **lines = NULL;
 
-	for (size_t i = 0; i < t->n_reports; i++) {
-		_cleanup_free_ char *line = NULL;
-
-		if (only_bad && reset_result_is_good(t->reports[i].result))
-			continue;
-		line = reset_report_text(&t->reports[i]);
-		strv_append(&lines, line);
-	}
+	for (size_t i = 0; i < t->n_reports; i++)
+		if (!only_bad || !reset_result_is_good(t->reports[i].result))
+			strv_append_take(&lines, reset_report_text(&t->reports[i]));
 	return strv_join(lines, only_bad ? "\n" : "; ");
 }
 
@@ -203,15 +198,14 @@ char *turnover_tenants_text(const Turnover *t)
 
 	for (size_t i = 0; i < t->n_boards; i++) {
 		const ReceiptBoard *board = &t->boards[i];
+		const ResetReport *report = turnover_report(t, &board->bdf);
 		_cleanup_free_ char *tenant =
 			tenancy_tenant_text(board->tenant_uuid, board->tenant_name);
 
 		if (!board->reset)
 			strv_appendf(&lines, "%s was last used by %s%s", BDF_TEXT(&board->bdf),
 				     tenant,
-				     turnover_report(t, &board->bdf) &&
-						     turnover_report(t, &board->bdf)->result ==
-							     RESET_NO_METHOD
+				     report && report->result == RESET_NO_METHOD
 					     ? ", and the kernel knows no way to reset it"
 					     : "");
 	}

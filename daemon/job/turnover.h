@@ -24,9 +24,9 @@ typedef struct Turnover {
 
 /*
  * `returned` NULL: the reset that the plan has as a step. Otherwise the one with which the undo of
- * an assign begins, without what has returned. 0 or -ENOMEM. turnover_clear() in any case.
+ * an assign begins, without what has returned.
  */
-void turnover_make(StepContext *c, const bool *returned, Turnover *ret);
+Turnover turnover_make(StepContext *c, const bool *returned);
 void turnover_clear(Turnover *t);
 
 /* Fills reports and boards from the outcomes. */
@@ -36,9 +36,7 @@ const ResetReport *turnover_report(const Turnover *t, const Bdf *bdf);
 /* A release may end without a reset. Then the next domain does not get the board. */
 bool turnover_failed(const Turnover *t, const Receipt *receipt);
 
-/* "0000:41:00.0: reset (flr); …", or only what was not reset, a line each. NULL: no memory. */
+/* "0000:41:00.0: reset (flr); …", or only what was not reset, a line each. */
 char *turnover_functions_text(const Turnover *t, bool only_bad);
-/*
- * "0000:41:00.0 was last used by vm42 (…)", of those that were not reset; NULL: none, or no memory.
- */
+/* "0000:41:00.0 was last used by vm42 (…)", of those that were not reset; NULL: none. */
 char *turnover_tenants_text(const Turnover *t);

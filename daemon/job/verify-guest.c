@@ -31,32 +31,33 @@ static void guest_run(const JobPlace *place, const char *uuid, const char *const
 {
 	_cleanup_(problem_freep) Problem *ignored = NULL;
 
-	place->host->ops->guest_run(place->host, uuid, commands, n, deadline, runs,
-					    &ignored);
+	(void)place->host->ops->guest_run(place->host, uuid, commands, n, deadline, runs, &ignored);
 }
 
-void verify_read_guest_report(const JobPlace *place, const VerifyInput *input,
-			      const VerifyReport *report, uint64_t deadline, GuestReport **ret)
+GuestReport *verify_read_guest_report(const JobPlace *place, const VerifyInput *input,
+				      const VerifyReport *report, uint64_t deadline)
 {
 	uint64_t soon = now_monotonic() + REPORT_USEC;
 	GuestRun runs[GUEST_REPORT_RUNS] = { 0 };
+	GuestReport *found = NULL;
 
 	if (!agent_answers(report))
-		return;
+		return NULL;
 	guest_run(place, input->domain_uuid, guest_report_commands, GUEST_REPORT_RUNS,
 		  soon < deadline ? soon : deadline, runs);
-	guest_report_judge(runs, input->domain_uuid, now_realtime(), ret);
+	found = guest_report_judge(runs, input->domain_uuid, now_realtime());
 	for (size_t i = 0; i < GUEST_REPORT_RUNS; i++)
 		guest_run_clear(&runs[i]);
+	return found;
 }
 
-void verify_measure(const JobPlace *place, const VerifyInput *input, const VerifyReport *report,
-		    uint64_t deadline, Workload **ret)
+Workload *verify_measure(const JobPlace *place, const VerifyInput *input,
+			 const VerifyReport *report, uint64_t deadline)
 {
-	_cleanup_(workload_freep) Workload *w = NULL;
+	Workload *w = NULL;
 	bool done;
 
-	measure_begin(input, report, &w);
+	w = measure_begin(input, report);
 	done = w->cause != WORKLOAD_NO_PROGRAM;
 	for (size_t i = 0; !done && i < MEASURE_COMMANDS; i++) {
 		MeasureCommand command;
@@ -68,5 +69,5 @@ void verify_measure(const JobPlace *place, const VerifyInput *input, const Verif
 		measure_hear(w, input, report, i, &run, &done);
 		guest_run_clear(&run);
 	}
-	*ret = TAKE_PTR(w);
+	return w;
 }

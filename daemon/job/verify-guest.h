@@ -7,10 +7,10 @@
 #include "core/verify/workload.h"
 #include "job/place.h"
 
-/* *ret is left alone if the guest agent runs no programs. 0 or -ENOMEM. */
-void verify_read_guest_report(const JobPlace *place, const VerifyInput *input,
-			      const VerifyReport *report, uint64_t deadline, GuestReport **ret);
+/* NULL if the guest agent runs no programs. */
+GuestReport *verify_read_guest_report(const JobPlace *place, const VerifyInput *input,
+				      const VerifyReport *report, uint64_t deadline);
 
-/* Runs what the guest has to measure the links. 0 or -ENOMEM. */
-void verify_measure(const JobPlace *place, const VerifyInput *input, const VerifyReport *report,
-		    uint64_t deadline, Workload **ret);
+/* Runs what the guest has to measure the links. */
+Workload *verify_measure(const JobPlace *place, const VerifyInput *input,
+			 const VerifyReport *report, uint64_t deadline);

@@ -183,7 +183,7 @@ static int ask(const JobPlace *place, Verification *v, uint64_t deadline, Proble
 	r = place->host->ops->guest_run(place->host, v->found->domain->uuid, verify_commands,
 					VERIFY_RUNS, deadline, runs, ret_problem);
 	if (r == 0)
-		r = verify_judge(&v->input, runs, &v->report);
+		v->report = verify_judge(&v->input, runs);
 	clear_runs(runs, VERIFY_RUNS);
 	return r;
 }
@@ -205,7 +205,6 @@ static void diagnose(const JobPlace *place, Verification *v, uint64_t deadline)
 			place->host, v->found->domain->uuid, &verify_diagnosis_commands[i], 1,
 			soon < deadline ? soon : deadline, &runs[i], &ignored);
 	verify_diagnose(&v->input, runs, v->report);
-	r = 0;
 	clear_runs(runs, VERIFY_DIAGNOSES);
 }
 
@@ -227,7 +226,7 @@ static int look_again(const JobPlace *place, Verification *v, Problem **ret_prob
 		same &= domain_use_hostdev(&use, &v->gpus[i].bdf) != NULL;
 	if (same)
 		return 0;
-	verify_give_up(&v->input, VERIFY_CHANGED, &report);
+	report = verify_give_up(&v->input, VERIFY_CHANGED);
 	verify_report_free(v->report);
 	v->report = report;
 	return 0;
@@ -270,9 +269,8 @@ static void keep_evidence(const JobPlace *place, Verification *v)
 		return;
 	links = xcalloc(n * n + 1, sizeof(unsigned));
 	inactive = xcalloc(n + 1, sizeof(unsigned));
-	if (!verify_links_seen(v->report, links, inactive))
-		return;
-	note_links(place, v, links, inactive);
+	if (verify_links_seen(v->report, links, inactive))
+		note_links(place, v, links, inactive);
 }
 
 static int ask_guest(const JobPlace *place, const JobRequest *request, Verification *v,
@@ -284,15 +282,14 @@ static int ask_guest(const JobPlace *place, const JobRequest *request, Verificat
 		r = ask(place, v, deadline, ret_problem);
 	if (r == 0)
 		r = cancellation_check(place->cancel, ret_problem);
-	if (r == 0)
-		diagnose(place, v, deadline);
-	if (r == 0)
-		verify_read_guest_report(place, &v->input, v->report, deadline, &v->guest_report);
+	if (r != 0)
+		return r;
+	diagnose(place, v, deadline);
+	v->guest_report = verify_read_guest_report(place, &v->input, v->report, deadline);
 	/* What measures keeps the guest's GPUs busy for minutes. */
-	if (r == 0)
-		r = cancellation_check(place->cancel, ret_problem);
+	r = cancellation_check(place->cancel, ret_problem);
 	if (r == 0 && request->workload)
-		verify_measure(place, &v->input, v->report, deadline, &v->workload);
+		v->workload = verify_measure(place, &v->input, v->report, deadline);
 	return r == 0 ? look_again(place, v, ret_problem) : r;
 }
 
@@ -303,15 +300,13 @@ int verification_run(const JobPlace *place, const JobRequest *request, Verificat
 	uint64_t timeout = request->timeout_usec > 0 ? request->timeout_usec : usual;
 	bool asks = v->obstacle == VERIFY_NOTHING;
 	VerifyMore more;
-	int r;
+	int r = 0;
 
 	v->asked_usec = now_realtime();
 	if (asks)
 		r = ask_guest(place, request, v, now_monotonic() + timeout, ret_problem);
-	else {
-		verify_give_up(&v->input, v->obstacle, &v->report);
-		r = 0;
-	}
+	else
+		v->report = verify_give_up(&v->input, v->obstacle);
 	/* What a cancelled verification heard is not kept. */
 	if (r == 0)
 		r = cancellation_close(place->cancel, ret_problem);

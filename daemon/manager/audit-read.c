@@ -48,16 +48,16 @@ static void read_done(void *data)
 int manager_get_audit(Manager *m, const AuditQuery *query, ManagerAudit done, void *userdata)
 {
 	ReadTask *task;
-	int r = 0;
+	int r;
 
 	if (!m->place.trail)
 		return -ENOENT;
-	task = xcalloc(1, sizeof(ReadTask));
+	task = xmalloc(sizeof(ReadTask));
 	*task = (ReadTask){
 		.dir_fd = trail_dir_fd(m->place.trail),
 		.query = *query,
-		.group = query->group ? xstrdup(query->group) : NULL,
-		.domain = query->domain ? xstrdup(query->domain) : NULL,
+		.group = xstrdup(query->group),
+		.domain = xstrdup(query->domain),
 		.done = done,
 		.userdata = userdata,
 	};
@@ -113,7 +113,7 @@ static void holders_found(const Inspection *inspection, int error, void *userdat
 	HoldersTask *task = userdata;
 	_cleanup_free_ char *text = inspection ? holders_text(inspection) : NULL;
 
-	task->done(text, text ? 0 : error, task->userdata);
+	task->done(text, inspection ? 0 : error, task->userdata);
 	free(task);
 }
 
@@ -151,7 +151,7 @@ int manager_get_holders(Manager *m, bool all, ManagerAudit done, void *userdata)
 	for (size_t i = 0; i < m->inventory->gpus->n_gpus; i++)
 		room += m->inventory->gpus->gpus[i].n_functions;
 	functions = xcalloc(room, sizeof(Bdf));
-	task = xcalloc(1, sizeof(HoldersTask));
+	task = xmalloc(sizeof(HoldersTask));
 	*task = (HoldersTask){ .done = done, .userdata = userdata };
 	r = manager_inspect(m, functions, add_all(m, all, functions), holders_found, task);
 	if (r < 0)

@@ -22,7 +22,6 @@ void manager_audit_written(Manager *m)
 	m->listener.audit_written(m->listener.userdata);
 }
 
-/* Without memory for a part, that part is not known. */
 static AuditRecord record_about(AuditKind kind, const char *group, const char *domain_uuid,
 				const char *domain, const char *reason)
 {

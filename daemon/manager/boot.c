@@ -21,7 +21,7 @@ static void log_boot_faults(Manager *m, const BootFaults *faults)
 			 &(LogFields){ .message_id = LOG_ID_NOT_BOUND,
 				       .functions = BDF_TEXT(&faults->items[i].bdf) },
 			 "at boot %s was not bound to vfio-pci: %s",
-			 BDF_TEXT(&faults->items[i].bdf), str_or_empty(text));
+			 BDF_TEXT(&faults->items[i].bdf), text);
 		audit_boot_fault(m, &faults->items[i]);
 	}
 }

@@ -41,10 +41,9 @@ static void clear_reply(void *data)
 			 "the quarantine of %s was lifted", task->group);
 		task->done(NULL, NULL, task->userdata);
 	} else {
-		message = task->problem
-				  ? problem_message(task->problem, prefix)
-				  : strf("%s: %s", str_or_empty(prefix), strerror(-task->result));
-		task->done(problem_dbus_name(error), str_or_empty(message), task->userdata);
+		message = task->problem ? problem_message(task->problem, prefix)
+					: strf("%s: %s", prefix, strerror(-task->result));
+		task->done(problem_dbus_name(error), message, task->userdata);
 	}
 	rules_unref(task->place.rules);
 	problem_free(task->problem);
@@ -73,7 +72,7 @@ int manager_clear(Manager *m, const char *group, ManagerDeclared done, void *use
 			.reason = xstrdup("an interrupted job is being recovered"),
 			.remedy = xstrdup(
 				"wait, or look why libvirt does not answer: gpupass status"));
-	task = xcalloc(1, sizeof(ClearTask));
+	task = xmalloc(sizeof(ClearTask));
 	*task = (ClearTask){
 		.manager = m,
 		.place = manager_job_place(m),

@@ -34,39 +34,31 @@ static int bad(const Parse *parse, int line, const char *what, const char *remed
 			      .remedy = xstrdup(remedy));
 }
 
-static int set_bool(const Parse *parse, const char *value, int line, bool *ret)
+/* ---- each sets the member of Config that `to` points at ---- */
+
+static int set_bool(const Parse *parse, const char *value, int line, void *to)
 {
 	static const char *const yes[] = { "yes", "true", "on", "1" };
 	static const char *const no[] = { "no", "false", "off", "0" };
 
 	for (size_t i = 0; i < ELEMENTS(yes); i++) {
 		if (strcasecmp(value, yes[i]) == 0 || strcasecmp(value, no[i]) == 0) {
-			*ret = strcasecmp(value, yes[i]) == 0;
+			*(bool *)to = strcasecmp(value, yes[i]) == 0;
 			return 0;
 		}
 	}
 	return bad(parse, line, "this is neither yes nor no", "write yes or no");
 }
 
-static int set_seconds(const Parse *parse, const char *value, int line, uint64_t *ret)
+static int set_seconds(const Parse *parse, const char *value, int line, void *to)
 {
 	unsigned long long seconds = 0;
 
 	if (str_to_unsigned(value, 10, TIMEOUT_SEC_MAX, &seconds) < 0 || seconds == 0)
 		return bad(parse, line, "this is no number of seconds",
 			   "write a whole number from 1 to 3600");
-	*ret = seconds * USEC_PER_SEC;
+	*(uint64_t *)to = seconds * USEC_PER_SEC;
 	return 0;
-}
-
-static int set_accept_inferred(const Parse *parse, const char *value, int line)
-{
-	return set_bool(parse, value, line, &parse->config->policy.accept_inferred);
-}
-
-static int set_single_gpus(const Parse *parse, const char *value, int line)
-{
-	return set_bool(parse, value, line, &parse->config->policy.single_gpus);
 }
 
 #define KEEP_BOUND_MAX 32
@@ -76,80 +68,38 @@ static int set_single_gpus(const Parse *parse, const char *value, int line)
  * A comma separates patterns, since names of boards have spaces. Like every other setting, a later
  * line replaces an earlier one. An empty one keeps nothing.
  */
-static int set_keep_bound(const Parse *parse, const char *value, int line)
+static int set_keep_bound(const Parse *parse, const char *value, int line, void *to)
 {
 	_cleanup_strv_ char **patterns = NULL, **kept = NULL;
 
 	strv_split(value, ",", &patterns);
-
 	for (char **pattern = patterns; pattern && *pattern; pattern++) {
 		const char *word = str_strip(*pattern);
 
-		if (*word && strlen(word) <= KEEP_BOUND_LENGTH &&
-		    strv_length(kept) < KEEP_BOUND_MAX) {
-			strv_append(&kept, word);
-			continue;
-		}
-		return bad(parse, line, "this is no list of at most 32 patterns of 64 characters",
-			   "write names of groups or boards, as gpupass list prints them, with "
-			   "commas between them: pair0, RTX A6000, A40");
+		if (!*word || strlen(word) > KEEP_BOUND_LENGTH ||
+		    strv_length(kept) == KEEP_BOUND_MAX)
+			return bad(parse, line,
+				   "this is no list of at most 32 patterns of 64 characters",
+				   "write names of groups or boards, as gpupass list prints them, "
+				   "with commas between them: pair0, RTX A6000, A40");
+		strv_append(&kept, word);
 	}
-	strv_free(parse->config->keep_bound);
-	parse->config->keep_bound = TAKE_PTR(kept);
-	parse->config->policy.keep_bound = parse->config->keep_bound;
+	strv_free(*(char ***)to);
+	*(char ***)to = TAKE_PTR(kept);
 	return 0;
 }
 
-static int set_device_timeout(const Parse *parse, const char *value, int line)
+static int set_libvirt_uri(const Parse *parse, const char *value, int line, void *to)
 {
-	return set_seconds(parse, value, line, &parse->config->policy.device_timeout_usec);
-}
-
-static int set_poll_memory_clear(const Parse *parse, const char *value, int line)
-{
-	return set_bool(parse, value, line, &parse->config->policy.poll_memory_clear);
-}
-
-static int set_allow_mmio(const Parse *parse, const char *value, int line)
-{
-	return set_bool(parse, value, line, &parse->config->policy.allow_mmio);
-}
-
-static int set_probe_timeout(const Parse *parse, const char *value, int line)
-{
-	return set_seconds(parse, value, line, &parse->config->policy.probe_timeout_usec);
-}
-
-static int set_detach_timeout(const Parse *parse, const char *value, int line)
-{
-	return set_seconds(parse, value, line, &parse->config->policy.detach_timeout_usec);
-}
-
-static int set_look_interval(const Parse *parse, const char *value, int line)
-{
-	return set_seconds(parse, value, line, &parse->config->look_interval_usec);
-}
-
-static int set_libvirt_uri(const Parse *parse, const char *value, int line)
-{
-	char *uri;
-
 	if (!strstr(value, ":/") && !domain_source_is_none(value))
 		return bad(parse, line, "this is no libvirt URI",
 			   "write qemu:///system; or none, on a host without libvirt");
-	uri = xstrdup(value);
-	free(parse->config->libvirt_uri);
-	parse->config->libvirt_uri = uri;
+	free(*(char **)to);
+	*(char **)to = xstrdup(value);
 	return 0;
 }
 
-/* Of Proxmox VE. */
-static int set_guests(const Parse *parse, const char *value, int line)
-{
-	return set_bool(parse, value, line, &parse->config->proxmox_guests);
-}
-
-static int set_log_level(const Parse *parse, const char *value, int line)
+static int set_log_level(const Parse *parse, const char *value, int line, void *to)
 {
 	static const struct {
 		const char *name;
@@ -164,7 +114,7 @@ static int set_log_level(const Parse *parse, const char *value, int line)
 	for (size_t i = 0; i < ELEMENTS(levels); i++) {
 		if (strcmp(value, levels[i].name) != 0)
 			continue;
-		parse->config->log_level = levels[i].level;
+		*(int *)to = levels[i].level;
 		return 0;
 	}
 	return bad(parse, line, "this is no log level", "write error, warning, info or debug");
@@ -182,40 +132,43 @@ static int set_count(const Parse *parse, const char *value, int line, unsigned l
 	return 0;
 }
 
-static int set_audit_file(const Parse *parse, const char *value, int line)
+static int set_megabytes(const Parse *parse, const char *value, int line, void *to)
 {
 	uint64_t megabytes = 0;
 	int r = set_count(parse, value, line, 1, 1024, &megabytes);
 
 	if (r == 0)
-		parse->config->audit.file_bytes = megabytes << 20;
+		*(uint64_t *)to = megabytes << 20;
 	return r;
 }
 
 /* With one file the trail would be empty after each rotation. */
-static int set_audit_files(const Parse *parse, const char *value, int line)
+static int set_audit_files(const Parse *parse, const char *value, int line, void *to)
 {
-	return set_count(parse, value, line, 2, 10000, &parse->config->audit.files);
+	return set_count(parse, value, line, 2, 10000, to);
 }
 
 static const struct {
 	const char *section, *key;
-	int (*set)(const Parse *parse, const char *value, int line);
+	int (*set)(const Parse *parse, const char *value, int line, void *to);
+	size_t offset;
 } settings[] = {
-	{ "Groups", "AcceptInferred", set_accept_inferred },
-	{ "Groups", "SingleGpus", set_single_gpus },
-	{ "Groups", "KeepBound", set_keep_bound },
-	{ "Devices", "DeviceTimeoutSec", set_device_timeout },
-	{ "Devices", "ProbeTimeoutSec", set_probe_timeout },
-	{ "Devices", "AllowMmio", set_allow_mmio },
-	{ "Devices", "PollMemoryClear", set_poll_memory_clear },
-	{ "Libvirt", "Uri", set_libvirt_uri },
-	{ "Libvirt", "DetachTimeoutSec", set_detach_timeout },
-	{ "Libvirt", "LookIntervalSec", set_look_interval },
-	{ "Proxmox", "Guests", set_guests },
-	{ "Log", "Level", set_log_level },
-	{ "Audit", "FileMegabytes", set_audit_file },
-	{ "Audit", "Files", set_audit_files },
+	{ "Groups", "AcceptInferred", set_bool, offsetof(Config, policy.accept_inferred) },
+	{ "Groups", "SingleGpus", set_bool, offsetof(Config, policy.single_gpus) },
+	{ "Groups", "KeepBound", set_keep_bound, offsetof(Config, keep_bound) },
+	{ "Devices", "DeviceTimeoutSec", set_seconds,
+	  offsetof(Config, policy.device_timeout_usec) },
+	{ "Devices", "ProbeTimeoutSec", set_seconds, offsetof(Config, policy.probe_timeout_usec) },
+	{ "Devices", "AllowMmio", set_bool, offsetof(Config, policy.allow_mmio) },
+	{ "Devices", "PollMemoryClear", set_bool, offsetof(Config, policy.poll_memory_clear) },
+	{ "Libvirt", "Uri", set_libvirt_uri, offsetof(Config, libvirt_uri) },
+	{ "Libvirt", "DetachTimeoutSec", set_seconds,
+	  offsetof(Config, policy.detach_timeout_usec) },
+	{ "Libvirt", "LookIntervalSec", set_seconds, offsetof(Config, look_interval_usec) },
+	{ "Proxmox", "Guests", set_bool, offsetof(Config, proxmox_guests) }, /* of Proxmox VE */
+	{ "Log", "Level", set_log_level, offsetof(Config, log_level) },
+	{ "Audit", "FileMegabytes", set_megabytes, offsetof(Config, audit.file_bytes) },
+	{ "Audit", "Files", set_audit_files, offsetof(Config, audit.files) },
 };
 
 static int on_section(const char *name, int line, void *userdata)
@@ -231,9 +184,12 @@ static int on_section(const char *name, int line, void *userdata)
 static int on_entry(const char *section, const char *key, const char *value, int line,
 		    void *userdata)
 {
+	const Parse *parse = userdata;
+
 	for (size_t i = 0; i < ELEMENTS(settings); i++)
 		if (strcmp(settings[i].section, section) == 0 && strcmp(settings[i].key, key) == 0)
-			return settings[i].set(userdata, value, line);
+			return settings[i].set(parse, value, line,
+					       (char *)parse->config + settings[i].offset);
 	return bad(userdata, line, "there is no such key in this section", "see gpupassd.conf(5)");
 }
 
@@ -378,6 +334,7 @@ int config_load(const char *directory, Config **ret, Problem **ret_problem)
 		r = load_drop_ins(dir_fd, config, ret_problem);
 	if (r == 0)
 		r = check_guests(config, ret_problem);
+	config->policy.keep_bound = config->keep_bound;
 	if (r == 0)
 		*ret = TAKE_PTR(config);
 	return r;
@@ -401,7 +358,7 @@ static void note_problem(char ***notes, const Problem *problem)
 		     problem->reason, str_or_empty(problem->remedy));
 }
 
-static int load_groups(int fd, char *const *names, Declarations *into, char ***notes)
+static void load_groups(int fd, char *const *names, Declarations *into, char ***notes)
 {
 	for (; names && *names; names++) {
 		_cleanup_(problem_freep) Problem *problem = NULL;
@@ -413,14 +370,9 @@ static int load_groups(int fd, char *const *names, Declarations *into, char ***n
 			continue; /* forgotten meanwhile */
 		if (r == 0)
 			r = declarations_parse(into, file, text, &problem);
-		if (r == PROBLEM) {
+		if (r == PROBLEM)
 			note_problem(notes, problem);
-			r = 0;
-		}
-		if (r < 0)
-			return r;
 	}
-	return 0;
 }
 
 int config_load_rules(const char *directory, const Policy *policy, Rules **ret, char ***ret_notes)
@@ -435,18 +387,15 @@ int config_load_rules(const char *directory, const Policy *policy, Rules **ret, 
 	r = dir_open_at(AT_FDCWD, directory, false, &dir_fd);
 	if (r >= 0)
 		r = list_files(dir_fd, "groups.d", &fd, &names, &problem);
-	if (r == -ENOENT)
-		r = 0;
-	if (r == PROBLEM) {
-		note_problem(&notes, problem);
-		r = 0;
-	} else if (r >= 0)
-		r = load_groups(fd, names, declarations, &notes);
-	if (r < 0)
+	if (r < 0 && r != -ENOENT)
 		return r;
+	if (r == PROBLEM)
+		note_problem(&notes, problem);
+	else
+		load_groups(fd, names, declarations, &notes);
 	if (notes)
 		effective.accept_inferred = effective.single_gpus = false;
-	rules_new(&effective, TAKE_PTR(declarations), ret);
+	*ret = rules_new(&effective, TAKE_PTR(declarations));
 	*ret_notes = TAKE_PTR(notes);
 	return 0;
 }

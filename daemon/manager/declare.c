@@ -69,10 +69,8 @@ static const Declaration *find_declaration(const Rules *rules, const char *name)
 static int normalise(const char *text, char ***members, Problem **ret_problem)
 {
 	Selector selector = { 0 };
-	int r;
 
-	r = selector_parse(text, &selector);
-	if (r < 0)
+	if (selector_parse(text, &selector) < 0)
 		return problem_refuse(
 			ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
 			.reason = strf("\"%s\" names no GPU", text),
@@ -166,16 +164,17 @@ static int check_unassigned(DeclareTask *task, const Assignments *assignments)
 
 static int read_rules(DeclareTask *task)
 {
-	rules_unref(task->rules);
-	task->rules = NULL;
-	strv_free(task->notes);
-	task->notes = NULL;
-	return config_load_rules(task->directory, &task->policy, &task->rules, &task->notes);
-}
+	char **notes = NULL;
+	Rules *rules = NULL;
+	int r = config_load_rules(task->directory, &task->policy, &rules, &notes);
 
-static int load_assignments(DeclareTask *task, Assignments **ret)
-{
-	return assignment_store_load(task->store, ret, NULL);
+	if (r < 0)
+		return r;
+	rules_unref(task->rules);
+	task->rules = rules;
+	strv_free(task->notes);
+	task->notes = notes;
+	return 0;
 }
 
 static int declare(DeclareTask *task)
@@ -191,7 +190,7 @@ static int declare(DeclareTask *task)
 	if (r == 0)
 		r = read_rules(task);
 	if (r == 0)
-		r = load_assignments(task, &assignments);
+		r = assignment_store_load(task->store, &assignments, NULL);
 	if (r != 0)
 		return r;
 	file = strf("groups.d/%s.conf", task->name);
@@ -238,7 +237,7 @@ static int forget(DeclareTask *task)
 
 	r = read_rules(task);
 	if (r == 0)
-		r = load_assignments(task, &assignments);
+		r = assignment_store_load(task->store, &assignments, NULL);
 	if (r != 0)
 		return r;
 	declaration = find_declaration(task->rules, task->name);
@@ -283,8 +282,8 @@ static void tell(DeclareTask *task)
 	prefix = strf("cannot %s %s", task->mode == DECLARE ? "declare" : "forget", task->name);
 	name = problem_dbus_name(task->problem ? task->problem->error : GPUPASS_ERROR_INTERNAL);
 	message = task->problem ? problem_message(task->problem, prefix)
-				: strf("%s: %s", str_or_empty(prefix), strerror(-task->result));
-	task->done(name, str_or_empty(message), task->userdata);
+				: strf("%s: %s", prefix, strerror(-task->result));
+	task->done(name, message, task->userdata);
 }
 
 /* Answers the caller once the picture shows the declared group. */
@@ -381,7 +380,6 @@ static int start(Manager *m, DeclareMode mode, const char *name, char *const *me
 	task->userdata = userdata;
 	task->name = xstrdup(name);
 	identities_copy(m->inventory ? m->inventory->identities : NULL, &task->known);
-	r = 0;
 	strv_copy(members, &task->members);
 	r = check_jobs(m, task);
 	if (r == 0)

@@ -78,17 +78,7 @@ static void doctor_done(void *data)
 				: strf("cannot look: %s\nState:  nothing was changed\n"
 				       "Remedy: see journalctl -u gpupassd",
 				       strerror(-task->result));
-	task->done(NULL, problem_dbus_name(error), str_or_empty(message), task->userdata);
-}
-
-static void copy_open_jobs(const Manager *m, char ***ret)
-{
-	for (size_t i = 0; i < m->n_open_jobs; i++) {
-		const OpenJob *job = m->open_jobs[i];
-
-		strv_appendf(ret, "job %u (%s %s)", job->id,
-			     operation_to_string(job->plan->operation), job->plan->group);
-	}
+	task->done(NULL, problem_dbus_name(error), message, task->userdata);
 }
 
 int manager_doctor(Manager *m, const ManagerDoctor *what, ManagerReported done, void *userdata)
@@ -101,20 +91,21 @@ int manager_doctor(Manager *m, const ManagerDoctor *what, ManagerReported done, 
 		.place = manager_job_place(m),
 		.symptom = what->symptom,
 		.capture = what->capture,
-		.domain = what->domain ? xstrdup(what->domain) : NULL,
+		.domain = xstrdup(what->domain),
 		.done = done,
 		.userdata = userdata,
 	};
 	task->place.rules = rules_ref(task->place.rules);
 	/* A copy, because the loop may replace the original while the thread reads it. */
 	identities_copy(task->place.known, &task->known);
-	r = 0;
 	task->place.known = task->known;
-	copy_open_jobs(m, &task->open_jobs);
+	for (size_t i = 0; i < m->n_open_jobs; i++)
+		strv_appendf(&task->open_jobs, "job %u (%s %s)", m->open_jobs[i]->id,
+			     operation_to_string(m->open_jobs[i]->plan->operation),
+			     m->open_jobs[i]->plan->group);
 	strv_copy(m->config_notes, &task->settings);
 	r = mailbox_run(m->place.mailbox, doctor_work, doctor_done, task);
-	if (r < 0)
-		return r;
-	TAKE_PTR(task);
-	return 0;
+	if (r >= 0)
+		TAKE_PTR(task);
+	return r;
 }

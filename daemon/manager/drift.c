@@ -39,7 +39,7 @@ static void log_changes(Manager *m, const Drift *before, const Drift *now)
 
 void manager_observe_drift(Manager *m)
 {
-	_cleanup_(drift_freep) Drift *now = NULL;
+	Drift *now = NULL;
 	DriftFacts facts;
 
 	/*
@@ -54,10 +54,10 @@ void manager_observe_drift(Manager *m)
 		.assignments = m->assignments,
 		.boot = m->boot,
 	};
-	drift_find(&facts, &now);
+	now = drift_find(&facts);
 	m->drift_usec = now_realtime();
 	log_changes(m, m->drift, now);
 	drift_free(m->drift);
-	m->drift = TAKE_PTR(now);
+	m->drift = now;
 	m->hooks->drift_found(m);
 }

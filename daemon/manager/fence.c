@@ -31,21 +31,20 @@ static FenceTask *fence_task_free(FenceTask *task)
 }
 DEFINE_CLEANUP(FenceTask, fence_task_free)
 
-static int quarantine_of(const Bdf *function, bool *ret_itself, char **ret_reason, void *userdata)
+static char *quarantine_of(const Bdf *function, bool *ret_itself, void *userdata)
 {
 	Claims *claims = userdata;
 	_cleanup_(problem_freep) Problem *problem = NULL;
-	int r = claims_check(claims, function, 1, NULL, &problem);
 
 	/* What a job has in hand is closed by the job. */
-	if (r <= 0 || problem->error != GPUPASS_ERROR_QUARANTINED)
-		return r < 0 ? r : 0;
+	if (claims_check(claims, function, 1, NULL, &problem) == 0 ||
+	    problem->error != GPUPASS_ERROR_QUARANTINED)
+		return NULL;
 	*ret_itself = claims_quarantined_itself(claims, function);
-	*ret_reason = xstrdup(problem->cause ? problem->cause : problem->reason);
-	return 0;
+	return xstrdup(problem->cause ? problem->cause : problem->reason);
 }
 
-static int make(const Manager *m, Fence **ret)
+static Fence *make(const Manager *m)
 {
 	return fence_make(&(FenceFacts){ .groups = m->inventory->groups,
 					 .gpus = m->inventory->gpus,
@@ -57,8 +56,7 @@ static int make(const Manager *m, Fence **ret)
 					 .n_health = m->n_health,
 					 .boot_id = m->place.journal->boot_id,
 					 .quarantine = quarantine_of,
-					 .userdata = m->claims },
-			  ret);
+					 .userdata = m->claims });
 }
 
 static void fence_work(void *data)
@@ -73,15 +71,10 @@ static void fence_work(void *data)
 /* What the file still keeps closed stays closed until a later look can write it. */
 static void keep_for_later(Manager *m, FenceTask *task)
 {
-	uint32_t *all =
-		xreallocarray(task->ended, task->n_ended + m->n_fence_ended + 1, sizeof(uint32_t));
-
-	if (m->n_fence_ended > 0)
-		memcpy(all + task->n_ended, m->fence_ended, m->n_fence_ended * sizeof(uint32_t));
-	free(m->fence_ended);
-	m->fence_ended = all;
-	m->n_fence_ended += task->n_ended;
-	task->ended = NULL;
+	m->fence_ended =
+		xreallocarray(m->fence_ended, m->n_fence_ended + task->n_ended, sizeof(uint32_t));
+	for (size_t i = 0; i < task->n_ended; i++)
+		m->fence_ended[m->n_fence_ended++] = task->ended[i];
 }
 
 static void fence_done(void *data)
@@ -111,12 +104,10 @@ static void fence_done(void *data)
 static int fence_start(Manager *m)
 {
 	_cleanup_(fence_task_freep) FenceTask *task = xcalloc(1, sizeof(FenceTask));
-	int r = 0;
+	int r;
 
 	if (m->inventory && m->assignments)
-		r = make(m, &task->fence);
-	if (r < 0)
-		return r;
+		task->fence = make(m);
 	task->manager = m;
 	task->store = m->place.fence;
 	if (task->fence) {
@@ -125,12 +116,11 @@ static int fence_start(Manager *m)
 		m->n_fence_ended = 0;
 	}
 	r = mailbox_run(m->place.mailbox, fence_work, fence_done, task);
-	if (r < 0) {
+	if (r < 0)
 		keep_for_later(m, task);
-		return r;
-	}
-	TAKE_PTR(task);
-	return 0;
+	else
+		TAKE_PTR(task);
+	return r;
 }
 
 int manager_write_fence(Manager *m, ManagerDone done, void *userdata)
@@ -138,15 +128,13 @@ int manager_write_fence(Manager *m, ManagerDone done, void *userdata)
 	int r = look_request(m, &m->fence_look, done, userdata);
 
 	if (r < 0)
-		log_error("out of memory: the fence of libvirt's hook was not written");
+		log_error("the fence of libvirt's hook was not written: %s", strerror(-r));
 	return r;
 }
 
 int manager_open_fence(Manager *m, uint32_t job, ManagerDone done, void *userdata)
 {
-	uint32_t *bigger = xreallocarray(m->fence_ended, m->n_fence_ended + 1, sizeof(uint32_t));
-
-	m->fence_ended = bigger;
+	m->fence_ended = xreallocarray(m->fence_ended, m->n_fence_ended + 1, sizeof(uint32_t));
 	m->fence_ended[m->n_fence_ended++] = job;
 	return manager_write_fence(m, done, userdata);
 }

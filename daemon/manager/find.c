@@ -43,7 +43,7 @@ static void find_done(void *data)
 
 int manager_find_domain(Manager *m, const char *word, ManagerFound done, void *userdata)
 {
-	_cleanup_(find_task_freep) FindTask *task = xcalloc(1, sizeof(FindTask));
+	_cleanup_(find_task_freep) FindTask *task = xmalloc(sizeof(FindTask));
 	int r;
 
 	*task = (FindTask){
@@ -53,8 +53,7 @@ int manager_find_domain(Manager *m, const char *word, ManagerFound done, void *u
 		.userdata = userdata,
 	};
 	r = mailbox_run(m->place.mailbox, find_work, find_done, task);
-	if (r < 0)
-		return r;
-	TAKE_PTR(task);
-	return 0;
+	if (r >= 0)
+		TAKE_PTR(task);
+	return r;
 }

@@ -42,7 +42,7 @@ void manager_observe_foreign(Manager *m)
 	/* A job puts functions into a domain one after another. */
 	if (!m->inventory || !m->assignments || !m->uses || manager_job_runs(m))
 		return;
-	fence_report(m->inventory->groups, m->uses, m->assignments, m->rules->declarations, &now);
+	now = fence_report(m->inventory->groups, m->uses, m->assignments, m->rules->declarations);
 	report_changes(m, m->foreign, now);
 	fence_report_free(m->foreign);
 	m->foreign = now;

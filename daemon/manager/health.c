@@ -130,7 +130,7 @@ static void add_lead(HealthTask *task, const PciFunction *lead)
 	PciFunction *copy = &task->leads[task->n];
 
 	copy->bdf = lead->bdf;
-	copy->upstream = xcalloc(lead->n_upstream + 1, sizeof(Bdf));
+	copy->upstream = xcalloc(lead->n_upstream, sizeof(Bdf));
 	copy->n_upstream = lead->n_upstream;
 	for (size_t i = 0; i < lead->n_upstream; i++)
 		copy->upstream[i] = lead->upstream[i];
@@ -141,7 +141,7 @@ static int health_start(Manager *m)
 {
 	_cleanup_(health_task_freep) HealthTask *task = xcalloc(1, sizeof(HealthTask));
 	const GpuSet *gpus = m->inventory->gpus;
-	int r = 0;
+	int r;
 
 	task->manager = m;
 	task->leads = xcalloc(gpus->n_gpus + 1, sizeof(PciFunction));
@@ -150,11 +150,10 @@ static int health_start(Manager *m)
 		if (!in_hand(m, &gpus->gpus[i]))
 			add_lead(task, gpus->gpus[i].lead);
 	r = mailbox_run(m->place.mailbox, health_work, health_done, task);
-	if (r < 0)
-		return r;
-	TAKE_PTR(task);
-	m->health_running = true;
-	return 0;
+	m->health_running = r >= 0;
+	if (r >= 0)
+		TAKE_PTR(task);
+	return r;
 }
 
 void manager_look_at_health(Manager *m)
@@ -163,5 +162,5 @@ void manager_look_at_health(Manager *m)
 	    (m->health_usec > 0 && now_monotonic() - m->health_usec < HEALTH_INTERVAL_USEC))
 		return;
 	if (health_start(m) < 0)
-		log_error("out of memory: the health of GPUs may be old");
+		log_error("no thread could be started: the health of GPUs may be old");
 }

@@ -43,7 +43,7 @@ static void inspect_done(void *data)
 int manager_inspect(Manager *m, const Bdf *functions, size_t n, ManagerInspected done,
 		    void *userdata)
 {
-	_cleanup_free_ Inspect *task = xcalloc(1, sizeof(Inspect));
+	_cleanup_free_ Inspect *task = xmalloc(sizeof(Inspect));
 	_cleanup_free_ Bdf *copy = xcalloc(n + 1, sizeof(Bdf));
 	int r;
 
@@ -83,9 +83,8 @@ static void drift_work(void *data)
 	bool domains_known = false;
 
 	task->result = drift_look(&task->place, task->manager->boot, &drift, &domains_known);
-	if (task->result < 0)
-		return;
-	task->json = drift_to_json(drift, domains_known);
+	if (task->result >= 0)
+		task->json = drift_to_json(drift, domains_known);
 }
 
 static void drift_task_free(DriftTask *task)
@@ -108,13 +107,13 @@ static void drift_done(void *data)
 
 	task->done(task->json, task->result, task->userdata);
 	if (manager_refresh(task->manager, shown, NULL) < 0)
-		log_error("out of memory: the picture of this host may be old");
+		log_error("no thread could be started: the picture of this host may be old");
 	drift_task_free(task);
 }
 
 int manager_get_drift(Manager *m, ManagerDrift done, void *userdata)
 {
-	DriftTask *task = xcalloc(1, sizeof(DriftTask));
+	DriftTask *task = xmalloc(sizeof(DriftTask));
 	int r;
 
 	*task = (DriftTask){
@@ -122,7 +121,6 @@ int manager_get_drift(Manager *m, ManagerDrift done, void *userdata)
 	};
 	task->place.rules = rules_ref(task->place.rules);
 	identities_copy(task->place.known, &task->known);
-	r = 0;
 	task->place.known = task->known;
 	r = mailbox_run(m->place.mailbox, drift_work, drift_done, task);
 	if (r < 0)

@@ -15,7 +15,7 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-/* "0000:41:00.0,0000:41:00.1". NULL when memory is out: then the log lacks this field. */
+/* "0000:41:00.0,0000:41:00.1" */
 static char *join_functions(const JobRecord *job)
 {
 	_cleanup_strv_ char **addresses = NULL;
@@ -126,7 +126,7 @@ static void tell_end(void *userdata)
 
 static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
 {
-	Ended *ended = xcalloc(1, sizeof(Ended));
+	Ended *ended;
 
 	manager_note_verdict(m, event);
 	job_record_ended(job, event);
@@ -137,12 +137,10 @@ static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
 	audit_job_ended(m, job, event->state, event->quarantine);
 	if (event->open)
 		manager_take_open_job(m, TAKE_PTR(event->open));
+	ended = xmalloc(sizeof(Ended));
 	*ended = (Ended){ .manager = m, .id = job->id, .state = event->state };
-	if (manager_refresh_changed(m, job->functions, job->n_functions, open_fence, ended) >= 0)
-		return;
-	free(ended);
-
-	end(m, job, event->state);
+	if (manager_refresh_changed(m, job->functions, job->n_functions, open_fence, ended) < 0)
+		tell_end(ended);
 }
 
 static void on_event(uint32_t id, JobEvent *event, void *userdata)
@@ -193,20 +191,17 @@ int manager_start_job(Manager *m, const JobRequest *request, uint32_t *ret_id,
 		      Problem **ret_problem)
 {
 	JobPlace place = manager_job_place(m);
-	JobRecord *job = NULL;
+	JobRecord *job;
 	int r;
 
 	r = records_check_limits(m, request, ret_problem);
 	if (r == 0)
 		r = check_not_declared_now(m, request, ret_problem);
-	if (r == 0)
-		records_reserve(m);
-	if (r == 0)
-		job_record_new(m->last_job + 1, request, &job);
-	if (r == PROBLEM)
+	if (r == PROBLEM) {
 		metrics_failure(&m->metrics, problem_dbus_name((*ret_problem)->error));
-	if (r != 0)
 		return r;
+	}
+	job = job_record_new(m->last_job + 1, request);
 	place.cancel = job->cancel;
 	r = job_start(job->id, m->place.mailbox, &place, request, on_event, m);
 	if (r < 0) {

@@ -43,12 +43,12 @@ static void collect_wanted(const Manager *m, Assignments *wanted)
 	const GroupSet *groups = m->inventory->groups;
 
 	for (size_t i = 0; i < groups->n_items; i++) {
-		_cleanup_(assignment_freep) Assignment *kept = NULL;
+		Assignment *kept = NULL;
 
 		if (groups->items[i].kept != KEPT_SETTING)
 			continue;
-		group_keep(&groups->items[i], KEPT_SETTING, now_realtime(), 0, &kept);
-		kept_add(wanted, &kept);
+		kept = group_keep(&groups->items[i], KEPT_SETTING, now_realtime(), 0);
+		kept_add(wanted, kept);
 	}
 }
 
@@ -65,13 +65,11 @@ static void collect_gone(const Manager *m, const Assignments *wanted, Assignment
 {
 	for (size_t i = 0; i < m->assignments->n_kept; i++) {
 		const Assignment *stored = m->assignments->kept[i];
-		_cleanup_(assignment_freep) Assignment *kept = NULL;
 
 		if (stored->kept != KEPT_SETTING || is_wanted(wanted, stored) ||
 		    (m->rules->policy.keep_bound && !is_whole(m, stored)))
 			continue;
-		kept_copy(stored, &kept);
-		kept_add(gone, &kept);
+		kept_add(gone, kept_copy(stored));
 	}
 }
 
@@ -92,10 +90,10 @@ static void follow_done(void *data)
 			     "boot may not bind them: %s",
 			     strerror(-task->result));
 		if (!told)
-			log_as(LOG_ERR, LOG_ID_NOT_WRITTEN, "%s", str_or_empty(m->kept_note));
+			log_as(LOG_ERR, LOG_ID_NOT_WRITTEN, "%s", m->kept_note);
 		manager_observe(m);
 	} else if (look_request(m, &m->scan, NULL, NULL) < 0) {
-		log_error("out of memory: the kept groups were not read again");
+		log_error("no thread could be started: the kept groups were not read again");
 	}
 }
 
@@ -124,16 +122,14 @@ static int follow_start(Manager *m)
 	task->wanted = xcalloc(1, sizeof(Assignments));
 	task->gone = xcalloc(1, sizeof(Assignments));
 	collect_wanted(m, task->wanted);
-	r = 0;
 	collect_gone(m, task->wanted, task->gone);
-	if ((all_stored(m, task->wanted) && task->gone->n_kept == 0))
+	if (all_stored(m, task->wanted) && task->gone->n_kept == 0)
 		return 0;
 	r = mailbox_run(m->place.mailbox, follow_work, follow_done, task);
-	if (r < 0)
-		return r;
-	TAKE_PTR(task);
-	m->following_kept = true;
-	return 0;
+	m->following_kept = r >= 0;
+	if (r >= 0)
+		TAKE_PTR(task);
+	return r;
 }
 
 void manager_follow_kept(Manager *m)
@@ -143,5 +139,5 @@ void manager_follow_kept(Manager *m)
 	    m->config_notes)
 		return;
 	if (follow_start(m) < 0)
-		log_error("out of memory: the kept groups were not stored");
+		log_error("no thread could be started: the kept groups were not stored");
 }

@@ -14,7 +14,7 @@
 
 static Waiter *waiter_new(ManagerDone done, void *userdata)
 {
-	Waiter *waiter = xcalloc(1, sizeof(Waiter));
+	Waiter *waiter = xmalloc(sizeof(Waiter));
 
 	*waiter = (Waiter){ .done = done, .userdata = userdata };
 	return waiter;
@@ -195,10 +195,8 @@ static void scan_work(void *data)
 	else
 		task->result = inventory_take(task->host, task->rules, task->assignments,
 					      task->known, INSPECT_CONFIG_ALL, &task->inventory);
-	if (task->result >= 0) {
-		tenant_store_load(task->tenant_store, &task->tenants);
-		task->result = 0;
-	}
+	if (task->result >= 0)
+		task->tenants = tenant_store_load(task->tenant_store);
 }
 
 static void take_over(Manager *m, ScanTask *task)
@@ -256,6 +254,7 @@ static void set_scope(Manager *m, ScanTask *task)
 
 static int scan_start(Manager *m)
 {
+	_cleanup_(evidence_unrefp) Evidence *evidence = topology_store_get(m->place.topology);
 	_cleanup_(scan_task_freep) ScanTask *task = xcalloc(1, sizeof(ScanTask));
 	int r;
 
@@ -266,14 +265,8 @@ static int scan_start(Manager *m)
 	task->rules = rules_ref(m->rules);
 	set_scope(m, task);
 	identities_copy(m->inventory ? m->inventory->identities : NULL, &task->known);
-	r = 0;
-	{
-		_cleanup_(evidence_unrefp) Evidence *evidence =
-			topology_store_get(m->place.topology);
-
-		identities_set_evidence(task->known, evidence);
-		r = mailbox_run(m->place.mailbox, scan_work, scan_done, task);
-	}
+	identities_set_evidence(task->known, evidence);
+	r = mailbox_run(m->place.mailbox, scan_work, scan_done, task);
 	if (r < 0)
 		return r;
 	m->scan_whole = false;
@@ -372,7 +365,7 @@ void manager_libvirt_changed(Manager *m, bool connected)
 	m->connected = connected;
 	if (connected) {
 		if (look_request(m, &m->uses_look, NULL, NULL) < 0)
-			log_error("out of memory: libvirt's domains were not read");
+			log_error("no thread could be started: libvirt's domains were not read");
 		return;
 	}
 	m->uses = domain_uses_free(m->uses);

@@ -43,9 +43,8 @@ int manager_new(const ManagerPlace *place, Manager **ret)
 	m->hooks = &hooks;
 	manager_init_looks(m);
 	manager_init_fence(m);
-	claims_new(&m->claims);
-	r = 0;
-	disk_watch_new(&m->disk);
+	m->claims = claims_new();
+	m->disk = disk_watch_new();
 	health_look_new(&m->health_look);
 	r = config_load_rules(place->config_directory, &place->policy, &m->rules, &m->config_notes);
 	if (r < 0)

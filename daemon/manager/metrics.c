@@ -28,20 +28,20 @@ static void add_finding(json_t *groups, const char *group)
 
 static json_t *drift_by_group(const Drift *drift)
 {
-	_cleanup_json_ json_t *groups = json_object();
+	json_t *groups = json_object();
 
 	for (size_t i = 0; drift && i < drift->n_items; i++)
 		add_finding(groups, drift->items[i].group);
-	return TAKE_PTR(groups);
+	return groups;
 }
 
 static json_t *foreign_by_group(const FenceReport *report)
 {
-	_cleanup_json_ json_t *groups = json_object();
+	json_t *groups = json_object();
 
 	for (size_t i = 0; report && i < report->n_items; i++)
 		add_finding(groups, report->items[i].group);
-	return TAKE_PTR(groups);
+	return groups;
 }
 
 static json_t *trail_to_json(Trail *trail)
@@ -67,7 +67,6 @@ char *manager_metrics(const Manager *m, uint64_t denied, uint64_t limited)
 		       "limited", (json_int_t)limited, "drift_searched_usec",
 		       (json_int_t)m->drift_usec, "drift", drift_by_group(m->drift), "foreign",
 		       foreign_by_group(m->foreign), "audit", trail_to_json(m->place.trail));
-	if (json_object_update(o, counted) < 0)
-		return NULL;
+	json_made(json_object_update(o, counted) < 0 ? NULL : o);
 	return json_dumps(o, JSON_COMPACT);
 }

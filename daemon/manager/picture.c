@@ -25,12 +25,12 @@ static void set_moving(Group *group, GroupState state, char *reason)
 static void add_boot_reason(const Manager *m, Group *group)
 {
 	_cleanup_free_ char *boot = manager_boot_reason(m, group);
-	char *both = boot ? strf("%s; %s", str_or_empty(group->reason), boot) : NULL;
+	char *before = group->reason;
 
-	if (!both)
-		return; /* without memory the reason stays shorter */
-	free(group->reason);
-	group->reason = both;
+	if (!boot)
+		return;
+	group->reason = strf("%s; %s", str_or_empty(before), boot);
+	free(before);
 }
 
 /* Adds what only the manager knows: the state of a group that a job moves, and quarantine. */
@@ -61,7 +61,6 @@ static void note_unread(const DomainUses *uses, char ***notes)
 			     "what domain %s (%s) has cannot be told, so %s%s; see: "
 			     "gpupass doctor",
 			     use->name, use->uuid, domain_use_unread_so(use), use->unread);
-
 		n++;
 	}
 }
@@ -82,9 +81,9 @@ static void note_split(const FenceReport *report, char ***notes)
 	}
 }
 
-static void collect_notes(Manager *m, char ***ret)
+static char **collect_notes(Manager *m)
 {
-	_cleanup_strv_ char **notes = NULL;
+	char **notes = NULL;
 	_cleanup_free_ char *disk = disk_watch_reason(m->disk);
 	char *const *sources[] = { m->config_notes, m->store_notes, m->state_notes,
 				   m->inventory ? m->inventory->groups->notes : NULL };
@@ -122,23 +121,19 @@ static void collect_notes(Manager *m, char ***ret)
 	for (size_t i = 0; i < ELEMENTS(sources); i++)
 		for (char *const *note = sources[i]; note && *note; note++)
 			strv_append(&notes, *note);
-	*ret = TAKE_PTR(notes);
+	return notes;
 }
 
 void manager_observe(Manager *m)
 {
-	char **notes = NULL;
-
 	if (m->inventory)
 		groups_observe(m->inventory->groups, m->uses, m->assignments, &m->rules->policy);
 	for (size_t i = 0; m->inventory && i < m->inventory->groups->n_items; i++)
 		overlay(m, &m->inventory->groups->items[i]);
 	manager_observe_drift(m);
 	manager_observe_foreign(m);
-	collect_notes(m, &notes);
-
 	strv_free(m->notes);
-	m->notes = notes;
+	m->notes = collect_notes(m);
 	if (m->listener.objects_changed)
 		m->listener.objects_changed(m->listener.userdata);
 }

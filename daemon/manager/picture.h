@@ -4,8 +4,7 @@
 
 #include "manager/types.h"
 
-/* Derives the whole picture again, and calls the listener. Out of memory: the notes stay as they
- * were. */
+/* Derives the whole picture again, and calls the listener. */
 void manager_observe(Manager *m);
 
 /* What the bus shows. Borrowed until the next turn of the loop. NULL before the first look. */

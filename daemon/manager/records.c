@@ -134,8 +134,6 @@ static void replace(char **to, char **from)
 
 void job_record_planned(JobRecord *job, JobEvent *event)
 {
-	JobStep *steps = xcalloc(event->n_steps + 1, sizeof(JobStep));
-
 	replace(&job->group, &event->group);
 	replace(&job->domain_name, &event->domain_name);
 	replace(&job->domain_uuid, &event->domain_uuid);
@@ -143,10 +141,10 @@ void job_record_planned(JobRecord *job, JobEvent *event)
 	job->functions = TAKE_PTR(event->functions);
 	job->n_functions = event->n_functions;
 	job->changed = event->changed;
-	job->state = JOB_RUNNING; /* the job goes on, but its steps are not shown */
+	job->state = JOB_RUNNING;
+	job->steps = xcalloc(event->n_steps, sizeof(JobStep));
 	for (size_t i = 0; i < event->n_steps; i++)
-		steps[i] = (JobStep){ .kind = event->steps[i], .state = STEP_PENDING };
-	job->steps = steps;
+		job->steps[i] = (JobStep){ .kind = event->steps[i], .state = STEP_PENDING };
 	job->n_steps = event->n_steps;
 }
 
@@ -177,9 +175,9 @@ void job_record_ended(JobRecord *job, JobEvent *event)
 	}
 }
 
-void job_record_new(uint32_t id, const JobRequest *request, JobRecord **ret)
+JobRecord *job_record_new(uint32_t id, const JobRequest *request)
 {
-	JobRecord *job = xcalloc(1, sizeof(JobRecord));
+	JobRecord *job = xmalloc(sizeof(JobRecord));
 	const char *domain = request->domain ? request->domain : request->target;
 
 	*job = (JobRecord){
@@ -200,7 +198,7 @@ void job_record_new(uint32_t id, const JobRequest *request, JobRecord **ret)
 		.caller = caller_identity_ref(request->caller),
 	};
 	cancellation_new(&job->cancel);
-	*ret = job;
+	return job;
 }
 
 int records_check_limits(const Manager *m, const JobRequest *request, Problem **ret_problem)
@@ -232,15 +230,9 @@ int records_check_limits(const Manager *m, const JobRequest *request, Problem **
 			      .remedy = xstrdup("wait for some to end: gpupass jobs"));
 }
 
-void records_reserve(Manager *m)
-{
-	JobRecord **bigger = xreallocarray(m->jobs, m->n_jobs + 1, sizeof(JobRecord *));
-
-	m->jobs = bigger;
-}
-
 void records_add(Manager *m, JobRecord *job)
 {
 	m->last_job = job->id;
+	m->jobs = xreallocarray(m->jobs, m->n_jobs + 1, sizeof(JobRecord *));
 	m->jobs[m->n_jobs++] = job;
 }

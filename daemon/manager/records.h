@@ -16,7 +16,7 @@ uint32_t manager_group_job(const Manager *m, const Group *group); /* 0: none */
 /* true: a job runs, or is being recovered. */
 bool manager_job_runs(const Manager *m);
 
-void job_record_new(uint32_t id, const JobRequest *request, JobRecord **ret);
+JobRecord *job_record_new(uint32_t id, const JobRequest *request);
 void job_record_free(JobRecord *job);
 /* Each updates the record from an event of its job, and takes texts out of the event. */
 void job_record_planned(JobRecord *job, JobEvent *event);
@@ -27,8 +27,6 @@ GroupState job_record_moving_state(const JobRecord *job);
 
 /* PROBLEM (LimitsExceeded): too many jobs of this kind, or of this user, run. */
 int records_check_limits(const Manager *m, const JobRequest *request, Problem **ret_problem);
-/* Allocates memory for one more record, so that the next records_add() cannot fail. */
-void records_reserve(Manager *m);
 /* Takes the record. */
 void records_add(Manager *m, JobRecord *job);
 JobRecord *records_find(const Manager *m, uint32_t id);

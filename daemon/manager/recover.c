@@ -31,7 +31,6 @@ static void log_unread(const Manager *m)
 	_cleanup_strv_ char **lines = NULL;
 
 	claims_note_unread(m->claims, &lines);
-
 	for (char **line = lines; line && *line; line++)
 		log_as(LOG_ERR, LOG_ID_QUARANTINED, "%s", *line);
 }
@@ -43,20 +42,17 @@ int manager_load_state(Manager *m)
 	int r;
 
 	r = quarantine_store_load(m->place.quarantine, m->claims);
-	if (r >= 0)
-		topology_store_load(m->place.topology, &notes);
-	if (r >= 0)
-		take_notes(m, TAKE_PTR(notes));
-	if (r >= 0)
-		r = journal_load(m->place.journal, m->claims, &m->open_jobs, &m->n_open_jobs,
-				 &m->last_job, &notes);
-	if (r >= 0)
-		take_notes(m, TAKE_PTR(notes));
-	for (size_t i = 0; r >= 0 && i < m->n_open_jobs; i++)
-		recover_claim(&place, m->open_jobs[i],
-			      "a job was interrupted and is being recovered");
 	if (r < 0)
 		return r;
+	take_notes(m, topology_store_load(m->place.topology));
+	r = journal_load(m->place.journal, m->claims, &m->open_jobs, &m->n_open_jobs, &m->last_job,
+			 &notes);
+	if (r < 0)
+		return r;
+	take_notes(m, notes);
+	for (size_t i = 0; i < m->n_open_jobs; i++)
+		recover_claim(&place, m->open_jobs[i],
+			      "a job was interrupted and is being recovered");
 	log_unread(m);
 	return 0;
 }
@@ -154,17 +150,12 @@ static void recover_work(void *data)
 	task->n = kept;
 }
 
-/* Adds the jobs to those that came meanwhile. Without memory, the next start finds them in the
- * journal. */
-static void keep_open(Manager *m, OpenJob **jobs, size_t n)
+/* Adds the jobs to those that came meanwhile. */
+static void keep_open(Manager *m, OpenJob *const *jobs, size_t n)
 {
-	OpenJob **bigger = xreallocarray(m->open_jobs, m->n_open_jobs + n + 1, sizeof(OpenJob *));
-
-	if (n > 0)
-		memcpy(&bigger[m->n_open_jobs], jobs, n * sizeof(OpenJob *));
-	m->open_jobs = bigger;
-	m->n_open_jobs += n;
-	free(jobs);
+	m->open_jobs = xreallocarray(m->open_jobs, m->n_open_jobs + n, sizeof(OpenJob *));
+	for (size_t i = 0; i < n; i++)
+		m->open_jobs[m->n_open_jobs++] = jobs[i];
 }
 
 static void forget_numbers(Manager *m)
@@ -185,9 +176,10 @@ static void recover_done(void *data)
 	m->metrics.quarantines += task->recovered[RECOVERY_COUNT_QUARANTINED];
 	forget_numbers(m);
 	keep_open(m, task->jobs, task->n);
+	free(task->jobs);
 	rules_unref(task->place.rules);
 	if (manager_rescan(m, NULL, NULL) < 0)
-		log_error("out of memory: the picture of this host may be old");
+		log_error("no thread could be started: the picture of this host may be old");
 	task->done(task->userdata);
 	free(task);
 }
@@ -212,7 +204,7 @@ int manager_recover(Manager *m, ManagerDone done, void *userdata)
 		done(userdata);
 		return 0;
 	}
-	task = xcalloc(1, sizeof(RecoverTask));
+	task = xmalloc(sizeof(RecoverTask));
 	*task = (RecoverTask){
 		.manager = m,
 		.place = manager_job_place(m),
@@ -243,12 +235,10 @@ static void recovered_late(_unused_ void *userdata)
 
 void manager_take_open_job(Manager *m, OpenJob *job)
 {
-	OpenJob **one = xcalloc(1, sizeof(OpenJob *));
 	uint32_t id = job->id;
 	int r;
 
-	one[0] = job;
-	keep_open(m, one, 1);
+	keep_open(m, &job, 1);
 	/* libvirt may be back by now. Otherwise recovery begins when it comes back. */
 	r = m->connected ? manager_recover(m, recovered_late, NULL) : 0;
 	if (r < 0 && r != -EBUSY)

@@ -35,7 +35,7 @@ typedef struct NoteTask {
 	TenantMark *marks;
 	size_t n;
 	int failed;	  /* -errno of a mark that could not be written */
-	Tenants *tenants; /* the marks, read again; NULL: there was no memory */
+	Tenants *tenants; /* the marks, read again */
 } NoteTask;
 
 static NoteTask *note_task_free(NoteTask *task)
@@ -57,7 +57,7 @@ static void note_work(void *data)
 
 	tenant_store_note(task->store, task->claims, task->generation, task->marks, task->n,
 			  &task->failed);
-	tenant_store_load(task->store, &task->tenants);
+	task->tenants = tenant_store_load(task->store);
 }
 
 /* After a failure the next look tries again. Trying at once could go on for ever. */
@@ -78,10 +78,8 @@ static void note_done(void *data)
 			log_as(LOG_ERR, LOG_ID_NOT_WRITTEN,
 			       "who uses a board could not be stored: %s", strerror(-task->failed));
 	}
-	if (task->tenants) {
-		tenants_free(m->tenants);
-		m->tenants = TAKE_PTR(task->tenants);
-	}
+	tenants_free(m->tenants);
+	m->tenants = TAKE_PTR(task->tenants);
 	manager_observe(m);
 	if (m->note_tenants_again)
 		manager_note_tenants(m);
@@ -97,15 +95,13 @@ static void collect(const Manager *m, NoteTask *task)
 
 		if (!tenancy_is_news(&tenancy))
 			continue;
-		tenancy_mark(&tenancy, &gpus->gpus[i], now_realtime(), &task->marks[task->n]);
-		task->n++;
+		task->marks[task->n++] = tenancy_mark(&tenancy, &gpus->gpus[i], now_realtime());
 	}
 }
 
 void manager_note_tenants(Manager *m)
 {
 	_cleanup_(note_task_freep) NoteTask *task = NULL;
-	int r;
 
 	m->note_tenants_again = m->noting_tenants;
 	/* Without the domains, do nothing: the next look at them calls this again. */
@@ -113,18 +109,15 @@ void manager_note_tenants(Manager *m)
 		return;
 	task = xcalloc(1, sizeof(NoteTask));
 	collect(m, task);
-	r = 0;
-	if (task->n > 0) {
-		task->manager = m;
-		task->store = m->place.tenants;
-		task->claims = m->claims;
-		task->generation = m->uses_generation;
-		r = mailbox_run(m->place.mailbox, note_work, note_done, task);
-		if (r >= 0) {
-			TAKE_PTR(task);
-			m->noting_tenants = true;
-		}
-	}
-	if (r < 0)
-		log_error("out of memory: who uses a board was not stored");
+	if (task->n == 0)
+		return;
+	task->manager = m;
+	task->store = m->place.tenants;
+	task->claims = m->claims;
+	task->generation = m->uses_generation;
+	m->noting_tenants = mailbox_run(m->place.mailbox, note_work, note_done, task) >= 0;
+	if (m->noting_tenants)
+		TAKE_PTR(task);
+	else
+		log_error("no thread could be started: who uses a board was not stored");
 }

@@ -59,14 +59,12 @@ static void drop_gpus(Verdicts *verdicts, const Bdf *gpus, size_t n)
 void manager_note_verdict(Manager *m, JobEvent *ended)
 {
 	Verdicts *verdicts = &m->verdicts;
-	VerdictOf *bigger;
 
 	if (!ended->result)
 		return;
 	drop_gpus(verdicts, ended->functions, ended->n_functions);
-	bigger = xreallocarray(verdicts->items, verdicts->n_items + 1, sizeof(VerdictOf));
-	verdicts->items = bigger;
-	bigger[verdicts->n_items++] = (VerdictOf){
+	verdicts->items = xreallocarray(verdicts->items, verdicts->n_items + 1, sizeof(VerdictOf));
+	verdicts->items[verdicts->n_items++] = (VerdictOf){
 		.domain_uuid = TAKE_PTR(ended->domain_uuid),
 		.gpus = TAKE_PTR(ended->functions),
 		.n_gpus = ended->n_functions,

@@ -31,9 +31,6 @@
 /* Of /proc its unit shows it nothing but /proc/driver. */
 #define NVIDIA_GPUS_DIR "/run/gpupass/proc-driver/nvidia/gpus"
 
-/* More than a move or a reset has ever in use: some paths, and some files of sysfs. */
-#define MEMORY_BYTES (128 * 1024)
-
 /* In the place of an answer: another process is at work on the function, nothing was done. */
 #define BUSY "busy"
 /* After the answers: all processes of the batch have ended, and there may be another batch. */
@@ -119,9 +116,8 @@ static int work(const Roots *roots, size_t number, const MoverCommand *command)
 	_cleanup_free_ char *answer = NULL;
 	int r;
 
-	heap_reserve(MEMORY_BYTES);
+	heap_reserve(MOVE_MEMORY_BYTES);
 	r = dir_open_at(AT_FDCWD, roots->sysfs_dir, false, &sysfs_fd);
-
 	if (r >= 0)
 		r = pid_lock_take(roots->locks_dir, BDF_TEXT(&command->target.bdf), &lock_fd);
 	if (r == -EBUSY)

@@ -13,13 +13,8 @@
 
 int assignment_store_open(const char *directory, AssignmentStore *ret)
 {
-	int fd = -1, r;
-
-	r = dir_open_private(directory, &fd);
-	if (r < 0)
-		return r;
-	*ret = (AssignmentStore){ .dir_fd = fd };
-	return 0;
+	*ret = (AssignmentStore){ .dir_fd = -1 };
+	return dir_open_private(directory, &ret->dir_fd);
 }
 
 void assignment_store_close(AssignmentStore *store)
@@ -53,21 +48,17 @@ static void note_fault(int dir_fd, const AssignmentFault *fault, const Assignmen
 
 	if (fault->error == -EPROTO) {
 		note_fence(fence, "", notes);
-		return;
-	}
-	if (!file_state_damaged(fault->error)) {
+	} else if (!file_state_damaged(fault->error)) {
 		strv_appendf(notes,
 			     "assignments.d/%s cannot be read (%s); until it can, nothing "
 			     "is assigned or released",
 			     fence->file, strerror(-fault->error));
-		return;
+	} else {
+		r = set_aside(dir_fd, fault->name);
+		left = r < 0 ? strf("; it was left in place: %s", strerror(-r))
+			     : xstrdup("; it was set aside as a " FILE_DAMAGED_SUFFIX " file");
+		note_fence(fence, left, notes);
 	}
-	r = set_aside(dir_fd, fault->name);
-	if (r < 0)
-		left = strf("; it was left in place: %s", strerror(-r));
-	else
-		left = xstrdup("; it was set aside as a " FILE_DAMAGED_SUFFIX " file");
-	note_fence(fence, left, notes);
 }
 
 /* The fences of faults come first, one each; then those of files set aside earlier. */
@@ -163,7 +154,6 @@ static int find_place(int dir_fd, const Assignment *assignment, Place *ret)
 			continue;
 		ret->name = xstrdup(*name);
 		ret->further = !str_equal(*name, first);
-		r = 0;
 	}
 	return r < 0 ? r : 0;
 }

@@ -39,13 +39,9 @@ bool caller_is_privileged(uid_t uid)
 CallerIdentity *caller_identity_new(uid_t uid, pid_t pid)
 {
 	CallerIdentity *identity = xcalloc(1, sizeof(CallerIdentity));
-	pthread_condattr_t attributes;
 
 	pthread_mutex_init(&identity->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&identity->settled_now, &attributes);
-	pthread_condattr_destroy(&attributes);
+	pthread_cond_init(&identity->settled_now, NULL);
 	identity->references = 1;
 	identity->uid = (uint32_t)uid;
 	identity->login_uid = AUDIT_NO_UID;
@@ -156,18 +152,15 @@ void caller_identity_resolve(CallerIdentity *identity, int proc_fd)
 
 void caller_identity_fill(CallerIdentity *identity, AuditRecord *record)
 {
-	uint64_t deadline = now_monotonic() + WAIT_USEC;
-	struct timespec until = {
-		.tv_sec = (time_t)(deadline / USEC_PER_SEC),
-		.tv_nsec = (long)(deadline % USEC_PER_SEC) * 1000,
-	};
+	const struct timespec until = clock_timespec(now_monotonic() + WAIT_USEC);
 	int e = 0;
 
 	if (!identity)
 		return;
 	pthread_mutex_lock(&identity->lock);
 	while (!identity->settled && e == 0)
-		e = pthread_cond_timedwait(&identity->settled_now, &identity->lock, &until);
+		e = pthread_cond_clockwait(&identity->settled_now, &identity->lock, CLOCK_MONOTONIC,
+					   &until);
 	settle(identity);
 	record->uid = identity->uid;
 	record->login_uid = identity->login_uid;

@@ -42,12 +42,12 @@ static Claim *claim_free(Claim *claim)
 }
 DEFINE_CLEANUP(Claim, claim_free)
 
-void claims_new(Claims **ret)
+Claims *claims_new(void)
 {
 	Claims *claims = xcalloc(1, sizeof(Claims));
 
 	pthread_mutex_init(&claims->lock, NULL);
-	*ret = claims;
+	return claims;
 }
 
 Claims *claims_free(Claims *claims)
@@ -129,21 +129,28 @@ static int conflict(const Claim *held, Problem **ret_problem)
 		.remedy = strf("wait for it (gpupass jobs %u), then try again", held->job));
 }
 
-static void claim_new(uint32_t job, const char *group, const Bdf *functions, size_t n_functions,
-		      const char *domain_uuid, Claim **ret)
+static Bdf *copy_functions(const Bdf *functions, size_t n)
 {
-	_cleanup_(claim_freep) Claim *claim = xcalloc(1, sizeof(Claim));
+	Bdf *copy = xcalloc(n, sizeof(Bdf));
 
-	claim->job = job;
-	claim->group = group ? xstrdup(group) : NULL;
-	claim->functions = xcalloc(n_functions ? n_functions : 1, sizeof(Bdf));
-	if (n_functions > 0)
-		memcpy(claim->functions, functions, n_functions * sizeof(Bdf));
-	claim->n_functions = n_functions;
-	if (domain_uuid) {
-		claim->domain_uuid = xstrdup(domain_uuid);
-	}
-	*ret = TAKE_PTR(claim);
+	if (n > 0)
+		memcpy(copy, functions, n * sizeof(Bdf));
+	return copy;
+}
+
+static Claim *claim_new(uint32_t job, const char *group, const Bdf *functions, size_t n_functions,
+			const char *domain_uuid)
+{
+	Claim *claim = xmalloc(sizeof(Claim));
+
+	*claim = (Claim){
+		.job = job,
+		.group = xstrdup(group),
+		.functions = copy_functions(functions, n_functions),
+		.n_functions = n_functions,
+		.domain_uuid = xstrdup(domain_uuid),
+	};
+	return claim;
 }
 
 static int check_locked(const Claims *claims, const Claim *wanted, Problem **ret_problem)
@@ -173,11 +180,10 @@ int claims_take(Claims *claims, uint64_t generation, uint32_t job, const char *g
 		const Bdf *functions, size_t n_functions, const char *domain_uuid,
 		Problem **ret_problem)
 {
-	_cleanup_(claim_freep) Claim *claim = NULL;
+	_cleanup_(claim_freep) Claim *claim =
+		claim_new(job, group, functions, n_functions, domain_uuid);
 	int r;
 
-	claim_new(job, group, functions, n_functions, domain_uuid, &claim);
-	r = 0;
 	pthread_mutex_lock(&claims->lock);
 	r = take_locked(claims, generation, &claim, ret_problem);
 	pthread_mutex_unlock(&claims->lock);
@@ -200,13 +206,14 @@ int claims_check(Claims *claims, const Bdf *functions, size_t n_functions, const
 	return r;
 }
 
-void claims_release(Claims *claims, uint32_t job)
+/* With the lock. */
+static void drop(Claims *claims, bool (*goes)(const Claim *claim, const void *what),
+		 const void *what)
 {
-	pthread_mutex_lock(&claims->lock);
 	for (Claim **at = &claims->first; *at;) {
 		Claim *claim = *at;
 
-		if (claim->job != job) {
+		if (!goes(claim, what)) {
 			at = &claim->next;
 			continue;
 		}
@@ -214,6 +221,17 @@ void claims_release(Claims *claims, uint32_t job)
 		claim_free(claim);
 	}
 	claims->generation++;
+}
+
+static bool is_of_job(const Claim *claim, const void *job)
+{
+	return claim->job == *(const uint32_t *)job;
+}
+
+void claims_release(Claims *claims, uint32_t job)
+{
+	pthread_mutex_lock(&claims->lock);
+	drop(claims, is_of_job, &job);
 	pthread_mutex_unlock(&claims->lock);
 }
 
@@ -233,54 +251,29 @@ void claims_quarantine(Claims *claims, uint32_t job, const char *reason)
 	pthread_mutex_unlock(&claims->lock);
 }
 
-static bool is_quarantine_of(const Claim *claim, const char *group)
+static bool is_quarantine_of(const Claim *claim, const void *group)
 {
 	return claim->job == 0 && !claim->file && str_equal(claim->group, group);
-}
-
-static void lift_locked(Claims *claims, const char *group)
-{
-	for (Claim **at = &claims->first; *at;) {
-		Claim *claim = *at;
-
-		if (!is_quarantine_of(claim, group)) {
-			at = &claim->next;
-			continue;
-		}
-		*at = claim->next;
-		claim_free(claim);
-	}
-	claims->generation++;
 }
 
 void claims_add_quarantine(Claims *claims, const char *group, const Bdf *functions,
 			   size_t n_functions, const char *domain_uuid, const char *reason)
 {
-	_cleanup_(claim_freep) Claim *claim = NULL;
+	Claim *claim = claim_new(0, group, functions, n_functions, domain_uuid);
 
-	claim_new(0, group, functions, n_functions, domain_uuid, &claim);
 	claim->reason = xstrdup(reason);
 	pthread_mutex_lock(&claims->lock);
-	lift_locked(claims, group);
+	drop(claims, is_quarantine_of, group);
 	claim->next = claims->first;
-	claims->first = TAKE_PTR(claim);
+	claims->first = claim;
 	pthread_mutex_unlock(&claims->lock);
 }
 
 void claims_lift(Claims *claims, const char *group)
 {
 	pthread_mutex_lock(&claims->lock);
-	lift_locked(claims, group);
+	drop(claims, is_quarantine_of, group);
 	pthread_mutex_unlock(&claims->lock);
-}
-
-static void copy_functions(const Claim *claim, Bdf **ret, size_t *ret_n)
-{
-	Bdf *copy = xcalloc(claim->n_functions + 1, sizeof(Bdf));
-
-	memcpy(copy, claim->functions, claim->n_functions * sizeof(Bdf));
-	*ret = copy;
-	*ret_n = claim->n_functions;
 }
 
 int claims_quarantined(Claims *claims, const char *group, Bdf **ret, size_t *ret_n)
@@ -290,7 +283,8 @@ int claims_quarantined(Claims *claims, const char *group, Bdf **ret, size_t *ret
 	pthread_mutex_lock(&claims->lock);
 	for (const Claim *claim = claims->first; claim && r == -ENOENT; claim = claim->next)
 		if (is_quarantine_of(claim, group)) {
-			copy_functions(claim, ret, ret_n);
+			*ret = copy_functions(claim->functions, claim->n_functions);
+			*ret_n = claim->n_functions;
 			r = 0;
 		}
 	pthread_mutex_unlock(&claims->lock);
@@ -301,27 +295,24 @@ int claims_quarantined(Claims *claims, const char *group, Bdf **ret, size_t *ret
 
 void claims_add_unread(Claims *claims, const UnreadClaim *unread)
 {
-	_cleanup_(claim_freep) Claim *claim = NULL;
+	Claim *claim = claim_new(0, unread->group, unread->functions, unread->n_functions,
+				 unread->domain_uuid);
 
-	claim_new(0, unread->group, unread->functions, unread->n_functions, unread->domain_uuid,
-		  &claim);
 	claim->file = xstrdup(unread->file);
 	claim->name = xstrdup(unread->name);
 	claim->reason = xstrdup(unread->why);
 	pthread_mutex_lock(&claims->lock);
 	claim->next = claims->first;
-	claims->first = TAKE_PTR(claim);
+	claims->first = claim;
 	pthread_mutex_unlock(&claims->lock);
 }
 
 static void add_functions(Claim *claim, const Bdf *functions, size_t n)
 {
-	Bdf *bigger = xreallocarray(claim->functions, claim->n_functions + n + 1, sizeof(Bdf));
-
-	claim->functions = bigger;
+	claim->functions = xreallocarray(claim->functions, claim->n_functions + n, sizeof(Bdf));
 	for (size_t i = 0; i < n; i++)
-		if (!bdf_in(&functions[i], bigger, claim->n_functions))
-			bigger[claim->n_functions++] = functions[i];
+		if (!bdf_in(&functions[i], claim->functions, claim->n_functions))
+			claim->functions[claim->n_functions++] = functions[i];
 	claim->settled = true;
 }
 
@@ -342,28 +333,24 @@ int claims_find_unread(Claims *claims, const char *name, char **ret_file, Bdf **
 	for (const Claim *claim = claims->first; claim && r == -ENOENT; claim = claim->next) {
 		if (!claim->file || !str_equal(claim->name, name))
 			continue;
-		copy_functions(claim, ret, ret_n);
-		r = 0;
+		*ret = copy_functions(claim->functions, claim->n_functions);
+		*ret_n = claim->n_functions;
 		*ret_file = xstrdup(claim->file);
+		r = 0;
 	}
 	pthread_mutex_unlock(&claims->lock);
 	return r;
 }
 
+static bool is_of_file(const Claim *claim, const void *file)
+{
+	return str_equal(claim->file, file);
+}
+
 void claims_lift_unread(Claims *claims, const char *file)
 {
 	pthread_mutex_lock(&claims->lock);
-	for (Claim **at = &claims->first; *at;) {
-		Claim *claim = *at;
-
-		if (!str_equal(claim->file, file)) {
-			at = &claim->next;
-			continue;
-		}
-		*at = claim->next;
-		claim_free(claim);
-	}
-	claims->generation++;
+	drop(claims, is_of_file, file);
 	pthread_mutex_unlock(&claims->lock);
 }
 

@@ -13,7 +13,7 @@
 
 typedef struct Claims Claims;
 
-void claims_new(Claims **ret);
+Claims *claims_new(void);
 Claims *claims_free(Claims *claims);
 DEFINE_CLEANUP(Claims, claims_free)
 

@@ -15,15 +15,15 @@
 
 struct DiskWatch {
 	pthread_mutex_t lock;
-	char reason[256]; /* a buffer, so that no lack of memory loses it; "": no failure */
+	char *reason; /* NULL: no failure */
 };
 
-void disk_watch_new(DiskWatch **ret)
+DiskWatch *disk_watch_new(void)
 {
 	DiskWatch *watch = xcalloc(1, sizeof(DiskWatch));
 
 	pthread_mutex_init(&watch->lock, NULL);
-	*ret = watch;
+	return watch;
 }
 
 DiskWatch *disk_watch_free(DiskWatch *watch)
@@ -31,6 +31,7 @@ DiskWatch *disk_watch_free(DiskWatch *watch)
 	if (!watch)
 		return NULL;
 	pthread_mutex_destroy(&watch->lock);
+	free(watch->reason);
 	free(watch);
 	return NULL;
 }
@@ -40,21 +41,19 @@ void disk_watch_note(DiskWatch *watch, const char *what, int error)
 	if (!watch || (error != -EIO && error != -EROFS))
 		return;
 	pthread_mutex_lock(&watch->lock);
-	if (!*watch->reason)
-		snprintf(watch->reason, sizeof(watch->reason), "%s could not be written: %s", what,
-			 strerror(-error));
+	if (!watch->reason)
+		watch->reason = strf("%s could not be written: %s", what, strerror(-error));
 	pthread_mutex_unlock(&watch->lock);
 }
 
 char *disk_watch_reason(DiskWatch *watch)
 {
-	char *copy = NULL;
+	char *copy;
 
 	if (!watch)
 		return NULL;
 	pthread_mutex_lock(&watch->lock);
-	if (*watch->reason)
-		copy = xstrdup(watch->reason);
+	copy = xstrdup(watch->reason);
 	pthread_mutex_unlock(&watch->lock);
 	return copy;
 }
@@ -70,10 +69,11 @@ static int check_locked(DiskWatch *watch, const int *dir_fds, size_t n, Problem 
 {
 	int r = 0;
 
-	for (size_t i = 0; *watch->reason && r == 0 && i < n; i++)
+	for (size_t i = 0; watch->reason && r == 0 && i < n; i++)
 		r = probe(dir_fds[i]);
 	if (r == 0) {
-		*watch->reason = '\0';
+		free(watch->reason);
+		watch->reason = NULL;
 		return 0;
 	}
 	return problem_refuse(

@@ -11,7 +11,7 @@
 
 typedef struct DiskWatch DiskWatch;
 
-void disk_watch_new(DiskWatch **ret);
+DiskWatch *disk_watch_new(void);
 DiskWatch *disk_watch_free(DiskWatch *watch);
 DEFINE_CLEANUP(DiskWatch, disk_watch_free)
 
@@ -25,5 +25,5 @@ void disk_watch_note(DiskWatch *watch, const char *what, int error);
  */
 int disk_watch_check(DiskWatch *watch, const int *dir_fds, size_t n, Problem **ret_problem);
 
-/* A new string. NULL: no write has failed, or memory is out. */
+/* A new string. NULL: no write has failed. */
 char *disk_watch_reason(DiskWatch *watch);

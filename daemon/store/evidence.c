@@ -14,14 +14,9 @@
 
 int topology_store_open(const char *state_directory, TopologyStore *ret)
 {
-	int fd = -1, r;
-
-	r = dir_open_private(state_directory, &fd);
-	if (r < 0)
-		return r;
-	*ret = (TopologyStore){ .dir_fd = fd };
+	*ret = (TopologyStore){ .dir_fd = -1 };
 	pthread_mutex_init(&ret->lock, NULL);
-	return 0;
+	return dir_open_private(state_directory, &ret->dir_fd);
 }
 
 void topology_store_close(TopologyStore *store)
@@ -72,22 +67,20 @@ static void note_unread(TopologyStore *store, int error, const char *why, char *
 		     r < 0 ? strerror(-r) : "");
 }
 
-void topology_store_load(TopologyStore *store, char ***ret_notes)
+char **topology_store_load(TopologyStore *store)
 {
-	_cleanup_strv_ char **notes = NULL;
 	_cleanup_free_ char *why = NULL;
 	Evidence *evidence = NULL;
+	char **notes = NULL;
 	int r = read_file(store, &evidence, &why);
 
-	if (r < 0 && r != -ENOENT) {
+	if (r < 0 && r != -ENOENT)
 		note_unread(store, r, why, &notes);
-		r = 0;
-	}
 	pthread_mutex_lock(&store->lock);
 	evidence_unref(store->current);
 	store->current = evidence;
 	pthread_mutex_unlock(&store->lock);
-	*ret_notes = TAKE_PTR(notes);
+	return notes;
 }
 
 Evidence *topology_store_get(TopologyStore *store)
@@ -126,13 +119,6 @@ int topology_store_update(TopologyStore *store, const Evidence *seen, bool whole
 	return r;
 }
 
-static void copy_text(char **to, const char *from)
-{
-	if (!from)
-		return;
-	*to = xstrdup(from);
-}
-
 /* Any number for a board that is not in the catalogue, or whose number of links is not known. */
 static unsigned most_links(const Board *board)
 {
@@ -143,13 +129,18 @@ static unsigned most_links(const Board *board)
 static int sighting_of(const GuestLook *look, size_t i, Sighting *s)
 {
 	const Gpu *gpu = look->gpus[i];
+	/* A domain's name may have any bytes. Here it is only shown. */
+	_cleanup_free_ char *source = strf("guest %.50s", look->domain);
 	unsigned most = most_links(gpu->board), all = 0;
 
 	*s = (Sighting){
 		.bdf = gpu->lead->bdf,
 		.way = WAY_GUEST,
 		.seen_usec = look->seen_usec,
-		.source = strf("guest %.50s", look->domain),
+		.source = str_printable(source),
+		.domain = xstrdup(look->domain_uuid),
+		.uuid = xstrdup(gpu->uuid),
+		.serial_number = xstrdup(gpu->serial_number),
 		.vendor = gpu->lead->vendor,
 		.device = gpu->lead->device,
 		.subsystem_vendor = gpu->lead->subsystem_vendor,
@@ -158,13 +149,6 @@ static int sighting_of(const GuestLook *look, size_t i, Sighting *s)
 		.inactive = look->inactive ? look->inactive[i] : 0,
 		.fresh = true,
 	};
-	/* A domain's name may have any bytes. Here it is only shown. */
-	for (char *c = s->source; *c; c++)
-		if (*c < ' ' || *c > '~')
-			*c = '?';
-	copy_text(&s->domain, look->domain_uuid);
-	copy_text(&s->uuid, gpu->uuid);
-	copy_text(&s->serial_number, gpu->serial_number);
 	for (size_t k = 0; k < look->n_gpus; k++) {
 		unsigned links = look->links[i * look->n_gpus + k];
 
@@ -183,8 +167,7 @@ int topology_store_note_guest(TopologyStore *store, const GuestLook *look)
 	_cleanup_(evidence_unrefp) Evidence *seen = NULL;
 	int r = 0;
 
-	evidence_new(&seen);
-
+	seen = evidence_new();
 	for (size_t i = 0; r >= 0 && i < look->n_gpus; i++) {
 		Sighting s = { 0 };
 

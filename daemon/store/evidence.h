@@ -24,17 +24,17 @@ void topology_store_close(TopologyStore *store);
 
 /*
  * Reads the file. Renames one that cannot be understood to topology.json.damaged, and leaves one of
- * another version alone. Either adds a line to *ret_notes, and then there is no evidence.
+ * another version alone. Either is a line of the result, and then there is no evidence.
  */
-void topology_store_load(TopologyStore *store, char ***ret_notes);
+char **topology_store_load(TopologyStore *store);
 
 /* A reference to the evidence as it is now; NULL: there is none. */
 Evidence *topology_store_get(TopologyStore *store);
 
 /*
  * Adds what a probe saw: evidence_merge(). It is valid in memory at once, even when it cannot be
- * saved. The error is that of saving (-EPROTO: the file is of another version). -ENOMEM: nothing
- * has changed.
+ * saved. The error is that of saving (-EPROTO: the file is of another version), or that of the
+ * merge, after which nothing has changed.
  */
 int topology_store_update(TopologyStore *store, const Evidence *seen, bool whole);
 

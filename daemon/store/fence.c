@@ -35,28 +35,23 @@ static void read_last(FenceStore *store)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
-	int r = file_read_state_at(store->dir_fd, FENCE_FILE, FILE_MAX, &text, &size);
 
-	if (r >= 0)
-		r = fence_from_json(text, size, &store->last, NULL);
+	if (file_read_state_at(store->dir_fd, FENCE_FILE, FILE_MAX, &text, &size) >= 0)
+		(void)fence_from_json(text, size, &store->last, NULL);
 	if (store->last)
 		store->generation = store->last->generation;
 }
 
 int fence_store_open(const char *state_directory, FenceStore *ret)
 {
-	FenceStore store = { .dir_fd = -1 };
-	int r = dir_open_private(state_directory, &store.dir_fd);
+	int r;
 
-	if (r >= 0)
-		read_last(&store);
-	if (r < 0) {
-		close_fd(store.dir_fd);
-		return r;
-	}
-	*ret = store;
+	*ret = (FenceStore){ .dir_fd = -1 };
 	pthread_mutex_init(&ret->lock, NULL);
-	return 0;
+	r = dir_open_private(state_directory, &ret->dir_fd);
+	if (r >= 0)
+		read_last(ret);
+	return r;
 }
 
 void fence_store_close(FenceStore *store)
@@ -120,16 +115,12 @@ static bool is_one_of(uint32_t job, const uint32_t *jobs, size_t n)
 static int write_held(FenceStore *store, const Fence *fence, const uint32_t *but, size_t n_but,
 		      uint64_t now_usec)
 {
-	_cleanup_(fence_freep) Fence *held = NULL;
-
-	fence_copy(fence, &held);
+	_cleanup_(fence_freep) Fence *held = fence_copy(fence);
 
 	for (const FenceHold *hold = store->holds; hold; hold = hold->next)
 		if (!is_one_of(hold->job, but, n_but))
 			close_held(held, hold);
-	if (!is_new(store, held, now_usec))
-		return 0;
-	return write_fence(store, &held, now_usec);
+	return is_new(store, held, now_usec) ? write_fence(store, &held, now_usec) : 0;
 }
 
 static void let_go(FenceStore *store, const uint32_t *ended, size_t n)
@@ -162,10 +153,8 @@ static int update_locked(FenceStore *store, Fence **fence, const uint32_t *ended
 int fence_store_update(FenceStore *store, const Fence *fence, const uint32_t *ended, size_t n_ended,
 		       uint64_t now_usec)
 {
-	_cleanup_(fence_freep) Fence *copy = NULL;
-	int r = 0;
-
-	fence_copy(fence, &copy);
+	_cleanup_(fence_freep) Fence *copy = fence_copy(fence);
+	int r;
 
 	pthread_mutex_lock(&store->lock);
 	r = update_locked(store, &copy, ended, n_ended, now_usec);
@@ -173,7 +162,7 @@ int fence_store_update(FenceStore *store, const Fence *fence, const uint32_t *en
 	return r;
 }
 
-static int check_locked(FenceStore *store, char **ret_fault)
+static void check_locked(FenceStore *store, char **ret_fault)
 {
 	_cleanup_free_ char *text = NULL, *message = NULL;
 	_cleanup_(fence_freep) Fence *found = NULL;
@@ -181,42 +170,41 @@ static int check_locked(FenceStore *store, char **ret_fault)
 	int r;
 
 	if (!store->written)
-		return 0; /* nobody says yet what should be there */
+		return; /* nobody says yet what should be there */
 	r = file_read_state_at(store->dir_fd, FENCE_FILE, FILE_MAX, &text, &size);
 	if (r >= 0)
 		r = fence_from_json(text, size, &found, &message);
-	if ((r >= 0 && fence_equal(found, store->written)))
-		return r < 0 ? r : 0;
+	if (r >= 0 && fence_equal(found, store->written))
+		return;
 	store->written = fence_free(store->written);
 	*ret_fault =
 		strf(FENCE_FILE " %s%s", r < 0 ? "cannot be read: " : "is not what was written",
 		     r >= 0    ? ""
 		     : message ? message
 			       : file_state_error(r));
-	return 0;
 }
 
-int fence_store_check(FenceStore *store, char **ret_fault)
+char *fence_store_check(FenceStore *store)
 {
-	int r;
+	char *fault = NULL;
 
 	pthread_mutex_lock(&store->lock);
-	r = check_locked(store, ret_fault);
+	check_locked(store, &fault);
 	pthread_mutex_unlock(&store->lock);
-	return r;
+	return fault;
 }
 
-static void hold_new(uint32_t job, const char *group, const Bdf *functions, size_t n,
-		     FenceHold **ret)
+static FenceHold *hold_new(uint32_t job, const char *group, const Bdf *functions, size_t n)
 {
-	_cleanup_(fence_hold_freep) FenceHold *hold = xcalloc(1, sizeof(FenceHold));
+	FenceHold *hold = xmalloc(sizeof(FenceHold));
 
-	hold->job = job;
-	hold->group = xstrdup(group);
-	hold->functions = xcalloc(n + 1, sizeof(Bdf));
-	memcpy(hold->functions, functions, n * sizeof(Bdf));
-	hold->n_functions = n;
-	*ret = TAKE_PTR(hold);
+	*hold = (FenceHold){
+		.job = job,
+		.group = xstrdup(group),
+		.functions = xmemdup(functions, n * sizeof(Bdf)),
+		.n_functions = n,
+	};
+	return hold;
 }
 
 /* Without a fence the hook refuses all GPUs, so there is nothing to close yet. */
@@ -237,10 +225,8 @@ static int hold_locked(FenceStore *store, FenceHold **hold, uint64_t now_usec)
 int fence_store_hold(FenceStore *store, uint32_t job, const char *group, const Bdf *functions,
 		     size_t n, uint64_t now_usec)
 {
-	_cleanup_(fence_hold_freep) FenceHold *hold = NULL;
-	int r = 0;
-
-	hold_new(job, group, functions, n, &hold);
+	_cleanup_(fence_hold_freep) FenceHold *hold = hold_new(job, group, functions, n);
+	int r;
 
 	pthread_mutex_lock(&store->lock);
 	r = hold_locked(store, &hold, now_usec);

@@ -44,10 +44,10 @@ int fence_store_update(FenceStore *store, const Fence *fence, const uint32_t *en
 		       uint64_t now_usec);
 
 /*
- * Reads the file as the hook does. *ret_fault: why the hook cannot use it, or that it is not
- * what was written; the next update then writes it again. Left alone if all is well.
+ * Reads the file as the hook does. Returns why the hook cannot use it, or that it is not what was
+ * written; the next update then writes it again. NULL: all is well.
  */
-int fence_store_check(FenceStore *store, char **ret_fault);
+char *fence_store_check(FenceStore *store);
 
 /* Closes the group for a job. On disk when this returns 0. */
 int fence_store_hold(FenceStore *store, uint32_t job, const char *group, const Bdf *functions,

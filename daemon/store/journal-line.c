@@ -63,8 +63,7 @@ int journal_line_parse(const char *line, json_t **ret, char **ret_message)
 	if (strlen(number) != 8 || str_to_unsigned(number, 16, UINT32_MAX, &sum) < 0 ||
 	    line[8] != ' ' || sum != crc32_of(line + 9))
 		return bad(-EBADMSG, "its checksum is wrong", ret_message);
-	json_parse(line + 9, strlen(line + 9), &record, NULL);
-	if (!json_is_object(record)) {
+	if (json_parse(line + 9, strlen(line + 9), &record, NULL) < 0 || !json_is_object(record)) {
 		json_decref(record);
 		return bad(-EBADMSG, "it is not an object", ret_message);
 	}

@@ -8,7 +8,7 @@
  * and the rest. */
 #define JOURNAL_FILE_MAX (128U * 1024 * 1024)
 
-/* With its newline; NULL when memory is out. */
+/* With its newline. */
 char *journal_line(const json_t *record);
 /* `line` has no newline. -EBADMSG: it cannot be understood; -EPROTO: it is of another version. */
 int journal_line_parse(const char *line, json_t **ret, char **ret_message);

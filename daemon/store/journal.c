@@ -16,13 +16,6 @@
 
 #define SUFFIX ".journal"
 
-static char *memdup(const char *data, size_t size)
-{
-	char *copy = xmalloc(size);
-
-	return memcpy(copy, data, size);
-}
-
 /* ---- writing ---- */
 
 static int append_durably(_unused_ void *userdata, int fd, const char *text, size_t size)
@@ -47,13 +40,8 @@ static int remove_durably(_unused_ void *userdata, int dir_fd, const char *name)
 
 int journal_open(const char *directory, Journal *ret)
 {
-	int fd = -1, r;
-
-	r = dir_open_private(directory, &fd);
-	if (r < 0)
-		return r;
-	*ret = (Journal){ .dir_fd = fd, .io = { append_durably, remove_durably, NULL } };
-	return 0;
+	*ret = (Journal){ .dir_fd = -1, .io = { append_durably, remove_durably, NULL } };
+	return dir_open_private(directory, &ret->dir_fd);
 }
 
 void journal_close(Journal *journal)
@@ -107,13 +95,12 @@ static int append(JournalJob *job, const char *text)
 	return r;
 }
 
-/* Takes `record`, which may be NULL when memory is out. */
+/* Takes `record`. */
 static int append_record(JournalJob *job, json_t *record)
 {
 	_cleanup_json_ json_t *owned = record;
-	_cleanup_free_ char *line = NULL;
+	_cleanup_free_ char *line = journal_line(owned);
 
-	line = journal_line(owned);
 	return append(job, line);
 }
 
@@ -122,8 +109,6 @@ static json_t *begin_record(const Journal *journal, uint32_t id, const Plan *pla
 {
 	_cleanup_free_ char *before = previous ? assignment_to_json(previous) : NULL;
 
-	if (previous && !before)
-		return NULL;
 	return json_build("{s:s, s:I, s:s?, s:o, s:s?, s:s?}", "record", "begin", "job",
 			  (json_int_t)id, "boot_id", journal->boot_id, "plan", plan_to_record(plan),
 			  "previous", before, "live_xml", live_xml);
@@ -138,7 +123,7 @@ int journal_begin(const Journal *journal, uint32_t id, const Plan *plan, const A
 
 	r = job_open(journal, name, O_CREAT | O_EXCL, &job);
 	if (r >= 0 && !job)
-		r = -EIO;
+		r = -EIO; /* which the analyzer believes to happen */
 	if (r < 0)
 		return r;
 	r = append_record(job, begin_record(journal, id, plan, previous, live_xml));
@@ -230,7 +215,7 @@ void open_jobs_free(OpenJob **jobs, size_t n)
 static int read_begin(const json_t *record, OpenJob *job, char **ret_message)
 {
 	const char *here = job->log ? job->log->journal->boot_id : NULL;
-	const char *previous, *live_xml, *then;
+	const char *previous, *then;
 	unsigned long long id = 0;
 	int r;
 
@@ -245,10 +230,7 @@ static int read_begin(const json_t *record, OpenJob *job, char **ret_message)
 	r = plan_from_record(json_object_get(record, "plan"), &job->plan, ret_message);
 	if (r < 0)
 		return r;
-	live_xml = json_string_value(json_object_get(record, "live_xml"));
-	if (live_xml) {
-		job->live_xml = xstrdup(live_xml);
-	}
+	job->live_xml = xstrdup(json_string_value(json_object_get(record, "live_xml")));
 	previous = json_string_value(json_object_get(record, "previous"));
 	if (!previous)
 		return 0;
@@ -279,12 +261,6 @@ static int read_step(const json_t *record, OpenJob *job)
 	return strcmp(kind, "outcome") == 0 ? 0 : -EBADMSG;
 }
 
-static int refuse_zero(char **ret_message)
-{
-	*ret_message = xstrdup("there is a zero in it");
-	return -EBADMSG;
-}
-
 /* 1: there is nothing to recover; otherwise as for journal_line_parse(). */
 static int read_lines(char *text, size_t size, OpenJob *job, char **ret_message)
 {
@@ -296,13 +272,13 @@ static int read_lines(char *text, size_t size, OpenJob *job, char **ret_message)
 	for (size_t i = 0; end;
 	     i++, text = end + 1, end = memchr(text, '\n', (size_t)(all - text))) {
 		_cleanup_json_ json_t *record = NULL;
-		int r;
+		int r = -EBADMSG;
 
 		*end = '\0';
 		if (strlen(text) == (size_t)(end - text))
 			r = journal_line_parse(text, &record, ret_message);
 		else
-			r = refuse_zero(ret_message);
+			*ret_message = xstrdup("there is a zero in it");
 		if (r >= 0)
 			r = i == 0 ? read_begin(record, job, ret_message) : read_step(record, job);
 		if (r == 1 || (r < 0 && i == 0))
@@ -326,13 +302,10 @@ static void read_remains(const char *text, size_t size, bool other_version, Rema
 	const char *record = memchr(text, '{', length);
 	_cleanup_json_ json_t *root = NULL;
 
-	if (!other_version) {
-		remains_scan(text, length, ret);
-		return;
-	}
-	if (record)
+	if (other_version && record)
 		root = json_loadb(record, length - (size_t)(record - text), 0, NULL);
-	remains_of_object(json_object_get(root, "plan"), ret);
+	*ret = other_version ? remains_of_object(json_object_get(root, "plan"))
+			     : remains_scan(text, length);
 }
 
 /* Quarantines what the first line names: we do not know what the job had begun. */
@@ -341,10 +314,8 @@ static void keep_apart(Claims *claims, const char *name, int error, const char *
 {
 	_cleanup_(remains_clear) Remains remains = { 0 };
 
-	if (text) {
+	if (text)
 		read_remains(text, size, error == -EPROTO, &remains);
-	}
-
 	unread_claim(claims, &(UnreadFile){
 				     .directory = "journal",
 				     .name = name,
@@ -352,14 +323,6 @@ static void keep_apart(Claims *claims, const char *name, int error, const char *
 				     .message = message,
 				     .remains = &remains,
 			     });
-}
-
-static void append_job(OpenJob ***jobs, size_t *n, OpenJob **job)
-{
-	OpenJob **bigger = xreallocarray(*jobs, *n + 1, sizeof(OpenJob *));
-
-	*jobs = bigger;
-	bigger[(*n)++] = TAKE_PTR(*job);
 }
 
 static int load_one(const Journal *journal, const char *name, OpenJob ***jobs, size_t *n,
@@ -376,22 +339,21 @@ static int load_one(const Journal *journal, const char *name, OpenJob ***jobs, s
 		if (r < 0)
 			return r;
 		/* Which reading cuts into lines. */
-		lines = memdup(text, size + 1);
+		lines = xmemdup(text, size + 1);
 		r = read_lines(lines, size, job, &message);
 	}
 	if (r == 1)
 		return journal->io.remove(journal->io.userdata, journal->dir_fd, name);
 	if (r < 0) {
-		if (claims) {
+		if (claims)
 			keep_apart(claims, name, r, message, text, size);
-			return 0;
-		}
 		return 0;
 	}
 	/* Remove the line that was cut off, or the next record would become part of it. */
 	if (!job->damage && ftruncate(job->log->fd, job->log->size) < 0)
 		return -errno;
-	append_job(jobs, n, &job);
+	*jobs = xreallocarray(*jobs, *n + 1, sizeof(OpenJob *));
+	(*jobs)[(*n)++] = TAKE_PTR(job);
 	return 0;
 }
 

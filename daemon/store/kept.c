@@ -13,14 +13,8 @@
 
 int kept_store_open(const char *directory, KeptStore *ret)
 {
-	int fd = -1, r;
-
-	r = dir_open_private(directory, &fd);
-	if (r < 0)
-		return r;
-	ret->dir_fd = fd;
 	pthread_mutex_init(&ret->lock, NULL);
-	return 0;
+	return dir_open_private(directory, &ret->dir_fd);
 }
 
 void kept_store_close(KeptStore *store)
@@ -149,7 +143,7 @@ int kept_store_follow(KeptStore *store, const Assignments *wanted, const Assignm
 {
 	_cleanup_(assignments_freep) Assignments *stored = xcalloc(1, sizeof(Assignments));
 	_cleanup_strv_ char **notes = NULL;
-	int r = 0;
+	int r;
 
 	pthread_mutex_lock(&store->lock);
 	r = kept_files_read(store->dir_fd, stored, &notes);

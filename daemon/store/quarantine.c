@@ -22,13 +22,7 @@
 
 int quarantine_store_open(const char *directory, QuarantineStore *ret)
 {
-	int fd = -1, r;
-
-	r = dir_open_private(directory, &fd);
-	if (r < 0)
-		return r;
-	ret->dir_fd = fd;
-	return 0;
+	return dir_open_private(directory, &ret->dir_fd);
 }
 
 void quarantine_store_close(QuarantineStore *store)
@@ -38,11 +32,11 @@ void quarantine_store_close(QuarantineStore *store)
 
 static json_t *functions_to_json(const Quarantine *q)
 {
-	_cleanup_json_ json_t *a = json_array();
+	json_t *a = json_array();
 
 	for (size_t i = 0; i < q->n_functions; i++)
-		json_append(a, json_text(BDF_TEXT(&q->functions[i])));
-	return TAKE_PTR(a);
+		json_append(a, json_string(BDF_TEXT(&q->functions[i])));
+	return a;
 }
 
 static int read_functions(const json_t *array, Bdf *functions, char **ret_message)
@@ -123,7 +117,7 @@ static void keep_apart(Claims *claims, const char *name, const char *base, int e
 	if (error == -EPROTO)
 		remains_of_document(text, size, SCHEMA_BASE, &remains);
 	else if (text)
-		remains_scan(text, size, &remains);
+		remains = remains_scan(text, size);
 	unread_claim(claims, &(UnreadFile){
 				     .directory = "quarantine",
 				     .name = name,
@@ -143,12 +137,11 @@ static void load_one(const QuarantineStore *store, const char *name, Claims *cla
 	int r;
 
 	r = read_file(store, name, base, &entry, &text, &size, &message);
-	if (r >= 0) {
+	if (r >= 0)
 		claims_add_quarantine(claims, entry.group, entry.functions, entry.n_functions, NULL,
 				      entry.reason);
-		return;
-	}
-	keep_apart(claims, name, base, r, message, text, size);
+	else
+		keep_apart(claims, name, base, r, message, text, size);
 }
 
 int quarantine_store_load(const QuarantineStore *store, Claims *claims)
@@ -156,9 +149,9 @@ int quarantine_store_load(const QuarantineStore *store, Claims *claims)
 	_cleanup_strv_ char **names = NULL;
 	int r = dir_list(store->dir_fd, SUFFIX, &names);
 
-	for (char **name = names; r >= 0 && name && *name; name++)
+	for (char **name = names; name && *name; name++)
 		load_one(store, *name, claims);
-	return r < 0 ? r : 0;
+	return r;
 }
 
 int quarantine_store_set_aside(const QuarantineStore *store, const char *name)
@@ -178,15 +171,13 @@ int quarantine_store_set_aside(const QuarantineStore *store, const char *name)
 int quarantine_store_save(const QuarantineStore *store, const Quarantine *q)
 {
 	_cleanup_free_ char *name = strf("%s" SUFFIX, q->group), *text = NULL;
-	_cleanup_json_ json_t *o = json_object();
-	int r = 0;
+	_cleanup_json_ json_t *o = json_build(
+		"{s:s, s:o, s:o, s:I, s:I, s:o}", "schema", GPUPASS_SCHEMA_QUARANTINE, "group",
+		json_text(q->group), "reason", json_text(q->reason), "job", (json_int_t)q->job,
+		"since_usec", (json_int_t)(q->since_usec & INT64_MAX), "functions",
+		functions_to_json(q));
+	int r;
 
-	json_set(o, "schema", json_text(GPUPASS_SCHEMA_QUARANTINE));
-	json_set(o, "group", json_text(q->group));
-	json_set(o, "reason", json_text(q->reason));
-	json_set(o, "job", json_integer(q->job));
-	json_set(o, "since_usec", json_integer((json_int_t)(q->since_usec & INT64_MAX)));
-	json_set(o, "functions", functions_to_json(q));
 	text = json_dumps(o, JSON_INDENT(2));
 	/* An unreadable file may be about more functions than this. */
 	r = quarantine_store_set_aside(store, name);

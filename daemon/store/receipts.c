@@ -15,13 +15,8 @@
 int receipt_store_open(const char *state_directory, ReceiptStore *ret)
 {
 	_cleanup_free_ char *directory = strf("%s/receipts", state_directory);
-	int fd = -1, r;
 
-	r = dir_open_private(directory, &fd);
-	if (r < 0)
-		return r;
-	ret->dir_fd = fd;
-	return 0;
+	return dir_open_private(directory, &ret->dir_fd);
 }
 
 void receipt_store_close(ReceiptStore *store)
@@ -60,6 +55,8 @@ int receipt_store_add(const ReceiptStore *store, const Receipt *receipt)
 	_cleanup_free_ char *text = receipt_to_json(receipt);
 	int r;
 
+	if (!name)
+		return -EOVERFLOW;
 	r = file_replace_at(store->dir_fd, name, text, strlen(text), FILE_MODE_PRIVATE);
 	if (r < 0)
 		return r;
@@ -81,16 +78,13 @@ int receipt_store_last(const ReceiptStore *store, LastReset *boards, size_t n)
 	int r = dir_list(store->dir_fd, ".json", &names);
 	size_t all = strv_length(names);
 
-	for (size_t i = 0; r >= 0 && i < all && i < RECEIPTS_LOOKED_AT && !all_known(boards, n);
-	     i++) {
+	for (size_t i = 0; i < all && i < RECEIPTS_LOOKED_AT && !all_known(boards, n); i++) {
 		_cleanup_free_ char *text = NULL;
 		size_t size = 0;
 
-		r = file_read_state_at(store->dir_fd, names[all - 1 - i], RECEIPT_MAX_BYTES, &text,
-				       &size);
-		if (r >= 0)
-			r = receipt_read_last(text, size, boards, n);
-		r = 0;
+		if (file_read_state_at(store->dir_fd, names[all - 1 - i], RECEIPT_MAX_BYTES, &text,
+				       &size) >= 0)
+			(void)receipt_read_last(text, size, boards, n);
 	}
 	return r;
 }

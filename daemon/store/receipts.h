@@ -15,7 +15,7 @@ typedef struct ReceiptStore {
 int receipt_store_open(const char *state_directory, ReceiptStore *ret);
 void receipt_store_close(ReceiptStore *store);
 
-/* "20260102T030405.000006Z-pair0.json": sorts by time. NULL when memory is out. */
+/* "20260102T030405.000006Z-pair0.json": sorts by time. NULL: its time has no date. */
 char *receipt_file_name(const Receipt *receipt);
 
 /* 0: the receipt is on disk. An old receipt that cannot be removed is no error. */

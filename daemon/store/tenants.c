@@ -15,14 +15,9 @@
 int tenant_store_open(const char *state_directory, TenantStore *ret)
 {
 	_cleanup_free_ char *directory = strf("%s/tenants", state_directory);
-	int fd = -1, r;
 
-	r = dir_open_private(directory, &fd);
-	if (r < 0)
-		return r;
-	ret->dir_fd = fd;
 	pthread_mutex_init(&ret->lock, NULL);
-	return 0;
+	return dir_open_private(directory, &ret->dir_fd);
 }
 
 void tenant_store_close(TenantStore *store)
@@ -38,8 +33,8 @@ static char *file_name(const Bdf *bdf)
 
 /* ---- reading ---- */
 
-/* 1: a name such as "0000:41:00.0.json". 0: another name, so the file is of no board. */
-static int parse_name(const char *name, Bdf *ret)
+/* A name such as "0000:41:00.0.json". false: another name, so the file is of no board. */
+static bool parse_name(const char *name, Bdf *ret)
 {
 	_cleanup_free_ char *address = xstrndup(name, strlen(name) - strlen(SUFFIX));
 
@@ -70,34 +65,28 @@ static void read_file(int dir_fd, const char *name, TenantFile *file)
 
 	if (r < 0) {
 		set_fault(file, why, r);
-		return;
+	} else if (!bdf_equal(&file->mark->bdf, &file->bdf)) {
+		file->mark = tenant_mark_free(file->mark);
+		set_fault(file, "it is of another address", -EBADMSG);
 	}
-	if (bdf_equal(&file->mark->bdf, &file->bdf))
-		return;
-	file->mark = tenant_mark_free(file->mark);
-	set_fault(file, "it is of another address", -EBADMSG);
 }
 
 static void read_all(TenantStore *store, char *const *names, Tenants *into)
 {
-	int r = 0;
-
 	into->items = xcalloc(strv_length(names) + 1, sizeof(TenantFile));
 	for (; names && *names; names++) {
 		TenantFile *file = &into->items[into->n_items];
 
-		r = parse_name(*names, &file->bdf);
-		if (r <= 0)
+		if (!parse_name(*names, &file->bdf))
 			continue;
 		into->n_items++;
 		read_file(store->dir_fd, *names, file);
-		r = 0;
 	}
 }
 
-void tenant_store_load(TenantStore *store, Tenants **ret)
+Tenants *tenant_store_load(TenantStore *store)
 {
-	_cleanup_(tenants_freep) Tenants *tenants = xcalloc(1, sizeof(Tenants));
+	Tenants *tenants = xcalloc(1, sizeof(Tenants));
 	_cleanup_strv_ char **names = NULL;
 	int r;
 
@@ -106,10 +95,9 @@ void tenant_store_load(TenantStore *store, Tenants **ret)
 	if (r >= 0)
 		read_all(store, names, tenants);
 	pthread_mutex_unlock(&store->lock);
-	if (r < 0) {
+	if (r < 0)
 		tenants->fault = xstrdup(strerror(-r));
-	}
-	*ret = TAKE_PTR(tenants);
+	return tenants;
 }
 
 /* ---- writing ---- */

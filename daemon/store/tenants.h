@@ -22,10 +22,10 @@ int tenant_store_open(const char *state_directory, TenantStore *ret);
 void tenant_store_close(TenantStore *store);
 
 /*
- * A file that cannot be read or understood becomes a fault in *ret, which tenancy_of() judges.
- * -errno only when memory is out.
+ * A file that cannot be read or understood becomes a fault in the result, which tenancy_of()
+ * judges.
  */
-void tenant_store_load(TenantStore *store, Tenants **ret);
+Tenants *tenant_store_load(TenantStore *store);
 
 /* -EPROTO: the file is of another version, and stays as it is. */
 int tenant_store_save(TenantStore *store, const TenantMark *mark);

@@ -182,13 +182,13 @@ int trail_files_load(TrailFiles *files)
 
 static int write_record(TrailFiles *files, AuditRecord *record, AuditHash *ret_hash)
 {
-	_cleanup_free_ char *line = NULL, *previous = xstrdup(files->end.hash.hex);
+	_cleanup_free_ char *line = NULL;
 	AuditHash hash;
 	size_t size;
 	int r;
 
 	free(record->previous);
-	record->previous = TAKE_PTR(previous);
+	record->previous = xstrdup(files->end.hash.hex);
 	record->sequence = files->end.sequence + 1;
 	line = audit_line(record, &hash);
 	size = strlen(line);
@@ -212,25 +212,23 @@ static int write_record(TrailFiles *files, AuditRecord *record, AuditHash *ret_h
 static int write_own(TrailFiles *files, AuditKind kind, char *reason, uint64_t count)
 {
 	AuditRecord record = AUDIT_RECORD_EMPTY;
-	int r = -ENOMEM;
+	int r;
 
 	record.kind = kind;
 	record.time_usec = now_realtime();
 	record.count = count;
 	record.reason = reason;
-	record.boot_id = files->boot_id ? xstrdup(files->boot_id) : NULL;
-	if (reason && (!files->boot_id || record.boot_id))
-		r = write_record(files, &record, NULL);
+	record.boot_id = xstrdup(files->boot_id);
+	r = write_record(files, &record, NULL);
 	audit_record_clear(&record);
 	return r;
 }
 
 static void go_back(TrailFiles *files, const TrailMark *mark)
 {
-	_cleanup_free_ char *name = NULL;
-
 	if (files->end.number != mark->number) {
-		name = file_name(files->end.number);
+		_cleanup_free_ char *name = file_name(files->end.number);
+
 		files->fd = close_fd(files->fd);
 		(void)unlinkat(files->dir_fd, name, 0);
 		files->end.number = mark->number;

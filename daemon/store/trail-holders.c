@@ -21,12 +21,12 @@ struct TrailHolders {
 	size_t n;
 };
 
-void trail_holders_new(TrailHolders **ret)
+TrailHolders *trail_holders_new(void)
 {
 	TrailHolders *holders = xcalloc(1, sizeof(TrailHolders));
 
 	pthread_mutex_init(&holders->lock, NULL);
-	*ret = holders;
+	return holders;
 }
 
 static void known_clear(Known *known)
@@ -76,7 +76,7 @@ static bool still_holds(const Inspection *inspection, const Known *known)
 	return false;
 }
 
-static void make_record(AuditKind kind, const Known *known, AuditRecord *ret)
+static AuditRecord make_record(AuditKind kind, const Known *known)
 {
 	AuditRecord record = AUDIT_RECORD_EMPTY;
 
@@ -86,20 +86,21 @@ static void make_record(AuditKind kind, const Known *known, AuditRecord *ret)
 	record.unit = audit_text(known->unit);
 	record.reason = audit_text(known->path);
 	strv_append(&record.functions, BDF_TEXT(&known->bdf));
-	*ret = record;
+	return record;
 }
 
-/* Without memory or room the holder is not remembered, and the next look records it again. */
+/* Without room the holder is not remembered, and the next look records it again. */
 static void remember(TrailHolders *holders, const Known *seen)
 {
-	Known known = { .bdf = seen->bdf, .pid = seen->pid };
-
 	if (holders->n == TRAIL_HOLDERS_MAX)
 		return;
-	known.path = xstrdup(str_or_empty(seen->path));
-	known.command = seen->command ? xstrdup(seen->command) : NULL;
-	known.unit = seen->unit ? xstrdup(seen->unit) : NULL;
-	holders->items[holders->n++] = known;
+	holders->items[holders->n++] = (Known){
+		.bdf = seen->bdf,
+		.pid = seen->pid,
+		.path = xstrdup(str_or_empty(seen->path)),
+		.command = xstrdup(seen->command),
+		.unit = xstrdup(seen->unit),
+	};
 }
 
 static void note_gone(TrailHolders *holders, const Inspection *inspection, AuditRecord *records,
@@ -113,8 +114,7 @@ static void note_gone(TrailHolders *holders, const Inspection *inspection, Audit
 			i++;
 			continue;
 		}
-		make_record(AUDIT_HOLDER_GONE, known, &records[*n]);
-		*n += true;
+		records[(*n)++] = make_record(AUDIT_HOLDER_GONE, known);
 		known_clear(known);
 		*known = holders->items[--holders->n];
 	}
@@ -130,8 +130,7 @@ static void note_come(TrailHolders *holders, const Inspection *inspection, Audit
 
 		if (find_known(holders, holder))
 			continue;
-		make_record(AUDIT_HOLDER, &seen, &records[*n]);
-		*n += true;
+		records[(*n)++] = make_record(AUDIT_HOLDER, &seen);
 		remember(holders, &seen);
 	}
 }
@@ -142,10 +141,8 @@ void trail_holders_note(TrailHolders *holders, const Inspection *inspection, Aud
 	AuditRecord *records;
 
 	pthread_mutex_lock(&holders->lock);
-	records = xcalloc(holders->n + inspection->n_holders + 1, sizeof(AuditRecord));
+	*ret = records = xcalloc(holders->n + inspection->n_holders + 1, sizeof(AuditRecord));
 	note_gone(holders, inspection, records, ret_n);
 	note_come(holders, inspection, records, ret_n);
 	pthread_mutex_unlock(&holders->lock);
-	/* What was found before memory ran out is told all the same. */
-	*ret = records;
 }

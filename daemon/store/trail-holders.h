@@ -9,7 +9,7 @@
 #define TRAIL_HOLDERS_MAX 512
 
 typedef struct TrailHolders TrailHolders;
-void trail_holders_new(TrailHolders **ret);
+TrailHolders *trail_holders_new(void);
 
 /* From any thread. *ret: a record for each that came or went, which the caller clears and frees. */
 void trail_holders_note(TrailHolders *holders, const Inspection *inspection, AuditRecord **ret,

@@ -50,30 +50,19 @@ struct Trail {
 
 /* ---- life ---- */
 
-static void set_up_locks(Trail *trail)
-{
-	pthread_condattr_t attributes;
-
-	pthread_mutex_init(&trail->lock, NULL);
-	pthread_cond_init(&trail->more, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&trail->settled, &attributes);
-	pthread_condattr_destroy(&attributes);
-}
-
 int trail_open(const char *directory, const TrailLimits *limits, Trail **ret)
 {
 	_cleanup_(trail_freep) Trail *trail = xcalloc(1, sizeof(Trail));
 	int r;
 
 	trail->files.fd = trail->files.dir_fd = -1;
-	set_up_locks(trail);
+	pthread_mutex_init(&trail->lock, NULL);
+	pthread_cond_init(&trail->more, NULL);
+	pthread_cond_init(&trail->settled, NULL);
 	r = trail_files_open(directory, &trail->files);
-	if (r >= 0)
-		trail_holders_new(&trail->holders);
 	if (r < 0)
 		return r;
+	trail->holders = trail_holders_new();
 	trail->files.limits = *limits;
 	*ret = TAKE_PTR(trail);
 	return 0;
@@ -130,7 +119,7 @@ Trail *trail_free(Trail *trail)
 static int append_lost(Trail *trail, uint64_t lost)
 {
 	AuditRecord record = AUDIT_RECORD_EMPTY;
-	int r = 0;
+	int r;
 
 	if (lost == 0)
 		return 0;
@@ -138,7 +127,7 @@ static int append_lost(Trail *trail, uint64_t lost)
 	record.count = lost;
 	record.time_usec = now_realtime();
 	record.reason = xstrdup("these could not be written, or there was no room for them");
-	record.boot_id = trail->files.boot_id ? xstrdup(trail->files.boot_id) : NULL;
+	record.boot_id = xstrdup(trail->files.boot_id);
 	r = trail_files_append(&trail->files, &record, NULL);
 	audit_record_clear(&record);
 	return r;
@@ -246,7 +235,7 @@ int trail_start(Trail *trail, const char *boot_id, const TrailListener *listener
 	int r;
 
 	trail->listener = *listener;
-	trail->files.boot_id = boot_id ? xstrdup(boot_id) : NULL;
+	trail->files.boot_id = xstrdup(boot_id);
 	r = trail_files_load(&trail->files);
 	if (r < 0)
 		return r;
@@ -268,9 +257,7 @@ static Item *item_new(const Trail *trail, AuditRecord *record, CallerIdentity *c
 	item->record = *record;
 	item->caller = caller_identity_ref(caller);
 	item->record.time_usec = now_realtime();
-	/* Without memory for it, it is not known. */
-	item->record.boot_id = trail->files.boot_id ? xstrdup(trail->files.boot_id) : NULL;
-
+	item->record.boot_id = xstrdup(trail->files.boot_id);
 	*record = AUDIT_RECORD_EMPTY;
 	return item;
 }
@@ -278,7 +265,7 @@ static Item *item_new(const Trail *trail, AuditRecord *record, CallerIdentity *c
 /* With the lock. Takes the item. */
 static int enqueue(Trail *trail, Item *item)
 {
-	if (!item || trail->n >= WAITING_MAX) {
+	if (trail->n >= WAITING_MAX) {
 		trail->lost++;
 		trail->lost_ever++;
 		item_free(item);
@@ -330,11 +317,7 @@ int trail_add_durably(Trail *trail, AuditRecord *record, CallerIdentity *caller)
 
 bool trail_flush(Trail *trail, uint64_t timeout_usec)
 {
-	uint64_t deadline = now_monotonic() + timeout_usec;
-	struct timespec until = {
-		.tv_sec = (time_t)(deadline / USEC_PER_SEC),
-		.tv_nsec = (long)(deadline % USEC_PER_SEC) * 1000,
-	};
+	const struct timespec until = clock_timespec(now_monotonic() + timeout_usec);
 	bool written;
 	int e = 0;
 
@@ -342,7 +325,7 @@ bool trail_flush(Trail *trail, uint64_t timeout_usec)
 		return true;
 	pthread_mutex_lock(&trail->lock);
 	while ((trail->first || trail->writing) && e == 0)
-		e = pthread_cond_timedwait(&trail->settled, &trail->lock, &until);
+		e = pthread_cond_clockwait(&trail->settled, &trail->lock, CLOCK_MONOTONIC, &until);
 	written = !trail->first && !trail->writing;
 	pthread_mutex_unlock(&trail->lock);
 	return written;

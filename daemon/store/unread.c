@@ -18,9 +18,9 @@ static const char *verb(int error)
 /* Makes the name printable on the bus, and safe between apostrophes in a shell. */
 static char *name_of(const char *path)
 {
-	char *name = path ? str_printable(path) : NULL;
+	char *name = str_printable(path);
 
-	for (char *c = name; c && *c; c++)
+	for (char *c = name; *c; c++)
 		if (*c == '\'')
 			*c = '?';
 	return name;
@@ -32,9 +32,8 @@ void unread_claim(Claims *claims, const UnreadFile *file)
 	_cleanup_free_ char *shown = name_of(path);
 	_cleanup_free_ char *message =
 		str_printable(file->message ? file->message : file_state_error(file->error));
-	_cleanup_free_ char *why = NULL;
+	_cleanup_free_ char *why = strf("%s %s (%s)", shown, verb(file->error), message);
 
-	why = strf("%s %s (%s)", shown, verb(file->error), message);
 	claims_add_unread(claims, &(UnreadClaim){
 					  .file = path,
 					  .name = file->group ? file->group : shown,
@@ -48,15 +47,9 @@ void unread_claim(Claims *claims, const UnreadFile *file)
 
 static void settle(Claims *claims, const Group *group)
 {
-	_cleanup_free_ const PciFunction **functions = NULL;
-	_cleanup_free_ Bdf *addresses = NULL;
-	size_t n = 0;
+	size_t n;
+	_cleanup_free_ Bdf *addresses = group_addresses(group, &n);
 
-	group_functions(group, &functions, &n);
-
-	addresses = xcalloc(n + 1, sizeof(Bdf));
-	for (size_t i = 0; i < n; i++)
-		addresses[i] = functions[i]->bdf;
 	claims_settle_unread(claims, group->name, addresses, n);
 }
 

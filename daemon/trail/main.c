@@ -54,17 +54,14 @@ static int check(const char *directory, const char *expect)
 	_cleanup_close_ int fd = -1;
 	int r = dir_open_at(AT_FDCWD, directory, false, &fd);
 
-	if (r >= 0)
-		audit_chain_new(&chain);
-	if (r >= 0)
-		r = trail_files_check(fd, chain);
-	if (r >= 0) {
-		audit_chain_report(chain, expect, &report);
-		r = 0;
-	}
-	if (r >= 0)
-		r = print_report(&report);
-	return r < 0 ? failed(directory, r) : r;
+	if (r < 0)
+		return failed(directory, r);
+	chain = audit_chain_new();
+	r = trail_files_check(fd, chain);
+	if (r < 0)
+		return failed(directory, r);
+	report = audit_chain_report(chain, expect);
+	return print_report(&report);
 }
 
 int main(int argc, char *argv[])
@@ -73,6 +70,7 @@ int main(int argc, char *argv[])
 	const Argument known[] = { { "expect", .text = &expect, .once = true } };
 	int first, status;
 
+	json_use_xalloc();
 	if (!arguments_parse(&program, known, ELEMENTS(known), argc, argv, &first, &status))
 		return status;
 	if (argc - first != 1)

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <time.h>
 
-#define USEC_PER_SEC 1000000ULL
-#define USEC_PER_MSEC 1000ULL
+#define USEC_PER_SEC UINT64_C(1000000)
+#define USEC_PER_MSEC UINT64_C(1000)
 
 static inline uint64_t clock_usec(clockid_t id)
 {
@@ -24,4 +24,13 @@ static inline uint64_t now_monotonic(void)
 static inline uint64_t now_realtime(void)
 {
 	return clock_usec(CLOCK_REALTIME);
+}
+
+/* For pthread_cond_clockwait(), nanosleep() and others. */
+static inline struct timespec clock_timespec(uint64_t usec)
+{
+	return (struct timespec){
+		.tv_sec = (time_t)(usec / USEC_PER_SEC),
+		.tv_nsec = (long)(usec % USEC_PER_SEC) * 1000,
+	};
 }

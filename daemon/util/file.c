@@ -16,16 +16,12 @@
 static void grow(char **buffer, size_t *capacity, size_t limit)
 {
 	size_t bigger = *capacity ? *capacity * 2 : 4096;
-	char *p;
 
-	if (bigger > limit)
-		bigger = limit;
-	p = xrealloc(*buffer, bigger);
-	*buffer = p;
-	*capacity = bigger;
+	*capacity = bigger < limit ? bigger : limit;
+	*buffer = xrealloc(*buffer, *capacity);
 }
 
-static int read_all(int fd, size_t max, char **ret, size_t *ret_size)
+int file_read_fd(int fd, size_t max, char **ret, size_t *ret_size)
 {
 	_cleanup_free_ char *buffer = NULL;
 	size_t size = 0, capacity = 0;
@@ -34,9 +30,8 @@ static int read_all(int fd, size_t max, char **ret, size_t *ret_size)
 		ssize_t n;
 
 		/* One byte more than max tells "full" from "too big"; one more holds the NUL. */
-		if (size + 1 >= capacity) {
+		if (size + 1 >= capacity)
 			grow(&buffer, &capacity, max + 2);
-		}
 		n = read(fd, buffer + size, capacity - size - 1);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -61,7 +56,7 @@ int file_read_at(int dir_fd, const char *path, size_t max, char **ret, size_t *r
 
 	if (fd < 0)
 		return -errno;
-	return read_all(fd, max, ret, ret_size);
+	return file_read_fd(fd, max, ret, ret_size);
 }
 
 /* The open of a FIFO would wait for a writer, which may never come. */
@@ -81,7 +76,7 @@ static int read_regular(int dir_fd, const char *path, int flags, size_t max, cha
 	/* People leave a file of settings out by making it a link to /dev/null. */
 	if (!S_ISREG(st.st_mode) && (!S_ISCHR(st.st_mode) || flags & O_NOFOLLOW))
 		return -EBADMSG;
-	return read_all(fd, max, ret, ret_size);
+	return file_read_fd(fd, max, ret, ret_size);
 }
 
 int file_read_regular_at(int dir_fd, const char *path, size_t max, char **ret, size_t *ret_size)
@@ -123,31 +118,22 @@ int file_set_aside_at(int dir_fd, const char *name)
 int file_read_line_at(int dir_fd, const char *path, char **ret)
 {
 	_cleanup_free_ char *content = NULL;
-	char *line;
-	int r;
+	int r = file_read_at(dir_fd, path, LINE_MAX_BYTES, &content, NULL);
 
-	r = file_read_at(dir_fd, path, LINE_MAX_BYTES, &content, NULL);
-	if (r < 0)
-		return r;
-	line = xstrdup(str_strip(content));
-	*ret = line;
-	return 0;
+	if (r >= 0)
+		*ret = xstrdup(str_strip(content));
+	return r;
 }
 
 int file_link_name_at(int dir_fd, const char *path, char **ret)
 {
 	char target[PATH_MAX];
-	const char *slash;
-	char *name;
-	ssize_t n;
+	ssize_t n = readlinkat(dir_fd, path, target, sizeof(target) - 1);
 
-	n = readlinkat(dir_fd, path, target, sizeof(target) - 1);
 	if (n < 0)
 		return -errno;
 	target[n] = '\0';
-	slash = strrchr(target, '/');
-	name = xstrdup(slash ? slash + 1 : target);
-	*ret = name;
+	*ret = xstrdup(str_base_name(target));
 	return 0;
 }
 
@@ -169,7 +155,7 @@ int file_write_exact_at(int dir_fd, const char *path, const char *value)
 	return (size_t)n == size ? 0 : -EIO;
 }
 
-static int write_all(int fd, const char *content, size_t size)
+int file_write_fd(int fd, const char *content, size_t size)
 {
 	while (size > 0) {
 		ssize_t n = write(fd, content, size);
@@ -194,7 +180,7 @@ int file_replace_at(int dir_fd, const char *name, const char *content, size_t si
 	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (fd < 0)
 		return -errno;
-	r = write_all(fd, content, size);
+	r = file_write_fd(fd, content, size);
 	if (r >= 0 && (fchmod(fd, mode) < 0 || fsync(fd) < 0))
 		r = -errno;
 	if (r >= 0 && renameat(dir_fd, temporary, dir_fd, name) < 0)
@@ -282,13 +268,6 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static bool has_suffix(const char *name, const char *suffix)
-{
-	size_t n = strlen(name), s = strlen(suffix);
-
-	return n > s && strcmp(name + n - s, suffix) == 0;
-}
-
 int dir_lock(int dir_fd)
 {
 	return flock(dir_fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
@@ -316,9 +295,8 @@ static int list_names(int dir_fd, bool dotted, const char *suffix, char ***ret)
 			return -errno;
 		if (!entry)
 			break;
-		if ((entry->d_name[0] == '.') != dotted || !has_suffix(entry->d_name, suffix))
-			continue;
-		strv_append(&names, entry->d_name);
+		if ((entry->d_name[0] == '.') == dotted && str_ends_with(entry->d_name, suffix))
+			strv_append(&names, entry->d_name);
 	}
 	if (names)
 		qsort(names, strv_length(names), sizeof(char *), compare_names);

@@ -37,6 +37,10 @@ bool file_state_damaged(int error);
 int file_set_aside_at(int dir_fd, const char *name);
 #define FILE_DAMAGED_SUFFIX ".damaged"
 
+/* The rest of an open file, and all of these bytes into one. */
+int file_read_fd(int fd, size_t max, char **ret, size_t *ret_size);
+int file_write_fd(int fd, const char *content, size_t size);
+
 /* One line without its newline and outer blanks. -EFBIG over 4096 bytes (a sysfs page). */
 int file_read_line_at(int dir_fd, const char *path, char **ret);
 

@@ -28,7 +28,7 @@ void heap_reserve(size_t bytes)
 	char *all;
 
 	/* What is freed stays at the top of the heap, and nothing is taken from elsewhere. */
-	mallopt(M_TRIM_THRESHOLD, (int)(2 * bytes));
+	mallopt(M_TRIM_THRESHOLD, -1);
 	mallopt(M_MMAP_MAX, 0);
 	all = xmalloc(bytes);
 	memset(all, 1, bytes);

@@ -7,8 +7,8 @@
 /* At the start, before any thread: one heap for all threads, and large blocks are none of it. */
 void heap_keep_little(void);
 /*
- * Takes so much memory now, for what is allocated from here on: no_memory() comes before the work, and
- * not in its middle.
+ * Takes so much memory now, for what is allocated from here on: no_memory() comes before the work,
+ * and not in its middle. For a process of one thread: others would have heaps of their own.
  */
 void heap_reserve(size_t bytes);
 /*

@@ -72,11 +72,13 @@ int ini_text_parse(const char *text, const IniHandler *handler, void *userdata)
 	if (str_starts_with(text, bom))
 		r.cursor += strlen(bom);
 	bad_line = ini_parse_stream(read_line, &r, take_entry, &r);
+	if (bad_line == -2)
+		no_memory();
 	/*
 	 * libinih goes on after a line that it cannot read, and reports the first such line at the
 	 * end: it may stand before the line that a handler refused.
 	 */
-	if (bad_line > 0 && (r.result == 0 || (r.result > 0 && bad_line < r.line)))
+	if (bad_line > 0 && (r.result == 0 || bad_line < r.line))
 		return handler->malformed(bad_line, userdata);
 	return r.result;
 }

@@ -20,5 +20,5 @@ typedef struct IniHandler {
 	int (*too_long)(int line, int max, void *userdata);
 } IniHandler;
 
-/* The first result of a handler that is not 0 ends the text and is returned. -ENOMEM. */
+/* The first result of a handler that is not 0 ends the text and is returned. */
 int ini_text_parse(const char *text, const IniHandler *handler, void *userdata);

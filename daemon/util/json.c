@@ -2,6 +2,7 @@
 #include "util/json.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <string.h>
 
 #include "util/text.h"
@@ -56,15 +57,12 @@ int json_get_string(const json_t *object, const char *key, const char **ret)
 int json_get_unsigned(const json_t *object, const char *key, unsigned long long max,
 		      unsigned long long *ret)
 {
-	const json_t *member = json_object_get(object, key);
+	long long value;
+	int r = json_get_int(object, key, 0, max > LLONG_MAX ? LLONG_MAX : (long long)max, &value);
 
-	if (!member)
-		return -ENOENT;
-	if (!json_is_integer(member) || json_integer_value(member) < 0 ||
-	    (unsigned long long)json_integer_value(member) > max)
-		return -EBADMSG;
-	*ret = (unsigned long long)json_integer_value(member);
-	return 0;
+	if (r >= 0)
+		*ret = (unsigned long long)value;
+	return r;
 }
 
 int json_get_int(const json_t *object, const char *key, long long min, long long max,

@@ -7,12 +7,7 @@
 
 #include "gpupass/cleanup.h"
 
-#define _cleanup_json_ _cleanup_(json_decrefp_)
-static inline _unused_ void json_decrefp_(json_t **j)
-{
-	json_decref(*j);
-	*j = NULL;
-}
+#define _cleanup_json_ _cleanup_(json_decrefp)
 
 /* Any JSON, without duplicate members. -EBADMSG with *ret_error (may be NULL). */
 int json_parse(const char *text, size_t size, json_t **ret, json_error_t *ret_error);
@@ -38,9 +33,9 @@ int json_get_strv(const json_t *object, const char *key, char ***ret);
 void json_use_xalloc(void);
 
 /*
- * Writers. A value that is missing, or that libjansson's own functions did not make, is a mistake of
- * this program, and ends it: half a document is never written. json_set() and json_append() take the
- * value.
+ * Writers. A value that is missing, or that libjansson's own functions did not make, is a mistake
+ * of this program, and ends it: half a document is never written. json_set() and json_append() take
+ * the value.
  */
 void json_set(json_t *object, const char *key, json_t *value);
 void json_append(json_t *array, json_t *value);

@@ -87,18 +87,6 @@ static void *write_records(void *userdata)
 	return NULL;
 }
 
-static void set_up_locks(LogQueue *queue)
-{
-	pthread_condattr_t attributes;
-
-	pthread_mutex_init(&queue->lock, NULL);
-	pthread_cond_init(&queue->more, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&queue->idle, &attributes);
-	pthread_condattr_destroy(&attributes);
-}
-
 static void queue_destroy(LogQueue *queue)
 {
 	pthread_cond_destroy(&queue->idle);
@@ -115,7 +103,9 @@ int log_queue_new(const LogSink *sink, size_t bytes_max, LogQueue **ret)
 
 	queue->sink = *sink;
 	queue->bytes_max = bytes_max;
-	set_up_locks(queue);
+	pthread_mutex_init(&queue->lock, NULL);
+	pthread_cond_init(&queue->more, NULL);
+	pthread_cond_init(&queue->idle, NULL);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the other threads' business */
 	r = -pthread_create(&queue->thread, NULL, write_records, queue);
@@ -130,7 +120,7 @@ int log_queue_new(const LogSink *sink, size_t bytes_max, LogQueue **ret)
 
 static bool append(LogQueue *queue, Record *record)
 {
-	if (!record || sizeof(Record) + record->size > queue->bytes_max - queue->bytes) {
+	if (sizeof(Record) + record->size > queue->bytes_max - queue->bytes) {
 		queue->dropped++;
 		return false;
 	}
@@ -152,7 +142,6 @@ bool log_queue_push(LogQueue *queue, const char *data, size_t size)
 
 	*record = (Record){ .size = size };
 	memcpy(record->data, data, size);
-
 	pthread_mutex_lock(&queue->lock);
 	taken = append(queue, record);
 	pthread_cond_signal(&queue->more);
@@ -164,17 +153,13 @@ bool log_queue_push(LogQueue *queue, const char *data, size_t size)
 
 bool log_queue_flush(LogQueue *queue, uint64_t timeout_usec)
 {
-	uint64_t deadline = now_monotonic() + timeout_usec;
-	struct timespec until = {
-		.tv_sec = (time_t)(deadline / USEC_PER_SEC),
-		.tv_nsec = (long)(deadline % USEC_PER_SEC) * 1000,
-	};
+	const struct timespec until = clock_timespec(now_monotonic() + timeout_usec);
 	bool written;
 	int e = 0;
 
 	pthread_mutex_lock(&queue->lock);
 	while ((queue->writing || !nothing_waits(queue)) && e == 0)
-		e = pthread_cond_timedwait(&queue->idle, &queue->lock, &until);
+		e = pthread_cond_clockwait(&queue->idle, &queue->lock, CLOCK_MONOTONIC, &until);
 	written = !queue->writing && nothing_waits(queue);
 	pthread_mutex_unlock(&queue->lock);
 	return written;

@@ -45,17 +45,14 @@ static void buffer_clear(Buffer *buffer)
 	free(buffer->data);
 }
 
-/* Leaves out a field when out of memory: the line matters more. */
 static void add_field(Buffer *buffer, const char *name, const char *value)
 {
 	size_t size;
-	char *bigger;
 
 	if (str_is_empty(value))
 		return;
 	size = strlen(name) + 1 + strlen(value) + 1;
-	bigger = xrealloc(buffer->data, buffer->size + size);
-	buffer->data = bigger;
+	buffer->data = xrealloc(buffer->data, buffer->size + size);
 	snprintf(buffer->data + buffer->size, size, "%s=%s", name, value);
 	buffer->size += size;
 }
@@ -88,11 +85,8 @@ static void add_all_fields(Buffer *buffer, int level, const LogFields *fields, c
  */
 static Buffer make_record(int level, const LogFields *fields, const char *raw)
 {
-	_cleanup_free_ char *message = text_printable(raw);
+	_cleanup_free_ char *message = text_printable_lines(raw);
 	Buffer buffer = { 0 };
-
-	if (!message)
-		return buffer;
 
 	if (sink.to_journal) {
 		add_all_fields(&buffer, level, fields, message);
@@ -148,8 +142,7 @@ static void write_dropped(size_t n, _unused_ void *userdata)
 					    n);
 
 	buffer = make_record(LOG_WARNING, NULL, message);
-	if (buffer.data)
-		write_record(buffer.data, buffer.size, NULL);
+	write_record(buffer.data, buffer.size, NULL);
 }
 
 /* ---- the log ---- */
@@ -167,29 +160,27 @@ void log_flush(uint64_t timeout_usec)
 		log_queue_flush(sink.queue, timeout_usec);
 }
 
+static void put(const Buffer *buffer)
+{
+	if (sink.queue)
+		log_queue_push(sink.queue, buffer->data, buffer->size);
+	else
+		write_record(buffer->data, buffer->size, NULL);
+}
+
 void log_line(int level, const LogFields *fields, const char *format, ...)
 {
 	_cleanup_(buffer_clear) Buffer buffer = { 0 };
 	_cleanup_free_ char *message = NULL;
 	va_list ap;
-	int n;
 
 	if (level > sink.max_level)
 		return;
 	va_start(ap, format);
-	n = vasprintf(&message, format, ap);
+	message = vstrf(format, ap);
 	va_end(ap);
-	if (n < 0) {
-		message = NULL;
-		return;
-	}
 	buffer = make_record(level, fields, message);
-	if (!buffer.data)
-		return;
-	if (sink.queue)
-		log_queue_push(sink.queue, buffer.data, buffer.size);
-	else
-		write_record(buffer.data, buffer.size, NULL);
+	put(&buffer);
 }
 
 static void add_id(Buffer *buffer, const char *name, uint32_t id)
@@ -229,8 +220,5 @@ void log_audit(const LogFields *fields, const LogAudit *audit)
 		return;
 	add_all_fields(&buffer, LOG_INFO, fields, message);
 	add_audit_fields(&buffer, audit);
-	if (sink.queue)
-		log_queue_push(sink.queue, buffer.data, buffer.size);
-	else
-		write_record(buffer.data, buffer.size, NULL);
+	put(&buffer);
 }

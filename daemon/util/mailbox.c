@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "util/mailbox.h"
 
-#include "util/xalloc.h"
-
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 
+#include "util/xalloc.h"
+
 typedef struct Letter Letter;
 struct Letter {
 	Letter *next;
+	Mailbox *mailbox;
+	MailboxCallback work; /* of mailbox_run(), before it is posted; NULL: none */
 	MailboxCallback deliver;
 	void *data;
-	bool ends_run; /* it tells the result of a mailbox_run() */
 };
 
 struct Mailbox {
@@ -25,16 +26,6 @@ struct Mailbox {
 	void *quiet_data;
 	size_t running;
 };
-
-/*
- * One run of mailbox_run(). Its letter is allocated beforehand, so that the result cannot be lost
- * when out of memory.
- */
-typedef struct Run {
-	Mailbox *mailbox;
-	MailboxCallback work;
-	Letter *letter;
-} Run;
 
 int mailbox_new(Mailbox **ret)
 {
@@ -57,18 +48,18 @@ int mailbox_fd(const Mailbox *mailbox)
 	return mailbox->event_fd;
 }
 
-static Letter *letter_new(MailboxCallback deliver, void *data)
+static Letter *letter_new(Mailbox *mailbox, MailboxCallback work, MailboxCallback deliver,
+			  void *data)
 {
-	Letter *letter = xcalloc(1, sizeof(Letter));
+	Letter *letter = xmalloc(sizeof(Letter));
 
-	letter->deliver = deliver;
-	letter->data = data;
-
+	*letter = (Letter){ .mailbox = mailbox, .work = work, .deliver = deliver, .data = data };
 	return letter;
 }
 
-static void post(Mailbox *mailbox, Letter *letter)
+static void post(Letter *letter)
 {
+	Mailbox *mailbox = letter->mailbox;
 	uint64_t one = 1;
 
 	pthread_mutex_lock(&mailbox->lock);
@@ -88,9 +79,7 @@ static void post(Mailbox *mailbox, Letter *letter)
 
 void mailbox_post(Mailbox *mailbox, MailboxCallback deliver, void *data)
 {
-	Letter *letter = letter_new(deliver, data);
-
-	post(mailbox, letter);
+	post(letter_new(mailbox, NULL, deliver, data));
 }
 
 void mailbox_dispatch(Mailbox *mailbox)
@@ -109,8 +98,8 @@ void mailbox_dispatch(Mailbox *mailbox)
 		Letter *next = letter->next;
 
 		letter->deliver(letter->data);
-		mailbox->running -= letter->ends_run;
-		ended |= letter->ends_run;
+		mailbox->running -= letter->work != NULL;
+		ended |= letter->work != NULL;
 		free(letter);
 		letter = next;
 	}
@@ -126,25 +115,21 @@ void mailbox_on_quiet(Mailbox *mailbox, MailboxCallback quiet, void *data)
 
 static void *run_thread(void *userdata)
 {
-	Run *run = userdata;
+	Letter *letter = userdata;
 
-	run->work(run->letter->data);
-	post(run->mailbox, run->letter);
-	free(run);
+	letter->work(letter->data);
+	post(letter);
 	return NULL;
 }
 
 int mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, void *data)
 {
-	_cleanup_free_ Letter *letter = letter_new(done, data);
-	_cleanup_free_ Run *run = xcalloc(1, sizeof(Run));
+	_cleanup_free_ Letter *letter = letter_new(mailbox, work, done, data);
 	sigset_t all, before;
 	pthread_attr_t attributes;
 	pthread_t thread;
 	int r;
 
-	*run = (Run){ .mailbox = mailbox, .work = work, .letter = letter };
-	letter->ends_run = true;
 	r = pthread_attr_init(&attributes);
 	if (r != 0)
 		return -r;
@@ -152,14 +137,13 @@ int mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, vo
 	/* The loop takes signals, through signalfd: a thread that could take one would lose it. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&thread, &attributes, run_thread, run);
+	r = pthread_create(&thread, &attributes, run_thread, letter);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
 	if (r != 0)
 		return -r;
 	mailbox->running++;
 	TAKE_PTR(letter);
-	TAKE_PTR(run);
 	return 0;
 }
 

@@ -16,7 +16,7 @@ int mailbox_new(Mailbox **ret);
 /* Readable when letters wait; for the event loop. Owned by the mailbox. */
 int mailbox_fd(const Mailbox *mailbox);
 
-/* From any thread: `deliver(data)` will run on the loop, in order of posting. -ENOMEM. */
+/* From any thread: `deliver(data)` will run on the loop, in order of posting. */
 void mailbox_post(Mailbox *mailbox, MailboxCallback deliver, void *data);
 
 /* On the loop: runs what was posted so far. */

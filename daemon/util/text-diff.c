@@ -78,15 +78,14 @@ static long slide(const Diff *diff, long x, long k)
 }
 
 /*
- * The number of edits; -E2BIG when it is over the bound. Stores all diagonals (-d … d), though
- * those of the wrong parity are unused.
+ * The number of edits; -1 when it is over the bound. Stores all diagonals (-d … d), though those of
+ * the wrong parity are unused.
  */
 static long find_script(Diff *diff)
 {
 	for (long d = 0; d <= EDITS_MAX; d++) {
-		int32_t *reach = xmalloc((size_t)(2 * d + 1) * sizeof(int32_t));
+		int32_t *reach = diff->trace[d] = xmalloc((size_t)(2 * d + 1) * sizeof(int32_t));
 
-		diff->trace[d] = reach;
 		for (long k = -d; k <= d; k += 2) {
 			bool down;
 			long x = d == 0 ? 0 : step_from(diff->trace[d - 1], d, k, &down);
@@ -97,7 +96,7 @@ static long find_script(Diff *diff)
 				return d;
 		}
 	}
-	return -E2BIG;
+	return -1;
 }
 
 static void mark_script(Diff *diff, long d)
@@ -237,18 +236,17 @@ static void print_diff(FILE *f, const Diff *diff)
 	} while (next_change(diff, &x, &y));
 }
 
-/* -E2BIG: the script is over the bound. */
-static int diff_find(Diff *diff)
+/* false: the script is over the bound. */
+static bool diff_find(Diff *diff)
 {
 	long d;
 
 	diff->removed = xcalloc((size_t)diff->before.n + 1, sizeof(bool));
 	diff->added = xcalloc((size_t)diff->after.n + 1, sizeof(bool));
 	d = find_script(diff);
-	if (d < 0)
-		return (int)d;
-	mark_script(diff, d);
-	return 0;
+	if (d >= 0)
+		mark_script(diff, d);
+	return d >= 0;
 }
 
 static void diff_done(Diff *diff)
@@ -266,32 +264,22 @@ static char *diff_to_text(const Diff *diff)
 	char *text = NULL;
 	size_t size = 0;
 	FILE *f = xmemstream(&text, &size);
-	bool failed;
 
 	print_diff(f, diff);
-	failed = ferror(f) != 0;
-	if (fclose(f) != 0 || failed) {
-		free(text);
-		return NULL;
-	}
+	xmemstream_end(&f);
 	return text;
 }
 
 char *text_diff(const char *before, const char *after)
 {
 	Diff diff = { 0 };
-	char *text = NULL;
-	int r = -ENOMEM;
+	char *text;
 
 	split_lines(before, &diff.before);
 	split_lines(after, &diff.after);
-	r = diff_find(&diff);
-	if (r == -E2BIG) {
+	if (!diff_find(&diff))
 		mark_all(&diff);
-		r = 0;
-	}
-	if (r == 0)
-		text = diff_to_text(&diff);
+	text = diff_to_text(&diff);
 	diff_done(&diff);
 	return text;
 }
@@ -306,21 +294,16 @@ static void take_lines(const DiffLines *lines, Lines *ret)
 	ret->n = (long)lines->n_items;
 }
 
-int text_diff_lines(const DiffLines *before, const DiffLines *after, char **ret)
+char *text_diff_lines(const DiffLines *before, const DiffLines *after)
 {
 	Diff diff = { 0 };
-	int r = 0;
+	char *text;
 
 	take_lines(before, &diff.before);
-
 	take_lines(after, &diff.after);
-	r = diff_find(&diff);
-	if (r == 0) {
-		*ret = diff_to_text(&diff);
-		r = 0;
-	}
+	text = diff_find(&diff) ? diff_to_text(&diff) : NULL;
 	diff_done(&diff);
-	return r;
+	return text;
 }
 
 void diff_lines_clear(DiffLines *lines)

@@ -9,7 +9,7 @@
 /*
  * Hunks with three lines of context, headed by "--- before" and "+++ after"; "" when equal. Finds
  * the shortest script for up to a thousand changed lines; shows texts that differ more as one
- * replaced block. NULL when out of memory.
+ * replaced block.
  */
 char *text_diff(const char *before, const char *after);
 
@@ -28,6 +28,6 @@ typedef struct DiffLines {
 	size_t n_items;
 } DiffLines;
 
-/* -E2BIG when the texts differ by more, because too much would be shown. */
-int text_diff_lines(const DiffLines *before, const DiffLines *after, char **ret);
+/* NULL when the texts differ by more, because too much would be shown. */
+char *text_diff_lines(const DiffLines *before, const DiffLines *after);
 void diff_lines_clear(DiffLines *lines);

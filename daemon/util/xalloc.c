@@ -2,6 +2,7 @@
 #include "util/xalloc.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -79,8 +80,9 @@ FILE *xmemstream(char **ret, size_t *ret_size)
 void xmemstream_end(FILE **f)
 {
 	FILE *stream = *f;
+	bool failed = ferror(stream) != 0;
 
 	*f = NULL;
-	if (fclose(stream) != 0)
+	if (fclose(stream) != 0 || failed)
 		no_memory();
 }

@@ -17,7 +17,9 @@
 /* EX_OSERR of sysexits.h. Units start again what ended with it. */
 #define EXIT_NO_MEMORY 71
 
-/* Says so with one write(2), without an allocation, and ends the process without its exit handlers. */
+/*
+ * Says so with one write(2), without an allocation, and ends the process without its exit handlers.
+ */
 _Noreturn void no_memory(void);
 /* The same for what no input may lead to. */
 _Noreturn void impossible(const char *what);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "gpupass/cleanup.h"
+#include "util/json.h"
 #include "util/text.h"
 #include "worker/part.h"
 #include "worker/run.h"
@@ -39,6 +40,7 @@ int main(int argc, char **argv)
 	_cleanup_(worker_command_clear) WorkerCommand command = { 0 };
 	int status;
 
+	json_use_xalloc();
 	close_inherited_files();
 	/* If nobody reads the answer, the write must fail instead of killing the worker. */
 	signal(SIGPIPE, SIG_IGN);

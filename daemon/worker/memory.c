@@ -16,7 +16,7 @@ char *memory_command(const WorkerCommand *command)
 	size_t n = command->n_functions;
 	_cleanup_free_ MemoryReport *reports = xcalloc(n + 1, sizeof(MemoryReport));
 	_cleanup_close_ int sysfs_fd = -1;
-	char *text = NULL;
+	char *text;
 
 	if (dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd) < 0)
 		return NULL;

@@ -52,7 +52,7 @@ static int execute(const void *data)
 	return 127;
 }
 
-/* How it failed, with the first line that it printed; NULL without memory. */
+/* How it failed, with the first line that it printed. */
 static char *failure_text(const Child *child)
 {
 	_cleanup_free_ char *how = NULL, *line = NULL;
@@ -80,10 +80,10 @@ int nvidia_smi_persistence_off(const char *root, const Bdf *gpu, char **ret_why)
 	char *argv[] = { path, (char *)"-i", address, (char *)"-pm", (char *)"0", NULL };
 	const Child *child;
 
-	if (r >= 0)
-		children_new(1, OUTPUT_MAX, &children);
-	if (r >= 0)
-		r = children_fork(children, 0, execute, argv);
+	if (r < 0)
+		return r;
+	children = children_new(1, OUTPUT_MAX);
+	r = children_fork(children, 0, execute, argv);
 	if (r < 0)
 		return r;
 	/*

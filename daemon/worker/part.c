@@ -135,9 +135,7 @@ static int serve(const Part *part, char *const *words)
 	int status;
 
 	strv_append(&argv, "gpupass-worker");
-
-	for (char *const *word = words; *word; word++)
-		strv_append(&argv, *word);
+	strv_copy(words, &argv);
 	alarm(part->limit_sec);
 	status = run(part, (int)strv_length(argv), argv);
 	alarm(0);

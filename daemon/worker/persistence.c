@@ -63,24 +63,18 @@ static void ask(const Nvml *nvml, const WorkerCommand *command, PersistenceMode 
 /* Without NVML the reason is the same for all. */
 static void tell_all(const WorkerCommand *command, const char *why, GpuPersistence *gpus)
 {
-	for (size_t i = 0; i < command->n_functions; i++) {
-		gpus[i] = (GpuPersistence){
-			.bdf = command->functions[i],
-			.why = why ? xstrdup(why) : NULL,
-		};
-	}
+	for (size_t i = 0; i < command->n_functions; i++)
+		gpus[i] = (GpuPersistence){ .bdf = command->functions[i], .why = xstrdup(why) };
 }
 
 static void ask_nvml(const WorkerCommand *command, PersistenceMode set, GpuPersistence *gpus)
 {
 	_cleanup_free_ char *why = NULL;
 	Nvml *nvml = NULL;
-	int r = nvml_open(command->nvml, &nvml, &why);
 
-	if (r < 0) {
+	if (nvml_open(command->nvml, &nvml, &why) < 0)
 		tell_all(command, why, gpus);
-		r = 0;
-	} else
+	else
 		ask(nvml, command, set, gpus);
 	/*
 	 * Closes NVML before the answer is written, because the reader may unbind the GPUs at once.
@@ -100,7 +94,6 @@ static int turn_off(const WorkerCommand *command, GpuPersistence *gpu)
 	if (r < 0 && r != -ENOENT)
 		return r;
 	ask_nvml(command, r < 0 ? PERSISTENCE_UNKNOWN : PERSISTENCE_OFF, gpu);
-	r = 0;
 	if (why) {
 		free(gpu->why);
 		gpu->why = TAKE_PTR(why);

@@ -4,5 +4,5 @@
 
 #include "worker/command.h"
 
-/* The document; NULL when out of memory. */
+/* The document; NULL when nvidia-smi cannot be started. */
 char *persistence_command(const WorkerCommand *command);

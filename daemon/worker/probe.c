@@ -77,10 +77,7 @@ static int view_board(int sysfs_fd, const Bdf *bdf, NvlinkView *ret, char **ret_
 	r = nvlink_mmio_read(sysfs_fd, bdf, &registers, &why);
 	if (r >= 0)
 		r = nvlink_decode(&registers, ret, &why);
-	if (r < 0 && why) {
-		*ret_why = xstrdup(why);
-		return r;
-	}
+	*ret_why = r < 0 ? xstrdup(why) : NULL;
 	return r;
 }
 
@@ -128,10 +125,9 @@ static int probe_mmio(const WorkerCommand *command, ProbeAnswer *answer)
 char *probe_command(const WorkerCommand *command)
 {
 	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
-	int r = 0;
+	int r;
 
-	evidence_new(&answer.boards);
-
+	answer.boards = evidence_new();
 	r = command->mmio ? probe_mmio(command, &answer) : probe_nvml(command, &answer);
 	return r < 0 ? NULL : probe_document(&answer);
 }

@@ -17,6 +17,7 @@
 #include "host/wire/document.h"
 #include "host/wire/machines.h"
 #include "util/file.h"
+#include "util/heap.h"
 #include "util/text.h"
 #include "worker/memory.h"
 #include "worker/persistence.h"
@@ -119,8 +120,10 @@ static int examine(const WorkerCommand *command, Examination **ret_host, GpuHeal
 	if (r < 0)
 		return r;
 	roots = (ExamineRoots){ .sysfs_fd = sysfs_fd, .proc_fd = proc_fd, .root_fd = root_fd };
-	if (command->n_functions == 0)
-		return examine_setup(&roots, ret_host);
+	if (command->n_functions == 0) {
+		*ret_host = examine_setup(&roots);
+		return 0;
+	}
 	return examine_gpu(&roots, &command->functions[0], command->functions + 1,
 			   command->n_functions - 1, ret_gpu);
 }
@@ -165,7 +168,6 @@ static char *answer(const WorkerCommand *command, const DriverOps *ops)
 		return worker_move_document(&command->target.bdf, &result);
 	case WORKER_RESET:
 		reset(command, ops, &report);
-		r = 0;
 		return worker_reset_document(&report);
 	case WORKER_PROBE:
 		return probe_command(command);
@@ -202,9 +204,11 @@ int worker_command_run(const WorkerCommand *command, const DriverOps *ops)
 
 	if (command->verb == WORKER_UEVENTS)
 		return follow_uevents();
+	if (command->verb == WORKER_MOVE || command->verb == WORKER_RESET)
+		heap_reserve(MOVE_MEMORY_BYTES);
 	text = answer(command, ops);
 	if (!text) {
-		fputs("gpupass-worker: out of memory\n", stderr);
+		fputs("gpupass-worker: cannot answer\n", stderr);
 		return GPUPASS_EXIT_FAILED;
 	}
 	if (puts(text) != EOF && fflush(stdout) != EOF)

@@ -140,11 +140,11 @@ static int scan_and_group(int sysfs_fd, PciSnapshot **ret, double *ret_ms)
 	int r = scan_pci(sysfs_fd, ret);
 
 	if (r >= 0)
-		gpu_set_new(*ret, &gpus);
+		gpus = gpu_set_new(*ret);
 	if (r >= 0)
 		links_infer(links, gpus);
 	if (r >= 0)
-		groups_resolve(gpus, &none, links, &nobody, &policy, &groups);
+		groups = groups_resolve(gpus, &none, links, &nobody, &policy);
 	*ret_ms = now_ms(CLOCK_MONOTONIC) - start;
 	return r;
 }

@@ -61,7 +61,7 @@ static void resolve(const Tree *tree, Look *look)
 
 	links_from_declarations(links, tree->declarations, look->gpus, &notes);
 	links_infer(links, look->gpus);
-	groups_resolve(look->gpus, tree->declarations, links, assignments, &policy, &look->groups);
+	look->groups = groups_resolve(look->gpus, tree->declarations, links, assignments, &policy);
 	groups_observe(look->groups, uses, assignments, &policy);
 }
 
@@ -73,7 +73,7 @@ static int look_at(const Tree *tree, const Bdf *changed, Look *look)
 			: scan_pci(tree->sysfs_fd, &look->snapshot);
 
 	if (r >= 0)
-		gpu_set_new(look->snapshot, &look->gpus);
+		look->gpus = gpu_set_new(look->snapshot);
 	if (r < 0)
 		return r;
 	resolve(tree, look);

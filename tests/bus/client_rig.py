@@ -24,7 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import scenario as S  # noqa: E402
 from private_bus import PrivateBus  # noqa: E402
-from rig import SKIPPED, TIMEOUT, Skip, chosen, known, memory_directory  # noqa: E402
+from rig import SKIPPED, TIMEOUT, Skip, chosen, known, memory_directory, tests_here  # noqa: E402, F401
 FIXTURES = os.path.join(HERE, "..", "fixtures", "client")
 UPDATE = "--update" in sys.argv
 

@@ -315,15 +315,8 @@ class Host:
 
     def define(self, name="vm42", hostdevs=FUNCTIONS, mark="pair0"):
         """What libvirt has at the daemon's next start: its test driver forgets what was defined."""
-        devices = "".join(
-            f"<hostdev mode='subsystem' type='pci' managed='no'><source><address domain='0x{f[:4]}' "
-            f"bus='0x{f[5:7]}' slot='0x{f[8:10]}' function='0x{f[11]}'/></source>"
-            f"<alias name='ua-gpupass-pair0-{i}'/></hostdev>" for i, f in enumerate(hostdevs))
-        metadata = ("<metadata><gpupass:assignment xmlns:gpupass='https://gpupass.org/domain/1' "
-                    f"group='{mark}'/></metadata>" if mark else "")
-        text = NODE.replace("<name>vm42</name>", f"<name>{name}</name>" + metadata, 1)
-        text = text.replace("</os>", f"</os><devices>{devices}</devices>", 1)
-        self.write("node.xml", text)
+        text = NODE.replace("<name>vm42</name>", f"<name>{name}</name>" + (mark_xml(mark) if mark else ""), 1)
+        self.write("node.xml", text.replace("</os>", "</os>" + devices_xml("pair0", hostdevs), 1))
 
     def record(self):
         with contextlib.suppress(FileNotFoundError), \
@@ -349,6 +342,19 @@ class Host:
     def declare(self):
         r = self.gpupass("declare", "pair0", "41:00.0", "61:00.0")
         assert r.returncode == 0, r.stderr
+
+
+def mark_xml(group):
+    return ("<metadata><gpupass:assignment xmlns:gpupass='https://gpupass.org/domain/1' "
+            f"group='{group}'/></metadata>")
+
+
+def devices_xml(group, functions):
+    hostdevs = "".join(
+        f"<hostdev mode='subsystem' type='pci' managed='no'><source><address domain='0x{f[:4]}' "
+        f"bus='0x{f[5:7]}' slot='0x{f[8:10]}' function='0x{f[11]}'/></source>"
+        f"<alias name='ua-gpupass-{group}-{i}'/></hostdev>" for i, f in enumerate(functions))
+    return f"<devices>{hostdevs}</devices>"
 
 
 def texts_in(directory):
@@ -425,10 +431,10 @@ def become_root(why):
     sys.exit(SKIPPED)
 
 
-def tests_here():
-    """Of the program: its functions whose one argument is called h, in the order of the file."""
+def tests_here(argument="h"):
+    """Of the program: its functions with this one argument, in the order of the file."""
     found = [f for f in vars(sys.modules["__main__"]).values()
-             if inspect.isfunction(f) and f.__module__ == "__main__" and list(inspect.signature(f).parameters) == ["h"]]
+             if inspect.isfunction(f) and f.__module__ == "__main__" and list(inspect.signature(f).parameters) == [argument]]
     expect(found, "there is no test")
     return found
 

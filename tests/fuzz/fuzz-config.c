@@ -181,17 +181,17 @@ static void the_setup_is_read(const char *text)
 	uint64_t number = 0;
 	size_t size = 0;
 
-	setup_read_cmdline(text, &cmdline);
+	cmdline = setup_read_cmdline(text);
 	strv_split(text, "\n", &modprobe);
-	modprobe_value(modprobe, cmdline, "vfio_pci", "ids", &ids, &setting);
+	ids = modprobe_value(modprobe, cmdline, "vfio_pci", "ids", &setting);
 	EXPECT(ids || !setting);
 	EXPECT(!modprobe_runs(modprobe, "nouveau") || modprobe_matters(text));
 	modprobe_blocks(modprobe, "nouveau");
 	kernel_words_block(cmdline, "nouveau");
-	EXPECT(setup_read_driverctl("pci-0000:41:00.0", text, &driverctl) == 0);
+	setup_read_driverctl("pci-0000:41:00.0", text, &driverctl);
 	hook_script_read("/h", text, &hooks, NULL);
 	EXPECT(strv_length(hooks) <= SETUP_LINES_MAX);
-	setup_read_nvidia_version(text, &version);
+	version = setup_read_nvidia_version(text);
 	EXPECT(!driver_ids_find(str_or_empty(ids), &function, &size) || size > 0);
 	EXPECT(strv_length(cmdline) <= SETUP_LINES_MAX);
 	EXPECT(strv_length(driverctl) <= 1);

@@ -94,7 +94,7 @@ static void the_functions_of_an_assignment_can_be_found(const char *bytes, size_
 	EXPECT(assignment_from_json(bytes, size, &assignment, &why) == 0);
 	text = assignment_to_json(assignment);
 	if (text)
-		remains_scan(text, strlen(text), &remains);
+		remains = remains_scan(text, strlen(text));
 	EXPECT(remains.n_functions <= REMAINS_FUNCTIONS_MAX);
 	for (size_t i = 0; remains.n_functions > 0 && i < assignment->n_functions; i++)
 		EXPECT(bdf_in(&assignment->functions[i].bdf, remains.functions,
@@ -112,7 +112,7 @@ static void remains_are_bounded(const char *bytes, size_t size)
 	EXPECT(lower);
 	for (size_t i = 0; i < size; i++)
 		lower[i] = (char)tolower((unsigned char)bytes[i]);
-	remains_scan(bytes, size, &remains);
+	remains = remains_scan(bytes, size);
 	EXPECT(remains.n_functions <= REMAINS_FUNCTIONS_MAX);
 	for (size_t i = 0; i < remains.n_functions; i++)
 		EXPECT(memmem(lower, size, BDF_TEXT(&remains.functions[i]),
@@ -172,11 +172,10 @@ static void a_record_reads_again(const char *bytes, size_t size)
  */
 static void a_chain_is_judged(const char *bytes, size_t size)
 {
-	_cleanup_(audit_chain_freep) AuditChain *chain = NULL;
 	AuditReport report = { 0 };
 	size_t n_lines = 0;
+	_cleanup_(audit_chain_freep) AuditChain *chain = audit_chain_new();
 
-	audit_chain_new(&chain);
 	for (const char *at = bytes, *end = bytes + size; at < end; n_lines++) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		size_t n = newline ? (size_t)(newline - at) : (size_t)(end - at);
@@ -184,7 +183,7 @@ static void a_chain_is_judged(const char *bytes, size_t size)
 		audit_chain_add(chain, 1, at, n, newline != NULL);
 		at += n + 1;
 	}
-	audit_chain_report(chain, NULL, &report);
+	report = audit_chain_report(chain, NULL);
 	EXPECT(report.n_records <= n_lines && report.n_findings <= AUDIT_FINDINGS_MAX);
 	for (size_t i = 0; i < report.n_findings; i++) {
 		_cleanup_free_ char *text = audit_finding_text(&report.findings[i]);
@@ -264,7 +263,7 @@ static void a_journal_is_loaded(const char *text)
 	int fd;
 
 	EXPECT(journal_open(fuzz_directory(&fd), &journal) == 0);
-	claims_new(&claims);
+	claims = claims_new();
 	fuzz_write(fd, "7.journal", file, strlen(file));
 	EXPECT(journal_load(&journal, claims, &jobs, &n, &last, &notes) == 0);
 	EXPECT(n <= 1);
@@ -293,7 +292,7 @@ static void a_quarantine_holds(const char *bytes, size_t size)
 	int fd;
 
 	EXPECT(quarantine_store_open(fuzz_directory(&fd), &store) == 0);
-	claims_new(&claims);
+	claims = claims_new();
 	fuzz_write(fd, "pair0.json", bytes, size);
 	EXPECT(quarantine_store_load(&store, claims) == 0);
 	names = claims_quarantine_names(claims);

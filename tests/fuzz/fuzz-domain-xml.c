@@ -89,7 +89,7 @@ static char *groups_text(const DomainXml *xml)
 {
 	_cleanup_strv_ char **groups = NULL;
 
-	domain_xml_groups(xml, &groups);
+	groups = domain_xml_groups(xml);
 	return strv_join(groups, ",");
 }
 
@@ -122,9 +122,8 @@ static void its_use_is_read(const char *text)
 
 static void its_fit_is_read(const DomainXml *xml)
 {
-	FitDomain fit = { 0 };
+	FitDomain fit = fit_domain_read(xml);
 
-	fit_domain_read(xml, &fit);
 	fit_domain_clear(&fit);
 	domain_xml_is_pcie(xml);
 	domain_xml_sees_hotplug(xml);
@@ -259,7 +258,8 @@ static void the_whole_group_is_there(const DomainXml *xml, const Scene *scene)
 	_cleanup_strv_ char **groups = NULL;
 	DomainUse use = { 0 };
 
-	domain_xml_groups(xml, &groups);
+	groups = domain_xml_groups(xml);
+	EXPECT(strv_contains(groups, scene->group));
 	if (domain_xml_hostdevs(xml, &use.hostdevs, &use.n_hostdevs) < 0)
 		return; /* another hostdev cannot be read */
 	for (size_t i = 0; i < scene->n_functions; i++) {
@@ -276,20 +276,18 @@ static bool tune(DomainXml *xml)
 {
 	const xmlNode *numatune = xml_child(xml->root, "numatune");
 	const xmlNode *vcpu = xml_child(xml->root, "vcpu"), *cpu = xml_child(xml->root, "cpu");
-	FitDomain fit = { 0 };
+	FitDomain fit = fit_domain_read(xml);
 	FitTune what = { 0 };
-	bool readable = fit_domain_read(xml, &fit) == 0;
 
 	if (!xml_child(numatune, "memory"))
 		what.nodeset = strdup("1");
 	if (vcpu && !xml_attribute(vcpu, "cpuset"))
 		what.cpuset = strdup("8-15");
 	what.passthrough = cpu && !xml_child(cpu, "maxphysaddr");
-	what.mmio_mb = readable && fit.mmio_mb == 0 ? 262144 : 0;
+	what.mmio_mb = fit.mmio_mb == 0 ? 262144 : 0;
 	EXPECT(domain_xml_tune(xml, &what) == 0);
 	fit_tune_clear(&what);
-	if (readable)
-		fit_domain_clear(&fit);
+	fit_domain_clear(&fit);
 	return true;
 }
 

@@ -107,7 +107,7 @@ static void judge(const char *text, size_t size, size_t which)
 		memcpy(runs[i].out, i == which ? text : healthy[i], runs[i].out_size);
 		runs[i].out[runs[i].out_size] = '\0';
 	}
-	EXPECT(verify_judge(&input, runs, &report) == 0);
+	report = verify_judge(&input, runs);
 	EXPECT(report->verdict != VERDICT_VERIFIED && report->reason && report->remedy);
 	json = verify_report_to_json(report, &input, "uuid", 1, &(VerifyMore){ 0 });
 	EXPECT(json);
@@ -159,13 +159,13 @@ static void measure(const char *text, size_t size, size_t which)
 	json_t *json;
 	bool done;
 
-	verify_give_up(&input, VERIFY_NOTHING, &report);
+	report = verify_give_up(&input, VERIFY_NOTHING);
 	report->match = VERIFY_MATCH_UUID;
 	for (size_t i = 0; i < 2; i++) {
 		report->gpus[i].found = true;
 		report->gpus[i].guest.address = (Bdf){ .bus = (uint8_t)(i + 1) };
 	}
-	measure_begin(&input, report, &w);
+	w = measure_begin(&input, report);
 	measure_hear(w, &input, report, which, &run, &done);
 	EXPECT(w->n_paths == 0 || w->n_paths == 2);
 	EXPECT((w->verdict == WORKLOAD_PASS) == (w->reason == NULL));
@@ -187,7 +187,7 @@ static void report_of(const char *text, size_t size)
 	GuestReport *report = NULL;
 	json_t *json;
 
-	guest_report_judge(runs, "11111111-1111-4111-8111-111111111111", 1, &report);
+	report = guest_report_judge(runs, "11111111-1111-4111-8111-111111111111", 1);
 	if (report->state == GUEST_REPORT_CURRENT)
 		for (const char *c = report->detail; *c; c++)
 			EXPECT(*c >= ' ' && *c <= '~' && *c != '"' && *c != '\\');

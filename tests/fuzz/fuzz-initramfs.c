@@ -117,14 +117,14 @@ static void an_image_is_described(const char *bytes, size_t size)
 	fuzz_directory(&fd);
 	EXPECT(dir_open_at(fd, "boot", true, &boot) == 0);
 	fuzz_write(boot, "initrd.img-" RELEASE, bytes, size);
-	EXPECT(initramfs_image_read(fd, &kernel, NULL, &limits, &image) == 0);
+	image = initramfs_image_read(fd, &kernel, NULL, &limits);
 	EXPECT(image && (image->key || image->trouble) && !image->unchanged);
 	for (char **i = image->modules; i && *i; i++)
 		EXPECT(!strpbrk(*i, "/\n"));
 	/* What it found can be sent to the daemon. */
 	json = initramfs_to_json(image);
 	EXPECT(json && initramfs_from_json(json, &again, &why) == 0);
-	EXPECT(initramfs_image_read(fd, &kernel, image->key, &limits, &known) == 0);
+	known = initramfs_image_read(fd, &kernel, image->key, &limits);
 	EXPECT(known->unchanged || !image->key);
 }
 
@@ -135,13 +135,13 @@ static void boots_are_understood(const char *bytes, size_t size, const char *tex
 	_cleanup_free_ char *selected = NULL;
 	BootSection section;
 
-	boot_entry_parse(text, &entry);
-	boot_cmdline_parse(text, &cmdline);
+	entry = boot_entry_parse(text);
+	cmdline = boot_cmdline_parse(text);
 	EXPECT(strv_length(entry.initrds) <= BOOT_INITRDS_MAX);
 	EXPECT(strv_length(cmdline.initrds) <= BOOT_INITRDS_MAX);
 	boot_entry_is_of(&entry, RELEASE, "linux");
 	boot_name_is_of(text, RELEASE);
-	boot_selected_parse((const unsigned char *)bytes, size, &selected);
+	selected = boot_selected_parse((const unsigned char *)bytes, size);
 	EXPECT(!selected || (*selected && !strchr(selected, '/')));
 	if (boot_section_find((const unsigned char *)bytes, size, size, ".initrd", &section))
 		EXPECT(section.size > 0 && section.size <= size &&

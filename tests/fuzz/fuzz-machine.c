@@ -59,7 +59,7 @@ static void check_added(const char *text, size_t size, const MachineMaps *maps)
 	EXPECT(more);
 	memcpy(more, ADDED, strlen(ADDED));
 	memcpy(more + strlen(ADDED), text, size + 1);
-	machine_parse(101, more, strlen(ADDED) + size, maps, &m);
+	m = machine_parse(101, more, strlen(ADDED) + size, maps);
 	EXPECT(m.unread || has_added(&m));
 	machine_clear(&m);
 }
@@ -86,9 +86,9 @@ void fuzz_one(const char *bytes, size_t size, const char *text)
 		n_maps = size - head;
 	of_maps = text_of(bytes + head, n_maps);
 	of_machine = text_of(bytes + head + n_maps, size - head - n_maps);
-	machine_maps_parse(of_maps, n_maps, "pve1", &maps);
+	maps = machine_maps_parse(of_maps, n_maps, "pve1");
 	check_maps(&maps);
-	machine_parse(101, of_machine, size - head - n_maps, &maps, &m);
+	m = machine_parse(101, of_machine, size - head - n_maps, &maps);
 	check_machine(&m);
 	machine_clear(&m);
 	check_added(of_machine, size - head - n_maps, &maps);

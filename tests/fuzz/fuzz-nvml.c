@@ -183,7 +183,7 @@ static void the_daemon_takes(const Bdf *gpu, Sighting *seen, const char *source)
 	seen->way = WAY_NVML;
 	seen->seen_usec = 1;
 	seen->source = strdup(source);
-	evidence_new(&answer.boards);
+	answer.boards = evidence_new();
 	evidence_add(answer.boards, seen);
 	document = probe_document(&answer);
 	EXPECT(document);

@@ -14,14 +14,15 @@
 
 #define ARGUMENTS 24
 
-void LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 /* Wrong usage is reported on stderr, and the output of --help on stdout. */
-void LLVMFuzzerInitialize(_unused_ int *argc, _unused_ char ***argv)
+int LLVMFuzzerInitialize(_unused_ int *argc, _unused_ char ***argv)
 {
 	stderr = fopen("/dev/null", "we");
 	stdout = fopen("/dev/null", "we");
 	EXPECT(stderr && stdout);
+	return 0;
 }
 
 /* ---- command lines ---- */

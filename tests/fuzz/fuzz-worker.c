@@ -131,9 +131,9 @@ static int read_health(const char *text, size_t size, GpuHealth *ret)
 
 	if (r == 0) {
 		_cleanup_free_ char *reason = NULL;
-		Health health;
 
-		gpu_health_judge(ret, &health, &reason);
+		gpu_health_judge(ret, &reason);
+		EXPECT(reason);
 	}
 	return r;
 }

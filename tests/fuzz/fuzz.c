@@ -11,7 +11,7 @@
  */
 #define SECONDS_MAX 5
 
-void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint64_t processor_usec(void)
 {
@@ -21,7 +21,7 @@ static uint64_t processor_usec(void)
 	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_cleanup_free_ char *text = strndup((const char *)data, size);
 	uint64_t begun = processor_usec(), took;
@@ -33,6 +33,7 @@ void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		dprintf(2, "%zu bytes take %llu ms\n", size, (unsigned long long)took / 1000);
 		abort();
 	}
+	return 0;
 }
 
 const char *fuzz_directory(int *ret_fd)
@@ -40,10 +41,11 @@ const char *fuzz_directory(int *ret_fd)
 	static char path[] = "files-XXXXXX";
 	static int fd = -1;
 
-	EXPECT(mkdtemp(path));
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	EXPECT(fd >= 0);
-
+	if (fd < 0) {
+		EXPECT(mkdtemp(path));
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		EXPECT(fd >= 0);
+	}
 	*ret_fd = fd;
 	return path;
 }

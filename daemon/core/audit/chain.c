@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/audit/chain.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,9 +30,9 @@ struct AuditChain {
 	bool torn;	     /* the line before has no newline */
 };
 
-void audit_chain_new(AuditChain **ret)
+AuditChain *audit_chain_new(void)
 {
-	*ret = xcalloc(1, sizeof(AuditChain));
+	return xcalloc(1, sizeof(AuditChain));
 }
 
 AuditChain *audit_chain_free(AuditChain *chain)
@@ -47,16 +46,18 @@ AuditChain *audit_chain_free(AuditChain *chain)
 
 /* ---- taking in ---- */
 
+/* For the line that the chain is at. */
 static Link *add_link(AuditChain *chain)
 {
-	if (chain->n == chain->room) {
-		size_t room = chain->room ? 2 * chain->room : 256;
-		Link *bigger = xreallocarray(chain->links, room, sizeof(Link));
+	Link *link;
 
-		chain->links = bigger;
-		chain->room = room;
+	if (chain->n == chain->room) {
+		chain->room = chain->room ? 2 * chain->room : 256;
+		chain->links = xreallocarray(chain->links, chain->room, sizeof(Link));
 	}
-	return &chain->links[chain->n];
+	link = &chain->links[chain->n];
+	*link = (Link){ .place = chain->n++, .file = chain->file, .line = chain->line };
+	return link;
 }
 
 static void note_events(AuditChain *chain, const AuditRecord *record)
@@ -72,32 +73,24 @@ static void note_events(AuditChain *chain, const AuditRecord *record)
 /* Only the last line of all may be cut off. */
 static void settle_torn(AuditChain *chain)
 {
-	Link *link = chain->torn ? add_link(chain) : NULL;
-
-	if (!chain->torn)
-		return;
-	*link = (Link){ .place = chain->n++, .file = chain->file, .line = chain->line };
+	if (chain->torn)
+		add_link(chain);
 	chain->torn = false;
 }
 
 void audit_chain_add(AuditChain *chain, uint64_t file, const char *line, size_t size, bool whole)
 {
 	AuditRecord record = AUDIT_RECORD_EMPTY;
-	int r = 0;
 	Link *link;
 
 	settle_torn(chain);
-
 	chain->line = file == chain->file ? chain->line + 1 : 1;
 	chain->file = file;
 	chain->torn = !whole;
 	if (!whole)
 		return;
 	link = add_link(chain);
-	*link = (Link){ .place = chain->n, .file = file, .line = chain->line };
-	r = audit_line_parse(line, size, &record, &link->hash, &link->intact);
-	chain->n++;
-	if (r < 0)
+	if (audit_line_parse(line, size, &record, &link->hash, &link->intact) < 0)
 		return;
 	link->sequence = record.sequence;
 	memcpy(link->previous.hex, record.previous, AUDIT_HASH_HEX + 1);
@@ -110,13 +103,11 @@ void audit_chain_add(AuditChain *chain, uint64_t file, const char *line, size_t 
 
 static void find(AuditReport *report, AuditFinding finding)
 {
-	AuditFinding *bigger;
-
 	report->all_findings++;
 	if (report->n_findings == AUDIT_FINDINGS_MAX)
 		return;
-	bigger = xreallocarray(report->findings, report->n_findings + 1, sizeof(AuditFinding));
-	report->findings = bigger;
+	report->findings =
+		xreallocarray(report->findings, report->n_findings + 1, sizeof(AuditFinding));
 	report->findings[report->n_findings++] = finding;
 }
 
@@ -229,7 +220,7 @@ static void judge_chain(const AuditChain *chain, AuditReport *report)
 	}
 }
 
-void audit_chain_report(AuditChain *chain, const char *expect, AuditReport *ret)
+AuditReport audit_chain_report(AuditChain *chain, const char *expect)
 {
 	AuditReport report = {
 		.last_hash = AUDIT_NO_HASH,
@@ -240,13 +231,12 @@ void audit_chain_report(AuditChain *chain, const char *expect, AuditReport *ret)
 	};
 
 	judge_order(chain, &report);
-
 	if (chain->n > 0)
 		qsort(chain->links, chain->n, sizeof(Link), by_sequence);
 	judge_chain(chain, &report);
 	if (expect)
 		judge_expected(chain, expect, &report);
-	*ret = report;
+	return report;
 }
 
 void audit_report_clear(AuditReport *report)
@@ -296,20 +286,19 @@ static json_t *finding_to_json(const AuditFinding *f)
 {
 	_cleanup_free_ char *text = audit_finding_text(f);
 
-	return text ? json_build("{s:s, s:I, s:I, s:I, s:I, s:s}", "fault",
-				 audit_fault_to_string(f->fault), "first", (json_int_t)f->first,
-				 "last", (json_int_t)f->last, "file", (json_int_t)f->file, "line",
-				 (json_int_t)f->line, "text", text)
-		    : NULL;
+	return json_build("{s:s, s:I, s:I, s:I, s:I, s:s}", "fault",
+			  audit_fault_to_string(f->fault), "first", (json_int_t)f->first, "last",
+			  (json_int_t)f->last, "file", (json_int_t)f->file, "line",
+			  (json_int_t)f->line, "text", text);
 }
 
 json_t *audit_report_to_json(const AuditReport *report)
 {
-	_cleanup_json_ json_t *findings = json_array();
+	json_t *findings = json_array();
 
 	for (size_t i = 0; i < report->n_findings; i++)
 		json_append(findings, finding_to_json(&report->findings[i]));
-	return json_build("{s:s, s:b, s:O, s:I, s:I, s:I, s:I, s:s, s:I, s:I, s:b, s:b, s:I}",
+	return json_build("{s:s, s:b, s:o, s:I, s:I, s:I, s:I, s:s, s:I, s:I, s:b, s:b, s:I}",
 			  "schema", GPUPASS_SCHEMA_AUDIT_CHECK, "whole", report->all_findings == 0,
 			  "findings", findings, "all_findings", (json_int_t)report->all_findings,
 			  "records", (json_int_t)report->n_records, "first",

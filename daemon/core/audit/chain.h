@@ -48,16 +48,16 @@ typedef struct AuditReport {
 
 typedef struct AuditChain AuditChain;
 
-void audit_chain_new(AuditChain **ret);
+AuditChain *audit_chain_new(void);
 /* One line without its newline. `whole` is false for bytes at a file's end without one. */
 void audit_chain_add(AuditChain *chain, uint64_t file, const char *line, size_t size, bool whole);
 /* expect: a hash that was noted earlier; NULL: none. */
-void audit_chain_report(AuditChain *chain, const char *expect, AuditReport *ret);
+AuditReport audit_chain_report(AuditChain *chain, const char *expect);
 AuditChain *audit_chain_free(AuditChain *chain);
 DEFINE_CLEANUP(AuditChain, audit_chain_free)
 
 void audit_report_clear(AuditReport *report);
-/* Schema org.gpupass1.audit-check/1; NULL when memory is out. */
+/* Schema org.gpupass1.audit-check/1. */
 json_t *audit_report_to_json(const AuditReport *report);
-/* One line for a person; NULL when memory is out. */
+/* One line for a person. */
 char *audit_finding_text(const AuditFinding *finding);

@@ -49,7 +49,7 @@ void audit_record_clear(AuditRecord *record)
 
 char *audit_text(const char *text)
 {
-	char *clean = str_is_empty(text) ? NULL : text_printable(text);
+	char *clean = str_is_empty(text) ? NULL : text_printable_lines(text);
 	size_t end;
 
 	if (!clean)
@@ -95,16 +95,10 @@ bool audit_hash_valid(const char *text)
 char *audit_line(const AuditRecord *record, AuditHash *ret_hash)
 {
 	_cleanup_json_ json_t *o = json_struct_write(members, record);
-	_cleanup_free_ char *text = o ? json_dumps(o, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
-	AuditHash hash;
-	char *line;
+	_cleanup_free_ char *text = json_dumps(o, JSON_COMPACT | JSON_ENSURE_ASCII);
 
-	if (!text)
-		return NULL;
-	hash = hash_of(text, strlen(text));
-	line = strf("%s %s\n", hash.hex, text);
-	*ret_hash = hash;
-	return line;
+	*ret_hash = hash_of(text, strlen(text));
+	return strf("%s %s\n", ret_hash->hex, text);
 }
 
 static int read_record(const char *text, size_t size, AuditRecord *ret)
@@ -149,10 +143,8 @@ int audit_line_parse(const char *line, size_t size, AuditRecord *ret, AuditHash 
 
 json_t *audit_record_to_json(const AuditRecord *record, const AuditHash *hash)
 {
-	_cleanup_json_ json_t *o = json_struct_write(members, record);
+	json_t *o = json_struct_write(members, record);
 
-	if (!o)
-		return NULL;
 	json_set(o, "hash", json_text(hash->hex));
-	return TAKE_PTR(o);
+	return o;
 }

@@ -17,7 +17,6 @@
 
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
-#include "util/xalloc.h"
 
 #define AUDIT_KINDS(X)                                                                             \
 	X(AUDIT_START, "start") /* of gpupassd */                                                  \
@@ -110,7 +109,7 @@ bool audit_hash_valid(const char *text);
 /* No record is longer. */
 #define AUDIT_LINE_MAX 16384U
 
-/* The line with its newline. NULL: memory is out, or the record has text that is not UTF-8. */
+/* The line with its newline. */
 char *audit_line(const AuditRecord *record, AuditHash *ret_hash);
 /*
  * `line` of `size` bytes is without its newline. -EBADMSG: it is not one of ours. -EPROTO: another
@@ -120,5 +119,5 @@ char *audit_line(const AuditRecord *record, AuditHash *ret_hash);
 int audit_line_parse(const char *line, size_t size, AuditRecord *ret, AuditHash *ret_hash,
 		     bool *ret_intact);
 
-/* The record as an object, with its "hash". NULL when memory is out. */
+/* The record as an object, with its "hash". */
 json_t *audit_record_to_json(const AuditRecord *record, const AuditHash *hash);

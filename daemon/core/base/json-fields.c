@@ -2,6 +2,7 @@
 #include "core/base/json-fields.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "util/json.h"
@@ -59,6 +60,17 @@ int json_reader_end(JsonReader *reader, char **ret_message)
 	return reader->error;
 }
 
+int json_refuse(char **ret_message, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	if (ret_message)
+		*ret_message = vstrf(format, ap);
+	va_end(ap);
+	return -EBADMSG;
+}
+
 void json_reader_fail(JsonReader *reader, const char *key, const char *what)
 {
 	if (reader->error < 0)
@@ -83,15 +95,12 @@ static const json_t *member(JsonReader *reader, const char *key, bool required)
 
 static void take_text(JsonReader *reader, const char *key, const json_t *value, char **ret)
 {
-	char *copy;
-
 	if (!json_is_string(value) || json_string_length(value) > TEXT_BYTES_MAX) {
 		json_reader_fail(reader, key, "is not a string of at most 4096 bytes");
 		return;
 	}
-	copy = xstrdup(json_string_value(value));
 	free(*ret);
-	*ret = copy;
+	*ret = xstrdup(json_string_value(value));
 }
 
 void json_read_text(JsonReader *reader, const char *key, char **ret)
@@ -125,36 +134,21 @@ void json_read_bdf(JsonReader *reader, const char *key, Bdf *ret)
 uint32_t json_read_hex(JsonReader *reader, const char *key, uint32_t max)
 {
 	const json_t *value = member(reader, key, true);
-	unsigned long long number;
+	unsigned long long number = 0;
 
-	if (!value)
-		return 0;
-	if (str_to_unsigned(json_string_value(value), 16, max, &number) < 0) {
+	if (value && str_to_unsigned(json_string_value(value), 16, max, &number) < 0)
 		json_reader_fail(reader, key, "is not a string of hex digits in range");
-		return 0;
-	}
 	return (uint32_t)number;
-}
-
-void json_read_number_if_any(JsonReader *reader, const char *key, uint64_t max, uint64_t *ret)
-{
-	unsigned long long number;
-
-	if (!member(reader, key, false))
-		return;
-	if (json_get_unsigned(reader->object, key, max < JSON_NUMBER_MAX ? max : JSON_NUMBER_MAX,
-			      &number) < 0)
-		json_reader_fail(reader, key, "is not a number in range");
-	else
-		*ret = number;
 }
 
 uint64_t json_read_number(JsonReader *reader, const char *key, uint64_t max)
 {
-	uint64_t number = 0;
+	unsigned long long number = 0;
 
-	if (member(reader, key, true))
-		json_read_number_if_any(reader, key, max, &number);
+	if (member(reader, key, true) &&
+	    json_get_unsigned(reader->object, key, max < JSON_NUMBER_MAX ? max : JSON_NUMBER_MAX,
+			      &number) < 0)
+		json_reader_fail(reader, key, "is not a number in range");
 	return number;
 }
 
@@ -171,25 +165,13 @@ void json_read_int_if_any(JsonReader *reader, const char *key, int *ret)
 		*ret = (int)number;
 }
 
-void json_read_bool_if_any(JsonReader *reader, const char *key, bool *ret)
-{
-	const json_t *value = member(reader, key, false);
-
-	if (!value)
-		return;
-	if (!json_is_boolean(value))
-		json_reader_fail(reader, key, "is not true or false");
-	else
-		*ret = json_is_true(value);
-}
-
 bool json_read_bool(JsonReader *reader, const char *key)
 {
-	bool value = false;
+	const json_t *value = member(reader, key, true);
 
-	if (member(reader, key, true))
-		json_read_bool_if_any(reader, key, &value);
-	return value;
+	if (value && !json_is_boolean(value))
+		json_reader_fail(reader, key, "is not true or false");
+	return json_is_true(value);
 }
 
 const json_t *json_read_array_if_any(JsonReader *reader, const char *key, size_t max)
@@ -230,18 +212,16 @@ void json_set_bdf(json_t *object, const char *key, const Bdf *bdf)
 json_t *json_plain(const char *s)
 {
 	_cleanup_free_ char *clean = xstrdup(s);
-	json_t *value;
 
 	for (char *c = clean; *c; c++)
 		if (iscntrl((unsigned char)*c))
 			*c = '?';
-	value = json_text(clean);
-	return value;
+	return json_text(clean);
 }
 
 void json_set_plain_list(json_t *object, const char *key, char *const *list)
 {
-	json_t *array = json_array(); /* the object below takes it, also on failure */
+	json_t *array = json_array();
 
 	for (char *const *line = list; line && *line; line++)
 		json_append(array, json_plain(*line));

@@ -16,7 +16,7 @@
 typedef struct JsonReader {
 	const json_t *object;
 	const char *where; /* "functions[3]", for messages; NULL: the document itself */
-	int error;	   /* 0, -EBADMSG or -ENOMEM */
+	int error;	   /* 0 or -EBADMSG */
 	char *message;	   /* what is wrong; NULL while nothing is */
 } JsonReader;
 
@@ -28,6 +28,8 @@ void json_reader_begin_if(JsonReader *reader, const json_t *object, const char *
 			  bool (*known)(const char *key, const void *data), const void *data);
 /* Returns the error. Hands the message to the caller unless ret_message is NULL. */
 int json_reader_end(JsonReader *reader, char **ret_message);
+/* -EBADMSG with a message, which may be NULL. */
+int json_refuse(char **ret_message, const char *format, ...) _printf_(2, 3);
 /* Notes an error that the caller found. The message is "KEY WHAT". */
 void json_reader_fail(JsonReader *reader, const char *key, const char *what);
 
@@ -38,15 +40,13 @@ void json_read_bdf(JsonReader *reader, const char *key, Bdf *ret);
 /* Hex digits in a string, as PCI ids are written: "10de". */
 uint32_t json_read_hex(JsonReader *reader, const char *key, uint32_t max);
 uint64_t json_read_number(JsonReader *reader, const char *key, uint64_t max);
-void json_read_number_if_any(JsonReader *reader, const char *key, uint64_t max, uint64_t *ret);
 void json_read_int_if_any(JsonReader *reader, const char *key, int *ret); /* >= 0, or null */
 bool json_read_bool(JsonReader *reader, const char *key);
-void json_read_bool_if_any(JsonReader *reader, const char *key, bool *ret);
 /* An array of at most `max` items, borrowed. NULL, which jansson takes as empty, if absent. */
 const json_t *json_read_array(JsonReader *reader, const char *key, size_t max);
 const json_t *json_read_array_if_any(JsonReader *reader, const char *key, size_t max);
 
-/* Writers. Like jansson's own they return -1 without memory, so results can be joined with |=. */
+/* Writers. */
 void json_set_text_if_any(json_t *object, const char *key, const char *s); /* NULL: left out */
 void json_set_bdf(json_t *object, const char *key, const Bdf *bdf);
 
@@ -54,7 +54,7 @@ void json_set_bdf(json_t *object, const char *key, const Bdf *bdf);
  * Lines of files that anybody may have written. Bytes that are not text have no place in JSON or on
  * a terminal, so each becomes '?'.
  */
-json_t *json_plain(const char *s); /* NULL when memory is out */
+json_t *json_plain(const char *s);
 void json_set_plain_list(json_t *object, const char *key, char *const *list);
 /* Appends an array of at most 4096 strings, each of at most 4096 bytes, to *ret. */
 void json_read_list(JsonReader *reader, const char *key, char ***ret);

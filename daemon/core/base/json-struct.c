@@ -85,11 +85,11 @@ static json_t *array_to_json(const JsonMember *m, const void *of)
 {
 	const char *items = pointer_of(m, of);
 	size_t n = count_of(m, of);
-	_cleanup_json_ json_t *array = json_array();
+	json_t *array = json_array();
 
 	for (size_t i = 0; i < n; i++)
 		json_append(array, json_struct_write(m->members, items + i * m->size));
-	return TAKE_PTR(array);
+	return array;
 }
 
 static bool is_empty(const JsonMember *m, const void *of)
@@ -120,7 +120,7 @@ static const char *name_of(const JsonMember *m, const void *of)
 	return NULL;
 }
 
-/* NULL when memory is out, or when the struct has what the object must not have. */
+/* NULL: the struct has what the object must not have. */
 static json_t *member_to_json(const JsonMember *m, const void *of)
 {
 	switch (m->kind) {
@@ -159,28 +159,23 @@ static json_t *member_to_json(const JsonMember *m, const void *of)
 	return NULL;
 }
 
-static int write_member(json_t *o, const JsonMember *m, const void *of)
+static void write_member(json_t *o, const JsonMember *m, const void *of)
 {
-	if (m->kind == JSON_KIND_OTHER)
-		return m->write ? m->write(o, m->key, of) : 0;
-	if (m->kind == JSON_KIND_LIST) {
+	if (m->kind == JSON_KIND_OTHER && m->write)
+		m->write(o, m->key, of);
+	else if (m->kind == JSON_KIND_LIST)
 		json_set_plain_list(o, m->key, pointer_of(m, of));
-		return 0;
-	}
-	if (m->sparse && is_empty(m, of))
-		return 0;
-	json_set(o, m->key, member_to_json(m, of));
-	return 0;
+	else if (m->kind != JSON_KIND_OTHER && !(m->sparse && is_empty(m, of)))
+		json_set(o, m->key, member_to_json(m, of));
 }
 
 json_t *json_struct_write(const JsonMember *members, const void *from)
 {
-	_cleanup_json_ json_t *o = json_object();
-	int r = 0;
+	json_t *o = json_object();
 
 	for (const JsonMember *m = members; m->key; m++)
-		r |= write_member(o, m, from);
-	return r < 0 ? NULL : TAKE_PTR(o);
+		write_member(o, m, from);
+	return o;
 }
 
 /* ---- reading ---- */
@@ -191,34 +186,6 @@ static void read_text(JsonReader *reader, const JsonMember *m, char **ret)
 		json_read_text_if_any(reader, m->key, ret);
 	else
 		json_read_text(reader, m->key, ret);
-}
-
-static void read_bool(JsonReader *reader, const JsonMember *m, bool *ret)
-{
-	if (m->optional)
-		json_read_bool_if_any(reader, m->key, ret);
-	else
-		*ret = json_read_bool(reader, m->key);
-}
-
-static void read_number(JsonReader *reader, const JsonMember *m, void *into)
-{
-	uint64_t number = 0;
-
-	if (m->optional)
-		json_read_number_if_any(reader, m->key, m->max, &number);
-	else
-		number = json_read_number(reader, m->key, m->max);
-	set_number(m, into, number);
-}
-
-static void read_id(JsonReader *reader, const JsonMember *m, void *into)
-{
-	uint64_t id = UINT32_MAX;
-
-	if (!json_is_null(json_object_get(reader->object, m->key)))
-		json_read_number_if_any(reader, m->key, m->max, &id);
-	set_number(m, into, id);
 }
 
 static void read_enum(JsonReader *reader, const JsonMember *m, void *into)
@@ -239,8 +206,15 @@ static void read_enum(JsonReader *reader, const JsonMember *m, void *into)
 
 static void read_member(JsonReader *reader, const JsonMember *m, void *into)
 {
+	const json_t *value = json_object_get(reader->object, m->key);
 	void *to = at(m, into);
 
+	if (m->kind == JSON_KIND_INDEX)
+		*(int *)to = -1;
+	if (m->kind == JSON_KIND_ID)
+		set_number(m, into, UINT32_MAX);
+	if (m->optional && !value)
+		return;
 	switch (m->kind) {
 	case JSON_KIND_TEXT:
 	case JSON_KIND_PLAIN:
@@ -250,20 +224,20 @@ static void read_member(JsonReader *reader, const JsonMember *m, void *into)
 		json_read_list(reader, m->key, to);
 		break;
 	case JSON_KIND_BOOL:
-		read_bool(reader, m, to);
+		*(bool *)to = json_read_bool(reader, m->key);
 		break;
 	case JSON_KIND_NUMBER:
-		read_number(reader, m, into);
+		set_number(m, into, json_read_number(reader, m->key, m->max));
 		break;
 	case JSON_KIND_ERRNO:
 		*(int *)to = -(int)json_read_number(reader, m->key, ERRNO_MAX);
 		break;
 	case JSON_KIND_INDEX:
-		*(int *)to = -1;
 		json_read_int_if_any(reader, m->key, to);
 		break;
 	case JSON_KIND_ID:
-		read_id(reader, m, into);
+		if (!json_is_null(value))
+			set_number(m, into, json_read_number(reader, m->key, m->max));
 		break;
 	case JSON_KIND_HEX:
 		set_number(m, into, json_read_hex(reader, m->key, (uint32_t)m->max));
@@ -275,10 +249,7 @@ static void read_member(JsonReader *reader, const JsonMember *m, void *into)
 		read_enum(reader, m, into);
 		break;
 	case JSON_KIND_ARRAY:
-		if (m->optional)
-			json_read_array_if_any(reader, m->key, m->max);
-		else
-			json_read_array(reader, m->key, m->max);
+		json_read_array(reader, m->key, m->max);
 		break;
 	case JSON_KIND_SCHEMA:
 	case JSON_KIND_STRUCT:
@@ -303,7 +274,7 @@ static void read_array(JsonReader *reader, const JsonMember *m, void *into)
 
 	if (reader->error < 0)
 		return;
-	items = xcalloc(n + 1, m->size);
+	items = xcalloc(n, m->size);
 	set_array(m, into, items, n);
 	for (size_t i = 0; reader->error >= 0 && i < n; i++) {
 		_cleanup_free_ char *where = strf("%s[%zu]", m->key, i);
@@ -396,7 +367,7 @@ char *json_struct_text(const JsonMember *members, const void *from)
 {
 	_cleanup_json_ json_t *root = json_struct_write(members, from);
 
-	return root ? json_dumps(root, JSON_COMPACT) : NULL;
+	return json_dumps(root, JSON_COMPACT);
 }
 
 int json_struct_parse(const JsonMember *members, const char *text, size_t size, void *into)
@@ -416,19 +387,11 @@ static void copy_array(const JsonMember *m, const void *from, void *to)
 {
 	const char *items = pointer_of(m, from);
 	size_t n = count_of(m, from);
-	char *copies = xcalloc(n + 1, m->size);
+	char *copies = xcalloc(n, m->size);
 
 	set_array(m, to, copies, n);
 	for (size_t i = 0; i < n; i++)
 		json_struct_copy(m->members, items + i * m->size, copies + i * m->size, m->size);
-}
-
-static void copy_text(const JsonMember *m, const void *from, void *to)
-{
-	const char *text = pointer_of(m, from);
-	char *copy = text ? xstrdup(text) : NULL;
-
-	set_pointer(m, to, copy);
 }
 
 static void copy_list(const JsonMember *m, const void *from, void *to)
@@ -436,25 +399,18 @@ static void copy_list(const JsonMember *m, const void *from, void *to)
 	char **copy = NULL;
 
 	strv_copy(pointer_of(m, from), &copy);
-
 	set_pointer(m, to, copy);
 }
 
 static void copy_owned(const JsonMember *m, const void *from, void *to)
 {
-	if (is_text(m)) {
-		copy_text(m, from, to);
-		return;
-	}
-	if (m->kind == JSON_KIND_LIST) {
+	if (is_text(m))
+		set_pointer(m, to, xstrdup(pointer_of(m, from)));
+	else if (m->kind == JSON_KIND_LIST)
 		copy_list(m, from, to);
-		return;
-	}
-	if (m->kind == JSON_KIND_STRUCT) {
+	else if (m->kind == JSON_KIND_STRUCT)
 		json_struct_copy(m->members, at_const(m, from), at(m, to), m->size);
-		return;
-	}
-	if (m->kind == JSON_KIND_ARRAY)
+	else if (m->kind == JSON_KIND_ARRAY)
 		copy_array(m, from, to);
 }
 

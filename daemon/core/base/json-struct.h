@@ -56,7 +56,7 @@ typedef struct JsonMember {
 	const char *const *names;	  /* of an enum's values, with a NULL behind them */
 	size_t count;			  /* of an array: where the number of its items is */
 	const struct JsonMember *members; /* of a struct, or of an array's items */
-	int (*write)(json_t *object, const char *key, const void *of);
+	void (*write)(json_t *object, const char *key, const void *of);
 	void (*read)(JsonReader *reader, const char *key, void *of);
 } JsonMember;
 
@@ -148,20 +148,18 @@ typedef struct JsonMember {
 #define JSON_STRUCT(Type, member, MemberType, table)                                               \
 	JSON_ROW_(#member, STRUCT, .members = (table), JSON_AT_(Type, member, MemberType))
 /* An owned array of n_MEMBER structs. */
+#define JSON_ARRAY_AT_(Type, member, Item, table, most)                                            \
+	.members = (table), .max = (most), .size = sizeof(Item),                                   \
+	.offset = _Generic(JSON_MEMBER_(Type, member), Item *                                      \
+			   : offsetof(Type, member)),                                              \
+	.count = _Generic(JSON_MEMBER_(Type, n_##member), size_t                                   \
+			  : offsetof(Type, n_##member))
+#define JSON_ARRAY_AS(Type, member, Item, table, most, name)                                       \
+	JSON_ROW_(name, ARRAY, JSON_ARRAY_AT_(Type, member, Item, table, most))
 #define JSON_ARRAY(Type, member, Item, table, most)                                                \
-	JSON_ROW_(#member, ARRAY, .members = (table), .max = (most), .size = sizeof(Item),         \
-		  .offset = _Generic(JSON_MEMBER_(Type, member), Item *                            \
-				     : offsetof(Type, member)),                                    \
-		  .count = _Generic(JSON_MEMBER_(Type, n_##member), size_t                         \
-				    : offsetof(Type, n_##member)))
-
+	JSON_ARRAY_AS(Type, member, Item, table, most, #member)
 #define JSON_ARRAY_IF_ANY(Type, member, Item, table, most)                                         \
-	JSON_ROW_(#member, ARRAY, JSON_IF_ANY_, .members = (table), .max = (most),                 \
-		  .size = sizeof(Item),                                                            \
-		  .offset = _Generic(JSON_MEMBER_(Type, member), Item *                            \
-				     : offsetof(Type, member)),                                    \
-		  .count = _Generic(JSON_MEMBER_(Type, n_##member), size_t                         \
-				    : offsetof(Type, n_##member)))
+	JSON_ROW_(#member, ARRAY, JSON_IF_ANY_, JSON_ARRAY_AT_(Type, member, Item, table, most))
 
 /*
  * Anything else, read and written by functions that get the whole struct; what it owns is freed and
@@ -169,7 +167,6 @@ typedef struct JsonMember {
  */
 #define JSON_OTHER(name, reader, writer) JSON_ROW_(name, OTHER, .read = (reader), .write = (writer))
 
-/* NULL when memory is out. */
 json_t *json_struct_write(const JsonMember *members, const void *from);
 
 /*
@@ -181,9 +178,8 @@ int json_struct_read(const JsonMember *members, const json_t *object, const char
 		     char **ret_message);
 
 /*
- * The same of a document, whose table begins with JSON_SCHEMA(): its compact text, NULL without
- * memory; and what json_struct_read() makes of one. Fails with -EBADMSG or -ENOMEM, and `into` is
- * then clear.
+ * The same of a document, whose table begins with JSON_SCHEMA(): its compact text, and what
+ * json_struct_read() makes of one. After -EBADMSG `into` is clear.
  */
 char *json_struct_text(const JsonMember *members, const void *from);
 int json_struct_parse(const JsonMember *members, const char *text, size_t size, void *into);
@@ -191,5 +187,5 @@ int json_struct_parse(const JsonMember *members, const char *text, size_t size, 
 /* Frees what the members own, and leaves them empty. */
 void json_struct_clear(const JsonMember *members, void *of);
 
-/* Copies a struct of this size, and what its members own. -ENOMEM: the caller clears `to`. */
+/* Copies a struct of this size, and what its members own. */
 void json_struct_copy(const JsonMember *members, const void *from, void *to, size_t size);

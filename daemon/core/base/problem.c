@@ -13,7 +13,7 @@
 
 int problem_refuse_with(Problem **ret_problem, GpupassError error, ProblemText text)
 {
-	Problem *problem = text.reason ? xcalloc(1, sizeof(*problem)) : NULL;
+	Problem *problem = xmalloc(sizeof(*problem));
 
 	*problem = (Problem){
 		.error = error,
@@ -28,12 +28,11 @@ int problem_refuse_with(Problem **ret_problem, GpupassError error, ProblemText t
 
 int problem_set(Problem **ret_problem, GpupassError error, const char *reason, ...)
 {
-	char *text = NULL;
+	char *text;
 	va_list ap;
 
 	va_start(ap, reason);
-	if (vasprintf(&text, reason, ap) < 0)
-		text = NULL; /* undefined after a failed vasprintf() */
+	text = vstrf(reason, ap);
 	va_end(ap);
 	return problem_refuse(ret_problem, error, .reason = text);
 }
@@ -42,12 +41,8 @@ static void replace_part(char **part, const char *format, va_list ap) _printf_(2
 
 static void replace_part(char **part, const char *format, va_list ap)
 {
-	char *text = NULL;
-
-	if (vasprintf(&text, format, ap) < 0)
-		text = NULL;
 	free(*part);
-	*part = text;
+	*part = vstrf(format, ap);
 }
 
 int problem_state(Problem *problem, const char *format, ...)
@@ -87,12 +82,10 @@ static void print_part(FILE *f, const char *label, const char *text)
 
 char *problem_message(const Problem *problem, const char *prefix)
 {
-	_cleanup_free_ char *message = NULL;
-	size_t size = 0;
-	bool failed;
-	FILE *f;
+	char *message;
+	size_t size;
+	FILE *f = xmemstream(&message, &size);
 
-	f = xmemstream(&message, &size);
 	if (prefix)
 		fprintf(f, "%s: ", prefix);
 	fputs(problem->reason, f);
@@ -102,11 +95,8 @@ char *problem_message(const Problem *problem, const char *prefix)
 		   "State:", str_is_empty(problem->state) ? "nothing was changed" : problem->state);
 	if (!str_is_empty(problem->remedy))
 		print_part(f, "Remedy:", problem->remedy);
-	failed = ferror(f) != 0;
-	/* Only fclose() completes the buffer and reports the last failure. */
-	if (fclose(f) != 0 || failed)
-		return NULL;
-	return TAKE_PTR(message);
+	xmemstream_end(&f);
+	return message;
 }
 
 const char *problem_dbus_name(GpupassError error)

@@ -3,14 +3,13 @@
  * What went wrong, in the words the operator sees: what, why, what was changed, and the remedy.
  *
  * A function that can refuse returns 0, a negative errno, or PROBLEM (> 0) with *ret_problem set. A
- * negative errno means that this machine failed the request (memory, I/O). PROBLEM is an expected
+ * negative errno means that this machine failed the request (I/O). PROBLEM is an expected
  * outcome: the caller passes it on and never drops it.
  */
 #pragma once
 
 #include "gpupass/cleanup.h"
 #include "gpupass/errors.h"
-#include "util/xalloc.h"
 
 #define PROBLEM 1
 
@@ -35,9 +34,7 @@ typedef struct ProblemText {
  *   return problem_refuse(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
  *                         .reason = strf("%s has group %s already", domain, group),
  *                         .remedy = strf("gpupass release %s", domain));
- * Takes the texts, sets *ret_problem to a new problem and returns PROBLEM. Without memory for the
- * reason or the problem it frees the texts and returns -ENOMEM; *ret_problem is untouched. Without
- * memory for another part that part is empty, the problem stays.
+ * Takes the texts, sets *ret_problem to a new problem and returns PROBLEM.
  */
 #define problem_refuse(ret_problem, error, ...)                                                    \
 	problem_refuse_with(ret_problem, error, (ProblemText){ __VA_ARGS__ })
@@ -46,10 +43,7 @@ int problem_refuse_with(Problem **ret_problem, GpupassError error, ProblemText t
 /* A refusal with a reason only. Use as: return problem_set(ret_problem, …). */
 int problem_set(Problem **ret_problem, GpupassError error, const char *reason, ...) _printf_(3, 4);
 
-/*
- * These add to a problem that another function made. They replace the part and return PROBLEM.
- * Without memory the part is empty, the problem stays.
- */
+/* These add to a problem that another function made. They replace the part and return PROBLEM. */
 int problem_state(Problem *problem, const char *format, ...) _printf_(2, 3);
 int problem_remedy(Problem *problem, const char *format, ...) _printf_(2, 3);
 
@@ -60,7 +54,6 @@ int problem_remedy(Problem *problem, const char *format, ...) _printf_(2, 3);
  *   State:  nothing was changed
  *   Remedy: …
  * `prefix` ("cannot assign pair1 to vm42") may be NULL. All lines of a part have the same indent.
- * NULL when memory is out.
  */
 char *problem_message(const Problem *problem, const char *prefix);
 

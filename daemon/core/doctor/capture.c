@@ -94,7 +94,7 @@ static json_t *parsed(char *text)
 {
 	_cleanup_free_ char *owned = text;
 
-	return owned ? json_loads(owned, 0, NULL) : NULL;
+	return json_loads(owned, 0, NULL);
 }
 
 static json_t *snapshot_to_json(const DoctorFacts *facts)
@@ -105,13 +105,13 @@ static json_t *snapshot_to_json(const DoctorFacts *facts)
 
 	some.functions = xcalloc(all->n_functions + 1, sizeof(PciFunction *));
 	some.mdevs = xcalloc(all->n_mdevs + 1, sizeof(PciMdev));
-	for (size_t i = 0; some.functions && i < all->n_functions; i++)
+	for (size_t i = 0; i < all->n_functions; i++)
 		if (function_matters(all->functions[i], facts->gpus))
 			some.functions[some.n_functions++] = all->functions[i];
-	for (size_t i = 0; some.functions && some.mdevs && i < all->n_mdevs; i++)
+	for (size_t i = 0; i < all->n_mdevs; i++)
 		if (pci_snapshot_find(&some, &all->mdevs[i].parent))
 			some.mdevs[some.n_mdevs++] = all->mdevs[i];
-	json = some.functions && some.mdevs ? parsed(pci_snapshot_to_json(&some)) : NULL;
+	json = parsed(pci_snapshot_to_json(&some));
 	free(some.functions); /* the functions are the other's */
 	free(some.mdevs);
 	return json;
@@ -119,7 +119,7 @@ static json_t *snapshot_to_json(const DoctorFacts *facts)
 
 static json_t *boards_to_json(const GpuSet *gpus)
 {
-	_cleanup_json_ json_t *array = json_array();
+	json_t *array = json_array();
 
 	for (size_t i = 0; i < gpus->n_gpus; i++) {
 		json_t *board = json_object();
@@ -129,7 +129,7 @@ static json_t *boards_to_json(const GpuSet *gpus)
 		json_set_text_if_any(board, "serial_number", gpus->gpus[i].serial_number);
 		json_append(array, board);
 	}
-	return TAKE_PTR(array);
+	return array;
 }
 
 static const char *selector_prefix(const Selector *selector)
@@ -141,35 +141,35 @@ static const char *selector_prefix(const Selector *selector)
 
 static json_t *declaration_to_json(const Declaration *declaration)
 {
-	_cleanup_json_ json_t *object = json_object(), *members = json_array();
+	json_t *object = json_object(), *members = json_array();
 
 	for (size_t i = 0; i < declaration->n_members; i++) {
 		const Selector *selector = &declaration->members[i];
+		_cleanup_free_ char *text = strf("%s%s", selector_prefix(selector), selector->text);
 
-		json_append(members,
-			    json_sprintf("%s%s", selector_prefix(selector), selector->text));
+		json_append(members, json_text(text));
 	}
 	json_set(object, "name", json_text(declaration->name));
 	json_set(object, "source", json_plain(declaration->source));
-	json_set(object, "members", TAKE_PTR(members));
+	json_set(object, "members", members);
 	if (declaration->foreign_use_set)
 		json_set(object, "foreign_use", json_boolean(declaration->foreign_use));
-	return TAKE_PTR(object);
+	return object;
 }
 
 static json_t *declarations_to_json(const Declarations *declarations)
 {
-	_cleanup_json_ json_t *array = json_array();
+	json_t *array = json_array();
 
 	for (size_t i = 0; declarations && i < declarations->n_items; i++)
 		json_append(array, declaration_to_json(&declarations->items[i]));
-	return TAKE_PTR(array);
+	return array;
 }
 
 static json_t *record_fence_to_json(const AssignmentFence *fence)
 {
 	static const char *const kinds[] = { "newer", "damaged", "unread" };
-	_cleanup_json_ json_t *object = json_object(), *functions = json_array();
+	json_t *object = json_object(), *functions = json_array();
 
 	for (size_t i = 0; i < fence->n_functions; i++)
 		json_append(functions, json_text(BDF_TEXT(&fence->functions[i])));
@@ -177,13 +177,13 @@ static json_t *record_fence_to_json(const AssignmentFence *fence)
 	json_set(object, "kind", json_text(kinds[fence->kind]));
 	json_set(object, "why", json_plain(str_or_empty(fence->why)));
 	json_set_text_if_any(object, "domain_uuid", fence->domain_uuid);
-	json_set(object, "functions", TAKE_PTR(functions));
-	return TAKE_PTR(object);
+	json_set(object, "functions", functions);
+	return object;
 }
 
 static void set_records(json_t *root, const Assignments *assignments)
 {
-	_cleanup_json_ json_t *records = json_array(), *unreadable = json_array();
+	json_t *records = json_array(), *unreadable = json_array();
 	_cleanup_json_ json_t *kept = json_array();
 
 	for (size_t i = 0; i < assignments->n_items; i++)
@@ -192,10 +192,10 @@ static void set_records(json_t *root, const Assignments *assignments)
 		json_append(kept, parsed(kept_to_json(assignments->kept[i])));
 	for (size_t i = 0; i < assignments->n_fences; i++)
 		json_append(unreadable, record_fence_to_json(&assignments->fences[i]));
-	json_set(root, "assignments", TAKE_PTR(records));
+	json_set(root, "assignments", records);
 	if (assignments->n_kept > 0)
 		json_set(root, "kept", TAKE_PTR(kept));
-	json_set(root, "unreadable_assignments", TAKE_PTR(unreadable));
+	json_set(root, "unreadable_assignments", unreadable);
 }
 
 static void set_domains(json_t *root, const DoctorFacts *facts)
@@ -213,29 +213,26 @@ static void set_domains(json_t *root, const DoctorFacts *facts)
 
 static void set_policy(json_t *root, const Policy *policy)
 {
-	_cleanup_json_ json_t *object =
+	json_t *object =
 		json_build("{s:b, s:b, s:b}", "accept_inferred", policy->accept_inferred,
 			   "single_gpus", policy->single_gpus, "allow_mmio", policy->allow_mmio);
 
-	if (policy->keep_bound) {
+	if (policy->keep_bound)
 		json_set_plain_list(object, "keep_bound", policy->keep_bound);
-	}
-
 	if (policy->domains != DOMAINS_LIBVIRT)
 		json_set(object, "domains_from",
 			 json_plain(domain_source_to_string(policy->domains)));
-
-	json_set(root, "policy", TAKE_PTR(object));
+	json_set(root, "policy", object);
 }
 
 /* What workers found, or the error (an errno) in its place. */
 static void set_looks(json_t *root, const DoctorFacts *facts)
 {
-	_cleanup_json_ json_t *health = json_array();
+	json_t *health = json_array();
 
 	for (size_t i = 0; i < facts->n_health; i++)
 		json_append(health, gpu_health_to_json(&facts->health[i]));
-	json_set(root, "health", TAKE_PTR(health));
+	json_set(root, "health", health);
 	json_set(root, "inspection",
 		 facts->inspection ? inspection_to_json(facts->inspection)
 				   : json_integer(-facts->inspection_error));
@@ -284,7 +281,6 @@ static void set_resets(json_t *root, const DoctorFacts *facts)
 static void set_findings(json_t *root, const DoctorFacts *facts)
 {
 	json_set_plain_list(root, "busy", facts->busy);
-
 	json_set_plain_list(root, "quarantined", facts->quarantined);
 	json_set_plain_list(root, "clears", facts->clears);
 	json_set_plain_list(root, "open_jobs", facts->open_jobs);
@@ -300,7 +296,8 @@ static void set_findings(json_t *root, const DoctorFacts *facts)
 
 char *capture_to_json(const CaptureFacts *from, const char *report)
 {
-	_cleanup_json_ json_t *root = json_object(), *facts = json_object();
+	_cleanup_json_ json_t *root = json_object();
+	json_t *facts = json_object();
 	const DoctorFacts *doctor = from->doctor;
 
 	json_set(facts, "snapshot", snapshot_to_json(doctor));
@@ -316,6 +313,6 @@ char *capture_to_json(const CaptureFacts *from, const char *report)
 	set_findings(facts, doctor);
 	json_set(root, "schema", json_text(GPUPASS_SCHEMA_CAPTURE));
 	json_set(root, "report", json_loads(report, 0, NULL));
-	json_set(root, "facts", TAKE_PTR(facts));
+	json_set(root, "facts", facts);
 	return json_dumps(root, JSON_COMPACT);
 }

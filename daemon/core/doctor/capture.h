@@ -17,6 +17,6 @@ typedef struct CaptureFacts {
 
 /*
  * { "schema": org.gpupass1.capture/1, "report": what doctor_report() returned, "facts": {…} };
- * org.gpupass1(5), CAPTURE, has the members. NULL when memory is out.
+ * org.gpupass1(5), CAPTURE, has the members.
  */
 char *capture_to_json(const CaptureFacts *from, const char *report);

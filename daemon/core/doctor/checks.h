@@ -43,8 +43,8 @@ void doctor_check_host_hooks(const Doctor *d, Finding *f);
 void doctor_check_memlock(const Doctor *d, Finding *f);
 /* ids.c */
 void doctor_check_vfio_ids(const Doctor *d, Finding *f);
-/* What has pci-stub take the function at boot, in words; *ret NULL: nothing known. -ENOMEM */
-void doctor_find_stub(const Doctor *d, const Bdf *bdf, char **ret);
+/* What has pci-stub take the function at boot, in words; NULL: nothing known. */
+char *doctor_find_stub(const Doctor *d, const Bdf *bdf);
 /* initramfs.c */
 void doctor_check_initramfs(const Doctor *d, Finding *f);
 /* device.c */
@@ -87,10 +87,10 @@ void doctor_check_domain_applied(const Doctor *d, Finding *f);
 void doctor_check_domain_numa(const Doctor *d, Finding *f);
 void doctor_check_domain_clique(const Doctor *d, Finding *f);
 void doctor_check_domain_security(const Doctor *d, Finding *f);
-/* All functions of the GPUs that are checked. -ENOMEM */
-void doctor_functions(const Doctor *d, const PciFunction ***ret, size_t *ret_n);
-/* Parses the domain's XML and runs fit_check() on it. -ENOMEM */
-int doctor_read_domain(Doctor *d);
+/* All functions of the GPUs that are checked. */
+const PciFunction **doctor_functions(const Doctor *d, size_t *ret_n);
+/* Parses the domain's XML and runs fit_check() on it. */
+void doctor_read_domain(Doctor *d);
 
-/* symptom.c: the part of the report about a symptom. NULL when memory is out. */
+/* symptom.c: the part of the report about a symptom. */
 json_t *doctor_symptom_json(const Doctor *d, const Finding *findings, size_t n);

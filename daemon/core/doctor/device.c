@@ -344,11 +344,9 @@ void doctor_check_virtual_functions(const Doctor *d, Finding *f)
 
 static void doctor_check_function_driver(const Doctor *d, const FunctionFacts *facts, Finding *f)
 {
-	_cleanup_free_ char *stub = NULL;
+	_cleanup_free_ char *stub =
+		str_equal(facts->driver, "pci-stub") ? doctor_find_stub(d, &facts->bdf) : NULL;
 	const char *bdf = BDF_TEXT(&facts->bdf);
-
-	if (str_equal(facts->driver, "pci-stub"))
-		doctor_find_stub(d, &facts->bdf, &stub);
 
 	if (facts->driver_override && !function_facts_override_is_vfio(facts)) {
 		finding_warn(f, bdf, "%s has somebody else's driver_override: %s", bdf,
@@ -402,7 +400,6 @@ static void doctor_tell_unseen(const Inspection *inspection, Finding *f)
 	_cleanup_strv_ char **lines = NULL;
 
 	inspection_tell_unseen(inspection, &lines);
-
 	for (char **line = lines; line && *line; line++)
 		finding_warn(f, NULL, "%s", *line);
 	if (lines)

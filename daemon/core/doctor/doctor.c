@@ -149,7 +149,7 @@ static void doctor_add_group(Doctor *d, const Group *group)
 		d->groups[d->n_groups++] = group;
 }
 
-/* The domain's groups: by its records, its metadata, and its hostdevs. -ENOMEM */
+/* The domain's groups: by its records, its metadata, and its hostdevs. */
 static void doctor_find_groups(Doctor *d)
 {
 	const DoctorFacts *facts = d->facts;
@@ -195,19 +195,14 @@ static const char *error_text(int error)
 	return error == -ETIMEDOUT ? "it did not end within its time" : strerror(-error);
 }
 
-/* -ENOMEM */
 static void doctor_find_obstacles(Doctor *d)
 {
-	_cleanup_free_ const PciFunction **functions = NULL;
-	size_t n = 0;
-
-	if (d->facts->inspection) {
-		doctor_functions(d, &functions, &n);
-	}
+	size_t n;
+	_cleanup_free_ const PciFunction **functions = doctor_functions(d, &n);
 
 	if (d->facts->inspection)
-		obstacles_find(functions, n, d->facts->inspection, d->facts->machine,
-			       &d->obstacles);
+		d->obstacles =
+			obstacles_find(functions, n, d->facts->inspection, d->facts->machine);
 }
 
 /* False: the check cannot run, and the finding says why. */
@@ -251,11 +246,11 @@ static json_t *finding_json(const Finding *f)
 
 static json_t *group_names_json(const Doctor *d)
 {
-	_cleanup_json_ json_t *a = json_array();
+	json_t *a = json_array();
 
 	for (size_t i = 0; i < d->n_groups; i++)
 		json_append(a, json_text(d->groups[i]->name));
-	return TAKE_PTR(a);
+	return a;
 }
 
 static json_t *domain_json(const Doctor *d)
@@ -264,14 +259,15 @@ static json_t *domain_json(const Doctor *d)
 
 	if (!domain)
 		return json_null();
-	return json_build("{s:s, s:s, s:o, s:o}", "name", domain->name, "uuid", domain->uuid,
-			  "group", json_string_or_null(d->n_groups > 0 ? d->groups[0]->name : NULL),
+	return json_build("{s:o, s:s, s:o, s:o}", "name", json_text(domain->name), "uuid",
+			  domain->uuid, "group",
+			  json_string_or_null(d->n_groups > 0 ? d->groups[0]->name : NULL),
 			  "groups", group_names_json(d));
 }
 
 static json_t *counts_json(const Finding *findings, size_t n)
 {
-	_cleanup_json_ json_t *o = json_object();
+	json_t *o = json_object();
 
 	for (int status = FINDING_STATUS_MAX_ - 1; status >= 0; status--) {
 		json_int_t count = 0;
@@ -280,13 +276,13 @@ static json_t *counts_json(const Finding *findings, size_t n)
 			count += findings[i].status == (FindingStatus)status;
 		json_set(o, finding_status_to_string((FindingStatus)status), json_integer(count));
 	}
-	return TAKE_PTR(o);
+	return o;
 }
 
 static char *doctor_report_json(const Doctor *d, const Finding *findings, size_t n)
 {
 	_cleanup_json_ json_t *root = json_object();
-	json_t *list = json_array(); /* json_set() below takes it, also on failure */
+	json_t *list = json_array();
 
 	for (size_t i = 0; i < n; i++)
 		json_append(list, finding_json(&findings[i]));
@@ -298,36 +294,37 @@ static char *doctor_report_json(const Doctor *d, const Finding *findings, size_t
 	return json_dumps(root, JSON_COMPACT);
 }
 
-/* Runs the checks that apply. -ENOMEM */
-static int doctor_run_checks(const Doctor *d, Finding *findings, size_t *ret_n)
+/* Runs the checks that apply: so many. */
+static size_t doctor_run_checks(const Doctor *d, Finding *findings)
 {
+	size_t n = 0;
+
 	for (size_t i = 0; i < ELEMENTS(checks); i++) {
-		Finding *f = &findings[*ret_n];
+		Finding *f = &findings[n];
 
 		if ((checks[i].needs & NEEDS_DOMAIN) && !d->facts->domain)
 			continue;
-		(*ret_n)++;
+		n++;
 		f->check = &checks[i];
 		if (doctor_has_facts(d, f))
 			f->check->run(d, f);
-		if (f->error < 0)
-			return f->error;
 	}
-	return 0;
+	return n;
 }
 
 char *doctor_report(const DoctorFacts *facts)
 {
 	Finding findings[ELEMENTS(checks)] = { 0 };
 	Doctor d = { .facts = facts };
-	char *text = NULL;
-	size_t n = 0;
+	char *text;
+	size_t n;
 
 	doctor_find_groups(&d);
 	doctor_select_gpus(&d);
 	doctor_find_obstacles(&d);
-	if (doctor_read_domain(&d) >= 0 && doctor_run_checks(&d, findings, &n) >= 0)
-		text = doctor_report_json(&d, findings, n);
+	doctor_read_domain(&d);
+	n = doctor_run_checks(&d, findings);
+	text = doctor_report_json(&d, findings, n);
 	for (size_t i = 0; i < n; i++)
 		finding_clear(&findings[i]);
 	free(d.groups);

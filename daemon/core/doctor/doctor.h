@@ -9,7 +9,7 @@
 #include "core/doctor/facts.h"
 
 /*
- * Runs every check and returns the report, schema org.gpupass1.doctor/1; NULL when memory is out:
+ * Runs every check and returns the report, schema org.gpupass1.doctor/1:
  *   { "schema", "domain": {"name", "uuid", "group"} or null, "symptom": {…} or null,
  *     "counts": {"pass", "warn", "fail", "unknown", "skipped"},
  *     "checks": [ {"id", "title", "status", "what": […], "remedy", "objects": […], "see",

@@ -88,37 +88,34 @@ void doctor_check_domain_hostdevs(const Doctor *d, Finding *f)
 
 /* ---- its XML ---- */
 
-static int doctor_parse_domain(Doctor *d)
+static void doctor_parse_domain(Doctor *d)
 {
 	const DoctorDomain *domain = d->facts->domain;
 	const char *text = domain->config_xml ? domain->config_xml : domain->live_xml;
 	_cleanup_(problem_freep) Problem *problem = NULL;
-	int r = text ? domain_xml_parse(text, &d->xml, &problem) : -ENOENT;
 
-	if (r == 0)
-		return r;
-	d->xml_error = strf("its XML is not understood%s%s", problem ? ": " : "",
-			    problem ? problem->reason : "");
-	return 0;
+	if (!text || domain_xml_parse(text, &d->xml, &problem) != 0)
+		d->xml_error = strf("its XML is not understood%s%s", problem ? ": " : "",
+				    problem ? problem->reason : "");
 }
 
-/* -ENOMEM */
-static void has_functions(const DomainXml *xml, const PciFunction *const *functions, size_t n,
-			  bool *ret)
+static bool has_functions(const DomainXml *xml, const PciFunction *const *functions, size_t n)
 {
 	_cleanup_free_ DomainHostdev *hostdevs = NULL;
 	size_t n_hostdevs = 0;
-	int r = domain_xml_hostdevs(xml, &hostdevs, &n_hostdevs);
+	bool has = false;
 
-	*ret = false;
-	for (size_t i = 0; r >= 0 && i < n_hostdevs; i++) {
+	if (domain_xml_hostdevs(xml, &hostdevs, &n_hostdevs) < 0)
+		return false;
+	for (size_t i = 0; i < n_hostdevs; i++) {
 		for (size_t k = 0; k < n; k++)
-			*ret |= bdf_equal(&hostdevs[i].bdf, &functions[k]->bdf);
+			has |= bdf_equal(&hostdevs[i].bdf, &functions[k]->bdf);
 		free(hostdevs[i].alias);
 	}
+	return has;
 }
 
-void doctor_functions(const Doctor *d, const PciFunction ***ret, size_t *ret_n)
+const PciFunction **doctor_functions(const Doctor *d, size_t *ret_n)
 {
 	const PciFunction **functions;
 	size_t n = 0;
@@ -126,37 +123,35 @@ void doctor_functions(const Doctor *d, const PciFunction ***ret, size_t *ret_n)
 	for (size_t i = 0; i < d->n_gpus; i++)
 		n += d->gpus[i]->n_functions;
 	functions = xcalloc(n + 1, sizeof(*functions));
+	*ret_n = 0;
 	for (size_t i = 0; i < d->n_gpus; i++)
 		for (size_t k = 0; k < d->gpus[i]->n_functions; k++)
 			functions[(*ret_n)++] = d->gpus[i]->functions[k];
-	*ret = functions;
+	return functions;
 }
 
 /* Judges as if the domain were assigned its groups now, or started with them. */
-static int doctor_fit_domain(Doctor *d)
+static void doctor_fit_domain(Doctor *d)
 {
-	_cleanup_free_ const PciFunction **functions = NULL;
-	FitFacts facts = {
+	size_t n;
+	_cleanup_free_ const PciFunction **functions = doctor_functions(d, &n);
+
+	d->fit = fit_check(&(FitFacts){
 		.xml = d->xml,
+		.functions = functions,
+		.n_functions = n,
 		.host = d->facts->machine,
 		.started = d->facts->domain->active,
-	};
-
-	doctor_functions(d, &functions, &facts.n_functions);
-
-	facts.functions = functions;
-	has_functions(d->xml, functions, facts.n_functions, &facts.within);
-	return fit_check(&facts, &d->fit);
+		.within = has_functions(d->xml, functions, n),
+	});
 }
 
-int doctor_read_domain(Doctor *d)
+void doctor_read_domain(Doctor *d)
 {
-	int r;
-
-	if (!d->facts->domain)
-		return 0;
-	r = doctor_parse_domain(d);
-	return r < 0 || !d->xml ? r : doctor_fit_domain(d);
+	if (d->facts->domain)
+		doctor_parse_domain(d);
+	if (d->xml)
+		doctor_fit_domain(d);
 }
 
 void doctor_check_domain_acpi(const Doctor *d, Finding *f)
@@ -339,11 +334,9 @@ void doctor_check_domain_applied(const Doctor *d, Finding *f)
 		finding_unknown(f, NULL, FIT_NO_HOST);
 		return;
 	}
-	doctor_functions(d, &functions, &facts.n_functions);
-	f->error = 0;
+	functions = doctor_functions(d, &facts.n_functions);
 	facts.xml = d->xml;
 	facts.functions = functions;
-	fit_tune(&facts, numa, fit, &tune);
-	f->error = 0;
+	tune = fit_tune(&facts, numa, fit);
 	doctor_tell_unapplied(d, group, &tune, f);
 }

@@ -2,76 +2,24 @@
 #include "core/doctor/finding.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 DEFINE_STRING_TABLE(finding_status, FindingStatus, FINDING_STATUSES)
 
-/* Takes the line; NULL is -ENOMEM. */
-static void add_line(Finding *f, FindingStatus status, const char *object, char *line)
+void finding_add(Finding *f, FindingStatus status, const char *object, const char *format, ...)
 {
-	_cleanup_free_ char *owned = line;
+	va_list ap;
 
 	if (status > f->status) {
 		f->status = status;
 		free(f->remedy);
 		f->remedy = NULL;
 	}
-	strv_append(&f->what, owned);
+	va_start(ap, format);
+	strv_append_take(&f->what, vstrf(format, ap));
+	va_end(ap);
 	if (object && !strv_contains(f->objects, object))
 		strv_append(&f->objects, object);
-}
-
-static _printf_(1, 0) char *format_line(const char *format, va_list ap)
-{
-	char *line = NULL;
-
-	return vasprintf(&line, format, ap) < 0 ? NULL : line;
-}
-
-void finding_pass(Finding *f, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	add_line(f, FINDING_PASS, NULL, format_line(format, ap));
-	va_end(ap);
-}
-
-void finding_skip(Finding *f, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	add_line(f, FINDING_SKIPPED, NULL, format_line(format, ap));
-	va_end(ap);
-}
-
-void finding_unknown(Finding *f, const char *object, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	add_line(f, FINDING_UNKNOWN, object, format_line(format, ap));
-	va_end(ap);
-}
-
-void finding_warn(Finding *f, const char *object, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	add_line(f, FINDING_WARN, object, format_line(format, ap));
-	va_end(ap);
-}
-
-void finding_fail(Finding *f, const char *object, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	add_line(f, FINDING_FAIL, object, format_line(format, ap));
-	va_end(ap);
 }
 
 void finding_remedy(Finding *f, const char *format, ...)
@@ -81,7 +29,7 @@ void finding_remedy(Finding *f, const char *format, ...)
 	if (f->remedy)
 		return;
 	va_start(ap, format);
-	f->remedy = format_line(format, ap);
+	f->remedy = vstrf(format, ap);
 	va_end(ap);
 }
 

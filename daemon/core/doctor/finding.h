@@ -32,7 +32,6 @@ typedef struct Finding {
 	char *remedy;
 	char **objects; /* addresses, names of groups and domains */
 	FindingStatus status;
-	int error; /* -ENOMEM, sticky */
 } Finding;
 
 void finding_clear(Finding *finding);
@@ -50,14 +49,16 @@ typedef struct Doctor {
 } Doctor;
 
 /*
- * The first five add a line and raise the status to at least their own; the status never falls.
- * `object` may be NULL. finding_remedy() keeps the first remedy since the status was last raised.
+ * Adds a line and raises the status to at least this one; the status never falls. `object` may be
+ * NULL. finding_remedy() keeps the first remedy since the status was last raised.
  */
-void finding_pass(Finding *finding, const char *format, ...) _printf_(2, 3);
-void finding_skip(Finding *finding, const char *format, ...) _printf_(2, 3);
-void finding_unknown(Finding *finding, const char *object, const char *format, ...) _printf_(3, 4);
-void finding_warn(Finding *finding, const char *object, const char *format, ...) _printf_(3, 4);
-void finding_fail(Finding *finding, const char *object, const char *format, ...) _printf_(3, 4);
+void finding_add(Finding *finding, FindingStatus status, const char *object, const char *format,
+		 ...) _printf_(4, 5);
+#define finding_pass(f, ...) finding_add(f, FINDING_PASS, NULL, __VA_ARGS__)
+#define finding_skip(f, ...) finding_add(f, FINDING_SKIPPED, NULL, __VA_ARGS__)
+#define finding_unknown(f, object, ...) finding_add(f, FINDING_UNKNOWN, object, __VA_ARGS__)
+#define finding_warn(f, object, ...) finding_add(f, FINDING_WARN, object, __VA_ARGS__)
+#define finding_fail(f, object, ...) finding_add(f, FINDING_FAIL, object, __VA_ARGS__)
 void finding_remedy(Finding *finding, const char *format, ...) _printf_(2, 3);
 
 /* NULL: the GPU's health was not read, or could not be. */

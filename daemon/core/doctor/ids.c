@@ -45,18 +45,18 @@ static char *places(const Examination *host, const char *module)
 	return *joined ? strf(" (%s)", joined) : xstrdup("");
 }
 
-static void read_ids(const Examination *host, const struct IdsDriver *driver, Ids *ret)
+static Ids read_ids(const Examination *host, const struct IdsDriver *driver)
 {
 	bool builtin = strv_contains(host->builtin, driver->module);
-	_cleanup_free_ char *value = NULL, *at = NULL, *where = NULL;
+	Ids ids = { .driver = driver };
+	_cleanup_free_ char *at = NULL;
 	const char *setting;
 
-	modprobe_value(builtin ? NULL : host->modprobe, host->cmdline, driver->module, "ids",
-		       &value, &setting);
-
-	at = setting ? places(host, driver->module) : xstrdup("");
-	where = strf("%s%s", setting ? "in modprobe.d" : "on the kernel command line", at);
-	*ret = (Ids){ .driver = driver, .value = TAKE_PTR(value), .where = TAKE_PTR(where) };
+	ids.value = modprobe_value(builtin ? NULL : host->modprobe, host->cmdline, driver->module,
+				   "ids", &setting);
+	at = setting ? places(host, driver->module) : NULL;
+	ids.where = at ? strf("in modprobe.d%s", at) : xstrdup("on the kernel command line");
+	return ids;
 }
 
 static const char *side_function(const PciFunction *function)
@@ -135,30 +135,24 @@ static bool takes_any(const Doctor *d, const char *ids)
 	return false;
 }
 
-/* "etc/modules:5: vfio_pci ids=…", of a list of modules. -ENOMEM */
-static void read_listed(const char *line, Ids *ret)
+/* "etc/modules:5: vfio_pci ids=…", of a list of modules. */
+static Ids read_listed(const char *line)
 {
 	const char *text = strstr(line, ": ");
 	_cleanup_strv_ char **words = NULL;
-	const char *value;
+	Ids ids = { .driver = &drivers[text && str_starts_with(text, ": pci")] };
 
-	if (text) {
-		kernel_words_split(text + 2, &words);
-	}
-
-	*ret = (Ids){ .driver = &drivers[text && str_starts_with(text, ": pci")] };
-	value = kernel_words_last(words, "ids");
-	if (!value)
-		return;
-	ret->value = xstrdup(value);
-	ret->where = strf("in /%.*s", (int)(text - line), line);
+	if (!text)
+		return ids;
+	words = kernel_words_split(text + 2);
+	ids.value = xstrdup(kernel_words_last(words, "ids"));
+	ids.where = strf("in /%.*s", (int)(text - line), line);
+	return ids;
 }
 
 static void check_listed(const Doctor *d, const char *line, Finding *f)
 {
-	_cleanup_(ids_clear) Ids ids = { 0 };
-
-	read_listed(line, &ids);
+	_cleanup_(ids_clear) Ids ids = read_listed(line);
 
 	if (!ids.value)
 		return;
@@ -202,7 +196,7 @@ static void check_image(const Doctor *d, const char *of_host, Finding *f)
 	if (!image || image->trouble || !image->path || !image->vfio_pci ||
 	    strv_contains(host->builtin, "vfio_pci"))
 		return;
-	modprobe_value(image->modprobe, host->cmdline, "vfio_pci", "ids", &ids.value, &setting);
+	ids.value = modprobe_value(image->modprobe, host->cmdline, "vfio_pci", "ids", &setting);
 	if (!setting || str_equal(ids.value, of_host))
 		return;
 	ids.where = strf("in modprobe.d of %s", image->path);
@@ -216,9 +210,8 @@ void doctor_check_vfio_ids(const Doctor *d, Finding *f)
 	const Examination *host = d->facts->host;
 
 	for (size_t i = 0; i < ELEMENTS(drivers); i++) {
-		_cleanup_(ids_clear) Ids ids = { 0 };
+		_cleanup_(ids_clear) Ids ids = read_ids(host, &drivers[i]);
 
-		read_ids(host, &drivers[i], &ids);
 		if (ids.value)
 			check_ids(d, &ids, f);
 		finding_remedy(f, REMEDY);
@@ -236,7 +229,7 @@ void doctor_check_vfio_ids(const Doctor *d, Finding *f)
 				"modules takes these boards");
 }
 
-/* The ids= has pci-stub take the function. -ENOMEM */
+/* The ids= has pci-stub take the function. */
 static void tell_stub(const Ids *ids, const PciFunction *function, char **ret)
 {
 	size_t size;
@@ -247,25 +240,22 @@ static void tell_stub(const Ids *ids, const PciFunction *function, char **ret)
 	*ret = strf("pci-stub's ids=%s %s", ids->value, ids->where);
 }
 
-void doctor_find_stub(const Doctor *d, const Bdf *bdf, char **ret)
+char *doctor_find_stub(const Doctor *d, const Bdf *bdf)
 {
 	const PciFunction *function = pci_snapshot_find(d->facts->snapshot, bdf);
 	const Examination *host = d->facts->host;
 	_cleanup_(ids_clear) Ids ids = { 0 };
-	_cleanup_free_ char *text = NULL;
+	char *text = NULL;
 
-	if (host && function) {
-		read_ids(host, &drivers[1], &ids);
-	}
+	if (!host || !function)
+		return NULL;
+	ids = read_ids(host, &drivers[1]);
+	tell_stub(&ids, function, &text);
+	for (char **line = host->module_options; line && *line; line++) {
+		_cleanup_(ids_clear) Ids listed = read_listed(*line);
 
-	if (ids.value)
-		tell_stub(&ids, function, &text);
-	for (char **line = host && function ? host->module_options : NULL; line && *line; line++) {
-		_cleanup_(ids_clear) Ids listed = { 0 };
-
-		read_listed(*line, &listed);
 		if (!is_for_systemd(host, *line))
 			tell_stub(&listed, function, &text);
 	}
-	*ret = TAKE_PTR(text);
+	return text;
 }

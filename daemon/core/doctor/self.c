@@ -46,12 +46,12 @@ static void doctor_check_versions(const HostFacts *machine, size_t n_domains, Fi
 		finding_warn(f, NULL,
 			     "it is older than 6.5 and runs no hook of /etc/libvirt/hooks/qemu.d, "
 			     "so that it starts domains with any GPU%s",
-			     str_or_empty(versions));
+			     versions);
 		finding_remedy(f, "upgrade libvirt");
 	} else if (!machine || machine->libvirt_version == 0) {
 		finding_unknown(f, NULL, "it answers, but does not tell its version");
 	} else if (f->status == FINDING_SKIPPED) {
-		finding_pass(f, "it answers: %zu domains%s", n_domains, str_or_empty(versions));
+		finding_pass(f, "it answers: %zu domains%s", n_domains, versions);
 	}
 }
 

@@ -113,7 +113,7 @@ static const Finding *symptom_find_check(const Finding *findings, size_t n, cons
 
 static json_t *suspects_json(const Symptom *symptom, const Finding *findings, size_t n)
 {
-	_cleanup_json_ json_t *list = json_array();
+	json_t *list = json_array();
 
 	/* Failed checks first: they explain more than warnings. */
 	for (int status = FINDING_FAIL; status >= FINDING_WARN; status--)
@@ -123,17 +123,17 @@ static json_t *suspects_json(const Symptom *symptom, const Finding *findings, si
 			if (f && f->status == (FindingStatus)status)
 				json_append(list, json_text(f->check->id));
 		}
-	return TAKE_PTR(list);
+	return list;
 }
 
 static json_t *hints_json(const Symptom *symptom)
 {
-	_cleanup_json_ json_t *list = json_array();
+	json_t *list = json_array();
 
 	for (size_t i = 0; i < HINTS_MAX && symptom->hints[i].cause; i++)
 		json_append(list, json_build("{s:s, s:s}", "cause", symptom->hints[i].cause,
 					     "remedy", symptom->hints[i].remedy));
-	return TAKE_PTR(list);
+	return list;
 }
 
 json_t *doctor_symptom_json(const Doctor *d, const Finding *findings, size_t n)

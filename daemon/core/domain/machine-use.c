@@ -33,19 +33,19 @@ static void as_use(const Machine *m, DomainUse *use)
 		.vmid = m->vmid,
 		.active = m->running,
 		.persistent = true,
-		.unread = m->unread ? xstrdup(m->unread) : NULL,
+		.unread = xstrdup(m->unread),
 	};
 	copy_devices(m, use);
 }
 
-void machines_as_uses(const Machines *machines, DomainUses **ret)
+DomainUses *machines_as_uses(const Machines *machines)
 {
-	_cleanup_(domain_uses_freep) DomainUses *uses = xcalloc(1, sizeof(DomainUses));
+	DomainUses *uses = xcalloc(1, sizeof(DomainUses));
 
 	uses->items = xcalloc(machines->n_items + 1, sizeof(DomainUse));
 	for (size_t i = 0; i < machines->n_items; i++)
 		as_use(&machines->items[i], &uses->items[uses->n_items++]);
-	*ret = TAKE_PTR(uses);
+	return uses;
 }
 
 const DomainUse *machine_use_find(const DomainUses *uses, const char *word)

@@ -9,6 +9,6 @@
  * A machine has no UUID that is its own (smbios1 may be chosen), so that one is made of its number
  * and the time when it was made: a machine that is made anew under a number is another tenant.
  */
-void machines_as_uses(const Machines *machines, DomainUses **ret);
+DomainUses *machines_as_uses(const Machines *machines);
 /* By a person's word, which is its number. NULL: there is none. */
 const DomainUse *machine_use_find(const DomainUses *uses, const char *word);

@@ -87,14 +87,12 @@ static void read_folder(Argument *a, const char *path)
 	name[size] = '\0';
 	if (bdf_parse(name, &bdf) == 0) {
 		add_function(a, &bdf);
-		return;
-	}
-	if (!domain_uuid_parse(name, uuid)) {
+	} else if (domain_uuid_parse(name, uuid)) {
+		a->placed = true;
+		domain_use_add_mdev(a->use, uuid, false, false);
+	} else {
 		a->murky = true;
-		return;
 	}
-	a->placed = true;
-	domain_use_add_mdev(a->use, uuid, false, false);
 }
 
 /* A disk by QEMU's own driver for NVMe: nvme://0000:01:00.0/1. */
@@ -126,49 +124,38 @@ static void read_pair(Argument *a, const char *key, const char *value)
 
 	if (strcmp(key, "driver") == 0)
 		a->vfio |= str_starts_with(value, "vfio-pci");
-	if (key_ends(key, "sysfsdev")) {
-		a->vfio = true;
-		read_folder(a, value);
-		return;
-	}
 	if (key_ends(key, "fd")) {
 		a->handed = true;
 		a->vfio |= str_starts_with(key, "device.") || str_starts_with(key, "vfio-pci");
 	}
 	if (strcmp(key, "property") == 0)
 		a->vfio |= str_equal(value, "sysfsdev");
-	if (strcmp(key, "value") == 0 && strchr(value, '/')) {
+	if (key_ends(key, "sysfsdev")) {
+		a->vfio = true;
 		read_folder(a, value);
-		return;
-	}
-	/* Also behind another protocol: blkdebug::nvme://… */
-	if ((inner = strstr(value, "nvme://"))) {
+	} else if (strcmp(key, "value") == 0 && strchr(value, '/')) {
+		read_folder(a, value);
+	} else if ((inner = strstr(value, "nvme://"))) {
+		/* Also behind another protocol: blkdebug::nvme://… */
 		read_nvme(a, inner + strlen("nvme://"));
-		return;
-	}
-	if ((inner = strstr(value, "json:")) && a->depth < JSON_DEPTH_MAX) {
+	} else if ((inner = strstr(value, "json:")) && a->depth < JSON_DEPTH_MAX) {
 		a->depth++;
 		read_json(a, inner + strlen("json:"));
 		a->depth--;
-		return;
-	}
-	/* "value" is that of -global driver=vfio-pci,property=host,value=01:00.0. */
-	if (!key_ends(key, "host") && !key_ends(key, "device") && strcmp(key, "value") != 0)
-		return;
-	if (read_address(value, &bdf))
+	} else if ((key_ends(key, "host") || key_ends(key, "device") ||
+		    /* of -global driver=vfio-pci,property=host,value=01:00.0 */
+		    strcmp(key, "value") == 0) &&
+		   read_address(value, &bdf)) {
 		add_function(a, &bdf);
+	}
 }
 
 static void close_argument(Argument *a)
 {
-	if (a->vfio && a->handed) {
+	if (a->vfio && a->handed)
 		domain_use_add_unclear(a->use, "a device vfio-pci by an open file (fd=)");
-		return;
-	}
-	if (a->vfio && (a->murky || !a->placed)) {
+	else if (a->vfio && (a->murky || !a->placed))
 		domain_use_add_unclear(a->use, "a device vfio-pci whose address cannot be read");
-		return;
-	}
 }
 
 /* ---- options ---- */

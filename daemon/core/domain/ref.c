@@ -53,7 +53,7 @@ static int differs_much(const char *name, const char *text)
 	return m < 2 || (begin < m && (longer - shorter > 1 || begin + end + 1 < longer));
 }
 
-/* NULL: there is nothing to say, or no memory. */
+/* NULL: there is nothing to say. */
 static char *missing_cause(const char *text, const DomainUse *namesake, const DomainUse *similar,
 			   const DomainUse *near)
 {

@@ -18,8 +18,8 @@ int domain_ref_missing(const char *text, const DomainUses *uses, Problem **ret_p
  */
 const char *domain_ref_word(const char *name, const char *uuid);
 
-/* With which a person takes functions out of its definition. NULL when memory is out. */
+/* With which a person takes functions out of its definition. */
 char *domain_ref_edit_command(const DomainUse *use);
 
-/* "vm42 (3f0c9a52-…)"; without a UUID the name alone. NULL when memory is out. */
+/* "vm42 (3f0c9a52-…)"; without a UUID the name alone. */
 char *domain_ref_text(const char *name, const char *uuid);

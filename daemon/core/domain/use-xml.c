@@ -22,7 +22,7 @@ static int compare_places(const void *a, const void *b)
 	return bdf_compare(&((const Place *)a)->bdf, &((const Place *)b)->bdf);
 }
 
-/* The one that is there, or a new one with this index. NULL: memory is out. */
+/* The one that is there, or a new one with this index. */
 static const Place *find_place(void **known, const Bdf *bdf, size_t index)
 {
 	Place *place = xmalloc(sizeof(Place));
@@ -30,9 +30,11 @@ static const Place *find_place(void **known, const Bdf *bdf, size_t index)
 
 	*place = (Place){ *bdf, index };
 	found = tsearch(place, known, compare_places);
-	if (!found || *found != place)
+	if (!found)
+		no_memory();
+	if (*found != place)
 		free(place);
-	return found ? *found : NULL;
+	return *found;
 }
 
 /*
@@ -112,14 +114,12 @@ static int domain_use_add_hostdevs(DomainUse *use, const DomainXml *xml, bool li
 	int r;
 
 	r = xml_read_hostdevs(xml, &part.hostdevs, &part.n_hostdevs, &bad);
-	if (r == -EBADMSG)
+	if (r < 0)
 		return refuse_address(xml, bad, ret_problem);
-	if (r == 0)
-		xml_read_arguments(xml, &part);
-	if (r == 0)
-		merge_part(use, &part, live);
+	xml_read_arguments(xml, &part);
+	merge_part(use, &part, live);
 	domain_use_clear(&part);
-	return r;
+	return 0;
 }
 
 /* libvirt takes no mdev without a UUID, and writes it in lower case. */
@@ -147,7 +147,7 @@ static int domain_use_set_identity(DomainUse *use, const DomainXml *xml, Problem
 		return 0;
 	use->uuid = xstrdup(xml->uuid);
 	use->name = xstrdup(xml->name);
-	domain_xml_groups(xml, &use->gpupass_groups);
+	use->gpupass_groups = domain_xml_groups(xml);
 	return 0;
 }
 
@@ -163,10 +163,8 @@ static int domain_use_add_text(DomainUse *use, const char *text, bool live, Prob
 		r = domain_use_set_identity(use, xml, ret_problem);
 	if (r == 0)
 		r = domain_use_add_hostdevs(use, xml, live, ret_problem);
-	if (r == 0) {
+	if (r == 0)
 		domain_use_add_mdevs(use, xml, live);
-		return 0;
-	}
 	return r;
 }
 

@@ -74,46 +74,31 @@ bool domain_use_names(const DomainUse *use, const char *group)
 	return group && strv_contains(use->gpupass_groups, group);
 }
 
-static void copy_text(const char *from, char **ret)
-{
-	char *copy = NULL;
-
-	if (from) {
-		copy = xstrdup(from);
-	}
-	*ret = copy;
-}
-
 /* Room for one more of `n`; twice as much when it is full, since whoever writes XML has many. */
 static void make_room(void *array, size_t n, size_t *space, size_t size)
 {
-	void *items, *bigger;
+	void *items;
 
 	if (n < *space)
 		return;
 	memcpy(&items, array, sizeof(items));
-	bigger = xreallocarray(items, 2 * n + 1, size);
-	memcpy(array, &bigger, sizeof(bigger));
+	items = xreallocarray(items, 2 * n + 1, size);
+	memcpy(array, &items, sizeof(items));
 	*space = 2 * n + 1;
 }
 
 void domain_use_add(DomainUse *use, const DomainHostdev *hostdev, const char *alias)
 {
-	char *copy;
-
 	make_room(&use->hostdevs, use->n_hostdevs, &use->hostdevs_space, sizeof(*hostdev));
-	copy_text(alias, &copy);
 	use->hostdevs[use->n_hostdevs] = *hostdev;
-	use->hostdevs[use->n_hostdevs++].alias = copy;
+	use->hostdevs[use->n_hostdevs++].alias = xstrdup(alias);
 }
 
 void domain_use_add_mdev(DomainUse *use, const char *uuid, bool live, bool config)
 {
-	char *copy;
-
 	make_room(&use->mdevs, use->n_mdevs, &use->mdevs_space, sizeof(DomainMdev));
-	copy = xstrdup(uuid);
-	use->mdevs[use->n_mdevs++] = (DomainMdev){ .uuid = copy, .live = live, .config = config };
+	use->mdevs[use->n_mdevs++] =
+		(DomainMdev){ .uuid = xstrdup(uuid), .live = live, .config = config };
 }
 
 static int compare_mdevs(const void *a, const void *b)
@@ -168,40 +153,23 @@ void domain_use_clear(DomainUse *use)
 	*use = (DomainUse){ 0 };
 }
 
-static void copy_hostdevs(const DomainUse *from, DomainUse *to)
-{
-	if (from->n_hostdevs == 0)
-		return;
-	to->hostdevs = xcalloc(from->n_hostdevs, sizeof(DomainHostdev));
-	for (size_t i = 0; i < from->n_hostdevs; i++) {
-		to->hostdevs[i] = from->hostdevs[i];
-		to->hostdevs[i].alias = NULL;
-		to->n_hostdevs = i + 1;
-		copy_text(from->hostdevs[i].alias, &to->hostdevs[i].alias);
-	}
-}
-
-static void copy_mdevs(const DomainUse *from, DomainUse *to)
-{
-	for (size_t i = 0; i < from->n_mdevs; i++)
-		domain_use_add_mdev(to, from->mdevs[i].uuid, from->mdevs[i].live,
-				    from->mdevs[i].config);
-}
-
 void domain_use_copy(const DomainUse *from, DomainUse *ret)
 {
-	DomainUse copy = { .vmid = from->vmid,
+	DomainUse copy = { .uuid = xstrdup(from->uuid),
+			   .name = xstrdup(from->name),
+			   .vmid = from->vmid,
 			   .active = from->active,
 			   .persistent = from->persistent,
-			   .migrated = from->migrated };
+			   .migrated = from->migrated,
+			   .unread = xstrdup(from->unread),
+			   .unclear = xstrdup(from->unclear) };
 
-	copy_text(from->uuid, &copy.uuid);
-	copy_text(from->name, &copy.name);
 	strv_copy(from->gpupass_groups, &copy.gpupass_groups);
-	copy_text(from->unread, &copy.unread);
-	copy_text(from->unclear, &copy.unclear);
-	copy_hostdevs(from, &copy);
-	copy_mdevs(from, &copy);
+	for (size_t i = 0; i < from->n_hostdevs; i++)
+		domain_use_add(&copy, &from->hostdevs[i], from->hostdevs[i].alias);
+	for (size_t i = 0; i < from->n_mdevs; i++)
+		domain_use_add_mdev(&copy, from->mdevs[i].uuid, from->mdevs[i].live,
+				    from->mdevs[i].config);
 	*ret = copy;
 }
 

@@ -61,7 +61,7 @@ const DomainUse *domain_uses_holding(const DomainUses *uses, const Bdf *bdf, siz
 const DomainUse *domain_uses_unread(const DomainUses *uses, size_t *position);
 /* What comes of it, in a sentence before ->unread. */
 const char *domain_use_unread_so(const DomainUse *use);
-/* What a person can do about such a domain. Caller frees; NULL when memory is out. */
+/* What a person can do about such a domain. Caller frees. */
 char *domain_use_unread_remedy(const DomainUse *use);
 /* What a person takes out so that the domain does not get the function: "hostdev". */
 const char *domain_hostdev_noun(const DomainHostdev *hostdev);

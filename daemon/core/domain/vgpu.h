@@ -31,5 +31,5 @@ bool vgpu_unnamed_mdev(const DomainUses *uses, const PciSnapshot *snapshot, cons
 
 /* "vGPU 4b20d080-… of 0000:41:00.0", "virtual function 0000:41:00.4 of 0000:41:00.0". */
 char *vgpu_text(const VgpuUse *vgpu);
-/* What a person does about it. Both: caller frees; NULL when memory is out. */
+/* What a person does about it. Both: caller frees. */
 char *vgpu_remedy(const VgpuUse *vgpu);

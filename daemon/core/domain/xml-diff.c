@@ -163,28 +163,21 @@ static char *line_of(const xmlNode *node, unsigned depth, Detail detail, bool op
 	char *text = NULL;
 	size_t size = 0;
 	FILE *f = xmemstream(&text, &size);
-	bool failed;
 
 	fprintf(f, "%*s", (int)depth * 2, "");
 	print_element(f, node, detail, opens);
-	failed = ferror(f) != 0;
-	if (fclose(f) == 0 && !failed)
-		return text;
-	free(text);
-	return NULL;
+	xmemstream_end(&f);
+	return text;
 }
 
-/* Takes the texts; NULL is -ENOMEM. */
+/* Takes the texts. */
 static void add_line(DiffLines *lines, char *key, char *changed, char *beside)
 {
 	/* The array doubles its size: an XML has many lines. */
 	size_t n = lines->n_items;
-	DiffLine *bigger = lines->items;
 
 	if ((n & (n - 1)) == 0)
-		bigger = xreallocarray(lines->items, n ? 2 * n : 1, sizeof(DiffLine));
-	if (bigger)
-		lines->items = bigger;
+		lines->items = xreallocarray(lines->items, n ? 2 * n : 1, sizeof(DiffLine));
 	lines->items[lines->n_items++] =
 		(DiffLine){ .key = key, .changed = changed, .beside = beside };
 }
@@ -205,7 +198,6 @@ static void add_element(DiffLines *lines, const xmlNode *node, unsigned depth)
 
 	add_line(lines, line_of(node, depth, FOR_KEY, opens),
 		 line_of(node, depth, FOR_CHANGED, opens), line_of(node, depth, FOR_BESIDE, opens));
-
 	if (!opens)
 		return;
 	for (const xmlNode *i = xml_first(node); i; i = xml_next(i))
@@ -228,10 +220,8 @@ static int read_lines(const char *text, DiffLines *ret)
 char *domain_xml_diff(const char *before, const char *after)
 {
 	_cleanup_(diff_lines_clear) DiffLines from = { 0 }, to = { 0 };
-	char *diff = NULL;
 
-	if (read_lines(before, &from) < 0 || read_lines(after, &to) < 0 ||
-	    text_diff_lines(&from, &to, &diff) < 0)
+	if (read_lines(before, &from) < 0 || read_lines(after, &to) < 0)
 		return NULL;
-	return diff;
+	return text_diff_lines(&from, &to);
 }

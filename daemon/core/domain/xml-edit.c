@@ -21,8 +21,7 @@ typedef struct Place {
 
 static void set_host_address(xmlNode *hostdev, const Bdf *bdf)
 {
-	xmlNode *source = xml_append(hostdev, "source");
-	xmlNode *address = source ? xml_append(source, "address") : NULL;
+	xmlNode *address = xml_append(xml_append(hostdev, "source"), "address");
 
 	xml_set(address, "domain", "0x%04x", bdf->segment);
 	xml_set(address, "bus", "0x%02x", bdf->bus);
@@ -60,14 +59,9 @@ char *domain_xml_hostdev(const char *group, size_t index, const Bdf *bdf)
 {
 	_cleanup_(xml_doc_freep) xmlDoc *doc = xmlNewDoc((const xmlChar *)"1.0");
 	_cleanup_free_ char *stem = domain_alias_stem(group);
-	xmlNode *hostdev;
+	xmlNode *hostdev = xmlNewDocNode(doc, NULL, (const xmlChar *)"hostdev", NULL);
 
-	hostdev = doc ? xmlNewDocNode(doc, NULL, (const xmlChar *)"hostdev", NULL) : NULL;
-	if (!hostdev)
-		return NULL;
 	xmlDocSetRootElement(doc, hostdev);
-	if (!stem)
-		return NULL;
 	fill_hostdev(hostdev, stem, index, bdf, false);
 	return xml_to_text(doc, 0);
 }
@@ -208,10 +202,8 @@ static unsigned port_slot(const DomainXml *xml)
 static void add_port(xmlNode *devices, const char *stem, unsigned long number, unsigned bus,
 		     unsigned slot, bool multi)
 {
-	unsigned long n;
+	unsigned long n = xml_free_mark(devices, stem, ALIAS_PORT, number);
 	xmlNode *port = xml_append(devices, "controller");
-
-	xml_free_mark(devices, stem, ALIAS_PORT, number, &n);
 
 	xml_set(port, "type", "pci");
 	xml_set(port, "index", "%u", bus);
@@ -232,7 +224,7 @@ static void add_gpu(xmlNode *devices, const char *stem, unsigned long *number,
 		unsigned function = domain_guest_function(first, bdf->function, i);
 		xmlNode *hostdev;
 
-		xml_free_mark(devices, stem, "", *number, number);
+		*number = xml_free_mark(devices, stem, "", *number);
 		hostdev = xml_append(devices, "hostdev");
 		fill_hostdev(hostdev, stem, (*number)++, bdf, gpu->names_model);
 		set_guest_address(hostdev, place, function, function == 0 && gpu->n_functions > 1);

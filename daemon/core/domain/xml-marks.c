@@ -32,9 +32,7 @@ bool alias_is_of_group(const char *alias, const char *group)
 
 void xml_mark(xmlNode *device, const char *stem, const char *kind, unsigned long number)
 {
-	xmlNode *alias = xml_append(device, "alias");
-
-	xml_set(alias, "name", "%s%s%lu", stem, kind, number);
+	xml_set(xml_append(device, "alias"), "name", "%s%s%lu", stem, kind, number);
 }
 
 /* The number in an alias of this stem and kind. */
@@ -49,8 +47,8 @@ static bool alias_number(const xmlNode *device, const char *stem, const char *ki
 }
 
 /* One pass, since others choose the aliases of a domain, and may choose many. */
-void xml_free_mark(const xmlNode *devices, const char *stem, const char *kind, unsigned long from,
-		   unsigned long *ret)
+unsigned long xml_free_mark(const xmlNode *devices, const char *stem, const char *kind,
+			    unsigned long from)
 {
 	_cleanup_free_ bool *taken = NULL;
 	unsigned long long number;
@@ -64,7 +62,7 @@ void xml_free_mark(const xmlNode *devices, const char *stem, const char *kind, u
 			taken[number - from] = true;
 	while (taken[at])
 		at++;
-	*ret = from + at;
+	return from + at;
 }
 
 size_t alias_other_stem(const char *alias, const char *stem)

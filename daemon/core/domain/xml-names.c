@@ -65,15 +65,15 @@ bool xml_names_only(const DomainXml *xml, const char *group)
 	return first && str_equal(group_of(first), group) && !next_named(xml, first);
 }
 
-void domain_xml_groups(const DomainXml *xml, char ***ret)
+char **domain_xml_groups(const DomainXml *xml)
 {
-	_cleanup_strv_ char **groups = NULL;
+	char **groups = NULL;
 	const xmlNode *i = NULL;
 
 	for (size_t n = 0; n < XML_NAMES_MAX && (i = next_named(xml, i)); n++)
 		if (!strv_contains(groups, group_of(i)))
 			strv_append(&groups, group_of(i));
-	*ret = TAKE_PTR(groups);
+	return groups;
 }
 
 /* ---- editing ---- */
@@ -95,18 +95,12 @@ static xmlNode *assignment_new(DomainXml *xml)
 {
 	xmlNode *metadata = xml_child(xml->root, "metadata");
 	xmlNode *assignment;
-	xmlNs *ns;
 
 	if (!metadata)
 		metadata = metadata_new(xml->root);
-	assignment = metadata ? xml_append(metadata, "assignment") : NULL;
-	if (!assignment)
-		return NULL;
-	ns = xmlNewNs(assignment, (const xmlChar *)DOMAIN_XML_NAMESPACE,
-		      (const xmlChar *)"gpupass");
-	if (!ns)
-		return NULL;
-	xmlSetNs(assignment, ns);
+	assignment = xml_append(metadata, "assignment");
+	xmlSetNs(assignment, xmlNewNs(assignment, (const xmlChar *)DOMAIN_XML_NAMESPACE,
+				      (const xmlChar *)"gpupass"));
 	return assignment;
 }
 

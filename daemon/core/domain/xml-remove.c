@@ -99,10 +99,8 @@ static void hand_over_port(xmlNode *devices, xmlNode *port, const char *stem)
 {
 	const char *heir = port_heir(devices, port, stem);
 	_cleanup_free_ char *its = heir ? xstrndup(heir, alias_other_stem(heir, stem)) : NULL;
-	unsigned long n;
+	unsigned long n = heir ? xml_free_mark(devices, its, ALIAS_PORT, 0) : 0;
 
-	if (heir)
-		xml_free_mark(devices, its, ALIAS_PORT, 0, &n);
 	/* libvirt writes one alias, but others may have written the text. */
 	while (is_our_port(port, stem))
 		xml_remove(xml_child(port, "alias"));
@@ -114,7 +112,7 @@ static void hand_over_port(xmlNode *devices, xmlNode *port, const char *stem)
  * A port that is in use stays. Where another group of ours needs it, it has that one's mark from
  * now on, and goes with it; else it has none, and is no longer ours.
  */
-static void remove_ports(xmlNode *devices, const char *stem, bool *ret_changed)
+static bool remove_ports(xmlNode *devices, const char *stem)
 {
 	bool changed = false;
 
@@ -126,7 +124,7 @@ static void remove_ports(xmlNode *devices, const char *stem, bool *ret_changed)
 			hand_over_port(devices, i, stem);
 			changed = true;
 		}
-	*ret_changed = changed;
+	return changed;
 }
 
 void domain_xml_remove_devices(DomainXml *xml, const char *group, const Bdf *functions,
@@ -134,13 +132,11 @@ void domain_xml_remove_devices(DomainXml *xml, const char *group, const Bdf *fun
 {
 	_cleanup_free_ char *stem = domain_alias_stem(group);
 	xmlNode *devices = xml_child(xml->root, "devices");
-	bool hostdevs, ports;
 
-	hostdevs = remove_hostdevs(devices, stem, functions, n_functions);
-	remove_ports(devices, stem, &ports);
-	if (hostdevs || ports)
+	*ret_changed = remove_hostdevs(devices, stem, functions, n_functions);
+	*ret_changed |= remove_ports(devices, stem);
+	if (*ret_changed)
 		xml_remove_if_empty(devices);
-	*ret_changed = hostdevs || ports;
 }
 
 void domain_xml_remove_group(DomainXml *xml, const char *group, const Bdf *functions,
@@ -149,7 +145,6 @@ void domain_xml_remove_group(DomainXml *xml, const char *group, const Bdf *funct
 	bool changed, untuned = false, unnamed = false;
 
 	domain_xml_remove_devices(xml, group, functions, n_functions, &changed);
-
 	if (xml_names_only(xml, group))
 		domain_xml_untune(xml, &untuned);
 	domain_xml_unname_group(xml, group, &unnamed);

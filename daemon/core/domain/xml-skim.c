@@ -123,8 +123,6 @@ xmlDoc *xml_skim(const char *text, char **ret_message)
 		return NULL;
 	}
 	parser = xmlNewParserCtxt();
-	if (!parser)
-		return NULL;
 	listen(parser->sax);
 	return xml_parse_prepared(parser, thin, size, 0, ret_message);
 }

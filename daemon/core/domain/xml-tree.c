@@ -67,8 +67,6 @@ static char *parse_message(const xmlParserCtxt *parser, bool doctype)
 		return xstrdup("it has a DOCTYPE, which a libvirt domain never has");
 	if (!error || !error->message)
 		return xstrdup("it is not XML");
-	if (error->code == XML_ERR_NO_MEMORY)
-		return NULL;
 	if (!tells_no_content(error))
 		return strf("line %d: it is not well-formed (libxml2's error %d)", error->line,
 			    error->code);
@@ -120,7 +118,7 @@ xmlDoc *xml_parse(const char *text, int options, char **ret_message)
 		return NULL;
 	}
 	parser = xmlNewParserCtxt();
-	return parser ? xml_parse_prepared(parser, text, size, options, ret_message) : NULL;
+	return xml_parse_prepared(parser, text, size, options, ret_message);
 }
 
 static xmlNode *element_from(xmlNode *node)
@@ -289,24 +287,10 @@ static unsigned depth_of(const xmlNode *node)
 	return depth;
 }
 
-/* `place` links `node` to `anchor`; on failure the node is freed. */
-static xmlNode *link_node(xmlNode *(*place)(xmlNode *, xmlNode *), xmlNode *anchor, xmlNode *node)
-{
-	if (!node)
-		return NULL;
-	if (place(anchor, node))
-		return node;
-	xmlFreeNode(node);
-	return NULL;
-}
-
 static xmlNode *indent_before(xmlNode *node)
 {
-	if (link_node(xmlAddPrevSibling, node, new_line(node->doc, depth_of(node->parent))))
-		return node;
-	xmlUnlinkNode(node);
-	xmlFreeNode(node);
-	return NULL;
+	xmlAddPrevSibling(node, new_line(node->doc, depth_of(node->parent)));
+	return node;
 }
 
 static xmlNode *new_element(const xmlNode *where, const char *name)
@@ -317,37 +301,28 @@ static xmlNode *new_element(const xmlNode *where, const char *name)
 /* The first element of its parent: adds a line break before it, and one before the closing tag. */
 static xmlNode *append_first(xmlNode *parent, const char *name)
 {
-	xmlNode *node = link_node(xmlAddChild, parent, new_element(parent, name));
+	xmlNode *node = xmlAddChild(parent, new_element(parent, name));
 
-	if (!node)
-		return NULL;
-	if (!link_node(xmlAddNextSibling, node, new_line(parent->doc, depth_of(parent) - 1))) {
-		xmlUnlinkNode(node);
-		xmlFreeNode(node);
-		return NULL;
-	}
+	xmlAddNextSibling(node, new_line(parent->doc, depth_of(parent) - 1));
 	return indent_before(node);
 }
 
 xmlNode *xml_append(xmlNode *parent, const char *name)
 {
-	xmlNode *last = parent->last, *node;
+	xmlNode *last = parent->last;
 
 	if (!last)
 		return append_first(parent, name);
 	if (!is_blank(last)) /* the XML has no line breaks here: add none */
-		return link_node(xmlAddChild, parent, new_element(parent, name));
-	node = link_node(xmlAddPrevSibling, last, new_element(parent, name));
-	return node ? indent_before(node) : NULL;
+		return xmlAddChild(parent, new_element(parent, name));
+	return indent_before(xmlAddPrevSibling(last, new_element(parent, name)));
 }
 
 xmlNode *xml_insert_after(xmlNode *after, const char *name)
 {
-	xmlNode *node = link_node(xmlAddNextSibling, after, new_element(after, name));
+	xmlNode *node = xmlAddNextSibling(after, new_element(after, name));
 
-	if (!node || !is_blank(after->prev))
-		return node;
-	return indent_before(node);
+	return is_blank(after->prev) ? indent_before(node) : node;
 }
 
 void xml_set(xmlNode *node, const char *name, const char *format, ...)
@@ -448,16 +423,13 @@ static xmlBuffer *new_buffer(void)
 char *xml_to_text(xmlDoc *doc, int options)
 {
 	xmlBuffer *buffer = new_buffer();
-	xmlSaveCtxt *save;
-	char *text = NULL;
+	xmlSaveCtxt *save =
+		xmlSaveToBuffer(buffer, "UTF-8", options | XML_SAVE_NO_DECL | XML_SAVE_AS_XML);
+	char *text;
 
-	save = xmlSaveToBuffer(buffer, "UTF-8", options | XML_SAVE_NO_DECL | XML_SAVE_AS_XML);
-	if (save) {
-		long written = xmlSaveDoc(save, doc);
-
-		if (xmlSaveClose(save) >= 0 && written >= 0)
-			text = xstrdup(text_of(xmlBufferContent(buffer)));
-	}
+	if (xmlSaveDoc(save, doc) < 0 || xmlSaveClose(save) < 0)
+		impossible("libxml2 cannot write what it has read, so this process ends");
+	text = xstrdup(text_of(xmlBufferContent(buffer)));
 	xmlBufferFree(buffer);
 	return text;
 }

@@ -44,8 +44,7 @@ DEFINE_CLEANUP(xmlParserCtxt, xml_parser_free)
 
 /*
  * Parses text of bounded size and cost, without network, entities or a DTD; writes nothing to
- * stderr. On failure returns NULL and sets *ret_message ("line 5: …"), which is NULL when memory is
- * out.
+ * stderr. On failure returns NULL and sets *ret_message ("line 5: …").
  */
 xmlDoc *xml_parse(const char *text, int options, char **ret_message);
 typedef enum XmlPart {
@@ -100,11 +99,11 @@ const char *xml_alias(const xmlNode *device);
 /* The slots of the guest's bus 0 that are used or reserved. */
 void xml_used_slots(const DomainXml *xml, bool used[PCI_SLOTS]);
 
-/* Appends an element, indented like those around it; NULL when memory is out. */
+/* Appends an element, indented like those around it. */
 xmlNode *xml_append(xmlNode *parent, const char *name);
 /* The same, but after the sibling `after`. */
 xmlNode *xml_insert_after(xmlNode *after, const char *name);
-/* Sets an attribute; -ENOMEM. */
+/* Sets an attribute. */
 void xml_set(xmlNode *node, const char *name, const char *format, ...) _printf_(3, 4);
 /* Removes the node, and the white space that indents it. */
 void xml_remove(xmlNode *node);

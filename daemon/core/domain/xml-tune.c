@@ -18,22 +18,18 @@ static const char *mode_of(const FitTune *tune)
 	return tune->interleave ? "interleave" : "preferred";
 }
 
-static int note_added(const DomainXml *xml, const char *what, const char *value)
+static void note_added(const DomainXml *xml, const char *what, const char *value)
 {
-	xmlNode *assignment = xml_assignment(xml), *added;
+	xmlNode *assignment = xml_assignment(xml), *added = xml_append(assignment, "added");
 
-	added = assignment ? xml_append(assignment, "added") : NULL;
-	if (!added)
-		return -EINVAL;
 	xmlSetNs(added, assignment->ns);
 	xml_set(added, "what", "%s", what);
 	xml_set(added, "value", "%s", value);
-	return 0;
 }
 
 /* ---- adding ---- */
 
-static int add_numatune(DomainXml *xml, const FitTune *tune)
+static void add_numatune(DomainXml *xml, const FitTune *tune)
 {
 	_cleanup_free_ char *value = strf("%s %s", mode_of(tune), tune->nodeset);
 	xmlNode *vcpu = xml_child(xml->root, "vcpu"), *memory;
@@ -42,29 +38,30 @@ static int add_numatune(DomainXml *xml, const FitTune *tune)
 	if (!numatune)
 		numatune = vcpu ? xml_insert_after(vcpu, "numatune")
 				: xml_append(xml->root, "numatune");
-	memory = numatune ? xml_append(numatune, "memory") : NULL;
+	memory = xml_append(numatune, "memory");
 	xml_set(memory, "mode", "%s", mode_of(tune));
 	xml_set(memory, "nodeset", "%s", tune->nodeset);
-	return note_added(xml, ADDED_NUMATUNE, value);
+	note_added(xml, ADDED_NUMATUNE, value);
 }
 
-static int add_cpuset(DomainXml *xml, const FitTune *tune)
+static void add_cpuset(DomainXml *xml, const FitTune *tune)
 {
 	xmlNode *vcpu = xml_child(xml->root, "vcpu");
 
 	if (!vcpu)
-		return 0;
+		return;
 	xml_set(vcpu, "cpuset", "%s", tune->cpuset);
-	return note_added(xml, ADDED_CPUSET, tune->cpuset);
+	note_added(xml, ADDED_CPUSET, tune->cpuset);
 }
 
-static int add_bits(DomainXml *xml)
+static void add_bits(DomainXml *xml)
 {
 	xmlNode *cpu = xml_child(xml->root, "cpu");
-	xmlNode *bits = cpu ? xml_append(cpu, "maxphysaddr") : NULL;
 
-	xml_set(bits, "mode", "passthrough");
-	return note_added(xml, ADDED_BITS, "passthrough");
+	if (!cpu)
+		return;
+	xml_set(xml_append(cpu, "maxphysaddr"), "mode", "passthrough");
+	note_added(xml, ADDED_BITS, "passthrough");
 }
 
 static void add_argument(xmlNode *commandline, const char *value)
@@ -84,7 +81,7 @@ static xmlNode *find_commandline(const DomainXml *xml)
 	return NULL;
 }
 
-/* The prefix may be another namespace's there. */
+/* The prefix may be another namespace's there. NULL: both are. */
 static xmlNs *declare_qemu(xmlNode *root)
 {
 	const xmlChar *href = (const xmlChar *)QEMU_NAMESPACE;
@@ -103,36 +100,34 @@ static int add_window(DomainXml *xml, const FitTune *tune)
 		strf("name=" MMIO_WINDOW_KEY ",string=%llu", (unsigned long long)tune->mmio_mb);
 	xmlNode *commandline = find_commandline(xml);
 	xmlNs *ns = xmlSearchNsByHref(xml->doc, xml->root, (const xmlChar *)QEMU_NAMESPACE);
-	int r = 0;
 
 	if (!ns) {
 		ns = declare_qemu(xml->root);
-		r = note_added(xml, ADDED_NAMESPACE, "qemu");
+		if (!ns)
+			return -EEXIST;
+		note_added(xml, ADDED_NAMESPACE, "qemu");
 	}
-	if (r == 0 && !commandline) {
+	if (!commandline) {
 		commandline = xml_append(xml->root, "commandline");
 		xmlSetNs(commandline, ns);
 	}
-	if (r == 0)
-		add_argument(commandline, "-fw_cfg");
-	if (r == 0)
-		add_argument(commandline, value);
-	return r < 0 ? r : note_added(xml, ADDED_WINDOW, value);
+	add_argument(commandline, "-fw_cfg");
+	add_argument(commandline, value);
+	note_added(xml, ADDED_WINDOW, value);
+	return 0;
 }
 
 int domain_xml_tune(DomainXml *xml, const FitTune *tune)
 {
-	int r = 0;
-
+	if (!xml_assignment(xml))
+		return -EINVAL;
 	if (tune->nodeset)
-		r = add_numatune(xml, tune);
-	if (r == 0 && tune->cpuset)
-		r = add_cpuset(xml, tune);
-	if (r == 0 && tune->passthrough)
-		r = add_bits(xml);
-	if (r == 0 && tune->mmio_mb > 0)
-		r = add_window(xml, tune);
-	return r;
+		add_numatune(xml, tune);
+	if (tune->cpuset)
+		add_cpuset(xml, tune);
+	if (tune->passthrough)
+		add_bits(xml);
+	return tune->mmio_mb > 0 ? add_window(xml, tune) : 0;
 }
 
 /* ---- removing ---- */

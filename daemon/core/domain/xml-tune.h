@@ -23,7 +23,10 @@ typedef struct FitTune {
 
 void fit_tune_clear(FitTune *tune);
 
-/* Call after domain_xml_add_group(). -ENOMEM; -EINVAL: the XML has no metadata of ours. */
+/*
+ * Call after domain_xml_add_group(). -EINVAL: the XML has no metadata of ours; -EEXIST: it uses the
+ * prefixes qemu and gpupass-qemu for other namespaces.
+ */
 int domain_xml_tune(DomainXml *xml, const FitTune *tune);
 /*
  * Our metadata lists additions of --fit=apply, --numa=apply, whether they are still there or not.

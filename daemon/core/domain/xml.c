@@ -2,12 +2,18 @@
 #include "core/domain/xml.h"
 
 #include <ctype.h>
+#include <libxml/xmlmemory.h>
 #include <string.h>
 
 #include "core/domain/xml-skim.h"
 #include "core/domain/xml-tree.h"
 #include "util/text.h"
 #include "util/xalloc.h"
+
+void xml_use_xalloc(void)
+{
+	xmlMemSetup(free, xmalloc, xrealloc, xstrdup);
+}
 
 static int refuse_xml(Problem **ret_problem, const char *why)
 {
@@ -35,41 +41,31 @@ static int uuid_copy(const char *text, char uuid[DOMAIN_UUID_LENGTH + 1])
 	return 0;
 }
 
-/* The text of a child of <domain>; -ENOENT: no such child, or nothing but blanks in it. */
-static int child_text(const xmlNode *root, const char *name, bool strip, char **ret)
+/* The text of a child of <domain>; NULL: no such child, or nothing but blanks in it. */
+static char *child_text(const xmlNode *root, const char *name, bool strip)
 {
 	const xmlNode *child = xml_child(root, name);
 	_cleanup_xml_char_ xmlChar *content = NULL;
 	char *text;
 
 	if (!child)
-		return -ENOENT;
+		return NULL;
 	content = xmlNodeGetContent(child);
 	text = strip ? str_strip((char *)content) : (char *)content;
-	if (text[strspn(text, " \t\r\n")] == '\0')
-		return -ENOENT;
-	text = xstrdup(text);
-	*ret = text;
-	return 0;
+	return text[strspn(text, " \t\r\n")] == '\0' ? NULL : xstrdup(text);
 }
 
 static int read_identity(DomainXml *xml, Problem **ret_problem)
 {
-	_cleanup_free_ char *uuid = NULL;
-	int r;
+	_cleanup_free_ char *uuid = child_text(xml->root, "uuid", true);
 
 	if (!xml_is(xml->root, "domain"))
 		return refuse_xml(ret_problem, "its root element is not <domain>");
-	r = child_text(xml->root, "name", false, &xml->name);
-	if (r == -ENOENT)
+	xml->name = child_text(xml->root, "name", false);
+	if (!xml->name)
 		return refuse_xml(ret_problem, "it has no <name>");
-	if (r < 0)
-		return r;
-	r = child_text(xml->root, "uuid", true, &uuid);
-	if (r == -ENOENT)
+	if (!uuid)
 		return refuse_xml(ret_problem, "it has no <uuid>");
-	if (r < 0)
-		return r;
 	if (uuid_copy(uuid, xml->uuid) < 0)
 		return refuse_xml(ret_problem, "its <uuid> is not a UUID");
 	return 0;
@@ -127,19 +123,22 @@ const char *domain_xml_name(const DomainXml *xml)
 	return xml->name;
 }
 
-static bool is_virt(const DomainXml *xml)
+static const char *machine_of(const DomainXml *xml)
 {
 	const xmlNode *type = xml_child(xml_child(xml->root, "os"), "type");
-	const char *machine = type ? str_or_empty(xml_attribute(type, "machine")) : "";
+
+	return type ? str_or_empty(xml_attribute(type, "machine")) : "";
+}
+
+static bool is_virt(const DomainXml *xml)
+{
+	const char *machine = machine_of(xml);
 
 	return str_equal(machine, "virt") || str_starts_with(machine, "virt-");
 }
 
 bool domain_xml_is_pcie(const DomainXml *xml)
 {
-	const xmlNode *type = xml_child(xml_child(xml->root, "os"), "type");
-	const char *machine = type ? str_or_empty(xml_attribute(type, "machine")) : "";
-
 	for (xmlNode *i = xml_first(xml_child(xml->root, "devices")); i; i = xml_next(i)) {
 		unsigned index = 0;
 
@@ -148,7 +147,7 @@ bool domain_xml_is_pcie(const DomainXml *xml)
 		    index == 0)
 			return xml_attribute_is(i, "model", "pcie-root");
 	}
-	return strstr(machine, "q35") || is_virt(xml);
+	return strstr(machine_of(xml), "q35") || is_virt(xml);
 }
 
 bool domain_xml_sees_hotplug(const DomainXml *xml)

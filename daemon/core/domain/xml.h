@@ -13,6 +13,12 @@
 #include "core/domain/use.h"
 #include "core/domain/xml-types.h"
 
+/*
+ * At the start of a program: libxml2's memory is xmalloc()'s. libxml2 wants xmlMemSetup() called
+ * before any other of its functions.
+ */
+void xml_use_xalloc(void);
+
 /* PROBLEM (UnsupportedDomain): not well-formed, or without <domain> as root, <name> or <uuid>. */
 int domain_xml_parse(const char *text, DomainXml **ret, Problem **ret_problem);
 /* The same for a domain that is only looked at: parsed by xml_skim(). */
@@ -43,7 +49,7 @@ bool domain_xml_in_shared_slot(const DomainXml *xml, const Bdf *function);
 /* All PCI hostdevs in document order, with aliases. -EBADMSG: one has no readable address. */
 int domain_xml_hostdevs(const DomainXml *xml, DomainHostdev **ret, size_t *ret_n);
 /* The groups that our metadata names, each once; NULL: none. Caller frees. */
-void domain_xml_groups(const DomainXml *xml, char ***ret);
+char **domain_xml_groups(const DomainXml *xml);
 
 /* The use of one domain, from its live XML and its definition. One of the two may be NULL. */
 int domain_use_from_xml(const char *live, const char *config, DomainUse *ret,
@@ -69,8 +75,8 @@ int domain_xml_add_group(DomainXml *xml, const char *group, const DomainXmlGpu *
  * Removes what has our marks for this group (hostdevs, root ports, its name in our metadata), and
  * any other hostdev of these functions. With the last group goes what --fit=apply and --numa=apply
  * wrote. A root port stays, without its mark, if another device uses it by now, or if
- * the guest needs it to find the other functions in its slot. Returns 0 also if there was nothing
- * to remove; *ret_changed tells.
+ * the guest needs it to find the other functions in its slot. *ret_changed: there was something
+ * to remove.
  */
 void domain_xml_remove_group(DomainXml *xml, const char *group, const Bdf *functions,
 			     size_t n_functions, bool *ret_changed);
@@ -94,7 +100,7 @@ char *domain_xml_hostdev(const char *group, size_t index, const Bdf *bdf);
 /*
  * A unified diff with three lines of context; "" if both are equal. Anybody may read it, so it
  * hides what may be secret: it shows the lines that differ, and of all other elements only their
- * names. NULL: memory is out, one of the XMLs cannot be parsed, or they differ too much.
+ * names. NULL: one of the XMLs cannot be parsed, or they differ too much.
  */
 char *domain_xml_diff(const char *before, const char *after);
 /* Equal, apart from white space between elements and the order of attributes. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Drift of boards, drivers and overrides. */
 #include "core/drift/finding.h"
-
 #include "util/xalloc.h"
 
 static const PciFunction *function_of_group(const DriftSubject *s, const Bdf *bdf)
@@ -25,9 +24,7 @@ static char *at_boot(const DriftSubject *s, const Bdf *bdf)
 	const BootFault *fault = boot_faults_find(s->facts->boot, bdf);
 	_cleanup_free_ char *text = fault ? boot_fault_text(fault) : NULL;
 
-	if (!fault)
-		return xstrdup("");
-	return text ? strf(" (at boot: %s)", text) : NULL;
+	return fault ? strf(" (at boot: %s)", text) : xstrdup("");
 }
 
 static void drift_add_board(DriftSubject *s, const Bdf *bdf, const char *how)
@@ -36,9 +33,8 @@ static void drift_add_board(DriftSubject *s, const Bdf *bdf, const char *how)
 
 	drift_about(s, bdf);
 	drift_add(s, DRIFT_BOARD, DRIFT_REPAIR_NONE,
-		  boot ? strf("%s, which was assigned to %s, %s%s", BDF_TEXT(bdf),
-			      s->record->domain_name, how, boot)
-		       : NULL,
+		  strf("%s, which was assigned to %s, %s%s", BDF_TEXT(bdf), s->record->domain_name,
+		       how, boot),
 		  strf("put the board back where it was, or: gpupass release %s", s->name));
 }
 
@@ -96,10 +92,9 @@ void drift_check_drivers(DriftSubject *s)
 		return;
 	boot = at_boot(s, &first->bdf);
 	drift_add(s, DRIFT_DRIVER, DRIFT_REPAIR_BIND,
-		  boot ? strf("%zu of %zu functions are not on " VFIO_PCI ": %s is on %s%s",
-			      s->n_about, s->n_functions, BDF_TEXT(&first->bdf),
-			      first->driver ? first->driver : "no driver", boot)
-		       : NULL,
+		  strf("%zu of %zu functions are not on " VFIO_PCI ": %s is on %s%s", s->n_about,
+		       s->n_functions, BDF_TEXT(&first->bdf),
+		       first->driver ? first->driver : "no driver", boot),
 		  NULL);
 }
 

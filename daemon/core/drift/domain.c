@@ -16,19 +16,20 @@ static void drift_check_gone(DriftSubject *s)
 {
 	const DomainUse *other = drift_find_namesake(s->facts->uses, s->record->domain_name);
 
-	if (other) {
+	if (other)
 		drift_add(s, DRIFT_OTHER_DOMAIN, DRIFT_REPAIR_NONE,
 			  strf("it is assigned to %s (%s), which libvirt no longer has; another "
 			       "domain has that name now (%s), and does not get it",
 			       s->record->domain_name, s->record->domain_uuid, other->uuid),
 			  strf("gpupass release %s", s->name));
-		return;
-	}
-	drift_add(s, DRIFT_NO_DOMAIN, DRIFT_REPAIR_NONE,
-		  strf("it is assigned to %s (%s), which libvirt no longer has; no other domain "
-		       "gets it",
-		       s->record->domain_name, s->record->domain_uuid),
-		  strf("define %s again, or: gpupass release %s", s->record->domain_name, s->name));
+	else
+		drift_add(
+			s, DRIFT_NO_DOMAIN, DRIFT_REPAIR_NONE,
+			strf("it is assigned to %s (%s), which libvirt no longer has; no other domain "
+			     "gets it",
+			     s->record->domain_name, s->record->domain_uuid),
+			strf("define %s again, or: gpupass release %s", s->record->domain_name,
+			     s->name));
 }
 
 /* Also of the group's own domain: while it has the board, there can be no vGPU of it. */
@@ -150,10 +151,25 @@ static void drift_check_renamed_group(DriftSubject *s, DriftHeld held)
 		  NULL);
 }
 
+static void drift_check_lacking(DriftSubject *s, DriftHeld held)
+{
+	drift_about_lacking(s, false);
+	if (held.config == 0)
+		drift_add(s, DRIFT_LACKS_ALL, DRIFT_REPAIR_DEFINE,
+			  strf("the definition of %s has none of its functions%s", s->domain->name,
+			       applied_text(s, held)),
+			  NULL);
+	else
+		drift_add(s, DRIFT_LACKS_SOME, DRIFT_REPAIR_DEFINE,
+			  strf("the definition of %s lacks %s, but has other functions%s",
+			       s->domain->name, BDF_TEXT(&s->about[0]), applied_text(s, held)),
+			  NULL);
+}
+
 /* A guest may run with the whole group and its definition have none of it: assign --live. */
 static void drift_check_definition(DriftSubject *s, DriftHeld held)
 {
-	if (!s->domain->persistent && held.live > 0) {
+	if (!s->domain->persistent && held.live > 0)
 		drift_add(s, DRIFT_NO_DEFINITION, DRIFT_REPAIR_NONE,
 			  strf("%s runs with it, but is no longer defined: the assignment will "
 			       "outlive the domain",
@@ -161,26 +177,10 @@ static void drift_check_definition(DriftSubject *s, DriftHeld held)
 			  strf("define it again (virsh dumpxml, virsh define), or shut it down "
 			       "and: gpupass release %s",
 			       s->name));
-		return;
-	}
-	if (held.config == s->n_functions) {
+	else if (held.config == s->n_functions)
 		drift_check_edited(s, held);
-		return;
-	}
-	if (held.config == 0 && held.live == s->n_functions)
-		return;
-	drift_about_lacking(s, false);
-	if (held.config == 0) {
-		drift_add(s, DRIFT_LACKS_ALL, DRIFT_REPAIR_DEFINE,
-			  strf("the definition of %s has none of its functions%s", s->domain->name,
-			       applied_text(s, held)),
-			  NULL);
-		return;
-	}
-	drift_add(s, DRIFT_LACKS_SOME, DRIFT_REPAIR_DEFINE,
-		  strf("the definition of %s lacks %s, but has other functions%s", s->domain->name,
-		       BDF_TEXT(&s->about[0]), applied_text(s, held)),
-		  NULL);
+	else if (held.config > 0 || held.live < s->n_functions)
+		drift_check_lacking(s, held);
 }
 
 static void drift_check_guest(DriftSubject *s, DriftHeld held)
@@ -199,9 +199,8 @@ void drift_check_domain(DriftSubject *s)
 	DriftHeld held;
 
 	s->domain = domain_uses_find(s->facts->uses, s->record->domain_uuid);
-	if (!s->domain) {
+	if (!s->domain)
 		drift_check_gone(s);
-	}
 	drift_check_others(s);
 	if (!s->domain)
 		return;

@@ -47,16 +47,16 @@ static json_t *domain_to_json(const DriftFinding *finding)
 
 static json_t *addresses_to_json(const DriftFinding *finding)
 {
-	_cleanup_json_ json_t *a = json_array();
+	json_t *a = json_array();
 
 	for (size_t i = 0; i < finding->n_functions; i++)
 		json_append(a, json_text(BDF_TEXT(&finding->functions[i])));
-	return TAKE_PTR(a);
+	return a;
 }
 
 static json_t *finding_to_json(const DriftFinding *f)
 {
-	_cleanup_json_ json_t *o = json_object();
+	json_t *o = json_object();
 
 	json_set(o, "kind", json_text(drift_kind_to_string(f->kind)));
 	json_set(o, "repair", json_text(drift_repair_to_string(f->repair)));
@@ -65,13 +65,13 @@ static json_t *finding_to_json(const DriftFinding *f)
 	json_set(o, "functions", addresses_to_json(f));
 	json_set(o, "what", json_text(f->what));
 	json_set(o, "remedy", json_text(f->remedy));
-	return TAKE_PTR(o);
+	return o;
 }
 
 char *drift_to_json(const Drift *drift, bool domains_known)
 {
 	_cleanup_json_ json_t *root = json_object();
-	json_t *findings = json_array(); /* json_set() below takes it, also on failure */
+	json_t *findings = json_array();
 
 	for (size_t i = 0; i < drift->n_items; i++)
 		json_append(findings, finding_to_json(&drift->items[i]));

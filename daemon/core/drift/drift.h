@@ -83,12 +83,12 @@ typedef struct DriftFacts {
 	const BootFaults *boot;	      /* NULL: none */
 } DriftFacts;
 
-void drift_find(const DriftFacts *facts, Drift **ret);
+Drift *drift_find(const DriftFacts *facts);
 
 /* `drift` has the same finding: kind, group, domain and text. */
 bool drift_has(const Drift *drift, const DriftFinding *finding);
 
-/* Schema org.gpupass1.drift/1; NULL when memory is out. */
+/* Schema org.gpupass1.drift/1. */
 char *drift_to_json(const Drift *drift, bool domains_known);
 
 /* The definition has our mark, and each function as gpupass writes it: our alias, managed='no'. */

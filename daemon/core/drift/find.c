@@ -98,7 +98,6 @@ static void drift_add_lone_mark(DriftSubject *s)
 		       s->domain->name, s->domain->uuid),
 		  strf("virsh metadata %s --uri " DOMAIN_XML_NAMESPACE " %s --remove",
 		       s->domain->uuid, s->domain->persistent ? "--config" : "--live"));
-
 	s->blocked = blocked;
 }
 
@@ -234,7 +233,7 @@ static void drift_find_in_group(const DriftFacts *facts, const Group *group, Dri
 
 	if (!is_settled(group))
 		return;
-	group_functions(group, &functions, &s.n_functions);
+	functions = group_functions(group, &s.n_functions);
 	s.functions = functions;
 	s.record = group_record(group, functions, s.n_functions, facts->groups, facts->assignments);
 	if (s.record)
@@ -262,14 +261,14 @@ static void drift_add_homeless(const DriftFacts *facts, const Assignment *record
 		  strf("put the boards back, or move assignments.d/%s away", file_of(record)));
 }
 
-void drift_find(const DriftFacts *facts, Drift **ret)
+Drift *drift_find(const DriftFacts *facts)
 {
-	_cleanup_(drift_freep) Drift *drift = xcalloc(1, sizeof(Drift));
+	Drift *drift = xcalloc(1, sizeof(Drift));
 
 	for (size_t i = 0; i < facts->groups->n_items; i++)
 		drift_find_in_group(facts, &facts->groups->items[i], drift);
 	for (size_t i = 0; i < facts->assignments->n_items; i++)
 		if (is_homeless(facts, facts->assignments->items[i]))
 			drift_add_homeless(facts, facts->assignments->items[i], drift);
-	*ret = TAKE_PTR(drift);
+	return drift;
 }

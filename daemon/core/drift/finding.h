@@ -27,9 +27,8 @@ typedef struct DriftSubject {
 void drift_about(DriftSubject *s, const Bdf *bdf);
 
 /*
- * Adds a finding about the functions that drift_about() has collected. Takes both texts. `what` is
- * NULL when memory was out: -ENOMEM. `remedy` may be NULL if there is a repair: it is then written
- * when all findings of the group are known.
+ * Adds a finding about the functions that drift_about() has collected. Takes both texts. `remedy`
+ * may be NULL if there is a repair: it is then written when all findings of the group are known.
  */
 void drift_add(DriftSubject *s, DriftKind kind, DriftRepair repair, char *what, char *remedy);
 

@@ -21,13 +21,12 @@ static AssignmentFenceKind kind_of(int error, const char *text)
 		       : ASSIGNMENT_UNREAD;
 }
 
-/* NULL without an error: the name has no domain. */
-static void domain_of_name(const char *file, char **ret)
+/* NULL: the name has no domain. */
+static char *domain_of_name(const char *file)
 {
 	_cleanup_free_ char *uuid = xstrndup(file, strcspn(file, "._"));
 
-	if (assignment_uuid_valid(uuid))
-		*ret = TAKE_PTR(uuid);
+	return assignment_uuid_valid(uuid) ? TAKE_PTR(uuid) : NULL;
 }
 
 /* Members that this version does not know are allowed. A missing one makes the function unknown. */
@@ -49,8 +48,6 @@ static int read_function(const json_t *json, AssignedFunction *f)
 			return -EBADMSG;
 		*to[i] = (uint16_t)value;
 	}
-	if (!serial)
-		return 0;
 	f->serial_number = xstrdup(serial);
 	return 0;
 }
@@ -60,35 +57,31 @@ static int read_functions(const json_t *root, Assignment *into)
 	const json_t *array = json_object_get(root, "functions");
 	size_t n = json_array_size(array);
 
-	into->functions = xcalloc(n + 1, sizeof(AssignedFunction));
+	into->functions = xcalloc(n, sizeof(AssignedFunction));
+	into->n_functions = n;
 	for (size_t i = 0; i < n; i++) {
-		int r;
+		int r = read_function(json_array_get(array, i), &into->functions[i]);
 
-		into->n_functions = i + 1;
-		r = read_function(json_array_get(array, i), &into->functions[i]);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-/* *ret NULL: this version does not understand all of it. */
-static void read_leniently(const AssignmentFence *fence, const char *text, size_t size,
-			   Assignment **ret)
+/* NULL: this version does not understand all of it. */
+static Assignment *read_leniently(const AssignmentFence *fence, const char *text, size_t size)
 {
 	_cleanup_(assignment_freep) Assignment *a = xcalloc(1, sizeof(Assignment));
 	_cleanup_json_ json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
 	const char *group = json_string_value(json_object_get(root, "group"));
 	const char *domain = json_string_value(json_object_get(root, "domain_name"));
-	int r;
 
 	a->domain_uuid = xstrdup(fence->domain_uuid);
 	a->domain_name = xstrdup(domain ? domain : fence->domain_uuid);
 	a->group_name = xstrdup(group ? group : "a group of another version's");
-	r = read_functions(root, a);
 	/* No address is there twice. */
-	if (r >= 0 && a->n_functions == fence->n_functions)
-		*ret = TAKE_PTR(a);
+	return read_functions(root, a) >= 0 && a->n_functions == fence->n_functions ? TAKE_PTR(a)
+										    : NULL;
 }
 
 static void fence_fill(AssignmentFence *fence, const char *text, size_t size)
@@ -101,33 +94,29 @@ static void fence_fill(AssignmentFence *fence, const char *text, size_t size)
 		return;
 	if (fence->kind == ASSIGNMENT_NEWER)
 		remains_of_document(text, size, SCHEMA_BASE, &remains);
-	else {
-		remains_scan(text, size, &remains);
-	}
+	else
+		remains = remains_scan(text, size);
 	if (!fence->domain_uuid)
 		fence->domain_uuid = TAKE_PTR(remains.domain_uuid);
 	fence->functions = TAKE_PTR(remains.functions);
 	fence->n_functions = remains.n_functions;
-	if (fence->kind != ASSIGNMENT_NEWER || !named || fence->n_functions == 0)
-		return;
-	read_leniently(fence, text, size, &fence->lenient);
+	if (fence->kind == ASSIGNMENT_NEWER && named && fence->n_functions > 0)
+		fence->lenient = read_leniently(fence, text, size);
 }
 
 void assignments_add_fence(Assignments *all, const char *file, int error, const char *why,
 			   const char *text, size_t size)
 {
-	AssignmentFence *bigger =
-		xreallocarray(all->fences, all->n_fences + 1, sizeof(AssignmentFence));
 	AssignmentFence *fence;
 
-	all->fences = bigger;
-	fence = &bigger[all->n_fences++];
+	all->fences = xreallocarray(all->fences, all->n_fences + 1, sizeof(AssignmentFence));
+	fence = &all->fences[all->n_fences++];
 	*fence = (AssignmentFence){
 		.file = str_printable(file),
 		.kind = kind_of(error, text),
 		.why = str_printable(why ? why : strerror(-error)),
+		.domain_uuid = domain_of_name(file),
 	};
-	domain_of_name(file, &fence->domain_uuid);
 	fence_fill(fence, text, size);
 }
 

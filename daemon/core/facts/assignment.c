@@ -70,15 +70,12 @@ const AssignedFunction *assignment_function(const Assignment *assignment, const 
 }
 
 /* Off needs no record: it is what a GPU returns to by itself. */
-static int write_persistence(json_t *o, const char *key, const void *function)
+static void write_persistence(json_t *o, const char *key, const void *function)
 {
 	const AssignedFunction *f = function;
 
-	if (f->original_persistence == PERSISTENCE_ON) {
+	if (f->original_persistence == PERSISTENCE_ON)
 		json_set(o, key, json_text("on"));
-		return 0;
-	}
-	return 0;
 }
 
 static void read_persistence(JsonReader *reader, const char *key, void *function)
@@ -149,9 +146,9 @@ static bool needs_second(const Assignment *assignment)
 static char *to_text(const JsonMember *members, const Assignment *assignment)
 {
 	_cleanup_json_ json_t *root = json_struct_write(members, assignment);
-	_cleanup_free_ char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+	_cleanup_free_ char *text = json_dumps(root, JSON_INDENT(2));
 
-	return text ? strf("%s\n", text) : NULL;
+	return strf("%s\n", text);
 }
 
 char *assignment_to_json(const Assignment *assignment)
@@ -178,21 +175,13 @@ bool assignment_uuid_valid(const char *s)
 	return s[UUID_LENGTH] == '\0';
 }
 
-static int refuse(char *why, char **ret_message)
-{
-	if (ret_message)
-		*ret_message = TAKE_PTR(why);
-	free(why);
-	return -EBADMSG;
-}
-
 int assignment_check_functions(const Assignment *a, char **ret_message)
 {
 	if (a->n_functions == 0)
-		return refuse(xstrdup("functions is empty"), ret_message);
+		return json_refuse(ret_message, "functions is empty");
 	for (size_t i = 0; i < a->n_functions; i++)
 		if (assignment_function(a, &a->functions[i].bdf) != &a->functions[i])
-			return refuse(strf("functions[%zu].bdf is there twice", i), ret_message);
+			return json_refuse(ret_message, "functions[%zu].bdf is there twice", i);
 	return 0;
 }
 
@@ -200,7 +189,7 @@ int assignment_check_functions(const Assignment *a, char **ret_message)
 static int assignment_check(const Assignment *a, char **ret_message)
 {
 	if (!assignment_uuid_valid(a->domain_uuid))
-		return refuse(xstrdup("domain_uuid is not a UUID in lower case"), ret_message);
+		return json_refuse(ret_message, "domain_uuid is not a UUID in lower case");
 	return assignment_check_functions(a, ret_message);
 }
 
@@ -234,11 +223,8 @@ int assignment_from_json(const char *text, size_t size, Assignment **ret, char *
 	const JsonMember *members;
 	int r;
 
-	if (size > TEXT_MAX) {
-		if (ret_message)
-			*ret_message = strf("it is larger than %u bytes", TEXT_MAX);
-		return -EBADMSG;
-	}
+	if (size > TEXT_MAX)
+		return json_refuse(ret_message, "it is larger than %u bytes", TEXT_MAX);
 	r = assignment_parse(text, size, &members, &root, ret_message);
 	if (r < 0)
 		return r;
@@ -252,14 +238,13 @@ int assignment_from_json(const char *text, size_t size, Assignment **ret, char *
 	return 0;
 }
 
-void assignment_copy(const Assignment *from, Assignment **ret)
+Assignment *assignment_copy(const Assignment *from)
 {
-	_cleanup_(assignment_freep) Assignment *copy = xcalloc(1, sizeof(*copy));
+	Assignment *copy = xmalloc(sizeof(*copy));
 
 	json_struct_copy(second_members, from, copy, sizeof(*copy));
-
 	copy->file = NULL;
-	*ret = TAKE_PTR(copy);
+	return copy;
 }
 
 Assignment *assignment_free(Assignment *assignment)

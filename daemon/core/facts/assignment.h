@@ -143,7 +143,7 @@ const char *assignment_fence_remedy(const AssignmentFence *fence);
 /* Both in one text, for those who look at the host. */
 char *assignment_fence_note(const AssignmentFence *fence);
 
-void assignment_copy(const Assignment *from, Assignment **ret); /* without `file` */
+Assignment *assignment_copy(const Assignment *from); /* without `file` */
 Assignment *assignment_free(Assignment *assignment);
 DEFINE_CLEANUP(Assignment, assignment_free)
 Assignments *assignments_free(Assignments *all);

@@ -34,9 +34,8 @@ static void keep_initrd(BootEntry *entry, const char *path)
 
 static void keep_text(char **member, const char *text)
 {
-	if (*member)
-		return;
-	*member = xstrdup(text);
+	if (!*member)
+		*member = xstrdup(text);
 }
 
 /* GRUB has variables in these lines on Fedora: "initrd /initramfs-R.img $tuned_initrd". */
@@ -44,23 +43,17 @@ static void read_key(BootEntry *entry, char *const *words)
 {
 	const char *key = words[0];
 
-	if (strcmp(key, "version") == 0) {
+	if (strcmp(key, "version") == 0)
 		keep_text(&entry->version, words[1]);
-		return;
-	}
-	if (strcmp(key, "linux") == 0) {
+	else if (strcmp(key, "linux") == 0)
 		keep_text(&entry->kernel, words[1]);
-		return;
-	}
-	if (strcmp(key, "uki") == 0 || strcmp(key, "efi") == 0) {
+	else if (strcmp(key, "uki") == 0 || strcmp(key, "efi") == 0)
 		keep_text(&entry->uki, words[1]);
-		return;
-	}
 	for (char *const *word = words + 1; strcmp(key, "initrd") == 0 && *word; word++)
 		keep_initrd(entry, *word);
 }
 
-void boot_entry_parse(const char *text, BootEntry *ret)
+BootEntry boot_entry_parse(const char *text)
 {
 	BootEntry entry = { 0 };
 
@@ -74,7 +67,7 @@ void boot_entry_parse(const char *text, BootEntry *ret)
 			read_key(&entry, words);
 		text += n + (text[n] == '\n');
 	}
-	*ret = entry;
+	return entry;
 }
 
 /* "(hd0,gpt2)/vmlinuz-6.1", "\EFI\Linux\initrd": the path alone. */
@@ -90,13 +83,12 @@ static void spell_path(char *path)
 		memmove(path, slash, strlen(slash) + 1);
 }
 
-void boot_cmdline_parse(const char *text, BootEntry *ret)
+BootEntry boot_cmdline_parse(const char *text)
 {
 	_cleanup_strv_ char **words = NULL;
 	BootEntry entry = { 0 };
 
 	strv_split(text, " \t\n", &words);
-
 	for (char **word = words; word && *word; word++) {
 		char *value = strchr(*word, '=');
 
@@ -112,7 +104,7 @@ void boot_cmdline_parse(const char *text, BootEntry *ret)
 		else if (strcmp(*word, "initrd") == 0)
 			keep_initrd(&entry, value);
 	}
-	*ret = entry;
+	return entry;
 }
 
 /* ---- of which kernel ---- */
@@ -159,23 +151,20 @@ bool boot_entry_is_of(const BootEntry *entry, const char *release, const char *p
 }
 
 /* UTF-16 with a NUL. systemd-boot's names of entries are ASCII. */
-void boot_selected_parse(const unsigned char *bytes, size_t size, char **ret)
+char *boot_selected_parse(const unsigned char *bytes, size_t size)
 {
 	char name[SELECTED_MAX + 1];
 	size_t n = 0;
 
-	*ret = NULL;
 	for (size_t i = EFI_ATTRIBUTES; i + 1 < size; i += 2) {
 		if (bytes[i] == 0 && bytes[i + 1] == 0)
 			break;
 		if (bytes[i + 1] != 0 || bytes[i] <= ' ' || bytes[i] > '~' || bytes[i] == '/' ||
 		    n == SELECTED_MAX)
-			return;
+			return NULL;
 		name[n++] = (char)bytes[i];
 	}
-	if (n == 0 || name[0] == '.')
-		return;
-	*ret = xstrndup(name, n);
+	return n == 0 || name[0] == '.' ? NULL : xstrndup(name, n);
 }
 
 /* ---- unified kernel images ---- */

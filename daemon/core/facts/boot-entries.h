@@ -24,13 +24,10 @@ typedef struct BootEntry {
 
 void boot_entry_clear(BootEntry *entry);
 
-/* An entry of UAPI.1, the Boot Loader Specification, type 1. 0, or -ENOMEM. */
-void boot_entry_parse(const char *text, BootEntry *ret);
-/*
- * GRUB's BOOT_IMAGE= as `kernel`, and initrd= as systemd-boot and others hand it to the kernel. 0,
- * or -ENOMEM.
- */
-void boot_cmdline_parse(const char *text, BootEntry *ret);
+/* An entry of UAPI.1, the Boot Loader Specification, type 1. */
+BootEntry boot_entry_parse(const char *text);
+/* GRUB's BOOT_IMAGE= as `kernel`, and initrd= as systemd-boot and others hand it to the kernel. */
+BootEntry boot_cmdline_parse(const char *text);
 
 /* The entry is of this kernel. `pkgbase`: Arch's name for it ("linux-zen"), NULL: none. */
 bool boot_entry_is_of(const BootEntry *entry, const char *release, const char *pkgbase);
@@ -38,10 +35,10 @@ bool boot_entry_is_of(const BootEntry *entry, const char *release, const char *p
 bool boot_name_is_of(const char *name, const char *release);
 
 /*
- * The EFI variable LoaderEntrySelected, as efivarfs has it: "arch.conf", "arch-linux.efi". NULL in
- * *ret: it is none that this can be. 0, or -ENOMEM.
+ * The EFI variable LoaderEntrySelected, as efivarfs has it: "arch.conf", "arch-linux.efi". NULL: it
+ * is none that this can be.
  */
-void boot_selected_parse(const unsigned char *bytes, size_t size, char **ret);
+char *boot_selected_parse(const unsigned char *bytes, size_t size);
 
 /* A section of a unified kernel image, ".initrd", as its bytes in the file. */
 typedef struct BootSection {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/boot-faults.h"
 
-#include "core/base/json-fields.h"
+#include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
@@ -10,63 +10,48 @@
 /* The most assigned functions that a report may have. */
 #define FUNCTIONS_MAX 4096
 
-static void boot_faults_add(BootFaults *faults, const Bdf *bdf, char **outcome, char **detail)
+static const JsonMember fault_members[] = {
+	JSON_BDF(BootFault, bdf),
+	JSON_OTHER("group", NULL, NULL),
+	JSON_OTHER("domain_uuid", NULL, NULL),
+	JSON_TEXT(BootFault, outcome),
+	JSON_TEXT_IF_ANY(BootFault, detail),
+	JSON_END,
+};
+
+static const JsonMember members[] = {
+	JSON_SCHEMA(GPUPASS_SCHEMA_BOOT),
+	JSON_ARRAY_AS(BootFaults, items, BootFault, fault_members, FUNCTIONS_MAX, "functions"),
+	JSON_OTHER("notes", NULL, NULL),
+	JSON_END,
+};
+
+static void forget_bound(BootFaults *faults)
 {
-	BootFault *bigger = xreallocarray(faults->items, faults->n_items + 1, sizeof(BootFault));
+	size_t n = 0;
 
-	faults->items = bigger;
-	bigger[faults->n_items++] = (BootFault){ .bdf = *bdf,
-						 .outcome = TAKE_PTR(*outcome),
-						 .detail = TAKE_PTR(*detail) };
-}
+	for (size_t i = 0; i < faults->n_items; i++) {
+		BootFault *item = &faults->items[i];
 
-static int read_function(const json_t *json, size_t i, BootFaults *faults, char **ret_message)
-{
-	static const char *const keys[] = {
-		"bdf", "group", "domain_uuid", "outcome", "detail", NULL
-	};
-	_cleanup_free_ char *where = strf("functions[%zu]", i), *outcome = NULL, *detail = NULL;
-	JsonReader reader;
-	Bdf bdf = { 0 };
-	int r;
-
-	json_reader_begin(&reader, json, where, keys);
-	json_read_bdf(&reader, "bdf", &bdf);
-	json_read_text(&reader, "outcome", &outcome);
-	json_read_text_if_any(&reader, "detail", &detail);
-	r = json_reader_end(&reader, ret_message);
-	if (r < 0 || str_equal(outcome, "bound") || str_equal(outcome, "reserved"))
-		return r;
-	boot_faults_add(faults, &bdf, &outcome, &detail);
-	return 0;
-}
-
-static int read_root(const json_t *root, BootFaults *faults, char **ret_message)
-{
-	static const char *const keys[] = { "schema", "functions", "notes", NULL };
-	const json_t *functions;
-	JsonReader reader;
-	int r;
-
-	json_reader_begin(&reader, root, NULL, keys);
-	functions = json_read_array(&reader, "functions", FUNCTIONS_MAX);
-	r = json_reader_end(&reader, ret_message);
-	for (size_t i = 0; r >= 0 && i < json_array_size(functions); i++)
-		r = read_function(json_array_get(functions, i), i, faults, ret_message);
-	return r;
+		if (str_equal(item->outcome, "bound") || str_equal(item->outcome, "reserved"))
+			json_struct_clear(fault_members, item);
+		else
+			faults->items[n++] = *item;
+	}
+	faults->n_items = n;
 }
 
 int boot_faults_parse(const char *text, size_t size, BootFaults **ret, char **ret_message)
 {
 	_cleanup_(boot_faults_freep) BootFaults *faults = xcalloc(1, sizeof(BootFaults));
 	_cleanup_json_ json_t *root = NULL;
-	int r;
+	int r = json_parse_document(text, size, GPUPASS_SCHEMA_BOOT, &root, ret_message);
 
-	r = json_parse_document(text, size, GPUPASS_SCHEMA_BOOT, &root, ret_message);
 	if (r >= 0)
-		r = read_root(root, faults, ret_message);
+		r = json_struct_read(members, root, NULL, faults, ret_message);
 	if (r < 0)
 		return r;
+	forget_bound(faults);
 	*ret = TAKE_PTR(faults);
 	return 0;
 }
@@ -87,13 +72,8 @@ char *boot_fault_text(const BootFault *fault)
 
 BootFaults *boot_faults_free(BootFaults *faults)
 {
-	if (!faults)
-		return NULL;
-	for (size_t i = 0; i < faults->n_items; i++) {
-		free(faults->items[i].outcome);
-		free(faults->items[i].detail);
-	}
-	free(faults->items);
+	if (faults)
+		json_struct_clear(members, faults);
 	free(faults);
 	return NULL;
 }

@@ -23,7 +23,7 @@ typedef struct BootFaults {
 int boot_faults_parse(const char *text, size_t size, BootFaults **ret, char **ret_message);
 
 const BootFault *boot_faults_find(const BootFaults *faults, const Bdf *bdf); /* NULL: none */
-/* "taken: nvidia was first"; NULL when memory is out. */
+/* "taken: nvidia was first" */
 char *boot_fault_text(const BootFault *fault);
 
 BootFaults *boot_faults_free(BootFaults *faults);

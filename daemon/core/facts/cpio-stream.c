@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/cpio-stream.h"
 
-#include "util/xalloc.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "util/xalloc.h"
 
 #define MAGIC "070701"
 #define MAGIC_CHECKSUM "070702"

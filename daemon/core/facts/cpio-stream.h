@@ -54,8 +54,8 @@ void cpio_stream_clear(CpioStream *stream);
 
 /*
  * Takes bytes until something other than an archive begins, a compressed one for example. *ret_used
- * is then less than `size`. -EBADMSG: not a newc archive; -E2BIG: too many entries; -ENOMEM; or
- * what a handler returned.
+ * is then less than `size`. -EBADMSG: not a newc archive; -E2BIG: too many entries; or what a
+ * handler returned.
  */
 int cpio_stream_push(CpioStream *stream, const char *data, size_t size, size_t *ret_used);
 

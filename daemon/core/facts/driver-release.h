@@ -32,8 +32,8 @@ ReleaseAnswer release_frees_modeset(const char *version);
 ReleaseAnswer release_wait_can_end(const char *version);
 
 /*
- * In an operator's words; NULL when memory is out. `version` may be NULL. The cause says why an
- * unbind from this release waits for ever beside nvidia_drm with modeset=1.
+ * In an operator's words. `version` may be NULL. The cause says why an unbind from this release
+ * waits for ever beside nvidia_drm with modeset=1.
  */
 #define RELEASE_MODESET_REASON                                                                     \
 	"nvidia_drm runs with modeset=1, which keeps every GPU on nvidia in use, without a process"

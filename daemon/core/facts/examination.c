@@ -5,15 +5,12 @@
 #include "util/json.h"
 #include "util/xalloc.h"
 
-static int write_image(json_t *o, const char *key, const void *examination)
+static void write_image(json_t *o, const char *key, const void *examination)
 {
 	const Examination *e = examination;
 
-	if (e->image) {
+	if (e->image)
 		json_set(o, key, initramfs_to_json(e->image));
-		return 0;
-	}
-	return 0;
 }
 
 static void read_image(JsonReader *reader, const char *key, void *examination)
@@ -64,13 +61,11 @@ json_t *examination_to_json(const Examination *e)
 int examination_from_json(const json_t *json, Examination **ret, char **ret_message)
 {
 	_cleanup_(examination_freep) Examination *e = xcalloc(1, sizeof(*e));
-	int r;
+	int r = json_struct_read(examination_members, json, "examination", e, ret_message);
 
-	r = json_struct_read(examination_members, json, "examination", e, ret_message);
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(e);
-	return 0;
+	if (r >= 0)
+		*ret = TAKE_PTR(e);
+	return r;
 }
 
 #define CLOCK_MARGIN_USEC UINT64_C(1000000)

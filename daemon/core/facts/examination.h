@@ -52,7 +52,7 @@ typedef struct Examination {
 	Initramfs *image;	     /* NULL: nobody looked */
 } Examination;
 
-/* NULL when memory is out. A byte that is not text becomes '?'. */
+/* A byte that is not text becomes '?'. */
 json_t *examination_to_json(const Examination *examination);
 /* Strict and complete: -EBADMSG with *ret_message otherwise. */
 int examination_from_json(const json_t *json, Examination **ret, char **ret_message);

@@ -69,21 +69,17 @@ static Health judge_known(const GpuHealth *health, char **ret)
 	return HEALTH_OK;
 }
 
-void gpu_health_judge(const GpuHealth *health, Health *ret, char **ret_reason)
+Health gpu_health_judge(const GpuHealth *health, char **ret_reason)
 {
-	Health verdict = HEALTH_UNKNOWN;
-	char *reason = NULL;
-
+	if (health && health->error >= 0)
+		return judge_known(health, ret_reason);
 	if (!health)
-		reason = xstrdup("it was not looked at yet");
-	else if (health->error < 0)
-		reason = health->error == -ETIMEDOUT
-				 ? xstrdup("it could not be looked at: reading it does not end")
-				 : strf("it could not be looked at: %s", strerror(-health->error));
+		*ret_reason = xstrdup("it was not looked at yet");
 	else
-		verdict = judge_known(health, &reason);
-	*ret = verdict;
-	*ret_reason = reason;
+		*ret_reason = strf("it could not be looked at: %s",
+				   health->error == -ETIMEDOUT ? "reading it does not end"
+							       : strerror(-health->error));
+	return HEALTH_UNKNOWN;
 }
 
 /* ---- JSON ---- */

@@ -38,8 +38,8 @@ unsigned gpu_health_width_expected(const GpuHealth *health);
 /* The same for the speed, a code of PcieConfig. */
 unsigned gpu_health_speed_expected(const GpuHealth *health);
 
-/* *ret_reason, one sentence; "" with HEALTH_OK. -ENOMEM. `health` NULL: nobody has looked. */
-void gpu_health_judge(const GpuHealth *health, Health *ret, char **ret_reason);
+/* *ret_reason, one sentence; "" with HEALTH_OK. `health` NULL: nobody has looked. */
+Health gpu_health_judge(const GpuHealth *health, char **ret_reason);
 
 json_t *gpu_health_to_json(const GpuHealth *health);
 int gpu_health_from_json(const json_t *json, GpuHealth *ret, char **ret_message);

@@ -104,7 +104,6 @@ static void read_line(const char *path, size_t number, const char *line, char **
 	_cleanup_strv_ char **words = NULL;
 
 	strv_split(line, BETWEEN_WORDS, &words);
-
 	for (size_t i = 0; words && words[i] && *words[i] != '#'; i++) {
 		_cleanup_free_ char *libvirt = of_libvirt(words, i);
 		_cleanup_free_ char *modules = of_modules(words, i), *sysfs = of_sysfs(words[i]);

@@ -86,9 +86,8 @@ static bool takes_anything(const char *module)
 
 static void initramfs_keep(char ***list, const char *s)
 {
-	if (strv_length(*list) >= LIST_KEPT_MAX || strv_contains(*list, s))
-		return;
-	strv_append(list, s);
+	if (strv_length(*list) < LIST_KEPT_MAX && !strv_contains(*list, s))
+		strv_append(list, s);
 }
 
 /* ---- names ---- */
@@ -123,15 +122,12 @@ static void keep_module(char ***list, const char *name, size_t size)
 
 static void note_maker(Initramfs *image, const char *name, const char *base)
 {
-	const char *maker = NULL;
-
-	if (strcmp(base, "initramfs.conf") == 0 && strstr(name, "conf/"))
-		maker = "initramfs-tools";
-	else if (strstr(name, "lib/dracut/"))
-		maker = "dracut";
-	if (!maker || image->maker)
+	if (image->maker)
 		return;
-	image->maker = xstrdup(maker);
+	if (strcmp(base, "initramfs.conf") == 0 && strstr(name, "conf/"))
+		image->maker = xstrdup("initramfs-tools");
+	else if (strstr(name, "lib/dracut/"))
+		image->maker = xstrdup("dracut");
 }
 
 static bool is_assignment(const char *name)
@@ -180,23 +176,21 @@ static InitramfsConf *find_conf(const Initramfs *image, const char *name, unsign
 /* A link has no content, but keeps files of its name from being read. */
 static void note_conf(Initramfs *image, const char *name, const char *text)
 {
-	InitramfsConf *conf, *p;
+	InitramfsConf *conf;
 	unsigned folder;
 
 	if (!find_folder(name, &folder))
 		return;
 	conf = find_conf(image, name, folder);
 	if (!conf && image->n_confs < LIST_KEPT_MAX) {
-		p = xreallocarray(image->confs, image->n_confs + 1, sizeof(*p));
-		image->confs = p;
-		conf = &p[image->n_confs];
+		image->confs = xreallocarray(image->confs, image->n_confs + 1, sizeof(*conf));
+		conf = &image->confs[image->n_confs++];
 		*conf = (InitramfsConf){ .name = xstrdup(str_base_name(name)), .folder = folder };
-		image->n_confs++;
 	}
 	if (!conf)
 		return;
 	free(conf->text); /* the kernel, too, unpacks the later one over the former */
-	conf->text = text ? xstrdup(text) : NULL;
+	conf->text = xstrdup(text);
 }
 
 static int compare_confs(const void *a, const void *b)
@@ -225,7 +219,7 @@ char *initramfs_modprobe_text(Initramfs *image)
 	return strv_join(texts, "\n\n");
 }
 
-int initramfs_note_name(Initramfs *image, const char *name)
+bool initramfs_note_name(Initramfs *image, const char *name)
 {
 	const char *base = str_base_name(name);
 
@@ -264,15 +258,11 @@ static void note_assignment(Initramfs *image, const char *text, bool kept)
 
 void initramfs_note_content(Initramfs *image, const char *name, const char *text)
 {
-	if (is_assignment(name) || is_kept(name)) {
+	if (is_assignment(name) || is_kept(name))
 		note_assignment(image, text, is_kept(name));
-		return;
-	}
-	if (is_modprobe(name)) {
+	else if (is_modprobe(name))
 		note_conf(image, name, text);
-		return;
-	}
-	if (strstr(text, "/vfio-pci.ko"))
+	else if (strstr(text, "/vfio-pci.ko"))
 		image->vfio_pci = true;
 }
 
@@ -378,22 +368,21 @@ json_t *initramfs_to_json(const Initramfs *image)
 int initramfs_from_json(const json_t *json, Initramfs **ret, char **ret_message)
 {
 	_cleanup_(initramfs_freep) Initramfs *image = xcalloc(1, sizeof(*image));
-	int r;
+	int r = json_struct_read(initramfs_members, json, "image", image, ret_message);
 
-	r = json_struct_read(initramfs_members, json, "image", image, ret_message);
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(image);
-	return 0;
+	if (r >= 0)
+		*ret = TAKE_PTR(image);
+	return r;
 }
 
-void initramfs_copy(const Initramfs *from, Initramfs **ret)
+Initramfs *initramfs_copy(const Initramfs *from)
 {
-	_cleanup_(initramfs_freep) Initramfs *copy = xcalloc(1, sizeof(*copy));
+	Initramfs *copy = xmalloc(sizeof(*copy));
 
 	json_struct_copy(initramfs_members, from, copy, sizeof(*copy));
-
-	*ret = TAKE_PTR(copy);
+	copy->confs = NULL;
+	copy->n_confs = 0;
+	return copy;
 }
 
 Initramfs *initramfs_free(Initramfs *image)

@@ -38,16 +38,13 @@ typedef struct Initramfs {
 	size_t n_confs;
 } Initramfs;
 
-/*
- * Collects a name, > 0 if its content is wanted; or a content, NUL-terminated. Fails with -ENOMEM
- * only.
- */
-int initramfs_note_name(Initramfs *image, const char *name);
+/* Collects a name, true if its content is wanted; or a content, NUL-terminated. */
+bool initramfs_note_name(Initramfs *image, const char *name);
 void initramfs_note_content(Initramfs *image, const char *name, const char *text);
 
 /*
  * All of the image's modprobe.d as one text, in the order in which modprobe reads the files; ""
- * where it has none. NULL when memory is out.
+ * where it has none.
  */
 char *initramfs_modprobe_text(Initramfs *image);
 
@@ -67,6 +64,6 @@ bool initramfs_loads_taker(const char *name, uint32_t class_code);
 /* As for an Examination. */
 json_t *initramfs_to_json(const Initramfs *image);
 int initramfs_from_json(const json_t *json, Initramfs **ret, char **ret_message);
-void initramfs_copy(const Initramfs *from, Initramfs **ret);
+Initramfs *initramfs_copy(const Initramfs *from);
 Initramfs *initramfs_free(Initramfs *image);
 DEFINE_CLEANUP(Initramfs, initramfs_free)

@@ -82,7 +82,7 @@ static const char *unseen_what(UnseenReason reason)
 	return "";
 }
 
-char *unseen_text(const Unseen *unseen)
+static char *unseen_text(const Unseen *unseen)
 {
 	return strf("whether %s (pid %ld, uid %lu) holds a device is not known: %s",
 		    str_or_empty(unseen->command), (long)unseen->pid, (unsigned long)unseen->uid,
@@ -93,24 +93,19 @@ void inspection_tell_unseen(const Inspection *inspection, char ***lines)
 {
 	size_t n = inspection->n_unseen < UNSEEN_TOLD_MAX ? inspection->n_unseen : UNSEEN_TOLD_MAX;
 
-	for (size_t i = 0; i < n; i++) {
-		_cleanup_free_ char *line = unseen_text(&inspection->unseen[i]);
-
-		strv_append(lines, line);
-	}
+	for (size_t i = 0; i < n; i++)
+		strv_append_take(lines, unseen_text(&inspection->unseen[i]));
 	if (inspection->all_unseen > n)
 		strv_appendf(lines, "whether %zu more processes hold a device is not known either",
 			     inspection->all_unseen - n);
 }
 
-static int write_vgpu_vf(json_t *o, const char *key, const void *function)
+static void write_vgpu_vf(json_t *o, const char *key, const void *function)
 {
 	const FunctionFacts *facts = function;
 
-	if (facts->vgpus == 0)
-		return 0;
-	json_set(o, key, json_text(BDF_TEXT(&facts->vgpu_vf)));
-	return 0;
+	if (facts->vgpus > 0)
+		json_set_bdf(o, key, &facts->vgpu_vf);
 }
 
 static void read_vgpu_vf(JsonReader *reader, const char *key, void *of)
@@ -229,10 +224,9 @@ int inspection_from_json(const json_t *json, Inspection **ret, char **ret_messag
 		return r;
 	inspection = xcalloc(1, sizeof(*inspection));
 	r = json_struct_read(inspection_members, json, NULL, inspection, ret_message);
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(inspection);
-	return 0;
+	if (r >= 0)
+		*ret = TAKE_PTR(inspection);
+	return r;
 }
 
 Inspection *inspection_free(Inspection *inspection)

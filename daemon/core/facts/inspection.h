@@ -140,12 +140,13 @@ bool function_facts_driver_is_usual(const FunctionFacts *facts);
  */
 bool inspection_excuse(Inspection *inspection, const Bdf *bdf, pid_t pid);
 
-/* "0000:41:00.0: /dev/nvidia0 by python3 (pid 812, unit a.service)"; NULL when memory is out. */
+/* "0000:41:00.0: /dev/nvidia0 by python3 (pid 812, unit a.service)" */
 char *holder_text(const Holder *holder);
 
-/* "whether python3 (pid 812, uid 1000) holds a device is not known: …"; NULL when memory is out. */
-char *unseen_text(const Unseen *unseen);
-/* Appends a line for each of the first few, and one with the number of the others. */
+/*
+ * Appends "whether python3 (pid 812, uid 1000) holds a device is not known: …" for each of the
+ * first few, and a line with the number of the others.
+ */
 void inspection_tell_unseen(const Inspection *inspection, char ***lines);
 
 json_t *inspection_to_json(const Inspection *inspection);

@@ -33,9 +33,9 @@ static const JsonMember kept_members[] = {
 char *kept_to_json(const Assignment *kept)
 {
 	_cleanup_json_ json_t *root = json_struct_write(kept_members, kept);
-	_cleanup_free_ char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+	_cleanup_free_ char *text = json_dumps(root, JSON_INDENT(2));
 
-	return text ? strf("%s\n", text) : NULL;
+	return strf("%s\n", text);
 }
 
 int kept_from_json(const char *text, size_t size, Assignment **ret, char **ret_message)
@@ -44,11 +44,8 @@ int kept_from_json(const char *text, size_t size, Assignment **ret, char **ret_m
 	_cleanup_json_ json_t *root = NULL;
 	int r;
 
-	if (size > TEXT_MAX) {
-		if (ret_message)
-			*ret_message = strf("it is larger than %u bytes", TEXT_MAX);
-		return -EBADMSG;
-	}
+	if (size > TEXT_MAX)
+		return json_refuse(ret_message, "it is larger than %u bytes", TEXT_MAX);
 	r = json_parse_document(text, size, GPUPASS_SCHEMA_KEPT, &root, ret_message);
 	if (r < 0)
 		return r;
@@ -56,28 +53,24 @@ int kept_from_json(const char *text, size_t size, Assignment **ret, char **ret_m
 	r = json_struct_read(kept_members, root, NULL, kept, ret_message);
 	if (r >= 0)
 		r = assignment_check_functions(kept, ret_message);
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(kept);
-	return 0;
+	if (r >= 0)
+		*ret = TAKE_PTR(kept);
+	return r;
 }
 
-void kept_copy(const Assignment *from, Assignment **ret)
+Assignment *kept_copy(const Assignment *from)
 {
-	_cleanup_(assignment_freep) Assignment *copy = xcalloc(1, sizeof(*copy));
+	Assignment *copy = xmalloc(sizeof(*copy));
 
 	json_struct_copy(kept_members, from, copy, sizeof(*copy));
-
 	copy->file = NULL;
-	*ret = TAKE_PTR(copy);
+	return copy;
 }
 
-void kept_add(Assignments *all, Assignment **kept)
+void kept_add(Assignments *all, Assignment *kept)
 {
-	Assignment **bigger = xreallocarray(all->kept, all->n_kept + 1, sizeof(*bigger));
-
-	all->kept = bigger;
-	all->kept[all->n_kept++] = TAKE_PTR(*kept);
+	all->kept = xreallocarray(all->kept, all->n_kept + 1, sizeof(Assignment *));
+	all->kept[all->n_kept++] = kept;
 }
 
 const Assignment *kept_find_function(const Assignments *all, const Bdf *bdf)

@@ -13,10 +13,10 @@
 char *kept_to_json(const Assignment *kept);
 int kept_from_json(const char *text, size_t size, Assignment **ret, char **ret_message);
 
-void kept_copy(const Assignment *from, Assignment **ret);
+Assignment *kept_copy(const Assignment *from);
 
-/* Adds it to the list, and takes it over then. -ENOMEM. */
-void kept_add(Assignments *all, Assignment **kept);
+/* Adds it to the list, and takes it over. */
+void kept_add(Assignments *all, Assignment *kept);
 
 /* The one that names this function; NULL: none. */
 const Assignment *kept_find_function(const Assignments *all, const Bdf *bdf);

@@ -48,15 +48,14 @@ static char *next_word(char **at)
 	return word;
 }
 
-void kernel_words_split(const char *text, char ***ret)
+char **kernel_words_split(const char *text)
 {
 	_cleanup_free_ char *copy = xstrdup(text);
-	_cleanup_strv_ char **words = NULL;
-	char *at = copy;
+	char **words = NULL, *at = copy;
 
 	for (char *word = next_word(&at); word && strcmp(word, "--") != 0; word = next_word(&at))
 		strv_append(&words, word);
-	*ret = TAKE_PTR(words);
+	return words;
 }
 
 static char fold(char c)

@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-/* Up to "--", behind which they are init's. -ENOMEM */
-void kernel_words_split(const char *text, char ***ret);
+/* Up to "--", behind which they are init's. */
+char **kernel_words_split(const char *text);
 
 /* The name begins with this prefix. */
 bool kernel_word_begins(const char *word, const char *prefix);

@@ -10,7 +10,6 @@
  * line before it. There a machine with such a mapping does not start, and one with the mapping in
  * front of it gets the first of the devices of both that is free.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "core/facts/machine.h"
@@ -56,16 +55,12 @@ static void begin_again(MapParse *p, MachineMap *map)
 static int append(MapParse *p, const char *name)
 {
 	MachineMaps *maps = p->maps;
-	MachineMap *bigger;
-	char *copy;
 
 	if (maps->n_items == MAPS_MAX)
 		return give_up(maps, "has too many mappings");
-	copy = xstrdup(name);
-	bigger = xreallocarray(maps->items, maps->n_items + 1, sizeof(*bigger));
-	maps->items = bigger;
+	maps->items = xreallocarray(maps->items, maps->n_items + 1, sizeof(MachineMap));
 	p->current = maps->n_items;
-	bigger[maps->n_items++] = (MachineMap){ .name = copy };
+	maps->items[maps->n_items++] = (MachineMap){ .name = xstrdup(name) };
 	return 0;
 }
 
@@ -199,21 +194,19 @@ static int read_line(MapParse *p, char *line)
 	return strcmp(word, "map") == 0 ? read_map(p, str_strip(value)) : 0;
 }
 
-void machine_maps_parse(const char *text, size_t size, const char *node, MachineMaps *ret)
+MachineMaps machine_maps_parse(const char *text, size_t size, const char *node)
 {
-	_cleanup_free_ char *copy = NULL;
+	_cleanup_free_ char *copy = xstrdup(text);
 	MachineMaps maps = { 0 };
 	MapParse p = { .maps = &maps, .node = node, .current = NO_MAP };
-	char *next, *line;
+	char *next = copy, *line;
 	int r = 0;
 
 	if (size > MACHINE_FILE_MAX || strlen(text) != size)
 		r = give_up(&maps, "is too big, or has a NUL byte");
-	copy = xstrdup(text);
-	next = copy;
 	while (r == 0 && (line = strsep(&next, "\n")))
 		r = read_line(&p, line);
-	*ret = maps;
+	return maps;
 }
 
 const MachineMap *machine_maps_find(const MachineMaps *maps, const char *name)

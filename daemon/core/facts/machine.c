@@ -69,7 +69,7 @@ static void blame_line(Parse *p, const Line *line, const char *why)
 static void add_device(Parse *p, const Line *line, const Bdf *bdf, bool maybe)
 {
 	Machine *m = p->machine;
-	MachineDevice *device = NULL, *bigger;
+	MachineDevice *device = NULL;
 
 	for (size_t i = 0; !device && i < m->n_devices; i++)
 		if (bdf_equal(&m->devices[i].bdf, bdf))
@@ -79,9 +79,8 @@ static void add_device(Parse *p, const Line *line, const Bdf *bdf, bool maybe)
 		return;
 	}
 	if (!device) {
-		bigger = xreallocarray(m->devices, m->n_devices + 1, sizeof(*bigger));
-		m->devices = bigger;
-		device = &bigger[m->n_devices++];
+		m->devices = xreallocarray(m->devices, m->n_devices + 1, sizeof(*device));
+		device = &m->devices[m->n_devices++];
 		*device = (MachineDevice){ .bdf = *bdf };
 	}
 	device->now |= line->now;
@@ -92,17 +91,12 @@ static void add_device(Parse *p, const Line *line, const Bdf *bdf, bool maybe)
 /* An address without a function means all that are in the slot. */
 static void add_address(Parse *p, const Line *line, const char *address, bool maybe)
 {
-	_cleanup_free_ char *whole = NULL;
 	bool slot = !strchr(address, '.');
+	_cleanup_free_ char *whole = strf("%s%s", address, slot ? ".0" : "");
 	Bdf bdf;
 
 	if (strlen(address) > ADDRESS_LENGTH_MAX ||
-	    address[strspn(address, MACHINE_HEX "ABCDEF:.")]) {
-		blame_line(p, line, "with an address that is none");
-		return;
-	}
-	whole = slot ? strf("%s.0", address) : xstrdup(address);
-	if (bdf_parse(whole, &bdf) < 0) {
+	    address[strspn(address, MACHINE_HEX "ABCDEF:.")] || bdf_parse(whole, &bdf) < 0) {
 		blame_line(p, line, "with an address that is none");
 		return;
 	}
@@ -118,11 +112,8 @@ static void add_addresses(Parse *p, const Line *line, const char *list, bool may
 	_cleanup_strv_ char **addresses = NULL;
 
 	strv_split(list, ";", &addresses);
-
-	if (!addresses) {
+	if (!addresses)
 		blame_line(p, line, "without an address");
-		return;
-	}
 	for (char **address = addresses; address && *address; address++)
 		add_address(p, line, *address, maybe);
 }
@@ -131,22 +122,17 @@ static void add_mapping(Parse *p, const Line *line, const char *name)
 {
 	const MachineMap *map = machine_maps_find(p->maps, name);
 
-	if (!machine_is_config_id(name)) {
+	if (!machine_is_config_id(name))
 		blame_line(p, line, "with a mapping whose name is none");
-		return;
-	}
-	if (p->maps->fault) {
+	else if (p->maps->fault)
 		give_up(p, strf(MACHINE_MAPPINGS " %s", p->maps->fault));
-		return;
-	}
-	if (!map || !map->paths) {
+	else if (!map || !map->paths)
 		give_up(p, strf(MACHINE_MAPPINGS " has no device of this node in the mapping "
 						 "%s, which " HOSTPCI "%u of %u names",
 				name, line->index, p->machine->vmid));
-		return;
-	}
-	for (char **path = map->paths; *path; path++)
-		add_addresses(p, line, *path, strv_length(map->paths) > 1 || map->doubtful);
+	else
+		for (char **path = map->paths; *path; path++)
+			add_addresses(p, line, *path, strv_length(map->paths) > 1 || map->doubtful);
 }
 
 /* As generate_mdev_uuid() of PVE::QemuServer::PCI::Mdev makes it. */
@@ -267,32 +253,27 @@ static void check_replaced(Parse *p, const char *before, const char *value, unsi
 	_cleanup_free_ char *copy = xstrdup(value);
 	HostPci pci = { 0 };
 
-	if (!before || read_parts(copy, &pci))
-		return;
-	blame_line(p, &(Line){ .index = index },
-		   "twice, and Proxmox VE may leave the last line out");
+	if (before && !read_parts(copy, &pci))
+		blame_line(p, &(Line){ .index = index },
+			   "twice, and Proxmox VE may leave the last line out");
 }
 
 /* What is in a mapping may be a vGPU without saying so here: then the board counts as given. */
 static void read_hostpci(Parse *p, const char *value, Line line)
 {
-	_cleanup_free_ char *copy = value ? xstrdup(value) : NULL;
+	_cleanup_free_ char *copy = xstrdup(value);
 	HostPci pci = { 0 };
 
 	if (!value)
 		return;
 	line.doubtful = !read_parts(copy, &pci) || line.index >= HOSTPCI_KNOWN;
-	if (!pci.host == !pci.mapping) {
+	if (!pci.host == !pci.mapping)
 		blame_line(p, &line,
 			   pci.host ? "with both an address and a mapping"
 				    : "with neither an address nor a mapping");
-		return;
-	}
-	if (pci.mdev && !line.doubtful) {
+	else if (pci.mdev && !line.doubtful)
 		add_mdev(p, &line);
-		return;
-	}
-	if (pci.mapping)
+	else if (pci.mapping)
 		add_mapping(p, &line, pci.mapping);
 	else
 		add_addresses(p, &line, pci.host, false);
@@ -349,7 +330,6 @@ static const char **value_of(Section *section, const char *key)
 static void read_entry(Parse *p, Section *section, const char *key, const char *value)
 {
 	const char **kept = value_of(section, key);
-	char *name;
 
 	if (kept && kept >= section->hostpci && kept < section->hostpci + HOSTPCI_MAX)
 		check_replaced(p, *kept, value, (unsigned)(kept - section->hostpci));
@@ -361,9 +341,8 @@ static void read_entry(Parse *p, Section *section, const char *key, const char *
 		read_meta(p->machine, value);
 	if (strcmp(key, "name") != 0 || !is_name(value))
 		return;
-	name = xstrdup(value);
 	free(p->machine->name);
-	p->machine->name = name;
+	p->machine->name = xstrdup(value);
 }
 
 /* No blank may stand before the key. */
@@ -466,7 +445,6 @@ static void read_devices(Parse *p)
 	Section next;
 
 	apply_pending(p, &next);
-
 	for (unsigned i = 0; i < HOSTPCI_MAX; i++) {
 		const char *now = p->now.hostpci[i];
 		bool stays = now && now == next.hostpci[i];
@@ -475,28 +453,26 @@ static void read_devices(Parse *p)
 		if (!stays)
 			read_hostpci(p, next.hostpci[i], (Line){ .index = i, .next = true });
 	}
-	if ((has_vfio(p->now.args) || has_vfio(next.args)))
+	if (has_vfio(p->now.args) || has_vfio(next.args))
 		blame_file(p, "has args with a device of vfio");
 	check_unknown(p);
 }
 
-void machine_parse(uint32_t vmid, const char *text, size_t size, const MachineMaps *maps,
-		   Machine *ret)
+Machine machine_parse(uint32_t vmid, const char *text, size_t size, const MachineMaps *maps)
 {
 	Machine machine = { .vmid = vmid };
 	Parse p = { .machine = &machine, .maps = maps };
-	_cleanup_free_ char *copy = NULL;
+	_cleanup_free_ char *copy = xstrdup(text);
 
 	if (size > MACHINE_FILE_MAX || strlen(text) != size) {
 		blame_file(&p, size > MACHINE_FILE_MAX ? "is too big" : "has a NUL byte");
 	} else {
-		copy = xstrdup(text);
 		read_lines(&p, copy);
 		/* Proxmox VE starts no template. */
 		if (!(p.now.template && is_yes(p.now.template)))
 			read_devices(&p);
 	}
-	*ret = machine;
+	return machine;
 }
 
 void machine_clear(Machine *machine)

@@ -59,16 +59,15 @@ typedef struct MachineMaps {
 	char *fault; /* why none of them counts; NULL: they do */
 } MachineMaps;
 
-/* Only -ENOMEM: what is wrong with the file is ret->unread. */
-void machine_parse(uint32_t vmid, const char *text, size_t size, const MachineMaps *maps,
-		   Machine *ret);
+/* What is wrong with the file is `unread`. */
+Machine machine_parse(uint32_t vmid, const char *text, size_t size, const MachineMaps *maps);
 void machine_clear(Machine *machine);
 
 Machines *machines_free(Machines *machines);
 DEFINE_CLEANUP(Machines, machines_free)
 
-/* machine-map.c. `node` is this host's name in the cluster. Only -ENOMEM, as above. */
-void machine_maps_parse(const char *text, size_t size, const char *node, MachineMaps *ret);
+/* machine-map.c. `node` is this host's name in the cluster. */
+MachineMaps machine_maps_parse(const char *text, size_t size, const char *node);
 const MachineMap *machine_maps_find(const MachineMaps *maps, const char *name);
 void machine_maps_clear(MachineMaps *maps);
 /* "101.conf" is 101; 0: it is no such name. */

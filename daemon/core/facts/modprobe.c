@@ -47,7 +47,8 @@ static bool is_module(const char *command, const char *name, size_t size, const 
 	return fnmatch(pattern, module, 0) == 0;
 }
 
-const char *modprobe_setting(const char *setting, const char *command, const char *module)
+/* The setting is this command for this module: the rest of the line, "" where there is none. */
+static const char *modprobe_setting(const char *setting, const char *command, const char *module)
 {
 	const char *at = setting, *word;
 	size_t size;
@@ -112,37 +113,38 @@ bool modprobe_blocks(char *const *settings, const char *module)
 	/* nouveau registers no driver then. */
 	if (strcmp(module, "nouveau") != 0)
 		return false;
-	modprobe_value(settings, NULL, module, "modeset", &modeset, &setting);
+	modeset = modprobe_value(settings, NULL, module, "modeset", &setting);
 	return str_equal(modeset, "0");
 }
 
-void modprobe_value(char *const *settings, char *const *cmdline, const char *module,
-		    const char *parameter, char **ret, const char **ret_setting)
+char *modprobe_value(char *const *settings, char *const *cmdline, const char *module,
+		     const char *parameter, const char **ret_setting)
 {
-	_cleanup_free_ char *value = NULL, *name = strf("%s.%s", module, parameter);
-	const char *last, *setting = NULL;
+	_cleanup_free_ char *name = strf("%s.%s", module, parameter);
+	const char *last;
+	char *value = NULL;
 
+	*ret_setting = NULL;
 	for (char *const *line = settings; line && *line; line++) {
 		const char *options = modprobe_setting(*line, "options", module);
 		_cleanup_strv_ char **words = NULL;
 
 		if (!options)
 			continue;
-		kernel_words_split(options, &words);
+		words = kernel_words_split(options);
 		last = kernel_words_last(words, parameter);
 		if (!last)
 			continue;
 		free(value);
 		value = xstrdup(last);
-		setting = *line;
+		*ret_setting = *line;
 	}
 	/* modprobe puts those of the command line last. */
 	last = kernel_words_last(cmdline, name);
 	if (last) {
 		free(value);
 		value = xstrdup(last);
-		setting = NULL;
+		*ret_setting = NULL;
 	}
-	*ret = TAKE_PTR(value);
-	*ret_setting = setting;
+	return value;
 }

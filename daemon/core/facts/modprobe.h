@@ -10,9 +10,6 @@
 /* A setting may have to do with who gets a GPU's functions: others are not kept. */
 bool modprobe_matters(const char *setting);
 
-/* The setting is this command for this module: the rest of the line, "" where there is none. */
-const char *modprobe_setting(const char *setting, const char *command, const char *module);
-
 /*
  * A setting keeps the module from being loaded by the alias of a device, or its driver from being
  * registered.
@@ -25,7 +22,7 @@ const char *modprobe_runs(char *const *settings, const char *module);
 /*
  * The value of a parameter of the module at the end of all settings and words of the kernel's
  * command line; NULL: none sets it. A module that is built in gets no settings. *ret_setting: the
- * setting that has it; NULL: the command line. -ENOMEM
+ * setting that has it; NULL: the command line.
  */
-void modprobe_value(char *const *settings, char *const *cmdline, const char *module,
-		    const char *parameter, char **ret, const char **ret_setting);
+char *modprobe_value(char *const *settings, char *const *cmdline, const char *module,
+		     const char *parameter, const char **ret_setting);

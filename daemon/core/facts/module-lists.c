@@ -38,14 +38,10 @@ static void read_module(const char *name, unsigned number, const char *line, boo
 	size_t size = strcspn(line, " \t");
 	_cleanup_free_ char *module = xstrndup(line, size);
 
-	if (is_stub(line, size) && line[size]) {
+	if (is_stub(line, size) && line[size])
 		setup_keep_line(&into->options, strf("%s:%u: %s", name, number, line));
-		return;
-	}
-	if (drivers && initramfs_loads_taker(module, 0)) {
+	else if (drivers && initramfs_loads_taker(module, 0))
 		setup_keep_line(&into->drivers, strf("%s:%u: %s", name, number, module));
-		return;
-	}
 }
 
 /*
@@ -200,7 +196,7 @@ static void assigned_words(const ShellSettings *settings, const Shell *s, unsign
 }
 
 /* false: not understood. */
-static int shell_value(const ShellSettings *settings, Shell *s, Assigned *a)
+static bool shell_value(const ShellSettings *settings, Shell *s, Assigned *a)
 {
 	unsigned line = s->line;
 	Word word;
@@ -238,7 +234,7 @@ static int shell_value(const ShellSettings *settings, Shell *s, Assigned *a)
 }
 
 /* false: the value cannot be told from this assignment and the one before. */
-static int assign(Assigned *a)
+static bool assign(Assigned *a)
 {
 	ShellVariable *v = a->variable;
 
@@ -280,34 +276,29 @@ static size_t assigned_name(const char *at)
 }
 
 /* One assignment. false: not understood, as one before a command, which it is for alone. */
-static int shell_statement(ShellSettings *settings, Shell *s)
+static bool shell_statement(ShellSettings *settings, Shell *s)
 {
 	const char *name = s->at;
 	size_t n = assigned_name(name);
 	Assigned a = { .appends = name[n] == '+' };
-	int r;
+	bool understood;
 
 	if (n == 0)
 		return false;
 	a.variable = find_variable(settings, name, n);
 	s->at += n + a.appends + 1;
-	r = shell_value(settings, s, &a);
-	if (r > 0 && *s->at && !strchr(" \t\n;", *s->at))
-		r = false;
+	understood = shell_value(settings, s, &a) && (!*s->at || strchr(" \t\n;", *s->at));
 	shell_blanks(s, false);
-	if (r > 0 && *s->at && !strchr("\n;", *s->at) && assigned_name(s->at) == 0)
-		r = false;
-	if (r > 0)
-		r = assign(&a);
+	understood = understood && (!*s->at || strchr("\n;", *s->at) || assigned_name(s->at) > 0) &&
+		     assign(&a);
 	strv_free(a.words);
-	return r;
+	return understood;
 }
 
 void shell_settings_read(const char *name, const char *text, ShellSettings *settings)
 {
 	_cleanup_free_ char *word = xmalloc(strlen(text) + 1);
 	Shell s = { .name = name, .at = text, .line = 1, .word = word };
-	int r = 1;
 
 	while (*s.at) {
 		const Shell before = s;
@@ -320,8 +311,7 @@ void shell_settings_read(const char *name, const char *text, ShellSettings *sett
 		}
 		if (!*s.at)
 			break;
-		r = shell_statement(settings, &s);
-		if (r != 0)
+		if (shell_statement(settings, &s))
 			continue;
 		s = before;
 		s.at += strspn(s.at, " \t");

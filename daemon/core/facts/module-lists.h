@@ -2,7 +2,7 @@
 /*
  * Lists of modules to load at boot or to put into an initramfs, each read by the rule of the
  * program that it belongs to. Other words of these files, such as hooks and files, name no module.
- * Lists are bounded. Only memory can fail: results are 0 or -ENOMEM.
+ * Lists are bounded.
  */
 #pragma once
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/obstacle.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,10 +21,8 @@
 static void add(Obstacles *into, ObstacleKind kind, ObstacleWeight weight, const Bdf *bdf,
 		char *what, char *remedy)
 {
-	Obstacle *more = xreallocarray(into->items, into->n_items + 1, sizeof(*more));
-
-	into->items = more;
-	more[into->n_items++] = (Obstacle){
+	into->items = xreallocarray(into->items, into->n_items + 1, sizeof(Obstacle));
+	into->items[into->n_items++] = (Obstacle){
 		.kind = kind,
 		.weight = weight,
 		.bdf = bdf ? *bdf : (Bdf){ 0 },
@@ -93,7 +90,7 @@ static char *bars_text(unsigned bars)
 	_cleanup_free_ char *joined = NULL;
 
 	for (int bar = 0; bar < PCI_BARS; bar++)
-		if ((bars >> bar & 1))
+		if (bars >> bar & 1)
 			strv_appendf(&numbers, "%d", bar);
 	joined = strv_join(numbers, ", ");
 	return strv_length(numbers) > 1 ? strf("BARs %s have", joined) : strf("BAR %s has", joined);
@@ -198,13 +195,12 @@ static bool is_first_of_group(const PciFunction *const *functions, size_t i)
 	return true;
 }
 
-void obstacles_find(const PciFunction *const *functions, size_t n, const Inspection *inspection,
-		    const HostFacts *host, Obstacles *ret)
+Obstacles obstacles_find(const PciFunction *const *functions, size_t n,
+			 const Inspection *inspection, const HostFacts *host)
 {
 	Obstacles found = { 0 };
 
 	find_interrupts(inspection, &found);
-
 	for (size_t i = 0; i < n; i++) {
 		const FunctionFacts *facts = inspection_find(inspection, &functions[i]->bdf);
 
@@ -218,7 +214,7 @@ void obstacles_find(const PciFunction *const *functions, size_t n, const Inspect
 		if (is_first_of_group(functions, i))
 			find_region(functions[i], facts, host, &found);
 	}
-	*ret = found;
+	return found;
 }
 
 /* ---- the IOMMU is off ---- */

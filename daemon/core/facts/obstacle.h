@@ -38,10 +38,10 @@ typedef struct Obstacles {
 	bool unknown[OBSTACLE_KIND_MAX_]; /* not all that tells of this kind was read */
 } Obstacles;
 
-/* For these functions, which a guest has or is to get. `host` NULL: not known. -ENOMEM */
-void obstacles_find(const PciFunction *const *functions, size_t n, const Inspection *inspection,
-		    const HostFacts *host, Obstacles *ret);
+/* For these functions, which a guest has or is to get. `host` NULL: not known. */
+Obstacles obstacles_find(const PciFunction *const *functions, size_t n,
+			 const Inspection *inspection, const HostFacts *host);
 void obstacles_clear(Obstacles *obstacles);
 
-/* What to do where the kernel has no IOMMU groups. `host` NULL: not known. NULL: out of memory. */
+/* What to do where the kernel has no IOMMU groups. `host` NULL: not known. */
 char *obstacle_iommu_remedy(const HostFacts *host);

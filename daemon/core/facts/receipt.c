@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/receipt.h"
 
+#include "core/base/json-fields.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
@@ -21,13 +22,20 @@ bool receipt_is_good(const Receipt *receipt)
 	return !receipt_has_failure(receipt);
 }
 
+static json_t *domain_to_json(const char *uuid, const char *name)
+{
+	return json_build("{s:o, s:o}", "uuid", json_string_or_null(uuid), "name",
+			  json_string_or_null(name));
+}
+
 static json_t *board_to_json(const ReceiptBoard *board)
 {
-	json_t *o = json_build(
-		"{s:s, s:b, s:{s:s?, s:s?}, s:s, s:s*}", "address", BDF_TEXT(&board->bdf), "reset",
-		board->reset, "tenant", "uuid", board->tenant_uuid, "name", board->tenant_name,
-		"memory", memory_clear_to_string(board->memory), "memory_why", board->memory_why);
+	json_t *o = json_build("{s:s, s:b, s:o, s:s}", "address", BDF_TEXT(&board->bdf), "reset",
+			       board->reset, "tenant",
+			       domain_to_json(board->tenant_uuid, board->tenant_name), "memory",
+			       memory_clear_to_string(board->memory));
 
+	json_set_text_if_any(o, "memory_why", board->memory_why);
 	if (board->accepted)
 		json_set(o, "accepted", json_true());
 	return o;
@@ -35,45 +43,37 @@ static json_t *board_to_json(const ReceiptBoard *board)
 
 static json_t *boards_to_json(const Receipt *receipt)
 {
-	_cleanup_json_ json_t *a = json_array();
+	json_t *a = json_array();
 
 	for (size_t i = 0; i < receipt->n_boards; i++)
 		json_append(a, board_to_json(&receipt->boards[i]));
-	return TAKE_PTR(a);
-}
-
-/* null when nobody gets it yet. */
-static json_t *next_to_json(const Receipt *receipt)
-{
-	return receipt->next_uuid ? json_build("{s:s, s:s?}", "uuid", receipt->next_uuid, "name",
-					       receipt->next_name)
-				  : json_null();
+	return a;
 }
 
 static json_t *functions_to_json(const Receipt *receipt)
 {
-	_cleanup_json_ json_t *a = json_array();
+	json_t *a = json_array();
 
 	for (size_t i = 0; i < receipt->n_functions; i++)
 		json_append(a, reset_report_to_json(&receipt->functions[i]));
-	return TAKE_PTR(a);
+	return a;
 }
 
 char *receipt_to_json(const Receipt *receipt)
 {
+	/* null when nobody gets it yet. */
+	json_t *next = receipt->next_uuid ? domain_to_json(receipt->next_uuid, receipt->next_name)
+					  : json_null();
 	_cleanup_json_ json_t *root = json_build(
-		"{s:s, s:s, s:b, s:b, s:{s:s?, s:s?}, s:o*, s:I, s:I, s:I, s:o*, s:o*}", "schema",
+		"{s:s, s:s, s:b, s:b, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "schema",
 		GPUPASS_SCHEMA_RECEIPT, "group", receipt->group, "good", receipt_is_good(receipt),
-		"together", receipt->together, "domain", "uuid", receipt->domain_uuid, "name",
-		receipt->domain_name, "next", next_to_json(receipt), "uid",
+		"together", receipt->together, "domain",
+		domain_to_json(receipt->domain_uuid, receipt->domain_name), "next", next, "uid",
 		(json_int_t)receipt->caller_uid, "begun_usec", (json_int_t)receipt->begun_usec,
 		"ended_usec", (json_int_t)receipt->ended_usec, "boards", boards_to_json(receipt),
 		"functions", functions_to_json(receipt));
 	_cleanup_free_ char *text = json_dumps(root, JSON_INDENT(2));
 
-	if (!json_object_get(root, "functions") || !json_object_get(root, "boards") ||
-	    !json_object_get(root, "next"))
-		return NULL;
 	return strf("%s\n", text);
 }
 
@@ -90,7 +90,7 @@ static const json_t *board_of(const json_t *receipt, const Bdf *bdf)
 	return NULL;
 }
 
-/* The leading function, or else the first one of the board that is at fault. -ENOMEM */
+/* The leading function, or else the first one of the board that is at fault. */
 static void read_function(const json_t *receipt, LastReset *board)
 {
 	const json_t *function;
@@ -101,13 +101,14 @@ static void read_function(const json_t *receipt, LastReset *board)
 		int r = reset_report_from_json(function, &report);
 		bool tells = r == 0 && bdf_same_slot(&report.bdf, &board->bdf) &&
 			     (!board->what || !reset_result_is_good(report.result));
+		bool last = tells && !reset_result_is_good(report.result);
 
 		if (tells) {
 			free(board->what);
 			board->what = reset_report_text(&report);
 		}
 		reset_report_clear(&report);
-		if (tells && !reset_result_is_good(report.result))
+		if (last)
 			break;
 	}
 }
@@ -125,9 +126,8 @@ int receipt_read_last(const char *text, size_t size, LastReset *boards, size_t n
 		boards[i].known = true;
 		boards[i].reset = json_is_true(json_object_get(board, "reset"));
 		read_function(receipt, &boards[i]);
-		r = 0;
 	}
-	return r < 0 ? r : 0;
+	return r;
 }
 
 const LastReset *last_resets_find(const LastReset *items, size_t n, const Bdf *bdf)

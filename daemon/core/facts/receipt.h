@@ -38,7 +38,7 @@ bool receipt_has_failure(const Receipt *receipt);
 /* Every board was reset, and every function is fit for the next tenant. */
 bool receipt_is_good(const Receipt *receipt);
 
-/* Schema org.gpupass1.receipt/1, with a newline; NULL when memory is out. */
+/* Schema org.gpupass1.receipt/1, with a newline. */
 char *receipt_to_json(const Receipt *receipt);
 
 /* What the newest receipt that has a board says of it. */
@@ -49,7 +49,7 @@ typedef struct LastReset {
 	char *what; /* "0000:41:00.0: no method", of a function of it; NULL: not in the receipt */
 } LastReset;
 
-/* Fills those of the boards that this receipt has and that are not known yet. -EBADMSG, -ENOMEM */
+/* Fills those of the boards that this receipt has and that are not known yet. -EBADMSG, -EPROTO */
 int receipt_read_last(const char *text, size_t size, LastReset *boards, size_t n);
 const LastReset *last_resets_find(const LastReset *items, size_t n, const Bdf *bdf);
 void last_resets_free(LastReset *items, size_t n);

@@ -60,7 +60,7 @@ static int take_word(const char *word, size_t length, Remains *ret)
 	return bdf_parse(text, &bdf) < 0 ? 0 : remains_add(ret, &bdf);
 }
 
-void remains_scan(const char *text, size_t size, Remains *ret)
+Remains remains_scan(const char *text, size_t size)
 {
 	Remains found = { 0 };
 	int r = 0;
@@ -72,7 +72,7 @@ void remains_scan(const char *text, size_t size, Remains *ret)
 	}
 	if (r < 0)
 		forget_functions(&found);
-	*ret = found;
+	return found;
 }
 
 static const char *address_of(const json_t *item)
@@ -87,20 +87,20 @@ static const char *address_of(const json_t *item)
 	return json_string_value(address);
 }
 
-static void copy_member(const json_t *object, const char *key, bool (*valid)(const char *),
-			char **ret)
+static char *copy_member(const json_t *object, const char *key, bool (*valid)(const char *))
 {
 	const char *text = json_string_value(json_object_get(object, key));
 
-	if (!text || !valid(text))
-		return;
-	*ret = xstrdup(text);
+	return text && valid(text) ? xstrdup(text) : NULL;
 }
 
-void remains_of_object(const json_t *object, Remains *ret)
+Remains remains_of_object(const json_t *object)
 {
 	const json_t *functions = json_object_get(object, "functions");
-	Remains found = { 0 };
+	Remains found = {
+		.group = copy_member(object, "group", group_name_valid),
+		.domain_uuid = copy_member(object, "domain_uuid", assignment_uuid_valid),
+	};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < json_array_size(functions); i++) {
@@ -111,10 +111,7 @@ void remains_of_object(const json_t *object, Remains *ret)
 	}
 	if (r < 0)
 		forget_functions(&found);
-	copy_member(object, "group", group_name_valid, &found.group);
-	r = 0;
-	copy_member(object, "domain_uuid", assignment_uuid_valid, &found.domain_uuid);
-	*ret = found;
+	return found;
 }
 
 int remains_of_document(const char *text, size_t size, const char *schema_base, Remains *ret)
@@ -124,6 +121,6 @@ int remains_of_document(const char *text, size_t size, const char *schema_base, 
 
 	if (!schema || !str_starts_with(schema, schema_base))
 		return -EBADMSG;
-	remains_of_object(root, ret);
+	*ret = remains_of_object(root);
 	return 0;
 }

@@ -26,14 +26,14 @@ typedef struct Remains {
  * For damaged bytes: finds every PCI address in the kernel's own form that is a word of its own.
  * More than one group can have count as none.
  */
-void remains_scan(const char *text, size_t size, Remains *ret);
+Remains remains_scan(const char *text, size_t size);
 
 /*
  * For an object of another version. `functions` must be a list of addresses, or of objects with an
  * address as "bdf" or "address". If one of them cannot be read, the whole list counts as
  * unreadable. Group and domain come from the members of these names.
  */
-void remains_of_object(const json_t *object, Remains *ret);
+Remains remains_of_object(const json_t *object);
 
 /* For a whole document whose schema begins with this, of any version. -EBADMSG: it is not one. */
 int remains_of_document(const char *text, size_t size, const char *schema_base, Remains *ret);

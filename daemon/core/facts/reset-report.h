@@ -55,11 +55,11 @@ bool reset_result_is_good(ResetResult result);
 /* `before` had a faster or wider link. What is unknown on one side is no difference. */
 bool reset_link_is_worse(const ResetLook *before, const ResetLook *after);
 
-/* "0000:41:00.0: failed (flr): Input/output error"; NULL when memory is out. */
+/* "0000:41:00.0: failed (flr): Input/output error" */
 char *reset_report_text(const ResetReport *report);
 
 json_t *reset_report_to_json(const ResetReport *report);
-/* Strict. -EBADMSG or -ENOMEM leaves *ret untouched. */
+/* Strict. -EBADMSG leaves *ret untouched. */
 int reset_report_from_json(const json_t *json, ResetReport *ret);
 
 void reset_look_clear(ResetLook *look);

@@ -17,16 +17,16 @@
 
 void setup_keep_line(char ***into, char *line)
 {
-	_cleanup_free_ char *owned = line;
-
-	if (strv_length(*into) >= SETUP_LINES_MAX)
+	if (strv_length(*into) >= SETUP_LINES_MAX) {
+		free(line);
 		return;
-	if (strlen(owned) > LINE_KEPT_MAX)
-		owned[LINE_KEPT_MAX] = '\0';
-	strv_append(into, owned);
+	}
+	if (strlen(line) > LINE_KEPT_MAX)
+		line[LINE_KEPT_MAX] = '\0';
+	strv_append_take(into, line);
 }
 
-void setup_read_cmdline(const char *text, char ***ret)
+char **setup_read_cmdline(const char *text)
 {
 	static const char *const about[] = {
 		"intel_iommu",
@@ -49,9 +49,8 @@ void setup_read_cmdline(const char *text, char ***ret)
 		"modules-load",
 		"rd.modules-load",
 	};
-	_cleanup_strv_ char **words = NULL, **kept = NULL;
-
-	kernel_words_split(text, &words);
+	_cleanup_strv_ char **words = kernel_words_split(text);
+	char **kept = NULL;
 
 	for (char **word = words; word && *word; word++)
 		for (size_t i = 0; i < ELEMENTS(about); i++)
@@ -59,45 +58,37 @@ void setup_read_cmdline(const char *text, char ***ret)
 				setup_keep_line(&kept, xstrdup(*word));
 				break;
 			}
-	*ret = TAKE_PTR(kept);
+	return kept;
 }
 
-int setup_read_driverctl(const char *name, const char *text, char ***into)
+void setup_read_driverctl(const char *name, const char *text, char ***into)
 {
-	_cleanup_free_ char *copy = NULL;
-	char *driver;
+	_cleanup_free_ char *copy = xstrdup(text);
+	char *driver = str_strip(copy);
 	Bdf bdf;
 
 	if (!str_starts_with(name, "pci-") || bdf_parse(name + strlen("pci-"), &bdf) < 0)
-		return 0;
-	copy = xstrdup(text);
-	driver = str_strip(copy);
+		return;
 	driver[strcspn(driver, " \t\n")] = '\0';
-	if (*driver) {
+	if (*driver)
 		setup_keep_line(into, strf("%s %s", BDF_TEXT(&bdf), driver));
-		return 0;
-	}
-	return 0;
 }
 
 /*
  * "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 …": the first word of the
  * first line that consists of digits and dots.
  */
-void setup_read_nvidia_version(const char *text, char **ret)
+char *setup_read_nvidia_version(const char *text)
 {
 	_cleanup_free_ char *line = xstrndup(text, strcspn(text, "\n"));
 	_cleanup_strv_ char **words = NULL;
 
 	strv_split(line, " \t", &words);
-	*ret = NULL;
-	for (char **word = words; word && *word; word++) {
-		if (!isdigit((unsigned char)**word) || !strchr(*word, '.') ||
-		    (*word)[strspn(*word, "0123456789.")] != '\0' || strlen(*word) > 32)
-			continue;
-		*ret = xstrdup(*word);
-		return;
-	}
+	for (char **word = words; word && *word; word++)
+		if (isdigit((unsigned char)**word) && strchr(*word, '.') &&
+		    (*word)[strspn(*word, "0123456789.")] == '\0' && strlen(*word) <= 32)
+			return xstrdup(*word);
+	return NULL;
 }
 
 bool setup_interrupt_is_remapped(const char *line)
@@ -109,86 +100,77 @@ bool setup_interrupt_is_remapped(const char *line)
 	return false;
 }
 
-bool setup_read_aer(const char *text, uint64_t *ret)
+/* What is behind the name that a line begins with; NULL: no line does. */
+static const char *behind(const char *text, const char *name)
 {
-	const char *line = strstr(text, "TOTAL_ERR_");
-	unsigned long long n;
+	const char *line = strstr(text, name);
+
+	return line && (line == text || line[-1] == '\n') ? line + strlen(name) : NULL;
+}
+
+/* A number and one of these n bytes behind it. */
+static bool read_number(const char *at, const char *ends, size_t n, uint64_t *ret)
+{
+	unsigned long long value;
 	char *end;
 
-	if (!line || (line != text && line[-1] != '\n'))
-		return false;
-	line += strcspn(line, " \n");
-	if (*line != ' ' || !isdigit((unsigned char)line[1]))
+	if (!isdigit((unsigned char)*at))
 		return false;
 	errno = 0;
-	n = strtoull(line + 1, &end, 10);
-	if (errno != 0 || (*end != '\n' && *end != '\0'))
+	value = strtoull(at, &end, 10);
+	if (errno != 0 || !memchr(ends, *end, n))
 		return false;
-	*ret = n;
+	*ret = value;
 	return true;
+}
+
+bool setup_read_aer(const char *text, uint64_t *ret)
+{
+	const char *at = behind(text, "TOTAL_ERR_");
+
+	if (!at)
+		return false;
+	at += strcspn(at, " \n");
+	return *at == ' ' && read_number(at + 1, "\n", sizeof("\n"), ret);
 }
 
 /* proc(5): the 22nd field. The second one, a name in parentheses, may hold anything. */
 bool setup_read_start(const char *text, uint64_t *ret)
 {
 	const char *at = strrchr(text, ')');
-	unsigned long long n;
-	char *end;
 
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
-	if (!at || !isdigit((unsigned char)at[1]))
-		return false;
-	errno = 0;
-	n = strtoull(at + 1, &end, 10);
-	if (errno != 0 || *end != ' ')
-		return false;
-	*ret = n;
-	return true;
+	return at && read_number(at + 1, " ", 1, ret);
 }
 
 /* "Max locked memory         8388608              8388608              bytes": soft, then hard. */
 bool setup_read_memlock(const char *text, uint64_t *ret)
 {
-	static const char name[] = "Max locked memory";
-	const char *line = strstr(text, name);
-	unsigned long long n;
-	char *end;
+	const char *at = behind(text, "Max locked memory");
 
-	if (!line || (line != text && line[-1] != '\n'))
+	if (!at)
 		return false;
-	line += sizeof(name) - 1;
-	line += strspn(line, " ");
-	line += strcspn(line, " \n");
-	line += strspn(line, " ");
-	if (str_starts_with(line, "unlimited")) {
-		*ret = UINT64_MAX;
-		return true;
-	}
-	if (!isdigit((unsigned char)*line))
-		return false;
-	errno = 0;
-	n = strtoull(line, &end, 10);
-	if (errno != 0 || *end != ' ')
-		return false;
-	*ret = n;
+	at += strspn(at, " ");
+	at += strcspn(at, " \n");
+	at += strspn(at, " ");
+	if (!str_starts_with(at, "unlimited"))
+		return read_number(at, " ", 1, ret);
+	*ret = UINT64_MAX;
 	return true;
 }
 
 bool setup_may_raise_limits(const char *text)
 {
-	static const char name[] = "CapEff:";
-	const char *line = strstr(text, name);
+	const char *at = behind(text, "CapEff:");
 	unsigned long long set;
 	char *end;
 
-	if (!line || (line != text && line[-1] != '\n'))
+	if (!at)
 		return false;
-	line += sizeof(name) - 1;
-	line += strspn(line, " \t");
 	errno = 0;
-	set = strtoull(line, &end, 16);
-	return errno == 0 && end != line && (set >> CAP_SYS_RESOURCE_BIT & 1);
+	set = strtoull(at, &end, 16);
+	return errno == 0 && end != at && (set >> CAP_SYS_RESOURCE_BIT & 1);
 }
 
 int setup_compare_versions(const char *a, const char *b)

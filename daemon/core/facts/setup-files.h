@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files of the host's setup, from their text. Other people write them, so unknown text is skipped,
- * and lines and lists are bounded. Only memory can fail: results are 0 or -ENOMEM.
+ * and lines and lists are bounded.
  */
 #pragma once
 
@@ -12,17 +12,17 @@
 /* The most lines that one list keeps. */
 #define SETUP_LINES_MAX 256
 
-/* Takes the line, cut to a bounded length, into a list that is not full. NULL: -ENOMEM. */
+/* Takes the line, cut to a bounded length, into a list that is not full. */
 void setup_keep_line(char ***into, char *line);
 
 /* From the kernel's command line: words about the IOMMU, vfio and drivers (kernel-words.h). */
-void setup_read_cmdline(const char *text, char ***ret);
+char **setup_read_cmdline(const char *text);
 
 /* driverctl.d/pci-0000:41:00.0 holds a driver's name: appends "0000:41:00.0 vfio-pci". */
-int setup_read_driverctl(const char *name, const char *text, char ***into);
+void setup_read_driverctl(const char *name, const char *text, char ***into);
 
-/* /proc/driver/nvidia/version: the version's number; *ret NULL when there is none. */
-void setup_read_nvidia_version(const char *text, char **ret);
+/* /proc/driver/nvidia/version: the version's number; NULL when there is none. */
+char *setup_read_nvidia_version(const char *text);
 
 /*
  * The line of /proc/interrupts has a chip behind interrupt remapping: "IR-IO-APIC",

@@ -56,9 +56,9 @@ static const JsonMember fence_members[] = {
 char *fence_to_json(const Fence *fence)
 {
 	_cleanup_json_ json_t *o = json_struct_write(fence_members, fence);
-	_cleanup_free_ char *text = o ? json_dumps(o, JSON_INDENT(1)) : NULL;
+	_cleanup_free_ char *text = json_dumps(o, JSON_INDENT(1));
 
-	return text ? strf("%s\n", text) : NULL;
+	return strf("%s\n", text);
 }
 
 int fence_from_json(const char *text, size_t size, Fence **ret, char **ret_message)
@@ -77,13 +77,12 @@ int fence_from_json(const char *text, size_t size, Fence **ret, char **ret_messa
 	return 0;
 }
 
-void fence_copy(const Fence *from, Fence **ret)
+Fence *fence_copy(const Fence *from)
 {
-	_cleanup_(fence_freep) Fence *copy = xcalloc(1, sizeof(Fence));
+	Fence *copy = xcalloc(1, sizeof(Fence));
 
 	json_struct_copy(fence_members, from, copy, sizeof(Fence));
-
-	*ret = TAKE_PTR(copy);
+	return copy;
 }
 
 bool fence_equal(const Fence *a, const Fence *b)
@@ -136,13 +135,10 @@ const FenceFunction *fence_find_other(const Fence *fence, const Bdf *bdf)
 
 static void close_group(FenceGroup *group, FenceState state, const char *reason)
 {
-	char *copy;
-
 	if (group->state >= state)
 		return;
-	copy = xstrdup(reason);
 	free(group->reason);
-	group->reason = copy;
+	group->reason = xstrdup(reason);
 	group->state = state;
 }
 
@@ -174,11 +170,10 @@ static FenceFunction take_other(Fence *fence, const Bdf *bdf)
 static void add_closed(Fence *fence, const char *name, const Bdf *functions, size_t n,
 		       FenceState state, const char *reason)
 {
-	FenceGroup *bigger = xreallocarray(fence->groups, fence->n_groups + 1, sizeof(FenceGroup));
 	FenceGroup *group;
 
-	fence->groups = bigger;
-	group = &bigger[fence->n_groups++];
+	fence->groups = xreallocarray(fence->groups, fence->n_groups + 1, sizeof(FenceGroup));
+	group = &fence->groups[fence->n_groups++];
 	*group = (FenceGroup){
 		.name = xstrdup(name),
 		.state = state,

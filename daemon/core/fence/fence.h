@@ -71,7 +71,7 @@ typedef struct Fence {
 char *fence_to_json(const Fence *fence);
 int fence_from_json(const char *text, size_t size, Fence **ret, char **ret_message);
 
-void fence_copy(const Fence *from, Fence **ret);
+Fence *fence_copy(const Fence *from);
 /* Both say the same of groups and boards, whenever they were written. */
 bool fence_equal(const Fence *a, const Fence *b);
 Fence *fence_free(Fence *fence);

@@ -41,10 +41,9 @@ static int judge_refuse(const FenceRequest *q, GpupassError error, char *reason,
 {
 	_cleanup_free_ char *age = age_text(q), *owned = cause;
 
-	return problem_refuse(
-		ret_problem, error, .reason = reason,
-		.cause = strf("%s%s%s", str_or_empty(owned), owned ? ", " : "", str_or_empty(age)),
-		.remedy = remedy);
+	return problem_refuse(ret_problem, error, .reason = reason,
+			      .cause = strf("%s%s%s", str_or_empty(owned), owned ? ", " : "", age),
+			      .remedy = remedy);
 }
 
 /* ---- without a fence, or with one that does not know the board ---- */
@@ -127,7 +126,7 @@ static int check_state(const FenceRequest *q, const FenceGroup *group, Problem *
 		return 0;
 	return judge_refuse(q, states[group->state].error,
 			    strf("group %s %s", group->name, states[group->state].is),
-			    group->reason ? xstrdup(group->reason) : NULL,
+			    xstrdup(group->reason),
 			    strf("%s%s%s", states[group->state].remedy, named ? " " : "",
 				 named ? group->name : ""),
 			    ret_problem);
@@ -170,7 +169,7 @@ static int check_clean(const FenceRequest *q, const FenceGroup *group, Problem *
 		return judge_refuse(
 			q, GPUPASS_ERROR_RESET_FAILED,
 			strf("%s was not reset since another tenant had it", BDF_TEXT(&board->bdf)),
-			strf("it was last used by %s", str_or_empty(tenant)),
+			strf("it was last used by %s", tenant),
 			group->domain_uuid
 				? strf("gpupass release %s, then assign it again: both reset it",
 				       group->name)

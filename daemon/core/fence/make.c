@@ -20,11 +20,6 @@ typedef struct Maker {
 	FenceGroup *out;
 } Maker;
 
-static void copy_text(char **to, const char *from)
-{
-	*to = from ? xstrdup(from) : NULL;
-}
-
 /* Takes the reason. A state that is no worse changes nothing. */
 static void worsen(FenceGroup *group, FenceState state, char *reason)
 {
@@ -98,9 +93,8 @@ static void check_unread(Maker *m)
 	const AssignmentFence *fence =
 		assignments_fence(m->facts->assignments, m->addresses, m->n, NULL);
 
-	if (!fence || m->record)
-		return;
-	worsen(m->out, FENCE_UNREAD, assignment_fence_what(fence));
+	if (fence && !m->record)
+		worsen(m->out, FENCE_UNREAD, assignment_fence_what(fence));
 }
 
 static void check_health(Maker *m)
@@ -113,28 +107,22 @@ static void check_health(Maker *m)
 		Health health = HEALTH_UNKNOWN;
 
 		if (found)
-			gpu_health_judge(found, &health, &why);
+			health = gpu_health_judge(found, &why);
 		if (health == HEALTH_LOST)
 			worsen(m->out, FENCE_UNSAFE,
 			       strf("%s is lost: %s", BDF_TEXT(lead), str_or_empty(why)));
 	}
 }
 
-static int check_quarantine(Maker *m)
+static void check_quarantine(Maker *m)
 {
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && i < m->n; i++) {
-		char *reason = NULL;
+	for (size_t i = 0; i < m->n; i++) {
 		bool itself;
+		char *reason = m->facts->quarantine(&m->addresses[i], &itself, m->facts->userdata);
 
-		r = m->facts->quarantine(&m->addresses[i], &itself, &reason, m->facts->userdata);
-		if (r >= 0 && reason) {
+		if (reason)
 			worsen(m->out, FENCE_QUARANTINED, reason);
-			r = 0;
-		}
 	}
-	return r;
 }
 
 static void add_functions(Maker *m)
@@ -160,22 +148,21 @@ static void add_boards(Maker *m)
 
 		board->bdf = m->group->gpus[i]->lead->bdf;
 		board->tenant = tenancy.state;
-		copy_text(&board->domain_uuid, tenancy.domain_uuid);
-		copy_text(&board->domain_name, tenancy.domain_name);
+		board->domain_uuid = xstrdup(tenancy.domain_uuid);
+		board->domain_name = xstrdup(tenancy.domain_name);
 	}
 }
 
-static int fill(Maker *m)
+static void fill(Maker *m)
 {
 	FenceGroup *out = m->out;
 
-	copy_text(&out->name, m->group->name);
-
+	out->name = xstrdup(m->group->name);
 	out->foreign_use = fence_is_for_foreign_use(m->facts->declarations, m->group);
-	if (m->record)
-		copy_text(&out->domain_uuid, m->record->domain_uuid);
-	if (m->record)
-		copy_text(&out->domain_name, m->record->domain_name);
+	if (m->record) {
+		out->domain_uuid = xstrdup(m->record->domain_uuid);
+		out->domain_name = xstrdup(m->record->domain_name);
+	}
 	add_functions(m);
 	add_boards(m);
 	if (m->group->fault)
@@ -183,7 +170,7 @@ static int fill(Maker *m)
 	check_record(m);
 	check_health(m);
 	check_unread(m);
-	return check_quarantine(m);
+	check_quarantine(m);
 }
 
 /*
@@ -195,73 +182,61 @@ static bool is_fenced(const Maker *m)
 	return m->group->provenance != PROVENANCE_NONE || m->record;
 }
 
-static int add_group(const FenceFacts *facts, const Group *group, Fence *fence)
+static void add_group(const FenceFacts *facts, const Group *group, Fence *fence)
 {
-	_cleanup_free_ const PciFunction **functions = NULL;
-	_cleanup_free_ Bdf *addresses = NULL;
 	Maker m = { .facts = facts, .group = group };
+	_cleanup_free_ const PciFunction **functions = group_functions(group, &m.n);
+	_cleanup_free_ Bdf *addresses = group_addresses(group, NULL);
 
-	group_functions(group, &functions, &m.n);
-
-	addresses = xcalloc(m.n + 1, sizeof(Bdf));
-	for (size_t i = 0; i < m.n; i++)
-		addresses[i] = functions[i]->bdf;
 	m.functions = functions;
 	m.addresses = addresses;
 	m.record = group_record(group, functions, m.n, facts->groups, facts->assignments);
 	if (!is_fenced(&m))
-		return 0;
+		return;
 	m.out = &fence->groups[fence->n_groups++];
-	return fill(&m);
+	fill(&m);
 }
 
 /* ---- GPUs in no group ---- */
 
 static void add_other(Fence *fence, const Gpu *gpu)
 {
-	FenceFunction *bigger = xreallocarray(fence->others, fence->n_others + gpu->n_functions,
-					      sizeof(FenceFunction));
-
-	fence->others = bigger;
+	fence->others = xreallocarray(fence->others, fence->n_others + gpu->n_functions,
+				      sizeof(FenceFunction));
 	for (size_t i = 0; i < gpu->n_functions; i++)
-		bigger[fence->n_others++] = function_of(gpu->functions[i]);
+		fence->others[fence->n_others++] = function_of(gpu->functions[i]);
 }
 
 /* An assignment that cannot be read names it, or a quarantine does, though no group has it now. */
-static int close_other(const FenceFacts *facts, Fence *fence, const Bdf *addresses, size_t n,
-		       bool candidate)
+static void close_other(const FenceFacts *facts, Fence *fence, const Bdf *addresses, size_t n,
+			bool candidate)
 {
 	const AssignmentFence *unread = assignments_fence(facts->assignments, addresses, n, NULL);
-	_cleanup_free_ char *reason = NULL, *what = NULL;
 	bool itself = false;
-	int r = facts->quarantine(&addresses[0], &itself, &reason, facts->userdata);
+	_cleanup_free_ char *reason = facts->quarantine(&addresses[0], &itself, facts->userdata);
+	_cleanup_free_ char *what = NULL;
 
-	if (r < 0)
-		return r;
-	if (reason && (itself || candidate)) {
+	if (reason && (itself || candidate))
 		fence_close(fence, BDF_TEXT(&addresses[0]), addresses, n, FENCE_QUARANTINED,
 			    reason);
-		r = 0;
-	}
 	if (!unread || (!candidate && !assignment_fence_is_about(unread, addresses, n, NULL)))
-		return r;
+		return;
 	what = assignment_fence_what(unread);
 	fence_close(fence, BDF_TEXT(&addresses[0]), addresses, n, FENCE_UNREAD, what);
-	return 0;
 }
 
-static int add_ungrouped(const FenceFacts *facts, const Gpu *gpu, Fence *fence)
+static void add_ungrouped(const FenceFacts *facts, const Gpu *gpu, Fence *fence)
 {
 	bool candidate = group_set_find_gpu(facts->groups, &gpu->lead->bdf) != NULL;
 	Bdf addresses[8];
 	size_t n = 0;
 
 	if (fence_find(fence, &gpu->lead->bdf, NULL))
-		return 0;
+		return;
 	for (size_t i = 0; i < gpu->n_functions && n < ELEMENTS(addresses); i++)
 		addresses[n++] = gpu->functions[i]->bdf;
 	add_other(fence, gpu);
-	return close_other(facts, fence, addresses, n, candidate);
+	close_other(facts, fence, addresses, n, candidate);
 }
 
 /* Boards of a record that are not there now may come back at any moment. */
@@ -281,24 +256,17 @@ static void add_missing(const Assignment *record, Fence *fence)
 	fence_close(fence, record->group_name, missing, n, FENCE_UNSAFE, reason);
 }
 
-int fence_make(const FenceFacts *facts, Fence **ret)
+Fence *fence_make(const FenceFacts *facts)
 {
-	_cleanup_(fence_freep) Fence *fence = xcalloc(1, sizeof(Fence));
-	int r;
+	Fence *fence = xcalloc(1, sizeof(Fence));
 
 	fence->groups = xcalloc(facts->groups->n_items + 1, sizeof(FenceGroup));
-	copy_text(&fence->boot_id, facts->boot_id);
-	r = 0;
-	for (size_t i = 0; r >= 0 && i < facts->groups->n_items; i++)
-		r = add_group(facts, &facts->groups->items[i], fence);
-	for (size_t i = 0; r >= 0 && i < facts->gpus->n_gpus; i++)
-		r = add_ungrouped(facts, &facts->gpus->gpus[i], fence);
-	for (size_t i = 0; r >= 0 && i < facts->assignments->n_items; i++) {
+	fence->boot_id = xstrdup(facts->boot_id);
+	for (size_t i = 0; i < facts->groups->n_items; i++)
+		add_group(facts, &facts->groups->items[i], fence);
+	for (size_t i = 0; i < facts->gpus->n_gpus; i++)
+		add_ungrouped(facts, &facts->gpus->gpus[i], fence);
+	for (size_t i = 0; i < facts->assignments->n_items; i++)
 		add_missing(facts->assignments->items[i], fence);
-		r = 0;
-	}
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(fence);
-	return 0;
+	return fence;
 }

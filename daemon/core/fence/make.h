@@ -19,12 +19,12 @@ typedef struct FenceFacts {
 	size_t n_health;
 	const char *boot_id;
 	/*
-	 * Whether the function is quarantined: 0 leaves the outputs alone if it is not.
-	 * *ret_itself: the quarantine names it, and not just every function.
+	 * Why the function is quarantined; NULL: it is not. *ret_itself: the quarantine names it, and
+	 * not just every function.
 	 */
-	int (*quarantine)(const Bdf *function, bool *ret_itself, char **ret_reason, void *userdata);
+	char *(*quarantine)(const Bdf *function, bool *ret_itself, void *userdata);
 	void *userdata;
 } FenceFacts;
 
 /* Without generation and time, which the store adds. */
-int fence_make(const FenceFacts *facts, Fence **ret);
+Fence *fence_make(const FenceFacts *facts);

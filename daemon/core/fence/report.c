@@ -63,9 +63,17 @@ static char *functions_text(const Subject *s, bool live)
 	return strv_join(addresses, ",");
 }
 
-static void fill(const Subject *s, bool split, bool live, FenceFinding *f)
+static FenceFinding *new_finding(FenceReport *report)
+{
+	report->items = xreallocarray(report->items, report->n_items + 1, sizeof(FenceFinding));
+	report->items[report->n_items] = (FenceFinding){ 0 };
+	return &report->items[report->n_items++];
+}
+
+static void add(const Subject *s, bool split, bool live, FenceReport *report)
 {
 	_cleanup_free_ char *edit = domain_ref_edit_command(s->use);
+	FenceFinding *f = new_finding(report);
 
 	f->split = split;
 	f->running = live;
@@ -88,24 +96,7 @@ static void fill(const Subject *s, bool split, bool live, FenceFinding *f)
 		f->remedy = strf(
 			"%stake the %ss out of that domain: %s", live ? "shut it down and " : "",
 			domain_hostdev_noun(domain_use_hostdev(s->use, first(s, live, true))),
-			str_or_empty(edit));
-}
-
-static FenceFinding *new_finding(FenceReport *report)
-{
-	FenceFinding *bigger =
-		xreallocarray(report->items, report->n_items + 1, sizeof(FenceFinding));
-
-	report->items = bigger;
-	bigger[report->n_items] = (FenceFinding){ 0 };
-	return &bigger[report->n_items++];
-}
-
-static void add(const Subject *s, bool split, bool live, FenceReport *report)
-{
-	FenceFinding *f = new_finding(report);
-
-	fill(s, split, live, f);
+			edit);
 }
 
 static void add_vgpu(const Subject *s, const VgpuUse *vgpu, FenceReport *report)
@@ -140,18 +131,13 @@ static void report_use(const Subject *s, bool foreign_use, FenceReport *report)
 {
 	size_t live = count(s, true), config = count(s, false);
 
-	if (live > 0 && live < s->n) {
+	if (live > 0 && live < s->n)
 		add(s, true, true, report);
-		return;
-	}
-	if (config > 0 && config < s->n) {
+	else if (config > 0 && config < s->n)
 		add(s, true, false, report);
-		return;
-	}
 	/* What a machine of Proxmox VE is to have, its definition says, and nothing else does. */
-	if (s->ours || foreign_use || live + config == 0 || s->use->vmid > 0)
-		return;
-	add(s, false, live > 0, report);
+	else if (!s->ours && !foreign_use && live + config > 0 && s->use->vmid == 0)
+		add(s, false, live > 0, report);
 }
 
 static bool vgpus_possible(const Subject *s, const PciSnapshot *snapshot)
@@ -172,12 +158,10 @@ static bool is_ours(const Subject *s, const Assignment *record, const GroupSet *
 static void report_group(const GroupSet *groups, const Group *group, const DomainUses *uses,
 			 const Assignments *assignments, bool foreign_use, FenceReport *report)
 {
-	_cleanup_free_ const PciFunction **functions = NULL;
 	Subject s = { .group = group };
+	_cleanup_free_ const PciFunction **functions = group_functions(group, &s.n);
 	const Assignment *record;
 	bool vgpus;
-
-	group_functions(group, &functions, &s.n);
 
 	s.functions = functions;
 	record = group_record(group, functions, s.n, groups, assignments);
@@ -193,15 +177,15 @@ static void report_group(const GroupSet *groups, const Group *group, const Domai
 	}
 }
 
-void fence_report(const GroupSet *groups, const DomainUses *uses, const Assignments *assignments,
-		  const Declarations *declarations, FenceReport **ret)
+FenceReport *fence_report(const GroupSet *groups, const DomainUses *uses,
+			  const Assignments *assignments, const Declarations *declarations)
 {
-	_cleanup_(fence_report_freep) FenceReport *report = xcalloc(1, sizeof(FenceReport));
+	FenceReport *report = xcalloc(1, sizeof(FenceReport));
 
 	for (size_t i = 0; i < groups->n_items; i++)
 		report_group(groups, &groups->items[i], uses, assignments,
 			     fence_is_for_foreign_use(declarations, &groups->items[i]), report);
-	*ret = TAKE_PTR(report);
+	return report;
 }
 
 bool fence_report_has(const FenceReport *report, const FenceFinding *finding)

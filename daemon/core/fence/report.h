@@ -21,8 +21,8 @@ typedef struct FenceReport {
 } FenceReport;
 
 /* Groups whose links nobody knows are left out, and so is a whole group that is for foreign use. */
-void fence_report(const GroupSet *groups, const DomainUses *uses, const Assignments *assignments,
-		  const Declarations *declarations, FenceReport **ret);
+FenceReport *fence_report(const GroupSet *groups, const DomainUses *uses,
+			  const Assignments *assignments, const Declarations *declarations);
 /* `report` (NULL: empty) has the same finding. */
 bool fence_report_has(const FenceReport *report, const FenceFinding *finding);
 FenceReport *fence_report_free(FenceReport *report);

@@ -12,7 +12,7 @@ typedef struct Fit {
 } Fit;
 
 /* window.c */
-int fit_check_window(Fit *f);
+void fit_check_window(Fit *f);
 /*
  * The window that all BARs of the group should have, in bytes: their sum, rounded up to a power of
  * two, doubled.
@@ -21,5 +21,5 @@ uint64_t fit_window_wanted(const FitFacts *facts);
 void fit_tune_window(const FitFacts *facts, const FitDomain *domain, FitTune *tune);
 
 /* numa.c */
-int fit_check_numa(Fit *f);
+void fit_check_numa(Fit *f);
 void fit_tune_numa(const FitFacts *facts, const FitDomain *domain, FitTune *tune);

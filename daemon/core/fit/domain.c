@@ -140,8 +140,6 @@ static void read_placement(const xmlNode *root, FitDomain *d)
 		}
 	if (!pinned && vcpu)
 		bind_cpus(d, xml_attribute(vcpu, "cpuset"));
-	if (!nodeset)
-		return;
 	d->nodeset = xstrdup(nodeset);
 }
 
@@ -150,9 +148,8 @@ static void read_security(const xmlNode *root, FitDomain *d)
 	const xmlNode *security = xml_child(root, "launchSecurity");
 	const char *type = security ? xml_attribute(security, "type") : NULL;
 
-	if (!security)
-		return;
-	d->security = xstrdup(type ? type : "of no type");
+	if (security)
+		d->security = xstrdup(type ? type : "of no type");
 }
 
 /* ---- devices, and arguments to QEMU ---- */
@@ -195,7 +192,7 @@ static void read_qemu(const xmlNode *node, FitDomain *d, unsigned depth)
 	}
 }
 
-void fit_domain_read(const DomainXml *xml, FitDomain *ret)
+FitDomain fit_domain_read(const DomainXml *xml)
 {
 	FitDomain d = { .name = domain_xml_name(xml), .pcie = domain_xml_is_pcie(xml) };
 
@@ -206,7 +203,7 @@ void fit_domain_read(const DomainXml *xml, FitDomain *ret)
 	read_qemu(xml->root, &d, 5);
 	read_placement(xml->root, &d);
 	read_security(xml->root, &d);
-	*ret = d;
+	return d;
 }
 
 void fit_domain_clear(FitDomain *domain)

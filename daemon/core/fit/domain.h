@@ -32,8 +32,8 @@ typedef struct FitDomain {
 	CpuSet cpus;	 /* the CPUs of all its vCPUs together */
 } FitDomain;
 
-/* A value that cannot be parsed counts as absent. -ENOMEM */
-void fit_domain_read(const DomainXml *xml, FitDomain *ret);
+/* A value that cannot be parsed counts as absent. */
+FitDomain fit_domain_read(const DomainXml *xml);
 void fit_domain_clear(FitDomain *domain);
 
 /* The guest's address width in bits; 0: it has the host's, which is not known. */

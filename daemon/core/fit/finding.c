@@ -9,16 +9,12 @@ DEFINE_STRING_TABLE(fit_id, FitId, FIT_IDS)
 
 void fit_add(FitReport *report, FitId id, FitSeverity severity, char *what, const char *remedy)
 {
-	_cleanup_free_ char *text = what, *copy = remedy ? strf("%s", remedy) : NULL;
-	FitFinding *bigger;
-
-	bigger = xreallocarray(report->items, report->n_items + 1, sizeof(FitFinding));
-	report->items = bigger;
+	report->items = xreallocarray(report->items, report->n_items + 1, sizeof(FitFinding));
 	report->items[report->n_items++] = (FitFinding){
 		.id = id,
 		.severity = severity,
-		.what = TAKE_PTR(text),
-		.remedy = TAKE_PTR(copy),
+		.what = what,
+		.remedy = xstrdup(remedy),
 	};
 }
 

@@ -72,10 +72,10 @@ typedef struct FitFacts {
 	bool started;	       /* the guest runs, and has its memory */
 } FitFacts;
 
-/* Appends a finding. Takes `what`; NULL is -ENOMEM, too. Copies `remedy`, which may be NULL. */
+/* Appends a finding. Takes `what`. Copies `remedy`, which may be NULL. */
 void fit_add(FitReport *report, FitId id, FitSeverity severity, char *what, const char *remedy);
 FitReport *fit_report_free(FitReport *report);
 DEFINE_CLEANUP(FitReport, fit_report_free)
 
-/* "32 GiB", "512 MiB"; NULL when memory is out. */
+/* "32 GiB", "512 MiB". */
 char *fit_size_text(uint64_t bytes);

@@ -33,7 +33,7 @@ const FitFinding *fit_refusal(const FitReport *report, FitMode numa, FitMode fit
 
 /* ---- memory ---- */
 
-static int fit_check_memory(Fit *f)
+static void fit_check_memory(Fit *f)
 {
 	const FitDomain *d = &f->domain;
 	uint64_t host = f->facts->host ? f->facts->host->memory_bytes : 0;
@@ -42,12 +42,11 @@ static int fit_check_memory(Fit *f)
 	if (host == 0)
 		f->report->not_known[FIT_MEMORY] = FIT_NO_HOST ": its memory";
 	if (host == 0 || d->memory_bytes <= host)
-		return 0;
+		return;
 	fit_add(f->report, FIT_MEMORY, FIT_ERROR,
 		strf("%s has %s of memory, all of which is pinned, and this host has %s", d->name,
 		     guest, has),
 		"give it less memory");
-	return 0;
 }
 
 static size_t count_hostdevs(const Fit *f)
@@ -61,7 +60,7 @@ static size_t count_hostdevs(const Fit *f)
  * 1 GiB; with a vIOMMU the RAM counts once for each vfio device, because each has its own address
  * space.
  */
-static int fit_check_memlock(Fit *f)
+static void fit_check_memlock(Fit *f)
 {
 	const FitDomain *d = &f->domain;
 	uint64_t times = d->viommu ? count_hostdevs(f) : 1, allowed;
@@ -69,28 +68,26 @@ static int fit_check_memlock(Fit *f)
 
 	if (d->hard_limit_bytes == 0 ||
 	    d->memory_bytes > (UINT64_MAX - MEMLOCK_EXTRA) / (times + 1))
-		return 0;
+		return;
 	allowed = d->memory_bytes * (times > 0 ? times : 1) + MEMLOCK_EXTRA;
 	if (d->hard_limit_bytes >= allowed)
-		return 0;
+		return;
 	limit = fit_size_text(d->hard_limit_bytes);
 	ram = fit_size_text(d->memory_bytes);
 	wanted = fit_size_text(allowed);
 	remedy = strf("take the <hard_limit> out of its <memtune>, or make it %s", wanted);
-	if (d->hard_limit_bytes <= d->memory_bytes) {
+	if (d->hard_limit_bytes <= d->memory_bytes)
 		fit_add(f->report, FIT_MEMLOCK, FIT_ERROR,
 			strf("the hard_limit of %s is %s, and vfio locks all of its memory, "
 			     "%s: it will not start",
 			     d->name, limit, ram),
 			remedy);
-		return 0;
-	}
-	fit_add(f->report, FIT_MEMLOCK, FIT_WARNING,
-		strf("the hard_limit of %s is %s, where libvirt would let a guest with these "
-		     "devices lock %s: it may not start",
-		     d->name, limit, wanted),
-		remedy);
-	return 0;
+	else
+		fit_add(f->report, FIT_MEMLOCK, FIT_WARNING,
+			strf("the hard_limit of %s is %s, where libvirt would let a guest with these "
+			     "devices lock %s: it may not start",
+			     d->name, limit, wanted),
+			remedy);
 }
 
 static uint64_t free_pages(const HostFacts *host, uint64_t page_bytes, bool *ret_known)
@@ -127,53 +124,44 @@ static void fit_check_huge_pages(Fit *f)
 		"reserve more (vm.nr_hugepages, or hugepages= at boot)");
 }
 
-static int fit_check_pinning(Fit *f)
+static void fit_check_pinning(Fit *f)
 {
 	const FitDomain *d = &f->domain;
 	uint64_t seconds = d->memory_bytes / GIB / PINNING_GIB_A_SECOND;
 
 	if (f->facts->running || f->facts->started)
-		return 0; /* the guest has its pages already */
-	if (d->hugepages) {
+		return; /* the guest has its pages already */
+	if (d->hugepages)
 		fit_check_huge_pages(f);
-		return 0;
-	}
-	if (seconds < PINNING_LONG_SECONDS)
-		return 0;
-	fit_add(f->report, FIT_PINNING, FIT_INFO,
-		strf("%s will take some %llu s longer to start: all of its memory is pinned "
-		     "(an estimate, at %d GiB/s)",
-		     d->name, (unsigned long long)seconds, PINNING_GIB_A_SECOND),
-		"back it by huge pages: <memoryBacking><hugepages/>");
-	return 0;
+	else if (seconds >= PINNING_LONG_SECONDS)
+		fit_add(f->report, FIT_PINNING, FIT_INFO,
+			strf("%s will take some %llu s longer to start: all of its memory is pinned "
+			     "(an estimate, at %d GiB/s)",
+			     d->name, (unsigned long long)seconds, PINNING_GIB_A_SECOND),
+			"back it by huge pages: <memoryBacking><hugepages/>");
 }
 
 /* ---- devices ---- */
 
-static int fit_check_machine(Fit *f)
+static void fit_check_machine(Fit *f)
 {
 	const FitDomain *d = &f->domain;
 
-	if (!d->pcie) {
+	if (!d->pcie)
 		fit_add(f->report, FIT_MACHINE_TYPE, FIT_WARNING,
 			strf("%s has machine type i440fx, which puts GPUs on conventional "
 			     "PCI",
 			     d->name),
 			"use machine type q35");
-		return 0;
-	}
-	if (!f->facts->running && domain_xml_free_root_ports(f->facts->xml) == 0) {
+	else if (!f->facts->running && domain_xml_free_root_ports(f->facts->xml) == 0)
 		fit_add(f->report, FIT_ROOT_PORTS, FIT_INFO,
 			strf("%s has no free pcie-root-port: nothing more can be plugged in "
 			     "while it runs",
 			     d->name),
 			"add a pcie-root-port for each device to be plugged in");
-		return 0;
-	}
-	return 0;
 }
 
-static int fit_check_devices(Fit *f)
+static void fit_check_devices(Fit *f)
 {
 	const FitDomain *d = &f->domain;
 
@@ -189,62 +177,55 @@ static int fit_check_devices(Fit *f)
 			     "boards without working PCIe peer-to-peer it corrupts data",
 			     d->name),
 			"take it out, unless peer-to-peer over PCIe was tested");
-	return 0;
 }
 
 /*
  * A device reads the rest encrypted: a T4 in a guest with SEV computes with wrong data
  * (AMDESE/AMDSEV#80). Boards can have confidential computing from Hopper on.
  */
-static int fit_check_security(Fit *f)
+static void fit_check_security(Fit *f)
 {
 	const FitDomain *d = &f->domain;
 
-	if (!d->security)
-		return 0;
-	fit_add(f->report, FIT_LAUNCH_SECURITY, FIT_WARNING,
-		strf("%s has launchSecurity (%s): a board without confidential computing "
-		     "cannot reach its memory",
-		     d->name, d->security),
-		"take <launchSecurity> out, or use boards that have it (H100 and later) "
-		"and turn it on: nvidia_gpu_tools.py --set-cc-mode=on "
-		"--reset-after-cc-mode-switch; there is no NVLink then");
-	return 0;
+	if (d->security)
+		fit_add(f->report, FIT_LAUNCH_SECURITY, FIT_WARNING,
+			strf("%s has launchSecurity (%s): a board without confidential computing "
+			     "cannot reach its memory",
+			     d->name, d->security),
+			"take <launchSecurity> out, or use boards that have it (H100 and later) "
+			"and turn it on: nvidia_gpu_tools.py --set-cc-mode=on "
+			"--reset-after-cc-mode-switch; there is no NVLink then");
 }
 
 /* ---- entry points ---- */
 
-int fit_check(const FitFacts *facts, FitReport **ret)
+FitReport *fit_check(const FitFacts *facts)
 {
-	static int (*const checks[])(Fit *) = {
+	static void (*const checks[])(Fit *) = {
 		fit_check_window,  fit_check_machine, fit_check_memory, fit_check_memlock,
 		fit_check_pinning, fit_check_devices, fit_check_numa,	fit_check_security,
 	};
-	_cleanup_(fit_report_freep) FitReport *report = xcalloc(1, sizeof(*report));
-	Fit f = { .facts = facts, .report = report };
-	int r;
+	Fit f = {
+		.facts = facts,
+		.domain = fit_domain_read(facts->xml),
+		.report = xcalloc(1, sizeof(FitReport)),
+	};
 
-	fit_domain_read(facts->xml, &f.domain);
-	r = 0;
-	for (size_t i = 0; r == 0 && i < ELEMENTS(checks); i++)
-		r = checks[i](&f);
+	for (size_t i = 0; i < ELEMENTS(checks); i++)
+		checks[i](&f);
 	fit_domain_clear(&f.domain);
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(report);
-	return 0;
+	return f.report;
 }
 
-void fit_tune(const FitFacts *facts, bool numa, bool fit, FitTune *ret)
+FitTune fit_tune(const FitFacts *facts, bool numa, bool fit)
 {
 	FitTune tune = { 0 };
-	FitDomain domain = { 0 };
+	FitDomain domain = fit_domain_read(facts->xml);
 
-	fit_domain_read(facts->xml, &domain);
 	if (fit)
 		fit_tune_window(facts, &domain, &tune);
 	if (numa)
 		fit_tune_numa(facts, &domain, &tune);
 	fit_domain_clear(&domain);
-	*ret = tune;
+	return tune;
 }

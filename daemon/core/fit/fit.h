@@ -22,10 +22,9 @@ typedef enum FitMode {
 } FitMode;
 DECLARE_STRING_TABLE(fit_mode, FitMode);
 
-/* -ENOMEM */
-int fit_check(const FitFacts *facts, FitReport **ret);
-/* What --numa=apply and --fit=apply would write. -ENOMEM */
-void fit_tune(const FitFacts *facts, bool numa, bool fit, FitTune *ret);
+FitReport *fit_check(const FitFacts *facts);
+/* What --numa=apply and --fit=apply would write. */
+FitTune fit_tune(const FitFacts *facts, bool numa, bool fit);
 
 /* The first warning or error of a kind whose mode is FIT_STRICT; NULL: none. */
 const FitFinding *fit_refusal(const FitReport *report, FitMode numa, FitMode fit);

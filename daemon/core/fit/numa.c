@@ -62,30 +62,25 @@ static void numa_check_memory(Fit *f, const CpuSet *nodes, const char *names)
 			    *guest = fit_size_text(d->memory_max_bytes);
 	CpuSet bound;
 
-	if (memory > 0 && d->memory_max_bytes > memory) {
+	if (memory > 0 && d->memory_max_bytes > memory)
 		fit_add(f->report, FIT_NUMA_MEMORY, FIT_WARNING,
 			strf("%s has %s of memory, and NUMA node %s of its GPUs has %s: the "
 			     "rest will be remote",
 			     d->name, guest, names, size),
 			"give it less memory, or a guest NUMA topology of its own");
+	else if (d->memory_auto)
 		return;
-	}
-	if (d->memory_auto)
-		return;
-	if (!d->nodeset) {
+	else if (!d->nodeset)
 		fit_add(f->report, FIT_NUMA_MEMORY, FIT_WARNING,
 			strf("the memory of %s may be on any NUMA node; its GPUs are on "
 			     "node %s",
 			     d->name, names),
 			"use --numa=apply, or add a <numatune>");
-		return;
-	}
-	if (cpu_set_parse(d->nodeset, &bound) < 0 || cpu_set_within(&bound, nodes))
-		return;
-	fit_add(f->report, FIT_NUMA_MEMORY, FIT_WARNING,
-		strf("the memory of %s is on NUMA node %s; its GPUs are on node %s", d->name,
-		     d->nodeset, names),
-		"change its <numatune>");
+	else if (cpu_set_parse(d->nodeset, &bound) == 0 && !cpu_set_within(&bound, nodes))
+		fit_add(f->report, FIT_NUMA_MEMORY, FIT_WARNING,
+			strf("the memory of %s is on NUMA node %s; its GPUs are on node %s",
+			     d->name, d->nodeset, names),
+			"change its <numatune>");
 }
 
 static void numa_check_cpus(Fit *f, const CpuSet *nodes, const char *names)
@@ -96,31 +91,26 @@ static void numa_check_cpus(Fit *f, const CpuSet *nodes, const char *names)
 
 	if (!*text || d->cpus_auto || cpu_set_parse(text, &cpus) < 0)
 		return;
-	if (d->vcpus > cpu_set_count(&cpus)) {
+	if (d->vcpus > cpu_set_count(&cpus))
 		fit_add(f->report, FIT_NUMA_CPUS, FIT_WARNING,
 			strf("%s has %u vCPUs, and NUMA node %s of its GPUs has %u CPUs", d->name,
 			     d->vcpus, names, cpu_set_count(&cpus)),
 			"give it fewer vCPUs, or a guest NUMA topology of its own");
-		return;
-	}
-	if (!d->cpus_bound) {
+	else if (!d->cpus_bound)
 		fit_add(f->report, FIT_NUMA_CPUS, FIT_WARNING,
 			strf("the vCPUs of %s may run on any NUMA node; its GPUs are on "
 			     "node %s",
 			     d->name, names),
 			"use --numa=apply, or give its <vcpu> a cpuset");
-		return;
-	}
-	if (cpu_set_within(&d->cpus, &cpus))
-		return;
-	fit_add(f->report, FIT_NUMA_CPUS, FIT_WARNING,
-		strf("vCPUs of %s are pinned to CPUs that are not on NUMA node %s of its "
-		     "GPUs",
-		     d->name, names),
-		"change its <vcpupin> or the cpuset of its <vcpu>");
+	else if (!cpu_set_within(&d->cpus, &cpus))
+		fit_add(f->report, FIT_NUMA_CPUS, FIT_WARNING,
+			strf("vCPUs of %s are pinned to CPUs that are not on NUMA node %s of its "
+			     "GPUs",
+			     d->name, names),
+			"change its <vcpupin> or the cpuset of its <vcpu>");
 }
 
-int fit_check_numa(Fit *f)
+void fit_check_numa(Fit *f)
 {
 	_cleanup_free_ char *names = NULL;
 	CpuSet nodes;
@@ -131,16 +121,15 @@ int fit_check_numa(Fit *f)
 		f->report->not_known[FIT_NUMA_MEMORY] =
 			"the kernel does not say on which NUMA node its GPUs are";
 	if (!f->facts->host || f->facts->host->n_nodes < 2 || !gpu_nodes(f->facts, &nodes))
-		return 0;
+		return;
 	names = nodes_text(f->facts->host, &nodes, false);
 	if (cpu_set_count(&nodes) > 1)
 		fit_add(f->report, FIT_NUMA_SPREAD, FIT_INFO,
 			strf("the GPUs of the group are on NUMA nodes %s", names), NULL);
-	if (!numa_has_choice(f->facts, &nodes))
-		return 0;
-	numa_check_memory(f, &nodes, names);
-	numa_check_cpus(f, &nodes, names);
-	return 0;
+	if (numa_has_choice(f->facts, &nodes)) {
+		numa_check_memory(f, &nodes, names);
+		numa_check_cpus(f, &nodes, names);
+	}
 }
 
 void fit_tune_numa(const FitFacts *facts, const FitDomain *d, FitTune *tune)

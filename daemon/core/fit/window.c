@@ -145,7 +145,7 @@ void fit_tune_window(const FitFacts *facts, const FitDomain *d, FitTune *tune)
 		tune->mmio_mb = wanted >> 20;
 }
 
-/* What is known of a window that may be too small. Caller frees; NULL when memory is out. */
+/* What is known of a window that may be too small. Caller frees. */
 static char *describe(const FitDomain *d, const Window *window, uint64_t bars, uint64_t wanted)
 {
 	const char *firmware = d->firmware == FIRMWARE_OVMF ? "OVMF" : "SeaBIOS";
@@ -230,7 +230,7 @@ static void check_mapping(Fit *f, uint64_t bars)
 		NULL);
 }
 
-int fit_check_window(Fit *f)
+void fit_check_window(Fit *f)
 {
 	const FitDomain *d = &f->domain;
 	unsigned bits = fit_domain_bits(d, f->facts->host);
@@ -241,7 +241,7 @@ int fit_check_window(Fit *f)
 		f->report->not_known[FIT_BAR_WINDOW] =
 			"its firmware is not one whose window for BARs is known";
 	if (bars == 0 || d->firmware == FIRMWARE_OTHER)
-		return 0;
+		return;
 	if (f->facts->running && largest_bar(f->facts) > HOTPLUG_BAR_MAX)
 		fit_add(f->report, FIT_HOTPLUG_WINDOW, FIT_WARNING,
 			strf("%s sized the windows of its PCIe ports when it started: they "
@@ -251,13 +251,11 @@ int fit_check_window(Fit *f)
 	check_mapping(f, bars);
 	if (bits == 0 && d->mmio_mb == 0)
 		f->report->not_known[FIT_BAR_WINDOW] = FIT_NO_HOST ": its address bits";
-	if ((bits == 0 && d->mmio_mb == 0))
-		return 0;
+	if (bits == 0 && d->mmio_mb == 0)
+		return;
 	room = seabios_window(d, bits);
 	window = d->firmware == FIRMWARE_OVMF ? ovmf_window(d, bits, f->facts->host)
 					      : (Window){ room, room, room };
-	if (counted(d, &window) >= wanted)
-		return 0;
-	tell_window(f, &window, bars, wanted);
-	return 0;
+	if (counted(d, &window) < wanted)
+		tell_window(f, &window, bars, wanted);
 }

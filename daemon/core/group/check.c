@@ -54,40 +54,38 @@ static bool bridgeable(const Gpu *a, const Gpu *b)
 }
 
 /*
- * *ret_fault stays NULL when there is no fault. A board that is not in the catalogue passes,
- * because only the operator knows about it.
+ * NULL: there is no fault. A board that is not in the catalogue passes, because only the operator
+ * knows about it.
  */
-static void member_fault(const Group *group, const Gpu *gpu, char **ret_fault)
+static char *member_fault(const Group *group, const Gpu *gpu)
 {
 	_cleanup_free_ char *model = gpu_model(gpu), *first = gpu_model(group->gpus[0]);
 	NvlinkKind kind = gpu->board ? gpu->board->kind : NVLINK_UNKNOWN;
 
 	if (kind == NVLINK_SXM || (kind == NVLINK_NONE && !group->single))
-		*ret_fault = strf("%s (%s) cannot be in a group: %s", BDF_TEXT(&gpu->lead->bdf),
-				  model, board_exclusion(gpu->board));
-	else if (!bridgeable(group->gpus[0], gpu))
-		*ret_fault = strf("%s (%s) and %s (%s) differ: a bridge ties boards of one model",
-				  BDF_TEXT(&group->gpus[0]->lead->bdf), first,
-				  BDF_TEXT(&gpu->lead->bdf), model);
-	else
-		return;
+		return strf("%s (%s) cannot be in a group: %s", BDF_TEXT(&gpu->lead->bdf), model,
+			    board_exclusion(gpu->board));
+	if (!bridgeable(group->gpus[0], gpu))
+		return strf("%s (%s) and %s (%s) differ: a bridge ties boards of one model",
+			    BDF_TEXT(&group->gpus[0]->lead->bdf), first, BDF_TEXT(&gpu->lead->bdf),
+			    model);
+	return NULL;
 }
 
-static void members_fault(const Group *group, char **ret_fault)
+static char *members_fault(const Group *group)
 {
-	const Board *board;
+	const Board *board = group->n_gpus > 0 ? group->gpus[0]->board : NULL;
 
 	for (size_t i = 0; i < group->n_gpus; i++) {
-		member_fault(group, group->gpus[i], ret_fault);
+		char *fault = member_fault(group, group->gpus[i]);
 
-		if (*ret_fault)
-			return;
+		if (fault)
+			return fault;
 	}
-	board = group->n_gpus > 0 ? group->gpus[0]->board : NULL;
 	if (!board || board->group_size == 0 || group->n_gpus <= board->group_size)
-		return;
-	*ret_fault = strf("it has %zu GPUs, but a bridge ties at most %u of %s", group->n_gpus,
-			  board->group_size, board->name);
+		return NULL;
+	return strf("it has %zu GPUs, but a bridge ties at most %u of %s", group->n_gpus,
+		    board->group_size, board->name);
 }
 
 /*
@@ -107,17 +105,16 @@ static const Link *first_doubt(const Group *group, const Links *links)
 	return NULL;
 }
 
-static void doubt_fault(Group *group, const Link *doubt, char **ret_fault)
+static char *doubt_fault(Group *group, const Link *doubt)
 {
 	_cleanup_free_ char *when = utc_text(doubt->observed_usec);
 
 	group->seen_otherwise = true;
-	*ret_fault =
-		strf("%s (%s, %s, %s), but %s%s", doubt->doubt,
-		     provenance_to_string(doubt->provenance), str_or_empty(doubt->source), when,
-		     group->provenance == PROVENANCE_DECLARED ? "they are declared together in "
-							      : "they are linked by ",
-		     group->source);
+	return strf("%s (%s, %s, %s), but %s%s", doubt->doubt,
+		    provenance_to_string(doubt->provenance), str_or_empty(doubt->source), when,
+		    group->provenance == PROVENANCE_DECLARED ? "they are declared together in "
+							     : "they are linked by ",
+		    group->source);
 }
 
 /*
@@ -138,7 +135,7 @@ static unsigned links_of_member(const Group *group, const Links *links, size_t m
 	return sum;
 }
 
-static void member_links_fault(Group *group, const Links *links, char **ret_fault)
+static char *member_links_fault(Group *group, const Links *links)
 {
 	const Board *board = group->n_gpus > 2 ? group->gpus[0]->board : NULL;
 
@@ -148,28 +145,24 @@ static void member_links_fault(Group *group, const Links *links, char **ret_faul
 		if (n == 0 || n >= board->links)
 			continue;
 		group->seen_otherwise = true;
-		*ret_fault = strf("%s has %u of its %u NVLinks to members: a GPU of its bridge is "
-				  "missing, or not seated",
-				  BDF_TEXT(&group->gpus[i]->lead->bdf), n, board->links);
-		return;
+		return strf("%s has %u of its %u NVLinks to members: a GPU of its bridge is "
+			    "missing, or not seated",
+			    BDF_TEXT(&group->gpus[i]->lead->bdf), n, board->links);
 	}
+	return NULL;
 }
 
-static void links_fault(Group *group, const Links *links, char **ret_fault)
+static char *links_fault(Group *group, const Links *links)
 {
 	const Link *doubt = first_doubt(group, links);
 
-	if (doubt) {
-		doubt_fault(group, doubt, ret_fault);
-		return;
-	}
-	if (group->links == 0 || group->links >= group->links_expected) {
-		member_links_fault(group, links, ret_fault);
-		return;
-	}
+	if (doubt)
+		return doubt_fault(group, doubt);
+	if (group->links == 0 || group->links >= group->links_expected)
+		return member_links_fault(group, links);
 	group->seen_otherwise = true;
-	*ret_fault = strf("%u of %u NVLinks are active: the bridge may be badly seated",
-			  group->links, group->links_expected);
+	return strf("%u of %u NVLinks are active: the bridge may be badly seated", group->links,
+		    group->links_expected);
 }
 
 /* ---- the evidence, as it is shown ---- */
@@ -184,8 +177,7 @@ static GroupEvidence *evidence_of(Group *group, const Link *link)
 
 static void add_evidence(Group *group, const Link *link)
 {
-	GroupEvidence *e = evidence_of(group, link), *bigger;
-	char *source;
+	GroupEvidence *e = evidence_of(group, link);
 
 	if (e) {
 		if (link->count < e->links)
@@ -194,14 +186,13 @@ static void add_evidence(Group *group, const Link *link)
 			e->seen_usec = link->observed_usec;
 		return;
 	}
-	source = xstrdup(str_or_empty(link->source));
-	bigger = xreallocarray(group->evidence, group->n_evidence + 1, sizeof(GroupEvidence));
-	group->evidence = bigger;
-	bigger[group->n_evidence++] = (GroupEvidence){
+	group->evidence =
+		xreallocarray(group->evidence, group->n_evidence + 1, sizeof(GroupEvidence));
+	group->evidence[group->n_evidence++] = (GroupEvidence){
 		.provenance = link->provenance,
 		.links = link->count,
 		.seen_usec = link->observed_usec,
-		.source = source,
+		.source = xstrdup(str_or_empty(link->source)),
 	};
 }
 
@@ -225,9 +216,8 @@ static void collect_evidence(Group *group, const Links *links)
 	for (size_t i = 0; i < links->n_items; i++) {
 		const Link *link = &links->items[i];
 
-		if (!is_member(group, &link->a) || !is_member(group, &link->b))
-			continue;
-		add_evidence(group, link);
+		if (is_member(group, &link->a) && is_member(group, &link->b))
+			add_evidence(group, link);
 	}
 	if (group->n_evidence > 1)
 		qsort(group->evidence, group->n_evidence, sizeof(GroupEvidence), compare_evidence);
@@ -236,7 +226,6 @@ static void collect_evidence(Group *group, const Links *links)
 void group_check(Group *group, const Links *links)
 {
 	collect_evidence(group, links);
-
 	group->links_expected = expected_links(group);
 	if (group->provenance == PROVENANCE_NONE) {
 		group->state = GROUP_UNKNOWN;
@@ -244,15 +233,13 @@ void group_check(Group *group, const Links *links)
 	}
 	set_observed(group, links);
 	if (!group->fault)
-		members_fault(group, &group->fault);
+		group->fault = members_fault(group);
 	if (!group->fault)
-		links_fault(group, links, &group->fault);
+		group->fault = links_fault(group, links);
 	group->state = group->fault				  ? GROUP_DEGRADED
 		       : group->provenance == PROVENANCE_INFERRED ? GROUP_INFERRED
 								  : GROUP_FREE;
-	if (group->fault) {
-		group->reason = xstrdup(group->fault);
-	}
+	group->reason = xstrdup(group->fault);
 }
 
 static char *reasoning_for_one(const Gpu *gpu)
@@ -348,7 +335,6 @@ static void note_boards(const GpuSet *set, const Gpu *gpu, char ***notes)
 void group_note_ungrouped(const GpuSet *set, char ***notes)
 {
 	note_nvswitches(set, notes);
-
 	for (size_t i = 0; i < set->n_gpus; i++)
 		if (worth_a_note(&set->gpus[i]) && !noted_before(set, i))
 			note_boards(set, &set->gpus[i], notes);

@@ -87,7 +87,7 @@ char *group_link_text(const Group *group)
 	return xstrdup("?");
 }
 
-void group_functions(const Group *group, const PciFunction ***ret, size_t *ret_n)
+const PciFunction **group_functions(const Group *group, size_t *ret_n)
 {
 	const PciFunction **functions;
 	size_t n = 0;
@@ -99,8 +99,21 @@ void group_functions(const Group *group, const PciFunction ***ret, size_t *ret_n
 	for (size_t i = 0; i < group->n_gpus; i++)
 		for (size_t k = 0; k < group->gpus[i]->n_functions; k++)
 			functions[n++] = group->gpus[i]->functions[k];
-	*ret = functions;
 	*ret_n = n;
+	return functions;
+}
+
+Bdf *group_addresses(const Group *group, size_t *ret_n)
+{
+	size_t n;
+	_cleanup_free_ const PciFunction **functions = group_functions(group, &n);
+	Bdf *addresses = xcalloc(n + 1, sizeof(Bdf));
+
+	for (size_t i = 0; i < n; i++)
+		addresses[i] = functions[i]->bdf;
+	if (ret_n)
+		*ret_n = n;
+	return addresses;
 }
 
 /* Compares two runs of digits as numbers of any length, and moves past both. */

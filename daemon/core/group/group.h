@@ -85,7 +85,9 @@ unsigned group_links(const Group *group);
 /* "NV4" from observed links, "NV4?" from the board when not observed, "?" when neither. */
 char *group_link_text(const Group *group);
 /* All functions of all its GPUs, GPU by GPU in address order; members borrowed. */
-void group_functions(const Group *group, const PciFunction ***ret, size_t *ret_n);
+const PciFunction **group_functions(const Group *group, size_t *ret_n);
+/* Their addresses. ret_n may be NULL. */
+Bdf *group_addresses(const Group *group, size_t *ret_n);
 
 /* Compares names as people count: pair2 comes before pair10. */
 int group_compare_names(const char *a, const char *b);

@@ -56,26 +56,26 @@ static void keep_function(const Gpu *gpu, const PciFunction *function, Assignmen
 		.subsystem_vendor = function->subsystem_vendor,
 		.subsystem_device = function->subsystem_device,
 	};
-	if (function != gpu->lead || !gpu->serial_number)
-		return;
-	into->serial_number = xstrdup(gpu->serial_number);
+	if (function == gpu->lead)
+		into->serial_number = xstrdup(gpu->serial_number);
 }
 
-void group_keep(const Group *group, KeptWhy why, uint64_t now_usec, uint32_t caller_uid,
-		Assignment **ret)
+Assignment *group_keep(const Group *group, KeptWhy why, uint64_t now_usec, uint32_t caller_uid)
 {
-	_cleanup_(assignment_freep) Assignment *kept = xcalloc(1, sizeof(*kept));
+	Assignment *kept = xcalloc(1, sizeof(*kept));
 	size_t n = 0;
 
 	for (size_t i = 0; i < group->n_gpus; i++)
 		n += group->gpus[i]->n_functions;
-	kept->kept = why;
-	kept->created_usec = now_usec;
-	kept->created_by = caller_uid;
-	kept->group_name = xstrdup(group->name);
-	kept->functions = xcalloc(n + 1, sizeof(AssignedFunction));
+	*kept = (Assignment){
+		.kept = why,
+		.created_usec = now_usec,
+		.created_by = caller_uid,
+		.group_name = xstrdup(group->name),
+		.functions = xcalloc(n + 1, sizeof(AssignedFunction)),
+	};
 	for (size_t i = 0; i < group->n_gpus; i++)
 		for (size_t k = 0; k < group->gpus[i]->n_functions; k++)
 			keep_function(group->gpus[i], group->gpus[i]->functions[k], kept);
-	*ret = TAKE_PTR(kept);
+	return kept;
 }

@@ -13,5 +13,4 @@ KeptWhy group_kept(const Group *group, const PciFunction *const *functions, size
 		   const Assignments *assignments, const Policy *policy);
 
 /* The group as a kept one, for kept.d. */
-void group_keep(const Group *group, KeptWhy why, uint64_t now_usec, uint32_t caller_uid,
-		Assignment **ret);
+Assignment *group_keep(const Group *group, KeptWhy why, uint64_t now_usec, uint32_t caller_uid);

@@ -33,22 +33,35 @@ static void join_components(Component *components, size_t n, size_t a, size_t b,
 	components[keep].weakest = link;
 }
 
-static void add_components(Resolver *r, Component *components)
+static bool has_gpu(Gpu *const *gpus, size_t n, const Gpu *gpu)
 {
-	size_t n = r->set->n_gpus;
-	_cleanup_free_ Gpu **members = xcalloc(n + 1, sizeof(Gpu *));
+	for (size_t i = 0; i < n; i++)
+		if (gpus[i] == gpu)
+			return true;
+	return false;
+}
 
-	for (size_t i = 0; i < n; i++) {
-		size_t n_members = 0;
+/* By links down to this provenance; only between these GPUs, NULL: between all. */
+static Component *find_components(const Resolver *r, Provenance lowest, Gpu *const *gpus, size_t n)
+{
+	Component *components = xcalloc(r->set->n_gpus + 1, sizeof(Component));
 
-		if (components[i].label != i || !components[i].weakest)
-			continue;
-		for (size_t k = i; k < n; k++)
-			if (components[k].label == i)
-				members[n_members++] = &r->set->gpus[k];
-		resolver_add_observed(r, resolver_free_name(r, resolver_base_name(n_members)),
-				      members, n_members, components[i].weakest);
-	}
+	for (size_t i = 0; i < r->set->n_gpus; i++)
+		components[i].label = i;
+	for (int p = PROVENANCE_DECLARED - 1; p >= (int)lowest; p--)
+		for (size_t i = 0; i < r->links->n_items; i++) {
+			const Link *link = &r->links->items[i];
+			Gpu *a, *b;
+
+			if ((int)link->provenance == p && !link->doubt &&
+			    resolver_link_ends(r, link, &a, &b) &&
+			    (!gpus || (has_gpu(gpus, n, a) && has_gpu(gpus, n, b))) &&
+			    (p > PROVENANCE_INFERRED || !resolver_unsettled(r, a)))
+				join_components(components, r->set->n_gpus,
+						resolver_gpu_index(r, a), resolver_gpu_index(r, b),
+						link);
+		}
+	return components;
 }
 
 /* ---- what is assigned ---- */
@@ -75,39 +88,16 @@ static size_t recorded_gpus(const Resolver *r, const Assignment *record, Gpu **g
 	return n;
 }
 
-static bool has_gpu(Gpu *const *gpus, size_t n, const Gpu *gpu)
+/* The weakest link that is needed to join exactly these GPUs; NULL: links do not join them. */
+static const Link *find_weakest(const Resolver *r, Gpu *const *gpus, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (gpus[i] == gpu)
-			return true;
-	return false;
-}
-
-/* The weakest link that is needed to join exactly these GPUs; *ret NULL: links do not join them. */
-static void find_weakest(const Resolver *r, Gpu *const *gpus, size_t n, const Link **ret)
-{
-	_cleanup_free_ Component *components = xcalloc(r->set->n_gpus + 1, sizeof(Component));
+	_cleanup_free_ Component *components = find_components(r, PROVENANCE_INFERRED, gpus, n);
 	size_t label = resolver_gpu_index(r, gpus[0]);
 
-	for (size_t i = 0; i < r->set->n_gpus; i++)
-		components[i].label = i;
-	for (int p = PROVENANCE_DECLARED - 1; p >= PROVENANCE_INFERRED; p--)
-		for (size_t i = 0; i < r->links->n_items; i++) {
-			const Link *link = &r->links->items[i];
-			Gpu *a, *b;
-
-			if ((int)link->provenance == p && !link->doubt &&
-			    resolver_link_ends(r, link, &a, &b) && has_gpu(gpus, n, a) &&
-			    has_gpu(gpus, n, b) &&
-			    (p > PROVENANCE_INFERRED || !resolver_unsettled(r, a)))
-				join_components(components, r->set->n_gpus,
-						resolver_gpu_index(r, a), resolver_gpu_index(r, b),
-						link);
-		}
-	*ret = components[label].weakest;
 	for (size_t i = 1; i < n; i++)
 		if (components[resolver_gpu_index(r, gpus[i])].label != label)
-			*ret = NULL;
+			return NULL;
+	return components[label].weakest;
 }
 
 /* Adds a group that has no valid evidence any more, because a domain still has its GPUs. */
@@ -129,47 +119,27 @@ static void add_kept(Resolver *r, char *name, const Assignment *record, Gpu *con
 	resolver_add(r, gpus, n, &group);
 }
 
-/* 1: it is a group of one, and added. 0: it may be linked to another. */
-static int add_recorded_single(Resolver *r, const char *name, Gpu *gpu)
-{
-	_cleanup_free_ char *why = NULL;
-	char *its;
-
-	resolver_why_single(r, gpu, &why);
-
-	if (!why)
-		return 0;
-	its = xstrdup(name);
-	resolver_add_single(r, its, gpu, TAKE_PTR(why));
-	return 1;
-}
-
 /* Adds no group if a declaration has some of the GPUs: it decides about the others, too. */
 static void add_recorded(Resolver *r, const Assignment *record, Gpu **gpus)
 {
 	const Bdf *missing;
-	const Link *weakest;
 	size_t n = recorded_gpus(r, record, gpus, &missing);
-	char *name;
-	int result;
+	const Link *weakest;
+	char *name, *why;
 
 	for (size_t i = 0; i < n; i++)
 		if (resolver_is_owned(r, gpus[i]))
 			return;
 	if (n == 0)
 		return;
-	find_weakest(r, gpus, n, &weakest);
-	result = 0;
+	weakest = missing ? NULL : find_weakest(r, gpus, n);
+	why = n == 1 && !missing ? resolver_why_single(r, gpus[0]) : NULL;
 	name = resolver_name_taken(r, record->group_name)
 		       ? resolver_free_name(r, resolver_base_name(n))
 		       : xstrdup(record->group_name);
-	if (n == 1 && !missing)
-		result = add_recorded_single(r, name, gpus[0]);
-	if (result != 0) {
-		free(name);
-		return;
-	}
-	if (weakest && !missing)
+	if (why)
+		resolver_add_single(r, name, gpus[0], why);
+	else if (weakest)
 		resolver_add_observed(r, name, gpus, n, weakest);
 	else
 		add_kept(r, name, record, gpus, n, missing);
@@ -185,20 +155,19 @@ void group_resolve_recorded(Resolver *r)
 
 void group_resolve_observed(Resolver *r)
 {
-	_cleanup_free_ Component *components = xcalloc(r->set->n_gpus + 1, sizeof(Component));
+	size_t n = r->set->n_gpus;
+	_cleanup_free_ Component *components = find_components(r, PROVENANCE_INFERRED + 1, NULL, 0);
+	_cleanup_free_ Gpu **members = xcalloc(n + 1, sizeof(Gpu *));
 
-	for (size_t i = 0; i < r->set->n_gpus; i++)
-		components[i].label = i;
-	for (int p = PROVENANCE_DECLARED - 1; p > PROVENANCE_INFERRED; p--)
-		for (size_t i = 0; i < r->links->n_items; i++) {
-			const Link *link = &r->links->items[i];
-			Gpu *a, *b;
+	for (size_t i = 0; i < n; i++) {
+		size_t n_members = 0;
 
-			if ((int)link->provenance == p && !link->doubt &&
-			    resolver_link_ends(r, link, &a, &b))
-				join_components(components, r->set->n_gpus,
-						resolver_gpu_index(r, a), resolver_gpu_index(r, b),
-						link);
-		}
-	add_components(r, components);
+		if (components[i].label != i || !components[i].weakest)
+			continue;
+		for (size_t k = i; k < n; k++)
+			if (components[k].label == i)
+				members[n_members++] = &r->set->gpus[k];
+		resolver_add_observed(r, resolver_free_name(r, resolver_base_name(n_members)),
+				      members, n_members, components[i].weakest);
+	}
 }

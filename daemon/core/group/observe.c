@@ -2,7 +2,6 @@
 #include "core/group/observe.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/domain/ref.h"
@@ -31,10 +30,12 @@ typedef struct View {
 	bool fenced;			/* that assignment surely is about it */
 } View;
 
-static void group_settle(View *v, GroupState state, const char *reason, ...) _printf_(3, 4);
+static GroupState settle(View *v, GroupState state, const char *reason, ...) _printf_(3, 4);
 
-/* Sets the state and the reason. Nothing else writes them. */
-static void group_settle(View *v, GroupState state, const char *reason, ...)
+/*
+ * Sets the reason, which a state that needs no explanation does not have. Nothing else writes it.
+ */
+static GroupState settle(View *v, GroupState state, const char *reason, ...)
 {
 	va_list ap;
 
@@ -42,25 +43,15 @@ static void group_settle(View *v, GroupState state, const char *reason, ...)
 	va_start(ap, reason);
 	v->group->reason = vstrf(reason, ap);
 	va_end(ap);
-	v->group->state = state;
-}
-
-/* A state that needs no explanation. */
-static void group_settle_plainly(View *v, GroupState state)
-{
-	free(v->group->reason);
-	v->group->reason = NULL;
-	v->group->state = state;
+	return state;
 }
 
 static void set_domain(Group *group, const char *uuid, const char *name)
 {
-	_cleanup_free_ char *u = xstrdup(uuid), *n = xstrdup(name);
-
 	free(group->domain_uuid);
 	free(group->domain_name);
-	group->domain_uuid = TAKE_PTR(u);
-	group->domain_name = TAKE_PTR(n);
+	group->domain_uuid = xstrdup(uuid);
+	group->domain_name = xstrdup(name);
 }
 
 static const char *driver_name(const PciFunction *function)
@@ -86,9 +77,7 @@ static void find_fence(View *v)
 
 	if (v->assignments->n_fences == 0)
 		return;
-	addresses = xcalloc(v->n_functions + 1, sizeof(Bdf));
-	for (size_t i = 0; i < v->n_functions; i++)
-		addresses[i] = v->functions[i]->bdf;
+	addresses = group_addresses(v->group, NULL);
 	v->fence = assignments_fence(v->assignments, addresses, v->n_functions, NULL);
 	v->fenced =
 		v->fence && assignment_fence_is_about(v->fence, addresses, v->n_functions, NULL);
@@ -134,7 +123,7 @@ static bool marked_as_ours(const View *v, const DomainUse *domain)
 	return domain_use_names(domain, v->group->name);
 }
 
-static void settle_two_domains(View *v)
+static GroupState settle_two_domains(View *v)
 {
 	bool ours = v->record || marked_as_ours(v, v->domain) || marked_as_ours(v, v->other_domain);
 	GroupState state = ours ? GROUP_DEGRADED : GROUP_FOREIGN;
@@ -143,20 +132,17 @@ static void settle_two_domains(View *v)
 
 	for (size_t i = 0; i < v->n_functions; i++)
 		if (domain_use_hostdev(v->domain, &v->functions[i]->bdf) &&
-		    domain_use_hostdev(v->other_domain, &v->functions[i]->bdf)) {
-			group_settle(v, state, "%s is in two domains, %s and %s",
-				     BDF_TEXT(&v->functions[i]->bdf), v->domain->name,
-				     v->other_domain->name);
-			return;
-		}
-	group_settle(v, state, "split: %s is in domain %s, %s in domain %s", BDF_TEXT(&a->bdf),
-		     v->domain->name, BDF_TEXT(&b->bdf), v->other_domain->name);
+		    domain_use_hostdev(v->other_domain, &v->functions[i]->bdf))
+			return settle(v, state, "%s is in two domains, %s and %s",
+				      BDF_TEXT(&v->functions[i]->bdf), v->domain->name,
+				      v->other_domain->name);
+	return settle(v, state, "split: %s is in domain %s, %s in domain %s", BDF_TEXT(&a->bdf),
+		      v->domain->name, BDF_TEXT(&b->bdf), v->other_domain->name);
 }
 
-/* The board at a recorded address is not the one that was assigned, or is not there. */
-static void settle_changed_board(View *v, bool *ret_settled)
+/* The board at a recorded address is not the one that was assigned, or is not there. Says so. */
+static bool is_changed_board(View *v)
 {
-	*ret_settled = true;
 	for (size_t i = 0; i < v->record->n_functions; i++) {
 		const AssignedFunction *then = &v->record->functions[i];
 		const PciFunction *now = NULL;
@@ -164,26 +150,25 @@ static void settle_changed_board(View *v, bool *ret_settled)
 		for (size_t k = 0; k < v->n_functions; k++)
 			if (bdf_equal(&v->functions[k]->bdf, &then->bdf))
 				now = v->functions[k];
-		if (!now) {
-			group_settle(v, GROUP_DEGRADED,
-				     "the record of %s names %s, which is not in this group",
-				     v->record->domain_name, BDF_TEXT(&then->bdf));
-			return;
-		}
-		if (now->vendor != then->vendor || now->device != then->device ||
-		    now->subsystem_vendor != then->subsystem_vendor ||
-		    now->subsystem_device != then->subsystem_device) {
-			group_settle(v, GROUP_DEGRADED,
-				     "%s is another board than was assigned to %s: %04x:%04x "
-				     "(subsystem %04x:%04x), recorded as %04x:%04x (%04x:%04x)",
-				     BDF_TEXT(&then->bdf), v->record->domain_name, now->vendor,
-				     now->device, now->subsystem_vendor, now->subsystem_device,
-				     then->vendor, then->device, then->subsystem_vendor,
-				     then->subsystem_device);
-			return;
-		}
+		if (now && now->vendor == then->vendor && now->device == then->device &&
+		    now->subsystem_vendor == then->subsystem_vendor &&
+		    now->subsystem_device == then->subsystem_device)
+			continue;
+		if (!now)
+			settle(v, GROUP_DEGRADED,
+			       "the record of %s names %s, which is not in this group",
+			       v->record->domain_name, BDF_TEXT(&then->bdf));
+		else
+			settle(v, GROUP_DEGRADED,
+			       "%s is another board than was assigned to %s: %04x:%04x "
+			       "(subsystem %04x:%04x), recorded as %04x:%04x (%04x:%04x)",
+			       BDF_TEXT(&then->bdf), v->record->domain_name, now->vendor,
+			       now->device, now->subsystem_vendor, now->subsystem_device,
+			       then->vendor, then->device, then->subsystem_vendor,
+			       then->subsystem_device);
+		return true;
 	}
-	*ret_settled = false;
+	return false;
 }
 
 /* libvirt binds a managed hostdev itself when the domain starts. */
@@ -195,7 +180,7 @@ static bool needs_vfio(const DomainUse *domain, const PciFunction *function)
 }
 
 /* One domain of ours has the whole group. The drivers decide between assigned and drifted. */
-static void settle_assigned(View *v, const char *remark)
+static GroupState settle_assigned(View *v, const char *remark)
 {
 	_cleanup_free_ char *complaint = NULL;
 
@@ -203,97 +188,71 @@ static void settle_assigned(View *v, const char *remark)
 	for (size_t i = 0; i < v->n_functions; i++) {
 		const PciFunction *function = v->functions[i];
 
-		if (!pci_function_on_vfio(function) && needs_vfio(v->domain, function)) {
-			group_settle(v, GROUP_DEGRADED, "assigned to %s, but %s is on %s, not %s",
-				     v->group->domain_name, BDF_TEXT(&function->bdf),
-				     driver_name(function), VFIO_PCI);
-			return;
-		}
+		if (!pci_function_on_vfio(function) && needs_vfio(v->domain, function))
+			return settle(v, GROUP_DEGRADED, "assigned to %s, but %s is on %s, not %s",
+				      v->group->domain_name, BDF_TEXT(&function->bdf),
+				      driver_name(function), VFIO_PCI);
 	}
-	group_word_complaint(v->group,
-			     domain_ref_word(v->group->domain_name, v->group->domain_uuid),
-			     &complaint);
-	if (complaint) {
-		group_settle(v, GROUP_DEGRADED, "%s", complaint);
-		return;
-	}
-	if (remark)
-		group_settle(v, GROUP_ASSIGNED, "%s", remark);
-	else
-		group_settle_plainly(v, GROUP_ASSIGNED);
+	complaint = group_word_complaint(
+		v->group, domain_ref_word(v->group->domain_name, v->group->domain_uuid));
+	if (complaint)
+		return settle(v, GROUP_DEGRADED, "%s", complaint);
+	return remark ? settle(v, GROUP_ASSIGNED, "%s", remark) : GROUP_ASSIGNED;
 }
 
 /* There is a record, and no domain uses any function of the group. */
-static void settle_unused_record(View *v)
+static GroupState settle_unused_record(View *v)
 {
 	const DomainUse *domain = domain_uses_find(v->uses, v->record->domain_uuid);
 
-	if (domain && domain->unread) {
-		settle_assigned(v, "by the record; the domain's XML is not known");
-		return;
-	}
-	if (!domain) {
-		group_settle(v, GROUP_DEGRADED, "assigned to %s (%s), %s; release the group",
-			     v->record->domain_name, v->record->domain_uuid,
-			     v->policy->domains == DOMAINS_LIBVIRT
-				     ? "which libvirt no longer has"
-				     : "a domain of libvirt, without which gpupassd runs "
-				       "(Uri=none)");
-		return;
-	}
-	group_settle(v, GROUP_DEGRADED, "assigned to %s by record, but that domain's XML lacks %s",
-		     domain->name, BDF_TEXT(&v->functions[0]->bdf));
+	if (domain && domain->unread)
+		return settle_assigned(v, "by the record; the domain's XML is not known");
+	if (!domain)
+		return settle(v, GROUP_DEGRADED, "assigned to %s (%s), %s; release the group",
+			      v->record->domain_name, v->record->domain_uuid,
+			      v->policy->domains == DOMAINS_LIBVIRT
+				      ? "which libvirt no longer has"
+				      : "a domain of libvirt, without which gpupassd runs "
+					"(Uri=none)");
+	return settle(v, GROUP_DEGRADED, "assigned to %s by record, but that domain's XML lacks %s",
+		      domain->name, BDF_TEXT(&v->functions[0]->bdf));
 }
 
 /* The domains are not known. */
-static void settle_assigned_unseen(View *v)
+static GroupState settle_assigned_unseen(View *v)
 {
 	_cleanup_free_ char *remark =
 		strf("by the record; %s", domain_source_silence(v->policy->domains));
 
-	settle_assigned(v, remark);
+	return settle_assigned(v, remark);
 }
 
-static void settle_recorded(View *v)
+static GroupState settle_recorded(View *v)
 {
 	const PciFunction *lacking;
-	bool settled;
 
 	set_domain(v->group, v->record->domain_uuid, v->record->domain_name);
-	if (v->other_record) {
-		group_settle(v, GROUP_DEGRADED, "two records name it, of %s and %s",
-			     v->record->domain_name, v->other_record->domain_name);
-		return;
-	}
-	settle_changed_board(v, &settled);
-	if (settled)
-		return;
-	if (!v->uses) {
-		settle_assigned_unseen(v);
-		return;
-	}
-	if (v->other_domain) {
-		settle_two_domains(v);
-		return;
-	}
-	if (!v->domain) {
-		settle_unused_record(v);
-		return;
-	}
-	if (!str_equal(v->domain->uuid, v->record->domain_uuid)) {
-		group_settle(v, GROUP_DEGRADED, "assigned to %s by record, but domain %s has %s",
-			     v->record->domain_name, v->domain->name,
-			     BDF_TEXT(&first_held(v, v->domain)->bdf));
-		return;
-	}
+	if (v->other_record)
+		return settle(v, GROUP_DEGRADED, "two records name it, of %s and %s",
+			      v->record->domain_name, v->other_record->domain_name);
+	if (is_changed_board(v))
+		return GROUP_DEGRADED;
+	if (!v->uses)
+		return settle_assigned_unseen(v);
+	if (v->other_domain)
+		return settle_two_domains(v);
+	if (!v->domain)
+		return settle_unused_record(v);
+	if (!str_equal(v->domain->uuid, v->record->domain_uuid))
+		return settle(v, GROUP_DEGRADED, "assigned to %s by record, but domain %s has %s",
+			      v->record->domain_name, v->domain->name,
+			      BDF_TEXT(&first_held(v, v->domain)->bdf));
 	/* A domain may have been renamed since. */
 	set_domain(v->group, v->domain->uuid, v->domain->name);
-	if (lacks_function(v, v->domain, &lacking)) {
-		group_settle(v, GROUP_DEGRADED, "assigned to %s, but that domain's XML lacks %s",
-			     v->domain->name, BDF_TEXT(&lacking->bdf));
-		return;
-	}
-	settle_assigned(v, NULL);
+	if (lacks_function(v, v->domain, &lacking))
+		return settle(v, GROUP_DEGRADED, "assigned to %s, but that domain's XML lacks %s",
+			      v->domain->name, BDF_TEXT(&lacking->bdf));
+	return settle_assigned(v, NULL);
 }
 
 static const Gpu *first_gpu_not_held(const View *v, const DomainUse *domain)
@@ -322,7 +281,7 @@ static const Gpu *gpu_held(const View *v, bool live, bool held)
  * but its definition that could say so. The drivers tell the rest. With pending changes it may have
  * one part now, and another one next time.
  */
-static void settle_machine(View *v)
+static GroupState settle_machine(View *v)
 {
 	static const bool live[] = { true, false };
 	const Group *group = v->group;
@@ -332,63 +291,50 @@ static void settle_machine(View *v)
 		const Gpu *with = gpu_held(v, live[i], true);
 		const Gpu *without = gpu_held(v, live[i], false);
 
-		if (with && without) {
-			group_settle(v, GROUP_FOREIGN, "split: domain %s %s %s and not %s",
-				     v->domain->name, live[i] ? "runs with" : "is defined with",
-				     BDF_TEXT(&with->lead->bdf), BDF_TEXT(&without->lead->bdf));
-			return;
-		}
+		if (with && without)
+			return settle(v, GROUP_FOREIGN, "split: domain %s %s %s and not %s",
+				      v->domain->name, live[i] ? "runs with" : "is defined with",
+				      BDF_TEXT(&with->lead->bdf), BDF_TEXT(&without->lead->bdf));
 	}
 	for (size_t i = 0; i < group->n_gpus; i++)
 		bound += pci_function_on_vfio(group->gpus[i]->lead);
-	if (bound > 0 && bound < group->n_gpus) {
-		group_settle(v, GROUP_DEGRADED,
-			     "virtual machine %s has it, but only %zu of %zu GPUs are on %s",
-			     v->domain->name, bound, group->n_gpus, VFIO_PCI);
-		return;
-	}
-	group_settle(v, bound > 0 ? GROUP_BOUND : GROUP_FREE, "virtual machine %s %s it",
-		     v->domain->name, gpu_held(v, true, true) ? "runs with" : "is defined with");
+	if (bound > 0 && bound < group->n_gpus)
+		return settle(v, GROUP_DEGRADED,
+			      "virtual machine %s has it, but only %zu of %zu GPUs are on %s",
+			      v->domain->name, bound, group->n_gpus, VFIO_PCI);
+	return settle(v, bound > 0 ? GROUP_BOUND : GROUP_FREE, "virtual machine %s %s it",
+		      v->domain->name, gpu_held(v, true, true) ? "runs with" : "is defined with");
 }
 
 /* No record; one or two domains use functions of the group. */
-static void settle_used(View *v)
+static GroupState settle_used(View *v)
 {
 	const PciFunction *lacking;
 	const Gpu *outside;
 
 	set_domain(v->group, v->domain->uuid, v->domain->name);
-	if (v->other_domain) {
-		settle_two_domains(v);
-		return;
-	}
+	if (v->other_domain)
+		return settle_two_domains(v);
 	if (marked_as_ours(v, v->domain)) {
-		if (lacks_function(v, v->domain, &lacking)) {
-			group_settle(v, GROUP_DEGRADED,
-				     "domain %s is marked as having it, but its XML lacks %s",
-				     v->domain->name, BDF_TEXT(&lacking->bdf));
-			return;
-		}
-		settle_assigned(v, "by the domain's own mark; the record is missing");
-		return;
+		if (lacks_function(v, v->domain, &lacking))
+			return settle(v, GROUP_DEGRADED,
+				      "domain %s is marked as having it, but its XML lacks %s",
+				      v->domain->name, BDF_TEXT(&lacking->bdf));
+		return settle_assigned(v, "by the domain's own mark; the record is missing");
 	}
 	outside = first_gpu_not_held(v, v->domain);
-	if (outside) {
-		group_settle(v, GROUP_FOREIGN,
-			     "split: domain %s has %s and not %s, without gpupass", v->domain->name,
-			     BDF_TEXT(&first_held(v, v->domain)->bdf),
-			     BDF_TEXT(&outside->lead->bdf));
-		return;
-	}
-	if (v->domain->vmid > 0)
-		settle_machine(v);
-	else
-		group_settle(v, GROUP_FOREIGN, "domain %s has it, without gpupass",
-			     v->domain->name);
+	if (outside)
+		return settle(v, GROUP_FOREIGN,
+			      "split: domain %s has %s and not %s, without gpupass",
+			      v->domain->name, BDF_TEXT(&first_held(v, v->domain)->bdf),
+			      BDF_TEXT(&outside->lead->bdf));
+	return v->domain->vmid > 0 ? settle_machine(v)
+				   : settle(v, GROUP_FOREIGN, "domain %s has it, without gpupass",
+					    v->domain->name);
 }
 
-/* A board with a vGPU is the nvidia driver's as long as that is there. */
-static void settle_vgpu(View *v, bool *ret_settled)
+/* A board with a vGPU is the nvidia driver's as long as that is there. Says so. */
+static bool has_vgpu(View *v)
 {
 	for (size_t i = 0; v->uses && i < v->n_functions; i++) {
 		const Bdf *bdf = &v->functions[i]->bdf;
@@ -400,21 +346,20 @@ static void settle_vgpu(View *v, bool *ret_settled)
 		    !vgpu_unnamed_mdev(v->uses, v->groups->snapshot, bdf, &vgpu))
 			continue;
 		text = vgpu_text(&vgpu);
-		*ret_settled = true;
-		if (vgpu.domain) {
-			group_settle(v, GROUP_FOREIGN, "domain %s has %s", vgpu.domain->name, text);
-			return;
-		}
-		group_settle(v, GROUP_FOREIGN, "%s is there, in no domain", text);
-		return;
+		if (vgpu.domain)
+			settle(v, GROUP_FOREIGN, "domain %s has %s", vgpu.domain->name, text);
+		else
+			settle(v, GROUP_FOREIGN, "%s is there, in no domain", text);
+		return true;
 	}
+	return false;
 }
 
 /*
  * Nobody has it. The leading functions decide. A GPU's audio function may stay on the host's
  * driver, because a plan moves it. But GPUs on different drivers are neither free nor bound.
  */
-static void settle_by_drivers(View *v)
+static GroupState settle_by_drivers(View *v)
 {
 	const Gpu *bound = NULL, *unbound = NULL;
 	const DomainUse *unread;
@@ -428,103 +373,74 @@ static void settle_by_drivers(View *v)
 		else
 			unbound = gpu;
 	}
-	if (bound && unbound) {
-		group_settle(v, GROUP_DEGRADED, "%s is on %s, but %s on %s",
-			     BDF_TEXT(&bound->lead->bdf), driver_name(bound->lead),
-			     BDF_TEXT(&unbound->lead->bdf), driver_name(unbound->lead));
-		return;
-	}
-	if (v->group->provenance == PROVENANCE_INFERRED && !v->policy->accept_inferred) {
-		group_settle(v, GROUP_INFERRED,
-			     "the pairing is likely, not certain; declare it: "
-			     "gpupass declare %s %s %s",
-			     v->group->name, BDF_TEXT(&v->group->gpus[0]->lead->bdf),
-			     BDF_TEXT(&v->group->gpus[1]->lead->bdf));
-		return;
-	}
-	if (!v->uses) {
-		group_settle(v, bound ? GROUP_BOUND : GROUP_FREE,
-			     "%s, so whether a domain has it is not known",
-			     domain_source_silence(v->policy->domains));
-		return;
-	}
-	if (v->fence) {
-		group_settle(v, bound ? GROUP_BOUND : GROUP_FREE,
-			     "assignments.d/%s cannot be read, so whether it is assigned is not "
-			     "known",
-			     v->fence->file);
-		return;
-	}
+	if (bound && unbound)
+		return settle(v, GROUP_DEGRADED, "%s is on %s, but %s on %s",
+			      BDF_TEXT(&bound->lead->bdf), driver_name(bound->lead),
+			      BDF_TEXT(&unbound->lead->bdf), driver_name(unbound->lead));
+	if (v->group->provenance == PROVENANCE_INFERRED && !v->policy->accept_inferred)
+		return settle(v, GROUP_INFERRED,
+			      "the pairing is likely, not certain; declare it: "
+			      "gpupass declare %s %s %s",
+			      v->group->name, BDF_TEXT(&v->group->gpus[0]->lead->bdf),
+			      BDF_TEXT(&v->group->gpus[1]->lead->bdf));
+	if (!v->uses)
+		return settle(v, bound ? GROUP_BOUND : GROUP_FREE,
+			      "%s, so whether a domain has it is not known",
+			      domain_source_silence(v->policy->domains));
+	if (v->fence)
+		return settle(v, bound ? GROUP_BOUND : GROUP_FREE,
+			      "assignments.d/%s cannot be read, so whether it is assigned is not "
+			      "known",
+			      v->fence->file);
 	unread = domain_uses_unread(v->uses, &position);
-	if (unread) {
-		group_settle(v, bound ? GROUP_BOUND : GROUP_FREE,
-			     "whether domain %s (%s) has a part of it cannot be told: its %s is "
-			     "not known",
-			     unread->name, unread->uuid, unread->vmid > 0 ? "file" : "XML");
-		return;
-	}
+	if (unread)
+		return settle(v, bound ? GROUP_BOUND : GROUP_FREE,
+			      "whether domain %s (%s) has a part of it cannot be told: its %s is "
+			      "not known",
+			      unread->name, unread->uuid, unread->vmid > 0 ? "file" : "XML");
 	v->group->assignable = true;
-	group_settle_plainly(v, bound ? GROUP_BOUND : GROUP_FREE);
+	return bound ? GROUP_BOUND : GROUP_FREE;
 }
 
 /*
  * Faults and candidates do not depend on who has the GPUs. The reason names the user all the same.
  */
-static void settle_whatever_uses(View *v, GroupState state, const char *why)
+static GroupState settle_whatever_uses(View *v, GroupState state, const char *why)
 {
 	const char *uuid = v->record ? v->record->domain_uuid : v->domain ? v->domain->uuid : NULL;
 	const char *name = v->record ? v->record->domain_name : v->domain ? v->domain->name : NULL;
 
 	/* Candidates are not one unit: one of them in a domain says nothing about the others. */
-	if (uuid && state != GROUP_UNKNOWN) {
+	if (uuid && state != GROUP_UNKNOWN)
 		set_domain(v->group, uuid, name);
-	}
-	if (v->domain) {
-		group_settle(v, state, "%s%s%s is in domain %s", str_or_empty(why), why ? "; " : "",
-			     BDF_TEXT(&first_held(v, v->domain)->bdf), v->domain->name);
-		return;
-	}
-	if (why)
-		group_settle(v, state, "%s", why);
-	else
-		group_settle_plainly(v, state);
+	if (v->domain)
+		return settle(v, state, "%s%s%s is in domain %s", str_or_empty(why),
+			      why ? "; " : "", BDF_TEXT(&first_held(v, v->domain)->bdf),
+			      v->domain->name);
+	return why ? settle(v, state, "%s", why) : state;
 }
 
-static void group_observe(View *v)
+static GroupState observe_state(View *v)
 {
-	Group *group = v->group;
-	bool settled = false;
+	const Group *group = v->group;
 
 	find_fence(v);
-
 	find_records(v);
 	find_domains(v);
-	if (group->fault) {
-		settle_whatever_uses(v, GROUP_DEGRADED, group->fault);
-		return;
-	}
-	if (group->provenance == PROVENANCE_NONE) {
-		settle_whatever_uses(v, GROUP_UNKNOWN, NULL);
-		return;
-	}
-	if (v->record) {
-		settle_recorded(v);
-		return;
-	}
-	if (v->domain) {
-		settle_used(v);
-		return;
-	}
-	if (v->fenced) {
-		group_settle(v, GROUP_DEGRADED, "assigned by assignments.d/%s, which %s",
-			     v->fence->file,
-			     v->fence->kind == ASSIGNMENT_NEWER ? "is of another version"
-								: "cannot be read");
-		return;
-	}
-	settle_vgpu(v, &settled);
-	if (!settled)
-		settle_by_drivers(v);
+	if (group->fault)
+		return settle_whatever_uses(v, GROUP_DEGRADED, group->fault);
+	if (group->provenance == PROVENANCE_NONE)
+		return settle_whatever_uses(v, GROUP_UNKNOWN, NULL);
+	if (v->record)
+		return settle_recorded(v);
+	if (v->domain)
+		return settle_used(v);
+	if (v->fenced)
+		return settle(v, GROUP_DEGRADED, "assigned by assignments.d/%s, which %s",
+			      v->fence->file,
+			      v->fence->kind == ASSIGNMENT_NEWER ? "is of another version"
+								 : "cannot be read");
+	return has_vgpu(v) ? GROUP_FOREIGN : settle_by_drivers(v);
 }
 
 void groups_observe(GroupSet *groups, const DomainUses *uses, const Assignments *assignments,
@@ -541,14 +457,15 @@ void groups_observe(GroupSet *groups, const DomainUses *uses, const Assignments 
 			.policy = policy,
 		};
 
-		group_functions(group, &functions, &view.n_functions);
+		functions = group_functions(group, &view.n_functions);
 		view.functions = functions;
 		group->assignable = false;
 		group->word.counts = false;
 		group->kept = group_kept(group, functions, view.n_functions, assignments, policy);
 		free(group->domain_uuid);
 		free(group->domain_name);
-		group->domain_uuid = group->domain_name = NULL;
-		group_observe(&view);
+		free(group->reason);
+		group->domain_uuid = group->domain_name = group->reason = NULL;
+		group->state = observe_state(&view);
 	}
 }

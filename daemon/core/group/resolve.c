@@ -34,20 +34,22 @@ static void drop_owned(const Resolver *r, ResolvedMembers *members)
 static void add_declared(Resolver *r, const Declaration *declaration)
 {
 	ResolvedMembers members;
-	Group group = { .provenance = PROVENANCE_DECLARED };
+	Group group;
 
-	declaration_resolve(declaration, r->set, &members);
+	members = declaration_resolve(declaration, r->set);
 	drop_owned(r, &members);
 	if (members.missing)
 		strv_appendf(&r->out->notes, "group %s (%s): %s", declaration->name,
 			     declaration->source, members.missing);
-	group.name = xstrdup(declaration->name);
-	group.source = xstrdup(declaration->source);
-	group.reasoning = strf("declared in %s", declaration->source);
-	group.fault = TAKE_PTR(members.missing);
-	group.single = declaration->n_members == 1;
+	group = (Group){
+		.provenance = PROVENANCE_DECLARED,
+		.name = xstrdup(declaration->name),
+		.source = xstrdup(declaration->source),
+		.reasoning = strf("declared in %s", declaration->source),
+		.fault = TAKE_PTR(members.missing),
+		.single = declaration->n_members == 1,
+	};
 	resolver_add(r, members.gpus, members.n_gpus, &group);
-
 	resolved_members_clear(&members);
 }
 
@@ -111,12 +113,10 @@ static void note_contradictions(Resolver *r)
 		    links_find_observed(r->links, &link->a, &link->b) != link ||
 		    groups[0] == groups[1])
 			continue;
-		for (size_t k = 0; k < 2; k++) {
-			if (!groups[k] || groups[k]->fault ||
-			    groups[k]->provenance == PROVENANCE_NONE)
-				continue;
-			contradict(groups[k], gpus[k], others[k], link);
-		}
+		for (size_t k = 0; k < 2; k++)
+			if (groups[k] && !groups[k]->fault &&
+			    groups[k]->provenance != PROVENANCE_NONE)
+				contradict(groups[k], gpus[k], others[k], link);
 	}
 }
 
@@ -139,11 +139,8 @@ static void resolve_singles(Resolver *r)
 {
 	for (size_t i = 0; r->singles && i < r->set->n_gpus; i++) {
 		Gpu *gpu = &r->set->gpus[i];
-		char *why = NULL;
+		char *why = resolver_is_owned(r, gpu) ? NULL : resolver_why_single(r, gpu);
 
-		if (resolver_is_owned(r, gpu))
-			continue;
-		resolver_why_single(r, gpu, &why);
 		if (why)
 			resolver_add_single(r, resolver_free_name(r, resolver_base_name(1)), gpu,
 					    why);
@@ -180,9 +177,8 @@ static void resolve_all(Resolver *r)
 {
 	for (size_t i = 0; i < r->set->n_gpus; i++)
 		r->owner[i] = NO_OWNER;
-	for (size_t i = 0; i < r->declarations->n_items; i++) {
+	for (size_t i = 0; i < r->declarations->n_items; i++)
 		add_declared(r, &r->declarations->items[i]);
-	}
 	note_contradictions(r);
 	group_resolve_recorded(r);
 	group_resolve_observed(r);
@@ -200,10 +196,10 @@ static int compare_groups(const void *a, const void *b)
 	return group_compare_names(x->name, y->name);
 }
 
-void groups_resolve(const GpuSet *set, const Declarations *declarations, const Links *links,
-		    const Assignments *assignments, const Policy *policy, GroupSet **ret)
+GroupSet *groups_resolve(const GpuSet *set, const Declarations *declarations, const Links *links,
+			 const Assignments *assignments, const Policy *policy)
 {
-	_cleanup_(group_set_freep) GroupSet *out = xcalloc(1, sizeof(*out));
+	GroupSet *out = xcalloc(1, sizeof(*out));
 	_cleanup_free_ size_t *owner = xcalloc(set->n_gpus + 1, sizeof(size_t));
 	Resolver resolver = {
 		.set = set,
@@ -217,11 +213,10 @@ void groups_resolve(const GpuSet *set, const Declarations *declarations, const L
 
 	out->snapshot = set->snapshot;
 	resolve_all(&resolver);
-	for (size_t i = 0; i < out->n_items; i++) {
+	for (size_t i = 0; i < out->n_items; i++)
 		group_check(&out->items[i], links);
-	}
 	group_note_ungrouped(set, &out->notes);
 	if (out->n_items > 1)
 		qsort(out->items, out->n_items, sizeof(Group), compare_groups);
-	*ret = TAKE_PTR(out);
+	return out;
 }

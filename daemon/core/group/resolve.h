@@ -17,5 +17,5 @@
  * says otherwise. Their links decide what the group is. If links no longer join them, the group is
  * degraded, with PROVENANCE_NONE.
  */
-void groups_resolve(const GpuSet *set, const Declarations *declarations, const Links *links,
-		    const Assignments *assignments, const Policy *policy, GroupSet **ret);
+GroupSet *groups_resolve(const GpuSet *set, const Declarations *declarations, const Links *links,
+			 const Assignments *assignments, const Policy *policy);

@@ -34,8 +34,7 @@ char *resolver_free_name(const Resolver *r, const char *base)
 	for (unsigned n = 0;; n++) {
 		char *name = strf("%s%u", base, n);
 
-		if ((!resolver_name_taken(r, name) &&
-		     !assignments_find_group(r->assignments, name)))
+		if (!resolver_name_taken(r, name) && !assignments_find_group(r->assignments, name))
 			return name;
 		free(name);
 	}
@@ -76,24 +75,17 @@ bool resolver_link_ends(const Resolver *r, const Link *link, Gpu **ret_a, Gpu **
 	return true;
 }
 
-/*
- * Appends a group. Takes its strings, also on failure. A string that is NULL means that the caller
- * had no memory for it.
- */
+/* Appends a group. Takes its strings. */
 void resolver_add(Resolver *r, Gpu *const *gpus, size_t n_gpus, Group *group)
 {
-	Group *bigger;
-
 	group->gpus = xcalloc(n_gpus + 1, sizeof(Gpu *));
-	bigger = xreallocarray(r->out->items, r->out->n_items + 1, sizeof(Group));
-	r->out->items = bigger;
+	r->out->items = xreallocarray(r->out->items, r->out->n_items + 1, sizeof(Group));
 	for (size_t i = 0; i < n_gpus; i++) {
 		group->gpus[i] = gpus[i];
 		r->owner[resolver_gpu_index(r, gpus[i])] = r->out->n_items;
 	}
 	group->n_gpus = n_gpus;
 	r->out->items[r->out->n_items++] = *group;
-	*group = (Group){ 0 };
 }
 
 /* Takes `name`. */
@@ -145,20 +137,18 @@ static bool has_no_partner(const Resolver *r, const Gpu *gpu)
 	return true;
 }
 
-void resolver_why_single(const Resolver *r, const Gpu *gpu, char **ret)
+char *resolver_why_single(const Resolver *r, const Gpu *gpu)
 {
 	const Board *board = gpu->board;
 
-	*ret = NULL;
 	if (!board || is_seen_linked(r, gpu))
-		return;
+		return NULL;
 	if (board->kind == NVLINK_NONE)
-		*ret = strf("%s has no NVLink", board->name);
-	else if (board->kind == NVLINK_BRIDGE && r->set->n_nvswitches == 0 &&
-		 !resolver_unsettled(r, gpu) && has_no_partner(r, gpu))
-		*ret = strf("no other %s is left that it could be bridged to", board->name);
-	else
-		return;
+		return strf("%s has no NVLink", board->name);
+	if (board->kind == NVLINK_BRIDGE && r->set->n_nvswitches == 0 &&
+	    !resolver_unsettled(r, gpu) && has_no_partner(r, gpu))
+		return strf("no other %s is left that it could be bridged to", board->name);
+	return NULL;
 }
 
 void resolver_add_single(Resolver *r, char *name, Gpu *gpu, char *reasoning)

@@ -3,14 +3,14 @@
 
 #include "util/xalloc.h"
 
-void rules_new(const Policy *policy, Declarations *declarations, Rules **ret)
+Rules *rules_new(const Policy *policy, Declarations *declarations)
 {
 	Rules *rules = xcalloc(1, sizeof(Rules));
 
 	atomic_init(&rules->references, 1);
 	rules->policy = *policy;
 	rules->declarations = declarations;
-	*ret = rules;
+	return rules;
 }
 
 Rules *rules_ref(Rules *rules)

@@ -16,8 +16,8 @@ typedef struct Rules {
 	Declarations *declarations;
 } Rules;
 
-/* Takes the declarations, also on failure. */
-void rules_new(const Policy *policy, Declarations *declarations, Rules **ret);
+/* Takes the declarations. */
+Rules *rules_new(const Policy *policy, Declarations *declarations);
 Rules *rules_ref(Rules *rules);
 Rules *rules_unref(Rules *rules);
 DEFINE_CLEANUP(Rules, rules_unref)

@@ -19,7 +19,6 @@ static json_t *hex(unsigned value, int digits)
 	return json_text(text);
 }
 
-/* Takes both. NULL when memory is out. */
 static json_t *pools_to_json(const HostNode *node)
 {
 	json_t *a = json_array();
@@ -39,8 +38,8 @@ static json_t *nodes_to_json(const HostFacts *host)
 	for (size_t i = 0; host && i < host->n_nodes; i++) {
 		const HostNode *node = &host->nodes[i];
 
-		json_append(a, json_build("{s:i, s:s, s:I, s:o}", "node", (int)node->node, "cpus",
-					  str_or_empty(node->cpus), "memory_bytes",
+		json_append(a, json_build("{s:i, s:o, s:I, s:o}", "node", (int)node->node, "cpus",
+					  json_text(str_or_empty(node->cpus)), "memory_bytes",
 					  (json_int_t)node->memory_bytes, "hugepages",
 					  pools_to_json(node)));
 	}
@@ -157,9 +156,10 @@ static json_t *holders_to_json(const DomainUses *uses, const Gpu *gpu)
 
 	for (size_t i = 0; uses && i < uses->n_items; i++)
 		if (domain_has(&uses->items[i], gpu))
-			json_append(a, json_build("{s:s?, s:s?, s:b}", "name", uses->items[i].name,
-						  "uuid", uses->items[i].uuid, "active",
-						  uses->items[i].active));
+			json_append(a, json_build("{s:o, s:o, s:b}", "name",
+						  json_string_or_null(uses->items[i].name), "uuid",
+						  json_string_or_null(uses->items[i].uuid),
+						  "active", uses->items[i].active));
 	return a;
 }
 
@@ -170,15 +170,17 @@ static json_t *gpu_to_json(const TopologyFacts *facts, const Gpu *gpu)
 	_cleanup_free_ char *model = gpu_model(gpu);
 
 	return json_build(
-		"{s:s, s:s, s:o, s:o, s:s?, s:s?, s:o, s:o, s:s?, s:s?, s:b, s:o, s:o,"
-		" s:o, s:o, s:s?}",
+		"{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o,"
+		" s:o, s:o, s:o}",
 		"address", BDF_TEXT(&lead->bdf), "model", model, "vendor_id", hex(lead->vendor, 4),
-		"device_id", hex(lead->device, 4), "uuid", gpu->uuid, "driver", lead->driver,
-		"iommu_group", number(lead->iommu_group), "numa_node", number(lead->numa_node),
-		"physical_slot", lead->physical_slot, "power_state", lead->power_state, "boot_vga",
-		lead->boot_vga, "functions", functions_to_json(gpu), "upstream_path",
-		path_to_json(lead), "nvlink", nvlink_to_json(gpu->board), "domains",
-		holders_to_json(facts->uses, gpu), "group", group ? group->name : NULL);
+		"device_id", hex(lead->device, 4), "uuid", json_string_or_null(gpu->uuid), "driver",
+		json_string_or_null(lead->driver), "iommu_group", number(lead->iommu_group),
+		"numa_node", number(lead->numa_node), "physical_slot",
+		json_string_or_null(lead->physical_slot), "power_state",
+		json_string_or_null(lead->power_state), "boot_vga", lead->boot_vga, "functions",
+		functions_to_json(gpu), "upstream_path", path_to_json(lead), "nvlink",
+		nvlink_to_json(gpu->board), "domains", holders_to_json(facts->uses, gpu), "group",
+		json_string_or_null(group ? group->name : NULL));
 }
 
 static json_t *gpus_to_json(const TopologyFacts *facts)
@@ -205,7 +207,8 @@ static json_t *domain_to_json(const Group *group)
 {
 	if (!group->domain_name && !group->domain_uuid)
 		return json_null();
-	return json_build("{s:s?, s:s?}", "name", group->domain_name, "uuid", group->domain_uuid);
+	return json_build("{s:o, s:o}", "name", json_string_or_null(group->domain_name), "uuid",
+			  json_string_or_null(group->domain_uuid));
 }
 
 static json_t *group_to_json(const Group *group)
@@ -213,17 +216,17 @@ static json_t *group_to_json(const Group *group)
 	_cleanup_free_ char *model = group->n_gpus > 0 ? gpu_model(group->gpus[0]) : NULL;
 	_cleanup_free_ char *link = group_link_text(group);
 
-	if ((group->n_gpus > 0 && !model))
-		return NULL;
-	return json_build("{s:s, s:s, s:s?, s:s, s:s?, s:s?, s:s?, s:s, s:i, s:i, s:o, s:s, s:o,"
-			  " s:b}",
-			  "name", group->name, "state", group_state_to_string(group->state),
-			  "reason", group->reason, "provenance",
-			  provenance_to_string(group->provenance), "source", group->source,
-			  "reasoning", group->reasoning, "model", model, "link", link, "links",
-			  (int)group_links(group), "links_expected", (int)group->links_expected,
-			  "gpus", addresses_to_json(group), "driver", group_driver(group), "domain",
-			  domain_to_json(group), "assignable", group->assignable);
+	return json_build(
+		"{s:o, s:s, s:o, s:s, s:o, s:o, s:s?, s:s, s:i, s:i, s:o, s:o, s:o,"
+		" s:b}",
+		"name", json_text(group->name), "state", group_state_to_string(group->state),
+		"reason", json_string_or_null(group->reason), "provenance",
+		provenance_to_string(group->provenance), "source",
+		json_string_or_null(group->source), "reasoning",
+		json_string_or_null(group->reasoning), "model", model, "link", link, "links",
+		(int)group_links(group), "links_expected", (int)group->links_expected, "gpus",
+		addresses_to_json(group), "driver", json_text(group_driver(group)), "domain",
+		domain_to_json(group), "assignable", group->assignable);
 }
 
 static json_t *groups_to_json(const GroupSet *groups)
@@ -299,8 +302,6 @@ static json_t *pair_to_json(const TopologyFacts *facts, const Gpu *a, const Gpu 
 	_cleanup_free_ char *link = group ? group_link_text(group) : NULL;
 	size_t n_nodes = facts->host ? facts->host->n_nodes : 0;
 
-	if (group && !link)
-		return NULL;
 	return json_build("{s:[ss], s:s, s:s?, s:i, s:s}", "gpus", BDF_TEXT(&a->lead->bdf),
 			  BDF_TEXT(&b->lead->bdf), "pcie",
 			  pcie_distance_to_string(pcie_distance(a, b, n_nodes)), "nvlink", link,
@@ -321,15 +322,15 @@ static json_t *pairs_to_json(const TopologyFacts *facts)
 
 char *topology_to_json(const TopologyFacts *facts)
 {
-	_cleanup_json_ json_t *document = NULL;
-
-	document = json_build(
-		"{s:s, s:s?, s:b, s:I, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
-		GPUPASS_SCHEMA_TOPOLOGY, "host", facts->host ? facts->host->name : NULL, "iommu",
+	_cleanup_json_ json_t *document = json_build(
+		"{s:s, s:o, s:b, s:I, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
+		GPUPASS_SCHEMA_TOPOLOGY, "host",
+		json_string_or_null(facts->host ? facts->host->name : NULL), "iommu",
 		facts->snapshot->iommu, "taken_usec", (json_int_t)facts->snapshot->taken_usec,
 		"nvswitches", (int)facts->gpus->n_nvswitches, "numa_nodes",
 		nodes_to_json(facts->host), "bridges", bridges_to_json(facts), "gpus",
 		gpus_to_json(facts), "groups", groups_to_json(facts->groups), "iommu_groups",
 		iommu_groups_to_json(facts), "pairs", pairs_to_json(facts));
+
 	return json_dumps(document, JSON_INDENT(2));
 }

@@ -19,5 +19,4 @@ typedef struct TopologyFacts {
 	const HostFacts *host;	/* NULL: not known */
 } TopologyFacts;
 
-/* NULL when memory is out. */
 char *topology_to_json(const TopologyFacts *facts);

@@ -11,8 +11,8 @@ static bool same_look(const Sighting *a, const Sighting *b)
 	       str_equal(a->domain, b->domain);
 }
 
-/* 1: the guest reported all GPUs at one time. 0: it did not, or a board is another one now. */
-static int is_whole(const Group *group, const Evidence *evidence, const GpuSet *set)
+/* The guest reported all GPUs at one time, and the boards are still those. */
+static bool is_whole(const Group *group, const Evidence *evidence, const GpuSet *set)
 {
 	const Sighting *first = evidence_find_guest(evidence, &group->gpus[0]->lead->bdf);
 
@@ -21,12 +21,12 @@ static int is_whole(const Group *group, const Evidence *evidence, const GpuSet *
 		_cleanup_free_ char *stale = NULL;
 
 		if (!s || !same_look(s, first))
-			return 0;
-		sighting_stale(evidence, s, set, &stale);
+			return false;
+		stale = sighting_stale(evidence, s, set);
 		if (stale)
-			return 0;
+			return false;
 	}
-	return 1;
+	return true;
 }
 
 static unsigned fewest_links(const Group *group, const Evidence *evidence)
@@ -49,17 +49,13 @@ static unsigned fewest_links(const Group *group, const Evidence *evidence)
 static void hear(Group *group, const Evidence *evidence, const GpuSet *set)
 {
 	const Sighting *first;
-	int r;
 
 	/* One GPU has no link to tell of. */
-	if (group->n_gpus < 2)
-		return;
-	r = is_whole(group, evidence, set);
-	if (r <= 0)
+	if (group->n_gpus < 2 || !is_whole(group, evidence, set))
 		return;
 	first = evidence_find_guest(evidence, &group->gpus[0]->lead->bdf);
 	group->word = (GuestWord){
-		.domain_uuid = first->domain ? xstrdup(first->domain) : NULL,
+		.domain_uuid = xstrdup(first->domain),
 		.source = xstrdup(str_or_empty(first->source)),
 		.seen_usec = first->seen_usec,
 		.links = fewest_links(group, evidence),
@@ -93,35 +89,33 @@ static char *count_text(const Group *group)
 	return strf("%u NVLink%s", links, links == 1 ? "" : "s");
 }
 
-void group_word_complaint(const Group *group, const char *domain, char **ret)
+char *group_word_complaint(const Group *group, const char *domain)
 {
 	const GuestWord *word = &group->word;
 	unsigned expected =
 		group->links_expected > group->links ? group->links_expected : group->links;
 	_cleanup_free_ char *count = NULL, *when = NULL;
 
-	*ret = NULL;
 	if (!word->counts || (word->links > 0 && word->links >= expected) ||
 	    word->seen_usec < group->evidence_usec)
-		return;
+		return NULL;
 	count = count_text(group);
 	when = utc_text(word->seen_usec);
-	*ret = strf("%s reports %s between its GPUs (a guest's word, %s): reboot the guest, then: "
+	return strf("%s reports %s between its GPUs (a guest's word, %s): reboot the guest, then: "
 		    "gpupass verify %s",
 		    word->source, count, when, domain);
 }
 
-void group_word_past(const Group *group, char **ret)
+char *group_word_past(const Group *group)
 {
 	const GuestWord *word = &group->word;
 	_cleanup_free_ char *count = NULL, *when = NULL;
 
-	*ret = NULL;
 	if (word->seen_usec == 0 || word->counts)
-		return;
+		return NULL;
 	count = count_text(group);
 	when = utc_text(word->seen_usec);
-	*ret = strf("%s%s%s%s reported %s, %s: a guest's word, which does not count any more",
+	return strf("%s%s%s%s reported %s, %s: a guest's word, which does not count any more",
 		    word->source, word->domain_uuid ? " (" : "", str_or_empty(word->domain_uuid),
 		    word->domain_uuid ? ")" : "", count, when);
 }

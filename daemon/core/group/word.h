@@ -11,7 +11,7 @@
 
 /*
  * Sets the word of each group whose GPUs one guest reported at one time, if the boards are still
- * those. `evidence` may be NULL. 0 or -ENOMEM.
+ * those. `evidence` may be NULL.
  */
 void groups_hear_guests(GroupSet *groups, const Evidence *evidence, const GpuSet *set);
 
@@ -19,10 +19,10 @@ void groups_hear_guests(GroupSet *groups, const Evidence *evidence, const GpuSet
 bool group_word_counts(const Group *group, const Assignment *record);
 
 /*
- * Why the guest that has the group sees it degraded: one sentence that ends in the remedy. NULL in
- * *ret: it sees all links, or the host looked later. 0 or -ENOMEM.
+ * Why the guest that has the group sees it degraded: one sentence that ends in the remedy. NULL: it
+ * sees all links, or the host looked later.
  */
-void group_word_complaint(const Group *group, const char *domain, char **ret);
+char *group_word_complaint(const Group *group, const char *domain);
 
-/* For people: a word that no longer counts. NULL in *ret: there is none. 0 or -ENOMEM. */
-void group_word_past(const Group *group, char **ret);
+/* For people: a word that no longer counts. NULL: there is none. */
+char *group_word_past(const Group *group);

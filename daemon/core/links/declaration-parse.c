@@ -74,16 +74,13 @@ static int end_section(Parser *p)
 
 static int begin_section(Parser *p)
 {
-	Declaration *bigger;
-
 	if (p->before->n_items + p->fresh.n_items >= DECLARATIONS_MAX)
 		return declaration_fail(p, p->line, "remove declarations that are not needed",
 					"more than %d groups are declared", DECLARATIONS_MAX);
-	bigger = xreallocarray(p->fresh.items, p->fresh.n_items + 1, sizeof(Declaration));
-	p->fresh.items = bigger;
-	p->fresh.items[p->fresh.n_items++] = (Declaration){ 0 };
+	p->fresh.items = xreallocarray(p->fresh.items, p->fresh.n_items + 1, sizeof(Declaration));
+	p->fresh.items[p->fresh.n_items++] =
+		(Declaration){ .source = strf("%s:%d", p->file, p->line) };
 	p->section_line = p->line;
-	current(p)->source = strf("%s:%d", p->file, p->line);
 	return 0;
 }
 
@@ -159,16 +156,6 @@ static const Declaration *find_member(const Declarations *all, const Selector *m
 	return NULL;
 }
 
-static void append_member(Parser *p, Selector *member)
-{
-	Declaration *d = current(p);
-	Selector *bigger = xreallocarray(d->members, d->n_members + 1, sizeof(Selector));
-
-	d->members = bigger;
-	d->members[d->n_members++] = *member;
-	*member = (Selector){ 0 };
-}
-
 static int check_member(Parser *p, const Selector *member, const char *value)
 {
 	const Declaration *other = find_member(p->before, member);
@@ -191,20 +178,23 @@ static int check_member(Parser *p, const Selector *member, const char *value)
 
 static int take_member(Parser *p, const char *value)
 {
+	Declaration *d = current(p);
 	Selector member;
 	int r;
 
-	r = selector_parse(value, &member);
-	if (r < 0)
+	if (selector_parse(value, &member) < 0)
 		return declaration_fail(
 			p, p->line,
 			"write Gpu=0000:41:00.0, or a UUID (GPU-…), serial:…, or slot:…",
 			"Gpu=%s is no PCI address, GPU UUID, serial number or slot", value);
 	r = check_member(p, &member, value);
-	if (r == 0)
-		append_member(p, &member);
-	selector_clear(&member);
-	return r;
+	if (r != 0) {
+		selector_clear(&member);
+		return r;
+	}
+	d->members = xreallocarray(d->members, d->n_members + 1, sizeof(Selector));
+	d->members[d->n_members++] = member;
+	return 0;
 }
 
 static int take_foreign_use(Parser *p, const char *value)
@@ -277,13 +267,11 @@ static int declaration_run(Parser *p, const char *text)
 
 static void append_all(Declarations *into, Declarations *fresh)
 {
-	Declaration *bigger;
-
 	if (fresh->n_items == 0)
 		return;
-	bigger = xreallocarray(into->items, into->n_items + fresh->n_items, sizeof(Declaration));
-	memcpy(bigger + into->n_items, fresh->items, fresh->n_items * sizeof(Declaration));
-	into->items = bigger;
+	into->items =
+		xreallocarray(into->items, into->n_items + fresh->n_items, sizeof(Declaration));
+	memcpy(into->items + into->n_items, fresh->items, fresh->n_items * sizeof(Declaration));
 	into->n_items += fresh->n_items;
 	fresh->n_items = 0;
 }
@@ -293,9 +281,8 @@ int declarations_parse(Declarations *into, const char *file_name, const char *te
 {
 	_cleanup_(declarations_freep) Declarations *fresh = xcalloc(1, sizeof(*fresh));
 	Parser p = { .file = file_name, .before = into };
-	int r;
+	int r = declaration_run(&p, text);
 
-	r = declaration_run(&p, text);
 	*fresh = p.fresh;
 	if (r == 0)
 		append_all(into, fresh);

@@ -158,10 +158,9 @@ Gpu *selector_resolve(const Selector *selector, const GpuSet *set, char **ret_wh
 
 static void add_missing(ResolvedMembers *resolved, const char *why)
 {
-	char *joined = resolved->missing ? strf("%s; %s", resolved->missing, why) : xstrdup(why);
+	_cleanup_free_ char *before = resolved->missing;
 
-	free(resolved->missing);
-	resolved->missing = joined;
+	resolved->missing = before ? strf("%s; %s", before, why) : xstrdup(why);
 }
 
 static void add_member(ResolvedMembers *resolved, Gpu *gpu)
@@ -182,7 +181,7 @@ static void add_member(ResolvedMembers *resolved, Gpu *gpu)
 	resolved->n_gpus++;
 }
 
-void declaration_resolve(const Declaration *declaration, const GpuSet *set, ResolvedMembers *ret)
+ResolvedMembers declaration_resolve(const Declaration *declaration, const GpuSet *set)
 {
 	ResolvedMembers resolved = { 0 };
 
@@ -190,13 +189,12 @@ void declaration_resolve(const Declaration *declaration, const GpuSet *set, Reso
 		_cleanup_free_ char *why = NULL;
 		Gpu *gpu = selector_resolve(&declaration->members[i], set, &why);
 
-		if (gpu) {
+		if (gpu)
 			add_member(&resolved, gpu);
-		} else {
+		else
 			add_missing(&resolved, why);
-		}
 	}
-	*ret = resolved;
+	return resolved;
 }
 
 void resolved_members_clear(ResolvedMembers *resolved)

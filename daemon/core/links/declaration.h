@@ -61,8 +61,8 @@ int declarations_parse(Declarations *into, const char *file_name, const char *te
 		       Problem **ret_problem);
 
 /*
- * The text of a file that declares this one group. NULL when memory is out, or when the name or a
- * member is not valid: no value can add another line to the file.
+ * The text of a file that declares this one group. NULL when the name or a member is not valid: no
+ * value can add another line to the file.
  */
 char *declaration_to_text(const char *name, char *const *members);
 
@@ -76,8 +76,8 @@ typedef struct ResolvedMembers {
 	char *missing; /* "there is no GPU at 0000:41:00.0; …" when not all were; NULL otherwise */
 } ResolvedMembers;
 
-/* 0 or -ENOMEM. If two members are the same GPU, one counts as found and one as missing. */
-void declaration_resolve(const Declaration *declaration, const GpuSet *set, ResolvedMembers *ret);
+/* If two members are the same GPU, one counts as found and one as missing. */
+ResolvedMembers declaration_resolve(const Declaration *declaration, const GpuSet *set);
 void resolved_members_clear(ResolvedMembers *resolved);
 
 Declarations *declarations_free(Declarations *declarations);

@@ -7,57 +7,12 @@
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
-static json_t *peers_to_json(const Sighting *s)
-{
-	_cleanup_json_ json_t *array = json_array();
-
-	for (size_t i = 0; i < s->n_peers; i++)
-		json_append(array, json_build("{s:s, s:I}", "address", BDF_TEXT(&s->peers[i].bdf),
-					      "links", (json_int_t)s->peers[i].links));
-	return TAKE_PTR(array);
-}
-
-static void read_peer(const json_t *json, const Sighting *s, SeenPeer *ret, JsonReader *outer)
-{
-	static const char *const keys[] = { "address", "links", NULL };
-	JsonReader reader;
-
-	json_reader_begin(&reader, json, "peers", keys);
-	json_read_bdf(&reader, "address", &ret->bdf);
-	ret->links = (unsigned)json_read_number(&reader, "links", SIGHTING_LINKS_MAX);
-	if (json_reader_end(&reader, NULL) < 0 || ret->links == 0 || bdf_equal(&ret->bdf, &s->bdf))
-		json_reader_fail(outer, "peers", "has one that is no peer");
-}
-
-/* A board has this many links at most, and each leads to one peer. */
-static void read_peers(JsonReader *reader, const char *key, void *sighting)
-{
-	const json_t *array = json_read_array(reader, key, SIGHTING_LINKS_MAX);
-	Sighting *s = sighting;
-	size_t n = json_array_size(array), links = s->inactive + s->other;
-
-	s->peers = xcalloc(n + 1, sizeof(SeenPeer));
-	for (size_t i = 0; reader->error == 0 && i < n; i++) {
-		SeenPeer *peer = &s->peers[i];
-
-		read_peer(json_array_get(array, i), s, peer, reader);
-		for (size_t k = 0; k < i; k++)
-			if (bdf_equal(&s->peers[k].bdf, &peer->bdf))
-				json_reader_fail(reader, key, "names one twice");
-		links += peer->links;
-		s->n_peers++;
-	}
-	if (links > SIGHTING_LINKS_MAX)
-		json_reader_fail(reader, key, "has more links than any board");
-}
-
-static int write_peers(json_t *o, const char *key, const void *sighting)
-{
-	json_set(o, key, peers_to_json(sighting));
-	return 0;
-}
+static const JsonMember peer_members[] = {
+	JSON_BDF_AS(SeenPeer, bdf, "address"),
+	JSON_NUMBER(SeenPeer, links, SIGHTING_LINKS_MAX),
+	JSON_END,
+};
 
 static const JsonMember sighting_members[] = {
 	JSON_BDF_AS(Sighting, bdf, "address"),
@@ -72,7 +27,7 @@ static const JsonMember sighting_members[] = {
 	JSON_TEXT_IF_ANY(Sighting, serial_number),
 	JSON_ENUM_IF_ANY(Sighting, mig, MigMode, MIG_MODES, "is neither on nor off"),
 	JSON_ENUM_IF_ANY(Sighting, mig_pending, MigMode, MIG_MODES, "is neither on nor off"),
-	JSON_OTHER("peers", read_peers, write_peers),
+	JSON_ARRAY(Sighting, peers, SeenPeer, peer_members, SIGHTING_LINKS_MAX),
 	JSON_NUMBER(Sighting, inactive, SIGHTING_LINKS_MAX),
 	JSON_NUMBER(Sighting, other, SIGHTING_LINKS_MAX),
 	JSON_END,
@@ -86,30 +41,24 @@ static json_t *sighting_to_json(const Sighting *s)
 void sighting_clear(Sighting *sighting)
 {
 	json_struct_clear(sighting_members, sighting);
-	free(sighting->peers);
 	*sighting = (Sighting){ 0 };
 }
 
-void sighting_copy(const Sighting *from, Sighting *ret)
+Sighting sighting_copy(const Sighting *from)
 {
-	SeenPeer *peers = xcalloc(from->n_peers + 1, sizeof(SeenPeer));
-	Sighting copy = { 0 };
+	Sighting copy;
 
 	json_struct_copy(sighting_members, from, &copy, sizeof(copy));
-
-	copy.peers = peers;
-	for (size_t i = 0; i < from->n_peers; i++)
-		peers[i] = from->peers[i];
-	*ret = copy;
+	return copy;
 }
 
 json_t *sightings_to_json(const Evidence *evidence)
 {
-	_cleanup_json_ json_t *array = json_array();
+	json_t *array = json_array();
 
 	for (size_t i = 0; evidence && i < evidence->n_items; i++)
 		json_append(array, sighting_to_json(&evidence->items[i]));
-	return TAKE_PTR(array);
+	return array;
 }
 
 /* Two sightings of one board in one layer would count twice. */
@@ -133,35 +82,45 @@ static bool is_plain(const Sighting *s)
 	return true;
 }
 
+/* A board has so many links at most, and each leads to one peer. */
+static int check_peers(const Sighting *s, char **ret_message)
+{
+	size_t links = s->inactive + s->other;
+
+	for (size_t i = 0; i < s->n_peers; i++) {
+		const SeenPeer *peer = &s->peers[i];
+
+		if (peer->links == 0 || bdf_equal(&peer->bdf, &s->bdf))
+			return json_refuse(ret_message, "boards.peers has one that is no peer");
+		for (size_t k = 0; k < i; k++)
+			if (bdf_equal(&s->peers[k].bdf, &peer->bdf))
+				return json_refuse(ret_message, "boards.peers names one twice");
+		links += peer->links;
+	}
+	if (links > SIGHTING_LINKS_MAX)
+		return json_refuse(ret_message, "boards.peers has more links than any board");
+	return 0;
+}
+
 static int sighting_check(const Evidence *evidence, const Sighting *s, char **ret_message)
 {
-	_cleanup_free_ char *what = NULL;
-
 	if (!is_plain(s))
-		what = xstrdup("boards.source or an identity is no plain text");
-	else if (s->domain && (s->way != WAY_GUEST || !assignment_uuid_valid(s->domain)))
-		what = xstrdup("boards.domain is no guest's, or no UUID");
-	else if (is_twice(evidence, s))
-		what = strf("%s is there twice", BDF_TEXT(&s->bdf));
-	else
-		return 0;
-	if (ret_message)
-		*ret_message = TAKE_PTR(what);
-	return -EBADMSG;
+		return json_refuse(ret_message, "boards.source or an identity is no plain text");
+	if (s->domain && (s->way != WAY_GUEST || !assignment_uuid_valid(s->domain)))
+		return json_refuse(ret_message, "boards.domain is no guest's, or no UUID");
+	if (is_twice(evidence, s))
+		return json_refuse(ret_message, "%s is there twice", BDF_TEXT(&s->bdf));
+	return check_peers(s, ret_message);
 }
 
 int sightings_from_json(const json_t *array, Evidence **ret, char **ret_message)
 {
-	_cleanup_(evidence_unrefp) Evidence *evidence = NULL;
-	int r = 0;
+	_cleanup_(evidence_unrefp) Evidence *evidence = evidence_new();
+	int r;
 
-	evidence_new(&evidence);
-
-	if (!json_is_array(array) || json_array_size(array) > SIGHTINGS_MAX) {
-		if (ret_message)
-			*ret_message = strf("boards is not an array of at most %d", SIGHTINGS_MAX);
-		return -EBADMSG;
-	}
+	if (!json_is_array(array) || json_array_size(array) > SIGHTINGS_MAX)
+		return json_refuse(ret_message, "boards is not an array of at most %d",
+				   SIGHTINGS_MAX);
 	for (size_t i = 0; i < json_array_size(array); i++) {
 		Sighting s = { 0 };
 
@@ -220,19 +179,17 @@ int evidence_from_text(const char *text, size_t size, Evidence **ret, char **ret
 static void add_report(const Evidence *evidence, const Sighting *s, const GpuSet *set,
 		       const Assignments *assignments, json_t *boards)
 {
-	_cleanup_json_ json_t *board = sighting_to_json(s);
-	_cleanup_free_ char *why = NULL, *model = NULL;
+	json_t *board = sighting_to_json(s);
 	const Gpu *gpu = gpu_set_find(set, &s->bdf);
-
-	sighting_stale(evidence, s, set, &why);
+	_cleanup_free_ char *why = sighting_stale(evidence, s, set);
+	_cleanup_free_ char *model = gpu ? gpu_model(gpu) : NULL;
 
 	if (!why && s->way == WAY_GUEST)
-		sighting_guest_over(s, assignments, &why);
-	model = gpu ? gpu_model(gpu) : NULL;
+		why = sighting_guest_over(s, assignments);
 	json_set(board, "model", json_string_or_null(model));
 	json_set(board, "expected", json_integer(gpu && gpu->board ? gpu->board->links : 0));
 	json_set(board, "stale", json_string_or_null(why));
-	json_append(boards, TAKE_PTR(board));
+	json_append(boards, board);
 }
 
 char *evidence_report(const Evidence *evidence, const GpuSet *set, const Assignments *assignments)

@@ -73,42 +73,31 @@ static const Gpu *newcomer(const Evidence *evidence, const Gpu *gpu, const GpuSe
 	return NULL;
 }
 
-void sighting_stale(const Evidence *evidence, const Sighting *s, const GpuSet *set, char **ret_why)
+char *sighting_stale(const Evidence *evidence, const Sighting *s, const GpuSet *set)
 {
 	const Gpu *gpu = gpu_at(set, &s->bdf), *other;
-	char *why = NULL;
 
-	if (is_changed(s, gpu)) {
-		why = changed_board(s, gpu);
-	} else {
-		/* A guest sees only its own boards, and says nothing about others. */
-		other = s->way == WAY_GUEST ? NULL : newcomer(evidence, gpu, set);
-		if (!other) {
-			*ret_why = NULL;
-			return;
-		}
-		why = strf("%s (%s) came since", BDF_TEXT(&other->lead->bdf), other->board->name);
-	}
-	*ret_why = why;
+	if (is_changed(s, gpu))
+		return changed_board(s, gpu);
+	/* A guest sees only its own boards, and says nothing about others. */
+	other = s->way == WAY_GUEST ? NULL : newcomer(evidence, gpu, set);
+	return other ? strf("%s (%s) came since", BDF_TEXT(&other->lead->bdf), other->board->name)
+		     : NULL;
 }
 
-void sighting_guest_over(const Sighting *s, const Assignments *assignments, char **ret_why)
+char *sighting_guest_over(const Sighting *s, const Assignments *assignments)
 {
 	const Assignment *record = assignments_find_function(assignments, &s->bdf);
-	char *why;
 
-	*ret_why = NULL;
 	if (!s->domain)
-		why = xstrdup("it is not known which domain that guest was");
-	else if (!record || !str_equal(record->domain_uuid, s->domain))
-		why = strf("it is the word of %s, which no longer has the board",
-			   str_or_empty(s->source));
-	else if (record->created_usec > s->seen_usec)
-		why = strf("it is the word of %s from before it got the board again",
-			   str_or_empty(s->source));
-	else
-		return;
-	*ret_why = why;
+		return xstrdup("it is not known which domain that guest was");
+	if (!record || !str_equal(record->domain_uuid, s->domain))
+		return strf("it is the word of %s, which no longer has the board",
+			    str_or_empty(s->source));
+	if (record->created_usec > s->seen_usec)
+		return strf("it is the word of %s from before it got the board again",
+			    str_or_empty(s->source));
+	return NULL;
 }
 
 /* ---- links ---- */
@@ -156,35 +145,30 @@ static char *source_text(const Sighting *a, const Sighting *b)
 /* "0000:41:00.0 sees 4 links to 0000:61:00.0, which sees no link to it" */
 static char *doubt_text(const Sighting *a, const Sighting *b, unsigned ab, unsigned ba)
 {
-	_cleanup_free_ char *first = NULL, *second = NULL;
+	_cleanup_free_ char *first = count_text(ab), *second = count_text(ba);
 
 	if (ab == 0 && ba == 0)
 		return strf("no active link was seen between %s and %s", BDF_TEXT(&a->bdf),
 			    BDF_TEXT(&b->bdf));
-	first = count_text(ab);
-	second = count_text(ba);
 	return strf("%s sees %s to %s, which sees %s to it", BDF_TEXT(&a->bdf), first,
 		    BDF_TEXT(&b->bdf), second);
 }
 
-static void finish_link(Maker *m, const Sighting *a, const Sighting *b, Link *link)
+static void finish_link(Maker *m, const Sighting *a, const Sighting *b, Link link)
 {
 	Provenance x = provenance_of(m, a), y = provenance_of(m, b);
-	_cleanup_free_ char *when = NULL;
+	uint64_t seen_usec = a->seen_usec < b->seen_usec ? a->seen_usec : b->seen_usec;
+	_cleanup_free_ char *when = utc_text(seen_usec), *count = count_text(link.count);
 
-	link->provenance = x < y ? x : y;
-	link->observed_usec = a->seen_usec < b->seen_usec ? a->seen_usec : b->seen_usec;
-	link->source = source_text(a, b);
-	when = utc_text(link->observed_usec);
-	if (!link->doubt) {
-		_cleanup_free_ char *count = count_text(link->count);
-
-		link->reasoning =
+	link.provenance = x < y ? x : y;
+	link.observed_usec = seen_usec;
+	link.source = source_text(a, b);
+	if (link.doubt)
+		link.reasoning = strf("%s (%s, %s)", link.doubt, link.source, when);
+	else
+		link.reasoning =
 			strf("%s and %s each saw %s to the other (%s, %s)", BDF_TEXT(&a->bdf),
-			     BDF_TEXT(&b->bdf), count, link->source, when);
-	} else
-		link->reasoning = strf("%s (%s, %s)", link->doubt, link->source, when);
-
+			     BDF_TEXT(&b->bdf), count, link.source, when);
 	links_add(m->into, link);
 }
 
@@ -206,20 +190,16 @@ static void add_pair(Maker *m, const Sighting *a, const Sighting *b)
 	Link link = {
 		.a = ordered ? a->bdf : b->bdf,
 		.b = ordered ? b->bdf : a->bdf,
+		.count = ab == ba ? ab : 0,
+		.one_sided = ab != ba,
 	};
 
 	if (ab == 0 && ba == 0 && !could_be_linked(m, a, b))
 		return;
-	if (ab == ba) {
-		link.count = ab;
-	} else {
-		link.one_sided = true;
-	}
-	if (link.count == 0) {
-		/* Names the board that sees more links first. */
+	/* Names the board that sees more links first. */
+	if (link.count == 0)
 		link.doubt = ab >= ba ? doubt_text(a, b, ab, ba) : doubt_text(b, a, ba, ab);
-	}
-	finish_link(m, a, b, &link);
+	finish_link(m, a, b, link);
 }
 
 /* Adds what a board reports about a peer that was not looked at. */
@@ -232,13 +212,13 @@ static void add_one_sided(Maker *m, const Sighting *s, const SeenPeer *peer)
 		.a = ordered ? s->bdf : peer->bdf,
 		.b = ordered ? peer->bdf : s->bdf,
 		.one_sided = true,
+		.doubt = strf("%s sees %s to %s, which %s", BDF_TEXT(&s->bdf), count,
+			      BDF_TEXT(&peer->bdf),
+			      gpu ? "was not looked at" : "is no GPU of this host"),
 		.half = gpu != NULL,
 	};
 
-	link.doubt =
-		strf("%s sees %s to %s, which %s", BDF_TEXT(&s->bdf), count, BDF_TEXT(&peer->bdf),
-		     gpu ? "was not looked at" : "is no GPU of this host");
-	finish_link(m, s, s, &link);
+	finish_link(m, s, s, link);
 }
 
 /* Whether the host looked. A guest reports what it likes, so its word makes and breaks no link. */
@@ -282,11 +262,9 @@ static void find_stale(Maker *m, char ***notes)
 {
 	for (size_t i = 0; i < m->evidence->n_items; i++) {
 		const Sighting *s = &m->evidence->items[i];
-		_cleanup_free_ char *why = NULL;
+		_cleanup_free_ char *why =
+			is_look(s) ? sighting_stale(m->evidence, s, m->set) : NULL;
 
-		if (!is_look(s))
-			continue;
-		sighting_stale(m->evidence, s, m->set, &why);
 		if (why)
 			note_stale(s, why, notes);
 		m->stale[i] = why != NULL;
@@ -300,7 +278,7 @@ void links_from_evidence(Links *into, const Evidence *evidence, const GpuSet *se
 
 	if (!evidence)
 		return;
-	stale = xcalloc(evidence->n_items + 1, sizeof(bool));
+	stale = xcalloc(evidence->n_items, sizeof(bool));
 	m.stale = stale;
 	find_stale(&m, notes);
 	for (size_t i = 0; i < evidence->n_items; i++)

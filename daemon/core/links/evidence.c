@@ -12,12 +12,12 @@
 
 DEFINE_STRING_TABLE(sighting_way, SightingWay, SIGHTING_WAYS)
 
-void evidence_new(Evidence **ret)
+Evidence *evidence_new(void)
 {
 	Evidence *evidence = xcalloc(1, sizeof(Evidence));
 
 	atomic_init(&evidence->references, 1);
-	*ret = evidence;
+	return evidence;
 }
 
 Evidence *evidence_ref(Evidence *evidence)
@@ -41,14 +41,11 @@ Evidence *evidence_unref(Evidence *evidence)
 
 int evidence_add(Evidence *into, Sighting *sighting)
 {
-	Sighting *bigger;
-
 	if (into->n_items >= SIGHTINGS_MAX) {
 		sighting_clear(sighting);
 		return -E2BIG;
 	}
-	bigger = xreallocarray(into->items, into->n_items + 1, sizeof(Sighting));
-	into->items = bigger;
+	into->items = xreallocarray(into->items, into->n_items + 1, sizeof(Sighting));
 	into->items[into->n_items++] = *sighting;
 	*sighting = (Sighting){ 0 };
 	return 0;
@@ -90,11 +87,20 @@ unsigned sighting_links_to(const Sighting *s, const Bdf *peer)
 	return 0;
 }
 
+void sighting_add_link(Sighting *s, const Bdf *peer)
+{
+	for (size_t i = 0; i < s->n_peers; i++)
+		if (bdf_equal(&s->peers[i].bdf, peer)) {
+			s->peers[i].links++;
+			return;
+		}
+	s->peers = xreallocarray(s->peers, s->n_peers + 1, sizeof(SeenPeer));
+	s->peers[s->n_peers++] = (SeenPeer){ .bdf = *peer, .links = 1 };
+}
+
 static int add_copy(Evidence *into, const Sighting *from)
 {
-	Sighting copy = { 0 };
-
-	sighting_copy(from, &copy);
+	Sighting copy = sighting_copy(from);
 
 	return evidence_add(into, &copy);
 }
@@ -135,10 +141,8 @@ static bool is_kept(const Sighting *older, const Evidence *newer, bool whole)
 
 int evidence_merge(const Evidence *older, const Evidence *newer, bool whole, Evidence **ret)
 {
-	_cleanup_(evidence_unrefp) Evidence *merged = NULL;
+	_cleanup_(evidence_unrefp) Evidence *merged = evidence_new();
 	int r = 0;
-
-	evidence_new(&merged);
 
 	for (size_t i = 0; r >= 0 && older && i < older->n_items; i++)
 		if (is_kept(&older->items[i], newer, whole))
@@ -149,10 +153,9 @@ int evidence_merge(const Evidence *older, const Evidence *newer, bool whole, Evi
 		if (!evidence_find(merged, &s->bdf, s->way == WAY_GUEST))
 			r = add_copy(merged, s);
 	}
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(merged);
-	return 0;
+	if (r >= 0)
+		*ret = TAKE_PTR(merged);
+	return r;
 }
 
 bool evidence_text_valid(const char *s)

@@ -66,7 +66,7 @@ typedef struct Evidence {
 	size_t n_items;
 } Evidence;
 
-void evidence_new(Evidence **ret);
+Evidence *evidence_new(void);
 Evidence *evidence_ref(Evidence *evidence);
 Evidence *evidence_unref(Evidence *evidence);
 DEFINE_CLEANUP(Evidence, evidence_unref)
@@ -75,7 +75,10 @@ DEFINE_CLEANUP(Evidence, evidence_unref)
 int evidence_add(Evidence *into, Sighting *sighting);
 /* evidence-json.c, whose table names what a sighting owns. */
 void sighting_clear(Sighting *sighting);
-void sighting_copy(const Sighting *from, Sighting *ret);
+Sighting sighting_copy(const Sighting *from);
+
+/* The board has one more link to this peer. */
+void sighting_add_link(Sighting *sighting, const Bdf *peer);
 
 /* The sighting of the board through NVML or registers, or through a guest; NULL: none. */
 const Sighting *evidence_find_host(const Evidence *evidence, const Bdf *bdf);
@@ -100,15 +103,14 @@ int evidence_merge(const Evidence *older, const Evidence *newer, bool whole, Evi
  */
 void links_from_evidence(Links *into, const Evidence *evidence, const GpuSet *set, char ***notes);
 
-/* Why a sighting no longer counts; NULL in *ret_why: it does. 0 or -ENOMEM. */
-void sighting_stale(const Evidence *evidence, const Sighting *sighting, const GpuSet *set,
-		    char **ret_why);
+/* Why a sighting no longer counts; NULL: it does. */
+char *sighting_stale(const Evidence *evidence, const Sighting *sighting, const GpuSet *set);
 
 /*
- * Why what a guest reported no longer counts; NULL in *ret_why: it does. It counts only for the
- * domain that has the board by a record, and only since that record. 0 or -ENOMEM.
+ * Why what a guest reported no longer counts; NULL: it does. It counts only for the domain that has
+ * the board by a record, and only since that record.
  */
-void sighting_guest_over(const Sighting *sighting, const Assignments *assignments, char **ret_why);
+char *sighting_guest_over(const Sighting *sighting, const Assignments *assignments);
 
 /* Likewise: strict, -EBADMSG with *ret_message. Files and answers of workers use it. */
 json_t *sightings_to_json(const Evidence *evidence);
@@ -116,7 +118,7 @@ int sightings_from_json(const json_t *array, Evidence **ret, char **ret_message)
 
 /*
  * The file topology.json: schema org.gpupass1.evidence/1, or /2 with a guest's domain, which a
- * version that knows /1 only would take for damage. NULL when memory is out.
+ * version that knows /1 only would take for damage.
  */
 char *evidence_to_text(const Evidence *evidence);
 /* -EBADMSG, or -EPROTO for another version. */

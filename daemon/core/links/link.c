@@ -6,7 +6,7 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-void link_clear(Link *link)
+static void link_clear(Link *link)
 {
 	free(link->group_name);
 	free(link->source);
@@ -15,27 +15,22 @@ void link_clear(Link *link)
 	*link = (Link){ 0 };
 }
 
-void links_add(Links *into, Link *link)
+void links_add(Links *into, Link link)
 {
-	Link *bigger = xreallocarray(into->items, into->n_items + 1, sizeof(Link));
-
-	into->items = bigger;
-	into->items[into->n_items++] = *link;
-	*link = (Link){ 0 };
+	into->items = xreallocarray(into->items, into->n_items + 1, sizeof(Link));
+	into->items[into->n_items++] = link;
 }
 
 /* `a` comes before `b` in its set, so its address is the lower one. */
 static void add_declared(Links *into, const Declaration *declaration, const Gpu *a, const Gpu *b)
 {
-	Link link = {
-		.a = a->lead->bdf,
-		.b = b->lead->bdf,
-		.provenance = PROVENANCE_DECLARED,
-		.group_name = xstrdup(declaration->name),
-		.source = xstrdup(declaration->source),
-	};
-
-	links_add(into, &link);
+	links_add(into, (Link){
+				.a = a->lead->bdf,
+				.b = b->lead->bdf,
+				.provenance = PROVENANCE_DECLARED,
+				.group_name = xstrdup(declaration->name),
+				.source = xstrdup(declaration->source),
+			});
 }
 
 static bool is_declared(const Links *links, const Gpu *gpu)
@@ -50,22 +45,17 @@ static bool is_declared(const Links *links, const Gpu *gpu)
 
 static void add_alone(Links *into, const Gpu *gpu)
 {
-	Bdf *bigger = xreallocarray(into->alone, into->n_alone + 1, sizeof(Bdf));
-
-	into->alone = bigger;
+	into->alone = xreallocarray(into->alone, into->n_alone + 1, sizeof(Bdf));
 	into->alone[into->n_alone++] = gpu->lead->bdf;
 }
 
 static void add_pairs(Links *into, const Declaration *declaration, const ResolvedMembers *members)
 {
-	if (declaration->n_members == 1) {
+	if (declaration->n_members == 1)
 		add_alone(into, members->gpus[0]);
-		return;
-	}
 	for (size_t i = 0; i < members->n_gpus; i++)
-		for (size_t k = i + 1; k < members->n_gpus; k++) {
+		for (size_t k = i + 1; k < members->n_gpus; k++)
 			add_declared(into, declaration, members->gpus[i], members->gpus[k]);
-		}
 }
 
 /*
@@ -87,10 +77,9 @@ void links_from_declarations(Links *into, const Declarations *declarations, cons
 {
 	for (size_t i = 0; i < declarations->n_items; i++) {
 		const Declaration *declaration = &declarations->items[i];
-		ResolvedMembers members;
+		ResolvedMembers members = declaration_resolve(declaration, set);
 		const Gpu *taken;
 
-		declaration_resolve(declaration, set, &members);
 		if (members.missing)
 			strv_appendf(notes, "group %s (%s): %s", declaration->name,
 				     declaration->source, members.missing);
@@ -159,18 +148,18 @@ static char *slots_text(const Gpu *a, const Gpu *b)
 static void add_inferred(Links *into, const Gpu *a, const Gpu *b)
 {
 	_cleanup_free_ char *slots = slots_text(a, b);
-	Link link = {
-		.a = a->lead->bdf,
-		.b = b->lead->bdf,
-		.provenance = PROVENANCE_INFERRED,
-		.source = xstrdup("sysfs"),
-		.reasoning = strf("%s and %s are the only two %s boards of one make that no "
-				  "declaration names%s",
-				  BDF_TEXT(&a->lead->bdf), BDF_TEXT(&b->lead->bdf), a->board->name,
-				  str_or_empty(slots)),
-	};
 
-	links_add(into, &link);
+	links_add(into,
+		  (Link){
+			  .a = a->lead->bdf,
+			  .b = b->lead->bdf,
+			  .provenance = PROVENANCE_INFERRED,
+			  .source = xstrdup("sysfs"),
+			  .reasoning = strf("%s and %s are the only two %s boards of one make that "
+					    "no declaration names%s",
+					    BDF_TEXT(&a->lead->bdf), BDF_TEXT(&b->lead->bdf),
+					    a->board->name, slots),
+		  });
 }
 
 /*
@@ -212,7 +201,8 @@ bool link_is_observed(const Link *link)
 	return link->provenance > PROVENANCE_INFERRED && link->provenance < PROVENANCE_DECLARED;
 }
 
-bool link_outweighs(const Link *link, const Link *other)
+/* Of two links between the same boards the later look counts; at the same time, the stronger. */
+static bool link_outweighs(const Link *link, const Link *other)
 {
 	if (link->observed_usec != other->observed_usec)
 		return link->observed_usec > other->observed_usec;

@@ -46,16 +46,13 @@ void links_from_declarations(Links *into, const Declarations *declarations, cons
  */
 void links_infer(Links *into, const GpuSet *set);
 
-/* Of two links between the same boards the later look counts; at the same time, the stronger. */
-bool link_outweighs(const Link *link, const Link *other);
 /* The observation, or doubt, that counts between two boards, in either order; NULL: none. */
 const Link *links_find_observed(const Links *links, const Bdf *a, const Bdf *b);
 /* Neither declared nor inferred. */
 bool link_is_observed(const Link *link);
 
-/* For producers. Takes what *link owns, also on failure. */
-void links_add(Links *into, Link *link);
-void link_clear(Link *link);
+/* For producers. Takes what the link owns. */
+void links_add(Links *into, Link link);
 
 Links *links_free(Links *links);
 DEFINE_CLEANUP(Links, links_free)

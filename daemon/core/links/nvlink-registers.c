@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/links/nvlink-registers.h"
 
+#include "core/facts/memory-clear.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 #define GROUP_STRIDE 0x40000U
 #define LINK_BASE 0x10000U
@@ -32,15 +32,9 @@ uint32_t nvlink_group_register(unsigned group, uint32_t reg)
 	return NVLINK_REGISTERS_BEGIN + group * GROUP_STRIDE + reg;
 }
 
-bool nvlink_unreadable(uint32_t value)
-{
-	/* The GPU answers 0xbadfxxxx and similar values for what is off or privileged. */
-	return value == UINT32_MAX || value >> 20 == 0xbad;
-}
-
 bool nvlink_is_gh100(uint32_t boot_0)
 {
-	return !nvlink_unreadable(boot_0) && (boot_0 >> CHIP_SHIFT & CHIP_MASK) == CHIP_GH100;
+	return !memory_unreadable(boot_0) && (boot_0 >> CHIP_SHIFT & CHIP_MASK) == CHIP_GH100;
 }
 
 static uint64_t sid_of(const uint32_t words[2])
@@ -53,18 +47,18 @@ static int decode_links(const NvlinkRegisters *r, NvlinkView *view, const char *
 	for (unsigned i = 0; i < NVLINK_LINKS; i++) {
 		unsigned dl = r->links[i].dl_state & DL_STATE_MASK;
 
-		if (nvlink_unreadable(r->links[i].dl_state) ||
-		    nvlink_unreadable(r->links[i].state)) {
+		if (memory_unreadable(r->links[i].dl_state) ||
+		    memory_unreadable(r->links[i].state)) {
 			*ret_why = "the state of a link cannot be read";
 			return -ENODATA;
 		}
 		if ((dl != DL_STATE_ACTIVE && dl != DL_STATE_SLEEP) ||
 		    (r->links[i].state & STATE_MASK) != STATE_ACTIVE)
 			continue;
-		if (nvlink_unreadable(r->links[i].remote_chip) ||
-		    nvlink_unreadable(r->links[i].remote_link) ||
-		    nvlink_unreadable(r->links[i].remote_sid[0]) ||
-		    nvlink_unreadable(r->links[i].remote_sid[1])) {
+		if (memory_unreadable(r->links[i].remote_chip) ||
+		    memory_unreadable(r->links[i].remote_link) ||
+		    memory_unreadable(r->links[i].remote_sid[0]) ||
+		    memory_unreadable(r->links[i].remote_sid[1])) {
 			*ret_why = "the far end of an active link cannot be read";
 			return -ENODATA;
 		}
@@ -85,7 +79,7 @@ int nvlink_decode(const NvlinkRegisters *r, NvlinkView *ret, const char **ret_wh
 	NvlinkView view = { .bdf = ret->bdf, .expected = ret->expected };
 	int result;
 
-	if (nvlink_unreadable(r->boot_0)) {
+	if (memory_unreadable(r->boot_0)) {
 		*ret_why = "its registers cannot be read: asleep, or off the bus";
 		return -ENODATA;
 	}
@@ -94,7 +88,7 @@ int nvlink_decode(const NvlinkRegisters *r, NvlinkView *ret, const char **ret_wh
 		return -EOPNOTSUPP;
 	}
 	for (unsigned i = 0; i < NVLINK_GROUPS; i++) {
-		if (nvlink_unreadable(r->sid[i][0]) || nvlink_unreadable(r->sid[i][1]) ||
+		if (memory_unreadable(r->sid[i][0]) || memory_unreadable(r->sid[i][1]) ||
 		    sid_of(r->sid[i]) == 0) {
 			*ret_why = "its own id cannot be read";
 			return -ENODATA;
@@ -129,20 +123,6 @@ static const NvlinkView *far_end(const NvlinkView *views, size_t n, size_t index
 	return found;
 }
 
-static void add_link(Sighting *to, const Bdf *peer)
-{
-	SeenPeer *bigger;
-
-	for (size_t i = 0; i < to->n_peers; i++)
-		if (bdf_equal(&to->peers[i].bdf, peer)) {
-			to->peers[i].links++;
-			return;
-		}
-	bigger = xreallocarray(to->peers, to->n_peers + 1, sizeof(SeenPeer));
-	to->peers = bigger;
-	to->peers[to->n_peers++] = (SeenPeer){ .bdf = *peer, .links = 1 };
-}
-
 int nvlink_peers(const NvlinkView *views, size_t n, size_t index, Sighting *ret, char **ret_why)
 {
 	const NvlinkView *view = &views[index];
@@ -155,7 +135,7 @@ int nvlink_peers(const NvlinkView *views, size_t n, size_t index, Sighting *ret,
 		if (!other)
 			continue;
 		met++;
-		add_link(ret, &other->bdf);
+		sighting_add_link(ret, &other->bdf);
 	}
 	if (met > 0 && met == expected && met == view->active)
 		return 0;

@@ -61,15 +61,12 @@ typedef struct NvlinkView {
 	unsigned active;
 } NvlinkView;
 
-/* A value that is not a register's: asleep, off the bus, decode off, or not for this reader. */
-bool nvlink_unreadable(uint32_t value);
-
 /* By PMC_BOOT_0. */
 bool nvlink_is_gh100(uint32_t boot_0);
 
 /*
  * Fills all of *ret except bdf and expected. -EOPNOTSUPP: another chip; -ENODATA: something could
- * not be read; *ret_why is then a sentence. -ENOMEM.
+ * not be read; *ret_why is then a sentence.
  */
 int nvlink_decode(const NvlinkRegisters *registers, NvlinkView *ret, const char **ret_why);
 
@@ -77,6 +74,6 @@ int nvlink_decode(const NvlinkRegisters *registers, NvlinkView *ret, const char 
  * Fills the peers of *ret from what the boards see of each other; the rest of *ret is the caller's.
  * Each active link must lead, number by number, to an active link of another view that leads back
  * to it, and there must be as many as the board should have. Otherwise nothing is claimed about
- * that board, and *ret_why says why (the caller frees it). 0, -ENODATA or -ENOMEM.
+ * that board, and *ret_why says why (the caller frees it). 0 or -ENODATA.
  */
 int nvlink_peers(const NvlinkView *views, size_t n, size_t index, Sighting *ret, char **ret_why);

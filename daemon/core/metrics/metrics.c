@@ -66,11 +66,11 @@ static json_t *number(uint64_t n)
 
 static json_t *numbers(const uint64_t *n, size_t count)
 {
-	_cleanup_json_ json_t *array = json_array();
+	json_t *array = json_array();
 
 	for (size_t i = 0; i < count; i++)
 		json_append(array, number(n[i]));
-	return TAKE_PTR(array);
+	return array;
 }
 
 static json_t *histogram_to_json(const Histogram *h)
@@ -86,53 +86,53 @@ static bool is_end(JobState state)
 
 static json_t *results_to_json(const uint64_t *states)
 {
-	_cleanup_json_ json_t *results = json_object();
+	json_t *results = json_object();
 
 	for (size_t i = 0; i < JOB_STATE_MAX_; i++)
 		if (is_end((JobState)i))
 			json_set(results, job_state_to_string((JobState)i), number(states[i]));
-	return TAKE_PTR(results);
+	return results;
 }
 
 static json_t *jobs_to_json(const Metrics *m)
 {
-	_cleanup_json_ json_t *jobs = json_array();
+	json_t *jobs = json_array();
 
 	for (size_t i = 0; i < OPERATION_MAX_; i++)
 		json_append(jobs, json_build("{s:s, s:o, s:o}", "operation",
 					     operation_to_string((Operation)i), "results",
 					     results_to_json(m->jobs[i]), "duration",
 					     histogram_to_json(&m->job_durations[i])));
-	return TAKE_PTR(jobs);
+	return jobs;
 }
 
 static json_t *steps_to_json(const Metrics *m)
 {
-	_cleanup_json_ json_t *steps = json_array();
+	json_t *steps = json_array();
 
 	for (size_t i = 0; i < STEP_KIND_MAX_; i++)
 		json_append(steps,
 			    json_build("{s:s, s:o}", "step", step_kind_to_string((StepKind)i),
 				       "duration", histogram_to_json(&m->step_durations[i])));
-	return TAKE_PTR(steps);
+	return steps;
 }
 
 static json_t *failures_to_json(const Metrics *m)
 {
-	_cleanup_json_ json_t *failures = json_object();
+	json_t *failures = json_object();
 
 	for (size_t i = 0; i < GPUPASS_ERROR_MAX_; i++)
 		json_set(failures,
 			 problem_dbus_name((GpupassError)i) + strlen(GPUPASS_ERROR_PREFIX),
 			 number(m->failures[i]));
 	json_set(failures, "other", number(m->failures[GPUPASS_ERROR_MAX_]));
-	return TAKE_PTR(failures);
+	return failures;
 }
 
 /* Only what there was: most methods are of boards that a host does not have. */
 static json_t *resets_to_json(const Metrics *m)
 {
-	_cleanup_json_ json_t *resets = json_array();
+	json_t *resets = json_array();
 
 	for (size_t i = 0; i < RESET_METHOD_MAX_; i++)
 		for (size_t k = 0; k < RESET_RESULT_MAX_; k++)
@@ -143,7 +143,7 @@ static json_t *resets_to_json(const Metrics *m)
 						       "result",
 						       reset_result_to_string((ResetResult)k),
 						       "count", number(m->resets[i][k])));
-	return TAKE_PTR(resets);
+	return resets;
 }
 
 static json_t *recovered_to_json(const Metrics *m)

@@ -53,5 +53,5 @@ void metrics_step(Metrics *m, StepKind kind, StepState state, uint64_t duration_
 void metrics_failure(Metrics *m, const char *error_name);
 void metrics_resets(Metrics *m, const ResetTally *tally);
 
-/* What is counted, as members of org.gpupass1.metrics/1; NULL when memory is out. */
+/* What is counted, as members of org.gpupass1.metrics/1. */
 json_t *metrics_to_json(const Metrics *m);

@@ -53,11 +53,11 @@ static size_t count_gpus(const PciSnapshot *snapshot)
 	return n; /* an upper bound: some may share a slot or be virtual */
 }
 
-void gpu_set_new(const PciSnapshot *snapshot, GpuSet **ret)
+GpuSet *gpu_set_new(const PciSnapshot *snapshot)
 {
-	_cleanup_(gpu_set_freep) GpuSet *set = xcalloc(1, sizeof(*set));
+	GpuSet *set = xcalloc(1, sizeof(*set));
 
-	set->gpus = xcalloc(count_gpus(snapshot) + 1, sizeof(Gpu));
+	set->gpus = xcalloc(count_gpus(snapshot), sizeof(Gpu));
 	for (size_t i = 0, end; i < snapshot->n_functions; i = end) {
 		const PciFunction *lead;
 
@@ -69,7 +69,7 @@ void gpu_set_new(const PciSnapshot *snapshot, GpuSet **ret)
 			fill_gpu(snapshot, i, end, lead, &set->gpus[set->n_gpus++]);
 	}
 	set->snapshot = snapshot;
-	*ret = TAKE_PTR(set);
+	return set;
 }
 
 GpuSet *gpu_set_free(GpuSet *set)

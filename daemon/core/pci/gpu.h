@@ -27,7 +27,7 @@ typedef struct GpuSet {
 } GpuSet;
 
 /* The snapshot must outlive the set. Virtual functions (vGPU) are not GPUs here. */
-void gpu_set_new(const PciSnapshot *snapshot, GpuSet **ret);
+GpuSet *gpu_set_new(const PciSnapshot *snapshot);
 GpuSet *gpu_set_free(GpuSet *set);
 DEFINE_CLEANUP(GpuSet, gpu_set_free)
 

@@ -81,7 +81,7 @@ typedef struct HostFacts {
 bool host_facts_libvirt_has(const HostFacts *facts, uint64_t version);
 /* Its version is known, and below this one. `facts` may be NULL. */
 bool host_facts_kernel_before(const HostFacts *facts, unsigned major, unsigned minor);
-/* "9.0.0"; NULL when memory is out. */
+/* "9.0.0" */
 char *libvirt_version_text(uint64_t version);
 
 /* NULL when absent; `facts` may be NULL. */

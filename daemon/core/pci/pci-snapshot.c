@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "core/pci/driver-name.h"
+#include "util/text.h"
 #include "util/xalloc.h"
 
 #define CLASS_DISPLAY_VGA 0x0300
@@ -35,44 +36,30 @@ static void batch_unref(PciBatch *batch)
 	free(batch);
 }
 
-/* Makes room first, so that what follows cannot fail half-way. */
-static int reserve(PciSnapshot *snapshot, size_t functions, size_t batches)
+static void reserve(PciSnapshot *snapshot, size_t functions, size_t batches)
 {
-	PciFunction **f;
-	PciBatch **b;
-
-	f = xreallocarray(snapshot->functions, snapshot->n_functions + functions + 1, sizeof(*f));
-	snapshot->functions = f;
-	b = xreallocarray(snapshot->batches, snapshot->n_batches + batches + 1, sizeof(*b));
-	snapshot->batches = b;
-	return 0;
+	snapshot->functions = xreallocarray(snapshot->functions, snapshot->n_functions + functions,
+					    sizeof(PciFunction *));
+	snapshot->batches =
+		xreallocarray(snapshot->batches, snapshot->n_batches + batches, sizeof(PciBatch *));
 }
 
-static PciBatch *batch_new(PciFunction *functions, size_t n)
+static void add_batch(PciSnapshot *snapshot, PciFunction *functions, size_t n)
 {
 	PciBatch *batch = xmalloc(sizeof(*batch));
 
 	batch->functions = functions;
 	batch->n_functions = n;
 	atomic_init(&batch->references, 1);
-	return batch;
+	snapshot->batches[snapshot->n_batches++] = batch;
 }
 
 void pci_snapshot_adopt(PciSnapshot *snapshot, PciFunction *functions, size_t n)
 {
-	PciBatch *batch = reserve(snapshot, n, 1) < 0 ? NULL : batch_new(functions, n);
-
-	snapshot->batches[snapshot->n_batches++] = batch;
+	reserve(snapshot, n, 1);
+	add_batch(snapshot, functions, n);
 	for (size_t i = 0; i < n; i++)
 		snapshot->functions[snapshot->n_functions++] = &functions[i];
-}
-
-PciFunction *pci_snapshot_append(PciSnapshot *snapshot)
-{
-	PciFunction *function = xcalloc(1, sizeof(*function));
-
-	pci_snapshot_adopt(snapshot, function, 1);
-	return function;
 }
 
 static int compare_functions(const void *a, const void *b)
@@ -82,17 +69,11 @@ static int compare_functions(const void *a, const void *b)
 	return bdf_compare(&(*x)->bdf, &(*y)->bdf);
 }
 
-/* Room for so many, and for none as well. */
-static void reserve_virtuals(PciSnapshot *snapshot, size_t n)
+/* There are at most so many. */
+static void list_virtuals(PciSnapshot *snapshot, size_t most)
 {
-	const PciFunction **virtuals = xcalloc(n + 1, sizeof(*virtuals));
-
 	free(snapshot->virtuals);
-	snapshot->virtuals = virtuals;
-}
-
-static void list_virtuals(PciSnapshot *snapshot)
-{
+	snapshot->virtuals = xcalloc(most, sizeof(PciFunction *));
 	snapshot->n_virtuals = 0;
 	for (size_t i = 0; i < snapshot->n_functions; i++)
 		if (snapshot->functions[i]->virtual_function)
@@ -125,8 +106,7 @@ int pci_snapshot_seal(PciSnapshot *snapshot)
 	for (size_t i = 1; i < snapshot->n_functions; i++)
 		if (bdf_equal(&snapshot->functions[i - 1]->bdf, &snapshot->functions[i]->bdf))
 			return -EEXIST;
-	reserve_virtuals(snapshot, count_virtuals(snapshot));
-	list_virtuals(snapshot);
+	list_virtuals(snapshot, count_virtuals(snapshot));
 	return 0;
 }
 
@@ -186,28 +166,23 @@ static void merge(PciSnapshot *snapshot, const PciSnapshot *before, const Bdf *a
 	share_range(snapshot, before, at, before->n_functions);
 }
 
-void pci_snapshot_replace(const PciSnapshot *before, const Bdf *addresses, size_t n_addresses,
-			  PciFunction *functions, size_t n, PciSnapshot **ret)
+PciSnapshot *pci_snapshot_replace(const PciSnapshot *before, const Bdf *addresses,
+				  size_t n_addresses, PciFunction *functions, size_t n)
 {
-	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = xcalloc(1, sizeof(*snapshot));
-
-	PciBatch *batch;
+	PciSnapshot *snapshot = xcalloc(1, sizeof(*snapshot));
 
 	reserve(snapshot, before->n_functions + n, before->n_batches + 1);
-	reserve_virtuals(snapshot, before->n_virtuals + n);
-	if (n > 0) {
-		batch = batch_new(functions, n);
-		snapshot->batches[snapshot->n_batches++] = batch;
-	}
+	if (n > 0)
+		add_batch(snapshot, functions, n);
 	for (size_t i = 0; i < before->n_batches; i++) {
 		atomic_fetch_add(&before->batches[i]->references, 1);
 		snapshot->batches[snapshot->n_batches++] = before->batches[i];
 	}
 	merge(snapshot, before, addresses, n_addresses, functions, n);
-	list_virtuals(snapshot);
+	list_virtuals(snapshot, before->n_virtuals + n);
 	snapshot->iommu = before->iommu;
 	snapshot->taken_usec = before->taken_usec;
-	*ret = TAKE_PTR(snapshot);
+	return snapshot;
 }
 
 const PciMdev *pci_snapshot_find_mdev(const PciSnapshot *snapshot, const char *uuid)
@@ -296,11 +271,6 @@ bool pci_function_is_kin(const PciFunction *function)
 	       class_subclass == CLASS_SERIAL_OTHER;
 }
 
-static bool text_equal(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 bool pci_function_same_place(const PciFunction *a, const PciFunction *b)
 {
 	if (a->n_upstream != b->n_upstream)
@@ -309,7 +279,7 @@ bool pci_function_same_place(const PciFunction *a, const PciFunction *b)
 		if (!bdf_equal(&a->upstream[i], &b->upstream[i]))
 			return false;
 	return bdf_equal(&a->bdf, &b->bdf) && a->iommu_group == b->iommu_group &&
-	       a->numa_node == b->numa_node && text_equal(a->physical_slot, b->physical_slot);
+	       a->numa_node == b->numa_node && str_equal(a->physical_slot, b->physical_slot);
 }
 
 static bool same_ids(const PciFunction *a, const PciFunction *b)
@@ -321,12 +291,12 @@ static bool same_ids(const PciFunction *a, const PciFunction *b)
 
 bool pci_function_equal(const PciFunction *a, const PciFunction *b)
 {
-	return same_ids(a, b) && pci_function_same_place(a, b) &&
-	       text_equal(a->driver, b->driver) && a->bridge == b->bridge &&
-	       a->boot_vga == b->boot_vga && a->virtual_function == b->virtual_function &&
+	return same_ids(a, b) && pci_function_same_place(a, b) && str_equal(a->driver, b->driver) &&
+	       a->bridge == b->bridge && a->boot_vga == b->boot_vga &&
+	       a->virtual_function == b->virtual_function &&
 	       bdf_equal(&a->physical, &b->physical) && a->has_vfs == b->has_vfs &&
-	       text_equal(a->reset_methods, b->reset_methods) &&
-	       text_equal(a->power_state, b->power_state) &&
+	       str_equal(a->reset_methods, b->reset_methods) &&
+	       str_equal(a->power_state, b->power_state) &&
 	       memcmp(a->bar_size, b->bar_size, sizeof(a->bar_size)) == 0 &&
 	       a->vfs_max == b->vfs_max && a->vf_offset == b->vf_offset &&
 	       a->vf_stride == b->vf_stride;

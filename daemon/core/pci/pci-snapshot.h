@@ -74,18 +74,15 @@ typedef struct PciSnapshot {
 	uint64_t taken_usec; /* CLOCK_REALTIME, when all of it was last read; 0 in fixtures */
 } PciSnapshot;
 
-/* For builders: one more function, all zero. NULL: no memory. */
-PciFunction *pci_snapshot_append(PciSnapshot *snapshot);
-/* For builders: takes an array with all that its functions own; < 0: it is still the caller's. */
+/* For builders: takes an array with all that its functions own. */
 void pci_snapshot_adopt(PciSnapshot *snapshot, PciFunction *functions, size_t n);
 /*
  * For builders: a snapshot that has the functions of another one, shared with it, except for those
  * at these addresses; of these it has the given ones, which it takes. Both lists are sorted, and
- * each function is at one of the addresses. It has no mediated devices. < 0: the functions are
- * still the caller's.
+ * each function is at one of the addresses. It has no mediated devices.
  */
-void pci_snapshot_replace(const PciSnapshot *before, const Bdf *addresses, size_t n_addresses,
-			  PciFunction *functions, size_t n, PciSnapshot **ret);
+PciSnapshot *pci_snapshot_replace(const PciSnapshot *before, const Bdf *addresses,
+				  size_t n_addresses, PciFunction *functions, size_t n);
 /*
  * For builders, when all functions are there and filled: sorts them by address, and lists the VFs.
  * -EEXIST if an address is there twice.

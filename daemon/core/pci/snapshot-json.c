@@ -12,24 +12,6 @@
 #define UPSTREAM_MAX 64
 #define TEXT_MAX (64U * 1024 * 1024)
 
-static json_t *upstream_to_json(const PciFunction *function)
-{
-	_cleanup_json_ json_t *array = json_array();
-
-	for (size_t i = 0; i < function->n_upstream; i++)
-		json_append(array, json_text(BDF_TEXT(&function->upstream[i])));
-	return TAKE_PTR(array);
-}
-
-static json_t *bars_to_json(const PciFunction *function)
-{
-	_cleanup_json_ json_t *array = json_array();
-
-	for (size_t i = 0; i < PCI_BARS; i++)
-		json_append(array, json_integer((json_int_t)(function->bar_size[i] & INT64_MAX)));
-	return TAKE_PTR(array);
-}
-
 static bool has_bars(const PciFunction *function)
 {
 	for (size_t i = 0; i < PCI_BARS; i++)
@@ -38,24 +20,30 @@ static bool has_bars(const PciFunction *function)
 	return false;
 }
 
-static int write_bars(json_t *o, const char *key, const void *function)
-{
-	if (has_bars(function)) {
-		json_set(o, key, bars_to_json(function));
-		return 0;
-	}
-	return 0;
-}
-
-static int write_upstream(json_t *o, const char *key, const void *function)
+static void write_bars(json_t *o, const char *key, const void *function)
 {
 	const PciFunction *f = function;
+	json_t *array;
 
-	if (f->n_upstream > 0) {
-		json_set(o, key, upstream_to_json(f));
-		return 0;
-	}
-	return 0;
+	if (!has_bars(f))
+		return;
+	array = json_array();
+	for (size_t i = 0; i < PCI_BARS; i++)
+		json_append(array, json_integer((json_int_t)(f->bar_size[i] & INT64_MAX)));
+	json_set(o, key, array);
+}
+
+static void write_upstream(json_t *o, const char *key, const void *function)
+{
+	const PciFunction *f = function;
+	json_t *array;
+
+	if (f->n_upstream == 0)
+		return;
+	array = json_array();
+	for (size_t i = 0; i < f->n_upstream; i++)
+		json_append(array, json_text(BDF_TEXT(&f->upstream[i])));
+	json_set(o, key, array);
 }
 
 static void read_bars(JsonReader *reader, const char *key, void *of)
@@ -90,15 +78,13 @@ static void read_upstream(JsonReader *reader, const char *key, void *of)
 			json_reader_fail(reader, key, "holds something that is no address");
 }
 
-static int write_physical(json_t *o, const char *key, const void *function)
+static void write_physical(json_t *o, const char *key, const void *function)
 {
 	const PciFunction *f = function;
 	const Bdf none = { 0 };
 
-	if (bdf_equal(&f->physical, &none))
-		return 0;
-	json_set(o, key, json_text(BDF_TEXT(&f->physical)));
-	return 0;
+	if (!bdf_equal(&f->physical, &none))
+		json_set_bdf(o, key, &f->physical);
 }
 
 static void read_physical(JsonReader *reader, const char *key, void *of)
@@ -172,8 +158,7 @@ static void document_clear(Document *document)
 char *pci_snapshot_to_json(const PciSnapshot *snapshot)
 {
 	/* Everything in it is the snapshot's, except for the array itself. */
-	_cleanup_free_ PciFunction *functions =
-		xcalloc(snapshot->n_functions + 1, sizeof(PciFunction));
+	_cleanup_free_ PciFunction *functions = xcalloc(snapshot->n_functions, sizeof(PciFunction));
 	const Document document = {
 		.functions = functions,
 		.n_functions = snapshot->n_functions,
@@ -187,7 +172,7 @@ char *pci_snapshot_to_json(const PciSnapshot *snapshot)
 	for (size_t i = 0; i < snapshot->n_functions; i++)
 		functions[i] = *snapshot->functions[i];
 	root = json_struct_write(document_members, &document);
-	return root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+	return json_dumps(root, JSON_INDENT(2));
 }
 
 static int snapshot_from_root(const json_t *root, PciSnapshot *snapshot, char **ret_message)
@@ -198,7 +183,6 @@ static int snapshot_from_root(const json_t *root, PciSnapshot *snapshot, char **
 	if (r < 0)
 		return r;
 	pci_snapshot_adopt(snapshot, document.functions, document.n_functions);
-	r = 0;
 	document.functions = NULL;
 	document.n_functions = 0;
 	snapshot->n_mdevs = document.n_mdevs;
@@ -206,13 +190,9 @@ static int snapshot_from_root(const json_t *root, PciSnapshot *snapshot, char **
 	snapshot->mdevs = TAKE_PTR(document.mdevs);
 	snapshot->iommu = document.iommu;
 	snapshot->taken_usec = document.taken_usec;
-	r = pci_snapshot_seal(snapshot);
-	if (r == -EEXIST) {
-		if (ret_message)
-			*ret_message = strf("functions holds an address twice");
-		return -EBADMSG;
-	}
-	return r;
+	if (pci_snapshot_seal(snapshot) < 0)
+		return json_refuse(ret_message, "functions holds an address twice");
+	return 0;
 }
 
 int pci_snapshot_from_json(const char *text, size_t size, PciSnapshot **ret, char **ret_message)
@@ -221,18 +201,14 @@ int pci_snapshot_from_json(const char *text, size_t size, PciSnapshot **ret, cha
 	_cleanup_json_ json_t *root = NULL;
 	int r;
 
-	if (size > TEXT_MAX) {
-		if (ret_message)
-			*ret_message = strf("it is larger than %u bytes", TEXT_MAX);
-		return -EBADMSG;
-	}
+	if (size > TEXT_MAX)
+		return json_refuse(ret_message, "it is larger than %u bytes", TEXT_MAX);
 	r = json_parse_document(text, size, GPUPASS_SCHEMA_SNAPSHOT, &root, ret_message);
 	if (r < 0)
 		return r;
 	snapshot = xcalloc(1, sizeof(*snapshot));
 	r = snapshot_from_root(root, snapshot, ret_message);
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(snapshot);
-	return 0;
+	if (r >= 0)
+		*ret = TAKE_PTR(snapshot);
+	return r;
 }

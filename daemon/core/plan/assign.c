@@ -87,19 +87,16 @@ static int plan_hostdevs(Planner *p)
 				      .remedy = strf("gpupass release %s, then assign again",
 						     domain_ref_word(p->use.name, p->use.uuid)));
 	r = check_hotplug(p);
-	for (size_t i = 0; r == 0 && i < p->n_functions; i++) {
-		_cleanup_free_ char *hostdev =
-			domain_xml_hostdev(p->facts->group->name, i, &p->functions[i]->bdf);
-
-		strv_append(&p->plan->hostdevs, hostdev);
-	}
+	for (size_t i = 0; r == 0 && i < p->n_functions; i++)
+		strv_append_take(&p->plan->hostdevs, domain_xml_hostdev(p->facts->group->name, i,
+									&p->functions[i]->bdf));
 	return r;
 }
 
 /*
  * What the record needs to put the function back: as an earlier record has it, else as it is now.
  */
-static void fill_assigned(const Planner *p, size_t i, AssignedFunction *into)
+static AssignedFunction assigned(const Planner *p, size_t i)
 {
 	const PciFunction *function = p->functions[i];
 	const PlanFunction *planned = &p->plan->functions[i];
@@ -115,16 +112,16 @@ static void fill_assigned(const Planner *p, size_t i, AssignedFunction *into)
 		uuid = facts && facts->uuid ? facts->uuid : gpu->uuid;
 		serial = facts && facts->serial_number ? facts->serial_number : gpu->serial_number;
 	}
-	*into = (AssignedFunction){
+	return (AssignedFunction){
 		.bdf = function->bdf,
 		.vendor = function->vendor,
 		.device = function->device,
 		.subsystem_vendor = function->subsystem_vendor,
 		.subsystem_device = function->subsystem_device,
-		.original_driver = driver ? xstrdup(driver) : NULL,
-		.original_override = override ? xstrdup(override) : NULL,
-		.uuid = uuid ? xstrdup(uuid) : NULL,
-		.serial_number = serial ? xstrdup(serial) : NULL,
+		.original_driver = xstrdup(driver),
+		.original_override = xstrdup(override),
+		.uuid = xstrdup(uuid),
+		.serial_number = xstrdup(serial),
 		.original_persistence =
 			then ? then->original_persistence : planned->from_persistence,
 	};
@@ -134,19 +131,20 @@ void plan_fill_record(Planner *p)
 {
 	Assignment *assignment = xcalloc(1, sizeof(*assignment));
 
+	*assignment = (Assignment){
+		.created_usec = p->request->now_usec,
+		.created_by = p->request->caller_uid,
+		.apply_fit = p->apply_fit,
+		.apply_numa = p->apply_numa,
+		.domain_uuid = xstrdup(p->use.uuid),
+		.domain_name = xstrdup(p->use.name),
+		.group_name = xstrdup(p->facts->group->name),
+		.functions = xcalloc(p->n_functions, sizeof(AssignedFunction)),
+		.n_functions = p->n_functions,
+	};
+	for (size_t i = 0; i < p->n_functions; i++)
+		assignment->functions[i] = assigned(p, i);
 	p->plan->assignment = assignment;
-	assignment->created_usec = p->request->now_usec;
-	assignment->created_by = p->request->caller_uid;
-	assignment->apply_fit = p->apply_fit;
-	assignment->apply_numa = p->apply_numa;
-	assignment->domain_uuid = xstrdup(p->use.uuid);
-	assignment->domain_name = xstrdup(p->use.name);
-	assignment->group_name = xstrdup(p->facts->group->name);
-	assignment->functions = xcalloc(p->n_functions, sizeof(AssignedFunction));
-	for (size_t i = 0; i < p->n_functions; i++) {
-		assignment->n_functions = i + 1;
-		fill_assigned(p, i, &assignment->functions[i]);
-	}
 }
 
 void plan_warn_of_lost_record(Planner *p)
@@ -170,17 +168,13 @@ static void warn_of_facts(Planner *p)
 
 static void warn_of_mode(Planner *p)
 {
-	if (p->live && !p->config && plan_count_hostdevs(p, false) == 0) {
+	if (p->live && !p->config && plan_count_hostdevs(p, false) == 0)
 		plan_warn(p->plan,
 			  "the definition of %s is not changed: the assignment ends when it "
 			  "is shut off",
 			  p->use.name);
-		return;
-	}
-	if (!p->live && p->facts->domain->active && plan_count_hostdevs(p, true) == 0) {
+	else if (!p->live && p->facts->domain->active && plan_count_hostdevs(p, true) == 0)
 		plan_warn(p->plan, "running %s gets the group at its next start", p->use.name);
-		return;
-	}
 }
 
 static bool runs_with_it(const Planner *p)
@@ -197,23 +191,17 @@ static bool runs_with_it(const Planner *p)
  */
 static void add_assign_steps(Planner *p, bool bind)
 {
-	const struct {
-		bool wanted;
-		StepKind kind;
-	} steps[] = {
-		{ !runs_with_it(p), STEP_PREFLIGHT },
-		{ plan_count_persistence(p->plan, STEP_PERSISTENCE_OFF) > 0, STEP_PERSISTENCE_OFF },
-		{ bind, STEP_BIND },
-		{ plan_resets(p->plan), STEP_RESET },
-		{ p->plan->live, STEP_ATTACH },
-		{ p->plan->config, STEP_DEFINE },
-		{ true, STEP_VERIFY },
-		{ true, STEP_RECORD },
-	};
+	Plan *plan = p->plan;
 
-	for (size_t i = 0; i < ELEMENTS(steps); i++)
-		if (steps[i].wanted)
-			plan_add_step(p->plan, steps[i].kind);
+	plan_add_step(plan, STEP_PREFLIGHT, !runs_with_it(p));
+	plan_add_step(plan, STEP_PERSISTENCE_OFF,
+		      plan_count_persistence(plan, STEP_PERSISTENCE_OFF) > 0);
+	plan_add_step(plan, STEP_BIND, bind);
+	plan_add_step(plan, STEP_RESET, plan_resets(plan));
+	plan_add_step(plan, STEP_ATTACH, plan->live);
+	plan_add_step(plan, STEP_DEFINE, plan->config);
+	plan_add_step(plan, STEP_VERIFY, true);
+	plan_add_step(plan, STEP_RECORD, true);
 }
 
 static bool defined_whole(const Planner *p)
@@ -249,21 +237,15 @@ static int fill_steps(Planner *p)
 		r = plan_define_group(p);
 	else if (r == 0 && plan->live)
 		r = plan_fit_running(p);
-	if (r == 0)
-		warn_of_facts(p);
-	if (r == 0)
-		warn_of_mode(p);
-	if (r == 0)
-		plan_warn_of_unseen(p);
-	if (r == 0)
-		plan_warn_of_persistence(p);
-	if (r == 0)
-		plan_fill_record(p);
-	if (r == 0) {
-		add_assign_steps(p, bind);
-		return 0;
-	}
-	return r;
+	if (r != 0)
+		return r;
+	warn_of_facts(p);
+	warn_of_mode(p);
+	plan_warn_of_unseen(p);
+	plan_warn_of_persistence(p);
+	plan_fill_record(p);
+	add_assign_steps(p, bind);
+	return 0;
 }
 
 /* What --fit=apply and --numa=apply ask for is in the definition and in the record already. */

@@ -54,25 +54,18 @@ static int check_and_add_steps(Planner *p, StepKind move)
 				 p->facts->assignments, p->facts->host, p->request, p->ret_problem);
 	if (r == 0 && move == STEP_BIND)
 		r = plan_judge_obstacles(p);
-	if (r == 0)
-		plan_warn_of_unseen(p);
-	if (r == 0)
-		plan_warn_of_persistence(p);
-	if (r == 0)
-		plan_warn_of_unread(p);
-	if (r == 0)
-		plan_add_step(p->plan, STEP_PREFLIGHT);
-	if (r == 0 && plan_count_persistence(p->plan, STEP_PERSISTENCE_OFF) > 0)
-		plan_add_step(p->plan, STEP_PERSISTENCE_OFF);
-	if (r == 0 && plan_count_moves(p->plan) > 0)
-		plan_add_step(p->plan, move);
-	if (r == 0 && plan_resets(p->plan))
-		plan_add_step(p->plan, STEP_RESET);
-	if (r == 0) {
-		plan_add_step(p->plan, STEP_VERIFY);
-		return 0;
-	}
-	return r;
+	if (r != 0)
+		return r;
+	plan_warn_of_unseen(p);
+	plan_warn_of_persistence(p);
+	plan_warn_of_unread(p);
+	plan_add_step(p->plan, STEP_PREFLIGHT, true);
+	plan_add_step(p->plan, STEP_PERSISTENCE_OFF,
+		      plan_count_persistence(p->plan, STEP_PERSISTENCE_OFF) > 0);
+	plan_add_step(p->plan, move, plan_count_moves(p->plan) > 0);
+	plan_add_step(p->plan, STEP_RESET, plan_resets(p->plan));
+	plan_add_step(p->plan, STEP_VERIFY, true);
+	return 0;
 }
 
 int plan_bind(Planner *p)
@@ -106,10 +99,7 @@ int plan_bind(Planner *p)
 		r = plan_check_vgpus(p);
 	if (r == 0 && acts)
 		r = check_and_add_steps(p, STEP_BIND);
-	if (r == 0 && p->plan->kept) {
-		plan_add_step(p->plan, STEP_KEEP);
-		return 0;
-	}
+	plan_add_step(p->plan, STEP_KEEP, r == 0 && p->plan->kept);
 	return r;
 }
 
@@ -175,9 +165,6 @@ int plan_unbind(Planner *p)
 		plan_fill_unkept(p);
 	if (r == 0 && plan_count_moves(p->plan) > 0)
 		r = check_and_add_steps(p, STEP_RESTORE);
-	if (r == 0 && p->plan->kept) {
-		plan_add_step(p->plan, STEP_UNKEEP);
-		return 0;
-	}
+	plan_add_step(p->plan, STEP_UNKEEP, r == 0 && p->plan->kept);
 	return r;
 }

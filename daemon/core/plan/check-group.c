@@ -91,8 +91,7 @@ static int refuse_quarantined(const Group *group, Problem **ret_problem)
 {
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_QUARANTINED,
-		.reason = xstrdup("the group is quarantined"),
-		.cause = group->reason ? xstrdup(group->reason) : NULL,
+		.reason = xstrdup("the group is quarantined"), .cause = xstrdup(group->reason),
 		.remedy = strf("when its cause is gone: gpupass clear %s", group->name));
 }
 

@@ -127,14 +127,13 @@ static int check_viable(const Check *c)
 		if (!lines)
 			iommu_group = function->iommu_group;
 		domain = tenant(c, function);
-		if (domain) {
+		if (domain)
 			strv_appendf(&lines, "%s in IOMMU group %d is assigned to %s",
 				     BDF_TEXT(&function->bdf), function->iommu_group, domain);
-		} else {
+		else
 			strv_appendf(&lines, "%s (%s) shares IOMMU group %d",
 				     BDF_TEXT(&function->bdf), function->driver,
 				     function->iommu_group);
-		}
 	}
 	if (!lines)
 		return 0;
@@ -248,14 +247,6 @@ static int check_each(const Check *c)
 	return 0;
 }
 
-/* "0000:41:00.0: /dev/nvidia0 by python3 (pid 4242, unit train.service, container 1f2e)" */
-static void add_holder(const Holder *holder, char ***lines)
-{
-	_cleanup_free_ char *line = holder_text(holder);
-
-	strv_append(lines, line);
-}
-
 static bool is_of_group(const Check *c, const Holder *holder)
 {
 	for (size_t i = 0; i < c->n_functions; i++)
@@ -264,18 +255,21 @@ static bool is_of_group(const Check *c, const Holder *holder)
 	return false;
 }
 
-static void list_holders(const Check *c, bool vfio, const Holder **ret_first, char ***lines)
+/* The first one, with a line for each; NULL: there is none. */
+static const Holder *list_holders(const Check *c, bool vfio, char ***lines)
 {
-	*ret_first = NULL;
+	const Holder *first = NULL;
+
 	for (size_t i = 0; i < c->inspection->n_holders; i++) {
 		const Holder *holder = &c->inspection->holders[i];
 
 		if (holder->vfio != vfio || holder->lets_go || !is_of_group(c, holder))
 			continue;
-		if (!*ret_first)
-			*ret_first = holder;
-		add_holder(holder, lines);
+		if (!first)
+			first = holder;
+		strv_append_take(lines, holder_text(holder));
 	}
+	return first;
 }
 
 static bool only_guest(const Check *c, pid_t pid)
@@ -296,10 +290,9 @@ static bool only_guest(const Check *c, pid_t pid)
 static int check_guests(const Check *c)
 {
 	_cleanup_strv_ char **lines = NULL;
+	const Holder *first = list_holders(c, true, &lines);
 	const Assignment *record;
-	const Holder *first;
 
-	list_holders(c, true, &first, &lines);
 	if (!first)
 		return 0;
 	/* A live release starts with a request to its one guest; see plan_check_functions(). */
@@ -318,10 +311,8 @@ static int check_guests(const Check *c)
 static int check_holders(const Check *c)
 {
 	_cleanup_strv_ char **lines = NULL;
-	const Holder *first;
 
-	list_holders(c, false, &first, &lines);
-	if (!first)
+	if (!list_holders(c, false, &lines))
 		return 0;
 	return refuse_lines(c, GPUPASS_ERROR_HOST_IN_USE, "processes of the host use it", lines,
 			    "stop them; DCGM is a service to be stopped (nvidia-dcgm), and so is "
@@ -414,7 +405,6 @@ int plan_check_functions(const Group *group, const PciSnapshot *snapshot,
 			 const Inspection *inspection, const Assignments *assignments,
 			 const HostFacts *host, const PlanRequest *request, Problem **ret_problem)
 {
-	_cleanup_free_ const PciFunction **functions = NULL;
 	Check c = {
 		.group = group,
 		.snapshot = snapshot,
@@ -424,8 +414,8 @@ int plan_check_functions(const Group *group, const PciSnapshot *snapshot,
 		.request = request,
 		.ret_problem = ret_problem,
 	};
+	_cleanup_free_ const PciFunction **functions = group_functions(group, &c.n_functions);
 
-	group_functions(group, &functions, &c.n_functions);
 	c.functions = functions;
 	return run_checks(&c);
 }

@@ -6,15 +6,14 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-/* 1: the group is of that model; 0: it is not; or -ENOMEM. */
-static int is_of_model(const Group *group, const char *model)
+static bool is_of_model(const Group *group, const char *model)
 {
 	_cleanup_free_ char *name = NULL;
 
 	if (!model)
-		return 1;
+		return true;
 	if (group->n_gpus == 0)
-		return 0;
+		return false;
 	name = gpu_model(group->gpus[0]);
 	return strcasecmp(name, model) == 0;
 }
@@ -24,15 +23,13 @@ static void explain(const Group *group, char ***lines)
 {
 	const char *state = str_or_empty(group_state_to_string(group->state));
 
-	if (group->domain_name &&
-	    (group->state == GROUP_ASSIGNED || group->state == GROUP_FOREIGN)) {
+	if (group->domain_name && (group->state == GROUP_ASSIGNED || group->state == GROUP_FOREIGN))
 		strv_appendf(lines, "%s is %s%s%s", group->name, state,
 			     group->state == GROUP_ASSIGNED ? " to " : ": domain ",
 			     group->domain_name);
-		return;
-	}
-	strv_appendf(lines, "%s is %s%s%s", group->name, state, group->reason ? ": " : "",
-		     str_or_empty(group->reason));
+	else
+		strv_appendf(lines, "%s is %s%s%s", group->name, state, group->reason ? ": " : "",
+			     str_or_empty(group->reason));
 }
 
 static bool lacks_evidence(const Group *group)
@@ -71,39 +68,23 @@ static int refuse_all(const char *model, char *const *lines, bool evidence, Prob
 				: xstrdup("declare which GPUs are bridged: gpupass declare NAME BDF BDF"));
 }
 
-/* 1 with the domain's first group of this model; 0: it has none; or -ENOMEM. */
-static int find_own(const GroupSet *groups, const char *domain_uuid, const char *model,
-		    const Group **ret)
+/* The domain's first group of this model; NULL: it has none. */
+static const Group *find_own(const GroupSet *groups, const char *domain_uuid, const char *model)
 {
-	for (size_t i = 0; domain_uuid && i < groups->n_items; i++) {
-		int r = str_equal(groups->items[i].domain_uuid, domain_uuid)
-				? is_of_model(&groups->items[i], model)
-				: 0;
-
-		if (r > 0)
-			*ret = &groups->items[i];
-		if (r != 0)
-			return r;
-	}
-	return 0;
+	for (size_t i = 0; domain_uuid && i < groups->n_items; i++)
+		if (str_equal(groups->items[i].domain_uuid, domain_uuid) &&
+		    is_of_model(&groups->items[i], model))
+			return &groups->items[i];
+	return NULL;
 }
 
-/* 1: there is a group of several GPUs, of this model; 0: there is none; or -ENOMEM. */
-static int has_linked(const GroupSet *groups, const char *model)
+/* There is a group of several GPUs, of this model. */
+static bool has_linked(const GroupSet *groups, const char *model)
 {
-	for (size_t i = 0; i < groups->n_items; i++) {
-		int r = groups->items[i].single ? 0 : is_of_model(&groups->items[i], model);
-
-		if (r != 0)
-			return r;
-	}
-	return 0;
-}
-
-/* 1: this group may be chosen. */
-static int is_meant(const Group *group, const char *model, bool singles)
-{
-	return group->single && !singles ? 0 : is_of_model(group, model);
+	for (size_t i = 0; i < groups->n_items; i++)
+		if (!groups->items[i].single && is_of_model(&groups->items[i], model))
+			return true;
+	return false;
 }
 
 /*
@@ -119,9 +100,8 @@ static int choose(const GroupSet *groups, const char *model, bool singles, const
 
 	for (size_t i = 0; i < groups->n_items; i++) {
 		const Group *group = &groups->items[i];
-		int r = is_meant(group, model, singles);
 
-		if (r == 0)
+		if ((group->single && !singles) || !is_of_model(group, model))
 			continue;
 		if (group->assignable) {
 			*ret = group;
@@ -130,7 +110,6 @@ static int choose(const GroupSet *groups, const char *model, bool singles, const
 		if (!unsure && looks_free(group))
 			unsure = group;
 		explain(group, &lines);
-		r = 0;
 		evidence |= !lacks_evidence(group);
 	}
 	if (unsure) {
@@ -144,10 +123,6 @@ static int choose(const GroupSet *groups, const char *model, bool singles, const
 int plan_choose_group(const GroupSet *groups, const char *domain_uuid, const char *model,
 		      const Group **ret, Problem **ret_problem)
 {
-	int r = find_own(groups, domain_uuid, model, ret);
-
-	if (r != 0)
-		return 0;
-	r = has_linked(groups, model);
-	return choose(groups, model, r == 0, ret, ret_problem);
+	*ret = find_own(groups, domain_uuid, model);
+	return *ret ? 0 : choose(groups, model, !has_linked(groups, model), ret, ret_problem);
 }

@@ -40,15 +40,6 @@ static int fill_gpus(const Planner *p, DomainXmlGpu **ret)
 	return 0;
 }
 
-static void list_functions(const Planner *p, Bdf **ret)
-{
-	Bdf *list = xcalloc(p->n_functions + 1, sizeof(*list));
-
-	for (size_t i = 0; i < p->n_functions; i++)
-		list[i] = p->functions[i]->bdf;
-	*ret = list;
-}
-
 /* A record says that the domain got a group by this name, or has one that is called so now. */
 static bool is_recorded(const Planner *p, const char *name)
 {
@@ -152,11 +143,8 @@ static void remove_false_names(const Planner *p, DomainXml *xml, bool *ret_chang
 static void remove_ours(const Planner *p, DomainXml *xml, bool keep_metadata, bool *ret_changed)
 {
 	const char *names[] = { p->facts->group->name, p->old_name };
-	_cleanup_free_ Bdf *functions = NULL;
+	_cleanup_free_ Bdf *functions = group_addresses(p->facts->group, NULL);
 
-	list_functions(p, &functions);
-
-	*ret_changed = false;
 	remove_false_names(p, xml, ret_changed);
 	for (size_t i = 0; i < ELEMENTS(names); i++) {
 		bool changed = false;
@@ -244,7 +232,7 @@ static int tune_for_others(Planner *p, DomainXml *xml)
 	_cleanup_strv_ char **names = NULL;
 	bool untuned;
 
-	domain_xml_groups(xml, &names);
+	names = domain_xml_groups(xml);
 
 	read_wish_of_others(p);
 	if (!names || (!p->apply_fit && !p->apply_numa))

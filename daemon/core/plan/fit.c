@@ -71,10 +71,9 @@ static bool is_beside(const Planner *p, const Gpu *gpu)
 
 /*
  * What the definition will have: the group, unless it leaves, and the GPUs that it has beside it.
- * They share one window for their BARs and one placement. Caller frees the list.
+ * They share one window for their BARs and one placement. Returns the list of its functions.
  */
-static void facts_of(const Planner *p, const DomainXml *xml, FitFacts *ret,
-		     const PciFunction ***ret_list)
+static const PciFunction **facts_of(const Planner *p, const DomainXml *xml, FitFacts *ret)
 {
 	size_t own = p->request->operation == OPERATION_RELEASE ? 0 : p->n_functions, n = own;
 	const GpuSet *gpus = p->facts->gpus;
@@ -96,17 +95,20 @@ static void facts_of(const Planner *p, const DomainXml *xml, FitFacts *ret,
 		.host = p->facts->host,
 		.within = true,
 	};
-	*ret_list = list;
+	return list;
+}
+
+static void find_tune(const Planner *p, const DomainXml *xml, bool numa, bool fit, FitTune *ret)
+{
+	FitFacts facts;
+	_cleanup_free_ const PciFunction **list = facts_of(p, xml, &facts);
+
+	*ret = fit_tune(&facts, numa, fit);
 }
 
 int plan_tune(Planner *p, DomainXml *xml, FitTune *ret)
 {
-	_cleanup_free_ const PciFunction **list = NULL;
-	FitFacts facts;
-
-	facts_of(p, xml, &facts, &list);
-
-	fit_tune(&facts, p->apply_numa, p->apply_fit, ret);
+	find_tune(p, xml, p->apply_numa, p->apply_fit, ret);
 	return domain_xml_tune(xml, ret);
 }
 
@@ -115,8 +117,6 @@ int plan_tune_is_open(const Planner *p, bool *ret)
 	bool numa = p->request->numa == FIT_APPLY, fit = p->request->fit == FIT_APPLY;
 	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
 	_cleanup_(fit_tune_clear) FitTune tune = { 0 };
-	_cleanup_free_ const PciFunction **list = NULL;
-	FitFacts facts;
 	int r;
 
 	*ret = false;
@@ -125,8 +125,7 @@ int plan_tune_is_open(const Planner *p, bool *ret)
 	r = domain_xml_parse(p->facts->domain->config_xml, &xml, p->ret_problem);
 	if (r != 0)
 		return r;
-	facts_of(p, xml, &facts, &list);
-	fit_tune(&facts, numa, fit, &tune);
+	find_tune(p, xml, numa, fit, &tune);
 	*ret = tune.nodeset || tune.cpuset || tune.passthrough || tune.mmio_mb > 0;
 	return 0;
 }
@@ -134,21 +133,16 @@ int plan_tune_is_open(const Planner *p, bool *ret)
 int plan_fit(Planner *p, const DomainXml *xml, bool within, const FitTune *tune)
 {
 	_cleanup_(fit_report_freep) FitReport *report = NULL;
-	_cleanup_free_ const PciFunction **list = NULL;
-	const FitFinding *finding;
 	FitFacts facts;
-	int r = 0;
-
-	facts_of(p, xml, &facts, &list);
+	_cleanup_free_ const PciFunction **list = facts_of(p, xml, &facts);
+	const FitFinding *finding;
 
 	facts.running = p->plan->live;
 	facts.within = within;
 	/* A hotplug needs room for what is added. */
 	if (!within)
 		facts.n_functions = p->n_functions;
-	r = fit_check(&facts, &report);
-	if (r < 0)
-		return r;
+	report = fit_check(&facts);
 	finding = fit_refusal(report, p->request->numa, p->request->fit);
 	if (finding)
 		return refuse_fit(p, finding);

@@ -15,35 +15,32 @@ static json_t *driver_to_json(const char *driver, const char *override, Persiste
 	const char *mode =
 		persistence == PERSISTENCE_UNKNOWN ? NULL : persistence_mode_to_string(persistence);
 
-	return json_build("{s:s?, s:s?, s:s*}", "driver", driver, "override", override,
-			  "persistence", mode);
+	return json_build("{s:o, s:o, s:s*}", "driver", json_string_or_null(driver), "override",
+			  json_string_or_null(override), "persistence", mode);
 }
 
 static json_t *function_to_json(const PlanFunction *function)
 {
-	_cleanup_json_ json_t *o = json_object();
 	json_t *iommu_group = function->iommu_group == IOMMU_GROUP_NONE
 				      ? json_null()
 				      : json_integer(function->iommu_group);
 
-	json_set(o, "address", json_text(BDF_TEXT(&function->bdf)));
-	json_set(o, "iommu_group", iommu_group);
-	json_set(o, "from",
-		 driver_to_json(function->from_driver, function->from_override,
-				function->from_persistence));
-	json_set(o, "to",
-		 driver_to_json(function->to_driver, function->to_override,
-				function->to_persistence));
-	return TAKE_PTR(o);
+	return json_build("{s:s, s:o, s:o, s:o}", "address", BDF_TEXT(&function->bdf),
+			  "iommu_group", iommu_group, "from",
+			  driver_to_json(function->from_driver, function->from_override,
+					 function->from_persistence),
+			  "to",
+			  driver_to_json(function->to_driver, function->to_override,
+					 function->to_persistence));
 }
 
 static json_t *functions_to_json(const Plan *plan)
 {
-	_cleanup_json_ json_t *a = json_array();
+	json_t *a = json_array();
 
 	for (size_t i = 0; i < plan->n_functions; i++)
 		json_append(a, function_to_json(&plan->functions[i]));
-	return TAKE_PTR(a);
+	return a;
 }
 
 static void add_write(json_t *writes, const char *value, const char *path, ...) _printf_(3, 4);
@@ -51,18 +48,13 @@ static void add_write(json_t *writes, const char *value, const char *path, ...) 
 static void add_write(json_t *writes, const char *value, const char *path, ...)
 {
 	_cleanup_free_ char *text = NULL;
-	json_t *write = json_object();
 	va_list ap;
-	int n;
 
 	va_start(ap, path);
-	n = vasprintf(&text, path, ap);
+	text = vstrf(path, ap);
 	va_end(ap);
-	if (n < 0)
-		text = NULL;
-	json_set(write, "path", json_text(text));
-	json_set(write, "value", json_text(value));
-	json_append(writes, write);
+	json_append(writes,
+		    json_build("{s:o, s:o}", "path", json_text(text), "value", json_text(value)));
 }
 
 /* A single newline clears it. */
@@ -76,7 +68,7 @@ static void add_override(json_t *writes, const char *bdf, const char *value)
  * driver is not the one that the override names, there is no override during the bind, which is by
  * name.
  */
-static int add_writes(json_t *writes, const PlanFunction *function)
+static void add_writes(json_t *writes, const PlanFunction *function)
 {
 	const char *driver = function->to_driver, *override = function->to_override;
 	const char *meanwhile = driver && !str_equal(driver, override) ? NULL : override;
@@ -84,7 +76,7 @@ static int add_writes(json_t *writes, const PlanFunction *function)
 
 	bdf_format(&function->bdf, bdf);
 	if (!plan_function_moves(function))
-		return 0;
+		return;
 	if (!str_equal(function->from_override, meanwhile))
 		add_override(writes, bdf, meanwhile);
 	if (!str_equal(function->from_driver, driver)) {
@@ -97,42 +89,31 @@ static int add_writes(json_t *writes, const PlanFunction *function)
 	}
 	if (!str_equal(meanwhile, override))
 		add_override(writes, bdf, override);
-	return 0;
 }
 
-static int add_reset(json_t *writes, const PlanFunction *function)
+static void add_reset(json_t *writes, const PlanFunction *function)
 {
-	if (function->reset == PLAN_RESET_SLOT) {
+	if (function->reset == PLAN_RESET_SLOT)
 		add_write(writes, "VFIO_DEVICE_PCI_HOT_RESET", "/dev/vfio: the slot of %s",
 			  BDF_TEXT(&function->bdf));
-		return 0;
-	}
-	if (function->reset != PLAN_RESET_OWN || !function->reset_method)
-		return 0;
-	add_write(writes, "1", SYSFS_PCI "/devices/%s/reset", BDF_TEXT(&function->bdf));
-	return 0;
+	else if (function->reset == PLAN_RESET_OWN && function->reset_method)
+		add_write(writes, "1", SYSFS_PCI "/devices/%s/reset", BDF_TEXT(&function->bdf));
 }
 
-static int add_persistence_off(json_t *writes, const PlanFunction *function)
+static void add_persistence_off(json_t *writes, const PlanFunction *function)
 {
-	if (plan_function_loses_persistence(function)) {
+	if (plan_function_loses_persistence(function))
 		add_write(writes, "off", "nvidia-smi: persistence mode of %s",
 			  BDF_TEXT(&function->bdf));
-		return 0;
-	}
-	return 0;
 }
 
-static int add_persistence_on(json_t *writes, const PlanFunction *function)
+static void add_persistence_on(json_t *writes, const PlanFunction *function)
 {
-	if (plan_function_regains_persistence(function)) {
+	if (plan_function_regains_persistence(function))
 		add_write(writes, "on", "NVML: persistence mode of %s", BDF_TEXT(&function->bdf));
-		return 0;
-	}
-	return 0;
 }
 
-typedef int (*AddWrites)(json_t *writes, const PlanFunction *function);
+typedef void (*AddWrites)(json_t *writes, const PlanFunction *function);
 
 /*
  * Writes of one kind for all functions, then the next kind, in the order of the steps. A function
@@ -145,74 +126,66 @@ static json_t *writes_to_json(const Plan *plan)
 		{ add_reset, add_persistence_off, add_writes, add_persistence_on },
 	};
 	const AddWrites *order = kinds[plan->operation == OPERATION_RELEASE];
-	_cleanup_json_ json_t *a = json_array();
+	json_t *a = json_array();
 
 	for (size_t kind = 0; kind < ELEMENTS(kinds[0]); kind++)
 		for (size_t i = 0; i < plan->n_functions; i++)
-			if (order[kind](a, &plan->functions[i]) < 0)
-				return NULL;
-	return TAKE_PTR(a);
+			order[kind](a, &plan->functions[i]);
+	return a;
 }
 
 static json_t *boards_to_json(const Plan *plan)
 {
-	_cleanup_json_ json_t *a = json_array();
+	json_t *a = json_array();
 
 	for (size_t i = 0; i < plan->n_boards; i++) {
 		const TenantMark *last = &plan->boards[i].last;
-		json_t *o =
-			json_build("{s:s, s:s, s:s?, s:s?, s:b}", "address", BDF_TEXT(&last->bdf),
-				   "tenant_state", tenant_state_to_string(last->state), "tenant",
-				   last->domain_uuid, "tenant_name", last->domain_name, "reset",
-				   plan->boards[i].reset && plan_resets_board(plan, &last->bdf));
+		bool reset = plan->boards[i].reset && plan_resets_board(plan, &last->bdf);
 
-		json_append(a, o);
+		json_append(a, json_build("{s:s, s:s, s:o, s:o, s:b}", "address",
+					  BDF_TEXT(&last->bdf), "tenant_state",
+					  tenant_state_to_string(last->state), "tenant",
+					  json_string_or_null(last->domain_uuid), "tenant_name",
+					  json_string_or_null(last->domain_name), "reset", reset));
 	}
-	return TAKE_PTR(a);
+	return a;
 }
 
 static json_t *steps_to_json(const Plan *plan)
 {
-	_cleanup_json_ json_t *a = json_array();
+	json_t *a = json_array();
 
 	for (size_t i = 0; i < plan->n_steps; i++) {
 		_cleanup_free_ char *detail = plan_step_detail(plan, plan->steps[i]);
-		_cleanup_json_ json_t *step = json_object();
 
-		if (!detail)
-			return NULL;
-		json_set(step, "name", json_text(step_kind_to_string(plan->steps[i])));
-		json_set(step, "detail", json_text(detail));
-		json_append(a, TAKE_PTR(step));
+		json_append(a, json_build("{s:s, s:o}", "name", step_kind_to_string(plan->steps[i]),
+					  "detail", json_text(detail)));
 	}
-	return TAKE_PTR(a);
+	return a;
 }
 
 static json_t *domain_to_json(const Plan *plan)
 {
-	_cleanup_json_ json_t *o = NULL;
-
 	if (!plan->domain_uuid)
 		return json_null();
-	o = json_object();
-	json_set(o, "name", json_string_or_null(plan->domain_name));
-	json_set(o, "uuid", json_text(plan->domain_uuid));
-	return TAKE_PTR(o);
+	return json_build("{s:o, s:o}", "name", json_string_or_null(plan->domain_name), "uuid",
+			  json_text(plan->domain_uuid));
 }
 
 static json_t *findings_to_json(const FitReport *fit)
 {
-	_cleanup_json_ json_t *a = json_array();
+	json_t *a = json_array();
 
 	for (size_t i = 0; fit && i < fit->n_items; i++) {
 		const FitFinding *finding = &fit->items[i];
-		json_t *o = json_build("{s:s, s:s, s:s, s:s?}", "id", fit_id_to_string(finding->id),
-				       "severity", fit_severity_to_string(finding->severity),
-				       "what", finding->what, "remedy", finding->remedy);
 
-		json_append(a, o);
+		json_append(a,
+			    json_build("{s:s, s:s, s:o, s:o}", "id", fit_id_to_string(finding->id),
+				       "severity", fit_severity_to_string(finding->severity),
+				       "what", json_text(finding->what), "remedy",
+				       json_string_or_null(finding->remedy)));
 	}
-	return TAKE_PTR(a);
+	return a;
 }
 
 static bool has_diff(const Plan *plan)
@@ -223,17 +196,17 @@ static bool has_diff(const Plan *plan)
 /* If the difference cannot be shown, a warning says so, and neither text appears. */
 static json_t *warnings_to_json(const Plan *plan, const char *diff)
 {
-	_cleanup_json_ json_t *a = json_strv(plan->warnings);
+	json_t *a = json_strv(plan->warnings);
 	_cleanup_free_ char *untold = NULL;
 
 	if (!has_diff(plan) || diff)
-		return TAKE_PTR(a);
+		return a;
 	untold = strf(
 		"the definition of %s changes, but the difference is not shown: the XML is too "
 		"large or not understood",
 		plan->domain_name);
 	json_append(a, json_text(untold));
-	return TAKE_PTR(a);
+	return a;
 }
 
 char *plan_to_json(const Plan *plan)

@@ -35,11 +35,10 @@ static const Assignment *asked_for(const Planner *p)
 
 void plan_fill_kept(Planner *p)
 {
-	_cleanup_(assignment_freep) Assignment *kept = NULL;
+	_cleanup_(assignment_freep) Assignment *kept = group_keep(
+		p->facts->group, KEPT_ASKED, p->request->now_usec, p->request->caller_uid);
 	const Assignment *before = asked_for(p);
 
-	group_keep(p->facts->group, KEPT_ASKED, p->request->now_usec, p->request->caller_uid,
-		   &kept);
 	add_serial_numbers(p, kept);
 	if (!before || !kept_covers(before, kept))
 		p->plan->kept = TAKE_PTR(kept);
@@ -62,5 +61,5 @@ void plan_fill_unkept(Planner *p)
 			"KeepBound= in gpupassd.conf names it: until that is changed, it shows as "
 			"drift, and the next boot binds it again");
 	if (before)
-		kept_copy(before, &p->plan->kept);
+		p->plan->kept = kept_copy(before);
 }

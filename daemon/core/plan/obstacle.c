@@ -12,28 +12,24 @@ static GpupassError error_of(ObstacleKind kind)
 
 static int judge(const Planner *p, const Obstacles *found)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < found->n_items; i++) {
+	for (size_t i = 0; i < found->n_items; i++) {
 		const Obstacle *one = &found->items[i];
 
 		if (one->weight == OBSTACLE_REFUSES)
-			r = problem_refuse(p->ret_problem, error_of(one->kind),
-					   .reason = xstrdup(one->what),
-					   .remedy = xstrdup(one->remedy));
-		else
-			plan_warn(p->plan, "%s; %s", one->what, one->remedy);
+			return problem_refuse(p->ret_problem, error_of(one->kind),
+					      .reason = xstrdup(one->what),
+					      .remedy = xstrdup(one->remedy));
+		plan_warn(p->plan, "%s; %s", one->what, one->remedy);
 	}
-	return r;
+	return 0;
 }
 
 int plan_judge_obstacles(Planner *p)
 {
 	Obstacles found;
-	int r = 0;
+	int r;
 
-	obstacles_find(p->functions, p->n_functions, p->facts->inspection, p->facts->host, &found);
-
+	found = obstacles_find(p->functions, p->n_functions, p->facts->inspection, p->facts->host);
 	r = judge(p, &found);
 	obstacles_clear(&found);
 	return r;

@@ -12,38 +12,32 @@ static const char *why_unknown(const Planner *p, const PlanFunction *function)
 
 	if (!gpu || gpu->mode != PERSISTENCE_UNKNOWN || !plan_function_leaves_nvidia(function))
 		return NULL;
-	return gpu->why ? gpu->why : "memory was out";
+	return gpu->why;
 }
 
-/* The addresses of the functions with this reason. "" if the reason was told for an earlier one. */
-static char *sharing_reason(const Planner *p, size_t i, const char *why)
+/* Once for all functions with this reason. */
+static void warn_of_unknown(Planner *p, size_t i)
 {
+	const char *why = why_unknown(p, &p->plan->functions[i]);
 	_cleanup_strv_ char **addresses = NULL;
+	_cleanup_free_ char *which = NULL;
 
-	for (size_t k = 0; k < p->plan->n_functions; k++) {
+	for (size_t k = 0; why && k < p->plan->n_functions; k++) {
 		const PlanFunction *function = &p->plan->functions[k];
 
 		if (!str_equal(why_unknown(p, function), why))
 			continue;
 		if (k < i)
-			return xstrdup("");
+			return;
 		strv_append(&addresses, BDF_TEXT(&function->bdf));
 	}
-	return strv_join(addresses, ", ");
-}
-
-static void warn_of_unknown(Planner *p, size_t i)
-{
-	const char *why = why_unknown(p, &p->plan->functions[i]);
-	_cleanup_free_ char *which = why ? sharing_reason(p, i, why) : NULL;
-
-	if (!why)
+	if (!addresses)
 		return;
-	if (!(*which == '\0'))
-		plan_warn(p->plan,
-			  "the persistence mode of %s is not known: %s; "
-			  "it will be off when they are back on nvidia",
-			  which, why);
+	which = strv_join(addresses, ", ");
+	plan_warn(p->plan,
+		  "the persistence mode of %s is not known: %s; "
+		  "it will be off when they are back on nvidia",
+		  which, why);
 }
 
 /* Concerns GPUs only: the other functions of a board are on other drivers. */
@@ -52,25 +46,9 @@ static bool leaves_unasked(const Planner *p, size_t i)
 	return p->request->wakes_nothing && plan_function_leaves_nvidia(&p->plan->functions[i]);
 }
 
-static void warn_of_unasked(Planner *p)
-{
-	plan_warn_of_functions(
-		p, leaves_unasked, "the persistence mode of ",
-		" was not read, because that opens a GPU: steps about it may be missing here; root's "
-		"plan has them");
-}
-
 static bool loses_persistence(const Planner *p, size_t i)
 {
 	return plan_function_loses_persistence(&p->plan->functions[i]);
-}
-
-/* A bind leaves no record of the mode. */
-static void warn_of_unbind(Planner *p)
-{
-	plan_warn_of_functions(
-		p, loses_persistence,
-		"persistence mode is on, and gpupass unbind will not turn it on again: ", "");
 }
 
 static bool is_in_mig_mode(const Planner *p, size_t i)
@@ -83,15 +61,20 @@ static bool is_in_mig_mode(const Planner *p, size_t i)
 
 void plan_warn_of_persistence(Planner *p)
 {
-	warn_of_unasked(p);
-
+	plan_warn_of_functions(
+		p, leaves_unasked, "the persistence mode of ",
+		" was not read, because that opens a GPU: steps about it may be missing here; root's "
+		"plan has them");
 	plan_warn_of_functions(
 		p, is_in_mig_mode,
 		"MIG mode is on, or will be after a reset, and NVLink is off in MIG mode: ",
 		"; gpupass leaves it so: nvidia-smi -i ADDRESS -mig 0 turns it off");
-
 	for (size_t i = 0; i < p->plan->n_functions; i++)
 		warn_of_unknown(p, i);
+	/* A bind leaves no record of the mode. */
 	if (p->request->operation == OPERATION_BIND)
-		warn_of_unbind(p);
+		plan_warn_of_functions(
+			p, loses_persistence,
+			"persistence mode is on, and gpupass unbind will not turn it on again: ",
+			"");
 }

@@ -12,11 +12,11 @@ static void fill_identity(Planner *p)
 {
 	const PlanDomain *domain = p->facts->domain;
 
-	plan_copy_text(p->facts->group->name, &p->plan->group);
+	p->plan->group = xstrdup(p->facts->group->name);
 	if (!domain)
 		return;
-	plan_copy_text(domain->uuid, &p->plan->domain_uuid);
-	plan_copy_text(domain->name, &p->plan->domain_name);
+	p->plan->domain_uuid = xstrdup(domain->uuid);
+	p->plan->domain_name = xstrdup(domain->name);
 }
 
 /* Every answer depends on whether some domain has the group. */
@@ -38,11 +38,10 @@ static int read_machine(Planner *p)
 {
 	const DomainUse *use = domain_uses_find(p->facts->uses, p->facts->domain->uuid);
 
-	if (use) {
-		domain_use_copy(use, &p->use);
-		return 0;
-	}
-	return -ESTALE;
+	if (!use)
+		return -ESTALE;
+	domain_use_copy(use, &p->use);
+	return 0;
 }
 
 /* A definition of ours would give it to QEMU twice, and a release would not take it away. */
@@ -68,10 +67,9 @@ static int check_arguments(const Planner *p)
 static int run_planner(Planner *p)
 {
 	const PlanDomain *domain = p->facts->domain;
-	int r;
+	int r = 0;
 
-	group_functions(p->facts->group, &p->functions, &p->n_functions);
-	r = 0;
+	p->functions = group_functions(p->facts->group, &p->n_functions);
 	fill_identity(p);
 	if (domain && (domain->live_xml || domain->config_xml))
 		r = domain_use_from_xml(domain->live_xml, domain->config_xml, &p->use,
@@ -131,8 +129,6 @@ int plan_make(const PlanRequest *request, const PlanFacts *facts, Plan **ret, Pr
 	/* Only a warning: any user can make a process that cannot be inspected. */
 	if (plan->changed)
 		inspection_tell_unseen(facts->inspection, &plan->warnings);
-	else
-		r = 0;
 	*ret = TAKE_PTR(plan);
 	return 0;
 }

@@ -9,11 +9,8 @@
 
 void plan_copy_text(const char *from, char **ret)
 {
-	char *copy = NULL;
+	char *copy = xstrdup(from);
 
-	if (from) {
-		copy = xstrdup(from);
-	}
 	free(*ret);
 	*ret = copy;
 }
@@ -33,18 +30,17 @@ void plan_warn_of_functions(Planner *p, bool (*concerns)(const Planner *p, size_
 	plan_warn(p->plan, "%s%s%s", before, list, after);
 }
 
-void plan_add_step(Plan *plan, StepKind kind)
+void plan_add_step(Plan *plan, StepKind kind, bool wanted)
 {
-	StepKind *bigger = xreallocarray(plan->steps, plan->n_steps + 1, sizeof(*bigger));
-
-	plan->steps = bigger;
+	if (!wanted)
+		return;
+	plan->steps = xreallocarray(plan->steps, plan->n_steps + 1, sizeof(StepKind));
 	plan->steps[plan->n_steps++] = kind;
 }
 
 void plan_set_target(PlanFunction *function, const char *driver, const char *override)
 {
 	plan_copy_text(driver, &function->to_driver);
-
 	plan_copy_text(override, &function->to_override);
 }
 
@@ -83,8 +79,8 @@ int plan_fill_functions(Planner *p)
 		plan->n_functions = i + 1;
 		into->bdf = function->bdf;
 		into->iommu_group = function->iommu_group;
-		plan_copy_text(facts->driver, &into->from_driver);
-		plan_copy_text(facts->driver_override, &into->from_override);
+		into->from_driver = xstrdup(facts->driver);
+		into->from_override = xstrdup(facts->driver_override);
 		plan_set_target(into, facts->driver, facts->driver_override);
 		into->from_vfio = function_facts_on_vfio(facts);
 		observe_persistence(p, facts, into);

@@ -148,5 +148,6 @@ int plan_refuse_vanished(const Bdf *bdf, Problem **ret_problem);
 void plan_warn_of_functions(Planner *p, bool (*concerns)(const Planner *p, size_t function),
 			    const char *before, const char *after);
 
-void plan_add_step(Plan *plan, StepKind kind);
+/* If it is wanted. */
+void plan_add_step(Plan *plan, StepKind kind, bool wanted);
 #define plan_warn(plan, ...) strv_appendf(&(plan)->warnings, __VA_ARGS__)

@@ -55,24 +55,14 @@ static int check_whole(const Planner *p)
 static bool needs_definition(const Planner *p)
 {
 	size_t config = plan_count_hostdevs(p, false);
-	Bdf functions[GROUP_FUNCTIONS_MAX];
-	size_t n = 0;
+	_cleanup_free_ Bdf *functions = NULL;
 
 	if (!p->facts->domain->persistent || !p->facts->domain->config_xml)
 		return false;
 	if (config < p->n_functions)
 		return config > 0 || plan_count_hostdevs(p, true) == 0;
-	for (; n < p->n_functions && n < ELEMENTS(functions); n++)
-		functions[n] = p->functions[n]->bdf;
-	return !drift_defined_by_us(&p->use, p->facts->group->name, functions, n);
-}
-
-static void set_name(char **text, const char *name)
-{
-	char *copy = xstrdup(name);
-
-	free(*text);
-	*text = copy;
+	functions = group_addresses(p->facts->group, NULL);
+	return !drift_defined_by_us(&p->use, p->facts->group->name, functions, p->n_functions);
 }
 
 /* The record must get the name that the mark in the definition has. */
@@ -85,14 +75,13 @@ static void copy_record(Planner *p)
 {
 	Assignment *record;
 
-	assignment_copy(p->record, &p->plan->assignment);
-
+	p->plan->assignment = assignment_copy(p->record);
 	record = p->plan->assignment;
 	record->apply_fit = p->apply_fit;
 	record->apply_numa = p->apply_numa;
-	set_name(&record->domain_name, p->use.name);
+	plan_copy_text(p->use.name, &record->domain_name);
 	if (name_follows(p))
-		set_name(&record->group_name, p->facts->group->name);
+		plan_copy_text(p->facts->group->name, &record->group_name);
 }
 
 /* An older version wrote the record, and did not keep the wish. */
@@ -103,72 +92,68 @@ static bool lacks_wish(const Planner *p)
 
 static void add_reconcile_steps(Planner *p, bool bind, bool record)
 {
-	bool config = p->plan->config;
+	Plan *plan = p->plan;
 	/* As for assign: nothing is written to functions while their own guest runs on them. */
-	bool preflight = bind || (config && plan_count_hostdevs(p, true) == 0);
-	bool persistence = plan_count_persistence(p->plan, STEP_PERSISTENCE_OFF) > 0;
-	const struct {
-		bool wanted;
-		StepKind kind;
-	} steps[] = {
-		{ preflight, STEP_PREFLIGHT }, { persistence, STEP_PERSISTENCE_OFF },
-		{ bind, STEP_BIND },	       { plan_resets(p->plan), STEP_RESET },
-		{ config, STEP_DEFINE },       { bind || config, STEP_VERIFY },
-		{ record, STEP_RECORD },
-	};
+	bool preflight = bind || (plan->config && plan_count_hostdevs(p, true) == 0);
 
-	for (size_t i = 0; i < ELEMENTS(steps); i++)
-		if (steps[i].wanted)
-			plan_add_step(p->plan, steps[i].kind);
+	plan_add_step(plan, STEP_PREFLIGHT, preflight);
+	plan_add_step(plan, STEP_PERSISTENCE_OFF,
+		      plan_count_persistence(plan, STEP_PERSISTENCE_OFF) > 0);
+	plan_add_step(plan, STEP_BIND, bind);
+	plan_add_step(plan, STEP_RESET, plan_resets(plan));
+	plan_add_step(plan, STEP_DEFINE, plan->config);
+	plan_add_step(plan, STEP_VERIFY, bind || plan->config);
+	plan_add_step(plan, STEP_RECORD, record);
 }
 
 /* Plans the functions and the definition. */
 static int plan_machine(Planner *p, bool *ret_bind)
 {
-	int r = 0;
-
 	/* Functions that a guest runs on are on vfio already, and must not be written to. */
-	if (plan_count_hostdevs(p, true) == 0)
+	bool idle = plan_count_hostdevs(p, true) == 0;
+	int r;
+
+	if (idle)
 		plan_target_vfio(p);
 	*ret_bind = plan_count_moves(p->plan) > 0;
 	p->plan->config = needs_definition(p);
-	if ((!*ret_bind && !p->plan->config))
+	if (!*ret_bind && !p->plan->config)
 		return 0;
 	r = plan_check_evidence(p);
-	if (r == 0 && plan_count_hostdevs(p, true) == 0)
+	if (r == 0 && idle)
 		r = plan_check_functions(p->facts->group, p->facts->snapshot, p->facts->inspection,
 					 p->facts->assignments, p->facts->host, p->request,
 					 p->ret_problem);
-	if (r == 0 && plan_count_hostdevs(p, true) == 0)
+	if (r == 0 && idle)
 		r = plan_judge_obstacles(p);
-	if (r == 0 && plan_count_hostdevs(p, true) == 0)
+	if (r == 0 && idle)
 		r = plan_turnover(p);
-	else if (r == 0)
+	if (r != 0)
+		return r;
+	if (!idle)
 		plan_fill_boards(p);
-	if (r == 0)
-		plan_warn_of_persistence(p);
-	if (r == 0)
-		plan_warn_of_unread(p);
-	return r == 0 && p->plan->config ? plan_define_group(p) : r;
+	plan_warn_of_persistence(p);
+	plan_warn_of_unread(p);
+	return p->plan->config ? plan_define_group(p) : 0;
 }
 
-static void plan_books(Planner *p, bool *ret_record)
+static bool plan_books(Planner *p)
 {
-	*ret_record = !p->record || !str_equal(p->record->domain_name, p->use.name) ||
+	bool record = !p->record || !str_equal(p->record->domain_name, p->use.name) ||
 		      name_follows(p) || (p->plan->config && lacks_wish(p));
-	if (!*ret_record)
-		return;
-	if (p->record) {
+
+	if (record && p->record) {
 		copy_record(p);
-		return;
+	} else if (record) {
+		plan_warn_of_lost_record(p);
+		plan_fill_record(p);
 	}
-	plan_warn_of_lost_record(p);
-	plan_fill_record(p);
+	return record;
 }
 
 int plan_reconcile(Planner *p)
 {
-	bool bind = false, record = false;
+	bool bind = false;
 	int r;
 
 	r = plan_check_state(p);
@@ -192,10 +177,6 @@ int plan_reconcile(Planner *p)
 	if (r == 0 && !p->request->only_record)
 		r = plan_machine(p, &bind);
 	if (r == 0)
-		plan_books(p, &record);
-	if (r == 0) {
-		add_reconcile_steps(p, bind, record);
-		return 0;
-	}
+		add_reconcile_steps(p, bind, plan_books(p));
 	return r;
 }

@@ -13,20 +13,11 @@
 
 static json_t *steps_to_record(const Plan *plan)
 {
-	_cleanup_json_ json_t *a = json_array();
+	json_t *a = json_array();
 
 	for (size_t i = 0; i < plan->n_steps; i++)
 		json_append(a, json_text(step_kind_to_string(plan->steps[i])));
-	return TAKE_PTR(a);
-}
-
-static json_t *assignment_to_record(const Assignment *assignment)
-{
-	_cleanup_free_ char *text = assignment ? assignment_to_json(assignment) : NULL;
-
-	if (!assignment)
-		return json_null();
-	return text ? json_text(text) : NULL;
+	return a;
 }
 
 static int steps_from_record(const json_t *array, Plan *plan, char **ret_message)
@@ -174,32 +165,22 @@ static const JsonMember plan_members[] = {
 	JSON_END,
 };
 
-/* Left out where there is none, so that an older gpupass can read all other plans. */
-static int kept_to_record(json_t *o, const Plan *plan)
-{
-	_cleanup_free_ char *text = plan->kept ? kept_to_json(plan->kept) : NULL;
-
-	if (!plan->kept)
-		return 0;
-	if (text) {
-		json_set(o, "kept", json_text(text));
-		return 0;
-	}
-	return -1;
-}
-
 json_t *plan_to_record(const Plan *plan)
 {
-	_cleanup_json_ json_t *o = json_struct_write(plan_members, plan);
-	int r = 0;
+	json_t *o = json_struct_write(plan_members, plan);
+	_cleanup_free_ char *assignment =
+		plan->assignment ? assignment_to_json(plan->assignment) : NULL;
+	_cleanup_free_ char *kept = plan->kept ? kept_to_json(plan->kept) : NULL;
 
 	json_set(o, "steps", steps_to_record(plan));
 	json_set(o, "xml_before", json_string_or_null(plan->xml_before));
 	json_set(o, "xml_after", json_string_or_null(plan->xml_after));
 	json_set(o, "hostdevs", json_strv(plan->hostdevs));
-	json_set(o, "assignment", assignment_to_record(plan->assignment));
-	r |= kept_to_record(o, plan);
-	return r < 0 ? NULL : TAKE_PTR(o);
+	json_set(o, "assignment", json_string_or_null(assignment));
+	/* Left out where there is none, so that an older gpupass can read all other plans. */
+	if (kept)
+		json_set(o, "kept", json_text(kept));
+	return o;
 }
 
 int plan_from_record(const json_t *record, Plan **ret, char **ret_message)

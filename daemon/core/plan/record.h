@@ -9,7 +9,6 @@
 
 #include "core/plan/types.h"
 
-/* NULL when memory is out or a text is not UTF-8. */
 json_t *plan_to_record(const Plan *plan);
 
 /* Strict: -EBADMSG with *ret_message for what plan_to_record() would not have written. */

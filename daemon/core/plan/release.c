@@ -43,12 +43,8 @@ static int plan_unmark(Planner *p)
 	if (r != 0 || !p->config)
 		return r;
 	r = plan_undefine_group(p);
-	if (r == 0 && p->plan->config)
-		plan_add_step(p->plan, STEP_DEFINE);
-	if (r == 0 && p->plan->config) {
-		plan_add_step(p->plan, STEP_VERIFY);
-		return 0;
-	}
+	plan_add_step(p->plan, STEP_DEFINE, r == 0 && p->plan->config);
+	plan_add_step(p->plan, STEP_VERIFY, r == 0 && p->plan->config);
 	return r;
 }
 
@@ -140,42 +136,35 @@ static bool remains(const Planner *p)
 
 static void warn_remains(Planner *p)
 {
-	if (!p->plan->live && plan_count_hostdevs(p, true) > 0) {
+	if (!p->plan->live && plan_count_hostdevs(p, true) > 0)
 		plan_warn(p->plan,
 			  "running %s keeps the group until it is shut off; release it then "
 			  "to give the GPUs back to the host",
 			  p->use.name);
-		return;
-	}
-	plan_warn(p->plan, "the definition of %s keeps the group: it is back at the next start",
-		  p->use.name);
+	else
+		plan_warn(p->plan,
+			  "the definition of %s keeps the group: it is back at the next start",
+			  p->use.name);
 }
 
 static void add_release_steps(Planner *p, bool whole)
 {
-	bool restore = plan_count_moves(p->plan) > 0;
+	Plan *plan = p->plan;
+	bool restore = plan_count_moves(plan) > 0;
 	bool forget = whole && record_applies(p);
-	bool persistence = plan_count_persistence(p->plan, STEP_PERSISTENCE_ON) > 0;
-	const struct {
-		bool wanted;
-		StepKind kind;
-	} steps[] = {
-		{ true, STEP_PREFLIGHT },
-		{ p->plan->live, STEP_DETACH },
-		{ p->plan->config, STEP_DEFINE },
-		{ plan_resets(p->plan), STEP_RESET },
-		{ restore, STEP_RESTORE },
-		{ persistence, STEP_PERSISTENCE_ON },
-		{ true, STEP_VERIFY },
-		{ forget, STEP_FORGET },
-	};
 
 	/* The request holds already. */
-	if (!p->plan->live && !p->plan->config && !restore && !forget)
+	if (!plan->live && !plan->config && !restore && !forget)
 		return;
-	for (size_t i = 0; i < ELEMENTS(steps); i++)
-		if (steps[i].wanted)
-			plan_add_step(p->plan, steps[i].kind);
+	plan_add_step(plan, STEP_PREFLIGHT, true);
+	plan_add_step(plan, STEP_DETACH, plan->live);
+	plan_add_step(plan, STEP_DEFINE, plan->config);
+	plan_add_step(plan, STEP_RESET, plan_resets(plan));
+	plan_add_step(plan, STEP_RESTORE, restore);
+	plan_add_step(plan, STEP_PERSISTENCE_ON,
+		      plan_count_persistence(plan, STEP_PERSISTENCE_ON) > 0);
+	plan_add_step(plan, STEP_VERIFY, true);
+	plan_add_step(plan, STEP_FORGET, forget);
 }
 
 static int plan_domain(Planner *p)
@@ -219,15 +208,12 @@ static void fill_identity_from_record(Planner *p)
 
 static int plan_turn_over(Planner *p)
 {
-	int r = 0;
+	int r;
 
 	plan_fill_boards(p);
-
 	r = plan_reset(p);
-	if (r == 0) {
+	if (r == 0)
 		plan_warn_of_unreset(p);
-		return 0;
-	}
 	return r;
 }
 
@@ -260,11 +246,10 @@ int plan_release(Planner *p)
 		plan_restore(p);
 	if (r == 0)
 		r = check_freed_functions(p);
-	if (r == 0 && !remains(p) && record_applies(p))
-		assignment_copy(p->record, &p->plan->assignment);
-	if (r == 0) {
-		add_release_steps(p, !remains(p));
-		return 0;
-	}
-	return r;
+	if (r != 0)
+		return r;
+	if (!remains(p) && record_applies(p))
+		p->plan->assignment = assignment_copy(p->record);
+	add_release_steps(p, !remains(p));
+	return 0;
 }

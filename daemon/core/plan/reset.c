@@ -12,17 +12,16 @@ static bool hits_bus(const char *method)
 	return str_equal(method, "bus") || str_equal(method, "cxl_bus");
 }
 
-/* The kernel tries the methods in this order. NULL in *ret: none, or none that counts. */
-static void first_method(const PciFunction *function, char **ret)
+/* The kernel tries the methods in this order. NULL: none, or none that counts. */
+static char *first_method(const PciFunction *function)
 {
 	const char *methods = function->reset_methods;
 	_cleanup_free_ char *first = NULL;
 
 	if (str_is_empty(methods))
-		return;
+		return NULL;
 	first = xstrndup(methods, strcspn(methods, " "));
-	if (reset_method_counts(first))
-		*ret = TAKE_PTR(first);
+	return reset_method_counts(first) ? TAKE_PTR(first) : NULL;
 }
 
 /* The driver that the function has when the reset step runs. */
@@ -115,7 +114,7 @@ static int decide(const Planner *p, size_t i, bool with_lead, PlanReset *ret, ch
 	*ret = with_lead ? PLAN_RESET_WITH_LEAD : PLAN_RESET_OWN;
 	if (with_lead)
 		return 0;
-	first_method(p->functions[i], ret_method);
+	*ret_method = first_method(p->functions[i]);
 	if (needs_slot_reset(p, i, *ret_method))
 		*ret = PLAN_RESET_SLOT;
 	return *ret == PLAN_RESET_SLOT || hits_bus(*ret_method)
@@ -210,7 +209,6 @@ int plan_reset_partners(Planner *p)
 		}
 		plan_warn(p->plan, "%s is reset with the others: its NVLinks lead to them",
 			  BDF_TEXT(&board->last.bdf));
-		r = 0;
 	}
 	return 0;
 }

@@ -21,9 +21,8 @@ void plan_fill_boards(Planner *p)
 	for (size_t i = 0; i < group->n_gpus; i++) {
 		const Tenancy tenancy = tenancy_of(&facts, group->gpus[i]);
 
-		tenancy_mark(&tenancy, group->gpus[i], p->request->now_usec,
-			     &p->plan->boards[i].last);
-
+		p->plan->boards[i].last =
+			tenancy_mark(&tenancy, group->gpus[i], p->request->now_usec);
 		p->plan->n_boards = i + 1;
 	}
 }
@@ -80,24 +79,22 @@ static int judge_board(Planner *p, const PlanBoard *board)
 
 	if (!can && !p->plan->accept_dirty)
 		return refuse_unresettable(p, board, what);
-	if (can) {
+	if (can)
 		plan_warn(p->plan, "%s: it is reset first", what);
-		return 0;
-	}
-	plan_warn(p->plan,
-		  "%s, and the kernel knows no way to reset it: %s gets it as it is, with "
-		  "what that tenant left in it (--accept-dirty)",
-		  what, p->use.name);
+	else
+		plan_warn(p->plan,
+			  "%s, and the kernel knows no way to reset it: %s gets it as it is, with "
+			  "what that tenant left in it (--accept-dirty)",
+			  what, p->use.name);
 	return 0;
 }
 
 int plan_turnover(Planner *p)
 {
-	int r = 0;
 	bool any = false;
+	int r;
 
 	plan_fill_boards(p);
-
 	for (size_t i = 0; i < p->plan->n_boards; i++) {
 		PlanBoard *board = &p->plan->boards[i];
 
@@ -115,17 +112,14 @@ int plan_turnover(Planner *p)
 
 int plan_reset_all(Planner *p)
 {
-	int r = 0;
+	int r;
 
 	plan_fill_boards(p);
-
 	for (size_t i = 0; i < p->plan->n_boards; i++)
 		p->plan->boards[i].reset = true;
 	r = plan_reset(p);
-	if (r == 0) {
+	if (r == 0)
 		plan_warn_of_unreset(p);
-		return 0;
-	}
 	return r;
 }
 

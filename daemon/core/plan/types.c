@@ -5,6 +5,7 @@
 
 #include "core/facts/persistence.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(operation, Operation, GPUPASS_OPERATIONS)
 DEFINE_STRING_TABLE(step_kind, StepKind, STEP_KINDS)
@@ -54,6 +55,15 @@ size_t plan_count_persistence(const Plan *plan, StepKind step)
 			     ? plan_function_loses_persistence(&plan->functions[i])
 			     : plan_function_regains_persistence(&plan->functions[i]);
 	return n;
+}
+
+Bdf *plan_addresses(const Plan *plan)
+{
+	Bdf *addresses = xcalloc(plan->n_functions + 1, sizeof(Bdf));
+
+	for (size_t i = 0; i < plan->n_functions; i++)
+		addresses[i] = plan->functions[i].bdf;
+	return addresses;
 }
 
 bool plan_has_step(const Plan *plan, StepKind kind)

@@ -161,6 +161,8 @@ bool plan_function_leaves_nvidia(const PlanFunction *function);
 /* How many functions the step persistence off, or on, concerns. */
 size_t plan_count_persistence(const Plan *plan, StepKind step);
 
+/* Of all its functions. */
+Bdf *plan_addresses(const Plan *plan);
 bool plan_has_step(const Plan *plan, StepKind kind);
 /* Functions are sorted, so function i is the leading one that the plan has of its slot. */
 bool plan_begins_slot(const Plan *plan, size_t i);

@@ -15,15 +15,6 @@ static int refuse_fence(const Planner *p, const AssignmentFence *fence, const ch
 			      .remedy = xstrdup(assignment_fence_remedy(fence)));
 }
 
-static void group_addresses(const Planner *p, Bdf **ret)
-{
-	Bdf *functions = xcalloc(p->n_functions + 1, sizeof(Bdf));
-
-	for (size_t i = 0; i < p->n_functions; i++)
-		functions[i] = p->functions[i]->bdf;
-	*ret = functions;
-}
-
 /* The UUID of the domain, or that of the record if the domain is gone. */
 static const char *domain_of(const Planner *p)
 {
@@ -34,11 +25,9 @@ static const char *domain_of(const Planner *p)
 
 int plan_check_unread(const Planner *p)
 {
-	_cleanup_free_ Bdf *functions = NULL;
+	_cleanup_free_ Bdf *functions = group_addresses(p->facts->group, NULL);
 	const AssignmentFence *fence;
 	const char *domain = domain_of(p);
-
-	group_addresses(p, &functions);
 
 	fence = assignments_fence(p->facts->assignments, functions, p->n_functions, domain);
 	if (!fence)
@@ -51,10 +40,8 @@ int plan_check_unread(const Planner *p)
 int plan_check_newer(const Planner *p)
 {
 	const Assignments *all = p->facts->assignments;
-	_cleanup_free_ Bdf *functions = NULL;
+	_cleanup_free_ Bdf *functions = group_addresses(p->facts->group, NULL);
 	int r = 0;
-
-	group_addresses(p, &functions);
 
 	for (size_t i = 0; r == 0 && i < all->n_fences; i++)
 		if (all->fences[i].kind != ASSIGNMENT_DAMAGED &&

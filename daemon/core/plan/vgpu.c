@@ -23,12 +23,10 @@ static int refuse_domain(const Planner *p, const VgpuUse *vgpu)
 
 static int refuse_unnamed(const Planner *p, const VgpuUse *vgpu)
 {
-	_cleanup_free_ char *text = vgpu_text(vgpu);
-
 	return problem_refuse(
 		p->ret_problem, GPUPASS_ERROR_HOST_IN_USE,
 		.reason = strf("%s has a vGPU that no domain names", BDF_TEXT(&vgpu->board)),
-		.cause = xstrdup(text), .remedy = vgpu_remedy(vgpu));
+		.cause = vgpu_text(vgpu), .remedy = vgpu_remedy(vgpu));
 }
 
 int plan_check_vgpus(const Planner *p)

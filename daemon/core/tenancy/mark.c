@@ -42,8 +42,8 @@ char *tenant_mark_to_json(const TenantMark *mark)
 	if (!kept.why)
 		kept.why = (char *)"";
 	o = json_struct_write(mark_members, &kept);
-	text = o ? json_dumps(o, JSON_INDENT(2)) : NULL;
-	return text ? strf("%s\n", text) : NULL;
+	text = json_dumps(o, JSON_INDENT(2));
+	return strf("%s\n", text);
 }
 
 int tenant_mark_from_json(const char *text, size_t size, TenantMark **ret, char **ret_message)
@@ -71,8 +71,8 @@ void tenant_mark_identify(TenantMark *mark, const Gpu *gpu)
 	mark->device = lead->device;
 	mark->subsystem_vendor = lead->subsystem_vendor;
 	mark->subsystem_device = lead->subsystem_device;
-	mark->uuid = gpu->uuid ? xstrdup(gpu->uuid) : NULL;
-	mark->serial_number = gpu->serial_number ? xstrdup(gpu->serial_number) : NULL;
+	mark->uuid = xstrdup(gpu->uuid);
+	mark->serial_number = xstrdup(gpu->serial_number);
 }
 
 void tenant_mark_clear(TenantMark *mark)

@@ -198,25 +198,19 @@ bool tenancy_is_news(const Tenancy *tenancy)
 	return tenancy->source == TENANCY_SEEN || tenancy->source == TENANCY_RECORD;
 }
 
-static void copy_text(char **ret, const char *from)
-{
-	*ret = from ? xstrdup(from) : NULL;
-}
-
-void tenancy_mark(const Tenancy *tenancy, const Gpu *gpu, uint64_t now_usec, TenantMark *ret)
+TenantMark tenancy_mark(const Tenancy *tenancy, const Gpu *gpu, uint64_t now_usec)
 {
 	TenantMark mark = {
 		.state = tenancy->state,
 		.since_usec = now_usec,
 		.no_method = tenancy->no_method,
+		.domain_uuid = xstrdup(tenancy->domain_uuid),
+		.domain_name = xstrdup(tenancy->domain_name),
+		.why = xstrdup(tenancy->why),
 	};
 
 	tenant_mark_identify(&mark, gpu);
-
-	copy_text(&mark.domain_uuid, tenancy->domain_uuid);
-	copy_text(&mark.domain_name, tenancy->domain_name);
-	copy_text(&mark.why, tenancy->why);
-	*ret = mark;
+	return mark;
 }
 
 char *tenancy_tenant_text(const char *domain_uuid, const char *domain_name)
@@ -224,14 +218,6 @@ char *tenancy_tenant_text(const char *domain_uuid, const char *domain_name)
 	if (!domain_uuid)
 		return xstrdup("a tenant that is not known");
 	return domain_name ? strf("%s (%s)", domain_name, domain_uuid) : xstrdup(domain_uuid);
-}
-
-static void note_file(const TenantFile *file, char ***notes)
-{
-	strv_appendf(notes,
-		     "tenants/%s.json cannot be used (%s): the board counts as used by a "
-		     "tenant that is not known, and is reset before a domain gets it",
-		     BDF_TEXT(&file->bdf), str_or_empty(file->fault));
 }
 
 void tenancy_notes(const TenancyFacts *facts, char ***notes)
@@ -247,7 +233,12 @@ void tenancy_notes(const TenancyFacts *facts, char ***notes)
 	}
 	for (size_t i = 0; tenants && i < tenants->n_items; i++)
 		if (!tenants->items[i].mark)
-			note_file(&tenants->items[i], notes);
+			strv_appendf(
+				notes,
+				"tenants/%s.json cannot be used (%s): the board counts as used by a "
+				"tenant that is not known, and is reset before a domain gets it",
+				BDF_TEXT(&tenants->items[i].bdf),
+				str_or_empty(tenants->items[i].fault));
 	for (size_t i = 0; facts->gpus && i < facts->gpus->n_gpus; i++) {
 		const Gpu *gpu = &facts->gpus->gpus[i];
 		const TenantFile *file = tenants_find(tenants, &gpu->lead->bdf);

@@ -102,9 +102,9 @@ Tenancy tenancy_of(const TenancyFacts *facts, const Gpu *gpu);
 /* The stored mark does not say this yet, and must. */
 bool tenancy_is_news(const Tenancy *tenancy);
 /* The mark that must be stored then. */
-void tenancy_mark(const Tenancy *tenancy, const Gpu *gpu, uint64_t now_usec, TenantMark *ret);
+TenantMark tenancy_mark(const Tenancy *tenancy, const Gpu *gpu, uint64_t now_usec);
 
-/* "vm42 (3f0c…)", "3f0c…", or "a tenant that is not known"; NULL when memory is out. */
+/* "vm42 (3f0c…)", "3f0c…", or "a tenant that is not known". */
 char *tenancy_tenant_text(const char *domain_uuid, const char *domain_name);
 
 /* Appends a line for each mark that cannot be used. */

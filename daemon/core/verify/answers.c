@@ -77,7 +77,7 @@ static SmiTold told_by(const GuestRun *run)
 {
 	_cleanup_free_ char *out = smi_excerpt(run->out ? run->out : "", run->out_size);
 	_cleanup_free_ char *err = smi_excerpt(run->err ? run->err : "", run->err_size);
-	SmiTold a = told_of(str_or_empty(out)), b = told_of(str_or_empty(err));
+	SmiTold a = told_of(out), b = told_of(err);
 
 	return a > b ? a : b;
 }
@@ -189,9 +189,8 @@ static void read_run(const GuestRun runs[VERIFY_RUNS], size_t which, Answers *in
 
 void answers_read(const GuestRun runs[VERIFY_RUNS], Answers *ret)
 {
-	for (size_t i = 0; i < VERIFY_RUNS; i++) {
+	for (size_t i = 0; i < VERIFY_RUNS; i++)
 		read_run(runs, i, ret);
-	}
 	ret->partial = !is_whole(&runs[RUN_GPUS]) || ret->gpus.unreadable;
 }
 
@@ -209,8 +208,7 @@ size_t answers_first_missing(const Answers *answers)
 	return i;
 }
 
-void answers_describe(const GuestRun runs[VERIFY_RUNS], size_t which, const Answers *answers,
-		      char **ret)
+char *answers_describe(const GuestRun runs[VERIFY_RUNS], size_t which, const Answers *answers)
 {
 	const GuestRun *run = &runs[which];
 	const char *text = run->out ? run->out : "";
@@ -226,20 +224,17 @@ void answers_describe(const GuestRun runs[VERIFY_RUNS], size_t which, const Answ
 	/* nvidia-smi prints most of its errors to stdout. */
 	said = *detail ? detail : !*out || told_of(err) > told_of(out) ? err : out;
 	if (run->outcome != GUEST_RAN)
-		*ret = *said ? xstrdup(said) : strf("no answer to %s", command);
-	else
-		*ret = strf("%s: %s %lld%s%s%s", command,
-			    run->signalled ? "ended by signal" : "exit status",
-			    (long long)run->exit_code, *said ? ", \"" : "", said,
-			    *said ? "\"" : "");
+		return *said ? xstrdup(said) : strf("no answer to %s", command);
+	return strf("%s: %s %lld%s%s%s", command,
+		    run->signalled ? "ended by signal" : "exit status", (long long)run->exit_code,
+		    *said ? ", \"" : "", said, *said ? "\"" : "");
 }
 
-void answers_note(const GuestRun runs[VERIFY_RUNS], const Answers *answers, char **ret)
+char *answers_note(const GuestRun runs[VERIFY_RUNS], const Answers *answers)
 {
 	for (size_t i = 0; i < VERIFY_RUNS; i++)
 		if (answers->missing[i] == VERIFY_NOTHING && runs[i].outcome == GUEST_RAN &&
-		    (runs[i].exit_code != 0 || told_by(&runs[i]) == TOLD_WARNING)) {
-			answers_describe(runs, i, answers, ret);
-			return;
-		}
+		    (runs[i].exit_code != 0 || told_by(&runs[i]) == TOLD_WARNING))
+			return answers_describe(runs, i, answers);
+	return NULL;
 }

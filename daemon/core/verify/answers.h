@@ -23,15 +23,13 @@ typedef struct Answers {
 	SmiAlarms alarms;		  /* of all runs */
 } Answers;
 
-/* 0 or -ENOMEM. */
 void answers_read(const GuestRun runs[VERIFY_RUNS], Answers *ret);
 /* The first run without an answer; VERIFY_RUNS: there is none. */
 size_t answers_first_missing(const Answers *answers);
 
 /* `nvidia-smi topo -m: exit status 3, "…"`. The quoted words are the guest's, made harmless. */
-void answers_describe(const GuestRun runs[VERIFY_RUNS], size_t which, const Answers *answers,
-		      char **ret);
+char *answers_describe(const GuestRun runs[VERIFY_RUNS], size_t which, const Answers *answers);
 /* An answer that is there proves nothing after all. */
 void answers_refuse(const GuestRun runs[VERIFY_RUNS], size_t which, Answers *answers);
 /* What is worth a note although the answer is there: an exit status, a warning. NULL: nothing. */
-void answers_note(const GuestRun runs[VERIFY_RUNS], const Answers *answers, char **ret);
+char *answers_note(const GuestRun runs[VERIFY_RUNS], const Answers *answers);

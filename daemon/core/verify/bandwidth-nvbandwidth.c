@@ -168,15 +168,12 @@ static int read_device_list(const json_t *root, Bandwidth *into)
 
 	/* Versions before 0.8 have none. */
 	json_array_foreach (list, i, item) {
-		_cleanup_free_ char *text =
-			json_is_string(item) ? xstrdup(json_string_value(item)) : NULL;
+		_cleanup_free_ char *text = xstrdup(json_string_value(item)); /* NULL: no string */
 		char *name, *host;
 		int r;
 
-		if (!text) {
-			json_is_string(item);
+		if (!text)
 			return -EBADMSG;
-		}
 		/* "0: NVIDIA H100 NVL (00000000:01:00): (host)" */
 		host = strstr(text, "): (");
 		if (host)

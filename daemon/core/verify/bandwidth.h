@@ -4,8 +4,8 @@
  * comes from a guest: it is bounded, a table that is not whole is refused, and only numbers and
  * addresses are passed on. Lines of other programs, such as NCCL's log, are skipped.
  *
- * Parsers return 0, -EBADMSG (not the output of that program), -EFBIG (over SMI_TEXT_MAX) or
- * -ENOMEM. On failure *ret is unchanged.
+ * Parsers return 0, -EBADMSG (not the output of that program) or -EFBIG (over
+ * SMI_TEXT_MAX). On failure *ret is unchanged.
  */
 #pragma once
 

@@ -105,7 +105,8 @@ static int read_reply(const char *reply, json_t **ret_reply, const json_t **ret)
 
 	if (size > AGENT_REPLY_MAX)
 		return -EFBIG;
-	json_parse(reply, size, &parsed, NULL);
+	if (json_parse(reply, size, &parsed, NULL) < 0)
+		return -EBADMSG;
 	value = json_object_get(parsed, "return");
 	if (!json_is_object(value))
 		return -EBADMSG;

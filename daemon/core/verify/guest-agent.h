@@ -53,11 +53,11 @@ typedef struct GuestRun {
 } GuestRun;
 void guest_run_clear(GuestRun *run);
 
-/* guest-exec, and guest-exec-status. NULL when memory is out or an argument is no UTF-8. */
+/* guest-exec, and guest-exec-status. The arguments are ASCII. */
 char *agent_exec_message(const char *const *argv);
 char *agent_status_message(int64_t pid);
 
-/* Each returns 0, -EBADMSG (not such a reply), -EFBIG or -ENOMEM. */
+/* Each returns 0, -EBADMSG (not such a reply) or -EFBIG. */
 
 /* The reply to guest-info: may guest-exec and guest-exec-status be used? */
 int agent_parse_info(const char *reply, bool *ret_may_exec);

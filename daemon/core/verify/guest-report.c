@@ -161,35 +161,31 @@ static int read_document(const GuestRun runs[GUEST_REPORT_RUNS], const char *dom
 	return 0;
 }
 
-void guest_report_judge(const GuestRun runs[GUEST_REPORT_RUNS], const char *domain_uuid,
-			uint64_t now_usec, GuestReport **ret)
+GuestReport *guest_report_judge(const GuestRun runs[GUEST_REPORT_RUNS], const char *domain_uuid,
+				uint64_t now_usec)
 {
-	_cleanup_(guest_report_freep) GuestReport *report = xcalloc(1, sizeof(GuestReport));
+	GuestReport *report = xcalloc(1, sizeof(GuestReport));
 	const GuestRun *run = &runs[RUN_REPORT];
-	int r = 0;
 
-	if (run->outcome == GUEST_TOO_MUCH)
+	if (run->outcome == GUEST_TOO_MUCH ||
+	    (run->outcome == GUEST_RAN && !run->signalled && run->exit_code == 0 &&
+	     (!run->out || read_document(runs, domain_uuid, report) < 0)))
 		report->state = GUEST_REPORT_UNREADABLE;
-	else if (run->outcome == GUEST_RAN && !run->signalled && run->exit_code == 0) {
-		r = run->out ? read_document(runs, domain_uuid, report) : -EBADMSG;
-		if (r < 0)
-			report->state = GUEST_REPORT_UNREADABLE;
-	}
 	report->has_age = report->written_usec <= now_usec;
 	if (report->has_age)
 		report->age_usec = now_usec - report->written_usec;
-	*ret = TAKE_PTR(report);
+	return report;
 }
 
 /* --- JSON --- */
 
 static json_t *links_to_json(const GuestReport *report)
 {
-	_cleanup_json_ json_t *list = json_array();
+	json_t *list = json_array();
 
 	for (size_t i = 0; i < report->n_links; i++)
 		json_append(list, json_integer(report->links[i]));
-	return TAKE_PTR(list);
+	return list;
 }
 
 json_t *guest_report_to_json(const GuestReport *report)

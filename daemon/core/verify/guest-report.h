@@ -72,11 +72,10 @@ DEFINE_CLEANUP(GuestReport, guest_report_free)
 extern const char *const *const guest_report_commands[GUEST_REPORT_RUNS];
 
 /*
- * What the runs brought. `domain_uuid` is the domain's, `now_usec` the host's CLOCK_REALTIME. 0 or
- * -ENOMEM.
+ * What the runs brought. `domain_uuid` is the domain's, `now_usec` the host's CLOCK_REALTIME.
  */
-void guest_report_judge(const GuestRun runs[GUEST_REPORT_RUNS], const char *domain_uuid,
-			uint64_t now_usec, GuestReport **ret);
+GuestReport *guest_report_judge(const GuestRun runs[GUEST_REPORT_RUNS], const char *domain_uuid,
+				uint64_t now_usec);
 
-/* The member "guest_report" of org.gpupass1.verify/1. NULL when memory is out. */
+/* The member "guest_report" of org.gpupass1.verify/1. */
 json_t *guest_report_to_json(const GuestReport *report);

@@ -194,9 +194,9 @@ static void judge(Workload *w, const VerifyInput *input, const VerifyReport *rep
 
 /* --- what was run --- */
 
-void measure_begin(const VerifyInput *input, const VerifyReport *report, Workload **ret)
+Workload *measure_begin(const VerifyInput *input, const VerifyReport *report)
 {
-	_cleanup_(workload_freep) Workload *w = xcalloc(1, sizeof(Workload));
+	Workload *w = xcalloc(1, sizeof(Workload));
 
 	w->cause = WORKLOAD_NO_PROGRAM;
 	if (report->n_gpus < 2)
@@ -207,7 +207,7 @@ void measure_begin(const VerifyInput *input, const VerifyReport *report, Workloa
 		if (!report->gpus[i].found)
 			w->cause = WORKLOAD_NOT_RUN;
 	workload_explain(w, input, report, NULL, NULL);
-	*ret = TAKE_PTR(w);
+	return w;
 }
 
 static WorkloadCause cause_of_outcome(GuestOutcome outcome)
@@ -271,28 +271,20 @@ static void hear_output(Workload *w, const VerifyInput *input, const VerifyRepor
 	r = programs[program].parse(run->out ? run->out : "", run->out_size, b);
 	if (r == 0 && b->wrong_data) {
 		hear_alarm(w, input, report, name, WORKLOAD_WRONG_DATA, run, ret_done);
-		return;
-	}
-	if (run->signalled || run->exit_code != 0) {
+	} else if (run->signalled || run->exit_code != 0) {
 		hear_failure(w, input, report, name, WORKLOAD_FAILED, run);
-		return;
-	}
-	if (r < 0) {
+	} else if (r < 0) {
 		hear_failure(w, input, report, name, WORKLOAD_BAD_OUTPUT, run);
-		return;
-	}
-	if (!is_matched(input, report, b)) {
+	} else if (!is_matched(input, report, b)) {
 		hear_failure(w, input, report, name, WORKLOAD_OTHER_GPUS, run);
-		return;
-	}
-	/* A speed at which nobody looked what arrived is none. */
-	if (b->unchecked) {
+	} else if (b->unchecked) {
+		/* A speed at which nobody looked what arrived is none. */
 		hear_failure(w, input, report, name, WORKLOAD_NOT_CHECKED, run);
-		return;
+	} else {
+		*ret_done = true;
+		w->program = name;
+		judge(w, input, report, b);
 	}
-	*ret_done = true;
-	w->program = name;
-	judge(w, input, report, b);
 }
 
 void measure_hear(Workload *w, const VerifyInput *input, const VerifyReport *report, size_t which,
@@ -306,17 +298,13 @@ void measure_hear(Workload *w, const VerifyInput *input, const VerifyReport *rep
 		return;
 	if (alarm != WORKLOAD_NOTHING) {
 		hear_alarm(w, input, report, programs[program].name, alarm, run, ret_done);
-		return;
-	}
-	/* It is not there. What another one failed of stays. */
-	if (run->outcome == GUEST_NOT_STARTED)
-		return;
-	if (run->outcome == GUEST_RAN) {
+	} else if (run->outcome == GUEST_RAN) {
 		hear_output(w, input, report, program, run, ret_done);
-		return;
+	} else if (run->outcome != GUEST_NOT_STARTED) {
+		/* The guest answers no more. One that is not there leaves another one's failure. */
+		*ret_done = true;
+		w->program = NULL;
+		hear_failure(w, input, report, programs[program].name,
+			     cause_of_outcome(run->outcome), run);
 	}
-	/* The guest answers no more. */
-	*ret_done = true;
-	w->program = NULL;
-	hear_failure(w, input, report, programs[program].name, cause_of_outcome(run->outcome), run);
 }

@@ -34,12 +34,12 @@ void measure_command(size_t which, size_t n_gpus, MeasureCommand *ret);
 
 /*
  * Nothing was measured yet. The programs are worth running if the cause is WORKLOAD_NO_PROGRAM;
- * otherwise it says why not. 0 or -ENOMEM.
+ * otherwise it says why not.
  */
-void measure_begin(const VerifyInput *input, const VerifyReport *report, Workload **ret);
+Workload *measure_begin(const VerifyInput *input, const VerifyReport *report);
 /*
  * Takes what became of the command. *ret_done: the other commands are not needed, or would fare no
- * better. 0 or -ENOMEM.
+ * better.
  */
 void measure_hear(Workload *w, const VerifyInput *input, const VerifyReport *report, size_t which,
 		  const GuestRun *run, bool *ret_done);

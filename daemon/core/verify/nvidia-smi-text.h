@@ -8,8 +8,7 @@
 
 /*
  * A copy with a NUL at its end, without carriage returns, "ESC [ … m", "ESC [ K", and the mark that
- * Windows puts before UTF-8. -EBADMSG for a NUL or any other control character inside, -EFBIG,
- * -ENOMEM.
+ * Windows puts before UTF-8. -EBADMSG for a NUL or any other control character inside, -EFBIG.
  */
 int smi_clean(const char *text, size_t size, char **ret);
 

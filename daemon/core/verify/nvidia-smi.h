@@ -4,9 +4,9 @@
  * that does not fit: sizes and numbers are bounded, an incomplete table is refused, and only UUIDs
  * and smi_excerpt() are passed on. Lines of other programs are skipped.
  *
- * Parsers return 0, -EBADMSG (not the output of that command), -EFBIG (over SMI_TEXT_MAX) or
- * -ENOMEM. On failure *ret is unchanged. *ret_bad, if it is 0 and not NULL, is set to the first
- * line that is not understood, counted from 1.
+ * Parsers return 0, -EBADMSG (not the output of that command) or -EFBIG (over
+ * SMI_TEXT_MAX). On failure *ret is unchanged. *ret_bad, if it is 0 and not NULL, is set to the
+ * first line that is not understood, counted from 1.
  */
 #pragma once
 

@@ -13,9 +13,9 @@ DEFINE_STRING_TABLE(verdict, Verdict, GPUPASS_VERDICTS)
 DEFINE_STRING_TABLE(verify_cause, VerifyCause, VERIFY_CAUSES)
 DEFINE_STRING_TABLE(verify_match, VerifyMatch, VERIFY_MATCHES)
 
-void verify_report_new(const VerifyInput *input, VerifyReport **ret)
+VerifyReport *verify_report_new(const VerifyInput *input)
 {
-	_cleanup_(verify_report_freep) VerifyReport *report = xcalloc(1, sizeof(VerifyReport));
+	VerifyReport *report = xcalloc(1, sizeof(VerifyReport));
 	size_t n = input->n_group;
 
 	report->verdict = VERDICT_UNKNOWN;
@@ -31,7 +31,7 @@ void verify_report_new(const VerifyInput *input, VerifyReport **ret)
 				.b = b,
 				.verdict = VERDICT_UNKNOWN,
 			};
-	*ret = TAKE_PTR(report);
+	return report;
 }
 
 VerifyReport *verify_report_free(VerifyReport *report)

@@ -119,13 +119,13 @@ typedef struct VerifyReport {
 	size_t n_links;
 } VerifyReport;
 
-/* An empty report on the group: everything is unknown. 0 or -ENOMEM. */
-void verify_report_new(const VerifyInput *input, VerifyReport **ret);
+/* An empty report on the group: everything is unknown. */
+VerifyReport *verify_report_new(const VerifyInput *input);
 VerifyReport *verify_report_free(VerifyReport *report);
 DEFINE_CLEANUP(VerifyReport, verify_report_free)
 
 /*
  * A remedy with its names filled in: %1$s is the domain, %2$s the group, and the form has no other
- * per cent sign. NULL: no memory.
+ * per cent sign.
  */
 char *verify_remedy(const char *form, const VerifyInput *input);

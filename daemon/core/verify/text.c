@@ -281,9 +281,8 @@ static json_t *link_to_json(const VerifyReport *report, const VerifiedLink *link
 	_cleanup_free_ char *reason = NULL;
 
 	if (link->verdict != VERDICT_VERIFIED && link->cause != VERIFY_NOTHING &&
-	    !is_of_gpu(link->cause)) {
+	    !is_of_gpu(link->cause))
 		reason = link_reason(report, link);
-	}
 	return json_build("{s:[ss], s:s, s:s, s:s?, s:[ss], s:[ss]}", "gpus", a, b, "verdict",
 			  verdict_to_string(link->verdict), "cause",
 			  verify_cause_to_string(link->cause), "reason", reason, "paths", ab, ba,
@@ -291,37 +290,37 @@ static json_t *link_to_json(const VerifyReport *report, const VerifiedLink *link
 			  smi_peer_to_string(link->peer_ba));
 }
 
-/* jansson refuses a NULL item, so one failure makes the whole fail. */
 static json_t *gpus_to_json(const VerifyReport *report)
 {
-	_cleanup_json_ json_t *a = json_array();
+	json_t *a = json_array();
 
 	for (size_t i = 0; i < report->n_gpus; i++)
 		json_append(a, gpu_to_json(&report->gpus[i]));
-	return TAKE_PTR(a);
+	return a;
 }
 
 static json_t *links_to_json(const VerifyReport *report)
 {
-	_cleanup_json_ json_t *a = json_array();
+	json_t *a = json_array();
 
 	for (size_t i = 0; i < report->n_links; i++)
 		json_append(a, link_to_json(report, &report->links[i]));
-	return TAKE_PTR(a);
+	return a;
 }
 
 char *verify_report_to_json(const VerifyReport *report, const VerifyInput *input,
 			    const char *domain_uuid, uint64_t asked_usec, const VerifyMore *more)
 {
 	_cleanup_json_ json_t *root = json_build(
-		"{s:s, s:s, s:s, s:s?, s:s?, s:s?, s:{s:s, s:s}, s:s, s:I, s:s, s:i, s:o, s:o, s:o, s:o}",
+		"{s:s, s:s, s:s, s:o, s:o, s:o, s:{s:o, s:s}, s:s, s:I, s:s, s:i, s:o, s:o, s:o, s:o}",
 		"schema", GPUPASS_SCHEMA_VERIFY, "verdict", verdict_to_string(report->verdict),
-		"cause", verify_cause_to_string(report->cause), "reason", report->reason, "remedy",
-		report->remedy, "note", report->note, "domain", "name", input->domain, "uuid",
-		domain_uuid, "group", input->group, "asked_at", (json_int_t)asked_usec,
-		"matched_by", verify_match_to_string(report->match), "links_expected",
-		(int)report->links_expected, "gpus", gpus_to_json(report), "links",
-		links_to_json(report), "guest_report",
+		"cause", verify_cause_to_string(report->cause), "reason",
+		json_string_or_null(report->reason), "remedy", json_string_or_null(report->remedy),
+		"note", json_string_or_null(report->note), "domain", "name",
+		json_text(input->domain), "uuid", domain_uuid, "group", input->group, "asked_at",
+		(json_int_t)asked_usec, "matched_by", verify_match_to_string(report->match),
+		"links_expected", (int)report->links_expected, "gpus", gpus_to_json(report),
+		"links", links_to_json(report), "guest_report",
 		more->guest_report ? guest_report_to_json(more->guest_report) : json_null(),
 		"workload",
 		more->workload ? workload_to_json(more->workload, report) : json_null());

@@ -22,6 +22,6 @@ typedef struct VerifyMore {
 	const Workload *workload;
 } VerifyMore;
 
-/* Schema org.gpupass1.verify/1; times are CLOCK_REALTIME. NULL when memory is out. */
+/* Schema org.gpupass1.verify/1; times are CLOCK_REALTIME. */
 char *verify_report_to_json(const VerifyReport *report, const VerifyInput *input,
 			    const char *domain_uuid, uint64_t asked_usec, const VerifyMore *more);

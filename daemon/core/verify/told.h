@@ -58,7 +58,7 @@ void alarms_read(const char *text, size_t size, SmiAlarms *into);
 
 /*
  * The line that tells: one with known words, or else with words of failure, or else the first with
- * anything in it. Printable ASCII, at most TOLD_LINE_MAX characters; NULL: no memory.
+ * anything in it. Printable ASCII, at most TOLD_LINE_MAX characters.
  */
 char *smi_excerpt(const char *text, size_t size);
 /* Likewise the line of this number, counted from 1. */

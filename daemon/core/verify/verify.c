@@ -114,9 +114,9 @@ static int weight(Verdict verdict)
 	return 3;
 }
 
-static int judge_links(const VerifyInput *input, const Answers *answers, VerifyReport *report)
+static void judge_links(const VerifyInput *input, const Answers *answers, VerifyReport *report)
 {
-	const VerifiedLink *worst = NULL;
+	const VerifiedLink *worst = &report->links[0];
 
 	for (size_t i = 0; i < report->n_gpus; i++)
 		fill_gpu(&report->gpus[i], &answers->nvlinks);
@@ -125,15 +125,12 @@ static int judge_links(const VerifyInput *input, const Answers *answers, VerifyR
 
 		fill_link(report, answers, link);
 		judge_link(report, link);
-		if (!worst || weight(link->verdict) > weight(worst->verdict))
+		if (weight(link->verdict) > weight(worst->verdict))
 			worst = link;
 	}
-	if (!worst)
-		return -EINVAL; /* judge_runs() has settled a group of one */
 	report->verdict = worst->verdict;
 	report->cause = worst->cause;
 	verify_explain(report, input, NULL, worst);
-	return 0;
 }
 
 /* --- GPUs that are missing, or that cannot be used --- */
@@ -268,7 +265,7 @@ static void judge_gpus(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS
 /* --- all of it --- */
 
 /* "topo is not there; nvlink says 4 of 4 links are active on 0000:41:00.0, …" */
-static void describe_no_command(const VerifyReport *report, size_t which, char **ret)
+static char *describe_no_command(const VerifyReport *report, size_t which)
 {
 	unsigned wanted = report->links_expected * (unsigned)(report->n_gpus - 1);
 	_cleanup_strv_ char **links = NULL;
@@ -280,7 +277,7 @@ static void describe_no_command(const VerifyReport *report, size_t which, char *
 				     report->gpus[i].active, wanted,
 				     BDF_TEXT(&report->gpus[i].bdf));
 	said = strv_join(links, ", ");
-	*ret = strf("%s is not there%s%s", verify_commands[which][1], *said ? "; nvlink says " : "",
+	return strf("%s is not there%s%s", verify_commands[which][1], *said ? "; nvlink says " : "",
 		    said);
 }
 
@@ -291,72 +288,57 @@ static void judge_missing(const VerifyInput *input, const GuestRun runs[VERIFY_R
 	size_t which = answers_first_missing(answers);
 
 	report->cause = answers->missing[which];
-	if (report->cause == VERIFY_NO_COMMAND) {
-		describe_no_command(report, which, &what);
-	} else {
-		answers_describe(runs, which, answers, &what);
-	}
+	what = report->cause == VERIFY_NO_COMMAND ? describe_no_command(report, which)
+						  : answers_describe(runs, which, answers);
 	verify_explain(report, input, what, NULL);
 }
 
-static int judge_runs(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS], Answers *answers,
-		      VerifyReport *report)
+static void judge_runs(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS], Answers *answers,
+		       VerifyReport *report)
 {
 	bool settled = false;
-	int r = 0;
 
 	answers_read(runs, answers);
-
 	if (answers->missing[RUN_GPUS] == VERIFY_NOTHING)
 		judge_gpus(input, runs, answers, report, &settled);
 	if (settled)
-		return 0;
-	answers_note(runs, answers, &report->note);
+		return;
+	report->note = answers_note(runs, answers);
 	/* Without the list of GPUs nothing else can be told. */
 	if (answers->missing[RUN_GPUS] != VERIFY_NOTHING) {
 		judge_missing(input, runs, answers, report);
-		return 0;
+		return;
 	}
 	/* A group of one has no links: that the driver has the GPU is all there is. */
 	if (report->n_links == 0) {
 		report->verdict = VERDICT_VERIFIED;
 		verify_explain(report, input, NULL, NULL);
-		return 0;
+		return;
 	}
 	/* A path over PCIe, or links that are down, count whatever else is missing. */
-	r = judge_links(input, answers, report);
+	judge_links(input, answers, report);
 	if (report->cause == VERIFY_BAD_OUTPUT && answers->bad[RUN_NVLINK] > 0)
 		answers_refuse(runs, RUN_NVLINK, answers);
-	if (r < 0 || answers_first_missing(answers) == VERIFY_RUNS ||
-	    report->verdict != VERDICT_UNKNOWN)
-		return r;
-	judge_missing(input, runs, answers, report);
-	return 0;
+	if (answers_first_missing(answers) < VERIFY_RUNS && report->verdict == VERDICT_UNKNOWN)
+		judge_missing(input, runs, answers, report);
 }
 
-int verify_judge(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS], VerifyReport **ret)
+VerifyReport *verify_judge(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS])
 {
-	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
 	_cleanup_free_ Answers *answers = xcalloc(1, sizeof(Answers));
-	int r;
+	VerifyReport *report = verify_report_new(input);
 
-	verify_report_new(input, &report);
-	r = 0;
-	r = judge_runs(input, runs, answers, report);
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(report);
-	return 0;
+	judge_runs(input, runs, answers, report);
+	return report;
 }
 
-void verify_give_up(const VerifyInput *input, VerifyCause cause, VerifyReport **ret)
+VerifyReport *verify_give_up(const VerifyInput *input, VerifyCause cause)
 {
-	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
+	VerifyReport *report = verify_report_new(input);
 
-	verify_report_new(input, &report);
 	report->cause = cause;
 	verify_explain(report, input, NULL, NULL);
-	*ret = TAKE_PTR(report);
+	return report;
 }
 
 /* --- evidence --- */
@@ -410,13 +392,6 @@ static const VerifiedGpu *first_with_mig(const VerifyReport *report, uint64_t en
 	return NULL;
 }
 
-static void replace_cause(VerifyReport *report, const VerifyInput *input, VerifyCause cause,
-			  const char *what)
-{
-	report->cause = cause;
-	verify_explain(report, input, what, NULL);
-}
-
 void verify_diagnose(const VerifyInput *input, const GuestRun runs[VERIFY_DIAGNOSES],
 		     VerifyReport *report)
 {
@@ -430,12 +405,11 @@ void verify_diagnose(const VerifyInput *input, const GuestRun runs[VERIFY_DIAGNO
 	    smi_parse_mig(mig->out, mig->out_size, &enabled) == 0)
 		gpu = first_with_mig(report, enabled);
 	if (gpu) {
-		replace_cause(report, input, VERIFY_MIG, BDF_TEXT(&gpu->bdf));
-		return;
-	}
-	if (cc->outcome == GUEST_RAN && cc->out &&
-	    smi_parse_confidential(cc->out, cc->out_size, &on) == 0 && on) {
-		replace_cause(report, input, VERIFY_CONFIDENTIAL, NULL);
-		return;
+		report->cause = VERIFY_MIG;
+		verify_explain(report, input, BDF_TEXT(&gpu->bdf), NULL);
+	} else if (cc->outcome == GUEST_RAN && cc->out &&
+		   smi_parse_confidential(cc->out, cc->out_size, &on) == 0 && on) {
+		report->cause = VERIFY_CONFIDENTIAL;
+		verify_explain(report, input, NULL, NULL);
 	}
 }

@@ -21,10 +21,9 @@
 #define VERIFY_DIAGNOSES 2
 extern const char *const *const verify_diagnosis_commands[VERIFY_DIAGNOSES];
 
-/* The verdict. 0 or -ENOMEM. */
-int verify_judge(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS], VerifyReport **ret);
+VerifyReport *verify_judge(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS]);
 /* Makes an "unknown" report, for a cause that kept the guest from being asked. */
-void verify_give_up(const VerifyInput *input, VerifyCause cause, VerifyReport **ret);
+VerifyReport *verify_give_up(const VerifyInput *input, VerifyCause cause);
 /* The diagnosis may help. */
 bool verify_wants_diagnosis(const VerifyReport *report);
 /* Replaces cause, reason and remedy if the runs show what prevents NVLink. */

@@ -149,14 +149,15 @@ static json_t *path_to_json(const VerifyReport *report, const WorkloadPath *path
 
 json_t *workload_to_json(const Workload *w, const VerifyReport *report)
 {
-	_cleanup_json_ json_t *copies = json_array();
+	json_t *copies = json_array();
 
 	for (size_t i = 0; i < w->n_paths; i++)
 		json_append(copies, path_to_json(report, &w->paths[i]));
-	return json_build("{s:s, s:s, s:s?, s:s?, s:s?, s:I, s:i, s:I, s:O}", "verdict",
+	return json_build("{s:s, s:s, s:o, s:o, s:s?, s:I, s:i, s:I, s:o}", "verdict",
 			  workload_verdict_to_string(w->verdict), "cause",
-			  workload_cause_to_string(w->cause), "reason", w->reason, "remedy",
-			  w->remedy, "program", w->program, "nominal_mbps",
-			  (json_int_t)w->nominal_mbps, "percent_needed", (int)w->percent,
-			  "ring_mbps", (json_int_t)w->ring_mbps, "copies", copies);
+			  workload_cause_to_string(w->cause), "reason",
+			  json_string_or_null(w->reason), "remedy", json_string_or_null(w->remedy),
+			  "program", w->program, "nominal_mbps", (json_int_t)w->nominal_mbps,
+			  "percent_needed", (int)w->percent, "ring_mbps", (json_int_t)w->ring_mbps,
+			  "copies", copies);
 }

@@ -10,10 +10,10 @@
 
 /*
  * Writes reason and remedy for the cause. `path` (may be NULL): the slowest one. `run` (may be
- * NULL): the program that failed. 0 or -ENOMEM.
+ * NULL): the program that failed.
  */
 void workload_explain(Workload *w, const VerifyInput *input, const VerifyReport *report,
 		      const WorkloadPath *path, const GuestRun *run);
 
-/* The member "workload" of org.gpupass1.verify/1. NULL when memory is out. */
+/* The member "workload" of org.gpupass1.verify/1. */
 json_t *workload_to_json(const Workload *w, const VerifyReport *report);

@@ -55,7 +55,7 @@ static int open_access(int sysfs_fd, struct pci_access **ret)
 	_cleanup_(access_freep) struct pci_access *access = NULL;
 	_cleanup_free_ char *path = strf("/proc/self/fd/%d/bus/pci", sysfs_fd);
 
-	access = pci_alloc(); /* ends the process when out of memory */
+	access = pci_alloc();
 	access->method = PCI_ACCESS_SYS_BUS_PCI;
 	access->error = end_worker;
 	access->warning = ignore;
@@ -68,22 +68,22 @@ static int open_access(int sysfs_fd, struct pci_access **ret)
 }
 
 /* The Device Serial Number as lspci writes it: "00-04-4b-ff-fe-12-34-56". */
-static void read_serial_number(struct pci_dev *device, char **ret)
+static char *read_serial_number(struct pci_dev *device)
 {
 	struct pci_cap *cap = pci_find_cap(device, PCI_EXT_CAP_ID_DSN, PCI_CAP_EXTENDED);
 	uint64_t serial;
 	uint8_t b[8];
 
 	if (!cap)
-		return;
+		return NULL;
 	serial = (uint64_t)pci_read_long(device, (int)cap->addr + 8) << 32 |
 		 pci_read_long(device, (int)cap->addr + 4);
 	/* All zeros: the board was never given a number. All ones: the device does not answer. */
 	if (serial == 0 || serial == UINT64_MAX)
-		return;
+		return NULL;
 	for (size_t i = 0; i < ELEMENTS(b); i++)
 		b[i] = (uint8_t)(serial >> (56 - 8 * i));
-	*ret = strf("%02x-%02x-%02x-%02x-%02x-%02x-%02x-%02x", b[0], b[1], b[2], b[3], b[4], b[5],
+	return strf("%02x-%02x-%02x-%02x-%02x-%02x-%02x-%02x", b[0], b[1], b[2], b[3], b[4], b[5],
 		    b[6], b[7]);
 }
 
@@ -94,15 +94,6 @@ static const char *speed_name(unsigned code)
 					     "16 GT/s", "32 GT/s",  "64 GT/s" };
 
 	return code < ELEMENTS(names) ? names[code] : NULL;
-}
-
-static void set_speed(unsigned code, char **ret)
-{
-	const char *name = speed_name(code);
-
-	if (!name)
-		return;
-	*ret = xstrdup(name);
 }
 
 static void read_link(struct pci_dev *device, FunctionFacts *into)
@@ -116,8 +107,8 @@ static void read_link(struct pci_dev *device, FunctionFacts *into)
 	status = pci_read_word(device, (int)cap->addr + PCI_EXP_LNKSTA);
 	into->link_width = (status & PCI_EXP_LNKSTA_WIDTH) >> 4;
 	into->link_width_max = (able & PCI_EXP_LNKCAP_WIDTH) >> 4;
-	set_speed(status & PCI_EXP_LNKSTA_SPEED, &into->link_speed);
-	set_speed(able & PCI_EXP_LNKCAP_SPEED, &into->link_speed_max);
+	into->link_speed = xstrdup(speed_name(status & PCI_EXP_LNKSTA_SPEED));
+	into->link_speed_max = xstrdup(speed_name(able & PCI_EXP_LNKCAP_SPEED));
 }
 
 int capabilities_read(int sysfs_fd, FunctionFacts *into)
@@ -141,7 +132,7 @@ int capabilities_read(int sysfs_fd, FunctionFacts *into)
 	into->config_all_ones = ids == UINT32_MAX;
 	if (into->config_all_ones)
 		return 0;
-	read_serial_number(device, &into->serial_number);
+	into->serial_number = read_serial_number(device);
 	read_link(device, into);
 	return 0;
 }

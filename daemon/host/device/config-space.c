@@ -11,12 +11,11 @@
 void config_space_read(int sysfs_fd, const Bdf *bdf, PcieConfig *ret)
 {
 	_cleanup_free_ char *path = sysfs_function_path(bdf, "config");
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd = openat(sysfs_fd, path, O_RDONLY | O_CLOEXEC);
 	uint8_t bytes[PCIE_CONFIG_BYTES];
 	size_t size = 0;
 	ssize_t n = 0;
 
-	fd = openat(sysfs_fd, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	while (size < sizeof(bytes) && (n = read(fd, bytes + size, sizeof(bytes) - size)) > 0)

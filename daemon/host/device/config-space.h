@@ -6,7 +6,7 @@
 #include "core/pci/pcie-config.h"
 
 /*
- * 0 or -ENOMEM. What cannot be read says nothing: *ret is then as it was. A reader without
+ * What cannot be read says nothing: *ret is then as it was. A reader without
  * CAP_SYS_ADMIN gets 64 bytes.
  */
 void config_space_read(int sysfs_fd, const Bdf *bdf, PcieConfig *ret);

@@ -18,17 +18,13 @@
 #define MAJOR_MAX 4095
 #define MINOR_MAX 1048575
 
-/* Takes over `path`; NULL means that its allocation failed. */
+/* Takes over `path`. */
 static void add_file(DeviceFiles *files, char *path, dev_t number, const Bdf *bdf, bool vfio)
 {
-	_cleanup_free_ char *owned = path;
-	DeviceFile *p;
-
-	p = xreallocarray(files->items, files->n_items + 1, sizeof(DeviceFile));
-	files->items = p;
+	files->items = xreallocarray(files->items, files->n_items + 1, sizeof(DeviceFile));
 	files->items[files->n_items++] = (DeviceFile){
 		.number = number,
-		.path = TAKE_PTR(owned),
+		.path = path,
 		.bdf = *bdf,
 		.vfio = vfio,
 	};
@@ -225,7 +221,6 @@ static int add_nvidia_file(int proc_fd, const Bdf *bdf, DeviceFiles *files)
 	int minor, r;
 
 	nvidia_proc_read(proc_fd, bdf, &uuid, &minor);
-	r = 0;
 	if (minor < 0)
 		return 0;
 	r = read_nvidia_major(proc_fd, &major);

@@ -8,6 +8,13 @@
 
 #include "host/wire/move.h"
 
+/*
+ * Of heap_reserve(), for what makes a move or a reset: more than either has ever in use once it has
+ * begun to write. That is some paths, some files of sysfs, and the answer. The functions of the bus
+ * are listed before a reset writes.
+ */
+#define MOVE_MEMORY_BYTES (128 * 1024)
+
 typedef struct DriverOps {
 	/* Writes `value` exactly to `path` below this folder, sysfs or gpus_dir. 0 or -errno. */
 	int (*write)(void *userdata, int dir_fd, const char *path, const char *value);

@@ -14,41 +14,23 @@
 #define AER_MAX_BYTES 4096
 
 /* An absent or unreadable attribute says nothing; that is not a failure. */
-static void read_state(int sysfs_fd, const Bdf *bdf, char **ret)
+static void read_if_awake(int sysfs_fd, const Bdf *bdf, char **ret_state, PcieConfig *ret)
 {
 	_cleanup_free_ char *path = sysfs_function_path(bdf, "power_state");
 
-	file_read_line_at(sysfs_fd, path, ret);
-}
-
-static void read_if_awake(int sysfs_fd, const Bdf *bdf, char **ret_state, PcieConfig *ret)
-{
-	read_state(sysfs_fd, bdf, ret_state);
-
+	(void)file_read_line_at(sysfs_fd, path, ret_state);
 	if (str_equal(*ret_state, "D0"))
 		config_space_read(sysfs_fd, bdf, ret);
 }
 
 /* Counters in the kernel's memory; reading them does not touch the device. */
-static void read_counter(int sysfs_fd, const Bdf *bdf, const char *name, bool *aer, uint64_t *ret)
+static void read_counter(int sysfs_fd, GpuHealth *health, const char *name, uint64_t *ret)
 {
-	_cleanup_free_ char *path = sysfs_function_path(bdf, name), *text = NULL;
-	int r;
+	_cleanup_free_ char *path = sysfs_function_path(&health->bdf, name), *text = NULL;
 
-	r = file_read_at(sysfs_fd, path, AER_MAX_BYTES, &text, NULL);
-	if (r < 0)
-		return;
-	if (setup_read_aer(text, ret))
-		*aer = true;
-}
-
-static void read_counters(int sysfs_fd, GpuHealth *health)
-{
-	read_counter(sysfs_fd, &health->bdf, "aer_dev_correctable", &health->aer,
-		     &health->correctable);
-
-	read_counter(sysfs_fd, &health->bdf, "aer_dev_nonfatal", &health->aer, &health->nonfatal);
-	read_counter(sysfs_fd, &health->bdf, "aer_dev_fatal", &health->aer, &health->fatal);
+	if (file_read_at(sysfs_fd, path, AER_MAX_BYTES, &text, NULL) >= 0 &&
+	    setup_read_aer(text, ret))
+		health->aer = true;
 }
 
 static void read_ports(int sysfs_fd, const Bdf *ports, size_t n, GpuHealth *health)
@@ -70,7 +52,9 @@ int examine_gpu(const ExamineRoots *roots, const Bdf *gpu, const Bdf *ports, siz
 
 	if (!sysfs_has_function(roots->sysfs_fd, gpu))
 		return -ENOENT;
-	read_counters(roots->sysfs_fd, &health);
+	read_counter(roots->sysfs_fd, &health, "aer_dev_correctable", &health.correctable);
+	read_counter(roots->sysfs_fd, &health, "aer_dev_nonfatal", &health.nonfatal);
+	read_counter(roots->sysfs_fd, &health, "aer_dev_fatal", &health.fatal);
 	read_if_awake(roots->sysfs_fd, gpu, &health.power_state, &health.config);
 	read_ports(roots->sysfs_fd, ports, n_ports, &health);
 	*ret = health;

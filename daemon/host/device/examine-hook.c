@@ -39,17 +39,13 @@ static void read_hook(int root_fd, Examination *e)
 	_cleanup_free_ char *data = NULL;
 	size_t size = 0;
 	struct stat st;
-	int r;
 
 	/* libvirt leaves out what is not executable. */
 	e->hook = fstatat(root_fd, HOOKS "/qemu.d/gpupass", &st, 0) == 0;
 	e->hook_runs = e->hook && S_ISREG(st.st_mode) && (st.st_mode & S_IXUSR);
-	if (!e->hook_runs)
-		return;
-	r = file_read_regular_at(root_fd, HOOKS "/qemu.d/gpupass", HOOK_MAX_BYTES, &data, &size);
-	if (r < 0)
-		return;
-	e->hook_is = xstrdup(what_is_it(data, size));
+	if (e->hook_runs && file_read_regular_at(root_fd, HOOKS "/qemu.d/gpupass", HOOK_MAX_BYTES,
+						 &data, &size) >= 0)
+		e->hook_is = xstrdup(what_is_it(data, size));
 }
 
 static uint64_t usec_of(const struct statx_timestamp *t)
@@ -102,7 +98,6 @@ static void compare_with_start(int root_fd, Examination *e)
 void examine_hook(int root_fd, Examination *e)
 {
 	read_hook(root_fd, e);
-
 	if (e->hook_runs)
 		compare_with_start(root_fd, e);
 }

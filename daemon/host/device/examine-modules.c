@@ -58,25 +58,21 @@ static int compare_versions(const void *a, const void *b)
  * The files of several directories in the order of their names. Of those with the same name, the
  * one in the first directory is read, even if it is empty.
  */
-static void list_files(int root_fd, const char *const *directories, const char *suffix,
-		       bool versions, char ***ret)
+static char **list_files(int root_fd, const char *const *directories, const char *suffix,
+			 bool versions)
 {
-	_cleanup_strv_ char **all = NULL, **paths = NULL;
-	int r = 0;
+	_cleanup_strv_ char **all = NULL;
+	char **paths = NULL;
 
 	for (size_t i = 0; directories[i]; i++) {
 		_cleanup_strv_ char **names = NULL;
 		_cleanup_close_ int fd = -1;
 
-		r = dir_open_at(root_fd, directories[i], false, &fd);
-		if (r >= 0)
-			r = dir_list(fd, suffix, &names);
-		for (char **name = names; name && *name; name++) {
-			if (strv_contains(all, *name) || strv_length(all) >= FILES_MAX)
-				continue;
-			strv_append(&all, *name);
-			r = 0;
-		}
+		if (dir_open_at(root_fd, directories[i], false, &fd) >= 0)
+			(void)dir_list(fd, suffix, &names);
+		for (char **name = names; name && *name; name++)
+			if (!strv_contains(all, *name) && strv_length(all) < FILES_MAX)
+				strv_append(&all, *name);
 	}
 	if (all)
 		qsort(all, strv_length(all), sizeof(char *),
@@ -88,18 +84,16 @@ static void list_files(int root_fd, const char *const *directories, const char *
 			if (faccessat(root_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 				continue;
 			strv_append(&paths, path);
-			r = 0;
 			break;
 		}
-	*ret = TAKE_PTR(paths);
+	return paths;
 }
 
 static void read_listed(Reading *reading, const char *const *directories, const char *suffix,
 			bool drivers, ShellSettings *settings)
 {
-	_cleanup_strv_ char **paths = NULL;
-
-	list_files(reading->root_fd, directories, suffix, settings != NULL, &paths);
+	_cleanup_strv_ char **paths =
+		list_files(reading->root_fd, directories, suffix, settings != NULL);
 
 	for (char **path = paths; path && *path; path++)
 		read_one(reading, *path, drivers, settings);
@@ -114,12 +108,10 @@ static void read_modules_load(Reading *reading)
 	static const char *const directories[] = { "etc/modules-load.d", "run/modules-load.d",
 						   "usr/local/lib/modules-load.d",
 						   "usr/lib/modules-load.d", NULL };
-	_cleanup_strv_ char **paths = NULL;
+	_cleanup_strv_ char **paths = list_files(reading->root_fd, directories, ".conf", false);
 	struct stat etc = { 0 }, st;
 
 	read_one(reading, "etc/modules", false, NULL);
-
-	list_files(reading->root_fd, directories, ".conf", false, &paths);
 	if (fstatat(reading->root_fd, "etc/modules", &etc, 0) < 0)
 		etc.st_ino = 0;
 	for (char **path = paths; path && *path; path++)
@@ -138,7 +130,6 @@ static void read_initramfs_tools(Reading *reading)
 	static const char hook[] = "usr/share/initramfs-tools/hooks/gpupass";
 
 	read_one(reading, "etc/initramfs-tools/modules", true, NULL);
-
 	read_listed(reading, directories, "", true, NULL);
 	reading->e->initramfs_hook = faccessat(reading->root_fd, hook, F_OK, 0) == 0;
 	if (reading->e->initramfs_hook)
@@ -183,7 +174,6 @@ static void read_dracut(Reading *reading)
 	bool asked = false;
 
 	read_one(reading, "etc/dracut.conf", true, &settings);
-
 	read_listed(reading, directories, ".conf", true, &settings);
 	for (size_t i = DRACUT_LISTS; i < ELEMENTS(variables); i++)
 		asked |= variables[i].words != NULL;
@@ -207,7 +197,6 @@ static void read_mkinitcpio_config(Reading *reading, const char *path)
 	ShellSettings settings = { mkinitcpio_matters, variables, ELEMENTS(variables), NULL };
 
 	read_one(reading, path, true, &settings);
-
 	read_listed(reading, directories, ".conf", true, &settings);
 	take_settings(&reading->lists, &settings, 1);
 	shell_settings_clear(&settings);
@@ -222,7 +211,6 @@ static void read_preset(Reading *reading, const char *path, char ***configs)
 	const char *config = NULL;
 
 	read_one(reading, path, false, &settings);
-
 	words = variables[0].words ? variables[0].words : variables[1].words;
 	if (words)
 		config = strrchr(words[0], ' ');
@@ -235,9 +223,8 @@ static void read_preset(Reading *reading, const char *path, char ***configs)
 static void read_mkinitcpio(Reading *reading)
 {
 	static const char *const directories[] = { "etc/mkinitcpio.d", NULL };
-	_cleanup_strv_ char **presets = NULL, **configs = NULL;
-
-	list_files(reading->root_fd, directories, ".preset", true, &presets);
+	_cleanup_strv_ char **presets = list_files(reading->root_fd, directories, ".preset", true);
+	_cleanup_strv_ char **configs = NULL;
 
 	for (char **path = presets; path && *path; path++)
 		read_preset(reading, *path, &configs);
@@ -252,7 +239,6 @@ void examine_module_lists(int root_fd, Examination *e)
 	Reading reading = { .root_fd = root_fd, .e = e };
 
 	read_modules_load(&reading);
-
 	read_initramfs_tools(&reading);
 	read_dracut(&reading);
 	read_mkinitcpio(&reading);

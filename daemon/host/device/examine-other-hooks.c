@@ -34,12 +34,10 @@ static void read_script(Walk *w, const char *path, const struct stat *st, char *
 	if (!S_ISREG(st->st_mode) || !(st->st_mode & S_IXUSR) || strcmp(path, OURS) == 0)
 		return;
 	r = file_read_at(w->root_fd, path, SCRIPT_MAX_BYTES, &text, &size);
-	if (r < 0) {
+	if (r < 0)
 		strv_appendf(&w->e->host_hooks, "%s was not read: %s", shown, strerror(-r));
-		return;
-	}
 	/* A program is no text. */
-	if (strlen(text) == size)
+	else if (strlen(text) == size)
 		hook_script_read(shown, text, &w->e->host_hooks, programs);
 }
 
@@ -51,12 +49,8 @@ static void walk(Walk *w, const char *path, unsigned depth)
 
 	if (r >= 0)
 		r = dir_list(fd, "", &names);
-	if (r == -ENOENT)
-		return;
-	if (r < 0) {
+	if (r < 0 && r != -ENOENT)
 		strv_appendf(&w->e->host_hooks, "/%s was not read: %s", path, strerror(-r));
-		return;
-	}
 	for (char **name = names; name && *name; name++) {
 		_cleanup_free_ char *below = strf("%s/%s", path, *name);
 		struct stat st;
@@ -94,7 +88,6 @@ void examine_other_hooks(int root_fd, Examination *e)
 	Walk w = { .root_fd = root_fd, .e = e };
 
 	walk(&w, HOOKS, 1);
-
 	read_programs(&w);
 	strv_free(w.programs);
 }

@@ -5,6 +5,6 @@
 
 /*
  * Others' hooks of libvirt, and the scripts that these name, as far as they move boards. Our own is
- * left out. Fails only with -ENOMEM.
+ * left out.
  */
 void examine_other_hooks(int root_fd, Examination *e);

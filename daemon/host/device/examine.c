@@ -22,15 +22,18 @@
 #define UNREAD_MAX 4	   /* lines of a fact */
 #define BOOT_FAULT_MAX 384 /* bytes kept of what was wrong */
 
-/* NULL, which is no error: the file is absent, too big, or unreadable. */
-static void read_if_any(int dir_fd, const char *path, char **ret, size_t *ret_size)
+/* NULL: the file is absent, too big, or unreadable. */
+static char *read_if_any(int dir_fd, const char *path)
 {
-	file_read_at(dir_fd, path, EXAMINE_FILE_MAX, ret, ret_size);
+	char *text = NULL;
+
+	(void)file_read_at(dir_fd, path, EXAMINE_FILE_MAX, &text, NULL);
+	return text;
 }
 
 /*
  * Without a fact its check must not pass. `error` of an absent file is none, unless it is always
- * there. `fact` NULL: no check rests on it. -ENOMEM
+ * there. `fact` NULL: no check rests on it.
  */
 static void note_unread(Examination *e, const char *fact, const char *path, int error)
 {
@@ -39,9 +42,8 @@ static void note_unread(Examination *e, const char *fact, const char *path, int 
 	/* The first few of each fact: hidden processes must not leave no room for another one. */
 	for (char **line = e->unread; fact && line && *line; line++)
 		n += str_starts_with(*line, fact);
-	if (error >= 0 || !fact || n >= UNREAD_MAX)
-		return;
-	strv_appendf(&e->unread, "%s %s: %s", fact, path, strerror(-error));
+	if (error < 0 && fact && n < UNREAD_MAX)
+		strv_appendf(&e->unread, "%s %s: %s", fact, path, strerror(-error));
 }
 
 static void note_unread_if_any(Examination *e, const char *fact, const char *path, int error)
@@ -49,45 +51,28 @@ static void note_unread_if_any(Examination *e, const char *fact, const char *pat
 	note_unread(e, fact, path, error == -ENOENT ? 0 : error);
 }
 
-typedef int (*TextReader)(const char *name, const char *text, char ***into);
-
-static int read_file(int root_fd, const char *path, const char *name, TextReader reader,
-		     char ***into, Examination *e, const char *fact)
+/* The folder may be absent. */
+static void read_driverctl(int root_fd, Examination *e)
 {
-	_cleanup_free_ char *text = NULL;
-	int r = file_read_at(root_fd, path, EXAMINE_FILE_MAX, &text, NULL);
-
-	if (r < 0) {
-		note_unread_if_any(e, fact, path, r);
-		return 0;
-	}
-	return reader(name, text, into);
-}
-
-/* The files of a directory, which may be absent. */
-static int read_directory(int root_fd, const char *directory, const char *suffix, bool base_names,
-			  TextReader reader, char ***into, Examination *e, const char *fact)
-{
+	static const char folder[] = "etc/driverctl.d";
 	_cleanup_strv_ char **names = NULL;
 	_cleanup_close_ int fd = -1;
-	int r = dir_open_at(root_fd, directory, false, &fd);
+	int r = dir_open_at(root_fd, folder, false, &fd);
 
 	if (r >= 0)
-		r = dir_list(fd, suffix, &names);
-	if (r < 0) {
-		note_unread_if_any(e, fact, directory, r);
-		return 0;
-	}
-	for (size_t i = 0; r >= 0 && names && names[i] && i < FILES_MAX; i++) {
-		_cleanup_free_ char *path = strf("%s/%s", directory, names[i]);
+		r = dir_list(fd, "", &names);
+	note_unread_if_any(e, "driverctl", folder, r);
+	for (size_t i = 0; names && names[i] && i < FILES_MAX; i++) {
+		_cleanup_free_ char *path = strf("%s/%s", folder, names[i]), *text = NULL;
 
-		r = read_file(root_fd, path, base_names ? names[i] : path, reader, into, e, fact);
+		r = file_read_at(fd, names[i], EXAMINE_FILE_MAX, &text, NULL);
+		if (r < 0)
+			note_unread_if_any(e, "driverctl", path, r);
+		else
+			setup_read_driverctl(names[i], text, &e->driverctl);
 	}
-	if (r >= 0 && strv_length(names) > FILES_MAX) {
-		note_unread(e, fact, directory, -E2BIG);
-		r = 0;
-	}
-	return r;
+	if (strv_length(names) > FILES_MAX)
+		note_unread(e, "driverctl", folder, -E2BIG);
 }
 
 static void read_modprobe(const ExamineRoots *roots, Examination *e)
@@ -129,9 +114,8 @@ static bool is_service(const char *comm)
 
 static void note_service(int process_fd, const char *comm, const char *pid, Examination *e)
 {
-	_cleanup_free_ char *text = NULL, *unit = NULL, *container = NULL;
-
-	read_if_any(process_fd, "cgroup", &text, NULL);
+	_cleanup_free_ char *text = read_if_any(process_fd, "cgroup"), *unit = NULL;
+	_cleanup_free_ char *container = NULL;
 
 	if (text)
 		cgroup_identify(text, &unit, &container);
@@ -141,14 +125,12 @@ static void note_service(int process_fd, const char *comm, const char *pid, Exam
 
 /*
  * When a process started, by the clock of today: the kernel counts from the boot, which no set
- * clock moves. Untouched where that is not known. -ENOMEM
+ * clock moves. Untouched where that is not known.
  */
 static void read_start(int process_fd, uint64_t *ret_usec)
 {
-	_cleanup_free_ char *stat = NULL;
+	_cleanup_free_ char *stat = read_if_any(process_fd, "stat");
 	uint64_t since_boot = clock_usec(CLOCK_BOOTTIME), ticks;
-
-	read_if_any(process_fd, "stat", &stat, NULL);
 
 	if (!stat || !setup_read_start(stat, &ticks))
 		return;
@@ -172,18 +154,16 @@ static void note_libvirt(int process_fd, const char *comm, const char *pid, Exam
 		return;
 	e->libvirt_daemon = strf("%s (pid %s)", comm, pid);
 	read_start(process_fd, &e->libvirt_since_usec);
-	read_if_any(process_fd, "limits", &limits, NULL);
-	read_if_any(process_fd, "status", &status, NULL);
+	limits = read_if_any(process_fd, "limits");
+	status = read_if_any(process_fd, "status");
 	if (status && setup_may_raise_limits(status))
 		return;
 	if (!status || !limits || !setup_read_memlock(limits, &bytes)) {
 		note_unread(e, "memlock", e->libvirt_daemon, -EIO);
-		return;
+	} else if (bytes <= INT64_MAX) {
+		e->memlock_limited = true;
+		e->memlock_bytes = bytes;
 	}
-	if (bytes > INT64_MAX)
-		return;
-	e->memlock_limited = true;
-	e->memlock_bytes = bytes;
 }
 
 static void note_process(int proc_fd, const char *pid, Examination *e)
@@ -195,18 +175,12 @@ static void note_process(int proc_fd, const char *pid, Examination *e)
 	if (r >= 0)
 		r = file_read_line_at(fd, "comm", &comm);
 	/* It may have ended meanwhile. */
-	if (r < 0) {
+	if (r < 0)
 		note_unread_if_any(e, "processes", pid, r == -ESRCH ? 0 : r);
-		return;
-	}
-	if (is_service(comm) && strv_length(e->services) < SETUP_LINES_MAX) {
+	else if (is_service(comm) && strv_length(e->services) < SETUP_LINES_MAX)
 		note_service(fd, comm, pid, e);
-		return;
-	}
-	if (strcmp(comm, "libvirtd") == 0 || strcmp(comm, "virtqemud") == 0) {
+	else if (strcmp(comm, "libvirtd") == 0 || strcmp(comm, "virtqemud") == 0)
 		note_libvirt(fd, comm, pid, e);
-		return;
-	}
 }
 
 static void read_processes(int proc_fd, Examination *e)
@@ -214,10 +188,7 @@ static void read_processes(int proc_fd, Examination *e)
 	_cleanup_strv_ char **names = NULL;
 	int r = dir_list(proc_fd, "", &names);
 
-	if (r < 0) {
-		note_unread(e, "processes", "/proc", r);
-		return;
-	}
+	note_unread(e, "processes", "/proc", r);
 	for (char **name = names; name && *name; name++) {
 		unsigned long long pid;
 
@@ -233,46 +204,36 @@ static void read_cmdline(int proc_fd, Examination *e)
 	_cleanup_free_ char *text = NULL;
 	int r = file_read_at(proc_fd, "cmdline", EXAMINE_FILE_MAX, &text, NULL);
 
-	if (r < 0) {
+	if (r < 0)
 		note_unread(e, "cmdline", "/proc/cmdline", r);
-		return;
-	}
-	setup_read_cmdline(text, &e->cmdline);
+	else
+		e->cmdline = setup_read_cmdline(text);
 }
 
 static void read_version(int proc_fd, Examination *e)
 {
-	_cleanup_free_ char *text = NULL;
-
-	read_if_any(proc_fd, "driver/nvidia/version", &text, NULL);
+	_cleanup_free_ char *text = read_if_any(proc_fd, "driver/nvidia/version");
 
 	if (text)
-		setup_read_nvidia_version(text, &e->nvidia_version);
+		e->nvidia_version = setup_read_nvidia_version(text);
 }
 
-static int read_boot(int root_fd, Examination *e)
+static void read_boot(int root_fd, Examination *e)
 {
 	_cleanup_(boot_faults_freep) BootFaults *faults = NULL;
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
 	int r = file_read_at(root_fd, "run/gpupass/boot.json", EXAMINE_FILE_MAX, &text, &size);
 
-	if (r < 0) {
-		note_unread(e, "boot", "/run/gpupass/boot.json", r);
-		return 0;
-	}
-	r = boot_faults_parse(text, size, &faults, NULL);
-	if (r == -EBADMSG || r == -EPROTO) {
+	note_unread(e, "boot", "/run/gpupass/boot.json", r);
+	if (r >= 0 && boot_faults_parse(text, size, &faults, NULL) < 0)
 		strv_append(&e->boot, "/run/gpupass/boot.json cannot be understood");
-		return 0;
-	}
-	for (size_t i = 0; r >= 0 && i < faults->n_items && i < SETUP_LINES_MAX; i++) {
+	for (size_t i = 0; faults && i < faults->n_items && i < SETUP_LINES_MAX; i++) {
 		_cleanup_free_ char *what = boot_fault_text(&faults->items[i]);
 
 		strv_appendf(&e->boot, "%s %.*s", BDF_TEXT(&faults->items[i].bdf), BOOT_FAULT_MAX,
 			     what);
 	}
-	return r;
 }
 
 static void read_systemd(int root_fd, Examination *e)
@@ -283,30 +244,20 @@ static void read_systemd(int root_fd, Examination *e)
 	e->bind_enabled = faccessat(root_fd, link, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-int examine_setup(const ExamineRoots *roots, Examination **ret)
+Examination *examine_setup(const ExamineRoots *roots)
 {
-	_cleanup_(examination_freep) Examination *e = xcalloc(1, sizeof(*e));
-	int r;
+	Examination *e = xcalloc(1, sizeof(*e));
 
 	read_cmdline(roots->proc_fd, e);
-	r = 0;
 	read_version(roots->proc_fd, e);
 	read_processes(roots->proc_fd, e);
 	read_modules(roots->sysfs_fd, e);
 	read_modprobe(roots, e);
 	examine_module_lists(roots->root_fd, e);
-	r = read_directory(roots->root_fd, "etc/driverctl.d", "", true, setup_read_driverctl,
-			   &e->driverctl, e, "driverctl");
-	if (r >= 0) {
-		examine_other_hooks(roots->root_fd, e);
-		r = 0;
-	}
-	if (r >= 0)
-		r = read_boot(roots->root_fd, e);
-	if (r < 0)
-		return r;
+	read_driverctl(roots->root_fd, e);
+	examine_other_hooks(roots->root_fd, e);
+	read_boot(roots->root_fd, e);
 	examine_hook(roots->root_fd, e);
 	read_systemd(roots->root_fd, e);
-	*ret = TAKE_PTR(e);
-	return 0;
+	return e;
 }

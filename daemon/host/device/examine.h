@@ -24,12 +24,11 @@ typedef struct ExamineRoots {
 void examine_module_lists(int root_fd, Examination *e);
 
 /*
- * The host's setup, without what cannot be read, and without the initramfs (host/image); fails only
- * with -ENOMEM.
+ * The host's setup, without what cannot be read, and without the initramfs (host/image).
  */
-int examine_setup(const ExamineRoots *roots, Examination **ret);
+Examination *examine_setup(const ExamineRoots *roots);
 
-/* Of that: libvirt's hook. After the process that starts guests is known. -ENOMEM */
+/* Of that: libvirt's hook. After the process that starts guests is known. */
 void examine_hook(int root_fd, Examination *e);
 
 /*

@@ -131,15 +131,14 @@ static int look_at_one(const Scan *scan, const struct Part *part, Teller *teller
 /* Begins with `from`, and ends when it has reported on all pending processes, or nobody listens. */
 static _Noreturn void look_at_all(const Scan *scan, const struct Part *part, size_t from, int fd)
 {
-	Teller teller = { .fd = fd };
+	Teller teller = { .fd = fd, .told = xcalloc(scan->files->n_items, sizeof(bool)) };
 	int r = 0;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGPIPE, SIG_IGN);
 	/* A reader that waits for our parent's answer must not wait for the end of this process. */
 	close(STDOUT_FILENO);
-	teller.told = xcalloc(scan->files->n_items, sizeof(bool));
-	for (size_t i = from; teller.told && r >= 0 && i < scan->n_items; i++) {
+	for (size_t i = from; r >= 0 && i < scan->n_items; i++) {
 		teller.process = i;
 		if (scan->items[i].pending)
 			r = look_at_one(scan, part, &teller);
@@ -165,18 +164,14 @@ static void add_holder(Scan *scan, pid_t pid, const DeviceFile *file)
 {
 	Inspection *into = scan->into;
 	size_t alike = file->vfio ? scan->n_vfio : into->n_holders - scan->n_vfio;
-	char *path;
-	Holder *p;
 
 	if (alike >= HOLDERS_MAX || is_known(scan, pid, file))
 		return;
-	p = xreallocarray(into->holders, into->n_holders + 1, sizeof(Holder));
-	into->holders = p;
-	path = xstrdup(file->path);
+	into->holders = xreallocarray(into->holders, into->n_holders + 1, sizeof(Holder));
 	into->holders[into->n_holders++] = (Holder){
 		.bdf = file->bdf,
 		.pid = pid,
-		.path = path,
+		.path = xstrdup(file->path),
 		.vfio = file->vfio,
 	};
 	scan->n_vfio += file->vfio;
@@ -358,10 +353,8 @@ static int name_holder(const Scan *scan, Holder *holder)
 
 	if (r < 0)
 		return r;
-	r = read_of_process(scan, holder->pid, "cgroup", &cgroup);
-	if (r < 0)
-		return 0;
-	cgroup_identify(cgroup, &holder->unit, &holder->container);
+	if (read_of_process(scan, holder->pid, "cgroup", &cgroup) >= 0)
+		cgroup_identify(cgroup, &holder->unit, &holder->container);
 	return 0;
 }
 
@@ -381,13 +374,11 @@ static void name_holders(const Scan *scan)
 {
 	Inspection *into = scan->into;
 	size_t n = 0;
-	int r = 0;
 
 	for (size_t i = 0; i < into->n_holders; i++) {
 		Holder *holder = &into->holders[i];
 
-		r = name_holder(scan, holder);
-		if (r >= 0) {
+		if (name_holder(scan, holder) >= 0) {
 			into->holders[n++] = *holder;
 			continue;
 		}
@@ -407,12 +398,10 @@ static void list_unseen(const Scan *scan)
 	for (size_t i = 0; i < scan->n_items; i++) {
 		const Process *process = &scan->items[i];
 		char *command = NULL;
-		int r;
 
 		if (!process->unseen)
 			continue;
-		r = read_of_process(scan, process->pid, "comm", &command);
-		if (r < 0)
+		if (read_of_process(scan, process->pid, "comm", &command) < 0)
 			continue; /* it has ended */
 		into->all_unseen++;
 		if (into->n_unseen == UNSEEN_LISTED_MAX) {
@@ -442,10 +431,10 @@ int holders_scan(const InspectRoots *roots, const Bdf *functions, size_t n, Insp
 	r = process_list(scan.proc_fd, &scan.items, &scan.n_items);
 	for (size_t i = 0; r >= 0 && i < ELEMENTS(parts); i++)
 		r = look_at_part(&scan, &parts[i]);
-	if (r >= 0)
+	if (r >= 0) {
 		name_holders(&scan);
-	if (r >= 0)
 		list_unseen(&scan);
+	}
 	free(scan.items);
 	return r;
 }

@@ -36,11 +36,11 @@ static int read_number(int sysfs_fd, const Bdf *bdf, const char *attribute, int 
 }
 
 /* A device whose power state the kernel does not report may sleep, too. */
-static int is_awake(int sysfs_fd, const Bdf *bdf)
+static bool is_awake(int sysfs_fd, const Bdf *bdf)
 {
 	_cleanup_free_ char *path = sysfs_function_path(bdf, "power_state"), *state = NULL;
 
-	sysfs_line_if_any(sysfs_fd, path, &state);
+	(void)sysfs_line_if_any(sysfs_fd, path, &state);
 	return str_equal(state, "D0");
 }
 
@@ -54,8 +54,7 @@ static int read_capabilities(int sysfs_fd, InspectConfig config, FunctionFacts *
 		return r;
 	if (class_code >> 16 != BASE_CLASS_DISPLAY)
 		return 0;
-	r = config == INSPECT_CONFIG_ALL ? 1 : is_awake(sysfs_fd, &facts->bdf);
-	facts->left_asleep = r == 0;
+	facts->left_asleep = config != INSPECT_CONFIG_ALL && !is_awake(sysfs_fd, &facts->bdf);
 	return facts->left_asleep ? 0 : capabilities_read(sysfs_fd, facts);
 }
 
@@ -111,12 +110,12 @@ static int read_facts(const InspectRoots *roots, InspectConfig config, FunctionF
 	return config == INSPECT_CONFIG_NOT ? 0 : read_capabilities(roots->sysfs_fd, config, facts);
 }
 
-static void new_inspection(size_t n, Inspection **ret)
+static Inspection *new_inspection(size_t n)
 {
-	_cleanup_(inspection_freep) Inspection *inspection = xcalloc(1, sizeof(*inspection));
+	Inspection *inspection = xcalloc(1, sizeof(*inspection));
 
 	inspection->functions = xcalloc(n + 1, sizeof(FunctionFacts));
-	*ret = TAKE_PTR(inspection);
+	return inspection;
 }
 
 static FunctionFacts *next_function(Inspection *inspection, const Bdf *bdf)
@@ -131,10 +130,8 @@ static FunctionFacts *next_function(Inspection *inspection, const Bdf *bdf)
 int inspect_config(const InspectRoots *roots, const Bdf *functions, size_t n, InspectConfig config,
 		   Inspection **ret)
 {
-	_cleanup_(inspection_freep) Inspection *inspection = NULL;
+	_cleanup_(inspection_freep) Inspection *inspection = new_inspection(n);
 	int r = 0;
-
-	new_inspection(n, &inspection);
 
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		r = read_capabilities(roots->sysfs_fd, config,
@@ -148,10 +145,8 @@ int inspect_config(const InspectRoots *roots, const Bdf *functions, size_t n, In
 int inspect_glance(const InspectRoots *roots, const Bdf *functions, size_t n, InspectConfig config,
 		   Inspection **ret)
 {
-	_cleanup_(inspection_freep) Inspection *inspection = NULL;
+	_cleanup_(inspection_freep) Inspection *inspection = new_inspection(n);
 	int r = 0;
-
-	new_inspection(n, &inspection);
 
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		r = read_facts(roots, config, next_function(inspection, &functions[i]));

@@ -49,15 +49,14 @@ static void read_maps(int root_fd, MachineMaps *ret)
 		return;
 	if (r >= 0)
 		r = file_link_name_at(root_fd, "etc/pve/local", &node);
-	if (r >= 0) {
-		machine_maps_parse(text, size, node, ret);
-		return;
-	}
-	ret->fault = strf("cannot be read: %s", strerror(-r));
+	if (r >= 0)
+		*ret = machine_maps_parse(text, size, node);
+	else
+		ret->fault = strf("cannot be read: %s", strerror(-r));
 }
 
-/* 1: it has gone meanwhile. */
-static int read_machine(int directory_fd, const char *file, const MachineMaps *maps, Machine *ret)
+/* false: it has gone meanwhile. */
+static bool read_machine(int directory_fd, const char *file, const MachineMaps *maps, Machine *ret)
 {
 	_cleanup_free_ char *text = NULL;
 	uint32_t vmid = machine_vmid(file);
@@ -65,17 +64,14 @@ static int read_machine(int directory_fd, const char *file, const MachineMaps *m
 	int r = file_read_at(directory_fd, file, MACHINE_FILE_MAX, &text, &size);
 
 	if (r == -ENOENT)
-		return 1;
-	if (r < 0) {
+		return false;
+	if (r >= 0)
+		*ret = machine_parse(vmid, text, size, maps);
+	else
 		*ret = (Machine){ .vmid = vmid,
 				  .unread = strf(MACHINE_FILES "/%s cannot be read: %s", file,
 						 strerror(-r)) };
-		return 0;
-	}
-	if (r < 0)
-		return r;
-	machine_parse(vmid, text, size, maps, ret);
-	return 0;
+	return true;
 }
 
 int machine_files_read(int root_fd, int proc_fd, Machines **ret)
@@ -88,26 +84,20 @@ int machine_files_read(int root_fd, int proc_fd, Machines **ret)
 
 	if (r >= 0)
 		r = dir_list(fd, ".conf", &files);
-	if (r >= 0)
-		read_maps(root_fd, &maps);
 	if (r < 0)
 		return r;
+	read_maps(root_fd, &maps);
 	if (strv_length(files) > MACHINES_MAX)
 		return -E2BIG;
 	machines->items = xcalloc(strv_length(files) + 1, sizeof(Machine));
-	for (char **file = files; r >= 0 && file && *file; file++) {
+	for (char **file = files; file && *file; file++) {
 		Machine *machine = &machines->items[machines->n_items];
 
-		if (machine_vmid(*file) == 0)
-			continue;
-		r = read_machine(fd, *file, &maps, machine);
-		if (r != 0)
+		if (machine_vmid(*file) == 0 || !read_machine(fd, *file, &maps, machine))
 			continue;
 		machine->running = is_running(root_fd, proc_fd, machine->vmid);
 		machines->n_items++;
 	}
-	if (r < 0)
-		return r;
 	*ret = TAKE_PTR(machines);
 	return 0;
 }

@@ -90,15 +90,12 @@ static bool is_cleared(Poll *p)
 
 static void end(const Poll *p, MemoryReport *report)
 {
-	if (!p->booted) {
+	if (!p->booted)
 		not_known(report, "its firmware did not say that it has booted");
-		return;
-	}
-	if (!p->readable) {
+	else if (!p->readable)
 		not_known(report, "its register cannot be read");
-		return;
-	}
-	report->state = MEMORY_NOT_CLEARED;
+	else
+		report->state = MEMORY_NOT_CLEARED;
 }
 
 static void begin_all(int sysfs_fd, const Bdf *boards, size_t n, Poll *polls, MemoryReport *reports)
@@ -113,7 +110,6 @@ static void begin_all(int sysfs_fd, const Bdf *boards, size_t n, Poll *polls, Me
 			close_fd(polls[i].fd);
 		polls[i].open = false;
 		not_known(&reports[i], why ? why : strerror(-r));
-		r = 0;
 	}
 }
 

@@ -6,8 +6,7 @@
 
 /*
  * Fills n reports, within `timeout_msec` together. Only of boards on a vfio driver: on any other,
- * the host uses the board, and nothing is known of a reset. 0 or -ENOMEM; the caller clears the
- * reports in both cases.
+ * the host uses the board, and nothing is known of a reset. The caller clears the reports.
  */
 void memory_mmio_poll(int sysfs_fd, const Bdf *boards, size_t n, unsigned timeout_msec,
 		      MemoryReport *ret);

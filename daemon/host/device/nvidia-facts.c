@@ -17,7 +17,7 @@ static void read_version(int proc_fd, char **ret)
 	int r = file_read_at(proc_fd, "driver/nvidia/version", VERSION_MAX_BYTES, &text, NULL);
 
 	if (r >= 0)
-		setup_read_nvidia_version(text, ret);
+		*ret = setup_read_nvidia_version(text);
 }
 
 /*

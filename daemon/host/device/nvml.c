@@ -81,7 +81,7 @@ static char *plain(const char *s, size_t max)
 {
 	char *copy = xstrndup(str_or_empty(s), max);
 
-	for (char *c = copy; c && *c; c++)
+	for (char *c = copy; *c; c++)
 		if (*c < ' ' || *c > '~')
 			*c = '?';
 	return copy;
@@ -196,9 +196,8 @@ static void read_text(NvmlDevice device, int (*get)(NvmlDevice, char *, unsigned
 	if (get(device, text, sizeof(text)) != NVML_SUCCESS)
 		return;
 	text[sizeof(text) - 1] = '\0';
-	if (!evidence_text_valid(text))
-		return;
-	*ret = xstrdup(text);
+	if (evidence_text_valid(text))
+		*ret = xstrdup(text);
 }
 
 static MigMode mig_mode(unsigned mode)
@@ -237,20 +236,6 @@ static int read_identity(const Nvml *nvml, NvmlDevice device, Sighting *s, char 
 	return 0;
 }
 
-static void add_link(Sighting *s, const Bdf *peer)
-{
-	SeenPeer *bigger;
-
-	for (size_t i = 0; i < s->n_peers; i++)
-		if (bdf_equal(&s->peers[i].bdf, peer)) {
-			s->peers[i].links++;
-			return;
-		}
-	bigger = xreallocarray(s->peers, s->n_peers + 1, sizeof(SeenPeer));
-	s->peers = bigger;
-	s->peers[s->n_peers++] = (SeenPeer){ .bdf = *peer, .links = 1 };
-}
-
 static int link_failed(const Nvml *nvml, unsigned link, const char *what, int code, char **ret_why)
 {
 	_cleanup_free_ char *text = error_text(nvml, code);
@@ -284,7 +269,7 @@ static int read_remote(const Nvml *nvml, NvmlDevice device, unsigned link, Sight
 		*ret_why = strf("link %u leads to \"%s\", which is not another GPU", link, text);
 		return -ENODATA;
 	}
-	add_link(s, &peer);
+	sighting_add_link(s, &peer);
 	return 0;
 }
 
@@ -379,20 +364,17 @@ void nvml_persistence(const Nvml *nvml, const Bdf *bdf, GpuPersistence *ret)
 	NvmlDevice device = NULL;
 
 	*ret = (GpuPersistence){ .bdf = *bdf };
-	read_persistence(nvml, bdf, &device, ret);
+	(void)read_persistence(nvml, bdf, &device, ret);
 }
 
 void nvml_set_persistence(const Nvml *nvml, const Bdf *bdf, bool on, GpuPersistence *ret)
 {
 	PersistenceMode wanted = on ? PERSISTENCE_ON : PERSISTENCE_OFF;
 	NvmlDevice device = NULL;
-	int code, r;
+	int code;
 
 	*ret = (GpuPersistence){ .bdf = *bdf };
-	r = read_persistence(nvml, bdf, &device, ret);
-	if (r < 0)
-		return;
-	if (ret->mode == wanted)
+	if (read_persistence(nvml, bdf, &device, ret) < 0 || ret->mode == wanted)
 		return;
 	code = nvml->set_persistence(device, on ? FEATURE_ENABLED : FEATURE_DISABLED);
 	if (code != NVML_SUCCESS) {

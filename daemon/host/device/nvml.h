@@ -14,7 +14,7 @@ typedef struct Nvml Nvml;
 /*
  * Loads and initialises NVML. `library`: a path; NULL: libnvidia-ml.so.1 wherever the loader finds
  * it. -ENOENT: there is none; -ENOSYS: it lacks a function; -EIO: it refuses. *ret_why: a sentence
- * (caller frees), or NULL when out of memory.
+ * (caller frees).
  */
 int nvml_open(const char *library, Nvml **ret, char **ret_why);
 Nvml *nvml_close(Nvml *nvml);
@@ -32,7 +32,7 @@ int nvml_look(const Nvml *nvml, const Bdf *bdf, Sighting *ret, char **ret_why);
 
 /*
  * Reads the mode of the GPU at this address; if NVML does not give it, it is unknown, with the
- * reason. The caller clears *ret. Fails only with -ENOMEM.
+ * reason. The caller clears *ret.
  */
 void nvml_persistence(const Nvml *nvml, const Bdf *bdf, GpuPersistence *ret);
 /* Sets the mode unless it is already set, and reads it again: *ret is the mode now. Needs root. */

@@ -34,6 +34,8 @@ static void read_interrupts(int proc_fd, Inspection *into)
 	if (fd < 0)
 		return;
 	f = fdopen(fd, "re");
+	if (!f)
+		no_memory();
 	while (!into->interrupts_remapped && (n = getline(&line, &capacity, f)) >= 0 &&
 	       (total += (size_t)n) < PROC_MAX_BYTES)
 		into->interrupts_remapped = setup_interrupt_is_remapped(line);
@@ -169,17 +171,18 @@ static int bar_of(const Resources *resources, unsigned long long first, size_t p
 static void add_holder(FunctionFacts *function, int bar, const char *name)
 {
 	size_t n = function->n_bar_holders;
-	BarHolder *more, *last = n > 0 ? &function->bar_holders[n - 1] : NULL;
-	char *joined = last && last->bar == bar ? strf("%s, %s", last->name, name) : xstrdup(name);
+	BarHolder *last = n > 0 ? &function->bar_holders[n - 1] : NULL;
 
 	if (last && last->bar == bar) {
+		char *joined = strf("%s, %s", last->name, name);
+
 		free(last->name);
 		last->name = joined;
 		return;
 	}
-	more = xreallocarray(function->bar_holders, n + 1, sizeof(*more));
-	function->bar_holders = more;
-	more[function->n_bar_holders++] = (BarHolder){ .bar = bar, .name = joined };
+	function->bar_holders = xreallocarray(function->bar_holders, n + 1, sizeof(BarHolder));
+	function->bar_holders[function->n_bar_holders++] =
+		(BarHolder){ .bar = bar, .name = xstrdup(name) };
 }
 
 /* Below a certain depth the kernel indents no further, so that only what is deeper is inside. */
@@ -234,8 +237,7 @@ void obstacle_facts_read(const InspectRoots *roots, Inspection *into)
 	_cleanup_free_ char *iomem = NULL;
 
 	read_interrupts(roots->proc_fd, into);
-
-	file_read_at(roots->proc_fd, "iomem", PROC_MAX_BYTES, &iomem, NULL);
+	(void)file_read_at(roots->proc_fd, "iomem", PROC_MAX_BYTES, &iomem, NULL);
 	into->iomem_read = iomem && *iomem;
 	for (size_t i = 0; i < into->n_functions; i++) {
 		FunctionFacts *function = &into->functions[i];

@@ -98,25 +98,21 @@ static int read_fdinfo(int task_fd, const char *name, char **ret)
  * opened for ioctl(2) only, so the flags must decide. If the file is gone meanwhile, it is not
  * open.
  */
-static void is_opened(int task_fd, int fds_fd, const char *name, bool *ret)
+static bool is_opened(int task_fd, int fds_fd, const char *name)
 {
 	_cleanup_free_ char *text = NULL;
 	unsigned flags = 0;
 	const char *line;
 	struct stat link;
-	int r;
 
-	*ret = false;
 	if (fstatat(fds_fd, name, &link, AT_SYMLINK_NOFOLLOW) < 0)
-		return;
-	*ret = (link.st_mode & (S_IRUSR | S_IWUSR)) != 0;
-	if (*ret)
-		return;
-	r = read_fdinfo(task_fd, name, &text);
-	if (r < 0)
-		return;
+		return false;
+	if (link.st_mode & (S_IRUSR | S_IWUSR))
+		return true;
+	if (read_fdinfo(task_fd, name, &text) < 0)
+		return false;
 	line = strstr(text, "flags:");
-	*ret = line && sscanf(line, "flags: %o", &flags) == 1 && !(flags & FDINFO_O_PATH);
+	return line && sscanf(line, "flags: %o", &flags) == 1 && !(flags & FDINFO_O_PATH);
 }
 
 /*
@@ -132,13 +128,11 @@ static int look_at_anonymous(Looking *l, int task_fd, int fds_fd, const char *na
 	char target[sizeof(type)];
 	char *last;
 	Bdf bdf;
-	int r;
 
 	if (readlinkat(fds_fd, name, target, sizeof(target)) != (ssize_t)strlen(type) ||
 	    memcmp(target, type, strlen(type)) != 0)
 		return 0;
-	r = read_fdinfo(task_fd, name, &text);
-	if (r < 0)
+	if (read_fdinfo(task_fd, name, &text) < 0)
 		return 0;
 	last = strstr(text, key);
 	if (last) {
@@ -158,18 +152,14 @@ static int look_at_anonymous(Looking *l, int task_fd, int fds_fd, const char *na
 static int look_at_descriptor(Looking *l, int task_fd, int fds_fd, const char *name)
 {
 	struct statx file = { 0 };
-	bool opened;
-	int r;
 
 	if (look_through(l, fds_fd, name, &file) != SEEN)
 		return 0;
 	if ((file.stx_mode & S_IFMT) == 0 && l->look->files->vfio_major != 0)
 		return look_at_anonymous(l, task_fd, fds_fd, name);
-	if (!S_ISCHR(file.stx_mode))
+	if (!S_ISCHR(file.stx_mode) || !is_opened(task_fd, fds_fd, name))
 		return 0;
-	is_opened(task_fd, fds_fd, name, &opened);
-	r = 0;
-	return !opened ? r : note_device(l, &file);
+	return note_device(l, &file);
 }
 
 static int look_at_table(Looking *l, int task_fd)
@@ -182,6 +172,8 @@ static int look_at_table(Looking *l, int task_fd)
 	if (r < 0)
 		return cannot_look(l, r);
 	dir = fdopendir(fd);
+	if (!dir)
+		no_memory();
 	while ((entry = readdir(dir))) {
 		if (entry->d_name[0] == '.')
 			continue;
@@ -256,14 +248,9 @@ static void known_clear(Known *known)
 /* A file that does not fit in here is looked at again. */
 static void remember(Known *known, const char *name)
 {
-	_cleanup_free_ char *copy = NULL;
-
 	known->bytes += strlen(name);
-	if (known->bytes > KNOWN_BYTES_MAX)
-		return;
-	copy = xstrdup(name);
-	tsearch(copy, &known->tree, compare_names);
-	TAKE_PTR(copy);
+	if (known->bytes <= KNOWN_BYTES_MAX && !tsearch(xstrdup(name), &known->tree, compare_names))
+		no_memory();
 }
 
 /*
@@ -316,6 +303,8 @@ static int read_maps(Looking *l, int task_fd, Known *known, size_t *ret_lines, s
 	if (fd < 0)
 		return cannot_look(l, -errno);
 	f = fdopen(fd, "re");
+	if (!f)
+		no_memory();
 	while (r >= 0 && getline(&line, &size, f) > 0) {
 		const char *name = name_in_line(line);
 
@@ -324,10 +313,8 @@ static int read_maps(Looking *l, int task_fd, Known *known, size_t *ret_lines, s
 			continue;
 		if (look_at_mapping(l, task_fd, line, &r) == SEEN_GONE)
 			(*ret_missed)++;
-		else if (r >= 0) {
+		else if (r >= 0)
 			remember(known, name);
-			r = 0;
-		}
 	}
 	return r < 0 ? r : 0;
 }

@@ -23,7 +23,7 @@ typedef struct ProcessLook {
 
 /*
  * 0: everything was seen, or the process is gone. 1: not everything, with the reason in
- * *ret_reason. -ENOMEM, -EMFILE or -ENFILE: we could not look. process_fd is /proc/PID.
+ * *ret_reason. -EMFILE or -ENFILE: we could not look. process_fd is /proc/PID.
  */
 int process_look_at_files(const ProcessLook *look, int process_fd, UnseenReason *ret_reason);
 int process_look_at_mappings(const ProcessLook *look, int process_fd, UnseenReason *ret_reason);

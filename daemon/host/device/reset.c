@@ -43,14 +43,12 @@ static int read_line(const Reset *reset, const char *attribute, char **ret)
 	return sysfs_line_if_any(reset->sysfs_fd, path, ret);
 }
 
-/* NULL in *ret for a code without a meaning: no comparison is made with it. */
-static void speed_of(const PcieConfig *config, char **ret)
+/* NULL for a code without a meaning: no comparison is made with it. */
+static char *speed_of(const PcieConfig *config)
 {
 	const char *text = pcie_speed_text(config->speed);
 
-	if (str_equal(text, "?"))
-		return;
-	*ret = xstrdup(text);
+	return str_equal(text, "?") ? NULL : xstrdup(text);
 }
 
 /* -ENODEV when config space reads all ones. Reading it resumes a sleeping device. */
@@ -59,11 +57,10 @@ static int look(const Reset *reset, ResetLook *into)
 	PcieConfig config = { 0 };
 
 	config_space_read(reset->sysfs_fd, &reset->report->bdf, &config);
-
 	reset_look_clear(into);
 	into->link_width = config.width;
-	speed_of(&config, &into->link_speed);
-	read_line(reset, "power_state", &into->power_state);
+	into->link_speed = speed_of(&config);
+	(void)read_line(reset, "power_state", &into->power_state);
 	return config.all_ones ? -ENODEV : 0;
 }
 

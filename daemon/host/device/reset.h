@@ -18,8 +18,8 @@
  * (ENOTTY) for as long as there is a .1: such a stale method counts as none. So does a first method
  * that is no reset between tenants (reset_method_counts()): nothing is written then. Apart from
  * that, errors count, and so does a device that stays silent afterwards, whatever the write
- * returned: the kernel also returns ENOTTY for a device that did not come back. -ENOMEM: no report;
- * any other failure is in it.
+ * returned: the kernel also returns ENOTTY for a device that did not come back. Any
+ * failure is in the report.
  */
 void function_reset_with(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, ResetReport *ret);
 

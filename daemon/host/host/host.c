@@ -53,12 +53,11 @@ static int real_scan_changed(Host *host, const PciSnapshot *before, const Bdf *c
 
 static int real_facts(Host *host, HostFacts **ret)
 {
-	int r = fit_facts_read(real(host)->sysfs_fd, real(host)->proc_fd, ret);
-
-	if (r >= 0 && real(host)->virt)
+	*ret = fit_facts_read(real(host)->sysfs_fd, real(host)->proc_fd);
+	if (real(host)->virt)
 		virt_versions(real(host)->virt, &(*ret)->libvirt_version,
 			      &(*ret)->hypervisor_version);
-	return r;
+	return 0;
 }
 
 static int real_inspect(Host *host, const Bdf *functions, size_t n, InspectConfig config,
@@ -92,7 +91,7 @@ static int real_move(Host *host, const DriverTarget *targets, size_t n, uint64_t
 	return r;
 }
 
-/* 0: NVML may be asked. 1: it may not, and *ret_why says why; NULL when memory is out. */
+/* 0: NVML may be asked. 1: it may not, and *ret_why says why. */
 static int wait_for_moves(Host *host, char **ret_why)
 {
 	Bdf stuck;
@@ -125,15 +124,14 @@ static void real_expect_work(Host *host, bool persistence)
 static int real_persistence(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret)
 {
 	_cleanup_free_ char *why = NULL;
-	int r;
 
 	if (wait_for_moves(host, &why) > 0) {
 		persistence_unasked(gpus, n, why, ret);
 		return 0;
 	}
-	r = worker_persistence(&real(host)->worker, gpus, n, PERSISTENCE_TIMEOUT_USEC, ret);
+	worker_persistence(&real(host)->worker, gpus, n, PERSISTENCE_TIMEOUT_USEC, ret);
 	nvml_gate_end_question(&real(host)->nvml_gate);
-	return r;
+	return 0;
 }
 
 static int real_set_persistence(Host *host, const Bdf *gpus, size_t n, bool on,
@@ -157,7 +155,8 @@ static int real_reset(Host *host, const ResetTarget *targets, size_t n, ResetOut
 
 static int real_memory(Host *host, const Bdf *boards, size_t n, MemoryReport *ret)
 {
-	return worker_memory(&real(host)->worker, boards, n, ret);
+	worker_memory(&real(host)->worker, boards, n, ret);
+	return 0;
 }
 
 /* Unpacking an initramfs takes up to seconds, so an unchanged one is not read again. */
@@ -167,7 +166,7 @@ static Initramfs *copy_known_image(RealHost *host)
 
 	pthread_mutex_lock(&host->image_lock);
 	if (host->image)
-		initramfs_copy(host->image, &copy); /* it is read again */
+		copy = initramfs_copy(host->image);
 	pthread_mutex_unlock(&host->image_lock);
 	return copy;
 }
@@ -176,7 +175,7 @@ static void know_image(RealHost *host, const Initramfs *image)
 {
 	Initramfs *copy = NULL;
 
-	initramfs_copy(image, &copy);
+	copy = initramfs_copy(image);
 	pthread_mutex_lock(&host->image_lock);
 	initramfs_free(host->image);
 	host->image = copy;
@@ -248,10 +247,10 @@ static int machine_uses(Host *host, DomainUses **ret, Problem **ret_problem)
 		return 0;
 	}
 	r = worker_machines(&real(host)->worker, MACHINES_TIMEOUT_USEC, &machines);
-	if (r >= 0)
-		machines_as_uses(machines, ret);
-	if (r >= 0)
-		return r;
+	if (r >= 0) {
+		*ret = machines_as_uses(machines);
+		return 0;
+	}
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
 		.reason = xstrdup("the virtual machines of Proxmox VE cannot be read"),
@@ -391,11 +390,10 @@ int real_host_init(RealHost *host, const WorkerConfig *worker)
 	};
 	host->worker.children = &host->children;
 	nvml_gate_init(&host->nvml_gate, MOVE_PATIENCE_USEC);
-	/* Without memory for it, parts are started when they are asked. */
 	if (worker->parts_dir)
-		ready_parts_new(worker->parts_dir, ready_parts,
-				worker->root_dir ? worker->root_dir : "/", worker->proc_dir,
-				&host->worker.ready);
+		host->worker.ready = ready_parts_new(worker->parts_dir, ready_parts,
+						     worker->root_dir ? worker->root_dir : "/",
+						     worker->proc_dir);
 	return 0;
 }
 

@@ -26,7 +26,7 @@ typedef struct HostOps {
 	/* See scan_pci_changed(). */
 	int (*scan_changed)(Host *host, const PciSnapshot *before, const Bdf *changed, size_t n,
 			    PciSnapshot **ret);
-	/* Values that could not be read are unknown; fails only with -ENOMEM. */
+	/* Values that could not be read are unknown. */
 	int (*facts)(Host *host, HostFacts **ret);
 	int (*inspect)(Host *host, const Bdf *functions, size_t n, InspectConfig config,
 		       Inspection **ret);

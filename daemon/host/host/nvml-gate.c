@@ -17,10 +17,7 @@ void nvml_gate_init(NvmlGate *gate, uint64_t patience_usec)
 /* Until something changes, or the deadline. */
 static void wait_until(NvmlGate *gate, uint64_t deadline_usec)
 {
-	struct timespec until = {
-		.tv_sec = (time_t)(deadline_usec / USEC_PER_SEC),
-		.tv_nsec = (long)(deadline_usec % USEC_PER_SEC) * 1000,
-	};
+	const struct timespec until = clock_timespec(deadline_usec);
 
 	pthread_cond_clockwait(&gate->changed, &gate->lock, CLOCK_MONOTONIC, &until);
 }

@@ -124,10 +124,8 @@ static void add_file(Finder *f, const char *path)
 {
 	char **files = NULL;
 
-	if (exists(f, path)) {
+	if (exists(f, path))
 		strv_append(&files, path);
-	}
-
 	add_image(f, files);
 }
 
@@ -166,8 +164,8 @@ static bool is_selected(const char *file, const char *id)
 	       strncmp(file, id, n) == 0;
 }
 
-typedef int (*Look)(Finder *f, const char *root, const char *directory, const char *name,
-		    const char *selected);
+typedef void (*Look)(Finder *f, const char *root, const char *directory, const char *name,
+		     const char *selected);
 
 static void look_into(Finder *f, const char *root, const char *below, const char *suffix, Look look,
 		      const char *selected)
@@ -175,37 +173,29 @@ static void look_into(Finder *f, const char *root, const char *below, const char
 	_cleanup_free_ char *directory = strf("%s%s", root, below);
 	_cleanup_strv_ char **names = NULL;
 	_cleanup_close_ int fd = -1;
-	int r = dir_open_at(f->root_fd, directory + 1, false, &fd);
 
-	if (r >= 0)
-		r = dir_list(fd, suffix, &names);
-	if (r < 0)
-		return;
+	if (dir_open_at(f->root_fd, directory + 1, false, &fd) >= 0)
+		(void)dir_list(fd, suffix, &names);
 	for (size_t i = 0; names && names[i] && i < NAMES_MAX; i++)
 		look(f, root, directory, names[i], selected);
 }
 
-static int look_at_entry(Finder *f, const char *root, const char *directory, const char *name,
-			 const char *selected)
+static void look_at_entry(Finder *f, const char *root, const char *directory, const char *name,
+			  const char *selected)
 {
 	_cleanup_(boot_entry_clear) BootEntry entry = { 0 };
 	_cleanup_free_ char *path = strf("%s/%s", directory + 1, name), *text = NULL;
-	int r = 0;
 
-	if ((selected && !is_selected(name, selected)))
-		return 0;
-	r = file_read_regular_at(f->root_fd, path, ENTRY_MAX_BYTES, &text, NULL);
-	if (r < 0)
-		return 0;
-	boot_entry_parse(text, &entry);
-	if ((!selected && !boot_entry_is_of(&entry, f->release, f->pkgbase)))
-		return 0;
-	if (entry.uki && !entry.kernel) {
+	if ((selected && !is_selected(name, selected)) ||
+	    file_read_regular_at(f->root_fd, path, ENTRY_MAX_BYTES, &text, NULL) < 0)
+		return;
+	entry = boot_entry_parse(text);
+	if (!selected && !boot_entry_is_of(&entry, f->release, f->pkgbase))
+		return;
+	if (entry.uki && !entry.kernel)
 		add_seen(f, root, (char *[]){ entry.uki, NULL });
-		return 0;
-	}
-	add_seen(f, root, entry.initrds);
-	return 0;
+	else
+		add_seen(f, root, entry.initrds);
 }
 
 /* .uname has the release; the name must do for an image without it. */
@@ -231,16 +221,14 @@ static bool uki_is_of(const Finder *f, const char *path, const char *name)
 }
 
 /* mkinitcpio's second image has drivers for any host, and is booted by hand. */
-static int look_at_uki(Finder *f, _unused_ const char *root, const char *directory,
-		       const char *name, const char *selected)
+static void look_at_uki(Finder *f, _unused_ const char *root, const char *directory,
+			const char *name, const char *selected)
 {
 	_cleanup_free_ char *path = strf("%s/%s", directory, name);
 
-	if (selected ? !is_selected(name, selected)
-		     : strstr(name, "-fallback.efi") || !uki_is_of(f, path, name))
-		return 0;
-	add_file(f, path);
-	return 0;
+	if (selected ? is_selected(name, selected)
+		     : !strstr(name, "-fallback.efi") && uki_is_of(f, path, name))
+		add_file(f, path);
 }
 
 static void look_at_entries(Finder *f, const char *selected)
@@ -248,7 +236,7 @@ static void look_at_entries(Finder *f, const char *selected)
 	for (size_t i = 0; i < ELEMENTS(roots); i++) {
 		look_into(f, roots[i], "/loader/entries", ".conf", look_at_entry, selected);
 		/* GRUB boots a kernel, and says which. */
-		if ((selected || !f->booted.kernel))
+		if (selected || !f->booted.kernel)
 			look_into(f, roots[i], "/EFI/Linux", ".efi", look_at_uki, selected);
 	}
 }
@@ -256,16 +244,14 @@ static void look_at_entries(Finder *f, const char *selected)
 /* ---- names ---- */
 
 /* kernel-install's /boot/TOKEN/RELEASE/initrd, where no entry names it. */
-static int look_at_token(Finder *f, _unused_ const char *root, const char *directory,
-			 const char *name, _unused_ const char *selected)
+static void look_at_token(Finder *f, _unused_ const char *root, const char *directory,
+			  const char *name, _unused_ const char *selected)
 {
 	_cleanup_free_ char *own = strf("%s/%s/%s/initrd", directory, name, f->release);
 	_cleanup_free_ char *debian = strf("%s.img-%s", own, f->release);
 
 	add_file(f, own);
-
 	add_file(f, debian);
-	return 0;
 }
 
 static void look_at_name(Finder *f, const char *kernel)
@@ -297,7 +283,6 @@ static void look_everywhere(Finder *f)
 	const char *booted = booted_name(f);
 
 	look_at_name(f, f->release);
-
 	look_at_name(f, f->pkgbase);
 	if (!str_equal(booted, f->release) && !str_equal(booted, f->pkgbase))
 		look_at_name(f, booted);
@@ -308,31 +293,27 @@ static void look_everywhere(Finder *f)
 
 /* ---- which ---- */
 
-static void read_hints(Finder *f, const BootedKernel *kernel, char **ret_selected)
+/* Returns what the boot loader selected; NULL: not known. */
+static char *read_hints(Finder *f, const BootedKernel *kernel)
 {
 	_cleanup_free_ char *path = strf("usr/lib/modules/%s/pkgbase", f->release), *bytes = NULL;
+	char *selected = NULL;
 	size_t size = 0;
-	int r = file_read_line_at(f->root_fd, path, &f->pkgbase);
 
-	if (r >= 0 && strchr(f->pkgbase, '/'))
+	if (file_read_line_at(f->root_fd, path, &f->pkgbase) >= 0 && strchr(f->pkgbase, '/'))
 		f->pkgbase[0] = '\0';
-	if (kernel->cmdline) {
-		boot_cmdline_parse(kernel->cmdline, &f->booted);
-		r = 0;
-	} else
-		r = 0;
-	r = file_read_at(f->root_fd, SELECTED, ENTRY_MAX_BYTES, &bytes, &size);
-	if (r < 0)
-		return;
-	boot_selected_parse((unsigned char *)bytes, size, ret_selected);
+	if (kernel->cmdline)
+		f->booted = boot_cmdline_parse(kernel->cmdline);
+	if (file_read_at(f->root_fd, SELECTED, ENTRY_MAX_BYTES, &bytes, &size) >= 0)
+		selected = boot_selected_parse((unsigned char *)bytes, size);
+	return selected;
 }
 
 /* The boot loader's own word goes first: initrd=, then which entry it took. */
 static void look(Finder *f, const BootedKernel *kernel)
 {
-	_cleanup_free_ char *selected = NULL;
+	_cleanup_free_ char *selected = read_hints(f, kernel);
 
-	read_hints(f, kernel, &selected);
 	for (size_t i = 0; f->booted.initrds && i < ELEMENTS(roots); i++)
 		add_seen(f, roots[i], f->booted.initrds);
 	if (f->n_images == 0 && selected)

@@ -25,8 +25,7 @@ int boot_file_open(int root_fd, const char *path, BootFile *ret);
 
 /*
  * The files below root_fd that the boot loader joins to the initramfs. With a fault that the user
- * is to know, *ret is NULL and *ret_trouble says it; files are compared until the deadline. Fails
- * only with -ENOMEM.
+ * is to know, *ret is NULL and *ret_trouble says it; files are compared until the deadline.
  */
 void boot_image_find(int root_fd, const BootedKernel *kernel, uint64_t deadline_usec, char ***ret,
 		     char **ret_trouble);

@@ -33,13 +33,13 @@ static void archive_freep(struct archive **a)
 	archive_read_free(*a);
 }
 
-/* Keeps the first trouble. Takes the text; -EBADMSG, which ends the reading, or -ENOMEM. */
+/* Keeps the first trouble. Takes the text; -EBADMSG, which ends the reading. */
 static int trouble(Initramfs *image, char *text)
 {
-	_cleanup_free_ char *owned = text;
-
-	if (!image->trouble)
-		image->trouble = TAKE_PTR(owned);
+	if (image->trouble)
+		free(text);
+	else
+		image->trouble = text;
 	return -EBADMSG;
 }
 
@@ -192,6 +192,8 @@ static int read_compressed(ImageReader *r)
 	la_int64_t consumed;
 	int error;
 
+	if (!a)
+		no_memory();
 	if (!c)
 		return trouble(r->image, strf("%s is damaged, or no image: no archive at byte %llu",
 					      r->image->path, (unsigned long long)r->offset));
@@ -258,20 +260,19 @@ static void set_path(Initramfs *image, const char *path)
 static int open_file(int root_fd, const char *path, Initramfs *image, BootFile *ret)
 {
 	BootFile file;
-	int r = 0;
+	int r;
 
 	set_path(image, path);
-
 	r = boot_file_open(root_fd, path, &file);
 	if (r >= 0)
 		r = add_to_key(image, file.fd);
-	if (r >= 0)
-		*ret = file;
-	return r >= 0 ? r
-		      : trouble(image, strf("%s: %s", path,
-					    r == -EISDIR    ? "it is no file"
-					    : r == -ENODATA ? "it has no initramfs"
-							    : strerror(-r)));
+	if (r < 0)
+		return trouble(image, strf("%s: %s", path,
+					   r == -EISDIR	   ? "it is no file"
+					   : r == -ENODATA ? "it has no initramfs"
+							   : strerror(-r)));
+	*ret = file;
+	return 0;
 }
 
 static int read_file(const BootFile *file, const InitramfsLimits *limits, uint64_t deadline_usec,
@@ -300,17 +301,16 @@ static int read_file(const BootFile *file, const InitramfsLimits *limits, uint64
 	return r;
 }
 
-static int read_modprobe(Initramfs *image)
+static void read_modprobe(Initramfs *image)
 {
 	_cleanup_free_ char *text = initramfs_modprobe_text(image);
 	int r = 0;
 
 	if (*text)
 		r = kmod_read_text(text, &image->modprobe);
-	if (r >= 0)
-		return r;
-	return trouble(image, strf("%s: its modprobe.d cannot be read: %s", image->path,
-				   r == -ELIBACC ? "libkmod cannot be loaded" : strerror(-r)));
+	if (r < 0)
+		trouble(image, strf("%s: its modprobe.d cannot be read: %s", image->path,
+				    r == -ELIBACC ? "libkmod cannot be loaded" : strerror(-r)));
 }
 
 /* The kernel unpacks one behind the other. */
@@ -333,28 +333,23 @@ static int read_files(int root_fd, char *const *paths, const char *known,
 	return r;
 }
 
-int initramfs_image_read(int root_fd, const BootedKernel *kernel, const char *known,
-			 const InitramfsLimits *limits, Initramfs **ret)
+Initramfs *initramfs_image_read(int root_fd, const BootedKernel *kernel, const char *known,
+				const InitramfsLimits *limits)
 {
-	_cleanup_(initramfs_freep) Initramfs *image = xcalloc(1, sizeof(*image));
+	Initramfs *image = xcalloc(1, sizeof(*image));
 	uint64_t deadline_usec = now_monotonic() + limits->time_usec;
 	_cleanup_strv_ char **paths = NULL;
 	const char *release = kernel->release;
-	int r;
+	int r = 0;
 
 	image->release = xstrdup(release);
 	if (strchr(release, '/') || str_is_empty(release) || strlen(release) > RELEASE_MAX)
 		r = trouble(image, xstrdup("the kernel's release is no name"));
-	else {
+	else
 		boot_image_find(root_fd, kernel, deadline_usec, &paths, &image->trouble);
-		r = 0;
-	}
-	if (r >= 0 && paths)
+	if (paths)
 		r = read_files(root_fd, paths, known, limits, deadline_usec, image);
 	if (r >= 0)
-		r = read_modprobe(image);
-	if (r < 0 && r != -EBADMSG)
-		return r;
-	*ret = TAKE_PTR(image);
-	return 0;
+		read_modprobe(image);
+	return image;
 }

@@ -22,7 +22,7 @@ typedef struct InitramfsLimits {
 /*
  * Reads the image below root_fd that boot_image_find() finds. `known`: the key of an image that was
  * read before; if it is that image, sets only `unchanged`. NULL: none. Any fault of the image is in
- * *ret's `trouble`; fails only with -ENOMEM.
+ * its `trouble`.
  */
-int initramfs_image_read(int root_fd, const BootedKernel *kernel, const char *known,
-			 const InitramfsLimits *limits, Initramfs **ret);
+Initramfs *initramfs_image_read(int root_fd, const BootedKernel *kernel, const char *known,
+				const InitramfsLimits *limits);

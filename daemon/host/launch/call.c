@@ -7,16 +7,16 @@
 #include "host/launch/launch.h"
 #include "util/text.h"
 
-void worker_arguments_begin(const WorkerConfig *config, const char *verb, char ***ret)
+char **worker_arguments_begin(const WorkerConfig *config, const char *verb)
 {
-	_cleanup_strv_ char **argv = NULL;
+	char **argv = NULL;
 
 	strv_append(&argv, config->program);
 	strv_appendf(&argv, "--sysfs=%s", config->sysfs_dir);
 	strv_appendf(&argv, "--proc=%s", config->proc_dir);
 	strv_appendf(&argv, "--root=%s", config->root_dir ? config->root_dir : "/");
 	strv_append(&argv, verb);
-	*ret = TAKE_PTR(argv);
+	return argv;
 }
 
 /*
@@ -46,12 +46,9 @@ int worker_child_error(const Child *child)
 int worker_run_one(const WorkerConfig *config, const char *part, char *const *argv,
 		   size_t output_max, uint64_t timeout_usec, Children **ret)
 {
-	_cleanup_(children_freep) Children *children = NULL;
-	int r = 0;
+	_cleanup_(children_freep) Children *children = children_new(1, output_max);
+	int r = launch_one(config, part, children, 0, argv);
 
-	children_new(1, output_max, &children);
-
-	r = launch_one(config, part, children, 0, argv);
 	if (r < 0)
 		return r;
 	launch_wait(config, children, timeout_usec);

@@ -7,7 +7,7 @@
 #include "host/launch/part.h"
 
 /* Program, roots and verb; the caller appends the rest. */
-void worker_arguments_begin(const WorkerConfig *config, const char *verb, char ***ret);
+char **worker_arguments_begin(const WorkerConfig *config, const char *verb);
 /* Why there is no answer to parse; 0 if there is one. */
 int worker_child_error(const Child *child);
 

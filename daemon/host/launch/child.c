@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/launch/child.h"
 
-#include "util/xalloc.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -14,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "util/xalloc.h"
+
 #define USEC_PER_SEC 1000000U
 /*
  * Pauses between checks of a child that has closed its output but not ended: 0.1 ms, doubled up to
@@ -22,9 +22,9 @@
 #define REAP_PAUSE_USEC 100U
 #define REAP_PAUSE_DOUBLINGS 8U
 
-void children_new(size_t n, size_t output_max, Children **ret)
+Children *children_new(size_t n, size_t output_max)
 {
-	_cleanup_(children_freep) Children *children = xcalloc(1, sizeof(*children));
+	Children *children = xcalloc(1, sizeof(*children));
 
 	children->output_max = output_max;
 	children->items = xcalloc(n + 1, sizeof(Child));
@@ -32,7 +32,7 @@ void children_new(size_t n, size_t output_max, Children **ret)
 	children->n_items = n;
 	for (size_t i = 0; i < n; i++)
 		children->items[i].fd = -1;
-	*ret = TAKE_PTR(children);
+	return children;
 }
 
 /* stdin from /dev/null, stdout into the pipe, stderr as ours. */
@@ -185,7 +185,6 @@ static uint64_t now_monotonic_usec(void)
 static int make_room(Child *child, size_t limit)
 {
 	size_t bigger = child->capacity ? child->capacity * 2 : 4096;
-	char *p;
 
 	if (child->size + 1 < child->capacity)
 		return 0;
@@ -193,9 +192,8 @@ static int make_room(Child *child, size_t limit)
 		return -EFBIG;
 	if (bigger > limit + 2)
 		bigger = limit + 2;
-	p = xrealloc(child->output, bigger);
-	p[child->size] = '\0';
-	child->output = p;
+	child->output = xrealloc(child->output, bigger);
+	child->output[child->size] = '\0';
 	child->capacity = bigger;
 	return 0;
 }
@@ -379,9 +377,7 @@ static void *reap_at_last(void *userdata)
 	return NULL;
 }
 
-/*
- * Without memory for a thread, the child stays a zombie until this process ends: one table entry.
- */
+/* Without a thread for it, the child stays a zombie until this process ends: one table entry. */
 static void leave_behind(pid_t pid)
 {
 	_cleanup_free_ pid_t *copy = xmalloc(sizeof(*copy));

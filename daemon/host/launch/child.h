@@ -31,7 +31,7 @@ typedef struct Child {
 	bool whole;   /* adopted: it has said all, whether or not it has ended */
 	int signal;   /* the signal that ended it; 0: none */
 	int status;   /* its exit status when no signal ended it; -1: not known */
-	int error;    /* while reading: -EFBIG when it wrote more than the limit, -ENOMEM */
+	int error;    /* while reading: -EFBIG when it wrote more than the limit */
 	char *output; /* NUL-terminated; NULL when there is none */
 	size_t size;
 	size_t capacity;
@@ -51,7 +51,7 @@ typedef struct Children {
 	struct pollfd *polls;
 } Children;
 
-void children_new(size_t n, size_t output_max, Children **ret);
+Children *children_new(size_t n, size_t output_max);
 
 /* argv ends with NULL; its first entry is a path. Started children are waited for together. */
 int children_start(Children *children, size_t index, char *const *argv);

@@ -159,20 +159,15 @@ void launch_wait(const WorkerConfig *config, Children *children, uint64_t timeou
 
 /* ---- a batch ---- */
 
-void launch_begin(const WorkerConfig *config, size_t n, size_t output_max, Launch *ret)
+Launch launch_begin(const WorkerConfig *config, size_t n, size_t output_max)
 {
-	Launch launch = { .config = config, .n = n };
-
-	children_new(n + 1, output_max, &launch.children);
-
-	launch.queue = xcalloc(n + 1, sizeof(char **));
-	launch.errors = xcalloc(n + 1, sizeof(int));
-	*ret = launch;
-}
-
-void launch_add(Launch *launch, size_t index, char *const *argv)
-{
-	strv_copy(argv, &launch->queue[index]);
+	return (Launch){
+		.config = config,
+		.n = n,
+		.children = children_new(n + 1, output_max),
+		.queue = xcalloc(n + 1, sizeof(char **)),
+		.errors = xcalloc(n + 1, sizeof(int)),
+	};
 }
 
 static void start_children(Launch *launch)
@@ -188,23 +183,20 @@ static void start_children(Launch *launch)
 	}
 }
 
-static void make_request(const Launch *launch, char ***ret)
+static char **make_request(const Launch *launch)
 {
-	_cleanup_strv_ char **words = NULL;
+	char **words = NULL;
 
 	for (size_t i = 0; i < launch->n; i++)
-		for (char **word = launch->queue[i] ? launch->queue[i] + LAUNCH_CHILD_WORDS : NULL;
-		     word && *word; word++)
-			strv_append(&words, *word);
-	*ret = TAKE_PTR(words);
+		if (launch->queue[i])
+			strv_copy(launch->queue[i] + LAUNCH_CHILD_WORDS, &words);
+	return words;
 }
 
 static void start(Launch *launch)
 {
-	_cleanup_strv_ char **words = NULL;
-	int r = 0;
-
-	make_request(launch, &words);
+	_cleanup_strv_ char **words = make_request(launch);
+	int r;
 
 	if (!words)
 		return; /* none is to be started */
@@ -310,7 +302,7 @@ pid_t launch_pid(const WorkerConfig *config, const Child *child, const Bdf *func
 
 void launch_end(Launch *launch)
 {
-	for (size_t i = 0; launch->queue && i < launch->n; i++)
+	for (size_t i = 0; i < launch->n; i++)
 		strv_free(launch->queue[i]);
 	free(launch->queue);
 	free(launch->errors);

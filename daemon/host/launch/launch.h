@@ -41,10 +41,8 @@ typedef struct Launch {
 	size_t n;
 } Launch;
 
-void launch_begin(const WorkerConfig *config, size_t n, size_t output_max, Launch *ret);
-
-/* Copies argv. Starts nothing yet. */
-void launch_add(Launch *launch, size_t index, char *const *argv);
+/* Starts nothing yet: the queue is to be filled. */
+Launch launch_begin(const WorkerConfig *config, size_t n, size_t output_max);
 
 /*
  * Starts all, and returns when all have ended or the deadline has passed. After a child that could

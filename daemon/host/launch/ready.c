@@ -44,8 +44,8 @@ struct ReadyParts {
 	Kept kept[ELEMENTS(kinds)];
 };
 
-void ready_parts_new(const char *directory, const char *const *parts, const char *root,
-		     const char *proc, ReadyParts **ret)
+ReadyParts *ready_parts_new(const char *directory, const char *const *parts, const char *root,
+			    const char *proc)
 {
 	ReadyParts *ready = xcalloc(1, sizeof(*ready));
 
@@ -56,7 +56,7 @@ void ready_parts_new(const char *directory, const char *const *parts, const char
 		.proc = proc,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 	};
-	*ret = ready;
+	return ready;
 }
 
 ReadyParts *ready_parts_free(ReadyParts *ready)

@@ -23,8 +23,8 @@ typedef struct ReadyPart {
 } ReadyPart;
 
 /* Which parts: PART_…, the last one NULL. `root`, `proc`: of view_of_prober(). All are borrowed. */
-void ready_parts_new(const char *directory, const char *const *parts, const char *root,
-		     const char *proc, ReadyParts **ret);
+ReadyParts *ready_parts_new(const char *directory, const char *const *parts, const char *root,
+			    const char *proc);
 /* Closes all: what waits at the other end sees that nobody will ask it, and ends. */
 ReadyParts *ready_parts_free(ReadyParts *ready);
 DEFINE_CLEANUP(ReadyParts, ready_parts_free)

@@ -12,9 +12,7 @@
 
 static int start(const WorkerConfig *config, const PciFunction *lead, Children *children, size_t i)
 {
-	_cleanup_strv_ char **argv = NULL;
-
-	worker_arguments_begin(config, "examine", &argv);
+	_cleanup_strv_ char **argv = worker_arguments_begin(config, "examine");
 
 	strv_append(&argv, BDF_TEXT(&lead->bdf));
 	for (size_t k = 0; k < lead->n_upstream; k++)
@@ -31,9 +29,7 @@ static int parse_host(const Child *child, Examination **ret)
 
 static int start_setup(const WorkerConfig *config, Children *children)
 {
-	_cleanup_strv_ char **argv = NULL;
-
-	worker_arguments_begin(config, "examine", &argv);
+	_cleanup_strv_ char **argv = worker_arguments_begin(config, "examine");
 
 	strv_append(&argv, "--without-image");
 	return launch_one(config, PART_EXAMINER, children, 0, argv);
@@ -46,7 +42,7 @@ static int start_image(const WorkerConfig *config, const char *known_image, Chil
 	_cleanup_strv_ char **argv = NULL;
 
 	other.program = config->initramfs;
-	worker_arguments_begin(&other, "image", &argv);
+	argv = worker_arguments_begin(&other, "image");
 	if (known_image)
 		strv_appendf(&argv, "--known-image=%s", known_image);
 	return launch_one(config, PART_INITRAMFS, children, 1, argv);
@@ -57,12 +53,9 @@ int worker_examine_host(const WorkerConfig *config, const char *known_image, uin
 			Examination **ret)
 {
 	_cleanup_(examination_freep) Examination *setup = NULL, *image = NULL;
-	_cleanup_(children_freep) Children *children = NULL;
-	int r = 0;
+	_cleanup_(children_freep) Children *children = children_new(2, EXAMINE_OUTPUT_MAX);
+	int r = start_setup(config, children);
 
-	children_new(2, EXAMINE_OUTPUT_MAX, &children);
-
-	r = start_setup(config, children);
 	if (r >= 0)
 		r = start_image(config, known_image, children);
 	if (r < 0)
@@ -95,9 +88,7 @@ static void fill(const Child *child, GpuHealth *health)
 void worker_examine_gpus(const WorkerConfig *config, const PciFunction *const *leads, size_t n,
 			 uint64_t timeout_usec, GpuHealth *ret)
 {
-	_cleanup_(children_freep) Children *children = NULL;
-
-	children_new(n, EXAMINE_OUTPUT_MAX, &children);
+	_cleanup_(children_freep) Children *children = children_new(n, EXAMINE_OUTPUT_MAX);
 
 	for (size_t i = 0; i < n; i++)
 		ret[i] = (GpuHealth){

@@ -19,8 +19,7 @@ int worker_examine_host(const WorkerConfig *config, const char *known_image, uin
 
 /*
  * The health of n GPUs, given by their leading functions, in parallel, with one worker each, so
- * that one that does not answer hides no other. ret[i].error has the error of each. -ENOMEM:
- * nothing was filled.
+ * that one that does not answer hides no other. ret[i].error has the error of each.
  */
 void worker_examine_gpus(const WorkerConfig *config, const PciFunction *const *leads, size_t n,
 			 uint64_t timeout_usec, GpuHealth *ret);

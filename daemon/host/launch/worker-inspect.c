@@ -21,12 +21,11 @@ typedef struct Look {
 	bool glance;
 } Look;
 
-static void arguments(const WorkerConfig *config, Question question, const Look *look, char ***ret)
+static char **arguments(const WorkerConfig *config, Question question, const Look *look)
 {
 	InspectConfig config_space = look->config_space;
-	_cleanup_strv_ char **argv = NULL;
-
-	worker_arguments_begin(config, question == CONFIG_SPACE ? "config" : "inspect", &argv);
+	char **argv =
+		worker_arguments_begin(config, question == CONFIG_SPACE ? "config" : "inspect");
 
 	if (question != CONFIG_SPACE && look->glance)
 		strv_append(&argv, "--glance");
@@ -36,7 +35,7 @@ static void arguments(const WorkerConfig *config, Question question, const Look 
 		strv_append(&argv, "--awake");
 	for (size_t i = 0; i < look->n; i++)
 		strv_append(&argv, BDF_TEXT(&look->functions[i]));
-	*ret = TAKE_PTR(argv);
+	return argv;
 }
 
 static int parse(const Child *child, const Bdf *functions, size_t n, Inspection **ret)
@@ -85,16 +84,13 @@ static int ask(const WorkerConfig *config, const Look *look, uint64_t timeout_us
 {
 	bool by_parts = config->parts_dir;
 	size_t n = by_parts && look->config_space != INSPECT_CONFIG_NOT ? 2 : 1;
-	_cleanup_(children_freep) Children *children = NULL;
+	_cleanup_(children_freep) Children *children = children_new(n, OUTPUT_MAX);
 	int r = 0;
-
-	children_new(n, OUTPUT_MAX, &children);
 
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		Question question = !by_parts ? ALL_AT_ONCE : i == 0 ? HOLDERS : CONFIG_SPACE;
-		_cleanup_strv_ char **argv = NULL;
+		_cleanup_strv_ char **argv = arguments(config, question, look);
 
-		arguments(config, question, look, &argv);
 		r = launch_one(config, i == 0 ? PART_INSPECTOR : PART_CONFIG, children, i, argv);
 	}
 	if (r < 0)

@@ -10,12 +10,9 @@
 int worker_machines(const WorkerConfig *config, uint64_t timeout_usec, Machines **ret)
 {
 	_cleanup_(children_freep) Children *children = NULL;
-	_cleanup_strv_ char **argv = NULL;
-	int r = 0;
+	_cleanup_strv_ char **argv = worker_arguments_begin(config, "machines");
+	int r = worker_run_one(config, PART_EXAMINER, argv, OUTPUT_MAX, timeout_usec, &children);
 
-	worker_arguments_begin(config, "machines", &argv);
-
-	r = worker_run_one(config, PART_EXAMINER, argv, OUTPUT_MAX, timeout_usec, &children);
 	if (r >= 0)
 		r = worker_child_error(&children->items[0]);
 	return r < 0 ? r

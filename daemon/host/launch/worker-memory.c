@@ -15,10 +15,8 @@
 static int ask(const WorkerConfig *config, const Bdf *boards, size_t n, MemoryReport *ret)
 {
 	_cleanup_(children_freep) Children *children = NULL;
-	_cleanup_strv_ char **argv = NULL;
-	int r = 0;
-
-	worker_arguments_begin(config, "memory", &argv);
+	_cleanup_strv_ char **argv = worker_arguments_begin(config, "memory");
+	int r;
 
 	for (size_t i = 0; i < n; i++)
 		strv_append(&argv, BDF_TEXT(&boards[i]));
@@ -30,16 +28,13 @@ static int ask(const WorkerConfig *config, const Bdf *boards, size_t n, MemoryRe
 					     boards, n, ret);
 }
 
-int worker_memory(const WorkerConfig *config, const Bdf *boards, size_t n, MemoryReport *ret)
+void worker_memory(const WorkerConfig *config, const Bdf *boards, size_t n, MemoryReport *ret)
 {
 	int r = n > 0 ? ask(config, boards, n, ret) : 0;
 
-	if (r >= 0)
-		return r;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; r < 0 && i < n; i++)
 		ret[i] = (MemoryReport){
 			.bdf = boards[i],
 			.why = strf("it could not be asked: %s", strerror(-r)),
 		};
-	return 0;
 }

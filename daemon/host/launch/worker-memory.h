@@ -11,6 +11,6 @@
 
 /*
  * Fills n reports, which the caller clears. A worker that does not answer in time is left alone:
- * then nothing is known. 0 or -ENOMEM.
+ * then nothing is known.
  */
-int worker_memory(const WorkerConfig *config, const Bdf *boards, size_t n, MemoryReport *ret);
+void worker_memory(const WorkerConfig *config, const Bdf *boards, size_t n, MemoryReport *ret);

@@ -13,12 +13,9 @@
 
 #define OUTPUT_MAX 65536U
 
-static void arguments(const WorkerConfig *config, const Bdf *gpus, size_t n, const char *set,
-		      char ***ret)
+static char **arguments(const WorkerConfig *config, const Bdf *gpus, size_t n, const char *set)
 {
-	_cleanup_strv_ char **argv = NULL;
-
-	worker_arguments_begin(config, "persistence", &argv);
+	char **argv = worker_arguments_begin(config, "persistence");
 
 	if (set)
 		strv_append(&argv, set);
@@ -26,7 +23,7 @@ static void arguments(const WorkerConfig *config, const Bdf *gpus, size_t n, con
 		strv_append(&argv, BDF_TEXT(&gpus[i]));
 	if (config->nvml)
 		strv_appendf(&argv, "--nvml=%s", config->nvml);
-	*ret = TAKE_PTR(argv);
+	return argv;
 }
 
 static char *why_no_answer(int error, uint64_t timeout_usec, pid_t pid)
@@ -51,9 +48,8 @@ static char *why_no_answer(int error, uint64_t timeout_usec, pid_t pid)
 
 void persistence_unasked(const Bdf *gpus, size_t n, const char *why, GpuPersistence *ret)
 {
-	for (size_t i = 0; i < n; i++) {
-		ret[i] = (GpuPersistence){ .bdf = gpus[i], .why = why ? xstrdup(why) : NULL };
-	}
+	for (size_t i = 0; i < n; i++)
+		ret[i] = (GpuPersistence){ .bdf = gpus[i], .why = xstrdup(why) };
 }
 
 static int read_all(const WorkerConfig *config, const Bdf *gpus, size_t n, uint64_t timeout_usec,
@@ -67,8 +63,7 @@ static int read_all(const WorkerConfig *config, const Bdf *gpus, size_t n, uint6
 	*ret_pid = worker_find_persistence(config);
 	if (*ret_pid > 0)
 		return -EBUSY;
-	arguments(config, gpus, n, NULL, &argv);
-	r = 0;
+	argv = arguments(config, gpus, n, NULL);
 	worker_question_begins(config, WORKER_READS_PERSISTENCE);
 	r = worker_run_one(config, PART_PROBER, argv, OUTPUT_MAX, timeout_usec, &children);
 	worker_question_ends(config, WORKER_READS_PERSISTENCE,
@@ -81,18 +76,17 @@ static int read_all(const WorkerConfig *config, const Bdf *gpus, size_t n, uint6
 	return r < 0 ? r : persistence_document_parse(child->output, child->size, gpus, n, ret);
 }
 
-int worker_persistence(const WorkerConfig *config, const Bdf *gpus, size_t n, uint64_t timeout_usec,
-		       GpuPersistence *ret)
+void worker_persistence(const WorkerConfig *config, const Bdf *gpus, size_t n,
+			uint64_t timeout_usec, GpuPersistence *ret)
 {
 	_cleanup_free_ char *why = NULL;
 	pid_t pid = 0;
 	int r = read_all(config, gpus, n, timeout_usec, ret, &pid);
 
 	if (r >= 0)
-		return r;
+		return;
 	why = why_no_answer(r, timeout_usec, pid);
 	persistence_unasked(gpus, n, why, ret);
-	return 0;
 }
 
 /* ---- setting ---- */
@@ -104,7 +98,7 @@ static int start(const WorkerConfig *config, Children *children, size_t i, const
 	/* The part's lock prevents a second one for a function; nothing prevents a second child. */
 	if (worker_find(config, gpu) > 0)
 		return -EBUSY;
-	arguments(config, gpu, 1, on ? "--set=on" : "--set=off", &argv);
+	argv = arguments(config, gpu, 1, on ? "--set=on" : "--set=off");
 	return launch_one(config, PART_PERSISTENCE, children, i, argv);
 }
 
@@ -132,9 +126,7 @@ void worker_set_persistence(const WorkerConfig *config, const Bdf *gpus, size_t 
 			    uint64_t timeout_usec, PersistenceOutcome *ret_outcomes)
 {
 	_cleanup_free_ int *errors = xcalloc(n + 1, sizeof(int));
-	_cleanup_(children_freep) Children *children = NULL;
-
-	children_new(n, OUTPUT_MAX, &children);
+	_cleanup_(children_freep) Children *children = children_new(n, OUTPUT_MAX);
 
 	if (n == 0)
 		return;
@@ -146,8 +138,6 @@ void worker_set_persistence(const WorkerConfig *config, const Bdf *gpus, size_t 
 		fill_outcome(config, &children->items[i], errors[i], timeout_usec,
 			     &ret_outcomes[i]);
 	}
-	for (size_t i = 0; false; i++)
-		persistence_outcome_clear(&ret_outcomes[i]);
 }
 
 void persistence_outcome_clear(PersistenceOutcome *outcome)
@@ -161,6 +151,5 @@ void persistence_unset(const Bdf *gpus, size_t n, const char *why, PersistenceOu
 	for (size_t i = 0; i < n; i++) {
 		ret_outcomes[i] = (PersistenceOutcome){ 0 };
 		persistence_unasked(&gpus[i], 1, why, &ret_outcomes[i].gpu);
-		continue;
 	}
 }

@@ -14,11 +14,10 @@
 
 /*
  * One child reads all modes; none starts while an earlier one hangs. Filled for every GPU, by its
- * leading function: a mode that is not known is unknown, with the reason. Fails only with -ENOMEM;
- * then nothing is filled.
+ * leading function: a mode that is not known is unknown, with the reason.
  */
-int worker_persistence(const WorkerConfig *config, const Bdf *gpus, size_t n, uint64_t timeout_usec,
-		       GpuPersistence *ret);
+void worker_persistence(const WorkerConfig *config, const Bdf *gpus, size_t n,
+			uint64_t timeout_usec, GpuPersistence *ret);
 
 typedef struct PersistenceOutcome {
 	GpuPersistence gpu; /* the mode now; with a reason if it is not the requested one */
@@ -28,14 +27,13 @@ typedef struct PersistenceOutcome {
 
 /*
  * Sets the mode of n GPUs in parallel, with one worker each, as worker_move() moves functions. Does
- * not set a mode that is already right. Filled for every GPU. Fails only with -ENOMEM; then nothing
- * is filled.
+ * not set a mode that is already right. Filled for every GPU.
  */
 void worker_set_persistence(const WorkerConfig *config, const Bdf *gpus, size_t n, bool on,
 			    uint64_t timeout_usec, PersistenceOutcome *ret_outcomes);
 void persistence_outcome_clear(PersistenceOutcome *outcome);
 
-/* Fills the same when no worker was started, because of moves: `why`, NULL when memory is out. */
+/* Fills the same when no worker was started, because of moves. */
 void persistence_unasked(const Bdf *gpus, size_t n, const char *why, GpuPersistence *ret);
 void persistence_unset(const Bdf *gpus, size_t n, const char *why,
 		       PersistenceOutcome *ret_outcomes);

@@ -9,12 +9,9 @@
 
 #define OUTPUT_MAX 1048576U
 
-static void arguments(const WorkerConfig *config, const Bdf *functions, size_t n, bool mmio,
-		      char ***ret)
+static char **arguments(const WorkerConfig *config, const Bdf *functions, size_t n, bool mmio)
 {
-	_cleanup_strv_ char **argv = NULL;
-
-	worker_arguments_begin(config, "probe", &argv);
+	char **argv = worker_arguments_begin(config, "probe");
 
 	if (config->nvml)
 		strv_appendf(&argv, "--nvml=%s", config->nvml);
@@ -22,19 +19,17 @@ static void arguments(const WorkerConfig *config, const Bdf *functions, size_t n
 		strv_append(&argv, "--mmio");
 	for (size_t i = 0; i < n; i++)
 		strv_append(&argv, BDF_TEXT(&functions[i]));
-	*ret = TAKE_PTR(argv);
+	return argv;
 }
 
 int worker_probe(const WorkerConfig *config, const Bdf *functions, size_t n, bool mmio,
 		 uint64_t timeout_usec, ProbeAnswer *ret, pid_t *ret_pid)
 {
 	_cleanup_(children_freep) Children *children = NULL;
-	_cleanup_strv_ char **argv = NULL;
+	_cleanup_strv_ char **argv = arguments(config, functions, n, mmio);
 	const Child *child;
 	int r;
 
-	arguments(config, functions, n, mmio, &argv);
-	r = 0;
 	worker_question_begins(config, WORKER_PROBES);
 	r = worker_run_one(config, mmio ? PART_CONFIG : PART_PROBER, argv, OUTPUT_MAX, timeout_usec,
 			   &children);

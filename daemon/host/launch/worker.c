@@ -14,16 +14,15 @@
 #define MOVE_OUTPUT_MAX 65536U
 
 /* "--" ends the options: an override that another tool set may begin with a dash. */
-static void move_arguments(const WorkerConfig *config, const DriverTarget *target, char ***ret)
+static char **move_arguments(const WorkerConfig *config, const DriverTarget *target)
 {
-	_cleanup_strv_ char **argv = NULL;
+	char **argv = worker_arguments_begin(config, "move");
 
-	worker_arguments_begin(config, "move", &argv);
 	strv_append(&argv, "--");
 	strv_append(&argv, BDF_TEXT(&target->bdf));
 	strv_append(&argv, target->driver ? target->driver : "-");
 	strv_append(&argv, target->driver_override ? target->driver_override : "-");
-	*ret = TAKE_PTR(argv);
+	return argv;
 }
 
 static void fill_outcome(const Launch *launch, size_t i, const DriverTarget *target,
@@ -48,13 +47,10 @@ static void fill_outcome(const Launch *launch, size_t i, const DriverTarget *tar
 
 static int add_move(Launch *launch, size_t i, const DriverTarget *target)
 {
-	_cleanup_strv_ char **argv = NULL;
-
 	if ((target->driver && !driver_name_valid(target->driver)) ||
 	    (target->driver_override && !driver_override_valid(target->driver_override)))
 		return -EINVAL;
-	move_arguments(launch->config, target, &argv);
-	launch_add(launch, i, argv);
+	launch->queue[i] = move_arguments(launch->config, target);
 	return 0;
 }
 
@@ -66,7 +62,7 @@ static void add_moves(Launch *launch, const DriverTarget *targets, MoveOutcome *
 	for (size_t i = 0; i < launch->n; i++) {
 		if (r == 0)
 			r = add_move(launch, i, &targets[i]);
-		outcomes[i].result.error = r;
+		outcomes[i] = (MoveOutcome){ .result.error = r };
 		if (r < 0)
 			r = -ECANCELED;
 	}
@@ -89,11 +85,8 @@ static void take_outcome(const Launch *launch, size_t i, const DriverTarget *tar
 int worker_move(const WorkerConfig *config, const DriverTarget *targets, size_t n,
 		uint64_t timeout_usec, MoveOutcome *ret_outcomes)
 {
-	_cleanup_(launch_end) Launch launch = { .config = config };
+	_cleanup_(launch_end) Launch launch = launch_begin(config, n, MOVE_OUTPUT_MAX);
 
-	for (size_t i = 0; i < n; i++)
-		ret_outcomes[i] = (MoveOutcome){ .result.error = -ENOMEM };
-	launch_begin(config, n, MOVE_OUTPUT_MAX, &launch);
 	if (n == 0)
 		return 0;
 	add_moves(&launch, targets, ret_outcomes);
@@ -106,15 +99,14 @@ int worker_move(const WorkerConfig *config, const DriverTarget *targets, size_t 
 	return 0;
 }
 
-static void add_reset(Launch *launch, size_t i, const ResetTarget *target)
+static char **reset_arguments(const WorkerConfig *config, const ResetTarget *target)
 {
-	_cleanup_strv_ char **argv = NULL;
+	char **argv = worker_arguments_begin(config, "reset");
 
-	worker_arguments_begin(launch->config, "reset", &argv);
 	if (target->slot)
 		strv_append(&argv, "--slot");
 	strv_append(&argv, BDF_TEXT(&target->bdf));
-	launch_add(launch, i, argv);
+	return argv;
 }
 
 static void fill_reset_outcome(const Launch *launch, const Child *child, ResetOutcome *outcome)
@@ -147,22 +139,15 @@ static void take_reset_outcome(const Launch *launch, size_t i, ResetOutcome *out
 int worker_reset(const WorkerConfig *config, const ResetTarget *targets, size_t n,
 		 uint64_t timeout_usec, ResetOutcome *ret_outcomes)
 {
-	_cleanup_(launch_end) Launch launch = { .config = config };
+	_cleanup_(launch_end) Launch launch = launch_begin(config, n, MOVE_OUTPUT_MAX);
 
-	for (size_t i = 0; i < n; i++)
-		ret_outcomes[i] = (ResetOutcome){
-			.report = {
-				.bdf = targets[i].bdf,
-				.result = RESET_UNKNOWN,
-				.error = -ENOMEM,
-			},
-		};
-	launch_begin(config, n, MOVE_OUTPUT_MAX, &launch);
 	if (n == 0)
 		return 0;
 	for (size_t i = 0; i < n; i++) {
-		add_reset(&launch, i, &targets[i]);
-		ret_outcomes[i].report.error = 0;
+		ret_outcomes[i] = (ResetOutcome){
+			.report = { .bdf = targets[i].bdf, .result = RESET_UNKNOWN },
+		};
+		launch.queue[i] = reset_arguments(config, &targets[i]);
 	}
 	launch_run(&launch, timeout_usec);
 	for (size_t i = 0; i < n; i++)

@@ -13,10 +13,7 @@
 
 void virt_wait(Virt *virt, uint64_t deadline)
 {
-	struct timespec until = {
-		.tv_sec = (time_t)(deadline / USEC_PER_SEC),
-		.tv_nsec = (long)(deadline % USEC_PER_SEC) * 1000,
-	};
+	const struct timespec until = clock_timespec(deadline);
 
 	if (deadline == UINT64_MAX)
 		pthread_cond_wait(&virt->changed, &virt->lock);

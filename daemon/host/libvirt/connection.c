@@ -77,7 +77,7 @@ static const char *close_reason(int reason)
 static void set_last_error(Virt *virt, const char *message)
 {
 	free(virt->last_error);
-	virt->last_error = message ? xstrdup(message) : NULL;
+	virt->last_error = xstrdup(message);
 }
 
 /*
@@ -419,10 +419,9 @@ int virt_new(const char *uri, VirtListener listener, void *userdata, Virt **ret)
 {
 	/* libvirt's own state is process-wide, and can be set up only once. */
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	Virt *virt;
+	Virt *virt = xcalloc(1, sizeof(*virt));
 	int r;
 
-	virt = xcalloc(1, sizeof(*virt));
 	virt->listener = listener;
 	virt->userdata = userdata;
 	virt->started_usec = now_monotonic();
@@ -434,9 +433,7 @@ int virt_new(const char *uri, VirtListener listener, void *userdata, Virt **ret)
 		free(virt);
 		return r;
 	}
-	if (uri) {
-		virt->uri = xstrdup(uri);
-	}
+	virt->uri = xstrdup(uri);
 	pthread_once(&once, register_once);
 	r = start_threads(virt);
 	if (r < 0) {

@@ -69,11 +69,10 @@ static int ask(Virt *virt, const char *uuid, const Bdf *function, Problem **ret_
 {
 	_cleanup_call_ VirtCall call = { 0 };
 	_cleanup_domain_ virDomainPtr domain = NULL;
-	_cleanup_free_ char *xml = NULL;
+	_cleanup_free_ char *xml = hostdev_xml(function);
 	const char *name;
 	int r;
 
-	xml = hostdev_xml(function);
 	r = virt_call_begin_on(virt, uuid, &call, &domain, ret_problem);
 	if (r != 0)
 		return r;
@@ -110,11 +109,10 @@ static void *ask_main(void *userdata)
 static int detach_start(Virt *virt, const char uuid[VIR_UUID_STRING_BUFLEN], const Bdf *function,
 			char **alias, Detach **ret)
 {
-	Detach *detach;
+	Detach *detach = xcalloc(1, sizeof(*detach));
 	pthread_t thread;
 	int r;
 
-	detach = xcalloc(1, sizeof(*detach));
 	detach->virt = virt;
 	detach->function = *function;
 	detach->refs = 2;

@@ -21,9 +21,10 @@ typedef struct Session {
 } Session;
 
 /* Turns a parser's error into the outcome of the run. */
-static void garbled(GuestRun *run, int r)
+static int garbled(GuestRun *run, int r)
 {
 	run->outcome = r == -EFBIG ? GUEST_TOO_MUCH : GUEST_GARBLED;
+	return 0;
 }
 
 /* 0 with *ret_reply NULL: run->outcome says why there is none. */
@@ -66,20 +67,15 @@ static int greet(const Session *s, GuestRun *run)
 		return r;
 	}
 	r = agent_parse_info(info, &may_exec);
-	if (r < 0) {
-		garbled(run, r);
-		return 0;
-	}
+	if (r < 0)
+		return garbled(run, r);
 	run->outcome = may_exec ? GUEST_RAN : GUEST_EXEC_DISABLED;
 	return 0;
 }
 
 static void pause_for(uint64_t usec)
 {
-	const struct timespec time = {
-		.tv_sec = (time_t)(usec / USEC_PER_SEC),
-		.tv_nsec = (long)(usec % USEC_PER_SEC) * 1000,
-	};
+	const struct timespec time = clock_timespec(usec);
 
 	nanosleep(&time, NULL);
 }
@@ -100,10 +96,8 @@ static int wait_for_end(const Session *s, int64_t pid, GuestRun *run)
 			return r;
 		}
 		r = agent_parse_status(reply, &ended, run);
-		if (r < 0) {
-			garbled(run, r);
-			return 0;
-		}
+		if (r < 0)
+			return garbled(run, r);
 		if (ended)
 			return 0;
 		pause_for(pause);
@@ -126,10 +120,8 @@ static int run_one(const Session *s, const char *const *argv, GuestRun *run)
 		return r;
 	}
 	r = agent_parse_pid(reply, &pid);
-	if (r < 0) {
-		garbled(run, r);
-		return 0;
-	}
+	if (r < 0)
+		return garbled(run, r);
 	return wait_for_end(s, pid, run);
 }
 

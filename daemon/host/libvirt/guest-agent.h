@@ -16,7 +16,7 @@
 typedef struct AgentTransport {
 	/*
 	 * 0 with *ret_reply, or without it and with the outcome and perhaps libvirt's message in
-	 * *ret_why; PROBLEM (LibvirtUnavailable, NoSuchDomain); -ENOMEM. Waits about `timeout_sec`
+	 * *ret_why; PROBLEM (LibvirtUnavailable, NoSuchDomain). Waits about `timeout_sec`
 	 * at most.
 	 */
 	int (*call)(void *userdata, const char *message, unsigned timeout_sec, char **ret_reply,
@@ -26,7 +26,7 @@ typedef struct AgentTransport {
 
 /*
  * Runs the programs one after another until one is not GUEST_RAN; the rest stay GUEST_NOT_ASKED. A
- * program that ran and failed is GUEST_RAN. `runs` has n zeroed elements. 0, PROBLEM, -ENOMEM.
+ * program that ran and failed is GUEST_RAN. `runs` has n zeroed elements. 0 or PROBLEM.
  */
 int guest_agent_run(const AgentTransport *transport, const char *const *const *commands, size_t n,
 		    uint64_t deadline_usec, GuestRun *runs, Problem **ret_problem);

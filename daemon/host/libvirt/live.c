@@ -30,9 +30,7 @@ static int find_live(const char *xml, const Bdf *function, LiveDevice *into, Pro
 	into->acpi = domain_xml_sees_hotplug(parsed);
 	hostdev = domain_use_hostdev(&use, function);
 	into->present = hostdev != NULL;
-	if (!hostdev || !hostdev->alias)
-		return 0;
-	into->alias = xstrdup(hostdev->alias);
+	into->alias = hostdev ? xstrdup(hostdev->alias) : NULL;
 	return 0;
 }
 

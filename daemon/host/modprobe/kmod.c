@@ -11,6 +11,7 @@
 
 #include "core/facts/modprobe.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define LIBRARY "libkmod.so.2"
 #define SETTINGS_MAX 256
@@ -92,6 +93,8 @@ static int add(const Kmod *kmod, const char *command, Lister *list, const struct
 	struct kmod_config_iter *i = list(ctx);
 	int r = 0;
 
+	if (!i && all > 0)
+		no_memory();
 	for (size_t n = 0; r >= 0 && n + of_kernel < all && kmod->kmod_config_iter_next(i); n++)
 		r = keep(into, command, kmod->kmod_config_iter_get_key(i),
 			 kmod->kmod_config_iter_get_value(i));

@@ -78,7 +78,6 @@ static void add_file(int fd, const char *folder, const char *name, Files *files,
 		note_unread(e, path, r);
 	files->endless |= r == -EBADMSG || r == -EFBIG || r == -E2BIG;
 	strv_append(&files->names, name);
-	r = 0;
 	strv_appendf(&files->paths, "/%s", path);
 	strv_append(&files->texts, str_or_empty(text));
 }
@@ -91,11 +90,8 @@ static void add_folder(int root_fd, const char *folder, Files *files, Examinatio
 
 	if (r >= 0)
 		r = dir_list(fd, ".conf", &names);
-	if (r < 0) {
-		if (r != -ENOENT)
-			note_unread(e, folder, r);
-		return;
-	}
+	if (r < 0 && r != -ENOENT)
+		note_unread(e, folder, r);
 	for (char **name = names; name && *name; name++)
 		add_file(fd, folder, *name, files, e);
 }
@@ -138,19 +134,15 @@ static void read_settings(int root_fd, const char *release, const Files *files, 
 {
 	char *paths[ELEMENTS(folders) + 1] = { NULL };
 	_cleanup_free_ char *modules = strf("/proc/self/fd/%d/lib/modules/%s", root_fd, release);
-	int r = 0;
+	int r;
 
-	for (size_t i = 0; i < ELEMENTS(folders); i++) {
+	for (size_t i = 0; i < ELEMENTS(folders); i++)
 		paths[i] = strf("/proc/self/fd/%d/%s", root_fd, folders[i]);
-		r = 0;
-	}
 	r = kmod_read_settings(modules, (const char *const *)paths, &e->modprobe);
 	for (size_t i = 0; i < ELEMENTS(folders); i++)
 		free(paths[i]);
-	if (r < 0) {
+	if (r < 0)
 		note_unread(e, "etc/modprobe.d", r);
-		return;
-	}
 	for (char **setting = e->modprobe; setting && *setting; setting++)
 		add_places(files, *setting, e);
 }

@@ -6,6 +6,6 @@
 
 /*
  * Below root_fd ("/"). Fills `modprobe`, `modprobe_at` and `builtin`; what could not be read is in
- * `unread`. Fails with -ENOMEM only.
+ * `unread`.
  */
 void modprobe_files_read(int root_fd, const char *release, Examination *e);

@@ -33,9 +33,8 @@ static int read_file(int dir_fd, const char *name, Assignment **ret, char **ret_
 
 	if (r >= 0)
 		return assignment_from_json(*ret_text, *ret_size, ret, ret_why);
-	if (file_state_damaged(r)) {
+	if (file_state_damaged(r))
 		*ret_why = xstrdup(file_state_error(r));
-	}
 	return r;
 }
 
@@ -50,48 +49,39 @@ int assignment_file_read(int dir_fd, const char *name, Assignment **ret, char **
 	return r;
 }
 
-static void append(Assignments *all, Assignment **assignment)
+static void append(Assignments *all, Assignment *assignment)
 {
-	Assignment **bigger;
-
-	bigger = xreallocarray(all->items, all->n_items + 1, sizeof(*bigger));
-	all->items = bigger;
-	all->items[all->n_items++] = TAKE_PTR(*assignment);
+	all->items = xreallocarray(all->items, all->n_items + 1, sizeof(*all->items));
+	all->items[all->n_items++] = assignment;
 }
 
-/* Takes over *why. Adds a fence around whatever the file may be about. */
+/* Takes over `why`. Adds a fence around whatever the file may be about. */
 static void append_fault(Assignments *all, AssignmentFaults *faults, const char *name, int error,
-			 char **why, const char *text, size_t size)
+			 char *why, const char *text, size_t size)
 {
-	AssignmentFault *bigger;
-	char *copy;
-
-	assignments_add_fence(all, name, error, *why, text, size);
-	bigger = xreallocarray(faults->items, faults->n_items + 1, sizeof(*bigger));
-	faults->items = bigger;
-	copy = xstrdup(name);
+	assignments_add_fence(all, name, error, why, text, size);
+	faults->items = xreallocarray(faults->items, faults->n_items + 1, sizeof(AssignmentFault));
 	faults->items[faults->n_items++] = (AssignmentFault){
-		.name = copy,
+		.name = xstrdup(name),
 		.error = error,
-		.why = TAKE_PTR(*why),
+		.why = why,
 	};
 }
 
-/* 1: it is a name of this assignment's file; 0: it is not. */
-static int is_its_name(const char *name, const Assignment *assignment)
+static bool is_its_name(const char *name, const Assignment *assignment)
 {
 	_cleanup_free_ char *first = assignment_file_name(assignment->domain_uuid);
 
 	if (strcmp(name, first) == 0)
-		return 1;
+		return true;
 	for (size_t i = 0; i < assignment->n_functions; i++) {
 		_cleanup_free_ char *further =
 			name_with(assignment->domain_uuid, &assignment->functions[i].bdf);
 
 		if (strcmp(name, further) == 0)
-			return 1;
+			return true;
 	}
-	return 0;
+	return false;
 }
 
 static void read_one(int dir_fd, const char *name, Assignments *all, AssignmentFaults *faults)
@@ -99,24 +89,21 @@ static void read_one(int dir_fd, const char *name, Assignments *all, AssignmentF
 	_cleanup_(assignment_freep) Assignment *assignment = NULL;
 	_cleanup_free_ char *why = NULL, *text = NULL;
 	size_t size = 0;
-	int r;
+	int r = read_file(dir_fd, name, &assignment, &why, &text, &size);
 
-	r = read_file(dir_fd, name, &assignment, &why, &text, &size);
 	if (r == -ENOENT)
 		return; /* released meanwhile */
-
-	if (r < 0) {
-		append_fault(all, faults, name, r, &why, text, size);
-		return;
-	}
-	r = is_its_name(name, assignment);
-	if (r > 0) {
+	if (r >= 0 && is_its_name(name, assignment)) {
 		assignment->file = xstrdup(name);
-		append(all, &assignment);
+		append(all, TAKE_PTR(assignment));
 		return;
 	}
-	why = xstrdup("its name is not its domain's UUID, alone or with an address of its own");
-	append_fault(all, faults, name, -EBADMSG, &why, text, size);
+	if (r >= 0) {
+		r = -EBADMSG;
+		why = xstrdup(
+			"its name is not its domain's UUID, alone or with an address of its own");
+	}
+	append_fault(all, faults, name, r, TAKE_PTR(why), text, size);
 }
 
 /* Until a person has read the file and removed it. */

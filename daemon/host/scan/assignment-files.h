@@ -20,7 +20,7 @@ typedef struct AssignmentFaults {
 } AssignmentFaults;
 
 /*
- * "UUID.json", the file of a domain's first group; NULL when out of memory. Each further group has
+ * "UUID.json", the file of a domain's first group. Each further group has
  * "UUID_ADDRESS.json", with the address of one of its functions.
  */
 char *assignment_file_name(const char *domain_uuid);

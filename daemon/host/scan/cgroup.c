@@ -87,13 +87,11 @@ static void identify_path(const char *path, bool units, char **unit, char **cont
 		if (has_suffix(parts[i], ".service") || has_suffix(parts[i], ".scope"))
 			last = parts[i];
 		found = container_in(i > 0 ? parts[i - 1] : NULL, parts[i], &size);
-		if (*container || !found)
-			continue;
-		*container = xstrndup(found, size);
+		if (!*container && found)
+			*container = xstrndup(found, size);
 	}
-	if (!units || !last || *unit)
-		return;
-	*unit = xstrdup(last);
+	if (units && !*unit)
+		*unit = xstrdup(last);
 }
 
 /*
@@ -117,12 +115,10 @@ static void identify_line(char *line, char **unit, char **container)
 
 void cgroup_identify(const char *text, char **ret_unit, char **ret_container)
 {
-	_cleanup_free_ char *copy = xstrdup(text), *unit = NULL, *container = NULL;
+	_cleanup_free_ char *copy = xstrdup(text);
 	char *save = NULL;
 
-	for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		identify_line(line, &unit, &container);
-	}
-	*ret_unit = TAKE_PTR(unit);
-	*ret_container = TAKE_PTR(container);
+	*ret_unit = *ret_container = NULL;
+	for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		identify_line(line, ret_unit, ret_container);
 }

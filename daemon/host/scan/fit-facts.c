@@ -38,14 +38,11 @@ static uint64_t number_after(const char *text, const char *name)
 }
 
 /* An absent or unreadable file counts as an empty text. */
-static int read_text(int dir_fd, const char *path, size_t max, char **ret)
+static char *read_text(int dir_fd, const char *path, size_t max)
 {
-	int r = file_read_at(dir_fd, path, max, ret, NULL);
+	char *text = NULL;
 
-	if (r >= 0)
-		return r;
-	*ret = xstrdup("");
-	return 0;
+	return file_read_at(dir_fd, path, max, &text, NULL) >= 0 ? text : xstrdup("");
 }
 
 /* "vendor_id\t: GenuineIntel" */
@@ -122,16 +119,14 @@ static void read_iommu_table(int sysfs_fd, HostFacts *facts)
 }
 
 /* In their order, since the kernel takes one after the other. What is behind "--" is for init. */
-static int read_iommu_words(int proc_fd, HostFacts *facts)
+static void read_iommu_words(int proc_fd, HostFacts *facts)
 {
 	static const char *const begins[] = { "intel_iommu=", "amd_iommu=", "iommu=" };
 	_cleanup_strv_ char **words = NULL;
-	_cleanup_free_ char *text = NULL;
-	int r = read_text(proc_fd, "cmdline", CMDLINE_MAX, &text);
+	_cleanup_free_ char *text = read_text(proc_fd, "cmdline", CMDLINE_MAX);
 
-	if (r >= 0)
-		strv_split(text, " \t\n", &words);
-	for (char **word = words; r >= 0 && word && *word && !str_equal(*word, "--"); word++) {
+	strv_split(text, " \t\n", &words);
+	for (char **word = words; word && *word && !str_equal(*word, "--"); word++) {
 		/* In names dashes count as underscores (kernel/params.c, dash2underscore()). */
 		for (char *c = *word; *c && *c != '='; c++)
 			*c = *c == '-' ? '_' : *c;
@@ -139,7 +134,6 @@ static int read_iommu_words(int proc_fd, HostFacts *facts)
 			if (str_starts_with(*word, begins[i]))
 				strv_append(&facts->iommu_words, *word);
 	}
-	return r;
 }
 
 /* "6.1.0-56-amd64" */
@@ -147,24 +141,19 @@ static void read_kernel(int proc_fd, HostFacts *facts)
 {
 	_cleanup_free_ char *release = NULL;
 	unsigned major, minor;
-	int r;
 
-	r = file_read_line_at(proc_fd, "sys/kernel/osrelease", &release);
-	if (r >= 0 && sscanf(release, "%3u.%4u.", &major, &minor) == 2) {
+	if (file_read_line_at(proc_fd, "sys/kernel/osrelease", &release) >= 0 &&
+	    sscanf(release, "%3u.%4u.", &major, &minor) == 2) {
 		facts->kernel_major = major;
 		facts->kernel_minor = minor;
 	}
 }
 
-static int read_memory(int proc_fd, HostFacts *facts)
+static void read_memory(int proc_fd, HostFacts *facts)
 {
-	_cleanup_free_ char *text = NULL;
-	int r;
+	_cleanup_free_ char *text = read_text(proc_fd, "meminfo", MEMINFO_MAX);
 
-	r = read_text(proc_fd, "meminfo", MEMINFO_MAX, &text);
-	if (r >= 0)
-		facts->memory_bytes = number_after(text, "MemTotal") * 1024;
-	return r;
+	facts->memory_bytes = number_after(text, "MemTotal") * 1024;
 }
 
 static uint64_t read_number(int dir_fd, const char *directory, const char *name)
@@ -183,12 +172,10 @@ static uint64_t read_number(int dir_fd, const char *directory, const char *name)
 static void add_pool(int fd, const char *name, HostNode *node)
 {
 	uint64_t kib = number_after(name, "hugepages-");
-	HugePool *bigger;
 
 	if (kib == 0)
 		return;
-	bigger = xreallocarray(node->pools, node->n_pools + 1, sizeof(HugePool));
-	node->pools = bigger;
+	node->pools = xreallocarray(node->pools, node->n_pools + 1, sizeof(HugePool));
 	node->pools[node->n_pools++] = (HugePool){
 		.page_bytes = kib * 1024,
 		.total = read_number(fd, name, "nr_hugepages"),
@@ -198,84 +185,61 @@ static void add_pool(int fd, const char *name, HostNode *node)
 
 static void read_pools(int node_fd, HostNode *node)
 {
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd = openat(node_fd, "hugepages", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_strv_ char **names = NULL;
-	int r;
 
-	fd = openat(node_fd, "hugepages", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	r = dir_list(fd, "kB", &names);
-	if (r < 0)
-		return;
+	if (fd >= 0)
+		(void)dir_list(fd, "kB", &names);
 	for (char **name = names; name && *name; name++)
 		add_pool(fd, *name, node);
 }
 
-static int read_node(int nodes_fd, unsigned number, HostNode *node)
+static void read_node(int nodes_fd, unsigned number, HostNode *node)
 {
 	_cleanup_free_ char *name = strf("node%u", number), *meminfo = NULL;
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd = openat(nodes_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CpuSet cpus;
-	int r;
 
 	node->node = number;
-	fd = openat(nodes_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	r = fd < 0 ? -errno : file_read_line_at(fd, "cpulist", &node->cpus);
-	if (r >= 0 && cpu_set_parse(node->cpus, &cpus) < 0) {
+	if (fd < 0)
+		return;
+	if (file_read_line_at(fd, "cpulist", &node->cpus) >= 0 &&
+	    cpu_set_parse(node->cpus, &cpus) < 0) {
 		free(node->cpus);
 		node->cpus = NULL;
 	}
-	if (fd < 0)
-		return 0;
-	r = read_text(fd, "meminfo", MEMINFO_MAX, &meminfo);
-	if (r < 0)
-		return r;
+	meminfo = read_text(fd, "meminfo", MEMINFO_MAX);
 	node->memory_bytes = number_after(meminfo, "MemTotal") * 1024;
 	node->free_bytes = number_after(meminfo, "MemFree") * 1024;
 	read_pools(fd, node);
-	return 0;
 }
 
 /* The nodes that are online; their directories have no certain order. */
-static int read_nodes(int sysfs_fd, HostFacts *facts)
+static void read_nodes(int sysfs_fd, HostFacts *facts)
 {
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd = openat(sysfs_fd, NODES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_free_ char *online = NULL;
 	CpuSet nodes;
-	int r;
 
-	fd = openat(sysfs_fd, NODES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	r = file_read_line_at(fd, "online", &online);
-	if (r < 0 || cpu_set_parse(online, &nodes) < 0)
-		return 0;
+	if (fd < 0 || file_read_line_at(fd, "online", &online) < 0 ||
+	    cpu_set_parse(online, &nodes) < 0)
+		return;
 	facts->nodes = xcalloc(cpu_set_count(&nodes) + 1, sizeof(HostNode));
-	r = 0;
-	for (unsigned number = 0; r >= 0 && number <= NODE_MAX; number++)
+	for (unsigned number = 0; number <= NODE_MAX; number++)
 		if (cpu_set_has(&nodes, number))
-			r = read_node(fd, number, &facts->nodes[facts->n_nodes++]);
-	return r;
+			read_node(fd, number, &facts->nodes[facts->n_nodes++]);
 }
 
-int fit_facts_read(int sysfs_fd, int proc_fd, HostFacts **ret)
+HostFacts *fit_facts_read(int sysfs_fd, int proc_fd)
 {
-	_cleanup_(host_facts_freep) HostFacts *facts = xcalloc(1, sizeof(HostFacts));
-	int r;
+	HostFacts *facts = xcalloc(1, sizeof(HostFacts));
 
-	r = file_read_line_at(proc_fd, "sys/kernel/hostname", &facts->name);
+	(void)file_read_line_at(proc_fd, "sys/kernel/hostname", &facts->name);
 	read_processor(proc_fd, facts);
 	read_iommu_table(sysfs_fd, facts);
-	r = read_iommu_words(proc_fd, facts);
-	if (r >= 0)
-		read_kernel(proc_fd, facts);
-	if (r >= 0)
-		r = read_memory(proc_fd, facts);
-	if (r >= 0)
-		r = read_nodes(sysfs_fd, facts);
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(facts);
-	return 0;
+	read_iommu_words(proc_fd, facts);
+	read_kernel(proc_fd, facts);
+	read_memory(proc_fd, facts);
+	read_nodes(sysfs_fd, facts);
+	return facts;
 }

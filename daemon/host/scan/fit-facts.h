@@ -8,7 +8,6 @@
 
 /*
  * Never waits, because these attributes take no device's lock. Values that are absent or make no
- * sense stay unknown (a kernel without NUMA, another architecture, a sandbox). Fails only with
- * -ENOMEM.
+ * sense stay unknown (a kernel without NUMA, another architecture, a sandbox).
  */
-int fit_facts_read(int sysfs_fd, int proc_fd, HostFacts **ret);
+HostFacts *fit_facts_read(int sysfs_fd, int proc_fd);

@@ -241,9 +241,7 @@ static int read_bars(int device_fd, PciFunction *f)
 
 static void append_upstream(PciFunction *f, const Bdf *bdf)
 {
-	Bdf *p = xreallocarray(f->upstream, f->n_upstream + 1, sizeof(Bdf));
-
-	f->upstream = p;
+	f->upstream = xreallocarray(f->upstream, f->n_upstream + 1, sizeof(Bdf));
 	f->upstream[f->n_upstream++] = *bdf;
 }
 

@@ -22,9 +22,8 @@ int kept_file_read(int dir_fd, const char *name, Assignment **ret, char **ret_wh
 
 	if (r >= 0)
 		return kept_from_json(text, size, ret, ret_why);
-	if (file_state_damaged(r)) {
+	if (file_state_damaged(r))
 		*ret_why = xstrdup(file_state_error(r));
-	}
 	return r;
 }
 
@@ -47,7 +46,6 @@ static void read_one(int dir_fd, const char *name, Assignments *all, char ***not
 
 	if (r == -ENOENT)
 		return; /* no longer kept */
-
 	if (r < 0) {
 		note_fault(name, r, why, notes);
 		return;
@@ -58,7 +56,7 @@ static void read_one(int dir_fd, const char *name, Assignments *all, char ***not
 		return;
 	}
 	kept->file = TAKE_PTR(own);
-	kept_add(all, &kept);
+	kept_add(all, TAKE_PTR(kept));
 }
 
 int kept_files_read(int dir_fd, Assignments *all, char ***notes)

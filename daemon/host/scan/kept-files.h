@@ -7,7 +7,7 @@
 
 #include "core/facts/kept.h"
 
-/* "0000:41:00.0.json", by the first function; NULL when out of memory. */
+/* "0000:41:00.0.json", by the first function. */
 char *kept_file_name(const Assignment *kept);
 
 /* Reads one file, whatever its name. */

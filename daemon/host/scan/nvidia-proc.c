@@ -36,37 +36,28 @@ static char *value_of(char *line, const char *name)
 
 static void parse_information(char *text, char **ret_uuid, int *ret_minor)
 {
-	_cleanup_free_ char *uuid = NULL;
 	char *save = NULL;
-	int minor = -1;
 
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		unsigned long long number;
 		char *value;
 
 		value = value_of(line, "GPU UUID");
-		if (value && !uuid && is_uuid(value)) {
-			uuid = xstrdup(value);
-		}
+		if (value && !*ret_uuid && is_uuid(value))
+			*ret_uuid = xstrdup(value);
 		value = value_of(line, "Device Minor");
 		if (value && str_to_unsigned(value, 10, MINOR_MAX, &number) >= 0)
-			minor = (int)number;
+			*ret_minor = (int)number;
 	}
-	*ret_uuid = TAKE_PTR(uuid);
-	*ret_minor = minor;
 }
 
 void nvidia_proc_read(int proc_fd, const Bdf *bdf, char **ret_uuid, int *ret_minor)
 {
 	_cleanup_free_ char *path = strf("driver/nvidia/gpus/%s/information", BDF_TEXT(bdf));
 	_cleanup_free_ char *text = NULL;
-	int r;
 
-	r = file_read_at(proc_fd, path, INFORMATION_MAX_BYTES, &text, NULL);
-	if (r < 0) {
-		*ret_uuid = NULL;
-		*ret_minor = -1;
-		return;
-	}
-	parse_information(text, ret_uuid, ret_minor);
+	*ret_uuid = NULL;
+	*ret_minor = -1;
+	if (file_read_at(proc_fd, path, INFORMATION_MAX_BYTES, &text, NULL) >= 0)
+		parse_information(text, ret_uuid, ret_minor);
 }

@@ -57,25 +57,22 @@ static const char *parse_entry(const char *line, uint16_t *ret_id)
 	return line + 4 + strspn(line + 4, " ");
 }
 
-static void keep_text(PciNames *names, const char *name, uint32_t *ret)
+/* Where it is in the text. */
+static uint32_t keep_text(PciNames *names, const char *name)
 {
 	size_t size = strlen(name) + 1, at = names->text_size;
-	char *bigger = xrealloc(names->text, at + size);
 
-	memcpy(bigger + at, name, size);
-	names->text = bigger;
+	names->text = xrealloc(names->text, at + size);
+	memcpy(names->text + at, name, size);
 	names->text_size = at + size;
-	*ret = (uint32_t)at;
+	return (uint32_t)at;
 }
 
 static void keep_device(PciNames *names, uint16_t device, const char *name)
 {
-	Entry *bigger = xreallocarray(names->entries, names->n_entries + 1, sizeof(Entry));
-	Entry entry = { .device = device };
-
-	names->entries = bigger;
-	keep_text(names, name, &entry.name);
-	names->entries[names->n_entries++] = entry;
+	names->entries = xreallocarray(names->entries, names->n_entries + 1, sizeof(Entry));
+	names->entries[names->n_entries++] =
+		(Entry){ .device = device, .name = keep_text(names, name) };
 }
 
 /* ---- the list ---- */
@@ -97,11 +94,10 @@ static int take_line(PciNames *names, const char *line, bool *in_part)
 		if (!*in_part || line[1] == '\t') /* two tabs: a subsystem */
 			return 0;
 		name = parse_entry(line + 1, &id);
-		if (name) {
-			keep_device(names, id, name);
-			return 0;
-		}
-		return -EBADMSG;
+		if (!name)
+			return -EBADMSG;
+		keep_device(names, id, name);
+		return 0;
 	}
 	if (is_other(line)) {
 		*in_part = *in_part && line[0] < 'A';
@@ -111,10 +107,8 @@ static int take_line(PciNames *names, const char *line, bool *in_part)
 	if (!name)
 		return -EBADMSG;
 	*in_part = id == PCI_VENDOR_NVIDIA;
-	if (*in_part) {
-		keep_text(names, name, &names->vendor);
-		return 0;
-	}
+	if (*in_part)
+		names->vendor = keep_text(names, name);
 	return 0;
 }
 
@@ -122,11 +116,9 @@ static int take_line(PciNames *names, const char *line, bool *in_part)
 static int take_list(PciNames *names, char *list)
 {
 	bool in_part = false;
-	uint32_t nothing;
 	int r = 0;
 
-	keep_text(names, "", &nothing);
-
+	keep_text(names, "");
 	for (char *line = list, *end; r >= 0 && line; line = end) {
 		end = strchr(line, '\n');
 		if (end)
@@ -150,9 +142,9 @@ static void forget_all(PciNames *names)
 	*names = (PciNames){ 0 };
 }
 
-void pci_names_new(const char *path, PciNames **ret)
+PciNames *pci_names_new(const char *path)
 {
-	_cleanup_(pci_names_freep) PciNames *names = xcalloc(1, sizeof(*names));
+	PciNames *names = xcalloc(1, sizeof(*names));
 	_cleanup_free_ char *list = NULL;
 	size_t size = 0;
 	int r;
@@ -164,7 +156,7 @@ void pci_names_new(const char *path, PciNames **ret)
 		forget_all(names);
 	if (names->n_entries > 0)
 		qsort(names->entries, names->n_entries, sizeof(Entry), compare_entries);
-	*ret = TAKE_PTR(names);
+	return names;
 }
 
 static const char *find_device(const PciNames *names, uint16_t device)

@@ -12,8 +12,8 @@ typedef struct PciNames PciNames;
  * Reads the list at `path`, of which it keeps NVIDIA's part. Also works without a list, and with
  * one that cannot be understood: names are then numbers.
  */
-void pci_names_new(const char *path, PciNames **ret);
-/* "NVIDIA Corporation GA102 [GeForce RTX 3090]"; caller frees. NULL when out of memory. */
+PciNames *pci_names_new(const char *path);
+/* "NVIDIA Corporation GA102 [GeForce RTX 3090]"; caller frees. */
 char *pci_names_device(const PciNames *names, uint16_t vendor, uint16_t device);
 PciNames *pci_names_free(PciNames *names);
 DEFINE_CLEANUP(PciNames, pci_names_free)

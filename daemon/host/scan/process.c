@@ -22,6 +22,8 @@ int process_uids(int process_fd, uid_t ret[PROCESS_UIDS])
 	if (fd < 0)
 		return -errno;
 	f = fdopen(fd, "re");
+	if (!f)
+		no_memory();
 	/* The name comes before; a newline in it is written as "\n". */
 	while (getline(&line, &size, f) > 0) {
 		if (sscanf(line, "Uid:\t%u\t%u\t%u\t%u", &uids[0], &uids[1], &uids[2], &uids[3]) !=

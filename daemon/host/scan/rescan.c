@@ -53,9 +53,7 @@ static int read_of_gpu(int devices_fd, const PciFunction *was, PciFunction *f)
 
 	if (r < 0)
 		return r == -ENOENT || r == -ENODEV ? -ESTALE : r;
-	if (was->physical_slot) {
-		f->physical_slot = xstrdup(was->physical_slot);
-	}
+	f->physical_slot = xstrdup(was->physical_slot);
 	return pci_function_same_place(was, f) &&
 			       pci_function_is_nvidia_gpu(was) == pci_function_is_nvidia_gpu(f)
 		       ? 0
@@ -143,11 +141,10 @@ int scan_pci_changed(int sysfs_fd, const PciSnapshot *before, const Bdf *changed
 	if (n > SCAN_CHANGED_MAX || before->n_batches >= BATCHES_MAX)
 		return -ESTALE;
 	r = find_changes(sysfs_fd, before, changed, n, &changes);
-	if (r >= 0)
-		pci_snapshot_replace(before, changes.addresses, changes.n_addresses,
-				     changes.functions, changes.n_functions, &snapshot);
 	if (r < 0)
 		return r;
+	snapshot = pci_snapshot_replace(before, changes.addresses, changes.n_addresses,
+					changes.functions, changes.n_functions);
 	if (changes.n_functions > 0)
 		changes.functions = NULL; /* now the snapshot's */
 	changes.n_functions = 0;

@@ -37,9 +37,8 @@ static int append_address(const char *name, void *userdata)
 		return 0;
 	if (functions->n_items == functions->capacity) {
 		size_t bigger = functions->capacity ? functions->capacity * 2 : 64;
-		PciFunction *p = xreallocarray(functions->items, bigger, sizeof(*p));
 
-		functions->items = p;
+		functions->items = xreallocarray(functions->items, bigger, sizeof(PciFunction));
 		functions->capacity = bigger;
 	}
 	functions->items[functions->n_items++] = (PciFunction){
@@ -153,10 +152,10 @@ static int read_functions(int sysfs_fd, int devices_fd, Functions *functions)
 	for (size_t i = 0; i < functions->n_items; i++)
 		pass.matter[i] = pci_function_is_kin(&functions->items[i]);
 	r = read_matter(devices_fd, functions, &pass);
-	if (r >= 0)
-		matter_mark(sysfs_fd, functions->items, functions->n_items, pass.matter);
-	if (r >= 0)
-		r = read_matter(devices_fd, functions, &pass);
+	if (r < 0)
+		return r;
+	matter_mark(sysfs_fd, functions->items, functions->n_items, pass.matter);
+	r = read_matter(devices_fd, functions, &pass);
 	if (r < 0)
 		return r;
 	drop_gone(functions, &pass);
@@ -200,10 +199,9 @@ int scan_pci(int sysfs_fd, PciSnapshot **ret)
 	snapshot = xcalloc(1, sizeof(*snapshot));
 	snapshot->taken_usec = now_realtime_usec();
 	r = read_functions(sysfs_fd, devices_fd, &functions);
-	if (r >= 0)
-		pci_snapshot_adopt(snapshot, functions.items, functions.n_items);
 	if (r < 0)
 		return r;
+	pci_snapshot_adopt(snapshot, functions.items, functions.n_items);
 	functions = (Functions){ 0 }; /* now the snapshot's */
 	r = pci_snapshot_seal(snapshot);
 	if (r >= 0)

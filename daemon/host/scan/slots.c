@@ -49,11 +49,8 @@ static int read_slot(int slots_fd, const char *name, Slots *slots)
 		return 0;
 	if (r < 0)
 		return r;
-	r = parse_slot_address(address, &slot.address);
-	if (r == -EINVAL)
+	if (parse_slot_address(address, &slot.address) < 0)
 		return 0;
-	if (r < 0)
-		return r;
 	slot.name = xstrdup(name);
 	slots->items[slots->n_items++] = slot;
 	return 0;
@@ -87,12 +84,11 @@ static int read_slots(int sysfs_fd, Slots *ret)
 
 static void set_physical_slot(const Slots *slots, PciFunction *f)
 {
-	for (size_t i = 0; i < slots->n_items; i++) {
-		if (!bdf_same_slot(&slots->items[i].address, &f->bdf))
-			continue;
-		f->physical_slot = xstrdup(slots->items[i].name);
-		return;
-	}
+	for (size_t i = 0; i < slots->n_items; i++)
+		if (bdf_same_slot(&slots->items[i].address, &f->bdf)) {
+			f->physical_slot = xstrdup(slots->items[i].name);
+			return;
+		}
 }
 
 int slots_name_functions(int sysfs_fd, PciFunction *functions, size_t n)

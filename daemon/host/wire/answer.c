@@ -50,19 +50,6 @@ static void begin(FILE *f, const char *verb, int error)
 		-error);
 }
 
-/* NULL when memory ran out on the way. */
-static char *end(FILE *f, char **text)
-{
-	bool failed = ferror(f) != 0;
-
-	failed |= fclose(f) != 0;
-	if (!failed)
-		return TAKE_PTR(*text);
-	free(*text);
-	*text = NULL;
-	return NULL;
-}
-
 char *worker_move_document(const Bdf *bdf, const DriverResult *result)
 {
 	char *text = NULL;
@@ -75,7 +62,8 @@ char *worker_move_document(const Bdf *bdf, const DriverResult *result)
 	write_text_if_any(f, "driver", result->driver);
 	write_text_if_any(f, "driver_override", result->driver_override);
 	fputc('}', f);
-	return end(f, &text);
+	xmemstream_end(&f);
+	return text;
 }
 
 static void write_look(FILE *f, const char *key, const ResetLook *look)
@@ -114,5 +102,6 @@ char *worker_reset_document(const ResetReport *report)
 	write_look(f, "before", &report->before);
 	write_look(f, "after", &report->after);
 	fputs("}}", f);
-	return end(f, &text);
+	xmemstream_end(&f);
+	return text;
 }

@@ -17,7 +17,7 @@
 #include "core/facts/reset-report.h"
 #include "host/wire/move.h"
 
-/* One line without a newline; NULL when out of memory. */
+/* One line without a newline. */
 char *worker_move_document(const Bdf *bdf, const DriverResult *result);
 /* `inspection`: NULL on error. */
 char *worker_inspect_document(int error, const Inspection *inspection);

@@ -7,8 +7,8 @@
 
 #include "core/facts/machine.h"
 
-/* One line without a newline; NULL when out of memory. error: an errno below 0. */
+/* One line without a newline. error: an errno below 0. */
 char *machines_document(const Machines *machines, int error);
 
-/* -ENOMEM; -EBADMSG when it is no such answer; the worker's own error. */
+/* -EBADMSG when it is no such answer; the worker's own error. */
 int machines_document_parse(const char *text, size_t size, Machines **ret);

@@ -9,9 +9,9 @@
 
 #include "core/facts/memory-clear.h"
 
-/* One line without a newline; NULL when out of memory. */
+/* One line without a newline. */
 char *memory_document(const MemoryReport *reports, size_t n);
 
-/* Fills n reports. -ENOMEM; -EBADMSG when it is not an answer about these boards, in order. */
+/* Fills n reports. -EBADMSG when it is not an answer about these boards, in order. */
 int memory_document_parse(const char *text, size_t size, const Bdf *boards, size_t n,
 			  MemoryReport *ret);

@@ -12,7 +12,7 @@
 
 #include "core/facts/persistence.h"
 
-/* One line without a newline; NULL when out of memory. */
+/* One line without a newline. */
 char *persistence_document(const GpuPersistence *gpus, size_t n);
 
 /*

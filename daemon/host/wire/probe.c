@@ -13,19 +13,15 @@
 
 void probe_answer_unseen(ProbeAnswer *answer, const Bdf *bdf, char *reason)
 {
-	UnseenBoard *bigger =
-		xreallocarray(answer->unseen, answer->n_unseen + 1, sizeof(UnseenBoard));
-
-	answer->unseen = bigger;
-	bigger[answer->n_unseen++] = (UnseenBoard){ .bdf = *bdf, .reason = reason };
+	answer->unseen = xreallocarray(answer->unseen, answer->n_unseen + 1, sizeof(UnseenBoard));
+	answer->unseen[answer->n_unseen++] = (UnseenBoard){ .bdf = *bdf, .reason = reason };
 }
 
-static int write_boards(json_t *o, const char *key, const void *of)
+static void write_boards(json_t *o, const char *key, const void *of)
 {
 	const ProbeAnswer *answer = of;
 
 	json_set(o, key, sightings_to_json(answer->boards));
-	return 0;
 }
 
 static void read_boards(JsonReader *reader, const char *key, void *of)

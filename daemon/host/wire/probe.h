@@ -22,11 +22,11 @@ typedef struct ProbeAnswer {
 	size_t n_unseen;
 } ProbeAnswer;
 
-/* 0 or -ENOMEM. Takes the reason, also on failure; NULL means out of memory. */
+/* Takes the reason. */
 void probe_answer_unseen(ProbeAnswer *answer, const Bdf *bdf, char *reason);
 void probe_answer_clear(ProbeAnswer *answer);
 
-/* One line without a newline; NULL when out of memory. */
+/* One line without a newline. */
 char *probe_document(const ProbeAnswer *answer);
 
 /*

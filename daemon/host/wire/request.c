@@ -95,17 +95,9 @@ static int parse(const char *text, size_t size, char ***ret)
 	if (size < 2 || text[size - 1] != '\0' || text[size - 2] != '\0')
 		return -EBADMSG;
 	for (const char *at = text; at < text + size - 1; at += strlen(at) + 1) {
-		int r;
-
 		if (*at == '\0')
-			r = -EBADMSG;
-		else {
-			strv_append(&words, at);
-			r = 0;
-		}
-
-		if (r < 0)
-			return r;
+			return -EBADMSG;
+		strv_append(&words, at);
 	}
 	*ret = TAKE_PTR(words);
 	return 1;

@@ -23,7 +23,7 @@ int request_write(char *const *words, char **ret, size_t *ret_size);
 
 /*
  * Reads one request, which is all that the other side sends. -EBADMSG: it is no request;
- * -ETIMEDOUT: the other side has said nothing for seconds; -ENOMEM, or what read(2) says.
+ * -ETIMEDOUT: the other side has said nothing for seconds; or what read(2) says.
  */
 int request_read(int fd, char ***ret);
 

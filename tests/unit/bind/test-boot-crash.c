@@ -58,11 +58,10 @@ static void never_wait(_unused_ void *userdata, _unused_ unsigned milliseconds)
 	fail_msg("nothing is to be waited for");
 }
 
-static int probe(const BootMachine *machine, const Bdf *bdfs, size_t n, char **ret_errors)
+static void probe(const BootMachine *machine, const Bdf *bdfs, size_t n, char **ret_errors)
 {
 	for (size_t i = 0; i < n; i++)
-		boot_probe(machine->sysfs_fd, &machine->ops, &bdfs[i], &ret_errors[i]);
-	return 0;
+		ret_errors[i] = boot_probe(machine->sysfs_fd, &machine->ops, &bdfs[i]);
 }
 
 static int no_serial_number(_unused_ const BootMachine *machine, _unused_ const Bdf *bdf,

@@ -33,7 +33,7 @@ typedef struct Bench {
 } Bench;
 
 /* Like the real one, but in this process. */
-static int probe(const BootMachine *machine, const Bdf *functions, size_t n, char **ret_errors)
+static void probe(const BootMachine *machine, const Bdf *functions, size_t n, char **ret_errors)
 {
 	Bench *b = machine->userdata;
 
@@ -43,9 +43,8 @@ static int probe(const BootMachine *machine, const Bdf *functions, size_t n, cha
 			b->kernel.stolen_probes = 1;
 		}
 		b->probed++;
-		boot_probe(machine->sysfs_fd, &machine->ops, &functions[i], &ret_errors[i]);
+		ret_errors[i] = boot_probe(machine->sysfs_fd, &machine->ops, &functions[i]);
 	}
-	return 0;
 }
 
 static int serial_number(const BootMachine *machine, const Bdf *bdf _unused_, char **ret)

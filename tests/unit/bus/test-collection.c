@@ -482,12 +482,3 @@ ON_A_BUS(every_property_can_be_read)
 		sd_bus_message_unref(reply.message);
 	}
 }
-
-ON_A_BUS(objects_without_a_path_are_not_appended)
-{
-	Pair *pair = *state;
-	ShownObjects set = { 0 };
-
-	assert_null(collection_append(&pair->things, &set, NULL));
-	assert_int_equal(set.n, 0);
-}

@@ -133,12 +133,12 @@ static JobState execute_and_claim(Rig *rig, const Prepared *prepared)
 {
 	static const ExecutorListener listener = { .step = ignore_step,
 						   .rolling_back = ignore_rolling_back };
-	_cleanup_(executor_result_clear) ExecutorResult result = { 0 };
-	int r = execute(&rig->place, rig->last_job, prepared, 1000000, &listener, &result);
+	_cleanup_(executor_result_clear) ExecutorResult result =
+		execute(&rig->place, rig->last_job, prepared, 1000000, &listener);
 
 	if (result.state != JOB_INCOMPLETE)
 		return result.state;
-	claims_quarantine(rig->claims, rig->last_job, r < 0 ? "the job failed" : result.quarantine);
+	claims_quarantine(rig->claims, rig->last_job, result.quarantine);
 	return JOB_INCOMPLETE;
 }
 
@@ -209,7 +209,7 @@ static void check_quarantined(Rig *rig, const Scenario *scenario, const char *wh
 	    count_files(rig->quarantine.dir_fd, ".json") > 0)
 		return;
 	claims_free(rig->claims);
-	claims_new(&rig->claims);
+	rig->claims = claims_new();
 	rig->place.claims = rig->claims;
 	outcome = rig_run(rig, &scenario->request);
 	if (outcome.state != JOB_DONE && (scenario->request.operation != OPERATION_RELEASE ||
@@ -306,7 +306,7 @@ TEST(after_a_failed_sync_nothing_is_begun_until_new_writes_last)
 		Rig *rig = rig_new();
 		Outcome outcome;
 
-		disk_watch_new(&rig->place.disk);
+		rig->place.disk = disk_watch_new();
 		rig_shut_off(rig);
 		before = rig_world(rig);
 		run(rig, &scenarios[0].request, LIBC_SYNC, nth, false);

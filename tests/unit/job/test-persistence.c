@@ -451,7 +451,7 @@ static void release_until_given_back(Rig *rig)
 	fake_watch(&rig->fake);
 	assert_true(rig_is_on(rig, A, "nvidia", ""));
 	claims_free(rig->claims);
-	claims_new(&rig->claims);
+	rig->claims = claims_new();
 	rig->place.claims = rig->claims;
 }
 

@@ -71,7 +71,7 @@ static int fake_probe(Host *host, const Bdf *functions, size_t n, bool mmio, uin
 		assert_int_equal(cancellation_ask(prober->rig->place.cancel, 0), 1);
 	if (prober->result < 0)
 		return prober->result;
-	evidence_new(&ret->boards);
+	ret->boards = evidence_new();
 	if (prober->error) {
 		ret->error = strdup(prober->error);
 		return 0;
@@ -103,7 +103,7 @@ static int setup(void **state)
 	prober->links = 4;
 	prober->device = 0x2230;
 	assert_int_equal(topology_store_open(prober->rig->state_directory, &prober->topology), 0);
-	topology_store_load(&prober->topology, &notes);
+	notes = topology_store_load(&prober->topology);
 	assert_null(notes);
 	prober->rig->place.topology = &prober->topology;
 	*state = prober;

@@ -185,7 +185,7 @@ ON_A_RIG(a_guest_that_runs_is_left_alone)
 	assert_non_null(strstr(recovery.reason, "vm77 runs with 0000:41:00.0"));
 	rig_check_world(rig, before, "left alone");
 	/* It is on disk. */
-	claims_new(&next);
+	next = claims_new();
 	assert_int_equal(quarantine_store_load(&rig->quarantine, next), 0);
 	assert_int_equal(bdf_parse("0000:61:00.1", &function), 0);
 	why = claims_quarantine_reason(next, &function, NULL);

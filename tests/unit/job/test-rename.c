@@ -21,7 +21,7 @@ static void declare(Rig *rig, const char *text)
 	assert_non_null(declarations);
 	assert_int_equal(declarations_parse(declarations, "groups.d/test.conf", text, &problem), 0);
 	rules_unref(rig->rules);
-	rules_new(&POLICY_DEFAULT, declarations, &rig->rules);
+	rig->rules = rules_new(&POLICY_DEFAULT, declarations);
 	rig->place.rules = rig->rules;
 }
 

@@ -235,7 +235,7 @@ ON_A_RIG(a_reset_that_never_returns_quarantines_the_group)
 	rig_expect_failure(&outcome, GPUPASS_ERROR_QUARANTINED, "");
 	/* The daemon was restarted: the quarantine is forgotten, and the device has come back. */
 	claims_free(rig->claims);
-	claims_new(&rig->claims);
+	rig->claims = claims_new();
 	rig->place.claims = rig->claims;
 	memset(rig->fake.stuck, 0, rig->fake.snapshot->n_functions * sizeof(bool));
 	outcome = rig_run(rig, &next);
@@ -315,7 +315,7 @@ static void check_marks(Rig *rig, const char *what, TenantState wanted, const ch
 	_cleanup_(tenants_freep) Tenants *tenants = NULL;
 	const char *uuid = domain ? fake_domain(&rig->fake, domain)->uuid : NULL;
 
-	tenant_store_load(&rig->tenants, &tenants);
+	tenants = tenant_store_load(&rig->tenants);
 	for (size_t i = 0; i < BOARDS; i++) {
 		const TenantFile *file;
 		Bdf lead = { 0 };
@@ -339,7 +339,7 @@ static void mark_for(Rig *rig, const char *uuid)
 		Bdf lead = { 0 };
 
 		assert_int_equal(bdf_parse(leads[i], &lead), 0);
-		gpu_set_new(rig->fake.snapshot, &set);
+		set = gpu_set_new(rig->fake.snapshot);
 		tenant_mark_identify(&mark, gpu_set_find(set, &lead));
 		mark.domain_uuid = strdup(uuid);
 		mark.why = strdup("a test");

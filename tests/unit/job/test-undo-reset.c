@@ -39,7 +39,7 @@ static TenantState mark_of(Rig *rig, const char *bdf)
 	Bdf lead;
 
 	assert_int_equal(bdf_parse(bdf, &lead), 0);
-	tenant_store_load(&rig->tenants, &tenants);
+	tenants = tenant_store_load(&rig->tenants);
 	file = tenants_find(tenants, &lead);
 	assert_non_null(file);
 	assert_non_null(file->mark);

@@ -508,11 +508,11 @@ ON_A_RIG(an_assigned_group_is_released_by_its_name_when_its_evidence_is_stale)
 	assigned(rig, NULL);
 	fake_shut_off(&rig->fake, "vm42");
 	assert_non_null(none);
-	rules_new(&POLICY_DEFAULT, none, &rules);
+	rules = rules_new(&POLICY_DEFAULT, none);
 	declared = rig->place.rules;
 	rig->place.rules = rules;
 	known_open(&known, rig);
-	evidence_new(&seen);
+	seen = evidence_new();
 	for (size_t i = 0; i < ELEMENTS(buses); i++) {
 		Sighting s = { .way = WAY_NVML, .seen_usec = 1, .device = 0x1234 };
 

@@ -277,7 +277,7 @@ static Assignment *stored(Rig *rig)
 
 	assert_int_equal(assignment_store_load(&rig->store, &all, NULL), 0);
 	assert_int_equal(all->n_items, 1);
-	assignment_copy(all->items[0], &copy);
+	copy = assignment_copy(all->items[0]);
 	return copy;
 }
 

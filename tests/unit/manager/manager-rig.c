@@ -15,6 +15,7 @@
 
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define PATIENCE_MSEC 60000
 
@@ -47,13 +48,11 @@ static void run_done(void *data)
 
 int __wrap_mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, void *data)
 {
-	ThreadRun *run = calloc(1, sizeof(*run));
-	int r = -ENOMEM;
+	ThreadRun *run = xmalloc(sizeof(*run));
+	int r;
 
-	if (run) {
-		*run = (ThreadRun){ .work = work, .done = done, .data = data };
-		r = __real_mailbox_run(mailbox, run_work, run_done, run);
-	}
+	*run = (ThreadRun){ .work = work, .done = done, .data = data };
+	r = __real_mailbox_run(mailbox, run_work, run_done, run);
 	if (r < 0)
 		free(run);
 	else

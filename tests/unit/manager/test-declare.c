@@ -288,8 +288,7 @@ ON_A_MANAGER(no_job_begins_on_a_group_that_is_being_forgotten)
 	assert_int_equal(manager_forget(rig->manager, "pair0", caller_declared, &caller), 0);
 	assert_int_equal(manager_start_job(rig->manager, &request, &job, &problem), PROBLEM);
 	assert_int_equal(problem->error, GPUPASS_ERROR_GROUP_BUSY);
-	problem_free(problem);
-	problem = 0;
+	problem = problem_free(problem);
 	request.group = NULL;
 	assert_int_equal(manager_start_job(rig->manager, &request, &job, &of_any), PROBLEM);
 	rig_wait_for(rig->mailbox, &caller.was_told);

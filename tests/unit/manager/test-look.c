@@ -350,7 +350,7 @@ static int scan_card(Host *host _unused_, const PciSnapshot *before, const Bdf *
 		.numa_node = NUMA_NODE_NONE,
 	};
 	changed_scans++;
-	pci_snapshot_replace(before, changed, 1, card, 1, ret);
+	*ret = pci_snapshot_replace(before, changed, 1, card, 1);
 	return 0;
 }
 

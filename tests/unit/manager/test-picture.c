@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What the picture shows over the facts: jobs, quarantine, boot, notes; and that it stays when
- * memory is out.
- */
+/* What the picture shows over the facts: jobs, quarantine, boot, notes. */
 #include "rig/test.h"
 
 #include <fcntl.h>
@@ -45,8 +42,7 @@ ON_A_MANAGER(a_group_that_a_job_has_is_moving_and_not_assignable)
 
 	manager_rig_connect(rig);
 	assert_true(manager_rig_group(rig, "pair0")->assignable);
-	records_reserve(m);
-	job_record_new(7, &request, &job);
+	job = job_record_new(7, &request);
 	job->functions = calloc(1, sizeof(Bdf));
 	job->functions[0] = function("0000:41:00.0");
 	job->n_functions = 1;
@@ -172,8 +168,7 @@ ON_A_MANAGER(drift_is_not_looked_for_while_a_job_runs)
 	rig_assigned(rig->rig);
 	manager_rig_connect(rig);
 	assert_int_equal(m->drift->n_items, 0);
-	records_reserve(m);
-	job_record_new(1, &request, &job);
+	job = job_record_new(1, &request);
 	records_add(m, job);
 	fake_set_driver(&rig->rig->fake, "0000:41:00.0", "nvidia", NULL);
 	manager_rig_look(rig);

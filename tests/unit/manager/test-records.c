@@ -42,8 +42,7 @@ static JobRecord *add(Manager *m, Operation operation, uint32_t uid)
 	const JobRequest request = { .operation = operation, .caller_uid = uid };
 	JobRecord *job = NULL;
 
-	records_reserve(m);
-	job_record_new(m->last_job + 1, &request, &job);
+	job = job_record_new(m->last_job + 1, &request);
 	records_add(m, job);
 	return job;
 }
@@ -70,7 +69,7 @@ TEST(a_new_job_has_the_texts_of_its_request_and_no_others)
 				     .caller_uid = USER };
 	JobRecord *job = NULL;
 
-	job_record_new(7, &request, &job);
+	job = job_record_new(7, &request);
 	assert_int_equal(job->id, 7);
 	assert_int_equal(job->operation, OPERATION_RELEASE);
 	assert_string_equal(job->group, "");
@@ -108,7 +107,7 @@ TEST(plan_steps_and_end_fill_the_record)
 	const JobRequest request = { .operation = OPERATION_BIND, .group = (char *)"GPU-1" };
 	JobRecord *job = NULL;
 
-	job_record_new(1, &request, &job);
+	job = job_record_new(1, &request);
 	job_record_planned(job, &planned);
 	assert_null(planned.group); /* taken */
 	assert_string_equal(job->group, "pair0");

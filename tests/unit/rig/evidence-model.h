@@ -126,7 +126,7 @@ typedef struct Row {
 static inline _unused_ void make_host(HostModel *h, const Row *row)
 {
 	host_init(h);
-	evidence_new(&h->evidence);
+	h->evidence = evidence_new();
 	for (size_t i = 0; i < ELEMENTS(row->boards) && row->boards[i].bus; i++) {
 		_cleanup_free_ char *slot = strf("0000:%s:00", row->boards[i].bus);
 

@@ -13,6 +13,7 @@
 #include "core/pci/snapshot-json.h"
 #include "fake-host-private.h"
 #include "guests.h"
+#include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(fake_op, FakeOp, FAKE_OPS)
 
@@ -91,9 +92,9 @@ static int fault_result(const FakeFault *fault, Problem **ret_problem)
 /* Nothing is known of it but what it has in PCI functions, unless a test wants more. */
 static int fake_facts(Host *host, HostFacts **ret)
 {
-	_cleanup_(host_facts_freep) HostFacts *facts = calloc(1, sizeof(HostFacts));
+	HostFacts *facts = xcalloc(1, sizeof(HostFacts));
 
-	if (facts && fake_of(host)->two_nodes) {
+	if (fake_of(host)->two_nodes) {
 		facts->physical_bits = 46;
 		facts->memory_bytes = 512ULL << 30;
 		facts->nodes = calloc(2, sizeof(HostNode));
@@ -105,7 +106,7 @@ static int fake_facts(Host *host, HostFacts **ret)
 				.memory_bytes = 256ULL << 30,
 			};
 	}
-	*ret = TAKE_PTR(facts);
+	*ret = facts;
 	return 0;
 }
 
@@ -118,7 +119,6 @@ static int fake_scan(Host *host, PciSnapshot **ret)
 	if (fault)
 		return fake_leave(fake, fault->error);
 	json = pci_snapshot_to_json(fake->snapshot);
-	assert_non_null(json);
 	return fake_leave(fake, pci_snapshot_from_json(json, strlen(json), ret, &message));
 }
 
@@ -140,7 +140,7 @@ static int fake_scan_changed(Host *host, const PciSnapshot *before, const Bdf *c
 		*(PciFunction *)f = (PciFunction){ .bdf = f->bdf };
 	}
 	fake_of(host)->changed_scans++;
-	pci_snapshot_replace(before, changed, n, functions, found, ret);
+	*ret = pci_snapshot_replace(before, changed, n, functions, found);
 	if (found == 0)
 		free(functions);
 	return 0;

@@ -12,6 +12,7 @@
 #include "core/pci/snapshot-json.h"
 #include "domains.h"
 #include "fake-host-private.h"
+#include "util/xalloc.h"
 
 Bdf fake_parse_bdf(const char *text)
 {
@@ -32,9 +33,8 @@ size_t fake_find_function(const FakeHost *fake, const Bdf *bdf)
 
 void fake_set_text(char **to, const char *from)
 {
-	char *copy = from ? strdup(from) : NULL;
+	char *copy = xstrdup(from);
 
-	assert_true(!from || copy);
 	free(*to);
 	*to = copy;
 }

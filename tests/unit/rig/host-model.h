@@ -12,6 +12,7 @@
 #include "core/pci/snapshot-json.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 typedef struct HostModel {
 	PciSnapshot *snapshot;
@@ -35,11 +36,10 @@ static inline _unused_ Bdf bdf_of(const char *text)
 	return bdf;
 }
 
-/* Appends an item to a list of `n`; ends the test when memory is out. */
+/* Appends an item to a list of `n`. */
 #define GROW(items, n)                                                                             \
 	({                                                                                         \
-		__typeof__(items) grown_ = reallocarray((items), (n) + 1, sizeof(*(items)));       \
-		assert_non_null(grown_);                                                           \
+		__typeof__(items) grown_ = xreallocarray((items), (n) + 1, sizeof(*(items)));      \
 		memset(&grown_[n], 0, sizeof(*grown_));                                            \
 		(items) = grown_;                                                                  \
 		&grown_[(n)++];                                                                    \
@@ -78,9 +78,10 @@ static inline _unused_ PciFunction *host_function(HostModel *h, const char *bdf,
 						  uint32_t class_code, uint16_t device,
 						  const char *driver)
 {
-	PciFunction *f = pci_snapshot_append(h->snapshot);
+	PciFunction *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
+	pci_snapshot_adopt(h->snapshot, f, 1);
 	f->bdf = bdf_of(bdf);
 	f->class_code = class_code;
 	f->vendor = PCI_VENDOR_NVIDIA;
@@ -89,7 +90,7 @@ static inline _unused_ PciFunction *host_function(HostModel *h, const char *bdf,
 	f->subsystem_device = 0x1459;
 	f->iommu_group = IOMMU_GROUP_NONE;
 	f->numa_node = NUMA_NODE_NONE;
-	f->driver = driver ? strdup(driver) : NULL;
+	f->driver = xstrdup(driver);
 	return f;
 }
 
@@ -179,7 +180,7 @@ static inline _unused_ Assignment *host_assignment(HostModel *h, const char *gro
 static inline _unused_ void host_seal(HostModel *h)
 {
 	assert_int_equal(pci_snapshot_seal(h->snapshot), 0);
-	gpu_set_new(h->snapshot, &h->set);
+	h->set = gpu_set_new(h->snapshot);
 }
 
 /* Links and groups from what is there; call once. */
@@ -190,7 +191,7 @@ static inline _unused_ void host_resolve(HostModel *h)
 	links_from_declarations(h->links, h->declarations, h->set, &h->notes);
 	links_from_evidence(h->links, h->evidence, h->set, &h->notes);
 	links_infer(h->links, h->set);
-	groups_resolve(h->set, h->declarations, h->links, h->assignments, &h->policy, &h->groups);
+	h->groups = groups_resolve(h->set, h->declarations, h->links, h->assignments, &h->policy);
 	groups_hear_guests(h->groups, h->evidence, h->set);
 }
 

@@ -130,8 +130,8 @@ void libc_pause(bool pause)
 const char *libc_fault_name(LibcFault kind)
 {
 	static const char *const names[LIBC_FAULT_MAX_] = {
-		[LIBC_OPEN] = "open",	    [LIBC_WRITE] = "write",
-		[LIBC_SYNC] = "sync",	  [LIBC_RENAME] = "rename", [LIBC_TRUNCATE] = "truncate",
+		[LIBC_OPEN] = "open",	  [LIBC_WRITE] = "write",	[LIBC_SYNC] = "sync",
+		[LIBC_RENAME] = "rename", [LIBC_TRUNCATE] = "truncate",
 	};
 
 	return names[kind];

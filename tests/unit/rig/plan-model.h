@@ -57,7 +57,7 @@ static inline _unused_ FunctionFacts *model_facts(PlanModel *m, const char *text
 static inline _unused_ void model_set(char **text, const char *value)
 {
 	free(*text);
-	*text = value ? strdup(value) : NULL;
+	*text = xstrdup(value);
 }
 
 /* Driver and override, as snapshot and inspection see them. */
@@ -195,7 +195,7 @@ static inline _unused_ void model_persistence(PlanModel *m, const char *bdf, Per
 
 	gpu->bdf = bdf_of(bdf);
 	gpu->mode = mode;
-	gpu->why = why ? strdup(why) : NULL;
+	gpu->why = xstrdup(why);
 }
 
 /* The GPU groups as they are seen now. */

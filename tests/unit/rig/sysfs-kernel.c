@@ -9,6 +9,7 @@
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 static bool has_suffix(const char *s, const char *suffix)
 {
@@ -88,8 +89,8 @@ static char *up_from_device(int sysfs_fd, const Bdf *bdf)
 		return NULL;
 	target[n] = '\0';
 	device = strstr(target, "devices/");
-	up = strdup("../");
-	for (char *c = device; c && up && *c; c++) {
+	up = xstrdup("../");
+	for (char *c = device; c && *c; c++) {
 		_cleanup_free_ char *shorter = up;
 
 		if (*c == '/')
@@ -106,6 +107,8 @@ static int attach(int sysfs_fd, const Bdf *bdf, const char *driver)
 	_cleanup_free_ char *up = up_from_device(sysfs_fd, bdf);
 	_cleanup_free_ char *target = up ? strf("%s" SYSFS_PCI_DRIVERS "/%s", up, driver) : NULL;
 
+	if (!target)
+		return -ENOENT;
 	return symlinkat(target, sysfs_fd, link) < 0 ? -errno : 0;
 }
 
@@ -122,7 +125,7 @@ static int write_override(int sysfs_fd, const Bdf *bdf, const char *value)
 	_cleanup_free_ char *line = NULL;
 	int fd, r = 0;
 
-	line = *value == '\0' || strcmp(value, "\n") == 0 ? strdup("(null)\n")
+	line = *value == '\0' || strcmp(value, "\n") == 0 ? xstrdup("(null)\n")
 							  : strf("%s\n", value);
 	fd = openat(sysfs_fd, path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	if (fd < 0)
@@ -169,10 +172,9 @@ static int write_unbind(SysfsKernel *kernel, int sysfs_fd, const Bdf *bdf)
 	if (!driver)
 		return -ENODEV;
 	r = detach(sysfs_fd, bdf);
-	if (r >= 0)
-		lose_unbind_lock(kernel, bdf);
 	if (r < 0)
 		return r;
+	lose_unbind_lock(kernel, bdf);
 	if (kernel->while_unbinding)
 		kernel->while_unbinding(kernel->userdata);
 	return strike(&kernel->stolen_unbinds) ? attach(sysfs_fd, bdf, driver) : 0;
@@ -244,7 +246,7 @@ static int write_driver(SysfsKernel *kernel, int sysfs_fd, const char *rest, con
 
 	if (!slash || strcmp(slash, "/bind") != 0)
 		return -ENOENT;
-	driver = strndup(rest, (size_t)(slash - rest));
+	driver = xstrndup(rest, (size_t)(slash - rest));
 	return registered(sysfs_fd, driver) ? bind_function(kernel, sysfs_fd, bdf, driver)
 					    : -ENOENT;
 }

@@ -12,6 +12,7 @@
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define GOLDEN_MAX_BYTES (1U << 20)
 
@@ -35,14 +36,6 @@ static void check(bool ok, const char *what, const char *subject)
 	abort();
 }
 
-/* strf() that does not come back without memory. */
-#define TEXT(...)                                                                                  \
-	({                                                                                         \
-		char *text_ = strf(__VA_ARGS__);                                                   \
-		check(text_, "format", "a text");                                                  \
-		text_;                                                                             \
-	})
-
 Bdf tree_bdf(const char *text)
 {
 	Bdf bdf = { 0 };
@@ -57,7 +50,7 @@ static void share_slot_name(PciSnapshot *snapshot, const PciFunction *from)
 		PciFunction *f = snapshot->functions[i];
 
 		if (!f->physical_slot && bdf_same_slot(&f->bdf, &from->bdf))
-			f->physical_slot = TEXT("%s", from->physical_slot);
+			f->physical_slot = xstrdup(from->physical_slot);
 	}
 }
 
@@ -99,7 +92,7 @@ PciSnapshot *tree_read_golden(int dir_fd, const char *name)
 
 static int open_directory(const char *base, const char *name)
 {
-	_cleanup_free_ char *path = TEXT("%s/%s", base, name);
+	_cleanup_free_ char *path = strf("%s/%s", base, name);
 	int fd = -1;
 
 	check(dir_open_at(AT_FDCWD, path, true, &fd) >= 0, "create", path);
@@ -111,10 +104,10 @@ SysfsTree *sysfs_tree_new(const char *parent)
 	SysfsTree *tree = calloc(1, sizeof(*tree));
 
 	check(tree, "allocate", "a tree");
-	tree->path = TEXT("%s/gpupass-tree-XXXXXX", parent ? parent : "/tmp");
+	tree->path = strf("%s/gpupass-tree-XXXXXX", parent ? parent : "/tmp");
 	check(mkdtemp(tree->path), "create", tree->path);
-	tree->sysfs = TEXT("%s/sys", tree->path);
-	tree->proc = TEXT("%s/proc", tree->path);
+	tree->sysfs = strf("%s/sys", tree->path);
+	tree->proc = strf("%s/proc", tree->path);
 	tree->roots.sysfs_fd = open_directory(tree->path, "sys");
 	tree->roots.proc_fd = open_directory(tree->path, "proc");
 	tree->roots.modules_fd = open_directory(tree->path, "modules");
@@ -147,7 +140,7 @@ SysfsTree *sysfs_tree_free(SysfsTree *tree)
 
 static void make_parent(const char *path)
 {
-	_cleanup_free_ char *parent = TEXT("%s", path);
+	_cleanup_free_ char *parent = xstrdup(path);
 	char *slash = strrchr(parent, '/');
 	int fd = -1;
 
@@ -158,7 +151,7 @@ static void make_parent(const char *path)
 
 void tree_write_bytes(SysfsTree *tree, const char *path, const void *content, size_t size)
 {
-	_cleanup_free_ char *full = TEXT("%s/%s", tree->path, path);
+	_cleanup_free_ char *full = strf("%s/%s", tree->path, path);
 	_cleanup_fclose_ FILE *f = NULL;
 
 	make_parent(full);
@@ -173,7 +166,7 @@ void tree_write(SysfsTree *tree, const char *path, const char *content)
 
 void tree_link(SysfsTree *tree, const char *path, const char *target)
 {
-	_cleanup_free_ char *full = TEXT("%s/%s", tree->path, path);
+	_cleanup_free_ char *full = strf("%s/%s", tree->path, path);
 
 	make_parent(full);
 	check(symlink(target, full) == 0, "link", full);
@@ -181,29 +174,29 @@ void tree_link(SysfsTree *tree, const char *path, const char *target)
 
 void tree_remove(SysfsTree *tree, const char *path)
 {
-	_cleanup_free_ char *full = TEXT("%s/%s", tree->path, path);
+	_cleanup_free_ char *full = strf("%s/%s", tree->path, path);
 
 	check(nftw(full, remove_entry, 64, FTW_DEPTH | FTW_PHYS) == 0, "remove", full);
 }
 
 void tree_write_attribute(SysfsTree *tree, const char *bdf, const char *name, const char *content)
 {
-	_cleanup_free_ char *path = TEXT("sys/" SYSFS_PCI_DEVICES "/%s/%s", bdf, name);
+	_cleanup_free_ char *path = strf("sys/" SYSFS_PCI_DEVICES "/%s/%s", bdf, name);
 
 	tree_write(tree, path, content);
 }
 
 void tree_remove_attribute(SysfsTree *tree, const char *bdf, const char *name)
 {
-	_cleanup_free_ char *path = TEXT("sys/" SYSFS_PCI_DEVICES "/%s/%s", bdf, name);
+	_cleanup_free_ char *path = strf("sys/" SYSFS_PCI_DEVICES "/%s/%s", bdf, name);
 
 	tree_remove(tree, path);
 }
 
 void tree_remove_function(SysfsTree *tree, const char *bdf)
 {
-	_cleanup_free_ char *link = TEXT("sys/" SYSFS_PCI_DEVICES "/%s", bdf);
-	_cleanup_free_ char *full = TEXT("%s/%s", tree->path, link);
+	_cleanup_free_ char *link = strf("sys/" SYSFS_PCI_DEVICES "/%s", bdf);
+	_cleanup_free_ char *full = strf("%s/%s", tree->path, link);
 	_cleanup_free_ char *directory = realpath(full, NULL);
 
 	check(directory, "find", full);
@@ -213,8 +206,8 @@ void tree_remove_function(SysfsTree *tree, const char *bdf)
 
 void tree_add_driver(SysfsTree *tree, const char *name)
 {
-	_cleanup_free_ char *bind = TEXT("sys/" SYSFS_PCI_DRIVERS "/%s/bind", name);
-	_cleanup_free_ char *unbind = TEXT("sys/" SYSFS_PCI_DRIVERS "/%s/unbind", name);
+	_cleanup_free_ char *bind = strf("sys/" SYSFS_PCI_DRIVERS "/%s/bind", name);
+	_cleanup_free_ char *unbind = strf("sys/" SYSFS_PCI_DRIVERS "/%s/unbind", name);
 
 	tree_write(tree, bind, "");
 	tree_write(tree, unbind, "");
@@ -224,11 +217,11 @@ void tree_add_driver(SysfsTree *tree, const char *name)
 static char *device_path(const PciFunction *f)
 {
 	const Bdf *root = f->n_upstream > 0 ? &f->upstream[0] : &f->bdf;
-	char *path = TEXT("devices/pci%04x:%02x", root->segment, root->bus);
+	char *path = strf("devices/pci%04x:%02x", root->segment, root->bus);
 
 	for (size_t i = 0; i <= f->n_upstream; i++) {
 		const Bdf *bdf = i < f->n_upstream ? &f->upstream[i] : &f->bdf;
-		char *longer = TEXT("%s/%s", path, BDF_TEXT(bdf));
+		char *longer = strf("%s/%s", path, BDF_TEXT(bdf));
 
 		free(path);
 		path = longer;
@@ -239,11 +232,11 @@ static char *device_path(const PciFunction *f)
 /* "../../../" from a directory so many levels below sysfs. */
 static char *way_up(const char *path)
 {
-	char *up = TEXT("../");
+	char *up = strf("../");
 
 	for (const char *c = path; *c; c++)
 		if (*c == '/') {
-			char *longer = TEXT("../%s", up);
+			char *longer = strf("../%s", up);
 
 			free(up);
 			up = longer;
@@ -254,20 +247,20 @@ static char *way_up(const char *path)
 static void add_links(SysfsTree *tree, const PciFunction *f, const char *device)
 {
 	_cleanup_free_ char *up = way_up(device);
-	_cleanup_free_ char *driver = TEXT("sys/%s/driver", device);
-	_cleanup_free_ char *group = TEXT("sys/%s/iommu_group", device);
-	_cleanup_free_ char *entry = TEXT("sys/" SYSFS_PCI_DEVICES "/%s", BDF_TEXT(&f->bdf));
-	_cleanup_free_ char *target = TEXT("../../../%s", device);
+	_cleanup_free_ char *driver = strf("sys/%s/driver", device);
+	_cleanup_free_ char *group = strf("sys/%s/iommu_group", device);
+	_cleanup_free_ char *entry = strf("sys/" SYSFS_PCI_DEVICES "/%s", BDF_TEXT(&f->bdf));
+	_cleanup_free_ char *target = strf("../../../%s", device);
 
 	if (f->driver) {
-		_cleanup_free_ char *to = TEXT("%s" SYSFS_PCI_DRIVERS "/%s", up, f->driver);
+		_cleanup_free_ char *to = strf("%s" SYSFS_PCI_DRIVERS "/%s", up, f->driver);
 
 		tree_add_driver(tree, f->driver);
 		tree_link(tree, driver, to);
 	}
 	if (f->iommu_group >= 0) {
-		_cleanup_free_ char *to = TEXT("%s" SYSFS_IOMMU_GROUPS "/%d", up, f->iommu_group);
-		_cleanup_free_ char *member = TEXT("sys/" SYSFS_IOMMU_GROUPS "/%d/devices/%s",
+		_cleanup_free_ char *to = strf("%s" SYSFS_IOMMU_GROUPS "/%d", up, f->iommu_group);
+		_cleanup_free_ char *member = strf("sys/" SYSFS_IOMMU_GROUPS "/%d/devices/%s",
 						   f->iommu_group, BDF_TEXT(&f->bdf));
 
 		tree_link(tree, group, to);
@@ -290,12 +283,12 @@ static void add_ids(SysfsTree *tree, const PciFunction *f)
 		{ "class", f->class_code, 6 },
 	};
 	_cleanup_free_ char *modalias =
-		TEXT("pci:v%08Xd%08Xsv%08Xsd%08Xbc%02Xsc%02Xi%02X\n", f->vendor, f->device,
+		strf("pci:v%08Xd%08Xsv%08Xsd%08Xbc%02Xsc%02Xi%02X\n", f->vendor, f->device,
 		     f->subsystem_vendor, f->subsystem_device, f->class_code >> 16,
 		     f->class_code >> 8 & 0xff, f->class_code & 0xff);
 
 	for (size_t i = 0; i < ELEMENTS(ids); i++) {
-		_cleanup_free_ char *value = TEXT("0x%0*x\n", ids[i].digits, ids[i].value);
+		_cleanup_free_ char *value = strf("0x%0*x\n", ids[i].digits, ids[i].value);
 
 		tree_write_attribute(tree, BDF_TEXT(&f->bdf), ids[i].name, value);
 	}
@@ -320,33 +313,33 @@ static void add_resource(SysfsTree *tree, const PciFunction *f)
 
 static void add_line(SysfsTree *tree, const PciFunction *f, const char *name, const char *value)
 {
-	_cleanup_free_ char *line = TEXT("%s\n", value);
+	_cleanup_free_ char *line = strf("%s\n", value);
 
 	tree_write_attribute(tree, BDF_TEXT(&f->bdf), name, line);
 }
 
 static void add_slot(SysfsTree *tree, const PciFunction *f)
 {
-	_cleanup_free_ char *path = TEXT("sys/" SYSFS_PCI_SLOTS "/%s/address", f->physical_slot);
+	_cleanup_free_ char *path = strf("sys/" SYSFS_PCI_SLOTS "/%s/address", f->physical_slot);
 	_cleanup_free_ char *address =
-		TEXT("%04x:%02x:%02x\n", f->bdf.segment, f->bdf.bus, f->bdf.device);
+		strf("%04x:%02x:%02x\n", f->bdf.segment, f->bdf.bus, f->bdf.device);
 
 	tree_write(tree, path, address);
 }
 
 static void add_physical(SysfsTree *tree, const PciFunction *f)
 {
-	_cleanup_free_ char *path = TEXT("sys/" SYSFS_PCI_DEVICES "/%s/physfn", BDF_TEXT(&f->bdf));
-	_cleanup_free_ char *target = TEXT("../%s", BDF_TEXT(&f->physical));
+	_cleanup_free_ char *path = strf("sys/" SYSFS_PCI_DEVICES "/%s/physfn", BDF_TEXT(&f->bdf));
+	_cleanup_free_ char *target = strf("../%s", BDF_TEXT(&f->physical));
 
 	tree_link(tree, path, target);
 }
 
 static void add_vfs(SysfsTree *tree, const PciFunction *f)
 {
-	_cleanup_free_ char *max = TEXT("%u", f->vfs_max);
-	_cleanup_free_ char *offset = TEXT("%u", f->vf_offset);
-	_cleanup_free_ char *stride = TEXT("%u", f->vf_stride);
+	_cleanup_free_ char *max = strf("%u", f->vfs_max);
+	_cleanup_free_ char *offset = strf("%u", f->vf_offset);
+	_cleanup_free_ char *stride = strf("%u", f->vf_stride);
 
 	add_line(tree, f, "sriov_totalvfs", max);
 	add_line(tree, f, "sriov_offset", offset);
@@ -356,8 +349,8 @@ static void add_vfs(SysfsTree *tree, const PciFunction *f)
 void tree_add_function(SysfsTree *tree, const PciFunction *f)
 {
 	_cleanup_free_ char *device = device_path(f);
-	_cleanup_free_ char *override = TEXT("sys/%s/driver_override", device);
-	_cleanup_free_ char *numa = TEXT("%d", f->numa_node);
+	_cleanup_free_ char *override = strf("sys/%s/driver_override", device);
+	_cleanup_free_ char *numa = strf("%d", f->numa_node);
 
 	tree_write(tree, override, "(null)\n");
 	add_links(tree, f, device);
@@ -403,7 +396,7 @@ void tree_add_gpu(SysfsTree *tree, const char *bdf, uint16_t device, const char 
 		  int iommu_group, const char *upstream)
 {
 	Bdf above = upstream ? tree_bdf(upstream) : (Bdf){ 0 };
-	char *display_driver = driver ? TEXT("%s", driver) : NULL;
+	char *display_driver = driver ? xstrdup(driver) : NULL;
 	PciFunction f = {
 		.bdf = tree_bdf(bdf),
 		.vendor = PCI_VENDOR_NVIDIA,
@@ -434,20 +427,20 @@ void tree_add_gpu(SysfsTree *tree, const char *bdf, uint16_t device, const char 
 
 void tree_add_nvidia_information(SysfsTree *tree, const char *bdf, const char *uuid, int minor)
 {
-	_cleanup_free_ char *path = TEXT("proc/driver/nvidia/gpus/%s/information", bdf);
-	_cleanup_free_ char *text = TEXT(INFORMATION, uuid, bdf, minor);
+	_cleanup_free_ char *path = strf("proc/driver/nvidia/gpus/%s/information", bdf);
+	_cleanup_free_ char *text = strf(INFORMATION, uuid, bdf, minor);
 
 	tree_write(tree, path, text);
 }
 
 void tree_add_process(SysfsTree *tree, pid_t pid, const char *comm, const char *cgroup)
 {
-	_cleanup_free_ char *comm_path = TEXT("proc/%d/comm", pid);
-	_cleanup_free_ char *comm_line = TEXT("%s\n", comm);
-	_cleanup_free_ char *cgroup_path = TEXT("proc/%d/cgroup", pid);
-	_cleanup_free_ char *task = TEXT("proc/%d/task/%d/comm", pid, pid);
-	_cleanup_free_ char *fds = TEXT("proc/%d/fd", pid);
-	_cleanup_free_ char *of_task = TEXT("task/%d/fd", pid);
+	_cleanup_free_ char *comm_path = strf("proc/%d/comm", pid);
+	_cleanup_free_ char *comm_line = strf("%s\n", comm);
+	_cleanup_free_ char *cgroup_path = strf("proc/%d/cgroup", pid);
+	_cleanup_free_ char *task = strf("proc/%d/task/%d/comm", pid, pid);
+	_cleanup_free_ char *fds = strf("proc/%d/fd", pid);
+	_cleanup_free_ char *of_task = strf("task/%d/fd", pid);
 
 	tree_write(tree, comm_path, comm_line);
 	tree_write(tree, cgroup_path, cgroup);
@@ -461,21 +454,21 @@ void tree_add_process(SysfsTree *tree, pid_t pid, const char *comm, const char *
 
 void tree_process_opens(SysfsTree *tree, pid_t pid, int fd, const char *target)
 {
-	_cleanup_free_ char *path = TEXT("proc/%d/task/%d/fd/%d", pid, pid, fd);
+	_cleanup_free_ char *path = strf("proc/%d/task/%d/fd/%d", pid, pid, fd);
 
 	tree_link(tree, path, target);
 }
 
 void tree_process_maps(SysfsTree *tree, pid_t pid, const char *maps)
 {
-	_cleanup_free_ char *path = TEXT("proc/%d/maps", pid);
+	_cleanup_free_ char *path = strf("proc/%d/maps", pid);
 
 	tree_write(tree, path, maps);
 }
 
 void tree_process_maps_file(SysfsTree *tree, pid_t pid, const char *range, const char *target)
 {
-	_cleanup_free_ char *path = TEXT("proc/%d/map_files/%s", pid, range);
+	_cleanup_free_ char *path = strf("proc/%d/map_files/%s", pid, range);
 
 	tree_link(tree, path, target);
 }

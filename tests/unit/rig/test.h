@@ -39,7 +39,10 @@ extern const Test *__stop_unit_tests[];
 	static void name##_on(type *rig)
 
 /* Of a table with lists in its rows, which clang-format would lay out a member a line. */
-#define ROW(...) { __VA_ARGS__ }
+#define ROW(...)                                                                                   \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
 
 /* A compiler may emit them in any order. */
 static inline int test_compare(const void *a, const void *b)

@@ -122,8 +122,7 @@ TEST(the_thread_looks_at_each_that_is_pushed)
 		identities[i] = caller_identity_new(1000, 42);
 		caller_resolver_push(resolver, identities[i]);
 	}
-	caller_resolver_free(resolver);
-	resolver = 0;
+	resolver = caller_resolver_free(resolver);
 	for (size_t i = 0; i < ELEMENTS(identities); i++) {
 		AuditRecord record = AUDIT_RECORD_EMPTY;
 

@@ -15,7 +15,7 @@ static const Bdf mixed[] = { { 0, 0x61, 0, 0 }, { 0, 0xa1, 0, 0 } };
 
 static int setup(void **state)
 {
-	claims_new((Claims **)state);
+	*state = claims_new();
 	return 0;
 }
 

@@ -21,9 +21,8 @@ static Bdf bdf(const char *text)
 static Evidence *pair(unsigned links)
 {
 	const Bdf ends[] = { bdf(A), bdf(B) };
-	Evidence *evidence = NULL;
+	Evidence *evidence = evidence_new();
 
-	evidence_new(&evidence);
 	for (size_t i = 0; i < 2; i++) {
 		Sighting s = { .bdf = ends[i],
 			       .way = WAY_NVML,
@@ -43,7 +42,7 @@ static Evidence *pair(unsigned links)
 static void open_store(const TempDir *dir, TopologyStore *store, char ***notes)
 {
 	assert_int_equal(topology_store_open(dir->path, store), 0);
-	topology_store_load(store, notes);
+	*notes = topology_store_load(store);
 }
 
 /* Links that the store knows A to have to B. */

@@ -116,9 +116,9 @@ static void follow(KeptStore *store, Assignment *wanted, Assignment *gone)
 	_cleanup_(assignments_freep) Assignments *out = calloc(1, sizeof(Assignments));
 
 	if (wanted)
-		kept_add(in, &wanted);
+		kept_add(in, wanted);
 	if (gone)
-		kept_add(out, &gone);
+		kept_add(out, gone);
 	assert_int_equal(kept_store_follow(store, in, out), 0);
 }
 

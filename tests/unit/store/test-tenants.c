@@ -35,7 +35,7 @@ static Tenants *load(TenantStore *store)
 {
 	Tenants *tenants = NULL;
 
-	tenant_store_load(store, &tenants);
+	tenants = tenant_store_load(store);
 	return tenants;
 }
 
@@ -152,7 +152,7 @@ WITH_DIR(what_a_job_has_in_hand_is_not_noted)
 	int failed = 0;
 
 	open_store(*state, &store);
-	claims_new(&claims);
+	claims = claims_new();
 	generation = claims_generation(claims);
 	assert_int_equal(claims_take(claims, generation, 7, "pair0", &mark.bdf, 1, NULL, NULL), 0);
 	tenant_store_note(&store, claims, generation, &mark, 1, &failed);
@@ -175,7 +175,7 @@ WITH_DIR(what_is_seen_of_a_quarantined_board_is_noted)
 	int failed = 0;
 
 	open_store(*state, &store);
-	claims_new(&claims);
+	claims = claims_new();
 	claims_add_quarantine(claims, "pair0", &mark.bdf, 1, NULL, "stuck");
 	tenant_store_note(&store, claims, claims_generation(claims), &mark, 1, &failed);
 	assert_int_equal(state_of(&store, NULL), TENANT_DIRTY);
@@ -190,7 +190,7 @@ WITH_DIR(a_note_that_cannot_be_written_is_told)
 	int failed = 0;
 
 	open_store(*state, &store);
-	claims_new(&claims);
+	claims = claims_new();
 	temp_dir_write(*state, FILE_A, "{\"schema\": \"org.gpupass1.tenant/9\"}");
 	tenant_store_note(&store, claims, claims_generation(claims), &mark, 1, &failed);
 	assert_int_equal(failed, -EPROTO);

@@ -120,9 +120,9 @@ static AuditReport check(Trail *trail)
 	AuditReport report;
 
 	assert_true(trail_flush(trail, LONG_USEC));
-	audit_chain_new(&chain);
+	chain = audit_chain_new();
 	assert_int_equal(trail_files_check(trail_dir_fd(trail), chain), 0);
-	audit_chain_report(chain, NULL, &report);
+	report = audit_chain_report(chain, NULL);
 	return report;
 }
 

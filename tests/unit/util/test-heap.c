@@ -6,21 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpupass/cleanup.h"
+#include "rig/little-memory.h"
 #include "util/heap.h"
 
 #define BLOCK 1024
 #define BLOCKS (16 * 1024) /* 16 MiB */
-
-/* A sanitizer has a heap of its own. */
-#ifndef __has_feature
-#define __has_feature(feature) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer) ||                           \
-	__has_feature(thread_sanitizer)
-#define GLIBCS_HEAP 0
-#else
-#define GLIBCS_HEAP 1
-#endif
 
 /* Private memory of this process that is no file's, in KiB. */
 static size_t resident_kib(void)
@@ -75,6 +66,29 @@ TEST(what_is_free_below_what_stays_is_given_back)
 	free(blocks);
 	assert_true(before > 16 * 1024);
 	assert_true(after < before - 12 * 1024);
+}
+
+/* More than malloc() has left by itself, also as one block that it would get elsewhere. */
+static bool reserve_and_use(_unused_ void *userdata)
+{
+	const size_t reserved = 1024 * 1024, one = 512 * 1024;
+	char *kept, *large;
+
+	heap_reserve(reserved);
+	if (little_memory(one + LITTLE_BLOCK) < reserved)
+		return false;
+	large = malloc(one);
+	free(large);
+	/* It is still there after it was freed. */
+	kept = large ? malloc(one) : NULL;
+	return kept && !malloc(one);
+}
+
+TEST(what_is_reserved_is_there_when_the_system_has_no_more)
+{
+	if (!GLIBCS_HEAP)
+		skip();
+	assert_true(little_child(reserve_and_use, NULL));
 }
 
 int main(void)

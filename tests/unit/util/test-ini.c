@@ -130,12 +130,9 @@ TEST(the_first_refusal_ends_the_text)
 {
 	check("[A]\nstop=1\nk=v\n", &handler, 7, 7, "1:[A] 2:A.stop=1");
 	check("[A]\n[stop]\nk=v\n", &handler, 7, 7, "1:[A] 2:[stop]");
-	check("[A]\nstop=1\nk=v\n", &handler, -ENOMEM, -ENOMEM, "1:[A] 2:A.stop=1");
 	/* of two mistakes the one further up */
 	check("[A]\nx\nstop=1\n", &handler, 7, 2, "1:[A] 3:A.stop=1 2:malformed");
 	check("[A]\nstop=1\nx\n", &handler, 7, 7, "1:[A] 2:A.stop=1");
-	/* but that memory is out is not the text's */
-	check("[A]\nx\nstop=1\n", &handler, -ENOMEM, -ENOMEM, "1:[A] 3:A.stop=1");
 }
 
 TEST(sections_may_go_unheard)

@@ -196,7 +196,6 @@ TEST(the_end_of_a_queue_waits_for_its_lines)
 
 	assert_true(push(queue, "a"));
 	assert_true(push(queue, "b"));
-	log_queue_free(queue);
-	queue = 0;
+	queue = log_queue_free(queue);
 	assert_lines(&sink, "a,b");
 }

@@ -225,7 +225,7 @@ TEST(what_commands_a_terminal_is_written_out)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_free_ char *clean = text_printable(rows[i].text);
+		_cleanup_free_ char *clean = text_printable_lines(rows[i].text);
 
 		assert_string_equal(clean, rows[i].clean);
 	}

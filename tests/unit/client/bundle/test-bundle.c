@@ -12,10 +12,7 @@
 
 static StandIns *stand_ins(void)
 {
-	StandIns *s = NULL;
-
-	stand_ins_new(&s);
-	return s;
+	return stand_ins_new();
 }
 
 static void replaced(const StandIns *s, const char *text, const char *expected)

@@ -52,10 +52,9 @@ static void clear(Lines *l)
 /* The records and what was found, one finding a line. */
 static char *judge(const Lines *l, const char *expect, AuditReport *ret)
 {
-	_cleanup_(audit_chain_freep) AuditChain *chain = NULL;
 	_cleanup_strv_ char **found = NULL;
+	_cleanup_(audit_chain_freep) AuditChain *chain = audit_chain_new();
 
-	audit_chain_new(&chain);
 	for (size_t i = 0; i < l->n; i++) {
 		size_t size = strlen(l->lines[i]);
 		bool whole = size > 0 && l->lines[i][size - 1] == '\n';
@@ -63,7 +62,7 @@ static char *judge(const Lines *l, const char *expect, AuditReport *ret)
 		audit_chain_add(chain, l->break_at > 0 && i >= l->break_at ? 2 : 1, l->lines[i],
 				whole ? size - 1 : size, whole);
 	}
-	audit_chain_report(chain, expect, ret);
+	*ret = audit_chain_report(chain, expect);
 	assert_int_equal(ret->all_findings, ret->n_findings);
 	for (size_t i = 0; i < ret->n_findings; i++) {
 		_cleanup_free_ char *text = audit_finding_text(&ret->findings[i]);
@@ -279,12 +278,11 @@ TEST(records_that_were_lost_are_counted)
 TEST(only_the_first_of_many_findings_are_kept)
 {
 	_cleanup_(audit_report_clear) AuditReport report = { 0 };
-	_cleanup_(audit_chain_freep) AuditChain *chain = NULL;
+	_cleanup_(audit_chain_freep) AuditChain *chain = audit_chain_new();
 
-	audit_chain_new(&chain);
 	for (int i = 0; i < 1000; i++)
 		audit_chain_add(chain, 1, "rubbish", 7, true);
-	audit_chain_report(chain, NULL, &report);
+	report = audit_chain_report(chain, NULL);
 	assert_int_equal(report.n_findings, AUDIT_FINDINGS_MAX);
 	assert_int_equal(report.all_findings, 1000);
 }

@@ -114,10 +114,10 @@ static void read_records(Replay *r)
 	}
 	json_array_foreach (member(r->facts, "kept"), i, item) {
 		_cleanup_free_ char *text = json_dumps(item, 0);
-		_cleanup_(assignment_freep) Assignment *kept = NULL;
+		Assignment *kept = NULL;
 
 		assert_int_equal(kept_from_json(text, strlen(text), &kept, NULL), 0);
-		kept_add(all, &kept);
+		kept_add(all, kept);
 	}
 	json_array_foreach (member(r->facts, "unreadable_assignments"), i, item) {
 		AssignmentFence *fence = GROW(all->fences, all->n_fences);

@@ -108,7 +108,7 @@ static void keep_what_is_free(Rig *r)
 	kept->functions = calloc(1, sizeof(AssignedFunction));
 	assert_non_null(kept->functions);
 	kept->functions[kept->n_functions++].bdf = bdf;
-	kept_add(r->m.host.assignments, &kept);
+	kept_add(r->m.host.assignments, kept);
 }
 
 static void old_copy_without_a_kept_function(Rig *r)

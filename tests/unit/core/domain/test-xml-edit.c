@@ -444,7 +444,7 @@ static char *names_of(const DomainXml *xml)
 {
 	_cleanup_strv_ char **names = NULL;
 
-	domain_xml_groups(xml, &names);
+	names = domain_xml_groups(xml);
 	return strv_join(names, "+");
 }
 
@@ -544,7 +544,7 @@ TEST(what_tenants_write_there_counts_to_a_limit)
 			       "' group='g'>%s</a:assignment></metadata>"),
 		    many);
 	xml = parse(text);
-	domain_xml_groups(xml, &names);
+	names = domain_xml_groups(xml);
 	assert_int_equal(strv_length(names), XML_NAMES_MAX);
 }
 

@@ -529,7 +529,7 @@ TEST(group_is_read_from_our_own_metadata_only)
 		_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
 		_cleanup_strv_ char **groups = NULL;
 
-		domain_xml_groups(xml, &groups);
+		groups = domain_xml_groups(xml);
 		if (!str_equal(groups ? groups[0] : NULL, rows[i].group))
 			fail_msg("row %zu: %s", i, groups ? groups[0] : "none");
 	}

@@ -44,15 +44,13 @@ static Drift *find(HostModel *h, bool libvirt, const Inspection *inspection, con
 		.inspection = inspection,
 		.boot = boot,
 	};
-	Drift *drift = NULL;
 
 	if (!h->groups) {
 		host_resolve(h);
 		host_observe(h, false);
 	}
 	facts.groups = h->groups;
-	drift_find(&facts, &drift);
-	return drift;
+	return drift_find(&facts);
 }
 
 /* "driver/bind lacks-all/define" */

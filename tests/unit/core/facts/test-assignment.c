@@ -88,7 +88,7 @@ TEST(what_is_to_be_applied_is_the_second_versions)
 		assert_int_equal(strstr(text, "apply_numa") != NULL, a->apply_numa);
 		assert_int_equal(assignment_from_json(text, strlen(text), &b, NULL), 0);
 		assert_same(a, b);
-		assignment_copy(a, &c);
+		c = assignment_copy(a);
 		assert_same(a, c);
 	}
 }
@@ -132,7 +132,7 @@ TEST(only_a_record_with_persistence_mode_is_of_the_second_version)
 		assert_int_equal(assignment_from_json(text, strlen(text), &b, NULL), 0);
 		assert_int_equal(b->functions[0].original_persistence, rows[i].read);
 		assert_int_equal(b->functions[1].original_persistence, PERSISTENCE_UNKNOWN);
-		assignment_copy(b, &copy);
+		copy = assignment_copy(b);
 		assert_same(b, copy);
 	}
 }
@@ -141,9 +141,8 @@ TEST(a_copy_is_the_same_and_stands_alone)
 {
 	_cleanup_(assignment_freep) Assignment *a = example(), *copy = NULL, *again = example();
 
-	assignment_copy(a, &copy);
-	assignment_free(a);
-	a = 0;
+	copy = assignment_copy(a);
+	a = assignment_free(a);
 	assert_same(copy, again);
 }
 

@@ -52,9 +52,8 @@ TEST(an_entry_is_of_its_kernel)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(boot_entry_clear) BootEntry entry = { 0 };
+		_cleanup_(boot_entry_clear) BootEntry entry = boot_entry_parse(rows[i].text);
 
-		boot_entry_parse(rows[i].text, &entry);
 		if (boot_entry_is_of(&entry, "6.1", rows[i].pkgbase) != rows[i].is)
 			fail_msg("%s", rows[i].text);
 	}
@@ -68,12 +67,12 @@ TEST(no_list_grows_without_a_limit)
 	assert_non_null(text);
 	for (size_t i = 0; i < 100; i++)
 		memcpy(text + 11 * i, "initrd /ab\n", 11);
-	boot_entry_parse(text, &entry);
+	entry = boot_entry_parse(text);
 	assert_int_equal(strv_length(entry.initrds), BOOT_INITRDS_MAX);
 	for (char *c = text; *c; c++)
 		if (*c == ' ')
 			*c = '=';
-	boot_cmdline_parse(text, &cmdline);
+	cmdline = boot_cmdline_parse(text);
 	assert_int_equal(strv_length(cmdline.initrds), BOOT_INITRDS_MAX);
 }
 
@@ -140,9 +139,9 @@ TEST(a_selected_entry_is_a_file_name)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_free_ char *name = NULL;
+		_cleanup_free_ char *name =
+			boot_selected_parse((const unsigned char *)rows[i].bytes, rows[i].size);
 
-		boot_selected_parse((const unsigned char *)rows[i].bytes, rows[i].size, &name);
 		if (!str_equal(name, rows[i].name))
 			fail_msg("row %zu: %s", i, str_or_empty(name));
 	}

@@ -144,9 +144,8 @@ TEST(verdicts)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *reason = NULL;
-		Health verdict = HEALTH_MAX_;
+		Health verdict = gpu_health_judge(&rows[i].health, &reason);
 
-		gpu_health_judge(&rows[i].health, &verdict, &reason);
 		if (verdict != rows[i].verdict || !strstr(reason, rows[i].reason) ||
 		    (*reason == '\0') != (verdict == HEALTH_OK))
 			fail_msg("row %zu: %s: %s", i, health_to_string(verdict), reason);
@@ -156,9 +155,8 @@ TEST(verdicts)
 TEST(what_nobody_looked_at_is_unknown)
 {
 	_cleanup_free_ char *reason = NULL;
-	Health verdict = HEALTH_OK;
+	Health verdict = gpu_health_judge(NULL, &reason);
 
-	gpu_health_judge(NULL, &verdict, &reason);
 	assert_int_equal(verdict, HEALTH_UNKNOWN);
 	assert_non_null(strstr(reason, "not looked at"));
 }

@@ -32,10 +32,9 @@ static const struct {
 TEST(text_is_split_as_the_kernel_does)
 {
 	for (size_t i = 0; i < ELEMENTS(splits); i++) {
-		_cleanup_strv_ char **words = NULL;
 		_cleanup_free_ char *joined = NULL;
+		_cleanup_strv_ char **words = kernel_words_split(splits[i].text);
 
-		kernel_words_split(splits[i].text, &words);
 		joined = strv_join(words, "|");
 		if (!str_equal(joined, splits[i].words))
 			fail_msg("%s: %s instead of %s", splits[i].text, joined, splits[i].words);
@@ -44,11 +43,10 @@ TEST(text_is_split_as_the_kernel_does)
 
 TEST(the_last_word_of_a_name_counts)
 {
-	_cleanup_strv_ char **words = NULL;
+	_cleanup_strv_ char **words =
+		kernel_words_split("vfio-pci.ids=1:2 vfio_pci.ids=3:4 vfio-pci.ids "
+				   "vfio-pci.idsx=5:6 xvfio-pci.ids=7:8");
 
-	kernel_words_split("vfio-pci.ids=1:2 vfio_pci.ids=3:4 vfio-pci.ids "
-			   "vfio-pci.idsx=5:6 xvfio-pci.ids=7:8",
-			   &words);
 	assert_string_equal(kernel_words_last(words, "vfio_pci.ids"), "3:4");
 	assert_string_equal(kernel_words_last(words, "vfio-pci.ids"), "3:4");
 	assert_null(kernel_words_last(words, "pci_stub.ids"));
@@ -88,9 +86,8 @@ static const struct {
 TEST(words_keep_modules_away)
 {
 	for (size_t i = 0; i < ELEMENTS(blocks); i++) {
-		_cleanup_strv_ char **words = NULL;
+		_cleanup_strv_ char **words = kernel_words_split(blocks[i].text);
 
-		kernel_words_split(blocks[i].text, &words);
 		if (kernel_words_block(words, blocks[i].module) != blocks[i].blocks)
 			fail_msg("%s: %s", blocks[i].text, blocks[i].module);
 	}

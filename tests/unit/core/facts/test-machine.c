@@ -63,10 +63,8 @@ static const char pci_cfg[] = "nic\n"
 static Machine parse(const char *text, const MachineMaps *maps)
 {
 	static const MachineMaps none = { 0 };
-	Machine m;
 
-	machine_parse(101, text, strlen(text), maps ? maps : &none, &m);
-	return m;
+	return machine_parse(101, text, strlen(text), maps ? maps : &none);
 }
 
 /*
@@ -286,10 +284,10 @@ TEST(a_file_has_bounds)
 
 	memset(text, '\n', size);
 	text[size] = '\0';
-	machine_parse(101, text, size, &none, &m);
+	m = machine_parse(101, text, size, &none);
 	assert_string_equal(m.unread, "/etc/pve/qemu-server/101.conf is too big");
 	machine_clear(&m);
-	machine_parse(101, "name: a\0hostpci0: 41:00.0", 25, &none, &m);
+	m = machine_parse(101, "name: a\0hostpci0: 41:00.0", 25, &none);
 	assert_string_equal(m.unread, "/etc/pve/qemu-server/101.conf has a NUL byte");
 	machine_clear(&m);
 	for (unsigned i = 0; i < 65; i++)
@@ -340,10 +338,9 @@ TEST(a_vgpu_is_one_by_the_uuid_that_proxmox_makes)
 
 TEST(a_mapping_means_what_this_node_has)
 {
-	MachineMaps maps;
 	Machine m;
+	MachineMaps maps = machine_maps_parse(pci_cfg, strlen(pci_cfg), "pve1");
 
-	machine_maps_parse(pci_cfg, strlen(pci_cfg), "pve1", &maps);
 	assert_null(maps.fault);
 	expect_devices("hostpci0: mapping=nic,pcie=1\n", &maps, SLOT("0000:05:00"));
 	expect_devices("hostpci0: mapping=both\n", &maps, SLOT("0000:41:00") " 0000:61:00.0");
@@ -421,10 +418,9 @@ TEST(mappings_are_those_that_proxmox_reads)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		MachineMaps maps;
 		Machine m;
+		MachineMaps maps = machine_maps_parse(rows[i].text, strlen(rows[i].text), "pve1");
 
-		machine_maps_parse(rows[i].text, strlen(rows[i].text), "pve1", &maps);
 		assert_null(maps.fault);
 		if (rows[i].devices)
 			expect_devices("hostpci0: mapping=it\n", &maps, rows[i].devices);
@@ -446,7 +442,7 @@ TEST(a_file_of_mappings_that_cannot_be_read_is_blamed)
 
 	memset(text, '\n', MACHINE_FILE_MAX + 1);
 	text[MACHINE_FILE_MAX + 1] = '\0';
-	machine_maps_parse(text, MACHINE_FILE_MAX + 1, "pve1", &maps);
+	maps = machine_maps_parse(text, MACHINE_FILE_MAX + 1, "pve1");
 	m = parse("hostpci0: mapping=it\n", &maps);
 	assert_string_equal(m.unread, "/etc/pve/mapping/pci.cfg is too big, or has a NUL byte");
 	machine_clear(&m);

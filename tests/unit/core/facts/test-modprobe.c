@@ -73,8 +73,8 @@ TEST(the_last_value_counts)
 		const char *setting;
 
 		strv_split(values[i].settings, "|", &settings);
-		kernel_words_split(values[i].cmdline, &cmdline);
-		modprobe_value(settings, cmdline, "vfio_pci", "ids", &ids, &setting);
+		cmdline = kernel_words_split(values[i].cmdline);
+		ids = modprobe_value(settings, cmdline, "vfio_pci", "ids", &setting);
 		if (!str_equal(ids, values[i].ids) || !str_equal(setting, values[i].setting))
 			fail_msg("%s: %s", values[i].settings, str_or_empty(ids));
 	}

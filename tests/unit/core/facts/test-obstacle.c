@@ -243,7 +243,7 @@ TEST(what_keeps_a_guest_from_a_board_is_told)
 		board_init(&b);
 		rows[i].fault(&b);
 		list = &b.function;
-		obstacles_find(&list, 1, &b.inspection, &b.host, &found);
+		found = obstacles_find(&list, 1, &b.inspection, &b.host);
 		text = told(&found);
 		if (!rows[i].words[0] && found.n_items > 0)
 			fail_msg("%s: %s", rows[i].name, text);

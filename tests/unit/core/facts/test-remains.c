@@ -35,10 +35,10 @@ TEST(addresses_are_recognised_in_damaged_bytes)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(remains_clear) Remains remains = { 0 };
 		_cleanup_free_ char *is = NULL;
+		_cleanup_(remains_clear) Remains remains =
+			remains_scan(rows[i].text, strlen(rows[i].text));
 
-		remains_scan(rows[i].text, strlen(rows[i].text), &remains);
 		is = found(&remains);
 		if (!str_equal(is, rows[i].found))
 			fail_msg("row %zu: \"%s\"", i, is);
@@ -48,10 +48,9 @@ TEST(addresses_are_recognised_in_damaged_bytes)
 TEST(bytes_are_not_read_beyond_their_end)
 {
 	static const char text[] = "0000:41:00.00000:61:00.0";
-	_cleanup_(remains_clear) Remains remains = { 0 };
 	_cleanup_free_ char *is = NULL;
+	_cleanup_(remains_clear) Remains remains = remains_scan(text, strlen("0000:41:00.0"));
 
-	remains_scan(text, strlen("0000:41:00.0"), &remains);
 	is = found(&remains);
 	assert_string_equal(is, "0000:41:00.0");
 }
@@ -66,7 +65,7 @@ TEST(too_many_are_as_good_as_none)
 	for (unsigned i = 0; i <= REMAINS_FUNCTIONS_MAX; i++)
 		strv_appendf(&all, "0000:%02x:00.0", i);
 	text = strv_join(all, " ");
-	remains_scan(text, strlen(text), &remains);
+	remains = remains_scan(text, strlen(text));
 	assert_int_equal(remains.n_functions, 0);
 }
 

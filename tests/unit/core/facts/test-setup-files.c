@@ -20,14 +20,11 @@ static void expect(char **lines, const char *expected)
 
 TEST(the_command_line_keeps_what_matters)
 {
-	char **words = NULL;
+	char **words = setup_read_cmdline("BOOT_IMAGE=/vmlinuz ro intel_iommu=on quiet "
+					  "vfio-pci.ids=10de:2204\n");
 
-	setup_read_cmdline("BOOT_IMAGE=/vmlinuz ro intel_iommu=on quiet "
-			   "vfio-pci.ids=10de:2204\n",
-			   &words);
 	expect(words, "intel_iommu=on|vfio-pci.ids=10de:2204");
-	words = NULL;
-	setup_read_cmdline("", &words);
+	words = setup_read_cmdline("");
 	expect(words, "");
 }
 
@@ -89,7 +86,7 @@ TEST(no_list_grows_without_a_limit)
 	assert_non_null(text);
 	for (size_t i = 0; i < 1000; i++)
 		memcpy(text + 7 * i, "vfio.a ", 7);
-	setup_read_cmdline(text, &lines);
+	lines = setup_read_cmdline(text);
 	assert_int_equal(strv_length(lines), SETUP_LINES_MAX);
 	strv_free(lines);
 }
@@ -98,10 +95,10 @@ TEST(driverctl_overrides_are_read_from_their_names)
 {
 	char **lines = NULL;
 
-	assert_int_equal(setup_read_driverctl("pci-0000:41:00.0", "vfio-pci\n", &lines), 0);
-	assert_int_equal(setup_read_driverctl("pci-0000:41:00.1", "\n", &lines), 0);
-	assert_int_equal(setup_read_driverctl("pci-x", "vfio-pci\n", &lines), 0);
-	assert_int_equal(setup_read_driverctl("README", "vfio-pci\n", &lines), 0);
+	setup_read_driverctl("pci-0000:41:00.0", "vfio-pci\n", &lines);
+	setup_read_driverctl("pci-0000:41:00.1", "\n", &lines);
+	setup_read_driverctl("pci-x", "vfio-pci\n", &lines);
+	setup_read_driverctl("README", "vfio-pci\n", &lines);
 	expect(lines, "0000:41:00.0 vfio-pci");
 }
 
@@ -121,9 +118,8 @@ TEST(versions_of_the_driver)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_free_ char *version = NULL;
+		_cleanup_free_ char *version = setup_read_nvidia_version(rows[i].text);
 
-		setup_read_nvidia_version(rows[i].text, &version);
 		if (!str_equal(version, rows[i].version))
 			fail_msg("row %zu: %s", i, version);
 	}

@@ -46,37 +46,30 @@ static void scene_init(Scene *s, const char *more)
 	host_seal(&s->host);
 }
 
-static int quarantine(const Bdf *function, bool *ret_itself, char **ret_reason, void *userdata)
+static char *quarantine(const Bdf *function, bool *ret_itself, void *userdata)
 {
 	const Scene *s = userdata;
 	Bdf named = { 0 };
 
 	*ret_itself = s->quarantined && bdf_parse(s->quarantined, &named) == 0 &&
 		      bdf_equal(&named, function);
-	if (*ret_itself || s->all_quarantined)
-		*ret_reason = strdup("its reset failed");
-	return 0;
+	return *ret_itself || s->all_quarantined ? strdup("its reset failed") : NULL;
 }
 
 static Fence *make(Scene *s)
 {
-	Fence *fence = NULL;
-
 	if (!s->host.groups)
 		host_resolve(&s->host);
-	assert_int_equal(fence_make(&(FenceFacts){ .groups = s->host.groups,
-						   .gpus = s->host.set,
-						   .assignments = s->host.assignments,
-						   .declarations = s->host.declarations,
-						   .uses = s->host.uses,
-						   .health = &s->health,
-						   .n_health = s->health.bdf.bus > 0,
-						   .boot_id = "boot",
-						   .quarantine = quarantine,
-						   .userdata = s },
-				    &fence),
-			 0);
-	return fence;
+	return fence_make(&(FenceFacts){ .groups = s->host.groups,
+					 .gpus = s->host.set,
+					 .assignments = s->host.assignments,
+					 .declarations = s->host.declarations,
+					 .uses = s->host.uses,
+					 .health = &s->health,
+					 .n_health = s->health.bdf.bus > 0,
+					 .boot_id = "boot",
+					 .quarantine = quarantine,
+					 .userdata = s });
 }
 
 static const FenceGroup *group_of(const Fence *fence, const char *address)
@@ -290,8 +283,8 @@ TEST(each_domain_that_has_what_it_should_not_is_reported)
 		if (c->assigned)
 			host_assignment(&s.host, "pair0", "vm1", 1, pair0);
 		host_resolve(&s.host);
-		fence_report(s.host.groups, s.host.uses, s.host.assignments, s.host.declarations,
-			     &report);
+		report = fence_report(s.host.groups, s.host.uses, s.host.assignments,
+				      s.host.declarations);
 		if (report->n_items != (c->what ? 1 : 0))
 			fail_msg("%s: %zu findings", c->name, report->n_items);
 		if (c->what && !strstr(report->items[0].what, c->what))
@@ -313,7 +306,7 @@ TEST(every_domain_with_a_part_is_named)
 	host_domain(&s.host, "vm2", false, other)->hostdevs[0].argument = true;
 	host_domain(&s.host, "vm3", true, half);
 	host_resolve(&s.host);
-	fence_report(s.host.groups, s.host.uses, s.host.assignments, s.host.declarations, &report);
+	report = fence_report(s.host.groups, s.host.uses, s.host.assignments, s.host.declarations);
 	assert_int_equal(report->n_items, 3);
 	for (size_t i = 0; i < 3; i++)
 		assert_true(report->items[i].split);
@@ -341,7 +334,7 @@ TEST(a_vgpu_of_a_board_of_a_group_is_reported)
 	domain_use_add_mdev(host_domain(&s.host, "vm1", false, none), mdev->uuid, false, true);
 	host_domain(&s.host, "vm2", false, none);
 	host_resolve(&s.host);
-	fence_report(s.host.groups, s.host.uses, s.host.assignments, s.host.declarations, &report);
+	report = fence_report(s.host.groups, s.host.uses, s.host.assignments, s.host.declarations);
 	assert_int_equal(report->n_items, 1);
 	assert_string_equal(
 		report->items[0].what,

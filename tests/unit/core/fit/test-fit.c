@@ -104,7 +104,7 @@ static void expect_found(size_t row, const FitFacts *facts, const char *wanted)
 	_cleanup_(fit_report_freep) FitReport *report = NULL;
 	_cleanup_free_ char *found = NULL, *all = NULL;
 
-	assert_int_equal(fit_check(facts, &report), 0);
+	report = fit_check(facts);
 	all = found_text(report);
 	found = strdup(all);
 	if (str_starts_with(found, "info:root-ports"))
@@ -422,7 +422,7 @@ static void there_and_back(size_t row, const char *text, const Boards *boards, c
 	assert_int_equal(domain_xml_add_group(xml, "pair0", &gpu, 1, NULL), 0);
 	facts = facts_of(xml, boards, &host->facts);
 	facts.within = true;
-	fit_tune(&facts, true, true, &tune);
+	tune = fit_tune(&facts, true, true);
 	assert_int_equal(domain_xml_tune(xml, &tune), 0);
 	fit_tune_clear(&tune);
 	expect_found(row, &facts, left);
@@ -465,11 +465,11 @@ TEST(an_older_libvirt_gets_no_maxphysaddr)
 		host.facts.libvirt_version = 8006000;
 		make_boards(&boards, bar * GIB, NUMA_NODE_NONE);
 		facts = facts_of(xml, &boards, &host.facts);
-		fit_tune(&facts, false, true, &tune);
+		tune = fit_tune(&facts, false, true);
 		assert_false(tune.passthrough);
 		/* Within QEMU's 40 bits there is room for one of the two windows. */
 		assert_int_equal(tune.mmio_mb > 0, bar == 64);
-		assert_int_equal(fit_check(&facts, &report), 0);
+		report = fit_check(&facts);
 		for (size_t i = 0; i < report->n_items; i++)
 			if (report->items[i].id == FIT_BAR_WINDOW)
 				remedy = report->items[i].remedy;
@@ -477,9 +477,30 @@ TEST(an_older_libvirt_gets_no_maxphysaddr)
 		assert_non_null(
 			strstr(remedy, "libvirt 8.6.0 of this host does not know <maxphysaddr>"));
 		host.facts.libvirt_version = LIBVIRT_MAXPHYSADDR;
-		fit_tune(&facts, false, true, &tune);
+		tune = fit_tune(&facts, false, true);
 		assert_true(tune.passthrough);
 	}
+}
+
+TEST(a_definition_that_has_both_prefixes_gets_no_argument)
+{
+	static const DomainXmlGpu gpu = { .functions = { FUNCTION }, .n_functions = 1 };
+	const FitTune tune = { .mmio_mb = 262144 };
+	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
+	_cleanup_free_ char *before = NULL, *after = NULL;
+
+	assert_int_equal(
+		domain_xml_parse("<domain type='kvm' xmlns:qemu='urn:a' xmlns:gpupass-qemu='urn:b'>"
+				 "<name>a</name><uuid>11111111-1111-4111-8111-111111111111</uuid>"
+				 "<os><type machine='q35'>hvm</type></os><devices/></domain>",
+				 &xml, NULL),
+		0);
+	assert_int_equal(domain_xml_tune(xml, &tune), -EINVAL);
+	assert_int_equal(domain_xml_add_group(xml, "pair0", &gpu, 1, NULL), 0);
+	before = domain_xml_to_text(xml);
+	assert_int_equal(domain_xml_tune(xml, &tune), -EEXIST);
+	after = domain_xml_to_text(xml);
+	assert_string_equal(after, before);
 }
 
 TEST(what_is_written_fits_and_is_taken_out_exactly)

@@ -289,7 +289,7 @@ TEST(sixteen_gpus_are_eight_pairs)
 	HostModel h;
 
 	host_init(&h);
-	evidence_new(&h.evidence);
+	h.evidence = evidence_new();
 	for (unsigned i = 0; i < 16; i++) {
 		_cleanup_free_ char *slot = strf("0000:%02x:00", 0x10 + i);
 		_cleanup_free_ char *text = strf("%02x nvml@1 %02xx4", 0x10 + i, 0x10 + (i ^ 8));
@@ -533,7 +533,7 @@ TEST(a_guests_word_counts_while_its_domain_has_the_group_and_is_no_fault)
 		host_observe(&h, true);
 		group = host_group(&h, "x");
 		found = groups_in_short(&h);
-		group_word_past(group, &past);
+		past = group_word_past(group);
 		if (strcmp(found, row.groups) != 0)
 			fail_msg("%s: %s", row.name, found);
 		if (row.reason && !strstr(str_or_empty(group->reason), row.reason))

@@ -306,7 +306,7 @@ TEST(functions_and_drivers_are_those_of_all_gpus)
 	boards(&h, 0x2204, 2);
 	host_resolve(&h);
 	pair = host_group(&h, "pair0");
-	group_functions(pair, &functions, &n);
+	functions = group_functions(pair, &n);
 	assert_int_equal(n, 4);
 	assert_string_equal(BDF_TEXT(&functions[1]->bdf), "0000:41:00.1");
 	assert_string_equal(BDF_TEXT(&functions[3]->bdf), "0000:61:00.1");

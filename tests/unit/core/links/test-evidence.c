@@ -22,9 +22,8 @@ static char *in_short(const Evidence *evidence)
 
 static Evidence *seen(const char *const *texts)
 {
-	Evidence *evidence = NULL;
+	Evidence *evidence = evidence_new();
 
-	evidence_new(&evidence);
 	for (; *texts; texts++)
 		see(evidence, *texts, A6000);
 	return evidence;
@@ -185,10 +184,9 @@ TEST(another_versions_file_is_told_apart)
 
 TEST(no_more_boards_than_any_host_has_are_kept)
 {
-	_cleanup_(evidence_unrefp) Evidence *evidence = NULL;
 	Sighting s = { 0 };
+	_cleanup_(evidence_unrefp) Evidence *evidence = evidence_new();
 
-	evidence_new(&evidence);
 	for (size_t i = 0; i < SIGHTINGS_MAX; i++)
 		assert_int_equal(evidence_add(evidence, &s), 0);
 	s.source = strdup("x");

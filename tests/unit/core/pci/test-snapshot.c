@@ -118,7 +118,7 @@ TEST(virtual_functions_are_listed_also_in_what_replaces_a_part)
 	assert_int_equal(h.snapshot->n_virtuals, 2);
 	assert_non_null(functions);
 	functions[0] = (PciFunction){ .bdf = new, .virtual_function = true };
-	pci_snapshot_replace(h.snapshot, (const Bdf[]){ gone, new }, 2, functions, 1, &after);
+	after = pci_snapshot_replace(h.snapshot, (const Bdf[]){ gone, new }, 2, functions, 1);
 	assert_int_equal(after->n_virtuals, 2);
 	assert_true(bdf_equal(&after->virtuals[0]->bdf, &new));
 	assert_int_equal(after->virtuals[1]->bdf.function, 6);

@@ -60,9 +60,8 @@ static void through_initramfs(const json_t *json, Outcome *o)
 
 	o->error = initramfs_from_json(json, &i, &o->message);
 	if (i)
-		initramfs_copy(i, &copy);
-	initramfs_free(i);
-	i = 0;
+		copy = initramfs_copy(i);
+	i = initramfs_free(i);
 	o->json = copy ? initramfs_to_json(copy) : NULL;
 }
 
@@ -107,9 +106,8 @@ static void through_assignment(const json_t *json, Outcome *o)
 
 	o->error = assignment_from_json(text, strlen(text), &a, &o->message);
 	if (a)
-		assignment_copy(a, &copy);
-	assignment_free(a);
-	a = 0;
+		copy = assignment_copy(a);
+	a = assignment_free(a);
 	outcome_text(o, copy ? assignment_to_json(copy) : NULL);
 }
 
@@ -120,9 +118,8 @@ static void through_kept(const json_t *json, Outcome *o)
 
 	o->error = kept_from_json(text, strlen(text), &kept, &o->message);
 	if (o->error >= 0)
-		kept_copy(kept, &copy);
-	assignment_free(kept);
-	kept = 0;
+		copy = kept_copy(kept);
+	kept = assignment_free(kept);
 	outcome_text(o, copy ? kept_to_json(copy) : NULL);
 }
 
@@ -143,9 +140,8 @@ static void through_fence(const json_t *json, Outcome *o)
 
 	o->error = fence_from_json(text, strlen(text), &fence, &o->message);
 	if (fence)
-		fence_copy(fence, &copy);
-	fence_free(fence);
-	fence = 0;
+		copy = fence_copy(fence);
+	fence = fence_free(fence);
 	outcome_text(o, copy ? fence_to_json(copy) : NULL);
 }
 

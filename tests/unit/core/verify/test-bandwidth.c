@@ -48,7 +48,7 @@ static void scene_init(Scene *s, size_t n, unsigned links, uint32_t link_mbps, u
 	};
 	for (size_t i = 0; i < n; i++)
 		s->gpus[i].bdf = (Bdf){ .bus = (uint8_t)(0x41 + i) };
-	verify_give_up(&s->input, VERIFY_NOTHING, &s->report);
+	s->report = verify_give_up(&s->input, VERIFY_NOTHING);
 	s->report->match = VERIFY_MATCH_UUID;
 	for (size_t i = 0; i < n; i++) {
 		s->report->gpus[i].found = true;
@@ -66,7 +66,7 @@ static Workload *hear(Scene *s, size_t which, const GuestRun *run, bool *ret_don
 {
 	Workload *w = NULL;
 
-	measure_begin(&s->input, s->report, &w);
+	w = measure_begin(&s->input, s->report);
 	assert_int_equal(w->cause, WORKLOAD_NO_PROGRAM);
 	measure_hear(w, &s->input, s->report, which, run, ret_done);
 	return w;
@@ -312,11 +312,11 @@ TEST(nothing_is_run_where_the_links_are_not_known)
 
 	scene_init(&s, 2, A6000);
 	s.report->gpus[1].found = false;
-	measure_begin(&s.input, s.report, &unseen);
+	unseen = measure_begin(&s.input, s.report);
 	assert_int_equal(unseen->cause, WORKLOAD_NOT_RUN);
 	scene_clear(&s);
 	scene_init(&one, 1, 0, 0, 31508);
-	measure_begin(&one.input, one.report, &single);
+	single = measure_begin(&one.input, one.report);
 	assert_int_equal(single->cause, WORKLOAD_ONE_GPU);
 	scene_clear(&one);
 }

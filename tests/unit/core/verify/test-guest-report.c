@@ -28,7 +28,7 @@ static GuestReport *judge(const char *boot, const char *text, uint64_t now)
 	};
 	GuestReport *report = NULL;
 
-	guest_report_judge(runs, DOMAIN, now, &report);
+	report = guest_report_judge(runs, DOMAIN, now);
 	return report;
 }
 
@@ -169,7 +169,7 @@ TEST(a_guest_without_the_file_has_no_report)
 		const GuestRun runs[GUEST_REPORT_RUNS] = { { .outcome = GUEST_RAN }, rows[i] };
 		_cleanup_(guest_report_freep) GuestReport *report = NULL;
 
-		guest_report_judge(runs, DOMAIN, WRITTEN * USEC, &report);
+		report = guest_report_judge(runs, DOMAIN, WRITTEN * USEC);
 		assert_int_equal(report->state, GUEST_REPORT_NONE);
 	}
 }

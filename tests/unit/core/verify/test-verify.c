@@ -44,7 +44,7 @@ static VerifyReport *judge(const Domain *d, const char *guest)
 	VerifyReport *report = NULL;
 
 	guest_runs(guest, runs);
-	assert_int_equal(verify_judge(&d->input, runs, &report), 0);
+	report = verify_judge(&d->input, runs);
 	guest_runs_clear(runs, VERIFY_RUNS);
 	return report;
 }
@@ -157,7 +157,7 @@ TEST(one_bad_link_of_a_quad_is_named)
 	at = strstr(runs[1].out, "\nGPU3\t");
 	assert_non_null(at);
 	memcpy(strstr(at, "NV6"), "SYS", 3);
-	assert_int_equal(verify_judge(&d.input, runs, &report), 0);
+	report = verify_judge(&d.input, runs);
 	guest_runs_clear(runs, VERIFY_RUNS);
 	expect(report, "quad", VERDICT_BROKEN, VERIFY_ASYMMETRIC,
 	       "0000:41:00.0 reaches 0000:c1:00.0 by NV6, but the way back is SYS");
@@ -197,7 +197,7 @@ TEST(both_sides_must_be_well)
 		at = strstr(at, rows[i].is);
 		assert_non_null(at);
 		memcpy(at, rows[i].becomes, strlen(rows[i].becomes));
-		assert_int_equal(verify_judge(&d.input, runs, &report), 0);
+		report = verify_judge(&d.input, runs);
 		guest_runs_clear(runs, VERIFY_RUNS);
 		expect(report, rows[i].of, rows[i].verdict, rows[i].cause, "");
 	}
@@ -331,7 +331,7 @@ TEST(what_kept_the_guest_from_answering_is_named)
 				guest_run_clear(&runs[k]);
 			runs[which].outcome = rows[i].outcome;
 			runs[which].detail = strdup("its\twords");
-			assert_int_equal(verify_judge(&d.input, runs, &report), 0);
+			report = verify_judge(&d.input, runs);
 			expect(report, guest_outcome_to_string(rows[i].outcome), VERDICT_UNKNOWN,
 			       rows[i].cause, rows[i].words);
 			assert_int_equal(report->links[0].verdict, VERDICT_UNKNOWN);
@@ -348,7 +348,7 @@ TEST(an_agent_that_may_not_run_the_program_is_told_from_a_program_that_is_not_th
 
 	domain_init(&d, 2, 2, 4, true, 1);
 	runs[0].detail = strdup("Failed to execute child process (Permission denied)");
-	assert_int_equal(verify_judge(&d.input, runs, &report), 0);
+	report = verify_judge(&d.input, runs);
 	guest_runs_clear(runs, VERIFY_RUNS);
 	expect(report, "confined", VERDICT_UNKNOWN, VERIFY_NOT_PERMITTED, "Permission denied");
 	assert_non_null(strstr(report->remedy, "SELinux"));
@@ -364,7 +364,7 @@ TEST(a_path_over_pcie_is_told_even_if_nothing_else_is)
 	guest_runs("ga102-no-bridge", runs);
 	guest_run_clear(&runs[2]);
 	runs[2].outcome = GUEST_TIMEOUT;
-	assert_int_equal(verify_judge(&d.input, runs, &report), 0);
+	report = verify_judge(&d.input, runs);
 	guest_runs_clear(runs, VERIFY_RUNS);
 	expect(report, "PCIe", VERDICT_BROKEN, VERIFY_NO_NVLINK, "(SYS)");
 }
@@ -386,7 +386,7 @@ TEST(garbage_proves_nothing)
 			free(runs[which].out);
 			runs[which].out = strdup(words[i]);
 			runs[which].out_size = strlen(words[i]);
-			assert_int_equal(verify_judge(&d.input, runs, &report), 0);
+			report = verify_judge(&d.input, runs);
 			expect(report, words[i], VERDICT_UNKNOWN, VERIFY_BAD_OUTPUT,
 			       "not understood");
 			assert_null(strchr(report->reason, '\x1b'));
@@ -430,7 +430,7 @@ TEST(what_is_well_needs_no_diagnosis)
 	domain_init(&d, 2, 2, 4, true, 1);
 	good = judge(&d, "a30");
 	assert_false(verify_wants_diagnosis(good));
-	verify_give_up(&d.input, VERIFY_NOT_RUNNING, &silent);
+	silent = verify_give_up(&d.input, VERIFY_NOT_RUNNING);
 	expect(silent, "given up", VERDICT_UNKNOWN, VERIFY_NOT_RUNNING, "not running");
 	assert_false(verify_wants_diagnosis(silent));
 }
@@ -442,7 +442,7 @@ TEST(names_stay_as_they_are_in_a_remedy)
 
 	domain_init(&d, 2, 2, 4, true, 1);
 	d.input.domain = "vm%2$s%n";
-	verify_give_up(&d.input, VERIFY_NOT_ATTACHED, &report);
+	report = verify_give_up(&d.input, VERIFY_NOT_ATTACHED);
 	assert_non_null(strstr(report->remedy, "gpupass assign vm%2$s%n pair0 --live"));
 }
 
@@ -520,7 +520,7 @@ TEST(every_cause_has_a_reason_and_a_remedy)
 		_cleanup_free_ char *text = NULL;
 		VerifyCause back;
 
-		verify_give_up(&d.input, cause, &report);
+		report = verify_give_up(&d.input, cause);
 		assert_true(report->reason && report->remedy);
 		text = verify_report_to_json(report, &d.input, "u", 1, &(VerifyMore){ 0 });
 		assert_non_null(text);

@@ -8,6 +8,8 @@
 #include "host/device/driver-ops.h"
 #include "host/device/driver.h"
 #include "host/scan/sysfs.h"
+#include "host/wire/document.h"
+#include "rig/little-memory.h"
 #include "rig/sysfs-kernel.h"
 #include "rig/sysfs-tree.h"
 #include "util/file.h"
@@ -86,6 +88,30 @@ TEST(move_writes_override_then_unbind_then_probe)
 	assert_true(b.result.changed);
 	assert_is(&b, "vfio-pci", "vfio-pci");
 	assert_writes(&b, "driver_override vfio-pci; unbind " GPU "; drivers_probe " GPU);
+	teardown(&b);
+}
+
+/* Half of what it has reserved, and the kernel's model in it, too. */
+static bool move_with_little_memory(void *userdata)
+{
+	Bench *b = userdata;
+
+	if (little_memory(MOVE_MEMORY_BYTES / 2) == 0)
+		return false;
+	move(b, "vfio-pci", "vfio-pci");
+	return b->result.error == 0 && b->result.changed &&
+	       worker_move_document(&(Bdf){ 0 }, &b->result);
+}
+
+TEST(move_does_with_the_memory_that_was_reserved_for_it)
+{
+	Bench b;
+
+	if (!GLIBCS_HEAP)
+		skip();
+	setup(&b, "nvidia");
+	b.kernel.deaf_probes = 2;
+	assert_true(little_child(move_with_little_memory, &b));
 	teardown(&b);
 }
 

@@ -215,7 +215,7 @@ WITH_SETUP(the_setup_is_read)
 	tree_write(b->tree, "root/run/gpupass/boot.json",
 		   "{\"schema\": \"org.gpupass1.boot/1\", \"functions\": [{\"bdf\": \"" GPU
 		   "\", \"outcome\": \"missing\"}], \"notes\": []}");
-	assert_int_equal(examine_setup(&b->roots, &e), 0);
+	e = examine_setup(&b->roots);
 	assert_string_equal(e->cmdline[0], "intel_iommu=on");
 	assert_string_equal(e->nvidia_version, "550.54.15");
 	assert_string_equal(e->libvirt_daemon, "virtqemud (pid 12)");
@@ -310,7 +310,7 @@ WITH_SETUP(lists_of_modules_are_read_as_their_programs_do)
 
 			tree_write(b->tree, path, row->files[k + 1]);
 		}
-		assert_int_equal(examine_setup(&b->roots, &e), 0);
+		e = examine_setup(&b->roots);
 		expect_lines(row->what, e->initramfs, row->drivers);
 		expect_lines(row->what, e->module_options, row->options);
 		expect_lines(row->what, e->modules_unknown, row->unknown);
@@ -332,7 +332,7 @@ WITH_SETUP(etc_modules_is_read_once)
 	tree_write(b->tree, "root/usr/lib/modules-load.d/vfio.conf", "vfio_pci ids=10de:2204\n");
 	assert_int_equal(symlink("../modules", link), 0);
 	assert_int_equal(symlink("/dev/null", masked), 0);
-	assert_int_equal(examine_setup(&b->roots, &e), 0);
+	e = examine_setup(&b->roots);
 	expect_lines("link", e->module_options, "etc/modules:1: vfio_pci ids=10de:2204");
 	assert_null(e->modules_unknown);
 }
@@ -342,7 +342,7 @@ WITH_SETUP(an_empty_host_is_no_error)
 	Bench *b = *state;
 	_cleanup_(examination_freep) Examination *e = NULL;
 
-	assert_int_equal(examine_setup(&b->roots, &e), 0);
+	e = examine_setup(&b->roots);
 	assert_null(e->modprobe);
 	assert_null(e->nvidia_version);
 	assert_false(e->systemd || e->bind_enabled || e->memlock_limited);
@@ -419,7 +419,7 @@ WITH_SETUP(modprobe_is_read_as_modprobe_reads)
 		tree_write(b->tree, "root/run/gpupass/boot.json", "{}");
 		for (size_t k = 0; k < 3 && modprobe_rows[i].files[k][0]; k++)
 			lay_out(b, modprobe_rows[i].files[k][0], modprobe_rows[i].files[k][1]);
-		assert_int_equal(examine_setup(&b->roots, &e), 0);
+		e = examine_setup(&b->roots);
 		settings = strv_join(e->modprobe, "|");
 		places = strv_join(e->modprobe_at, "|");
 		unread = strv_join(e->unread, "|");
@@ -439,7 +439,7 @@ WITH_SETUP(what_the_kernel_has_built_in_is_told)
 	tree_write(b->tree, "proc/sys/kernel/osrelease", "6.8.0\n");
 	tree_write(b->tree, "root/lib/modules/6.8.0/modules.builtin",
 		   "kernel/drivers/vfio/pci/vfio-pci-core.ko\nkernel/drivers/pci/pci-stub.ko\n");
-	assert_int_equal(examine_setup(&b->roots, &e), 0);
+	e = examine_setup(&b->roots);
 	assert_int_equal(strv_length(e->builtin), 1);
 	assert_string_equal(e->builtin[0], "pci_stub");
 }
@@ -480,7 +480,7 @@ WITH_SETUP(other_hooks_of_libvirt_are_told_by_what_they_name)
 	write_script(b, HOOKS "qemu.d/log", "#!/bin/sh\nlogger \"$1\" # not virsh\n", 0755);
 	tree_write_bytes(b->tree, "root/" HOOKS "network", "virsh\0", 6);
 	assert_int_equal(fchmodat(b->roots.root_fd, HOOKS "network", 0755, 0), 0);
-	assert_int_equal(examine_setup(&b->roots, &e), 0);
+	e = examine_setup(&b->roots);
 	all = strv_join(e->host_hooks, "\n");
 	assert_string_equal(
 		all, "/" HOOKS
@@ -502,7 +502,7 @@ WITH_SETUP(files_that_cannot_be_understood_are_passed_over_or_told)
 	_cleanup_(examination_freep) Examination *e = NULL;
 	tree_write_bytes(b->tree, "proc/cmdline", "a\0\xff", 3);
 	tree_write(b->tree, "root/run/gpupass/boot.json", "{");
-	assert_int_equal(examine_setup(&b->roots, &e), 0);
+	e = examine_setup(&b->roots);
 	assert_string_equal(e->boot[0], "/run/gpupass/boot.json cannot be understood");
 	assert_null(e->unread);
 }
@@ -522,7 +522,7 @@ WITH_SETUP(what_cannot_be_read_is_told_of_each_fact)
 		assert_non_null(path);
 		tree_write_bytes(b->tree, path, big, sizeof(big));
 	}
-	assert_int_equal(examine_setup(&b->roots, &e), 0);
+	e = examine_setup(&b->roots);
 	assert_int_equal(strv_length(e->unread), 4 + 1);
 	assert_true(str_starts_with(e->unread[3], "driverctl etc/driverctl.d/"));
 	assert_true(str_starts_with(e->unread[4], "boot "));
@@ -582,7 +582,7 @@ WITH_SETUP(what_lies_in_the_hooks_place_is_told)
 		_cleanup_(examination_freep) Examination *e = NULL;
 
 		add_hook(b, OURS, rows[i].content, rows[i].mode);
-		assert_int_equal(examine_setup(&b->roots, &e), 0);
+		e = examine_setup(&b->roots);
 		if (!e->hook || e->hook_runs != rows[i].runs || !str_equal(e->hook_is, rows[i].is))
 			fail_msg("row %zu: %s", i, str_or_empty(e->hook_is));
 	}
@@ -613,7 +613,7 @@ WITH_SETUP(a_hook_counts_from_the_start_of_libvirt)
 		if (rows[i].other)
 			add_hook(b, rows[i].other, "#!/bin/sh\n", 0755);
 		began(b, rows[i].ago);
-		assert_int_equal(examine_setup(&b->roots, &e), 0);
+		e = examine_setup(&b->roots);
 		assert_string_equal(e->libvirt_daemon, "libvirtd (pid 40)");
 		/* Not every file system knows when a folder was made. */
 		late_shows = statx(b->roots.root_fd, "etc", 0, STATX_BTIME, &st) == 0 &&

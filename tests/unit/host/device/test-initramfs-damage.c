@@ -134,9 +134,8 @@ WITH_DIR(a_release_that_is_no_name_opens_nothing)
 	for (size_t i = 0; i < ELEMENTS(releases); i++) {
 		_cleanup_(initramfs_freep) Initramfs *image = NULL;
 
-		assert_int_equal(initramfs_image_read(dir->fd, &(BootedKernel){ releases[i], NULL },
-						      NULL, &limits, &image),
-				 0);
+		image = initramfs_image_read(dir->fd, &(BootedKernel){ releases[i], NULL }, NULL,
+					     &limits);
 		assert_null(image->path);
 		assert_non_null(strstr(image->trouble, "no name"));
 	}

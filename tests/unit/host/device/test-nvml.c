@@ -317,7 +317,7 @@ static char *document_of(const char *const *boards, const char *const *unseen, S
 	_cleanup_(probe_answer_clear)
 		ProbeAnswer answer = { .error = error ? strdup(error) : NULL };
 
-	evidence_new(&answer.boards);
+	answer.boards = evidence_new();
 	for (; *boards; boards++) {
 		Sighting s = { .bdf = bdf(*boards), .way = way, .source = strdup("NVML 550") };
 

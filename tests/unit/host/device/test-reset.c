@@ -5,6 +5,7 @@
 
 #include "host/device/reset.h"
 #include "host/wire/document.h"
+#include "rig/little-memory.h"
 #include "rig/sysfs-kernel.h"
 #include "rig/sysfs-tree.h"
 #include "util/text.h"
@@ -123,6 +124,28 @@ TEST(a_reset_is_written_and_names_the_first_method)
 	assert_string_equal(b.report.after.link_speed, "16 GT/s");
 	assert_int_equal(b.report.after.link_width, 16);
 	assert_string_equal(b.report.after.power_state, "D0");
+	teardown(&b);
+}
+
+static bool reset_with_little_memory(void *userdata)
+{
+	Bench *b = userdata;
+
+	if (little_memory(MOVE_MEMORY_BYTES / 2) == 0)
+		return false;
+	reset(b);
+	return b->report.result == RESET_DONE && worker_reset_document(&b->report);
+}
+
+TEST(a_reset_does_with_the_memory_that_was_reserved_for_it)
+{
+	Bench b;
+
+	if (!GLIBCS_HEAP)
+		skip();
+	setup(&b, "vfio-pci", "bus\n");
+	b.silent_looks = 2;
+	assert_true(little_child(reset_with_little_memory, &b));
 	teardown(&b);
 }
 

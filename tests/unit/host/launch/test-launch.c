@@ -395,10 +395,9 @@ static int read_input(const void *data _unused_)
 
 TEST(a_fork_says_what_it_does_and_how_it_ends)
 {
-	_cleanup_(children_freep) Children *children = NULL;
+	_cleanup_(children_freep) Children *children = children_new(4, 64);
 	const char text[] = "no driver is bound";
 
-	children_new(4, 64, &children);
 	assert_int_equal(children_fork(children, 0, say_so, text), 0);
 	assert_int_equal(children_fork(children, 1, crash, NULL), 0);
 	assert_int_equal(children_fork(children, 2, read_input, NULL), 0);

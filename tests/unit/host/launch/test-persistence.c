@@ -173,7 +173,7 @@ WITH_DIR(a_worker_reads_all_and_sets_each)
 
 	put_mode(*state, A, "1\n");
 	put_mode(*state, B, "0\n");
-	assert_int_equal(worker_persistence(&config, gpus, 3, LONG, read), 0);
+	worker_persistence(&config, gpus, 3, LONG, read);
 	assert_int_equal(read[0].mode, PERSISTENCE_ON);
 	assert_int_equal(read[1].mode, PERSISTENCE_OFF);
 	assert_int_equal(read[2].mode, PERSISTENCE_UNKNOWN);
@@ -201,7 +201,7 @@ TEST(a_worker_without_nvml_says_why_of_each)
 	};
 	GpuPersistence read[2] = { 0 };
 
-	assert_int_equal(worker_persistence(&config, gpus, 2, LONG, read), 0);
+	worker_persistence(&config, gpus, 2, LONG, read);
 	for (size_t i = 0; i < 2; i++) {
 		assert_int_equal(read[i].mode, PERSISTENCE_UNKNOWN);
 		assert_true(str_starts_with(read[i].why, "NVML cannot be loaded"));
@@ -305,7 +305,7 @@ WITH_DIR(nvidia_persistenced_is_who_listens_on_its_socket)
 	put_mode(*state, A, "0\n");
 	/* None; it listens; a socket that it has left behind. */
 	for (unsigned i = 0; i < 3; i++) {
-		assert_int_equal(worker_persistence(&config, gpus, 2, LONG, read), 0);
+		worker_persistence(&config, gpus, 2, LONG, read);
 		assert_int_equal(read[0].mode, PERSISTENCE_OFF);
 		assert_int_equal(read[0].kept_by, i == 1 ? getpid() : 0);
 		assert_int_equal(read[1].kept_by, 0);
@@ -366,7 +366,7 @@ WITH_DIR(a_worker_that_hangs_while_it_reads_costs_its_deadline)
 	uint64_t begin = now_monotonic();
 	int pid = 0, again = 0;
 
-	assert_int_equal(worker_persistence(&config, gpus, 1, USEC_PER_SEC / 2, &read), 0);
+	worker_persistence(&config, gpus, 1, USEC_PER_SEC / 2, &read);
 	assert_true(now_monotonic() - begin < 20 * USEC_PER_SEC);
 	assert_int_equal(read.mode, PERSISTENCE_UNKNOWN);
 	assert_int_equal(
@@ -376,7 +376,7 @@ WITH_DIR(a_worker_that_hangs_while_it_reads_costs_its_deadline)
 	assert_int_equal(worker_find(&config, &gpus[0]), 0);
 	assert_int_equal(worker_find_persistence(&config), pid);
 	gpu_persistence_clear(&read);
-	assert_int_equal(worker_persistence(&config, gpus, 1, LONG, &read), 0);
+	worker_persistence(&config, gpus, 1, LONG, &read);
 	assert_int_equal(sscanf(read.why, "worker %d, which was started earlier, still", &again),
 			 1);
 	assert_int_equal(again, pid);
@@ -405,7 +405,7 @@ TEST(answers_that_make_no_sense_are_unknown_modes)
 		_cleanup_(gpu_persistence_clear) GpuPersistence read = { 0 };
 		WorkerConfig config = bad_worker(rows[i].mode);
 
-		assert_int_equal(worker_persistence(&config, gpus, 1, LONG, &read), 0);
+		worker_persistence(&config, gpus, 1, LONG, &read);
 		worker_set_persistence(&config, gpus, 1, true, LONG, &set);
 		if (read.mode != PERSISTENCE_UNKNOWN || !str_equal(read.why, rows[i].why) ||
 		    set.gpu.mode != PERSISTENCE_UNKNOWN || !str_equal(set.gpu.why, rows[i].why))

@@ -32,8 +32,7 @@ static WorkerConfig with_ready(void **state, const char *mode, ReadyParts **ret)
 	WorkerConfig config = bad_worker(mode);
 
 	config.parts_dir = config.locks_dir = dir->path;
-	ready_parts_new(dir->path, all_parts, dir->path, dir->path, ret);
-	config.ready = *ret;
+	config.ready = *ret = ready_parts_new(dir->path, all_parts, dir->path, dir->path);
 	return config;
 }
 

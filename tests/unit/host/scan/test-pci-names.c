@@ -15,10 +15,8 @@
 static PciNames *names_of(const SysfsTree *tree)
 {
 	_cleanup_free_ char *path = strf("%s/pci.ids", tree->path);
-	PciNames *names = NULL;
 
-	pci_names_new(path, &names);
-	return names;
+	return pci_names_new(path);
 }
 
 static void assert_name(PciNames *names, uint16_t vendor, uint16_t device, const char *expected)

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "gpupass/cleanup.h"
-
 #include "util/xalloc.h"
 
 /*
@@ -20,7 +19,7 @@
 #define DOMAIN_ALIAS_PREFIX "ua-gpupass-"
 #define DOMAIN_ALIAS_PORT "port"
 
-/* "ua-gpupass-<group>-", escaped. Caller frees; NULL when memory is out. */
+/* "ua-gpupass-<group>-", escaped. New. */
 static inline _unused_ char *domain_alias_stem(const char *group)
 {
 	char *stem = xmalloc(strlen(DOMAIN_ALIAS_PREFIX) + 2 * strlen(group) + sizeof("-"));
