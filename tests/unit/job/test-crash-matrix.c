@@ -63,15 +63,17 @@ typedef struct Crash {
 	Rig *rig;
 	const char *name;
 	Way way;
-	const char *before, *after;
-	const char *as_left; /* after, and not booted since: what --keep-vfio leaves on vfio-pci */
+	char *const *worlds; /* that may be there afterwards: before, after; NULL at the end */
 	unsigned at;	     /* points that the job has passed */
 	unsigned different;  /* of them, that are not as the one before */
 	unsigned second;     /* points that the recovery has passed */
+	bool parks;	     /* the first of two jobs waits at its points for the second one */
+	bool parked;	     /* it does */
+	unsigned parked_at;  /* points at which it did */
 	uint64_t last;	     /* what lasts of the world, at the point before */
 	bool recovering;
 	bool marked[4];	      /* the board of leads[] had a mark before */
-	unsigned *recoveries; /* that were made; shared by all processes */
+	unsigned *recoveries; /* that were made, and those of two jobs; shared by all processes */
 	JournalIo io;	      /* the real one */
 } Crash;
 
@@ -89,7 +91,6 @@ static void must_recover(Crash *c, const JobPlace *place, OpenJob *job)
 {
 	_cleanup_(recovery_clear) Recovery recovery = { 0 };
 
-	recover_claim(place, job, "it is being recovered");
 	if (recover_job(place, job, 0, &recovery) < 0)
 		die(c, "recovery failed", NULL);
 	if (recovery.outcome != RECOVERED_DONE && recovery.outcome != RECOVERED_UNDONE)
@@ -135,7 +136,7 @@ static void check_marks(const Crash *c, const JobPlace *place)
 {
 	_cleanup_(tenants_freep) Tenants *tenants = NULL;
 
-	tenant_store_load(place->tenants, &tenants);
+	tenants = tenant_store_load(place->tenants);
 	if (tenants->fault)
 		die(c, "the marks cannot be read", NULL);
 	for (size_t i = 0; i < ELEMENTS(leads); i++) {
@@ -198,14 +199,13 @@ static void check_world(const Crash *c)
 {
 	_cleanup_free_ char *world = rig_timeless_world(c->rig), *diff = NULL;
 
-	if (!str_equal(world, c->before) && !str_equal(world, c->after) &&
-	    !str_equal(world, c->as_left)) {
-		diff = text_diff(c->before, world);
+	if (!strv_contains(c->worlds, world)) {
+		diff = text_diff(c->worlds[0], world);
 		die(c, "the world is neither as before nor as after", diff);
 	}
-	if (str_starts_with(c->name, "release") && !str_equal(world, c->before) && !was_reset(c))
+	if (str_starts_with(c->name, "release") && !str_equal(world, c->worlds[0]) && !was_reset(c))
 		die(c, "a group was released that nobody had reset", NULL);
-	if (strstr(c->name, "after another tenant") && !str_equal(world, c->before) &&
+	if (strstr(c->name, "after another tenant") && !str_equal(world, c->worlds[0]) &&
 	    !was_reset(c))
 		die(c, "a group was given on that nobody had reset", NULL);
 	if (c->rig->fake.violations)
@@ -224,11 +224,14 @@ static void recover(Crash *c)
 	if (c->way.power)
 		boot(c->rig);
 	++*c->recoveries;
-	claims_new(&place.claims);
+	place.claims = claims_new();
 	if (journal_load(&c->rig->journal, c->rig->claims, &jobs, &n, &last, &notes) < 0)
 		die(c, "the journal cannot be read", NULL);
 	if (notes)
 		die(c, "the journal was not understood", notes[0]);
+	c->recoveries[1] += n > 1;
+	for (size_t i = 0; i < n; i++)
+		recover_claim(&place, jobs[i], "it is being recovered");
 	for (size_t i = 0; i < n; i++)
 		must_recover(c, &place, jobs[i]);
 	check_world(c);
@@ -286,6 +289,8 @@ static void end_here(Crash *c)
 	fail_msg("%s: the daemon ended at point %u", c->name, c->at);
 }
 
+static void park(Crash *c);
+
 static void pass(Crash *c)
 {
 	bool plain = !c->way.twice && !c->way.power;
@@ -298,7 +303,14 @@ static void pass(Crash *c)
 		++c->at;
 		c->different += different;
 	}
-	if (different && (c->different + c->second) % nth == 0)
+	/* Each point of one job with each of the other would take as long as all else. */
+	if (c->parks && !c->parked)
+		nth *= 3;
+	if (!different || (c->different + c->second) % nth != 0)
+		return;
+	if (c->parks && !c->parked)
+		park(c);
+	else
 		end_here(c);
 }
 
@@ -415,7 +427,7 @@ static void renamed(Rig *rig)
 					    &problem),
 			 0);
 	rules_unref(rig->rules);
-	rules_new(&POLICY_DEFAULT, declarations, &rig->rules);
+	rig->rules = rules_new(&POLICY_DEFAULT, declarations);
 	rig->place.rules = rig->rules;
 }
 
@@ -522,7 +534,7 @@ static void remember_marks(Crash *c)
 {
 	_cleanup_(tenants_freep) Tenants *tenants = NULL;
 
-	tenant_store_load(&c->rig->tenants, &tenants);
+	tenants = tenant_store_load(&c->rig->tenants);
 	for (size_t i = 0; i < ELEMENTS(leads); i++) {
 		const Bdf lead = address_of(leads[i]);
 
@@ -537,6 +549,12 @@ static JobState expected_end(const Operating *o, Way way)
 	return o->fails ? JOB_FAILED : JOB_DONE;
 }
 
+static void watch(Crash *c)
+{
+	c->rig->journal.io = (JournalIo){ append_and_pass, remove_and_pass, NULL };
+	c->rig->fake.point = on_point;
+}
+
 static void run_all(const Operating *o, Crash *c)
 {
 	Outcome outcome;
@@ -546,8 +564,7 @@ static void run_all(const Operating *o, Crash *c)
 	c->rig->cancel_at = c->way.cancel_at;
 	c->io = c->rig->journal.io;
 	remember_marks(c);
-	c->rig->journal.io = (JournalIo){ append_and_pass, remove_and_pass, NULL };
-	c->rig->fake.point = on_point;
+	watch(c);
 	outcome = rig_run(c->rig, &o->request);
 	no_more_points(c);
 	if (outcome.state != expected_end(o, c->way))
@@ -559,15 +576,10 @@ static void run_all(const Operating *o, Crash *c)
 static void run_operation(const Operating *o, Way way, unsigned *recoveries)
 {
 	_cleanup_free_ char *before = world_before(o, way), *after = world_after(o, way);
+	/* After, and not booted since: what --keep-vfio leaves on vfio-pci. */
 	_cleanup_free_ char *as_left = world_after(o, (Way){ 0 });
-	Crash c = {
-		.name = o->name,
-		.way = way,
-		.before = before,
-		.after = after,
-		.as_left = as_left,
-		.recoveries = recoveries,
-	};
+	char *const worlds[] = { before, after, as_left, NULL };
+	Crash c = { .name = o->name, .way = way, .worlds = worlds, .recoveries = recoveries };
 
 	*recoveries = 0;
 	run_all(o, &c);
@@ -646,6 +658,137 @@ static void run_operations(Way way)
 
 	for (size_t i = 0; i < ELEMENTS(operations); i++)
 		run_operation(&operations[i], way, recoveries);
+	munmap(recoveries, sizeof(unsigned));
+}
+
+/* ---- two jobs at once ---- */
+
+/* Of pair0 with vm42, and of pair1 with vm43. */
+typedef struct Both {
+	const char *name;
+	void (*arrange)(Rig *rig);
+	JobRequest first, second;
+} Both;
+
+static const Both *both;
+
+static Rig *rig_for_both(const Both *b)
+{
+	Rig *rig = rig_new();
+
+	b->arrange(rig);
+	fake_watch(&rig->fake);
+	return rig;
+}
+
+/* The world when these of its jobs were done. */
+static char *world_with(const Both *b, bool first, bool second)
+{
+	Rig *rig = rig_for_both(b);
+	char *world;
+
+	if (first)
+		rig_must(rig, &b->first);
+	if (second)
+		rig_must(rig, &b->second);
+	world = rig_timeless_world(rig);
+	rig_free(rig);
+	return world;
+}
+
+/* The first job stays here, and the second one goes its way: a child, on a copy of what is on disk. */
+static void park(Crash *c)
+{
+	RigCopy copy;
+	int status = 0;
+	pid_t pid;
+
+	c->parked_at++;
+	rig_copy_make(c->rig, &copy);
+	pid = fork();
+	if (pid == 0) {
+		rig_copy_enter(c->rig, &copy);
+		c->parked = true;
+		rig_must(c->rig, &both->second);
+		_exit(EXIT_RECOVERED);
+	}
+	assert_true(pid >= 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	rig_copy_remove(&copy);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != EXIT_RECOVERED)
+		fail_msg("%s: the first job was at point %u", c->name, c->at);
+}
+
+static void run_both(const Both *b, unsigned *recoveries)
+{
+	char *const worlds[] = { world_with(b, false, false), world_with(b, true, false),
+				 world_with(b, false, true), world_with(b, true, true), NULL };
+	Crash c = { .name = b->name, .worlds = worlds, .recoveries = recoveries, .parks = true };
+
+	recoveries[0] = recoveries[1] = 0;
+	both = b;
+	crash = &c;
+	c.rig = rig_for_both(b);
+	c.io = c.rig->journal.io;
+	remember_marks(&c);
+	watch(&c);
+	rig_must(c.rig, &b->first);
+	no_more_points(&c);
+	rig_free(c.rig);
+	print_message("%s: parked at %u points, %u recoveries, %u of them of two jobs\n", b->name,
+		      c.parked_at, recoveries[0], recoveries[1]);
+	assert_true(recoveries[1] >= 50 / EVERY_NTH_PLAIN / EVERY_NTH_PLAIN);
+	for (size_t i = 0; worlds[i]; i++)
+		free(worlds[i]);
+}
+
+static void two_shut_off(Rig *rig)
+{
+	rig_shut_off(rig);
+	fake_add_domain(&rig->fake, "vm43", "q35", NULL);
+}
+
+static void two_running(Rig *rig)
+{
+	rig_running(rig);
+	fake_add_domain(&rig->fake, "vm43", "q35-eight-ports", "q35-eight-ports-live");
+}
+
+static void first_assigned(Rig *rig)
+{
+	const JobRequest request = RIG_ASSIGN;
+
+	two_running(rig);
+	rig_must(rig, &request);
+}
+
+static void two_assigned(Rig *rig)
+{
+	const JobRequest second = assign_request("vm43", "pair1");
+
+	first_assigned(rig);
+	rig_must(rig, &second);
+}
+
+#define ASSIGN_SECOND                                                                              \
+	{                                                                                          \
+		.operation = OPERATION_ASSIGN, .domain = (char *)"vm43", .group = (char *)"pair1"  \
+	}
+
+static const Both pairs[] = {
+	{ "two assigned at once", two_shut_off, ASSIGN, ASSIGN_SECOND },
+	{ "two assigned at once, running", two_running, ASSIGN, ASSIGN_SECOND },
+	{ "one released while one is assigned", first_assigned, RELEASE("vm42"), ASSIGN_SECOND },
+	{ "two released at once", two_assigned, RELEASE("vm42"), RELEASE("vm43") },
+};
+
+/* faults 36, 44 */
+TEST(a_daemon_that_ends_in_two_jobs_leaves_before_or_after_of_each)
+{
+	unsigned *recoveries = shared_counter();
+
+	for (size_t i = 0; i < ELEMENTS(pairs); i++)
+		run_both(&pairs[i], recoveries);
 	munmap(recoveries, sizeof(unsigned));
 }
 
