@@ -101,7 +101,7 @@ static const PciFunction **facts_of(const Planner *p, const DomainXml *xml, FitF
 static void find_tune(const Planner *p, const DomainXml *xml, bool numa, bool fit, FitTune *ret)
 {
 	FitFacts facts;
-	_cleanup_free_ const PciFunction **list = facts_of(p, xml, &facts);
+	_cleanup_free_ _unused_ const PciFunction **list = facts_of(p, xml, &facts);
 
 	*ret = fit_tune(&facts, numa, fit);
 }
@@ -134,7 +134,7 @@ int plan_fit(Planner *p, const DomainXml *xml, bool within, const FitTune *tune)
 {
 	_cleanup_(fit_report_freep) FitReport *report = NULL;
 	FitFacts facts;
-	_cleanup_free_ const PciFunction **list = facts_of(p, xml, &facts);
+	_cleanup_free_ _unused_ const PciFunction **list = facts_of(p, xml, &facts);
 	const FitFinding *finding;
 
 	facts.running = p->plan->live;
