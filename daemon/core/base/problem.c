@@ -41,8 +41,11 @@ static void replace_part(char **part, const char *format, va_list ap) _printf_(2
 
 static void replace_part(char **part, const char *format, va_list ap)
 {
+	/* The arguments may be of the old part. */
+	char *text = vstrf(format, ap);
+
 	free(*part);
-	*part = vstrf(format, ap);
+	*part = text;
 }
 
 int problem_state(Problem *problem, const char *format, ...)

@@ -38,20 +38,24 @@ static GroupState settle(View *v, GroupState state, const char *reason, ...) _pr
 static GroupState settle(View *v, GroupState state, const char *reason, ...)
 {
 	va_list ap;
+	char *text;
 
-	free(v->group->reason);
 	va_start(ap, reason);
-	v->group->reason = vstrf(reason, ap);
+	text = vstrf(reason, ap);
 	va_end(ap);
+	free(v->group->reason);
+	v->group->reason = text;
 	return state;
 }
 
 static void set_domain(Group *group, const char *uuid, const char *name)
 {
+	char *u = xstrdup(uuid), *n = xstrdup(name);
+
 	free(group->domain_uuid);
 	free(group->domain_name);
-	group->domain_uuid = xstrdup(uuid);
-	group->domain_name = xstrdup(name);
+	group->domain_uuid = u;
+	group->domain_name = n;
 }
 
 static const char *driver_name(const PciFunction *function)

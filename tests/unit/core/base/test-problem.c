@@ -93,6 +93,15 @@ TEST(a_part_set_twice_is_the_second)
 	assert_string_equal(problem->state, "second");
 }
 
+TEST(a_part_can_be_made_of_what_it_was)
+{
+	_cleanup_(problem_freep) Problem *problem = viable_problem();
+
+	problem_state(problem, "pair1 is quarantined");
+	problem_state(problem, "%s, and stays so", problem->state);
+	assert_string_equal(problem->state, "pair1 is quarantined, and stays so");
+}
+
 TEST(every_error_has_a_bus_name_of_its_own)
 {
 	for (int i = 0; i < GPUPASS_ERROR_MAX_; i++) {
