@@ -73,7 +73,6 @@ int main(int argc, char *argv[])
 	json_use_xalloc();
 	if (argc < 1) /* execve() allows this; getopt_long() does not expect it */
 		return GPUPASS_EXIT_USAGE;
-
 	/* Only the terminal's characters: numbers and times always have one form. */
 	setlocale(LC_CTYPE, "");
 	r = run(&c, argc, argv, &options, &environment);

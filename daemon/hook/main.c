@@ -181,7 +181,6 @@ int main(int argc, char **argv)
 
 	json_use_xalloc();
 	clearenv();
-	json_use_xalloc();
 	if (!parse(argc, argv, &command, &status))
 		return status;
 	if (!decides(command.operation))
