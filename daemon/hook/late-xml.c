@@ -55,9 +55,9 @@
 	  (node, name, nameSpace))                                                                 \
 	X(int, xmlIsBlankNode, (const xmlNode *node), (node))                                      \
 	X(int, xmlMemSetup,                                                                        \
-	  (xmlFreeFunc free_func, xmlMallocFunc malloc_func, xmlReallocFunc realloc_func,          \
-	   xmlStrdupFunc strdup_func),                                                             \
-	  (free_func, malloc_func, realloc_func, strdup_func))                                     \
+	  (xmlFreeFunc freeFunc, xmlMallocFunc mallocFunc, xmlReallocFunc reallocFunc,             \
+	   xmlStrdupFunc strdupFunc),                                                              \
+	  (freeFunc, mallocFunc, reallocFunc, strdupFunc))                                         \
 	X(xmlNode *, xmlNewDocNode,                                                                \
 	  (xmlDoc * doc, xmlNs * ns, const xmlChar *name, const xmlChar *content),                 \
 	  (doc, ns, name, content))                                                                \

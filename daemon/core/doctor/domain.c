@@ -131,7 +131,7 @@ const PciFunction **doctor_functions(const Doctor *d, size_t *ret_n)
 }
 
 /* Judges as if the domain were assigned its groups now, or started with them. */
-static void doctor_fit_domain(Doctor *d)
+static void doctor_fit_domain(Doctor *d, bool started)
 {
 	size_t n;
 	_cleanup_free_ const PciFunction **functions = doctor_functions(d, &n);
@@ -141,17 +141,18 @@ static void doctor_fit_domain(Doctor *d)
 		.functions = functions,
 		.n_functions = n,
 		.host = d->facts->machine,
-		.started = d->facts->domain->active,
+		.started = started,
 		.within = has_functions(d->xml, functions, n),
 	});
 }
 
 void doctor_read_domain(Doctor *d)
 {
-	if (d->facts->domain)
-		doctor_parse_domain(d);
+	if (!d->facts->domain)
+		return;
+	doctor_parse_domain(d);
 	if (d->xml)
-		doctor_fit_domain(d);
+		doctor_fit_domain(d, d->facts->domain->active);
 }
 
 void doctor_check_domain_acpi(const Doctor *d, Finding *f)

@@ -46,7 +46,7 @@ static void domain_use_merge(DomainUse *use, void **known, const DomainHostdev *
 	const Place *place = find_place(known, &hostdev->bdf, use->n_hostdevs);
 	DomainHostdev *there;
 
-	if (place->index == use->n_hostdevs) {
+	if (!use->hostdevs || place->index == use->n_hostdevs) {
 		domain_use_add(use, hostdev, hostdev->alias);
 		return;
 	}
