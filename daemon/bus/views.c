@@ -243,10 +243,8 @@ static void fill_health(const GpuHealth *health, GpuView *view)
 {
 	static const GpuHealth nothing = { 0 };
 	const GpuHealth *h = health ? health : &nothing;
-	Health verdict = HEALTH_UNKNOWN;
 
-	verdict = gpu_health_judge(health, &view->health_reason);
-	view->health = copy(health_to_string(verdict));
+	view->health = copy(health_to_string(gpu_health_judge(health, &view->health_reason)));
 	view->link_speed = copy(speed_or_none(h->config.speed));
 	view->max_link_speed = copy(speed_or_none(h->config.speed_max));
 	view->link_width = h->config.width;

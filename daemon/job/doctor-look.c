@@ -240,11 +240,10 @@ static void look_for_split(Look *l)
 	}
 }
 
-static int look_at_fence(Look *l)
+static void look_at_fence(Look *l)
 {
 	if (l->place->fence)
 		l->fence_fault = fence_store_check(l->place->fence);
-	return 0;
 }
 
 static const char *keep_text(Look *l, char *text)
@@ -430,9 +429,8 @@ int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_
 		look_at_all_claims(&l);
 		r = look_at_health(&l);
 	}
-	if (r == 0)
-		r = look_at_fence(&l);
 	if (r == 0) {
+		look_at_fence(&l);
 		look_closely(&l);
 		look_for_drift(&l);
 		look_for_split(&l);
