@@ -190,6 +190,15 @@ static int find_face(sd_bus *bus, const char *path, const char *interface, void 
 	       (call && polkit_granted(f->polkit, call, &domain_uuid));
 }
 
+static int on_message(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *ret_error)
+{
+	Face *f = userdata;
+
+	if (sd_bus_message_is_method_call(m, NULL, NULL))
+		manager_asked(f->manager);
+	return 0;
+}
+
 static int register_all(Face *f)
 {
 	int r;
@@ -220,6 +229,8 @@ static int register_all(Face *f)
 		r = collection_register(&f->assignments, assignment_properties);
 	if (r >= 0)
 		r = collection_register(&f->jobs, job_properties);
+	if (r >= 0)
+		r = sd_bus_add_filter(f->bus, NULL, on_message, f);
 	return r;
 }
 

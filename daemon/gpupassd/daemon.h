@@ -35,10 +35,10 @@ typedef struct Daemon {
 	Manager *manager;
 	Face *face;
 	Uevents *uevents;
-	sd_event_source *health_timer;
+	sd_event_source *tidy_timer; /* on while there may be something to tidy up */
 	sd_event_source *rest_timer; /* NULL: parts are made ready at once */
 	atomic_flag no_parts_told;
-	uint64_t unsent; /* messages that the bus had not taken a minute ago */
+	uint64_t unsent; /* messages that the bus had not taken when we last looked */
 	int exit_code;
 	char *host_note;
 	bool published;

@@ -8,12 +8,54 @@
 #include "util/heap.h"
 #include "util/log.h"
 
-/* Errors and lost lanes cause no event, so we look for them now and then. */
-#define HEALTH_PERIOD_USEC (60 * USEC_PER_SEC)
+#define TIDY_USEC (10 * USEC_PER_SEC)
+#define UNHEARD_USEC (60 * USEC_PER_SEC)
 
+/* Does nothing if it is set already: otherwise a daemon that is always busy would never tidy up. */
+static void tidy_in(Daemon *d, uint64_t usec)
+{
+	int enabled = SD_EVENT_OFF;
+
+	if (sd_event_source_get_enabled(d->tidy_timer, &enabled) < 0 || enabled != SD_EVENT_OFF)
+		return;
+	(void)sd_event_source_set_time_relative(d->tidy_timer, usec);
+	(void)sd_event_source_set_enabled(d->tidy_timer, SD_EVENT_ONESHOT);
+}
+
+/* All work of threads ends here. What it leaves behind is tidied up later, and only then. */
 static int on_mail(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
-	mailbox_dispatch(userdata);
+	Daemon *d = userdata;
+
+	mailbox_dispatch(d->mailbox);
+	tidy_in(d, TIDY_USEC);
+	return 0;
+}
+
+/* The bus daemon takes nothing from us while too much of ours waits there for clients that do not
+ * read. That much can only be signals, of many weeks. Then no client hears us, and we end: a new
+ * connection starts with nothing waiting. */
+static void end_when_unheard(Daemon *d)
+{
+	uint64_t unsent = 0;
+
+	if (sd_bus_get_n_queued_write(d->bus, &unsent) < 0)
+		return;
+	if (d->unsent > 0 && unsent >= d->unsent) {
+		log_error("the bus has taken nothing for a minute: ending; the next start takes up "
+			  "what is open");
+		sd_event_exit(d->event, GPUPASS_EXIT_FAILED);
+	}
+	d->unsent = unsent;
+	if (unsent > 0)
+		tidy_in(d, UNHEARD_USEC);
+}
+
+static int on_tidy(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	/* What a start or a job took is free again, but between what stays. */
+	heap_give_back();
+	end_when_unheard(userdata);
 	return 0;
 }
 
@@ -51,10 +93,12 @@ int daemon_set_up_loop(Daemon *d)
 	sigprocmask(SIG_BLOCK, &mask, NULL);
 	r = sd_event_default(&d->event);
 	if (r >= 0)
+		r = sd_event_add_time_relative(d->event, &d->tidy_timer, CLOCK_MONOTONIC, TIDY_USEC,
+					       USEC_PER_SEC, on_tidy, d);
+	if (r >= 0)
 		r = mailbox_new(&d->mailbox);
 	if (r >= 0)
-		r = sd_event_add_io(d->event, NULL, mailbox_fd(d->mailbox), EPOLLIN, on_mail,
-				    d->mailbox);
+		r = sd_event_add_io(d->event, NULL, mailbox_fd(d->mailbox), EPOLLIN, on_mail, d);
 	if (r >= 0)
 		r = sd_event_add_signal(d->event, NULL, SIGTERM, on_stop, d);
 	if (r >= 0)
@@ -104,7 +148,10 @@ static void looked(void *userdata)
 {
 }
 
-/* Events of udev and libvirt may be lost. This look sees what they would have reported. */
+/*
+ * Events of udev and libvirt may be lost, and errors and lost lanes of a GPU cause none. This look
+ * sees them all, and is the only thing that wakes a daemon at rest.
+ */
 static int on_look(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	Daemon *d = userdata;
@@ -116,51 +163,12 @@ static int on_look(sd_event_source *source, uint64_t usec, void *userdata)
 	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* The bus daemon takes nothing from us while too much of ours waits there for clients that do not
- * read. That much can only be signals, of many weeks. Then no client hears us, and we end: a new
- * connection starts with nothing waiting. */
-static void end_when_unheard(Daemon *d)
-{
-	uint64_t unsent = 0;
-
-	if (sd_bus_get_n_queued_write(d->bus, &unsent) < 0)
-		return;
-	if (d->unsent > 0 && unsent >= d->unsent) {
-		log_error("the bus has taken nothing for a minute: ending; the next start takes up "
-			  "what is open");
-		sd_event_exit(d->event, GPUPASS_EXIT_FAILED);
-	}
-	d->unsent = unsent;
-}
-
-static int on_health_due(sd_event_source *source, uint64_t usec, void *userdata)
-{
-	Daemon *d = userdata;
-
-	/* What a start or a job took is free again, but between what stays. */
-	heap_give_back();
-	manager_look_at_health(d->manager);
-	end_when_unheard(d);
-	return sd_event_source_set_time_relative(source, HEALTH_PERIOD_USEC);
-}
-
-/* sd-event fires a timer once. A second of slack lets the kernel combine it with others. */
-static int start_health_timer(Daemon *d)
-{
-	int r = sd_event_add_time_relative(d->event, &d->health_timer, CLOCK_MONOTONIC,
-					   HEALTH_PERIOD_USEC, USEC_PER_SEC, on_health_due, d);
-
-	return r < 0 ? r : sd_event_source_set_enabled(d->health_timer, SD_EVENT_ON);
-}
-
 int daemon_start_looking(Daemon *d, bool real_sysfs)
 {
 	int r;
 
 	r = sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC,
 				       d->config->look_interval_usec, USEC_PER_SEC, on_look, d);
-	if (r >= 0)
-		r = start_health_timer(d);
 	if (r < 0) {
 		log_error("cannot set up: %s", strerror(-r));
 		return r;

@@ -12,6 +12,8 @@
 
 /* Looks come in bursts. A worker for each GPU at every look would be expensive. */
 #define HEALTH_INTERVAL_USEC (5 * USEC_PER_SEC)
+/* What somebody who asks now and then is to hear: no event tells of a GPU that is lost. */
+#define HEALTH_OLD_USEC (60 * USEC_PER_SEC)
 
 const GpuHealth *manager_gpu_health(const Manager *m, const Bdf *lead)
 {
@@ -156,11 +158,23 @@ static int health_start(Manager *m)
 	return r;
 }
 
-void manager_look_at_health(Manager *m)
+static void look_if_older(Manager *m, uint64_t usec)
 {
 	if (!m->inventory || m->health_running ||
-	    (m->health_usec > 0 && now_monotonic() - m->health_usec < HEALTH_INTERVAL_USEC))
+	    (m->health_usec > 0 && now_monotonic() - m->health_usec < usec))
 		return;
 	if (health_start(m) < 0)
 		log_error("no thread could be started: the health of GPUs may be old");
+}
+
+void manager_look_at_health(Manager *m)
+{
+	look_if_older(m, HEALTH_INTERVAL_USEC);
+}
+
+void manager_asked(Manager *m)
+{
+	/* The daemon asks for the first look, when it is ready. */
+	if (m->health_usec > 0)
+		look_if_older(m, HEALTH_OLD_USEC);
 }

@@ -12,8 +12,12 @@
 #include "util/xalloc.h"
 
 /* libvirt counts as dead after INTERVAL * (COUNT + 1) seconds of silence. */
-#define KEEPALIVE_INTERVAL_SEC 5
-#define KEEPALIVE_COUNT 3
+/*
+ * libvirtd asks each client every 5 s whether it is there (keepalive_interval in libvirtd.conf),
+ * which counts as a sign of life. We ask only when it has not: a little later.
+ */
+#define KEEPALIVE_INTERVAL_SEC 7
+#define KEEPALIVE_COUNT 2
 #define RETRY_MIN_USEC (500 * USEC_PER_MSEC)
 #define RETRY_MAX_USEC (10 * USEC_PER_SEC)
 /* virt_free() waits this long for all threads and calls to end. */

@@ -12,6 +12,7 @@
 
 #include "manager/manager-rig.h"
 #include "manager/state.h"
+#include "util/clock.h"
 #include "util/text.h"
 
 /* Threads that may still be begun; < 0: any number. */
@@ -439,4 +440,28 @@ ON_A_PLACE(the_first_look_is_at_everything)
 	manager_rig_settle(rig);
 	assert_int_equal(changed_scans, 0);
 	assert_non_null(manager_inventory(rig->manager));
+}
+
+/* No event tells of a GPU that is lost, and at rest no timer looks for it. */
+ON_A_PLACE(health_is_read_again_for_who_asks_once_it_is_a_minute_old)
+{
+	static const struct {
+		unsigned seconds;
+		bool again;
+	} rows[] = { { 0, false }, { 59, false }, { 61, true } };
+	ManagerRig *rig = *state;
+
+	look(rig);
+	manager_asked(rig->manager);
+	assert_false(rig->manager->health_running);
+	manager_look_at_health(rig->manager);
+	manager_rig_settle(rig);
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		rig->manager->health_usec -= rows[i].seconds * USEC_PER_SEC;
+		manager_asked(rig->manager);
+		if (rig->manager->health_running != rows[i].again)
+			fail_msg("after %u s", rows[i].seconds);
+		manager_rig_settle(rig);
+		rig->manager->health_usec = now_monotonic();
+	}
 }
