@@ -118,6 +118,33 @@ static void bind_cpus(FitDomain *d, const char *text)
 		d->cpus.bits[i] |= set.bits[i];
 }
 
+/* A guest's cell that has no <memnode> is where <memory> says. NULL: it may be on any node. */
+static char *memory_nodes(const xmlNode *root, const char *nodeset)
+{
+	const xmlNode *tune = xml_child(root, "numatune"), *cpu = xml_child(root, "cpu");
+	_cleanup_strv_ char **nodes = NULL;
+	size_t cells = 0, placed = 0;
+
+	for (xmlNode *i = xml_first(xml_child(cpu, "numa")); i; i = xml_next(i))
+		cells += xml_is(i, "cell");
+	for (xmlNode *i = xml_first(tune); i; i = xml_next(i)) {
+		const char *of_cell = xml_is(i, "memnode") ? xml_attribute(i, "nodeset") : NULL;
+
+		if (!of_cell)
+			continue;
+		placed++;
+		if (!strv_contains(nodes, of_cell))
+			strv_append(&nodes, of_cell);
+	}
+	if (placed > 0 && placed >= cells)
+		return strv_join(nodes, ",");
+	if (!nodeset)
+		return NULL;
+	if (!strv_contains(nodes, nodeset))
+		strv_append(&nodes, nodeset);
+	return strv_join(nodes, ",");
+}
+
 static void read_placement(const xmlNode *root, FitDomain *d)
 {
 	const xmlNode *vcpu = xml_child(root, "vcpu");
@@ -140,7 +167,7 @@ static void read_placement(const xmlNode *root, FitDomain *d)
 		}
 	if (!pinned && vcpu)
 		bind_cpus(d, xml_attribute(vcpu, "cpuset"));
-	d->nodeset = xstrdup(nodeset);
+	d->nodeset = memory_nodes(root, nodeset);
 }
 
 static void read_security(const xmlNode *root, FitDomain *d)

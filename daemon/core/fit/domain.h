@@ -26,7 +26,7 @@ typedef struct FitDomain {
 	bool viommu, clique;
 	char *security;	     /* type of <launchSecurity>, "sev-snp"; NULL: it has none */
 	unsigned n_hostdevs; /* PCI */
-	char *nodeset;	     /* of <numatune><memory>; NULL: none */
+	char *nodeset;	     /* of <numatune>; NULL: its memory may be anywhere */
 	bool memory_auto, cpus_auto;
 	bool cpus_bound; /* cpuset or vcpupin */
 	CpuSet cpus;	 /* the CPUs of all its vCPUs together */

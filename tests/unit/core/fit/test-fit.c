@@ -233,6 +233,11 @@ TEST(memory_and_placement_are_judged_by_the_host)
 #define BASE BIOS HOST_CPU
 #define PLACED VCPU0 "<numatune><memory mode='strict' nodeset='0'/></numatune>"
 #define VCPU0 "<vcpu cpuset='0-31'>16</vcpu>"
+#define CELLS                                                                                      \
+	"<cpu mode='host-passthrough'><numa><cell id='0' cpus='0-7' memory='1'/>"                  \
+	"<cell id='1' cpus='8-15' memory='1'/></numa></cpu>"
+#define MEMNODE(cell, node) "<memnode cellid='" cell "' mode='strict' nodeset='" node "'/>"
+#define MEMNODES(a, b) "<numatune>" MEMNODE("0", a) MEMNODE("1", b) "</numatune>"
 	static const struct {
 		const char *inner, *devices;
 		int node;
@@ -251,6 +256,16 @@ TEST(memory_and_placement_are_judged_by_the_host)
 		{ BASE RAM
 		  "<vcpu placement='auto'>4</vcpu><numatune><memory mode='preferred'/></numatune>",
 		  "", 0, "" },
+		{ BIOS CELLS RAM VCPU0 MEMNODES("0", "0"), "", 0, "" },
+		{ BIOS CELLS RAM VCPU0 MEMNODES("0", "1"), "", 0, "warning:numa-memory" },
+		{ BIOS CELLS RAM VCPU0
+		  "<numatune><memory nodeset='0'/>" MEMNODE("1", "0") "</numatune>",
+		  "", 0, "" },
+		{ BIOS CELLS RAM VCPU0
+		  "<numatune><memory nodeset='1'/>" MEMNODE("1", "0") "</numatune>",
+		  "", 0, "warning:numa-memory" },
+		{ BIOS CELLS RAM VCPU0 "<numatune>" MEMNODE("1", "0") "</numatune>", "", 0,
+		  "warning:numa-memory" },
 		{ BASE RAM "<vcpu>2</vcpu><cputune><vcpupin vcpu='0' cpuset='3'/><vcpupin vcpu='1' "
 			   "cpuset='4-5'/></cputune><numatune><memory nodeset='0'/></numatune>",
 		  "", 0, "" },
@@ -539,10 +554,13 @@ TEST(what_is_written_fits_and_is_taken_out_exactly)
 				       "  </numatune>") L(UEFI) L(HOST_CPU)),
 		  64 * GIB, 46, WANTED("cpuset=\"40\"", "mode=\"strict\" nodeset=\"1\""),
 		  "warning:numa-memory warning:numa-cpus" },
+		/* Where a cell has no <memnode>. Otherwise nothing is left to say. */
 		{ DOMAIN("", L(RAM) L(VCPU) L("<numatune>\n    <memnode cellid='0' mode='strict' "
-					      "nodeset='0'/>\n  </numatune>") L(BIOS)),
+					      "nodeset='0'/>\n  </numatune>") L(BIOS) L(CELLS)),
 		  256 * MIB, 46, WANTED("<memory mode=\"preferred\" nodeset=\"0\"/>", "memnode"),
 		  "" },
+		{ DOMAIN("", L(RAM) L(VCPU) L(MEMNODES("0", "1")) L(BIOS) L(CELLS)), 256 * MIB, 46,
+		  WANTED("<numatune><memnode cellid=\"0\""), "warning:numa-memory" },
 		{ DOMAIN("", L(RAM) L("<vcpu placement='auto'>16</vcpu>")
 				     L("<numatune>\n    <memory mode='preferred'/>\n  </numatune>")
 					     L(BIOS)),
