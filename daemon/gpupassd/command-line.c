@@ -27,7 +27,8 @@ static const char help[] =
 	"     --nvml=LIBRARY     Instead of libnvidia-ml.so.1\n"
 	"     --sysfs=DIR        Instead of /sys\n"
 	"     --proc=DIR         Instead of /proc\n"
-	"     --root=DIR         Instead of /, for what doctor looks at, nvidia-smi and nvidia-persistenced\n"
+	"     --root=DIR         Instead of /, for what doctor looks at, nvidia-smi and\n"
+	"                        nvidia-persistenced\n"
 	"\n"
 	"See gpupassd(8).\n";
 

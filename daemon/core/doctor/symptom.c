@@ -26,8 +26,9 @@ static const Symptom symptoms[] = {
 	{
 		.symptom = SYMPTOM_NO_NVLINK,
 		.title = "nvidia-smi in the guest shows no NVLink",
-		.suspects = { "groups", "quarantine", "evidence", "drift", "domain-group", "domain-hostdevs", "answers",
-			      "aer", "power", "domain-machine", "domain-security" },
+		.suspects = { "groups", "quarantine", "evidence", "drift", "domain-group",
+			      "domain-hostdevs", "answers", "aer", "power", "domain-machine",
+			      "domain-security" },
 		.hints = {
 			{ "the guest has only one of the bridged GPUs, so its link has no other end",
 			  "in the guest: nvidia-smi -L; if one is missing: gpupass doctor DOMAIN "
@@ -49,7 +50,8 @@ static const Symptom symptoms[] = {
 		.symptom = SYMPTOM_ONE_GPU,
 		.title = "only one of the GPUs is visible in the guest",
 		.suspects = { "domain-hostdevs", "domain-group", "domain-window", "bars",
-			      "framebuffer", "answers", "groups", "reset", "domain-machine", "domain-memlock", "managed" },
+			      "framebuffer", "answers", "groups", "reset", "domain-machine",
+			      "domain-memlock", "managed" },
 		.hints = {
 			{ "the BARs of both do not fit into the guest's address window: lspci in the "
 			  "guest shows both, and dmesg \"can't assign; no space\" or \"BAR … failed to "

@@ -13,9 +13,9 @@
 
 #define SECTION "Group"
 #define DECLARATIONS_MAX 256
-#define REMEDY_MEMBERS                                                                              \
-	"write one Gpu= line for each of the GPUs that the bridge ties together, or one for a GPU " \
-	"without a bridge"
+#define REMEDY_MEMBERS                                                                             \
+	"write one Gpu= line for each of the GPUs that the bridge ties together, or one for a "    \
+	"GPU without a bridge"
 
 typedef struct Parser {
 	const char *file;
