@@ -279,7 +279,7 @@ typedef struct UsesTask {
 	Manager *manager;
 	Host *host;
 	DomainUses *uses;
-	uint64_t generation;
+	uint64_t looked;
 	Problem *problem;
 	int result;
 } UsesTask;
@@ -308,7 +308,7 @@ static void uses_done(void *data)
 	/* When domains cannot be read, forget the old uses: "not known" is better than outdated. */
 	domain_uses_free(m->uses);
 	m->uses = task->result == 0 ? TAKE_PTR(task->uses) : NULL;
-	m->uses_generation = task->generation;
+	m->uses_looked = task->looked;
 	free(m->uses_note);
 	m->uses_note = task->result == 0 ? NULL : uses_note(task->problem, task->result);
 	problem_free(task->problem);
@@ -325,7 +325,7 @@ static int uses_start(Manager *m)
 
 	*task = (UsesTask){ .manager = m,
 			    .host = m->place.host,
-			    .generation = claims_generation(m->claims) };
+			    .looked = claims_now(m->claims) };
 	r = mailbox_run(m->place.mailbox, uses_work, uses_done, task);
 	if (r < 0)
 		free(task);

@@ -74,15 +74,13 @@ struct Manager {
 	bool following_kept;	  /* a thread writes what KeepBound= keeps */
 	bool scan_whole;	  /* the next scan reads everything */
 	bool connected;		  /* to libvirt; without libvirt always */
-	uint64_t uses_generation; /* of the claims, before the look at domains */
+	uint64_t uses_looked; /* claims_now() before the look at domains */
 	char *kept_note;	  /* why that could not be written; NULL: it was */
 	char *tenants_note;	  /* why a mark could not be written; NULL: nothing failed */
 	char *scan_note;	  /* why the last scan failed; NULL: it did not */
 	char *uses_note;	  /* why the domains could not be read; NULL: they were */
 	DomainUses *uses;	  /* NULL: not known */
 	char **notes;		  /* of all kinds, for the bus */
-
-	struct DeclareTask *declaring; /* the declarations and withdrawals under way */
 
 	JobRecord **jobs; /* oldest first */
 	size_t n_jobs;
