@@ -138,7 +138,8 @@ static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
 		manager_take_open_job(m, TAKE_PTR(event->open));
 	ended = xmalloc(sizeof(Ended));
 	*ended = (Ended){ .manager = m, .id = job->id, .state = event->state };
-	if (manager_refresh_changed(m, job->functions, job->n_functions, open_fence, ended) < 0)
+	if (event->changed_nothing ||
+	    manager_refresh_changed(m, job->functions, job->n_functions, open_fence, ended) < 0)
 		tell_end(ended);
 }
 

@@ -353,9 +353,11 @@ int claims_check_group(Claims *claims, const char *group, Problem **ret_problem)
 }
 
 /* With the lock. */
-static void drop(Claims *claims, bool (*goes)(const Claim *claim, const void *what),
+static bool drop(Claims *claims, bool (*goes)(const Claim *claim, const void *what),
 		 const void *what)
 {
+	bool any = false;
+
 	for (Claim **at = &claims->first; *at;) {
 		Claim *claim = *at;
 
@@ -365,7 +367,9 @@ static void drop(Claims *claims, bool (*goes)(const Claim *claim, const void *wh
 		}
 		*at = claim->next;
 		remember(claims, claim);
+		any = true;
 	}
+	return any;
 }
 
 static bool is_of_job(const Claim *claim, const void *job)
@@ -374,11 +378,14 @@ static bool is_of_job(const Claim *claim, const void *job)
 	       claim->job == *(const uint32_t *)job;
 }
 
-void claims_release(Claims *claims, uint32_t job)
+bool claims_release(Claims *claims, uint32_t job)
 {
+	bool any;
+
 	pthread_mutex_lock(&claims->lock);
-	drop(claims, is_of_job, &job);
+	any = drop(claims, is_of_job, &job);
 	pthread_mutex_unlock(&claims->lock);
+	return any;
 }
 
 static bool is_declaration_of(const Claim *claim, const void *group)

@@ -62,8 +62,8 @@ int claims_check_group(Claims *claims, const char *group, Problem **ret_problem)
 /* true: a job that had this function has ended since then, or may have. */
 bool claims_is_stale(Claims *claims, uint64_t since, const Bdf *function);
 
-/* Releases all that the job holds, or the declaration of this group. */
-void claims_release(Claims *claims, uint32_t job);
+/* Releases all that the job holds, or the declaration of this group. false: a job held nothing. */
+bool claims_release(Claims *claims, uint32_t job);
 void claims_release_declaration(Claims *claims, const char *group);
 
 /* Turns the claims of the job into a quarantine, and releases the domain. */
