@@ -31,10 +31,9 @@ void job_mark_busy(const JobPlace *place, GroupSet *groups)
 }
 
 /*
- * Where each function goes is decided by the plan, which comes after the claim. What is on nvidia
- * goes back to it when the job is undone.
+ * Where each function goes is decided by the plan, which comes after the claim.
  */
-static bool gives_back(const JobRequest *request, const Group *group)
+static bool touches_nvidia(const JobRequest *request, const Group *group)
 {
 	bool gives = request->operation == OPERATION_UNBIND ||
 		     (request->operation == OPERATION_RELEASE && !request->keep_vfio);
@@ -81,7 +80,7 @@ int job_claim(const JobPlace *place, const JobRequest *request, const Prepared *
 		.domain_uuid = domain_uuid,
 		.looked = looked,
 		.ruled = place->ruled,
-		.gives_back = gives_back(request, p->group),
+		.nvidia = touches_nvidia(request, p->group),
 	};
 	int r;
 

@@ -15,7 +15,7 @@ struct Claim {
 	Claim *next;
 	ClaimKind kind;
 	uint32_t job; /* 0: a quarantine or a declaration */
-	bool gives_back;
+	bool nvidia;
 	char *group;	   /* NULL: a probe's, of GPUs of any group */
 	char *domain_uuid; /* NULL: none */
 	char *reason;	   /* of a quarantine */
@@ -185,7 +185,7 @@ static Claim *claim_new(const ClaimRequest *request)
 	*claim = (Claim){
 		.kind = request->kind,
 		.job = request->job,
-		.gives_back = request->gives_back,
+		.nvidia = request->nvidia,
 		.group = xstrdup(request->group),
 		.functions = copy_functions(footprint->functions, footprint->n_functions),
 		.n_own = footprint->n_own,
@@ -238,7 +238,7 @@ static void remember(Claims *claims, Claim *claim)
 	claim_free(*place);
 	*place = claim;
 	claim->next = NULL;
-	for (Claim *held = claims->first; claim->gives_back && held; held = held->next)
+	for (Claim *held = claims->first; claim->nvidia && held; held = held->next)
 		if (held->kind == CLAIM_PROBE)
 			add_own(held, claim->functions, claim->n_own);
 }
@@ -246,7 +246,7 @@ static void remember(Claims *claims, Claim *claim)
 /* A probe's look is about all GPUs of nvidia, so a job that gave it some counts, whatever it saw. */
 static bool is_stale_for(const Claim *ended, const Claim *wanted)
 {
-	return (ended->gives_back && wanted->kind == CLAIM_PROBE) || meets(ended, wanted);
+	return (ended->nvidia && wanted->kind == CLAIM_PROBE) || meets(ended, wanted);
 }
 
 /* declared: only declarations count. What is not remembered counts. */
@@ -281,7 +281,7 @@ bool claims_is_stale(Claims *claims, uint64_t since, const Bdf *function)
 static int check_locked(const Claims *claims, const Claim *wanted, Problem **ret_problem)
 {
 	for (const Claim *held = claims->first; held; held = held->next)
-		if (meets(held, wanted) ||
+		if (meets(held, wanted) || (held->nvidia && wanted->kind == CLAIM_PROBE) ||
 		    (held->kind == CLAIM_DECLARATION && wanted->kind == CLAIM_DECLARATION &&
 		     str_equal(held->group, wanted->group)))
 			return conflict(held, ret_problem);

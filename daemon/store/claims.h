@@ -41,10 +41,11 @@ typedef struct ClaimRequest {
 	uint64_t looked;	 /* claims_now() before the look that this rests on */
 	uint64_t ruled;		 /* a job's: before the rules were read that it goes by */
 	/*
-	 * A job's: it may give GPUs to the nvidia driver, where a probe may open them. So a probe
-	 * whose look it overlapped looks again, and one that runs has them, too, when the job ends.
+	 * A job's: it may take GPUs from the nvidia driver, or give them to it, where a probe may
+	 * open them. So no probe begins beside it, one whose look it overlapped looks again, and
+	 * one that runs has them, too, when the job ends.
 	 */
-	bool gives_back;
+	bool nvidia;
 } ClaimRequest;
 
 /*

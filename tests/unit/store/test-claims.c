@@ -128,7 +128,7 @@ typedef struct Row {
 		const Bdf *functions;
 		size_t n_own, n_functions;
 		const char *domain;
-		bool gives_back;
+		bool nvidia;
 	} ended, wanted;
 	enum { RELEASED, QUARANTINED, LIFTED } how;
 	bool stale;
@@ -148,7 +148,7 @@ static void end(Claims *claims, const Row *row)
 		return;
 	}
 	request.kind = row->ended.kind;
-	request.gives_back = row->ended.gives_back;
+	request.nvidia = row->ended.nvidia;
 	assert_int_equal(claims_take(claims, &request, NULL), 0);
 	if (row->how == QUARANTINED)
 		claims_quarantine(claims, 1, "stuck");
@@ -174,7 +174,7 @@ static int take_wanted(Claims *claims, const Row *row, uint64_t looked, Problem 
 #define MIXED .functions = mixed, .n_own = 2, .n_functions = 2
 #define FIRST_REACHES_SECOND .functions = mixed, .n_own = 1, .n_functions = 2
 #define OF(uuid) .domain = uuid
-#define GIVES .gives_back = true
+#define ON_NVIDIA .nvidia = true
 #define PROBE .kind = CLAIM_PROBE
 #define DECLARATION .kind = CLAIM_DECLARATION
 
@@ -201,8 +201,12 @@ static const Row rows[] = {
 	{ "a declaration", { DECLARATION, PAIR0 }, { PAIR0 }, RELEASED, true },
 	{ "a declaration elsewhere", { DECLARATION, PAIR0 }, { PAIR1 }, RELEASED, false },
 	{ "a job's, for a probe elsewhere", { PAIR0 }, { PROBE, PAIR1 }, RELEASED, false },
-	{ "given to nvidia, for a probe", { PAIR0, GIVES }, { PROBE, PAIR1 }, RELEASED, true },
-	{ "given to nvidia, for a job", { PAIR0, GIVES }, { PAIR1 }, RELEASED, false },
+	{ "moved from or to nvidia, for a probe",
+	  { PAIR0, ON_NVIDIA },
+	  { PROBE, PAIR1 },
+	  RELEASED,
+	  true },
+	{ "moved from or to nvidia, for a job", { PAIR0, ON_NVIDIA }, { PAIR1 }, RELEASED, false },
 };
 
 TEST(a_look_is_stale_when_what_it_is_about_was_let_go_after_it_began)
@@ -302,15 +306,35 @@ WITH_CLAIMS(what_a_job_gives_to_nvidia_beside_a_probe_is_the_probes)
 	ClaimRequest gives = request_of(1, "pair0", &own, NULL, 0);
 	ClaimRequest probe = request_of(2, NULL, &opened, NULL, 0);
 
-	gives.gives_back = true;
+	gives.nvidia = true;
 	probe.kind = CLAIM_PROBE;
-	assert_int_equal(claims_take(claims, &gives, NULL), 0);
 	assert_int_equal(claims_take(claims, &probe, NULL), 0);
+	assert_int_equal(claims_take(claims, &gives, NULL), 0);
 	claims_release(claims, 1);
 	must_refuse(claims, "pair0", pair0, NULL, GPUPASS_ERROR_GROUP_BUSY,
 		    "job 2 probes the links and has the GPUs open");
 	claims_release(claims, 2);
 	must_take(claims, 3, "pair0", pair0, NULL);
+}
+
+WITH_CLAIMS(no_probe_begins_beside_a_job_that_moves_boards_from_or_to_nvidia)
+{
+	Claims *claims = *state;
+	const Footprint own = { (Bdf *)pair0, 2, 2 }, opened = { (Bdf *)pair1, 2, 2 };
+	ClaimRequest job = request_of(1, "pair0", &own, NULL, 0);
+	ClaimRequest probe = request_of(2, NULL, &opened, NULL, 0);
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	probe.kind = CLAIM_PROBE;
+	job.nvidia = true;
+	assert_int_equal(claims_take(claims, &job, NULL), 0);
+	assert_int_equal(claims_take(claims, &probe, &problem), PROBLEM);
+	assert_string_equal(problem->reason, "job 1 has pair0 in hand");
+	claims_release(claims, 1);
+	job.nvidia = false;
+	job.looked = probe.looked = claims_now(claims);
+	assert_int_equal(claims_take(claims, &job, NULL), 0);
+	assert_int_equal(claims_take(claims, &probe, NULL), 0);
 }
 
 WITH_CLAIMS(a_group_in_hand_is_known_by_its_name)
