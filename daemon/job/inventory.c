@@ -185,21 +185,24 @@ static Identities *remember(const GpuSet *gpus)
 	return identities;
 }
 
-static void resolve(Inventory *inventory, const Rules *rules, const Assignments *assignments,
-		    const Evidence *evidence)
+GroupSet *inventory_groups(const Inventory *inventory, const Rules *rules,
+			   const Assignments *assignments)
 {
+	const Evidence *evidence = inventory->identities->evidence;
 	_cleanup_(links_freep) Links *links = xcalloc(1, sizeof(Links));
 	_cleanup_strv_ char **notes = NULL;
+	GroupSet *groups;
 
 	links_from_declarations(links, rules->declarations, inventory->gpus, &notes);
 	links_from_evidence(links, evidence, inventory->gpus, &notes);
 	links_infer(links, inventory->gpus);
-	inventory->groups = groups_resolve(inventory->gpus, rules->declarations, links, assignments,
-					   &rules->policy);
-	groups_hear_guests(inventory->groups, evidence, inventory->gpus);
+	groups = groups_resolve(inventory->gpus, rules->declarations, links, assignments,
+				&rules->policy);
+	groups_hear_guests(groups, evidence, inventory->gpus);
 	for (char **note = notes; note && *note; note++)
-		if (!strv_contains(inventory->groups->notes, *note))
-			strv_append(&inventory->groups->notes, *note);
+		if (!strv_contains(groups->notes, *note))
+			strv_append(&groups->notes, *note);
+	return groups;
 }
 
 int inventory_derive(Host *host, PciSnapshot *snapshot, const Rules *rules,
@@ -218,8 +221,8 @@ int inventory_derive(Host *host, PciSnapshot *snapshot, const Rules *rules,
 	apply_known(inventory->gpus, known, assignments);
 	learn(host, inventory->gpus, serial_numbers_asked(rules->declarations), evidence, most);
 	inventory->identities = remember(inventory->gpus);
-	resolve(inventory, rules, assignments, evidence);
 	identities_set_evidence(inventory->identities, evidence);
+	inventory->groups = inventory_groups(inventory, rules, assignments);
 	*ret = TAKE_PTR(inventory);
 	return 0;
 }

@@ -43,6 +43,9 @@ int inventory_take(Host *host, const Rules *rules, const Assignments *assignment
 int inventory_derive(Host *host, PciSnapshot *snapshot, const Rules *rules,
 		     const Assignments *assignments, const Identities *known, InspectConfig most,
 		     Inventory **ret);
+/* Its groups by other rules. They borrow from it, and are freed before it. */
+GroupSet *inventory_groups(const Inventory *inventory, const Rules *rules,
+			   const Assignments *assignments);
 /* Takes a snapshot that shares with the present one whatever matters to a GPU. */
 void inventory_renew(Inventory *inventory, PciSnapshot *snapshot);
 Inventory *inventory_free(Inventory *inventory);

@@ -199,12 +199,14 @@ static void run_plan(Task *task, const Prepared *prepared, const char *prefix)
 		 prefix);
 }
 
-static void probe_work(Task *task)
+/* false: it was refused before it began. */
+static bool probe_work(Task *task)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_(probe_clear) Probe probe = { 0 };
 	JobEvent planned = { .kind = JOB_EVENT_PLANNED, .changed = true };
 	int r = probe_prepare(&task->place, &task->request, task->id, &probe, &problem);
+	bool began = r == 0;
 
 	/* Shows what the job is about. It has no steps, because it writes nothing. */
 	if (r == 0) {
@@ -215,9 +217,11 @@ static void probe_work(Task *task)
 	task->ended.warnings = TAKE_PTR(probe.warnings);
 	end_with(task, r == 0 ? JOB_DONE : cancellation_state(problem), r, problem,
 		 "cannot probe the links");
+	return began;
 }
 
-static void plan_and_run(Task *task)
+/* Likewise. */
+static bool plan_and_run(Task *task)
 {
 	_cleanup_(prepared_freep) Prepared *prepared = NULL;
 	_cleanup_(problem_freep) Problem *problem = NULL;
@@ -233,17 +237,17 @@ static void plan_and_run(Task *task)
 	} else {
 		end_with(task, cancellation_state(problem), r, problem, prefix);
 	}
+	return r == 0;
 }
 
 static void job_work(void *data)
 {
 	Task *task = data;
+	bool began =
+		task->request.operation == OPERATION_PROBE ? probe_work(task) : plan_and_run(task);
+	bool held = claims_release(task->place.claims, task->id);
 
-	if (task->request.operation == OPERATION_PROBE)
-		probe_work(task);
-	else
-		plan_and_run(task);
-	claims_release(task->place.claims, task->id);
+	task->ended.changed_nothing = !began && !held;
 }
 
 /* Shows group and domain while the guest is asked. The job has no steps and claims nothing. */

@@ -31,5 +31,6 @@ typedef struct JobPlace {
 	Cancellation *cancel;		   /* of this job; NULL: nobody can cancel it */
 	Claims *claims;
 	Rules *rules;
+	uint64_t ruled; /* claims_now() before they were taken */
 	const Identities *known;
 } JobPlace;

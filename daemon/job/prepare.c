@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/group/observe.h"
+#include "job/claim.h"
 #include "job/guest-exit.h"
 #include "job/select.h"
 #include "job/tenant-look.h"
@@ -62,17 +63,6 @@ static int make_plan(const JobPlace *place, Prepared *p, Problem **ret_problem)
 		facts.domain = &domain;
 	}
 	return plan_make(&p->request, &facts, &p->plan, ret_problem);
-}
-
-static int claim(const JobPlace *place, const Prepared *p, uint32_t job, uint64_t generation,
-		 const Bdf *functions, size_t n, Problem **ret_problem)
-{
-	const char *domain_uuid = p->domain ? p->domain->uuid : NULL;
-
-	if (job == 0)
-		return claims_check(place->claims, functions, n, domain_uuid, ret_problem);
-	return claims_take(place->claims, generation, job, p->group->name, functions, n,
-			   domain_uuid, ret_problem);
 }
 
 /*
@@ -164,12 +154,14 @@ static int ask_persistence(const JobPlace *place, const JobRequest *request, Pre
 static int prepare_once(const JobPlace *place, const JobRequest *request, uint32_t job, Prepared *p,
 			Problem **ret_problem)
 {
-	uint64_t generation = claims_generation(place->claims);
+	uint64_t looked = claims_now(place->claims);
 	_cleanup_free_ Bdf *functions = NULL;
 	size_t n = 0;
 	int r;
 
-	r = cancellation_check(place->cancel, ret_problem);
+	r = job_check_free(place, request, ret_problem);
+	if (r == 0)
+		r = cancellation_check(place->cancel, ret_problem);
 	if (r == 0 && moves_functions(request->operation))
 		place->host->ops->expect_work(place->host, asks_persistence(request));
 	if (r == 0)
@@ -181,7 +173,7 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 	if (r != 0)
 		return r;
 	functions = group_addresses(p->group, &n);
-	r = claim(place, p, job, generation, functions, n, ret_problem);
+	r = job_claim(place, request, p, job, looked, ret_problem);
 	if (r == 0)
 		r = tenant_look(place, p, job > 0, ret_problem);
 	/* Each of these may wait for a worker. */

@@ -131,9 +131,10 @@ static int refuse_second(pid_t pid, Problem **ret_problem)
  * When a GPU is unbound while it is open, its driver's remove() never returns. Every job checks for
  * open files before it moves a GPU, but NVML may open the GPU after that check. So a probe claims
  * all GPUs of the nvidia driver and those whose registers it reads, and no job moves them
- * meanwhile. No job moves a quarantined GPU anyway.
+ * meanwhile. What a job gives to nvidia while the probe runs becomes its own when that job ends. No
+ * job moves a quarantined GPU anyway.
  */
-static int claim(const JobPlace *place, const Probe *probe, uint32_t job, uint64_t generation,
+static int claim(const JobPlace *place, const Probe *probe, uint32_t job, uint64_t looked,
 		 Problem **ret_problem)
 {
 	const GpuSet *gpus = probe->inventory->gpus;
@@ -148,14 +149,21 @@ static int claim(const JobPlace *place, const Probe *probe, uint32_t job, uint64
 		    !is_quarantined(place, gpu))
 			leads[n++] = gpu->lead->bdf;
 	}
-	return claims_take(place->claims, generation, job, NULL, leads, n, NULL, ret_problem);
+	return claims_take(place->claims,
+			   &(ClaimRequest){
+				   .kind = CLAIM_PROBE,
+				   .job = job,
+				   .footprint = &(Footprint){ leads, n, n },
+				   .looked = looked,
+			   },
+			   ret_problem);
 }
 
 static int prepare_once(const JobPlace *place, const JobRequest *request, uint32_t job,
 			Probe *probe, Problem **ret_problem)
 {
 	bool mmio = request->mmio || place->rules->policy.allow_mmio;
-	uint64_t generation = claims_generation(place->claims);
+	uint64_t looked = claims_now(place->claims);
 	const GpuSet *gpus;
 	pid_t pid;
 	int r = look(place, probe);
@@ -169,7 +177,7 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 		return refuse_nobody(probe, ret_problem);
 	pid = place->host->ops->probe_worker(place->host);
 	return pid > 0 ? refuse_second(pid, ret_problem)
-		       : claim(place, probe, job, generation, ret_problem);
+		       : claim(place, probe, job, looked, ret_problem);
 }
 
 int probe_prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Probe *ret,

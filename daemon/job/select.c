@@ -5,6 +5,7 @@
 
 #include "core/domain/machine-use.h"
 #include "core/group/mark.h"
+#include "job/claim.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -131,6 +132,7 @@ static int select_for_assign(const JobPlace *place, const JobRequest *request, P
 		p->group = find_group(p, request->group);
 		return p->group ? 0 : no_such_group(p, request->group, ret_problem);
 	}
+	job_mark_busy(place, p->inventory->groups);
 	return plan_choose_group(p->inventory->groups, p->domain->uuid, request->model, &p->group,
 				 ret_problem);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/domain/ref.h"
+#include "job/prepare.h"
 #include "manager/config.h"
 #include "manager/look.h"
 #include "manager/state.h"
@@ -12,13 +13,14 @@
 
 typedef enum DeclareMode { DECLARE, FORGET, RELOAD } DeclareMode;
 
-typedef struct DeclareTask DeclareTask;
-struct DeclareTask {
-	DeclareTask *next; /* in the manager's list */
+typedef struct DeclareTask {
 	DeclareMode mode;
 	Manager *manager;
 	Host *host;
 	const AssignmentStore *store;
+	Claims *claims;
+	Rules *before; /* that jobs go by now */
+	bool claimed;
 	const char *directory;
 	Policy policy;
 	Identities *known;
@@ -32,18 +34,13 @@ struct DeclareTask {
 	int result;
 	ManagerDeclared done;
 	void *userdata;
-};
+} DeclareTask;
 
 static DeclareTask *declare_task_free(DeclareTask *task)
 {
 	if (!task)
 		return NULL;
-	for (DeclareTask **i = &task->manager->declaring; *i; i = &(*i)->next) {
-		if (*i != task)
-			continue;
-		*i = task->next;
-		break;
-	}
+	rules_unref(task->before);
 	identities_free(task->known);
 	free(task->name);
 	strv_free(task->members);
@@ -115,18 +112,17 @@ static int check_alone(DeclareTask *task, const Group *group)
 			       task->name, BDF_TEXT(&lead->bdf)));
 }
 
-/* Checks that the declared group would be complete on this machine. */
-static int check_group(DeclareTask *task, const Assignments *assignments)
+static int look(DeclareTask *task, const Assignments *assignments, Inventory **ret)
 {
-	_cleanup_(inventory_freep) Inventory *inventory = NULL;
-	const Group *group;
-	int r;
+	return inventory_take(task->host, task->rules, assignments, task->known, INSPECT_CONFIG_ALL,
+			      ret);
+}
 
-	r = inventory_take(task->host, task->rules, assignments, task->known, INSPECT_CONFIG_ALL,
-			   &inventory);
-	if (r < 0)
-		return r;
-	group = group_set_find(inventory->groups, task->name);
+/* Checks that the declared group would be complete on this machine. */
+static int check_group(DeclareTask *task, const Inventory *inventory)
+{
+	const Group *group = group_set_find(inventory->groups, task->name);
+
 	if (group && group->state != GROUP_DEGRADED)
 		return check_alone(task, group);
 	return problem_refuse(&task->problem, GPUPASS_ERROR_NOT_BRIDGED,
@@ -135,6 +131,32 @@ static int check_group(DeclareTask *task, const Assignments *assignments)
 						       ? group->reason
 						       : "not all of them were found"),
 			      .remedy = xstrdup("see the GPUs of this host: gpupass list"));
+}
+
+/*
+ * Claims what becomes another group by it, until jobs go by the new rules. A job works with the
+ * rules of its start, and its assignment stands in no file before it ends: so a file alone does not
+ * tell whether a group may change.
+ */
+static int claim(DeclareTask *task, const Inventory *inventory, const Assignments *assignments,
+		 uint64_t looked)
+{
+	_cleanup_(group_set_freep) GroupSet *before =
+		inventory_groups(inventory, task->before, assignments);
+	_cleanup_(footprint_clear) Footprint changes =
+		footprint_of_change(before, inventory->groups);
+
+	int r = claims_take(task->claims,
+			    &(ClaimRequest){
+				    .kind = CLAIM_DECLARATION,
+				    .group = task->name,
+				    .footprint = &changes,
+				    .looked = looked,
+			    },
+			    &task->problem);
+
+	task->claimed = r == 0;
+	return r;
 }
 
 /* Renaming a group under a domain would orphan the domain's record. */
@@ -177,9 +199,12 @@ static int read_rules(DeclareTask *task)
 	return 0;
 }
 
+/* The claim comes last, when nothing but the disk can refuse any more. */
 static int declare(DeclareTask *task)
 {
+	uint64_t looked = claims_now(task->claims);
 	_cleanup_(assignments_freep) Assignments *assignments = NULL;
+	_cleanup_(inventory_freep) Inventory *inventory = NULL;
 	_cleanup_strv_ char **members = NULL;
 	_cleanup_free_ char *file = NULL, *text = NULL;
 	int r;
@@ -200,10 +225,12 @@ static int declare(DeclareTask *task)
 	if (r == 0)
 		r = check_unassigned(task, assignments);
 	if (r == 0)
-		r = check_group(task, assignments);
+		r = look(task, assignments, &inventory);
 	if (r == 0)
-		r = config_store_group(task->directory, task->name, text);
-	return r;
+		r = check_group(task, inventory);
+	if (r == 0)
+		r = claim(task, inventory, assignments, looked);
+	return r == 0 ? config_store_group(task->directory, task->name, text) : r;
 }
 
 static int not_declared(DeclareTask *task)
@@ -230,7 +257,9 @@ static int check_own_file(DeclareTask *task, const Declaration *declaration)
 
 static int forget(DeclareTask *task)
 {
+	uint64_t looked = claims_now(task->claims);
 	_cleanup_(assignments_freep) Assignments *assignments = NULL;
+	_cleanup_(inventory_freep) Inventory *inventory = NULL;
 	const Declaration *declaration;
 	const Assignment *assignment;
 	int r;
@@ -252,7 +281,23 @@ static int forget(DeclareTask *task)
 						     domain_ref_word(assignment->domain_name,
 								     assignment->domain_uuid)));
 	r = check_own_file(task, declaration);
+	if (r != 0)
+		return r;
+	declarations_remove(task->rules->declarations, task->name);
+	r = look(task, assignments, &inventory);
+	if (r == 0)
+		r = claim(task, inventory, assignments, looked);
 	return r == 0 ? config_remove_group(task->directory, task->name) : r;
+}
+
+/* As long as jobs of the same functions end under its look. */
+static int settle(DeclareTask *task, int (*change)(DeclareTask *task))
+{
+	int r = -ESTALE;
+
+	for (unsigned looks = 0; r == -ESTALE && looks < PREPARE_LOOKS_MAX; looks++)
+		r = change(task);
+	return r == -ESTALE ? prepare_too_busy(&task->problem) : r;
 }
 
 static void declare_work(void *data)
@@ -260,9 +305,9 @@ static void declare_work(void *data)
 	DeclareTask *task = data;
 
 	if (task->mode == DECLARE)
-		task->result = declare(task);
+		task->result = settle(task, declare);
 	else if (task->mode == FORGET)
-		task->result = forget(task);
+		task->result = settle(task, forget);
 	/* Read what the files have now, and not what we meant to write. */
 	if (task->result == 0)
 		task->result = read_rules(task);
@@ -299,68 +344,16 @@ static void declare_done(void *data)
 	DeclareTask *task = data;
 	Manager *m = task->manager;
 
+	if (task->result == 0)
+		manager_set_rules(m, TAKE_PTR(task->rules), TAKE_PTR(task->notes));
+	if (task->claimed)
+		claims_release_declaration(m->claims, task->name);
 	if (task->result != 0) {
 		declare_visible(task);
 		return;
 	}
-	manager_set_rules(m, TAKE_PTR(task->rules), TAKE_PTR(task->notes));
 	if (manager_rescan(m, declare_visible, task) < 0)
 		declare_visible(task);
-}
-
-/* ---- beside jobs ---- */
-
-static bool job_has(const JobRecord *job, char *const *members)
-{
-	for (char *const *member = members; member && *member; member++) {
-		Bdf bdf;
-
-		if (bdf_parse(*member, &bdf) < 0)
-			continue;
-		for (size_t i = 0; i < job->n_functions; i++)
-			if (bdf_same_slot(&job->functions[i], &bdf))
-				return true;
-	}
-	return false;
-}
-
-/*
- * A job works with the rules of its start, and its assignment stands in no file before it ends. So
- * a file alone does not tell whether a group may change.
- */
-static int check_no_job(const Manager *m, DeclareTask *task)
-{
-	for (size_t i = 0; i < m->n_jobs; i++) {
-		const JobRecord *job = m->jobs[i];
-
-		if (job->ended || job->operation == OPERATION_VERIFY ||
-		    job->operation == OPERATION_PROBE)
-			continue;
-		if (*job->group && strcmp(job->group, task->name) != 0 &&
-		    !job_has(job, task->members))
-			continue;
-		return problem_refuse(&task->problem, GPUPASS_ERROR_GROUP_BUSY,
-				      .reason = strf("job %u may have it in hand", job->id),
-				      .remedy = xstrdup("try again when it is done: gpupass jobs"));
-	}
-	return 0;
-}
-
-bool manager_is_declaring(const Manager *m, const char *group)
-{
-	for (const DeclareTask *task = m->declaring; task; task = task->next)
-		if (task->mode != RELOAD && (!group || strcmp(task->name, group) == 0))
-			return true;
-	return false;
-}
-
-/* The problem is answered at once. */
-static int check_jobs(const Manager *m, DeclareTask *task)
-{
-	task->result = task->mode == RELOAD ? 0 : check_no_job(m, task);
-	if (task->result == PROBLEM)
-		tell(task);
-	return task->result;
 }
 
 static int start(Manager *m, DeclareMode mode, const char *name, char *const *members,
@@ -373,6 +366,8 @@ static int start(Manager *m, DeclareMode mode, const char *name, char *const *me
 	task->no_bridge_seen = no_bridge_seen;
 	task->manager = m;
 	task->host = m->place.host;
+	task->claims = m->claims;
+	task->before = rules_ref(m->rules);
 	task->store = m->place.store;
 	task->directory = m->place.config_directory;
 	task->policy = m->place.policy;
@@ -381,14 +376,10 @@ static int start(Manager *m, DeclareMode mode, const char *name, char *const *me
 	task->name = xstrdup(name);
 	identities_copy(m->inventory ? m->inventory->identities : NULL, &task->known);
 	strv_copy(members, &task->members);
-	r = check_jobs(m, task);
-	if (r == 0)
-		r = mailbox_run(m->place.mailbox, declare_work, declare_done, task);
-	if (r != 0)
-		return r == PROBLEM ? 0 : r;
-	task->next = m->declaring;
-	m->declaring = TAKE_PTR(task);
-	return 0;
+	r = mailbox_run(m->place.mailbox, declare_work, declare_done, task);
+	if (r >= 0)
+		TAKE_PTR(task);
+	return r;
 }
 
 int manager_declare(Manager *m, const char *name, char *const *members, bool no_bridge_seen,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Declares and forgets groups. A thread checks a declaration against the machine and all other
- * declarations before it writes the file, because both the scan and the fsync may take time.
+ * declarations before it writes the file, because both the scan and the fsync may take time. It
+ * claims what becomes another group, as a job claims what it moves: the first of both goes on.
  */
 #pragma once
 
@@ -11,10 +12,5 @@
 int manager_declare(Manager *m, const char *name, char *const *members, bool no_bridge_seen,
 		    ManagerDeclared done, void *userdata);
 int manager_forget(Manager *m, const char *name, ManagerDeclared done, void *userdata);
-/*
- * true: a declaration or withdrawal of this group is under way. NULL: of any group. A job that
- * would begin now would work with rules that are about to change.
- */
-bool manager_is_declaring(const Manager *m, const char *group);
 /* Reads groups.d again, after a person has edited it. */
 int manager_reload(Manager *m);

@@ -106,6 +106,7 @@ static int fence_start(Manager *m)
 	_cleanup_(fence_task_freep) FenceTask *task = xcalloc(1, sizeof(FenceTask));
 	int r;
 
+	m->fence_old = false;
 	if (m->inventory && m->assignments)
 		task->fence = make(m);
 	task->manager = m;
@@ -130,6 +131,12 @@ int manager_write_fence(Manager *m, ManagerDone done, void *userdata)
 	if (r < 0)
 		log_error("the fence of libvirt's hook was not written: %s", strerror(-r));
 	return r;
+}
+
+void manager_renew_fence(Manager *m)
+{
+	if (m->fence_old)
+		(void)manager_write_fence(m, NULL, NULL);
 }
 
 int manager_open_fence(Manager *m, uint32_t job, ManagerDone done, void *userdata)

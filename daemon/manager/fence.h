@@ -12,5 +12,7 @@ void manager_clear_fence(Manager *m);
  * what the picture says now, or could not be written. < 0: done is not called.
  */
 int manager_write_fence(Manager *m, ManagerDone done, void *userdata);
+/* Writes it after a look, unless who waited for the look has done so. */
+void manager_renew_fence(Manager *m);
 /* The same after a job has ended and a look has seen what it did: lets go of what the job held. */
 int manager_open_fence(Manager *m, uint32_t job, ManagerDone done, void *userdata);

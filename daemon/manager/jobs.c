@@ -2,7 +2,6 @@
 #include "manager/jobs.h"
 
 #include "manager/audit.h"
-#include "manager/declare.h"
 #include "manager/fence.h"
 #include "manager/look.h"
 #include "manager/metrics.h"
@@ -139,7 +138,8 @@ static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
 		manager_take_open_job(m, TAKE_PTR(event->open));
 	ended = xmalloc(sizeof(Ended));
 	*ended = (Ended){ .manager = m, .id = job->id, .state = event->state };
-	if (manager_refresh_changed(m, job->functions, job->n_functions, open_fence, ended) < 0)
+	if (event->changed_nothing ||
+	    manager_refresh_changed(m, job->functions, job->n_functions, open_fence, ended) < 0)
 		tell_end(ended);
 }
 
@@ -173,20 +173,6 @@ static void on_event(uint32_t id, JobEvent *event, void *userdata)
 	m->listener.job_changed(job, m->listener.userdata);
 }
 
-static int check_not_declared_now(const Manager *m, const JobRequest *request,
-				  Problem **ret_problem)
-{
-	Operation operation = request->operation;
-
-	/* A release goes by the record, which keeps its group from being forgotten. */
-	if (operation == OPERATION_RELEASE || operation == OPERATION_VERIFY ||
-	    operation == OPERATION_PROBE || !manager_is_declaring(m, request->group))
-		return 0;
-	return problem_refuse(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
-			      .reason = xstrdup("a group is being declared or forgotten right now"),
-			      .remedy = xstrdup("try again"));
-}
-
 int manager_start_job(Manager *m, const JobRequest *request, uint32_t *ret_id,
 		      Problem **ret_problem)
 {
@@ -195,8 +181,6 @@ int manager_start_job(Manager *m, const JobRequest *request, uint32_t *ret_id,
 	int r;
 
 	r = records_check_limits(m, request, ret_problem);
-	if (r == 0)
-		r = check_not_declared_now(m, request, ret_problem);
 	if (r == PROBLEM) {
 		metrics_failure(&m->metrics, problem_dbus_name((*ret_problem)->error));
 		return r;

@@ -232,9 +232,10 @@ static void scan_done(void *data)
 	} else {
 		take_over(m, task);
 	}
+	m->fence_old = true;
 	manager_observe(m);
-	m->hooks->scanned(m);
 	look_finished(m, &m->scan);
+	m->hooks->scanned(m);
 }
 
 /* What is to be read, and what of it is somebody's. */
@@ -279,7 +280,7 @@ typedef struct UsesTask {
 	Manager *manager;
 	Host *host;
 	DomainUses *uses;
-	uint64_t generation;
+	uint64_t looked;
 	Problem *problem;
 	int result;
 } UsesTask;
@@ -308,14 +309,15 @@ static void uses_done(void *data)
 	/* When domains cannot be read, forget the old uses: "not known" is better than outdated. */
 	domain_uses_free(m->uses);
 	m->uses = task->result == 0 ? TAKE_PTR(task->uses) : NULL;
-	m->uses_generation = task->generation;
+	m->uses_looked = task->looked;
 	free(m->uses_note);
 	m->uses_note = task->result == 0 ? NULL : uses_note(task->problem, task->result);
 	problem_free(task->problem);
 	free(task);
+	m->fence_old = true;
 	manager_observe(m);
-	m->hooks->domains_read(m);
 	look_finished(m, &m->uses_look);
+	m->hooks->domains_read(m);
 }
 
 static int uses_start(Manager *m)
@@ -323,9 +325,7 @@ static int uses_start(Manager *m)
 	UsesTask *task = xcalloc(1, sizeof(UsesTask));
 	int r;
 
-	*task = (UsesTask){ .manager = m,
-			    .host = m->place.host,
-			    .generation = claims_generation(m->claims) };
+	*task = (UsesTask){ .manager = m, .host = m->place.host, .looked = claims_now(m->claims) };
 	r = mailbox_run(m->place.mailbox, uses_work, uses_done, task);
 	if (r < 0)
 		free(task);
@@ -374,6 +374,7 @@ void manager_libvirt_changed(Manager *m, bool connected)
 
 typedef struct Refresh {
 	Manager *manager;
+	bool fence; /* the file that libvirt's hook reads says it, too, before the caller hears of it */
 	ManagerDone done;
 	void *userdata;
 } Refresh;
@@ -386,13 +387,12 @@ static void refresh_done(void *userdata)
 	free(refresh);
 }
 
-/* The file that libvirt's hook reads says it, too, before the caller hears of it. */
 static void refresh_seen(void *userdata)
 {
 	Refresh *refresh = userdata;
 	Manager *m = refresh->manager;
 
-	if (m->hooks->refreshed(m, refresh_done, refresh) < 0)
+	if (!refresh->fence || m->hooks->refreshed(m, refresh_done, refresh) < 0)
 		refresh_done(refresh);
 }
 
@@ -405,12 +405,12 @@ static void refresh_scanned(void *userdata)
 		refresh_seen(refresh);
 }
 
-static int refresh_after(Manager *m, ManagerDone done, void *userdata)
+static int refresh_after(Manager *m, bool fence, ManagerDone done, void *userdata)
 {
 	Refresh *refresh = xcalloc(1, sizeof(Refresh));
 	int r;
 
-	*refresh = (Refresh){ .manager = m, .done = done, .userdata = userdata };
+	*refresh = (Refresh){ .manager = m, .fence = fence, .done = done, .userdata = userdata };
 	r = request(m, &m->scan, refresh_scanned, refresh);
 	if (r < 0)
 		free(refresh);
@@ -420,7 +420,7 @@ static int refresh_after(Manager *m, ManagerDone done, void *userdata)
 int manager_refresh(Manager *m, ManagerDone done, void *userdata)
 {
 	m->scan_whole = true;
-	return refresh_after(m, done, userdata);
+	return refresh_after(m, true, done, userdata);
 }
 
 int manager_refresh_changed(Manager *m, const Bdf *changed, size_t n, ManagerDone done,
@@ -429,9 +429,9 @@ int manager_refresh_changed(Manager *m, const Bdf *changed, size_t n, ManagerDon
 	int r;
 
 	if (n == 0)
-		return manager_refresh(m, done, userdata);
+		m->scan_whole = true;
 	note_changed(m, changed, n);
-	r = refresh_after(m, done, userdata);
+	r = refresh_after(m, false, done, userdata);
 	if (r < 0)
 		m->scan_whole = true;
 	return r;

@@ -16,7 +16,7 @@ int manager_rescan_changed(Manager *m, const Bdf *changed, size_t n);
 int manager_refresh(Manager *m, ManagerDone done, void *userdata);
 /*
  * The same after these functions were changed by this daemon: of the machine, only they are read.
- * None: everything is.
+ * None: everything is. The file of libvirt's hook the caller writes.
  */
 int manager_refresh_changed(Manager *m, const Bdf *changed, size_t n, ManagerDone done,
 			    void *userdata);

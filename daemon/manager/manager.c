@@ -17,13 +17,15 @@ static void scanned(Manager *m)
 	/* The daemon asks for the first look, when it is ready. */
 	if (m->health_usec > 0)
 		manager_look_at_health(m);
-	(void)manager_write_fence(m, NULL, NULL);
+	/* A look at domains that is under way ends with a write. */
+	if (!m->uses_look.running)
+		manager_renew_fence(m);
 }
 
 static void domains_read(Manager *m)
 {
 	manager_note_tenants(m);
-	(void)manager_write_fence(m, NULL, NULL);
+	manager_renew_fence(m);
 }
 
 static const ManagerHooks hooks = {

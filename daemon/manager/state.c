@@ -19,6 +19,7 @@ JobPlace manager_job_place(Manager *m)
 		.disk = m->disk,
 		.health = m->health_look,
 		.rules = m->rules,
+		.ruled = claims_now(m->claims),
 		.known = m->inventory ? m->inventory->identities : NULL,
 	};
 }

@@ -60,6 +60,7 @@ struct Manager {
 	Bdf changed[SCAN_CHANGED_MAX]; /* what the next one reads, unless scan_whole */
 	size_t n_changed;
 	Look uses_look;
+	bool fence_old;	       /* a look has ended since the fence was made */
 	Look fence_look;       /* no look: a write of the fence, which waits its turn like one */
 	uint32_t *fence_ended; /* jobs that the next fence lets go of */
 	size_t n_fence_ended;
@@ -68,21 +69,19 @@ struct Manager {
 	Inventory *inventory;
 	Assignments *assignments;
 	char **store_notes;
-	Tenants *tenants;	  /* the marks, as last read; NULL: not read yet */
-	bool noting_tenants;	  /* a thread writes marks */
-	bool note_tenants_again;  /* another look ended meanwhile */
-	bool following_kept;	  /* a thread writes what KeepBound= keeps */
-	bool scan_whole;	  /* the next scan reads everything */
-	bool connected;		  /* to libvirt; without libvirt always */
-	uint64_t uses_generation; /* of the claims, before the look at domains */
-	char *kept_note;	  /* why that could not be written; NULL: it was */
-	char *tenants_note;	  /* why a mark could not be written; NULL: nothing failed */
-	char *scan_note;	  /* why the last scan failed; NULL: it did not */
-	char *uses_note;	  /* why the domains could not be read; NULL: they were */
-	DomainUses *uses;	  /* NULL: not known */
-	char **notes;		  /* of all kinds, for the bus */
-
-	struct DeclareTask *declaring; /* the declarations and withdrawals under way */
+	Tenants *tenants;	 /* the marks, as last read; NULL: not read yet */
+	bool noting_tenants;	 /* a thread writes marks */
+	bool note_tenants_again; /* another look ended meanwhile */
+	bool following_kept;	 /* a thread writes what KeepBound= keeps */
+	bool scan_whole;	 /* the next scan reads everything */
+	bool connected;		 /* to libvirt; without libvirt always */
+	uint64_t uses_looked;	 /* claims_now() before the look at domains */
+	char *kept_note;	 /* why that could not be written; NULL: it was */
+	char *tenants_note;	 /* why a mark could not be written; NULL: nothing failed */
+	char *scan_note;	 /* why the last scan failed; NULL: it did not */
+	char *uses_note;	 /* why the domains could not be read; NULL: they were */
+	DomainUses *uses;	 /* NULL: not known */
+	char **notes;		 /* of all kinds, for the bus */
 
 	JobRecord **jobs; /* oldest first */
 	size_t n_jobs;

@@ -31,7 +31,7 @@ typedef struct NoteTask {
 	Manager *manager;
 	TenantStore *store;
 	Claims *claims;
-	uint64_t generation;
+	uint64_t looked;
 	TenantMark *marks;
 	size_t n;
 	int failed;	  /* -errno of a mark that could not be written */
@@ -55,7 +55,7 @@ static void note_work(void *data)
 {
 	NoteTask *task = data;
 
-	tenant_store_note(task->store, task->claims, task->generation, task->marks, task->n,
+	tenant_store_note(task->store, task->claims, task->looked, task->marks, task->n,
 			  &task->failed);
 	task->tenants = tenant_store_load(task->store);
 }
@@ -114,7 +114,7 @@ void manager_note_tenants(Manager *m)
 	task->manager = m;
 	task->store = m->place.tenants;
 	task->claims = m->claims;
-	task->generation = m->uses_generation;
+	task->looked = m->uses_looked;
 	m->noting_tenants = mailbox_run(m->place.mailbox, note_work, note_done, task) >= 0;
 	if (m->noting_tenants)
 		TAKE_PTR(task);

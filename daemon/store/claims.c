@@ -7,15 +7,20 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
+/* Of so many claims that ended. A look that is older than all of them counts as stale. */
+#define ENDED_MAX 256
+
 typedef struct Claim Claim;
 struct Claim {
 	Claim *next;
-	uint32_t job;	   /* 0: a quarantine */
+	ClaimKind kind;
+	uint32_t job; /* 0: a quarantine or a declaration */
+	bool nvidia;
 	char *group;	   /* NULL: a probe's, of GPUs of any group */
 	char *domain_uuid; /* NULL: none */
 	char *reason;	   /* of a quarantine */
-	Bdf *functions;
-	size_t n_functions;
+	Bdf *functions;	   /* its own first, then those that it reaches besides */
+	size_t n_own, n_functions;
 	char *file;   /* of a quarantine by a file that cannot be read; NULL: it is none */
 	char *name;   /* with a file: what clear calls it */
 	bool settled; /* with a file: its group was found */
@@ -24,7 +29,10 @@ struct Claim {
 struct Claims {
 	pthread_mutex_t lock;
 	Claim *first;
-	uint64_t generation;
+	uint64_t now;	    /* the number of the claim that ended last */
+	uint64_t forgotten; /* of the last that is not remembered any more */
+	uint64_t forgotten_declaration;
+	Claim *ended[ENDED_MAX];
 };
 
 static Claim *claim_free(Claim *claim)
@@ -60,19 +68,26 @@ Claims *claims_free(Claims *claims)
 		claim_free(claims->first);
 		claims->first = next;
 	}
+	for (size_t i = 0; i < ENDED_MAX; i++)
+		claim_free(claims->ended[i]);
 	pthread_mutex_destroy(&claims->lock);
 	free(claims);
 	return NULL;
 }
 
-uint64_t claims_generation(Claims *claims)
+uint64_t claims_now(Claims *claims)
 {
-	uint64_t generation;
+	uint64_t now;
 
 	pthread_mutex_lock(&claims->lock);
-	generation = claims->generation;
+	now = claims->now;
 	pthread_mutex_unlock(&claims->lock);
-	return generation;
+	return now;
+}
+
+static bool is_quarantine(const Claim *claim)
+{
+	return claim->kind == CLAIM_QUARANTINE;
 }
 
 /* true: its functions are not known, so it may be about any function. */
@@ -81,14 +96,23 @@ static bool is_of_all(const Claim *claim)
 	return claim->file && claim->n_functions == 0;
 }
 
+/* What a job only reaches may be in quarantine: the plan sees to that. */
 static bool shares_function(const Claim *a, const Claim *b)
 {
+	bool own = is_quarantine(a);
+
 	if (is_of_all(a) && b->n_functions > 0)
 		return true;
-	for (size_t i = 0; i < a->n_functions; i++)
-		if (bdf_in(&a->functions[i], b->functions, b->n_functions))
+	for (size_t i = 0; i < (own ? a->n_own : a->n_functions); i++)
+		if (bdf_in(&a->functions[i], b->functions, own ? b->n_own : b->n_functions))
 			return true;
 	return false;
+}
+
+static bool meets(const Claim *a, const Claim *b)
+{
+	return shares_function(a, b) ||
+	       (a->domain_uuid && str_equal(a->domain_uuid, b->domain_uuid));
 }
 
 /* Quoted if a shell would split it into several words. */
@@ -115,17 +139,22 @@ static int conflict(const Claim *held, Problem **ret_problem)
 {
 	if (held->file)
 		return conflict_unread(held, ret_problem);
-	if (held->job == 0)
+	if (is_quarantine(held))
 		return problem_refuse(
 			ret_problem, GPUPASS_ERROR_QUARANTINED,
 			.reason = strf("%s is quarantined", held->group),
 			.cause = xstrdup(str_or_empty(held->reason)),
 			.remedy = strf("when its cause is gone: gpupass clear %s", held->group));
+	if (held->kind == CLAIM_DECLARATION)
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+			.reason = strf("%s is being declared or forgotten right now", held->group),
+			.remedy = xstrdup("try again"));
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_GROUP_BUSY,
-		.reason = held->group ? strf("job %u has %s in hand", held->job, held->group)
-				      : strf("job %u probes the links and has the GPUs open",
-					     held->job),
+		.reason = held->kind == CLAIM_PROBE
+				  ? strf("job %u probes the links and has the GPUs open", held->job)
+				  : strf("job %u has %s in hand", held->job, held->group),
 		.remedy = strf("wait for it (gpupass jobs %u), then try again", held->job));
 }
 
@@ -138,54 +167,158 @@ static Bdf *copy_functions(const Bdf *functions, size_t n)
 	return copy;
 }
 
-static Claim *claim_new(uint32_t job, const char *group, const Bdf *functions, size_t n_functions,
-			const char *domain_uuid)
+/* To a claim that reaches nothing besides its own. */
+static void add_own(Claim *claim, const Bdf *functions, size_t n)
 {
+	claim->functions = xreallocarray(claim->functions, claim->n_own + n, sizeof(Bdf));
+	for (size_t i = 0; i < n; i++)
+		if (!bdf_in(&functions[i], claim->functions, claim->n_own))
+			claim->functions[claim->n_own++] = functions[i];
+	claim->n_functions = claim->n_own;
+}
+
+static Claim *claim_new(const ClaimRequest *request)
+{
+	const Footprint *footprint = request->footprint;
 	Claim *claim = xmalloc(sizeof(Claim));
 
 	*claim = (Claim){
-		.job = job,
-		.group = xstrdup(group),
-		.functions = copy_functions(functions, n_functions),
-		.n_functions = n_functions,
-		.domain_uuid = xstrdup(domain_uuid),
+		.kind = request->kind,
+		.job = request->job,
+		.nvidia = request->nvidia,
+		.group = xstrdup(request->group),
+		.functions = copy_functions(footprint->functions, footprint->n_functions),
+		.n_own = footprint->n_own,
+		.n_functions = footprint->n_functions,
+		.domain_uuid = xstrdup(request->domain_uuid),
 	};
 	return claim;
 }
 
+static Claim *quarantine_new(const char *group, const Bdf *functions, size_t n,
+			     const char *domain_uuid, const char *reason)
+{
+	const Footprint footprint = {
+		.functions = (Bdf *)functions,
+		.n_own = n,
+		.n_functions = n,
+	};
+	Claim *claim = claim_new(&(ClaimRequest){
+		.kind = CLAIM_QUARANTINE,
+		.group = group,
+		.footprint = &footprint,
+		.domain_uuid = domain_uuid,
+	});
+
+	claim->reason = xstrdup(reason);
+	return claim;
+}
+
+/* With the lock. */
+static void add(Claims *claims, Claim *claim)
+{
+	claim->next = claims->first;
+	claims->first = claim;
+}
+
+/* ---- what ended ---- */
+
+/*
+ * Takes the claim. What it gave to nvidia, a probe that runs may open from now on: whoever wants to
+ * take it from the driver again waits for the probe.
+ */
+static void remember(Claims *claims, Claim *claim)
+{
+	Claim **place = &claims->ended[++claims->now % ENDED_MAX];
+
+	if (*place)
+		claims->forgotten = claims->now - ENDED_MAX;
+	if (*place && (*place)->kind == CLAIM_DECLARATION)
+		claims->forgotten_declaration = claims->forgotten;
+	claim_free(*place);
+	*place = claim;
+	claim->next = NULL;
+	for (Claim *held = claims->first; claim->nvidia && held; held = held->next)
+		if (held->kind == CLAIM_PROBE)
+			add_own(held, claim->functions, claim->n_own);
+}
+
+/* A probe's look is about all GPUs of nvidia, so a job that gave it some counts, whatever it saw. */
+static bool is_stale_for(const Claim *ended, const Claim *wanted)
+{
+	return (ended->nvidia && wanted->kind == CLAIM_PROBE) || meets(ended, wanted);
+}
+
+/* declared: only declarations count. What is not remembered counts. */
+static bool has_ended(const Claims *claims, uint64_t since, const Claim *wanted, bool declared)
+{
+	if (since < (declared ? claims->forgotten_declaration : claims->forgotten))
+		return true;
+	if (since < claims->forgotten)
+		since = claims->forgotten;
+	while (since < claims->now) {
+		const Claim *ended = claims->ended[++since % ENDED_MAX];
+
+		if ((!declared || ended->kind == CLAIM_DECLARATION) && is_stale_for(ended, wanted))
+			return true;
+	}
+	return false;
+}
+
+bool claims_is_stale(Claims *claims, uint64_t since, const Bdf *function)
+{
+	const Claim wanted = { .functions = (Bdf *)function, .n_own = 1, .n_functions = 1 };
+	bool stale;
+
+	pthread_mutex_lock(&claims->lock);
+	stale = has_ended(claims, since, &wanted, false);
+	pthread_mutex_unlock(&claims->lock);
+	return stale;
+}
+
+/* ---- taking ---- */
+
 static int check_locked(const Claims *claims, const Claim *wanted, Problem **ret_problem)
 {
 	for (const Claim *held = claims->first; held; held = held->next)
-		if (shares_function(held, wanted) ||
-		    (held->domain_uuid && str_equal(held->domain_uuid, wanted->domain_uuid)))
+		if (meets(held, wanted) || (held->nvidia && wanted->kind == CLAIM_PROBE) ||
+		    (held->kind == CLAIM_DECLARATION && wanted->kind == CLAIM_DECLARATION &&
+		     str_equal(held->group, wanted->group)))
 			return conflict(held, ret_problem);
 	return 0;
 }
 
-static int take_locked(Claims *claims, uint64_t generation, Claim **claim, Problem **ret_problem)
+static int refuse_declared(const ClaimRequest *request, Problem **ret_problem)
+{
+	return problem_refuse(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+			      .reason =
+				      strf("%s was declared or forgotten just now", request->group),
+			      .remedy = xstrdup("try again"));
+}
+
+static int take_locked(Claims *claims, const ClaimRequest *request, Claim **claim,
+		       Problem **ret_problem)
 {
 	int r;
 
-	if (claims->generation != generation)
+	if (request->kind == CLAIM_JOB && has_ended(claims, request->ruled, *claim, true))
+		return refuse_declared(request, ret_problem);
+	if (has_ended(claims, request->looked, *claim, false))
 		return -ESTALE;
 	r = check_locked(claims, *claim, ret_problem);
 	if (r != 0)
 		return r;
-	(*claim)->next = claims->first;
-	claims->first = TAKE_PTR(*claim);
+	add(claims, TAKE_PTR(*claim));
 	return 0;
 }
 
-int claims_take(Claims *claims, uint64_t generation, uint32_t job, const char *group,
-		const Bdf *functions, size_t n_functions, const char *domain_uuid,
-		Problem **ret_problem)
+int claims_take(Claims *claims, const ClaimRequest *request, Problem **ret_problem)
 {
-	_cleanup_(claim_freep) Claim *claim =
-		claim_new(job, group, functions, n_functions, domain_uuid);
+	_cleanup_(claim_freep) Claim *claim = claim_new(request);
 	int r;
 
 	pthread_mutex_lock(&claims->lock);
-	r = take_locked(claims, generation, &claim, ret_problem);
+	r = take_locked(claims, request, &claim, ret_problem);
 	pthread_mutex_unlock(&claims->lock);
 	return r;
 }
@@ -196,6 +329,7 @@ int claims_check(Claims *claims, const Bdf *functions, size_t n_functions, const
 	const Claim wanted = {
 		.domain_uuid = (char *)domain_uuid,
 		.functions = (Bdf *)functions,
+		.n_own = n_functions,
 		.n_functions = n_functions,
 	};
 	int r;
@@ -206,10 +340,24 @@ int claims_check(Claims *claims, const Bdf *functions, size_t n_functions, const
 	return r;
 }
 
+int claims_check_group(Claims *claims, const char *group, Problem **ret_problem)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&claims->lock);
+	for (const Claim *held = claims->first; r == 0 && held; held = held->next)
+		if (!is_quarantine(held) && str_equal(held->group, group))
+			r = conflict(held, ret_problem);
+	pthread_mutex_unlock(&claims->lock);
+	return r;
+}
+
 /* With the lock. */
-static void drop(Claims *claims, bool (*goes)(const Claim *claim, const void *what),
+static bool drop(Claims *claims, bool (*goes)(const Claim *claim, const void *what),
 		 const void *what)
 {
+	bool any = false;
+
 	for (Claim **at = &claims->first; *at;) {
 		Claim *claim = *at;
 
@@ -218,54 +366,63 @@ static void drop(Claims *claims, bool (*goes)(const Claim *claim, const void *wh
 			continue;
 		}
 		*at = claim->next;
-		claim_free(claim);
+		remember(claims, claim);
+		any = true;
 	}
-	claims->generation++;
+	return any;
 }
 
 static bool is_of_job(const Claim *claim, const void *job)
 {
-	return claim->job == *(const uint32_t *)job;
+	return (claim->kind == CLAIM_JOB || claim->kind == CLAIM_PROBE) &&
+	       claim->job == *(const uint32_t *)job;
 }
 
-void claims_release(Claims *claims, uint32_t job)
+bool claims_release(Claims *claims, uint32_t job)
+{
+	bool any;
+
+	pthread_mutex_lock(&claims->lock);
+	any = drop(claims, is_of_job, &job);
+	pthread_mutex_unlock(&claims->lock);
+	return any;
+}
+
+static bool is_declaration_of(const Claim *claim, const void *group)
+{
+	return claim->kind == CLAIM_DECLARATION && str_equal(claim->group, group);
+}
+
+void claims_release_declaration(Claims *claims, const char *group)
 {
 	pthread_mutex_lock(&claims->lock);
-	drop(claims, is_of_job, &job);
+	drop(claims, is_declaration_of, group);
 	pthread_mutex_unlock(&claims->lock);
 }
 
+/* What the job only reached is no part of it. */
 void claims_quarantine(Claims *claims, uint32_t job, const char *reason)
 {
 	pthread_mutex_lock(&claims->lock);
-	for (Claim *claim = claims->first; claim; claim = claim->next) {
-		if (claim->job != job)
-			continue;
-		claim->job = 0;
-		free(claim->domain_uuid);
-		claim->domain_uuid = NULL;
-		free(claim->reason);
-		claim->reason = xstrdup(reason);
-	}
-	claims->generation++;
+	for (Claim *claim = claims->first; claim; claim = claim->next)
+		if (is_of_job(claim, &job))
+			add(claims, quarantine_new(claim->group, claim->functions, claim->n_own,
+						   NULL, reason));
+	drop(claims, is_of_job, &job);
 	pthread_mutex_unlock(&claims->lock);
 }
 
 static bool is_quarantine_of(const Claim *claim, const void *group)
 {
-	return claim->job == 0 && !claim->file && str_equal(claim->group, group);
+	return is_quarantine(claim) && !claim->file && str_equal(claim->group, group);
 }
 
 void claims_add_quarantine(Claims *claims, const char *group, const Bdf *functions,
 			   size_t n_functions, const char *domain_uuid, const char *reason)
 {
-	Claim *claim = claim_new(0, group, functions, n_functions, domain_uuid);
-
-	claim->reason = xstrdup(reason);
 	pthread_mutex_lock(&claims->lock);
 	drop(claims, is_quarantine_of, group);
-	claim->next = claims->first;
-	claims->first = claim;
+	add(claims, quarantine_new(group, functions, n_functions, domain_uuid, reason));
 	pthread_mutex_unlock(&claims->lock);
 }
 
@@ -295,33 +452,25 @@ int claims_quarantined(Claims *claims, const char *group, Bdf **ret, size_t *ret
 
 void claims_add_unread(Claims *claims, const UnreadClaim *unread)
 {
-	Claim *claim = claim_new(0, unread->group, unread->functions, unread->n_functions,
-				 unread->domain_uuid);
+	Claim *claim = quarantine_new(unread->group, unread->functions, unread->n_functions,
+				      unread->domain_uuid, unread->why);
 
 	claim->file = xstrdup(unread->file);
 	claim->name = xstrdup(unread->name);
-	claim->reason = xstrdup(unread->why);
 	pthread_mutex_lock(&claims->lock);
-	claim->next = claims->first;
-	claims->first = claim;
+	add(claims, claim);
 	pthread_mutex_unlock(&claims->lock);
-}
-
-static void add_functions(Claim *claim, const Bdf *functions, size_t n)
-{
-	claim->functions = xreallocarray(claim->functions, claim->n_functions + n, sizeof(Bdf));
-	for (size_t i = 0; i < n; i++)
-		if (!bdf_in(&functions[i], claim->functions, claim->n_functions))
-			claim->functions[claim->n_functions++] = functions[i];
-	claim->settled = true;
 }
 
 void claims_settle_unread(Claims *claims, const char *group, const Bdf *functions, size_t n)
 {
 	pthread_mutex_lock(&claims->lock);
-	for (Claim *claim = claims->first; claim; claim = claim->next)
-		if (n > 0 && claim->file && !claim->settled && str_equal(claim->group, group))
-			add_functions(claim, functions, n);
+	for (Claim *claim = claims->first; claim; claim = claim->next) {
+		if (n == 0 || !claim->file || claim->settled || !str_equal(claim->group, group))
+			continue;
+		add_own(claim, functions, n);
+		claim->settled = true;
+	}
 	pthread_mutex_unlock(&claims->lock);
 }
 
@@ -375,7 +524,7 @@ void claims_count(Claims *claims, size_t *ret_jobs, size_t *ret_quarantines)
 
 	pthread_mutex_lock(&claims->lock);
 	for (const Claim *claim = claims->first; claim; claim = claim->next)
-		*(claim->job > 0 ? &jobs : &quarantines) += 1;
+		*(is_quarantine(claim) ? &quarantines : &jobs) += 1;
 	pthread_mutex_unlock(&claims->lock);
 	*ret_jobs = jobs;
 	*ret_quarantines = quarantines;
@@ -387,7 +536,7 @@ char *claims_quarantine_names(Claims *claims)
 
 	pthread_mutex_lock(&claims->lock);
 	for (const Claim *claim = claims->first; claim; claim = claim->next)
-		if (claim->job == 0)
+		if (is_quarantine(claim))
 			strv_append(&names, claim->file ? claim->name : str_or_empty(claim->group));
 	pthread_mutex_unlock(&claims->lock);
 	return strv_join(names, ", ");
@@ -401,7 +550,7 @@ static const Claim *quarantine_of(const Claims *claims, const Bdf *function)
 	const Claim *all = NULL;
 
 	for (const Claim *claim = claims->first; claim; claim = claim->next) {
-		if (claim->job == 0 && bdf_in(function, claim->functions, claim->n_functions))
+		if (is_quarantine(claim) && bdf_in(function, claim->functions, claim->n_functions))
 			return claim;
 		if (is_of_all(claim))
 			all = claim;

@@ -2,14 +2,16 @@
 /*
  * Which job has which functions and which domain in hand, so that two jobs never meet. Shared by
  * all job threads. A quarantine is a claim that no job holds any more.
+ *
+ * What ended lately is remembered, so that who looked at the same functions meanwhile looks again,
+ * and nobody else.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/base/bdf.h"
-#include "core/base/problem.h"
+#include "core/group/footprint.h"
 
 typedef struct Claims Claims;
 
@@ -18,28 +20,52 @@ Claims *claims_free(Claims *claims);
 DEFINE_CLEANUP(Claims, claims_free)
 
 /*
- * A counter that goes up whenever a job releases its claims. Read it before you look at the
- * machine, and pass it to claims_take(), which then can tell that no other job has changed what you
- * saw.
+ * Now, as claims_take() understands it. Read it before you look at the machine, so that it can tell
+ * whether another job has changed meanwhile what you saw.
  */
-uint64_t claims_generation(Claims *claims);
+uint64_t claims_now(Claims *claims);
+
+typedef enum ClaimKind {
+	CLAIM_JOB,
+	CLAIM_PROBE,	   /* keeps jobs away, and never becomes a quarantine */
+	CLAIM_DECLARATION, /* changes which GPUs are a group; has no number */
+	CLAIM_QUARANTINE   /* is made below */
+} ClaimKind;
+
+typedef struct ClaimRequest {
+	ClaimKind kind;
+	uint32_t job;
+	const char *group; /* of a job or a declaration */
+	const Footprint *footprint;
+	const char *domain_uuid; /* NULL: none */
+	uint64_t looked;	 /* claims_now() before the look that this rests on */
+	uint64_t ruled;		 /* a job's: before the rules were read that it goes by */
+	/*
+	 * A job's: it may take GPUs from the nvidia driver, or give them to it, where a probe may
+	 * open them. So no probe begins beside it, one whose look it overlapped looks again, and
+	 * one that runs has them, too, when the job ends.
+	 */
+	bool nvidia;
+} ClaimRequest;
 
 /*
- * Takes the functions and the domain (NULL: none) for this job. group NULL: for a probe, whose
- * claim only keeps other jobs away, and must never become a quarantine. -ESTALE: a job has released
- * claims since `generation`, so look again. PROBLEM (GroupBusy, Quarantined): another claim has one
- * of them.
+ * -ESTALE: a job that had one of these functions, or this domain, has ended since `looked`, so look
+ * again. PROBLEM (GroupBusy, Quarantined): another claim has one of them, or its group was declared
+ * or forgotten since `ruled`.
  */
-int claims_take(Claims *claims, uint64_t generation, uint32_t job, const char *group,
-		const Bdf *functions, size_t n_functions, const char *domain_uuid,
-		Problem **ret_problem);
+int claims_take(Claims *claims, const ClaimRequest *request, Problem **ret_problem);
 
-/* The same checks for a dry run, which takes nothing. */
+/* The same checks of who has them now. It takes nothing. */
 int claims_check(Claims *claims, const Bdf *functions, size_t n_functions, const char *domain_uuid,
 		 Problem **ret_problem);
+/* PROBLEM (GroupBusy): a job or a declaration has the group of this name in hand. */
+int claims_check_group(Claims *claims, const char *group, Problem **ret_problem);
+/* true: a job that had this function has ended since then, or may have. */
+bool claims_is_stale(Claims *claims, uint64_t since, const Bdf *function);
 
-/* Releases all that the job holds. */
-void claims_release(Claims *claims, uint32_t job);
+/* Releases all that the job holds, or the declaration of this group. false: a job held nothing. */
+bool claims_release(Claims *claims, uint32_t job);
+void claims_release_declaration(Claims *claims, const char *group);
 
 /* Turns the claims of the job into a quarantine, and releases the domain. */
 void claims_quarantine(Claims *claims, uint32_t job, const char *reason);

@@ -134,8 +134,8 @@ static bool in_hand(Claims *claims, const Bdf *bdf)
 	return r != 0 && (!problem || problem->error != GPUPASS_ERROR_QUARANTINED);
 }
 
-void tenant_store_note(TenantStore *store, Claims *claims, uint64_t generation,
-		       const TenantMark *marks, size_t n, int *ret_failed)
+void tenant_store_note(TenantStore *store, Claims *claims, uint64_t looked, const TenantMark *marks,
+		       size_t n, int *ret_failed)
 {
 	*ret_failed = 0;
 	/* A job that claims a board from here on reads its mark after this write. */
@@ -143,9 +143,10 @@ void tenant_store_note(TenantStore *store, Claims *claims, uint64_t generation,
 	for (size_t i = 0; i < n; i++) {
 		int r;
 
-		if (claims_generation(claims) != generation)
-			break; /* another look follows each job */
-		r = in_hand(claims, &marks[i].bdf) ? 0 : save(store, &marks[i]);
+		if (in_hand(claims, &marks[i].bdf) ||
+		    claims_is_stale(claims, looked, &marks[i].bdf))
+			continue;
+		r = save(store, &marks[i]);
 		if (r < 0)
 			*ret_failed = r;
 	}

@@ -32,8 +32,8 @@ int tenant_store_save(TenantStore *store, const TenantMark *mark);
 
 /*
  * The same for marks from a look, which must not overwrite the marks of a job: leaves out boards
- * that a job has claimed, and writes nothing when a job has released a claim since `generation`
- * (claims.h). *ret_failed: -errno of a mark that could not be written; 0: none failed.
+ * that a job has claimed, or had claimed since the look began, at `looked` (claims.h): another look
+ * follows each job. *ret_failed: -errno of a mark that could not be written; 0: none failed.
  */
-void tenant_store_note(TenantStore *store, Claims *claims, uint64_t generation,
+void tenant_store_note(TenantStore *store, Claims *claims, uint64_t looked,
 		       const TenantMark *marks, size_t n, int *ret_failed);

@@ -112,21 +112,24 @@ def declarations(pairs):
 class LargeHost(rig.Host):
     """64 GPUs, of which the first `assigned` pairs are assigned to their domains."""
 
-    def __init__(self, programs, pairs=PAIRS, assigned=0):
-        self.pairs, self.assigned = pairs, assigned
+    def __init__(self, programs, pairs=PAIRS, assigned=0, domains=0):
+        self.pairs, self.assigned, self.domains = pairs, assigned, domains or pairs
         with tempfile.TemporaryDirectory() as directory:
             name = os.path.join(directory, "large")
             write(name + ".json", json.dumps(snapshot(pairs, assigned)))
             super().__init__(*programs, snapshot=name)
 
-    def start(self, log=None):
+    def declare(self):
         write(os.path.join(self.config, "groups.d", "large.conf"), declarations(self.pairs))
+
+    def start(self, log=None):
+        self.declare()
         for pair in range(self.assigned):
             for f in group_functions(pair):
                 write(self.device(f, "driver_override"), "vfio-pci\n")
         write_assignments(self.config, self.assigned)
         self.write("node.xml", "<node>" + "".join(
-            domain_xml(pair, pair < self.assigned) for pair in range(self.pairs)) + "</node>\n")
+            domain_xml(pair, pair < self.assigned) for pair in range(self.domains)) + "</node>\n")
         super().start(log)
         groups = json.loads(self.gpupass("list", "--json=short").stdout)["groups"]
         assigned = sum(g["state"] == "assigned" for g in groups)

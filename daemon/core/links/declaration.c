@@ -213,6 +213,19 @@ static void declaration_clear(Declaration *declaration)
 	*declaration = (Declaration){ 0 };
 }
 
+void declarations_remove(Declarations *declarations, const char *name)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < declarations->n_items; i++) {
+		if (str_equal(declarations->items[i].name, name))
+			declaration_clear(&declarations->items[i]);
+		else
+			declarations->items[kept++] = declarations->items[i];
+	}
+	declarations->n_items = kept;
+}
+
 Declarations *declarations_free(Declarations *declarations)
 {
 	if (!declarations)

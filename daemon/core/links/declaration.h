@@ -80,5 +80,7 @@ typedef struct ResolvedMembers {
 ResolvedMembers declaration_resolve(const Declaration *declaration, const GpuSet *set);
 void resolved_members_clear(ResolvedMembers *resolved);
 
+/* Takes the declaration of this name out. */
+void declarations_remove(Declarations *declarations, const char *name);
 Declarations *declarations_free(Declarations *declarations);
 DEFINE_CLEANUP(Declarations, declarations_free)

@@ -6,6 +6,8 @@
  */
 #include "core/domain/ref.h"
 #include "core/group/mark.h"
+#include "core/group/record.h"
+#include "core/plan/plan.h"
 #include "core/plan/planner.h"
 #include "util/xalloc.h"
 
@@ -55,19 +57,31 @@ static int check_other_domains(const Planner *p, bool running_only)
 	return 0;
 }
 
-static int refuse_record(const Planner *p)
+static int refuse_record(const Assignment *record, const Group *group, const DomainUses *uses,
+			 Problem **ret_problem)
 {
-	const Assignment *record = p->record;
-	bool known = domain_uses_find(p->facts->uses, record->domain_uuid) != NULL;
+	bool known = domain_uses_find(uses, record->domain_uuid) != NULL;
 
 	return problem_refuse(
-		p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+		ret_problem, GPUPASS_ERROR_GROUP_BUSY,
 		.reason = strf("it is assigned to %s", record->domain_name),
 		.cause = strf("the record of domain %s%s", record->domain_uuid,
 			      known ? "" : ", which libvirt no longer has"),
 		.remedy = strf("gpupass release %s",
 			       known ? domain_ref_word(record->domain_name, record->domain_uuid)
-				     : p->facts->group->name));
+				     : group->name));
+}
+
+int plan_check_record(const PlanFacts *facts, const char *domain_uuid, Problem **ret_problem)
+{
+	size_t n;
+	_cleanup_free_ const PciFunction **functions = group_functions(facts->group, &n);
+	const Assignment *record =
+		group_record(facts->group, functions, n, facts->groups, facts->assignments);
+
+	return !record || str_equal(record->domain_uuid, domain_uuid)
+		       ? 0
+		       : refuse_record(record, facts->group, facts->uses, ret_problem);
 }
 
 /*
@@ -110,7 +124,7 @@ static int check_records(const Planner *p)
 	const Group *group = p->facts->group;
 
 	if (p->record && !str_equal(p->record->domain_uuid, p->use.uuid))
-		return refuse_record(p);
+		return refuse_record(p->record, group, p->facts->uses, p->ret_problem);
 	for (size_t i = 0; i < p->facts->uses->n_items; i++) {
 		const DomainUse *use = &p->facts->uses->items[i];
 

@@ -16,5 +16,11 @@
 int plan_make(const PlanRequest *request, const PlanFacts *facts, Plan **ret,
 	      Problem **ret_problem);
 
+/*
+ * The first of what an assign checks, before it takes the group in hand: no other domain has it by
+ * a record. Of `facts` group, groups, assignments and uses count.
+ */
+int plan_check_record(const PlanFacts *facts, const char *domain_uuid, Problem **ret_problem);
+
 /* Checks that fresh facts equal those that the plan was made from. If not: StalePlan. */
 int plan_check_fresh(const Plan *plan, const Inspection *inspection, Problem **ret_problem);

@@ -3,6 +3,7 @@
 #include "rig/test.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <semaphore.h>
 #include <string.h>
 
@@ -281,45 +282,96 @@ TEST_WITH(what_one_job_has_in_hand_no_other_gets, rig_setup, rig_teardown)
 	sem_destroy(&gate.open);
 }
 
-static Claims *others;
+/* Another job, of this function, that ends in each of so many looks. */
+static struct {
+	Claims *claims;
+	Bdf function;
+	unsigned looks;
+} other;
 
-static void another_job_ends_at_the_first_scan(FakeHost *fake, FakeOp op, unsigned nth)
+static void another_job_ends(FakeHost *fake, FakeOp op, unsigned nth)
 {
-	if (op == FAKE_SCAN && nth == 1)
-		claims_release(others, 99);
+	if (op != FAKE_SCAN || nth > other.looks)
+		return;
+	rig_claim(other.claims, 99, "its", &other.function, 1);
+	claims_release(other.claims, 99);
 }
 
-static void another_job_ends_at_every_scan(FakeHost *fake, FakeOp op, unsigned nth)
+TEST_WITH(a_look_during_which_a_job_on_the_group_ended_is_taken_again, rig_setup, rig_teardown)
 {
-	if (op == FAKE_SCAN)
-		claims_release(others, 99);
-}
-
-TEST_WITH(a_look_during_which_a_job_ended_is_taken_again, rig_setup, rig_teardown)
-{
+	static const struct {
+		uint8_t bus;
+		unsigned ends_in, looks;
+	} cases[] = { { 0x41, 1, 2 }, { 0x41, 3, 4 }, { 0xa1, 99, 1 } };
 	Rig *rig = with_domain(state);
-	JobRequest request = assign_request("vm42", "pair0");
+	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
 
-	others = rig->claims;
-	rig->fake.hook = another_job_ends_at_the_first_scan;
-	rig_must(rig, &request);
-	assert_int_equal(rig->fake.calls[FAKE_SCAN], 2);
+	other.claims = rig->claims;
+	for (size_t i = 0; i < ELEMENTS(cases); i++) {
+		other.function = (Bdf){ .bus = cases[i].bus };
+		other.looks = cases[i].ends_in;
+		fake_watch(&rig->fake);
+		rig->fake.hook = another_job_ends;
+		rig_must(rig, &assign);
+		assert_int_equal(rig->fake.calls[FAKE_SCAN], cases[i].looks);
+		rig->fake.hook = NULL;
+		rig_must(rig, &release);
+	}
 }
 
-TEST_WITH(a_host_that_never_holds_still_is_busy, rig_setup, rig_teardown)
+TEST_WITH(a_group_that_never_holds_still_is_busy, rig_setup, rig_teardown)
 {
 	Rig *rig = with_domain(state);
 	JobRequest request = assign_request("vm42", "pair0");
 	Outcome outcome;
 
-	others = rig->claims;
-	rig->fake.hook = another_job_ends_at_every_scan;
+	other.claims = rig->claims;
+	other.function = (Bdf){ .bus = 0x61 };
+	other.looks = UINT_MAX;
+	rig->fake.hook = another_job_ends;
 	outcome = rig_run(rig, &request);
 	assert_int_equal(outcome.state, JOB_FAILED);
 	assert_int_equal(outcome.error, GPUPASS_ERROR_GROUP_BUSY);
 	assert_non_null(strstr(outcome.message, "cannot assign pair0 to vm42: "));
 	assert_int_equal(fake_write_calls(&rig->fake), 0);
 	outcome_clear(&outcome);
+}
+
+/* What is in hand before it looks, or from its first look on. */
+TEST_WITH(who_names_no_group_gets_one_that_no_job_has_in_hand, rig_setup, rig_teardown)
+{
+	const Bdf first = { .bus = 0x41 };
+	Rig *rig = with_domain(state);
+	JobRequest any = assign_request("vm42", NULL);
+	Outcome outcome;
+
+	rig_claim(rig->claims, 99, "pair0", &first, 1);
+	rig_must(rig, &any);
+	outcome = rig_run(
+		rig, &(JobRequest){ .operation = OPERATION_RELEASE, .target = (char *)"pair1" });
+	assert_int_equal(outcome.state, JOB_DONE);
+	outcome_clear(&outcome);
+	rig_claim(rig->claims, 98, "pair1", &(Bdf){ .bus = 0xa1 }, 1);
+	outcome = rig_run(rig, &any);
+	rig_expect_failure(&outcome, GPUPASS_ERROR_GROUP_BUSY, "job 99 has pair0 in hand");
+	claims_release(rig->claims, 98);
+	claims_release(rig->claims, 99);
+}
+
+TEST_WITH(what_is_refused_its_group_keeps_no_release_waiting, rig_setup, rig_teardown)
+{
+	Rig *rig = with_domain(state);
+	JobRequest mine = assign_request("vm42", "pair0"), theirs = assign_request("vm77", "pair0");
+	uint64_t before;
+	Outcome outcome;
+
+	fake_add_domain(&rig->fake, "vm77", "q35", NULL);
+	rig_must(rig, &mine);
+	before = claims_now(rig->claims);
+	outcome = rig_run(rig, &theirs);
+	rig_expect_failure(&outcome, GPUPASS_ERROR_GROUP_BUSY, "it is assigned to vm42");
+	/* It never had it. */
+	assert_int_equal(claims_now(rig->claims), before);
 }
 
 /* ---- dry runs ---- */
@@ -386,11 +438,10 @@ TEST_WITH(a_dry_run_is_refused_as_the_job_would_be, rig_setup, rig_teardown)
 	_cleanup_(mailbox_freep) Mailbox *mailbox = NULL;
 	const Bdf first = { 0, 0x41, 0, 0 }, second = { 0, 0xa1, 0, 0 };
 	Rig *rig = with_domain(state);
-	Problem *problem = NULL;
 
 	assert_int_equal(mailbox_new(&mailbox), 0);
-	assert_int_equal(claims_take(rig->claims, 0, 1, "pair0", &first, 1, NULL, &problem), 0);
-	assert_int_equal(claims_take(rig->claims, 0, 2, "pair1", &second, 1, NULL, &problem), 0);
+	rig_claim(rig->claims, 1, "pair0", &first, 1);
+	rig_claim(rig->claims, 2, "pair1", &second, 1);
 	claims_quarantine(rig->claims, 1, "it hangs");
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		Answer answer = ask(rig, mailbox, assign_request(rows[i].domain, rows[i].group));

@@ -211,11 +211,8 @@ WITH_PROBER(with_nobody_to_ask_it_is_refused)
 WITH_PROBER(a_group_that_a_job_moves_refuses_the_probe)
 {
 	const Bdf moved = bus(0x61);
-	_cleanup_(problem_freep) Problem *problem = NULL;
 
-	assert_int_equal(claims_take(prober->rig->claims, claims_generation(prober->rig->claims), 9,
-				     "pair0", &moved, 1, NULL, &problem),
-			 0);
+	rig_claim(prober->rig->claims, 9, "pair0", &moved, 1);
 	expect(PROBLEM, "GroupBusy");
 	assert_null(prober->asked);
 	claims_release(prober->rig->claims, 9);
@@ -235,13 +232,10 @@ static void put_4090(const char *bdf)
 /* fault L16 */
 WITH_PROBER(a_gpu_that_is_moved_refuses_the_probe_though_it_is_not_asked)
 {
-	_cleanup_(problem_freep) Problem *problem = NULL;
 	const Bdf moved = bus(0xc1);
 
 	put_4090("0000:c1:00.0");
-	assert_int_equal(claims_take(prober->rig->claims, claims_generation(prober->rig->claims), 9,
-				     "odd", &moved, 1, NULL, &problem),
-			 0);
+	rig_claim(prober->rig->claims, 9, "odd", &moved, 1);
 	expect(PROBLEM, "GroupBusy: job 9 has odd in hand");
 	assert_null(prober->asked);
 	claims_release(prober->rig->claims, 9);
@@ -252,7 +246,8 @@ WITH_PROBER(a_gpu_that_is_moved_refuses_the_probe_though_it_is_not_asked)
 /* fault L16 */
 WITH_PROBER(beside_a_probe_no_job_moves_what_nvml_may_open)
 {
-	const JobRequest bind0 = bind_request("pair0"), unbind1 = unbind_request("pair1");
+	const JobRequest bind0 = bind_request("pair0"), bind1 = bind_request("pair1"),
+			 unbind1 = unbind_request("pair1");
 	Rig *rig = prober->rig;
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_(probe_clear) Probe p = { 0 };
@@ -269,33 +264,65 @@ WITH_PROBER(beside_a_probe_no_job_moves_what_nvml_may_open)
 	rig_expect_failure(&outcome, GPUPASS_ERROR_GROUP_BUSY,
 			   "job 99 probes the links and has the GPUs open");
 	rig_must(rig, &unbind1);
+	/* It came to nvidia while NVML was at work. */
+	outcome = rig_run(rig, &bind1);
+	rig_expect_failure(&outcome, GPUPASS_ERROR_GROUP_BUSY,
+			   "job 99 probes the links and has the GPUs open");
 	claims_release(rig->claims, PROBE_JOB);
 	rig_must(rig, &bind0);
+	rig_must(rig, &bind1);
 }
 
-/* A job ended while the probe looked. */
+WITH_PROBER(beside_a_probe_boards_of_other_drivers_are_moved)
+{
+	static const char *const functions[] = { "0000:a1:00.0", "0000:a1:00.1", "0000:c1:00.0",
+						 "0000:c1:00.1" };
+	const JobRequest bind1 = bind_request("pair1");
+	Rig *rig = prober->rig;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_(probe_clear) Probe p = { 0 };
+
+	for (size_t i = 0; i < ELEMENTS(functions); i++)
+		fake_set_driver(&rig->fake, functions[i], NULL, NULL);
+	assert_int_equal(probe_prepare(&rig->place, &probe_request, PROBE_JOB, &p, &problem), 0);
+	rig_must(rig, &bind1);
+	claims_release(rig->claims, PROBE_JOB);
+}
+
+/* Of this GPU a job ends while the probe looks. */
+static Bdf ending;
+static unsigned looks_it_ends_in;
+
 static void end_a_job(FakeHost *fake, FakeOp op, unsigned nth)
 {
-	if (op == FAKE_SCAN && nth == 1)
-		claims_release(prober->rig->claims, 4711);
-}
-static void end_jobs(FakeHost *fake, FakeOp op, unsigned nth)
-{
-	if (op == FAKE_SCAN)
-		claims_release(prober->rig->claims, 4711);
+	if (op != FAKE_SCAN || nth > looks_it_ends_in)
+		return;
+	rig_claim(prober->rig->claims, 4711, "its", &ending, 1);
+	claims_release(prober->rig->claims, 4711);
 }
 
-WITH_PROBER(a_look_that_another_job_made_old_is_taken_again)
+WITH_PROBER(a_look_that_a_job_on_these_gpus_made_old_is_taken_again)
 {
-	fake_watch(&prober->rig->fake);
-	prober->rig->fake.hook = end_a_job;
-	expect(0, "");
-	assert_int_equal(prober->rig->fake.calls[FAKE_SCAN], 2);
-	assert_string_equal(prober->asked, "41,61,a1,c1");
-	fake_watch(&prober->rig->fake);
-	prober->rig->fake.hook = end_jobs;
-	expect(PROBLEM, "GroupBusy: other jobs ended each time");
-	assert_int_equal(prober->rig->fake.calls[FAKE_SCAN], PREPARE_LOOKS_MAX);
+	static const struct {
+		unsigned bus, ends_in, looks;
+		int result;
+		const char *words;
+	} cases[] = {
+		{ 0x41, 1, 2, 0, "" },
+		{ 0x41, 99, PREPARE_LOOKS_MAX, PROBLEM, "GroupBusy: other jobs ended each time" },
+		/* On vfio-pci then and now. */
+		{ 0xc1, 99, 1, 0, "0000:c1:00.0" },
+	};
+
+	fake_set_driver(&prober->rig->fake, "0000:c1:00.0", "vfio-pci", "vfio-pci");
+	for (size_t i = 0; i < ELEMENTS(cases); i++) {
+		ending = bus(cases[i].bus);
+		looks_it_ends_in = cases[i].ends_in;
+		fake_watch(&prober->rig->fake);
+		prober->rig->fake.hook = end_a_job;
+		expect(cases[i].result, cases[i].words);
+		assert_int_equal(prober->rig->fake.calls[FAKE_SCAN], cases[i].looks);
+	}
 }
 
 WITH_PROBER(a_group_in_quarantine_is_left_out)

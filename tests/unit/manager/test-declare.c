@@ -2,6 +2,7 @@
 /* Declaring and forgetting groups: what is refused leaves file and picture as they were. */
 #include "rig/test.h"
 
+#include <semaphore.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #define A (char *)"0000:41:00.0"
 #define B (char *)"0000:61:00.0"
 #define C (char *)"0000:a1:00.0"
+#define D (char *)"0000:c1:00.0"
 
 /* What `call` was answered, which must come. */
 static void declare_seen(ManagerRig *rig, const char *name, char *const *members,
@@ -240,61 +242,76 @@ ON_A_BARE_MANAGER(when_the_machine_cannot_be_looked_at_nothing_is_declared)
 	assert_null(text);
 }
 
-/* promise O3 */
-ON_A_MANAGER(a_group_is_not_changed_under_a_job_that_has_it)
+static struct {
+	sem_t reached, open;
+} gate; /* a hook has no userdata */
+
+static void wait_at_the_first_move(FakeHost *fake, FakeOp op, unsigned nth)
 {
-	_cleanup_free_ char *file = NULL;
+	if (op != FAKE_MOVE || nth != 1)
+		return;
+	sem_post(&gate.reached);
+	pthread_mutex_unlock(&fake->lock);
+	sem_wait(&gate.open);
+	pthread_mutex_lock(&fake->lock);
+}
+
+static void begin_assign(ManagerRig *rig)
+{
+	const JobRequest assign = assign_request("vm42", "pair0");
 	_cleanup_(problem_freep) Problem *problem = NULL;
-	char *same[] = { A, B, NULL };
-	Caller caller = { 0 };
 	uint32_t job;
 
-	manager_rig_connect(rig);
-	assert_int_equal(manager_start_job(rig->manager,
-					   &(JobRequest){ .operation = OPERATION_ASSIGN,
-							  .domain = (char *)"vm42",
-							  .group = (char *)"pair0" },
-					   &job, &problem),
-			 0);
-	/* The job's thread may be anywhere. The loop does not know yet that it has ended. */
-	forget(rig, "pair0", &caller);
-	assert_string_equal(caller.error_name, "org.gpupass1.Error.GroupBusy");
-	caller_clear(&caller);
-	caller = (Caller){ 0 };
-	declare(rig, "pair0", same, &caller);
-	assert_string_equal(caller.error_name, "org.gpupass1.Error.GroupBusy");
-	caller_clear(&caller);
-	caller = (Caller){ 0 };
-	file = manager_rig_read_group(rig, "pair0");
-	assert_non_null(file);
-	rig_wait_for(rig->mailbox, &rig->has_ended);
-	/* Of another group, all is as ever. */
-	forget(rig, "pair1", &caller);
-	assert_null(caller.error_name);
-	caller_clear(&caller);
+	assert_int_equal(manager_start_job(rig->manager, &assign, &job, &problem), 0);
 }
 
 /* promise O3 */
-ON_A_MANAGER(no_job_begins_on_a_group_that_is_being_forgotten)
+ON_A_MANAGER(a_group_is_not_changed_under_a_job_that_has_it_and_others_are)
 {
-	_cleanup_(problem_freep) Problem *problem = NULL, *of_any = NULL;
-	JobRequest request = { .operation = OPERATION_ASSIGN,
-			       .domain = (char *)"vm42",
-			       .group = (char *)"pair0" };
-	Caller caller = { 0 };
-	uint32_t job;
+	char *pair1[] = { C, D, NULL };
+	_cleanup_free_ char *file = NULL;
+	Caller refused = { 0 }, forgotten = { 0 }, declared = { 0 };
 
+	rig_shut_off(rig->rig);
 	manager_rig_connect(rig);
-	assert_int_equal(manager_forget(rig->manager, "pair0", caller_declared, &caller), 0);
-	assert_int_equal(manager_start_job(rig->manager, &request, &job, &problem), PROBLEM);
-	assert_int_equal(problem->error, GPUPASS_ERROR_GROUP_BUSY);
-	problem = problem_free(problem);
-	request.group = NULL;
-	assert_int_equal(manager_start_job(rig->manager, &request, &job, &of_any), PROBLEM);
-	rig_wait_for(rig->mailbox, &caller.was_told);
-	assert_null(caller.error_name);
-	caller_clear(&caller);
-	request.group = (char *)"pair1";
-	assert_int_equal(manager_start_job(rig->manager, &request, &job, &problem), 0);
+	sem_init(&gate.reached, 0, 0);
+	sem_init(&gate.open, 0, 0);
+	rig->rig->fake.hook = wait_at_the_first_move;
+	begin_assign(rig);
+	sem_wait(&gate.reached);
+	forget(rig, "pair0", &refused);
+	assert_string_equal(refused.error_name, "org.gpupass1.Error.GroupBusy");
+	assert_non_null(strstr(refused.message, "cannot forget pair0: job 1 has pair0 in hand"));
+	caller_clear(&refused);
+	file = manager_rig_read_group(rig, "pair0");
+	assert_non_null(file);
+	forget(rig, "pair1", &forgotten);
+	assert_null(forgotten.error_name);
+	declare(rig, "other", pair1, &declared);
+	assert_null(declared.error_name);
+	sem_post(&gate.open);
 	rig_wait_for(rig->mailbox, &rig->has_ended);
+	assert_true(manager_rig_was_told(rig, "ended 1 done"));
+	sem_destroy(&gate.reached);
+	sem_destroy(&gate.open);
+}
+
+/* promise O3 */
+ON_A_MANAGER(of_a_job_and_a_withdrawal_of_its_group_one_goes_on)
+{
+	_cleanup_free_ char *file = NULL;
+	Caller caller = { 0 };
+
+	rig_shut_off(rig->rig);
+	manager_rig_connect(rig);
+	/* The job's thread may be anywhere. */
+	begin_assign(rig);
+	forget(rig, "pair0", &caller);
+	rig_wait_for(rig->mailbox, &rig->has_ended);
+	assert_true(manager_rig_was_told(rig, "ended 1 done") == (caller.error_name != NULL));
+	if (caller.error_name)
+		assert_string_equal(caller.error_name, "org.gpupass1.Error.GroupBusy");
+	file = manager_rig_read_group(rig, "pair0");
+	assert_true((file != NULL) == (caller.error_name != NULL));
+	caller_clear(&caller);
 }

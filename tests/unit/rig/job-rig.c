@@ -244,6 +244,18 @@ Outcome rig_execute(Rig *rig, const Prepared *prepared, const char *prefix)
 	return outcome;
 }
 
+void rig_claim(Claims *claims, uint32_t job, const char *group, const Bdf *functions, size_t n)
+{
+	const ClaimRequest request = {
+		.job = job,
+		.group = group,
+		.footprint = &(Footprint){ (Bdf *)functions, n, n },
+		.looked = claims_now(claims),
+	};
+
+	assert_int_equal(claims_take(claims, &request, NULL), 0);
+}
+
 Outcome rig_run(Rig *rig, const JobRequest *request)
 {
 	_cleanup_(prepared_freep) Prepared *prepared = NULL;

@@ -56,6 +56,8 @@ void rig_wait_for(Mailbox *mailbox, const bool *done);
 /* The two halves, for what happens between them. */
 Outcome rig_prepare(Rig *rig, const JobRequest *request, Prepared **ret, char **ret_prefix);
 Outcome rig_execute(Rig *rig, const Prepared *prepared, const char *prefix);
+/* Claims these functions as another job does that has looked just now; it must get them. */
+void rig_claim(Claims *claims, uint32_t job, const char *group, const Bdf *functions, size_t n);
 /* Runs what must succeed. */
 void rig_must(Rig *rig, const JobRequest *request);
 /* What the next daemon makes of the one open job. ret_left: what it could not put back, or NULL. */

@@ -25,12 +25,28 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* `own` of them are its own, and it reaches the others. */
+static ClaimRequest request_of(uint32_t job, const char *group, const Footprint *footprint,
+			       const char *domain, uint64_t looked)
+{
+	return (ClaimRequest){
+		.job = job,
+		.group = group,
+		.footprint = footprint,
+		.domain_uuid = domain,
+		.looked = looked,
+		.ruled = looked,
+	};
+}
+
 /* As a job takes them, having looked just now. */
 static int take(Claims *claims, uint32_t job, const char *group, const Bdf *functions,
 		const char *domain, Problem **ret_problem)
 {
-	return claims_take(claims, claims_generation(claims), job, group, functions, 2, domain,
-			   ret_problem);
+	const Footprint footprint = { (Bdf *)functions, 2, 2 };
+	const ClaimRequest request = request_of(job, group, &footprint, domain, claims_now(claims));
+
+	return claims_take(claims, &request, ret_problem);
 }
 
 static void must_take(Claims *claims, uint32_t job, const char *group, const Bdf *functions,
@@ -102,23 +118,252 @@ WITH_CLAIMS(what_is_released_can_be_taken)
 	claims_release(claims, 4711); /* none of that number */
 }
 
-WITH_CLAIMS(who_looked_before_a_job_let_go_has_to_look_again)
+/* What ended: its own functions, and one that it only reached. */
+static const Bdf beside = { 0, 0x41, 0, 1 };
+
+typedef struct Row {
+	const char *name;
+	struct {
+		ClaimKind kind;
+		const Bdf *functions;
+		size_t n_own, n_functions;
+		const char *domain;
+		bool nvidia;
+	} ended, wanted;
+	enum { RELEASED, QUARANTINED, LIFTED } how;
+	bool stale;
+} Row;
+
+static void end(Claims *claims, const Row *row)
+{
+	const Footprint footprint = { (Bdf *)row->ended.functions, row->ended.n_own,
+				      row->ended.n_functions };
+	ClaimRequest request =
+		request_of(1, "ended", &footprint, row->ended.domain, claims_now(claims));
+
+	if (row->how == LIFTED) {
+		claims_add_quarantine(claims, "ended", footprint.functions, footprint.n_own,
+				      row->ended.domain, "stuck");
+		claims_lift(claims, "ended");
+		return;
+	}
+	request.kind = row->ended.kind;
+	request.nvidia = row->ended.nvidia;
+	assert_int_equal(claims_take(claims, &request, NULL), 0);
+	if (row->how == QUARANTINED)
+		claims_quarantine(claims, 1, "stuck");
+	else if (request.kind == CLAIM_DECLARATION)
+		claims_release_declaration(claims, "ended");
+	else
+		claims_release(claims, 1);
+}
+
+static int take_wanted(Claims *claims, const Row *row, uint64_t looked, Problem **ret_problem)
+{
+	const Footprint footprint = { (Bdf *)row->wanted.functions, row->wanted.n_own,
+				      row->wanted.n_functions };
+	ClaimRequest request = request_of(2, "wanted", &footprint, row->wanted.domain, looked);
+
+	request.kind = row->wanted.kind;
+	request.ruled = claims_now(claims);
+	return claims_take(claims, &request, ret_problem);
+}
+
+#define PAIR0 .functions = pair0, .n_own = 2, .n_functions = 2
+#define PAIR1 .functions = pair1, .n_own = 2, .n_functions = 2
+#define MIXED .functions = mixed, .n_own = 2, .n_functions = 2
+#define FIRST_REACHES_SECOND .functions = mixed, .n_own = 1, .n_functions = 2
+#define OF(uuid) .domain = uuid
+#define ON_NVIDIA .nvidia = true
+#define PROBE .kind = CLAIM_PROBE
+#define DECLARATION .kind = CLAIM_DECLARATION
+
+static const Row rows[] = {
+	{ "the same functions", { PAIR0 }, { PAIR0 }, RELEASED, true },
+	{ "other functions", { PAIR0 }, { PAIR1 }, RELEASED, false },
+	{ "one function of both", { PAIR0 }, { MIXED }, RELEASED, true },
+	{ "one that it reaches", { PAIR1 }, { FIRST_REACHES_SECOND }, RELEASED, true },
+	{ "one that was reached", { FIRST_REACHES_SECOND }, { PAIR1 }, RELEASED, true },
+	{ "the same domain", { PAIR0, OF("a") }, { PAIR1, OF("a") }, RELEASED, true },
+	{ "another domain", { PAIR0, OF("a") }, { PAIR1, OF("b") }, RELEASED, false },
+	{ "no domain", { PAIR0 }, { PAIR1 }, RELEASED, false },
+	{ "quarantined, of the same domain",
+	  { PAIR0, OF("a") },
+	  { PAIR1, OF("a") },
+	  QUARANTINED,
+	  true },
+	{ "quarantined, elsewhere", { PAIR0, OF("a") }, { PAIR1, OF("b") }, QUARANTINED, false },
+	{ "a quarantine that was lifted", { PAIR0 }, { MIXED }, LIFTED, true },
+	{ "one that was lifted elsewhere", { PAIR0 }, { PAIR1 }, LIFTED, false },
+	{ "an interrupted job's domain", { PAIR0, OF("a") }, { PAIR1, OF("a") }, LIFTED, true },
+	{ "a probe", { PROBE, PAIR1 }, { MIXED }, RELEASED, true },
+	{ "a probe elsewhere", { PROBE, PAIR1 }, { PAIR0 }, RELEASED, false },
+	{ "a declaration", { DECLARATION, PAIR0 }, { PAIR0 }, RELEASED, true },
+	{ "a declaration elsewhere", { DECLARATION, PAIR0 }, { PAIR1 }, RELEASED, false },
+	{ "a job's, for a probe elsewhere", { PAIR0 }, { PROBE, PAIR1 }, RELEASED, false },
+	{ "moved from or to nvidia, for a probe",
+	  { PAIR0, ON_NVIDIA },
+	  { PROBE, PAIR1 },
+	  RELEASED,
+	  true },
+	{ "moved from or to nvidia, for a job", { PAIR0, ON_NVIDIA }, { PAIR1 }, RELEASED, false },
+};
+
+TEST(a_look_is_stale_when_what_it_is_about_was_let_go_after_it_began)
+{
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(claims_freep) Claims *claims = claims_new();
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		uint64_t before = claims_now(claims);
+		int r;
+
+		end(claims, &rows[i]);
+		r = take_wanted(claims, &rows[i], before, &problem);
+		if (r != (rows[i].stale ? -ESTALE : 0))
+			fail_msg("%s: %d", rows[i].name, r);
+		if (r == 0)
+			continue;
+		r = take_wanted(claims, &rows[i], claims_now(claims), &problem);
+		if (r != 0)
+			fail_msg("%s, looked at again: %d", rows[i].name, r);
+	}
+}
+
+WITH_CLAIMS(a_look_that_nobody_remembers_the_time_of_is_stale)
 {
 	Claims *claims = *state;
-	uint64_t before = claims_generation(claims);
-	Problem *problem = NULL;
+	const Footprint footprint = { (Bdf *)pair1, 2, 2 };
+	ClaimRequest request = request_of(2, "pair1", &footprint, NULL, claims_now(claims));
+
+	for (unsigned i = 0; i < 256; i++) {
+		must_take(claims, 1, "pair0", pair0, NULL);
+		claims_release(claims, 1);
+	}
+	assert_false(claims_is_stale(claims, request.looked, &pair1[0]));
+	assert_true(claims_is_stale(claims, request.looked, &pair0[0]));
+	must_take(claims, 1, "pair0", pair0, NULL);
+	claims_release(claims, 1);
+	assert_true(claims_is_stale(claims, request.looked, &pair1[0]));
+	assert_int_equal(claims_take(claims, &request, NULL), -ESTALE);
+	/* None of them was a declaration. */
+	request.looked = claims_now(claims);
+	assert_int_equal(claims_take(claims, &request, NULL), 0);
+}
+
+TEST(a_job_whose_group_was_declared_since_its_rules_is_refused)
+{
+	static const struct {
+		const Bdf *declared;
+		bool held;
+		int result;
+		const char *reason;
+	} them[] = {
+		{ pair0, true, PROBLEM, "new is being declared or forgotten right now" },
+		{ pair0, false, PROBLEM, "pair0 was declared or forgotten just now" },
+		{ pair1, true, 0, NULL },
+		{ pair1, false, 0, NULL },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(them); i++) {
+		_cleanup_(claims_freep) Claims *claims = claims_new();
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		const Footprint declared = { (Bdf *)them[i].declared, 2, 2 };
+		const Footprint footprint = { (Bdf *)pair0, 2, 2 };
+		ClaimRequest declaration = request_of(0, "new", &declared, NULL, 0);
+		ClaimRequest request = request_of(1, "pair0", &footprint, NULL, 0);
+
+		declaration.kind = CLAIM_DECLARATION;
+		assert_int_equal(claims_take(claims, &declaration, NULL), 0);
+		if (!them[i].held)
+			claims_release_declaration(claims, "new");
+		request.looked = claims_now(claims);
+		assert_int_equal(claims_take(claims, &request, &problem), them[i].result);
+		if (them[i].reason)
+			assert_string_equal(problem->reason, them[i].reason);
+	}
+}
+
+/* A declaration of the same name at the same time would write the same file. */
+WITH_CLAIMS(of_two_declarations_of_a_name_one_is_refused)
+{
+	Claims *claims = *state;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	const Footprint one = { (Bdf *)pair0, 2, 2 }, other = { (Bdf *)pair1, 2, 2 };
+	ClaimRequest first = request_of(0, "new", &one, NULL, 0);
+	ClaimRequest second = request_of(0, "new", &other, NULL, 0);
+
+	first.kind = second.kind = CLAIM_DECLARATION;
+	assert_int_equal(claims_take(claims, &first, NULL), 0);
+	assert_int_equal(claims_take(claims, &second, &problem), PROBLEM);
+	second.group = "another";
+	assert_int_equal(claims_take(claims, &second, NULL), 0);
+}
+
+WITH_CLAIMS(what_a_job_gives_to_nvidia_beside_a_probe_is_the_probes)
+{
+	Claims *claims = *state;
+	const Footprint own = { (Bdf *)pair0, 2, 2 }, opened = { (Bdf *)pair1, 2, 2 };
+	ClaimRequest gives = request_of(1, "pair0", &own, NULL, 0);
+	ClaimRequest probe = request_of(2, NULL, &opened, NULL, 0);
+
+	gives.nvidia = true;
+	probe.kind = CLAIM_PROBE;
+	assert_int_equal(claims_take(claims, &probe, NULL), 0);
+	assert_int_equal(claims_take(claims, &gives, NULL), 0);
+	claims_release(claims, 1);
+	must_refuse(claims, "pair0", pair0, NULL, GPUPASS_ERROR_GROUP_BUSY,
+		    "job 2 probes the links and has the GPUs open");
+	claims_release(claims, 2);
+	must_take(claims, 3, "pair0", pair0, NULL);
+}
+
+WITH_CLAIMS(no_probe_begins_beside_a_job_that_moves_boards_from_or_to_nvidia)
+{
+	Claims *claims = *state;
+	const Footprint own = { (Bdf *)pair0, 2, 2 }, opened = { (Bdf *)pair1, 2, 2 };
+	ClaimRequest job = request_of(1, "pair0", &own, NULL, 0);
+	ClaimRequest probe = request_of(2, NULL, &opened, NULL, 0);
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	probe.kind = CLAIM_PROBE;
+	job.nvidia = true;
+	assert_int_equal(claims_take(claims, &job, NULL), 0);
+	assert_int_equal(claims_take(claims, &probe, &problem), PROBLEM);
+	assert_string_equal(problem->reason, "job 1 has pair0 in hand");
+	claims_release(claims, 1);
+	job.nvidia = false;
+	job.looked = probe.looked = claims_now(claims);
+	assert_int_equal(claims_take(claims, &job, NULL), 0);
+	assert_int_equal(claims_take(claims, &probe, NULL), 0);
+}
+
+WITH_CLAIMS(a_group_in_hand_is_known_by_its_name)
+{
+	Claims *claims = *state;
+	_cleanup_(problem_freep) Problem *problem = NULL;
 
 	must_take(claims, 1, "pair0", pair0, NULL);
-	assert_int_equal(claims_generation(claims), before);
-	claims_release(claims, 1);
-	assert_int_equal(claims_take(claims, before, 2, "pair0", pair0, 2, NULL, &problem),
-			 -ESTALE);
-	assert_null(problem);
-	before = claims_generation(claims);
-	must_take(claims, 3, "pair0", pair0, NULL);
-	claims_quarantine(claims, 3, "stuck");
-	assert_int_equal(claims_take(claims, before, 4, "pair1", pair1, 2, NULL, &problem),
-			 -ESTALE);
+	claims_add_quarantine(claims, "pair1", pair1, 2, NULL, "stuck");
+	assert_int_equal(claims_check_group(claims, "pair1", &problem), 0);
+	assert_int_equal(claims_check_group(claims, "pair0", &problem), PROBLEM);
+	assert_string_equal(problem->reason, "job 1 has pair0 in hand");
+}
+
+/* What it only reached is another's, and has nothing to do with what is stuck. */
+WITH_CLAIMS(a_quarantine_is_of_the_jobs_own_functions)
+{
+	Claims *claims = *state;
+	const Bdf reached[] = { pair0[0], pair0[1], beside };
+	const Footprint footprint = { (Bdf *)reached, 2, 3 };
+	const ClaimRequest request = request_of(1, "pair0", &footprint, NULL, 0);
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	assert_int_equal(claims_take(claims, &request, NULL), 0);
+	assert_int_equal(claims_check(claims, &beside, 1, NULL, &problem), PROBLEM);
+	claims_quarantine(claims, 1, "stuck");
+	assert_int_equal(claims_check(claims, &beside, 1, NULL, NULL), 0);
+	must_refuse(claims, "pair0", pair0, NULL, GPUPASS_ERROR_QUARANTINED,
+		    "pair0 is quarantined");
 }
 
 WITH_CLAIMS(a_quarantine_outlives_its_job_and_lets_the_domain_go)

@@ -147,21 +147,32 @@ WITH_DIR(what_a_job_has_in_hand_is_not_noted)
 {
 	TenantMark mark = mark_of("0000:41:00.0", TENANT_DIRTY);
 	_cleanup_(claims_freep) Claims *claims = NULL;
-	uint64_t generation;
+	const TenantMark other = mark_of("0000:61:00.0", TENANT_DIRTY);
+	_cleanup_free_ char *text = NULL;
+	uint64_t looked;
 	TenantStore store;
 	int failed = 0;
 
 	open_store(*state, &store);
 	claims = claims_new();
-	generation = claims_generation(claims);
-	assert_int_equal(claims_take(claims, generation, 7, "pair0", &mark.bdf, 1, NULL, NULL), 0);
-	tenant_store_note(&store, claims, generation, &mark, 1, &failed);
+	looked = claims_now(claims);
+	assert_int_equal(
+		claims_take(claims,
+			    &(ClaimRequest){ .job = 7,
+					     .group = "pair0",
+					     .footprint = &(Footprint){ &mark.bdf, 1, 1 } },
+			    NULL),
+		0);
+	tenant_store_note(&store, claims, looked, &mark, 1, &failed);
 	assert_int_equal(state_of(&store, NULL), TENANT_NONE);
-	/* It let go, and may have reset it since that look. */
+	/* It let go, and may have reset it since that look; another board it never had. */
 	claims_release(claims, 7);
-	tenant_store_note(&store, claims, generation, &mark, 1, &failed);
+	tenant_store_note(&store, claims, looked, &mark, 1, &failed);
 	assert_int_equal(state_of(&store, NULL), TENANT_NONE);
-	tenant_store_note(&store, claims, claims_generation(claims), &mark, 1, &failed);
+	tenant_store_note(&store, claims, looked, &other, 1, &failed);
+	text = temp_dir_read(*state, "tenants/0000:61:00.0.json");
+	assert_non_null(text);
+	tenant_store_note(&store, claims, claims_now(claims), &mark, 1, &failed);
 	assert_int_equal(state_of(&store, NULL), TENANT_DIRTY);
 	assert_int_equal(failed, 0);
 	tenant_store_close(&store);
@@ -177,7 +188,7 @@ WITH_DIR(what_is_seen_of_a_quarantined_board_is_noted)
 	open_store(*state, &store);
 	claims = claims_new();
 	claims_add_quarantine(claims, "pair0", &mark.bdf, 1, NULL, "stuck");
-	tenant_store_note(&store, claims, claims_generation(claims), &mark, 1, &failed);
+	tenant_store_note(&store, claims, claims_now(claims), &mark, 1, &failed);
 	assert_int_equal(state_of(&store, NULL), TENANT_DIRTY);
 	tenant_store_close(&store);
 }
@@ -192,7 +203,7 @@ WITH_DIR(a_note_that_cannot_be_written_is_told)
 	open_store(*state, &store);
 	claims = claims_new();
 	temp_dir_write(*state, FILE_A, "{\"schema\": \"org.gpupass1.tenant/9\"}");
-	tenant_store_note(&store, claims, claims_generation(claims), &mark, 1, &failed);
+	tenant_store_note(&store, claims, claims_now(claims), &mark, 1, &failed);
 	assert_int_equal(failed, -EPROTO);
 	tenant_store_close(&store);
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a job may change, so that no other job may have it in hand, or change it under a look. */
+#pragma once
+
+#include "core/group/group.h"
+
+typedef struct Footprint {
+	Bdf *functions; /* its own first, then those that it reaches besides */
+	size_t n_own, n_functions;
+} Footprint;
+
+/*
+ * The group's functions, and behind them what shares an IOMMU group with one of them: vfio gives
+ * such functions away together. A reset reaches no more: where it would hit the whole bus, and
+ * another board is there, the plan refuses (core/plan/reset.c); the slot is the board's, and the
+ * boards that NVLinks lead to are the group's.
+ */
+Footprint footprint_of_group(const PciSnapshot *snapshot, const Group *group);
+/*
+ * The functions of all groups that are in one set only, or have other GPUs there, or are known by
+ * other evidence.
+ */
+Footprint footprint_of_change(const GroupSet *before, const GroupSet *after);
+void footprint_clear(Footprint *footprint);
