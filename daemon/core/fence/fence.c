@@ -88,12 +88,9 @@ Fence *fence_copy(const Fence *from)
 bool fence_equal(const Fence *a, const Fence *b)
 {
 	Fence x = *a, y = *b; /* what they own stays theirs */
-	_cleanup_free_ char *of_x = NULL, *of_y = NULL;
 
 	x.generation = y.generation = x.written_usec = y.written_usec = 0;
-	of_x = fence_to_json(&x);
-	of_y = fence_to_json(&y);
-	return of_x && str_equal(of_x, of_y);
+	return json_struct_equal(fence_members, &x, &y);
 }
 
 Fence *fence_free(Fence *fence)
