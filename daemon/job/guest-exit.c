@@ -35,7 +35,7 @@ static bool no_domain_runs_with_them(Host *host, const Bdf *functions, size_t n)
 	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
 	_cleanup_(problem_freep) Problem *problem = NULL;
 
-	if (host->ops->domain_uses(host, &uses, &problem) != 0)
+	if (host->ops->domain_uses(host, false, &uses, &problem) != 0)
 		return false;
 	for (size_t i = 0; i < uses->n_items; i++)
 		if (may_run_with_one(&uses->items[i], functions, n))

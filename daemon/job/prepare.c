@@ -12,14 +12,15 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-int prepare_look(const JobPlace *place, InspectConfig most, Prepared *p, Problem **ret_problem)
+int prepare_look(const JobPlace *place, InspectConfig most, bool fresh, Prepared *p,
+		 Problem **ret_problem)
 {
 	int r;
 
 	r = assignment_store_load(place->store, &p->assignments, NULL);
 	if (r < 0)
 		return r;
-	r = place->host->ops->domain_uses(place->host, &p->uses, ret_problem);
+	r = place->host->ops->domain_uses(place->host, fresh, &p->uses, ret_problem);
 	if (r != 0)
 		return r;
 	r = inventory_take(place->host, place->rules, p->assignments, place->known, most,
@@ -161,8 +162,8 @@ static int ask_persistence(const JobPlace *place, const JobRequest *request, Pre
 	return r;
 }
 
-static int prepare_once(const JobPlace *place, const JobRequest *request, uint32_t job, Prepared *p,
-			Problem **ret_problem)
+static int prepare_once(const JobPlace *place, const JobRequest *request, uint32_t job, bool fresh,
+			Prepared *p, Problem **ret_problem)
 {
 	uint64_t generation = claims_generation(place->claims);
 	_cleanup_free_ Bdf *functions = NULL;
@@ -173,7 +174,7 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 	if (r == 0 && moves_functions(request->operation))
 		place->host->ops->expect_work(place->host, asks_persistence(request));
 	if (r == 0)
-		r = prepare_look(place, most_config(request), p, ret_problem);
+		r = prepare_look(place, most_config(request), fresh, p, ret_problem);
 	if (r == 0)
 		r = cancellation_check(place->cancel, ret_problem);
 	if (r == 0)
@@ -221,6 +222,7 @@ int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prep
 	    Problem **ret_problem, char **ret_prefix)
 {
 	const Prepared nothing = { 0 };
+	bool fresh = job > 0;
 
 	for (unsigned looks = 0; looks < PREPARE_LOOKS_MAX; looks++) {
 		_cleanup_(prepared_freep) Prepared *p = xcalloc(1, sizeof(Prepared));
@@ -243,9 +245,15 @@ int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prep
 			.now_usec = now_realtime(),
 		};
 		p->caller = caller_identity_ref(request->caller);
-		r = prepare_once(place, request, job, p, ret_problem);
+		r = prepare_once(place, request, job, fresh, p, ret_problem);
 		if (r == -ESTALE)
 			continue;
+		/* A refusal may rest on what is so no more, without an event. */
+		if (r == PROBLEM && !fresh) {
+			*ret_problem = problem_free(*ret_problem);
+			fresh = true;
+			continue;
+		}
 		if (r == 0 || r == PROBLEM)
 			*ret_prefix = prepare_prefix(request, p);
 		if (r == 0)

@@ -278,6 +278,7 @@ static int scan_start(Manager *m)
 typedef struct UsesTask {
 	Manager *manager;
 	Host *host;
+	bool fresh;
 	DomainUses *uses;
 	uint64_t generation;
 	Problem *problem;
@@ -288,7 +289,8 @@ static void uses_work(void *data)
 {
 	UsesTask *task = data;
 
-	task->result = task->host->ops->domain_uses(task->host, &task->uses, &task->problem);
+	task->result =
+		task->host->ops->domain_uses(task->host, task->fresh, &task->uses, &task->problem);
 }
 
 static char *uses_note(const Problem *problem, int error)
@@ -325,10 +327,13 @@ static int uses_start(Manager *m)
 
 	*task = (UsesTask){ .manager = m,
 			    .host = m->place.host,
+			    .fresh = m->uses_fresh,
 			    .generation = claims_generation(m->claims) };
 	r = mailbox_run(m->place.mailbox, uses_work, uses_done, task);
 	if (r < 0)
 		free(task);
+	else
+		m->uses_fresh = false;
 	return r;
 }
 
@@ -419,7 +424,7 @@ static int refresh_after(Manager *m, ManagerDone done, void *userdata)
 
 int manager_refresh(Manager *m, ManagerDone done, void *userdata)
 {
-	m->scan_whole = true;
+	m->scan_whole = m->uses_fresh = true;
 	return refresh_after(m, done, userdata);
 }
 
@@ -428,8 +433,7 @@ int manager_refresh_changed(Manager *m, const Bdf *changed, size_t n, ManagerDon
 {
 	int r;
 
-	if (n == 0)
-		return manager_refresh(m, done, userdata);
+	m->scan_whole |= n == 0;
 	note_changed(m, changed, n);
 	r = refresh_after(m, done, userdata);
 	if (r < 0)
