@@ -296,6 +296,11 @@ static void made_busy(Fence *fence)
 	fence->groups[0].state = FENCE_BUSY;
 }
 
+static void opened(Fence *fence)
+{
+	fence->groups[0].state = FENCE_OPEN;
+}
+
 static void foreign(Fence *fence)
 {
 	fence->groups[0].foreign_use = true;
@@ -326,20 +331,25 @@ static const struct {
 	const char *name;
 	void (*edit)(Fence *fence);
 	bool same;
+	bool busy; /* pair0 is, in both */
 } edits[] = {
-	{ "nothing", NULL, true },
-	{ "when it was written", later, true },
-	{ "a name that is not plain", read_back, true },
-	{ "the boot", other_boot, false },
-	{ "a domain's name", other_name, false },
-	{ "its absence", no_name, false },
-	{ "a domain's UUID", other_uuid, false },
-	{ "a state", made_busy, false },
-	{ "foreign use", foreign, false },
-	{ "an id", other_id, false },
-	{ "an address", other_address, false },
-	{ "a tenant", other_tenant, false },
-	{ "a GPU in no group", fewer_others, false },
+	{ "nothing", NULL, true, false },
+	{ "when it was written", later, true, false },
+	{ "a name that is not plain", read_back, true, false },
+	{ "the boot", other_boot, false, false },
+	{ "a domain's name", other_name, false, false },
+	{ "its absence", no_name, false, false },
+	{ "a domain's UUID", other_uuid, false, false },
+	{ "a state", made_busy, false, false },
+	{ "foreign use", foreign, false, false },
+	{ "an id", other_id, false, false },
+	{ "an address", other_address, false, false },
+	{ "a tenant", other_tenant, false, false },
+	{ "a GPU in no group", fewer_others, false, false },
+	{ "a domain, of a busy group", no_name, true, true },
+	{ "a tenant, of a busy group", other_tenant, true, true },
+	{ "an address, of a busy group", other_address, false, true },
+	{ "the end of a job", opened, false, true },
 };
 
 TEST(a_fence_is_written_again_when_it_says_something_else)
@@ -351,6 +361,8 @@ TEST(a_fence_is_written_again_when_it_says_something_else)
 		scene_init(&s, "");
 		host_assignment(&s.host, "pair0", "vm\t1", 1, pair0);
 		fence = make(&s);
+		if (edits[i].busy)
+			fence->groups[0].state = FENCE_BUSY;
 		other = fence_copy(fence);
 		if (edits[i].edit)
 			edits[i].edit(other);
