@@ -83,7 +83,7 @@ static int check_domains(const JobPlace *place, const Bdf *functions, size_t n,
 {
 	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
 	bool runs = false;
-	int r = place->host->ops->domain_uses(place->host, &uses, ret_problem);
+	int r = place->host->ops->domain_uses(place->host, true, &uses, ret_problem);
 
 	if (r != 0)
 		return r;
@@ -196,7 +196,7 @@ static int lift_unread(const JobPlace *place, const char *name, Problem **ret_pr
 	_cleanup_free_ Bdf *functions = NULL;
 	_cleanup_free_ char *file = NULL;
 	size_t n = 0;
-	int r = prepare_look(place, INSPECT_CONFIG_ALL, now, ret_problem);
+	int r = prepare_look(place, INSPECT_CONFIG_ALL, true, now, ret_problem);
 
 	if (r == 0)
 		r = claims_find_unread(place->claims, name, &file, &functions, &n);

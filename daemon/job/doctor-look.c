@@ -68,7 +68,7 @@ static void look_at_uses(Look *l)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	Host *host = l->place->host;
-	int r = host->ops->domain_uses(host, &l->uses, &problem);
+	int r = host->ops->domain_uses(host, true, &l->uses, &problem);
 
 	if (r != 0)
 		l->uses_note = xstrdup(problem ? problem->reason : strerror(-r));

@@ -304,28 +304,6 @@ static int check_disk(const Run *run, Problem **ret_problem)
 	return disk_watch_check(place->disk, directories, n, ret_problem);
 }
 
-/* From here on no domain starts with it, until the job has ended and its end was seen. */
-static int close_fence(const Run *run, uint32_t job, Problem **ret_problem)
-{
-	const Plan *plan = run->context.plan;
-	_cleanup_free_ Bdf *functions = plan_addresses(plan);
-	int r;
-
-	if (!run->context.place->fence)
-		return 0;
-	r = fence_store_hold(run->context.place->fence, job, plan->group, functions,
-			     plan->n_functions, now_realtime());
-	if (r >= 0)
-		return 0;
-	disk_watch_note(run->context.place->disk, "the fence", r);
-	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_INTERNAL,
-		.reason =
-			strf("the fence of libvirt's hook could not be written: %s", strerror(-r)),
-		.remedy = xstrdup("see that the file system of the state directory is writable and "
-				  "has space left"));
-}
-
 static int begin(Run *run, uint32_t job, Problem **ret_problem)
 {
 	const Prepared *p = run->context.prepared;
@@ -338,8 +316,6 @@ static int begin(Run *run, uint32_t job, Problem **ret_problem)
 	r = check_disk(run, ret_problem);
 	if (r == 0)
 		r = audit_job_begun(run->context.place, p, job, ret_problem);
-	if (r == 0)
-		r = close_fence(run, job, ret_problem);
 	if (r != 0)
 		return r;
 	if (plan->assignment)

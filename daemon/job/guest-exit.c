@@ -29,13 +29,12 @@ static bool may_run_with_one(const DomainUse *use, const Bdf *functions, size_t 
 	return false;
 }
 
-/* libvirt says so. false without libvirt: then we do not know. */
-static bool no_domain_runs_with_them(Host *host, const Bdf *functions, size_t n)
+bool guest_runs_nowhere(Host *host, const Bdf *functions, size_t n)
 {
 	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
 	_cleanup_(problem_freep) Problem *problem = NULL;
 
-	if (host->ops->domain_uses(host, &uses, &problem) != 0)
+	if (host->ops->domain_uses(host, false, &uses, &problem) != 0)
 		return false;
 	for (size_t i = 0; i < uses->n_items; i++)
 		if (may_run_with_one(&uses->items[i], functions, n))
@@ -55,7 +54,7 @@ int inspect_past_exit(Host *host, const Bdf *functions, size_t n, InspectConfig 
 		if (r < 0)
 			return r;
 		if (!open_in_guest(now) || now_monotonic() >= deadline ||
-		    !no_domain_runs_with_them(host, functions, n)) {
+		    !guest_runs_nowhere(host, functions, n)) {
 			*ret = TAKE_PTR(now);
 			return 0;
 		}

@@ -8,6 +8,12 @@
 #include "host/host/host.h"
 
 /*
+ * No domain runs with one of them, by what is known: its events tell when one does. false without
+ * libvirt: then we do not know.
+ */
+bool guest_runs_nowhere(Host *host, const Bdf *functions, size_t n);
+
+/*
  * HostOps.inspect of the functions. While a function is open through vfio and no domain runs with
  * it, inspects again, for at most ten seconds. A function that is still open then is not held by
  * libvirt.

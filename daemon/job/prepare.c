@@ -13,14 +13,15 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-int prepare_look(const JobPlace *place, InspectConfig most, Prepared *p, Problem **ret_problem)
+int prepare_look(const JobPlace *place, InspectConfig most, bool fresh, Prepared *p,
+		 Problem **ret_problem)
 {
 	int r;
 
 	r = assignment_store_load(place->store, &p->assignments, NULL);
 	if (r < 0)
 		return r;
-	r = place->host->ops->domain_uses(place->host, &p->uses, ret_problem);
+	r = place->host->ops->domain_uses(place->host, fresh, &p->uses, ret_problem);
 	if (r != 0)
 		return r;
 	r = inventory_take(place->host, place->rules, p->assignments, place->known, most,
@@ -151,8 +152,123 @@ static int ask_persistence(const JobPlace *place, const JobRequest *request, Pre
 	return r;
 }
 
-static int prepare_once(const JobPlace *place, const JobRequest *request, uint32_t job, Prepared *p,
-			Problem **ret_problem)
+/* What one look has shown that the next one has to do. */
+typedef struct Attempt {
+	bool fresh;   /* read all domains */
+	bool closes;  /* close the fence */
+	bool claimed; /* let go of that first */
+	bool certain; /* nothing: what was refused rests on no domain */
+} Attempt;
+
+/* From here on no domain starts with it, until the job has ended and its end was seen. */
+static int close_fence(const JobPlace *place, const Prepared *p, uint32_t job, const Bdf *functions,
+		       size_t n, Problem **ret_problem)
+{
+	int r;
+
+	if (!place->fence)
+		return 0;
+	r = fence_store_hold(place->fence, job, p->group->name, functions, n, now_realtime());
+	if (r >= 0)
+		return 0;
+	disk_watch_note(place->disk, "the fence", r);
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_INTERNAL,
+		.reason =
+			strf("the fence of libvirt's hook could not be written: %s", strerror(-r)),
+		.remedy = xstrdup("see that the file system of the state directory is writable and "
+				  "has space left"));
+}
+
+/* What the scan tells of functions. What is on vfio has the override that keeps it there. */
+static Inspection *inspection_of_scan(const Prepared *p)
+{
+	Inspection *inspection = xcalloc(1, sizeof(Inspection));
+	size_t n;
+	_cleanup_free_ const PciFunction **functions = group_functions(p->group, &n);
+
+	inspection->vfio_pci = true;
+	inspection->functions = xcalloc(n + 1, sizeof(FunctionFacts));
+	for (; inspection->n_functions < n; inspection->n_functions++) {
+		const PciFunction *f = functions[inspection->n_functions];
+		const char *override = pci_function_on_vfio(f) ? f->driver : NULL;
+
+		inspection->functions[inspection->n_functions] = (FunctionFacts){
+			.bdf = f->bdf,
+			.driver = xstrdup(f->driver),
+			.driver_override = xstrdup(override),
+			.device_minor = -1,
+		};
+	}
+	return inspection;
+}
+
+/*
+ * What is refused by the scan, the records and the domains is refused before the fence is closed:
+ * that would refuse a start to the domain that has the group. *ret_writes: it seems to be more than
+ * nothing that the job has to do.
+ */
+static int foresee(const JobPlace *place, Prepared *p, bool *ret_writes, Problem **ret_problem)
+{
+	int r;
+
+	p->inspection = inspection_of_scan(p);
+	r = make_plan(place, p, ret_problem);
+	*ret_writes = r == 0 && p->plan->n_steps > 0;
+	p->plan = plan_free(p->plan);
+	p->inspection = inspection_free(p->inspection);
+	return r;
+}
+
+/* The domains as they are now that the fence is closed. -ESTALE: another group is meant then. */
+static int look_at_domains(const JobPlace *place, const JobRequest *request, Prepared *p,
+			   Problem **ret_problem)
+{
+	_cleanup_(virt_domain_freep) VirtDomain *domain = TAKE_PTR(p->domain);
+	const Group *group = p->group;
+	int r;
+
+	p->uses = domain_uses_free(p->uses);
+	r = place->host->ops->domain_uses(place->host, true, &p->uses, ret_problem);
+	if (r != 0)
+		return r;
+	groups_observe(p->inventory->groups, p->uses, p->assignments, &place->rules->policy);
+	r = select_group(place, request, p, ret_problem);
+	if (r == 0 && (p->group != group || !p->domain != !domain ||
+		       (domain && !str_equal(p->domain->uuid, domain->uuid))))
+		r = -ESTALE;
+	return r;
+}
+
+/*
+ * Of a job that is to write: the fence is closed, and then everything that its first write goes by
+ * is looked at once, however young what is known may be. The scan is not repeated: what it says of
+ * these functions the inspection reads again.
+ */
+static int close_and_look(const JobPlace *place, const JobRequest *request, uint32_t job,
+			  Attempt *attempt, const Bdf *functions, size_t n, Prepared *p,
+			  Problem **ret_problem)
+{
+	_cleanup_(problem_freep) Problem *unstored = NULL;
+	bool writes = false;
+	int r = foresee(place, p, &writes, ret_problem);
+
+	/* A domain that stands in the way may have used the boards. */
+	if (r == PROBLEM && attempt->fresh)
+		(void)tenant_look(place, p, true, &unstored);
+	attempt->closes |= writes;
+	if (r == 0)
+		r = cancellation_check(place->cancel, ret_problem);
+	if (r == 0 && attempt->closes)
+		r = close_fence(place, p, job, functions, n, ret_problem);
+	if (r != 0)
+		return r;
+	attempt->fresh = true;
+	return look_at_domains(place, request, p, ret_problem);
+}
+
+static int prepare_once(const JobPlace *place, const JobRequest *request, uint32_t job,
+			Attempt *attempt, Prepared *p, Problem **ret_problem)
 {
 	uint64_t looked = claims_now(place->claims);
 	_cleanup_free_ Bdf *functions = NULL;
@@ -165,7 +281,7 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 	if (r == 0 && moves_functions(request->operation))
 		place->host->ops->expect_work(place->host, asks_persistence(request));
 	if (r == 0)
-		r = prepare_look(place, most_config(request), p, ret_problem);
+		r = prepare_look(place, most_config(request), attempt->fresh, p, ret_problem);
 	if (r == 0)
 		r = cancellation_check(place->cancel, ret_problem);
 	if (r == 0)
@@ -174,6 +290,10 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 		return r;
 	functions = group_addresses(p->group, &n);
 	r = job_claim(place, request, p, job, looked, ret_problem);
+	attempt->claimed = r == 0 && job > 0;
+	attempt->certain = r == PROBLEM;
+	if (r == 0 && job > 0)
+		r = close_and_look(place, request, job, attempt, functions, n, p, ret_problem);
 	if (r == 0)
 		r = tenant_look(place, p, job > 0, ret_problem);
 	/* Each of these may wait for a worker. */
@@ -187,6 +307,11 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 		r = inspect_group(place, request, functions, n, p, ret_problem);
 	if (r == 0)
 		r = make_plan(place, p, ret_problem);
+	/* An override was not what it seemed to be: once more, with the fence closed. */
+	if (r == 0 && job > 0 && p->plan->n_steps > 0 && !attempt->closes) {
+		attempt->closes = true;
+		return -ESTALE;
+	}
 	return r;
 }
 
@@ -209,10 +334,24 @@ int prepare_too_busy(Problem **ret_problem)
 		.remedy = xstrdup("try again when they are done: gpupass jobs"));
 }
 
+/* What others changed meanwhile; or a refusal by what may be so no more, if an event was lost. */
+static bool is_to_be_repeated(int r, Attempt *attempt, Problem **problem)
+{
+	if (r != PROBLEM)
+		return r == -ESTALE;
+	if (attempt->fresh || attempt->certain || (*problem)->error == GPUPASS_ERROR_CANCELLED)
+		return false;
+	*problem = problem_free(*problem);
+	attempt->fresh = true;
+	return true;
+}
+
 int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prepared **ret,
 	    Problem **ret_problem, char **ret_prefix)
 {
 	const Prepared nothing = { 0 };
+	/* Other machines than libvirt's are read each time. */
+	Attempt attempt = { .fresh = place->rules->policy.domains != DOMAINS_LIBVIRT };
 
 	for (unsigned looks = 0; looks < PREPARE_LOOKS_MAX; looks++) {
 		_cleanup_(prepared_freep) Prepared *p = xcalloc(1, sizeof(Prepared));
@@ -235,9 +374,12 @@ int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prep
 			.now_usec = now_realtime(),
 		};
 		p->caller = caller_identity_ref(request->caller);
-		r = prepare_once(place, request, job, p, ret_problem);
-		if (r == -ESTALE)
+		r = prepare_once(place, request, job, &attempt, p, ret_problem);
+		if (is_to_be_repeated(r, &attempt, ret_problem)) {
+			if (attempt.claimed)
+				claims_release(place->claims, job);
 			continue;
+		}
 		if (r == 0 || r == PROBLEM)
 			*ret_prefix = prepare_prefix(request, p);
 		if (r == 0)

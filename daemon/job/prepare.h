@@ -22,5 +22,9 @@ int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prep
 int prepare_too_busy(Problem **ret_problem);
 /* The start of a refusal, with what is known so far: a domain by name and UUID. */
 char *prepare_prefix(const JobRequest *request, const Prepared *p);
-/* The first part of prepare(): reads assignments and domains, and observes the groups. */
-int prepare_look(const JobPlace *place, InspectConfig most, Prepared *p, Problem **ret_problem);
+/*
+ * The first part of prepare(): reads assignments and domains, all of these anew if `fresh`, and
+ * observes the groups.
+ */
+int prepare_look(const JobPlace *place, InspectConfig most, bool fresh, Prepared *p,
+		 Problem **ret_problem);

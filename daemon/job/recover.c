@@ -325,7 +325,7 @@ static int read_uses(const JobPlace *place, const Plan *plan, DomainUses **ret, 
 	/* What it did to a domain only libvirt can tell. */
 	if (place->rules->policy.domains != DOMAINS_LIBVIRT)
 		return 1;
-	r = place->host->ops->domain_uses(place->host, ret, &problem);
+	r = place->host->ops->domain_uses(place->host, true, ret, &problem);
 	if (r == 0)
 		return r;
 	if (problem && problem->error == GPUPASS_ERROR_LIBVIRT_UNAVAILABLE)

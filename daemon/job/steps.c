@@ -18,7 +18,8 @@ static const struct StepRow {
 	const char *evidence;
 } steps[] = {
 	[STEP_PREFLIGHT] = { &step_preflight,
-			     "drivers, overrides and holders, read by the inspector; the stores" },
+			     "drivers, overrides and holders, read by the inspector once the fence was "
+			     "closed; the stores" },
 	[STEP_BIND] = { &step_bind,
 			"driver and override of each function, and an answer of its config space, read "
 			"by its mover after the last write" },
@@ -126,21 +127,6 @@ int step_inspect_past_exit(StepContext *c, Inspection **ret)
 	return inspect_by(c, true, ret);
 }
 
-static int check_functions(const StepContext *c, const Inspection *now, Problem **ret_problem)
-{
-	const Prepared *p = c->prepared;
-	PlanRequest request = p->request;
-
-	/* A release may leave the functions where they are, with the guest that has them. */
-	if (c->plan->operation == OPERATION_RELEASE && !plan_has_step(c->plan, STEP_RESTORE) &&
-	    !plan_has_step(c->plan, STEP_RESET))
-		return 0;
-	/* A live release takes them out of the guest first. */
-	request.live = c->plan->live;
-	return plan_check_functions(p->group, p->inventory->snapshot, now, p->assignments,
-				    p->inventory->facts, &request, ret_problem);
-}
-
 static int cannot_store(const StepContext *c, int error, Problem **ret_problem)
 {
 	const Assignment *assignment = c->plan->assignment;
@@ -169,43 +155,26 @@ static int check_store(const StepContext *c, Problem **ret_problem)
 	return r < 0 ? cannot_store(c, r, ret_problem) : 0;
 }
 
-/* nvidia-persistenced, if the step persistence off is yet to make it let go. */
-static void excuse_keepers(const StepContext *c, Inspection *now)
-{
-	for (size_t i = 0; i < c->plan->n_functions; i++) {
-		const PlanFunction *f = &c->plan->functions[i];
-
-		if (plan_function_loses_persistence(f))
-			inspection_excuse(now, &f->bdf, f->kept_by);
-	}
-}
-
-static int look_again(StepContext *c, bool still_kept, Problem **ret_problem)
-{
-	_cleanup_(inspection_freep) Inspection *now = NULL;
-	int r;
-
-	r = step_inspect(c, &now);
-	if (r == 0 && still_kept)
-		excuse_keepers(c, now);
-	if (r == 0)
-		r = plan_check_fresh(c->plan, now, ret_problem);
-	if (r == 0)
-		r = check_functions(c, now, ret_problem);
-	if (r == 0)
-		r = check_store(c, ret_problem);
-	return r == 0 ? step_check_keep(c, ret_problem) : r;
-}
-
-/* The last look before the first write: the facts of the plan must still hold. */
+/* All else that the first write goes by was looked at by prepare(), with the fence closed. */
 static int preflight(StepContext *c, Problem **ret_problem)
 {
-	return look_again(c, true, ret_problem);
+	int r = check_store(c, ret_problem);
+
+	return r == 0 ? step_check_keep(c, ret_problem) : r;
 }
 
 int step_check_released(StepContext *c, Problem **ret_problem)
 {
-	return look_again(c, false, ret_problem);
+	_cleanup_(inspection_freep) Inspection *now = NULL;
+	const Prepared *p = c->prepared;
+	int r = step_inspect(c, &now);
+
+	if (r == 0)
+		r = plan_check_fresh(c->plan, now, ret_problem);
+	if (r != 0)
+		return r;
+	return plan_check_functions(p->group, p->inventory->snapshot, now, p->assignments,
+				    p->inventory->facts, &p->request, ret_problem);
 }
 
 const StepOps step_preflight = { .act = preflight, .shows = GROUP_BINDING };

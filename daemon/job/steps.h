@@ -81,7 +81,7 @@ int step_glance(StepContext *c, Inspection **ret);
  * (job/guest-exit.h).
  */
 int step_inspect_past_exit(StepContext *c, Inspection **ret);
-/* The preflight's checks once more, when nothing may hold the functions any more. */
+/* The plan's checks of functions once more, when nothing may hold them any more. */
 int step_check_released(StepContext *c, Problem **ret_problem);
 int step_move(StepContext *c, bool forward, Problem **ret_problem);
 int step_drivers_hold(StepContext *c, Problem **ret_problem);

@@ -57,7 +57,7 @@ static int find(const JobPlace *place, const JobRequest *request, Prepared *p,
 	size_t n;
 	int r;
 
-	r = prepare_look(place, INSPECT_CONFIG_ALL, p, ret_problem);
+	r = prepare_look(place, INSPECT_CONFIG_ALL, true, p, ret_problem);
 	if (r == 0)
 		r = select_domain(place, request, request->domain, p->uses, &p->domain,
 				  ret_problem);

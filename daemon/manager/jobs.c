@@ -147,6 +147,7 @@ static void on_event(uint32_t id, JobEvent *event, void *userdata)
 {
 	Manager *m = userdata;
 	JobRecord *job = records_find(m, id);
+	GroupState showed = job ? job_record_moving_state(job) : GROUP_UNKNOWN;
 
 	if (!job)
 		return;
@@ -169,7 +170,9 @@ static void on_event(uint32_t id, JobEvent *event, void *userdata)
 		on_ended(m, job, event); /* may free the job */
 		return;
 	}
-	manager_observe(m);
+	/* Of most steps only the job's own object tells: the picture is that of all groups. */
+	if (event->kind != JOB_EVENT_STEP || job_record_moving_state(job) != showed)
+		manager_observe(m);
 	m->listener.job_changed(job, m->listener.userdata);
 }
 

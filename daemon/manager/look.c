@@ -279,6 +279,7 @@ static int scan_start(Manager *m)
 typedef struct UsesTask {
 	Manager *manager;
 	Host *host;
+	bool fresh;
 	DomainUses *uses;
 	uint64_t looked;
 	Problem *problem;
@@ -289,7 +290,8 @@ static void uses_work(void *data)
 {
 	UsesTask *task = data;
 
-	task->result = task->host->ops->domain_uses(task->host, &task->uses, &task->problem);
+	task->result =
+		task->host->ops->domain_uses(task->host, task->fresh, &task->uses, &task->problem);
 }
 
 static char *uses_note(const Problem *problem, int error)
@@ -325,10 +327,15 @@ static int uses_start(Manager *m)
 	UsesTask *task = xcalloc(1, sizeof(UsesTask));
 	int r;
 
-	*task = (UsesTask){ .manager = m, .host = m->place.host, .looked = claims_now(m->claims) };
+	*task = (UsesTask){ .manager = m,
+			    .host = m->place.host,
+			    .fresh = m->uses_fresh,
+			    .looked = claims_now(m->claims) };
 	r = mailbox_run(m->place.mailbox, uses_work, uses_done, task);
 	if (r < 0)
 		free(task);
+	else
+		m->uses_fresh = false;
 	return r;
 }
 
@@ -419,7 +426,7 @@ static int refresh_after(Manager *m, bool fence, ManagerDone done, void *userdat
 
 int manager_refresh(Manager *m, ManagerDone done, void *userdata)
 {
-	m->scan_whole = true;
+	m->scan_whole = m->uses_fresh = true;
 	return refresh_after(m, true, done, userdata);
 }
 
@@ -428,8 +435,7 @@ int manager_refresh_changed(Manager *m, const Bdf *changed, size_t n, ManagerDon
 {
 	int r;
 
-	if (n == 0)
-		m->scan_whole = true;
+	m->scan_whole |= n == 0;
 	note_changed(m, changed, n);
 	r = refresh_after(m, false, done, userdata);
 	if (r < 0)

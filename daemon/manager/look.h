@@ -12,11 +12,12 @@ int manager_rescan(Manager *m, ManagerDone done, void *userdata);
  * again; everything is where that does not do. The picture is made anew if a GPU is concerned.
  */
 int manager_rescan_changed(Manager *m, const Bdf *changed, size_t n);
-/* As manager_rescan(), and then for the domains if libvirt is connected. */
+/* As manager_rescan(), and then for the domains if libvirt is connected: all are read anew. */
 int manager_refresh(Manager *m, ManagerDone done, void *userdata);
 /*
- * The same after these functions were changed by this daemon: of the machine, only they are read.
- * None: everything is. The file of libvirt's hook the caller writes.
+ * The same after these functions were changed by this daemon: of the machine, only they are read,
+ * and of the domains, what libvirt has told of. None: all of the machine is. The file of libvirt's
+ * hook the caller writes.
  */
 int manager_refresh_changed(Manager *m, const Bdf *changed, size_t n, ManagerDone done,
 			    void *userdata);

@@ -82,11 +82,9 @@ GroupState job_record_moving_state(const JobRecord *job)
 
 	if (job->rolling_back)
 		return GROUP_ROLLING_BACK;
-	for (size_t i = 0; i < job->n_steps; i++)
-		if (job->steps[i].state == STEP_RUNNING) {
-			shows = step_ops(job->steps[i].kind)->shows;
-			break;
-		}
+	/* Between two steps what the first one shows, so that nothing is told for a moment only. */
+	for (size_t i = 0; i < job->n_steps && job->steps[i].state != STEP_PENDING; i++)
+		shows = step_ops(job->steps[i].kind)->shows;
 	if (shows == GROUP_UNKNOWN)
 		return operation_moving_state(job->operation);
 	if (shows == GROUP_BINDING && job->operation == OPERATION_RELEASE)

@@ -74,6 +74,7 @@ struct Manager {
 	bool note_tenants_again; /* another look ended meanwhile */
 	bool following_kept;	 /* a thread writes what KeepBound= keeps */
 	bool scan_whole;	 /* the next scan reads everything */
+	bool uses_fresh;	 /* the next look at domains reads all of them */
 	bool connected;		 /* to libvirt; without libvirt always */
 	uint64_t uses_looked;	 /* claims_now() before the look at domains */
 	char *kept_note;	 /* why that could not be written; NULL: it was */

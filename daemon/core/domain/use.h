@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "core/base/bdf.h"
 #include "gpupass/cleanup.h"
 
@@ -47,9 +49,11 @@ typedef struct DomainUse {
 	size_t hostdevs_space, mdevs_space; /* of their arrays, if not less */
 } DomainUse;
 
+/* Threads share it, and nobody changes it. */
 typedef struct DomainUses {
 	DomainUse *items;
 	size_t n_items;
+	atomic_uint shared; /* references beside the first */
 } DomainUses;
 
 const DomainUse *domain_uses_find(const DomainUses *uses, const char *uuid);
@@ -79,5 +83,7 @@ void domain_use_fold_mdevs(DomainUse *use);
 void domain_use_add_unclear(DomainUse *use, const char *why);
 void domain_use_clear(DomainUse *use);
 void domain_use_copy(const DomainUse *from, DomainUse *ret);
+DomainUses *domain_uses_ref(DomainUses *uses);
+/* Lets go of one reference; the last one frees. */
 DomainUses *domain_uses_free(DomainUses *uses);
 DEFINE_CLEANUP(DomainUses, domain_uses_free)

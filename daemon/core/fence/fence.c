@@ -43,6 +43,22 @@ static const JsonMember group_members[] = {
 	JSON_END,
 };
 
+/* What a group says that a job has in hand: nobody may start with it, whoever has it. */
+static const JsonMember busy_members[] = {
+	JSON_TEXT(FenceGroup, name),
+	JSON_ENUM(FenceGroup, state, FenceState, FENCE_STATES, NULL),
+	JSON_PLAIN_IF_ANY(FenceGroup, reason),
+	JSON_ARRAY(FenceGroup, functions, FenceFunction, function_members, FUNCTIONS_MAX),
+	JSON_END,
+};
+
+/* What a fence says beside its groups. */
+static const JsonMember rest_members[] = {
+	JSON_TEXT_IF_ANY(Fence, boot_id),
+	JSON_ARRAY(Fence, others, FenceFunction, function_members, OTHERS_MAX),
+	JSON_END,
+};
+
 static const JsonMember fence_members[] = {
 	JSON_SCHEMA(GPUPASS_SCHEMA_FENCE),
 	JSON_NUMBER(Fence, generation, INT64_MAX),
@@ -87,13 +103,13 @@ Fence *fence_copy(const Fence *from)
 
 bool fence_equal(const Fence *a, const Fence *b)
 {
-	Fence x = *a, y = *b; /* what they own stays theirs */
-	_cleanup_free_ char *of_x = NULL, *of_y = NULL;
+	bool equal = a->n_groups == b->n_groups && json_struct_equal(rest_members, a, b);
 
-	x.generation = y.generation = x.written_usec = y.written_usec = 0;
-	of_x = fence_to_json(&x);
-	of_y = fence_to_json(&y);
-	return of_x && str_equal(of_x, of_y);
+	for (size_t i = 0; equal && i < a->n_groups; i++)
+		equal = json_struct_equal(a->groups[i].state == FENCE_BUSY ? busy_members
+									   : group_members,
+					  &a->groups[i], &b->groups[i]);
+	return equal;
 }
 
 Fence *fence_free(Fence *fence)

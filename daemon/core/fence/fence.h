@@ -72,7 +72,10 @@ char *fence_to_json(const Fence *fence);
 int fence_from_json(const char *text, size_t size, Fence **ret, char **ret_message);
 
 Fence *fence_copy(const Fence *from);
-/* Both say the same of groups and boards, whenever they were written. */
+/*
+ * Both say the same of groups and boards, whenever they were written. Of a group that is busy in
+ * both only that counts, so that what a job does to it is not written before its end.
+ */
 bool fence_equal(const Fence *a, const Fence *b);
 Fence *fence_free(Fence *fence);
 DEFINE_CLEANUP(Fence, fence_free)

@@ -293,13 +293,14 @@ static int real_domain_get(Host *host, const char *uuid, VirtDomain **ret, Probl
 	return virt_domain_get(real(host)->virt, uuid, ret, ret_problem);
 }
 
-static int real_domain_uses(Host *host, DomainUses **ret, Problem **ret_problem)
+/* Of machines of Proxmox VE no event tells: they are read each time. */
+static int real_domain_uses(Host *host, bool fresh, DomainUses **ret, Problem **ret_problem)
 {
 	if (real(host)->domains != DOMAINS_LIBVIRT)
 		return machine_uses(host, ret, ret_problem);
 	if (!real(host)->virt)
 		return no_libvirt(host, ret_problem);
-	return virt_domain_uses(real(host)->virt, ret, ret_problem);
+	return virt_domain_uses(real(host)->virt, fresh, ret, ret_problem);
 }
 
 static int real_domain_define(Host *host, const char *uuid, const char *expected, const char *xml,

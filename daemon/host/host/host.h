@@ -60,7 +60,8 @@ typedef struct HostOps {
 	int (*domain_find)(Host *host, const char *name_or_uuid, DomainId *ret,
 			   Problem **ret_problem);
 	int (*domain_get)(Host *host, const char *uuid, VirtDomain **ret, Problem **ret_problem);
-	int (*domain_uses)(Host *host, DomainUses **ret, Problem **ret_problem);
+	/* What is written by the answer takes a fresh one: see virt_domain_uses(). */
+	int (*domain_uses)(Host *host, bool fresh, DomainUses **ret, Problem **ret_problem);
 	int (*domain_define)(Host *host, const char *uuid, const char *expected, const char *xml,
 			     Problem **ret_problem);
 	int (*domain_attach)(Host *host, const char *uuid, const char *hostdev_xml,

@@ -5,6 +5,7 @@
 #include "core/domain/xml.h"
 #include "host/libvirt/call.h"
 #include "host/libvirt/error.h"
+#include "host/libvirt/known.h"
 #include "host/libvirt/libvirt.h"
 #include "host/libvirt/live.h"
 #include "host/libvirt/lookup.h"
@@ -104,6 +105,7 @@ int virt_domain_attach(Virt *virt, const char *uuid, const char *hostdev_xml, Pr
 		return problem_set(ret_problem, GPUPASS_ERROR_ATTACH_FAILED,
 				   "domain %s is not running", name);
 	if (virDomainAttachDeviceFlags(domain, hostdev_xml, VIR_DOMAIN_AFFECT_LIVE) < 0)
-		return attach_problem(&call, name, &function, ret_problem);
-	return 0;
+		r = attach_problem(&call, name, &function, ret_problem);
+	virt_known_changed(virt, uuid);
+	return r;
 }

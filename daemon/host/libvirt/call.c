@@ -61,6 +61,7 @@ int virt_call_begin(Virt *virt, VirtCall *ret, Problem **ret_problem)
 	_cleanup_free_ char *why = NULL;
 	uint64_t deadline = virt->started_usec + FIRST_CONNECT_USEC;
 	virConnectPtr conn = NULL;
+	uint64_t connection;
 
 	pthread_mutex_lock(&virt->lock);
 	virt->users++;
@@ -76,9 +77,10 @@ int virt_call_begin(Virt *virt, VirtCall *ret, Problem **ret_problem)
 	} else {
 		why = xstrdup("it accepts connections, but does not answer");
 	}
+	connection = virt->generation;
 	pthread_mutex_unlock(&virt->lock);
 	if (conn) {
-		*ret = (VirtCall){ .virt = virt, .conn = conn };
+		*ret = (VirtCall){ .virt = virt, .conn = conn, .connection = connection };
 		return 0;
 	}
 	virt_release(virt);

@@ -5,6 +5,7 @@
 
 #include "host/libvirt/call.h"
 #include "host/libvirt/events.h"
+#include "host/libvirt/known.h"
 #include "host/libvirt/libvirt.h"
 #include "host/libvirt/virt.h"
 #include "util/clock.h"
@@ -301,6 +302,7 @@ static Virt *virt_destroy(Virt *virt)
 {
 	if (virt->timer >= 0)
 		virEventRemoveTimeout(virt->timer);
+	virt_known_done(&virt->known);
 	pthread_cond_destroy(&virt->changed);
 	pthread_mutex_destroy(&virt->lock);
 	pthread_mutex_destroy(&virt->listener_lock);
@@ -398,6 +400,7 @@ static int init_locks(Virt *virt)
 	pthread_condattr_destroy(&attr);
 	if (r != 0)
 		return -r;
+	virt_known_init(&virt->known);
 	pthread_mutex_init(&virt->lock, NULL);
 	pthread_mutex_init(&virt->listener_lock, NULL);
 	return 0;

@@ -13,6 +13,7 @@
 #include "host/libvirt/call.h"
 #include "host/libvirt/error.h"
 #include "host/libvirt/events.h"
+#include "host/libvirt/known.h"
 #include "host/libvirt/libvirt.h"
 #include "host/libvirt/live.h"
 #include "host/libvirt/lookup.h"
@@ -320,5 +321,6 @@ int virt_domain_detach(Virt *virt, const char *uuid, const Bdf *function, uint64
 	r = wait_until_gone(detach, timeout_usec, deadline, ret_problem);
 	virt_wait_dismiss(virt, &detach->wait);
 	detach_unref(detach);
+	virt_known_changed(virt, uuid);
 	return r;
 }

@@ -7,6 +7,7 @@
 #include "core/domain/xml.h"
 #include "host/libvirt/call.h"
 #include "host/libvirt/error.h"
+#include "host/libvirt/known.h"
 #include "host/libvirt/libvirt.h"
 #include "host/libvirt/lookup.h"
 #include "util/text.h"
@@ -263,6 +264,8 @@ int virt_domain_define(Virt *virt, const char *uuid, const char *expected, const
 		/* Somebody may have edited the domain meanwhile: look at it again, too. */
 		r = define_over(&call, domain, expected, xml, &defined, ret_problem);
 	}
-	return r == 0 && !defined ? define_problem(&call, virt_domain_name(domain), ret_problem)
-				  : r;
+	if (r == 0 && !defined)
+		r = define_problem(&call, virt_domain_name(domain), ret_problem);
+	virt_known_changed(virt, uuid); /* its event may come later than our next look */
+	return r;
 }

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "host/libvirt/known.h"
 #include "util/text.h"
 
 static void tell(Virt *virt, VirtEventKind kind, const char *uuid)
@@ -77,8 +78,12 @@ static void domain_event(Virt *virt, virDomainPtr domain, const char *device, bo
 {
 	char uuid[VIR_UUID_STRING_BUFLEN];
 
-	if (virDomainGetUUIDString(domain, uuid) < 0)
+	if (virDomainGetUUIDString(domain, uuid) < 0) {
+		virt_known_changed(virt, NULL);
 		return;
+	}
+	/* Who hears of it next reads it anew. */
+	virt_known_changed(virt, uuid);
 	wake_waits(virt, uuid, device, refused);
 	/* Before CONNECTED the listener has read nothing that this could change. */
 	if (virt->announced != 0)

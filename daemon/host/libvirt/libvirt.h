@@ -67,9 +67,10 @@ DEFINE_CLEANUP(VirtDomain, virt_domain_free)
 
 /*
  * Every domain, running or not, with its PCI hostdevs. A domain whose XML libvirt cannot send, or
- * that is not understood, is listed as unread.
+ * that is not understood, is listed as unread. `fresh`: all were read after this call began;
+ * otherwise what is known is enough, by libvirt's events since it was read.
  */
-int virt_domain_uses(Virt *virt, DomainUses **ret, Problem **ret_problem);
+int virt_domain_uses(Virt *virt, bool fresh, DomainUses **ret, Problem **ret_problem);
 
 /*
  * Defines `xml` if the definition is still `expected` (domain_xml_equivalent). Validates against

@@ -45,8 +45,8 @@ virDomainPtr virt_lookup_word(virConnectPtr conn, const char *text, bool *ret_fa
 	return domain;
 }
 
-static int lookup_uuid(const VirtCall *call, const char *uuid, virDomainPtr *ret,
-		       Problem **ret_problem)
+int virt_lookup_uuid(const VirtCall *call, const char *uuid, virDomainPtr *ret,
+		     Problem **ret_problem)
 {
 	virDomainPtr domain;
 
@@ -65,5 +65,5 @@ int virt_call_begin_on(Virt *virt, const char *uuid, VirtCall *ret_call, virDoma
 {
 	int r = virt_call_begin(virt, ret_call, ret_problem);
 
-	return r != 0 ? r : lookup_uuid(ret_call, uuid, ret, ret_problem);
+	return r != 0 ? r : virt_lookup_uuid(ret_call, uuid, ret, ret_problem);
 }

@@ -12,6 +12,10 @@
 int virt_call_begin_on(Virt *virt, const char *uuid, VirtCall *ret_call, virDomainPtr *ret,
 		       Problem **ret_problem);
 
+/* Of a call that has begun: 0, or NoSuchDomain. */
+int virt_lookup_uuid(const VirtCall *call, const char *uuid, virDomainPtr *ret,
+		     Problem **ret_problem);
+
 /*
  * A UUID or a name. NULL: there is no such domain; or libvirt could not look, and *ret_failed is
  * set.

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What all domains use. Each round trip to libvirt costs as much as skimming its answer, so what
+ * What domains use. Each round trip to libvirt costs as much as skimming its answer, so what
  * libvirt tells of all domains at once is not asked of each: a shut off domain costs one call, a
- * running one two. Nothing is kept between calls: plans decide by what is read here.
+ * running one two.
  */
+#include "host/libvirt/uses.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "core/domain/xml.h"
-#include "host/libvirt/call.h"
 #include "host/libvirt/error.h"
-#include "host/libvirt/libvirt.h"
+#include "host/libvirt/lookup.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -233,19 +234,15 @@ static void find_migrated(const Listed *listed, DomainUses *uses)
 			uses->items[i].migrated = was_migrated(listed, uses->items[i].uuid);
 }
 
-int virt_domain_uses(Virt *virt, DomainUses **ret, Problem **ret_problem)
+int virt_uses_read_all(const VirtCall *call, DomainUses **ret, Problem **ret_problem)
 {
-	_cleanup_call_ VirtCall call = { 0 };
-	_cleanup_(listed_clear) Listed listed = { .call = &call };
+	_cleanup_(listed_clear) Listed listed = { .call = call };
 	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
 	int n, r;
 
-	r = virt_call_begin(virt, &call, ret_problem);
-	if (r != 0)
-		return r;
-	n = virConnectListAllDomains(call.conn, &listed.domains, 0);
+	n = virConnectListAllDomains(call->conn, &listed.domains, 0);
 	if (n < 0)
-		return virt_problem(&call, ret_problem, GPUPASS_ERROR_INTERNAL,
+		return virt_problem(call, ret_problem, GPUPASS_ERROR_INTERNAL,
 				    "libvirt could not list its domains");
 	list_transient(&listed);
 	uses = xcalloc(1, sizeof(*uses));
@@ -257,5 +254,32 @@ int virt_domain_uses(Virt *virt, DomainUses **ret, Problem **ret_problem)
 	}
 	find_migrated(&listed, uses);
 	*ret = TAKE_PTR(uses);
+	return 0;
+}
+
+int virt_uses_read_one(const VirtCall *call, const char *uuid, DomainUses *into,
+		       Problem **ret_problem)
+{
+	_cleanup_(problem_freep) Problem *missing = NULL;
+	_cleanup_domain_ virDomainPtr domain = NULL;
+	virDomainPtr list[] = { NULL, NULL };
+	const Listed listed = { .call = call, .domains = list };
+	size_t before = into->n_items;
+	DomainUse *use;
+	int r;
+
+	r = virt_lookup_uuid(call, uuid, &domain, &missing);
+	if (r == PROBLEM && missing->error == GPUPASS_ERROR_NO_SUCH_DOMAIN)
+		return 0;
+	if (r != 0) {
+		*ret_problem = TAKE_PTR(missing);
+		return r;
+	}
+	list[0] = domain;
+	r = add_use(&listed, domain, into, ret_problem);
+	if (r != 0 || into->n_items == before)
+		return r;
+	use = &into->items[before];
+	use->migrated = !use->active && !use->unread && was_migrated(&listed, uuid);
 	return 0;
 }

@@ -7,8 +7,9 @@
  * job threads make the calls. A detach has one more thread that waits for libvirt's answer.
  *
  * Locks. `lock` guards everything below it in the struct and is never held during a call into
- * libvirt: libvirt calls back with locks of its own held. `listener_lock` is held while the
- * listener runs, so that virt_free() can promise that it is not called afterwards.
+ * libvirt: libvirt calls back with locks of its own held. Nor is that of `known`; its `reading` is,
+ * and no callback takes it. `listener_lock` is held while the listener runs, so that virt_free()
+ * can promise that it is not called afterwards.
  */
 #pragma once
 
@@ -18,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/domain/use.h"
 #include "gpupass/cleanup.h"
 #include "host/libvirt/listener.h"
 
@@ -43,6 +45,27 @@ typedef struct DeviceWait {
 	bool refused; /* DEVICE_REMOVAL_FAILED */
 } DeviceWait;
 
+/* More at once cost as much one by one as all together. */
+#define VIRT_CHANGES_MAX 64
+
+typedef struct VirtChanges {
+	bool all;
+	char uuids[VIRT_CHANGES_MAX][VIR_UUID_STRING_BUFLEN];
+	size_t n;
+	uint64_t asked; /* counts those who want a reading of all that begins after they asked */
+} VirtChanges;
+
+/* known.c */
+typedef struct VirtKnown {
+	pthread_mutex_t reading; /* guards what follows, while it is read, too */
+	DomainUses *uses;	 /* NULL: nothing is known */
+	uint64_t connection;	 /* by which it was read */
+	uint64_t answers;	 /* the last who asked before all was read */
+
+	pthread_mutex_t lock; /* guards what follows */
+	VirtChanges changes;  /* since it was read */
+} VirtKnown;
+
 struct Virt {
 	char *uri; /* NULL: libvirt's default */
 	int timer; /* wakes the event loop; armed with 0 when there is something to announce */
@@ -53,6 +76,8 @@ struct Virt {
 	VirtListener listener; /* NULL from virt_free() on */
 	void *userdata;
 	uint64_t announced; /* the event thread's: generation the listener knows; 0: none */
+
+	VirtKnown known;
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* CLOCK_MONOTONIC; of anything below */
@@ -74,6 +99,7 @@ struct Virt {
 typedef struct VirtCall {
 	Virt *virt;
 	virConnectPtr conn;
+	uint64_t connection; /* Virt.generation */
 } VirtCall;
 
 static inline _unused_ void domain_unrefp(virDomainPtr *domain)

@@ -587,7 +587,7 @@ static void run_operation(const Operating *o, Way way, unsigned *recoveries)
 		      c.different, *recoveries);
 	/* Before and after begin, end, and an intent and outcome a step at the least. */
 	assert_true(c.at >= (way.cancel_at > 0 ? 8 : 12));
-	assert_true(c.different >= c.at / (way.cancel_at > 0 ? 4 : 3));
+	assert_true(c.different >= c.at / (way.cancel_at > 0 ? 5 : 4));
 	assert_true(*recoveries >= c.different / EVERY_NTH);
 	assert_true(!way.twice || EVERY_NTH > 1 || *recoveries > c.different);
 }

@@ -465,7 +465,7 @@ TEST_WITH(a_job_that_libvirt_left_is_handed_over_open, rig_setup, rig_teardown)
 	assert_int_equal(mailbox_new(&mailbox), 0);
 	rig->fake.broken_from = 2;
 	fake_fail(&rig->fake, &(FakeFault){ .op = FAKE_GET,
-					    .nth = 2,
+					    .nth = 3,
 					    .from_then_on = true,
 					    .problem = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE });
 	run(rig, mailbox, 1, assign_request("vm42", "pair0"), &told);

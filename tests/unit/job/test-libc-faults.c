@@ -70,9 +70,9 @@ static int domain_get(Host *host, const char *uuid, VirtDomain **ret, Problem **
 	OUTSIDE(domain_get(host, uuid, ret, ret_problem));
 }
 
-static int domain_uses(Host *host, DomainUses **ret, Problem **ret_problem)
+static int domain_uses(Host *host, bool fresh, DomainUses **ret, Problem **ret_problem)
 {
-	OUTSIDE(domain_uses(host, ret, ret_problem));
+	OUTSIDE(domain_uses(host, fresh, ret, ret_problem));
 }
 
 static int domain_define(Host *host, const char *uuid, const char *expected, const char *xml,

@@ -14,19 +14,19 @@ static const FakeFault define_refused = { .op = FAKE_DEFINE,
 
 /*
  * Fails at the first look after the definition was written, at which others do something (may be
- * NULL): the second inspection after prepare().
+ * NULL): the first inspection after prepare().
  */
 static Outcome run_failing_at_verify(Rig *rig, const JobRequest *request,
 				     void (*others)(FakeHost *fake, FakeOp op, unsigned nth))
 {
-	static const FakeFault second = { .op = FAKE_INSPECT, .nth = 2, .error = -EIO };
+	static const FakeFault first = { .op = FAKE_INSPECT, .nth = 1, .error = -EIO };
 	_cleanup_(prepared_freep) Prepared *prepared = NULL;
 	_cleanup_free_ char *prefix = NULL;
 	Outcome outcome = rig_prepare(rig, request, &prepared, &prefix);
 
 	assert_int_equal(outcome.state, JOB_RUNNING);
 	fake_watch(&rig->fake);
-	fake_fail(&rig->fake, &second);
+	fake_fail(&rig->fake, &first);
 	rig->fake.hook = others;
 	outcome = rig_execute(rig, prepared, prefix);
 	if (outcome.state != JOB_FAILED)
@@ -367,13 +367,13 @@ ON_A_RIG(an_undo_that_never_ends_quarantines)
 
 static void others_edit_at_verify(FakeHost *fake, FakeOp op, unsigned nth)
 {
-	if (op == FAKE_INSPECT && nth == 2)
+	if (op == FAKE_INSPECT && nth == 1)
 		fake_retitle(fake, "vm42", "by hand");
 }
 
 static void others_take_it_out_at_verify(FakeHost *fake, FakeOp op, unsigned nth)
 {
-	if (op == FAKE_INSPECT && nth == 2)
+	if (op == FAKE_INSPECT && nth == 1)
 		fake_redefine(fake, "vm42", "q35");
 }
 

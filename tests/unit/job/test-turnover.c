@@ -268,6 +268,29 @@ ON_A_RIG(what_a_guest_has_open_is_not_reset)
 	rig_check_world(rig, before, "held by a guest");
 }
 
+/* By hand, which no hook of libvirt's sees. */
+static void attach_after_the_reset(FakeHost *fake, FakeOp op, unsigned nth)
+{
+	if (op != FAKE_USES || fake->calls[FAKE_RESET] == 0 || fake_domain(fake, "vm43")->live_xml)
+		return;
+	fake_attach_to_definition(fake, "vm43", "0000:41:00.0");
+	fake_start(fake, "vm43");
+}
+
+ON_A_RIG(what_a_domain_got_after_the_reset_is_not_given_back)
+{
+	JobRequest request = release_request("vm42");
+	Outcome outcome;
+
+	assigned(rig);
+	rig->fake.hook = attach_after_the_reset;
+	outcome = rig_run(rig, &request);
+	rig_expect_failure(&outcome, GPUPASS_ERROR_HOST_IN_USE, "a guest runs on 0000:41:00.0");
+	assert_int_equal(rig->fake.calls[FAKE_RESET], 1);
+	assert_true(rig_is_on(rig, "0000:41:00.0", "vfio-pci", "vfio-pci"));
+	rig_check_guests(rig, "attached by hand");
+}
+
 ON_A_RIG(a_receipt_that_cannot_be_stored_fails_the_release)
 {
 	JobRequest request = release_request("vm42");

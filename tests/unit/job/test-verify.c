@@ -343,7 +343,7 @@ static char *shown(Known *known, const Rig *rig, const char *name)
 
 	assert_non_null(p);
 	identities_set_evidence(known->identities, evidence);
-	assert_int_equal(prepare_look(&rig->place, INSPECT_CONFIG_ALL, p, &problem), 0);
+	assert_int_equal(prepare_look(&rig->place, INSPECT_CONFIG_ALL, true, p, &problem), 0);
 	group = group_set_find(p->inventory->groups, name);
 	assert_non_null(group);
 	for (size_t i = 0; i < group->n_evidence; i++)

@@ -418,14 +418,14 @@ TEST(what_is_asked_for_again_is_undone_to_what_was_before)
 
 static void retitle_after_define(FakeHost *fake, FakeOp op, unsigned nth)
 {
-	if (op == FAKE_GET && nth == 3)
+	if (op == FAKE_GET && nth == 4)
 		fake_retitle(fake, "vm42", "edited meanwhile");
 }
 
 /* It was assigned before, and stays so. */
 ON_A_RIG(what_is_asked_for_again_is_never_undone_to_no_group)
 {
-	const FakeFault fault = { .op = FAKE_GET, .nth = 3, .problem = GPUPASS_ERROR_INTERNAL };
+	const FakeFault fault = { .op = FAKE_GET, .nth = 4, .problem = GPUPASS_ERROR_INTERNAL };
 	JobRequest request = assign_request("vm42", "pair0");
 	Outcome outcome;
 

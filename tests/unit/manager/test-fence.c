@@ -83,6 +83,65 @@ ON_A_MANAGER(a_job_closes_its_group_and_its_end_opens_it_before_anybody_hears_of
 	assert_int_equal(defined, 2);
 }
 
+static ManagerRig *looked_at;
+static unsigned closed;
+
+/* The domains are read first as they are known, then anew with the fence closed. */
+static void another_takes_a_board(FakeHost *fake, FakeOp op, unsigned nth)
+{
+	FenceGroup group;
+
+	if (op != FAKE_USES || fake->fresh_uses > 0)
+		return;
+	group = pair0_on_disk(looked_at);
+	closed += group.state == FENCE_BUSY;
+	free(group.domain_uuid);
+	if (closed == 1 &&
+	    !fake_xml_has(fake_domain(fake, "vm77")->config_xml, &(Bdf){ .bus = 0x41 }))
+		fake_attach_to_definition(fake, "vm77", "0000:41:00.0");
+}
+
+/* libvirt says nothing of it. */
+ON_A_MANAGER(a_board_that_goes_to_a_domain_once_the_fence_is_closed_is_refused_and_opened_again)
+{
+	const JobRequest assign = assign_request("vm42", "pair0");
+
+	rig_shut_off(rig->rig);
+	fake_add_domain(&rig->rig->fake, "vm77", "q35", NULL);
+	manager_rig_connect(rig);
+	manager_rig_settle(rig);
+	looked_at = rig;
+	closed = 0;
+	fake_watch(&rig->rig->fake);
+	rig->rig->fake.silent = true;
+	rig->rig->fake.hook = another_takes_a_board;
+	assert_int_equal(manager_rig_run(rig, &assign), JOB_FAILED);
+	assert_int_equal(closed, 1);
+	assert_non_null(strstr(manager_job(rig->manager, 1)->message, "vm77"));
+	assert_int_equal(fake_write_calls(&rig->rig->fake), 0);
+	expect(rig, FENCE_OPEN, false, "after it");
+}
+
+/* It would be refused its own boards meanwhile. */
+ON_A_MANAGER(what_is_refused_by_what_is_known_closes_no_fence)
+{
+	const JobRequest assign = assign_request("vm42", "pair0"),
+			 other = assign_request("vm77", "pair0");
+
+	rig_shut_off(rig->rig);
+	fake_add_domain(&rig->rig->fake, "vm77", "q35", NULL);
+	manager_rig_connect(rig);
+	manager_rig_settle(rig);
+	assert_int_equal(manager_rig_run(rig, &assign), JOB_DONE);
+	looked_at = rig;
+	closed = 0;
+	fake_watch(&rig->rig->fake);
+	rig->rig->fake.hook = another_takes_a_board;
+	assert_int_equal(manager_rig_run(rig, &other), JOB_FAILED);
+	assert_int_equal(manager_rig_run(rig, &assign), JOB_DONE); /* nothing to do */
+	assert_int_equal(closed, 0);
+}
+
 ON_A_MANAGER(a_job_that_leaves_a_quarantine_leaves_the_group_closed)
 {
 	const JobRequest assign = assign_request("vm42", "pair0");

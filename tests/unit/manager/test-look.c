@@ -195,6 +195,10 @@ static void on_domains_read(_unused_ Manager *m)
 	domains++;
 }
 
+static void on_seen(_unused_ void *userdata)
+{
+}
+
 static void on_drift_found(_unused_ Manager *m)
 {
 }
@@ -267,6 +271,52 @@ ON_A_PLACE(domains_that_cannot_be_read_are_not_known)
 	assert_null(manager_uses(rig->manager));
 	assert_true(manager_rig_was_told(rig, "objects"));
 	assert_true(manager_rig_notes(rig, "libvirt does not answer"));
+}
+
+/* ---- lost events ---- */
+
+static bool has_a_board(const ManagerRig *rig)
+{
+	size_t at = 0;
+
+	return domain_uses_holding(manager_uses(rig->manager), &(Bdf){ .bus = 0x41 }, &at);
+}
+
+/* LookIntervalSec= brings it. */
+ON_A_PLACE(what_no_event_told_is_in_the_picture_after_the_daemons_own_look)
+{
+	ManagerRig *rig = *state;
+
+	fake_add_domain(&rig->rig->fake, "vm42", "q35", NULL);
+	manager_rig_connect(rig);
+	rig->rig->fake.silent = true;
+	fake_attach_to_definition(&rig->rig->fake, "vm42", "0000:41:00.0");
+	manager_libvirt_changed(rig->manager, true); /* by the event of another */
+	manager_rig_settle(rig);
+	assert_false(has_a_board(rig));
+	manager_rig_look(rig);
+	assert_true(has_a_board(rig));
+}
+
+/* Nor does the look after a job that was about functions. */
+ON_A_PLACE(of_all_domains_only_the_daemons_own_look_reads_each)
+{
+	static const Bdf changed = { .bus = 0x41 };
+	ManagerRig *rig = *state;
+
+	fake_add_domain(&rig->rig->fake, "vm42", "q35", NULL);
+	manager_rig_connect(rig);
+	fake_watch(&rig->rig->fake);
+	manager_libvirt_changed(rig->manager, true);
+	manager_rig_settle(rig);
+	assert_int_equal(manager_refresh_changed(rig->manager, &changed, 1, on_seen, NULL), 0);
+	manager_rig_settle(rig);
+	assert_int_equal(manager_refresh_changed(rig->manager, NULL, 0, on_seen, NULL), 0);
+	manager_rig_settle(rig);
+	assert_int_equal(rig->rig->fake.calls[FAKE_USES], 3);
+	assert_int_equal(rig->rig->fake.fresh_uses, 0);
+	manager_rig_look(rig);
+	assert_int_equal(rig->rig->fake.fresh_uses, 1);
 }
 
 /*

@@ -468,7 +468,7 @@ static int fake_get(Host *host, const char *uuid, VirtDomain **ret, Problem **re
 	return fake_leave(fake, 0);
 }
 
-static int fake_uses(Host *host, DomainUses **ret, Problem **ret_problem)
+static int fake_uses(Host *host, bool fresh, DomainUses **ret, Problem **ret_problem)
 {
 	FakeHost *fake = fake_of(host);
 	const FakeFault *fault = fake_enter(fake, FAKE_USES);
@@ -477,6 +477,11 @@ static int fake_uses(Host *host, DomainUses **ret, Problem **ret_problem)
 	if (fault)
 		return fake_leave(fake, fault_result(fault, ret_problem));
 	assert_non_null(uses);
+	fake->fresh_uses += fresh;
+	if (!fresh && fake->silent && fake->known) {
+		*ret = domain_uses_ref(fake->known);
+		return fake_leave(fake, 0);
+	}
 	uses->items = calloc(fake->n_domains + 1, sizeof(DomainUse));
 	assert_non_null(uses->items);
 	for (size_t i = 0; i < fake->n_domains; i++) {
@@ -487,6 +492,8 @@ static int fake_uses(Host *host, DomainUses **ret, Problem **ret_problem)
 				 0);
 		uses->n_items = i + 1;
 	}
+	domain_uses_free(fake->known);
+	fake->known = domain_uses_ref(uses);
 	*ret = TAKE_PTR(uses);
 	return fake_leave(fake, 0);
 }

@@ -107,7 +107,9 @@ struct FakeHost {
 	bool *used;	     /* likewise: attached to a guest, and not reset since */
 	FakeDomain *domains;
 	size_t n_domains;
-	Holder *holders; /* beside those that running domains make */
+	bool silent;	   /* libvirt's events are lost: what was read last is known still */
+	DomainUses *known; /* that */
+	Holder *holders;   /* beside those that running domains make */
 	size_t n_holders;
 	FakeFault faults[8];
 	size_t n_faults;
@@ -129,7 +131,8 @@ struct FakeHost {
 	/* Called wherever the process could end: before and after each operation, and within. */
 	void (*point)(FakeHost *fake);
 	unsigned calls[FAKE_OP_MAX_];
-	unsigned searches; /* of FAKE_INSPECT, those that looked for holders */
+	unsigned searches;   /* of FAKE_INSPECT, those that looked for holders */
+	unsigned fresh_uses; /* of FAKE_USES, those for which all domains were read */
 	char **log;
 	char **violations;
 };

@@ -104,6 +104,7 @@ void fake_done(FakeHost *fake)
 	for (size_t i = 0; i < fake->n_domains; i++)
 		domain_clear(&fake->domains[i]);
 	free(fake->domains);
+	domain_uses_free(fake->known);
 	for (size_t i = 0; i < fake->n_holders; i++)
 		free(fake->holders[i].command);
 	free(fake->holders);
@@ -164,6 +165,7 @@ void fake_watch(FakeHost *fake)
 {
 	pthread_mutex_lock(&fake->lock);
 	memset(fake->calls, 0, sizeof(fake->calls));
+	fake->searches = fake->fresh_uses = 0;
 	fake->log = strv_free(fake->log);
 	fake->n_faults = fake->n_move_faults = 0;
 	fake->reset_fault = (FakeResetFault){ 0 };

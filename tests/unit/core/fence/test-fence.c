@@ -248,6 +248,131 @@ TEST(a_board_shows_the_domain_that_has_it)
 	host_done(&s.host);
 }
 
+/* ---- what is written again ---- */
+
+static void later(Fence *fence)
+{
+	fence->generation++;
+	fence->written_usec++;
+}
+
+/* As it is read back: what is no plain text was written as one. */
+static void read_back(Fence *fence)
+{
+	_cleanup_free_ char *text = fence_to_json(fence);
+	Fence *back = NULL;
+
+	assert_int_equal(fence_from_json(text, strlen(text), &back, NULL), 0);
+	free(fence->groups[0].domain_name);
+	fence->groups[0].domain_name = strdup(back->groups[0].domain_name);
+	assert_string_equal(fence->groups[0].domain_name, "vm?1");
+	fence_free(back);
+}
+
+static void other_boot(Fence *fence)
+{
+	free(fence->boot_id);
+	fence->boot_id = strdup("another");
+}
+
+static void other_name(Fence *fence)
+{
+	fence->groups[0].domain_name[0] = 'w';
+}
+
+static void no_name(Fence *fence)
+{
+	free(fence->groups[0].domain_name);
+	fence->groups[0].domain_name = NULL;
+}
+
+static void other_uuid(Fence *fence)
+{
+	fence->groups[0].domain_uuid[0] = 'f';
+}
+
+static void made_busy(Fence *fence)
+{
+	fence->groups[0].state = FENCE_BUSY;
+}
+
+static void opened(Fence *fence)
+{
+	fence->groups[0].state = FENCE_OPEN;
+}
+
+static void foreign(Fence *fence)
+{
+	fence->groups[0].foreign_use = true;
+}
+
+static void other_id(Fence *fence)
+{
+	fence->groups[0].functions[3].subsystem_device ^= 1;
+}
+
+static void other_address(Fence *fence)
+{
+	fence->groups[0].functions[3].bdf.function ^= 4;
+}
+
+static void other_tenant(Fence *fence)
+{
+	fence->groups[0].boards[1].tenant = TENANT_CLEAN;
+}
+
+static void fewer_others(Fence *fence)
+{
+	assert_true(fence->n_others > 0);
+	fence->n_others--;
+}
+
+static const struct {
+	const char *name;
+	void (*edit)(Fence *fence);
+	bool same;
+	bool busy; /* pair0 is, in both */
+} edits[] = {
+	{ "nothing", NULL, true, false },
+	{ "when it was written", later, true, false },
+	{ "a name that is not plain", read_back, true, false },
+	{ "the boot", other_boot, false, false },
+	{ "a domain's name", other_name, false, false },
+	{ "its absence", no_name, false, false },
+	{ "a domain's UUID", other_uuid, false, false },
+	{ "a state", made_busy, false, false },
+	{ "foreign use", foreign, false, false },
+	{ "an id", other_id, false, false },
+	{ "an address", other_address, false, false },
+	{ "a tenant", other_tenant, false, false },
+	{ "a GPU in no group", fewer_others, false, false },
+	{ "a domain, of a busy group", no_name, true, true },
+	{ "a tenant, of a busy group", other_tenant, true, true },
+	{ "an address, of a busy group", other_address, false, true },
+	{ "the end of a job", opened, false, true },
+};
+
+TEST(a_fence_is_written_again_when_it_says_something_else)
+{
+	for (size_t i = 0; i < ELEMENTS(edits); i++) {
+		_cleanup_(fence_freep) Fence *fence = NULL, *other = NULL;
+		Scene s;
+
+		scene_init(&s, "");
+		host_assignment(&s.host, "pair0", "vm\t1", 1, pair0);
+		fence = make(&s);
+		if (edits[i].busy)
+			fence->groups[0].state = FENCE_BUSY;
+		other = fence_copy(fence);
+		if (edits[i].edit)
+			edits[i].edit(other);
+		if (fence_equal(fence, other) != edits[i].same)
+			fail_msg("%s", edits[i].name);
+		other->n_others = fence->n_others;
+		host_done(&s.host);
+	}
+}
+
 /* ---- the report ---- */
 
 typedef struct ReportCase {

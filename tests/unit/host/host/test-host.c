@@ -27,7 +27,7 @@ TEST(a_host_without_libvirt_says_so_for_every_domain_call)
 
 	assert_int_equal(real_host_init(&real, &worker), 0);
 	host->ops->domain_get(host, VM42, &domain, &problems[0]);
-	host->ops->domain_uses(host, &uses, &problems[1]);
+	host->ops->domain_uses(host, true, &uses, &problems[1]);
 	host->ops->domain_define(host, VM42, "", "", &problems[2]);
 	host->ops->domain_attach(host, VM42, "", &problems[3]);
 	host->ops->domain_detach(host, VM42, &bdf, 0, &problems[4]);
@@ -59,7 +59,7 @@ TEST(a_host_hands_domain_calls_to_libvirt)
 	assert_string_equal(id.uuid, VM42);
 	assert_int_equal(host->ops->domain_get(host, id.uuid, &domain, &problem), 0);
 	assert_string_equal(domain->name, "vm42");
-	assert_int_equal(host->ops->domain_uses(host, &uses, &problem), 0);
+	assert_int_equal(host->ops->domain_uses(host, true, &uses, &problem), 0);
 	assert_int_equal(uses->n_items, 4);
 	real_host_done(&real);
 }

@@ -14,6 +14,7 @@
 
 #include "core/domain/xml.h"
 #include "host/libvirt/libvirt.h"
+#include "host/libvirt/virt.h"
 #include "util/clock.h"
 #include "util/text.h"
 
@@ -59,6 +60,8 @@ typedef struct Script {
 	bool no_stats;	   /* a driver without virConnectGetAllDomainStats() */
 	bool no_filter;	   /* and without filters of its list */
 	bool starts;	   /* every domain is running by the time that its XML is read */
+	bool silent;	   /* no event of a domain's life is told */
+	virConnectPtr conn;
 	unsigned detaches, returned, attaches, defines;
 	unsigned trips; /* calls that ask libvirt about domains, but for the one below */
 	unsigned xmls;
@@ -188,6 +191,7 @@ int virConnectRegisterCloseCallback(virConnectPtr conn, virConnectCloseFunc cb, 
 	pthread_mutex_lock(&script.lock);
 	script.on_close = cb;
 	script.close_data = opaque;
+	script.conn = conn;
 	pthread_mutex_unlock(&script.lock);
 	return REAL(virConnectRegisterCloseCallback)(conn, cb, opaque, freecb);
 }
@@ -199,6 +203,8 @@ int virConnectDomainEventRegisterAny(virConnectPtr conn, virDomainPtr domain, in
 	void (*any)(void) = (void (*)(void))cb;
 
 	pthread_mutex_lock(&script.lock);
+	if (event == VIR_DOMAIN_EVENT_ID_LIFECYCLE && script.silent)
+		event = VIR_DOMAIN_EVENT_ID_PMWAKEUP; /* which does not come */
 	if (event == VIR_DOMAIN_EVENT_ID_DEVICE_REMOVED)
 		script.on_removed = (virConnectDomainEventDeviceRemovedCallback)any;
 	if (event == VIR_DOMAIN_EVENT_ID_DEVICE_REMOVAL_FAILED)
@@ -490,7 +496,7 @@ TEST_WITH(an_xml_that_is_not_understood_hides_no_hostdevs, new_script, NULL)
 	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
 
 	script.odd_xml = true;
-	assert_int_equal(virt_domain_uses(virt, &uses, &problem), 0);
+	assert_int_equal(virt_domain_uses(virt, true, &uses, &problem), 0);
 	assert_null(problem);
 	assert_true(uses->n_items > 0);
 	for (size_t i = 0; i < uses->n_items; i++) {
@@ -513,7 +519,7 @@ TEST_WITH(what_is_told_of_all_domains_is_not_asked_of_each, new_script, NULL)
 	unsigned running = 0, trips;
 
 	script.trips = script.xmls = 0;
-	assert_int_equal(virt_domain_uses(virt, &uses, &problem), 0);
+	assert_int_equal(virt_domain_uses(virt, true, &uses, &problem), 0);
 	trips = script.trips;
 	for (size_t i = 0; i < uses->n_items; i++) {
 		assert_true(uses->items[i].active || uses->items[i].persistent);
@@ -525,7 +531,7 @@ TEST_WITH(what_is_told_of_all_domains_is_not_asked_of_each, new_script, NULL)
 
 	/* The same from a driver that cannot tell it of all. */
 	script.no_stats = script.no_filter = true;
-	assert_int_equal(virt_domain_uses(virt, &asked_each, &problem), 0);
+	assert_int_equal(virt_domain_uses(virt, true, &asked_each, &problem), 0);
 	assert_int_equal(asked_each->n_items, uses->n_items);
 	for (size_t i = 0; i < uses->n_items; i++) {
 		assert_string_equal(asked_each->items[i].uuid, uses->items[i].uuid);
@@ -534,6 +540,159 @@ TEST_WITH(what_is_told_of_all_domains_is_not_asked_of_each, new_script, NULL)
 		assert_int_equal(asked_each->items[i].n_hostdevs, uses->items[i].n_hostdevs);
 	}
 	assert_true(script.trips - trips > uses->n_items);
+}
+
+/* ---- what is known between two readings ---- */
+
+static DomainUses *uses_of(Virt *virt, bool fresh)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	DomainUses *uses = NULL;
+
+	script.trips = script.xmls = 0;
+	assert_int_equal(virt_domain_uses(virt, fresh, &uses, &problem), 0);
+	return uses;
+}
+
+static void start_vm42(void)
+{
+	_cleanup_domain_ virDomainPtr domain = virDomainLookupByName(script.conn, "vm42");
+
+	assert_int_equal(virDomainCreate(domain), 0);
+}
+
+static void undefine_one(void)
+{
+	_cleanup_domain_ virDomainPtr domain = virDomainLookupByName(script.conn, "1");
+
+	assert_int_equal(virDomainUndefine(domain), 0);
+}
+
+static void define_another(void)
+{
+	_cleanup_domain_ virDomainPtr domain = virDomainDefineXML(
+		script.conn, "<domain type='test'><name>another</name><memory>1024</memory>"
+			     "<os><type>hvm</type></os></domain>");
+
+	assert_non_null(domain);
+}
+
+static const struct {
+	const char *name;
+	void (*change)(void);
+	size_t active, n; /* domains then */
+	unsigned xmls;	  /* how many are read for it */
+} changes[] = {
+	{ "a start", start_vm42, 3, 4, 2 },
+	{ "an undefine", undefine_one, 2, 3, 0 },
+	{ "a define", define_another, 2, 5, 1 },
+};
+
+static bool is_known(Virt *virt, bool fresh, size_t row)
+{
+	_cleanup_(domain_uses_freep) DomainUses *uses = uses_of(virt, fresh);
+	size_t active = 0;
+
+	for (size_t i = 0; i < uses->n_items; i++)
+		active += uses->items[i].active;
+	return active == changes[row].active && uses->n_items == changes[row].n;
+}
+
+/* A thousand domains are not read for one of them. */
+TEST_WITH(only_what_libvirt_has_told_of_is_read_again, new_script, NULL)
+{
+	for (size_t i = 0; i < ELEMENTS(changes); i++) {
+		_cleanup_(virt_freep) Virt *virt = start();
+		_cleanup_(domain_uses_freep) DomainUses *first = uses_of(virt, false);
+		_cleanup_(domain_uses_freep) DomainUses *second = NULL, *third = NULL;
+
+		assert_int_equal(script.xmls, 5);
+		second = uses_of(virt, false);
+		assert_ptr_equal(first, second);
+		assert_int_equal(script.xmls + script.trips, 0);
+		changes[i].change();
+		for (unsigned tries = 0; !is_known(virt, false, i); tries++) {
+			assert_true(tries < 3000);
+			usleep(10 * 1000);
+		}
+		if (script.xmls != changes[i].xmls)
+			fail_msg("%s: %u", changes[i].name, script.xmls);
+		third = uses_of(virt, false);
+		assert_int_equal(script.xmls + script.trips, 0);
+	}
+}
+
+TEST_WITH(what_no_event_tells_is_seen_by_a_fresh_reading, new_script, NULL)
+{
+	for (size_t i = 0; i < ELEMENTS(changes); i++) {
+		_cleanup_(virt_freep) Virt *virt = NULL;
+		_cleanup_(domain_uses_freep) DomainUses *first = NULL;
+
+		script.silent = true;
+		virt = start();
+		first = uses_of(virt, false);
+		changes[i].change();
+		usleep(20 * 1000);
+		assert_false(is_known(virt, false, i));
+		assert_true(is_known(virt, true, i));
+		assert_true(is_known(virt, false, i)); /* what was read is known to all */
+	}
+}
+
+TEST_WITH(a_fresh_reading_believes_none_before_it, new_script, NULL)
+{
+	_cleanup_(virt_freep) Virt *virt = start();
+
+	for (unsigned i = 0; i < 3; i++) {
+		domain_uses_free(uses_of(virt, true));
+		assert_int_equal(script.xmls, 5);
+	}
+}
+
+/* Ours is seen by the next look, though libvirt may tell it later. */
+TEST_WITH(a_definition_of_ours_is_known_at_once, new_script, NULL)
+{
+	_cleanup_(virt_freep) Virt *virt = NULL;
+	_cleanup_(domain_uses_freep) DomainUses *before = NULL, *after = NULL;
+	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	script.silent = true;
+	virt = start();
+	before = uses_of(virt, false);
+	assert_int_equal(virt_domain_get(virt, VM42, &domain, &problem), 0);
+	assert_int_equal(
+		virt_domain_define(virt, VM42, domain->config_xml, domain->config_xml, &problem),
+		0);
+	after = uses_of(virt, false);
+	assert_int_equal(script.xmls, 1);
+}
+
+TEST_WITH(what_was_known_by_a_lost_connection_is_read_again, new_script, NULL)
+{
+	_cleanup_(virt_freep) Virt *virt = start();
+
+	domain_uses_free(uses_of(virt, false));
+	lose(script.conn);
+	assert_int_equal(virt_wait_connected(virt, 30 * USEC_PER_SEC), 0);
+	domain_uses_free(uses_of(virt, false));
+	assert_int_equal(script.xmls, 5);
+}
+
+TEST_WITH(what_could_not_be_read_is_tried_each_time, new_script, NULL)
+{
+	_cleanup_(virt_freep) Virt *virt = start();
+	_cleanup_(domain_uses_freep) DomainUses *before = NULL, *after = NULL;
+	size_t at = 0;
+
+	script.no_xml = true;
+	before = uses_of(virt, false);
+	assert_non_null(domain_uses_unread(before, &at));
+	script.no_xml = false;
+	after = uses_of(virt, false);
+	at = 0;
+	assert_null(domain_uses_unread(after, &at));
+	assert_int_equal(after->n_items, before->n_items);
 }
 
 /* Of a shut off domain the lookup says all that is not in its XML. */
@@ -564,7 +723,7 @@ TEST_WITH(a_domain_that_starts_after_the_list_is_seen_to_run, new_script, NULL)
 	const DomainUse *use;
 
 	script.starts = true;
-	assert_int_equal(virt_domain_uses(virt, &uses, &problem), 0);
+	assert_int_equal(virt_domain_uses(virt, true, &uses, &problem), 0);
 	use = domain_uses_find(uses, VM42);
 	assert_non_null(use);
 	assert_true(use->active && use->persistent);
@@ -578,7 +737,7 @@ TEST_WITH(an_xml_that_libvirt_does_not_send_hides_no_other_domain, new_script, N
 	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
 
 	script.no_xml = true;
-	assert_int_equal(virt_domain_uses(virt, &uses, &problem), 0);
+	assert_int_equal(virt_domain_uses(virt, true, &uses, &problem), 0);
 	assert_true(uses->n_items > 0);
 	assert_non_null(strstr(uses->items[0].unread, "libvirt: "));
 }
@@ -591,7 +750,7 @@ TEST_WITH(a_domain_that_vanishes_meanwhile_is_left_out, new_script, NULL)
 	VirtDomain *domain = NULL;
 
 	script.vanish = true;
-	assert_int_equal(virt_domain_uses(virt, &uses, &problem), 0);
+	assert_int_equal(virt_domain_uses(virt, true, &uses, &problem), 0);
 	assert_int_equal(uses->n_items, 0);
 	assert_int_equal(virt_domain_get(virt, RUNNING, &domain, &missing), PROBLEM);
 	assert_int_equal(missing->error, GPUPASS_ERROR_NO_SUCH_DOMAIN);

@@ -130,7 +130,7 @@ TEST(a_missing_libvirt_is_unavailable_at_once_with_a_remedy)
 		_cleanup_(problem_freep) Problem *problem = NULL;
 		DomainUses *uses = NULL;
 
-		assert_problem(virt_domain_uses(virt, &uses, &problem), &problem,
+		assert_problem(virt_domain_uses(virt, true, &uses, &problem), &problem,
 			       GPUPASS_ERROR_LIBVIRT_UNAVAILABLE, "uses");
 		assert_null(uses);
 		assert_non_null(strstr(problem->cause, "/nonexistent/libvirt-sock"));
@@ -293,7 +293,7 @@ TEST(uses_name_every_domain_and_its_functions)
 	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
 	_cleanup_(problem_freep) Problem *problem = NULL;
 
-	assert_int_equal(virt_domain_uses(virt, &uses, &problem), 0);
+	assert_int_equal(virt_domain_uses(virt, true, &uses, &problem), 0);
 	assert_int_equal(uses->n_items, 4);
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		const DomainUse *use = domain_uses_find(uses, rows[i].uuid);
@@ -469,7 +469,7 @@ static void *work(void *userdata)
 		_cleanup_(problem_freep) Problem *problem = NULL, *missing = NULL;
 
 		if (virt_domain_get(virt, VM42, &domain, &problem) != 0 ||
-		    virt_domain_uses(virt, &uses, &problem) != 0 ||
+		    virt_domain_uses(virt, true, &uses, &problem) != 0 ||
 		    virt_domain_define(virt, VM42, domain->config_xml, domain->config_xml,
 				       &problem) != 0)
 			failures++;
