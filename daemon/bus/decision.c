@@ -21,7 +21,11 @@ void decision_record(Trail *trail, const Decision *decision, AuditVerdict verdic
 	record.domain_uuid = audit_text(decision->domain_uuid);
 	record.error = audit_text(error);
 	record.reason = audit_text(reason);
-	trail_add(trail, &record, decision->caller.identity);
+	/* What it allows is followed by how that ended. */
+	if (verdict == AUDIT_ALLOWED)
+		trail_add_lazily(trail, &record, decision->caller.identity);
+	else
+		trail_add(trail, &record, decision->caller.identity);
 }
 
 /* Such calls have one name first, which is a group's, or the new one's, or a job's number. */

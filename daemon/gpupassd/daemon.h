@@ -23,6 +23,7 @@ typedef struct Daemon {
 	KeptStore kept; /* of `store` */
 	ReceiptStore receipts;
 	Journal journal;
+	NumberStore numbers;
 	QuarantineStore quarantine;
 	TenantStore tenants;
 	FenceStore fence;

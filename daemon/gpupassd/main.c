@@ -8,6 +8,7 @@
 
 #include "core/domain/xml.h"
 #include "gpupassd/daemon.h"
+#include "manager/numbers.h"
 #include "util/clock.h"
 #include "util/heap.h"
 #include "util/json.h"
@@ -119,6 +120,8 @@ static int run(const Options *options, Config *config)
 	if (d->bus)
 		sd_bus_flush(d->bus);
 	(void)trail_flush(d->trail, LAST_LINES_USEC);
+	if (d->manager)
+		manager_give_numbers_back(d->manager);
 	return r < 0 ? GPUPASS_EXIT_FAILED : r;
 }
 

@@ -48,6 +48,8 @@ static int open_state(Daemon *d, const Options *options)
 		(void)file_read_line_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id",
 					&d->journal.boot_id);
 	if (r >= 0)
+		r = number_store_open(options->state_directory, &d->numbers);
+	if (r >= 0)
 		r = quarantine_store_open(quarantine, &d->quarantine);
 	if (r >= 0)
 		r = tenant_store_open(options->state_directory, &d->tenants);

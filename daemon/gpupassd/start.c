@@ -136,6 +136,7 @@ int daemon_set_up_manager(Daemon *d, const Options *options)
 		.store = &d->store,
 		.receipts = &d->receipts,
 		.journal = &d->journal,
+		.numbers = &d->numbers,
 		.quarantine = &d->quarantine,
 		.tenants = &d->tenants,
 		.fence = &d->fence,

@@ -20,7 +20,7 @@ static void announce(void *userdata)
 		manager_audit_written(d->manager);
 }
 
-static void log_record(const AuditRecord *record, const AuditHash *hash)
+static void log_record(const AuditRecord *record, const LineHash *hash)
 {
 	_cleanup_free_ char *functions = strv_join(record->functions, ",");
 	const LogAudit audit = {
@@ -48,7 +48,7 @@ static void log_record(const AuditRecord *record, const AuditHash *hash)
 }
 
 /* On the trail's thread. One letter for all records that the loop has not told of yet. */
-static void written(const AuditRecord *record, const AuditHash *hash, void *userdata)
+static void written(const AuditRecord *record, const LineHash *hash, void *userdata)
 {
 	Daemon *d = userdata;
 
@@ -68,18 +68,17 @@ static void failed(int error, _unused_ void *userdata)
 int daemon_open_trail(Daemon *d, const Options *options)
 {
 	_cleanup_free_ char *directory = strf("%s/audit", options->state_directory);
-	int r = trail_open(directory, &d->config->audit, &d->trail);
+	int r = 0;
 
-	if (r >= 0) {
+	d->trail = trail_open(directory, &d->config->audit);
+	if (trail_dir_fd(d->trail) >= 0)
 		r = hold_directory(trail_dir_fd(d->trail), "the audit trail");
-		if (r < 0)
-			return r;
-		r = trail_start(
-			d->trail, d->journal.boot_id,
+	if (r < 0)
+		return r;
+	r = trail_start(d->trail, d->journal.boot_id,
 			&(TrailListener){ .written = written, .failed = failed, .userdata = d });
-	}
 	if (r < 0) {
-		log_error("cannot open %s: %s", directory, strerror(-r));
+		log_error("cannot start the thread of the audit trail: %s", strerror(-r));
 		return r;
 	}
 	/* The callers' processes are those of the running kernel, whatever --proc says. */

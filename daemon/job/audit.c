@@ -30,7 +30,7 @@ static bool takes_back(Operation operation)
 /* Waits for the disk, but not for one that does not answer. */
 static void add_without_fail(Trail *trail, AuditRecord *record, CallerIdentity *caller)
 {
-	trail_add(trail, record, caller);
+	trail_add_lazily(trail, record, caller);
 	(void)trail_flush(trail, PATIENCE_USEC);
 }
 
@@ -58,6 +58,6 @@ int audit_job_begun(const JobPlace *place, const Prepared *prepared, uint32_t jo
 		add_without_fail(place->trail, &record, prepared->caller);
 		return 0;
 	}
-	r = trail_add_durably(place->trail, &record, prepared->caller);
+	r = trail_append(place->trail, &record, prepared->caller);
 	return r < 0 ? refuse(place, r, ret_problem) : 0;
 }

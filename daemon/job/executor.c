@@ -36,14 +36,20 @@ static int as_problem(int r, StepKind kind, Problem **ret_problem)
 			   step_kind_to_string(kind), strerror(-r));
 }
 
-static int no_journal(const Run *run, int error, Problem **ret_problem)
+/* The disk's failures have one name, whoever meets them first. */
+static int not_written(const Run *run, const char *what, int error, Problem **ret_problem)
 {
-	disk_watch_note(run->context.place->disk, "the journal", error);
+	disk_watch_note(run->context.place->disk, what, error);
 	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_INTERNAL,
-		.reason = strf("the journal could not be written: %s", strerror(-error)),
+		ret_problem, GPUPASS_ERROR_STATE_READ_ONLY,
+		.reason = strf("%s could not be written: %s", what, strerror(-error)),
 		.remedy = xstrdup("see that the file system of the state directory is writable and "
 				  "has space left"));
+}
+
+static int no_journal(const Run *run, int error, Problem **ret_problem)
+{
+	return not_written(run, "the journal", error, ret_problem);
 }
 
 static void note_journal(const Run *run, int r)
@@ -51,11 +57,17 @@ static void note_journal(const Run *run, int r)
 	disk_watch_note(run->context.place->disk, "the journal", r);
 }
 
-/* Begins no step that is not in the journal. */
+/* Begins no step that must be announced and is not. */
 static int announce(const Run *run, size_t i, Problem **ret_problem)
 {
-	int r = run->log ? journal_intent(run->log, i) : 0;
+	int r = 0;
 
+	if (!run->log || i < run->begun)
+		return 0;
+	if (step_ops(run->context.plan->steps[i])->announced)
+		r = journal_intent(run->log, i);
+	else
+		journal_note_intent(run->log, i);
 	return r < 0 ? no_journal(run, r, ret_problem) : 0;
 }
 
@@ -122,9 +134,9 @@ static int act(Run *run, size_t i, Problem **ret_problem)
 	run->done = i + 1;
 	r = as_problem(act_and_look(run, kind, ret_problem), kind, ret_problem);
 	tell_note(run);
-	/* For a person to read. Recovery looks at the machine, and needs only the intents. */
+	/* For a person to read. Recovery looks at the machine. */
 	if (run->log)
-		note_journal(run, journal_outcome(run->log, i, r == 0));
+		journal_note_outcome(run->log, i, r == 0);
 	tell(run, i,
 	     r != 0		     ? STEP_FAILED
 	     : run->context.not_done ? STEP_NOT_DONE
@@ -161,14 +173,17 @@ static int undo(Run *run, size_t i, Problem **ret_problem)
 	if (!step_ops(kind)->undo || nothing_left(&run->context, kind))
 		return 0;
 	/* Undo the step even if the journal fails: it already says that the step was begun. */
-	if (run->log)
+	if (run->log && !run->undoes)
 		note_journal(run, journal_undo(run->log, i));
+	else if (run->log)
+		journal_note_undo(run->log, i);
+	run->undoes = true;
 	free(run->context.detail);
 	run->context.detail = plan_step_detail(run->context.plan, kind);
 	r = as_problem(undo_in_domain(run, kind, ret_problem), kind, ret_problem);
 	tell_note(run);
 	if (run->log)
-		note_journal(run, journal_undone(run->log, i, r == 0));
+		journal_note_undone(run->log, i, r == 0);
 	tell(run, i, r == 0 ? STEP_UNDONE : STEP_UNDO_FAILED, since);
 	return r != 0 && step_ops(kind)->undo_optional ? go_on(run, ret_problem) : r;
 }
@@ -245,7 +260,7 @@ static void left_open(Run *run, const Problem *undo_problem, ExecutorResult *ret
 
 static bool waits_for_libvirt(const Run *run, const Problem *undo_problem)
 {
-	return run->log && !run->log->broken && !run->context.stuck && undo_problem &&
+	return run->log && !run->log->file.broken && !run->context.stuck && undo_problem &&
 	       undo_problem->error == GPUPASS_ERROR_LIBVIRT_UNAVAILABLE;
 }
 
@@ -304,6 +319,19 @@ static int check_disk(const Run *run, Problem **ret_problem)
 	return disk_watch_check(place->disk, directories, n, ret_problem);
 }
 
+/* All up to the first that has an effect: nothing of them is announced again. */
+static size_t begun_at_once(const Plan *plan)
+{
+	for (size_t i = 0; i < plan->n_steps; i++)
+		if (step_ops(plan->steps[i])->changes != STEP_CHANGES_NOTHING)
+			return i + 1;
+	return plan->n_steps;
+}
+
+/*
+ * The trail has the job before its first effect, and after the journal, so that a job of which the
+ * trail knows and the journal does not was lost, and not only about to begin.
+ */
 static int begin(Run *run, uint32_t job, Problem **ret_problem)
 {
 	const Prepared *p = run->context.prepared;
@@ -314,15 +342,15 @@ static int begin(Run *run, uint32_t job, Problem **ret_problem)
 	if (!run->context.place->journal || plan->n_steps == 0)
 		return 0;
 	r = check_disk(run, ret_problem);
-	if (r == 0)
-		r = audit_job_begun(run->context.place, p, job, ret_problem);
 	if (r != 0)
 		return r;
 	if (plan->assignment)
 		previous = assignments_find_same(p->assignments, plan->assignment);
+	run->begun = begun_at_once(plan);
 	r = journal_begin(run->context.place->journal, job, plan, previous,
-			  p->domain ? p->domain->live_xml : NULL, &run->log);
-	return r < 0 ? no_journal(run, r, ret_problem) : 0;
+			  p->domain ? p->domain->live_xml : NULL, run->begun, &run->log);
+	return r < 0 ? no_journal(run, r, ret_problem)
+		     : audit_job_begun(run->context.place, p, job, ret_problem);
 }
 
 /* The quarantine is on disk before the journal ends, so that the next start finds one of them. */
@@ -338,11 +366,15 @@ static int save_quarantine(const Run *run, uint32_t job, const char *reason)
 	return r;
 }
 
-/* The job is over on the machine. An open journal would undo it at the next start, when other jobs
- * may have these functions. So they stay quarantined until a start has read the journal. */
-static void not_ended(const Run *run, int error, ExecutorResult *result)
+/*
+ * The job is over on the machine. An open journal would undo it at the next start, when other jobs
+ * may have these functions. So they stay quarantined until a start has read the journal; and whether
+ * that finds it open nobody knows after a failed sync, so that the quarantine is on disk as well.
+ */
+static void not_ended(const Run *run, uint32_t job, int error, ExecutorResult *result)
 {
 	result->quarantine = strf("its journal could not be closed: %s", strerror(-error));
+	(void)save_quarantine(run, job, result->quarantine);
 	if (result->problem && result->problem->error == GPUPASS_ERROR_CANCELLED)
 		result->problem->error = GPUPASS_ERROR_ROLLBACK_FAILED;
 	if (result->problem) {
@@ -362,6 +394,15 @@ static void not_ended(const Run *run, int error, ExecutorResult *result)
 	result->state = JOB_INCOMPLETE;
 }
 
+static int end_journal(const Run *run)
+{
+	int r = journal_end(run->log);
+
+	/* Also where it could be ended otherwise: the disk is not to be trusted. */
+	note_journal(run, run->log->failed);
+	return r;
+}
+
 static void end(Run *run, uint32_t job, ExecutorResult *result)
 {
 	int r;
@@ -371,12 +412,12 @@ static void end(Run *run, uint32_t job, ExecutorResult *result)
 	if (result->state == JOB_INCOMPLETE) {
 		/* Without a quarantine file, the next start finds the open journal. */
 		if (save_quarantine(run, job, result->quarantine) >= 0 && run->log)
-			(void)journal_end(run->log);
+			(void)end_journal(run);
 		return;
 	}
-	r = run->log ? journal_end(run->log) : 0;
+	r = run->log ? end_journal(run) : 0;
 	if (r < 0)
-		not_ended(run, r, result);
+		not_ended(run, job, r, result);
 }
 
 static void run_steps(Run *run, ExecutorResult *result)
@@ -406,11 +447,10 @@ static void run_in_journal(Run *run, uint32_t job, ExecutorResult *result)
 
 	if (r == 0)
 		r = begin(run, job, &result->problem);
-	if (r != 0) {
+	if (r == 0)
+		run_steps(run, result);
+	else
 		result->state = cancellation_state(result->problem);
-		return;
-	}
-	run_steps(run, result);
 	end(run, job, result);
 }
 

@@ -24,7 +24,9 @@ typedef struct Run {
 	StepContext context;
 	const ExecutorListener *listener;
 	JournalJob *log; /* NULL: none is kept */
-	size_t done;	 /* steps [0, done) have been acted on, the last perhaps in part */
+	size_t done;	 /* steps [0, done) may have been acted on, the last perhaps in part */
+	size_t begun;	 /* steps [0, begun) were announced with the journal's begin */
+	bool undoes;	 /* that it goes back was announced */
 	bool no_libvirt; /* libvirt did not come back in time: this run no longer waits for it */
 } Run;
 
@@ -43,7 +45,7 @@ typedef struct ExecutorResult {
 } ExecutorResult;
 
 /*
- * Writes each act and undo to the journal before it begins. JOB_INCOMPLETE: the quarantine is on
+ * No act begins that the journal does not announce on disk: store/journal.h. JOB_INCOMPLETE: the quarantine is on
  * disk, or the journal stays open, so that the next start finds one of them.
  *
  * When a call loses libvirt, the executor waits for libvirt up to LIBVIRT_WAIT_USEC, and makes the

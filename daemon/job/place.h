@@ -20,7 +20,7 @@ typedef struct JobPlace {
 	Host *host;
 	const AssignmentStore *store;
 	const ReceiptStore *receipts;
-	const Journal *journal;		   /* NULL: no journal is kept (dry runs) */
+	Journal *journal;		   /* NULL: no journal is kept (dry runs) */
 	const QuarantineStore *quarantine; /* NULL: in memory only; NULL if `journal` is */
 	TenantStore *tenants;		   /* NULL: no marks (tests) */
 	FenceStore *fence;		   /* NULL: no hook goes by it (tests) */

@@ -58,10 +58,28 @@ static bool needs_libvirt(const Plan *plan)
 	return changes(plan, STEP_CHANGES_DEFINITION) || changes(plan, STEP_CHANGES_GUEST);
 }
 
+/*
+ * Steps [0, n) may have begun: all but those that had to be announced and were not, and what comes
+ * after them. The versions before announced each.
+ */
+static size_t may_have_begun(const OpenJob *job)
+{
+	const Plan *plan = job->plan;
+	size_t n = job->begun;
+
+	if (job->log->file.end.number == 0)
+		return n;
+	while (n < plan->n_steps && !step_ops(plan->steps[n])->announced)
+		n++;
+	return n;
+}
+
 /* A reset counts: it has no undo, but a worker may still be busy with it. */
 static bool wrote_something(const OpenJob *job)
 {
-	for (size_t i = 0; i < job->begun; i++)
+	size_t begun = may_have_begun(job);
+
+	for (size_t i = 0; i < begun; i++)
 		if (step_ops(job->plan->steps[i])->changes != STEP_CHANGES_NOTHING)
 			return true;
 	return false;
@@ -181,9 +199,9 @@ static bool machine_holds(Run *run)
 		_cleanup_(problem_freep) Problem *problem = NULL;
 		const StepOps *ops = step_ops(plan->steps[i]);
 
-		/* A reset leaves nothing to observe: it was done if a step after it was begun. A
-		 * group is never given on without it. */
-		if (plan->steps[i] == STEP_RESET && run->done <= i + 1)
+		/* A reset leaves nothing to observe but its marks. A group is never given on
+		 * without it. */
+		if (plan->steps[i] == STEP_RESET && !step_reset_was_made(&run->context))
 			return false;
 		if (ops->holds && !ops->finishes && ops->holds(&run->context, &problem) != 0)
 			return false;
@@ -203,8 +221,9 @@ static int finish(Run *run)
 
 		if (!ops->finishes)
 			continue;
-		run->done = i + 1;
-		r = journal_intent(run->log, i);
+		if (run->done <= i)
+			run->done = i + 1;
+		r = ops->announced ? journal_intent(run->log, i) : 0;
 		if (r >= 0)
 			r = ops->act(&run->context, &problem);
 		if (r == PROBLEM && ops->act_optional) {
@@ -305,7 +324,7 @@ static int settle_job(const JobPlace *place, OpenJob *job, const DomainUses *use
 		},
 		.listener = &nobody,
 		.log = job->log,
-		.done = job->begun,
+		.done = may_have_begun(job),
 	};
 	int r = settle(&run, job, uses, &ret->outcome, ret_reason);
 
@@ -339,6 +358,9 @@ static int close_job(const JobPlace *place, OpenJob *job)
 {
 	int r = journal_end(job->log);
 
+	/* Of a journal that could not be closed: now it is, and the machine was looked at. */
+	if (r >= 0)
+		(void)quarantine_store_remove(place->quarantine, job->plan->group);
 	/* A second recovery would undo the work of later jobs: the claim stays. */
 	if (r >= 0)
 		claims_lift(place->claims, job->plan->group);

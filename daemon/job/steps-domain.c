@@ -348,6 +348,7 @@ const StepOps step_attach = {
 	.changes = STEP_CHANGES_GUEST,
 	/* Leave functions that the guest may still have on vfio-pci. */
 	.barrier = true,
+	.announced = true,
 };
 
 static int detach(StepContext *c, Problem **ret_problem)

@@ -94,6 +94,7 @@ const StepOps step_keep = {
 	.holds = is_kept,
 	.changes = STEP_CHANGES_RECORD,
 	.finishes = true,
+	.announced = true,
 };
 const StepOps step_unkeep = {
 	.act = unkeep,
@@ -101,4 +102,5 @@ const StepOps step_unkeep = {
 	.holds = is_not_kept,
 	.changes = STEP_CHANGES_RECORD,
 	.finishes = true,
+	.announced = true,
 };

@@ -168,21 +168,18 @@ static int not_turned(const Turnover *t, const Bdf *bdf, int error, Problem **re
 	return 0;
 }
 
-static int turn_clean(const Turnover *t, const ReceiptBoard *board, const char *receipt_name,
-		      Problem **ret_problem)
+/* Borrows. */
+static TenantMark clean_mark(const Turnover *t, const ReceiptBoard *board, const char *why)
 {
-	TenantMark mark = plan_board(t->context->plan, &board->bdf)->last; /* borrows */
-	_cleanup_free_ char *why = strf("reset; receipt %s", receipt_name);
-	int r;
+	TenantMark mark = plan_board(t->context->plan, &board->bdf)->last;
 
 	mark.state = TENANT_CLEAN;
 	mark.no_method = false;
 	mark.domain_uuid = (char *)board->tenant_uuid;
 	mark.domain_name = (char *)board->tenant_name;
 	mark.since_usec = now_realtime();
-	mark.why = why;
-	r = tenant_store_save(t->context->place->tenants, &mark);
-	return r < 0 ? not_turned(t, &board->bdf, r, ret_problem) : 0;
+	mark.why = (char *)why;
+	return mark;
 }
 
 /* Explains why a board stays dirty. It stays so without the explanation, too. */
@@ -202,17 +199,21 @@ static void note_no_method(const Turnover *t, const ReceiptBoard *board)
 static int turn_marks(const Turnover *t, const Receipt *receipt, Problem **ret_problem)
 {
 	_cleanup_free_ char *name = receipt_file_name(receipt);
-	int r = 0;
+	_cleanup_free_ char *why = strf("reset; receipt %s", name);
+	_cleanup_free_ TenantMark *marks = xcalloc(t->n_boards + 1, sizeof(TenantMark));
+	size_t n = 0;
+	int r;
 
-	for (size_t i = 0; r == 0 && t->context->place->tenants && i < t->n_boards; i++)
+	for (size_t i = 0; t->context->place->tenants && i < t->n_boards; i++)
 		/* A plan from a journal does not have it: the next domain gets one reset more. */
 		if (!plan_board(t->context->plan, &t->boards[i].bdf))
 			continue;
 		else if (!t->boards[i].reset)
 			note_no_method(t, &t->boards[i]);
 		else if (!turnover_failed(t, receipt))
-			r = turn_clean(t, &t->boards[i], name, ret_problem);
-	return r;
+			marks[n++] = clean_mark(t, &t->boards[i], why);
+	r = n > 0 ? tenant_store_save_all(t->context->place->tenants, marks, n) : 0;
+	return r < 0 ? not_turned(t, &marks[0].bdf, r, ret_problem) : 0;
 }
 
 /* ---- what was not reset ---- */
@@ -424,6 +425,37 @@ int step_reset_returning(StepContext *c, Problem **ret_problem)
 	note_unreset(c, returned);
 	t = turnover_make(c, returned);
 	return t.n > 0 ? turn_over(&t, ret_problem) : 0;
+}
+
+/*
+ * The marks turn clean with the reset, and then the plan's own domain gets the boards. One without a
+ * mark was never used, unless a release takes it from its domain.
+ */
+static bool was_reset(const Plan *plan, const TenantFile *file)
+{
+	const TenantMark *mark = file ? file->mark : NULL;
+
+	if (!file)
+		return plan->operation != OPERATION_RELEASE;
+	if (!mark || mark->state == TENANT_CLEAN)
+		return mark;
+	return plan->operation != OPERATION_RELEASE && plan->domain_uuid &&
+	       str_equal(mark->domain_uuid, plan->domain_uuid);
+}
+
+bool step_reset_was_made(const StepContext *c)
+{
+	_cleanup_(tenants_freep) Tenants *tenants = NULL;
+	const Plan *plan = c->plan;
+	bool made = true;
+
+	if (!c->place->tenants)
+		return false;
+	tenants = tenant_store_load(c->place->tenants);
+	for (size_t i = 0; made && i < plan->n_functions; i++)
+		if (plan_begins_slot(plan, i))
+			made = was_reset(plan, tenants_find(tenants, &plan->functions[i].bdf));
+	return made && !tenants->fault;
 }
 
 const StepOps step_reset = {

@@ -71,14 +71,14 @@ static void identify(const StepContext *c, const Bdf *bdf, const TenantMark *the
 	ret->serial_number = xstrdup(from ? from->serial_number : f->serial_number);
 }
 
-static int mark_board(StepContext *c, const Tenants *tenants, const Bdf *bdf, Problem **ret_problem)
+/* *ret is the mark that the board gets. 0: it has it. */
+#define NEW_MARK 2
+static int mark_board(StepContext *c, const Tenants *tenants, const Bdf *bdf, TenantMark *ret,
+		      Problem **ret_problem)
 {
 	const TenantFile *file = tenants_find(tenants, bdf);
 	const PlanBoard *board = plan_board(c->plan, bdf);
 	const TenantMark *there = file ? file->mark : NULL;
-	_cleanup_(tenant_mark_clear)
-		TenantMark mark = { .state = TENANT_DIRTY, .since_usec = now_realtime() };
-	int r;
 
 	if (!may_have(c, file, board))
 		return refuse(bdf, file, ret_problem);
@@ -87,14 +87,41 @@ static int mark_board(StepContext *c, const Tenants *tenants, const Bdf *bdf, Pr
 	/* What cannot be understood says dirty as it is. */
 	if (file && !there && goes_back(c->plan))
 		return 0;
-	mark.no_method = there && there->no_method;
-	identify(c, bdf, there, board, &mark);
-	mark.domain_uuid = xstrdup(c->plan->domain_uuid);
-	mark.domain_name = xstrdup(c->plan->domain_name);
-	mark.why = xstrdup(goes_back(c->plan) ? "given back by a release that failed"
+	*ret = (TenantMark){ .state = TENANT_DIRTY, .since_usec = now_realtime() };
+	ret->no_method = there && there->no_method;
+	identify(c, bdf, there, board, ret);
+	ret->domain_uuid = xstrdup(c->plan->domain_uuid);
+	ret->domain_name = xstrdup(c->plan->domain_name);
+	ret->why = xstrdup(goes_back(c->plan) ? "given back by a release that failed"
 					      : "given to it by gpupass");
-	r = tenant_store_save(c->place->tenants, &mark);
-	return r < 0 ? tenant_not_stored(c->place, bdf, r, ret_problem) : 0;
+	return NEW_MARK;
+}
+
+/* All at once: a domain gets the whole group, or nothing of it. */
+static int mark_boards(StepContext *c, const Tenants *tenants, TenantMark *marks, size_t *n,
+		       Problem **ret_problem)
+{
+	const Plan *plan = c->plan;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < plan->n_functions; i++) {
+		if (!plan_begins_slot(plan, i))
+			continue;
+		r = mark_board(c, tenants, &plan->functions[i].bdf, &marks[*n], ret_problem);
+		if (r == NEW_MARK) {
+			++*n;
+			r = 0;
+		}
+	}
+	return r;
+}
+
+static int save_marks(const StepContext *c, const TenantMark *marks, size_t n,
+		      Problem **ret_problem)
+{
+	int r = tenant_store_save_all(c->place->tenants, marks, n);
+
+	return r < 0 ? tenant_not_stored(c->place, &marks[0].bdf, r, ret_problem) : 0;
 }
 
 static int refuse_unread(const char *why, Problem **ret_problem)
@@ -108,16 +135,21 @@ static int refuse_unread(const char *why, Problem **ret_problem)
 int step_mark_tenant(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(tenants_freep) Tenants *tenants = NULL;
-	const Plan *plan = c->plan;
-	int r = 0;
+	TenantMark *marks;
+	size_t n = 0;
+	int r;
 
 	if (!c->place->tenants)
 		return 0;
 	tenants = tenant_store_load(c->place->tenants);
 	if (tenants->fault)
 		return refuse_unread(tenants->fault, ret_problem);
-	for (size_t i = 0; r == 0 && i < plan->n_functions; i++)
-		if (plan_begins_slot(plan, i))
-			r = mark_board(c, tenants, &plan->functions[i].bdf, ret_problem);
+	marks = xcalloc(c->plan->n_functions + 1, sizeof(TenantMark));
+	r = mark_boards(c, tenants, marks, &n, ret_problem);
+	if (r == 0)
+		r = save_marks(c, marks, n, ret_problem);
+	for (size_t i = 0; i < n; i++)
+		tenant_mark_clear(&marks[i]);
+	free(marks);
 	return r;
 }

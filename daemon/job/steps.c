@@ -47,6 +47,23 @@ static const struct StepRow {
 	[STEP_UNKEEP] = { &step_unkeep, "as of forget, for the kept group" },
 };
 #pragma GCC diagnostic pop
+
+/*
+ * What must be on disk before a step begins. The begin of the journal announces all steps up to the
+ * first that has an effect. Recovery undoes the whole plan, and each undo looks first, so that it
+ * does no harm where the act never began:
+ *
+ * preflight, verify  change nothing;
+ * bind, restore      move functions to the drivers they are on;
+ * define             finds the definition as it was before;
+ * detach             attaches what the guest has already, which libvirt refuses as there;
+ * reset              has no undo; that it was made stands in the boards' marks;
+ * persistence        sets a mode that is set;
+ * record, forget     find the record as it was before.
+ *
+ * But the undo of attach resets what a guest may have had, and those of keep and unkeep remove files
+ * that share a function: these are announced (StepOps.announced), and so are all steps before them.
+ */
 _Static_assert(ELEMENTS(steps) == STEP_KIND_MAX_, "every step kind has its operations");
 
 const StepOps *step_ops(StepKind kind)

@@ -63,6 +63,9 @@ typedef struct StepOps {
 	bool act_optional, undo_optional;
 	/* One of the last steps, on which no other depends: recovery does it if it is missing. */
 	bool finishes;
+	/* Its undo does harm if the act never began: its intent is on disk before. steps.c says why
+	 * the others need no sync of their own. */
+	bool announced;
 } StepOps;
 
 const StepOps *step_ops(StepKind kind);
@@ -98,6 +101,11 @@ int step_mark_tenant(StepContext *c, Problem **ret_problem);
  * drivers: steps-reset.c. PROBLEM: it could not be reset, or its receipt not be stored.
  */
 int step_reset_returning(StepContext *c, Problem **ret_problem);
+/*
+ * For recovery: whether all boards of the plan were reset since the last tenant, as their marks on
+ * disk say. false: not, or it is not known.
+ */
+bool step_reset_was_made(const StepContext *c);
 /* Notes that a worker never came back. Keeps `why` of the first one. */
 void step_remember_stuck(StepContext *c, const Bdf *function, const char *why, ...) _printf_(3, 4);
 /* "worker 123", or "a worker" when its pid is not known. */

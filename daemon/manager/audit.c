@@ -91,7 +91,7 @@ void audit_job_note(Manager *m, const JobRecord *job, const JobNote *note)
 		return; /* decides nothing about a GPU */
 	record = record_of_job(job, AUDIT_RESET, note->text);
 	record.verdict = verdicts[note->kind];
-	trail_add(m->place.trail, &record, job->caller);
+	trail_add_lazily(m->place.trail, &record, job->caller);
 }
 
 void audit_drift(Manager *m, const DriftFinding *finding, bool gone)
@@ -147,5 +147,16 @@ void audit_recovered(Manager *m, const OpenJob *job, const Recovery *recovery)
 	record = record_about(AUDIT_QUARANTINED, plan->group, plan->domain_uuid, plan->domain_name,
 			      recovery->reason);
 	record.job = job->id;
+	trail_add(m->place.trail, &record, NULL);
+}
+
+void audit_end_unknown(Manager *m, const AuditRecord *begun, const char *reason)
+{
+	AuditRecord record = record_about(AUDIT_JOB_ENDED, begun->group, begun->domain_uuid,
+					  begun->domain, reason);
+
+	record.job = begun->job;
+	record.verb = xstrdup(begun->verb);
+	strv_copy(begun->functions, &record.functions);
 	trail_add(m->place.trail, &record, NULL);
 }

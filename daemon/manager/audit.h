@@ -24,6 +24,8 @@ void audit_drift(Manager *m, const DriftFinding *finding, bool gone);
 void audit_foreign(Manager *m, const FenceFinding *finding, bool gone);
 void audit_boot_fault(Manager *m, const BootFault *fault);
 /* On a thread, too. */
+/* The trail says that it was begun, and nobody knows how it ended. `reason` says why. */
+void audit_end_unknown(Manager *m, const AuditRecord *begun, const char *reason);
 void audit_recovered(Manager *m, const OpenJob *job, const Recovery *recovery);
 
 /* Reads on a thread. `json` is NULL when `error` is negative. */

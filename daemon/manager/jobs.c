@@ -5,6 +5,7 @@
 #include "manager/fence.h"
 #include "manager/look.h"
 #include "manager/metrics.h"
+#include "manager/numbers.h"
 #include "manager/picture.h"
 #include "manager/records.h"
 #include "manager/recover.h"
@@ -196,6 +197,7 @@ int manager_start_job(Manager *m, const JobRequest *request, uint32_t *ret_id,
 		return r;
 	}
 	records_add(m, job);
+	manager_reserve_numbers(m);
 	*ret_id = job->id;
 	m->listener.job_new(job, m->listener.userdata);
 	return 0;

@@ -6,6 +6,7 @@
 #include "job/recover.h"
 #include "manager/audit.h"
 #include "manager/look.h"
+#include "manager/numbers.h"
 #include "manager/state.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -35,9 +36,79 @@ static void log_unread(const Manager *m)
 		log_as(LOG_ERR, LOG_ID_QUARANTINED, "%s", *line);
 }
 
+static bool is_known(const JournalFound *found, uint32_t job)
+{
+	for (size_t i = 0; i < found->n_jobs; i++)
+		if (found->jobs[i]->id == job)
+			return true;
+	return false;
+}
+
+static bool has_ended(const JournalFound *found, uint32_t job)
+{
+	for (size_t i = 0; i < found->n_ended; i++)
+		if (found->ended[i] == job)
+			return true;
+	return false;
+}
+
+/* It is on disk and on record, as of any job that nobody can bring to its end. */
+static void keep_lost_apart(Manager *m, const AuditRecord *begun)
+{
+	size_t n = strv_length(begun->functions);
+	_cleanup_free_ Bdf *functions = xcalloc(n + 1, sizeof(Bdf));
+	_cleanup_free_ char *reason =
+		strf("job %u (%s) was begun, as the audit trail has it, and its journal is cut "
+		     "off: what it did is not known",
+		     begun->job, str_or_empty(begun->verb));
+
+	for (size_t i = 0; i < n; i++)
+		if (bdf_parse(begun->functions[i], &functions[i]) < 0)
+			return;
+	if (n == 0 || !begun->group)
+		return;
+	claims_add_quarantine(m->claims, begun->group, functions, n, NULL, reason);
+	(void)quarantine_store_save(m->place.quarantine,
+				    &(Quarantine){ .group = begun->group,
+						   .functions = functions,
+						   .n_functions = n,
+						   .reason = reason,
+						   .job = begun->job,
+						   .since_usec = now_realtime() });
+	log_line(LOG_ERR,
+		 &(LogFields){ .message_id = LOG_ID_QUARANTINED,
+			       .group = begun->group,
+			       .job = begun->job },
+		 "%s is quarantined: %s", begun->group, reason);
+	audit_end_unknown(m, begun, reason);
+}
+
+/*
+ * The trail has a job once its journal is on disk, and before its first effect. So one that the
+ * trail has begun, and of which a journal that is cut off knows nothing, was there. What is cut off
+ * without that was never more than about to begin. A job that the journal has ended lost its end on
+ * record in a power cut.
+ */
+static void compare_with_trail(Manager *m, const JournalFound *found)
+{
+	const TrailJobs *jobs = trail_jobs(m->place.trail);
+
+	for (size_t i = 0; jobs && i < jobs->n_open; i++) {
+		const AuditRecord *begun = &jobs->open[i];
+
+		if (is_known(found, begun->job))
+			continue; /* recovery puts its end on record */
+		if (found->torn && !has_ended(found, begun->job))
+			keep_lost_apart(m, begun);
+		else
+			audit_end_unknown(m, begun, "how it ended was not put on record");
+	}
+}
+
 int manager_load_state(Manager *m)
 {
 	const JobPlace place = manager_job_place(m);
+	_cleanup_(journal_found_clear) JournalFound found = { 0 };
 	char **notes = NULL;
 	int r;
 
@@ -45,11 +116,18 @@ int manager_load_state(Manager *m)
 	if (r < 0)
 		return r;
 	take_notes(m, topology_store_load(m->place.topology));
-	r = journal_load(m->place.journal, m->claims, &m->open_jobs, &m->n_open_jobs, &m->last_job,
-			 &notes);
+	r = journal_load(m->place.journal, m->claims, &found);
 	if (r < 0)
 		return r;
+	compare_with_trail(m, &found);
+	take_notes(m, TAKE_PTR(found.notes));
+	strv_copy(trail_faults(m->place.trail), &notes);
 	take_notes(m, notes);
+	m->open_jobs = TAKE_PTR(found.jobs);
+	m->n_open_jobs = found.n_jobs;
+	found.n_jobs = 0;
+	m->last_job = found.last;
+	manager_load_numbers(m);
 	for (size_t i = 0; i < m->n_open_jobs; i++)
 		recover_claim(&place, m->open_jobs[i],
 			      "a job was interrupted and is being recovered");

@@ -4,6 +4,7 @@
 
 #include "job/job.h"
 #include "job/place.h"
+#include "store/numbers.h"
 
 typedef struct JobStep {
 	StepKind kind;
@@ -61,7 +62,8 @@ typedef struct ManagerPlace {
 	Host *host;
 	const AssignmentStore *store;
 	const ReceiptStore *receipts;
-	const Journal *journal;
+	Journal *journal;
+	const NumberStore *numbers; /* NULL: numbers begin anew (tests) */
 	const QuarantineStore *quarantine;
 	TenantStore *tenants;
 	FenceStore *fence;

@@ -188,12 +188,7 @@ int assignment_store_check(const AssignmentStore *store, const Assignment *assig
 	/* dir_list() leaves out what begins with a dot. */
 	probe = strf(".%s" ASSIGNMENT_CHECK_SUFFIX, place.name);
 	text = text_for(assignment, &place);
-	r = file_replace_at(store->dir_fd, probe, text, strlen(text), FILE_MODE_PRIVATE);
-	if (r >= 0)
-		return file_remove_at(store->dir_fd, probe);
-	/* The file may be there all the same, and only not durable. */
-	unlinkat(store->dir_fd, probe, 0);
-	return r;
+	return file_try_at(store->dir_fd, probe, text, strlen(text));
 }
 
 int assignment_store_save(const AssignmentStore *store, const Assignment *assignment)

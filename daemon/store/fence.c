@@ -28,7 +28,6 @@ static FenceHold *fence_hold_free(FenceHold *hold)
 	free(hold);
 	return NULL;
 }
-DEFINE_CLEANUP(FenceHold, fence_hold_free)
 
 /* What the daemon before wrote is on disk, but nobody stands by it: it is not `written`. */
 static void read_last(FenceStore *store)
@@ -47,6 +46,7 @@ int fence_store_open(const char *state_directory, FenceStore *ret)
 	int r;
 
 	*ret = (FenceStore){ .dir_fd = -1 };
+	pthread_mutex_init(&ret->writing, NULL);
 	pthread_mutex_init(&ret->lock, NULL);
 	r = dir_open_private(state_directory, &ret->dir_fd);
 	if (r >= 0)
@@ -66,6 +66,7 @@ void fence_store_close(FenceStore *store)
 		store->holds = next;
 	}
 	pthread_mutex_destroy(&store->lock);
+	pthread_mutex_destroy(&store->writing);
 }
 
 static void close_held(Fence *fence, const FenceHold *hold)
@@ -76,11 +77,67 @@ static void close_held(Fence *fence, const FenceHold *hold)
 	fence_close(fence, hold->group, hold->functions, hold->n_functions, FENCE_BUSY, reason);
 }
 
+static bool same_functions(const FenceGroup *a, const FenceGroup *b)
+{
+	for (size_t i = 0; a->n_functions == b->n_functions && i < a->n_functions; i++)
+		if (!bdf_equal(&a->functions[i].bdf, &b->functions[i].bdf))
+			return false;
+	return a->n_functions == b->n_functions;
+}
+
+/* Both say the same of all groups but those that this leaves out, which have the same functions. */
+static bool others_equal(const Fence *written, const Fence *fence,
+			 bool (*leaves_out)(const FenceGroup *was, const FenceGroup *is))
+{
+	_cleanup_free_ FenceGroup *before = NULL, *after = NULL;
+	Fence rest_before, rest_after;
+
+	if (!written || written->n_groups != fence->n_groups)
+		return false;
+	rest_before = *written;
+	rest_after = *fence;
+	rest_before.groups = before = xcalloc(fence->n_groups + 1, sizeof(FenceGroup));
+	rest_after.groups = after = xcalloc(fence->n_groups + 1, sizeof(FenceGroup));
+	rest_before.n_groups = rest_after.n_groups = 0;
+	for (size_t i = 0; i < fence->n_groups; i++) {
+		const FenceGroup *was = &written->groups[i], *is = &fence->groups[i];
+
+		if (same_functions(was, is) && leaves_out(was, is))
+			continue;
+		before[rest_before.n_groups++] = *was;
+		after[rest_after.n_groups++] = *is;
+	}
+	return fence_equal(&rest_before, &rest_after);
+}
+
+static bool is_closed(const FenceGroup *was, _unused_ const FenceGroup *is)
+{
+	return was->state != FENCE_OPEN;
+}
+
+/*
+ * true: the file that is there refuses whatever this one refuses, so that it does no harm if a power
+ * cut brings it back; the next daemon writes another. So it is with the one that a job's end
+ * replaces: the job's group is closed in it, and all others are as they were.
+ */
+static bool only_opens(const Fence *written, const Fence *fence)
+{
+	return others_equal(written, fence, is_closed);
+}
+
+/* Whose it is and was is no matter while a job is at work on it: nobody gets it. */
+static bool is_still_busy(const FenceGroup *was, const FenceGroup *is)
+{
+	return was->state == FENCE_BUSY && is->state == FENCE_BUSY &&
+	       str_equal(was->reason, is->reason) && str_equal(was->name, is->name);
+}
+
 static bool is_new(const FenceStore *store, const Fence *fence, uint64_t now_usec)
 {
 	const Fence *written = store->written;
 
-	return !written || !fence_equal(written, fence) || now_usec < written->written_usec ||
+	return !written || !others_equal(written, fence, is_still_busy) ||
+	       now_usec < written->written_usec ||
 	       now_usec - written->written_usec >= FENCE_REFRESH_USEC;
 }
 
@@ -88,6 +145,7 @@ static bool is_new(const FenceStore *store, const Fence *fence, uint64_t now_use
 static int write_fence(FenceStore *store, Fence **fence, uint64_t now_usec)
 {
 	_cleanup_free_ char *text = NULL;
+	bool opens = only_opens(store->written, *fence);
 	int r;
 
 	(*fence)->generation = store->generation + 1;
@@ -95,7 +153,9 @@ static int write_fence(FenceStore *store, Fence **fence, uint64_t now_usec)
 	text = fence_to_json(*fence);
 	/* After a failure either may be there. */
 	store->written = fence_free(store->written);
-	r = file_replace_at(store->dir_fd, FENCE_FILE, text, strlen(text), FILE_MODE_PRIVATE);
+	r = file_put_at(store->dir_fd, FENCE_FILE, text, strlen(text), FILE_MODE_PRIVATE);
+	if (r >= 0 && !opens)
+		r = file_sync_dir(store->dir_fd);
 	if (r < 0)
 		return r;
 	store->generation++;
@@ -111,16 +171,23 @@ static bool is_one_of(uint32_t job, const uint32_t *jobs, size_t n)
 	return false;
 }
 
-/* The fence with all holds but those of these jobs. */
+/*
+ * The fence with all holds but those of these jobs; `fence` NULL: the last one. Without any the hook
+ * refuses all GPUs, so that there is nothing to close yet.
+ */
 static int write_held(FenceStore *store, const Fence *fence, const uint32_t *but, size_t n_but,
 		      uint64_t now_usec)
 {
-	_cleanup_(fence_freep) Fence *held = fence_copy(fence);
+	_cleanup_(fence_freep) Fence *held = NULL;
 
-	for (const FenceHold *hold = store->holds; hold; hold = hold->next)
+	pthread_mutex_lock(&store->lock);
+	if (fence || store->last)
+		held = fence_copy(fence ? fence : store->last);
+	for (const FenceHold *hold = store->holds; held && hold; hold = hold->next)
 		if (!is_one_of(hold->job, but, n_but))
 			close_held(held, hold);
-	return is_new(store, held, now_usec) ? write_fence(store, &held, now_usec) : 0;
+	pthread_mutex_unlock(&store->lock);
+	return held && is_new(store, held, now_usec) ? write_fence(store, &held, now_usec) : 0;
 }
 
 static void let_go(FenceStore *store, const uint32_t *ended, size_t n)
@@ -137,28 +204,21 @@ static void let_go(FenceStore *store, const uint32_t *ended, size_t n)
 	}
 }
 
-static int update_locked(FenceStore *store, Fence **fence, const uint32_t *ended, size_t n_ended,
-			 uint64_t now_usec)
-{
-	int r = write_held(store, *fence, ended, n_ended, now_usec);
-
-	if (r < 0)
-		return r;
-	let_go(store, ended, n_ended);
-	fence_free(store->last);
-	store->last = TAKE_PTR(*fence);
-	return 0;
-}
-
 int fence_store_update(FenceStore *store, const Fence *fence, const uint32_t *ended, size_t n_ended,
 		       uint64_t now_usec)
 {
-	_cleanup_(fence_freep) Fence *copy = fence_copy(fence);
 	int r;
 
+	pthread_mutex_lock(&store->writing);
+	r = write_held(store, fence, ended, n_ended, now_usec);
 	pthread_mutex_lock(&store->lock);
-	r = update_locked(store, &copy, ended, n_ended, now_usec);
+	if (r >= 0) {
+		let_go(store, ended, n_ended);
+		fence_free(store->last);
+		store->last = fence_copy(fence);
+	}
 	pthread_mutex_unlock(&store->lock);
+	pthread_mutex_unlock(&store->writing);
 	return r;
 }
 
@@ -188,9 +248,9 @@ char *fence_store_check(FenceStore *store)
 {
 	char *fault = NULL;
 
-	pthread_mutex_lock(&store->lock);
+	pthread_mutex_lock(&store->writing);
 	check_locked(store, &fault);
-	pthread_mutex_unlock(&store->lock);
+	pthread_mutex_unlock(&store->writing);
 	return fault;
 }
 
@@ -207,29 +267,24 @@ static FenceHold *hold_new(uint32_t job, const char *group, const Bdf *functions
 	return hold;
 }
 
-/* Without a fence the hook refuses all GPUs, so there is nothing to close yet. */
-static int hold_locked(FenceStore *store, FenceHold **hold, uint64_t now_usec)
-{
-	int r;
-
-	(*hold)->next = store->holds;
-	store->holds = *hold;
-	r = store->last ? write_held(store, store->last, NULL, 0, now_usec) : 0;
-	if (r < 0)
-		store->holds = (*hold)->next;
-	else
-		TAKE_PTR(*hold);
-	return r;
-}
-
+/* Whoever writes next, writes it for all that wait. */
 int fence_store_hold(FenceStore *store, uint32_t job, const char *group, const Bdf *functions,
 		     size_t n, uint64_t now_usec)
 {
-	_cleanup_(fence_hold_freep) FenceHold *hold = hold_new(job, group, functions, n);
+	FenceHold *hold = hold_new(job, group, functions, n);
 	int r;
 
 	pthread_mutex_lock(&store->lock);
-	r = hold_locked(store, &hold, now_usec);
+	hold->next = store->holds;
+	store->holds = hold;
+	pthread_mutex_unlock(&store->lock);
+	pthread_mutex_lock(&store->writing);
+	r = write_held(store, NULL, NULL, 0, now_usec);
+	pthread_mutex_unlock(&store->writing);
+	if (r >= 0)
+		return 0;
+	pthread_mutex_lock(&store->lock);
+	let_go(store, &job, 1);
 	pthread_mutex_unlock(&store->lock);
 	return r;
 }

@@ -21,12 +21,13 @@
 typedef struct FenceHold FenceHold;
 
 typedef struct FenceStore {
-	int dir_fd;	      /* owned */
-	pthread_mutex_t lock; /* protects the members below, and the file */
-	Fence *last;	      /* as last given or read, without the jobs' holds; NULL: none */
-	Fence *written;	      /* as it is on disk; NULL: not known */
-	FenceHold *holds;
+	int dir_fd;		 /* owned */
+	pthread_mutex_t writing; /* protects the file, and: */
+	Fence *written;		 /* as it is on disk; NULL: not known */
 	uint64_t generation;
+	pthread_mutex_t lock; /* taken behind `writing`; protects: */
+	Fence *last;	      /* as last given or read, without the jobs' holds; NULL: none */
+	FenceHold *holds;
 } FenceStore;
 
 /*
@@ -49,6 +50,6 @@ int fence_store_update(FenceStore *store, const Fence *fence, const uint32_t *en
  */
 char *fence_store_check(FenceStore *store);
 
-/* Closes the group for a job. On disk when this returns 0. */
+/* Closes the group for a job. On disk when this returns 0. Jobs that begin at once share a write. */
 int fence_store_hold(FenceStore *store, uint32_t job, const char *group, const Bdf *functions,
 		     size_t n, uint64_t now_usec);

@@ -54,11 +54,7 @@ int kept_store_check(KeptStore *store, const Assignment *kept)
 	r = check_version(store, name);
 	/* dir_list() leaves out what begins with a dot. */
 	if (r >= 0)
-		r = file_replace_at(store->dir_fd, probe, text, strlen(text), FILE_MODE_PRIVATE);
-	if (r >= 0)
-		r = file_remove_at(store->dir_fd, probe);
-	else
-		unlinkat(store->dir_fd, probe, 0);
+		r = file_try_at(store->dir_fd, probe, text, strlen(text));
 	pthread_mutex_unlock(&store->lock);
 	return r;
 }

@@ -103,7 +103,7 @@ Tenants *tenant_store_load(TenantStore *store)
 /* ---- writing ---- */
 
 /* A file of another version may have facts that this version does not know. */
-static int save(TenantStore *store, const TenantMark *mark)
+static int put(TenantStore *store, const TenantMark *mark)
 {
 	_cleanup_(tenant_mark_freep) TenantMark *there = NULL;
 	_cleanup_free_ char *name = file_name(&mark->bdf), *text = tenant_mark_to_json(mark);
@@ -112,17 +112,33 @@ static int save(TenantStore *store, const TenantMark *mark)
 	r = read_mark(store->dir_fd, name, &there, NULL);
 	if (r == -EPROTO)
 		return r;
-	return file_replace_at(store->dir_fd, name, text, strlen(text), FILE_MODE_PRIVATE);
+	return file_put_at(store->dir_fd, name, text, strlen(text), FILE_MODE_PRIVATE);
+}
+
+static int save(TenantStore *store, const TenantMark *mark)
+{
+	int r = put(store, mark);
+
+	return r < 0 ? r : file_sync_dir(store->dir_fd);
 }
 
 int tenant_store_save(TenantStore *store, const TenantMark *mark)
 {
-	int r;
+	return tenant_store_save_all(store, mark, 1);
+}
 
+int tenant_store_save_all(TenantStore *store, const TenantMark *marks, size_t n)
+{
+	int r = 0, synced;
+
+	if (n == 0)
+		return 0;
 	pthread_mutex_lock(&store->lock);
-	r = save(store, mark);
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		r = put(store, &marks[i]);
+	synced = file_sync_dir(store->dir_fd);
 	pthread_mutex_unlock(&store->lock);
-	return r;
+	return r < 0 ? r : synced;
 }
 
 /* A quarantine is no job, so looks at its boards count. */

@@ -29,6 +29,8 @@ Tenants *tenant_store_load(TenantStore *store);
 
 /* -EPROTO: the file is of another version, and stays as it is. */
 int tenant_store_save(TenantStore *store, const TenantMark *mark);
+/* The same for each mark of a job, at once; what could not be written is the error of the first. */
+int tenant_store_save_all(TenantStore *store, const TenantMark *marks, size_t n);
 
 /*
  * The same for marks from a look, which must not overwrite the marks of a job: leaves out boards

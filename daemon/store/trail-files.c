@@ -12,81 +12,98 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-static char *file_name(uint64_t number)
+static int open_directory(TrailFiles *files, const char *directory)
 {
-	return strf("%" PRIu64 TRAIL_FILE_SUFFIX, number);
-}
-
-static int append_all(_unused_ void *userdata, int fd, const char *text, size_t size)
-{
-	ssize_t n = write(fd, text, size);
-
-	if (n < 0)
-		return -errno;
-	return (size_t)n == size ? 0 : -ENOSPC;
-}
-
-static int sync_data(_unused_ void *userdata, int fd)
-{
-	return fdatasync(fd) < 0 ? -errno : 0;
-}
-
-int trail_files_open(const char *directory, TrailFiles *ret)
-{
-	_cleanup_free_ char *above =
-		xstrndup(directory, (size_t)(strrchr(directory, '/') - directory));
-	const char *name = strrchr(directory, '/') + 1;
+	const char *name = str_base_name(directory);
+	_cleanup_free_ char *above = xstrndup(directory, (size_t)(name - directory));
 	_cleanup_close_ int above_fd = -1;
-	int fd = -1, r;
+	int r;
 
 	r = dir_open_at(AT_FDCWD, above, true, &above_fd);
 	if (r < 0)
 		return r;
 	if (mkdirat(above_fd, name, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	fd = openat(above_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
+	files->dir_fd = openat(above_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (files->dir_fd < 0)
 		return -errno;
-	if (fchmod(fd, 0700) < 0) {
-		r = -errno;
-		close_fd(fd);
-		return r;
-	}
-	*ret = (TrailFiles){
-		.dir_fd = fd,
-		.fd = -1,
-		.limits = TRAIL_LIMITS_DEFAULT,
-		.io = { .append = append_all, .sync = sync_data },
-		.end.hash = AUDIT_NO_HASH,
-		.synced.hash = AUDIT_NO_HASH,
-	};
+	/* What cannot be changed, as on a read-only disk, stays as it is. */
+	(void)fchmod(files->dir_fd, 0700);
+	files->file.dir_fd = files->dir_fd;
 	return 0;
+}
+
+void trail_files_open(const char *directory, TrailFiles *ret)
+{
+	*ret = (TrailFiles){
+		.dir_fd = -1,
+		.limits = TRAIL_LIMITS_DEFAULT,
+		.file = { .fd = -1,
+			  .io = ledger_io,
+			  .end = LEDGER_NO_MARK,
+			  .synced = LEDGER_NO_MARK },
+	};
+	ret->error = open_directory(ret, directory);
 }
 
 void trail_files_close(TrailFiles *files)
 {
-	close_fd(files->fd);
+	ledger_close(&files->file);
 	close_fd(files->dir_fd);
 	free(files->boot_id);
 	free(files->mended);
-	*files = (TrailFiles){ .fd = -1, .dir_fd = -1 };
+	strv_free(files->faults);
+	for (size_t i = 0; i < files->jobs.n_open; i++)
+		audit_record_clear(&files->jobs.open[i]);
+	free(files->jobs.open);
+	*files = (TrailFiles){ .file.fd = -1, .dir_fd = -1 };
 }
 
 /* ---- the end of what is there ---- */
 
 typedef struct End {
 	uint64_t sequence; /* of the last record that can be read */
-	AuditHash hash;	   /* of the last line that has one */
+	LineHash hash;	   /* of the last line that has one */
 	off_t whole;	   /* bytes of whole lines */
 	off_t torn;	   /* bytes behind them */
 	uint64_t bad;	   /* lines behind the last record that can be read */
+	TrailJobs *jobs;
 } End;
+
+static void close_job(TrailJobs *jobs, uint32_t job)
+{
+	for (size_t i = 0; i < jobs->n_open; i++) {
+		if (jobs->open[i].job != job)
+			continue;
+		audit_record_clear(&jobs->open[i]);
+		jobs->open[i--] = jobs->open[--jobs->n_open];
+	}
+}
+
+/* Takes the record. Numbers of the versions before began anew with each start. */
+static void note_job(TrailJobs *jobs, AuditRecord *record)
+{
+	bool ends = record->kind == AUDIT_JOB_ENDED ||
+		    (record->kind == AUDIT_RECOVERED && record->verdict != AUDIT_NO_VERDICT);
+
+	/* Calls name numbers that no job has. */
+	if ((ends || record->kind == AUDIT_JOB_BEGUN) && record->job > jobs->last)
+		jobs->last = record->job;
+	if (ends || record->kind == AUDIT_JOB_BEGUN)
+		close_job(jobs, record->job);
+	if (record->kind == AUDIT_JOB_BEGUN) {
+		jobs->open = xreallocarray(jobs->open, jobs->n_open + 1, sizeof(AuditRecord));
+		jobs->open[jobs->n_open++] = *record;
+		*record = AUDIT_RECORD_EMPTY;
+	}
+	audit_record_clear(record);
+}
 
 static int see_line(const char *line, size_t size, bool whole, void *userdata)
 {
 	AuditRecord record = AUDIT_RECORD_EMPTY;
 	End *end = userdata;
-	AuditHash hash;
+	LineHash hash;
 	bool intact;
 	int r;
 
@@ -101,111 +118,136 @@ static int see_line(const char *line, size_t size, bool whole, void *userdata)
 		return 0;
 	end->sequence = record.sequence;
 	end->hash = hash;
-	audit_record_clear(&record);
+	note_job(end->jobs, &record);
 	return 0;
 }
 
-static int open_newest(TrailFiles *files, int flags)
+static int see_any(_unused_ const char *line, _unused_ size_t size, _unused_ bool whole,
+		   _unused_ void *userdata)
 {
-	_cleanup_free_ char *name = file_name(files->end.number);
-	struct stat st;
-	int fd;
-
-	fd = openat(files->dir_fd, name,
-		    O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0600);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		close_fd(fd);
-		return -EBADMSG;
-	}
-	close_fd(files->fd);
-	files->fd = fd;
-	return 0;
+	return 1;
 }
 
 /* The next record says what was found. */
 static int mend(TrailFiles *files, const End *end)
 {
-	if (end->torn > 0 && ftruncate(files->fd, end->whole) < 0)
+	LedgerFile *file = &files->file;
+
+	if (end->torn > 0 && ftruncate(file->fd, end->whole) < 0)
 		return -errno;
 	if (end->torn > 0)
-		files->mended = strf("%" PRIu64 TRAIL_FILE_SUFFIX
+		files->mended = strf("%" PRIu64 LEDGER_SUFFIX
 				     ": the last line was cut off, and its %jd bytes were removed",
-				     files->end.number, (intmax_t)end->torn);
+				     file->end.number, (intmax_t)end->torn);
 	/* Numbers go on as if they had been records, so that nothing else can take their place. */
 	if (end->bad > 0) {
-		files->end.sequence += end->bad;
-		files->broken = true;
+		file->end.sequence += end->bad;
+		file->broken = true;
 		free(files->mended);
-		files->mended = strf("%" PRIu64 TRAIL_FILE_SUFFIX ": its last %" PRIu64
+		files->mended = strf("%" PRIu64 LEDGER_SUFFIX ": its last %" PRIu64
 				     " lines cannot be read, and were left as they are",
-				     files->end.number, end->bad);
+				     file->end.number, end->bad);
 	}
 	return 0;
 }
 
-int trail_files_load(TrailFiles *files)
+static void note_fault(TrailFiles *files, const char *name, int error)
+{
+	strv_appendf(&files->faults,
+		     "audit%s%s cannot be read (%s): the audit trail %s; see gpupassd(8), AUDIT",
+		     name ? "/" : "", str_or_empty(name), file_state_error(error),
+		     name ? "goes on in another file, and that one is left as it is"
+			  : "is not written, and nothing is given away until it can be");
+}
+
+/* More records than such a file can have. */
+static uint64_t records_at_most(const TrailFiles *files)
+{
+	return files->limits.file_bytes / LINE_HASH_HEX + AUDIT_LINE_MAX;
+}
+
+/* Of all files, the newest last: those that can be read need not be read whole. */
+static int look_at(TrailFiles *files, uint64_t number, bool whole, End *ret)
+{
+	_cleanup_free_ char *name = ledger_name(number);
+	int r = trail_file_visit(files->dir_fd, number, whole ? see_line : see_any, ret);
+
+	if (r < 0)
+		note_fault(files, name, r);
+	return r;
+}
+
+/* So many of the newest are read whole: a job is shorter, and the newest may be empty. */
+#define READ_WHOLE 2U
+
+static void find_end(TrailFiles *files, const uint64_t *numbers, size_t n, size_t whole, End *end)
+{
+	uint64_t unknown = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		End of_file = { .hash = LINE_NO_HASH, .jobs = &files->jobs };
+		int r = look_at(files, numbers[i], i + whole >= n, &of_file);
+
+		unknown = r >= 0 ? of_file.sequence > 0 ? 0 : unknown
+				 : unknown + records_at_most(files);
+		/* What an empty one follows. */
+		if (of_file.sequence == 0) {
+			of_file.sequence = end->sequence;
+			of_file.hash = end->hash;
+		}
+		*end = of_file;
+		files->file.broken = r < 0;
+	}
+	if (unknown == 0)
+		return;
+	end->sequence += unknown;
+	files->mended = xstrdup("a file cannot be read; numbers go on behind all that it can have");
+}
+
+void trail_files_load(TrailFiles *files)
 {
 	_cleanup_free_ uint64_t *numbers = NULL;
-	End end = { .hash = AUDIT_NO_HASH };
+	LedgerFile *file = &files->file;
+	End end = { .hash = LINE_NO_HASH };
 	size_t n = 0;
-	int r = trail_files_list(files->dir_fd, &numbers, &n);
+	int r = files->dir_fd < 0 ? files->error : ledger_list(files->dir_fd, &numbers, &n);
 
-	/* The newest may be empty: the power was cut right after it was made. */
-	for (size_t i = n; r >= 0 && i > 0 && end.sequence == 0; i--) {
-		End of_file = { .hash = AUDIT_NO_HASH };
-
-		r = trail_file_visit(files->dir_fd, numbers[i - 1], see_line, &of_file);
-		end.sequence = of_file.sequence;
-		end.hash = of_file.hash;
-		if (i == n) {
-			end.whole = of_file.whole;
-			end.torn = of_file.torn;
-			end.bad = of_file.bad;
-		}
-	}
+	if (r < 0)
+		note_fault(files, NULL, r);
 	if (r < 0 || n == 0)
-		return r;
-	files->end.number = numbers[n - 1];
-	files->end.sequence = end.sequence;
-	files->end.hash = end.hash;
-	files->end.size = end.whole;
-	r = open_newest(files, 0);
-	if (r >= 0)
-		r = mend(files, &end);
-	files->synced = files->end;
-	return r;
+		return;
+	find_end(files, numbers, n, READ_WHOLE, &end);
+	if (end.sequence == 0 && n > READ_WHOLE) {
+		files->faults = strv_free(files->faults);
+		find_end(files, numbers, n, n, &end);
+	}
+	file->end = (LedgerMark){ numbers[n - 1], end.whole, end.sequence, end.hash };
+	/* What cannot be written now, as on a read-only disk, is left for another file, too. */
+	if (!file->broken && (ledger_open(file, 0) < 0 || mend(files, &end) < 0))
+		file->broken = true;
+	file->synced = file->end;
 }
 
 /* ---- appending ---- */
 
-static int write_record(TrailFiles *files, AuditRecord *record, AuditHash *ret_hash)
+static int write_record(TrailFiles *files, AuditRecord *record, LineHash *ret_hash)
 {
 	_cleanup_free_ char *line = NULL;
-	AuditHash hash;
+	LineHash hash;
 	size_t size;
 	int r;
 
 	free(record->previous);
-	record->previous = xstrdup(files->end.hash.hex);
-	record->sequence = files->end.sequence + 1;
+	record->previous = xstrdup(files->file.end.hash.hex);
+	record->sequence = files->file.end.sequence + 1;
 	line = audit_line(record, &hash);
 	size = strlen(line);
 	if (size > AUDIT_LINE_MAX)
 		return -EMSGSIZE;
-	r = files->io.append(files->io.userdata, files->fd, line, size);
-	if (r < 0) {
-		/* Whatever part of it was written. */
-		files->broken |= ftruncate(files->fd, files->end.size) < 0;
-		return r;
-	}
-	files->end.size += (off_t)size;
-	files->end.sequence = record->sequence;
-	files->end.hash = hash;
-	if (ret_hash)
+	r = ledger_append(&files->file, line, size, record->sequence, &hash);
+	if (r >= 0 && ret_hash)
 		*ret_hash = hash;
-	return 0;
+	return r;
 }
 
 /* A record of the trail about itself. Takes the reason. */
@@ -224,71 +266,46 @@ static int write_own(TrailFiles *files, AuditKind kind, char *reason, uint64_t c
 	return r;
 }
 
-static void go_back(TrailFiles *files, const TrailMark *mark)
-{
-	if (files->end.number != mark->number) {
-		_cleanup_free_ char *name = file_name(files->end.number);
-
-		files->fd = close_fd(files->fd);
-		(void)unlinkat(files->dir_fd, name, 0);
-		files->end.number = mark->number;
-		files->broken |= mark->number > 0 && open_newest(files, 0) < 0;
-	}
-	files->end = *mark;
-	if (files->fd >= 0)
-		files->broken |= ftruncate(files->fd, mark->size) < 0;
-}
-
 int trail_files_sync(TrailFiles *files)
 {
-	int r = files->fd < 0 ? 0 : files->io.sync(files->io.userdata, files->fd);
-
-	if (r < 0)
-		go_back(files, &files->synced);
-	else
-		files->synced = files->end;
-	return r;
+	return ledger_sync(&files->file);
 }
 
 static char *begin_reason(const TrailFiles *files)
 {
-	return files->end.number == 1
+	return files->file.end.number == 1
 		       ? xstrdup("the trail begins")
-		       : strf("follows %" PRIu64 TRAIL_FILE_SUFFIX, files->end.number - 1);
+		       : strf("follows %" PRIu64 LEDGER_SUFFIX, files->file.end.number - 1);
 }
 
 static int begin_file(TrailFiles *files)
 {
+	LedgerFile *file = &files->file;
 	int r;
 
-	files->end.number++;
-	r = open_newest(files, O_CREAT | O_EXCL);
+	file->end.number++;
+	r = ledger_open(file, O_CREAT | O_EXCL);
 	if (r < 0) {
-		files->end.number--;
+		file->end.number--;
 		return r;
 	}
-	files->end.size = 0;
-	files->broken = false;
-	if (fsync(files->dir_fd) < 0)
-		return -errno;
-	return write_own(files, AUDIT_FILE_BEGUN, begin_reason(files), 0);
+	file->end.size = 0;
+	file->broken = false;
+	r = file_sync_dir(files->dir_fd);
+	return r < 0 ? r : write_own(files, AUDIT_FILE_BEGUN, begin_reason(files), 0);
 }
-
-typedef struct First {
-	uint64_t sequence;
-} First;
 
 static int see_first(const char *line, size_t size, bool whole, void *userdata)
 {
 	AuditRecord record = AUDIT_RECORD_EMPTY;
-	First *first = userdata;
-	AuditHash hash;
+	uint64_t *first = userdata;
+	LineHash hash;
 	bool intact;
 	int r = whole ? audit_line_parse(line, size, &record, &hash, &intact) : -EBADMSG;
 
 	if (r < 0)
 		return 0; /* some later line tells */
-	first->sequence = record.sequence;
+	*first = record.sequence;
 	audit_record_clear(&record);
 	return 1;
 }
@@ -296,15 +313,15 @@ static int see_first(const char *line, size_t size, bool whole, void *userdata)
 /* The record comes to the disk before the file goes. */
 static int drop(TrailFiles *files, uint64_t number, uint64_t next)
 {
-	_cleanup_free_ char *name = file_name(number);
-	First first = { 0 };
+	_cleanup_free_ char *name = ledger_name(number);
+	uint64_t first = 0;
 	int r = trail_file_visit(files->dir_fd, next, see_first, &first);
 
 	if (r >= 0)
 		r = write_own(files, AUDIT_FILE_DROPPED, strf("%s was the oldest file", name),
-			      first.sequence);
+			      first);
 	if (r >= 0)
-		r = files->io.sync(files->io.userdata, files->fd);
+		r = files->file.io.sync(files->file.io.userdata, files->file.fd);
 	if (r < 0)
 		return r;
 	return unlinkat(files->dir_fd, name, 0) < 0 ? -errno : 0;
@@ -314,7 +331,7 @@ static int drop_oldest(TrailFiles *files)
 {
 	_cleanup_free_ uint64_t *numbers = NULL;
 	size_t n = 0;
-	int r = trail_files_list(files->dir_fd, &numbers, &n);
+	int r = ledger_list(files->dir_fd, &numbers, &n);
 
 	for (size_t i = 0; r >= 0 && i + 1 < n && i + files->limits.files < n; i++)
 		r = drop(files, numbers[i], numbers[i + 1]);
@@ -323,26 +340,29 @@ static int drop_oldest(TrailFiles *files)
 
 static bool is_full(const TrailFiles *files)
 {
-	return files->end.number == 0 || files->broken ||
-	       (uint64_t)files->end.size >= files->limits.file_bytes;
+	const LedgerFile *file = &files->file;
+
+	return file->end.number == 0 || file->broken ||
+	       (uint64_t)file->end.size >= files->limits.file_bytes;
 }
 
 /* Whatever is in the file of before is on disk first, so that no later sync need know of it. */
 static int rotate(TrailFiles *files)
 {
-	TrailMark before;
-	int r = trail_files_sync(files);
+	LedgerFile *file = &files->file;
+	LedgerMark before;
+	int r = ledger_sync(file);
 
 	if (r < 0)
 		return r;
-	before = files->end;
+	before = file->end;
 	r = begin_file(files);
 	if (r >= 0)
-		r = files->io.sync(files->io.userdata, files->fd);
-	if (r < 0 && files->end.number != before.number)
-		go_back(files, &before);
+		r = file->io.sync(file->io.userdata, file->fd);
+	if (r < 0 && file->end.number != before.number)
+		ledger_go_back(file, &before);
 	if (r >= 0)
-		files->synced = files->end;
+		file->synced = file->end;
 	/* An old file that cannot be dropped now is dropped with the next. */
 	if (r >= 0)
 		(void)drop_oldest(files);
@@ -360,13 +380,15 @@ static int mend_record(TrailFiles *files)
 	return 0;
 }
 
-int trail_files_append(TrailFiles *files, AuditRecord *record, AuditHash *ret_hash)
+int trail_files_append(TrailFiles *files, AuditRecord *record, LineHash *ret_hash)
 {
-	int r = 0;
+	int r = files->dir_fd < 0 ? files->error : 0;
 
+	if (r < 0)
+		return r;
 	if (is_full(files))
 		r = rotate(files);
-	else if (files->end.size == 0)
+	else if (files->file.end.size == 0)
 		r = write_own(files, AUDIT_FILE_BEGUN, begin_reason(files), 0);
 	if (r >= 0)
 		r = mend_record(files);

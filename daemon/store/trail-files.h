@@ -6,12 +6,9 @@
  */
 #pragma once
 
-#include <sys/types.h>
-
 #include "core/audit/chain.h"
 #include "core/audit/query.h"
-
-#define TRAIL_FILE_SUFFIX ".log"
+#include "store/ledger.h"
 
 typedef struct TrailLimits {
 	uint64_t file_bytes; /* a file that has more is followed by another */
@@ -20,56 +17,46 @@ typedef struct TrailLimits {
 
 #define TRAIL_LIMITS_DEFAULT ((TrailLimits){ .file_bytes = 4ULL << 20, .files = 16 })
 
-/* The two writes, which tests can replace. append: all of it, or -errno. */
-typedef struct TrailIo {
-	int (*append)(void *userdata, int fd, const char *text, size_t size);
-	int (*sync)(void *userdata, int fd);
-	void *userdata;
-} TrailIo;
-
-/* A place in the trail. */
-typedef struct TrailMark {
-	uint64_t number;   /* of the newest file; 0: there is none */
-	off_t size;	   /* of its whole lines */
-	uint64_t sequence; /* of the last record */
-	AuditHash hash;
-} TrailMark;
+/* What the records say of jobs. */
+typedef struct TrailJobs {
+	AuditRecord *open; /* that they were begun, and not how they ended */
+	size_t n_open;
+	uint32_t last; /* the highest number */
+} TrailJobs;
 
 typedef struct TrailFiles {
-	int dir_fd; /* owned */
+	int dir_fd; /* owned; -1: it cannot be opened */
+	int error;  /* why; 0: it is open */
 	TrailLimits limits;
-	TrailIo io;
-	char *boot_id; /* owned; NULL: not known */
-	int fd;	       /* of the newest file; owned; -1: none */
-	TrailMark end;
-	TrailMark synced; /* what is on disk */
-	bool broken;	  /* a cut-off write could not be taken back: begin another file */
-	char *mended;	  /* what was wrong with the end, for the next record; NULL: nothing */
+	LedgerFile file; /* the newest */
+	char *boot_id;	 /* owned; NULL: not known */
+	char *mended;	 /* what was wrong with the end, for the next record; NULL: nothing */
+	char **faults;	 /* a line for each file, or the folder, that cannot be read */
+	TrailJobs jobs;	 /* as the newest files say */
 } TrailFiles;
 
-/* Opens DIRECTORY, and creates it with mode 0700. Reads nothing: lock the directory first. */
-int trail_files_open(const char *directory, TrailFiles *ret);
-/* Finds the end, and takes back a last line that was cut off. */
-int trail_files_load(TrailFiles *files);
+/*
+ * Opens DIRECTORY, and creates it with mode 0700; where that fails, each append says why. Reads
+ * nothing: lock the directory first.
+ */
+void trail_files_open(const char *directory, TrailFiles *ret);
+/*
+ * Finds the end, and takes back a last line that was cut off. A file that cannot be read becomes a
+ * fault, and is left behind: records go on in another one, with numbers that it cannot have had.
+ */
+void trail_files_load(TrailFiles *files);
 void trail_files_close(TrailFiles *files);
 
 /*
  * Appends the record, with sequence number and hashes, in another file where this one is full. The
  * record is not on disk before trail_files_sync(). A failure leaves the trail as it was.
  */
-int trail_files_append(TrailFiles *files, AuditRecord *record, AuditHash *ret_hash);
+int trail_files_append(TrailFiles *files, AuditRecord *record, LineHash *ret_hash);
 /* Takes back what was appended since the last sync if it cannot be brought to the disk. */
 int trail_files_sync(TrailFiles *files);
 
-/* Numbers of the files of a trail, ascending. */
-int trail_files_list(int dir_fd, uint64_t **ret, size_t *ret_n);
-
-/*
- * Calls visit() for each line of a file, without its newline; `whole` is false for bytes at the
- * end without one. Stops at an error of visit(), or at a positive result, which it returns.
- */
-typedef int (*TrailVisit)(const char *line, size_t size, bool whole, void *userdata);
-int trail_file_visit(int dir_fd, uint64_t number, TrailVisit visit, void *userdata);
+/* Calls visit() for each line of a file: ledger_visit(). */
+int trail_file_visit(int dir_fd, uint64_t number, LedgerVisit visit, void *userdata);
 
 /* Feeds all files to the chain. */
 int trail_files_check(int dir_fd, AuditChain *chain);

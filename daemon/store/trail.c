@@ -13,6 +13,8 @@
 
 /* What may wait for a disk that does not answer. */
 #define WAITING_MAX 1024U
+/* How long a record that nobody waits for may wait for a sync that others need, too. */
+#define LAZY_USEC (5 * USEC_PER_SEC)
 
 /* On the stack of who waits. */
 typedef struct Waiter {
@@ -24,11 +26,16 @@ typedef struct Item Item;
 struct Item {
 	Item *next;
 	AuditRecord record;
-	AuditHash hash;
+	LineHash hash;
 	CallerIdentity *caller;
 	Waiter *waiter; /* NULL: nobody waits */
+	bool lazy;	/* it need not be on disk before another one is */
 	int result;
 };
+
+typedef struct ItemList {
+	Item *first, *last;
+} ItemList;
 
 struct Trail {
 	TrailFiles files; /* the thread's, once that runs */
@@ -36,11 +43,16 @@ struct Trail {
 	TrailHolders *holders;
 	pthread_t thread;
 	bool started;
-	bool failing; /* the thread's: the last record could not be written */
+	/* The thread's own. */
+	bool failing;	   /* the last record could not be written */
+	ItemList unsynced; /* appended, or failed, since the last sync */
+	uint64_t told;	   /* of the lost records, in lines that are not synced yet */
+	uint64_t failed;   /* of `unsynced`, that no line tells of */
+	uint64_t due_usec; /* CLOCK_MONOTONIC of the next sync; 0: nothing waits for one */
 	pthread_mutex_t lock;
 	pthread_cond_t more, settled;
 	/* The lock guards what follows. */
-	Item *first, *last;
+	ItemList queue;
 	size_t n;
 	bool writing, ending;
 	uint64_t lost; /* records, since the last that was written */
@@ -50,22 +62,27 @@ struct Trail {
 
 /* ---- life ---- */
 
-int trail_open(const char *directory, const TrailLimits *limits, Trail **ret)
+Trail *trail_open(const char *directory, const TrailLimits *limits)
 {
-	_cleanup_(trail_freep) Trail *trail = xcalloc(1, sizeof(Trail));
-	int r;
+	Trail *trail = xcalloc(1, sizeof(Trail));
 
-	trail->files.fd = trail->files.dir_fd = -1;
 	pthread_mutex_init(&trail->lock, NULL);
 	pthread_cond_init(&trail->more, NULL);
 	pthread_cond_init(&trail->settled, NULL);
-	r = trail_files_open(directory, &trail->files);
-	if (r < 0)
-		return r;
+	trail_files_open(directory, &trail->files);
 	trail->holders = trail_holders_new();
 	trail->files.limits = *limits;
-	*ret = TAKE_PTR(trail);
-	return 0;
+	return trail;
+}
+
+char *const *trail_faults(const Trail *trail)
+{
+	return trail ? trail->files.faults : NULL;
+}
+
+const TrailJobs *trail_jobs(const Trail *trail)
+{
+	return trail ? &trail->files.jobs : NULL;
 }
 
 int trail_dir_fd(const Trail *trail)
@@ -76,6 +93,25 @@ int trail_dir_fd(const Trail *trail)
 TrailFiles *trail_files(Trail *trail)
 {
 	return &trail->files;
+}
+
+static void list_add(ItemList *list, Item *item)
+{
+	item->next = NULL;
+	if (list->last)
+		list->last->next = item;
+	else
+		list->first = item;
+	list->last = item;
+}
+
+/* Of the list, which is then empty. */
+static Item *list_take(ItemList *list)
+{
+	Item *first = list->first;
+
+	*list = (ItemList){ 0 };
+	return first;
 }
 
 static Item *item_free(Item *item)
@@ -99,11 +135,9 @@ Trail *trail_free(Trail *trail)
 		pthread_mutex_unlock(&trail->lock);
 		pthread_join(trail->thread, NULL);
 	}
-	while (trail->first) {
-		Item *next = trail->first->next;
-
-		item_free(trail->first);
-		trail->first = next;
+	for (Item *item = list_take(&trail->queue), *next; item; item = next) {
+		next = item->next;
+		item_free(item);
 	}
 	pthread_cond_destroy(&trail->settled);
 	pthread_cond_destroy(&trail->more);
@@ -133,48 +167,77 @@ static int append_lost(Trail *trail, uint64_t lost)
 	return r;
 }
 
-static uint64_t lost_now(const Item *first)
+/* Whether a sync must follow now. */
+static bool append_item(Trail *trail, Item *item, uint64_t lost)
 {
-	uint64_t n = 0;
+	uint64_t owed = lost - trail->told + trail->failed;
+	int r;
 
-	for (const Item *item = first; item; item = item->next)
-		n += item->result < 0;
-	return n;
+	caller_identity_fill(item->caller, &item->record);
+	r = append_lost(trail, owed);
+	if (r >= 0) {
+		trail->told = lost;
+		trail->failed = 0;
+		r = trail_files_append(&trail->files, &item->record, &item->hash);
+	}
+	item->result = r;
+	trail->failed += r < 0;
+	list_add(&trail->unsynced, item);
+	if (trail->due_usec == 0)
+		trail->due_usec = now_monotonic() + LAZY_USEC;
+	return !item->lazy || r < 0;
 }
 
-static void append_batch(Trail *trail, Item *first)
+static bool append_batch(Trail *trail, Item *first)
 {
-	uint64_t lost, told = 0, failed = 0;
-	int r = 0;
+	bool sync = false;
+	uint64_t lost;
 
 	pthread_mutex_lock(&trail->lock);
 	lost = trail->lost;
 	pthread_mutex_unlock(&trail->lock);
-	for (Item *item = first; item; item = item->next) {
-		caller_identity_fill(item->caller, &item->record);
-		r = append_lost(trail, lost - told + failed);
-		if (r >= 0) {
-			told = lost;
-			failed = 0;
-			r = trail_files_append(&trail->files, &item->record, &item->hash);
-		}
-		item->result = r;
-		failed += r < 0;
+	for (Item *item = first, *next; item; item = next) {
+		next = item->next;
+		sync |= append_item(trail, item, lost);
 	}
-	r = trail_files_sync(&trail->files);
-	/* Nothing of it is on disk: also what was said of losses is not. */
-	if (r < 0) {
-		told = failed = 0;
-		for (Item *item = first; item; item = item->next) {
-			item->result = r;
-			failed++;
+	return sync;
+}
+
+/* For what was appended, and need not be on disk, the callee is told at once. */
+static void settle_lazy(Trail *trail)
+{
+	pthread_mutex_lock(&trail->lock);
+	for (Item *item = trail->unsynced.first; item; item = item->next)
+		if (item->lazy && item->waiter) {
+			*item->waiter = (Waiter){ .done = true, .result = item->result };
+			item->waiter = NULL;
 		}
+	pthread_cond_broadcast(&trail->settled);
+	pthread_mutex_unlock(&trail->lock);
+}
+
+static void sync_all(Trail *trail)
+{
+	uint64_t lost_now = 0;
+	int r = trail_files_sync(&trail->files);
+
+	/* Nothing of it is on disk: also what was said of losses is not. */
+	if (r < 0)
+		trail->told = trail->failed = 0;
+	for (Item *item = trail->unsynced.first; item; item = item->next) {
+		if (r < 0) {
+			item->result = r;
+			trail->failed++;
+		}
+		lost_now += item->result < 0;
 	}
 	pthread_mutex_lock(&trail->lock);
-	trail->lost = trail->lost - told + failed;
-	trail->lost_ever += lost_now(first);
-	trail->sequence = trail->files.synced.sequence;
+	trail->lost = trail->lost - trail->told + trail->failed;
+	trail->lost_ever += lost_now;
+	trail->sequence = trail->files.file.synced.sequence;
 	pthread_mutex_unlock(&trail->lock);
+	trail->told = trail->failed = 0;
+	trail->due_usec = 0;
 }
 
 static void tell(Trail *trail, const Item *item)
@@ -189,43 +252,66 @@ static void tell(Trail *trail, const Item *item)
 	trail->failing = fails;
 }
 
-/* With the lock. */
-static void settle_batch(Trail *trail, Item *first)
+static void settle(Trail *trail)
 {
+	Item *first = list_take(&trail->unsynced);
+
+	for (const Item *item = first; item; item = item->next)
+		tell(trail, item);
+	pthread_mutex_lock(&trail->lock);
 	for (Item *item = first, *next; item; item = next) {
 		next = item->next;
 		if (item->waiter)
 			*item->waiter = (Waiter){ .done = true, .result = item->result };
 		item_free(item);
 	}
-	trail->writing = false;
-	pthread_cond_broadcast(&trail->settled);
+	pthread_mutex_unlock(&trail->lock);
+}
+
+/* With the lock. true: time is up for what is not synced yet. */
+static bool wait_for_more(Trail *trail)
+{
+	const struct timespec due = clock_timespec(trail->due_usec);
+	int e = 0;
+
+	while (!trail->queue.first && !trail->ending && e == 0) {
+		if (trail->due_usec == 0)
+			pthread_cond_wait(&trail->more, &trail->lock);
+		else
+			e = pthread_cond_clockwait(&trail->more, &trail->lock, CLOCK_MONOTONIC,
+						   &due);
+	}
+	return e != 0 || trail->ending;
 }
 
 static void *write_records(void *userdata)
 {
 	Trail *trail = userdata;
+	bool ending = false;
 
-	pthread_mutex_lock(&trail->lock);
-	for (;;) {
+	while (!ending) {
 		Item *batch;
+		bool sync;
 
-		while (!trail->first && !trail->ending)
-			pthread_cond_wait(&trail->more, &trail->lock);
-		if (!trail->first)
-			break;
-		batch = trail->first;
-		trail->first = trail->last = NULL;
+		pthread_mutex_lock(&trail->lock);
+		sync = wait_for_more(trail);
+		ending = trail->ending;
+		batch = list_take(&trail->queue);
 		trail->n = 0;
 		trail->writing = true;
 		pthread_mutex_unlock(&trail->lock);
-		append_batch(trail, batch);
-		for (const Item *item = batch; item; item = item->next)
-			tell(trail, item);
+		sync |= append_batch(trail, batch);
+		if (sync) {
+			sync_all(trail);
+			settle(trail);
+		} else {
+			settle_lazy(trail);
+		}
 		pthread_mutex_lock(&trail->lock);
-		settle_batch(trail, batch);
+		trail->writing = false;
+		pthread_cond_broadcast(&trail->settled);
+		pthread_mutex_unlock(&trail->lock);
 	}
-	pthread_mutex_unlock(&trail->lock);
 	return NULL;
 }
 
@@ -236,10 +322,8 @@ int trail_start(Trail *trail, const char *boot_id, const TrailListener *listener
 
 	trail->listener = *listener;
 	trail->files.boot_id = xstrdup(boot_id);
-	r = trail_files_load(&trail->files);
-	if (r < 0)
-		return r;
-	trail->sequence = trail->files.end.sequence;
+	trail_files_load(&trail->files);
+	trail->sequence = trail->files.file.end.sequence;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the other threads' business */
 	r = -pthread_create(&trail->thread, NULL, write_records, trail);
@@ -271,17 +355,13 @@ static int enqueue(Trail *trail, Item *item)
 		item_free(item);
 		return -EAGAIN;
 	}
-	if (trail->last)
-		trail->last->next = item;
-	else
-		trail->first = item;
-	trail->last = item;
+	list_add(&trail->queue, item);
 	trail->n++;
 	pthread_cond_signal(&trail->more);
 	return 0;
 }
 
-void trail_add(Trail *trail, AuditRecord *record, CallerIdentity *caller)
+static void add(Trail *trail, AuditRecord *record, CallerIdentity *caller, bool lazy)
 {
 	Item *item;
 
@@ -290,12 +370,23 @@ void trail_add(Trail *trail, AuditRecord *record, CallerIdentity *caller)
 		return;
 	}
 	item = item_new(trail, record, caller);
+	item->lazy = lazy;
 	pthread_mutex_lock(&trail->lock);
 	(void)enqueue(trail, item);
 	pthread_mutex_unlock(&trail->lock);
 }
 
-int trail_add_durably(Trail *trail, AuditRecord *record, CallerIdentity *caller)
+void trail_add(Trail *trail, AuditRecord *record, CallerIdentity *caller)
+{
+	add(trail, record, caller, false);
+}
+
+void trail_add_lazily(Trail *trail, AuditRecord *record, CallerIdentity *caller)
+{
+	add(trail, record, caller, true);
+}
+
+int trail_append(Trail *trail, AuditRecord *record, CallerIdentity *caller)
 {
 	Waiter waiter = { 0 };
 	Item *item;
@@ -307,6 +398,7 @@ int trail_add_durably(Trail *trail, AuditRecord *record, CallerIdentity *caller)
 	}
 	item = item_new(trail, record, caller);
 	item->waiter = &waiter;
+	item->lazy = true;
 	pthread_mutex_lock(&trail->lock);
 	r = enqueue(trail, item);
 	while (r >= 0 && !waiter.done)
@@ -324,9 +416,9 @@ bool trail_flush(Trail *trail, uint64_t timeout_usec)
 	if (!trail)
 		return true;
 	pthread_mutex_lock(&trail->lock);
-	while ((trail->first || trail->writing) && e == 0)
+	while ((trail->queue.first || trail->writing) && e == 0)
 		e = pthread_cond_clockwait(&trail->settled, &trail->lock, CLOCK_MONOTONIC, &until);
-	written = !trail->first && !trail->writing;
+	written = !trail->queue.first && !trail->writing;
 	pthread_mutex_unlock(&trail->lock);
 	return written;
 }
@@ -360,6 +452,6 @@ void trail_note_holders(Trail *trail, const Inspection *inspection)
 		return;
 	trail_holders_note(trail->holders, inspection, &records, &n);
 	for (size_t i = 0; i < n; i++)
-		trail_add(trail, &records[i], NULL);
+		trail_add_lazily(trail, &records[i], NULL);
 	free(records);
 }

@@ -75,7 +75,7 @@ int main(int argc, char *argv[])
 		return status;
 	if (argc - first != 1)
 		return arguments_refuse(&program, "give one directory", NULL);
-	if (expect && !audit_hash_valid(expect))
+	if (expect && !line_hash_valid(expect))
 		return arguments_refuse(&program, "this is no hash of 64 hex digits", expect);
 	return check(argv[first], expect);
 }

@@ -108,7 +108,7 @@ int file_set_aside_at(int dir_fd, const char *name)
 						    : strf("%s.%u" FILE_DAMAGED_SUFFIX, name, i);
 
 		if (renameat2(dir_fd, name, dir_fd, aside, RENAME_NOREPLACE) >= 0)
-			return fsync(dir_fd) < 0 ? -errno : 0;
+			return file_sync_dir(dir_fd);
 		if (errno != EEXIST)
 			return -errno;
 	}
@@ -170,7 +170,7 @@ int file_write_fd(int fd, const char *content, size_t size)
 	return 0;
 }
 
-int file_replace_at(int dir_fd, const char *name, const char *content, size_t size, mode_t mode)
+int file_put_at(int dir_fd, const char *name, const char *content, size_t size, mode_t mode)
 {
 	/* A leading dot keeps a leftover of a crash out of dir_list(). */
 	_cleanup_free_ char *temporary = strf(".%s" FILE_TEMPORARY_SUFFIX, name);
@@ -185,18 +185,37 @@ int file_replace_at(int dir_fd, const char *name, const char *content, size_t si
 		r = -errno;
 	if (r >= 0 && renameat(dir_fd, temporary, dir_fd, name) < 0)
 		r = -errno;
-	if (r < 0) {
+	if (r < 0)
 		unlinkat(dir_fd, temporary, 0);
-		return r;
-	}
+	return r;
+}
+
+int file_sync_dir(int dir_fd)
+{
 	return fsync(dir_fd) < 0 ? -errno : 0;
+}
+
+int file_replace_at(int dir_fd, const char *name, const char *content, size_t size, mode_t mode)
+{
+	int r = file_put_at(dir_fd, name, content, size, mode);
+
+	return r < 0 ? r : file_sync_dir(dir_fd);
+}
+
+int file_try_at(int dir_fd, const char *name, const char *content, size_t size)
+{
+	_cleanup_close_ int fd =
+		openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int r = fd < 0 ? -errno : file_write_fd(fd, content, size);
+
+	if (fd >= 0 && unlinkat(dir_fd, name, 0) < 0 && r >= 0)
+		r = -errno;
+	return r;
 }
 
 int file_remove_at(int dir_fd, const char *name)
 {
-	if (unlinkat(dir_fd, name, 0) < 0)
-		return -errno;
-	return fsync(dir_fd) < 0 ? -errno : 0;
+	return unlinkat(dir_fd, name, 0) < 0 ? -errno : file_sync_dir(dir_fd);
 }
 
 static int make_directories(int dir_fd, const char *path)

@@ -58,6 +58,16 @@ int file_write_exact_at(int dir_fd, const char *path, const char *value);
  * fsync, rename, fsync of the directory. `mode` is the file's mode.
  */
 int file_replace_at(int dir_fd, const char *name, const char *content, size_t size, mode_t mode);
+/*
+ * The same without the fsync of the directory: after a power cut it may still be the old content.
+ * For several files, of which file_sync_dir() then brings all names to the disk; and for one whose
+ * old content is as good until then.
+ */
+int file_put_at(int dir_fd, const char *name, const char *content, size_t size, mode_t mode);
+int file_sync_dir(int dir_fd);
+/* Whether a file of this content could be written there: writes and removes one, and syncs
+ * nothing. */
+int file_try_at(int dir_fd, const char *name, const char *content, size_t size);
 
 /* unlink + fsync of the directory. -ENOENT is passed on. */
 int file_remove_at(int dir_fd, const char *name);

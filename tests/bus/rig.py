@@ -299,6 +299,20 @@ class Host:
         until(lambda: self.driver(FUNCTIONS[0]) == "vfio-pci" and self.is_hanging(FUNCTIONS[2]),
               "the job did not begin")
 
+    def open_jobs(self):
+        """Numbers of the jobs that the journal has begun and not ended."""
+        found = []
+        for name, text in texts_in(os.path.join(self.state, "journal")).items():
+            if not name.endswith(".log"):
+                continue
+            job = None
+            for line in text.splitlines():
+                record = json.loads(line[65:])
+                if record["record"] in ("begin", "end"):
+                    job = record["job"] if record["record"] == "begin" else None
+            found += [job] if job else []
+        return found
+
     def let_go_soon(self, bdf):
         """While the next daemon starts, which waits for it."""
         threading.Timer(0.5, self.let_go, [bdf]).start()

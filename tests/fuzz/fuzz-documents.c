@@ -19,7 +19,7 @@
 #include "core/plan/record.h"
 #include "core/tenancy/tenancy.h"
 #include "fuzz.h"
-#include "store/journal-line.h"
+#include "gpupass/dbus.h"
 #include "store/journal.h"
 #include "store/quarantine.h"
 #include "util/json.h"
@@ -148,7 +148,7 @@ static void a_record_reads_again(const char *bytes, size_t size)
 {
 	AuditRecord first = AUDIT_RECORD_EMPTY, second = AUDIT_RECORD_EMPTY;
 	_cleanup_free_ char *once = NULL, *twice = NULL;
-	AuditHash hash, again;
+	LineHash hash, again;
 	bool intact = false;
 	int r = audit_line_parse(bytes, size, &first, &hash, &intact);
 
@@ -212,73 +212,62 @@ static void a_plan_reads_again(const json_t *json)
 	EXPECT(twice && json_equal(once, twice));
 }
 
-static void a_line_reads_again(const json_t *json)
-{
-	_cleanup_free_ char *line = journal_line(json), *why = NULL;
-	_cleanup_json_ json_t *again = NULL;
-	size_t n;
-
-	EXPECT(line);
-	n = strlen(line);
-	EXPECT(n > 0 && line[n - 1] == '\n' && !memchr(line, '\n', n - 1));
-	line[n - 1] = '\0';
-	EXPECT(journal_line_parse(line, &again, &why) == 0);
-	EXPECT(json_equal(json, again));
-	/* A flipped bit is seen. */
-	line[n / 2] ^= 1;
-	json_decref(again);
-	again = NULL;
-	EXPECT(journal_line_parse(line, &again, &why) < 0 && !again);
-}
-
-/* Each line of the input that is JSON becomes a line of the file, with a good checksum. */
+/* Each line of the input that is an object becomes a line of the file, with a good hash and place. */
 static char *frame(const char *text)
 {
-	_cleanup_strv_ char **lines = NULL;
+	_cleanup_strv_ char **lines = NULL, **more = NULL;
+	LineHash hash = LINE_NO_HASH;
+	json_int_t sequence = 0;
 	char *file = strdup("");
 
-	strv_split(text, "\n", &lines);
-	for (size_t i = 0; lines && lines[i]; i++) {
+	strv_append(&lines, "{\"record\":\"file-begun\"}");
+	strv_split(text, "\n", &more);
+	strv_copy(more, &lines);
+	for (size_t i = 0; lines[i]; i++) {
 		_cleanup_json_ json_t *record = json_loads(lines[i], JSON_REJECT_DUPLICATES, NULL);
-		_cleanup_free_ char *line = record ? journal_line(record) : strf("%s\n", lines[i]);
-		char *longer = strf("%s%s", file, str_or_empty(line));
+		_cleanup_free_ char *line = NULL;
+		char *longer;
 
+		if (json_is_object(record)) {
+			json_object_set_new(record, "schema", json_string(GPUPASS_SCHEMA_JOURNAL));
+			json_object_set_new(record, "sequence", json_integer(++sequence));
+			json_object_set_new(record, "previous", json_string(hash.hex));
+			line = line_make(record, &hash);
+		} else {
+			line = strf("%s\n", lines[i]);
+		}
+		longer = strf("%s%s", file, line);
 		free(file);
 		file = longer;
-		EXPECT(file);
 	}
 	return file;
 }
 
-/* A file of the journal becomes an open job, or blocks something, or never was. */
-static void a_journal_is_loaded(const char *text)
+/* A file of the journal becomes an open job, or blocks something, or all of it has ended. */
+static void a_journal_is_loaded(const char *name, const char *file)
 {
-	_cleanup_free_ char *file = frame(text), *names = NULL;
-	_cleanup_(claims_freep) Claims *claims = NULL;
-	_cleanup_strv_ char **notes = NULL;
-	Journal journal = { 0 };
-	OpenJob **jobs = NULL;
-	uint32_t last = 0;
-	size_t n = 0;
+	_cleanup_(journal_found_clear) JournalFound found = { 0 };
+	_cleanup_(claims_freep) Claims *claims = claims_new();
+	_cleanup_free_ char *names = NULL, *damaged = strf("%s.damaged", name);
+	Journal journal;
 	int fd;
 
 	EXPECT(journal_open(fuzz_directory(&fd), &journal) == 0);
-	claims = claims_new();
-	fuzz_write(fd, "7.journal", file, strlen(file));
-	EXPECT(journal_load(&journal, claims, &jobs, &n, &last, &notes) == 0);
-	EXPECT(n <= 1);
+	fuzz_write(fd, name, file, strlen(file));
+	EXPECT(journal_load(&journal, claims, &found) == 0);
+	EXPECT(found.n_jobs <= 1);
 	names = claims_quarantine_names(claims);
-	if (n == 1) {
-		EXPECT(jobs[0]->plan && jobs[0]->begun <= jobs[0]->plan->n_steps);
-		EXPECT(last == 7);
-	} else {
-		/* Otherwise it had ended, or was cut off in its first line. */
-		EXPECT((*names || notes || strstr(file, "\"end\"") || !strchr(file, '\n')));
-	}
-	open_jobs_free(jobs, n);
+	if (found.n_jobs == 1)
+		EXPECT(found.jobs[0]->plan &&
+		       found.jobs[0]->begun <= found.jobs[0]->plan->n_steps &&
+		       found.last >= found.jobs[0]->id);
+	else
+		EXPECT((*names || found.n_ended > 0 || strstr(file, "\"end\"") ||
+			strstr(file, "file-begun")));
+	journal_found_clear(&found);
 	journal_close(&journal);
-	unlinkat(fd, "7.journal", 0);
-	unlinkat(fd, "7.journal.damaged", 0);
+	unlinkat(fd, name, 0);
+	unlinkat(fd, damaged, 0);
 }
 
 /* ---- quarantines ---- */
@@ -319,13 +308,16 @@ void fuzz_one(const char *bytes, size_t size, const char *text)
 	snapshot_reads_again(bytes, size);
 	remains_are_bounded(bytes, size);
 	the_boot_report_is_read(bytes, size);
-	if (strstr(text, "\"record\""))
-		a_journal_is_loaded(text);
+	if (strstr(text, "\"record\"")) {
+		_cleanup_free_ char *file = frame(text);
+
+		a_journal_is_loaded("1.log", file);
+		a_journal_is_loaded("7.journal", text);
+	}
 	if (strstr(text, "quarantine/"))
 		a_quarantine_holds(bytes, size);
 	json = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL);
 	if (!json_is_object(json))
 		return;
 	a_plan_reads_again(json);
-	a_line_reads_again(json);
 }

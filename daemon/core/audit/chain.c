@@ -18,7 +18,7 @@ typedef struct Link {
 	size_t place;	   /* in the order of the files */
 	uint64_t file, line;
 	bool intact; /* its hash is that of its bytes */
-	AuditHash hash, previous;
+	LineHash hash, previous;
 } Link;
 
 struct AuditChain {
@@ -93,7 +93,7 @@ void audit_chain_add(AuditChain *chain, uint64_t file, const char *line, size_t 
 	if (audit_line_parse(line, size, &record, &link->hash, &link->intact) < 0)
 		return;
 	link->sequence = record.sequence;
-	memcpy(link->previous.hex, record.previous, AUDIT_HASH_HEX + 1);
+	memcpy(link->previous.hex, record.previous, LINE_HASH_HEX + 1);
 	if (link->intact)
 		note_events(chain, &record);
 	audit_record_clear(&record);
@@ -223,7 +223,7 @@ static void judge_chain(const AuditChain *chain, AuditReport *report)
 AuditReport audit_chain_report(AuditChain *chain, const char *expect)
 {
 	AuditReport report = {
-		.last_hash = AUDIT_NO_HASH,
+		.last_hash = LINE_NO_HASH,
 		.lost = chain->lost,
 		.mended = chain->mended,
 		.torn = chain->torn,

@@ -38,7 +38,7 @@ typedef struct AuditReport {
 	size_t n_findings, all_findings;
 	uint64_t n_records;
 	uint64_t first, last; /* sequence numbers; 0: there is no record */
-	AuditHash last_hash;
+	LineHash last_hash;
 	uint64_t lost;	 /* records that were never written, as other records say */
 	uint64_t mended; /* starts that found an end which could not be read */
 	bool torn;	 /* the last line is not whole, as a write that was cut off leaves it */

@@ -2,7 +2,6 @@
 #include "core/audit/record.h"
 
 #include <errno.h>
-#include <nettle/sha2.h>
 #include <string.h>
 
 #include "core/base/json-struct.h"
@@ -63,42 +62,13 @@ char *audit_text(const char *text)
 	return clean;
 }
 
-/* ---- the hash ---- */
-
-static AuditHash hash_of(const char *bytes, size_t size)
-{
-	static const char digits[] = "0123456789abcdef";
-	uint8_t digest[SHA256_DIGEST_SIZE];
-	struct sha256_ctx context;
-	AuditHash hash;
-
-	_Static_assert(sizeof(digest) * 2 == AUDIT_HASH_HEX, "two digits a byte");
-	sha256_init(&context);
-	sha256_update(&context, size, (const uint8_t *)bytes);
-	sha256_update(&context, 1, (const uint8_t *)"\n");
-	sha256_digest(&context, sizeof(digest), digest);
-	for (size_t i = 0; i < sizeof(digest); i++) {
-		hash.hex[2 * i] = digits[digest[i] >> 4];
-		hash.hex[2 * i + 1] = digits[digest[i] & 15];
-	}
-	hash.hex[AUDIT_HASH_HEX] = '\0';
-	return hash;
-}
-
-bool audit_hash_valid(const char *text)
-{
-	return strlen(text) == AUDIT_HASH_HEX && strspn(text, "0123456789abcdef") == AUDIT_HASH_HEX;
-}
-
 /* ---- the line ---- */
 
-char *audit_line(const AuditRecord *record, AuditHash *ret_hash)
+char *audit_line(const AuditRecord *record, LineHash *ret_hash)
 {
 	_cleanup_json_ json_t *o = json_struct_write(members, record);
-	_cleanup_free_ char *text = json_dumps(o, JSON_COMPACT | JSON_ENSURE_ASCII);
 
-	*ret_hash = hash_of(text, strlen(text));
-	return strf("%s %s\n", ret_hash->hex, text);
+	return line_make(o, ret_hash);
 }
 
 static int read_record(const char *text, size_t size, AuditRecord *ret)
@@ -110,7 +80,7 @@ static int read_record(const char *text, size_t size, AuditRecord *ret)
 	if (r < 0)
 		return r;
 	r = json_struct_read(members, o, NULL, &record, NULL);
-	if (r >= 0 && !audit_hash_valid(record.previous))
+	if (r >= 0 && !line_hash_valid(record.previous))
 		r = -EBADMSG;
 	if (r < 0) {
 		audit_record_clear(&record);
@@ -120,28 +90,15 @@ static int read_record(const char *text, size_t size, AuditRecord *ret)
 	return 0;
 }
 
-int audit_line_parse(const char *line, size_t size, AuditRecord *ret, AuditHash *ret_hash,
+int audit_line_parse(const char *line, size_t size, AuditRecord *ret, LineHash *ret_hash,
 		     bool *ret_intact)
 {
-	AuditHash hash = AUDIT_NO_HASH, real;
+	const char *text = line_text(line, size, AUDIT_LINE_MAX, ret_hash, ret_intact);
 
-	*ret_hash = hash;
-	*ret_intact = false;
-	if (size <= AUDIT_HASH_HEX + 1 || size > AUDIT_LINE_MAX || line[AUDIT_HASH_HEX] != ' ' ||
-	    memchr(line, '\0', size))
-		return -EBADMSG;
-	memcpy(hash.hex, line, AUDIT_HASH_HEX);
-	if (!audit_hash_valid(hash.hex))
-		return -EBADMSG;
-	*ret_hash = hash;
-	line += AUDIT_HASH_HEX + 1;
-	size -= AUDIT_HASH_HEX + 1;
-	real = hash_of(line, size);
-	*ret_intact = strcmp(real.hex, hash.hex) == 0;
-	return read_record(line, size, ret);
+	return text ? read_record(text, size - (size_t)(text - line), ret) : -EBADMSG;
 }
 
-json_t *audit_record_to_json(const AuditRecord *record, const AuditHash *hash)
+json_t *audit_record_to_json(const AuditRecord *record, const LineHash *hash)
 {
 	json_t *o = json_struct_write(members, record);
 

@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * One record of the audit trail, and the line that it is in a file:
- *
- *   HASH {"schema":"org.gpupass1.audit/1","sequence":17,…,"previous":"…"}
- *
- * HASH is the SHA-256, in hex, of all bytes behind the first blank, with the newline at the end.
- * "previous" is the HASH of the record before, so nobody can change or take out a record without
- * changing every later HASH, too.
- */
+/* One record of the audit trail, and the line that it is in a file: core/audit/line.h. */
 #pragma once
 
-#include <jansson.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "core/audit/line.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
 
@@ -96,28 +87,18 @@ void audit_record_clear(AuditRecord *record);
  */
 char *audit_text(const char *text);
 
-#define AUDIT_HASH_HEX 64
-typedef struct AuditHash {
-	char hex[AUDIT_HASH_HEX + 1];
-} AuditHash;
-/* Of a record that has none before it. */
-#define AUDIT_NO_HASH                                                                              \
-	((AuditHash){ "0000000000000000000000000000000000000000000000000000000000000000" })
-/* 64 lower-case hex digits, and nothing else. */
-bool audit_hash_valid(const char *text);
-
 /* No record is longer. */
 #define AUDIT_LINE_MAX 16384U
 
 /* The line with its newline. */
-char *audit_line(const AuditRecord *record, AuditHash *ret_hash);
+char *audit_line(const AuditRecord *record, LineHash *ret_hash);
 /*
  * `line` of `size` bytes is without its newline. -EBADMSG: it is not one of ours. -EPROTO: another
  * version's. *ret_hash is what the line says, if it says one; *ret_intact: and that is the hash of
  * its bytes.
  */
-int audit_line_parse(const char *line, size_t size, AuditRecord *ret, AuditHash *ret_hash,
+int audit_line_parse(const char *line, size_t size, AuditRecord *ret, LineHash *ret_hash,
 		     bool *ret_intact);
 
 /* The record as an object, with its "hash". */
-json_t *audit_record_to_json(const AuditRecord *record, const AuditHash *hash);
+json_t *audit_record_to_json(const AuditRecord *record, const LineHash *hash);

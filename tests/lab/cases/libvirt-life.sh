@@ -194,6 +194,6 @@ promise "its group is kept apart" is quarantined
 promise "when libvirt is back, the job is undone by itself" until_true 60 is free
 equal "the host has all of them" "$on_host" "$(drivers "${functions[@]}")"
 equal "nothing is left of it" "" \
-	"$(find /var/lib/gpupass/journal /var/lib/gpupass/quarantine -type f)"
+	"$(open_jobs)$(find /var/lib/gpupass/quarantine -type f)"
 stop_gpupassd
 finish

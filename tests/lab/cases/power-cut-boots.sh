@@ -21,21 +21,22 @@ boot_from_disk() {
 	tests/lab/boot --quiet --host pair-3090 --systemd --before tests/lab/before/disk.sh \
 		--disk "$image" --timeout 240 "$@" </dev/null || status=1
 }
-# cut STATE RECORDS VERB…: the power fails after that many records of VERB's journal.
+# cut STATE SYNCS VERB…: the power fails after that many syncs of VERB.
 cut() {
-	local state=$1 records=$2
+	local state=$1 syncs=$2
 	shift 2
-	boot_from_disk --power-cut -- env "CUT_AFTER=$records" tests/lab/power/inside "$state" "$@"
+	boot_from_disk --power-cut -- env "CUT_AFTER=$syncs" tests/lab/power/inside "$state" "$@"
 	if [ "$status" = 0 ]; then
-		echo "ok   the power fails in '$*', after $records records of its journal"
+		echo "ok   the power fails in '$*', after $syncs syncs"
 	else
-		echo "FAIL the power fails in '$*', after $records records of its journal: it did not"
+		echo "FAIL the power fails in '$*', after $syncs syncs: it did not"
 		exit 1
 	fi
 }
-# Of an assign: begin; preflight and the binding, 2 records each; the definition is announced: 6.
+# Of an assign: the fence, 2; the journal; the functions are bound; the boards' marks, 3; the domain is defined: 6.
 cut before 6 assign vm42 pair0
-# Of a release: begin; preflight, definition, reset; giving back is announced: 8.
+# Of a release: the fence, 2; the journal; the definition; the receipt of the reset, 2; the marks, 3; the functions go
+# back: 8.
 cut before 8 release vm42
 boot_from_disk -- tests/lab/power/inside after
 exit "$status"

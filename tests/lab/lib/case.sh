@@ -88,6 +88,17 @@ until_true() {
 
 # in_journal TEXT OPTION…: what journalctl prints with these options has it. What a service logs is
 # there a moment after it has answered: for until_true.
+# Files of gpupass's journal whose last job has not ended.
+open_jobs() {
+	local file
+	for file in /var/lib/gpupass/journal/*.log; do
+		[ -f "$file" ] || continue
+		case $(grep -o '"record":"\(begin\|end\)"' "$file" | tail -n 1) in
+		*begin*) echo "$file" ;;
+		esac
+	done
+	find /var/lib/gpupass/journal -name '*.journal'
+}
 in_journal() {
 	local text=$1
 	shift

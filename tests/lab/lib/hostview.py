@@ -87,6 +87,16 @@ def files(directory):
     return found
 
 
+def open_jobs(state):
+    """Files of the journal whose last job has not ended."""
+    found = []
+    for path in sorted(glob.glob(state + "/journal/*")):
+        records = re.findall('"record":"(begin|end)"', read_or(path, ""))
+        if path.endswith(".journal") or (path.endswith(".log") and records[-1:] == ["begin"]):
+            found.append(path)
+    return found
+
+
 def world(config_dir):
     """Drivers, overrides, definitions, assignments and kept groups, as lines to compare."""
     lines = ["%s %s %s" % (bdf, driver_of(bdf), override_of(bdf)) for bdf in nvidia_functions()]

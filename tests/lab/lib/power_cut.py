@@ -164,9 +164,9 @@ def trail_is_whole(cut, name):
 
 
 def last_record(contents):
-    """Where the journal was: "no journal", "3 records"."""
-    journals = [text for name, text in contents.items() if name.endswith(".journal")]
-    return "%d records" % journals[0].count("\n") if journals else "no journal"
+    """Where the journal was: "3 records"."""
+    return "%d records" % sum(text.count("\n") for name, text in contents.items()
+                              if name.startswith("state/journal/") and name.endswith(".log"))
 
 
 def check(cut, operation, name):
@@ -176,9 +176,8 @@ def check(cut, operation, name):
                          "--state-dir=" + state)
     daemon.start()
     try:
-        if not host.until(60, lambda: not os.path.isdir(state + "/journal") or
-                          not os.listdir(state + "/journal")):
-            fail(name, "the journal is not empty", os.listdir(state + "/journal"))
+        if not host.until(60, lambda: not host.open_jobs(state)):
+            fail(name, "a job is open", host.open_jobs(state))
             return None
         wanted = {"before": FREE if operation.state_after == ASSIGNED else ASSIGNED,
                   "after": operation.state_after}
@@ -247,15 +246,14 @@ class Operating:
         """The promise, and that the cuts were where they should be."""
         name = "%s: cut at every flush, all is as before or as after, and the audit trail whole" % (
             self.operation.name)
-        records = sorted(int(j.split()[0]) for j in self.journals if j != "no journal")
         told = "%d flushes, %d different trails, %d different disks, %d as before, %d as after" % (
             self.cuts, len(self.trails), len(self.seen), self.outcomes["before"],
             self.outcomes["after"])
         print("     %s: %s, %.0f s" % (self.operation.name, told, time.monotonic() - self.begin))
         if self.outcomes[None]:
             fail(name, "%d cuts were not" % self.outcomes[None])
-        elif records != list(range(1, len(records) + 1)) or len(records) < 8:
-            fail(name, "there was no cut at some record of the journal: %s" % records)
+        elif len(self.journals) < 3:
+            fail(name, "not before, at and after the job's begin: %s" % sorted(self.journals))
         elif not self.outcomes["before"] or not self.outcomes["after"]:
             fail(name, "all cuts ended the same way: " + told)
         else:

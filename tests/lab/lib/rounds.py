@@ -123,8 +123,8 @@ def machine():
         if view.record and view.drivers != "vfio-pci":
             raise Difference("%s is %s's and on the host's drivers" % (name, view.record))
         views[name] = view
-    for what in ("journal", "quarantine"):
-        left = host.files("%s/%s" % (STATE, what))
+    for what, left in (("journal", host.open_jobs(STATE)),
+                       ("quarantine", host.files(STATE + "/quarantine"))):
         if left:
             raise Difference("the %s is not empty: %s" % (what, left))
     return views
@@ -239,7 +239,7 @@ class Rounds:
 
     def settled(self):
         """What gpupass lists once it has come to rest."""
-        if os.path.isdir(STATE + "/journal") and os.listdir(STATE + "/journal"):
+        if host.open_jobs(STATE):
             return None
         groups = host.gpupass_groups()
         if groups and all(groups[name]["state"] not in host.MOVING for name in GROUPS):
@@ -268,7 +268,7 @@ class Rounds:
                 compare_show(self.random.choice(sorted(GROUPS)))
             return views
         raise error or Difference("gpupassd does not come to rest: %s, journal %s" % (
-            host.gpupass_groups(), host.files(STATE + "/journal")))
+            host.gpupass_groups(), host.open_jobs(STATE)))
 
     def one(self, n, views):
         self.tell("-- round %d" % n)

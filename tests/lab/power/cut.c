@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Preloaded into gpupassd in the lab: the machine restarts without a sync right after the nth
- * record of a journal is on disk, n being the number in /run/lab/cut-after. That is the only place
- * where the daemon calls fdatasync().
+ * Preloaded into gpupassd in the lab: the machine restarts right after the nth sync of a job, n
+ * being the number in /run/lab/cut-after.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -10,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int records_left(void)
+static int syncs_left(void)
 {
 	static int left = -1;
 	FILE *f = fopen("/run/lab/cut-after", "re");
@@ -22,11 +21,9 @@ static int records_left(void)
 	return left > 0 ? left-- : 0;
 }
 
-int fdatasync(int fd)
+static int then_cut(int r)
 {
-	int r = (int)syscall(SYS_fdatasync, fd);
-
-	if (records_left() == 1) {
+	if (syncs_left() == 1) {
 		int trigger = open("/proc/sysrq-trigger", O_WRONLY | O_CLOEXEC);
 
 		/* emergency_restart(): no sync, no unmount, no driver's remove(). */
@@ -35,4 +32,14 @@ int fdatasync(int fd)
 		pause();
 	}
 	return r;
+}
+
+int fdatasync(int fd)
+{
+	return then_cut((int)syscall(SYS_fdatasync, fd));
+}
+
+int fsync(int fd)
+{
+	return then_cut((int)syscall(SYS_fsync, fd));
 }

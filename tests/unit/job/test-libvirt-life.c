@@ -49,7 +49,7 @@ static void check_world(const Rig *rig, const char *wanted, const char *what)
 
 static void check_nothing_left(const Rig *rig, const char *what)
 {
-	_cleanup_strv_ char **journals = NULL, **quarantines = NULL;
+	_cleanup_strv_ char **quarantines = NULL;
 	_cleanup_free_ char *reason = NULL;
 	Bdf function;
 
@@ -57,9 +57,8 @@ static void check_nothing_left(const Rig *rig, const char *what)
 	reason = claims_quarantine_reason(rig->claims, &function, NULL);
 	if (reason)
 		fail_msg("%s: quarantined: %s", what, reason);
-	assert_int_equal(dir_list(rig->journal.dir_fd, "", &journals), 0);
 	assert_int_equal(dir_list(rig->quarantine.dir_fd, "", &quarantines), 0);
-	if (journals || quarantines)
+	if (rig_count_open(rig) > 0 || quarantines)
 		fail_msg("%s: a file is left", what);
 }
 
@@ -169,21 +168,17 @@ static void then_gone(FakeHost *fake, FakeOp op, unsigned nth)
 
 static void recover_left_open(Rig *rig, const char *what)
 {
-	_cleanup_strv_ char **notes = NULL;
+	_cleanup_(journal_found_clear) JournalFound found = { 0 };
 	Recovery recovery = { 0 };
-	OpenJob **jobs = NULL;
-	uint32_t last = 0;
-	size_t n = 0;
 
-	assert_int_equal(journal_load(&rig->journal, rig->claims, &jobs, &n, &last, &notes), 0);
-	if (n != 1 || notes)
-		fail_msg("%s: %zu journals are open", what, n);
-	recover_claim(&rig->place, jobs[0], "waits");
-	assert_int_equal(recover_job(&rig->place, jobs[0], 0, &recovery), 0);
+	assert_int_equal(journal_load(&rig->journal, rig->claims, &found), 0);
+	if (found.n_jobs != 1 || found.notes)
+		fail_msg("%s: %zu journals are open", what, found.n_jobs);
+	recover_claim(&rig->place, found.jobs[0], "waits");
+	assert_int_equal(recover_job(&rig->place, found.jobs[0], 0, &recovery), 0);
 	if (recovery.outcome == RECOVERED_QUARANTINED || recovery.outcome == RECOVERED_WAITING)
 		fail_msg("%s: %s", what, recovery.reason);
 	recovery_clear(&recovery);
-	open_jobs_free(jobs, n);
 }
 
 static void stop(const Scenario *scenario, const FakeFault *fault, _unused_ const char *after,

@@ -104,7 +104,7 @@ ON_A_RIG(an_interrupted_job_is_recovered_in_the_planned_domain)
 	add_impostor(rig, VM42);
 	before = rig_world(rig);
 	assert_int_equal(rig_prepare(rig, &assign, &prepared, &prefix).state, JOB_RUNNING);
-	assert_int_equal(journal_begin(&rig->journal, 7, prepared->plan, NULL, NULL, &log), 0);
+	assert_int_equal(journal_begin(&rig->journal, 7, prepared->plan, NULL, NULL, 0, &log), 0);
 	for (size_t i = 0; prepared->plan->steps[i] != STEP_VERIFY; i++)
 		assert_int_equal(journal_intent(log, i), 0);
 	/* The daemon ended when it had bound and defined. */

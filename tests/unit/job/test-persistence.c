@@ -401,10 +401,11 @@ ON_A_RIG(a_job_that_fails_has_the_mode_on_as_it_was)
 
 /* ---- recovery ---- */
 
-/* A job whose daemon ends at its nth intent, and what becomes of it. */
+/* A job whose daemon ends after so many writes to the machine, and what becomes of it. */
 typedef struct Cut {
-	JournalIo real;
-	unsigned left;
+	LedgerIo real;
+	const FakeHost *fake;
+	unsigned writes;
 	bool cut;
 } Cut;
 
@@ -412,8 +413,7 @@ static int append_until_cut(void *userdata, int fd, const char *text, size_t siz
 {
 	Cut *cut = userdata;
 
-	if (strstr(text, "\"intent\"") && cut->left-- == 1)
-		cut->cut = true;
+	cut->cut |= fake_write_calls(cut->fake) >= cut->writes;
 	if (cut->cut)
 		return -EIO;
 	return cut->real.append(cut->real.userdata, fd, text, size);
@@ -427,19 +427,21 @@ static int keep_file(void *userdata, int dir_fd, const char *name)
 }
 
 /*
- * The release is cut off when it announces the step behind give back. What is left to do is the
- * mode and the record: recovery does both.
+ * The daemon of the release ends behind give back. What is left to do is the mode: recovery does
+ * it, and finds the record as it is to be.
  */
 static void release_until_given_back(Rig *rig)
 {
 	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
-	Cut cut = { .left = 5 };
+	Cut cut = { .fake = &rig->fake, .writes = 3 };
 	Outcome outcome;
 
 	shut_off(rig, true, false);
 	rig_must(rig, &assign);
 	cut.real = rig->journal.io;
-	rig->journal.io = (JournalIo){ append_until_cut, keep_file, &cut };
+	rig->journal.io.append = append_until_cut;
+	rig->journal.io.remove = keep_file;
+	rig->journal.io.userdata = &cut;
 	/* Nothing that comes after may touch the machine: that daemon is gone. */
 	rig->fake.broken_from = 0;
 	fake_watch(&rig->fake);

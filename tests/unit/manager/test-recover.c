@@ -22,7 +22,7 @@ static void leave_open(ManagerRig *manager_rig)
 	Outcome outcome = rig_prepare(rig, &request, &prepared, &prefix);
 
 	assert_int_equal(outcome.state, JOB_RUNNING);
-	assert_int_equal(journal_begin(&rig->journal, 7, prepared->plan, NULL, NULL, &log), 0);
+	assert_int_equal(journal_begin(&rig->journal, 7, prepared->plan, NULL, NULL, 0, &log), 0);
 	for (size_t i = 0; prepared->plan->steps[i] != STEP_DEFINE; i++)
 		assert_int_equal(journal_intent(log, i), 0);
 	for (size_t i = 0; i < ELEMENTS(functions); i++)
@@ -176,7 +176,7 @@ static void damage_begin(const ManagerRig *rig)
 {
 	_cleanup_strv_ char **names = NULL;
 
-	assert_int_equal(dir_list(rig->rig->journal.dir_fd, ".journal", &names), 0);
+	assert_int_equal(dir_list(rig->rig->journal.dir_fd, "", &names), 0);
 	assert_int_equal(strv_length(names), 1);
 	assert_int_equal(file_replace_at(rig->rig->journal.dir_fd, names[0], "garbage\n", 8, 0600),
 			 0);

@@ -288,19 +288,34 @@ void rig_must(Rig *rig, const JobRequest *request)
 void rig_recover(Rig *rig, RecoveryOutcome expected, char ***ret_left)
 {
 	_cleanup_(recovery_clear) Recovery recovery = { 0 };
-	_cleanup_strv_ char **notes = NULL;
-	OpenJob **jobs = NULL;
-	uint32_t last = 0;
-	size_t n = 0;
+	_cleanup_(journal_found_clear) JournalFound found = { 0 };
 
-	assert_int_equal(journal_load(&rig->journal, rig->claims, &jobs, &n, &last, &notes), 0);
-	assert_int_equal(n, 1);
-	recover_claim(&rig->place, jobs[0], "it is being recovered");
-	assert_int_equal(recover_job(&rig->place, jobs[0], 0, &recovery), 0);
+	assert_int_equal(journal_load(&rig->journal, rig->claims, &found), 0);
+	assert_int_equal(found.n_jobs, 1);
+	recover_claim(&rig->place, found.jobs[0], "it is being recovered");
+	assert_int_equal(recover_job(&rig->place, found.jobs[0], 0, &recovery), 0);
 	assert_int_equal(recovery.outcome, expected);
 	if (ret_left)
 		*ret_left = TAKE_PTR(recovery.left);
-	open_jobs_free(jobs, n);
+}
+
+size_t rig_count_open(const Rig *rig)
+{
+	_cleanup_(journal_found_clear) JournalFound found = { 0 };
+	_cleanup_(claims_freep) Claims *claims = claims_new();
+	Journal *next = calloc(1, sizeof(*next));
+	size_t n_quarantines = 0, n_jobs = 0;
+
+	assert_non_null(next);
+	*next = (Journal){ .dir_fd = rig->journal.dir_fd, .io = ledger_io };
+	pthread_mutex_init(&next->lock, NULL);
+	assert_int_equal(journal_load(next, claims, &found), 0);
+	claims_count(claims, &n_jobs, &n_quarantines);
+	n_jobs = found.n_jobs;
+	journal_found_clear(&found);
+	pthread_mutex_destroy(&next->lock);
+	free(next);
+	return n_jobs + n_quarantines;
 }
 
 void rig_lose_record(Rig *rig)

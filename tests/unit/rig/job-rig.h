@@ -62,6 +62,8 @@ void rig_claim(Claims *claims, uint32_t job, const char *group, const Bdf *funct
 void rig_must(Rig *rig, const JobRequest *request);
 /* What the next daemon makes of the one open job. ret_left: what it could not put back, or NULL. */
 void rig_recover(Rig *rig, RecoveryOutcome expected, char ***ret_left);
+/* How many jobs the next daemon finds open, and files of the journal that it cannot use. */
+size_t rig_count_open(const Rig *rig);
 /* Removes the records of vm42, as if their files had been lost. */
 void rig_lose_record(Rig *rig);
 /* It failed with everything in place, for this reason; clears it. */

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a cut leaves of a journal's file: its last record whole, or as if it had never been begun.
+ * What a cut, a power cut or damage leaves of a file of the journal: its last line whole, or as if
+ * it had never been begun; or what it may be about is kept apart.
  */
 #include "rig/test.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "rig/job-rig.h"
 #include "util/file.h"
 #include "util/text.h"
+
+#define FILE_NAME "1.log"
 
 /* An assign that libvirt fails late, so that its journal has a record of each kind. */
 static Rig *rig_that_fails(void)
@@ -27,65 +33,51 @@ static Rig *rig_that_fails(void)
 
 typedef struct Recorded {
 	char *text;
-	size_t size;
-	JournalIo io;
+	size_t size, header; /* of the first line */
 } Recorded;
 
-static int append_and_keep(void *userdata, int fd, const char *text, size_t size)
-{
-	Recorded *recorded = userdata;
-
-	recorded->text = realloc(recorded->text, recorded->size + size + 1);
-	assert_non_null(recorded->text);
-	memcpy(recorded->text + recorded->size, text, size + 1);
-	recorded->size += size;
-	return recorded->io.append(recorded->io.userdata, fd, text, size);
-}
-
-/* All that the journal of an assign that fails is ever told; its text is the caller's. */
+/* The file of an assign that fails; its text is the caller's. */
 static Recorded record(Rig *rig)
 {
 	const JobRequest request = assign_request("vm42", "pair0");
-	Recorded recorded = { .io = rig->journal.io };
-	Outcome outcome;
+	Recorded recorded = { 0 };
+	Outcome outcome = rig_run(rig, &request);
 
-	rig->journal.io.append = append_and_keep;
-	rig->journal.io.userdata = &recorded;
-	outcome = rig_run(rig, &request);
-	rig->journal.io = recorded.io;
 	outcome_clear(&outcome);
+	assert_int_equal(file_read_at(rig->journal.dir_fd, FILE_NAME, 1 << 20, &recorded.text,
+				      &recorded.size),
+			 0);
+	recorded.header = strcspn(recorded.text, "\n") + 1;
 	return recorded;
 }
 
-static void put_journal(const Rig *rig, const char *text, size_t size)
+static void put(const Rig *rig, const char *name, const char *text, size_t size)
 {
-	_cleanup_close_ int fd = openat(rig->journal.dir_fd, "7.journal",
-					O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	_cleanup_close_ int fd =
+		openat(rig->journal.dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, size), (ssize_t)size);
 }
 
-/* "begun 2, rolling back 0"; "none" without a job. Its tail is then gone. */
-static char *load_text(const Rig *rig, size_t *ret_size)
+/* "begun 2, rolling back 0"; "none" without a job; "kept apart NAMES". */
+static char *load_text(Rig *rig, size_t *ret_size)
 {
-	_cleanup_strv_ char **notes = NULL;
+	_cleanup_(journal_found_clear) JournalFound found = { 0 };
+	_cleanup_(claims_freep) Claims *claims = claims_new();
 	_cleanup_free_ char *kept_apart = NULL;
-	OpenJob **jobs = NULL;
-	uint32_t last = 0;
-	size_t n = 0;
-	char *text;
+	const OpenJob *job;
 
-	assert_int_equal(journal_load(&rig->journal, rig->claims, &jobs, &n, &last, &notes), 0);
-	assert_null(notes);
-	kept_apart = claims_quarantine_names(rig->claims);
-	assert_string_equal(kept_apart, "");
-	text = n == 0 ? strdup("none")
-		      : strf("begun %zu, rolling back %d, damage %s", jobs[0]->begun,
-			     jobs[0]->rolling_back, str_or_empty(jobs[0]->damage));
-	*ret_size = n == 0 ? 0 : (size_t)jobs[0]->log->size;
-	open_jobs_free(jobs, n);
-	return text;
+	assert_int_equal(journal_load(&rig->journal, claims, &found), 0);
+	kept_apart = claims_quarantine_names(claims);
+	*ret_size = found.n_jobs == 0 ? 0 : (size_t)found.jobs[0]->log->file.end.size;
+	if (*kept_apart)
+		return strf("kept apart %s%s", kept_apart, found.n_jobs > 0 ? " and a job" : "");
+	if (found.n_jobs == 0)
+		return strdup("none");
+	job = found.jobs[0];
+	return strf("begun %zu, rolling back %d, damage %s", job->begun, job->rolling_back,
+		    str_or_empty(job->damage));
 }
 
 /* fault 37 */
@@ -97,60 +89,357 @@ TEST(a_record_cut_off_at_any_byte_never_happened)
 	size_t end = 0, whole_end = 0;
 
 	whole = strdup("none");
-	for (size_t size = 1; size < recorded.size; size++) {
+	for (size_t size = recorded.header; size < recorded.size; size++) {
 		_cleanup_free_ char *now = NULL;
+		struct stat st;
 
-		put_journal(rig, recorded.text, size);
+		put(rig, FILE_NAME, recorded.text, size);
 		now = load_text(rig, &end);
 		if (recorded.text[size - 1] == '\n') {
 			free(whole);
 			whole = TAKE_PTR(now);
-			whole_end = size;
-			assert_null(strstr(whole, "none"));
+			whole_end = end;
 			assert_null(strstr(whole, "journal"));
+			assert_true(end == 0 || end == size);
 		} else if (!str_equal(whole, now) || end != whole_end) {
 			fail_msg("cut after %zu bytes: \"%s\" instead of \"%s\"", size, now, whole);
 		}
+		/* What was cut off is gone, so that the next line begins where it should. */
+		assert_int_equal(fstatat(rig->journal.dir_fd, FILE_NAME, &st, 0), 0);
+		if (end > 0)
+			assert_int_equal(st.st_size, end);
 	}
 	assert_string_equal(whole, "begun 3, rolling back 1, damage ");
 	free(recorded.text);
 	rig_free(rig);
 }
 
+/* A file is put in place with its first line: no power cut leaves a part of it. */
 /* fault 40 */
-/* promise F1 */
-TEST(a_line_that_is_not_the_last_must_be_whole)
+TEST(a_file_without_its_first_line_keeps_everything_apart)
 {
 	Rig *rig = rig_that_fails();
 	Recorded recorded = record(rig);
-	_cleanup_free_ char *now = NULL;
-	size_t size;
+	size_t end;
 
-	strchr(recorded.text, '\n')[20] ^= 1;
-	put_journal(rig, recorded.text, recorded.size);
-	now = load_text(rig, &size);
-	assert_non_null(strstr(now, "line 2 of its journal: its checksum is wrong"));
+	for (size_t size = 0; size < recorded.header; size++) {
+		_cleanup_free_ char *now = NULL;
+
+		put(rig, FILE_NAME, recorded.text, size);
+		now = load_text(rig, &end);
+		if (!str_equal(now, "kept apart journal/1.log"))
+			fail_msg("cut after %zu bytes: %s", size, now);
+	}
 	free(recorded.text);
 	rig_free(rig);
 }
 
-/* A journal of the version before: the same lines, of which none has a mode. */
-TEST(a_journal_of_the_version_before_is_read)
+typedef struct Damage {
+	const char *name;
+	size_t (*make)(char *text, const Recorded *of); /* returns the size */
+	const char *expected;
+} Damage;
+
+/* The begin of line `n`, from 1. */
+static char *line_at(char *text, unsigned n)
+{
+	while (--n > 0)
+		text = strchr(text, '\n') + 1;
+	return text;
+}
+
+static size_t zeros(char *text, const Recorded *of)
+{
+	memset(text, 0, of->size);
+	return of->size;
+}
+
+static size_t zeros_behind_the_first_line(char *text, const Recorded *of)
+{
+	memset(text + of->header, 0, of->size - of->header);
+	return of->size;
+}
+
+static size_t of_another_kind(char *text, const Recorded *of)
+{
+	memset(text, 'x', of->size);
+	text[of->size - 1] = '\n';
+	return of->size;
+}
+
+static size_t first_line_changed(char *text, const Recorded *of)
+{
+	text[70] ^= 1;
+	/* Without its end the job is open, and its begin is whole. */
+	return (size_t)(line_at(text, 3) - text) + 0 * of->size;
+}
+
+static size_t begin_changed(char *text, const Recorded *of)
+{
+	line_at(text, 2)[70] ^= 1;
+	return (size_t)(line_at(text, 4) - text) + 0 * of->size;
+}
+
+static size_t begin_changed_and_ended(char *text, const Recorded *of)
+{
+	line_at(text, 2)[70] ^= 1;
+	return of->size;
+}
+
+static size_t step_changed(char *text, const Recorded *of)
+{
+	line_at(text, 3)[70] ^= 1;
+	return (size_t)(line_at(text, 5) - text) + 0 * of->size;
+}
+
+static size_t step_taken_out(char *text, const Recorded *of)
+{
+	char *third = line_at(text, 3), *fourth = line_at(text, 4);
+	size_t rest = (size_t)(line_at(text, 5) - fourth);
+
+	memmove(third, fourth, rest);
+	return (size_t)(third - text) + rest + 0 * of->size;
+}
+
+static size_t step_twice(char *text, const Recorded *of)
+{
+	char *third = line_at(text, 3), *fourth = line_at(text, 4);
+	size_t size = (size_t)(fourth - third);
+
+	memmove(fourth, third, size);
+	return (size_t)(fourth - text) + size + 0 * of->size;
+}
+
+static const Damage damages[] = {
+	{ "zeros", zeros, "kept apart journal/1.log" },
+	{ "zeros behind the first line", zeros_behind_the_first_line, "kept apart journal/1.log" },
+	{ "of another kind", of_another_kind, "kept apart journal/1.log" },
+	{ "first line changed", first_line_changed, "begun 2, rolling back 0, damage " },
+	{ "begin changed", begin_changed, "kept apart journal/1.log" },
+	{ "begin changed, and ended", begin_changed_and_ended, "none" },
+	{ "step changed", step_changed, "line 3: its checksum is wrong" },
+	{ "step taken out", step_taken_out, "line 3: it does not follow the one before" },
+	{ "step twice", step_twice, "line 4: it does not follow the one before" },
+};
+
+/* fault 40 */
+/* promise F1 */
+TEST(whatever_is_damaged_of_an_open_job_keeps_it_apart)
 {
 	Rig *rig = rig_that_fails();
 	Recorded recorded = record(rig);
-	_cleanup_free_ char *now = NULL;
-	size_t size;
 
-	for (char *line = recorded.text; *line; line = strchr(line, '\n') + 1) {
-		assert_true(str_starts_with(line, "2 "));
-		*line = '1';
+	for (size_t i = 0; i < ELEMENTS(damages); i++) {
+		_cleanup_free_ char *text = strdup(recorded.text), *now = NULL;
+		size_t size, end;
+
+		assert_non_null(text);
+		size = damages[i].make(text, &recorded);
+		put(rig, FILE_NAME, text, size);
+		now = load_text(rig, &end);
+		if (!strstr(now, damages[i].expected))
+			fail_msg("%s: %s", damages[i].name, now);
 	}
-	/* Without its end it is open. */
-	*strstr(recorded.text + recorded.size - 40, "\n1 ") = '\0';
-	put_journal(rig, recorded.text, strlen(recorded.text));
-	now = load_text(rig, &size);
-	assert_string_equal(now, "begun 3, rolling back 1, damage ");
 	free(recorded.text);
+	rig_free(rig);
+}
+
+/* What a damaged begin names is known, so that other groups go on. */
+TEST(a_damaged_begin_keeps_its_functions_apart_and_no_others)
+{
+	Rig *rig = rig_that_fails();
+	Recorded recorded = record(rig);
+	_cleanup_(journal_found_clear) JournalFound found = { 0 };
+	_cleanup_free_ char *mine = NULL, *other = NULL;
+	const Bdf in_it = { 0, 0x61, 0, 1 }, not_in_it = { 0, 0xa1, 0, 0 };
+
+	line_at(recorded.text, 2)[70] ^= 1;
+	put(rig, FILE_NAME, recorded.text, (size_t)(line_at(recorded.text, 3) - recorded.text));
+	assert_int_equal(journal_load(&rig->journal, rig->claims, &found), 0);
+	mine = claims_quarantine_reason(rig->claims, &in_it, NULL);
+	other = claims_quarantine_reason(rig->claims, &not_in_it, NULL);
+	assert_non_null(mine);
+	assert_non_null(strstr(mine, "journal/1.log cannot be understood (line 2: its checksum"));
+	assert_null(other);
+	free(recorded.text);
+	rig_free(rig);
+}
+
+/* ---- files go from job to job ---- */
+
+static size_t count_names(const Rig *rig)
+{
+	_cleanup_strv_ char **names = NULL;
+
+	assert_int_equal(dir_list(rig->journal.dir_fd, "", &names), 0);
+	return strv_length(names);
+}
+
+TEST(one_file_serves_job_after_job_and_the_next_daemon_goes_on_with_it)
+{
+	JobRequest bind = bind_request("pair0"), unbind = unbind_request("pair0");
+	Rig *rig = rig_new();
+
+	for (int i = 0; i < 3; i++) {
+		_cleanup_(journal_found_clear) JournalFound found = { 0 };
+
+		rig_must(rig, &bind);
+		rig_must(rig, &unbind);
+		assert_int_equal(count_names(rig), 1);
+		assert_int_equal(journal_load(&rig->journal, rig->claims, &found), 0);
+		assert_int_equal(found.n_jobs, 0);
+		assert_null(found.notes);
+		assert_int_equal(found.n_ended, 2 * (i + 1));
+		assert_int_equal(found.last, 2 * (i + 1));
+	}
+	rig_free(rig);
+}
+
+static JournalJob *begin_one(Rig *rig, const Plan *plan, uint32_t id)
+{
+	JournalJob *job = NULL;
+
+	assert_int_equal(journal_begin(&rig->journal, id, plan, NULL, NULL, 2, &job), 0);
+	return job;
+}
+
+TEST(jobs_at_once_have_a_file_each_and_a_full_one_is_begun_anew)
+{
+	JobRequest request = bind_request("pair0");
+	_cleanup_(prepared_freep) Prepared *prepared = NULL;
+	_cleanup_free_ char *prefix = NULL;
+	Rig *rig = rig_new();
+	JournalJob *jobs[3];
+	struct stat st;
+
+	assert_int_equal(rig_prepare(rig, &request, &prepared, &prefix).state, JOB_RUNNING);
+	for (uint32_t i = 0; i < 3; i++)
+		jobs[i] = begin_one(rig, prepared->plan, 10 + i);
+	assert_int_equal(count_names(rig), 3);
+	assert_int_equal(rig_count_open(rig), 3);
+	assert_int_equal(journal_end(jobs[1]), 0);
+	journal_job_free(jobs[1]);
+	assert_int_equal(rig_count_open(rig), 2);
+	jobs[1] = begin_one(rig, prepared->plan, 20);
+	assert_string_equal(jobs[1]->name, "2.log");
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(journal_end(jobs[i]), 0);
+		journal_job_free(jobs[i]);
+	}
+	assert_int_equal(rig_count_open(rig), 0);
+	rig->journal.files[0].end.size = JOURNAL_FILE_BYTES;
+	jobs[0] = begin_one(rig, prepared->plan, 30);
+	assert_string_equal(jobs[0]->name, "1.log");
+	assert_int_equal(fstatat(rig->journal.dir_fd, "1.log", &st, 0), 0);
+	assert_int_equal(st.st_size, jobs[0]->file.end.size);
+	assert_int_equal(rig_count_open(rig), 1);
+	journal_job_free(jobs[0]);
+	rig_free(rig);
+}
+
+typedef struct Several {
+	Rig *rig;
+	const Plan *plan;
+	uint32_t first;
+} Several;
+
+#define EACH 20
+
+static void *begin_and_end(void *data)
+{
+	const Several *several = data;
+
+	for (uint32_t i = 0; i < EACH; i++) {
+		JournalJob *job = NULL;
+
+		if (journal_begin(&several->rig->journal, several->first + i, several->plan, NULL,
+				  NULL, 1, &job) < 0 ||
+		    journal_intent(job, 1) < 0 || journal_end(job) < 0)
+			return data;
+		journal_job_free(job);
+	}
+	return NULL;
+}
+
+TEST(threads_that_begin_at_once_never_meet_in_a_file)
+{
+	JobRequest request = bind_request("pair0");
+	_cleanup_(prepared_freep) Prepared *prepared = NULL;
+	_cleanup_(journal_found_clear) JournalFound found = { 0 };
+	_cleanup_free_ char *prefix = NULL;
+	Rig *rig = rig_new();
+	Several several[8];
+	pthread_t threads[8];
+
+	assert_int_equal(rig_prepare(rig, &request, &prepared, &prefix).state, JOB_RUNNING);
+	for (uint32_t i = 0; i < 8; i++) {
+		several[i] = (Several){ rig, prepared->plan, 100 * (i + 1) };
+		assert_int_equal(pthread_create(&threads[i], NULL, begin_and_end, &several[i]), 0);
+	}
+	for (size_t i = 0; i < 8; i++) {
+		void *failed = NULL;
+
+		assert_int_equal(pthread_join(threads[i], &failed), 0);
+		assert_null(failed);
+	}
+	assert_true(count_names(rig) <= 8);
+	assert_int_equal(journal_load(&rig->journal, rig->claims, &found), 0);
+	assert_int_equal(found.n_jobs, 0);
+	assert_int_equal(found.n_ended, 8 * EACH);
+	assert_int_equal(rig_count_open(rig), 0);
+	rig_free(rig);
+}
+
+/* ---- what the versions before left ---- */
+
+static char *fixture(const char *name, size_t *ret_size)
+{
+	_cleanup_free_ char *path = strf(FIXTURES "/journals/%s", name);
+	char *text = NULL;
+
+	assert_int_equal(file_read_at(AT_FDCWD, path, 1 << 20, &text, ret_size), 0);
+	return text;
+}
+
+TEST(a_journal_of_a_version_before_is_read_and_goes_with_its_job)
+{
+	static const char *const names[] = { "1.journal", "2.journal" };
+
+	for (size_t i = 0; i < ELEMENTS(names); i++) {
+		Rig *rig = rig_new();
+		_cleanup_(journal_found_clear) JournalFound found = { 0 };
+		size_t size = 0, end;
+		_cleanup_free_ char *text = fixture(names[i], &size), *now = NULL;
+
+		put(rig, "7.journal", text, size);
+		now = load_text(rig, &end);
+		assert_string_equal(now, "begun 3, rolling back 1, damage ");
+		assert_int_equal(journal_load(&rig->journal, rig->claims, &found), 0);
+		assert_int_equal(found.last, 1);
+		assert_int_equal(journal_undo(found.jobs[0]->log, 0), 0);
+		assert_int_equal(journal_end(found.jobs[0]->log), 0);
+		assert_int_equal(count_names(rig), 0);
+		rig_free(rig);
+	}
+}
+
+TEST(a_damaged_journal_of_a_version_before_keeps_apart_what_it_names)
+{
+	Rig *rig = rig_new();
+	size_t size = 0, end;
+	_cleanup_free_ char *text = fixture("2.journal", &size), *now = NULL, *cut = NULL;
+	_cleanup_free_ char *none = NULL;
+
+	text[30] ^= 1;
+	put(rig, "7.journal", text, size);
+	now = load_text(rig, &end);
+	assert_string_equal(now, "kept apart journal/7.journal");
+	text[30] ^= 1;
+	put(rig, "7.journal", text, strcspn(text, "\n") - 1);
+	cut = load_text(rig, &end);
+	assert_string_equal(cut, "kept apart journal/7.journal");
+	put(rig, "7.journal", "", 0);
+	none = load_text(rig, &end);
+	assert_string_equal(none, "kept apart journal/7.journal");
 	rig_free(rig);
 }

@@ -13,13 +13,13 @@
 
 typedef struct Lines {
 	char *lines[RECORDS + 2]; /* with their newlines */
-	AuditHash hashes[RECORDS + 2];
+	LineHash hashes[RECORDS + 2];
 	size_t n;
 	uint64_t break_at; /* a second file begins with this line; 0: none */
 } Lines;
 
-static AuditHash add(Lines *l, uint64_t sequence, AuditKind kind, uint64_t count,
-		     const AuditHash *previous)
+static LineHash add(Lines *l, uint64_t sequence, AuditKind kind, uint64_t count,
+		     const LineHash *previous)
 {
 	AuditRecord record = AUDIT_RECORD_EMPTY;
 
@@ -37,7 +37,7 @@ static AuditHash add(Lines *l, uint64_t sequence, AuditKind kind, uint64_t count
 
 static void fill(Lines *l, uint64_t first)
 {
-	AuditHash previous = AUDIT_NO_HASH;
+	LineHash previous = LINE_NO_HASH;
 
 	for (uint64_t i = 0; i < RECORDS; i++)
 		previous = add(l, first + i, i == 0 ? AUDIT_FILE_BEGUN : AUDIT_CALL, 0, &previous);
@@ -83,7 +83,7 @@ static void change(Lines *l)
 static void change_well(Lines *l)
 {
 	AuditRecord record = AUDIT_RECORD_EMPTY;
-	AuditHash hash;
+	LineHash hash;
 	bool intact;
 
 	assert_int_equal(
@@ -153,7 +153,7 @@ static void cut_off(Lines *l)
 
 static void write_end_anew(Lines *l)
 {
-	AuditHash previous;
+	LineHash previous;
 
 	cut_off(l);
 	previous = l->hashes[7];
@@ -215,7 +215,7 @@ TEST(each_kind_of_tampering_is_named)
 		Lines l = { 0 };
 		_cleanup_(audit_report_clear) AuditReport report = { 0 };
 		_cleanup_free_ char *found = NULL;
-		AuditHash noted;
+		LineHash noted;
 
 		fill(&l, 1);
 		noted = l.hashes[9];
@@ -264,7 +264,7 @@ TEST(records_that_were_lost_are_counted)
 	_cleanup_(audit_report_clear) AuditReport report = { 0 };
 	_cleanup_free_ char *found = NULL;
 	Lines l = { 0 };
-	AuditHash hash;
+	LineHash hash;
 
 	fill(&l, 1);
 	hash = add(&l, 13, AUDIT_LOST, 41, &l.hashes[11]);
@@ -294,7 +294,7 @@ TEST(an_empty_trail_is_whole)
 
 	assert_string_equal(found, "");
 	assert_int_equal(report.last, 0);
-	assert_string_equal(report.last_hash.hex, AUDIT_NO_HASH.hex);
+	assert_string_equal(report.last_hash.hex, LINE_NO_HASH.hex);
 }
 
 /* The digest is of the bytes behind the blank, with the newline: as sha256sum counts them. */
@@ -302,10 +302,10 @@ TEST(a_line_has_the_hash_that_sha256sum_gives)
 {
 	AuditRecord record = AUDIT_RECORD_EMPTY;
 	_cleanup_free_ char *line = NULL;
-	AuditHash hash;
+	LineHash hash;
 
 	record.sequence = 1;
-	record.previous = strdup(AUDIT_NO_HASH.hex);
+	record.previous = strdup(LINE_NO_HASH.hex);
 	line = audit_line(&record, &hash);
 	/* sed -n 1p | cut -c 66- | sha256sum */
 	assert_string_equal(hash.hex, KNOWN_HASH);

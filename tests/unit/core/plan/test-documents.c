@@ -167,9 +167,9 @@ static void through_snapshot(const json_t *json, Outcome *o)
 static void through_audit(const json_t *json, Outcome *o)
 {
 	_cleanup_free_ char *text = json_dumps(json, JSON_COMPACT);
-	_cleanup_free_ char *line = strf("%s %s", AUDIT_NO_HASH.hex, text);
+	_cleanup_free_ char *line = strf("%s %s", LINE_NO_HASH.hex, text);
 	AuditRecord record = AUDIT_RECORD_EMPTY;
-	AuditHash hash;
+	LineHash hash;
 	bool intact;
 
 	o->error = audit_line_parse(line, strlen(line), &record, &hash, &intact);

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a start makes of the files of the journal, and what a person has settled. */
+#include <errno.h>
+#include <string.h>
+
+#include "core/facts/remains.h"
+#include "store/journal-private.h"
+#include "store/journal.h"
+#include "store/unread.h"
+#include "util/file.h"
+#include "util/json.h"
+#include "util/text.h"
+#include "util/xalloc.h"
+
+/* Finds functions and group in what cannot be understood. */
+static Remains find_remains(const JournalReading *reading)
+{
+	const char *record = reading->n_bad > 0 ? memchr(reading->bad, '{', reading->n_bad) : NULL;
+	_cleanup_json_ json_t *root = NULL;
+
+	if (reading->error != -EPROTO)
+		return reading->bad ? remains_scan(reading->bad, reading->n_bad) : (Remains){ 0 };
+	if (record)
+		root = json_loadb(record, reading->n_bad - (size_t)(record - reading->bad),
+				  JSON_DISABLE_EOF_CHECK, NULL);
+	return remains_of_object(json_object_get(root, "plan"));
+}
+
+/* Quarantines what these bytes name: we do not know what the job had begun. */
+static void keep_apart(Claims *claims, const char *name, const JournalReading *reading)
+{
+	_cleanup_(remains_clear) Remains remains = find_remains(reading);
+
+	unread_claim(claims, &(UnreadFile){
+				     .directory = "journal",
+				     .name = name,
+				     .error = reading->error,
+				     .message = reading->message,
+				     .remains = &remains,
+			     });
+}
+
+/* So many bytes may have been the begin of another job, of which nothing can be read. */
+#define BEGIN_MIN 1024U
+
+/* What was damaged is not only of the job that was found. */
+static bool is_of_others(const JournalReading *reading, const Plan *plan)
+{
+	_cleanup_(remains_clear) Remains remains = find_remains(reading);
+	_cleanup_free_ Bdf *functions = plan_addresses(plan);
+
+	for (size_t i = 0; i < remains.n_functions; i++)
+		if (!bdf_in(&remains.functions[i], functions, plan->n_functions))
+			return true;
+	return remains.n_functions == 0 && reading->n_bad >= BEGIN_MIN;
+}
+
+static bool is_before(const char *name)
+{
+	return str_ends_with(name, JOURNAL_BEFORE_SUFFIX);
+}
+
+static void read_any(const Journal *journal, const char *name, JournalReading *reading)
+{
+	reading->boot_id = journal->boot_id;
+	if (is_before(name))
+		journal_read_before(journal->dir_fd, name, reading);
+	else
+		journal_read(journal->dir_fd, name, reading);
+	if (!is_before(name))
+		reading->end.number = journal_number_of(name);
+	if (reading->job && reading->job->id > reading->last)
+		reading->last = reading->job->id;
+}
+
+static OpenJob *take_job(Journal *journal, const char *name, JournalReading *reading)
+{
+	if (reading->error < 0)
+		reading->job->damage = strf("its journal cannot be understood: %s",
+					    str_or_empty(reading->message));
+	(void)journal_job_open(journal, name, &reading->end, reading->job->id, true,
+			       &reading->job->log);
+	return TAKE_PTR(reading->job);
+}
+
+/* An ended one takes the next job; what was cut off goes. One that cannot be written stays taken. */
+static void take_ended(Journal *journal, const char *name, const JournalReading *reading)
+{
+	_cleanup_(journal_job_freep) JournalJob *log = NULL;
+
+	if (is_before(name))
+		(void)journal->io.remove(journal->io.userdata, journal->dir_fd, name);
+	else if (journal_job_open(journal, name, &reading->end, 0, false, &log) >= 0)
+		log->ended = true;
+}
+
+static void found_add(JournalFound *found, const char *name, JournalReading *reading)
+{
+	found->ended = xreallocarray(found->ended, found->n_ended + reading->n_ended + 1,
+				     sizeof(*found->ended));
+	for (size_t i = 0; i < reading->n_ended; i++)
+		found->ended[found->n_ended++] = reading->ended[i];
+	if (reading->last > found->last)
+		found->last = reading->last;
+	found->torn |= reading->torn > 0;
+	if (reading->torn > 0)
+		strv_appendf(&found->notes,
+			     "journal/%s: its last line was cut off, and what that was to announce "
+			     "was not begun",
+			     name);
+}
+
+static void load_one(Journal *journal, const char *name, Claims *claims, JournalFound *found)
+{
+	_cleanup_(journal_reading_clear) JournalReading reading = { 0 };
+	uint64_t number = is_before(name) ? 0 : journal_number_of(name);
+	OpenJob *job;
+
+	read_any(journal, name, &reading);
+	found_add(found, name, &reading);
+	journal_set_file(journal, number, &(JournalFile){ .taken = true, .end = reading.end });
+	if (!reading.job && reading.error == 0)
+		take_ended(journal, name, &reading);
+	if (reading.error < 0 && (!reading.job || is_of_others(&reading, reading.job->plan)))
+		keep_apart(claims, name, &reading);
+	if (!reading.job)
+		return;
+	job = take_job(journal, name, &reading);
+	journal_set_file(
+		journal, number,
+		&(JournalFile){ .taken = true, .job = job->id, .end = job->log->file.end });
+	found->jobs = xreallocarray(found->jobs, found->n_jobs + 1, sizeof(OpenJob *));
+	found->jobs[found->n_jobs++] = job;
+}
+
+/* Reports these files as long as they are there. */
+static int note_set_aside(const Journal *journal, JournalFound *found)
+{
+	_cleanup_strv_ char **names = NULL;
+	int r = dir_list(journal->dir_fd, ".damaged", &names);
+
+	for (char **name = names; r >= 0 && name && *name; name++)
+		strv_appendf(&found->notes,
+			     "journal/%s was set aside; see what it says, then remove it", *name);
+	return r;
+}
+
+static int load_all(Journal *journal, const char *suffix, Claims *claims, JournalFound *found)
+{
+	_cleanup_strv_ char **names = NULL;
+	int r = dir_list(journal->dir_fd, suffix, &names);
+
+	for (char **name = names; r >= 0 && name && *name; name++)
+		load_one(journal, *name, claims, found);
+	return r;
+}
+
+int journal_load(Journal *journal, Claims *claims, JournalFound *ret)
+{
+	_cleanup_(journal_found_clear) JournalFound found = { 0 };
+	int r;
+
+	for (size_t i = 0; i < JOURNAL_FILES_MAX; i++)
+		journal_set_file(journal, i + 1, &(JournalFile){ 0 });
+	r = note_set_aside(journal, &found);
+	if (r >= 0)
+		r = load_all(journal, JOURNAL_BEFORE_SUFFIX, claims, &found);
+	if (r >= 0)
+		r = load_all(journal, LEDGER_SUFFIX, claims, &found);
+	if (r < 0)
+		return r;
+	*ret = found;
+	found = (JournalFound){ 0 };
+	return 0;
+}
+
+void journal_found_clear(JournalFound *found)
+{
+	open_jobs_free(found->jobs, found->n_jobs);
+	free(found->ended);
+	strv_free(found->notes);
+	*found = (JournalFound){ 0 };
+}
+
+/* Whose file it is; 0: none is. */
+static uint64_t find_file(Journal *journal, uint32_t id)
+{
+	uint64_t number = 0;
+
+	pthread_mutex_lock(&journal->lock);
+	for (size_t i = 0; i < JOURNAL_FILES_MAX; i++)
+		if (journal->files[i].taken && journal->files[i].job == id)
+			number = i + 1;
+	pthread_mutex_unlock(&journal->lock);
+	return number;
+}
+
+int journal_load_job(Journal *journal, uint32_t id, OpenJob **ret)
+{
+	_cleanup_(journal_reading_clear) JournalReading reading = { 0 };
+	uint64_t number = find_file(journal, id);
+	_cleanup_free_ char *name = ledger_name(number);
+
+	if (number == 0)
+		return -ENOENT;
+	read_any(journal, name, &reading);
+	if (!reading.job || reading.job->id != id)
+		return reading.error < 0 ? reading.error : -ENOENT;
+	*ret = take_job(journal, name, &reading);
+	return 0;
+}
+
+static int forget_one(Journal *journal, const char *name, const char *group)
+{
+	_cleanup_(journal_reading_clear) JournalReading reading = { 0 };
+	int r;
+
+	read_any(journal, name, &reading);
+	if (!reading.job || !str_equal(reading.job->plan->group, group))
+		return 0;
+	journal_remove_file(journal, name, reading.end.number, &r);
+	return r;
+}
+
+int journal_forget_group(Journal *journal, const char *group)
+{
+	_cleanup_strv_ char **names = NULL, **before = NULL;
+	int r = dir_list(journal->dir_fd, LEDGER_SUFFIX, &names);
+
+	if (r >= 0)
+		r = dir_list(journal->dir_fd, JOURNAL_BEFORE_SUFFIX, &before);
+	for (char **name = names; r >= 0 && name && *name; name++)
+		r = forget_one(journal, *name, group);
+	for (char **name = before; r >= 0 && name && *name; name++)
+		r = forget_one(journal, *name, group);
+	return r;
+}
