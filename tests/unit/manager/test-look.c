@@ -440,3 +440,17 @@ ON_A_PLACE(the_first_look_is_at_everything)
 	assert_int_equal(changed_scans, 0);
 	assert_non_null(manager_inventory(rig->manager));
 }
+
+ON_A_MANAGER(a_job_that_is_refused_with_nothing_in_hand_costs_no_look_of_ours)
+{
+	const JobRequest assign = assign_request("vm42", "nosuch");
+
+	rig_shut_off(rig->rig);
+	manager_rig_connect(rig);
+	manager_rig_settle(rig);
+	fake_watch(&rig->rig->fake);
+	assert_int_equal(manager_rig_run(rig, &assign), JOB_FAILED);
+	manager_rig_settle(rig);
+	assert_int_equal(rig->rig->fake.calls[FAKE_SCAN], 1);
+	assert_true(manager_rig_was_told(rig, "ended 1 failed"));
+}
