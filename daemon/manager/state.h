@@ -60,7 +60,6 @@ struct Manager {
 	Bdf changed[SCAN_CHANGED_MAX]; /* what the next one reads, unless scan_whole */
 	size_t n_changed;
 	Look uses_look;
-	bool fence_old;	       /* a look has ended since the fence was made */
 	Look fence_look;       /* no look: a write of the fence, which waits its turn like one */
 	uint32_t *fence_ended; /* jobs that the next fence lets go of */
 	size_t n_fence_ended;
@@ -76,6 +75,7 @@ struct Manager {
 	bool scan_whole;	 /* the next scan reads everything */
 	bool uses_fresh;	 /* the next look at domains reads all of them */
 	bool connected;		 /* to libvirt; without libvirt always */
+	bool fence_old;		 /* a look has ended since the fence was made */
 	uint64_t uses_looked;	 /* claims_now() before the look at domains */
 	char *kept_note;	 /* why that could not be written; NULL: it was */
 	char *tenants_note;	 /* why a mark could not be written; NULL: nothing failed */

@@ -278,12 +278,21 @@ bool claims_is_stale(Claims *claims, uint64_t since, const Bdf *function)
 
 /* ---- taking ---- */
 
+/* What is stuck may be given another name, or none: its quarantine is about the functions. */
+static bool keeps_away(const Claim *held, const Claim *wanted)
+{
+	if (wanted->kind == CLAIM_DECLARATION && is_quarantine(held))
+		return false;
+	if (wanted->kind == CLAIM_DECLARATION && held->kind == CLAIM_DECLARATION &&
+	    str_equal(held->group, wanted->group))
+		return true;
+	return meets(held, wanted) || (held->nvidia && wanted->kind == CLAIM_PROBE);
+}
+
 static int check_locked(const Claims *claims, const Claim *wanted, Problem **ret_problem)
 {
 	for (const Claim *held = claims->first; held; held = held->next)
-		if (meets(held, wanted) || (held->nvidia && wanted->kind == CLAIM_PROBE) ||
-		    (held->kind == CLAIM_DECLARATION && wanted->kind == CLAIM_DECLARATION &&
-		     str_equal(held->group, wanted->group)))
+		if (keeps_away(held, wanted))
 			return conflict(held, ret_problem);
 	return 0;
 }

@@ -2,7 +2,6 @@
 #include "util/mailbox.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -114,17 +113,10 @@ void mailbox_on_quiet(Mailbox *mailbox, MailboxCallback quiet, void *data)
 	mailbox->quiet_data = data;
 }
 
-/*
- * The loop answers callers: where processors lack, it comes before a thread that begins to run. As
- * much processor time as others a thread gets all the same, so that one that holds a lock is not
- * kept from letting it go. Without the right to say so it runs as ever.
- */
 static void *run_thread(void *userdata)
 {
-	const struct sched_param none = { 0 };
 	Letter *letter = userdata;
 
-	(void)sched_setscheduler(0, SCHED_BATCH, &none);
 	letter->work(letter->data);
 	post(letter);
 	return NULL;

@@ -515,3 +515,17 @@ ON_A_PLACE(health_is_read_again_for_who_asks_once_it_is_a_minute_old)
 		rig->manager->health_usec = now_monotonic();
 	}
 }
+
+ON_A_MANAGER(a_job_that_is_refused_with_nothing_in_hand_costs_no_look_of_ours)
+{
+	const JobRequest assign = assign_request("vm42", "nosuch");
+
+	rig_shut_off(rig->rig);
+	manager_rig_connect(rig);
+	manager_rig_settle(rig);
+	fake_watch(&rig->rig->fake);
+	assert_int_equal(manager_rig_run(rig, &assign), JOB_FAILED);
+	manager_rig_settle(rig);
+	assert_int_equal(rig->rig->fake.calls[FAKE_SCAN], 1);
+	assert_true(manager_rig_was_told(rig, "ended 1 failed"));
+}

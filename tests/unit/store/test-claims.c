@@ -283,7 +283,7 @@ TEST(a_job_whose_group_was_declared_since_its_rules_is_refused)
 	}
 }
 
-/* A declaration of the same name at the same time would write the same file. */
+/* Both would write the same file. What is quarantined can be declared and forgotten. */
 WITH_CLAIMS(of_two_declarations_of_a_name_one_is_refused)
 {
 	Claims *claims = *state;
@@ -296,6 +296,7 @@ WITH_CLAIMS(of_two_declarations_of_a_name_one_is_refused)
 	assert_int_equal(claims_take(claims, &first, NULL), 0);
 	assert_int_equal(claims_take(claims, &second, &problem), PROBLEM);
 	second.group = "another";
+	claims_add_quarantine(claims, "stuck", pair1, 2, NULL, "a worker hangs");
 	assert_int_equal(claims_take(claims, &second, NULL), 0);
 }
 
