@@ -35,7 +35,7 @@
 /* More jobs cannot run at once. */
 #define JOURNAL_FILES_MAX 128
 /* What a file may have had before a job begins in it; more is left, and another one begun. */
-#define JOURNAL_FILE_BYTES (4U << 20)
+#define JOURNAL_FILE_BYTES (1U << 20)
 
 typedef struct JournalFile {
 	bool taken;	/* an open job has it, or it cannot be used */

@@ -223,6 +223,43 @@ typedef struct Tally {
 	unsigned done, failed, quarantined;
 } Tally;
 
+/* The fence and the trail of a daemon that has looked once. */
+typedef struct Beside {
+	FenceStore fence;
+	Trail *trail;
+} Beside;
+
+static void begin_beside(Rig *rig, Beside *beside)
+{
+	_cleanup_free_ char *audit = strf("%s/audit", rig->state_directory);
+	const Fence nothing = { 0 };
+	AuditRecord record = AUDIT_RECORD_EMPTY;
+
+	assert_int_equal(fence_store_open(rig->state_directory, &beside->fence), 0);
+	assert_int_equal(fence_store_update(&beside->fence, &nothing, NULL, 0, 1), 0);
+	beside->trail = trail_open(audit, &TRAIL_LIMITS_DEFAULT);
+	assert_int_equal(trail_start(beside->trail, NULL, &(TrailListener){ 0 }), 0);
+	record.kind = AUDIT_START;
+	trail_add(beside->trail, &record, NULL);
+	assert_true(trail_flush(beside->trail, 60000000));
+	rig->place.fence = &beside->fence;
+	rig->place.trail = beside->trail;
+}
+
+static void end_beside(const Rig *rig, Beside *beside)
+{
+	_cleanup_free_ char *audit = strf("%s/audit", rig->state_directory);
+
+	for (unsigned i = 1; i < 9; i++) {
+		_cleanup_free_ char *name = strf("%u.log", i);
+
+		unlinkat(trail_dir_fd(beside->trail), name, 0);
+	}
+	rmdir(audit);
+	trail_free(beside->trail);
+	fence_store_close(&beside->fence);
+}
+
 /* Returns how many such calls the run made. */
 static unsigned run_with(const Scenario *scenario, LibcFault kind, unsigned nth, bool all_later,
 			 Tally *tally)
@@ -231,9 +268,11 @@ static unsigned run_with(const Scenario *scenario, LibcFault kind, unsigned nth,
 	_cleanup_free_ char *what = strf("%s, %s %u fails%s", scenario->name, libc_fault_name(kind),
 					 nth, all_later ? " and all later" : "");
 	Rig *rig = rig_new();
+	Beside beside;
 	Result result;
 
 	scenario->setup(rig);
+	begin_beside(rig, &beside);
 	before = rig_world(rig);
 	result = run(rig, &scenario->request, kind, nth, all_later);
 	if (result.state == JOB_INCOMPLETE) {
@@ -251,6 +290,7 @@ static unsigned run_with(const Scenario *scenario, LibcFault kind, unsigned nth,
 			fail_msg("%s: done, and nothing has changed", what);
 		tally->done++;
 	}
+	end_beside(rig, &beside);
 	rig_free(rig);
 	return result.calls;
 }
@@ -300,10 +340,8 @@ TEST(a_disk_that_breaks_leaves_it_so)
 /* fsync(2) tells of a lost page once only: the next one says yes. */
 TEST(after_a_failed_sync_nothing_is_begun_until_new_writes_last)
 {
-	Tally tally = { 0 };
-	unsigned calls = run_with(&scenarios[0], LIBC_SYNC, 0, false, &tally);
-
-	for (unsigned nth = 1; nth <= calls; nth++) {
+	/* Up to the nth that there is not. */
+	for (unsigned nth = 1, calls = 1; nth <= calls; nth++) {
 		_cleanup_free_ char *before = NULL, *what = strf("sync %u", nth), *why = NULL;
 		Rig *rig = rig_new();
 		Outcome outcome;
@@ -311,9 +349,10 @@ TEST(after_a_failed_sync_nothing_is_begun_until_new_writes_last)
 		rig->place.disk = disk_watch_new();
 		rig_shut_off(rig);
 		before = rig_world(rig);
-		run(rig, &scenarios[0].request, LIBC_SYNC, nth, false);
+		calls = run(rig, &scenarios[0].request, LIBC_SYNC, nth, false).calls;
 		why = disk_watch_reason(rig->place.disk);
-		if (!why || !strstr(why, "could not be written: Input/output error"))
+		if (nth <= calls &&
+		    (!why || !strstr(why, "could not be written: Input/output error")))
 			fail_msg("%s: the disk is taken for well: %s", what, str_or_empty(why));
 		if (nth == 1) {
 			/* Nobody has the group, which was not even begun to be bound. */
