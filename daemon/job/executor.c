@@ -38,12 +38,8 @@ static int as_problem(int r, StepKind kind, Problem **ret_problem)
 
 static int no_journal(const Run *run, int error, Problem **ret_problem)
 {
-	disk_watch_note(run->context.place->disk, "the journal", error);
-	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_INTERNAL,
-		.reason = strf("the journal could not be written: %s", strerror(-error)),
-		.remedy = xstrdup("see that the file system of the state directory is writable and "
-				  "has space left"));
+	return disk_watch_refuse(run->context.place->disk, "the journal", "journal/", error,
+				 ret_problem);
 }
 
 static void note_journal(const Run *run, int r)
@@ -297,7 +293,7 @@ static int check_disk(const Run *run, Problem **ret_problem)
 {
 	const JobPlace *place = run->context.place;
 	const int directories[] = { place->journal->dir_fd, place->quarantine->dir_fd,
-				    place->store->dir_fd,
+				    place->store->records.dir_fd,
 				    place->tenants ? place->tenants->dir_fd : -1 };
 	size_t n = ELEMENTS(directories) - !place->tenants;
 
@@ -317,13 +313,8 @@ static int close_fence(const Run *run, uint32_t job, Problem **ret_problem)
 			     plan->n_functions, now_realtime());
 	if (r >= 0)
 		return 0;
-	disk_watch_note(run->context.place->disk, "the fence", r);
-	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_INTERNAL,
-		.reason =
-			strf("the fence of libvirt's hook could not be written: %s", strerror(-r)),
-		.remedy = xstrdup("see that the file system of the state directory is writable and "
-				  "has space left"));
+	return disk_watch_refuse(run->context.place->disk, "the fence", "fence.json", r,
+				 ret_problem);
 }
 
 static int begin(Run *run, uint32_t job, Problem **ret_problem)

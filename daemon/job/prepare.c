@@ -16,9 +16,7 @@ int prepare_look(const JobPlace *place, InspectConfig most, Prepared *p, Problem
 {
 	int r;
 
-	r = assignment_store_load(place->store, &p->assignments, NULL);
-	if (r < 0)
-		return r;
+	p->assignments = assignment_store_load(place->store);
 	r = place->host->ops->domain_uses(place->host, &p->uses, ret_problem);
 	if (r != 0)
 		return r;

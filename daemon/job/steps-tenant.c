@@ -93,16 +93,16 @@ static int mark_board(StepContext *c, const Tenants *tenants, const Bdf *bdf, Pr
 	mark.domain_name = xstrdup(c->plan->domain_name);
 	mark.why = xstrdup(goes_back(c->plan) ? "given back by a release that failed"
 					      : "given to it by gpupass");
-	r = tenant_store_save(c->place->tenants, &mark);
+	r = tenant_store_save(c->place->tenants, &mark, 1);
 	return r < 0 ? tenant_not_stored(c->place, bdf, r, ret_problem) : 0;
 }
 
-static int refuse_unread(const char *why, Problem **ret_problem)
+static int refuse_unread(const RecordFault *fault, Problem **ret_problem)
 {
-	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_INTERNAL,
-		.reason = strf("who had its boards last cannot be read: %s", why),
-		.remedy = xstrdup("see that the state directory's file system is whole"));
+	return problem_refuse(ret_problem, GPUPASS_ERROR_STATE_READ_ONLY,
+			      .reason = xstrdup("who had its boards last cannot be read"),
+			      .cause = record_fault_what(fault),
+			      .remedy = xstrdup(record_fault_remedy(fault)));
 }
 
 int step_mark_tenant(StepContext *c, Problem **ret_problem)
@@ -114,8 +114,8 @@ int step_mark_tenant(StepContext *c, Problem **ret_problem)
 	if (!c->place->tenants)
 		return 0;
 	tenants = tenant_store_load(c->place->tenants);
-	if (tenants->fault)
-		return refuse_unread(tenants->fault, ret_problem);
+	if (tenants->unread)
+		return refuse_unread(&tenants->faults.items[0], ret_problem);
 	for (size_t i = 0; r == 0 && i < plan->n_functions; i++)
 		if (plan_begins_slot(plan, i))
 			r = mark_board(c, tenants, &plan->functions[i].bdf, ret_problem);

@@ -18,7 +18,7 @@ struct DeclareTask {
 	DeclareMode mode;
 	Manager *manager;
 	Host *host;
-	const AssignmentStore *store;
+	AssignmentStore *store;
 	const char *directory;
 	Policy policy;
 	Identities *known;
@@ -190,7 +190,7 @@ static int declare(DeclareTask *task)
 	if (r == 0)
 		r = read_rules(task);
 	if (r == 0)
-		r = assignment_store_load(task->store, &assignments, NULL);
+		assignments = assignment_store_load(task->store);
 	if (r != 0)
 		return r;
 	file = strf("groups.d/%s.conf", task->name);
@@ -237,7 +237,7 @@ static int forget(DeclareTask *task)
 
 	r = read_rules(task);
 	if (r == 0)
-		r = assignment_store_load(task->store, &assignments, NULL);
+		assignments = assignment_store_load(task->store);
 	if (r != 0)
 		return r;
 	declaration = find_declaration(task->rules, task->name);

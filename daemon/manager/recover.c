@@ -7,6 +7,7 @@
 #include "manager/audit.h"
 #include "manager/look.h"
 #include "manager/state.h"
+#include "store/unread.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/text.h"
@@ -35,20 +36,30 @@ static void log_unread(const Manager *m)
 		log_as(LOG_ERR, LOG_ID_QUARANTINED, "%s", *line);
 }
 
+/* It may have open jobs, about anything. */
+static void keep_all_apart(Manager *m, int error)
+{
+	_cleanup_free_ char *message = strf("its folder cannot be read: %s", strerror(-error));
+
+	unread_claim(m->claims, &(UnreadFile){ .directory = "journal",
+					       .name = "",
+					       .error = error,
+					       .message = message,
+					       .remains = &(Remains){ 0 } });
+}
+
 int manager_load_state(Manager *m)
 {
 	const JobPlace place = manager_job_place(m);
 	char **notes = NULL;
 	int r;
 
-	r = quarantine_store_load(m->place.quarantine, m->claims);
-	if (r < 0)
-		return r;
-	take_notes(m, topology_store_load(m->place.topology));
+	quarantine_store_load(m->place.quarantine, m->claims);
+	topology_store_load(m->place.topology);
 	r = journal_load(m->place.journal, m->claims, &m->open_jobs, &m->n_open_jobs, &m->last_job,
 			 &notes);
 	if (r < 0)
-		return r;
+		keep_all_apart(m, r);
 	take_notes(m, notes);
 	for (size_t i = 0; i < m->n_open_jobs; i++)
 		recover_claim(&place, m->open_jobs[i],

@@ -59,10 +59,10 @@ typedef struct ManagerListener {
 typedef struct ManagerPlace {
 	Mailbox *mailbox;
 	Host *host;
-	const AssignmentStore *store;
-	const ReceiptStore *receipts;
+	AssignmentStore *store;
+	ReceiptStore *receipts;
 	const Journal *journal;
-	const QuarantineStore *quarantine;
+	QuarantineStore *quarantine;
 	TenantStore *tenants;
 	FenceStore *fence;
 	TopologyStore *topology;

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "util/crc32.h"
 #include "util/json.h"
 #include "util/text.h"
 #include "util/xalloc.h"
@@ -13,19 +14,6 @@
  * steps. */
 #define VERSION "2"
 #define VERSION_BEFORE "1"
-
-/* CRC-32 as in zlib, Ethernet and gzip. Lines are short enough to do without a table. */
-static uint32_t crc32_of(const char *text)
-{
-	uint32_t crc = UINT32_MAX;
-
-	for (; *text; text++) {
-		crc ^= (unsigned char)*text;
-		for (int bit = 0; bit < 8; bit++)
-			crc = crc & 1 ? crc >> 1 ^ 0xedb88320U : crc >> 1;
-	}
-	return ~crc;
-}
 
 char *journal_line(const json_t *record)
 {
@@ -38,6 +26,16 @@ static int bad(int error, const char *what, char **ret_message)
 {
 	*ret_message = xstrdup(what);
 	return error;
+}
+
+static int bad_version(const char *line, char **ret_message)
+{
+	_cleanup_free_ char *version = xstrndup(line, strcspn(line, " "));
+
+	*ret_message = strf("it is of version %s, and versions " VERSION_BEFORE " and " VERSION
+			    " are read",
+			    version);
+	return -EPROTO;
 }
 
 /* A line of another version begins with a number. Anything else is damage. */
@@ -56,7 +54,7 @@ int journal_line_parse(const char *line, json_t **ret, char **ret_message)
 
 	_Static_assert(sizeof(VERSION) == sizeof(VERSION_BEFORE), "they are skipped alike");
 	if (!str_starts_with(line, VERSION " ") && !str_starts_with(line, VERSION_BEFORE " "))
-		return is_other_version(line) ? bad(-EPROTO, "of another version", ret_message)
+		return is_other_version(line) ? bad_version(line, ret_message)
 					      : bad(-EBADMSG, "it has no version", ret_message);
 	line += strlen(VERSION " ");
 	number = xstrndup(line, strcspn(line, " "));

@@ -170,26 +170,93 @@ int file_write_fd(int fd, const char *content, size_t size)
 	return 0;
 }
 
-int file_replace_at(int dir_fd, const char *name, const char *content, size_t size, mode_t mode)
+static char *temporary_of(const char *name)
 {
 	/* A leading dot keeps a leftover of a crash out of dir_list(). */
-	_cleanup_free_ char *temporary = strf(".%s" FILE_TEMPORARY_SUFFIX, name);
-	_cleanup_close_ int fd = -1;
+	return strf(".%s" FILE_TEMPORARY_SUFFIX, name);
+}
+
+static int write_temporary(int dir_fd, const FileContent *file, mode_t mode)
+{
+	_cleanup_free_ char *temporary = temporary_of(file->name);
+	_cleanup_close_ int fd = openat(
+		dir_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
 	int r;
 
-	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (fd < 0)
 		return -errno;
-	r = file_write_fd(fd, content, size);
-	if (r >= 0 && (fchmod(fd, mode) < 0 || fsync(fd) < 0))
+	r = file_write_fd(fd, file->content, file->size);
+	if (r >= 0 && (fchmod(fd, mode) < 0 || fdatasync(fd) < 0))
 		r = -errno;
-	if (r >= 0 && renameat(dir_fd, temporary, dir_fd, name) < 0)
-		r = -errno;
-	if (r < 0) {
+	if (r < 0)
 		unlinkat(dir_fd, temporary, 0);
-		return r;
+	return r;
+}
+
+/* A directory in the place of the file is set aside, once the file is there. */
+static int replace_directory(int dir_fd, const char *temporary, const char *name)
+{
+	_cleanup_free_ char *aside = strf("%s" FILE_DAMAGED_SUFFIX, name);
+
+	if (renameat2(dir_fd, temporary, dir_fd, name, RENAME_EXCHANGE) < 0)
+		return -errno;
+	if (renameat2(dir_fd, temporary, dir_fd, aside, RENAME_NOREPLACE) < 0 &&
+	    unlinkat(dir_fd, temporary, AT_REMOVEDIR) < 0)
+		return errno == ENOTEMPTY ? 0 : -errno;
+	return 0;
+}
+
+static int put_in_place(int dir_fd, const char *name)
+{
+	_cleanup_free_ char *temporary = temporary_of(name);
+	int r = 0;
+
+	if (renameat(dir_fd, temporary, dir_fd, name) < 0)
+		r = errno == EISDIR ? replace_directory(dir_fd, temporary, name) : -errno;
+	if (r < 0)
+		unlinkat(dir_fd, temporary, 0);
+	return r;
+}
+
+int file_replace_all_at(int dir_fd, const FileContent *files, size_t n, mode_t mode)
+{
+	size_t written = 0, placed = 0;
+	int r = 0;
+
+	for (; r >= 0 && written < n; written++)
+		r = write_temporary(dir_fd, &files[written], mode);
+	for (; r >= 0 && placed < n; placed++)
+		r = put_in_place(dir_fd, files[placed].name);
+	for (size_t i = placed; i < written; i++) {
+		_cleanup_free_ char *temporary = temporary_of(files[i].name);
+
+		unlinkat(dir_fd, temporary, 0);
 	}
-	return fsync(dir_fd) < 0 ? -errno : 0;
+	/* Some may be in place already. */
+	if (placed > 0 && fsync(dir_fd) < 0 && r >= 0)
+		r = -errno;
+	return r;
+}
+
+int file_replace_at(int dir_fd, const char *name, const char *content, size_t size, mode_t mode)
+{
+	return file_replace_all_at(dir_fd, &(FileContent){ name, content, size }, 1, mode);
+}
+
+int file_probe_at(int dir_fd, const char *name, const char *content)
+{
+	_cleanup_free_ char *probe = strf(".%s" FILE_PROBE_SUFFIX, name);
+	_cleanup_close_ int fd =
+		openat(dir_fd, probe, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+		       FILE_MODE_PRIVATE);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = file_write_fd(fd, content, strlen(content));
+	if (unlinkat(dir_fd, probe, 0) < 0 && r >= 0)
+		r = -errno;
+	return r;
 }
 
 int file_remove_at(int dir_fd, const char *name)

@@ -54,10 +54,18 @@ int file_link_name_at(int dir_fd, const char *path, char **ret);
 int file_write_exact_at(int dir_fd, const char *path, const char *value);
 
 /*
- * Replaces a file so that after a power cut it has the old content or the new: temporary file,
- * fsync, rename, fsync of the directory. `mode` is the file's mode.
+ * Replaces files so that after a power cut each has the old content or the new: temporary files,
+ * fdatasync of each, renames, one fsync of the directory. A directory of that name is set aside.
  */
+typedef struct FileContent {
+	const char *name, *content;
+	size_t size;
+} FileContent;
+int file_replace_all_at(int dir_fd, const FileContent *files, size_t n, mode_t mode);
 int file_replace_at(int dir_fd, const char *name, const char *content, size_t size, mode_t mode);
+/* Whether a file of this name and content could be written now. Leaves nothing, syncs nothing. */
+int file_probe_at(int dir_fd, const char *name, const char *content);
+#define FILE_PROBE_SUFFIX ".check"
 
 /* unlink + fsync of the directory. -ENOENT is passed on. */
 int file_remove_at(int dir_fd, const char *name);
