@@ -47,7 +47,7 @@ int trail_files_open(const char *directory, TrailFiles *ret)
 	fd = openat(above_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (fchmod(fd, 0700) < 0) {
+	if (fchmod(fd, 0700) < 0 && errno != EROFS) {
 		r = -errno;
 		close_fd(fd);
 		return r;
@@ -171,11 +171,11 @@ int trail_files_load(TrailFiles *files)
 	files->end.sequence = end.sequence;
 	files->end.hash = end.hash;
 	files->end.size = end.whole;
-	r = open_newest(files, 0);
-	if (r >= 0)
-		r = mend(files, &end);
+	/* Another file is begun then, or on a read-only disk nothing is. */
+	if (open_newest(files, 0) < 0 || mend(files, &end) < 0)
+		files->broken = true;
 	files->synced = files->end;
-	return r;
+	return 0;
 }
 
 /* ---- appending ---- */
