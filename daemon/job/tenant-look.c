@@ -31,9 +31,12 @@ static int check_mark(const Prepared *p, const Bdf *bdf, Problem **ret_problem)
 }
 
 /* Of whoever is given a board, which then needs a mark. */
-static bool gives(const PlanRequest *request)
+static bool gives(const Prepared *p)
 {
-	return request->operation == OPERATION_ASSIGN || request->operation == OPERATION_RECONCILE;
+	Operation operation = p->request.operation;
+
+	return operation == OPERATION_ASSIGN || operation == OPERATION_RECONCILE ||
+	       (operation == OPERATION_BIND && p->domain);
 }
 
 static int store_news(const JobPlace *place, const Prepared *p, const Gpu *gpu,
@@ -63,7 +66,7 @@ int tenant_look(const JobPlace *place, Prepared *p, bool claimed, Problem **ret_
 	if (!place->tenants)
 		return 0;
 	p->tenants = tenant_store_load(place->tenants);
-	for (size_t i = 0; r == 0 && gives(&p->request) && i < p->group->n_gpus; i++)
+	for (size_t i = 0; r == 0 && gives(p) && i < p->group->n_gpus; i++)
 		r = check_mark(p, &p->group->gpus[i]->lead->bdf, ret_problem);
 	for (size_t i = 0; r == 0 && claimed && i < p->group->n_gpus; i++)
 		r = store_news(place, p, p->group->gpus[i], ret_problem);

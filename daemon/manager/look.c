@@ -107,7 +107,9 @@ typedef struct ScanTask {
 	Host *host;
 	AssignmentStore *store;
 	TenantStore *tenant_store;
-	ReceiptStore *receipts; /* to be looked through once; NULL: not now */
+	ReceiptStore *receipts;
+	TopologyStore *topology;
+	bool first; /* of this daemon: all receipts are read */
 	Rules *rules;
 	Identities *known;
 	const PciSnapshot *before; /* the manager's, which this look alone replaces; NULL: whole */
@@ -194,8 +196,11 @@ static void scan_work(void *data)
 					      task->known, INSPECT_CONFIG_ALL, &task->inventory);
 	if (task->result >= 0)
 		task->tenants = tenant_store_load(task->tenant_store);
-	if (task->receipts)
+	if (task->receipts && task->first)
 		records_load(task->receipts, NULL, NULL);
+	else if (task->receipts)
+		records_review(task->receipts);
+	records_review(&task->topology->records);
 }
 
 static void take_over(Manager *m, ScanTask *task)
@@ -259,7 +264,9 @@ static int scan_start(Manager *m)
 	task->host = m->place.host;
 	task->store = m->place.store;
 	task->tenant_store = m->place.tenants;
-	task->receipts = m->inventory ? NULL : m->place.receipts;
+	task->receipts = m->place.receipts;
+	task->topology = m->place.topology;
+	task->first = !m->inventory;
 	task->rules = rules_ref(m->rules);
 	set_scope(m, task);
 	identities_copy(m->inventory ? m->inventory->identities : NULL, &task->known);

@@ -120,10 +120,16 @@ static void drop_fault(RecordStore *store, const char *name)
 	pthread_mutex_unlock(&store->faults_lock);
 }
 
-static bool is_there(const RecordStore *store, const RecordFault *fault)
+void records_review(RecordStore *store)
 {
-	return !*fault->file ||
-	       faccessat(store->dir_fd, fault->file, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	pthread_mutex_lock(&store->faults_lock);
+	for (size_t i = store->faults.n_items; i > 0; i--) {
+		const char *file = store->faults.items[i - 1].file;
+
+		if (*file && faccessat(store->dir_fd, file, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+			record_faults_drop(&store->faults, file);
+	}
+	pthread_mutex_unlock(&store->faults_lock);
 }
 
 void records_note(RecordStore *store, char ***notes)
@@ -135,8 +141,7 @@ void records_note(RecordStore *store, char ***notes)
 			     folder_name(store), strerror(-store->error));
 	pthread_mutex_lock(&store->faults_lock);
 	for (size_t i = 0; i < store->faults.n_items; i++)
-		if (is_there(store, &store->faults.items[i]))
-			strv_append_take(notes, record_fault_note(&store->faults.items[i]));
+		strv_append_take(notes, record_fault_note(&store->faults.items[i]));
 	pthread_mutex_unlock(&store->faults_lock);
 }
 

@@ -18,7 +18,7 @@ typedef struct RecordStore {
 	int error;    /* -errno: nothing can be written */
 	bool missing; /* there is no folder, so there are no records */
 	pthread_mutex_t lock;
-	/* Of the faults that the last load found. The loop waits for it, so nobody writes with it. */
+	/* Of the faults that the last load found. The loop takes it, so nobody writes with it. */
 	pthread_mutex_t faults_lock;
 	RecordFaults faults;
 } RecordStore;
@@ -39,7 +39,9 @@ void records_read(RecordStore *store, RecordTake take, void *into, RecordFaults 
 void records_load(RecordStore *store, RecordTake take, void *into);
 /* Takes them for the store's own. */
 void records_set_faults(RecordStore *store, RecordFaults *faults);
-/* Appends a line for each fault found so far whose file is still there. */
+/* Forgets faults whose file a person has removed. */
+void records_review(RecordStore *store);
+/* Appends a line for each fault that is known. Never waits. */
 void records_note(RecordStore *store, char ***notes);
 
 /*

@@ -45,11 +45,11 @@ declare_pair0
 # ---- faults 38, 39: the disk ----
 dd if=/dev/zero of="$state/filler" bs=4k 2>/dev/null
 refused "a full disk is refused before anything is written" 5 StateReadOnly \
-	"the audit trail cannot be written: No space left" gpupass assign vm42 pair0
+	"the audit trail could not be written: No space left" gpupass assign vm42 pair0
 rm "$state/filler"
 disk bad
 refused "so is one that fails at fsync" 5 StateReadOnly \
-	"the audit trail cannot be written: Input/output error" gpupass assign vm42 pair0
+	"the audit trail could not be written: Input/output error" gpupass assign vm42 pair0
 refused "and every job after it, by name" 5 StateReadOnly "Input/output error" gpupass bind pair0
 promise "the list goes on, and says why" sh -c 'gpupass list 2>"$0" | grep -q "pair0 .*free" &&
 	grep -Eq "(the audit trail|the fence) could not be written: Input/output error" "$0"' "$work/warned"

@@ -442,6 +442,7 @@ WITH_DIR(a_fault_ends_with_its_file)
 			assert_int_equal(records_replace(&s.store, s.file, kept()), 0);
 		else
 			unlinkat(s.dir->fd, s.file, 0);
+		records_review(&s.store);
 		records_note(&s.store, &after);
 		assert_null(after);
 		end(&s);

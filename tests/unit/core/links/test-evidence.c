@@ -3,7 +3,6 @@
 #include "rig/test.h"
 
 #include "rig/evidence-model.h"
-#include "rig/garbage.h"
 
 /* ---- merging ---- */
 
@@ -130,15 +129,6 @@ TEST(only_a_guests_sighting_has_a_domain)
 	assert_false(taken(second, strlen(second)));
 }
 
-TEST(a_broken_file_is_refused)
-{
-	_cleanup_(evidence_unrefp) Evidence *evidence = seen(stored);
-	_cleanup_free_ char *text = evidence_to_text(evidence);
-
-	garbage_truncations_are_refused(text, taken);
-	garbage_changed_bytes_are_survived(text, taken);
-}
-
 TEST(what_cannot_be_is_refused)
 {
 #define BOARD(address, more)                                                                       \
@@ -182,14 +172,6 @@ TEST(what_cannot_be_is_refused)
 		if (taken(text, strlen(text)) != cases[i].good)
 			fail_msg("case %zu", i);
 	}
-}
-
-TEST(another_versions_file_is_told_apart)
-{
-	static const char text[] = "{\"schema\":\"org.gpupass1.evidence/4\",\"boards\":[]}";
-	_cleanup_(evidence_unrefp) Evidence *evidence = NULL;
-
-	assert_int_equal(evidence_from_text(text, strlen(text), &evidence, NULL), -EPROTO);
 }
 
 TEST(no_more_boards_than_any_host_has_are_kept)
