@@ -39,7 +39,9 @@ static void log_unread(const Manager *m)
 /* It may have open jobs, about anything. */
 static void keep_all_apart(Manager *m, int error)
 {
-	_cleanup_free_ char *message = strf("its folder cannot be read: %s", strerror(-error));
+	_cleanup_free_ char *message = strf("its folder cannot be read: %s; once it can be: "
+					    "systemctl restart gpupassd",
+					    strerror(-error));
 
 	unread_claim(m->claims, &(UnreadFile){ .directory = "journal",
 					       .name = "",

@@ -26,7 +26,7 @@ static int add_locked(ReceiptStore *store, const Receipt *receipt, char **ret_na
 	_cleanup_strv_ char **names = NULL;
 	int r = store->error < 0 ? store->error : list(store, &names);
 	size_t n = strv_length(names);
-	unsigned number = n > 0 ? receipt_file_number(names[n - 1]) + 1 : 1;
+	unsigned number = names && n > 0 ? receipt_file_number(names[n - 1]) + 1 : 1;
 
 	if (r < 0)
 		return r;
@@ -62,7 +62,8 @@ void receipt_store_last(ReceiptStore *store, LastReset *boards, size_t n)
 
 	(void)list(store, &names);
 	all = strv_length(names);
-	for (size_t i = 0; i < all && i < RECEIPTS_LOOKED_AT && !all_known(boards, n); i++) {
+	for (size_t i = 0; names && i < all && i < RECEIPTS_LOOKED_AT && !all_known(boards, n);
+	     i++) {
 		_cleanup_json_ json_t *receipt = NULL;
 		void *record = NULL;
 

@@ -101,18 +101,29 @@ bool file_state_damaged(int error)
 	return error == -EBADMSG || error == -EFBIG || error == -EISDIR || error == -ELOOP;
 }
 
-int file_set_aside_at(int dir_fd, const char *name)
+/* To NAME.damaged, or to NAME.N.damaged: *ret. */
+static int move_aside(int dir_fd, const char *from, const char *name, char **ret)
 {
 	for (unsigned i = 1; i < 1000; i++) {
 		_cleanup_free_ char *aside = i == 1 ? strf("%s" FILE_DAMAGED_SUFFIX, name)
 						    : strf("%s.%u" FILE_DAMAGED_SUFFIX, name, i);
 
-		if (renameat2(dir_fd, name, dir_fd, aside, RENAME_NOREPLACE) >= 0)
-			return fsync(dir_fd) < 0 ? -errno : 0;
+		if (renameat2(dir_fd, from, dir_fd, aside, RENAME_NOREPLACE) >= 0) {
+			*ret = TAKE_PTR(aside);
+			return 0;
+		}
 		if (errno != EEXIST)
 			return -errno;
 	}
 	return -EEXIST;
+}
+
+int file_set_aside_at(int dir_fd, const char *name)
+{
+	_cleanup_free_ char *aside = NULL;
+	int r = move_aside(dir_fd, name, name, &aside);
+
+	return r < 0 || fsync(dir_fd) >= 0 ? r : -errno;
 }
 
 int file_read_line_at(int dir_fd, const char *path, char **ret)
@@ -193,17 +204,13 @@ static int write_temporary(int dir_fd, const FileContent *file, mode_t mode)
 	return r;
 }
 
-/* A directory in the place of the file is set aside, once the file is there. */
+/* A directory in its place is set aside in the moment in which the file is there. */
 static int replace_directory(int dir_fd, const char *temporary, const char *name)
 {
-	_cleanup_free_ char *aside = strf("%s" FILE_DAMAGED_SUFFIX, name);
+	_cleanup_free_ char *aside = NULL;
+	int r = move_aside(dir_fd, temporary, name, &aside);
 
-	if (renameat2(dir_fd, temporary, dir_fd, name, RENAME_EXCHANGE) < 0)
-		return -errno;
-	if (renameat2(dir_fd, temporary, dir_fd, aside, RENAME_NOREPLACE) < 0 &&
-	    unlinkat(dir_fd, temporary, AT_REMOVEDIR) < 0)
-		return errno == ENOTEMPTY ? 0 : -errno;
-	return 0;
+	return r < 0 || renameat2(dir_fd, aside, dir_fd, name, RENAME_EXCHANGE) >= 0 ? r : -errno;
 }
 
 static int put_in_place(int dir_fd, const char *name)

@@ -135,7 +135,9 @@ const RecordFault *tenants_fault(const Tenants *tenants, const Bdf *bdf)
 {
 	const TenantFile *file = tenants_find(tenants, bdf);
 
-	if (tenants && tenants->unread)
+	if (!tenants)
+		return NULL;
+	if (tenants->unread)
 		return &tenants->faults.items[0];
 	return file && !file->mark ? &tenants->faults.items[file->fault] : NULL;
 }

@@ -344,6 +344,35 @@ WITH_DIR(each_damage_of_each_kind_is_told_and_believed_by_nobody)
 		}
 }
 
+/* As they were before there were checksums. */
+TEST(what_the_versions_before_wrote_is_read)
+{
+	static const struct {
+		const RecordKind *kind;
+		const char *fixture;
+	} rows[] = {
+		{ &assignment_kind, "assignment-1" },
+		{ &assignment_kind, "assignment-2" },
+		{ &kept_kind, "kept" },
+		{ &tenant_kind, "tenant" },
+		{ &receipt_kind, "receipt-1" },
+		{ &quarantine_kind, "quarantine-1" },
+		{ &evidence_kind, "evidence" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *path = strf(FIXTURES "/documents/%s.json", rows[i].fixture);
+		_cleanup_free_ char *text = NULL, *why = NULL;
+		void *record = NULL;
+		size_t size = 0;
+
+		assert_int_equal(file_read_at(AT_FDCWD, path, 1 << 20, &text, &size), 0);
+		if (record_parse(rows[i].kind, text, size, &record, &why) < 0)
+			fail_msg("%s: %s", path, why);
+		rows[i].kind->free(record);
+	}
+}
+
 /* By one bit or by another byte, at whatever place: blanks may change, and say the same. */
 WITH_DIR(no_changed_byte_is_believed)
 {
@@ -421,6 +450,24 @@ WITH_DIR(what_is_no_folder_is_a_fault_about_everything)
 	assert_int_equal(faults.n_items, 1);
 	assert_non_null(record_faults_find(&faults, &functions[0].bdf, 1, NULL, NULL));
 	record_faults_clear(&faults);
+	records_close(&store);
+}
+
+WITH_DIR(quarantines_that_cannot_be_listed_may_be_about_any_function)
+{
+	_cleanup_(claims_freep) Claims *claims = claims_new();
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_free_ char *names = NULL;
+	QuarantineStore store;
+
+	temp_dir_write(*state, "quarantine", "");
+	records_open_in(&store, &quarantine_kind, ((TempDir *)*state)->path);
+	quarantine_store_load(&store, claims);
+	names = claims_quarantine_names(claims);
+	assert_string_equal(names, "quarantine/");
+	assert_int_equal(claims_check(claims, &functions[0].bdf, 1, NULL, &problem), PROBLEM);
+	assert_non_null(strstr(problem->cause ? problem->cause : problem->reason,
+			       "quarantine cannot be understood (Not a directory); once it"));
 	records_close(&store);
 }
 

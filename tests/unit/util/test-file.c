@@ -206,10 +206,13 @@ WITH_DIR(a_directory_in_the_place_of_a_file_is_set_aside)
 	assert_string_equal(content, "x");
 	aside = temp_dir_read(dir, "d" FILE_DAMAGED_SUFFIX "/f");
 	assert_string_equal(aside, "in it");
-	/* Of a second one only the first is kept, unless there is something in it. */
+	/* And so with the next one. */
 	unlinkat(dir->fd, "d", 0);
-	temp_dir_write(dir, "d/f", "in it");
+	temp_dir_write(dir, "d/f", "more in it");
 	assert_int_equal(file_replace_at(dir->fd, "d", "y", 1, 0644), 0);
+	free(aside);
+	aside = temp_dir_read(dir, "d.2" FILE_DAMAGED_SUFFIX "/f");
+	assert_string_equal(aside, "more in it");
 }
 
 /* Without a sync, and so for every check before a job. */
