@@ -8,9 +8,8 @@
 #include "core/facts/kept.h"
 #include "core/pci/driver-name.h"
 #include "core/pci/pci-snapshot.h"
-#include "host/scan/assignment-files.h"
 #include "host/scan/function.h"
-#include "host/scan/kept-files.h"
+#include "host/scan/record-files.h"
 #include "host/scan/sysfs.h"
 #include "util/clock.h"
 #include "util/file.h"
@@ -203,29 +202,31 @@ static void probe(const BootMachine *machine, BootReport *report)
  * A record of another version counts, too: its GPUs are a domain's, and not for the host's own
  * driver. It is used if it gives everything that is checked before a function is touched.
  */
-static void adopt(Assignments *all, AssignmentFence *fence)
+static bool adopt(Assignments *all, const RecordFault *fault)
 {
+	Assignment *said = assignment_read_leniently(fault);
+
+	if (!said)
+		return false;
 	all->items = xreallocarray(all->items, all->n_items + 1, sizeof(*all->items));
-	all->items[all->n_items++] = TAKE_PTR(fence->lenient);
+	all->items[all->n_items++] = said;
+	return true;
 }
 
 /* The daemon reports files that were set aside. */
-static void note_faults(Assignments *all, const AssignmentFaults *faults, char ***notes)
+static void note_faults(Assignments *all, char ***notes)
 {
-	for (size_t i = 0; i < faults->n_items; i++) {
-		const AssignmentFault *fault = &faults->items[i];
-		AssignmentFence *fence = &all->fences[i];
-		bool adopted = fence->lenient != NULL;
+	for (size_t i = 0; i < all->faults.n_items; i++) {
+		const RecordFault *fault = &all->faults.items[i];
+		_cleanup_free_ char *what = record_fault_what(fault);
 
+		if (str_ends_with(fault->file, FILE_DAMAGED_SUFFIX))
+			continue;
 		strv_appendf(
-			notes, "assignments.d/%s %s (%s); %s", fence->file,
-			fault->error == -EPROTO ? "was written by another version"
-						: "cannot be understood",
-			fence->why,
-			adopted ? "the functions that can be read from it are bound all the same"
+			notes, "%s; %s", what,
+			adopt(all, fault)
+				? "the functions that can be read from it are bound all the same"
 				: "the functions that it assigns are not bound");
-		if (adopted)
-			adopt(all, fence);
 	}
 }
 
@@ -298,36 +299,30 @@ static bool reserve_peers(const BootMachine *machine, const Assignments *all, co
 	return missing;
 }
 
-static int read_wishes(const BootWishes *wishes, Assignments **ret, char ***ret_notes)
+static Assignments *read_wishes(const BootWishes *wishes, char ***ret_notes)
 {
-	_cleanup_(assignment_faults_freep) AssignmentFaults *faults = NULL;
-	_cleanup_(assignments_freep) Assignments *all = NULL;
-	int r = 0;
+	Assignments *all = xcalloc(1, sizeof(Assignments));
+	RecordFaults kept = { 0 };
 
 	if (wishes->assigned_fd >= 0)
-		r = assignment_files_read(wishes->assigned_fd, &all, &faults);
-	else
-		all = xcalloc(1, sizeof(*all));
-	if (r >= 0 && faults)
-		note_faults(all, faults, ret_notes);
-	if (r >= 0 && wishes->kept_fd >= 0)
-		r = kept_files_read(wishes->kept_fd, all, ret_notes);
-	if (r >= 0)
-		*ret = TAKE_PTR(all);
-	return r;
+		assignment_files_read(wishes->assigned_fd, all);
+	note_faults(all, ret_notes);
+	if (wishes->kept_fd >= 0)
+		record_files_read(wishes->kept_fd, &kept_kind, kept_take, all, &kept);
+	for (size_t i = 0; i < kept.n_items; i++)
+		strv_append_take(ret_notes, record_fault_note(&kept.items[i]));
+	record_faults_clear(&kept);
+	return all;
 }
 
 int boot_await_peers(const BootMachine *machine, const BootWishes *wishes, const Bdf *bdf,
 		     uint64_t timeout_usec)
 {
 	const struct timespec pause = { .tv_nsec = PEERS_PAUSE_NSEC };
-	_cleanup_(assignments_freep) Assignments *all = NULL;
 	uint64_t deadline = now_monotonic() + timeout_usec;
 	_cleanup_strv_ char **notes = NULL; /* --device has told them */
-	int r = read_wishes(wishes, &all, &notes);
+	_cleanup_(assignments_freep) Assignments *all = read_wishes(wishes, &notes);
 
-	if (r < 0)
-		return r;
 	while (reserve_peers(machine, all, bdf)) {
 		if (now_monotonic() >= deadline)
 			return 0;
@@ -340,11 +335,8 @@ int boot_bind(const BootMachine *machine, const BootWishes *wishes, const Bdf *o
 	      BootReport **ret)
 {
 	_cleanup_(boot_report_freep) BootReport *report = xcalloc(1, sizeof(BootReport));
-	int r;
 
-	r = read_wishes(wishes, &report->assignments, &report->notes);
-	if (r < 0)
-		return r;
+	report->assignments = read_wishes(wishes, &report->notes);
 	list_functions(report, only);
 	/* First all overrides, which no driver can delay; then the probes. */
 	for (size_t i = 0; i < report->n_functions; i++)

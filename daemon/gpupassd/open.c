@@ -13,90 +13,68 @@
 #include "util/log.h"
 #include "util/text.h"
 
-static int open_store(Daemon *d, const Options *options)
+/* A folder of records that cannot be opened stops no start: store/records.h. */
+static void open_records(Daemon *d, const Options *options)
 {
-	_cleanup_free_ char *directory = strf("%s/assignments.d", options->config_directory);
-	_cleanup_free_ char *kept = strf("%s/kept.d", options->config_directory);
-	int r = assignment_store_open(directory, &d->store);
+	const char *config = options->config_directory, *state = options->state_directory;
 
-	if (r < 0) {
-		log_error("cannot open %s: %s", directory, strerror(-r));
-		return r;
-	}
-	r = kept_store_open(kept, &d->kept);
-	if (r < 0) {
-		log_error("cannot open %s: %s", kept, strerror(-r));
-		return r;
-	}
+	records_open_in(&d->store.records, &assignment_kind, config);
+	records_open_in(&d->kept, &kept_kind, config);
 	d->store.kept = &d->kept;
-	r = receipt_store_open(options->state_directory, &d->receipts);
-	if (r < 0)
-		log_error("cannot open %s/receipts: %s", options->state_directory, strerror(-r));
-	return r;
+	records_open_in(&d->receipts, &receipt_kind, state);
+	records_open_in(&d->quarantine, &quarantine_kind, state);
+	records_open_in(&d->tenants, &tenant_kind, state);
+	topology_store_open(state, &d->topology);
+	number_store_open(state, &d->numbers);
 }
 
-static int open_state(Daemon *d, const Options *options)
+/* Nor does the journal's: manager_load_state() keeps all apart that may be in it. */
+static void open_journal(Daemon *d, const Options *options)
 {
 	_cleanup_free_ char *journal = strf("%s/journal", options->state_directory);
-	_cleanup_free_ char *quarantine = strf("%s/quarantine", options->state_directory);
 	int r = journal_open(journal, &d->journal);
 
 	/*
 	 * Without it (another kernel's /proc, a container) we cannot tell a reboot from a restart.
 	 */
-	if (r >= 0)
-		(void)file_read_line_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id",
-					&d->journal.boot_id);
-	if (r >= 0)
-		r = number_store_open(options->state_directory, &d->numbers);
-	if (r >= 0)
-		r = quarantine_store_open(quarantine, &d->quarantine);
-	if (r >= 0)
-		r = tenant_store_open(options->state_directory, &d->tenants);
-	if (r >= 0)
-		r = topology_store_open(options->state_directory, &d->topology);
+	(void)file_read_line_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", &d->journal.boot_id);
 	if (r < 0)
-		log_error("cannot open %s: %s", options->state_directory, strerror(-r));
-	return r;
+		log_error("cannot open %s: %s", journal, strerror(-r));
 }
 
 /* Locks the directories, before anything in them is read. */
 static int hold_state(Daemon *d)
 {
-	int r = hold_directory(d->store.dir_fd, "assignments.d");
+	RecordStore *const stores[] = {
+		&d->store.records, &d->kept, &d->receipts, &d->quarantine, &d->tenants,
+	};
+	int r = d->journal.dir_fd < 0 ? 0 : hold_directory(d->journal.dir_fd, "the journal");
 
-	if (r >= 0)
-		r = hold_directory(d->kept.dir_fd, "kept.d");
-	if (r >= 0)
-		r = hold_directory(d->journal.dir_fd, "the journal");
-	if (r >= 0)
-		r = hold_directory(d->quarantine.dir_fd, "the quarantines");
-	if (r >= 0)
-		r = hold_directory(d->tenants.dir_fd, "the tenants' marks");
-	return r < 0 ? r : hold_directory(d->receipts.dir_fd, "the receipts");
+	for (size_t i = 0; r >= 0 && i < ELEMENTS(stores); i++)
+		r = records_hold(stores[i]);
+	return r;
 }
 
 /* After the lock: the daemon that had it may have written until then. */
-static int open_fence(Daemon *d, const Options *options)
+static void open_fence(Daemon *d, const Options *options)
 {
 	int r = fence_store_open(options->state_directory, &d->fence);
 
 	if (r < 0)
 		log_error("cannot open %s: %s", options->state_directory, strerror(-r));
-	return r;
 }
 
 int daemon_open_state(Daemon *d, const Options *options)
 {
-	int r = open_store(d, options);
+	int r;
 
-	if (r >= 0)
-		r = open_state(d, options);
-	if (r >= 0)
-		r = hold_state(d);
-	if (r >= 0)
-		r = open_fence(d, options);
-	return r < 0 ? r : daemon_open_trail(d, options);
+	open_records(d, options);
+	open_journal(d, options);
+	r = hold_state(d);
+	if (r < 0)
+		return r;
+	open_fence(d, options);
+	return daemon_open_trail(d, options);
 }
 
 /* ---- the machine ---- */

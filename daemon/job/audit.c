@@ -36,13 +36,7 @@ static void add_without_fail(Trail *trail, AuditRecord *record, CallerIdentity *
 
 static int refuse(const JobPlace *place, int error, Problem **ret_problem)
 {
-	disk_watch_note(place->disk, "the audit trail", error);
-	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_STATE_READ_ONLY,
-		.reason = strf("the audit trail cannot be written: %s", strerror(-error)),
-		.cause = xstrdup("nothing is given away that is not on record"),
-		.remedy = xstrdup("see that the file system of the state directory is writable and "
-				  "has space left"));
+	return disk_watch_refuse(place->disk, "the audit trail", "audit/", error, ret_problem);
 }
 
 int audit_job_begun(const JobPlace *place, const Prepared *prepared, uint32_t job,

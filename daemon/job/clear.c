@@ -132,6 +132,33 @@ static int refuse_name(const JobPlace *place, Problem **ret_problem)
 			      .remedy = xstrdup("see: gpupass list"));
 }
 
+static int set_aside(const JobPlace *place, const char *file)
+{
+	const char *name = strchr(file, '/') + 1;
+
+	return str_starts_with(file, "journal/")
+		       ? journal_set_aside_file(place->journal, name)
+		       : quarantine_store_set_aside(place->quarantine, name);
+}
+
+/*
+ * Files that cannot be used and are about nothing but these functions, such as a copy of the one
+ * that was lifted: the functions have been checked, and would not be free with them.
+ */
+static int lift_copies(const JobPlace *place, const Bdf *functions, size_t n)
+{
+	char *file;
+	int r = 0;
+
+	while (r == 0 && (file = claims_unread_of(place->claims, functions, n))) {
+		r = set_aside(place, file);
+		if (r == 0)
+			claims_lift_unread(place->claims, file);
+		free(file);
+	}
+	return r;
+}
+
 static int lift_group(const JobPlace *place, const char *group, Problem **ret_problem)
 {
 	_cleanup_free_ Bdf *functions = NULL;
@@ -149,7 +176,11 @@ static int lift_group(const JobPlace *place, const char *group, Problem **ret_pr
 		r = quarantine_store_remove(place->quarantine, group);
 	if (r == 0)
 		claims_lift(place->claims, group);
-	return r;
+	if (r == 0)
+		r = lift_copies(place, functions, n);
+	return r < 0 ? disk_watch_refuse(place->disk, "the quarantine", "quarantine/", r,
+					 ret_problem)
+		     : r;
 }
 
 /* ---- by a file that cannot be read ---- */
@@ -168,15 +199,6 @@ static int check_every_group(const JobPlace *place, const GroupSet *groups, Prob
 			r = check(place, addresses, n, ret_problem);
 	}
 	return r;
-}
-
-static int set_aside(const JobPlace *place, const char *file)
-{
-	const char *name = strchr(file, '/') + 1;
-
-	return str_starts_with(file, "journal/")
-		       ? journal_set_aside_file(place->journal, name)
-		       : quarantine_store_set_aside(place->quarantine, name);
 }
 
 /* A damaged file may name functions that this host never had, and which cannot answer. */

@@ -35,6 +35,8 @@ typedef struct Look {
 	size_t n_resets;
 	Tenants *tenants; /* NULL: nobody keeps marks */
 	DoctorNotes tenant_notes;
+	RecordFaults faults; /* of the stores that keep none for themselves */
+	DoctorNotes file_notes;
 	char **texts; /* of those */
 	int inspection_error, host_error;
 } Look;
@@ -56,6 +58,8 @@ static void look_clear(Look *l)
 	free(l->fence_fault);
 	free(l->evidence_notes.items);
 	free(l->tenant_notes.items);
+	free(l->file_notes.items);
+	record_faults_clear(&l->faults);
 	last_resets_free(l->resets, l->n_resets);
 	tenants_free(l->tenants);
 	strv_free(l->texts);
@@ -87,11 +91,11 @@ static int look_at_domain(Look *l, Problem **ret_problem)
 static int look_at_groups(Look *l)
 {
 	const JobPlace *place = l->place;
-	int r = assignment_store_load(place->store, &l->assignments, NULL);
+	int r;
 
-	if (r >= 0)
-		r = inventory_take(place->host, place->rules, l->assignments, place->known,
-				   INSPECT_CONFIG_AWAKE, &l->inventory);
+	l->assignments = assignment_store_load(place->store);
+	r = inventory_take(place->host, place->rules, l->assignments, place->known,
+			   INSPECT_CONFIG_AWAKE, &l->inventory);
 	if (r < 0)
 		return r;
 	unread_settle(place->claims, l->inventory->groups);
@@ -188,16 +192,21 @@ static bool is_of_the_books(const DriftFinding *finding)
 
 static void note_drift(Look *l)
 {
-	DoctorNote *notes = xcalloc(l->drift->n_items + 1, sizeof(DoctorNote));
+	DoctorNotes *notes = &l->drift_notes;
 
-	for (size_t i = 0; i < l->drift->n_items; i++)
-		notes[i] = (DoctorNote){
-			.group = l->drift->items[i].group,
-			.what = l->drift->items[i].what,
-			.remedy = l->drift->items[i].remedy,
-			.fail = !is_of_the_books(&l->drift->items[i]),
-		};
-	l->drift_notes = (DoctorNotes){ .items = notes, .n_items = l->drift->n_items };
+	notes->items = xcalloc(l->drift->n_items + 1, sizeof(DoctorNote));
+	for (size_t i = 0; i < l->drift->n_items; i++) {
+		const DriftFinding *finding = &l->drift->items[i];
+
+		/* look_at_files() tells of what cannot be read. */
+		if (finding->kind != DRIFT_UNREAD)
+			notes->items[notes->n_items++] = (DoctorNote){
+				.group = finding->group,
+				.what = finding->what,
+				.remedy = finding->remedy,
+				.fail = !is_of_the_books(finding),
+			};
+	}
 }
 
 static void look_for_drift(Look *l)
@@ -315,8 +324,7 @@ static void note_tenant(Look *l, const Gpu *gpu, const Tenancy *tenancy)
 				 : strf("%s was last used by %s, and there was no way to reset it: "
 					"no other domain gets it",
 					address, tenant)),
-		.remedy = fault ? "see the state directory's tenants/; the next assign resets the "
-				  "board and writes its mark anew"
+		.remedy = fault ? "the next assign resets the board and writes its mark anew"
 				: "power the host off and on, then as root: gpupass assign "
 				  "--accept-dirty DOMAIN GROUP",
 		.fail = fault,
@@ -336,7 +344,9 @@ static void look_for_tenants(Look *l)
 	for (size_t i = 0; i < gpus->n_gpus; i++) {
 		const Tenancy tenancy = tenancy_of(&facts, &gpus->gpus[i]);
 
-		if (tenancy.source == TENANCY_FAULT ||
+		/* look_at_files() tells of a file that cannot be used. */
+		if ((tenancy.source == TENANCY_FAULT &&
+		     !tenants_fault(l->tenants, &gpus->gpus[i].lead->bdf)) ||
 		    (tenancy.state == TENANT_DIRTY && tenancy.no_method &&
 		     is_free(l, &gpus->gpus[i])))
 			note_tenant(l, &gpus->gpus[i], &tenancy);
@@ -354,6 +364,65 @@ static void look_at_resets(Look *l)
 		l->resets[l->n_resets].bdf = gpus->gpus[l->n_resets].lead->bdf;
 	/* What cannot be read leaves them not known. */
 	receipt_store_last(l->place->receipts, l->resets, l->n_resets);
+}
+
+/* ---- the files of our state ---- */
+
+static void note_file(Look *l, char *what, const char *remedy)
+{
+	DoctorNotes *notes = &l->file_notes;
+
+	notes->items = xreallocarray(notes->items, notes->n_items + 1, sizeof(DoctorNote));
+	notes->items[notes->n_items++] = (DoctorNote){
+		.group = "", .what = keep_text(l, what), .remedy = remedy, .fail = true
+	};
+}
+
+static void note_faults(Look *l, const RecordFaults *faults)
+{
+	for (size_t i = 0; i < faults->n_items; i++) {
+		_cleanup_free_ char *what = record_fault_what(&faults->items[i]);
+		_cleanup_free_ char *so = record_fault_so(&faults->items[i]);
+
+		note_file(l, strf("%s: %s", what, so), record_fault_remedy(&faults->items[i]));
+	}
+}
+
+static void note_unwritable(Look *l, RecordStore *store)
+{
+	int r = records_writable(store);
+
+	if (r < 0)
+		note_file(l,
+			  strf("%s cannot be written (%s): jobs that need it are refused",
+			       store->kind->folder, strerror(-r)),
+			  "see that its file system is mounted read-write and has space left (df; "
+			  "dmesg)");
+}
+
+/* The claims tell of what is wrong with a quarantine's file. */
+static void look_at_files(Look *l)
+{
+	const JobPlace *place = l->place;
+	RecordStore *const written[] = { &place->store->records, place->store->kept,
+					 place->receipts, place->tenants, place->quarantine };
+	_cleanup_free_ char *disk = disk_watch_reason(place->disk);
+
+	note_faults(l, &l->assignments->faults);
+	if (l->tenants)
+		note_faults(l, &l->tenants->faults);
+	for (size_t i = 1; i < 3; i++)
+		if (written[i])
+			records_read(written[i], NULL, NULL, &l->faults);
+	if (place->topology)
+		topology_store_check(place->topology, &l->faults);
+	note_faults(l, &l->faults);
+	for (size_t i = 0; i < ELEMENTS(written); i++)
+		if (written[i])
+			note_unwritable(l, written[i]);
+	if (disk)
+		note_file(l, strf("%s: no job begins until it can be", disk),
+			  "see dmesg for that disk and mount -o remount,rw");
 }
 
 static char *make_capture(const Look *l, const DoctorFacts *facts)
@@ -397,6 +466,7 @@ static char *make_report(const Look *l)
 		.drift = &l->drift_notes,
 		.evidence = &l->evidence_notes,
 		.tenants = &l->tenant_notes,
+		.files = &l->file_notes,
 		.split = l->split ? &l->split_notes : NULL,
 		.fence_fault = l->fence_fault,
 		.symptom = l->request->symptom,
@@ -437,6 +507,7 @@ int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_
 		look_for_stale_evidence(&l);
 		look_for_tenants(&l);
 		look_at_resets(&l);
+		look_at_files(&l);
 		*ret_report = make_report(&l);
 	}
 	if (l.health) {

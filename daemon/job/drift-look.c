@@ -54,9 +54,8 @@ static int take(const JobPlace *place, Look *look)
 	GroupSet *groups;
 	int r;
 
-	r = assignment_store_load(place->store, &look->assignments, NULL);
-	if (r >= 0)
-		r = place->host->ops->domain_uses(place->host, true, &look->uses, &problem);
+	look->assignments = assignment_store_load(place->store);
+	r = place->host->ops->domain_uses(place->host, true, &look->uses, &problem);
 	if (r >= 0)
 		r = inventory_take(place->host, place->rules, look->assignments, place->known,
 				   INSPECT_CONFIG_AWAKE, &look->inventory);

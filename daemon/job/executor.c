@@ -36,20 +36,10 @@ static int as_problem(int r, StepKind kind, Problem **ret_problem)
 			   step_kind_to_string(kind), strerror(-r));
 }
 
-/* The disk's failures have one name, whoever meets them first. */
-static int not_written(const Run *run, const char *what, int error, Problem **ret_problem)
-{
-	disk_watch_note(run->context.place->disk, what, error);
-	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_STATE_READ_ONLY,
-		.reason = strf("%s could not be written: %s", what, strerror(-error)),
-		.remedy = xstrdup("see that the file system of the state directory is writable and "
-				  "has space left"));
-}
-
 static int no_journal(const Run *run, int error, Problem **ret_problem)
 {
-	return not_written(run, "the journal", error, ret_problem);
+	return disk_watch_refuse(run->context.place->disk, "the journal", "journal/", error,
+				 ret_problem);
 }
 
 static void note_journal(const Run *run, int r)
@@ -312,7 +302,7 @@ static int check_disk(const Run *run, Problem **ret_problem)
 {
 	const JobPlace *place = run->context.place;
 	const int directories[] = { place->journal->dir_fd, place->quarantine->dir_fd,
-				    place->store->dir_fd,
+				    place->store->records.dir_fd,
 				    place->tenants ? place->tenants->dir_fd : -1 };
 	size_t n = ELEMENTS(directories) - !place->tenants;
 

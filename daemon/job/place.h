@@ -18,17 +18,17 @@
 /* What a job works with. All members are borrowed, and safe to share among threads. */
 typedef struct JobPlace {
 	Host *host;
-	const AssignmentStore *store;
-	const ReceiptStore *receipts;
-	Journal *journal;		   /* NULL: no journal is kept (dry runs) */
-	const QuarantineStore *quarantine; /* NULL: in memory only; NULL if `journal` is */
-	TenantStore *tenants;		   /* NULL: no marks (tests) */
-	FenceStore *fence;		   /* NULL: no hook goes by it (tests) */
-	TopologyStore *topology;	   /* NULL: no evidence (tests) */
-	Trail *trail;			   /* NULL: no audit trail (tests) */
-	DiskWatch *disk;		   /* NULL: not watched */
-	HealthLook *health;		   /* NULL: no looks (tests) */
-	Cancellation *cancel;		   /* of this job; NULL: nobody can cancel it */
+	AssignmentStore *store;
+	ReceiptStore *receipts;
+	Journal *journal;	     /* NULL: no journal is kept (dry runs) */
+	QuarantineStore *quarantine; /* NULL: in memory only; NULL if `journal` is */
+	TenantStore *tenants;	     /* NULL: no marks (tests) */
+	FenceStore *fence;	     /* NULL: no hook goes by it (tests) */
+	TopologyStore *topology;     /* NULL: no evidence (tests) */
+	Trail *trail;		     /* NULL: no audit trail (tests) */
+	DiskWatch *disk;	     /* NULL: not watched */
+	HealthLook *health;	     /* NULL: no looks (tests) */
+	Cancellation *cancel;	     /* of this job; NULL: nobody can cancel it */
 	Claims *claims;
 	Rules *rules;
 	uint64_t ruled; /* claims_now() before they were taken */

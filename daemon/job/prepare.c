@@ -18,9 +18,7 @@ int prepare_look(const JobPlace *place, InspectConfig most, bool fresh, Prepared
 {
 	int r;
 
-	r = assignment_store_load(place->store, &p->assignments, NULL);
-	if (r < 0)
-		return r;
+	p->assignments = assignment_store_load(place->store);
 	r = place->host->ops->domain_uses(place->host, fresh, &p->uses, ret_problem);
 	if (r != 0)
 		return r;
@@ -171,13 +169,7 @@ static int close_fence(const JobPlace *place, const Prepared *p, uint32_t job, c
 	r = fence_store_hold(place->fence, job, p->group->name, functions, n, now_realtime());
 	if (r >= 0)
 		return 0;
-	disk_watch_note(place->disk, "the fence", r);
-	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_INTERNAL,
-		.reason =
-			strf("the fence of libvirt's hook could not be written: %s", strerror(-r)),
-		.remedy = xstrdup("see that the file system of the state directory is writable and "
-				  "has space left"));
+	return disk_watch_refuse(place->disk, "the fence", "fence.json", r, ret_problem);
 }
 
 /* What the scan tells of functions. What is on vfio has the override that keeps it there. */

@@ -22,12 +22,10 @@ void probe_clear(Probe *probe)
 
 static int look(const JobPlace *place, Probe *probe)
 {
-	_cleanup_(assignments_freep) Assignments *assignments = NULL;
-	int r = assignment_store_load(place->store, &assignments, NULL);
+	_cleanup_(assignments_freep) Assignments *assignments = assignment_store_load(place->store);
+	int r = inventory_take(place->host, place->rules, assignments, place->known,
+			       INSPECT_CONFIG_ALL, &probe->inventory);
 
-	if (r >= 0)
-		r = inventory_take(place->host, place->rules, assignments, place->known,
-				   INSPECT_CONFIG_ALL, &probe->inventory);
 	if (r < 0)
 		return r;
 	probe->nvml = xcalloc(probe->inventory->gpus->n_gpus + 1, sizeof(Bdf));

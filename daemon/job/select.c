@@ -259,8 +259,18 @@ static int neither_group_nor_domain(const JobRequest *request, const Prepared *p
 						 : "see: gpupass list; virsh list --all"));
 }
 
-static int no_group(const VirtDomain *domain, Problem **ret_problem)
+static int no_group(const Prepared *p, const VirtDomain *domain, Problem **ret_problem)
 {
+	const RecordFaults *faults = &p->assignments->faults;
+	const RecordFault *fault = record_faults_find(faults, NULL, 0, NULL, domain->uuid);
+
+	if (fault)
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+			.reason = strf("what %s has cannot be told: a record cannot be read",
+				       domain->name),
+			.cause = record_fault_what(fault),
+			.remedy = xstrdup(record_fault_remedy(fault)));
 	return problem_refuse(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
 			      .reason = strf("%s has no group", domain->name),
 			      .remedy = xstrdup("see which domain has which group: gpupass list"));
@@ -284,7 +294,7 @@ static int release_of_domain(Prepared *p, Problem **ret_problem)
 	groups_of_domain(p, p->domain, &names, &p->group);
 	if (names && strv_length(names) > 1)
 		return refuse_several(p->domain, names, ret_problem);
-	return p->group ? 0 : no_group(p->domain, ret_problem);
+	return p->group ? 0 : no_group(p, p->domain, ret_problem);
 }
 
 static int select_for_release(const JobPlace *place, const JobRequest *request, Prepared *p,

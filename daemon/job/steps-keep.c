@@ -8,19 +8,10 @@
 
 static int cannot_keep(const StepContext *c, int error, Problem **ret_problem)
 {
-	bool foreign = error == -EPROTO;
+	_cleanup_free_ char *name = kept_file_name(c->plan->kept), *file = strf("kept.d/%s", name);
+	_cleanup_free_ char *what = strf("the file that keeps %s on vfio-pci", c->plan->group);
 
-	disk_watch_note(c->place->disk, "a kept group", error);
-	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_INTERNAL,
-		.reason = strf("that %s is kept on vfio-pci could not be stored or removed: %s",
-			       c->plan->group,
-			       foreign ? "there is a file of another version of gpupass"
-				       : strerror(-error)),
-		.cause = strf("kept.d/%s.json", BDF_TEXT(&c->plan->kept->functions[0].bdf)),
-		.remedy = xstrdup(
-			foreign ? "use the version that wrote it, or move the file away"
-				: "see that the file system is writable and has space left"));
+	return disk_watch_refuse(c->place->disk, what, file, error, ret_problem);
 }
 
 /* A place without a store cannot keep anything. */
@@ -57,13 +48,14 @@ static int unkeep(StepContext *c, Problem **ret_problem)
 static int is_stored(const StepContext *c)
 {
 	_cleanup_(assignments_freep) Assignments *all = xcalloc(1, sizeof(Assignments));
-	int r;
 
-	r = store_of(c) ? kept_store_load(store_of(c), all, NULL) : -ENOSYS;
-	for (size_t i = 0; r >= 0 && i < all->n_kept; i++)
+	if (!store_of(c))
+		return -ENOSYS;
+	kept_store_load(store_of(c), all);
+	for (size_t i = 0; i < all->n_kept; i++)
 		if (kept_covers(all->kept[i], c->plan->kept))
 			return 1;
-	return r < 0 ? r : 0;
+	return 0;
 }
 
 static int is_kept(StepContext *c, Problem **ret_problem)

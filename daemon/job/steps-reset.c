@@ -140,18 +140,15 @@ static void note_receipt(const Turnover *t, const Receipt *receipt)
 	note->text = strf("%s %s after %s: %s", receipt->group, words[note->kind], name, text);
 }
 
-static int write_receipt(const Turnover *t, const Receipt *receipt, Problem **ret_problem)
+static int write_receipt(const Turnover *t, const Receipt *receipt, char **ret_name,
+			 Problem **ret_problem)
 {
-	int r = receipt_store_add(t->context->place->receipts, receipt);
+	const JobPlace *place = t->context->place;
+	int r = receipt_store_add(place->receipts, receipt, ret_name);
 
-	disk_watch_note(t->context->place->disk, "a receipt", r);
-	if (r >= 0)
-		return r;
-	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_INTERNAL,
-		.reason = strf("the receipt of its reset could not be stored: %s", strerror(-r)),
-		.remedy = xstrdup("see that the state directory's file system is writable and has "
-				  "space left"));
+	return r < 0 ? disk_watch_refuse(place->disk, "the receipt of its reset", "receipts/", r,
+					 ret_problem)
+		     : 0;
 }
 
 /* ---- marks ---- */
@@ -192,13 +189,13 @@ static void note_no_method(const Turnover *t, const ReceiptBoard *board)
 	    leading->result != RESET_NO_METHOD)
 		return;
 	mark.no_method = true;
-	(void)tenant_store_save(t->context->place->tenants, &mark);
+	(void)tenant_store_save(t->context->place->tenants, &mark, 1);
 }
 
 /* Once the receipt is on disk. */
-static int turn_marks(const Turnover *t, const Receipt *receipt, Problem **ret_problem)
+static int turn_marks(const Turnover *t, const Receipt *receipt, const char *name,
+		      Problem **ret_problem)
 {
-	_cleanup_free_ char *name = receipt_file_name(receipt);
 	_cleanup_free_ char *why = strf("reset; receipt %s", name);
 	_cleanup_free_ TenantMark *marks = xcalloc(t->n_boards + 1, sizeof(TenantMark));
 	size_t n = 0;
@@ -212,7 +209,7 @@ static int turn_marks(const Turnover *t, const Receipt *receipt, Problem **ret_p
 			note_no_method(t, &t->boards[i]);
 		else if (!turnover_failed(t, receipt))
 			marks[n++] = clean_mark(t, &t->boards[i], why);
-	r = n > 0 ? tenant_store_save_all(t->context->place->tenants, marks, n) : 0;
+	r = n > 0 ? tenant_store_save(t->context->place->tenants, marks, n) : 0;
 	return r < 0 ? not_turned(t, &marks[0].bdf, r, ret_problem) : 0;
 }
 
@@ -312,12 +309,13 @@ static int conclude(Turnover *t, Problem **ret_problem)
 {
 	const Receipt receipt = make_receipt(t);
 	_cleanup_(problem_freep) Problem *unwritten = NULL;
+	_cleanup_free_ char *name = NULL;
 	int r;
 
 	note_receipt(t, &receipt);
-	r = write_receipt(t, &receipt, &unwritten);
+	r = write_receipt(t, &receipt, &name, &unwritten);
 	if (r == 0)
-		r = turn_marks(t, &receipt, &unwritten);
+		r = turn_marks(t, &receipt, name, &unwritten);
 	if (turnover_failed(t, &receipt))
 		return refuse(t, ret_problem);
 	if (r == 0)

@@ -119,17 +119,17 @@ static int mark_boards(StepContext *c, const Tenants *tenants, TenantMark *marks
 static int save_marks(const StepContext *c, const TenantMark *marks, size_t n,
 		      Problem **ret_problem)
 {
-	int r = tenant_store_save_all(c->place->tenants, marks, n);
+	int r = n > 0 ? tenant_store_save(c->place->tenants, marks, n) : 0;
 
 	return r < 0 ? tenant_not_stored(c->place, &marks[0].bdf, r, ret_problem) : 0;
 }
 
-static int refuse_unread(const char *why, Problem **ret_problem)
+static int refuse_unread(const RecordFault *fault, Problem **ret_problem)
 {
-	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_INTERNAL,
-		.reason = strf("who had its boards last cannot be read: %s", why),
-		.remedy = xstrdup("see that the state directory's file system is whole"));
+	return problem_refuse(ret_problem, GPUPASS_ERROR_STATE_READ_ONLY,
+			      .reason = xstrdup("who had its boards last cannot be read"),
+			      .cause = record_fault_what(fault),
+			      .remedy = xstrdup(record_fault_remedy(fault)));
 }
 
 int step_mark_tenant(StepContext *c, Problem **ret_problem)
@@ -142,8 +142,8 @@ int step_mark_tenant(StepContext *c, Problem **ret_problem)
 	if (!c->place->tenants)
 		return 0;
 	tenants = tenant_store_load(c->place->tenants);
-	if (tenants->fault)
-		return refuse_unread(tenants->fault, ret_problem);
+	if (tenants->unread)
+		return refuse_unread(&tenants->faults.items[0], ret_problem);
 	marks = xcalloc(c->plan->n_functions + 1, sizeof(TenantMark));
 	r = mark_boards(c, tenants, marks, &n, ret_problem);
 	if (r == 0)

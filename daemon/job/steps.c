@@ -146,19 +146,10 @@ int step_inspect_past_exit(StepContext *c, Inspection **ret)
 
 static int cannot_store(const StepContext *c, int error, Problem **ret_problem)
 {
-	const Assignment *assignment = c->plan->assignment;
-	bool foreign = error == -EPROTO;
+	_cleanup_free_ char *file =
+		strf("assignments.d/%s*.json", c->plan->assignment->domain_uuid);
 
-	disk_watch_note(c->place->disk, "an assignment", error);
-	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_INTERNAL,
-		.reason = strf("the assignment could not be stored: %s",
-			       foreign ? "there is one of another version of gpupass"
-				       : strerror(-error)),
-		.cause = strf("assignments.d/%s*.json", assignment->domain_uuid),
-		.remedy = xstrdup(
-			foreign ? "use the version that wrote it, or move the file away"
-				: "see that the file system is writable and has space left"));
+	return disk_watch_refuse(c->place->disk, "the assignment", file, error, ret_problem);
 }
 
 /* Checked before any change, and not when all changes would have to be undone. */
@@ -226,19 +217,12 @@ static int forget(StepContext *c, Problem **ret_problem)
 }
 
 /* The assignment as it is stored, as text; NULL: there is none. */
-static int stored_text(const StepContext *c, char **ret)
+static char *stored_text(const StepContext *c)
 {
-	_cleanup_(assignments_freep) Assignments *all = NULL;
-	const Assignment *assignment;
-	int r;
+	_cleanup_(assignments_freep) Assignments *all = assignment_store_load(c->place->store);
+	const Assignment *assignment = assignments_find_same(all, c->plan->assignment);
 
-	r = assignment_store_load(c->place->store, &all, NULL);
-	if (r < 0)
-		return r;
-	assignment = assignments_find_same(all, c->plan->assignment);
-	if (assignment)
-		*ret = assignment_to_json(assignment);
-	return 0;
+	return assignment ? assignment_to_json(assignment) : NULL;
 }
 
 /* Restores the previous record, if there was one. Writes nothing if the record is unchanged. */
@@ -246,12 +230,9 @@ static int put_back_record(StepContext *c, Problem **ret_problem)
 {
 	const Assignment *before =
 		assignments_find_same(c->prepared->assignments, c->plan->assignment);
-	_cleanup_free_ char *now = NULL, *then = NULL;
+	_cleanup_free_ char *now = stored_text(c), *then = NULL;
 	int r;
 
-	r = stored_text(c, &now);
-	if (r < 0)
-		return r;
 	if (before)
 		then = assignment_to_json(before);
 	if (str_equal(now, then))
@@ -263,11 +244,8 @@ static int put_back_record(StepContext *c, Problem **ret_problem)
 
 static int is_recorded(StepContext *c, bool wanted, Problem **ret_problem)
 {
-	_cleanup_free_ char *now = NULL;
-	int r = stored_text(c, &now);
+	_cleanup_free_ char *now = stored_text(c);
 
-	if (r < 0)
-		return r;
 	if (!now == !wanted)
 		return 0;
 	return cannot_store(c, wanted ? -ENOENT : -EEXIST, ret_problem);

@@ -8,20 +8,35 @@
 
 int tenant_not_stored(const JobPlace *place, const Bdf *bdf, int error, Problem **ret_problem)
 {
-	bool foreign = error == -EPROTO;
+	_cleanup_free_ char *name = tenant_file_name(bdf), *file = strf("tenants/%s", name);
+	_cleanup_free_ char *what = strf("the mark of who uses %s", BDF_TEXT(bdf));
 
-	disk_watch_note(place->disk, "a mark of a tenant", error);
-	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_INTERNAL,
-		.reason = strf("who uses %s could not be stored: %s", BDF_TEXT(bdf),
-			       foreign ? "there is a mark of another version of gpupass"
-				       : strerror(-error)),
-		.cause = strf("tenants/%s.json", BDF_TEXT(bdf)),
-		.remedy = xstrdup(
-			foreign ? "use the version that wrote it; or, when the host has been off "
-				  "since, remove the file"
-				: "see that the state directory's file system is writable and "
-				  "has space left"));
+	return disk_watch_refuse(place->disk, what, file, error, ret_problem);
+}
+
+/*
+ * A mark that cannot be overwritten: a domain that is given the board could not be marked as its
+ * tenant. Refused before anything is written.
+ */
+static int check_mark(const Prepared *p, const Bdf *bdf, Problem **ret_problem)
+{
+	const RecordFault *fault = tenants_fault(p->tenants, bdf);
+
+	if (!fault || (fault->what != RECORD_NEWER && !p->tenants->unread))
+		return 0;
+	return problem_refuse(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+			      .reason = strf("who had %s last cannot be told", BDF_TEXT(bdf)),
+			      .cause = record_fault_what(fault),
+			      .remedy = xstrdup(record_fault_remedy(fault)));
+}
+
+/* Of whoever is given a board, which then needs a mark. */
+static bool gives(const Prepared *p)
+{
+	Operation operation = p->request.operation;
+
+	return operation == OPERATION_ASSIGN || operation == OPERATION_RECONCILE ||
+	       (operation == OPERATION_BIND && p->domain);
 }
 
 static int store_news(const JobPlace *place, const Prepared *p, const Gpu *gpu,
@@ -40,7 +55,7 @@ static int store_news(const JobPlace *place, const Prepared *p, const Gpu *gpu,
 	if (!tenancy_is_news(&tenancy))
 		return 0;
 	mark = tenancy_mark(&tenancy, gpu, p->request.now_usec);
-	r = tenant_store_save(place->tenants, &mark);
+	r = tenant_store_save(place->tenants, &mark, 1);
 	return r < 0 ? tenant_not_stored(place, &mark.bdf, r, ret_problem) : 0;
 }
 
@@ -51,6 +66,8 @@ int tenant_look(const JobPlace *place, Prepared *p, bool claimed, Problem **ret_
 	if (!place->tenants)
 		return 0;
 	p->tenants = tenant_store_load(place->tenants);
+	for (size_t i = 0; r == 0 && gives(p) && i < p->group->n_gpus; i++)
+		r = check_mark(p, &p->group->gpus[i]->lead->bdf, ret_problem);
 	for (size_t i = 0; r == 0 && claimed && i < p->group->n_gpus; i++)
 		r = store_news(place, p, p->group->gpus[i], ret_problem);
 	return r;

@@ -17,7 +17,7 @@ typedef struct DeclareTask {
 	DeclareMode mode;
 	Manager *manager;
 	Host *host;
-	const AssignmentStore *store;
+	AssignmentStore *store;
 	Claims *claims;
 	Rules *before; /* that jobs go by now */
 	bool claimed;
@@ -215,7 +215,7 @@ static int declare(DeclareTask *task)
 	if (r == 0)
 		r = read_rules(task);
 	if (r == 0)
-		r = assignment_store_load(task->store, &assignments, NULL);
+		assignments = assignment_store_load(task->store);
 	if (r != 0)
 		return r;
 	file = strf("groups.d/%s.conf", task->name);
@@ -266,7 +266,7 @@ static int forget(DeclareTask *task)
 
 	r = read_rules(task);
 	if (r == 0)
-		r = assignment_store_load(task->store, &assignments, NULL);
+		assignments = assignment_store_load(task->store);
 	if (r != 0)
 		return r;
 	declaration = find_declaration(task->rules, task->name);

@@ -17,7 +17,9 @@ static void log_finding(Manager *m, const DriftFinding *finding, bool gone)
 		.domain_uuid = finding->domain_uuid,
 	};
 
-	if (gone)
+	if (finding->kind == DRIFT_UNREAD)
+		; /* the note of the file is logged */
+	else if (gone)
 		log_line(LOG_NOTICE, &fields, "drift of %s is gone: %s", finding->group,
 			 finding->what);
 	else

@@ -105,8 +105,11 @@ void look_finished(Manager *m, Look *look)
 typedef struct ScanTask {
 	Manager *manager;
 	Host *host;
-	const AssignmentStore *store;
+	AssignmentStore *store;
 	TenantStore *tenant_store;
+	ReceiptStore *receipts;
+	TopologyStore *topology;
+	bool first; /* of this daemon: all receipts are read */
 	Rules *rules;
 	Identities *known;
 	const PciSnapshot *before; /* the manager's, which this look alone replaces; NULL: whole */
@@ -117,7 +120,6 @@ typedef struct ScanTask {
 	Inventory *inventory;
 	Assignments *assignments;
 	Tenants *tenants;
-	char **notes;
 	int result;
 } ScanTask;
 
@@ -131,7 +133,6 @@ static ScanTask *scan_task_free(ScanTask *task)
 	inventory_free(task->inventory);
 	assignments_free(task->assignments);
 	tenants_free(task->tenants);
-	strv_free(task->notes);
 	free(task);
 	return NULL;
 }
@@ -186,10 +187,8 @@ static void scan_work(void *data)
 		task->renewed = now;
 		return;
 	}
-	task->result = assignment_store_load(task->store, &task->assignments, &task->notes);
-	if (task->result < 0)
-		pci_snapshot_free(now);
-	else if (now)
+	task->assignments = assignment_store_load(task->store);
+	if (now)
 		task->result = inventory_derive(task->host, now, task->rules, task->assignments,
 						task->known, INSPECT_CONFIG_ALL, &task->inventory);
 	else
@@ -197,6 +196,11 @@ static void scan_work(void *data)
 					      task->known, INSPECT_CONFIG_ALL, &task->inventory);
 	if (task->result >= 0)
 		task->tenants = tenant_store_load(task->tenant_store);
+	if (task->receipts && task->first)
+		records_load(task->receipts, NULL, NULL);
+	else if (task->receipts)
+		records_review(task->receipts);
+	records_review(&task->topology->records);
 }
 
 static void take_over(Manager *m, ScanTask *task)
@@ -207,8 +211,6 @@ static void take_over(Manager *m, ScanTask *task)
 	m->assignments = TAKE_PTR(task->assignments);
 	tenants_free(m->tenants);
 	m->tenants = TAKE_PTR(task->tenants);
-	strv_free(m->store_notes);
-	m->store_notes = TAKE_PTR(task->notes);
 	unread_settle(m->claims, m->inventory->groups);
 }
 
@@ -263,6 +265,9 @@ static int scan_start(Manager *m)
 	task->host = m->place.host;
 	task->store = m->place.store;
 	task->tenant_store = m->place.tenants;
+	task->receipts = m->place.receipts;
+	task->topology = m->place.topology;
+	task->first = !m->inventory;
 	task->rules = rules_ref(m->rules);
 	set_scope(m, task);
 	identities_copy(m->inventory ? m->inventory->identities : NULL, &task->known);

@@ -81,7 +81,7 @@ Manager *manager_free(Manager *m)
 	disk_watch_free(m->disk);
 	health_look_free(m->health_look);
 	strv_free(m->config_notes);
-	strv_free(m->store_notes);
+	strv_free(m->file_notes);
 	strv_free(m->state_notes);
 	open_jobs_free(m->open_jobs, m->n_open_jobs);
 	free(m->recovered);

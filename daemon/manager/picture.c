@@ -81,11 +81,41 @@ static void note_split(const FenceReport *report, char ***notes)
 	}
 }
 
+static void note_faults(const RecordFaults *faults, char ***notes)
+{
+	for (size_t i = 0; i < faults->n_items; i++)
+		strv_append_take(notes, record_fault_note(&faults->items[i]));
+}
+
+/* Each is logged once, while it lasts. The claims tell of quarantines. */
+static void note_files(Manager *m)
+{
+	RecordStore *const stores[] = {
+		m->place.store ? m->place.store->kept : NULL,
+		m->place.receipts,
+		m->place.topology ? &m->place.topology->records : NULL,
+	};
+	char **notes = NULL;
+
+	if (m->assignments)
+		note_faults(&m->assignments->faults, &notes);
+	if (m->tenants)
+		note_faults(&m->tenants->faults, &notes);
+	for (size_t i = 0; i < ELEMENTS(stores); i++)
+		if (stores[i])
+			records_note(stores[i], &notes);
+	for (char **note = notes; note && *note; note++)
+		if (!strv_contains(m->file_notes, *note))
+			log_as(LOG_WARNING, LOG_ID_NOT_READ, "%s", *note);
+	strv_free(m->file_notes);
+	m->file_notes = notes;
+}
+
 static char **collect_notes(Manager *m)
 {
 	char **notes = NULL;
 	_cleanup_free_ char *disk = disk_watch_reason(m->disk);
-	char *const *sources[] = { m->config_notes, m->store_notes, m->state_notes,
+	char *const *sources[] = { m->config_notes, m->file_notes, m->state_notes,
 				   m->inventory ? m->inventory->groups->notes : NULL };
 
 	if (disk)
@@ -132,6 +162,7 @@ void manager_observe(Manager *m)
 		overlay(m, &m->inventory->groups->items[i]);
 	manager_observe_drift(m);
 	manager_observe_foreign(m);
+	note_files(m);
 	strv_free(m->notes);
 	m->notes = collect_notes(m);
 	if (m->listener.objects_changed)

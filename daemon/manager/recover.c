@@ -8,6 +8,7 @@
 #include "manager/look.h"
 #include "manager/numbers.h"
 #include "manager/state.h"
+#include "store/unread.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/text.h"
@@ -105,6 +106,20 @@ static void compare_with_trail(Manager *m, const JournalFound *found)
 	}
 }
 
+/* It may have open jobs, about anything. */
+static void keep_all_apart(Manager *m, int error)
+{
+	_cleanup_free_ char *message = strf("its folder cannot be read: %s; once it can be: "
+					    "systemctl restart gpupassd",
+					    strerror(-error));
+
+	unread_claim(m->claims, &(UnreadFile){ .directory = "journal",
+					       .name = "",
+					       .error = error,
+					       .message = message,
+					       .remains = &(Remains){ 0 } });
+}
+
 int manager_load_state(Manager *m)
 {
 	const JobPlace place = manager_job_place(m);
@@ -112,13 +127,11 @@ int manager_load_state(Manager *m)
 	char **notes = NULL;
 	int r;
 
-	r = quarantine_store_load(m->place.quarantine, m->claims);
-	if (r < 0)
-		return r;
-	take_notes(m, topology_store_load(m->place.topology));
+	quarantine_store_load(m->place.quarantine, m->claims);
+	topology_store_load(m->place.topology);
 	r = journal_load(m->place.journal, m->claims, &found);
 	if (r < 0)
-		return r;
+		keep_all_apart(m, r);
 	compare_with_trail(m, &found);
 	take_notes(m, TAKE_PTR(found.notes));
 	strv_copy(trail_faults(m->place.trail), &notes);

@@ -67,7 +67,6 @@ struct Manager {
 	char *fence_note;    /* why it could not be written; NULL: it was */
 	Inventory *inventory;
 	Assignments *assignments;
-	char **store_notes;
 	Tenants *tenants;	 /* the marks, as last read; NULL: not read yet */
 	bool noting_tenants;	 /* a thread writes marks */
 	bool note_tenants_again; /* another look ended meanwhile */
@@ -102,7 +101,8 @@ struct Manager {
 	size_t n_health;
 	uint64_t health_usec; /* CLOCK_MONOTONIC; 0: never */
 
-	char **state_notes;
+	char **file_notes;  /* files of our state that cannot be used, or written */
+	char **state_notes; /* of the start */
 
 	BootFaults *boot;     /* NULL: nothing failed at boot, as far as is known */
 	Drift *drift;	      /* NULL: not looked for yet */

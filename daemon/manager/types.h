@@ -60,11 +60,11 @@ typedef struct ManagerListener {
 typedef struct ManagerPlace {
 	Mailbox *mailbox;
 	Host *host;
-	const AssignmentStore *store;
-	const ReceiptStore *receipts;
+	AssignmentStore *store;
+	ReceiptStore *receipts;
 	Journal *journal;
 	const NumberStore *numbers; /* NULL: numbers begin anew (tests) */
-	const QuarantineStore *quarantine;
+	QuarantineStore *quarantine;
 	TenantStore *tenants;
 	FenceStore *fence;
 	TopologyStore *topology;

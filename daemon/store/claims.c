@@ -500,6 +500,26 @@ int claims_find_unread(Claims *claims, const char *name, char **ret_file, Bdf **
 	return r;
 }
 
+static bool is_within(const Claim *claim, const Bdf *functions, size_t n)
+{
+	for (size_t i = 0; i < claim->n_functions; i++)
+		if (!bdf_in(&claim->functions[i], functions, n))
+			return false;
+	return claim->n_functions > 0;
+}
+
+char *claims_unread_of(Claims *claims, const Bdf *functions, size_t n)
+{
+	char *file = NULL;
+
+	pthread_mutex_lock(&claims->lock);
+	for (const Claim *claim = claims->first; claim && !file; claim = claim->next)
+		if (claim->file && is_within(claim, functions, n))
+			file = xstrdup(claim->file);
+	pthread_mutex_unlock(&claims->lock);
+	return file;
+}
+
 static bool is_of_file(const Claim *claim, const void *file)
 {
 	return str_equal(claim->file, file);

@@ -97,6 +97,8 @@ void claims_settle_unread(Claims *claims, const char *group, const Bdf *function
 /* -ENOENT: there is no unread file of that name. *ret_n 0: its functions are not known. */
 int claims_find_unread(Claims *claims, const char *name, char **ret_file, Bdf **ret, size_t *ret_n);
 void claims_lift_unread(Claims *claims, const char *file);
+/* An unread file that names only some of these functions; NULL: there is none. */
+char *claims_unread_of(Claims *claims, const Bdf *functions, size_t n);
 /* Adds a line for each unread file, with its remedy. */
 void claims_note_unread(Claims *claims, char ***notes);
 /* How many jobs have something in hand, and how many quarantines there are. */

@@ -58,6 +58,27 @@ char *disk_watch_reason(DiskWatch *watch)
 	return copy;
 }
 
+int disk_watch_refuse(DiskWatch *watch, const char *what, const char *file, int error,
+		      Problem **ret_problem)
+{
+	if (error == -EPROTO)
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+			.reason =
+				strf("%s could not be written: there is a file of another version "
+				     "of gpupass",
+				     what),
+			.cause = xstrdup(file),
+			.remedy = xstrdup("use the version that wrote it, or move the file away"));
+	disk_watch_note(watch, what, error);
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_STATE_READ_ONLY,
+		.reason = strf("%s could not be written: %s", what, strerror(-error)),
+		.cause = xstrdup(file),
+		.remedy = xstrdup("see that its file system is writable and has space left (df; "
+				  "dmesg); the next command tries again by itself"));
+}
+
 static int probe(int dir_fd)
 {
 	int r = file_replace_at(dir_fd, PROBE, PROBE, strlen(PROBE), 0600);

@@ -20,6 +20,14 @@ DEFINE_CLEANUP(DiskWatch, disk_watch_free)
 void disk_watch_note(DiskWatch *watch, const char *what, int error);
 
 /*
+ * PROBLEM: `what` ("the assignment") could not be written to `file` (may be NULL). StateReadOnly,
+ * whatever the disk says and whoever noticed it; GroupBusy for -EPROTO: another version wrote the
+ * file. Notes the error, too.
+ */
+int disk_watch_refuse(DiskWatch *watch, const char *what, const char *file, int error,
+		      Problem **ret_problem);
+
+/*
  * 0: no write has failed, or each of these directories takes a write now. Otherwise PROBLEM
  * (StateReadOnly). Blocks like any write.
  */

@@ -2,105 +2,62 @@
 #include "store/evidence.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <string.h>
 
-#include "util/file.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
-#define FILE_MAX (1024U * 1024)
-#define DAMAGED_FILE TOPOLOGY_FILE ".damaged"
-
-int topology_store_open(const char *state_directory, TopologyStore *ret)
+void topology_store_open(const char *state_directory, TopologyStore *ret)
 {
-	*ret = (TopologyStore){ .dir_fd = -1 };
-	pthread_mutex_init(&ret->lock, NULL);
-	return dir_open_private(state_directory, &ret->dir_fd);
+	ret->current = NULL;
+	records_open(&ret->records, &evidence_kind, state_directory);
 }
 
 void topology_store_close(TopologyStore *store)
 {
-	store->dir_fd = close_fd(store->dir_fd);
 	store->current = evidence_unref(store->current);
-	pthread_mutex_destroy(&store->lock);
+	records_close(&store->records);
 }
 
-/* -ENOENT: there is none. */
-static int read_file(const TopologyStore *store, Evidence **ret, char **ret_why)
+static Evidence *read_file(const TopologyStore *store, RecordFaults *faults)
 {
-	_cleanup_free_ char *text = NULL;
-	size_t size = 0;
-	int r = file_read_state_at(store->dir_fd, TOPOLOGY_FILE, FILE_MAX, &text, &size);
+	const RecordStore *records = &store->records;
+	void *evidence = NULL;
 
-	return r < 0 ? r : evidence_from_text(text, size, ret, ret_why);
+	if (records->dir_fd >= 0)
+		(void)record_file_read(records->dir_fd, records->kind, TOPOLOGY_FILE, &evidence,
+				       faults);
+	else if (!records->missing)
+		record_faults_add(faults, records->kind, TOPOLOGY_FILE, records->error, NULL, NULL,
+				  0);
+	return evidence;
 }
 
-/* Does not overwrite an earlier damaged file. A new probe can restore all of its content. */
-static int set_aside(const TopologyStore *store)
+void topology_store_load(TopologyStore *store)
 {
-	if (renameat2(store->dir_fd, TOPOLOGY_FILE, store->dir_fd, DAMAGED_FILE, RENAME_NOREPLACE) <
-	    0)
-		return -errno;
-	return 0;
-}
+	RecordFaults faults = { 0 };
 
-static void note_unread(TopologyStore *store, int error, const char *why, char ***notes)
-{
-	int r;
-
-	if (error == -EPROTO) {
-		store->foreign = true;
-		strv_appendf(notes,
-			     TOPOLOGY_FILE " was written by another version (%s); it is left "
-					   "alone, and what is probed now is not kept over "
-					   "a restart",
-			     str_or_empty(why));
-		return;
-	}
-	r = set_aside(store);
-	strv_appendf(notes,
-		     TOPOLOGY_FILE " cannot be understood (%s); it was %s%s; look at the "
-				   "links again: gpupass probe",
-		     why ? why : file_state_error(error),
-		     r < 0 ? "left in place: " : "set aside as " DAMAGED_FILE,
-		     r < 0 ? strerror(-r) : "");
-}
-
-char **topology_store_load(TopologyStore *store)
-{
-	_cleanup_free_ char *why = NULL;
-	Evidence *evidence = NULL;
-	char **notes = NULL;
-	int r = read_file(store, &evidence, &why);
-
-	if (r < 0 && r != -ENOENT)
-		note_unread(store, r, why, &notes);
-	pthread_mutex_lock(&store->lock);
+	records_lock(&store->records);
 	evidence_unref(store->current);
-	store->current = evidence;
-	pthread_mutex_unlock(&store->lock);
-	return notes;
+	store->current = read_file(store, &faults);
+	records_unlock(&store->records);
+	records_set_faults(&store->records, &faults);
+}
+
+void topology_store_check(TopologyStore *store, RecordFaults *faults)
+{
+	records_lock(&store->records);
+	evidence_unref(read_file(store, faults));
+	records_unlock(&store->records);
 }
 
 Evidence *topology_store_get(TopologyStore *store)
 {
 	Evidence *evidence;
 
-	pthread_mutex_lock(&store->lock);
+	records_lock(&store->records);
 	evidence = evidence_ref(store->current);
-	pthread_mutex_unlock(&store->lock);
+	records_unlock(&store->records);
 	return evidence;
-}
-
-static int save(const TopologyStore *store)
-{
-	_cleanup_free_ char *text = NULL;
-
-	if (store->foreign)
-		return -EPROTO;
-	text = evidence_to_text(store->current);
-	return file_replace_at(store->dir_fd, TOPOLOGY_FILE, text, strlen(text), FILE_MODE_PRIVATE);
 }
 
 int topology_store_update(TopologyStore *store, const Evidence *seen, bool whole)
@@ -108,14 +65,14 @@ int topology_store_update(TopologyStore *store, const Evidence *seen, bool whole
 	Evidence *merged = NULL;
 	int r;
 
-	pthread_mutex_lock(&store->lock);
+	records_lock(&store->records);
 	r = evidence_merge(store->current, seen, whole, &merged);
 	if (r >= 0) {
 		evidence_unref(store->current);
 		store->current = merged;
-		r = save(store);
+		r = records_replace(&store->records, TOPOLOGY_FILE, evidence_document(merged));
 	}
-	pthread_mutex_unlock(&store->lock);
+	records_unlock(&store->records);
 	return r;
 }
 

@@ -1,32 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The evidence of links: topology.json in the state directory, replaced atomically and durably, and
- * a copy in memory, which all code works from. The loop and job threads use it.
+ * The evidence of links: topology.json in the state directory, and a copy in memory, which all code
+ * works from. The loop and job threads use it.
  */
 #pragma once
 
-#include <pthread.h>
-
 #include "core/links/evidence.h"
+#include "store/records.h"
 
 #define TOPOLOGY_FILE "topology.json"
 
 typedef struct TopologyStore {
-	int dir_fd;	      /* owned */
-	pthread_mutex_t lock; /* protects the members below, and the file */
-	Evidence *current;    /* owned */
-	bool foreign;	      /* the file is of another version, and is not replaced */
+	RecordStore records; /* its lock protects this struct */
+	Evidence *current;   /* owned */
 } TopologyStore;
 
-/* Opens STATE_DIRECTORY, and creates it if it is missing. The store must not move in memory. */
-int topology_store_open(const char *state_directory, TopologyStore *ret);
+void topology_store_open(const char *state_directory, TopologyStore *ret);
 void topology_store_close(TopologyStore *store);
 
-/*
- * Reads the file. Renames one that cannot be understood to topology.json.damaged, and leaves one of
- * another version alone. Either is a line of the result, and then there is no evidence.
- */
-char **topology_store_load(TopologyStore *store);
+/* Reads the file. While it cannot be used, there is no evidence, and the store has a fault. */
+void topology_store_load(TopologyStore *store);
+/* Only whether the file can be used now. */
+void topology_store_check(TopologyStore *store, RecordFaults *faults);
 
 /* A reference to the evidence as it is now; NULL: there is none. */
 Evidence *topology_store_get(TopologyStore *store);

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/assignments.h"
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/log.h"
@@ -38,7 +37,7 @@ int hold_directory(int dir_fd, const char *what)
 		return r;
 	r = dir_sweep(dir_fd, FILE_TEMPORARY_SUFFIX);
 	if (r >= 0)
-		r = dir_sweep(dir_fd, ASSIGNMENT_CHECK_SUFFIX);
+		r = dir_sweep(dir_fd, FILE_PROBE_SUFFIX);
 	/* A file that cannot be removed does no harm. */
 	if (r < 0)
 		log_warning("cannot remove what was left half written in %s: %s", what,

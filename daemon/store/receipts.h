@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Receipts on disk: receipts/<time>-<group>.json, one for each turnover. The oldest are removed. */
+/*
+ * Receipts on disk: receipts/NUMBER-GROUP.json, one for each turnover. The oldest are removed.
+ * Numbers give the order, since a clock may jump. Files with the time in their names, as they were
+ * before, are older than all.
+ */
 #pragma once
 
 #include "core/facts/receipt.h"
+#include "store/records.h"
 
 #define RECEIPTS_KEPT 1000
 #define RECEIPTS_LOOKED_AT 100
 
-typedef struct ReceiptStore {
-	int dir_fd; /* owned */
-} ReceiptStore;
+typedef RecordStore ReceiptStore; /* of receipt_kind */
 
-/* Opens STATE_DIRECTORY/receipts, and creates it if it is missing. */
-int receipt_store_open(const char *state_directory, ReceiptStore *ret);
-void receipt_store_close(ReceiptStore *store);
-
-/* "20260102T030405.000006Z-pair0.json": sorts by time. NULL: its time has no date. */
-char *receipt_file_name(const Receipt *receipt);
-
-/* 0: the receipt is on disk. An old receipt that cannot be removed is no error. */
-int receipt_store_add(const ReceiptStore *store, const Receipt *receipt);
+/*
+ * 0: the receipt is on disk, in the file *ret_name. An old receipt that cannot be removed is no
+ * error.
+ */
+int receipt_store_add(ReceiptStore *store, const Receipt *receipt, char **ret_name);
 
 /*
  * What the newest receipts say of these boards. Looks at the last RECEIPTS_LOOKED_AT; one that
- * cannot be read or understood is left out. -errno: the directory cannot be read.
+ * cannot be used is left out.
  */
-int receipt_store_last(const ReceiptStore *store, LastReset *boards, size_t n);
+void receipt_store_last(ReceiptStore *store, LastReset *boards, size_t n);

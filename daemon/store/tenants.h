@@ -1,36 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Marks on disk of who had which board: tenants/ADDRESS.json (core/tenancy/tenancy.h), replaced
- * atomically and durably. The threads of jobs and of looks share them.
- *
- * We never set a file aside or remove it: a board without one counts as never used.
+ * Marks on disk of who had which board: tenants/ADDRESS.json (core/tenancy/tenancy.h). The threads
+ * of jobs and of looks share them. We never set a file aside or remove it: a board without one
+ * counts as never used.
  */
 #pragma once
 
-#include <pthread.h>
-
 #include "core/tenancy/tenancy.h"
 #include "store/claims.h"
+#include "store/records.h"
 
-typedef struct TenantStore {
-	int dir_fd; /* owned */
-	pthread_mutex_t lock;
-} TenantStore;
+typedef RecordStore TenantStore; /* of tenant_kind */
 
-/* Opens the directory, and creates it if it is missing. */
-int tenant_store_open(const char *state_directory, TenantStore *ret);
-void tenant_store_close(TenantStore *store);
-
-/*
- * A file that cannot be read or understood becomes a fault in the result, which tenancy_of()
- * judges.
- */
+/* What cannot be used is a fault in the result, which tenancy_of() judges. */
 Tenants *tenant_store_load(TenantStore *store);
 
-/* -EPROTO: the file is of another version, and stays as it is. */
-int tenant_store_save(TenantStore *store, const TenantMark *mark);
-/* The same for each mark of a job, at once; what could not be written is the error of the first. */
-int tenant_store_save_all(TenantStore *store, const TenantMark *marks, size_t n);
+/* -EPROTO: a file is of another version, and stays as it is. */
+int tenant_store_save(TenantStore *store, const TenantMark *marks, size_t n);
 
 /*
  * The same for marks from a look, which must not overwrite the marks of a job: leaves out boards

@@ -45,6 +45,25 @@ void unread_claim(Claims *claims, const UnreadFile *file)
 				  });
 }
 
+void unread_claim_fault(Claims *claims, const RecordFault *fault)
+{
+	_cleanup_free_ char *base = xstrndup(fault->file, strcspn(fault->file, "."));
+	_cleanup_free_ char *path = strf("%s/%s", fault->kind->folder, fault->file);
+	_cleanup_free_ char *shown = name_of(path), *what = record_fault_what(fault);
+	_cleanup_free_ char *why = strf(
+		"%s%s", what, *fault->file ? "" : "; once it can be: systemctl restart gpupassd");
+
+	claims_add_unread(claims, &(UnreadClaim){
+					  .file = path,
+					  .name = str_equal(base, fault->group) ? base : shown,
+					  .group = fault->group,
+					  .functions = fault->functions,
+					  .n_functions = fault->n_functions,
+					  .domain_uuid = fault->domain_uuid,
+					  .why = why,
+				  });
+}
+
 static void settle(Claims *claims, const Group *group)
 {
 	size_t n;

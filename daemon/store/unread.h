@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "core/facts/record.h"
 #include "core/facts/remains.h"
 #include "core/group/group.h"
 #include "store/claims.h"
@@ -20,6 +21,7 @@ typedef struct UnreadFile {
 } UnreadFile;
 
 void unread_claim(Claims *claims, const UnreadFile *file);
+void unread_claim_fault(Claims *claims, const RecordFault *fault);
 
 /* These groups were found now: an unread file that names one is about its functions from now on. */
 void unread_settle(Claims *claims, const GroupSet *groups);

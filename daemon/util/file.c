@@ -101,18 +101,29 @@ bool file_state_damaged(int error)
 	return error == -EBADMSG || error == -EFBIG || error == -EISDIR || error == -ELOOP;
 }
 
-int file_set_aside_at(int dir_fd, const char *name)
+/* To NAME.damaged, or to NAME.N.damaged: *ret. */
+static int move_aside(int dir_fd, const char *from, const char *name, char **ret)
 {
 	for (unsigned i = 1; i < 1000; i++) {
 		_cleanup_free_ char *aside = i == 1 ? strf("%s" FILE_DAMAGED_SUFFIX, name)
 						    : strf("%s.%u" FILE_DAMAGED_SUFFIX, name, i);
 
-		if (renameat2(dir_fd, name, dir_fd, aside, RENAME_NOREPLACE) >= 0)
-			return file_sync_dir(dir_fd);
+		if (renameat2(dir_fd, from, dir_fd, aside, RENAME_NOREPLACE) >= 0) {
+			*ret = TAKE_PTR(aside);
+			return 0;
+		}
 		if (errno != EEXIST)
 			return -errno;
 	}
 	return -EEXIST;
+}
+
+int file_set_aside_at(int dir_fd, const char *name)
+{
+	_cleanup_free_ char *aside = NULL;
+	int r = move_aside(dir_fd, name, name, &aside);
+
+	return r < 0 || fsync(dir_fd) >= 0 ? r : -errno;
 }
 
 int file_read_line_at(int dir_fd, const char *path, char **ret)
@@ -170,24 +181,55 @@ int file_write_fd(int fd, const char *content, size_t size)
 	return 0;
 }
 
-int file_put_at(int dir_fd, const char *name, const char *content, size_t size, mode_t mode)
+static char *temporary_of(const char *name)
 {
 	/* A leading dot keeps a leftover of a crash out of dir_list(). */
-	_cleanup_free_ char *temporary = strf(".%s" FILE_TEMPORARY_SUFFIX, name);
-	_cleanup_close_ int fd = -1;
+	return strf(".%s" FILE_TEMPORARY_SUFFIX, name);
+}
+
+static int write_temporary(int dir_fd, const FileContent *file, mode_t mode)
+{
+	_cleanup_free_ char *temporary = temporary_of(file->name);
+	_cleanup_close_ int fd = openat(
+		dir_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
 	int r;
 
-	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (fd < 0)
 		return -errno;
-	r = file_write_fd(fd, content, size);
-	if (r >= 0 && (fchmod(fd, mode) < 0 || fsync(fd) < 0))
-		r = -errno;
-	if (r >= 0 && renameat(dir_fd, temporary, dir_fd, name) < 0)
+	r = file_write_fd(fd, file->content, file->size);
+	if (r >= 0 && (fchmod(fd, mode) < 0 || fdatasync(fd) < 0))
 		r = -errno;
 	if (r < 0)
 		unlinkat(dir_fd, temporary, 0);
 	return r;
+}
+
+/* A directory in its place is set aside in the moment in which the file is there. */
+static int replace_directory(int dir_fd, const char *temporary, const char *name)
+{
+	_cleanup_free_ char *aside = NULL;
+	int r = move_aside(dir_fd, temporary, name, &aside);
+
+	return r < 0 || renameat2(dir_fd, aside, dir_fd, name, RENAME_EXCHANGE) >= 0 ? r : -errno;
+}
+
+static int put_in_place(int dir_fd, const char *name)
+{
+	_cleanup_free_ char *temporary = temporary_of(name);
+	int r = 0;
+
+	if (renameat(dir_fd, temporary, dir_fd, name) < 0)
+		r = errno == EISDIR ? replace_directory(dir_fd, temporary, name) : -errno;
+	if (r < 0)
+		unlinkat(dir_fd, temporary, 0);
+	return r;
+}
+
+int file_put_at(int dir_fd, const char *name, const char *content, size_t size, mode_t mode)
+{
+	int r = write_temporary(dir_fd, &(FileContent){ name, content, size }, mode);
+
+	return r < 0 ? r : put_in_place(dir_fd, name);
 }
 
 int file_sync_dir(int dir_fd)
@@ -195,20 +237,43 @@ int file_sync_dir(int dir_fd)
 	return fsync(dir_fd) < 0 ? -errno : 0;
 }
 
-int file_replace_at(int dir_fd, const char *name, const char *content, size_t size, mode_t mode)
+int file_replace_all_at(int dir_fd, const FileContent *files, size_t n, mode_t mode)
 {
-	int r = file_put_at(dir_fd, name, content, size, mode);
+	size_t written = 0, placed = 0;
+	int r = 0;
 
-	return r < 0 ? r : file_sync_dir(dir_fd);
+	for (; r >= 0 && written < n; written++)
+		r = write_temporary(dir_fd, &files[written], mode);
+	for (; r >= 0 && placed < n; placed++)
+		r = put_in_place(dir_fd, files[placed].name);
+	for (size_t i = placed; i < written; i++) {
+		_cleanup_free_ char *temporary = temporary_of(files[i].name);
+
+		unlinkat(dir_fd, temporary, 0);
+	}
+	/* Some may be in place already. */
+	if (placed > 0 && fsync(dir_fd) < 0 && r >= 0)
+		r = -errno;
+	return r;
 }
 
-int file_try_at(int dir_fd, const char *name, const char *content, size_t size)
+int file_replace_at(int dir_fd, const char *name, const char *content, size_t size, mode_t mode)
 {
-	_cleanup_close_ int fd =
-		openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	int r = fd < 0 ? -errno : file_write_fd(fd, content, size);
+	return file_replace_all_at(dir_fd, &(FileContent){ name, content, size }, 1, mode);
+}
 
-	if (fd >= 0 && unlinkat(dir_fd, name, 0) < 0 && r >= 0)
+int file_probe_at(int dir_fd, const char *name, const char *content)
+{
+	_cleanup_free_ char *probe = strf(".%s" FILE_PROBE_SUFFIX, name);
+	_cleanup_close_ int fd =
+		openat(dir_fd, probe, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+		       FILE_MODE_PRIVATE);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = file_write_fd(fd, content, strlen(content));
+	if (unlinkat(dir_fd, probe, 0) < 0 && r >= 0)
 		r = -errno;
 	return r;
 }

@@ -54,20 +54,23 @@ int file_link_name_at(int dir_fd, const char *path, char **ret);
 int file_write_exact_at(int dir_fd, const char *path, const char *value);
 
 /*
- * Replaces a file so that after a power cut it has the old content or the new: temporary file,
- * fsync, rename, fsync of the directory. `mode` is the file's mode.
+ * Replaces files so that after a power cut each has the old content or the new: temporary files,
+ * fdatasync of each, renames, one fsync of the directory. A directory of that name is set aside.
  */
+typedef struct FileContent {
+	const char *name, *content;
+	size_t size;
+} FileContent;
+int file_replace_all_at(int dir_fd, const FileContent *files, size_t n, mode_t mode);
 int file_replace_at(int dir_fd, const char *name, const char *content, size_t size, mode_t mode);
 /*
- * The same without the fsync of the directory: after a power cut it may still be the old content.
- * For several files, of which file_sync_dir() then brings all names to the disk; and for one whose
- * old content is as good until then.
+ * The same without the fsync of the directory, for one whose old content is as good until then.
  */
 int file_put_at(int dir_fd, const char *name, const char *content, size_t size, mode_t mode);
 int file_sync_dir(int dir_fd);
-/* Whether a file of this content could be written there: writes and removes one, and syncs
- * nothing. */
-int file_try_at(int dir_fd, const char *name, const char *content, size_t size);
+/* Whether a file of this name and content could be written now. Leaves nothing, syncs nothing. */
+int file_probe_at(int dir_fd, const char *name, const char *content);
+#define FILE_PROBE_SUFFIX ".check"
 
 /* unlink + fsync of the directory. -ENOENT is passed on. */
 int file_remove_at(int dir_fd, const char *name);

@@ -68,18 +68,24 @@
 #define GPUPASS_SCHEMA_ASSIGNMENT "org.gpupass1.assignment/1"
 #define GPUPASS_SCHEMA_ASSIGNMENT_2 "org.gpupass1.assignment/2" /* says more than /1 can */
 #define GPUPASS_SCHEMA_ASSIGNMENT_3 "org.gpupass1.assignment/3" /* one of several of a domain */
+#define GPUPASS_SCHEMA_ASSIGNMENT_4 "org.gpupass1.assignment/4" /* each, with a checksum */
 #define GPUPASS_SCHEMA_KEPT "org.gpupass1.kept/1"
+#define GPUPASS_SCHEMA_KEPT_2 "org.gpupass1.kept/2" /* with a checksum */
 #define GPUPASS_SCHEMA_DRIFT "org.gpupass1.drift/1"
 #define GPUPASS_SCHEMA_BOOT "org.gpupass1.boot/1"
 #define GPUPASS_SCHEMA_QUARANTINE "org.gpupass1.quarantine/1"
+#define GPUPASS_SCHEMA_QUARANTINE_2 "org.gpupass1.quarantine/2" /* with a checksum */
 #define GPUPASS_SCHEMA_EVIDENCE "org.gpupass1.evidence/1"
 #define GPUPASS_SCHEMA_EVIDENCE_2 "org.gpupass1.evidence/2" /* of a guest: which domain's */
+#define GPUPASS_SCHEMA_EVIDENCE_3 "org.gpupass1.evidence/3" /* with a checksum */
 #define GPUPASS_SCHEMA_MACHINES "org.gpupass1.machines/1"
 #define GPUPASS_SCHEMA_MEMORY "org.gpupass1.memory/1"
 #define GPUPASS_SCHEMA_PROBE "org.gpupass1.probe/1"
 #define GPUPASS_SCHEMA_WORKER "org.gpupass1.worker/1"
 #define GPUPASS_SCHEMA_RECEIPT "org.gpupass1.receipt/1"
+#define GPUPASS_SCHEMA_RECEIPT_2 "org.gpupass1.receipt/2" /* with a number and a checksum */
 #define GPUPASS_SCHEMA_TENANT "org.gpupass1.tenant/1"
+#define GPUPASS_SCHEMA_TENANT_2 "org.gpupass1.tenant/2" /* with a checksum */
 #define GPUPASS_SCHEMA_FENCE "org.gpupass1.fence/1"
 #define GPUPASS_SCHEMA_DOCTOR "org.gpupass1.doctor/1"
 #define GPUPASS_SCHEMA_CAPTURE "org.gpupass1.capture/1" /* a report of doctor with its facts */

@@ -166,7 +166,7 @@ static json_t *declarations_to_json(const Declarations *declarations)
 	return array;
 }
 
-static json_t *record_fence_to_json(const AssignmentFence *fence)
+static json_t *record_fence_to_json(const RecordFault *fence)
 {
 	static const char *const kinds[] = { "newer", "damaged", "unread" };
 	json_t *object = json_object(), *functions = json_array();
@@ -174,7 +174,7 @@ static json_t *record_fence_to_json(const AssignmentFence *fence)
 	for (size_t i = 0; i < fence->n_functions; i++)
 		json_append(functions, json_text(BDF_TEXT(&fence->functions[i])));
 	json_set(object, "file", json_plain(fence->file));
-	json_set(object, "kind", json_text(kinds[fence->kind]));
+	json_set(object, "kind", json_text(kinds[fence->what]));
 	json_set(object, "why", json_plain(str_or_empty(fence->why)));
 	json_set_text_if_any(object, "domain_uuid", fence->domain_uuid);
 	json_set(object, "functions", functions);
@@ -187,11 +187,11 @@ static void set_records(json_t *root, const Assignments *assignments)
 	_cleanup_json_ json_t *kept = json_array();
 
 	for (size_t i = 0; i < assignments->n_items; i++)
-		json_append(records, parsed(assignment_to_json(assignments->items[i])));
+		json_append(records, assignment_document(assignments->items[i]));
 	for (size_t i = 0; i < assignments->n_kept; i++)
-		json_append(kept, parsed(kept_to_json(assignments->kept[i])));
-	for (size_t i = 0; i < assignments->n_fences; i++)
-		json_append(unreadable, record_fence_to_json(&assignments->fences[i]));
+		json_append(kept, kept_document(assignments->kept[i]));
+	for (size_t i = 0; i < assignments->faults.n_items; i++)
+		json_append(unreadable, record_fence_to_json(&assignments->faults.items[i]));
 	json_set(root, "assignments", records);
 	if (assignments->n_kept > 0)
 		json_set(root, "kept", TAKE_PTR(kept));
@@ -289,6 +289,7 @@ static void set_findings(json_t *root, const DoctorFacts *facts)
 	set_notes(root, "drift", facts->drift);
 	set_notes(root, "stale_evidence", facts->evidence);
 	set_notes(root, "tenants", facts->tenants);
+	set_notes(root, "files", facts->files);
 	set_notes(root, "split", facts->split);
 	if (facts->fence_fault)
 		json_set(root, "fence_fault", json_plain(facts->fence_fault));

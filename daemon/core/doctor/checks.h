@@ -69,6 +69,7 @@ void doctor_check_groups(const Doctor *d, Finding *f);
 void doctor_check_drift(const Doctor *d, Finding *f);
 void doctor_check_evidence(const Doctor *d, Finding *f);
 void doctor_check_tenants(const Doctor *d, Finding *f);
+void doctor_check_files(const Doctor *d, Finding *f);
 void doctor_check_split(const Doctor *d, Finding *f);
 void doctor_check_fence(const Doctor *d, Finding *f);
 void doctor_check_quarantine(const Doctor *d, Finding *f);

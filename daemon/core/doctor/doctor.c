@@ -90,6 +90,8 @@ static const DoctorCheck checks[] = {
 	  "drivers, read by the scan; domains, from libvirt; assignments on disk" },
 	{ "drift", "Drift from the assignments", 0, doctor_check_drift, SEE_TABLE,
 	  "drivers, read by the inspector; domains, from libvirt; assignments on disk" },
+	{ "files", "Files of the daemon's state", 0, doctor_check_files, SEE_TABLE,
+	  "every record in assignments.d, kept.d and the state directory, read again" },
 	{ "evidence", "Evidence of NVLinks", 0, doctor_check_evidence, SEE_TABLE,
 	  "ids, UUIDs and serial numbers of the boards, and of the stored observations" },
 	{ "tenants", "Boards since their last tenants", 0, doctor_check_tenants, "resetfailed",

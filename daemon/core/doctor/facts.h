@@ -74,6 +74,7 @@ typedef struct DoctorFacts {
 	const DoctorNotes *drift;    /* NULL: not looked for */
 	const DoctorNotes *evidence; /* NULL: not looked for */
 	const DoctorNotes *tenants;  /* NULL: not looked for */
+	const DoctorNotes *files;    /* of no group; NULL: not looked for */
 	const DoctorNotes *split;    /* domains with a part of a group; NULL: not looked for */
 	const char *fence_fault;     /* why libvirt's hook cannot use fence.json; NULL: it can */
 	const DoctorDomain *domain;  /* NULL: the host as a whole */

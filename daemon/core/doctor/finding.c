@@ -73,9 +73,13 @@ void doctor_need_domains(const Doctor *d, Finding *f)
 
 void doctor_need_assignments(const Doctor *d, Finding *f)
 {
-	for (size_t i = 0; i < d->facts->assignments->n_fences; i++)
-		finding_unknown(f, NULL, "what is assigned is not known: %s cannot be read",
-				str_or_empty(d->facts->assignments->fences[i].file));
+	const RecordFaults *faults = &d->facts->assignments->faults;
+
+	for (size_t i = 0; i < faults->n_items; i++) {
+		_cleanup_free_ char *what = record_fault_what(&faults->items[i]);
+
+		finding_unknown(f, NULL, "what is assigned is not known: %s", what);
+	}
 }
 
 void doctor_need_inspection(const Doctor *d, Finding *f)

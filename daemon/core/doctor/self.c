@@ -193,31 +193,11 @@ static bool is_quarantined(const Doctor *d, const Group *group)
 	return false;
 }
 
-/*
- * Assignments that cannot be read come first, whatever domain the report is about, because they
- * keep groups from being assigned.
- */
-static void doctor_check_unread_assignments(const Doctor *d, Finding *f)
-{
-	const Assignments *all = d->facts->assignments;
-
-	for (size_t i = 0; i < all->n_fences; i++) {
-		_cleanup_free_ char *what = assignment_fence_what(&all->fences[i]);
-
-		finding_fail(f, NULL, "%s: %s", what,
-			     all->fences[i].n_functions == 0
-				     ? "any group may belong to it, so none is assigned"
-				     : "the functions that it names are not assigned");
-		finding_remedy(f, "%s", assignment_fence_remedy(&all->fences[i]));
-	}
-}
-
 void doctor_check_groups(const Doctor *d, Finding *f)
 {
 	const GroupSet *groups = d->facts->groups;
 	size_t busy = 0;
 
-	doctor_check_unread_assignments(d, f);
 	for (char *const *line = d->facts->settings; line && *line; line++) {
 		finding_fail(f, NULL, "%s", *line);
 		finding_remedy(f, "mend that file, then: systemctl reload gpupassd");
@@ -279,6 +259,21 @@ void doctor_check_tenants(const Doctor *d, Finding *f)
 {
 	doctor_need_domains(d, f);
 	doctor_check_notes(d, d->facts->tenants, f);
+}
+
+/* Whatever domain the report is about: what may be in a file is kept apart. */
+void doctor_check_files(const Doctor *d, Finding *f)
+{
+	const DoctorNotes *notes = d->facts->files;
+
+	if (!notes)
+		finding_unknown(f, NULL, "it was not looked for");
+	for (size_t i = 0; notes && i < notes->n_items; i++) {
+		finding_fail(f, NULL, "%s", notes->items[i].what);
+		finding_remedy(f, "%s", notes->items[i].remedy);
+	}
+	if (f->status == FINDING_SKIPPED)
+		finding_pass(f, "each can be read, and each folder written");
 }
 
 void doctor_check_split(const Doctor *d, Finding *f)

@@ -28,7 +28,8 @@
 	X(DRIFT_LACKS_SOME, "lacks-some")	/* the definition has only a part of it */         \
 	X(DRIFT_EDITED, "edited")	/* hostdevs or mark differ from what gpupass wrote */      \
 	X(DRIFT_NO_RECORD, "no-record") /* a domain has our mark and all of it */                  \
-	X(DRIFT_MARK, "mark")		/* a domain has our mark, but not all of it */
+	X(DRIFT_MARK, "mark")		/* a domain has our mark, but not all of it */             \
+	X(DRIFT_UNREAD, "unread")	/* a record cannot be read; the group may be its file */
 
 typedef enum DriftKind {
 #define X(enumerator, name) enumerator,

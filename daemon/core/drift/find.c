@@ -261,6 +261,21 @@ static void drift_add_homeless(const DriftFacts *facts, const Assignment *record
 		  strf("put the boards back, or move assignments.d/%s away", file_of(record)));
 }
 
+/* What it says may have drifted. */
+static void drift_add_unread(const DriftFacts *facts, const RecordFault *fault, Drift *drift)
+{
+	_cleanup_free_ char *path = record_fault_path(fault), *shown = str_printable(path);
+	DriftSubject s = {
+		.facts = facts,
+		.drift = drift,
+		.first = drift->n_items,
+		.name = fault->group ? fault->group : shown,
+	};
+
+	drift_add(&s, DRIFT_UNREAD, DRIFT_REPAIR_NONE, record_fault_what(fault),
+		  xstrdup(record_fault_remedy(fault)));
+}
+
 Drift *drift_find(const DriftFacts *facts)
 {
 	Drift *drift = xcalloc(1, sizeof(Drift));
@@ -270,5 +285,7 @@ Drift *drift_find(const DriftFacts *facts)
 	for (size_t i = 0; i < facts->assignments->n_items; i++)
 		if (is_homeless(facts, facts->assignments->items[i]))
 			drift_add_homeless(facts, facts->assignments->items[i], drift);
+	for (size_t i = 0; i < facts->assignments->faults.n_items; i++)
+		drift_add_unread(facts, &facts->assignments->faults.items[i], drift);
 	return drift;
 }

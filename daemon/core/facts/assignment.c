@@ -9,9 +9,6 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-/* As many as the versions had that know only /1 and /2. */
-#define FUNCTIONS_ONCE 64
-#define TEXT_MAX (1024U * 1024)
 #define UUID_LENGTH 36
 
 const Assignment *assignments_of_domain(const Assignments *all, const char *domain_uuid,
@@ -100,67 +97,27 @@ static const JsonMember function_members[] = {
 	JSON_END,
 };
 
-#define ASSIGNMENT_HEAD                                                                            \
-	JSON_TEXT(Assignment, domain_uuid), JSON_TEXT(Assignment, domain_name),                    \
-		JSON_TEXT_AS(Assignment, group_name, "group"),                                     \
-		JSON_NUMBER(Assignment, created_usec, INT64_MAX),                                  \
-		JSON_NUMBER(Assignment, created_by, UINT32_MAX)
-#define ASSIGNMENT_FUNCTIONS                                                                       \
-	JSON_ARRAY(Assignment, functions, AssignedFunction, function_members, GROUP_FUNCTIONS_MAX)
-
-static const JsonMember first_members[] = {
-	JSON_SCHEMA(GPUPASS_SCHEMA_ASSIGNMENT),
-	ASSIGNMENT_HEAD,
-	ASSIGNMENT_FUNCTIONS,
-	JSON_END,
-};
-
-#define ASSIGNMENT_WISH                                                                            \
-	JSON_BOOL_IF_ANY(Assignment, apply_fit), JSON_BOOL_IF_ANY(Assignment, apply_numa)
-
-static const JsonMember second_members[] = {
-	JSON_SCHEMA(GPUPASS_SCHEMA_ASSIGNMENT_2),
-	ASSIGNMENT_HEAD,
-	ASSIGNMENT_WISH,
-	ASSIGNMENT_FUNCTIONS,
-	JSON_END,
-};
-
-static const JsonMember third_members[] = {
+static const JsonMember assignment_members[] = {
 	JSON_SCHEMA(GPUPASS_SCHEMA_ASSIGNMENT_3),
-	ASSIGNMENT_HEAD,
-	ASSIGNMENT_WISH,
-	ASSIGNMENT_FUNCTIONS,
+	JSON_TEXT(Assignment, domain_uuid),
+	JSON_TEXT(Assignment, domain_name),
+	JSON_TEXT_AS(Assignment, group_name, "group"),
+	JSON_NUMBER(Assignment, created_usec, INT64_MAX),
+	JSON_NUMBER(Assignment, created_by, UINT32_MAX),
+	JSON_BOOL_IF_ANY(Assignment, apply_fit),
+	JSON_BOOL_IF_ANY(Assignment, apply_numa),
+	JSON_ARRAY(Assignment, functions, AssignedFunction, function_members, GROUP_FUNCTIONS_MAX),
 	JSON_END,
 };
 
-static bool needs_second(const Assignment *assignment)
+json_t *assignment_document(const Assignment *assignment)
 {
-	bool second = assignment->apply_fit || assignment->apply_numa;
-
-	for (size_t i = 0; i < assignment->n_functions; i++)
-		second |= assignment->functions[i].original_persistence == PERSISTENCE_ON;
-	return second;
-}
-
-static char *to_text(const JsonMember *members, const Assignment *assignment)
-{
-	_cleanup_json_ json_t *root = json_struct_write(members, assignment);
-	_cleanup_free_ char *text = json_dumps(root, JSON_INDENT(2));
-
-	return strf("%s\n", text);
+	return json_struct_write(assignment_members, assignment);
 }
 
 char *assignment_to_json(const Assignment *assignment)
 {
-	if (assignment->n_functions > FUNCTIONS_ONCE)
-		return assignment_to_json_further(assignment);
-	return to_text(needs_second(assignment) ? second_members : first_members, assignment);
-}
-
-char *assignment_to_json_further(const Assignment *assignment)
-{
-	return to_text(third_members, assignment);
+	return record_text(&assignment_kind, assignment_document(assignment));
 }
 
 /* The UUID is also a file name. */
@@ -193,56 +150,134 @@ static int assignment_check(const Assignment *a, char **ret_message)
 	return assignment_check_functions(a, ret_message);
 }
 
-/* If the text says that it is of none of the versions, the error is about the first. */
-static int assignment_parse(const char *text, size_t size, const JsonMember **ret_members,
-			    json_t **ret, char **ret_message)
+static int assignment_read(const json_t *document, void **ret, char **ret_why)
 {
-	static const struct {
-		const char *schema;
-		const JsonMember *members;
-	} later[] = {
-		{ GPUPASS_SCHEMA_ASSIGNMENT_3, third_members },
-		{ GPUPASS_SCHEMA_ASSIGNMENT_2, second_members },
-	};
+	_cleanup_(assignment_freep) Assignment *assignment = xcalloc(1, sizeof(Assignment));
+	int r = json_struct_read(assignment_members, document, NULL, assignment, ret_why);
 
-	for (size_t i = 0; i < ELEMENTS(later); i++) {
-		int r = json_parse_document(text, size, later[i].schema, ret, NULL);
-
-		*ret_members = later[i].members;
-		if (r >= 0)
-			return r;
-	}
-	*ret_members = first_members;
-	return json_parse_document(text, size, GPUPASS_SCHEMA_ASSIGNMENT, ret, ret_message);
+	if (r >= 0)
+		r = assignment_check(assignment, ret_why);
+	if (r >= 0)
+		*ret = TAKE_PTR(assignment);
+	return r;
 }
 
 int assignment_from_json(const char *text, size_t size, Assignment **ret, char **ret_message)
 {
-	_cleanup_(assignment_freep) Assignment *assignment = NULL;
-	_cleanup_json_ json_t *root = NULL;
-	const JsonMember *members;
-	int r;
+	void *assignment = NULL;
+	int r = record_parse(&assignment_kind, text, size, &assignment, ret_message);
 
-	if (size > TEXT_MAX)
-		return json_refuse(ret_message, "it is larger than %u bytes", TEXT_MAX);
-	r = assignment_parse(text, size, &members, &root, ret_message);
-	if (r < 0)
-		return r;
-	assignment = xcalloc(1, sizeof(*assignment));
-	r = json_struct_read(members, root, NULL, assignment, ret_message);
 	if (r >= 0)
-		r = assignment_check(assignment, ret_message);
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(assignment);
+		*ret = assignment;
+	return r;
+}
+
+/* ---- files ---- */
+
+static char *name_with(const char *domain_uuid, const Bdf *function)
+{
+	return strf("%s_%s.json", domain_uuid, BDF_TEXT(function));
+}
+
+char *assignment_file_name(const Assignment *assignment, bool further)
+{
+	return further ? name_with(assignment->domain_uuid, &assignment->functions[0].bdf)
+		       : strf("%s.json", assignment->domain_uuid);
+}
+
+static bool is_name(const char *name, const void *record)
+{
+	const Assignment *assignment = record;
+	_cleanup_free_ char *first = assignment_file_name(assignment, false);
+	bool is = strcmp(name, first) == 0;
+
+	for (size_t i = 0; !is && i < assignment->n_functions; i++) {
+		_cleanup_free_ char *further =
+			name_with(assignment->domain_uuid, &assignment->functions[i].bdf);
+
+		is = strcmp(name, further) == 0;
+	}
+	return is;
+}
+
+static void assignment_free_record(void *record)
+{
+	assignment_free(record);
+}
+
+/* An assignment of 128 functions is about 32 KiB. */
+const RecordKind assignment_kind = {
+	.folder = "assignments.d",
+	.schema = GPUPASS_SCHEMA_ASSIGNMENT_4,
+	.most = 256U * 1024,
+	.read = assignment_read,
+	.free = assignment_free_record,
+	.is_name = is_name,
+	.misnamed = "its name is not its domain's UUID, alone or with an address of its own",
+	.apart = true,
+	.remedy = {
+		[RECORD_NEWER] = "run the version of gpupass that wrote it; or, if what it says is "
+				 "known to hold no longer, move it out of that folder, then: "
+				 "gpupass rescan",
+		[RECORD_DAMAGED] = "see what it says and which domain has what (gpupass list; "
+				   "virsh dumpxml); when that is settled, remove the file, then: "
+				   "gpupass rescan",
+		[RECORD_UNREAD] = "see the kernel's log for why; when it can be read: gpupass "
+				  "rescan",
+	},
+};
+
+/* Members that this version does not know are allowed. A missing one makes the function unknown. */
+static int read_function(const json_t *json, AssignedFunction *f)
+{
+	static const char *const ids[] = { "vendor", "device", "subsystem_vendor",
+					   "subsystem_device" };
+	const char *address = json_string_value(json_object_get(json, "bdf"));
+	const char *serial = json_string_value(json_object_get(json, "serial_number"));
+	uint16_t *to[] = { &f->vendor, &f->device, &f->subsystem_vendor, &f->subsystem_device };
+
+	if (!address || bdf_parse(address, &f->bdf) < 0)
+		return -EBADMSG;
+	for (size_t i = 0; i < ELEMENTS(ids); i++) {
+		const char *text = json_string_value(json_object_get(json, ids[i]));
+		unsigned long long value;
+
+		if (!text || str_to_unsigned(text, 16, UINT16_MAX, &value) < 0)
+			return -EBADMSG;
+		*to[i] = (uint16_t)value;
+	}
+	f->serial_number = xstrdup(serial);
 	return 0;
+}
+
+/* A copy under another name is not an assignment. */
+Assignment *assignment_read_leniently(const RecordFault *fault)
+{
+	_cleanup_(assignment_freep) Assignment *a = xcalloc(1, sizeof(Assignment));
+	_cleanup_free_ char *uuid = xstrndup(fault->file, strcspn(fault->file, "._"));
+	const json_t *array = json_object_get(fault->document, "functions");
+	const char *domain = json_string_value(json_object_get(fault->document, "domain_name"));
+	const char *group = json_string_value(json_object_get(fault->document, "group"));
+	size_t n = json_array_size(array);
+
+	if (!fault->document || n == 0 || n != fault->n_functions || !assignment_uuid_valid(uuid))
+		return NULL;
+	a->domain_name = xstrdup(domain ? domain : uuid);
+	a->domain_uuid = TAKE_PTR(uuid);
+	a->group_name = xstrdup(group ? group : "a group of another version's");
+	a->functions = xcalloc(n, sizeof(AssignedFunction));
+	a->n_functions = n;
+	for (size_t i = 0; i < n; i++)
+		if (read_function(json_array_get(array, i), &a->functions[i]) < 0)
+			return NULL;
+	return TAKE_PTR(a);
 }
 
 Assignment *assignment_copy(const Assignment *from)
 {
 	Assignment *copy = xmalloc(sizeof(*copy));
 
-	json_struct_copy(second_members, from, copy, sizeof(*copy));
+	json_struct_copy(assignment_members, from, copy, sizeof(*copy));
 	copy->file = NULL;
 	return copy;
 }
@@ -250,20 +285,11 @@ Assignment *assignment_copy(const Assignment *from)
 Assignment *assignment_free(Assignment *assignment)
 {
 	if (assignment) {
-		json_struct_clear(second_members, assignment);
+		json_struct_clear(assignment_members, assignment);
 		free(assignment->file);
 	}
 	free(assignment);
 	return NULL;
-}
-
-static void fence_clear(AssignmentFence *fence)
-{
-	free(fence->file);
-	free(fence->why);
-	free(fence->domain_uuid);
-	free(fence->functions);
-	assignment_free(fence->lenient);
 }
 
 Assignments *assignments_free(Assignments *all)
@@ -275,10 +301,8 @@ Assignments *assignments_free(Assignments *all)
 	for (size_t i = 0; i < all->n_kept; i++)
 		assignment_free(all->kept[i]);
 	free(all->kept);
-	for (size_t i = 0; i < all->n_fences; i++)
-		fence_clear(&all->fences[i]);
+	record_faults_clear(&all->faults);
 	free(all->items);
-	free(all->fences);
 	free(all);
 	return NULL;
 }

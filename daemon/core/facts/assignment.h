@@ -2,10 +2,7 @@
 /*
  * The durable wish that a group belongs to a domain, with what release needs to put everything
  * back: identity, driver, driver_override and persistence mode of each function, as they were
- * before. Stored in assignments.d (store/assignments.h) with schema org.gpupass1.assignment/1.
- * Schema /2 is used only for what /1 cannot say: a GPU had persistence mode on, or something is to
- * be applied. Schema /3 has the members of /2; a version that does not know it could take one group
- * of the domain for all that it has.
+ * before. Stored in assignments.d (store/assignments.h).
  */
 #pragma once
 
@@ -14,6 +11,7 @@
 
 #include "core/base/limits.h"
 #include "core/facts/persistence.h"
+#include "core/facts/record.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
 
@@ -58,36 +56,14 @@ typedef struct Assignment {
 	char *file; /* its name in its directory; NULL: it was not read from there */
 } Assignment;
 
-/*
- * A file of assignments.d that cannot be read as it should, although some domain has GPUs by it.
- * The fence blocks that domain and those functions, as far as they are known. If the functions are
- * not known, it may be about any function.
- */
-typedef enum AssignmentFenceKind {
-	ASSIGNMENT_NEWER,   /* of another version: it is valid, and must not be lost */
-	ASSIGNMENT_DAMAGED, /* damaged, or set aside as damaged */
-	ASSIGNMENT_UNREAD,  /* it could not be read just now */
-} AssignmentFenceKind;
-
-typedef struct AssignmentFence {
-	char *file; /* its name, printable */
-	AssignmentFenceKind kind;
-	char *why;
-	char *domain_uuid; /* NULL: not known */
-	Bdf *functions;
-	size_t n_functions; /* 0: not known */
-	/*
-	 * Another version wrote it, but it says enough to identify each function: gpupass-bind uses
-	 * it.
-	 */
-	Assignment *lenient;
-} AssignmentFence;
-
 typedef struct Assignments {
 	Assignment **items;
 	size_t n_items;
-	AssignmentFence *fences;
-	size_t n_fences;
+	/*
+	 * Files of assignments.d that cannot be used, although some domain has GPUs by them: what
+	 * they may be about is neither given away nor moved.
+	 */
+	RecordFaults faults;
 	Assignment **kept; /* groups that stay on vfio-pci while no domain has them */
 	size_t n_kept;
 } Assignments;
@@ -108,40 +84,27 @@ const AssignedFunction *assignment_function(const Assignment *assignment, const 
 /* -EBADMSG: there is none, or an address is there twice. */
 int assignment_check_functions(const Assignment *assignment, char **ret_message);
 
-/*
- * JSON text, and back. Parsing is strict: -EBADMSG or -EPROTO (another version) with *ret_message.
- * The text has the lowest version that can say it. An older gpupass leaves a file of a later
- * version alone, but sets a file of its own version aside if that has an unknown member, or a name
- * other than the domain's UUID. _further() is for a file of another name.
- */
+extern const RecordKind assignment_kind;
+
+/* As a record's text, and back: record_parse(). The document alone has no checksum. */
 char *assignment_to_json(const Assignment *assignment);
-char *assignment_to_json_further(const Assignment *assignment);
+json_t *assignment_document(const Assignment *assignment);
 int assignment_from_json(const char *text, size_t size, Assignment **ret, char **ret_message);
+
+/*
+ * "UUID.json" is the file of a domain's first group. Each further one is "UUID_ADDRESS.json", with
+ * the address of one of its functions.
+ */
+char *assignment_file_name(const Assignment *assignment, bool further);
 
 /* libvirt's own form: 8-4-4-4-12 lower-case hex digits. */
 bool assignment_uuid_valid(const char *uuid);
 
 /*
- * Adds the fence for a file that assignment_from_json() refused, or that could not be read (text
- * NULL). `error`: -EPROTO for another version, otherwise the error of the read. The file's name
- * gives the domain.
+ * What a record of another version says, if it gives everything that is checked before a function
+ * is touched. NULL: it does not.
  */
-void assignments_add_fence(Assignments *all, const char *file, int error, const char *why,
-			   const char *text, size_t size);
-/*
- * The first fence about one of these functions or their boards, or about this domain (NULL: none).
- * A fence that is surely about them comes before one that may be. NULL: no fence is.
- */
-const AssignmentFence *assignments_fence(const Assignments *all, const Bdf *functions, size_t n,
-					 const char *domain_uuid);
-bool assignment_fence_is_about(const AssignmentFence *fence, const Bdf *functions, size_t n,
-			       const char *domain_uuid);
-/* "assignments.d/UUID.json was written by another version (its schema is …)" */
-char *assignment_fence_what(const AssignmentFence *fence);
-/* What the operator can do; a constant. */
-const char *assignment_fence_remedy(const AssignmentFence *fence);
-/* Both in one text, for those who look at the host. */
-char *assignment_fence_note(const AssignmentFence *fence);
+Assignment *assignment_read_leniently(const RecordFault *fault);
 
 Assignment *assignment_copy(const Assignment *from); /* without `file` */
 Assignment *assignment_free(Assignment *assignment);

@@ -9,8 +9,6 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-#define TEXT_MAX (256U * 1024)
-
 DEFINE_STRING_TABLE(kept_why, KeptWhy, KEPT_WHYS)
 
 static const JsonMember function_members[] = {
@@ -30,33 +28,76 @@ static const JsonMember kept_members[] = {
 	JSON_END,
 };
 
-char *kept_to_json(const Assignment *kept)
+json_t *kept_document(const Assignment *kept)
 {
-	_cleanup_json_ json_t *root = json_struct_write(kept_members, kept);
-	_cleanup_free_ char *text = json_dumps(root, JSON_INDENT(2));
-
-	return strf("%s\n", text);
+	return json_struct_write(kept_members, kept);
 }
 
-int kept_from_json(const char *text, size_t size, Assignment **ret, char **ret_message)
+char *kept_to_json(const Assignment *kept)
 {
-	_cleanup_(assignment_freep) Assignment *kept = NULL;
-	_cleanup_json_ json_t *root = NULL;
-	int r;
+	return record_text(&kept_kind, kept_document(kept));
+}
 
-	if (size > TEXT_MAX)
-		return json_refuse(ret_message, "it is larger than %u bytes", TEXT_MAX);
-	r = json_parse_document(text, size, GPUPASS_SCHEMA_KEPT, &root, ret_message);
-	if (r < 0)
-		return r;
-	kept = xcalloc(1, sizeof(*kept));
-	r = json_struct_read(kept_members, root, NULL, kept, ret_message);
+static int kept_read(const json_t *document, void **ret, char **ret_why)
+{
+	_cleanup_(assignment_freep) Assignment *kept = xcalloc(1, sizeof(Assignment));
+	int r = json_struct_read(kept_members, document, NULL, kept, ret_why);
+
 	if (r >= 0)
-		r = assignment_check_functions(kept, ret_message);
+		r = assignment_check_functions(kept, ret_why);
 	if (r >= 0)
 		*ret = TAKE_PTR(kept);
 	return r;
 }
+
+int kept_from_json(const char *text, size_t size, Assignment **ret, char **ret_message)
+{
+	void *kept = NULL;
+	int r = record_parse(&kept_kind, text, size, &kept, ret_message);
+
+	if (r >= 0)
+		*ret = kept;
+	return r;
+}
+
+char *kept_file_name(const Assignment *kept)
+{
+	return strf("%s.json", BDF_TEXT(&kept->functions[0].bdf));
+}
+
+static bool is_name(const char *name, const void *kept)
+{
+	_cleanup_free_ char *own = kept_file_name(kept);
+
+	return strcmp(name, own) == 0;
+}
+
+static void kept_free(void *kept)
+{
+	assignment_free(kept);
+}
+
+#define NOT_KEPT "what it names is not kept on vfio-pci"
+#define KEPT_REMEDY                                                                                 \
+	"remove the file, then: gpupass rescan; and bind the group again with --persist, if it is " \
+	"to be kept"
+
+/* A copy would keep what is no longer to be kept. */
+const RecordKind kept_kind = {
+	.folder = "kept.d",
+	.schema = GPUPASS_SCHEMA_KEPT_2,
+	.most = 256U * 1024,
+	.read = kept_read,
+	.free = kept_free,
+	.is_name = is_name,
+	.misnamed = "its name is not its first function's address",
+	.so = { NOT_KEPT, NOT_KEPT, NOT_KEPT },
+	.remedy = {
+		[RECORD_NEWER] = "run the version of gpupass that wrote it, or " KEPT_REMEDY,
+		[RECORD_DAMAGED] = KEPT_REMEDY,
+		[RECORD_UNREAD] = "see the kernel's log for why; or " KEPT_REMEDY,
+	},
+};
 
 Assignment *kept_copy(const Assignment *from)
 {

@@ -9,9 +9,15 @@
 #include "core/facts/assignment.h"
 #include "core/pci/pci-snapshot.h"
 
-/* JSON text, and back. Strict: -EBADMSG or -EPROTO (another version) with *ret_message. */
+extern const RecordKind kept_kind;
+
+/* As a record's text, and back: record_parse(). The document alone has no checksum. */
 char *kept_to_json(const Assignment *kept);
+json_t *kept_document(const Assignment *kept);
 int kept_from_json(const char *text, size_t size, Assignment **ret, char **ret_message);
+
+/* "0000:41:00.0.json", by the first function. */
+char *kept_file_name(const Assignment *kept);
 
 Assignment *kept_copy(const Assignment *from);
 

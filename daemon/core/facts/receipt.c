@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/receipt.h"
 
+#include <limits.h>
+#include <string.h>
+
 #include "core/base/json-fields.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 bool receipt_has_failure(const Receipt *receipt)
 {
@@ -59,22 +63,19 @@ static json_t *functions_to_json(const Receipt *receipt)
 	return a;
 }
 
-char *receipt_to_json(const Receipt *receipt)
+json_t *receipt_document(const Receipt *receipt, unsigned number)
 {
 	/* null when nobody gets it yet. */
 	json_t *next = receipt->next_uuid ? domain_to_json(receipt->next_uuid, receipt->next_name)
 					  : json_null();
-	_cleanup_json_ json_t *root = json_build(
-		"{s:s, s:s, s:b, s:b, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "schema",
-		GPUPASS_SCHEMA_RECEIPT, "group", receipt->group, "good", receipt_is_good(receipt),
-		"together", receipt->together, "domain",
+	return json_build(
+		"{s:s, s:I, s:s, s:b, s:b, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "schema",
+		GPUPASS_SCHEMA_RECEIPT, "number", (json_int_t)number, "group", receipt->group,
+		"good", receipt_is_good(receipt), "together", receipt->together, "domain",
 		domain_to_json(receipt->domain_uuid, receipt->domain_name), "next", next, "uid",
 		(json_int_t)receipt->caller_uid, "begun_usec", (json_int_t)receipt->begun_usec,
 		"ended_usec", (json_int_t)receipt->ended_usec, "boards", boards_to_json(receipt),
 		"functions", functions_to_json(receipt));
-	_cleanup_free_ char *text = json_dumps(root, JSON_INDENT(2));
-
-	return strf("%s\n", text);
 }
 
 /* ---- read again ---- */
@@ -113,12 +114,9 @@ static void read_function(const json_t *receipt, LastReset *board)
 	}
 }
 
-int receipt_read_last(const char *text, size_t size, LastReset *boards, size_t n)
+void receipt_read_last(const json_t *receipt, LastReset *boards, size_t n)
 {
-	_cleanup_json_ json_t *receipt = NULL;
-	int r = json_parse_document(text, size, GPUPASS_SCHEMA_RECEIPT, &receipt, NULL);
-
-	for (size_t i = 0; r >= 0 && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const json_t *board = boards[i].known ? NULL : board_of(receipt, &boards[i].bdf);
 
 		if (!board)
@@ -127,8 +125,70 @@ int receipt_read_last(const char *text, size_t size, LastReset *boards, size_t n
 		boards[i].reset = json_is_true(json_object_get(board, "reset"));
 		read_function(receipt, &boards[i]);
 	}
-	return r;
 }
+
+/* ---- files ---- */
+
+char *receipt_file_name(unsigned number, const char *group)
+{
+	return strf("%0*u-%s.json", RECEIPT_DIGITS, number, group);
+}
+
+unsigned receipt_file_number(const char *name)
+{
+	_cleanup_free_ char *digits = xstrndup(name, strspn(name, "0123456789"));
+	unsigned long long number = 0;
+
+	if (strlen(digits) != RECEIPT_DIGITS || name[RECEIPT_DIGITS] != '-' ||
+	    str_to_unsigned(digits, 10, UINT_MAX, &number) < 0)
+		return 0;
+	return (unsigned)number;
+}
+
+/* Only what is read again. */
+static int receipt_read(const json_t *document, void **ret, char **ret_why)
+{
+	if (!json_is_array(json_object_get(document, "boards")) ||
+	    !json_is_array(json_object_get(document, "functions")) ||
+	    !json_is_string(json_object_get(document, "group")))
+		return json_refuse(ret_why, "it has no group, no boards or no functions");
+	*ret = json_incref((json_t *)document);
+	return 0;
+}
+
+static void receipt_free(void *receipt)
+{
+	json_decref(receipt);
+}
+
+/* Before version 2 receipts had no number, and the time in their names. */
+static bool is_name(const char *name, const void *receipt)
+{
+	const char *group = json_string_value(json_object_get(receipt, "group"));
+	const json_t *number = json_object_get(receipt, "number");
+	_cleanup_free_ char *end = strf("-%s.json", group);
+	json_int_t said = number ? json_integer_value(number) : 0;
+
+	return str_ends_with(name, end) && said == (json_int_t)receipt_file_number(name);
+}
+
+#define NOT_KNOWN "what it says of a reset is not known"
+
+const RecordKind receipt_kind = {
+	.folder = "receipts",
+	.schema = GPUPASS_SCHEMA_RECEIPT_2,
+	.most = 256U * 1024, /* of the largest group, with room */
+	.read = receipt_read,
+	.free = receipt_free,
+	.is_name = is_name,
+	.misnamed = "its name is not its number and its group",
+	.so = { NOT_KNOWN, NOT_KNOWN, NOT_KNOWN },
+	.remedy = {
+		[RECORD_NEWER] = "run the version of gpupass that wrote it, or move the file away",
+		[RECORD_DAMAGED] = "move the file away",
+		[RECORD_UNREAD] = "see the kernel's log for why, or move the file away",
+	},
+};
 
 const LastReset *last_resets_find(const LastReset *items, size_t n, const Bdf *bdf)
 {

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "core/facts/memory-clear.h"
+#include "core/facts/record.h"
 #include "core/facts/reset-report.h"
 
 typedef struct ReceiptBoard {
@@ -38,8 +39,14 @@ bool receipt_has_failure(const Receipt *receipt);
 /* Every board was reset, and every function is fit for the next tenant. */
 bool receipt_is_good(const Receipt *receipt);
 
-/* Schema org.gpupass1.receipt/1, with a newline. */
-char *receipt_to_json(const Receipt *receipt);
+extern const RecordKind receipt_kind; /* a record is its document */
+json_t *receipt_document(const Receipt *receipt, unsigned number);
+
+/* "0000000017-pair0.json": sorts by number. */
+#define RECEIPT_DIGITS 10
+char *receipt_file_name(unsigned number, const char *group);
+/* 0: it has none, and is older than all that have one. */
+unsigned receipt_file_number(const char *name);
 
 /* What the newest receipt that has a board says of it. */
 typedef struct LastReset {
@@ -49,7 +56,7 @@ typedef struct LastReset {
 	char *what; /* "0000:41:00.0: no method", of a function of it; NULL: not in the receipt */
 } LastReset;
 
-/* Fills those of the boards that this receipt has and that are not known yet. -EBADMSG, -EPROTO */
-int receipt_read_last(const char *text, size_t size, LastReset *boards, size_t n);
+/* Fills those of the boards that this receipt has and that are not known yet. */
+void receipt_read_last(const json_t *receipt, LastReset *boards, size_t n);
 const LastReset *last_resets_find(const LastReset *items, size_t n, const Bdf *bdf);
 void last_resets_free(LastReset *items, size_t n);

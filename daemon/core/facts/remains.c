@@ -113,14 +113,3 @@ Remains remains_of_object(const json_t *object)
 		forget_functions(&found);
 	return found;
 }
-
-int remains_of_document(const char *text, size_t size, const char *schema_base, Remains *ret)
-{
-	_cleanup_json_ json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
-	const char *schema = json_string_value(json_object_get(root, "schema"));
-
-	if (!schema || !str_starts_with(schema, schema_base))
-		return -EBADMSG;
-	*ret = remains_of_object(root);
-	return 0;
-}

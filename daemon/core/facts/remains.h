@@ -35,7 +35,4 @@ Remains remains_scan(const char *text, size_t size);
  */
 Remains remains_of_object(const json_t *object);
 
-/* For a whole document whose schema begins with this, of any version. -EBADMSG: it is not one. */
-int remains_of_document(const char *text, size_t size, const char *schema_base, Remains *ret);
-
 void remains_clear(Remains *remains);

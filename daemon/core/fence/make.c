@@ -90,11 +90,11 @@ static void check_record(Maker *m)
 /* What has a readable record cannot be in the file that is not readable. */
 static void check_unread(Maker *m)
 {
-	const AssignmentFence *fence =
-		assignments_fence(m->facts->assignments, m->addresses, m->n, NULL);
+	const RecordFault *fault = record_faults_find(&m->facts->assignments->faults, m->addresses,
+						      m->n, m->group->name, NULL);
 
-	if (fence && !m->record)
-		worsen(m->out, FENCE_UNREAD, assignment_fence_what(fence));
+	if (fault && !m->record)
+		worsen(m->out, FENCE_UNREAD, record_fault_what(fault));
 }
 
 static void check_health(Maker *m)
@@ -211,7 +211,8 @@ static void add_other(Fence *fence, const Gpu *gpu)
 static void close_other(const FenceFacts *facts, Fence *fence, const Bdf *addresses, size_t n,
 			bool candidate)
 {
-	const AssignmentFence *unread = assignments_fence(facts->assignments, addresses, n, NULL);
+	const RecordFault *unread =
+		record_faults_find(&facts->assignments->faults, addresses, n, NULL, NULL);
 	bool itself = false;
 	_cleanup_free_ char *reason = facts->quarantine(&addresses[0], &itself, facts->userdata);
 	_cleanup_free_ char *what = NULL;
@@ -219,9 +220,9 @@ static void close_other(const FenceFacts *facts, Fence *fence, const Bdf *addres
 	if (reason && (itself || candidate))
 		fence_close(fence, BDF_TEXT(&addresses[0]), addresses, n, FENCE_QUARANTINED,
 			    reason);
-	if (!unread || (!candidate && !assignment_fence_is_about(unread, addresses, n, NULL)))
+	if (!unread || (!candidate && !record_fault_is_about(unread, addresses, n, NULL, NULL)))
 		return;
-	what = assignment_fence_what(unread);
+	what = record_fault_what(unread);
 	fence_close(fence, BDF_TEXT(&addresses[0]), addresses, n, FENCE_UNREAD, what);
 }
 

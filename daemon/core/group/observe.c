@@ -26,7 +26,7 @@ typedef struct View {
 	const Assignment *other_record; /* a second one */
 	const DomainUse *domain;	/* the first that uses one of its functions */
 	const DomainUse *other_domain;	/* a second one */
-	const AssignmentFence *fence;	/* an assignment that cannot be read fences it off */
+	const RecordFault *fence;	/* an assignment that cannot be read fences it off */
 	bool fenced;			/* that assignment surely is about it */
 } View;
 
@@ -79,12 +79,13 @@ static void find_fence(View *v)
 {
 	_cleanup_free_ Bdf *addresses = NULL;
 
-	if (v->assignments->n_fences == 0)
+	if (v->assignments->faults.n_items == 0)
 		return;
 	addresses = group_addresses(v->group, NULL);
-	v->fence = assignments_fence(v->assignments, addresses, v->n_functions, NULL);
-	v->fenced =
-		v->fence && assignment_fence_is_about(v->fence, addresses, v->n_functions, NULL);
+	v->fence = record_faults_find(&v->assignments->faults, addresses, v->n_functions,
+				      v->group->name, NULL);
+	v->fenced = v->fence && record_fault_is_about(v->fence, addresses, v->n_functions,
+						      v->group->name, NULL);
 }
 
 static void find_domains(View *v)
@@ -359,6 +360,13 @@ static bool has_vgpu(View *v)
 	return false;
 }
 
+static GroupState settle_unread(View *v, GroupState state)
+{
+	_cleanup_free_ char *what = record_fault_what(v->fence);
+
+	return settle(v, state, "it may be assigned: %s", what);
+}
+
 /*
  * Nobody has it. The leading functions decide. A GPU's audio function may stay on the host's
  * driver, because a plan moves it. But GPUs on different drivers are neither free nor bound.
@@ -392,10 +400,7 @@ static GroupState settle_by_drivers(View *v)
 			      "%s, so whether a domain has it is not known",
 			      domain_source_silence(v->policy->domains));
 	if (v->fence)
-		return settle(v, bound ? GROUP_BOUND : GROUP_FREE,
-			      "assignments.d/%s cannot be read, so whether it is assigned is not "
-			      "known",
-			      v->fence->file);
+		return settle_unread(v, bound ? GROUP_BOUND : GROUP_FREE);
 	unread = domain_uses_unread(v->uses, &position);
 	if (unread)
 		return settle(v, bound ? GROUP_BOUND : GROUP_FREE,
@@ -440,10 +445,7 @@ static GroupState observe_state(View *v)
 	if (v->domain)
 		return settle_used(v);
 	if (v->fenced)
-		return settle(v, GROUP_DEGRADED, "assigned by assignments.d/%s, which %s",
-			      v->fence->file,
-			      v->fence->kind == ASSIGNMENT_NEWER ? "is of another version"
-								 : "cannot be read");
+		return settle_unread(v, GROUP_DEGRADED);
 	return has_vgpu(v) ? GROUP_FOREIGN : settle_by_drivers(v);
 }
 

@@ -140,41 +140,65 @@ int sightings_from_json(const json_t *array, Evidence **ret, char **ret_message)
 	return 0;
 }
 
-static const char *schema_of(const Evidence *evidence)
+json_t *evidence_document(const Evidence *evidence)
 {
-	for (size_t i = 0; evidence && i < evidence->n_items; i++)
-		if (evidence->items[i].domain)
-			return GPUPASS_SCHEMA_EVIDENCE_2;
-	return GPUPASS_SCHEMA_EVIDENCE;
-}
+	json_t *o = json_object();
 
-char *evidence_to_text(const Evidence *evidence)
-{
-	_cleanup_json_ json_t *o = json_object();
-
-	json_set(o, "schema", json_text(schema_of(evidence)));
+	json_set(o, "schema", json_text(GPUPASS_SCHEMA_EVIDENCE_2));
 	json_set(o, "boards", sightings_to_json(evidence));
-	return json_dumps(o, JSON_INDENT(2));
+	return o;
 }
 
-int evidence_from_text(const char *text, size_t size, Evidence **ret, char **ret_message)
+static int evidence_read(const json_t *document, void **ret, char **ret_why)
 {
 	static const char *const keys[] = { "schema", "boards", NULL };
-	_cleanup_json_ json_t *root = NULL;
+	Evidence *evidence = NULL;
 	JsonReader reader;
 	const json_t *boards;
 	int r;
 
-	r = json_parse_document(text, size, GPUPASS_SCHEMA_EVIDENCE_2, &root, NULL);
-	if (r < 0)
-		r = json_parse_document(text, size, GPUPASS_SCHEMA_EVIDENCE, &root, ret_message);
-	if (r < 0)
-		return r;
-	json_reader_begin(&reader, root, NULL, keys);
+	json_reader_begin(&reader, document, NULL, keys);
 	boards = json_read_array(&reader, "boards", SIGHTINGS_MAX);
-	r = json_reader_end(&reader, ret_message);
-	return r < 0 ? r : sightings_from_json(boards, ret, ret_message);
+	r = json_reader_end(&reader, ret_why);
+	if (r >= 0)
+		r = sightings_from_json(boards, &evidence, ret_why);
+	if (r >= 0)
+		*ret = evidence;
+	return r;
 }
+
+static void evidence_free_record(void *evidence)
+{
+	evidence_unref(evidence);
+}
+
+static bool is_name(_unused_ const char *name, _unused_ const void *evidence)
+{
+	return true;
+}
+
+#define NOT_KNOWN "what was seen of the links is not known"
+#define PROBE "look at the links again, which replaces the file: gpupass probe"
+
+const RecordKind evidence_kind = {
+	.schema = GPUPASS_SCHEMA_EVIDENCE_3,
+	.most = 1024U * 1024,
+	.read = evidence_read,
+	.free = evidence_free_record,
+	.is_name = is_name,
+	.so = {
+		[RECORD_NEWER] = "it is left alone, and what is probed now is not kept over a "
+				 "restart",
+		[RECORD_DAMAGED] = NOT_KNOWN,
+		[RECORD_UNREAD] = NOT_KNOWN,
+	},
+	.remedy = {
+		[RECORD_NEWER] = "run the version of gpupass that wrote it; or remove the file, "
+				 "then: gpupass probe",
+		[RECORD_DAMAGED] = PROBE,
+		[RECORD_UNREAD] = PROBE,
+	},
+};
 
 static void add_report(const Evidence *evidence, const Sighting *s, const GpuSet *set,
 		       const Assignments *assignments, json_t *boards)

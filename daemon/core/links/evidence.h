@@ -116,13 +116,9 @@ char *sighting_guest_over(const Sighting *sighting, const Assignments *assignmen
 json_t *sightings_to_json(const Evidence *evidence);
 int sightings_from_json(const json_t *array, Evidence **ret, char **ret_message);
 
-/*
- * The file topology.json: schema org.gpupass1.evidence/1, or /2 with a guest's domain, which a
- * version that knows /1 only would take for damage.
- */
-char *evidence_to_text(const Evidence *evidence);
-/* -EBADMSG, or -EPROTO for another version. */
-int evidence_from_text(const char *text, size_t size, Evidence **ret, char **ret_message);
+/* The file topology.json. */
+extern const RecordKind evidence_kind;
+json_t *evidence_document(const Evidence *evidence);
 
 /* The same for people and scripts, with the model of each board, and "stale" (a reason or null). */
 char *evidence_report(const Evidence *evidence, const GpuSet *set, const Assignments *assignments);

@@ -30,37 +30,71 @@ static const JsonMember mark_members[] = {
 	JSON_END,
 };
 
-char *tenant_mark_to_json(const TenantMark *mark)
+json_t *tenant_mark_document(const TenantMark *mark)
 {
 	/* What it owns stays the caller's. */
 	TenantMark kept = *mark;
-	_cleanup_json_ json_t *o = NULL;
-	_cleanup_free_ char *text = NULL;
 
 	if (kept.domain_name && strlen(kept.domain_name) > NAME_MAX_BYTES)
 		kept.domain_name = NULL;
 	if (!kept.why)
 		kept.why = (char *)"";
-	o = json_struct_write(mark_members, &kept);
-	text = json_dumps(o, JSON_INDENT(2));
-	return strf("%s\n", text);
+	return json_struct_write(mark_members, &kept);
 }
 
-int tenant_mark_from_json(const char *text, size_t size, TenantMark **ret, char **ret_message)
+static int mark_read(const json_t *document, void **ret, char **ret_why)
 {
-	_cleanup_(tenant_mark_freep) TenantMark *mark = NULL;
-	_cleanup_json_ json_t *root = NULL;
-	int r = json_parse_document(text, size, GPUPASS_SCHEMA_TENANT, &root, ret_message);
+	_cleanup_(tenant_mark_freep) TenantMark *mark = xcalloc(1, sizeof(TenantMark));
+	int r = json_struct_read(mark_members, document, NULL, mark, ret_why);
 
-	if (r < 0)
-		return r;
-	mark = xcalloc(1, sizeof(TenantMark));
-	r = json_struct_read(mark_members, root, NULL, mark, ret_message);
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(mark);
-	return 0;
+	if (r >= 0)
+		*ret = TAKE_PTR(mark);
+	return r;
 }
+
+char *tenant_file_name(const Bdf *bdf)
+{
+	return strf("%s.json", BDF_TEXT(bdf));
+}
+
+static bool is_name(const char *name, const void *record)
+{
+	const TenantMark *mark = record;
+	_cleanup_free_ char *own = tenant_file_name(&mark->bdf);
+
+	return strcmp(name, own) == 0;
+}
+
+static void mark_free(void *mark)
+{
+	tenant_mark_free(mark);
+}
+
+#define COUNTS_AS_USED                                                                             \
+	"the board counts as used by a tenant that is not known, and is reset before a domain "    \
+	"gets it"
+#define MENDED "the next assign writes its mark anew"
+
+const RecordKind tenant_kind = {
+	.folder = "tenants",
+	.schema = GPUPASS_SCHEMA_TENANT_2,
+	.most = 64U * 1024,
+	.read = mark_read,
+	.free = mark_free,
+	.is_name = is_name,
+	.misnamed = "its name is not its board's address",
+	.so = {
+		[RECORD_NEWER] = "no domain is given the board",
+		[RECORD_DAMAGED] = COUNTS_AS_USED,
+		[RECORD_UNREAD] = COUNTS_AS_USED,
+	},
+	.remedy = {
+		[RECORD_NEWER] = "run the version of gpupass that wrote it; or power the host off "
+				 "and on, then remove the file",
+		[RECORD_DAMAGED] = MENDED "; remove a file that has no board's name",
+		[RECORD_UNREAD] = "see the kernel's log for why; " MENDED,
+	},
+};
 
 void tenant_mark_identify(TenantMark *mark, const Gpu *gpu)
 {
@@ -97,16 +131,26 @@ const TenantFile *tenants_find(const Tenants *tenants, const Bdf *bdf)
 	return NULL;
 }
 
+const RecordFault *tenants_fault(const Tenants *tenants, const Bdf *bdf)
+{
+	const TenantFile *file = tenants_find(tenants, bdf);
+
+	if (!tenants)
+		return NULL;
+	if (tenants->unread)
+		return &tenants->faults.items[0];
+	return file && !file->mark ? &tenants->faults.items[file->fault] : NULL;
+}
+
 Tenants *tenants_free(Tenants *tenants)
 {
 	if (!tenants)
 		return NULL;
 	for (size_t i = 0; i < tenants->n_items; i++) {
 		tenant_mark_free(tenants->items[i].mark);
-		free(tenants->items[i].fault);
 	}
 	free(tenants->items);
-	free(tenants->fault);
+	record_faults_clear(&tenants->faults);
 	free(tenants);
 	return NULL;
 }

@@ -104,12 +104,11 @@ static Tenancy of_moved(const TenancyFacts *facts, const Gpu *gpu)
 static Tenancy of_books(const TenancyFacts *facts, const Gpu *gpu)
 {
 	const TenantFile *file = tenants_find(facts->tenants, &gpu->lead->bdf);
+	const RecordFault *fault = tenants_fault(facts->tenants, &gpu->lead->bdf);
 	Tenancy tenancy;
 
-	if (facts->tenants && facts->tenants->fault)
-		return unusable(facts->tenants->fault);
-	if (file && !file->mark)
-		return unusable(file->fault);
+	if (fault)
+		return unusable(fault->why);
 	if (file && !is_board(file->mark, gpu))
 		return unusable("its mark is of another board");
 	if (file)
@@ -224,21 +223,6 @@ void tenancy_notes(const TenancyFacts *facts, char ***notes)
 {
 	const Tenants *tenants = facts->tenants;
 
-	if (tenants && tenants->fault) {
-		strv_appendf(notes,
-			     "the marks of who used which board cannot be read (%s): no "
-			     "domain is given a board",
-			     tenants->fault);
-		return;
-	}
-	for (size_t i = 0; tenants && i < tenants->n_items; i++)
-		if (!tenants->items[i].mark)
-			strv_appendf(
-				notes,
-				"tenants/%s.json cannot be used (%s): the board counts as used by a "
-				"tenant that is not known, and is reset before a domain gets it",
-				BDF_TEXT(&tenants->items[i].bdf),
-				str_or_empty(tenants->items[i].fault));
 	for (size_t i = 0; facts->gpus && i < facts->gpus->n_gpus; i++) {
 		const Gpu *gpu = &facts->gpus->gpus[i];
 		const TenantFile *file = tenants_find(tenants, &gpu->lead->bdf);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who had a board last, and whether it was reset since. Each board has one durable mark that says
- * so (schema org.gpupass1.tenant/1, store/tenants.h). The mark is dirty from before the first
+ * so (store/tenants.h). The mark is dirty from before the first
  * moment in which a guest could touch the board until a reset that was checked. tenancy_of()
  * combines mark, records and domains. In doubt the answer is dirty.
  */
@@ -43,18 +43,19 @@ typedef struct TenantMark {
 typedef struct TenantFile {
 	Bdf bdf;
 	TenantMark *mark; /* NULL: it cannot be used */
-	char *fault;	  /* why */
+	size_t fault;	  /* then: which of the faults says why */
 } TenantFile;
 
 typedef struct Tenants {
 	TenantFile *items;
 	size_t n_items;
-	char *fault; /* why no mark could be read at all; NULL: the directory was read */
+	RecordFaults faults;
+	bool unread; /* no mark could be read at all; the only fault says why */
 } Tenants;
 
-/* JSON with a newline, and back. Strict: -EBADMSG, or -EPROTO (another version), with a message. */
-char *tenant_mark_to_json(const TenantMark *mark);
-int tenant_mark_from_json(const char *text, size_t size, TenantMark **ret, char **ret_message);
+extern const RecordKind tenant_kind;
+json_t *tenant_mark_document(const TenantMark *mark);
+char *tenant_file_name(const Bdf *bdf);
 
 /* Copies what identifies the board into the mark. */
 void tenant_mark_identify(TenantMark *mark, const Gpu *gpu);
@@ -66,6 +67,8 @@ DEFINE_CLEANUP(TenantMark, tenant_mark_free)
 
 /* Any function of the board's slot will do. NULL: there is no mark. */
 const TenantFile *tenants_find(const Tenants *tenants, const Bdf *bdf);
+/* Why the mark of this board, or any, cannot be used; NULL: it can, or there is none. */
+const RecordFault *tenants_fault(const Tenants *tenants, const Bdf *bdf);
 Tenants *tenants_free(Tenants *tenants);
 DEFINE_CLEANUP(Tenants, tenants_free)
 
@@ -107,5 +110,5 @@ TenantMark tenancy_mark(const Tenancy *tenancy, const Gpu *gpu, uint64_t now_use
 /* "vm42 (3f0c…)", "3f0c…", or "a tenant that is not known". */
 char *tenancy_tenant_text(const char *domain_uuid, const char *domain_name);
 
-/* Appends a line for each mark that cannot be used. */
+/* Appends a line for each mark that is of another board. */
 void tenancy_notes(const TenancyFacts *facts, char ***notes);

@@ -16,7 +16,6 @@
 #include <sys/wait.h>
 
 #include "core/tenancy/tenancy.h"
-#include "host/scan/assignment-files.h"
 #include "job/recover.h"
 #include "rig/rig-copy.h"
 #include "util/file.h"
@@ -137,15 +136,13 @@ static void check_marks(const Crash *c, const JobPlace *place)
 	_cleanup_(tenants_freep) Tenants *tenants = NULL;
 
 	tenants = tenant_store_load(place->tenants);
-	if (tenants->fault)
-		die(c, "the marks cannot be read", NULL);
+	if (tenants->faults.n_items > 0)
+		die(c, "a mark cannot be understood", tenants->faults.items[0].why);
 	for (size_t i = 0; i < ELEMENTS(leads); i++) {
 		const Bdf lead = address_of(leads[i]);
 		const TenantFile *file = tenants_find(tenants, &lead);
 		bool dirty = file && file->mark && file->mark->state == TENANT_DIRTY;
 
-		if (file && !file->mark)
-			die(c, "a mark cannot be understood", file->fault);
 		if (is_somebodys(&c->rig->fake, &lead) && !dirty)
 			die(c, "a domain has what is not marked", leads[i]);
 		if (file && !dirty && !was_reset(c))
@@ -160,20 +157,18 @@ static void check_marks(const Crash *c, const JobPlace *place)
 /* What a boot makes of the machine, up to the start of the daemon. */
 static void boot(Rig *rig)
 {
-	_cleanup_(assignment_faults_freep) AssignmentFaults *faults = NULL;
 	_cleanup_(assignments_freep) Assignments *records = NULL;
 
 	fake_reboot(&rig->fake);
 	free(rig->journal.boot_id);
 	rig->journal.boot_id = strdup("the next boot");
 	/* gpupass-bind: what the records and the kept groups name goes to vfio-pci. */
-	assert_int_equal(assignment_files_read(rig->store.dir_fd, &records, &faults), 0);
-	assert_int_equal(faults ? faults->n_items : 0, 0);
+	records = assignment_store_load(&rig->store);
+	assert_int_equal(records->faults.n_items, 0);
 	for (size_t i = 0; i < records->n_items; i++)
 		for (size_t k = 0; k < records->items[i]->n_functions; k++)
 			fake_set_driver(&rig->fake, BDF_TEXT(&records->items[i]->functions[k].bdf),
 					"vfio-pci", "vfio-pci");
-	assert_int_equal(kept_store_load(&rig->kept, records, NULL), 0);
 	for (size_t i = 0; i < records->n_kept; i++)
 		for (size_t k = 0; k < records->kept[i]->n_functions; k++)
 			fake_set_driver(&rig->fake, BDF_TEXT(&records->kept[i]->functions[k].bdf),

@@ -316,8 +316,8 @@ static void run_with_store(const Scenario *scenario, bool from_the_start)
 	outcome = rig_execute(rig, prepared, prefix);
 	assert_true(rig->read_only);
 	rig_store_read_only(rig, false);
-	if (outcome.state != JOB_FAILED || outcome.error != GPUPASS_ERROR_INTERNAL ||
-	    !strstr(outcome.message, "the assignment could not be stored: Permission denied") ||
+	if (outcome.state != JOB_FAILED || outcome.error != GPUPASS_ERROR_STATE_READ_ONLY ||
+	    !strstr(outcome.message, "the assignment could not be written: Permission denied") ||
 	    !strstr(outcome.message, "assignments.d/3f0c9a52-") || !outcome.remedy ||
 	    !strstr(outcome.message, expected))
 		fail_msg("%s: %s", scenario->name, str_or_empty(outcome.message));
@@ -352,7 +352,7 @@ TEST(a_record_of_another_version_is_neither_replaced_nor_removed)
 			rig_assigned(rig);
 		else
 			rig_shut_off(rig);
-		assert_int_equal(file_replace_at(rig->store.dir_fd,
+		assert_int_equal(file_replace_at(rig->store.records.dir_fd,
 						 "3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242.json", newer,
 						 strlen(newer), 0644),
 				 0);

@@ -128,7 +128,7 @@ ON_A_RIG(what_cannot_be_stored_is_not_bound)
 	before = rig_world(rig);
 	rig->store.kept = NULL;
 	outcome = rig_run(rig, &keep);
-	rig_expect_failure(&outcome, GPUPASS_ERROR_INTERNAL, "kept.d/" KEPT_FILE);
+	rig_expect_failure(&outcome, GPUPASS_ERROR_STATE_READ_ONLY, "kept.d/" KEPT_FILE);
 	rig->store.kept = &rig->kept;
 	rig_check_world(rig, before, "a failed bind");
 }
@@ -144,6 +144,6 @@ ON_A_RIG(a_file_of_another_version_is_not_overwritten)
 	assert_int_equal(file_replace_at(rig->kept.dir_fd, KEPT_FILE, text, strlen(text), 0644), 0);
 	before = rig_world(rig);
 	outcome = rig_run(rig, &keep);
-	rig_expect_failure(&outcome, GPUPASS_ERROR_INTERNAL, "another version");
+	rig_expect_failure(&outcome, GPUPASS_ERROR_GROUP_BUSY, "another version");
 	rig_check_world(rig, before, "a failed bind");
 }

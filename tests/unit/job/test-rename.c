@@ -68,7 +68,7 @@ static char *recorded_name(Rig *rig)
 	_cleanup_(assignments_freep) Assignments *all = NULL;
 	const Assignment *record;
 
-	assert_int_equal(assignment_store_load(&rig->store, &all, NULL), 0);
+	all = assignment_store_load(&rig->store);
 	record = assignments_of_domain(all, VM42, &(size_t){ 0 });
 	return record ? strdup(record->group_name) : NULL;
 }

@@ -387,7 +387,7 @@ static void run_edited(void (*setup)(Rig *rig), const JobRequest *request)
 	/* What it must be in the end: as before, with the others' edit. */
 	setup(like);
 	fake_retitle(&like->fake, "vm42", "by hand");
-	before = fake_world(&like->fake, rig->store.dir_fd);
+	before = fake_world(&like->fake, rig->store.records.dir_fd);
 	outcome = run_failing_at_verify(rig, request, others_edit_at_verify);
 	rig_check_world(rig, before, operation_to_string(request->operation));
 	outcome_clear(&outcome);

@@ -24,9 +24,7 @@ static json_t *newest_receipt(const Rig *rig, size_t expected)
 	json_t *receipt = NULL;
 
 	assert_int_equal(n, expected);
-	assert_int_equal(
-		json_parse_document(text, strlen(text), "org.gpupass1.receipt/1", &receipt, NULL),
-		0);
+	assert_int_equal(record_open(&receipt_kind, text, strlen(text), &receipt, NULL), 0);
 	return receipt;
 }
 
@@ -295,36 +293,43 @@ ON_A_RIG(a_receipt_that_cannot_be_stored_fails_the_release)
 {
 	JobRequest request = release_request("vm42");
 	_cleanup_free_ char *before = NULL;
-	const ReceiptStore nowhere = { .dir_fd = -1 };
+	ReceiptStore nowhere;
 	Outcome outcome;
 
 	assigned(rig);
 	before = rig_world(rig);
+	records_open(&nowhere, &receipt_kind, "/proc/self/none");
 	rig->place.receipts = &nowhere;
 	outcome = rig_run(rig, &request);
-	rig_expect_failure(&outcome, GPUPASS_ERROR_INTERNAL, "receipt");
+	rig_expect_failure(&outcome, GPUPASS_ERROR_STATE_READ_ONLY, "receipt");
 	rig_check_world(rig, before, "no receipt");
+	records_close(&nowhere);
 }
 
-ON_A_RIG(the_oldest_receipts_make_room)
+/* Files of before, with the time in their names, are older than all; a clock may say anything. */
+ON_A_RIG(the_oldest_receipts_make_room_by_number)
 {
 	_cleanup_strv_ char **names = NULL;
 	Receipt receipt = { .group = "pair0", .domain_uuid = "u", .domain_name = "vm42" };
+	_cleanup_free_ char *last = NULL;
 
 	for (unsigned i = 0; i < RECEIPTS_KEPT + 3; i++) {
-		_cleanup_free_ char *name = NULL;
+		_cleanup_free_ char *name =
+			i < 3 ? strf("5845540512%uT000000.000000Z-pair0.json", i)
+			      : receipt_file_name(i - 2, "pair0");
 
-		receipt.ended_usec = 1000000ULL * i;
-		name = receipt_file_name(&receipt);
+		receipt.ended_usec = (uint64_t)-1000000LL * i;
 		if (i < RECEIPTS_KEPT + 2)
 			assert_int_equal(file_replace_at(rig->receipts.dir_fd, name, "", 0, 0644),
 					 0);
 		else
-			assert_int_equal(receipt_store_add(&rig->receipts, &receipt), 0);
+			assert_int_equal(receipt_store_add(&rig->receipts, &receipt, &last), 0);
 	}
 	assert_int_equal(dir_list(rig->receipts.dir_fd, ".json", &names), 0);
 	assert_int_equal(strv_length(names), RECEIPTS_KEPT);
-	assert_string_equal(names[0], "19700101T000003.000000Z-pair0.json");
+	assert_string_equal(names[0], "0000000001-pair0.json");
+	assert_string_equal(names[RECEIPTS_KEPT - 1], "0000001000-pair0.json");
+	assert_string_equal(last, names[RECEIPTS_KEPT - 1]);
 }
 
 /* ---- marks ---- */
@@ -366,7 +371,7 @@ static void mark_for(Rig *rig, const char *uuid)
 		tenant_mark_identify(&mark, gpu_set_find(set, &lead));
 		mark.domain_uuid = strdup(uuid);
 		mark.why = strdup("a test");
-		assert_int_equal(tenant_store_save(&rig->tenants, &mark), 0);
+		assert_int_equal(tenant_store_save(&rig->tenants, &mark, 1), 0);
 	}
 }
 
@@ -526,17 +531,18 @@ ON_A_RIG(marks_that_cannot_be_read_give_nobody_a_board)
 {
 	JobRequest request = assign_request("vm42", "pair0");
 	_cleanup_free_ char *before = NULL;
-	TenantStore broken = { .dir_fd = -1 };
+	TenantStore broken;
 	Outcome outcome;
 
 	rig_shut_off(rig);
 	before = rig_world(rig);
-	pthread_mutex_init(&broken.lock, NULL);
+	records_open(&broken, &tenant_kind, "/proc/self/none");
 	rig->place.tenants = &broken;
 	outcome = rig_run(rig, &request);
-	rig_expect_failure(&outcome, GPUPASS_ERROR_INTERNAL, "0000:41:00.0 could not be stored");
+	rig_expect_failure(&outcome, GPUPASS_ERROR_STATE_READ_ONLY,
+			   "0000:41:00.0 could not be written");
 	rig_check_world(rig, before, "no marks");
-	pthread_mutex_destroy(&broken.lock);
+	records_close(&broken);
 }
 
 /* What runs is a tenant, whoever gave it the board: a job sees so itself, before any other look. */

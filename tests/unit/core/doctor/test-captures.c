@@ -29,7 +29,7 @@ typedef struct Replay {
 	Examination *examination;
 	GpuHealth *health;
 	LastReset *resets;
-	DoctorNotes notes[4];
+	DoctorNotes notes[5];
 	char **lists[6];
 } Replay;
 
@@ -120,15 +120,16 @@ static void read_records(Replay *r)
 		kept_add(all, kept);
 	}
 	json_array_foreach (member(r->facts, "unreadable_assignments"), i, item) {
-		AssignmentFence *fence = GROW(all->fences, all->n_fences);
+		RecordFault *fence = GROW(all->faults.items, all->faults.n_items);
 
+		fence->kind = &assignment_kind;
 		fence->file = copy_of(item, "file");
 		fence->why = copy_of(item, "why");
 		fence->domain_uuid = copy_of(item, "domain_uuid");
 		for (k = 0; kinds[k] && !str_equal(kinds[k], text_of(item, "kind")); k++)
 			;
 		assert_non_null(kinds[k]);
-		fence->kind = (AssignmentFenceKind)k;
+		fence->what = (RecordFaultWhat)k;
 		json_array_foreach (member(item, "functions"), k, bdf)
 			*GROW(fence->functions, fence->n_functions) =
 				bdf_of(json_string_value(bdf));
@@ -270,6 +271,7 @@ static void read_findings(Replay *r)
 	r->doctor.evidence = read_notes(r, "stale_evidence", &r->notes[1]);
 	r->doctor.tenants = read_notes(r, "tenants", &r->notes[2]);
 	r->doctor.split = read_notes(r, "split", &r->notes[3]);
+	r->doctor.files = read_notes(r, "files", &r->notes[4]);
 	r->doctor.fence_fault = text_of(r->facts, "fence_fault");
 }
 

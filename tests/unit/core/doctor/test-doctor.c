@@ -243,9 +243,10 @@ static void no_processes(Rig *r)
 static void unread_assignment(Rig *r)
 {
 	Assignments *all = r->m.host.assignments;
-	AssignmentFence *fence = GROW(all->fences, all->n_fences);
+	RecordFault *fence = GROW(all->faults.items, all->faults.n_items);
 
-	fence->file = strdup("assignments.d/x.json");
+	fence->kind = &assignment_kind;
+	fence->file = strdup("x.json");
 	fence->why = strdup("torn");
 }
 
@@ -311,6 +312,7 @@ static const struct {
 	{ "drift", no_libvirt, "libvirt does not answer", false },
 	{ "drift", unread_assignment, "what is assigned is not known", false },
 	{ "evidence", no_notes, "it was not looked for", false },
+	{ "files", no_notes, "it was not looked for", false },
 	{ "tenants", no_notes, "it was not looked for", false },
 	{ "tenants", no_libvirt, "libvirt does not answer", false },
 	{ "split-groups", no_libvirt, "libvirt does not answer", false },

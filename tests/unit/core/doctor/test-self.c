@@ -68,6 +68,11 @@ static void stale_evidence(Rig *r)
 	r->evidence = (DoctorNotes){ .items = &a_note, .n_items = 1 };
 }
 
+static void unread_file(Rig *r)
+{
+	r->files = (DoctorNotes){ .items = &a_note, .n_items = 1 };
+}
+
 static void not_reset(Rig *r)
 {
 	r->tenants = (DoctorNotes){ .items = &a_note, .n_items = 1 };
@@ -166,6 +171,8 @@ static const Case cases[] = {
 	{ "drift", drifted, "drift", "drift", "warn", "pair0: 0000:41:00.0", "gpupass reconcile" },
 	{ "stale evidence", stale_evidence, "evidence", "evidence", "warn", "pair0",
 	  "gpupass reconcile" },
+	{ "a file that cannot be used", unread_file, "files", "files", "fail",
+	  "0000:41:00.0 is on nvidia", "gpupass reconcile" },
 	{ "a board that was not reset", not_reset, "tenants", "tenants", "warn", "pair0",
 	  "gpupass reconcile" },
 	{ "a split group", split, "split-groups", "split-groups", "fail", "pair0",

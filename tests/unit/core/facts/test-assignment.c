@@ -73,67 +73,20 @@ static bool parser(const char *text, size_t size)
 	return assignment_from_json(text, size, &assignment, &message) == 0;
 }
 
-/* What needs no word of the second version stays readable to who knows only the first. */
-TEST(what_is_to_be_applied_is_the_second_versions)
+TEST(what_is_written_reads_as_the_same)
 {
-	for (unsigned i = 0; i < 4; i++) {
-		_cleanup_(assignment_freep) Assignment *a = example(), *b = NULL, *c = NULL;
+	for (unsigned i = 0; i < 8; i++) {
+		_cleanup_(assignment_freep) Assignment *a = example(), *b = NULL;
 		_cleanup_free_ char *text = NULL;
 
 		a->apply_fit = i & 1;
 		a->apply_numa = i & 2;
+		a->functions[0].original_persistence = i & 4 ? PERSISTENCE_ON : PERSISTENCE_UNKNOWN;
 		text = assignment_to_json(a);
-		assert_int_equal(strstr(text, "assignment/2") != NULL, i > 0);
 		assert_int_equal(strstr(text, "apply_fit") != NULL, a->apply_fit);
 		assert_int_equal(strstr(text, "apply_numa") != NULL, a->apply_numa);
 		assert_int_equal(assignment_from_json(text, strlen(text), &b, NULL), 0);
 		assert_same(a, b);
-		c = assignment_copy(a);
-		assert_same(a, c);
-	}
-}
-
-/* An older gpupass, which knows no second file of a domain, leaves it alone. */
-TEST(a_further_group_of_a_domain_is_the_third_versions)
-{
-	_cleanup_(assignment_freep) Assignment *a = example(), *b = NULL, *c = NULL;
-	_cleanup_free_ char *text = assignment_to_json_further(a), *many = NULL;
-
-	assert_non_null(strstr(text, "assignment/3\""));
-	assert_int_equal(assignment_from_json(text, strlen(text), &b, NULL), 0);
-	assert_same(a, b);
-	while (a->n_functions <= 64)
-		GROW(a->functions, a->n_functions)->bdf.bus = (uint8_t)(0x80 + a->n_functions);
-	many = assignment_to_json(a);
-	assert_non_null(strstr(many, "assignment/3\""));
-	assert_int_equal(assignment_from_json(many, strlen(many), &c, NULL), 0);
-	assert_same(a, c);
-}
-
-/* So what an older gpupass can give back as it was, it still reads. */
-TEST(only_a_record_with_persistence_mode_is_of_the_second_version)
-{
-	static const struct {
-		PersistenceMode mode, read;
-		const char *schema;
-	} rows[] = {
-		{ PERSISTENCE_UNKNOWN, PERSISTENCE_UNKNOWN, "assignment/1\"" },
-		{ PERSISTENCE_OFF, PERSISTENCE_UNKNOWN, "assignment/1\"" },
-		{ PERSISTENCE_ON, PERSISTENCE_ON, "assignment/2\"" },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(assignment_freep) Assignment *a = example(), *b = NULL, *copy = NULL;
-		_cleanup_free_ char *text = NULL;
-
-		a->functions[0].original_persistence = rows[i].mode;
-		text = assignment_to_json(a);
-		assert_non_null(strstr(text, rows[i].schema));
-		assert_int_equal(assignment_from_json(text, strlen(text), &b, NULL), 0);
-		assert_int_equal(b->functions[0].original_persistence, rows[i].read);
-		assert_int_equal(b->functions[1].original_persistence, PERSISTENCE_UNKNOWN);
-		copy = assignment_copy(b);
-		assert_same(b, copy);
 	}
 }
 
@@ -153,7 +106,9 @@ TEST(bad_assignments_are_refused_with_the_place)
 		int error;
 		const char *message;
 	} rows[] = {
-		{ HEAD("4", UUID) "\"functions\":[" FUNCTION "]}", -EPROTO, "assignment/4" },
+		{ HEAD("5", UUID) "\"functions\":[" FUNCTION "]}", -EPROTO,
+		  "it is of version 5, and versions 1 to 4 are read" },
+		{ HEAD("4", UUID) "\"functions\":[" FUNCTION "]}", -EBADMSG, "no checksum" },
 		{ HEAD("2", UUID) "\"functions\":[{\"bdf\":\"0000:41:00.0\"," IDS
 				  ",\"original_persistence\":\"unknown\"}]}",
 		  -EBADMSG, "functions[0].original_persistence is neither on nor off" },
@@ -161,13 +116,6 @@ TEST(bad_assignments_are_refused_with_the_place)
 				  ",\"original_persistence\":1}]}",
 		  -EBADMSG, "functions[0].original_persistence" },
 		{ HEAD("1", UUID) "\"functions\":[]}", -EBADMSG, "functions is empty" },
-		{ HEAD("1", UUID) "\"functions\":{}}", -EBADMSG, "functions is not an array" },
-		{ HEAD("1", UUID) "\"x\":1}", -EBADMSG, "x is not a member" },
-		{ HEAD("2", UUID) "\"x\":1}", -EBADMSG, "x is not a member" },
-		{ HEAD("1", UUID) "\"apply_fit\":true,\"functions\":[" FUNCTION "]}", -EBADMSG,
-		  "apply_fit is not a member" },
-		{ HEAD("2", UUID) "\"apply_fit\":1,\"functions\":[" FUNCTION "]}", -EBADMSG,
-		  "apply_fit" },
 		{ HEAD("1", "../../../etc/passwd") "\"functions\":[" FUNCTION "]}", -EBADMSG,
 		  "domain_uuid is not a UUID" },
 		{ HEAD("1", "0E1C2D3A-4B5C-6D7E-8F90-A1B2C3D4E5F6") "\"functions\":[" FUNCTION "]}",
@@ -177,13 +125,6 @@ TEST(bad_assignments_are_refused_with_the_place)
 		{ HEAD("1", "") "\"functions\":[" FUNCTION "]}", -EBADMSG, "domain_uuid" },
 		{ HEAD("1", UUID) "\"functions\":[" FUNCTION "," FUNCTION "]}", -EBADMSG,
 		  "functions[1].bdf is there twice" },
-		{ HEAD("1", UUID) "\"functions\":[{\"bdf\":\"0000:41:00.0\"}]}", -EBADMSG,
-		  "functions[0].vendor is missing" },
-		{ HEAD("1", UUID) "\"functions\":[{\"bdf\":\"0000:41:00.0\"," IDS
-				  ",\"original_driver\":[]}]}",
-		  -EBADMSG, "functions[0].original_driver" },
-		{ "{\"schema\":\"org.gpupass1.assignment/1\"}", -EBADMSG,
-		  "domain_uuid is missing" },
 		{ "null", -EBADMSG, "line" },
 		{ "\xff\xfe", -EBADMSG, "line" },
 	};

@@ -6,6 +6,7 @@
 
 #include "core/facts/assignment.h"
 #include "core/facts/remains.h"
+#include "util/json.h"
 #include "util/text.h"
 
 #define UUID "0f8f2f0e-3a4b-4c5d-8e9f-112233445566"
@@ -92,32 +93,41 @@ TEST(a_newer_document_is_read_where_each_function_can_be)
 			     "\", \"functions\": %s}",
 			     rows[i].functions);
 
-		assert_int_equal(remains_of_document(text, strlen(text), "a/", &remains), 0);
+		_cleanup_json_ json_t *root = json_loads(text, 0, NULL);
+
+		remains = remains_of_object(root);
 		is = found(&remains);
 		if (!str_equal(is, rows[i].found))
 			fail_msg("row %zu: \"%s\"", i, is);
 		assert_string_equal(remains.group, "pair0");
 		assert_string_equal(remains.domain_uuid, UUID);
-		assert_int_equal(remains_of_document(text, strlen(text), "b/", &remains), -EBADMSG);
 	}
 }
 
-TEST(an_unread_assignment_keeps_boards_and_domain_apart_or_everything)
+TEST(an_unread_assignment_keeps_boards_group_and_domain_apart_or_everything)
 {
 	static const Bdf audio = { 0, 0x41, 0, 1 }, other = { 0, 0x61, 0, 0 };
 	static const char torn[] = "{\"functions\": [{\"bdf\": \"0000:41:00.0\"";
-	_cleanup_(assignments_freep) Assignments *all = calloc(1, sizeof(Assignments));
+	static const char flipped[] = "{\"group\": \"pair7\", \"functions\": [\"0000:99:00.0\"]}";
+	RecordFaults all = { 0 };
+	_cleanup_free_ char *what = NULL;
 
-	assert_non_null(all);
-	assert_null(assignments_fence(all, &audio, 1, UUID));
-	assignments_add_fence(all, UUID ".json.damaged", -EBADMSG, NULL, torn, strlen(torn));
-	assert_non_null(assignments_fence(all, &audio, 1, NULL));
-	assert_non_null(assignments_fence(all, &other, 1, UUID));
-	assert_null(assignments_fence(all, &other, 1, NULL));
+	assert_null(record_faults_find(&all, &audio, 1, "pair7", UUID));
+	record_faults_add(&all, &assignment_kind, UUID ".json.damaged", -EBADMSG, "torn", torn,
+			  strlen(torn));
+	assert_non_null(record_faults_find(&all, &audio, 1, NULL, NULL));
+	assert_non_null(record_faults_find(&all, &other, 1, NULL, UUID));
+	assert_null(record_faults_find(&all, &other, 1, "pair7", NULL));
+	/* An address may be another by one digit: the group's name is not, too. */
+	record_faults_add(&all, &assignment_kind, "x.json", -EBADMSG, "its checksum is wrong",
+			  flipped, strlen(flipped));
+	assert_ptr_equal(record_faults_find(&all, &other, 1, "pair7", NULL), &all.items[1]);
 	/* Of which nothing is known. */
-	assignments_add_fence(all, "\xff.json", -EIO, NULL, NULL, 0);
-	assert_string_equal(all->fences[1].file, "?.json");
-	assert_ptr_equal(assignments_fence(all, &other, 1, NULL), &all->fences[1]);
-	assert_ptr_equal(assignments_fence(all, &audio, 1, NULL), &all->fences[0]);
-	assert_false(assignment_fence_is_about(&all->fences[1], &other, 1, UUID));
+	record_faults_add(&all, &assignment_kind, "\xff.json", -EIO, NULL, NULL, 0);
+	what = record_fault_what(&all.items[2]);
+	assert_string_equal(what, "assignments.d/?.json cannot be read (Input/output error)");
+	assert_ptr_equal(record_faults_find(&all, &other, 1, NULL, NULL), &all.items[2]);
+	assert_ptr_equal(record_faults_find(&all, &audio, 1, NULL, NULL), &all.items[0]);
+	assert_false(record_fault_is_about(&all.items[2], &other, 1, NULL, UUID));
+	record_faults_clear(&all);
 }

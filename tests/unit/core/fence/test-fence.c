@@ -167,12 +167,14 @@ static void unread_about_it(Scene *s)
 {
 	static const char text[] = "{ \"functions\": [ \"0000:41:00.0\", torn";
 
-	assignments_add_fence(s->host.assignments, Y ".json", -EBADMSG, "torn", text, strlen(text));
+	record_faults_add(&s->host.assignments->faults, &assignment_kind, Y ".json", -EBADMSG,
+			  "torn", text, strlen(text));
 }
 
 static void unread_about_any(Scene *s)
 {
-	assignments_add_fence(s->host.assignments, Y ".json", -EBADMSG, "torn", "{", 1);
+	record_faults_add(&s->host.assignments->faults, &assignment_kind, Y ".json", -EBADMSG,
+			  "torn", "{", 1);
 }
 
 static void record_of_missing_boards(Scene *s)

@@ -46,6 +46,14 @@ static void outcome_text(Outcome *o, char *text)
 	free(text);
 }
 
+/* Of any version before the checksum: what is written is the last of those. */
+static void outcome_record(Outcome *o, const json_t *read, json_t *document)
+{
+	o->json = document;
+	if (document)
+		json_object_set(document, "schema", json_object_get(read, "schema"));
+}
+
 static void through_inspection(const json_t *json, Outcome *o)
 {
 	_cleanup_(inspection_freep) Inspection *i = NULL;
@@ -108,7 +116,7 @@ static void through_assignment(const json_t *json, Outcome *o)
 	if (a)
 		copy = assignment_copy(a);
 	a = assignment_free(a);
-	outcome_text(o, copy ? assignment_to_json(copy) : NULL);
+	outcome_record(o, json, copy ? assignment_document(copy) : NULL);
 }
 
 static void through_kept(const json_t *json, Outcome *o)
@@ -120,16 +128,16 @@ static void through_kept(const json_t *json, Outcome *o)
 	if (o->error >= 0)
 		copy = kept_copy(kept);
 	kept = assignment_free(kept);
-	outcome_text(o, copy ? kept_to_json(copy) : NULL);
+	outcome_record(o, json, copy ? kept_document(copy) : NULL);
 }
 
 static void through_tenant(const json_t *json, Outcome *o)
 {
 	_cleanup_free_ char *text = json_dumps(json, 0);
-	TenantMark *mark = NULL;
+	void *mark = NULL;
 
-	o->error = tenant_mark_from_json(text, strlen(text), &mark, &o->message);
-	outcome_text(o, mark ? tenant_mark_to_json(mark) : NULL);
+	o->error = record_parse(&tenant_kind, text, strlen(text), &mark, &o->message);
+	outcome_record(o, json, mark ? tenant_mark_document(mark) : NULL);
 	tenant_mark_free(mark);
 }
 
@@ -147,11 +155,12 @@ static void through_fence(const json_t *json, Outcome *o)
 
 static void through_evidence(const json_t *json, Outcome *o)
 {
-	_cleanup_(evidence_unrefp) Evidence *e = NULL;
 	_cleanup_free_ char *text = json_dumps(json, 0);
+	void *e = NULL;
 
-	o->error = evidence_from_text(text, strlen(text), &e, &o->message);
-	outcome_text(o, e ? evidence_to_text(e) : NULL);
+	o->error = record_parse(&evidence_kind, text, strlen(text), &e, &o->message);
+	outcome_record(o, json, e ? evidence_document(e) : NULL);
+	evidence_unref(e);
 }
 
 static void through_snapshot(const json_t *json, Outcome *o)

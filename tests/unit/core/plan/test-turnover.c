@@ -79,7 +79,8 @@ static void unreadable(PlanModel *m)
 {
 	m->tenants = calloc(1, sizeof(Tenants));
 	assert_non_null(m->tenants);
-	m->tenants->fault = strdup("Input/output error");
+	record_faults_add(&m->tenants->faults, &tenant_kind, "", -EIO, NULL, NULL, 0);
+	m->tenants->unread = true;
 }
 
 static void bound_and_dirty(PlanModel *m)

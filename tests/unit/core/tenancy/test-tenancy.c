@@ -45,12 +45,10 @@ static void scene_init(Scene *s)
 
 static void scene_done(Scene *s)
 {
-	for (size_t i = 0; i < s->tenants.n_items; i++) {
+	for (size_t i = 0; i < s->tenants.n_items; i++)
 		tenant_mark_free(s->tenants.items[i].mark);
-		free(s->tenants.items[i].fault);
-	}
 	free(s->tenants.items);
-	free(s->tenants.fault);
+	record_faults_clear(&s->tenants.faults);
 	host_done(&s->host);
 }
 
@@ -129,7 +127,8 @@ static void unreadable(Scene *s)
 {
 	tenant_mark_free(s->tenants.items[0].mark);
 	s->tenants.items[0].mark = NULL;
-	s->tenants.items[0].fault = strdup("it is torn");
+	record_faults_add(&s->tenants.faults, &tenant_kind, BOARD ".0.json", -EBADMSG, "it is torn",
+			  "{", 1);
 }
 
 static void torn(Scene *s)
@@ -179,7 +178,8 @@ static void uuid_not_known_now(Scene *s)
 static void no_directory(Scene *s)
 {
 	clean(s);
-	s->tenants.fault = strdup("Input/output error");
+	record_faults_add(&s->tenants.faults, &tenant_kind, "", -EIO, NULL, NULL, 0);
+	s->tenants.unread = true;
 }
 
 static void moved(Scene *s)
@@ -290,15 +290,13 @@ TEST(what_a_mark_says_already_is_no_news)
 	}
 }
 
-TEST(every_unusable_mark_is_told)
+TEST(a_mark_of_another_board_is_told)
 {
 	static const struct {
 		void (*prepare)(Scene *s);
 		const char *words;
 	} rows[] = {
-		{ torn, "tenants/0000:41:00.0.json cannot be used (it is torn)" },
 		{ other_model, "0000:41:00.0 is another board than the one that its mark is of" },
-		{ no_directory, "cannot be read (Input/output error)" },
 		{ dirty, NULL },
 	};
 
@@ -320,57 +318,18 @@ TEST(every_unusable_mark_is_told)
 
 /* ---- as JSON ---- */
 
-static const char text[] = "{\"schema\": \"org.gpupass1.tenant/1\", \"address\": \"0000:41:00.0\","
-			   " \"vendor\": \"10de\", \"device\": \"2230\","
-			   " \"subsystem_vendor\": \"10de\", \"subsystem_device\": \"1459\","
-			   " \"state\": \"dirty\", \"since_usec\": 7, \"why\": \"so\"}";
-
 /* Whoever chooses a domain's name cannot make its mark unreadable by it. */
 TEST(a_name_of_any_length_leaves_the_mark_readable)
 {
 	char name[8192];
 	TenantMark mark = { .state = TENANT_DIRTY, .domain_name = name, .why = (char *)"so" };
-	_cleanup_(tenant_mark_freep) TenantMark *back = NULL;
 	_cleanup_free_ char *json = NULL;
+	void *back = NULL;
 
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	json = tenant_mark_to_json(&mark);
-	assert_non_null(json);
-	assert_int_equal(tenant_mark_from_json(json, strlen(json), &back, NULL), 0);
-	assert_null(back->domain_name);
-}
-
-TEST(only_a_whole_mark_of_this_version_is_believed)
-{
-	static const struct {
-		const char *from, *to;
-		int error;
-	} rows[] = {
-		{ "tenant/1", "tenant/2", -EPROTO },
-		{ "\"dirty\"", "\"none\"", -EBADMSG },
-		{ "\"dirty\"", "\"tidy\"", -EBADMSG },
-		{ "\"why\"", "\"how\"", -EBADMSG },
-		{ "41:00.0", "41:00", -EBADMSG },
-		{ "\"so\"}", "\"so\"", -EBADMSG },
-		{ "7", "-7", -EBADMSG },
-	};
-	_cleanup_(tenant_mark_freep) TenantMark *mark = NULL;
-
-	assert_int_equal(tenant_mark_from_json(text, strlen(text), &mark, NULL), 0);
-	assert_int_equal(mark->state, TENANT_DIRTY);
-	assert_null(mark->domain_uuid);
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		const char *at = strstr(text, rows[i].from);
-		_cleanup_free_ char *message = NULL, *spoilt = NULL;
-		_cleanup_(tenant_mark_freep) TenantMark *none = NULL;
-
-		assert_non_null(at);
-		spoilt = strf("%.*s%s%s", (int)(at - text), text, rows[i].to,
-			      at + strlen(rows[i].from));
-		assert_int_equal(tenant_mark_from_json(spoilt, strlen(spoilt), &none, &message),
-				 rows[i].error);
-		assert_non_null(message);
-		assert_null(none);
-	}
+	json = record_text(&tenant_kind, tenant_mark_document(&mark));
+	assert_int_equal(record_parse(&tenant_kind, json, strlen(json), &back, NULL), 0);
+	assert_null(((TenantMark *)back)->domain_name);
+	tenant_mark_free(back);
 }

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Files of our state that cannot be used: what they may be about, and the words for that. */
+#include <errno.h>
+#include <string.h>
+
+#include "core/base/group-name.h"
+#include "core/facts/assignment.h"
+#include "core/facts/record.h"
+#include "core/facts/remains.h"
+#include "util/json.h"
+#include "util/text.h"
+#include "util/xalloc.h"
+
+/* Whatever else has been read, or is no regular file of such a size, is there to stay. */
+static RecordFaultWhat what_of(int error, const char *text)
+{
+	if (error == -EPROTO)
+		return RECORD_NEWER;
+	return text || error == -EBADMSG || error == -EFBIG || error == -EISDIR ||
+			       error == -ELOOP || error == -ENOTDIR
+		       ? RECORD_DAMAGED
+		       : RECORD_UNREAD;
+}
+
+/* A file may have the name of its domain or of its group. */
+static void read_name(RecordFault *fault, const char *file)
+{
+	_cleanup_free_ char *uuid = xstrndup(file, strcspn(file, "._"));
+	_cleanup_free_ char *group = xstrndup(file, strcspn(file, "."));
+
+	if (!fault->kind->apart)
+		return;
+	if (!fault->kind->of_group && assignment_uuid_valid(uuid))
+		fault->domain_uuid = TAKE_PTR(uuid);
+	if (fault->kind->of_group && group_name_valid(group))
+		fault->group = TAKE_PTR(group);
+}
+
+static void take(char **to, char **from)
+{
+	if (!*to)
+		*to = TAKE_PTR(*from);
+}
+
+/*
+ * Bytes that were damaged may name too much, or one function too few. The group's name, too, is in
+ * them: no one change of a byte hides both.
+ */
+static void read_text(RecordFault *fault, const char *text, size_t size)
+{
+	_cleanup_json_ json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+	_cleanup_(remains_clear) Remains said = { 0 }, found = { 0 };
+	Remains *from = &found;
+
+	if (json_is_object(root))
+		said = remains_of_object(root);
+	if (fault->what == RECORD_NEWER) {
+		from = &said;
+		fault->document = json_incref(root);
+	} else {
+		found = remains_scan(text, size);
+	}
+	fault->functions = TAKE_PTR(from->functions);
+	fault->n_functions = from->n_functions;
+	/* A group may have had that name when a whole file was written. */
+	if (fault->what == RECORD_DAMAGED || fault->kind->of_group)
+		take(&fault->group, &said.group);
+	take(&fault->domain_uuid, &said.domain_uuid);
+}
+
+void record_faults_add(RecordFaults *faults, const RecordKind *kind, const char *file, int error,
+		       const char *why, const char *text, size_t size)
+{
+	RecordFault *fault;
+
+	faults->items = xreallocarray(faults->items, faults->n_items + 1, sizeof(RecordFault));
+	fault = &faults->items[faults->n_items++];
+	*fault = (RecordFault){
+		.kind = kind,
+		.what = what_of(error, text),
+		.file = xstrdup(file),
+		.why = str_printable(why ? why : strerror(-error)),
+	};
+	read_name(fault, file);
+	if (text && kind->apart)
+		read_text(fault, text, size);
+}
+
+static void fault_clear(RecordFault *fault)
+{
+	free(fault->file);
+	free(fault->why);
+	free(fault->group);
+	free(fault->domain_uuid);
+	free(fault->functions);
+	json_decref(fault->document);
+}
+
+void record_faults_clear(RecordFaults *faults)
+{
+	for (size_t i = 0; i < faults->n_items; i++)
+		fault_clear(&faults->items[i]);
+	free(faults->items);
+	*faults = (RecordFaults){ 0 };
+}
+
+void record_faults_drop(RecordFaults *faults, const char *file)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < faults->n_items; i++)
+		if (str_equal(faults->items[i].file, file))
+			fault_clear(&faults->items[i]);
+		else
+			faults->items[left++] = faults->items[i];
+	faults->n_items = left;
+}
+
+/* Compares boards: a function that the record did not know yet is still on one of its boards. */
+bool record_fault_is_about(const RecordFault *fault, const Bdf *functions, size_t n,
+			   const char *group, const char *domain_uuid)
+{
+	if ((domain_uuid && str_equal(fault->domain_uuid, domain_uuid)) ||
+	    (group && str_equal(fault->group, group)))
+		return true;
+	for (size_t i = 0; i < fault->n_functions; i++)
+		for (size_t k = 0; k < n; k++)
+			if (bdf_same_slot(&fault->functions[i], &functions[k]))
+				return true;
+	return false;
+}
+
+const RecordFault *record_faults_find(const RecordFaults *faults, const Bdf *functions, size_t n,
+				      const char *group, const char *domain_uuid)
+{
+	for (size_t i = 0; i < faults->n_items; i++)
+		if (record_fault_is_about(&faults->items[i], functions, n, group, domain_uuid))
+			return &faults->items[i];
+	for (size_t i = 0; i < faults->n_items; i++)
+		if (faults->items[i].n_functions == 0)
+			return &faults->items[i];
+	return NULL;
+}
+
+/* ---- words ---- */
+
+char *record_fault_path(const RecordFault *fault)
+{
+	const char *folder = fault->kind->folder;
+
+	return strf("%s%s%s", str_or_empty(folder), folder && *fault->file ? "/" : "", fault->file);
+}
+
+char *record_fault_what(const RecordFault *fault)
+{
+	static const char *const words[] = {
+		[RECORD_NEWER] = "was written by another version",
+		[RECORD_DAMAGED] = "cannot be understood",
+		[RECORD_UNREAD] = "cannot be read",
+	};
+	_cleanup_free_ char *path = record_fault_path(fault), *shown = str_printable(path);
+
+	return strf("%s %s (%s)", shown, words[fault->what], fault->why);
+}
+
+char *record_fault_so(const RecordFault *fault)
+{
+	_cleanup_strv_ char **about = NULL;
+	_cleanup_free_ char *functions = NULL;
+
+	if (!fault->kind->apart)
+		return xstrdup(fault->kind->so[fault->what]);
+	if (fault->n_functions == 0)
+		return xstrdup("it may be about any group: none is assigned, bound or unbound");
+	for (size_t i = 0; i < fault->n_functions; i++)
+		strv_append(&about, BDF_TEXT(&fault->functions[i]));
+	functions = strv_join(about, " ");
+	return strf("it blocks %s%s%s", functions, fault->domain_uuid ? " and domain " : "",
+		    str_or_empty(fault->domain_uuid));
+}
+
+const char *record_fault_remedy(const RecordFault *fault)
+{
+	return fault->kind->remedy[fault->what];
+}
+
+char *record_fault_note(const RecordFault *fault)
+{
+	_cleanup_free_ char *what = record_fault_what(fault), *so = record_fault_so(fault);
+
+	return strf("%s: %s; %s", what, so, record_fault_remedy(fault));
+}

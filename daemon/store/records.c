@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/records.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/hold.h"
+#include "util/file.h"
+#include "util/json.h"
+#include "util/text.h"
+#include "util/xalloc.h"
+
+void records_open(RecordStore *store, const RecordKind *kind, const char *path)
+{
+	pthread_mutexattr_t attributes;
+
+	*store = (RecordStore){ .kind = kind, .dir_fd = -1 };
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&store->lock, &attributes);
+	pthread_mutexattr_destroy(&attributes);
+	pthread_mutex_init(&store->faults_lock, NULL);
+	store->error = dir_open_private(path, &store->dir_fd);
+	store->missing = store->error < 0 &&
+			 faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
+			 errno == ENOENT;
+}
+
+void records_open_in(RecordStore *store, const RecordKind *kind, const char *parent)
+{
+	_cleanup_free_ char *path = strf("%s/%s", parent, kind->folder);
+
+	records_open(store, kind, path);
+}
+
+static const char *folder_name(const RecordStore *store)
+{
+	return store->kind->folder ? store->kind->folder : "the state directory";
+}
+
+int records_hold(RecordStore *store)
+{
+	int r = store->dir_fd < 0 ? 0 : hold_directory(store->dir_fd, folder_name(store));
+
+	if (r < 0 && store->error == 0)
+		store->error = r;
+	return r == -EWOULDBLOCK ? r : 0;
+}
+
+void records_close(RecordStore *store)
+{
+	store->dir_fd = close_fd(store->dir_fd);
+	record_faults_clear(&store->faults);
+	pthread_mutex_destroy(&store->lock);
+	pthread_mutex_destroy(&store->faults_lock);
+}
+
+void records_lock(RecordStore *store)
+{
+	pthread_mutex_lock(&store->lock);
+}
+
+void records_unlock(RecordStore *store)
+{
+	pthread_mutex_unlock(&store->lock);
+}
+
+/* ---- reading ---- */
+
+/* So that the record is freed by the kind that has read it. */
+typedef struct Taker {
+	const RecordKind *kind;
+	RecordTake take;
+	void *into;
+} Taker;
+
+static void take_or_free(void *into, const char *name, void *record)
+{
+	const Taker *taker = into;
+
+	if (taker->take)
+		taker->take(taker->into, name, record);
+	else
+		taker->kind->free(record);
+}
+
+void records_read(RecordStore *store, RecordTake take, void *into, RecordFaults *faults)
+{
+	Taker taker = { store->kind, take, into };
+
+	records_lock(store);
+	if (store->dir_fd >= 0)
+		record_files_read(store->dir_fd, store->kind, take_or_free, &taker, faults);
+	else if (!store->missing)
+		record_faults_add(faults, store->kind, "", store->error, NULL, NULL, 0);
+	records_unlock(store);
+}
+
+void records_set_faults(RecordStore *store, RecordFaults *faults)
+{
+	pthread_mutex_lock(&store->faults_lock);
+	record_faults_clear(&store->faults);
+	store->faults = *faults;
+	pthread_mutex_unlock(&store->faults_lock);
+}
+
+void records_load(RecordStore *store, RecordTake take, void *into)
+{
+	RecordFaults faults = { 0 };
+
+	records_read(store, take, into, &faults);
+	records_set_faults(store, &faults);
+}
+
+static void drop_fault(RecordStore *store, const char *name)
+{
+	pthread_mutex_lock(&store->faults_lock);
+	record_faults_drop(&store->faults, name);
+	pthread_mutex_unlock(&store->faults_lock);
+}
+
+void records_review(RecordStore *store)
+{
+	pthread_mutex_lock(&store->faults_lock);
+	for (size_t i = store->faults.n_items; i > 0; i--) {
+		const char *file = store->faults.items[i - 1].file;
+
+		if (*file && faccessat(store->dir_fd, file, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+			record_faults_drop(&store->faults, file);
+	}
+	pthread_mutex_unlock(&store->faults_lock);
+}
+
+void records_note(RecordStore *store, char ***notes)
+{
+	if (store->missing)
+		strv_appendf(notes,
+			     "%s is not there and cannot be made: %s; when it can be: systemctl "
+			     "restart gpupassd",
+			     folder_name(store), strerror(-store->error));
+	pthread_mutex_lock(&store->faults_lock);
+	for (size_t i = 0; i < store->faults.n_items; i++)
+		strv_append_take(notes, record_fault_note(&store->faults.items[i]));
+	pthread_mutex_unlock(&store->faults_lock);
+}
+
+/* ---- writing ---- */
+
+/* A file of another version may say more than this version knows. */
+static int check_file(const RecordStore *store, const char *name)
+{
+	_cleanup_free_ char *text = NULL;
+	_cleanup_json_ json_t *document = NULL;
+	size_t size = 0;
+
+	if (store->error < 0)
+		return store->error;
+	if (file_read_state_at(store->dir_fd, name, store->kind->most, &text, &size) < 0)
+		return 0;
+	return record_open(store->kind, text, size, &document, NULL) == -EPROTO ? -EPROTO : 0;
+}
+
+static int replace_locked(RecordStore *store, const RecordFile *files, char **texts, size_t n)
+{
+	_cleanup_free_ FileContent *contents = xcalloc(n, sizeof(FileContent));
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		contents[i] = (FileContent){ files[i].name, texts[i], strlen(texts[i]) };
+		r = check_file(store, files[i].name);
+	}
+	if (r >= 0)
+		r = file_replace_all_at(store->dir_fd, contents, n, FILE_MODE_PRIVATE);
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		drop_fault(store, files[i].name);
+	return r;
+}
+
+int records_replace_all(RecordStore *store, const RecordFile *files, size_t n)
+{
+	_cleanup_strv_ char **texts = NULL;
+	int r;
+
+	for (size_t i = 0; i < n; i++)
+		strv_append_take(&texts, record_text(store->kind, files[i].document));
+	records_lock(store);
+	r = replace_locked(store, files, texts, n);
+	records_unlock(store);
+	return r;
+}
+
+int records_replace(RecordStore *store, const char *name, json_t *document)
+{
+	return records_replace_all(store, &(RecordFile){ name, document }, 1);
+}
+
+int records_probe(RecordStore *store, const char *name, json_t *document)
+{
+	_cleanup_free_ char *text = record_text(store->kind, document);
+	int r;
+
+	records_lock(store);
+	r = check_file(store, name);
+	if (r >= 0)
+		r = file_probe_at(store->dir_fd, name, text);
+	records_unlock(store);
+	return r;
+}
+
+int records_writable(RecordStore *store)
+{
+	return store->error < 0 ? store->error : file_probe_at(store->dir_fd, "folder", "?");
+}
+
+static int gone(int r)
+{
+	return r == -ENOENT ? 0 : r;
+}
+
+int records_remove(RecordStore *store, const char *name)
+{
+	int r;
+
+	records_lock(store);
+	r = store->error < 0 ? store->error : gone(file_remove_at(store->dir_fd, name));
+	if (r >= 0)
+		drop_fault(store, name);
+	records_unlock(store);
+	return r;
+}
+
+int records_set_aside(RecordStore *store, const char *name)
+{
+	int r;
+
+	records_lock(store);
+	r = store->error < 0 ? store->error : gone(file_set_aside_at(store->dir_fd, name));
+	if (r >= 0)
+		drop_fault(store, name);
+	records_unlock(store);
+	return r;
+}
