@@ -5,12 +5,12 @@
  */
 #pragma once
 
-#include "host/host/host.h"
+#include "host/host/questions.h"
 
 /*
- * HostOps.inspect of the functions. While a function is open through vfio and no domain runs with
+ * host_inspect() of the functions. While a function is open through vfio and no domain runs with
  * it, inspects again, for at most ten seconds. A function that is still open then is not held by
  * libvirt.
  */
 int inspect_past_exit(Host *host, const Bdf *functions, size_t n, InspectConfig config,
-		      Inspection **ret);
+		      Inspection **ret, Problem **ret_problem);

@@ -145,6 +145,16 @@ static int does_not_answer(const DriverTarget *target, Problem **ret_problem)
 			strf("see dmesg | grep %s; power-cycle the host", BDF_TEXT(&target->bdf)));
 }
 
+/* How far the part got is not known: the undo looks. */
+static int no_answer(const DriverTarget *target, const Problem *problem, Problem **ret_problem)
+{
+	return problem_refuse(ret_problem, GPUPASS_ERROR_BIND_FAILED,
+			      .reason = strf("%s could not be moved to %s, as far as is known",
+					     BDF_TEXT(&target->bdf),
+					     target->driver ? target->driver : "no driver"),
+			      .cause = xstrdup(problem->cause), .remedy = xstrdup(problem->remedy));
+}
+
 static int move_failed(const DriverTarget *target, const MoveOutcome *outcome,
 		       Problem **ret_problem)
 {
@@ -183,6 +193,8 @@ static int judge_one(const StepContext *c, const DriverTarget *target, const Mov
 		return beside_another(target, outcome, ret_problem);
 	if (outcome->still_running)
 		return timed_out(c, target, outcome, ret_problem);
+	if (outcome->problem)
+		return no_answer(target, outcome->problem, ret_problem);
 	if (outcome->result.phase == DRIVER_PHASE_LOCK && outcome->result.error == -EBUSY)
 		return has_users(target, ret_problem);
 	return outcome->result.phase == DRIVER_PHASE_VERIFY && outcome->result.error == -ENODEV
@@ -210,8 +222,7 @@ static int judge(StepContext *c, const Moves *moves, int error, Problem **ret_pr
 int step_move(StepContext *c, bool forward, Problem **ret_problem)
 {
 	_cleanup_(moves_clear) Moves moves = moves_make(c, forward);
-	int r = c->place->host->ops->move(c->place->host, moves.targets, moves.n, c->timeout_usec,
-					  moves.outcomes);
+	int r = host_move(c->place->host, moves.targets, moves.n, c->timeout_usec, moves.outcomes);
 
 	return judge(c, &moves, r, ret_problem);
 }
@@ -219,9 +230,9 @@ int step_move(StepContext *c, bool forward, Problem **ret_problem)
 int step_drivers_hold(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
-	int r = step_glance(c, &now);
+	int r = step_glance(c, &now, ret_problem);
 
-	if (r < 0)
+	if (r != 0)
 		return r;
 	for (size_t i = 0; i < c->plan->n_functions; i++) {
 		const PlanFunction *want = &c->plan->functions[i];
@@ -248,11 +259,11 @@ int step_drivers_hold(StepContext *c, Problem **ret_problem)
 int step_refuse_while_in_guest(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
-	int r = step_inspect_past_exit(c, &now);
+	int r = step_inspect_past_exit(c, &now, ret_problem);
 
 	if (r == -ENOENT)
 		return 0; /* one has vanished: move the others all the same */
-	if (r < 0)
+	if (r != 0)
 		return r;
 	for (size_t i = 0; i < now->n_holders; i++) {
 		const Holder *holder = &now->holders[i];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The worker's side of host/launch/worker-persistence.h. */
+/* gpupass-worker persistence: the worker's part. */
 #pragma once
 
 #include "worker/command.h"
 
-/* The document; NULL when nvidia-smi cannot be started. */
-char *persistence_command(const WorkerCommand *command);
+/* ASK_PERSISTENCE, ASK_SET_PERSISTENCE */
+int persistence_modes(const WorkerCommand *command, PersistenceAnswer *answer);

@@ -4,5 +4,5 @@
 
 #include "worker/command.h"
 
-/* The answer, one line; NULL when it cannot be made. */
-char *probe_command(const WorkerCommand *command);
+/* ASK_LINKS, ASK_REGISTERS */
+int probe_links(const WorkerCommand *command, ProbeAnswer *answer);
