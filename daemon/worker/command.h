@@ -25,3 +25,15 @@ typedef struct WorkerCommand {
 bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_status);
 
 void worker_command_clear(WorkerCommand *command);
+
+/* ---- probe.c, persistence.c, uevents.c: 0, or -errno where there is no answer ---- */
+
+/* ASK_LINKS, ASK_REGISTERS */
+int probe_links(const WorkerCommand *command, ProbeAnswer *answer);
+/* ASK_PERSISTENCE, ASK_SET_PERSISTENCE */
+int persistence_modes(const WorkerCommand *command, PersistenceAnswer *answer);
+/*
+ * ASK_UEVENTS: writes a line to `out`, a socket, for every message of the kernel about a PCI
+ * device, until the other side has closed it. 0, or what cannot be done, once.
+ */
+int uevents_follow(int out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "worker/persistence.h"
+#include "worker/command.h"
 
 #include <errno.h>
 #include <stdio.h>

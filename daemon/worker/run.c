@@ -20,9 +20,6 @@
 #include "util/heap.h"
 #include "util/text.h"
 #include "util/xalloc.h"
-#include "worker/persistence.h"
-#include "worker/probe.h"
-#include "worker/uevents.h"
 
 /* As long as gpu-admin-tools waits. */
 #define MEMORY_POLL_MSEC 5000U

@@ -9,7 +9,19 @@
 
 static void ask(Host *host, Ask *asks, size_t n, uint64_t timeout_usec)
 {
-	host->ops->ask(host, asks, n, timeout_usec);
+	if (n > 0)
+		host->ops->ask(host, asks, n, timeout_usec);
+}
+
+/* One ask for each of n, with an answer of its own. */
+static Ask *asks_new(QuestionId id, size_t n, void **ret_answers)
+{
+	Ask *asks = xcalloc(n + 1, sizeof(Ask));
+	char *answers = *ret_answers = xcalloc(n + 1, question(id)->size);
+
+	for (size_t i = 0; i < n; i++)
+		asks[i] = (Ask){ .id = id, .n = 1, .answer = answers + i * question(id)->size };
+	return asks;
 }
 
 /* Hands on why there is no answer, in words where somebody wants them. */
@@ -122,30 +134,24 @@ static MoveOutcome move_outcome(Ask *ask, MoveAnswer *answer)
 			(DriverResult){ .error = ask->error,
 					.phase = asked ? DRIVER_PHASE_UNBIND : DRIVER_PHASE_READ,
 					.changed = asked };
-	free(answer->head.verb);
 	return outcome;
 }
 
 int host_move(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
 	      MoveOutcome *ret_outcomes)
 {
-	_cleanup_free_ MoveAnswer *answers = xcalloc(n + 1, sizeof(MoveAnswer));
-	_cleanup_free_ Ask *asks = xcalloc(n + 1, sizeof(Ask));
+	_cleanup_free_ MoveAnswer *answers = NULL;
+	_cleanup_free_ Ask *asks = asks_new(ASK_MOVE, n, (void **)&answers);
 	int r = 0;
 
-	for (size_t i = 0; i < n; i++)
-		/* "--" ends the options: an override of another tool may begin with a dash. */
-		asks[i] = (Ask){
-			.id = ASK_MOVE,
-			.before = "--",
-			.functions = &targets[i].bdf,
-			.n = 1,
-			.after = { targets[i].driver ? targets[i].driver : "-",
-				   targets[i].driver_override ? targets[i].driver_override : "-" },
-			.answer = &answers[i],
-		};
-	if (n > 0)
-		ask(host, asks, n, timeout_usec);
+	for (size_t i = 0; i < n; i++) {
+		/* It ends the options: an override of another tool may begin with a dash. */
+		asks[i].before = "--";
+		asks[i].functions = &targets[i].bdf;
+		asks[i].after[0] = targets[i].driver ? targets[i].driver : "-";
+		asks[i].after[1] = targets[i].driver_override ? targets[i].driver_override : "-";
+	}
+	ask(host, asks, n, timeout_usec);
 	for (size_t i = 0; i < n; i++) {
 		ret_outcomes[i] = move_outcome(&asks[i], &answers[i]);
 		r = r == 0 ? ret_outcomes[i].result.error : r;
@@ -162,24 +168,20 @@ void move_outcome_clear(MoveOutcome *outcome)
 
 int host_reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *ret_outcomes)
 {
-	_cleanup_free_ ResetAnswer *answers = xcalloc(n + 1, sizeof(ResetAnswer));
-	_cleanup_free_ Ask *asks = xcalloc(n + 1, sizeof(Ask));
+	_cleanup_free_ ResetAnswer *answers = NULL;
+	_cleanup_free_ Ask *asks = asks_new(ASK_RESET, n, (void **)&answers);
 	int r = 0;
 
-	for (size_t i = 0; i < n; i++)
-		asks[i] = (Ask){ .id = ASK_RESET,
-				 .before = targets[i].slot ? "--slot" : NULL,
-				 .functions = &targets[i].bdf,
-				 .n = 1,
-				 .answer = &answers[i] };
-	if (n > 0)
-		ask(host, asks, n, ASK_USUAL_TIMEOUT);
+	for (size_t i = 0; i < n; i++) {
+		asks[i].before = targets[i].slot ? "--slot" : NULL;
+		asks[i].functions = &targets[i].bdf;
+	}
+	ask(host, asks, n, ASK_USUAL_TIMEOUT);
 	for (size_t i = 0; i < n; i++) {
 		ret_outcomes[i] = (ResetOutcome){ .report = answers[i].report,
 						  .problem = TAKE_PTR(asks[i].problem),
 						  .still_running = asks[i].still_running,
 						  .pid = asks[i].error != 0 ? asks[i].pid : 0 };
-		free(answers[i].head.verb);
 		if (asks[i].error == 0)
 			continue;
 		ret_outcomes[i].report = (ResetReport){ .bdf = targets[i].bdf,
@@ -207,7 +209,6 @@ static void take_modes(Ask *ask, PersistenceAnswer *answer, GpuPersistence *ret)
 					 : (GpuPersistence){ .bdf = ask->functions[i],
 							     .why = why_not(ask) };
 	free(answer->gpus);
-	free(answer->head.verb);
 	ask_clear(ask);
 }
 
@@ -223,17 +224,14 @@ void host_persistence(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret
 void host_set_persistence(Host *host, const Bdf *gpus, size_t n, bool on, uint64_t timeout_usec,
 			  PersistenceOutcome *ret_outcomes)
 {
-	_cleanup_free_ PersistenceAnswer *answers = xcalloc(n + 1, sizeof(PersistenceAnswer));
-	_cleanup_free_ Ask *asks = xcalloc(n + 1, sizeof(Ask));
+	_cleanup_free_ PersistenceAnswer *answers = NULL;
+	_cleanup_free_ Ask *asks = asks_new(ASK_SET_PERSISTENCE, n, (void **)&answers);
 
-	for (size_t i = 0; i < n; i++)
-		asks[i] = (Ask){ .id = ASK_SET_PERSISTENCE,
-				 .before = on ? "--set=on" : "--set=off",
-				 .functions = &gpus[i],
-				 .n = 1,
-				 .answer = &answers[i] };
-	if (n > 0)
-		ask(host, asks, n, timeout_usec);
+	for (size_t i = 0; i < n; i++) {
+		asks[i].before = on ? "--set=on" : "--set=off";
+		asks[i].functions = &gpus[i];
+	}
+	ask(host, asks, n, timeout_usec);
 	for (size_t i = 0; i < n; i++) {
 		ret_outcomes[i] =
 			(PersistenceOutcome){ .still_running = asks[i].still_running,
@@ -309,16 +307,14 @@ static Bdf *with_ports(const PciFunction *lead)
 
 void host_health(Host *host, const PciFunction *const *leads, size_t n, GpuHealth *ret)
 {
-	_cleanup_free_ HealthAnswer *answers = xcalloc(n + 1, sizeof(HealthAnswer));
-	_cleanup_free_ Ask *asks = xcalloc(n + 1, sizeof(Ask));
+	_cleanup_free_ HealthAnswer *answers = NULL;
+	_cleanup_free_ Ask *asks = asks_new(ASK_HEALTH, n, (void **)&answers);
 
-	for (size_t i = 0; i < n; i++)
-		asks[i] = (Ask){ .id = ASK_HEALTH,
-				 .functions = with_ports(leads[i]),
-				 .n = leads[i]->n_upstream + 1,
-				 .answer = &answers[i] };
-	if (n > 0)
-		ask(host, asks, n, ASK_USUAL_TIMEOUT);
+	for (size_t i = 0; i < n; i++) {
+		asks[i].functions = with_ports(leads[i]);
+		asks[i].n = leads[i]->n_upstream + 1;
+	}
+	ask(host, asks, n, ASK_USUAL_TIMEOUT);
 	for (size_t i = 0; i < n; i++) {
 		ret[i] = answers[i].gpu;
 		if (asks[i].error < 0)
@@ -327,7 +323,6 @@ void host_health(Host *host, const PciFunction *const *leads, size_t n, GpuHealt
 					      .why = why_not(&asks[i]),
 					      .stuck = asks[i].still_running ? asks[i].pid : 0 };
 		free((Bdf *)asks[i].functions);
-		free(answers[i].head.verb);
 		ask_clear(&asks[i]);
 	}
 }

@@ -182,6 +182,7 @@ static void refuse_busy(const WorkerConfig *config, Ask *ask)
 /* Nothing was started, or the part itself has met an error. */
 static void refuse_error(const WorkerConfig *config, Ask *ask, int error, bool asked)
 {
+	const char *slow = question(ask->id)->slow;
 	_cleanup_free_ char *name = who(config, ask);
 
 	ask_refuse(ask, error,
@@ -189,7 +190,7 @@ static void refuse_error(const WorkerConfig *config, Ask *ask, int error, bool a
 		   : error == -ECANCELED
 			   ? xstrdup("it was not tried, because another one could not be")
 			   : strf("%s could not be started: %s", name, strerror(-error)),
-		   where_to_look(config, ask));
+		   asked && slow ? xstrdup(slow) : where_to_look(config, ask));
 }
 
 /* ---- what came of it ---- */

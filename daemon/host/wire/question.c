@@ -381,10 +381,9 @@ static const Question questions[] = {
 	/* Files of some KiB each; pmxcfs answers in milliseconds, or when its cluster does. */
 	[ASK_MACHINES] = { "machines", NULL, PART_EXAMINER, 0, 0, 10, 16384 * KIB,
 			   .error = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
-			   .subject = "the virtual machines of Proxmox VE",
+			   .subject = "the virtual machines in /etc/pve/qemu-server",
 			   .failed = "cannot be read",
-			   .slow = "what serves /etc/pve does not answer: systemctl status "
-				   "pve-cluster; ls /etc/pve/qemu-server",
+			   .slow = "see systemctl status pve-cluster; ls /etc/pve/qemu-server",
 			   ANSWER(MachinesAnswer, machines_members) },
 	/* It polls for 5 s, and all that it does besides is quick. */
 	[ASK_MEMORY] = { "memory", NULL, PART_CONFIG, 1, ANY, 20, 64 * KIB,
@@ -538,8 +537,11 @@ int answer_parse(const Question *question, const Bdf *functions, size_t n, const
 	}
 	if (r >= 0)
 		r = json_struct_read(question->members, root, NULL, ret_answer, NULL);
-	if (r >= 0 && is_about(question, functions, n, ret_answer))
+	if (r >= 0 && is_about(question, functions, n, ret_answer)) {
+		free(((AnswerHead *)ret_answer)->verb);
+		((AnswerHead *)ret_answer)->verb = NULL;
 		return 0;
+	}
 	answer_clear(question, ret_answer);
 	return -EBADMSG;
 }

@@ -95,7 +95,8 @@ typedef struct Question {
 	GpupassError error;  /* where there is no answer; 0, which it never is: PartFailed */
 	const char *subject; /* of a sentence, where it names no functions */
 	const char *failed;  /* what follows the subject: "could not be looked at" */
-	const char *slow;    /* why there may be no answer in time, and what helps; NULL: usual */
+	const char
+		*slow; /* what to do where it is too slow, or meets an error; NULL: see its log */
 	const char *answers; /* the verb in the answer; NULL: that of the question */
 	/* The answer, whose first member is an AnswerHead. NULL: it is no document. */
 	const JsonMember *members;
@@ -113,8 +114,8 @@ const char *question_lock(const Question *question, const Bdf *functions, char t
 /* ---- answers ---- */
 
 typedef struct AnswerHead {
-	char *verb;
-	int error; /* what the part met, -errno; the rest is empty then */
+	char *verb; /* only while it is written or read; NULL otherwise */
+	int error;  /* what the part met, -errno; the rest is empty then */
 } AnswerHead;
 
 typedef struct MoveAnswer {
