@@ -86,21 +86,6 @@ static void remember_stuck(StepContext *c, const DriverTarget *target, const Mov
 				    target->driver ? target->driver : "no driver");
 }
 
-static int beside_another(const DriverTarget *target, const MoveOutcome *outcome,
-			  Problem **ret_problem)
-{
-	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_BIND_FAILED,
-		.reason = strf("%s could not be moved to %s", BDF_TEXT(&target->bdf),
-			       target->driver ? target->driver : "no driver"),
-		.cause = strf("%s that was started earlier is still at work on it",
-			      step_worker_name(outcome->pid).text),
-		.remedy = outcome->pid > 0 ? strf("wait for it to end: systemctl status %d",
-						  (int)outcome->pid)
-					   : xstrdup("wait for it to end: systemctl list-units "
-						     "'gpupass-mover@*'"));
-}
-
 /* A driver that leaves a GPU: for nvidia it depends on the release what ends it. */
 static char *wait_remedy(const StepContext *c, const DriverTarget *target)
 {
@@ -145,14 +130,15 @@ static int does_not_answer(const DriverTarget *target, Problem **ret_problem)
 			strf("see dmesg | grep %s; power-cycle the host", BDF_TEXT(&target->bdf)));
 }
 
-/* How far the part got is not known: the undo looks. */
-static int no_answer(const DriverTarget *target, const Problem *problem, Problem **ret_problem)
+static int no_answer(const DriverTarget *target, const MoveOutcome *outcome, Problem **ret_problem)
 {
-	return problem_refuse(ret_problem, GPUPASS_ERROR_BIND_FAILED,
-			      .reason = strf("%s could not be moved to %s, as far as is known",
-					     BDF_TEXT(&target->bdf),
-					     target->driver ? target->driver : "no driver"),
-			      .cause = xstrdup(problem->cause), .remedy = xstrdup(problem->remedy));
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_BIND_FAILED,
+		.reason = strf("%s could not be moved to %s", BDF_TEXT(&target->bdf),
+			       target->driver ? target->driver : "no driver"),
+		.cause = strf("%s%s", outcome->problem->cause,
+			      outcome->result.changed ? "; how far it came is not known" : ""),
+		.remedy = xstrdup(outcome->problem->remedy));
 }
 
 static int move_failed(const DriverTarget *target, const MoveOutcome *outcome,
@@ -189,12 +175,10 @@ static int has_users(const DriverTarget *target, Problem **ret_problem)
 static int judge_one(const StepContext *c, const DriverTarget *target, const MoveOutcome *outcome,
 		     Problem **ret_problem)
 {
-	if (is_beside_another(outcome))
-		return beside_another(target, outcome, ret_problem);
-	if (outcome->still_running)
+	if (outcome->still_running && !is_beside_another(outcome))
 		return timed_out(c, target, outcome, ret_problem);
 	if (outcome->problem)
-		return no_answer(target, outcome->problem, ret_problem);
+		return no_answer(target, outcome, ret_problem);
 	if (outcome->result.phase == DRIVER_PHASE_LOCK && outcome->result.error == -EBUSY)
 		return has_users(target, ret_problem);
 	return outcome->result.phase == DRIVER_PHASE_VERIFY && outcome->result.error == -ENODEV

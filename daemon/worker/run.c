@@ -97,7 +97,7 @@ static int look(const WorkerCommand *command, Inspection **ret)
 				      command->awake ? INSPECT_CONFIG_AWAKE : INSPECT_CONFIG_ALL,
 				      ret);
 	return (question_id(command->question) == ASK_GLANCE ? inspect_glance : inspect_functions)(
-		&roots, command->functions, command->n_functions, INSPECT_CONFIG_NOT, ret);
+		&roots, command->functions, command->n_functions, ret);
 }
 
 static int inspect(const WorkerCommand *command, _unused_ const DriverOps *ops, void *ret)

@@ -152,7 +152,7 @@ static void real_ask(Host *host, Ask *asks, size_t n, uint64_t timeout_usec)
 	switch (asks[n - 1].id) {
 	case ASK_MOVE:
 		nvml_gate_begin_move(&real(host)->nvml_gate, &move, asks[0].functions);
-		ask_parts(&real(host)->worker, asks, n, timeout_usec, 0);
+		ask_parts(&real(host)->worker, asks, n, timeout_usec, host->deadline_usec);
 		nvml_gate_end_move(&real(host)->nvml_gate, &move);
 		break;
 	case ASK_PERSISTENCE:

@@ -176,7 +176,8 @@ static void refuse_busy(const WorkerConfig *config, Ask *ask)
 				       (int)ask->pid)
 				: xstrdup("one that was started earlier was still at work"),
 		   ask->pid > 0 ? strf("wait for it to end: systemctl status %d", (int)ask->pid)
-				: xstrdup("try again"));
+				: strf("wait for it to end: systemctl list-units 'gpupass-%s@*'",
+				       question(ask->id)->part));
 }
 
 /* Nothing was started, or the part itself has met an error. */
@@ -283,6 +284,9 @@ void ask_parts(const WorkerConfig *config, Ask *asks, size_t n, uint64_t timeout
 
 	if (n == 0)
 		return;
+	/* What changes a function: a mover at work is not to count as stuck sooner. */
+	if (question(asks->id)->lock == LOCK_FUNCTION)
+		deadline_usec = 0;
 	if (timeout_usec == ASK_USUAL_TIMEOUT)
 		timeout_usec = question(asks->id)->limit_sec * USEC_PER_SEC;
 	launch = launch_begin(config, n, question(asks->id)->answer_max);

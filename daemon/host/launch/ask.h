@@ -46,9 +46,8 @@ typedef struct Ask {
 
 /*
  * Asks all, side by side, and returns when all have ended or `timeout_usec` has passed since they
- * began. Nobody waits beyond `deadline_usec` (CLOCK_MONOTONIC; 0:
- * none), which is for questions that change nothing. Those to the mover go to one mover, and no
- * others with them.
+ * began. Nobody waits beyond `deadline_usec` (CLOCK_MONOTONIC; 0: none), which does not count for
+ * questions that change something. Those to the mover go to one mover, and no others with them.
  */
 void ask_parts(const WorkerConfig *config, Ask *asks, size_t n, uint64_t timeout_usec,
 	       uint64_t deadline_usec);
