@@ -47,7 +47,6 @@ typedef enum QuestionId {
 /* The parts that are gpupass-worker, and those that are ready before they are asked. */
 typedef struct Part {
 	const char *name;
-	bool writes; /* NVIDIA's library opens its devices for writing; others open nothing so */
 	/*
 	 * How many wait where nothing runs: for the job beside one that hangs, and for the job that
 	 * begins while the first one is being replaced. 0: it is started when it is asked.
@@ -64,6 +63,7 @@ typedef struct Part {
 	 * but an alarm, which counts from the request. 0: the unit's.
 	 */
 	unsigned limit_sec;
+	bool writes;   /* NVIDIA's library opens its devices for writing; others open nothing so */
 	bool has_view; /* it sees some things as they were at its start: host/launch/view.h */
 } Part;
 
@@ -89,14 +89,13 @@ typedef struct Question {
 	const char *part;
 	size_t least, most;  /* functions */
 	unsigned limit_sec;  /* for the answer, where the asker sets none */
-	size_t answer_max;   /* bytes */
+	unsigned answer_max; /* bytes */
 	QuestionLock lock;   /* by which a part at work is found */
-	bool alone;	     /* it is not asked while an earlier part is at work on the same */
 	GpupassError error;  /* where there is no answer; 0, which it never is: PartFailed */
+	bool alone;	     /* it is not asked while an earlier part is at work on the same */
 	const char *subject; /* of a sentence, where it names no functions */
 	const char *failed;  /* what follows the subject: "could not be looked at" */
-	const char
-		*slow; /* what to do where it is too slow, or meets an error; NULL: see its log */
+	const char *slow;    /* what to do if it is too slow or met an error; NULL: see its log */
 	const char *answers; /* the verb in the answer; NULL: that of the question */
 	/* The answer, whose first member is an AnswerHead. NULL: it is no document. */
 	const JsonMember *members;
