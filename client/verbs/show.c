@@ -100,10 +100,11 @@ static void print_facts(Client *c, const json_t *facts, const char *known_serial
 	print_lines(t, "Unseen", json_object_get(facts, "unseen"));
 }
 
-/* In a line, why there are no facts. */
+/* Why there are no facts. */
 static void print_no_facts(Client *c)
 {
 	_cleanup_free_ char *why = text_printable_lines(c->failure->message);
+	char *rest = why;
 
 	if (c->failure->code == GPUPASS_EXIT_NOT_PERMITTED)
 		terminal_field(
@@ -111,7 +112,8 @@ static void print_no_facts(Client *c)
 			"not permitted: PCIe link, override and holders are for root and for "
 			"users who may read: gpupassd(8), POLKIT");
 	else
-		terminal_field(&c->out, "Inspect", "%.*s", (int)strcspn(why, "\n"), why);
+		for (const char *line; (line = strsep(&rest, "\n"));)
+			terminal_field(&c->out, line == why ? "Inspect" : NULL, "%s", line);
 }
 
 static int print_gpu(Client *c, const World *w, const Gpu *gpu)

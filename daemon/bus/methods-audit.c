@@ -97,6 +97,16 @@ int method_get_audit(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	return 1;
 }
 
+static void answer_holders(const char *json, const Problem *problem, void *userdata)
+{
+	_cleanup_(pending_freep) Pending *pending = userdata;
+
+	if (json)
+		sd_bus_reply_method_return(pending->call, "s", json);
+	else
+		pending_reply_problem(pending, "cannot look for who holds GPUs", problem);
+}
+
 int method_get_holders(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
 	_cleanup_(pending_freep) Pending *pending = NULL;
@@ -111,7 +121,7 @@ int method_get_holders(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		return r < 0 ? r : 1;
 	/* A look at what a job has in hand may leave its worker behind: see Inspect. */
 	all = caller_is_privileged(pending->caller.uid);
-	r = manager_get_holders(f->manager, all, answer, pending);
+	r = manager_get_holders(f->manager, all, answer_holders, pending);
 	if (r < 0)
 		return r;
 	TAKE_PTR(pending);

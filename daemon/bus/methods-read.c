@@ -260,14 +260,14 @@ static int append_facts(sd_bus_message *reply, const Inspection *inspection,
 	return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
-static void inspected(const Inspection *inspection, int error, void *userdata)
+static void inspected(const Inspection *inspection, const Problem *problem, void *userdata)
 {
 	_cleanup_(pending_freep) Pending *pending = userdata;
 	_cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
 	int r;
 
-	if (!inspection || inspection->n_functions == 0) {
-		pending_reply_failed(pending, "cannot look at this GPU", error);
+	if (problem) {
+		pending_reply_problem(pending, "cannot look at this GPU", problem);
 		return;
 	}
 	r = sd_bus_message_new_method_return(pending->call, &reply);

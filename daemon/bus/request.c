@@ -190,6 +190,13 @@ void pending_reply_error(Pending *pending, const char *name, const char *message
 	sd_bus_reply_method_errorf(pending->call, name, "%s", str_or_empty(message));
 }
 
+void pending_reply_problem(Pending *pending, const char *what, const Problem *problem)
+{
+	_cleanup_free_ char *message = problem_message(problem, what);
+
+	pending_reply_error(pending, problem_dbus_name(problem->error), message);
+}
+
 void pending_reply_failed(Pending *pending, const char *what, int error)
 {
 	sd_bus_reply_method_errorf(pending->call, problem_dbus_name(GPUPASS_ERROR_INTERNAL),

@@ -2,7 +2,9 @@
 /* gpupassd's command line. */
 #pragma once
 
-#include "host/launch/worker.h"
+#include <stdbool.h>
+
+#include "host/launch/config.h"
 
 typedef struct Options {
 	const char *config_directory;

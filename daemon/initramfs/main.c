@@ -15,7 +15,7 @@
 
 #include "gpupass/errors.h"
 #include "host/image/initramfs-image.h"
-#include "host/wire/document.h"
+#include "host/wire/question.h"
 #include "host/wire/request.h"
 #include "util/arguments.h"
 #include "util/file.h"
@@ -25,7 +25,6 @@
 #include "worker/read-only.h"
 
 #define VERB "image"
-#define PART "initramfs"
 #define CMDLINE_MAX 65536
 
 typedef struct Command {
@@ -107,7 +106,8 @@ static int answer(const Command *command)
 	_cleanup_free_ char *text = NULL;
 	int r = read_image(command, e);
 
-	text = worker_examine_document(r, r < 0 ? NULL : e, NULL);
+	text = answer_text(question(ASK_IMAGE),
+			   &(HostAnswer){ .head.error = r, .host = r < 0 ? NULL : e });
 	if (puts(text) == EOF || fflush(stdout) == EOF)
 		return fail("nobody waits any more for the answer", -errno);
 	return GPUPASS_EXIT_DONE;
@@ -143,7 +143,7 @@ static int serve(char *const *words)
 static int be_part(const char *name)
 {
 	_cleanup_strv_ char **words = NULL;
-	int r = strcmp(name, PART) == 0 ? 0 : -ENOENT;
+	int r = strcmp(name, PART_INITRAMFS) == 0 ? 0 : -ENOENT;
 
 	if (r < 0)
 		return fail("no such part", r);

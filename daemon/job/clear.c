@@ -17,7 +17,7 @@ static char *wait_remedy(const JobPlace *place, const Bdf *function)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
 	_cleanup_free_ char *of_nvidia = NULL;
-	int r = place->host->ops->inspect(place->host, NULL, 0, INSPECT_CONFIG_NOT, &now);
+	int r = host_inspect(place->host, NULL, 0, INSPECT_CONFIG_NOT, &now, NULL);
 
 	if (r < 0 || !now->nvidia_version)
 		return strf("look for what holds it (gpupass show %s); a reboot ends it for "
@@ -46,13 +46,15 @@ static int still_moving(const JobPlace *place, const Bdf *functions, size_t n,
 static int check_answers(const JobPlace *place, const Bdf *functions, size_t n, Inspection **ret,
 			 Problem **ret_problem)
 {
-	int r = place->host->ops->inspect(place->host, functions, n, INSPECT_CONFIG_NOT, ret);
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	int r = host_inspect(place->host, functions, n, INSPECT_CONFIG_NOT, ret, &problem);
 
 	if (r == 0)
 		return r;
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_QUARANTINED,
-		.reason = strf("not all of its functions answer: %s", strerror(-r)),
+		.reason = strf("not all of its functions answer: %s",
+			       problem ? problem->cause : strerror(-r)),
 		.remedy = strf("see the kernel's log (dmesg | grep %s); a reboot may be needed",
 			       BDF_TEXT(&functions[0])));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/doctor-look.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "core/doctor/capture.h"
@@ -39,6 +40,7 @@ typedef struct Look {
 	DoctorNotes file_notes;
 	char **texts; /* of those */
 	int inspection_error, host_error;
+	Problem *inspection_problem, *host_problem; /* NULL: only the number is known */
 } Look;
 
 static void look_clear(Look *l)
@@ -49,6 +51,8 @@ static void look_clear(Look *l)
 	virt_domain_free(l->domain);
 	inventory_free(l->inventory);
 	inspection_free(l->inspection);
+	problem_free(l->inspection_problem);
+	problem_free(l->host_problem);
 	examination_free(l->host);
 	gpu_healths_free(l->health, l->n_health);
 	drift_free(l->drift);
@@ -128,19 +132,16 @@ static void look_at_all_claims(Look *l)
 		look_at_claims(l, &l->inventory->groups->items[i]);
 }
 
-static int look_at_health(Look *l)
+static void look_at_health(Look *l)
 {
 	const GpuSet *gpus = l->inventory->gpus;
 	_cleanup_free_ const PciFunction **leads = xcalloc(gpus->n_gpus + 1, sizeof(*leads));
 	size_t n = 0;
-	int r;
 
 	for (size_t i = 0; i < gpus->n_gpus; i++)
 		leads[n++] = gpus->gpus[i].lead;
-	r = health_look(l->place->health, l->place->host, leads, n, &l->health);
-	if (r >= 0)
-		l->n_health = n;
-	return r;
+	health_look(l->place->health, l->place->host, leads, n, &l->health);
+	l->n_health = n;
 }
 
 static bool is_quarantined(const Look *l, const Group *group)
@@ -176,11 +177,11 @@ static void look_closely(Look *l)
 		for (size_t k = 0; may_inspect(l, &gpus->gpus[i]) && k < gpus->gpus[i].n_functions;
 		     k++)
 			functions[n++] = gpus->gpus[i].functions[k]->bdf;
-	l->inspection_error =
-		host->ops->inspect(host, functions, n, INSPECT_CONFIG_NOT, &l->inspection);
-	if (l->inspection_error >= 0)
+	l->inspection_error = host_inspect(host, functions, n, INSPECT_CONFIG_NOT, &l->inspection,
+					   &l->inspection_problem);
+	if (l->inspection_error == 0)
 		trail_note_holders(l->place->trail, l->inspection);
-	l->host_error = host->ops->examine_host(host, &l->host);
+	l->host_error = host_examine(host, &l->host, &l->host_problem);
 }
 
 /* A finding that keeps a domain from its group is worse than a wrong record. */
@@ -437,6 +438,12 @@ static char *make_capture(const Look *l, const DoctorFacts *facts)
 	return capture_to_json(&capture, report);
 }
 
+/* A capture has a number where there was no answer. The report in it has the words. */
+static int number_of(int r)
+{
+	return r == PROBLEM ? -EREMOTEIO : r;
+}
+
 static char *make_report(const Look *l)
 {
 	const VirtDomain *v = l->domain;
@@ -450,10 +457,12 @@ static char *make_report(const Look *l)
 		.assignments = l->assignments,
 		.policy = &l->place->rules->policy,
 		.inspection = l->inspection,
-		.inspection_error = l->inspection_error,
+		.inspection_error = number_of(l->inspection_error),
+		.inspection_problem = l->inspection_problem,
 		.machine = l->inventory->facts,
 		.host = l->host,
-		.host_error = l->host_error,
+		.host_error = number_of(l->host_error),
+		.host_problem = l->host_problem,
 		.health = l->health,
 		.n_health = l->n_health,
 		.resets = l->resets,
@@ -497,9 +506,7 @@ int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_
 		r = look_at_groups(&l);
 	if (r == 0) {
 		look_at_all_claims(&l);
-		r = look_at_health(&l);
-	}
-	if (r == 0) {
+		look_at_health(&l);
 		look_at_fence(&l);
 		look_closely(&l);
 		look_for_drift(&l);

@@ -67,8 +67,8 @@ static int take(const JobPlace *place, Look *look)
 		leave_out_or_list(place, look, &groups->items[i]);
 	/* If a function does not answer, only the overrides stay unknown. */
 	if (look->n_functions > 0)
-		(void)place->host->ops->glance(place->host, look->functions, look->n_functions,
-					       INSPECT_CONFIG_NOT, &look->inspection);
+		(void)host_glance(place->host, look->functions, look->n_functions,
+				  INSPECT_CONFIG_NOT, &look->inspection, NULL);
 	return 0;
 }
 

@@ -43,15 +43,15 @@ bool guest_runs_nowhere(Host *host, const Bdf *functions, size_t n)
 }
 
 int inspect_past_exit(Host *host, const Bdf *functions, size_t n, InspectConfig config,
-		      Inspection **ret)
+		      Inspection **ret, Problem **ret_problem)
 {
 	uint64_t deadline = now_monotonic() + EXIT_USEC;
 
 	for (;;) {
 		_cleanup_(inspection_freep) Inspection *now = NULL;
-		int r = host->ops->inspect(host, functions, n, config, &now);
+		int r = host_inspect(host, functions, n, config, &now, ret_problem);
 
-		if (r < 0)
+		if (r != 0)
 			return r;
 		if (!open_in_guest(now) || now_monotonic() >= deadline ||
 		    !guest_runs_nowhere(host, functions, n)) {

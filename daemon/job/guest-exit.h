@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "host/host/host.h"
+#include "host/host/questions.h"
 
 /*
  * No domain runs with one of them, by what is known: its events tell when one does. false without
@@ -14,9 +14,9 @@
 bool guest_runs_nowhere(Host *host, const Bdf *functions, size_t n);
 
 /*
- * HostOps.inspect of the functions. While a function is open through vfio and no domain runs with
+ * host_inspect() of the functions. While a function is open through vfio and no domain runs with
  * it, inspects again, for at most ten seconds. A function that is still open then is not held by
  * libvirt.
  */
 int inspect_past_exit(Host *host, const Bdf *functions, size_t n, InspectConfig config,
-		      Inspection **ret);
+		      Inspection **ret, Problem **ret_problem);

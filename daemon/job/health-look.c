@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "host/launch/child.h"
 #include "util/xalloc.h"
 
 struct HealthLook {
@@ -36,7 +37,7 @@ static void forget_ended(HealthLook *look)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < look->n_stuck; i++)
-		if (worker_running(look->stuck[i].stuck))
+		if (child_runs(look->stuck[i].stuck))
 			look->stuck[kept++] = look->stuck[i];
 	look->n_stuck = kept;
 }
@@ -53,21 +54,18 @@ static void note_stuck(HealthLook *look, const GpuHealth *read, size_t n)
 			};
 }
 
-static int look_locked(HealthLook *look, Host *host, const PciFunction *const *leads, size_t n,
-		       GpuHealth *all)
+static void look_locked(HealthLook *look, Host *host, const PciFunction *const *leads, size_t n,
+			GpuHealth *all)
 {
 	_cleanup_free_ const PciFunction **ask = xcalloc(n + 1, sizeof(*ask));
 	_cleanup_free_ GpuHealth *read = xcalloc(n + 1, sizeof(GpuHealth));
 	size_t n_ask = 0, next = 0;
-	int r;
 
 	forget_ended(look);
 	for (size_t i = 0; i < n; i++)
 		if (!gpu_healths_find(look->stuck, look->n_stuck, &leads[i]->bdf))
 			ask[n_ask++] = leads[i];
-	r = host->ops->examine_gpus(host, ask, n_ask, read);
-	if (r < 0)
-		return r;
+	host_health(host, ask, n_ask, read);
 	for (size_t i = 0; i < n; i++) {
 		const GpuHealth *stuck =
 			gpu_healths_find(look->stuck, look->n_stuck, &leads[i]->bdf);
@@ -75,21 +73,15 @@ static int look_locked(HealthLook *look, Host *host, const PciFunction *const *l
 		all[i] = stuck ? *stuck : read[next++]; /* a stuck entry owns nothing */
 	}
 	note_stuck(look, read, n_ask);
-	return 0;
 }
 
-int health_look(HealthLook *look, Host *host, const PciFunction *const *leads, size_t n,
-		GpuHealth **ret)
+void health_look(HealthLook *look, Host *host, const PciFunction *const *leads, size_t n,
+		 GpuHealth **ret)
 {
 	GpuHealth *all = xcalloc(n + 1, sizeof(GpuHealth));
-	int r;
 
 	pthread_mutex_lock(&look->lock);
-	r = look_locked(look, host, leads, n, all);
+	look_locked(look, host, leads, n, all);
 	pthread_mutex_unlock(&look->lock);
-	if (r < 0)
-		gpu_healths_free(all, n);
-	else
-		*ret = all;
-	return r;
+	*ret = all;
 }

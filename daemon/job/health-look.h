@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "host/host/host.h"
+#include "host/host/questions.h"
 
 typedef struct HealthLook HealthLook;
 
@@ -19,5 +19,5 @@ DEFINE_CLEANUP(HealthLook, health_look_free)
  * leads: the leading function of each GPU. *ret: one entry for each, in the same order. For a GPU
  * with a hung worker, the entry has the error of that time, and the worker.
  */
-int health_look(HealthLook *look, Host *host, const PciFunction *const *leads, size_t n,
-		GpuHealth **ret);
+void health_look(HealthLook *look, Host *host, const PciFunction *const *leads, size_t n,
+		 GpuHealth **ret);

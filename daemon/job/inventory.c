@@ -137,7 +137,6 @@ static void learn(Host *host, GpuSet *gpus, bool serial_numbers, const Evidence 
 	_cleanup_free_ Bdf *ask = xcalloc(gpus->n_gpus + 1, sizeof(Bdf));
 	bool capabilities = serial_numbers;
 	size_t n = 0;
-	int r;
 
 	for (size_t i = 0; i < gpus->n_gpus; i++) {
 		const Gpu *gpu = &gpus->gpus[i];
@@ -150,8 +149,8 @@ static void learn(Host *host, GpuSet *gpus, bool serial_numbers, const Evidence 
 	}
 	if (n == 0)
 		return;
-	r = host->ops->glance(host, ask, n, capabilities ? most : INSPECT_CONFIG_NOT, &inspection);
-	if (r < 0)
+	if (host_glance(host, ask, n, capabilities ? most : INSPECT_CONFIG_NOT, &inspection, NULL) <
+	    0)
 		return; /* without the identity the group gets a note, and the scan succeeds */
 	for (size_t i = 0; i < inspection->n_functions; i++) {
 		const FunctionFacts *facts = &inspection->functions[i];
@@ -211,12 +210,9 @@ int inventory_derive(Host *host, PciSnapshot *snapshot, const Rules *rules,
 {
 	_cleanup_(inventory_freep) Inventory *inventory = xcalloc(1, sizeof(Inventory));
 	Evidence *evidence = known ? known->evidence : NULL;
-	int r;
 
 	inventory->snapshot = snapshot;
-	r = host->ops->facts(host, &inventory->facts);
-	if (r < 0)
-		return r;
+	inventory->facts = host->ops->facts(host);
 	inventory->gpus = gpu_set_new(inventory->snapshot);
 	apply_known(inventory->gpus, known, assignments);
 	learn(host, inventory->gpus, serial_numbers_asked(rules->declarations), evidence, most);

@@ -8,7 +8,7 @@
 #include "core/group/group.h"
 #include "core/group/rules.h"
 #include "core/links/evidence.h"
-#include "host/host/host.h"
+#include "host/host/questions.h"
 
 /* What we learnt of a board outside sysfs; valid while its address and ids stay the same. */
 typedef struct Identity {

@@ -5,6 +5,7 @@
 
 #include "job/prepare.h"
 #include "job/probe.h"
+#include "util/clock.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -199,13 +200,35 @@ static void run_plan(Task *task, const Prepared *prepared, const char *prefix)
 		 prefix);
 }
 
+/* A look at a busy host takes as long, whatever its caller would wait for a move. */
+#define LOOKS_LEAST_USEC (5 * USEC_PER_SEC)
+
+/*
+ * What the caller gives as a limit bounds all looks before the first write, too, as one deadline.
+ * Steps have limits of their own: a mover at work is not abandoned sooner.
+ */
+static JobPlace looking_place(const JobPlace *place, const JobRequest *request, Host *host)
+{
+	JobPlace looking = *place;
+
+	*host = *place->host;
+	if (request->timeout_usec > 0)
+		host->deadline_usec = now_monotonic() + (request->timeout_usec > LOOKS_LEAST_USEC
+								 ? request->timeout_usec
+								 : LOOKS_LEAST_USEC);
+	looking.host = host;
+	return looking;
+}
+
 /* false: it was refused before it began. */
 static bool probe_work(Task *task)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_(probe_clear) Probe probe = { 0 };
 	JobEvent planned = { .kind = JOB_EVENT_PLANNED, .changed = true };
-	int r = probe_prepare(&task->place, &task->request, task->id, &probe, &problem);
+	Host host;
+	const JobPlace looking = looking_place(&task->place, &task->request, &host);
+	int r = probe_prepare(&looking, &task->request, task->id, &probe, &problem);
 	bool began = r == 0;
 
 	/* Shows what the job is about. It has no steps, because it writes nothing. */
@@ -227,9 +250,11 @@ static bool plan_and_run(Task *task)
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_free_ char *prefix = NULL;
 	JobEvent planned;
+	Host host;
+	const JobPlace looking = looking_place(&task->place, &task->request, &host);
 	int r;
 
-	r = prepare(&task->place, &task->request, task->id, &prepared, &problem, &prefix);
+	r = prepare(&looking, &task->request, task->id, &prepared, &problem, &prefix);
 	if (r == 0) {
 		planned = planned_event(prepared->plan);
 		send(task, &planned);
@@ -281,9 +306,11 @@ static void verify_work(void *data)
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_free_ char *prefix = NULL;
 	JobEvent found;
+	Host host;
+	const JobPlace looking = looking_place(&task->place, &task->request, &host);
 	int r;
 
-	r = verification_new(&task->place, &task->request, &v, &problem, &prefix);
+	r = verification_new(&looking, &task->request, &v, &problem, &prefix);
 	if (r == 0) {
 		found = found_event(v);
 		send(task, &found);
@@ -327,9 +354,11 @@ static void plan_work(void *data)
 	_cleanup_(prepared_freep) Prepared *prepared = NULL;
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_free_ char *prefix = NULL;
+	Host host;
+	const JobPlace looking = looking_place(&task->place, &task->request, &host);
 	int r;
 
-	r = prepare(&task->place, &task->request, 0, &prepared, &problem, &prefix);
+	r = prepare(&looking, &task->request, 0, &prepared, &problem, &prefix);
 	if (r == 0)
 		task->result.json = plan_to_json(prepared->plan);
 	else

@@ -104,21 +104,13 @@ static int inspect_group(const JobPlace *place, const JobRequest *request, const
 {
 	InspectConfig config =
 		wakes_functions(request->operation) ? most_config(request) : INSPECT_CONFIG_NOT;
-	int r = inspect_past_exit(place->host, functions, n, config, &p->inspection);
+	int r = inspect_past_exit(place->host, functions, n, config, &p->inspection, ret_problem);
 
-	if (r >= 0)
-		trail_note_holders(place->trail, p->inspection);
-	if (r >= 0)
-		note_kept(p);
-	if (r != -ETIMEDOUT)
+	if (r != 0)
 		return r;
-	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_BIND_FAILED,
-		.reason =
-			xstrdup("its functions do not answer: looking at them did not end in time"),
-		.cause = xstrdup("a driver or a reset has one of them, or it does not wake up"),
-		.remedy = strf("see dmesg for their addresses (gpupass show %s), then try again",
-			       p->group->name));
+	trail_note_holders(place->trail, p->inspection);
+	note_kept(p);
+	return 0;
 }
 
 static bool asks_persistence(const JobRequest *request)
@@ -133,21 +125,19 @@ static bool asks_persistence(const JobRequest *request)
  * Comes before the inspection, which sees a worker that hangs in NVML as a holder like any other.
  * We do not ask about GPUs of other drivers: NVML takes seconds when no process has a GPU open.
  */
-static int ask_persistence(const JobPlace *place, const JobRequest *request, Prepared *p)
+static void ask_persistence(const JobPlace *place, const JobRequest *request, Prepared *p)
 {
 	_cleanup_free_ Bdf *gpus = xcalloc(p->group->n_gpus + 1, sizeof(Bdf));
 	size_t n = 0;
-	int r;
 
 	for (size_t i = 0; asks_persistence(request) && i < p->group->n_gpus; i++)
 		if (str_equal(p->group->gpus[i]->lead->driver, NVIDIA_DRIVER))
 			gpus[n++] = p->group->gpus[i]->lead->bdf;
 	if (n == 0)
-		return 0;
+		return;
 	p->persistence = xcalloc(n, sizeof(GpuPersistence));
-	r = place->host->ops->persistence(place->host, gpus, n, p->persistence);
-	p->n_persistence = r < 0 ? 0 : n;
-	return r;
+	host_persistence(place->host, gpus, n, p->persistence);
+	p->n_persistence = n;
 }
 
 /* What one look has shown that the next one has to do. */
@@ -292,7 +282,7 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 	if (r == 0)
 		r = cancellation_check(place->cancel, ret_problem);
 	if (r == 0)
-		r = ask_persistence(place, request, p);
+		ask_persistence(place, request, p);
 	if (r == 0)
 		r = cancellation_check(place->cancel, ret_problem);
 	if (r == 0)

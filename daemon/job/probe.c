@@ -60,8 +60,8 @@ static bool is_quarantined(const JobPlace *place, const Gpu *gpu)
 static int check_guest(const JobPlace *place, const Gpu *gpu, bool *ret_used)
 {
 	_cleanup_(inspection_freep) Inspection *inspection = NULL;
-	int r = place->host->ops->inspect(place->host, &gpu->lead->bdf, 1, INSPECT_CONFIG_NOT,
-					  &inspection);
+	int r = host_inspect(place->host, &gpu->lead->bdf, 1, INSPECT_CONFIG_NOT, &inspection,
+			     NULL);
 
 	*ret_used = false;
 	for (size_t i = 0; r >= 0 && i < inspection->n_holders; i++)
@@ -173,7 +173,7 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 		choose(place, probe, &gpus->gpus[i], mmio);
 	if (probe->n_nvml + probe->n_mmio == 0)
 		return refuse_nobody(probe, ret_problem);
-	pid = place->host->ops->probe_worker(place->host);
+	pid = place->host->ops->worker_on(place->host, NULL);
 	return pid > 0 ? refuse_second(pid, ret_problem)
 		       : claim(place, probe, job, looked, ret_problem);
 }
@@ -192,27 +192,6 @@ int probe_prepare(const JobPlace *place, const JobRequest *request, uint32_t job
 }
 
 /* ---- asking, and judging the answer ---- */
-
-static int no_answer(int error, uint64_t timeout_usec, pid_t pid, Problem **ret_problem)
-{
-	if (error == -ETIMEDOUT)
-		return problem_refuse(
-			ret_problem, GPUPASS_ERROR_PROBE_FAILED,
-			.reason = strf("NVML did not answer within %llu s",
-				       (unsigned long long)(timeout_usec / USEC_PER_SEC)),
-			.cause = strf("worker %d still waits for it", (int)pid),
-			.remedy = xstrdup(
-				"a badly seated bridge can make the driver slow: look at it, or "
-				"give it more time: gpupass probe --timeout=10min"));
-	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_PROBE_FAILED,
-		.reason = strf("the worker %s", error == -EPROTO ? "died before it answered"
-						: error == -EBADMSG
-							? "gave an answer that makes no sense"
-							: "could not be started"),
-		.cause = xstrdup(strerror(-error)),
-		.remedy = xstrdup("see journalctl -u gpupassd; does nvidia-smi work?"));
-}
 
 static int refused_by_nvml(const char *why, Problem **ret_problem)
 {
@@ -276,14 +255,13 @@ static int ask(const JobPlace *place, Probe *probe, bool mmio, uint64_t timeout_
 	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
 	const Bdf *functions = mmio ? probe->mmio : probe->nvml;
 	size_t n = mmio ? probe->n_mmio : probe->n_nvml;
-	pid_t pid = 0;
 	int r;
 
 	if (n == 0)
 		return 0;
-	r = place->host->ops->probe(place->host, functions, n, mmio, timeout_usec, &answer, &pid);
-	if (r < 0)
-		return no_answer(r, timeout_usec, pid, ret_problem);
+	r = host_probe(place->host, functions, n, mmio, timeout_usec, &answer, ret_problem);
+	if (r != 0)
+		return r;
 	if (answer.error)
 		return refused_by_nvml(answer.error, ret_problem);
 	return take_answer(probe, &answer, into);

@@ -136,7 +136,7 @@ static char *find_unread_guest(const JobPlace *place, const Plan *plan, const Do
 	while (use && (!use->active || (plan->live && str_equal(use->uuid, plan->domain_uuid))));
 	if (!use)
 		return NULL;
-	r = place->host->ops->inspect(place->host, functions, plan->n_functions, false, &now);
+	r = host_inspect(place->host, functions, plan->n_functions, INSPECT_CONFIG_NOT, &now, NULL);
 	for (size_t i = 0; r == 0 && i < now->n_holders; i++)
 		if (now->holders[i].vfio)
 			r = -EBUSY;

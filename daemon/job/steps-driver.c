@@ -87,21 +87,6 @@ static void remember_stuck(StepContext *c, const DriverTarget *target, const Mov
 				    target->driver ? target->driver : "no driver");
 }
 
-static int beside_another(const DriverTarget *target, const MoveOutcome *outcome,
-			  Problem **ret_problem)
-{
-	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_BIND_FAILED,
-		.reason = strf("%s could not be moved to %s", BDF_TEXT(&target->bdf),
-			       target->driver ? target->driver : "no driver"),
-		.cause = strf("%s that was started earlier is still at work on it",
-			      step_worker_name(outcome->pid).text),
-		.remedy = outcome->pid > 0 ? strf("wait for it to end: systemctl status %d",
-						  (int)outcome->pid)
-					   : xstrdup("wait for it to end: systemctl list-units "
-						     "'gpupass-mover@*'"));
-}
-
 /* A driver that leaves a GPU: for nvidia it depends on the release what ends it. */
 static char *wait_remedy(const StepContext *c, const DriverTarget *target)
 {
@@ -146,6 +131,17 @@ static int does_not_answer(const DriverTarget *target, Problem **ret_problem)
 			strf("see dmesg | grep %s; power-cycle the host", BDF_TEXT(&target->bdf)));
 }
 
+static int no_answer(const DriverTarget *target, const MoveOutcome *outcome, Problem **ret_problem)
+{
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_BIND_FAILED,
+		.reason = strf("%s could not be moved to %s", BDF_TEXT(&target->bdf),
+			       target->driver ? target->driver : "no driver"),
+		.cause = strf("%s%s", outcome->problem->cause,
+			      outcome->result.changed ? "; how far it came is not known" : ""),
+		.remedy = xstrdup(outcome->problem->remedy));
+}
+
 static int move_failed(const DriverTarget *target, const MoveOutcome *outcome,
 		       Problem **ret_problem)
 {
@@ -180,10 +176,10 @@ static int has_users(const DriverTarget *target, Problem **ret_problem)
 static int judge_one(const StepContext *c, const DriverTarget *target, const MoveOutcome *outcome,
 		     Problem **ret_problem)
 {
-	if (is_beside_another(outcome))
-		return beside_another(target, outcome, ret_problem);
-	if (outcome->still_running)
+	if (outcome->still_running && !is_beside_another(outcome))
 		return timed_out(c, target, outcome, ret_problem);
+	if (outcome->problem)
+		return no_answer(target, outcome, ret_problem);
 	if (outcome->result.phase == DRIVER_PHASE_LOCK && outcome->result.error == -EBUSY)
 		return has_users(target, ret_problem);
 	return outcome->result.phase == DRIVER_PHASE_VERIFY && outcome->result.error == -ENODEV
@@ -211,8 +207,7 @@ static int judge(StepContext *c, const Moves *moves, int error, Problem **ret_pr
 int step_move(StepContext *c, bool forward, Problem **ret_problem)
 {
 	_cleanup_(moves_clear) Moves moves = moves_make(c, forward);
-	int r = c->place->host->ops->move(c->place->host, moves.targets, moves.n, c->timeout_usec,
-					  moves.outcomes);
+	int r = host_move(c->place->host, moves.targets, moves.n, c->timeout_usec, moves.outcomes);
 
 	return judge(c, &moves, r, ret_problem);
 }
@@ -220,9 +215,9 @@ int step_move(StepContext *c, bool forward, Problem **ret_problem)
 int step_drivers_hold(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
-	int r = step_glance(c, &now);
+	int r = step_glance(c, &now, ret_problem);
 
-	if (r < 0)
+	if (r != 0)
 		return r;
 	for (size_t i = 0; i < c->plan->n_functions; i++) {
 		const PlanFunction *want = &c->plan->functions[i];
@@ -249,11 +244,11 @@ int step_drivers_hold(StepContext *c, Problem **ret_problem)
 int step_refuse_while_in_guest(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
-	int r = step_inspect_past_exit(c, &now);
+	int r = step_inspect_past_exit(c, &now, ret_problem);
 
 	if (r == -ENOENT)
 		return 0; /* one has vanished: move the others all the same */
-	if (r < 0)
+	if (r != 0)
 		return r;
 	for (size_t i = 0; i < now->n_holders; i++) {
 		const Holder *holder = &now->holders[i];

@@ -103,14 +103,9 @@ static int set_modes(StepContext *c, Which which, bool on, Inspection *now, char
 {
 	_cleanup_strv_ char **wrong = NULL, **causes = NULL;
 	_cleanup_(modes_clear) Modes modes = modes_make(c, which, on, now);
-	Host *host = c->place->host;
-	int r = 0;
 
-	if (modes.n > 0)
-		r = host->ops->set_persistence(host, modes.gpus, modes.n, on, c->timeout_usec,
-					       modes.outcomes);
-	if (r < 0)
-		return r;
+	host_set_persistence(c->place->host, modes.gpus, modes.n, on, c->timeout_usec,
+			     modes.outcomes);
 	collect_wrong(&modes, &wrong, &causes);
 	collect_notes(&modes, into_notes);
 	return wrong ? refuse(&modes, wrong, causes, ret_problem) : 0;
@@ -153,7 +148,7 @@ static int turn_on_again(StepContext *c, Problem **ret_problem)
 		return 0;
 	for (size_t i = 0; i < c->plan->n_functions; i++)
 		kept |= c->plan->functions[i].kept_by > 0;
-	if (kept && step_inspect(c, &now) < 0)
+	if (kept && step_inspect(c, &now, NULL) < 0)
 		now = NULL;
 	return set_modes(c, plan_function_loses_persistence, true, now, NULL, ret_problem);
 }

@@ -44,8 +44,9 @@ static void poll_memory(Turnover *t)
 		else
 			board->memory_why = unpolled_reason(t, board);
 	}
-	if (n > 0 && host->ops->memory(host, t->polled, n, t->memory) >= 0)
-		t->n_polled = n;
+	if (n > 0)
+		host_memory(host, t->polled, n, t->memory);
+	t->n_polled = n;
 	for (size_t i = 0; i < t->n_polled; i++)
 		for (size_t k = 0; k < t->n_boards; k++)
 			if (bdf_equal(&t->boards[k].bdf, &t->memory[i].bdf)) {
@@ -327,9 +328,7 @@ static int conclude(Turnover *t, Problem **ret_problem)
 
 static int turn_over(Turnover *t, Problem **ret_problem)
 {
-	Host *host = t->context->place->host;
-
-	if (host->ops->reset(host, t->targets, t->n, t->outcomes) < 0)
+	if (host_reset(t->context->place->host, t->targets, t->n, t->outcomes) < 0)
 		remember_stuck(t);
 	turnover_collect(t);
 	poll_memory(t);
@@ -348,7 +347,7 @@ static int reset(StepContext *c, Problem **ret_problem)
 }
 
 /* Where one has vanished: its reset fails, and the others stay where they are. */
-static int look_at_each(StepContext *c, bool *returned)
+static int look_at_each(StepContext *c, bool *returned, Problem **ret_problem)
 {
 	Host *host = c->place->host;
 
@@ -360,10 +359,10 @@ static int look_at_each(StepContext *c, bool *returned)
 		returned[i] = bdf_in(bdf, c->stuck_functions, c->n_stuck);
 		if (returned[i])
 			continue;
-		r = host->ops->glance(host, bdf, 1, INSPECT_CONFIG_NOT, &now);
+		r = host_glance(host, bdf, 1, INSPECT_CONFIG_NOT, &now, ret_problem);
 		if (r == -ENOENT)
 			continue;
-		if (r < 0)
+		if (r != 0)
 			return r;
 		returned[i] = !function_facts_on_vfio(&now->functions[0]);
 	}
@@ -374,14 +373,14 @@ static int look_at_each(StepContext *c, bool *returned)
  * What has left vfio-pci: an undo that was interrupted moved it, after its reset, or root did. Its
  * driver uses it, so it is not reset. A second reset of the others does no harm.
  */
-static int look_what_has_returned(StepContext *c, bool *returned)
+static int look_what_has_returned(StepContext *c, bool *returned, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
-	int r = step_glance(c, &now);
+	int r = step_glance(c, &now, ret_problem);
 
 	if (r == -ENOENT)
-		return look_at_each(c, returned);
-	if (r < 0)
+		return look_at_each(c, returned, ret_problem);
+	if (r != 0)
 		return r;
 	for (size_t i = 0; i < c->plan->n_functions; i++) {
 		const FunctionFacts *f = inspection_find(now, &c->plan->functions[i].bdf);
@@ -417,7 +416,7 @@ int step_reset_returning(StepContext *c, Problem **ret_problem)
 	if (!c->in_guest || c->rebooted)
 		return 0;
 	returned = xcalloc(c->plan->n_functions + 1, sizeof(bool));
-	r = look_what_has_returned(c, returned);
+	r = look_what_has_returned(c, returned, ret_problem);
 	if (r != 0)
 		return r;
 	note_unreset(c, returned);

@@ -112,36 +112,36 @@ static Bdf *list_functions(const StepContext *c, size_t *ret_n)
 	return functions;
 }
 
-static int inspect_by(StepContext *c, bool past_exit, Inspection **ret)
+static int inspect_by(StepContext *c, bool past_exit, Inspection **ret, Problem **ret_problem)
 {
 	Host *host = c->place->host;
 	size_t n;
 	_cleanup_free_ Bdf *functions = list_functions(c, &n);
-	int r = past_exit ? inspect_past_exit(host, functions, n, INSPECT_CONFIG_NOT, ret)
-			  : host->ops->inspect(host, functions, n, INSPECT_CONFIG_NOT, ret);
+	int r = (past_exit ? inspect_past_exit : host_inspect)(
+		host, functions, n, INSPECT_CONFIG_NOT, ret, ret_problem);
 
-	if (r >= 0)
+	if (r == 0)
 		trail_note_holders(c->place->trail, *ret);
 	return r;
 }
 
-int step_inspect(StepContext *c, Inspection **ret)
+int step_inspect(StepContext *c, Inspection **ret, Problem **ret_problem)
 {
-	return inspect_by(c, false, ret);
+	return inspect_by(c, false, ret, ret_problem);
 }
 
-int step_glance(StepContext *c, Inspection **ret)
+int step_glance(StepContext *c, Inspection **ret, Problem **ret_problem)
 {
 	Host *host = c->place->host;
 	size_t n;
 	_cleanup_free_ Bdf *functions = list_functions(c, &n);
 
-	return host->ops->glance(host, functions, n, INSPECT_CONFIG_NOT, ret);
+	return host_glance(host, functions, n, INSPECT_CONFIG_NOT, ret, ret_problem);
 }
 
-int step_inspect_past_exit(StepContext *c, Inspection **ret)
+int step_inspect_past_exit(StepContext *c, Inspection **ret, Problem **ret_problem)
 {
-	return inspect_by(c, true, ret);
+	return inspect_by(c, true, ret, ret_problem);
 }
 
 static int cannot_store(const StepContext *c, int error, Problem **ret_problem)

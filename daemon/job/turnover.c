@@ -182,13 +182,31 @@ bool turnover_failed(const Turnover *t, const Receipt *receipt)
 	return receipt_has_failure(receipt);
 }
 
+/* Which part did not answer, and how; NULL: they all have. */
+static const Problem *problem_of(const Turnover *t, const ResetReport *report)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (bdf_equal(&t->targets[i].bdf, &report->bdf))
+			return t->outcomes[i].problem;
+	return NULL;
+}
+
+static char *report_text(const Turnover *t, const ResetReport *report)
+{
+	const Problem *problem = problem_of(t, report);
+
+	return problem ? strf("%s: %s: %s", BDF_TEXT(&report->bdf),
+			      reset_result_to_string(report->result), problem->cause)
+		       : reset_report_text(report);
+}
+
 char *turnover_functions_text(const Turnover *t, bool only_bad)
 {
 	_cleanup_strv_ char **lines = NULL;
 
 	for (size_t i = 0; i < t->n_reports; i++)
 		if (!only_bad || !reset_result_is_good(t->reports[i].result))
-			strv_append_take(&lines, reset_report_text(&t->reports[i]));
+			strv_append_take(&lines, report_text(t, &t->reports[i]));
 	return strv_join(lines, only_bad ? "\n" : "; ");
 }
 

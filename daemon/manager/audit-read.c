@@ -72,7 +72,7 @@ int manager_get_audit(Manager *m, const AuditQuery *query, ManagerAudit done, vo
 /* ---- who holds now ---- */
 
 typedef struct HoldersTask {
-	ManagerAudit done;
+	ManagerHolders done;
 	void *userdata;
 } HoldersTask;
 
@@ -108,12 +108,12 @@ static char *holders_text(const Inspection *inspection)
 	return json_dumps(o, JSON_COMPACT);
 }
 
-static void holders_found(const Inspection *inspection, int error, void *userdata)
+static void holders_found(const Inspection *inspection, const Problem *problem, void *userdata)
 {
 	HoldersTask *task = userdata;
 	_cleanup_free_ char *text = inspection ? holders_text(inspection) : NULL;
 
-	task->done(text, inspection ? 0 : error, task->userdata);
+	task->done(text, problem, task->userdata);
 	free(task);
 }
 
@@ -139,7 +139,7 @@ static size_t add_all(const Manager *m, bool all, Bdf *functions)
 	return n;
 }
 
-int manager_get_holders(Manager *m, bool all, ManagerAudit done, void *userdata)
+int manager_get_holders(Manager *m, bool all, ManagerHolders done, void *userdata)
 {
 	_cleanup_free_ Bdf *functions = NULL;
 	HoldersTask *task;

@@ -36,4 +36,5 @@ int manager_get_audit(Manager *m, const AuditQuery *query, ManagerAudit done, vo
  * Which processes have a file of a GPU open now: schema org.gpupass1.holders/1. all: also of GPUs
  * that a job has in hand, or that are quarantined, where the look may have to wait.
  */
-int manager_get_holders(Manager *m, bool all, ManagerAudit done, void *userdata);
+typedef void (*ManagerHolders)(const char *json, const Problem *problem, void *userdata);
+int manager_get_holders(Manager *m, bool all, ManagerHolders done, void *userdata);

@@ -87,7 +87,6 @@ typedef struct HealthTask {
 	const PciFunction **pointers;
 	size_t n;
 	GpuHealth *items;
-	int result;
 } HealthTask;
 
 static HealthTask *health_task_free(HealthTask *task)
@@ -108,8 +107,7 @@ static void health_work(void *data)
 	HealthTask *task = data;
 	Manager *m = task->manager;
 
-	task->result =
-		health_look(m->health_look, m->place.host, task->pointers, task->n, &task->items);
+	health_look(m->health_look, m->place.host, task->pointers, task->n, &task->items);
 }
 
 static void health_done(void *data)
@@ -119,10 +117,6 @@ static void health_done(void *data)
 
 	m->health_running = false;
 	m->health_usec = now_monotonic();
-	if (task->result < 0) {
-		log_error("cannot look at the health of GPUs: %s", strerror(-task->result));
-		return;
-	}
 	manager_merge_health(m, TAKE_PTR(task->items), task->n);
 	manager_observe(m);
 }

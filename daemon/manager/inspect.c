@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "host/host/questions.h"
 #include "job/drift-look.h"
 #include "manager/look.h"
 #include "manager/state.h"
@@ -15,7 +16,7 @@ typedef struct Inspect {
 	Bdf *functions;
 	size_t n;
 	Inspection *inspection;
-	int result;
+	Problem *problem;
 	ManagerInspected done;
 	void *userdata;
 } Inspect;
@@ -24,17 +25,21 @@ static void inspect_work(void *data)
 {
 	Inspect *task = data;
 
-	task->result = task->host->ops->inspect(task->host, task->functions, task->n,
-						INSPECT_CONFIG_AWAKE, &task->inspection);
-	if (task->result >= 0)
+	int r = host_inspect(task->host, task->functions, task->n, INSPECT_CONFIG_AWAKE,
+			     &task->inspection, &task->problem);
+
+	if (r == 0)
 		trail_note_holders(task->trail, task->inspection);
+	else if (r < 0)
+		problem_set(&task->problem, GPUPASS_ERROR_NO_SUCH_GPU, "it is not there any more");
 }
 
 static void inspect_done(void *data)
 {
 	Inspect *task = data;
 
-	task->done(task->inspection, task->result, task->userdata);
+	task->done(task->inspection, task->problem, task->userdata);
+	problem_free(task->problem);
 	inspection_free(task->inspection);
 	free(task->functions);
 	free(task);

@@ -4,9 +4,9 @@
 
 #include "manager/types.h"
 
-/* A close look at one GPU for `show`, which wakes no device. Without an inspection `error` is a
- * negative errno. */
-typedef void (*ManagerInspected)(const Inspection *inspection, int error, void *userdata);
+/* A close look at one GPU for `show`, which wakes no device. One of the two is NULL. */
+typedef void (*ManagerInspected)(const Inspection *inspection, const Problem *problem,
+				 void *userdata);
 int manager_inspect(Manager *m, const Bdf *functions, size_t n, ManagerInspected done,
 		    void *userdata);
 

@@ -19,7 +19,7 @@
 #include "gpupass/errors.h"
 #include "host/device/driver-ops.h"
 #include "host/device/reset.h"
-#include "host/wire/document.h"
+#include "host/wire/answer.h"
 #include "host/wire/request.h"
 #include "mover/command.h"
 #include "util/arguments.h"

@@ -1,41 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The worker's side of host/launch/worker.h: its command line. */
+/* A question of host/wire/question.h, as the worker's command line has it. */
 #pragma once
 
-#include "core/facts/persistence.h"
-#include "host/wire/move.h"
-
-typedef enum WorkerVerb {
-	WORKER_INSPECT,
-	WORKER_MOVE,
-	WORKER_PROBE,
-	WORKER_RESET,
-	WORKER_EXAMINE,
-	WORKER_PERSISTENCE,
-	WORKER_CONFIG,
-	WORKER_UEVENTS,
-	WORKER_MEMORY,
-	WORKER_MACHINES,
-} WorkerVerb;
+#include "host/wire/question.h"
 
 typedef struct WorkerCommand {
 	const char *sysfs_dir;
 	const char *proc_dir;
-	const char *root_dir; /* examine, machines, persistence: where etc, run and usr are */
-	WorkerVerb verb;
-	DriverTarget target; /* move; reset: only its bdf */
-	const char *nvml;    /* NVML's library; NULL: where the loader finds it */
-	Bdf *functions;	     /* inspect, probe, memory; examine: none, or a GPU and its ports */
+	const char *root_dir; /* where etc, run and usr are */
+	const char *nvml;     /* NVML's library; NULL: where the loader finds it */
+	const Question *question;
+	Bdf *functions; /* what it is about */
 	size_t n_functions;
-	bool without_image; /* examine: the host, but not its initramfs */
-	bool capabilities;  /* inspect */
-	bool glance;	    /* inspect: not who holds them, and nothing of the host */
-	bool awake;	    /* inspect, with capabilities: only of devices in D0 */
-	bool mmio;	    /* probe: registers instead of NVML */
-	bool slot;	    /* reset */
-	/* persistence: the mode to set; unknown: only read it */
-	PersistenceMode set;
-	const char *set_to; /* as given; NULL: not given */
+	DriverTarget target; /* of a move */
+	PersistenceMode set; /* ASK_SET_PERSISTENCE */
+	bool awake;	     /* ASK_CONFIG: only of devices in D0 */
+	bool slot;	     /* ASK_RESET: all functions of its slot */
 } WorkerCommand;
 
 /*
@@ -45,3 +25,15 @@ typedef struct WorkerCommand {
 bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_status);
 
 void worker_command_clear(WorkerCommand *command);
+
+/* ---- probe.c, persistence.c, uevents.c: 0, or -errno where there is no answer ---- */
+
+/* ASK_LINKS, ASK_REGISTERS */
+int probe_links(const WorkerCommand *command, ProbeAnswer *answer);
+/* ASK_PERSISTENCE, ASK_SET_PERSISTENCE */
+int persistence_modes(const WorkerCommand *command, PersistenceAnswer *answer);
+/*
+ * ASK_UEVENTS: writes a line to `out`, a socket, for every message of the kernel about a PCI
+ * device, until the other side has closed it. 0, or what cannot be done, once.
+ */
+int uevents_follow(int out);

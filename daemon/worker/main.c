@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * gpupass-worker: does one thing that may never return (unbind a driver, wait for a device), so
- * that gpupassd need not. host/launch/worker.h describes the protocol.
+ * that gpupassd need not. host/wire/question.h has the protocol.
  */
 #include <limits.h>
 #include <signal.h>

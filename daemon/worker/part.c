@@ -21,77 +21,11 @@ static int fail(const char *what, int error)
 	return GPUPASS_EXIT_FAILED;
 }
 
-static bool inspects(const WorkerCommand *c)
-{
-	return c->verb == WORKER_INSPECT && !c->capabilities;
-}
-
-static bool reads_config(const WorkerCommand *c)
-{
-	return c->verb == WORKER_CONFIG || (c->verb == WORKER_EXAMINE && c->n_functions > 0) ||
-	       (c->verb == WORKER_PROBE && c->mmio) || c->verb == WORKER_MEMORY;
-}
-
-static bool asks_nvml(const WorkerCommand *c)
-{
-	return (c->verb == WORKER_PROBE && !c->mmio) ||
-	       (c->verb == WORKER_PERSISTENCE && !c->set_to);
-}
-
-static bool sets_persistence(const WorkerCommand *c)
-{
-	return c->verb == WORKER_PERSISTENCE && c->set_to;
-}
-
-static bool examines_setup(const WorkerCommand *c)
-{
-	return (c->verb == WORKER_EXAMINE && c->without_image) || c->verb == WORKER_MACHINES;
-}
-
-static bool follows_uevents(const WorkerCommand *c)
-{
-	return c->verb == WORKER_UEVENTS;
-}
-
-typedef struct Part {
-	const char *name;
-	bool (*does)(const WorkerCommand *command);
-	bool writes; /* NVIDIA's library opens its devices for writing */
-	bool waits;  /* the daemon has it started before it has anything to ask */
-	/*
-	 * It answers more than one request, one after another. Not what loads NVIDIA's library:
-	 * nobody knows what that leaves open, and who has a GPU open is a holder of it.
-	 */
-	bool stays;
-	/*
-	 * What waits may be idle for days. So not its unit's RuntimeMaxSec= ends one that hangs,
-	 * but an alarm, which counts from the request.
-	 */
-	unsigned limit_sec;
-} Part;
-
-static const Part parts[] = {
-	{ "inspector", .does = inspects, .waits = true, .stays = true, .limit_sec = 60 },
-	{ "config", .does = reads_config, .waits = true, .stays = true, .limit_sec = 120 },
-	{ "examiner", .does = examines_setup },
-	{ "prober", .does = asks_nvml, .writes = true, .waits = true },
-	{ "persistence", .does = sets_persistence, .writes = true },
-	{ "uevents", .does = follows_uevents },
-};
-
 /* Whoever asks may not choose another tree, nor a library. */
 static bool is_of_this_host(const WorkerCommand *c)
 {
 	return strcmp(c->sysfs_dir, "/sys") == 0 && strcmp(c->proc_dir, "/proc") == 0 &&
 	       strcmp(c->root_dir, "/") == 0 && !c->nvml;
-}
-
-static const Part *find_part(const char *name)
-{
-	for (size_t i = 0; i < ELEMENTS(parts); i++)
-		if (strcmp(parts[i].name, name) == 0)
-			return &parts[i];
-	return NULL;
 }
 
 /*
@@ -100,14 +34,10 @@ static const Part *find_part(const char *name)
  */
 static int take_lock(const WorkerCommand *command, int *ret_fd)
 {
-	if (sets_persistence(command))
-		return pid_lock_take(PARTS_LOCKS_DIR, BDF_TEXT(&command->functions[0]), ret_fd);
-	if (!asks_nvml(command))
-		return 0;
-	return pid_lock_take(PARTS_LOCKS_DIR,
-			     command->verb == WORKER_PROBE ? WORKER_LOCK_PROBE
-							   : WORKER_LOCK_PERSISTENCE,
-			     ret_fd);
+	char text[BDF_TEXT_MAX];
+	const char *name = question_lock(command->question, command->functions, text);
+
+	return name ? pid_lock_take(PARTS_LOCKS_DIR, name, ret_fd) : 0;
 }
 
 static int run(const Part *part, int argc, char **argv)
@@ -118,7 +48,7 @@ static int run(const Part *part, int argc, char **argv)
 
 	if (!worker_command_parse(argc, argv, &command, &status))
 		return status;
-	if (!is_of_this_host(&command) || !part->does(&command))
+	if (!is_of_this_host(&command) || strcmp(command.question->part, part->name) != 0)
 		return fail("not this part's business", -EPERM);
 	r = request_begin(STDOUT_FILENO);
 	if (r < 0)
@@ -153,14 +83,15 @@ static int confine(const Part *part)
 /* 1 with the request; 0 when nobody has one for it. */
 static int next_request(const Part *part, char ***ret)
 {
-	int r = part->waits ? request_next(STDIN_FILENO, -1, ret) : request_read(STDIN_FILENO, ret);
+	int r = part->ready > 0 ? request_next(STDIN_FILENO, -1, ret)
+				: request_read(STDIN_FILENO, ret);
 
-	return r >= 0 && !part->waits ? 1 : r;
+	return r >= 0 && part->ready == 0 ? 1 : r;
 }
 
 int part_run(const char *name)
 {
-	const Part *part = find_part(name);
+	const Part *part = strcmp(name, PART_MOVER) != 0 ? part_find(name) : NULL;
 	int status = GPUPASS_EXIT_DONE, r = part ? confine(part) : -ENOENT;
 
 	if (r < 0)
@@ -173,7 +104,7 @@ int part_run(const char *name)
 			return fail("no request", r);
 		if (r > 0)
 			status = serve(part, words);
-	} while (r > 0 && part->stays && status == GPUPASS_EXIT_DONE);
+	} while (r > 0 && part->serves > 1 && status == GPUPASS_EXIT_DONE);
 	/* systemd has this connection open, too, until it has seen the end of this process. */
 	shutdown(STDOUT_FILENO, SHUT_WR);
 	return status;

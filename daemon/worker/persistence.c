@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "worker/persistence.h"
+#include "worker/command.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "host/device/nvml.h"
-#include "host/wire/persistence.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 #include "worker/nvidia-smi.h"
@@ -118,14 +117,9 @@ static int work(const WorkerCommand *command, GpuPersistence *gpus)
 	return 0;
 }
 
-char *persistence_command(const WorkerCommand *command)
+int persistence_modes(const WorkerCommand *command, PersistenceAnswer *answer)
 {
-	size_t n = command->n_functions;
-	GpuPersistence *gpus = xcalloc(n + 1, sizeof(GpuPersistence));
-	char *document = NULL;
-
-	if (work(command, gpus) >= 0)
-		document = persistence_document(gpus, n);
-	persistence_list_free(gpus, n);
-	return document;
+	answer->n_gpus = command->n_functions;
+	answer->gpus = xcalloc(answer->n_gpus + 1, sizeof(GpuPersistence));
+	return work(command, answer->gpus);
 }

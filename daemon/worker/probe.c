@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "worker/probe.h"
+#include "worker/command.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,6 @@
 #include "host/device/nvlink-mmio.h"
 #include "host/device/nvml.h"
 #include "host/scan/sysfs.h"
-#include "host/wire/probe.h"
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -122,12 +121,9 @@ static int probe_mmio(const WorkerCommand *command, ProbeAnswer *answer)
 	return r < 0 ? r : match_boards(sysfs_fd, views, n, answer);
 }
 
-char *probe_command(const WorkerCommand *command)
+int probe_links(const WorkerCommand *command, ProbeAnswer *answer)
 {
-	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
-	int r;
-
-	answer.boards = evidence_new();
-	r = command->mmio ? probe_mmio(command, &answer) : probe_nvml(command, &answer);
-	return r < 0 ? NULL : probe_document(&answer);
+	answer->boards = evidence_new();
+	return question_id(command->question) == ASK_REGISTERS ? probe_mmio(command, answer)
+							       : probe_nvml(command, answer);
 }

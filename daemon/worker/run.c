@@ -13,54 +13,54 @@
 #include "host/device/examine.h"
 #include "host/device/inspect.h"
 #include "host/device/machine-files.h"
+#include "host/device/memory-mmio.h"
 #include "host/device/reset.h"
-#include "host/wire/document.h"
-#include "host/wire/machines.h"
+#include "host/wire/answer.h"
 #include "util/file.h"
 #include "util/heap.h"
 #include "util/text.h"
-#include "worker/memory.h"
-#include "worker/persistence.h"
-#include "worker/probe.h"
-#include "worker/uevents.h"
+#include "util/xalloc.h"
 
-static void move(const WorkerCommand *command, const DriverOps *ops, DriverResult *ret)
+/* As long as gpu-admin-tools waits. */
+#define MEMORY_POLL_MSEC 5000U
+
+static int move(const WorkerCommand *command, const DriverOps *ops, void *ret)
 {
 	_cleanup_free_ char *gpus = strf("%s/driver/nvidia/gpus", command->proc_dir);
 	DriverOps here = ops ? *ops : *driver_real_ops();
+	DriverResult *result = &((MoveAnswer *)ret)->result;
 	_cleanup_close_ int sysfs_fd = -1;
 	int r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
 
 	here.gpus_dir = gpus;
 	if (r < 0)
-		*ret = (DriverResult){ .error = r, .phase = DRIVER_PHASE_READ };
+		*result = (DriverResult){ .error = r, .phase = DRIVER_PHASE_READ };
 	else
-		driver_move_with(&here, sysfs_fd, &command->target, ret);
+		driver_move_with(&here, sysfs_fd, &command->target, result);
+	return 0;
 }
 
-static void reset(const WorkerCommand *command, const DriverOps *ops, ResetReport *ret)
+static int reset(const WorkerCommand *command, const DriverOps *ops, void *ret)
 {
+	ResetReport *report = &((ResetAnswer *)ret)->report;
 	_cleanup_close_ int sysfs_fd = -1;
 	DriverOps real = *driver_real_ops();
 	int r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
 
 	if (r < 0) {
-		*ret = (ResetReport){
-			.bdf = command->target.bdf,
+		*report = (ResetReport){
+			.bdf = command->functions[0],
 			.result = RESET_FAILED,
 			.error = r,
 		};
-		return;
+		return 0;
 	}
 	/* The files of /dev/vfio belong to /sys and to no other tree. */
 	if (strcmp(command->sysfs_dir, "/sys") != 0)
 		real.hot_reset = NULL;
-	if (!ops)
-		ops = &real;
-	if (command->slot)
-		slot_reset_with(ops, sysfs_fd, &command->target.bdf, ret);
-	else
-		function_reset_with(ops, sysfs_fd, &command->target.bdf, ret);
+	(command->slot ? slot_reset_with : function_reset_with)(ops ? ops : &real, sysfs_fd,
+								&command->functions[0], report);
+	return 0;
 }
 
 /* The running kernel's modules; -1 when there are none to read. */
@@ -76,14 +76,7 @@ static int open_modules(void)
 	return dir_open_at(AT_FDCWD, path, false, &fd) >= 0 ? fd : -1;
 }
 
-static InspectConfig config_space(const WorkerCommand *command)
-{
-	if (!command->capabilities && command->verb != WORKER_CONFIG)
-		return INSPECT_CONFIG_NOT;
-	return command->awake ? INSPECT_CONFIG_AWAKE : INSPECT_CONFIG_ALL;
-}
-
-static int inspect(const WorkerCommand *command, Inspection **ret)
+static int look(const WorkerCommand *command, Inspection **ret)
 {
 	_cleanup_close_ int sysfs_fd = -1, proc_fd = -1, modules_fd = open_modules();
 	InspectRoots roots;
@@ -99,94 +92,134 @@ static int inspect(const WorkerCommand *command, Inspection **ret)
 		.proc_fd = proc_fd,
 		.modules_fd = modules_fd,
 	};
-	if (command->verb == WORKER_CONFIG)
+	if (question_id(command->question) == ASK_CONFIG)
 		return inspect_config(&roots, command->functions, command->n_functions,
-				      config_space(command), ret);
-	return (command->glance ? inspect_glance : inspect_functions)(
-		&roots, command->functions, command->n_functions, config_space(command), ret);
+				      command->awake ? INSPECT_CONFIG_AWAKE : INSPECT_CONFIG_ALL,
+				      ret);
+	return (question_id(command->question) == ASK_GLANCE ? inspect_glance : inspect_functions)(
+		&roots, command->functions, command->n_functions, ret);
 }
 
-static int examine(const WorkerCommand *command, Examination **ret_host, GpuHealth *ret_gpu)
+static int inspect(const WorkerCommand *command, _unused_ const DriverOps *ops, void *ret)
+{
+	InspectAnswer *answer = ret;
+
+	answer->head.error = look(command, &answer->inspection);
+	return 0;
+}
+
+static int open_roots(const WorkerCommand *command, int *ret_sysfs, int *ret_proc, int *ret_root)
+{
+	int r = dir_open_at(AT_FDCWD, command->proc_dir, false, ret_proc);
+
+	if (r >= 0)
+		r = dir_open_at(AT_FDCWD, command->root_dir, false, ret_root);
+	return r < 0 || !ret_sysfs ? r
+				   : dir_open_at(AT_FDCWD, command->sysfs_dir, false, ret_sysfs);
+}
+
+static int examine(const WorkerCommand *command, _unused_ const DriverOps *ops, void *ret)
 {
 	_cleanup_close_ int sysfs_fd = -1, proc_fd = -1, root_fd = -1;
-	ExamineRoots roots;
-	int r;
+	int r = open_roots(command, &sysfs_fd, &proc_fd, &root_fd);
+	const ExamineRoots roots = { .sysfs_fd = sysfs_fd, .proc_fd = proc_fd, .root_fd = root_fd };
+	HealthAnswer *health = ret;
+	HostAnswer *host = ret;
 
-	r = dir_open_at(AT_FDCWD, command->proc_dir, false, &proc_fd);
-	if (r >= 0)
-		r = dir_open_at(AT_FDCWD, command->root_dir, false, &root_fd);
-	if (r >= 0)
-		r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
-	if (r < 0)
-		return r;
-	roots = (ExamineRoots){ .sysfs_fd = sysfs_fd, .proc_fd = proc_fd, .root_fd = root_fd };
-	if (command->n_functions == 0) {
-		*ret_host = examine_setup(&roots);
-		return 0;
-	}
-	return examine_gpu(&roots, &command->functions[0], command->functions + 1,
-			   command->n_functions - 1, ret_gpu);
+	if (r >= 0 && question_id(command->question) == ASK_SETUP)
+		host->host = examine_setup(&roots);
+	else if (r >= 0)
+		r = examine_gpu(&roots, &command->functions[0], command->functions + 1,
+				command->n_functions - 1, &health->gpu);
+	((AnswerHead *)ret)->error = r < 0 ? r : 0;
+	return 0;
 }
 
-static int read_machines(const WorkerCommand *command, Machines **ret)
-{
-	_cleanup_close_ int proc_fd = -1, root_fd = -1;
-	int r = dir_open_at(AT_FDCWD, command->proc_dir, false, &proc_fd);
-
-	if (r >= 0)
-		r = dir_open_at(AT_FDCWD, command->root_dir, false, &root_fd);
-	return r < 0 ? r : machine_files_read(root_fd, proc_fd, ret);
-}
-
-static char *machines_answer(const WorkerCommand *command)
+static int read_machines(const WorkerCommand *command, _unused_ const DriverOps *ops, void *ret)
 {
 	_cleanup_(machines_freep) Machines *machines = NULL;
-	int r = read_machines(command, &machines);
+	_cleanup_close_ int proc_fd = -1, root_fd = -1;
+	MachinesAnswer *answer = ret;
+	int r = open_roots(command, NULL, &proc_fd, &root_fd);
 
-	return machines_document(machines, r);
+	if (r >= 0)
+		r = machine_files_read(root_fd, proc_fd, &machines);
+	answer->head.error = r < 0 ? r : 0;
+	if (r < 0)
+		return 0;
+	answer->machines = TAKE_PTR(machines->items);
+	answer->n_machines = machines->n_items;
+	machines->n_items = 0;
+	return 0;
 }
 
-static char *examine_answer(const WorkerCommand *command)
+static int poll_memory(const WorkerCommand *command, _unused_ const DriverOps *ops, void *ret)
 {
-	_cleanup_(examination_freep) Examination *host = NULL;
-	_cleanup_(gpu_health_clear) GpuHealth gpu = { 0 };
-	int r = examine(command, &host, &gpu);
+	_cleanup_close_ int sysfs_fd = -1;
+	MemoryAnswer *answer = ret;
+	int r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
 
-	return worker_examine_document(r, host, r == 0 && !host ? &gpu : NULL);
+	if (r < 0)
+		return r;
+	answer->n_boards = command->n_functions;
+	answer->boards = xcalloc(answer->n_boards + 1, sizeof(MemoryReport));
+	memory_mmio_poll(sysfs_fd, command->functions, answer->n_boards, MEMORY_POLL_MSEC,
+			 answer->boards);
+	return 0;
 }
 
+static int probe(const WorkerCommand *command, _unused_ const DriverOps *ops, void *ret)
+{
+	return probe_links(command, ret);
+}
+
+static int persistence(const WorkerCommand *command, _unused_ const DriverOps *ops, void *ret)
+{
+	return persistence_modes(command, ret);
+}
+
+/* -errno: there is no answer, where it has no place for an error. */
+static int (*const answers[QUESTION_MAX_])(const WorkerCommand *command, const DriverOps *ops,
+					   void *ret_answer) = {
+	[ASK_MOVE] = move,
+	[ASK_RESET] = reset,
+	[ASK_INSPECT] = inspect,
+	[ASK_GLANCE] = inspect,
+	[ASK_CONFIG] = inspect,
+	[ASK_SETUP] = examine,
+	[ASK_HEALTH] = examine,
+	[ASK_MACHINES] = read_machines,
+	[ASK_MEMORY] = poll_memory,
+	[ASK_LINKS] = probe,
+	[ASK_REGISTERS] = probe,
+	[ASK_PERSISTENCE] = persistence,
+	[ASK_SET_PERSISTENCE] = persistence,
+};
+
+static char *text_of(const WorkerCommand *command, const void *answer)
+{
+	switch (question_id(command->question)) {
+	case ASK_MOVE:
+		return worker_move_document(&command->target.bdf,
+					    &((const MoveAnswer *)answer)->result);
+	case ASK_RESET:
+		return worker_reset_document(&((const ResetAnswer *)answer)->report);
+	default:
+		return answer_text(command->question, answer);
+	}
+}
+
+/* NULL: it cannot be made. */
 static char *answer(const WorkerCommand *command, const DriverOps *ops)
 {
-	_cleanup_(inspection_freep) Inspection *inspection = NULL;
-	_cleanup_(driver_result_clear) DriverResult result = { 0 };
-	_cleanup_(reset_report_clear) ResetReport report = { 0 };
-	int r;
+	const Question *q = command->question;
+	_cleanup_free_ void *it = xcalloc(1, q->size);
+	char *text = NULL;
 
-	switch (command->verb) {
-	case WORKER_MOVE:
-		move(command, ops, &result);
-		return worker_move_document(&command->target.bdf, &result);
-	case WORKER_RESET:
-		reset(command, ops, &report);
-		return worker_reset_document(&report);
-	case WORKER_PROBE:
-		return probe_command(command);
-	case WORKER_INSPECT:
-	case WORKER_CONFIG:
-		r = inspect(command, &inspection);
-		return worker_inspect_document(r, inspection);
-	case WORKER_EXAMINE:
-		return examine_answer(command);
-	case WORKER_PERSISTENCE:
-		return persistence_command(command);
-	case WORKER_MEMORY:
-		return memory_command(command);
-	case WORKER_MACHINES:
-		return machines_answer(command);
-	case WORKER_UEVENTS: /* has no document */
-		break;
-	}
-	return NULL;
+	if (answers[question_id(q)](command, ops, it) >= 0)
+		text = text_of(command, it);
+	answer_clear(q, it);
+	return text;
 }
 
 static int follow_uevents(void)
@@ -200,11 +233,12 @@ static int follow_uevents(void)
 
 int worker_command_run(const WorkerCommand *command, const DriverOps *ops)
 {
+	QuestionId id = question_id(command->question);
 	_cleanup_free_ char *text = NULL;
 
-	if (command->verb == WORKER_UEVENTS)
+	if (id == ASK_UEVENTS)
 		return follow_uevents();
-	if (command->verb == WORKER_MOVE || command->verb == WORKER_RESET)
+	if (id == ASK_MOVE || id == ASK_RESET)
 		heap_reserve(MOVE_MEMORY_BYTES);
 	text = answer(command, ops);
 	if (!text) {
@@ -214,7 +248,7 @@ int worker_command_run(const WorkerCommand *command, const DriverOps *ops)
 	if (puts(text) != EOF && fflush(stdout) != EOF)
 		return GPUPASS_EXIT_DONE;
 	/* A reader that has given up has closed its end. The log should have that. */
-	if (errno != EPIPE || command->verb == WORKER_INSPECT)
+	if (errno != EPIPE || id == ASK_INSPECT || id == ASK_GLANCE)
 		return GPUPASS_EXIT_FAILED;
 	fprintf(stderr, "gpupass-worker: nobody waits any more for this answer: %s\n", text);
 	return GPUPASS_EXIT_DONE;

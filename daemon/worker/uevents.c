@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "worker/uevents.h"
+#include "worker/command.h"
 
 #include <errno.h>
 #include <linux/netlink.h>

@@ -35,6 +35,7 @@ typedef enum GpupassExit {
 	X(GPUPASS_ERROR_NOT_BRIDGED, "NotBridged", GPUPASS_EXIT_UNSUPPORTED)                       \
 	X(GPUPASS_ERROR_LINKS_UNKNOWN, "LinksUnknown", GPUPASS_EXIT_UNCONFIGURED)                  \
 	X(GPUPASS_ERROR_PROBE_FAILED, "ProbeFailed", GPUPASS_EXIT_DEPENDENCY)                      \
+	X(GPUPASS_ERROR_PART_FAILED, "PartFailed", GPUPASS_EXIT_DEPENDENCY)                        \
 	X(GPUPASS_ERROR_GROUP_BUSY, "GroupBusy", GPUPASS_EXIT_BUSY)                                \
 	X(GPUPASS_ERROR_SPLIT_GROUP, "SplitGroup", GPUPASS_EXIT_BUSY)                              \
 	X(GPUPASS_ERROR_IOMMU_DISABLED, "IommuDisabled", GPUPASS_EXIT_UNCONFIGURED)                \

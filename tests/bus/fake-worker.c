@@ -9,6 +9,8 @@
  *                           the driver link is gone meanwhile
  *   crash [DRIVER]          the worker dies in the unbind
  *   reset-fail              the reset gives an I/O error
+ * and by a file TREE/../faults/VERB or VERB--OPTION, with one of the ways of rig/bad-answers.h, or:
+ *   never                   it does not answer until the file is removed
  * With DRIVER only moves to that driver are concerned: "fail nvidia" spoils giving back.
  */
 #include <fcntl.h>
@@ -19,6 +21,7 @@
 #include <unistd.h>
 
 #include "gpupass/errors.h"
+#include "rig/bad-answers.h"
 #include "rig/sysfs-kernel.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -104,7 +107,7 @@ static int read_fault(const WorkerCommand *command, Fault *fault)
 	_cleanup_strv_ char **words = NULL;
 	int r;
 
-	fault->path = strf("%s/../faults/%s", command->sysfs_dir, BDF_TEXT(&command->target.bdf));
+	fault->path = strf("%s/../faults/%s", command->sysfs_dir, BDF_TEXT(command->functions));
 	r = file_read_line_at(AT_FDCWD, fault->path, &line);
 	if (r == -ENOENT)
 		return 0;
@@ -133,6 +136,28 @@ static void fake_wait(void *userdata _unused_, unsigned milliseconds)
 	usleep(milliseconds * 1000);
 }
 
+static bool moves(const WorkerCommand *command)
+{
+	QuestionId id = question_id(command->question);
+
+	return id == ASK_MOVE || id == ASK_RESET;
+}
+
+/* Whether TREE/../faults/VERB[OPTION] has told it how. */
+static bool answer_badly(const WorkerCommand *command)
+{
+	const Question *q = command->question;
+	_cleanup_free_ char *path =
+		strf("%s/../faults/%s%s", command->sysfs_dir, q->verb, str_or_empty(q->option));
+	_cleanup_free_ char *way = NULL;
+
+	if (file_read_line_at(AT_FDCWD, path, &way) < 0)
+		return false;
+	for (unsigned i = 0; str_equal(way, "never") && access(path, F_OK) == 0; i++)
+		usleep(1000000 / LOOKS_PER_SECOND);
+	return bad_answer(way, q->verb);
+}
+
 int main(int argc, char **argv)
 {
 	_cleanup_(worker_command_clear) WorkerCommand command = { 0 };
@@ -143,7 +168,9 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	if (!worker_command_parse(argc, argv, &command, &status))
 		return status;
-	if (command.verb != WORKER_INSPECT && read_fault(&command, &fault) < 0)
+	if (answer_badly(&command))
+		return GPUPASS_EXIT_DONE;
+	if (moves(&command) && read_fault(&command, &fault) < 0)
 		return GPUPASS_EXIT_FAILED;
 	status = worker_command_run(&command, &ops);
 	sysfs_kernel_clear(&fault.kernel);

@@ -11,7 +11,7 @@
 #include "core/pci/pcie-config.h"
 #include "fuzz.h"
 #include "host/device/nvml.h"
-#include "host/wire/probe.h"
+#include "host/wire/question.h"
 #include "util/text.h"
 
 void *__wrap_dlopen(const char *path, int flags);   /* NOLINT: the linker's name */

@@ -5,10 +5,8 @@
  */
 #include "core/facts/inspection.h"
 #include "fuzz.h"
-#include "host/wire/document.h"
-#include "host/wire/memory.h"
-#include "host/wire/persistence.h"
-#include "host/wire/probe.h"
+#include "host/wire/answer.h"
+#include "host/wire/question.h"
 #include "util/json.h"
 
 static const Bdf gpus[] = { { .bus = 0x41 }, { .bus = 0x61 } };
@@ -51,20 +49,6 @@ static char *text_of(json_t *json)
 	return text;
 }
 
-AGAIN(move, DriverResult, worker_move_document_parse(text, size, &gpus[0], it),
-      worker_move_document(&gpus[0], it), driver_result_clear)
-AGAIN(reset, ResetReport, worker_reset_document_parse(text, size, &gpus[0], it),
-      worker_reset_document(it), reset_report_clear)
-AGAIN(health, GpuHealth, worker_examine_gpu_parse(text, size, &gpus[0], it),
-      worker_examine_document(0, NULL, it), gpu_health_clear)
-AGAIN(probe, ProbeAnswer, probe_document_parse(text, size, gpus, 2, WAY_NVML, it),
-      probe_document(it), probe_answer_clear)
-
-AGAIN(memory, MemoryReport, memory_document_parse(text, size, &gpus[0], 1, it),
-      memory_document(it, 1), memory_report_clear)
-
-/* ---- answers that are a pointer ---- */
-
 typedef struct Pointed {
 	Inspection *inspection;
 	Examination *host;
@@ -78,12 +62,7 @@ static void pointed_clear(Pointed *p)
 	initramfs_free(p->image);
 }
 
-AGAIN(inspect, Pointed, worker_inspect_document_parse(text, size, gpus, 1, &it->inspection),
-      worker_inspect_document(0, it->inspection), pointed_clear)
-AGAIN(host, Pointed, worker_examine_host_parse(text, size, &it->host),
-      worker_examine_document(0, it->host, NULL), pointed_clear)
-
-/* ---- the documents in them, by themselves ---- */
+/* ---- the documents in answers, by themselves ---- */
 
 static int from_json(const char *text, size_t size,
 		     int (*read)(const json_t *json, Pointed *ret, char **why), Pointed *ret)
@@ -149,43 +128,61 @@ AGAIN(bare_report, ResetReport, read_report(text, size, it), text_of(reset_repor
 AGAIN(bare_health, GpuHealth, read_health(text, size, it), text_of(gpu_health_to_json(it)),
       gpu_health_clear)
 
-/* ---- an answer about several GPUs, into the caller's array ---- */
+/* ---- answers ---- */
 
-static void persistence_reads_again(const char *bytes, size_t size)
+typedef union Answer {
+	AnswerHead head;
+	MoveAnswer move;
+	ResetAnswer reset;
+	InspectAnswer inspect;
+	HostAnswer host;
+	HealthAnswer health;
+	MachinesAnswer machines;
+	MemoryAnswer memory;
+	PersistenceAnswer persistence;
+	ProbeAnswer probe;
+} Answer;
+
+static char *text_of_answer(const Question *q, const Answer *answer)
 {
-	GpuPersistence first[2] = { 0 }, second[2] = { 0 };
-	static const GpuPersistence nothing[2];
-	_cleanup_free_ char *once = NULL, *twice = NULL;
+	if (question_id(q) == ASK_MOVE)
+		return worker_move_document(&answer->move.bdf, &answer->move.result);
+	if (question_id(q) == ASK_RESET)
+		return worker_reset_document(&answer->reset.report);
+	return answer_text(q, answer);
+}
 
-	if (persistence_document_parse(bytes, size, gpus, 2, first) < 0) {
-		EXPECT(memcmp(first, nothing, sizeof(first)) == 0);
+static void answer_reads_again(const Question *q, size_t n, const char *bytes, size_t size)
+{
+	static const Answer nothing;
+	_cleanup_free_ char *once = NULL, *twice = NULL, *why = NULL;
+	Answer first = { 0 }, second = { 0 };
+	int r = answer_parse(q, gpus, n, bytes, size, &first, &why);
+
+	if (r < 0) {
+		EXPECT(memcmp(&first, &nothing, sizeof(first)) == 0);
+		EXPECT(r == -EBADMSG || (r == -EPROTO && why));
 		return;
 	}
-	once = persistence_document(first, 2);
-	EXPECT(once && persistence_document_parse(once, strlen(once), gpus, 2, second) == 0);
-	twice = persistence_document(second, 2);
+	once = text_of_answer(q, &first);
+	EXPECT(answer_parse(q, gpus, n, once, strlen(once), &second, &why) == 0);
+	twice = text_of_answer(q, &second);
 	EXPECT_SAME_TEXT(once, twice);
-	for (size_t i = 0; i < 2; i++) {
-		EXPECT(bdf_equal(&first[i].bdf, &gpus[i]));
-		gpu_persistence_clear(&first[i]);
-		gpu_persistence_clear(&second[i]);
-	}
+	answer_clear(q, &first);
+	answer_clear(q, &second);
 }
 
 /* promise C3 */
 void fuzz_one(const char *bytes, size_t size, _unused_ const char *text)
 {
-	move_reads_again(bytes, size);
-	reset_reads_again(bytes, size);
-	health_reads_again(bytes, size);
-	probe_reads_again(bytes, size);
-	memory_reads_again(bytes, size);
-	inspect_reads_again(bytes, size);
-	host_reads_again(bytes, size);
+	for (QuestionId id = 0; id < ASK_UEVENTS; id++) {
+		answer_reads_again(question(id), 1, bytes, size);
+		if (question(id)->most > 1)
+			answer_reads_again(question(id), 2, bytes, size);
+	}
 	bare_inspection_reads_again(bytes, size);
 	bare_host_reads_again(bytes, size);
 	bare_image_reads_again(bytes, size);
 	bare_report_reads_again(bytes, size);
 	bare_health_reads_again(bytes, size);
-	persistence_reads_again(bytes, size);
 }

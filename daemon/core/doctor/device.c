@@ -36,6 +36,9 @@ void doctor_check_answers(const Doctor *d, Finding *f)
 				     BDF_TEXT(bdf));
 			finding_remedy(f,
 				       "power-cycle the host; see dmesg for Xid or AER messages");
+		} else if (health && health->why) {
+			finding_unknown(f, BDF_TEXT(bdf), "%s could not be looked at: %s",
+					BDF_TEXT(bdf), health->why);
 		} else if (!health || health->error != 0 || !health->config.read) {
 			finding_unknown(f, BDF_TEXT(bdf),
 					"%s sleeps or could not be read; this check wakes none",

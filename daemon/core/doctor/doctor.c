@@ -192,9 +192,14 @@ static void doctor_select_gpus(Doctor *d)
 	}
 }
 
-static const char *error_text(int error)
+static void tell_unread(Finding *f, const char *what, const Problem *problem, int error)
 {
-	return error == -ETIMEDOUT ? "it did not end within its time" : strerror(-error);
+	finding_unknown(f, NULL, "%s: %s", what,
+			problem		      ? problem->cause
+			: error == -ETIMEDOUT ? "it did not end within its time"
+					      : strerror(-error));
+	if (problem && problem->remedy)
+		finding_remedy(f, "%s", problem->remedy);
 }
 
 static void doctor_find_obstacles(Doctor *d)
@@ -220,11 +225,11 @@ static bool doctor_has_facts(const Doctor *d, Finding *f)
 	else if ((needs & NEEDS_GPUS) && d->n_gpus == 0)
 		finding_skip(f, "there is no GPU in a group");
 	else if ((needs & NEEDS_HOST) && !facts->host)
-		finding_unknown(f, NULL, "the host's setup could not be read: %s",
-				error_text(facts->host_error));
+		tell_unread(f, "the host's setup could not be read", facts->host_problem,
+			    facts->host_error);
 	else if ((needs & NEEDS_INSPECTION) && !facts->inspection)
-		finding_unknown(f, NULL, "the GPUs could not be inspected: %s",
-				error_text(facts->inspection_error));
+		tell_unread(f, "the GPUs could not be inspected", facts->inspection_problem,
+			    facts->inspection_error);
 	else if ((needs & NEEDS_LIBVIRT) && !facts->uses && facts->policy->domains == DOMAINS_NONE)
 		finding_skip(f, "%s", domain_source_silence(facts->policy->domains));
 	else if ((needs & NEEDS_LIBVIRT) && !facts->uses)

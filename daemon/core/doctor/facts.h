@@ -2,6 +2,7 @@
 /* The input of doctor_report(): facts that the caller has gathered. */
 #pragma once
 
+#include "core/base/problem.h"
 #include "core/facts/examination.h"
 #include "core/facts/health.h"
 #include "core/facts/inspection.h"
@@ -59,9 +60,11 @@ typedef struct DoctorFacts {
 	const Policy *policy;
 	const Inspection *inspection; /* of all functions of groups; NULL: it failed */
 	int inspection_error;
-	const HostFacts *machine; /* memory, CPUs, NUMA nodes; NULL: not known */
-	const Examination *host;  /* NULL: it failed */
+	const Problem *inspection_problem; /* the same in words; NULL: not known */
+	const HostFacts *machine;	   /* memory, CPUs, NUMA nodes; NULL: not known */
+	const Examination *host;	   /* NULL: it failed */
 	int host_error;
+	const Problem *host_problem;
 	const GpuHealth *health; /* of all GPUs of groups */
 	size_t n_health;
 	const LastReset *resets; /* of the GPUs; NULL: nobody keeps receipts */

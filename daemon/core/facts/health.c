@@ -78,6 +78,7 @@ Health gpu_health_judge(const GpuHealth *health, char **ret_reason)
 	else
 		*ret_reason = strf("it could not be looked at: %s",
 				   health->error == -ETIMEDOUT ? "reading it does not end"
+				   : health->why	       ? health->why
 							       : strerror(-health->error));
 	return HEALTH_UNKNOWN;
 }
@@ -137,6 +138,7 @@ int gpu_health_from_json(const json_t *json, GpuHealth *ret, char **ret_message)
 void gpu_health_clear(GpuHealth *health)
 {
 	json_struct_clear(health_members, health);
+	free(health->why);
 	*health = (GpuHealth){ 0 };
 }
 

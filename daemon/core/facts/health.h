@@ -24,6 +24,7 @@ typedef struct HealthPort {
 typedef struct GpuHealth {
 	Bdf bdf;	   /* the leading function */
 	int error;	   /* why the rest is empty: -ETIMEDOUT, -EPROTO …; 0: it is not */
+	char *why;	   /* the same as a sentence; NULL: only the number is known. Not in JSON */
 	pid_t stuck;	   /* the worker that still waits for the GPU, with -ETIMEDOUT; 0: none */
 	char *power_state; /* NULL: the kernel does not say */
 	PcieConfig config; /* read only in power state D0 */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/reset-report.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,14 +44,33 @@ static char *link_text(const ResetReport *report)
 		    report->before.link_width);
 }
 
+/* What else is known is in the job's message: a receipt has the number only. */
+static const char *error_text(const ResetReport *report)
+{
+	if (report->result != RESET_UNKNOWN)
+		return strerror(-report->error);
+	switch (-report->error) {
+	case ETIMEDOUT:
+		return "it did not end in time";
+	case EBUSY:
+		return "an earlier one was still at work";
+	case EPROTO:
+		return "what resets it ended before it answered";
+	case EBADMSG:
+		return "what resets it gave no answer that makes sense";
+	default:
+		return strerror(-report->error);
+	}
+}
+
 char *reset_report_text(const ResetReport *report)
 {
 	if (report->result == RESET_LINK_WORSE)
 		return link_text(report);
-	return strf(
-		"%s: %s%s%s%s%s%s", BDF_TEXT(&report->bdf), reset_result_to_string(report->result),
-		report->method ? " (" : "", str_or_empty(report->method), report->method ? ")" : "",
-		report->error < 0 ? ": " : "", report->error < 0 ? strerror(-report->error) : "");
+	return strf("%s: %s%s%s%s%s%s", BDF_TEXT(&report->bdf),
+		    reset_result_to_string(report->result), report->method ? " (" : "",
+		    str_or_empty(report->method), report->method ? ")" : "",
+		    report->error < 0 ? ": " : "", report->error < 0 ? error_text(report) : "");
 }
 
 void reset_look_clear(ResetLook *look)

@@ -2,7 +2,7 @@
 /*
  * Moving one PCI function from its driver to another. Blocks for as long as the kernel does: an
  * unbind waits for the driver's remove(), and nvidia's may never return. So this runs only in a
- * disposable worker process (host/launch/worker.h), never in the daemon.
+ * disposable worker process (host/launch/ask.h), never in the daemon.
  */
 #pragma once
 

@@ -88,7 +88,7 @@ static int read_vgpus(int sysfs_fd, FunctionFacts *facts)
 	return r;
 }
 
-static int read_facts(const InspectRoots *roots, InspectConfig config, FunctionFacts *facts)
+static int read_facts(const InspectRoots *roots, FunctionFacts *facts)
 {
 	int r;
 
@@ -107,7 +107,7 @@ static int read_facts(const InspectRoots *roots, InspectConfig config, FunctionF
 	if (r < 0)
 		return r;
 	nvidia_proc_read(roots->proc_fd, &facts->bdf, &facts->uuid, &facts->device_minor);
-	return config == INSPECT_CONFIG_NOT ? 0 : read_capabilities(roots->sysfs_fd, config, facts);
+	return 0;
 }
 
 static Inspection *new_inspection(size_t n)
@@ -142,25 +142,23 @@ int inspect_config(const InspectRoots *roots, const Bdf *functions, size_t n, In
 	return 0;
 }
 
-int inspect_glance(const InspectRoots *roots, const Bdf *functions, size_t n, InspectConfig config,
-		   Inspection **ret)
+int inspect_glance(const InspectRoots *roots, const Bdf *functions, size_t n, Inspection **ret)
 {
 	_cleanup_(inspection_freep) Inspection *inspection = new_inspection(n);
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < n; i++)
-		r = read_facts(roots, config, next_function(inspection, &functions[i]));
+		r = read_facts(roots, next_function(inspection, &functions[i]));
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(inspection);
 	return 0;
 }
 
-int inspect_functions(const InspectRoots *roots, const Bdf *functions, size_t n,
-		      InspectConfig config, Inspection **ret)
+int inspect_functions(const InspectRoots *roots, const Bdf *functions, size_t n, Inspection **ret)
 {
 	_cleanup_(inspection_freep) Inspection *inspection = NULL;
-	int r = inspect_glance(roots, functions, n, config, &inspection);
+	int r = inspect_glance(roots, functions, n, &inspection);
 
 	if (r >= 0)
 		r = vfio_facts_read(roots, inspection);

@@ -2,7 +2,7 @@
 /*
  * Resetting one PCI function between two tenants, and checking that it answers again. The kernel
  * waits up to 65 s for a device that does not come back, and locks config space meanwhile: only in
- * a disposable worker process (host/launch/worker.h).
+ * a disposable worker process (host/launch/ask.h).
  */
 #pragma once
 

@@ -10,34 +10,20 @@
 #include "core/domain/machine-use.h"
 #include "host/launch/part.h"
 #include "host/launch/ready.h"
-#include "host/launch/worker-examine.h"
 #include "host/launch/worker-find.h"
-#include "host/launch/worker-machines.h"
 #include "host/scan/sysfs.h"
 #include "util/clock.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
-/*
- * A scan for holders takes seconds on a host with very many processes, and for ever on a wedged
- * GPU.
- */
-#define INSPECT_TIMEOUT_USEC (20 * USEC_PER_SEC)
-/*
- * A few attributes and config space of one board: milliseconds, unless the board does not answer.
- */
-#define EXAMINE_TIMEOUT_USEC (10 * USEC_PER_SEC)
-/* The question initialises a GPU that nobody has open: a second or two each, one after another. */
-#define PERSISTENCE_TIMEOUT_USEC (20 * USEC_PER_SEC)
-/* Files of some KiB each; pmxcfs answers in milliseconds, or when its cluster does. */
-#define MACHINES_TIMEOUT_USEC (10 * USEC_PER_SEC)
+/* How long a question to NVML waits for moves to end. */
+#define GATE_TIMEOUT_USEC (20 * USEC_PER_SEC)
 /* NVIDIA's driver lets go of a GPU in one or two seconds. */
 #define MOVE_PATIENCE_USEC (5 * USEC_PER_SEC)
 
-/* Every Host with these operations is the first member of a RealHost. */
-static RealHost *real(Host *host)
+static RealHost *real(const Host *host)
 {
-	return (RealHost *)host;
+	return host->machine;
 }
 
 static int real_scan(Host *host, PciSnapshot **ret)
@@ -51,60 +37,32 @@ static int real_scan_changed(Host *host, const PciSnapshot *before, const Bdf *c
 	return scan_pci_changed(real(host)->sysfs_fd, before, changed, n, ret);
 }
 
-static int real_facts(Host *host, HostFacts **ret)
+static HostFacts *real_facts(Host *host)
 {
-	*ret = fit_facts_read(real(host)->sysfs_fd, real(host)->proc_fd);
+	HostFacts *facts = fit_facts_read(real(host)->sysfs_fd, real(host)->proc_fd);
+
 	if (real(host)->virt)
-		virt_versions(real(host)->virt, &(*ret)->libvirt_version,
-			      &(*ret)->hypervisor_version);
-	return 0;
+		virt_versions(real(host)->virt, &facts->libvirt_version,
+			      &facts->hypervisor_version);
+	return facts;
 }
 
-static int real_inspect(Host *host, const Bdf *functions, size_t n, InspectConfig config,
-			Inspection **ret)
+/* NULL: NVML may be asked; otherwise why not. */
+static char *wait_for_moves(const Host *host)
 {
-	int r = worker_inspect(&real(host)->worker, functions, n, config, INSPECT_TIMEOUT_USEC,
-			       ret);
-
-	if (r >= 0)
-		(*ret)->probe_worker = worker_find_probe(&real(host)->worker);
-	return r;
-}
-
-static int real_glance(Host *host, const Bdf *functions, size_t n, InspectConfig config,
-		       Inspection **ret)
-{
-	return worker_glance(&real(host)->worker, functions, n, config, INSPECT_TIMEOUT_USEC, ret);
-}
-
-static int real_move(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
-		     MoveOutcome *ret_outcomes)
-{
-	NvmlMove move;
+	uint64_t until = now_monotonic() + GATE_TIMEOUT_USEC;
+	Bdf stuck;
 	int r;
 
-	if (n == 0)
-		return 0;
-	nvml_gate_begin_move(&real(host)->nvml_gate, &move, &targets[0].bdf);
-	r = worker_move(&real(host)->worker, targets, n, timeout_usec, ret_outcomes);
-	nvml_gate_end_move(&real(host)->nvml_gate, &move);
-	return r;
-}
-
-/* 0: NVML may be asked. 1: it may not, and *ret_why says why. */
-static int wait_for_moves(Host *host, char **ret_why)
-{
-	Bdf stuck;
-	int r = nvml_gate_begin_question(&real(host)->nvml_gate,
-					 now_monotonic() + PERSISTENCE_TIMEOUT_USEC, &stuck);
-
+	if (host->deadline_usec != 0 && host->deadline_usec < until)
+		until = host->deadline_usec;
+	r = nvml_gate_begin_question(&real(host)->nvml_gate, until, &stuck);
 	if (r == 0)
-		return 0;
-	*ret_why = r == -EBUSY ? strf("NVML was not asked, since it may open %s, which has been "
-				      "moving for too long",
-				      BDF_TEXT(&stuck))
-			       : xstrdup("other GPUs were moving all the time");
-	return 1;
+		return NULL;
+	return r == -EBUSY ? strf("NVML was not asked, since it may open %s, which has been "
+				  "moving for too long",
+				  BDF_TEXT(&stuck))
+			   : xstrdup("other GPUs were moving all the time");
 }
 
 /* NVML is not asked where no GPU is on NVIDIA's driver. */
@@ -119,44 +77,6 @@ static void real_expect_work(Host *host, bool persistence)
 	ready_parts_expect(h->worker.ready, PART_INSPECTOR);
 	ready_parts_expect(h->worker.ready, PART_CONFIG);
 	ready_parts_expect(h->worker.ready, PART_MOVER);
-}
-
-static int real_persistence(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret)
-{
-	_cleanup_free_ char *why = NULL;
-
-	if (wait_for_moves(host, &why) > 0) {
-		persistence_unasked(gpus, n, why, ret);
-		return 0;
-	}
-	worker_persistence(&real(host)->worker, gpus, n, PERSISTENCE_TIMEOUT_USEC, ret);
-	nvml_gate_end_question(&real(host)->nvml_gate);
-	return 0;
-}
-
-static int real_set_persistence(Host *host, const Bdf *gpus, size_t n, bool on,
-				uint64_t timeout_usec, PersistenceOutcome *ret_outcomes)
-{
-	_cleanup_free_ char *why = NULL;
-
-	if (wait_for_moves(host, &why) > 0) {
-		persistence_unset(gpus, n, why, ret_outcomes);
-		return 0;
-	}
-	worker_set_persistence(&real(host)->worker, gpus, n, on, timeout_usec, ret_outcomes);
-	nvml_gate_end_question(&real(host)->nvml_gate);
-	return 0;
-}
-
-static int real_reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *ret_outcomes)
-{
-	return worker_reset(&real(host)->worker, targets, n, RESET_TIMEOUT_USEC, ret_outcomes);
-}
-
-static int real_memory(Host *host, const Bdf *boards, size_t n, MemoryReport *ret)
-{
-	worker_memory(&real(host)->worker, boards, n, ret);
-	return 0;
 }
 
 /* Unpacking an initramfs takes up to seconds, so an unchanged one is not read again. */
@@ -182,48 +102,75 @@ static void know_image(RealHost *host, const Initramfs *image)
 	pthread_mutex_unlock(&host->image_lock);
 }
 
-static int real_examine_host(Host *host, Examination **ret)
+/* The answer "unchanged" stands for the image that we know. */
+static void take_image(RealHost *host, Ask *ask, Initramfs **known)
 {
-	_cleanup_(initramfs_freep) Initramfs *known = copy_known_image(real(host));
-	_cleanup_(examination_freep) Examination *e = NULL;
-	int r;
+	Examination *e = ask->error == 0 ? ((HostAnswer *)ask->answer)->host : NULL;
 
-	r = worker_examine_host(&real(host)->worker, known ? known->key : NULL,
-				INSPECT_TIMEOUT_USEC, &e);
-	if (r < 0)
-		return r;
-	if (e->image && e->image->unchanged && !known)
-		return -EBADMSG; /* "unchanged", but we named no known image */
-	if (e->image && e->image->unchanged) {
+	if (e && e->image && e->image->unchanged && *known) {
 		initramfs_free(e->image);
-		e->image = TAKE_PTR(known);
-	} else if (e->image && !e->image->trouble) {
-		know_image(real(host), e->image);
+		e->image = TAKE_PTR(*known);
+	} else if (e && e->image && e->image->unchanged) {
+		answer_clear(question(ask->id), ask->answer);
+		ask_refuse(ask, -EBADMSG,
+			   xstrdup("it says that the image is as it was, but nobody knows it"),
+			   NULL);
+	} else if (e && e->image && !e->image->trouble) {
+		know_image(host, e->image);
 	}
-	*ret = TAKE_PTR(e);
-	return 0;
 }
 
-static int real_examine_gpus(Host *host, const PciFunction *const *leads, size_t n, GpuHealth *ret)
+/* With the image that is known, if there is one. */
+static void ask_about_image(Host *host, Ask *asks, size_t n, uint64_t timeout_usec)
 {
-	worker_examine_gpus(&real(host)->worker, leads, n, EXAMINE_TIMEOUT_USEC, ret);
-	return 0;
+	_cleanup_(initramfs_freep) Initramfs *known = copy_known_image(real(host));
+	_cleanup_free_ char *option = known ? strf("--known-image=%s", known->key) : NULL;
+	Ask *image = &asks[n - 1];
+
+	image->before = option;
+	ask_parts(&real(host)->worker, asks, n, timeout_usec, host->deadline_usec);
+	image->before = NULL;
+	take_image(real(host), image, &known);
+}
+
+static void ask_beside_no_move(Host *host, Ask *asks, size_t n, uint64_t timeout_usec)
+{
+	_cleanup_free_ char *why = wait_for_moves(host);
+
+	for (size_t i = 0; why && i < n; i++)
+		ask_refuse(&asks[i], -EBUSY, xstrdup(why), NULL);
+	if (why)
+		return;
+	ask_parts(&real(host)->worker, asks, n, timeout_usec, host->deadline_usec);
+	nvml_gate_end_question(&real(host)->nvml_gate);
+}
+
+static void real_ask(Host *host, Ask *asks, size_t n, uint64_t timeout_usec)
+{
+	NvmlMove move;
+
+	switch (asks[n - 1].id) {
+	case ASK_MOVE:
+		nvml_gate_begin_move(&real(host)->nvml_gate, &move, asks[0].functions);
+		ask_parts(&real(host)->worker, asks, n, timeout_usec, host->deadline_usec);
+		nvml_gate_end_move(&real(host)->nvml_gate, &move);
+		break;
+	case ASK_PERSISTENCE:
+	case ASK_SET_PERSISTENCE:
+		ask_beside_no_move(host, asks, n, timeout_usec);
+		break;
+	case ASK_IMAGE:
+		ask_about_image(host, asks, n, timeout_usec);
+		break;
+	default:
+		ask_parts(&real(host)->worker, asks, n, timeout_usec, host->deadline_usec);
+	}
 }
 
 static pid_t real_worker_on(Host *host, const Bdf *function)
 {
-	return worker_find(&real(host)->worker, function);
-}
-
-static int real_probe(Host *host, const Bdf *functions, size_t n, bool mmio, uint64_t timeout_usec,
-		      ProbeAnswer *ret, pid_t *ret_pid)
-{
-	return worker_probe(&real(host)->worker, functions, n, mmio, timeout_usec, ret, ret_pid);
-}
-
-static pid_t real_probe_worker(Host *host)
-{
-	return worker_find_probe(&real(host)->worker);
+	return function ? worker_find(&real(host)->worker, function)
+			: worker_find_probe(&real(host)->worker);
 }
 
 /* With Uri=none no domain is libvirt's, which is known. */
@@ -239,24 +186,21 @@ static int no_libvirt(Host *host, Problem **ret_problem)
 /* None where nobody tells of any. */
 static int machine_uses(Host *host, DomainUses **ret, Problem **ret_problem)
 {
-	_cleanup_(machines_freep) Machines *machines = NULL;
-	int r;
+	MachinesAnswer answer = { 0 };
+	Ask one = { .id = ASK_MACHINES, .answer = &answer };
 
 	if (real(host)->domains == DOMAINS_NONE) {
 		*ret = xcalloc(1, sizeof(DomainUses));
 		return 0;
 	}
-	r = worker_machines(&real(host)->worker, MACHINES_TIMEOUT_USEC, &machines);
-	if (r >= 0) {
-		*ret = machines_as_uses(machines);
-		return 0;
-	}
-	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
-		.reason = xstrdup("the virtual machines of Proxmox VE cannot be read"),
-		.cause = strf("/etc/pve/qemu-server: %s",
-			      r == -ETIMEDOUT ? "it did not answer in time" : strerror(-r)),
-		.remedy = xstrdup("see: systemctl status pve-cluster; ls /etc/pve/qemu-server"));
+	host->ops->ask(host, &one, 1, ASK_USUAL_TIMEOUT);
+	if (one.error == 0)
+		*ret = machines_as_uses(
+			&(Machines){ .items = answer.machines, .n_items = answer.n_machines });
+	else
+		*ret_problem = TAKE_PTR(one.problem);
+	answer_clear(question(one.id), &answer);
+	return one.error == 0 ? 0 : PROBLEM;
 }
 
 static int find_machine(Host *host, const char *word, DomainId *ret, Problem **ret_problem)
@@ -345,17 +289,9 @@ static const HostOps real_ops = {
 	.scan = real_scan,
 	.scan_changed = real_scan_changed,
 	.facts = real_facts,
-	.inspect = real_inspect,
-	.glance = real_glance,
-	.move = real_move,
-	.reset = real_reset,
-	.memory = real_memory,
+	.ask = real_ask,
 	.worker_on = real_worker_on,
-	.probe = real_probe,
-	.probe_worker = real_probe_worker,
 	.expect_work = real_expect_work,
-	.persistence = real_persistence,
-	.set_persistence = real_set_persistence,
 	.domain_find = real_domain_find,
 	.domain_get = real_domain_get,
 	.domain_uses = real_domain_uses,
@@ -363,13 +299,8 @@ static const HostOps real_ops = {
 	.domain_attach = real_domain_attach,
 	.domain_detach = real_domain_detach,
 	.libvirt_wait = real_libvirt_wait,
-	.examine_host = real_examine_host,
-	.examine_gpus = real_examine_gpus,
 	.guest_run = real_guest_run,
 };
-
-static const char *const ready_parts[] = { PART_MOVER, PART_INSPECTOR, PART_CONFIG, PART_PROBER,
-					   NULL };
 
 int real_host_init(RealHost *host, const WorkerConfig *worker)
 {
@@ -383,7 +314,7 @@ int real_host_init(RealHost *host, const WorkerConfig *worker)
 	if (proc_fd < 0)
 		return -errno;
 	*host = (RealHost){
-		.host = { .ops = &real_ops },
+		.host = { .ops = &real_ops, .machine = host },
 		.sysfs_fd = TAKE_FD(sysfs_fd),
 		.proc_fd = proc_fd,
 		.worker = *worker,
@@ -392,7 +323,7 @@ int real_host_init(RealHost *host, const WorkerConfig *worker)
 	host->worker.children = &host->children;
 	nvml_gate_init(&host->nvml_gate, MOVE_PATIENCE_USEC);
 	if (worker->parts_dir)
-		host->worker.ready = ready_parts_new(worker->parts_dir, ready_parts,
+		host->worker.ready = ready_parts_new(worker->parts_dir,
 						     worker->root_dir ? worker->root_dir : "/",
 						     worker->proc_dir);
 	return 0;

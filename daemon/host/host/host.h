@@ -8,13 +8,10 @@
 #include <pthread.h>
 
 #include "core/domain/source.h"
-#include "core/facts/examination.h"
-#include "core/facts/health.h"
+#include "core/facts/initramfs.h"
 #include "host/host/nvml-gate.h"
+#include "host/launch/ask.h"
 #include "host/launch/worker-find.h"
-#include "host/launch/worker-memory.h"
-#include "host/launch/worker-persistence.h"
-#include "host/launch/worker-probe.h"
 #include "host/libvirt/libvirt.h"
 #include "host/scan/fit-facts.h"
 #include "host/scan/scan.h"
@@ -27,32 +24,19 @@ typedef struct HostOps {
 	int (*scan_changed)(Host *host, const PciSnapshot *before, const Bdf *changed, size_t n,
 			    PciSnapshot **ret);
 	/* Values that could not be read are unknown. */
-	int (*facts)(Host *host, HostFacts **ret);
-	int (*inspect)(Host *host, const Bdf *functions, size_t n, InspectConfig config,
-		       Inspection **ret);
-	/* Of the functions only: it looks at no process, and not at the host. */
-	int (*glance)(Host *host, const Bdf *functions, size_t n, InspectConfig config,
-		      Inspection **ret);
-	int (*move)(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
-		    MoveOutcome *ret_outcomes);
-	int (*reset)(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *ret_outcomes);
-	/* Whether boards have cleared their memory since a reset: see worker_memory(). */
-	int (*memory)(Host *host, const Bdf *boards, size_t n, MemoryReport *ret);
-	/* A worker that moves the function, even one of an earlier daemon; 0: none. */
+	HostFacts *(*facts)(Host *host);
+	/* All questions to the parts: see ask_parts(), and questions.h for what jobs call. */
+	void (*ask)(Host *host, Ask *asks, size_t n, uint64_t timeout_usec);
+	/*
+	 * A part that moves the function, or NULL: that probes, even one of an earlier daemon; 0:
+	 * none.
+	 */
 	pid_t (*worker_on)(Host *host, const Bdf *function);
-	/* See worker_probe(), worker_find_probe(). */
-	int (*probe)(Host *host, const Bdf *functions, size_t n, bool mmio, uint64_t timeout_usec,
-		     ProbeAnswer *ret, pid_t *ret_pid);
-	pid_t (*probe_worker)(Host *host);
 	/*
 	 * A job begins that moves functions, and that may ask about persistence modes: what it is
 	 * going to ask starts now, if it is not ready.
 	 */
 	void (*expect_work)(Host *host, bool persistence);
-	/* Of GPUs on nvidia: see worker_persistence(), worker_set_persistence(). */
-	int (*persistence)(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret);
-	int (*set_persistence)(Host *host, const Bdf *gpus, size_t n, bool on,
-			       uint64_t timeout_usec, PersistenceOutcome *ret_outcomes);
 	/*
 	 * By a person's word: see virt_domain_find(). All operations below take a UUID, and no
 	 * name.
@@ -70,17 +54,16 @@ typedef struct HostOps {
 			     uint64_t timeout_usec, Problem **ret_problem);
 	/* After a call that lost libvirt: 0 once libvirt answers again, -ETIMEDOUT. */
 	int (*libvirt_wait)(Host *host, uint64_t timeout_usec);
-	/* The host's setup, and the health of GPUs by their leading functions: see
-	 * host/launch/worker.h. */
-	int (*examine_host)(Host *host, Examination **ret);
-	int (*examine_gpus)(Host *host, const PciFunction *const *leads, size_t n, GpuHealth *ret);
 	/* Programs inside the guest: see host/libvirt/guest-agent.h. */
 	int (*guest_run)(Host *host, const char *uuid, const char *const *const *commands, size_t n,
 			 uint64_t deadline_usec, GuestRun *runs, Problem **ret_problem);
 } HostOps;
 
+/* A job may have a copy of its own, with a deadline. */
 struct Host {
 	const HostOps *ops;
+	void *machine;		/* RealHost, or a model of one; borrowed */
+	uint64_t deadline_usec; /* CLOCK_MONOTONIC: no look waits longer; 0: none */
 };
 
 typedef struct RealHost {
@@ -96,7 +79,7 @@ typedef struct RealHost {
 	WorkerChildren children;
 } RealHost;
 
-/* -errno when sysfs cannot be opened. */
+/* -errno when sysfs cannot be opened. It stays where it is from then on. */
 int real_host_init(RealHost *host, const WorkerConfig *worker);
 void real_host_done(RealHost *host);
 

@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 
 #include "host/launch/ready.h"
-#include "host/launch/worker-find.h"
 #include "host/wire/request.h"
 #include "util/clock.h"
 #include "util/text.h"
@@ -95,16 +94,6 @@ static int ask(const WorkerConfig *config, const char *part, char *const *words,
 	return 0;
 }
 
-int launch_one(const WorkerConfig *config, const char *part, Children *children, size_t index,
-	       char *const *argv)
-{
-	int r = ask(config, part, argv + LAUNCH_CHILD_WORDS, children, index);
-
-	if (r == 0)
-		return children_start(children, index, argv);
-	return r < 0 ? r : 0;
-}
-
 /*
  * One that had been started before the request, and has died or was stopped before it read that:
  * its connection is at its end, and nothing came. A part says that it begins before it does
@@ -143,16 +132,24 @@ static void keep_for_another_request(const WorkerConfig *config, Child *child)
 	ready_parts_give_back(config->ready, child->asked.part, &connection);
 }
 
-void launch_wait(const WorkerConfig *config, Children *children, uint64_t timeout_usec)
+static uint64_t until(uint64_t deadline_usec, uint64_t most_usec)
+{
+	uint64_t now = now_monotonic(), left = deadline_usec > now ? deadline_usec - now : 0;
+
+	return deadline_usec == 0 || left > most_usec ? most_usec : left;
+}
+
+static void wait_for(const WorkerConfig *config, Children *children, uint64_t timeout_usec,
+		     uint64_t deadline_usec)
 {
 	bool again = false;
 
-	children_wait_begun(children, START_TIMEOUT_USEC);
+	children_wait_begun(children, until(deadline_usec, START_TIMEOUT_USEC));
 	for (size_t i = 0; i < children->n_items; i++)
 		again |= ask_another(config, children, i);
 	if (again)
-		children_wait_begun(children, START_TIMEOUT_USEC);
-	children_wait(children, timeout_usec);
+		children_wait_begun(children, until(deadline_usec, START_TIMEOUT_USEC));
+	children_wait(children, until(deadline_usec, timeout_usec));
 	for (size_t i = 0; i < children->n_items; i++)
 		keep_for_another_request(config, &children->items[i]);
 }
@@ -165,21 +162,29 @@ Launch launch_begin(const WorkerConfig *config, size_t n, size_t output_max)
 		.config = config,
 		.n = n,
 		.children = children_new(n + 1, output_max),
+		.parts = xcalloc(n + 1, sizeof(char *)),
 		.queue = xcalloc(n + 1, sizeof(char **)),
 		.errors = xcalloc(n + 1, sizeof(int)),
 	};
 }
 
-static void start_children(Launch *launch)
+/* Asks each by itself; a child where there is no part, or where `only_children`. */
+static void start_each(Launch *launch, bool only_children)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < launch->n; i++) {
-		if (!launch->queue[i])
+		char **argv = launch->queue[i];
+
+		if (!argv)
 			continue;
-		launch->errors[i] =
-			r < 0 ? -ECANCELED : children_start(launch->children, i, launch->queue[i]);
-		r = launch->errors[i] < 0 ? launch->errors[i] : r;
+		if (r == 0 && !only_children)
+			r = ask(launch->config, launch->parts[i], argv + LAUNCH_CHILD_WORDS,
+				launch->children, i);
+		if (r == 0)
+			r = children_start(launch->children, i, argv);
+		launch->errors[i] = r < 0 ? r : 0;
+		r = r < 0 ? -ECANCELED : 0;
 	}
 }
 
@@ -193,7 +198,7 @@ static char **make_request(const Launch *launch)
 	return words;
 }
 
-static void start(Launch *launch)
+static void start_batch(Launch *launch)
 {
 	_cleanup_strv_ char **words = make_request(launch);
 	int r;
@@ -202,9 +207,9 @@ static void start(Launch *launch)
 		return; /* none is to be started */
 	r = ask(launch->config, PART_MOVER, words, launch->children, launch->n);
 	if (r == 0)
-		start_children(launch);
+		start_each(launch, true);
 	for (size_t i = 0; r < 0 && i < launch->n; i++)
-		launch->errors[i] = launch->queue[i] ? r : 0;
+		launch->errors[i] = launch->queue[i] ? r : launch->errors[i];
 	if (r > 0)
 		launch->children->output_max *= launch->n;
 }
@@ -272,15 +277,19 @@ static void scatter(Launch *launch)
 			continue;
 		child->adopted = true;
 		child->running = mover->running;
+		child->begun = mover->begun;
 		child->status = -1;
 		child->error = r;
 	}
 }
 
-void launch_run(Launch *launch, uint64_t timeout_usec)
+void launch_run(Launch *launch, uint64_t timeout_usec, uint64_t deadline_usec)
 {
-	start(launch);
-	launch_wait(launch->config, launch->children, timeout_usec);
+	if (str_equal(launch->parts[0], PART_MOVER))
+		start_batch(launch);
+	else
+		start_each(launch, false);
+	wait_for(launch->config, launch->children, timeout_usec, deadline_usec);
 	if (launch->children->items[launch->n].adopted)
 		scatter(launch);
 }
@@ -295,16 +304,14 @@ const Child *launch_child(const Launch *launch, size_t index)
 	return &launch->children->items[index];
 }
 
-pid_t launch_pid(const WorkerConfig *config, const Child *child, const Bdf *function)
-{
-	return child->pid > 0 ? child->pid : worker_find(config, function);
-}
-
 void launch_end(Launch *launch)
 {
+	if (!launch->config)
+		return;
 	for (size_t i = 0; i < launch->n; i++)
 		strv_free(launch->queue[i]);
 	free(launch->queue);
+	free(launch->parts);
 	free(launch->errors);
 	children_free(launch->children);
 	*launch = (Launch){ 0 };

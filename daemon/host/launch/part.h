@@ -12,17 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host/wire/request.h"
+
 /* Where systemd listens for them. */
 #define PARTS_DIR "/run/gpupass/parts"
-
-#define PART_MOVER "mover"	       /* drivers and resets */
-#define PART_INSPECTOR "inspector"     /* who holds a device */
-#define PART_CONFIG "config"	       /* config space and registers */
-#define PART_PROBER "prober"	       /* questions to NVML */
-#define PART_PERSISTENCE "persistence" /* a mode set through NVML */
-#define PART_EXAMINER "examiner"       /* the host's setup */
-#define PART_INITRAMFS "initramfs"     /* what is in the boot image */
-#define PART_UEVENTS "uevents"	       /* says when PCI devices come and go */
 
 /*
  * Has systemd start one, and returns the connection, whose reads do not block. -ENOENT or

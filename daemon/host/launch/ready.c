@@ -9,28 +9,11 @@
 
 #include "host/launch/part.h"
 #include "host/launch/view.h"
+#include "host/wire/question.h"
 #include "util/xalloc.h"
 
 /* Of each part: more than these are not kept, and closed instead. */
 #define KEPT_MAX 4U
-/*
- * How many wait where nothing runs, and how many requests one answers in its life: where jobs
- * overlap all the time there is no moment at which nothing runs. There is a second one for the job
- * beside one that hangs, and for the job that begins while the first one is being replaced. What
- * loads NVIDIA's library answers one: see worker/part.c.
- */
-static const struct {
-	const char *part;
-	size_t wanted;
-	unsigned serves;
-	bool has_view; /* it sees some things as they were at its start: see view.h */
-} kinds[] = {
-	{ PART_MOVER, 2, 16, false },
-	{ PART_INSPECTOR, 2, 16, false },
-	{ PART_CONFIG, 2, 16, false },
-	{ PART_PROBER, 1, 1, true },
-};
-
 typedef struct Kept {
 	ReadyPart items[KEPT_MAX];
 	size_t n;
@@ -38,20 +21,17 @@ typedef struct Kept {
 
 struct ReadyParts {
 	const char *directory;
-	const char *const *parts;
 	const char *root, *proc;
 	pthread_mutex_t lock; /* for what follows; nobody waits while having it */
-	Kept kept[ELEMENTS(kinds)];
+	Kept kept[PARTS_MAX]; /* by part_at() */
 };
 
-ReadyParts *ready_parts_new(const char *directory, const char *const *parts, const char *root,
-			    const char *proc)
+ReadyParts *ready_parts_new(const char *directory, const char *root, const char *proc)
 {
 	ReadyParts *ready = xcalloc(1, sizeof(*ready));
 
 	*ready = (ReadyParts){
 		.directory = directory,
-		.parts = parts,
 		.root = root,
 		.proc = proc,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -63,7 +43,7 @@ ReadyParts *ready_parts_free(ReadyParts *ready)
 {
 	if (!ready)
 		return NULL;
-	for (size_t i = 0; i < ELEMENTS(kinds); i++)
+	for (size_t i = 0; i < PARTS_MAX; i++)
 		while (ready->kept[i].n > 0)
 			close_fd(ready->kept[i].items[--ready->kept[i].n].fd);
 	pthread_mutex_destroy(&ready->lock);
@@ -71,29 +51,21 @@ ReadyParts *ready_parts_free(ReadyParts *ready)
 	return NULL;
 }
 
-static bool is_kept(const ReadyParts *ready, const char *part)
-{
-	for (const char *const *name = ready->parts; *name; name++)
-		if (strcmp(*name, part) == 0)
-			return true;
-	return false;
-}
-
-/* ELEMENTS(kinds): it is started when it is asked, for one request. */
-static size_t find_kind(const ReadyParts *ready, const char *part)
+/* PARTS_MAX: it is started when it is asked, for one request. */
+static size_t find_kind(const char *part)
 {
 	size_t i = 0;
 
-	while (i < ELEMENTS(kinds) && strcmp(kinds[i].part, part) != 0)
+	while (part_at(i) && (strcmp(part_at(i)->name, part) != 0 || part_at(i)->ready == 0))
 		i++;
-	return is_kept(ready, part) ? i : ELEMENTS(kinds);
+	return part_at(i) ? i : PARTS_MAX;
 }
 
 bool ready_parts_stays(const ReadyParts *ready, const char *part)
 {
-	size_t kind = ready ? find_kind(ready, part) : ELEMENTS(kinds);
+	size_t kind = ready ? find_kind(part) : PARTS_MAX;
 
-	return kind < ELEMENTS(kinds) && kinds[kind].serves > 1;
+	return kind < PARTS_MAX && part_at(kind)->serves > 1;
 }
 
 /*
@@ -107,11 +79,11 @@ typedef struct Wanted {
 
 static Wanted wanted_now(const ReadyParts *ready, const char *part)
 {
-	size_t kind = find_kind(ready, part);
+	size_t kind = find_kind(part);
 	Wanted wanted = { 0 };
 
 	(void)part_socket_id(ready->directory, part, &wanted.socket);
-	if (kind < ELEMENTS(kinds) && kinds[kind].has_view)
+	if (kind < PARTS_MAX && part_at(kind)->has_view)
 		wanted.view = view_of_prober(ready->root, ready->proc);
 	return wanted;
 }
@@ -145,11 +117,11 @@ static ReadyPart take_best(Kept *kept)
 bool ready_parts_take(ReadyParts *ready, const char *part, ReadyPart *ret)
 {
 	Wanted wanted = wanted_now(ready, part);
-	size_t kind = find_kind(ready, part);
+	size_t kind = find_kind(part);
 	bool found = false;
 	Kept *kept;
 
-	if (kind == ELEMENTS(kinds))
+	if (kind == PARTS_MAX)
 		return false;
 	pthread_mutex_lock(&ready->lock);
 	kept = &ready->kept[kind];
@@ -185,13 +157,13 @@ int ready_parts_connect(ReadyParts *ready, const char *part, ReadyPart *ret)
 void ready_parts_give_back(ReadyParts *ready, const char *part, ReadyPart *connection)
 {
 	Wanted wanted = wanted_now(ready, part);
-	size_t kind = find_kind(ready, part);
+	size_t kind = find_kind(part);
 	bool kept = false;
 
 	connection->served++;
 	pthread_mutex_lock(&ready->lock);
-	if (kind < ELEMENTS(kinds) && ready->kept[kind].n < KEPT_MAX &&
-	    connection->served < kinds[kind].serves && is_usable(connection, &wanted)) {
+	if (kind < PARTS_MAX && ready->kept[kind].n < KEPT_MAX &&
+	    connection->served < part_at(kind)->serves && is_usable(connection, &wanted)) {
 		ready->kept[kind].items[ready->kept[kind].n++] = *connection;
 		kept = true;
 	}
@@ -223,8 +195,8 @@ static void fill(ReadyParts *ready, size_t kind, size_t n)
 	Kept *kept = &ready->kept[kind];
 	int r = 0;
 
-	while (r >= 0 && is_kept(ready, kinds[kind].part) && kept->n < n) {
-		r = connect_to(ready, kinds[kind].part, part_connect_at_once,
+	while (r >= 0 && kept->n < n) {
+		r = connect_to(ready, part_at(kind)->name, part_connect_at_once,
 			       &kept->items[kept->n]);
 		kept->n += r >= 0;
 	}
@@ -233,9 +205,9 @@ static void fill(ReadyParts *ready, size_t kind, size_t n)
 void ready_parts_expect(ReadyParts *ready, const char *part)
 {
 	Wanted wanted = wanted_now(ready, part);
-	size_t kind = find_kind(ready, part);
+	size_t kind = find_kind(part);
 
-	if (kind == ELEMENTS(kinds))
+	if (kind == PARTS_MAX)
 		return;
 	pthread_mutex_lock(&ready->lock);
 	drop(&ready->kept[kind], &wanted, false);
@@ -245,8 +217,8 @@ void ready_parts_expect(ReadyParts *ready, const char *part)
 
 void ready_parts_rest(ReadyParts *ready)
 {
-	for (size_t i = 0; i < ELEMENTS(kinds); i++) {
-		Wanted wanted = wanted_now(ready, kinds[i].part);
+	for (size_t i = 0; part_at(i); i++) {
+		Wanted wanted = wanted_now(ready, part_at(i)->name);
 
 		pthread_mutex_lock(&ready->lock);
 		drop(&ready->kept[i], &wanted, true);
@@ -256,9 +228,9 @@ void ready_parts_rest(ReadyParts *ready)
 
 void ready_parts_fill(ReadyParts *ready)
 {
-	for (size_t i = 0; i < ELEMENTS(kinds); i++) {
+	for (size_t i = 0; part_at(i); i++) {
 		pthread_mutex_lock(&ready->lock);
-		fill(ready, i, kinds[i].wanted);
+		fill(ready, i, part_at(i)->ready);
 		pthread_mutex_unlock(&ready->lock);
 	}
 }

@@ -22,9 +22,8 @@ typedef struct ReadyPart {
 	uint64_t view;	 /* what it was shown when it started: view.h; 0: nothing that changes */
 } ReadyPart;
 
-/* Which parts: PART_…, the last one NULL. `root`, `proc`: of view_of_prober(). All are borrowed. */
-ReadyParts *ready_parts_new(const char *directory, const char *const *parts, const char *root,
-			    const char *proc);
+/* `root`, `proc`: of view_of_prober(). All are borrowed. */
+ReadyParts *ready_parts_new(const char *directory, const char *root, const char *proc);
 /* Closes all: what waits at the other end sees that nobody will ask it, and ends. */
 ReadyParts *ready_parts_free(ReadyParts *ready);
 DEFINE_CLEANUP(ReadyParts, ready_parts_free)

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "host/scan/process.h"
-#include "host/wire/request.h"
+#include "host/wire/question.h"
 #include "util/file.h"
 #include "util/pid-lock.h"
 #include "util/text.h"
@@ -251,23 +251,23 @@ static pid_t find_question(const WorkerConfig *config, WorkerQuestion question, 
 
 pid_t worker_find_probe(const WorkerConfig *config)
 {
-	return find_question(config, WORKER_PROBES, WORKER_LOCK_PROBE);
+	return find_question(config, WORKER_PROBES, LOCK_NAME_PROBE);
 }
 
 pid_t worker_find_persistence(const WorkerConfig *config)
 {
-	return find_question(config, WORKER_READS_PERSISTENCE, WORKER_LOCK_PERSISTENCE);
+	return find_question(config, WORKER_READS_PERSISTENCE, LOCK_NAME_PERSISTENCE);
 }
 
 void worker_question_begins(const WorkerConfig *config, WorkerQuestion question)
 {
-	if (config->children)
+	if (config->children && question < WORKER_QUESTIONS)
 		atomic_fetch_add(&config->children->of[question].running, 1);
 }
 
 void worker_question_ends(const WorkerConfig *config, WorkerQuestion question, bool started_child)
 {
-	if (!config->children)
+	if (!config->children || question == WORKER_QUESTIONS)
 		return;
 	if (started_child)
 		atomic_fetch_add(&config->children->of[question].started, 1);

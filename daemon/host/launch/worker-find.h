@@ -47,6 +47,7 @@ pid_t worker_find_persistence(const WorkerConfig *config);
 
 /*
  * Around each call that may start such a child. By its end a child that was started has its name.
+ * WORKER_QUESTIONS: of no such question, nothing to do.
  */
 void worker_question_begins(const WorkerConfig *config, WorkerQuestion question);
 void worker_question_ends(const WorkerConfig *config, WorkerQuestion question, bool started_child);

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The answers of whatever changes a function, written without a JSON library: gpupass-mover has
- * none but libc.
- */
+#include "host/wire/answer.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "gpupass/dbus.h"
-#include "host/wire/document.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 

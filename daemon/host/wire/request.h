@@ -14,12 +14,18 @@
 int request_write(char *const *words, char **ret, size_t *ret_size);
 
 /*
- * The locks of the parts (util/pid-lock.h): whoever changes a function has one with its address,
- * whoever asks NVML one of these.
+ * The locks of the parts (util/pid-lock.h): question_lock().
  */
 #define PARTS_LOCKS_DIR "/run/gpupass/at-work"
-#define WORKER_LOCK_PROBE "probe"
-#define WORKER_LOCK_PERSISTENCE "persistence"
+
+#define PART_MOVER "mover"	       /* drivers and resets */
+#define PART_INSPECTOR "inspector"     /* who holds a device */
+#define PART_CONFIG "config"	       /* config space and registers */
+#define PART_PROBER "prober"	       /* questions to NVML */
+#define PART_PERSISTENCE "persistence" /* a mode set through NVML */
+#define PART_EXAMINER "examiner"       /* the host's setup */
+#define PART_INITRAMFS "initramfs"     /* what is in the boot image */
+#define PART_UEVENTS "uevents"	       /* says when PCI devices come and go */
 
 /*
  * Reads one request, which is all that the other side sends. -EBADMSG: it is no request;

@@ -88,7 +88,7 @@ static GpupassError expected_error(FakeOp op)
 		return GPUPASS_ERROR_BIND_FAILED;
 	if (op == FAKE_RESET)
 		return GPUPASS_ERROR_RESET_FAILED;
-	return op == FAKE_INSPECT ? GPUPASS_ERROR_INTERNAL : fault_of(op, 1, false).problem;
+	return op == FAKE_INSPECT ? GPUPASS_ERROR_PART_FAILED : fault_of(op, 1, false).problem;
 }
 
 /* ---- one call fails ---- */

@@ -400,7 +400,7 @@ static Answer ask(Rig *rig, Mailbox *mailbox, JobRequest request)
 	return answer;
 }
 
-static void answer_clear(Answer *answer)
+static void given_clear(Answer *answer)
 {
 	free(answer->json);
 	free(answer->error_name);
@@ -423,7 +423,7 @@ TEST_WITH(a_dry_run_gives_a_document_and_touches_nothing, rig_setup, rig_teardow
 			 0);
 	assert_int_equal(fake_write_calls(&rig->fake), 0);
 	rig_check_world(rig, before, "a dry run");
-	answer_clear(&answer);
+	given_clear(&answer);
 }
 
 TEST_WITH(a_dry_run_is_refused_as_the_job_would_be, rig_setup, rig_teardown)
@@ -449,7 +449,7 @@ TEST_WITH(a_dry_run_is_refused_as_the_job_would_be, rig_setup, rig_teardown)
 		if (answer.json || !str_equal(answer.error_name, rows[i].name))
 			fail_msg("row %zu: %s", i, str_or_empty(answer.error_name));
 		assert_non_null(strstr(answer.message, "cannot assign "));
-		answer_clear(&answer);
+		given_clear(&answer);
 	}
 }
 

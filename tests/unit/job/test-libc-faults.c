@@ -32,27 +32,11 @@ static int scan(Host *host, PciSnapshot **ret)
 	OUTSIDE(scan(host, ret));
 }
 
-static int inspect(Host *host, const Bdf *functions, size_t n, InspectConfig config,
-		   Inspection **ret)
+static void ask(Host *host, Ask *asks, size_t n, uint64_t timeout_usec)
 {
-	OUTSIDE(inspect(host, functions, n, config, ret));
-}
-
-static int glance(Host *host, const Bdf *functions, size_t n, InspectConfig config,
-		  Inspection **ret)
-{
-	OUTSIDE(glance(host, functions, n, config, ret));
-}
-
-static int move(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
-		MoveOutcome *ret_outcomes)
-{
-	OUTSIDE(move(host, targets, n, timeout_usec, ret_outcomes));
-}
-
-static int reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *ret_outcomes)
-{
-	OUTSIDE(reset(host, targets, n, ret_outcomes));
+	libc_pause(true);
+	fake_ops.ask(host, asks, n, timeout_usec);
+	libc_pause(false);
 }
 
 static pid_t worker_on(Host *host, const Bdf *function)
@@ -98,10 +82,7 @@ static HostOps outside_ops(void)
 	HostOps ops = fake_ops;
 
 	ops.scan = scan;
-	ops.inspect = inspect;
-	ops.glance = glance;
-	ops.move = move;
-	ops.reset = reset;
+	ops.ask = ask;
 	ops.worker_on = worker_on;
 	ops.domain_find = domain_find;
 	ops.domain_get = domain_get;

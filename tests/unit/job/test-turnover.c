@@ -184,6 +184,7 @@ TEST(a_function_that_is_not_fit_keeps_the_group_from_the_next_tenant)
 		outcome = rig_run(rig, &release);
 		expect_note(&outcome, JOB_NOTE_RESET_FAILED,
 			    "pair0 could not be reset after vm42: ", rows[i].bdf);
+		assert_null(strstr(outcome.message, strerror(EPROTO)));
 		rig_expect_failure(&outcome, GPUPASS_ERROR_RESET_FAILED, rows[i].bdf);
 		rig_check_world(rig, before, what);
 		receipt = newest_receipt(rig, 1);

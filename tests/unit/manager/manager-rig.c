@@ -103,13 +103,6 @@ static void on_audit(_unused_ void *userdata)
 {
 }
 
-/* Health is not what these tests are about. */
-static int examine_nothing(_unused_ Host *host, _unused_ const PciFunction *const *leads,
-			   _unused_ size_t n, _unused_ GpuHealth *ret)
-{
-	return -EIO;
-}
-
 static void start(ManagerRig *rig)
 {
 	Rig *job_rig = rig->rig;
@@ -144,7 +137,6 @@ int manager_rig_setup_bare(void **state)
 	assert_non_null(rig);
 	rig->rig = rig_new();
 	rig->ops = *rig->rig->fake.host.ops;
-	rig->ops.examine_gpus = examine_nothing;
 	rig->rig->fake.host.ops = &rig->ops;
 	rig_make_directory(rig->config, "config");
 	groups = strf("%s/groups.d", rig->config);

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 
 #include "gpupass/errors.h"
-#include "host/wire/document.h"
+#include "host/wire/question.h"
 #include "host/wire/request.h"
 #include "mover/command.h"
 #include "rig/temp-dir.h"
@@ -96,8 +96,9 @@ WITH_DIR(a_batch_is_answered_line_by_line)
 	static const char *const words[] = { "move", "--",    DISPLAY, "nvidia",
 					     "-",    "reset", AUDIO,   NULL };
 	const Bdf display = tree_bdf(DISPLAY), audio = tree_bdf(AUDIO);
-	_cleanup_(driver_result_clear) DriverResult moved = { 0 };
-	_cleanup_(reset_report_clear) ResetReport report = { 0 };
+	MoveAnswer moved = { 0 };
+	ResetAnswer report = { 0 };
+	char *why = NULL;
 	Run run, copy;
 	const char *text;
 
@@ -105,12 +106,16 @@ WITH_DIR(a_batch_is_answered_line_by_line)
 	run = copy = run_words(tree, dir->path, words);
 	assert_int_equal(run.status, 0);
 	text = line_of(&run, 0);
-	assert_int_equal(worker_move_document_parse(text, strlen(text), &display, &moved), 0);
-	assert_int_equal(moved.error, 0);
-	assert_false(moved.changed);
-	assert_string_equal(moved.driver, "nvidia");
+	assert_int_equal(
+		answer_parse(question(ASK_MOVE), &display, 1, text, strlen(text), &moved, &why), 0);
+	assert_int_equal(moved.result.error, 0);
+	assert_false(moved.result.changed);
+	assert_string_equal(moved.result.driver, "nvidia");
+	answer_clear(question(ASK_MOVE), &moved);
 	text = line_of(&copy, 1);
-	assert_int_equal(worker_reset_document_parse(text, strlen(text), &audio, &report), 0);
+	assert_int_equal(
+		answer_parse(question(ASK_RESET), &audio, 1, text, strlen(text), &report, &why), 0);
+	answer_clear(question(ASK_RESET), &report);
 }
 
 /* What another process is at work on is left alone, and the others are done. */

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HUGE_BYTES (4U << 20)
+#include "bad-answers.h"
 
 static void answer(const char *bdf)
 {
@@ -59,14 +59,6 @@ static int untidy(void)
 	return 0;
 }
 
-static int write_much(void)
-{
-	for (unsigned i = 0; i < HUGE_BYTES / 16; i++)
-		if (fputs("[[[[[[[[[[[[[[[[", stdout) == EOF)
-			return 1;
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	const char *said = argc > 1 && strncmp(argv[1], "--sysfs=", 8) == 0 ? argv[1] + 8 : "";
@@ -83,30 +75,22 @@ int main(int argc, char **argv)
 		close(STDOUT_FILENO);
 		wait_milliseconds(atol(mode + 7));
 		_exit(0);
-	} else if (strcmp(mode, "crash") == 0) {
-		raise(SIGKILL);
 	} else if (strcmp(mode, "crash-late") == 0) {
 		answer(bdf);
 		raise(SIGKILL);
-	} else if (strcmp(mode, "status") == 0) {
-		return 7;
-	} else if (strcmp(mode, "garbage") == 0) {
-		puts("panic: \001\377 not JSON");
 	} else if (strcmp(mode, "trailing") == 0) {
 		answer(bdf);
 		answer(bdf);
 	} else if (strcmp(mode, "other-function") == 0) {
 		answer("0000:99:00.0");
-	} else if (strcmp(mode, "other-schema") == 0) {
-		puts("{\"schema\":\"org.gpupass1.worker/2\"}");
-	} else if (strcmp(mode, "huge") == 0) {
-		return write_much();
 	} else if (strcmp(mode, "tidy") == 0) {
 		int wrong = untidy();
 
 		if (wrong)
 			return wrong;
 		answer(bdf);
+	} else {
+		(void)bad_answer(mode, argc > 4 ? argv[4] : "");
 	}
 	return 0; /* any other mode: no answer at all */
 }

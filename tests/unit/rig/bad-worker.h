@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "host/launch/worker.h"
+#include "gpupass/cleanup.h"
+#include "host/launch/config.h"
 
 /*
  * What makes it misbehave so. Each process that runs tests has its own: the daemon's code finds the

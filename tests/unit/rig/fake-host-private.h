@@ -23,9 +23,8 @@ void fake_note_violation(FakeHost *fake, const Bdf *bdf, const char *what, const
 
 /* fake-persistence.c: the operations, and what a move does to the mode. */
 void fake_expect_work(Host *host, bool persistence);
-int fake_persistence(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret);
-int fake_set_persistence(Host *host, const Bdf *gpus, size_t n, bool on, uint64_t timeout_usec,
-			 PersistenceOutcome *ret_outcomes);
+void fake_persistence(FakeHost *fake, const FakeFault *fault, Ask *ask);
+void fake_set_persistence(FakeHost *fake, const FakeFault *fault, Ask *ask);
 void fake_leave_driver(FakeHost *fake, size_t i);
 
 /* Replace a string, by a copy or by the string itself. */

@@ -19,10 +19,9 @@ DEFINE_STRING_TABLE(fake_op, FakeOp, FAKE_OPS)
 
 #define WORKER_PID 4711
 
-/* Every Host with these operations is the first member of a FakeHost. */
 static FakeHost *fake_of(Host *host)
 {
-	return (FakeHost *)host;
+	return host->machine;
 }
 
 static const FakeDomain *domain_running_with(const FakeHost *fake, const Bdf *bdf)
@@ -90,7 +89,7 @@ static int fault_result(const FakeFault *fault, Problem **ret_problem)
 /* ---- operations ---- */
 
 /* Nothing is known of it but what it has in PCI functions, unless a test wants more. */
-static int fake_facts(Host *host, HostFacts **ret)
+static HostFacts *fake_facts(Host *host)
 {
 	HostFacts *facts = xcalloc(1, sizeof(HostFacts));
 
@@ -106,8 +105,7 @@ static int fake_facts(Host *host, HostFacts **ret)
 				.memory_bytes = 256ULL << 30,
 			};
 	}
-	*ret = facts;
-	return 0;
+	return facts;
 }
 
 static int fake_scan(Host *host, PciSnapshot **ret)
@@ -163,7 +161,7 @@ static void add_holder(Inspection *into, const Bdf *bdf, const char *command, pi
 	};
 }
 
-static void inspect_one(const FakeHost *fake, size_t i, InspectConfig config, Inspection *into)
+static FunctionFacts *inspect_one(const FakeHost *fake, size_t i, Inspection *into)
 {
 	const PciFunction *function = fake->snapshot->functions[i];
 	FunctionFacts *facts = &into->functions[into->n_functions++];
@@ -171,8 +169,7 @@ static void inspect_one(const FakeHost *fake, size_t i, InspectConfig config, In
 	*facts = (FunctionFacts){ .bdf = function->bdf, .device_minor = -1 };
 	fake_set_text(&facts->driver, function->driver);
 	fake_set_text(&facts->driver_override, fake->overrides[i]);
-	facts->left_asleep = config == INSPECT_CONFIG_AWAKE && fake->wake[i] != FAKE_WAKES;
-	facts->config_all_ones = config == INSPECT_CONFIG_ALL && fake->wake[i] == FAKE_WAKE_FAILS;
+	return facts;
 }
 
 static void add_holders(const FakeHost *fake, const Bdf *bdf, Inspection *into)
@@ -187,50 +184,54 @@ static void add_holders(const FakeHost *fake, const Bdf *bdf, Inspection *into)
 				   fake->holders[k].vfio);
 }
 
-/* Who holds the functions is found by fake_inspect() only. */
-static int look_at(Host *host, const Bdf *functions, size_t n, InspectConfig config, bool holders,
-		   Inspection **ret)
+static void no_answer(Ask *ask, int error)
 {
-	FakeHost *fake = fake_of(host);
-	const FakeFault *fault = fake_enter(fake, FAKE_INSPECT);
-	_cleanup_(inspection_freep) Inspection *inspection = calloc(1, sizeof(Inspection));
+	ask_refuse(ask, error, xstrdup("it fails as it was told to"), xstrdup("none"));
+}
 
-	if (fault)
-		return fake_leave(fake, fault->error);
-	assert_non_null(inspection);
-	inspection->functions = calloc(n + 1, sizeof(FunctionFacts));
-	assert_non_null(inspection->functions);
-	inspection->vfio_pci = true;
-	fake->searches += holders;
+/* It hangs in the kernel. */
+static void never_answers(Ask *ask)
+{
+	no_answer(ask, -ETIMEDOUT);
+	ask->still_running = true;
+	ask->pid = WORKER_PID;
+}
+
+/* Who holds the functions is what ASK_INSPECT asks, and config space what ASK_CONFIG does. */
+static void look(FakeHost *fake, const FakeFault *fault, Ask *ask)
+{
+	InspectAnswer *answer = ask->answer;
+	Inspection *in = answer->inspection = xcalloc(1, sizeof(Inspection));
+	bool wakes = ask->id == ASK_CONFIG && !ask->before;
+
+	in->functions = xcalloc(ask->n + 1, sizeof(FunctionFacts));
+	in->vfio_pci = true;
+	fake->searches += ask->id == ASK_INSPECT && !fault;
 	if (fake->nvidia_version)
-		fake_set_text(&inspection->nvidia_version, fake->nvidia_version);
-	for (size_t i = 0; i < n; i++) {
-		size_t index = fake_find_function(fake, &functions[i]);
+		fake_set_text(&in->nvidia_version, fake->nvidia_version);
+	if (fault)
+		no_answer(ask, fault->error);
+	for (size_t i = 0; ask->error == 0 && i < ask->n; i++) {
+		size_t index = fake_find_function(fake, &ask->functions[i]);
+		FunctionFacts *facts;
 
-		if (index == SIZE_MAX || fake->gone[index])
-			return fake_leave(fake, -ENOENT);
+		if (index == SIZE_MAX || fake->gone[index]) {
+			no_answer(ask, -ENOENT);
+			break;
+		}
 		/* driver_override cannot be read while the device's lock is held. */
-		if (fake->stuck[index] ||
-		    (config == INSPECT_CONFIG_ALL && fake->wake[index] == FAKE_WAKE_HANGS))
-			return fake_leave(fake, -ETIMEDOUT);
-		inspect_one(fake, index, config, inspection);
-		if (holders)
-			add_holders(fake, &functions[i], inspection);
+		if (fake->stuck[index] || (wakes && fake->wake[index] == FAKE_WAKE_HANGS)) {
+			no_answer(ask, -ETIMEDOUT);
+			break;
+		}
+		facts = inspect_one(fake, index, in);
+		facts->left_asleep = ask->before && fake->wake[index] != FAKE_WAKES;
+		facts->config_all_ones = wakes && fake->wake[index] == FAKE_WAKE_FAILS;
+		if (ask->id == ASK_INSPECT)
+			add_holders(fake, &ask->functions[i], in);
 	}
-	*ret = TAKE_PTR(inspection);
-	return fake_leave(fake, 0);
-}
-
-static int fake_inspect(Host *host, const Bdf *functions, size_t n, InspectConfig config,
-			Inspection **ret)
-{
-	return look_at(host, functions, n, config, true, ret);
-}
-
-static int fake_glance(Host *host, const Bdf *functions, size_t n, InspectConfig config,
-		       Inspection **ret)
-{
-	return look_at(host, functions, n, config, false, ret);
+	if (ask->error != 0)
+		answer_clear(question(ask->id), answer);
 }
 
 static const FakeMoveFault *find_move_fault(const FakeHost *fake, const DriverTarget *target)
@@ -253,7 +254,7 @@ void fake_note_violation(FakeHost *fake, const Bdf *bdf, const char *what, const
 
 /* Writes as driver_move() does, up to the phase that fails. */
 static void write_drivers(FakeHost *fake, size_t i, const DriverTarget *target,
-			  const FakeMoveFault *fault, MoveOutcome *outcome)
+			  const FakeMoveFault *fault, DriverResult *result)
 {
 	PciFunction *function = fake->snapshot->functions[i];
 	const FakeDomain *guest = domain_running_with(fake, &function->bdf);
@@ -264,7 +265,7 @@ static void write_drivers(FakeHost *fake, size_t i, const DriverTarget *target,
 	    !driver_is_vfio(target->driver))
 		fake_note_violation(fake, &function->bdf, "came from a guest without a reset to ",
 				    target->driver);
-	outcome->result.changed = true;
+	result->changed = true;
 	if ((!fault || fault->phase > DRIVER_PHASE_UNBIND || fault->never_returns) &&
 	    !str_equal(function->driver, target->driver))
 		fake_leave_driver(fake, i);
@@ -276,63 +277,58 @@ static void write_drivers(FakeHost *fake, size_t i, const DriverTarget *target,
 		fake_set_text(&function->driver, target->driver);
 }
 
-static void move_one(FakeHost *fake, const DriverTarget *target, MoveOutcome *outcome)
+static const char *none_if_dash(const char *word)
 {
-	const FakeMoveFault *fault = find_move_fault(fake, target);
-	size_t i = fake_find_function(fake, &target->bdf);
+	return str_equal(word, "-") ? NULL : word;
+}
+
+static void move_one(FakeHost *fake, Ask *ask)
+{
+	const DriverTarget to = { .bdf = *ask->functions,
+				  .driver = none_if_dash(ask->after[0]),
+				  .driver_override = none_if_dash(ask->after[1]) };
+	DriverResult *result = &((MoveAnswer *)ask->answer)->result;
+	const FakeMoveFault *fault = find_move_fault(fake, &to);
+	size_t i = fake_find_function(fake, &to.bdf);
 	PciFunction *function;
 
 	assert_true(i != SIZE_MAX);
 	function = fake->snapshot->functions[i];
 	if (fake->stuck[i])
-		fake_note_violation(fake, &target->bdf, "was touched again", "");
+		fake_note_violation(fake, &to.bdf, "was touched again", "");
 	if (fake->gone[i]) {
-		outcome->result.error = -ENOENT;
-		outcome->result.phase = DRIVER_PHASE_READ;
+		*result = (DriverResult){ .error = -ENOENT, .phase = DRIVER_PHASE_READ };
 		return;
 	}
-	if (str_equal(function->driver, target->driver) &&
-	    str_equal(fake->overrides[i], target->driver_override))
+	if (str_equal(function->driver, to.driver) &&
+	    str_equal(fake->overrides[i], to.driver_override))
 		return;
 	if (!fault)
-		fault = fake_wake_fault(fake->wake[i], target);
-	strv_appendf(&fake->log, "move %s to %s, override %s", BDF_TEXT(&target->bdf),
-		     target->driver ? target->driver : "none",
-		     target->driver_override ? target->driver_override : "none");
+		fault = fake_wake_fault(fake->wake[i], &to);
+	strv_appendf(&fake->log, "move %s to %s, override %s", BDF_TEXT(&to.bdf),
+		     to.driver ? to.driver : "none",
+		     to.driver_override ? to.driver_override : "none");
 	if (!fault || fault->phase > DRIVER_PHASE_READ)
-		write_drivers(fake, i, target, fault, outcome);
+		write_drivers(fake, i, &to, fault, result);
 	if (!fault)
 		return;
-	outcome->result.phase = fault->phase;
-	outcome->result.error = fault->never_returns ? -ETIMEDOUT : fault->error;
-	outcome->still_running = fake->stuck[i] = fault->never_returns;
-	outcome->pid = fault->never_returns ? WORKER_PID : 0;
+	result->phase = fault->phase;
+	result->error = fault->error;
+	fake->stuck[i] = fault->never_returns;
+	if (fault->never_returns)
+		never_answers(ask);
 }
 
-static int fake_move(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
-		     MoveOutcome *ret_outcomes)
+static void answer_move(FakeHost *fake, const FakeFault *fault, Ask *ask)
 {
-	FakeHost *fake = fake_of(host);
-	const FakeFault *fault = fake_enter(fake, FAKE_MOVE);
-	int r = 0;
+	DriverResult *result = &((MoveAnswer *)ask->answer)->result;
 
-	for (size_t i = 0; i < n; i++) {
-		MoveOutcome outcome = { 0 };
-
-		if (!fault || fault->late)
-			move_one(fake, &targets[i], &outcome);
-		if (fault) {
-			outcome.result.error = fault->error;
-			outcome.result.phase = DRIVER_PHASE_UNBIND;
-		}
-		if (r == 0)
-			r = outcome.result.error;
-		ret_outcomes[i] = outcome;
-		pthread_mutex_unlock(&fake->lock);
-		fake_pass_point(fake);
-		pthread_mutex_lock(&fake->lock);
+	if (!fault || fault->late)
+		move_one(fake, ask);
+	if (fault) {
+		result->error = fault->error;
+		result->phase = DRIVER_PHASE_UNBIND;
 	}
-	return fake_leave(fake, r);
 }
 
 /* A method of the leading function may be that of its bus. */
@@ -343,10 +339,11 @@ static void reset_slot(FakeHost *fake, const Bdf *bdf)
 			fake->used[i] = false;
 }
 
-static void reset_one(FakeHost *fake, const ResetTarget *target, ResetOutcome *outcome)
+static void reset_one(FakeHost *fake, Ask *ask)
 {
 	static const FakeResetFault hangs = { .never_returns = true };
-	const Bdf *bdf = &target->bdf;
+	const Bdf *bdf = ask->functions;
+	ResetReport *report = &((ResetAnswer *)ask->answer)->report;
 	const FakeResetFault *fault = &fake->reset_fault;
 	size_t i = fake_find_function(fake, bdf);
 	const FakeDomain *guest = domain_running_with(fake, bdf);
@@ -358,9 +355,9 @@ static void reset_one(FakeHost *fake, const ResetTarget *target, ResetOutcome *o
 		fake_note_violation(fake, bdf, "was reset under a host driver", "");
 	if (fake->stuck[i])
 		fake_note_violation(fake, bdf, "was touched again", "");
-	strv_appendf(&fake->log, "reset %s%s", target->slot ? "slot of " : "", BDF_TEXT(bdf));
-	fake_set_text(&outcome->report.method, target->slot ? "slot" : "flr");
-	outcome->report.result =
+	strv_appendf(&fake->log, "reset %s%s", ask->before ? "slot of " : "", BDF_TEXT(bdf));
+	fake_set_text(&report->method, ask->before ? "slot" : "flr");
+	report->result =
 		fake->gone[i] || fake->wake[i] == FAKE_WAKE_FAILS ? RESET_SILENT : RESET_DONE;
 	if (fake->wake[i] == FAKE_WAKE_HANGS)
 		fault = &hangs;
@@ -368,54 +365,92 @@ static void reset_one(FakeHost *fake, const ResetTarget *target, ResetOutcome *o
 		reset_slot(fake, bdf);
 		return;
 	}
-	outcome->report.result = fault->never_returns ? RESET_UNKNOWN : fault->result;
-	outcome->report.error = fault->never_returns ? -ETIMEDOUT : fault->error;
-	outcome->still_running = fake->stuck[i] = fault->never_returns;
-	outcome->pid = fault->never_returns ? WORKER_PID : 0;
+	report->result = fault->result;
+	report->error = fault->error;
+	fake->stuck[i] = fault->never_returns;
+	if (fault->never_returns) {
+		reset_report_clear(report);
+		never_answers(ask);
+	}
 }
 
-static int fake_reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *ret_outcomes)
+static void answer_reset(FakeHost *fake, const FakeFault *fault, Ask *ask)
 {
-	FakeHost *fake = fake_of(host);
-	const FakeFault *fault = fake_enter(fake, FAKE_RESET);
-	int r = 0;
+	ResetReport *report = &((ResetAnswer *)ask->answer)->report;
 
-	for (size_t i = 0; i < n; i++) {
-		ResetOutcome outcome = { .report = { .bdf = targets[i].bdf } };
-
-		if (!fault || fault->late)
-			reset_one(fake, &targets[i], &outcome);
-		if (fault) {
-			outcome.report.result = RESET_FAILED;
-			outcome.report.error = fault->error;
-		}
-		if (r == 0 && outcome.report.result == RESET_UNKNOWN)
-			r = outcome.report.error;
-		ret_outcomes[i] = outcome;
+	report->bdf = *ask->functions;
+	if (!fault || fault->late)
+		reset_one(fake, ask);
+	if (fault) {
+		report->result = RESET_FAILED;
+		report->error = fault->error;
 	}
-	return fake_leave(fake, r);
 }
 
 /* The first board says that it is cleared, the second that it is not, others cannot tell. */
-static int fake_memory(Host *host, const Bdf *boards, size_t n, MemoryReport *ret)
+static void answer_memory(FakeHost *fake, _unused_ const FakeFault *fault, Ask *ask)
 {
 	static const MemoryClear states[] = { MEMORY_CLEARED, MEMORY_NOT_CLEARED };
+	MemoryAnswer *answer = ask->answer;
+
+	answer->boards = xcalloc(ask->n, sizeof(MemoryReport));
+	answer->n_boards = ask->n;
+	for (size_t i = 0; i < ask->n; i++) {
+		answer->boards[i] = (MemoryReport){ .bdf = ask->functions[i] };
+		if (i < ELEMENTS(states))
+			answer->boards[i].state = states[i];
+		else
+			answer->boards[i].why = strdup("it is asleep");
+	}
+	fake->memory_asked += (unsigned)ask->n;
+}
+
+/* All are well, as far as is known. */
+static void answer_health(_unused_ FakeHost *fake, _unused_ const FakeFault *fault, Ask *ask)
+{
+	((HealthAnswer *)ask->answer)->gpu.bdf = *ask->functions;
+}
+
+/* What each question counts as; FAKE_OP_MAX_: it cannot fail. */
+static const struct {
+	FakeOp op;
+	void (*answer)(FakeHost *fake, const FakeFault *fault, Ask *ask);
+	bool ends_between; /* the process could end after each function */
+} questions[QUESTION_MAX_] = {
+	[ASK_MOVE] = { FAKE_MOVE, answer_move, true },
+	[ASK_RESET] = { FAKE_RESET, answer_reset, false },
+	[ASK_INSPECT] = { FAKE_INSPECT, look, false },
+	[ASK_GLANCE] = { FAKE_INSPECT, look, false },
+	[ASK_CONFIG] = { FAKE_INSPECT, look, false },
+	[ASK_HEALTH] = { FAKE_OP_MAX_, answer_health, false },
+	[ASK_MEMORY] = { FAKE_OP_MAX_, answer_memory, false },
+	[ASK_PERSISTENCE] = { FAKE_PERSISTENCE, fake_persistence, false },
+	[ASK_SET_PERSISTENCE] = { FAKE_SET_PERSISTENCE, fake_set_persistence, true },
+};
+
+static void fake_ask(Host *host, Ask *asks, size_t n, _unused_ uint64_t timeout_usec)
+{
+	FakeHost *fake = fake_of(host);
+	FakeOp op = questions[asks[0].id].op;
+	const FakeFault *fault = op == FAKE_OP_MAX_ ? NULL : fake_enter(fake, op);
 
 	for (size_t i = 0; i < n; i++) {
-		ret[i] = (MemoryReport){ .bdf = boards[i] };
-		if (i < ELEMENTS(states))
-			ret[i].state = states[i];
-		else
-			ret[i].why = strdup("it is asleep");
+		assert_non_null(questions[asks[i].id].answer);
+		questions[asks[i].id].answer(fake, fault, &asks[i]);
+		if (!questions[asks[i].id].ends_between)
+			continue;
+		pthread_mutex_unlock(&fake->lock);
+		fake_pass_point(fake);
+		pthread_mutex_lock(&fake->lock);
 	}
-	fake_of(host)->memory_asked += (unsigned)n;
-	return 0;
+	if (op != FAKE_OP_MAX_)
+		fake_leave(fake, 0);
 }
 
 static pid_t fake_worker_on(Host *host, const Bdf *function)
 {
 	FakeHost *fake = fake_of(host);
-	size_t i = fake_find_function(fake, function);
+	size_t i = function ? fake_find_function(fake, function) : SIZE_MAX;
 
 	return i != SIZE_MAX && fake->stuck[i] ? WORKER_PID : 0;
 }
@@ -645,11 +680,7 @@ const HostOps fake_ops = {
 	.scan = fake_scan,
 	.scan_changed = fake_scan_changed,
 	.facts = fake_facts,
-	.inspect = fake_inspect,
-	.glance = fake_glance,
-	.move = fake_move,
-	.reset = fake_reset,
-	.memory = fake_memory,
+	.ask = fake_ask,
 	.worker_on = fake_worker_on,
 	.domain_find = fake_find,
 	.domain_get = fake_get,
@@ -660,6 +691,4 @@ const HostOps fake_ops = {
 	.libvirt_wait = fake_libvirt_wait,
 	.guest_run = fake_guest_run,
 	.expect_work = fake_expect_work,
-	.persistence = fake_persistence,
-	.set_persistence = fake_set_persistence,
 };

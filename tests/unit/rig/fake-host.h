@@ -12,7 +12,7 @@
 
 #include <pthread.h>
 
-#include "host/host/host.h"
+#include "host/host/questions.h"
 
 #define FAKE_OPS(X)                                                                                \
 	X(FAKE_SCAN, "scan")                                                                       \

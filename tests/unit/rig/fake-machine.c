@@ -53,7 +53,7 @@ void fake_init(FakeHost *fake, const char *fixture)
 	size_t size = 0;
 
 	assert_non_null(path);
-	*fake = (FakeHost){ .host = { .ops = &fake_ops } };
+	*fake = (FakeHost){ .host = { .ops = &fake_ops, .machine = fake } };
 	pthread_mutex_init(&fake->lock, NULL);
 	if (file_read_at(AT_FDCWD, path, 1024 * 1024, &text, &size) < 0 ||
 	    pci_snapshot_from_json(text, size, &fake->snapshot, &message) < 0)

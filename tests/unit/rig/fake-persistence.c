@@ -9,14 +9,9 @@
 #include <string.h>
 
 #include "fake-host-private.h"
+#include "util/xalloc.h"
 
 #define WORKER_PID 4712
-
-/* Every Host with these operations is the first member of a FakeHost. */
-static FakeHost *fake_of(Host *host)
-{
-	return (FakeHost *)host;
-}
 
 /* Who asks opens the GPU: nobody may do that while a driver's remove() runs on it. */
 static size_t open_gpu(FakeHost *fake, const Bdf *gpu)
@@ -63,24 +58,35 @@ static const char *fault_of(FakeHost *fake, const Bdf *gpu, bool applies)
 
 void fake_expect_work(Host *host, bool persistence)
 {
-	((FakeHost *)host)->expected_work++;
-	((FakeHost *)host)->expected_persistence += persistence;
+	((FakeHost *)host->machine)->expected_work++;
+	((FakeHost *)host->machine)->expected_persistence += persistence;
 }
 
-int fake_persistence(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret)
+/* For so many GPUs; NULL where all fail. */
+static GpuPersistence *begin(const FakeFault *fault, Ask *ask)
 {
-	FakeHost *fake = fake_of(host);
-	const FakeFault *fault = fake_enter(fake, FAKE_PERSISTENCE);
+	PersistenceAnswer *answer = ask->answer;
 
-	if (fault)
-		return fake_leave(fake, fault->error);
-	for (size_t i = 0; i < n; i++) {
-		size_t at = open_gpu(fake, &gpus[i]);
-
-		fill(fake, at, fault_of(fake, &gpus[i], fake->nvml_fault.reads), &ret[i]);
-		name_keeper(fake, at, &ret[i]);
+	if (fault && ask->id == ASK_PERSISTENCE) {
+		ask_refuse(ask, fault->error, xstrdup("it fails as it was told to"), NULL);
+		return NULL;
 	}
-	return fake_leave(fake, 0);
+	answer->n_gpus = ask->n;
+	answer->gpus = xcalloc(ask->n, sizeof(GpuPersistence));
+	return answer->gpus;
+}
+
+void fake_persistence(FakeHost *fake, const FakeFault *fault, Ask *ask)
+{
+	GpuPersistence *gpus = begin(fault, ask);
+
+	for (size_t i = 0; gpus && i < ask->n; i++) {
+		size_t at = open_gpu(fake, &ask->functions[i]);
+
+		fill(fake, at, fault_of(fake, &ask->functions[i], fake->nvml_fault.reads),
+		     &gpus[i]);
+		name_keeper(fake, at, &gpus[i]);
+	}
 }
 
 /* It has the GPU as before, and NVML says that the mode is off, which is what it sets. */
@@ -91,17 +97,18 @@ static void keep_all_the_same(const FakeHost *fake, const Bdf *gpu, GpuPersisten
 		fake_set_text(&ret->why, fake->keeper_fault);
 }
 
-static void set_one(FakeHost *fake, const Bdf *gpu, bool on, const FakeFault *all,
-		    PersistenceOutcome *outcome)
+void fake_set_persistence(FakeHost *fake, const FakeFault *all, Ask *ask)
 {
+	const Bdf *gpu = ask->functions;
+	GpuPersistence *now = begin(all, ask);
 	size_t i = open_gpu(fake, gpu);
+	bool on = str_equal(ask->before, "--set=on");
 	bool on_nvidia = str_equal(fake->snapshot->functions[i]->driver, "nvidia");
 	const char *fault =
 		fault_of(fake, gpu, on ? fake->nvml_fault.turns_on : fake->nvml_fault.turns_off);
 
-	*outcome = (PersistenceOutcome){ 0 };
 	if (!on && fake->kept[i] && fake->keeper_fault) {
-		keep_all_the_same(fake, gpu, &outcome->gpu);
+		keep_all_the_same(fake, gpu, now);
 		return;
 	}
 	if (all)
@@ -111,26 +118,13 @@ static void set_one(FakeHost *fake, const Bdf *gpu, bool on, const FakeFault *al
 		fake->kept[i] = false;
 		strv_appendf(&fake->log, "persistence %s of %s", on ? "on" : "off", BDF_TEXT(gpu));
 	}
-	fill(fake, i, fault, &outcome->gpu);
+	fill(fake, i, fault, now);
 	if (fault && !all && fake->nvml_fault.never_returns) {
-		outcome->still_running = true;
-		outcome->pid = WORKER_PID;
+		answer_clear(question(ask->id), ask->answer);
+		ask_refuse(ask, -ETIMEDOUT, xstrdup(fault), NULL);
+		ask->still_running = true;
+		ask->pid = WORKER_PID;
 	}
-}
-
-int fake_set_persistence(Host *host, const Bdf *gpus, size_t n, bool on,
-			 _unused_ uint64_t timeout_usec, PersistenceOutcome *ret_outcomes)
-{
-	FakeHost *fake = fake_of(host);
-	const FakeFault *fault = fake_enter(fake, FAKE_SET_PERSISTENCE);
-
-	for (size_t i = 0; i < n; i++) {
-		set_one(fake, &gpus[i], on, fault, &ret_outcomes[i]);
-		pthread_mutex_unlock(&fake->lock);
-		fake_pass_point(fake);
-		pthread_mutex_lock(&fake->lock);
-	}
-	return fake_leave(fake, 0);
 }
 
 void fake_leave_driver(FakeHost *fake, size_t i)

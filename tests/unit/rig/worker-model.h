@@ -3,8 +3,27 @@
 #pragma once
 
 #include "bad-worker.h"
+#include "host/host/questions.h"
 #include "sysfs-tree.h"
 #include "util/clock.h"
+
+static inline _unused_ void ask_workers(Host *host, Ask *asks, size_t n, uint64_t timeout_usec)
+{
+	ask_parts(host->machine, asks, n, timeout_usec, host->deadline_usec);
+}
+
+static inline _unused_ pid_t find_worker(Host *host, const Bdf *function)
+{
+	return function ? worker_find(host->machine, function) : worker_find_probe(host->machine);
+}
+
+static const HostOps worker_ops _unused_ = { .ask = ask_workers, .worker_on = find_worker };
+
+/* A host that asks these workers, without its gates; and one that waits no longer than that. */
+#define WORKERS_BY(config, deadline)                                                               \
+	(&(Host){ .ops = &worker_ops, .machine = (void *)(config), .deadline_usec = (deadline) })
+#define WORKERS(config) WORKERS_BY(config, 0)
+#define WORKERS_UNTIL(config, usec) WORKERS_BY(config, now_monotonic() + (usec))
 
 #define LONG (60 * USEC_PER_SEC)
 #define DISPLAY "0000:41:00.0"
@@ -28,12 +47,26 @@ static inline _unused_ void many_to_vfio(DriverTarget *targets, size_t n)
 	}
 }
 
+/* Whether this is an answer to the question. What is not leaves the answer empty. */
+static inline _unused_ bool taken_by(QuestionId id, const Bdf *functions, size_t n,
+				     const char *text, size_t size, void *answer)
+{
+	const Question *q = question(id);
+	_cleanup_free_ char *why = NULL;
+	int r = answer_parse(q, functions, n, text, size, answer, &why);
+
+	for (size_t i = 0; r < 0 && i < q->size; i++)
+		assert_int_equal(((const char *)answer)[i], 0);
+	answer_clear(q, answer);
+	return r == 0;
+}
+
 /* Moves DISPLAY to vfio-pci. */
 static inline _unused_ MoveOutcome move_one(const WorkerConfig *config, uint64_t timeout_usec)
 {
 	DriverTarget target = to_vfio(DISPLAY);
 	MoveOutcome outcome;
-	int r = worker_move(config, &target, 1, timeout_usec, &outcome);
+	int r = host_move(WORKERS(config), &target, 1, timeout_usec, &outcome);
 
 	assert_int_equal(r, outcome.result.error);
 	return outcome;

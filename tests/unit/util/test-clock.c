@@ -7,7 +7,7 @@
 
 #include <time.h>
 
-#include "rig/bad-worker.h"
+#include "rig/worker-model.h"
 #include "util/clock.h"
 
 #define YEARS_USEC (10 * 365 * 86400 * USEC_PER_SEC)
@@ -52,10 +52,10 @@ TEST(a_deadline_is_kept_and_what_ends_in_time_is_not_cut_off)
 	MoveOutcome outcome;
 	uint64_t begun = monotonic();
 
-	assert_int_equal(worker_move(&late, &target, 1, USEC_PER_SEC, &outcome), -ETIMEDOUT);
+	assert_int_equal(host_move(WORKERS(&late), &target, 1, USEC_PER_SEC, &outcome), -ETIMEDOUT);
 	assert_in_range(monotonic() - begun, USEC_PER_SEC * 9 / 10, USEC_PER_SEC * 5 / 2);
 	assert_true(outcome.still_running);
 	move_outcome_clear(&outcome);
-	assert_int_equal(worker_move(&early, &target, 1, 20 * USEC_PER_SEC, &outcome), 0);
+	assert_int_equal(host_move(WORKERS(&early), &target, 1, 20 * USEC_PER_SEC, &outcome), 0);
 	move_outcome_clear(&outcome);
 }

@@ -8,7 +8,7 @@
 #include "host/device/driver-ops.h"
 #include "host/device/driver.h"
 #include "host/scan/sysfs.h"
-#include "host/wire/document.h"
+#include "host/wire/answer.h"
 #include "rig/little-memory.h"
 #include "rig/sysfs-kernel.h"
 #include "rig/sysfs-tree.h"

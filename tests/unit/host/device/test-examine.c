@@ -9,9 +9,9 @@
 
 #include "gpupass/dbus.h"
 #include "host/device/examine.h"
-#include "host/launch/worker-examine.h"
-#include "host/launch/worker.h"
+#include "host/launch/child.h"
 #include "rig/sysfs-tree.h"
+#include "rig/worker-model.h"
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -174,18 +174,18 @@ WITH_SETUP(a_gpu_that_hangs_hides_no_other)
 	tree_write_attribute(b->tree, "0000:61:00.0", "power_state", "D0\n");
 	set_config(b, "0000:61:00.0", false);
 	trap(b, GPU);
-	worker_examine_gpus(&config, leads, 2, 2 * USEC_PER_SEC, health);
+	host_health(WORKERS_UNTIL(&config, 2 * USEC_PER_SEC), leads, 2, health);
 	assert_int_equal(health[0].error, -ETIMEDOUT);
-	assert_true(health[0].stuck > 0 && worker_running(health[0].stuck));
+	assert_true(health[0].stuck > 0 && child_runs(health[0].stuck));
 	assert_int_equal(health[1].error, 0);
 	assert_int_equal(health[1].config.width, 8);
 	/* Lets the worker end. */
 	fd = open(fifo, O_WRONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
 	close(fd);
-	for (unsigned i = 0; i < 500 && worker_running(health[0].stuck); i++)
+	for (unsigned i = 0; i < 500 && child_runs(health[0].stuck); i++)
 		usleep(10000);
-	assert_false(worker_running(health[0].stuck));
+	assert_false(child_runs(health[0].stuck));
 	gpu_health_clear(&health[0]);
 	gpu_health_clear(&health[1]);
 }

@@ -3,7 +3,7 @@
 #include "rig/test.h"
 
 #include "core/facts/assignment.h"
-#include "host/host/host.h"
+#include "host/host/questions.h"
 #include "rig/initramfs-images.h"
 
 #define UUID "3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242"
@@ -187,7 +187,7 @@ WITH_DIR(the_host_keeps_what_it_read)
 	for (unsigned i = 0; i < 3; i++) {
 		_cleanup_(examination_freep) Examination *e = NULL;
 
-		assert_int_equal(host.host.ops->examine_host(&host.host, &e), 0);
+		assert_int_equal(host_examine(&host.host, &e, NULL), 0);
 		assert_non_null(e->image);
 		expect_drivers("by a worker", e->image);
 		assert_false(e->image->unchanged);
@@ -201,7 +201,7 @@ WITH_DIR(the_host_keeps_what_it_read)
 	for (unsigned i = 0; i < 2; i++) {
 		_cleanup_(examination_freep) Examination *e = NULL;
 
-		assert_int_equal(host.host.ops->examine_host(&host.host, &e), 0);
+		assert_int_equal(host_examine(&host.host, &e, NULL), 0);
 		assert_false(e->image->trigger);
 	}
 	real_host_done(&host);

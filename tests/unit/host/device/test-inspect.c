@@ -27,8 +27,10 @@ static Inspection *inspect(const SysfsTree *tree, InspectConfig config)
 	Bdf functions[] = { tree_bdf(DISPLAY), tree_bdf(AUDIO) };
 	Inspection *in = NULL;
 
-	assert_int_equal(
-		inspect_functions(&tree->roots, functions, ELEMENTS(functions), config, &in), 0);
+	assert_int_equal(config == INSPECT_CONFIG_NOT
+				 ? inspect_functions(&tree->roots, functions, 2, &in)
+				 : inspect_config(&tree->roots, functions, 2, config, &in),
+			 0);
 	return in;
 }
 
@@ -503,8 +505,7 @@ TEST(a_function_that_is_not_there_is_an_error)
 	Bdf function = tree_bdf("0000:99:00.0");
 	Inspection *in = NULL;
 
-	assert_int_equal(inspect_functions(&tree->roots, &function, 1, INSPECT_CONFIG_NOT, &in),
-			 -ENOENT);
+	assert_int_equal(inspect_functions(&tree->roots, &function, 1, &in), -ENOENT);
 	assert_null(in);
 }
 
@@ -514,7 +515,7 @@ TEST(without_a_function_there_are_the_hosts_facts)
 	_cleanup_(inspection_freep) Inspection *in = NULL;
 
 	tree_add_driver(tree, "vfio-pci");
-	assert_int_equal(inspect_functions(&tree->roots, NULL, 0, INSPECT_CONFIG_NOT, &in), 0);
+	assert_int_equal(inspect_functions(&tree->roots, NULL, 0, &in), 0);
 	assert_int_equal(in->n_functions, 0);
 	assert_true(in->vfio_pci);
 }
@@ -544,7 +545,7 @@ TEST(a_glance_is_of_the_functions_only)
 	tree_write(tree, "proc/devices", DEVICES_WITH_NVIDIA_AS_MEM);
 	tree_add_process(tree, 42, "dcgm", "0::/system.slice/nvidia-dcgm.service\n");
 	tree_process_opens(tree, 42, 3, "/dev/full");
-	assert_int_equal(inspect_glance(&tree->roots, &bdf, 1, INSPECT_CONFIG_NOT, &in), 0);
+	assert_int_equal(inspect_glance(&tree->roots, &bdf, 1, &in), 0);
 	assert_int_equal(in->n_functions, 1);
 	assert_string_equal(in->functions[0].uuid, UUID);
 	assert_int_equal(in->n_holders, 0);

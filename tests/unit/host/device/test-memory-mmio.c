@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "host/device/memory-mmio.h"
-#include "host/launch/worker-memory.h"
 #include "rig/sysfs-tree.h"
+#include "rig/worker-model.h"
 #include "util/text.h"
 
 #define A "0000:41:00.0"
@@ -169,7 +169,7 @@ TEST(the_worker_says_it_too_and_writes_nothing)
 
 	ready(tree);
 	assert_int_equal(pread(fd, before, BAR0_BYTES, 0), BAR0_BYTES);
-	worker_memory(&config, boards, 2, reports);
+	host_memory(WORKERS(&config), boards, 2, reports);
 	assert_int_equal(reports[0].state, MEMORY_CLEARED);
 	assert_int_equal(reports[1].state, MEMORY_NOT_KNOWN);
 	assert_non_null(reports[1].why);
@@ -177,16 +177,4 @@ TEST(the_worker_says_it_too_and_writes_nothing)
 	assert_memory_equal(before, after, BAR0_BYTES);
 	for (size_t i = 0; i < ELEMENTS(reports); i++)
 		memory_report_clear(&reports[i]);
-}
-
-TEST(a_worker_that_answers_nonsense_tells_nothing)
-{
-	const WorkerConfig config = { .program = "/bin/echo", .sysfs_dir = "/", .proc_dir = "/" };
-	const Bdf bdf = tree_bdf(A);
-	MemoryReport report = { 0 };
-
-	worker_memory(&config, &bdf, 1, &report);
-	assert_int_equal(report.state, MEMORY_NOT_KNOWN);
-	assert_true(str_starts_with(report.why, "it could not be asked: "));
-	memory_report_clear(&report);
 }

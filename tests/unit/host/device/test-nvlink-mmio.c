@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "core/links/nvlink-registers.h"
-#include "host/launch/worker-probe.h"
 #include "rig/sysfs-tree.h"
+#include "rig/worker-model.h"
 #include "util/clock.h"
 #include "util/text.h"
 
@@ -81,10 +81,10 @@ static char *probe(const SysfsTree *tree)
 	const Bdf functions[] = { tree_bdf(A), tree_bdf(B) };
 	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
 	_cleanup_strv_ char **list = NULL;
-	pid_t pid = 0;
 
 	assert_int_equal(
-		worker_probe(&config, functions, 2, true, 60 * USEC_PER_SEC, &answer, &pid), 0);
+		host_probe(WORKERS(&config), functions, 2, true, 60 * USEC_PER_SEC, &answer, NULL),
+		0);
 	assert_null(answer.error);
 	for (size_t i = 0; i < answer.boards->n_items; i++) {
 		const Sighting *s = &answer.boards->items[i];

@@ -10,10 +10,9 @@
 
 #include "host/device/nvml.h"
 #include "host/launch/worker-find.h"
-#include "host/launch/worker-probe.h"
-#include "rig/bad-worker.h"
 #include "rig/garbage.h"
 #include "rig/temp-dir.h"
+#include "rig/worker-model.h"
 #include "util/clock.h"
 
 #define A "0000:41:00.0"
@@ -224,9 +223,8 @@ WITH_DIR(a_worker_answers_of_each_board)
 	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
 	_cleanup_free_ char *library = NULL;
 	WorkerConfig config = worker_with(*state, BRIDGED, &library);
-	pid_t pid = 0;
 
-	assert_int_equal(worker_probe(&config, functions, 3, false, LONG, &answer, &pid), 0);
+	assert_int_equal(host_probe(WORKERS(&config), functions, 3, false, LONG, &answer, NULL), 0);
 	assert_null(answer.error);
 	assert_int_equal(answer.boards->n_items, 2);
 	assert_string_equal(answer.boards->items[1].source, "NVML 550.54.15");
@@ -244,9 +242,8 @@ TEST(a_worker_without_nvml_says_why)
 	WorkerConfig config = {
 		.program = WORKER, .sysfs_dir = "/", .proc_dir = "/proc", .nvml = "/nonexistent"
 	};
-	pid_t pid = 0;
 
-	assert_int_equal(worker_probe(&config, functions, 1, false, LONG, &answer, &pid), 0);
+	assert_int_equal(host_probe(WORKERS(&config), functions, 1, false, LONG, &answer, NULL), 0);
 	assert_true(str_starts_with(answer.error, "NVML cannot be loaded"));
 }
 
@@ -261,43 +258,19 @@ WITH_DIR(a_worker_that_hangs_in_nvml_is_left_and_found)
 		_cleanup_free_ char *library = NULL;
 		WorkerConfig config = worker_with(*state, where[i], &library);
 		uint64_t begin = now_monotonic();
-		pid_t pid = 0;
+		pid_t pid;
 
 		assert_int_equal(worker_find_probe(&config), 0);
-		assert_int_equal(
-			worker_probe(&config, functions, 1, false, USEC_PER_SEC / 2, &answer, &pid),
-			-ETIMEDOUT);
+		assert_int_equal(host_probe(WORKERS(&config), functions, 1, false, USEC_PER_SEC / 2,
+					    &answer, NULL),
+				 -ETIMEDOUT);
 		assert_true(now_monotonic() - begin < 20 * USEC_PER_SEC);
-		assert_int_equal(worker_find_probe(&config), pid);
+		pid = worker_find_probe(&config);
+		assert_true(pid > 0);
 		kill(pid, SIGKILL);
 		while (kill(pid, 0) == 0)
 			usleep(1000);
 		assert_int_equal(worker_find_probe(&config), 0);
-	}
-}
-
-/* fault L8 */
-TEST(answers_that_make_no_sense_are_not_believed)
-{
-	static const struct {
-		const char *mode;
-		int error;
-	} rows[] = {
-		{ "garbage", -EBADMSG },
-		{ "crash", -EPROTO },
-		{ "huge", -EBADMSG },
-		{ "silent", -EBADMSG },
-	};
-	const Bdf functions[] = { bdf(A) };
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
-		WorkerConfig config = bad_worker(rows[i].mode);
-		pid_t pid = 0;
-		int r = worker_probe(&config, functions, 1, false, LONG, &answer, &pid);
-
-		if (r != rows[i].error || answer.boards)
-			fail_msg("%s: %d", rows[i].mode, r);
 	}
 }
 
@@ -308,7 +281,7 @@ static bool taken(const char *text, size_t size)
 	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
 	const Bdf functions[] = { bdf(A), bdf(B) };
 
-	return probe_document_parse(text, size, functions, 2, WAY_NVML, &answer) == 0;
+	return taken_by(ASK_LINKS, functions, 2, text, size, &answer);
 }
 
 static char *document_of(const char *const *boards, const char *const *unseen, SightingWay way,
@@ -328,7 +301,7 @@ static char *document_of(const char *const *boards, const char *const *unseen, S
 
 		probe_answer_unseen(&answer, &address, strdup("GPU is lost"));
 	}
-	return probe_document(&answer);
+	return answer_text(question(ASK_LINKS), &answer);
 }
 
 /* fault L8 */

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "host/device/reset.h"
-#include "host/wire/document.h"
+#include "host/wire/answer.h"
+#include "host/wire/question.h"
 #include "rig/little-memory.h"
 #include "rig/sysfs-kernel.h"
 #include "rig/sysfs-tree.h"
@@ -354,8 +355,9 @@ TEST(a_link_is_worse_when_slower_or_narrower)
 
 TEST(a_report_survives_the_workers_pipe)
 {
-	_cleanup_(reset_report_clear) ResetReport back = { 0 };
-	_cleanup_free_ char *text = NULL;
+	const Question *q = question(ASK_RESET);
+	ResetAnswer back = { 0 };
+	_cleanup_free_ char *text = NULL, *why = NULL;
 	Bdf bdf = tree_bdf(GPU), other = tree_bdf(AUDIO);
 	Bench b;
 
@@ -363,14 +365,14 @@ TEST(a_report_survives_the_workers_pipe)
 	reset(&b);
 	text = worker_reset_document(&b.report);
 	assert_non_null(text);
-	assert_int_equal(worker_reset_document_parse(text, strlen(text), &other, &back), -EBADMSG);
-	assert_int_equal(worker_reset_document_parse(text, strlen(text) - 1, &bdf, &back),
-			 -EBADMSG);
-	assert_int_equal(worker_reset_document_parse(text, strlen(text), &bdf, &back), 0);
-	assert_string_equal(back.method, "flr");
-	assert_string_equal(back.after.link_speed, "16 GT/s");
-	assert_int_equal(back.after.link_width, 16);
-	assert_int_equal(back.result, RESET_DONE);
+	assert_int_equal(answer_parse(q, &other, 1, text, strlen(text), &back, &why), -EBADMSG);
+	assert_int_equal(answer_parse(q, &bdf, 1, text, strlen(text) - 1, &back, &why), -EBADMSG);
+	assert_int_equal(answer_parse(q, &bdf, 1, text, strlen(text), &back, &why), 0);
+	assert_string_equal(back.report.method, "flr");
+	assert_string_equal(back.report.after.link_speed, "16 GT/s");
+	assert_int_equal(back.report.after.link_width, 16);
+	assert_int_equal(back.report.result, RESET_DONE);
+	answer_clear(q, &back);
 	teardown(&b);
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "gpupass/cleanup.h"
-#include "host/host/host.h"
+#include "host/host/questions.h"
 #include "util/clock.h"
 #include "util/text.h"
 
@@ -141,10 +141,10 @@ TEST(a_host_says_why_nvml_was_not_asked)
 	assert_int_equal(real_host_init(&host, &config), 0);
 	host.nvml_gate.patience_usec = 0;
 	nvml_gate_begin_move(&host.nvml_gate, &move, &moving);
-	assert_int_equal(host.host.ops->persistence(&host.host, &other, 1, &read), 0);
+	host_persistence(&host.host, &other, 1, &read);
 	assert_int_equal(read.mode, PERSISTENCE_UNKNOWN);
 	assert_string_equal(read.why, why);
-	assert_int_equal(host.host.ops->set_persistence(&host.host, &other, 1, false, 0, &set), 0);
+	host_set_persistence(&host.host, &other, 1, false, 0, &set);
 	assert_int_equal(set.gpu.mode, PERSISTENCE_UNKNOWN);
 	assert_string_equal(set.gpu.why, why);
 	nvml_gate_end_move(&host.nvml_gate, &move);

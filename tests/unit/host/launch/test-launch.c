@@ -13,9 +13,8 @@
 #include "fake-part.h"
 #include "host/launch/child.h"
 #include "host/launch/part.h"
-#include "host/launch/worker-examine.h"
 #include "host/launch/worker-find.h"
-#include "host/wire/document.h"
+#include "host/wire/answer.h"
 #include "mover/command.h"
 #include "rig/temp-dir.h"
 #include "rig/worker-model.h"
@@ -86,7 +85,7 @@ WITH_DIR(a_batch_is_one_request_and_each_function_has_its_answer)
 
 	targets[1].driver = NULL;
 	targets[1].driver_override = "with blanks $HOME";
-	assert_int_equal(worker_move(&config, targets, 2, LONG, o), 0);
+	assert_int_equal(host_move(WORKERS(&config), targets, 2, LONG, o), 0);
 	for (size_t i = 0; i < 2; i++) {
 		assert_string_equal(o[i].result.driver, "vfio-pci");
 		move_outcome_clear(&o[i]);
@@ -119,13 +118,14 @@ WITH_DIR(one_that_hangs_keeps_no_others_answer)
 	WorkerConfig config = parted(state, "crash", &fell);
 	MoveOutcome o[2];
 
-	assert_int_equal(worker_move(&config, targets, 2, USEC_PER_SEC, o), -ETIMEDOUT);
+	assert_int_equal(host_move(WORKERS(&config), targets, 2, USEC_PER_SEC, o), -ETIMEDOUT);
 	assert_int_equal(o[0].result.error, 0);
 	assert_false(o[0].still_running);
 	assert_int_equal(o[1].result.error, -ETIMEDOUT);
 	assert_true(o[1].still_running);
 	assert_true(o[1].result.changed);
 	move_outcome_clear(&o[0]);
+	move_outcome_clear(&o[1]);
 }
 
 /* Takes the lock of the function in a process of its own, which stays until it is killed. */
@@ -161,7 +161,7 @@ WITH_DIR(a_mover_that_hangs_is_named_by_its_lock)
 	pid_t pid = hold(dir->path, AUDIO);
 	MoveOutcome o[2];
 
-	assert_int_equal(worker_move(&config, targets, 2, USEC_PER_SEC, o), -ETIMEDOUT);
+	assert_int_equal(host_move(WORKERS(&config), targets, 2, USEC_PER_SEC, o), -ETIMEDOUT);
 	assert_int_equal(o[1].pid, pid);
 	assert_int_equal(worker_find(&config, &targets[1].bdf), pid);
 	assert_int_equal(worker_find(&config, &targets[0].bdf), 0);
@@ -169,9 +169,10 @@ WITH_DIR(a_mover_that_hangs_is_named_by_its_lock)
 	waitpid(pid, NULL, 0);
 	assert_int_equal(worker_find(&config, &targets[1].bdf), 0);
 	move_outcome_clear(&o[0]);
+	move_outcome_clear(&o[1]);
 }
 
-static void answer_text(int fd, char *const *words _unused_, void *userdata)
+static void say_text(int fd, char *const *words _unused_, void *userdata)
 {
 	const char *text = userdata;
 
@@ -184,7 +185,7 @@ WITH_DIR(beside_an_older_worker_nothing_was_done)
 {
 	const TempDir *dir = *state;
 	_cleanup_(fake_part_freep) FakePart *part _unused_ =
-		mover(state, answer_text, (char[]){ "0 busy\n" });
+		mover(state, say_text, (char[]){ "0 busy\n" });
 	const ResetTarget target = { .bdf = tree_bdf(DISPLAY) };
 	FellBack fell;
 	WorkerConfig config = parted(state, "crash", &fell);
@@ -196,11 +197,13 @@ WITH_DIR(beside_an_older_worker_nothing_was_done)
 	assert_true(o.still_running);
 	assert_false(o.result.changed);
 	assert_int_equal(o.pid, pid);
-	assert_int_equal(worker_reset(&config, &target, 1, LONG, &reset), -EBUSY);
+	assert_int_equal(host_reset(WORKERS_UNTIL(&config, LONG), &target, 1, &reset), -EBUSY);
 	assert_true(reset.still_running);
 	assert_int_equal(reset.pid, pid);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
+	move_outcome_clear(&o);
+	reset_outcome_clear(&reset);
 }
 
 #define DOCUMENT                                                                                   \
@@ -233,7 +236,7 @@ WITH_DIR(a_movers_lines_are_read_strictly)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(fake_part_freep) FakePart *part _unused_ =
-			mover(state, answer_text, (char *)rows[i].text);
+			mover(state, say_text, (char *)rows[i].text);
 		FellBack fell;
 		WorkerConfig config = parted(state, "crash", &fell);
 		MoveOutcome o = move_one(&config, LONG);
@@ -262,6 +265,7 @@ WITH_DIR(a_mover_that_says_too_much_is_not_listened_to)
 	MoveOutcome o = move_one(&config, LONG);
 
 	assert_int_equal(o.result.error, -EBADMSG);
+	move_outcome_clear(&o);
 }
 
 /* Nothing was started then, so that a child may do it. */
@@ -272,7 +276,7 @@ WITH_DIR(where_nobody_listens_children_do_it_and_it_is_told)
 	WorkerConfig config = parted(state, "slow-01", &fell);
 	MoveOutcome o[2];
 
-	assert_int_equal(worker_move(&config, targets, 2, LONG, o), 0);
+	assert_int_equal(host_move(WORKERS(&config), targets, 2, LONG, o), 0);
 	assert_int_equal(fell.times, 1);
 	assert_non_null(strstr(fell.why, "/mover: No such file or directory"));
 	move_outcome_clear(&o[0]);
@@ -289,9 +293,10 @@ WITH_DIR(a_request_that_is_none_starts_nothing)
 	MoveOutcome o;
 
 	target.driver = "../evil";
-	assert_int_equal(worker_move(&config, &target, 1, LONG, &o), -EINVAL);
+	assert_int_equal(host_move(WORKERS(&config), &target, 1, LONG, &o), -EINVAL);
 	assert_int_equal(fake_part_requests(part), 0);
 	assert_int_equal(fell.times, 0);
+	move_outcome_clear(&o);
 }
 
 /* ---- looks ---- */
@@ -304,7 +309,7 @@ static void answer_inspection(int fd, char *const *words _unused_, void *userdat
 
 	facts.driver = userdata ? NULL : (char[]){ "nvidia" };
 	facts.serial_number = userdata ? (char[]){ "00-04-4b-ff-fe-12-34-56" } : NULL;
-	document = worker_inspect_document(0, &in);
+	document = answer_text(question(ASK_INSPECT), &(InspectAnswer){ .inspection = &in });
 	dprintf(fd, "%s\n", document);
 }
 
@@ -320,18 +325,24 @@ WITH_DIR(an_inspection_is_put_together_from_two_parts)
 	FellBack fell;
 	WorkerConfig config = parted(state, "crash", &fell);
 
-	assert_int_equal(worker_inspect(&config, &bdf, 1, INSPECT_CONFIG_AWAKE, LONG, &in), 0);
+	assert_int_equal(host_inspect(WORKERS_UNTIL(&config, LONG), &bdf, 1, INSPECT_CONFIG_AWAKE,
+				      &in, NULL),
+			 0);
 	assert_string_equal(in->functions[0].driver, "nvidia");
 	assert_string_equal(in->functions[0].serial_number, "00-04-4b-ff-fe-12-34-56");
 	assert_true(in->vfio_pci);
 	assert_string_equal(fake_part_request(inspector), "inspect " DISPLAY);
 	assert_string_equal(fake_part_request(config_space), "config --awake " DISPLAY);
 
-	assert_int_equal(worker_inspect(&config, &bdf, 1, INSPECT_CONFIG_NOT, LONG, &without), 0);
+	assert_int_equal(host_inspect(WORKERS_UNTIL(&config, LONG), &bdf, 1, INSPECT_CONFIG_NOT,
+				      &without, NULL),
+			 0);
 	assert_int_equal(fake_part_requests(config_space), 1);
 	assert_null(without->functions[0].serial_number);
 
-	assert_int_equal(worker_glance(&config, &bdf, 1, INSPECT_CONFIG_NOT, LONG, &glance), 0);
+	assert_int_equal(host_glance(WORKERS_UNTIL(&config, LONG), &bdf, 1, INSPECT_CONFIG_NOT,
+				     &glance, NULL),
+			 0);
 	assert_string_equal(glance->functions[0].driver, "nvidia");
 	assert_string_equal(fake_part_request(inspector), "inspect --glance " DISPLAY);
 	assert_int_equal(fake_part_requests(config_space), 1);
@@ -341,7 +352,8 @@ static void answer_examination(int fd, char *const *words _unused_, void *userda
 {
 	Initramfs image = { .key = (char[]){ "1 2 3" }, .path = (char[]){ "/boot/initrd" } };
 	Examination e = { .systemd = userdata == NULL, .image = userdata ? &image : NULL };
-	_cleanup_free_ char *document = worker_examine_document(0, &e, NULL);
+	_cleanup_free_ char *document =
+		answer_text(question(ASK_SETUP), &(HostAnswer){ .host = &e });
 
 	dprintf(fd, "%s\n", document);
 }
@@ -357,12 +369,12 @@ WITH_DIR(an_examination_is_put_together_from_two_parts)
 	FellBack fell;
 	WorkerConfig config = parted(state, "crash", &fell);
 
-	assert_int_equal(worker_examine_host(&config, "4 5 6", LONG, &e), 0);
+	assert_int_equal(host_examine(WORKERS_UNTIL(&config, LONG), &e, NULL), 0);
 	assert_true(e->systemd);
 	assert_non_null(e->image);
 	assert_string_equal(e->image->key, "1 2 3");
 	assert_string_equal(fake_part_request(examiner), "examine --without-image");
-	assert_string_equal(fake_part_request(initramfs), "image --known-image=4 5 6");
+	assert_string_equal(fake_part_request(initramfs), "image");
 }
 
 /* ---- forks ---- */

@@ -14,11 +14,9 @@
 #include "host/device/nvml.h"
 #include "host/host/host.h"
 #include "host/launch/worker-find.h"
-#include "host/launch/worker-persistence.h"
-#include "host/wire/persistence.h"
-#include "rig/bad-worker.h"
 #include "rig/garbage.h"
 #include "rig/temp-dir.h"
+#include "rig/worker-model.h"
 #include "util/clock.h"
 
 /* No other test's: what they run beside is found by its command line. */
@@ -173,13 +171,13 @@ WITH_DIR(a_worker_reads_all_and_sets_each)
 
 	put_mode(*state, A, "1\n");
 	put_mode(*state, B, "0\n");
-	worker_persistence(&config, gpus, 3, LONG, read);
+	host_persistence(WORKERS_UNTIL(&config, LONG), gpus, 3, read);
 	assert_int_equal(read[0].mode, PERSISTENCE_ON);
 	assert_int_equal(read[1].mode, PERSISTENCE_OFF);
 	assert_int_equal(read[2].mode, PERSISTENCE_UNKNOWN);
 	assert_string_equal(read[2].why, "Unknown ?[31mError (NVML error 6)");
 
-	worker_set_persistence(&config, gpus, 3, true, LONG, set);
+	host_set_persistence(WORKERS(&config), gpus, 3, true, LONG, set);
 	assert_int_equal(set[0].gpu.mode, PERSISTENCE_ON);
 	assert_int_equal(set[1].gpu.mode, PERSISTENCE_ON);
 	assert_int_equal(set[2].gpu.mode, PERSISTENCE_UNKNOWN);
@@ -201,7 +199,7 @@ TEST(a_worker_without_nvml_says_why_of_each)
 	};
 	GpuPersistence read[2] = { 0 };
 
-	worker_persistence(&config, gpus, 2, LONG, read);
+	host_persistence(WORKERS_UNTIL(&config, LONG), gpus, 2, read);
 	for (size_t i = 0; i < 2; i++) {
 		assert_int_equal(read[i].mode, PERSISTENCE_UNKNOWN);
 		assert_true(str_starts_with(read[i].why, "NVML cannot be loaded"));
@@ -265,7 +263,7 @@ WITH_DIR(what_nvidia_smi_did_is_what_is_read_afterwards)
 			assert_int_equal(fchmodat(dir->fd, "usr/bin/nvidia-smi", rows[i].mode, 0),
 					 0);
 		}
-		worker_set_persistence(&config, &a, 1, false, LONG, &set);
+		host_set_persistence(WORKERS(&config), &a, 1, false, LONG, &set);
 		if (set.still_running || set.gpu.mode != rows[i].is ||
 		    !set.gpu.why != !rows[i].why ||
 		    (set.gpu.why && !strstr(set.gpu.why, rows[i].why)))
@@ -305,7 +303,7 @@ WITH_DIR(nvidia_persistenced_is_who_listens_on_its_socket)
 	put_mode(*state, A, "0\n");
 	/* None; it listens; a socket that it has left behind. */
 	for (unsigned i = 0; i < 3; i++) {
-		worker_persistence(&config, gpus, 2, LONG, read);
+		host_persistence(WORKERS_UNTIL(&config, LONG), gpus, 2, read);
 		assert_int_equal(read[0].mode, PERSISTENCE_OFF);
 		assert_int_equal(read[0].kept_by, i == 1 ? getpid() : 0);
 		assert_int_equal(read[1].kept_by, 0);
@@ -336,16 +334,16 @@ WITH_DIR(a_worker_that_hangs_while_it_sets_is_left_and_found)
 	pid_t pid;
 
 	put_mode(*state, A, "1\n");
-	worker_set_persistence(&config, gpus, 1, false, USEC_PER_SEC / 2, set);
+	host_set_persistence(WORKERS(&config), gpus, 1, false, USEC_PER_SEC / 2, set);
 	assert_true(set[0].still_running);
 	assert_int_equal(set[0].gpu.mode, PERSISTENCE_UNKNOWN);
-	assert_non_null(strstr(set[0].gpu.why, "NVML did not answer within 0 s; worker "));
+	assert_non_null(strstr(set[0].gpu.why, ") did not answer within 5"));
 	pid = set[0].pid;
 	assert_int_equal(worker_find(&config, &gpus[0]), pid);
 	assert_int_equal(worker_find(&config, &gpus[1]), 0);
 	assert_int_equal(worker_find_persistence(&config), 0);
 
-	worker_set_persistence(&config, gpus, 1, true, LONG, &again);
+	host_set_persistence(WORKERS(&config), gpus, 1, true, LONG, &again);
 	assert_true(again.still_running);
 	assert_int_equal(again.pid, pid);
 	assert_non_null(strstr(again.gpu.why, "which was started earlier"));
@@ -366,51 +364,22 @@ WITH_DIR(a_worker_that_hangs_while_it_reads_costs_its_deadline)
 	uint64_t begin = now_monotonic();
 	int pid = 0, again = 0;
 
-	worker_persistence(&config, gpus, 1, USEC_PER_SEC / 2, &read);
+	host_persistence(WORKERS_UNTIL(&config, USEC_PER_SEC / 2), gpus, 1, &read);
 	assert_true(now_monotonic() - begin < 20 * USEC_PER_SEC);
 	assert_int_equal(read.mode, PERSISTENCE_UNKNOWN);
-	assert_int_equal(
-		sscanf(read.why, "NVML did not answer within 0 s; worker %d still waits", &pid), 1);
+	assert_int_equal(sscanf(read.why, "gpupass-worker (pid %d) did not answer within", &pid),
+			 1);
 	/* It writes nothing: no job has to wait for it. But a second one would only wait beside
 	 * it. */
 	assert_int_equal(worker_find(&config, &gpus[0]), 0);
 	assert_int_equal(worker_find_persistence(&config), pid);
 	gpu_persistence_clear(&read);
-	worker_persistence(&config, gpus, 1, LONG, &read);
-	assert_int_equal(sscanf(read.why, "worker %d, which was started earlier, still", &again),
-			 1);
+	host_persistence(WORKERS_UNTIL(&config, LONG), gpus, 1, &read);
+	assert_int_equal(
+		sscanf(read.why, "process %d, which was started earlier, is still", &again), 1);
 	assert_int_equal(again, pid);
 	end_worker(pid);
 	assert_int_equal(worker_find_persistence(&config), 0);
-}
-
-/* fault P2 */
-TEST(answers_that_make_no_sense_are_unknown_modes)
-{
-	static const struct {
-		const char *mode, *why;
-	} rows[] = {
-		{ "garbage", "the worker's answer makes no sense" },
-		{ "huge", "the worker's answer makes no sense" },
-		{ "silent", "the worker's answer makes no sense" },
-		{ "slow-1", "the worker's answer makes no sense" }, /* of a move */
-		{ "other-schema", "the worker's answer makes no sense" },
-		{ "crash", "the worker died before it answered" },
-		{ "status", "the worker died before it answered" },
-	};
-	const Bdf gpus[] = { bdf(A) };
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(persistence_outcome_clear) PersistenceOutcome set = { 0 };
-		_cleanup_(gpu_persistence_clear) GpuPersistence read = { 0 };
-		WorkerConfig config = bad_worker(rows[i].mode);
-
-		worker_persistence(&config, gpus, 1, LONG, &read);
-		worker_set_persistence(&config, gpus, 1, true, LONG, &set);
-		if (read.mode != PERSISTENCE_UNKNOWN || !str_equal(read.why, rows[i].why) ||
-		    set.gpu.mode != PERSISTENCE_UNKNOWN || !str_equal(set.gpu.why, rows[i].why))
-			fail_msg("%s: %s, %s", rows[i].mode, read.why, set.gpu.why);
-	}
 }
 
 /* ---- beside moves ---- */
@@ -421,7 +390,7 @@ static void *move_slowly(void *data)
 	RealHost *host = data;
 	MoveOutcome outcome;
 
-	(void)host->host.ops->move(&host->host, &target, 1, LONG, &outcome);
+	(void)host_move(&host->host, &target, 1, LONG, &outcome);
 	move_outcome_clear(&outcome);
 	return NULL;
 }
@@ -447,9 +416,8 @@ WITH_DIR(nvml_is_not_asked_while_a_gpu_moves)
 	while (worker_find(&host.worker, &(Bdf){ 0, 0x61, 0, 0 }) == 0 &&
 	       now_monotonic() - begin < USEC_PER_SEC / 2)
 		usleep(1000);
-	assert_int_equal(host.host.ops->persistence(&host.host, &a, 1, &read), 0);
-	assert_int_equal(
-		host.host.ops->set_persistence(&host.host, &a, 1, false, USEC_PER_SEC, &set), 0);
+	host_persistence(&host.host, &a, 1, &read);
+	host_set_persistence(&host.host, &a, 1, false, USEC_PER_SEC, &set);
 	assert_int_equal(pthread_join(mover, NULL), 0);
 	assert_true(now_monotonic() - begin >= 3 * USEC_PER_SEC / 2);
 	real_host_done(&host);
@@ -465,14 +433,9 @@ WITH_DIR(nvml_is_not_asked_while_a_gpu_moves)
 static bool taken(const char *text, size_t size)
 {
 	const Bdf gpus[] = { bdf(A), bdf(B) };
-	GpuPersistence found[2] = { 0 };
-	int r = persistence_document_parse(text, size, gpus, 2, found);
+	PersistenceAnswer found = { 0 };
 
-	for (size_t i = 0; i < 2; i++) {
-		assert_true(r == 0 || (!found[i].why && found[i].mode == PERSISTENCE_UNKNOWN));
-		gpu_persistence_clear(&found[i]);
-	}
-	return r == 0;
+	return taken_by(ASK_PERSISTENCE, gpus, 2, text, size, &found);
 }
 
 TEST(a_document_is_about_what_was_asked_or_none)
@@ -514,7 +477,8 @@ TEST(torn_and_flipped_documents_never_crash)
 		{ .bdf = bdf(A), .mode = PERSISTENCE_ON },
 		{ .bdf = bdf(B), .why = (char *)"GPU is lost (NVML error 15)" },
 	};
-	_cleanup_free_ char *text = persistence_document(gpus, 2), *much = NULL;
+	const PersistenceAnswer answer = { .gpus = gpus, .n_gpus = 2 };
+	_cleanup_free_ char *text = answer_text(question(ASK_PERSISTENCE), &answer), *much = NULL;
 
 	assert_true(taken(text, strlen(text)));
 	garbage_truncations_are_refused(text, taken);
@@ -523,6 +487,6 @@ TEST(torn_and_flipped_documents_never_crash)
 	memset(much, 'x', 599);
 	gpus[1].why = much;
 	free(text);
-	text = persistence_document(gpus, 2);
+	text = answer_text(question(ASK_PERSISTENCE), &answer);
 	assert_false(taken(text, strlen(text)));
 }

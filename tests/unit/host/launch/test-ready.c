@@ -15,15 +15,11 @@
 #include "fake-part.h"
 #include "host/launch/part.h"
 #include "host/launch/ready.h"
-#include "host/launch/worker-probe.h"
-#include "host/wire/document.h"
+#include "host/wire/answer.h"
 #include "mover/command.h"
 #include "rig/temp-dir.h"
 #include "rig/worker-model.h"
 #include "util/text.h"
-
-static const char *const all_parts[] = { PART_MOVER, PART_INSPECTOR, PART_CONFIG, PART_PROBER,
-					 NULL };
 
 /* A child would misbehave by `mode`. */
 static WorkerConfig with_ready(void **state, const char *mode, ReadyParts **ret)
@@ -32,7 +28,7 @@ static WorkerConfig with_ready(void **state, const char *mode, ReadyParts **ret)
 	WorkerConfig config = bad_worker(mode);
 
 	config.parts_dir = config.locks_dir = dir->path;
-	config.ready = *ret = ready_parts_new(dir->path, all_parts, dir->path, dir->path);
+	config.ready = *ret = ready_parts_new(dir->path, dir->path, dir->path);
 	return config;
 }
 
@@ -53,7 +49,8 @@ static void say_inspection(int fd)
 {
 	FunctionFacts facts = { .bdf = tree_bdf(DISPLAY), .device_minor = -1 };
 	Inspection in = { .functions = &facts, .n_functions = 1 };
-	_cleanup_free_ char *document = worker_inspect_document(0, &in);
+	_cleanup_free_ char *document =
+		answer_text(question(ASK_INSPECT), &(InspectAnswer){ .inspection = &in });
 
 	dprintf(fd, "\n%s\n", document);
 }
@@ -63,7 +60,7 @@ static void inspect_once(int fd, char *const *words _unused_, void *userdata _un
 	say_inspection(fd);
 }
 
-static void answer_text(int fd, char *const *words _unused_, void *userdata)
+static void say_text(int fd, char *const *words _unused_, void *userdata)
 {
 	dprintf(fd, "\n%s", (const char *)userdata);
 }
@@ -73,7 +70,9 @@ static void inspect(const WorkerConfig *config)
 	_cleanup_(inspection_freep) Inspection *in = NULL;
 	const Bdf bdf = tree_bdf(DISPLAY);
 
-	assert_int_equal(worker_inspect(config, &bdf, 1, INSPECT_CONFIG_NOT, LONG, &in), 0);
+	assert_int_equal(
+		host_inspect(WORKERS_UNTIL(config, LONG), &bdf, 1, INSPECT_CONFIG_NOT, &in, NULL),
+		0);
 	assert_int_equal(in->n_functions, 1);
 }
 
@@ -104,7 +103,7 @@ static void move_both(const WorkerConfig *config)
 	DriverTarget targets[] = { to_vfio(DISPLAY), to_vfio(AUDIO) };
 	MoveOutcome o[2];
 
-	assert_int_equal(worker_move(config, targets, 2, LONG, o), 0);
+	assert_int_equal(host_move(WORKERS(config), targets, 2, LONG, o), 0);
 	for (size_t i = 0; i < 2; i++) {
 		assert_string_equal(o[i].result.driver, "vfio-pci");
 		assert_false(o[i].still_running);
@@ -154,7 +153,7 @@ WITH_DIR(a_prober_waits_and_does_not_stay)
 {
 	static const char nothing[] = "{}\n";
 	_cleanup_(fake_part_freep) FakePart *part =
-		part_of(state, PART_PROBER, answer_text, (void *)nothing);
+		part_of(state, PART_PROBER, say_text, (void *)nothing);
 	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
 	WorkerConfig config = with_ready(state, "crash", &ready);
 
@@ -163,9 +162,8 @@ WITH_DIR(a_prober_waits_and_does_not_stay)
 	for (unsigned i = 1; i <= 2; i++) {
 		_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
 		const Bdf bdf = tree_bdf(DISPLAY);
-		pid_t pid = 0;
 
-		assert_int_equal(worker_probe(&config, &bdf, 1, false, LONG, &answer, &pid),
+		assert_int_equal(host_probe(WORKERS(&config), &bdf, 1, false, LONG, &answer, NULL),
 				 -EBADMSG);
 		assert_int_equal(fake_part_connections(part), i);
 		fake_part_await_ends(part, i);
@@ -229,7 +227,7 @@ static const struct View {
 WITH_DIR(a_prober_that_sees_what_is_no_longer_so_is_not_asked)
 {
 	_cleanup_(fake_part_freep) FakePart *part =
-		part_of(state, PART_PROBER, answer_text, (void *)"");
+		part_of(state, PART_PROBER, say_text, (void *)"");
 	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
 	const char *root = ((const TempDir *)*state)->path;
 	unsigned started = 1, ended = 0;
@@ -335,7 +333,7 @@ WITH_DIR(one_that_has_not_ended_is_left_to_itself)
 	for (unsigned i = 1; i <= 2; i++) {
 		MoveOutcome o;
 
-		assert_int_equal(worker_move(&config, &target, 1, USEC_PER_SEC, &o), 0);
+		assert_int_equal(host_move(WORKERS(&config), &target, 1, USEC_PER_SEC, &o), 0);
 		move_outcome_clear(&o);
 		assert_int_equal(fake_part_connections(part), i);
 	}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/host/questions.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "util/text.h"
+#include "util/xalloc.h"
+
+static void ask(Host *host, Ask *asks, size_t n, uint64_t timeout_usec)
+{
+	if (n > 0)
+		host->ops->ask(host, asks, n, timeout_usec);
+}
+
+/* One ask for each of n, with an answer of its own. */
+static Ask *asks_new(QuestionId id, size_t n, void **ret_answers)
+{
+	Ask *asks = xcalloc(n + 1, sizeof(Ask));
+	char *answers = *ret_answers = xcalloc(n + 1, question(id)->size);
+
+	for (size_t i = 0; i < n; i++)
+		asks[i] = (Ask){ .id = id, .n = 1, .answer = answers + i * question(id)->size };
+	return asks;
+}
+
+/* Hands on why there is no answer, in words where somebody wants them. */
+static int take_error(Ask *ask, Problem **ret_problem)
+{
+	int r = ask->error;
+
+	if (r < 0 && r != -ENOENT && ret_problem && ask->problem) {
+		*ret_problem = TAKE_PTR(ask->problem);
+		r = PROBLEM;
+	}
+	ask_clear(ask);
+	return r;
+}
+
+static int ask_one(Host *host, Ask *one, uint64_t timeout_usec, Problem **ret_problem)
+{
+	ask(host, one, 1, timeout_usec);
+	return take_error(one, ret_problem);
+}
+
+/* One sentence. */
+static char *why_not(const Ask *ask)
+{
+	return ask->problem ? xstrdup(ask->problem->cause) : xstrdup(strerror(-ask->error));
+}
+
+/* ---- looks ---- */
+
+/* What config space says of one function, into what else is known of it. */
+static void take_config(FunctionFacts *from, FunctionFacts *into)
+{
+	free(into->serial_number);
+	free(into->link_speed);
+	free(into->link_speed_max);
+	into->serial_number = TAKE_PTR(from->serial_number);
+	into->link_speed = TAKE_PTR(from->link_speed);
+	into->link_speed_max = TAKE_PTR(from->link_speed_max);
+	into->link_width = from->link_width;
+	into->link_width_max = from->link_width_max;
+	into->config_all_ones = from->config_all_ones;
+	into->left_asleep = from->left_asleep;
+}
+
+/* Two parts, side by side: one sees processes, the other one config space, and nothing else of it
+ * counts. */
+static int look(Host *host, QuestionId id, const Bdf *functions, size_t n, InspectConfig config,
+		Inspection **ret, Problem **ret_problem)
+{
+	InspectAnswer answers[2] = { 0 };
+	Ask asks[] = {
+		{ .id = id, .functions = functions, .n = n, .answer = &answers[0] },
+		{ .id = ASK_CONFIG,
+		  .before = config == INSPECT_CONFIG_AWAKE ? "--awake" : NULL,
+		  .functions = functions,
+		  .n = n,
+		  .answer = &answers[1] },
+	};
+	size_t n_asks = config == INSPECT_CONFIG_NOT ? 1 : 2;
+	int r;
+
+	ask(host, asks, n_asks, ASK_USUAL_TIMEOUT);
+	r = asks[0].error < 0 ? take_error(&asks[0], ret_problem)
+			      : take_error(&asks[1], ret_problem);
+	if (r == 0) {
+		Inspection *in = *ret = TAKE_PTR(answers[0].inspection);
+
+		for (size_t i = 0; n_asks > 1 && i < n; i++)
+			take_config((FunctionFacts *)inspection_find(answers[1].inspection,
+								     &functions[i]),
+				    (FunctionFacts *)inspection_find(in, &functions[i]));
+	}
+	for (size_t i = 0; i < n_asks; i++) {
+		ask_clear(&asks[i]);
+		answer_clear(question(id), &answers[i]);
+	}
+	return r;
+}
+
+int host_inspect(Host *host, const Bdf *functions, size_t n, InspectConfig config, Inspection **ret,
+		 Problem **ret_problem)
+{
+	int r = look(host, ASK_INSPECT, functions, n, config, ret, ret_problem);
+
+	if (r == 0)
+		(*ret)->probe_worker = host->ops->worker_on(host, NULL);
+	return r;
+}
+
+int host_glance(Host *host, const Bdf *functions, size_t n, InspectConfig config, Inspection **ret,
+		Problem **ret_problem)
+{
+	return look(host, ASK_GLANCE, functions, n, config, ret, ret_problem);
+}
+
+/* ---- moves and resets ---- */
+
+static MoveOutcome move_outcome(Ask *ask, MoveAnswer *answer)
+{
+	MoveOutcome outcome = {
+		.result = answer->result,
+		.problem = TAKE_PTR(ask->problem),
+		.still_running = ask->still_running,
+		.pid = ask->error != 0 ? ask->pid : 0,
+	};
+	bool asked = ask->error == -ETIMEDOUT || ask->error == -EPROTO || ask->error == -EBADMSG;
+
+	if (ask->error < 0)
+		outcome.result =
+			(DriverResult){ .error = ask->error,
+					.phase = asked ? DRIVER_PHASE_UNBIND : DRIVER_PHASE_READ,
+					.changed = asked };
+	return outcome;
+}
+
+int host_move(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
+	      MoveOutcome *ret_outcomes)
+{
+	_cleanup_free_ MoveAnswer *answers = NULL;
+	_cleanup_free_ Ask *asks = asks_new(ASK_MOVE, n, (void **)&answers);
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		/* It ends the options: an override of another tool may begin with a dash. */
+		asks[i].before = "--";
+		asks[i].functions = &targets[i].bdf;
+		asks[i].after[0] = targets[i].driver ? targets[i].driver : "-";
+		asks[i].after[1] = targets[i].driver_override ? targets[i].driver_override : "-";
+	}
+	ask(host, asks, n, timeout_usec);
+	for (size_t i = 0; i < n; i++) {
+		ret_outcomes[i] = move_outcome(&asks[i], &answers[i]);
+		r = r == 0 ? ret_outcomes[i].result.error : r;
+	}
+	return r;
+}
+
+void move_outcome_clear(MoveOutcome *outcome)
+{
+	driver_result_clear(&outcome->result);
+	problem_free(outcome->problem);
+	*outcome = (MoveOutcome){ 0 };
+}
+
+int host_reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *ret_outcomes)
+{
+	_cleanup_free_ ResetAnswer *answers = NULL;
+	_cleanup_free_ Ask *asks = asks_new(ASK_RESET, n, (void **)&answers);
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		asks[i].before = targets[i].slot ? "--slot" : NULL;
+		asks[i].functions = &targets[i].bdf;
+	}
+	ask(host, asks, n, ASK_USUAL_TIMEOUT);
+	for (size_t i = 0; i < n; i++) {
+		ret_outcomes[i] = (ResetOutcome){ .report = answers[i].report,
+						  .problem = TAKE_PTR(asks[i].problem),
+						  .still_running = asks[i].still_running,
+						  .pid = asks[i].error != 0 ? asks[i].pid : 0 };
+		if (asks[i].error == 0)
+			continue;
+		ret_outcomes[i].report = (ResetReport){ .bdf = targets[i].bdf,
+							.result = RESET_UNKNOWN,
+							.error = asks[i].error };
+		r = r == 0 ? asks[i].error : r;
+	}
+	return r;
+}
+
+void reset_outcome_clear(ResetOutcome *outcome)
+{
+	reset_report_clear(&outcome->report);
+	problem_free(outcome->problem);
+	*outcome = (ResetOutcome){ 0 };
+}
+
+/* ---- persistence modes, memory ---- */
+
+/* Takes the list out of the answer, or says of each why its mode is not known. */
+static void take_modes(Ask *ask, PersistenceAnswer *answer, GpuPersistence *ret)
+{
+	for (size_t i = 0; i < ask->n; i++)
+		ret[i] = ask->error == 0 ? answer->gpus[i]
+					 : (GpuPersistence){ .bdf = ask->functions[i],
+							     .why = why_not(ask) };
+	free(answer->gpus);
+	ask_clear(ask);
+}
+
+void host_persistence(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret)
+{
+	PersistenceAnswer answer = { 0 };
+	Ask one = { .id = ASK_PERSISTENCE, .functions = gpus, .n = n, .answer = &answer };
+
+	ask(host, &one, 1, ASK_USUAL_TIMEOUT);
+	take_modes(&one, &answer, ret);
+}
+
+void host_set_persistence(Host *host, const Bdf *gpus, size_t n, bool on, uint64_t timeout_usec,
+			  PersistenceOutcome *ret_outcomes)
+{
+	_cleanup_free_ PersistenceAnswer *answers = NULL;
+	_cleanup_free_ Ask *asks = asks_new(ASK_SET_PERSISTENCE, n, (void **)&answers);
+
+	for (size_t i = 0; i < n; i++) {
+		asks[i].before = on ? "--set=on" : "--set=off";
+		asks[i].functions = &gpus[i];
+	}
+	ask(host, asks, n, timeout_usec);
+	for (size_t i = 0; i < n; i++) {
+		ret_outcomes[i] =
+			(PersistenceOutcome){ .still_running = asks[i].still_running,
+					      .pid = asks[i].still_running ? asks[i].pid : 0 };
+		take_modes(&asks[i], &answers[i], &ret_outcomes[i].gpu);
+	}
+}
+
+void persistence_outcome_clear(PersistenceOutcome *outcome)
+{
+	gpu_persistence_clear(&outcome->gpu);
+	*outcome = (PersistenceOutcome){ 0 };
+}
+
+void host_memory(Host *host, const Bdf *boards, size_t n, MemoryReport *ret)
+{
+	MemoryAnswer answer = { 0 };
+	Ask one = { .id = ASK_MEMORY, .functions = boards, .n = n, .answer = &answer };
+
+	ask(host, &one, 1, ASK_USUAL_TIMEOUT);
+	for (size_t i = 0; i < n; i++)
+		ret[i] = one.error == 0 ? answer.boards[i]
+					: (MemoryReport){ .bdf = boards[i], .why = why_not(&one) };
+	free(answer.boards);
+	ask_clear(&one);
+}
+
+/* ---- probe, setup, health ---- */
+
+int host_probe(Host *host, const Bdf *functions, size_t n, bool mmio, uint64_t timeout_usec,
+	       ProbeAnswer *ret, Problem **ret_problem)
+{
+	Ask one = { .id = mmio ? ASK_REGISTERS : ASK_LINKS,
+		    .functions = functions,
+		    .n = n,
+		    .answer = ret };
+
+	return ask_one(host, &one, timeout_usec, ret_problem);
+}
+
+/* Two, side by side: what unpacks the image sees nothing else of the host. */
+int host_examine(Host *host, Examination **ret, Problem **ret_problem)
+{
+	HostAnswer answers[2] = { 0 };
+	Ask asks[] = { { .id = ASK_SETUP, .answer = &answers[0] },
+		       { .id = ASK_IMAGE, .answer = &answers[1] } };
+	int r;
+
+	ask(host, asks, ELEMENTS(asks), ASK_USUAL_TIMEOUT);
+	r = asks[0].error < 0 ? take_error(&asks[0], ret_problem)
+			      : take_error(&asks[1], ret_problem);
+	if (r == 0) {
+		*ret = TAKE_PTR(answers[0].host);
+		initramfs_free((*ret)->image);
+		(*ret)->image = TAKE_PTR(answers[1].host->image);
+	}
+	for (size_t i = 0; i < ELEMENTS(asks); i++) {
+		ask_clear(&asks[i]);
+		answer_clear(question(asks[i].id), &answers[i]);
+	}
+	return r;
+}
+
+static Bdf *with_ports(const PciFunction *lead)
+{
+	Bdf *list = xcalloc(lead->n_upstream + 1, sizeof(Bdf));
+
+	list[0] = lead->bdf;
+	if (lead->n_upstream > 0)
+		memcpy(list + 1, lead->upstream, lead->n_upstream * sizeof(Bdf));
+	return list;
+}
+
+void host_health(Host *host, const PciFunction *const *leads, size_t n, GpuHealth *ret)
+{
+	_cleanup_free_ HealthAnswer *answers = NULL;
+	_cleanup_free_ Ask *asks = asks_new(ASK_HEALTH, n, (void **)&answers);
+
+	for (size_t i = 0; i < n; i++) {
+		asks[i].functions = with_ports(leads[i]);
+		asks[i].n = leads[i]->n_upstream + 1;
+	}
+	ask(host, asks, n, ASK_USUAL_TIMEOUT);
+	for (size_t i = 0; i < n; i++) {
+		ret[i] = answers[i].gpu;
+		if (asks[i].error < 0)
+			ret[i] = (GpuHealth){ .bdf = leads[i]->bdf,
+					      .error = asks[i].error,
+					      .why = why_not(&asks[i]),
+					      .stuck = asks[i].still_running ? asks[i].pid : 0 };
+		free((Bdf *)asks[i].functions);
+		ask_clear(&asks[i]);
+	}
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What jobs ask of the parts, in their terms. Each is one or more asks of host->ops->ask(), which
+ * is all that a host has to answer.
+ */
+#pragma once
+
+#include "host/host/host.h"
+
+/*
+ * -ENOENT: a function is not there any more. What else kept a part from answering is a problem; with
+ * `ret_problem` NULL it is -errno.
+ */
+int host_inspect(Host *host, const Bdf *functions, size_t n, InspectConfig config, Inspection **ret,
+		 Problem **ret_problem);
+/* Of the functions only: it looks at no process, and not at the host. */
+int host_glance(Host *host, const Bdf *functions, size_t n, InspectConfig config, Inspection **ret,
+		Problem **ret_problem);
+
+/*
+ * Where there is no answer, result.error is what Ask has, and it is not known how far the part got:
+ * `changed` is true then, and `phase` is unbind, the one that can take for ever.
+ */
+typedef struct MoveOutcome {
+	DriverResult result;
+	Problem *problem;   /* why there is no answer; NULL: there is one */
+	bool still_running; /* -ETIMEDOUT: too slow; -EBUSY: an older one */
+	pid_t pid;	    /* of the process that still runs, or died; 0: not known */
+} MoveOutcome;
+
+/*
+ * Moves n functions in parallel. Returns when all have ended or `timeout_usec` has passed. 0: all
+ * moved; otherwise the first error, in the order of targets. Fills the outcome of every target.
+ */
+int host_move(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
+	      MoveOutcome *ret_outcomes);
+void move_outcome_clear(MoveOutcome *outcome);
+
+/* If there is no answer, report.result is RESET_UNKNOWN, with an error as in MoveOutcome. */
+typedef struct ResetTarget {
+	Bdf bdf;
+	bool slot; /* the whole slot of this leading function, through vfio: slot_reset_with() */
+} ResetTarget;
+
+typedef struct ResetOutcome {
+	ResetReport report;
+	Problem *problem; /* as in MoveOutcome */
+	bool still_running;
+	pid_t pid;
+} ResetOutcome;
+
+/*
+ * Like host_move(): in parallel, and fills the outcome of every target. 0: every reset has an
+ * answer, whatever it is; otherwise the first error of those that have none.
+ */
+int host_reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *ret_outcomes);
+void reset_outcome_clear(ResetOutcome *outcome);
+
+/*
+ * Persistence modes of GPUs on the nvidia driver. NVML has the GPUs open meanwhile, so no other job
+ * may unbind one. Filled for every GPU, by its leading function: a mode that is not known is
+ * unknown, with the reason.
+ */
+void host_persistence(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret);
+
+typedef struct PersistenceOutcome {
+	GpuPersistence gpu; /* the mode now; with a reason if it is not the requested one */
+	bool still_running; /* a part may still set it: a late one, or an older one */
+	pid_t pid;	    /* of that part; 0: not known */
+} PersistenceOutcome;
+
+/* In parallel. Does not set a mode that is already right. Filled for every GPU. */
+void host_set_persistence(Host *host, const Bdf *gpus, size_t n, bool on, uint64_t timeout_usec,
+			  PersistenceOutcome *ret_outcomes);
+void persistence_outcome_clear(PersistenceOutcome *outcome);
+
+/* Whether boards have cleared their memory since a reset. Fills n reports. */
+void host_memory(Host *host, const Bdf *boards, size_t n, MemoryReport *ret);
+
+/* The links of these leading functions, by NVML or by their registers. Never -errno. */
+int host_probe(Host *host, const Bdf *functions, size_t n, bool mmio, uint64_t timeout_usec,
+	       ProbeAnswer *ret, Problem **ret_problem);
+
+/* The host's setup, with what is in the boot image. */
+int host_examine(Host *host, Examination **ret, Problem **ret_problem);
+
+/*
+ * The health of n GPUs, given by their leading functions, in parallel, so that one that does not
+ * answer hides no other. ret[i].error has the error of each.
+ */
+void host_health(Host *host, const PciFunction *const *leads, size_t n, GpuHealth *ret);

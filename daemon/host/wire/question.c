@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/wire/question.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "gpupass/dbus.h"
+#include "host/wire/request.h"
+#include "util/json.h"
+#include "util/text.h"
+#include "util/xalloc.h"
+
+#define REASON_MAX 512
+#define PERSISTENCE_GPUS_MAX 64
+#define MACHINES_MAX 10000
+#define KIB 1024U
+
+/* ---- members that are documents of core/facts ---- */
+
+/* Absent where the part met an error, and nowhere else. */
+static const json_t *get_body(JsonReader *reader, const char *key, const AnswerHead *head)
+{
+	const json_t *body = json_object_get(reader->object, key);
+
+	if ((body != NULL) == (head->error != 0) && reader->error >= 0)
+		reader->error = -EBADMSG;
+	return head->error == 0 ? body : NULL;
+}
+
+static void note_error(JsonReader *reader, int r)
+{
+	if (r < 0)
+		reader->error = -EBADMSG;
+}
+
+static void write_inspection(json_t *o, const char *key, const void *of)
+{
+	const InspectAnswer *answer = of;
+
+	if (answer->inspection)
+		json_set(o, key, inspection_to_json(answer->inspection));
+}
+
+static void read_inspection(JsonReader *reader, const char *key, void *of)
+{
+	InspectAnswer *answer = of;
+	const json_t *body = get_body(reader, key, &answer->head);
+
+	if (body)
+		note_error(reader, inspection_from_json(body, &answer->inspection, NULL));
+}
+
+static void write_host(json_t *o, const char *key, const void *of)
+{
+	const HostAnswer *answer = of;
+
+	if (answer->host)
+		json_set(o, key, examination_to_json(answer->host));
+}
+
+static void read_host(JsonReader *reader, const char *key, void *of)
+{
+	HostAnswer *answer = of;
+	const json_t *body = get_body(reader, key, &answer->head);
+
+	if (body)
+		note_error(reader, examination_from_json(body, &answer->host, NULL));
+}
+
+static void write_gpu(json_t *o, const char *key, const void *of)
+{
+	const HealthAnswer *answer = of;
+
+	if (answer->head.error == 0)
+		json_set(o, key, gpu_health_to_json(&answer->gpu));
+}
+
+static void read_gpu(JsonReader *reader, const char *key, void *of)
+{
+	HealthAnswer *answer = of;
+	const json_t *body = get_body(reader, key, &answer->head);
+
+	if (body)
+		note_error(reader, gpu_health_from_json(body, &answer->gpu, NULL));
+}
+
+static void read_report(JsonReader *reader, const char *key, void *of)
+{
+	ResetAnswer *answer = of;
+	const json_t *body = get_body(reader, key, &answer->head);
+
+	if (body)
+		note_error(reader, reset_report_from_json(body, &answer->report));
+}
+
+static void write_boards(json_t *o, const char *key, const void *of)
+{
+	const ProbeAnswer *answer = of;
+
+	json_set(o, key, sightings_to_json(answer->boards));
+}
+
+static void read_boards(JsonReader *reader, const char *key, void *of)
+{
+	const json_t *boards = json_read_array(reader, key, SIGHTINGS_MAX);
+	ProbeAnswer *answer = of;
+
+	note_error(reader, sightings_from_json(boards, &answer->boards, NULL));
+}
+
+/* ---- answers ---- */
+
+#define WORKERS(Type) JSON_SCHEMA(GPUPASS_SCHEMA_WORKER), JSON_TEXT_AS(Type, head.verb, "verb")
+#define ERROR(Type, member) JSON_ROW_("error", ERRNO, JSON_AT_(Type, member, int))
+
+/* Of these two answer.c writes the document, by itself. A move's error is part of its result. */
+static const JsonMember move_members[] = {
+	WORKERS(MoveAnswer),
+	JSON_BDF(MoveAnswer, bdf),
+	ERROR(MoveAnswer, result.error),
+	JSON_ROW_("phase", ENUM,
+		  JSON_ENUM_(MoveAnswer, result.phase, DriverPhase, DRIVER_PHASES, "is none")),
+	JSON_ROW_("changed", BOOL, JSON_AT_(MoveAnswer, result.changed, bool)),
+	JSON_TEXT_IF_ANY_AS(MoveAnswer, result.driver, "driver"),
+	JSON_TEXT_IF_ANY_AS(MoveAnswer, result.driver_override, "driver_override"),
+	JSON_END,
+};
+
+static const JsonMember reset_members[] = {
+	WORKERS(ResetAnswer),
+	ERROR(ResetAnswer, head.error),
+	JSON_OTHER("report", read_report, NULL),
+	JSON_END,
+};
+
+static const JsonMember inspect_members[] = {
+	WORKERS(InspectAnswer),
+	ERROR(InspectAnswer, head.error),
+	JSON_OTHER("inspection", read_inspection, write_inspection),
+	JSON_END,
+};
+
+static const JsonMember host_members[] = {
+	WORKERS(HostAnswer),
+	ERROR(HostAnswer, head.error),
+	JSON_OTHER("host", read_host, write_host),
+	JSON_END,
+};
+
+static const JsonMember health_members[] = {
+	WORKERS(HealthAnswer),
+	ERROR(HealthAnswer, head.error),
+	JSON_OTHER("gpu", read_gpu, write_gpu),
+	JSON_END,
+};
+
+static const JsonMember device_members[] = {
+	JSON_BDF(MachineDevice, bdf),
+	JSON_BOOL_IF_ANY(MachineDevice, now),
+	JSON_BOOL_IF_ANY(MachineDevice, next),
+	JSON_BOOL_IF_ANY(MachineDevice, maybe),
+	JSON_END,
+};
+
+static const JsonMember machine_members[] = {
+	JSON_NUMBER(Machine, vmid, MACHINE_VMID_MAX),
+	JSON_NUMBER_IF_ANY(Machine, created, UINT32_MAX),
+	JSON_BOOL_IF_ANY(Machine, running),
+	JSON_TEXT_IF_ANY(Machine, name),
+	JSON_TEXT_IF_ANY(Machine, unread),
+	JSON_ARRAY(Machine, devices, MachineDevice, device_members, MACHINE_DEVICES_MAX),
+	JSON_LIST(Machine, mdevs),
+	JSON_END,
+};
+
+static const JsonMember machines_members[] = {
+	JSON_SCHEMA(GPUPASS_SCHEMA_MACHINES),
+	ERROR(MachinesAnswer, head.error),
+	JSON_ARRAY(MachinesAnswer, machines, Machine, machine_members, MACHINES_MAX),
+	JSON_END,
+};
+
+static const JsonMember memory_report_members[] = {
+	JSON_BDF_AS(MemoryReport, bdf, "address"),
+	JSON_ENUM(MemoryReport, state, MemoryClear, MEMORY_CLEARS,
+		  "is none that this version knows"),
+	JSON_TEXT_IF_ANY(MemoryReport, why),
+	JSON_END,
+};
+
+static const JsonMember memory_members[] = {
+	JSON_SCHEMA(GPUPASS_SCHEMA_MEMORY),
+	JSON_ARRAY(MemoryAnswer, boards, MemoryReport, memory_report_members,
+		   QUESTION_FUNCTIONS_MAX),
+	JSON_END,
+};
+
+static const JsonMember gpu_members[] = {
+	JSON_BDF_AS(GpuPersistence, bdf, "address"),
+	JSON_ENUM_IF_ANY(GpuPersistence, mode, PersistenceMode, PERSISTENCE_MODES,
+			 "is neither on nor off"),
+	JSON_ENUM_IF_ANY(GpuPersistence, mig, MigMode, MIG_MODES, "is neither on nor off"),
+	JSON_ENUM_IF_ANY(GpuPersistence, mig_pending, MigMode, MIG_MODES, "is neither on nor off"),
+	JSON_TEXT_IF_ANY_AS(GpuPersistence, why, "reason"),
+	JSON_NUMBER_OR_0(GpuPersistence, kept_by, INT32_MAX),
+	JSON_END,
+};
+
+static const JsonMember persistence_members[] = {
+	WORKERS(PersistenceAnswer),
+	JSON_ARRAY(PersistenceAnswer, gpus, GpuPersistence, gpu_members, PERSISTENCE_GPUS_MAX),
+	JSON_END,
+};
+
+static const JsonMember unseen_members[] = {
+	JSON_BDF_AS(UnseenBoard, bdf, "address"),
+	JSON_TEXT(UnseenBoard, reason),
+	JSON_END,
+};
+
+static const JsonMember probe_members[] = {
+	JSON_SCHEMA(GPUPASS_SCHEMA_PROBE),
+	JSON_TEXT_IF_ANY(ProbeAnswer, error),
+	JSON_OTHER("boards", read_boards, write_boards),
+	JSON_ARRAY(ProbeAnswer, unseen, UnseenBoard, unseen_members, SIGHTINGS_MAX),
+	JSON_END,
+};
+
+void probe_answer_unseen(ProbeAnswer *answer, const Bdf *bdf, char *reason)
+{
+	answer->unseen = xreallocarray(answer->unseen, answer->n_unseen + 1, sizeof(UnseenBoard));
+	answer->unseen[answer->n_unseen++] = (UnseenBoard){ .bdf = *bdf, .reason = reason };
+}
+
+void probe_answer_clear(ProbeAnswer *answer)
+{
+	answer_clear(question(ASK_LINKS), answer);
+}
+
+/* ---- whether an answer is about what was asked ---- */
+
+static bool is_about_move(const void *of, const Bdf *functions, _unused_ size_t n)
+{
+	return bdf_equal(&((const MoveAnswer *)of)->bdf, functions);
+}
+
+static bool is_about_reset(const void *of, const Bdf *functions, _unused_ size_t n)
+{
+	return bdf_equal(&((const ResetAnswer *)of)->report.bdf, functions);
+}
+
+static bool is_about_gpu(const void *of, const Bdf *functions, _unused_ size_t n)
+{
+	return bdf_equal(&((const HealthAnswer *)of)->gpu.bdf, functions);
+}
+
+/* An answer that leaves a function out must not read as "no process holds it". */
+static bool is_about_functions(const void *of, const Bdf *functions, size_t n)
+{
+	const InspectAnswer *answer = of;
+
+	for (size_t i = 0; i < n; i++)
+		if (!inspection_find(answer->inspection, &functions[i]))
+			return false;
+	return true;
+}
+
+static bool is_short(const char *reason)
+{
+	return !reason || strlen(reason) <= REASON_MAX;
+}
+
+static bool is_about_boards(const void *of, const Bdf *functions, size_t n)
+{
+	const MemoryAnswer *answer = of;
+
+	for (size_t i = 0; i < n && answer->n_boards == n; i++) {
+		const MemoryReport *board = &answer->boards[i];
+
+		if (!bdf_equal(&board->bdf, &functions[i]) || !is_short(board->why) ||
+		    (board->state == MEMORY_NOT_KNOWN) != (board->why != NULL))
+			return false;
+	}
+	return answer->n_boards == n;
+}
+
+static bool is_about_modes(const void *of, const Bdf *functions, size_t n)
+{
+	const PersistenceAnswer *answer = of;
+
+	for (size_t i = 0; i < n && answer->n_gpus == n; i++) {
+		const GpuPersistence *gpu = &answer->gpus[i];
+
+		if (!bdf_equal(&gpu->bdf, &functions[i]) || !is_short(gpu->why) ||
+		    (gpu->mode == PERSISTENCE_UNKNOWN && (!gpu->why || gpu->kept_by != 0)))
+			return false;
+	}
+	return answer->n_gpus == n;
+}
+
+static size_t times_told(const ProbeAnswer *answer, const Bdf *bdf)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < answer->boards->n_items; i++)
+		n += bdf_equal(&answer->boards->items[i].bdf, bdf);
+	for (size_t i = 0; i < answer->n_unseen; i++)
+		n += bdf_equal(&answer->unseen[i].bdf, bdf);
+	return n;
+}
+
+static bool is_about_links(const ProbeAnswer *answer, const Bdf *functions, size_t n,
+			   SightingWay way)
+{
+	size_t told = answer->boards->n_items + answer->n_unseen;
+
+	if (answer->error)
+		return is_short(answer->error) && told == 0;
+	for (size_t i = 0; i < n; i++)
+		if (times_told(answer, &functions[i]) != 1)
+			return false;
+	for (size_t i = 0; i < answer->boards->n_items; i++)
+		if (answer->boards->items[i].way != way)
+			return false;
+	for (size_t i = 0; i < answer->n_unseen; i++)
+		if (!is_short(answer->unseen[i].reason))
+			return false;
+	return told == n;
+}
+
+static bool is_about_nvlinks(const void *of, const Bdf *functions, size_t n)
+{
+	return is_about_links(of, functions, n, WAY_NVML);
+}
+
+static bool is_about_registers(const void *of, const Bdf *functions, size_t n)
+{
+	return is_about_links(of, functions, n, WAY_MMIO);
+}
+
+/* ---- the table ---- */
+
+#define ANSWER(Type, table) .members = (table), .size = sizeof(Type)
+#define ANY QUESTION_FUNCTIONS_MAX
+#define LOOKED .failed = "could not be looked at"
+
+static const Question questions[] = {
+	/* How long a move may take is the operator's to say: DeviceTimeoutSec=. */
+	[ASK_MOVE] = { "move", NULL, PART_MOVER, 1, 1, 30, 64 * KIB, LOCK_FUNCTION,
+		       .error = GPUPASS_ERROR_BIND_FAILED, .failed = "could not be moved",
+		       ANSWER(MoveAnswer, move_members), .is_about = is_about_move },
+	/*
+	 * More than the kernel's own wait for a silent device (PCIE_RESET_READY_POLL_MS is 60 s,
+	 * and its pauses double up to 65.5 s): a part that takes longer hangs.
+	 */
+	[ASK_RESET] = { "reset", NULL, PART_MOVER, 1, 1, 75, 64 * KIB, LOCK_FUNCTION,
+			.error = GPUPASS_ERROR_RESET_FAILED, .failed = "could not be reset",
+			ANSWER(ResetAnswer, reset_members), .is_about = is_about_reset },
+	/*
+	 * A scan for holders takes seconds on a host with very many processes, and for ever on a
+	 * wedged GPU. There are as many holders as host/device/holders.c lists, with names as long
+	 * as others like.
+	 */
+	[ASK_INSPECT] = { "inspect", NULL, PART_INSPECTOR, 0, ANY, 20, 4096 * KIB, LOOKED,
+			  ANSWER(InspectAnswer, inspect_members), .is_about = is_about_functions },
+	[ASK_GLANCE] = { "inspect", "--glance", PART_INSPECTOR, 0, ANY, 20, 4096 * KIB, LOOKED,
+			 ANSWER(InspectAnswer, inspect_members), .is_about = is_about_functions },
+	[ASK_CONFIG] = { "config", NULL, PART_CONFIG, 0, ANY, 20, 4096 * KIB, LOOKED,
+			 .answers = "inspect", ANSWER(InspectAnswer, inspect_members),
+			 .is_about = is_about_functions },
+	[ASK_SETUP] = { "examine", "--without-image", PART_EXAMINER, 0, 0, 20, 1024 * KIB,
+			.subject = "the host's setup", .failed = "could not be read",
+			ANSWER(HostAnswer, host_members) },
+	/* gpupass-initramfs, also where it is a child. */
+	[ASK_IMAGE] = { "image", NULL, PART_INITRAMFS, 0, 0, 20, 1024 * KIB,
+			.subject = "the boot image", .failed = "could not be read",
+			.answers = "examine", ANSWER(HostAnswer, host_members) },
+	/* A few attributes and config space: milliseconds, unless the board does not answer. */
+	[ASK_HEALTH] = { "examine", NULL, PART_CONFIG, 1, ANY, 10, 1024 * KIB, LOOKED,
+			 ANSWER(HealthAnswer, health_members), .is_about = is_about_gpu },
+	/* Files of some KiB each; pmxcfs answers in milliseconds, or when its cluster does. */
+	[ASK_MACHINES] = { "machines", NULL, PART_EXAMINER, 0, 0, 10, 16384 * KIB,
+			   .error = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
+			   .subject = "the virtual machines in /etc/pve/qemu-server",
+			   .failed = "cannot be read",
+			   .slow = "see systemctl status pve-cluster; ls /etc/pve/qemu-server",
+			   ANSWER(MachinesAnswer, machines_members) },
+	/* It polls for 5 s, and all that it does besides is quick. */
+	[ASK_MEMORY] = { "memory", NULL, PART_CONFIG, 1, ANY, 20, 64 * KIB,
+			 .failed = "could not be asked", ANSWER(MemoryAnswer, memory_members),
+			 .is_about = is_about_boards },
+	[ASK_LINKS] = { "probe", NULL, PART_PROBER, 1, ANY, 180, 1024 * KIB, LOCK_PROBE,
+			.error = GPUPASS_ERROR_PROBE_FAILED,
+			.failed = "could not be asked about their links",
+			.slow = "a badly seated bridge can make the driver slow: look at it, or "
+				"give it more time: gpupass probe --timeout=10min",
+			ANSWER(ProbeAnswer, probe_members), .is_about = is_about_nvlinks },
+	[ASK_REGISTERS] = { "probe", "--mmio", PART_CONFIG, 1, ANY, 180, 1024 * KIB,
+			    .error = GPUPASS_ERROR_PROBE_FAILED,
+			    .failed = "could not be asked about their links",
+			    ANSWER(ProbeAnswer, probe_members), .is_about = is_about_registers },
+	/* NVML initialises a GPU that nobody has open: a second or two each, one after another. */
+	[ASK_PERSISTENCE] = { "persistence", NULL, PART_PROBER, 1, ANY, 20, 64 * KIB,
+			      LOCK_PERSISTENCE, .alone = true,
+			      .failed = "could not be asked about persistence mode",
+			      .slow = "see whether nvidia-smi works",
+			      ANSWER(PersistenceAnswer, persistence_members),
+			      .is_about = is_about_modes },
+	[ASK_SET_PERSISTENCE] = { "persistence", "--set", PART_PERSISTENCE, 1, 1, 30, 64 * KIB,
+				  LOCK_FUNCTION, .alone = true,
+				  .failed = "could not be set to a persistence mode",
+				  .slow = "see whether nvidia-smi works",
+				  ANSWER(PersistenceAnswer, persistence_members),
+				  .is_about = is_about_modes },
+	[ASK_UEVENTS] = { .verb = "uevents", .part = PART_UEVENTS },
+};
+
+static const Part parts[] = {
+	{ .name = PART_MOVER, .ready = 2, .serves = 16 },
+	{ .name = PART_INSPECTOR, .ready = 2, .serves = 16, .limit_sec = 60 },
+	{ .name = PART_CONFIG, .ready = 2, .serves = 16, .limit_sec = 120 },
+	{ .name = PART_PROBER, .writes = true, .ready = 1, .serves = 1, .has_view = true },
+	{ .name = PART_PERSISTENCE, .writes = true, .serves = 1 },
+	{ .name = PART_EXAMINER, .serves = 1 },
+	{ .name = PART_UEVENTS, .serves = 1 },
+};
+
+const Part *part_at(size_t i)
+{
+	return i < ELEMENTS(parts) ? &parts[i] : NULL;
+}
+
+const Part *part_find(const char *name)
+{
+	for (size_t i = 0; i < ELEMENTS(parts); i++)
+		if (strcmp(parts[i].name, name) == 0)
+			return &parts[i];
+	return NULL;
+}
+
+const Question *question(QuestionId id)
+{
+	return &questions[id];
+}
+
+QuestionId question_id(const Question *question)
+{
+	return (QuestionId)(question - questions);
+}
+
+const Question *question_find(const char *verb, const char *option)
+{
+	for (size_t i = 0; i < ELEMENTS(questions); i++)
+		if (strcmp(questions[i].verb, verb) == 0 && str_equal(questions[i].option, option))
+			return &questions[i];
+	return NULL;
+}
+
+const char *question_lock(const Question *question, const Bdf *functions, char text[BDF_TEXT_MAX])
+{
+	switch (question->lock) {
+	case LOCK_FUNCTION:
+		return bdf_format(functions, text);
+	case LOCK_PROBE:
+		return LOCK_NAME_PROBE;
+	case LOCK_PERSISTENCE:
+		return LOCK_NAME_PERSISTENCE;
+	case LOCK_NONE:
+		break;
+	}
+	return NULL;
+}
+
+/* ---- documents ---- */
+
+static const char *verb_of_answer(const Question *question)
+{
+	return question->answers ? question->answers : question->verb;
+}
+
+char *answer_text(const Question *question, const void *answer)
+{
+	_cleanup_free_ void *copy = xmalloc(question->size);
+	AnswerHead *head = copy;
+
+	memcpy(copy, answer, question->size);
+	head->verb = (char *)verb_of_answer(question);
+	return json_struct_text(question->members, copy);
+}
+
+void answer_clear(const Question *question, void *answer)
+{
+	if (question->members == inspect_members)
+		inspection_free(((InspectAnswer *)answer)->inspection);
+	else if (question->members == host_members)
+		examination_free(((HostAnswer *)answer)->host);
+	else if (question->members == health_members)
+		gpu_health_clear(&((HealthAnswer *)answer)->gpu);
+	else if (question->members == reset_members)
+		reset_report_clear(&((ResetAnswer *)answer)->report);
+	else if (question->members == probe_members)
+		evidence_unref(((ProbeAnswer *)answer)->boards);
+	json_struct_clear(question->members, answer);
+	memset(answer, 0, question->size);
+}
+
+/* "org.gpupass1.worker/" of "org.gpupass1.worker/1": what follows is the version. */
+static bool is_another_version(const char *text, size_t size, const char *schema)
+{
+	_cleanup_json_ json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+	const char *found = NULL, *slash = strchr(schema, '/');
+
+	return root && json_get_string(root, "schema", &found) >= 0 &&
+	       strncmp(found, schema, (size_t)(slash - schema) + 1) == 0;
+}
+
+static bool is_about(const Question *question, const Bdf *functions, size_t n, const void *answer)
+{
+	const AnswerHead *head = answer;
+
+	if (head->verb && strcmp(head->verb, verb_of_answer(question)) != 0)
+		return false;
+	return head->error != 0 || !question->is_about || question->is_about(answer, functions, n);
+}
+
+int answer_parse(const Question *question, const Bdf *functions, size_t n, const char *text,
+		 size_t size, void *ret_answer, char **ret_why)
+{
+	const char *schema = question->members->text;
+	_cleanup_free_ char *why = NULL;
+	_cleanup_json_ json_t *root = NULL;
+	int r = json_parse_document(text, size, schema, &root, &why);
+
+	if (r == -EPROTO && is_another_version(text, size, schema)) {
+		*ret_why = TAKE_PTR(why);
+		return r;
+	}
+	if (r >= 0)
+		r = json_struct_read(question->members, root, NULL, ret_answer, NULL);
+	if (r >= 0 && is_about(question, functions, n, ret_answer)) {
+		free(((AnswerHead *)ret_answer)->verb);
+		((AnswerHead *)ret_answer)->verb = NULL;
+		return 0;
+	}
+	answer_clear(question, ret_answer);
+	return -EBADMSG;
+}
