@@ -12,7 +12,7 @@ int job_check_free(const JobPlace *place, const JobRequest *request, Problem **r
 	return group ? claims_check_group(place->claims, group, ret_problem) : 0;
 }
 
-void job_mark_busy(const JobPlace *place, GroupSet *groups)
+void job_mark_busy(const JobPlace *place, GroupSet *groups, const Group *own)
 {
 	for (size_t i = 0; i < groups->n_items; i++) {
 		Group *group = &groups->items[i];
@@ -20,7 +20,8 @@ void job_mark_busy(const JobPlace *place, GroupSet *groups)
 		size_t n;
 		_cleanup_free_ Bdf *functions = group_addresses(group, &n);
 
-		if (claims_check(place->claims, functions, n, NULL, &problem) != PROBLEM)
+		if (group == own ||
+		    claims_check(place->claims, functions, n, NULL, &problem) != PROBLEM)
 			continue;
 		group->assignable = false;
 		group->state = problem->error == GPUPASS_ERROR_QUARANTINED ? GROUP_QUARANTINED

@@ -132,7 +132,8 @@ static int select_for_assign(const JobPlace *place, const JobRequest *request, P
 		p->group = find_group(p, request->group);
 		return p->group ? 0 : no_such_group(p, request->group, ret_problem);
 	}
-	job_mark_busy(place, p->inventory->groups);
+	/* The one that was chosen before is this job's own by now. */
+	job_mark_busy(place, p->inventory->groups, p->group);
 	return plan_choose_group(p->inventory->groups, p->domain->uuid, request->model, &p->group,
 				 ret_problem);
 }

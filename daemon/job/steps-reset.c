@@ -452,7 +452,7 @@ bool step_reset_was_made(const StepContext *c)
 	for (size_t i = 0; made && i < plan->n_functions; i++)
 		if (plan_begins_slot(plan, i))
 			made = was_reset(plan, tenants_find(tenants, &plan->functions[i].bdf));
-	return made && !tenants->fault;
+	return made && !tenants->unread;
 }
 
 const StepOps step_reset = {

@@ -175,7 +175,7 @@ int step_check_released(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
 	const Prepared *p = c->prepared;
-	int r = step_inspect(c, &now);
+	int r = step_inspect(c, &now, ret_problem);
 
 	if (r == 0)
 		r = plan_check_fresh(c->plan, now, ret_problem);

@@ -113,7 +113,7 @@ ON_A_RIG(a_job_whose_journal_cannot_be_closed_says_so)
 	outcome = rig_run(rig, &request);
 	rig_expect_failure(&outcome, GPUPASS_ERROR_QUARANTINED, "");
 	/* On disk, too: the journal may be there, or not. */
-	assert_int_equal(quarantine_store_load(&rig->quarantine, next), 0);
+	quarantine_store_load(&rig->quarantine, next);
 	assert_int_equal(bdf_parse("0000:41:00.0", &function), 0);
 	why = claims_quarantine_reason(next, &function, NULL);
 	assert_non_null(why);
