@@ -23,5 +23,5 @@ int tenant_store_save(TenantStore *store, const TenantMark *marks, size_t n);
  * that a job has claimed, or had claimed since the look began, at `looked` (claims.h): another look
  * follows each job. *ret_failed: -errno of a mark that could not be written; 0: none failed.
  */
-void tenant_store_note(TenantStore *store, Claims *claims, uint64_t looked,
-		       const TenantMark *marks, size_t n, int *ret_failed);
+void tenant_store_note(TenantStore *store, Claims *claims, uint64_t looked, const TenantMark *marks,
+		       size_t n, int *ret_failed);

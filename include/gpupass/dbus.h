@@ -90,7 +90,7 @@
 #define GPUPASS_SCHEMA_DOCTOR "org.gpupass1.doctor/1"
 #define GPUPASS_SCHEMA_CAPTURE "org.gpupass1.capture/1" /* a report of doctor with its facts */
 #define GPUPASS_SCHEMA_VERIFY "org.gpupass1.verify/1"
-#define GPUPASS_SCHEMA_AUDIT "org.gpupass1.audit/1"	      /* one record */
+#define GPUPASS_SCHEMA_AUDIT "org.gpupass1.audit/1" /* one record */
 #define GPUPASS_SCHEMA_NUMBERS "org.gpupass1.numbers/1"
 #define GPUPASS_SCHEMA_JOURNAL "org.gpupass1.journal/3"	      /* a line of an open job */
 #define GPUPASS_SCHEMA_AUDIT_PAGE "org.gpupass1.audit-page/1" /* some of them */

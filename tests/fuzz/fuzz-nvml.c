@@ -173,7 +173,8 @@ static void expect_plain(const char *text)
 /* What the probe sends of this GPU, the daemon takes. */
 static void the_daemon_takes(const Bdf *gpu, Sighting *seen, const char *source)
 {
-	_cleanup_free_ char *document = NULL;
+	_cleanup_free_ char *document = NULL, *wrong = NULL;
+	const Question *links = question(ASK_LINKS);
 	ProbeAnswer answer = { 0 }, again = { 0 };
 	bool peers_are_there = true;
 
@@ -185,11 +186,10 @@ static void the_daemon_takes(const Bdf *gpu, Sighting *seen, const char *source)
 	seen->source = strdup(source);
 	answer.boards = evidence_new();
 	evidence_add(answer.boards, seen);
-	document = probe_document(&answer);
-	EXPECT(document);
-	EXPECT(probe_document_parse(document, strlen(document), gpu, 1, WAY_NVML, &again) == 0);
-	probe_answer_clear(&answer);
-	probe_answer_clear(&again);
+	document = answer_text(links, &answer);
+	EXPECT(answer_parse(links, gpu, 1, document, strlen(document), &again, &wrong) == 0);
+	answer_clear(links, &answer);
+	answer_clear(links, &again);
 }
 
 static void nvml_is_asked(const char *bytes, size_t size)

@@ -19,7 +19,7 @@ typedef struct Lines {
 } Lines;
 
 static LineHash add(Lines *l, uint64_t sequence, AuditKind kind, uint64_t count,
-		     const LineHash *previous)
+		    const LineHash *previous)
 {
 	AuditRecord record = AUDIT_RECORD_EMPTY;
 
