@@ -38,10 +38,11 @@ static void a_worker_is_told(int argc, char **argv)
 	}
 	EXPECT(command.sysfs_dir && command.proc_dir);
 	EXPECT(command.functions || command.n_functions == 0);
-	EXPECT(command.verb != WORKER_PROBE || command.n_functions > 0);
+	EXPECT(command.question);
+	EXPECT(command.n_functions >= command.question->least &&
+	       command.n_functions <= command.question->most);
 	/* Some drivers of the kernel have blanks in their names; none is a path. */
-	EXPECT(command.verb != WORKER_MOVE || !command.target.driver ||
-	       !strpbrk(command.target.driver, "/\n"));
+	EXPECT(!command.target.driver || !strpbrk(command.target.driver, "/\n"));
 	worker_command_clear(&command);
 }
 
