@@ -21,8 +21,8 @@ struct Claim {
 	char *reason;	   /* of a quarantine */
 	Bdf *functions;	   /* its own first, then those that it reaches besides */
 	size_t n_own, n_functions;
+	char *name;   /* of a quarantine: what clear calls it */
 	char *file;   /* of a quarantine by a file that cannot be read; NULL: it is none */
-	char *name;   /* with a file: what clear calls it */
 	bool settled; /* with a file: its group was found */
 };
 
@@ -121,7 +121,7 @@ static const char *quote(const Claim *claim)
 	return strchr(claim->name, ' ') ? "'" : "";
 }
 
-static int conflict_unread(const Claim *held, Problem **ret_problem)
+static int conflict_quarantine(const Claim *held, Problem **ret_problem)
 {
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_QUARANTINED,
@@ -130,21 +130,18 @@ static int conflict_unread(const Claim *held, Problem **ret_problem)
 				? xstrdup("every group is quarantined: what a file keeps apart cannot be read")
 				: strf("%s is quarantined", held->group ? held->group : "it"),
 		.cause = xstrdup(held->reason),
-		.remedy = strf("see what it says and what the GPUs are doing (gpupass doctor); "
-			       "then: gpupass clear %s%s%s, which sets the file aside",
-			       quote(held), held->name, quote(held)));
+		.remedy = strf("%s: gpupass clear %s%s%s%s",
+			       held->file ? "see what it says and what the GPUs are doing (gpupass "
+					    "doctor); then"
+					  : "when its cause is gone",
+			       quote(held), held->name, quote(held),
+			       held->file ? ", which sets the file aside" : ""));
 }
 
 static int conflict(const Claim *held, Problem **ret_problem)
 {
-	if (held->file)
-		return conflict_unread(held, ret_problem);
 	if (is_quarantine(held))
-		return problem_refuse(
-			ret_problem, GPUPASS_ERROR_QUARANTINED,
-			.reason = strf("%s is quarantined", held->group),
-			.cause = xstrdup(str_or_empty(held->reason)),
-			.remedy = strf("when its cause is gone: gpupass clear %s", held->group));
+		return conflict_quarantine(held, ret_problem);
 	if (held->kind == CLAIM_DECLARATION)
 		return problem_refuse(
 			ret_problem, GPUPASS_ERROR_GROUP_BUSY,
@@ -210,6 +207,7 @@ static Claim *quarantine_new(const char *group, const Bdf *functions, size_t n,
 		.domain_uuid = domain_uuid,
 	});
 
+	claim->name = xstrdup(str_or_empty(group));
 	claim->reason = xstrdup(reason);
 	return claim;
 }
@@ -421,9 +419,9 @@ void claims_quarantine(Claims *claims, uint32_t job, const char *reason)
 	pthread_mutex_unlock(&claims->lock);
 }
 
-static bool is_quarantine_of(const Claim *claim, const void *group)
+static bool is_quarantine_of(const Claim *claim, const void *of)
 {
-	return is_quarantine(claim) && !claim->file && str_equal(claim->group, group);
+	return is_quarantine(claim) && str_equal(claim->file ? claim->file : claim->group, of);
 }
 
 void claims_add_quarantine(Claims *claims, const char *group, const Bdf *functions,
@@ -435,69 +433,85 @@ void claims_add_quarantine(Claims *claims, const char *group, const Bdf *functio
 	pthread_mutex_unlock(&claims->lock);
 }
 
-void claims_lift(Claims *claims, const char *group)
+void claims_lift(Claims *claims, const char *of)
 {
 	pthread_mutex_lock(&claims->lock);
-	drop(claims, is_quarantine_of, group);
+	drop(claims, is_quarantine_of, of);
 	pthread_mutex_unlock(&claims->lock);
 }
 
-int claims_quarantined(Claims *claims, const char *group, Bdf **ret, size_t *ret_n)
+int claims_find_quarantine(Claims *claims, const char *name, char **ret_file, Bdf **ret,
+			   size_t *ret_n)
 {
-	int r = -ENOENT;
+	const Claim *found = NULL;
 
 	pthread_mutex_lock(&claims->lock);
-	for (const Claim *claim = claims->first; claim && r == -ENOENT; claim = claim->next)
-		if (is_quarantine_of(claim, group)) {
-			*ret = copy_functions(claim->functions, claim->n_functions);
-			*ret_n = claim->n_functions;
-			r = 0;
-		}
+	for (const Claim *claim = claims->first; claim; claim = claim->next)
+		if (is_quarantine(claim) && str_equal(claim->name, name) &&
+		    (!found || (claim->file && !found->file)))
+			found = claim;
+	if (found) {
+		*ret = copy_functions(found->functions, found->n_functions);
+		*ret_n = found->n_functions;
+		*ret_file = xstrdup(found->file);
+	}
 	pthread_mutex_unlock(&claims->lock);
-	return r;
+	return found ? 0 : -ENOENT;
 }
 
 /* ---- by files that cannot be read ---- */
 
-void claims_add_unread(Claims *claims, const UnreadClaim *unread)
+/* Makes the name printable on the bus, and safe between apostrophes in a shell. */
+static char *name_of(const char *path)
 {
-	Claim *claim = quarantine_new(unread->group, unread->functions, unread->n_functions,
-				      unread->domain_uuid, unread->why);
+	char *name = str_printable(path);
 
-	claim->file = xstrdup(unread->file);
-	claim->name = xstrdup(unread->name);
+	for (char *c = name; *c; c++)
+		if (*c == '\'')
+			*c = '?';
+	return name;
+}
+
+void claims_add_fault(Claims *claims, const RecordFault *fault)
+{
+	_cleanup_free_ char *base = xstrndup(fault->file, strcspn(fault->file, "."));
+	_cleanup_free_ char *what = record_fault_what(fault);
+	_cleanup_free_ char *why = strf(
+		"%s%s", what, *fault->file ? "" : "; once it can be: systemctl restart gpupassd");
+	Claim *claim = quarantine_new(fault->group, fault->functions, fault->n_functions,
+				      fault->domain_uuid, why);
+
+	claim->file = strf("%s/%s", fault->kind->folder, fault->file);
+	if (!str_equal(base, fault->group)) {
+		free(claim->name);
+		claim->name = name_of(claim->file);
+	}
 	pthread_mutex_lock(&claims->lock);
 	add(claims, claim);
 	pthread_mutex_unlock(&claims->lock);
 }
 
-void claims_settle_unread(Claims *claims, const char *group, const Bdf *functions, size_t n)
+static void settle(Claim *claim, const GroupSet *groups)
 {
-	pthread_mutex_lock(&claims->lock);
-	for (Claim *claim = claims->first; claim; claim = claim->next) {
-		if (n == 0 || !claim->file || claim->settled || !str_equal(claim->group, group))
-			continue;
-		add_own(claim, functions, n);
-		claim->settled = true;
-	}
-	pthread_mutex_unlock(&claims->lock);
+	const Group *group = claim->group ? group_set_find(groups, claim->group) : NULL;
+	_cleanup_free_ Bdf *functions = NULL;
+	size_t n = 0;
+
+	if (group)
+		functions = group_addresses(group, &n);
+	if (n == 0)
+		return;
+	add_own(claim, functions, n);
+	claim->settled = true;
 }
 
-int claims_find_unread(Claims *claims, const char *name, char **ret_file, Bdf **ret, size_t *ret_n)
+void claims_settle(Claims *claims, const GroupSet *groups)
 {
-	int r = -ENOENT;
-
 	pthread_mutex_lock(&claims->lock);
-	for (const Claim *claim = claims->first; claim && r == -ENOENT; claim = claim->next) {
-		if (!claim->file || !str_equal(claim->name, name))
-			continue;
-		*ret = copy_functions(claim->functions, claim->n_functions);
-		*ret_n = claim->n_functions;
-		*ret_file = xstrdup(claim->file);
-		r = 0;
-	}
+	for (Claim *claim = claims->first; claim; claim = claim->next)
+		if (claim->file && !claim->settled)
+			settle(claim, groups);
 	pthread_mutex_unlock(&claims->lock);
-	return r;
 }
 
 static bool is_within(const Claim *claim, const Bdf *functions, size_t n)
@@ -508,7 +522,7 @@ static bool is_within(const Claim *claim, const Bdf *functions, size_t n)
 	return claim->n_functions > 0;
 }
 
-char *claims_unread_of(Claims *claims, const Bdf *functions, size_t n)
+char *claims_file_of(Claims *claims, const Bdf *functions, size_t n)
 {
 	char *file = NULL;
 
@@ -520,19 +534,7 @@ char *claims_unread_of(Claims *claims, const Bdf *functions, size_t n)
 	return file;
 }
 
-static bool is_of_file(const Claim *claim, const void *file)
-{
-	return str_equal(claim->file, file);
-}
-
-void claims_lift_unread(Claims *claims, const char *file)
-{
-	pthread_mutex_lock(&claims->lock);
-	drop(claims, is_of_file, file);
-	pthread_mutex_unlock(&claims->lock);
-}
-
-void claims_note_unread(Claims *claims, char ***notes)
+void claims_note_files(Claims *claims, char ***notes)
 {
 	pthread_mutex_lock(&claims->lock);
 	for (const Claim *claim = claims->first; claim; claim = claim->next)
@@ -566,7 +568,7 @@ char *claims_quarantine_names(Claims *claims)
 	pthread_mutex_lock(&claims->lock);
 	for (const Claim *claim = claims->first; claim; claim = claim->next)
 		if (is_quarantine(claim))
-			strv_append(&names, claim->file ? claim->name : str_or_empty(claim->group));
+			strv_append(&names, claim->name);
 	pthread_mutex_unlock(&claims->lock);
 	return strv_join(names, ", ");
 }
@@ -597,8 +599,7 @@ char *claims_quarantine_reason(Claims *claims, const Bdf *function, char **ret_n
 	if (claim)
 		reason = xstrdup(claim->reason ? claim->reason : "a job could not be undone");
 	if (reason && ret_name)
-		*ret_name = claim->file ? strf("%s%s%s", quote(claim), claim->name, quote(claim))
-					: xstrdup(str_or_empty(claim->group));
+		*ret_name = strf("%s%s%s", quote(claim), claim->name, quote(claim));
 	pthread_mutex_unlock(&claims->lock);
 	return reason;
 }

@@ -6,7 +6,6 @@
 
 #include "core/base/json-fields.h"
 #include "gpupass/dbus.h"
-#include "store/unread.h"
 #include "util/clock.h"
 #include "util/json.h"
 #include "util/text.h"
@@ -133,7 +132,7 @@ void quarantine_store_load(QuarantineStore *store, Claims *claims)
 
 	records_load(store, take, claims);
 	for (size_t i = 0; i < faults->n_items; i++)
-		unread_claim_fault(claims, &faults->items[i]);
+		claims_add_fault(claims, &faults->items[i]);
 }
 
 int quarantine_store_set_aside(QuarantineStore *store, const char *name)
