@@ -415,7 +415,7 @@ static void look_at_files(Look *l)
 		if (written[i])
 			records_read(written[i], NULL, NULL, &l->faults);
 	if (place->topology)
-		topology_store_check(place->topology, &l->faults);
+		records_read(&place->topology->records, NULL, NULL, &l->faults);
 	note_faults(l, &l->faults);
 	for (size_t i = 0; i < ELEMENTS(written); i++)
 		if (written[i])

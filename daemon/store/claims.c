@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/claims.h"
 
-#include <pthread.h>
 #include <string.h>
 
+#include "util/mutex.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -77,12 +77,9 @@ Claims *claims_free(Claims *claims)
 
 uint64_t claims_now(Claims *claims)
 {
-	uint64_t now;
+	MUTEX_HOLD(&claims->lock);
 
-	pthread_mutex_lock(&claims->lock);
-	now = claims->now;
-	pthread_mutex_unlock(&claims->lock);
-	return now;
+	return claims->now;
 }
 
 static bool is_quarantine(const Claim *claim)
@@ -266,12 +263,9 @@ static bool has_ended(const Claims *claims, uint64_t since, const Claim *wanted,
 bool claims_is_stale(Claims *claims, uint64_t since, const Bdf *function)
 {
 	const Claim wanted = { .functions = (Bdf *)function, .n_own = 1, .n_functions = 1 };
-	bool stale;
+	MUTEX_HOLD(&claims->lock);
 
-	pthread_mutex_lock(&claims->lock);
-	stale = has_ended(claims, since, &wanted, false);
-	pthread_mutex_unlock(&claims->lock);
-	return stale;
+	return has_ended(claims, since, &wanted, false);
 }
 
 /* ---- taking ---- */
@@ -322,12 +316,9 @@ static int take_locked(Claims *claims, const ClaimRequest *request, Claim **clai
 int claims_take(Claims *claims, const ClaimRequest *request, Problem **ret_problem)
 {
 	_cleanup_(claim_freep) Claim *claim = claim_new(request);
-	int r;
+	MUTEX_HOLD(&claims->lock);
 
-	pthread_mutex_lock(&claims->lock);
-	r = take_locked(claims, request, &claim, ret_problem);
-	pthread_mutex_unlock(&claims->lock);
-	return r;
+	return take_locked(claims, request, &claim, ret_problem);
 }
 
 int claims_check(Claims *claims, const Bdf *functions, size_t n_functions, const char *domain_uuid,
@@ -339,24 +330,19 @@ int claims_check(Claims *claims, const Bdf *functions, size_t n_functions, const
 		.n_own = n_functions,
 		.n_functions = n_functions,
 	};
-	int r;
+	MUTEX_HOLD(&claims->lock);
 
-	pthread_mutex_lock(&claims->lock);
-	r = check_locked(claims, &wanted, ret_problem);
-	pthread_mutex_unlock(&claims->lock);
-	return r;
+	return check_locked(claims, &wanted, ret_problem);
 }
 
 int claims_check_group(Claims *claims, const char *group, Problem **ret_problem)
 {
-	int r = 0;
+	MUTEX_HOLD(&claims->lock);
 
-	pthread_mutex_lock(&claims->lock);
-	for (const Claim *held = claims->first; r == 0 && held; held = held->next)
+	for (const Claim *held = claims->first; held; held = held->next)
 		if (!is_quarantine(held) && str_equal(held->group, group))
-			r = conflict(held, ret_problem);
-	pthread_mutex_unlock(&claims->lock);
-	return r;
+			return conflict(held, ret_problem);
+	return 0;
 }
 
 /* With the lock. */
@@ -387,12 +373,9 @@ static bool is_of_job(const Claim *claim, const void *job)
 
 bool claims_release(Claims *claims, uint32_t job)
 {
-	bool any;
+	MUTEX_HOLD(&claims->lock);
 
-	pthread_mutex_lock(&claims->lock);
-	any = drop(claims, is_of_job, &job);
-	pthread_mutex_unlock(&claims->lock);
-	return any;
+	return drop(claims, is_of_job, &job);
 }
 
 static bool is_declaration_of(const Claim *claim, const void *group)
@@ -402,21 +385,21 @@ static bool is_declaration_of(const Claim *claim, const void *group)
 
 void claims_release_declaration(Claims *claims, const char *group)
 {
-	pthread_mutex_lock(&claims->lock);
+	MUTEX_HOLD(&claims->lock);
+
 	drop(claims, is_declaration_of, group);
-	pthread_mutex_unlock(&claims->lock);
 }
 
 /* What the job only reached is no part of it. */
 void claims_quarantine(Claims *claims, uint32_t job, const char *reason)
 {
-	pthread_mutex_lock(&claims->lock);
+	MUTEX_HOLD(&claims->lock);
+
 	for (Claim *claim = claims->first; claim; claim = claim->next)
 		if (is_of_job(claim, &job))
 			add(claims, quarantine_new(claim->group, claim->functions, claim->n_own,
 						   NULL, reason));
 	drop(claims, is_of_job, &job);
-	pthread_mutex_unlock(&claims->lock);
 }
 
 static bool is_quarantine_of(const Claim *claim, const void *of)
@@ -427,25 +410,25 @@ static bool is_quarantine_of(const Claim *claim, const void *of)
 void claims_add_quarantine(Claims *claims, const char *group, const Bdf *functions,
 			   size_t n_functions, const char *domain_uuid, const char *reason)
 {
-	pthread_mutex_lock(&claims->lock);
+	MUTEX_HOLD(&claims->lock);
+
 	drop(claims, is_quarantine_of, group);
 	add(claims, quarantine_new(group, functions, n_functions, domain_uuid, reason));
-	pthread_mutex_unlock(&claims->lock);
 }
 
 void claims_lift(Claims *claims, const char *of)
 {
-	pthread_mutex_lock(&claims->lock);
+	MUTEX_HOLD(&claims->lock);
+
 	drop(claims, is_quarantine_of, of);
-	pthread_mutex_unlock(&claims->lock);
 }
 
 int claims_find_quarantine(Claims *claims, const char *name, char **ret_file, Bdf **ret,
 			   size_t *ret_n)
 {
 	const Claim *found = NULL;
+	MUTEX_HOLD(&claims->lock);
 
-	pthread_mutex_lock(&claims->lock);
 	for (const Claim *claim = claims->first; claim; claim = claim->next)
 		if (is_quarantine(claim) && str_equal(claim->name, name) &&
 		    (!found || (claim->file && !found->file)))
@@ -455,7 +438,6 @@ int claims_find_quarantine(Claims *claims, const char *name, char **ret_file, Bd
 		*ret_n = found->n_functions;
 		*ret_file = xstrdup(found->file);
 	}
-	pthread_mutex_unlock(&claims->lock);
 	return found ? 0 : -ENOENT;
 }
 
@@ -507,11 +489,11 @@ static void settle(Claim *claim, const GroupSet *groups)
 
 void claims_settle(Claims *claims, const GroupSet *groups)
 {
-	pthread_mutex_lock(&claims->lock);
+	MUTEX_HOLD(&claims->lock);
+
 	for (Claim *claim = claims->first; claim; claim = claim->next)
 		if (claim->file && !claim->settled)
 			settle(claim, groups);
-	pthread_mutex_unlock(&claims->lock);
 }
 
 static bool is_within(const Claim *claim, const Bdf *functions, size_t n)
@@ -524,19 +506,18 @@ static bool is_within(const Claim *claim, const Bdf *functions, size_t n)
 
 char *claims_file_of(Claims *claims, const Bdf *functions, size_t n)
 {
-	char *file = NULL;
+	MUTEX_HOLD(&claims->lock);
 
-	pthread_mutex_lock(&claims->lock);
-	for (const Claim *claim = claims->first; claim && !file; claim = claim->next)
+	for (const Claim *claim = claims->first; claim; claim = claim->next)
 		if (claim->file && is_within(claim, functions, n))
-			file = xstrdup(claim->file);
-	pthread_mutex_unlock(&claims->lock);
-	return file;
+			return xstrdup(claim->file);
+	return NULL;
 }
 
 void claims_note_files(Claims *claims, char ***notes)
 {
-	pthread_mutex_lock(&claims->lock);
+	MUTEX_HOLD(&claims->lock);
+
 	for (const Claim *claim = claims->first; claim; claim = claim->next)
 		if (claim->file)
 			strv_appendf(notes,
@@ -546,30 +527,25 @@ void claims_note_files(Claims *claims, char ***notes)
 				     is_of_all(claim) ? "every group is quarantined"
 						      : "its group is quarantined",
 				     quote(claim), claim->name, quote(claim));
-	pthread_mutex_unlock(&claims->lock);
 }
 
 void claims_count(Claims *claims, size_t *ret_jobs, size_t *ret_quarantines)
 {
-	size_t jobs = 0, quarantines = 0;
+	MUTEX_HOLD(&claims->lock);
 
-	pthread_mutex_lock(&claims->lock);
+	*ret_jobs = *ret_quarantines = 0;
 	for (const Claim *claim = claims->first; claim; claim = claim->next)
-		*(is_quarantine(claim) ? &quarantines : &jobs) += 1;
-	pthread_mutex_unlock(&claims->lock);
-	*ret_jobs = jobs;
-	*ret_quarantines = quarantines;
+		*(is_quarantine(claim) ? ret_quarantines : ret_jobs) += 1;
 }
 
 char *claims_quarantine_names(Claims *claims)
 {
 	_cleanup_strv_ char **names = NULL;
+	MUTEX_HOLD(&claims->lock);
 
-	pthread_mutex_lock(&claims->lock);
 	for (const Claim *claim = claims->first; claim; claim = claim->next)
 		if (is_quarantine(claim))
 			strv_append(&names, claim->name);
-	pthread_mutex_unlock(&claims->lock);
 	return strv_join(names, ", ");
 }
 
@@ -591,27 +567,20 @@ static const Claim *quarantine_of(const Claims *claims, const Bdf *function)
 
 char *claims_quarantine_reason(Claims *claims, const Bdf *function, char **ret_name)
 {
-	char *reason = NULL;
-	const Claim *claim;
+	MUTEX_HOLD(&claims->lock);
+	const Claim *claim = quarantine_of(claims, function);
 
-	pthread_mutex_lock(&claims->lock);
-	claim = quarantine_of(claims, function);
-	if (claim)
-		reason = xstrdup(claim->reason ? claim->reason : "a job could not be undone");
-	if (reason && ret_name)
+	if (claim && ret_name)
 		*ret_name = strf("%s%s%s", quote(claim), claim->name, quote(claim));
-	pthread_mutex_unlock(&claims->lock);
-	return reason;
+	if (claim)
+		return xstrdup(claim->reason ? claim->reason : "a job could not be undone");
+	return NULL;
 }
 
 bool claims_quarantined_itself(Claims *claims, const Bdf *function)
 {
-	const Claim *claim;
-	bool itself;
+	MUTEX_HOLD(&claims->lock);
+	const Claim *claim = quarantine_of(claims, function);
 
-	pthread_mutex_lock(&claims->lock);
-	claim = quarantine_of(claims, function);
-	itself = claim && !is_of_all(claim);
-	pthread_mutex_unlock(&claims->lock);
-	return itself;
+	return claim && !is_of_all(claim);
 }

@@ -139,13 +139,12 @@ int quarantine_store_set_aside(QuarantineStore *store, const char *name)
 {
 	void *entry = NULL;
 	int r = 0;
+	MUTEX_HOLD(&store->lock);
 
-	records_lock(store);
 	if (record_file_read(store->dir_fd, &quarantine_kind, name, &entry, NULL) >= 0)
 		entry_free(entry);
 	else
 		r = records_set_aside(store, name);
-	records_unlock(store);
 	return r;
 }
 
@@ -153,13 +152,12 @@ int quarantine_store_save(QuarantineStore *store, const Quarantine *q)
 {
 	_cleanup_free_ char *name = file_name(q->group);
 	int r;
+	MUTEX_HOLD(&store->lock);
 
-	records_lock(store);
 	/* An unreadable file may be about more functions than this. */
 	r = quarantine_store_set_aside(store, name);
 	if (r >= 0)
 		r = records_replace(store, name, document_of(q));
-	records_unlock(store);
 	return r;
 }
 

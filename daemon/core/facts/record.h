@@ -21,6 +21,7 @@ typedef enum RecordFaultWhat {
 
 typedef struct RecordKind {
 	const char *folder; /* "assignments.d"; NULL: the state directory itself */
+	const char *file;   /* the only one of this kind; NULL: all "*.json" are */
 	/* "org.gpupass1.assignment/4": what is written, with "crc32". Versions before have none. */
 	const char *schema;
 	size_t most; /* bytes of a file */
