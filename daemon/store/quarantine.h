@@ -16,10 +16,10 @@
 typedef RecordStore QuarantineStore; /* of quarantine_kind */
 
 typedef struct Quarantine {
-	const char *group;
-	const Bdf *functions;
+	char *group;
+	Bdf *functions;
 	size_t n_functions;
-	const char *reason;
+	char *reason;
 	uint32_t job;
 	uint64_t since_usec; /* CLOCK_REALTIME */
 } Quarantine;
