@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "rig/test.h"
 
-#include <sys/wait.h>
-
 #include "rig/temp-dir.h"
 #include "store/evidence.h"
 
@@ -87,32 +85,6 @@ WITH_DIR(what_cannot_be_stored_is_known_all_the_same)
 	open_store(*state, &store, 1);
 	assert_int_equal(topology_store_update(&store, seen, true), -EPROTO);
 	assert_int_equal(known(&store, &fresh), 4);
-	topology_store_close(&store);
-}
-
-/* In a process of its own, whose files cannot grow. */
-WITH_DIR(a_full_disk_leaves_the_old_file_and_is_an_error)
-{
-	_cleanup_(evidence_unrefp) Evidence *seen = pair(4), *other = pair(2);
-	_cleanup_free_ char *before = NULL, *after = NULL;
-	TopologyStore store;
-	int status;
-
-	open_store(*state, &store, 0);
-	assert_int_equal(topology_store_update(&store, seen, true), 0);
-	before = temp_dir_read(*state, TOPOLOGY_FILE);
-	if (fork() == 0) {
-		bool fresh;
-		int r;
-
-		limit_file_size(100);
-		r = topology_store_update(&store, other, true);
-		_exit(r == -EFBIG && known(&store, &fresh) == 2 ? 0 : 1);
-	}
-	assert_true(wait(&status) > 0);
-	assert_int_equal(status, 0);
-	after = temp_dir_read(*state, TOPOLOGY_FILE);
-	assert_string_equal(before, after);
 	topology_store_close(&store);
 }
 
