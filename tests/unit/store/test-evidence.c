@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "rig/test.h"
 
+#include "rig/bdf.h"
 #include "rig/temp-dir.h"
 #include "store/evidence.h"
 
 #define A "0000:41:00.0"
 #define B "0000:61:00.0"
 
-static Bdf bdf(const char *text)
-{
-	Bdf parsed = { 0 };
-
-	assert_int_equal(bdf_parse(text, &parsed), 0);
-	return parsed;
-}
-
 /* A and B, each with so many links to the other. */
 static Evidence *pair(unsigned links)
 {
-	const Bdf ends[] = { bdf(A), bdf(B) };
+	const Bdf ends[] = { bdf_of(A), bdf_of(B) };
 	Evidence *evidence = evidence_new();
 
 	for (size_t i = 0; i < 2; i++) {
@@ -48,7 +41,7 @@ static void open_store(const TempDir *dir, TopologyStore *store, size_t faults)
 static unsigned known(TopologyStore *store, bool *ret_fresh)
 {
 	_cleanup_(evidence_unrefp) Evidence *evidence = topology_store_get(store);
-	const Bdf a = bdf(A);
+	const Bdf a = bdf_of(A);
 	const Sighting *s = evidence_find_host(evidence, &a);
 
 	*ret_fresh = s && s->fresh;
@@ -93,8 +86,8 @@ WITH_DIR(what_cannot_be_stored_is_known_all_the_same)
 WITH_DIR(a_guests_look_stands_beside_the_probe)
 {
 	PciFunction functions[] = {
-		{ .bdf = bdf(A), .vendor = PCI_VENDOR_NVIDIA, .device = 0x2230 },
-		{ .bdf = bdf(B), .vendor = PCI_VENDOR_NVIDIA, .device = 0x2230 },
+		{ .bdf = bdf_of(A), .vendor = PCI_VENDOR_NVIDIA, .device = 0x2230 },
+		{ .bdf = bdf_of(B), .vendor = PCI_VENDOR_NVIDIA, .device = 0x2230 },
 	};
 	Gpu gpus[] = { { .lead = &functions[0], .uuid = (char[]){ "GPU-1" } },
 		       { .lead = &functions[1] } };
