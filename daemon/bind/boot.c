@@ -66,9 +66,7 @@ static int ids_differ(const BootMachine *machine, const AssignedFunction *record
 		return 0;
 	if (r < 0)
 		return r;
-	if (now.vendor == record->vendor && now.device == record->device &&
-	    now.subsystem_vendor == record->subsystem_vendor &&
-	    now.subsystem_device == record->subsystem_device)
+	if (assigned_function_is(record, &now))
 		return 0;
 	*ret_why = strf("%s is %04x:%04x (subsystem %04x:%04x) now and was %04x:%04x (subsystem "
 			"%04x:%04x) when it was recorded; it is left alone",

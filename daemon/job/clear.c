@@ -152,25 +152,20 @@ static int lift_copies(const JobPlace *place, const Bdf *functions, size_t n)
 	char *file;
 	int r = 0;
 
-	while (r == 0 && (file = claims_unread_of(place->claims, functions, n))) {
+	while (r == 0 && (file = claims_file_of(place->claims, functions, n))) {
 		r = set_aside(place, file);
 		if (r == 0)
-			claims_lift_unread(place->claims, file);
+			claims_lift(place->claims, file);
 		free(file);
 	}
 	return r;
 }
 
-static int lift_group(const JobPlace *place, const char *group, Problem **ret_problem)
+static int lift_group(const JobPlace *place, const char *group, const Bdf *functions, size_t n,
+		      Problem **ret_problem)
 {
-	_cleanup_free_ Bdf *functions = NULL;
-	size_t n = 0;
-	int r = claims_quarantined(place->claims, group, &functions, &n);
+	int r = check(place, functions, n, ret_problem);
 
-	if (r == -ENOENT)
-		return refuse_name(place, ret_problem);
-	if (r == 0)
-		r = check(place, functions, n, ret_problem);
 	/* An open journal must not undo at the next start what jobs do from now on. */
 	if (r == 0)
 		r = journal_forget_group(place->journal, group);
@@ -223,7 +218,9 @@ static int lift_unread(const JobPlace *place, const char *name, Problem **ret_pr
 	int r = prepare_look(place, INSPECT_CONFIG_ALL, true, now, ret_problem);
 
 	if (r == 0)
-		r = claims_find_unread(place->claims, name, &file, &functions, &n);
+		r = claims_find_quarantine(place->claims, name, &file, &functions, &n);
+	if (r == 0 && !file)
+		r = -ENOENT;
 	if (r == 0)
 		n = keep_present(now->inventory->snapshot, functions, n);
 	if (r == 0 && n > 0)
@@ -233,7 +230,7 @@ static int lift_unread(const JobPlace *place, const char *name, Problem **ret_pr
 	if (r == 0)
 		r = set_aside(place, file);
 	if (r == 0)
-		claims_lift_unread(place->claims, file);
+		claims_lift(place->claims, file);
 	return r;
 }
 
@@ -242,9 +239,10 @@ int quarantine_lift(const JobPlace *place, const char *name, Problem **ret_probl
 	_cleanup_free_ Bdf *functions = NULL;
 	_cleanup_free_ char *file = NULL;
 	size_t n = 0;
-	int r = claims_find_unread(place->claims, name, &file, &functions, &n);
+	int r = claims_find_quarantine(place->claims, name, &file, &functions, &n);
 
 	if (r == -ENOENT)
-		return lift_group(place, name, ret_problem);
-	return r < 0 ? r : lift_unread(place, name, ret_problem);
+		return refuse_name(place, ret_problem);
+	return file ? lift_unread(place, name, ret_problem)
+		    : lift_group(place, name, functions, n, ret_problem);
 }

@@ -9,7 +9,6 @@
 #include "core/fence/report.h"
 #include "core/group/observe.h"
 #include "job/select.h"
-#include "store/unread.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -102,7 +101,7 @@ static int look_at_groups(Look *l)
 			   INSPECT_CONFIG_AWAKE, &l->inventory);
 	if (r < 0)
 		return r;
-	unread_settle(place->claims, l->inventory->groups);
+	claims_settle(place->claims, l->inventory->groups);
 	groups_observe(l->inventory->groups, l->uses, l->assignments, &place->rules->policy);
 	return 0;
 }
@@ -416,7 +415,7 @@ static void look_at_files(Look *l)
 		if (written[i])
 			records_read(written[i], NULL, NULL, &l->faults);
 	if (place->topology)
-		topology_store_check(place->topology, &l->faults);
+		records_read(&place->topology->records, NULL, NULL, &l->faults);
 	note_faults(l, &l->faults);
 	for (size_t i = 0; i < ELEMENTS(written); i++)
 		if (written[i])

@@ -8,7 +8,6 @@
 #include "job/guest-exit.h"
 #include "job/select.h"
 #include "job/tenant-look.h"
-#include "store/unread.h"
 #include "util/clock.h"
 #include "util/text.h"
 #include "util/xalloc.h"
@@ -26,7 +25,7 @@ int prepare_look(const JobPlace *place, InspectConfig most, bool fresh, Prepared
 			   &p->inventory);
 	if (r < 0)
 		return r;
-	unread_settle(place->claims, p->inventory->groups);
+	claims_settle(place->claims, p->inventory->groups);
 	groups_observe(p->inventory->groups, p->uses, p->assignments, &place->rules->policy);
 	return 0;
 }

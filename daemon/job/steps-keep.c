@@ -15,65 +15,60 @@ static int cannot_keep(const StepContext *c, int error, Problem **ret_problem)
 }
 
 /* A place without a store cannot keep anything. */
-static KeptStore *store_of(const StepContext *c)
+static int by_store(const StepContext *c, int (*what)(KeptStore *store, const Assignment *kept),
+		    Problem **ret_problem)
 {
-	return c->place->store->kept;
+	KeptStore *store = c->place->store->kept;
+	int r = store ? what(store, c->plan->kept) : -ENOSYS;
+
+	return r < 0 ? cannot_keep(c, r, ret_problem) : 0;
 }
 
 int step_check_keep(StepContext *c, Problem **ret_problem)
 {
-	int r;
-
-	if (!c->plan->kept)
-		return 0;
-	r = store_of(c) ? kept_store_check(store_of(c), c->plan->kept) : -ENOSYS;
-	return r < 0 ? cannot_keep(c, r, ret_problem) : 0;
+	return c->plan->kept ? by_store(c, kept_store_check, ret_problem) : 0;
 }
 
 static int keep(StepContext *c, Problem **ret_problem)
 {
-	int r = store_of(c) ? kept_store_save(store_of(c), c->plan->kept) : -ENOSYS;
-
-	return r < 0 ? cannot_keep(c, r, ret_problem) : 0;
+	return by_store(c, kept_store_save, ret_problem);
 }
 
 static int unkeep(StepContext *c, Problem **ret_problem)
 {
-	int r = store_of(c) ? kept_store_remove(store_of(c), c->plan->kept) : -ENOSYS;
-
-	return r < 0 ? cannot_keep(c, r, ret_problem) : 0;
+	return by_store(c, kept_store_remove, ret_problem);
 }
 
-/* 1: a file says that a person asked for it; 0: none does. */
-static int is_stored(const StepContext *c)
+/* A file says that a person asked for it. */
+static bool is_stored(KeptStore *store, const Assignment *kept)
 {
 	_cleanup_(assignments_freep) Assignments *all = xcalloc(1, sizeof(Assignments));
 
-	if (!store_of(c))
-		return -ENOSYS;
-	kept_store_load(store_of(c), all);
+	kept_store_load(store, all);
 	for (size_t i = 0; i < all->n_kept; i++)
-		if (kept_covers(all->kept[i], c->plan->kept))
-			return 1;
-	return 0;
+		if (kept_covers(all->kept[i], kept))
+			return true;
+	return false;
+}
+
+static int find(KeptStore *store, const Assignment *kept)
+{
+	return is_stored(store, kept) ? 0 : -ENOENT;
+}
+
+static int miss(KeptStore *store, const Assignment *kept)
+{
+	return is_stored(store, kept) ? -EEXIST : 0;
 }
 
 static int is_kept(StepContext *c, Problem **ret_problem)
 {
-	int r = is_stored(c);
-
-	if (r > 0)
-		return 0;
-	return cannot_keep(c, r < 0 ? r : -ENOENT, ret_problem);
+	return by_store(c, find, ret_problem);
 }
 
 static int is_not_kept(StepContext *c, Problem **ret_problem)
 {
-	int r = is_stored(c);
-
-	if (r == 0)
-		return 0;
-	return cannot_keep(c, r < 0 ? r : -EEXIST, ret_problem);
+	return by_store(c, miss, ret_problem);
 }
 
 /*

@@ -69,7 +69,7 @@ static void collect_gone(const Manager *m, const Assignments *wanted, Assignment
 		if (stored->kept != KEPT_SETTING || is_wanted(wanted, stored) ||
 		    (m->rules->policy.keep_bound && !is_whole(m, stored)))
 			continue;
-		kept_add(gone, kept_copy(stored));
+		kept_add(gone, assignment_copy(stored));
 	}
 }
 

@@ -7,7 +7,6 @@
 #include "host/scan/matter.h"
 #include "manager/picture.h"
 #include "manager/state.h"
-#include "store/unread.h"
 #include "util/log.h"
 #include "util/text.h"
 #include "util/xalloc.h"
@@ -211,7 +210,7 @@ static void take_over(Manager *m, ScanTask *task)
 	m->assignments = TAKE_PTR(task->assignments);
 	tenants_free(m->tenants);
 	m->tenants = TAKE_PTR(task->tenants);
-	unread_settle(m->claims, m->inventory->groups);
+	claims_settle(m->claims, m->inventory->groups);
 }
 
 static void scan_done(void *data)

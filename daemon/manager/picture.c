@@ -147,7 +147,7 @@ static char **collect_notes(Manager *m)
 	if (m->drift && m->drift->n_items > 0)
 		strv_appendf(&notes, "%zu finding%s of drift; see: gpupass reconcile --dry-run",
 			     m->drift->n_items, m->drift->n_items == 1 ? "" : "s");
-	claims_note_unread(m->claims, &notes);
+	claims_note_files(m->claims, &notes);
 	for (size_t i = 0; i < ELEMENTS(sources); i++)
 		for (char *const *note = sources[i]; note && *note; note++)
 			strv_append(&notes, *note);

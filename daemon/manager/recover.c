@@ -8,7 +8,6 @@
 #include "manager/look.h"
 #include "manager/numbers.h"
 #include "manager/state.h"
-#include "store/unread.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/text.h"
@@ -32,7 +31,7 @@ static void log_unread(const Manager *m)
 {
 	_cleanup_strv_ char **lines = NULL;
 
-	claims_note_unread(m->claims, &lines);
+	claims_note_files(m->claims, &lines);
 	for (char **line = lines; line && *line; line++)
 		log_as(LOG_ERR, LOG_ID_QUARANTINED, "%s", *line);
 }
@@ -109,15 +108,10 @@ static void compare_with_trail(Manager *m, const JournalFound *found)
 /* It may have open jobs, about anything. */
 static void keep_all_apart(Manager *m, int error)
 {
-	_cleanup_free_ char *message = strf("its folder cannot be read: %s; once it can be: "
-					    "systemctl restart gpupassd",
-					    strerror(-error));
+	_cleanup_(record_faults_clear) RecordFaults faults = { 0 };
 
-	unread_claim(m->claims, &(UnreadFile){ .directory = "journal",
-					       .name = "",
-					       .error = error,
-					       .message = message,
-					       .remains = &(Remains){ 0 } });
+	record_faults_add(&faults, &journal_kind, "", error, NULL, NULL, 0);
+	claims_add_fault(m->claims, &faults.items[0]);
 }
 
 int manager_load_state(Manager *m)

@@ -85,12 +85,11 @@ static int write_by(AssignmentStore *store, const Assignment *assignment,
 	RecordStore *records = &store->records;
 	_cleanup_free_ char *name = NULL;
 	int r;
+	MUTEX_HOLD(&records->lock);
 
-	records_lock(records);
 	r = choose_name(records, assignment, &name);
 	if (r >= 0)
 		r = write(records, name, assignment_document(assignment));
-	records_unlock(records);
 	return r;
 }
 
@@ -109,11 +108,10 @@ int assignment_store_remove(AssignmentStore *store, const Assignment *assignment
 	RecordStore *records = &store->records;
 	_cleanup_free_ char *name = NULL;
 	int r;
+	MUTEX_HOLD(&records->lock);
 
-	records_lock(records);
 	r = find_name(records, assignment, &name);
 	if (r >= 0 && name)
 		r = records_remove(records, name);
-	records_unlock(records);
 	return r;
 }

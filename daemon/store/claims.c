@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/claims.h"
 
-#include <pthread.h>
 #include <string.h>
 
+#include "util/mutex.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -21,8 +21,8 @@ struct Claim {
 	char *reason;	   /* of a quarantine */
 	Bdf *functions;	   /* its own first, then those that it reaches besides */
 	size_t n_own, n_functions;
+	char *name;   /* of a quarantine: what clear calls it */
 	char *file;   /* of a quarantine by a file that cannot be read; NULL: it is none */
-	char *name;   /* with a file: what clear calls it */
 	bool settled; /* with a file: its group was found */
 };
 
@@ -77,12 +77,9 @@ Claims *claims_free(Claims *claims)
 
 uint64_t claims_now(Claims *claims)
 {
-	uint64_t now;
+	MUTEX_HOLD(&claims->lock);
 
-	pthread_mutex_lock(&claims->lock);
-	now = claims->now;
-	pthread_mutex_unlock(&claims->lock);
-	return now;
+	return claims->now;
 }
 
 static bool is_quarantine(const Claim *claim)
@@ -121,7 +118,7 @@ static const char *quote(const Claim *claim)
 	return strchr(claim->name, ' ') ? "'" : "";
 }
 
-static int conflict_unread(const Claim *held, Problem **ret_problem)
+static int conflict_quarantine(const Claim *held, Problem **ret_problem)
 {
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_QUARANTINED,
@@ -130,21 +127,18 @@ static int conflict_unread(const Claim *held, Problem **ret_problem)
 				? xstrdup("every group is quarantined: what a file keeps apart cannot be read")
 				: strf("%s is quarantined", held->group ? held->group : "it"),
 		.cause = xstrdup(held->reason),
-		.remedy = strf("see what it says and what the GPUs are doing (gpupass doctor); "
-			       "then: gpupass clear %s%s%s, which sets the file aside",
-			       quote(held), held->name, quote(held)));
+		.remedy = strf("%s: gpupass clear %s%s%s%s",
+			       held->file ? "see what it says and what the GPUs are doing (gpupass "
+					    "doctor); then"
+					  : "when its cause is gone",
+			       quote(held), held->name, quote(held),
+			       held->file ? ", which sets the file aside" : ""));
 }
 
 static int conflict(const Claim *held, Problem **ret_problem)
 {
-	if (held->file)
-		return conflict_unread(held, ret_problem);
 	if (is_quarantine(held))
-		return problem_refuse(
-			ret_problem, GPUPASS_ERROR_QUARANTINED,
-			.reason = strf("%s is quarantined", held->group),
-			.cause = xstrdup(str_or_empty(held->reason)),
-			.remedy = strf("when its cause is gone: gpupass clear %s", held->group));
+		return conflict_quarantine(held, ret_problem);
 	if (held->kind == CLAIM_DECLARATION)
 		return problem_refuse(
 			ret_problem, GPUPASS_ERROR_GROUP_BUSY,
@@ -210,6 +204,7 @@ static Claim *quarantine_new(const char *group, const Bdf *functions, size_t n,
 		.domain_uuid = domain_uuid,
 	});
 
+	claim->name = xstrdup(str_or_empty(group));
 	claim->reason = xstrdup(reason);
 	return claim;
 }
@@ -268,12 +263,9 @@ static bool has_ended(const Claims *claims, uint64_t since, const Claim *wanted,
 bool claims_is_stale(Claims *claims, uint64_t since, const Bdf *function)
 {
 	const Claim wanted = { .functions = (Bdf *)function, .n_own = 1, .n_functions = 1 };
-	bool stale;
+	MUTEX_HOLD(&claims->lock);
 
-	pthread_mutex_lock(&claims->lock);
-	stale = has_ended(claims, since, &wanted, false);
-	pthread_mutex_unlock(&claims->lock);
-	return stale;
+	return has_ended(claims, since, &wanted, false);
 }
 
 /* ---- taking ---- */
@@ -324,12 +316,9 @@ static int take_locked(Claims *claims, const ClaimRequest *request, Claim **clai
 int claims_take(Claims *claims, const ClaimRequest *request, Problem **ret_problem)
 {
 	_cleanup_(claim_freep) Claim *claim = claim_new(request);
-	int r;
+	MUTEX_HOLD(&claims->lock);
 
-	pthread_mutex_lock(&claims->lock);
-	r = take_locked(claims, request, &claim, ret_problem);
-	pthread_mutex_unlock(&claims->lock);
-	return r;
+	return take_locked(claims, request, &claim, ret_problem);
 }
 
 int claims_check(Claims *claims, const Bdf *functions, size_t n_functions, const char *domain_uuid,
@@ -341,24 +330,19 @@ int claims_check(Claims *claims, const Bdf *functions, size_t n_functions, const
 		.n_own = n_functions,
 		.n_functions = n_functions,
 	};
-	int r;
+	MUTEX_HOLD(&claims->lock);
 
-	pthread_mutex_lock(&claims->lock);
-	r = check_locked(claims, &wanted, ret_problem);
-	pthread_mutex_unlock(&claims->lock);
-	return r;
+	return check_locked(claims, &wanted, ret_problem);
 }
 
 int claims_check_group(Claims *claims, const char *group, Problem **ret_problem)
 {
-	int r = 0;
+	MUTEX_HOLD(&claims->lock);
 
-	pthread_mutex_lock(&claims->lock);
-	for (const Claim *held = claims->first; r == 0 && held; held = held->next)
+	for (const Claim *held = claims->first; held; held = held->next)
 		if (!is_quarantine(held) && str_equal(held->group, group))
-			r = conflict(held, ret_problem);
-	pthread_mutex_unlock(&claims->lock);
-	return r;
+			return conflict(held, ret_problem);
+	return 0;
 }
 
 /* With the lock. */
@@ -389,12 +373,9 @@ static bool is_of_job(const Claim *claim, const void *job)
 
 bool claims_release(Claims *claims, uint32_t job)
 {
-	bool any;
+	MUTEX_HOLD(&claims->lock);
 
-	pthread_mutex_lock(&claims->lock);
-	any = drop(claims, is_of_job, &job);
-	pthread_mutex_unlock(&claims->lock);
-	return any;
+	return drop(claims, is_of_job, &job);
 }
 
 static bool is_declaration_of(const Claim *claim, const void *group)
@@ -404,100 +385,115 @@ static bool is_declaration_of(const Claim *claim, const void *group)
 
 void claims_release_declaration(Claims *claims, const char *group)
 {
-	pthread_mutex_lock(&claims->lock);
+	MUTEX_HOLD(&claims->lock);
+
 	drop(claims, is_declaration_of, group);
-	pthread_mutex_unlock(&claims->lock);
 }
 
 /* What the job only reached is no part of it. */
 void claims_quarantine(Claims *claims, uint32_t job, const char *reason)
 {
-	pthread_mutex_lock(&claims->lock);
+	MUTEX_HOLD(&claims->lock);
+
 	for (Claim *claim = claims->first; claim; claim = claim->next)
 		if (is_of_job(claim, &job))
 			add(claims, quarantine_new(claim->group, claim->functions, claim->n_own,
 						   NULL, reason));
 	drop(claims, is_of_job, &job);
-	pthread_mutex_unlock(&claims->lock);
 }
 
-static bool is_quarantine_of(const Claim *claim, const void *group)
+static bool is_quarantine_of(const Claim *claim, const void *of)
 {
-	return is_quarantine(claim) && !claim->file && str_equal(claim->group, group);
+	return is_quarantine(claim) && str_equal(claim->file ? claim->file : claim->group, of);
 }
 
 void claims_add_quarantine(Claims *claims, const char *group, const Bdf *functions,
 			   size_t n_functions, const char *domain_uuid, const char *reason)
 {
-	pthread_mutex_lock(&claims->lock);
+	MUTEX_HOLD(&claims->lock);
+
 	drop(claims, is_quarantine_of, group);
 	add(claims, quarantine_new(group, functions, n_functions, domain_uuid, reason));
-	pthread_mutex_unlock(&claims->lock);
 }
 
-void claims_lift(Claims *claims, const char *group)
+void claims_lift(Claims *claims, const char *of)
 {
-	pthread_mutex_lock(&claims->lock);
-	drop(claims, is_quarantine_of, group);
-	pthread_mutex_unlock(&claims->lock);
+	MUTEX_HOLD(&claims->lock);
+
+	drop(claims, is_quarantine_of, of);
 }
 
-int claims_quarantined(Claims *claims, const char *group, Bdf **ret, size_t *ret_n)
+int claims_find_quarantine(Claims *claims, const char *name, char **ret_file, Bdf **ret,
+			   size_t *ret_n)
 {
-	int r = -ENOENT;
+	const Claim *found = NULL;
+	MUTEX_HOLD(&claims->lock);
 
-	pthread_mutex_lock(&claims->lock);
-	for (const Claim *claim = claims->first; claim && r == -ENOENT; claim = claim->next)
-		if (is_quarantine_of(claim, group)) {
-			*ret = copy_functions(claim->functions, claim->n_functions);
-			*ret_n = claim->n_functions;
-			r = 0;
-		}
-	pthread_mutex_unlock(&claims->lock);
-	return r;
+	for (const Claim *claim = claims->first; claim; claim = claim->next)
+		if (is_quarantine(claim) && str_equal(claim->name, name) &&
+		    (!found || (claim->file && !found->file)))
+			found = claim;
+	if (found) {
+		*ret = copy_functions(found->functions, found->n_functions);
+		*ret_n = found->n_functions;
+		*ret_file = xstrdup(found->file);
+	}
+	return found ? 0 : -ENOENT;
 }
 
 /* ---- by files that cannot be read ---- */
 
-void claims_add_unread(Claims *claims, const UnreadClaim *unread)
+/* Makes the name printable on the bus, and safe between apostrophes in a shell. */
+static char *name_of(const char *path)
 {
-	Claim *claim = quarantine_new(unread->group, unread->functions, unread->n_functions,
-				      unread->domain_uuid, unread->why);
+	char *name = str_printable(path);
 
-	claim->file = xstrdup(unread->file);
-	claim->name = xstrdup(unread->name);
+	for (char *c = name; *c; c++)
+		if (*c == '\'')
+			*c = '?';
+	return name;
+}
+
+void claims_add_fault(Claims *claims, const RecordFault *fault)
+{
+	_cleanup_free_ char *base = xstrndup(fault->file, strcspn(fault->file, "."));
+	_cleanup_free_ char *what = record_fault_what(fault);
+	_cleanup_free_ char *why = strf(
+		"%s%s", what, *fault->file ? "" : "; once it can be: systemctl restart gpupassd");
+	Claim *claim = quarantine_new(fault->group, fault->functions, fault->n_functions,
+				      fault->domain_uuid, why);
+
+	claim->file = strf("%s/%s", fault->kind->folder, fault->file);
+	if (!str_equal(base, fault->group)) {
+		free(claim->name);
+		claim->name = name_of(claim->file);
+	}
 	pthread_mutex_lock(&claims->lock);
 	add(claims, claim);
 	pthread_mutex_unlock(&claims->lock);
 }
 
-void claims_settle_unread(Claims *claims, const char *group, const Bdf *functions, size_t n)
+static void settle(Claim *claim, const GroupSet *groups)
 {
-	pthread_mutex_lock(&claims->lock);
-	for (Claim *claim = claims->first; claim; claim = claim->next) {
-		if (n == 0 || !claim->file || claim->settled || !str_equal(claim->group, group))
-			continue;
-		add_own(claim, functions, n);
-		claim->settled = true;
-	}
-	pthread_mutex_unlock(&claims->lock);
+	const Group *group = claim->group ? group_set_find(groups, claim->group) : NULL;
+	_cleanup_free_ Bdf *functions = NULL;
+	size_t n = 0;
+
+	if (group)
+		functions = group_addresses(group, &n);
+	if (n == 0)
+		return;
+	add_own(claim, functions, n);
+	claim->settled = true;
 }
 
-int claims_find_unread(Claims *claims, const char *name, char **ret_file, Bdf **ret, size_t *ret_n)
+void claims_settle(Claims *claims, const GroupSet *groups)
 {
-	int r = -ENOENT;
+	MUTEX_HOLD(&claims->lock);
 
-	pthread_mutex_lock(&claims->lock);
-	for (const Claim *claim = claims->first; claim && r == -ENOENT; claim = claim->next) {
-		if (!claim->file || !str_equal(claim->name, name))
-			continue;
-		*ret = copy_functions(claim->functions, claim->n_functions);
-		*ret_n = claim->n_functions;
-		*ret_file = xstrdup(claim->file);
-		r = 0;
-	}
-	pthread_mutex_unlock(&claims->lock);
-	return r;
+	for (Claim *claim = claims->first; claim; claim = claim->next)
+		if (claim->file && !claim->settled)
+			settle(claim, groups);
 }
 
 static bool is_within(const Claim *claim, const Bdf *functions, size_t n)
@@ -508,33 +504,20 @@ static bool is_within(const Claim *claim, const Bdf *functions, size_t n)
 	return claim->n_functions > 0;
 }
 
-char *claims_unread_of(Claims *claims, const Bdf *functions, size_t n)
+char *claims_file_of(Claims *claims, const Bdf *functions, size_t n)
 {
-	char *file = NULL;
+	MUTEX_HOLD(&claims->lock);
 
-	pthread_mutex_lock(&claims->lock);
-	for (const Claim *claim = claims->first; claim && !file; claim = claim->next)
+	for (const Claim *claim = claims->first; claim; claim = claim->next)
 		if (claim->file && is_within(claim, functions, n))
-			file = xstrdup(claim->file);
-	pthread_mutex_unlock(&claims->lock);
-	return file;
+			return xstrdup(claim->file);
+	return NULL;
 }
 
-static bool is_of_file(const Claim *claim, const void *file)
+void claims_note_files(Claims *claims, char ***notes)
 {
-	return str_equal(claim->file, file);
-}
+	MUTEX_HOLD(&claims->lock);
 
-void claims_lift_unread(Claims *claims, const char *file)
-{
-	pthread_mutex_lock(&claims->lock);
-	drop(claims, is_of_file, file);
-	pthread_mutex_unlock(&claims->lock);
-}
-
-void claims_note_unread(Claims *claims, char ***notes)
-{
-	pthread_mutex_lock(&claims->lock);
 	for (const Claim *claim = claims->first; claim; claim = claim->next)
 		if (claim->file)
 			strv_appendf(notes,
@@ -544,30 +527,25 @@ void claims_note_unread(Claims *claims, char ***notes)
 				     is_of_all(claim) ? "every group is quarantined"
 						      : "its group is quarantined",
 				     quote(claim), claim->name, quote(claim));
-	pthread_mutex_unlock(&claims->lock);
 }
 
 void claims_count(Claims *claims, size_t *ret_jobs, size_t *ret_quarantines)
 {
-	size_t jobs = 0, quarantines = 0;
+	MUTEX_HOLD(&claims->lock);
 
-	pthread_mutex_lock(&claims->lock);
+	*ret_jobs = *ret_quarantines = 0;
 	for (const Claim *claim = claims->first; claim; claim = claim->next)
-		*(is_quarantine(claim) ? &quarantines : &jobs) += 1;
-	pthread_mutex_unlock(&claims->lock);
-	*ret_jobs = jobs;
-	*ret_quarantines = quarantines;
+		*(is_quarantine(claim) ? ret_quarantines : ret_jobs) += 1;
 }
 
 char *claims_quarantine_names(Claims *claims)
 {
 	_cleanup_strv_ char **names = NULL;
+	MUTEX_HOLD(&claims->lock);
 
-	pthread_mutex_lock(&claims->lock);
 	for (const Claim *claim = claims->first; claim; claim = claim->next)
 		if (is_quarantine(claim))
-			strv_append(&names, claim->file ? claim->name : str_or_empty(claim->group));
-	pthread_mutex_unlock(&claims->lock);
+			strv_append(&names, claim->name);
 	return strv_join(names, ", ");
 }
 
@@ -589,28 +567,20 @@ static const Claim *quarantine_of(const Claims *claims, const Bdf *function)
 
 char *claims_quarantine_reason(Claims *claims, const Bdf *function, char **ret_name)
 {
-	char *reason = NULL;
-	const Claim *claim;
+	MUTEX_HOLD(&claims->lock);
+	const Claim *claim = quarantine_of(claims, function);
 
-	pthread_mutex_lock(&claims->lock);
-	claim = quarantine_of(claims, function);
+	if (claim && ret_name)
+		*ret_name = strf("%s%s%s", quote(claim), claim->name, quote(claim));
 	if (claim)
-		reason = xstrdup(claim->reason ? claim->reason : "a job could not be undone");
-	if (reason && ret_name)
-		*ret_name = claim->file ? strf("%s%s%s", quote(claim), claim->name, quote(claim))
-					: xstrdup(str_or_empty(claim->group));
-	pthread_mutex_unlock(&claims->lock);
-	return reason;
+		return xstrdup(claim->reason ? claim->reason : "a job could not be undone");
+	return NULL;
 }
 
 bool claims_quarantined_itself(Claims *claims, const Bdf *function)
 {
-	const Claim *claim;
-	bool itself;
+	MUTEX_HOLD(&claims->lock);
+	const Claim *claim = quarantine_of(claims, function);
 
-	pthread_mutex_lock(&claims->lock);
-	claim = quarantine_of(claims, function);
-	itself = claim && !is_of_all(claim);
-	pthread_mutex_unlock(&claims->lock);
-	return itself;
+	return claim && !is_of_all(claim);
 }

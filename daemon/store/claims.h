@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/facts/record.h"
 #include "core/group/footprint.h"
 
 typedef struct Claims Claims;
@@ -78,39 +79,29 @@ void claims_add_quarantine(Claims *claims, const char *group, const Bdf *functio
 			   size_t n_functions, const char *domain_uuid, const char *reason);
 
 /*
- * A state file of a quarantine or a job that cannot be read or understood. It quarantines the
- * functions that it names, and those of its group once a group of that name is found. Until then,
- * if it names no function, it quarantines all functions. Only claims_lift_unread() ends this.
+ * Adds a quarantine by a file of a quarantine or a job that cannot be used: of the functions that it
+ * names, and of those of its group once a group of that name is found. Until then, if it names no
+ * function, it quarantines all functions. Only claims_lift() ends it.
  */
-typedef struct UnreadClaim {
-	const char *file;  /* "quarantine/pair0.json": in the state directory */
-	const char *name;  /* its name for gpupass clear; printable */
-	const char *group; /* NULL: not known */
-	const Bdf *functions;
-	size_t n_functions; /* 0: not known */
-	const char *domain_uuid;
-	const char *why; /* "quarantine/pair0.json cannot be understood (…)" */
-} UnreadClaim;
-void claims_add_unread(Claims *claims, const UnreadClaim *unread);
-/* This group was found: an unread file that names it is about these functions from now on. */
-void claims_settle_unread(Claims *claims, const char *group, const Bdf *functions, size_t n);
-/* -ENOENT: there is no unread file of that name. *ret_n 0: its functions are not known. */
-int claims_find_unread(Claims *claims, const char *name, char **ret_file, Bdf **ret, size_t *ret_n);
-void claims_lift_unread(Claims *claims, const char *file);
-/* An unread file that names only some of these functions; NULL: there is none. */
-char *claims_unread_of(Claims *claims, const Bdf *functions, size_t n);
-/* Adds a line for each unread file, with its remedy. */
-void claims_note_unread(Claims *claims, char ***notes);
+void claims_add_fault(Claims *claims, const RecordFault *fault);
+/* These groups were found: a file that names one is about its functions from now on. */
+void claims_settle(Claims *claims, const GroupSet *groups);
+/*
+ * The quarantine that gpupass clear calls so, one by a file first. *ret_n 0: its functions are not
+ * known; *ret_file NULL: it is by no file. -ENOENT: there is none.
+ */
+int claims_find_quarantine(Claims *claims, const char *name, char **ret_file, Bdf **ret,
+			   size_t *ret_n);
+/* Lifts the quarantine by this file, or that of the group of this name. Harmless if there is none. */
+void claims_lift(Claims *claims, const char *of);
+/* Such a file that names only some of these functions; NULL: there is none. */
+char *claims_file_of(Claims *claims, const Bdf *functions, size_t n);
+/* Adds a line for each such file, with its remedy. */
+void claims_note_files(Claims *claims, char ***notes);
 /* How many jobs have something in hand, and how many quarantines there are. */
 void claims_count(Claims *claims, size_t *ret_jobs, size_t *ret_quarantines);
 /* The names of all quarantines, as gpupass clear takes them: "pair0, journal/7.journal". */
 char *claims_quarantine_names(Claims *claims);
-
-/* Lifts the group's quarantine. Harmless if there is none. */
-void claims_lift(Claims *claims, const char *group);
-
-/* The functions of the group's quarantine. -ENOENT: the group has none. */
-int claims_quarantined(Claims *claims, const char *group, Bdf **ret, size_t *ret_n);
 
 /*
  * Why this function is quarantined; NULL: it is not. *ret_name (may be NULL): the quarantine's name

@@ -2,11 +2,11 @@
 #include "store/disk-watch.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "util/file.h"
+#include "util/mutex.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -40,22 +40,17 @@ void disk_watch_note(DiskWatch *watch, const char *what, int error)
 {
 	if (!watch || (error != -EIO && error != -EROFS))
 		return;
-	pthread_mutex_lock(&watch->lock);
+	MUTEX_HOLD(&watch->lock);
 	if (!watch->reason)
 		watch->reason = strf("%s could not be written: %s", what, strerror(-error));
-	pthread_mutex_unlock(&watch->lock);
 }
 
 char *disk_watch_reason(DiskWatch *watch)
 {
-	char *copy;
-
 	if (!watch)
 		return NULL;
-	pthread_mutex_lock(&watch->lock);
-	copy = xstrdup(watch->reason);
-	pthread_mutex_unlock(&watch->lock);
-	return copy;
+	MUTEX_HOLD(&watch->lock);
+	return xstrdup(watch->reason);
 }
 
 int disk_watch_refuse(DiskWatch *watch, const char *what, const char *file, int error,
@@ -108,12 +103,8 @@ static int check_locked(DiskWatch *watch, const int *dir_fds, size_t n, Problem 
 
 int disk_watch_check(DiskWatch *watch, const int *dir_fds, size_t n, Problem **ret_problem)
 {
-	int r;
-
 	if (!watch)
 		return 0;
-	pthread_mutex_lock(&watch->lock);
-	r = check_locked(watch, dir_fds, n, ret_problem);
-	pthread_mutex_unlock(&watch->lock);
-	return r;
+	MUTEX_HOLD(&watch->lock);
+	return check_locked(watch, dir_fds, n, ret_problem);
 }

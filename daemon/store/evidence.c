@@ -18,61 +18,40 @@ void topology_store_close(TopologyStore *store)
 	records_close(&store->records);
 }
 
-static Evidence *read_file(const TopologyStore *store, RecordFaults *faults)
+static void take(void *into, _unused_ const char *name, void *evidence)
 {
-	const RecordStore *records = &store->records;
-	void *evidence = NULL;
+	TopologyStore *store = into;
 
-	if (records->dir_fd >= 0)
-		(void)record_file_read(records->dir_fd, records->kind, TOPOLOGY_FILE, &evidence,
-				       faults);
-	else if (!records->missing)
-		record_faults_add(faults, records->kind, TOPOLOGY_FILE, records->error, NULL, NULL,
-				  0);
-	return evidence;
+	store->current = evidence;
 }
 
 void topology_store_load(TopologyStore *store)
 {
-	RecordFaults faults = { 0 };
+	MUTEX_HOLD(&store->records.lock);
 
-	records_lock(&store->records);
-	evidence_unref(store->current);
-	store->current = read_file(store, &faults);
-	records_unlock(&store->records);
-	records_set_faults(&store->records, &faults);
-}
-
-void topology_store_check(TopologyStore *store, RecordFaults *faults)
-{
-	records_lock(&store->records);
-	evidence_unref(read_file(store, faults));
-	records_unlock(&store->records);
+	store->current = evidence_unref(store->current);
+	records_load(&store->records, take, store);
 }
 
 Evidence *topology_store_get(TopologyStore *store)
 {
-	Evidence *evidence;
+	MUTEX_HOLD(&store->records.lock);
 
-	records_lock(&store->records);
-	evidence = evidence_ref(store->current);
-	records_unlock(&store->records);
-	return evidence;
+	return evidence_ref(store->current);
 }
 
 int topology_store_update(TopologyStore *store, const Evidence *seen, bool whole)
 {
 	Evidence *merged = NULL;
 	int r;
+	MUTEX_HOLD(&store->records.lock);
 
-	records_lock(&store->records);
 	r = evidence_merge(store->current, seen, whole, &merged);
 	if (r >= 0) {
 		evidence_unref(store->current);
 		store->current = merged;
 		r = records_replace(&store->records, TOPOLOGY_FILE, evidence_document(merged));
 	}
-	records_unlock(&store->records);
 	return r;
 }
 

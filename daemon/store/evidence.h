@@ -8,8 +8,6 @@
 #include "core/links/evidence.h"
 #include "store/records.h"
 
-#define TOPOLOGY_FILE "topology.json"
-
 typedef struct TopologyStore {
 	RecordStore records; /* its lock protects this struct */
 	Evidence *current;   /* owned */
@@ -20,8 +18,6 @@ void topology_store_close(TopologyStore *store);
 
 /* Reads the file. While it cannot be used, there is no evidence, and the store has a fault. */
 void topology_store_load(TopologyStore *store);
-/* Only whether the file can be used now. */
-void topology_store_check(TopologyStore *store, RecordFaults *faults);
 
 /* A reference to the evidence as it is now; NULL: there is none. */
 Evidence *topology_store_get(TopologyStore *store);

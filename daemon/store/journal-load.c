@@ -3,56 +3,63 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/facts/remains.h"
 #include "store/journal-private.h"
 #include "store/journal.h"
-#include "store/unread.h"
 #include "util/file.h"
 #include "util/json.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
-/* Finds functions and group in what cannot be understood. */
-static Remains find_remains(const JournalReading *reading)
+const RecordKind journal_kind = { .folder = "journal", .apart = true, .of_group = true };
+
+/* The plan of a job that another version began; NULL: there is none. */
+static char *newer_plan(const JournalReading *reading)
 {
 	const char *record = reading->n_bad > 0 ? memchr(reading->bad, '{', reading->n_bad) : NULL;
 	_cleanup_json_ json_t *root = NULL;
 
-	if (reading->error != -EPROTO)
-		return reading->bad ? remains_scan(reading->bad, reading->n_bad) : (Remains){ 0 };
 	if (record)
 		root = json_loadb(record, reading->n_bad - (size_t)(record - reading->bad),
 				  JSON_DISABLE_EOF_CHECK, NULL);
-	return remains_of_object(json_object_get(root, "plan"));
+	return json_dumps(json_object_get(root, "plan"), 0);
 }
 
-/* Quarantines what these bytes name: we do not know what the job had begun. */
-static void keep_apart(Claims *claims, const char *name, const JournalReading *reading)
+/* What cannot be understood, with what can be found in it. */
+static void find_fault(const char *name, const JournalReading *reading, RecordFaults *faults)
 {
-	_cleanup_(remains_clear) Remains remains = find_remains(reading);
+	_cleanup_free_ char *plan = reading->error == -EPROTO ? newer_plan(reading) : NULL;
+	const char *why = reading->message ? reading->message : file_state_error(reading->error);
 
-	unread_claim(claims, &(UnreadFile){
-				     .directory = "journal",
-				     .name = name,
-				     .error = reading->error,
-				     .message = reading->message,
-				     .remains = &remains,
-			     });
+	if (reading->error == -EPROTO)
+		record_faults_add(faults, &journal_kind, name, reading->error, why, plan,
+				  plan ? strlen(plan) : 0);
+	else
+		record_faults_add(faults, &journal_kind, name, reading->error, why, reading->bad,
+				  reading->n_bad);
 }
 
 /* So many bytes may have been the begin of another job, of which nothing can be read. */
 #define BEGIN_MIN 1024U
 
 /* What was damaged is not only of the job that was found. */
-static bool is_of_others(const JournalReading *reading, const Plan *plan)
+static bool is_of_others(const RecordFault *fault, size_t n_bad, const Plan *plan)
 {
-	_cleanup_(remains_clear) Remains remains = find_remains(reading);
 	_cleanup_free_ Bdf *functions = plan_addresses(plan);
 
-	for (size_t i = 0; i < remains.n_functions; i++)
-		if (!bdf_in(&remains.functions[i], functions, plan->n_functions))
+	for (size_t i = 0; i < fault->n_functions; i++)
+		if (!bdf_in(&fault->functions[i], functions, plan->n_functions))
 			return true;
-	return remains.n_functions == 0 && reading->n_bad >= BEGIN_MIN;
+	return fault->n_functions == 0 && n_bad >= BEGIN_MIN;
+}
+
+/* Quarantines what may be in it: we do not know what the job had begun. */
+static void keep_apart(Claims *claims, const char *name, const JournalReading *reading)
+{
+	_cleanup_(record_faults_clear) RecordFaults faults = { 0 };
+
+	find_fault(name, reading, &faults);
+	if (!reading->job || is_of_others(&faults.items[0], reading->n_bad, reading->job->plan))
+		claims_add_fault(claims, &faults.items[0]);
 }
 
 static bool is_before(const char *name)
@@ -121,7 +128,7 @@ static void load_one(Journal *journal, const char *name, Claims *claims, Journal
 	journal_set_file(journal, number, &(JournalFile){ .taken = true, .end = reading.end });
 	if (!reading.job && reading.error == 0)
 		take_ended(journal, name, &reading);
-	if (reading.error < 0 && (!reading.job || is_of_others(&reading, reading.job->plan)))
+	if (reading.error < 0)
 		keep_apart(claims, name, &reading);
 	if (!reading.job)
 		return;

@@ -32,6 +32,9 @@
 #include "store/claims.h"
 #include "store/ledger.h"
 
+/* Of its files as faults: they are no records. */
+extern const RecordKind journal_kind;
+
 /* More jobs cannot run at once. */
 #define JOURNAL_FILES_MAX 128
 /* What a file may have had before a job begins in it; more is left, and another one begun. */
@@ -122,7 +125,7 @@ typedef struct JournalFound {
 
 /*
  * Reads all open jobs. Where what a file has of its last job cannot be read or understood, or is of
- * another version, the file stays in place, and what it names is quarantined: store/unread.h.
+ * another version, the file stays in place, and what it names is quarantined: claims_add_fault().
  */
 int journal_load(Journal *journal, Claims *claims, JournalFound *ret);
 void journal_found_clear(JournalFound *found);

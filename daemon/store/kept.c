@@ -33,23 +33,19 @@ int kept_store_save(KeptStore *store, const Assignment *kept)
 {
 	_cleanup_free_ char *name = kept_file_name(kept);
 	int r;
+	MUTEX_HOLD(&store->lock);
 
-	records_lock(store);
 	r = records_replace(store, name, kept_document(kept));
 	if (r >= 0)
 		r = remove_sharing(store, kept, name);
-	records_unlock(store);
 	return r;
 }
 
 int kept_store_remove(KeptStore *store, const Assignment *kept)
 {
-	int r;
+	MUTEX_HOLD(&store->lock);
 
-	records_lock(store);
-	r = remove_sharing(store, kept, NULL);
-	records_unlock(store);
-	return r;
+	return remove_sharing(store, kept, NULL);
 }
 
 /* ---- the list of the setting ---- */
@@ -79,10 +75,7 @@ static int follow(KeptStore *store, const Assignments *wanted, const Assignments
 
 int kept_store_follow(KeptStore *store, const Assignments *wanted, const Assignments *gone)
 {
-	int r;
+	MUTEX_HOLD(&store->lock);
 
-	records_lock(store);
-	r = follow(store, wanted, gone);
-	records_unlock(store);
-	return r;
+	return follow(store, wanted, gone);
 }

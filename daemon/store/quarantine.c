@@ -4,88 +4,65 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/base/json-fields.h"
+#include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
-#include "store/unread.h"
 #include "util/clock.h"
 #include "util/json.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
-static json_t *functions_to_json(const Quarantine *q)
+static void write_functions(json_t *object, const char *key, const void *of)
 {
-	json_t *a = json_array();
+	const Quarantine *q = of;
+	json_t *array = json_array();
 
 	for (size_t i = 0; i < q->n_functions; i++)
-		json_append(a, json_string(BDF_TEXT(&q->functions[i])));
-	return a;
+		json_append(array, json_string(BDF_TEXT(&q->functions[i])));
+	json_set(object, key, array);
 }
 
-static int read_functions(const json_t *array, Bdf *functions, char **ret_message)
+static void read_functions(JsonReader *reader, const char *key, void *of)
 {
-	for (size_t i = 0; i < json_array_size(array); i++) {
-		if (bdf_parse(json_string_value(json_array_get(array, i)), &functions[i]) < 0)
-			return json_refuse(ret_message, "functions[%zu] is not a PCI address", i);
-	}
-	return 0;
+	const json_t *array = json_read_array(reader, key, GROUP_FUNCTIONS_MAX);
+	Quarantine *q = of;
+
+	q->n_functions = json_array_size(array);
+	q->functions = xcalloc(q->n_functions + 1, sizeof(Bdf));
+	if (q->n_functions == 0)
+		json_reader_fail(reader, key, "names no function");
+	for (size_t i = 0; i < q->n_functions; i++)
+		if (bdf_parse(json_string_value(json_array_get(array, i)), &q->functions[i]) < 0)
+			json_reader_fail(reader, key, "has an item that is no PCI address");
 }
 
-static json_t *document_of(const Quarantine *q)
+static const JsonMember members[] = {
+	JSON_SCHEMA(GPUPASS_SCHEMA_QUARANTINE),
+	JSON_TEXT(Quarantine, group),
+	JSON_TEXT(Quarantine, reason),
+	JSON_NUMBER(Quarantine, job, UINT32_MAX),
+	JSON_NUMBER(Quarantine, since_usec, INT64_MAX),
+	JSON_OTHER("functions", read_functions, write_functions),
+	JSON_END,
+};
+
+static void quarantine_free(void *record)
 {
-	return json_build("{s:s, s:o, s:o, s:I, s:I, s:o}", "schema", GPUPASS_SCHEMA_QUARANTINE,
-			  "group", json_text(q->group), "reason", json_text(q->reason), "job",
-			  (json_int_t)q->job, "since_usec", (json_int_t)(q->since_usec & INT64_MAX),
-			  "functions", functions_to_json(q));
+	Quarantine *q = record;
+
+	json_struct_clear(members, q);
+	free(q->functions);
+	free(q);
 }
 
-/* What one file says. */
-typedef struct Entry {
-	char *group, *reason;
-	Bdf functions[GROUP_FUNCTIONS_MAX];
-	size_t n_functions;
-} Entry;
-
-static void entry_free(void *record)
+static int quarantine_read(const json_t *document, void **ret, char **ret_why)
 {
-	Entry *entry = record;
-
-	free(entry->group);
-	free(entry->reason);
-	free(entry);
-}
-
-static int read_into(const json_t *root, Entry *entry, char **ret_why)
-{
-	static const char *const keys[] = { "schema",	  "group",     "reason", "job",
-					    "since_usec", "functions", NULL };
-	const json_t *array;
-	JsonReader reader;
-	int r;
-
-	json_reader_begin(&reader, root, NULL, keys);
-	json_read_text(&reader, "group", &entry->group);
-	json_read_text(&reader, "reason", &entry->reason);
-	json_read_number(&reader, "job", UINT32_MAX);
-	json_read_number(&reader, "since_usec", INT64_MAX);
-	array = json_read_array(&reader, "functions", GROUP_FUNCTIONS_MAX);
-	r = json_reader_end(&reader, ret_why);
-	if (r >= 0)
-		r = read_functions(array, entry->functions, ret_why);
-	if (r < 0)
-		return r;
-	entry->n_functions = json_array_size(array);
-	return entry->n_functions > 0 ? 0 : json_refuse(ret_why, "it names no function");
-}
-
-static int entry_read(const json_t *document, void **ret, char **ret_why)
-{
-	Entry *entry = xcalloc(1, sizeof(Entry));
-	int r = read_into(document, entry, ret_why);
+	Quarantine *q = xcalloc(1, sizeof(Quarantine));
+	int r = json_struct_read(members, document, NULL, q, ret_why);
 
 	if (r < 0)
-		entry_free(entry);
+		quarantine_free(q);
 	else
-		*ret = entry;
+		*ret = q;
 	return r;
 }
 
@@ -97,8 +74,8 @@ static char *file_name(const char *group)
 /* clear finds the file by the group. */
 static bool is_name(const char *name, const void *record)
 {
-	const Entry *entry = record;
-	_cleanup_free_ char *own = file_name(entry->group);
+	const Quarantine *q = record;
+	_cleanup_free_ char *own = file_name(q->group);
 
 	return strcmp(name, own) == 0;
 }
@@ -109,8 +86,8 @@ const RecordKind quarantine_kind = {
 	.folder = "quarantine",
 	.schema = GPUPASS_SCHEMA_QUARANTINE_2,
 	.most = 64U * 1024,
-	.read = entry_read,
-	.free = entry_free,
+	.read = quarantine_read,
+	.free = quarantine_free,
 	.is_name = is_name,
 	.misnamed = "its name is not its group's",
 	.apart = true,
@@ -120,11 +97,10 @@ const RecordKind quarantine_kind = {
 
 static void take(void *into, _unused_ const char *name, void *record)
 {
-	const Entry *entry = record;
+	const Quarantine *q = record;
 
-	claims_add_quarantine(into, entry->group, entry->functions, entry->n_functions, NULL,
-			      entry->reason);
-	entry_free(record);
+	claims_add_quarantine(into, q->group, q->functions, q->n_functions, NULL, q->reason);
+	quarantine_free(record);
 }
 
 void quarantine_store_load(QuarantineStore *store, Claims *claims)
@@ -133,34 +109,30 @@ void quarantine_store_load(QuarantineStore *store, Claims *claims)
 
 	records_load(store, take, claims);
 	for (size_t i = 0; i < faults->n_items; i++)
-		unread_claim_fault(claims, &faults->items[i]);
+		claims_add_fault(claims, &faults->items[i]);
 }
 
 int quarantine_store_set_aside(QuarantineStore *store, const char *name)
 {
-	void *entry = NULL;
-	int r = 0;
+	void *q = NULL;
+	MUTEX_HOLD(&store->lock);
 
-	records_lock(store);
-	if (record_file_read(store->dir_fd, &quarantine_kind, name, &entry, NULL) >= 0)
-		entry_free(entry);
-	else
-		r = records_set_aside(store, name);
-	records_unlock(store);
-	return r;
+	if (record_file_read(store->dir_fd, &quarantine_kind, name, &q, NULL) < 0)
+		return records_set_aside(store, name);
+	quarantine_free(q);
+	return 0;
 }
 
 int quarantine_store_save(QuarantineStore *store, const Quarantine *q)
 {
 	_cleanup_free_ char *name = file_name(q->group);
 	int r;
+	MUTEX_HOLD(&store->lock);
 
-	records_lock(store);
 	/* An unreadable file may be about more functions than this. */
 	r = quarantine_store_set_aside(store, name);
 	if (r >= 0)
-		r = records_replace(store, name, document_of(q));
-	records_unlock(store);
+		r = records_replace(store, name, json_struct_write(members, q));
 	return r;
 }
 
@@ -174,7 +146,7 @@ int quarantine_plan(QuarantineStore *store, const Plan *plan, uint32_t job, cons
 						    .group = plan->group,
 						    .functions = functions,
 						    .n_functions = plan->n_functions,
-						    .reason = reason,
+						    .reason = (char *)reason,
 						    .job = job,
 						    .since_usec = now_realtime(),
 					    });

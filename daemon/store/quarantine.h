@@ -16,10 +16,10 @@
 typedef RecordStore QuarantineStore; /* of quarantine_kind */
 
 typedef struct Quarantine {
-	const char *group;
-	const Bdf *functions;
+	char *group;
+	Bdf *functions;
 	size_t n_functions;
-	const char *reason;
+	char *reason;
 	uint32_t job;
 	uint64_t since_usec; /* CLOCK_REALTIME */
 } Quarantine;
@@ -34,7 +34,7 @@ int quarantine_store_remove(QuarantineStore *store, const char *group);
 
 /*
  * Adds all quarantines to the claims. A file that cannot be read stays in place, and what it names
- * is quarantined: store/unread.h.
+ * is quarantined: claims_add_fault().
  */
 void quarantine_store_load(QuarantineStore *store, Claims *claims);
 /* Sets such a file aside, for a person to read; the next load ignores it. Leaves a readable file

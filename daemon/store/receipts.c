@@ -39,12 +39,9 @@ static int add_locked(ReceiptStore *store, const Receipt *receipt, char **ret_na
 
 int receipt_store_add(ReceiptStore *store, const Receipt *receipt, char **ret_name)
 {
-	int r;
+	MUTEX_HOLD(&store->lock);
 
-	records_lock(store);
-	r = add_locked(store, receipt, ret_name);
-	records_unlock(store);
-	return r;
+	return add_locked(store, receipt, ret_name);
 }
 
 static bool all_known(const LastReset *boards, size_t n)

@@ -56,16 +56,6 @@ void records_close(RecordStore *store)
 	pthread_mutex_destroy(&store->faults_lock);
 }
 
-void records_lock(RecordStore *store)
-{
-	pthread_mutex_lock(&store->lock);
-}
-
-void records_unlock(RecordStore *store)
-{
-	pthread_mutex_unlock(&store->lock);
-}
-
 /* ---- reading ---- */
 
 /* So that the record is freed by the kind that has read it. */
@@ -88,21 +78,21 @@ static void take_or_free(void *into, const char *name, void *record)
 void records_read(RecordStore *store, RecordTake take, void *into, RecordFaults *faults)
 {
 	Taker taker = { store->kind, take, into };
+	MUTEX_HOLD(&store->lock);
 
-	records_lock(store);
 	if (store->dir_fd >= 0)
 		record_files_read(store->dir_fd, store->kind, take_or_free, &taker, faults);
 	else if (!store->missing)
-		record_faults_add(faults, store->kind, "", store->error, NULL, NULL, 0);
-	records_unlock(store);
+		record_faults_add(faults, store->kind, str_or_empty(store->kind->file),
+				  store->error, NULL, NULL, 0);
 }
 
 void records_set_faults(RecordStore *store, RecordFaults *faults)
 {
-	pthread_mutex_lock(&store->faults_lock);
+	MUTEX_HOLD(&store->faults_lock);
+
 	record_faults_clear(&store->faults);
 	store->faults = *faults;
-	pthread_mutex_unlock(&store->faults_lock);
 }
 
 void records_load(RecordStore *store, RecordTake take, void *into)
@@ -115,21 +105,21 @@ void records_load(RecordStore *store, RecordTake take, void *into)
 
 static void drop_fault(RecordStore *store, const char *name)
 {
-	pthread_mutex_lock(&store->faults_lock);
+	MUTEX_HOLD(&store->faults_lock);
+
 	record_faults_drop(&store->faults, name);
-	pthread_mutex_unlock(&store->faults_lock);
 }
 
 void records_review(RecordStore *store)
 {
-	pthread_mutex_lock(&store->faults_lock);
+	MUTEX_HOLD(&store->faults_lock);
+
 	for (size_t i = store->faults.n_items; i > 0; i--) {
 		const char *file = store->faults.items[i - 1].file;
 
 		if (*file && faccessat(store->dir_fd, file, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 			record_faults_drop(&store->faults, file);
 	}
-	pthread_mutex_unlock(&store->faults_lock);
 }
 
 void records_note(RecordStore *store, char ***notes)
@@ -139,10 +129,9 @@ void records_note(RecordStore *store, char ***notes)
 			     "%s is not there and cannot be made: %s; when it can be: systemctl "
 			     "restart gpupassd",
 			     folder_name(store), strerror(-store->error));
-	pthread_mutex_lock(&store->faults_lock);
+	MUTEX_HOLD(&store->faults_lock);
 	for (size_t i = 0; i < store->faults.n_items; i++)
 		strv_append_take(notes, record_fault_note(&store->faults.items[i]));
-	pthread_mutex_unlock(&store->faults_lock);
 }
 
 /* ---- writing ---- */
@@ -180,14 +169,11 @@ static int replace_locked(RecordStore *store, const RecordFile *files, char **te
 int records_replace_all(RecordStore *store, const RecordFile *files, size_t n)
 {
 	_cleanup_strv_ char **texts = NULL;
-	int r;
 
 	for (size_t i = 0; i < n; i++)
 		strv_append_take(&texts, record_text(store->kind, files[i].document));
-	records_lock(store);
-	r = replace_locked(store, files, texts, n);
-	records_unlock(store);
-	return r;
+	MUTEX_HOLD(&store->lock);
+	return replace_locked(store, files, texts, n);
 }
 
 int records_replace(RecordStore *store, const char *name, json_t *document)
@@ -199,12 +185,11 @@ int records_probe(RecordStore *store, const char *name, json_t *document)
 {
 	_cleanup_free_ char *text = record_text(store->kind, document);
 	int r;
+	MUTEX_HOLD(&store->lock);
 
-	records_lock(store);
 	r = check_file(store, name);
 	if (r >= 0)
 		r = file_probe_at(store->dir_fd, name, text);
-	records_unlock(store);
 	return r;
 }
 
@@ -221,23 +206,21 @@ static int gone(int r)
 int records_remove(RecordStore *store, const char *name)
 {
 	int r;
+	MUTEX_HOLD(&store->lock);
 
-	records_lock(store);
 	r = store->error < 0 ? store->error : gone(file_remove_at(store->dir_fd, name));
 	if (r >= 0)
 		drop_fault(store, name);
-	records_unlock(store);
 	return r;
 }
 
 int records_set_aside(RecordStore *store, const char *name)
 {
 	int r;
+	MUTEX_HOLD(&store->lock);
 
-	records_lock(store);
 	r = store->error < 0 ? store->error : gone(file_set_aside_at(store->dir_fd, name));
 	if (r >= 0)
 		drop_fault(store, name);
-	records_unlock(store);
 	return r;
 }

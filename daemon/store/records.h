@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A folder of records (core/facts/record.h), each replaced atomically and durably. The loop and job
- * threads use it; each call has the lock, and who needs several in a row takes it, too.
+ * threads use it; each call has the lock, and who needs several in a row holds it, too.
  *
  * A folder that cannot be opened, made or locked stops no start: it reads as a fault, or as empty
  * when it is not there, and each write has the error.
@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "host/scan/record-files.h"
+#include "util/mutex.h"
 
 typedef struct RecordStore {
 	const RecordKind *kind;
@@ -30,8 +31,6 @@ void records_open_in(RecordStore *store, const RecordKind *kind, const char *par
 /* Locks the folder for this process. -EWOULDBLOCK: another has it; any other error is remembered. */
 int records_hold(RecordStore *store);
 void records_close(RecordStore *store);
-void records_lock(RecordStore *store);
-void records_unlock(RecordStore *store);
 
 /* Hands over each that can be used, and adds a fault for each other. NULL: only those. */
 void records_read(RecordStore *store, RecordTake take, void *into, RecordFaults *faults);

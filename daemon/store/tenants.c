@@ -73,7 +73,7 @@ void tenant_store_note(TenantStore *store, Claims *claims, uint64_t looked, cons
 {
 	*ret_failed = 0;
 	/* A job that claims a board from here on reads its mark after this write. */
-	records_lock(store);
+	MUTEX_HOLD(&store->lock);
 	for (size_t i = 0; i < n; i++) {
 		int r;
 
@@ -84,5 +84,4 @@ void tenant_store_note(TenantStore *store, Claims *claims, uint64_t looked, cons
 		if (r < 0)
 			*ret_failed = r;
 	}
-	records_unlock(store);
 }

@@ -12,7 +12,6 @@
 #include "core/facts/assignment.h"
 #include "core/facts/boot-faults.h"
 #include "core/facts/kept.h"
-#include "core/facts/remains.h"
 #include "core/fence/fence.h"
 #include "core/links/evidence.h"
 #include "core/pci/snapshot-json.h"
@@ -105,35 +104,37 @@ static void the_functions_of_an_assignment_can_be_found(const char *bytes, size_
 {
 	_cleanup_free_ char *why = NULL, *text = NULL;
 	Assignment *assignment = NULL;
-	Remains remains = { 0 };
+	RecordFaults all = { 0 };
+	const RecordFault *fault;
 
 	EXPECT(assignment_from_json(bytes, size, &assignment, &why) == 0);
 	text = assignment_to_json(assignment);
-	if (text)
-		remains = remains_scan(text, strlen(text));
-	EXPECT(remains.n_functions <= REMAINS_FUNCTIONS_MAX);
-	for (size_t i = 0; remains.n_functions > 0 && i < assignment->n_functions; i++)
-		EXPECT(bdf_in(&assignment->functions[i].bdf, remains.functions,
-			      remains.n_functions));
-	EXPECT(remains.n_functions > 0 || assignment->n_functions > REMAINS_FUNCTIONS_MAX);
-	remains_clear(&remains);
+	record_faults_add(&all, &assignment_kind, "x", -EBADMSG, NULL, text, strlen(text));
+	fault = &all.items[0];
+	EXPECT(fault->n_functions <= GROUP_FUNCTIONS_MAX);
+	for (size_t i = 0; fault->n_functions > 0 && i < assignment->n_functions; i++)
+		EXPECT(bdf_in(&assignment->functions[i].bdf, fault->functions, fault->n_functions));
+	EXPECT(fault->n_functions > 0 || assignment->n_functions > GROUP_FUNCTIONS_MAX);
+	record_faults_clear(&all);
 	assignment_free(assignment);
 }
 
 static void remains_are_bounded(const char *bytes, size_t size)
 {
 	_cleanup_free_ char *lower = malloc(size + 1);
-	Remains remains = { 0 };
+	RecordFaults all = { 0 };
+	const RecordFault *fault;
 
 	EXPECT(lower);
 	for (size_t i = 0; i < size; i++)
 		lower[i] = (char)tolower((unsigned char)bytes[i]);
-	remains = remains_scan(bytes, size);
-	EXPECT(remains.n_functions <= REMAINS_FUNCTIONS_MAX);
-	for (size_t i = 0; i < remains.n_functions; i++)
-		EXPECT(memmem(lower, size, BDF_TEXT(&remains.functions[i]),
-			      strlen(BDF_TEXT(&remains.functions[i]))));
-	remains_clear(&remains);
+	record_faults_add(&all, &assignment_kind, "x", -EBADMSG, NULL, bytes, size);
+	fault = &all.items[0];
+	EXPECT(fault->n_functions <= GROUP_FUNCTIONS_MAX);
+	for (size_t i = 0; i < fault->n_functions; i++)
+		EXPECT(memmem(lower, size, BDF_TEXT(&fault->functions[i]),
+			      strlen(BDF_TEXT(&fault->functions[i]))));
+	record_faults_clear(&all);
 }
 
 static void the_boot_report_is_read(const char *bytes, size_t size)

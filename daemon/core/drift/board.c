@@ -11,13 +11,6 @@ static const PciFunction *function_of_group(const DriftSubject *s, const Bdf *bd
 	return NULL;
 }
 
-static bool same_board(const AssignedFunction *then, const PciFunction *now)
-{
-	return now->vendor == then->vendor && now->device == then->device &&
-	       now->subsystem_vendor == then->subsystem_vendor &&
-	       now->subsystem_device == then->subsystem_device;
-}
-
 /* " (at boot: taken: nvidia was first)" */
 static char *at_boot(const DriftSubject *s, const Bdf *bdf)
 {
@@ -46,7 +39,7 @@ void drift_check_boards(DriftSubject *s)
 
 		if (!now)
 			drift_add_board(s, &then->bdf, "is not there");
-		else if (!same_board(then, now))
+		else if (!assigned_function_is(then, now))
 			drift_add_board(s, &then->bdf, "is another board now");
 		else if (!function_of_group(s, &then->bdf))
 			drift_add_board(s, &then->bdf, "is not in the group");

@@ -66,6 +66,13 @@ const AssignedFunction *assignment_function(const Assignment *assignment, const 
 	return NULL;
 }
 
+bool assigned_function_is(const AssignedFunction *then, const PciFunction *now)
+{
+	return then && now && then->vendor == now->vendor && then->device == now->device &&
+	       then->subsystem_vendor == now->subsystem_vendor &&
+	       then->subsystem_device == now->subsystem_device;
+}
+
 /* Off needs no record: it is what a GPU returns to by itself. */
 static void write_persistence(json_t *o, const char *key, const void *function)
 {

@@ -12,6 +12,7 @@
 #include "core/base/limits.h"
 #include "core/facts/persistence.h"
 #include "core/facts/record.h"
+#include "core/pci/pci-snapshot.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
 
@@ -81,6 +82,8 @@ const Assignment *assignments_find_group(const Assignments *all, const char *gro
 /* The assignment that names this function; NULL: none. */
 const Assignment *assignments_find_function(const Assignments *all, const Bdf *bdf);
 const AssignedFunction *assignment_function(const Assignment *assignment, const Bdf *bdf);
+/* What is there now has the ids that were recorded. NULL, of either: no. */
+bool assigned_function_is(const AssignedFunction *then, const PciFunction *now);
 /* -EBADMSG: there is none, or an address is there twice. */
 int assignment_check_functions(const Assignment *assignment, char **ret_message);
 
@@ -106,7 +109,8 @@ bool assignment_uuid_valid(const char *uuid);
  */
 Assignment *assignment_read_leniently(const RecordFault *fault);
 
-Assignment *assignment_copy(const Assignment *from); /* without `file` */
+/* Of a kept group, too, and without `file`. */
+Assignment *assignment_copy(const Assignment *from);
 Assignment *assignment_free(Assignment *assignment);
 DEFINE_CLEANUP(Assignment, assignment_free)
 Assignments *assignments_free(Assignments *all);

@@ -99,15 +99,6 @@ const RecordKind kept_kind = {
 	},
 };
 
-Assignment *kept_copy(const Assignment *from)
-{
-	Assignment *copy = xmalloc(sizeof(*copy));
-
-	json_struct_copy(kept_members, from, copy, sizeof(*copy));
-	copy->file = NULL;
-	return copy;
-}
-
 void kept_add(Assignments *all, Assignment *kept)
 {
 	all->kept = xreallocarray(all->kept, all->n_kept + 1, sizeof(Assignment *));
@@ -122,13 +113,6 @@ const Assignment *kept_find_function(const Assignments *all, const Bdf *bdf)
 	return NULL;
 }
 
-static bool is_function(const AssignedFunction *then, const PciFunction *now)
-{
-	return then && then->vendor == now->vendor && then->device == now->device &&
-	       then->subsystem_vendor == now->subsystem_vendor &&
-	       then->subsystem_device == now->subsystem_device;
-}
-
 const Assignment *kept_find(const Assignments *all, const PciFunction *const *functions, size_t n)
 {
 	const Assignment *kept = n > 0 ? kept_find_function(all, &functions[0]->bdf) : NULL;
@@ -136,7 +120,8 @@ const Assignment *kept_find(const Assignments *all, const PciFunction *const *fu
 	if (!kept || kept->n_functions != n)
 		return NULL;
 	for (size_t i = 0; i < n; i++)
-		if (!is_function(assignment_function(kept, &functions[i]->bdf), functions[i]))
+		if (!assigned_function_is(assignment_function(kept, &functions[i]->bdf),
+					  functions[i]))
 			return NULL;
 	return kept;
 }

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "core/facts/assignment.h"
-#include "core/pci/pci-snapshot.h"
 
 extern const RecordKind kept_kind;
 
@@ -18,8 +17,6 @@ int kept_from_json(const char *text, size_t size, Assignment **ret, char **ret_m
 
 /* "0000:41:00.0.json", by the first function. */
 char *kept_file_name(const Assignment *kept);
-
-Assignment *kept_copy(const Assignment *from);
 
 /* Adds it to the list, and takes it over. */
 void kept_add(Assignments *all, Assignment *kept);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Files of our state that cannot be used: what they may be about, and the words for that. */
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
 #include "core/base/group-name.h"
+#include "core/base/limits.h"
 #include "core/facts/assignment.h"
 #include "core/facts/record.h"
-#include "core/facts/remains.h"
 #include "util/json.h"
 #include "util/text.h"
 #include "util/xalloc.h"
@@ -22,24 +23,115 @@ static RecordFaultWhat what_of(int error, const char *text)
 		       : RECORD_UNREAD;
 }
 
+/* ---- what can still be read ---- */
+
+static void forget_functions(RecordFault *fault)
+{
+	free(fault->functions);
+	fault->functions = NULL;
+	fault->n_functions = 0;
+}
+
+/* -E2BIG: more functions than a group can have. */
+static int add_function(RecordFault *fault, const Bdf *bdf)
+{
+	if (bdf_in(bdf, fault->functions, fault->n_functions))
+		return 0;
+	if (fault->n_functions == GROUP_FUNCTIONS_MAX)
+		return -E2BIG;
+	if (!fault->functions)
+		fault->functions = xcalloc(GROUP_FUNCTIONS_MAX, sizeof(Bdf));
+	fault->functions[fault->n_functions++] = *bdf;
+	return 0;
+}
+
+static bool is_part_of_address(char c)
+{
+	return isxdigit((unsigned char)c) || c == ':' || c == '.';
+}
+
+/*
+ * Takes a word of these characters. The kernel's form has a segment; without that condition
+ * "12:30:01.5" would be an address.
+ */
+static int take_word(const char *word, size_t length, RecordFault *fault)
+{
+	char text[BDF_TEXT_MAX];
+	Bdf bdf;
+
+	if (length < strlen("0000:00:00.0") || length >= sizeof(text))
+		return 0;
+	memcpy(text, word, length);
+	text[length] = '\0';
+	return bdf_parse(text, &bdf) < 0 ? 0 : add_function(fault, &bdf);
+}
+
+/*
+ * Of damaged bytes: every PCI address in the kernel's own form that is a word of its own. More than
+ * one group can have count as none.
+ */
+static void scan_functions(RecordFault *fault, const char *text, size_t size)
+{
+	int r = 0;
+
+	for (size_t i = 0, length; r == 0 && i < size; i += length + 1) {
+		for (length = 0; i + length < size && is_part_of_address(text[i + length]);)
+			length++;
+		r = take_word(text + i, length, fault);
+	}
+	if (r < 0)
+		forget_functions(fault);
+}
+
+static const char *address_of(const json_t *item)
+{
+	const json_t *address = item;
+
+	if (json_is_object(item)) {
+		address = json_object_get(item, "bdf");
+		if (!address)
+			address = json_object_get(item, "address");
+	}
+	return json_string_value(address);
+}
+
+/* Of another version. If one of them cannot be read, the whole list counts as unreadable. */
+static void read_functions(RecordFault *fault, const json_t *object)
+{
+	const json_t *functions = json_object_get(object, "functions");
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < json_array_size(functions); i++) {
+		const char *text = address_of(json_array_get(functions, i));
+		Bdf bdf;
+
+		r = text && bdf_parse(text, &bdf) >= 0 ? add_function(fault, &bdf) : -EBADMSG;
+	}
+	if (r < 0)
+		forget_functions(fault);
+}
+
 /* A file may have the name of its domain or of its group. */
 static void read_name(RecordFault *fault, const char *file)
 {
 	_cleanup_free_ char *uuid = xstrndup(file, strcspn(file, "._"));
 	_cleanup_free_ char *group = xstrndup(file, strcspn(file, "."));
 
-	if (!fault->kind->apart)
-		return;
+	if (!fault->kind->is_name)
+		return; /* it has a number */
 	if (!fault->kind->of_group && assignment_uuid_valid(uuid))
 		fault->domain_uuid = TAKE_PTR(uuid);
 	if (fault->kind->of_group && group_name_valid(group))
 		fault->group = TAKE_PTR(group);
 }
 
-static void take(char **to, char **from)
+static void read_member(char **to, const json_t *object, const char *key,
+			bool (*valid)(const char *))
 {
-	if (!*to)
-		*to = TAKE_PTR(*from);
+	const char *text = json_string_value(json_object_get(object, key));
+
+	if (!*to && text && valid(text))
+		*to = xstrdup(text);
 }
 
 /*
@@ -49,23 +141,17 @@ static void take(char **to, char **from)
 static void read_text(RecordFault *fault, const char *text, size_t size)
 {
 	_cleanup_json_ json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
-	_cleanup_(remains_clear) Remains said = { 0 }, found = { 0 };
-	Remains *from = &found;
 
-	if (json_is_object(root))
-		said = remains_of_object(root);
 	if (fault->what == RECORD_NEWER) {
-		from = &said;
+		read_functions(fault, root);
 		fault->document = json_incref(root);
 	} else {
-		found = remains_scan(text, size);
+		scan_functions(fault, text, size);
 	}
-	fault->functions = TAKE_PTR(from->functions);
-	fault->n_functions = from->n_functions;
 	/* A group may have had that name when a whole file was written. */
 	if (fault->what == RECORD_DAMAGED || fault->kind->of_group)
-		take(&fault->group, &said.group);
-	take(&fault->domain_uuid, &said.domain_uuid);
+		read_member(&fault->group, root, "group", group_name_valid);
+	read_member(&fault->domain_uuid, root, "domain_uuid", assignment_uuid_valid);
 }
 
 void record_faults_add(RecordFaults *faults, const RecordKind *kind, const char *file, int error,
@@ -81,7 +167,8 @@ void record_faults_add(RecordFaults *faults, const RecordKind *kind, const char 
 		.file = xstrdup(file),
 		.why = str_printable(why ? why : strerror(-error)),
 	};
-	read_name(fault, file);
+	if (kind->apart)
+		read_name(fault, file);
 	if (text && kind->apart)
 		read_text(fault, text, size);
 }

@@ -21,13 +21,14 @@ typedef enum RecordFaultWhat {
 
 typedef struct RecordKind {
 	const char *folder; /* "assignments.d"; NULL: the state directory itself */
+	const char *file;   /* the only one of this kind; NULL: all "*.json" are */
 	/* "org.gpupass1.assignment/4": what is written, with "crc32". Versions before have none. */
 	const char *schema;
 	size_t most; /* bytes of a file */
 	/* -EBADMSG with *ret_why: it is none. `document` may be of any version up to that. */
 	int (*read)(const json_t *document, void **ret, char **ret_why);
 	void (*free)(void *record);
-	/* The file's name is the record's own: a copy would say something twice. */
+	/* The file's name is the record's own: a copy would say something twice. NULL: no matter. */
 	bool (*is_name)(const char *name, const void *record);
 	const char *misnamed; /* "its name is not its group's" */
 	/* What may be in such a file is kept apart: neither given away nor moved. */
@@ -49,7 +50,10 @@ int record_open(const RecordKind *kind, const char *text, size_t size, json_t **
 		char **ret_why);
 int record_parse(const RecordKind *kind, const char *text, size_t size, void **ret, char **ret_why);
 
-/* A file that cannot be used, and what can be told of it all the same. Owned. */
+/*
+ * A file that cannot be used, and what can be told of it all the same. That serves to block what the
+ * file may be about: too many functions do no harm, while a missing one does. Owned.
+ */
 typedef struct RecordFault {
 	const RecordKind *kind;
 	RecordFaultWhat what;

@@ -43,13 +43,6 @@ static FenceFunction function_of(const PciFunction *f)
 	};
 }
 
-static bool same_ids(const AssignedFunction *then, const PciFunction *now)
-{
-	return then->vendor == now->vendor && then->device == now->device &&
-	       then->subsystem_vendor == now->subsystem_vendor &&
-	       then->subsystem_device == now->subsystem_device;
-}
-
 static const PciFunction *find_function(const Maker *m, const Bdf *bdf)
 {
 	for (size_t i = 0; i < m->n; i++)
@@ -67,7 +60,7 @@ static void check_record(Maker *m)
 		const AssignedFunction *then = &record->functions[i];
 		const PciFunction *now = find_function(m, &then->bdf);
 
-		if (!now || !same_ids(then, now))
+		if (!now || !assigned_function_is(then, now))
 			worsen(m->out, FENCE_UNSAFE,
 			       strf("%s, which was assigned to %s, %s", BDF_TEXT(&then->bdf),
 				    record->domain_name,

@@ -155,9 +155,7 @@ static bool is_changed_board(View *v)
 		for (size_t k = 0; k < v->n_functions; k++)
 			if (bdf_equal(&v->functions[k]->bdf, &then->bdf))
 				now = v->functions[k];
-		if (now && now->vendor == then->vendor && now->device == then->device &&
-		    now->subsystem_vendor == then->subsystem_vendor &&
-		    now->subsystem_device == then->subsystem_device)
+		if (assigned_function_is(then, now))
 			continue;
 		if (!now)
 			settle(v, GROUP_DEGRADED,

@@ -172,20 +172,15 @@ static void evidence_free_record(void *evidence)
 	evidence_unref(evidence);
 }
 
-static bool is_name(_unused_ const char *name, _unused_ const void *evidence)
-{
-	return true;
-}
-
 #define NOT_KNOWN "what was seen of the links is not known"
 #define PROBE "look at the links again, which replaces the file: gpupass probe"
 
 const RecordKind evidence_kind = {
+	.file = TOPOLOGY_FILE,
 	.schema = GPUPASS_SCHEMA_EVIDENCE_3,
 	.most = 1024U * 1024,
 	.read = evidence_read,
 	.free = evidence_free_record,
-	.is_name = is_name,
 	.so = {
 		[RECORD_NEWER] = "it is left alone, and what is probed now is not kept over a "
 				 "restart",

@@ -117,6 +117,7 @@ json_t *sightings_to_json(const Evidence *evidence);
 int sightings_from_json(const json_t *array, Evidence **ret, char **ret_message);
 
 /* The file topology.json. */
+#define TOPOLOGY_FILE "topology.json"
 extern const RecordKind evidence_kind;
 json_t *evidence_document(const Evidence *evidence);
 

@@ -20,9 +20,7 @@ static int check_record(const Planner *p)
 		for (size_t k = 0; k < p->n_functions; k++)
 			if (bdf_equal(&p->functions[k]->bdf, &then->bdf))
 				now = p->functions[k];
-		if (now && now->vendor == then->vendor && now->device == then->device &&
-		    now->subsystem_vendor == then->subsystem_vendor &&
-		    now->subsystem_device == then->subsystem_device)
+		if (assigned_function_is(then, now))
 			continue;
 		return problem_refuse(
 			p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,

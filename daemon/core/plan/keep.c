@@ -61,5 +61,5 @@ void plan_fill_unkept(Planner *p)
 			"KeepBound= in gpupassd.conf names it: until that is changed, it shows as "
 			"drift, and the next boot binds it again");
 	if (before)
-		p->plan->kept = kept_copy(before);
+		p->plan->kept = assignment_copy(before);
 }

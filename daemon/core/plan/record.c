@@ -52,25 +52,17 @@ static int read_long_text(const json_t *record, const char *key, char **ret, cha
 	return 0;
 }
 
-static int assignment_from_record(const json_t *record, Plan *plan, char **ret_message)
+static int assignment_from_record(const json_t *record, const char *key, const RecordKind *kind,
+				  Assignment **ret, char **ret_message)
 {
 	_cleanup_free_ char *text = NULL;
-	int r = read_long_text(record, "assignment", &text, ret_message);
+	void *assignment = NULL;
+	int r = read_long_text(record, key, &text, ret_message);
 
 	if (r < 0 || !text)
 		return r;
-	r = assignment_from_json(text, strlen(text), &plan->assignment, ret_message);
-	return r == -EPROTO ? -EBADMSG : r;
-}
-
-static int kept_from_record(const json_t *record, Plan *plan, char **ret_message)
-{
-	_cleanup_free_ char *text = NULL;
-	int r = read_long_text(record, "kept", &text, ret_message);
-
-	if (r < 0 || !text)
-		return r;
-	r = kept_from_json(text, strlen(text), &plan->kept, ret_message);
+	r = record_parse(kind, text, strlen(text), &assignment, ret_message);
+	*ret = assignment;
 	return r == -EPROTO ? -EBADMSG : r;
 }
 
@@ -82,9 +74,10 @@ static int texts_from_record(const json_t *record, Plan *plan, char **ret_messag
 	if (r >= 0)
 		r = read_long_text(record, "xml_after", &plan->xml_after, ret_message);
 	if (r >= 0)
-		r = assignment_from_record(record, plan, ret_message);
+		r = assignment_from_record(record, "assignment", &assignment_kind,
+					   &plan->assignment, ret_message);
 	if (r >= 0)
-		r = kept_from_record(record, plan, ret_message);
+		r = assignment_from_record(record, "kept", &kept_kind, &plan->kept, ret_message);
 	if (r < 0)
 		return r;
 	r = json_get_strv(record, "hostdevs", &plan->hostdevs);

@@ -20,7 +20,7 @@ int record_file_read(int dir_fd, const RecordKind *kind, const char *name, void 
 		r = record_parse(kind, text, size, &record, &why);
 	else
 		why = xstrdup(file_state_error(r));
-	if (r >= 0 && !kind->is_name(name, record)) {
+	if (r >= 0 && kind->is_name && !kind->is_name(name, record)) {
 		kind->free(record);
 		why = xstrdup(kind->misnamed);
 		r = -EBADMSG;
@@ -36,8 +36,12 @@ void record_files_read(int dir_fd, const RecordKind *kind, RecordTake take, void
 		       RecordFaults *faults)
 {
 	_cleanup_strv_ char **names = NULL;
-	int r = dir_list(dir_fd, ".json", &names);
+	int r = 0;
 
+	if (kind->file)
+		strv_append(&names, kind->file);
+	else
+		r = dir_list(dir_fd, ".json", &names);
 	if (r < 0)
 		record_faults_add(faults, kind, "", r, NULL, NULL, 0);
 	for (char **name = names; name && *name; name++) {

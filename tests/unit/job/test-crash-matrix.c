@@ -17,6 +17,7 @@
 
 #include "core/tenancy/tenancy.h"
 #include "job/recover.h"
+#include "rig/bdf.h"
 #include "rig/rig-copy.h"
 #include "util/file.h"
 #include "util/text-diff.h"
@@ -104,14 +105,6 @@ static bool was_reset(const Crash *c)
 	return false;
 }
 
-static Bdf address_of(const char *text)
-{
-	Bdf bdf = { 0 };
-
-	assert_int_equal(bdf_parse(text, &bdf), 0);
-	return bdf;
-}
-
 /* A guest has the board, or can have it when it is started. */
 static bool is_somebodys(const FakeHost *fake, const Bdf *lead)
 {
@@ -139,7 +132,7 @@ static void check_marks(const Crash *c, const JobPlace *place)
 	if (tenants->faults.n_items > 0)
 		die(c, "a mark cannot be understood", tenants->faults.items[0].why);
 	for (size_t i = 0; i < ELEMENTS(leads); i++) {
-		const Bdf lead = address_of(leads[i]);
+		const Bdf lead = bdf_of(leads[i]);
 		const TenantFile *file = tenants_find(tenants, &lead);
 		bool dirty = file && file->mark && file->mark->state == TENANT_DIRTY;
 
@@ -525,7 +518,7 @@ static void remember_marks(Crash *c)
 
 	tenants = tenant_store_load(&c->rig->tenants);
 	for (size_t i = 0; i < ELEMENTS(leads); i++) {
-		const Bdf lead = address_of(leads[i]);
+		const Bdf lead = bdf_of(leads[i]);
 
 		c->marked[i] = tenants_find(tenants, &lead);
 	}

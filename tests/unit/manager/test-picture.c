@@ -9,16 +9,9 @@
 #include "manager/drift.h"
 #include "manager/manager-rig.h"
 #include "manager/state.h"
+#include "rig/bdf.h"
 #include "util/file.h"
 #include "util/text.h"
-
-static Bdf function(const char *text)
-{
-	Bdf bdf;
-
-	assert_int_equal(bdf_parse(text, &bdf), 0);
-	return bdf;
-}
 
 ON_A_MANAGER(without_libvirt_the_picture_has_groups_and_says_what_is_not_known)
 {
@@ -44,7 +37,7 @@ ON_A_MANAGER(a_group_that_a_job_has_is_moving_and_not_assignable)
 	assert_true(manager_rig_group(rig, "pair0")->assignable);
 	job = job_record_new(7, &request);
 	job->functions = calloc(1, sizeof(Bdf));
-	job->functions[0] = function("0000:41:00.0");
+	job->functions[0] = bdf_of("0000:41:00.0");
 	job->n_functions = 1;
 	records_add(m, job);
 	manager_observe(m);
@@ -62,7 +55,7 @@ ON_A_MANAGER(a_group_that_a_job_has_is_moving_and_not_assignable)
 ON_A_MANAGER(a_quarantined_group_says_why_and_is_not_assignable)
 {
 	Manager *m = rig->manager;
-	const Bdf functions[] = { function("0000:61:00.0") };
+	const Bdf functions[] = { bdf_of("0000:61:00.0") };
 
 	manager_rig_connect(rig);
 	claims_add_quarantine(m->claims, "pair0", functions, 1, NULL, "its reset failed");

@@ -10,6 +10,7 @@
 #include "core/links/evidence.h"
 #include "core/pci/driver-name.h"
 #include "core/pci/snapshot-json.h"
+#include "rig/bdf.h"
 #include "util/file.h"
 #include "util/text.h"
 #include "util/xalloc.h"
@@ -26,15 +27,6 @@ typedef struct HostModel {
 	char **notes;
 	Policy policy;
 } HostModel;
-
-static inline _unused_ Bdf bdf_of(const char *text)
-{
-	Bdf bdf = { 0 };
-
-	if (bdf_parse(text, &bdf) < 0)
-		fail_msg("%s is no address", text);
-	return bdf;
-}
 
 /* Appends an item to a list of `n`. */
 #define GROW(items, n)                                                                             \

@@ -41,7 +41,7 @@ static Assignment assignment_of(const char *uuid, const char *group)
 {
 	return (Assignment){
 		.domain_uuid = (char *)uuid,
-		.domain_name = (char *)"vm42",
+		.domain_name = (char *)"vm42 \"über\"",
 		.group_name = (char *)group,
 		.functions = functions,
 		.n_functions = ELEMENTS(functions),
@@ -76,35 +76,13 @@ ON_A_STORE(what_is_saved_is_loaded)
 	all = load(0);
 	assert_int_equal(all->n_items, 2);
 	one = assignments_of_domain(all, UUID, &(size_t){ 0 });
+	assert_string_equal(one->domain_name, "vm42 \"über\"");
 	assert_string_equal(one->group_name, "pair0");
 	assert_int_equal(one->created_usec, 1700000000000000);
 	assert_int_equal(one->created_by, 1000);
 	assert_int_equal(one->functions[0].device, 0x2230);
 	assert_string_equal(one->functions[0].original_driver, "nvidia");
 	assert_null(one->functions[0].original_override);
-}
-
-ON_A_STORE(saving_again_replaces)
-{
-	_cleanup_(assignments_freep) Assignments *all = NULL;
-
-	save(UUID, "pair0");
-	save(UUID, "pair1");
-	all = load(0);
-	assert_int_equal(all->n_items, 1);
-	assert_string_equal(all->items[0]->group_name, "pair1");
-}
-
-ON_A_STORE(what_is_removed_is_gone_and_removing_again_is_no_error)
-{
-	const Assignment assignment = assignment_of(UUID, "pair0");
-	_cleanup_(assignments_freep) Assignments *all = NULL;
-
-	save(UUID, "pair0");
-	assert_int_equal(assignment_store_remove(&store, &assignment), 0);
-	assert_int_equal(assignment_store_remove(&store, &assignment), 0);
-	all = load(0);
-	assert_int_equal(all->n_items, 0);
 }
 
 /* What earlier versions set aside counts until a person removes it. */
@@ -150,41 +128,6 @@ ON_A_STORE(leftovers_and_others_files_are_not_read)
 	save(UUID, "pair0");
 }
 
-ON_A_STORE(a_full_disk_leaves_the_file_as_it_was)
-{
-	const TempDir *dir = *state;
-	Assignment assignment = assignment_of(UUID, "pair1");
-	_cleanup_free_ char *before = NULL, *after = NULL, *temporary = NULL, *probe = NULL;
-	int checked, saved;
-
-	save(UUID, "pair0");
-	before = temp_dir_read(dir, FILE_NAME);
-	limit_file_size(100);
-	checked = assignment_store_check(&store, &assignment);
-	saved = assignment_store_save(&store, &assignment);
-	limit_file_size(RLIM_INFINITY);
-	assert_int_equal(checked, -EFBIG);
-	assert_int_equal(saved, -EFBIG);
-	after = temp_dir_read(dir, FILE_NAME);
-	assert_string_equal(after, before);
-	temporary = temp_dir_read(dir, "." FILE_NAME ".new");
-	assert_null(temporary);
-	probe = temp_dir_read(dir, "." FILE_NAME ".check");
-	assert_null(probe);
-}
-
-ON_A_STORE(a_check_leaves_nothing_behind)
-{
-	const TempDir *dir = *state;
-	Assignment assignment = assignment_of(UUID, "pair0");
-	_cleanup_closedir_ DIR *entries = opendir(dir->path);
-	struct dirent *entry;
-
-	assert_int_equal(assignment_store_check(&store, &assignment), 0);
-	while ((entry = readdir(entries)))
-		assert_true(str_equal(entry->d_name, ".") || str_equal(entry->d_name, ".."));
-}
-
 static AssignedFunction others[] = {
 	{ .bdf = { 0, 0x61, 0, 0 },
 	  .vendor = 0x10de,
@@ -203,7 +146,7 @@ static Assignment further(void)
 	return assignment;
 }
 
-ON_A_STORE(a_domain_has_a_file_for_each_of_its_groups)
+ON_A_STORE(a_domain_has_a_file_for_each_of_its_groups_until_it_is_removed)
 {
 	const TempDir *dir = *state;
 	Assignment first = assignment_of(UUID, "pair0"), second = further();
@@ -232,20 +175,8 @@ ON_A_STORE(a_domain_has_a_file_for_each_of_its_groups)
 	assert_int_equal(all->n_items, 1);
 	assert_string_equal(all->items[0]->group_name, "pair1");
 	assert_int_equal(assignment_store_remove(&store, &second), 0);
+	assert_int_equal(assignment_store_remove(&store, &second), 0);
 	assignments_free(all);
 	all = load(0);
 	assert_int_equal(all->n_items, 0);
-}
-
-ON_A_STORE(a_file_with_anothers_address_in_its_name_is_no_assignment)
-{
-	const TempDir *dir = *state;
-	_cleanup_(assignments_freep) Assignments *all = NULL;
-	Assignment second = further();
-	_cleanup_free_ char *text = assignment_to_json(&second);
-
-	temp_dir_write(dir, UUID "_0000:62:00.0.json", text);
-	all = load(1);
-	assert_int_equal(all->n_items, 0);
-	assert_string_equal(all->faults.items[0].domain_uuid, UUID);
 }

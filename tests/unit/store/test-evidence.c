@@ -1,26 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "rig/test.h"
 
-#include <sys/wait.h>
-
+#include "rig/bdf.h"
 #include "rig/temp-dir.h"
 #include "store/evidence.h"
 
 #define A "0000:41:00.0"
 #define B "0000:61:00.0"
 
-static Bdf bdf(const char *text)
-{
-	Bdf parsed = { 0 };
-
-	assert_int_equal(bdf_parse(text, &parsed), 0);
-	return parsed;
-}
-
 /* A and B, each with so many links to the other. */
 static Evidence *pair(unsigned links)
 {
-	const Bdf ends[] = { bdf(A), bdf(B) };
+	const Bdf ends[] = { bdf_of(A), bdf_of(B) };
 	Evidence *evidence = evidence_new();
 
 	for (size_t i = 0; i < 2; i++) {
@@ -50,7 +41,7 @@ static void open_store(const TempDir *dir, TopologyStore *store, size_t faults)
 static unsigned known(TopologyStore *store, bool *ret_fresh)
 {
 	_cleanup_(evidence_unrefp) Evidence *evidence = topology_store_get(store);
-	const Bdf a = bdf(A);
+	const Bdf a = bdf_of(A);
 	const Sighting *s = evidence_find_host(evidence, &a);
 
 	*ret_fresh = s && s->fresh;
@@ -90,39 +81,13 @@ WITH_DIR(what_cannot_be_stored_is_known_all_the_same)
 	topology_store_close(&store);
 }
 
-/* In a process of its own, whose files cannot grow. */
-WITH_DIR(a_full_disk_leaves_the_old_file_and_is_an_error)
-{
-	_cleanup_(evidence_unrefp) Evidence *seen = pair(4), *other = pair(2);
-	_cleanup_free_ char *before = NULL, *after = NULL;
-	TopologyStore store;
-	int status;
-
-	open_store(*state, &store, 0);
-	assert_int_equal(topology_store_update(&store, seen, true), 0);
-	before = temp_dir_read(*state, TOPOLOGY_FILE);
-	if (fork() == 0) {
-		bool fresh;
-		int r;
-
-		limit_file_size(100);
-		r = topology_store_update(&store, other, true);
-		_exit(r == -EFBIG && known(&store, &fresh) == 2 ? 0 : 1);
-	}
-	assert_true(wait(&status) > 0);
-	assert_int_equal(status, 0);
-	after = temp_dir_read(*state, TOPOLOGY_FILE);
-	assert_string_equal(before, after);
-	topology_store_close(&store);
-}
-
 /* promise G2 */
 /* fault L13 */
 WITH_DIR(a_guests_look_stands_beside_the_probe)
 {
 	PciFunction functions[] = {
-		{ .bdf = bdf(A), .vendor = PCI_VENDOR_NVIDIA, .device = 0x2230 },
-		{ .bdf = bdf(B), .vendor = PCI_VENDOR_NVIDIA, .device = 0x2230 },
+		{ .bdf = bdf_of(A), .vendor = PCI_VENDOR_NVIDIA, .device = 0x2230 },
+		{ .bdf = bdf_of(B), .vendor = PCI_VENDOR_NVIDIA, .device = 0x2230 },
 	};
 	Gpu gpus[] = { { .lead = &functions[0], .uuid = (char[]){ "GPU-1" } },
 		       { .lead = &functions[1] } };

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "rig/bdf.h"
 #include "rig/temp-dir.h"
 #include "store/fence.h"
 #include "util/file.h"
@@ -14,14 +15,6 @@
 
 #define NOW 1700000000000000ULL
 #define MINUTE 60000000ULL
-
-static Bdf bdf(const char *text)
-{
-	Bdf parsed = { 0 };
-
-	assert_int_equal(bdf_parse(text, &parsed), 0);
-	return parsed;
-}
 
 /* pair0 and pair1, each of one function, open and assigned to `uuid` (NULL: nobody). */
 static Fence *fence_of(const char *uuid)
@@ -37,7 +30,7 @@ static Fence *fence_of(const char *uuid)
 		group->domain_uuid = uuid ? strdup(uuid) : NULL;
 		group->functions = calloc(1, sizeof(FenceFunction));
 		group->n_functions = 1;
-		group->functions[0].bdf = bdf(addresses[i]);
+		group->functions[0].bdf = bdf_of(addresses[i]);
 	}
 	return fence;
 }
@@ -57,7 +50,7 @@ static Fence *on_disk(const TempDir *dir)
 static FenceState state_on_disk(const TempDir *dir, const char *address)
 {
 	_cleanup_(fence_freep) Fence *fence = on_disk(dir);
-	const Bdf function = bdf(address);
+	const Bdf function = bdf_of(address);
 	const FenceGroup *group;
 
 	assert_non_null(fence);
@@ -75,7 +68,7 @@ static void update(FenceStore *store, const char *uuid, uint32_t ended, uint64_t
 
 static void hold(FenceStore *store, uint32_t job, const char *group, const char *address)
 {
-	const Bdf function = bdf(address);
+	const Bdf function = bdf_of(address);
 
 	assert_int_equal(fence_store_hold(store, job, group, &function, 1, NOW), 0);
 }

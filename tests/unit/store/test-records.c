@@ -85,6 +85,7 @@ static const struct {
 } kinds[] = {
 	{ &assignment_kind, assignment, UUID ".json", "0" UUID ".json", "gpupass rescan" },
 	{ &kept_kind, kept, BOARD ".json", "0000:61:00.0.json", "remove the file" },
+	{ &assignment_kind, assignment, UUID ".json", UUID "_0000:62:00.0.json", "gpupass rescan" },
 	{ &tenant_kind, tenant, BOARD ".json", "0000:61:00.0.json", "" },
 	{ &receipt_kind, receipt, "0000000001-pair0.json", "0000000002-pair0.json",
 	  "move the file away" },
@@ -388,6 +389,41 @@ WITH_DIR(no_changed_byte_is_believed)
 			if (record_parse(s.store.kind, text, strlen(text), &record, NULL) >= 0)
 				fail_msg("kind %zu: byte %zu", row, i);
 		}
+		end(&s);
+	}
+}
+
+/* What dir_list() leaves out counts. */
+static size_t count_files(const TempDir *dir)
+{
+	_cleanup_closedir_ DIR *entries = opendir(dir->path);
+	size_t n = 0;
+
+	for (const struct dirent *entry; (entry = readdir(entries));)
+		n += !str_equal(entry->d_name, ".") && !str_equal(entry->d_name, "..");
+	return n;
+}
+
+/* Neither the file changes nor is another left beside it, whether it is tried or written. */
+WITH_DIR(a_full_disk_leaves_the_file_as_it_was)
+{
+	for (size_t row = 0; row < ELEMENTS(kinds); row++) {
+		_cleanup_free_ char *after = NULL;
+		int probed, replaced;
+		Scene s;
+
+		begin(&s, *state, row);
+		assert_int_equal(records_probe(&s.store, s.file, kinds[row].document()), 0);
+		assert_int_equal(count_files(s.dir), 1);
+		limit_file_size(100);
+		probed = records_probe(&s.store, s.file, kinds[row].document());
+		replaced = records_replace(&s.store, s.file, kinds[row].document());
+		limit_file_size(RLIM_INFINITY);
+		assert_int_equal(probed, -EFBIG);
+		assert_int_equal(replaced, -EFBIG);
+		after = temp_dir_read(s.dir, s.file);
+		assert_string_equal(after, s.whole);
+		assert_int_equal(count_files(s.dir), 1);
 		end(&s);
 	}
 }

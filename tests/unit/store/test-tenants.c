@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "rig/test.h"
 
+#include "rig/bdf.h"
 #include "rig/temp-dir.h"
 #include "store/tenants.h"
 
 #define X "00000000-0000-0000-0000-000000000001"
 #define FILE_A "tenants/0000:41:00.0.json"
 
-static Bdf bdf(const char *text)
-{
-	Bdf parsed = { 0 };
-
-	assert_int_equal(bdf_parse(text, &parsed), 0);
-	return parsed;
-}
-
 static TenantMark mark_of(const char *address, TenantState state)
 {
 	return (TenantMark){
-		.bdf = bdf(address),
+		.bdf = bdf_of(address),
 		.vendor = 0x10de,
 		.state = state,
 		.domain_uuid = (char *)X,
@@ -35,7 +28,7 @@ static void open_store(const TempDir *dir, TenantStore *store)
 static TenantState state_of(TenantStore *store)
 {
 	_cleanup_(tenants_freep) Tenants *tenants = tenant_store_load(store);
-	const Bdf address = bdf("0000:41:00.0");
+	const Bdf address = bdf_of("0000:41:00.0");
 	const TenantFile *file = tenants_find(tenants, &address);
 
 	return file && file->mark ? file->mark->state : TENANT_NONE;
@@ -60,7 +53,7 @@ WITH_DIR(a_mark_outlives_the_daemon)
 WITH_DIR(a_directory_that_cannot_be_read_is_a_fault_of_all)
 {
 	_cleanup_(tenants_freep) Tenants *tenants = NULL;
-	const Bdf address = bdf("0000:41:00.0");
+	const Bdf address = bdf_of("0000:41:00.0");
 	TenantStore store;
 
 	temp_dir_write(*state, "tenants", "");
@@ -77,7 +70,7 @@ WITH_DIR(a_mark_that_cannot_be_used_is_a_fault_of_its_board)
 	TenantMark mark = mark_of("0000:61:00.0", TENANT_CLEAN);
 	_cleanup_free_ char *text = record_text(&tenant_kind, tenant_mark_document(&mark));
 	_cleanup_(tenants_freep) Tenants *tenants = NULL;
-	const Bdf address = bdf("0000:41:00.0"), own = bdf("0000:61:00.0");
+	const Bdf address = bdf_of("0000:41:00.0"), own = bdf_of("0000:61:00.0");
 	TenantStore store;
 
 	open_store(*state, &store);

@@ -126,7 +126,7 @@ static void through_kept(const json_t *json, Outcome *o)
 
 	o->error = kept_from_json(text, strlen(text), &kept, &o->message);
 	if (o->error >= 0)
-		copy = kept_copy(kept);
+		copy = assignment_copy(kept);
 	kept = assignment_free(kept);
 	outcome_record(o, json, copy ? kept_document(copy) : NULL);
 }

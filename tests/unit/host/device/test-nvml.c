@@ -10,6 +10,7 @@
 
 #include "host/device/nvml.h"
 #include "host/launch/worker-find.h"
+#include "rig/bdf.h"
 #include "rig/garbage.h"
 #include "rig/temp-dir.h"
 #include "rig/worker-model.h"
@@ -26,14 +27,6 @@
 		    "link " B " 2 up 00000000:41:00.0\nlink " B " 3 up 00000000:41:00.0\n"
 #define LONG (60 * USEC_PER_SEC)
 
-static Bdf bdf(const char *text)
-{
-	Bdf parsed = { 0 };
-
-	assert_int_equal(bdf_parse(text, &parsed), 0);
-	return parsed;
-}
-
 static void play(const TempDir *dir, const char *scenario)
 {
 	_cleanup_free_ char *path = strf("%s/scenario", dir->path);
@@ -46,7 +39,7 @@ static void play(const TempDir *dir, const char *scenario)
 static int look(const char *scenario, const TempDir *dir, Sighting *ret, char **ret_why)
 {
 	_cleanup_(nvml_closep) Nvml *nvml = NULL;
-	Bdf a = bdf(A);
+	Bdf a = bdf_of(A);
 	int r;
 
 	play(dir, scenario);
@@ -219,7 +212,7 @@ static WorkerConfig worker_with(const TempDir *dir, const char *scenario, char *
 /* fault L8 */
 WITH_DIR(a_worker_answers_of_each_board)
 {
-	const Bdf functions[] = { bdf(A), bdf(B), bdf("0000:a1:00.0") };
+	const Bdf functions[] = { bdf_of(A), bdf_of(B), bdf_of("0000:a1:00.0") };
 	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
 	_cleanup_free_ char *library = NULL;
 	WorkerConfig config = worker_with(*state, BRIDGED, &library);
@@ -237,7 +230,7 @@ WITH_DIR(a_worker_answers_of_each_board)
 /* fault L8 */
 TEST(a_worker_without_nvml_says_why)
 {
-	const Bdf functions[] = { bdf(A) };
+	const Bdf functions[] = { bdf_of(A) };
 	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
 	WorkerConfig config = {
 		.program = WORKER, .sysfs_dir = "/", .proc_dir = "/proc", .nvml = "/nonexistent"
@@ -251,7 +244,7 @@ TEST(a_worker_without_nvml_says_why)
 WITH_DIR(a_worker_that_hangs_in_nvml_is_left_and_found)
 {
 	static const char *const where[] = { "hang init\n", BRIDGED "hang link\n" };
-	const Bdf functions[] = { bdf(A) };
+	const Bdf functions[] = { bdf_of(A) };
 
 	for (size_t i = 0; i < ELEMENTS(where); i++) {
 		_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
@@ -279,7 +272,7 @@ WITH_DIR(a_worker_that_hangs_in_nvml_is_left_and_found)
 static bool taken(const char *text, size_t size)
 {
 	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
-	const Bdf functions[] = { bdf(A), bdf(B) };
+	const Bdf functions[] = { bdf_of(A), bdf_of(B) };
 
 	return taken_by(ASK_LINKS, functions, 2, text, size, &answer);
 }
@@ -292,12 +285,12 @@ static char *document_of(const char *const *boards, const char *const *unseen, S
 
 	answer.boards = evidence_new();
 	for (; *boards; boards++) {
-		Sighting s = { .bdf = bdf(*boards), .way = way, .source = strdup("NVML 550") };
+		Sighting s = { .bdf = bdf_of(*boards), .way = way, .source = strdup("NVML 550") };
 
 		assert_int_equal(evidence_add(answer.boards, &s), 0);
 	}
 	for (; *unseen; unseen++) {
-		Bdf address = bdf(*unseen);
+		Bdf address = bdf_of(*unseen);
 
 		probe_answer_unseen(&answer, &address, strdup("GPU is lost"));
 	}

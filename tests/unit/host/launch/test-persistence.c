@@ -14,6 +14,7 @@
 #include "host/device/nvml.h"
 #include "host/host/host.h"
 #include "host/launch/worker-find.h"
+#include "rig/bdf.h"
 #include "rig/garbage.h"
 #include "rig/temp-dir.h"
 #include "rig/worker-model.h"
@@ -26,14 +27,6 @@
 	"gpu " A " 223010de 145910de GPU-a6000aaa-0001 94.02.5c.00.02 -\n"                         \
 	"gpu " B " 223010de 145910de GPU-a6000bbb-0002 94.02.5c.00.02 -\n"
 #define LONG (60 * USEC_PER_SEC)
-
-static Bdf bdf(const char *text)
-{
-	Bdf parsed = { 0 };
-
-	assert_int_equal(bdf_parse(text, &parsed), 0);
-	return parsed;
-}
 
 static void put_mode(const TempDir *dir, const char *gpu, const char *mode)
 {
@@ -88,7 +81,7 @@ WITH_DIR(nvml_tells_the_mode_or_why_it_does_not)
 		  "GPU is lost (NVML error 15)" },
 		{ "locate " A " 15\n", "1\n", PERSISTENCE_UNKNOWN, "GPU is lost (NVML error 15)" },
 	};
-	Bdf a = bdf(A);
+	Bdf a = bdf_of(A);
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(gpu_persistence_clear) GpuPersistence gpu = { 0 };
@@ -128,7 +121,7 @@ WITH_DIR(a_mode_is_set_and_read_again)
 		{ "locate " A " 15\n", "1\n", false, PERSISTENCE_UNKNOWN,
 		  "GPU is lost (NVML error 15)", '1' },
 	};
-	Bdf a = bdf(A);
+	Bdf a = bdf_of(A);
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(gpu_persistence_clear) GpuPersistence gpu = { 0 };
@@ -163,7 +156,7 @@ static WorkerConfig worker_with(const TempDir *dir, const char *scenario, char *
 
 WITH_DIR(a_worker_reads_all_and_sets_each)
 {
-	const Bdf gpus[] = { bdf(A), bdf(B), bdf("0000:a1:00.0") };
+	const Bdf gpus[] = { bdf_of(A), bdf_of(B), bdf_of("0000:a1:00.0") };
 	_cleanup_free_ char *library = NULL;
 	WorkerConfig config = worker_with(*state, "", &library);
 	PersistenceOutcome set[3] = { 0 };
@@ -193,7 +186,7 @@ WITH_DIR(a_worker_reads_all_and_sets_each)
 /* fault P2 */
 TEST(a_worker_without_nvml_says_why_of_each)
 {
-	const Bdf gpus[] = { bdf(A), bdf(B) };
+	const Bdf gpus[] = { bdf_of(A), bdf_of(B) };
 	WorkerConfig config = {
 		.program = WORKER, .sysfs_dir = "/", .proc_dir = "/proc", .nvml = "/nonexistent"
 	};
@@ -247,7 +240,7 @@ WITH_DIR(what_nvidia_smi_did_is_what_is_read_afterwards)
 		  "nvidia-smi did not end within 20 s", '1' },
 	};
 	const TempDir *dir = *state;
-	Bdf a = bdf(A);
+	Bdf a = bdf_of(A);
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *library = NULL, *text = NULL;
@@ -293,7 +286,7 @@ static int listen_there(const TempDir *dir)
 /* Who listens, and not who says so; of a GPU without NVML it would not be turned on again. */
 WITH_DIR(nvidia_persistenced_is_who_listens_on_its_socket)
 {
-	const Bdf gpus[] = { bdf(A), bdf("0000:a1:00.0") };
+	const Bdf gpus[] = { bdf_of(A), bdf_of("0000:a1:00.0") };
 	_cleanup_free_ char *library = NULL;
 	WorkerConfig config = worker_with(*state, "", &library);
 	GpuPersistence read[2] = { 0 };
@@ -327,7 +320,7 @@ static void end_worker(pid_t pid)
 /* It may still set the mode, so no other job gets that GPU; the job's message names the worker. */
 WITH_DIR(a_worker_that_hangs_while_it_sets_is_left_and_found)
 {
-	const Bdf gpus[] = { bdf(A), bdf(B) };
+	const Bdf gpus[] = { bdf_of(A), bdf_of(B) };
 	_cleanup_free_ char *library = NULL;
 	WorkerConfig config = worker_with(*state, "hang persistence\n", &library);
 	PersistenceOutcome set[2] = { 0 }, again = { 0 };
@@ -357,7 +350,7 @@ WITH_DIR(a_worker_that_hangs_while_it_sets_is_left_and_found)
 /* fault P3 */
 WITH_DIR(a_worker_that_hangs_while_it_reads_costs_its_deadline)
 {
-	const Bdf gpus[] = { bdf(A) };
+	const Bdf gpus[] = { bdf_of(A) };
 	_cleanup_free_ char *library = NULL;
 	WorkerConfig config = worker_with(*state, "hang init\n", &library);
 	_cleanup_(gpu_persistence_clear) GpuPersistence read = { 0 };
@@ -386,7 +379,7 @@ WITH_DIR(a_worker_that_hangs_while_it_reads_costs_its_deadline)
 
 static void *move_slowly(void *data)
 {
-	const DriverTarget target = { .bdf = bdf(B), .driver = "vfio-pci" };
+	const DriverTarget target = { .bdf = bdf_of(B), .driver = "vfio-pci" };
 	RealHost *host = data;
 	MoveOutcome outcome;
 
@@ -407,7 +400,7 @@ WITH_DIR(nvml_is_not_asked_while_a_gpu_moves)
 	uint64_t begin;
 	pthread_t mover;
 	RealHost host;
-	Bdf a = bdf(A);
+	Bdf a = bdf_of(A);
 
 	assert_int_equal(real_host_init(&host, &config), 0);
 	host.worker.sysfs_dir = bad_worker_mode("slow-500"); /* each worker takes half a second */
@@ -432,7 +425,7 @@ WITH_DIR(nvml_is_not_asked_while_a_gpu_moves)
 
 static bool taken(const char *text, size_t size)
 {
-	const Bdf gpus[] = { bdf(A), bdf(B) };
+	const Bdf gpus[] = { bdf_of(A), bdf_of(B) };
 	PersistenceAnswer found = { 0 };
 
 	return taken_by(ASK_PERSISTENCE, gpus, 2, text, size, &found);
@@ -474,8 +467,8 @@ TEST(a_document_is_about_what_was_asked_or_none)
 TEST(torn_and_flipped_documents_never_crash)
 {
 	GpuPersistence gpus[] = {
-		{ .bdf = bdf(A), .mode = PERSISTENCE_ON },
-		{ .bdf = bdf(B), .why = (char *)"GPU is lost (NVML error 15)" },
+		{ .bdf = bdf_of(A), .mode = PERSISTENCE_ON },
+		{ .bdf = bdf_of(B), .why = (char *)"GPU is lost (NVML error 15)" },
 	};
 	const PersistenceAnswer answer = { .gpus = gpus, .n_gpus = 2 };
 	_cleanup_free_ char *text = answer_text(question(ASK_PERSISTENCE), &answer), *much = NULL;

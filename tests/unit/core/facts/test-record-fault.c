@@ -2,21 +2,32 @@
 /* What is recognised in a state file that cannot be read. */
 #include "rig/test.h"
 
+#include <errno.h>
 #include <string.h>
 
+#include "core/base/limits.h"
 #include "core/facts/assignment.h"
-#include "core/facts/remains.h"
-#include "util/json.h"
 #include "util/text.h"
 
 #define UUID "0f8f2f0e-3a4b-4c5d-8e9f-112233445566"
 
-static char *found(const Remains *remains)
+static const RecordKind kind = { .folder = "quarantine", .apart = true, .of_group = true };
+
+/* The only fault of such a file. */
+static RecordFaults fault_of(int error, const char *text, size_t size)
+{
+	RecordFaults all = { 0 };
+
+	record_faults_add(&all, &kind, "x.json", error, NULL, text, size);
+	return all;
+}
+
+static char *found(const RecordFaults *all)
 {
 	_cleanup_strv_ char **addresses = NULL;
 
-	for (size_t i = 0; i < remains->n_functions; i++)
-		strv_append(&addresses, BDF_TEXT(&remains->functions[i]));
+	for (size_t i = 0; i < all->items[0].n_functions; i++)
+		strv_append(&addresses, BDF_TEXT(&all->items[0].functions[i]));
 	return strv_join(addresses, " ");
 }
 
@@ -36,11 +47,10 @@ TEST(addresses_are_recognised_in_damaged_bytes)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_free_ char *is = NULL;
-		_cleanup_(remains_clear) Remains remains =
-			remains_scan(rows[i].text, strlen(rows[i].text));
+		_cleanup_(record_faults_clear) RecordFaults all =
+			fault_of(-EBADMSG, rows[i].text, strlen(rows[i].text));
+		_cleanup_free_ char *is = found(&all);
 
-		is = found(&remains);
 		if (!str_equal(is, rows[i].found))
 			fail_msg("row %zu: \"%s\"", i, is);
 	}
@@ -49,25 +59,25 @@ TEST(addresses_are_recognised_in_damaged_bytes)
 TEST(bytes_are_not_read_beyond_their_end)
 {
 	static const char text[] = "0000:41:00.00000:61:00.0";
-	_cleanup_free_ char *is = NULL;
-	_cleanup_(remains_clear) Remains remains = remains_scan(text, strlen("0000:41:00.0"));
+	_cleanup_(record_faults_clear) RecordFaults all =
+		fault_of(-EBADMSG, text, strlen("0000:41:00.0"));
+	_cleanup_free_ char *is = found(&all);
 
-	is = found(&remains);
 	assert_string_equal(is, "0000:41:00.0");
 }
 
 /* More than a group has are those of the whole host: it is not known which of them are meant. */
 TEST(too_many_are_as_good_as_none)
 {
-	_cleanup_(remains_clear) Remains remains = { 0 };
+	_cleanup_(record_faults_clear) RecordFaults faults = { 0 };
 	_cleanup_strv_ char **all = NULL;
 	_cleanup_free_ char *text = NULL;
 
-	for (unsigned i = 0; i <= REMAINS_FUNCTIONS_MAX; i++)
+	for (unsigned i = 0; i <= GROUP_FUNCTIONS_MAX; i++)
 		strv_appendf(&all, "0000:%02x:00.0", i);
 	text = strv_join(all, " ");
-	remains = remains_scan(text, strlen(text));
-	assert_int_equal(remains.n_functions, 0);
+	faults = fault_of(-EBADMSG, text, strlen(text));
+	assert_int_equal(faults.items[0].n_functions, 0);
 }
 
 TEST(a_newer_document_is_read_where_each_function_can_be)
@@ -86,21 +96,19 @@ TEST(a_newer_document_is_read_where_each_function_can_be)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(remains_clear) Remains remains = { 0 };
 		_cleanup_free_ char *is = NULL;
 		_cleanup_free_ char *text =
 			strf("{\"schema\": \"a/9\", \"group\": \"pair0\", \"domain_uuid\": \"" UUID
 			     "\", \"functions\": %s}",
 			     rows[i].functions);
+		_cleanup_(record_faults_clear) RecordFaults all =
+			fault_of(-EPROTO, text, strlen(text));
 
-		_cleanup_json_ json_t *root = json_loads(text, 0, NULL);
-
-		remains = remains_of_object(root);
-		is = found(&remains);
+		is = found(&all);
 		if (!str_equal(is, rows[i].found))
 			fail_msg("row %zu: \"%s\"", i, is);
-		assert_string_equal(remains.group, "pair0");
-		assert_string_equal(remains.domain_uuid, UUID);
+		assert_string_equal(all.items[0].group, "pair0");
+		assert_string_equal(all.items[0].domain_uuid, UUID);
 	}
 }
 
