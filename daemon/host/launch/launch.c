@@ -294,16 +294,6 @@ void launch_run(Launch *launch, uint64_t timeout_usec, uint64_t deadline_usec)
 		scatter(launch);
 }
 
-int launch_error(const Launch *launch, size_t index)
-{
-	return launch->errors[index];
-}
-
-const Child *launch_child(const Launch *launch, size_t index)
-{
-	return &launch->children->items[index];
-}
-
 void launch_end(Launch *launch)
 {
 	if (!launch->config)

@@ -456,9 +456,9 @@ const Question *question_find(const char *verb, const char *option)
 	return NULL;
 }
 
-const char *question_lock(const Question *question, const Bdf *functions, char text[BDF_TEXT_MAX])
+const char *question_lock_name(QuestionLock lock, const Bdf *functions, char text[BDF_TEXT_MAX])
 {
-	switch (question->lock) {
+	switch (lock) {
 	case LOCK_FUNCTION:
 		return bdf_format(functions, text);
 	case LOCK_PROBE:
@@ -466,6 +466,7 @@ const char *question_lock(const Question *question, const Bdf *functions, char t
 	case LOCK_PERSISTENCE:
 		return LOCK_NAME_PERSISTENCE;
 	case LOCK_NONE:
+	case LOCK_MAX_:
 		break;
 	}
 	return NULL;

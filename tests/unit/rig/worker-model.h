@@ -14,7 +14,7 @@ static inline _unused_ void ask_workers(Host *host, Ask *asks, size_t n, uint64_
 
 static inline _unused_ pid_t find_worker(Host *host, const Bdf *function)
 {
-	return function ? worker_find(host->machine, function) : worker_find_probe(host->machine);
+	return worker_find(host->machine, function ? LOCK_FUNCTION : LOCK_PROBE, function);
 }
 
 static const HostOps worker_ops _unused_ = { .ask = ask_workers, .worker_on = find_worker };

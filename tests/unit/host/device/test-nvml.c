@@ -260,17 +260,17 @@ WITH_DIR(a_worker_that_hangs_in_nvml_is_left_and_found)
 		uint64_t begin = now_monotonic();
 		pid_t pid;
 
-		assert_int_equal(worker_find_probe(&config), 0);
+		assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), 0);
 		assert_int_equal(host_probe(WORKERS(&config), functions, 1, false, USEC_PER_SEC / 2,
 					    &answer, NULL),
 				 -ETIMEDOUT);
 		assert_true(now_monotonic() - begin < 20 * USEC_PER_SEC);
-		pid = worker_find_probe(&config);
+		pid = worker_find(&config, LOCK_PROBE, NULL);
 		assert_true(pid > 0);
 		kill(pid, SIGKILL);
 		while (kill(pid, 0) == 0)
 			usleep(1000);
-		assert_int_equal(worker_find_probe(&config), 0);
+		assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), 0);
 	}
 }
 

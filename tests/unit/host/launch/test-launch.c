@@ -163,11 +163,11 @@ WITH_DIR(a_mover_that_hangs_is_named_by_its_lock)
 
 	assert_int_equal(host_move(WORKERS(&config), targets, 2, USEC_PER_SEC, o), -ETIMEDOUT);
 	assert_int_equal(o[1].pid, pid);
-	assert_int_equal(worker_find(&config, &targets[1].bdf), pid);
-	assert_int_equal(worker_find(&config, &targets[0].bdf), 0);
+	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &targets[1].bdf), pid);
+	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &targets[0].bdf), 0);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	assert_int_equal(worker_find(&config, &targets[1].bdf), 0);
+	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &targets[1].bdf), 0);
 	move_outcome_clear(&o[0]);
 	move_outcome_clear(&o[1]);
 }

@@ -339,16 +339,16 @@ WITH_DIR(a_worker_that_hangs_while_it_sets_is_left_and_found)
 	assert_int_equal(set[0].gpu.mode, PERSISTENCE_UNKNOWN);
 	assert_non_null(strstr(set[0].gpu.why, ") did not answer within 5"));
 	pid = set[0].pid;
-	assert_int_equal(worker_find(&config, &gpus[0]), pid);
-	assert_int_equal(worker_find(&config, &gpus[1]), 0);
-	assert_int_equal(worker_find_persistence(&config), 0);
+	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &gpus[0]), pid);
+	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &gpus[1]), 0);
+	assert_int_equal(worker_find(&config, LOCK_PERSISTENCE, NULL), 0);
 
 	host_set_persistence(WORKERS(&config), gpus, 1, true, LONG, &again);
 	assert_true(again.still_running);
 	assert_int_equal(again.pid, pid);
 	assert_non_null(strstr(again.gpu.why, "which was started earlier"));
 	end_worker(pid);
-	assert_int_equal(worker_find(&config, &gpus[0]), 0);
+	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &gpus[0]), 0);
 	check_mode(*state, A, '1');
 	persistence_outcome_clear(&set[0]);
 	persistence_outcome_clear(&again);
@@ -371,15 +371,15 @@ WITH_DIR(a_worker_that_hangs_while_it_reads_costs_its_deadline)
 			 1);
 	/* It writes nothing: no job has to wait for it. But a second one would only wait beside
 	 * it. */
-	assert_int_equal(worker_find(&config, &gpus[0]), 0);
-	assert_int_equal(worker_find_persistence(&config), pid);
+	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &gpus[0]), 0);
+	assert_int_equal(worker_find(&config, LOCK_PERSISTENCE, NULL), pid);
 	gpu_persistence_clear(&read);
 	host_persistence(WORKERS_UNTIL(&config, LONG), gpus, 1, &read);
 	assert_int_equal(
 		sscanf(read.why, "process %d, which was started earlier, is still", &again), 1);
 	assert_int_equal(again, pid);
 	end_worker(pid);
-	assert_int_equal(worker_find_persistence(&config), 0);
+	assert_int_equal(worker_find(&config, LOCK_PERSISTENCE, NULL), 0);
 }
 
 /* ---- beside moves ---- */
@@ -413,7 +413,7 @@ WITH_DIR(nvml_is_not_asked_while_a_gpu_moves)
 	host.worker.sysfs_dir = bad_worker_mode("slow-500"); /* each worker takes half a second */
 	begin = now_monotonic();
 	assert_int_equal(pthread_create(&mover, NULL, move_slowly, &host), 0);
-	while (worker_find(&host.worker, &(Bdf){ 0, 0x61, 0, 0 }) == 0 &&
+	while (worker_find(&host.worker, LOCK_FUNCTION, &(Bdf){ 0, 0x61, 0, 0 }) == 0 &&
 	       now_monotonic() - begin < USEC_PER_SEC / 2)
 		usleep(1000);
 	host_persistence(&host.host, &a, 1, &read);
