@@ -47,20 +47,6 @@ static inline _unused_ void many_to_vfio(DriverTarget *targets, size_t n)
 	}
 }
 
-/* Whether this is an answer to the question. What is not leaves the answer empty. */
-static inline _unused_ bool taken_by(QuestionId id, const Bdf *functions, size_t n,
-				     const char *text, size_t size, void *answer)
-{
-	const Question *q = question(id);
-	_cleanup_free_ char *why = NULL;
-	int r = answer_parse(q, functions, n, text, size, answer, &why);
-
-	for (size_t i = 0; r < 0 && i < q->size; i++)
-		assert_int_equal(((const char *)answer)[i], 0);
-	answer_clear(q, answer);
-	return r == 0;
-}
-
 /* Moves DISPLAY to vfio-pci. */
 static inline _unused_ MoveOutcome move_one(const WorkerConfig *config, uint64_t timeout_usec)
 {

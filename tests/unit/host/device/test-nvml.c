@@ -10,7 +10,6 @@
 
 #include "host/device/nvml.h"
 #include "host/launch/worker-find.h"
-#include "rig/garbage.h"
 #include "rig/temp-dir.h"
 #include "rig/worker-model.h"
 #include "util/clock.h"
@@ -272,73 +271,4 @@ WITH_DIR(a_worker_that_hangs_in_nvml_is_left_and_found)
 			usleep(1000);
 		assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), 0);
 	}
-}
-
-/* ---- the document ---- */
-
-static bool taken(const char *text, size_t size)
-{
-	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
-	const Bdf functions[] = { bdf(A), bdf(B) };
-
-	return taken_by(ASK_LINKS, functions, 2, text, size, &answer);
-}
-
-static char *document_of(const char *const *boards, const char *const *unseen, SightingWay way,
-			 const char *error)
-{
-	_cleanup_(probe_answer_clear)
-		ProbeAnswer answer = { .error = error ? strdup(error) : NULL };
-
-	answer.boards = evidence_new();
-	for (; *boards; boards++) {
-		Sighting s = { .bdf = bdf(*boards), .way = way, .source = strdup("NVML 550") };
-
-		assert_int_equal(evidence_add(answer.boards, &s), 0);
-	}
-	for (; *unseen; unseen++) {
-		Bdf address = bdf(*unseen);
-
-		probe_answer_unseen(&answer, &address, strdup("GPU is lost"));
-	}
-	return answer_text(question(ASK_LINKS), &answer);
-}
-
-/* fault L8 */
-TEST(an_answer_is_about_what_was_asked_or_none)
-{
-	static const char *const none[] = { NULL }, *const a[] = { A, NULL },
-				 *const b[] = { B, NULL }, *const ab[] = { A, B, NULL },
-				 *const c[] = { "0000:a1:00.0", NULL };
-	const struct {
-		const char *const *boards, *const *unseen;
-		SightingWay way;
-		const char *error;
-		bool good;
-	} rows[] = {
-		{ ab, none, WAY_NVML, NULL, true },    { a, b, WAY_NVML, NULL, true },
-		{ none, ab, WAY_NVML, NULL, true },    { none, none, WAY_NVML, "no driver", true },
-		{ a, none, WAY_NVML, NULL, false },    { ab, b, WAY_NVML, NULL, false },
-		{ a, c, WAY_NVML, NULL, false },       { ab, none, WAY_MMIO, NULL, false },
-		{ ab, none, WAY_GUEST, NULL, false },  { ab, none, WAY_NVML, "no driver", false },
-		{ none, none, WAY_NVML, NULL, false },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_free_ char *text =
-			document_of(rows[i].boards, rows[i].unseen, rows[i].way, rows[i].error);
-
-		if (taken(text, strlen(text)) != rows[i].good)
-			fail_msg("row %zu: %s", i, text);
-	}
-}
-
-TEST(a_broken_document_is_refused)
-{
-	static const char *const a[] = { A, NULL }, *const b[] = { B, NULL };
-	_cleanup_free_ char *text = document_of(a, b, WAY_NVML, NULL);
-
-	assert_true(taken(text, strlen(text)));
-	garbage_truncations_are_refused(text, taken);
-	garbage_changed_bytes_are_survived(text, taken);
 }

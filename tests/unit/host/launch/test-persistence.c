@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Persistence mode as NVML tells and takes it, and as workers carry it. */
+/* Persistence mode as NVML tells and takes it, by itself and by a worker. */
 #include "rig/test.h"
 
 #include <errno.h>
@@ -14,7 +14,6 @@
 #include "host/device/nvml.h"
 #include "host/host/host.h"
 #include "host/launch/worker-find.h"
-#include "rig/garbage.h"
 #include "rig/temp-dir.h"
 #include "rig/worker-model.h"
 #include "util/clock.h"
@@ -421,72 +420,4 @@ WITH_DIR(nvml_is_not_asked_while_a_gpu_moves)
 	assert_int_equal(pthread_join(mover, NULL), 0);
 	assert_true(now_monotonic() - begin >= 3 * USEC_PER_SEC / 2);
 	real_host_done(&host);
-}
-
-/* ---- the document ---- */
-
-#define DOCUMENT(gpus)                                                                             \
-	"{\"schema\":\"org.gpupass1.worker/1\",\"verb\":\"persistence\",\"gpus\":[" gpus "]}"
-#define MODE(bdf, mode) "{\"address\":\"" bdf "\",\"mode\":\"" mode "\"}"
-#define WHY(bdf) "{\"address\":\"" bdf "\",\"reason\":\"GPU is lost\"}"
-
-static bool taken(const char *text, size_t size)
-{
-	const Bdf gpus[] = { bdf(A), bdf(B) };
-	PersistenceAnswer found = { 0 };
-
-	return taken_by(ASK_PERSISTENCE, gpus, 2, text, size, &found);
-}
-
-TEST(a_document_is_about_what_was_asked_or_none)
-{
-	static const struct {
-		const char *text;
-		bool good;
-	} rows[] = {
-		{ DOCUMENT(MODE(A, "on") "," MODE(B, "off")), true },
-		{ DOCUMENT(MODE(A, "on") "," WHY(B)), true },
-		{ DOCUMENT("{\"address\":\"" A "\",\"mode\":\"on\",\"reason\":\"no\"}," WHY(B)),
-		  true },
-		{ DOCUMENT(MODE(B, "on") "," MODE(A, "off")), false },
-		{ DOCUMENT("{\"address\":\"" A "\",\"mode\":\"off\",\"kept_by\":7}," WHY(B)),
-		  true },
-		{ DOCUMENT("{\"address\":\"" A "\",\"reason\":\"no\",\"kept_by\":7}," WHY(B)),
-		  false },
-		{ DOCUMENT(MODE(A, "on")), false },
-		{ DOCUMENT(MODE(A, "on") "," MODE(A, "on")), false },
-		{ DOCUMENT(MODE(A, "on") "," MODE(B, "off") "," MODE(B, "off")), false },
-		{ DOCUMENT(MODE(A, "on") "," MODE(B, "unknown")), false },
-		{ DOCUMENT(MODE(A, "on") "," MODE(B, "")), false },
-		{ DOCUMENT(MODE(A, "on") ",{\"address\":\"" B "\"}"), false },
-		{ DOCUMENT(MODE(A, "on") ",{\"address\":\"" B "\",\"mode\":true}"), false },
-		{ DOCUMENT(MODE(A, "on") ",null"), false },
-		{ "{\"schema\":\"org.gpupass1.worker/1\",\"verb\":\"move\",\"gpus\":[]}", false },
-		{ "{\"schema\":\"org.gpupass1.worker/1\",\"verb\":\"persistence\"}", false },
-		{ "[]", false },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++)
-		if (taken(rows[i].text, strlen(rows[i].text)) != rows[i].good)
-			fail_msg("row %zu is%s taken", i, rows[i].good ? " not" : "");
-}
-
-TEST(torn_and_flipped_documents_never_crash)
-{
-	GpuPersistence gpus[] = {
-		{ .bdf = bdf(A), .mode = PERSISTENCE_ON },
-		{ .bdf = bdf(B), .why = (char *)"GPU is lost (NVML error 15)" },
-	};
-	const PersistenceAnswer answer = { .gpus = gpus, .n_gpus = 2 };
-	_cleanup_free_ char *text = answer_text(question(ASK_PERSISTENCE), &answer), *much = NULL;
-
-	assert_true(taken(text, strlen(text)));
-	garbage_truncations_are_refused(text, taken);
-	garbage_changed_bytes_are_survived(text, taken);
-	much = calloc(1, 600);
-	memset(much, 'x', 599);
-	gpus[1].why = much;
-	free(text);
-	text = answer_text(question(ASK_PERSISTENCE), &answer);
-	assert_false(taken(text, strlen(text)));
 }

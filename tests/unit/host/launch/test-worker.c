@@ -13,7 +13,6 @@
 
 #include "host/launch/child.h"
 #include "host/scan/scan.h"
-#include "host/wire/answer.h"
 #include "rig/worker-model.h"
 #include "util/text.h"
 
@@ -401,34 +400,6 @@ TEST(a_worker_that_outlives_its_deadline_is_left_alone_and_reaped)
 	}
 }
 
-TEST(one_slow_worker_does_not_spoil_the_others_answers)
-{
-	/* The second cannot be slow in a mode of its own: both wait, the deadline is between. */
-	WorkerConfig slow = bad_worker("slow-800"), quick = bad_worker("slow-1");
-	DriverTarget target = to_vfio(DISPLAY);
-	MoveOutcome late, early;
-
-	assert_int_equal(host_move(WORKERS(&slow), &target, 1, USEC_PER_SEC / 10, &late),
-			 -ETIMEDOUT);
-	assert_int_equal(host_move(WORKERS(&quick), &target, 1, LONG, &early), 0);
-	assert_string_equal(early.result.driver, "vfio-pci");
-	assert_goes(late.pid);
-	move_outcome_clear(&late);
-	move_outcome_clear(&early);
-}
-
-TEST(an_inspection_that_takes_too_long_is_given_up)
-{
-	WorkerConfig config = bad_worker("slow-500");
-	Bdf function = tree_bdf(DISPLAY);
-	Inspection *in = NULL;
-
-	assert_int_equal(host_inspect(WORKERS_UNTIL(&config, USEC_PER_SEC / 10), &function, 1,
-				      INSPECT_CONFIG_NOT, &in, NULL),
-			 -ETIMEDOUT);
-	assert_null(in);
-}
-
 /* Reading config space wakes a device; where it does not wake, the read does not return. */
 TEST(a_device_that_does_not_wake_is_given_up_and_scans_go_on)
 {
@@ -521,52 +492,4 @@ TEST(threads_can_move_at_the_same_time)
 	for (size_t i = 0; i < ELEMENTS(threads); i++)
 		pthread_join(threads[i], NULL);
 	assert_int_equal(failures, 0);
-}
-
-/* ---- documents ---- */
-
-static void reads_back(const Bdf *bdf, const DriverResult *result, const char *override)
-{
-	const Question *q = question(ASK_MOVE);
-	_cleanup_free_ char *text = worker_move_document(bdf, result), *why = NULL;
-	MoveAnswer found = { 0 };
-
-	assert_int_equal(answer_parse(q, bdf, 1, text, strlen(text), &found, &why), 0);
-	if (found.result.error != result->error || found.result.phase != result->phase ||
-	    found.result.changed != result->changed ||
-	    !str_equal(found.result.driver, result->driver) ||
-	    !str_equal(found.result.driver_override, override))
-		fail_msg("%s", text);
-	answer_clear(q, &found);
-}
-
-TEST(a_move_survives_its_document)
-{
-	static const char odd[] = "a \"b\"";
-	const DriverResult results[] = {
-		{ 0 },
-		{ .error = -ENXIO, .phase = DRIVER_PHASE_VERIFY, .changed = true },
-		{ .changed = true,
-		  .driver = (char[]){ "vfio-pci" },
-		  .driver_override = (char *)odd },
-	};
-	const Bdf bdf = tree_bdf("10000:e1:00.0");
-
-	for (size_t i = 0; i < ELEMENTS(results); i++)
-		reads_back(&bdf, &results[i], results[i].driver_override);
-	/* Another tool may have set an override of any bytes. */
-	reads_back(&bdf, &(DriverResult){ .driver_override = (char[]){ "\377\376" } }, "?");
-}
-
-TEST(an_inspection_that_leaves_a_function_out_is_refused)
-{
-	FunctionFacts facts = { .bdf = tree_bdf(DISPLAY), .device_minor = -1 };
-	Inspection in = { .functions = &facts, .n_functions = 1 };
-	const Bdf functions[] = { tree_bdf(DISPLAY), tree_bdf(AUDIO) };
-	_cleanup_free_ char *text =
-		answer_text(question(ASK_INSPECT), &(InspectAnswer){ .inspection = &in });
-	InspectAnswer found = { 0 };
-
-	assert_false(taken_by(ASK_INSPECT, functions, 2, text, strlen(text), &found));
-	assert_true(taken_by(ASK_INSPECT, functions, 1, text, strlen(text), &found));
 }
