@@ -53,8 +53,9 @@ static int ask_fresh(const WorkerConfig *config, Asked *asked)
 	int r;
 
 	asked->connection = (ReadyPart){ .fd = -1 };
-	r = config->ready ? ready_parts_connect(config->ready, asked->part, &asked->connection)
-			  : part_connect(config->parts_dir, asked->part, &asked->connection.fd);
+	r = config->ready
+		    ? ready_parts_connect(config->ready, asked->part, true, &asked->connection)
+		    : part_connect(config->parts_dir, asked->part, true, &asked->connection.fd);
 	return r < 0 ? r : send_request(config, asked);
 }
 

@@ -136,22 +136,15 @@ bool ready_parts_take(ReadyParts *ready, const char *part, ReadyPart *ret)
 }
 
 /* What is wanted is seen first: what is replaced meanwhile makes the connection count as old. */
-static int connect_to(const ReadyParts *ready, const char *part,
-		      int (*how)(const char *directory, const char *part, int *ret_fd),
-		      ReadyPart *ret)
+int ready_parts_connect(const ReadyParts *ready, const char *part, bool wait, ReadyPart *ret)
 {
 	Wanted wanted = wanted_now(ready, part);
 	ReadyPart connection = { .socket = wanted.socket, .view = wanted.view };
-	int r = how(ready->directory, part, &connection.fd);
+	int r = part_connect(ready->directory, part, wait, &connection.fd);
 
 	if (r >= 0)
 		*ret = connection;
 	return r;
-}
-
-int ready_parts_connect(ReadyParts *ready, const char *part, ReadyPart *ret)
-{
-	return connect_to(ready, part, part_connect, ret);
 }
 
 void ready_parts_give_back(ReadyParts *ready, const char *part, ReadyPart *connection)
@@ -196,8 +189,7 @@ static void fill(ReadyParts *ready, size_t kind, size_t n)
 	int r = 0;
 
 	while (r >= 0 && kept->n < n) {
-		r = connect_to(ready, part_at(kind)->name, part_connect_at_once,
-			       &kept->items[kept->n]);
+		r = ready_parts_connect(ready, part_at(kind)->name, false, &kept->items[kept->n]);
 		kept->n += r >= 0;
 	}
 }

@@ -101,6 +101,7 @@ typedef struct Question {
 	/* The answer, whose first member is an AnswerHead. NULL: it is no document. */
 	const JsonMember *members;
 	size_t size;
+	size_t about; /* where it has the address of the first function; 0: not by itself */
 	bool (*is_about)(const void *answer, const Bdf *functions, size_t n);
 } Question;
 
