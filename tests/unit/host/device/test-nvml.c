@@ -2,16 +2,10 @@
 #include "rig/test.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "host/device/nvml.h"
 #include "host/launch/worker-find.h"
-#include "rig/temp-dir.h"
-#include "rig/worker-model.h"
+#include "rig/nvml-scenario.h"
 #include "util/clock.h"
 
 #define A "0000:41:00.0"
@@ -23,29 +17,11 @@
 		    "link " A " 2 up 00000000:61:00.0\nlink " A " 3 up 00000000:61:00.0\n"         \
 		    "link " B " 0 up 00000000:41:00.0\nlink " B " 1 up 00000000:41:00.0\n"         \
 		    "link " B " 2 up 00000000:41:00.0\nlink " B " 3 up 00000000:41:00.0\n"
-#define LONG (60 * USEC_PER_SEC)
-
-static Bdf bdf(const char *text)
-{
-	Bdf parsed = { 0 };
-
-	assert_int_equal(bdf_parse(text, &parsed), 0);
-	return parsed;
-}
-
-static void play(const TempDir *dir, const char *scenario)
-{
-	_cleanup_free_ char *path = strf("%s/scenario", dir->path);
-
-	temp_dir_write(dir, "scenario", scenario);
-	assert_int_equal(setenv("FAKE_NVML_SCENARIO", path, 1), 0);
-}
-
 /* The first GPU's sighting, or *ret_why. */
 static int look(const char *scenario, const TempDir *dir, Sighting *ret, char **ret_why)
 {
 	_cleanup_(nvml_closep) Nvml *nvml = NULL;
-	Bdf a = bdf(A);
+	Bdf a = tree_bdf(A);
 	int r;
 
 	play(dir, scenario);
@@ -202,23 +178,12 @@ TEST(a_library_that_is_not_there_or_is_another_is_told)
 	}
 }
 
-/* ---- by a worker, whose environment is empty: the scenario stands beside the library ---- */
-
-static WorkerConfig worker_with(const TempDir *dir, const char *scenario, char **ret_library)
-{
-	*ret_library = strf("%s/libnvidia-ml.so.1", dir->path);
-	unlink(*ret_library);
-	assert_int_equal(symlink(FAKE_NVML, *ret_library), 0);
-	temp_dir_write(dir, "libnvidia-ml.so.1.scenario", scenario);
-	return (WorkerConfig){
-		.program = WORKER, .sysfs_dir = dir->path, .proc_dir = "/proc", .nvml = *ret_library
-	};
-}
+/* ---- by a worker ---- */
 
 /* fault L8 */
 WITH_DIR(a_worker_answers_of_each_board)
 {
-	const Bdf functions[] = { bdf(A), bdf(B), bdf("0000:a1:00.0") };
+	const Bdf functions[] = { tree_bdf(A), tree_bdf(B), tree_bdf("0000:a1:00.0") };
 	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
 	_cleanup_free_ char *library = NULL;
 	WorkerConfig config = worker_with(*state, BRIDGED, &library);
@@ -236,7 +201,7 @@ WITH_DIR(a_worker_answers_of_each_board)
 /* fault L8 */
 TEST(a_worker_without_nvml_says_why)
 {
-	const Bdf functions[] = { bdf(A) };
+	const Bdf functions[] = { tree_bdf(A) };
 	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
 	WorkerConfig config = {
 		.program = WORKER, .sysfs_dir = "/", .proc_dir = "/proc", .nvml = "/nonexistent"
@@ -250,7 +215,7 @@ TEST(a_worker_without_nvml_says_why)
 WITH_DIR(a_worker_that_hangs_in_nvml_is_left_and_found)
 {
 	static const char *const where[] = { "hang init\n", BRIDGED "hang link\n" };
-	const Bdf functions[] = { bdf(A) };
+	const Bdf functions[] = { tree_bdf(A) };
 
 	for (size_t i = 0; i < ELEMENTS(where); i++) {
 		_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
@@ -266,9 +231,7 @@ WITH_DIR(a_worker_that_hangs_in_nvml_is_left_and_found)
 		assert_true(now_monotonic() - begin < 20 * USEC_PER_SEC);
 		pid = worker_find(&config, LOCK_PROBE, NULL);
 		assert_true(pid > 0);
-		kill(pid, SIGKILL);
-		while (kill(pid, 0) == 0)
-			usleep(1000);
+		end_worker(pid);
 		assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), 0);
 	}
 }

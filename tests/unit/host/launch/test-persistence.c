@@ -4,18 +4,15 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "host/device/nvml.h"
 #include "host/host/host.h"
 #include "host/launch/worker-find.h"
-#include "rig/temp-dir.h"
-#include "rig/worker-model.h"
+#include "rig/nvml-scenario.h"
 #include "util/clock.h"
 
 /* No other test's: what they run beside is found by its command line. */
@@ -24,15 +21,6 @@
 #define GPUS                                                                                       \
 	"gpu " A " 223010de 145910de GPU-a6000aaa-0001 94.02.5c.00.02 -\n"                         \
 	"gpu " B " 223010de 145910de GPU-a6000bbb-0002 94.02.5c.00.02 -\n"
-#define LONG (60 * USEC_PER_SEC)
-
-static Bdf bdf(const char *text)
-{
-	Bdf parsed = { 0 };
-
-	assert_int_equal(bdf_parse(text, &parsed), 0);
-	return parsed;
-}
 
 static void put_mode(const TempDir *dir, const char *gpu, const char *mode)
 {
@@ -50,13 +38,26 @@ static void check_mode(const TempDir *dir, const char *gpu, char mode)
 		fail_msg("%s has mode %s", gpu, str_or_empty(found));
 }
 
-static void play(const TempDir *dir, const char *scenario)
+/* `why` NULL: there is no reason. */
+static void check_answer(size_t row, const GpuPersistence *gpu, PersistenceMode mode,
+			 const char *why)
 {
-	_cleanup_free_ char *path = strf("%s/scenario", dir->path);
-	_cleanup_free_ char *text = strf(GPUS "persistence %s\n%s", dir->path, scenario);
+	if (gpu->mode != mode || !gpu->why != !why || (why && !strstr(gpu->why, why)))
+		fail_msg("row %zu: %s, %s", row, persistence_mode_to_string(gpu->mode),
+			 str_or_empty(gpu->why));
+}
 
-	temp_dir_write(dir, "scenario", text);
-	assert_int_equal(setenv("FAKE_NVML_SCENARIO", path, 1), 0);
+/* Both GPUs, with modes that stay, and what else there is. */
+static char *gpus_with(const TempDir *dir, const char *more)
+{
+	return strf(GPUS "persistence %s\n%s", dir->path, more);
+}
+
+static void play_gpus(const TempDir *dir, const char *more)
+{
+	_cleanup_free_ char *text = gpus_with(dir, more);
+
+	play(dir, text);
 }
 
 static Nvml *open_nvml(void)
@@ -87,20 +88,18 @@ WITH_DIR(nvml_tells_the_mode_or_why_it_does_not)
 		  "GPU is lost (NVML error 15)" },
 		{ "locate " A " 15\n", "1\n", PERSISTENCE_UNKNOWN, "GPU is lost (NVML error 15)" },
 	};
-	Bdf a = bdf(A);
+	Bdf a = tree_bdf(A);
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(gpu_persistence_clear) GpuPersistence gpu = { 0 };
 		_cleanup_(nvml_closep) Nvml *nvml = NULL;
 
 		put_mode(*state, A, rows[i].file);
-		play(*state, rows[i].scenario);
+		play_gpus(*state, rows[i].scenario);
 		nvml = open_nvml();
 		nvml_persistence(nvml, &a, &gpu);
-		if (gpu.mode != rows[i].mode || !gpu.why != !rows[i].why ||
-		    (gpu.why && !strstr(gpu.why, rows[i].why)) || !bdf_equal(&gpu.bdf, &a))
-			fail_msg("row %zu: %s, %s", i, persistence_mode_to_string(gpu.mode),
-				 str_or_empty(gpu.why));
+		check_answer(i, &gpu, rows[i].mode, rows[i].why);
+		assert_true(bdf_equal(&gpu.bdf, &a));
 	}
 }
 
@@ -127,44 +126,35 @@ WITH_DIR(a_mode_is_set_and_read_again)
 		{ "locate " A " 15\n", "1\n", false, PERSISTENCE_UNKNOWN,
 		  "GPU is lost (NVML error 15)", '1' },
 	};
-	Bdf a = bdf(A);
+	Bdf a = tree_bdf(A);
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(gpu_persistence_clear) GpuPersistence gpu = { 0 };
 		_cleanup_(nvml_closep) Nvml *nvml = NULL;
 
 		put_mode(*state, A, rows[i].file);
-		play(*state, rows[i].scenario);
+		play_gpus(*state, rows[i].scenario);
 		nvml = open_nvml();
 		nvml_set_persistence(nvml, &a, rows[i].on, &gpu);
-		if (gpu.mode != rows[i].mode || !gpu.why != !rows[i].why ||
-		    (gpu.why && !strstr(gpu.why, rows[i].why)))
-			fail_msg("row %zu: %s, %s", i, persistence_mode_to_string(gpu.mode),
-				 str_or_empty(gpu.why));
+		check_answer(i, &gpu, rows[i].mode, rows[i].why);
 		check_mode(*state, A, rows[i].left);
 	}
 }
 
-/* ---- workers, whose environment is empty: the scenario stands beside the library ---- */
+/* ---- workers ---- */
 
-static WorkerConfig worker_with(const TempDir *dir, const char *scenario, char **ret_library)
+static WorkerConfig worker_of_gpus(const TempDir *dir, const char *more, char **ret_library)
 {
-	_cleanup_free_ char *text = strf(GPUS "persistence %s\n%s", dir->path, scenario);
+	_cleanup_free_ char *text = gpus_with(dir, more);
 
-	*ret_library = strf("%s/libnvidia-ml.so.1", dir->path);
-	unlink(*ret_library);
-	assert_int_equal(symlink(FAKE_NVML, *ret_library), 0);
-	temp_dir_write(dir, "libnvidia-ml.so.1.scenario", text);
-	return (WorkerConfig){
-		.program = WORKER, .sysfs_dir = dir->path, .proc_dir = "/proc", .nvml = *ret_library
-	};
+	return worker_with(dir, text, ret_library);
 }
 
 WITH_DIR(a_worker_reads_all_and_sets_each)
 {
-	const Bdf gpus[] = { bdf(A), bdf(B), bdf("0000:a1:00.0") };
+	const Bdf gpus[] = { tree_bdf(A), tree_bdf(B), tree_bdf("0000:a1:00.0") };
 	_cleanup_free_ char *library = NULL;
-	WorkerConfig config = worker_with(*state, "", &library);
+	WorkerConfig config = worker_of_gpus(*state, "", &library);
 	PersistenceOutcome set[3] = { 0 };
 	GpuPersistence read[3] = { 0 };
 
@@ -192,7 +182,7 @@ WITH_DIR(a_worker_reads_all_and_sets_each)
 /* fault P2 */
 TEST(a_worker_without_nvml_says_why_of_each)
 {
-	const Bdf gpus[] = { bdf(A), bdf(B) };
+	const Bdf gpus[] = { tree_bdf(A), tree_bdf(B) };
 	WorkerConfig config = {
 		.program = WORKER, .sysfs_dir = "/", .proc_dir = "/proc", .nvml = "/nonexistent"
 	};
@@ -246,12 +236,12 @@ WITH_DIR(what_nvidia_smi_did_is_what_is_read_afterwards)
 		  "nvidia-smi did not end within 20 s", '1' },
 	};
 	const TempDir *dir = *state;
-	Bdf a = bdf(A);
+	Bdf a = tree_bdf(A);
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *library = NULL, *text = NULL;
 		_cleanup_(persistence_outcome_clear) PersistenceOutcome set = { 0 };
-		WorkerConfig config = worker_with(dir, rows[i].scenario, &library);
+		WorkerConfig config = worker_of_gpus(dir, rows[i].scenario, &library);
 
 		config.root_dir = dir->path;
 		put_mode(dir, A, "1\n");
@@ -263,11 +253,8 @@ WITH_DIR(what_nvidia_smi_did_is_what_is_read_afterwards)
 					 0);
 		}
 		host_set_persistence(WORKERS(&config), &a, 1, false, LONG, &set);
-		if (set.still_running || set.gpu.mode != rows[i].is ||
-		    !set.gpu.why != !rows[i].why ||
-		    (set.gpu.why && !strstr(set.gpu.why, rows[i].why)))
-			fail_msg("row %zu: %s, %s", i, persistence_mode_to_string(set.gpu.mode),
-				 str_or_empty(set.gpu.why));
+		assert_false(set.still_running);
+		check_answer(i, &set.gpu, rows[i].is, rows[i].why);
 		check_mode(dir, A, rows[i].left);
 	}
 }
@@ -292,9 +279,9 @@ static int listen_there(const TempDir *dir)
 /* Who listens, and not who says so; of a GPU without NVML it would not be turned on again. */
 WITH_DIR(nvidia_persistenced_is_who_listens_on_its_socket)
 {
-	const Bdf gpus[] = { bdf(A), bdf("0000:a1:00.0") };
+	const Bdf gpus[] = { tree_bdf(A), tree_bdf("0000:a1:00.0") };
 	_cleanup_free_ char *library = NULL;
-	WorkerConfig config = worker_with(*state, "", &library);
+	WorkerConfig config = worker_of_gpus(*state, "", &library);
 	GpuPersistence read[2] = { 0 };
 	int fd = -1;
 
@@ -315,20 +302,13 @@ WITH_DIR(nvidia_persistenced_is_who_listens_on_its_socket)
 	}
 }
 
-static void end_worker(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	while (kill(pid, 0) == 0)
-		usleep(1000);
-}
-
 /* fault P5 */
 /* It may still set the mode, so no other job gets that GPU; the job's message names the worker. */
 WITH_DIR(a_worker_that_hangs_while_it_sets_is_left_and_found)
 {
-	const Bdf gpus[] = { bdf(A), bdf(B) };
+	const Bdf gpus[] = { tree_bdf(A), tree_bdf(B) };
 	_cleanup_free_ char *library = NULL;
-	WorkerConfig config = worker_with(*state, "hang persistence\n", &library);
+	WorkerConfig config = worker_of_gpus(*state, "hang persistence\n", &library);
 	PersistenceOutcome set[2] = { 0 }, again = { 0 };
 	pid_t pid;
 
@@ -356,9 +336,9 @@ WITH_DIR(a_worker_that_hangs_while_it_sets_is_left_and_found)
 /* fault P3 */
 WITH_DIR(a_worker_that_hangs_while_it_reads_costs_its_deadline)
 {
-	const Bdf gpus[] = { bdf(A) };
+	const Bdf gpus[] = { tree_bdf(A) };
 	_cleanup_free_ char *library = NULL;
-	WorkerConfig config = worker_with(*state, "hang init\n", &library);
+	WorkerConfig config = worker_of_gpus(*state, "hang init\n", &library);
 	_cleanup_(gpu_persistence_clear) GpuPersistence read = { 0 };
 	uint64_t begin = now_monotonic();
 	int pid = 0, again = 0;
@@ -385,7 +365,7 @@ WITH_DIR(a_worker_that_hangs_while_it_reads_costs_its_deadline)
 
 static void *move_slowly(void *data)
 {
-	const DriverTarget target = { .bdf = bdf(B), .driver = "vfio-pci" };
+	const DriverTarget target = { .bdf = tree_bdf(B), .driver = "vfio-pci" };
 	RealHost *host = data;
 	MoveOutcome outcome;
 
@@ -406,7 +386,7 @@ WITH_DIR(nvml_is_not_asked_while_a_gpu_moves)
 	uint64_t begin;
 	pthread_t mover;
 	RealHost host;
-	Bdf a = bdf(A);
+	Bdf a = tree_bdf(A);
 
 	assert_int_equal(real_host_init(&host, &config), 0);
 	host.worker.sysfs_dir = bad_worker_mode("slow-500"); /* each worker takes half a second */
