@@ -56,7 +56,7 @@ static int run(const Part *part, int argc, char **argv)
 	r = take_lock(&command, &lock_fd);
 	if (r < 0)
 		return fail("another one is at work", r);
-	return worker_command_run(&command, NULL);
+	return worker_command_run(&command);
 }
 
 static int serve(const Part *part, char *const *words)
