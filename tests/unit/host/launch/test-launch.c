@@ -162,7 +162,7 @@ WITH_DIR(beside_an_older_worker_nothing_was_done)
 	FellBack fell;
 	WorkerConfig config = parted(state, "crash", &fell);
 	pid_t pid = hold(dir->path, DISPLAY);
-	MoveOutcome o = move_one(&config, LONG);
+	_cleanup_(move_outcome_clear) MoveOutcome o = move_one(&config, LONG);
 	ResetOutcome reset;
 
 	assert_int_equal(o.result.error, -EBUSY);
@@ -174,7 +174,6 @@ WITH_DIR(beside_an_older_worker_nothing_was_done)
 	assert_int_equal(reset.pid, pid);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	move_outcome_clear(&o);
 	reset_outcome_clear(&reset);
 }
 
@@ -211,11 +210,10 @@ WITH_DIR(a_movers_lines_are_read_strictly)
 			mover(state, say_text, (char *)rows[i].text);
 		FellBack fell;
 		WorkerConfig config = parted(state, "crash", &fell);
-		MoveOutcome o = move_one(&config, LONG);
+		_cleanup_(move_outcome_clear) MoveOutcome o = move_one(&config, LONG);
 
 		if (o.result.error != rows[i].error || o.still_running || !o.result.changed)
 			fail_msg("row %zu: error %d", i, o.result.error);
-		move_outcome_clear(&o);
 	}
 }
 
@@ -234,10 +232,9 @@ WITH_DIR(a_mover_that_says_too_much_is_not_listened_to)
 	_cleanup_(fake_part_freep) FakePart *part _unused_ = mover(state, answer_much, NULL);
 	FellBack fell;
 	WorkerConfig config = parted(state, "crash", &fell);
-	MoveOutcome o = move_one(&config, LONG);
+	_cleanup_(move_outcome_clear) MoveOutcome o = move_one(&config, LONG);
 
 	assert_int_equal(o.result.error, -EBADMSG);
-	move_outcome_clear(&o);
 }
 
 /* Nothing was started then, so that a child may do it. */

@@ -344,11 +344,10 @@ WITH_DIR(a_fresh_one_is_not_replaced)
 	_cleanup_(fake_part_freep) FakePart *part = part_of(state, PART_MOVER, meet_fate, &fate);
 	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
 	WorkerConfig config = with_ready(state, "crash", &ready);
-	MoveOutcome o = move_one(&config, LONG);
+	_cleanup_(move_outcome_clear) MoveOutcome o = move_one(&config, LONG);
 
 	assert_int_equal(o.result.error, -EPROTO);
 	assert_int_equal(fake_part_requests(part), 1);
-	move_outcome_clear(&o);
 }
 
 /* systemd has closed the connections: it killed them, or there were too many. */

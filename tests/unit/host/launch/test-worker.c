@@ -319,7 +319,7 @@ TEST(a_move_or_reset_without_an_answer_is_not_known)
 	for (size_t i = 0; i < ELEMENTS(ways); i++) {
 		WorkerConfig config = bad_worker(ways[i]);
 		const ResetTarget target = { .bdf = tree_bdf(DISPLAY) };
-		MoveOutcome o = move_one(&config, LONG);
+		_cleanup_(move_outcome_clear) MoveOutcome o = move_one(&config, LONG);
 		ResetOutcome reset;
 
 		if (o.result.error >= 0 || !o.problem || !o.result.changed || o.still_running ||
@@ -329,7 +329,6 @@ TEST(a_move_or_reset_without_an_answer_is_not_known)
 		assert_int_equal(reset.report.result, RESET_UNKNOWN);
 		assert_true(reset.report.error < 0 && reset.problem);
 		assert_true(bdf_equal(&reset.report.bdf, &target.bdf));
-		move_outcome_clear(&o);
 		reset_outcome_clear(&reset);
 	}
 }
@@ -384,7 +383,7 @@ TEST(a_worker_that_outlives_its_deadline_is_left_alone_and_reaped)
 	for (size_t i = 0; i < ELEMENTS(modes); i++) {
 		WorkerConfig config = bad_worker(modes[i]);
 		uint64_t start = now_monotonic();
-		MoveOutcome o = move_one(&config, USEC_PER_SEC / 5);
+		_cleanup_(move_outcome_clear) MoveOutcome o = move_one(&config, USEC_PER_SEC / 5);
 
 		if (now_monotonic() - start > 30 * USEC_PER_SEC)
 			fail_msg("%s: waited beyond the deadline", modes[i]);
@@ -396,7 +395,6 @@ TEST(a_worker_that_outlives_its_deadline_is_left_alone_and_reaped)
 		assert_int_equal(kill(o.pid, SIGKILL), 0); /* it would wait for a minute */
 		assert_goes(o.pid);
 		assert_false(child_runs(o.pid));
-		move_outcome_clear(&o);
 	}
 }
 
@@ -441,20 +439,18 @@ TEST(a_device_that_does_not_wake_is_given_up_and_scans_go_on)
 TEST(a_deadline_of_zero_only_looks_once)
 {
 	WorkerConfig config = bad_worker("slow-300");
-	MoveOutcome o = move_one(&config, 0);
+	_cleanup_(move_outcome_clear) MoveOutcome o = move_one(&config, 0);
 
 	assert_int_equal(o.result.error, -ETIMEDOUT);
 	assert_goes(o.pid);
-	move_outcome_clear(&o);
 }
 
 TEST(a_deadline_without_end_does_not_overflow)
 {
 	WorkerConfig config = bad_worker("slow-50");
-	MoveOutcome o = move_one(&config, UINT64_MAX);
+	_cleanup_(move_outcome_clear) MoveOutcome o = move_one(&config, UINT64_MAX);
 
 	assert_int_equal(o.result.error, 0);
-	move_outcome_clear(&o);
 }
 
 TEST(no_targets_are_moved_at_once)
