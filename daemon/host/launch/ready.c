@@ -72,15 +72,10 @@ bool ready_parts_stays(const ReadyParts *ready, const char *part)
  * What whoever asks now wants to be asked: by the socket that listens, and with what is to be seen
  * now. A socket of 0, which is no file's: nobody listens.
  */
-typedef struct Wanted {
-	uint64_t socket;
-	uint64_t view;
-} Wanted;
-
-static Wanted wanted_now(const ReadyParts *ready, const char *part)
+static ReadyPart wanted_now(const ReadyParts *ready, const char *part)
 {
 	size_t kind = find_kind(part);
-	Wanted wanted = { 0 };
+	ReadyPart wanted = { .fd = -1 };
 
 	(void)part_socket_id(ready->directory, part, &wanted.socket);
 	if (kind < PARTS_MAX && part_at(kind)->has_view)
@@ -94,7 +89,7 @@ static Wanted wanted_now(const ReadyParts *ready, const char *part)
  * has seen its end; launch.c sees to that. One whose socket was stopped, or is another one by now,
  * is not what whoever stopped it wants to be asked.
  */
-static bool is_usable(const ReadyPart *connection, const Wanted *wanted)
+static bool is_usable(const ReadyPart *connection, const ReadyPart *wanted)
 {
 	struct pollfd file = { .fd = connection->fd, .events = POLLIN | POLLRDHUP };
 
@@ -116,7 +111,7 @@ static ReadyPart take_best(Kept *kept)
 
 bool ready_parts_take(ReadyParts *ready, const char *part, ReadyPart *ret)
 {
-	Wanted wanted = wanted_now(ready, part);
+	ReadyPart wanted = wanted_now(ready, part);
 	size_t kind = find_kind(part);
 	bool found = false;
 	Kept *kept;
@@ -138,8 +133,7 @@ bool ready_parts_take(ReadyParts *ready, const char *part, ReadyPart *ret)
 /* What is wanted is seen first: what is replaced meanwhile makes the connection count as old. */
 int ready_parts_connect(const ReadyParts *ready, const char *part, bool wait, ReadyPart *ret)
 {
-	Wanted wanted = wanted_now(ready, part);
-	ReadyPart connection = { .socket = wanted.socket, .view = wanted.view };
+	ReadyPart connection = wanted_now(ready, part);
 	int r = part_connect(ready->directory, part, wait, &connection.fd);
 
 	if (r >= 0)
@@ -149,7 +143,7 @@ int ready_parts_connect(const ReadyParts *ready, const char *part, bool wait, Re
 
 void ready_parts_give_back(ReadyParts *ready, const char *part, ReadyPart *connection)
 {
-	Wanted wanted = wanted_now(ready, part);
+	ReadyPart wanted = wanted_now(ready, part);
 	size_t kind = find_kind(part);
 	bool kept = false;
 
@@ -167,7 +161,7 @@ void ready_parts_give_back(ReadyParts *ready, const char *part, ReadyPart *conne
 }
 
 /* Closes those that nobody is to ask; of the others the used ones, too, if `used`. */
-static void drop(Kept *kept, const Wanted *wanted, bool used)
+static void drop(Kept *kept, const ReadyPart *wanted, bool used)
 {
 	size_t n = 0;
 
@@ -196,7 +190,7 @@ static void fill(ReadyParts *ready, size_t kind, size_t n)
 
 void ready_parts_expect(ReadyParts *ready, const char *part)
 {
-	Wanted wanted = wanted_now(ready, part);
+	ReadyPart wanted = wanted_now(ready, part);
 	size_t kind = find_kind(part);
 
 	if (kind == PARTS_MAX)
@@ -210,7 +204,7 @@ void ready_parts_expect(ReadyParts *ready, const char *part)
 void ready_parts_rest(ReadyParts *ready)
 {
 	for (size_t i = 0; part_at(i); i++) {
-		Wanted wanted = wanted_now(ready, part_at(i)->name);
+		ReadyPart wanted = wanted_now(ready, part_at(i)->name);
 
 		pthread_mutex_lock(&ready->lock);
 		drop(&ready->kept[i], &wanted, true);
