@@ -2,6 +2,7 @@
 /* A question of host/wire/question.h, as the worker's command line has it. */
 #pragma once
 
+#include "host/device/driver-ops.h"
 #include "host/wire/question.h"
 
 typedef struct WorkerCommand {
@@ -12,10 +13,11 @@ typedef struct WorkerCommand {
 	const Question *question;
 	Bdf *functions; /* what it is about */
 	size_t n_functions;
-	DriverTarget target; /* of a move */
-	PersistenceMode set; /* ASK_SET_PERSISTENCE */
-	bool awake;	     /* ASK_CONFIG: only of devices in D0 */
-	bool slot;	     /* ASK_RESET: all functions of its slot */
+	DriverTarget target;  /* of a move */
+	PersistenceMode set;  /* ASK_SET_PERSISTENCE */
+	bool awake;	      /* ASK_CONFIG: only of devices in D0 */
+	bool slot;	      /* ASK_RESET: all functions of its slot */
+	const DriverOps *ops; /* of a move or reset; NULL: the real ones */
 } WorkerCommand;
 
 /*
@@ -29,9 +31,9 @@ void worker_command_clear(WorkerCommand *command);
 /* ---- probe.c, persistence.c, uevents.c: 0, or -errno where there is no answer ---- */
 
 /* ASK_LINKS, ASK_REGISTERS */
-int probe_links(const WorkerCommand *command, ProbeAnswer *answer);
+int probe_links(const WorkerCommand *command, void *ret_answer);
 /* ASK_PERSISTENCE, ASK_SET_PERSISTENCE */
-int persistence_modes(const WorkerCommand *command, PersistenceAnswer *answer);
+int persistence_modes(const WorkerCommand *command, void *ret_answer);
 /*
  * ASK_UEVENTS: writes a line to `out`, a socket, for every message of the kernel about a PCI
  * device, until the other side has closed it. 0, or what cannot be done, once.

@@ -48,5 +48,5 @@ int main(int argc, char **argv)
 		return part_run(argv[1] + strlen(PART_OPTION));
 	if (!worker_command_parse(argc, argv, &command, &status))
 		return status;
-	return worker_command_run(&command, NULL);
+	return worker_command_run(&command);
 }

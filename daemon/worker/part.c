@@ -35,7 +35,7 @@ static bool is_of_this_host(const WorkerCommand *c)
 static int take_lock(const WorkerCommand *command, int *ret_fd)
 {
 	char text[BDF_TEXT_MAX];
-	const char *name = question_lock(command->question, command->functions, text);
+	const char *name = question_lock_name(command->question->lock, command->functions, text);
 
 	return name ? pid_lock_take(PARTS_LOCKS_DIR, name, ret_fd) : 0;
 }
@@ -56,7 +56,7 @@ static int run(const Part *part, int argc, char **argv)
 	r = take_lock(&command, &lock_fd);
 	if (r < 0)
 		return fail("another one is at work", r);
-	return worker_command_run(&command, NULL);
+	return worker_command_run(&command);
 }
 
 static int serve(const Part *part, char *const *words)

@@ -117,8 +117,10 @@ static int work(const WorkerCommand *command, GpuPersistence *gpus)
 	return 0;
 }
 
-int persistence_modes(const WorkerCommand *command, PersistenceAnswer *answer)
+int persistence_modes(const WorkerCommand *command, void *ret_answer)
 {
+	PersistenceAnswer *answer = ret_answer;
+
 	answer->n_gpus = command->n_functions;
 	answer->gpus = xcalloc(answer->n_gpus + 1, sizeof(GpuPersistence));
 	return work(command, answer->gpus);

@@ -121,8 +121,10 @@ static int probe_mmio(const WorkerCommand *command, ProbeAnswer *answer)
 	return r < 0 ? r : match_boards(sysfs_fd, views, n, answer);
 }
 
-int probe_links(const WorkerCommand *command, ProbeAnswer *answer)
+int probe_links(const WorkerCommand *command, void *ret_answer)
 {
+	ProbeAnswer *answer = ret_answer;
+
 	answer->boards = evidence_new();
 	return question_id(command->question) == ASK_REGISTERS ? probe_mmio(command, answer)
 							       : probe_nvml(command, answer);

@@ -24,10 +24,10 @@
 /* As long as gpu-admin-tools waits. */
 #define MEMORY_POLL_MSEC 5000U
 
-static int move(const WorkerCommand *command, const DriverOps *ops, void *ret)
+static int move(const WorkerCommand *command, void *ret)
 {
 	_cleanup_free_ char *gpus = strf("%s/driver/nvidia/gpus", command->proc_dir);
-	DriverOps here = ops ? *ops : *driver_real_ops();
+	DriverOps here = command->ops ? *command->ops : *driver_real_ops();
 	DriverResult *result = &((MoveAnswer *)ret)->result;
 	_cleanup_close_ int sysfs_fd = -1;
 	int r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
@@ -40,7 +40,7 @@ static int move(const WorkerCommand *command, const DriverOps *ops, void *ret)
 	return 0;
 }
 
-static int reset(const WorkerCommand *command, const DriverOps *ops, void *ret)
+static int reset(const WorkerCommand *command, void *ret)
 {
 	ResetReport *report = &((ResetAnswer *)ret)->report;
 	_cleanup_close_ int sysfs_fd = -1;
@@ -58,8 +58,8 @@ static int reset(const WorkerCommand *command, const DriverOps *ops, void *ret)
 	/* The files of /dev/vfio belong to /sys and to no other tree. */
 	if (strcmp(command->sysfs_dir, "/sys") != 0)
 		real.hot_reset = NULL;
-	(command->slot ? slot_reset_with : function_reset_with)(ops ? ops : &real, sysfs_fd,
-								&command->functions[0], report);
+	(command->slot ? slot_reset_with : function_reset_with)(
+		command->ops ? command->ops : &real, sysfs_fd, &command->functions[0], report);
 	return 0;
 }
 
@@ -100,7 +100,7 @@ static int look(const WorkerCommand *command, Inspection **ret)
 		&roots, command->functions, command->n_functions, ret);
 }
 
-static int inspect(const WorkerCommand *command, _unused_ const DriverOps *ops, void *ret)
+static int inspect(const WorkerCommand *command, void *ret)
 {
 	InspectAnswer *answer = ret;
 
@@ -118,7 +118,7 @@ static int open_roots(const WorkerCommand *command, int *ret_sysfs, int *ret_pro
 				   : dir_open_at(AT_FDCWD, command->sysfs_dir, false, ret_sysfs);
 }
 
-static int examine(const WorkerCommand *command, _unused_ const DriverOps *ops, void *ret)
+static int examine(const WorkerCommand *command, void *ret)
 {
 	_cleanup_close_ int sysfs_fd = -1, proc_fd = -1, root_fd = -1;
 	int r = open_roots(command, &sysfs_fd, &proc_fd, &root_fd);
@@ -135,7 +135,7 @@ static int examine(const WorkerCommand *command, _unused_ const DriverOps *ops, 
 	return 0;
 }
 
-static int read_machines(const WorkerCommand *command, _unused_ const DriverOps *ops, void *ret)
+static int read_machines(const WorkerCommand *command, void *ret)
 {
 	_cleanup_(machines_freep) Machines *machines = NULL;
 	_cleanup_close_ int proc_fd = -1, root_fd = -1;
@@ -153,7 +153,7 @@ static int read_machines(const WorkerCommand *command, _unused_ const DriverOps 
 	return 0;
 }
 
-static int poll_memory(const WorkerCommand *command, _unused_ const DriverOps *ops, void *ret)
+static int poll_memory(const WorkerCommand *command, void *ret)
 {
 	_cleanup_close_ int sysfs_fd = -1;
 	MemoryAnswer *answer = ret;
@@ -168,19 +168,8 @@ static int poll_memory(const WorkerCommand *command, _unused_ const DriverOps *o
 	return 0;
 }
 
-static int probe(const WorkerCommand *command, _unused_ const DriverOps *ops, void *ret)
-{
-	return probe_links(command, ret);
-}
-
-static int persistence(const WorkerCommand *command, _unused_ const DriverOps *ops, void *ret)
-{
-	return persistence_modes(command, ret);
-}
-
 /* -errno: there is no answer, where it has no place for an error. */
-static int (*const answers[QUESTION_MAX_])(const WorkerCommand *command, const DriverOps *ops,
-					   void *ret_answer) = {
+static int (*const answers[QUESTION_MAX_])(const WorkerCommand *command, void *ret_answer) = {
 	[ASK_MOVE] = move,
 	[ASK_RESET] = reset,
 	[ASK_INSPECT] = inspect,
@@ -190,10 +179,10 @@ static int (*const answers[QUESTION_MAX_])(const WorkerCommand *command, const D
 	[ASK_HEALTH] = examine,
 	[ASK_MACHINES] = read_machines,
 	[ASK_MEMORY] = poll_memory,
-	[ASK_LINKS] = probe,
-	[ASK_REGISTERS] = probe,
-	[ASK_PERSISTENCE] = persistence,
-	[ASK_SET_PERSISTENCE] = persistence,
+	[ASK_LINKS] = probe_links,
+	[ASK_REGISTERS] = probe_links,
+	[ASK_PERSISTENCE] = persistence_modes,
+	[ASK_SET_PERSISTENCE] = persistence_modes,
 };
 
 static char *text_of(const WorkerCommand *command, const void *answer)
@@ -210,13 +199,13 @@ static char *text_of(const WorkerCommand *command, const void *answer)
 }
 
 /* NULL: it cannot be made. */
-static char *answer(const WorkerCommand *command, const DriverOps *ops)
+static char *answer(const WorkerCommand *command)
 {
 	const Question *q = command->question;
 	_cleanup_free_ void *it = xcalloc(1, q->size);
 	char *text = NULL;
 
-	if (answers[question_id(q)](command, ops, it) >= 0)
+	if (answers[question_id(q)](command, it) >= 0)
 		text = text_of(command, it);
 	answer_clear(q, it);
 	return text;
@@ -231,7 +220,7 @@ static int follow_uevents(void)
 	return r < 0 ? GPUPASS_EXIT_FAILED : GPUPASS_EXIT_DONE;
 }
 
-int worker_command_run(const WorkerCommand *command, const DriverOps *ops)
+int worker_command_run(const WorkerCommand *command)
 {
 	QuestionId id = question_id(command->question);
 	_cleanup_free_ char *text = NULL;
@@ -240,7 +229,7 @@ int worker_command_run(const WorkerCommand *command, const DriverOps *ops)
 		return follow_uevents();
 	if (id == ASK_MOVE || id == ASK_RESET)
 		heap_reserve(MOVE_MEMORY_BYTES);
-	text = answer(command, ops);
+	text = answer(command);
 	if (!text) {
 		fputs("gpupass-worker: cannot answer\n", stderr);
 		return GPUPASS_EXIT_FAILED;

@@ -172,7 +172,8 @@ int main(int argc, char **argv)
 		return GPUPASS_EXIT_DONE;
 	if (moves(&command) && read_fault(&command, &fault) < 0)
 		return GPUPASS_EXIT_FAILED;
-	status = worker_command_run(&command, &ops);
+	command.ops = &ops;
+	status = worker_command_run(&command);
 	sysfs_kernel_clear(&fault.kernel);
 	free(fault.path);
 	return status;

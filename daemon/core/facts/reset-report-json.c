@@ -10,7 +10,7 @@ static const JsonMember look_members[] = {
 	JSON_END,
 };
 
-static const JsonMember report_members[] = {
+const JsonMember reset_report_members[] = {
 	JSON_BDF_AS(ResetReport, bdf, "address"),
 	JSON_ENUM(ResetReport, result, ResetResult, RESET_RESULTS, "is none that there is"),
 	JSON_ERRNO(ResetReport, error),
@@ -22,13 +22,13 @@ static const JsonMember report_members[] = {
 
 json_t *reset_report_to_json(const ResetReport *report)
 {
-	return json_struct_write(report_members, report);
+	return json_struct_write(reset_report_members, report);
 }
 
 int reset_report_from_json(const json_t *json, ResetReport *ret)
 {
 	ResetReport report = { 0 };
-	int r = json_struct_read(report_members, json, NULL, &report, NULL);
+	int r = json_struct_read(reset_report_members, json, NULL, &report, NULL);
 
 	if (r < 0)
 		reset_report_clear(&report);

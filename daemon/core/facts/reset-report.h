@@ -2,10 +2,10 @@
 /* The result of the reset of one function between two tenants, as a worker reports it. */
 #pragma once
 
-#include <jansson.h>
 #include <stdbool.h>
 
 #include "core/base/bdf.h"
+#include "core/base/json-struct.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
 
@@ -58,6 +58,7 @@ bool reset_link_is_worse(const ResetLook *before, const ResetLook *after);
 /* "0000:41:00.0: failed (flr): Input/output error" */
 char *reset_report_text(const ResetReport *report);
 
+extern const JsonMember reset_report_members[];
 json_t *reset_report_to_json(const ResetReport *report);
 /* Strict. -EBADMSG leaves *ret untouched. */
 int reset_report_from_json(const json_t *json, ResetReport *ret);

@@ -169,8 +169,7 @@ static void real_ask(Host *host, Ask *asks, size_t n, uint64_t timeout_usec)
 
 static pid_t real_worker_on(Host *host, const Bdf *function)
 {
-	return function ? worker_find(&real(host)->worker, function)
-			: worker_find_probe(&real(host)->worker);
+	return worker_find(&real(host)->worker, function ? LOCK_FUNCTION : LOCK_PROBE, function);
 }
 
 /* With Uri=none no domain is libvirt's, which is known. */

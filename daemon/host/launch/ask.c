@@ -47,17 +47,7 @@ static bool is_valid(const Ask *ask)
 
 static pid_t find_at_work(const WorkerConfig *config, const Ask *ask)
 {
-	switch (question(ask->id)->lock) {
-	case LOCK_FUNCTION:
-		return worker_find(config, ask->functions);
-	case LOCK_PROBE:
-		return worker_find_probe(config);
-	case LOCK_PERSISTENCE:
-		return worker_find_persistence(config);
-	case LOCK_NONE:
-		break;
-	}
-	return 0;
+	return worker_find(config, question(ask->id)->lock, ask->functions);
 }
 
 /* ---- what went wrong, in words ---- */
@@ -267,43 +257,36 @@ static void queue_all(Launch *launch, Ask *asks)
 	}
 }
 
-static WorkerQuestion counted_as(const Ask *ask)
-{
-	QuestionLock lock = question(ask->id)->lock;
-
-	return lock == LOCK_PROBE	  ? WORKER_PROBES
-	       : lock == LOCK_PERSISTENCE ? WORKER_READS_PERSISTENCE
-					  : WORKER_QUESTIONS;
-}
-
 void ask_parts(const WorkerConfig *config, Ask *asks, size_t n, uint64_t timeout_usec,
 	       uint64_t deadline_usec)
 {
 	_cleanup_(launch_end) Launch launch = { 0 };
 	uint64_t start = now_monotonic(), waited;
+	const Question *q;
 
 	if (n == 0)
 		return;
+	q = question(asks->id);
 	/* What changes a function: a mover at work is not to count as stuck sooner. */
-	if (question(asks->id)->lock == LOCK_FUNCTION)
+	if (q->lock == LOCK_FUNCTION)
 		deadline_usec = 0;
 	if (timeout_usec == ASK_USUAL_TIMEOUT)
-		timeout_usec = question(asks->id)->limit_sec * USEC_PER_SEC;
-	launch = launch_begin(config, n, question(asks->id)->answer_max);
-	worker_question_begins(config, counted_as(asks));
+		timeout_usec = q->limit_sec * USEC_PER_SEC;
+	launch = launch_begin(config, n, q->answer_max);
+	worker_question_begins(config, q->lock);
 	queue_all(&launch, asks);
 	launch_run(&launch, timeout_usec, deadline_usec);
-	worker_question_ends(config, counted_as(asks), launch_child(&launch, 0)->pid > 0);
+	worker_question_ends(config, q->lock, launch.children->items->pid > 0);
 	waited = now_monotonic() - start;
 	for (size_t i = 0; i < n; i++) {
-		int r = launch_error(&launch, i);
+		int r = launch.errors[i];
 
 		if (r == -EBUSY)
 			refuse_busy(config, &asks[i]);
 		else if (r < 0)
 			refuse_error(config, &asks[i], r, false);
 		else
-			take(config, &asks[i], launch_child(&launch, i), waited);
+			take(config, &asks[i], &launch.children->items[i], waited);
 	}
 }
 

@@ -9,12 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "util/clock.h"
 #include "util/xalloc.h"
 
-#define USEC_PER_SEC 1000000U
 /*
  * Pauses between checks of a child that has closed its output but not ended: 0.1 ms, doubled up to
  * 25 ms.
@@ -109,6 +108,13 @@ static int make_pipe(int *ret_read_fd, int *ret_write_fd)
 	return 0;
 }
 
+static void begin(Child *child, int read_fd)
+{
+	child->fd = read_fd;
+	child->running = true;
+	child->status = -1;
+}
+
 int children_start(Children *children, size_t index, char *const *argv)
 {
 	Child *child = &children->items[index];
@@ -118,14 +124,11 @@ int children_start(Children *children, size_t index, char *const *argv)
 	if (r < 0)
 		return r;
 	r = spawn(argv, write_fd, &child->pid);
-	if (r < 0) {
+	if (r < 0)
 		child->pid = 0;
-		return r;
-	}
-	child->fd = TAKE_FD(read_fd);
-	child->running = true;
-	child->status = -1;
-	return 0;
+	else
+		begin(child, TAKE_FD(read_fd));
+	return r;
 }
 
 /* With what a started one has: stdin from /dev/null, stdout into the pipe, no signal blocked. */
@@ -157,28 +160,14 @@ int children_fork(Children *children, size_t index, int (*work)(const void *data
 	if (pid == 0)
 		go_on_as_child(write_fd, work, data);
 	child->pid = pid;
-	child->fd = TAKE_FD(read_fd);
-	child->running = true;
-	child->status = -1;
+	begin(child, TAKE_FD(read_fd));
 	return 0;
 }
 
 void children_adopt(Children *children, size_t index, int read_fd)
 {
-	Child *child = &children->items[index];
-
-	child->fd = read_fd;
-	child->adopted = true;
-	child->running = true;
-	child->status = -1;
-}
-
-static uint64_t now_monotonic_usec(void)
-{
-	struct timespec t = { 0 };
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * USEC_PER_SEC + (uint64_t)t.tv_nsec / 1000U;
+	children->items[index].adopted = true;
+	begin(&children->items[index], read_fd);
 }
 
 /* Makes room for more output, including one byte for the NUL. */
@@ -305,10 +294,7 @@ static Progress look(Children *children)
 
 static void wait_for_output(Children *children, uint64_t usec)
 {
-	struct timespec timeout = {
-		.tv_sec = (time_t)(usec / USEC_PER_SEC),
-		.tv_nsec = (long)(usec % USEC_PER_SEC) * 1000,
-	};
+	const struct timespec timeout = clock_timespec(usec);
 	nfds_t n = 0;
 
 	for (size_t i = 0; i < children->n_items; i++)
@@ -320,12 +306,12 @@ static void wait_for_output(Children *children, uint64_t usec)
 
 void children_wait(Children *children, uint64_t timeout_usec)
 {
-	uint64_t start = now_monotonic_usec();
+	uint64_t start = now_monotonic();
 	unsigned doublings = 0;
 
 	for (;;) {
 		Progress progress = look(children);
-		uint64_t elapsed = now_monotonic_usec() - start, pause;
+		uint64_t elapsed = now_monotonic() - start, pause;
 
 		if (progress.running == 0 || elapsed >= timeout_usec)
 			return;
@@ -357,10 +343,10 @@ static bool all_have_begun(Children *children)
 
 void children_wait_begun(Children *children, uint64_t timeout_usec)
 {
-	uint64_t start = now_monotonic_usec();
+	uint64_t start = now_monotonic();
 
 	for (;;) {
-		uint64_t elapsed = now_monotonic_usec() - start;
+		uint64_t elapsed = now_monotonic() - start;
 
 		if (all_have_begun(children) || elapsed >= timeout_usec)
 			return;

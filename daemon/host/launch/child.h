@@ -67,11 +67,6 @@ int children_fork(Children *children, size_t index, int (*work)(const void *data
 /* Takes our end of the connection, which must not block. It ends when nobody has the other end. */
 void children_adopt(Children *children, size_t index, int read_fd);
 
-static inline bool child_started(const Child *child)
-{
-	return child->pid != 0 || child->adopted;
-}
-
 /*
  * Returns when all adopted ones have ended or begun, or when the deadline has passed. One that
  * begins says so by an empty line, which is not part of its output.

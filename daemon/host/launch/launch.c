@@ -53,8 +53,9 @@ static int ask_fresh(const WorkerConfig *config, Asked *asked)
 	int r;
 
 	asked->connection = (ReadyPart){ .fd = -1 };
-	r = config->ready ? ready_parts_connect(config->ready, asked->part, &asked->connection)
-			  : part_connect(config->parts_dir, asked->part, &asked->connection.fd);
+	r = config->ready
+		    ? ready_parts_connect(config->ready, asked->part, true, &asked->connection)
+		    : part_connect(config->parts_dir, asked->part, true, &asked->connection.fd);
 	return r < 0 ? r : send_request(config, asked);
 }
 
@@ -292,16 +293,6 @@ void launch_run(Launch *launch, uint64_t timeout_usec, uint64_t deadline_usec)
 	wait_for(launch->config, launch->children, timeout_usec, deadline_usec);
 	if (launch->children->items[launch->n].adopted)
 		scatter(launch);
-}
-
-int launch_error(const Launch *launch, size_t index)
-{
-	return launch->errors[index];
-}
-
-const Child *launch_child(const Launch *launch, size_t index)
-{
-	return &launch->children->items[index];
 }
 
 void launch_end(Launch *launch)

@@ -37,12 +37,9 @@ Launch launch_begin(const WorkerConfig *config, size_t n, size_t output_max);
  * Starts all, and returns when all have ended or have worked for `timeout_usec`: for the parts to
  * begin, which is systemd's matter, there is time of its own. But no later than at `deadline_usec`
  * (CLOCK_MONOTONIC; 0: none). Parts that wait for another request then are kept for it. After one
- * that could not be started no more are: launch_error() of those is -ECANCELED. It is -EBUSY when
+ * that could not be started no more are: the error of those is -ECANCELED. It is -EBUSY when
  * an older worker is at work on the function, and none was started.
  */
 void launch_run(Launch *launch, uint64_t timeout_usec, uint64_t deadline_usec);
-
-int launch_error(const Launch *launch, size_t index);
-const Child *launch_child(const Launch *launch, size_t index);
 
 void launch_end(Launch *launch);

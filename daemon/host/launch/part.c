@@ -21,21 +21,30 @@ bool part_is_absent(int error)
 	return error == -ENOENT || error == -ECONNREFUSED || error == -ENOTDIR;
 }
 
-static int connect_to(const char *directory, const char *part, int flags, int *ret_fd)
+static int name_of(const char *directory, const char *part, struct sockaddr_un *ret)
 {
-	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
-	struct timeval timeout = { .tv_sec = SEND_TIMEOUT_SEC };
-	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	int n;
 
-	if (fd < 0)
-		return -errno;
-	n = snprintf(name.sun_path, sizeof(name.sun_path), "%s/%s", directory, part);
-	if (n < 0 || (size_t)n >= sizeof(name.sun_path))
-		return -ENAMETOOLONG;
+	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	n = snprintf(ret->sun_path, sizeof(ret->sun_path), "%s/%s", directory, part);
+	return n < 0 || (size_t)n >= sizeof(ret->sun_path) ? -ENAMETOOLONG : 0;
+}
+
+int part_connect(const char *directory, const char *part, bool wait, int *ret_fd)
+{
+	_cleanup_close_ int fd =
+		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | (wait ? 0 : SOCK_NONBLOCK), 0);
+	struct timeval timeout = { .tv_sec = SEND_TIMEOUT_SEC };
+	struct sockaddr_un name;
+	int r = fd < 0 ? -errno : name_of(directory, part, &name);
+
+	if (r < 0)
+		return r;
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) < 0 ||
 	    connect(fd, (struct sockaddr *)&name, sizeof(name)) < 0)
 		return -errno;
+	if (wait && fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
+		return -EIO;
 	*ret_fd = TAKE_FD(fd);
 	return 0;
 }
@@ -56,33 +65,14 @@ int part_send(int fd, const char *request, size_t size)
 	return 0;
 }
 
-int part_connect(const char *directory, const char *part, int *ret_fd)
-{
-	int fd = -1, r = connect_to(directory, part, 0, &fd);
-
-	if (r < 0)
-		return r;
-	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0) {
-		close_fd(fd);
-		return -EIO;
-	}
-	*ret_fd = fd;
-	return 0;
-}
-
-int part_connect_at_once(const char *directory, const char *part, int *ret_fd)
-{
-	return connect_to(directory, part, SOCK_NONBLOCK, ret_fd);
-}
-
 int part_socket_id(const char *directory, const char *part, uint64_t *ret)
 {
 	struct sockaddr_un name;
 	struct stat st;
-	int n = snprintf(name.sun_path, sizeof(name.sun_path), "%s/%s", directory, part);
+	int r = name_of(directory, part, &name);
 
-	if (n < 0 || (size_t)n >= sizeof(name.sun_path))
-		return -ENAMETOOLONG;
+	if (r < 0)
+		return r;
 	if (stat(name.sun_path, &st) < 0)
 		return -errno;
 	*ret = st.st_ino;
@@ -106,7 +96,7 @@ static int ask(int fd, char *const *words)
 int part_ask_at_once(const char *directory, const char *part, char *const *words, int *ret_fd)
 {
 	_cleanup_close_ int fd = -1;
-	int r = part_connect_at_once(directory, part, &fd);
+	int r = part_connect(directory, part, false, &fd);
 
 	if (r >= 0)
 		r = ask(fd, words);

@@ -19,12 +19,9 @@
 
 /*
  * Has systemd start one, and returns the connection, whose reads do not block. -ENOENT or
- * -ECONNREFUSED: nobody listens, and nothing was started.
+ * -ECONNREFUSED: nobody listens, and nothing was started. -EAGAIN: not `wait`, and it would have to.
  */
-int part_connect(const char *directory, const char *part, int *ret_fd);
-
-/* The same without waiting: -EAGAIN when it would have to. */
-int part_connect_at_once(const char *directory, const char *part, int *ret_fd);
+int part_connect(const char *directory, const char *part, bool wait, int *ret_fd);
 
 /*
  * Hands on a request (host/wire/request.h). On any error it got no whole request, and does nothing.

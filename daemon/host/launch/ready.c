@@ -72,15 +72,10 @@ bool ready_parts_stays(const ReadyParts *ready, const char *part)
  * What whoever asks now wants to be asked: by the socket that listens, and with what is to be seen
  * now. A socket of 0, which is no file's: nobody listens.
  */
-typedef struct Wanted {
-	uint64_t socket;
-	uint64_t view;
-} Wanted;
-
-static Wanted wanted_now(const ReadyParts *ready, const char *part)
+static ReadyPart wanted_now(const ReadyParts *ready, const char *part)
 {
 	size_t kind = find_kind(part);
-	Wanted wanted = { 0 };
+	ReadyPart wanted = { .fd = -1 };
 
 	(void)part_socket_id(ready->directory, part, &wanted.socket);
 	if (kind < PARTS_MAX && part_at(kind)->has_view)
@@ -94,7 +89,7 @@ static Wanted wanted_now(const ReadyParts *ready, const char *part)
  * has seen its end; launch.c sees to that. One whose socket was stopped, or is another one by now,
  * is not what whoever stopped it wants to be asked.
  */
-static bool is_usable(const ReadyPart *connection, const Wanted *wanted)
+static bool is_usable(const ReadyPart *connection, const ReadyPart *wanted)
 {
 	struct pollfd file = { .fd = connection->fd, .events = POLLIN | POLLRDHUP };
 
@@ -116,7 +111,7 @@ static ReadyPart take_best(Kept *kept)
 
 bool ready_parts_take(ReadyParts *ready, const char *part, ReadyPart *ret)
 {
-	Wanted wanted = wanted_now(ready, part);
+	ReadyPart wanted = wanted_now(ready, part);
 	size_t kind = find_kind(part);
 	bool found = false;
 	Kept *kept;
@@ -136,27 +131,19 @@ bool ready_parts_take(ReadyParts *ready, const char *part, ReadyPart *ret)
 }
 
 /* What is wanted is seen first: what is replaced meanwhile makes the connection count as old. */
-static int connect_to(const ReadyParts *ready, const char *part,
-		      int (*how)(const char *directory, const char *part, int *ret_fd),
-		      ReadyPart *ret)
+int ready_parts_connect(const ReadyParts *ready, const char *part, bool wait, ReadyPart *ret)
 {
-	Wanted wanted = wanted_now(ready, part);
-	ReadyPart connection = { .socket = wanted.socket, .view = wanted.view };
-	int r = how(ready->directory, part, &connection.fd);
+	ReadyPart connection = wanted_now(ready, part);
+	int r = part_connect(ready->directory, part, wait, &connection.fd);
 
 	if (r >= 0)
 		*ret = connection;
 	return r;
 }
 
-int ready_parts_connect(ReadyParts *ready, const char *part, ReadyPart *ret)
-{
-	return connect_to(ready, part, part_connect, ret);
-}
-
 void ready_parts_give_back(ReadyParts *ready, const char *part, ReadyPart *connection)
 {
-	Wanted wanted = wanted_now(ready, part);
+	ReadyPart wanted = wanted_now(ready, part);
 	size_t kind = find_kind(part);
 	bool kept = false;
 
@@ -174,7 +161,7 @@ void ready_parts_give_back(ReadyParts *ready, const char *part, ReadyPart *conne
 }
 
 /* Closes those that nobody is to ask; of the others the used ones, too, if `used`. */
-static void drop(Kept *kept, const Wanted *wanted, bool used)
+static void drop(Kept *kept, const ReadyPart *wanted, bool used)
 {
 	size_t n = 0;
 
@@ -196,15 +183,14 @@ static void fill(ReadyParts *ready, size_t kind, size_t n)
 	int r = 0;
 
 	while (r >= 0 && kept->n < n) {
-		r = connect_to(ready, part_at(kind)->name, part_connect_at_once,
-			       &kept->items[kept->n]);
+		r = ready_parts_connect(ready, part_at(kind)->name, false, &kept->items[kept->n]);
 		kept->n += r >= 0;
 	}
 }
 
 void ready_parts_expect(ReadyParts *ready, const char *part)
 {
-	Wanted wanted = wanted_now(ready, part);
+	ReadyPart wanted = wanted_now(ready, part);
 	size_t kind = find_kind(part);
 
 	if (kind == PARTS_MAX)
@@ -218,7 +204,7 @@ void ready_parts_expect(ReadyParts *ready, const char *part)
 void ready_parts_rest(ReadyParts *ready)
 {
 	for (size_t i = 0; part_at(i); i++) {
-		Wanted wanted = wanted_now(ready, part_at(i)->name);
+		ReadyPart wanted = wanted_now(ready, part_at(i)->name);
 
 		pthread_mutex_lock(&ready->lock);
 		drop(&ready->kept[i], &wanted, true);

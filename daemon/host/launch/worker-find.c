@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "host/scan/process.h"
-#include "host/wire/question.h"
 #include "util/file.h"
 #include "util/pid-lock.h"
 #include "util/text.h"
@@ -21,59 +20,42 @@ static const char *next_argument(const char *at, const char *end)
 	return at < end ? at : NULL;
 }
 
-static bool is_set_option(const char *argument)
+/*
+ * Which lock a part that was asked these words would have; NULL: none. A probe by registers needs
+ * none, and counts as a probe here.
+ */
+static const char *lock_of(const char *verb, const char *end)
 {
-	return str_starts_with(argument, "--set=");
+	const char *option = next_argument(verb, end), *function = option;
+
+	if (option && str_starts_with(option, "--"))
+		function = next_argument(option, end);
+	if (strcmp(verb, "probe") == 0)
+		return LOCK_NAME_PROBE;
+	if (strcmp(verb, "persistence") == 0)
+		return option && str_starts_with(option, "--set=") ? function
+								   : LOCK_NAME_PERSISTENCE;
+	return strcmp(verb, "move") == 0 || strcmp(verb, "reset") == 0 ? function : NULL;
 }
 
-/*
- * A worker that only reads the mode changes nothing. *at becomes the option; the function follows
- * it.
- */
-static bool sets_persistence(const char **at, const char *end)
-{
-	const char *option = next_argument(*at, end);
-
-	if (!option || !is_set_option(option))
-		return false;
-	*at = option;
-	return true;
-}
-
-/*
- * `line` has the arguments, each ended by NUL. `function` NULL: a worker that asks NVML this
- * question; there may be only one such worker at a time.
- */
-static bool works_on(const char *line, size_t size, const WorkerConfig *config,
-		     const char *function, const char *question)
+/* `line` has the arguments, each ended by NUL: the program, its options, a verb and what follows. */
+static bool works_on(const char *line, size_t size, const WorkerConfig *config, const char *lock)
 {
 	const char *end = line + size, *at = line;
 	bool sysfs = str_equal(config->sysfs_dir, "/sys");
 
 	if (size == 0 || strcmp(line, config->program) != 0)
 		return false;
-	while ((at = next_argument(at, end))) {
+	while ((at = next_argument(at, end)) && str_starts_with(at, "--"))
 		if (str_starts_with(at, "--sysfs="))
 			sysfs = strcmp(at + strlen("--sysfs="), config->sysfs_dir) == 0;
-		if (!function && strcmp(at, question) == 0)
-			return sysfs && !sets_persistence(&at, end);
-		if (strcmp(at, "persistence") == 0 && !sets_persistence(&at, end))
-			return false;
-		if (strcmp(at, "move") != 0 && strcmp(at, "reset") != 0 && !is_set_option(at))
-			continue;
-		at = next_argument(at, end);
-		if (at && (strcmp(at, "--") == 0 || strcmp(at, "--slot") == 0))
-			at = next_argument(at, end);
-		return sysfs && at && str_equal(at, function);
-	}
-	return false;
+	return sysfs && at && str_equal(lock_of(at, end), lock);
 }
 
 /* What to search for, and the searching process. */
 typedef struct Search {
 	const WorkerConfig *config;
-	const char *function; /* NULL: `question` instead */
-	const char *question;
+	const char *lock; /* what it is at work on: question_lock_name() */
 	uid_t own_uid;
 	char *own_cgroup; /* control group of our children; NULL: not known or shared */
 	struct statx program;
@@ -156,7 +138,7 @@ static bool says_so(const Search *search, int process_fd)
 	size_t size = 0;
 
 	return file_read_at(process_fd, "cmdline", COMMAND_LINE_MAX, &line, &size) >= 0 &&
-	       works_on(line, size, search->config, search->function, search->question);
+	       works_on(line, size, search->config, search->lock);
 }
 
 /*
@@ -172,17 +154,14 @@ static bool is_worker(const Search *search, int process_fd)
 	       says_so(search, process_fd);
 }
 
-static pid_t find(const WorkerConfig *config, const Bdf *function, const char *question)
+static pid_t find(const WorkerConfig *config, const char *lock)
 {
 	_cleanup_closedir_ DIR *proc = opendir("/proc");
-	char text[BDF_TEXT_MAX] = "";
-	_cleanup_(search_clear) Search search = { .question = question };
+	_cleanup_(search_clear) Search search = { .lock = lock };
 	const struct dirent *entry;
 
 	if (!proc)
 		return 0;
-	if (function)
-		search.function = bdf_format(function, text);
 	search_begin(config, dirfd(proc), &search);
 	while ((entry = readdir(proc))) {
 		_cleanup_close_ int fd = -1;
@@ -196,80 +175,68 @@ static pid_t find(const WorkerConfig *config, const Bdf *function, const char *q
 	return 0;
 }
 
-/* A part has rights that we have not, so that /proc does not show us its program: by its lock. */
-static pid_t lock_holder(const WorkerConfig *config, const char *lock)
+/* There may be only one such worker at a time, on the whole host. */
+static bool is_counted(const WorkerConfig *config, QuestionLock lock)
 {
-	return config->locks_dir ? pid_lock_holder(config->locks_dir, lock) : 0;
+	return config->children && (lock == LOCK_PROBE || lock == LOCK_PERSISTENCE);
 }
 
-pid_t worker_find(const WorkerConfig *config, const Bdf *function)
-{
-	pid_t pid = lock_holder(config, BDF_TEXT(function));
-
-	return pid > 0 ? pid : find(config, function, NULL);
-}
-
-/* ---- questions ---- */
-
-static bool child_may_be_there(const WorkerChildren *children, WorkerQuestion question)
+static bool child_may_be_there(const WorkerChildren *children, QuestionLock lock)
 {
 	/* In this order: a call counts its child before it no longer counts as running. */
-	return atomic_load(&children->of[question].running) > 0 ||
-	       atomic_load(&children->of[question].none_of) !=
-		       atomic_load(&children->of[question].started) + 1;
+	return atomic_load(&children->of[lock].running) > 0 ||
+	       atomic_load(&children->of[lock].none_of) !=
+		       atomic_load(&children->of[lock].started) + 1;
 }
 
 /*
  * One that was started after we began to look, or that had no name yet then, is looked for next
  * time.
  */
-static pid_t find_child(const WorkerConfig *config, WorkerQuestion question, const char *name)
+static pid_t find_child(const WorkerConfig *config, QuestionLock lock, const char *name)
 {
 	WorkerChildren *children = config->children;
 	unsigned started;
 	bool running;
 	pid_t pid;
 
-	if (!children)
-		return find(config, NULL, name);
-	if (!child_may_be_there(children, question))
+	if (!child_may_be_there(children, lock))
 		return 0;
-	running = atomic_load(&children->of[question].running) > 0;
-	started = atomic_load(&children->of[question].started);
-	pid = find(config, NULL, name);
+	running = atomic_load(&children->of[lock].running) > 0;
+	started = atomic_load(&children->of[lock].started);
+	pid = find(config, name);
 	if (pid == 0 && !running)
-		atomic_store(&children->of[question].none_of, started + 1);
+		atomic_store(&children->of[lock].none_of, started + 1);
 	return pid;
 }
 
-static pid_t find_question(const WorkerConfig *config, WorkerQuestion question, const char *name)
+pid_t worker_find(const WorkerConfig *config, QuestionLock lock, const Bdf *function)
 {
-	pid_t pid = lock_holder(config, name);
+	char text[BDF_TEXT_MAX];
+	const char *name = question_lock_name(lock, function, text);
+	pid_t pid = 0;
 
-	return pid > 0 ? pid : find_child(config, question, name);
+	if (!name)
+		return 0;
+	/* A part has rights that we have not, so that /proc does not show us its program. */
+	if (config->locks_dir)
+		pid = pid_lock_holder(config->locks_dir, name);
+	if (pid > 0)
+		return pid;
+	return is_counted(config, lock) ? find_child(config, lock, name) : find(config, name);
 }
 
-pid_t worker_find_probe(const WorkerConfig *config)
+void worker_question_begins(const WorkerConfig *config, QuestionLock lock)
 {
-	return find_question(config, WORKER_PROBES, LOCK_NAME_PROBE);
+	if (is_counted(config, lock))
+		atomic_fetch_add(&config->children->of[lock].running, 1);
 }
 
-pid_t worker_find_persistence(const WorkerConfig *config)
+void worker_question_ends(const WorkerConfig *config, QuestionLock lock, bool started_child)
 {
-	return find_question(config, WORKER_READS_PERSISTENCE, LOCK_NAME_PERSISTENCE);
-}
-
-void worker_question_begins(const WorkerConfig *config, WorkerQuestion question)
-{
-	if (config->children && question < WORKER_QUESTIONS)
-		atomic_fetch_add(&config->children->of[question].running, 1);
-}
-
-void worker_question_ends(const WorkerConfig *config, WorkerQuestion question, bool started_child)
-{
-	if (!config->children || question == WORKER_QUESTIONS)
+	if (!is_counted(config, lock))
 		return;
 	if (started_child)
-		atomic_fetch_add(&config->children->of[question].started, 1);
-	atomic_fetch_sub(&config->children->of[question].running, 1);
+		atomic_fetch_add(&config->children->of[lock].started, 1);
+	atomic_fetch_sub(&config->children->of[lock].running, 1);
 }

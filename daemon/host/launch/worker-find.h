@@ -6,15 +6,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "core/base/bdf.h"
 #include "host/launch/config.h"
-
-/* What there may be only one worker of at a time, on the whole host. */
-typedef enum WorkerQuestion {
-	WORKER_PROBES,
-	WORKER_READS_PERSISTENCE,
-	WORKER_QUESTIONS
-} WorkerQuestion;
+#include "host/wire/question.h"
 
 /*
  * Whether a child that asks this may be there. A part is found by its lock; a child only in /proc,
@@ -28,26 +21,21 @@ typedef struct WorkerChildren {
 		atomic_uint started; /* children, ever */
 		atomic_uint
 			none_of; /* 1 + as many of them as had been started when none was there */
-	} of[WORKER_QUESTIONS];
+	} of[LOCK_MAX_];	 /* of those that there may be one of on the whole host */
 } WorkerChildren;
 
 /*
- * The process that is at work on this function; 0: none. A part has the lock of the function's name
- * (util/pid-lock.h). A child is found in the real /proc; `proc_dir` may be another host's: it has
- * our uids, its program is this file or it is in our service's control group, and its command line
- * says what it does. Nobody else can make such a process.
+ * The process that is at work on this; 0: none. `function`: of LOCK_FUNCTION. A part has the lock
+ * of this name (util/pid-lock.h), also one of an earlier daemon. A child is found in the real
+ * /proc; `proc_dir` may be another host's: it has our uids, its program is this file or it is in our
+ * service's control group, and its command line says what it does. Nobody else can make such a
+ * process.
  */
-pid_t worker_find(const WorkerConfig *config, const Bdf *function);
-
-/* A worker that probes on this host, even one of an earlier daemon; 0: none. */
-pid_t worker_find_probe(const WorkerConfig *config);
-
-/* A worker that reads modes on this host, even one of an earlier daemon; 0: none. */
-pid_t worker_find_persistence(const WorkerConfig *config);
+pid_t worker_find(const WorkerConfig *config, QuestionLock lock, const Bdf *function);
 
 /*
- * Around each call that may start such a child. By its end a child that was started has its name.
- * WORKER_QUESTIONS: of no such question, nothing to do.
+ * Around each call that may start a child: where there may be only one of its kind, it is counted.
+ * By the call's end a child that was started has its name.
  */
-void worker_question_begins(const WorkerConfig *config, WorkerQuestion question);
-void worker_question_ends(const WorkerConfig *config, WorkerQuestion question, bool started_child);
+void worker_question_begins(const WorkerConfig *config, QuestionLock lock);
+void worker_question_ends(const WorkerConfig *config, QuestionLock lock, bool started_child);

@@ -84,15 +84,6 @@ static void read_gpu(JsonReader *reader, const char *key, void *of)
 		note_error(reader, gpu_health_from_json(body, &answer->gpu, NULL));
 }
 
-static void read_report(JsonReader *reader, const char *key, void *of)
-{
-	ResetAnswer *answer = of;
-	const json_t *body = get_body(reader, key, &answer->head);
-
-	if (body)
-		note_error(reader, reset_report_from_json(body, &answer->report));
-}
-
 static void write_boards(json_t *o, const char *key, const void *of)
 {
 	const ProbeAnswer *answer = of;
@@ -129,7 +120,7 @@ static const JsonMember move_members[] = {
 static const JsonMember reset_members[] = {
 	WORKERS(ResetAnswer),
 	ERROR(ResetAnswer, head.error),
-	JSON_OTHER("report", read_report, NULL),
+	JSON_STRUCT(ResetAnswer, report, ResetReport, reset_report_members),
 	JSON_END,
 };
 
@@ -239,21 +230,6 @@ void probe_answer_clear(ProbeAnswer *answer)
 
 /* ---- whether an answer is about what was asked ---- */
 
-static bool is_about_move(const void *of, const Bdf *functions, _unused_ size_t n)
-{
-	return bdf_equal(&((const MoveAnswer *)of)->bdf, functions);
-}
-
-static bool is_about_reset(const void *of, const Bdf *functions, _unused_ size_t n)
-{
-	return bdf_equal(&((const ResetAnswer *)of)->report.bdf, functions);
-}
-
-static bool is_about_gpu(const void *of, const Bdf *functions, _unused_ size_t n)
-{
-	return bdf_equal(&((const HealthAnswer *)of)->gpu.bdf, functions);
-}
-
 /* An answer that leaves a function out must not read as "no process holds it". */
 static bool is_about_functions(const void *of, const Bdf *functions, size_t n)
 {
@@ -348,14 +324,15 @@ static const Question questions[] = {
 	/* How long a move may take is the operator's to say: DeviceTimeoutSec=. */
 	[ASK_MOVE] = { "move", NULL, PART_MOVER, 1, 1, 30, 64 * KIB, LOCK_FUNCTION,
 		       .error = GPUPASS_ERROR_BIND_FAILED, .failed = "could not be moved",
-		       ANSWER(MoveAnswer, move_members), .is_about = is_about_move },
+		       ANSWER(MoveAnswer, move_members), .about = offsetof(MoveAnswer, bdf) },
 	/*
 	 * More than the kernel's own wait for a silent device (PCIE_RESET_READY_POLL_MS is 60 s,
 	 * and its pauses double up to 65.5 s): a part that takes longer hangs.
 	 */
 	[ASK_RESET] = { "reset", NULL, PART_MOVER, 1, 1, 75, 64 * KIB, LOCK_FUNCTION,
 			.error = GPUPASS_ERROR_RESET_FAILED, .failed = "could not be reset",
-			ANSWER(ResetAnswer, reset_members), .is_about = is_about_reset },
+			ANSWER(ResetAnswer, reset_members),
+			.about = offsetof(ResetAnswer, report.bdf) },
 	/*
 	 * A scan for holders takes seconds on a host with very many processes, and for ever on a
 	 * wedged GPU. There are as many holders as host/device/holders.c lists, with names as long
@@ -377,7 +354,8 @@ static const Question questions[] = {
 			.answers = "examine", ANSWER(HostAnswer, host_members) },
 	/* A few attributes and config space: milliseconds, unless the board does not answer. */
 	[ASK_HEALTH] = { "examine", NULL, PART_CONFIG, 1, ANY, 10, 1024 * KIB, LOOKED,
-			 ANSWER(HealthAnswer, health_members), .is_about = is_about_gpu },
+			 ANSWER(HealthAnswer, health_members),
+			 .about = offsetof(HealthAnswer, gpu.bdf) },
 	/* Files of some KiB each; pmxcfs answers in milliseconds, or when its cluster does. */
 	[ASK_MACHINES] = { "machines", NULL, PART_EXAMINER, 0, 0, 10, 16384 * KIB,
 			   .error = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
@@ -415,29 +393,6 @@ static const Question questions[] = {
 	[ASK_UEVENTS] = { .verb = "uevents", .part = PART_UEVENTS },
 };
 
-static const Part parts[] = {
-	{ .name = PART_MOVER, .ready = 2, .serves = 16 },
-	{ .name = PART_INSPECTOR, .ready = 2, .serves = 16, .limit_sec = 60 },
-	{ .name = PART_CONFIG, .ready = 2, .serves = 16, .limit_sec = 120 },
-	{ .name = PART_PROBER, .writes = true, .ready = 1, .serves = 1, .has_view = true },
-	{ .name = PART_PERSISTENCE, .writes = true, .serves = 1 },
-	{ .name = PART_EXAMINER, .serves = 1 },
-	{ .name = PART_UEVENTS, .serves = 1 },
-};
-
-const Part *part_at(size_t i)
-{
-	return i < ELEMENTS(parts) ? &parts[i] : NULL;
-}
-
-const Part *part_find(const char *name)
-{
-	for (size_t i = 0; i < ELEMENTS(parts); i++)
-		if (strcmp(parts[i].name, name) == 0)
-			return &parts[i];
-	return NULL;
-}
-
 const Question *question(QuestionId id)
 {
 	return &questions[id];
@@ -456,19 +411,13 @@ const Question *question_find(const char *verb, const char *option)
 	return NULL;
 }
 
-const char *question_lock(const Question *question, const Bdf *functions, char text[BDF_TEXT_MAX])
+const char *question_lock_name(QuestionLock lock, const Bdf *functions, char text[BDF_TEXT_MAX])
 {
-	switch (question->lock) {
-	case LOCK_FUNCTION:
-		return bdf_format(functions, text);
-	case LOCK_PROBE:
-		return LOCK_NAME_PROBE;
-	case LOCK_PERSISTENCE:
-		return LOCK_NAME_PERSISTENCE;
-	case LOCK_NONE:
-		break;
-	}
-	return NULL;
+	static const char *const names[LOCK_MAX_] = {
+		[LOCK_PROBE] = LOCK_NAME_PROBE, [LOCK_PERSISTENCE] = LOCK_NAME_PERSISTENCE
+	};
+
+	return lock == LOCK_FUNCTION ? bdf_format(functions, text) : names[lock];
 }
 
 /* ---- documents ---- */
@@ -496,8 +445,6 @@ void answer_clear(const Question *question, void *answer)
 		examination_free(((HostAnswer *)answer)->host);
 	else if (question->members == health_members)
 		gpu_health_clear(&((HealthAnswer *)answer)->gpu);
-	else if (question->members == reset_members)
-		reset_report_clear(&((ResetAnswer *)answer)->report);
 	else if (question->members == probe_members)
 		evidence_unref(((ProbeAnswer *)answer)->boards);
 	json_struct_clear(question->members, answer);
@@ -520,7 +467,12 @@ static bool is_about(const Question *question, const Bdf *functions, size_t n, c
 
 	if (head->verb && strcmp(head->verb, verb_of_answer(question)) != 0)
 		return false;
-	return head->error != 0 || !question->is_about || question->is_about(answer, functions, n);
+	/* A reset's error is in its report. */
+	if (head->error != 0)
+		return question->members != reset_members;
+	if (question->about > 0)
+		return bdf_equal((const Bdf *)((const char *)answer + question->about), functions);
+	return !question->is_about || question->is_about(answer, functions, n);
 }
 
 int answer_parse(const Question *question, const Bdf *functions, size_t n, const char *text,

@@ -78,6 +78,7 @@ typedef enum QuestionLock {
 	LOCK_FUNCTION,	  /* of the first function's address */
 	LOCK_PROBE,	  /* there is one on the host */
 	LOCK_PERSISTENCE, /* likewise */
+	LOCK_MAX_
 } QuestionLock;
 
 #define LOCK_NAME_PROBE "probe"
@@ -100,6 +101,7 @@ typedef struct Question {
 	/* The answer, whose first member is an AnswerHead. NULL: it is no document. */
 	const JsonMember *members;
 	size_t size;
+	size_t about; /* where it has the address of the first function; 0: not by itself */
 	bool (*is_about)(const void *answer, const Bdf *functions, size_t n);
 } Question;
 
@@ -108,7 +110,7 @@ QuestionId question_id(const Question *question);
 /* NULL: none has this verb, with this option (NULL: none). */
 const Question *question_find(const char *verb, const char *option);
 /* The name of the lock (util/pid-lock.h), which may be in `text`; NULL: none. */
-const char *question_lock(const Question *question, const Bdf *functions, char text[BDF_TEXT_MAX]);
+const char *question_lock_name(QuestionLock lock, const Bdf *functions, char text[BDF_TEXT_MAX]);
 
 /* ---- answers ---- */
 

@@ -14,7 +14,7 @@
 int request_write(char *const *words, char **ret, size_t *ret_size);
 
 /*
- * The locks of the parts (util/pid-lock.h): question_lock().
+ * The locks of the parts (util/pid-lock.h): question_lock_name().
  */
 #define PARTS_LOCKS_DIR "/run/gpupass/at-work"
 

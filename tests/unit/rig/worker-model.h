@@ -14,7 +14,7 @@ static inline _unused_ void ask_workers(Host *host, Ask *asks, size_t n, uint64_
 
 static inline _unused_ pid_t find_worker(Host *host, const Bdf *function)
 {
-	return function ? worker_find(host->machine, function) : worker_find_probe(host->machine);
+	return worker_find(host->machine, function ? LOCK_FUNCTION : LOCK_PROBE, function);
 }
 
 static const HostOps worker_ops _unused_ = { .ask = ask_workers, .worker_on = find_worker };
@@ -45,20 +45,6 @@ static inline _unused_ void many_to_vfio(DriverTarget *targets, size_t n)
 		targets[i] = to_vfio(DISPLAY);
 		targets[i].bdf.bus = (uint8_t)i;
 	}
-}
-
-/* Whether this is an answer to the question. What is not leaves the answer empty. */
-static inline _unused_ bool taken_by(QuestionId id, const Bdf *functions, size_t n,
-				     const char *text, size_t size, void *answer)
-{
-	const Question *q = question(id);
-	_cleanup_free_ char *why = NULL;
-	int r = answer_parse(q, functions, n, text, size, answer, &why);
-
-	for (size_t i = 0; r < 0 && i < q->size; i++)
-		assert_int_equal(((const char *)answer)[i], 0);
-	answer_clear(q, answer);
-	return r == 0;
 }
 
 /* Moves DISPLAY to vfio-pci. */

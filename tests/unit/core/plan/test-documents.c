@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Documents with every member that they can have: fixtures/documents/NAME.json. Reading and writing
- * one must give the same text. Then each member in turn is left out or replaced by something else,
+ * Documents with every member that they can have: fixtures/documents/NAME.json, and the answers to
+ * questions, fixtures/answers/NAME.json. Reading and writing one must give the same text. Then each member in turn is left out or replaced by something else,
  * and NAME.expected has what becomes of it: the message, or what is written after it was taken.
  *
  * With names of documents as arguments, this program prints what it found instead.
@@ -25,6 +25,7 @@
 #include "core/pci/snapshot-json.h"
 #include "core/plan/record.h"
 #include "core/tenancy/tenancy.h"
+#include "rig/answers.h"
 #include "util/file.h"
 #include "util/json.h"
 #include "util/text-diff.h"
@@ -209,9 +210,36 @@ static const struct {
 	{ "tenant", through_tenant },
 };
 
-static char *read_fixture(const char *name, const char *suffix)
+#define ALL (ELEMENTS(documents) + ELEMENTS(answers))
+
+/* NULL: it is a document. */
+static const AnswerFixture *answer_at(size_t i)
 {
-	_cleanup_free_ char *path = strf(FIXTURES "/documents/%s%s", name, suffix);
+	return i < ELEMENTS(documents) ? NULL : &answers[i - ELEMENTS(documents)];
+}
+
+static const char *name_at(size_t i)
+{
+	return answer_at(i) ? answer_at(i)->name : documents[i].name;
+}
+
+static void pass_through(size_t i, const json_t *json, Outcome *o)
+{
+	_cleanup_free_ char *text = json_dumps(json, JSON_COMPACT), *again = NULL;
+
+	if (!answer_at(i)) {
+		documents[i].through(json, o);
+		return;
+	}
+	o->error = answer_read(answer_at(i)->question, answers_about, answer_at(i)->n, text,
+			       strlen(text), &again, &o->message);
+	outcome_text(o, TAKE_PTR(again));
+}
+
+static char *read_fixture(size_t i, const char *suffix)
+{
+	_cleanup_free_ char *path = strf(
+		FIXTURES "/%s/%s%s", answer_at(i) ? "answers" : "documents", name_at(i), suffix);
 	char *text = NULL;
 
 	if (file_read_at(AT_FDCWD, path, FIXTURE_MAX, &text, NULL) < 0)
@@ -264,7 +292,7 @@ static char *outcome_of(const Walk *walk, const Place *place)
 	_cleanup_free_ char *written = NULL;
 	char *said;
 
-	documents[walk->document].through(walk->root, &o);
+	pass_through(walk->document, walk->root, &o);
 	if (o.json)
 		written = json_dumps(find_place(o.json, place), JSON_COMPACT | JSON_ENCODE_ANY);
 	if (o.error < 0)
@@ -353,7 +381,7 @@ static void walk_value(Walk *walk, const Place *above, json_t *value)
 
 static char *print_document(size_t i)
 {
-	_cleanup_free_ char *text = read_fixture(documents[i].name, ".json");
+	_cleanup_free_ char *text = read_fixture(i, ".json");
 	_cleanup_json_ json_t *root = json_loads(text, 0, NULL);
 	Walk walk = { .document = i, .root = root };
 	char *printed = NULL;
@@ -371,44 +399,44 @@ static char *print_document(size_t i)
 
 TEST(a_whole_document_is_written_as_it_was_read)
 {
-	for (size_t i = 0; i < ELEMENTS(documents); i++) {
-		_cleanup_free_ char *text = read_fixture(documents[i].name, ".json");
+	for (size_t i = 0; i < ALL; i++) {
+		_cleanup_free_ char *text = read_fixture(i, ".json");
 		_cleanup_json_ json_t *root = json_loads(text, 0, NULL);
 		_cleanup_free_ char *written = NULL, *lined = NULL;
 		Outcome o = { 0 };
 
-		documents[i].through(root, &o);
+		pass_through(i, root, &o);
 		if (!o.json)
-			fail_msg("%s: %d, %s", documents[i].name, o.error, str_or_empty(o.message));
+			fail_msg("%s: %d, %s", name_at(i), o.error, str_or_empty(o.message));
 		written = json_dumps(o.json, JSON_INDENT(2));
 		lined = strf("%s\n", written);
 		json_decref(o.json);
 		if (strcmp(lined, text) != 0) {
 			_cleanup_free_ char *diff = text_diff(text, lined);
 
-			fail_msg("%s:\n%s", documents[i].name, str_or_empty(diff));
+			fail_msg("%s:\n%s", name_at(i), str_or_empty(diff));
 		}
 	}
 }
 
 TEST(every_member_is_read_strictly)
 {
-	for (size_t i = 0; i < ELEMENTS(documents); i++) {
-		_cleanup_free_ char *expected = read_fixture(documents[i].name, ".expected");
+	for (size_t i = 0; i < ALL; i++) {
+		_cleanup_free_ char *expected = read_fixture(i, ".expected");
 		_cleanup_free_ char *printed = print_document(i), *diff = NULL;
 
 		if (strcmp(printed, expected) == 0)
 			continue;
 		diff = text_diff(expected, printed);
-		fail_msg("%s:\n%s", documents[i].name, str_or_empty(diff));
+		fail_msg("%s:\n%s", name_at(i), str_or_empty(diff));
 	}
 }
 
 int main(int argc, char **argv)
 {
 	for (int k = 1; k < argc; k++)
-		for (size_t i = 0; i < ELEMENTS(documents); i++)
-			if (strcmp(documents[i].name, argv[k]) == 0) {
+		for (size_t i = 0; i < ALL; i++)
+			if (strcmp(name_at(i), argv[k]) == 0) {
 				_cleanup_free_ char *printed = print_document(i);
 
 				fputs(printed, stdout);

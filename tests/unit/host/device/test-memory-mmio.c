@@ -7,45 +7,21 @@
 #include <unistd.h>
 
 #include "host/device/memory-mmio.h"
-#include "rig/sysfs-tree.h"
+#include "rig/bar0.h"
 #include "rig/worker-model.h"
 #include "util/text.h"
 
 #define A "0000:41:00.0"
-#define BAR0_BYTES (16U << 20)
 #define GA102 0xb72000a1U
 #define GH100 0x180000a1U
 
-static char *resource0(const SysfsTree *tree)
-{
-	return strf("%s/bus/pci/devices/" A "/resource0", tree->sysfs);
-}
-
-static void put(const SysfsTree *tree, uint32_t address, uint32_t value)
-{
-	_cleanup_free_ char *path = resource0(tree);
-	uint8_t bytes[] = { (uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16),
-			    (uint8_t)(value >> 24) };
-	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-
-	assert_true(fd >= 0);
-	assert_int_equal(pwrite(fd, bytes, sizeof(bytes), address), sizeof(bytes));
-}
-
 static SysfsTree *board(uint16_t device, uint32_t boot_0)
 {
-	/* Vendor, device; command with memory decode on. */
-	static const uint8_t config[64] = { 0xde, 0x10, 0x31, 0x23, 0x06, 0x00 };
 	SysfsTree *tree = sysfs_tree_new(NULL);
-	_cleanup_free_ char *path = resource0(tree);
 
 	tree_add_driver(tree, "vfio-pci");
 	tree_add_driver(tree, "nvidia");
-	tree_add_gpu(tree, A, device, "vfio-pci", 33, NULL);
-	tree_write_attribute(tree, A, "power_state", "D0\n");
-	tree_write_bytes(tree, "sys/bus/pci/devices/" A "/config", config, sizeof(config));
-	put(tree, 0, boot_0);
-	assert_int_equal(truncate(path, BAR0_BYTES), 0);
+	add_board_on_vfio(tree, A, device, boot_0);
 	return tree;
 }
 
@@ -83,18 +59,18 @@ TEST(each_generation_has_its_register)
 		_cleanup_(sysfs_tree_freep) SysfsTree *tree = board(rows[i].device, rows[i].boot_0);
 
 		/* Before its firmware has booted the register says nothing. */
-		put(tree, rows[i].clear, 1);
+		put(tree, A, rows[i].clear, 1);
 		expect(tree, rows[i].name, MEMORY_NOT_KNOWN,
 		       "its firmware did not say that it has booted");
-		put(tree, rows[i].boot, rows[i].booted);
+		put(tree, A, rows[i].boot, rows[i].booted);
 		expect(tree, rows[i].name, MEMORY_CLEARED, NULL);
-		put(tree, rows[i].clear, 0);
+		put(tree, A, rows[i].clear, 0);
 		expect(tree, rows[i].name, MEMORY_NOT_CLEARED, NULL);
-		put(tree, rows[i].clear, 3);
+		put(tree, A, rows[i].clear, 3);
 		expect(tree, rows[i].name, MEMORY_NOT_CLEARED, NULL);
-		put(tree, rows[i].clear, 0xffffffff);
+		put(tree, A, rows[i].clear, 0xffffffff);
 		expect(tree, rows[i].name, MEMORY_NOT_KNOWN, "its register cannot be read");
-		put(tree, rows[i].clear, 0xbadf5040);
+		put(tree, A, rows[i].clear, 0xbadf5040);
 		expect(tree, rows[i].name, MEMORY_NOT_KNOWN, "its register cannot be read");
 	}
 }
@@ -117,16 +93,16 @@ TEST(another_chip_tells_nothing)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(sysfs_tree_freep) SysfsTree *tree = board(rows[i].device, rows[i].boot_0);
 
-		put(tree, 0x118234, 0x3ff);
-		put(tree, 0x100b20, 1);
+		put(tree, A, 0x118234, 0x3ff);
+		put(tree, A, 0x100b20, 1);
 		expect(tree, rows[i].name, MEMORY_NOT_KNOWN, rows[i].why);
 	}
 }
 
 static void ready(SysfsTree *tree)
 {
-	put(tree, 0x118234, 0x3ff);
-	put(tree, 0x100b20, 1);
+	put(tree, A, 0x118234, 0x3ff);
+	put(tree, A, 0x100b20, 1);
 }
 
 TEST(a_board_that_may_not_be_read_is_not_read)
@@ -136,7 +112,7 @@ TEST(a_board_that_may_not_be_read_is_not_read)
 	_cleanup_(sysfs_tree_freep) SysfsTree *unmapped = board(0x2230, GA102);
 	_cleanup_(sysfs_tree_freep) SysfsTree *on_nvidia = sysfs_tree_new(NULL);
 	_cleanup_(sysfs_tree_freep) SysfsTree *small = board(0x2230, GA102);
-	_cleanup_free_ char *path = resource0(small);
+	_cleanup_free_ char *path = resource0(small, A);
 
 	ready(asleep);
 	tree_write_attribute(asleep, A, "power_state", "D3hot\n");
@@ -162,7 +138,7 @@ TEST(the_worker_says_it_too_and_writes_nothing)
 				      .sysfs_dir = tree->sysfs,
 				      .proc_dir = tree->proc };
 	_cleanup_free_ uint8_t *before = malloc(BAR0_BYTES), *after = malloc(BAR0_BYTES);
-	_cleanup_free_ char *path = resource0(tree);
+	_cleanup_free_ char *path = resource0(tree, A);
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	const Bdf boards[] = { tree_bdf(A), tree_bdf("0000:61:00.0") };
 	MemoryReport reports[2] = { 0 };

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/links/nvlink-registers.h"
-#include "rig/sysfs-tree.h"
+#include "rig/bar0.h"
 #include "rig/worker-model.h"
 #include "util/clock.h"
 #include "util/text.h"
@@ -16,24 +16,7 @@
 #define A "0000:41:00.0"
 #define B "0000:61:00.0"
 #define GH100 0x180000a1U
-#define BAR0_BYTES (16U << 20)
 #define LED_OUT 12 /* the first twelve links reach the bridges, and meet those of the same number */
-
-static char *resource0(const SysfsTree *tree, const char *bdf)
-{
-	return strf("%s/bus/pci/devices/%s/resource0", tree->sysfs, bdf);
-}
-
-static void put(const SysfsTree *tree, const char *bdf, uint32_t address, uint32_t value)
-{
-	_cleanup_free_ char *path = resource0(tree, bdf);
-	uint8_t bytes[] = { (uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16),
-			    (uint8_t)(value >> 24) };
-	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-
-	assert_true(fd >= 0);
-	assert_int_equal(pwrite(fd, bytes, sizeof(bytes), address), sizeof(bytes));
-}
 
 static void set_link(const SysfsTree *tree, const char *bdf, unsigned link, bool up,
 		     uint32_t remote_sid)
@@ -47,16 +30,7 @@ static void set_link(const SysfsTree *tree, const char *bdf, unsigned link, bool
 
 static void add_board(SysfsTree *tree, const char *bdf, uint32_t sid, uint32_t remote_sid)
 {
-	/* Vendor, device; command with memory decode on. */
-	static const uint8_t config[64] = { 0xde, 0x10, 0x31, 0x23, 0x06, 0x00 };
-	_cleanup_free_ char *path = resource0(tree, bdf);
-	_cleanup_free_ char *config_path = strf("sys/bus/pci/devices/%s/config", bdf);
-
-	tree_add_gpu(tree, bdf, 0x2331, "vfio-pci", 33, NULL);
-	tree_write_attribute(tree, bdf, "power_state", "D0\n");
-	tree_write_bytes(tree, config_path, config, sizeof(config));
-	put(tree, bdf, PMC_BOOT_0, GH100);
-	assert_int_equal(truncate(path, BAR0_BYTES), 0);
+	add_board_on_vfio(tree, bdf, 0x2331, GH100);
 	for (unsigned i = 0; i < NVLINK_GROUPS; i++)
 		put(tree, bdf, nvlink_group_register(i, NVLIPT_COMMON_SID_LOW), sid);
 	for (unsigned i = 0; i < NVLINK_LINKS; i++)

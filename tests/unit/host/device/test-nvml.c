@@ -2,18 +2,10 @@
 #include "rig/test.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "host/device/nvml.h"
 #include "host/launch/worker-find.h"
-#include "rig/bdf.h"
-#include "rig/garbage.h"
-#include "rig/temp-dir.h"
-#include "rig/worker-model.h"
+#include "rig/nvml-scenario.h"
 #include "util/clock.h"
 
 #define A "0000:41:00.0"
@@ -25,21 +17,11 @@
 		    "link " A " 2 up 00000000:61:00.0\nlink " A " 3 up 00000000:61:00.0\n"         \
 		    "link " B " 0 up 00000000:41:00.0\nlink " B " 1 up 00000000:41:00.0\n"         \
 		    "link " B " 2 up 00000000:41:00.0\nlink " B " 3 up 00000000:41:00.0\n"
-#define LONG (60 * USEC_PER_SEC)
-
-static void play(const TempDir *dir, const char *scenario)
-{
-	_cleanup_free_ char *path = strf("%s/scenario", dir->path);
-
-	temp_dir_write(dir, "scenario", scenario);
-	assert_int_equal(setenv("FAKE_NVML_SCENARIO", path, 1), 0);
-}
-
 /* The first GPU's sighting, or *ret_why. */
 static int look(const char *scenario, const TempDir *dir, Sighting *ret, char **ret_why)
 {
 	_cleanup_(nvml_closep) Nvml *nvml = NULL;
-	Bdf a = bdf_of(A);
+	Bdf a = tree_bdf(A);
 	int r;
 
 	play(dir, scenario);
@@ -196,23 +178,12 @@ TEST(a_library_that_is_not_there_or_is_another_is_told)
 	}
 }
 
-/* ---- by a worker, whose environment is empty: the scenario stands beside the library ---- */
-
-static WorkerConfig worker_with(const TempDir *dir, const char *scenario, char **ret_library)
-{
-	*ret_library = strf("%s/libnvidia-ml.so.1", dir->path);
-	unlink(*ret_library);
-	assert_int_equal(symlink(FAKE_NVML, *ret_library), 0);
-	temp_dir_write(dir, "libnvidia-ml.so.1.scenario", scenario);
-	return (WorkerConfig){
-		.program = WORKER, .sysfs_dir = dir->path, .proc_dir = "/proc", .nvml = *ret_library
-	};
-}
+/* ---- by a worker ---- */
 
 /* fault L8 */
 WITH_DIR(a_worker_answers_of_each_board)
 {
-	const Bdf functions[] = { bdf_of(A), bdf_of(B), bdf_of("0000:a1:00.0") };
+	const Bdf functions[] = { tree_bdf(A), tree_bdf(B), tree_bdf("0000:a1:00.0") };
 	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
 	_cleanup_free_ char *library = NULL;
 	WorkerConfig config = worker_with(*state, BRIDGED, &library);
@@ -230,7 +201,7 @@ WITH_DIR(a_worker_answers_of_each_board)
 /* fault L8 */
 TEST(a_worker_without_nvml_says_why)
 {
-	const Bdf functions[] = { bdf_of(A) };
+	const Bdf functions[] = { tree_bdf(A) };
 	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
 	WorkerConfig config = {
 		.program = WORKER, .sysfs_dir = "/", .proc_dir = "/proc", .nvml = "/nonexistent"
@@ -244,7 +215,7 @@ TEST(a_worker_without_nvml_says_why)
 WITH_DIR(a_worker_that_hangs_in_nvml_is_left_and_found)
 {
 	static const char *const where[] = { "hang init\n", BRIDGED "hang link\n" };
-	const Bdf functions[] = { bdf_of(A) };
+	const Bdf functions[] = { tree_bdf(A) };
 
 	for (size_t i = 0; i < ELEMENTS(where); i++) {
 		_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
@@ -253,85 +224,14 @@ WITH_DIR(a_worker_that_hangs_in_nvml_is_left_and_found)
 		uint64_t begin = now_monotonic();
 		pid_t pid;
 
-		assert_int_equal(worker_find_probe(&config), 0);
+		assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), 0);
 		assert_int_equal(host_probe(WORKERS(&config), functions, 1, false, USEC_PER_SEC / 2,
 					    &answer, NULL),
 				 -ETIMEDOUT);
 		assert_true(now_monotonic() - begin < 20 * USEC_PER_SEC);
-		pid = worker_find_probe(&config);
+		pid = worker_find(&config, LOCK_PROBE, NULL);
 		assert_true(pid > 0);
-		kill(pid, SIGKILL);
-		while (kill(pid, 0) == 0)
-			usleep(1000);
-		assert_int_equal(worker_find_probe(&config), 0);
+		end_worker(pid);
+		assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), 0);
 	}
-}
-
-/* ---- the document ---- */
-
-static bool taken(const char *text, size_t size)
-{
-	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
-	const Bdf functions[] = { bdf_of(A), bdf_of(B) };
-
-	return taken_by(ASK_LINKS, functions, 2, text, size, &answer);
-}
-
-static char *document_of(const char *const *boards, const char *const *unseen, SightingWay way,
-			 const char *error)
-{
-	_cleanup_(probe_answer_clear)
-		ProbeAnswer answer = { .error = error ? strdup(error) : NULL };
-
-	answer.boards = evidence_new();
-	for (; *boards; boards++) {
-		Sighting s = { .bdf = bdf_of(*boards), .way = way, .source = strdup("NVML 550") };
-
-		assert_int_equal(evidence_add(answer.boards, &s), 0);
-	}
-	for (; *unseen; unseen++) {
-		Bdf address = bdf_of(*unseen);
-
-		probe_answer_unseen(&answer, &address, strdup("GPU is lost"));
-	}
-	return answer_text(question(ASK_LINKS), &answer);
-}
-
-/* fault L8 */
-TEST(an_answer_is_about_what_was_asked_or_none)
-{
-	static const char *const none[] = { NULL }, *const a[] = { A, NULL },
-				 *const b[] = { B, NULL }, *const ab[] = { A, B, NULL },
-				 *const c[] = { "0000:a1:00.0", NULL };
-	const struct {
-		const char *const *boards, *const *unseen;
-		SightingWay way;
-		const char *error;
-		bool good;
-	} rows[] = {
-		{ ab, none, WAY_NVML, NULL, true },    { a, b, WAY_NVML, NULL, true },
-		{ none, ab, WAY_NVML, NULL, true },    { none, none, WAY_NVML, "no driver", true },
-		{ a, none, WAY_NVML, NULL, false },    { ab, b, WAY_NVML, NULL, false },
-		{ a, c, WAY_NVML, NULL, false },       { ab, none, WAY_MMIO, NULL, false },
-		{ ab, none, WAY_GUEST, NULL, false },  { ab, none, WAY_NVML, "no driver", false },
-		{ none, none, WAY_NVML, NULL, false },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_free_ char *text =
-			document_of(rows[i].boards, rows[i].unseen, rows[i].way, rows[i].error);
-
-		if (taken(text, strlen(text)) != rows[i].good)
-			fail_msg("row %zu: %s", i, text);
-	}
-}
-
-TEST(a_broken_document_is_refused)
-{
-	static const char *const a[] = { A, NULL }, *const b[] = { B, NULL };
-	_cleanup_free_ char *text = document_of(a, b, WAY_NVML, NULL);
-
-	assert_true(taken(text, strlen(text)));
-	garbage_truncations_are_refused(text, taken);
-	garbage_changed_bytes_are_survived(text, taken);
 }

@@ -5,7 +5,6 @@
 
 #include "host/device/reset.h"
 #include "host/wire/answer.h"
-#include "host/wire/question.h"
 #include "rig/little-memory.h"
 #include "rig/sysfs-kernel.h"
 #include "rig/sysfs-tree.h"
@@ -351,29 +350,6 @@ TEST(a_link_is_worse_when_slower_or_narrower)
 		if (reset_link_is_worse(&before, &after) != rows[i].worse)
 			fail_msg("row %zu", i);
 	}
-}
-
-TEST(a_report_survives_the_workers_pipe)
-{
-	const Question *q = question(ASK_RESET);
-	ResetAnswer back = { 0 };
-	_cleanup_free_ char *text = NULL, *why = NULL;
-	Bdf bdf = tree_bdf(GPU), other = tree_bdf(AUDIO);
-	Bench b;
-
-	setup(&b, "vfio-pci", "flr bus\n");
-	reset(&b);
-	text = worker_reset_document(&b.report);
-	assert_non_null(text);
-	assert_int_equal(answer_parse(q, &other, 1, text, strlen(text), &back, &why), -EBADMSG);
-	assert_int_equal(answer_parse(q, &bdf, 1, text, strlen(text) - 1, &back, &why), -EBADMSG);
-	assert_int_equal(answer_parse(q, &bdf, 1, text, strlen(text), &back, &why), 0);
-	assert_string_equal(back.report.method, "flr");
-	assert_string_equal(back.report.after.link_speed, "16 GT/s");
-	assert_int_equal(back.report.after.link_width, 16);
-	assert_int_equal(back.report.result, RESET_DONE);
-	answer_clear(q, &back);
-	teardown(&b);
 }
 
 /* A GPU and its audio, as boards are that the kernel does not reset by itself. */

@@ -32,7 +32,7 @@ struct FakePart {
 	unsigned n_connections, n_ended;
 	unsigned requests;
 	char *request; /* read once it was answered, when there is no other */
-	size_t last;   /* the connection that it came by */
+	unsigned last; /* the connection that it came by */
 };
 
 static void note_request(Connection *connection, char **words)
@@ -42,7 +42,7 @@ static void note_request(Connection *connection, char **words)
 	pthread_mutex_lock(&part->lock);
 	free(part->request);
 	part->request = strv_join(words, " ");
-	part->last = (size_t)(connection - part->connections);
+	part->last = (unsigned)(connection - part->connections);
 	part->requests++;
 	pthread_mutex_unlock(&part->lock);
 }
@@ -131,26 +131,6 @@ FakePart *fake_part_free(FakePart *part)
 	return NULL;
 }
 
-unsigned fake_part_requests(FakePart *part)
-{
-	unsigned n;
-
-	pthread_mutex_lock(&part->lock);
-	n = part->requests;
-	pthread_mutex_unlock(&part->lock);
-	return n;
-}
-
-const char *fake_part_request(FakePart *part)
-{
-	const char *request;
-
-	pthread_mutex_lock(&part->lock);
-	request = part->request;
-	pthread_mutex_unlock(&part->lock);
-	return request;
-}
-
 static void wait_for(FakePart *part, const unsigned *value, unsigned at_least)
 {
 	pthread_mutex_lock(&part->lock);
@@ -169,22 +149,37 @@ void fake_part_await_ends(FakePart *part, unsigned n)
 	wait_for(part, &part->n_ended, n);
 }
 
-unsigned fake_part_connections(FakePart *part)
+static unsigned read_count(FakePart *part, const unsigned *value)
 {
 	unsigned n;
 
 	pthread_mutex_lock(&part->lock);
-	n = part->n_connections;
+	n = *value;
 	pthread_mutex_unlock(&part->lock);
 	return n;
 }
 
-size_t fake_part_last(FakePart *part)
+unsigned fake_part_connections(FakePart *part)
 {
-	size_t last;
+	return read_count(part, &part->n_connections);
+}
+
+unsigned fake_part_requests(FakePart *part)
+{
+	return read_count(part, &part->requests);
+}
+
+unsigned fake_part_last(FakePart *part)
+{
+	return read_count(part, &part->last);
+}
+
+const char *fake_part_request(FakePart *part)
+{
+	const char *request;
 
 	pthread_mutex_lock(&part->lock);
-	last = part->last;
+	request = part->request;
 	pthread_mutex_unlock(&part->lock);
-	return last;
+	return request;
 }

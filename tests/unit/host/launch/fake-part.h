@@ -30,6 +30,6 @@ void fake_part_await_ends(FakePart *part, unsigned n);
 
 unsigned fake_part_requests(FakePart *part);
 /* Which connection the last request came by, from 0 in the order in which they were made. */
-size_t fake_part_last(FakePart *part);
+unsigned fake_part_last(FakePart *part);
 /* The words of the last request, with a blank between two. */
 const char *fake_part_request(FakePart *part);

@@ -10,14 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fake-part.h"
 #include "host/launch/child.h"
 #include "host/launch/part.h"
 #include "host/launch/worker-find.h"
-#include "host/wire/answer.h"
-#include "mover/command.h"
-#include "rig/temp-dir.h"
-#include "rig/worker-model.h"
+#include "parts-model.h"
 #include "util/pid-lock.h"
 #include "util/text.h"
 
@@ -38,11 +34,9 @@ static void note_fall(const char *why, void *userdata)
 /* Its parts listen in the test's own directory. A child would misbehave that way. */
 static WorkerConfig parted(void **state, const char *mode, FellBack *fell)
 {
-	const TempDir *dir = *state;
-	WorkerConfig config = bad_worker(mode);
+	WorkerConfig config = parts_of(state, mode);
 
 	*fell = (FellBack){ 0 };
-	config.parts_dir = config.locks_dir = dir->path;
 	config.fell_back = note_fall;
 	config.userdata = fell;
 	return config;
@@ -50,34 +44,12 @@ static WorkerConfig parted(void **state, const char *mode, FellBack *fell)
 
 static FakePart *mover(void **state, FakeAnswer answer, void *userdata)
 {
-	const TempDir *dir = *state;
-
-	return fake_part_new(dir->path, PART_MOVER, answer, userdata);
-}
-
-static void say(int fd, size_t number, const Bdf *bdf)
-{
-	DriverResult result = { .changed = true, .driver = (char[]){ "vfio-pci" } };
-	_cleanup_free_ char *document = worker_move_document(bdf, &result);
-
-	dprintf(fd, "%zu %s\n", number, document);
-}
-
-/* The last first. */
-static void answer_all(int fd, char *const *words, void *userdata _unused_)
-{
-	_cleanup_free_ MoverCommand *commands = NULL;
-	size_t n = 0;
-
-	assert_int_equal(mover_commands_parse(words, &commands, &n), 0);
-	dprintf(fd, "\n"); /* it begins */
-	while (n-- > 0)
-		say(fd, n, &commands[n].target.bdf);
+	return part_of(state, PART_MOVER, answer, userdata);
 }
 
 WITH_DIR(a_batch_is_one_request_and_each_function_has_its_answer)
 {
-	_cleanup_(fake_part_freep) FakePart *part = mover(state, answer_all, NULL);
+	_cleanup_(fake_part_freep) FakePart *part = mover(state, say_moves, NULL);
 	DriverTarget targets[] = { to_vfio(DISPLAY), to_vfio(AUDIO) };
 	FellBack fell;
 	WorkerConfig config = parted(state, "crash", &fell);
@@ -104,7 +76,7 @@ static void answer_the_first(int fd, char *const *words, void *userdata _unused_
 	size_t n = 0;
 
 	assert_int_equal(mover_commands_parse(words, &commands, &n), 0);
-	say(fd, 0, &commands[0].target.bdf);
+	say_move(fd, 0, &commands[0].target.bdf);
 	while (poll(&caller, 1, -1) < 0 && errno == EINTR)
 		;
 }
@@ -163,11 +135,11 @@ WITH_DIR(a_mover_that_hangs_is_named_by_its_lock)
 
 	assert_int_equal(host_move(WORKERS(&config), targets, 2, USEC_PER_SEC, o), -ETIMEDOUT);
 	assert_int_equal(o[1].pid, pid);
-	assert_int_equal(worker_find(&config, &targets[1].bdf), pid);
-	assert_int_equal(worker_find(&config, &targets[0].bdf), 0);
+	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &targets[1].bdf), pid);
+	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &targets[0].bdf), 0);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	assert_int_equal(worker_find(&config, &targets[1].bdf), 0);
+	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &targets[1].bdf), 0);
 	move_outcome_clear(&o[0]);
 	move_outcome_clear(&o[1]);
 }
@@ -190,7 +162,7 @@ WITH_DIR(beside_an_older_worker_nothing_was_done)
 	FellBack fell;
 	WorkerConfig config = parted(state, "crash", &fell);
 	pid_t pid = hold(dir->path, DISPLAY);
-	MoveOutcome o = move_one(&config, LONG);
+	_cleanup_(move_outcome_clear) MoveOutcome o = move_one(&config, LONG);
 	ResetOutcome reset;
 
 	assert_int_equal(o.result.error, -EBUSY);
@@ -202,7 +174,6 @@ WITH_DIR(beside_an_older_worker_nothing_was_done)
 	assert_int_equal(reset.pid, pid);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	move_outcome_clear(&o);
 	reset_outcome_clear(&reset);
 }
 
@@ -239,11 +210,10 @@ WITH_DIR(a_movers_lines_are_read_strictly)
 			mover(state, say_text, (char *)rows[i].text);
 		FellBack fell;
 		WorkerConfig config = parted(state, "crash", &fell);
-		MoveOutcome o = move_one(&config, LONG);
+		_cleanup_(move_outcome_clear) MoveOutcome o = move_one(&config, LONG);
 
 		if (o.result.error != rows[i].error || o.still_running || !o.result.changed)
 			fail_msg("row %zu: error %d", i, o.result.error);
-		move_outcome_clear(&o);
 	}
 }
 
@@ -262,10 +232,9 @@ WITH_DIR(a_mover_that_says_too_much_is_not_listened_to)
 	_cleanup_(fake_part_freep) FakePart *part _unused_ = mover(state, answer_much, NULL);
 	FellBack fell;
 	WorkerConfig config = parted(state, "crash", &fell);
-	MoveOutcome o = move_one(&config, LONG);
+	_cleanup_(move_outcome_clear) MoveOutcome o = move_one(&config, LONG);
 
 	assert_int_equal(o.result.error, -EBADMSG);
-	move_outcome_clear(&o);
 }
 
 /* Nothing was started then, so that a child may do it. */
@@ -286,7 +255,7 @@ WITH_DIR(where_nobody_listens_children_do_it_and_it_is_told)
 /* What cannot be a request begins nothing, and is no reason for a child either. */
 WITH_DIR(a_request_that_is_none_starts_nothing)
 {
-	_cleanup_(fake_part_freep) FakePart *part = mover(state, answer_all, NULL);
+	_cleanup_(fake_part_freep) FakePart *part = mover(state, say_moves, NULL);
 	DriverTarget target = to_vfio(DISPLAY);
 	FellBack fell;
 	WorkerConfig config = parted(state, "slow-01", &fell);
@@ -301,25 +270,12 @@ WITH_DIR(a_request_that_is_none_starts_nothing)
 
 /* ---- looks ---- */
 
-static void answer_inspection(int fd, char *const *words _unused_, void *userdata)
-{
-	FunctionFacts facts = { .bdf = tree_bdf(DISPLAY), .device_minor = -1 };
-	Inspection in = { .functions = &facts, .n_functions = 1, .vfio_pci = userdata == NULL };
-	_cleanup_free_ char *document = NULL;
-
-	facts.driver = userdata ? NULL : (char[]){ "nvidia" };
-	facts.serial_number = userdata ? (char[]){ "00-04-4b-ff-fe-12-34-56" } : NULL;
-	document = answer_text(question(ASK_INSPECT), &(InspectAnswer){ .inspection = &in });
-	dprintf(fd, "%s\n", document);
-}
-
 WITH_DIR(an_inspection_is_put_together_from_two_parts)
 {
-	const TempDir *dir = *state;
 	_cleanup_(fake_part_freep) FakePart *inspector =
-		fake_part_new(dir->path, PART_INSPECTOR, answer_inspection, NULL);
+		part_of(state, PART_INSPECTOR, say_inspection, NULL);
 	_cleanup_(fake_part_freep) FakePart *config_space =
-		fake_part_new(dir->path, PART_CONFIG, answer_inspection, *state);
+		part_of(state, PART_CONFIG, say_inspection, *state);
 	_cleanup_(inspection_freep) Inspection *in = NULL, *without = NULL, *glance = NULL;
 	const Bdf bdf = tree_bdf(DISPLAY);
 	FellBack fell;
@@ -360,11 +316,10 @@ static void answer_examination(int fd, char *const *words _unused_, void *userda
 
 WITH_DIR(an_examination_is_put_together_from_two_parts)
 {
-	const TempDir *dir = *state;
 	_cleanup_(fake_part_freep) FakePart *examiner =
-		fake_part_new(dir->path, PART_EXAMINER, answer_examination, NULL);
+		part_of(state, PART_EXAMINER, answer_examination, NULL);
 	_cleanup_(fake_part_freep) FakePart *initramfs =
-		fake_part_new(dir->path, PART_INITRAMFS, answer_examination, *state);
+		part_of(state, PART_INITRAMFS, answer_examination, *state);
 	_cleanup_(examination_freep) Examination *e = NULL;
 	FellBack fell;
 	WorkerConfig config = parted(state, "crash", &fell);

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Persistence mode as NVML tells and takes it, and as workers carry it. */
+/* Persistence mode as NVML tells and takes it, by itself and by a worker. */
 #include "rig/test.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "host/device/nvml.h"
 #include "host/host/host.h"
 #include "host/launch/worker-find.h"
-#include "rig/bdf.h"
-#include "rig/garbage.h"
-#include "rig/temp-dir.h"
-#include "rig/worker-model.h"
+#include "rig/nvml-scenario.h"
 #include "util/clock.h"
 
 /* No other test's: what they run beside is found by its command line. */
@@ -26,7 +21,6 @@
 #define GPUS                                                                                       \
 	"gpu " A " 223010de 145910de GPU-a6000aaa-0001 94.02.5c.00.02 -\n"                         \
 	"gpu " B " 223010de 145910de GPU-a6000bbb-0002 94.02.5c.00.02 -\n"
-#define LONG (60 * USEC_PER_SEC)
 
 static void put_mode(const TempDir *dir, const char *gpu, const char *mode)
 {
@@ -44,13 +38,26 @@ static void check_mode(const TempDir *dir, const char *gpu, char mode)
 		fail_msg("%s has mode %s", gpu, str_or_empty(found));
 }
 
-static void play(const TempDir *dir, const char *scenario)
+/* `why` NULL: there is no reason. */
+static void check_answer(size_t row, const GpuPersistence *gpu, PersistenceMode mode,
+			 const char *why)
 {
-	_cleanup_free_ char *path = strf("%s/scenario", dir->path);
-	_cleanup_free_ char *text = strf(GPUS "persistence %s\n%s", dir->path, scenario);
+	if (gpu->mode != mode || !gpu->why != !why || (why && !strstr(gpu->why, why)))
+		fail_msg("row %zu: %s, %s", row, persistence_mode_to_string(gpu->mode),
+			 str_or_empty(gpu->why));
+}
 
-	temp_dir_write(dir, "scenario", text);
-	assert_int_equal(setenv("FAKE_NVML_SCENARIO", path, 1), 0);
+/* Both GPUs, with modes that stay, and what else there is. */
+static char *gpus_with(const TempDir *dir, const char *more)
+{
+	return strf(GPUS "persistence %s\n%s", dir->path, more);
+}
+
+static void play_gpus(const TempDir *dir, const char *more)
+{
+	_cleanup_free_ char *text = gpus_with(dir, more);
+
+	play(dir, text);
 }
 
 static Nvml *open_nvml(void)
@@ -81,20 +88,18 @@ WITH_DIR(nvml_tells_the_mode_or_why_it_does_not)
 		  "GPU is lost (NVML error 15)" },
 		{ "locate " A " 15\n", "1\n", PERSISTENCE_UNKNOWN, "GPU is lost (NVML error 15)" },
 	};
-	Bdf a = bdf_of(A);
+	Bdf a = tree_bdf(A);
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(gpu_persistence_clear) GpuPersistence gpu = { 0 };
 		_cleanup_(nvml_closep) Nvml *nvml = NULL;
 
 		put_mode(*state, A, rows[i].file);
-		play(*state, rows[i].scenario);
+		play_gpus(*state, rows[i].scenario);
 		nvml = open_nvml();
 		nvml_persistence(nvml, &a, &gpu);
-		if (gpu.mode != rows[i].mode || !gpu.why != !rows[i].why ||
-		    (gpu.why && !strstr(gpu.why, rows[i].why)) || !bdf_equal(&gpu.bdf, &a))
-			fail_msg("row %zu: %s, %s", i, persistence_mode_to_string(gpu.mode),
-				 str_or_empty(gpu.why));
+		check_answer(i, &gpu, rows[i].mode, rows[i].why);
+		assert_true(bdf_equal(&gpu.bdf, &a));
 	}
 }
 
@@ -121,44 +126,35 @@ WITH_DIR(a_mode_is_set_and_read_again)
 		{ "locate " A " 15\n", "1\n", false, PERSISTENCE_UNKNOWN,
 		  "GPU is lost (NVML error 15)", '1' },
 	};
-	Bdf a = bdf_of(A);
+	Bdf a = tree_bdf(A);
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(gpu_persistence_clear) GpuPersistence gpu = { 0 };
 		_cleanup_(nvml_closep) Nvml *nvml = NULL;
 
 		put_mode(*state, A, rows[i].file);
-		play(*state, rows[i].scenario);
+		play_gpus(*state, rows[i].scenario);
 		nvml = open_nvml();
 		nvml_set_persistence(nvml, &a, rows[i].on, &gpu);
-		if (gpu.mode != rows[i].mode || !gpu.why != !rows[i].why ||
-		    (gpu.why && !strstr(gpu.why, rows[i].why)))
-			fail_msg("row %zu: %s, %s", i, persistence_mode_to_string(gpu.mode),
-				 str_or_empty(gpu.why));
+		check_answer(i, &gpu, rows[i].mode, rows[i].why);
 		check_mode(*state, A, rows[i].left);
 	}
 }
 
-/* ---- workers, whose environment is empty: the scenario stands beside the library ---- */
+/* ---- workers ---- */
 
-static WorkerConfig worker_with(const TempDir *dir, const char *scenario, char **ret_library)
+static WorkerConfig worker_of_gpus(const TempDir *dir, const char *more, char **ret_library)
 {
-	_cleanup_free_ char *text = strf(GPUS "persistence %s\n%s", dir->path, scenario);
+	_cleanup_free_ char *text = gpus_with(dir, more);
 
-	*ret_library = strf("%s/libnvidia-ml.so.1", dir->path);
-	unlink(*ret_library);
-	assert_int_equal(symlink(FAKE_NVML, *ret_library), 0);
-	temp_dir_write(dir, "libnvidia-ml.so.1.scenario", text);
-	return (WorkerConfig){
-		.program = WORKER, .sysfs_dir = dir->path, .proc_dir = "/proc", .nvml = *ret_library
-	};
+	return worker_with(dir, text, ret_library);
 }
 
 WITH_DIR(a_worker_reads_all_and_sets_each)
 {
-	const Bdf gpus[] = { bdf_of(A), bdf_of(B), bdf_of("0000:a1:00.0") };
+	const Bdf gpus[] = { tree_bdf(A), tree_bdf(B), tree_bdf("0000:a1:00.0") };
 	_cleanup_free_ char *library = NULL;
-	WorkerConfig config = worker_with(*state, "", &library);
+	WorkerConfig config = worker_of_gpus(*state, "", &library);
 	PersistenceOutcome set[3] = { 0 };
 	GpuPersistence read[3] = { 0 };
 
@@ -186,7 +182,7 @@ WITH_DIR(a_worker_reads_all_and_sets_each)
 /* fault P2 */
 TEST(a_worker_without_nvml_says_why_of_each)
 {
-	const Bdf gpus[] = { bdf_of(A), bdf_of(B) };
+	const Bdf gpus[] = { tree_bdf(A), tree_bdf(B) };
 	WorkerConfig config = {
 		.program = WORKER, .sysfs_dir = "/", .proc_dir = "/proc", .nvml = "/nonexistent"
 	};
@@ -240,12 +236,12 @@ WITH_DIR(what_nvidia_smi_did_is_what_is_read_afterwards)
 		  "nvidia-smi did not end within 20 s", '1' },
 	};
 	const TempDir *dir = *state;
-	Bdf a = bdf_of(A);
+	Bdf a = tree_bdf(A);
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *library = NULL, *text = NULL;
 		_cleanup_(persistence_outcome_clear) PersistenceOutcome set = { 0 };
-		WorkerConfig config = worker_with(dir, rows[i].scenario, &library);
+		WorkerConfig config = worker_of_gpus(dir, rows[i].scenario, &library);
 
 		config.root_dir = dir->path;
 		put_mode(dir, A, "1\n");
@@ -257,11 +253,8 @@ WITH_DIR(what_nvidia_smi_did_is_what_is_read_afterwards)
 					 0);
 		}
 		host_set_persistence(WORKERS(&config), &a, 1, false, LONG, &set);
-		if (set.still_running || set.gpu.mode != rows[i].is ||
-		    !set.gpu.why != !rows[i].why ||
-		    (set.gpu.why && !strstr(set.gpu.why, rows[i].why)))
-			fail_msg("row %zu: %s, %s", i, persistence_mode_to_string(set.gpu.mode),
-				 str_or_empty(set.gpu.why));
+		assert_false(set.still_running);
+		check_answer(i, &set.gpu, rows[i].is, rows[i].why);
 		check_mode(dir, A, rows[i].left);
 	}
 }
@@ -286,9 +279,9 @@ static int listen_there(const TempDir *dir)
 /* Who listens, and not who says so; of a GPU without NVML it would not be turned on again. */
 WITH_DIR(nvidia_persistenced_is_who_listens_on_its_socket)
 {
-	const Bdf gpus[] = { bdf_of(A), bdf_of("0000:a1:00.0") };
+	const Bdf gpus[] = { tree_bdf(A), tree_bdf("0000:a1:00.0") };
 	_cleanup_free_ char *library = NULL;
-	WorkerConfig config = worker_with(*state, "", &library);
+	WorkerConfig config = worker_of_gpus(*state, "", &library);
 	GpuPersistence read[2] = { 0 };
 	int fd = -1;
 
@@ -309,20 +302,13 @@ WITH_DIR(nvidia_persistenced_is_who_listens_on_its_socket)
 	}
 }
 
-static void end_worker(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	while (kill(pid, 0) == 0)
-		usleep(1000);
-}
-
 /* fault P5 */
 /* It may still set the mode, so no other job gets that GPU; the job's message names the worker. */
 WITH_DIR(a_worker_that_hangs_while_it_sets_is_left_and_found)
 {
-	const Bdf gpus[] = { bdf_of(A), bdf_of(B) };
+	const Bdf gpus[] = { tree_bdf(A), tree_bdf(B) };
 	_cleanup_free_ char *library = NULL;
-	WorkerConfig config = worker_with(*state, "hang persistence\n", &library);
+	WorkerConfig config = worker_of_gpus(*state, "hang persistence\n", &library);
 	PersistenceOutcome set[2] = { 0 }, again = { 0 };
 	pid_t pid;
 
@@ -332,16 +318,16 @@ WITH_DIR(a_worker_that_hangs_while_it_sets_is_left_and_found)
 	assert_int_equal(set[0].gpu.mode, PERSISTENCE_UNKNOWN);
 	assert_non_null(strstr(set[0].gpu.why, ") did not answer within 5"));
 	pid = set[0].pid;
-	assert_int_equal(worker_find(&config, &gpus[0]), pid);
-	assert_int_equal(worker_find(&config, &gpus[1]), 0);
-	assert_int_equal(worker_find_persistence(&config), 0);
+	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &gpus[0]), pid);
+	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &gpus[1]), 0);
+	assert_int_equal(worker_find(&config, LOCK_PERSISTENCE, NULL), 0);
 
 	host_set_persistence(WORKERS(&config), gpus, 1, true, LONG, &again);
 	assert_true(again.still_running);
 	assert_int_equal(again.pid, pid);
 	assert_non_null(strstr(again.gpu.why, "which was started earlier"));
 	end_worker(pid);
-	assert_int_equal(worker_find(&config, &gpus[0]), 0);
+	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &gpus[0]), 0);
 	check_mode(*state, A, '1');
 	persistence_outcome_clear(&set[0]);
 	persistence_outcome_clear(&again);
@@ -350,9 +336,9 @@ WITH_DIR(a_worker_that_hangs_while_it_sets_is_left_and_found)
 /* fault P3 */
 WITH_DIR(a_worker_that_hangs_while_it_reads_costs_its_deadline)
 {
-	const Bdf gpus[] = { bdf_of(A) };
+	const Bdf gpus[] = { tree_bdf(A) };
 	_cleanup_free_ char *library = NULL;
-	WorkerConfig config = worker_with(*state, "hang init\n", &library);
+	WorkerConfig config = worker_of_gpus(*state, "hang init\n", &library);
 	_cleanup_(gpu_persistence_clear) GpuPersistence read = { 0 };
 	uint64_t begin = now_monotonic();
 	int pid = 0, again = 0;
@@ -364,22 +350,22 @@ WITH_DIR(a_worker_that_hangs_while_it_reads_costs_its_deadline)
 			 1);
 	/* It writes nothing: no job has to wait for it. But a second one would only wait beside
 	 * it. */
-	assert_int_equal(worker_find(&config, &gpus[0]), 0);
-	assert_int_equal(worker_find_persistence(&config), pid);
+	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &gpus[0]), 0);
+	assert_int_equal(worker_find(&config, LOCK_PERSISTENCE, NULL), pid);
 	gpu_persistence_clear(&read);
 	host_persistence(WORKERS_UNTIL(&config, LONG), gpus, 1, &read);
 	assert_int_equal(
 		sscanf(read.why, "process %d, which was started earlier, is still", &again), 1);
 	assert_int_equal(again, pid);
 	end_worker(pid);
-	assert_int_equal(worker_find_persistence(&config), 0);
+	assert_int_equal(worker_find(&config, LOCK_PERSISTENCE, NULL), 0);
 }
 
 /* ---- beside moves ---- */
 
 static void *move_slowly(void *data)
 {
-	const DriverTarget target = { .bdf = bdf_of(B), .driver = "vfio-pci" };
+	const DriverTarget target = { .bdf = tree_bdf(B), .driver = "vfio-pci" };
 	RealHost *host = data;
 	MoveOutcome outcome;
 
@@ -400,13 +386,13 @@ WITH_DIR(nvml_is_not_asked_while_a_gpu_moves)
 	uint64_t begin;
 	pthread_t mover;
 	RealHost host;
-	Bdf a = bdf_of(A);
+	Bdf a = tree_bdf(A);
 
 	assert_int_equal(real_host_init(&host, &config), 0);
 	host.worker.sysfs_dir = bad_worker_mode("slow-500"); /* each worker takes half a second */
 	begin = now_monotonic();
 	assert_int_equal(pthread_create(&mover, NULL, move_slowly, &host), 0);
-	while (worker_find(&host.worker, &(Bdf){ 0, 0x61, 0, 0 }) == 0 &&
+	while (worker_find(&host.worker, LOCK_FUNCTION, &(Bdf){ 0, 0x61, 0, 0 }) == 0 &&
 	       now_monotonic() - begin < USEC_PER_SEC / 2)
 		usleep(1000);
 	host_persistence(&host.host, &a, 1, &read);
@@ -414,72 +400,4 @@ WITH_DIR(nvml_is_not_asked_while_a_gpu_moves)
 	assert_int_equal(pthread_join(mover, NULL), 0);
 	assert_true(now_monotonic() - begin >= 3 * USEC_PER_SEC / 2);
 	real_host_done(&host);
-}
-
-/* ---- the document ---- */
-
-#define DOCUMENT(gpus)                                                                             \
-	"{\"schema\":\"org.gpupass1.worker/1\",\"verb\":\"persistence\",\"gpus\":[" gpus "]}"
-#define MODE(bdf, mode) "{\"address\":\"" bdf "\",\"mode\":\"" mode "\"}"
-#define WHY(bdf) "{\"address\":\"" bdf "\",\"reason\":\"GPU is lost\"}"
-
-static bool taken(const char *text, size_t size)
-{
-	const Bdf gpus[] = { bdf_of(A), bdf_of(B) };
-	PersistenceAnswer found = { 0 };
-
-	return taken_by(ASK_PERSISTENCE, gpus, 2, text, size, &found);
-}
-
-TEST(a_document_is_about_what_was_asked_or_none)
-{
-	static const struct {
-		const char *text;
-		bool good;
-	} rows[] = {
-		{ DOCUMENT(MODE(A, "on") "," MODE(B, "off")), true },
-		{ DOCUMENT(MODE(A, "on") "," WHY(B)), true },
-		{ DOCUMENT("{\"address\":\"" A "\",\"mode\":\"on\",\"reason\":\"no\"}," WHY(B)),
-		  true },
-		{ DOCUMENT(MODE(B, "on") "," MODE(A, "off")), false },
-		{ DOCUMENT("{\"address\":\"" A "\",\"mode\":\"off\",\"kept_by\":7}," WHY(B)),
-		  true },
-		{ DOCUMENT("{\"address\":\"" A "\",\"reason\":\"no\",\"kept_by\":7}," WHY(B)),
-		  false },
-		{ DOCUMENT(MODE(A, "on")), false },
-		{ DOCUMENT(MODE(A, "on") "," MODE(A, "on")), false },
-		{ DOCUMENT(MODE(A, "on") "," MODE(B, "off") "," MODE(B, "off")), false },
-		{ DOCUMENT(MODE(A, "on") "," MODE(B, "unknown")), false },
-		{ DOCUMENT(MODE(A, "on") "," MODE(B, "")), false },
-		{ DOCUMENT(MODE(A, "on") ",{\"address\":\"" B "\"}"), false },
-		{ DOCUMENT(MODE(A, "on") ",{\"address\":\"" B "\",\"mode\":true}"), false },
-		{ DOCUMENT(MODE(A, "on") ",null"), false },
-		{ "{\"schema\":\"org.gpupass1.worker/1\",\"verb\":\"move\",\"gpus\":[]}", false },
-		{ "{\"schema\":\"org.gpupass1.worker/1\",\"verb\":\"persistence\"}", false },
-		{ "[]", false },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++)
-		if (taken(rows[i].text, strlen(rows[i].text)) != rows[i].good)
-			fail_msg("row %zu is%s taken", i, rows[i].good ? " not" : "");
-}
-
-TEST(torn_and_flipped_documents_never_crash)
-{
-	GpuPersistence gpus[] = {
-		{ .bdf = bdf_of(A), .mode = PERSISTENCE_ON },
-		{ .bdf = bdf_of(B), .why = (char *)"GPU is lost (NVML error 15)" },
-	};
-	const PersistenceAnswer answer = { .gpus = gpus, .n_gpus = 2 };
-	_cleanup_free_ char *text = answer_text(question(ASK_PERSISTENCE), &answer), *much = NULL;
-
-	assert_true(taken(text, strlen(text)));
-	garbage_truncations_are_refused(text, taken);
-	garbage_changed_bytes_are_survived(text, taken);
-	much = calloc(1, 600);
-	memset(much, 'x', 599);
-	gpus[1].why = much;
-	free(text);
-	text = answer_text(question(ASK_PERSISTENCE), &answer);
-	assert_false(taken(text, strlen(text)));
 }

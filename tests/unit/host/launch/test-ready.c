@@ -12,22 +12,17 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "fake-part.h"
 #include "host/launch/part.h"
 #include "host/launch/ready.h"
-#include "host/wire/answer.h"
-#include "mover/command.h"
-#include "rig/temp-dir.h"
-#include "rig/worker-model.h"
+#include "parts-model.h"
 #include "util/text.h"
 
 /* A child would misbehave by `mode`. */
 static WorkerConfig with_ready(void **state, const char *mode, ReadyParts **ret)
 {
 	const TempDir *dir = *state;
-	WorkerConfig config = bad_worker(mode);
+	WorkerConfig config = parts_of(state, mode);
 
-	config.parts_dir = config.locks_dir = dir->path;
 	config.ready = *ret = ready_parts_new(dir->path, dir->path, dir->path);
 	return config;
 }
@@ -36,28 +31,6 @@ static void rest(ReadyParts *ready)
 {
 	ready_parts_rest(ready);
 	ready_parts_fill(ready);
-}
-
-static FakePart *part_of(void **state, const char *name, FakeAnswer answer, void *userdata)
-{
-	const TempDir *dir = *state;
-
-	return fake_part_new(dir->path, name, answer, userdata);
-}
-
-static void say_inspection(int fd)
-{
-	FunctionFacts facts = { .bdf = tree_bdf(DISPLAY), .device_minor = -1 };
-	Inspection in = { .functions = &facts, .n_functions = 1 };
-	_cleanup_free_ char *document =
-		answer_text(question(ASK_INSPECT), &(InspectAnswer){ .inspection = &in });
-
-	dprintf(fd, "\n%s\n", document);
-}
-
-static void inspect_once(int fd, char *const *words _unused_, void *userdata _unused_)
-{
-	say_inspection(fd);
 }
 
 static void say_text(int fd, char *const *words _unused_, void *userdata)
@@ -76,25 +49,9 @@ static void inspect(const WorkerConfig *config)
 	assert_int_equal(in->n_functions, 1);
 }
 
-static void say_moves(int fd, char *const *words)
-{
-	_cleanup_free_ MoverCommand *commands = NULL;
-	size_t n = 0;
-
-	assert_int_equal(mover_commands_parse(words, &commands, &n), 0);
-	dprintf(fd, "\n");
-	for (size_t i = 0; i < n; i++) {
-		DriverResult result = { .changed = true, .driver = (char[]){ "vfio-pci" } };
-		_cleanup_free_ char *document =
-			worker_move_document(&commands[i].target.bdf, &result);
-
-		dprintf(fd, "%zu %s\n", i, document);
-	}
-}
-
 static void move_and_stay(int fd, char *const *words, void *userdata _unused_)
 {
-	say_moves(fd, words);
+	say_moves(fd, words, NULL);
 	dprintf(fd, "end\n");
 }
 
@@ -115,7 +72,7 @@ static void move_both(const WorkerConfig *config)
 WITH_DIR(what_waits_is_asked_again_and_again_and_replaced_at_rest)
 {
 	_cleanup_(fake_part_freep) FakePart *part =
-		part_of(state, PART_INSPECTOR, inspect_once, NULL);
+		part_of(state, PART_INSPECTOR, say_inspection, NULL);
 	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
 	WorkerConfig config = with_ready(state, "crash", &ready);
 
@@ -139,7 +96,7 @@ WITH_DIR(what_waits_is_asked_again_and_again_and_replaced_at_rest)
 WITH_DIR(one_that_was_not_ready_stays_too)
 {
 	_cleanup_(fake_part_freep) FakePart *part =
-		part_of(state, PART_INSPECTOR, inspect_once, NULL);
+		part_of(state, PART_INSPECTOR, say_inspection, NULL);
 	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
 	WorkerConfig config = with_ready(state, "crash", &ready);
 
@@ -170,52 +127,32 @@ WITH_DIR(a_prober_waits_and_does_not_stay)
 	}
 }
 
-static void make_dir(const char *root, const char *name)
-{
-	_cleanup_free_ char *path = strf("%s/%s", root, name);
-
-	assert_int_equal(mkdir(path, 0755), 0);
-}
-
-static void write_file(const char *root, const char *name, const char *text)
-{
-	_cleanup_free_ char *path = strf("%s/%s", root, name);
-	FILE *file = fopen(path, "we");
-
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-}
-
 /* What ldconfig does. */
-static void replace_cache(const char *root)
+static void replace_cache(const TempDir *root)
 {
-	_cleanup_free_ char *from = strf("%s/etc/ld.so.cache~", root);
-	_cleanup_free_ char *to = strf("%s/etc/ld.so.cache", root);
-
-	write_file(root, "etc/ld.so.cache~", "");
-	assert_int_equal(rename(from, to), 0);
+	temp_dir_write(root, "etc/ld.so.cache~", "");
+	assert_int_equal(renameat(root->fd, "etc/ld.so.cache~", root->fd, "etc/ld.so.cache"), 0);
 }
 
-static void start_persistenced(const char *root)
+static void start_persistenced(const TempDir *root)
 {
-	make_dir(root, "run/nvidia-persistenced");
+	assert_int_equal(mkdirat(root->fd, "run/nvidia-persistenced", 0755), 0);
 }
 
-static void load_driver(const char *root)
+static void load_driver(const TempDir *root)
 {
-	write_file(root, "devices",
-		   "Character devices:\n  1 mem\n195 nvidia\n\nBlock devices:\n  8 sd\n");
+	temp_dir_write(root, "devices",
+		       "Character devices:\n  1 mem\n195 nvidia\n\nBlock devices:\n  8 sd\n");
 }
 
-static void load_another(const char *root)
+static void load_another(const TempDir *root)
 {
-	write_file(root, "devices", "Character devices:\n  1 mem\n511 aux\n");
+	temp_dir_write(root, "devices", "Character devices:\n  1 mem\n511 aux\n");
 }
 
 /* What a prober that started now would see, and whether that is another thing than before. */
 static const struct View {
-	void (*change)(const char *root);
+	void (*change)(const TempDir *root);
 	bool is_another;
 } views[] = {
 	{ replace_cache, true }, { start_persistenced, true },
@@ -229,11 +166,10 @@ WITH_DIR(a_prober_that_sees_what_is_no_longer_so_is_not_asked)
 	_cleanup_(fake_part_freep) FakePart *part =
 		part_of(state, PART_PROBER, say_text, (void *)"");
 	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
-	const char *root = ((const TempDir *)*state)->path;
+	const TempDir *root = *state;
 	unsigned started = 1, ended = 0;
 
-	make_dir(root, "etc");
-	make_dir(root, "run");
+	assert_int_equal(mkdirat(root->fd, "run", 0755), 0);
 	(void)with_ready(state, "crash", &ready);
 	rest(ready);
 	for (size_t i = 0; i < ELEMENTS(views); i++) {
@@ -259,7 +195,7 @@ WITH_DIR(a_prober_that_sees_what_is_no_longer_so_is_not_asked)
 WITH_DIR(at_rest_the_used_ones_end_before_others_start)
 {
 	_cleanup_(fake_part_freep) FakePart *part =
-		part_of(state, PART_INSPECTOR, inspect_once, NULL);
+		part_of(state, PART_INSPECTOR, say_inspection, NULL);
 	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
 	WorkerConfig config = with_ready(state, "crash", &ready);
 
@@ -284,7 +220,7 @@ WITH_DIR(at_rest_the_used_ones_end_before_others_start)
 WITH_DIR(nobody_is_asked_for_ever)
 {
 	_cleanup_(fake_part_freep) FakePart *part =
-		part_of(state, PART_INSPECTOR, inspect_once, NULL);
+		part_of(state, PART_INSPECTOR, say_inspection, NULL);
 	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
 	WorkerConfig config = with_ready(state, "crash", &ready);
 
@@ -317,7 +253,7 @@ static void move_without_end(int fd, char *const *words, void *userdata _unused_
 {
 	char byte;
 
-	say_moves(fd, words);
+	say_moves(fd, words, NULL);
 	while (read(fd, &byte, 1) > 0)
 		fail_msg("it was asked again");
 }
@@ -368,7 +304,7 @@ static void meet_fate(int fd, char *const *words, void *userdata)
 WITH_DIR(one_that_ends_before_it_begins_is_replaced)
 {
 	Fate mover_fate = { "", move_and_stay, 0, PTHREAD_MUTEX_INITIALIZER };
-	Fate inspector_fate = { "", inspect_once, 0, PTHREAD_MUTEX_INITIALIZER };
+	Fate inspector_fate = { "", say_inspection, 0, PTHREAD_MUTEX_INITIALIZER };
 	_cleanup_(fake_part_freep) FakePart *mover =
 		part_of(state, PART_MOVER, meet_fate, &mover_fate);
 	_cleanup_(fake_part_freep) FakePart *inspector =
@@ -408,11 +344,10 @@ WITH_DIR(a_fresh_one_is_not_replaced)
 	_cleanup_(fake_part_freep) FakePart *part = part_of(state, PART_MOVER, meet_fate, &fate);
 	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
 	WorkerConfig config = with_ready(state, "crash", &ready);
-	MoveOutcome o = move_one(&config, LONG);
+	_cleanup_(move_outcome_clear) MoveOutcome o = move_one(&config, LONG);
 
 	assert_int_equal(o.result.error, -EPROTO);
 	assert_int_equal(fake_part_requests(part), 1);
-	move_outcome_clear(&o);
 }
 
 /* systemd has closed the connections: it killed them, or there were too many. */
@@ -435,7 +370,7 @@ WITH_DIR(those_that_have_gone_are_not_asked)
 		close_fd(accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC));
 	assert_false(ready_parts_take(ready, PART_INSPECTOR, &none));
 	unlink(path);
-	part = part_of(state, PART_INSPECTOR, inspect_once, NULL);
+	part = part_of(state, PART_INSPECTOR, say_inspection, NULL);
 	inspect(&config);
 	assert_int_equal(fake_part_connections(part), 1);
 }
@@ -444,7 +379,7 @@ WITH_DIR(those_that_have_gone_are_not_asked)
 WITH_DIR(one_that_speaks_unasked_is_not_asked)
 {
 	_cleanup_(fake_part_freep) FakePart *part =
-		part_of(state, PART_INSPECTOR, inspect_once, NULL);
+		part_of(state, PART_INSPECTOR, say_inspection, NULL);
 	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
 	WorkerConfig config = with_ready(state, "crash", &ready);
 	static const char request[] = "inspect\0";
@@ -503,7 +438,7 @@ static void *inspect_often(void *userdata)
 WITH_DIR(many_may_ask_at_once)
 {
 	_cleanup_(fake_part_freep) FakePart *part =
-		part_of(state, PART_INSPECTOR, inspect_once, NULL);
+		part_of(state, PART_INSPECTOR, say_inspection, NULL);
 	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
 	WorkerConfig config = with_ready(state, "crash", &ready);
 	pthread_t threads[4];

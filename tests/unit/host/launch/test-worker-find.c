@@ -85,11 +85,11 @@ TEST(who_runs_the_program_is_a_worker)
 	Bdf display = tree_bdf(DISPLAY), audio = tree_bdf(AUDIO);
 	pid_t pid = start(BAD_WORKER, geteuid());
 
-	assert_int_equal(worker_find(&config, &display), pid);
-	assert_int_equal(worker_find(&config, &audio), 0);
-	assert_int_equal(worker_find(&other, &display), 0);
+	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &display), pid);
+	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &audio), 0);
+	assert_int_equal(worker_find(&other, LOCK_FUNCTION, &display), 0);
 	end(pid);
-	assert_int_equal(worker_find(&config, &display), 0);
+	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &display), 0);
 }
 
 /* promise U9 */
@@ -100,7 +100,7 @@ TEST(who_only_says_so_is_none)
 	/* This program again, which stays when it is called so. */
 	pid_t pid = start("/proc/self/exe", geteuid());
 
-	assert_int_equal(worker_find(&config, &display), 0);
+	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &display), 0);
 	end(pid);
 }
 
@@ -115,7 +115,7 @@ WITH_DIR(a_copy_of_the_program_is_another)
 
 	assert_int_equal(system(command), 0);
 	pid = start(copy, geteuid());
-	assert_int_equal(worker_find(&config, &display), 0);
+	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &display), 0);
 	end(pid);
 }
 
@@ -128,7 +128,7 @@ TEST(the_program_of_another_user_is_no_worker)
 	if (geteuid() != 0)
 		skip();
 	pid = start(BAD_WORKER, NOBODY);
-	assert_int_equal(worker_find(&config, &display), 0);
+	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &display), 0);
 	end(pid);
 }
 
@@ -140,10 +140,10 @@ TEST(a_probe_of_the_daemon_before_is_found_until_it_ends)
 	pid_t pid = start_probe();
 
 	config.children = &children;
-	assert_int_equal(worker_find_probe(&config), pid);
-	assert_int_equal(worker_find_probe(&config), pid);
+	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), pid);
+	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), pid);
 	end(pid);
-	assert_int_equal(worker_find_probe(&config), 0);
+	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), 0);
 }
 
 /* Where none was, and none was started since, thousands of processes are not looked at. */
@@ -154,15 +154,15 @@ TEST(a_probe_is_looked_for_again_once_one_was_started)
 	pid_t pid;
 
 	config.children = &children;
-	assert_int_equal(worker_find_probe(&config), 0);
+	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), 0);
 	pid = start_probe(); /* by nobody who counts */
-	assert_int_equal(worker_find_probe(&config), 0);
-	worker_question_begins(&config, WORKER_PROBES);
-	assert_int_equal(worker_find_probe(&config), pid);
-	worker_question_ends(&config, WORKER_PROBES, true);
-	assert_int_equal(worker_find_probe(&config), pid);
+	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), 0);
+	worker_question_begins(&config, LOCK_PROBE);
+	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), pid);
+	worker_question_ends(&config, LOCK_PROBE, true);
+	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), pid);
 	end(pid);
-	assert_int_equal(worker_find_probe(&config), 0);
+	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), 0);
 }
 
 /* Before its exec a child cannot be told from the daemon itself. */
@@ -173,11 +173,11 @@ TEST(none_found_while_one_starts_is_looked_for_again)
 	pid_t pid;
 
 	config.children = &children;
-	worker_question_begins(&config, WORKER_PROBES);
-	assert_int_equal(worker_find_probe(&config), 0);
+	worker_question_begins(&config, LOCK_PROBE);
+	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), 0);
 	pid = start_probe();
-	worker_question_ends(&config, WORKER_PROBES, true);
-	assert_int_equal(worker_find_probe(&config), pid);
+	worker_question_ends(&config, LOCK_PROBE, true);
+	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), pid);
 	end(pid);
 }
 
@@ -189,12 +189,12 @@ TEST(a_part_leaves_nothing_to_look_for)
 	pid_t pid;
 
 	config.children = &children;
-	assert_int_equal(worker_find_probe(&config), 0);
-	worker_question_begins(&config, WORKER_PROBES);
-	worker_question_ends(&config, WORKER_PROBES, false);
+	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), 0);
+	worker_question_begins(&config, LOCK_PROBE);
+	worker_question_ends(&config, LOCK_PROBE, false);
 	pid = start_probe();
-	assert_int_equal(worker_find_probe(&config), 0);
-	assert_int_equal(worker_find_persistence(&config), 0);
+	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), 0);
+	assert_int_equal(worker_find(&config, LOCK_PERSISTENCE, NULL), 0);
 	end(pid);
 }
 

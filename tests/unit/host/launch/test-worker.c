@@ -13,7 +13,6 @@
 
 #include "host/launch/child.h"
 #include "host/scan/scan.h"
-#include "host/wire/answer.h"
 #include "rig/worker-model.h"
 #include "util/text.h"
 
@@ -320,7 +319,7 @@ TEST(a_move_or_reset_without_an_answer_is_not_known)
 	for (size_t i = 0; i < ELEMENTS(ways); i++) {
 		WorkerConfig config = bad_worker(ways[i]);
 		const ResetTarget target = { .bdf = tree_bdf(DISPLAY) };
-		MoveOutcome o = move_one(&config, LONG);
+		_cleanup_(move_outcome_clear) MoveOutcome o = move_one(&config, LONG);
 		ResetOutcome reset;
 
 		if (o.result.error >= 0 || !o.problem || !o.result.changed || o.still_running ||
@@ -330,7 +329,6 @@ TEST(a_move_or_reset_without_an_answer_is_not_known)
 		assert_int_equal(reset.report.result, RESET_UNKNOWN);
 		assert_true(reset.report.error < 0 && reset.problem);
 		assert_true(bdf_equal(&reset.report.bdf, &target.bdf));
-		move_outcome_clear(&o);
 		reset_outcome_clear(&reset);
 	}
 }
@@ -385,7 +383,7 @@ TEST(a_worker_that_outlives_its_deadline_is_left_alone_and_reaped)
 	for (size_t i = 0; i < ELEMENTS(modes); i++) {
 		WorkerConfig config = bad_worker(modes[i]);
 		uint64_t start = now_monotonic();
-		MoveOutcome o = move_one(&config, USEC_PER_SEC / 5);
+		_cleanup_(move_outcome_clear) MoveOutcome o = move_one(&config, USEC_PER_SEC / 5);
 
 		if (now_monotonic() - start > 30 * USEC_PER_SEC)
 			fail_msg("%s: waited beyond the deadline", modes[i]);
@@ -397,36 +395,7 @@ TEST(a_worker_that_outlives_its_deadline_is_left_alone_and_reaped)
 		assert_int_equal(kill(o.pid, SIGKILL), 0); /* it would wait for a minute */
 		assert_goes(o.pid);
 		assert_false(child_runs(o.pid));
-		move_outcome_clear(&o);
 	}
-}
-
-TEST(one_slow_worker_does_not_spoil_the_others_answers)
-{
-	/* The second cannot be slow in a mode of its own: both wait, the deadline is between. */
-	WorkerConfig slow = bad_worker("slow-800"), quick = bad_worker("slow-1");
-	DriverTarget target = to_vfio(DISPLAY);
-	MoveOutcome late, early;
-
-	assert_int_equal(host_move(WORKERS(&slow), &target, 1, USEC_PER_SEC / 10, &late),
-			 -ETIMEDOUT);
-	assert_int_equal(host_move(WORKERS(&quick), &target, 1, LONG, &early), 0);
-	assert_string_equal(early.result.driver, "vfio-pci");
-	assert_goes(late.pid);
-	move_outcome_clear(&late);
-	move_outcome_clear(&early);
-}
-
-TEST(an_inspection_that_takes_too_long_is_given_up)
-{
-	WorkerConfig config = bad_worker("slow-500");
-	Bdf function = tree_bdf(DISPLAY);
-	Inspection *in = NULL;
-
-	assert_int_equal(host_inspect(WORKERS_UNTIL(&config, USEC_PER_SEC / 10), &function, 1,
-				      INSPECT_CONFIG_NOT, &in, NULL),
-			 -ETIMEDOUT);
-	assert_null(in);
 }
 
 /* Reading config space wakes a device; where it does not wake, the read does not return. */
@@ -470,20 +439,18 @@ TEST(a_device_that_does_not_wake_is_given_up_and_scans_go_on)
 TEST(a_deadline_of_zero_only_looks_once)
 {
 	WorkerConfig config = bad_worker("slow-300");
-	MoveOutcome o = move_one(&config, 0);
+	_cleanup_(move_outcome_clear) MoveOutcome o = move_one(&config, 0);
 
 	assert_int_equal(o.result.error, -ETIMEDOUT);
 	assert_goes(o.pid);
-	move_outcome_clear(&o);
 }
 
 TEST(a_deadline_without_end_does_not_overflow)
 {
 	WorkerConfig config = bad_worker("slow-50");
-	MoveOutcome o = move_one(&config, UINT64_MAX);
+	_cleanup_(move_outcome_clear) MoveOutcome o = move_one(&config, UINT64_MAX);
 
 	assert_int_equal(o.result.error, 0);
-	move_outcome_clear(&o);
 }
 
 TEST(no_targets_are_moved_at_once)
@@ -521,52 +488,4 @@ TEST(threads_can_move_at_the_same_time)
 	for (size_t i = 0; i < ELEMENTS(threads); i++)
 		pthread_join(threads[i], NULL);
 	assert_int_equal(failures, 0);
-}
-
-/* ---- documents ---- */
-
-static void reads_back(const Bdf *bdf, const DriverResult *result, const char *override)
-{
-	const Question *q = question(ASK_MOVE);
-	_cleanup_free_ char *text = worker_move_document(bdf, result), *why = NULL;
-	MoveAnswer found = { 0 };
-
-	assert_int_equal(answer_parse(q, bdf, 1, text, strlen(text), &found, &why), 0);
-	if (found.result.error != result->error || found.result.phase != result->phase ||
-	    found.result.changed != result->changed ||
-	    !str_equal(found.result.driver, result->driver) ||
-	    !str_equal(found.result.driver_override, override))
-		fail_msg("%s", text);
-	answer_clear(q, &found);
-}
-
-TEST(a_move_survives_its_document)
-{
-	static const char odd[] = "a \"b\"";
-	const DriverResult results[] = {
-		{ 0 },
-		{ .error = -ENXIO, .phase = DRIVER_PHASE_VERIFY, .changed = true },
-		{ .changed = true,
-		  .driver = (char[]){ "vfio-pci" },
-		  .driver_override = (char *)odd },
-	};
-	const Bdf bdf = tree_bdf("10000:e1:00.0");
-
-	for (size_t i = 0; i < ELEMENTS(results); i++)
-		reads_back(&bdf, &results[i], results[i].driver_override);
-	/* Another tool may have set an override of any bytes. */
-	reads_back(&bdf, &(DriverResult){ .driver_override = (char[]){ "\377\376" } }, "?");
-}
-
-TEST(an_inspection_that_leaves_a_function_out_is_refused)
-{
-	FunctionFacts facts = { .bdf = tree_bdf(DISPLAY), .device_minor = -1 };
-	Inspection in = { .functions = &facts, .n_functions = 1 };
-	const Bdf functions[] = { tree_bdf(DISPLAY), tree_bdf(AUDIO) };
-	_cleanup_free_ char *text =
-		answer_text(question(ASK_INSPECT), &(InspectAnswer){ .inspection = &in });
-	InspectAnswer found = { 0 };
-
-	assert_false(taken_by(ASK_INSPECT, functions, 2, text, strlen(text), &found));
-	assert_true(taken_by(ASK_INSPECT, functions, 1, text, strlen(text), &found));
 }
