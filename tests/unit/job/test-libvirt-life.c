@@ -169,7 +169,7 @@ static void then_gone(FakeHost *fake, FakeOp op, unsigned nth)
 static void recover_left_open(Rig *rig, const char *what)
 {
 	_cleanup_(journal_found_clear) JournalFound found = { 0 };
-	Recovery recovery = { 0 };
+	_cleanup_(recovery_clear) Recovery recovery = { 0 };
 
 	assert_int_equal(journal_load(&rig->journal, rig->claims, &found), 0);
 	if (found.n_jobs != 1 || found.notes)
@@ -178,7 +178,6 @@ static void recover_left_open(Rig *rig, const char *what)
 	assert_int_equal(recover_job(&rig->place, found.jobs[0], 0, &recovery), 0);
 	if (recovery.outcome == RECOVERED_QUARANTINED || recovery.outcome == RECOVERED_WAITING)
 		fail_msg("%s: %s", what, recovery.reason);
-	recovery_clear(&recovery);
 }
 
 static void stop(const Scenario *scenario, const FakeFault *fault, _unused_ const char *after,

@@ -232,7 +232,7 @@ ON_A_RIG(a_stuck_gpu_is_not_asked_any_more)
 {
 	const FakeMoveFault stuck = { .bdf = A, .driver = "vfio-pci", .never_returns = true };
 	JobRequest assign = assign_request("vm42", "pair0");
-	Outcome outcome;
+	_cleanup_(outcome_clear) Outcome outcome;
 
 	shut_off(rig, true, true);
 	fake_watch(&rig->fake);
@@ -242,7 +242,6 @@ ON_A_RIG(a_stuck_gpu_is_not_asked_any_more)
 	rig_check_guests(rig, "stuck");
 	assert_true(has_mode(rig, B));
 	assert_null(outcome.left);
-	outcome_clear(&outcome);
 }
 
 /* fault P6 */
@@ -250,7 +249,7 @@ ON_A_RIG(a_stuck_gpu_is_not_asked_any_more)
 ON_A_RIG(a_release_goes_on_without_the_mode_and_says_so)
 {
 	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
-	Outcome outcome;
+	_cleanup_(outcome_clear) Outcome outcome;
 
 	shut_off(rig, true, true);
 	rig_must(rig, &assign);
@@ -264,7 +263,6 @@ ON_A_RIG(a_release_goes_on_without_the_mode_and_says_so)
 	assert_true(strv_contains(outcome.steps, "forget: done"));
 	assert_true(rig_is_on(rig, A, "nvidia", ""));
 	assert_true(has_mode(rig, B));
-	outcome_clear(&outcome);
 }
 
 /* Turning it off takes seconds. Who opens a GPU meanwhile would make the unbind hang. */

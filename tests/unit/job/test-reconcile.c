@@ -268,7 +268,7 @@ ON_A_RIG(a_foreign_domain_is_not_adopted)
 {
 	JobRequest request = reconcile_request("pair0");
 	_cleanup_free_ char *before = NULL;
-	Outcome outcome;
+	_cleanup_(outcome_clear) Outcome outcome;
 
 	fake_add_domain(&rig->fake, "vm77", "q35-eight-ports", "q35-eight-ports-live");
 	for (size_t i = 0; i < ELEMENTS(functions); i++)
@@ -279,7 +279,6 @@ ON_A_RIG(a_foreign_domain_is_not_adopted)
 	assert_false(outcome.changed);
 	rig_check_world(rig, before, "a foreign domain");
 	expect_drift(rig, "");
-	outcome_clear(&outcome);
 }
 
 /* ---- a guest that was killed ---- */

@@ -135,7 +135,7 @@ TEST(reconcile_brings_the_new_name_everywhere)
 ON_A_RIG(assigning_it_again_does_the_same)
 {
 	JobRequest request = assign_request("vm42", "pair0");
-	Outcome outcome;
+	_cleanup_(outcome_clear) Outcome outcome;
 
 	renamed(rig, NULL);
 	rig_must(rig, &request);
@@ -144,7 +144,6 @@ ON_A_RIG(assigning_it_again_does_the_same)
 	request.group = (char *)"gold";
 	outcome = rig_run(rig, &request);
 	assert_false(outcome.changed);
-	outcome_clear(&outcome);
 }
 
 TEST(nobody_else_gets_it_by_either_name)

@@ -64,11 +64,10 @@ static void expect_refusal(Rig *rig)
 	before = rig_world(rig);
 	fake_watch(&rig->fake);
 	for (size_t i = 0; i < ELEMENTS(refused); i++) {
-		Outcome outcome = rig_run(rig, &refused[i]);
+		_cleanup_(outcome_clear) Outcome outcome = rig_run(rig, &refused[i]);
 
 		if (outcome.state != JOB_FAILED || outcome.error != GPUPASS_ERROR_QUARANTINED)
 			fail_msg("row %zu: %s", i, str_or_empty(outcome.message));
-		outcome_clear(&outcome);
 	}
 	assert_int_equal(fake_write_calls(&rig->fake), 0);
 	rig_check_world(rig, before, "quarantined");
@@ -227,7 +226,7 @@ ON_A_RIG(an_undo_attaches_only_what_the_guest_had)
 	const Bdf lost = { 0, 0x61, 0, 1 };
 	JobRequest request = release_request("vm42");
 	_cleanup_free_ char *before = NULL;
-	Outcome outcome;
+	_cleanup_(outcome_clear) Outcome outcome;
 	char *live;
 
 	rig_assigned_live(rig);
@@ -240,7 +239,6 @@ ON_A_RIG(an_undo_attaches_only_what_the_guest_had)
 	outcome = rig_run(rig, &request);
 	assert_int_equal(outcome.state, JOB_FAILED);
 	rig_check_world(rig, before, "three of four");
-	outcome_clear(&outcome);
 }
 
 /* ---- a worker that never comes back ---- */
@@ -407,14 +405,13 @@ ON_A_RIG(what_others_took_out_meanwhile_needs_no_undo)
 {
 	_cleanup_free_ char *before = NULL;
 	JobRequest request = assign_request("vm42", "pair0");
-	Outcome outcome;
+	_cleanup_(outcome_clear) Outcome outcome;
 
 	rig_shut_off(rig);
 	before = rig_world(rig);
 	outcome = run_failing_at_verify(rig, &request, others_take_it_out_at_verify);
 	assert_int_equal(rig->fake.calls[FAKE_DEFINE], 1);
 	rig_check_world(rig, before, "taken out by others");
-	outcome_clear(&outcome);
 }
 
 static void others_start_it(FakeHost *fake, FakeOp op, unsigned nth)
@@ -427,7 +424,7 @@ static void others_start_it(FakeHost *fake, FakeOp op, unsigned nth)
 ON_A_RIG(a_domain_started_during_its_release_keeps_its_functions)
 {
 	JobRequest request = release_request("vm42");
-	Outcome outcome;
+	_cleanup_(outcome_clear) Outcome outcome;
 
 	rig_assigned(rig);
 	fake_watch(&rig->fake);
@@ -439,7 +436,6 @@ ON_A_RIG(a_domain_started_during_its_release_keeps_its_functions)
 	assert_true(
 		fake_xml_has(fake_domain(&rig->fake, "vm42")->config_xml, &(Bdf){ 0, 0x41, 0, 0 }));
 	rig_check_guests(rig, "started meanwhile");
-	outcome_clear(&outcome);
 }
 
 static void one_vanishes_at_define(FakeHost *fake, FakeOp op, unsigned nth)

@@ -45,20 +45,22 @@ static inline _unused_ Bdf bdf_of(const char *text)
 		&grown_[(n)++];                                                                    \
 	})
 
-static inline _unused_ void host_init(HostModel *h)
+static inline _unused_ HostModel host_new(void)
 {
-	*h = (HostModel){
+	HostModel h = {
 		.snapshot = calloc(1, sizeof(PciSnapshot)),
 		.declarations = calloc(1, sizeof(Declarations)),
 		.links = calloc(1, sizeof(Links)),
 		.uses = calloc(1, sizeof(DomainUses)),
 		.assignments = calloc(1, sizeof(Assignments)),
 	};
-	assert_non_null(h->snapshot);
-	assert_non_null(h->declarations);
-	assert_non_null(h->links);
-	assert_non_null(h->uses);
-	assert_non_null(h->assignments);
+
+	assert_non_null(h.snapshot);
+	assert_non_null(h.declarations);
+	assert_non_null(h.links);
+	assert_non_null(h.uses);
+	assert_non_null(h.assignments);
+	return h;
 }
 
 static inline _unused_ void host_done(HostModel *h)

@@ -276,11 +276,10 @@ void rig_wait_for(Mailbox *mailbox, const bool *done)
 
 void rig_must(Rig *rig, const JobRequest *request)
 {
-	Outcome outcome = rig_run(rig, request);
+	_cleanup_(outcome_clear) Outcome outcome = rig_run(rig, request);
 
 	if (outcome.state != JOB_DONE)
 		fail_msg("%s: %s", operation_to_string(request->operation), outcome.message);
-	outcome_clear(&outcome);
 }
 
 void rig_recover(Rig *rig, RecoveryOutcome expected, char ***ret_left)

@@ -257,7 +257,7 @@ static inline _unused_ char *scene_document(const SceneRow *row)
 	char *json;
 
 	assert_non_null(s.facts);
-	host_init(&s.model);
+	s.model = host_new();
 	row->build(&s);
 	host_resolve(&s.model);
 	host_observe(&s.model, false);

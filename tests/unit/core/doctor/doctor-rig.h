@@ -68,7 +68,7 @@ static inline _unused_ void rig_init(Rig *rig)
 
 	*rig = (Rig){ .symptom = DOCTOR_SYMPTOM_MAX_, .host = calloc(1, sizeof(Examination)) };
 	assert_non_null(rig->host);
-	model_init(&rig->m);
+	rig->m = model_new();
 	for (size_t i = 0; i < GPUS; i++) {
 		model_set(&model_function(&rig->m, leads[i])->power_state, "D0");
 		rig->health[i] = (GpuHealth){
@@ -265,7 +265,7 @@ static inline _unused_ void run_case(const Case *c, bool domain)
 	_cleanup_free_ char *found = NULL;
 	const json_t *check;
 	const char *remedy;
-	Rig rig;
+	_cleanup_(rig_done) Rig rig;
 
 	rig_init(&rig);
 	if (domain)
@@ -284,7 +284,6 @@ static inline _unused_ void run_case(const Case *c, bool domain)
 	remedy = str_or_empty(json_string_value(json_object_get(check, "remedy")));
 	if (!strstr(remedy, c->remedy))
 		fail_msg("%s: the remedy is %s", c->name, remedy);
-	rig_done(&rig);
 }
 
 /* Every check in `room` has a case, and each case is found by its check and by no other. */

@@ -333,7 +333,7 @@ static void replay_begin(Replay *r, const char *snapshot, const char *facts)
 	json_error_t error;
 
 	*r = (Replay){ .doctor = { .symptom = DOCTOR_SYMPTOM_MAX_ } };
-	host_init(&r->host);
+	r->host = host_new();
 	pci_snapshot_free(r->host.snapshot);
 	r->host.snapshot = NULL;
 	assert_int_equal(

@@ -226,7 +226,7 @@ TEST(what_takes_nothing_early_is_no_fault)
 
 	for (size_t i = 0; i < ELEMENTS(hosts); i++) {
 		_cleanup_free_ char *found = NULL;
-		Rig rig;
+		_cleanup_(rig_done) Rig rig;
 
 		rig_init(&rig);
 		hosts[i](&rig);
@@ -235,7 +235,6 @@ TEST(what_takes_nothing_early_is_no_fault)
 		if (!str_equal(found, "") || !str_equal(status_of(&rig, "initramfs"), "pass"))
 			fail_msg("host %zu: \"%s\" spoke, %s", i, found,
 				 status_of(&rig, "initramfs"));
-		rig_done(&rig);
 	}
 }
 
@@ -243,7 +242,7 @@ TEST(what_takes_nothing_early_is_no_fault)
 TEST(an_image_that_was_not_read_has_not_passed)
 {
 	for (unsigned i = 0; i < 5; i++) {
-		Rig rig;
+		_cleanup_(rig_done) Rig rig;
 
 		rig_init(&rig);
 		assign_pair0(&rig);
@@ -268,7 +267,6 @@ TEST(an_image_that_was_not_read_has_not_passed)
 				 i == 4);
 		assert_true(says(find_check(&rig, "initramfs"),
 				 i == 0 ? "it was not looked for" : "is cut off"));
-		rig_done(&rig);
 	}
 }
 
@@ -276,7 +274,7 @@ TEST(an_image_that_was_not_read_has_not_passed)
 TEST(another_domains_functions_are_not_told)
 {
 	_cleanup_free_ char *found = NULL;
-	Rig rig;
+	_cleanup_(rig_done) Rig rig;
 
 	rig_init(&rig);
 	copy_of_what_is_free(&rig);
@@ -284,5 +282,4 @@ TEST(another_domains_functions_are_not_told)
 	rig_report(&rig);
 	found = spoken(&rig);
 	assert_string_equal(found, "");
-	rig_done(&rig);
 }

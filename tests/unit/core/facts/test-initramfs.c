@@ -329,7 +329,7 @@ TEST(pieces_of_any_size_give_the_same)
 	n += entry(data + n, "c", 2, 0100644, "", 0);
 	n += entry(data + n, "TRAILER!!!", 11, 0, "", 0);
 	for (size_t step = 1; step <= n; step++) {
-		Seen seen = { .entry_result = 1 };
+		_cleanup_(seen_clear) Seen seen = { .entry_result = 1 };
 		_cleanup_free_ char *names = NULL;
 		bool whole = false;
 
@@ -337,7 +337,6 @@ TEST(pieces_of_any_size_give_the_same)
 		names = strv_join(seen.names, " ");
 		assert_string_equal(names, "dir a/b.conf c");
 		assert_true(whole);
-		seen_clear(&seen);
 	}
 }
 
@@ -362,7 +361,7 @@ TEST(bad_headers_end_the_reading)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		char data[512];
-		Seen seen = { 0 };
+		_cleanup_(seen_clear) Seen seen = { 0 };
 		_cleanup_free_ char *names = NULL;
 		bool whole = false;
 		size_t n = entry(data, rows[i].name, rows[i].name_bytes, 0100644, "", 0);
@@ -375,7 +374,6 @@ TEST(bad_headers_end_the_reading)
 		if (r != rows[i].result || !str_equal(names, rows[i].seen))
 			fail_msg("row %zu: %d, \"%s\"", i, r, names);
 		assert_false(whole);
-		seen_clear(&seen);
 	}
 }
 
@@ -394,7 +392,7 @@ TEST(lengths_are_not_believed)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		static char data[4 * CPIO_NAME_MAX];
-		Seen seen = { .entry_result = 1 };
+		_cleanup_(seen_clear) Seen seen = { .entry_result = 1 };
 		bool whole = true;
 
 		memset(data, 'n', sizeof(data));
@@ -405,7 +403,6 @@ TEST(lengths_are_not_believed)
 		assert_int_equal(push_all(&seen, data, sizeof(data), 100, &whole), 0);
 		assert_false(whole);
 		assert_null(seen.content);
-		seen_clear(&seen);
 	}
 }
 
@@ -415,12 +412,11 @@ TEST(a_name_of_any_bytes_is_handed_on_as_it_is)
 
 	for (size_t i = 0; i < ELEMENTS(names); i++) {
 		char data[512];
-		Seen seen = { 0 };
+		_cleanup_(seen_clear) Seen seen = { 0 };
 		bool whole;
 		size_t n = entry(data, names[i], (unsigned)strlen(names[i]) + 1, 0100644, "", 0);
 
 		assert_int_equal(push_all(&seen, data, n, n, &whole), 0);
 		assert_string_equal(seen.names[0], names[i]);
-		seen_clear(&seen);
 	}
 }

@@ -84,11 +84,10 @@ static void through_examination(const json_t *json, Outcome *o)
 /* Nobody is told why an answer about health is refused. */
 static void through_health(const json_t *json, Outcome *o)
 {
-	GpuHealth h = { 0 };
+	_cleanup_(gpu_health_clear) GpuHealth h = { 0 };
 
 	o->error = gpu_health_from_json(json, &h, NULL);
 	o->json = o->error >= 0 ? gpu_health_to_json(&h) : NULL;
-	gpu_health_clear(&h);
 }
 
 static void through_reset_report(const json_t *json, Outcome *o)
@@ -177,7 +176,7 @@ static void through_audit(const json_t *json, Outcome *o)
 {
 	_cleanup_free_ char *text = json_dumps(json, JSON_COMPACT);
 	_cleanup_free_ char *line = strf("%s %s", LINE_NO_HASH.hex, text);
-	AuditRecord record = AUDIT_RECORD_EMPTY;
+	_cleanup_(audit_record_clear) AuditRecord record = AUDIT_RECORD_EMPTY;
 	LineHash hash;
 	bool intact;
 
@@ -186,7 +185,6 @@ static void through_audit(const json_t *json, Outcome *o)
 	o->json = o->error >= 0 ? audit_record_to_json(&record, &hash) : NULL;
 	if (o->json)
 		json_object_del(o->json, "hash");
-	audit_record_clear(&record);
 }
 
 static const struct {
