@@ -446,9 +446,7 @@ static int number_of(int r)
 
 static char *make_report(const Look *l)
 {
-	const VirtDomain *v = l->domain;
-	DoctorDomain domain = { 0 };
-	DoctorFacts facts = {
+	const DoctorFacts facts = {
 		.snapshot = l->inventory->snapshot,
 		.gpus = l->inventory->gpus,
 		.groups = l->inventory->groups,
@@ -478,19 +476,10 @@ static char *make_report(const Look *l)
 		.files = &l->file_notes,
 		.split = l->split ? &l->split_notes : NULL,
 		.fence_fault = l->fence_fault,
+		.domain = l->domain,
 		.symptom = l->request->symptom,
 	};
 
-	if (v) {
-		domain = (DoctorDomain){
-			.uuid = v->uuid,
-			.name = v->name,
-			.active = v->active,
-			.config_xml = v->config_xml,
-			.live_xml = v->live_xml,
-		};
-		facts.domain = &domain;
-	}
 	return l->request->capture ? make_capture(l, &facts) : doctor_report(&facts);
 }
 

@@ -133,7 +133,7 @@ static int refuse_mode(Problem **ret_problem, GpupassError error, const char *do
 
 int plan_resolve_mode(Planner *p)
 {
-	const PlanDomain *domain = p->facts->domain;
+	const VirtDomain *domain = p->facts->domain;
 	const PlanRequest *request = p->request;
 	bool any = request->live || request->config;
 

@@ -17,7 +17,7 @@ typedef struct PlanModel {
 	Inspection inspection;
 	Policy policy;
 	PlanRequest request;
-	PlanDomain domain;
+	VirtDomain domain;
 	const HostFacts *facts;	     /* NULL: not known */
 	GpuPersistence *persistence; /* NULL: nobody asked */
 	size_t n_persistence;
@@ -129,7 +129,7 @@ static inline _unused_ void model_declare_both(PlanModel *m)
 			       "[Group]\nName=pair1\nGpu=a1:00.0\nGpu=c1:00.0\n");
 }
 
-/* vm42, from fixtures; NULL texts as in PlanDomain. */
+/* vm42, from fixtures; NULL texts as in VirtDomain. */
 static inline _unused_ void model_domain(PlanModel *m, const char *config, const char *live)
 {
 	free(m->config_xml);
@@ -234,9 +234,9 @@ static inline _unused_ int model_plan(PlanModel *m)
 		model_domain(m, "q35", NULL);
 	if (!m->host.groups)
 		model_observe(m);
-	m->domain = (PlanDomain){
-		.uuid = VM42,
-		.name = "vm42",
+	m->domain = (VirtDomain){
+		.uuid = (char *)VM42,
+		.name = (char *)"vm42",
 		.active = m->live_xml != NULL,
 		.persistent = m->config_xml != NULL,
 		.config_xml = m->config_xml,

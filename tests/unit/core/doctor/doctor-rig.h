@@ -30,7 +30,7 @@ typedef struct Rig {
 	DoctorSymptom symptom;
 	DoctorNotes drift, evidence, tenants, files, split;
 	const char *fence_fault;
-	DoctorDomain domain;
+	VirtDomain domain;
 	json_t *report;
 } Rig;
 
@@ -173,11 +173,11 @@ static inline _unused_ void rig_report(Rig *rig)
 	facts.gpus = m->host.set;
 	facts.groups = m->host.groups;
 	facts.uses = rig->no_libvirt ? NULL : m->host.uses;
-	rig->domain = (DoctorDomain){
-		.uuid = VM42,
-		.name = "vm42",
+	rig->domain = (VirtDomain){
+		.uuid = (char *)VM42,
+		.name = (char *)"vm42",
 		.active = m->live_xml != NULL,
-		.config_xml = rig->bad_xml ? "<domain>" : m->config_xml,
+		.config_xml = rig->bad_xml ? (char *)"<domain>" : m->config_xml,
 		.live_xml = m->live_xml,
 	};
 	if (rig->with_domain)
