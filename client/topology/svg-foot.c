@@ -40,19 +40,17 @@ struct SvgFoot {
 	int width, rows, lines;
 };
 
-SvgFoot *svg_foot_free(SvgFoot *foot)
+static void svg_foot_clear(SvgFoot *foot)
 {
-	if (!foot)
-		return NULL;
 	for (size_t i = 0; i < foot->n_notes; i++)
 		strv_free(foot->notes[i].lines);
 	for (size_t i = 0; i < foot->n_entries; i++)
 		free(foot->entries[i].text);
 	free(foot->notes);
 	free(foot->entries);
-	free(foot);
-	return NULL;
 }
+
+DEFINE_FREE(SvgFoot, svg_foot_free, svg_foot_clear)
 
 /* ---- notes ---- */
 

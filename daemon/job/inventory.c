@@ -240,16 +240,14 @@ void inventory_renew(Inventory *inventory, PciSnapshot *snapshot)
 	inventory->snapshot = snapshot;
 }
 
-Inventory *inventory_free(Inventory *inventory)
+static void inventory_clear(Inventory *inventory)
 {
-	if (!inventory)
-		return NULL;
 	/* Groups point into the GPUs, GPUs into the snapshot. */
 	group_set_free(inventory->groups);
 	gpu_set_free(inventory->gpus);
 	pci_snapshot_free(inventory->snapshot);
 	identities_free(inventory->identities);
 	host_facts_free(inventory->facts);
-	free(inventory);
-	return NULL;
 }
+
+DEFINE_FREE(Inventory, inventory_free, inventory_clear)

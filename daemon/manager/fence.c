@@ -20,16 +20,13 @@ typedef struct FenceTask {
 	int result;
 } FenceTask;
 
-static FenceTask *fence_task_free(FenceTask *task)
+static void fence_task_clear(FenceTask *task)
 {
-	if (!task)
-		return NULL;
 	fence_free(task->fence);
 	free(task->ended);
-	free(task);
-	return NULL;
 }
-DEFINE_CLEANUP(FenceTask, fence_task_free)
+
+DEFINE_LOCAL_FREE(FenceTask, fence_task_free, fence_task_clear)
 
 static char *quarantine_of(const Bdf *function, bool *ret_itself, void *userdata)
 {

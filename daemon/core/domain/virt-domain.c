@@ -3,14 +3,12 @@
 
 #include <stdlib.h>
 
-VirtDomain *virt_domain_free(VirtDomain *domain)
+static void virt_domain_clear(VirtDomain *domain)
 {
-	if (!domain)
-		return NULL;
 	free(domain->uuid);
 	free(domain->name);
 	free(domain->config_xml);
 	free(domain->live_xml);
-	free(domain);
-	return NULL;
 }
+
+DEFINE_FREE(VirtDomain, virt_domain_free, virt_domain_clear)

@@ -385,16 +385,14 @@ Initramfs *initramfs_copy(const Initramfs *from)
 	return copy;
 }
 
-Initramfs *initramfs_free(Initramfs *image)
+static void initramfs_clear(Initramfs *image)
 {
-	if (!image)
-		return NULL;
 	json_struct_clear(initramfs_members, image);
 	for (size_t i = 0; i < image->n_confs; i++) {
 		free(image->confs[i].name);
 		free(image->confs[i].text);
 	}
 	free(image->confs);
-	free(image);
-	return NULL;
 }
+
+DEFINE_FREE(Initramfs, initramfs_free, initramfs_clear)

@@ -484,13 +484,11 @@ void machine_clear(Machine *machine)
 	*machine = (Machine){ 0 };
 }
 
-Machines *machines_free(Machines *machines)
+static void machines_clear(Machines *machines)
 {
-	if (!machines)
-		return NULL;
 	for (size_t i = 0; i < machines->n_items; i++)
 		machine_clear(&machines->items[i]);
 	free(machines->items);
-	free(machines);
-	return NULL;
 }
+
+DEFINE_FREE(Machines, machines_free, machines_clear)

@@ -18,18 +18,16 @@ void fit_add(FitReport *report, FitId id, FitSeverity severity, char *what, cons
 	};
 }
 
-FitReport *fit_report_free(FitReport *report)
+static void fit_report_clear(FitReport *report)
 {
-	if (!report)
-		return NULL;
 	for (size_t i = 0; i < report->n_items; i++) {
 		free(report->items[i].what);
 		free(report->items[i].remedy);
 	}
 	free(report->items);
-	free(report);
-	return NULL;
 }
+
+DEFINE_FREE(FitReport, fit_report_free, fit_report_clear)
 
 char *fit_size_text(uint64_t bytes)
 {

@@ -225,14 +225,12 @@ const Link *links_find_observed(const Links *links, const Bdf *a, const Bdf *b)
 	return best;
 }
 
-Links *links_free(Links *links)
+static void links_clear(Links *links)
 {
-	if (!links)
-		return NULL;
 	for (size_t i = 0; i < links->n_items; i++)
 		link_clear(&links->items[i]);
 	free(links->items);
 	free(links->alone);
-	free(links);
-	return NULL;
 }
+
+DEFINE_FREE(Links, links_free, links_clear)

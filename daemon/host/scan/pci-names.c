@@ -182,11 +182,9 @@ char *pci_names_device(const PciNames *names, uint16_t vendor, uint16_t device)
 	return strf("%s %04x", names->text + names->vendor, device);
 }
 
-PciNames *pci_names_free(PciNames *names)
+static void pci_names_clear(PciNames *names)
 {
-	if (!names)
-		return NULL;
 	forget_all(names);
-	free(names);
-	return NULL;
 }
+
+DEFINE_FREE(PciNames, pci_names_free, pci_names_clear)
