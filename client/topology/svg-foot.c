@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "topology/svg-private.h"
-#include "util/xalloc.h"
+#include "util/grow.h"
 
 #define SIZE 13
 #define LINE 20
@@ -104,8 +104,7 @@ static void add_entry(SvgFoot *foot, const Entry *entry, char *text)
 	_cleanup_free_ char *full = text;
 	Entry *added;
 
-	foot->entries = xreallocarray(foot->entries, foot->n_entries + 1, sizeof(Entry));
-	added = &foot->entries[foot->n_entries++];
+	added = GROW(foot->entries, foot->n_entries);
 	*added = *entry;
 	added->text = svg_text_fit(full, SVG_PLAIN, SIZE, foot->width / 2);
 }

@@ -10,8 +10,8 @@
 #include "core/group/observe.h"
 #include "job/select.h"
 #include "store/unread.h"
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 typedef struct Look {
 	const JobPlace *place;
@@ -373,8 +373,7 @@ static void note_file(Look *l, char *what, const char *remedy)
 {
 	DoctorNotes *notes = &l->file_notes;
 
-	notes->items = xreallocarray(notes->items, notes->n_items + 1, sizeof(DoctorNote));
-	notes->items[notes->n_items++] = (DoctorNote){
+	*GROW(notes->items, notes->n_items) = (DoctorNote){
 		.group = "", .what = keep_text(l, what), .remedy = remedy, .fail = true
 	};
 }

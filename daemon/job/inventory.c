@@ -5,8 +5,8 @@
 
 #include "core/group/resolve.h"
 #include "core/group/word.h"
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 Identities *identities_free(Identities *identities)
 {
@@ -55,8 +55,7 @@ static void identities_add(Identities *into, const Identity *from)
 {
 	Identity *item;
 
-	into->items = xreallocarray(into->items, into->n_items + 1, sizeof(Identity));
-	item = &into->items[into->n_items++];
+	item = GROW(into->items, into->n_items);
 	*item = *from;
 	item->uuid = item->serial_number = NULL;
 	copy_string(&item->uuid, from->uuid);

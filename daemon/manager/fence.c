@@ -7,9 +7,9 @@
 #include "manager/look.h"
 #include "manager/state.h"
 #include "util/clock.h"
+#include "util/grow.h"
 #include "util/log.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 typedef struct FenceTask {
 	Manager *manager;
@@ -138,8 +138,7 @@ void manager_renew_fence(Manager *m)
 
 int manager_open_fence(Manager *m, uint32_t job, ManagerDone done, void *userdata)
 {
-	m->fence_ended = xreallocarray(m->fence_ended, m->n_fence_ended + 1, sizeof(uint32_t));
-	m->fence_ended[m->n_fence_ended++] = job;
+	*GROW(m->fence_ended, m->n_fence_ended) = job;
 	return manager_write_fence(m, done, userdata);
 }
 

@@ -9,8 +9,8 @@
 #include "core/facts/kept.h"
 #include "core/facts/kernel-words.h"
 #include "core/facts/modprobe.h"
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 #define LIST_KEPT_MAX 256
 #define MODULE_NAME_MAX 64 /* above the kernel's own limit */
@@ -183,8 +183,7 @@ static void note_conf(Initramfs *image, const char *name, const char *text)
 		return;
 	conf = find_conf(image, name, folder);
 	if (!conf && image->n_confs < LIST_KEPT_MAX) {
-		image->confs = xreallocarray(image->confs, image->n_confs + 1, sizeof(*conf));
-		conf = &image->confs[image->n_confs++];
+		conf = GROW(image->confs, image->n_confs);
 		*conf = (InitramfsConf){ .name = xstrdup(str_base_name(name)), .folder = folder };
 	}
 	if (!conf)

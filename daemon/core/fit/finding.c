@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/fit/finding.h"
 
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(fit_severity, FitSeverity, FIT_SEVERITIES)
 DEFINE_STRING_TABLE(fit_id, FitId, FIT_IDS)
 
 void fit_add(FitReport *report, FitId id, FitSeverity severity, char *what, const char *remedy)
 {
-	report->items = xreallocarray(report->items, report->n_items + 1, sizeof(FitFinding));
-	report->items[report->n_items++] = (FitFinding){
+	*GROW(report->items, report->n_items) = (FitFinding){
 		.id = id,
 		.severity = severity,
 		.what = what,

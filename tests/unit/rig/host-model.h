@@ -11,8 +11,8 @@
 #include "core/pci/driver-name.h"
 #include "core/pci/snapshot-json.h"
 #include "util/file.h"
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 typedef struct HostModel {
 	PciSnapshot *snapshot;
@@ -35,15 +35,6 @@ static inline _unused_ Bdf bdf_of(const char *text)
 		fail_msg("%s is no address", text);
 	return bdf;
 }
-
-/* Appends an item to a list of `n`. */
-#define GROW(items, n)                                                                             \
-	({                                                                                         \
-		__typeof__(items) grown_ = xreallocarray((items), (n) + 1, sizeof(*(items)));      \
-		memset(&grown_[n], 0, sizeof(*grown_));                                            \
-		(items) = grown_;                                                                  \
-		&grown_[(n)++];                                                                    \
-	})
 
 static inline _unused_ HostModel host_new(void)
 {
