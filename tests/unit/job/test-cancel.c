@@ -94,7 +94,7 @@ static void cancel_at(const Scenario *scenario, size_t step)
 {
 	_cleanup_free_ char *before = NULL;
 	_cleanup_free_ char *what = strf("%s, cancelled at step %zu", scenario->name, step);
-	Rig *rig = rig_new();
+	_cleanup_(rig_freep) Rig *rig = rig_new();
 	Outcome outcome;
 
 	scenario->setup(rig);
@@ -117,7 +117,6 @@ static void cancel_at(const Scenario *scenario, size_t step)
 	rig->place.cancel = cancellation_unref(rig->place.cancel);
 	fake_watch(&rig->fake);
 	rig_must(rig, &scenario->request);
-	rig_free(rig);
 }
 
 /* fault 62 */
@@ -200,7 +199,7 @@ static void cancel_within(void (*setup)(Rig *rig), const JobRequest *request,
 			  FakeOp undo)
 {
 	_cleanup_free_ char *before = NULL;
-	Rig *rig = rig_new();
+	_cleanup_(rig_freep) Rig *rig = rig_new();
 	Outcome outcome;
 
 	setup(rig);
@@ -216,7 +215,6 @@ static void cancel_within(void (*setup)(Rig *rig), const JobRequest *request,
 	rig_check_world(rig, before, fake_op_to_string(op));
 	rig_check_guests(rig, fake_op_to_string(op));
 	outcome_clear(&outcome);
-	rig_free(rig);
 }
 
 /* fault 62 */

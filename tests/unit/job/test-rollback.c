@@ -140,7 +140,7 @@ TEST(a_guest_that_does_not_let_go_keeps_its_functions_on_vfio)
 					       .problem = GPUPASS_ERROR_DETACH_TIMEOUT };
 	static const char *const functions[] = { PAIR0_FUNCTIONS };
 	JobRequest request = assign_request("vm42", "pair0");
-	Rig *rig = rig_new();
+	_cleanup_(rig_freep) Rig *rig = rig_new();
 	Outcome outcome;
 
 	rig_running(rig);
@@ -153,7 +153,6 @@ TEST(a_guest_that_does_not_let_go_keeps_its_functions_on_vfio)
 		assert_true(rig_is_on(rig, functions[i], "vfio-pci", "vfio-pci"));
 	rig_check_guests(rig, "a guest that does not let go");
 	expect_quarantine(rig, &outcome, GPUPASS_ERROR_ROLLBACK_FAILED, "it fails as");
-	rig_free(rig);
 }
 
 /* libvirt went away: whether it attaches still is not known, so nothing leaves vfio-pci. */
@@ -292,7 +291,7 @@ TEST(the_remedy_of_a_stuck_unbind_is_that_of_the_driver_s_release)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		JobRequest assign = assign_request("vm42", "pair0");
 		JobRequest release = release_request("vm42");
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 		Outcome outcome;
 
 		rig_shut_off(rig);
@@ -307,7 +306,6 @@ TEST(the_remedy_of_a_stuck_unbind_is_that_of_the_driver_s_release)
 			fail_msg("row %zu: %s", i, outcome.remedy);
 		assert_non_null(strstr(outcome.remedy, "QUARANTINE"));
 		outcome_clear(&outcome);
-		rig_free(rig);
 	}
 }
 
@@ -317,7 +315,7 @@ TEST(a_restore_that_never_ends_gives_nothing_back_to_the_domain)
 	for (int live = 0; live <= 1; live++) {
 		JobRequest request = release_request("vm42");
 		_cleanup_free_ char *world = NULL;
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 		FakeDomain *domain;
 		Outcome outcome;
 
@@ -340,7 +338,6 @@ TEST(a_restore_that_never_ends_gives_nothing_back_to_the_domain)
 		assert_non_null(strstr(world, "4242.json"));
 		expect_refusal(rig);
 		rig_check_guests(rig, "stuck");
-		rig_free(rig);
 	}
 }
 
@@ -378,7 +375,7 @@ static void others_take_it_out_at_verify(FakeHost *fake, FakeOp op, unsigned nth
 static void run_edited(void (*setup)(Rig *rig), const JobRequest *request)
 {
 	_cleanup_free_ char *before = NULL;
-	Rig *rig = rig_new(), *like = rig_new();
+	_cleanup_(rig_freep) Rig *rig = rig_new(), *like = rig_new();
 	Outcome outcome;
 
 	setup(rig);
@@ -389,8 +386,6 @@ static void run_edited(void (*setup)(Rig *rig), const JobRequest *request)
 	outcome = run_failing_at_verify(rig, request, others_edit_at_verify);
 	rig_check_world(rig, before, operation_to_string(request->operation));
 	outcome_clear(&outcome);
-	rig_free(like);
-	rig_free(rig);
 }
 
 TEST(an_undo_keeps_what_others_edited_meanwhile)

@@ -186,7 +186,7 @@ static void check_spelling(const Spelling *s, bool live)
 	_cleanup_strv_ char **addresses = NULL;
 
 	for (size_t i = 0; i < ELEMENTS(s->args) && s->args[i]; i++) {
-		char *before = args;
+		_cleanup_free_ char *before = args;
 
 		if (*s->args[i] == '<')
 			args = strf("%s</qemu:commandline>%s<qemu:commandline>", before,
@@ -195,7 +195,6 @@ static void check_spelling(const Spelling *s, bool live)
 			args = strf("%s<qemu:arg value=%c%s%c/>", before,
 				    strchr(s->args[i], '"') ? '\'' : '"', s->args[i],
 				    strchr(s->args[i], '"') ? '\'' : '"');
-		free(before);
 	}
 	xml = strf("<domain type='kvm' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>"
 		   "<name>vm</name><uuid>" MDEV "</uuid><devices/>"

@@ -89,13 +89,12 @@ static char *devices(const Machine *m)
 static void expect_devices(const char *text, const MachineMaps *maps, const char *expected)
 {
 	_cleanup_(machine_clear) Machine m = parse(text, maps);
-	char *found = devices(&m);
+	_cleanup_free_ char *found = devices(&m);
 
 	if (m.unread)
 		fail_msg("%s: not read: %s", text, m.unread);
 	if (strcmp(found, expected) != 0)
 		fail_msg("%s: expected \"%s\", found \"%s\"", text, expected, found);
-	free(found);
 }
 
 #define SLOT(a) a ".0 " a ".1 " a ".2 " a ".3 " a ".4 " a ".5 " a ".6 " a ".7"
@@ -248,7 +247,7 @@ TEST(a_machine_that_may_have_any_function_is_unread)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(machine_clear) Machine m = parse(rows[i].text, NULL);
-		char *found = devices(&m);
+		_cleanup_free_ char *found = devices(&m);
 
 		if (!m.unread || !strstr(m.unread, rows[i].why) ||
 		    !str_starts_with(m.unread, "/etc/pve/"))
@@ -257,7 +256,6 @@ TEST(a_machine_that_may_have_any_function_is_unread)
 		if (strcmp(found, rows[i].devices) != 0)
 			fail_msg("%s: expected \"%s\", found \"%s\"", rows[i].text, rows[i].devices,
 				 found);
-		free(found);
 	}
 }
 
@@ -276,7 +274,7 @@ TEST(a_file_has_bounds)
 {
 	static const MachineMaps none = { 0 };
 	size_t size = MACHINE_FILE_MAX + 1;
-	char *text = malloc(size + 1);
+	_cleanup_free_ char *text = malloc(size + 1);
 	char **lines = NULL, *many;
 	Machine m;
 
@@ -296,7 +294,6 @@ TEST(a_file_has_bounds)
 	machine_clear(&m);
 	strv_free(lines);
 	free(many);
-	free(text);
 }
 
 /* Whoever may configure the machine chooses it. */
@@ -433,7 +430,7 @@ TEST(mappings_are_those_that_proxmox_reads)
 /* Only machines that have one need them. */
 TEST(a_file_of_mappings_that_cannot_be_read_is_blamed)
 {
-	char *text = malloc(MACHINE_FILE_MAX + 2);
+	_cleanup_free_ char *text = malloc(MACHINE_FILE_MAX + 2);
 	MachineMaps maps;
 	Machine m;
 
@@ -445,7 +442,6 @@ TEST(a_file_of_mappings_that_cannot_be_read_is_blamed)
 	machine_clear(&m);
 	expect_devices("hostpci0: 41:00.0\n", &maps, "0000:41:00.0");
 	machine_maps_clear(&maps);
-	free(text);
 }
 
 TEST(files_are_those_of_machines)

@@ -258,13 +258,12 @@ static void later(Fence *fence)
 static void read_back(Fence *fence)
 {
 	_cleanup_free_ char *text = fence_to_json(fence);
-	Fence *back = NULL;
+	_cleanup_(fence_freep) Fence *back = NULL;
 
 	assert_int_equal(fence_from_json(text, strlen(text), &back, NULL), 0);
 	free(fence->groups[0].domain_name);
 	fence->groups[0].domain_name = strdup(back->groups[0].domain_name);
 	assert_string_equal(fence->groups[0].domain_name, "vm?1");
-	fence_free(back);
 }
 
 static void other_boot(Fence *fence)
