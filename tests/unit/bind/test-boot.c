@@ -103,8 +103,6 @@ static void assign_as(Bench *b, const char *name, const char *schema, const char
 		    "{\"bdf\": \"" B_AUDIO "\", \"vendor\": \"10de\", \"device\": \"1aef\","
 		    "\"subsystem_vendor\": \"10de\", \"subsystem_device\": \"1467\"}]}",
 		    schema, subsystem, told);
-	assert_non_null(path);
-	assert_non_null(text);
 	tree_write(b->tree, path, text);
 }
 
@@ -541,7 +539,6 @@ static void keep(Bench *b, const char *subsystem)
 		    "{\"bdf\": \"" A_AUDIO "\", \"vendor\": \"10de\", \"device\": \"1aef\","
 		    "\"subsystem_vendor\": \"10de\", \"subsystem_device\": \"1467\"}]}",
 		    subsystem);
-	assert_non_null(text);
 	tree_write(b->tree, "kept/" A ".json", text);
 }
 

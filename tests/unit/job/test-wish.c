@@ -25,7 +25,6 @@ static char *replaced(const char *text, const char *old, const char *new)
 	if (!at)
 		fail_msg("there is no %s in:\n%s", old, text);
 	result = strf("%.*s%s%s", (int)(at - text), text, new, at + strlen(old));
-	assert_non_null(result);
 	return result;
 }
 

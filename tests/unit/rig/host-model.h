@@ -39,18 +39,13 @@ static inline _unused_ Bdf bdf_of(const char *text)
 static inline _unused_ HostModel host_new(void)
 {
 	HostModel h = {
-		.snapshot = calloc(1, sizeof(PciSnapshot)),
-		.declarations = calloc(1, sizeof(Declarations)),
-		.links = calloc(1, sizeof(Links)),
-		.uses = calloc(1, sizeof(DomainUses)),
-		.assignments = calloc(1, sizeof(Assignments)),
+		.snapshot = xcalloc(1, sizeof(PciSnapshot)),
+		.declarations = xcalloc(1, sizeof(Declarations)),
+		.links = xcalloc(1, sizeof(Links)),
+		.uses = xcalloc(1, sizeof(DomainUses)),
+		.assignments = xcalloc(1, sizeof(Assignments)),
 	};
 
-	assert_non_null(h.snapshot);
-	assert_non_null(h.declarations);
-	assert_non_null(h.links);
-	assert_non_null(h.uses);
-	assert_non_null(h.assignments);
 	return h;
 }
 
@@ -71,9 +66,8 @@ static inline _unused_ PciFunction *host_function(HostModel *h, const char *bdf,
 						  uint32_t class_code, uint16_t device,
 						  const char *driver)
 {
-	PciFunction *f = calloc(1, sizeof(*f));
+	PciFunction *f = xcalloc(1, sizeof(*f));
 
-	assert_non_null(f);
 	pci_snapshot_adopt(h->snapshot, f, 1);
 	f->bdf = bdf_of(bdf);
 	f->class_code = class_code;
@@ -93,8 +87,6 @@ static inline _unused_ void host_gpu(HostModel *h, const char *slot, uint16_t de
 {
 	_cleanup_free_ char *display = strf("%s.0", slot), *audio = strf("%s.1", slot);
 
-	assert_non_null(display);
-	assert_non_null(audio);
 	host_function(h, display, 0x030000, device, driver)->reset_methods = strdup("flr bus");
 	host_function(h, audio, 0x040300, 0x1aef,
 		      driver_is_vfio(driver) ? driver : "snd_hda_intel");
@@ -146,9 +138,8 @@ static inline _unused_ Assignment *host_assignment(HostModel *h, const char *gro
 						   const char *domain, unsigned n,
 						   const char *const *functions)
 {
-	Assignment *a = calloc(1, sizeof(*a));
+	Assignment *a = xcalloc(1, sizeof(*a));
 
-	assert_non_null(a);
 	*GROW(h->assignments->items, h->assignments->n_items) = a;
 	a->group_name = strdup(group);
 	a->domain_name = strdup(domain);

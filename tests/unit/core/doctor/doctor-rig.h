@@ -66,8 +66,7 @@ static inline _unused_ void rig_init(Rig *rig)
 	static const char *const leads[GPUS] = { GPU, "0000:61:00.0", "0000:a1:00.0",
 						 "0000:c1:00.0" };
 
-	*rig = (Rig){ .symptom = DOCTOR_SYMPTOM_MAX_, .host = calloc(1, sizeof(Examination)) };
-	assert_non_null(rig->host);
+	*rig = (Rig){ .symptom = DOCTOR_SYMPTOM_MAX_, .host = xcalloc(1, sizeof(Examination)) };
 	rig->m = model_new();
 	for (size_t i = 0; i < GPUS; i++) {
 		model_set(&model_function(&rig->m, leads[i])->power_state, "D0");
@@ -89,8 +88,7 @@ static inline _unused_ void rig_init(Rig *rig)
 	set(&rig->host->nvidia_version, "550.54.15");
 	set(&rig->host->libvirt_daemon, "virtqemud (pid 12)");
 	add(&rig->host->cmdline, "intel_iommu=on");
-	rig->host->image = calloc(1, sizeof(Initramfs));
-	assert_non_null(rig->host->image);
+	rig->host->image = xcalloc(1, sizeof(Initramfs));
 	set(&rig->host->image->path, "/boot/initrd.img-6.1");
 	set(&rig->host->image->release, "6.1");
 	set(&rig->host->image->maker, "initramfs-tools");

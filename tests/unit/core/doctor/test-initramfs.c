@@ -99,14 +99,12 @@ static void copy_of_what_is_free(Rig *r)
 /* 0000:a1:00.0, which is nobody's, by this function of it. */
 static void keep_what_is_free(Rig *r)
 {
-	Assignment *kept = calloc(1, sizeof(*kept));
+	Assignment *kept = xcalloc(1, sizeof(*kept));
 	Bdf bdf = bdf_of("0000:a1:00.0");
 
-	assert_non_null(kept);
 	kept->group_name = strdup("solo0");
 	kept->kept = KEPT_ASKED;
-	kept->functions = calloc(1, sizeof(AssignedFunction));
-	assert_non_null(kept->functions);
+	kept->functions = xcalloc(1, sizeof(AssignedFunction));
 	kept->functions[kept->n_functions++].bdf = bdf;
 	kept_add(r->m.host.assignments, kept);
 }

@@ -105,7 +105,7 @@ TEST(virtual_functions_are_listed_also_in_what_replaces_a_part)
 {
 	_cleanup_(pci_snapshot_freep) PciSnapshot *after = NULL;
 	const Bdf gone = bdf_of("0000:41:00.4"), new = bdf_of("0000:41:00.5");
-	PciFunction *functions = calloc(1, sizeof(*functions));
+	PciFunction *functions = xcalloc(1, sizeof(*functions));
 	_cleanup_(host_done) HostModel h = host_new();
 
 	host_function(&h, "0000:41:00.4", 0x030200, 0x2235, NULL)->virtual_function = true;
@@ -113,7 +113,6 @@ TEST(virtual_functions_are_listed_also_in_what_replaces_a_part)
 	host_function(&h, "0000:41:00.0", 0x030200, 0x2235, NULL);
 	assert_int_equal(pci_snapshot_seal(h.snapshot), 0);
 	assert_int_equal(h.snapshot->n_virtuals, 2);
-	assert_non_null(functions);
 	functions[0] = (PciFunction){ .bdf = new, .virtual_function = true };
 	after = pci_snapshot_replace(h.snapshot, (const Bdf[]){ gone, new }, 2, functions, 1);
 	assert_int_equal(after->n_virtuals, 2);

@@ -123,7 +123,6 @@ static inline _unused_ void add_devices(char **text, const char *devices)
 	assert_non_null(end);
 	*end = '\0';
 	more = strf("%s%s</devices></domain>", *text, devices);
-	assert_non_null(more);
 	free(*text);
 	*text = more;
 }

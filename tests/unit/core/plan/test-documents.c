@@ -29,6 +29,7 @@
 #include "util/json.h"
 #include "util/text-diff.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define FIXTURE_MAX (1024U * 1024)
 
@@ -270,7 +271,6 @@ static char *outcome_of(const Walk *walk, const Place *place)
 			    str_or_empty(o.message));
 	else
 		said = strf("taken%s%s", written ? " as " : "", str_or_empty(written));
-	assert_non_null(said);
 	assert_true(o.error < 0 ? !o.json && (o.error == -EBADMSG || o.error == -EPROTO)
 				: o.json != NULL);
 	json_decref(o.json);
@@ -333,8 +333,7 @@ static void walk_value(Walk *walk, const Place *above, json_t *value)
 	json_t *member;
 
 	if (json_is_object(value)) {
-		keys = calloc(n + 1, sizeof(*keys));
-		assert_non_null(keys);
+		keys = xcalloc(n + 1, sizeof(*keys));
 		json_object_foreach (value, key, member)
 			keys[i++] = key;
 		print_unknown(walk, &(Place){ .above = above, .key = "surprise" }, value);

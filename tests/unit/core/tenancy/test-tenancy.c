@@ -21,9 +21,8 @@ static TenantMark *add_mark(Scene *s, const char *slot, TenantState state, const
 {
 	_cleanup_free_ char *address = strf("%s.0", slot);
 	TenantFile *file = GROW(s->tenants.items, s->tenants.n_items);
-	TenantMark *mark = calloc(1, sizeof(TenantMark));
+	TenantMark *mark = xcalloc(1, sizeof(TenantMark));
 
-	assert_non_null(mark);
 	file->bdf = mark->bdf = bdf_of(address);
 	file->mark = mark;
 	mark->vendor = mark->subsystem_vendor = PCI_VENDOR_NVIDIA;

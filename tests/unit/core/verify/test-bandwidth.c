@@ -9,6 +9,7 @@
 #include "core/verify/workload-text.h"
 #include "rig/guests.h"
 #include "util/json.h"
+#include "util/xalloc.h"
 
 /* The commands of workload.c: the first of each program. */
 #define TOO_LONG (64 * 1024 + 1)
@@ -20,7 +21,6 @@ static char *fixture(const char *name, size_t *ret_size)
 	_cleanup_free_ char *path = strf("%s/bandwidth/%s", FIXTURES, name);
 	char *text = NULL;
 
-	assert_non_null(path);
 	if (file_read_at(AT_FDCWD, path, GUEST_TEXT_MAX, &text, ret_size) < 0)
 		fail_msg("no fixture %s", path);
 	return text;
@@ -372,10 +372,9 @@ TEST(damaged_output_is_refused)
 
 TEST(too_much_output_is_refused)
 {
-	_cleanup_free_ char *text = calloc(1, TOO_LONG);
+	_cleanup_free_ char *text = xcalloc(1, TOO_LONG);
 	Bandwidth b;
 
-	assert_non_null(text);
 	memset(text, ' ', TOO_LONG);
 	assert_int_equal(bandwidth_parse_nvbandwidth(text, TOO_LONG, &b), -EFBIG);
 	assert_int_equal(bandwidth_parse_p2p(text, TOO_LONG, &b), -EFBIG);

@@ -61,7 +61,6 @@ static void scene_init(Scene *s, const char *name)
 	_cleanup_free_ char *guest = strf(FIELD "/%s", name);
 
 	*s = (Scene){ 0 };
-	assert_non_null(guest);
 	read_input(s, guest);
 	guest_runs(guest, s->runs);
 }
@@ -302,7 +301,6 @@ static void change(Scene *s, const Variant *v)
 		fail_msg("%s: no \"%s\"", v->guest, v->from);
 	text = strf("%.*s%s%s", (int)(at - run->out), run->out, v->to,
 		    v->from ? at + strlen(v->from) : "");
-	assert_non_null(text);
 	free(run->out);
 	run->out = text;
 	run->out_size = strlen(text);
