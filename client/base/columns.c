@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "base/text.h"
-#include "util/xalloc.h"
+#include "util/grow.h"
 
 /* ---- which columns ---- */
 
@@ -20,8 +20,7 @@ static const ColumnKind *find_kind(const ColumnChoice *choice, const char *name,
 
 static void add_kind(ColumnChoice *choice, const ColumnKind *kind)
 {
-	choice->chosen = xreallocarray(choice->chosen, choice->n_chosen + 1, sizeof(ColumnKind *));
-	choice->chosen[choice->n_chosen++] = kind;
+	*GROW(choice->chosen, choice->n_chosen) = kind;
 }
 
 static void add_kinds(ColumnChoice *choice, bool all)

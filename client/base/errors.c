@@ -279,12 +279,10 @@ json_t *failure_json(const Failure *failure, json_t *job)
 	return document;
 }
 
-Failure *failure_free(Failure *failure)
+static void failure_clear(Failure *failure)
 {
-	if (!failure)
-		return NULL;
 	free(failure->name);
 	free(failure->message);
-	free(failure);
-	return NULL;
 }
+
+DEFINE_FREE(Failure, failure_free, failure_clear)

@@ -141,11 +141,9 @@ void table_print(Table *table)
 	print_trimmed(t->stream, text);
 }
 
-Table *table_free(Table *table)
+static void table_clear(Table *table)
 {
-	if (!table)
-		return NULL;
 	scols_unref_table(table->scols);
-	free(table);
-	return NULL;
 }
+
+DEFINE_FREE(Table, table_free, table_clear)

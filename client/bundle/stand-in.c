@@ -9,8 +9,8 @@
 
 #include "base/text.h"
 #include "gpupass/states.h"
+#include "util/grow.h"
 #include "util/json.h"
-#include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(secret_kind, SecretKind, SECRET_KINDS)
 
@@ -144,8 +144,7 @@ void stand_ins_add(StandIns *s, SecretKind kind, const char *word)
 	for (size_t i = 0; i < s->n_items; i++)
 		if (strcasecmp(s->items[i].word, word) == 0)
 			return;
-	s->items = xreallocarray(s->items, s->n_items + 1, sizeof(*s->items));
-	s->items[s->n_items++] =
+	*GROW(s->items, s->n_items) =
 		(Secret){ .kind = kind, .word = xstrdup(word), .escaped = escape(word) };
 }
 

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "bus/bus.h"
 #include "gpupass/domain-ref.h"
-#include "util/xalloc.h"
+#include "util/grow.h"
 
 #define WORLD_SIGNATURE "a{oa{sa{sv}}}"
 
@@ -16,14 +16,6 @@ DEFINE_STRING_TABLE(group_state, GroupState, GPUPASS_GROUP_STATES)
 DEFINE_STRING_TABLE(job_state, JobState, GPUPASS_JOB_STATES)
 DEFINE_STRING_TABLE(step_state, StepState, GPUPASS_STEP_STATES)
 DEFINE_STRING_TABLE(operation, Operation, GPUPASS_OPERATIONS)
-
-/* A zeroed element at the end of a list. */
-#define GROW(items, n_items)                                                                       \
-	({                                                                                         \
-		(items) = xreallocarray((items), (n_items) + 1, sizeof(*(items)));                 \
-		memset(&(items)[(n_items)], 0, sizeof(*(items)));                                  \
-		&(items)[(n_items)++];                                                             \
-	})
 
 static void *world_add(World *w, ObjectKind kind)
 {

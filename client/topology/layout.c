@@ -4,10 +4,8 @@
 #include "base/text.h"
 #include "util/xalloc.h"
 
-Layout *layout_free(Layout *l)
+static void layout_clear(Layout *l)
 {
-	if (!l)
-		return NULL;
 	for (size_t i = 0; i < l->n_cards; i++)
 		free(l->cards[i].chain);
 	for (size_t i = 0; i < l->n_rails; i++)
@@ -19,9 +17,9 @@ Layout *layout_free(Layout *l)
 	free(l->wires);
 	free(l->rails);
 	free(l->trunks);
-	free(l);
-	return NULL;
 }
+
+DEFINE_FREE(Layout, layout_free, layout_clear)
 
 Layout *layout_new(const Topology *topology)
 {

@@ -39,10 +39,8 @@ static void bridge_clear(TopologyBridge *bridge)
 	free(bridge->device);
 }
 
-Topology *topology_free(Topology *t)
+static void topology_clear(Topology *t)
 {
-	if (!t)
-		return NULL;
 	for (size_t i = 0; t->distances && i < t->n_gpus * t->n_gpus; i++)
 		free(t->distances[i]);
 	free(t->distances);
@@ -60,9 +58,9 @@ Topology *topology_free(Topology *t)
 	free(t->nodes);
 	free(t->host);
 	strv_free(t->domains);
-	free(t);
-	return NULL;
 }
+
+DEFINE_FREE(Topology, topology_free, topology_clear)
 
 const TopologyNode *topology_node(const Topology *t, int node)
 {

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "gpupass/states.h"
 #include "topology/model.h"
-#include "util/xalloc.h"
+#include "util/grow.h"
 
 /* More than any host has; a higher number is refused. */
 #define GPUS_MAX 1024
@@ -266,8 +266,7 @@ static void read_gpu(char **why, Topology *t, TopologyGpu *gpu, const json_t *it
 
 static void join_group(TopologyGroup *group, size_t gpu)
 {
-	group->gpus = xreallocarray(group->gpus, group->n_gpus + 1, sizeof(size_t));
-	group->gpus[group->n_gpus++] = gpu;
+	*GROW(group->gpus, group->n_gpus) = gpu;
 }
 
 static void read_gpus(char **why, Topology *t, const json_t *document)

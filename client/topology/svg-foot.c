@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "topology/svg-private.h"
-#include "util/xalloc.h"
+#include "util/grow.h"
 
 #define SIZE 13
 #define LINE 20
@@ -40,19 +40,17 @@ struct SvgFoot {
 	int width, rows, lines;
 };
 
-SvgFoot *svg_foot_free(SvgFoot *foot)
+static void svg_foot_clear(SvgFoot *foot)
 {
-	if (!foot)
-		return NULL;
 	for (size_t i = 0; i < foot->n_notes; i++)
 		strv_free(foot->notes[i].lines);
 	for (size_t i = 0; i < foot->n_entries; i++)
 		free(foot->entries[i].text);
 	free(foot->notes);
 	free(foot->entries);
-	free(foot);
-	return NULL;
 }
+
+DEFINE_FREE(SvgFoot, svg_foot_free, svg_foot_clear)
 
 /* ---- notes ---- */
 
@@ -106,8 +104,7 @@ static void add_entry(SvgFoot *foot, const Entry *entry, char *text)
 	_cleanup_free_ char *full = text;
 	Entry *added;
 
-	foot->entries = xreallocarray(foot->entries, foot->n_entries + 1, sizeof(Entry));
-	added = &foot->entries[foot->n_entries++];
+	added = GROW(foot->entries, foot->n_entries);
 	*added = *entry;
 	added->text = svg_text_fit(full, SVG_PLAIN, SIZE, foot->width / 2);
 }

@@ -8,7 +8,7 @@
 #include "bus/listen.h"
 #include "model/json.h"
 #include "util/clock.h"
-#include "util/xalloc.h"
+#include "util/grow.h"
 #include "verbs/verbs.h"
 
 #define MATCH_DAEMON "type='signal',sender='" GPUPASS_BUS_NAME "',"
@@ -141,8 +141,7 @@ static void open_job(Monitor *m, uint32_t id)
 	for (size_t i = 0; i < m->n_open; i++)
 		if (m->open[i] == id)
 			return;
-	m->open = xreallocarray(m->open, m->n_open + 1, sizeof(*m->open));
-	m->open[m->n_open++] = id;
+	*GROW(m->open, m->n_open) = id;
 }
 
 static void close_job(Monitor *m, uint32_t id)

@@ -50,15 +50,13 @@ char *boot_report_to_json(const BootReport *report)
 	return strf("%s\n", text);
 }
 
-BootReport *boot_report_free(BootReport *report)
+static void boot_report_clear(BootReport *report)
 {
-	if (!report)
-		return NULL;
 	for (size_t i = 0; i < report->n_functions; i++)
 		free(report->functions[i].detail);
 	free(report->functions);
 	assignments_free(report->assignments);
 	strv_free(report->notes);
-	free(report);
-	return NULL;
 }
+
+DEFINE_FREE(BootReport, boot_report_free, boot_report_clear)

@@ -13,8 +13,8 @@
 #include "host/scan/sysfs.h"
 #include "util/clock.h"
 #include "util/file.h"
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 #define PEERS_PAUSE_NSEC (20 * 1000 * 1000)
 
@@ -206,8 +206,7 @@ static bool adopt(Assignments *all, const RecordFault *fault)
 
 	if (!said)
 		return false;
-	all->items = xreallocarray(all->items, all->n_items + 1, sizeof(*all->items));
-	all->items[all->n_items++] = said;
+	*GROW(all->items, all->n_items) = said;
 	return true;
 }
 

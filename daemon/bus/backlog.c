@@ -85,12 +85,10 @@ int backlog_new(sd_bus *bus, BacklogChanged changed, void *userdata, Backlog **r
 	return 0;
 }
 
-Backlog *backlog_free(Backlog *backlog)
+static void backlog_clear(Backlog *backlog)
 {
-	if (!backlog)
-		return NULL;
 	sd_bus_slot_unref(backlog->question);
 	sd_event_source_unref(backlog->due);
-	free(backlog);
-	return NULL;
 }
+
+DEFINE_FREE(Backlog, backlog_free, backlog_clear)

@@ -299,10 +299,8 @@ int face_publish(Face *f, FacePublished published, void *userdata)
 	return sd_bus_request_name_async(f->bus, &f->name, GPUPASS_BUS_NAME, 0, on_name, f);
 }
 
-Face *face_free(Face *f)
+static void face_clear(Face *f)
 {
-	if (!f)
-		return NULL;
 	collection_clear(&f->groups);
 	collection_clear(&f->gpus);
 	collection_clear(&f->assignments);
@@ -314,6 +312,6 @@ Face *face_free(Face *f)
 	backlog_free(f->backlog);
 	callers_free(f->callers);
 	pci_names_free(f->names);
-	free(f);
-	return NULL;
 }
+
+DEFINE_FREE(Face, face_free, face_clear)

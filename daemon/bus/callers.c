@@ -45,17 +45,14 @@ const Caller *callers_current(const Callers *callers)
 	return &callers->current;
 }
 
-static Call *call_free(Call *call)
+static void call_clear(Call *call)
 {
-	if (!call)
-		return NULL;
 	sd_bus_slot_unref(call->question);
 	sd_bus_message_unref(call->message);
 	caller_clear(&call->caller);
-	free(call);
-	return NULL;
 }
-DEFINE_CLEANUP(Call, call_free)
+
+DEFINE_LOCAL_FREE(Call, call_free, call_clear)
 
 /* Takes the call of this message that is due now; NULL: there is none. */
 static Call *take(Callers *callers, const sd_bus_message *m)
@@ -159,10 +156,8 @@ int callers_new(sd_bus *bus, CallerResolver *resolver, Callers **ret)
 	return 0;
 }
 
-Callers *callers_free(Callers *callers)
+static void callers_clear(Callers *callers)
 {
-	if (!callers)
-		return NULL;
 	sd_bus_slot_unref(callers->filter);
 	while (callers->calls) {
 		Call *call = callers->calls;
@@ -171,6 +166,6 @@ Callers *callers_free(Callers *callers)
 		call_free(call);
 	}
 	caller_clear(&callers->current);
-	free(callers);
-	return NULL;
 }
+
+DEFINE_FREE(Callers, callers_free, callers_clear)

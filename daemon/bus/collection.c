@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "util/grow.h"
 #include "util/log.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 static const ShownObject *find(const ShownObjects *set, const char *path)
 {
@@ -51,8 +51,7 @@ void *collection_append(const Collection *c, ShownObjects *set, char *path)
 {
 	void *view = xcalloc(1, c->view_size);
 
-	set->items = xreallocarray(set->items, set->n + 1, sizeof(ShownObject));
-	set->items[set->n++] = (ShownObject){ .path = path, .view = view };
+	*GROW(set->items, set->n) = (ShownObject){ .path = path, .view = view };
 	return view;
 }
 

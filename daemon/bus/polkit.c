@@ -47,10 +47,8 @@ struct Polkit {
 	uint64_t last_number;
 };
 
-static Check *check_free(Check *check)
+static void check_clear(Check *check)
 {
-	if (!check)
-		return NULL;
 	for (Check **i = &check->polkit->checks; *i; i = &(*i)->next) {
 		if (*i != check)
 			continue;
@@ -63,20 +61,17 @@ static Check *check_free(Check *check)
 	free(check->domain_uuid);
 	free(check->domain);
 	free(check->group);
-	free(check);
-	return NULL;
 }
-DEFINE_CLEANUP(Check, check_free)
 
-Polkit *polkit_free(Polkit *polkit)
+DEFINE_LOCAL_FREE(Check, check_free, check_clear)
+
+static void polkit_clear(Polkit *polkit)
 {
-	if (!polkit)
-		return NULL;
 	while (polkit->checks)
 		check_free(polkit->checks);
-	free(polkit);
-	return NULL;
 }
+
+DEFINE_FREE(Polkit, polkit_free, polkit_clear)
 
 static char *cancellation_id(const Check *check)
 {

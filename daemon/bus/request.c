@@ -128,10 +128,8 @@ JobRequest request_from(const Face *face, Operation operation, const RequestOpti
 	};
 }
 
-Pending *pending_free(Pending *pending)
+static void pending_clear(Pending *pending)
 {
-	if (!pending)
-		return NULL;
 	for (Pending **i = &pending->face->pending; *i; i = &(*i)->next) {
 		if (*i != pending)
 			continue;
@@ -141,9 +139,9 @@ Pending *pending_free(Pending *pending)
 	sd_bus_message_unref(pending->call);
 	caller_clear(&pending->caller);
 	free(pending->path);
-	free(pending);
-	return NULL;
 }
+
+DEFINE_FREE(Pending, pending_free, pending_clear)
 
 int pending_new(Face *f, sd_bus_message *m, Pending **ret, sd_bus_error *error)
 {

@@ -28,10 +28,8 @@ void subject_clear(Subject *subject)
 
 /* ---- asking libvirt ---- */
 
-static Lookup *lookup_free(Lookup *lookup)
+static void lookup_clear(Lookup *lookup)
 {
-	if (!lookup)
-		return NULL;
 	for (Lookup **i = &lookup->face->lookups; *i; i = &(*i)->next) {
 		if (*i != lookup)
 			continue;
@@ -40,10 +38,9 @@ static Lookup *lookup_free(Lookup *lookup)
 	}
 	sd_bus_message_unref(lookup->call);
 	subject_clear(&lookup->found);
-	free(lookup);
-	return NULL;
 }
-DEFINE_CLEANUP(Lookup, lookup_free)
+
+DEFINE_LOCAL_FREE(Lookup, lookup_free, lookup_clear)
 
 void lookups_forget(Face *f)
 {

@@ -5,8 +5,8 @@
 
 #include "core/group/word.h"
 #include "gpupass/dbus.h"
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 #define VIEW_TABLES(view, View, PROPERTIES)                                                        \
 	const Field view##_fields[] = { PROPERTIES(VIEW_FIELD, View) };                            \
@@ -74,8 +74,7 @@ static void add_int(Int32s *to, int32_t value)
 	for (size_t i = 0; i < to->n; i++)
 		if (to->items[i] == value)
 			return;
-	to->items = xreallocarray(to->items, to->n + 1, sizeof(int32_t));
-	to->items[to->n++] = value;
+	*GROW(to->items, to->n) = value;
 }
 
 void manager_view_fill(const Manager *m, ManagerView *view)

@@ -171,14 +171,12 @@ int uevents_new(sd_event *event, const char *parts_dir, UeventsListener listener
 	return 0;
 }
 
-Uevents *uevents_free(Uevents *u)
+static void uevents_clear(Uevents *u)
 {
-	if (!u)
-		return NULL;
 	sd_event_source_unref(u->timer);
 	sd_event_source_unref(u->again);
 	sd_event_source_unref(u->part);
 	sd_device_monitor_unref(u->monitor);
-	free(u);
-	return NULL;
 }
+
+DEFINE_FREE(Uevents, uevents_free, uevents_clear)

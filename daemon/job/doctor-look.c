@@ -9,8 +9,8 @@
 #include "core/fence/report.h"
 #include "core/group/observe.h"
 #include "job/select.h"
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 typedef struct Look {
 	const JobPlace *place;
@@ -372,8 +372,7 @@ static void note_file(Look *l, char *what, const char *remedy)
 {
 	DoctorNotes *notes = &l->file_notes;
 
-	notes->items = xreallocarray(notes->items, notes->n_items + 1, sizeof(DoctorNote));
-	notes->items[notes->n_items++] = (DoctorNote){
+	*GROW(notes->items, notes->n_items) = (DoctorNote){
 		.group = "", .what = keep_text(l, what), .remedy = remedy, .fail = true
 	};
 }
@@ -445,9 +444,7 @@ static int number_of(int r)
 
 static char *make_report(const Look *l)
 {
-	const VirtDomain *v = l->domain;
-	DoctorDomain domain = { 0 };
-	DoctorFacts facts = {
+	const DoctorFacts facts = {
 		.snapshot = l->inventory->snapshot,
 		.gpus = l->inventory->gpus,
 		.groups = l->inventory->groups,
@@ -477,19 +474,10 @@ static char *make_report(const Look *l)
 		.files = &l->file_notes,
 		.split = l->split ? &l->split_notes : NULL,
 		.fence_fault = l->fence_fault,
+		.domain = l->domain,
 		.symptom = l->request->symptom,
 	};
 
-	if (v) {
-		domain = (DoctorDomain){
-			.uuid = v->uuid,
-			.name = v->name,
-			.active = v->active,
-			.config_xml = v->config_xml,
-			.live_xml = v->live_xml,
-		};
-		facts.domain = &domain;
-	}
 	return l->request->capture ? make_capture(l, &facts) : doctor_report(&facts);
 }
 

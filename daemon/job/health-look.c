@@ -21,15 +21,13 @@ void health_look_new(HealthLook **ret)
 	*ret = look;
 }
 
-HealthLook *health_look_free(HealthLook *look)
+static void health_look_clear(HealthLook *look)
 {
-	if (!look)
-		return NULL;
 	pthread_mutex_destroy(&look->lock);
 	gpu_healths_free(look->stuck, look->n_stuck);
-	free(look);
-	return NULL;
 }
+
+DEFINE_FREE(HealthLook, health_look_free, health_look_clear)
 
 /* Forgets workers that no longer hang. */
 static void forget_ended(HealthLook *look)

@@ -5,8 +5,8 @@
 
 #include "core/group/resolve.h"
 #include "core/group/word.h"
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 Identities *identities_free(Identities *identities)
 {
@@ -55,8 +55,7 @@ static void identities_add(Identities *into, const Identity *from)
 {
 	Identity *item;
 
-	into->items = xreallocarray(into->items, into->n_items + 1, sizeof(Identity));
-	item = &into->items[into->n_items++];
+	item = GROW(into->items, into->n_items);
 	*item = *from;
 	item->uuid = item->serial_number = NULL;
 	copy_string(&item->uuid, from->uuid);
@@ -240,16 +239,14 @@ void inventory_renew(Inventory *inventory, PciSnapshot *snapshot)
 	inventory->snapshot = snapshot;
 }
 
-Inventory *inventory_free(Inventory *inventory)
+static void inventory_clear(Inventory *inventory)
 {
-	if (!inventory)
-		return NULL;
 	/* Groups point into the GPUs, GPUs into the snapshot. */
 	group_set_free(inventory->groups);
 	gpu_set_free(inventory->gpus);
 	pci_snapshot_free(inventory->snapshot);
 	identities_free(inventory->identities);
 	host_facts_free(inventory->facts);
-	free(inventory);
-	return NULL;
 }
+
+DEFINE_FREE(Inventory, inventory_free, inventory_clear)

@@ -40,10 +40,8 @@ static void event_clear(JobEvent *event)
 	free(event->result);
 }
 
-static Task *task_free(Task *task)
+static void task_clear(Task *task)
 {
-	if (!task)
-		return NULL;
 	rules_unref(task->place.rules);
 	cancellation_unref(task->place.cancel);
 	identities_free(task->known);
@@ -52,10 +50,9 @@ static Task *task_free(Task *task)
 	free(task->result.json);
 	free(task->result.error_name);
 	free(task->result.message);
-	free(task);
-	return NULL;
 }
-DEFINE_CLEANUP(Task, task_free)
+
+DEFINE_LOCAL_FREE(Task, task_free, task_clear)
 
 static Task *task_new(uint32_t id, Mailbox *mailbox, const JobPlace *place,
 		      const JobRequest *request, void *userdata)

@@ -32,14 +32,13 @@ int prepare_look(const JobPlace *place, InspectConfig most, bool fresh, Prepared
 
 static int make_plan(const JobPlace *place, Prepared *p, Problem **ret_problem)
 {
-	const VirtDomain *d = p->domain;
-	PlanDomain domain = { 0 };
-	PlanFacts facts = {
+	const PlanFacts facts = {
 		.snapshot = p->inventory->snapshot,
 		.gpus = p->inventory->gpus,
 		.groups = p->inventory->groups,
 		.group = p->group,
 		.inspection = p->inspection,
+		.domain = p->domain,
 		.uses = p->uses,
 		.assignments = p->assignments,
 		.tenants = p->tenants,
@@ -49,17 +48,6 @@ static int make_plan(const JobPlace *place, Prepared *p, Problem **ret_problem)
 		.n_persistence = p->n_persistence,
 	};
 
-	if (d) {
-		domain = (PlanDomain){
-			.uuid = d->uuid,
-			.name = d->name,
-			.active = d->active,
-			.persistent = d->persistent,
-			.config_xml = d->config_xml,
-			.live_xml = d->live_xml,
-		};
-		facts.domain = &domain;
-	}
 	return plan_make(&p->request, &facts, &p->plan, ret_problem);
 }
 

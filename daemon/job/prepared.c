@@ -3,10 +3,8 @@
 
 #include "core/facts/persistence.h"
 
-Prepared *prepared_free(Prepared *prepared)
+static void prepared_clear(Prepared *prepared)
 {
-	if (!prepared)
-		return NULL;
 	caller_identity_unref(prepared->caller);
 	plan_free(prepared->plan);
 	inspection_free(prepared->inspection);
@@ -16,6 +14,6 @@ Prepared *prepared_free(Prepared *prepared)
 	domain_uses_free(prepared->uses);
 	inventory_free(prepared->inventory);
 	assignments_free(prepared->assignments);
-	free(prepared);
-	return NULL;
 }
+
+DEFINE_FREE(Prepared, prepared_free, prepared_clear)

@@ -7,8 +7,8 @@
 #include "core/facts/driver-release.h"
 #include "job/guest-exit.h"
 #include "job/steps.h"
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 typedef struct Moves {
 	DriverTarget *targets;
@@ -51,8 +51,7 @@ void step_remember_stuck(StepContext *c, const Bdf *function, const char *why, .
 {
 	va_list ap;
 
-	c->stuck_functions = xreallocarray(c->stuck_functions, c->n_stuck + 1, sizeof(Bdf));
-	c->stuck_functions[c->n_stuck++] = *function;
+	*GROW(c->stuck_functions, c->n_stuck) = *function;
 	if (c->stuck)
 		return;
 	va_start(ap, why);

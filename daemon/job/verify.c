@@ -17,10 +17,8 @@
 /* The most time that we spend on finding the reason. */
 #define DIAGNOSIS_USEC (30 * USEC_PER_SEC)
 
-Verification *verification_free(Verification *v)
+static void verification_clear(Verification *v)
 {
-	if (!v)
-		return NULL;
 	prepared_free(v->found);
 	verify_report_free(v->report);
 	guest_report_free(v->guest_report);
@@ -28,9 +26,9 @@ Verification *verification_free(Verification *v)
 	free(v->gpus);
 	free(v->json);
 	free(v->note.text);
-	free(v);
-	return NULL;
 }
+
+DEFINE_FREE(Verification, verification_free, verification_clear)
 
 /* The domain's group of this name, or its only one; `name` may be NULL. */
 static const Group *group_of(const GroupSet *groups, const VirtDomain *domain, const char *name,

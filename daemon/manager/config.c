@@ -340,15 +340,13 @@ int config_load(const char *directory, Config **ret, Problem **ret_problem)
 	return r;
 }
 
-Config *config_free(Config *config)
+static void config_clear(Config *config)
 {
-	if (!config)
-		return NULL;
 	free(config->libvirt_uri);
 	strv_free(config->keep_bound);
-	free(config);
-	return NULL;
 }
+
+DEFINE_FREE(Config, config_free, config_clear)
 
 /* ---- groups.d ---- */
 

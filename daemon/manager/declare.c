@@ -36,10 +36,8 @@ typedef struct DeclareTask {
 	void *userdata;
 } DeclareTask;
 
-static DeclareTask *declare_task_free(DeclareTask *task)
+static void declare_task_clear(DeclareTask *task)
 {
-	if (!task)
-		return NULL;
 	rules_unref(task->before);
 	identities_free(task->known);
 	free(task->name);
@@ -47,10 +45,9 @@ static DeclareTask *declare_task_free(DeclareTask *task)
 	rules_unref(task->rules);
 	strv_free(task->notes);
 	problem_free(task->problem);
-	free(task);
-	return NULL;
 }
-DEFINE_CLEANUP(DeclareTask, declare_task_free)
+
+DEFINE_LOCAL_FREE(DeclareTask, declare_task_free, declare_task_clear)
 
 static const Declaration *find_declaration(const Rules *rules, const char *name)
 {

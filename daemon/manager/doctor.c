@@ -27,10 +27,8 @@ typedef struct DoctorTask {
 	void *userdata;
 } DoctorTask;
 
-static DoctorTask *doctor_task_free(DoctorTask *task)
+static void doctor_task_clear(DoctorTask *task)
 {
-	if (!task)
-		return NULL;
 	rules_unref(task->place.rules);
 	identities_free(task->known);
 	free(task->domain);
@@ -39,10 +37,9 @@ static DoctorTask *doctor_task_free(DoctorTask *task)
 	free(task->report);
 	gpu_healths_free(task->health, task->n_health);
 	problem_free(task->problem);
-	free(task);
-	return NULL;
 }
-DEFINE_CLEANUP(DoctorTask, doctor_task_free)
+
+DEFINE_LOCAL_FREE(DoctorTask, doctor_task_free, doctor_task_clear)
 
 static void doctor_work(void *data)
 {

@@ -7,9 +7,9 @@
 #include "manager/look.h"
 #include "manager/state.h"
 #include "util/clock.h"
+#include "util/grow.h"
 #include "util/log.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 typedef struct FenceTask {
 	Manager *manager;
@@ -20,16 +20,13 @@ typedef struct FenceTask {
 	int result;
 } FenceTask;
 
-static FenceTask *fence_task_free(FenceTask *task)
+static void fence_task_clear(FenceTask *task)
 {
-	if (!task)
-		return NULL;
 	fence_free(task->fence);
 	free(task->ended);
-	free(task);
-	return NULL;
 }
-DEFINE_CLEANUP(FenceTask, fence_task_free)
+
+DEFINE_LOCAL_FREE(FenceTask, fence_task_free, fence_task_clear)
 
 static char *quarantine_of(const Bdf *function, bool *ret_itself, void *userdata)
 {
@@ -141,8 +138,7 @@ void manager_renew_fence(Manager *m)
 
 int manager_open_fence(Manager *m, uint32_t job, ManagerDone done, void *userdata)
 {
-	m->fence_ended = xreallocarray(m->fence_ended, m->n_fence_ended + 1, sizeof(uint32_t));
-	m->fence_ended[m->n_fence_ended++] = job;
+	*GROW(m->fence_ended, m->n_fence_ended) = job;
 	return manager_write_fence(m, done, userdata);
 }
 

@@ -14,16 +14,13 @@ typedef struct FindTask {
 	void *userdata;
 } FindTask;
 
-static FindTask *find_task_free(FindTask *task)
+static void find_task_clear(FindTask *task)
 {
-	if (!task)
-		return NULL;
 	free(task->word);
 	domain_id_clear(&task->id);
-	free(task);
-	return NULL;
 }
-DEFINE_CLEANUP(FindTask, find_task_free)
+
+DEFINE_LOCAL_FREE(FindTask, find_task_free, find_task_clear)
 
 static void find_work(void *data)
 {

@@ -89,18 +89,15 @@ typedef struct HealthTask {
 	GpuHealth *items;
 } HealthTask;
 
-static HealthTask *health_task_free(HealthTask *task)
+static void health_task_clear(HealthTask *task)
 {
-	if (!task)
-		return NULL;
 	for (size_t i = 0; i < task->n; i++)
 		pci_function_clear(&task->leads[i]);
 	free(task->leads);
 	free(task->pointers);
-	free(task);
-	return NULL;
 }
-DEFINE_CLEANUP(HealthTask, health_task_free)
+
+DEFINE_LOCAL_FREE(HealthTask, health_task_free, health_task_clear)
 
 static void health_work(void *data)
 {

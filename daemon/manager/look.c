@@ -122,20 +122,17 @@ typedef struct ScanTask {
 	int result;
 } ScanTask;
 
-static ScanTask *scan_task_free(ScanTask *task)
+static void scan_task_clear(ScanTask *task)
 {
-	if (!task)
-		return NULL;
 	rules_unref(task->rules);
 	identities_free(task->known);
 	pci_snapshot_free(task->renewed);
 	inventory_free(task->inventory);
 	assignments_free(task->assignments);
 	tenants_free(task->tenants);
-	free(task);
-	return NULL;
 }
-DEFINE_CLEANUP(ScanTask, scan_task_free)
+
+DEFINE_LOCAL_FREE(ScanTask, scan_task_free, scan_task_clear)
 
 static bool same_mdevs(const PciSnapshot *a, const PciSnapshot *b)
 {

@@ -2,9 +2,9 @@
 #include "manager/verdicts.h"
 
 #include "manager/state.h"
+#include "util/grow.h"
 #include "util/log.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 typedef struct VerdictOf VerdictOf;
 
@@ -63,8 +63,7 @@ void manager_note_verdict(Manager *m, JobEvent *ended)
 	if (!ended->result)
 		return;
 	drop_gpus(verdicts, ended->functions, ended->n_functions);
-	verdicts->items = xreallocarray(verdicts->items, verdicts->n_items + 1, sizeof(VerdictOf));
-	verdicts->items[verdicts->n_items++] = (VerdictOf){
+	*GROW(verdicts->items, verdicts->n_items) = (VerdictOf){
 		.domain_uuid = TAKE_PTR(ended->domain_uuid),
 		.gpus = TAKE_PTR(ended->functions),
 		.n_gpus = ended->n_functions,

@@ -147,10 +147,8 @@ int mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, vo
 	return 0;
 }
 
-Mailbox *mailbox_free(Mailbox *mailbox)
+static void mailbox_clear(Mailbox *mailbox)
 {
-	if (!mailbox)
-		return NULL;
 	while (mailbox->first) {
 		Letter *next = mailbox->first->next;
 
@@ -159,6 +157,6 @@ Mailbox *mailbox_free(Mailbox *mailbox)
 	}
 	close_fd(mailbox->event_fd);
 	pthread_mutex_destroy(&mailbox->lock);
-	free(mailbox);
-	return NULL;
 }
+
+DEFINE_FREE(Mailbox, mailbox_free, mailbox_clear)

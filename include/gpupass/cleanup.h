@@ -46,6 +46,18 @@
 		*p = destructor(*p);                                                               \
 	}
 
+/* The destructor of a type from what frees its members. A local one comes with its cleanup. */
+#define DEFINE_FREE(Type, destructor, clear)                                                       \
+	Type *destructor(Type *p)                                                                  \
+	{                                                                                          \
+		if (p)                                                                             \
+			clear(p);                                                                  \
+		free(p);                                                                           \
+		return NULL;                                                                       \
+	}
+#define DEFINE_LOCAL_FREE(Type, destructor, clear)                                                 \
+	static DEFINE_FREE(Type, destructor, clear) DEFINE_CLEANUP(Type, destructor)
+
 static inline _unused_ void freep(void *p)
 {
 	free(*(void **)p);

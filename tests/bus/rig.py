@@ -242,6 +242,11 @@ class Host:
         return self.run(self.client, *arguments, ASAN_OPTIONS=":".join(filter(None, (
             self.environment.get("ASAN_OPTIONS"), "detect_leaks=0"))))
 
+    def must(self, *arguments):
+        r = self.gpupass(*arguments)
+        expect(r.returncode == 0, arguments, r.stdout, r.stderr)
+        return r.stdout
+
     def busctl(self, *arguments):
         return self.run("busctl", "--system", *arguments)
 
@@ -261,6 +266,9 @@ class Host:
         with contextlib.suppress(FileNotFoundError):
             return os.path.basename(os.readlink(self.device(bdf, "driver")))
         return None
+
+    def drivers(self):
+        return [self.driver(f) for f in FUNCTIONS]
 
     def override(self, bdf):
         with open(self.device(bdf, "driver_override"), encoding="ascii") as f:

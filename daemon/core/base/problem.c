@@ -114,14 +114,12 @@ const char *problem_dbus_name(GpupassError error)
 	return i < ELEMENTS(names) ? names[i] : names[GPUPASS_ERROR_INTERNAL];
 }
 
-Problem *problem_free(Problem *problem)
+static void problem_clear(Problem *problem)
 {
-	if (!problem)
-		return NULL;
 	free(problem->reason);
 	free(problem->cause);
 	free(problem->state);
 	free(problem->remedy);
-	free(problem);
-	return NULL;
 }
+
+DEFINE_FREE(Problem, problem_free, problem_clear)

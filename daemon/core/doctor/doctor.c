@@ -262,7 +262,7 @@ static json_t *group_names_json(const Doctor *d)
 
 static json_t *domain_json(const Doctor *d)
 {
-	const DoctorDomain *domain = d->facts->domain;
+	const VirtDomain *domain = d->facts->domain;
 
 	if (!domain)
 		return json_null();

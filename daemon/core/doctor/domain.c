@@ -12,7 +12,7 @@ static const DomainUse *doctor_use(const Doctor *d)
 
 static void doctor_judge_group(const Doctor *d, const Group *group, Finding *f)
 {
-	const DoctorDomain *domain = d->facts->domain;
+	const VirtDomain *domain = d->facts->domain;
 
 	if (str_equal(group->domain_uuid, domain->uuid)) {
 		finding_pass(f, "%s, %s", group->name, group_state_to_string(group->state));
@@ -25,7 +25,7 @@ static void doctor_judge_group(const Doctor *d, const Group *group, Finding *f)
 
 void doctor_check_domain_group(const Doctor *d, Finding *f)
 {
-	const DoctorDomain *domain = d->facts->domain;
+	const VirtDomain *domain = d->facts->domain;
 
 	for (size_t i = 0; i < d->n_groups; i++)
 		doctor_judge_group(d, d->groups[i], f);
@@ -90,7 +90,7 @@ void doctor_check_domain_hostdevs(const Doctor *d, Finding *f)
 
 static void doctor_parse_domain(Doctor *d)
 {
-	const DoctorDomain *domain = d->facts->domain;
+	const VirtDomain *domain = d->facts->domain;
 	const char *text = domain->config_xml ? domain->config_xml : domain->live_xml;
 	_cleanup_(problem_freep) Problem *problem = NULL;
 

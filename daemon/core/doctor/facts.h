@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/problem.h"
+#include "core/domain/virt-domain.h"
 #include "core/facts/examination.h"
 #include "core/facts/health.h"
 #include "core/facts/inspection.h"
@@ -24,15 +25,6 @@ typedef enum DoctorSymptom {
 		DOCTOR_SYMPTOM_MAX_, /* also means: none was given */
 } DoctorSymptom;
 DECLARE_STRING_TABLE(doctor_symptom, DoctorSymptom);
-
-/* The domain that the report is about. */
-typedef struct DoctorDomain {
-	const char *uuid;
-	const char *name;
-	bool active;
-	const char *config_xml; /* NULL: the domain is transient */
-	const char *live_xml;	/* NULL: the domain does not run */
-} DoctorDomain;
 
 /*
  * A finding of another part of gpupass, in its words: drift from the assignments, for example, or
@@ -80,6 +72,6 @@ typedef struct DoctorFacts {
 	const DoctorNotes *files;    /* of no group; NULL: not looked for */
 	const DoctorNotes *split;    /* domains with a part of a group; NULL: not looked for */
 	const char *fence_fault;     /* why libvirt's hook cannot use fence.json; NULL: it can */
-	const DoctorDomain *domain;  /* NULL: the host as a whole */
+	const VirtDomain *domain;    /* NULL: the host as a whole */
 	DoctorSymptom symptom;
 } DoctorFacts;

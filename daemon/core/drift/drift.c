@@ -91,13 +91,11 @@ static void drift_finding_clear(DriftFinding *finding)
 	free(finding->remedy);
 }
 
-Drift *drift_free(Drift *drift)
+static void drift_clear(Drift *drift)
 {
-	if (!drift)
-		return NULL;
 	for (size_t i = 0; i < drift->n_items; i++)
 		drift_finding_clear(&drift->items[i]);
 	free(drift->items);
-	free(drift);
-	return NULL;
 }
+
+DEFINE_FREE(Drift, drift_free, drift_clear)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/drift/finding.h"
 
-#include "util/xalloc.h"
+#include "util/grow.h"
 
 void drift_about(DriftSubject *s, const Bdf *bdf)
 {
@@ -16,9 +16,7 @@ void drift_add(DriftSubject *s, DriftKind kind, DriftRepair repair, char *what, 
 						   : NULL;
 	const char *name = s->domain ? s->domain->name : s->record ? s->record->domain_name : NULL;
 
-	s->drift->items =
-		xreallocarray(s->drift->items, s->drift->n_items + 1, sizeof(DriftFinding));
-	s->drift->items[s->drift->n_items++] = (DriftFinding){
+	*GROW(s->drift->items, s->drift->n_items) = (DriftFinding){
 		.kind = kind,
 		.repair = repair,
 		.group = xstrdup(s->name),

@@ -84,12 +84,10 @@ void examination_order_hook(Examination *e, uint64_t oldest, uint64_t made, uint
 	e->hook_late = !e->hook_known && made > start + CLOCK_MARGIN_USEC;
 }
 
-Examination *examination_free(Examination *e)
+static void examination_clear(Examination *e)
 {
-	if (!e)
-		return NULL;
 	json_struct_clear(examination_members, e);
 	initramfs_free(e->image);
-	free(e);
-	return NULL;
 }
+
+DEFINE_FREE(Examination, examination_free, examination_clear)

@@ -9,8 +9,8 @@
 #include "core/facts/kept.h"
 #include "core/facts/kernel-words.h"
 #include "core/facts/modprobe.h"
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 #define LIST_KEPT_MAX 256
 #define MODULE_NAME_MAX 64 /* above the kernel's own limit */
@@ -183,8 +183,7 @@ static void note_conf(Initramfs *image, const char *name, const char *text)
 		return;
 	conf = find_conf(image, name, folder);
 	if (!conf && image->n_confs < LIST_KEPT_MAX) {
-		image->confs = xreallocarray(image->confs, image->n_confs + 1, sizeof(*conf));
-		conf = &image->confs[image->n_confs++];
+		conf = GROW(image->confs, image->n_confs);
 		*conf = (InitramfsConf){ .name = xstrdup(str_base_name(name)), .folder = folder };
 	}
 	if (!conf)
@@ -385,16 +384,14 @@ Initramfs *initramfs_copy(const Initramfs *from)
 	return copy;
 }
 
-Initramfs *initramfs_free(Initramfs *image)
+static void initramfs_clear(Initramfs *image)
 {
-	if (!image)
-		return NULL;
 	json_struct_clear(initramfs_members, image);
 	for (size_t i = 0; i < image->n_confs; i++) {
 		free(image->confs[i].name);
 		free(image->confs[i].text);
 	}
 	free(image->confs);
-	free(image);
-	return NULL;
 }
+
+DEFINE_FREE(Initramfs, initramfs_free, initramfs_clear)

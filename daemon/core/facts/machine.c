@@ -10,8 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 #define ADDRESS_LENGTH_MAX 24
 #define NAME_LENGTH_MAX 63
@@ -79,8 +79,7 @@ static void add_device(Parse *p, const Line *line, const Bdf *bdf, bool maybe)
 		return;
 	}
 	if (!device) {
-		m->devices = xreallocarray(m->devices, m->n_devices + 1, sizeof(*device));
-		device = &m->devices[m->n_devices++];
+		device = GROW(m->devices, m->n_devices);
 		*device = (MachineDevice){ .bdf = *bdf };
 	}
 	device->now |= line->now;
@@ -484,13 +483,11 @@ void machine_clear(Machine *machine)
 	*machine = (Machine){ 0 };
 }
 
-Machines *machines_free(Machines *machines)
+static void machines_clear(Machines *machines)
 {
-	if (!machines)
-		return NULL;
 	for (size_t i = 0; i < machines->n_items; i++)
 		machine_clear(&machines->items[i]);
 	free(machines->items);
-	free(machines);
-	return NULL;
 }
+
+DEFINE_FREE(Machines, machines_free, machines_clear)

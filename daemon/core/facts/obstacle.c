@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "core/pci/driver-name.h"
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 #define CLASS_DISPLAY 0x03
 #define MIB (UINT64_C(1) << 20)
@@ -21,8 +21,7 @@
 static void add(Obstacles *into, ObstacleKind kind, ObstacleWeight weight, const Bdf *bdf,
 		char *what, char *remedy)
 {
-	into->items = xreallocarray(into->items, into->n_items + 1, sizeof(Obstacle));
-	into->items[into->n_items++] = (Obstacle){
+	*GROW(into->items, into->n_items) = (Obstacle){
 		.kind = kind,
 		.weight = weight,
 		.bdf = bdf ? *bdf : (Bdf){ 0 },

@@ -6,9 +6,9 @@
 
 #include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
+#include "util/grow.h"
 #include "util/json.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(fence_state, FenceState, FENCE_STATES)
 
@@ -188,8 +188,7 @@ static void add_closed(Fence *fence, const char *name, const Bdf *functions, siz
 {
 	FenceGroup *group;
 
-	fence->groups = xreallocarray(fence->groups, fence->n_groups + 1, sizeof(FenceGroup));
-	group = &fence->groups[fence->n_groups++];
+	group = GROW(fence->groups, fence->n_groups);
 	*group = (FenceGroup){
 		.name = xstrdup(name),
 		.state = state,

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/fit/finding.h"
 
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(fit_severity, FitSeverity, FIT_SEVERITIES)
 DEFINE_STRING_TABLE(fit_id, FitId, FIT_IDS)
 
 void fit_add(FitReport *report, FitId id, FitSeverity severity, char *what, const char *remedy)
 {
-	report->items = xreallocarray(report->items, report->n_items + 1, sizeof(FitFinding));
-	report->items[report->n_items++] = (FitFinding){
+	*GROW(report->items, report->n_items) = (FitFinding){
 		.id = id,
 		.severity = severity,
 		.what = what,
@@ -18,18 +17,16 @@ void fit_add(FitReport *report, FitId id, FitSeverity severity, char *what, cons
 	};
 }
 
-FitReport *fit_report_free(FitReport *report)
+static void fit_report_clear(FitReport *report)
 {
-	if (!report)
-		return NULL;
 	for (size_t i = 0; i < report->n_items; i++) {
 		free(report->items[i].what);
 		free(report->items[i].remedy);
 	}
 	free(report->items);
-	free(report);
-	return NULL;
 }
+
+DEFINE_FREE(FitReport, fit_report_free, fit_report_clear)
 
 char *fit_size_text(uint64_t bytes)
 {

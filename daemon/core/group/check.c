@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 static const Link *observed(const Links *links, const Group *group, size_t i, size_t k)
 {
@@ -186,9 +186,7 @@ static void add_evidence(Group *group, const Link *link)
 			e->seen_usec = link->observed_usec;
 		return;
 	}
-	group->evidence =
-		xreallocarray(group->evidence, group->n_evidence + 1, sizeof(GroupEvidence));
-	group->evidence[group->n_evidence++] = (GroupEvidence){
+	*GROW(group->evidence, group->n_evidence) = (GroupEvidence){
 		.provenance = link->provenance,
 		.links = link->count,
 		.seen_usec = link->observed_usec,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/group/footprint.h"
 
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 void footprint_clear(Footprint *footprint)
 {
@@ -14,9 +14,7 @@ static void add(Footprint *footprint, const Bdf *function)
 {
 	if (bdf_in(function, footprint->functions, footprint->n_functions))
 		return;
-	footprint->functions =
-		xreallocarray(footprint->functions, footprint->n_functions + 1, sizeof(Bdf));
-	footprint->functions[footprint->n_functions++] = *function;
+	*GROW(footprint->functions, footprint->n_functions) = *function;
 }
 
 static void add_group(Footprint *footprint, const Group *group)

@@ -171,14 +171,12 @@ void group_clear(Group *group)
 	*group = (Group){ 0 };
 }
 
-GroupSet *group_set_free(GroupSet *groups)
+static void group_set_clear(GroupSet *groups)
 {
-	if (!groups)
-		return NULL;
 	for (size_t i = 0; i < groups->n_items; i++)
 		group_clear(&groups->items[i]);
 	free(groups->items);
 	strv_free(groups->notes);
-	free(groups);
-	return NULL;
 }
+
+DEFINE_FREE(GroupSet, group_set_free, group_set_clear)

@@ -7,9 +7,9 @@
 #include <strings.h>
 
 #include "core/links/declaration.h"
+#include "util/grow.h"
 #include "util/ini.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 #define SECTION "Group"
 #define DECLARATIONS_MAX 256
@@ -77,8 +77,7 @@ static int begin_section(Parser *p)
 	if (p->before->n_items + p->fresh.n_items >= DECLARATIONS_MAX)
 		return declaration_fail(p, p->line, "remove declarations that are not needed",
 					"more than %d groups are declared", DECLARATIONS_MAX);
-	p->fresh.items = xreallocarray(p->fresh.items, p->fresh.n_items + 1, sizeof(Declaration));
-	p->fresh.items[p->fresh.n_items++] =
+	*GROW(p->fresh.items, p->fresh.n_items) =
 		(Declaration){ .source = strf("%s:%d", p->file, p->line) };
 	p->section_line = p->line;
 	return 0;
@@ -192,8 +191,7 @@ static int take_member(Parser *p, const char *value)
 		selector_clear(&member);
 		return r;
 	}
-	d->members = xreallocarray(d->members, d->n_members + 1, sizeof(Selector));
-	d->members[d->n_members++] = member;
+	*GROW(d->members, d->n_members) = member;
 	return 0;
 }
 

@@ -226,13 +226,11 @@ void declarations_remove(Declarations *declarations, const char *name)
 	declarations->n_items = kept;
 }
 
-Declarations *declarations_free(Declarations *declarations)
+static void declarations_clear(Declarations *declarations)
 {
-	if (!declarations)
-		return NULL;
 	for (size_t i = 0; i < declarations->n_items; i++)
 		declaration_clear(&declarations->items[i]);
 	free(declarations->items);
-	free(declarations);
-	return NULL;
 }
+
+DEFINE_FREE(Declarations, declarations_free, declarations_clear)

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 #define TEXT_MAX 64
 
@@ -45,8 +45,7 @@ int evidence_add(Evidence *into, Sighting *sighting)
 		sighting_clear(sighting);
 		return -E2BIG;
 	}
-	into->items = xreallocarray(into->items, into->n_items + 1, sizeof(Sighting));
-	into->items[into->n_items++] = *sighting;
+	*GROW(into->items, into->n_items) = *sighting;
 	*sighting = (Sighting){ 0 };
 	return 0;
 }
@@ -94,8 +93,7 @@ void sighting_add_link(Sighting *s, const Bdf *peer)
 			s->peers[i].links++;
 			return;
 		}
-	s->peers = xreallocarray(s->peers, s->n_peers + 1, sizeof(SeenPeer));
-	s->peers[s->n_peers++] = (SeenPeer){ .bdf = *peer, .links = 1 };
+	*GROW(s->peers, s->n_peers) = (SeenPeer){ .bdf = *peer, .links = 1 };
 }
 
 static int add_copy(Evidence *into, const Sighting *from)

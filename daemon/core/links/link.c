@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 static void link_clear(Link *link)
 {
@@ -17,8 +17,7 @@ static void link_clear(Link *link)
 
 void links_add(Links *into, Link link)
 {
-	into->items = xreallocarray(into->items, into->n_items + 1, sizeof(Link));
-	into->items[into->n_items++] = link;
+	*GROW(into->items, into->n_items) = link;
 }
 
 /* `a` comes before `b` in its set, so its address is the lower one. */
@@ -45,8 +44,7 @@ static bool is_declared(const Links *links, const Gpu *gpu)
 
 static void add_alone(Links *into, const Gpu *gpu)
 {
-	into->alone = xreallocarray(into->alone, into->n_alone + 1, sizeof(Bdf));
-	into->alone[into->n_alone++] = gpu->lead->bdf;
+	*GROW(into->alone, into->n_alone) = gpu->lead->bdf;
 }
 
 static void add_pairs(Links *into, const Declaration *declaration, const ResolvedMembers *members)
@@ -225,14 +223,12 @@ const Link *links_find_observed(const Links *links, const Bdf *a, const Bdf *b)
 	return best;
 }
 
-Links *links_free(Links *links)
+static void links_clear(Links *links)
 {
-	if (!links)
-		return NULL;
 	for (size_t i = 0; i < links->n_items; i++)
 		link_clear(&links->items[i]);
 	free(links->items);
 	free(links->alone);
-	free(links);
-	return NULL;
 }
+
+DEFINE_FREE(Links, links_free, links_clear)

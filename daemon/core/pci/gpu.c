@@ -72,19 +72,17 @@ GpuSet *gpu_set_new(const PciSnapshot *snapshot)
 	return set;
 }
 
-GpuSet *gpu_set_free(GpuSet *set)
+static void gpu_set_clear(GpuSet *set)
 {
-	if (!set)
-		return NULL;
 	for (size_t i = 0; set->gpus && i < set->n_gpus; i++) {
 		free(set->gpus[i].functions);
 		free(set->gpus[i].uuid);
 		free(set->gpus[i].serial_number);
 	}
 	free(set->gpus);
-	free(set);
-	return NULL;
 }
+
+DEFINE_FREE(GpuSet, gpu_set_free, gpu_set_clear)
 
 Gpu *gpu_set_find(const GpuSet *set, const Bdf *bdf)
 {

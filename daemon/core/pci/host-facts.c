@@ -33,10 +33,8 @@ char *libvirt_version_text(uint64_t version)
 		    (unsigned long long)(version % 1000));
 }
 
-HostFacts *host_facts_free(HostFacts *facts)
+static void host_facts_clear(HostFacts *facts)
 {
-	if (!facts)
-		return NULL;
 	for (size_t i = 0; i < facts->n_nodes; i++) {
 		free(facts->nodes[i].cpus);
 		free(facts->nodes[i].pools);
@@ -44,9 +42,9 @@ HostFacts *host_facts_free(HostFacts *facts)
 	free(facts->nodes);
 	strv_free(facts->iommu_words);
 	free(facts->name);
-	free(facts);
-	return NULL;
 }
+
+DEFINE_FREE(HostFacts, host_facts_free, host_facts_clear)
 
 static void set_cpu(CpuSet *set, unsigned cpu, bool value)
 {

@@ -312,10 +312,8 @@ void pci_function_clear(PciFunction *function)
 	*function = (PciFunction){ 0 };
 }
 
-PciSnapshot *pci_snapshot_free(PciSnapshot *snapshot)
+static void pci_snapshot_clear(PciSnapshot *snapshot)
 {
-	if (!snapshot)
-		return NULL;
 	for (size_t i = 0; i < snapshot->n_batches; i++)
 		batch_unref(snapshot->batches[i]);
 	free(snapshot->batches);
@@ -324,6 +322,6 @@ PciSnapshot *pci_snapshot_free(PciSnapshot *snapshot)
 	for (size_t i = 0; i < snapshot->n_mdevs; i++)
 		free(snapshot->mdevs[i].uuid);
 	free(snapshot->mdevs);
-	free(snapshot);
-	return NULL;
 }
+
+DEFINE_FREE(PciSnapshot, pci_snapshot_free, pci_snapshot_clear)

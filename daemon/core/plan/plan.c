@@ -10,7 +10,7 @@
 
 static void fill_identity(Planner *p)
 {
-	const PlanDomain *domain = p->facts->domain;
+	const VirtDomain *domain = p->facts->domain;
 
 	p->plan->group = xstrdup(p->facts->group->name);
 	if (!domain)
@@ -66,7 +66,7 @@ static int check_arguments(const Planner *p)
 
 static int run_planner(Planner *p)
 {
-	const PlanDomain *domain = p->facts->domain;
+	const VirtDomain *domain = p->facts->domain;
 	int r = 0;
 
 	p->functions = group_functions(p->facts->group, &p->n_functions);

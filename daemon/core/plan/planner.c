@@ -5,7 +5,7 @@
 
 #include "core/group/mark.h"
 #include "core/pci/driver-name.h"
-#include "util/xalloc.h"
+#include "util/grow.h"
 
 void plan_copy_text(const char *from, char **ret)
 {
@@ -34,8 +34,7 @@ void plan_add_step(Plan *plan, StepKind kind, bool wanted)
 {
 	if (!wanted)
 		return;
-	plan->steps = xreallocarray(plan->steps, plan->n_steps + 1, sizeof(StepKind));
-	plan->steps[plan->n_steps++] = kind;
+	*GROW(plan->steps, plan->n_steps) = kind;
 }
 
 void plan_set_target(PlanFunction *function, const char *driver, const char *override)
@@ -133,7 +132,7 @@ static int refuse_mode(Problem **ret_problem, GpupassError error, const char *do
 
 int plan_resolve_mode(Planner *p)
 {
-	const PlanDomain *domain = p->facts->domain;
+	const VirtDomain *domain = p->facts->domain;
 	const PlanRequest *request = p->request;
 	bool any = request->live || request->config;
 

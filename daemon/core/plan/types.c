@@ -112,10 +112,8 @@ const PlanBoard *plan_board(const Plan *plan, const Bdf *function)
 	return NULL;
 }
 
-Plan *plan_free(Plan *plan)
+static void plan_clear(Plan *plan)
 {
-	if (!plan)
-		return NULL;
 	for (size_t i = 0; i < plan->n_boards; i++)
 		tenant_mark_clear(&plan->boards[i].last);
 	free(plan->boards);
@@ -138,6 +136,6 @@ Plan *plan_free(Plan *plan)
 	fit_report_free(plan->fit);
 	assignment_free(plan->assignment);
 	assignment_free(plan->kept);
-	free(plan);
-	return NULL;
 }
+
+DEFINE_FREE(Plan, plan_free, plan_clear)

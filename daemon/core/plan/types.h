@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/domain/use.h"
+#include "core/domain/virt-domain.h"
 #include "core/facts/inspection.h"
 #include "core/facts/persistence.h"
 #include "core/fit/fit.h"
@@ -118,16 +119,6 @@ typedef struct PlanRequest {
 	uint64_t now_usec; /* CLOCK_REALTIME, for the record */
 } PlanRequest;
 
-/* A domain as it is now. Texts are NULL when there is none. */
-typedef struct PlanDomain {
-	const char *uuid;
-	const char *name;
-	bool active;
-	bool persistent;
-	const char *config_xml; /* the definition (inactive, secure) */
-	const char *live_xml;	/* NULL unless active */
-} PlanDomain;
-
 /* Everything that a plan depends on. The plan keeps none of it. */
 typedef struct PlanFacts {
 	const PciSnapshot *snapshot;
@@ -136,7 +127,7 @@ typedef struct PlanFacts {
 	const Group *group;
 	const Inspection *inspection; /* of all functions of the group */
 	/* NULL: unbind, or release after it is gone. Of a bind: a machine of Proxmox VE, or NULL */
-	const PlanDomain *domain;
+	const VirtDomain *domain;
 	const DomainUses *uses; /* of every domain, running or not; NULL: unknown */
 	const Assignments *assignments;
 	const Tenants *tenants; /* NULL: no marks are kept (tests) */

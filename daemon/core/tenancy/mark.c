@@ -142,15 +142,13 @@ const RecordFault *tenants_fault(const Tenants *tenants, const Bdf *bdf)
 	return file && !file->mark ? &tenants->faults.items[file->fault] : NULL;
 }
 
-Tenants *tenants_free(Tenants *tenants)
+static void tenants_clear(Tenants *tenants)
 {
-	if (!tenants)
-		return NULL;
 	for (size_t i = 0; i < tenants->n_items; i++) {
 		tenant_mark_free(tenants->items[i].mark);
 	}
 	free(tenants->items);
 	record_faults_clear(&tenants->faults);
-	free(tenants);
-	return NULL;
 }
+
+DEFINE_FREE(Tenants, tenants_free, tenants_clear)

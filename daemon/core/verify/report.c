@@ -34,18 +34,16 @@ VerifyReport *verify_report_new(const VerifyInput *input)
 	return report;
 }
 
-VerifyReport *verify_report_free(VerifyReport *report)
+static void verify_report_clear(VerifyReport *report)
 {
-	if (!report)
-		return NULL;
 	free(report->reason);
 	free(report->remedy);
 	free(report->note);
 	free(report->gpus);
 	free(report->links);
-	free(report);
-	return NULL;
 }
+
+DEFINE_FREE(VerifyReport, verify_report_free, verify_report_clear)
 
 char *verify_remedy(const char *form, const VerifyInput *in)
 {

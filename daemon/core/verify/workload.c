@@ -6,13 +6,11 @@
 DEFINE_STRING_TABLE(workload_verdict, WorkloadVerdict, WORKLOAD_VERDICTS)
 DEFINE_STRING_TABLE(workload_cause, WorkloadCause, WORKLOAD_CAUSES)
 
-Workload *workload_free(Workload *w)
+static void workload_clear(Workload *w)
 {
-	if (!w)
-		return NULL;
 	free(w->reason);
 	free(w->remedy);
 	free(w->paths);
-	free(w);
-	return NULL;
 }
+
+DEFINE_FREE(Workload, workload_free, workload_clear)

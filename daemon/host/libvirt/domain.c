@@ -111,18 +111,6 @@ static int read_xml(virDomainPtr domain, char **ret_live, char **ret_config)
 	return 0;
 }
 
-VirtDomain *virt_domain_free(VirtDomain *domain)
-{
-	if (!domain)
-		return NULL;
-	free(domain->uuid);
-	free(domain->name);
-	free(domain->config_xml);
-	free(domain->live_xml);
-	free(domain);
-	return NULL;
-}
-
 int virt_domain_get(Virt *virt, const char *uuid, VirtDomain **ret, Problem **ret_problem)
 {
 	_cleanup_call_ VirtCall call = { 0 };

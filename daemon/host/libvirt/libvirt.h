@@ -14,17 +14,9 @@
 #include "core/base/problem.h"
 #include "core/domain/ref.h"
 #include "core/domain/use.h"
+#include "core/domain/virt-domain.h"
 #include "host/libvirt/guest-agent.h"
 #include "host/libvirt/listener.h"
-
-typedef struct VirtDomain {
-	char *uuid;
-	char *name;
-	bool active;
-	bool persistent;
-	char *config_xml; /* INACTIVE|SECURE; NULL for a transient domain */
-	char *live_xml;	  /* SECURE; NULL unless active */
-} VirtDomain;
 
 /*
  * Starts the event thread and begins to connect; does not wait for libvirt. One Virt a process
@@ -62,8 +54,6 @@ void domain_id_clear(DomainId *id);
 
 /* By UUID, never by name. */
 int virt_domain_get(Virt *virt, const char *uuid, VirtDomain **ret, Problem **ret_problem);
-VirtDomain *virt_domain_free(VirtDomain *domain);
-DEFINE_CLEANUP(VirtDomain, virt_domain_free)
 
 /*
  * Every domain, running or not, with its PCI hostdevs. A domain whose XML libvirt cannot send, or

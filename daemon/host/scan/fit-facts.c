@@ -7,8 +7,8 @@
 
 #include "host/scan/sysfs.h"
 #include "util/file.h"
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 #define NODES "devices/system/node"
 #define ACPI_TABLES "firmware/acpi/tables"
@@ -175,8 +175,7 @@ static void add_pool(int fd, const char *name, HostNode *node)
 
 	if (kib == 0)
 		return;
-	node->pools = xreallocarray(node->pools, node->n_pools + 1, sizeof(HugePool));
-	node->pools[node->n_pools++] = (HugePool){
+	*GROW(node->pools, node->n_pools) = (HugePool){
 		.page_bytes = kib * 1024,
 		.total = read_number(fd, name, "nr_hugepages"),
 		.free = read_number(fd, name, "free_hugepages"),

@@ -9,8 +9,8 @@
 #include "host/scan/modalias.h"
 #include "host/scan/sysfs.h"
 #include "util/file.h"
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 #define BASE_CLASS_DISPLAY 0x03
 
@@ -241,8 +241,7 @@ static int read_bars(int device_fd, PciFunction *f)
 
 static void append_upstream(PciFunction *f, const Bdf *bdf)
 {
-	f->upstream = xreallocarray(f->upstream, f->n_upstream + 1, sizeof(Bdf));
-	f->upstream[f->n_upstream++] = *bdf;
+	*GROW(f->upstream, f->n_upstream) = *bdf;
 }
 
 /* "pci0000:00": a host bridge. Intel VMD puts a second one behind its endpoint. */

@@ -11,8 +11,8 @@
 
 #include "core/pci/pci-snapshot.h"
 #include "util/file.h"
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 /* The list has 1.3 MiB. */
 #define LIST_BYTES_MAX (16U * 1024 * 1024)
@@ -70,8 +70,7 @@ static uint32_t keep_text(PciNames *names, const char *name)
 
 static void keep_device(PciNames *names, uint16_t device, const char *name)
 {
-	names->entries = xreallocarray(names->entries, names->n_entries + 1, sizeof(Entry));
-	names->entries[names->n_entries++] =
+	*GROW(names->entries, names->n_entries) =
 		(Entry){ .device = device, .name = keep_text(names, name) };
 }
 
@@ -182,11 +181,9 @@ char *pci_names_device(const PciNames *names, uint16_t vendor, uint16_t device)
 	return strf("%s %04x", names->text + names->vendor, device);
 }
 
-PciNames *pci_names_free(PciNames *names)
+static void pci_names_clear(PciNames *names)
 {
-	if (!names)
-		return NULL;
 	forget_all(names);
-	free(names);
-	return NULL;
 }
+
+DEFINE_FREE(PciNames, pci_names_free, pci_names_clear)

@@ -3,8 +3,8 @@
 
 #include "core/facts/kept.h"
 #include "util/file.h"
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 int record_file_read(int dir_fd, const RecordKind *kind, const char *name, void **ret,
 		     RecordFaults *faults)
@@ -58,8 +58,7 @@ static void take_assignment(void *into, const char *name, void *record)
 	Assignment *assignment = record;
 
 	assignment->file = xstrdup(name);
-	all->items = xreallocarray(all->items, all->n_items + 1, sizeof(*all->items));
-	all->items[all->n_items++] = assignment;
+	*GROW(all->items, all->n_items) = assignment;
 }
 
 /* It counts until a person has read it and removed it. */

@@ -85,20 +85,21 @@ static void write_record(Bench *b)
 			    "\"subsystem_vendor\": \"10de\", \"subsystem_device\": \"1467\"}%s",
 			    before, i > 0 ? "," : "", functions[i], i % 2 == 0 ? "2204" : "1aef",
 			    i + 1 == N_FUNCTIONS ? "]}" : "");
-		assert_non_null(text);
 	}
 	tree_write(b->tree, "etc/" UUID ".json", text);
 }
 
-static void setup(Bench *b)
+static Bench setup(void)
 {
-	*b = (Bench){ .tree = sysfs_tree_new(NULL) };
-	tree_add_driver(b->tree, "nvidia");
-	tree_add_driver(b->tree, "snd_hda_intel");
-	tree_add_driver(b->tree, "vfio-pci");
-	tree_add_gpu(b->tree, functions[0], 0x2204, NULL, 33, NULL);
-	tree_add_gpu(b->tree, functions[2], 0x2204, NULL, 34, NULL);
-	write_record(b);
+	Bench b = { .tree = sysfs_tree_new(NULL) };
+
+	tree_add_driver(b.tree, "nvidia");
+	tree_add_driver(b.tree, "snd_hda_intel");
+	tree_add_driver(b.tree, "vfio-pci");
+	tree_add_gpu(b.tree, functions[0], 0x2204, NULL, 33, NULL);
+	tree_add_gpu(b.tree, functions[2], 0x2204, NULL, 34, NULL);
+	write_record(&b);
+	return b;
 }
 
 static void teardown(Bench *b)
@@ -165,9 +166,8 @@ TEST(ended_anywhere_the_next_run_binds_all)
 {
 	for (unsigned at = 1; at <= N_POINTS; at++) {
 		_cleanup_(boot_report_freep) BootReport *report = NULL;
-		Bench b;
+		_cleanup_(teardown) Bench b = setup();
 
-		setup(&b);
 		assert_int_equal(run_until(&b, at), 0);
 		report = run(&b);
 		if (boot_report_count(report, BOOT_BOUND) != N_FUNCTIONS)
@@ -177,7 +177,6 @@ TEST(ended_anywhere_the_next_run_binds_all)
 
 			assert_string_equal(str_or_empty(driver), "vfio-pci");
 		}
-		teardown(&b);
 	}
 }
 
@@ -188,9 +187,8 @@ TEST(ended_anywhere_coldplug_gets_no_more_than_what_had_no_override)
 	for (unsigned at = 1; at <= N_POINTS; at++) {
 		size_t reserved = at / 2 < N_FUNCTIONS ? at / 2 : N_FUNCTIONS;
 		_cleanup_(boot_report_freep) BootReport *report = NULL;
-		Bench b;
+		_cleanup_(teardown) Bench b = setup();
 
-		setup(&b);
 		assert_int_equal(run_until(&b, at), 0);
 		coldplug(&b);
 		report = run(&b);
@@ -203,15 +201,12 @@ TEST(ended_anywhere_coldplug_gets_no_more_than_what_had_no_override)
 		}
 		for (char **w = b.kernel.writes; w && *w; w++)
 			assert_false(str_starts_with(*w, "unbind"));
-		teardown(&b);
 	}
 }
 
 TEST(these_are_all_points)
 {
-	Bench b;
+	_cleanup_(teardown) Bench b = setup();
 
-	setup(&b);
 	assert_int_equal(run_until(&b, N_POINTS + 1), 1);
-	teardown(&b);
 }

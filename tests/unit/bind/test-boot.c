@@ -60,17 +60,19 @@ static int serial_number(const BootMachine *machine, const Bdf *bdf _unused_, ch
 #define VARIANT "nvgrace_gpu_vfio_pci"
 
 /* Two boards without a driver, as before coldplug, and assignments.d in the same tree. */
-static void setup(Bench *b, const char *driver)
+static Bench setup(const char *driver)
 {
-	*b = (Bench){ .tree = sysfs_tree_new(NULL) };
-	tree_add_driver(b->tree, "nvidia");
-	tree_add_driver(b->tree, "snd_hda_intel");
-	tree_add_driver(b->tree, "vfio-pci");
-	tree_add_driver(b->tree, VARIANT);
-	tree_add_gpu(b->tree, A, 0x2204, driver, 33, NULL);
-	tree_add_gpu(b->tree, B, 0x2204, NULL, 34, NULL);
-	tree_write(b->tree, "etc/.keep", "");
-	assert_int_equal(dir_open_at(AT_FDCWD, b->tree->path, false, &b->dir_fd), 0);
+	Bench b = { .tree = sysfs_tree_new(NULL) };
+
+	tree_add_driver(b.tree, "nvidia");
+	tree_add_driver(b.tree, "snd_hda_intel");
+	tree_add_driver(b.tree, "vfio-pci");
+	tree_add_driver(b.tree, VARIANT);
+	tree_add_gpu(b.tree, A, 0x2204, driver, 33, NULL);
+	tree_add_gpu(b.tree, B, 0x2204, NULL, 34, NULL);
+	tree_write(b.tree, "etc/.keep", "");
+	assert_int_equal(dir_open_at(AT_FDCWD, b.tree->path, false, &b.dir_fd), 0);
+	return b;
 }
 
 static void teardown(Bench *b)
@@ -101,8 +103,6 @@ static void assign_as(Bench *b, const char *name, const char *schema, const char
 		    "{\"bdf\": \"" B_AUDIO "\", \"vendor\": \"10de\", \"device\": \"1aef\","
 		    "\"subsystem_vendor\": \"10de\", \"subsystem_device\": \"1467\"}]}",
 		    schema, subsystem, told);
-	assert_non_null(path);
-	assert_non_null(text);
 	tree_write(b->tree, path, text);
 }
 
@@ -186,9 +186,8 @@ static void assert_never_unbound(const Bench *b)
 TEST(assigned_functions_are_bound_all_overrides_first)
 {
 	_cleanup_free_ char *writes = NULL;
-	Bench b;
+	_cleanup_(teardown) Bench b = setup(NULL);
 
-	setup(&b, NULL);
 	assign(&b);
 	run(&b, NULL);
 	assert_outcomes(&b, "bound bound bound bound");
@@ -198,15 +197,13 @@ TEST(assigned_functions_are_bound_all_overrides_first)
 				    "driver_override vfio-pci; driver_override vfio-pci; "
 				    "drivers_probe " A "; drivers_probe " A_AUDIO
 				    "; drivers_probe " B "; drivers_probe " B_AUDIO);
-	teardown(&b);
 }
 
 /* A guest may have them open. */
 TEST(what_is_on_vfio_pci_is_not_written_to)
 {
-	Bench b;
+	_cleanup_(teardown) Bench b = setup(NULL);
 
-	setup(&b, NULL);
 	assign_as(&b, UUID ".json", "org.gpupass1.assignment/1", "1467", SERIAL);
 	b.serial = SERIAL;
 	run(&b, NULL);
@@ -216,14 +213,12 @@ TEST(what_is_on_vfio_pci_is_not_written_to)
 	assert_no_writes(&b);
 	assert_int_equal(b.probed, 0);
 	assert_int_equal(b.serials_read, 0);
-	teardown(&b);
 }
 
 TEST(what_is_on_a_variant_of_vfio_pci_counts_as_bound)
 {
-	Bench b;
+	Bench b = setup(VARIANT);
 
-	setup(&b, VARIANT);
 	assign(&b);
 	run(&b, NULL);
 	assert_outcomes(&b, "bound taken bound bound");
@@ -231,7 +226,7 @@ TEST(what_is_on_a_variant_of_vfio_pci_counts_as_bound)
 	assert_never_unbound(&b);
 	teardown(&b);
 	/* of another name: what it made of the device tells */
-	setup(&b, "nvidia");
+	b = setup("nvidia");
 	assign(&b);
 	tree_write_attribute(b.tree, A, "vfio-dev/vfio3/dev", "511:3\n");
 	run(&b, NULL);
@@ -242,59 +237,51 @@ TEST(what_is_on_a_variant_of_vfio_pci_counts_as_bound)
 /* fault 52 */
 TEST(a_driver_that_was_first_keeps_its_function)
 {
-	Bench b;
+	_cleanup_(teardown) Bench b = setup("nvidia");
 
-	setup(&b, "nvidia");
 	assign(&b);
 	run(&b, NULL);
 	assert_outcomes(&b, "taken taken bound bound");
 	assert_detail(&b, 0, "nvidia had it first");
 	assert_detail(&b, 1, "snd_hda_intel had it first");
 	assert_never_unbound(&b);
-	teardown(&b);
 }
 
 TEST(a_driver_that_wins_the_probe_keeps_its_function)
 {
-	Bench b;
+	_cleanup_(teardown) Bench b = setup(NULL);
 
-	setup(&b, NULL);
 	assign(&b);
 	b.thief_at = B;
 	run(&b, NULL);
 	assert_outcomes(&b, "bound bound taken bound");
 	assert_never_unbound(&b);
 	assert_int_equal(b.kernel.waited, 0);
-	teardown(&b);
 }
 
 TEST(a_missing_board_keeps_no_other_from_being_bound)
 {
-	Bench b;
+	_cleanup_(teardown) Bench b = setup(NULL);
 
-	setup(&b, NULL);
 	assign(&b);
 	tree_remove_function(b.tree, A);
 	tree_remove_function(b.tree, A_AUDIO);
 	run(&b, NULL);
 	assert_outcomes(&b, "missing missing bound bound");
-	teardown(&b);
 }
 
 /* fault 22 */
 /* Both functions, although the audio function's own ids are as recorded. */
 TEST(a_changed_board_is_left_alone_as_a_whole)
 {
-	Bench b;
+	_cleanup_(teardown) Bench b = setup(NULL);
 
-	setup(&b, NULL);
 	assign_as(&b, UUID ".json", "org.gpupass1.assignment/1", "1454", NULL);
 	run(&b, NULL);
 	assert_outcomes(&b, "changed changed bound bound");
 	assert_detail(&b, 0, "(subsystem 10de:1467) now and was 10de:2204 (subsystem 10de:1454)");
 	assert_detail(&b, 1, A " is 10de:2204");
 	assert_int_equal(strv_length(b.kernel.writes), 4);
-	teardown(&b);
 }
 
 /* fault 22 */
@@ -313,24 +300,21 @@ TEST(the_serial_number_tells_two_of_one_model_apart)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Bench b;
+		_cleanup_(teardown) Bench b = setup(NULL);
 
-		setup(&b, NULL);
 		assign_as(&b, UUID ".json", "org.gpupass1.assignment/1", "1467", rows[i].recorded);
 		b.serial = rows[i].now;
 		run(&b, NULL);
 		print_message("row %zu\n", i);
 		assert_outcomes(&b, rows[i].outcomes);
 		assert_int_equal(b.serials_read, rows[i].reads);
-		teardown(&b);
 	}
 }
 
 TEST(without_vfio_pci_the_override_keeps_others_off)
 {
-	Bench b;
+	_cleanup_(teardown) Bench b = setup(NULL);
 
-	setup(&b, NULL);
 	assign(&b);
 	tree_remove(b.tree, "sys/bus/pci/drivers/vfio-pci");
 	run(&b, NULL);
@@ -340,41 +324,35 @@ TEST(without_vfio_pci_the_override_keeps_others_off)
 	tree_add_driver(b.tree, "vfio-pci");
 	run(&b, NULL);
 	assert_outcomes(&b, "bound bound bound bound");
-	teardown(&b);
 }
 
 TEST(a_probe_that_fails_is_told_and_stops_no_other)
 {
-	Bench b;
+	_cleanup_(teardown) Bench b = setup(NULL);
 
-	setup(&b, NULL);
 	assign(&b);
 	b.kernel.deaf_probes = 4; /* all tries of the first function */
 	run(&b, NULL);
 	assert_outcomes(&b, "failed bound bound bound");
 	assert_detail(&b, 0, "verify: ");
-	teardown(&b);
 }
 
 TEST(an_override_that_cannot_be_written_is_told)
 {
-	Bench b;
+	_cleanup_(teardown) Bench b = setup(NULL);
 
-	setup(&b, NULL);
 	assign(&b);
 	b.kernel.failing_path = A "/driver_override";
 	b.kernel.failing_error = -EROFS;
 	run(&b, NULL);
 	assert_outcomes(&b, "failed bound bound bound");
 	assert_detail(&b, 0, "cannot set driver_override: Read-only file system");
-	teardown(&b);
 }
 
 TEST(a_file_that_cannot_be_used_is_noted_and_left_in_place)
 {
-	Bench b;
+	_cleanup_(teardown) Bench b = setup(NULL);
 
-	setup(&b, NULL);
 	assign_as(&b, "copy.json", "org.gpupass1.assignment/1", "1467", NULL);
 	run(&b, NULL);
 	assert_int_equal(b.report->n_functions, 0);
@@ -382,7 +360,6 @@ TEST(a_file_that_cannot_be_used_is_noted_and_left_in_place)
 	assert_non_null(strstr(b.report->notes[0], "its name is not its domain's UUID"));
 	assert_no_writes(&b);
 	assert_int_equal(faccessat(b.dir_fd, "etc/copy.json", F_OK, 0), 0);
-	teardown(&b);
 }
 
 /* fault 41 */
@@ -404,9 +381,8 @@ TEST(what_another_version_assigned_is_bound_as_far_as_it_can_be_read)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Bench b;
+		_cleanup_(teardown) Bench b = setup(NULL);
 
-		setup(&b, NULL);
 		assign_as(&b, rows[i].name, "org.gpupass1.assignment/9", rows[i].subsystem, NULL);
 		run(&b, NULL);
 		print_message("row %zu\n", i);
@@ -419,7 +395,6 @@ TEST(what_another_version_assigned_is_bound_as_far_as_it_can_be_read)
 		assert_non_null(strstr(b.report->notes[0], *rows[i].outcomes
 								   ? "are bound all the same"
 								   : "are not bound"));
-		teardown(&b);
 	}
 }
 
@@ -427,9 +402,8 @@ TEST(what_another_version_assigned_is_bound_as_far_as_it_can_be_read)
 TEST(udev_asks_for_one_function_and_its_whole_group_is_reserved)
 {
 	_cleanup_free_ char *writes = NULL;
-	Bench b;
+	_cleanup_(teardown) Bench b = setup(NULL);
 
-	setup(&b, NULL);
 	assign(&b);
 	run(&b, B_AUDIO);
 	assert_outcomes(&b, "bound");
@@ -440,7 +414,6 @@ TEST(udev_asks_for_one_function_and_its_whole_group_is_reserved)
 	run(&b, "0000:43:00.0");
 	assert_int_equal(b.report->n_functions, 0);
 	assert_no_writes(&b);
-	teardown(&b);
 }
 
 TEST(the_report_is_one_document)
@@ -448,9 +421,8 @@ TEST(the_report_is_one_document)
 	_cleanup_free_ char *text = NULL, *line = NULL, *wanted = NULL;
 	json_t *root, *first;
 	size_t size = 0;
-	Bench b;
+	_cleanup_(teardown) Bench b = setup("nvidia");
 
-	setup(&b, "nvidia");
 	assign(&b);
 	tree_write(b.tree, "etc/other.json", "{");
 	run(&b, NULL);
@@ -471,7 +443,6 @@ TEST(the_report_is_one_document)
 	json_decref(root);
 	line = boot_function_text(&b.report->functions[3]);
 	assert_string_equal(line, B_AUDIO " (pair0, vm42): bound");
-	teardown(&b);
 }
 
 /* What the rule asks for when this function was found. */
@@ -497,15 +468,14 @@ static char *override_of(const Bench *b, const char *bdf)
 static void expect_the_rest_reserved_when_it_comes(const char *schema)
 {
 	_cleanup_free_ char *hidden = NULL, *shown = NULL, *override = NULL, *own = NULL;
-	Bench b;
 	pid_t pid;
+	Bench b = setup(NULL);
 
-	setup(&b, NULL);
 	assign_as(&b, UUID ".json", schema, "1467", NULL);
 	run(&b, B);
 	assert_false(b.report->lacks_peers);
 	teardown(&b);
-	setup(&b, NULL);
+	b = setup(NULL);
 	assign_as(&b, UUID ".json", schema, "1467", NULL);
 	hidden = strf("%s/hidden", b.tree->path);
 	shown = strf("%s/sys/bus/pci/devices/" B, b.tree->path);
@@ -535,28 +505,24 @@ TEST(the_rest_of_a_group_is_reserved_as_soon_as_it_is_there)
 
 TEST(udev_is_told_that_a_part_of_the_group_is_not_there)
 {
-	Bench b;
+	_cleanup_(teardown) Bench b = setup(NULL);
 
-	setup(&b, NULL);
 	assign(&b);
 	tree_remove_function(b.tree, B_AUDIO);
 	run(&b, A);
 	assert_outcomes(&b, "bound");
 	assert_true(b.report->lacks_peers);
-	teardown(&b);
 }
 
 TEST(who_has_a_driver_is_left_alone_by_a_wait_for_the_group)
 {
 	_cleanup_free_ char *override = NULL;
-	Bench b;
+	_cleanup_(teardown) Bench b = setup("nvidia");
 
-	setup(&b, "nvidia");
 	assign(&b);
 	assert_int_equal(await_peers(&b, B, 1), 1);
 	override = override_of(&b, A);
 	assert_string_equal(override, "(null)\n");
-	teardown(&b);
 }
 
 /* ---- kept groups ---- */
@@ -573,16 +539,14 @@ static void keep(Bench *b, const char *subsystem)
 		    "{\"bdf\": \"" A_AUDIO "\", \"vendor\": \"10de\", \"device\": \"1aef\","
 		    "\"subsystem_vendor\": \"10de\", \"subsystem_device\": \"1467\"}]}",
 		    subsystem);
-	assert_non_null(text);
 	tree_write(b->tree, "kept/" A ".json", text);
 }
 
 TEST(a_kept_group_is_bound_like_an_assigned_one)
 {
 	_cleanup_free_ char *line = NULL, *text = NULL;
-	Bench b;
+	_cleanup_(teardown) Bench b = setup(NULL);
 
-	setup(&b, NULL);
 	keep(&b, "1467");
 	run(&b, NULL);
 	assert_outcomes(&b, "bound bound");
@@ -591,73 +555,62 @@ TEST(a_kept_group_is_bound_like_an_assigned_one)
 	text = boot_report_to_json(b.report);
 	assert_non_null(text);
 	assert_null(strstr(text, "domain_uuid"));
-	teardown(&b);
 }
 
 /* fault 22 */
 TEST(another_board_where_a_kept_one_was_is_left_alone)
 {
-	Bench b;
+	_cleanup_(teardown) Bench b = setup(NULL);
 
-	setup(&b, NULL);
 	keep(&b, "1454");
 	run(&b, NULL);
 	assert_outcomes(&b, "changed changed");
 	assert_no_writes(&b);
-	teardown(&b);
 }
 
 /* The assignment's own board, although the kept group had another one there. */
 TEST(what_is_assigned_and_kept_is_bound_once_as_it_is_assigned)
 {
-	Bench b;
+	_cleanup_(teardown) Bench b = setup(NULL);
 
-	setup(&b, NULL);
 	assign(&b);
 	keep(&b, "1454");
 	run(&b, NULL);
 	assert_outcomes(&b, "bound bound bound bound");
 	run(&b, A);
 	assert_outcomes(&b, "bound");
-	teardown(&b);
 }
 
 TEST(a_kept_group_is_bound_where_nothing_was_ever_assigned)
 {
-	Bench b;
+	_cleanup_(teardown) Bench b = setup(NULL);
 
-	setup(&b, NULL);
 	tree_remove(b.tree, "etc");
 	keep(&b, "1467");
 	run(&b, A);
 	assert_outcomes(&b, "bound");
 	assert_int_equal(strv_length(b.kernel.writes), 3); /* two overrides, one probe */
-	teardown(&b);
 }
 
 TEST(a_driver_that_has_a_kept_function_keeps_it)
 {
-	Bench b;
+	_cleanup_(teardown) Bench b = setup("nvidia");
 
-	setup(&b, "nvidia");
 	keep(&b, "1467");
 	run(&b, NULL);
 	assert_outcomes(&b, "taken taken");
 	assert_never_unbound(&b);
-	teardown(&b);
 }
 
 /* fault 60 */
 TEST(a_kept_file_that_cannot_be_used_stops_no_assignment)
 {
-	Bench b;
+	_cleanup_(teardown) Bench b = setup(NULL);
 
-	setup(&b, NULL);
 	assign(&b);
 	tree_write(b.tree, "kept/" A ".json", "{");
 	run(&b, NULL);
 	assert_outcomes(&b, "bound bound bound bound");
 	assert_int_equal(strv_length(b.report->notes), 1);
 	assert_non_null(strstr(b.report->notes[0], "kept.d/" A ".json cannot be understood"));
-	teardown(&b);
 }

@@ -94,7 +94,7 @@ static void cancel_at(const Scenario *scenario, size_t step)
 {
 	_cleanup_free_ char *before = NULL;
 	_cleanup_free_ char *what = strf("%s, cancelled at step %zu", scenario->name, step);
-	Rig *rig = rig_new();
+	_cleanup_(rig_freep) Rig *rig = rig_new();
 	Outcome outcome;
 
 	scenario->setup(rig);
@@ -117,7 +117,6 @@ static void cancel_at(const Scenario *scenario, size_t step)
 	rig->place.cancel = cancellation_unref(rig->place.cancel);
 	fake_watch(&rig->fake);
 	rig_must(rig, &scenario->request);
-	rig_free(rig);
 }
 
 /* fault 62 */
@@ -136,7 +135,7 @@ ON_A_RIG(before_its_plan_nothing_is_asked_of_the_machine)
 {
 	const JobRequest request = RIG_ASSIGN;
 	_cleanup_free_ char *before = NULL;
-	Outcome outcome;
+	_cleanup_(outcome_clear) Outcome outcome;
 
 	rig_shut_off(rig);
 	before = rig_world(rig);
@@ -150,7 +149,6 @@ ON_A_RIG(before_its_plan_nothing_is_asked_of_the_machine)
 		assert_int_equal(rig->fake.calls[op], 0);
 	rig_check_world(rig, before, "at once");
 	expect_nothing_open(rig, "at once");
-	outcome_clear(&outcome);
 }
 
 static void cancel_from_hook(FakeHost *fake)
@@ -170,7 +168,7 @@ static void on_inspect(FakeHost *fake, FakeOp op, unsigned nth)
 ON_A_RIG(between_look_and_first_write_no_journal_is_begun)
 {
 	const JobRequest request = RIG_ASSIGN;
-	Outcome outcome;
+	_cleanup_(outcome_clear) Outcome outcome;
 
 	rig_shut_off(rig);
 	fake_watch(&rig->fake);
@@ -182,7 +180,6 @@ ON_A_RIG(between_look_and_first_write_no_journal_is_begun)
 	assert_int_equal(rig->fake.calls[FAKE_INSPECT], 1);
 	assert_null(outcome.steps);
 	expect_nothing_open(rig, "after the look");
-	outcome_clear(&outcome);
 }
 
 static void on_second_attach(FakeHost *fake, FakeOp op, unsigned nth)
@@ -202,7 +199,7 @@ static void cancel_within(void (*setup)(Rig *rig), const JobRequest *request,
 			  FakeOp undo)
 {
 	_cleanup_free_ char *before = NULL;
-	Rig *rig = rig_new();
+	_cleanup_(rig_freep) Rig *rig = rig_new();
 	Outcome outcome;
 
 	setup(rig);
@@ -218,7 +215,6 @@ static void cancel_within(void (*setup)(Rig *rig), const JobRequest *request,
 	rig_check_world(rig, before, fake_op_to_string(op));
 	rig_check_guests(rig, fake_op_to_string(op));
 	outcome_clear(&outcome);
-	rig_free(rig);
 }
 
 /* fault 62 */
@@ -238,7 +234,7 @@ ON_A_RIG(an_undo_that_fails_quarantines_and_does_not_say_cancelled)
 						     .phase = DRIVER_PHASE_PROBE,
 						     .error = -EIO };
 	const JobRequest request = RIG_ASSIGN;
-	Outcome outcome;
+	_cleanup_(outcome_clear) Outcome outcome;
 
 	rig_shut_off(rig);
 	fake_watch(&rig->fake);
@@ -250,7 +246,6 @@ ON_A_RIG(an_undo_that_fails_quarantines_and_does_not_say_cancelled)
 	assert_non_null(strstr(outcome.message, "user 54321 cancelled the job"));
 	assert_non_null(strstr(outcome.message, "State:  pair0 is quarantined: "));
 	assert_non_null(strstr(outcome.message, "gpupass clear pair0"));
-	outcome_clear(&outcome);
 }
 
 static void on_move(FakeHost *fake, FakeOp op, unsigned nth)
@@ -325,7 +320,7 @@ ON_A_RIG(a_worker_that_never_comes_back_quarantines_a_cancelled_job_too)
 					     .phase = DRIVER_PHASE_UNBIND,
 					     .never_returns = true };
 	const JobRequest request = RIG_ASSIGN;
-	Outcome outcome;
+	_cleanup_(outcome_clear) Outcome outcome;
 
 	rig_shut_off(rig);
 	fake_watch(&rig->fake);
@@ -334,7 +329,6 @@ ON_A_RIG(a_worker_that_never_comes_back_quarantines_a_cancelled_job_too)
 	outcome = rig_run(rig, &request);
 	assert_int_equal(outcome.state, JOB_INCOMPLETE);
 	assert_int_equal(outcome.error, GPUPASS_ERROR_UNBIND_TIMEOUT);
-	outcome_clear(&outcome);
 }
 
 /* fault 62 */
@@ -347,7 +341,7 @@ ON_A_RIG(libvirt_that_goes_while_it_is_undone_leaves_the_job_open)
 	_cleanup_(prepared_freep) Prepared *prepared = NULL;
 	const JobRequest request = RIG_ASSIGN;
 	_cleanup_free_ char *prefix = NULL;
-	Outcome outcome;
+	_cleanup_(outcome_clear) Outcome outcome;
 
 	rig_shut_off(rig);
 	/* Cancelled at verify: the definition must be put back. */
@@ -362,7 +356,6 @@ ON_A_RIG(libvirt_that_goes_while_it_is_undone_leaves_the_job_open)
 	assert_int_equal(outcome.error, GPUPASS_ERROR_ROLLBACK_FAILED);
 	assert_non_null(strstr(outcome.message, "recovered as soon as libvirt answers"));
 	assert_int_equal(rig_count_open(rig), 1);
-	outcome_clear(&outcome);
 }
 
 /* ---- who asks, and who closes ---- */

@@ -22,6 +22,7 @@
 #include "util/file.h"
 #include "util/text-diff.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /*
  * With the address sanitizer a fork costs many times more. What it is to find is found by a part of
@@ -395,14 +396,13 @@ static void drifted(Rig *rig)
 static void renamed(Rig *rig)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
-	Declarations *declarations = calloc(1, sizeof(*declarations));
+	Declarations *declarations = xcalloc(1, sizeof(*declarations));
 	JobRequest request = assign_request("vm42", "pair0");
 
 	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
 	rig->fake.two_nodes = true;
 	request.numa = FIT_APPLY;
 	rig_must(rig, &request);
-	assert_non_null(declarations);
 	assert_int_equal(declarations_parse(declarations, "groups.d/test.conf",
 					    "[Group]\nName=gold\nGpu=0000:41:00.0\n"
 					    "Gpu=0000:61:00.0\n",
@@ -819,7 +819,6 @@ static void run_cancelled(const Operating *o, size_t step, Way way, unsigned *re
 	_cleanup_free_ char *name = strf("%s, cancelled at step %zu", o->name, step);
 	Operating operation = *o;
 
-	assert_non_null(name);
 	operation.name = name;
 	way.cancel_at = step;
 	run_operation(&operation, way, recoveries);

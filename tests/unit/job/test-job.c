@@ -136,7 +136,7 @@ TEST_WITH(a_refused_job_tells_only_its_end, rig_setup, rig_teardown)
 {
 	_cleanup_(mailbox_freep) Mailbox *mailbox = NULL;
 	Rig *rig = with_domain(state);
-	Told told;
+	_cleanup_(told_clear) Told told;
 
 	assert_int_equal(mailbox_new(&mailbox), 0);
 	run(rig, mailbox, 1, assign_request("vm99", "pair0"), &told);
@@ -147,7 +147,6 @@ TEST_WITH(a_refused_job_tells_only_its_end, rig_setup, rig_teardown)
 					  "State:  nothing was changed\n"
 					  "Remedy: see `virsh list --all` for the domains "
 					  "of this host");
-	told_clear(&told);
 }
 
 TEST_WITH(a_failed_job_tells_what_it_undoes, rig_setup, rig_teardown)
@@ -168,7 +167,7 @@ TEST_WITH(a_failed_job_tells_what_it_undoes, rig_setup, rig_teardown)
 					     NULL };
 	_cleanup_(mailbox_freep) Mailbox *mailbox = NULL;
 	Rig *rig = with_domain(state);
-	Told told;
+	_cleanup_(told_clear) Told told;
 
 	assert_int_equal(mailbox_new(&mailbox), 0);
 	fake_fail(&rig->fake, &define);
@@ -177,7 +176,6 @@ TEST_WITH(a_failed_job_tells_what_it_undoes, rig_setup, rig_teardown)
 	assert_int_equal(told.state, JOB_FAILED);
 	assert_string_equal(told.error_name, "org.gpupass1.Error.DefineFailed");
 	assert_null(told.quarantine);
-	told_clear(&told);
 }
 
 TEST_WITH(a_job_without_a_result_of_its_own_names_the_errno, rig_setup, rig_teardown)
@@ -185,7 +183,7 @@ TEST_WITH(a_job_without_a_result_of_its_own_names_the_errno, rig_setup, rig_tear
 	static const FakeFault scan = { .op = FAKE_SCAN, .nth = 1, .error = -EMFILE };
 	_cleanup_(mailbox_freep) Mailbox *mailbox = NULL;
 	Rig *rig = with_domain(state);
-	Told told;
+	_cleanup_(told_clear) Told told;
 
 	assert_int_equal(mailbox_new(&mailbox), 0);
 	fake_fail(&rig->fake, &scan);
@@ -193,7 +191,6 @@ TEST_WITH(a_job_without_a_result_of_its_own_names_the_errno, rig_setup, rig_tear
 	assert_int_equal(told.state, JOB_FAILED);
 	assert_string_equal(told.error_name, "org.gpupass1.Error.Internal");
 	assert_non_null(strstr(told.message, "Too many open files"));
-	told_clear(&told);
 }
 
 TEST_WITH(a_stuck_job_leaves_a_quarantine, rig_setup, rig_teardown)
@@ -265,14 +262,13 @@ TEST_WITH(what_one_job_has_in_hand_no_other_gets, rig_setup, rig_teardown)
 	assert_int_equal(job_start(7, mailbox, &rig->place, &first, on_event, &slow), 0);
 	sem_wait(&gate.reached);
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Told told;
+		_cleanup_(told_clear) Told told;
 
 		run(rig, mailbox, 8 + (uint32_t)i, assign_request(rows[i].domain, rows[i].group),
 		    &told);
 		if (rows[i].words ? told.state != JOB_FAILED || !strstr(told.message, rows[i].words)
 				  : told.state != JOB_DONE)
 			fail_msg("row %zu: %s", i, str_or_empty(told.message));
-		told_clear(&told);
 	}
 	sem_post(&gate.open);
 	rig_wait_for(mailbox, &slow.ended);
@@ -323,7 +319,7 @@ TEST_WITH(a_group_that_never_holds_still_is_busy, rig_setup, rig_teardown)
 {
 	Rig *rig = with_domain(state);
 	JobRequest request = assign_request("vm42", "pair0");
-	Outcome outcome;
+	_cleanup_(outcome_clear) Outcome outcome;
 
 	other.claims = rig->claims;
 	other.function = (Bdf){ .bus = 0x61 };
@@ -334,7 +330,6 @@ TEST_WITH(a_group_that_never_holds_still_is_busy, rig_setup, rig_teardown)
 	assert_int_equal(outcome.error, GPUPASS_ERROR_GROUP_BUSY);
 	assert_non_null(strstr(outcome.message, "cannot assign pair0 to vm42: "));
 	assert_int_equal(fake_write_calls(&rig->fake), 0);
-	outcome_clear(&outcome);
 }
 
 /* What is in hand before it looks, or from its first look on. */
@@ -413,7 +408,7 @@ TEST_WITH(a_dry_run_gives_a_document_and_touches_nothing, rig_setup, rig_teardow
 	Rig *rig = with_domain(state);
 	_cleanup_free_ char *before = rig_world(rig), *message = NULL;
 	_cleanup_json_ json_t *json = NULL;
-	Answer answer;
+	_cleanup_(given_clear) Answer answer;
 
 	assert_int_equal(mailbox_new(&mailbox), 0);
 	answer = ask(rig, mailbox, assign_request("vm42", "pair0"));
@@ -423,7 +418,6 @@ TEST_WITH(a_dry_run_gives_a_document_and_touches_nothing, rig_setup, rig_teardow
 			 0);
 	assert_int_equal(fake_write_calls(&rig->fake), 0);
 	rig_check_world(rig, before, "a dry run");
-	given_clear(&answer);
 }
 
 TEST_WITH(a_dry_run_is_refused_as_the_job_would_be, rig_setup, rig_teardown)
@@ -444,12 +438,12 @@ TEST_WITH(a_dry_run_is_refused_as_the_job_would_be, rig_setup, rig_teardown)
 	rig_claim(rig->claims, 2, "pair1", &second, 1);
 	claims_quarantine(rig->claims, 1, "it hangs");
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Answer answer = ask(rig, mailbox, assign_request(rows[i].domain, rows[i].group));
+		_cleanup_(given_clear) Answer answer =
+			ask(rig, mailbox, assign_request(rows[i].domain, rows[i].group));
 
 		if (answer.json || !str_equal(answer.error_name, rows[i].name))
 			fail_msg("row %zu: %s", i, str_or_empty(answer.error_name));
 		assert_non_null(strstr(answer.message, "cannot assign "));
-		given_clear(&answer);
 	}
 }
 
@@ -460,7 +454,7 @@ TEST_WITH(a_job_that_libvirt_left_is_handed_over_open, rig_setup, rig_teardown)
 	_cleanup_(recovery_clear) Recovery recovery = { 0 };
 	Rig *rig = with_domain(state);
 	_cleanup_free_ char *before = rig_world(rig);
-	Told told;
+	_cleanup_(told_clear) Told told;
 
 	assert_int_equal(mailbox_new(&mailbox), 0);
 	rig->fake.broken_from = 2;
@@ -478,5 +472,4 @@ TEST_WITH(a_job_that_libvirt_left_is_handed_over_open, rig_setup, rig_teardown)
 	assert_int_equal(recover_job(&rig->place, told.open, 0, &recovery), 0);
 	assert_int_equal(recovery.outcome, RECOVERED_UNDONE);
 	rig_check_world(rig, before, "libvirt is back");
-	told_clear(&told);
 }

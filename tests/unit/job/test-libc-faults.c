@@ -324,7 +324,7 @@ TEST(after_a_failed_sync_nothing_is_begun_until_new_writes_last)
 	/* Up to the nth that there is not. */
 	for (unsigned nth = 1, calls = 1; nth <= calls; nth++) {
 		_cleanup_free_ char *before = NULL, *what = strf("sync %u", nth), *why = NULL;
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 		Outcome outcome;
 
 		rig->place.disk = disk_watch_new();
@@ -347,6 +347,5 @@ TEST(after_a_failed_sync_nothing_is_begun_until_new_writes_last)
 			assert_null(disk_watch_reason(rig->place.disk));
 		}
 		disk_watch_free(rig->place.disk);
-		rig_free(rig);
 	}
 }

@@ -119,7 +119,7 @@ static void at_every_call(LossRun run)
 static void restart(const Scenario *scenario, const FakeFault *fault, const char *after,
 		    const char *what)
 {
-	Rig *rig = rig_new();
+	_cleanup_(rig_freep) Rig *rig = rig_new();
 	Outcome outcome;
 
 	scenario->setup(rig);
@@ -132,7 +132,6 @@ static void restart(const Scenario *scenario, const FakeFault *fault, const char
 	check_world(rig, after, what);
 	check_nothing_left(rig, what);
 	outcome_clear(&outcome);
-	rig_free(rig);
 }
 
 /* fault 27 */
@@ -169,7 +168,7 @@ static void then_gone(FakeHost *fake, FakeOp op, unsigned nth)
 static void recover_left_open(Rig *rig, const char *what)
 {
 	_cleanup_(journal_found_clear) JournalFound found = { 0 };
-	Recovery recovery = { 0 };
+	_cleanup_(recovery_clear) Recovery recovery = { 0 };
 
 	assert_int_equal(journal_load(&rig->journal, rig->claims, &found), 0);
 	if (found.n_jobs != 1 || found.notes)
@@ -178,13 +177,12 @@ static void recover_left_open(Rig *rig, const char *what)
 	assert_int_equal(recover_job(&rig->place, found.jobs[0], 0, &recovery), 0);
 	if (recovery.outcome == RECOVERED_QUARANTINED || recovery.outcome == RECOVERED_WAITING)
 		fail_msg("%s: %s", what, recovery.reason);
-	recovery_clear(&recovery);
 }
 
 static void stop(const Scenario *scenario, const FakeFault *fault, _unused_ const char *after,
 		 const char *what)
 {
-	Rig *rig = rig_new();
+	_cleanup_(rig_freep) Rig *rig = rig_new();
 	_cleanup_free_ char *before = NULL;
 	Outcome outcome;
 
@@ -210,7 +208,6 @@ static void stop(const Scenario *scenario, const FakeFault *fault, _unused_ cons
 	check_world(rig, before, what);
 	check_nothing_left(rig, what);
 	outcome_clear(&outcome);
-	rig_free(rig);
 }
 
 /* fault 27 */
@@ -275,7 +272,7 @@ TEST(a_domain_that_ends_during_an_attach_leaves_both_gpus_with_the_host)
 		for (unsigned nth = 1; nth <= rows[i].n; nth++) {
 			_cleanup_free_ char *what = strf("%s %u", rows[i].what, nth);
 			JobRequest request = assign_request("vm42", "pair0");
-			Rig *rig = rig_new();
+			_cleanup_(rig_freep) Rig *rig = rig_new();
 			Outcome outcome;
 
 			rig_running(rig);
@@ -293,7 +290,6 @@ TEST(a_domain_that_ends_during_an_attach_leaves_both_gpus_with_the_host)
 			rig_check_guests(rig, what);
 			check_nothing_left(rig, what);
 			outcome_clear(&outcome);
-			rig_free(rig);
 		}
 }
 
@@ -302,7 +298,7 @@ TEST(a_domain_that_ends_during_its_release_is_released)
 {
 	for (unsigned nth = 1; nth <= 4; nth++) {
 		JobRequest request = release_request("vm42");
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 
 		rig_assigned_live(rig);
 		fake_watch(&rig->fake);
@@ -313,7 +309,6 @@ TEST(a_domain_that_ends_during_its_release_is_released)
 		rig_must(rig, &request);
 		assert_true(all_are_on_their_own_drivers(rig));
 		check_nothing_left(rig, "destroyed at a detach");
-		rig_free(rig);
 	}
 }
 
@@ -321,7 +316,7 @@ TEST(a_domain_that_ends_during_its_release_is_released)
 TEST(a_release_that_fails_after_its_guest_ended_is_undone_without_it)
 {
 	JobRequest request = release_request("vm42");
-	Rig *rig = rig_new();
+	_cleanup_(rig_freep) Rig *rig = rig_new();
 	Outcome outcome;
 
 	rig_assigned_live(rig);
@@ -336,7 +331,6 @@ TEST(a_release_that_fails_after_its_guest_ended_is_undone_without_it)
 	rig_expect_failure(&outcome, GPUPASS_ERROR_RESET_FAILED, "0000:61:00.0");
 	check_nothing_left(rig, "a failed release");
 	assert_true(rig_is_on(rig, "0000:41:00.0", "vfio-pci", "vfio-pci"));
-	rig_free(rig);
 }
 
 /* ---- a device that libvirt has forgotten ---- */
@@ -361,7 +355,7 @@ TEST(a_device_that_libvirt_has_forgotten_is_quarantined_until_its_guest_ends)
 					     .problem = GPUPASS_ERROR_ATTACH_FAILED };
 	_cleanup_(problem_freep) Problem *in_use = NULL, *problem = NULL;
 	JobRequest request = assign_request("vm42", "pair0");
-	Rig *rig = rig_new();
+	_cleanup_(rig_freep) Rig *rig = rig_new();
 	Outcome outcome;
 
 	rig_running(rig);
@@ -389,7 +383,6 @@ TEST(a_device_that_libvirt_has_forgotten_is_quarantined_until_its_guest_ends)
 		free(rig->fake.holders[--rig->fake.n_holders].command);
 	assert_int_equal(quarantine_lift(&rig->place, "pair0", &problem), 0);
 	rig_must(rig, &request);
-	rig_free(rig);
 }
 
 /* ---- names and UUIDs ---- */
@@ -399,7 +392,7 @@ TEST(a_name_that_another_domain_has_now_gets_nothing)
 {
 	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
 	JobRequest reconcile = reconcile_request("pair0"), by_group = release_request("pair0");
-	Rig *rig = rig_new();
+	_cleanup_(rig_freep) Rig *rig = rig_new();
 	_cleanup_free_ char *before = NULL;
 	Outcome outcome;
 
@@ -419,5 +412,4 @@ TEST(a_name_that_another_domain_has_now_gets_nothing)
 	rig_check_world(rig, before, "another vm42");
 	rig_must(rig, &by_group);
 	assert_true(all_are_on_their_own_drivers(rig));
-	rig_free(rig);
 }

@@ -36,7 +36,7 @@ TEST(a_uuid_means_the_domain_that_has_it)
 {
 	for (size_t i = 0; i < ELEMENTS(forms); i++) {
 		for (size_t k = 0; k < ELEMENTS(forms); k++) {
-			Rig *rig = rig_new();
+			_cleanup_(rig_freep) Rig *rig = rig_new();
 			JobRequest assign = assign_request(forms[i], "pair0");
 			JobRequest release = release_request(forms[i]);
 
@@ -46,7 +46,6 @@ TEST(a_uuid_means_the_domain_that_has_it)
 			assert_false(has_group(rig, VM77));
 			rig_must(rig, &release);
 			assert_false(has_group(rig, VM42));
-			rig_free(rig);
 		}
 	}
 }
@@ -54,7 +53,7 @@ TEST(a_uuid_means_the_domain_that_has_it)
 TEST(steps_work_on_the_planned_domain_whoever_has_its_uuid_for_a_name)
 {
 	for (unsigned running = 0; running < 2; running++) {
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 		JobRequest assign = assign_request("vm42", "pair0");
 		JobRequest release = release_request("vm42");
 
@@ -70,7 +69,6 @@ TEST(steps_work_on_the_planned_domain_whoever_has_its_uuid_for_a_name)
 		assert_false(has_group(rig, VM77));
 		rig_must(rig, &release);
 		assert_false(has_group(rig, VM42));
-		rig_free(rig);
 	}
 }
 
@@ -270,7 +268,7 @@ TEST(a_job_runs_on_the_permitted_domain_only)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 		JobRequest request = rows[i].request, other = assign_request(VM42, "pair1");
 		_cleanup_free_ char *before = NULL;
 		Outcome outcome;
@@ -293,6 +291,5 @@ TEST(a_job_runs_on_the_permitted_domain_only)
 			rig_check_world(rig, before, "not permitted");
 		}
 		outcome_clear(&outcome);
-		rig_free(rig);
 	}
 }

@@ -108,7 +108,7 @@ TEST(a_job_that_fails_leaves_the_mode_as_it_was)
 			.problem = GPUPASS_ERROR_DEFINE_FAILED,
 		};
 		_cleanup_free_ char *before = NULL, *what = NULL;
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 		Outcome outcome;
 
 		shut_off(rig, true, true);
@@ -125,7 +125,6 @@ TEST(a_job_that_fails_leaves_the_mode_as_it_was)
 			fail_msg("%s: %s", what, job_state_to_string(outcome.state));
 		}
 		outcome_clear(&outcome);
-		rig_free(rig);
 	}
 }
 
@@ -138,7 +137,7 @@ TEST(a_release_that_fails_leaves_the_mode_off)
 	for (unsigned nth = 2; !done; nth++) {
 		FakeFault fault = { .op = FAKE_INSPECT, .nth = nth, .error = -EIO };
 		_cleanup_free_ char *before = NULL, *what = strf("inspection %u fails", nth);
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 		Outcome outcome;
 
 		shut_off(rig, true, true);
@@ -152,7 +151,6 @@ TEST(a_release_that_fails_leaves_the_mode_off)
 			rig_check_world(rig, before, what);
 		taken_back |= strv_contains(outcome.steps, "persistence on: undone");
 		outcome_clear(&outcome);
-		rig_free(rig);
 	}
 	assert_true(taken_back);
 }
@@ -178,7 +176,7 @@ TEST(a_mode_that_cannot_be_turned_off_keeps_the_gpu_where_it_is)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *before = NULL;
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 		Outcome outcome;
 
 		shut_off(rig, true, true);
@@ -192,7 +190,6 @@ TEST(a_mode_that_cannot_be_turned_off_keeps_the_gpu_where_it_is)
 		assert_non_null(strstr(outcome.message, rows[i].words));
 		rig_expect_failure(&outcome, GPUPASS_ERROR_BIND_FAILED,
 				   "persistence mode of " B " could not be turned off");
-		rig_free(rig);
 	}
 }
 
@@ -232,7 +229,7 @@ ON_A_RIG(a_stuck_gpu_is_not_asked_any_more)
 {
 	const FakeMoveFault stuck = { .bdf = A, .driver = "vfio-pci", .never_returns = true };
 	JobRequest assign = assign_request("vm42", "pair0");
-	Outcome outcome;
+	_cleanup_(outcome_clear) Outcome outcome;
 
 	shut_off(rig, true, true);
 	fake_watch(&rig->fake);
@@ -242,7 +239,6 @@ ON_A_RIG(a_stuck_gpu_is_not_asked_any_more)
 	rig_check_guests(rig, "stuck");
 	assert_true(has_mode(rig, B));
 	assert_null(outcome.left);
-	outcome_clear(&outcome);
 }
 
 /* fault P6 */
@@ -250,7 +246,7 @@ ON_A_RIG(a_stuck_gpu_is_not_asked_any_more)
 ON_A_RIG(a_release_goes_on_without_the_mode_and_says_so)
 {
 	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
-	Outcome outcome;
+	_cleanup_(outcome_clear) Outcome outcome;
 
 	shut_off(rig, true, true);
 	rig_must(rig, &assign);
@@ -264,7 +260,6 @@ ON_A_RIG(a_release_goes_on_without_the_mode_and_says_so)
 	assert_true(strv_contains(outcome.steps, "forget: done"));
 	assert_true(rig_is_on(rig, A, "nvidia", ""));
 	assert_true(has_mode(rig, B));
-	outcome_clear(&outcome);
 }
 
 /* Turning it off takes seconds. Who opens a GPU meanwhile would make the unbind hang. */
@@ -340,7 +335,7 @@ TEST(a_keeper_that_does_not_let_go_is_a_holder)
 
 	for (size_t i = 0; i < ELEMENTS(faults); i++) {
 		_cleanup_free_ char *before = NULL;
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 		Outcome outcome;
 
 		shut_off(rig, false, false);
@@ -356,7 +351,6 @@ TEST(a_keeper_that_does_not_let_go_is_a_holder)
 		assert_null(outcome.left);
 		rig_expect_failure(&outcome, GPUPASS_ERROR_HOST_IN_USE,
 				   "processes of the host use it");
-		rig_free(rig);
 	}
 }
 
@@ -473,7 +467,7 @@ TEST(recovery_finishes_a_release_with_its_mode)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_strv_ char **left = NULL;
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 
 		release_until_given_back(rig);
 		if (rows[i].rebooted) {
@@ -489,6 +483,5 @@ TEST(recovery_finishes_a_release_with_its_mode)
 		assert_int_equal(strv_length(left), rows[i].why ? 1 : 0);
 		if (rows[i].why)
 			assert_string_equal(left[0], NOT_ON_AGAIN);
-		rig_free(rig);
 	}
 }

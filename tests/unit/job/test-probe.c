@@ -9,6 +9,7 @@
 #include "rig/job-rig.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 typedef struct Prober {
 	Rig *rig;
@@ -49,9 +50,8 @@ static void see(ProbeAnswer *answer, const Bdf *bdf, SightingWay way)
 		       .vendor = PCI_VENDOR_NVIDIA,
 		       .device = prober->device,
 		       .uuid = prober->uuid ? strdup(prober->uuid) : NULL,
-		       .peers = calloc(1, sizeof(SeenPeer)) };
+		       .peers = xcalloc(1, sizeof(SeenPeer)) };
 
-	assert_non_null(s.peers);
 	for (size_t i = 0; prober->links > 0 && i < ELEMENTS(peers); i++)
 		if (peers[i][0] == bdf->bus)
 			s.peers[s.n_peers++] =
@@ -98,8 +98,7 @@ static pid_t worker_on(Host *host, const Bdf *function)
 
 static int setup(void **state)
 {
-	prober = calloc(1, sizeof(Prober));
-	assert_non_null(prober);
+	prober = xcalloc(1, sizeof(Prober));
 	prober->rig = rig_new();
 	prober->base = prober->rig->fake.host.ops;
 	prober->ops = *prober->base;

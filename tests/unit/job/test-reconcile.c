@@ -74,7 +74,7 @@ TEST(what_drifted_is_brought_back_to_what_was_assigned)
 			"lacks-some/define", "edited/define", "lacks-all/define driver/bind",
 		};
 		_cleanup_free_ char *before = NULL, *what = strf("row %u", i);
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 
 		assigned(rig);
 		before = rig_world(rig);
@@ -91,7 +91,6 @@ TEST(what_drifted_is_brought_back_to_what_was_assigned)
 		expect_drift(rig, drifts[i]);
 		mend(rig);
 		rig_check_world(rig, before, what);
-		rig_free(rig);
 	}
 }
 
@@ -139,7 +138,7 @@ TEST(nothing_is_done_where_nothing_drifted)
 	for (unsigned i = 0; i < 3; i++) {
 		JobRequest request = reconcile_request("pair0");
 		_cleanup_free_ char *before = NULL;
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 		Outcome outcome;
 
 		if (i == 0)
@@ -152,7 +151,6 @@ TEST(nothing_is_done_where_nothing_drifted)
 		assert_false(outcome.changed);
 		rig_check_world(rig, before, "nothing drifted");
 		outcome_clear(&outcome);
-		rig_free(rig);
 	}
 }
 
@@ -246,7 +244,7 @@ TEST(what_a_person_must_see_to_is_refused_with_nothing_changed)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		JobRequest request = reconcile_request("pair0");
 		_cleanup_free_ char *before = NULL;
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 		Outcome outcome;
 
 		assigned(rig);
@@ -260,7 +258,6 @@ TEST(what_a_person_must_see_to_is_refused_with_nothing_changed)
 		rig_check_world(rig, before, rows[i].what);
 		assert_int_equal(fake_write_calls(&rig->fake), 0);
 		outcome_clear(&outcome);
-		rig_free(rig);
 	}
 }
 
@@ -268,7 +265,7 @@ ON_A_RIG(a_foreign_domain_is_not_adopted)
 {
 	JobRequest request = reconcile_request("pair0");
 	_cleanup_free_ char *before = NULL;
-	Outcome outcome;
+	_cleanup_(outcome_clear) Outcome outcome;
 
 	fake_add_domain(&rig->fake, "vm77", "q35-eight-ports", "q35-eight-ports-live");
 	for (size_t i = 0; i < ELEMENTS(functions); i++)
@@ -279,7 +276,6 @@ ON_A_RIG(a_foreign_domain_is_not_adopted)
 	assert_false(outcome.changed);
 	rig_check_world(rig, before, "a foreign domain");
 	expect_drift(rig, "");
-	outcome_clear(&outcome);
 }
 
 /* ---- a guest that was killed ---- */

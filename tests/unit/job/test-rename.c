@@ -96,7 +96,7 @@ TEST(every_name_releases_it_whole)
 			JobRequest mend = reconcile_request("gold");
 			JobRequest request = release_request(names[i]);
 			_cleanup_free_ char *before = NULL;
-			Rig *rig = rig_new();
+			_cleanup_(rig_freep) Rig *rig = rig_new();
 
 			renamed(rig, &before);
 			if (twice && i > 0)
@@ -104,7 +104,6 @@ TEST(every_name_releases_it_whole)
 			rig_must(rig, &request);
 			rig_check_world(rig, before, names[i]);
 			rig_check_guests(rig, names[i]);
-			rig_free(rig);
 		}
 }
 
@@ -115,7 +114,7 @@ TEST(reconcile_brings_the_new_name_everywhere)
 
 	for (size_t i = 0; i < ELEMENTS(names); i++) {
 		JobRequest request = reconcile_request(names[i]);
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 
 		renamed(rig, NULL);
 		expect_drift(rig, "renamed/define");
@@ -128,14 +127,13 @@ TEST(reconcile_brings_the_new_name_everywhere)
 		/* What was applied, and what tells of it, has stayed. */
 		assert_true(defined_as(rig, "nodeset=\"0\""));
 		assert_true(defined_as(rig, "what=\"numatune\""));
-		rig_free(rig);
 	}
 }
 
 ON_A_RIG(assigning_it_again_does_the_same)
 {
 	JobRequest request = assign_request("vm42", "pair0");
-	Outcome outcome;
+	_cleanup_(outcome_clear) Outcome outcome;
 
 	renamed(rig, NULL);
 	rig_must(rig, &request);
@@ -144,7 +142,6 @@ ON_A_RIG(assigning_it_again_does_the_same)
 	request.group = (char *)"gold";
 	outcome = rig_run(rig, &request);
 	assert_false(outcome.changed);
-	outcome_clear(&outcome);
 }
 
 TEST(nobody_else_gets_it_by_either_name)
@@ -153,14 +150,13 @@ TEST(nobody_else_gets_it_by_either_name)
 
 	for (size_t i = 0; i < ELEMENTS(names); i++) {
 		JobRequest request = assign_request("vm77", names[i]);
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 		Outcome outcome;
 
 		renamed(rig, NULL);
 		fake_add_domain(&rig->fake, "vm77", "q35", NULL);
 		outcome = rig_run(rig, &request);
 		rig_expect_failure(&outcome, GPUPASS_ERROR_GROUP_BUSY, "vm42");
-		rig_free(rig);
 	}
 }
 
@@ -209,7 +205,7 @@ TEST(other_drift_is_mended_with_it)
 	for (size_t i = 0; i < ELEMENTS(drifts); i++) {
 		JobRequest mend = reconcile_request("gold"), request = release_request("gold");
 		_cleanup_free_ char *before = NULL;
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 
 		renamed(rig, &before);
 		for (size_t k = 0; k < (i == 0 ? ELEMENTS(functions) : i == 1); k++)
@@ -225,7 +221,6 @@ TEST(other_drift_is_mended_with_it)
 		assert_true(defined_as(rig, "nodeset=\"0\""));
 		rig_must(rig, &request);
 		rig_check_world(rig, before, drifts[i]);
-		rig_free(rig);
 	}
 }
 
@@ -243,7 +238,7 @@ TEST(what_fails_is_undone_to_the_old_name)
 					  .late = i % 2,
 					  .problem = GPUPASS_ERROR_DEFINE_FAILED };
 		_cleanup_free_ char *before = NULL;
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 		Outcome outcome;
 
 		renamed(rig, NULL);
@@ -253,7 +248,6 @@ TEST(what_fails_is_undone_to_the_old_name)
 		assert_int_equal(outcome.state, JOB_FAILED);
 		rig_check_world(rig, before, "undone");
 		outcome_clear(&outcome);
-		rig_free(rig);
 	}
 }
 

@@ -64,11 +64,10 @@ static void expect_refusal(Rig *rig)
 	before = rig_world(rig);
 	fake_watch(&rig->fake);
 	for (size_t i = 0; i < ELEMENTS(refused); i++) {
-		Outcome outcome = rig_run(rig, &refused[i]);
+		_cleanup_(outcome_clear) Outcome outcome = rig_run(rig, &refused[i]);
 
 		if (outcome.state != JOB_FAILED || outcome.error != GPUPASS_ERROR_QUARANTINED)
 			fail_msg("row %zu: %s", i, str_or_empty(outcome.message));
-		outcome_clear(&outcome);
 	}
 	assert_int_equal(fake_write_calls(&rig->fake), 0);
 	rig_check_world(rig, before, "quarantined");
@@ -141,7 +140,7 @@ TEST(a_guest_that_does_not_let_go_keeps_its_functions_on_vfio)
 					       .problem = GPUPASS_ERROR_DETACH_TIMEOUT };
 	static const char *const functions[] = { PAIR0_FUNCTIONS };
 	JobRequest request = assign_request("vm42", "pair0");
-	Rig *rig = rig_new();
+	_cleanup_(rig_freep) Rig *rig = rig_new();
 	Outcome outcome;
 
 	rig_running(rig);
@@ -154,7 +153,6 @@ TEST(a_guest_that_does_not_let_go_keeps_its_functions_on_vfio)
 		assert_true(rig_is_on(rig, functions[i], "vfio-pci", "vfio-pci"));
 	rig_check_guests(rig, "a guest that does not let go");
 	expect_quarantine(rig, &outcome, GPUPASS_ERROR_ROLLBACK_FAILED, "it fails as");
-	rig_free(rig);
 }
 
 /* libvirt went away: whether it attaches still is not known, so nothing leaves vfio-pci. */
@@ -227,7 +225,7 @@ ON_A_RIG(an_undo_attaches_only_what_the_guest_had)
 	const Bdf lost = { 0, 0x61, 0, 1 };
 	JobRequest request = release_request("vm42");
 	_cleanup_free_ char *before = NULL;
-	Outcome outcome;
+	_cleanup_(outcome_clear) Outcome outcome;
 	char *live;
 
 	rig_assigned_live(rig);
@@ -240,7 +238,6 @@ ON_A_RIG(an_undo_attaches_only_what_the_guest_had)
 	outcome = rig_run(rig, &request);
 	assert_int_equal(outcome.state, JOB_FAILED);
 	rig_check_world(rig, before, "three of four");
-	outcome_clear(&outcome);
 }
 
 /* ---- a worker that never comes back ---- */
@@ -294,7 +291,7 @@ TEST(the_remedy_of_a_stuck_unbind_is_that_of_the_driver_s_release)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		JobRequest assign = assign_request("vm42", "pair0");
 		JobRequest release = release_request("vm42");
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 		Outcome outcome;
 
 		rig_shut_off(rig);
@@ -309,7 +306,6 @@ TEST(the_remedy_of_a_stuck_unbind_is_that_of_the_driver_s_release)
 			fail_msg("row %zu: %s", i, outcome.remedy);
 		assert_non_null(strstr(outcome.remedy, "QUARANTINE"));
 		outcome_clear(&outcome);
-		rig_free(rig);
 	}
 }
 
@@ -319,7 +315,7 @@ TEST(a_restore_that_never_ends_gives_nothing_back_to_the_domain)
 	for (int live = 0; live <= 1; live++) {
 		JobRequest request = release_request("vm42");
 		_cleanup_free_ char *world = NULL;
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 		FakeDomain *domain;
 		Outcome outcome;
 
@@ -342,7 +338,6 @@ TEST(a_restore_that_never_ends_gives_nothing_back_to_the_domain)
 		assert_non_null(strstr(world, "4242.json"));
 		expect_refusal(rig);
 		rig_check_guests(rig, "stuck");
-		rig_free(rig);
 	}
 }
 
@@ -380,7 +375,7 @@ static void others_take_it_out_at_verify(FakeHost *fake, FakeOp op, unsigned nth
 static void run_edited(void (*setup)(Rig *rig), const JobRequest *request)
 {
 	_cleanup_free_ char *before = NULL;
-	Rig *rig = rig_new(), *like = rig_new();
+	_cleanup_(rig_freep) Rig *rig = rig_new(), *like = rig_new();
 	Outcome outcome;
 
 	setup(rig);
@@ -391,8 +386,6 @@ static void run_edited(void (*setup)(Rig *rig), const JobRequest *request)
 	outcome = run_failing_at_verify(rig, request, others_edit_at_verify);
 	rig_check_world(rig, before, operation_to_string(request->operation));
 	outcome_clear(&outcome);
-	rig_free(like);
-	rig_free(rig);
 }
 
 TEST(an_undo_keeps_what_others_edited_meanwhile)
@@ -407,14 +400,13 @@ ON_A_RIG(what_others_took_out_meanwhile_needs_no_undo)
 {
 	_cleanup_free_ char *before = NULL;
 	JobRequest request = assign_request("vm42", "pair0");
-	Outcome outcome;
+	_cleanup_(outcome_clear) Outcome outcome;
 
 	rig_shut_off(rig);
 	before = rig_world(rig);
 	outcome = run_failing_at_verify(rig, &request, others_take_it_out_at_verify);
 	assert_int_equal(rig->fake.calls[FAKE_DEFINE], 1);
 	rig_check_world(rig, before, "taken out by others");
-	outcome_clear(&outcome);
 }
 
 static void others_start_it(FakeHost *fake, FakeOp op, unsigned nth)
@@ -427,7 +419,7 @@ static void others_start_it(FakeHost *fake, FakeOp op, unsigned nth)
 ON_A_RIG(a_domain_started_during_its_release_keeps_its_functions)
 {
 	JobRequest request = release_request("vm42");
-	Outcome outcome;
+	_cleanup_(outcome_clear) Outcome outcome;
 
 	rig_assigned(rig);
 	fake_watch(&rig->fake);
@@ -439,7 +431,6 @@ ON_A_RIG(a_domain_started_during_its_release_keeps_its_functions)
 	assert_true(
 		fake_xml_has(fake_domain(&rig->fake, "vm42")->config_xml, &(Bdf){ 0, 0x41, 0, 0 }));
 	rig_check_guests(rig, "started meanwhile");
-	outcome_clear(&outcome);
 }
 
 static void one_vanishes_at_define(FakeHost *fake, FakeOp op, unsigned nth)

@@ -60,7 +60,7 @@ TEST(two_groups_come_and_go_in_any_order)
 		const char *const *out = orders[i / ELEMENTS(arrange)].out;
 		const char *left = orders[i / ELEMENTS(arrange)].left;
 		_cleanup_free_ char *before = NULL;
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 
 		arrange[i % ELEMENTS(arrange)](rig);
 		before = rig_world(rig);
@@ -72,7 +72,6 @@ TEST(two_groups_come_and_go_in_any_order)
 		release(rig, out[1]);
 		expect_recorded(rig, "");
 		rig_check_world(rig, before, left);
-		rig_free(rig);
 	}
 }
 

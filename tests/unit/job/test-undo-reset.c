@@ -104,7 +104,7 @@ TEST(holders_are_looked_for_only_where_one_would_stop_the_job)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 
 		rows[i].setup(rig);
 		fake_watch(&rig->fake);
@@ -112,7 +112,6 @@ TEST(holders_are_looked_for_only_where_one_would_stop_the_job)
 		if (rig->fake.searches != rows[i].searches || rig->fake.fresh_uses != 1)
 			fail_msg("row %zu: %u searches, domains read %u times", i,
 				 rig->fake.searches, rig->fake.fresh_uses);
-		rig_free(rig);
 	}
 }
 
@@ -164,7 +163,7 @@ TEST(what_cannot_be_reset_stays_away_from_the_host)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 		Outcome outcome;
 
 		rig_running(rig);
@@ -177,7 +176,6 @@ TEST(what_cannot_be_reset_stays_away_from_the_host)
 		assert_true(rig_is_on(rig, "0000:61:00.1", "vfio-pci", "vfio-pci"));
 		assert_int_equal(mark_of(rig, "0000:61:00.0"), TENANT_DIRTY);
 		rig_check_guests(rig, "not reset");
-		rig_free(rig);
 	}
 }
 

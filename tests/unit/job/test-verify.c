@@ -8,6 +8,7 @@
 #include "rig/job-rig.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 typedef struct Told {
 	bool planned, ended;
@@ -293,11 +294,9 @@ static Identities *identities_of_pair0(const Rig *rig)
 		{ { .bus = 0x41 }, "GPU-00000001-5c3e-4f7a-9d21-012345678901" },
 		{ { .bus = 0x61 }, "GPU-00000002-5c3e-4f7a-9d21-012345678902" },
 	};
-	Identities *identities = calloc(1, sizeof(Identities));
+	Identities *identities = xcalloc(1, sizeof(Identities));
 
-	assert_non_null(identities);
-	identities->items = calloc(ELEMENTS(boards), sizeof(Identity));
-	assert_non_null(identities->items);
+	identities->items = xcalloc(ELEMENTS(boards), sizeof(Identity));
 	for (size_t i = 0; i < ELEMENTS(boards); i++) {
 		const PciFunction *f = pci_snapshot_find(rig->fake.snapshot, &boards[i].bdf);
 
@@ -335,13 +334,12 @@ static void known_close(Known *known, Rig *rig)
 static char *shown(Known *known, const Rig *rig, const char *name)
 {
 	_cleanup_(evidence_unrefp) Evidence *evidence = topology_store_get(&known->store);
-	_cleanup_(prepared_freep) Prepared *p = calloc(1, sizeof(Prepared));
+	_cleanup_(prepared_freep) Prepared *p = xcalloc(1, sizeof(Prepared));
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_strv_ char **list = NULL;
 	_cleanup_free_ char *joined = NULL;
 	const Group *group;
 
-	assert_non_null(p);
 	identities_set_evidence(known->identities, evidence);
 	assert_int_equal(prepare_look(&rig->place, INSPECT_CONFIG_ALL, true, p, &problem), 0);
 	group = group_set_find(p->inventory->groups, name);
@@ -496,7 +494,7 @@ ON_A_RIG(an_assigned_group_is_released_by_its_name_when_its_evidence_is_stale)
 {
 	static const char *const buses[] = { "41", "61" };
 	_cleanup_(evidence_unrefp) Evidence *seen = NULL;
-	Declarations *none = calloc(1, sizeof(*none));
+	Declarations *none = xcalloc(1, sizeof(*none));
 	JobRequest release = release_request("pair0");
 	Rules *declared, *rules = NULL;
 	_cleanup_free_ char *now = NULL;
@@ -504,7 +502,6 @@ ON_A_RIG(an_assigned_group_is_released_by_its_name_when_its_evidence_is_stale)
 
 	assigned(rig, NULL);
 	fake_shut_off(&rig->fake, "vm42");
-	assert_non_null(none);
 	rules = rules_new(&POLICY_DEFAULT, none);
 	declared = rig->place.rules;
 	rig->place.rules = rules;

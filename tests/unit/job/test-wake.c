@@ -61,7 +61,7 @@ TEST(what_does_not_wake_up_is_refused_before_anything_is_written)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++)
 		for (FakeWake wake = FAKE_WAKE_FAILS; wake <= FAKE_WAKE_HANGS; wake++) {
-			Rig *rig = rig_for(rows[i]);
+			_cleanup_(rig_freep) Rig *rig = rig_for(rows[i]);
 			_cleanup_free_ char *before = rig_world(rig);
 			Outcome outcome;
 
@@ -76,7 +76,6 @@ TEST(what_does_not_wake_up_is_refused_before_anything_is_written)
 			assert_int_equal(fake_write_calls(&rig->fake), 0);
 			rig_check_world(rig, before, rows[i]->what);
 			the_other_group_goes_on(rig);
-			rig_free(rig);
 		}
 }
 
@@ -99,7 +98,7 @@ TEST(a_plan_for_who_may_only_read_wakes_nothing_and_says_so)
 			_cleanup_(problem_freep) Problem *problem = NULL;
 			_cleanup_free_ char *prefix = NULL;
 			JobRequest request = rows[i]->request;
-			Rig *rig = rig_for(rows[i]);
+			_cleanup_(rig_freep) Rig *rig = rig_for(rows[i]);
 
 			request.wakes_nothing = true;
 			fake_sleep(&rig->fake, ASLEEP, wake);
@@ -115,7 +114,6 @@ TEST(a_plan_for_who_may_only_read_wakes_nothing_and_says_so)
 					       "the persistence mode of 0000:41:00.0, " ASLEEP
 					       " was not read,"),
 					 rows[i] != &unbind_row);
-			rig_free(rig);
 		}
 }
 
@@ -127,7 +125,7 @@ TEST(what_does_not_wake_up_is_not_released)
 	JobRequest next = assign_request("vm43", "pair0");
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Rig *rig = rig_for(rows[i]);
+		_cleanup_(rig_freep) Rig *rig = rig_for(rows[i]);
 		_cleanup_free_ char *before = NULL;
 		Outcome outcome;
 
@@ -150,14 +148,13 @@ TEST(what_does_not_wake_up_is_not_released)
 		}
 		rig_check_guests(rig, rows[i]->what);
 		the_other_group_goes_on(rig);
-		rig_free(rig);
 	}
 }
 
 /* fault 25 */
 TEST(a_reset_that_waits_for_it_quarantines)
 {
-	Rig *rig = rig_for(&release_cold);
+	_cleanup_(rig_freep) Rig *rig = rig_for(&release_cold);
 	Outcome outcome;
 
 	fake_sleep(&rig->fake, ASLEEP, FAKE_WAKE_HANGS);
@@ -168,7 +165,6 @@ TEST(a_reset_that_waits_for_it_quarantines)
 	rig_check_guests(rig, "reset");
 	outcome_clear(&outcome);
 	the_other_group_goes_on(rig);
-	rig_free(rig);
 }
 
 /* ---- after it was looked at ---- */
@@ -224,7 +220,7 @@ TEST(what_stops_waking_up_midway_is_never_called_done)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Rig *rig = rig_for(rows[i].row);
+		_cleanup_(rig_freep) Rig *rig = rig_for(rows[i].row);
 		Outcome outcome;
 
 		falls_asleep_at = rows[i].at;
@@ -241,6 +237,5 @@ TEST(what_stops_waking_up_midway_is_never_called_done)
 		rig_expect_failure(&outcome, GPUPASS_ERROR_QUARANTINED, "");
 		the_other_group_goes_on(rig);
 		check_repaired(rig);
-		rig_free(rig);
 	}
 }

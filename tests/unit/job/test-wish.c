@@ -25,7 +25,6 @@ static char *replaced(const char *text, const char *old, const char *new)
 	if (!at)
 		fail_msg("there is no %s in:\n%s", old, text);
 	result = strf("%.*s%s%s", (int)(at - text), text, new, at + strlen(old));
-	assert_non_null(result);
 	return result;
 }
 
@@ -153,7 +152,7 @@ TEST(what_was_applied_is_applied_again_with_the_group)
 {
 	for (size_t i = 0; i < ELEMENTS(losses); i++) {
 		_cleanup_free_ char *before = NULL, *assigned = NULL, *told = NULL, *none = NULL;
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 
 		domain(rig);
 		before = rig_world(rig);
@@ -172,7 +171,6 @@ TEST(what_was_applied_is_applied_again_with_the_group)
 		rig_check_world(rig, assigned, losses[i].what);
 		release(rig);
 		rig_check_world(rig, before, losses[i].what);
-		rig_free(rig);
 	}
 }
 
@@ -190,7 +188,7 @@ TEST(only_what_was_asked_for_is_applied_again)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *told = NULL;
 		bool numa = rows[i].numa == FIT_APPLY, fit = rows[i].fit == FIT_APPLY;
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 
 		domain(rig);
 		assign(rig, rows[i].numa, rows[i].fit);
@@ -200,7 +198,6 @@ TEST(only_what_was_asked_for_is_applied_again)
 		assert_int_equal(strstr(told, "again") != NULL, numa || fit);
 		reconcile(rig);
 		expect_in(rig, rows[i].words, numa, numa, fit);
-		rig_free(rig);
 	}
 }
 
@@ -296,7 +293,7 @@ TEST(an_older_record_learns_it_from_the_definition)
 
 	for (size_t i = 0; i < ELEMENTS(lose); i++) {
 		_cleanup_free_ char *assigned = NULL;
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 
 		domain(rig);
 		assign(rig, FIT_APPLY, FIT_APPLY);
@@ -305,7 +302,6 @@ TEST(an_older_record_learns_it_from_the_definition)
 		lose[i](rig);
 		reconcile(rig);
 		rig_check_world(rig, assigned, "an older record");
-		rig_free(rig);
 	}
 }
 
@@ -400,7 +396,7 @@ TEST(what_is_asked_for_again_is_undone_to_what_was_before)
 					  .late = late,
 					  .problem = GPUPASS_ERROR_DEFINE_FAILED };
 		_cleanup_free_ char *before = NULL;
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 		Outcome outcome;
 
 		domain(rig);
@@ -412,7 +408,6 @@ TEST(what_is_asked_for_again_is_undone_to_what_was_before)
 		assert_int_equal(outcome.state, JOB_FAILED);
 		rig_check_world(rig, before, "undone");
 		outcome_clear(&outcome);
-		rig_free(rig);
 	}
 }
 

@@ -131,10 +131,9 @@ static void start(ManagerRig *rig)
 
 int manager_rig_setup_bare(void **state)
 {
-	ManagerRig *rig = calloc(1, sizeof(*rig));
+	ManagerRig *rig = xcalloc(1, sizeof(*rig));
 	_cleanup_free_ char *groups = NULL;
 
-	assert_non_null(rig);
 	rig->rig = rig_new();
 	rig->ops = *rig->rig->fake.host.ops;
 	rig->rig->fake.host.ops = &rig->ops;

@@ -300,7 +300,7 @@ ON_A_MANAGER(a_group_is_not_changed_under_a_job_that_has_it_and_others_are)
 ON_A_MANAGER(of_a_job_and_a_withdrawal_of_its_group_one_goes_on)
 {
 	_cleanup_free_ char *file = NULL;
-	Caller caller = { 0 };
+	_cleanup_(caller_clear) Caller caller = { 0 };
 
 	rig_shut_off(rig->rig);
 	manager_rig_connect(rig);
@@ -313,5 +313,4 @@ ON_A_MANAGER(of_a_job_and_a_withdrawal_of_its_group_one_goes_on)
 		assert_string_equal(caller.error_name, "org.gpupass1.Error.GroupBusy");
 	file = manager_rig_read_group(rig, "pair0");
 	assert_true((file != NULL) == (caller.error_name != NULL));
-	caller_clear(&caller);
 }

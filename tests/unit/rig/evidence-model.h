@@ -123,18 +123,19 @@ typedef struct Row {
 		{ .bus = "41", .device = (id) }, { .bus = "61", .device = (id) },                  \
 	}
 
-static inline _unused_ void make_host(HostModel *h, const Row *row)
+static inline _unused_ HostModel host_of(const Row *row)
 {
-	host_init(h);
-	h->evidence = evidence_new();
+	HostModel h = host_new();
+
+	h.evidence = evidence_new();
 	for (size_t i = 0; i < ELEMENTS(row->boards) && row->boards[i].bus; i++) {
 		_cleanup_free_ char *slot = strf("0000:%s:00", row->boards[i].bus);
 
-		host_gpu(h, slot, row->boards[i].device,
+		host_gpu(&h, slot, row->boards[i].device,
 			 row->boards[i].driver ? row->boards[i].driver : "nvidia");
 	}
 	for (size_t i = 0; i < ELEMENTS(row->seen) && row->seen[i]; i++)
-		see(h->evidence, row->seen[i],
+		see(h.evidence, row->seen[i],
 		    row->boards[0].device == H200 || row->boards[0].device == 0x2331
 			    ? row->boards[0].device
 			    : A6000);
@@ -142,13 +143,14 @@ static inline _unused_ void make_host(HostModel *h, const Row *row)
 		_cleanup_free_ char *text = strf("[Group]\nName=x\nGpu=%.2s:00.0\nGpu=%.2s:00.0\n",
 						 row->declared, row->declared + 3);
 
-		host_declare(h, text);
+		host_declare(&h, text);
 	}
-	host_seal(h);
-	for (size_t i = 0; i < h->set->n_gpus; i++) {
+	host_seal(&h);
+	for (size_t i = 0; i < h.set->n_gpus; i++) {
 		if (row->boards[i].uuid)
-			h->set->gpus[i].uuid = strdup(row->boards[i].uuid);
+			h.set->gpus[i].uuid = strdup(row->boards[i].uuid);
 		if (row->boards[i].serial)
-			h->set->gpus[i].serial_number = strdup(row->boards[i].serial);
+			h.set->gpus[i].serial_number = strdup(row->boards[i].serial);
 	}
+	return h;
 }

@@ -124,10 +124,9 @@ static int fake_scan_changed(Host *host, const PciSnapshot *before, const Bdf *c
 			     PciSnapshot **ret)
 {
 	_cleanup_(pci_snapshot_freep) PciSnapshot *now = NULL;
-	PciFunction *functions = calloc(n + 1, sizeof(PciFunction));
+	PciFunction *functions = xcalloc(n + 1, sizeof(PciFunction));
 	size_t found = 0;
 
-	assert_non_null(functions);
 	assert_int_equal(fake_scan(host, &now), 0);
 	for (size_t i = 0; i < n; i++) {
 		const PciFunction *f = pci_snapshot_find(now, &changed[i]);
@@ -491,8 +490,7 @@ static int fake_get(Host *host, const char *uuid, VirtDomain **ret, Problem **re
 		return fake_leave(fake, fault_result(fault, ret_problem));
 	if (!found)
 		return fake_leave(fake, no_such_domain(uuid, ret_problem));
-	domain = calloc(1, sizeof(*domain));
-	assert_non_null(domain);
+	domain = xcalloc(1, sizeof(*domain));
 	fake_set_text(&domain->uuid, found->uuid);
 	fake_set_text(&domain->name, found->name);
 	fake_set_text(&domain->config_xml, found->config_xml);
@@ -507,18 +505,16 @@ static int fake_uses(Host *host, bool fresh, DomainUses **ret, Problem **ret_pro
 {
 	FakeHost *fake = fake_of(host);
 	const FakeFault *fault = fake_enter(fake, FAKE_USES);
-	_cleanup_(domain_uses_freep) DomainUses *uses = calloc(1, sizeof(DomainUses));
+	_cleanup_(domain_uses_freep) DomainUses *uses = xcalloc(1, sizeof(DomainUses));
 
 	if (fault)
 		return fake_leave(fake, fault_result(fault, ret_problem));
-	assert_non_null(uses);
 	fake->fresh_uses += fresh;
 	if (!fresh && fake->silent && fake->known) {
 		*ret = domain_uses_ref(fake->known);
 		return fake_leave(fake, 0);
 	}
-	uses->items = calloc(fake->n_domains + 1, sizeof(DomainUse));
-	assert_non_null(uses->items);
+	uses->items = xcalloc(fake->n_domains + 1, sizeof(DomainUse));
 	for (size_t i = 0; i < fake->n_domains; i++) {
 		const FakeDomain *domain = &fake->domains[i];
 

@@ -52,30 +52,21 @@ void fake_init(FakeHost *fake, const char *fixture)
 	_cleanup_free_ char *text = NULL, *message = NULL;
 	size_t size = 0;
 
-	assert_non_null(path);
 	*fake = (FakeHost){ .host = { .ops = &fake_ops, .machine = fake } };
 	pthread_mutex_init(&fake->lock, NULL);
 	if (file_read_at(AT_FDCWD, path, 1024 * 1024, &text, &size) < 0 ||
 	    pci_snapshot_from_json(text, size, &fake->snapshot, &message) < 0)
 		fail_msg("no fixture %s: %s", path, str_or_empty(message));
-	fake->overrides = calloc(fake->snapshot->n_functions, sizeof(char *));
-	fake->boot_drivers = calloc(fake->snapshot->n_functions, sizeof(char *));
-	fake->stuck = calloc(fake->snapshot->n_functions, sizeof(bool));
-	fake->gone = calloc(fake->snapshot->n_functions, sizeof(bool));
-	fake->wake = calloc(fake->snapshot->n_functions, sizeof(FakeWake));
-	fake->persistence = calloc(fake->snapshot->n_functions, sizeof(bool));
-	fake->kept = calloc(fake->snapshot->n_functions, sizeof(bool));
-	fake->used = calloc(fake->snapshot->n_functions, sizeof(bool));
-	assert_non_null(fake->overrides);
-	assert_non_null(fake->boot_drivers);
+	fake->overrides = xcalloc(fake->snapshot->n_functions, sizeof(char *));
+	fake->boot_drivers = xcalloc(fake->snapshot->n_functions, sizeof(char *));
+	fake->stuck = xcalloc(fake->snapshot->n_functions, sizeof(bool));
+	fake->gone = xcalloc(fake->snapshot->n_functions, sizeof(bool));
+	fake->wake = xcalloc(fake->snapshot->n_functions, sizeof(FakeWake));
+	fake->persistence = xcalloc(fake->snapshot->n_functions, sizeof(bool));
+	fake->kept = xcalloc(fake->snapshot->n_functions, sizeof(bool));
+	fake->used = xcalloc(fake->snapshot->n_functions, sizeof(bool));
 	for (size_t i = 0; i < fake->snapshot->n_functions; i++)
 		fake_set_text(&fake->boot_drivers[i], fake->snapshot->functions[i]->driver);
-	assert_non_null(fake->stuck);
-	assert_non_null(fake->gone);
-	assert_non_null(fake->wake);
-	assert_non_null(fake->persistence);
-	assert_non_null(fake->kept);
-	assert_non_null(fake->used);
 }
 
 static void domain_clear(FakeDomain *domain)

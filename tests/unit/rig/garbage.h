@@ -18,13 +18,12 @@ static inline _unused_ void garbage_truncations_are_refused(const char *text, Ga
 		size--;
 	for (size_t n = 0; n < size; n++) {
 		/* A copy of its own, so that reading past the end is seen. */
-		char *part = malloc(n ? n : 1);
+		_cleanup_free_ char *part = malloc(n ? n : 1);
 
 		assert_non_null(part);
 		memcpy(part, text, n);
 		if (parser(part, n))
 			fail_msg("the first %zu of %zu bytes are taken", n, size);
-		free(part);
 	}
 }
 

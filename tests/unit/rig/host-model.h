@@ -12,8 +12,8 @@
 #include "core/pci/snapshot-json.h"
 #include "rig/bdf.h"
 #include "util/file.h"
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 typedef struct HostModel {
 	PciSnapshot *snapshot;
@@ -28,29 +28,17 @@ typedef struct HostModel {
 	Policy policy;
 } HostModel;
 
-/* Appends an item to a list of `n`. */
-#define GROW(items, n)                                                                             \
-	({                                                                                         \
-		__typeof__(items) grown_ = xreallocarray((items), (n) + 1, sizeof(*(items)));      \
-		memset(&grown_[n], 0, sizeof(*grown_));                                            \
-		(items) = grown_;                                                                  \
-		&grown_[(n)++];                                                                    \
-	})
-
-static inline _unused_ void host_init(HostModel *h)
+static inline _unused_ HostModel host_new(void)
 {
-	*h = (HostModel){
-		.snapshot = calloc(1, sizeof(PciSnapshot)),
-		.declarations = calloc(1, sizeof(Declarations)),
-		.links = calloc(1, sizeof(Links)),
-		.uses = calloc(1, sizeof(DomainUses)),
-		.assignments = calloc(1, sizeof(Assignments)),
+	HostModel h = {
+		.snapshot = xcalloc(1, sizeof(PciSnapshot)),
+		.declarations = xcalloc(1, sizeof(Declarations)),
+		.links = xcalloc(1, sizeof(Links)),
+		.uses = xcalloc(1, sizeof(DomainUses)),
+		.assignments = xcalloc(1, sizeof(Assignments)),
 	};
-	assert_non_null(h->snapshot);
-	assert_non_null(h->declarations);
-	assert_non_null(h->links);
-	assert_non_null(h->uses);
-	assert_non_null(h->assignments);
+
+	return h;
 }
 
 static inline _unused_ void host_done(HostModel *h)
@@ -70,9 +58,8 @@ static inline _unused_ PciFunction *host_function(HostModel *h, const char *bdf,
 						  uint32_t class_code, uint16_t device,
 						  const char *driver)
 {
-	PciFunction *f = calloc(1, sizeof(*f));
+	PciFunction *f = xcalloc(1, sizeof(*f));
 
-	assert_non_null(f);
 	pci_snapshot_adopt(h->snapshot, f, 1);
 	f->bdf = bdf_of(bdf);
 	f->class_code = class_code;
@@ -92,8 +79,6 @@ static inline _unused_ void host_gpu(HostModel *h, const char *slot, uint16_t de
 {
 	_cleanup_free_ char *display = strf("%s.0", slot), *audio = strf("%s.1", slot);
 
-	assert_non_null(display);
-	assert_non_null(audio);
 	host_function(h, display, 0x030000, device, driver)->reset_methods = strdup("flr bus");
 	host_function(h, audio, 0x040300, 0x1aef,
 		      driver_is_vfio(driver) ? driver : "snd_hda_intel");
@@ -145,9 +130,8 @@ static inline _unused_ Assignment *host_assignment(HostModel *h, const char *gro
 						   const char *domain, unsigned n,
 						   const char *const *functions)
 {
-	Assignment *a = calloc(1, sizeof(*a));
+	Assignment *a = xcalloc(1, sizeof(*a));
 
-	assert_non_null(a);
 	*GROW(h->assignments->items, h->assignments->n_items) = a;
 	a->group_name = strdup(group);
 	a->domain_name = strdup(domain);

@@ -131,7 +131,7 @@ static inline _unused_ Initramfs *read_image(const TempDir *dir)
 /* `lz4 -l`, as initramfs-tools calls it: the form that the kernel knows. One block of literals. */
 static inline _unused_ void add_kernel_lz4(Bytes *to, const Bytes *plain)
 {
-	Bytes block = { 0 };
+	_cleanup_(bytes_done) Bytes block = { 0 };
 	uint32_t size; /* little-endian, as all that gpupass runs on */
 	size_t left = plain->size - 15;
 
@@ -144,5 +144,4 @@ static inline _unused_ void add_kernel_lz4(Bytes *to, const Bytes *plain)
 	add_bytes(to, "\x02\x21\x4c\x18", 4);
 	add_bytes(to, &size, sizeof(size));
 	add_bytes(to, block.data, block.size);
-	bytes_done(&block);
 }

@@ -20,6 +20,7 @@
 #include "util/log.h"
 #include "util/text-diff.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define TIMEOUT_USEC (30 * 1000000ULL)
 #define PATIENCE_MSEC 30000
@@ -43,8 +44,7 @@ static void open_state(Rig *rig)
 	rig_make_directory(rig->state_directory, "state");
 	journal = strf("%s/journal", rig->state_directory);
 	assert_int_equal(journal_open(journal, &rig->journal), 0);
-	rig->journal.boot_id = strdup("this boot");
-	assert_non_null(rig->journal.boot_id);
+	rig->journal.boot_id = xstrdup("this boot");
 	records_open_in(&rig->quarantine, &quarantine_kind, rig->state_directory);
 	records_open_in(&rig->receipts, &receipt_kind, rig->state_directory);
 	records_open_in(&rig->tenants, &tenant_kind, rig->state_directory);
@@ -88,11 +88,9 @@ static void remove_state(Rig *rig)
 Rig *rig_new(void)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
-	Rig *rig = calloc(1, sizeof(*rig));
-	Declarations *declarations = calloc(1, sizeof(*declarations));
+	Rig *rig = xcalloc(1, sizeof(*rig));
+	Declarations *declarations = xcalloc(1, sizeof(*declarations));
 
-	assert_non_null(rig);
-	assert_non_null(declarations);
 	assert_int_equal(declarations_parse(declarations, "groups.d/test.conf", groups, &problem),
 			 0);
 	rig->rules = rules_new(&POLICY_DEFAULT, declarations);
@@ -276,11 +274,10 @@ void rig_wait_for(Mailbox *mailbox, const bool *done)
 
 void rig_must(Rig *rig, const JobRequest *request)
 {
-	Outcome outcome = rig_run(rig, request);
+	_cleanup_(outcome_clear) Outcome outcome = rig_run(rig, request);
 
 	if (outcome.state != JOB_DONE)
 		fail_msg("%s: %s", operation_to_string(request->operation), outcome.message);
-	outcome_clear(&outcome);
 }
 
 void rig_recover(Rig *rig, RecoveryOutcome expected, char ***ret_left)
@@ -301,10 +298,9 @@ size_t rig_count_open(const Rig *rig)
 {
 	_cleanup_(journal_found_clear) JournalFound found = { 0 };
 	_cleanup_(claims_freep) Claims *claims = claims_new();
-	Journal *next = calloc(1, sizeof(*next));
+	Journal *next = xcalloc(1, sizeof(*next));
 	size_t n_quarantines = 0, n_jobs = 0;
 
-	assert_non_null(next);
 	*next = (Journal){ .dir_fd = rig->journal.dir_fd, .io = ledger_io };
 	pthread_mutex_init(&next->lock, NULL);
 	assert_int_equal(journal_load(next, claims, &found), 0);

@@ -45,6 +45,10 @@ int rig_teardown(void **state);
 #define ON_A_RIG(test) TEST_ON(test, Rig, rig_setup, rig_teardown)
 Rig *rig_new(void);
 void rig_free(Rig *rig);
+static inline _unused_ void rig_freep(Rig **rig)
+{
+	rig_free(*rig);
+}
 
 /* A new, empty directory for what a test keeps on disk. */
 void rig_make_directory(char path[64], const char *what);

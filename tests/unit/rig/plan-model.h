@@ -17,7 +17,7 @@ typedef struct PlanModel {
 	Inspection inspection;
 	Policy policy;
 	PlanRequest request;
-	PlanDomain domain;
+	VirtDomain domain;
 	const HostFacts *facts;	     /* NULL: not known */
 	GpuPersistence *persistence; /* NULL: nobody asked */
 	size_t n_persistence;
@@ -88,7 +88,7 @@ static inline _unused_ void model_inspect(PlanModel *m)
 	m->inspection.vfio_pci = true;
 }
 
-static inline _unused_ void model_init(PlanModel *m)
+static inline _unused_ PlanModel model_new(void)
 {
 	static const struct {
 		const char *slot;
@@ -98,28 +98,29 @@ static inline _unused_ void model_init(PlanModel *m)
 		     { "0000:a1:00", 57 },
 		     { "0000:c1:00", 60 } };
 	PciFunction *bridge;
-
-	*m = (PlanModel){
+	PlanModel m = {
 		.policy = POLICY_DEFAULT,
 		.request = { .operation = OPERATION_ASSIGN, .caller_uid = 1000, .now_usec = 77 },
 		.group = "pair0",
 	};
-	host_init(&m->host);
-	m->host.snapshot->iommu = true;
-	host_function(&m->host, NIC, 0x020000, 0x1521, "igb");
-	bridge = host_function(&m->host, "0000:40:01.0", 0x060400, 0x1483, "pcieport");
+
+	m.host = host_new();
+	m.host.snapshot->iommu = true;
+	host_function(&m.host, NIC, 0x020000, 0x1521, "igb");
+	bridge = host_function(&m.host, "0000:40:01.0", 0x060400, 0x1483, "pcieport");
 	bridge->bridge = true;
 	bridge->iommu_group = 33;
 	for (size_t i = 0; i < ELEMENTS(gpus); i++)
-		host_gpu(&m->host, gpus[i].slot, 0x2230, "nvidia");
-	for (size_t i = 0; i < m->host.snapshot->n_functions; i++)
+		host_gpu(&m.host, gpus[i].slot, 0x2230, "nvidia");
+	for (size_t i = 0; i < m.host.snapshot->n_functions; i++)
 		for (size_t k = 0; k < ELEMENTS(gpus); k++)
-			if (str_starts_with(BDF_TEXT(&m->host.snapshot->functions[i]->bdf),
+			if (str_starts_with(BDF_TEXT(&m.host.snapshot->functions[i]->bdf),
 					    gpus[k].slot))
-				m->host.snapshot->functions[i]->iommu_group = gpus[k].iommu_group;
-	model_function(m, NIC)->iommu_group = 12;
-	host_seal(&m->host);
-	model_inspect(m);
+				m.host.snapshot->functions[i]->iommu_group = gpus[k].iommu_group;
+	model_function(&m, NIC)->iommu_group = 12;
+	host_seal(&m.host);
+	model_inspect(&m);
+	return m;
 }
 
 static inline _unused_ void model_declare_both(PlanModel *m)
@@ -128,7 +129,7 @@ static inline _unused_ void model_declare_both(PlanModel *m)
 			       "[Group]\nName=pair1\nGpu=a1:00.0\nGpu=c1:00.0\n");
 }
 
-/* vm42, from fixtures; NULL texts as in PlanDomain. */
+/* vm42, from fixtures; NULL texts as in VirtDomain. */
 static inline _unused_ void model_domain(PlanModel *m, const char *config, const char *live)
 {
 	free(m->config_xml);
@@ -233,9 +234,9 @@ static inline _unused_ int model_plan(PlanModel *m)
 		model_domain(m, "q35", NULL);
 	if (!m->host.groups)
 		model_observe(m);
-	m->domain = (PlanDomain){
-		.uuid = VM42,
-		.name = "vm42",
+	m->domain = (VirtDomain){
+		.uuid = (char *)VM42,
+		.name = (char *)"vm42",
 		.active = m->live_xml != NULL,
 		.persistent = m->config_xml != NULL,
 		.config_xml = m->config_xml,

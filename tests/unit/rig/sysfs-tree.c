@@ -396,7 +396,7 @@ void tree_add_gpu(SysfsTree *tree, const char *bdf, uint16_t device, const char 
 		  int iommu_group, const char *upstream)
 {
 	Bdf above = upstream ? tree_bdf(upstream) : (Bdf){ 0 };
-	char *display_driver = driver ? xstrdup(driver) : NULL;
+	_cleanup_free_ char *display_driver = driver ? xstrdup(driver) : NULL;
 	PciFunction f = {
 		.bdf = tree_bdf(bdf),
 		.vendor = PCI_VENDOR_NVIDIA,
@@ -422,7 +422,6 @@ void tree_add_gpu(SysfsTree *tree, const char *bdf, uint16_t device, const char 
 	memset(f.bar_size, 0, sizeof(f.bar_size));
 	f.bar_size[0] = 16 << 10;
 	tree_add_function(tree, &f);
-	free(display_driver);
 }
 
 void tree_add_nvidia_information(SysfsTree *tree, const char *bdf, const char *uuid, int minor)

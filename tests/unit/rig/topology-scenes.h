@@ -40,8 +40,7 @@ static inline _unused_ void scene_gpu(Scene *s, const char *slot, uint16_t devic
 		f->numa_node = numa;
 		f->iommu_group = iommu;
 		f->power_state = strdup("D0");
-		f->upstream = calloc(strv_length(bridges) + 1, sizeof(Bdf));
-		assert_non_null(f->upstream);
+		f->upstream = xcalloc(strv_length(bridges) + 1, sizeof(Bdf));
 		for (char **bridge = bridges; bridge && *bridge; bridge++)
 			f->upstream[f->n_upstream++] = bdf_of(*bridge);
 	}
@@ -253,11 +252,10 @@ static const SceneRow scenes[] = {
 /* The document a daemon would give of the scene. */
 static inline _unused_ char *scene_document(const SceneRow *row)
 {
-	Scene s = { .facts = calloc(1, sizeof(HostFacts)) };
+	Scene s = { .facts = xcalloc(1, sizeof(HostFacts)) };
 	char *json;
 
-	assert_non_null(s.facts);
-	host_init(&s.model);
+	s.model = host_new();
 	row->build(&s);
 	host_resolve(&s.model);
 	host_observe(&s.model, false);

@@ -201,13 +201,12 @@ typedef struct Numbered {
 
 static void receive(void *data)
 {
-	Numbered *numbered = data;
+	_cleanup_free_ Numbered *numbered = data;
 
 	/* One poster's letters come in the order in which it posted them. */
 	assert_int_equal(numbered->number, numbered->poster->next);
 	numbered->poster->next++;
 	(*numbered->poster->received)++;
-	free(numbered);
 }
 
 static void *post_many(void *data)

@@ -406,7 +406,7 @@ TEST(text_is_broken_at_blanks)
 
 TEST(markup_is_escaped)
 {
-	char *text = NULL;
+	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
 	FILE *f = open_memstream(&text, &size);
 
@@ -414,7 +414,6 @@ TEST(markup_is_escaped)
 	fclose(f);
 	assert_string_equal(text, "&lt;a href=&quot;x&quot;&gt;&amp;&apos;\xef\xbf\xbd\xef\xbf\xbd"
 				  "\xc3\xa9\xef\xbf\xbd");
-	free(text);
 }
 
 static int write_all(const char *directory)

@@ -30,7 +30,7 @@ typedef struct Rig {
 	DoctorSymptom symptom;
 	DoctorNotes drift, evidence, tenants, files, split;
 	const char *fence_fault;
-	DoctorDomain domain;
+	VirtDomain domain;
 	json_t *report;
 } Rig;
 
@@ -66,9 +66,8 @@ static inline _unused_ void rig_init(Rig *rig)
 	static const char *const leads[GPUS] = { GPU, "0000:61:00.0", "0000:a1:00.0",
 						 "0000:c1:00.0" };
 
-	*rig = (Rig){ .symptom = DOCTOR_SYMPTOM_MAX_, .host = calloc(1, sizeof(Examination)) };
-	assert_non_null(rig->host);
-	model_init(&rig->m);
+	*rig = (Rig){ .symptom = DOCTOR_SYMPTOM_MAX_, .host = xcalloc(1, sizeof(Examination)) };
+	rig->m = model_new();
 	for (size_t i = 0; i < GPUS; i++) {
 		model_set(&model_function(&rig->m, leads[i])->power_state, "D0");
 		rig->health[i] = (GpuHealth){
@@ -89,8 +88,7 @@ static inline _unused_ void rig_init(Rig *rig)
 	set(&rig->host->nvidia_version, "550.54.15");
 	set(&rig->host->libvirt_daemon, "virtqemud (pid 12)");
 	add(&rig->host->cmdline, "intel_iommu=on");
-	rig->host->image = calloc(1, sizeof(Initramfs));
-	assert_non_null(rig->host->image);
+	rig->host->image = xcalloc(1, sizeof(Initramfs));
 	set(&rig->host->image->path, "/boot/initrd.img-6.1");
 	set(&rig->host->image->release, "6.1");
 	set(&rig->host->image->maker, "initramfs-tools");
@@ -173,11 +171,11 @@ static inline _unused_ void rig_report(Rig *rig)
 	facts.gpus = m->host.set;
 	facts.groups = m->host.groups;
 	facts.uses = rig->no_libvirt ? NULL : m->host.uses;
-	rig->domain = (DoctorDomain){
-		.uuid = VM42,
-		.name = "vm42",
+	rig->domain = (VirtDomain){
+		.uuid = (char *)VM42,
+		.name = (char *)"vm42",
 		.active = m->live_xml != NULL,
-		.config_xml = rig->bad_xml ? "<domain>" : m->config_xml,
+		.config_xml = rig->bad_xml ? (char *)"<domain>" : m->config_xml,
 		.live_xml = m->live_xml,
 	};
 	if (rig->with_domain)
@@ -265,7 +263,7 @@ static inline _unused_ void run_case(const Case *c, bool domain)
 	_cleanup_free_ char *found = NULL;
 	const json_t *check;
 	const char *remedy;
-	Rig rig;
+	_cleanup_(rig_done) Rig rig;
 
 	rig_init(&rig);
 	if (domain)
@@ -284,7 +282,6 @@ static inline _unused_ void run_case(const Case *c, bool domain)
 	remedy = str_or_empty(json_string_value(json_object_get(check, "remedy")));
 	if (!strstr(remedy, c->remedy))
 		fail_msg("%s: the remedy is %s", c->name, remedy);
-	rig_done(&rig);
 }
 
 /* Every check in `room` has a case, and each case is found by its check and by no other. */

@@ -186,8 +186,7 @@ static void read_machine(Replay *r)
 
 	if (!machine)
 		return;
-	r->machine = calloc(1, sizeof(HostFacts));
-	assert_non_null(r->machine);
+	r->machine = xcalloc(1, sizeof(HostFacts));
 	r->machine->physical_bits = (unsigned)number_of(machine, "physical_bits");
 	r->machine->kernel_major = (unsigned)number_of(machine, "kernel_major");
 	r->machine->kernel_minor = (unsigned)number_of(machine, "kernel_minor");
@@ -333,7 +332,7 @@ static void replay_begin(Replay *r, const char *snapshot, const char *facts)
 	json_error_t error;
 
 	*r = (Replay){ .doctor = { .symptom = DOCTOR_SYMPTOM_MAX_ } };
-	host_init(&r->host);
+	r->host = host_new();
 	pci_snapshot_free(r->host.snapshot);
 	r->host.snapshot = NULL;
 	assert_int_equal(
@@ -388,7 +387,6 @@ static char *read_file(int fd, const char *name, const char *suffix)
 	_cleanup_free_ char *path = strf("%s%s", name, suffix);
 	char *text = NULL;
 
-	assert_non_null(path);
 	if (file_read_at(fd, path, FILE_SIZE_MAX, &text, NULL) < 0)
 		fail_msg("%s cannot be read", path);
 	return text;

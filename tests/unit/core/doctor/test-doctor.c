@@ -13,7 +13,7 @@ TEST(a_healthy_host_passes_every_check)
 {
 	const json_t *check;
 	size_t i;
-	Rig rig;
+	_cleanup_(rig_done) Rig rig;
 
 	rig_init(&rig);
 	rig_report(&rig);
@@ -21,27 +21,25 @@ TEST(a_healthy_host_passes_every_check)
 		if (!str_equal(json_string_value(json_object_get(check, "status")), "pass"))
 			fail_msg("%s: %s", json_string_value(json_object_get(check, "id")),
 				 json_string_value(json_object_get(check, "status")));
-	rig_done(&rig);
 }
 
 /* A healthy group that runs in its domain is no fault either. */
 TEST(an_assigned_group_is_no_fault)
 {
 	_cleanup_free_ char *found = NULL;
-	Rig rig;
+	_cleanup_(rig_done) Rig rig;
 
 	rig_init(&rig);
 	assign_pair0(&rig);
 	rig_report(&rig);
 	found = spoken(&rig);
 	assert_string_equal(found, "");
-	rig_done(&rig);
 }
 
 TEST(the_guest_that_runs_on_its_group_is_no_holder)
 {
 	_cleanup_free_ char *found = NULL;
-	Rig rig;
+	_cleanup_(rig_done) Rig rig;
 
 	rig_init(&rig);
 	assign_pair0(&rig);
@@ -50,14 +48,13 @@ TEST(the_guest_that_runs_on_its_group_is_no_holder)
 	rig_report(&rig);
 	found = spoken(&rig);
 	assert_string_equal(found, "");
-	rig_done(&rig);
 }
 
 /* GPUs that are idle, sleep or are moved by a job are not faulty. */
 TEST(what_is_usual_is_no_fault)
 {
 	_cleanup_free_ char *found = NULL;
-	Rig rig;
+	_cleanup_(rig_done) Rig rig;
 
 	rig_init(&rig);
 	model_set(&model_function(&rig.m, GPU)->reset_methods, NULL);
@@ -73,7 +70,6 @@ TEST(what_is_usual_is_no_fault)
 	rig_report(&rig);
 	found = spoken(&rig);
 	assert_string_equal(found, "");
-	rig_done(&rig);
 }
 
 /* ---- facts that are missing ---- */
@@ -351,7 +347,7 @@ static const char *const lack_nothing[] = { "iommu",	  "iommu-group",
 TEST(a_check_that_lacks_a_fact_does_not_pass)
 {
 	for (size_t i = 0; i < ELEMENTS(lacks); i++) {
-		Rig rig;
+		_cleanup_(rig_done) Rig rig;
 
 		rig_init(&rig);
 		if (lacks[i].domain)
@@ -363,7 +359,6 @@ TEST(a_check_that_lacks_a_fact_does_not_pass)
 		    !says(find_check(&rig, lacks[i].id), lacks[i].text))
 			fail_msg("row %zu: %s is %s, or does not say \"%s\"", i, lacks[i].id,
 				 status_of(&rig, lacks[i].id), lacks[i].text);
-		rig_done(&rig);
 	}
 }
 
@@ -371,7 +366,7 @@ TEST(every_check_names_its_evidence_and_what_it_lacks)
 {
 	const json_t *check;
 	size_t i;
-	Rig rig;
+	_cleanup_(rig_done) Rig rig;
 
 	rig_init(&rig);
 	assign_pair0(&rig);
@@ -389,7 +384,6 @@ TEST(every_check_names_its_evidence_and_what_it_lacks)
 		if (!found)
 			fail_msg("no row says what %s lacks when it is unknown", id);
 	}
-	rig_done(&rig);
 }
 
 static void skipped(Rig *rig, const char *const *ids, const char *why)
@@ -407,7 +401,7 @@ TEST(without_gpus_checks_of_gpus_are_skipped)
 					   "answers",	 "power",  "aer",      "reset",
 					   "link-width", NULL };
 	_cleanup_free_ char *found = NULL;
-	Rig rig;
+	_cleanup_(rig_done) Rig rig;
 
 	rig_init(&rig);
 	for (size_t i = 0; i < rig.m.host.snapshot->n_functions; i++)
@@ -418,14 +412,13 @@ TEST(without_gpus_checks_of_gpus_are_skipped)
 	rig_report(&rig);
 	skipped(&rig, ids, "no GPU");
 	found = spoken(&rig);
-	rig_done(&rig);
 }
 
 TEST(a_symptom_leads_to_what_was_found)
 {
 	for (int s = 0; s < DOCTOR_SYMPTOM_MAX_; s++) {
 		const json_t *symptom, *suspects;
-		Rig rig;
+		_cleanup_(rig_done) Rig rig;
 
 		rig_init(&rig);
 		rig.with_domain = true;
@@ -440,7 +433,6 @@ TEST(a_symptom_leads_to_what_was_found)
 		assert_int_equal(json_array_size(suspects), 1);
 		assert_string_equal(json_string_value(json_array_get(suspects, 0)), "answers");
 		assert_true(json_array_size(json_object_get(symptom, "hints")) >= 3);
-		rig_done(&rig);
 	}
 }
 
@@ -449,7 +441,7 @@ TEST(counts_add_up)
 	const json_t *counts, *value;
 	const char *key;
 	json_int_t sum = 0;
-	Rig rig;
+	_cleanup_(rig_done) Rig rig;
 
 	rig_init(&rig);
 	model_holder(&rig.m, GPU, "/dev/nvidia0", false);
@@ -459,7 +451,6 @@ TEST(counts_add_up)
 		sum += json_integer_value(value);
 	assert_int_equal(sum, json_array_size(json_object_get(rig.report, "checks")));
 	assert_int_equal(json_integer_value(json_object_get(counts, "warn")), 1);
-	rig_done(&rig);
 }
 
 /*
@@ -486,7 +477,6 @@ static char *read_host(const char *name, const char *suffix)
 	_cleanup_free_ char *path = strf(FIXTURES "/hosts/%s%s", name, suffix);
 	char *text = NULL;
 
-	assert_non_null(path);
 	return file_read_at(AT_FDCWD, path, 4U * 1024 * 1024, &text, NULL) < 0 ? NULL : text;
 }
 
@@ -497,11 +487,11 @@ TEST(golden_hosts_have_the_faults_written_here)
 	for (size_t i = 0; i < ELEMENTS(golden); i++) {
 		_cleanup_free_ char *json = read_host(golden[i].host, ".json");
 		_cleanup_free_ char *conf = read_host(golden[i].host, ".conf"), *found = NULL;
-		Rig rig;
+		_cleanup_(rig_done) Rig rig;
 
 		rig_init(&rig);
 		host_done(&rig.m.host);
-		host_init(&rig.m.host);
+		rig.m.host = host_new();
 		pci_snapshot_free(rig.m.host.snapshot);
 		rig.m.host.snapshot = NULL;
 		assert_non_null(json);
@@ -520,7 +510,6 @@ TEST(golden_hosts_have_the_faults_written_here)
 			good = false;
 			print_error("%s: \"%s\" spoke\n", golden[i].host, found);
 		}
-		rig_done(&rig);
 	}
 	assert_true(good);
 }

@@ -19,7 +19,6 @@ static void replace(char **xml, const char *old, const char *new)
 	if (!at)
 		fail_msg("the XML has no %s", old);
 	text = strf("%.*s%s%s", (int)(at - *xml), *xml, new, at + strlen(old));
-	assert_non_null(text);
 	free(*xml);
 	*xml = text;
 }
@@ -27,7 +26,7 @@ static void replace(char **xml, const char *old, const char *new)
 TEST(a_domain_with_its_group_is_in_order)
 {
 	_cleanup_free_ char *found = NULL;
-	Rig rig;
+	_cleanup_(rig_done) Rig rig;
 
 	domain_rig(&rig);
 	rig_report(&rig);
@@ -36,14 +35,13 @@ TEST(a_domain_with_its_group_is_in_order)
 	assert_string_equal(
 		json_string_value(json_object_get(json_object_get(rig.report, "domain"), "group")),
 		"pair0");
-	rig_done(&rig);
 }
 
 /* Faults of another group are not in the report about this domain. */
 TEST(only_its_own_group_is_looked_at)
 {
 	_cleanup_free_ char *found = NULL;
-	Rig rig;
+	_cleanup_(rig_done) Rig rig;
 
 	domain_rig(&rig);
 	rig.health[2].fatal = 1;
@@ -51,7 +49,6 @@ TEST(only_its_own_group_is_looked_at)
 	rig_report(&rig);
 	found = spoken(&rig);
 	assert_string_equal(found, "");
-	rig_done(&rig);
 }
 
 /* ---- faults ---- */
@@ -190,7 +187,7 @@ TEST(each_fault_of_the_domain_is_found_by_its_check_and_by_no_other)
 /* An operator's own setting is neither an error nor drift. */
 TEST(what_was_applied_and_then_changed_by_hand_is_in_order)
 {
-	Rig rig;
+	_cleanup_(rig_done) Rig rig;
 
 	domain_rig(&rig);
 	applied_and_gone(&rig);
@@ -200,13 +197,12 @@ TEST(what_was_applied_and_then_changed_by_hand_is_in_order)
 	rig_report(&rig);
 	assert_string_equal(status_of(&rig, "domain-applied"), "pass");
 	assert_true(says(find_check(&rig, "domain-applied"), "own setting in its place"));
-	rig_done(&rig);
 }
 
 TEST(what_a_running_guest_has_is_not_asked_for_again)
 {
 	_cleanup_free_ char *found = NULL;
-	Rig rig;
+	_cleanup_(rig_done) Rig rig;
 
 	domain_rig(&rig);
 	too_few_hugepages(&rig);
@@ -215,13 +211,12 @@ TEST(what_a_running_guest_has_is_not_asked_for_again)
 	rig_report(&rig);
 	found = spoken(&rig);
 	assert_string_equal(found, "");
-	rig_done(&rig);
 }
 
 TEST(a_machine_that_is_not_known_is_no_fault)
 {
 	_cleanup_free_ char *found = NULL;
-	Rig rig;
+	_cleanup_(rig_done) Rig rig;
 
 	domain_rig(&rig);
 	too_few_hugepages(&rig);
@@ -230,7 +225,6 @@ TEST(a_machine_that_is_not_known_is_no_fault)
 	rig_report(&rig);
 	found = spoken(&rig);
 	assert_string_equal(found, "");
-	rig_done(&rig);
 }
 
 TEST(xml_that_is_not_understood_is_told)
@@ -238,7 +232,7 @@ TEST(xml_that_is_not_understood_is_told)
 	static const char *const ids[] = { "domain-machine",   "domain-acpi",	 "domain-window",
 					   "domain-hugepages", "domain-memlock", "domain-numa",
 					   "domain-clique" };
-	Rig rig;
+	_cleanup_(rig_done) Rig rig;
 
 	domain_rig(&rig);
 	rig.bad_xml = true;
@@ -247,13 +241,12 @@ TEST(xml_that_is_not_understood_is_told)
 		assert_string_equal(status_of(&rig, ids[i]), "unknown");
 		assert_true(says(find_check(&rig, ids[i]), "its XML is not understood"));
 	}
-	rig_done(&rig);
 }
 
 TEST(a_domain_without_a_group_is_told_so)
 {
 	_cleanup_free_ char *found = NULL;
-	Rig rig;
+	_cleanup_(rig_done) Rig rig;
 
 	rig_init(&rig);
 	rig.with_domain = true;
@@ -262,5 +255,4 @@ TEST(a_domain_without_a_group_is_told_so)
 	found = spoken(&rig);
 	assert_string_equal(found, "domain-group domain-machine");
 	assert_string_equal(status_of(&rig, "domain-hostdevs"), "skipped");
-	rig_done(&rig);
 }

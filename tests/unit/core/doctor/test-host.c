@@ -263,7 +263,7 @@ static const struct {
 TEST(ids_are_judged_by_what_they_take)
 {
 	for (size_t i = 0; i < ELEMENTS(ids_rows); i++) {
-		Rig rig;
+		_cleanup_(rig_done) Rig rig;
 
 		rig_init(&rig);
 		strv_split(ids_rows[i].settings, "|", &rig.host->modprobe);
@@ -278,7 +278,6 @@ TEST(ids_are_judged_by_what_they_take)
 		    !says(find_check(&rig, "vfio-ids"), ids_rows[i].text))
 			fail_msg("%s %s: %s", ids_rows[i].settings, ids_rows[i].cmdline,
 				 json_dumps(find_check(&rig, "vfio-ids"), 0));
-		rig_done(&rig);
 	}
 }
 
@@ -297,7 +296,7 @@ TEST(ids_of_the_image_are_told_where_the_host_has_others)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Rig rig;
+		_cleanup_(rig_done) Rig rig;
 
 		rig_init(&rig);
 		if (rows[i].of_host)
@@ -309,14 +308,13 @@ TEST(ids_of_the_image_are_told_where_the_host_has_others)
 		if (str_equal(rows[i].status, "warn"))
 			assert_true(says(find_check(&rig, "vfio-ids"),
 					 "in modprobe.d of /boot/initrd.img-6.1: vfio-pci takes"));
-		rig_done(&rig);
 	}
 }
 
 /* field: host/13 */
 TEST(what_pci_stub_took_is_told_with_the_word_that_had_it)
 {
-	Rig rig;
+	_cleanup_(rig_done) Rig rig;
 
 	rig_init(&rig);
 	add(&rig.host->cmdline, "pci-stub.ids=10de:1aef");
@@ -326,7 +324,6 @@ TEST(what_pci_stub_took_is_told_with_the_word_that_had_it)
 	assert_true(says(find_check(&rig, "driver"),
 			 "0000:41:00.1 is on pci-stub: pci-stub's ids=10de:1aef on the kernel "
 			 "command line takes it at boot"));
-	rig_done(&rig);
 }
 
 /* fault N2 */
@@ -344,7 +341,7 @@ TEST(a_version_that_the_table_does_not_reach_is_unknown)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Rig rig;
+		_cleanup_(rig_done) Rig rig;
 
 		rig_init(&rig);
 		set(&rig.host->nvidia_version, rows[i].version);
@@ -352,7 +349,6 @@ TEST(a_version_that_the_table_does_not_reach_is_unknown)
 		if (!str_equal(status_of(&rig, "driver-version"), rows[i].status) ||
 		    !says(find_check(&rig, "driver-version"), rows[i].text))
 			fail_msg("%s: %s", rows[i].version, status_of(&rig, "driver-version"));
-		rig_done(&rig);
 	}
 }
 
@@ -363,7 +359,7 @@ TEST(a_modeset_that_lets_go_is_no_fault)
 						 "0000:c1:00.0" };
 
 	for (size_t i = 0; i < 2; i++) {
-		Rig rig;
+		_cleanup_(rig_done) Rig rig;
 
 		rig_init(&rig);
 		modeset(&rig);
@@ -373,7 +369,6 @@ TEST(a_modeset_that_lets_go_is_no_fault)
 			model_drive(&rig.m, functions[k], "vfio-pci", "vfio-pci");
 		rig_report(&rig);
 		assert_string_equal(status_of(&rig, "nvidia-drm"), "pass");
-		rig_done(&rig);
 	}
 }
 
@@ -381,7 +376,7 @@ TEST(a_modeset_that_lets_go_is_no_fault)
 TEST(nvidia_persistenced_is_no_fault)
 {
 	_cleanup_free_ char *found = NULL;
-	Rig rig;
+	_cleanup_(rig_done) Rig rig;
 
 	rig_init(&rig);
 	persistenced_service(&rig);
@@ -389,5 +384,4 @@ TEST(nvidia_persistenced_is_no_fault)
 	found = spoken(&rig);
 	assert_string_equal(found, "");
 	assert_true(says(find_check(&rig, "services"), "makes it let go"));
-	rig_done(&rig);
 }

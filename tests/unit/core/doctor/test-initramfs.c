@@ -99,14 +99,12 @@ static void copy_of_what_is_free(Rig *r)
 /* 0000:a1:00.0, which is nobody's, by this function of it. */
 static void keep_what_is_free(Rig *r)
 {
-	Assignment *kept = calloc(1, sizeof(*kept));
+	Assignment *kept = xcalloc(1, sizeof(*kept));
 	Bdf bdf = bdf_of("0000:a1:00.0");
 
-	assert_non_null(kept);
 	kept->group_name = strdup("solo0");
 	kept->kept = KEPT_ASKED;
-	kept->functions = calloc(1, sizeof(AssignedFunction));
-	assert_non_null(kept->functions);
+	kept->functions = xcalloc(1, sizeof(AssignedFunction));
 	kept->functions[kept->n_functions++].bdf = bdf;
 	kept_add(r->m.host.assignments, kept);
 }
@@ -226,7 +224,7 @@ TEST(what_takes_nothing_early_is_no_fault)
 
 	for (size_t i = 0; i < ELEMENTS(hosts); i++) {
 		_cleanup_free_ char *found = NULL;
-		Rig rig;
+		_cleanup_(rig_done) Rig rig;
 
 		rig_init(&rig);
 		hosts[i](&rig);
@@ -235,7 +233,6 @@ TEST(what_takes_nothing_early_is_no_fault)
 		if (!str_equal(found, "") || !str_equal(status_of(&rig, "initramfs"), "pass"))
 			fail_msg("host %zu: \"%s\" spoke, %s", i, found,
 				 status_of(&rig, "initramfs"));
-		rig_done(&rig);
 	}
 }
 
@@ -243,7 +240,7 @@ TEST(what_takes_nothing_early_is_no_fault)
 TEST(an_image_that_was_not_read_has_not_passed)
 {
 	for (unsigned i = 0; i < 5; i++) {
-		Rig rig;
+		_cleanup_(rig_done) Rig rig;
 
 		rig_init(&rig);
 		assign_pair0(&rig);
@@ -268,7 +265,6 @@ TEST(an_image_that_was_not_read_has_not_passed)
 				 i == 4);
 		assert_true(says(find_check(&rig, "initramfs"),
 				 i == 0 ? "it was not looked for" : "is cut off"));
-		rig_done(&rig);
 	}
 }
 
@@ -276,7 +272,7 @@ TEST(an_image_that_was_not_read_has_not_passed)
 TEST(another_domains_functions_are_not_told)
 {
 	_cleanup_free_ char *found = NULL;
-	Rig rig;
+	_cleanup_(rig_done) Rig rig;
 
 	rig_init(&rig);
 	copy_of_what_is_free(&rig);
@@ -284,5 +280,4 @@ TEST(another_domains_functions_are_not_told)
 	rig_report(&rig);
 	found = spoken(&rig);
 	assert_string_equal(found, "");
-	rig_done(&rig);
 }

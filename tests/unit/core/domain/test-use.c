@@ -11,9 +11,8 @@ TEST(domains_are_found_by_uuid_and_by_what_they_use)
 {
 	Bdf a = bdf_of("0000:41:00.0"), b = bdf_of("0000:61:00.0"), absent = bdf_of("0000:81:00.0");
 	size_t position = 0;
-	HostModel h;
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_init(&h);
 	host_domain(&h, "vm1", true, (const char *const[]){ "0000:41:00.0", NULL });
 	host_domain(&h, "vm2", false, (const char *const[]){ NULL });
 	host_domain(&h, "vm3", false,
@@ -28,15 +27,13 @@ TEST(domains_are_found_by_uuid_and_by_what_they_use)
 	assert_string_equal(domain_uses_holding(h.uses, &b, &position)->name, "vm3");
 	assert_null(domain_use_hostdev(&h.uses->items[2], &absent));
 	assert_ptr_equal(domain_use_hostdev(&h.uses->items[2], &a), &h.uses->items[2].hostdevs[1]);
-	host_done(&h);
 }
 
 TEST(a_copy_is_whole_and_stands_alone)
 {
 	DomainUse copy = { 0 }, *use;
-	HostModel h;
+	HostModel h = host_new();
 
-	host_init(&h);
 	use = host_domain(&h, "vm1", true,
 			  (const char *const[]){ "0000:41:00.0", "0000:41:00.1", NULL });
 	strv_append(&use->gpupass_groups, "pair0");
@@ -189,7 +186,7 @@ static void check_spelling(const Spelling *s, bool live)
 	_cleanup_strv_ char **addresses = NULL;
 
 	for (size_t i = 0; i < ELEMENTS(s->args) && s->args[i]; i++) {
-		char *before = args;
+		_cleanup_free_ char *before = args;
 
 		if (*s->args[i] == '<')
 			args = strf("%s</qemu:commandline>%s<qemu:commandline>", before,
@@ -198,7 +195,6 @@ static void check_spelling(const Spelling *s, bool live)
 			args = strf("%s<qemu:arg value=%c%s%c/>", before,
 				    strchr(s->args[i], '"') ? '\'' : '"', s->args[i],
 				    strchr(s->args[i], '"') ? '\'' : '"');
-		free(before);
 	}
 	xml = strf("<domain type='kvm' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>"
 		   "<name>vm</name><uuid>" MDEV "</uuid><devices/>"

@@ -335,13 +335,12 @@ TEST(functions_are_found_wherever_libvirt_has_an_address_of_the_host)
 		_cleanup_free_ char *text = strf(DOMAIN("<devices>%s</devices>"), rows[i].xml);
 		Bdf bdf = { 0, 0x41, 0, 0 };
 		const DomainHostdev *hostdev;
-		DomainUse use;
+		_cleanup_(domain_use_clear) DomainUse use;
 
 		assert_int_equal(domain_use_from_xml(NULL, text, &use, NULL), 0);
 		hostdev = domain_use_hostdev(&use, &bdf);
 		if (!hostdev || hostdev->managed != rows[i].managed || hostdev->has_guest)
 			fail_msg("row %zu: %s", i, hostdev ? "managed or not" : "not found");
-		domain_use_clear(&use);
 	}
 }
 
@@ -366,12 +365,11 @@ TEST(what_is_no_address_of_the_host_is_not_taken_for_one)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *text = strf(DOMAIN("<devices>%s</devices>"), rows[i]);
-		DomainUse use;
+		_cleanup_(domain_use_clear) DomainUse use;
 
 		assert_int_equal(domain_use_from_xml(NULL, text, &use, NULL), 0);
 		if (use.n_hostdevs != 0)
 			fail_msg("row %zu: %s", i, BDF_TEXT(&use.hostdevs[0].bdf));
-		domain_use_clear(&use);
 	}
 }
 
@@ -439,7 +437,7 @@ TEST(use_lays_running_domain_over_definition)
 		"</devices></domain>";
 	const char *config = DOMAIN("<devices>" SOURCE("bus='0x41' slot='0'")
 					    SOURCE("bus='0xa1' slot='0'") "</devices>");
-	DomainUse use = { 0 };
+	_cleanup_(domain_use_clear) DomainUse use = { 0 };
 
 	assert_int_equal(domain_use_from_xml(live, config, &use, NULL), 0);
 	assert_true(use.active);
@@ -453,7 +451,6 @@ TEST(use_lays_running_domain_over_definition)
 	assert_true(!use.hostdevs[1].live && use.hostdevs[1].config);
 	assert_true(use.hostdevs[2].live && !use.hostdevs[2].config);
 	assert_string_equal(use.hostdevs[2].alias, "hostdev1");
-	domain_use_clear(&use);
 }
 
 /* A look reads with xml_skim(), a plan with xml_parse(). */
@@ -725,7 +722,7 @@ TEST(use_is_read_whatever_others_have_written_beside_it)
 		_cleanup_free_ char *text =
 			repeated("<domain>" IDENTITY "<metadata><p:a xmlns:p='p'>", rows[i].what,
 				 rows[i].n, tail);
-		DomainUse use = { 0 };
+		_cleanup_(domain_use_clear) DomainUse use = { 0 };
 
 		if (domain_use_from_xml(NULL, text, &use, NULL) != 0)
 			fail_msg("row %zu is not read", i);
@@ -733,7 +730,6 @@ TEST(use_is_read_whatever_others_have_written_beside_it)
 		assert_int_equal(use.n_hostdevs, 1);
 		assert_int_equal(use.hostdevs[0].bdf.bus, 0x41);
 		assert_string_equal(use.hostdevs[0].alias, "ua-x");
-		domain_use_clear(&use);
 	}
 }
 
@@ -742,7 +738,7 @@ TEST(use_is_read_beside_many_attributes_and_deep_elements)
 	static const size_t n = 100000;
 	_cleanup_free_ char *text = malloc(n * 12 + 10000);
 	char *at;
-	DomainUse use = { 0 };
+	_cleanup_(domain_use_clear) DomainUse use = { 0 };
 
 	at = stpcpy(text, "<domain>" IDENTITY "<metadata><p:a xmlns:p='p'");
 	for (size_t i = 0; i < n; i++)
@@ -755,5 +751,4 @@ TEST(use_is_read_beside_many_attributes_and_deep_elements)
 	stpcpy(at, "</p:a></metadata></domain>");
 	assert_int_equal(domain_use_from_xml(NULL, text, &use, NULL), 0);
 	assert_string_equal(use.name, "vm42");
-	domain_use_clear(&use);
 }

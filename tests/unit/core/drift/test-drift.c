@@ -26,13 +26,15 @@ static DomainUse *ours(HostModel *h, const char *name, bool active, const char *
 	return use;
 }
 
-static void init(HostModel *h, const char *driver_a, const char *driver_b)
+static HostModel two_boards(const char *driver_a, const char *driver_b)
 {
-	host_init(h);
-	host_gpu(h, "0000:41:00", 0x2230, driver_a);
-	host_gpu(h, "0000:61:00", 0x2230, driver_b);
-	host_declare(h, "[Group]\nName=pair0\nGpu=" A0 "\nGpu=" B0 "\n");
-	host_seal(h);
+	HostModel h = host_new();
+
+	host_gpu(&h, "0000:41:00", 0x2230, driver_a);
+	host_gpu(&h, "0000:61:00", 0x2230, driver_b);
+	host_declare(&h, "[Group]\nName=pair0\nGpu=" A0 "\nGpu=" B0 "\n");
+	host_seal(&h);
+	return h;
 }
 
 static Drift *find(HostModel *h, bool libvirt, const Inspection *inspection, const BootFaults *boot)
@@ -79,19 +81,18 @@ static void expect(HostModel *h, const char *what, const char *wanted)
 
 TEST(nothing_drifted)
 {
-	HostModel h;
+	HostModel h = two_boards("nvidia", "nvidia");
 
-	init(&h, "nvidia", "nvidia");
 	expect(&h, "nobody has it", "");
-	init(&h, VFIO, VFIO);
+	h = two_boards(VFIO, VFIO);
 	ours(&h, "vm1", false, all);
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	expect(&h, "assigned, shut off", "");
-	init(&h, VFIO, VFIO);
+	h = two_boards(VFIO, VFIO);
 	ours(&h, "vm1", true, all);
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	expect(&h, "assigned, running", "");
-	init(&h, VFIO, VFIO);
+	h = two_boards(VFIO, VFIO);
 	host_domain(&h, "vm1", true, all);
 	expect(&h, "a foreign domain", "");
 }
@@ -108,19 +109,18 @@ static void expect_kept(HostModel *h, const char *what, const char *wanted)
 /* fault 60 */
 TEST(a_kept_group_that_is_not_bound_is_bound_again)
 {
-	HostModel h;
+	HostModel h = two_boards("nvidia", "nvidia");
 
-	init(&h, "nvidia", "nvidia");
 	expect_kept(&h, "kept, and on nvidia", "driver/bind");
-	init(&h, VFIO, "nvidia");
+	h = two_boards(VFIO, "nvidia");
 	expect_kept(&h, "kept, and half on nvidia", "driver/bind");
-	init(&h, VFIO, VFIO);
+	h = two_boards(VFIO, VFIO);
 	expect_kept(&h, "kept, and bound", "");
 	/* Its domain's affair. */
-	init(&h, VFIO, VFIO);
+	h = two_boards(VFIO, VFIO);
 	host_domain(&h, "vm1", true, all);
 	expect_kept(&h, "kept, and a foreign domain's", "");
-	init(&h, VFIO, "nvidia");
+	h = two_boards(VFIO, "nvidia");
 	ours(&h, "vm1", false, all);
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	expect_kept(&h, "kept, and assigned", "driver/bind");
@@ -128,19 +128,18 @@ TEST(a_kept_group_that_is_not_bound_is_bound_again)
 
 TEST(drivers_that_left_are_bound_again)
 {
-	HostModel h;
+	HostModel h = two_boards(VFIO, "nvidia");
 
-	init(&h, VFIO, "nvidia");
 	ours(&h, "vm1", false, all);
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	expect(&h, "one GPU on nvidia", "driver/bind");
 	/* Its guest runs without the group. */
-	init(&h, "nvidia", "nvidia");
+	h = two_boards("nvidia", "nvidia");
 	ours(&h, "vm1", false, all)->active = true;
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	expect(&h, "the guest runs without it", "driver/bind");
 	/* A function in a running guest is bound, even if the snapshot says otherwise. */
-	init(&h, VFIO, "nvidia");
+	h = two_boards(VFIO, "nvidia");
 	ours(&h, "vm1", true, all);
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	expect(&h, "the guest runs with it", "");
@@ -149,33 +148,32 @@ TEST(drivers_that_left_are_bound_again)
 TEST(definitions_that_changed_are_defined_again)
 {
 	DomainUse *use;
-	HostModel h;
+	HostModel h = two_boards(VFIO, VFIO);
 
-	init(&h, VFIO, VFIO);
 	ours(&h, "vm1", false, none);
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	expect(&h, "all gone", "lacks-all/define");
-	init(&h, VFIO, VFIO);
+	h = two_boards(VFIO, VFIO);
 	ours(&h, "vm1", false, some);
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	expect(&h, "half gone", "lacks-some/define");
-	init(&h, VFIO, VFIO);
+	h = two_boards(VFIO, VFIO);
 	ours(&h, "vm1", false, all)->hostdevs[2].managed = true;
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	expect(&h, "managed by libvirt", "edited/define");
-	init(&h, VFIO, VFIO);
+	h = two_boards(VFIO, VFIO);
 	use = ours(&h, "vm1", true, all);
 	free(use->hostdevs[1].alias);
 	use->hostdevs[1].alias = NULL;
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	expect(&h, "an alias is lost", "edited/define");
-	init(&h, VFIO, VFIO);
+	h = two_boards(VFIO, VFIO);
 	use = ours(&h, "vm1", false, all);
 	use->gpupass_groups = strv_free(use->gpupass_groups);
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	expect(&h, "the mark is lost", "edited/define");
 	/* assign --live: the definition never had the group. */
-	init(&h, VFIO, VFIO);
+	h = two_boards(VFIO, VFIO);
 	use = ours(&h, "vm1", true, all);
 	for (size_t i = 0; i < use->n_hostdevs; i++)
 		use->hostdevs[i].config = false;
@@ -185,9 +183,8 @@ TEST(definitions_that_changed_are_defined_again)
 
 TEST(a_renamed_domain_is_recorded_by_its_new_name)
 {
-	HostModel h;
+	HostModel h = two_boards(VFIO, "nvidia");
 
-	init(&h, VFIO, "nvidia");
 	ours(&h, "vm1", false, all);
 	host_assignment(&h, "pair0", "oldname", 1, all);
 	expect(&h, "renamed, and a driver", "renamed/rename driver/bind");
@@ -200,20 +197,20 @@ TEST(what_a_person_must_see_to_keeps_reconcile_off)
 	HostModel h;
 
 	/* fault 31 */
-	init(&h, "nvidia", "nvidia");
+	h = two_boards("nvidia", "nvidia");
 	host_assignment(&h, "pair0", "vm1", 9, all);
 	expect(&h, "undefined", "no-domain/none");
 	/* fault 32 */
-	init(&h, VFIO, VFIO);
+	h = two_boards(VFIO, VFIO);
 	ours(&h, "vm1", false, none)->gpupass_groups[0][0] = 'x';
 	host_assignment(&h, "pair0", "vm1", 9, all);
 	expect(&h, "another domain of the name", "other-domain/none");
-	init(&h, VFIO, VFIO);
+	h = two_boards(VFIO, VFIO);
 	ours(&h, "vm1", false, all);
 	host_domain(&h, "vm2", false, some);
 	host_assignment(&h, "pair0", "oldname", 1, all);
 	expect(&h, "taken, and renamed", "taken/none taken/none renamed/none");
-	init(&h, VFIO, VFIO);
+	h = two_boards(VFIO, VFIO);
 	ours(&h, "vm1", false, all);
 	use = host_domain(&h, "vm2", false, none);
 	domain_use_add_mdev(use, "4b20d080-1b54-4048-85b3-a6a62d165c01", false, true);
@@ -222,18 +219,18 @@ TEST(what_a_person_must_see_to_keeps_reconcile_off)
 	mdev->parent = h.snapshot->functions[0]->bdf;
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	expect(&h, "a vGPU in another domain", "taken/none");
-	init(&h, VFIO, VFIO);
+	h = two_boards(VFIO, VFIO);
 	use = ours(&h, "vm1", true, all);
 	use->hostdevs[3].live = false;
 	use->hostdevs[0].config = false;
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	expect(&h, "a part live, a part defined", "guest/none lacks-some/none");
-	init(&h, VFIO, VFIO);
+	h = two_boards(VFIO, VFIO);
 	use = ours(&h, "vm1", true, all);
 	use->persistent = false;
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	expect(&h, "undefined while it runs", "no-definition/none");
-	init(&h, "nvidia", "nvidia");
+	h = two_boards("nvidia", "nvidia");
 	ours(&h, "vm1", false, all)->migrated = true;
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	expect(&h, "migrated away", "migrated/none");
@@ -243,41 +240,39 @@ TEST(records_and_boards_that_do_not_fit_are_told)
 {
 	static const char *const vanished[] = { A0, A1, B0, B1, "0000:99:00.0", NULL };
 	static const char *const elsewhere[] = { "0000:91:00.0", "0000:99:00.0", NULL };
-	HostModel h;
+	HostModel h = two_boards(VFIO, VFIO);
 
-	init(&h, VFIO, VFIO);
 	ours(&h, "vm1", false, all);
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	host_assignment(&h, "pair0", "vm2", 2, some);
 	expect(&h, "two records", "two-records/none");
-	init(&h, VFIO, VFIO);
+	h = two_boards(VFIO, VFIO);
 	ours(&h, "vm1", false, all);
 	host_assignment(&h, "pair0", "vm1", 1, all)->functions[0].device = 0x2235;
 	expect(&h, "another board", "board/none");
-	init(&h, VFIO, VFIO);
+	h = two_boards(VFIO, VFIO);
 	ours(&h, "vm1", false, all);
 	host_assignment(&h, "pair0", "vm1", 1, vanished);
 	expect(&h, "a board is gone", "board/none");
-	init(&h, VFIO, VFIO);
+	h = two_boards(VFIO, VFIO);
 	ours(&h, "vm1", false, all);
 	host_assignment(&h, "pair0", "vm1", 1, some);
 	expect(&h, "a GPU more than recorded", "board/none board/none");
-	init(&h, VFIO, VFIO);
+	h = two_boards(VFIO, VFIO);
 	host_assignment(&h, "pair7", "vm1", 1, elsewhere);
 	expect(&h, "no board at all", "no-group/none");
 }
 
 TEST(a_marked_domain_without_a_record_is_adopted_when_whole)
 {
-	HostModel h;
+	HostModel h = two_boards(VFIO, VFIO);
 
-	init(&h, VFIO, VFIO);
 	ours(&h, "vm1", true, all);
 	expect(&h, "it runs with all of it", "no-record/record");
-	init(&h, VFIO, VFIO);
+	h = two_boards(VFIO, VFIO);
 	ours(&h, "vm1", false, some);
 	expect(&h, "it has a part", "mark/none");
-	init(&h, VFIO, VFIO);
+	h = two_boards(VFIO, VFIO);
 	ours(&h, "vm1", false, all);
 	host_domain(&h, "vm2", false, some);
 	expect(&h, "another has a part, too", "taken/none taken/none no-record/none");
@@ -285,12 +280,11 @@ TEST(a_marked_domain_without_a_record_is_adopted_when_whole)
 
 TEST(a_mark_alone_is_told_and_keeps_from_nothing)
 {
-	HostModel h;
+	HostModel h = two_boards(VFIO, VFIO);
 
-	init(&h, VFIO, VFIO);
 	ours(&h, "vm1", false, none);
 	expect(&h, "nobody has it", "mark/none");
-	init(&h, VFIO, "nvidia");
+	h = two_boards(VFIO, "nvidia");
 	ours(&h, "vm1", false, all);
 	ours(&h, "vm2", false, none);
 	host_assignment(&h, "pair0", "vm1", 1, all);
@@ -301,9 +295,8 @@ TEST(a_mark_alone_is_told_and_keeps_from_nothing)
 TEST(a_mark_beside_hostdevs_of_others_is_not_adopted)
 {
 	DomainUse *use;
-	HostModel h;
+	HostModel h = two_boards(VFIO, VFIO);
 
-	init(&h, VFIO, VFIO);
 	use = host_domain(&h, "vm1", false, all);
 	strv_append(&use->gpupass_groups, "pair0");
 	expect(&h, "hostdevs without our alias", "mark/none");
@@ -311,9 +304,8 @@ TEST(a_mark_beside_hostdevs_of_others_is_not_adopted)
 
 TEST(of_a_domain_that_is_not_read_nothing_is_said)
 {
-	HostModel h;
+	HostModel h = two_boards(VFIO, VFIO);
 
-	init(&h, VFIO, VFIO);
 	host_domain(&h, "vm1", false, none)->unread = strdup("too long");
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	expect(&h, "not read", "");
@@ -323,14 +315,12 @@ TEST(without_libvirt_only_drivers_and_boards_are_told)
 {
 	_cleanup_(drift_freep) Drift *drift = NULL;
 	_cleanup_free_ char *found = NULL;
-	HostModel h;
+	_cleanup_(host_done) HostModel h = two_boards(VFIO, "nvidia");
 
-	init(&h, VFIO, "nvidia");
 	host_assignment(&h, "pair0", "vm1", 9, all);
 	drift = find(&h, false, NULL, NULL);
 	found = summary(drift);
 	assert_string_equal(found, "driver/bind");
-	host_done(&h);
 }
 
 TEST(a_missing_override_is_told_where_it_was_looked_at)
@@ -339,11 +329,11 @@ TEST(a_missing_override_is_told_where_it_was_looked_at)
 				  { .driver = (char *)VFIO } };
 	Inspection inspection = { .functions = facts, .n_functions = 2 };
 	_cleanup_(drift_freep) Drift *drift = NULL;
-	HostModel h;
+	_cleanup_(host_done) HostModel h;
 
 	facts[0].bdf = bdf_of(A0);
 	facts[1].bdf = bdf_of(B0);
-	init(&h, VFIO, VFIO);
+	h = two_boards(VFIO, VFIO);
 	ours(&h, "vm1", false, all);
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	drift = find(&h, true, &inspection, NULL);
@@ -352,7 +342,6 @@ TEST(a_missing_override_is_told_where_it_was_looked_at)
 	assert_int_equal(drift->items[0].repair, DRIFT_REPAIR_BIND);
 	assert_int_equal(drift->items[0].n_functions, 1);
 	assert_true(bdf_equal(&drift->items[0].functions[0], &facts[1].bdf));
-	host_done(&h);
 }
 
 TEST(what_happened_at_boot_is_told_with_the_driver)
@@ -366,11 +355,11 @@ TEST(what_happened_at_boot_is_told_with_the_driver)
 	_cleanup_(boot_faults_freep) BootFaults *boot = NULL;
 	_cleanup_(drift_freep) Drift *drift = NULL;
 	_cleanup_free_ char *message = NULL;
-	HostModel h;
+	_cleanup_(host_done) HostModel h;
 
 	assert_int_equal(boot_faults_parse(report, strlen(report), &boot, &message), 0);
 	assert_int_equal(boot->n_items, 1);
-	init(&h, VFIO, "nvidia");
+	h = two_boards(VFIO, "nvidia");
 	ours(&h, "vm1", false, all);
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	drift = find(&h, true, NULL, boot);
@@ -378,7 +367,6 @@ TEST(what_happened_at_boot_is_told_with_the_driver)
 	assert_string_equal(drift->items[0].what,
 			    "2 of 4 functions are not on vfio-pci: " B0
 			    " is on nvidia (at boot: taken: nvidia was first)");
-	host_done(&h);
 }
 
 TEST(a_boot_report_that_is_none_is_refused)
@@ -450,16 +438,14 @@ TEST(what_a_job_works_on_is_left_out)
 
 	for (size_t i = 0; i < ELEMENTS(states); i++) {
 		_cleanup_(drift_freep) Drift *drift = NULL;
-		HostModel h;
+		_cleanup_(host_done) HostModel h = two_boards(VFIO, "nvidia");
 
-		init(&h, VFIO, "nvidia");
 		host_assignment(&h, "pair0", "vm1", 9, all);
 		host_resolve(&h);
 		host_observe(&h, false);
 		host_group(&h, "pair0")->state = states[i];
 		drift = find(&h, true, NULL, NULL);
 		assert_int_equal(drift->n_items, 0);
-		host_done(&h);
 	}
 }
 
@@ -471,9 +457,8 @@ TEST(json_has_each_finding_whole)
 					     "\"repair\": \"bind\"",	 "\"group\": \"pair0\"",
 					     "\"name\": \"vm1\"",	 "\"" B0 "\"",
 					     "gpupass reconcile pair0" };
-	HostModel h;
+	_cleanup_(host_done) HostModel h = two_boards(VFIO, "nvidia");
 
-	init(&h, VFIO, "nvidia");
 	ours(&h, "vm1", false, all);
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	drift = find(&h, true, NULL, NULL);
@@ -482,5 +467,4 @@ TEST(json_has_each_finding_whole)
 		if (!strstr(text, words[i]))
 			fail_msg("no %s in %s", words[i], text);
 	assert_true(drift_has(drift, &drift->items[0]));
-	host_done(&h);
 }

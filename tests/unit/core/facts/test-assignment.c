@@ -73,9 +73,8 @@ TEST(assignments_are_found_by_domain_group_and_function)
 	static const char *const others[] = { "0000:61:00.0", NULL };
 	Bdf absent = bdf_of("0000:99:00.0"), audio = bdf_of("0000:41:00.1");
 	Assignment *first, *second;
-	HostModel h;
+	HostModel h = host_new();
 
-	host_init(&h);
 	assert_null(assignments_find_group(h.assignments, "pair0"));
 	first = host_assignment(&h, "pair0", "vm1", 1, functions);
 	second = host_assignment(&h, "pair1", "vm2", 2, others);

@@ -7,6 +7,7 @@
 
 #include "core/facts/boot-entries.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 TEST(names_end_in_the_release)
 {
@@ -62,9 +63,8 @@ TEST(an_entry_is_of_its_kernel)
 TEST(no_list_grows_without_a_limit)
 {
 	_cleanup_(boot_entry_clear) BootEntry entry = { 0 }, cmdline = { 0 };
-	_cleanup_free_ char *text = calloc(1, 11 * 100 + 1);
+	_cleanup_free_ char *text = xcalloc(1, 11 * 100 + 1);
 
-	assert_non_null(text);
 	for (size_t i = 0; i < 100; i++)
 		memcpy(text + 11 * i, "initrd /ab\n", 11);
 	entry = boot_entry_parse(text);
@@ -103,9 +103,8 @@ TEST(a_section_lies_inside_the_file)
 	assert_false(boot_section_find(pe, sizeof(pe), 271, ".initrd", &section));
 	for (size_t n = 0; n < sizeof(pe); n++) {
 		/* Its own size, so that a sanitizer sees who reads behind the end. */
-		unsigned char *part = malloc(n + 1);
+		unsigned char *part = xmalloc(n + 1);
 
-		assert_non_null(part);
 		memcpy(part, pe, n);
 		assert_int_equal(boot_section_find(part, n, sizeof(pe), ".initrd", &section),
 				 n >= 64 + 24 + 40);

@@ -10,6 +10,7 @@
 #include "core/facts/cpio-stream.h"
 #include "core/facts/initramfs.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define DISPLAY 0x030000
 #define DISPLAY_3D 0x030200
@@ -54,9 +55,8 @@ TEST(modules_are_told_apart_by_name)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image));
+		_cleanup_(initramfs_freep) Initramfs *image = xcalloc(1, sizeof(*image));
 
-		assert_non_null(image);
 		initramfs_note_name(image, rows[i].name);
 		if (!str_equal(str_or_empty(image->modules ? image->modules[0] : NULL),
 			       rows[i].module))
@@ -84,9 +84,8 @@ TEST(gpupass_is_known_by_all_its_parts)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image));
+		_cleanup_(initramfs_freep) Initramfs *image = xcalloc(1, sizeof(*image));
 
-		assert_non_null(image);
 		initramfs_note_name(image, rows[i].name);
 		if (image->bind != rows[i].bind || image->trigger != rows[i].trigger ||
 		    image->vfio_pci != rows[i].vfio_pci || !str_equal(image->maker, rows[i].maker))
@@ -130,12 +129,11 @@ TEST(what_takes_a_function_goes_by_its_class_and_blacklists)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image));
+		_cleanup_(initramfs_freep) Initramfs *image = xcalloc(1, sizeof(*image));
 		_cleanup_free_ char *name = strf("lib/%s.ko", rows[i].module);
 		char *cmdline[] = { (char *)rows[i].word, NULL };
 		const char *taker;
 
-		assert_non_null(image);
 		initramfs_note_name(image, name);
 		strv_split(rows[i].conf, "\n", &image->modprobe);
 		taker = initramfs_taker(image, rows[i].class_code, cmdline);
@@ -146,10 +144,9 @@ TEST(what_takes_a_function_goes_by_its_class_and_blacklists)
 
 TEST(a_word_of_dracut_counts_in_its_images)
 {
-	_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image));
+	_cleanup_(initramfs_freep) Initramfs *image = xcalloc(1, sizeof(*image));
 	char *cmdline[] = { (char *)"rd.driver.blacklist=nova,snd_hda_intel", NULL };
 
-	assert_non_null(image);
 	initramfs_note_name(image, "lib/snd-hda-intel.ko");
 	assert_string_equal(initramfs_taker(image, AUDIO, cmdline), "snd-hda-intel");
 	image->maker = strdup("dracut");
@@ -164,10 +161,9 @@ TEST(modprobe_d_is_in_the_order_of_modprobe)
 		{ "lib/modprobe.d/c.conf", "masked" },	   { "/etc/modprobe.d/a.conf", "a" },
 		{ "x/modprobe.d/d.conf", "nowhere" },	   { "etc/modprobe.d/e.txt", "no setting" },
 	};
-	_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image));
+	_cleanup_(initramfs_freep) Initramfs *image = xcalloc(1, sizeof(*image));
 	_cleanup_free_ char *text = NULL;
 
-	assert_non_null(image);
 	for (size_t i = 0; i < ELEMENTS(files); i++) {
 		if (initramfs_note_name(image, files[i][0]) && files[i][1])
 			initramfs_note_content(image, files[i][0], files[i][1]);
@@ -180,12 +176,11 @@ TEST(modprobe_d_is_in_the_order_of_modprobe)
 
 TEST(what_hostile_names_leave_is_bounded)
 {
-	_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image)), *back = NULL;
+	_cleanup_(initramfs_freep) Initramfs *image = xcalloc(1, sizeof(*image)), *back = NULL;
 	static char long_name[4000];
 	_cleanup_free_ char *text = NULL;
 	json_t *json;
 
-	assert_non_null(image);
 	memset(long_name, 'n', sizeof(long_name) - 1);
 	memcpy(long_name, "nvidia-", 7);
 	memcpy(long_name + sizeof(long_name) - 4, ".ko", 3);
@@ -212,10 +207,9 @@ TEST(what_hostile_names_leave_is_bounded)
 
 TEST(a_copy_has_all_of_it)
 {
-	_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image)), *copy = NULL;
+	_cleanup_(initramfs_freep) Initramfs *image = xcalloc(1, sizeof(*image)), *copy = NULL;
 	json_t *a, *b;
 
-	assert_non_null(image);
 	*image = (Initramfs){
 		.path = strdup("path"),
 		.release = strdup("release"),
@@ -295,9 +289,8 @@ static int push_all(Seen *seen, const char *data, size_t size, size_t step, bool
 	for (size_t at = 0; r >= 0 && at < size;) {
 		size_t n = size - at < step ? size - at : step, used = 0;
 		/* A copy of its own, so that reading past the end is seen. */
-		char *piece = malloc(n);
+		char *piece = xmalloc(n);
 
-		assert_non_null(piece);
 		memcpy(piece, data + at, n);
 		r = cpio_stream_push(&stream, piece, n, &used);
 		free(piece);
@@ -329,7 +322,7 @@ TEST(pieces_of_any_size_give_the_same)
 	n += entry(data + n, "c", 2, 0100644, "", 0);
 	n += entry(data + n, "TRAILER!!!", 11, 0, "", 0);
 	for (size_t step = 1; step <= n; step++) {
-		Seen seen = { .entry_result = 1 };
+		_cleanup_(seen_clear) Seen seen = { .entry_result = 1 };
 		_cleanup_free_ char *names = NULL;
 		bool whole = false;
 
@@ -337,7 +330,6 @@ TEST(pieces_of_any_size_give_the_same)
 		names = strv_join(seen.names, " ");
 		assert_string_equal(names, "dir a/b.conf c");
 		assert_true(whole);
-		seen_clear(&seen);
 	}
 }
 
@@ -362,7 +354,7 @@ TEST(bad_headers_end_the_reading)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		char data[512];
-		Seen seen = { 0 };
+		_cleanup_(seen_clear) Seen seen = { 0 };
 		_cleanup_free_ char *names = NULL;
 		bool whole = false;
 		size_t n = entry(data, rows[i].name, rows[i].name_bytes, 0100644, "", 0);
@@ -375,7 +367,6 @@ TEST(bad_headers_end_the_reading)
 		if (r != rows[i].result || !str_equal(names, rows[i].seen))
 			fail_msg("row %zu: %d, \"%s\"", i, r, names);
 		assert_false(whole);
-		seen_clear(&seen);
 	}
 }
 
@@ -394,7 +385,7 @@ TEST(lengths_are_not_believed)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		static char data[4 * CPIO_NAME_MAX];
-		Seen seen = { .entry_result = 1 };
+		_cleanup_(seen_clear) Seen seen = { .entry_result = 1 };
 		bool whole = true;
 
 		memset(data, 'n', sizeof(data));
@@ -405,7 +396,6 @@ TEST(lengths_are_not_believed)
 		assert_int_equal(push_all(&seen, data, sizeof(data), 100, &whole), 0);
 		assert_false(whole);
 		assert_null(seen.content);
-		seen_clear(&seen);
 	}
 }
 
@@ -415,12 +405,11 @@ TEST(a_name_of_any_bytes_is_handed_on_as_it_is)
 
 	for (size_t i = 0; i < ELEMENTS(names); i++) {
 		char data[512];
-		Seen seen = { 0 };
+		_cleanup_(seen_clear) Seen seen = { 0 };
 		bool whole;
 		size_t n = entry(data, names[i], (unsigned)strlen(names[i]) + 1, 0100644, "", 0);
 
 		assert_int_equal(push_all(&seen, data, n, n, &whole), 0);
 		assert_string_equal(seen.names[0], names[i]);
-		seen_clear(&seen);
 	}
 }

@@ -7,9 +7,8 @@
 
 static Inspection *example(void)
 {
-	Inspection *i = calloc(1, sizeof(*i));
+	Inspection *i = xcalloc(1, sizeof(*i));
 
-	assert_non_null(i);
 	i->vfio_pci = i->unsafe_interrupts = i->nvidia_modeset = true;
 	i->nvidia_version = strdup("550.54.15");
 	*GROW(i->functions, i->n_functions) = (FunctionFacts){

@@ -88,15 +88,13 @@ static char *devices(const Machine *m)
 
 static void expect_devices(const char *text, const MachineMaps *maps, const char *expected)
 {
-	Machine m = parse(text, maps);
-	char *found = devices(&m);
+	_cleanup_(machine_clear) Machine m = parse(text, maps);
+	_cleanup_free_ char *found = devices(&m);
 
 	if (m.unread)
 		fail_msg("%s: not read: %s", text, m.unread);
 	if (strcmp(found, expected) != 0)
 		fail_msg("%s: expected \"%s\", found \"%s\"", text, expected, found);
-	free(found);
-	machine_clear(&m);
 }
 
 #define SLOT(a) a ".0 " a ".1 " a ".2 " a ".3 " a ".4 " a ".5 " a ".6 " a ".7"
@@ -248,8 +246,8 @@ TEST(a_machine_that_may_have_any_function_is_unread)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Machine m = parse(rows[i].text, NULL);
-		char *found = devices(&m);
+		_cleanup_(machine_clear) Machine m = parse(rows[i].text, NULL);
+		_cleanup_free_ char *found = devices(&m);
 
 		if (!m.unread || !strstr(m.unread, rows[i].why) ||
 		    !str_starts_with(m.unread, "/etc/pve/"))
@@ -258,27 +256,25 @@ TEST(a_machine_that_may_have_any_function_is_unread)
 		if (strcmp(found, rows[i].devices) != 0)
 			fail_msg("%s: expected \"%s\", found \"%s\"", rows[i].text, rows[i].devices,
 				 found);
-		free(found);
-		machine_clear(&m);
 	}
 }
 
 /* Whose it is stays known, so that it is no other tenant for that. */
 TEST(an_unread_machine_keeps_its_name_and_time)
 {
-	Machine m = parse("hostpci0: x\nmeta: ctime=1718000000\nname: web\n", NULL);
+	_cleanup_(machine_clear) Machine m =
+		parse("hostpci0: x\nmeta: ctime=1718000000\nname: web\n", NULL);
 
 	assert_non_null(m.unread);
 	assert_string_equal(m.name, "web");
 	assert_int_equal(m.created, 1718000000);
-	machine_clear(&m);
 }
 
 TEST(a_file_has_bounds)
 {
 	static const MachineMaps none = { 0 };
 	size_t size = MACHINE_FILE_MAX + 1;
-	char *text = malloc(size + 1);
+	_cleanup_free_ char *text = malloc(size + 1);
 	char **lines = NULL, *many;
 	Machine m;
 
@@ -298,7 +294,6 @@ TEST(a_file_has_bounds)
 	machine_clear(&m);
 	strv_free(lines);
 	free(many);
-	free(text);
 }
 
 /* Whoever may configure the machine chooses it. */
@@ -317,29 +312,29 @@ TEST(a_name_is_one_of_dns_or_none)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Machine m = parse(rows[i].text, NULL);
+		_cleanup_(machine_clear) Machine m = parse(rows[i].text, NULL);
 
 		if (!str_equal(m.name, rows[i].name))
 			fail_msg("%s: found \"%s\"", rows[i].text, m.name ? m.name : "none");
 		assert_null(m.unread);
-		machine_clear(&m);
 	}
 }
 
 TEST(a_vgpu_is_one_by_the_uuid_that_proxmox_makes)
 {
-	Machine m = parse("hostpci3: 0000:41:00.0,mdev=nvidia-63,pcie=1\n", NULL);
+	_cleanup_(machine_clear) Machine m =
+		parse("hostpci3: 0000:41:00.0,mdev=nvidia-63,pcie=1\n", NULL);
 
 	assert_int_equal(m.n_devices, 0);
 	assert_string_equal(m.mdevs[0], "00000003-0000-0000-0000-000000000101");
 	assert_null(m.mdevs[1]);
-	machine_clear(&m);
 }
 
 TEST(a_mapping_means_what_this_node_has)
 {
 	Machine m;
-	MachineMaps maps = machine_maps_parse(pci_cfg, strlen(pci_cfg), "pve1");
+	_cleanup_(machine_maps_clear) MachineMaps maps =
+		machine_maps_parse(pci_cfg, strlen(pci_cfg), "pve1");
 
 	assert_null(maps.fault);
 	expect_devices("hostpci0: mapping=nic,pcie=1\n", &maps, SLOT("0000:05:00"));
@@ -355,7 +350,6 @@ TEST(a_mapping_means_what_this_node_has)
 	m = parse("hostpci0: mapping=elsewhere\n", &maps);
 	assert_non_null(strstr(m.unread, "no device of this node in the mapping elsewhere"));
 	machine_clear(&m);
-	machine_maps_clear(&maps);
 }
 
 #define MAP "\tmap id=10de:2204,node=pve1,path="
@@ -419,7 +413,8 @@ TEST(mappings_are_those_that_proxmox_reads)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		Machine m;
-		MachineMaps maps = machine_maps_parse(rows[i].text, strlen(rows[i].text), "pve1");
+		_cleanup_(machine_maps_clear) MachineMaps maps =
+			machine_maps_parse(rows[i].text, strlen(rows[i].text), "pve1");
 
 		assert_null(maps.fault);
 		if (rows[i].devices)
@@ -429,14 +424,13 @@ TEST(mappings_are_those_that_proxmox_reads)
 			fail_msg("%s: found \"%s\"", rows[i].text, m.unread ? m.unread : "nothing");
 		machine_clear(&m);
 		expect_devices("hostpci0: 41:00.0\n", &maps, "0000:41:00.0");
-		machine_maps_clear(&maps);
 	}
 }
 
 /* Only machines that have one need them. */
 TEST(a_file_of_mappings_that_cannot_be_read_is_blamed)
 {
-	char *text = malloc(MACHINE_FILE_MAX + 2);
+	_cleanup_free_ char *text = malloc(MACHINE_FILE_MAX + 2);
 	MachineMaps maps;
 	Machine m;
 
@@ -448,7 +442,6 @@ TEST(a_file_of_mappings_that_cannot_be_read_is_blamed)
 	machine_clear(&m);
 	expect_devices("hostpci0: 41:00.0\n", &maps, "0000:41:00.0");
 	machine_maps_clear(&maps);
-	free(text);
 }
 
 TEST(files_are_those_of_machines)

@@ -117,7 +117,8 @@ static const struct ShellRow {
 static void read_shell(const struct ShellRow *row, const char *text)
 {
 	ShellVariable variables[] = { { .name = "MODULES" }, { .name = "add" } };
-	ShellSettings settings = { matters, variables, ELEMENTS(variables), NULL };
+	_cleanup_(shell_settings_clear)
+		ShellSettings settings = { matters, variables, ELEMENTS(variables), NULL };
 
 	shell_settings_read("f", text, &settings);
 	if (row) {
@@ -126,7 +127,6 @@ static void read_shell(const struct ShellRow *row, const char *text)
 		expect(row->text, settings.unknown, row->unknown);
 	}
 	assert_true(strv_length(settings.unknown) <= SETUP_LINES_MAX);
-	shell_settings_clear(&settings);
 }
 
 TEST(only_plain_assignments_are_understood)

@@ -30,20 +30,26 @@ typedef struct Scene {
 	GpuHealth health;
 } Scene;
 
-static void scene_init(Scene *s, const char *more)
+static Scene scene_new(const char *more)
 {
 	_cleanup_free_ char *text = strf("[Group]\nName=pair0\nGpu=" A ".0\nGpu=" B ".0\n%s", more);
+	Scene s = { 0 };
 
-	*s = (Scene){ 0 };
-	host_init(&s->host);
-	host_gpu(&s->host, A, 0x2230, "nvidia");
-	host_gpu(&s->host, B, 0x2230, "nvidia");
-	host_gpu(&s->host, C, 0x2204, "nvidia");
-	host_gpu(&s->host, D, 0x2204, "nvidia");
-	host_gpu(&s->host, "0000:d1:00", 0x2204, "nvidia");
-	host_gpu(&s->host, SINGLE, 0x2684, "nvidia");
-	host_declare(&s->host, text);
-	host_seal(&s->host);
+	s.host = host_new();
+	host_gpu(&s.host, A, 0x2230, "nvidia");
+	host_gpu(&s.host, B, 0x2230, "nvidia");
+	host_gpu(&s.host, C, 0x2204, "nvidia");
+	host_gpu(&s.host, D, 0x2204, "nvidia");
+	host_gpu(&s.host, "0000:d1:00", 0x2204, "nvidia");
+	host_gpu(&s.host, SINGLE, 0x2684, "nvidia");
+	host_declare(&s.host, text);
+	host_seal(&s.host);
+	return s;
+}
+
+static void scene_done(Scene *s)
+{
+	host_done(&s->host);
 }
 
 static char *quarantine(const Bdf *function, bool *ret_itself, void *userdata)
@@ -88,11 +94,10 @@ static bool is_other(const Fence *fence, const char *address)
 
 TEST(groups_have_all_functions_and_the_rest_is_listed)
 {
-	Scene s;
 	_cleanup_(fence_freep) Fence *fence = NULL;
 	const FenceGroup *group;
+	_cleanup_(scene_done) Scene s = scene_new("");
 
-	scene_init(&s, "");
 	fence = make(&s);
 	group = group_of(fence, B ".1");
 	assert_non_null(group);
@@ -106,22 +111,19 @@ TEST(groups_have_all_functions_and_the_rest_is_listed)
 	assert_null(group_of(fence, C ".0"));
 	assert_true(is_other(fence, C ".1") && is_other(fence, SINGLE ".0"));
 	assert_false(is_other(fence, A ".0"));
-	host_done(&s.host);
 }
 
 TEST(an_assigned_group_names_its_domain)
 {
-	Scene s;
 	_cleanup_(fence_freep) Fence *fence = NULL;
+	_cleanup_(scene_done) Scene s = scene_new("ForeignUse=yes\n");
 
-	scene_init(&s, "ForeignUse=yes\n");
 	host_assignment(&s.host, "pair0", "vm1", 1, pair0);
 	fence = make(&s);
 	assert_string_equal(group_of(fence, A ".0")->domain_uuid, X);
 	assert_string_equal(group_of(fence, A ".0")->domain_name, "vm1");
 	assert_int_equal(group_of(fence, A ".0")->state, FENCE_OPEN);
 	assert_true(group_of(fence, A ".0")->foreign_use);
-	host_done(&s.host);
 }
 
 typedef struct ClosedCase {
@@ -204,11 +206,10 @@ static const ClosedCase closed[] = {
 TEST(what_must_not_be_used_is_closed_and_says_why)
 {
 	for (size_t i = 0; i < ELEMENTS(closed); i++) {
-		Scene s;
 		_cleanup_(fence_freep) Fence *fence = NULL;
 		const FenceGroup *group;
+		_cleanup_(scene_done) Scene s = scene_new("");
 
-		scene_init(&s, "");
 		closed[i].prepare(&s);
 		fence = make(&s);
 		group = group_of(fence, closed[i].address);
@@ -219,35 +220,30 @@ TEST(what_must_not_be_used_is_closed_and_says_why)
 				 group ? str_or_empty(group->reason) : "");
 		if (is_other(fence, closed[i].address))
 			fail_msg("%s: it is in both lists", closed[i].name);
-		host_done(&s.host);
 	}
 }
 
 TEST(what_has_a_readable_record_is_not_closed_by_an_unread_one)
 {
-	Scene s;
 	_cleanup_(fence_freep) Fence *fence = NULL;
+	_cleanup_(scene_done) Scene s = scene_new("");
 
-	scene_init(&s, "");
 	host_assignment(&s.host, "pair0", "vm1", 1, pair0);
 	unread_about_any(&s);
 	fence = make(&s);
 	assert_int_equal(group_of(fence, A ".0")->state, FENCE_OPEN);
-	host_done(&s.host);
 }
 
 TEST(a_board_shows_the_domain_that_has_it)
 {
-	Scene s;
 	_cleanup_(fence_freep) Fence *fence = NULL;
+	_cleanup_(scene_done) Scene s = scene_new("");
 
-	scene_init(&s, "");
 	host_domain(&s.host, "vm1", true, half);
 	fence = make(&s);
 	assert_int_equal(group_of(fence, A ".0")->boards[0].tenant, TENANT_DIRTY);
 	assert_string_equal(group_of(fence, A ".0")->boards[0].domain_uuid, X);
 	assert_int_equal(group_of(fence, A ".0")->boards[1].tenant, TENANT_NONE);
-	host_done(&s.host);
 }
 
 /* ---- what is written again ---- */
@@ -262,13 +258,12 @@ static void later(Fence *fence)
 static void read_back(Fence *fence)
 {
 	_cleanup_free_ char *text = fence_to_json(fence);
-	Fence *back = NULL;
+	_cleanup_(fence_freep) Fence *back = NULL;
 
 	assert_int_equal(fence_from_json(text, strlen(text), &back, NULL), 0);
 	free(fence->groups[0].domain_name);
 	fence->groups[0].domain_name = strdup(back->groups[0].domain_name);
 	assert_string_equal(fence->groups[0].domain_name, "vm?1");
-	fence_free(back);
 }
 
 static void other_boot(Fence *fence)
@@ -358,9 +353,8 @@ TEST(a_fence_is_written_again_when_it_says_something_else)
 {
 	for (size_t i = 0; i < ELEMENTS(edits); i++) {
 		_cleanup_(fence_freep) Fence *fence = NULL, *other = NULL;
-		Scene s;
+		_cleanup_(scene_done) Scene s = scene_new("");
 
-		scene_init(&s, "");
 		host_assignment(&s.host, "pair0", "vm\t1", 1, pair0);
 		fence = make(&s);
 		if (edits[i].busy)
@@ -371,7 +365,6 @@ TEST(a_fence_is_written_again_when_it_says_something_else)
 		if (fence_equal(fence, other) != edits[i].same)
 			fail_msg("%s", edits[i].name);
 		other->n_others = fence->n_others;
-		host_done(&s.host);
 	}
 }
 
@@ -403,9 +396,8 @@ TEST(each_domain_that_has_what_it_should_not_is_reported)
 	for (size_t i = 0; i < ELEMENTS(reports); i++) {
 		const ReportCase *c = &reports[i];
 		_cleanup_(fence_report_freep) FenceReport *report = NULL;
-		Scene s;
+		_cleanup_(scene_done) Scene s = scene_new(c->foreign_use ? "ForeignUse=yes\n" : "");
 
-		scene_init(&s, c->foreign_use ? "ForeignUse=yes\n" : "");
 		host_domain(&s.host, "vm1", c->active, c->functions);
 		if (c->assigned)
 			host_assignment(&s.host, "pair0", "vm1", 1, pair0);
@@ -418,7 +410,6 @@ TEST(each_domain_that_has_what_it_should_not_is_reported)
 			fail_msg("%s: %s", c->name, report->items[0].what);
 		if (c->what)
 			assert_true(fence_report_has(report, &report->items[0]));
-		host_done(&s.host);
 	}
 }
 
@@ -426,9 +417,8 @@ TEST(every_domain_with_a_part_is_named)
 {
 	_cleanup_(fence_report_freep) FenceReport *report = NULL;
 	static const char *const other[] = { FUNCTIONS(B), NULL };
-	Scene s;
+	_cleanup_(scene_done) Scene s = scene_new("");
 
-	scene_init(&s, "");
 	host_domain(&s.host, "vm1", false, half);
 	host_domain(&s.host, "vm2", false, other)->hostdevs[0].argument = true;
 	host_domain(&s.host, "vm3", true, half);
@@ -443,7 +433,6 @@ TEST(every_domain_with_a_part_is_named)
 			    "take the hostdevs out of that domain: virsh edit vm1");
 	assert_string_equal(report->items[1].remedy,
 			    "take the QEMU arguments out of that domain: virsh edit vm2");
-	host_done(&s.host);
 }
 
 /* fault 18 */
@@ -452,9 +441,8 @@ TEST(a_vgpu_of_a_board_of_a_group_is_reported)
 	_cleanup_(fence_report_freep) FenceReport *report = NULL;
 	static const char *const none[] = { NULL };
 	PciMdev *mdev;
-	Scene s;
+	_cleanup_(scene_done) Scene s = scene_new("");
 
-	scene_init(&s, "");
 	mdev = GROW(s.host.snapshot->mdevs, s.host.snapshot->n_mdevs);
 	mdev->uuid = strdup("4b20d080-1b54-4048-85b3-a6a62d165c01");
 	mdev->parent = bdf_of(B ".0");
@@ -469,5 +457,4 @@ TEST(a_vgpu_of_a_board_of_a_group_is_reported)
 		"4b20d080-1b54-4048-85b3-a6a62d165c01 of 0000:61:00.0, a board of pair0");
 	assert_string_equal(report->items[0].functions, "0000:61:00.0");
 	assert_false(report->items[0].split || report->items[0].running);
-	host_done(&s.host);
 }

@@ -242,9 +242,8 @@ TEST(what_was_seen_makes_groups_or_speaks_against_them)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *found = NULL;
 		const Group *first;
-		HostModel h;
+		_cleanup_(host_done) HostModel h = host_of(&rows[i]);
 
-		make_host(&h, &rows[i]);
 		host_resolve(&h);
 		host_observe(&h, false);
 		found = groups_in_short(&h);
@@ -262,33 +261,30 @@ TEST(what_was_seen_makes_groups_or_speaks_against_them)
 			    (h.groups->items[k].fault ||
 			     h.groups->items[k].provenance <= PROVENANCE_INFERRED))
 				fail_msg("%s: %s can be assigned", rows[i].name, found);
-		host_done(&h);
 	}
 }
 
 /* fault L1 */
 TEST(a_contradiction_names_the_declared_and_the_seen_peer)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h;
 	const char *fault;
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++)
 		if (strstr(rows[i].name, "another peer than the declaration"))
-			make_host(&h, &rows[i]);
+			h = host_of(&rows[i]);
 	host_resolve(&h);
 	fault = host_group(&h, "x")->fault;
 	assert_string_equal(fault, "0000:41:00.0 is linked to 0000:a1:00.0, which is not a member "
 				   "(probed, NVML 550, 1970-01-01 00:00:01 UTC), but declared with "
 				   "0000:61:00.0 in groups.d/test.conf:1");
-	host_done(&h);
 }
 
 /* Each with the one eight places on, so that neighbours are never partners. */
 TEST(sixteen_gpus_are_eight_pairs)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_init(&h);
 	h.evidence = evidence_new();
 	for (unsigned i = 0; i < 16; i++) {
 		_cleanup_free_ char *slot = strf("0000:%02x:00", 0x10 + i);
@@ -307,7 +303,6 @@ TEST(sixteen_gpus_are_eight_pairs)
 		assert_int_equal(group->gpus[0]->lead->bdf.bus, 0x10 + i);
 		assert_int_equal(group->gpus[1]->lead->bdf.bus, 0x18 + i);
 	}
-	host_done(&h);
 }
 
 TEST(a_group_shows_each_way_of_knowing_strongest_first)
@@ -329,9 +324,8 @@ TEST(a_group_shows_each_way_of_knowing_strongest_first)
 			  "61 guest@9 41x4" },
 	};
 	const Group *group;
-	HostModel h;
+	_cleanup_(host_done) HostModel h = host_of(&row);
 
-	make_host(&h, &row);
 	host_resolve(&h);
 	group = host_group(&h, "x");
 	assert_int_equal(group->n_evidence, ELEMENTS(wanted));
@@ -345,7 +339,6 @@ TEST(a_group_shows_each_way_of_knowing_strongest_first)
 	/* A guest's word is kept apart. */
 	assert_int_equal(group->word.links, 4);
 	assert_int_equal(group->word.seen_usec, 9 * 1000000);
-	host_done(&h);
 }
 
 /* ---- what is assigned ---- */
@@ -423,9 +416,8 @@ TEST(what_is_assigned_stays_one_group_under_its_name)
 	for (size_t i = 0; i < ELEMENTS(cases); i++) {
 		const Row *row = &cases[i].row;
 		_cleanup_free_ char *found = NULL;
-		HostModel h;
+		_cleanup_(host_done) HostModel h = host_of(row);
 
-		make_host(&h, row);
 		assign_pair(&h, cases[i].record);
 		host_resolve(&h);
 		host_observe(&h, true);
@@ -439,7 +431,6 @@ TEST(what_is_assigned_stays_one_group_under_its_name)
 			    h.groups->items[k].gpus[0]->lead->bdf.bus == 0x41)
 				fail_msg("%s: %s can be assigned", row->name,
 					 h.groups->items[k].name);
-		host_done(&h);
 	}
 }
 
@@ -517,12 +508,12 @@ TEST(a_guests_word_counts_while_its_domain_has_the_group_and_is_no_fault)
 		Row row = cases[i].row;
 		_cleanup_free_ char *found = NULL, *past = NULL;
 		const Group *group;
-		HostModel h;
+		_cleanup_(host_done) HostModel h;
 
 		row.declared = "41 61";
 		row.boards[0] = (BoardRow)VFIO("41");
 		row.boards[1] = (BoardRow)VFIO("61");
-		make_host(&h, &row);
+		h = host_of(&row);
 		if (cases[i].assigned) {
 			assign_pair(&h, "x");
 			h.assignments->items[0]->created_usec = cases[i].since * 1000000;
@@ -542,6 +533,5 @@ TEST(a_guests_word_counts_while_its_domain_has_the_group_and_is_no_fault)
 			fail_msg("%s: %s", row.name, str_or_empty(past));
 		if (group->fault || group->seen_otherwise)
 			fail_msg("%s: a fault: %s", row.name, str_or_empty(group->fault));
-		host_done(&h);
 	}
 }

@@ -6,12 +6,14 @@
 
 static const char *const slots[] = { "0000:41:00", "0000:61:00", "0000:a1:00", "0000:c1:00" };
 
-static void four_boards(HostModel *h)
+static HostModel four_boards(void)
 {
-	host_init(h);
+	HostModel h = host_new();
+
 	for (size_t i = 0; i < ELEMENTS(slots); i++)
-		host_gpu(h, slots[i], 0x2204, "nvidia");
-	host_function(h, "0000:40:01.0", 0x060400, 0x1483, "pcieport");
+		host_gpu(&h, slots[i], 0x2204, "nvidia");
+	host_function(&h, "0000:40:01.0", 0x060400, 0x1483, "pcieport");
+	return h;
 }
 
 static char *text_of(const Footprint *footprint, size_t from, size_t to)
@@ -46,9 +48,8 @@ TEST(a_group_reaches_what_shares_an_iommu_group_with_it)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(footprint_clear) Footprint footprint = { 0 };
 		_cleanup_free_ char *own = NULL, *reached = NULL;
-		HostModel h;
+		_cleanup_(host_done) HostModel h = four_boards();
 
-		four_boards(&h);
 		host_declare(&h, "[Group]\nName=left\nGpu=41:00.0\nGpu=61:00.0\n");
 		host_resolve(&h);
 		for (size_t k = 0; k < h.snapshot->n_functions; k++)
@@ -62,7 +63,6 @@ TEST(a_group_reaches_what_shares_an_iommu_group_with_it)
 		reached = text_of(&footprint, footprint.n_own, footprint.n_functions);
 		if (strcmp(reached, rows[i].reached) != 0)
 			fail_msg("%s: %s", rows[i].name, reached);
-		host_done(&h);
 	}
 }
 
@@ -94,8 +94,8 @@ TEST(a_change_of_rules_concerns_the_groups_that_are_others_by_it)
 		_cleanup_free_ char *text = NULL;
 		HostModel before, after;
 
-		four_boards(&before);
-		four_boards(&after);
+		before = four_boards();
+		after = four_boards();
 		for (unsigned k = 0; k < 2; k++) {
 			_cleanup_free_ char *file =
 				strf("[Group]\n%s", k ? rows[i].after : rows[i].before);

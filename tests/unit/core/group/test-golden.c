@@ -30,7 +30,6 @@ static char *read_fixture(int fd, const char *host, const char *suffix)
 	_cleanup_free_ char *name = strf("%s%s", host, suffix);
 	char *text = NULL;
 
-	assert_non_null(name);
 	return file_read_at(fd, name, FIXTURE_MAX, &text, NULL) < 0 ? NULL : text;
 }
 
@@ -105,9 +104,8 @@ static bool as_expected(int fd, const char *host)
 {
 	_cleanup_free_ char *expected = read_fixture(fd, host, ".expected");
 	_cleanup_free_ char *actual = NULL, *diff = NULL;
-	HostModel h;
+	HostModel h = host_new();
 
-	host_init(&h);
 	load(&h, fd, host);
 	actual = describe(&h);
 	host_done(&h);
@@ -167,7 +165,7 @@ static void print_description(_unused_ void **state)
 
 	assert_int_equal(file_read_at(AT_FDCWD, described_snapshot, FIXTURE_MAX, &json, NULL), 0);
 	assert_int_equal(file_read_at(AT_FDCWD, described_conf, FIXTURE_MAX, &conf, NULL), 0);
-	host_init(&h);
+	h = host_new();
 	pci_snapshot_free(h.snapshot);
 	h.snapshot = NULL;
 	if (pci_snapshot_from_json(json, strlen(json), &h.snapshot, &message) < 0)

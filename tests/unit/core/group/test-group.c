@@ -7,18 +7,19 @@ static const char *const slots[] = { "0000:41:00", "0000:61:00", "0000:a1:00", "
 				     "0000:e1:00" };
 
 /* The first n slots with boards of this kind on nvidia. */
-static void boards(HostModel *h, uint16_t device, size_t n)
+static HostModel boards(uint16_t device, size_t n)
 {
-	host_init(h);
+	HostModel h = host_new();
+
 	for (size_t i = 0; i < n; i++)
-		host_gpu(h, slots[i], device, "nvidia");
+		host_gpu(&h, slots[i], device, "nvidia");
+	return h;
 }
 
 TEST(every_bridge_board_is_in_one_group_and_no_other_board_is)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h = boards(0x2204, 4);
 
-	boards(&h, 0x2204, 4);
 	host_gpu(&h, "0000:01:00", 0x2684, "nvidia"); /* RTX 4090 */
 	host_gpu(&h, "0000:02:00", 0x2230, "nvidia"); /* a lone A6000 */
 	host_declare(&h, "[Group]\nName=left\nGpu=41:00.0\nGpu=c1:00.0\n");
@@ -37,14 +38,12 @@ TEST(every_bridge_board_is_in_one_group_and_no_other_board_is)
 	assert_int_equal(host_group(&h, "left")->provenance, PROVENANCE_DECLARED);
 	assert_int_equal(host_group(&h, "pair0")->provenance, PROVENANCE_INFERRED);
 	assert_int_equal(host_group(&h, "unknown0")->provenance, PROVENANCE_NONE);
-	host_done(&h);
 }
 
 TEST(names_of_declarations_are_not_given_away)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h = boards(0x2204, 4);
 
-	boards(&h, 0x2204, 4);
 	host_gpu(&h, "0000:01:00", 0x2230, "nvidia");
 	host_declare(&h, "[Group]\nName=pair0\nGpu=41:00.0\nGpu=c1:00.0\n"
 			 "[Group]\nName=unknown0\nGpu=slot:1\nGpu=slot:2\n");
@@ -54,7 +53,6 @@ TEST(names_of_declarations_are_not_given_away)
 	assert_int_equal(host_group(&h, "pair1")->provenance, PROVENANCE_PROBED);
 	assert_int_equal(host_group(&h, "unknown0")->n_gpus, 0);
 	assert_int_equal(host_group(&h, "unknown1")->n_gpus, 1);
-	host_done(&h);
 }
 
 TEST(groups_that_cannot_be_are_listed_with_their_fault)
@@ -97,9 +95,8 @@ TEST(groups_that_cannot_be_are_listed_with_their_fault)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *text = strf("[Group]\nName=x\n%s", rows[i].members);
 		const Group *group;
-		HostModel h;
+		_cleanup_(host_done) HostModel h = host_new();
 
-		host_init(&h);
 		for (size_t k = 0; k < ELEMENTS(slots) && rows[i].devices[k]; k++)
 			host_gpu(&h, slots[k], rows[i].devices[k], "nvidia");
 		host_declare(&h, text);
@@ -111,7 +108,6 @@ TEST(groups_that_cannot_be_are_listed_with_their_fault)
 		    !str_starts_with(str_or_empty(group->reason), str_or_empty(rows[i].fault)))
 			fail_msg("row %zu: %s, %s", i, group_state_to_string(group->state),
 				 str_or_empty(group->reason));
-		host_done(&h);
 	}
 }
 
@@ -136,9 +132,8 @@ TEST(link_text_tells_seen_from_expected)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *text = NULL;
 		const Group *group;
-		HostModel h;
+		_cleanup_(host_done) HostModel h = boards(rows[i].device, rows[i].n);
 
-		boards(&h, rows[i].device, rows[i].n);
 		host_declare(&h,
 			     rows[i].n == 2
 				     ? "[Group]\nName=x\nGpu=41:00.0\nGpu=61:00.0\n"
@@ -156,16 +151,14 @@ TEST(link_text_tells_seen_from_expected)
 		text = group_link_text(group);
 		if (strcmp(text, rows[i].text) != 0 || (group->fault == NULL) != rows[i].sound)
 			fail_msg("row %zu: %s, %s", i, text, str_or_empty(group->fault));
-		host_done(&h);
 	}
 }
 
 TEST(observed_links_make_groups_as_strong_as_their_weakest)
 {
 	const Group *quad;
-	HostModel h;
+	_cleanup_(host_done) HostModel h = boards(0x233b, 4);
 
-	boards(&h, 0x233b, 4);
 	host_link(&h, "0000:41:00.0", "0000:61:00.0", PROVENANCE_PROBED, 6);
 	host_link(&h, "0000:61:00.0", "0000:a1:00.0", PROVENANCE_PROBED, 6);
 	host_link(&h, "0000:a1:00.0", "0000:c1:00.0", PROVENANCE_CACHED, 6);
@@ -177,14 +170,12 @@ TEST(observed_links_make_groups_as_strong_as_their_weakest)
 	assert_int_equal(quad->provenance, PROVENANCE_CACHED);
 	assert_string_equal(quad->source, "NVML");
 	assert_null(quad->fault);
-	host_done(&h);
 }
 
 TEST(separate_links_make_separate_pairs)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h = boards(0x2230, 4);
 
-	boards(&h, 0x2230, 4);
 	host_link(&h, "0000:61:00.0", "0000:a1:00.0", PROVENANCE_PROBED, 4);
 	host_link(&h, "0000:41:00.0", "0000:c1:00.0", PROVENANCE_GUEST, 4);
 	host_resolve(&h);
@@ -192,15 +183,13 @@ TEST(separate_links_make_separate_pairs)
 	assert_string_equal(BDF_TEXT(&host_group(&h, "pair0")->gpus[1]->lead->bdf), "0000:c1:00.0");
 	assert_int_equal(host_group(&h, "pair0")->provenance, PROVENANCE_GUEST);
 	assert_int_equal(host_group(&h, "pair1")->provenance, PROVENANCE_PROBED);
-	host_done(&h);
 }
 
 TEST(a_probe_that_contradicts_a_declaration_refuses_it)
 {
 	const Group *left;
-	HostModel h;
+	_cleanup_(host_done) HostModel h = boards(0x2230, 4);
 
-	boards(&h, 0x2230, 4);
 	host_declare(&h, "[Group]\nName=left\nGpu=41:00.0\nGpu=61:00.0\n");
 	host_link(&h, "0000:41:00.0", "0000:a1:00.0", PROVENANCE_PROBED, 4);
 	host_resolve(&h);
@@ -214,15 +203,13 @@ TEST(a_probe_that_contradicts_a_declaration_refuses_it)
 	/* And the two that are left are not paired by that doubtful declaration. */
 	assert_int_equal(host_group(&h, "unknown0")->n_gpus, 2);
 	assert_non_null(strstr(host_group(&h, "unknown0")->reasoning, "declared group left"));
-	host_done(&h);
 }
 
 TEST(a_probe_that_agrees_adds_its_count_to_a_declaration)
 {
 	const Group *left;
-	HostModel h;
+	_cleanup_(host_done) HostModel h = boards(0x2230, 2);
 
-	boards(&h, 0x2230, 2);
 	host_declare(&h, "[Group]\nName=left\nGpu=41:00.0\nGpu=61:00.0\n");
 	host_link(&h, "0000:41:00.0", "0000:61:00.0", PROVENANCE_CACHED, 2);
 	host_link(&h, "0000:41:00.0", "0000:61:00.0", PROVENANCE_PROBED, 4);
@@ -231,26 +218,22 @@ TEST(a_probe_that_agrees_adds_its_count_to_a_declaration)
 	assert_int_equal(left->provenance, PROVENANCE_DECLARED);
 	assert_int_equal(left->links, 4);
 	assert_null(left->fault);
-	host_done(&h);
 }
 
 TEST(links_to_boards_that_are_gone_are_ignored)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h = boards(0x2204, 1);
 
-	boards(&h, 0x2204, 1);
 	host_link(&h, "0000:41:00.0", "0000:99:00.0", PROVENANCE_CACHED, 4);
 	host_resolve(&h);
 	assert_int_equal(h.groups->n_items, 1);
 	assert_int_equal(host_group(&h, "unknown0")->n_gpus, 1);
-	host_done(&h);
 }
 
 TEST(an_unsettled_declaration_stops_inference_for_its_model_only)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h = boards(0x2204, 2);
 
-	boards(&h, 0x2204, 2);
 	host_gpu(&h, "0000:01:00", 0x2230, "nvidia");
 	host_gpu(&h, "0000:02:00", 0x2230, "nvidia");
 	/* Whatever board is meant by the second line may be the one at 61:00.0 now. */
@@ -263,27 +246,23 @@ TEST(an_unsettled_declaration_stops_inference_for_its_model_only)
 	assert_int_equal(host_group(&h, "pair0")->gpus[0]->lead->device, 0x2230);
 	assert_int_equal(strv_length(h.groups->notes), 1);
 	assert_string_equal(h.groups->notes[0], h.notes[0]);
-	host_done(&h);
 }
 
 TEST(a_declaration_of_which_nothing_is_found_stops_all_inference)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h = boards(0x2204, 2);
 
-	boards(&h, 0x2204, 2);
 	host_declare(&h, "[Group]\nName=gone\nGpu=98:00.0\nGpu=99:00.0\n");
 	host_resolve(&h);
 	assert_int_equal(host_group(&h, "gone")->n_gpus, 0);
 	assert_string_equal(group_driver(host_group(&h, "gone")), "none");
 	assert_int_equal(host_group(&h, "unknown0")->n_gpus, 2);
-	host_done(&h);
 }
 
 TEST(every_group_says_how_it_is_known)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h = boards(0x2230, 3);
 
-	boards(&h, 0x2230, 3);
 	host_gpu(&h, "0000:01:00", 0x2204, "nvidia");
 	host_resolve(&h);
 	assert_string_equal(
@@ -292,7 +271,6 @@ TEST(every_group_says_how_it_is_known)
 		"cannot be read from sysfs");
 	assert_non_null(strstr(host_group(&h, "unknown0")->reasoning,
 			       "0000:01:00.0 is the only RTX 3090 of subsystem 10de:1459"));
-	host_done(&h);
 }
 
 TEST(functions_and_drivers_are_those_of_all_gpus)
@@ -301,9 +279,8 @@ TEST(functions_and_drivers_are_those_of_all_gpus)
 	Bdf audio = bdf_of("0000:61:00.1"), absent = bdf_of("0000:61:00.2");
 	const Group *pair;
 	size_t n;
-	HostModel h;
+	_cleanup_(host_done) HostModel h = boards(0x2204, 2);
 
-	boards(&h, 0x2204, 2);
 	host_resolve(&h);
 	pair = host_group(&h, "pair0");
 	functions = group_functions(pair, &n);
@@ -319,7 +296,6 @@ TEST(functions_and_drivers_are_those_of_all_gpus)
 	free(h.snapshot->functions[0]->driver);
 	h.snapshot->functions[0]->driver = NULL;
 	assert_string_equal(group_driver(pair), "none");
-	host_done(&h);
 }
 
 TEST(names_are_ordered_as_people_count)

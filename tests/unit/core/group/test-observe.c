@@ -92,23 +92,25 @@ static const Case cases[] = {
 	    false, "vm1", "assigned to vm1, but " A0 " is on no driver, not vfio-pci"),
 };
 
-static void build(HostModel *h, const Case *c)
+static HostModel build(const Case *c)
 {
-	host_init(h);
-	host_gpu(h, "0000:41:00", 0x2204, c->drivers[0]);
-	host_gpu(h, "0000:61:00", 0x2204, c->drivers[1]);
-	host_declare(h, "[Group]\nName=pair0\nGpu=41:00.0\nGpu=61:00.0\n");
-	host_resolve(h);
-	host_domain(h, "vm1", c->running, c->in_vm1);
+	HostModel h = host_new();
+
+	host_gpu(&h, "0000:41:00", 0x2204, c->drivers[0]);
+	host_gpu(&h, "0000:61:00", 0x2204, c->drivers[1]);
+	host_declare(&h, "[Group]\nName=pair0\nGpu=41:00.0\nGpu=61:00.0\n");
+	host_resolve(&h);
+	host_domain(&h, "vm1", c->running, c->in_vm1);
 	if (c->metadata)
-		strv_append(&h->uses->items[0].gpupass_groups, c->metadata);
-	host_domain(h, "vm2", false, c->in_vm2);
+		strv_append(&h.uses->items[0].gpupass_groups, c->metadata);
+	host_domain(&h, "vm2", false, c->in_vm2);
 	if (c->record) {
 		static const char *const all[] = { A0, A1, B0, B1, NULL };
 		_cleanup_free_ char *name = strf("vm%u", c->record);
 
-		host_assignment(h, "pair0", name, c->record, all);
+		host_assignment(&h, "pair0", name, c->record, all);
 	}
+	return h;
 }
 
 static bool as_expected(const Group *g, const Case *c)
@@ -123,9 +125,8 @@ TEST(state_follows_from_drivers_domains_and_records)
 {
 	for (size_t i = 0; i < ELEMENTS(cases); i++) {
 		const Group *group;
-		HostModel h;
+		_cleanup_(host_done) HostModel h = build(&cases[i]);
 
-		build(&h, &cases[i]);
 		/* Twice: what the first left behind must not show in the second. */
 		host_observe(&h, false);
 		host_observe(&h, false);
@@ -135,7 +136,6 @@ TEST(state_follows_from_drivers_domains_and_records)
 				 group_state_to_string(group->state),
 				 group->assignable ? ", assignable" : "",
 				 str_or_empty(group->domain_name), str_or_empty(group->reason));
-		host_done(&h);
 	}
 }
 
@@ -143,9 +143,8 @@ TEST(a_state_that_is_over_leaves_nothing_behind)
 {
 	static const char *const all[] = { A0, A1, B0, B1, NULL };
 	const Group *group;
-	HostModel h;
+	_cleanup_(host_done) HostModel h = build(&(Case){ .drivers = { VFIO, VFIO } });
 
-	build(&h, &(Case){ .drivers = { VFIO, VFIO } });
 	host_domain(&h, "vm3", true, all);
 	host_observe(&h, false);
 	group = host_group(&h, "pair0");
@@ -157,101 +156,89 @@ TEST(a_state_that_is_over_leaves_nothing_behind)
 	assert_null(group->reason);
 	assert_null(group->domain_name);
 	assert_null(group->domain_uuid);
-	host_done(&h);
 }
 
 TEST(a_driver_with_a_device_of_vfio_counts_whatever_its_name)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h = build(&(Case){ .drivers = { "acme_gpu", "acme_gpu" } });
 
-	build(&h, &(Case){ .drivers = { "acme_gpu", "acme_gpu" } });
 	for (size_t i = 0; i < h.snapshot->n_functions; i++)
 		h.snapshot->functions[i]->vfio_dev = true;
 	host_observe(&h, false);
 	assert_int_equal(host_group(&h, "pair0")->state, GROUP_BOUND);
-	host_done(&h);
 }
 
 TEST(a_renamed_domain_is_shown_by_its_new_name)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h =
+		build(&(Case){ .drivers = { VFIO, VFIO }, .in_vm1 = ALL, .record = 1 });
 
-	build(&h, &(Case){ .drivers = { VFIO, VFIO }, .in_vm1 = ALL, .record = 1 });
 	free(h.uses->items[0].name);
 	h.uses->items[0].name = strdup("web1");
 	host_observe(&h, false);
 	assert_int_equal(host_group(&h, "pair0")->state, GROUP_ASSIGNED);
 	assert_string_equal(host_group(&h, "pair0")->domain_name, "web1");
-	host_done(&h);
 }
 
 TEST(a_managed_hostdev_needs_vfio_only_while_it_runs)
 {
 	for (int running = 0; running < 2; running++) {
-		HostModel h;
+		_cleanup_(host_done) HostModel h = build(&(Case){ .drivers = { "nvidia", "nvidia" },
+								  .in_vm1 = ALL,
+								  .running = running,
+								  .record = 1 });
 
-		build(&h, &(Case){ .drivers = { "nvidia", "nvidia" },
-				   .in_vm1 = ALL,
-				   .running = running,
-				   .record = 1 });
 		for (size_t i = 0; i < h.uses->items[0].n_hostdevs; i++)
 			h.uses->items[0].hostdevs[i].managed = true;
 		host_observe(&h, false);
 		assert_int_equal(host_group(&h, "pair0")->state,
 				 running ? GROUP_DEGRADED : GROUP_ASSIGNED);
-		host_done(&h);
 	}
 }
 
 TEST(another_board_at_a_recorded_address_is_noticed)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h =
+		build(&(Case){ .drivers = { VFIO, VFIO }, .in_vm1 = ALL, .record = 1 });
 
-	build(&h, &(Case){ .drivers = { VFIO, VFIO }, .in_vm1 = ALL, .record = 1 });
 	h.assignments->items[0]->functions[2].device = 0x2230;
 	host_observe(&h, false);
 	assert_int_equal(host_group(&h, "pair0")->state, GROUP_DEGRADED);
 	assert_string_equal(host_group(&h, "pair0")->reason,
 			    B0 " is another board than was assigned to vm1: 10de:2204 (subsystem "
 			       "10de:1459), recorded as 10de:2230 (10de:1459)");
-	host_done(&h);
 }
 
 TEST(a_record_of_functions_that_are_not_here_is_drift)
 {
 	static const char *const moved[] = { "0000:81:00.0", NULL };
-	HostModel h;
+	_cleanup_(host_done) HostModel h = build(&(Case){ .drivers = { VFIO, VFIO } });
 
-	build(&h, &(Case){ .drivers = { VFIO, VFIO } });
 	host_assignment(&h, "pair0", "vm1", 1, moved);
 	host_observe(&h, false);
 	assert_int_equal(host_group(&h, "pair0")->state, GROUP_DEGRADED);
 	assert_string_equal(host_group(&h, "pair0")->reason,
 			    "the record of vm1 names 0000:81:00.0, which is not in this group");
-	host_done(&h);
 }
 
 TEST(two_records_of_one_group_are_noticed)
 {
 	static const char *const second[] = { B0, B1, NULL };
-	HostModel h;
+	_cleanup_(host_done) HostModel h = build(&(Case){ .drivers = { VFIO, VFIO } });
 
-	build(&h, &(Case){ .drivers = { VFIO, VFIO } });
 	host_assignment(&h, "pair0", "vm1", 1, (const char *const[]){ A0, A1, NULL });
 	host_assignment(&h, "pair1", "vm2", 2, second);
 	host_observe(&h, false);
 	assert_int_equal(host_group(&h, "pair0")->state, GROUP_DEGRADED);
 	assert_string_equal(host_group(&h, "pair0")->reason, "two records name it, of vm1 and vm2");
-	host_done(&h);
 }
 
 /* Undeclared pairs are numbered, and the numbers shift when boards come and go. */
 TEST(a_record_stays_with_its_boards_not_with_the_name)
 {
 	static const char *const all[] = { "0000:a1:00.0", "0000:a1:00.1", NULL };
-	HostModel h;
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_init(&h);
 	host_gpu(&h, "0000:41:00", 0x2204, "nvidia");
 	host_gpu(&h, "0000:61:00", 0x2204, "nvidia");
 	host_gpu(&h, "0000:a1:00", 0x2230, VFIO);
@@ -261,16 +248,14 @@ TEST(a_record_stays_with_its_boards_not_with_the_name)
 	host_observe(&h, true);
 	assert_int_equal(host_group(&h, "pair0")->state, GROUP_FREE);
 	assert_int_equal(host_group(&h, "pair1")->state, GROUP_DEGRADED);
-	host_done(&h);
 }
 
 TEST(inferred_groups_wait_for_the_operator_or_the_settings)
 {
 	static const char *const all[] = { A0, A1, B0, B1, NULL };
 	const Group *pair;
-	HostModel h;
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_init(&h);
 	host_gpu(&h, "0000:41:00", 0x2204, VFIO);
 	host_gpu(&h, "0000:61:00", 0x2204, VFIO);
 	host_resolve(&h);
@@ -288,16 +273,14 @@ TEST(inferred_groups_wait_for_the_operator_or_the_settings)
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	host_observe(&h, false);
 	assert_int_equal(pair->state, GROUP_ASSIGNED);
-	host_done(&h);
 }
 
 TEST(candidates_are_never_assignable_whoever_has_them)
 {
 	static const char *const one[] = { A0, NULL };
 	const Group *unknown;
-	HostModel h;
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_init(&h);
 	host_gpu(&h, "0000:41:00", 0x2204, VFIO);
 	host_gpu(&h, "0000:61:00", 0x2204, VFIO);
 	host_gpu(&h, "0000:81:00", 0x2204, VFIO);
@@ -312,16 +295,14 @@ TEST(candidates_are_never_assignable_whoever_has_them)
 	assert_int_equal(unknown->state, GROUP_UNKNOWN);
 	assert_null(unknown->domain_name);
 	assert_string_equal(unknown->reason, A0 " is in domain vm1");
-	host_done(&h);
 }
 
 TEST(a_faulty_group_tells_its_fault_and_who_has_it)
 {
 	static const char *const one[] = { A0, NULL };
 	const Group *group;
-	HostModel h;
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_init(&h);
 	host_gpu(&h, "0000:41:00", 0x2204, VFIO);
 	host_declare(&h, "[Group]\nName=half\nGpu=41:00.0\nGpu=99:00.0\n");
 	host_resolve(&h);
@@ -332,7 +313,6 @@ TEST(a_faulty_group_tells_its_fault_and_who_has_it)
 	assert_string_equal(group->domain_name, "vm1");
 	assert_string_equal(group->reason,
 			    "there is no NVIDIA GPU at 0000:99:00.0; " A0 " is in domain vm1");
-	host_done(&h);
 }
 
 /* fault 18 */
@@ -343,9 +323,8 @@ TEST(a_group_with_a_vgpu_is_somebody_elses)
 	for (int named = 0; named < 2; named++) {
 		Group *group;
 		PciMdev *mdev;
-		HostModel h;
+		_cleanup_(host_done) HostModel h = host_new();
 
-		host_init(&h);
 		host_gpu(&h, "0000:41:00", 0x2230, "nvidia");
 		host_gpu(&h, "0000:61:00", 0x2230, "nvidia");
 		mdev = GROW(h.snapshot->mdevs, h.snapshot->n_mdevs);
@@ -364,7 +343,6 @@ TEST(a_group_with_a_vgpu_is_somebody_elses)
 					    "4b20d080-1b54-4048-85b3-a6a62d165c01 of 0000:61:00.0"
 					  : "vGPU 4b20d080-1b54-4048-85b3-a6a62d165c01 of "
 					    "0000:61:00.0 is there, in no domain");
-		host_done(&h);
 	}
 }
 
@@ -383,16 +361,14 @@ TEST(without_libvirt_nothing_is_given_away)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		const Group *group;
-		HostModel h;
+		_cleanup_(host_done) HostModel h = build(&(Case){
+			.drivers = { rows[i].driver, rows[i].driver }, .record = rows[i].record });
 
-		build(&h, &(Case){ .drivers = { rows[i].driver, rows[i].driver },
-				   .record = rows[i].record });
 		h.uses = domain_uses_free(h.uses);
 		host_observe(&h, true);
 		group = host_group(&h, "pair0");
 		if (group->state != rows[i].state || group->assignable || !group->reason)
 			fail_msg("row %zu: %s", i, group_state_to_string(group->state));
-		host_done(&h);
 	}
 }
 
@@ -411,16 +387,14 @@ TEST(a_domain_that_is_not_read_is_neither_gone_nor_without_hostdevs)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		const Group *group;
-		HostModel h;
+		_cleanup_(host_done) HostModel h = build(&(Case){
+			.drivers = { rows[i].driver, rows[i].driver }, .record = rows[i].record });
 
-		build(&h, &(Case){ .drivers = { rows[i].driver, rows[i].driver },
-				   .record = rows[i].record });
 		h.uses->items[rows[i].unread].unread = strdup("too long");
 		host_observe(&h, true);
 		group = host_group(&h, "pair0");
 		if (group->state != rows[i].state || group->assignable || !group->reason ||
 		    strstr(group->reason, "no longer has"))
 			fail_msg("row %zu: %s", i, group_state_to_string(group->state));
-		host_done(&h);
 	}
 }

@@ -39,9 +39,8 @@ static char *groups_text(const GroupSet *groups)
 static void check(const Row *row, size_t number)
 {
 	_cleanup_free_ char *text = NULL;
-	HostModel h;
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_init(&h);
 	h.policy.single_gpus = row->singles;
 	for (size_t i = 0; i < ELEMENTS(slots) && row->devices[i]; i++)
 		host_gpu(&h, slots[i], row->devices[i], "nvidia");
@@ -61,7 +60,6 @@ static void check(const Row *row, size_t number)
 			assert_string_equal(link, "-");
 			assert_int_equal(h.groups->items[i].links_expected, 0);
 		}
-	host_done(&h);
 }
 
 TEST(one_gpu_can_be_declared_a_group)
@@ -125,9 +123,8 @@ TEST(a_gpu_without_a_partner_is_a_group_where_that_is_set)
 TEST(an_assigned_single_stays_a_group)
 {
 	static const char *const functions[] = { "0000:41:00.0", "0000:41:00.1", NULL };
-	HostModel h;
+	HostModel h = host_new();
 
-	host_init(&h);
 	host_gpu(&h, "0000:41:00", L40S, "vfio-pci");
 	host_assignment(&h, "solo3", "vm1", 1, functions);
 	host_resolve(&h);
@@ -137,7 +134,7 @@ TEST(an_assigned_single_stays_a_group)
 	host_done(&h);
 
 	/* But a board beside it may be bridged to it now. */
-	host_init(&h);
+	h = host_new();
 	host_gpu(&h, "0000:41:00", RTX_3090, "vfio-pci");
 	host_gpu(&h, "0000:61:00", RTX_3090, "nvidia");
 	host_assignment(&h, "solo3", "vm1", 1, functions);

@@ -105,7 +105,7 @@ TEST(an_iommu_group_is_told_with_all_that_is_in_it)
 	_cleanup_free_ char *text = NULL;
 	json_t *json;
 
-	host_init(&s.model);
+	s.model = host_new();
 	scene_pair(&s);
 	host_function(&s.model, "0000:0a:02.0", 0x020000, 0x1533, "igb")->iommu_group = 24;
 	host_function(&s.model, "0000:0f:02.0", 0x020000, 0x1533, "igb")->iommu_group = 99;
@@ -127,11 +127,10 @@ TEST(an_iommu_group_is_told_with_all_that_is_in_it)
 
 TEST(a_host_without_gpus_is_a_document_too)
 {
-	HostModel h;
 	_cleanup_free_ char *text = NULL;
 	json_t *json;
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_init(&h);
 	host_resolve(&h);
 	text = topology_to_json(
 		&(TopologyFacts){ .snapshot = h.snapshot, .gpus = h.set, .groups = h.groups });
@@ -139,7 +138,6 @@ TEST(a_host_without_gpus_is_a_document_too)
 	assert_int_equal(json_array_size(json_object_get(json, "gpus")), 0);
 	assert_true(json_is_null(json_object_get(json, "host")));
 	json_decref(json);
-	host_done(&h);
 }
 
 static int write_all(const char *directory)

@@ -64,13 +64,12 @@ TEST(selectors_are_told_apart_by_their_form)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Selector selector = { 0 };
+		_cleanup_(selector_clear) Selector selector = { 0 };
 
 		if (selector_parse(rows[i].text, &selector) != rows[i].result ||
 		    (rows[i].result == 0 && selector.kind != rows[i].kind) ||
 		    !str_equal(selector.text, rows[i].kept))
 			fail_msg("row %zu: '%s'", i, rows[i].text);
-		selector_clear(&selector);
 	}
 }
 
@@ -191,27 +190,24 @@ TEST(what_one_file_declares_no_other_may)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(problem_freep) Problem *problem = NULL;
-		HostModel h;
+		_cleanup_(host_done) HostModel h = host_new();
 
-		host_init(&h);
 		host_declare(&h, PAIR0);
 		assert_int_equal(
 			declarations_parse(h.declarations, "b.conf", rows[i].text, &problem),
 			PROBLEM);
 		assert_string_equal(problem->reason, rows[i].reason);
 		assert_int_equal(h.declarations->n_items, 1);
-		host_done(&h);
 	}
 }
 
 TEST(more_declarations_than_any_host_needs_are_refused)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
-	HostModel h;
 	int r = 0;
 	unsigned i;
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_init(&h);
 	for (i = 0; r == 0 && i < 1000; i++) {
 		_cleanup_free_ char *text =
 			strf("[Group]\nName=g%u\nGpu=%04x:01:00.0\nGpu=%04x:02:00.0\n", i, i, i);
@@ -220,21 +216,19 @@ TEST(more_declarations_than_any_host_needs_are_refused)
 	}
 	assert_int_equal(r, PROBLEM);
 	assert_int_equal(h.declarations->n_items, 256);
-	host_done(&h);
 }
 
 TEST(the_text_of_a_declaration_reads_back)
 {
 	char *members[] = { (char *)"0000:41:00.0", (char *)"slot:3", NULL };
 	_cleanup_free_ char *text = declaration_to_text("pair0", members);
-	HostModel h;
+	_cleanup_(host_done) HostModel h;
 
 	assert_string_equal(text, "[Group]\nName=pair0\nGpu=0000:41:00.0\nGpu=slot:3\n");
-	host_init(&h);
+	h = host_new();
 	host_declare(&h, text);
 	assert_string_equal(h.declarations->items[0].name, "pair0");
 	assert_int_equal(h.declarations->items[0].n_members, 2);
-	host_done(&h);
 }
 
 TEST(nothing_gets_into_a_file_that_reads_as_another_line)
@@ -275,9 +269,8 @@ TEST(selectors_find_their_gpu_or_say_why_not)
 		{ "serial:00-00-00-00-00-00-00-00", -1, "no GPU is known with serial number" },
 		{ "GPU-00000000-0000-0000-0000-000000000000", -1, "no GPU is known as GPU-0" },
 	};
-	HostModel h;
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_init(&h);
 	host_gpu(&h, "0000:41:00", 0x2204, NULL);
 	host_gpu(&h, "0000:61:00", 0x2204, NULL);
 	host_gpu(&h, "0000:a1:00", 0x2204, NULL);
@@ -296,5 +289,4 @@ TEST(selectors_find_their_gpu_or_say_why_not)
 		    (rows[i].why ? !why || !str_starts_with(why, rows[i].why) : why != NULL))
 			fail_msg("row %zu, %s: %s", i, rows[i].selector, str_or_empty(why));
 	}
-	host_done(&h);
 }

@@ -3,14 +3,15 @@
 
 #include "rig/host-model.h"
 
-static void four_boards(HostModel *h, uint16_t device)
+static HostModel four_boards(uint16_t device)
 {
 	static const char *const slots[] = { "0000:41:00", "0000:61:00", "0000:a1:00",
 					     "0000:c1:00" };
+	HostModel h = host_new();
 
-	host_init(h);
 	for (size_t i = 0; i < ELEMENTS(slots); i++)
-		host_gpu(h, slots[i], device, "nvidia");
+		host_gpu(&h, slots[i], device, "nvidia");
+	return h;
 }
 
 static void declare(HostModel *h)
@@ -27,9 +28,8 @@ static void infer(HostModel *h)
 
 TEST(a_declaration_links_every_two_of_its_members)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h = four_boards(0x233b);
 
-	four_boards(&h, 0x233b);
 	host_declare(&h, "[Group]\nName=trio\nGpu=c1:00.0\nGpu=41:00.0\nGpu=61:00.1\n");
 	declare(&h);
 	assert_int_equal(h.links->n_items, 3);
@@ -44,28 +44,24 @@ TEST(a_declaration_links_every_two_of_its_members)
 		assert_null(link->reasoning);
 	}
 	assert_null(h.notes);
-	host_done(&h);
 }
 
 TEST(a_declaration_with_a_missing_member_links_nothing_and_is_noted)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h = four_boards(0x2204);
 
-	four_boards(&h, 0x2204);
 	host_declare(&h, "[Group]\nName=half\nGpu=41:00.0\nGpu=81:00.0\n");
 	declare(&h);
 	assert_int_equal(h.links->n_items, 0);
 	assert_int_equal(strv_length(h.notes), 1);
 	assert_string_equal(h.notes[0], "group half (groups.d/test.conf:1): there is no NVIDIA GPU "
 					"at 0000:81:00.0");
-	host_done(&h);
 }
 
 TEST(one_gpu_named_in_two_ways_is_not_two)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h = four_boards(0x2204);
 
-	four_boards(&h, 0x2204);
 	h.snapshot->functions[0]->physical_slot = strdup("3");
 	host_declare(&h, "[Group]\nName=self\nGpu=41:00.0\nGpu=slot:3\n"
 			 "[Group]\nName=good\nGpu=61:00.0\nGpu=a1:00.0\n");
@@ -73,14 +69,12 @@ TEST(one_gpu_named_in_two_ways_is_not_two)
 	assert_int_equal(h.links->n_items, 1);
 	assert_string_equal(h.links->items[0].group_name, "good");
 	assert_non_null(strstr(h.notes[0], "two members are the same GPU, 0000:41:00.0"));
-	host_done(&h);
 }
 
 TEST(a_gpu_that_two_declarations_mean_stays_with_the_first)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h = four_boards(0x2204);
 
-	four_boards(&h, 0x2204);
 	h.snapshot->functions[0]->physical_slot = strdup("3");
 	host_declare(&h, "[Group]\nName=first\nGpu=41:00.0\nGpu=61:00.0\n"
 			 "[Group]\nName=second\nGpu=slot:3\nGpu=a1:00.0\n");
@@ -88,7 +82,6 @@ TEST(a_gpu_that_two_declarations_mean_stays_with_the_first)
 	assert_int_equal(h.links->n_items, 1);
 	assert_string_equal(h.links->items[0].group_name, "first");
 	assert_non_null(strstr(h.notes[0], "0000:41:00.0 is in another declared group"));
-	host_done(&h);
 }
 
 TEST(exactly_two_boards_of_one_model_are_inferred)
@@ -130,9 +123,8 @@ TEST(exactly_two_boards_of_one_model_are_inferred)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		size_t inferred = 0;
-		HostModel h;
+		_cleanup_(host_done) HostModel h = host_new();
 
-		host_init(&h);
 		for (size_t k = 0; k < 4; k++) {
 			if (rows[i].devices[k] == 0)
 				continue;
@@ -148,15 +140,13 @@ TEST(exactly_two_boards_of_one_model_are_inferred)
 				inferred++;
 		if (inferred != rows[i].n_inferred)
 			fail_msg("row %zu, %s: %zu inferred", i, rows[i].what, inferred);
-		host_done(&h);
 	}
 }
 
 TEST(an_inferred_link_says_how_it_is_known)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_init(&h);
 	host_gpu(&h, "0000:41:00", 0x2204, NULL);
 	host_gpu(&h, "0000:61:00", 0x2204, NULL);
 	infer(&h);
@@ -165,7 +155,6 @@ TEST(an_inferred_link_says_how_it_is_known)
 			    "0000:41:00.0 and 0000:61:00.0 are the only two RTX 3090 boards of one "
 			    "make that no declaration names");
 	assert_int_equal(h.links->items[0].count, 0);
-	host_done(&h);
 }
 
 /* A label to look at, and no reason to infer or not. */
@@ -181,10 +170,9 @@ TEST(an_inferred_link_names_the_slots_if_both_are_known)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		HostModel h;
 		PciFunction **f;
+		_cleanup_(host_done) HostModel h = host_new();
 
-		host_init(&h);
 		host_gpu(&h, "0000:41:00", 0x2204, NULL);
 		host_gpu(&h, "0000:61:00", 0x2204, NULL);
 		f = h.snapshot->functions;
@@ -195,32 +183,27 @@ TEST(an_inferred_link_names_the_slots_if_both_are_known)
 		if (!strstr(h.links->items[0].reasoning, rows[i].told) ||
 		    !rows[i].second != !strstr(h.links->items[0].reasoning, "slots"))
 			fail_msg("row %zu: %s", i, h.links->items[0].reasoning);
-		host_done(&h);
 	}
 }
 
 TEST(nothing_is_inferred_beside_an_nvswitch)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_init(&h);
 	host_gpu(&h, "0000:41:00", 0x2331, NULL);
 	host_gpu(&h, "0000:61:00", 0x2331, NULL);
 	host_function(&h, "0000:07:00.0", 0x068000, 0x22a3, NULL);
 	infer(&h);
 	assert_int_equal(h.links->n_items, 0);
-	host_done(&h);
 }
 
 TEST(nothing_is_inferred_where_a_probe_has_spoken)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_init(&h);
 	host_gpu(&h, "0000:41:00", 0x2204, NULL);
 	host_gpu(&h, "0000:61:00", 0x2204, NULL);
 	host_link(&h, "0000:61:00.0", "0000:81:00.0", PROVENANCE_CACHED, 4);
 	infer(&h);
 	assert_int_equal(h.links->n_items, 1);
-	host_done(&h);
 }

@@ -6,9 +6,8 @@
 TEST(a_gpu_is_one_slot_led_by_its_display_function)
 {
 	Bdf usb = bdf_of("0000:41:00.2"), absent = bdf_of("0000:41:00.3");
-	HostModel h;
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_init(&h);
 	host_gpu(&h, "0000:61:00", 0x2204, "nvidia");
 	host_gpu(&h, "0000:41:00", 0x1e30, "nvidia");
 	host_function(&h, "0000:41:00.2", 0x0c0330, 0x1ad6, NULL);
@@ -22,66 +21,56 @@ TEST(a_gpu_is_one_slot_led_by_its_display_function)
 	assert_int_equal(h.set->gpus[1].n_functions, 2);
 	assert_ptr_equal(gpu_set_find(h.set, &usb), &h.set->gpus[0]);
 	assert_null(gpu_set_find(h.set, &absent));
-	host_done(&h);
 }
 
 TEST(the_class_leads_not_the_number)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_init(&h);
 	host_function(&h, "0000:41:00.0", 0x040300, 0x1aef, NULL);
 	host_function(&h, "0000:41:00.1", 0x030200, 0x2204, NULL);
 	host_seal(&h);
 	assert_int_equal(h.set->n_gpus, 1);
 	assert_string_equal(BDF_TEXT(&h.set->gpus[0].lead->bdf), "0000:41:00.1");
 	assert_int_equal(h.set->gpus[0].n_functions, 2);
-	host_done(&h);
 }
 
 TEST(virtual_functions_are_neither_gpus_nor_parts_of_one)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_init(&h);
 	host_function(&h, "0000:41:00.0", 0x030200, 0x2235, "nvidia");
 	host_function(&h, "0000:41:00.4", 0x030200, 0x2235, "nvidia")->virtual_function = true;
 	host_function(&h, "0000:41:01.0", 0x030200, 0x2235, "nvidia")->virtual_function = true;
 	host_seal(&h);
 	assert_int_equal(h.set->n_gpus, 1);
 	assert_int_equal(h.set->gpus[0].n_functions, 1);
-	host_done(&h);
 }
 
 TEST(a_host_without_gpus_has_an_empty_set)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_init(&h);
 	host_seal(&h);
 	assert_int_equal(h.set->n_gpus, 0);
-	host_done(&h);
 }
 
 TEST(nvswitches_are_counted)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_init(&h);
 	host_function(&h, "0000:07:00.0", 0x068000, 0x22a3, NULL);
 	host_function(&h, "0000:08:00.0", 0x068000, 0x22a3, NULL);
 	host_seal(&h);
 	assert_int_equal(h.set->n_nvswitches, 2);
 	assert_int_equal(h.set->n_gpus, 0);
-	host_done(&h);
 }
 
 TEST(a_model_has_its_catalogue_name_or_its_ids)
 {
 	_cleanup_free_ char *known = NULL, *unknown = NULL;
-	HostModel h;
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_init(&h);
 	host_gpu(&h, "0000:41:00", 0x2230, NULL);
 	host_gpu(&h, "0000:61:00", 0xfff0, NULL);
 	host_seal(&h);
@@ -89,14 +78,12 @@ TEST(a_model_has_its_catalogue_name_or_its_ids)
 	unknown = gpu_model(&h.set->gpus[1]);
 	assert_string_equal(known, "RTX A6000");
 	assert_string_equal(unknown, "10de:fff0");
-	host_done(&h);
 }
 
 TEST(one_model_means_equal_ids_and_subsystem)
 {
-	HostModel h;
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_init(&h);
 	host_gpu(&h, "0000:41:00", 0x2204, NULL);
 	host_gpu(&h, "0000:61:00", 0x2204, NULL);
 	host_gpu(&h, "0000:81:00", 0x2204, NULL);
@@ -106,5 +93,4 @@ TEST(one_model_means_equal_ids_and_subsystem)
 	assert_true(gpu_same_model(&h.set->gpus[0], &h.set->gpus[1]));
 	assert_false(gpu_same_model(&h.set->gpus[0], &h.set->gpus[2]));
 	assert_false(gpu_same_model(&h.set->gpus[0], &h.set->gpus[3]));
-	host_done(&h);
 }

@@ -84,9 +84,8 @@ TEST(seal_sorts_and_find_finds)
 {
 	static const char *const unsorted[] = { "0000:81:00.0", "10000:01:00.0", "0000:01:00.1",
 						"0000:01:00.0", "0000:41:00.0" };
-	HostModel h;
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_init(&h);
 	assert_int_equal(pci_snapshot_seal(h.snapshot), 0);
 	assert_null(pci_snapshot_find(h.snapshot, &(Bdf){ 0 }));
 	for (size_t i = 0; i < ELEMENTS(unsorted); i++)
@@ -100,29 +99,25 @@ TEST(seal_sorts_and_find_finds)
 	assert_null(pci_snapshot_find(h.snapshot, &(Bdf){ .bus = 0x42 }));
 	host_function(&h, "0000:41:00.0", 0x060400, 9, NULL);
 	assert_int_equal(pci_snapshot_seal(h.snapshot), -EEXIST);
-	host_done(&h);
 }
 
 TEST(virtual_functions_are_listed_also_in_what_replaces_a_part)
 {
 	_cleanup_(pci_snapshot_freep) PciSnapshot *after = NULL;
 	const Bdf gone = bdf_of("0000:41:00.4"), new = bdf_of("0000:41:00.5");
-	PciFunction *functions = calloc(1, sizeof(*functions));
-	HostModel h;
+	PciFunction *functions = xcalloc(1, sizeof(*functions));
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_init(&h);
 	host_function(&h, "0000:41:00.4", 0x030200, 0x2235, NULL)->virtual_function = true;
 	host_function(&h, "0000:41:00.6", 0x030200, 0x2235, NULL)->virtual_function = true;
 	host_function(&h, "0000:41:00.0", 0x030200, 0x2235, NULL);
 	assert_int_equal(pci_snapshot_seal(h.snapshot), 0);
 	assert_int_equal(h.snapshot->n_virtuals, 2);
-	assert_non_null(functions);
 	functions[0] = (PciFunction){ .bdf = new, .virtual_function = true };
 	after = pci_snapshot_replace(h.snapshot, (const Bdf[]){ gone, new }, 2, functions, 1);
 	assert_int_equal(after->n_virtuals, 2);
 	assert_true(bdf_equal(&after->virtuals[0]->bdf, &new));
 	assert_int_equal(after->virtuals[1]->bdf.function, 6);
-	host_done(&h);
 }
 
 TEST(only_nvidia_display_classes_are_gpus)

@@ -49,10 +49,9 @@ static inline _unused_ void check_refusals(const Refusal *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const Refusal *row = &rows[i];
-		PlanModel m;
 		int r;
+		_cleanup_(model_done) PlanModel m = model_new();
 
-		model_init(&m);
 		row->spoil(&m);
 		r = model_plan(&m);
 		if (r != PROBLEM)
@@ -66,7 +65,6 @@ static inline _unused_ void check_refusals(const Refusal *rows, size_t n)
 		if (!m.problem->remedy || !strstr(m.problem->remedy, row->remedy))
 			fail_msg("%s: the remedy is: %s", row->name, m.problem->remedy);
 		assert_null(m.plan);
-		model_done(&m);
 	}
 }
 
@@ -125,7 +123,6 @@ static inline _unused_ void add_devices(char **text, const char *devices)
 	assert_non_null(end);
 	*end = '\0';
 	more = strf("%s%s</devices></domain>", *text, devices);
-	assert_non_null(more);
 	free(*text);
 	*text = more;
 }

@@ -190,9 +190,8 @@ TEST(assign_plans_what_is_lacking_and_no_more)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		PlanModel m;
+		_cleanup_(model_done) PlanModel m = model_new();
 
-		model_init(&m);
 		rows[i].prepare(&m);
 		check_planned(&m, rows[i].name);
 		check_steps(&m, rows[i].name, rows[i].steps);
@@ -204,7 +203,6 @@ TEST(assign_plans_what_is_lacking_and_no_more)
 		    (m.plan->xml_after != NULL) != rows[i].config ||
 		    (m.plan->assignment != NULL) != m.plan->changed)
 			fail_msg("%s: hostdevs, XML or record", rows[i].name);
-		model_done(&m);
 	}
 }
 
@@ -215,9 +213,8 @@ TEST(assign_defines_the_group_once_and_whole)
 	for (size_t i = 0; i < ELEMENTS(prepare); i++) {
 		_cleanup_(problem_freep) Problem *problem = NULL;
 		DomainUse use = { 0 };
-		PlanModel m;
+		_cleanup_(model_done) PlanModel m = model_new();
 
-		model_init(&m);
 		prepare[i](&m);
 		check_planned(&m, "assign");
 		assert_string_equal(m.plan->xml_before, m.config_xml);
@@ -227,7 +224,6 @@ TEST(assign_defines_the_group_once_and_whole)
 		for (size_t k = 0; k < 4; k++)
 			assert_string_equal(BDF_TEXT(&use.hostdevs[k].bdf), pair0_functions[k]);
 		domain_use_clear(&use);
-		model_done(&m);
 	}
 }
 
@@ -247,9 +243,8 @@ TEST(the_model_of_vfio_pci_is_named_where_libvirt_knows_it)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		HostFacts host = { .libvirt_version = rows[i].libvirt };
-		PlanModel m;
+		_cleanup_(model_done) PlanModel m = model_new();
 
-		model_init(&m);
 		m.facts = &host;
 		cold(&m);
 		model_drive(&m, "0000:41:00.0", rows[i].driver, NULL);
@@ -257,15 +252,13 @@ TEST(the_model_of_vfio_pci_is_named_where_libvirt_knows_it)
 		if ((strstr(m.plan->xml_after, "model=\"vfio-pci\"") != NULL) != rows[i].names)
 			fail_msg("row %zu", i);
 		m.facts = NULL;
-		model_done(&m);
 	}
 }
 
 TEST(assign_live_attaches_each_function_in_order)
 {
-	PlanModel m;
+	_cleanup_(model_done) PlanModel m = model_new();
 
-	model_init(&m);
 	up(&m);
 	check_planned(&m, "assign");
 	assert_int_equal(strv_length(m.plan->hostdevs), 4);
@@ -277,15 +270,13 @@ TEST(assign_live_attaches_each_function_in_order)
 		assert_string_equal(m.plan->hostdevs[i], hostdev);
 		assert_string_equal(BDF_TEXT(&m.plan->functions[i].bdf), pair0_functions[i]);
 	}
-	model_done(&m);
 }
 
 TEST(assign_moves_every_function_to_vfio_and_records_where_it_was)
 {
 	const AssignedFunction *recorded;
-	PlanModel m;
+	_cleanup_(model_done) PlanModel m = model_new();
 
-	model_init(&m);
 	model_drive(&m, "0000:61:00.1", NULL, NULL);
 	model_drive(&m, "0000:41:00.1", "nvgrace_gpu_vfio_pci", "nvgrace_gpu_vfio_pci");
 	model_set(&model_facts(&m, "0000:41:00.0")->uuid, "GPU-1b5c");
@@ -315,15 +306,13 @@ TEST(assign_moves_every_function_to_vfio_and_records_where_it_was)
 	assert_int_equal(recorded->device, 0x2230);
 	assert_null(m.plan->assignment->functions[1].uuid);
 	assert_null(m.plan->assignment->functions[3].original_driver);
-	model_done(&m);
 }
 
 /* What the functions were on before the first assignment is what release needs. */
 TEST(assign_again_keeps_the_first_record_s_originals)
 {
-	PlanModel m;
+	_cleanup_(model_done) PlanModel m = model_new();
 
-	model_init(&m);
 	driver_drifted(&m);
 	model_set(&m.host.assignments->items[0]->functions[2].original_driver, "nouveau");
 	model_set(&m.host.assignments->items[0]->functions[2].original_override, "nouveau");
@@ -331,5 +320,4 @@ TEST(assign_again_keeps_the_first_record_s_originals)
 	assert_string_equal(m.plan->assignment->functions[2].original_driver, "nouveau");
 	assert_string_equal(m.plan->assignment->functions[2].original_override, "nouveau");
 	assert_string_equal(m.plan->functions[2].from_driver, "nvidia");
-	model_done(&m);
 }

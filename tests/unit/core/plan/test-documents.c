@@ -30,6 +30,7 @@
 #include "util/json.h"
 #include "util/text-diff.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define FIXTURE_MAX (1024U * 1024)
 
@@ -85,11 +86,10 @@ static void through_examination(const json_t *json, Outcome *o)
 /* Nobody is told why an answer about health is refused. */
 static void through_health(const json_t *json, Outcome *o)
 {
-	GpuHealth h = { 0 };
+	_cleanup_(gpu_health_clear) GpuHealth h = { 0 };
 
 	o->error = gpu_health_from_json(json, &h, NULL);
 	o->json = o->error >= 0 ? gpu_health_to_json(&h) : NULL;
-	gpu_health_clear(&h);
 }
 
 static void through_reset_report(const json_t *json, Outcome *o)
@@ -178,7 +178,7 @@ static void through_audit(const json_t *json, Outcome *o)
 {
 	_cleanup_free_ char *text = json_dumps(json, JSON_COMPACT);
 	_cleanup_free_ char *line = strf("%s %s", LINE_NO_HASH.hex, text);
-	AuditRecord record = AUDIT_RECORD_EMPTY;
+	_cleanup_(audit_record_clear) AuditRecord record = AUDIT_RECORD_EMPTY;
 	LineHash hash;
 	bool intact;
 
@@ -187,7 +187,6 @@ static void through_audit(const json_t *json, Outcome *o)
 	o->json = o->error >= 0 ? audit_record_to_json(&record, &hash) : NULL;
 	if (o->json)
 		json_object_del(o->json, "hash");
-	audit_record_clear(&record);
 }
 
 static const struct {
@@ -300,7 +299,6 @@ static char *outcome_of(const Walk *walk, const Place *place)
 			    str_or_empty(o.message));
 	else
 		said = strf("taken%s%s", written ? " as " : "", str_or_empty(written));
-	assert_non_null(said);
 	assert_true(o.error < 0 ? !o.json && (o.error == -EBADMSG || o.error == -EPROTO)
 				: o.json != NULL);
 	json_decref(o.json);
@@ -363,8 +361,7 @@ static void walk_value(Walk *walk, const Place *above, json_t *value)
 	json_t *member;
 
 	if (json_is_object(value)) {
-		keys = calloc(n + 1, sizeof(*keys));
-		assert_non_null(keys);
+		keys = xcalloc(n + 1, sizeof(*keys));
 		json_object_foreach (value, key, member)
 			keys[i++] = key;
 		print_unknown(walk, &(Place){ .above = above, .key = "surprise" }, value);

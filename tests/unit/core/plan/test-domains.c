@@ -218,18 +218,18 @@ TEST(a_domain_that_is_not_read_keeps_from_assign_only)
 	PlanModel m;
 
 	for (size_t i = 0; i < ELEMENTS(without_domain); i++) {
-		model_init(&m);
+		m = model_new();
 		m.without_domain = true;
 		another_is_not_read(&m);
 		make_plan(&m, without_domain[i]);
 	}
-	model_init(&m);
+	m = model_new();
 	model_record(&m, "nvidia", NULL);
 	model_bind_pair0(&m);
 	model_domain(&m, "q35-assigned", NULL);
 	another_is_not_read(&m);
 	make_plan(&m, OPERATION_RELEASE);
-	model_init(&m);
+	m = model_new();
 	model_record(&m, "nvidia", NULL);
 	model_domain(&m, "q35-assigned", NULL);
 	another_is_not_read(&m);
@@ -238,12 +238,11 @@ TEST(a_domain_that_is_not_read_keeps_from_assign_only)
 
 TEST(a_mark_alone_keeps_nobody_from_anything)
 {
-	PlanModel m;
+	PlanModel m = model_new();
 
-	model_init(&m);
 	model_other_domain(&m, "vm1", false, one_function + 1, "pair0");
 	make_plan(&m, OPERATION_ASSIGN);
-	model_init(&m);
+	m = model_new();
 	m.without_domain = true;
 	model_other_domain(&m, "vm1", false, one_function + 1, "pair0");
 	make_plan(&m, OPERATION_UNBIND);

@@ -18,24 +18,25 @@ static const HostFacts host = {
 };
 
 /* pair0 on node 0 of two; vm42 is bound to none. */
-static void make(PlanModel *m, FitMode numa, FitMode fit)
+static PlanModel make(FitMode numa, FitMode fit)
 {
-	model_init(m);
-	for (size_t i = 0; i < m->host.snapshot->n_functions; i++)
-		m->host.snapshot->functions[i]->numa_node = 0;
-	m->facts = &host;
-	m->request.numa = numa;
-	m->request.fit = fit;
+	PlanModel m = model_new();
+
+	for (size_t i = 0; i < m.host.snapshot->n_functions; i++)
+		m.host.snapshot->functions[i]->numa_node = 0;
+	m.facts = &host;
+	m.request.numa = numa;
+	m.request.fit = fit;
+	return m;
 }
 
 TEST(findings_are_warnings_and_members_of_the_plan)
 {
 	_cleanup_free_ char *text = NULL;
 	const json_t *findings;
-	PlanModel m;
 	json_t *json;
+	_cleanup_(model_done) PlanModel m = make(FIT_ADVISE, FIT_ADVISE);
 
-	make(&m, FIT_ADVISE, FIT_ADVISE);
 	assert_int_equal(model_plan(&m), 0);
 	assert_int_equal(strv_length(m.plan->warnings), 2);
 	assert_string_equal(m.plan->warnings[0],
@@ -52,26 +53,22 @@ TEST(findings_are_warnings_and_members_of_the_plan)
 		"warning");
 	assert_null(strstr(m.plan->xml_after, "numatune"));
 	json_decref(json);
-	model_done(&m);
 }
 
 TEST(what_is_not_known_changes_nothing)
 {
-	PlanModel m;
+	_cleanup_(model_done) PlanModel m = make(FIT_STRICT, FIT_STRICT);
 
-	make(&m, FIT_STRICT, FIT_STRICT);
 	m.facts = NULL;
 	assert_int_equal(model_plan(&m), 0);
 	assert_null(m.plan->warnings);
-	model_done(&m);
 }
 
 TEST(strict_refuses_with_the_finding_and_its_remedy)
 {
 	_cleanup_free_ char *message = NULL;
-	PlanModel m;
+	PlanModel m = make(FIT_STRICT, FIT_ADVISE);
 
-	make(&m, FIT_STRICT, FIT_ADVISE);
 	assert_int_equal(model_plan(&m), PROBLEM);
 	assert_int_equal(m.problem->error, GPUPASS_ERROR_DOES_NOT_FIT);
 	message = problem_message(m.problem, "cannot assign pair0 to vm42");
@@ -81,16 +78,15 @@ TEST(strict_refuses_with_the_finding_and_its_remedy)
 	assert_non_null(strstr(message, "--numa=advise"));
 	assert_null(m.plan);
 	model_done(&m);
-	make(&m, FIT_ADVISE, FIT_STRICT);
+	m = make(FIT_ADVISE, FIT_STRICT);
 	assert_int_equal(model_plan(&m), 0);
 	model_done(&m);
 }
 
 TEST(a_running_domain_alone_is_told_that_nothing_is_written)
 {
-	PlanModel m;
+	_cleanup_(model_done) PlanModel m = make(FIT_APPLY, FIT_ADVISE);
 
-	make(&m, FIT_APPLY, FIT_ADVISE);
 	m.request.live = true;
 	model_domain(&m, "q35-eight-ports", "q35-eight-ports-live");
 	assert_int_equal(model_plan(&m), 0);
@@ -98,16 +94,14 @@ TEST(a_running_domain_alone_is_told_that_nothing_is_written)
 	assert_true(strv_contains(m.plan->warnings,
 				  "nothing is written so that vm42 fits: its definition is not "
 				  "changed"));
-	model_done(&m);
 }
 
 TEST(apply_writes_into_the_one_definition_and_release_takes_it_out)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
 	_cleanup_free_ char *before = NULL, *after = NULL;
-	PlanModel m;
+	PlanModel m = make(FIT_APPLY, FIT_APPLY);
 
-	make(&m, FIT_APPLY, FIT_APPLY);
 	assert_int_equal(model_plan(&m), 0);
 	assert_null(m.plan->warnings);
 	assert_non_null(strstr(m.plan->xml_after, "<memory mode=\"preferred\" nodeset=\"0\"/>"));
@@ -119,7 +113,7 @@ TEST(apply_writes_into_the_one_definition_and_release_takes_it_out)
 	after = strdup(m.plan->xml_after);
 	model_done(&m);
 
-	make(&m, FIT_ADVISE, FIT_ADVISE);
+	m = make(FIT_ADVISE, FIT_ADVISE);
 	m.request.operation = OPERATION_RELEASE;
 	m.config_xml = strdup(after);
 	model_record(&m, "nvidia", NULL);

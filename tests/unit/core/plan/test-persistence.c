@@ -144,9 +144,8 @@ TEST(a_gpu_that_leaves_nvidia_with_the_mode_loses_it_first)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *steps = NULL, *warnings = NULL, *detail = NULL;
-		PlanModel m;
+		_cleanup_(model_done) PlanModel m = model_new();
 
-		model_init(&m);
 		rows[i].setup(&m);
 		check_planned(&m, rows[i].name);
 		steps = steps_of(m.plan);
@@ -157,15 +156,13 @@ TEST(a_gpu_that_leaves_nvidia_with_the_mode_loses_it_first)
 			detail = plan_step_detail(m.plan, STEP_PERSISTENCE_OFF);
 			assert_string_equal(detail, rows[i].detail);
 		}
-		model_done(&m);
 	}
 }
 
 TEST(the_record_says_which_had_the_mode)
 {
-	PlanModel m;
+	_cleanup_(model_done) PlanModel m = model_new();
 
-	model_init(&m);
 	one_on(&m);
 	check_planned(&m, "assign");
 	for (size_t i = 0; i < m.plan->assignment->n_functions; i++) {
@@ -177,22 +174,19 @@ TEST(the_record_says_which_had_the_mode)
 								  ? PERSISTENCE_ON
 								  : PERSISTENCE_UNKNOWN);
 	}
-	model_done(&m);
 }
 
 /* What was before the first assignment is what a release leads back to. */
 TEST(a_record_there_is_keeps_its_modes)
 {
 	Assignment *record;
-	PlanModel m;
+	_cleanup_(model_done) PlanModel m = model_new();
 
-	model_init(&m);
 	both_off(&m);
 	record = model_record(&m, "nvidia", NULL);
 	record->functions[0].original_persistence = PERSISTENCE_ON;
 	check_planned(&m, "assign again");
 	assert_int_equal(m.plan->assignment->functions[0].original_persistence, PERSISTENCE_ON);
-	model_done(&m);
 }
 
 static void release(PlanModel *m, const char *driver)
@@ -255,15 +249,13 @@ TEST(a_release_turns_on_what_it_brings_back)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *steps = NULL;
-		PlanModel m;
+		_cleanup_(model_done) PlanModel m = model_new();
 
-		model_init(&m);
 		rows[i].setup(&m);
 		check_planned(&m, rows[i].name);
 		steps = steps_of(m.plan);
 		if (strcmp(steps, rows[i].steps) != 0)
 			fail_msg("%s: %s", rows[i].name, steps);
-		model_done(&m);
 	}
 }
 
@@ -297,9 +289,8 @@ static void check_writes(PlanModel *m, const char *bdf, const char *value, bool 
 TEST(a_plan_shows_what_nvml_is_asked_to_set_in_its_place)
 {
 	_cleanup_free_ char *text = NULL;
-	PlanModel m;
+	PlanModel m = model_new();
 
-	model_init(&m);
 	one_on(&m);
 	check_planned(&m, "assign");
 	check_writes(&m, B, "off", true);
@@ -308,7 +299,7 @@ TEST(a_plan_shows_what_nvml_is_asked_to_set_in_its_place)
 	assert_non_null(strstr(text, "\"persistence\": \"off\""));
 	model_done(&m);
 
-	model_init(&m);
+	m = model_new();
 	released(&m);
 	check_planned(&m, "release");
 	check_writes(&m, A, "on", false);
@@ -323,9 +314,8 @@ TEST(the_journal_s_plan_has_the_modes)
 	_cleanup_free_ char *message = NULL;
 	_cleanup_json_ json_t *record = NULL;
 	json_t *function;
-	PlanModel m;
+	_cleanup_(model_done) PlanModel m = model_new();
 
-	model_init(&m);
 	one_on(&m);
 	check_planned(&m, "assign");
 	m.plan->functions[1].to_persistence = PERSISTENCE_ON;
@@ -349,5 +339,4 @@ TEST(the_journal_s_plan_has_the_modes)
 	message = NULL;
 	assert_int_equal(plan_from_record(record, &older, &message), 0);
 	assert_int_equal(older->functions[2].from_persistence, PERSISTENCE_UNKNOWN);
-	model_done(&m);
 }

@@ -34,9 +34,8 @@ TEST(bind_moves_what_is_not_on_vfio)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		PlanModel m;
+		_cleanup_(model_done) PlanModel m = model_new();
 
-		model_init(&m);
 		rows[i].prepare(&m);
 		m.request.operation = OPERATION_BIND;
 		model_observe(&m);
@@ -45,15 +44,13 @@ TEST(bind_moves_what_is_not_on_vfio)
 		check_steps(&m, rows[i].name, rows[i].steps);
 		assert_null(m.plan->domain_uuid);
 		assert_null(m.plan->assignment);
-		model_done(&m);
 	}
 }
 
 TEST(unbind_guesses_only_drivers_that_are_there)
 {
-	PlanModel m;
+	_cleanup_(model_done) PlanModel m = model_new();
 
-	model_init(&m);
 	m.request.operation = OPERATION_UNBIND;
 	m.without_domain = true;
 	model_bind_pair0(&m);
@@ -67,14 +64,12 @@ TEST(unbind_guesses_only_drivers_that_are_there)
 	check_warning(&m, "unbind",
 		      "0000:41:00.1 stays without a driver; to let the kernel choose one: "
 		      "echo 0000:41:00.1 > /sys/bus/pci/drivers_probe");
-	model_done(&m);
 }
 
 TEST(what_is_on_an_odd_variant_is_unbound_and_reset_like_any_other)
 {
-	PlanModel m;
+	PlanModel m = model_new();
 
-	model_init(&m);
 	m.request.operation = OPERATION_UNBIND;
 	m.without_domain = true;
 	on_odd_variant(&m);
@@ -83,7 +78,7 @@ TEST(what_is_on_an_odd_variant_is_unbound_and_reset_like_any_other)
 	assert_string_equal(m.plan->functions[0].to_driver, "nvidia");
 	assert_null(m.plan->functions[0].to_override);
 	model_done(&m);
-	model_init(&m);
+	m = model_new();
 	on_odd_variant(&m);
 	check_planned(&m, "assign");
 	assert_string_equal(m.plan->functions[0].to_driver, "acme_gpu");
@@ -93,15 +88,13 @@ TEST(what_is_on_an_odd_variant_is_unbound_and_reset_like_any_other)
 
 TEST(unbind_of_what_is_not_bound_changes_nothing)
 {
-	PlanModel m;
+	_cleanup_(model_done) PlanModel m = model_new();
 
-	model_init(&m);
 	m.request.operation = OPERATION_UNBIND;
 	m.without_domain = true;
 	model_set(&model_facts(&m, "0000:41:00.0")->driver_override, "nvidia");
 	check_planned(&m, "unbind");
 	check_steps(&m, "unbind", "");
-	model_done(&m);
 }
 
 TEST(fresh_facts_must_equal_those_of_the_plan)
@@ -114,9 +107,8 @@ TEST(fresh_facts_must_equal_those_of_the_plan)
 		{ "nvidia", "vfio-pci",
 		  "0000:61:00.0: its driver_override was none, now it is vfio-pci" },
 	};
-	PlanModel m;
+	_cleanup_(model_done) PlanModel m = model_new();
 
-	model_init(&m);
 	check_planned(&m, "assign");
 	assert_int_equal(plan_check_fresh(m.plan, &m.inspection, NULL), 0);
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
@@ -130,7 +122,6 @@ TEST(fresh_facts_must_equal_those_of_the_plan)
 	model_facts(&m, "0000:61:00.0")->bdf.bus = 0xee;
 	assert_int_equal(plan_check_fresh(m.plan, &m.inspection, &m.problem), PROBLEM);
 	assert_int_equal(m.problem->error, GPUPASS_ERROR_NO_SUCH_GPU);
-	model_done(&m);
 }
 
 /* The preflight step looks at a new snapshot with the groups of the old one. */
@@ -138,8 +129,8 @@ TEST(checks_go_by_the_newest_snapshot)
 {
 	PlanModel m, now;
 
-	model_init(&m);
-	model_init(&now);
+	m = model_new();
+	now = model_new();
 	check_planned(&m, "assign");
 	assert_int_equal(plan_check_functions(host_group(&m.host, "pair0"), now.host.snapshot,
 					      &now.inspection, now.host.assignments, NULL,

@@ -327,15 +327,13 @@ TEST(a_hostdev_that_can_be_no_vf_of_the_group_is_not_taken_for_one)
 
 	for (size_t i = 0; i < ELEMENTS(others); i++) {
 		const char *const functions[] = { others[i], NULL };
-		PlanModel m;
+		_cleanup_(model_done) PlanModel m = model_new();
 
-		model_init(&m);
 		vgpu_domain(&m, false, functions);
 		model_function(&m, "0000:41:00.0")->vfs_max = 3;
 		model_function(&m, "0000:41:00.0")->vf_offset = 4;
 		model_function(&m, "0000:41:00.0")->vf_stride = 2;
 		check_planned(&m, others[i]);
-		model_done(&m);
 	}
 }
 

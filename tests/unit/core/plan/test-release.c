@@ -104,9 +104,8 @@ TEST(release_plans_the_way_back)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		size_t moves = 0;
 		bool forget;
-		PlanModel m;
+		_cleanup_(model_done) PlanModel m = model_new();
 
-		model_init(&m);
 		m.request.operation = OPERATION_RELEASE;
 		rows[i].prepare(&m);
 		check_planned(&m, rows[i].name);
@@ -124,7 +123,6 @@ TEST(release_plans_the_way_back)
 			fail_msg("%s: the record to forget", rows[i].name);
 		assert_string_equal(m.plan->domain_uuid, VM42);
 		assert_string_equal(m.plan->domain_name, "vm42");
-		model_done(&m);
 	}
 }
 
@@ -132,9 +130,8 @@ TEST(release_writes_a_reset_to_each_function_that_has_one)
 {
 	_cleanup_free_ char *json = NULL;
 	const char *reset, *given_back;
-	PlanModel m;
+	_cleanup_(model_done) PlanModel m = model_new();
 
-	model_init(&m);
 	m.request.operation = OPERATION_RELEASE;
 	assigned_cold(&m);
 	check_planned(&m, "release");
@@ -148,7 +145,6 @@ TEST(release_writes_a_reset_to_each_function_that_has_one)
 	assert_null(strstr(json, "0000:41:00.1/reset\""));
 	assert_int_equal(m.plan->functions[1].reset, PLAN_RESET_OWN);
 	assert_null(m.plan->functions[1].reset_method);
-	model_done(&m);
 }
 
 /* The usual board: the display function has no reset but its bus's, which its audio shares. */
@@ -159,9 +155,8 @@ TEST(a_slot_without_a_reset_of_its_own_is_reset_through_vfio)
 
 	for (size_t i = 0; i < ELEMENTS(methods); i++) {
 		_cleanup_free_ char *json = NULL;
-		PlanModel m;
+		_cleanup_(model_done) PlanModel m = model_new();
 
-		model_init(&m);
 		m.request.operation = OPERATION_RELEASE;
 		model_set(&model_function(&m, "0000:41:00.0")->reset_methods, methods[i]);
 		assigned_cold(&m);
@@ -173,15 +168,13 @@ TEST(a_slot_without_a_reset_of_its_own_is_reset_through_vfio)
 		assert_non_null(json);
 		assert_non_null(strstr(json, "/dev/vfio: the slot of 0000:41:00.0"));
 		assert_null(strstr(json, "0000:41:00.0/reset\""));
-		model_done(&m);
 	}
 }
 
 TEST(a_slot_of_which_the_host_keeps_a_function_is_not_reset_whole)
 {
-	PlanModel m;
+	_cleanup_(model_done) PlanModel m = model_new();
 
-	model_init(&m);
 	m.request.operation = OPERATION_RELEASE;
 	model_set(&model_function(&m, "0000:41:00.0")->reset_methods, NULL);
 	assigned_cold(&m);
@@ -189,14 +182,12 @@ TEST(a_slot_of_which_the_host_keeps_a_function_is_not_reset_whole)
 	check_planned(&m, "release");
 	assert_int_equal(m.plan->functions[0].reset, PLAN_RESET_OWN);
 	check_warning(&m, "release", "the kernel knows no way to reset 0000:41:00.0");
-	model_done(&m);
 }
 
 TEST(a_slot_reset_hits_no_other_board)
 {
-	PlanModel m;
+	_cleanup_(model_done) PlanModel m = model_new();
 
-	model_init(&m);
 	m.request.operation = OPERATION_RELEASE;
 	model_set(&model_function(&m, "0000:41:00.0")->reset_methods, "bus");
 	model_function(&m, NIC)->bdf = bdf_of("0000:41:01.0");
@@ -204,15 +195,13 @@ TEST(a_slot_reset_hits_no_other_board)
 	assert_int_equal(model_plan(&m), PROBLEM);
 	assert_int_equal(m.problem->error, GPUPASS_ERROR_RESET_FAILED);
 	assert_non_null(strstr(m.problem->cause, "0000:41:01.0"));
-	model_done(&m);
 }
 
 TEST(release_restores_driver_override_and_definition)
 {
 	_cleanup_free_ char *plain = domain_fixture("q35");
-	PlanModel m;
+	_cleanup_(model_done) PlanModel m = model_new();
 
-	model_init(&m);
 	m.request.operation = OPERATION_RELEASE;
 	assigned_cold(&m);
 	model_set(&m.host.assignments->items[0]->functions[1].original_driver, NULL);
@@ -223,5 +212,4 @@ TEST(release_restores_driver_override_and_definition)
 	assert_null(m.plan->functions[0].to_override);
 	assert_null(m.plan->functions[1].to_driver);
 	assert_string_equal(m.plan->functions[3].to_override, "snd_hda_intel");
-	model_done(&m);
 }

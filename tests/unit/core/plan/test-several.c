@@ -22,21 +22,19 @@ static void expect_after(const PlanModel *m, const char *groups, size_t n_hostde
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_free_ char *names = NULL;
-	DomainUse use = { 0 };
+	_cleanup_(domain_use_clear) DomainUse use = { 0 };
 
 	assert_non_null(m->plan->xml_after);
 	assert_int_equal(domain_use_from_xml(NULL, m->plan->xml_after, &use, &problem), 0);
 	names = strv_join(use.gpupass_groups, "+");
 	assert_string_equal(names, groups);
 	assert_int_equal(use.n_hostdevs, n_hostdevs);
-	domain_use_clear(&use);
 }
 
 TEST(a_second_group_comes_beside_the_first)
 {
-	PlanModel m;
+	_cleanup_(model_done) PlanModel m = model_new();
 
-	model_init(&m);
 	has_pair0(&m);
 	check_planned(&m, "assign beside pair0");
 	assert_int_equal(m.plan->n_functions, 4);
@@ -44,16 +42,14 @@ TEST(a_second_group_comes_beside_the_first)
 		assert_string_equal(BDF_TEXT(&m.plan->functions[i].bdf), pair1_functions[i]);
 	assert_string_equal(m.plan->assignment->group_name, "pair1");
 	expect_after(&m, "pair0+pair1", 8);
-	model_done(&m);
 }
 
 /* The definition with both, as the plan above leaves it. */
 static void has_both(PlanModel *m)
 {
 	Assignment *second;
-	PlanModel before;
+	PlanModel before = model_new();
 
-	model_init(&before);
 	has_pair0(&before);
 	check_planned(&before, "assign beside pair0");
 	has_pair0(m);
@@ -71,16 +67,14 @@ TEST(each_is_released_alone)
 	static const char *const names[] = { "pair0", "pair1" };
 
 	for (size_t i = 0; i < ELEMENTS(names); i++) {
-		PlanModel m;
+		_cleanup_(model_done) PlanModel m = model_new();
 
-		model_init(&m);
 		has_both(&m);
 		m.group = names[i];
 		m.request.operation = OPERATION_RELEASE;
 		check_planned(&m, names[i]);
 		assert_string_equal(m.plan->assignment->group_name, names[i]);
 		expect_after(&m, names[1 - i], 4);
-		model_done(&m);
 	}
 }
 
@@ -90,9 +84,8 @@ TEST(both_are_as_they_should_be)
 	static const Operation operations[] = { OPERATION_ASSIGN, OPERATION_RECONCILE };
 
 	for (size_t i = 0; i < 2 * ELEMENTS(names); i++) {
-		PlanModel m;
+		_cleanup_(model_done) PlanModel m = model_new();
 
-		model_init(&m);
 		has_both(&m);
 		m.group = names[i / 2];
 		m.request.operation = operations[i % 2];
@@ -101,7 +94,6 @@ TEST(both_are_as_they_should_be)
 		if (m.plan->changed)
 			fail_msg("%s: something is to be done", m.group);
 		assert_int_equal(host_group(&m.host, m.group)->state, GROUP_ASSIGNED);
-		model_done(&m);
 	}
 }
 
@@ -109,12 +101,11 @@ TEST(both_are_as_they_should_be)
 TEST(reconcile_mends_one_and_leaves_the_other)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
-	PlanModel m;
 	DomainXml *xml = NULL;
 	bool changed;
 	const Bdf lost[] = { bdf_of(pair1_functions[0]), bdf_of(pair1_functions[1]) };
+	_cleanup_(model_done) PlanModel m = model_new();
 
-	model_init(&m);
 	has_both(&m);
 	assert_int_equal(domain_xml_parse(m.config_xml, &xml, &problem), 0);
 	domain_xml_remove_devices(xml, "no-such", lost, 2, &changed);
@@ -125,17 +116,15 @@ TEST(reconcile_mends_one_and_leaves_the_other)
 	m.request.operation = OPERATION_RECONCILE;
 	check_planned(&m, "reconcile pair1");
 	expect_after(&m, "pair0+pair1", 8);
-	model_done(&m);
 }
 
 /* A tenant who may write metadata adds a name: that gives its domain nothing of the other group. */
 TEST(a_name_in_the_mark_alone_is_no_group)
 {
 	static const char also[] = "<gpupass:also group=\"pair1\"/></gpupass:assignment>";
-	PlanModel m;
 	char *mark;
+	_cleanup_(model_done) PlanModel m = model_new();
 
-	model_init(&m);
 	has_pair0(&m);
 	mark = strstr(m.config_xml, "<gpupass:assignment");
 	assert_non_null(mark);
@@ -153,7 +142,6 @@ TEST(a_name_in_the_mark_alone_is_no_group)
 	/* Only the name goes, and pair0 stays as it is. */
 	expect_after(&m, "pair0", 4);
 	assert_null(m.plan->assignment);
-	model_done(&m);
 }
 
 /* Notes beside no name, or beside names that nothing backs, take nothing of the operator's away. */
@@ -168,10 +156,9 @@ TEST(notes_that_nobody_vouches_for_remove_nothing)
 
 	for (size_t i = 0; i < ELEMENTS(marks); i++) {
 		_cleanup_free_ char *head = NULL;
-		PlanModel m;
 		char *at;
+		_cleanup_(model_done) PlanModel m = model_new();
 
-		model_init(&m);
 		model_domain(&m, "q35", NULL);
 		at = strstr(m.config_xml, "<vcpu");
 		assert_non_null(at);
@@ -185,6 +172,5 @@ TEST(notes_that_nobody_vouches_for_remove_nothing)
 		if (!strstr(m.plan->xml_after, "<numatune>"))
 			fail_msg("row %zu: the operator's numatune is gone", i);
 		assert_null(strstr(m.plan->xml_after, "strict 0"));
-		model_done(&m);
 	}
 }

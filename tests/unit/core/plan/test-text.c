@@ -34,9 +34,8 @@ TEST(json_of_an_assign_has_all_of_it)
 {
 	_cleanup_json_ json_t *json = NULL;
 	const char *diff;
-	PlanModel m;
+	_cleanup_(model_done) PlanModel m = model_new();
 
-	model_init(&m);
 	m.inspection.unsafe_interrupts = true;
 	json = plan_document(&m);
 	check_json(json_object_get(json, "operation"), "\"assign\"");
@@ -61,15 +60,13 @@ TEST(json_of_an_assign_has_all_of_it)
 				     "managed=\"no\">\n"));
 	assert_null(strstr(diff, "\n-"));
 	assert_int_equal(json_array_size(json_object_get(json, "warnings")), 1);
-	model_done(&m);
 }
 
 TEST(json_of_nothing_to_do_says_so)
 {
 	_cleanup_json_ json_t *json = NULL;
-	PlanModel m;
+	_cleanup_(model_done) PlanModel m = model_new();
 
-	model_init(&m);
 	m.request.operation = OPERATION_BIND;
 	m.without_domain = true;
 	model_bind_pair0(&m);
@@ -81,7 +78,6 @@ TEST(json_of_nothing_to_do_says_so)
 	check_json(json_object_get(json, "xml_diff"), "\"\"");
 	check_json(json_object_get(json, "warnings"), "[]");
 	assert_int_equal(json_array_size(json_object_get(json, "functions")), 4);
-	model_done(&m);
 }
 
 #define DEVICE "/sys/bus/pci/devices/0000:41:00.0/"
@@ -306,10 +302,9 @@ TEST(choice_takes_the_own_then_the_first_free_or_says_why_not)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		const Group *group = NULL;
-		PlanModel m;
 		int r;
+		_cleanup_(model_done) PlanModel m = model_new();
 
-		model_init(&m);
 		rows[i].prepare(&m);
 		model_observe(&m);
 		r = plan_choose_group(m.host.groups, VM42, rows[i].model, &group, &m.problem);
@@ -321,7 +316,6 @@ TEST(choice_takes_the_own_then_the_first_free_or_says_why_not)
 				  !strstr(m.problem->reason, rows[i].reason) ||
 				  !strstr(str_or_empty(m.problem->cause), rows[i].cause)))
 			fail_msg("%s: %s (%s)", rows[i].name, m.problem->reason, m.problem->cause);
-		model_done(&m);
 	}
 }
 

@@ -172,9 +172,8 @@ TEST(what_another_tenant_had_is_reset_first)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		size_t resets = 0;
-		PlanModel m;
+		PlanModel m = model_new();
 
-		model_init(&m);
 		rows[i].prepare(&m);
 		check_planned(&m, rows[i].name);
 		check_steps(&m, rows[i].name, rows[i].steps);
@@ -192,9 +191,8 @@ TEST(the_plan_as_json_tells_tenants_and_the_reset_after_the_bind)
 {
 	_cleanup_free_ char *json = NULL;
 	const char *reset, *bound;
-	PlanModel m;
+	PlanModel m = model_new();
 
-	model_init(&m);
 	one_is_dirty_and_alone(&m);
 	check_planned(&m, "assign");
 	json = plan_to_json(m.plan);
@@ -242,9 +240,8 @@ TEST(what_cannot_be_reset_is_refused)
 
 TEST(an_operators_word_takes_it_as_it_is_and_says_so)
 {
-	PlanModel m;
+	PlanModel m = model_new();
 
-	model_init(&m);
 	without_any_method(&m);
 	m.request.accept_dirty = true;
 	check_planned(&m, "accepted");
@@ -256,9 +253,8 @@ TEST(an_operators_word_takes_it_as_it_is_and_says_so)
 /* A word for what can be reset changes nothing: it is reset. */
 TEST(an_operators_word_spares_no_reset)
 {
-	PlanModel m;
+	PlanModel m = model_new();
 
-	model_init(&m);
 	dirty_of_other(&m);
 	m.request.accept_dirty = true;
 	check_planned(&m, "accepted");
@@ -269,9 +265,8 @@ TEST(an_operators_word_spares_no_reset)
 
 TEST(a_release_tells_what_it_cannot_reset)
 {
-	PlanModel m;
+	PlanModel m = model_new();
 
-	model_init(&m);
 	m.request.operation = OPERATION_RELEASE;
 	driver_drifted(&m);
 	check_planned(&m, "release");

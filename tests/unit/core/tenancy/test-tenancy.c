@@ -21,9 +21,8 @@ static TenantMark *add_mark(Scene *s, const char *slot, TenantState state, const
 {
 	_cleanup_free_ char *address = strf("%s.0", slot);
 	TenantFile *file = GROW(s->tenants.items, s->tenants.n_items);
-	TenantMark *mark = calloc(1, sizeof(TenantMark));
+	TenantMark *mark = xcalloc(1, sizeof(TenantMark));
 
-	assert_non_null(mark);
 	file->bdf = mark->bdf = bdf_of(address);
 	file->mark = mark;
 	mark->vendor = mark->subsystem_vendor = PCI_VENDOR_NVIDIA;
@@ -34,13 +33,15 @@ static TenantMark *add_mark(Scene *s, const char *slot, TenantState state, const
 	return mark;
 }
 
-static void scene_init(Scene *s)
+static Scene scene_new(void)
 {
-	*s = (Scene){ 0 };
-	host_init(&s->host);
-	host_gpu(&s->host, BOARD, 0x2230, "nvidia");
-	host_gpu(&s->host, "0000:61:00", 0x2230, "nvidia");
-	host_seal(&s->host);
+	Scene s = { 0 };
+
+	s.host = host_new();
+	host_gpu(&s.host, BOARD, 0x2230, "nvidia");
+	host_gpu(&s.host, "0000:61:00", 0x2230, "nvidia");
+	host_seal(&s.host);
+	return s;
 }
 
 static void scene_done(Scene *s)
@@ -249,9 +250,8 @@ TEST(every_doubt_is_dirty)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		TenancyFacts facts;
 		Tenancy t;
-		Scene s;
+		_cleanup_(scene_done) Scene s = scene_new();
 
-		scene_init(&s);
 		rows[i].prepare(&s);
 		facts = facts_of(&s);
 		t = tenancy_of(&facts, &s.host.set->gpus[0]);
@@ -260,7 +260,6 @@ TEST(every_doubt_is_dirty)
 			fail_msg("%s: %s of %s, by %d", rows[i].name,
 				 tenant_state_to_string(t.state), str_or_empty(t.domain_uuid),
 				 t.source);
-		scene_done(&s);
 	}
 }
 
@@ -278,15 +277,13 @@ TEST(what_a_mark_says_already_is_no_news)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		TenancyFacts facts;
 		Tenancy t;
-		Scene s;
+		_cleanup_(scene_done) Scene s = scene_new();
 
-		scene_init(&s);
 		rows[i].prepare(&s);
 		facts = facts_of(&s);
 		t = tenancy_of(&facts, &s.host.set->gpus[0]);
 		if (tenancy_is_news(&t) != rows[i].news)
 			fail_msg("row %zu", i);
-		scene_done(&s);
 	}
 }
 
@@ -303,16 +300,14 @@ TEST(a_mark_of_another_board_is_told)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_strv_ char **notes = NULL;
 		TenancyFacts facts;
-		Scene s;
+		_cleanup_(scene_done) Scene s = scene_new();
 
-		scene_init(&s);
 		rows[i].prepare(&s);
 		facts = facts_of(&s);
 		tenancy_notes(&facts, &notes);
 		assert_int_equal(strv_length(notes), rows[i].words ? 1 : 0);
 		if (rows[i].words && !strstr(notes[0], rows[i].words))
 			fail_msg("row %zu: %s", i, notes[0]);
-		scene_done(&s);
 	}
 }
 

@@ -9,6 +9,7 @@
 #include "core/verify/workload-text.h"
 #include "rig/guests.h"
 #include "util/json.h"
+#include "util/xalloc.h"
 
 /* The commands of workload.c: the first of each program. */
 #define TOO_LONG (64 * 1024 + 1)
@@ -20,7 +21,6 @@ static char *fixture(const char *name, size_t *ret_size)
 	_cleanup_free_ char *path = strf("%s/bandwidth/%s", FIXTURES, name);
 	char *text = NULL;
 
-	assert_non_null(path);
 	if (file_read_at(AT_FDCWD, path, GUEST_TEXT_MAX, &text, ret_size) < 0)
 		fail_msg("no fixture %s", path);
 	return text;
@@ -89,7 +89,7 @@ static void check_row(const Row *row)
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
 	bool done;
-	Scene s;
+	_cleanup_(scene_clear) Scene s;
 
 	text = fixture(row->fixture, &size);
 	scene_init(&s, row->n_gpus, row->links, row->link_mbps, row->pcie_mbps);
@@ -103,7 +103,6 @@ static void check_row(const Row *row)
 	if (!strstr(str_or_empty(w->reason), row->words))
 		fail_msg("%s: \"%s\" lacks \"%s\"", row->fixture, str_or_empty(w->reason),
 			 row->words);
-	scene_clear(&s);
 }
 
 /* NV4 of an RTX A6000, NV12 of A100 and H100 PCIe, NV2 of an RTX 2080 Ti */
@@ -171,7 +170,7 @@ TEST(addresses_tell_which_gpu_is_which)
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
 	bool done;
-	Scene s;
+	_cleanup_(scene_clear) Scene s;
 
 	text = fixture("nvbandwidth-json", &size);
 	scene_init(&s, 2, A100);
@@ -184,7 +183,6 @@ TEST(addresses_tell_which_gpu_is_which)
 	assert_int_equal(w->paths[0].to, 0);
 	assert_int_equal(w->paths[0].mbps, 276070);
 	assert_int_equal(w->paths[1].mbps, 276190);
-	scene_clear(&s);
 }
 
 /* One direction that is slow makes the pair slow. */
@@ -200,7 +198,7 @@ TEST(one_slow_direction_is_enough)
 		const char *rate;
 		WorkloadVerdict verdict;
 	} rows[] = { { "42.186", WORKLOAD_PASS }, { "42.185", WORKLOAD_SLOW } };
-	Scene s;
+	_cleanup_(scene_clear) Scene s;
 
 	scene_init(&s, 2, A6000); /* 75 % of 56.248 GB/s are 42.186 */
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
@@ -217,7 +215,6 @@ TEST(one_slow_direction_is_enough)
 		if (w->verdict != rows[i].verdict)
 			fail_msg("%s: %s", rows[i].rate, str_or_empty(w->reason));
 	}
-	scene_clear(&s);
 }
 
 TEST(what_a_program_fails_of_is_told)
@@ -245,7 +242,7 @@ TEST(what_a_program_fails_of_is_told)
 		  "ended by signal 9" },
 		{ { .outcome = GUEST_RAN }, WORKLOAD_BAD_OUTPUT, false, "not understood" },
 	};
-	Scene s;
+	_cleanup_(scene_clear) Scene s;
 
 	scene_init(&s, 2, A6000);
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
@@ -260,7 +257,6 @@ TEST(what_a_program_fails_of_is_told)
 			fail_msg("\"%s\" lacks \"%s\"", w->reason, rows[i].words);
 		assert_non_null(w->remedy);
 	}
-	scene_clear(&s);
 }
 
 /* field: guest/35 */
@@ -272,13 +268,12 @@ TEST(wrong_data_in_too_much_output_is_heard)
 			       .out_size = sizeof(text) - 1 };
 	_cleanup_(workload_freep) Workload *w = NULL;
 	bool done = false;
-	Scene s;
+	_cleanup_(scene_clear) Scene s;
 
 	scene_init(&s, 2, A6000);
 	w = hear(&s, 0, &run, &done);
 	assert_true(done);
 	assert_int_equal(w->verdict, WORKLOAD_WRONG);
-	scene_clear(&s);
 }
 
 /* The operator is told of the program that is worth mending, until another one has measured. */
@@ -289,7 +284,7 @@ TEST(the_better_programs_failure_stays)
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
 	bool done;
-	Scene s;
+	_cleanup_(scene_clear) Scene s;
 
 	text = fixture("p2p-a6000", &size);
 	scene_init(&s, 2, A6000);
@@ -302,7 +297,6 @@ TEST(the_better_programs_failure_stays)
 	assert_int_equal(w->verdict, WORKLOAD_PASS);
 	assert_string_equal(w->program, "p2pBandwidthLatencyTest");
 	assert_null(w->reason);
-	scene_clear(&s);
 }
 
 TEST(nothing_is_run_where_the_links_are_not_known)
@@ -378,10 +372,9 @@ TEST(damaged_output_is_refused)
 
 TEST(too_much_output_is_refused)
 {
-	_cleanup_free_ char *text = calloc(1, TOO_LONG);
+	_cleanup_free_ char *text = xcalloc(1, TOO_LONG);
 	Bandwidth b;
 
-	assert_non_null(text);
 	memset(text, ' ', TOO_LONG);
 	assert_int_equal(bandwidth_parse_nvbandwidth(text, TOO_LONG, &b), -EFBIG);
 	assert_int_equal(bandwidth_parse_p2p(text, TOO_LONG, &b), -EFBIG);

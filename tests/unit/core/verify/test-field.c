@@ -61,7 +61,6 @@ static void scene_init(Scene *s, const char *name)
 	_cleanup_free_ char *guest = strf(FIELD "/%s", name);
 
 	*s = (Scene){ 0 };
-	assert_non_null(guest);
 	read_input(s, guest);
 	guest_runs(guest, s->runs);
 }
@@ -113,7 +112,7 @@ static void measure(const Scene *s, const char *guest, FILE *f)
 
 	for (size_t i = 0; i < ELEMENTS(names); i++) {
 		_cleanup_free_ char *which = guest_file(guest, names[i], ".which", NULL);
-		GuestRun run;
+		_cleanup_(guest_run_clear) GuestRun run;
 		bool done;
 
 		if (!which)
@@ -122,7 +121,6 @@ static void measure(const Scene *s, const char *guest, FILE *f)
 			w = measure_begin(&s->input, s->report);
 		run = guest_run_of(guest, names[i]);
 		measure_hear(w, &s->input, s->report, strtoul(which, NULL, 10), &run, &done);
-		guest_run_clear(&run);
 	}
 	if (w)
 		print_workload(f, w);
@@ -303,7 +301,6 @@ static void change(Scene *s, const Variant *v)
 		fail_msg("%s: no \"%s\"", v->guest, v->from);
 	text = strf("%.*s%s%s", (int)(at - run->out), run->out, v->to,
 		    v->from ? at + strlen(v->from) : "");
-	assert_non_null(text);
 	free(run->out);
 	run->out = text;
 	run->out_size = strlen(text);
@@ -319,7 +316,7 @@ TEST(variants_are_judged_as_their_kind)
 		const Variant *v = &variants[i];
 		_cleanup_free_ char *is = NULL;
 		const char *said, *command;
-		Scene s;
+		_cleanup_(scene_clear) Scene s;
 
 		scene_init(&s, v->guest);
 		change(&s, v);
@@ -335,7 +332,6 @@ TEST(variants_are_judged_as_their_kind)
 		/* No remedy is to do again what just failed. */
 		command = v->run == RUN_PEERS ? "topo -p2p" : verify_commands[v->run][1];
 		assert_null(strstr(str_or_empty(s.report->remedy), command));
-		scene_clear(&s);
 	}
 	assert_int_equal(bad, 0);
 }
@@ -360,7 +356,7 @@ TEST(a_single_gpu_that_wants_a_reset_is_not_verified)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		const Variant v = { GOOD, RUN_GPUS, NULL, rows[i].row, 0, NULL, NULL };
 		_cleanup_free_ char *is = NULL;
-		Scene s;
+		_cleanup_(scene_clear) Scene s;
 
 		scene_init(&s, GOOD);
 		s.input.n_gpus = s.input.n_group = 1;
@@ -369,7 +365,6 @@ TEST(a_single_gpu_that_wants_a_reset_is_not_verified)
 		is = strf("%s, %s", verdict_to_string(s.report->verdict),
 			  verify_cause_to_string(s.report->cause));
 		assert_string_equal(is, rows[i].verdict);
-		scene_clear(&s);
 	}
 }
 
@@ -437,7 +432,7 @@ TEST(measures_are_judged_as_their_kind)
 		GuestRun good = guest_run_of(FIELD "/" BW_TEXT, "bw");
 		WorkloadVerdict was;
 		bool done = false;
-		Scene s;
+		_cleanup_(scene_clear) Scene s;
 
 		scene_init(&s, rows[i].guest);
 		judge(&s);
@@ -458,7 +453,6 @@ TEST(measures_are_judged_as_their_kind)
 			measure_hear(w, &s.input, s.report, 1, &good, &done);
 		assert_int_equal(w->verdict, was);
 		guest_run_clear(&good);
-		scene_clear(&s);
 	}
 }
 

@@ -225,7 +225,7 @@ typedef struct News {
 
 static void deliver(int timer, void *userdata)
 {
-	News *news = userdata;
+	_cleanup_free_ News *news = userdata;
 	virConnectDomainEventDeviceRemovedCallback callback;
 
 	virEventRemoveTimeout(timer);
@@ -235,7 +235,6 @@ static void deliver(int timer, void *userdata)
 	callback(news->conn, news->domain, news->alias, script.event_data);
 	virDomainFree(news->domain);
 	virConnectClose(news->conn);
-	free(news);
 }
 
 static void happens(virDomainPtr domain, const char *alias, bool failed)
