@@ -223,7 +223,10 @@ static int finish(Run *run)
 			continue;
 		if (run->done <= i)
 			run->done = i + 1;
-		r = ops->announced ? journal_intent(run->log, i) : 0;
+		if (ops->announced) {
+			journal_note(run->log, "intent", i);
+			r = journal_flush(run->log);
+		}
 		if (r >= 0)
 			r = ops->act(&run->context, &problem);
 		if (r == PROBLEM && ops->act_optional) {

@@ -125,7 +125,7 @@ int journal_job_open(Journal *journal, const char *name, const LedgerMark *end, 
 
 /* ---- writing ---- */
 
-/* Takes `record`. It is written with the next flush(). */
+/* Takes `record`. It is written with the next journal_flush(). */
 static void add(JournalJob *job, json_t *record)
 {
 	_cleanup_json_ json_t *owned = record;
@@ -144,14 +144,15 @@ static void add(JournalJob *job, json_t *record)
 	job->n_waiting += size;
 }
 
-/* All that waits, with one write and one sync. What could not be written waits no more. */
-static int flush(JournalJob *job)
+/* With one write and one sync. What could not be written waits no more. */
+int journal_flush(JournalJob *job)
 {
-	LedgerFile *file = &job->file;
+	LedgerFile *file;
 	int r;
 
-	if (job->n_waiting == 0)
+	if (!job || job->n_waiting == 0)
 		return 0;
+	file = &job->file;
 	r = file->broken ? -EIO
 			 : ledger_append(file, job->waiting, job->n_waiting, job->next.sequence,
 					 &job->next.hash);
@@ -244,7 +245,7 @@ int journal_begin(Journal *journal, uint32_t id, const Plan *plan, const Assignm
 	if (r < 0)
 		return r;
 	add(job, begin_record(job, plan, previous, live_xml, begun));
-	r = flush(job);
+	r = journal_flush(job);
 	/* It may be on disk all the same, and must not be found there. */
 	if (r < 0)
 		journal_remove_file(journal, job->name, job->file.end.number, &removed);
@@ -253,48 +254,18 @@ int journal_begin(Journal *journal, uint32_t id, const Plan *plan, const Assignm
 	return r;
 }
 
-static void add_step(JournalJob *job, const char *record, size_t step)
+void journal_note(JournalJob *job, const char *record, size_t step)
 {
-	add(job, json_build("{s:s, s:I, s:I}", "record", record, "job", (json_int_t)job->id, "step",
-			    (json_int_t)step));
+	if (job)
+		add(job, json_build("{s:s, s:I, s:I}", "record", record, "job", (json_int_t)job->id,
+				    "step", (json_int_t)step));
 }
 
-static void add_result(JournalJob *job, const char *record, size_t step, bool ok)
+void journal_note_result(JournalJob *job, const char *record, size_t step, bool ok)
 {
-	add(job, json_build("{s:s, s:I, s:I, s:b}", "record", record, "job", (json_int_t)job->id,
-			    "step", (json_int_t)step, "ok", (int)ok));
-}
-
-int journal_intent(JournalJob *job, size_t step)
-{
-	journal_note_intent(job, step);
-	return flush(job);
-}
-
-int journal_undo(JournalJob *job, size_t step)
-{
-	journal_note_undo(job, step);
-	return flush(job);
-}
-
-void journal_note_intent(JournalJob *job, size_t step)
-{
-	add_step(job, "intent", step);
-}
-
-void journal_note_outcome(JournalJob *job, size_t step, bool ok)
-{
-	add_result(job, "outcome", step, ok);
-}
-
-void journal_note_undo(JournalJob *job, size_t step)
-{
-	add_step(job, "undo", step);
-}
-
-void journal_note_undone(JournalJob *job, size_t step, bool ok)
-{
-	add_result(job, "undone", step, ok);
+	if (job)
+		add(job, json_build("{s:s, s:I, s:I, s:b}", "record", record, "job",
+				    (json_int_t)job->id, "step", (json_int_t)step, "ok", (int)ok));
 }
 
 /*
@@ -307,7 +278,7 @@ int journal_end(JournalJob *job)
 
 	if (job->file.end.number > 0) {
 		add(job, json_build("{s:s, s:I}", "record", "end", "job", (json_int_t)job->id));
-		r = flush(job);
+		r = journal_flush(job);
 	}
 	if (r < 0) {
 		journal_remove_file(job->journal, job->name, job->file.end.number, &r);
