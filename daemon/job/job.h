@@ -37,13 +37,14 @@ typedef struct JobEvent {
 	JobNote note;
 	/* ENDED */
 	JobState state;
+	int numbers_error;    /* 0: numbers of jobs are reserved */
 	bool changed_nothing; /* it was refused before it had anything in hand */
-	char *error_name; /* NULL: none */
-	char *message;	  /* whole text; NULL: none */
-	char *quarantine; /* NULL: none */
-	OpenJob *open;	  /* the job waits for libvirt; NULL: it does not */
-	char *result;	  /* of a verification: JSON; NULL: none */
-	Verdict verdict;  /* likewise, with a result */
+	char *error_name;     /* NULL: none */
+	char *message;	      /* whole text; NULL: none */
+	char *quarantine;     /* NULL: none */
+	OpenJob *open;	      /* the job waits for libvirt; NULL: it does not */
+	char *result;	      /* of a verification: JSON; NULL: none */
+	Verdict verdict;      /* likewise, with a result */
 	uint64_t asked_usec;
 } JobEvent;
 
