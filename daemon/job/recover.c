@@ -304,7 +304,7 @@ static void quarantine(const JobPlace *place, OpenJob *job, char *reason, Recove
 	if (quarantine_plan(place->quarantine, job->plan, job->id, reason) < 0)
 		return;
 	if (job->damage)
-		(void)journal_set_aside(job->log);
+		(void)journal_set_aside(place->journal, job->log->name);
 	else
 		(void)journal_end(job->log);
 }

@@ -190,7 +190,7 @@ typedef struct RecoverTask {
 	JobPlace place;
 	OpenJob **jobs; /* moved here from the manager while this runs */
 	size_t n;
-	uint64_t recovered[RECOVERY_COUNT_MAX_]; /* counted on the thread, for the loop */
+	uint64_t recovered[RECOVERED_WAITING + 1]; /* counted on the thread, for the loop */
 	ManagerDone done;
 	void *userdata;
 } RecoverTask;
@@ -226,23 +226,6 @@ static void log_recovery(Manager *m, const OpenJob *job, const Recovery *recover
 	audit_recovered(m, job, recovery);
 }
 
-static void count_recovery(RecoverTask *task, RecoveryOutcome outcome)
-{
-	switch (outcome) {
-	case RECOVERED_DONE:
-		task->recovered[RECOVERY_COUNT_DONE]++;
-		break;
-	case RECOVERED_UNDONE:
-		task->recovered[RECOVERY_COUNT_UNDONE]++;
-		break;
-	case RECOVERED_QUARANTINED:
-		task->recovered[RECOVERY_COUNT_QUARANTINED]++;
-		break;
-	case RECOVERED_WAITING: /* it is recovered later */
-		break;
-	}
-}
-
 /* Jobs that wait for libvirt stay in the list. */
 static void recover_work(void *data)
 {
@@ -263,8 +246,7 @@ static void recover_work(void *data)
 				 job->id, strerror(-r));
 		else
 			log_recovery(task->manager, job, &recovery);
-		if (r >= 0)
-			count_recovery(task, recovery.outcome);
+		task->recovered[recovery.outcome] += r >= 0;
 		if (r >= 0 && recovery.outcome == RECOVERED_WAITING)
 			recover_claim(&task->place, job, recovery.reason);
 		if (r < 0 || recovery.outcome == RECOVERED_WAITING)
@@ -296,6 +278,8 @@ static void recover_done(void *data)
 	RecoverTask *task = data;
 	Manager *m = task->manager;
 
+	_Static_assert((int)RECOVERY_COUNT_MAX_ == (int)RECOVERED_WAITING,
+		       "one order, and what waits is recovered later");
 	m->recovering = false;
 	for (size_t i = 0; i < RECOVERY_COUNT_MAX_; i++)
 		m->metrics.recovered[i] += task->recovered[i];

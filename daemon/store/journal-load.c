@@ -169,13 +169,11 @@ static int forget_one(Journal *journal, const char *name, const char *group)
 {
 	_cleanup_(journal_found_clear) JournalFound found = { 0 };
 	_cleanup_(journal_reading_clear) JournalReading reading = { .found = &found };
-	int r;
 
 	journal_read(journal, name, &reading);
 	if (!reading.job || !str_equal(reading.job->plan->group, group))
 		return 0;
-	journal_remove_file(journal, name, reading.end.number, &r);
-	return r;
+	return journal_remove_file(journal, name, reading.end.number);
 }
 
 int journal_forget_group(Journal *journal, const char *group)

@@ -38,7 +38,7 @@ void journal_reading_clear(JournalReading *reading);
 /* What a file is from now on. Does nothing for a file of the versions before: its number is 0. */
 void journal_set_file(Journal *journal, uint64_t number, const JournalFile *is);
 /* Durably; it is free then. */
-void journal_remove_file(Journal *journal, const char *name, uint64_t number, int *ret_error);
+int journal_remove_file(Journal *journal, const char *name, uint64_t number);
 /* Of its name. */
 uint64_t journal_number_of(const char *name);
 /*

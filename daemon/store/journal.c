@@ -61,13 +61,14 @@ void journal_set_file(Journal *journal, uint64_t number, const JournalFile *is)
 	pthread_mutex_unlock(&journal->lock);
 }
 
-void journal_remove_file(Journal *journal, const char *name, uint64_t number, int *ret_error)
+int journal_remove_file(Journal *journal, const char *name, uint64_t number)
 {
 	int r = journal->io.remove(journal->io.userdata, journal->dir_fd, name);
 
-	*ret_error = r == -ENOENT ? 0 : r;
-	if (*ret_error == 0)
-		journal_set_file(journal, number, &(JournalFile){ 0 });
+	if (r < 0 && r != -ENOENT)
+		return r;
+	journal_set_file(journal, number, &(JournalFile){ 0 });
+	return 0;
 }
 
 uint64_t journal_number_of(const char *name)
@@ -177,24 +178,17 @@ static json_t *begin_record(const JournalJob *job, const Plan *plan, const Assig
 }
 
 /* With its first line, and durably, before anything is added to it. */
-static int make_file(Journal *journal, const char *name, LedgerMark *ret)
-{
-	_cleanup_json_ json_t *record =
-		json_build("{s:s, s:s, s:i, s:s}", "schema", GPUPASS_SCHEMA_JOURNAL, "record",
-			   "file-begun", "sequence", 1, "previous", ret->hash.hex);
-	_cleanup_free_ char *line = NULL;
-
-	line = line_make(record, &ret->hash);
-	ret->sequence = 1;
-	ret->size = (off_t)strlen(line);
-	return file_replace_at(journal->dir_fd, name, line, (size_t)ret->size, FILE_MODE_PRIVATE);
-}
-
 static int begin_file(Journal *journal, const char *name, uint64_t number, LedgerMark *end)
 {
-	LedgerMark made = { .number = number, .hash = LINE_NO_HASH };
-	int r = make_file(journal, name, &made);
+	LedgerMark made = { .number = number, .sequence = 1, .hash = LINE_NO_HASH };
+	_cleanup_json_ json_t *record =
+		json_build("{s:s, s:s, s:i, s:s}", "schema", GPUPASS_SCHEMA_JOURNAL, "record",
+			   "file-begun", "sequence", 1, "previous", made.hash.hex);
+	_cleanup_free_ char *line = line_make(record, &made.hash);
+	int r;
 
+	made.size = (off_t)strlen(line);
+	r = file_replace_at(journal->dir_fd, name, line, (size_t)made.size, FILE_MODE_PRIVATE);
 	if (r < 0 && end->number == 0)
 		(void)unlinkat(journal->dir_fd, name, 0);
 	if (r >= 0)
@@ -237,7 +231,7 @@ int journal_begin(Journal *journal, uint32_t id, const Plan *plan, const Assignm
 		  const char *live_xml, size_t begun, JournalJob **ret)
 {
 	_cleanup_(journal_job_freep) JournalJob *job = NULL;
-	int r, removed;
+	int r;
 
 	r = take_and_open(journal, id, &job);
 	if (r >= 0 && !job)
@@ -248,7 +242,7 @@ int journal_begin(Journal *journal, uint32_t id, const Plan *plan, const Assignm
 	r = journal_flush(job);
 	/* It may be on disk all the same, and must not be found there. */
 	if (r < 0)
-		journal_remove_file(journal, job->name, job->file.end.number, &removed);
+		(void)journal_remove_file(journal, job->name, job->file.end.number);
 	if (r >= 0)
 		*ret = TAKE_PTR(job);
 	return r;
@@ -281,7 +275,7 @@ int journal_end(JournalJob *job)
 		r = journal_flush(job);
 	}
 	if (r < 0) {
-		journal_remove_file(job->journal, job->name, job->file.end.number, &r);
+		r = journal_remove_file(job->journal, job->name, job->file.end.number);
 		/* Where that worked another job may have its number from now on. */
 		job->file.end.number = 0;
 	}
@@ -289,12 +283,7 @@ int journal_end(JournalJob *job)
 	return r;
 }
 
-int journal_set_aside(JournalJob *job)
-{
-	return journal_set_aside_file(job->journal, job->name);
-}
-
-int journal_set_aside_file(Journal *journal, const char *name)
+int journal_set_aside(Journal *journal, const char *name)
 {
 	int r = file_set_aside_at(journal->dir_fd, name);
 

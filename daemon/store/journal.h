@@ -96,9 +96,7 @@ int journal_flush(JournalJob *job);
 /* The job is over. Where that cannot be added, as on a full disk, removes the file. */
 int journal_end(JournalJob *job);
 /* Renames the file to NAME.damaged, for a person to read; the next load ignores it. */
-int journal_set_aside(JournalJob *job);
-/* The same by the file's name. */
-int journal_set_aside_file(Journal *journal, const char *name);
+int journal_set_aside(Journal *journal, const char *name);
 /*
  * Removes the open journal of a job on this group; no such job may run. Leaves other files alone.
  */

@@ -266,11 +266,6 @@ static int write_own(TrailFiles *files, AuditKind kind, char *reason, uint64_t c
 	return r;
 }
 
-int trail_files_sync(TrailFiles *files)
-{
-	return ledger_sync(&files->file);
-}
-
 static char *begin_reason(const TrailFiles *files)
 {
 	return files->file.end.number == 1
