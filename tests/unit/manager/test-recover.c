@@ -10,27 +10,6 @@
 #include "util/file.h"
 #include "util/text.h"
 
-static const char *const functions[] = { PAIR0_FUNCTIONS };
-
-/* As if the daemon had ended after job 7 bound pair0, before it defined the domain. */
-static void leave_open(ManagerRig *manager_rig)
-{
-	Rig *rig = manager_rig->rig;
-	_cleanup_(prepared_freep) Prepared *prepared = NULL;
-	_cleanup_(journal_job_freep) JournalJob *log = NULL;
-	_cleanup_free_ char *prefix = NULL;
-	JobRequest request = assign_request("vm42", "pair0");
-	Outcome outcome = rig_prepare(rig, &request, &prepared, &prefix);
-
-	assert_int_equal(outcome.state, JOB_RUNNING);
-	assert_int_equal(journal_begin(&rig->journal, 7, prepared->plan, NULL, NULL, 0, &log), 0);
-	for (size_t i = 0; prepared->plan->steps[i] != STEP_DEFINE; i++)
-		journal_note(log, "intent", i);
-	assert_int_equal(journal_flush(log), 0);
-	for (size_t i = 0; i < ELEMENTS(functions); i++)
-		fake_set_driver(&rig->fake, functions[i], "vfio-pci", "vfio-pci");
-}
-
 ON_A_MANAGER(nothing_left_open_is_recovered_at_once)
 {
 	Caller caller = { 0 };
@@ -49,7 +28,7 @@ ON_A_MANAGER(what_is_left_open_is_kept_apart_before_it_is_recovered)
 	Caller caller = { 0 };
 
 	rig_shut_off(rig->rig);
-	leave_open(rig);
+	rig_leave_open(rig->rig, STEP_DEFINE, NULL);
 	assert_int_equal(manager_load_state(m), 0);
 	assert_int_equal(m->n_open_jobs, 1);
 	manager_rig_connect(rig);
@@ -76,7 +55,7 @@ ON_A_MANAGER(recovery_undoes_it_and_the_picture_shows_that)
 
 	rig_shut_off(rig->rig);
 	before = rig_world(rig->rig);
-	leave_open(rig);
+	rig_leave_open(rig->rig, STEP_DEFINE, NULL);
 	assert_int_equal(manager_load_state(m), 0);
 	assert_int_equal(manager_recover(m, caller_done, &caller), 0);
 	assert_int_equal(manager_recover(m, caller_done, &second), -EBUSY);
@@ -107,7 +86,7 @@ ON_A_MANAGER(what_is_recovered_cannot_be_cancelled)
 	Caller caller = { 0 };
 
 	rig_shut_off(rig->rig);
-	leave_open(rig);
+	rig_leave_open(rig->rig, STEP_DEFINE, NULL);
 	assert_int_equal(manager_load_state(m), 0);
 	assert_int_equal(cancel(rig, 7), GPUPASS_ERROR_TOO_LATE);
 	assert_int_equal(manager_recover(m, caller_done, &caller), 0);
@@ -166,7 +145,7 @@ ON_A_MANAGER(without_libvirt_it_waits_and_stays_kept_apart)
 	Caller first = { 0 }, again = { 0 };
 
 	rig_shut_off(rig->rig);
-	leave_open(rig);
+	rig_leave_open(rig->rig, STEP_DEFINE, NULL);
 	before = rig_world(rig->rig);
 	assert_int_equal(manager_load_state(m), 0);
 	fake_watch(&rig->rig->fake);
@@ -191,7 +170,7 @@ ON_A_MANAGER(what_cannot_be_recovered_is_quarantined_also_after_the_next_start)
 	_cleanup_(problem_freep) Problem *problem = NULL;
 
 	rig_shut_off(rig->rig);
-	leave_open(rig);
+	rig_leave_open(rig->rig, STEP_DEFINE, NULL);
 	assert_int_equal(manager_load_state(rig->manager), 0);
 	fake_all_gone(&rig->rig->fake, true);
 	assert_int_equal(manager_recover(rig->manager, caller_done, &caller), 0);
@@ -226,7 +205,7 @@ static void damage_begin(const ManagerRig *rig)
 ON_A_MANAGER(a_journal_that_cannot_be_read_keeps_every_group_apart)
 {
 	rig_shut_off(rig->rig);
-	leave_open(rig);
+	rig_leave_open(rig->rig, STEP_DEFINE, NULL);
 	damage_begin(rig);
 	assert_int_equal(manager_load_state(rig->manager), 0);
 	manager_rig_connect(rig);
