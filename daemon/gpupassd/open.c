@@ -25,7 +25,7 @@ static void open_records(Daemon *d, const Options *options)
 	records_open_in(&d->quarantine, &quarantine_kind, state);
 	records_open_in(&d->tenants, &tenant_kind, state);
 	topology_store_open(state, &d->topology);
-	number_store_open(state, &d->numbers);
+	number_store_open(&d->numbers, state);
 }
 
 /* Nor does the journal's: manager_load_state() keeps all apart that may be in it. */

@@ -27,18 +27,6 @@ static bool takes_back(Operation operation)
 	return operation == OPERATION_RELEASE || operation == OPERATION_UNBIND;
 }
 
-/* Waits for the disk, but not for one that does not answer. */
-static void add_without_fail(Trail *trail, AuditRecord *record, CallerIdentity *caller)
-{
-	trail_add_lazily(trail, record, caller);
-	(void)trail_flush(trail, PATIENCE_USEC);
-}
-
-static int refuse(const JobPlace *place, int error, Problem **ret_problem)
-{
-	return disk_watch_refuse(place->disk, "the audit trail", "audit/", error, ret_problem);
-}
-
 int audit_job_begun(const JobPlace *place, const Prepared *prepared, uint32_t job,
 		    Problem **ret_problem)
 {
@@ -49,9 +37,12 @@ int audit_job_begun(const JobPlace *place, const Prepared *prepared, uint32_t jo
 	record.uid = prepared->request.caller_uid;
 	fill(prepared->plan, &record);
 	if (takes_back(prepared->plan->operation)) {
-		add_without_fail(place->trail, &record, prepared->caller);
+		/* Waits for the disk, but not for one that does not answer. */
+		trail_add_lazily(place->trail, &record, prepared->caller);
+		(void)trail_flush(place->trail, PATIENCE_USEC);
 		return 0;
 	}
 	r = trail_append(place->trail, &record, prepared->caller);
-	return r < 0 ? refuse(place, r, ret_problem) : 0;
+	return r < 0 ? disk_watch_refuse(place->disk, "the audit trail", "audit/", r, ret_problem)
+		     : 0;
 }

@@ -139,7 +139,7 @@ static int set_aside(const JobPlace *place, const char *file)
 	const char *name = strchr(file, '/') + 1;
 
 	return str_starts_with(file, "journal/")
-		       ? journal_set_aside_file(place->journal, name)
+		       ? journal_set_aside(place->journal, name)
 		       : quarantine_store_set_aside(place->quarantine, name);
 }
 

@@ -416,6 +416,9 @@ static void look_at_files(Look *l)
 	if (place->topology)
 		records_read(&place->topology->records, NULL, NULL, &l->faults);
 	note_faults(l, &l->faults);
+	for (char *const *line = trail_faults(place->trail); line && *line; line++)
+		note_file(l, xstrdup(*line),
+			  "move away what is there, then: systemctl restart gpupassd");
 	for (size_t i = 0; i < ELEMENTS(written); i++)
 		if (written[i])
 			note_unwritable(l, written[i]);

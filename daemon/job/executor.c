@@ -52,12 +52,11 @@ static int announce(const Run *run, size_t i, Problem **ret_problem)
 {
 	int r = 0;
 
-	if (!run->log || i < run->begun)
+	if (i < run->begun)
 		return 0;
+	journal_note(run->log, "intent", i);
 	if (step_ops(run->context.plan->steps[i])->announced)
-		r = journal_intent(run->log, i);
-	else
-		journal_note_intent(run->log, i);
+		r = journal_flush(run->log);
 	return r < 0 ? no_journal(run, r, ret_problem) : 0;
 }
 
@@ -125,8 +124,7 @@ static int act(Run *run, size_t i, Problem **ret_problem)
 	r = as_problem(act_and_look(run, kind, ret_problem), kind, ret_problem);
 	tell_note(run);
 	/* For a person to read. Recovery looks at the machine. */
-	if (run->log)
-		journal_note_outcome(run->log, i, r == 0);
+	journal_note_result(run->log, "outcome", i, r == 0);
 	tell(run, i,
 	     r != 0		     ? STEP_FAILED
 	     : run->context.not_done ? STEP_NOT_DONE
@@ -163,17 +161,15 @@ static int undo(Run *run, size_t i, Problem **ret_problem)
 	if (!step_ops(kind)->undo || nothing_left(&run->context, kind))
 		return 0;
 	/* Undo the step even if the journal fails: it already says that the step was begun. */
+	journal_note(run->log, "undo", i);
 	if (run->log && !run->undoes)
-		note_journal(run, journal_undo(run->log, i));
-	else if (run->log)
-		journal_note_undo(run->log, i);
+		note_journal(run, journal_flush(run->log));
 	run->undoes = true;
 	free(run->context.detail);
 	run->context.detail = plan_step_detail(run->context.plan, kind);
 	r = as_problem(undo_in_domain(run, kind, ret_problem), kind, ret_problem);
 	tell_note(run);
-	if (run->log)
-		journal_note_undone(run->log, i, r == 0);
+	journal_note_result(run->log, "undone", i, r == 0);
 	tell(run, i, r == 0 ? STEP_UNDONE : STEP_UNDO_FAILED, since);
 	return r != 0 && step_ops(kind)->undo_optional ? go_on(run, ret_problem) : r;
 }

@@ -265,10 +265,11 @@ static bool plan_and_run(Task *task)
 static void job_work(void *data)
 {
 	Task *task = data;
-	bool began =
-		task->request.operation == OPERATION_PROBE ? probe_work(task) : plan_and_run(task);
-	bool held = claims_release(task->place.claims, task->id);
+	bool began, held;
 
+	task->ended.numbers_error = number_store_reserve(task->place.numbers, task->id);
+	began = task->request.operation == OPERATION_PROBE ? probe_work(task) : plan_and_run(task);
+	held = claims_release(task->place.claims, task->id);
 	task->ended.changed_nothing = !began && !held;
 }
 
@@ -307,6 +308,7 @@ static void verify_work(void *data)
 	const JobPlace looking = looking_place(&task->place, &task->request, &host);
 	int r;
 
+	task->ended.numbers_error = number_store_reserve(task->place.numbers, task->id);
 	r = verification_new(&looking, &task->request, &v, &problem, &prefix);
 	if (r == 0) {
 		found = found_event(v);

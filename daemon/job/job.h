@@ -37,6 +37,7 @@ typedef struct JobEvent {
 	JobNote note;
 	/* ENDED */
 	JobState state;
+	int numbers_error;    /* 0: numbers of jobs are reserved */
 	bool changed_nothing; /* it was refused before it had anything in hand */
 	char *error_name;     /* NULL: none */
 	char *message;	      /* whole text; NULL: none */

@@ -10,6 +10,7 @@
 #include "store/evidence.h"
 #include "store/fence.h"
 #include "store/journal.h"
+#include "store/numbers.h"
 #include "store/quarantine.h"
 #include "store/receipts.h"
 #include "store/tenants.h"
@@ -26,6 +27,7 @@ typedef struct JobPlace {
 	FenceStore *fence;	     /* NULL: no hook goes by it (tests) */
 	TopologyStore *topology;     /* NULL: no evidence (tests) */
 	Trail *trail;		     /* NULL: no audit trail (tests) */
+	NumberStore *numbers;	     /* NULL: none is reserved (tests) */
 	DiskWatch *disk;	     /* NULL: not watched */
 	HealthLook *health;	     /* NULL: no looks (tests) */
 	Cancellation *cancel;	     /* of this job; NULL: nobody can cancel it */

@@ -223,7 +223,10 @@ static int finish(Run *run)
 			continue;
 		if (run->done <= i)
 			run->done = i + 1;
-		r = ops->announced ? journal_intent(run->log, i) : 0;
+		if (ops->announced) {
+			journal_note(run->log, "intent", i);
+			r = journal_flush(run->log);
+		}
 		if (r >= 0)
 			r = ops->act(&run->context, &problem);
 		if (r == PROBLEM && ops->act_optional) {
@@ -301,7 +304,7 @@ static void quarantine(const JobPlace *place, OpenJob *job, char *reason, Recove
 	if (quarantine_plan(place->quarantine, job->plan, job->id, reason) < 0)
 		return;
 	if (job->damage)
-		(void)journal_set_aside(job->log);
+		(void)journal_set_aside(place->journal, job->log->name);
 	else
 		(void)journal_end(job->log);
 }

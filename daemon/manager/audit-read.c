@@ -88,23 +88,16 @@ static json_t *holder_to_json(const Holder *holder)
 			  command, "unit", unit, "container", container, "vfio", (int)holder->vfio);
 }
 
-static json_t *unseen_to_json(const Inspection *inspection)
-{
-	_cleanup_strv_ char **lines = NULL;
-
-	inspection_tell_unseen(inspection, &lines);
-	return json_strv(lines);
-}
-
 static char *holders_text(const Inspection *inspection)
 {
 	_cleanup_json_ json_t *holders = json_array(), *o = NULL;
+	_cleanup_strv_ char **unseen = NULL;
 
+	inspection_tell_unseen(inspection, &unseen);
 	for (size_t i = 0; i < inspection->n_holders; i++)
 		json_append(holders, holder_to_json(&inspection->holders[i]));
 	o = json_build("{s:s, s:I, s:O, s:o}", "schema", GPUPASS_SCHEMA_HOLDERS, "time_usec",
-		       (json_int_t)now_realtime(), "holders", holders, "unseen",
-		       unseen_to_json(inspection));
+		       (json_int_t)now_realtime(), "holders", holders, "unseen", json_strv(unseen));
 	return json_dumps(o, JSON_COMPACT);
 }
 

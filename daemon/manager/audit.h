@@ -23,9 +23,9 @@ void audit_drift(Manager *m, const DriftFinding *finding, bool gone);
 /* A domain has a group, or a part of it, that gpupass did not give it; or has it no longer. */
 void audit_foreign(Manager *m, const FenceFinding *finding, bool gone);
 void audit_boot_fault(Manager *m, const BootFault *fault);
-/* On a thread, too. */
 /* The trail says that it was begun, and nobody knows how it ended. `reason` says why. */
 void audit_end_unknown(Manager *m, const AuditRecord *begun, const char *reason);
+/* On a thread, too. */
 void audit_recovered(Manager *m, const OpenJob *job, const Recovery *recovery);
 
 /* Reads on a thread. `json` is NULL when `error` is negative. */

@@ -101,7 +101,6 @@ int manager_doctor(Manager *m, const ManagerDoctor *what, ManagerReported done, 
 			     operation_to_string(m->open_jobs[i]->plan->operation),
 			     m->open_jobs[i]->plan->group);
 	strv_copy(m->config_notes, &task->settings);
-	strv_copy(trail_faults(m->place.trail), &task->settings);
 	r = mailbox_run(m->place.mailbox, doctor_work, doctor_done, task);
 	if (r >= 0)
 		TAKE_PTR(task);

@@ -5,7 +5,6 @@
 #include "manager/fence.h"
 #include "manager/look.h"
 #include "manager/metrics.h"
-#include "manager/numbers.h"
 #include "manager/picture.h"
 #include "manager/records.h"
 #include "manager/recover.h"
@@ -128,6 +127,7 @@ static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
 {
 	Ended *ended;
 
+	manager_note_numbers(event->numbers_error);
 	manager_note_verdict(m, event);
 	job_record_ended(job, event);
 	log_end(job, event->state, event->verdict);
@@ -197,7 +197,6 @@ int manager_start_job(Manager *m, const JobRequest *request, uint32_t *ret_id,
 		return r;
 	}
 	records_add(m, job);
-	manager_reserve_numbers(m);
 	*ret_id = job->id;
 	m->listener.job_new(job, m->listener.userdata);
 	return 0;

@@ -6,7 +6,6 @@
 #include "job/recover.h"
 #include "manager/audit.h"
 #include "manager/look.h"
-#include "manager/numbers.h"
 #include "manager/state.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -17,13 +16,52 @@
  * quarantined, and `clear` finds out later what the worker did. */
 #define WORKER_WAIT_USEC (10 * USEC_PER_SEC)
 
-static void take_notes(Manager *m, char **notes)
+static void take_notes(Manager *m, char *const *notes)
 {
-	for (char **note = notes; note && *note; note++) {
+	for (char *const *note = notes; note && *note; note++) {
 		log_as(LOG_WARNING, LOG_ID_NOT_READ, "%s", *note);
 		strv_append(&m->state_notes, *note);
 	}
-	strv_free(notes);
+}
+
+/* ---- numbers of jobs ---- */
+
+void manager_note_numbers(int error)
+{
+	if (error < 0)
+		log_as(LOG_ERR, LOG_ID_NOT_WRITTEN,
+		       "numbers of jobs could not be reserved (%s): a later start may give some of "
+		       "them again",
+		       strerror(-error));
+}
+
+void manager_give_numbers_back(Manager *m)
+{
+	number_store_give_back(m->place.numbers, m->last_job);
+}
+
+static void keep_highest(Manager *m, uint32_t job)
+{
+	if (job > m->last_job)
+		m->last_job = job;
+}
+
+/* They go on behind all that is known. */
+static void load_numbers(Manager *m, const JournalFound *found)
+{
+	_cleanup_(record_faults_clear) RecordFaults faults = { 0 };
+	_cleanup_strv_ char **notes = NULL;
+	const TrailJobs *jobs = trail_jobs(m->place.trail);
+
+	m->last_job = found->last;
+	if (jobs)
+		keep_highest(m, jobs->last);
+	if (m->place.numbers)
+		keep_highest(m, number_store_load(m->place.numbers, &faults));
+	for (size_t i = 0; i < faults.n_items; i++)
+		strv_append_take(&notes, record_fault_note(&faults.items[i]));
+	take_notes(m, notes);
+	manager_note_numbers(number_store_reserve(m->place.numbers, m->last_job));
 }
 
 /* Logs them once. The picture has a note for each while the claim lasts. */
@@ -118,7 +156,6 @@ int manager_load_state(Manager *m)
 {
 	const JobPlace place = manager_job_place(m);
 	_cleanup_(journal_found_clear) JournalFound found = { 0 };
-	char **notes = NULL;
 	int r;
 
 	quarantine_store_load(m->place.quarantine, m->claims);
@@ -127,14 +164,12 @@ int manager_load_state(Manager *m)
 	if (r < 0)
 		keep_all_apart(m, r);
 	compare_with_trail(m, &found);
-	take_notes(m, TAKE_PTR(found.notes));
-	strv_copy(trail_faults(m->place.trail), &notes);
-	take_notes(m, notes);
+	take_notes(m, found.notes);
+	take_notes(m, trail_faults(m->place.trail));
+	load_numbers(m, &found);
 	m->open_jobs = TAKE_PTR(found.jobs);
 	m->n_open_jobs = found.n_jobs;
 	found.n_jobs = 0;
-	m->last_job = found.last;
-	manager_load_numbers(m);
 	for (size_t i = 0; i < m->n_open_jobs; i++)
 		recover_claim(&place, m->open_jobs[i],
 			      "a job was interrupted and is being recovered");
@@ -149,7 +184,7 @@ typedef struct RecoverTask {
 	JobPlace place;
 	OpenJob **jobs; /* moved here from the manager while this runs */
 	size_t n;
-	uint64_t recovered[RECOVERY_COUNT_MAX_]; /* counted on the thread, for the loop */
+	uint64_t recovered[RECOVERED_WAITING + 1]; /* counted on the thread, for the loop */
 	ManagerDone done;
 	void *userdata;
 } RecoverTask;
@@ -185,23 +220,6 @@ static void log_recovery(Manager *m, const OpenJob *job, const Recovery *recover
 	audit_recovered(m, job, recovery);
 }
 
-static void count_recovery(RecoverTask *task, RecoveryOutcome outcome)
-{
-	switch (outcome) {
-	case RECOVERED_DONE:
-		task->recovered[RECOVERY_COUNT_DONE]++;
-		break;
-	case RECOVERED_UNDONE:
-		task->recovered[RECOVERY_COUNT_UNDONE]++;
-		break;
-	case RECOVERED_QUARANTINED:
-		task->recovered[RECOVERY_COUNT_QUARANTINED]++;
-		break;
-	case RECOVERED_WAITING: /* it is recovered later */
-		break;
-	}
-}
-
 /* Jobs that wait for libvirt stay in the list. */
 static void recover_work(void *data)
 {
@@ -222,8 +240,7 @@ static void recover_work(void *data)
 				 job->id, strerror(-r));
 		else
 			log_recovery(task->manager, job, &recovery);
-		if (r >= 0)
-			count_recovery(task, recovery.outcome);
+		task->recovered[recovery.outcome] += r >= 0;
 		if (r >= 0 && recovery.outcome == RECOVERED_WAITING)
 			recover_claim(&task->place, job, recovery.reason);
 		if (r < 0 || recovery.outcome == RECOVERED_WAITING)
@@ -255,6 +272,8 @@ static void recover_done(void *data)
 	RecoverTask *task = data;
 	Manager *m = task->manager;
 
+	_Static_assert((int)RECOVERY_COUNT_MAX_ == (int)RECOVERED_WAITING,
+		       "one order, and what waits is recovered later");
 	m->recovering = false;
 	for (size_t i = 0; i < RECOVERY_COUNT_MAX_; i++)
 		m->metrics.recovered[i] += task->recovered[i];

@@ -18,3 +18,8 @@ bool manager_has_open_jobs(const Manager *m);
 bool manager_is_recovering(const Manager *m, const char *group);
 /* true: this job, an earlier daemon's or one that lost libvirt, is to be recovered, or just is. */
 bool manager_recovers_job(const Manager *m, uint32_t id);
+
+/* error: of reserving numbers of jobs; 0: they are. */
+void manager_note_numbers(int error);
+/* At the end of the daemon: numbers that no job was given. Writes a file. */
+void manager_give_numbers_back(Manager *m);

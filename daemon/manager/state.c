@@ -15,6 +15,7 @@ JobPlace manager_job_place(Manager *m)
 		.fence = m->place.fence,
 		.topology = m->place.topology,
 		.trail = m->place.trail,
+		.numbers = m->place.numbers,
 		.claims = m->claims,
 		.disk = m->disk,
 		.health = m->health_look,

@@ -86,8 +86,6 @@ struct Manager {
 	JobRecord **jobs; /* oldest first */
 	size_t n_jobs;
 	uint32_t last_job;
-	uint32_t reserved; /* numbers of jobs up to this one are ours */
-	bool reserving;	   /* a thread reserves more */
 	Verdicts verdicts;
 
 	OpenJob **open_jobs; /* left by the previous daemon, not recovered yet */

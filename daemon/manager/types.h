@@ -63,7 +63,7 @@ typedef struct ManagerPlace {
 	AssignmentStore *store;
 	ReceiptStore *receipts;
 	Journal *journal;
-	const NumberStore *numbers; /* NULL: numbers begin anew (tests) */
+	NumberStore *numbers; /* NULL: numbers begin anew (tests) */
 	QuarantineStore *quarantine;
 	TenantStore *tenants;
 	FenceStore *fence;

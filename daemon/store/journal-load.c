@@ -62,24 +62,6 @@ static void keep_apart(Claims *claims, const char *name, const JournalReading *r
 		claims_add_fault(claims, &faults.items[0]);
 }
 
-static bool is_before(const char *name)
-{
-	return str_ends_with(name, JOURNAL_BEFORE_SUFFIX);
-}
-
-static void read_any(const Journal *journal, const char *name, JournalReading *reading)
-{
-	reading->boot_id = journal->boot_id;
-	if (is_before(name))
-		journal_read_before(journal->dir_fd, name, reading);
-	else
-		journal_read(journal->dir_fd, name, reading);
-	if (!is_before(name))
-		reading->end.number = journal_number_of(name);
-	if (reading->job && reading->job->id > reading->last)
-		reading->last = reading->job->id;
-}
-
 static OpenJob *take_job(Journal *journal, const char *name, JournalReading *reading)
 {
 	if (reading->error < 0)
@@ -95,36 +77,26 @@ static void take_ended(Journal *journal, const char *name, const JournalReading 
 {
 	_cleanup_(journal_job_freep) JournalJob *log = NULL;
 
-	if (is_before(name))
+	if (reading->before)
 		(void)journal->io.remove(journal->io.userdata, journal->dir_fd, name);
 	else if (journal_job_open(journal, name, &reading->end, 0, false, &log) >= 0)
 		log->ended = true;
 }
 
-static void found_add(JournalFound *found, const char *name, JournalReading *reading)
+static void load_one(Journal *journal, const char *name, Claims *claims, JournalFound *found)
 {
-	found->ended = xreallocarray(found->ended, found->n_ended + reading->n_ended + 1,
-				     sizeof(*found->ended));
-	for (size_t i = 0; i < reading->n_ended; i++)
-		found->ended[found->n_ended++] = reading->ended[i];
-	if (reading->last > found->last)
-		found->last = reading->last;
-	found->torn |= reading->torn > 0;
-	if (reading->torn > 0)
+	_cleanup_(journal_reading_clear) JournalReading reading = { .found = found };
+	uint64_t number;
+	OpenJob *job;
+
+	journal_read(journal, name, &reading);
+	number = reading.end.number;
+	found->torn |= reading.torn > 0;
+	if (reading.torn > 0)
 		strv_appendf(&found->notes,
 			     "journal/%s: its last line was cut off, and what that was to announce "
 			     "was not begun",
 			     name);
-}
-
-static void load_one(Journal *journal, const char *name, Claims *claims, JournalFound *found)
-{
-	_cleanup_(journal_reading_clear) JournalReading reading = { 0 };
-	uint64_t number = is_before(name) ? 0 : journal_number_of(name);
-	OpenJob *job;
-
-	read_any(journal, name, &reading);
-	found_add(found, name, &reading);
 	journal_set_file(journal, number, &(JournalFile){ .taken = true, .end = reading.end });
 	if (!reading.job && reading.error == 0)
 		take_ended(journal, name, &reading);
@@ -140,45 +112,27 @@ static void load_one(Journal *journal, const char *name, Claims *claims, Journal
 	found->jobs[found->n_jobs++] = job;
 }
 
-/* Reports these files as long as they are there. */
-static int note_set_aside(const Journal *journal, JournalFound *found)
+static bool is_file(const char *name)
 {
-	_cleanup_strv_ char **names = NULL;
-	int r = dir_list(journal->dir_fd, ".damaged", &names);
-
-	for (char **name = names; r >= 0 && name && *name; name++)
-		strv_appendf(&found->notes,
-			     "journal/%s was set aside; see what it says, then remove it", *name);
-	return r;
-}
-
-static int load_all(Journal *journal, const char *suffix, Claims *claims, JournalFound *found)
-{
-	_cleanup_strv_ char **names = NULL;
-	int r = dir_list(journal->dir_fd, suffix, &names);
-
-	for (char **name = names; r >= 0 && name && *name; name++)
-		load_one(journal, *name, claims, found);
-	return r;
+	return str_ends_with(name, LEDGER_SUFFIX) || str_ends_with(name, JOURNAL_BEFORE_SUFFIX);
 }
 
 int journal_load(Journal *journal, Claims *claims, JournalFound *ret)
 {
-	_cleanup_(journal_found_clear) JournalFound found = { 0 };
-	int r;
+	_cleanup_strv_ char **names = NULL;
+	int r = dir_list(journal->dir_fd, "", &names);
 
+	*ret = (JournalFound){ 0 };
 	for (size_t i = 0; i < JOURNAL_FILES_MAX; i++)
 		journal_set_file(journal, i + 1, &(JournalFile){ 0 });
-	r = note_set_aside(journal, &found);
-	if (r >= 0)
-		r = load_all(journal, JOURNAL_BEFORE_SUFFIX, claims, &found);
-	if (r >= 0)
-		r = load_all(journal, LEDGER_SUFFIX, claims, &found);
-	if (r < 0)
-		return r;
-	*ret = found;
-	found = (JournalFound){ 0 };
-	return 0;
+	for (char **name = names; name && *name; name++)
+		if (is_file(*name))
+			load_one(journal, *name, claims, ret);
+		else if (str_ends_with(*name, FILE_DAMAGED_SUFFIX))
+			strv_appendf(&ret->notes,
+				     "journal/%s was set aside; see what it says, then remove it",
+				     *name);
+	return r;
 }
 
 void journal_found_clear(JournalFound *found)
@@ -204,13 +158,14 @@ static uint64_t find_file(Journal *journal, uint32_t id)
 
 int journal_load_job(Journal *journal, uint32_t id, OpenJob **ret)
 {
-	_cleanup_(journal_reading_clear) JournalReading reading = { 0 };
+	_cleanup_(journal_found_clear) JournalFound found = { 0 };
+	_cleanup_(journal_reading_clear) JournalReading reading = { .found = &found };
 	uint64_t number = find_file(journal, id);
 	_cleanup_free_ char *name = ledger_name(number);
 
 	if (number == 0)
 		return -ENOENT;
-	read_any(journal, name, &reading);
+	journal_read(journal, name, &reading);
 	if (!reading.job || reading.job->id != id)
 		return reading.error < 0 ? reading.error : -ENOENT;
 	*ret = take_job(journal, name, &reading);
@@ -219,26 +174,22 @@ int journal_load_job(Journal *journal, uint32_t id, OpenJob **ret)
 
 static int forget_one(Journal *journal, const char *name, const char *group)
 {
-	_cleanup_(journal_reading_clear) JournalReading reading = { 0 };
-	int r;
+	_cleanup_(journal_found_clear) JournalFound found = { 0 };
+	_cleanup_(journal_reading_clear) JournalReading reading = { .found = &found };
 
-	read_any(journal, name, &reading);
+	journal_read(journal, name, &reading);
 	if (!reading.job || !str_equal(reading.job->plan->group, group))
 		return 0;
-	journal_remove_file(journal, name, reading.end.number, &r);
-	return r;
+	return journal_remove_file(journal, name, reading.end.number);
 }
 
 int journal_forget_group(Journal *journal, const char *group)
 {
-	_cleanup_strv_ char **names = NULL, **before = NULL;
-	int r = dir_list(journal->dir_fd, LEDGER_SUFFIX, &names);
+	_cleanup_strv_ char **names = NULL;
+	int r = dir_list(journal->dir_fd, "", &names);
 
-	if (r >= 0)
-		r = dir_list(journal->dir_fd, JOURNAL_BEFORE_SUFFIX, &before);
 	for (char **name = names; r >= 0 && name && *name; name++)
-		r = forget_one(journal, *name, group);
-	for (char **name = before; r >= 0 && name && *name; name++)
-		r = forget_one(journal, *name, group);
+		if (is_file(*name))
+			r = forget_one(journal, *name, group);
 	return r;
 }

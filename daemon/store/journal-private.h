@@ -2,14 +2,13 @@
 /* Between the files of the journal: what is read, now and of the versions before. */
 #pragma once
 
-#include <jansson.h>
-
 #include "store/ledger.h"
 
 /* store/journal.h has them. */
 typedef struct Journal Journal;
 typedef struct JournalFile JournalFile;
 typedef struct JournalJob JournalJob;
+typedef struct JournalFound JournalFound;
 typedef struct OpenJob OpenJob;
 
 /* Room for two definitions (DOMAIN_XML_MAX) and a running domain's XML (DOMAIN_SKIM_MAX), escaped,
@@ -19,7 +18,9 @@ typedef struct OpenJob OpenJob;
 
 /* What was found in a file, of its last job. */
 typedef struct JournalReading {
+	JournalFound *found; /* borrowed: what is found of jobs that have ended is added to it */
 	const char *boot_id; /* borrowed; as in Journal */
+	bool before;	     /* it is of a version before */
 	OpenJob *job;	     /* NULL: it has ended, or cannot be understood */
 	LedgerMark end;
 	size_t lines;
@@ -28,28 +29,16 @@ typedef struct JournalReading {
 	char *message; /* why; NULL: as the error says */
 	char *bad;     /* these bytes; NULL: they could not be read */
 	size_t n_bad;
-	uint32_t *ended, last;
-	size_t n_ended;
 } JournalReading;
 
-void journal_read(int dir_fd, const char *name, JournalReading *reading);
-/* The same of a file of the versions before, which has one job. */
-void journal_read_before(int dir_fd, const char *name, JournalReading *reading);
+/* Of any version. */
+void journal_read(const Journal *journal, const char *name, JournalReading *reading);
 void journal_reading_clear(JournalReading *reading);
-/* Notes what is wrong with a line, and its bytes. */
-void journal_note_bad(JournalReading *reading, int error, const char *message, const char *bytes,
-		      size_t size);
 
-/* The facts of a begin, of any version. -EBADMSG with a message. */
-int journal_read_begin(const json_t *record, const char *before_member, OpenJob *job,
-		       const char *boot_id, char **ret_message);
-/* 1: the job has ended. -EBADMSG: no such record can be. */
-int journal_read_step(const json_t *record, OpenJob *job);
-
-/* What a file is from now on. Does nothing for a file of the versions before, which has no number. */
+/* What a file is from now on. Does nothing for a file of the versions before: its number is 0. */
 void journal_set_file(Journal *journal, uint64_t number, const JournalFile *is);
 /* Durably; it is free then. */
-void journal_remove_file(Journal *journal, const char *name, uint64_t number, int *ret_error);
+int journal_remove_file(Journal *journal, const char *name, uint64_t number);
 /* Of its name. */
 uint64_t journal_number_of(const char *name);
 /*

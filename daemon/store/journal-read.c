@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reading files of the journal. One of the versions before, NUMBER.journal, has one open job, in
+ * lines such as
+ *
+ * 2 CRC32 {"record":"begin", "job":7, "boot_id":…, "plan":{…}, "previous":…, "live_xml":…}
+ *
+ * of which only the first names the job. Version 1 has neither persistence modes nor their steps.
+ * Nothing is added to such a file, and it goes with the end of its job.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -6,6 +15,7 @@
 #include "gpupass/dbus.h"
 #include "store/journal-private.h"
 #include "store/journal.h"
+#include "util/crc32.h"
 #include "util/json.h"
 #include "util/text.h"
 #include "util/xalloc.h"
@@ -35,21 +45,24 @@ void open_jobs_free(OpenJob **jobs, size_t n)
 
 /* ---- records ---- */
 
-int journal_read_begin(const json_t *record, const char *before_member, OpenJob *job,
-		       const char *boot_id, char **ret_message)
+static int bad(const char *what, char **ret_message)
+{
+	*ret_message = xstrdup(what);
+	return -EBADMSG;
+}
+
+static int read_facts(const JournalReading *reading, const json_t *record, OpenJob *job,
+		      char **ret_message)
 {
 	const char *then, *previous;
 	unsigned long long id = 0, begun = 0;
 	int r;
 
-	if (!str_equal(json_string_value(json_object_get(record, "record")), "begin") ||
-	    json_get_unsigned(record, "job", UINT32_MAX, &id) < 0) {
-		*ret_message = xstrdup("it does not begin with a begin");
-		return -EBADMSG;
-	}
+	if (json_get_unsigned(record, "job", UINT32_MAX, &id) < 0)
+		return bad("it names no job", ret_message);
 	job->id = (uint32_t)id;
 	then = json_string_value(json_object_get(record, "boot_id"));
-	job->rebooted = boot_id && then && strcmp(boot_id, then) != 0;
+	job->rebooted = reading->boot_id && then && strcmp(reading->boot_id, then) != 0;
 	r = plan_from_record(json_object_get(record, "plan"), &job->plan, ret_message);
 	if (r < 0)
 		return r;
@@ -57,20 +70,19 @@ int journal_read_begin(const json_t *record, const char *before_member, OpenJob 
 	if (json_get_unsigned(record, "begun", job->plan->n_steps, &begun) >= 0)
 		job->begun = (size_t)begun;
 	job->live_xml = xstrdup(json_string_value(json_object_get(record, "live_xml")));
-	previous = json_string_value(json_object_get(record, before_member));
+	previous = json_string_value(
+		json_object_get(record, reading->before ? "previous" : "record_before"));
 	if (!previous)
 		return 0;
 	r = assignment_from_json(previous, strlen(previous), &job->previous, ret_message);
 	return r == -EPROTO ? -EBADMSG : r;
 }
 
-int journal_read_step(const json_t *record, OpenJob *job)
+/* -EBADMSG: no such record can be. */
+static int read_step(const json_t *record, const char *kind, OpenJob *job)
 {
-	const char *kind = str_or_empty(json_string_value(json_object_get(record, "record")));
 	unsigned long long step = 0;
 
-	if (strcmp(kind, "end") == 0)
-		return 1;
 	if (job->plan->n_steps == 0 ||
 	    json_get_unsigned(record, "step", job->plan->n_steps - 1, &step) < 0)
 		return -EBADMSG;
@@ -88,8 +100,9 @@ int journal_read_step(const json_t *record, OpenJob *job)
 
 /* ---- what is wrong ---- */
 
-void journal_note_bad(JournalReading *reading, int error, const char *message, const char *bytes,
-		      size_t size)
+/* And its bytes. */
+static void note_bad(JournalReading *reading, int error, const char *message, const char *bytes,
+		     size_t size)
 {
 	size_t room = reading->n_bad < BAD_MAX ? BAD_MAX - reading->n_bad : 0;
 
@@ -121,19 +134,18 @@ void journal_reading_clear(JournalReading *reading)
 {
 	forget_bad(reading);
 	reading->job = open_job_free(reading->job);
-	free(reading->ended);
-	reading->ended = NULL;
 }
 
 /* ---- lines ---- */
 
 static void note_end(JournalReading *reading, uint32_t id)
 {
+	JournalFound *found = reading->found;
+
 	reading->job = open_job_free(reading->job);
 	forget_bad(reading);
-	reading->ended =
-		xreallocarray(reading->ended, reading->n_ended + 1, sizeof(*reading->ended));
-	reading->ended[reading->n_ended++] = id;
+	found->ended = xreallocarray(found->ended, found->n_ended + 1, sizeof(*found->ended));
+	found->ended[found->n_ended++] = id;
 }
 
 /* Whoever had the file before has ended. */
@@ -145,7 +157,7 @@ static int read_begin(JournalReading *reading, const json_t *record, char **ret_
 	if (reading->job)
 		note_end(reading, reading->job->id);
 	forget_bad(reading);
-	r = journal_read_begin(record, "record_before", job, reading->boot_id, ret_message);
+	r = read_facts(reading, record, job, ret_message);
 	if (r >= 0)
 		reading->job = TAKE_PTR(job);
 	return r;
@@ -162,13 +174,15 @@ static int read_record(JournalReading *reading, const json_t *record, bool in_or
 		       char **ret_message)
 {
 	const char *kind = str_or_empty(json_string_value(json_object_get(record, "record")));
-	unsigned long long id = 0;
+	unsigned long long id = reading->before && reading->job ? reading->job->id : 0;
 	int r;
 
 	if (reading->lines == 1 && strcmp(kind, "file-begun") == 0)
 		return 0;
-	if (json_get_unsigned(record, "job", UINT32_MAX, &id) >= 0 && id > reading->last)
-		reading->last = (uint32_t)id;
+	if (reading->before && (reading->lines == 1) != (strcmp(kind, "begin") == 0))
+		return bad("it does not begin with a begin", ret_message);
+	if (json_get_unsigned(record, "job", UINT32_MAX, &id) >= 0 && id > reading->found->last)
+		reading->found->last = (uint32_t)id;
 	if (strcmp(kind, "begin") == 0)
 		return read_begin(reading, record, ret_message);
 	if (strcmp(kind, "end") == 0) {
@@ -176,13 +190,42 @@ static int read_record(JournalReading *reading, const json_t *record, bool in_or
 		return 0;
 	}
 	r = in_order && reading->job && reading->job->id == id
-		    ? journal_read_step(record, reading->job)
+		    ? read_step(record, kind, reading->job)
 		    : -EBADMSG;
 	if (r >= 0)
 		return r;
 	*ret_message =
 		xstrdup(in_order ? "no such record can be" : "it does not follow the one before");
 	return -ESTALE;
+}
+
+/* A line of another version begins with a number. Anything else is damage. */
+static bool is_other_version(const char *line)
+{
+	size_t digits = strspn(line, "0123456789");
+
+	return digits > 0 && digits < 10 && line[digits] == ' ';
+}
+
+static int read_line_before(JournalReading *reading, const char *line, size_t size,
+			    char **ret_message)
+{
+	const size_t begin = strlen("2 01234567 ");
+	_cleanup_free_ char *number = size < begin ? NULL : xstrndup(line + 2, 8);
+	_cleanup_json_ json_t *record = NULL;
+	unsigned long long sum = 0;
+
+	if (!str_starts_with(line, "2 ") && !str_starts_with(line, "1 ")) {
+		*ret_message = xstrdup("of another version, or of none");
+		return is_other_version(line) ? -EPROTO : -EBADMSG;
+	}
+	if (!number || line[begin - 1] != ' ' ||
+	    str_to_unsigned(number, 16, UINT32_MAX, &sum) < 0 ||
+	    sum != crc32_of(line + begin, size - begin))
+		return bad("its checksum is wrong", ret_message);
+	if (json_parse(line + begin, size - begin, &record, NULL) < 0)
+		return bad("it is no JSON", ret_message);
+	return read_record(reading, record, true, ret_message);
 }
 
 static int read_line(JournalReading *reading, const char *line, size_t size, char **ret_message)
@@ -194,10 +237,8 @@ static int read_line(JournalReading *reading, const char *line, size_t size, cha
 	const char *text = line_text(line, size, JOURNAL_LINE_MAX, &hash, &intact);
 	int r;
 
-	if (!text || !intact) {
-		*ret_message = xstrdup("its checksum is wrong");
-		return -EBADMSG;
-	}
+	if (!text || !intact)
+		return bad("its checksum is wrong", ret_message);
 	r = json_parse_document(text, size - (size_t)(text - line), GPUPASS_SCHEMA_JOURNAL, &record,
 				ret_message);
 	if (r >= 0)
@@ -218,34 +259,39 @@ static int visit(const char *line, size_t size, bool whole, void *userdata)
 	int r;
 
 	reading->lines++;
-	if (!whole && reading->lines > 1 && fits && line_may_begin(line, size)) {
-		reading->torn = size;
+	/* Of an open job of a version before what the line announced was not begun, either. */
+	if (!whole && reading->lines > 1 &&
+	    (reading->before || (fits && line_may_begin(line, size)))) {
+		reading->torn = reading->before ? 0 : size;
 		return 0;
 	}
 	if (whole)
 		reading->end.size += (off_t)size + 1;
-	if (whole && fits) {
-		r = read_line(reading, line, size, &message);
-	} else {
-		message = xstrdup(whole ? "it is too long" : "it is cut off, and was never ours");
-		r = -EBADMSG;
-	}
+	if (whole && fits)
+		r = reading->before ? read_line_before(reading, line, size, &message)
+				    : read_line(reading, line, size, &message);
+	else
+		r = bad(whole ? "it is too long" : "it is cut off, and was never ours", &message);
 	/* A line that is whole, and out of place, names nothing. */
 	if (r == -ESTALE)
-		journal_note_bad(reading, -EBADMSG, message, "", 0);
+		note_bad(reading, -EBADMSG, message, "", 0);
 	else if (r < 0)
-		journal_note_bad(reading, r, message, line, fits ? size : 0);
-	return 0;
+		note_bad(reading, r, message, line, fits ? size : 0);
+	/* There nothing that follows damage, or the end, is looked at. */
+	return reading->before && (r < 0 || !reading->job) ? 1 : 0;
 }
 
-void journal_read(int dir_fd, const char *name, JournalReading *reading)
+void journal_read(const Journal *journal, const char *name, JournalReading *reading)
 {
 	int r;
 
-	reading->end.hash = LINE_NO_HASH;
-	r = ledger_visit(dir_fd, name, JOURNAL_LINE_MAX, visit, reading);
+	reading->boot_id = journal->boot_id;
+	reading->before = str_ends_with(name, JOURNAL_BEFORE_SUFFIX);
+	reading->end = (LedgerMark){ .number = reading->before ? 0 : journal_number_of(name),
+				     .hash = LINE_NO_HASH };
+	r = ledger_visit(journal->dir_fd, name, JOURNAL_LINE_MAX, visit, reading);
 	if (r < 0)
 		reading->error = r;
 	else if (reading->lines == 0)
-		journal_note_bad(reading, -EBADMSG, "it is empty", "", 0);
+		note_bad(reading, -EBADMSG, "it is empty", "", 0);
 }

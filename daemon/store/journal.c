@@ -61,13 +61,14 @@ void journal_set_file(Journal *journal, uint64_t number, const JournalFile *is)
 	pthread_mutex_unlock(&journal->lock);
 }
 
-void journal_remove_file(Journal *journal, const char *name, uint64_t number, int *ret_error)
+int journal_remove_file(Journal *journal, const char *name, uint64_t number)
 {
 	int r = journal->io.remove(journal->io.userdata, journal->dir_fd, name);
 
-	*ret_error = r == -ENOENT ? 0 : r;
-	if (*ret_error == 0)
-		journal_set_file(journal, number, &(JournalFile){ 0 });
+	if (r < 0 && r != -ENOENT)
+		return r;
+	journal_set_file(journal, number, &(JournalFile){ 0 });
+	return 0;
 }
 
 uint64_t journal_number_of(const char *name)
@@ -125,7 +126,7 @@ int journal_job_open(Journal *journal, const char *name, const LedgerMark *end, 
 
 /* ---- writing ---- */
 
-/* Takes `record`. It is written with the next flush(). */
+/* Takes `record`. It is written with the next journal_flush(). */
 static void add(JournalJob *job, json_t *record)
 {
 	_cleanup_json_ json_t *owned = record;
@@ -144,14 +145,15 @@ static void add(JournalJob *job, json_t *record)
 	job->n_waiting += size;
 }
 
-/* All that waits, with one write and one sync. What could not be written waits no more. */
-static int flush(JournalJob *job)
+/* With one write and one sync. What could not be written waits no more. */
+int journal_flush(JournalJob *job)
 {
-	LedgerFile *file = &job->file;
+	LedgerFile *file;
 	int r;
 
-	if (job->n_waiting == 0)
+	if (!job || job->n_waiting == 0)
 		return 0;
+	file = &job->file;
 	r = file->broken ? -EIO
 			 : ledger_append(file, job->waiting, job->n_waiting, job->next.sequence,
 					 &job->next.hash);
@@ -176,24 +178,17 @@ static json_t *begin_record(const JournalJob *job, const Plan *plan, const Assig
 }
 
 /* With its first line, and durably, before anything is added to it. */
-static int make_file(Journal *journal, const char *name, LedgerMark *ret)
-{
-	_cleanup_json_ json_t *record =
-		json_build("{s:s, s:s, s:i, s:s}", "schema", GPUPASS_SCHEMA_JOURNAL, "record",
-			   "file-begun", "sequence", 1, "previous", ret->hash.hex);
-	_cleanup_free_ char *line = NULL;
-
-	line = line_make(record, &ret->hash);
-	ret->sequence = 1;
-	ret->size = (off_t)strlen(line);
-	return file_replace_at(journal->dir_fd, name, line, (size_t)ret->size, FILE_MODE_PRIVATE);
-}
-
 static int begin_file(Journal *journal, const char *name, uint64_t number, LedgerMark *end)
 {
-	LedgerMark made = { .number = number, .hash = LINE_NO_HASH };
-	int r = make_file(journal, name, &made);
+	LedgerMark made = { .number = number, .sequence = 1, .hash = LINE_NO_HASH };
+	_cleanup_json_ json_t *record =
+		json_build("{s:s, s:s, s:i, s:s}", "schema", GPUPASS_SCHEMA_JOURNAL, "record",
+			   "file-begun", "sequence", 1, "previous", made.hash.hex);
+	_cleanup_free_ char *line = line_make(record, &made.hash);
+	int r;
 
+	made.size = (off_t)strlen(line);
+	r = file_replace_at(journal->dir_fd, name, line, (size_t)made.size, FILE_MODE_PRIVATE);
 	if (r < 0 && end->number == 0)
 		(void)unlinkat(journal->dir_fd, name, 0);
 	if (r >= 0)
@@ -236,7 +231,7 @@ int journal_begin(Journal *journal, uint32_t id, const Plan *plan, const Assignm
 		  const char *live_xml, size_t begun, JournalJob **ret)
 {
 	_cleanup_(journal_job_freep) JournalJob *job = NULL;
-	int r, removed;
+	int r;
 
 	r = take_and_open(journal, id, &job);
 	if (r >= 0 && !job)
@@ -244,57 +239,27 @@ int journal_begin(Journal *journal, uint32_t id, const Plan *plan, const Assignm
 	if (r < 0)
 		return r;
 	add(job, begin_record(job, plan, previous, live_xml, begun));
-	r = flush(job);
+	r = journal_flush(job);
 	/* It may be on disk all the same, and must not be found there. */
 	if (r < 0)
-		journal_remove_file(journal, job->name, job->file.end.number, &removed);
+		(void)journal_remove_file(journal, job->name, job->file.end.number);
 	if (r >= 0)
 		*ret = TAKE_PTR(job);
 	return r;
 }
 
-static void add_step(JournalJob *job, const char *record, size_t step)
+void journal_note(JournalJob *job, const char *record, size_t step)
 {
-	add(job, json_build("{s:s, s:I, s:I}", "record", record, "job", (json_int_t)job->id, "step",
-			    (json_int_t)step));
+	if (job)
+		add(job, json_build("{s:s, s:I, s:I}", "record", record, "job", (json_int_t)job->id,
+				    "step", (json_int_t)step));
 }
 
-static void add_result(JournalJob *job, const char *record, size_t step, bool ok)
+void journal_note_result(JournalJob *job, const char *record, size_t step, bool ok)
 {
-	add(job, json_build("{s:s, s:I, s:I, s:b}", "record", record, "job", (json_int_t)job->id,
-			    "step", (json_int_t)step, "ok", (int)ok));
-}
-
-int journal_intent(JournalJob *job, size_t step)
-{
-	journal_note_intent(job, step);
-	return flush(job);
-}
-
-int journal_undo(JournalJob *job, size_t step)
-{
-	journal_note_undo(job, step);
-	return flush(job);
-}
-
-void journal_note_intent(JournalJob *job, size_t step)
-{
-	add_step(job, "intent", step);
-}
-
-void journal_note_outcome(JournalJob *job, size_t step, bool ok)
-{
-	add_result(job, "outcome", step, ok);
-}
-
-void journal_note_undo(JournalJob *job, size_t step)
-{
-	add_step(job, "undo", step);
-}
-
-void journal_note_undone(JournalJob *job, size_t step, bool ok)
-{
-	add_result(job, "undone", step, ok);
+	if (job)
+		add(job, json_build("{s:s, s:I, s:I, s:b}", "record", record, "job",
+				    (json_int_t)job->id, "step", (json_int_t)step, "ok", (int)ok));
 }
 
 /*
@@ -307,10 +272,10 @@ int journal_end(JournalJob *job)
 
 	if (job->file.end.number > 0) {
 		add(job, json_build("{s:s, s:I}", "record", "end", "job", (json_int_t)job->id));
-		r = flush(job);
+		r = journal_flush(job);
 	}
 	if (r < 0) {
-		journal_remove_file(job->journal, job->name, job->file.end.number, &r);
+		r = journal_remove_file(job->journal, job->name, job->file.end.number);
 		/* Where that worked another job may have its number from now on. */
 		job->file.end.number = 0;
 	}
@@ -318,12 +283,7 @@ int journal_end(JournalJob *job)
 	return r;
 }
 
-int journal_set_aside(JournalJob *job)
-{
-	return journal_set_aside_file(job->journal, job->name);
-}
-
-int journal_set_aside_file(Journal *journal, const char *name)
+int journal_set_aside(Journal *journal, const char *name)
 {
 	int r = file_set_aside_at(journal->dir_fd, name);
 

@@ -90,20 +90,16 @@ void journal_close(Journal *journal);
  */
 int journal_begin(Journal *journal, uint32_t id, const Plan *plan, const Assignment *previous,
 		  const char *live_xml, size_t begun, JournalJob **ret);
-/* On disk when it returns 0. */
-int journal_intent(JournalJob *job, size_t step);
-int journal_undo(JournalJob *job, size_t step);
-/* Write nothing yet. */
-void journal_note_intent(JournalJob *job, size_t step);
-void journal_note_outcome(JournalJob *job, size_t step, bool ok);
-void journal_note_undo(JournalJob *job, size_t step);
-void journal_note_undone(JournalJob *job, size_t step, bool ok);
+/* Writes nothing yet: "intent" or "undo", which announce, and how that ended. job NULL: nobody keeps
+ * a journal. */
+void journal_note(JournalJob *job, const char *record, size_t step);
+void journal_note_result(JournalJob *job, const char *record, size_t step, bool ok);
+/* All that was noted is on disk when it returns 0. */
+int journal_flush(JournalJob *job);
 /* The job is over. Where that cannot be added, as on a full disk, removes the file. */
 int journal_end(JournalJob *job);
 /* Renames the file to NAME.damaged, for a person to read; the next load ignores it. */
-int journal_set_aside(JournalJob *job);
-/* The same by the file's name. */
-int journal_set_aside_file(Journal *journal, const char *name);
+int journal_set_aside(Journal *journal, const char *name);
 /*
  * Removes the open journal of a job on this group; no such job may run. Leaves other files alone.
  */

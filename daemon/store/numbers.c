@@ -1,65 +1,99 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/numbers.h"
 
-#include <errno.h>
-#include <string.h>
+#include <stdlib.h>
 
-#include "gpupass/cleanup.h"
+#include "core/base/json-fields.h"
 #include "gpupass/dbus.h"
-#include "util/file.h"
 #include "util/json.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 #define FILE_NAME "numbers.json"
-#define FILE_MAX 4096U
 /* No host comes there; a number beyond it would soon begin anew. */
 #define NEXT_MAX (UINT32_MAX / 2)
+#define AT_ONCE 1000U
+#define FEW (AT_ONCE / 2)
 
-int number_store_open(const char *state_directory, NumberStore *ret)
+static int read_next(const json_t *document, void **ret, char **ret_why)
 {
-	*ret = (NumberStore){ .dir_fd = -1 };
-	return dir_open_private(state_directory, &ret->dir_fd);
-}
+	static const char *const keys[] = { "schema", "next", NULL };
+	JsonReader reader;
+	uint32_t next;
+	int r;
 
-void number_store_close(NumberStore *store)
-{
-	store->dir_fd = close_fd(store->dir_fd);
-}
-
-int number_store_read(const NumberStore *store, uint32_t *ret, char **ret_why)
-{
-	_cleanup_free_ char *text = NULL, *message = NULL;
-	_cleanup_json_ json_t *root = NULL;
-	unsigned long long next = 0;
-	size_t size = 0;
-	int r = file_read_state_at(store->dir_fd, FILE_NAME, FILE_MAX, &text, &size);
-
-	*ret = 1;
-	if (r == -ENOENT)
-		return 0;
-	if (r >= 0)
-		r = json_parse_document(text, size, GPUPASS_SCHEMA_NUMBERS, &root, &message);
-	else
-		message = xstrdup(file_state_error(r));
-	if (r >= 0)
-		r = json_get_unsigned(root, "next", NEXT_MAX, &next);
+	json_reader_begin(&reader, document, NULL, keys);
+	next = (uint32_t)json_read_number(&reader, "next", NEXT_MAX);
+	r = json_reader_end(&reader, ret_why);
 	if (r >= 0 && next == 0)
-		r = -EBADMSG;
+		r = json_refuse(ret_why, "it has no next number that can be");
 	if (r >= 0)
-		*ret = (uint32_t)next;
-	else
-		*ret_why = strf(FILE_NAME " cannot be understood (%s)",
-				message ? message : "it has no next number that can be");
+		*ret = xmemdup(&next, sizeof(next));
 	return r;
 }
 
-int number_store_write(const NumberStore *store, uint32_t next)
+static bool is_name(_unused_ const char *name, _unused_ const void *record)
 {
-	_cleanup_json_ json_t *root = json_build("{s:s, s:I}", "schema", GPUPASS_SCHEMA_NUMBERS,
-						 "next", (json_int_t)next);
-	_cleanup_free_ char *text = json_dumps(root, JSON_INDENT(1));
-	_cleanup_free_ char *line = strf("%s\n", text);
+	return true;
+}
 
-	return file_replace_at(store->dir_fd, FILE_NAME, line, strlen(line), FILE_MODE_PRIVATE);
+#define GO_ON "job numbers go on behind those that the journal and the audit trail have"
+#define ANEW "nothing need be done: it is written anew"
+
+const RecordKind number_kind = {
+	.schema = GPUPASS_SCHEMA_NUMBERS,
+	.most = 4096,
+	.read = read_next,
+	.free = free,
+	.is_name = is_name,
+	.so = { GO_ON, GO_ON, GO_ON },
+	.remedy = {
+		[RECORD_NEWER] = "run the version of gpupass that wrote it; or remove the file",
+		[RECORD_DAMAGED] = ANEW,
+		[RECORD_UNREAD] = ANEW,
+	},
+};
+
+void number_store_open(NumberStore *store, const char *state_directory)
+{
+	store->reserved = 0;
+	records_open(&store->records, &number_kind, state_directory);
+}
+
+uint32_t number_store_load(NumberStore *store, RecordFaults *faults)
+{
+	_cleanup_free_ void *next = NULL;
+
+	if (store->records.dir_fd >= 0)
+		(void)record_file_read(store->records.dir_fd, &number_kind, FILE_NAME, &next,
+				       faults);
+	return next ? *(uint32_t *)next - 1 : 0;
+}
+
+static int write_reserved(NumberStore *store, uint32_t upto)
+{
+	/* Also after a failure: the next write comes with other numbers. */
+	store->reserved = upto;
+	return records_replace(&store->records, FILE_NAME,
+			       json_build("{s:I}", "next", (json_int_t)upto + 1));
+}
+
+int number_store_reserve(NumberStore *store, uint32_t given)
+{
+	int r = 0;
+
+	if (!store)
+		return 0;
+	records_lock(&store->records);
+	if (given + FEW >= store->reserved)
+		r = write_reserved(store, given + AT_ONCE);
+	records_unlock(&store->records);
+	return r;
+}
+
+void number_store_give_back(NumberStore *store, uint32_t given)
+{
+	records_lock(&store->records);
+	if (store->reserved > given)
+		(void)write_reserved(store, given);
+	records_unlock(&store->records);
 }

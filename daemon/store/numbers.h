@@ -6,19 +6,20 @@
  */
 #pragma once
 
-#include <stdint.h>
-
-#define NUMBERS_AT_ONCE 1000U
+#include "store/records.h"
 
 typedef struct NumberStore {
-	int dir_fd; /* owned */
+	RecordStore records; /* of number_kind; its lock protects: */
+	uint32_t reserved;   /* numbers up to this one are ours */
 } NumberStore;
 
-int number_store_open(const char *state_directory, NumberStore *ret);
-void number_store_close(NumberStore *store);
-
-/* The next that is free; 1 if there is no file. -errno: the file cannot be used, because of
- * *ret_why. */
-int number_store_read(const NumberStore *store, uint32_t *ret, char **ret_why);
-/* From any thread. */
-int number_store_write(const NumberStore *store, uint32_t next);
+extern const RecordKind number_kind;
+void number_store_open(NumberStore *store, const char *state_directory);
+/* The last that any job may have had; 0: the file does not say. */
+uint32_t number_store_load(NumberStore *store, RecordFaults *faults);
+/*
+ * Reserves more when this one was given and few are left: more jobs cannot begin before that is on
+ * disk. From any thread. NULL: nobody keeps numbers.
+ */
+int number_store_reserve(NumberStore *store, uint32_t given);
+void number_store_give_back(NumberStore *store, uint32_t given);

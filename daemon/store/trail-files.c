@@ -266,11 +266,6 @@ static int write_own(TrailFiles *files, AuditKind kind, char *reason, uint64_t c
 	return r;
 }
 
-int trail_files_sync(TrailFiles *files)
-{
-	return ledger_sync(&files->file);
-}
-
 static char *begin_reason(const TrailFiles *files)
 {
 	return files->file.end.number == 1
@@ -295,27 +290,12 @@ static int begin_file(TrailFiles *files)
 	return r < 0 ? r : write_own(files, AUDIT_FILE_BEGUN, begin_reason(files), 0);
 }
 
-static int see_first(const char *line, size_t size, bool whole, void *userdata)
-{
-	AuditRecord record = AUDIT_RECORD_EMPTY;
-	uint64_t *first = userdata;
-	LineHash hash;
-	bool intact;
-	int r = whole ? audit_line_parse(line, size, &record, &hash, &intact) : -EBADMSG;
-
-	if (r < 0)
-		return 0; /* some later line tells */
-	*first = record.sequence;
-	audit_record_clear(&record);
-	return 1;
-}
-
 /* The record comes to the disk before the file goes. */
 static int drop(TrailFiles *files, uint64_t number, uint64_t next)
 {
 	_cleanup_free_ char *name = ledger_name(number);
 	uint64_t first = 0;
-	int r = trail_file_visit(files->dir_fd, next, see_first, &first);
+	int r = trail_file_first(files->dir_fd, next, &first);
 
 	if (r >= 0)
 		r = write_own(files, AUDIT_FILE_DROPPED, strf("%s was the oldest file", name),

@@ -49,14 +49,15 @@ void trail_files_close(TrailFiles *files);
 
 /*
  * Appends the record, with sequence number and hashes, in another file where this one is full. The
- * record is not on disk before trail_files_sync(). A failure leaves the trail as it was.
+ * record is not on disk before ledger_sync(). A failure leaves the trail as it was.
  */
 int trail_files_append(TrailFiles *files, AuditRecord *record, LineHash *ret_hash);
-/* Takes back what was appended since the last sync if it cannot be brought to the disk. */
-int trail_files_sync(TrailFiles *files);
 
 /* Calls visit() for each line of a file: ledger_visit(). */
 int trail_file_visit(int dir_fd, uint64_t number, LedgerVisit visit, void *userdata);
+
+/* The number of its first record that can be read; it stays as it is where there is none. */
+int trail_file_first(int dir_fd, uint64_t number, uint64_t *sequence);
 
 /* Feeds all files to the chain. */
 int trail_files_check(int dir_fd, AuditChain *chain);

@@ -19,6 +19,26 @@ int trail_file_visit(int dir_fd, uint64_t number, LedgerVisit visit, void *userd
 	return ledger_visit(dir_fd, name, AUDIT_LINE_MAX, visit, userdata);
 }
 
+static int see_first(const char *line, size_t size, bool whole, void *userdata)
+{
+	AuditRecord record = AUDIT_RECORD_EMPTY;
+	uint64_t *first = userdata;
+	LineHash hash;
+	bool intact;
+	int r = whole ? audit_line_parse(line, size, &record, &hash, &intact) : -EBADMSG;
+
+	if (r < 0)
+		return 0; /* some later line tells */
+	*first = record.sequence;
+	audit_record_clear(&record);
+	return 1;
+}
+
+int trail_file_first(int dir_fd, uint64_t number, uint64_t *sequence)
+{
+	return trail_file_visit(dir_fd, number, see_first, sequence);
+}
+
 /* ---- the whole ---- */
 
 typedef struct Check {
@@ -93,20 +113,6 @@ static int page_line(const char *line, size_t size, bool whole, void *userdata)
 	return r;
 }
 
-static int first_line(const char *line, size_t size, bool whole, void *userdata)
-{
-	AuditRecord record = AUDIT_RECORD_EMPTY;
-	uint64_t *sequence = userdata;
-	LineHash hash;
-	bool intact;
-
-	if (!whole || audit_line_parse(line, size, &record, &hash, &intact) < 0)
-		return 1;
-	*sequence = record.sequence;
-	audit_record_clear(&record);
-	return 1;
-}
-
 /* The index of the first file that may have records after that one. */
 static size_t begin_at(int dir_fd, const uint64_t *numbers, size_t n, uint64_t after)
 {
@@ -116,7 +122,7 @@ static size_t begin_at(int dir_fd, const uint64_t *numbers, size_t n, uint64_t a
 		uint64_t sequence = UINT64_MAX;
 
 		i--;
-		(void)trail_file_visit(dir_fd, numbers[i], first_line, &sequence);
+		(void)trail_file_first(dir_fd, numbers[i], &sequence);
 		if (sequence <= after)
 			break;
 	}

@@ -219,7 +219,7 @@ static void settle_lazy(Trail *trail)
 static void sync_all(Trail *trail)
 {
 	uint64_t lost_now = 0;
-	int r = trail_files_sync(&trail->files);
+	int r = ledger_sync(&trail->files.file);
 
 	/* Nothing of it is on disk: also what was said of losses is not. */
 	if (r < 0)

@@ -1,147 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Descriptors run out, the disk is full or breaks, at every call of a job: it fails, and the world is as before; or it is done, and the world is as after; or its group is
- * quarantined, which is on disk. Once only, and from some call on for good.
+ * Descriptors run out, the disk is full or breaks, at every call of a job: it fails, and the world
+ * is as before; or it is done, and the world is as after; or its group is quarantined, which is on
+ * disk. Once only, and from some call on for good. The model of the machine makes no such call.
  */
 #include "rig/test.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#include "job/prepare.h"
-#include "rig/fake-host-private.h"
 #include "rig/job-rig.h"
 #include "rig/libc-faults.h"
 #include "util/file.h"
 #include "util/text.h"
 
-/* ---- the machine does not fail: it is another process, or a model that allocates ---- */
-
-#define OUTSIDE(call)                                                                              \
-	do {                                                                                       \
-		int outside_r;                                                                     \
-                                                                                                   \
-		libc_pause(true);                                                                  \
-		outside_r = fake_ops.call;                                                         \
-		libc_pause(false);                                                                 \
-		return outside_r;                                                                  \
-	} while (0)
-
-static int scan(Host *host, PciSnapshot **ret)
+/* ret_calls: that the run made. */
+static JobState run(Rig *rig, const JobRequest *request, LibcFault kind, unsigned nth,
+		    bool all_later, unsigned *ret_calls)
 {
-	OUTSIDE(scan(host, ret));
-}
-
-static void ask(Host *host, Ask *asks, size_t n, uint64_t timeout_usec)
-{
-	libc_pause(true);
-	fake_ops.ask(host, asks, n, timeout_usec);
-	libc_pause(false);
-}
-
-static pid_t worker_on(Host *host, const Bdf *function)
-{
-	return fake_ops.worker_on(host, function);
-}
-
-static int domain_find(Host *host, const char *name_or_uuid, DomainId *ret, Problem **ret_problem)
-{
-	OUTSIDE(domain_find(host, name_or_uuid, ret, ret_problem));
-}
-
-static int domain_get(Host *host, const char *uuid, VirtDomain **ret, Problem **ret_problem)
-{
-	OUTSIDE(domain_get(host, uuid, ret, ret_problem));
-}
-
-static int domain_uses(Host *host, bool fresh, DomainUses **ret, Problem **ret_problem)
-{
-	OUTSIDE(domain_uses(host, fresh, ret, ret_problem));
-}
-
-static int domain_define(Host *host, const char *uuid, const char *expected, const char *xml,
-			 Problem **ret_problem)
-{
-	OUTSIDE(domain_define(host, uuid, expected, xml, ret_problem));
-}
-
-static int domain_attach(Host *host, const char *uuid, const char *xml, Problem **ret_problem)
-{
-	OUTSIDE(domain_attach(host, uuid, xml, ret_problem));
-}
-
-static int domain_detach(Host *host, const char *uuid, const Bdf *function, uint64_t timeout_usec,
-			 Problem **ret_problem)
-{
-	OUTSIDE(domain_detach(host, uuid, function, timeout_usec, ret_problem));
-}
-
-/* Operations that are not here, which no scenario calls, are the model's own. */
-static HostOps outside_ops(void)
-{
-	HostOps ops = fake_ops;
-
-	ops.scan = scan;
-	ops.ask = ask;
-	ops.worker_on = worker_on;
-	ops.domain_find = domain_find;
-	ops.domain_get = domain_get;
-	ops.domain_uses = domain_uses;
-	ops.domain_define = domain_define;
-	ops.domain_attach = domain_attach;
-	ops.domain_detach = domain_detach;
-	return ops;
-}
-
-/* ---- one run, as job/job.c makes it ---- */
-
-static void ignore_step(_unused_ size_t step, _unused_ StepState state, _unused_ const char *detail,
-			_unused_ uint64_t duration_usec, _unused_ void *userdata)
-{
-}
-
-static void ignore_rolling_back(_unused_ void *userdata)
-{
-}
-
-typedef struct Result {
 	JobState state;
-	bool prepared; /* it came as far as execute() */
-	unsigned calls;
-} Result;
+	Outcome outcome;
 
-static JobState execute_and_claim(Rig *rig, const Prepared *prepared)
-{
-	static const ExecutorListener listener = { .step = ignore_step,
-						   .rolling_back = ignore_rolling_back };
-	_cleanup_(executor_result_clear) ExecutorResult result =
-		execute(&rig->place, rig->last_job, prepared, 1000000, &listener);
-
-	if (result.state != JOB_INCOMPLETE)
-		return result.state;
-	claims_quarantine(rig->claims, rig->last_job, result.quarantine);
-	return JOB_INCOMPLETE;
-}
-
-static Result run(Rig *rig, const JobRequest *request, LibcFault kind, unsigned nth, bool all_later)
-{
-	_cleanup_(prepared_freep) Prepared *prepared = NULL;
-	_cleanup_(problem_freep) Problem *problem = NULL;
-	_cleanup_free_ char *prefix = NULL;
-	Result result = { .state = JOB_FAILED };
-	const HostOps *ops = rig->fake.host.ops, outside = outside_ops();
-	int r;
-
-	rig->fake.host.ops = &outside;
 	libc_arm(kind, nth, all_later);
-	r = prepare(&rig->place, request, ++rig->last_job, &prepared, &problem, &prefix);
-	result.prepared = r == 0;
-	if (r == 0)
-		result.state = execute_and_claim(rig, prepared);
-	claims_release(rig->claims, rig->last_job);
-	result.calls = libc_disarm();
-	rig->fake.host.ops = ops;
-	return result;
+	outcome = rig_run(rig, request);
+	*ret_calls = libc_disarm();
+	state = outcome.state;
+	outcome_clear(&outcome);
+	return state;
 }
 
 /* ---- scenarios ---- */
@@ -249,17 +134,18 @@ static unsigned run_with(const Scenario *scenario, LibcFault kind, unsigned nth,
 	_cleanup_free_ char *what = strf("%s, %s %u fails%s", scenario->name, libc_fault_name(kind),
 					 nth, all_later ? " and all later" : "");
 	Rig *rig = rig_new();
+	unsigned calls;
 	Beside beside;
-	Result result;
+	JobState state;
 
 	scenario->setup(rig);
 	begin_beside(rig, &beside);
 	before = rig_world(rig);
-	result = run(rig, &scenario->request, kind, nth, all_later);
-	if (result.state == JOB_INCOMPLETE) {
+	state = run(rig, &scenario->request, kind, nth, all_later, &calls);
+	if (state == JOB_INCOMPLETE) {
 		check_quarantined(rig, scenario, what);
 		tally->quarantined++;
-	} else if (result.state == JOB_FAILED) {
+	} else if (state == JOB_FAILED) {
 		check_failed(rig, scenario, before, what);
 		tally->failed++;
 	} else {
@@ -273,7 +159,7 @@ static unsigned run_with(const Scenario *scenario, LibcFault kind, unsigned nth,
 	}
 	end_beside(rig, &beside);
 	rig_free(rig);
-	return result.calls;
+	return calls;
 }
 
 static void run_all(LibcFault kind, bool all_later, unsigned stride)
@@ -330,7 +216,7 @@ TEST(after_a_failed_sync_nothing_is_begun_until_new_writes_last)
 		rig->place.disk = disk_watch_new();
 		rig_shut_off(rig);
 		before = rig_world(rig);
-		calls = run(rig, &scenarios[0].request, LIBC_SYNC, nth, false).calls;
+		run(rig, &scenarios[0].request, LIBC_SYNC, nth, false, &calls);
 		why = disk_watch_reason(rig->place.disk);
 		if (nth <= calls &&
 		    (!why || !strstr(why, "could not be written: Input/output error")))

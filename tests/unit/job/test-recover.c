@@ -122,23 +122,9 @@ ON_A_RIG(a_job_whose_journal_cannot_be_closed_says_so)
 	rig_must(rig, &request);
 }
 
-/* As if the daemon had ended after it bound pair0, before it defined the domain. */
 static OpenJob *open_job(Rig *rig, JournalFound *found)
 {
-	_cleanup_(prepared_freep) Prepared *prepared = NULL;
-	_cleanup_(journal_job_freep) JournalJob *log = NULL;
-	_cleanup_free_ char *prefix = NULL;
-	JobRequest request = assign_request("vm42", "pair0");
-	Outcome outcome = rig_prepare(rig, &request, &prepared, &prefix);
-	static const char *const functions[] = { PAIR0_FUNCTIONS };
-
-	assert_int_equal(outcome.state, JOB_RUNNING);
-	assert_int_equal(journal_begin(&rig->journal, 7, prepared->plan, NULL, NULL, 0, &log), 0);
-	for (size_t i = 0; prepared->plan->steps[i] != STEP_DEFINE; i++)
-		assert_int_equal(journal_intent(log, i), 0);
-	for (size_t i = 0; i < ELEMENTS(functions); i++)
-		fake_set_driver(&rig->fake, functions[i], "vfio-pci", "vfio-pci");
-	claims_release(rig->claims, rig->last_job);
+	rig_leave_open(rig, STEP_DEFINE, NULL);
 	assert_int_equal(journal_load(&rig->journal, rig->claims, found), 0);
 	assert_int_equal(found->n_jobs, 1);
 	assert_int_equal(found->last, 7);

@@ -6,30 +6,9 @@
 #include <unistd.h>
 
 #include "manager/manager-rig.h"
-#include "manager/numbers.h"
 #include "manager/state.h"
 #include "util/file.h"
 #include "util/text.h"
-
-static const char *const functions[] = { PAIR0_FUNCTIONS };
-
-/* As if the daemon had ended after job 7 bound pair0, before it defined the domain. */
-static void leave_open(ManagerRig *manager_rig)
-{
-	Rig *rig = manager_rig->rig;
-	_cleanup_(prepared_freep) Prepared *prepared = NULL;
-	_cleanup_(journal_job_freep) JournalJob *log = NULL;
-	_cleanup_free_ char *prefix = NULL;
-	JobRequest request = assign_request("vm42", "pair0");
-	Outcome outcome = rig_prepare(rig, &request, &prepared, &prefix);
-
-	assert_int_equal(outcome.state, JOB_RUNNING);
-	assert_int_equal(journal_begin(&rig->journal, 7, prepared->plan, NULL, NULL, 0, &log), 0);
-	for (size_t i = 0; prepared->plan->steps[i] != STEP_DEFINE; i++)
-		assert_int_equal(journal_intent(log, i), 0);
-	for (size_t i = 0; i < ELEMENTS(functions); i++)
-		fake_set_driver(&rig->fake, functions[i], "vfio-pci", "vfio-pci");
-}
 
 ON_A_MANAGER(nothing_left_open_is_recovered_at_once)
 {
@@ -49,7 +28,7 @@ ON_A_MANAGER(what_is_left_open_is_kept_apart_before_it_is_recovered)
 	Caller caller = { 0 };
 
 	rig_shut_off(rig->rig);
-	leave_open(rig);
+	rig_leave_open(rig->rig, STEP_DEFINE, NULL);
 	assert_int_equal(manager_load_state(m), 0);
 	assert_int_equal(m->n_open_jobs, 1);
 	manager_rig_connect(rig);
@@ -76,7 +55,7 @@ ON_A_MANAGER(recovery_undoes_it_and_the_picture_shows_that)
 
 	rig_shut_off(rig->rig);
 	before = rig_world(rig->rig);
-	leave_open(rig);
+	rig_leave_open(rig->rig, STEP_DEFINE, NULL);
 	assert_int_equal(manager_load_state(m), 0);
 	assert_int_equal(manager_recover(m, caller_done, &caller), 0);
 	assert_int_equal(manager_recover(m, caller_done, &second), -EBUSY);
@@ -107,7 +86,7 @@ ON_A_MANAGER(what_is_recovered_cannot_be_cancelled)
 	Caller caller = { 0 };
 
 	rig_shut_off(rig->rig);
-	leave_open(rig);
+	rig_leave_open(rig->rig, STEP_DEFINE, NULL);
 	assert_int_equal(manager_load_state(m), 0);
 	assert_int_equal(cancel(rig, 7), GPUPASS_ERROR_TOO_LATE);
 	assert_int_equal(manager_recover(m, caller_done, &caller), 0);
@@ -118,13 +97,13 @@ ON_A_MANAGER(what_is_recovered_cannot_be_cancelled)
 	assert_int_equal(cancel(rig, 7), GPUPASS_ERROR_NO_SUCH_JOB);
 }
 
-static uint32_t next_on_disk(const NumberStore *store)
+static uint32_t last_on_disk(NumberStore *store)
 {
-	_cleanup_free_ char *why = NULL;
-	uint32_t next = 0;
+	RecordFaults faults = { 0 };
+	uint32_t last = number_store_load(store, &faults);
 
-	assert_int_equal(number_store_read(store, &next, &why), 0);
-	return next;
+	assert_int_equal(faults.n_items, 0);
+	return last;
 }
 
 /* A start reserves a thousand, and a job the next, before they are used up; a stop gives back. */
@@ -134,27 +113,26 @@ ON_A_MANAGER(no_two_jobs_of_a_host_have_one_number)
 	Manager *m = rig->manager;
 	NumberStore numbers;
 
-	assert_int_equal(number_store_open(rig->rig->state_directory, &numbers), 0);
+	number_store_open(&numbers, rig->rig->state_directory);
 	m->place.numbers = &numbers;
-	assert_int_equal(next_on_disk(&numbers), 1);
 	assert_int_equal(manager_load_state(m), 0);
-	assert_int_equal(next_on_disk(&numbers), 1001);
+	assert_int_equal(last_on_disk(&numbers), 1000);
 	manager_rig_connect(rig);
 	m->last_job = 800;
 	assert_int_equal(manager_rig_run(rig, &bind), JOB_DONE);
 	manager_rig_settle(rig);
 	assert_int_equal(m->last_job, 801);
-	assert_int_equal(next_on_disk(&numbers), 2001);
+	assert_int_equal(last_on_disk(&numbers), 1801);
 	manager_give_numbers_back(m);
-	assert_int_equal(next_on_disk(&numbers), 802);
-	/* It is damaged: the journal has the last one. */
-	assert_int_equal(unlinkat(numbers.dir_fd, "numbers.json", 0), 0);
-	m->last_job = 0;
+	assert_int_equal(last_on_disk(&numbers), 801);
+	/* It is lost: the journal has the last one. */
+	assert_int_equal(records_remove(&numbers.records, "numbers.json"), 0);
 	assert_int_equal(manager_load_state(m), 0);
-	assert_int_equal(next_on_disk(&numbers), 1802);
-	assert_int_equal(unlinkat(numbers.dir_fd, "numbers.json", 0), 0);
+	number_store_reserve(&numbers, 1301);
+	assert_int_equal(last_on_disk(&numbers), 2301);
+	assert_int_equal(records_remove(&numbers.records, "numbers.json"), 0);
 	m->place.numbers = NULL;
-	number_store_close(&numbers);
+	records_close(&numbers.records);
 }
 
 ON_A_MANAGER(without_libvirt_it_waits_and_stays_kept_apart)
@@ -167,7 +145,7 @@ ON_A_MANAGER(without_libvirt_it_waits_and_stays_kept_apart)
 	Caller first = { 0 }, again = { 0 };
 
 	rig_shut_off(rig->rig);
-	leave_open(rig);
+	rig_leave_open(rig->rig, STEP_DEFINE, NULL);
 	before = rig_world(rig->rig);
 	assert_int_equal(manager_load_state(m), 0);
 	fake_watch(&rig->rig->fake);
@@ -192,7 +170,7 @@ ON_A_MANAGER(what_cannot_be_recovered_is_quarantined_also_after_the_next_start)
 	_cleanup_(problem_freep) Problem *problem = NULL;
 
 	rig_shut_off(rig->rig);
-	leave_open(rig);
+	rig_leave_open(rig->rig, STEP_DEFINE, NULL);
 	assert_int_equal(manager_load_state(rig->manager), 0);
 	fake_all_gone(&rig->rig->fake, true);
 	assert_int_equal(manager_recover(rig->manager, caller_done, &caller), 0);
@@ -227,7 +205,7 @@ static void damage_begin(const ManagerRig *rig)
 ON_A_MANAGER(a_journal_that_cannot_be_read_keeps_every_group_apart)
 {
 	rig_shut_off(rig->rig);
-	leave_open(rig);
+	rig_leave_open(rig->rig, STEP_DEFINE, NULL);
 	damage_begin(rig);
 	assert_int_equal(manager_load_state(rig->manager), 0);
 	manager_rig_connect(rig);

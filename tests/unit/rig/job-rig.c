@@ -280,6 +280,26 @@ void rig_must(Rig *rig, const JobRequest *request)
 		fail_msg("%s: %s", operation_to_string(request->operation), outcome.message);
 }
 
+void rig_leave_open(Rig *rig, StepKind before, Prepared **ret)
+{
+	static const char *const functions[] = { PAIR0_FUNCTIONS };
+	const JobRequest request = assign_request("vm42", "pair0");
+	_cleanup_(prepared_freep) Prepared *prepared = NULL;
+	_cleanup_(journal_job_freep) JournalJob *log = NULL;
+	_cleanup_free_ char *prefix = NULL;
+
+	assert_int_equal(rig_prepare(rig, &request, &prepared, &prefix).state, JOB_RUNNING);
+	assert_int_equal(journal_begin(&rig->journal, 7, prepared->plan, NULL, NULL, 0, &log), 0);
+	for (size_t i = 0; prepared->plan->steps[i] != before; i++)
+		journal_note(log, "intent", i);
+	assert_int_equal(journal_flush(log), 0);
+	for (size_t i = 0; i < ELEMENTS(functions); i++)
+		fake_set_driver(&rig->fake, functions[i], "vfio-pci", "vfio-pci");
+	claims_release(rig->claims, rig->last_job);
+	if (ret)
+		*ret = TAKE_PTR(prepared);
+}
+
 void rig_recover(Rig *rig, RecoveryOutcome expected, char ***ret_left)
 {
 	_cleanup_(recovery_clear) Recovery recovery = { 0 };

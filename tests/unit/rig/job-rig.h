@@ -64,6 +64,11 @@ Outcome rig_execute(Rig *rig, const Prepared *prepared, const char *prefix);
 void rig_claim(Claims *claims, uint32_t job, const char *group, const Bdf *functions, size_t n);
 /* Runs what must succeed. */
 void rig_must(Rig *rig, const JobRequest *request);
+/*
+ * As if the daemon had ended in job 7, an assign of pair0 to vm42, when it had bound the group, before
+ * it began this step. ret: what it was to do; NULL: it does not matter.
+ */
+void rig_leave_open(Rig *rig, StepKind before, Prepared **ret);
 /* What the next daemon makes of the one open job. ret_left: what it could not put back, or NULL. */
 void rig_recover(Rig *rig, RecoveryOutcome expected, char ***ret_left);
 /* How many jobs the next daemon finds open, and files of the journal that it cannot use. */

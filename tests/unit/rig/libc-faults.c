@@ -10,14 +10,14 @@
 #include "gpupass/cleanup.h"
 
 static struct {
-	bool armed, paused, all_later;
+	bool armed, all_later;
 	LibcFault kind;
 	unsigned nth, count;
 } plan;
 
 static bool fails(LibcFault kind)
 {
-	if (!plan.armed || plan.paused || plan.kind != kind)
+	if (!plan.armed || plan.kind != kind)
 		return false;
 	plan.count++;
 	return plan.nth > 0 &&
@@ -112,7 +112,6 @@ void libc_arm(LibcFault kind, unsigned nth, bool and_all_later)
 	plan.nth = nth;
 	plan.all_later = and_all_later;
 	plan.count = 0;
-	plan.paused = false;
 	plan.armed = true;
 }
 
@@ -120,11 +119,6 @@ unsigned libc_disarm(void)
 {
 	plan.armed = false;
 	return plan.count;
-}
-
-void libc_pause(bool pause)
-{
-	plan.paused = pause;
 }
 
 const char *libc_fault_name(LibcFault kind)

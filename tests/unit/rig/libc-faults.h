@@ -21,6 +21,4 @@ typedef enum LibcFault {
 void libc_arm(LibcFault kind, unsigned nth, bool and_all_later);
 /* Calls of that kind since; nothing fails any more. */
 unsigned libc_disarm(void);
-/* While others, who cannot fail, have their turn. */
-void libc_pause(bool pause);
 const char *libc_fault_name(LibcFault kind);

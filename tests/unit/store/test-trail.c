@@ -163,8 +163,9 @@ static json_t *page(Trail *trail, const AuditQuery *query)
 }
 
 /* "file-begun call call": the kinds of all records. */
-static char *kinds(Trail *trail)
+static void check_kinds(Trail *trail, const char *expected)
 {
+	_cleanup_free_ char *found = NULL;
 	_cleanup_strv_ char **all = NULL;
 	_cleanup_json_ json_t *o = page(trail, &(AuditQuery){ 0 });
 	const json_t *record;
@@ -172,7 +173,8 @@ static char *kinds(Trail *trail)
 
 	json_array_foreach (json_object_get(o, "records"), i, record)
 		strv_append(&all, json_string_value(json_object_get(record, "kind")));
-	return strv_join(all, " ");
+	found = strv_join(all, " ");
+	assert_string_equal(found, expected);
 }
 
 static size_t count_files(Trail *trail)
@@ -190,21 +192,18 @@ WITH_DIR(records_come_back_in_their_order_and_go_on_after_a_restart)
 {
 	const TempDir *dir = *state;
 	Trail *trail = open_trail(dir, &wide, NULL);
-	_cleanup_free_ char *before = NULL, *after = NULL;
 
 	add(trail, "pair0");
 	assert_true(add_durably(trail));
 	assert_int_equal(trail_sequence(trail), 3);
-	before = kinds(trail);
-	assert_string_equal(before, "file-begun call job-begun");
+	check_kinds(trail, "file-begun call job-begun");
 	trail_free(trail);
 
 	trail = open_trail(dir, &wide, NULL);
 	assert_int_equal(trail_sequence(trail), 3);
 	add(trail, "pair1");
 	assert_int_equal(check_whole(trail).last, 4);
-	after = kinds(trail);
-	assert_string_equal(after, "file-begun call job-begun call");
+	check_kinds(trail, "file-begun call job-begun call");
 	trail_free(trail);
 }
 
@@ -212,7 +211,7 @@ WITH_DIR(records_come_back_in_their_order_and_go_on_after_a_restart)
 WITH_DIR(others_can_read_neither_files_nor_names)
 {
 	const TempDir *dir = *state;
-	Trail *trail = open_trail(dir, &wide, NULL);
+	_cleanup_(trail_freep) Trail *trail = open_trail(dir, &wide, NULL);
 	struct stat st;
 
 	assert_true(add_durably(trail));
@@ -220,12 +219,11 @@ WITH_DIR(others_can_read_neither_files_nor_names)
 	assert_int_equal(st.st_mode & 07777, 0700);
 	assert_int_equal(fstatat(trail_dir_fd(trail), "1.log", &st, 0), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
-	trail_free(trail);
 }
 
 WITH_DIR(a_page_is_bounded_and_the_next_one_goes_on)
 {
-	Trail *trail = open_trail(*state, &narrow, NULL);
+	_cleanup_(trail_freep) Trail *trail = open_trail(*state, &narrow, NULL);
 	uint64_t after = 0;
 	size_t found = 0, pages = 0;
 	bool more = true;
@@ -251,14 +249,13 @@ WITH_DIR(a_page_is_bounded_and_the_next_one_goes_on)
 	assert_int_equal(found, 300);
 	assert_int_equal(pages, 2);
 	assert_int_equal(after, trail_sequence(trail));
-	trail_free(trail);
 }
 
 /* ---- rotation ---- */
 
 WITH_DIR(a_new_file_begins_with_the_hash_of_the_one_before)
 {
-	Trail *trail = open_trail(*state, &narrow, NULL);
+	_cleanup_(trail_freep) Trail *trail = open_trail(*state, &narrow, NULL);
 	_cleanup_json_ json_t *o = NULL;
 	const json_t *record, *before = NULL;
 	AuditReport report;
@@ -287,7 +284,6 @@ WITH_DIR(a_new_file_begins_with_the_hash_of_the_one_before)
 		before = record;
 	}
 	assert_int_equal(begun, count_files(trail));
-	trail_free(trail);
 }
 
 WITH_DIR(the_oldest_file_is_dropped_on_record)
@@ -323,33 +319,36 @@ WITH_DIR(the_oldest_file_is_dropped_on_record)
 
 /* ---- the end, as a power cut leaves it ---- */
 
-/* fault T2 */
-WITH_DIR(a_last_line_cut_off_at_any_byte_is_mended_on_record)
+/* Two calls on record, and the file of them. */
+static char *leave_two(const TempDir *dir, size_t *ret_size)
 {
-	const TempDir *dir = *state;
-	_cleanup_free_ char *text = NULL;
-	size_t size = 0, last;
-	Trail *trail = open_trail(dir, &wide, NULL);
+	_cleanup_(trail_freep) Trail *trail = open_trail(dir, &wide, NULL);
+	char *text = NULL;
 
 	add(trail, "pair0");
 	add(trail, "pair1");
 	assert_true(trail_flush(trail, LONG_USEC));
-	assert_int_equal(file_read_at(trail_dir_fd(trail), "1.log", 1 << 20, &text, &size), 0);
-	trail_free(trail);
+	assert_int_equal(file_read_at(trail_dir_fd(trail), "1.log", 1 << 20, &text, ret_size), 0);
+	return text;
+}
+
+/* fault T2 */
+WITH_DIR(a_last_line_cut_off_at_any_byte_is_mended_on_record)
+{
+	const TempDir *dir = *state;
+	size_t size, last;
+	_cleanup_free_ char *text = leave_two(dir, &size);
+
 	last = (size_t)((char *)memrchr(text, '\n', size - 1) - text) + 1;
 	for (size_t cut = last; cut < size; cut++) {
-		_cleanup_free_ char *found = NULL;
-		AuditReport report;
+		_cleanup_(trail_freep) Trail *trail = NULL;
 
 		temp_dir_write_bytes(dir, "audit/1.log", text, cut);
 		trail = open_trail(dir, &wide, NULL);
 		add(trail, "pair2");
-		report = check_whole(trail);
-		assert_int_equal(report.mended, cut > last);
-		found = kinds(trail);
-		assert_string_equal(found, cut > last ? "file-begun call tail-mended call"
-						      : "file-begun call call");
-		trail_free(trail);
+		assert_int_equal(check_whole(trail).mended, cut > last);
+		check_kinds(trail, cut > last ? "file-begun call tail-mended call"
+					      : "file-begun call call");
 	}
 }
 
@@ -358,7 +357,6 @@ WITH_DIR(an_empty_newest_file_is_begun_again)
 {
 	const TempDir *dir = *state;
 	Trail *trail = open_trail(dir, &wide, NULL);
-	_cleanup_free_ char *found = NULL;
 
 	add(trail, "pair0");
 	trail_free(trail);
@@ -367,8 +365,7 @@ WITH_DIR(an_empty_newest_file_is_begun_again)
 	assert_int_equal(trail_sequence(trail), 2);
 	add(trail, "pair1");
 	assert_int_equal(check_whole(trail).last, 4);
-	found = kinds(trail);
-	assert_string_equal(found, "file-begun call file-begun call");
+	check_kinds(trail, "file-begun call file-begun call");
 	trail_free(trail);
 }
 
@@ -376,16 +373,11 @@ WITH_DIR(an_empty_newest_file_is_begun_again)
 WITH_DIR(an_unreadable_end_is_left_for_a_person_and_another_file_begun)
 {
 	const TempDir *dir = *state;
-	Trail *trail = open_trail(dir, &wide, NULL);
-	_cleanup_free_ char *found = NULL, *text = NULL;
+	size_t size;
+	_cleanup_free_ char *text = leave_two(dir, &size);
+	_cleanup_(trail_freep) Trail *trail = NULL;
 	AuditReport report;
-	size_t size = 0;
 
-	add(trail, "pair0");
-	add(trail, "pair1");
-	assert_true(trail_flush(trail, LONG_USEC));
-	assert_int_equal(file_read_at(trail_dir_fd(trail), "1.log", 1 << 20, &text, &size), 0);
-	trail_free(trail);
 	memset(text + size - 40, 'x', 30);
 	temp_dir_write(dir, "audit/1.log", text);
 	trail = open_trail(dir, &wide, NULL);
@@ -397,10 +389,8 @@ WITH_DIR(an_unreadable_end_is_left_for_a_person_and_another_file_begun)
 	assert_int_equal(report.findings[1].fault, AUDIT_FAULT_REMOVED);
 	assert_int_equal(report.findings[1].first, 3);
 	assert_int_equal(report.findings[1].last, 3);
-	found = kinds(trail);
-	assert_string_equal(found, "file-begun call file-begun tail-mended call");
+	check_kinds(trail, "file-begun call file-begun tail-mended call");
 	audit_report_clear(&report);
-	trail_free(trail);
 }
 
 /* ---- disks ---- */
@@ -424,7 +414,6 @@ WITH_DIR(what_a_full_disk_does_not_take_is_counted)
 	for (int half = 0; half < 2; half++) {
 		TempDir *dir = new_dir();
 		Trail *trail = open_trail(dir, &wide, &disk);
-		_cleanup_free_ char *found = NULL;
 
 		disk.append_error = 0;
 		disk.failures = 0;
@@ -439,8 +428,7 @@ WITH_DIR(what_a_full_disk_does_not_take_is_counted)
 		assert_true(add_durably(trail));
 		check_health(trail, true, 2);
 		assert_int_equal(check_whole(trail).lost, 2);
-		found = kinds(trail);
-		assert_string_equal(found, "file-begun job-begun lost job-begun");
+		check_kinds(trail, "file-begun job-begun lost job-begun");
 		trail_free(trail);
 		remove_dir(dir);
 	}
@@ -450,8 +438,7 @@ WITH_DIR(what_a_full_disk_does_not_take_is_counted)
 WITH_DIR(what_does_not_come_to_the_disk_is_taken_back_and_counted)
 {
 	Disk disk = { .gate = PTHREAD_MUTEX_INITIALIZER };
-	Trail *trail = open_trail(*state, &wide, &disk);
-	_cleanup_free_ char *found = NULL;
+	_cleanup_(trail_freep) Trail *trail = open_trail(*state, &wide, &disk);
 
 	assert_true(add_durably(trail));
 	disk.sync_error = -EIO;
@@ -462,9 +449,7 @@ WITH_DIR(what_does_not_come_to_the_disk_is_taken_back_and_counted)
 	assert_true(add_durably(trail));
 	check_health(trail, true, 1);
 	assert_int_equal(check_whole(trail).lost, 1);
-	found = kinds(trail);
-	assert_string_equal(found, "file-begun job-begun lost job-begun");
-	trail_free(trail);
+	check_kinds(trail, "file-begun job-begun lost job-begun");
 }
 
 static int append(Trail *trail)
@@ -478,8 +463,7 @@ static int append(Trail *trail)
 WITH_DIR(what_is_added_lazily_comes_to_the_disk_with_the_next_record)
 {
 	Disk disk = { .gate = PTHREAD_MUTEX_INITIALIZER };
-	Trail *trail = open_trail(*state, &wide, &disk);
-	_cleanup_free_ char *found = NULL, *after = NULL;
+	_cleanup_(trail_freep) Trail *trail = open_trail(*state, &wide, &disk);
 	int syncs;
 
 	assert_true(add_durably(trail));
@@ -487,8 +471,7 @@ WITH_DIR(what_is_added_lazily_comes_to_the_disk_with_the_next_record)
 	assert_int_equal(append(trail), 0);
 	assert_int_equal(append(trail), 0);
 	/* It is there, for whoever looks, should the daemon end; and not yet told of. */
-	found = kinds(trail);
-	assert_string_equal(found, "file-begun job-begun job-begun job-begun");
+	check_kinds(trail, "file-begun job-begun job-begun job-begun");
 	assert_int_equal(disk.syncs, syncs);
 	assert_int_equal(trail_sequence(trail), 2);
 	assert_true(add_durably(trail));
@@ -505,10 +488,8 @@ WITH_DIR(what_is_added_lazily_comes_to_the_disk_with_the_next_record)
 	disk.sync_error = 0;
 	assert_true(add_durably(trail));
 	assert_int_equal(check_whole(trail).lost, 3);
-	after = kinds(trail);
-	assert_string_equal(after, "file-begun job-begun job-begun job-begun job-begun lost "
-				   "job-begun");
-	trail_free(trail);
+	check_kinds(trail, "file-begun job-begun job-begun job-begun job-begun lost "
+			   "job-begun");
 }
 
 static void is_directory(const TempDir *dir)
@@ -575,7 +556,7 @@ WITH_DIR(a_folder_that_cannot_be_opened_keeps_records_out_and_not_the_daemon_dow
 WITH_DIR(a_rotation_that_fails_leaves_the_old_file)
 {
 	Disk disk = { .gate = PTHREAD_MUTEX_INITIALIZER };
-	Trail *trail = open_trail(*state, &narrow, &disk);
+	_cleanup_(trail_freep) Trail *trail = open_trail(*state, &narrow, &disk);
 
 	for (int i = 0; i < 4; i++)
 		assert_true(add_durably(trail));
@@ -587,7 +568,6 @@ WITH_DIR(a_rotation_that_fails_leaves_the_old_file)
 		assert_true(add_durably(trail));
 	}
 	check_whole(trail);
-	trail_free(trail);
 }
 
 /* fault T4 */
@@ -595,7 +575,7 @@ WITH_DIR(a_rotation_that_fails_leaves_the_old_file)
 WITH_DIR(what_waits_for_a_hanging_disk_is_bounded_and_counted)
 {
 	Disk disk = { .gate = PTHREAD_MUTEX_INITIALIZER };
-	Trail *trail = open_trail(*state, &wide, &disk);
+	_cleanup_(trail_freep) Trail *trail = open_trail(*state, &wide, &disk);
 	AuditRecord record;
 	AuditReport report;
 
@@ -619,7 +599,6 @@ WITH_DIR(what_waits_for_a_hanging_disk_is_bounded_and_counted)
 	check_health(trail, true, report.lost);
 	/* Beside the 5,003: that the file began, and what was lost. */
 	assert_int_equal(report.n_records + report.lost, 5005);
-	trail_free(trail);
 }
 
 /* ---- holders ---- */
@@ -638,7 +617,7 @@ static Inspection look_at(Holder *holders, size_t n)
 
 WITH_DIR(a_holder_is_recorded_when_it_comes_and_when_it_goes)
 {
-	Trail *trail = open_trail(*state, &wide, NULL);
+	_cleanup_(trail_freep) Trail *trail = open_trail(*state, &wide, NULL);
 	Holder two[] = {
 		{ .pid = 10, .command = (char *)"python3", .path = (char *)"/dev/nvidia0" },
 		{ .pid = 11, .command = (char *)"qemu", .path = (char *)"/dev/vfio/33" },
@@ -646,7 +625,6 @@ WITH_DIR(a_holder_is_recorded_when_it_comes_and_when_it_goes)
 	Unseen hidden = { .pid = 11 };
 	Inspection both = look_at(two, 2), first = look_at(two, 1), none = look_at(two, 0), other;
 	FunctionFacts another = { 0 };
-	_cleanup_free_ char *found = NULL;
 
 	trail_note_holders(trail, &both);
 	trail_note_holders(trail, &both);
@@ -663,7 +641,5 @@ WITH_DIR(a_holder_is_recorded_when_it_comes_and_when_it_goes)
 	trail_note_holders(trail, &none);
 	trail_note_holders(trail, &first);
 	check_whole(trail);
-	found = kinds(trail);
-	assert_string_equal(found, "file-begun holder holder holder-gone holder-gone holder");
-	trail_free(trail);
+	check_kinds(trail, "file-begun holder holder holder-gone holder-gone holder");
 }
