@@ -41,5 +41,4 @@ void failure_print(const Failure *failure, const Terminal *t);
  */
 json_t *failure_json(const Failure *failure, json_t *job);
 
-Failure *failure_free(Failure *failure);
-DEFINE_CLEANUP(Failure, failure_free)
+DECLARE_FREE(Failure, failure_free)

@@ -30,5 +30,4 @@ TableRow *table_row(Table *table, const char *const *cells, Colour colour, Table
 /* Columns that the whole table takes when nothing is cut. */
 size_t table_width(Table *table);
 void table_print(Table *table);
-Table *table_free(Table *table);
-DEFINE_CLEANUP(Table, table_free)
+DECLARE_FREE(Table, table_free)

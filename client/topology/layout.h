@@ -10,5 +10,4 @@
 #include "topology/layout-parts.h"
 
 Layout *layout_new(const Topology *topology);
-Layout *layout_free(Layout *layout);
-DEFINE_CLEANUP(Layout, layout_free)
+DECLARE_FREE(Layout, layout_free)

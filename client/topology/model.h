@@ -71,8 +71,7 @@ typedef struct Topology {
 
 /* -EBADMSG with what is wrong in *ret_why, which is NULL before. */
 int topology_parse(const json_t *document, Topology **ret, char **ret_why);
-Topology *topology_free(Topology *topology);
-DEFINE_CLEANUP(Topology, topology_free)
+DECLARE_FREE(Topology, topology_free)
 
 const TopologyNode *topology_node(const Topology *t, int node);
 const TopologyBridge *topology_bridge(const Topology *t, const char *address);

@@ -35,5 +35,4 @@ typedef struct SvgFoot SvgFoot;
 SvgFoot *svg_foot_new(const Topology *topology, int width);
 int svg_foot_height(const SvgFoot *foot);
 void svg_foot_print(Svg *s, const SvgFoot *foot, int y);
-SvgFoot *svg_foot_free(SvgFoot *foot);
-DEFINE_CLEANUP(SvgFoot, svg_foot_free)
+DECLARE_FREE(SvgFoot, svg_foot_free)

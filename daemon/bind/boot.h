@@ -99,5 +99,4 @@ char *boot_function_text(const BootFunction *function);
 /* The whole report, schema org.gpupass1.boot/1. */
 char *boot_report_to_json(const BootReport *report);
 
-BootReport *boot_report_free(BootReport *report);
-DEFINE_CLEANUP(BootReport, boot_report_free)
+DECLARE_FREE(BootReport, boot_report_free)

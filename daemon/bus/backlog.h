@@ -22,5 +22,4 @@ typedef void (*BacklogChanged)(bool much, void *userdata);
 int backlog_new(sd_bus *bus, BacklogChanged changed, void *userdata, Backlog **ret);
 /* Something was sent that any number of listeners may have to read. */
 void backlog_told(Backlog *backlog);
-Backlog *backlog_free(Backlog *backlog);
-DEFINE_CLEANUP(Backlog, backlog_free)
+DECLARE_FREE(Backlog, backlog_free)

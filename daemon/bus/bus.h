@@ -18,5 +18,4 @@ int face_new(sd_bus *bus, Manager *manager, CallerResolver *resolver, const char
 typedef void (*FacePublished)(int result, void *userdata);
 /* Requests the name, and calls `published` once when the bus daemon has answered. */
 int face_publish(Face *face, FacePublished published, void *userdata);
-Face *face_free(Face *face);
-DEFINE_CLEANUP(Face, face_free)
+DECLARE_FREE(Face, face_free)

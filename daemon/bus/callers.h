@@ -29,5 +29,4 @@ int callers_new(sd_bus *bus, CallerResolver *resolver, Callers **ret);
 const Caller *callers_current(const Callers *callers);
 /* Dispatches a call to its handler once more, after asking again who sent it. */
 int callers_dispatch_again(Callers *callers, sd_bus_message *m);
-Callers *callers_free(Callers *callers);
-DEFINE_CLEANUP(Callers, callers_free)
+DECLARE_FREE(Callers, callers_free)

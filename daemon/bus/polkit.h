@@ -51,5 +51,4 @@ int polkit_require_root(Polkit *polkit, sd_bus_message *m, const PolkitQuestion 
 			sd_bus_error *error);
 
 /* Forgets the open questions; their callers get no answer. */
-Polkit *polkit_free(Polkit *polkit);
-DEFINE_CLEANUP(Polkit, polkit_free)
+DECLARE_FREE(Polkit, polkit_free)

@@ -64,8 +64,7 @@ void pending_reply_error(Pending *pending, const char *name, const char *message
 void pending_reply_problem(Pending *pending, const char *what, const Problem *problem);
 /* "cannot look for drift", because of this error. */
 void pending_reply_failed(Pending *pending, const char *what, int error);
-Pending *pending_free(Pending *pending);
-DEFINE_CLEANUP(Pending, pending_free)
+DECLARE_FREE(Pending, pending_free)
 
 /* The handler must call authorize() after validation: the vtable lets everybody in. */
 #define METHOD_ASKS(Name, In, InNames, Out, OutNames, handler)                                     \

@@ -18,5 +18,4 @@ typedef void (*UeventsListener)(const UeventChanges *changes, void *userdata);
  */
 int uevents_new(sd_event *event, const char *parts_dir, UeventsListener listener, void *userdata,
 		Uevents **ret);
-Uevents *uevents_free(Uevents *uevents);
-DEFINE_CLEANUP(Uevents, uevents_free)
+DECLARE_FREE(Uevents, uevents_free)

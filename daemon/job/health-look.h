@@ -12,8 +12,7 @@
 typedef struct HealthLook HealthLook;
 
 void health_look_new(HealthLook **ret);
-HealthLook *health_look_free(HealthLook *look);
-DEFINE_CLEANUP(HealthLook, health_look_free)
+DECLARE_FREE(HealthLook, health_look_free)
 
 /*
  * leads: the leading function of each GPU. *ret: one entry for each, in the same order. For a GPU

@@ -48,8 +48,7 @@ GroupSet *inventory_groups(const Inventory *inventory, const Rules *rules,
 			   const Assignments *assignments);
 /* Takes a snapshot that shares with the present one whatever matters to a GPU. */
 void inventory_renew(Inventory *inventory, PciSnapshot *snapshot);
-Inventory *inventory_free(Inventory *inventory);
-DEFINE_CLEANUP(Inventory, inventory_free)
+DECLARE_FREE(Inventory, inventory_free)
 
 /* Takes a reference. NULL: there is no evidence of links. */
 void identities_set_evidence(Identities *identities, Evidence *evidence);

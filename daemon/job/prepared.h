@@ -21,5 +21,4 @@ typedef struct Prepared {
 	CallerIdentity *caller; /* NULL: the daemon itself */
 } Prepared;
 
-Prepared *prepared_free(Prepared *prepared);
-DEFINE_CLEANUP(Prepared, prepared_free)
+DECLARE_FREE(Prepared, prepared_free)

@@ -42,5 +42,4 @@ int verification_new(const JobPlace *place, const JobRequest *request, Verificat
 /* Asks the guest, and fills `report` and `json`. */
 int verification_run(const JobPlace *place, const JobRequest *request, Verification *v,
 		     Problem **ret_problem);
-Verification *verification_free(Verification *v);
-DEFINE_CLEANUP(Verification, verification_free)
+DECLARE_FREE(Verification, verification_free)

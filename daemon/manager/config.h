@@ -21,8 +21,7 @@ typedef struct Config {
 
 /* PROBLEM (InvalidConfig) with "gpupassd.conf:7: …" when a file has an error. */
 int config_load(const char *directory, Config **ret, Problem **ret_problem);
-Config *config_free(Config *config);
-DEFINE_CLEANUP(Config, config_free)
+DECLARE_FREE(Config, config_free)
 
 /*
  * Reads groups.d. Leaves out the whole of a file with an error, and adds a line to *ret_notes. Then

@@ -32,5 +32,4 @@ int mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, vo
 void mailbox_on_quiet(Mailbox *mailbox, MailboxCallback quiet, void *data);
 
 /* Only when no thread can post any more (tests). The daemon never frees its mailbox. */
-Mailbox *mailbox_free(Mailbox *mailbox);
-DEFINE_CLEANUP(Mailbox, mailbox_free)
+DECLARE_FREE(Mailbox, mailbox_free)

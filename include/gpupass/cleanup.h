@@ -46,7 +46,10 @@
 		*p = destructor(*p);                                                               \
 	}
 
-/* The destructor of a type from what frees its members. A local one comes with its cleanup. */
+/* The destructor of a type, with its cleanup, and what makes it from what frees the members. */
+#define DECLARE_FREE(Type, destructor)                                                             \
+	Type *destructor(Type *p);                                                                 \
+	DEFINE_CLEANUP(Type, destructor)
 #define DEFINE_FREE(Type, destructor, clear)                                                       \
 	Type *destructor(Type *p)                                                                  \
 	{                                                                                          \

@@ -60,5 +60,4 @@ char *problem_message(const Problem *problem, const char *prefix);
 /* "org.gpupass1.Error.IommuGroupNotViable" */
 const char *problem_dbus_name(GpupassError error);
 
-Problem *problem_free(Problem *problem);
-DEFINE_CLEANUP(Problem, problem_free)
+DECLARE_FREE(Problem, problem_free)

@@ -15,5 +15,4 @@ typedef struct VirtDomain {
 	char *live_xml;	  /* SECURE; NULL unless active */
 } VirtDomain;
 
-VirtDomain *virt_domain_free(VirtDomain *domain);
-DEFINE_CLEANUP(VirtDomain, virt_domain_free)
+DECLARE_FREE(VirtDomain, virt_domain_free)

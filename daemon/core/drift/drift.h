@@ -95,5 +95,4 @@ char *drift_to_json(const Drift *drift, bool domains_known);
 /* The definition has our mark, and each function as gpupass writes it: our alias, managed='no'. */
 bool drift_defined_by_us(const DomainUse *use, const char *group, const Bdf *functions, size_t n);
 
-Drift *drift_free(Drift *drift);
-DEFINE_CLEANUP(Drift, drift_free)
+DECLARE_FREE(Drift, drift_free)

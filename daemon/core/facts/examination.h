@@ -63,5 +63,4 @@ int examination_from_json(const json_t *json, Examination **ret, char **ret_mess
  */
 void examination_order_hook(Examination *e, uint64_t oldest, uint64_t made, uint64_t now);
 
-Examination *examination_free(Examination *examination);
-DEFINE_CLEANUP(Examination, examination_free)
+DECLARE_FREE(Examination, examination_free)

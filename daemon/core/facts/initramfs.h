@@ -65,5 +65,4 @@ bool initramfs_loads_taker(const char *name, uint32_t class_code);
 json_t *initramfs_to_json(const Initramfs *image);
 int initramfs_from_json(const json_t *json, Initramfs **ret, char **ret_message);
 Initramfs *initramfs_copy(const Initramfs *from);
-Initramfs *initramfs_free(Initramfs *image);
-DEFINE_CLEANUP(Initramfs, initramfs_free)
+DECLARE_FREE(Initramfs, initramfs_free)

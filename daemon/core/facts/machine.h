@@ -63,8 +63,7 @@ typedef struct MachineMaps {
 Machine machine_parse(uint32_t vmid, const char *text, size_t size, const MachineMaps *maps);
 void machine_clear(Machine *machine);
 
-Machines *machines_free(Machines *machines);
-DEFINE_CLEANUP(Machines, machines_free)
+DECLARE_FREE(Machines, machines_free)
 
 /* machine-map.c. `node` is this host's name in the cluster. */
 MachineMaps machine_maps_parse(const char *text, size_t size, const char *node);

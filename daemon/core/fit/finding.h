@@ -74,8 +74,7 @@ typedef struct FitFacts {
 
 /* Appends a finding. Takes `what`. Copies `remedy`, which may be NULL. */
 void fit_add(FitReport *report, FitId id, FitSeverity severity, char *what, const char *remedy);
-FitReport *fit_report_free(FitReport *report);
-DEFINE_CLEANUP(FitReport, fit_report_free)
+DECLARE_FREE(FitReport, fit_report_free)
 
 /* "32 GiB", "512 MiB". */
 char *fit_size_text(uint64_t bytes);

@@ -93,5 +93,4 @@ Bdf *group_addresses(const Group *group, size_t *ret_n);
 int group_compare_names(const char *a, const char *b);
 
 void group_clear(Group *group);
-GroupSet *group_set_free(GroupSet *groups);
-DEFINE_CLEANUP(GroupSet, group_set_free)
+DECLARE_FREE(GroupSet, group_set_free)

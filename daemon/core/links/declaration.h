@@ -82,5 +82,4 @@ void resolved_members_clear(ResolvedMembers *resolved);
 
 /* Takes the declaration of this name out. */
 void declarations_remove(Declarations *declarations, const char *name);
-Declarations *declarations_free(Declarations *declarations);
-DEFINE_CLEANUP(Declarations, declarations_free)
+DECLARE_FREE(Declarations, declarations_free)

@@ -54,5 +54,4 @@ bool link_is_observed(const Link *link);
 /* For producers. Takes what the link owns. */
 void links_add(Links *into, Link link);
 
-Links *links_free(Links *links);
-DEFINE_CLEANUP(Links, links_free)
+DECLARE_FREE(Links, links_free)

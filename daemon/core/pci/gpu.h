@@ -28,8 +28,7 @@ typedef struct GpuSet {
 
 /* The snapshot must outlive the set. Virtual functions (vGPU) are not GPUs here. */
 GpuSet *gpu_set_new(const PciSnapshot *snapshot);
-GpuSet *gpu_set_free(GpuSet *set);
-DEFINE_CLEANUP(GpuSet, gpu_set_free)
+DECLARE_FREE(GpuSet, gpu_set_free)
 
 /* By any function's address; NULL when absent. */
 Gpu *gpu_set_find(const GpuSet *set, const Bdf *bdf);

@@ -86,8 +86,7 @@ char *libvirt_version_text(uint64_t version);
 
 /* NULL when absent; `facts` may be NULL. */
 const HostNode *host_facts_node(const HostFacts *facts, int node);
-HostFacts *host_facts_free(HostFacts *facts);
-DEFINE_CLEANUP(HostFacts, host_facts_free)
+DECLARE_FREE(HostFacts, host_facts_free)
 
 /* "0-31,64-95"; libvirt's "^3" removes one again. -EINVAL, or -ERANGE above HOST_CPUS_MAX. */
 int cpu_set_parse(const char *text, CpuSet *ret);

@@ -118,5 +118,4 @@ bool pci_function_is_kin(const PciFunction *function);
 bool pci_function_same_place(const PciFunction *a, const PciFunction *b);
 bool pci_function_equal(const PciFunction *a, const PciFunction *b);
 void pci_function_clear(PciFunction *function);
-PciSnapshot *pci_snapshot_free(PciSnapshot *snapshot);
-DEFINE_CLEANUP(PciSnapshot, pci_snapshot_free)
+DECLARE_FREE(PciSnapshot, pci_snapshot_free)

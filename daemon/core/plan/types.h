@@ -164,5 +164,4 @@ bool plan_resets_board(const Plan *plan, const Bdf *lead);
 /* The board that has this function; NULL: none, as in a plan from a journal. */
 const PlanBoard *plan_board(const Plan *plan, const Bdf *function);
 
-Plan *plan_free(Plan *plan);
-DEFINE_CLEANUP(Plan, plan_free)
+DECLARE_FREE(Plan, plan_free)

@@ -69,8 +69,7 @@ DEFINE_CLEANUP(TenantMark, tenant_mark_free)
 const TenantFile *tenants_find(const Tenants *tenants, const Bdf *bdf);
 /* Why the mark of this board, or any, cannot be used; NULL: it can, or there is none. */
 const RecordFault *tenants_fault(const Tenants *tenants, const Bdf *bdf);
-Tenants *tenants_free(Tenants *tenants);
-DEFINE_CLEANUP(Tenants, tenants_free)
+DECLARE_FREE(Tenants, tenants_free)
 
 /* What is known, all borrowed. A pointer is NULL when that is not known. */
 typedef struct TenancyFacts {

@@ -64,8 +64,7 @@ typedef struct GuestReport {
 	size_t n_links;
 	bool as_expected; /* as the user-data said it should be */
 } GuestReport;
-GuestReport *guest_report_free(GuestReport *report);
-DEFINE_CLEANUP(GuestReport, guest_report_free)
+DECLARE_FREE(GuestReport, guest_report_free)
 
 /* Read the guest's boot id, and its report. */
 #define GUEST_REPORT_RUNS 2

@@ -121,8 +121,7 @@ typedef struct VerifyReport {
 
 /* An empty report on the group: everything is unknown. */
 VerifyReport *verify_report_new(const VerifyInput *input);
-VerifyReport *verify_report_free(VerifyReport *report);
-DEFINE_CLEANUP(VerifyReport, verify_report_free)
+DECLARE_FREE(VerifyReport, verify_report_free)
 
 /*
  * A remedy with its names filled in: %1$s is the domain, %2$s the group, and the form has no other

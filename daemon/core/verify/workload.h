@@ -69,5 +69,4 @@ typedef struct Workload {
 	size_t n_paths;
 	uint32_t ring_mbps; /* all_reduce_perf: bus bandwidth; 0: not measured so */
 } Workload;
-Workload *workload_free(Workload *w);
-DEFINE_CLEANUP(Workload, workload_free)
+DECLARE_FREE(Workload, workload_free)

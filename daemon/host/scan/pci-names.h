@@ -15,5 +15,4 @@ typedef struct PciNames PciNames;
 PciNames *pci_names_new(const char *path);
 /* "NVIDIA Corporation GA102 [GeForce RTX 3090]"; caller frees. */
 char *pci_names_device(const PciNames *names, uint16_t vendor, uint16_t device);
-PciNames *pci_names_free(PciNames *names);
-DEFINE_CLEANUP(PciNames, pci_names_free)
+DECLARE_FREE(PciNames, pci_names_free)
