@@ -131,7 +131,7 @@ TEST(what_cannot_be_put_back_is_quarantined)
 	}
 }
 
-TEST(a_guest_that_does_not_let_go_keeps_its_functions_on_vfio)
+ON_A_RIG(a_guest_that_does_not_let_go_keeps_its_functions_on_vfio)
 {
 	static const FakeFault third_attach = { .op = FAKE_ATTACH,
 						.nth = 3,
@@ -141,7 +141,6 @@ TEST(a_guest_that_does_not_let_go_keeps_its_functions_on_vfio)
 					       .problem = GPUPASS_ERROR_DETACH_TIMEOUT };
 	static const char *const functions[] = { PAIR0_FUNCTIONS };
 	JobRequest request = assign_request("vm42", "pair0");
-	Rig *rig = rig_new();
 	Outcome outcome;
 
 	rig_running(rig);
@@ -154,7 +153,6 @@ TEST(a_guest_that_does_not_let_go_keeps_its_functions_on_vfio)
 		assert_true(rig_is_on(rig, functions[i], "vfio-pci", "vfio-pci"));
 	rig_check_guests(rig, "a guest that does not let go");
 	expect_quarantine(rig, &outcome, GPUPASS_ERROR_ROLLBACK_FAILED, "it fails as");
-	rig_free(rig);
 }
 
 /* libvirt went away: whether it attaches still is not known, so nothing leaves vfio-pci. */
