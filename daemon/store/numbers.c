@@ -5,6 +5,7 @@
 
 #include "core/base/json-fields.h"
 #include "gpupass/dbus.h"
+#include "util/mutex.h"
 #include "util/json.h"
 #include "util/xalloc.h"
 
@@ -79,21 +80,15 @@ static int write_reserved(NumberStore *store, uint32_t upto)
 
 int number_store_reserve(NumberStore *store, uint32_t given)
 {
-	int r = 0;
-
 	if (!store)
 		return 0;
-	records_lock(&store->records);
-	if (given + FEW >= store->reserved)
-		r = write_reserved(store, given + AT_ONCE);
-	records_unlock(&store->records);
-	return r;
+	MUTEX_HOLD(&store->records.lock);
+	return given + FEW >= store->reserved ? write_reserved(store, given + AT_ONCE) : 0;
 }
 
 void number_store_give_back(NumberStore *store, uint32_t given)
 {
-	records_lock(&store->records);
+	MUTEX_HOLD(&store->records.lock);
 	if (store->reserved > given)
 		(void)write_reserved(store, given);
-	records_unlock(&store->records);
 }

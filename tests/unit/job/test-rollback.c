@@ -130,7 +130,7 @@ TEST(what_cannot_be_put_back_is_quarantined)
 	}
 }
 
-TEST(a_guest_that_does_not_let_go_keeps_its_functions_on_vfio)
+ON_A_RIG(a_guest_that_does_not_let_go_keeps_its_functions_on_vfio)
 {
 	static const FakeFault third_attach = { .op = FAKE_ATTACH,
 						.nth = 3,
@@ -140,7 +140,6 @@ TEST(a_guest_that_does_not_let_go_keeps_its_functions_on_vfio)
 					       .problem = GPUPASS_ERROR_DETACH_TIMEOUT };
 	static const char *const functions[] = { PAIR0_FUNCTIONS };
 	JobRequest request = assign_request("vm42", "pair0");
-	_cleanup_(rig_freep) Rig *rig = rig_new();
 	Outcome outcome;
 
 	rig_running(rig);
