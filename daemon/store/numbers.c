@@ -5,8 +5,8 @@
 
 #include "core/base/json-fields.h"
 #include "gpupass/dbus.h"
-#include "util/mutex.h"
 #include "util/json.h"
+#include "util/mutex.h"
 #include "util/xalloc.h"
 
 #define FILE_NAME "numbers.json"

@@ -16,7 +16,7 @@ typedef struct AnswerFixture {
 static const AnswerFixture answers[] = {
 	{ "move", ASK_MOVE, 1 },       { "reset", ASK_RESET, 1 },
 	{ "inspect", ASK_INSPECT, 1 }, { "examine", ASK_SETUP, 0 },
-	{ "gpu", ASK_HEALTH, 1 },   { "machines", ASK_MACHINES, 0 },
+	{ "gpu", ASK_HEALTH, 1 },      { "machines", ASK_MACHINES, 0 },
 	{ "memory", ASK_MEMORY, 2 },   { "persistence", ASK_PERSISTENCE, 2 },
 	{ "probe", ASK_LINKS, 2 },     { "probe-none", ASK_LINKS, 2 },
 };

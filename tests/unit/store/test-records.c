@@ -425,7 +425,7 @@ WITH_DIR(a_full_disk_leaves_the_file_as_it_was)
 		begin(&s, *state, row);
 		assert_int_equal(records_probe(&s.store, s.file, kinds[row].document()), 0);
 		assert_int_equal(count_files(s.dir), 1);
-		limit_file_size(100);
+		limit_file_size(40);
 		probed = records_probe(&s.store, s.file, kinds[row].document());
 		replaced = records_replace(&s.store, s.file, kinds[row].document());
 		limit_file_size(RLIM_INFINITY);
