@@ -112,7 +112,7 @@ static void measure(const Scene *s, const char *guest, FILE *f)
 
 	for (size_t i = 0; i < ELEMENTS(names); i++) {
 		_cleanup_free_ char *which = guest_file(guest, names[i], ".which", NULL);
-		_cleanup_(guest_run_clear) GuestRun run;
+		_cleanup_(guest_run_clear) GuestRun run = { 0 };
 		bool done;
 
 		if (!which)
