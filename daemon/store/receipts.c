@@ -25,8 +25,8 @@ static int add_locked(ReceiptStore *store, const Receipt *receipt, char **ret_na
 {
 	_cleanup_strv_ char **names = NULL;
 	int r = store->error < 0 ? store->error : list(store, &names);
-	size_t n = strv_length(names);
-	unsigned number = names && n > 0 ? receipt_file_number(names[n - 1]) + 1 : 1;
+	size_t n = names ? strv_length(names) : 0;
+	unsigned number = n > 0 ? receipt_file_number(names[n - 1]) + 1 : 1;
 
 	if (r < 0)
 		return r;
