@@ -12,10 +12,10 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-/* libvirt counts as dead after INTERVAL * (COUNT + 1) seconds of silence. */
 /*
- * libvirtd asks each client every 5 s whether it is there (keepalive_interval in libvirtd.conf),
- * which counts as a sign of life. We ask only when it has not: a little later.
+ * libvirt counts as dead after INTERVAL * (COUNT + 1) seconds of silence. libvirtd asks each client
+ * every 5 s whether it is there (keepalive_interval in libvirtd.conf), which counts as a sign of
+ * life. We ask only when it has not: a little later.
  */
 #define KEEPALIVE_INTERVAL_SEC 7
 #define KEEPALIVE_COUNT 2
