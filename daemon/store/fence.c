@@ -110,9 +110,10 @@ static bool others_equal(const Fence *written, const Fence *fence,
 	return fence_equal(&rest_before, &rest_after);
 }
 
+/* On an unsafe group a vGPU may start: check_vgpu(). */
 static bool is_closed(const FenceGroup *was, _unused_ const FenceGroup *is)
 {
-	return was->state != FENCE_OPEN;
+	return was->state != FENCE_OPEN && was->state != FENCE_UNSAFE;
 }
 
 /*

@@ -11,6 +11,7 @@
 
 #include "rig/job-rig.h"
 #include "rig/libc-faults.h"
+#include "rig/temp-dir.h"
 #include "util/file.h"
 #include "util/text.h"
 
@@ -233,5 +234,43 @@ TEST(after_a_failed_sync_nothing_is_begun_until_new_writes_last)
 			assert_null(disk_watch_reason(rig->place.disk));
 		}
 		disk_watch_free(rig->place.disk);
+	}
+}
+
+/* What a power cut brings back must refuse all that the new file refuses; the folder is synced, too,
+ * where it may not. On an unsafe group a vGPU may start. */
+TEST_WITH(a_fence_that_refuses_more_is_synced_with_its_folder, temp_dir_setup, temp_dir_teardown)
+{
+	static const struct {
+		FenceState was, is;
+		unsigned syncs;
+	} rows[] = {
+		{ FENCE_OPEN, FENCE_BUSY, 2 },	 { FENCE_UNSAFE, FENCE_BUSY, 2 },
+		{ FENCE_OPEN, FENCE_UNSAFE, 2 }, { FENCE_BUSY, FENCE_OPEN, 1 },
+		{ FENCE_BUSY, FENCE_UNSAFE, 1 }, { FENCE_QUARANTINED, FENCE_BUSY, 1 },
+		{ FENCE_UNREAD, FENCE_OPEN, 1 },
+	};
+	const TempDir *dir = *state;
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		FenceFunction function = { .bdf = { .bus = 0x41 } };
+		FenceGroup group = { .name = (char *)"pair0",
+				     .functions = &function,
+				     .n_functions = 1 };
+		const Fence fence = { .groups = &group, .n_groups = 1 };
+		_cleanup_(fence_store_close) FenceStore store;
+		unsigned syncs;
+
+		assert_int_equal(fence_store_open(dir->path, &store), 0);
+		group.state = rows[i].was;
+		group.reason = (char *)(rows[i].was == FENCE_OPEN ? NULL : "x");
+		assert_int_equal(fence_store_update(&store, &fence, NULL, 0, 1), 0);
+		group.state = rows[i].is;
+		group.reason = (char *)(rows[i].is == FENCE_OPEN ? NULL : "x");
+		libc_arm(LIBC_SYNC, 0, false);
+		assert_int_equal(fence_store_update(&store, &fence, NULL, 0, 2), 0);
+		syncs = libc_disarm();
+		if (syncs != rows[i].syncs)
+			fail_msg("row %zu: %u syncs", i, syncs);
 	}
 }
