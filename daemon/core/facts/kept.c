@@ -78,9 +78,9 @@ static void kept_free(void *kept)
 }
 
 #define NOT_KEPT "what it names is not kept on vfio-pci"
-#define KEPT_REMEDY                                                                                 \
-	"remove the file, then: gpupass rescan; and bind the group again with --persist, if it is " \
-	"to be kept"
+#define KEPT_REMEDY                                                                                \
+	"remove the file, then: gpupass rescan; and bind the group again with --persist, if it "   \
+	"is to be kept"
 
 /* A copy would keep what is no longer to be kept. */
 const RecordKind kept_kind = {

@@ -51,8 +51,8 @@ int record_open(const RecordKind *kind, const char *text, size_t size, json_t **
 int record_parse(const RecordKind *kind, const char *text, size_t size, void **ret, char **ret_why);
 
 /*
- * A file that cannot be used, and what can be told of it all the same. That serves to block what the
- * file may be about: too many functions do no harm, while a missing one does. Owned.
+ * A file that cannot be used, and what can be told of it all the same. That serves to block what
+ * the file may be about: too many functions do no harm, while a missing one does. Owned.
  */
 typedef struct RecordFault {
 	const RecordKind *kind;

@@ -8,8 +8,8 @@
 #include "host/host/host.h"
 
 /*
- * -ENOENT: a function is not there any more. What else kept a part from answering is a problem; with
- * `ret_problem` NULL it is -errno.
+ * -ENOENT: a function is not there any more. What else kept a part from answering is a problem;
+ * with `ret_problem` NULL it is -errno.
  */
 int host_inspect(Host *host, const Bdf *functions, size_t n, InspectConfig config, Inspection **ret,
 		 Problem **ret_problem);

@@ -19,7 +19,8 @@
 
 /*
  * Has systemd start one, and returns the connection, whose reads do not block. -ENOENT or
- * -ECONNREFUSED: nobody listens, and nothing was started. -EAGAIN: not `wait`, and it would have to.
+ * -ECONNREFUSED: nobody listens, and nothing was started. -EAGAIN: not `wait`, and it would have
+ * to.
  */
 int part_connect(const char *directory, const char *part, bool wait, int *ret_fd);
 

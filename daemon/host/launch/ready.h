@@ -37,7 +37,7 @@ bool ready_parts_stays(const ReadyParts *ready, const char *part);
  */
 bool ready_parts_take(ReadyParts *ready, const char *part, ReadyPart *ret);
 
-/* A connection of its own, as good as a ready one but for the time that it takes: part_connect(). */
+/* A connection of its own, as good as a ready one but for the time it takes: part_connect(). */
 int ready_parts_connect(const ReadyParts *ready, const char *part, bool wait, ReadyPart *ret);
 
 /* From any thread: its request was answered, and it waits for the next one. Takes the connection.
