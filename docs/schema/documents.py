@@ -13,10 +13,11 @@
 
 TYPE   string int bool object null, count (an integer from 0), int>=1, count<=9; /regular expression/;
        = CONST; "word" "word": one of these, with ... behind them: or a word that is not known yet;
-       words FILE LIST: those of this list of the code, or another; @NAME: of common.doc or this file;
+       words LIST: those of this list of the code, or another; @NAME: of common.doc or this file;
        [TYPE], [TYPE]1..4: an array; {: an object, its members below; {*: TYPE}: a map; [{: an array of objects;
        TYPE|null; TYPE or TYPE
 """
+import functools
 import json
 import pathlib
 import re
@@ -27,14 +28,16 @@ ROOT = HERE.parent.parent
 SCHEMA = "Which document this is, and its version."
 
 
-def words_of(place):
-    """Of "include/gpupass/states.h GPUPASS_VERDICTS": the names in that list."""
-    path, _, name = place.partition(" ")
-    text = (ROOT / path).read_text(encoding="utf-8")
-    body = re.search(rf"^#define {name}\(X\)((?:.*\\\n)*.*)$", text, re.MULTILINE)
-    if not body:
-        raise ValueError(f"{path} has no list {name}")
-    return re.findall(r'X\(\w+,[\s\\]*(?:/\*.*?\*/)?[\s\\]*"([^"]+)"', body[1])
+@functools.cache
+def lists():
+    """The text of each list of the code, #define LIST(X), by its name."""
+    texts = [path.read_text(encoding="utf-8") for room in ("include", "daemon") for path in (ROOT / room).rglob("*.h")]
+    return {name: body for text in texts
+            for name, body in re.findall(r"^#define (\w+)\(X\)((?:.*\\\n)*.*)$", text, re.MULTILINE)}
+
+
+def words_of(name):
+    return re.findall(r'X\(\w+,[\s\\]*(?:/\*.*?\*/)?[\s\\]*"([^"]+)"', lists()[name])
 
 
 class Document:
