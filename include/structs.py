@@ -73,7 +73,7 @@ def members_of(body, where):
             owner, statement = note[1], statement[:note.start()].strip()
         borrowed = "_borrowed_" in statement
         statement = statement.replace("_borrowed_", "").strip()
-        head = re.match(r"(const )?((?:struct |enum |unsigned |signed |long )*\w+(?: long| int)?) ?(.+)$", statement)
+        head = re.match(r"(const )?((?:struct |enum |unsigned |signed |long )*\w+\b(?: (?:long|int)\b)?) ?(?=[\w*])(.+)$", statement)
         if not head or "{" in statement:
             raise Wrong("%s: cannot read the member \"%s\"" % (where, statement))
         for one in head[3].split(","):

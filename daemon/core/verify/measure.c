@@ -14,14 +14,7 @@
 DEFINE_STRING_TABLE(workload_verdict, WorkloadVerdict, WORKLOAD_VERDICTS)
 DEFINE_STRING_TABLE(workload_cause, WorkloadCause, WORKLOAD_CAUSES)
 
-static void workload_clear(Workload *w)
-{
-	free(w->reason);
-	free(w->remedy);
-	free(w->paths);
-}
-
-DEFINE_FREE(Workload, workload_free, workload_clear)
+#include "measure.inc"
 
 /* "26.3 of 56.2 GB/s" */
 static char *rate_text(uint32_t mbps, uint32_t nominal)

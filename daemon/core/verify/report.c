@@ -36,16 +36,7 @@ VerifyReport *verify_report_new(const VerifyInput *input)
 	return report;
 }
 
-static void verify_report_clear(VerifyReport *report)
-{
-	free(report->reason);
-	free(report->remedy);
-	free(report->note);
-	free(report->gpus);
-	free(report->links);
-}
-
-DEFINE_FREE(VerifyReport, verify_report_free, verify_report_clear)
+#include "report.inc"
 
 char *verify_fill(const char *form, const VerifyInput *in, const char *what, const char *more)
 {
