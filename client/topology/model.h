@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "gpupass/cleanup.h"
+#include "base/terminal.h"
 
 /* What a picture shows of a state. */
 typedef enum TopologyLook {
@@ -88,3 +88,9 @@ char *topology_link_text(const TopologyGroup *group);
 
 /* The GPUs in the order of the tree: by NUMA node, then by the bridges above. Caller frees. */
 size_t *topology_tree_order(const Topology *t);
+
+/* ---- the pictures ---- */
+
+void topology_print_matrix(const Terminal *t, const Topology *topology, bool legend);
+void topology_print_tree(const Terminal *t, const Topology *topology, bool headings);
+void topology_print_svg(FILE *f, const Topology *topology);

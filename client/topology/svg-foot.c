@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "topology/svg-private.h"
+#include "topology/svg.h"
 #include "util/grow.h"
 
 #define SIZE 13

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "topology/svg-text.h"
+#include "topology/svg.h"
 
 #include <stdint.h>
 #include <string.h>
