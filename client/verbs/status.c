@@ -79,17 +79,18 @@ static int status_json(Client *c, const World *w, const Wanted *wanted)
 
 	for (size_t i = 0; i < w->n_groups; i++)
 		if (group_wanted(&w->groups[i], wanted))
-			json_append(groups, json_group(&w->groups[i]));
+			json_append(groups, json_of_object(OBJECT_GROUP, &w->groups[i]));
 	for (size_t i = 0; i < w->n_assignments; i++)
 		if (assignment_wanted(w, &w->assignments[i], wanted))
-			json_append(assignments, json_assignment(&w->assignments[i]));
+			json_append(assignments,
+				    json_of_object(OBJECT_ASSIGNMENT, &w->assignments[i]));
 	for (size_t i = 0; i < w->n_jobs; i++)
 		if (job_wanted(&w->jobs[i], wanted))
-			json_append(jobs, json_job(&w->jobs[i]));
+			json_append(jobs, json_of_object(OBJECT_JOB, &w->jobs[i]));
 	return json_print(c,
 			  json_build("{s:s, s:o, s:o, s:o, s:o}", "schema", GPUPASS_SCHEMA_STATUS,
-				     "manager", json_manager(&w->manager), "groups", groups,
-				     "assignments", assignments, "jobs", jobs));
+				     "manager", json_of_object(OBJECT_MANAGER, &w->manager),
+				     "groups", groups, "assignments", assignments, "jobs", jobs));
 }
 
 static size_t count_state(const World *w, const char *state)
