@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "bus/loop.h"
 #include "model/json.h"
+#include "show/describe.h"
 #include "util/xalloc.h"
 
 /* ---- from the command line to the a{sv} options of org.gpupass1 ---- */
@@ -317,7 +318,7 @@ static void watch_clear(Watch *w)
 
 int job_print_json(Client *c, const Job *job)
 {
-	json_t *document = json_job(job);
+	json_t *document = json_of_object(OBJECT_JOB, job);
 
 	json_set(document, "schema", json_text(GPUPASS_SCHEMA_JOB));
 	return json_print(c, document);
@@ -424,7 +425,7 @@ static int tell_failed(Client *c, const Job *job)
 		failure->code = GPUPASS_EXIT_ROLLBACK_INCOMPLETE;
 	r = client_fail(c, failure);
 	if (c->options->json != JSON_OFF)
-		c->failed_job = json_job(job);
+		c->failed_job = json_of_object(OBJECT_JOB, job);
 	return r;
 }
 
@@ -437,12 +438,12 @@ static int tell_done(Client *c, Progress *p, const Job *job)
 /* "Cancelling job 17: assign pair1, domain vm42", instead of what it does. */
 static void print_cancelled_job(Progress *p, const char *word, const Job *job)
 {
+	_cleanup_free_ char *text = job_title(job);
+
 	if (p->quiet || p->headline)
 		return;
 	p->headline = p->domain = true;
-	fprintf(p->terminal->stream, "%s job %" PRIu32 ": %s%s%s%s%s\n", word, job->id,
-		job->operation, *job->group_name ? " " : "", job->group_name,
-		*job->domain_name ? ", domain " : "", job->domain_name);
+	fprintf(p->terminal->stream, "%s job %" PRIu32 ": %s\n", word, job->id, text);
 }
 
 /* Of a job that is not done. */

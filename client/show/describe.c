@@ -66,7 +66,7 @@ char *number_text(int32_t value)
 	return value < 0 ? xstrdup("-") : strf("%" PRId32, value);
 }
 
-char *numbers_text(const IntList *list)
+char *numbers_text(const BusInt32s *list)
 {
 	_cleanup_strv_ char **texts = NULL;
 
@@ -95,6 +95,18 @@ const char *job_shown_state(const Job *job)
 	bool undone = strcmp(job->state, "rolling-back") == 0 || job_is_over(job);
 
 	return job->cancel_requested && !undone ? "cancelling" : job->state;
+}
+
+char *job_title(const Job *job)
+{
+	return strf("%s%s%s%s%s", job->operation, *job->group_name ? " " : "", job->group_name,
+		    *job->domain_name ? ", domain " : "", job->domain_name);
+}
+
+void domain_field(const Terminal *t, const char *name, const char *uuid)
+{
+	if (*uuid)
+		terminal_field(t, "Domain", "%s%s%s", name, *name ? ", " : "", uuid);
 }
 
 const char *or_dash(const char *s)

@@ -98,8 +98,6 @@ static void give_back(Client *c, char *const *groups, const bool *ours, size_t n
 				"  Remedy: gpupass release %s\n",
 				groups[i - 1], groups[i - 1]);
 		client_forgive(c);
-		json_decref(c->failed_job);
-		c->failed_job = NULL;
 	}
 	c->failure = failure;
 	c->failed_job = job;
@@ -326,7 +324,8 @@ static int print_declared(Client *c, const char *path)
 		return r;
 	if (c->options->json != JSON_OFF)
 		return json_print(c, json_build("{s:s, s:o, s:[]}", "schema", GPUPASS_SCHEMA_SHOW,
-						"group", json_group(&group), "gpus"));
+						"group", json_of_object(OBJECT_GROUP, &group),
+						"gpus"));
 	gpus = strv_join(group.gpu_addresses, ", ");
 	if (!c->options->quiet)
 		fprintf(c->err.stream, "Declared %s: %s; it is %s\n", group.name, gpus,
