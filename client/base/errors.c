@@ -270,10 +270,4 @@ json_t *failure_json(const Failure *failure, json_t *job)
 	return document;
 }
 
-static void failure_clear(Failure *failure)
-{
-	free(failure->name);
-	free(failure->message);
-}
-
-DEFINE_FREE(Failure, failure_free, failure_clear)
+#include "errors.inc"

@@ -40,18 +40,7 @@ StandIns *stand_ins_new(void)
 	return s;
 }
 
-static void stand_ins_clear(StandIns *s)
-{
-	for (size_t i = 0; i < s->n_items; i++) {
-		free(s->items[i].word);
-		free(s->items[i].escaped);
-		free(s->items[i].stand_in);
-	}
-	json_decref(s->spared);
-	free(s->items);
-}
-
-DEFINE_FREE(StandIns, stand_ins_free, stand_ins_clear)
+#include "secrets.inc"
 
 /*
  * systemd-escape(1); NULL: it stays the same. libvirt names a guest's unit

@@ -24,13 +24,7 @@
 	X(SECRET_MAC, "mac")                                                                       \
 	X(SECRET_HEX, "hex") /* 32 or more hex digits: a machine's or a container's id */
 
-typedef enum SecretKind {
-#define X(enumerator, name) enumerator,
-	SECRET_KINDS(X)
-#undef X
-		SECRET_KIND_MAX_,
-} SecretKind;
-DECLARE_STRING_TABLE(secret_kind, SecretKind);
+DECLARE_ENUM(secret_kind, SecretKind, SECRET_KINDS, SECRET_KIND_MAX_);
 
 typedef struct StandIns StandIns;
 

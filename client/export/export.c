@@ -26,26 +26,7 @@ const ExportGpu *export_gpu(const Export *e, size_t i)
 	return NULL;
 }
 
-static void clear_group(ExportGroup *group)
-{
-	for (size_t i = 0; i < group->n_gpus; i++) {
-		free(group->gpus[i].functions);
-		free(group->gpus[i].name);
-	}
-	free(group->gpus);
-	free(group->name);
-	free(group->model);
-}
-
-void export_clear(Export *e)
-{
-	for (size_t i = 0; i < e->n_groups; i++)
-		clear_group(&e->groups[i]);
-	free(e->groups);
-	strv_free(e->left_out);
-	strv_free(e->guest.models);
-	strv_free(e->guest.links);
-}
+#include "export.inc"
 
 /* ---- texts ---- */
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/address.h"
+#include "gpupass/cleanup.h"
 
 /* What the host gave one guest. */
 typedef struct ExportGuest {
@@ -82,7 +83,7 @@ void export_print(FILE *to, const ExportFormat *format, const Export *e);
 size_t export_gpus(const Export *e);
 /* The i-th, counted through all groups. NULL: there are fewer. */
 const ExportGpu *export_gpu(const Export *e, size_t i);
-void export_clear(Export *e);
+DECLARE_CLEAR(Export, export_clear)
 
 /*
  * Texts of the host in a form that means nothing to any target's grammar. New. As a name of a group

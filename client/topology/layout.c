@@ -453,22 +453,7 @@ static void add_bars(Layout *l)
 
 /* ---- the whole ---- */
 
-static void layout_clear(Layout *l)
-{
-	for (size_t i = 0; i < l->n_cards; i++)
-		free(l->cards[i].chain);
-	for (size_t i = 0; i < l->n_rails; i++)
-		free(l->rails[i].stubs);
-	free(l->panels);
-	free(l->rows);
-	free(l->cards);
-	free(l->bars);
-	free(l->wires);
-	free(l->rails);
-	free(l->trunks);
-}
-
-DEFINE_FREE(Layout, layout_free, layout_clear)
+#include "layout.inc"
 
 Layout *layout_new(const Topology *topology)
 {

@@ -38,7 +38,7 @@ typedef struct LayoutRow {
 typedef struct LayoutCard {
 	size_t gpu, panel, row, column; /* column: in the panel */
 	int x, y;
-	const char **chain; /* bridges above that are drawn; borrowed */
+	const char **chain _owned_(free); /* bridges above that are drawn; borrowed */
 	size_t n_chain;
 } LayoutCard;
 

@@ -9,61 +9,7 @@
 #include "gpupass/states.h"
 #include "util/grow.h"
 
-static void gpu_clear(TopologyGpu *gpu)
-{
-	free(gpu->address);
-	free(gpu->model);
-	free(gpu->driver);
-	free(gpu->slot);
-	free(gpu->nvlink);
-	free(gpu->domain);
-	free(gpu->state);
-	strv_free(gpu->functions);
-	strv_free(gpu->path);
-}
-
-static void group_clear(TopologyGroup *group)
-{
-	free(group->name);
-	free(group->state);
-	free(group->reason);
-	free(group->reasoning);
-	free(group->provenance);
-	free(group->link);
-	free(group->domain);
-	free(group->gpus);
-}
-
-static void bridge_clear(TopologyBridge *bridge)
-{
-	free(bridge->address);
-	free(bridge->kind);
-	free(bridge->vendor);
-	free(bridge->device);
-}
-
-static void topology_clear(Topology *t)
-{
-	for (size_t i = 0; t->distances && i < t->n_gpus * t->n_gpus; i++)
-		free(t->distances[i]);
-	free(t->distances);
-	for (size_t i = 0; i < t->n_gpus; i++)
-		gpu_clear(&t->gpus[i]);
-	for (size_t i = 0; i < t->n_groups; i++)
-		group_clear(&t->groups[i]);
-	for (size_t i = 0; i < t->n_bridges; i++)
-		bridge_clear(&t->bridges[i]);
-	for (size_t i = 0; i < t->n_nodes; i++)
-		free(t->nodes[i].cpus);
-	free(t->gpus);
-	free(t->groups);
-	free(t->bridges);
-	free(t->nodes);
-	free(t->host);
-	strv_free(t->domains);
-}
-
-DEFINE_FREE(Topology, topology_free, topology_clear)
+#include "model.inc"
 
 /*
  * ---- reading ----
@@ -357,7 +303,7 @@ static ssize_t find_gpu(const Topology *t, const json_t *address)
 
 static void set_distance(Topology *t, ssize_t a, ssize_t b, const json_t *pair)
 {
-	char **cell = &t->distances[(size_t)a * t->n_gpus + (size_t)b];
+	char **cell = &t->pairs[(size_t)a * t->n_gpus + (size_t)b].pcie;
 
 	free(*cell);
 	*cell = text_of(pair, "pcie");
@@ -369,7 +315,8 @@ static void read_pairs(char **why, Topology *t, const json_t *document)
 
 	if (*why)
 		return;
-	t->distances = xcalloc(t->n_gpus * t->n_gpus + 1, sizeof(char *));
+	t->n_pairs = t->n_gpus * t->n_gpus;
+	t->pairs = xcalloc(t->n_pairs + 1, sizeof(*t->pairs));
 	JSON_EACH (item, document, "pairs") {
 		const json_t *gpus = json_object_get(item, "gpus");
 		ssize_t a = find_gpu(t, json_array_get(gpus, 0));
@@ -448,7 +395,7 @@ static const TopologyGroup *link_of(const Topology *t, size_t a, size_t b)
 const char *topology_cell(const Topology *t, size_t a, size_t b)
 {
 	const TopologyGroup *group = link_of(t, a, b);
-	const char *distance = t->distances[a * t->n_gpus + b];
+	const char *distance = t->pairs[a * t->n_gpus + b].pcie;
 
 	if (a == b)
 		return "X";

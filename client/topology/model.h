@@ -53,6 +53,10 @@ typedef struct TopologyGpu {
 	TopologyLook look;
 } TopologyGpu;
 
+typedef struct TopologyPair {
+	char *pcie; /* how far from each other, "NODE"; NULL: not told */
+} TopologyPair;
+
 typedef struct Topology {
 	char *host; /* its name */
 	bool iommu;
@@ -65,8 +69,9 @@ typedef struct Topology {
 	size_t n_groups;
 	TopologyGpu *gpus; /* by address */
 	size_t n_gpus;
-	char **domains;	  /* that have a GPU, each once, in order of first GPU */
-	char **distances; /* n_gpus × n_gpus; NULL: not told */
+	char **domains;	     /* that have a GPU, each once, in order of first GPU */
+	TopologyPair *pairs; /* n_gpus × n_gpus */
+	size_t n_pairs;
 } Topology;
 
 /* -EBADMSG with what is wrong in *ret_why, which is NULL before. */
