@@ -141,5 +141,6 @@ int call_inspect(Call *call)
 	for (size_t i = 0; i < view->functions.n_items; i++)
 		if (strcmp(view->functions.items[i].address, view->address) != 0)
 			bdf_parse(view->functions.items[i].address, &functions[n++]);
-	return manager_inspect(call->face->manager, functions, n, inspected, call->pending);
+	manager_inspect(call->face->manager, functions, n, inspected, call->pending);
+	return 0;
 }

@@ -46,7 +46,8 @@ static void planned(PlanResult *result, void *userdata)
 static int plan(Call *call)
 {
 	call->request.wakes_nothing = !caller_is_privileged(call->pending->caller.uid);
-	return manager_plan(call->face->manager, &call->request, planned, call->pending);
+	manager_plan(call->face->manager, &call->request, planned, call->pending);
+	return 0;
 }
 
 static int check_doctor(Call *call)
@@ -68,16 +69,18 @@ static int check_doctor(Call *call)
 
 static int doctor(Call *call)
 {
-	return manager_doctor(call->face->manager,
-			      &(ManagerDoctor){ .domain = named(call->names[0]),
-						.symptom = call->symptom,
-						.capture = call->options.capture },
-			      pending_answer, call->pending);
+	manager_doctor(call->face->manager,
+		       &(ManagerDoctor){ .domain = named(call->names[0]),
+					 .symptom = call->symptom,
+					 .capture = call->options.capture },
+		       pending_answer, call->pending);
+	return 0;
 }
 
 static int get_drift(Call *call)
 {
-	return manager_get_drift(call->face->manager, pending_answer, call->pending);
+	manager_get_drift(call->face->manager, pending_answer, call->pending);
+	return 0;
 }
 
 static void rescanned(void *userdata)
@@ -89,7 +92,8 @@ static void rescanned(void *userdata)
 
 static int rescan(Call *call)
 {
-	return manager_refresh(call->face->manager, rescanned, call->pending);
+	manager_refresh(call->face->manager, rescanned, call->pending);
+	return 0;
 }
 
 static int check_audit(Call *call)
@@ -208,13 +212,15 @@ static void changed(_unused_ const char *text, const char *error_name, const cha
 static int declare(Call *call)
 {
 	call->pending->path = group_path(call->names[0]);
-	return manager_declare(call->face->manager, call->names[0], call->gpus,
-			       call->options.no_bridge_seen, changed, call->pending);
+	manager_declare(call->face->manager, call->names[0], call->gpus,
+			call->options.no_bridge_seen, changed, call->pending);
+	return 0;
 }
 
 static int forget(Call *call)
 {
-	return manager_forget(call->face->manager, call->names[0], changed, call->pending);
+	manager_forget(call->face->manager, call->names[0], changed, call->pending);
+	return 0;
 }
 
 static int clear(Call *call)

@@ -110,7 +110,6 @@ static int lookup_begin(const Call *call, const char *word)
 	Face *f = call->face;
 	const Caller *caller = callers_current(f->callers);
 	_cleanup_(lookup_freep) Lookup *lookup = NULL;
-	int r;
 
 	if (lookups_of(f, caller->uid) >= LOOKUPS_MAX)
 		return refusals_over_limit(&f->refusals,
@@ -127,10 +126,8 @@ static int lookup_begin(const Call *call, const char *word)
 		.uid = caller->uid,
 	};
 	f->lookups = lookup;
-	r = manager_find_domain(f->manager, word, on_found, lookup);
-	if (r >= 0)
-		TAKE_PTR(lookup);
-	return r;
+	manager_find_domain(f->manager, word, on_found, TAKE_PTR(lookup));
+	return 0;
 }
 
 /* ---- what a call is about ---- */
