@@ -26,17 +26,17 @@ typedef struct Look {
 	size_t n_health;
 	char **busy, **quarantined, **clears;
 	Drift *drift;
-	DoctorNotes drift_notes; /* of the findings in it */
+	CheckNotes drift_notes; /* of the findings in it */
 	FenceReport *split;
-	DoctorNotes split_notes;
+	CheckNotes split_notes;
 	char *fence_fault;
-	DoctorNotes evidence_notes;
+	CheckNotes evidence_notes;
 	LastReset *resets; /* of all GPUs; NULL: nobody keeps receipts */
 	size_t n_resets;
 	Tenants *tenants; /* NULL: nobody keeps marks */
-	DoctorNotes tenant_notes;
+	CheckNotes tenant_notes;
 	RecordFaults faults; /* of the stores that keep none for themselves */
-	DoctorNotes file_notes;
+	CheckNotes file_notes;
 	char **texts; /* of those */
 	int inspection_error, host_error;
 	Problem *inspection_problem, *host_problem; /* NULL: only the number is known */
@@ -192,15 +192,15 @@ static bool is_of_the_books(const DriftFinding *finding)
 
 static void note_drift(Look *l)
 {
-	DoctorNotes *notes = &l->drift_notes;
+	CheckNotes *notes = &l->drift_notes;
 
-	notes->items = xcalloc(l->drift->n_items + 1, sizeof(DoctorNote));
+	notes->items = xcalloc(l->drift->n_items + 1, sizeof(CheckNote));
 	for (size_t i = 0; i < l->drift->n_items; i++) {
 		const DriftFinding *finding = &l->drift->items[i];
 
 		/* look_at_files() tells of what cannot be read. */
 		if (finding->kind != DRIFT_UNREAD)
-			notes->items[notes->n_items++] = (DoctorNote){
+			notes->items[notes->n_items++] = (CheckNote){
 				.group = finding->group,
 				.what = finding->what,
 				.remedy = finding->remedy,
@@ -236,13 +236,13 @@ static void look_for_split(Look *l)
 		return;
 	l->split = fence_report(l->inventory->groups, l->uses, l->assignments,
 				l->place->rules->declarations);
-	l->split_notes.items = xcalloc(l->split->n_items + 1, sizeof(DoctorNote));
+	l->split_notes.items = xcalloc(l->split->n_items + 1, sizeof(CheckNote));
 	for (size_t i = 0; i < l->split->n_items; i++) {
 		const FenceFinding *f = &l->split->items[i];
 
 		if (f->split && !strv_contains(l->busy, f->group))
 			l->split_notes.items[l->split_notes.n_items++] =
-				(DoctorNote){ .group = f->group,
+				(CheckNote){ .group = f->group,
 					      .what = f->what,
 					      .remedy = f->remedy,
 					      .fail = true };
@@ -263,11 +263,11 @@ static const char *keep_text(Look *l, char *text)
 
 static void note_sighting(Look *l, const Sighting *s, const char *why)
 {
-	DoctorNotes *notes = &l->evidence_notes;
+	CheckNotes *notes = &l->evidence_notes;
 	const Group *group = group_set_find_gpu(l->inventory->groups, &s->bdf);
 	_cleanup_free_ char *when = utc_text(s->seen_usec);
 
-	notes->items[notes->n_items++] = (DoctorNote){
+	notes->items[notes->n_items++] = (CheckNote){
 		.group = keep_text(l, xstrdup(group ? group->name : BDF_TEXT(&s->bdf))),
 		.what = keep_text(
 			l, strf("what was seen of the links of %s (%s, %s) does not count: %s",
@@ -282,7 +282,7 @@ static void look_for_stale_evidence(Look *l)
 	const Evidence *evidence = l->inventory->identities->evidence;
 	size_t n = evidence ? evidence->n_items : 0;
 
-	l->evidence_notes.items = xcalloc(n + 1, sizeof(DoctorNote));
+	l->evidence_notes.items = xcalloc(n + 1, sizeof(CheckNote));
 	for (size_t i = 0; i < n; i++) {
 		const Sighting *s = &evidence->items[i];
 		_cleanup_free_ char *why = NULL;
@@ -316,7 +316,7 @@ static void note_tenant(Look *l, const Gpu *gpu, const Tenancy *tenancy)
 	bool fault = tenancy->source == TENANCY_FAULT;
 	const char *address = BDF_TEXT(&gpu->lead->bdf);
 
-	l->tenant_notes.items[l->tenant_notes.n_items++] = (DoctorNote){
+	l->tenant_notes.items[l->tenant_notes.n_items++] = (CheckNote){
 		.group = keep_text(l, xstrdup(group ? group->name : address)),
 		.what = keep_text(
 			l, fault ? strf("who used %s last is not known: %s", address,
@@ -337,7 +337,7 @@ static void look_for_tenants(Look *l)
 	const GpuSet *gpus = l->inventory->gpus;
 	TenancyFacts facts = { .gpus = gpus, .assignments = l->assignments, .uses = l->uses };
 
-	l->tenant_notes.items = xcalloc(gpus->n_gpus + 1, sizeof(DoctorNote));
+	l->tenant_notes.items = xcalloc(gpus->n_gpus + 1, sizeof(CheckNote));
 	if (l->place->tenants)
 		l->tenants = tenant_store_load(l->place->tenants);
 	facts.tenants = l->tenants;
@@ -370,9 +370,9 @@ static void look_at_resets(Look *l)
 
 static void note_file(Look *l, char *what, const char *remedy)
 {
-	DoctorNotes *notes = &l->file_notes;
+	CheckNotes *notes = &l->file_notes;
 
-	*GROW(notes->items, notes->n_items) = (DoctorNote){
+	*GROW(notes->items, notes->n_items) = (CheckNote){
 		.group = "", .what = keep_text(l, what), .remedy = remedy, .fail = true
 	};
 }
@@ -427,9 +427,9 @@ static void look_at_files(Look *l)
 			  "see dmesg for that disk and mount -o remount,rw");
 }
 
-static char *make_capture(const Look *l, const DoctorFacts *facts)
+static char *make_capture(const Look *l, const CheckFacts *facts)
 {
-	_cleanup_free_ char *report = doctor_report(facts);
+	_cleanup_free_ char *report = doctor_report(facts, l->request->symptom);
 	const CaptureFacts capture = {
 		.doctor = facts,
 		.declarations = l->place->rules->declarations,
@@ -447,7 +447,7 @@ static int number_of(int r)
 
 static char *make_report(const Look *l)
 {
-	const DoctorFacts facts = {
+	const CheckFacts facts = {
 		.snapshot = l->inventory->snapshot,
 		.gpus = l->inventory->gpus,
 		.groups = l->inventory->groups,
@@ -478,10 +478,10 @@ static char *make_report(const Look *l)
 		.split = l->split ? &l->split_notes : NULL,
 		.fence_fault = l->fence_fault,
 		.domain = l->domain,
-		.symptom = l->request->symptom,
 	};
 
-	return l->request->capture ? make_capture(l, &facts) : doctor_report(&facts);
+	return l->request->capture ? make_capture(l, &facts)
+				   : doctor_report(&facts, l->request->symptom);
 }
 
 int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_report,

@@ -97,7 +97,7 @@ static json_t *parsed(char *text)
 	return json_loads(owned, 0, NULL);
 }
 
-static json_t *snapshot_to_json(const DoctorFacts *facts)
+static json_t *snapshot_to_json(const CheckFacts *facts)
 {
 	const PciSnapshot *all = facts->snapshot;
 	PciSnapshot some = { .iommu = all->iommu }; /* of no time, like a fixture */
@@ -198,7 +198,7 @@ static void set_records(json_t *root, const Assignments *assignments)
 	json_set(root, "unreadable_assignments", unreadable);
 }
 
-static void set_domains(json_t *root, const DoctorFacts *facts)
+static void set_domains(json_t *root, const CheckFacts *facts)
 {
 	_cleanup_json_ json_t *array = json_array();
 
@@ -226,7 +226,7 @@ static void set_policy(json_t *root, const Policy *policy)
 }
 
 /* What workers found, or the error (an errno) in its place. */
-static void set_looks(json_t *root, const DoctorFacts *facts)
+static void set_looks(json_t *root, const CheckFacts *facts)
 {
 	json_t *health = json_array();
 
@@ -240,7 +240,7 @@ static void set_looks(json_t *root, const DoctorFacts *facts)
 		 facts->host ? examination_to_json(facts->host) : json_integer(-facts->host_error));
 }
 
-static void set_notes(json_t *root, const char *key, const DoctorNotes *notes)
+static void set_notes(json_t *root, const char *key, const CheckNotes *notes)
 {
 	_cleanup_json_ json_t *array = json_array();
 
@@ -258,7 +258,7 @@ static void set_notes(json_t *root, const char *key, const DoctorNotes *notes)
 	json_set(root, key, TAKE_PTR(array));
 }
 
-static void set_resets(json_t *root, const DoctorFacts *facts)
+static void set_resets(json_t *root, const CheckFacts *facts)
 {
 	_cleanup_json_ json_t *array = json_array();
 
@@ -278,7 +278,7 @@ static void set_resets(json_t *root, const DoctorFacts *facts)
 }
 
 /* What the daemon knows by itself: jobs, quarantines, and what its other looks found. */
-static void set_findings(json_t *root, const DoctorFacts *facts)
+static void set_findings(json_t *root, const CheckFacts *facts)
 {
 	json_set_plain_list(root, "busy", facts->busy);
 	json_set_plain_list(root, "quarantined", facts->quarantined);
@@ -299,7 +299,7 @@ char *capture_to_json(const CaptureFacts *from, const char *report)
 {
 	_cleanup_json_ json_t *root = json_object();
 	json_t *facts = json_object();
-	const DoctorFacts *doctor = from->doctor;
+	const CheckFacts *doctor = from->doctor;
 
 	json_set(facts, "snapshot", snapshot_to_json(doctor));
 	json_set(facts, "boards", boards_to_json(doctor->gpus));

@@ -23,13 +23,13 @@
 typedef struct Replay {
 	HostModel host;
 	json_t *facts;
-	DoctorFacts doctor;
+	CheckFacts doctor;
 	HostFacts *machine;
 	Inspection *inspection;
 	Examination *examination;
 	GpuHealth *health;
 	LastReset *resets;
-	DoctorNotes notes[5];
+	CheckNotes notes[5];
 	char **lists[6];
 } Replay;
 
@@ -237,7 +237,7 @@ static void read_looks(Replay *r)
 	r->doctor.health = r->health;
 }
 
-static const DoctorNotes *read_notes(Replay *r, const char *key, DoctorNotes *into)
+static const CheckNotes *read_notes(Replay *r, const char *key, CheckNotes *into)
 {
 	const json_t *item;
 	size_t i;
@@ -245,7 +245,7 @@ static const DoctorNotes *read_notes(Replay *r, const char *key, DoctorNotes *in
 	if (!member(r->facts, key))
 		return NULL;
 	json_array_foreach (member(r->facts, key), i, item)
-		*GROW(into->items, into->n_items) = (DoctorNote){
+		*GROW(into->items, into->n_items) = (CheckNote){
 			.group = text_of(item, "group"),
 			.what = text_of(item, "what"),
 			.remedy = text_of(item, "remedy"),
@@ -331,7 +331,7 @@ static void replay_begin(Replay *r, const char *snapshot, const char *facts)
 {
 	json_error_t error;
 
-	*r = (Replay){ .doctor = { .symptom = DOCTOR_SYMPTOM_MAX_ } };
+	*r = (Replay){ 0 };
 	r->host = host_new();
 	pci_snapshot_free(r->host.snapshot);
 	r->host.snapshot = NULL;
@@ -413,7 +413,7 @@ static bool is_captured_again(const char *name, const char *snapshot, const char
 
 	replay_begin(&r, snapshot, facts);
 	captured = (CaptureFacts){ &r.doctor, r.host.declarations, r.host.evidence };
-	*ret_report = doctor_report(&r.doctor);
+	*ret_report = doctor_report(&r.doctor, DOCTOR_SYMPTOM_MAX_);
 	assert_non_null(*ret_report);
 	again = capture_to_json(&captured, *ret_report);
 	replay_end(&r);
@@ -502,7 +502,7 @@ static void print_replay(_unused_ void **state)
 	Replay r;
 
 	replay_begin(&r, snapshot, facts);
-	report = doctor_report(&r.doctor);
+	report = doctor_report(&r.doctor, DOCTOR_SYMPTOM_MAX_);
 	replay_end(&r);
 	assert_non_null(report);
 	text = sorted(report);
