@@ -23,7 +23,7 @@ bool json_is_set(const json_t *object, const char *key)
 	return json_is_true(json_object_get(object, key));
 }
 
-static int print(Client *c, json_t *document, size_t form)
+static int dump(Client *c, json_t *document, size_t form)
 {
 	int r;
 
@@ -37,10 +37,18 @@ static int print(Client *c, json_t *document, size_t form)
 
 int json_print(Client *c, json_t *document)
 {
-	return print(c, document, c->options->json == JSON_PRETTY ? JSON_INDENT(2) : JSON_COMPACT);
+	return dump(c, document, c->options->json == JSON_PRETTY ? JSON_INDENT(2) : JSON_COMPACT);
 }
 
 int json_print_line(Client *c, json_t *document)
 {
-	return print(c, document, JSON_COMPACT);
+	return dump(c, document, JSON_COMPACT);
+}
+
+int json_show(Client *c, json_t *document, void (*print)(Client *c, const json_t *document))
+{
+	if (c->options->json != JSON_OFF)
+		return json_print(c, json_incref(document));
+	print(c, document);
+	return 0;
 }

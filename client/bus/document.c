@@ -24,6 +24,29 @@ static int not_json(Client *c, const DocumentKind *kind, const json_error_t *err
 	return bad(c, kind, how);
 }
 
+static void clean(json_t *value, const char *lines, bool has_lines)
+{
+	const char *text = json_string_value(value), *key;
+	json_t *inner;
+	size_t i;
+
+	if (text) {
+		_cleanup_free_ char *safe =
+			has_lines ? text_printable_lines(text) : text_printable(text);
+
+		json_string_set_nocheck(value, safe);
+	}
+	json_array_foreach (value, i, inner)
+		clean(inner, lines, false);
+	json_object_foreach (value, key, inner)
+		clean(inner, lines, str_equal(key, lines));
+}
+
+void document_clean(json_t *document)
+{
+	clean(document, NULL, false);
+}
+
 int document_parse(Client *c, const char *text, const DocumentKind *kind, json_t **ret)
 {
 	_cleanup_(json_decrefp) json_t *document = NULL;
@@ -41,6 +64,8 @@ int document_parse(Client *c, const char *text, const DocumentKind *kind, json_t
 	}
 	if (kind->list && !json_is_array(json_object_get(document, kind->list)))
 		return bad(c, kind, "lacks its list");
+	if (!kind->raw && c->options->json == JSON_OFF)
+		clean(document, kind->lines, false);
 	*ret = TAKE_PTR(document);
 	return 0;
 }
@@ -66,9 +91,4 @@ int document_get(Client *c, const char *member, uint64_t timeout_usec, const Doc
 	int r = bus_new_manager_call(c, member, &call, "a{sv}", 0);
 
 	return r < 0 ? r : document_call(c, call, timeout_usec, kind, ret);
-}
-
-char *document_text(const json_t *object, const char *key)
-{
-	return text_printable(json_text_of(object, key));
 }

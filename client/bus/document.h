@@ -10,11 +10,16 @@ typedef struct DocumentKind {
 	const char *what;   /* "the plan": what a bad one is called */
 	const char *schema; /* GPUPASS_SCHEMA_… */
 	const char *list;   /* an array that it must have; NULL: none */
+	const char *lines;  /* a text that has lines; NULL: none */
+	bool raw;	    /* nothing of it is printed as it is */
 } DocumentKind;
 
 /*
  * *ret: the document that the call returns. The caller owns it. It is an object of this schema with
  * its list; the rest is not checked. Any other reply is a bad one, and sets the client's failure.
+ *
+ * Unless the run prints JSON, texts are cleaned of control characters here, so that no verb can
+ * forget to.
  */
 int document_call(Client *c, sd_bus_message *call, uint64_t timeout_usec, const DocumentKind *kind,
 		  json_t **ret);
@@ -25,5 +30,5 @@ int document_get(Client *c, const char *member, uint64_t timeout_usec, const Doc
 /* The same of a text that came another way. */
 int document_parse(Client *c, const char *text, const DocumentKind *kind, json_t **ret);
 
-/* A member's text, safe to print; "" where there is none. */
-char *document_text(const json_t *object, const char *key);
+/* The same cleaning, of a document that came as a property. */
+void document_clean(json_t *document);

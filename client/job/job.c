@@ -5,23 +5,327 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "bus/bus.h"
-#include "job/watch.h"
+#include "bus/loop.h"
 #include "model/json.h"
-#include "show/progress.h"
 #include "util/xalloc.h"
 
-static json_t *job_document(const Job *job)
+/* ---- from the command line to the a{sv} options of org.gpupass1 ---- */
+
+static int append_flags(sd_bus_message *call, uint64_t given)
+{
+	static const struct {
+		uint64_t option;
+		const char *key;
+	} flags[] = {
+		{ OPTION_LIVE, GPUPASS_OPTION_LIVE },
+		{ OPTION_CONFIG, GPUPASS_OPTION_CONFIG },
+		{ OPTION_KEEP_VFIO, GPUPASS_OPTION_KEEP_VFIO },
+		{ OPTION_PERSIST, GPUPASS_OPTION_PERSIST },
+		{ OPTION_ALLOW_BOOT_VGA, GPUPASS_OPTION_ALLOW_BOOT_VGA },
+		{ OPTION_ACCEPT_DIRTY, GPUPASS_OPTION_ACCEPT_DIRTY },
+		{ OPTION_MMIO, GPUPASS_OPTION_MMIO },
+		{ OPTION_WORKLOAD, GPUPASS_OPTION_WORKLOAD },
+	};
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < ELEMENTS(flags); i++)
+		if (given & flags[i].option)
+			r = sd_bus_message_append(call, "{sv}", flags[i].key, "b", 1);
+	return r;
+}
+
+/* NULL: it was not given. */
+static int append_text(sd_bus_message *call, const char *key, const char *text)
+{
+	return text ? sd_bus_message_append(call, "{sv}", key, "s", text) : 0;
+}
+
+int request_append_options(Client *c, sd_bus_message *call, const char *operation,
+			   const char *group)
+{
+	const Options *o = c->options;
+	int r = sd_bus_message_open_container(call, SD_BUS_TYPE_ARRAY, "{sv}");
+
+	if (r >= 0)
+		r = append_flags(call, o->given);
+	if (r >= 0)
+		r = append_text(call, GPUPASS_OPTION_MODEL, o->model);
+	if (r >= 0)
+		r = append_text(call, GPUPASS_OPTION_NUMA, o->numa);
+	if (r >= 0)
+		r = append_text(call, GPUPASS_OPTION_FIT, o->fit);
+	if (r >= 0 && (o->given & OPTION_TIMEOUT))
+		r = sd_bus_message_append(call, "{sv}", GPUPASS_OPTION_TIMEOUT, "t",
+					  o->timeout_usec);
+	if (r >= 0)
+		r = append_text(call, GPUPASS_OPTION_GROUP, group);
+	if (r >= 0)
+		r = append_text(call, GPUPASS_OPTION_OPERATION, operation);
+	if (r >= 0)
+		r = sd_bus_message_close_container(call);
+	return r < 0 ? bus_build_failed(c, r) : 0;
+}
+
+int request_check(Client *c, Operation operation)
+{
+	const uint64_t of_assign = OPTION_LIVE | OPTION_CONFIG | OPTION_MODEL |
+				   OPTION_ALLOW_BOOT_VGA | OPTION_NUMA | OPTION_FIT |
+				   OPTION_ACCEPT_DIRTY;
+	uint64_t wrong = 0;
+
+	if (operation == OPERATION_RELEASE)
+		wrong = c->options->given & of_assign;
+	else if (operation == OPERATION_ASSIGN)
+		wrong = c->options->given & OPTION_KEEP_VFIO;
+	if (!wrong)
+		return 0;
+	return client_usage(c, "--%s is no option of %s", option_name(wrong & -wrong),
+			    operation == OPERATION_RELEASE ? "a release" : "an assignment");
+}
+
+/* ---- one job, from its call to its end ---- */
+
+typedef struct Watch {
+	Client *client;
+	Loop loop;
+	sd_bus_slot *slots[4];
+	size_t n_slots;
+	char *path; /* of the job; NULL until the call is answered */
+	Job job;
+	bool known;	  /* `job` was read */
+	bool dirty;	  /* something about it changed */
+	bool stale;	  /* it must be read again */
+	bool removed;	  /* JobRemoved came for it: it is over, whatever it says */
+	bool daemon_lost; /* gpupassd left the bus */
+	int error;	  /* a callback failed; client->failure may say more */
+} Watch;
+
+/* Matches all changes of a job's properties, and nothing of other objects. */
+#define MATCH_CHANGED                                                                              \
+	"type='signal',sender='" GPUPASS_BUS_NAME "',interface='org.freedesktop.DBus.Properties'," \
+	"member='PropertiesChanged',path_namespace='" GPUPASS_PATH_JOBS "'"
+#define MATCH_REMOVED                                                                              \
+	"type='signal',sender='" GPUPASS_BUS_NAME "',interface='" GPUPASS_IFACE_MANAGER "',"       \
+	"member='JobRemoved',path='" GPUPASS_PATH_ROOT "'"
+
+static int watch_failed(Watch *w, int r)
+{
+	w->error = r;
+	return 0; /* ends the loop here; sd-bus would only log the error */
+}
+
+static int on_reply(sd_bus_message *reply, void *userdata, _unused_ sd_bus_error *ret_error)
+{
+	Watch *w = userdata;
+	const sd_bus_error *error = sd_bus_message_get_error(reply);
+	const char *path;
+	int r;
+
+	if (error)
+		return watch_failed(w, bus_fail(w->client, error, -EIO));
+	r = sd_bus_message_read(reply, "o", &path);
+	if (r < 0)
+		return watch_failed(w, bus_bad_reply(w->client, "the reply names no job"));
+	w->path = xstrdup(path);
+	return 0;
+}
+
+static bool is_about_job(const Watch *w, const char *path)
+{
+	return w->path && strcmp(w->path, path) == 0;
+}
+
+static int on_changed(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *ret_error)
+{
+	Watch *w = userdata;
+	const char *interface;
+	int r;
+
+	if (!w->known || !is_about_job(w, sd_bus_message_get_path(m)))
+		return 0;
+	r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &interface);
+	if (r < 0 || strcmp(interface, GPUPASS_IFACE_JOB) != 0)
+		return 0;
+	r = object_read(w->client, OBJECT_JOB, m, false, &w->job);
+	if (r >= 0) /* names of properties whose values were not sent */
+		r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "s");
+	if (r < 0)
+		return watch_failed(w, w->client->failure ? r
+							  : bus_bad_reply(w->client, strerror(-r)));
+	if (sd_bus_message_at_end(m, false) == 0)
+		w->stale = true;
+	w->dirty = true;
+	return 0;
+}
+
+static void replace_text(Watch *w, const char *s, char **to)
+{
+	free(*to);
+	*to = model_text(w->client, s, true);
+}
+
+static int on_removed(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *ret_error)
+{
+	const char *path, *result, *error, *message;
+	Watch *w = userdata;
+	uint32_t id;
+
+	if (sd_bus_message_read(m, "uosss", &id, &path, &result, &error, &message) <= 0 ||
+	    !w->known || !is_about_job(w, path))
+		return 0;
+	w->removed = true;
+	w->stale = true;
+	/* Kept in case the job cannot be read any more: the daemon keeps only so many. */
+	replace_text(w, result, &w->job.state);
+	replace_text(w, error, &w->job.error_name);
+	replace_text(w, message, &w->job.error_message);
+	return 0;
+}
+
+static int on_owner(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *ret_error)
+{
+	Watch *w = userdata;
+	const char *name, *before, *after;
+
+	if (sd_bus_message_read(m, "sss", &name, &before, &after) >= 0 && *before && !*after)
+		w->daemon_lost = true;
+	return 0;
+}
+
+/*
+ * Nothing waits for the bus to say yes: it takes messages in their order, so that it listens for us
+ * before it passes the call on. Where it says no, sd-bus closes the connection.
+ */
+static int watch_subscribe(Watch *w)
+{
+	static const struct {
+		const char *match;
+		sd_bus_message_handler_t handler;
+	} matches[] = {
+		{ MATCH_CHANGED, on_changed },
+		{ MATCH_REMOVED, on_removed },
+		{ BUS_MATCH_OWNER, on_owner },
+	};
+	int r;
+
+	for (size_t i = 0; i < ELEMENTS(matches); i++) {
+		r = sd_bus_add_match_async(w->client->bus, &w->slots[w->n_slots], matches[i].match,
+					   matches[i].handler, NULL, w);
+		if (r < 0)
+			return r;
+		w->n_slots++;
+	}
+	return 0;
+}
+
+/* Subscribes, sends the call. */
+static int watch_start(Watch *w, Client *c, sd_bus_message *call)
+{
+	int r;
+
+	w->client = c;
+	r = watch_subscribe(w);
+	if (r >= 0)
+		r = loop_start(&w->loop, c);
+	if (r >= 0)
+		r = sd_bus_call_async(c->bus, &w->slots[w->n_slots], call, on_reply, w,
+				      BUS_TIMEOUT_ACT_USEC);
+	if (r < 0)
+		return bus_fail(c, NULL, r);
+	w->n_slots++;
+	return 0;
+}
+
+/* Reads the whole job: at first, and at its end, when the last changes may still be on the way. */
+static int watch_refresh(Watch *w)
+{
+	Job fresh = { 0 };
+	int r;
+
+	r = object_load(w->client, OBJECT_JOB, w->path, &fresh);
+	if (r < 0) {
+		job_clear(&fresh);
+		if (r != -ECANCELED || !w->removed)
+			return r;
+		client_forgive(w->client); /* JobRemoved said what matters */
+		w->dirty = true;
+		return 0;
+	}
+	job_clear(&w->job);
+	w->job = fresh;
+	w->known = true;
+	w->dirty = true;
+	return 0;
+}
+
+/* The job ended, one way or the other. */
+static bool watch_job_is_over(const Watch *w)
+{
+	return w->known && (w->removed || job_is_over(&w->job));
+}
+
+static bool is_lost(const Watch *w)
+{
+	return w->daemon_lost || w->loop.silent || sd_bus_is_open(w->client->bus) <= 0;
+}
+
+static bool watch_is_over(const Watch *w)
+{
+	return w->loop.interrupted || watch_job_is_over(w) || is_lost(w);
+}
+
+/*
+ * Waits until something happens, and brings w->job up to date. 1: look, there is news; 0: it is
+ * over (the job ended, or the watch was interrupted or lost).
+ */
+static int watch_next(Watch *w)
+{
+	int r;
+
+	while (!w->dirty) {
+		if (watch_is_over(w))
+			return 0;
+		r = sd_event_run(w->loop.event, UINT64_MAX);
+		if (r < 0)
+			return bus_fail(w->client, NULL, r);
+		if (w->error < 0)
+			return w->error;
+		if (is_lost(w))
+			continue;
+		if ((w->path && !w->known) || w->stale || (w->dirty && watch_job_is_over(w))) {
+			w->stale = false;
+			r = watch_refresh(w);
+			if (r < 0)
+				return r;
+		}
+	}
+	w->dirty = false;
+	return 1;
+}
+
+static void watch_clear(Watch *w)
+{
+	for (size_t i = 0; i < w->n_slots; i++)
+		sd_bus_slot_unref(w->slots[i]);
+	loop_clear(&w->loop);
+	job_clear(&w->job);
+	free(w->path);
+	*w = (Watch){ 0 };
+}
+
+/* ---- telling ---- */
+
+int job_print_json(Client *c, const Job *job)
 {
 	json_t *document = json_job(job);
 
 	json_set(document, "schema", json_text(GPUPASS_SCHEMA_JOB));
-	return document;
+	return json_print(c, document);
 }
 
-static int print_job_json(Client *c, const Job *job)
+static int print_if_json(Client *c, const Job *job)
 {
-	return c->options->json == JSON_OFF ? 0 : json_print(c, job_document(job));
+	return c->options->json == JSON_OFF ? 0 : job_print_json(c, job);
 }
 
 /* The headline names board and links, which only the group has; without the group it omits them. */
@@ -65,7 +369,7 @@ static int tell_interrupted(Client *c, const Watch *w, const Report *report)
 			fprintf(c->err.stream,
 				"          cancel it with: gpupass cancel %" PRIu32 "\n",
 				w->job.id);
-		print_job_json(c, &w->job);
+		print_if_json(c, &w->job);
 	} else if (report->cancels) {
 		fputs("gpupass: interrupted before gpupassd answered; the job may be cancelled\n"
 		      "  Remedy: look with: gpupass jobs\n",
@@ -126,11 +430,8 @@ static int tell_failed(Client *c, const Job *job)
 
 static int tell_done(Client *c, Progress *p, const Job *job)
 {
-	int r;
-
 	progress_result(p, job);
-	r = print_job_json(c, job);
-	return r < 0 ? r : GPUPASS_EXIT_DONE;
+	return print_if_json(c, job);
 }
 
 /* "Cancelling job 17: assign pair1, domain vm42", instead of what it does. */
@@ -199,8 +500,7 @@ static int run_and_go(Client *c, sd_bus_message *call, const Report *report)
 		fprintf(c->err.stream,
 			"%s job %" PRIu32 "; look at it with: gpupass jobs %" PRIu32 "\n",
 			report->cancels ? "Cancelling" : "Started", job.id, job.id);
-	r = print_job_json(c, &job);
-	return r < 0 ? r : GPUPASS_EXIT_DONE;
+	return print_if_json(c, &job);
 }
 
 static int run(Client *c, sd_bus_message *call, const Report *report)
@@ -209,14 +509,24 @@ static int run(Client *c, sd_bus_message *call, const Report *report)
 						   : run_and_wait(c, call, report);
 }
 
-int job_run_to(Client *c, sd_bus_message *call, JobEnd *end)
+int job_run(Client *c, sd_bus_message *call, JobEnd *end)
 {
-	return run(c, call, &(Report){ .done = end, .otherwise = tell_unless_done });
+	return run(c, call, &(Report){ end ? end : tell_done, tell_unless_done, false });
 }
 
-int job_run(Client *c, sd_bus_message *call)
+int job_request(Client *c, const char *method, const char *first, const char *second,
+		const char *group, JobEnd *end)
 {
-	return job_run_to(c, call, tell_done);
+	_cleanup_message_ sd_bus_message *call = NULL;
+	int r = bus_new_manager_call(c, method, &call,
+				     second  ? "ss"
+				     : first ? "s"
+					     : "",
+				     first, second);
+
+	if (r >= 0)
+		r = request_append_options(c, call, NULL, group);
+	return r < 0 ? r : job_run(c, call, end);
 }
 
 /* ---- cancelling ---- */
@@ -225,7 +535,6 @@ int job_run(Client *c, sd_bus_message *call)
 static int tell_cancelled(Client *c, Progress *p, const Job *job)
 {
 	const char *line = strchr(job->error_message, '\n');
-	int r;
 
 	if (strcmp(job->state, "cancelled") != 0)
 		return tell_failed(c, job);
@@ -235,8 +544,7 @@ static int tell_cancelled(Client *c, Progress *p, const Job *job)
 		line++;
 		fprintf(c->err.stream, "  %.*s\n", (int)strcspn(line, "\n"), line);
 	}
-	r = print_job_json(c, job);
-	return r < 0 ? r : GPUPASS_EXIT_DONE;
+	return print_if_json(c, job);
 }
 
 /* gpupassd does not accept a cancel that comes too late; one of another version may. */

@@ -1,63 +1,317 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The verbs that change something. */
+/*
+ * The verbs that change something. assign and release take several groups. Each group is one job, a
+ * transaction of its own. For several groups every plan is made before the first job, and what this
+ * command assigned is released when a later job fails.
+ */
 #include "verbs/acts.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/address.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "bus/bus.h"
 #include "job/job.h"
-#include "job/request.h"
 #include "model/json.h"
+#include "util/xalloc.h"
 #include "verbs/list.h"
 #include "verbs/plan.h"
 #include "verbs/verbs.h"
 
-int act(Client *c, const char *method, Operation operation, const char *first, const char *second)
+int meant_groups(Client *c, const char *word, char ***ret)
 {
-	_cleanup_message_ sd_bus_message *call = NULL;
-	int r = bus_new_manager_call(c, method, &call, second ? "ss" : "s", first, second);
+	_cleanup_(world_clear) World w = { 0 };
+	_cleanup_strv_ char **names = NULL;
+	const Group *first = NULL;
+	bool sure;
+	int r = world_load(c, &w);
+
+	if (r < 0)
+		return r;
+	sure = !world_find_group_named(&w, word);
+	for (size_t i = 0; i < w.n_groups; i++) {
+		const Group *group = &w.groups[i];
+
+		if (!group_is_of_domain(group, word))
+			continue;
+		first = first ? first : group;
+		sure &= strcmp(group->state, "assigned") == 0 &&
+			strcmp(group->domain_uuid, first->domain_uuid) == 0;
+		strv_append(&names, group->name);
+	}
+	if (!sure || strv_length(names) < 2) {
+		names = strv_free(names);
+		strv_append(&names, word);
+	}
+	*ret = TAKE_PTR(names);
+	return 0;
+}
+
+/* Of several groups, each is a job of its own. */
+static int check_one_job(Client *c, size_t n_groups)
+{
+	if (n_groups < 2 || !(c->options->given & OPTION_NO_BLOCK))
+		return 0;
+	return client_usage(c, "--no-block is about one job\nRemedy: name one group");
+}
+
+/* Prints each plan. Exits as for one that would change something, if one of them would. */
+static int show_plans(Client *c, Operation operation, const char *domain, char *const *groups,
+		      size_t n)
+{
+	int code = GPUPASS_EXIT_DONE;
+
+	for (size_t i = 0; i < n; i++) {
+		int r = domain ? plan_show(c, operation, domain, groups[i])
+			       : plan_show(c, operation, groups[i], NULL);
+
+		if (r < 0)
+			return r;
+		if (r != GPUPASS_EXIT_DONE)
+			code = r;
+	}
+	return code;
+}
+
+/* ---- assign ---- */
+
+/* They are told of, and the failure that caused it stays what the command ends with. */
+static void give_back(Client *c, char *const *groups, const bool *ours, size_t n)
+{
+	Failure *failure = TAKE_PTR(c->failure);
+	json_t *job = TAKE_PTR(c->failed_job);
+
+	for (size_t i = n; i > 0; i--) {
+		int r;
+
+		if (!ours[i - 1])
+			continue;
+		r = job_request(c, "Release", groups[i - 1], NULL, NULL, NULL);
+		if (r == GPUPASS_EXIT_DONE)
+			fprintf(c->err.stream,
+				"gpupass: released %s again, which this command had assigned\n",
+				groups[i - 1]);
+		else
+			fprintf(c->err.stream,
+				"gpupass: %s stays assigned: it could not be released again\n"
+				"  Remedy: gpupass release %s\n",
+				groups[i - 1], groups[i - 1]);
+		client_forgive(c);
+		json_decref(c->failed_job);
+		c->failed_job = NULL;
+	}
+	c->failure = failure;
+	c->failed_job = job;
+}
+
+static void tell_not_begun(Client *c, char *const *groups, const bool *wanted, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (wanted[i])
+			fprintf(c->err.stream, "gpupass: %s was not begun\n", groups[i]);
+}
+
+static int assign_each(Client *c, const char *domain, char *const *groups, bool *wanted, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		int r;
+
+		if (!wanted[i])
+			continue;
+		r = job_request(c, "Assign", domain, groups[i], NULL, NULL);
+		if (r == GPUPASS_EXIT_DONE)
+			continue;
+		/* Interrupted: the job goes on, and what was assigned is wanted still. */
+		if (r == JOB_EXIT_INTERRUPTED)
+			tell_not_begun(c, groups + i + 1, wanted + i + 1, n - i - 1);
+		else
+			give_back(c, groups, wanted, i);
+		return r;
+	}
+	return GPUPASS_EXIT_DONE;
+}
+
+static int check_once(Client *c, char *const *groups, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(groups[i], groups[k]) == 0)
+				return client_usage(c, "%s is named twice", groups[i]);
+	return 0;
+}
+
+static int assign_several(Client *c, const char *domain, char *const *groups, size_t n)
+{
+	_cleanup_free_ bool *wanted = xcalloc(n, sizeof(bool));
+	int r = check_once(c, groups, n);
 
 	if (r >= 0)
-		r = request_append_options(c, call, operation, false);
-	return r < 0 ? r : job_run(c, call);
+		r = check_one_job(c, n);
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		r = plan_changes(c, OPERATION_ASSIGN, domain, groups[i], &wanted[i]);
+	return r < 0 ? r : assign_each(c, domain, groups, wanted, n);
+}
+
+/* What a person answers; NULL for none of them. */
+static char *ask(Client *c, char *const *names)
+{
+	_cleanup_free_ char *line = NULL;
+	char *word, *save = NULL;
+	size_t size = 0;
+
+	fprintf(c->err.stream, "Which group: ");
+	fflush(c->err.stream);
+	if (getline(&line, &size, stdin) < 0)
+		return NULL;
+	word = strtok_r(line, " \t\n", &save);
+	if (!word || strtok_r(NULL, " \t\n", &save) || !strv_contains(names, word))
+		return NULL;
+	return xstrdup(word);
+}
+
+/*
+ * Which of several free groups: gpupassd would take one, and who types has perhaps another in mind.
+ * *ret NULL: gpupassd chooses, because there is one, because the domain has one, or because
+ * somebody said that any will do.
+ */
+static int choose(Client *c, const char *domain, char **ret)
+{
+	_cleanup_(world_clear) World w = { 0 };
+	_cleanup_strv_ char **names = NULL;
+	_cleanup_free_ char *list = NULL;
+	bool linked = false;
+	int r;
+
+	if (c->options->given & (OPTION_ANY | OPTION_MODEL))
+		return 0;
+	r = world_load(c, &w);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < w.n_groups; i++)
+		linked |= strv_length(w.groups[i].gpus) > 1;
+	for (size_t i = 0; i < w.n_groups; i++) {
+		const Group *group = &w.groups[i];
+
+		if (group_is_of_domain(group, domain))
+			return 0;
+		/* A GPU alone is not chosen where others are linked (core/plan/choose). */
+		if (group->assignable && (!linked || strv_length(group->gpus) > 1))
+			strv_append(&names, group->name);
+	}
+	if (!names || strv_length(names) < 2)
+		return 0;
+	list = strv_join(names, ", ");
+	if (c->err.tty && isatty(STDIN_FILENO) == 1 && !c->options->quiet) {
+		fprintf(c->err.stream, "%zu groups are free: %s\n", strv_length(names), list);
+		*ret = ask(c, names);
+		if (*ret)
+			return 0;
+	}
+	return client_usage(c,
+			    "several groups are free: %s\n"
+			    "Remedy: name one: gpupass assign %s %s; or take any: --any",
+			    list, domain, names[0]);
+}
+
+int verb_assign(Client *c, char *const *arguments, size_t n_arguments)
+{
+	_cleanup_free_ char *chosen = NULL;
+	const char *group = n_arguments > 1 ? arguments[1] : NULL;
+	int r;
+
+	if (n_arguments > 2 && (c->options->given & OPTION_DRY_RUN))
+		return show_plans(c, OPERATION_ASSIGN, arguments[0], arguments + 1,
+				  n_arguments - 1);
+	if (n_arguments > 2)
+		return assign_several(c, arguments[0], arguments + 1, n_arguments - 1);
+	if (!group) {
+		r = choose(c, arguments[0], &chosen);
+		if (r < 0)
+			return r;
+		group = chosen;
+	}
+	if (c->options->given & OPTION_DRY_RUN)
+		return plan_show(c, OPERATION_ASSIGN, arguments[0], group);
+	return job_request(c, "Assign", arguments[0], group ? group : "", NULL, NULL);
+}
+
+/* ---- release ---- */
+
+static int release_each(Client *c, char *const *targets, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		int r = job_request(c, "Release", targets[i], NULL, NULL, NULL);
+
+		if (r == GPUPASS_EXIT_DONE)
+			continue;
+		for (size_t k = i + 1; k < n; k++)
+			fprintf(c->err.stream, "gpupass: the release of %s was not begun\n",
+				targets[k]);
+		return r;
+	}
+	return GPUPASS_EXIT_DONE;
+}
+
+int verb_release(Client *c, char *const *arguments, size_t n_arguments)
+{
+	_cleanup_strv_ char **groups = NULL;
+	char *const *targets = arguments;
+	size_t n = n_arguments;
+	int r = check_once(c, arguments, n_arguments);
+
+	if (r >= 0 && n == 1) {
+		r = meant_groups(c, arguments[0], &groups);
+		targets = groups;
+		n = strv_length(groups);
+	}
+	if (r >= 0)
+		r = check_one_job(c, n);
+	if (r < 0)
+		return r;
+	if (c->options->given & OPTION_DRY_RUN)
+		return show_plans(c, OPERATION_RELEASE, NULL, targets, n);
+	return release_each(c, targets, n);
+}
+
+/* ---- verbs of one group or job ---- */
+
+static int bind_or_unbind(Client *c, Operation operation, const char *method, const char *group)
+{
+	if (c->options->given & OPTION_DRY_RUN)
+		return plan_show(c, operation, "", group);
+	return job_request(c, method, group, NULL, NULL, NULL);
 }
 
 int verb_bind(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 {
-	if (c->options->given & OPTION_DRY_RUN)
-		return plan_show(c, OPERATION_BIND, "", arguments[0]);
-	return act(c, "Bind", OPERATION_BIND, arguments[0], NULL);
+	return bind_or_unbind(c, OPERATION_BIND, "Bind", arguments[0]);
 }
 
 int verb_unbind(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 {
-	if (c->options->given & OPTION_DRY_RUN)
-		return plan_show(c, OPERATION_UNBIND, "", arguments[0]);
-	return act(c, "Unbind", OPERATION_UNBIND, arguments[0], NULL);
+	return bind_or_unbind(c, OPERATION_UNBIND, "Unbind", arguments[0]);
 }
 
 /*
  * Puts addresses into the kernel's form; passes UUIDs, serial: and slot: on for the daemon to
  * check.
  */
-static int append_gpus(Client *c, sd_bus_message *call, char *const *gpus, size_t n)
+static int append_gpus_and_options(Client *c, sd_bus_message *call, char *const *gpus, size_t n)
 {
-	int r;
+	int r = sd_bus_message_open_container(call, SD_BUS_TYPE_ARRAY, "s");
 
-	r = sd_bus_message_open_container(call, SD_BUS_TYPE_ARRAY, "s");
-	if (r < 0)
-		return bus_build_failed(c, r);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; r >= 0 && i < n; i++) {
 		_cleanup_free_ char *address = address_normalise(gpus[i]);
 
 		r = sd_bus_message_append(call, "s", address ? address : gpus[i]);
-		if (r < 0)
-			return bus_build_failed(c, r);
 	}
-	r = sd_bus_message_close_container(call);
+	if (r >= 0)
+		r = sd_bus_message_close_container(call);
+	if (r >= 0 && (c->options->given & OPTION_NO_BRIDGE_SEEN))
+		r = sd_bus_message_append(call, "a{sv}", 1, GPUPASS_OPTION_NO_BRIDGE_SEEN, "b", 1);
+	else if (r >= 0)
+		r = sd_bus_message_append(call, "a{sv}", 0);
 	return r < 0 ? bus_build_failed(c, r) : 0;
 }
 
@@ -88,23 +342,15 @@ int verb_declare(Client *c, char *const *arguments, size_t n_arguments)
 
 	r = bus_new_manager_call(c, "Declare", &call, "s", arguments[0]);
 	if (r >= 0)
-		r = append_gpus(c, call, arguments + 1, n_arguments - 1);
-	if (r < 0)
-		return r;
-	if (c->options->given & OPTION_NO_BRIDGE_SEEN)
-		r = sd_bus_message_append(call, "a{sv}", 1, GPUPASS_OPTION_NO_BRIDGE_SEEN, "b", 1);
-	else
-		r = sd_bus_message_append(call, "a{sv}", 0);
-	if (r < 0)
-		return bus_build_failed(c, r);
-	r = bus_call(c, call, BUS_TIMEOUT_ACT_USEC, "o", &reply);
+		r = append_gpus_and_options(c, call, arguments + 1, n_arguments - 1);
+	if (r >= 0)
+		r = bus_call(c, call, BUS_TIMEOUT_ACT_USEC, "o", &reply);
 	if (r < 0)
 		return r;
 	r = sd_bus_message_read(reply, "o", &path);
 	if (r < 0)
 		return bus_bad_reply(c, strerror(-r));
-	r = print_declared(c, path);
-	return r < 0 ? r : GPUPASS_EXIT_DONE;
+	return print_declared(c, path);
 }
 
 int act_plainly(Client *c, const char *method, const char *argument)
@@ -119,30 +365,20 @@ int act_plainly(Client *c, const char *method, const char *argument)
 	return r < 0 ? r : bus_call(c, call, BUS_TIMEOUT_ACT_USEC, "", &reply);
 }
 
-/* The list as it is now, if JSON was requested. */
-static int list_if_json(Client *c)
-{
-	_cleanup_(world_clear) World w = { 0 };
-	int r;
-
-	if (c->options->json == JSON_OFF)
-		return GPUPASS_EXIT_DONE;
-	r = world_load(c, &w);
-	if (r >= 0)
-		r = list_print_json(c, &w);
-	return r < 0 ? r : GPUPASS_EXIT_DONE;
-}
-
 /* `done`: what to say about the group afterwards. */
 static int act_at_once(Client *c, const char *method, const char *group, const char *done)
 {
+	_cleanup_(world_clear) World w = { 0 };
 	int r = act_plainly(c, method, group);
 
 	if (r < 0)
 		return r;
 	if (!c->options->quiet)
 		fprintf(c->err.stream, "%s %s\n", done, group);
-	return list_if_json(c);
+	/* The list as it is now. */
+	if (c->options->json != JSON_OFF)
+		r = world_load(c, &w);
+	return r < 0 || c->options->json == JSON_OFF ? r : list_print_json(c, &w);
 }
 
 int verb_forget(Client *c, char *const *arguments, _unused_ size_t n_arguments)
@@ -168,6 +404,13 @@ int verb_rescan(Client *c, _unused_ char *const *arguments, _unused_ size_t n_ar
 	if (!c->options->quiet)
 		fprintf(c->err.stream, "Found %zu GPU%s, %zu group%s\n", w.n_gpus,
 			w.n_gpus == 1 ? "" : "s", w.n_groups, w.n_groups == 1 ? "" : "s");
-	r = c->options->json == JSON_OFF ? 0 : list_print_json(c, &w);
-	return r < 0 ? r : GPUPASS_EXIT_DONE;
+	return c->options->json == JSON_OFF ? 0 : list_print_json(c, &w);
+}
+
+int verb_cancel(Client *c, char *const *arguments, _unused_ size_t n_arguments)
+{
+	uint32_t id = 0;
+	int r = job_id_parse(c, arguments[0], &id);
+
+	return r < 0 ? r : job_cancel(c, id);
 }

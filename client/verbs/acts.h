@@ -3,12 +3,13 @@
 #pragma once
 
 #include "base/client.h"
-#include "gpupass/states.h"
+
+/* Calls a method that is done at once; `argument` may be NULL. Returns 0 or a negative errno. */
+int act_plainly(Client *c, const char *method, const char *argument);
 
 /*
- * A call that returns a job: sends the method's string arguments, then the options of the command
- * line, and watches the job. `second` may be NULL. Returns an exit code, or a negative errno.
+ * The groups of the domain that the word means, if it has several; otherwise only the word, and the
+ * daemon says what it means. A name is believed only of groups that are assigned, to one domain:
+ * what a domain left that is gone has its name, too.
  */
-int act(Client *c, const char *method, Operation operation, const char *first, const char *second);
-/* Calls a method that is done at once; `argument` may be NULL. */
-int act_plainly(Client *c, const char *method, const char *argument);
+int meant_groups(Client *c, const char *word, char ***ret);

@@ -17,8 +17,6 @@
 #define TRAIL_DIRECTORY "/var/lib/gpupass/audit"
 #define REPORT_MAX (1024U * 1024)
 
-static const DocumentKind report_kind = { "the report", GPUPASS_SCHEMA_AUDIT_CHECK, "findings" };
-
 /* ---- running it ---- */
 
 static int spawn(const char *program, char *const *arguments, int out, pid_t *ret)
@@ -70,18 +68,14 @@ static int run(const char *program, char *const *arguments, char **ret, int *ret
 
 static void print_findings(Client *c, const json_t *report)
 {
+	long long others = json_number_of(report, "all_findings");
 	const json_t *finding;
-	long long others;
-	size_t i;
 
-	json_array_foreach (json_object_get(report, "findings"), i, finding) {
-		_cleanup_free_ char *text = document_text(finding, "text");
-
-		fprintf(c->out.stream, "%s%s%s\n", terminal_colour(&c->out, COLOUR_BAD), text,
-			terminal_plain(&c->out));
+	JSON_EACH (finding, report, "findings") {
+		fprintf(c->out.stream, "%s%s%s\n", terminal_colour(&c->out, COLOUR_BAD),
+			json_text_of(finding, "text"), terminal_plain(&c->out));
+		others--;
 	}
-	others = json_number_of(report, "all_findings") -
-		 (long long)json_array_size(json_object_get(report, "findings"));
 	if (others > 0)
 		fprintf(c->out.stream, "and %lld more\n", others);
 }
@@ -108,7 +102,6 @@ static void print_limits(Client *c, const json_t *report)
 
 static void print_report(Client *c, const json_t *report)
 {
-	_cleanup_free_ char *hash = document_text(report, "last_hash");
 	bool whole = json_is_set(report, "whole");
 
 	print_findings(c, report);
@@ -119,7 +112,7 @@ static void print_report(Client *c, const json_t *report)
 		json_number_of(report, "last"),
 		json_is_set(report, "dropped") ? "; older ones were rotated away" : "");
 	fprintf(c->out.stream, "Last record: %lld\nLast hash:   %s\n",
-		json_number_of(report, "last"), hash);
+		json_number_of(report, "last"), json_text_of(report, "last_hash"));
 	if (!c->options->quiet)
 		print_limits(c, report);
 }
@@ -152,6 +145,9 @@ static int check_expected(Client *c)
 
 int audit_verify(Client *c)
 {
+	static const DocumentKind kind = { .what = "the report",
+					   .schema = GPUPASS_SCHEMA_AUDIT_CHECK,
+					   .list = "findings" };
 	const char *directory = c->options->trail ? c->options->trail : TRAIL_DIRECTORY;
 	_cleanup_free_ char *program = strf("%s/gpupass-trail", c->libexec_directory);
 	_cleanup_free_ char *expect =
@@ -160,7 +156,6 @@ int audit_verify(Client *c)
 	_cleanup_(json_decrefp) json_t *report = NULL;
 	char *arguments[5] = { NULL };
 	int status = 0, n = 0, r;
-	bool whole;
 
 	if (c->options->host || c->options->session)
 		return client_usage(c, "--verify reads files of this host: run it there, as root");
@@ -179,13 +174,11 @@ int audit_verify(Client *c)
 				    strerror(-r));
 	if (str_is_empty(text))
 		return cannot(c, directory, status);
-	r = document_parse(c, text, &report_kind, &report);
+	r = document_parse(c, text, &kind, &report);
 	if (r < 0)
 		return r;
-	whole = json_is_set(report, "whole");
-	if (c->options->json == JSON_OFF)
-		print_report(c, report);
-	else
-		r = json_print(c, json_incref(report));
-	return r < 0 ? r : whole ? GPUPASS_EXIT_DONE : GPUPASS_EXIT_FAILED;
+	r = json_show(c, report, print_report);
+	if (r < 0)
+		return r;
+	return json_is_set(report, "whole") ? GPUPASS_EXIT_DONE : GPUPASS_EXIT_FAILED;
 }

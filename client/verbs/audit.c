@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpupass audit: the audit trail, read back from the daemon page by page. */
-#include "verbs/audit.h"
-
 #include <pwd.h>
+#include <string.h>
 
 #include "base/json.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "bus/document.h"
+#include "bus/listen.h"
 #include "util/clock.h"
+#include "util/xalloc.h"
+#include "verbs/audit.h"
 #include "verbs/verbs.h"
 
-static const DocumentKind page_kind = { "the audit trail", GPUPASS_SCHEMA_AUDIT_PAGE, "records" };
-
 /* ---- what is asked for ---- */
+
+/* As GetAudit takes it. */
+typedef struct AuditFilter {
+	uint64_t since_usec, until_usec; /* 0: any */
+	bool by_user;
+	uint64_t user, job; /* job 0: any */
+} AuditFilter;
 
 static int read_time(Client *c, const char *option, const char *text, uint64_t *ret)
 {
@@ -72,9 +80,9 @@ static int read_filter(Client *c, AuditFilter *ret)
 
 /* ---- asking for it ---- */
 
-static int append_number(sd_bus_message *call, const char *key, uint64_t number)
+static int append_number(sd_bus_message *call, const char *key, bool given, uint64_t number)
 {
-	return sd_bus_message_append(call, "{sv}", key, "t", number);
+	return given ? sd_bus_message_append(call, "{sv}", key, "t", number) : 0;
 }
 
 static int append_text(sd_bus_message *call, const char *key, const char *text)
@@ -88,15 +96,17 @@ static int append_filter(Client *c, sd_bus_message *call, const AuditFilter *fil
 	int r = sd_bus_message_open_container(call, 'a', "{sv}");
 
 	if (r >= 0)
-		r = append_number(call, GPUPASS_OPTION_AFTER, after);
-	if (r >= 0 && filter->since_usec > 0)
-		r = append_number(call, GPUPASS_OPTION_SINCE, filter->since_usec);
-	if (r >= 0 && filter->until_usec > 0)
-		r = append_number(call, GPUPASS_OPTION_UNTIL, filter->until_usec);
-	if (r >= 0 && filter->by_user)
-		r = append_number(call, GPUPASS_OPTION_USER, filter->user);
-	if (r >= 0 && filter->job > 0)
-		r = append_number(call, GPUPASS_OPTION_JOB, filter->job);
+		r = append_number(call, GPUPASS_OPTION_AFTER, true, after);
+	if (r >= 0)
+		r = append_number(call, GPUPASS_OPTION_SINCE, filter->since_usec > 0,
+				  filter->since_usec);
+	if (r >= 0)
+		r = append_number(call, GPUPASS_OPTION_UNTIL, filter->until_usec > 0,
+				  filter->until_usec);
+	if (r >= 0)
+		r = append_number(call, GPUPASS_OPTION_USER, filter->by_user, filter->user);
+	if (r >= 0)
+		r = append_number(call, GPUPASS_OPTION_JOB, filter->job > 0, filter->job);
 	if (r >= 0)
 		r = append_text(call, GPUPASS_OPTION_GROUP, o->group);
 	if (r >= 0)
@@ -111,17 +121,21 @@ static int append_filter(Client *c, sd_bus_message *call, const AuditFilter *fil
 /* Reads one page behind `after`: a document org.gpupass1.audit-page/1. */
 static int get_page(Client *c, const AuditFilter *filter, uint64_t after, json_t **ret)
 {
+	static const DocumentKind kind = { .what = "the audit trail",
+					   .schema = GPUPASS_SCHEMA_AUDIT_PAGE,
+					   .list = "records" };
 	_cleanup_message_ sd_bus_message *call = NULL;
 	int r = bus_new_manager_call(c, "GetAudit", &call, "");
 
 	if (r >= 0)
 		r = append_filter(c, call, filter, after);
 	/* Somebody may have to type a password first. */
-	return r < 0 ? r : document_call(c, call, BUS_TIMEOUT_ACT_USEC, &page_kind, ret);
+	return r < 0 ? r : document_call(c, call, BUS_TIMEOUT_ACT_USEC, &kind, ret);
 }
 
-int audit_records(Client *c, const AuditFilter *filter, uint64_t after, json_t **ret,
-		  uint64_t *ret_last)
+/* All pages behind `after` as one. *ret_last: the last sequence number that was looked at. */
+static int get_records(Client *c, const AuditFilter *filter, uint64_t after, json_t **ret,
+		       uint64_t *ret_last)
 {
 	_cleanup_(json_decrefp) json_t *all = json_array();
 	bool more = true;
@@ -144,43 +158,320 @@ int audit_records(Client *c, const AuditFilter *filter, uint64_t after, json_t *
 	return 0;
 }
 
-/* ---- the verb ---- */
+/* ---- telling: all of the text was chosen by others ---- */
 
-static int print_all(Client *c, const AuditFilter *filter)
+static const Column columns[] = {
+	{ "TIME", 0 },
+	{ "USER", 0 },
+	{ "WHAT", 0 },
+	{ "ON", 0 },
+	{ "VERDICT", COLUMN_COLOUR },
+	{ "WHY", COLUMN_CUT },
+};
+static const Column now_columns[] = {
+	{ "GPU", 0 },		{ "FILE", 0 }, { "PID", COLUMN_RIGHT }, { "PROCESS", COLUMN_CUT },
+	{ "UNIT", COLUMN_CUT },
+};
+static const Column seen_columns[] = {
+	{ "TIME", 0 },
+	{ "GPU", 0 },
+	{ "FILE", 0 },
+	{ "PID", COLUMN_RIGHT },
+	{ "PROCESS", COLUMN_CUT },
+	{ "SEEN", 0 },
+};
+
+static char *number_text(const json_t *record, const char *key)
 {
-	_cleanup_(json_decrefp) json_t *records = NULL;
-	uint64_t last = 0;
-	int r = audit_records(c, filter, 0, &records, &last);
+	const json_t *number = json_object_get(record, key);
+
+	return json_is_integer(number) ? strf("%lld", (long long)json_integer_value(number))
+				       : xstrdup("-");
+}
+
+/* "1000", or "0 (1000)": as root, after a login as 1000. */
+static char *user_text(const json_t *record)
+{
+	_cleanup_free_ char *uid = number_text(record, "uid");
+	_cleanup_free_ char *login = number_text(record, "login_uid");
+
+	return str_equal(login, "-") || str_equal(login, uid) ? TAKE_PTR(uid)
+							      : strf("%s (%s)", uid, login);
+}
+
+/* "Assign" of a call, "assign begun" of a job, otherwise the kind. */
+static char *what_text(const json_t *record)
+{
+	const char *kind = json_text_of(record, "kind"), *verb = json_text_of(record, "verb");
+
+	if (!*verb || str_equal(kind, "call"))
+		return xstrdup(*verb ? verb : kind);
+	return strf("%s %s", verb, str_starts_with(kind, "job-") ? kind + strlen("job-") : kind);
+}
+
+static char *functions_text(const json_t *record)
+{
+	_cleanup_strv_ char **all = NULL;
+	const json_t *function;
+
+	JSON_EACH (function, record, "functions")
+		strv_append(&all, str_or_empty(json_string_value(function)));
+	return all ? strv_join(all, ",") : xstrdup("-");
+}
+
+/* Group and domain; where there is neither, the functions. */
+static char *on_text(const json_t *record)
+{
+	const char *group = json_text_of(record, "group"), *domain = json_text_of(record, "domain");
+
+	if (!*group && !*domain)
+		return functions_text(record);
+	return strf("%s%s%s", group, *group && *domain ? " " : "", domain);
+}
+
+static Colour verdict_colour(const char *verdict)
+{
+	static const char *const bad[] = { "denied", "limited", "failed", "incomplete", "undone" };
+
+	for (size_t i = 0; i < ELEMENTS(bad); i++)
+		if (str_equal(verdict, bad[i]))
+			return COLOUR_BAD;
+	return str_equal(verdict, "none") ? COLOUR_NONE : COLOUR_GOOD;
+}
+
+typedef struct Texts {
+	char *time, *user, *what, *on;
+	const char *verdict, *why; /* borrowed */
+	Colour colour;
+} Texts;
+
+static void texts_clear(Texts *t)
+{
+	free(t->time);
+	free(t->user);
+	free(t->what);
+	free(t->on);
+}
+
+static Texts texts_of(const json_t *record)
+{
+	const char *verdict = json_text_of(record, "verdict");
+	long long time = json_number_of(record, "time_usec");
+
+	return (Texts){
+		.time = time_format(time > 0 ? (uint64_t)time : 0),
+		.user = user_text(record),
+		.what = what_text(record),
+		.on = on_text(record),
+		.verdict = str_equal(verdict, "none") ? "-" : verdict,
+		.why = json_text_of(record, "reason"),
+		.colour = verdict_colour(verdict),
+	};
+}
+
+/* What it was on has a fifth of a terminal, so that a long reason does not take its room. */
+static void add_record(Table *table, const Terminal *terminal, const json_t *record)
+{
+	size_t room = terminal->width > 0 ? terminal->width / 5 : SIZE_MAX;
+	_cleanup_(texts_clear) Texts t = texts_of(record);
+	_cleanup_free_ char *on = text_cut(t.on, room, terminal_glyph(terminal, GLYPH_ELLIPSIS));
+
+	table_row(table, (const char *const[]){ t.time, t.user, t.what, on, t.verdict, t.why },
+		  t.colour, NULL);
+}
+
+/* A page of all records. */
+static void print_records(Client *c, const json_t *page)
+{
+	_cleanup_(table_freep) Table *table = NULL;
+	const json_t *record;
+
+	if (json_array_size(json_object_get(page, "records")) == 0) {
+		if (!c->options->quiet)
+			fputs("There are no such records.\n", c->err.stream);
+		return;
+	}
+	table = table_new(&c->out, columns, ELEMENTS(columns), c->options->legend);
+	JSON_EACH (record, page, "records")
+		add_record(table, &c->out, record);
+	table_print(table);
+}
+
+/* One record, for a reader who waits for it. */
+static int print_line(Client *c, json_t *record)
+{
+	int r = 0;
+
+	if (c->options->json != JSON_OFF) {
+		r = json_print_line(c, json_incref(record));
+	} else {
+		_cleanup_(texts_clear) Texts t = texts_of(record);
+
+		fprintf(c->out.stream, "%s  user %s  %s  %s  %s%s%s\n", t.time, t.user, t.what,
+			t.on, terminal_colour(&c->out, t.colour), t.verdict,
+			terminal_plain(&c->out));
+		if (*t.why)
+			fprintf(c->out.stream, "    %s\n", t.why);
+	}
+	/* A reader of a pipe wants records as they come. */
+	return fflush(c->out.stream) == EOF ? -errno : r;
+}
+
+/* ---- holders ---- */
+
+static void print_now(Client *c, const json_t *holders)
+{
+	_cleanup_(table_freep) Table *table =
+		table_new(&c->out, now_columns, ELEMENTS(now_columns), c->options->legend);
+	const json_t *item;
+	size_t n = 0;
+
+	JSON_EACH (item, holders, "holders") {
+		_cleanup_free_ char *pid = number_text(item, "pid");
+
+		table_row(table,
+			  (const char *const[]){
+				  json_text_of(item, "function"), json_text_of(item, "path"), pid,
+				  json_text_of(item, "command"), json_text_of(item, "unit") },
+			  COLOUR_NONE, NULL);
+		n++;
+	}
+	if (n > 0)
+		table_print(table);
+	else
+		fputs("No process has a file of a GPU open.\n", c->out.stream);
+	JSON_EACH (item, holders, "unseen")
+		fprintf(c->out.stream, "%s\n", str_or_empty(json_string_value(item)));
+}
+
+static void add_seen(Table *table, const json_t *record)
+{
+	_cleanup_(texts_clear) Texts t = texts_of(record);
+	_cleanup_free_ char *pid = number_text(record, "pid");
+	_cleanup_free_ char *functions = functions_text(record);
+
+	table_row(table,
+		  (const char *const[]){
+			  t.time, functions, t.why, pid, json_text_of(record, "command"),
+			  str_equal(json_text_of(record, "kind"), "holder") ? "open" : "gone" },
+		  COLOUR_NONE, NULL);
+}
+
+/* Those of now, and "records" of earlier ones. */
+static void print_holders(Client *c, const json_t *holders)
+{
+	_cleanup_(table_freep) Table *table = NULL;
+	const json_t *record;
+
+	print_now(c, holders);
+	if (json_array_size(json_object_get(holders, "records")) == 0)
+		return;
+	fputs("\n", c->out.stream);
+	table = table_new(&c->out, seen_columns, ELEMENTS(seen_columns), c->options->legend);
+	JSON_EACH (record, holders, "records")
+		add_seen(table, record);
+	table_print(table);
+}
+
+/* ---- following: the daemon says that there is more, and the next page is read ---- */
+
+/* The number of the last record, from which on those that come are printed. */
+static int find_end(Client *c, uint64_t *ret)
+{
+	_cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
+	int r = bus_new_call(c, GPUPASS_PATH_ROOT, "org.freedesktop.DBus.Properties", "Get", &call);
 
 	if (r < 0)
 		return r;
-	if (c->options->json == JSON_OFF) {
-		audit_print(c, records);
-		return 0;
-	}
-	return json_print(c,
-			  json_build("{s:s, s:O, s:o, s:b}", "schema", GPUPASS_SCHEMA_AUDIT_PAGE,
-				     "records", records, "last", json_unsigned(last), "more", 0));
+	r = sd_bus_message_append(call, "ss", GPUPASS_IFACE_MANAGER, "AuditSequence");
+	if (r < 0)
+		return bus_build_failed(c, r);
+	r = bus_call(c, call, BUS_TIMEOUT_READ_USEC, "v", &reply);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_read(reply, "v", "t", ret);
+	return r < 0 ? bus_bad_reply(c, "the number of the last record is no number") : 0;
 }
 
-static int print_holders(Client *c, const AuditFilter *filter)
+static int print_new(Client *c, const AuditFilter *filter, uint64_t *last)
 {
-	static const DocumentKind kind = { "the list of holders", GPUPASS_SCHEMA_HOLDERS,
-					   "holders" };
-	_cleanup_(json_decrefp) json_t *now = NULL, *records = NULL;
+	_cleanup_(json_decrefp) json_t *records = NULL;
+	json_t *record;
+	size_t i;
+	int r = get_records(c, filter, *last, &records, last);
+
+	if (r == -ECANCELED && c->failure && c->failure->code == GPUPASS_EXIT_NO_DAEMON) {
+		client_forgive(c); /* a signal says when it is back */
+		return 0;
+	}
+	json_array_foreach (records, i, record)
+		if (r >= 0)
+			r = print_line(c, record);
+	return r;
+}
+
+static int follow_on(Client *c, Listener *l, const AuditFilter *filter)
+{
+	uint64_t last = 0;
+	int r = filter->since_usec > 0 ? 0 : find_end(c, &last);
+
+	for (l->changed = true; r >= 0 && !l->loop.interrupted;) {
+		if (l->changed && l->there) {
+			l->changed = false;
+			r = print_new(c, filter, &last);
+		} else {
+			r = listener_wait(l, UINT64_MAX);
+		}
+	}
+	return r;
+}
+
+static int follow(Client *c, const AuditFilter *filter)
+{
+	static const char *const changes[] = {
+		"type='signal',sender='" GPUPASS_BUS_NAME "',path='" GPUPASS_PATH_ROOT "',"
+		"interface='org.freedesktop.DBus.Properties',member='PropertiesChanged'",
+		NULL
+	};
+	static const ListenerHooks hooks = { changes, NULL, NULL };
+	_cleanup_(listener_clear) Listener l = { 0 };
+	int r = listener_start(&l, c, &hooks, NULL);
+
+	return r < 0 ? r : follow_on(c, &l, filter);
+}
+
+/* ---- the verb ---- */
+
+static int show_all(Client *c, const AuditFilter *filter)
+{
+	_cleanup_(json_decrefp) json_t *page = NULL;
+	json_t *records = NULL;
+	uint64_t last = 0;
+	int r = get_records(c, filter, 0, &records, &last);
+
+	if (r < 0)
+		return r;
+	page = json_build("{s:s, s:o, s:o, s:b}", "schema", GPUPASS_SCHEMA_AUDIT_PAGE, "records",
+			  records, "last", json_unsigned(last), "more", 0);
+	return json_show(c, page, print_records);
+}
+
+static int show_holders(Client *c, const AuditFilter *filter)
+{
+	static const DocumentKind kind = { .what = "the list of holders",
+					   .schema = GPUPASS_SCHEMA_HOLDERS,
+					   .list = "holders" };
+	_cleanup_(json_decrefp) json_t *now = NULL;
+	json_t *records = NULL;
 	uint64_t last = 0;
 	int r = document_get(c, "GetHolders", BUS_TIMEOUT_ACT_USEC, &kind, &now);
 
 	if (r >= 0)
-		r = audit_records(c, filter, 0, &records, &last);
+		r = get_records(c, filter, 0, &records, &last);
 	if (r < 0)
 		return r;
-	if (c->options->json == JSON_OFF) {
-		audit_print_holders(c, now, records);
-		return 0;
-	}
-	json_object_set(now, "records", records);
-	return json_print(c, TAKE_PTR(now));
+	json_set(now, "records", records);
+	return json_show(c, now, print_holders);
 }
 
 int verb_audit(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arguments)
@@ -204,10 +495,6 @@ int verb_audit(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arg
 	if (r < 0)
 		return r;
 	if (given & OPTION_FOLLOW)
-		r = audit_follow(c, &filter);
-	else if (given & OPTION_HOLDERS)
-		r = print_holders(c, &filter);
-	else
-		r = print_all(c, &filter);
-	return r < 0 ? r : GPUPASS_EXIT_DONE;
+		return follow(c, &filter);
+	return given & OPTION_HOLDERS ? show_holders(c, &filter) : show_all(c, &filter);
 }

@@ -90,7 +90,9 @@ static const char readme_about[] =
 
 static int get_capture(Client *c, Bundle *b)
 {
-	static const DocumentKind kind = { "the capture", GPUPASS_SCHEMA_CAPTURE, NULL };
+	static const DocumentKind kind = { .what = "the capture",
+					   .schema = GPUPASS_SCHEMA_CAPTURE,
+					   .raw = true };
 	_cleanup_(json_decrefp) json_t *capture = NULL;
 	_cleanup_message_ sd_bus_message *call = NULL;
 	json_t *facts;
@@ -177,8 +179,12 @@ static void make_versions(Bundle *b, const World *w, const struct utsname *machi
 
 static int get_documents(Client *c, Bundle *b, const struct utsname *machine)
 {
-	static const DocumentKind topology = { "the topology", GPUPASS_SCHEMA_TOPOLOGY, NULL };
-	static const DocumentKind evidence = { "the evidence", GPUPASS_SCHEMA_EVIDENCE, NULL };
+	static const DocumentKind topology = { .what = "the topology",
+					       .schema = GPUPASS_SCHEMA_TOPOLOGY,
+					       .raw = true };
+	static const DocumentKind evidence = { .what = "the evidence",
+					       .schema = GPUPASS_SCHEMA_EVIDENCE,
+					       .raw = true };
 	_cleanup_(world_clear) World w = { 0 };
 	int r;
 

@@ -13,7 +13,7 @@
 
 static int request_report(Client *c, const char *domain, json_t **ret)
 {
-	static const DocumentKind kind = { "the report", GPUPASS_SCHEMA_DOCTOR, NULL };
+	static const DocumentKind kind = { .what = "the report", .schema = GPUPASS_SCHEMA_DOCTOR };
 	_cleanup_message_ sd_bus_message *call = NULL;
 	int r;
 
@@ -34,18 +34,20 @@ static void print_wrapped(const Terminal *t, size_t indent, const char *label, c
 
 static Colour status_colour(const char *status)
 {
-	if (strcmp(status, "fail") == 0)
-		return COLOUR_BAD;
-	if (strcmp(status, "warn") == 0)
-		return COLOUR_MOVING;
-	if (strcmp(status, "unknown") == 0)
-		return COLOUR_NONE;
-	return strcmp(status, "pass") == 0 ? COLOUR_GOOD : COLOUR_DIM;
-}
+	static const struct {
+		const char *status;
+		Colour colour;
+	} colours[] = {
+		{ "fail", COLOUR_BAD },
+		{ "warn", COLOUR_MOVING },
+		{ "unknown", COLOUR_NONE },
+		{ "pass", COLOUR_GOOD },
+	};
 
-static bool is_trouble(const char *status)
-{
-	return strcmp(status, "fail") == 0 || strcmp(status, "warn") == 0;
+	for (size_t i = 0; i < ELEMENTS(colours); i++)
+		if (strcmp(colours[i].status, status) == 0)
+			return colours[i].colour;
+	return COLOUR_DIM;
 }
 
 /* A heading of the installed file: with spaces less finds it, whatever the case. */
@@ -62,50 +64,43 @@ static void print_see(Client *c, const char *anchor)
 /* What is not in order, and what is not known although something can be done about it. */
 static bool is_told(const char *status, const char *remedy)
 {
-	return is_trouble(status) || (strcmp(status, "unknown") == 0 && *remedy);
+	return strcmp(status, "fail") == 0 || strcmp(status, "warn") == 0 ||
+	       (strcmp(status, "unknown") == 0 && *remedy);
 }
 
 /* True: it was printed. */
 static bool print_check(Client *c, const json_t *check)
 {
-	_cleanup_free_ char *status = document_text(check, "status"),
-			    *id = document_text(check, "id");
-	_cleanup_free_ char *title = document_text(check, "title"),
-			    *remedy = document_text(check, "remedy");
-	_cleanup_free_ char *see = document_text(check, "see"),
-			    *evidence = document_text(check, "evidence");
+	const char *status = json_text_of(check, "status"), *remedy = json_text_of(check, "remedy");
+	const char *see = json_text_of(check, "see"), *evidence = json_text_of(check, "evidence");
+	bool told = is_told(status, remedy);
 	const Terminal *t = &c->out;
 	const json_t *line;
-	size_t i;
 
-	if (!is_told(status, remedy) && !(c->options->given & OPTION_VERBOSE))
+	if (!told && !(c->options->given & OPTION_VERBOSE))
 		return false;
 	fprintf(t->stream, "%s%-7s%s %s%s%s (%s)\n", terminal_colour(t, status_colour(status)),
-		status, terminal_plain(t), terminal_colour(t, COLOUR_BOLD), title,
-		terminal_plain(t), id);
-	json_array_foreach (json_object_get(check, "what"), i, line) {
-		_cleanup_free_ char *text = text_printable(str_or_empty(json_string_value(line)));
-
-		print_wrapped(t, DOCTOR_INDENT, "", text);
-	}
+		status, terminal_plain(t), terminal_colour(t, COLOUR_BOLD),
+		json_text_of(check, "title"), terminal_plain(t), json_text_of(check, "id"));
+	JSON_EACH (line, check, "what")
+		print_wrapped(t, DOCTOR_INDENT, "", str_or_empty(json_string_value(line)));
 	if (*remedy)
 		print_wrapped(t, DOCTOR_INDENT, "Remedy: ", remedy);
-	if (*see && is_told(status, remedy))
+	if (*see && told)
 		print_see(c, see);
 	else if (*evidence && strcmp(status, "skipped") != 0)
 		print_wrapped(t, DOCTOR_INDENT, "By:     ", evidence);
 	return true;
 }
 
-static void print_suspects(const Terminal *t, const json_t *suspects)
+static void print_suspects(const Terminal *t, const json_t *symptom)
 {
 	_cleanup_strv_ char **ids = NULL;
 	_cleanup_free_ char *joined = NULL;
 	const json_t *item;
-	size_t i;
 
-	json_array_foreach (suspects, i, item)
-		strv_append_take(&ids, text_printable(str_or_empty(json_string_value(item))));
+	JSON_EACH (item, symptom, "suspects")
+		strv_append(&ids, str_or_empty(json_string_value(item)));
 	joined = strv_join(ids, ", ");
 	if (ids)
 		print_wrapped(t, 2, "Look first at: ", joined);
@@ -113,23 +108,17 @@ static void print_suspects(const Terminal *t, const json_t *suspects)
 		print_wrapped(t, 2, "", "Nothing that was found on the host explains it.");
 }
 
-static void print_symptom(Client *c, const json_t *symptom)
+static void print_symptom(const Terminal *t, const json_t *symptom)
 {
-	_cleanup_free_ char *title = document_text(symptom, "title");
-	const Terminal *t = &c->out;
 	const json_t *hint;
-	size_t i;
 
 	fprintf(t->stream, "\n%sSymptom:%s %s\n", terminal_colour(t, COLOUR_BOLD),
-		terminal_plain(t), title);
-	print_suspects(t, json_object_get(symptom, "suspects"));
+		terminal_plain(t), json_text_of(symptom, "title"));
+	print_suspects(t, symptom);
 	print_wrapped(t, 2, "", "Only the guest can show:");
-	json_array_foreach (json_object_get(symptom, "hints"), i, hint) {
-		_cleanup_free_ char *cause = document_text(hint, "cause");
-		_cleanup_free_ char *remedy = document_text(hint, "remedy");
-
-		print_wrapped(t, 2, "- ", cause);
-		print_wrapped(t, 4, "Remedy: ", remedy);
+	JSON_EACH (hint, symptom, "hints") {
+		print_wrapped(t, 2, "- ", json_text_of(hint, "cause"));
+		print_wrapped(t, 4, "Remedy: ", json_text_of(hint, "remedy"));
 	}
 }
 
@@ -158,49 +147,33 @@ static void print_counts(Client *c, const json_t *report, bool printed)
 
 static void print_report(Client *c, const json_t *report)
 {
-	const json_t *checks = json_object_get(report, "checks"), *check;
-	const json_t *symptom = json_object_get(report, "symptom");
+	const json_t *symptom = json_object_get(report, "symptom"), *check;
 	bool printed = json_is_object(symptom);
-	size_t i;
 
-	json_array_foreach (checks, i, check)
+	JSON_EACH (check, report, "checks")
 		printed |= print_check(c, check);
 	if (json_is_object(symptom))
-		print_symptom(c, symptom);
+		print_symptom(&c->out, symptom);
 	if (c->options->legend)
 		print_counts(c, report, printed);
-}
-
-static int check_symptom(Client *c, size_t n_arguments)
-{
-	if ((c->options->given & OPTION_SYMPTOM) && n_arguments == 0)
-		return client_usage(c,
-				    "--symptom needs a domain\nRemedy: name it: gpupass doctor "
-				    "DOMAIN --symptom=%s",
-				    c->options->symptom);
-	return 0;
 }
 
 int verb_doctor(Client *c, char *const *arguments, size_t n_arguments)
 {
 	_cleanup_(json_decrefp) json_t *report = NULL;
-	bool failed;
 	int r;
 
 	if (c->options->given & OPTION_BUNDLE)
 		return doctor_bundle(c, c->options->bundle, n_arguments);
-	r = check_symptom(c, n_arguments);
-	if (r < 0)
-		return r;
+	if (c->options->symptom && n_arguments == 0)
+		return client_usage(c,
+				    "--symptom needs a domain\nRemedy: name it: gpupass doctor "
+				    "DOMAIN --symptom=%s",
+				    c->options->symptom);
 	r = request_report(c, n_arguments > 0 ? arguments[0] : "", &report);
+	if (r >= 0)
+		r = json_show(c, report, print_report);
 	if (r < 0)
 		return r;
-	failed = count(report, "fail") > 0;
-	if (c->options->json != JSON_OFF)
-		r = json_print(c, TAKE_PTR(report));
-	else
-		print_report(c, report);
-	if (r < 0)
-		return r;
-	return failed ? GPUPASS_EXIT_FAILED : GPUPASS_EXIT_DONE;
+	return count(report, "fail") > 0 ? GPUPASS_EXIT_FAILED : GPUPASS_EXIT_DONE;
 }

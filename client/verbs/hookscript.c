@@ -37,7 +37,7 @@ static int bind_group(Client *c, const char *vmid, const char *group, bool reset
 	int r = bus_new_manager_call(c, "Bind", &call, "sa{sv}", group, 2, GPUPASS_OPTION_DOMAIN,
 				     "s", vmid, GPUPASS_OPTION_RESET, "b", reset);
 
-	return r < 0 ? r : job_run(c, call);
+	return r < 0 ? r : job_run(c, call, NULL);
 }
 
 /* Of several groups: main() would tell of one only. */

@@ -115,15 +115,10 @@ static void print_jobs(Client *c, const World *w, const ColumnChoice *choice)
 
 static int print_job(Client *c, const Job *job)
 {
-	json_t *document;
-
-	if (c->options->json == JSON_OFF) {
-		block_job(c, job);
-		return 0;
-	}
-	document = json_job(job);
-	json_set(document, "schema", json_text(GPUPASS_SCHEMA_JOB));
-	return json_print(c, document);
+	if (c->options->json != JSON_OFF)
+		return job_print_json(c, job);
+	block_job(c, job);
+	return 0;
 }
 
 static int show_job(Client *c, const World *w, uint32_t id)

@@ -8,7 +8,9 @@
 #include "metrics/textfile.h"
 #include "verbs/verbs.h"
 
-static const DocumentKind kind = { "what it counts", GPUPASS_SCHEMA_METRICS, "jobs" };
+static const DocumentKind kind = {
+	.what = "what it counts", .schema = GPUPASS_SCHEMA_METRICS, .list = "jobs", .raw = true
+};
 
 static int read_format(Client *c, MetricsFormat *ret)
 {

@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "verbs/plan.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "bus/document.h"
-#include "job/request.h"
+#include "job/job.h"
 #include "show/describe.h"
 #include "verbs/verbs.h"
 
 static int request_plan(Client *c, Operation operation, const char *target, const char *group,
 			json_t **ret)
 {
-	static const DocumentKind kind = { "the plan", GPUPASS_SCHEMA_PLAN, NULL };
+	static const DocumentKind kind = { .what = "the plan",
+					   .schema = GPUPASS_SCHEMA_PLAN,
+					   .lines = "xml_diff" };
 	_cleanup_message_ sd_bus_message *call = NULL;
-	int r = bus_new_manager_call(c, "Plan", &call, "ss", target, str_or_empty(group));
+	int r = request_check(c, operation);
 
 	if (r >= 0)
-		r = request_append_options(c, call, operation, true);
+		r = bus_new_manager_call(c, "Plan", &call, "ss", target, str_or_empty(group));
+	if (r >= 0)
+		r = request_append_options(c, call, operation_to_string(operation), NULL);
 	return r < 0 ? r : document_call(c, call, BUS_TIMEOUT_ACT_USEC, &kind, ret);
 }
 
@@ -27,24 +30,18 @@ static int request_plan(Client *c, Operation operation, const char *target, cons
 static void print_what(const Terminal *t, const json_t *plan)
 {
 	const json_t *domain = json_object_get(plan, "domain");
-	_cleanup_free_ char *operation = document_text(plan, "operation");
-	_cleanup_free_ char *group = document_text(plan, "group");
-	_cleanup_free_ char *name = document_text(domain, "name");
-	_cleanup_free_ char *uuid = document_text(domain, "uuid");
+	const char *operation = json_text_of(plan, "operation");
+	const char *name = json_text_of(domain, "name"), *uuid = json_text_of(domain, "uuid");
 	bool live = json_is_set(plan, "live"), config = json_is_set(plan, "config");
-	const char *where = "", *preposition = "to";
+	const char *preposition = strcmp(operation, "release") == 0 ? " from " : " to ";
 
-	if (live && config)
-		where = " (running domain and definition)";
-	else if (live)
-		where = " (running domain)";
-	else if (config)
-		where = " (definition)";
-	if (strcmp(operation, "release") == 0)
-		preposition = "from";
-	fprintf(t->stream, "%sPlan:%s %s %s%s%s%s%s%s\n", terminal_colour(t, COLOUR_BOLD),
-		terminal_plain(t), operation, group, *name ? " " : "", *name ? preposition : "",
-		*name ? " " : "", name, where);
+	fprintf(t->stream, "%sPlan:%s %s %s%s%s%s\n", terminal_colour(t, COLOUR_BOLD),
+		terminal_plain(t), operation, json_text_of(plan, "group"), *name ? preposition : "",
+		name,
+		live && config ? " (running domain and definition)"
+		: live	       ? " (running domain)"
+		: config       ? " (definition)"
+			       : "");
 	if (*uuid)
 		terminal_field(t, "Domain", "%s%s%s", name, *name ? ", " : "", uuid);
 }
@@ -54,61 +51,36 @@ static void heading(const Terminal *t, const char *text)
 	fprintf(t->stream, "\n%s%s%s\n", terminal_colour(t, COLOUR_BOLD), text, terminal_plain(t));
 }
 
-static void print_functions(const Terminal *t, const json_t *plan)
+static void print_function(const Terminal *t, const json_t *f, _unused_ size_t number)
 {
-	const json_t *functions = json_object_get(plan, "functions"), *f;
-	size_t i;
+	const char *from = json_text_of(json_object_get(f, "from"), "driver");
+	const char *to = json_text_of(json_object_get(f, "to"), "driver");
+	const json_t *iommu = json_object_get(f, "iommu_group");
+	_cleanup_free_ char *group =
+		number_text(json_is_integer(iommu) ? (int32_t)json_integer_value(iommu) : -1);
 
-	if (json_array_size(functions) > 0)
-		heading(t, "Functions:");
-	json_array_foreach (functions, i, f) {
-		_cleanup_free_ char *address = document_text(f, "address");
-		_cleanup_free_ char *from = document_text(json_object_get(f, "from"), "driver");
-		_cleanup_free_ char *to = document_text(json_object_get(f, "to"), "driver");
-		const json_t *iommu = json_object_get(f, "iommu_group");
-		_cleanup_free_ char *number = number_text(
-			json_is_integer(iommu) ? (int32_t)json_integer_value(iommu) : -1);
-
-		fprintf(t->stream, "  %s  IOMMU group %s  ", address, number);
-		if (strcmp(from, to) == 0)
-			fprintf(t->stream, "%s, as it is\n", *to ? to : "none");
-		else
-			fprintf(t->stream, "%s %s %s\n", *from ? from : "none",
-				terminal_glyph(t, GLYPH_ARROW), *to ? to : "none");
-	}
+	fprintf(t->stream, "  %s  IOMMU group %s  ", json_text_of(f, "address"), group);
+	if (strcmp(from, to) == 0)
+		fprintf(t->stream, "%s, as it is\n", *to ? to : "none");
+	else
+		fprintf(t->stream, "%s %s %s\n", *from ? from : "none",
+			terminal_glyph(t, GLYPH_ARROW), *to ? to : "none");
 }
 
-static void print_steps(const Terminal *t, const json_t *plan)
+static void print_step(const Terminal *t, const json_t *step, size_t number)
 {
-	const json_t *steps = json_object_get(plan, "steps"), *step;
-	size_t i;
+	const char *name = json_text_of(step, "name"), *detail = json_text_of(step, "detail");
 
-	if (json_array_size(steps) > 0)
-		heading(t, "Steps:");
-	json_array_foreach (steps, i, step) {
-		_cleanup_free_ char *name = document_text(step, "name");
-		_cleanup_free_ char *detail = document_text(step, "detail");
-
-		if (*detail)
-			fprintf(t->stream, "  %zu. %-16s %s\n", i + 1, name, detail);
-		else
-			fprintf(t->stream, "  %zu. %s\n", i + 1, name);
-	}
+	if (*detail)
+		fprintf(t->stream, "  %zu. %-16s %s\n", number, name, detail);
+	else
+		fprintf(t->stream, "  %zu. %s\n", number, name);
 }
 
-static void print_writes(const Terminal *t, const json_t *plan)
+static void print_write(const Terminal *t, const json_t *write, _unused_ size_t number)
 {
-	const json_t *writes = json_object_get(plan, "writes"), *write;
-	size_t i;
-
-	if (json_array_size(writes) > 0)
-		heading(t, "Writes, in this order:");
-	json_array_foreach (writes, i, write) {
-		_cleanup_free_ char *path = document_text(write, "path");
-		_cleanup_free_ char *value = document_text(write, "value");
-
-		fprintf(t->stream, "  %s %s %s\n", path, terminal_glyph(t, GLYPH_FROM), value);
-	}
+	fprintf(t->stream, "  %s %s %s\n", json_text_of(write, "path"),
+		terminal_glyph(t, GLYPH_FROM), json_text_of(write, "value"));
 }
 
 static Colour diff_colour(const char *line)
@@ -127,73 +99,74 @@ static Colour diff_colour(const char *line)
 
 static void print_diff(const Terminal *t, const json_t *plan)
 {
-	const char *diff = json_text_of(plan, "xml_diff");
-	_cleanup_free_ char *text = NULL;
-	char *next;
+	const char *line = json_text_of(plan, "xml_diff");
 
-	if (!*diff)
-		return;
-	text = text_printable_lines(diff);
-	heading(t, "Domain XML:");
-	for (char *line = text; line && *line; line = next) {
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		fprintf(t->stream, "  %s%s%s\n", terminal_colour(t, diff_colour(line)), line,
-			terminal_plain(t));
+	if (*line)
+		heading(t, "Domain XML:");
+	for (size_t n; *line; line += n + (line[n] == '\n')) {
+		n = strcspn(line, "\n");
+		fprintf(t->stream, "  %s%.*s%s\n", terminal_colour(t, diff_colour(line)), (int)n,
+			line, terminal_plain(t));
 	}
+}
+
+static void print_sentence(const Terminal *t, const char *text)
+{
+	fputs("  ", t->stream);
+	terminal_prose(t, 2, 4, text);
 }
 
 /* Findings that are only good to know: the others are among the warnings. */
 static void print_findings(const Terminal *t, const json_t *plan)
 {
-	const json_t *findings = json_object_get(plan, "findings"), *finding;
+	const json_t *finding;
 	bool first = true;
-	size_t i;
 
-	json_array_foreach (findings, i, finding) {
-		_cleanup_free_ char *severity = document_text(finding, "severity");
-		_cleanup_free_ char *what = document_text(finding, "what");
-		_cleanup_free_ char *remedy = document_text(finding, "remedy");
-		_cleanup_free_ char *text = strf("%s%s%s", what, *remedy ? "; " : "", remedy);
+	JSON_EACH (finding, plan, "findings") {
+		const char *remedy = json_text_of(finding, "remedy");
+		_cleanup_free_ char *text =
+			strf("%s%s%s", json_text_of(finding, "what"), *remedy ? "; " : "", remedy);
 
-		if (strcmp(severity, "info") != 0)
+		if (strcmp(json_text_of(finding, "severity"), "info") != 0)
 			continue;
 		if (first)
 			heading(t, "Fit:");
 		first = false;
-		fputs("  ", t->stream);
-		terminal_prose(t, 2, 4, text);
+		print_sentence(t, text);
 	}
 }
 
-static void print_warnings(const Terminal *t, const json_t *plan)
+static void print_warning(const Terminal *t, const json_t *warning, _unused_ size_t number)
 {
-	const json_t *warnings = json_object_get(plan, "warnings"), *warning;
-	size_t i;
+	print_sentence(t, str_or_empty(json_string_value(warning)));
+}
 
-	if (json_array_size(warnings) > 0)
-		heading(t, "Warnings:");
-	json_array_foreach (warnings, i, warning) {
-		_cleanup_free_ char *text =
-			text_printable(str_or_empty(json_string_value(warning)));
+static void print_list(const Terminal *t, const json_t *plan, const char *key, const char *title,
+		       void (*print)(const Terminal *t, const json_t *item, size_t number))
+{
+	const json_t *item;
+	size_t n = 0;
 
-		fputs("  ", t->stream);
-		terminal_prose(t, 2, 4, text);
+	JSON_EACH (item, plan, key) {
+		if (n++ == 0)
+			heading(t, title);
+		print(t, item, n);
 	}
 }
 
 static void print_plan(Client *c, const json_t *plan)
 {
-	static void (*const sections[])(const Terminal *, const json_t *) = {
-		print_what, print_functions, print_steps,    print_writes,
-		print_diff, print_findings,  print_warnings,
-	};
+	const Terminal *t = &c->out;
 
-	for (size_t i = 0; i < ELEMENTS(sections); i++)
-		sections[i](&c->out, plan);
+	print_what(t, plan);
+	print_list(t, plan, "functions", "Functions:", print_function);
+	print_list(t, plan, "steps", "Steps:", print_step);
+	print_list(t, plan, "writes", "Writes, in this order:", print_write);
+	print_diff(t, plan);
+	print_findings(t, plan);
+	print_list(t, plan, "warnings", "Warnings:", print_warning);
 	if (c->options->legend)
-		fprintf(c->out.stream, "\n%s\n",
+		fprintf(t->stream, "\n%s\n",
 			json_is_set(plan, "changed")
 				? "Nothing was changed."
 				: "Nothing to do: everything is already as it should be.");
@@ -202,34 +175,22 @@ static void print_plan(Client *c, const json_t *plan)
 int plan_show(Client *c, Operation operation, const char *target, const char *group)
 {
 	_cleanup_(json_decrefp) json_t *plan = NULL;
-	bool changed;
-	int r;
+	int r = request_plan(c, operation, target, group, &plan);
 
-	r = request_check(c, operation);
+	if (r >= 0)
+		r = json_show(c, plan, print_plan);
 	if (r < 0)
 		return r;
-	r = request_plan(c, operation, target, group, &plan);
-	if (r < 0)
-		return r;
-	changed = json_is_set(plan, "changed");
-	if (c->options->json != JSON_OFF)
-		r = json_print(c, TAKE_PTR(plan));
-	else
-		print_plan(c, plan);
-	if (r < 0)
-		return r;
-	if (changed && (c->options->given & OPTION_DETAILED_EXITCODE))
-		return GPUPASS_EXIT_PENDING;
-	return GPUPASS_EXIT_DONE;
+	return json_is_set(plan, "changed") && (c->options->given & OPTION_DETAILED_EXITCODE)
+		       ? GPUPASS_EXIT_PENDING
+		       : GPUPASS_EXIT_DONE;
 }
 
 int plan_changes(Client *c, Operation operation, const char *target, const char *group, bool *ret)
 {
 	_cleanup_(json_decrefp) json_t *plan = NULL;
-	int r = request_check(c, operation);
+	int r = request_plan(c, operation, target, group, &plan);
 
-	if (r >= 0)
-		r = request_plan(c, operation, target, group, &plan);
 	if (r >= 0)
 		*ret = json_is_set(plan, "changed");
 	return r;

@@ -5,16 +5,16 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "bus/document.h"
+#include "job/job.h"
 #include "model/model.h"
 #include "util/xalloc.h"
-#include "verbs/acts.h"
 #include "verbs/verbs.h"
 
 static bool is_mended(const json_t *finding)
 {
-	const char *repair = json_string_value(json_object_get(finding, "repair"));
+	const char *repair = json_text_of(finding, "repair");
 
-	return repair && strcmp(repair, "none") != 0;
+	return *repair && strcmp(repair, "none") != 0;
 }
 
 /* Only this group's; NULL: all. */
@@ -29,13 +29,14 @@ static void keep_group(json_t *drift, const char *group)
 
 static int load_drift(Client *c, const char *group, json_t **ret)
 {
-	static const DocumentKind kind = { "the drift", GPUPASS_SCHEMA_DRIFT, "findings" };
+	static const DocumentKind kind = { .what = "the drift",
+					   .schema = GPUPASS_SCHEMA_DRIFT,
+					   .list = "findings" };
 	int r = document_get(c, "GetDrift", BUS_TIMEOUT_ACT_USEC, &kind, ret);
 
-	if (r < 0)
-		return r;
-	keep_group(*ret, group);
-	return 0;
+	if (r >= 0)
+		keep_group(*ret, group);
+	return r;
 }
 
 /* The name that it has now, which findings use. */
@@ -58,36 +59,30 @@ static int check_group(Client *c, const char *name, char **ret)
 
 static void print_finding(const Terminal *t, const json_t *finding)
 {
-	_cleanup_free_ char *group = document_text(finding, "group"),
-			    *what = document_text(finding, "what");
-	_cleanup_free_ char *repair = document_text(finding, "repair"),
-			    *remedy = document_text(finding, "remedy");
-	_cleanup_free_ char *domain = document_text(json_object_get(finding, "domain"), "name");
+	const char *domain = json_text_of(json_object_get(finding, "domain"), "name");
 
-	fprintf(t->stream, "%s%s%s%s: %s\n", group, *domain ? " (" : "", domain, *domain ? ")" : "",
-		what);
+	fprintf(t->stream, "%s%s%s%s: %s\n", json_text_of(finding, "group"), *domain ? " (" : "",
+		domain, *domain ? ")" : "", json_text_of(finding, "what"));
 	if (is_mended(finding))
-		fprintf(t->stream, "  Would:  %s\n", repair);
-	fprintf(t->stream, "  Remedy: %s\n", remedy);
+		fprintf(t->stream, "  Would:  %s\n", json_text_of(finding, "repair"));
+	fprintf(t->stream, "  Remedy: %s\n", json_text_of(finding, "remedy"));
 }
 
-/* Findings that reconcile mends, or those that it does not, or both. */
-static void print_findings(const Terminal *t, const json_t *drift, bool mended, bool others)
+static void print_findings(Client *c, const json_t *drift)
 {
 	const json_t *finding;
-	size_t i;
 
-	json_array_foreach (json_object_get(drift, "findings"), i, finding)
-		if (is_mended(finding) ? mended : others)
-			print_finding(t, finding);
+	JSON_EACH (finding, drift, "findings")
+		print_finding(&c->out, finding);
 }
 
+/* Findings that reconcile mends, or those that it does not. */
 static size_t count(const json_t *drift, bool mended)
 {
 	const json_t *finding;
-	size_t i, n = 0;
+	size_t n = 0;
 
-	json_array_foreach (json_object_get(drift, "findings"), i, finding)
+	JSON_EACH (finding, drift, "findings")
 		n += is_mended(finding) == mended;
 	return n;
 }
@@ -99,16 +94,13 @@ static void tell_what_is_not_known(Client *c, const json_t *drift)
 		      c->err.stream);
 }
 
-static int show_drift(Client *c, json_t **drift)
+static int show_drift(Client *c, json_t *drift)
 {
-	size_t mended = count(*drift, true), others = count(*drift, false);
-	int r = 0;
+	size_t mended = count(drift, true), others = count(drift, false);
+	int r;
 
-	tell_what_is_not_known(c, *drift);
-	if (c->options->json != JSON_OFF)
-		r = json_print(c, TAKE_PTR(*drift));
-	else
-		print_findings(&c->out, *drift, true, true);
+	tell_what_is_not_known(c, drift);
+	r = json_show(c, drift, print_findings);
 	if (r < 0)
 		return r;
 	if (mended + others == 0 && c->options->json == JSON_OFF && !c->options->quiet)
@@ -123,19 +115,18 @@ static int show_drift(Client *c, json_t **drift)
 /* One job a group, one after another. The first that fails is reported, and ends the command. */
 static int run_jobs(Client *c, const json_t *drift)
 {
-	const json_t *findings = json_object_get(drift, "findings");
+	const json_t *finding;
 	const char *last = NULL;
 
-	for (size_t i = 0; i < json_array_size(findings); i++) {
-		const json_t *finding = json_array_get(findings, i);
+	JSON_EACH (finding, drift, "findings") {
+		const char *group = json_text_of(finding, "group");
 		int r;
 
 		/* Findings of one group follow each other. */
-		if (!is_mended(finding) ||
-		    (last && strcmp(last, json_text_of(finding, "group")) == 0))
+		if (!is_mended(finding) || str_equal(last, group))
 			continue;
-		last = json_text_of(finding, "group");
-		r = act(c, "Reconcile", OPERATION_RECONCILE, last, NULL);
+		last = group;
+		r = job_request(c, "Reconcile", group, NULL, NULL, NULL);
 		if (r != GPUPASS_EXIT_DONE)
 			return r;
 	}
@@ -145,6 +136,7 @@ static int run_jobs(Client *c, const json_t *drift)
 static int mend(Client *c, const json_t *drift, const char *group)
 {
 	size_t others = count(drift, false);
+	const json_t *finding;
 	int r;
 
 	tell_what_is_not_known(c, drift);
@@ -152,13 +144,15 @@ static int mend(Client *c, const json_t *drift, const char *group)
 	 * For a group that was named, the daemon says why it cannot, or that there is nothing to
 	 * do.
 	 */
-	r = group && others == 0 ? act(c, "Reconcile", OPERATION_RECONCILE, group, NULL)
+	r = group && others == 0 ? job_request(c, "Reconcile", group, NULL, NULL, NULL)
 				 : run_jobs(c, drift);
 	if (r != GPUPASS_EXIT_DONE)
 		return r;
 	if (!group && count(drift, true) + others == 0 && !c->options->quiet)
 		fputs("Nothing has drifted.\n", c->err.stream);
-	print_findings(&c->err, drift, false, true);
+	JSON_EACH (finding, drift, "findings")
+		if (!is_mended(finding))
+			print_finding(&c->err, finding);
 	return others > 0 ? GPUPASS_EXIT_BUSY : GPUPASS_EXIT_DONE;
 }
 
@@ -176,5 +170,5 @@ int verb_reconcile(Client *c, char *const *arguments, size_t n_arguments)
 		r = load_drift(c, group, &drift);
 	if (r < 0)
 		return r;
-	return dry_run ? show_drift(c, &drift) : mend(c, drift, group);
+	return dry_run ? show_drift(c, drift) : mend(c, drift, group);
 }

@@ -45,23 +45,13 @@ static void settle_taken(BootFunction *f, const char *driver)
 		    driver, f->assignment ? f->assignment->group_name : "GROUP"));
 }
 
-static int read_ids(int sysfs_fd, const Bdf *bdf, PciFunction *ret)
-{
-	_cleanup_free_ char *path = sysfs_function_path(bdf, NULL);
-	_cleanup_close_ int fd = -1;
-	int r;
-
-	r = dir_open_at(sysfs_fd, path, false, &fd);
-	return r < 0 ? r : scan_ids(fd, ret);
-}
-
 /* 1: another board. A missing board is not another one. */
 static int ids_differ(const BootMachine *machine, const AssignedFunction *record, char **ret_why)
 {
 	PciFunction now = { 0 };
 	int r;
 
-	r = read_ids(machine->sysfs_fd, &record->bdf, &now);
+	r = scan_ids(machine->sysfs_fd, &record->bdf, &now);
 	if (r == -ENOENT || r == -ENODEV)
 		return 0;
 	if (r < 0)

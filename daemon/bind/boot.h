@@ -14,7 +14,7 @@
 #include "core/facts/assignment.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
-#include "host/device/driver-ops.h"
+#include "host/device/driver.h"
 
 #define BOOT_DRIVER "vfio-pci"
 

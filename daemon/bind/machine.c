@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "gpupass/errors.h"
-#include "host/device/capabilities.h"
+#include "host/device/config-space.h"
 #include "host/launch/child.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -68,16 +68,10 @@ static void probe_all(const BootMachine *machine, const Bdf *functions, size_t n
 
 static int read_serial_number(const BootMachine *machine, const Bdf *bdf, char **ret)
 {
-	FunctionFacts facts = { .bdf = *bdf };
-	int r = capabilities_read(machine->sysfs_fd, &facts);
+	PcieConfig config = { 0 };
 
-	free(facts.link_speed);
-	free(facts.link_speed_max);
-	if (r < 0) {
-		free(facts.serial_number);
-		return r;
-	}
-	*ret = facts.serial_number;
+	config_space_read(machine->sysfs_fd, bdf, &config);
+	*ret = pcie_serial_text(&config);
 	return 0;
 }
 

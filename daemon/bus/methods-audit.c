@@ -39,16 +39,6 @@ static void audit_options_clear(AuditOptions *options)
 	free(options->domain);
 }
 
-static void answer(const char *json, int error, void *userdata)
-{
-	_cleanup_(pending_freep) Pending *pending = userdata;
-
-	if (json)
-		sd_bus_reply_method_return(pending->call, "s", json);
-	else
-		pending_reply_failed(pending, "it could not be read", error);
-}
-
 static int read_options(sd_bus_message *m, AuditOptions *options, AuditQuery *ret,
 			sd_bus_error *error)
 {
@@ -90,21 +80,11 @@ int method_get_audit(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		r = begin(f, m, GPUPASS_ACTION_AUDIT, NULL, &pending, error);
 	if (r <= 0)
 		return r < 0 ? r : 1;
-	r = manager_get_audit(f->manager, &query, answer, pending);
+	r = manager_get_audit(f->manager, &query, pending_answer, pending);
 	if (r < 0)
 		return r;
 	TAKE_PTR(pending);
 	return 1;
-}
-
-static void answer_holders(const char *json, const Problem *problem, void *userdata)
-{
-	_cleanup_(pending_freep) Pending *pending = userdata;
-
-	if (json)
-		sd_bus_reply_method_return(pending->call, "s", json);
-	else
-		pending_reply_problem(pending, "cannot look for who holds GPUs", problem);
 }
 
 int method_get_holders(sd_bus_message *m, void *userdata, sd_bus_error *error)
@@ -121,7 +101,7 @@ int method_get_holders(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		return r < 0 ? r : 1;
 	/* A look at what a job has in hand may leave its worker behind: see Inspect. */
 	all = caller_is_privileged(pending->caller.uid);
-	r = manager_get_holders(f->manager, all, answer_holders, pending);
+	r = manager_get_holders(f->manager, all, pending_answer, pending);
 	if (r < 0)
 		return r;
 	TAKE_PTR(pending);

@@ -10,17 +10,6 @@ static const OptionSpec doctor_options[] = {
 	OPTION(GPUPASS_OPTION_SYMPTOM, 's', symptom),
 };
 
-static void reported(const char *report, const char *error_name, const char *message,
-		     void *userdata)
-{
-	_cleanup_(pending_freep) Pending *pending = userdata;
-
-	if (report)
-		sd_bus_reply_method_return(pending->call, "s", report);
-	else
-		pending_reply_error(pending, error_name, message);
-}
-
 static int check_symptom(const RequestOptions *options, const char *domain, DoctorSymptom *ret,
 			 sd_bus_error *error)
 {
@@ -62,7 +51,7 @@ int method_doctor(sd_bus_message *m, void *userdata, sd_bus_error *error)
 			   &(ManagerDoctor){ .domain = *domain ? domain : NULL,
 					     .symptom = symptom,
 					     .capture = options.capture },
-			   reported, pending);
+			   pending_answer, pending);
 	if (r < 0)
 		return r;
 	TAKE_PTR(pending);

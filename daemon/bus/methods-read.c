@@ -137,16 +137,6 @@ int method_rescan(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	return 1;
 }
 
-static void drift_ready(const char *json, int error, void *userdata)
-{
-	_cleanup_(pending_freep) Pending *pending = userdata;
-
-	if (json)
-		sd_bus_reply_method_return(pending->call, "s", json);
-	else
-		pending_reply_failed(pending, "cannot look for drift", error);
-}
-
 int method_get_drift(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
 	_cleanup_(pending_freep) Pending *pending = NULL;
@@ -158,7 +148,7 @@ int method_get_drift(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		r = begin_read(f, m, &pending, error);
 	if (r <= 0)
 		return r < 0 ? r : 1;
-	r = manager_get_drift(f->manager, drift_ready, pending);
+	r = manager_get_drift(f->manager, pending_answer, pending);
 	if (r < 0)
 		return r;
 	TAKE_PTR(pending);
@@ -267,7 +257,9 @@ static void inspected(const Inspection *inspection, const Problem *problem, void
 	int r;
 
 	if (problem) {
-		pending_reply_problem(pending, "cannot look at this GPU", problem);
+		_cleanup_free_ char *message = problem_message(problem, "cannot look at this GPU");
+
+		pending_reply_error(pending, problem_dbus_name(problem->error), message);
 		return;
 	}
 	r = sd_bus_message_new_method_return(pending->call, &reply);

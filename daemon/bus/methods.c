@@ -205,7 +205,8 @@ static int method_reconcile(sd_bus_message *m, void *userdata, sd_bus_error *err
 				 error);
 }
 
-static void declared(const char *error_name, const char *message, void *userdata)
+static void declared(_unused_ const char *text, const char *error_name, const char *message,
+		     void *userdata)
 {
 	_cleanup_(pending_freep) Pending *pending = userdata;
 	Face *f = pending->face;

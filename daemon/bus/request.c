@@ -188,17 +188,12 @@ void pending_reply_error(Pending *pending, const char *name, const char *message
 	sd_bus_reply_method_errorf(pending->call, name, "%s", str_or_empty(message));
 }
 
-void pending_reply_problem(Pending *pending, const char *what, const Problem *problem)
+void pending_answer(const char *text, const char *error_name, const char *message, void *userdata)
 {
-	_cleanup_free_ char *message = problem_message(problem, what);
+	_cleanup_(pending_freep) Pending *pending = userdata;
 
-	pending_reply_error(pending, problem_dbus_name(problem->error), message);
-}
-
-void pending_reply_failed(Pending *pending, const char *what, int error)
-{
-	sd_bus_reply_method_errorf(pending->call, problem_dbus_name(GPUPASS_ERROR_INTERNAL),
-				   "%s: %s\nState:  nothing was changed\n"
-				   "Remedy: see journalctl -u gpupassd",
-				   what, strerror(-error));
+	if (error_name)
+		pending_reply_error(pending, error_name, message);
+	else
+		sd_bus_reply_method_return(pending->call, "s", text);
 }

@@ -61,9 +61,8 @@ int begin(Face *face, sd_bus_message *m, const char *action, const char *group, 
 /* polkit learns no detail of the call: a caller who may read may read about every domain. */
 int begin_read(Face *face, sd_bus_message *m, Pending **ret, sd_bus_error *error);
 void pending_reply_error(Pending *pending, const char *name, const char *message);
-void pending_reply_problem(Pending *pending, const char *what, const Problem *problem);
-/* "cannot look for drift", because of this error. */
-void pending_reply_failed(Pending *pending, const char *what, int error);
+/* A ManagerAnswered, for a Pending, of what answers with a text. */
+void pending_answer(const char *text, const char *error_name, const char *message, void *userdata);
 DECLARE_FREE(Pending, pending_free)
 
 /* The handler must call authorize() after validation: the vtable lets everybody in. */

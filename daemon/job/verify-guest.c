@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/verify-guest.h"
 
-#include "core/verify/measure.h"
 #include "util/clock.h"
 
 /* The guest is only asked to print two small files. */

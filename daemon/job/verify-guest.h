@@ -3,8 +3,7 @@
 #pragma once
 
 #include "core/verify/guest-report.h"
-#include "core/verify/report.h"
-#include "core/verify/workload.h"
+#include "core/verify/measure.h"
 #include "job/place.h"
 
 /* NULL if the guest agent runs no programs. */

@@ -297,7 +297,6 @@ int verification_run(const JobPlace *place, const JobRequest *request, Verificat
 	uint64_t usual = TIMEOUT_USEC + (request->workload ? WORKLOAD_USEC : 0);
 	uint64_t timeout = request->timeout_usec > 0 ? request->timeout_usec : usual;
 	bool asks = v->obstacle == VERIFY_NOTHING;
-	VerifyMore more;
 	int r = 0;
 
 	v->asked_usec = now_realtime();
@@ -312,8 +311,9 @@ int verification_run(const JobPlace *place, const JobRequest *request, Verificat
 		keep_evidence(place, v);
 	if (r != 0)
 		return r;
-	more = (VerifyMore){ v->guest_report, v->workload };
-	v->json = verify_report_to_json(v->report, &v->input, v->found->domain->uuid, v->asked_usec,
-					&more);
+	v->json = verify_report_to_json(
+		v->report, &v->input, v->found->domain->uuid, v->asked_usec,
+		v->guest_report ? guest_report_to_json(v->guest_report) : NULL,
+		v->workload ? workload_to_json(v->workload, v->report) : NULL);
 	return 0;
 }

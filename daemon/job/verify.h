@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include "core/verify/guest-report.h"
+#include "core/verify/measure.h"
 #include "core/verify/verify.h"
 #include "job/note.h"
 #include "job/place.h"

@@ -9,12 +9,12 @@
 
 Trail *manager_trail(const Manager *m)
 {
-	return m->place.trail;
+	return m->place.job.trail;
 }
 
 uint64_t manager_audit_sequence(const Manager *m)
 {
-	return trail_sequence(m->place.trail);
+	return trail_sequence(m->place.job.trail);
 }
 
 void manager_audit_written(Manager *m)
@@ -71,11 +71,11 @@ void audit_job_ended(Manager *m, const JobRecord *job, JobState state, const cha
 	record.error = audit_text(job->error_name);
 	if (state == JOB_DONE && !record.reason && !job->changed)
 		record.reason = audit_text("nothing was changed");
-	trail_add(m->place.trail, &record, job->caller);
+	trail_add(m->place.job.trail, &record, job->caller);
 	if (!quarantine)
 		return;
 	record = record_of_job(job, AUDIT_QUARANTINED, quarantine);
-	trail_add(m->place.trail, &record, job->caller);
+	trail_add(m->place.job.trail, &record, job->caller);
 }
 
 void audit_job_note(Manager *m, const JobRecord *job, const JobNote *note)
@@ -91,7 +91,7 @@ void audit_job_note(Manager *m, const JobRecord *job, const JobNote *note)
 		return; /* decides nothing about a GPU */
 	record = record_of_job(job, AUDIT_RESET, note->text);
 	record.verdict = verdicts[note->kind];
-	trail_add_lazily(m->place.trail, &record, job->caller);
+	trail_add_lazily(m->place.job.trail, &record, job->caller);
 }
 
 void audit_drift(Manager *m, const DriftFinding *finding, bool gone)
@@ -101,7 +101,7 @@ void audit_drift(Manager *m, const DriftFinding *finding, bool gone)
 			     finding->domain_uuid, finding->domain_name, finding->what);
 
 	add_functions(&record, finding->functions, finding->n_functions);
-	trail_add(m->place.trail, &record, NULL);
+	trail_add(m->place.job.trail, &record, NULL);
 }
 
 void audit_foreign(Manager *m, const FenceFinding *finding, bool gone)
@@ -111,7 +111,7 @@ void audit_foreign(Manager *m, const FenceFinding *finding, bool gone)
 			     finding->domain_uuid, finding->domain_name, finding->what);
 
 	strv_split(finding->functions, ",", &record.functions);
-	trail_add(m->place.trail, &record, NULL);
+	trail_add(m->place.job.trail, &record, NULL);
 }
 
 void audit_boot_fault(Manager *m, const BootFault *fault)
@@ -121,7 +121,7 @@ void audit_boot_fault(Manager *m, const BootFault *fault)
 
 	record.verdict = AUDIT_FAILED;
 	add_functions(&record, &fault->bdf, 1);
-	trail_add(m->place.trail, &record, NULL);
+	trail_add(m->place.job.trail, &record, NULL);
 }
 
 void audit_recovered(Manager *m, const OpenJob *job, const Recovery *recovery)
@@ -141,13 +141,13 @@ void audit_recovered(Manager *m, const OpenJob *job, const Recovery *recovery)
 	record.verb = audit_text(operation_to_string(plan->operation));
 	for (size_t i = 0; i < plan->n_functions; i++)
 		add_functions(&record, &plan->functions[i].bdf, 1);
-	trail_add(m->place.trail, &record, NULL);
+	trail_add(m->place.job.trail, &record, NULL);
 	if (recovery->outcome != RECOVERED_QUARANTINED)
 		return;
 	record = record_about(AUDIT_QUARANTINED, plan->group, plan->domain_uuid, plan->domain_name,
 			      recovery->reason);
 	record.job = job->id;
-	trail_add(m->place.trail, &record, NULL);
+	trail_add(m->place.job.trail, &record, NULL);
 }
 
 void audit_end_unknown(Manager *m, const AuditRecord *begun, const char *reason)
@@ -158,5 +158,5 @@ void audit_end_unknown(Manager *m, const AuditRecord *begun, const char *reason)
 	record.job = begun->job;
 	record.verb = xstrdup(begun->verb);
 	strv_copy(begun->functions, &record.functions);
-	trail_add(m->place.trail, &record, NULL);
+	trail_add(m->place.job.trail, &record, NULL);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the manager decides or sees, as records of the audit trail; and reading the trail. */
+/* What the manager decides or sees, as records of the audit trail */
 #pragma once
 
-#include "core/audit/query.h"
 #include "core/drift/drift.h"
 #include "core/facts/boot-faults.h"
 #include "core/fence/report.h"
@@ -27,14 +26,3 @@ void audit_boot_fault(Manager *m, const BootFault *fault);
 void audit_end_unknown(Manager *m, const AuditRecord *begun, const char *reason);
 /* On a thread, too. */
 void audit_recovered(Manager *m, const OpenJob *job, const Recovery *recovery);
-
-/* Reads on a thread. `json` is NULL when `error` is negative. */
-typedef void (*ManagerAudit)(const char *json, int error, void *userdata);
-/* A page of the trail: schema org.gpupass1.audit-page/1. Copies the query. */
-int manager_get_audit(Manager *m, const AuditQuery *query, ManagerAudit done, void *userdata);
-/*
- * Which processes have a file of a GPU open now: schema org.gpupass1.holders/1. all: also of GPUs
- * that a job has in hand, or that are quarantined, where the look may have to wait.
- */
-typedef void (*ManagerHolders)(const char *json, const Problem *problem, void *userdata);
-int manager_get_holders(Manager *m, bool all, ManagerHolders done, void *userdata);

@@ -14,37 +14,24 @@
 typedef enum DeclareMode { DECLARE, FORGET, RELOAD } DeclareMode;
 
 typedef struct DeclareTask {
+	Inquiry inquiry; /* its rules are those that jobs go by now */
 	DeclareMode mode;
-	Manager *manager;
-	Host *host;
-	AssignmentStore *store;
-	Claims *claims;
-	Rules *before; /* that jobs go by now */
 	bool claimed;
-	const char *directory;
-	Policy policy;
-	Identities *known;
 	char *name;
 	char **members;	     /* to declare */
 	bool no_bridge_seen; /* of the only one, the caller says so */
 	/* outcome */
 	Rules *rules;
 	char **notes;
-	Problem *problem;
-	int result;
-	ManagerDeclared done;
-	void *userdata;
 } DeclareTask;
 
 static void declare_task_clear(DeclareTask *task)
 {
-	rules_unref(task->before);
-	identities_free(task->known);
+	inquiry_clear(&task->inquiry);
 	free(task->name);
 	strv_free(task->members);
 	rules_unref(task->rules);
 	strv_free(task->notes);
-	problem_free(task->problem);
 }
 
 DEFINE_LOCAL_FREE(DeclareTask, declare_task_free, declare_task_clear)
@@ -100,7 +87,7 @@ static int check_alone(DeclareTask *task, const Group *group)
 		return 0;
 	model = gpu_model(group->gpus[0]);
 	return problem_refuse(
-		&task->problem, GPUPASS_ERROR_LINKS_UNKNOWN,
+		&task->inquiry.problem, GPUPASS_ERROR_LINKS_UNKNOWN,
 		.reason = strf("a bridge may tie %s (%s) to another board", BDF_TEXT(&lead->bdf),
 			       model),
 		.cause = xstrdup("its GPU can have NVLink, and the host cannot see a bridge"),
@@ -111,8 +98,8 @@ static int check_alone(DeclareTask *task, const Group *group)
 
 static int look(DeclareTask *task, const Assignments *assignments, Inventory **ret)
 {
-	return inventory_take(task->host, task->rules, assignments, task->known, INSPECT_CONFIG_ALL,
-			      ret);
+	return inventory_take(task->inquiry.place.host, task->rules, assignments,
+			      task->inquiry.known, INSPECT_CONFIG_ALL, ret);
 }
 
 /* Checks that the declared group would be complete on this machine. */
@@ -122,7 +109,7 @@ static int check_group(DeclareTask *task, const Inventory *inventory)
 
 	if (group && group->state != GROUP_DEGRADED)
 		return check_alone(task, group);
-	return problem_refuse(&task->problem, GPUPASS_ERROR_NOT_BRIDGED,
+	return problem_refuse(&task->inquiry.problem, GPUPASS_ERROR_NOT_BRIDGED,
 			      .reason = xstrdup("these GPUs cannot be a group on this host"),
 			      .cause = xstrdup(group && group->reason
 						       ? group->reason
@@ -139,18 +126,18 @@ static int claim(DeclareTask *task, const Inventory *inventory, const Assignment
 		 uint64_t looked)
 {
 	_cleanup_(group_set_freep) GroupSet *before =
-		inventory_groups(inventory, task->before, assignments);
+		inventory_groups(inventory, task->inquiry.place.rules, assignments);
 	_cleanup_(footprint_clear) Footprint changes =
 		footprint_of_change(before, inventory->groups);
 
-	int r = claims_take(task->claims,
+	int r = claims_take(task->inquiry.place.claims,
 			    &(ClaimRequest){
 				    .kind = CLAIM_DECLARATION,
 				    .group = task->name,
 				    .footprint = &changes,
 				    .looked = looked,
 			    },
-			    &task->problem);
+			    &task->inquiry.problem);
 
 	task->claimed = r == 0;
 	return r;
@@ -170,7 +157,7 @@ static int check_unassigned(DeclareTask *task, const Assignments *assignments)
 		if (!a || strcmp(a->group_name, task->name) == 0)
 			continue;
 		return problem_refuse(
-			&task->problem, GPUPASS_ERROR_GROUP_BUSY,
+			&task->inquiry.problem, GPUPASS_ERROR_GROUP_BUSY,
 			.reason = strf("%s is assigned to %s as %s",
 				       BDF_TEXT(&mine->members[i].address), a->domain_name,
 				       a->group_name),
@@ -185,7 +172,8 @@ static int read_rules(DeclareTask *task)
 {
 	char **notes = NULL;
 	Rules *rules = NULL;
-	int r = config_load_rules(task->directory, &task->policy, &rules, &notes);
+	int r = config_load_rules(task->inquiry.manager->place.config_directory,
+				  &task->inquiry.manager->place.policy, &rules, &notes);
 
 	if (r < 0)
 		return r;
@@ -199,26 +187,26 @@ static int read_rules(DeclareTask *task)
 /* The claim comes last, when nothing but the disk can refuse any more. */
 static int declare(DeclareTask *task)
 {
-	uint64_t looked = claims_now(task->claims);
+	uint64_t looked = claims_now(task->inquiry.place.claims);
 	_cleanup_(assignments_freep) Assignments *assignments = NULL;
 	_cleanup_(inventory_freep) Inventory *inventory = NULL;
 	_cleanup_strv_ char **members = NULL;
 	_cleanup_free_ char *file = NULL, *text = NULL;
 	int r;
 
-	r = check_name(task->name, &task->problem);
+	r = check_name(task->name, &task->inquiry.problem);
 	for (char **member = task->members; r == 0 && member && *member; member++)
-		r = normalise(*member, &members, &task->problem);
+		r = normalise(*member, &members, &task->inquiry.problem);
 	if (r == 0)
 		r = read_rules(task);
 	if (r == 0)
-		assignments = assignment_store_load(task->store);
+		assignments = assignment_store_load(task->inquiry.place.store);
 	if (r != 0)
 		return r;
 	file = strf("groups.d/%s.conf", task->name);
 	text = declaration_to_text(task->name, members);
 	/* No other code has these rules yet, so we may still add to them. */
-	r = declarations_parse(task->rules->declarations, file, text, &task->problem);
+	r = declarations_parse(task->rules->declarations, file, text, &task->inquiry.problem);
 	if (r == 0)
 		r = check_unassigned(task, assignments);
 	if (r == 0)
@@ -227,12 +215,14 @@ static int declare(DeclareTask *task)
 		r = check_group(task, inventory);
 	if (r == 0)
 		r = claim(task, inventory, assignments, looked);
-	return r == 0 ? config_store_group(task->directory, task->name, text) : r;
+	return r == 0 ? config_store_group(task->inquiry.manager->place.config_directory,
+					   task->name, text)
+		      : r;
 }
 
 static int not_declared(DeclareTask *task)
 {
-	return problem_refuse(&task->problem, GPUPASS_ERROR_NO_SUCH_GROUP,
+	return problem_refuse(&task->inquiry.problem, GPUPASS_ERROR_NO_SUCH_GROUP,
 			      .reason = strf("no declaration names \"%s\"", task->name),
 			      .remedy = xstrdup("see: gpupass list"));
 }
@@ -246,7 +236,7 @@ static int check_own_file(DeclareTask *task, const Declaration *declaration)
 		in_file += str_starts_with(task->rules->declarations->items[i].source, expected);
 	if (in_file == 1 && str_starts_with(declaration->source, expected))
 		return 0;
-	return problem_refuse(&task->problem, GPUPASS_ERROR_INVALID_ARGUMENT,
+	return problem_refuse(&task->inquiry.problem, GPUPASS_ERROR_INVALID_ARGUMENT,
 			      .reason = xstrdup("its declaration was not made by gpupass declare"),
 			      .cause = xstrdup(declaration->source),
 			      .remedy = xstrdup("edit that file, then: systemctl reload gpupassd"));
@@ -254,7 +244,7 @@ static int check_own_file(DeclareTask *task, const Declaration *declaration)
 
 static int forget(DeclareTask *task)
 {
-	uint64_t looked = claims_now(task->claims);
+	uint64_t looked = claims_now(task->inquiry.place.claims);
 	_cleanup_(assignments_freep) Assignments *assignments = NULL;
 	_cleanup_(inventory_freep) Inventory *inventory = NULL;
 	const Declaration *declaration;
@@ -263,7 +253,7 @@ static int forget(DeclareTask *task)
 
 	r = read_rules(task);
 	if (r == 0)
-		assignments = assignment_store_load(task->store);
+		assignments = assignment_store_load(task->inquiry.place.store);
 	if (r != 0)
 		return r;
 	declaration = find_declaration(task->rules, task->name);
@@ -271,7 +261,7 @@ static int forget(DeclareTask *task)
 		return not_declared(task);
 	assignment = assignments_find_group(assignments, task->name);
 	if (assignment)
-		return problem_refuse(&task->problem, GPUPASS_ERROR_GROUP_BUSY,
+		return problem_refuse(&task->inquiry.problem, GPUPASS_ERROR_GROUP_BUSY,
 				      .reason =
 					      strf("it is assigned to %s", assignment->domain_name),
 				      .remedy = strf("release it first: gpupass release %s",
@@ -284,7 +274,9 @@ static int forget(DeclareTask *task)
 	r = look(task, assignments, &inventory);
 	if (r == 0)
 		r = claim(task, inventory, assignments, looked);
-	return r == 0 ? config_remove_group(task->directory, task->name) : r;
+	return r == 0 ? config_remove_group(task->inquiry.manager->place.config_directory,
+					    task->name)
+		      : r;
 }
 
 /* As long as jobs of the same functions end under its look. */
@@ -294,7 +286,7 @@ static int settle(DeclareTask *task, int (*change)(DeclareTask *task))
 
 	for (unsigned looks = 0; r == -ESTALE && looks < PREPARE_LOOKS_MAX; looks++)
 		r = change(task);
-	return r == -ESTALE ? prepare_too_busy(&task->problem) : r;
+	return r == -ESTALE ? prepare_too_busy(&task->inquiry.problem) : r;
 }
 
 static void declare_work(void *data)
@@ -302,30 +294,12 @@ static void declare_work(void *data)
 	DeclareTask *task = data;
 
 	if (task->mode == DECLARE)
-		task->result = settle(task, declare);
+		task->inquiry.result = settle(task, declare);
 	else if (task->mode == FORGET)
-		task->result = settle(task, forget);
+		task->inquiry.result = settle(task, forget);
 	/* Read what the files have now, and not what we meant to write. */
-	if (task->result == 0)
-		task->result = read_rules(task);
-}
-
-static void tell(DeclareTask *task)
-{
-	_cleanup_free_ char *prefix = NULL, *message = NULL;
-	const char *name;
-
-	if (!task->done)
-		return;
-	if (task->result == 0) {
-		task->done(NULL, NULL, task->userdata);
-		return;
-	}
-	prefix = strf("cannot %s %s", task->mode == DECLARE ? "declare" : "forget", task->name);
-	name = problem_dbus_name(task->problem ? task->problem->error : GPUPASS_ERROR_INTERNAL);
-	message = task->problem ? problem_message(task->problem, prefix)
-				: strf("%s: %s", prefix, strerror(-task->result));
-	task->done(name, message, task->userdata);
+	if (task->inquiry.result == 0)
+		task->inquiry.result = read_rules(task);
 }
 
 /* Answers the caller once the picture shows the declared group. */
@@ -333,59 +307,46 @@ static void declare_visible(void *userdata)
 {
 	_cleanup_(declare_task_freep) DeclareTask *task = userdata;
 
-	tell(task);
+	if (task->inquiry.done)
+		inquiry_answer(&task->inquiry);
 }
 
 static void declare_done(void *data)
 {
 	DeclareTask *task = data;
-	Manager *m = task->manager;
+	Manager *m = task->inquiry.manager;
 
-	if (task->result == 0)
+	if (task->inquiry.result == 0)
 		manager_set_rules(m, TAKE_PTR(task->rules), TAKE_PTR(task->notes));
 	if (task->claimed)
-		claims_release_declaration(m->claims, task->name);
-	if (task->result != 0) {
-		declare_visible(task);
-		return;
-	}
-	if (manager_rescan(m, declare_visible, task) < 0)
+		claims_release_declaration(m->place.job.claims, task->name);
+	if (task->inquiry.result != 0 || manager_rescan(m, declare_visible, task) < 0)
 		declare_visible(task);
 }
 
 static int start(Manager *m, DeclareMode mode, const char *name, char *const *members,
-		 bool no_bridge_seen, ManagerDeclared done, void *userdata)
+		 bool no_bridge_seen, ManagerAnswered done, void *userdata)
 {
 	_cleanup_(declare_task_freep) DeclareTask *task = xcalloc(1, sizeof(DeclareTask));
-	int r;
 
+	inquiry_begin(&task->inquiry, m,
+		      strf("cannot %s %s", mode == DECLARE ? "declare" : "forget", name), done,
+		      userdata);
+	task->inquiry.changes = true;
 	task->mode = mode;
 	task->no_bridge_seen = no_bridge_seen;
-	task->manager = m;
-	task->host = m->place.host;
-	task->claims = m->claims;
-	task->before = rules_ref(m->rules);
-	task->store = m->place.store;
-	task->directory = m->place.config_directory;
-	task->policy = m->place.policy;
-	task->done = done;
-	task->userdata = userdata;
 	task->name = xstrdup(name);
-	identities_copy(m->inventory ? m->inventory->identities : NULL, &task->known);
 	strv_copy(members, &task->members);
-	r = mailbox_run(m->place.mailbox, declare_work, declare_done, task);
-	if (r >= 0)
-		TAKE_PTR(task);
-	return r;
+	return TASK_RUN(m, declare_work, declare_done, task);
 }
 
 int manager_declare(Manager *m, const char *name, char *const *members, bool no_bridge_seen,
-		    ManagerDeclared done, void *userdata)
+		    ManagerAnswered done, void *userdata)
 {
 	return start(m, DECLARE, name, members, no_bridge_seen, done, userdata);
 }
 
-int manager_forget(Manager *m, const char *name, ManagerDeclared done, void *userdata)
+int manager_forget(Manager *m, const char *name, ManagerAnswered done, void *userdata)
 {
 	return start(m, FORGET, name, NULL, false, done, userdata);
 }

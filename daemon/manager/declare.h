@@ -10,7 +10,7 @@
 
 /* Calls `done` when the picture shows the outcome. */
 int manager_declare(Manager *m, const char *name, char *const *members, bool no_bridge_seen,
-		    ManagerDeclared done, void *userdata);
-int manager_forget(Manager *m, const char *name, ManagerDeclared done, void *userdata);
+		    ManagerAnswered done, void *userdata);
+int manager_forget(Manager *m, const char *name, ManagerAnswered done, void *userdata);
 /* Reads groups.d again, after a person has edited it. */
 int manager_reload(Manager *m);

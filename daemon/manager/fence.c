@@ -13,7 +13,6 @@
 
 typedef struct FenceTask {
 	Manager *manager;
-	FenceStore *store;
 	Fence *fence; /* NULL: nothing is known that could be written */
 	uint32_t *ended;
 	size_t n_ended;
@@ -51,9 +50,9 @@ static Fence *make(const Manager *m)
 					 .uses = m->uses,
 					 .health = m->health,
 					 .n_health = m->n_health,
-					 .boot_id = m->place.journal->boot_id,
+					 .boot_id = m->place.job.journal->boot_id,
 					 .quarantine = quarantine_of,
-					 .userdata = m->claims });
+					 .userdata = m->place.job.claims });
 }
 
 static void fence_work(void *data)
@@ -61,8 +60,8 @@ static void fence_work(void *data)
 	FenceTask *task = data;
 
 	if (task->fence)
-		task->result = fence_store_update(task->store, task->fence, task->ended,
-						  task->n_ended, now_realtime());
+		task->result = fence_store_update(task->manager->place.job.fence, task->fence,
+						  task->ended, task->n_ended, now_realtime());
 }
 
 /* What the file still keeps closed stays closed until a later look can write it. */
@@ -77,24 +76,15 @@ static void keep_for_later(Manager *m, FenceTask *task)
 static void fence_done(void *data)
 {
 	_cleanup_(fence_task_freep) FenceTask *task = data;
-	_cleanup_free_ char *told = NULL;
 	Manager *m = task->manager;
 
-	told = m->fence_note;
-	m->fence_note = NULL;
-	if (task->result < 0) {
-		disk_watch_note(m->disk, "the fence", task->result);
-		m->fence_note = strf("the fence of libvirt's hook could not be written, so domains "
-				     "may be refused their GPUs: %s",
-				     strerror(-task->result));
-		if (!told)
-			log_as(LOG_ERR, LOG_ID_NOT_WRITTEN,
-			       "the fence of libvirt's hook could not be written: %s",
-			       strerror(-task->result));
+	manager_note_unwritten(m, &m->fence_note, "the fence", task->result,
+			       "the fence of libvirt's hook could not be written",
+			       ", so domains may be refused their GPUs");
+	if (task->result < 0)
 		keep_for_later(m, task);
-	} else if (task->fence) {
+	else if (task->fence)
 		m->fence_usec = now_realtime();
-	}
 	look_finished(m, &m->fence_look);
 }
 
@@ -107,17 +97,14 @@ static int fence_start(Manager *m)
 	if (m->inventory && m->assignments)
 		task->fence = make(m);
 	task->manager = m;
-	task->store = m->place.fence;
 	if (task->fence) {
 		task->ended = TAKE_PTR(m->fence_ended);
 		task->n_ended = m->n_fence_ended;
 		m->n_fence_ended = 0;
 	}
-	r = mailbox_run(m->place.mailbox, fence_work, fence_done, task);
+	r = TASK_RUN(m, fence_work, fence_done, task);
 	if (r < 0)
 		keep_for_later(m, task);
-	else
-		TAKE_PTR(task);
 	return r;
 }
 

@@ -104,7 +104,7 @@ static void health_work(void *data)
 	HealthTask *task = data;
 	Manager *m = task->manager;
 
-	health_look(m->health_look, m->place.host, task->pointers, task->n, &task->items);
+	health_look(m->place.job.health, m->place.job.host, task->pointers, task->n, &task->items);
 }
 
 static void health_done(void *data)
@@ -142,10 +142,8 @@ static int health_start(Manager *m)
 	for (size_t i = 0; i < gpus->n_gpus; i++)
 		if (!in_hand(m, &gpus->gpus[i]))
 			add_lead(task, gpus->gpus[i].lead);
-	r = mailbox_run(m->place.mailbox, health_work, health_done, task);
+	r = TASK_RUN(m, health_work, health_done, task);
 	m->health_running = r >= 0;
-	if (r >= 0)
-		TAKE_PTR(task);
 	return r;
 }
 

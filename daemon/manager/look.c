@@ -103,11 +103,6 @@ void look_finished(Manager *m, Look *look)
 
 typedef struct ScanTask {
 	Manager *manager;
-	Host *host;
-	AssignmentStore *store;
-	TenantStore *tenant_store;
-	ReceiptStore *receipts;
-	TopologyStore *topology;
 	bool first; /* of this daemon: all receipts are read */
 	Rules *rules;
 	Identities *known;
@@ -166,37 +161,39 @@ static bool concerns_gpus(const ScanTask *task, const PciSnapshot *now)
 /* NULL: everything is to be read. */
 static PciSnapshot *scan_changed(const ScanTask *task)
 {
+	Host *host = task->manager->place.job.host;
 	PciSnapshot *now = NULL;
 
 	if (task->before)
-		(void)task->host->ops->scan_changed(task->host, task->before, task->changed,
-						    task->n_changed, &now);
+		(void)host->ops->scan_changed(host, task->before, task->changed, task->n_changed,
+					      &now);
 	return now;
 }
 
 static void scan_work(void *data)
 {
 	ScanTask *task = data;
+	const JobPlace *place = &task->manager->place.job;
 	PciSnapshot *now = scan_changed(task);
 
 	if (now && !concerns_gpus(task, now)) {
 		task->renewed = now;
 		return;
 	}
-	task->assignments = assignment_store_load(task->store);
+	task->assignments = assignment_store_load(place->store);
 	if (now)
-		task->result = inventory_derive(task->host, now, task->rules, task->assignments,
+		task->result = inventory_derive(place->host, now, task->rules, task->assignments,
 						task->known, INSPECT_CONFIG_ALL, &task->inventory);
 	else
-		task->result = inventory_take(task->host, task->rules, task->assignments,
+		task->result = inventory_take(place->host, task->rules, task->assignments,
 					      task->known, INSPECT_CONFIG_ALL, &task->inventory);
 	if (task->result >= 0)
-		task->tenants = tenant_store_load(task->tenant_store);
-	if (task->receipts && task->first)
-		records_load(task->receipts, NULL, NULL);
-	else if (task->receipts)
-		records_review(task->receipts);
-	records_review(&task->topology->records);
+		task->tenants = tenant_store_load(place->tenants);
+	if (place->receipts && task->first)
+		records_load(place->receipts, NULL, NULL);
+	else if (place->receipts)
+		records_review(place->receipts);
+	records_review(&place->topology->records);
 }
 
 static void take_over(Manager *m, ScanTask *task)
@@ -207,7 +204,7 @@ static void take_over(Manager *m, ScanTask *task)
 	m->assignments = TAKE_PTR(task->assignments);
 	tenants_free(m->tenants);
 	m->tenants = TAKE_PTR(task->tenants);
-	claims_settle(m->claims, m->inventory->groups);
+	claims_settle(m->place.job.claims, m->inventory->groups);
 }
 
 static void scan_done(void *data)
@@ -253,33 +250,26 @@ static void set_scope(Manager *m, ScanTask *task)
 
 static int scan_start(Manager *m)
 {
-	_cleanup_(evidence_unrefp) Evidence *evidence = topology_store_get(m->place.topology);
+	_cleanup_(evidence_unrefp) Evidence *evidence = topology_store_get(m->place.job.topology);
 	_cleanup_(scan_task_freep) ScanTask *task = xcalloc(1, sizeof(ScanTask));
 	int r;
 
 	task->manager = m;
-	task->host = m->place.host;
-	task->store = m->place.store;
-	task->tenant_store = m->place.tenants;
-	task->receipts = m->place.receipts;
-	task->topology = m->place.topology;
 	task->first = !m->inventory;
 	task->rules = rules_ref(m->rules);
 	set_scope(m, task);
 	identities_copy(m->inventory ? m->inventory->identities : NULL, &task->known);
 	identities_set_evidence(task->known, evidence);
-	r = mailbox_run(m->place.mailbox, scan_work, scan_done, task);
+	r = TASK_RUN(m, scan_work, scan_done, task);
 	if (r < 0)
 		return r;
 	m->scan_whole = false;
 	m->n_changed = 0;
-	TAKE_PTR(task);
 	return 0;
 }
 
 typedef struct UsesTask {
 	Manager *manager;
-	Host *host;
 	bool fresh;
 	DomainUses *uses;
 	uint64_t looked;
@@ -287,12 +277,20 @@ typedef struct UsesTask {
 	int result;
 } UsesTask;
 
+static void uses_task_clear(UsesTask *task)
+{
+	domain_uses_free(task->uses);
+	problem_free(task->problem);
+}
+
+DEFINE_LOCAL_FREE(UsesTask, uses_task_free, uses_task_clear)
+
 static void uses_work(void *data)
 {
 	UsesTask *task = data;
+	Host *host = task->manager->place.job.host;
 
-	task->result =
-		task->host->ops->domain_uses(task->host, task->fresh, &task->uses, &task->problem);
+	task->result = host->ops->domain_uses(host, task->fresh, &task->uses, &task->problem);
 }
 
 static char *uses_note(const Problem *problem, int error)
@@ -306,7 +304,7 @@ static char *uses_note(const Problem *problem, int error)
 
 static void uses_done(void *data)
 {
-	UsesTask *task = data;
+	_cleanup_(uses_task_freep) UsesTask *task = data;
 	Manager *m = task->manager;
 
 	/* When domains cannot be read, forget the old uses: "not known" is better than outdated. */
@@ -315,8 +313,6 @@ static void uses_done(void *data)
 	m->uses_looked = task->looked;
 	free(m->uses_note);
 	m->uses_note = task->result == 0 ? NULL : uses_note(task->problem, task->result);
-	problem_free(task->problem);
-	free(task);
 	m->fence_old = true;
 	manager_observe(m);
 	look_finished(m, &m->uses_look);
@@ -325,17 +321,16 @@ static void uses_done(void *data)
 
 static int uses_start(Manager *m)
 {
-	UsesTask *task = xcalloc(1, sizeof(UsesTask));
+	_cleanup_(uses_task_freep) UsesTask *task = xcalloc(1, sizeof(UsesTask));
 	int r;
 
-	*task = (UsesTask){ .manager = m,
-			    .host = m->place.host,
-			    .fresh = m->uses_fresh,
-			    .looked = claims_now(m->claims) };
-	r = mailbox_run(m->place.mailbox, uses_work, uses_done, task);
-	if (r < 0)
-		free(task);
-	else
+	*task = (UsesTask){
+		.manager = m,
+		.fresh = m->uses_fresh,
+		.looked = claims_now(m->place.job.claims),
+	};
+	r = TASK_RUN(m, uses_work, uses_done, task);
+	if (r >= 0)
 		m->uses_fresh = false;
 	return r;
 }

@@ -6,25 +6,20 @@
  */
 #pragma once
 
+#include "manager/asks.h"
 #include "manager/audit.h"
 #include "manager/boot.h"
-#include "manager/cancel.h"
-#include "manager/clear.h"
 #include "manager/declare.h"
-#include "manager/doctor.h"
 #include "manager/fence.h"
-#include "manager/find.h"
-#include "manager/foreign.h"
 #include "manager/health.h"
-#include "manager/inspect.h"
 #include "manager/jobs.h"
 #include "manager/look.h"
 #include "manager/metrics.h"
 #include "manager/picture.h"
 #include "manager/records.h"
 #include "manager/recover.h"
-#include "manager/tenants.h"
 #include "manager/types.h"
+#include "manager/upkeep.h"
 #include "manager/verdicts.h"
 
 int manager_new(const ManagerPlace *place, Manager **ret);

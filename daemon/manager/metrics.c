@@ -9,13 +9,6 @@
 /* More groups than any host has: records can name ones that are gone. */
 #define GROUPS_MAX 256
 
-void manager_count_step(Manager *m, const JobRecord *job, const JobEvent *event)
-{
-	if (event->step < job->n_steps)
-		metrics_step(&m->metrics, job->steps[event->step].kind, event->step_state,
-			     event->duration_usec);
-}
-
 /* Adds one finding about the group to an object of groups. */
 static void add_finding(json_t *groups, const char *group)
 {
@@ -60,13 +53,13 @@ char *manager_metrics(const Manager *m, uint64_t denied, uint64_t limited)
 	_cleanup_json_ json_t *o = NULL, *counted = metrics_to_json(&m->metrics);
 	size_t jobs, quarantines;
 
-	claims_count(m->claims, &jobs, &quarantines);
+	claims_count(m->place.job.claims, &jobs, &quarantines);
 	o = json_build("{s:s, s:I, s:I, s:{s:I, s:I}, s:I, s:o, s:o, s:o}", "schema",
 		       GPUPASS_SCHEMA_METRICS, "claims", (json_int_t)jobs, "quarantines",
 		       (json_int_t)quarantines, "refused_calls", "denied", (json_int_t)denied,
 		       "limited", (json_int_t)limited, "drift_searched_usec",
 		       (json_int_t)m->drift_usec, "drift", drift_by_group(m->drift), "foreign",
-		       foreign_by_group(m->foreign), "audit", trail_to_json(m->place.trail));
+		       foreign_by_group(m->foreign), "audit", trail_to_json(m->place.job.trail));
 	json_made(json_object_update(o, counted) < 0 ? NULL : o);
 	return json_dumps(o, JSON_COMPACT);
 }

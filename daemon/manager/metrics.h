@@ -4,7 +4,5 @@
 
 #include "manager/types.h"
 
-/* Before the record takes the event's texts. */
-void manager_count_step(Manager *m, const JobRecord *job, const JobEvent *event);
 /* Schema org.gpupass1.metrics/1. denied, limited: calls, by the bus. */
 char *manager_metrics(const Manager *m, uint64_t denied, uint64_t limited);

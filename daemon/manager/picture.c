@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/picture.h"
 
+#include "core/facts/kept.h"
 #include "core/group/observe.h"
+#include "manager/audit.h"
 #include "manager/boot.h"
-#include "manager/drift.h"
-#include "manager/foreign.h"
-#include "manager/kept-notes.h"
 #include "manager/records.h"
 #include "manager/state.h"
+#include "util/clock.h"
 #include "util/log.h"
 #include "util/text.h"
 
@@ -44,7 +44,8 @@ static void overlay(Manager *m, Group *group)
 		return;
 	}
 	for (size_t i = 0; i < group->n_gpus && !reason; i++)
-		reason = claims_quarantine_reason(m->claims, &group->gpus[i]->lead->bdf, NULL);
+		reason = claims_quarantine_reason(m->place.job.claims, &group->gpus[i]->lead->bdf,
+						  NULL);
 	if (reason)
 		set_moving(group, GROUP_QUARANTINED, reason);
 	else if (group->state == GROUP_DEGRADED)
@@ -91,9 +92,9 @@ static void note_faults(const RecordFaults *faults, char ***notes)
 static void note_files(Manager *m)
 {
 	RecordStore *const stores[] = {
-		m->place.store ? m->place.store->kept : NULL,
-		m->place.receipts,
-		m->place.topology ? &m->place.topology->records : NULL,
+		m->place.job.store ? m->place.job.store->kept : NULL,
+		m->place.job.receipts,
+		m->place.job.topology ? &m->place.job.topology->records : NULL,
 	};
 	char **notes = NULL;
 
@@ -111,10 +112,34 @@ static void note_files(Manager *m)
 	m->file_notes = notes;
 }
 
+/* Its boards are those of one group, which is kept by this file. */
+static bool is_in_force(const Manager *m, const Assignment *kept)
+{
+	const Group *group = group_set_find_gpu(m->inventory->groups, &kept->functions[0].bdf);
+
+	return group && group->kept == KEPT_ASKED;
+}
+
+/* Each kept group that a person asked for and that is no group as it was then. */
+static void note_kept(const Manager *m, char ***notes)
+{
+	for (size_t i = 0; m->inventory && m->assignments && i < m->assignments->n_kept; i++) {
+		const Assignment *kept = m->assignments->kept[i];
+
+		if (kept->kept != KEPT_ASKED || is_in_force(m, kept))
+			continue;
+		strv_appendf(notes,
+			     "%s was to be kept on vfio-pci (gpupass bind --persist), but its "
+			     "boards at %s and elsewhere are not there as they were, or not one "
+			     "group; bind it again with --persist, or remove kept.d/%s",
+			     kept->group_name, BDF_TEXT(&kept->functions[0].bdf), kept->file);
+	}
+}
+
 static char **collect_notes(Manager *m)
 {
 	char **notes = NULL;
-	_cleanup_free_ char *disk = disk_watch_reason(m->disk);
+	_cleanup_free_ char *disk = disk_watch_reason(m->place.job.disk);
 	char *const *sources[] = { m->config_notes, m->file_notes, m->state_notes,
 				   m->inventory ? m->inventory->groups->notes : NULL };
 
@@ -131,7 +156,7 @@ static char **collect_notes(Manager *m)
 		strv_append(&notes, m->tenants_note);
 	if (m->kept_note)
 		strv_append(&notes, m->kept_note);
-	manager_note_kept(m, &notes);
+	note_kept(m, &notes);
 	if (m->fence_note)
 		strv_append(&notes, m->fence_note);
 	tenancy_notes(&(TenancyFacts){ .tenants = m->tenants,
@@ -147,11 +172,113 @@ static char **collect_notes(Manager *m)
 	if (m->drift && m->drift->n_items > 0)
 		strv_appendf(&notes, "%zu finding%s of drift; see: gpupass reconcile --dry-run",
 			     m->drift->n_items, m->drift->n_items == 1 ? "" : "s");
-	claims_note_files(m->claims, &notes);
+	claims_note_files(m->place.job.claims, &notes);
 	for (size_t i = 0; i < ELEMENTS(sources); i++)
 		for (char *const *note = sources[i]; note && *note; note++)
 			strv_append(&notes, *note);
 	return notes;
+}
+
+/* ---- what a picture brings to light ---- */
+
+static void log_drift_finding(Manager *m, const DriftFinding *finding, bool gone)
+{
+	const LogFields fields = {
+		.message_id = gone ? LOG_ID_DRIFT_GONE : LOG_ID_DRIFT,
+		.group = finding->group,
+		.domain = finding->domain_name,
+		.domain_uuid = finding->domain_uuid,
+	};
+
+	if (finding->kind == DRIFT_UNREAD)
+		; /* the note of the file is logged */
+	else if (gone)
+		log_line(LOG_NOTICE, &fields, "drift of %s is gone: %s", finding->group,
+			 finding->what);
+	else
+		log_line(LOG_WARNING, &fields, "drift of %s: %s (remedy: %s)", finding->group,
+			 finding->what, finding->remedy);
+	audit_drift(m, finding, gone);
+	*(gone ? &m->metrics.drift_gone : &m->metrics.drift_found) += 1;
+}
+
+static void log_drift(Manager *m, const Drift *before, const Drift *now)
+{
+	for (size_t i = 0; before && i < before->n_items; i++)
+		if (!drift_has(now, &before->items[i]))
+			log_drift_finding(m, &before->items[i], true);
+	for (size_t i = 0; i < now->n_items; i++)
+		if (!drift_has(before, &now->items[i]))
+			log_drift_finding(m, &now->items[i], false);
+}
+
+/* Each finding is logged once when it comes and once when it goes. */
+static void observe_drift(Manager *m)
+{
+	Drift *now = NULL;
+	DriftFacts facts;
+
+	/*
+	 * Half of a job, or half of the facts, is no drift: the previous findings stay until then.
+	 */
+	if (!m->inventory || !m->assignments || !m->uses || manager_job_runs(m))
+		return;
+	facts = (DriftFacts){
+		.snapshot = m->inventory->snapshot,
+		.groups = m->inventory->groups,
+		.uses = m->uses,
+		.assignments = m->assignments,
+		.boot = m->boot,
+	};
+	now = drift_find(&facts);
+	m->drift_usec = now_realtime();
+	log_drift(m, m->drift, now);
+	drift_free(m->drift);
+	m->drift = now;
+	m->hooks->drift_found(m);
+}
+
+static void report_foreign(Manager *m, const FenceFinding *f, bool gone)
+{
+	const LogFields fields = {
+		.message_id = gone ? LOG_ID_FOREIGN_GONE : LOG_ID_FOREIGN,
+		.group = f->group,
+		.domain = f->domain_name,
+		.domain_uuid = f->domain_uuid,
+		.functions = f->functions,
+	};
+
+	if (gone)
+		log_line(LOG_NOTICE, &fields, "no longer so: %s", f->what);
+	else
+		log_line(f->running ? LOG_ERR : LOG_WARNING, &fields, "%s (remedy: %s)", f->what,
+			 f->remedy);
+	audit_foreign(m, f, gone);
+	*(gone ? &m->metrics.foreign_gone : &m->metrics.foreign_found) += 1;
+}
+
+static void report_all_foreign(Manager *m, const FenceReport *before, const FenceReport *now)
+{
+	for (size_t i = 0; before && i < before->n_items; i++)
+		if (!fence_report_has(now, &before->items[i]))
+			report_foreign(m, &before->items[i], true);
+	for (size_t i = 0; i < now->n_items; i++)
+		if (!fence_report_has(before, &now->items[i]))
+			report_foreign(m, &now->items[i], false);
+}
+
+/* Domains that have a part of a group, or a group that is not assigned to them. */
+static void observe_foreign(Manager *m)
+{
+	FenceReport *now = NULL;
+
+	/* A job puts functions into a domain one after another. */
+	if (!m->inventory || !m->assignments || !m->uses || manager_job_runs(m))
+		return;
+	now = fence_report(m->inventory->groups, m->uses, m->assignments, m->rules->declarations);
+	report_all_foreign(m, m->foreign, now);
+	fence_report_free(m->foreign);
+	m->foreign = now;
 }
 
 void manager_observe(Manager *m)
@@ -160,8 +287,8 @@ void manager_observe(Manager *m)
 		groups_observe(m->inventory->groups, m->uses, m->assignments, &m->rules->policy);
 	for (size_t i = 0; m->inventory && i < m->inventory->groups->n_items; i++)
 		overlay(m, &m->inventory->groups->items[i]);
-	manager_observe_drift(m);
-	manager_observe_foreign(m);
+	observe_drift(m);
+	observe_foreign(m);
 	note_files(m);
 	strv_free(m->notes);
 	m->notes = collect_notes(m);

@@ -37,7 +37,7 @@ void manager_note_numbers(int error)
 
 void manager_give_numbers_back(Manager *m)
 {
-	number_store_give_back(m->place.numbers, m->last_job);
+	number_store_give_back(m->place.job.numbers, m->last_job);
 }
 
 static void keep_highest(Manager *m, uint32_t job)
@@ -51,17 +51,17 @@ static void load_numbers(Manager *m, const JournalFound *found)
 {
 	_cleanup_(record_faults_clear) RecordFaults faults = { 0 };
 	_cleanup_strv_ char **notes = NULL;
-	const TrailJobs *jobs = trail_jobs(m->place.trail);
+	const TrailJobs *jobs = trail_jobs(m->place.job.trail);
 
 	m->last_job = found->last;
 	if (jobs)
 		keep_highest(m, jobs->last);
-	if (m->place.numbers)
-		keep_highest(m, number_store_load(m->place.numbers, &faults));
+	if (m->place.job.numbers)
+		keep_highest(m, number_store_load(m->place.job.numbers, &faults));
 	for (size_t i = 0; i < faults.n_items; i++)
 		strv_append_take(&notes, record_fault_note(&faults.items[i]));
 	take_notes(m, notes);
-	manager_note_numbers(number_store_reserve(m->place.numbers, m->last_job));
+	manager_note_numbers(number_store_reserve(m->place.job.numbers, m->last_job));
 }
 
 /* Logs them once. The picture has a note for each while the claim lasts. */
@@ -69,7 +69,7 @@ static void log_unread(const Manager *m)
 {
 	_cleanup_strv_ char **lines = NULL;
 
-	claims_note_files(m->claims, &lines);
+	claims_note_files(m->place.job.claims, &lines);
 	for (char **line = lines; line && *line; line++)
 		log_as(LOG_ERR, LOG_ID_QUARANTINED, "%s", *line);
 }
@@ -105,8 +105,8 @@ static void keep_lost_apart(Manager *m, const AuditRecord *begun)
 			return;
 	if (n == 0 || !begun->group)
 		return;
-	claims_add_quarantine(m->claims, begun->group, functions, n, NULL, reason);
-	(void)quarantine_store_save(m->place.quarantine,
+	claims_add_quarantine(m->place.job.claims, begun->group, functions, n, NULL, reason);
+	(void)quarantine_store_save(m->place.job.quarantine,
 				    &(Quarantine){ .group = begun->group,
 						   .functions = functions,
 						   .n_functions = n,
@@ -129,7 +129,7 @@ static void keep_lost_apart(Manager *m, const AuditRecord *begun)
  */
 static void compare_with_trail(Manager *m, const JournalFound *found)
 {
-	const TrailJobs *jobs = trail_jobs(m->place.trail);
+	const TrailJobs *jobs = trail_jobs(m->place.job.trail);
 
 	for (size_t i = 0; jobs && i < jobs->n_open; i++) {
 		const AuditRecord *begun = &jobs->open[i];
@@ -149,7 +149,7 @@ static void keep_all_apart(Manager *m, int error)
 	_cleanup_(record_faults_clear) RecordFaults faults = { 0 };
 
 	record_faults_add(&faults, &journal_kind, "", error, NULL, NULL, 0);
-	claims_add_fault(m->claims, &faults.items[0]);
+	claims_add_fault(m->place.job.claims, &faults.items[0]);
 }
 
 int manager_load_state(Manager *m)
@@ -158,14 +158,14 @@ int manager_load_state(Manager *m)
 	_cleanup_(journal_found_clear) JournalFound found = { 0 };
 	int r;
 
-	quarantine_store_load(m->place.quarantine, m->claims);
-	topology_store_load(m->place.topology);
-	r = journal_load(m->place.journal, m->claims, &found);
+	quarantine_store_load(m->place.job.quarantine, m->place.job.claims);
+	topology_store_load(m->place.job.topology);
+	r = journal_load(m->place.job.journal, m->place.job.claims, &found);
 	if (r < 0)
 		keep_all_apart(m, r);
 	compare_with_trail(m, &found);
 	take_notes(m, found.notes);
-	take_notes(m, trail_faults(m->place.trail));
+	take_notes(m, trail_faults(m->place.job.trail));
 	load_numbers(m, &found);
 	m->open_jobs = TAKE_PTR(found.jobs);
 	m->n_open_jobs = found.n_jobs;
@@ -320,7 +320,7 @@ int manager_recover(Manager *m, ManagerDone done, void *userdata)
 	task->place.known = NULL; /* the loop may replace it; recovery needs none */
 	task->place.rules = rules_ref(task->place.rules);
 	keep_numbers(m);
-	r = mailbox_run(m->place.mailbox, recover_work, recover_done, task);
+	r = TASK_RUN(m, recover_work, recover_done, task);
 	if (r < 0) {
 		rules_unref(task->place.rules);
 		free(task);

@@ -50,9 +50,6 @@ struct Manager {
 	ManagerPlace place;
 	ManagerListener listener;
 	const ManagerHooks *hooks;
-	Claims *claims;
-	DiskWatch *disk;
-	HealthLook *health_look;
 	Rules *rules;
 	char **config_notes; /* of groups.d */
 
@@ -105,7 +102,7 @@ struct Manager {
 	BootFaults *boot;     /* NULL: nothing failed at boot, as far as is known */
 	Drift *drift;	      /* NULL: not looked for yet */
 	FenceReport *foreign; /* likewise */
-	bool adopted;	      /* manager_adopt() has begun its jobs */
+	bool adopted;	      /* adopt() has begun its jobs */
 	uint64_t drift_usec;  /* CLOCK_REALTIME of the last search for drift; 0: none */
 	Metrics metrics;      /* what was counted since the start; the loop's alone */
 };
@@ -114,6 +111,45 @@ struct Manager {
  * What a job works with, as of now. Borrowed: a thread needs copies of what the loop may replace.
  */
 JobPlace manager_job_place(Manager *m);
+
+/* Runs work(task) on a thread, and done(task) on the loop. < 0: the task stays the caller's. */
+#define TASK_RUN(m, work, done, task)                                                              \
+	({                                                                                         \
+		int task_run_ = mailbox_run((m)->place.mailbox, work, done, task);                 \
+		if (task_run_ >= 0)                                                                \
+			TAKE_PTR(task);                                                            \
+		task_run_;                                                                         \
+	})
+
+/* What somebody asked for, while a thread works on it. The first member of what it needs besides. */
+typedef struct Inquiry {
+	Manager *manager;
+	JobPlace place;	   /* the thread's own: */
+	Identities *known; /* its place.known */
+	char *prefix;	   /* "cannot look", of the answer */
+	bool changes;	   /* a failure may have changed something */
+	/* the outcome */
+	char *text;
+	Problem *problem;
+	int result;
+	ManagerAnswered done;
+	void *userdata;
+} Inquiry;
+
+/* Takes the prefix. */
+void inquiry_begin(Inquiry *inquiry, Manager *m, char *prefix, ManagerAnswered done,
+		   void *userdata);
+void inquiry_answer(const Inquiry *inquiry);
+void inquiry_clear(Inquiry *inquiry);
+DECLARE_FREE(Inquiry, inquiry_free)
+
+/*
+ * Keeps why what `words` says could not be written, for the picture, and logs it, unless it failed
+ * before, too. so: what follows from it, for the picture only. error 0: it was written.
+ */
+void manager_note_unwritten(Manager *m, char **note, const char *what, int error, const char *words,
+			    const char *so);
+
 /*
  * look.c: requests a look of this kind, and ends it. done (may be NULL) is called after one that
  * began after this request. < 0: it is not called, and userdata stays the caller's.

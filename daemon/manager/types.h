@@ -4,7 +4,6 @@
 
 #include "job/job.h"
 #include "job/place.h"
-#include "store/numbers.h"
 
 typedef struct JobStep {
 	StepKind kind;
@@ -59,16 +58,7 @@ typedef struct ManagerListener {
 /* All borrowed for the life of the manager. */
 typedef struct ManagerPlace {
 	Mailbox *mailbox;
-	Host *host;
-	AssignmentStore *store;
-	ReceiptStore *receipts;
-	Journal *journal;
-	NumberStore *numbers; /* NULL: numbers begin anew (tests) */
-	QuarantineStore *quarantine;
-	TenantStore *tenants;
-	FenceStore *fence;
-	TopologyStore *topology;
-	Trail *trail; /* NULL: none is kept (tests) */
+	JobPlace job; /* the host, and what lasts; the manager adds the rest */
 	const char *config_directory;
 	Policy policy;
 	const char *host_note; /* what was wrong with this host at start; NULL: nothing */
@@ -76,5 +66,9 @@ typedef struct ManagerPlace {
 
 /* Called on the loop once the picture shows what was asked for. */
 typedef void (*ManagerDone)(void *userdata);
-/* Called with the outcome of a request that changes something. NULL and NULL: it succeeded. */
-typedef void (*ManagerDeclared)(const char *error_name, const char *message, void *userdata);
+/*
+ * Called on the loop with the outcome of what somebody asked for, once. text: JSON, of what answers
+ * so. error_name NULL: it succeeded.
+ */
+typedef void (*ManagerAnswered)(const char *text, const char *error_name, const char *message,
+				void *userdata);

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "gpupass/errors.h"
-#include "host/device/driver-ops.h"
+#include "host/device/driver.h"
 #include "host/device/reset.h"
 #include "host/wire/answer.h"
 #include "host/wire/request.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/scan/cgroup.h"
 #include "host/scan/process.h"
 #include "util/clock.h"
 #include "util/file.h"

@@ -202,6 +202,14 @@ void strv_copy(char *const *l, char ***ret)
 		strv_append(ret, *l);
 }
 
+bool strv_equal(char *const *a, char *const *b)
+{
+	for (; a && b && *a && *b; a++, b++)
+		if (strcmp(*a, *b) != 0)
+			return false;
+	return !(a && *a) && !(b && *b);
+}
+
 char **strv_free(char **l)
 {
 	for (char **i = l; i && *i; i++)

@@ -50,6 +50,8 @@ void strv_split(const char *s, const char *separators, char ***ret);
 char *strv_join(char *const *l, const char *separator);
 /* Appends copies to *ret. */
 void strv_copy(char *const *l, char ***ret);
+/* NULL is like an empty list. */
+bool strv_equal(char *const *a, char *const *b);
 char **strv_free(char **l);
 
 #define _cleanup_strv_ _cleanup_(strv_freep)

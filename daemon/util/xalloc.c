@@ -69,7 +69,7 @@ char *xstrndup(const char *s, size_t size)
 
 void *xmemdup(const void *from, size_t size)
 {
-	return memcpy(xmalloc(size), from, size);
+	return size > 0 ? memcpy(xmalloc(size), from, size) : NULL;
 }
 
 FILE *xmemstream(char **ret, size_t *ret_size)

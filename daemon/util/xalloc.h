@@ -31,6 +31,7 @@ void *xreallocarray(void *old, size_t n, size_t size);
 /* NULL for NULL. */
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t size);
+/* NULL for nothing: `from` may be NULL then. */
 void *xmemdup(const void *from, size_t size);
 
 /* open_memstream(). The text is there after xmemstream_end(), which leaves *f NULL. */

@@ -2,7 +2,7 @@
 /* A question of host/wire/question.h, as the worker's command line has it. */
 #pragma once
 
-#include "host/device/driver-ops.h"
+#include "host/device/driver.h"
 #include "host/wire/question.h"
 
 typedef struct WorkerCommand {
@@ -27,6 +27,9 @@ typedef struct WorkerCommand {
 bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_status);
 
 void worker_command_clear(WorkerCommand *command);
+
+/* run.c: runs the command and writes the answer to stdout; returns the exit status. */
+int worker_command_run(const WorkerCommand *command);
 
 /* ---- probe.c, persistence.c, uevents.c: 0, or -errno where there is no answer ---- */
 

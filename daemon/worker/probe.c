@@ -7,7 +7,7 @@
 
 #include "host/device/nvlink-mmio.h"
 #include "host/device/nvml.h"
-#include "host/scan/sysfs.h"
+#include "host/scan/function.h"
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -48,26 +48,13 @@ static int probe_nvml(const WorkerCommand *command, ProbeAnswer *answer)
 
 /* ---- registers ---- */
 
-static int read_ids(int sysfs_fd, Sighting *s)
-{
-	int r = sysfs_read_id(sysfs_fd, &s->bdf, "vendor", &s->vendor);
-
-	if (r >= 0)
-		r = sysfs_read_id(sysfs_fd, &s->bdf, "device", &s->device);
-	if (r >= 0)
-		r = sysfs_read_id(sysfs_fd, &s->bdf, "subsystem_vendor", &s->subsystem_vendor);
-	if (r >= 0)
-		r = sysfs_read_id(sysfs_fd, &s->bdf, "subsystem_device", &s->subsystem_device);
-	return r;
-}
-
 static int view_board(int sysfs_fd, const Bdf *bdf, NvlinkView *ret, char **ret_why)
 {
-	Sighting ids = { .bdf = *bdf };
+	PciFunction ids = { 0 };
 	NvlinkRegisters registers;
 	const char *why = NULL;
 	const Board *board;
-	int r = read_ids(sysfs_fd, &ids);
+	int r = scan_ids(sysfs_fd, bdf, &ids);
 
 	if (r < 0)
 		return r;
@@ -86,9 +73,14 @@ static int match_boards(int sysfs_fd, const NvlinkView *views, size_t n, ProbeAn
 
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		Sighting s = { .bdf = views[i].bdf };
+		PciFunction ids = { 0 };
 		char *why = NULL;
 
-		r = read_ids(sysfs_fd, &s);
+		r = scan_ids(sysfs_fd, &s.bdf, &ids);
+		s.vendor = ids.vendor;
+		s.device = ids.device;
+		s.subsystem_vendor = ids.subsystem_vendor;
+		s.subsystem_device = ids.subsystem_device;
 		if (r >= 0)
 			r = nvlink_peers(views, n, i, &s, &why);
 		r = take(answer, &views[i].bdf, WAY_MMIO, "link registers", r, &s, why);

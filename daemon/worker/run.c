@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "worker/run.h"
+#include "worker/command.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "gpupass/errors.h"
-#include "host/device/driver-ops.h"
+#include "host/device/driver.h"
 #include "host/device/examine.h"
 #include "host/device/inspect.h"
 #include "host/device/machine-files.h"

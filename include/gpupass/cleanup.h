@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,24 @@
 #define DECLARE_FREE(Type, destructor)                                                             \
 	Type *destructor(Type *p);                                                                 \
 	DEFINE_CLEANUP(Type, destructor)
+/*
+ * What follows from a struct is written by include/structs.py; docs/HACKING.md, "Structs". A member
+ * that points at something is owned, unless it is const or _borrowed_.
+ */
+#define _borrowed_
+#define _owned_(function)
+#define _json_(...)
+#define DECLARE_CLEAR(Type, f) void f(Type *p);
+#define DECLARE_COPY(Type, f) Type f(const Type *from);
+#define DECLARE_DUP(Type, f) Type *f(const Type *from);
+#define DECLARE_EQUAL(Type, f) bool f(const Type *a, const Type *b);
+#define LOCAL_FREE(Type, destructor)                                                               \
+	static Type *destructor(Type *p);                                                          \
+	DEFINE_CLEANUP(Type, destructor)
+#define LOCAL_CLEAR(Type, f) static void f(Type *p);
+#define LOCAL_COPY(Type, f) static Type f(const Type *from);
+#define LOCAL_DUP(Type, f) static Type *f(const Type *from);
+#define LOCAL_EQUAL(Type, f) static bool f(const Type *a, const Type *b);
 #define DEFINE_FREE(Type, destructor, clear)                                                       \
 	Type *destructor(Type *p)                                                                  \
 	{                                                                                          \

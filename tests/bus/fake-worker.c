@@ -25,7 +25,7 @@
 #include "rig/sysfs-kernel.h"
 #include "util/file.h"
 #include "util/text.h"
-#include "worker/run.h"
+#include "worker/command.h"
 
 /*
  * Half of what a start costs with the address sanitizer, several times in each job, is its search

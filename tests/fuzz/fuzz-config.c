@@ -13,7 +13,7 @@
 #include "core/facts/setup-files.h"
 #include "core/links/declaration.h"
 #include "fuzz.h"
-#include "host/scan/modalias.h"
+#include "host/scan/function.h"
 #include "manager/config.h"
 #include "util/ini.h"
 #include "util/text.h"

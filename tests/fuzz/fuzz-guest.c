@@ -6,7 +6,6 @@
 #include "core/verify/bandwidth.h"
 #include "core/verify/measure.h"
 #include "core/verify/verify.h"
-#include "core/verify/workload-text.h"
 #include "fuzz.h"
 #include "util/json.h"
 
@@ -109,7 +108,7 @@ static void judge(const char *text, size_t size, size_t which)
 	}
 	report = verify_judge(&input, runs);
 	EXPECT(report->verdict != VERDICT_VERIFIED && report->reason && report->remedy);
-	json = verify_report_to_json(report, &input, "uuid", 1, &(VerifyMore){ 0 });
+	json = verify_report_to_json(report, &input, "uuid", 1, NULL, NULL);
 	EXPECT(json);
 	free(json);
 	verify_report_free(report);

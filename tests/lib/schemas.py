@@ -11,8 +11,11 @@ import json
 import os
 import pathlib
 import re
+import sys
 
-DIRECTORY = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "schema"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "schema"))
+import documents  # noqa: E402
+
 # Of documents that have no member "schema".
 JOURNAL, VERSIONS = "journal.json", "bundle-versions.json"
 ID = re.compile(r"org\.gpupass1\.([a-z-]+)/([0-9]+)")
@@ -49,10 +52,9 @@ def words_only(alternatives):
 
 
 class Schemas:
-    def __init__(self, directory=DIRECTORY, closed=True):
+    def __init__(self, closed=True):
         self.closed = closed
-        self.files = {path.name: json.loads(path.read_text(encoding="utf-8"))
-                      for path in sorted(pathlib.Path(directory).glob("*.json"))}
+        self.files = documents.schemas()
         self.members, self.seen = set(), set()
         self._expanded, self._validators, self._passed = {}, {}, set()
 
@@ -237,7 +239,6 @@ def shared():
 
 
 def _save(directory, schemas):
-    import sys
     name = os.path.basename(sys.argv[0])
     path = os.path.join(directory, name)
     os.makedirs(directory, exist_ok=True)

@@ -60,6 +60,14 @@ typedef struct JsonMember {
 	void (*read)(JsonReader *reader, const char *key, void *of);
 } JsonMember;
 
+/* What include/structs.py makes tables of; docs/HACKING.md, "Structs". */
+#define DECLARE_JSON(Type, table) extern const JsonMember table[];
+#define DECLARE_DOCUMENT(Type, table, schema) extern const JsonMember table[];
+#define DECLARE_JSON_OF(Type, table, ...) extern const JsonMember table[];
+#define LOCAL_JSON(Type, table)
+#define LOCAL_DOCUMENT(Type, table, schema)
+#define LOCAL_JSON_OF(Type, table, ...)
+
 #define JSON_END                                                                                   \
 	{                                                                                          \
 		.key = NULL                                                                        \

@@ -137,40 +137,14 @@ void domain_use_add_unclear(DomainUse *use, const char *why)
 	use->unclear = all;
 }
 
-void domain_use_clear(DomainUse *use)
-{
-	for (size_t i = 0; i < use->n_mdevs; i++)
-		free(use->mdevs[i].uuid);
-	free(use->mdevs);
-	for (size_t i = 0; i < use->n_hostdevs; i++)
-		free(use->hostdevs[i].alias);
-	free(use->hostdevs);
-	free(use->uuid);
-	free(use->name);
-	strv_free(use->gpupass_groups);
-	free(use->unread);
-	free(use->unclear);
-	*use = (DomainUse){ 0 };
-}
+LOCAL_COPY(DomainUse, copy_use)
+#include "use.inc"
 
 void domain_use_copy(const DomainUse *from, DomainUse *ret)
 {
-	DomainUse copy = { .uuid = xstrdup(from->uuid),
-			   .name = xstrdup(from->name),
-			   .vmid = from->vmid,
-			   .active = from->active,
-			   .persistent = from->persistent,
-			   .migrated = from->migrated,
-			   .unread = xstrdup(from->unread),
-			   .unclear = xstrdup(from->unclear) };
-
-	strv_copy(from->gpupass_groups, &copy.gpupass_groups);
-	for (size_t i = 0; i < from->n_hostdevs; i++)
-		domain_use_add(&copy, &from->hostdevs[i], from->hostdevs[i].alias);
-	for (size_t i = 0; i < from->n_mdevs; i++)
-		domain_use_add_mdev(&copy, from->mdevs[i].uuid, from->mdevs[i].live,
-				    from->mdevs[i].config);
-	*ret = copy;
+	*ret = copy_use(from);
+	ret->hostdevs_space = ret->n_hostdevs;
+	ret->mdevs_space = ret->n_mdevs;
 }
 
 DomainUses *domain_uses_ref(DomainUses *uses)

@@ -48,6 +48,7 @@ typedef struct DomainUse {
 	size_t n_mdevs;
 	size_t hostdevs_space, mdevs_space; /* of their arrays, if not less */
 } DomainUse;
+DECLARE_CLEAR(DomainUse, domain_use_clear)
 
 /* Threads share it, and nobody changes it. */
 typedef struct DomainUses {
@@ -81,7 +82,6 @@ void domain_use_add_mdev(DomainUse *use, const char *uuid, bool live, bool confi
 void domain_use_fold_mdevs(DomainUse *use);
 /* Says it once, however often it is found. */
 void domain_use_add_unclear(DomainUse *use, const char *why);
-void domain_use_clear(DomainUse *use);
 void domain_use_copy(const DomainUse *from, DomainUse *ret);
 DomainUses *domain_uses_ref(DomainUses *uses);
 /* Lets go of one reference; the last one frees. */

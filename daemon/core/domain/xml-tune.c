@@ -7,6 +7,8 @@
 #include "core/pci/host-facts.h"
 #include "util/text.h"
 
+#include "xml-tune.inc"
+
 #define ADDED_NUMATUNE "numatune"
 #define ADDED_CPUSET "vcpu-cpuset"
 #define ADDED_BITS "maxphysaddr"
@@ -267,11 +269,4 @@ void domain_xml_untune(DomainXml *xml, bool *ret_changed)
 	if (changed)
 		xml_remove_if_empty(assignment);
 	*ret_changed = changed;
-}
-
-void fit_tune_clear(FitTune *tune)
-{
-	free(tune->nodeset);
-	free(tune->cpuset);
-	*tune = (FitTune){ 0 };
 }

@@ -20,8 +20,7 @@ typedef struct FitTune {
 	bool passthrough; /* <maxphysaddr mode='passthrough'/> */
 	uint64_t mmio_mb; /* fw_cfg opt/ovmf/X-PciMmio64Mb */
 } FitTune;
-
-void fit_tune_clear(FitTune *tune);
+DECLARE_CLEAR(FitTune, fit_tune_clear)
 
 /*
  * Call after domain_xml_add_group(). -EINVAL: the XML has no metadata of ours; -EEXIST: it uses the

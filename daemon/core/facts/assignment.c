@@ -74,7 +74,7 @@ bool assigned_function_is(const AssignedFunction *then, const PciFunction *now)
 }
 
 /* Off needs no record: it is what a GPU returns to by itself. */
-static void write_persistence(json_t *o, const char *key, const void *function)
+static void assigned_persistence_write(json_t *o, const char *key, const void *function)
 {
 	const AssignedFunction *f = function;
 
@@ -82,7 +82,7 @@ static void write_persistence(json_t *o, const char *key, const void *function)
 		json_set(o, key, json_text("on"));
 }
 
-static void read_persistence(JsonReader *reader, const char *key, void *function)
+static void assigned_persistence_read(JsonReader *reader, const char *key, void *function)
 {
 	_cleanup_free_ char *text = NULL;
 	AssignedFunction *f = function;
@@ -93,29 +93,9 @@ static void read_persistence(JsonReader *reader, const char *key, void *function
 		json_reader_fail(reader, key, "is neither on nor off");
 }
 
-static const JsonMember function_members[] = {
-	JSON_BDF(AssignedFunction, bdf),
-	JSON_PCI_IDS(AssignedFunction),
-	JSON_TEXT_IF_ANY(AssignedFunction, original_driver),
-	JSON_TEXT_IF_ANY(AssignedFunction, original_override),
-	JSON_OTHER("original_persistence", read_persistence, write_persistence),
-	JSON_TEXT_IF_ANY(AssignedFunction, uuid),
-	JSON_TEXT_IF_ANY(AssignedFunction, serial_number),
-	JSON_END,
-};
-
-static const JsonMember assignment_members[] = {
-	JSON_SCHEMA(GPUPASS_SCHEMA_ASSIGNMENT_3),
-	JSON_TEXT(Assignment, domain_uuid),
-	JSON_TEXT(Assignment, domain_name),
-	JSON_TEXT_AS(Assignment, group_name, "group"),
-	JSON_NUMBER(Assignment, created_usec, INT64_MAX),
-	JSON_NUMBER(Assignment, created_by, UINT32_MAX),
-	JSON_BOOL_IF_ANY(Assignment, apply_fit),
-	JSON_BOOL_IF_ANY(Assignment, apply_numa),
-	JSON_ARRAY(Assignment, functions, AssignedFunction, function_members, GROUP_FUNCTIONS_MAX),
-	JSON_END,
-};
+LOCAL_JSON(AssignedFunction, function_members)
+LOCAL_DOCUMENT(Assignment, assignment_members, GPUPASS_SCHEMA_ASSIGNMENT_3)
+#include "assignment.inc"
 
 json_t *assignment_document(const Assignment *assignment)
 {
@@ -278,38 +258,4 @@ Assignment *assignment_read_leniently(const RecordFault *fault)
 		if (read_function(json_array_get(array, i), &a->functions[i]) < 0)
 			return NULL;
 	return TAKE_PTR(a);
-}
-
-Assignment *assignment_copy(const Assignment *from)
-{
-	Assignment *copy = xmalloc(sizeof(*copy));
-
-	json_struct_copy(assignment_members, from, copy, sizeof(*copy));
-	copy->file = NULL;
-	return copy;
-}
-
-Assignment *assignment_free(Assignment *assignment)
-{
-	if (assignment) {
-		json_struct_clear(assignment_members, assignment);
-		free(assignment->file);
-	}
-	free(assignment);
-	return NULL;
-}
-
-Assignments *assignments_free(Assignments *all)
-{
-	if (!all)
-		return NULL;
-	for (size_t i = 0; i < all->n_items; i++)
-		assignment_free(all->items[i]);
-	for (size_t i = 0; i < all->n_kept; i++)
-		assignment_free(all->kept[i]);
-	free(all->kept);
-	record_faults_clear(&all->faults);
-	free(all->items);
-	free(all);
-	return NULL;
 }

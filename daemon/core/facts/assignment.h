@@ -32,30 +32,33 @@ DECLARE_STRING_TABLE(kept_why, KeptWhy);
 
 typedef struct AssignedFunction {
 	Bdf bdf;
-	uint16_t vendor, device, subsystem_vendor, subsystem_device;
-	char *original_driver;	 /* NULL: none was bound */
-	char *original_override; /* NULL: none was set */
-	char *uuid;		 /* of the GPU, where it was known; NULL otherwise */
-	char *serial_number;	 /* likewise */
+	uint16_t vendor, device, subsystem_vendor, subsystem_device _json_(hex 4);
+	char *original_driver _json_(if_any);	/* NULL: none was bound */
+	char *original_override _json_(if_any); /* NULL: none was set */
 	/* Off is stored as unknown: a GPU returns to it by itself. */
-	PersistenceMode original_persistence;
+	PersistenceMode original_persistence _json_(by assigned_persistence);
+	char *uuid _json_(if_any);	    /* of the GPU, where it was known; NULL otherwise */
+	char *serial_number _json_(if_any); /* likewise */
 } AssignedFunction;
 
 typedef struct Assignment {
 	char *domain_uuid;
 	char *domain_name; /* as it was then; the UUID is the key */
-	char *group_name;
-	AssignedFunction *functions;
-	size_t n_functions;
+	char *group_name _json_(as "group");
+	/* A kept group instead: `domain_uuid` and `domain_name` are NULL. */
+	KeptWhy kept _json_(no);
 	uint64_t created_usec; /* CLOCK_REALTIME */
 	uint32_t created_by;   /* uid of the caller */
 	/* --fit=apply, --numa=apply: what they write goes into the definition with the group. */
-	bool apply_fit;
-	bool apply_numa;
-	/* A kept group instead: `domain_uuid` and `domain_name` are NULL. */
-	KeptWhy kept;
-	char *file; /* its name in its directory; NULL: it was not read from there */
+	bool apply_fit _json_(if_any);
+	bool apply_numa _json_(if_any);
+	AssignedFunction *functions _json_(max GROUP_FUNCTIONS_MAX);
+	size_t n_functions;
+	char *file _json_(no); /* its name in its directory; NULL: it was not read from there */
 } Assignment;
+DECLARE_FREE(Assignment, assignment_free)
+/* Of a kept group, too. */
+DECLARE_DUP(Assignment, assignment_copy)
 
 typedef struct Assignments {
 	Assignment **items;
@@ -68,6 +71,7 @@ typedef struct Assignments {
 	Assignment **kept; /* groups that stay on vfio-pci while no domain has them */
 	size_t n_kept;
 } Assignments;
+DECLARE_FREE(Assignments, assignments_free)
 
 /*
  * The next assignment of this domain from *position on; NULL: none. Advances *position. A domain
@@ -108,10 +112,3 @@ bool assignment_uuid_valid(const char *uuid);
  * is touched. NULL: it does not.
  */
 Assignment *assignment_read_leniently(const RecordFault *fault);
-
-/* Of a kept group, too, and without `file`. */
-Assignment *assignment_copy(const Assignment *from);
-Assignment *assignment_free(Assignment *assignment);
-DEFINE_CLEANUP(Assignment, assignment_free)
-Assignments *assignments_free(Assignments *all);
-DEFINE_CLEANUP(Assignments, assignments_free)

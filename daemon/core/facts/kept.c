@@ -11,22 +11,12 @@
 
 DEFINE_STRING_TABLE(kept_why, KeptWhy, KEPT_WHYS)
 
-static const JsonMember function_members[] = {
-	JSON_BDF(AssignedFunction, bdf),
-	JSON_PCI_IDS(AssignedFunction),
-	JSON_TEXT_IF_ANY(AssignedFunction, serial_number),
-	JSON_END,
-};
-
-static const JsonMember kept_members[] = {
-	JSON_SCHEMA(GPUPASS_SCHEMA_KEPT),
-	JSON_TEXT_AS(Assignment, group_name, "group"),
-	JSON_ENUM_NOT_0(Assignment, kept, KeptWhy, KEPT_WHYS, "is neither asked nor setting"),
-	JSON_NUMBER(Assignment, created_usec, INT64_MAX),
-	JSON_NUMBER(Assignment, created_by, UINT32_MAX),
-	JSON_ARRAY(Assignment, functions, AssignedFunction, function_members, GROUP_FUNCTIONS_MAX),
-	JSON_END,
-};
+LOCAL_JSON_OF(AssignedFunction, function_members, bdf, vendor, device, subsystem_vendor,
+	      subsystem_device, serial_number)
+LOCAL_JSON_OF(Assignment, kept_members, schema GPUPASS_SCHEMA_KEPT, group_name,
+	      kept(not_0, wrong "is neither asked nor setting"), created_usec, created_by,
+	      functions(table function_members))
+#include "kept.inc"
 
 json_t *kept_document(const Assignment *kept)
 {

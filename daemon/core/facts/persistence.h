@@ -4,7 +4,7 @@
  * while nobody has it open. NVML sets it. The GPU loses it when it leaves the driver
  * (nv_pci_remove(): rm_disable_gpu_state_persistence()) and at boot. nvidia-persistenced does not
  * set the mode: it holds the device file open. Such a GPU has the mode on as far as plans go, and
- * its keeper lets go of it when nvidia-smi turns it off (worker/nvidia-smi.h).
+ * its keeper lets go of it when nvidia-smi turns it off (worker/persistence.c).
  */
 #pragma once
 

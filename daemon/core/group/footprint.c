@@ -4,11 +4,7 @@
 #include "util/grow.h"
 #include "util/text.h"
 
-void footprint_clear(Footprint *footprint)
-{
-	free(footprint->functions);
-	*footprint = (Footprint){ 0 };
-}
+#include "footprint.inc"
 
 static void add(Footprint *footprint, const Bdf *function)
 {

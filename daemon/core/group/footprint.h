@@ -8,6 +8,7 @@ typedef struct Footprint {
 	Bdf *functions; /* its own first, then those that it reaches besides */
 	size_t n_own, n_functions;
 } Footprint;
+DECLARE_CLEAR(Footprint, footprint_clear)
 
 /*
  * The group's functions, and behind them what shares an IOMMU group with one of them: vfio gives
@@ -21,4 +22,3 @@ Footprint footprint_of_group(const PciSnapshot *snapshot, const Group *group);
  * other evidence.
  */
 Footprint footprint_of_change(const GroupSet *before, const GroupSet *after);
-void footprint_clear(Footprint *footprint);

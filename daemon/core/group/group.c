@@ -7,6 +7,8 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
+#include "group.inc"
+
 Group *group_set_find(const GroupSet *groups, const char *name)
 {
 	for (size_t i = 0; i < groups->n_items; i++)
@@ -152,31 +154,3 @@ int group_compare_names(const char *a, const char *b)
 		return *x ? 1 : -1;
 	return strcmp(a, b); /* pair01 and pair1 are two names */
 }
-
-void group_clear(Group *group)
-{
-	free(group->name);
-	free(group->gpus);
-	for (size_t i = 0; i < group->n_evidence; i++)
-		free(group->evidence[i].source);
-	free(group->evidence);
-	free(group->word.domain_uuid);
-	free(group->word.source);
-	free(group->source);
-	free(group->reasoning);
-	free(group->fault);
-	free(group->reason);
-	free(group->domain_uuid);
-	free(group->domain_name);
-	*group = (Group){ 0 };
-}
-
-static void group_set_clear(GroupSet *groups)
-{
-	for (size_t i = 0; i < groups->n_items; i++)
-		group_clear(&groups->items[i]);
-	free(groups->items);
-	strv_free(groups->notes);
-}
-
-DEFINE_FREE(GroupSet, group_set_free, group_set_clear)

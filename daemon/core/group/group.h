@@ -37,7 +37,7 @@ typedef struct GuestWord {
 
 typedef struct Group {
 	char *name;
-	Gpu **gpus; /* by address; borrowed from the set */
+	Gpu **gpus _owned_(free); /* by address; the GPUs are borrowed from the set */
 	size_t n_gpus;
 	Provenance provenance;	 /* of the weakest link that it needs; NONE for candidates */
 	unsigned links;		 /* observed between two of its GPUs; 0: not known */
@@ -59,6 +59,7 @@ typedef struct Group {
 	bool assignable; /* provenance suffices under this policy, and it is free or bound */
 	KeptWhy kept;	 /* it stays on vfio-pci while no domain has it */
 } Group;
+DECLARE_CLEAR(Group, group_clear)
 
 typedef struct GroupSet {
 	Group *items; /* by name in natural order: pair2 before pair10 */
@@ -66,6 +67,7 @@ typedef struct GroupSet {
 	char **notes; /* for the operator: a declared GPU that is missing, for example */
 	const PciSnapshot *snapshot; /* borrowed */
 } GroupSet;
+DECLARE_FREE(GroupSet, group_set_free)
 
 Group *group_set_find(const GroupSet *groups, const char *name);
 Group *group_set_find_gpu(const GroupSet *groups, const Bdf *bdf);
@@ -91,6 +93,3 @@ Bdf *group_addresses(const Group *group, size_t *ret_n);
 
 /* Compares names as people count: pair2 comes before pair10. */
 int group_compare_names(const char *a, const char *b);
-
-void group_clear(Group *group);
-DECLARE_FREE(GroupSet, group_set_free)

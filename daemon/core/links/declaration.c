@@ -9,6 +9,8 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
+#include "declaration.inc"
+
 #define SERIAL_PREFIX "serial:"
 #define SLOT_PREFIX "slot:"
 #define UUID_PREFIX "GPU-"
@@ -59,12 +61,6 @@ int selector_parse(const char *text, Selector *ret)
 	selector.text = xstrdup(text);
 	*ret = selector;
 	return 0;
-}
-
-void selector_clear(Selector *selector)
-{
-	free(selector->text);
-	*selector = (Selector){ 0 };
 }
 
 char *declaration_to_text(const char *name, char *const *members)
@@ -197,22 +193,6 @@ ResolvedMembers declaration_resolve(const Declaration *declaration, const GpuSet
 	return resolved;
 }
 
-void resolved_members_clear(ResolvedMembers *resolved)
-{
-	free(resolved->missing);
-	*resolved = (ResolvedMembers){ 0 };
-}
-
-static void declaration_clear(Declaration *declaration)
-{
-	for (size_t i = 0; i < declaration->n_members; i++)
-		selector_clear(&declaration->members[i]);
-	free(declaration->members);
-	free(declaration->name);
-	free(declaration->source);
-	*declaration = (Declaration){ 0 };
-}
-
 void declarations_remove(Declarations *declarations, const char *name)
 {
 	size_t kept = 0;
@@ -225,12 +205,3 @@ void declarations_remove(Declarations *declarations, const char *name)
 	}
 	declarations->n_items = kept;
 }
-
-static void declarations_clear(Declarations *declarations)
-{
-	for (size_t i = 0; i < declarations->n_items; i++)
-		declaration_clear(&declarations->items[i]);
-	free(declarations->items);
-}
-
-DEFINE_FREE(Declarations, declarations_free, declarations_clear)

@@ -34,6 +34,7 @@ typedef struct Selector {
 	Bdf address; /* SELECTOR_ADDRESS */
 	char *text;  /* as written, without its "serial:" or "slot:" */
 } Selector;
+DECLARE_CLEAR(Selector, selector_clear)
 
 typedef struct Declaration {
 	char *name;
@@ -43,14 +44,15 @@ typedef struct Declaration {
 	bool foreign_use_set; /* the section says so, or the contrary */
 	char *source;	      /* "groups.d/pair0.conf:1": file and line of the section */
 } Declaration;
+DECLARE_CLEAR(Declaration, declaration_clear)
 
 typedef struct Declarations {
 	Declaration *items;
 	size_t n_items;
 } Declarations;
+DECLARE_FREE(Declarations, declarations_free)
 
 int selector_parse(const char *text, Selector *ret);
-void selector_clear(Selector *selector);
 
 /*
  * Appends what `text` declares. An error in the text gives PROBLEM (InvalidConfig) with the reason
@@ -71,15 +73,14 @@ Gpu *selector_resolve(const Selector *selector, const GpuSet *set, char **ret_wh
 
 /* The members of a declaration on this host. */
 typedef struct ResolvedMembers {
-	Gpu *gpus[GROUP_GPUS_MAX]; /* the members found, by address */
+	Gpu *gpus[GROUP_GPUS_MAX]; /* the members found, by address; borrowed */
 	size_t n_gpus;
 	char *missing; /* "there is no GPU at 0000:41:00.0; …" when not all were; NULL otherwise */
 } ResolvedMembers;
+DECLARE_CLEAR(ResolvedMembers, resolved_members_clear)
 
 /* If two members are the same GPU, one counts as found and one as missing. */
 ResolvedMembers declaration_resolve(const Declaration *declaration, const GpuSet *set);
-void resolved_members_clear(ResolvedMembers *resolved);
 
 /* Takes the declaration of this name out. */
 void declarations_remove(Declarations *declarations, const char *name);
-DECLARE_FREE(Declarations, declarations_free)

@@ -8,48 +8,9 @@
 #include "util/json.h"
 #include "util/text.h"
 
-static const JsonMember peer_members[] = {
-	JSON_BDF_AS(SeenPeer, bdf, "address"),
-	JSON_NUMBER(SeenPeer, links, SIGHTING_LINKS_MAX),
-	JSON_END,
-};
-
-static const JsonMember sighting_members[] = {
-	JSON_BDF_AS(Sighting, bdf, "address"),
-	JSON_ENUM(Sighting, way, SightingWay, SIGHTING_WAYS, "is none that this version knows"),
-	JSON_NUMBER(Sighting, seen_usec, INT64_MAX),
-	JSON_TEXT_IF_ANY(Sighting, source),
-	JSON_TEXT_IF_ANY(Sighting, domain),
-	JSON_PCI_IDS(Sighting),
-	JSON_TEXT_IF_ANY(Sighting, uuid),
-	JSON_TEXT_IF_ANY(Sighting, vbios),
-	JSON_TEXT_IF_ANY(Sighting, board_serial),
-	JSON_TEXT_IF_ANY(Sighting, serial_number),
-	JSON_ENUM_IF_ANY(Sighting, mig, MigMode, MIG_MODES, "is neither on nor off"),
-	JSON_ENUM_IF_ANY(Sighting, mig_pending, MigMode, MIG_MODES, "is neither on nor off"),
-	JSON_ARRAY(Sighting, peers, SeenPeer, peer_members, SIGHTING_LINKS_MAX),
-	JSON_NUMBER(Sighting, inactive, SIGHTING_LINKS_MAX),
-	JSON_NUMBER(Sighting, other, SIGHTING_LINKS_MAX),
-	JSON_END,
-};
-
 static json_t *sighting_to_json(const Sighting *s)
 {
 	return json_struct_write(sighting_members, s);
-}
-
-void sighting_clear(Sighting *sighting)
-{
-	json_struct_clear(sighting_members, sighting);
-	*sighting = (Sighting){ 0 };
-}
-
-Sighting sighting_copy(const Sighting *from)
-{
-	Sighting copy;
-
-	json_struct_copy(sighting_members, from, &copy, sizeof(copy));
-	return copy;
 }
 
 json_t *sightings_to_json(const Evidence *evidence)

@@ -12,6 +12,8 @@
 
 DEFINE_STRING_TABLE(sighting_way, SightingWay, SIGHTING_WAYS)
 
+#include "evidence.inc"
+
 Evidence *evidence_new(void)
 {
 	Evidence *evidence = xcalloc(1, sizeof(Evidence));

@@ -12,6 +12,7 @@
 #include <jansson.h>
 #include <stdatomic.h>
 
+#include "core/base/json-struct.h"
 #include "core/facts/assignment.h"
 #include "core/facts/mig.h"
 #include "core/links/link.h"
@@ -35,30 +36,37 @@ typedef enum SightingWay {
 DECLARE_STRING_TABLE(sighting_way, SightingWay);
 
 typedef struct SeenPeer {
-	Bdf bdf;
-	unsigned links; /* active links to it */
+	Bdf bdf _json_(as "address");
+	unsigned links _json_(max SIGHTING_LINKS_MAX); /* active links to it */
 } SeenPeer;
+DECLARE_JSON(SeenPeer, seen_peer_members)
 
+/* Stored as it stands here; what is known by no text is NULL. */
 typedef struct Sighting {
-	Bdf bdf; /* leading function */
+	Bdf bdf _json_(as "address"); /* leading function */
 	SightingWay way;
-	uint64_t seen_usec; /* CLOCK_REALTIME */
-	char *source;	    /* "NVML 550.54.15", "guest vm42" */
-	char *domain;	    /* of a guest: UUID; NULL: a version that kept none noted it */
-	/* What identified the board; unknown texts are NULL. */
-	uint16_t vendor, device, subsystem_vendor, subsystem_device;
-	char *uuid;	     /* "GPU-…" */
-	char *vbios;	     /* "94.02.5c.00.02" */
-	char *board_serial;  /* as printed on the board; not the one of PCIe */
-	char *serial_number; /* PCIe Device Serial Number, as in Gpu */
+	uint64_t seen_usec;	     /* CLOCK_REALTIME */
+	char *source _json_(if_any); /* "NVML 550.54.15", "guest vm42" */
+	char *domain _json_(if_any); /* of a guest: UUID; NULL: a version that kept none noted it */
+	/* What identified the board. */
+	uint16_t vendor, device, subsystem_vendor, subsystem_device _json_(hex 4);
+	char *uuid _json_(if_any);	    /* "GPU-…" */
+	char *vbios _json_(if_any);	    /* "94.02.5c.00.02" */
+	char *board_serial _json_(if_any);  /* as printed on the board; not the one of PCIe */
+	char *serial_number _json_(if_any); /* PCIe Device Serial Number, as in Gpu */
+	/* By NVML only; in MIG mode the links are off. */
+	MigMode mig, mig_pending _json_(if_any, wrong "is neither on nor off");
 	/* What the board reported. In a guest it can report only boards of that guest. */
-	SeenPeer *peers;
+	SeenPeer *peers _json_(max SIGHTING_LINKS_MAX);
 	size_t n_peers;
-	unsigned inactive;	  /* links of the board that are down */
-	MigMode mig, mig_pending; /* by NVML only; in MIG mode the links are off */
-	unsigned other;		  /* links to something other than a GPU: an NVSwitch */
-	bool fresh;		  /* this daemon saw it; false: read from its file. Not stored */
+	unsigned inactive _json_(max SIGHTING_LINKS_MAX); /* links of the board that are down */
+	/* Links to something other than a GPU: an NVSwitch. */
+	unsigned other _json_(max SIGHTING_LINKS_MAX);
+	bool fresh _json_(no); /* this daemon saw it; false: read from its file */
 } Sighting;
+DECLARE_CLEAR(Sighting, sighting_clear)
+DECLARE_COPY(Sighting, sighting_copy)
+DECLARE_JSON(Sighting, sighting_members)
 
 typedef struct Evidence {
 	atomic_uint references;
@@ -73,9 +81,6 @@ DEFINE_CLEANUP(Evidence, evidence_unref)
 
 /* For makers, before they share it. Takes what *sighting owns, also on failure. -E2BIG. */
 int evidence_add(Evidence *into, Sighting *sighting);
-/* evidence-json.c, whose table names what a sighting owns. */
-void sighting_clear(Sighting *sighting);
-Sighting sighting_copy(const Sighting *from);
 
 /* The board has one more link to this peer. */
 void sighting_add_link(Sighting *sighting, const Bdf *peer);

@@ -6,14 +6,7 @@
 #include "util/grow.h"
 #include "util/text.h"
 
-static void link_clear(Link *link)
-{
-	free(link->group_name);
-	free(link->source);
-	free(link->reasoning);
-	free(link->doubt);
-	*link = (Link){ 0 };
-}
+#include "link.inc"
 
 void links_add(Links *into, Link link)
 {
@@ -222,13 +215,3 @@ const Link *links_find_observed(const Links *links, const Bdf *a, const Bdf *b)
 	}
 	return best;
 }
-
-static void links_clear(Links *links)
-{
-	for (size_t i = 0; i < links->n_items; i++)
-		link_clear(&links->items[i]);
-	free(links->items);
-	free(links->alone);
-}
-
-DEFINE_FREE(Links, links_free, links_clear)

@@ -34,6 +34,7 @@ typedef struct Links {
 	Bdf *alone; /* GPUs that are declared to be a group of one */
 	size_t n_alone;
 } Links;
+DECLARE_FREE(Links, links_free)
 
 /* A declaration with a missing member yields no link, but one line in *notes. */
 void links_from_declarations(Links *into, const Declarations *declarations, const GpuSet *set,
@@ -53,5 +54,3 @@ bool link_is_observed(const Link *link);
 
 /* For producers. Takes what the link owns. */
 void links_add(Links *into, Link link);
-
-DECLARE_FREE(Links, links_free)

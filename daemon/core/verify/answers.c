@@ -44,39 +44,22 @@ static const struct {
 	{ TOLD_NO_COMMAND, VERIFY_NO_COMMAND },
 };
 
-static VerifyCause cause_of_outcome(GuestOutcome outcome)
-{
-	switch (outcome) {
-	case GUEST_RAN:
-		return VERIFY_NOTHING;
-	case GUEST_NOT_RUNNING:
-		return VERIFY_NOT_RUNNING;
-	case GUEST_NO_CHANNEL:
-		return VERIFY_NO_CHANNEL;
-	case GUEST_NO_AGENT:
-		return VERIFY_NO_AGENT;
-	case GUEST_EXEC_DISABLED:
-		return VERIFY_EXEC_DISABLED;
-	case GUEST_NOT_STARTED:
-		return VERIFY_NO_SMI;
-	case GUEST_TIMEOUT:
-		return VERIFY_TIMEOUT;
-	case GUEST_TOO_MUCH:
-		return VERIFY_TOO_MUCH;
-	case GUEST_NOT_ASKED:
-	case GUEST_GARBLED:
-	case GUEST_REFUSED:
-	case GUEST_OUTCOME_MAX_:
-		break;
-	}
-	return VERIFY_BAD_REPLY;
-}
+/* Why a program has no answer whose run had this outcome. */
+static const VerifyCause outcomes[] = {
+	[GUEST_NOT_ASKED] = VERIFY_BAD_REPLY,	  [GUEST_RAN] = VERIFY_NOTHING,
+	[GUEST_NOT_RUNNING] = VERIFY_NOT_RUNNING, [GUEST_NO_CHANNEL] = VERIFY_NO_CHANNEL,
+	[GUEST_NO_AGENT] = VERIFY_NO_AGENT,	  [GUEST_EXEC_DISABLED] = VERIFY_EXEC_DISABLED,
+	[GUEST_NOT_STARTED] = VERIFY_NO_SMI,	  [GUEST_TIMEOUT] = VERIFY_TIMEOUT,
+	[GUEST_TOO_MUCH] = VERIFY_TOO_MUCH,	  [GUEST_GARBLED] = VERIFY_BAD_REPLY,
+	[GUEST_REFUSED] = VERIFY_BAD_REPLY,
+};
+_Static_assert(ELEMENTS(outcomes) == GUEST_OUTCOME_MAX_, "each outcome has its cause");
 
 /* The heaviest words of the run. */
 static SmiTold told_by(const GuestRun *run)
 {
-	_cleanup_free_ char *out = smi_excerpt(run->out ? run->out : "", run->out_size);
-	_cleanup_free_ char *err = smi_excerpt(run->err ? run->err : "", run->err_size);
+	_cleanup_free_ char *out = smi_excerpt(run->out, run->out_size);
+	_cleanup_free_ char *err = smi_excerpt(run->err, run->err_size);
 	SmiTold a = told_of(out), b = told_of(err);
 
 	return a > b ? a : b;
@@ -110,7 +93,7 @@ static VerifyCause cause_of_end(const GuestRun *run, int error)
 
 static int read_answer(const GuestRun *run, size_t which, Answers *into)
 {
-	const char *text = run->out ? run->out : "";
+	const char *text = str_or_empty(run->out);
 	unsigned *bad = &into->bad[which];
 	int r;
 
@@ -171,7 +154,7 @@ static void read_run(const GuestRun runs[VERIFY_RUNS], size_t which, Answers *in
 
 	alarms_read(run->out, run->out_size, &into->alarms);
 	alarms_read(run->err, run->err_size, &into->alarms);
-	into->missing[which] = cause_of_outcome(run->outcome);
+	into->missing[which] = outcomes[run->outcome];
 	if (run->outcome == GUEST_NOT_STARTED &&
 	    told_of(str_or_empty(run->detail)) == TOLD_NOT_PERMITTED)
 		into->missing[which] = VERIFY_NOT_PERMITTED;
@@ -211,14 +194,14 @@ size_t answers_first_missing(const Answers *answers)
 char *answers_describe(const GuestRun runs[VERIFY_RUNS], size_t which, const Answers *answers)
 {
 	const GuestRun *run = &runs[which];
-	const char *text = run->out ? run->out : "";
+	const char *text = str_or_empty(run->out);
 	_cleanup_free_ char *command = strv_join((char *const *)verify_commands[which], " ");
 	_cleanup_free_ char *out = answers->bad[which] > 0
 					   ? smi_line(text, run->out_size, answers->bad[which])
 					   : smi_excerpt(text, run->out_size);
-	_cleanup_free_ char *err = smi_excerpt(run->err ? run->err : "", run->err_size);
-	_cleanup_free_ char *detail =
-		smi_excerpt(str_or_empty(run->detail), strlen(str_or_empty(run->detail)));
+	_cleanup_free_ char *err = smi_excerpt(run->err, run->err_size);
+	const char *words = str_or_empty(run->detail);
+	_cleanup_free_ char *detail = smi_excerpt(words, strlen(words));
 	const char *said;
 
 	/* nvidia-smi prints most of its errors to stdout. */

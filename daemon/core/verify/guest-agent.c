@@ -9,13 +9,7 @@
 
 DEFINE_STRING_TABLE(guest_outcome, GuestOutcome, GUEST_OUTCOMES)
 
-void guest_run_clear(GuestRun *run)
-{
-	free(run->out);
-	free(run->err);
-	free(run->detail);
-	*run = (GuestRun){ 0 };
-}
+#include "guest-agent.inc"
 
 /* --- base64 --- */
 

@@ -51,7 +51,7 @@ typedef struct GuestRun {
 	size_t out_size, err_size;
 	char *detail; /* libvirt's or the agent's words; NULL: none */
 } GuestRun;
-void guest_run_clear(GuestRun *run);
+DECLARE_CLEAR(GuestRun, guest_run_clear)
 
 /* guest-exec, and guest-exec-status. The arguments are ASCII. */
 char *agent_exec_message(const char *const *argv);

@@ -24,14 +24,7 @@ static const char *const read_boot[] = { "cat", "/proc/sys/kernel/random/boot_id
 static const char *const read_report[] = { "cat", GUEST_REPORT_PATH, NULL };
 const char *const *const guest_report_commands[GUEST_REPORT_RUNS] = { read_boot, read_report };
 
-static void guest_report_clear(GuestReport *report)
-{
-	free(report->detail);
-	free(report->driver);
-	free(report->distribution);
-}
-
-DEFINE_FREE(GuestReport, guest_report_free, guest_report_clear)
+#include "guest-report.inc"
 
 /* Printable ASCII of a limited length, and nothing that JSON or a shell would have to quote. */
 static int read_text(const json_t *object, const char *key, const char **ret)

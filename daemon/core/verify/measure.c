@@ -4,10 +4,141 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/verify/bandwidth.h"
-#include "core/verify/workload-text.h"
+#include "util/json.h"
+#include "util/text.h"
 #include "util/xalloc.h"
+
+DEFINE_STRING_TABLE(workload_verdict, WorkloadVerdict, WORKLOAD_VERDICTS)
+DEFINE_STRING_TABLE(workload_cause, WorkloadCause, WORKLOAD_CAUSES)
+
+#include "measure.inc"
+
+/* "26.3 of 56.2 GB/s" */
+static char *rate_text(uint32_t mbps, uint32_t nominal)
+{
+	return strf("%u.%u of %u.%u GB/s", mbps / 1000, mbps % 1000 / 100, nominal / 1000,
+		    nominal % 1000 / 100);
+}
+
+/* `exit status 1, "no CUDA-capable device"`. The quoted words are the guest's, cleaned. */
+static char *run_text(const GuestRun *run)
+{
+	_cleanup_free_ char *err = smi_excerpt(run->err, run->err_size);
+	_cleanup_free_ char *out = smi_excerpt(run->out, run->out_size);
+	const char *said = !*out || (*err && told_of(err) >= told_of(out)) ? err : out;
+
+	return strf("%s %lld%s%s%s", run->signalled ? "ended by signal" : "exit status",
+		    (long long)run->exit_code, *said ? ", \"" : "", said, *said ? "\"" : "");
+}
+
+static char *slow_text(const Workload *w, const VerifyReport *report, const WorkloadPath *path)
+{
+	_cleanup_free_ char *rate = rate_text(path ? path->mbps : w->ring_mbps, w->nominal_mbps);
+	const char *why = w->cause == WORKLOAD_PCIE_PATH ? ": the copies go by PCIe, not by NVLink"
+			  : w->cause == WORKLOAD_PCIE_SPEED ? ": no more than PCIe carries"
+							    : "";
+
+	if (path && path->mbps == 0)
+		return strf(
+			"%s did not copy from %s to %s, which do not reach each other's memory%s",
+			w->program, BDF_TEXT(&report->gpus[path->from].bdf),
+			BDF_TEXT(&report->gpus[path->to].bdf), why);
+	if (!path)
+		return strf("%s reaches %s, where %u %% would be enough%s", w->program, rate,
+			    w->percent, why);
+	return strf("%s from %s to %s, where %u %% would be enough%s", rate,
+		    BDF_TEXT(&report->gpus[path->from].bdf), BDF_TEXT(&report->gpus[path->to].bdf),
+		    w->percent, why);
+}
+
+#define SEE_FAULTS                                                                                 \
+	"trust nothing that the GPUs of %2$s compute; see in the guest: dmesg | grep -i xid; on "  \
+	"the host: gpupass doctor %1$s"
+#define LOOK_FOR_WORK                                                                              \
+	"look in the guest for other work on the GPUs (nvidia-smi) and for errors of the links "   \
+	"(nvidia-smi nvlink -e), then: gpupass verify %1$s --workload"
+
+/* As texts of report.c; %4$s is the program, %5$s what became of it. */
+static const struct {
+	const char *reason; /* NULL: slow_text() */
+	const char *remedy;
+} texts[WORKLOAD_CAUSE_MAX_] = {
+	[WORKLOAD_NOTHING] = { NULL, "see the reason above" },
+	[WORKLOAD_NOT_RUN] = { "nothing was measured, since the links could not be looked at",
+			       "see the reason above" },
+	[WORKLOAD_ONE_GPU] = { "%2$s is one GPU, which has no link to measure",
+			       "leave --workload out: gpupass verify %1$s" },
+	[WORKLOAD_NO_PROGRAM] = { "the guest has no program that measures: nvbandwidth, "
+				  "p2pBandwidthLatencyTest or all_reduce_perf",
+				  "install nvbandwidth in the guest, in the PATH of the guest "
+				  "agent; see gpupassd(8), WORKLOAD" },
+	[WORKLOAD_FAILED] = { "%4$s in the guest: %5$s",
+			      "see in the guest: dmesg | grep -i -e nvrm -e xid; a program for a "
+			      "newer CUDA than the driver's has to be built for that" },
+	[WORKLOAD_TIMEOUT] = { "%4$s did not end in time, and may still run in the guest",
+			       "look for work on the GPUs in the guest: nvidia-smi; to wait "
+			       "longer: gpupass verify %1$s --workload --timeout=30min" },
+	[WORKLOAD_TOO_MUCH] = { "%4$s in the guest printed more than 64 KiB",
+				"take NCCL_DEBUG and the like out of the environment of the guest "
+				"agent" },
+	[WORKLOAD_BAD_REPLY] = { "the guest agent's reply about %4$s cannot be used",
+				 "restart qemu-guest-agent in the guest; its log there: "
+				 "journalctl -u qemu-guest-agent" },
+	[WORKLOAD_BAD_OUTPUT] = { "%4$s in the guest prints what is not understood: %5$s",
+				  "install a version that is known: nvbandwidth 0.1 to 0.8; see "
+				  "gpupassd(8), WORKLOAD" },
+	[WORKLOAD_OTHER_GPUS] = { "it is not clear which of the GPUs that %4$s shows are those "
+				  "of %2$s",
+				  "install nvbandwidth 0.6 or later, which tells the GPUs' "
+				  "addresses" },
+	[WORKLOAD_NOT_CHECKED] = { "%4$s in the guest did not check what arrived (#wrong is N/A)",
+				   "install nvbandwidth in the guest, or an all_reduce_perf "
+				   "without a wrapper that gives it -c 0" },
+	[WORKLOAD_GPU_FAULT] = { "%4$s in the guest: %5$s", SEE_FAULTS },
+	[WORKLOAD_NO_EXPECTATION] = { "how fast the links of this board should be is not known",
+				      "compare the numbers with NVIDIA's data sheet of the "
+				      "board" },
+	[WORKLOAD_PCIE_PATH] = { NULL,
+				 "see in the guest: nvidia-smi topo -p2p n; nvidia-smi "
+				 "conf-compute -f; and look for NVreg_RegistryDwords among the "
+				 "driver's settings" },
+	[WORKLOAD_PCIE_SPEED] = { NULL, LOOK_FOR_WORK },
+	[WORKLOAD_BELOW] = { NULL, LOOK_FOR_WORK },
+	[WORKLOAD_WRONG_DATA] = { "%4$s in the guest found that data arrived wrong", SEE_FAULTS },
+};
+
+/* What a workload is judged by. */
+typedef struct Measure {
+	Workload *w;
+	const VerifyInput *input;
+	const VerifyReport *report;
+	const char *program; /* that was run; NULL: none */
+	const GuestRun *run; /* what became of it */
+} Measure;
+
+/* The verdict, with its reason and remedy. `path` (may be NULL): the slowest one. */
+static void settle(const Measure *m, WorkloadVerdict verdict, WorkloadCause cause,
+		   const WorkloadPath *path)
+{
+	Workload *w = m->w;
+	const char *form = texts[cause].reason;
+	_cleanup_free_ char *run = m->run ? run_text(m->run) : NULL;
+
+	w->verdict = verdict;
+	w->cause = cause;
+	w->program = m->program;
+	free(w->reason);
+	free(w->remedy);
+	w->reason = w->remedy = NULL;
+	if (verdict == WORKLOAD_PASS)
+		return;
+	w->reason = form ? verify_fill(form, m->input, str_or_empty(m->program), str_or_empty(run))
+			 : slow_text(w, m->report, path);
+	w->remedy = verify_fill(texts[cause].remedy, m->input, "", "");
+}
 
 typedef enum Program { NVBANDWIDTH, P2P_TEST, ALL_REDUCE } Program;
 
@@ -99,31 +230,32 @@ static bool is_enough(const Workload *w, uint32_t mbps)
 	return (uint64_t)mbps * 100 >= (uint64_t)w->nominal_mbps * w->percent;
 }
 
-/* Why `mbps` is not enough. */
-static WorkloadCause cause_of_speed(const VerifyInput *input, uint32_t mbps)
+/* Why `mbps` is not enough; NOTHING: it is. */
+static WorkloadCause cause_of_speed(const Measure *m, uint32_t mbps)
 {
-	return mbps <= input->pcie_mbps ? WORKLOAD_PCIE_SPEED : WORKLOAD_BELOW;
+	if (m->w->nominal_mbps == 0)
+		return WORKLOAD_NO_EXPECTATION;
+	if (is_enough(m->w, mbps))
+		return WORKLOAD_NOTHING;
+	return mbps <= m->input->pcie_mbps ? WORKLOAD_PCIE_SPEED : WORKLOAD_BELOW;
 }
 
-static void judge_path(const Workload *w, const VerifyInput *input, const BandwidthPath *measured,
-		       WorkloadPath *path)
+static WorkloadVerdict verdict_of(WorkloadCause cause)
+{
+	return cause == WORKLOAD_NOTHING	  ? WORKLOAD_PASS
+	       : cause == WORKLOAD_NO_EXPECTATION ? WORKLOAD_UNKNOWN
+						  : WORKLOAD_SLOW;
+}
+
+static void judge_path(const Measure *m, const BandwidthPath *measured, WorkloadPath *path)
 {
 	path->mbps = measured->mbps;
-	path->verdict = WORKLOAD_SLOW;
-	if (measured->no_peer)
+	path->cause = measured->no_peer ? WORKLOAD_PCIE_PATH : cause_of_speed(m, measured->mbps);
+	/* Peer-to-peer made it hardly faster than the way by the host's memory. */
+	if (verdict_of(path->cause) == WORKLOAD_SLOW && measured->plain_mbps > 0 &&
+	    (uint64_t)measured->mbps * 10 <= (uint64_t)measured->plain_mbps * 11)
 		path->cause = WORKLOAD_PCIE_PATH;
-	else if (w->nominal_mbps == 0) {
-		path->verdict = WORKLOAD_UNKNOWN;
-		path->cause = WORKLOAD_NO_EXPECTATION;
-	} else if (is_enough(w, measured->mbps)) {
-		path->verdict = WORKLOAD_PASS;
-		path->cause = WORKLOAD_NOTHING;
-	} else if (measured->plain_mbps > 0 &&
-		   (uint64_t)measured->mbps * 10 <= (uint64_t)measured->plain_mbps * 11)
-		/* Peer-to-peer made it hardly faster than the way by the host's memory. */
-		path->cause = WORKLOAD_PCIE_PATH;
-	else
-		path->cause = cause_of_speed(input, measured->mbps);
+	path->verdict = verdict_of(path->cause);
 }
 
 /* The slowest one that did not pass; NULL: all passed. */
@@ -138,114 +270,70 @@ static const WorkloadPath *worst_path(const Workload *w)
 	return worst;
 }
 
-static void judge_paths(Workload *w, const VerifyInput *input, const VerifyReport *report,
-			const Bandwidth *b)
+static void judge_paths(const Measure *m, const Bandwidth *b)
 {
+	size_t n = m->report->n_gpus;
 	const WorkloadPath *worst;
 
-	w->paths = xcalloc(report->n_gpus * report->n_gpus + 1, sizeof(WorkloadPath));
+	m->w->paths = xcalloc(n * n + 1, sizeof(WorkloadPath));
 	for (size_t i = 0; i < b->n_gpus; i++)
 		for (size_t k = 0; k < b->n_gpus; k++) {
-			WorkloadPath path = { .from = place_of(report, b, i),
-					      .to = place_of(report, b, k) };
+			WorkloadPath path = { .from = place_of(m->report, b, i),
+					      .to = place_of(m->report, b, k) };
 
 			if (i == k || path.from == SIZE_MAX || path.to == SIZE_MAX)
 				continue;
-			judge_path(w, input, &b->paths[i][k], &path);
-			w->paths[w->n_paths++] = path;
+			judge_path(m, &b->paths[i][k], &path);
+			m->w->paths[m->w->n_paths++] = path;
 		}
-	worst = worst_path(w);
-	w->verdict = worst ? worst->verdict : WORKLOAD_PASS;
-	w->cause = worst ? worst->cause : WORKLOAD_NOTHING;
-	workload_explain(w, input, report, worst, NULL);
+	worst = worst_path(m->w);
+	settle(m, worst ? worst->verdict : WORKLOAD_PASS, worst ? worst->cause : WORKLOAD_NOTHING,
+	       worst);
 }
 
-static void judge_ring(Workload *w, const VerifyInput *input, const VerifyReport *report,
-		       const Bandwidth *b)
-{
-	w->ring_mbps = b->ring_mbps;
-	if (w->nominal_mbps == 0)
-		w->cause = WORKLOAD_NO_EXPECTATION;
-	else if (is_enough(w, b->ring_mbps)) {
-		w->verdict = WORKLOAD_PASS;
-		w->cause = WORKLOAD_NOTHING;
-	} else {
-		w->verdict = WORKLOAD_SLOW;
-		w->cause = cause_of_speed(input, b->ring_mbps);
-	}
-	workload_explain(w, input, report, NULL, NULL);
-}
-
-static void judge(Workload *w, const VerifyInput *input, const VerifyReport *report,
-		  const Bandwidth *b)
+static void judge(const Measure *m, const Bandwidth *b)
 {
 	bool ring = b->ring_mbps > 0;
 	/* A ring uses the links to all others. */
-	size_t peers = ring ? report->n_gpus - 1 : 1;
+	size_t peers = ring ? m->report->n_gpus - 1 : 1;
+	WorkloadCause cause;
 
-	w->cause = WORKLOAD_NOTHING;
-	w->percent = ring ? MEASURE_REDUCE_PERCENT : MEASURE_COPY_PERCENT;
-	w->nominal_mbps = input->link_mbps * input->links_expected * (uint32_t)peers;
-	if (ring)
-		judge_ring(w, input, report, b);
-	else
-		judge_paths(w, input, report, b);
+	m->w->percent = ring ? MEASURE_REDUCE_PERCENT : MEASURE_COPY_PERCENT;
+	m->w->nominal_mbps = m->input->link_mbps * m->input->links_expected * (uint32_t)peers;
+	m->w->ring_mbps = b->ring_mbps;
+	if (!ring) {
+		judge_paths(m, b);
+		return;
+	}
+	cause = cause_of_speed(m, b->ring_mbps);
+	settle(m, verdict_of(cause), cause, NULL);
 }
 
 /* --- what was run --- */
 
 Workload *measure_begin(const VerifyInput *input, const VerifyReport *report)
 {
-	Workload *w = xcalloc(1, sizeof(Workload));
+	const Measure m = { .w = xcalloc(1, sizeof(Workload)), .input = input, .report = report };
+	WorkloadCause cause = WORKLOAD_NO_PROGRAM;
 
-	w->cause = WORKLOAD_NO_PROGRAM;
 	if (report->n_gpus < 2)
-		w->cause = WORKLOAD_ONE_GPU;
+		cause = WORKLOAD_ONE_GPU;
 	if (report->match == VERIFY_MATCH_NONE)
-		w->cause = WORKLOAD_NOT_RUN;
+		cause = WORKLOAD_NOT_RUN;
 	for (size_t i = 0; i < report->n_gpus; i++)
 		if (!report->gpus[i].found)
-			w->cause = WORKLOAD_NOT_RUN;
-	workload_explain(w, input, report, NULL, NULL);
-	return w;
-}
-
-static WorkloadCause cause_of_outcome(GuestOutcome outcome)
-{
-	switch (outcome) {
-	case GUEST_TIMEOUT:
-		return WORKLOAD_TIMEOUT;
-	case GUEST_TOO_MUCH:
-		return WORKLOAD_TOO_MUCH;
-	default:
-		return WORKLOAD_BAD_REPLY;
-	}
-}
-
-/* The better program's failure stays: it is the one to see to. */
-static void hear_failure(Workload *w, const VerifyInput *input, const VerifyReport *report,
-			 const char *program, WorkloadCause cause, const GuestRun *run)
-{
-	if (w->program && w->program != program)
-		return;
-	w->program = program;
-	w->cause = cause;
-	workload_explain(w, input, report, NULL, run);
+			cause = WORKLOAD_NOT_RUN;
+	settle(&m, WORKLOAD_UNKNOWN, cause, NULL);
+	return m.w;
 }
 
 /*
  * A program that found wrong data ends with an error, or is cut short, and this counts: no other
  * program's pass makes it right.
  */
-static void hear_alarm(Workload *w, const VerifyInput *input, const VerifyReport *report,
-		       const char *program, WorkloadCause cause, const GuestRun *run,
-		       bool *ret_done)
+static void hear_alarm(const Measure *m, WorkloadCause cause)
 {
-	*ret_done = true;
-	w->program = program;
-	w->verdict = cause == WORKLOAD_WRONG_DATA ? WORKLOAD_WRONG : WORKLOAD_UNKNOWN;
-	w->cause = cause;
-	workload_explain(w, input, report, NULL, run);
+	settle(m, cause == WORKLOAD_WRONG_DATA ? WORKLOAD_WRONG : WORKLOAD_UNKNOWN, cause, NULL);
 }
 
 static WorkloadCause cause_of_alarm(const GuestRun *run)
@@ -261,50 +349,84 @@ static WorkloadCause cause_of_alarm(const GuestRun *run)
 	return cause;
 }
 
-static void hear_output(Workload *w, const VerifyInput *input, const VerifyReport *report,
-			Program program, const GuestRun *run, bool *ret_done)
+/* Why what the program printed is no measure; NOTHING: it is one. */
+static WorkloadCause failure_of(const Measure *m, int parsed, const Bandwidth *b)
+{
+	if (m->run->signalled || m->run->exit_code != 0)
+		return WORKLOAD_FAILED;
+	if (parsed < 0)
+		return WORKLOAD_BAD_OUTPUT;
+	if (!is_matched(m->input, m->report, b))
+		return WORKLOAD_OTHER_GPUS;
+	/* A speed at which nobody looked what arrived is none. */
+	return b->unchecked ? WORKLOAD_NOT_CHECKED : WORKLOAD_NOTHING;
+}
+
+/* True: the other programs are not needed. */
+static bool hear_output(const Measure *m, Program program)
 {
 	_cleanup_free_ Bandwidth *b = xcalloc(1, sizeof(Bandwidth));
-	const char *name = programs[program].name;
-	int r;
+	int r = programs[program].parse(str_or_empty(m->run->out), m->run->out_size, b);
+	WorkloadCause cause = failure_of(m, r, b);
 
-	r = programs[program].parse(run->out ? run->out : "", run->out_size, b);
-	if (r == 0 && b->wrong_data) {
-		hear_alarm(w, input, report, name, WORKLOAD_WRONG_DATA, run, ret_done);
-	} else if (run->signalled || run->exit_code != 0) {
-		hear_failure(w, input, report, name, WORKLOAD_FAILED, run);
-	} else if (r < 0) {
-		hear_failure(w, input, report, name, WORKLOAD_BAD_OUTPUT, run);
-	} else if (!is_matched(input, report, b)) {
-		hear_failure(w, input, report, name, WORKLOAD_OTHER_GPUS, run);
-	} else if (b->unchecked) {
-		/* A speed at which nobody looked what arrived is none. */
-		hear_failure(w, input, report, name, WORKLOAD_NOT_CHECKED, run);
-	} else {
-		*ret_done = true;
-		w->program = name;
-		judge(w, input, report, b);
-	}
+	if (r == 0 && b->wrong_data)
+		hear_alarm(m, WORKLOAD_WRONG_DATA);
+	else if (cause == WORKLOAD_NOTHING)
+		judge(m, b);
+	/* The better program's failure stays: it is the one to see to. */
+	else if (!m->w->program || m->w->program == m->program)
+		settle(m, WORKLOAD_UNKNOWN, cause, NULL);
+	return cause == WORKLOAD_NOTHING || (r == 0 && b->wrong_data);
 }
 
 void measure_hear(Workload *w, const VerifyInput *input, const VerifyReport *report, size_t which,
 		  const GuestRun *run, bool *ret_done)
 {
 	Program program = commands[which].program;
+	const Measure m = { w, input, report, programs[program].name, run };
 	WorkloadCause alarm = cause_of_alarm(run);
 
-	*ret_done = w->verdict == WORKLOAD_WRONG || w->cause == WORKLOAD_GPU_FAULT;
-	if (*ret_done)
+	*ret_done = true;
+	if (w->verdict == WORKLOAD_WRONG || w->cause == WORKLOAD_GPU_FAULT)
 		return;
 	if (alarm != WORKLOAD_NOTHING) {
-		hear_alarm(w, input, report, programs[program].name, alarm, run, ret_done);
+		hear_alarm(&m, alarm);
 	} else if (run->outcome == GUEST_RAN) {
-		hear_output(w, input, report, program, run, ret_done);
-	} else if (run->outcome != GUEST_NOT_STARTED) {
-		/* The guest answers no more. One that is not there leaves another one's failure. */
-		*ret_done = true;
-		w->program = NULL;
-		hear_failure(w, input, report, programs[program].name,
-			     cause_of_outcome(run->outcome), run);
+		*ret_done = hear_output(&m, program);
+	} else if (run->outcome == GUEST_NOT_STARTED) {
+		*ret_done = false; /* one that is not there leaves another one's failure */
+	} else {
+		/* The guest answers no more. */
+		settle(&m, WORKLOAD_UNKNOWN,
+		       run->outcome == GUEST_TIMEOUT	? WORKLOAD_TIMEOUT
+		       : run->outcome == GUEST_TOO_MUCH ? WORKLOAD_TOO_MUCH
+							: WORKLOAD_BAD_REPLY,
+		       NULL);
 	}
+}
+
+/* --- JSON --- */
+
+static json_t *path_to_json(const VerifyReport *report, const WorkloadPath *path)
+{
+	return json_build("{s:s, s:s, s:I, s:s, s:s}", "from",
+			  BDF_TEXT(&report->gpus[path->from].bdf), "to",
+			  BDF_TEXT(&report->gpus[path->to].bdf), "mbps", (json_int_t)path->mbps,
+			  "verdict", workload_verdict_to_string(path->verdict), "cause",
+			  workload_cause_to_string(path->cause));
+}
+
+json_t *workload_to_json(const Workload *w, const VerifyReport *report)
+{
+	json_t *copies = json_array();
+
+	for (size_t i = 0; i < w->n_paths; i++)
+		json_append(copies, path_to_json(report, &w->paths[i]));
+	return json_build("{s:s, s:s, s:o, s:o, s:s?, s:I, s:i, s:I, s:o}", "verdict",
+			  workload_verdict_to_string(w->verdict), "cause",
+			  workload_cause_to_string(w->cause), "reason",
+			  json_string_or_null(w->reason), "remedy", json_string_or_null(w->remedy),
+			  "program", w->program, "nominal_mbps", (json_int_t)w->nominal_mbps,
+			  "percent_needed", (int)w->percent, "ring_mbps", (json_int_t)w->ring_mbps,
+			  "copies", copies);
 }

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a guest is asked, and the report about it. verify.h decides what the report says. */
+/*
+ * What a guest is asked, and the report about it, in words and as JSON. verify.h decides what the
+ * report says.
+ */
 #pragma once
+
+#include <jansson.h>
 
 #include "core/base/bdf.h"
 #include "core/verify/nvidia-smi.h"
@@ -122,9 +127,22 @@ typedef struct VerifyReport {
 /* An empty report on the group: everything is unknown. */
 VerifyReport *verify_report_new(const VerifyInput *input);
 DECLARE_FREE(VerifyReport, verify_report_free)
+/*
+ * A text with its names filled in: %1$s is the domain, as commands call it, %2$s the group, %3$s
+ * the domain's name, %4$s and %5$s are `what` and `more`. The form has no other per cent sign.
+ */
+char *verify_fill(const char *form, const VerifyInput *input, const char *what, const char *more);
+/*
+ * Writes the reason and remedy of the report for its cause. `what` (may be NULL): words for the
+ * sentence, from a program or libvirt, or an address. `link` (may be NULL): the worst link.
+ */
+void verify_explain(VerifyReport *report, const VerifyInput *input, const char *what,
+		    const VerifiedLink *link);
 
 /*
- * A remedy with its names filled in: %1$s is the domain, %2$s the group, and the form has no other
- * per cent sign.
+ * Schema org.gpupass1.verify/1; times are CLOCK_REALTIME. Takes `guest_report` and `workload`;
+ * NULL: it was not looked at.
  */
-char *verify_remedy(const char *form, const VerifyInput *input);
+char *verify_report_to_json(const VerifyReport *report, const VerifyInput *input,
+			    const char *domain_uuid, uint64_t asked_usec, json_t *guest_report,
+			    json_t *workload);

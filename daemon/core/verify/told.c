@@ -5,9 +5,95 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/verify/nvidia-smi-text.h"
 #include "util/text.h"
 #include "util/xalloc.h"
+
+/* The end of "ESC [ … m", which underlines headers, or "ESC [ K"; NULL: something else is here. */
+static const char *skip_colour(const char *at, const char *end)
+{
+	if (end - at < 3 || at[0] != '\033' || at[1] != '[')
+		return NULL;
+	for (at += 2; at < end && (isdigit((unsigned char)*at) || *at == ';'); at++)
+		;
+	return at < end && (*at == 'm' || *at == 'K') ? at + 1 : NULL;
+}
+
+int smi_clean(const char *text, size_t size, char **ret)
+{
+	static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, by a shell of Windows */
+	_cleanup_free_ char *copy = NULL;
+	const char *at = text, *end = text + size;
+	size_t n = 0;
+
+	if (size > SMI_TEXT_MAX)
+		return -EFBIG;
+	if (size >= strlen(mark) && memcmp(at, mark, strlen(mark)) == 0)
+		at += strlen(mark);
+	copy = xmalloc(size + 1);
+	while (at < end) {
+		unsigned char c = (unsigned char)*at;
+
+		if (c == '\033') {
+			at = skip_colour(at, end);
+			if (!at)
+				return -EBADMSG;
+			continue;
+		}
+		if ((c < ' ' && c != '\n' && c != '\t' && c != '\r') || c == 0x7f)
+			return -EBADMSG;
+		if (c != '\r')
+			copy[n++] = *at;
+		at++;
+	}
+	copy[n] = '\0';
+	*ret = TAKE_PTR(copy);
+	return 0;
+}
+
+char *smi_next_line(char **rest)
+{
+	char *line = *rest, *end;
+
+	if (!line)
+		return NULL;
+	end = strchr(line, '\n');
+	if (end)
+		*end++ = '\0';
+	*rest = end;
+	return line;
+}
+
+int smi_number(const char *text, unsigned max, unsigned *ret)
+{
+	size_t n = strspn(text, "0123456789");
+	unsigned long long value;
+
+	if (n == 0 || n > 4 || text[n] || (text[0] == '0' && n > 1) ||
+	    str_to_unsigned(text, 10, max, &value) < 0)
+		return -EBADMSG;
+	*ret = (unsigned)value;
+	return 0;
+}
+
+int smi_rate(const char *text, size_t max_whole, size_t max_part, uint32_t *ret)
+{
+	size_t whole = strspn(text, "0123456789");
+	size_t part = text[whole] == '.' ? strspn(text + whole + 1, "0123456789") : 0;
+	uint32_t mbps = 0;
+
+	if (whole == 0 || whole > max_whole || part > max_part)
+		return -EBADMSG;
+	if (text[whole] && (text[whole] != '.' || part == 0 || text[whole + 1 + part]))
+		return -EBADMSG;
+	for (size_t i = 0; i < whole; i++)
+		mbps = mbps * 10 + (uint32_t)(text[i] - '0');
+	for (size_t i = 0; i < 3; i++)
+		mbps = mbps * 10 + (i < part ? (uint32_t)(text[whole + 1 + i] - '0') : 0);
+	*ret = mbps;
+	return 0;
+}
+
+/* ---- what lines tell ---- */
 
 /*
  * In any case. Where NVML's own texts (nvmlErrorString) are meant, they are printed by all versions
@@ -90,7 +176,7 @@ static bool next_line(const char **at, const char *end, char line[TOLD_LINE_MAX 
 
 char *smi_excerpt(const char *text, size_t size)
 {
-	const char *at = text, *end = text + size;
+	const char *at = str_or_empty(text), *end = at + size;
 	char line[TOLD_LINE_MAX + 1] = "", best[TOLD_LINE_MAX + 1] = "";
 	int best_weight = 0;
 

@@ -1,14 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lines that tell why: what words of nvidia-smi and of programs that measure mean, in the versions
- * that print them, and which line of an output is worth quoting.
+ * Text of nvidia-smi and of programs that measure: cleaned and read piece by piece, and lines that
+ * tell why: what words mean, in the versions that print them, and which line is worth quoting.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/base/bdf.h"
+
+#define SMI_TEXT_MAX (64U * 1024)
+
+/*
+ * A copy with a NUL at its end, without carriage returns, "ESC [ … m", "ESC [ K", and the mark that
+ * Windows puts before UTF-8. -EBADMSG for a NUL or any other control character inside, -EFBIG.
+ */
+int smi_clean(const char *text, size_t size, char **ret);
+/* Cuts the next line off, in place; NULL at the end. */
+char *smi_next_line(char **rest);
+/* Plain decimal digits, without leading zeros, up to `max`; -EBADMSG otherwise. */
+int smi_number(const char *text, unsigned max, unsigned *ret);
+/*
+ * "276.07", of GB/s, in MB/s, with so many digits before and after the point at most. Those beyond
+ * the third after it are cut off.
+ */
+int smi_rate(const char *text, size_t max_whole, size_t max_part, uint32_t *ret);
 
 /* "GPU-" and a UUID, with its NUL */
 #define SMI_UUID_SIZE 41
@@ -58,7 +76,8 @@ void alarms_read(const char *text, size_t size, SmiAlarms *into);
 
 /*
  * The line that tells: one with known words, or else with words of failure, or else the first with
- * anything in it. Printable ASCII, at most TOLD_LINE_MAX characters.
+ * anything in it. Printable ASCII, at most TOLD_LINE_MAX characters. The
+ * text may be NULL.
  */
 char *smi_excerpt(const char *text, size_t size);
 /* Likewise the line of this number, counted from 1. */

@@ -5,18 +5,148 @@
 #include <strings.h>
 
 #include "core/verify/answers.h"
-#include "core/verify/match.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
-enum { DIAGNOSIS_MIG, DIAGNOSIS_CONFIDENTIAL };
+/* --- which of the guest's GPUs are the group's --- */
 
-static const char *const ask_mig[] = { "nvidia-smi", "--query-gpu=index,mig.mode.current",
-				       "--format=csv,noheader", NULL };
-static const char *const ask_confidential[] = { "nvidia-smi", "conf-compute", "-f", NULL };
+/*
+ * The UUID decides if the host knows it: the board reports the same one everywhere. The guest's
+ * firmware gives addresses, and libvirt's XML has indexes of controllers for bus numbers. These
+ * mostly agree, but not always, so addresses count only if they fit for every GPU of the domain.
+ */
+static const SmiGpu *find_uuid(const SmiGpus *seen, const char *uuid)
+{
+	for (size_t i = 0; i < seen->n_items; i++)
+		if (strcasecmp(seen->items[i].uuid, uuid) == 0)
+			return &seen->items[i];
+	return NULL;
+}
 
-const char *const *const verify_diagnosis_commands[VERIFY_DIAGNOSES] = { ask_mig,
-									 ask_confidential };
+static const SmiGpu *find_address(const SmiGpus *seen, const Bdf *address)
+{
+	for (size_t i = 0; i < seen->n_items; i++)
+		if (bdf_equal(&seen->items[i].address, address))
+			return &seen->items[i];
+	return NULL;
+}
+
+static void take_gpu(VerifiedGpu *gpu, const SmiGpu *seen)
+{
+	gpu->found = true;
+	gpu->guest = *seen;
+}
+
+/* Matches the GPUs whose UUID is known. *ret_which: the first that the guest does not show. */
+static bool match_uuids(const VerifyInput *input, const SmiGpus *seen, VerifiedGpu *gpus,
+			size_t *ret_n, size_t *ret_which)
+{
+	*ret_n = 0;
+	for (size_t i = 0; i < input->n_group; i++) {
+		const SmiGpu *found;
+
+		if (!input->gpus[i].uuid)
+			continue;
+		found = find_uuid(seen, input->gpus[i].uuid);
+		if (!found) {
+			*ret_which = i;
+			return false;
+		}
+		take_gpu(&gpus[i], found);
+		(*ret_n)++;
+	}
+	return true;
+}
+
+/* Every GPU of the domain is where the XML says, and the guest shows no other. */
+static bool addresses_fit(const VerifyInput *input, const SmiGpus *seen)
+{
+	if (seen->n_items != input->n_gpus)
+		return false;
+	for (size_t i = 0; i < input->n_gpus; i++) {
+		const SmiGpu *found =
+			input->gpus[i].has_guest ? find_address(seen, &input->gpus[i].guest) : NULL;
+
+		if (!found ||
+		    (input->gpus[i].uuid && strcasecmp(found->uuid, input->gpus[i].uuid) != 0))
+			return false;
+		for (size_t k = 0; k < i; k++)
+			if (bdf_equal(&input->gpus[k].guest, &input->gpus[i].guest))
+				return false;
+	}
+	return true;
+}
+
+static bool is_taken(const VerifiedGpu *gpus, size_t n, const SmiGpu *seen)
+{
+	for (size_t i = 0; i < n; i++)
+		if (gpus[i].found && gpus[i].guest.index == seen->index)
+			return true;
+	return false;
+}
+
+/*
+ * The free GPU of the guest with the lowest address. There are as many as open GPUs of the group.
+ */
+static const SmiGpu *lowest_free(const SmiGpus *seen, const VerifiedGpu *gpus, size_t n)
+{
+	const SmiGpu *lowest = NULL;
+
+	for (size_t i = 0; i < seen->n_items; i++)
+		if (!is_taken(gpus, n, &seen->items[i]) &&
+		    (!lowest || bdf_compare(&seen->items[i].address, &lowest->address) < 0))
+			lowest = &seen->items[i];
+	return lowest;
+}
+
+/* The first GPU of the group, by place in the guest, that has no match yet. */
+static size_t lowest_open(const VerifyInput *input, const VerifiedGpu *gpus)
+{
+	size_t lowest = SIZE_MAX;
+
+	for (size_t i = 0; i < input->n_group; i++) {
+		const VerifyGpu *gpu = &input->gpus[i];
+
+		if (!gpus[i].found && (lowest == SIZE_MAX ||
+				       (gpu->has_guest && input->gpus[lowest].has_guest &&
+					bdf_compare(&gpu->guest, &input->gpus[lowest].guest) < 0)))
+			lowest = i;
+	}
+	return lowest;
+}
+
+/*
+ * Finds the group's GPUs among those that the guest shows, and fills `gpus` (n_group). NOTHING, or
+ * why they cannot be identified. With GPU_MISSING and OTHER_GPUS *ret_which is the GPU that the
+ * guest does not show.
+ */
+static VerifyCause match_gpus(const VerifyInput *input, const SmiGpus *seen, VerifiedGpu *gpus,
+			      VerifyMatch *ret_match, size_t *ret_which)
+{
+	size_t known = 0, open;
+
+	*ret_which = SIZE_MAX;
+	if (!match_uuids(input, seen, gpus, &known, ret_which))
+		return seen->n_items < input->n_gpus ? VERIFY_GPU_MISSING : VERIFY_OTHER_GPUS;
+	if (known == input->n_group) {
+		*ret_match = VERIFY_MATCH_UUID;
+		return VERIFY_NOTHING;
+	}
+	if (addresses_fit(input, seen)) {
+		for (size_t i = 0; i < input->n_group; i++)
+			take_gpu(&gpus[i], find_address(seen, &input->gpus[i].guest));
+		*ret_match = VERIFY_MATCH_ADDRESS;
+		return VERIFY_NOTHING;
+	}
+	if (input->n_gpus > input->n_group || seen->n_items > input->n_gpus)
+		return VERIFY_AMBIGUOUS;
+	if (seen->n_items < input->n_gpus)
+		return VERIFY_GPU_MISSING;
+	while ((open = lowest_open(input, gpus)) != SIZE_MAX)
+		take_gpu(&gpus[open], lowest_free(seen, gpus, input->n_group));
+	*ret_match = VERIFY_MATCH_COUNT;
+	return VERIFY_NOTHING;
+}
 
 /* --- the verdict --- */
 
@@ -135,20 +265,11 @@ static void judge_links(const VerifyInput *input, const Answers *answers, Verify
 
 /* --- GPUs that are missing, or that cannot be used --- */
 
-static const struct {
-	SmiTold told;
-	VerifyCause cause;
-} alarms[] = {
-	{ TOLD_GPU_LOST, VERIFY_GPU_LOST },
-	{ TOLD_RESET_NEEDED, VERIFY_RESET_NEEDED },
-};
-
 static VerifyCause cause_of_alarm(const SmiAlarm *alarm)
 {
-	for (size_t i = 0; i < ELEMENTS(alarms); i++)
-		if (alarms[i].told == alarm->told)
-			return alarms[i].cause;
-	return VERIFY_NOTHING;
+	return alarm->told == TOLD_GPU_LOST	  ? VERIFY_GPU_LOST
+	       : alarm->told == TOLD_RESET_NEEDED ? VERIFY_RESET_NEEDED
+						  : VERIFY_NOTHING;
 }
 
 static bool is_about(const SmiAlarm *alarm, const VerifyGpu *gpu, const VerifiedGpu *seen)
@@ -246,8 +367,7 @@ static void judge_gpus(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS
 	const SmiAlarm *alarm;
 	size_t which;
 
-	report->cause =
-		verify_match_gpus(input, &answers->gpus, report->gpus, &report->match, &which);
+	report->cause = match_gpus(input, &answers->gpus, report->gpus, &report->match, &which);
 	alarm = find_alarm(input, report, answers, &which);
 	*ret_settled = alarm || report->cause != VERIFY_NOTHING;
 	/* A list that was cut short tells of no GPU that it is missing. */
@@ -376,6 +496,15 @@ bool verify_links_seen(const VerifyReport *report, unsigned *links, unsigned *in
 }
 
 /* --- what may be the reason --- */
+
+enum { DIAGNOSIS_MIG, DIAGNOSIS_CONFIDENTIAL };
+
+static const char *const ask_mig[] = { "nvidia-smi", "--query-gpu=index,mig.mode.current",
+				       "--format=csv,noheader", NULL };
+static const char *const ask_confidential[] = { "nvidia-smi", "conf-compute", "-f", NULL };
+
+const char *const *const verify_diagnosis_commands[VERIFY_DIAGNOSES] = { ask_mig,
+									 ask_confidential };
 
 bool verify_wants_diagnosis(const VerifyReport *report)
 {

@@ -15,7 +15,7 @@
 #pragma once
 
 #include "core/verify/answers.h"
-#include "core/verify/text.h"
+#include "core/verify/report.h"
 
 /* Run when the verdict is not good, to find the reason. */
 #define VERIFY_DIAGNOSES 2

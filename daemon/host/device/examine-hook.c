@@ -11,6 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/facts/examination.h"
+#include "core/facts/hook-script.h"
+#include "core/facts/setup-files.h"
 #include "gpupass/dbus.h"
 #include "host/device/examine.h"
 #include "util/clock.h"
@@ -20,6 +23,88 @@
 
 #define HOOK_MAX_BYTES (16UL * 1024 * 1024)
 #define HOOKS "etc/libvirt/hooks"
+
+#define OURS HOOKS "/qemu.d/gpupass"
+#define SCRIPT_MAX_BYTES 65536
+#define ENTRIES_MAX 512
+/* qemu.d/VM/prepare/begin/start.sh: a tree that a widespread hooks/qemu runs. */
+#define DEPTH_MAX 5
+
+typedef struct Walk {
+	int root_fd;
+	Examination *e;
+	char **programs;
+	size_t n_entries;
+} Walk;
+
+static void read_script(Walk *w, const char *path, const struct stat *st, char ***programs)
+{
+	_cleanup_free_ char *text = NULL, *shown = strf("/%s", path);
+	size_t size = 0;
+	int r;
+
+	/* libvirt, and the hooks that run others, leave out what is not executable. */
+	if (!S_ISREG(st->st_mode) || !(st->st_mode & S_IXUSR) || strcmp(path, OURS) == 0)
+		return;
+	r = file_read_at(w->root_fd, path, SCRIPT_MAX_BYTES, &text, &size);
+	if (r < 0)
+		strv_appendf(&w->e->host_hooks, "%s was not read: %s", shown, strerror(-r));
+	/* A program is no text. */
+	else if (strlen(text) == size)
+		hook_script_read(shown, text, &w->e->host_hooks, programs);
+}
+
+static void walk(Walk *w, const char *path, unsigned depth)
+{
+	_cleanup_strv_ char **names = NULL;
+	_cleanup_close_ int fd = -1;
+	int r = dir_open_at(w->root_fd, path, false, &fd);
+
+	if (r >= 0)
+		r = dir_list(fd, "", &names);
+	if (r < 0 && r != -ENOENT)
+		strv_appendf(&w->e->host_hooks, "/%s was not read: %s", path, strerror(-r));
+	for (char **name = names; name && *name; name++) {
+		_cleanup_free_ char *below = strf("%s/%s", path, *name);
+		struct stat st;
+
+		if (fstatat(w->root_fd, below, &st, 0) < 0)
+			continue;
+		if (w->n_entries++ == ENTRIES_MAX) {
+			strv_append(&w->e->host_hooks, "/" HOOKS " has more files than were read");
+			return;
+		}
+		if (w->n_entries > ENTRIES_MAX)
+			return;
+		if (!S_ISDIR(st.st_mode))
+			read_script(w, below, &st, &w->programs);
+		else if (depth < DEPTH_MAX)
+			walk(w, below, depth + 1);
+	}
+}
+
+/* A hook may run a script that lies elsewhere: /usr/local/bin/vfio-startup. */
+static void read_programs(Walk *w)
+{
+	for (char **program = w->programs; program && *program; program++) {
+		const char *path = *program + 1;
+		struct stat st;
+
+		if (!str_starts_with(path, HOOKS "/") && fstatat(w->root_fd, path, &st, 0) == 0 &&
+		    st.st_size <= SCRIPT_MAX_BYTES)
+			read_script(w, path, &st, NULL);
+	}
+}
+
+/* Others' hooks, and the scripts that these name, as far as they move boards. Our own is left out. */
+static void read_other_hooks(int root_fd, Examination *e)
+{
+	Walk w = { .root_fd = root_fd, .e = e };
+
+	walk(&w, HOOKS, 1);
+	read_programs(&w);
+	strv_free(w.programs);
+}
 
 /* NULL: it could not be read. */
 static const char *what_is_it(const char *data, size_t size)
@@ -97,6 +182,7 @@ static void compare_with_start(int root_fd, Examination *e)
 
 void examine_hook(int root_fd, Examination *e)
 {
+	read_other_hooks(root_fd, e);
 	read_hook(root_fd, e);
 	if (e->hook_runs)
 		compare_with_start(root_fd, e);

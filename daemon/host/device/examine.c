@@ -10,9 +10,8 @@
 
 #include "core/facts/boot-faults.h"
 #include "core/facts/setup-files.h"
-#include "host/device/examine-other-hooks.h"
 #include "host/modprobe/modprobe-files.h"
-#include "host/scan/cgroup.h"
+#include "host/scan/process.h"
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -255,7 +254,6 @@ Examination *examine_setup(const ExamineRoots *roots)
 	read_modprobe(roots, e);
 	examine_module_lists(roots->root_fd, e);
 	read_driverctl(roots->root_fd, e);
-	examine_other_hooks(roots->root_fd, e);
 	read_boot(roots->root_fd, e);
 	examine_hook(roots->root_fd, e);
 	read_systemd(roots->root_fd, e);

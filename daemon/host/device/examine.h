@@ -28,7 +28,7 @@ void examine_module_lists(int root_fd, Examination *e);
  */
 Examination *examine_setup(const ExamineRoots *roots);
 
-/* Of that: libvirt's hook. After the process that starts guests is known. */
+/* Of that: libvirt's hooks, ours and others'. After the process that starts guests is known. */
 void examine_hook(int root_fd, Examination *e);
 
 /*

@@ -9,6 +9,7 @@
 
 #include "core/pci/driver-name.h"
 #include "host/device/bar0.h"
+#include "host/scan/function.h"
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/xalloc.h"
@@ -56,19 +57,19 @@ static int check_driver(int sysfs_fd, const Bdf *bdf, const char **ret_why)
 
 static int begin(int sysfs_fd, const Bdf *bdf, Poll *p, const char **ret_why)
 {
-	uint16_t device = 0;
+	PciFunction ids = { 0 };
 	uint32_t boot_0 = 0;
 	int r = check_driver(sysfs_fd, bdf, ret_why);
 
 	if (r >= 0)
-		r = sysfs_read_id(sysfs_fd, bdf, "device", &device);
+		r = scan_ids(sysfs_fd, bdf, &ids);
 	if (r >= 0)
 		r = bar0_open(sysfs_fd, bdf, BAR0_BYTES, &p->fd, ret_why);
 	if (r < 0)
 		return r;
 	p->open = true;
 	r = read_register(p->fd, PMC_BOOT_0, &boot_0);
-	if (r < 0 || memory_registers(device, boot_0, &p->registers))
+	if (r < 0 || memory_registers(ids.device, boot_0, &p->registers))
 		return r;
 	*ret_why = memory_unreadable(boot_0) ? "its registers cannot be read"
 					     : "no register of this chip is known to tell";

@@ -43,14 +43,6 @@ static int read_line(const Reset *reset, const char *attribute, char **ret)
 	return sysfs_line_if_any(reset->sysfs_fd, path, ret);
 }
 
-/* NULL for a code without a meaning: no comparison is made with it. */
-static char *speed_of(const PcieConfig *config)
-{
-	const char *text = pcie_speed_text(config->speed);
-
-	return str_equal(text, "?") ? NULL : xstrdup(text);
-}
-
 /* -ENODEV when config space reads all ones. Reading it resumes a sleeping device. */
 static int look(const Reset *reset, ResetLook *into)
 {
@@ -59,7 +51,7 @@ static int look(const Reset *reset, ResetLook *into)
 	config_space_read(reset->sysfs_fd, &reset->report->bdf, &config);
 	reset_look_clear(into);
 	into->link_width = config.width;
-	into->link_speed = speed_of(&config);
+	into->link_speed = xstrdup(pcie_speed_name(config.speed));
 	(void)read_line(reset, "power_state", &into->power_state);
 	return config.all_ones ? -ENODEV : 0;
 }

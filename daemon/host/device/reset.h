@@ -7,7 +7,7 @@
 #pragma once
 
 #include "core/facts/reset-report.h"
-#include "host/device/driver-ops.h"
+#include "host/device/driver.h"
 
 /*
  * Writes 1 to the function's `reset`, which makes the kernel try the methods of `reset_method` in
@@ -24,7 +24,7 @@
 void function_reset_with(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, ResetReport *ret);
 
 /*
- * The same for all functions of the slot of `lead`, through vfio (vfio-hot-reset.h). For boards
+ * The same for all functions of the slot of `lead`, through vfio (driver.c). For boards
  * with several functions whose only reset is the bus reset, which the kernel does not make through
  * `reset`. All must be on a vfio driver, and all must answer afterwards. The report's method is
  * "slot".

@@ -2,17 +2,69 @@
 #include "host/scan/function.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 
-#include "host/scan/modalias.h"
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/grow.h"
 #include "util/text.h"
 
 #define BASE_CLASS_DISPLAY 0x03
+
+static unsigned digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return (unsigned)(c - '0');
+	c |= 0x20; /* a small letter */
+	return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : UINT_MAX;
+}
+
+/* Takes `tag` and exactly `digits` hex digits off the front of *text. */
+static bool take_hex(const char **text, const char *tag, size_t digits, uint32_t max, uint32_t *ret)
+{
+	const char *p = *text;
+	uint32_t value = 0;
+
+	for (; *tag; tag++, p++)
+		if (*p != *tag)
+			return false;
+	for (size_t i = 0; i < digits; i++, p++) {
+		unsigned d = digit(*p);
+
+		if (d == UINT_MAX)
+			return false;
+		value = value << 4 | d;
+	}
+	if (value > max)
+		return false;
+	*text = p;
+	*ret = value;
+	return true;
+}
+
+int modalias_parse(const char *text, PciFunction *into)
+{
+	uint32_t vendor, device, subsystem_vendor, subsystem_device, base, sub, interface;
+
+	/* Ids have eight digits here because the kernel keeps PCI_ANY_ID in 32 bits. */
+	if (!take_hex(&text, "pci:v", 8, UINT16_MAX, &vendor) ||
+	    !take_hex(&text, "d", 8, UINT16_MAX, &device) ||
+	    !take_hex(&text, "sv", 8, UINT16_MAX, &subsystem_vendor) ||
+	    !take_hex(&text, "sd", 8, UINT16_MAX, &subsystem_device) ||
+	    !take_hex(&text, "bc", 2, UINT8_MAX, &base) ||
+	    !take_hex(&text, "sc", 2, UINT8_MAX, &sub) ||
+	    !take_hex(&text, "i", 2, UINT8_MAX, &interface) || *text != '\0')
+		return -EINVAL;
+	into->vendor = (uint16_t)vendor;
+	into->device = (uint16_t)device;
+	into->subsystem_vendor = (uint16_t)subsystem_vendor;
+	into->subsystem_device = (uint16_t)subsystem_device;
+	into->class_code = base << 16 | sub << 8 | interface;
+	return 0;
+}
 
 static bool has_entry(int dir_fd, const char *name)
 {
@@ -57,7 +109,7 @@ static int read_separate_ids(int device_fd, PciFunction *f)
 	return read_hex_at(device_fd, "class", 0xffffff, &f->class_code);
 }
 
-int scan_ids(int device_fd, PciFunction *f)
+static int read_ids(int device_fd, PciFunction *f)
 {
 	char modalias[SYSFS_TEXT_MAX];
 	int r = sysfs_read_text(device_fd, "modalias", modalias);
@@ -67,6 +119,15 @@ int scan_ids(int device_fd, PciFunction *f)
 	if (r >= 0 && modalias_parse(modalias, f) == 0)
 		return 0;
 	return read_separate_ids(device_fd, f);
+}
+
+int scan_ids(int sysfs_fd, const Bdf *bdf, PciFunction *f)
+{
+	_cleanup_free_ char *path = sysfs_function_path(bdf, NULL);
+	_cleanup_close_ int fd = -1;
+	int r = dir_open_at(sysfs_fd, path, false, &fd);
+
+	return r < 0 ? r : read_ids(fd, f);
 }
 
 /* Nothing is read through it, so that it need not be opened for more than names below it. */
@@ -193,7 +254,7 @@ static int read_attributes(int device_fd, PciFunction *f)
 	if (r < 0)
 		return r;
 	f->has_vfs = has_entry(device_fd, "virtfn0");
-	r = scan_ids(device_fd, f);
+	r = read_ids(device_fd, f);
 	if (r < 0)
 		return r;
 	if (f->class_code >> 16 == BASE_CLASS_DISPLAY)

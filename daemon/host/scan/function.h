@@ -7,8 +7,14 @@
 
 #include "core/pci/pci-snapshot.h"
 
-/* Vendor, device, subsystem and class of one function, given its open directory. */
-int scan_ids(int device_fd, PciFunction *f);
+/*
+ * "pci:v000010DEd00002204sv000010DEsd00001467bc03sc00i00", with nothing before or after. Sets the
+ * ids and class of *into; on -EINVAL they stay as they were.
+ */
+int modalias_parse(const char *text, PciFunction *into);
+
+/* Vendor, device, subsystem and class of one function. */
+int scan_ids(int sysfs_fd, const Bdf *bdf, PciFunction *f);
 
 /* The same; f->bdf says of which. One read of one file. */
 int function_read_ids(int devices_fd, PciFunction *f);

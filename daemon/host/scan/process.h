@@ -17,3 +17,10 @@ int process_uids(int process_fd, uid_t ret[PROCESS_UIDS]);
  * there is none.
  */
 int process_cgroup(int process_fd, char **ret);
+
+/*
+ * Which unit and container a process belongs to, from its /proc/PID/cgroup (v1, v2 or both).
+ * *ret_unit: the last component that is a systemd service or scope. *ret_container: the id or name
+ * of the outermost container, as its own tool lists it. NULL: none.
+ */
+void cgroup_identify(const char *text, char **ret_unit, char **ret_container);

@@ -4,14 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <time.h>
+#include <string.h>
 
 #include "host/scan/function.h"
 #include "host/scan/matter.h"
 #include "host/scan/mdev.h"
-#include "host/scan/slots.h"
 #include "host/scan/sysfs.h"
+#include "util/clock.h"
 #include "util/file.h"
+#include "util/text.h"
 #include "util/xalloc.h"
 
 typedef struct Functions {
@@ -96,8 +97,8 @@ static void pass_clear(Pass *pass)
 	free(pass->gone);
 }
 
-static int read_slot(int devices_fd, Functions *functions, size_t from, size_t end, bool gpu,
-		     Pass *pass)
+static int read_of_slot(int devices_fd, Functions *functions, size_t from, size_t end, bool gpu,
+			Pass *pass)
 {
 	for (size_t i = from; i < end; i++) {
 		int r;
@@ -121,7 +122,7 @@ static int read_matter(int devices_fd, Functions *functions, Pass *pass)
 
 	for (size_t i = 0, end; r >= 0 && i < n; i = end) {
 		end = matter_slot_end(functions->items, n, i, &gpu);
-		r = read_slot(devices_fd, functions, i, end, gpu, pass);
+		r = read_of_slot(devices_fd, functions, i, end, gpu, pass);
 	}
 	return r;
 }
@@ -137,6 +138,111 @@ static void drop_gone(Functions *functions, const Pass *pass)
 			functions->items[n++] = functions->items[i];
 	functions->n_items = n;
 }
+
+/* ---- the names of physical slots ---- */
+
+typedef struct Slot {
+	Bdf address; /* function 0 */
+	char *name;
+} Slot;
+
+typedef struct Slots {
+	Slot *items;
+	size_t n_items;
+} Slots;
+
+static void slots_clear(Slots *slots)
+{
+	for (size_t i = 0; i < slots->n_items; i++)
+		free(slots->items[i].name);
+	free(slots->items);
+	*slots = (Slots){ 0 };
+}
+
+/*
+ * "0000:41:00", without a function. Placeholder slots ("0000:41") name a whole bus: they belong to
+ * hot-plug controllers that cannot name the device, and say nothing about one board.
+ */
+static int parse_slot_address(const char *text, Bdf *ret)
+{
+	_cleanup_free_ char *with_function = strf("%s.0", text);
+
+	return sysfs_parse_bdf(with_function, ret);
+}
+
+static int read_slot(int slots_fd, const char *name, Slots *slots)
+{
+	_cleanup_free_ char *path = strf("%s/address", name), *address = NULL;
+	Slot slot = { 0 };
+	int r;
+
+	r = file_read_line_at(slots_fd, path, &address);
+	if (r == -ENOENT || r == -ENODEV)
+		return 0;
+	if (r < 0)
+		return r;
+	if (parse_slot_address(address, &slot.address) < 0)
+		return 0;
+	slot.name = xstrdup(name);
+	slots->items[slots->n_items++] = slot;
+	return 0;
+}
+
+static int read_slots(int sysfs_fd, Slots *ret)
+{
+	_cleanup_(slots_clear) Slots slots = { 0 };
+	_cleanup_strv_ char **names = NULL;
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	r = dir_open_at(sysfs_fd, SYSFS_PCI_SLOTS, false, &fd);
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return r;
+	r = dir_list(fd, "", &names);
+	if (r < 0)
+		return r;
+	slots.items = xcalloc(strv_length(names) + 1, sizeof(Slot));
+	for (char **name = names; name && *name; name++) {
+		r = read_slot(fd, *name, &slots);
+		if (r < 0)
+			return r;
+	}
+	*ret = slots;
+	slots = (Slots){ 0 };
+	return 0;
+}
+
+static void set_physical_slot(const Slots *slots, PciFunction *f)
+{
+	for (size_t i = 0; i < slots->n_items; i++)
+		if (bdf_same_slot(&slots->items[i].address, &f->bdf)) {
+			f->physical_slot = xstrdup(slots->items[i].name);
+			return;
+		}
+}
+
+/* Of the functions that are in a slot with a GPU and have no name yet. */
+static int slots_name_functions(int sysfs_fd, PciFunction *functions, size_t n)
+{
+	_cleanup_(slots_clear) Slots slots = { 0 };
+	bool gpu, read = false;
+	int r = 0;
+
+	for (size_t i = 0, end; r >= 0 && i < n; i = end) {
+		end = matter_slot_end(functions, n, i, &gpu);
+		if (gpu && !read) {
+			r = read_slots(sysfs_fd, &slots);
+			read = true;
+		}
+		for (size_t k = i; r >= 0 && gpu && k < end; k++)
+			set_physical_slot(&slots, &functions[k]);
+	}
+	return r;
+}
+
+/* ---- all of them ---- */
 
 /* First kin and GPUs; then what these show to be beside them. */
 static int read_functions(int sysfs_fd, int devices_fd, Functions *functions)
@@ -178,14 +284,6 @@ int scan_iommu(int sysfs_fd, bool *ret)
 	return 0;
 }
 
-static uint64_t now_realtime_usec(void)
-{
-	struct timespec t = { 0 };
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000U + (uint64_t)t.tv_nsec / 1000U;
-}
-
 int scan_pci(int sysfs_fd, PciSnapshot **ret)
 {
 	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
@@ -197,7 +295,7 @@ int scan_pci(int sysfs_fd, PciSnapshot **ret)
 	if (r < 0)
 		return r;
 	snapshot = xcalloc(1, sizeof(*snapshot));
-	snapshot->taken_usec = now_realtime_usec();
+	snapshot->taken_usec = now_realtime();
 	r = read_functions(sysfs_fd, devices_fd, &functions);
 	if (r < 0)
 		return r;

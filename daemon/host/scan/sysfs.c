@@ -11,44 +11,13 @@
 #include "util/file.h"
 #include "util/text.h"
 
-/* How many digits of the kernel's, which writes small letters. */
-static size_t take_hex(const char *text, uint32_t *ret)
-{
-	uint32_t value = 0;
-	size_t n = 0;
-
-	for (;; n++) {
-		char c = text[n];
-
-		if (c >= '0' && c <= '9')
-			value = value << 4 | (uint32_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			value = value << 4 | (uint32_t)(c - 'a' + 10);
-		else
-			break;
-	}
-	*ret = value;
-	return n;
-}
-
-/* "%04x:%02x:%02x.%x", and nothing else that could be read as an address. */
 int sysfs_parse_bdf(const char *name, Bdf *ret)
 {
-	uint32_t segment, bus, device, function;
-	size_t n = take_hex(name, &segment);
-	const char *rest = name + n;
+	Bdf bdf;
 
-	if (n < 4 || n > 8 || (n > 4 && *name == '0') || rest[0] != ':' ||
-	    take_hex(rest + 1, &bus) != 2 || rest[3] != ':' || take_hex(rest + 4, &device) != 2 ||
-	    rest[6] != '.' || take_hex(rest + 7, &function) != 1 || rest[8] != '\0' ||
-	    device > 31 || function > 7)
+	if (bdf_parse(name, &bdf) < 0 || strcmp(name, BDF_TEXT(&bdf)) != 0)
 		return -EINVAL;
-	*ret = (Bdf){
-		.segment = segment,
-		.bus = (uint8_t)bus,
-		.device = (uint8_t)device,
-		.function = (uint8_t)function,
-	};
+	*ret = bdf;
 	return 0;
 }
 
@@ -136,20 +105,6 @@ int sysfs_link_name_if_any(int dir_fd, const char *path, char **ret)
 	if (r != -ENOENT)
 		return r;
 	*ret = NULL;
-	return 0;
-}
-
-int sysfs_read_id(int sysfs_fd, const Bdf *bdf, const char *attribute, uint16_t *ret)
-{
-	_cleanup_free_ char *path = sysfs_function_path(bdf, attribute), *text = NULL;
-	unsigned long long id;
-	int r = sysfs_line_if_any(sysfs_fd, path, &text);
-
-	if (r < 0)
-		return r;
-	if (!text || str_to_unsigned(text, 16, UINT16_MAX, &id) < 0)
-		return -ENODATA;
-	*ret = (uint16_t)id;
 	return 0;
 }
 

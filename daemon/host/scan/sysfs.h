@@ -50,9 +50,6 @@ bool sysfs_has_function(int sysfs_fd, const Bdf *bdf);
 int sysfs_line_if_any(int dir_fd, const char *path, char **ret);
 int sysfs_link_name_if_any(int dir_fd, const char *path, char **ret);
 
-/* "device", "subsystem_vendor" and so on. -ENODATA: there is none, or it is no such number. */
-int sysfs_read_id(int sysfs_fd, const Bdf *bdf, const char *attribute, uint16_t *ret);
-
 /* Name of the bound driver, NULL when none is. -ENOENT when the function is not there. */
 int sysfs_read_driver(int sysfs_fd, const Bdf *bdf, char **ret);
 bool sysfs_has_vfio_dev(int sysfs_fd, const Bdf *bdf);

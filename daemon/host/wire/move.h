@@ -20,7 +20,7 @@ typedef struct DriverTarget {
 	bool never_unbind;
 } DriverTarget;
 
-/* How far driver_move() got: names the failing write. */
+/* How far driver_move_with() got: names the failing write. */
 #define DRIVER_PHASES(X)                                                                           \
 	X(DRIVER_PHASE_READ, "read")                                                               \
 	X(DRIVER_PHASE_LOCK, "unbindLock")                                                         \

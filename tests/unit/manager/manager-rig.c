@@ -108,14 +108,14 @@ static void start(ManagerRig *rig)
 	Rig *job_rig = rig->rig;
 
 	assert_int_equal(manager_new(&(ManagerPlace){ .mailbox = rig->mailbox,
-						      .host = &job_rig->fake.host,
-						      .store = &job_rig->store,
-						      .receipts = &job_rig->receipts,
-						      .tenants = &job_rig->tenants,
-						      .journal = &job_rig->journal,
-						      .quarantine = &job_rig->quarantine,
-						      .topology = &rig->topology,
-						      .fence = &rig->fence,
+						      .job = { .host = &job_rig->fake.host,
+							       .store = &job_rig->store,
+							       .receipts = &job_rig->receipts,
+							       .tenants = &job_rig->tenants,
+							       .journal = &job_rig->journal,
+							       .quarantine = &job_rig->quarantine,
+							       .topology = &rig->topology,
+							       .fence = &rig->fence },
 						      .config_directory = rig->config,
 						      .policy = POLICY_DEFAULT },
 				     &rig->manager),
@@ -288,7 +288,8 @@ void caller_done(void *userdata)
 	caller->was_told = true;
 }
 
-void caller_declared(const char *error_name, const char *message, void *userdata)
+void caller_declared(_unused_ const char *text, const char *error_name, const char *message,
+		     void *userdata)
 {
 	Caller *caller = userdata;
 

@@ -50,12 +50,12 @@ void manager_rig_write_group(ManagerRig *rig, const char *name, const char *text
 /* NULL: there is no such file. */
 char *manager_rig_read_group(const ManagerRig *rig, const char *name);
 
-/* Somebody who waits to be told, by ManagerDone or ManagerDeclared. */
+/* Somebody who waits to be told, by ManagerDone or ManagerAnswered. */
 typedef struct Caller {
 	unsigned told;
 	bool was_told;
 	char *error_name, *message; /* NULL: all is well */
 } Caller;
 void caller_done(void *userdata);
-void caller_declared(const char *error_name, const char *message, void *userdata);
+void caller_declared(const char *text, const char *error_name, const char *message, void *userdata);
 void caller_clear(Caller *caller);

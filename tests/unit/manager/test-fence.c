@@ -7,6 +7,7 @@
 
 #include "core/fence/fence.h"
 #include "manager/manager-rig.h"
+#include "manager/state.h"
 #include "util/file.h"
 #include "util/text.h"
 
@@ -189,14 +190,14 @@ ON_A_MANAGER(a_domain_with_a_part_is_found_at_once_and_named)
 {
 	rig_shut_off(rig->rig);
 	manager_rig_connect(rig);
-	assert_non_null(manager_foreign(rig->manager));
-	assert_int_equal(manager_foreign(rig->manager)->n_items, 0);
+	assert_non_null(rig->manager->foreign);
+	assert_int_equal(rig->manager->foreign->n_items, 0);
 	/* As libvirt's event of the definition, or of an attached device. */
 	fake_attach_to_definition(&rig->rig->fake, "vm42", "0000:41:00.0");
 	manager_rig_connect(rig);
-	assert_int_equal(manager_foreign(rig->manager)->n_items, 1);
-	assert_true(manager_foreign(rig->manager)->items[0].split);
-	assert_string_equal(manager_foreign(rig->manager)->items[0].domain_name, "vm42");
+	assert_int_equal(rig->manager->foreign->n_items, 1);
+	assert_true(rig->manager->foreign->items[0].split);
+	assert_string_equal(rig->manager->foreign->items[0].domain_name, "vm42");
 	assert_true(manager_rig_notes(rig, "SplitGroup: domain vm42"));
 	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_FOREIGN);
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "manager/drift.h"
 #include "manager/manager-rig.h"
 #include "manager/state.h"
 #include "rig/bdf.h"
@@ -58,13 +57,13 @@ ON_A_MANAGER(a_quarantined_group_says_why_and_is_not_assignable)
 	const Bdf functions[] = { bdf_of("0000:61:00.0") };
 
 	manager_rig_connect(rig);
-	claims_add_quarantine(m->claims, "pair0", functions, 1, NULL, "its reset failed");
+	claims_add_quarantine(m->place.job.claims, "pair0", functions, 1, NULL, "its reset failed");
 	manager_observe(m);
 	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_QUARANTINED);
 	assert_string_equal(manager_rig_group(rig, "pair0")->reason, "its reset failed");
 	assert_false(manager_rig_group(rig, "pair0")->assignable);
 	assert_int_equal(manager_rig_group(rig, "pair1")->state, GROUP_FREE);
-	claims_lift(m->claims, "pair0");
+	claims_lift(m->place.job.claims, "pair0");
 	manager_observe(m);
 	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_FREE);
 }

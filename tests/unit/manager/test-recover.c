@@ -114,7 +114,7 @@ ON_A_MANAGER(no_two_jobs_of_a_host_have_one_number)
 	NumberStore numbers;
 
 	number_store_open(&numbers, rig->rig->state_directory);
-	m->place.numbers = &numbers;
+	m->place.job.numbers = &numbers;
 	assert_int_equal(manager_load_state(m), 0);
 	assert_int_equal(last_on_disk(&numbers), 1000);
 	manager_rig_connect(rig);
@@ -131,7 +131,7 @@ ON_A_MANAGER(no_two_jobs_of_a_host_have_one_number)
 	number_store_reserve(&numbers, 1301);
 	assert_int_equal(last_on_disk(&numbers), 2301);
 	assert_int_equal(records_remove(&numbers.records, "numbers.json"), 0);
-	m->place.numbers = NULL;
+	m->place.job.numbers = NULL;
 	records_close(&numbers.records);
 }
 

@@ -251,7 +251,7 @@ void fake_note_violation(FakeHost *fake, const Bdf *bdf, const char *what, const
 	strv_appendf(&fake->violations, "%s %s%s", BDF_TEXT(bdf), what, who);
 }
 
-/* Writes as driver_move() does, up to the phase that fails. */
+/* Writes as driver_move_with() does, up to the phase that fails. */
 static void write_drivers(FakeHost *fake, size_t i, const DriverTarget *target,
 			  const FakeMoveFault *fault, DriverResult *result)
 {

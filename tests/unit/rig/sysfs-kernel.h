@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "host/device/driver-ops.h"
+#include "host/device/driver.h"
 
 typedef struct SysfsKernel {
 	/* Faults; each counts down to 0, which is "none". */

@@ -87,7 +87,7 @@ TEST(json_of_nothing_to_do_says_so)
 #define PROBE WRITE("/sys/bus/pci/drivers_probe", "0000:41:00.0")
 #define BIND(driver) WRITE("/sys/bus/pci/drivers/" driver "/bind", "0000:41:00.0")
 
-/* The order of driver_move(): a plan that showed another would not be what happens. */
+/* The order of driver_move_with(): a plan that showed another would not be what happens. */
 TEST(writes_are_those_of_driver_move)
 {
 	static const struct {

@@ -6,7 +6,6 @@
 
 #include "core/verify/bandwidth.h"
 #include "core/verify/measure.h"
-#include "core/verify/workload-text.h"
 #include "rig/guests.h"
 #include "util/json.h"
 #include "util/xalloc.h"

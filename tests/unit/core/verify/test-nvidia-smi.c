@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "rig/test.h"
 
-#include "core/verify/nvidia-smi-text.h"
+#include "core/verify/told.h"
 #include "rig/guests.h"
 
 #define UUID1 "GPU-00000001-5c3e-4f7a-9d21-012345678901"

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/device/driver-ops.h"
 #include "host/device/driver.h"
 #include "host/scan/sysfs.h"
 #include "host/wire/answer.h"
@@ -535,12 +534,12 @@ TEST(driver_move_writes_exact_bytes)
 	setup(&b, "nvidia");
 	tree_write_attribute(b.tree, GPU, "driver_override", "nvidia");
 	target.bdf = tree_bdf(GPU);
-	driver_move(b.tree->roots.sysfs_fd, &target, &b.result);
+	driver_move_with(driver_real_ops(), b.tree->roots.sysfs_fd, &target, &b.result);
 	assert_int_equal(b.result.error, 0);
 	assert_false(b.result.changed);
 	driver_result_clear(&b.result);
 	tree_write_attribute(b.tree, GPU, "driver_override", "");
-	driver_move(b.tree->roots.sysfs_fd, &target, &b.result);
+	driver_move_with(driver_real_ops(), b.tree->roots.sysfs_fd, &target, &b.result);
 	assert_int_equal(b.result.error, 0);
 	assert_true(b.result.changed);
 	assert_int_equal(sysfs_read_override(b.tree->roots.sysfs_fd, &target.bdf, &now), 0);

@@ -17,7 +17,7 @@
 
 #include "host/device/holders.h"
 #include "host/device/inspect.h"
-#include "host/scan/cgroup.h"
+#include "host/scan/process.h"
 #include "rig/sysfs-tree.h"
 #include "util/text.h"
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "core/pci/snapshot-json.h"
-#include "host/scan/modalias.h"
+#include "host/scan/function.h"
 #include "host/scan/scan.h"
 #include "rig/sysfs-tree.h"
 #include "util/file.h"

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "manager/asks.h"
+
+#include <string.h>
+
+#include "gpupass/dbus.h"
+#include "host/host/questions.h"
+#include "job/clear.h"
+#include "job/doctor-look.h"
+#include "job/drift-look.h"
+#include "manager/health.h"
+#include "manager/look.h"
+#include "manager/picture.h"
+#include "manager/records.h"
+#include "manager/recover.h"
+#include "manager/state.h"
+#include "util/clock.h"
+#include "util/json.h"
+#include "util/log.h"
+#include "util/text.h"
+#include "util/xalloc.h"
+
+/* ---- lifting a quarantine ---- */
+
+typedef struct ClearTask {
+	Inquiry inquiry;
+	char *group;
+} ClearTask;
+
+static void clear_task_clear(ClearTask *task)
+{
+	inquiry_clear(&task->inquiry);
+	free(task->group);
+}
+
+DEFINE_LOCAL_FREE(ClearTask, clear_task_free, clear_task_clear)
+
+static void clear_work(void *data)
+{
+	ClearTask *task = data;
+
+	task->inquiry.result =
+		quarantine_lift(&task->inquiry.place, task->group, &task->inquiry.problem);
+}
+
+static void clear_reply(void *data)
+{
+	_cleanup_(clear_task_freep) ClearTask *task = data;
+
+	if (task->inquiry.result == 0) {
+		task->inquiry.manager->metrics.quarantines_lifted++;
+		log_line(LOG_INFO,
+			 &(LogFields){ .message_id = LOG_ID_CLEARED, .group = task->group },
+			 "the quarantine of %s was lifted", task->group);
+	}
+	inquiry_answer(&task->inquiry);
+}
+
+/* The answer comes after the picture, so that a caller who then asks sees the new state. */
+static void clear_done(void *data)
+{
+	ClearTask *task = data;
+
+	if (manager_refresh(task->inquiry.manager, clear_reply, task) < 0)
+		clear_reply(task);
+}
+
+int manager_clear(Manager *m, const char *group, ManagerAnswered done, void *userdata,
+		  Problem **ret_problem)
+{
+	_cleanup_(clear_task_freep) ClearTask *task = NULL;
+
+	if (manager_is_recovering(m, group))
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+			.reason = xstrdup("an interrupted job is being recovered"),
+			.remedy = xstrdup(
+				"wait, or look why libvirt does not answer: gpupass status"));
+	task = xcalloc(1, sizeof(ClearTask));
+	inquiry_begin(&task->inquiry, m, strf("cannot clear %s", group), done, userdata);
+	task->inquiry.changes = true;
+	task->group = xstrdup(group);
+	return TASK_RUN(m, clear_work, clear_done, task);
+}
+
+/* ---- doctor ---- */
+
+typedef struct DoctorTask {
+	Inquiry inquiry;
+	char *domain;
+	char **open_jobs, **settings;
+	DoctorSymptom symptom;
+	bool capture;
+	GpuHealth *health;
+	size_t n_health;
+} DoctorTask;
+
+static void doctor_task_clear(DoctorTask *task)
+{
+	inquiry_clear(&task->inquiry);
+	free(task->domain);
+	strv_free(task->open_jobs);
+	strv_free(task->settings);
+	gpu_healths_free(task->health, task->n_health);
+}
+
+DEFINE_LOCAL_FREE(DoctorTask, doctor_task_free, doctor_task_clear)
+
+static void doctor_work(void *data)
+{
+	DoctorTask *task = data;
+	const DoctorRequest request = {
+		.domain = task->domain,
+		.symptom = task->symptom,
+		.open_jobs = task->open_jobs,
+		.settings = task->settings,
+		.capture = task->capture,
+	};
+
+	task->inquiry.result = doctor_look(&task->inquiry.place, &request, &task->inquiry.text,
+					   &task->health, &task->n_health, &task->inquiry.problem);
+}
+
+static void doctor_done(void *data)
+{
+	_cleanup_(doctor_task_freep) DoctorTask *task = data;
+	Manager *m = task->inquiry.manager;
+
+	if (task->health) {
+		manager_merge_health(m, TAKE_PTR(task->health), task->n_health);
+		task->n_health = 0;
+		manager_observe(m);
+	}
+	inquiry_answer(&task->inquiry);
+}
+
+int manager_doctor(Manager *m, const ManagerDoctor *what, ManagerAnswered done, void *userdata)
+{
+	_cleanup_(doctor_task_freep) DoctorTask *task = xcalloc(1, sizeof(DoctorTask));
+
+	inquiry_begin(&task->inquiry, m, xstrdup("cannot look"), done, userdata);
+	task->symptom = what->symptom;
+	task->capture = what->capture;
+	task->domain = xstrdup(what->domain);
+	for (size_t i = 0; i < m->n_open_jobs; i++)
+		strv_appendf(&task->open_jobs, "job %u (%s %s)", m->open_jobs[i]->id,
+			     operation_to_string(m->open_jobs[i]->plan->operation),
+			     m->open_jobs[i]->plan->group);
+	strv_copy(m->config_notes, &task->settings);
+	return TASK_RUN(m, doctor_work, doctor_done, task);
+}
+
+/* ---- drift ---- */
+
+static void drift_work(void *data)
+{
+	Inquiry *inquiry = data;
+	_cleanup_(drift_freep) Drift *drift = NULL;
+	bool domains_known = false;
+
+	inquiry->result =
+		drift_look(&inquiry->place, inquiry->manager->boot, &drift, &domains_known);
+	if (inquiry->result >= 0)
+		inquiry->text = drift_to_json(drift, domains_known);
+}
+
+static void shown(_unused_ void *userdata)
+{
+}
+
+/* Renews the picture, too, so that it shows the same: libvirt does not send an event for every
+ * edit. */
+static void drift_done(void *data)
+{
+	_cleanup_(inquiry_freep) Inquiry *inquiry = data;
+
+	inquiry_answer(inquiry);
+	if (manager_refresh(inquiry->manager, shown, NULL) < 0)
+		log_error("no thread could be started: the picture of this host may be old");
+}
+
+int manager_get_drift(Manager *m, ManagerAnswered done, void *userdata)
+{
+	_cleanup_(inquiry_freep) Inquiry *inquiry = xcalloc(1, sizeof(Inquiry));
+
+	inquiry_begin(inquiry, m, xstrdup("cannot look for drift"), done, userdata);
+	return TASK_RUN(m, drift_work, drift_done, inquiry);
+}
+
+/* ---- the audit trail ---- */
+
+typedef struct AuditTask {
+	Inquiry inquiry;
+	AuditQuery query;
+	char *group, *domain;
+} AuditTask;
+
+static void audit_task_clear(AuditTask *task)
+{
+	inquiry_clear(&task->inquiry);
+	free(task->group);
+	free(task->domain);
+}
+
+DEFINE_LOCAL_FREE(AuditTask, audit_task_free, audit_task_clear)
+
+static void audit_work(void *data)
+{
+	AuditTask *task = data;
+
+	task->inquiry.result = trail_files_page(trail_dir_fd(task->inquiry.place.trail),
+						&task->query, &task->inquiry.text);
+}
+
+static void audit_done(void *data)
+{
+	_cleanup_(audit_task_freep) AuditTask *task = data;
+
+	inquiry_answer(&task->inquiry);
+}
+
+int manager_get_audit(Manager *m, const AuditQuery *query, ManagerAnswered done, void *userdata)
+{
+	_cleanup_(audit_task_freep) AuditTask *task = NULL;
+
+	if (!m->place.job.trail)
+		return -ENOENT;
+	task = xcalloc(1, sizeof(AuditTask));
+	inquiry_begin(&task->inquiry, m, xstrdup("it could not be read"), done, userdata);
+	task->query = *query;
+	task->query.group = task->group = xstrdup(query->group);
+	task->query.domain = task->domain = xstrdup(query->domain);
+	return TASK_RUN(m, audit_work, audit_done, task);
+}
+
+/* ---- a close look ---- */
+
+typedef struct InspectTask {
+	Inquiry inquiry;
+	Bdf *functions;
+	size_t n;
+	Inspection *inspection;
+	ManagerInspected inspected;
+} InspectTask;
+
+static void inspect_task_clear(InspectTask *task)
+{
+	inquiry_clear(&task->inquiry);
+	free(task->functions);
+	inspection_free(task->inspection);
+}
+
+DEFINE_LOCAL_FREE(InspectTask, inspect_task_free, inspect_task_clear)
+
+static void inspect_work(void *data)
+{
+	InspectTask *task = data;
+	const JobPlace *place = &task->inquiry.place;
+	int r = host_inspect(place->host, task->functions, task->n, INSPECT_CONFIG_AWAKE,
+			     &task->inspection, &task->inquiry.problem);
+
+	if (r == 0)
+		trail_note_holders(place->trail, task->inspection);
+	else if (r < 0)
+		problem_set(&task->inquiry.problem, GPUPASS_ERROR_NO_SUCH_GPU,
+			    "it is not there any more");
+}
+
+static void inspect_done(void *data)
+{
+	_cleanup_(inspect_task_freep) InspectTask *task = data;
+
+	task->inspected(task->inspection, task->inquiry.problem, task->inquiry.userdata);
+}
+
+int manager_inspect(Manager *m, const Bdf *functions, size_t n, ManagerInspected done,
+		    void *userdata)
+{
+	_cleanup_(inspect_task_freep) InspectTask *task = xcalloc(1, sizeof(InspectTask));
+
+	inquiry_begin(&task->inquiry, m, NULL, NULL, userdata);
+	task->functions = xcalloc(n + 1, sizeof(Bdf));
+	memcpy(task->functions, functions, n * sizeof(Bdf));
+	task->n = n;
+	task->inspected = done;
+	return TASK_RUN(m, inspect_work, inspect_done, task);
+}
+
+/* ---- who holds now ---- */
+
+static json_t *holder_to_json(const Holder *holder)
+{
+	_cleanup_free_ char *command = audit_text(holder->command);
+	_cleanup_free_ char *unit = audit_text(holder->unit);
+	_cleanup_free_ char *container = audit_text(holder->container);
+	_cleanup_free_ char *path = audit_text(holder->path);
+
+	return json_build("{s:s, s:s?, s:i, s:s?, s:s?, s:s?, s:b}", "function",
+			  BDF_TEXT(&holder->bdf), "path", path, "pid", (int)holder->pid, "command",
+			  command, "unit", unit, "container", container, "vfio", (int)holder->vfio);
+}
+
+static char *holders_text(const Inspection *inspection)
+{
+	_cleanup_json_ json_t *holders = json_array(), *o = NULL;
+	_cleanup_strv_ char **unseen = NULL;
+
+	inspection_tell_unseen(inspection, &unseen);
+	for (size_t i = 0; i < inspection->n_holders; i++)
+		json_append(holders, holder_to_json(&inspection->holders[i]));
+	o = json_build("{s:s, s:I, s:O, s:o}", "schema", GPUPASS_SCHEMA_HOLDERS, "time_usec",
+		       (json_int_t)now_realtime(), "holders", holders, "unseen", json_strv(unseen));
+	return json_dumps(o, JSON_COMPACT);
+}
+
+static void holders_done(void *data)
+{
+	_cleanup_(inspect_task_freep) InspectTask *task = data;
+
+	if (task->inspection)
+		task->inquiry.text = holders_text(task->inspection);
+	inquiry_answer(&task->inquiry);
+}
+
+static bool in_hand(const Manager *m, const Gpu *gpu)
+{
+	const Group *group = group_set_find_gpu(m->inventory->groups, &gpu->lead->bdf);
+
+	return group && (group->state == GROUP_QUARANTINED || manager_group_job(m, group) != 0);
+}
+
+int manager_get_holders(Manager *m, bool all, ManagerAnswered done, void *userdata)
+{
+	_cleanup_(inspect_task_freep) InspectTask *task = NULL;
+
+	if (!m->inventory)
+		return -EAGAIN;
+	task = xcalloc(1, sizeof(InspectTask));
+	inquiry_begin(&task->inquiry, m, xstrdup("cannot look for who holds GPUs"), done, userdata);
+	task->functions = xcalloc(m->inventory->snapshot->n_functions + 1, sizeof(Bdf));
+	for (size_t i = 0; i < m->inventory->gpus->n_gpus; i++) {
+		const Gpu *gpu = &m->inventory->gpus->gpus[i];
+
+		if (!all && in_hand(m, gpu))
+			continue;
+		for (size_t k = 0; k < gpu->n_functions; k++)
+			task->functions[task->n++] = gpu->functions[k]->bdf;
+	}
+	return TASK_RUN(m, inspect_work, holders_done, task);
+}
+
+/* ---- the domain that a word means ---- */
+
+typedef struct FindTask {
+	Host *host;
+	char *word;
+	DomainId id;
+	ManagerFound done;
+	void *userdata;
+} FindTask;
+
+static void find_task_clear(FindTask *task)
+{
+	free(task->word);
+	domain_id_clear(&task->id);
+}
+
+DEFINE_LOCAL_FREE(FindTask, find_task_free, find_task_clear)
+
+static void find_work(void *data)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	FindTask *task = data;
+
+	/* The problem is not needed: the job meets it again, and reports it. */
+	(void)task->host->ops->domain_find(task->host, task->word, &task->id, &problem);
+}
+
+static void find_done(void *data)
+{
+	_cleanup_(find_task_freep) FindTask *task = data;
+
+	task->done(*task->id.uuid ? &task->id : NULL, task->userdata);
+}
+
+int manager_find_domain(Manager *m, const char *word, ManagerFound done, void *userdata)
+{
+	_cleanup_(find_task_freep) FindTask *task = xcalloc(1, sizeof(FindTask));
+
+	*task = (FindTask){
+		.host = m->place.job.host,
+		.word = xstrdup(word),
+		.done = done,
+		.userdata = userdata,
+	};
+	return TASK_RUN(m, find_work, find_done, task);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "manager/upkeep.h"
+
+#include <string.h>
+
+#include "core/group/keep.h"
+#include "manager/look.h"
+#include "manager/picture.h"
+#include "manager/state.h"
+#include "util/clock.h"
+#include "util/grow.h"
+#include "util/log.h"
+#include "util/text.h"
+
+/* ---- who has which board ---- */
+
+static TenancyFacts facts_of(const Manager *m)
+{
+	return (TenancyFacts){
+		.tenants = m->tenants,
+		.gpus = m->inventory ? m->inventory->gpus : NULL,
+		.assignments = m->assignments,
+		.uses = m->uses,
+	};
+}
+
+Tenancy manager_gpu_tenancy(const Manager *m, const Gpu *gpu)
+{
+	const TenancyFacts facts = facts_of(m);
+
+	return tenancy_of(&facts, gpu);
+}
+
+typedef struct NoteTask {
+	Manager *manager;
+	uint64_t looked;
+	TenantMark *marks;
+	size_t n;
+	int failed;	  /* -errno of a mark that could not be written */
+	Tenants *tenants; /* the marks, read again */
+} NoteTask;
+
+static void note_task_clear(NoteTask *task)
+{
+	for (size_t i = 0; i < task->n; i++)
+		tenant_mark_clear(&task->marks[i]);
+	free(task->marks);
+	tenants_free(task->tenants);
+}
+
+DEFINE_LOCAL_FREE(NoteTask, note_task_free, note_task_clear)
+
+static void note_work(void *data)
+{
+	NoteTask *task = data;
+	const JobPlace *place = &task->manager->place.job;
+
+	tenant_store_note(place->tenants, place->claims, task->looked, task->marks, task->n,
+			  &task->failed);
+	task->tenants = tenant_store_load(place->tenants);
+}
+
+/* After a failure the next look tries again. Trying at once could go on for ever. */
+static void note_done(void *data)
+{
+	_cleanup_(note_task_freep) NoteTask *task = data;
+	Manager *m = task->manager;
+
+	m->noting_tenants = false;
+	manager_note_unwritten(m, &m->tenants_note, "a mark of a tenant", task->failed,
+			       "who uses a board could not be stored", "");
+	tenants_free(m->tenants);
+	m->tenants = TAKE_PTR(task->tenants);
+	manager_observe(m);
+	if (m->note_tenants_again)
+		manager_note_tenants(m);
+}
+
+static void collect_marks(const Manager *m, NoteTask *task)
+{
+	const GpuSet *gpus = m->inventory->gpus;
+
+	for (size_t i = 0; i < gpus->n_gpus; i++) {
+		const Tenancy tenancy = manager_gpu_tenancy(m, &gpus->gpus[i]);
+
+		if (tenancy_is_news(&tenancy))
+			*GROW(task->marks, task->n) =
+				tenancy_mark(&tenancy, &gpus->gpus[i], now_realtime());
+	}
+}
+
+void manager_note_tenants(Manager *m)
+{
+	_cleanup_(note_task_freep) NoteTask *task = NULL;
+
+	m->note_tenants_again = m->noting_tenants;
+	/* Without the domains, do nothing: the next look at them calls this again. */
+	if (!m->inventory || !m->tenants || !m->uses || m->noting_tenants)
+		return;
+	task = xcalloc(1, sizeof(NoteTask));
+	collect_marks(m, task);
+	if (task->n == 0)
+		return;
+	task->manager = m;
+	task->looked = m->uses_looked;
+	m->noting_tenants = TASK_RUN(m, note_work, note_done, task) >= 0;
+	if (!m->noting_tenants)
+		log_error("no thread could be started: who uses a board was not stored");
+}
+
+/* ---- what KeepBound= keeps ---- */
+
+typedef struct FollowTask {
+	Manager *manager;
+	Assignments *wanted, *gone;
+	int result;
+} FollowTask;
+
+static void follow_task_clear(FollowTask *task)
+{
+	assignments_free(task->wanted);
+	assignments_free(task->gone);
+}
+
+DEFINE_LOCAL_FREE(FollowTask, follow_task_free, follow_task_clear)
+
+static bool is_wanted(const Assignments *wanted, const Assignment *stored)
+{
+	for (size_t i = 0; i < wanted->n_kept; i++)
+		if (kept_covers(stored, wanted->kept[i]))
+			return true;
+	return false;
+}
+
+static void collect_wanted(const Manager *m, Assignments *wanted)
+{
+	const GroupSet *groups = m->inventory->groups;
+
+	for (size_t i = 0; i < groups->n_items; i++) {
+		Assignment *kept = NULL;
+
+		if (groups->items[i].kept != KEPT_SETTING)
+			continue;
+		kept = group_keep(&groups->items[i], KEPT_SETTING, now_realtime(), 0);
+		kept_add(wanted, kept);
+	}
+}
+
+/* A board that is out for a while is kept when it returns, whether the daemon runs then or not. */
+static bool is_whole(const Manager *m, const Assignment *kept)
+{
+	for (size_t i = 0; i < kept->n_functions; i++)
+		if (!pci_snapshot_find(m->inventory->snapshot, &kept->functions[i].bdf))
+			return false;
+	return true;
+}
+
+static void collect_gone(const Manager *m, const Assignments *wanted, Assignments *gone)
+{
+	for (size_t i = 0; i < m->assignments->n_kept; i++) {
+		const Assignment *stored = m->assignments->kept[i];
+
+		if (stored->kept != KEPT_SETTING || is_wanted(wanted, stored) ||
+		    (m->rules->policy.keep_bound && !is_whole(m, stored)))
+			continue;
+		kept_add(gone, assignment_copy(stored));
+	}
+}
+
+/* Tells the operator once, and again at each look that fails. */
+static void follow_done(void *data)
+{
+	_cleanup_(follow_task_freep) FollowTask *task = data;
+	Manager *m = task->manager;
+
+	m->following_kept = false;
+	manager_note_unwritten(m, &m->kept_note, "the kept groups", task->result,
+			       "which groups KeepBound= keeps could not be stored, so the next "
+			       "boot may not bind them",
+			       "");
+	if (task->result < 0)
+		manager_observe(m);
+	else if (look_request(m, &m->scan, NULL, NULL) < 0)
+		log_error("no thread could be started: the kept groups were not read again");
+}
+
+static void follow_work(void *data)
+{
+	FollowTask *task = data;
+
+	task->result =
+		kept_store_follow(task->manager->place.job.store->kept, task->wanted, task->gone);
+}
+
+static bool all_stored(const Manager *m, const Assignments *wanted)
+{
+	for (size_t i = 0; i < wanted->n_kept; i++)
+		if (!kept_is_served(m->assignments, wanted->kept[i]))
+			return false;
+	return true;
+}
+
+void manager_follow_kept(Manager *m)
+{
+	_cleanup_(follow_task_freep) FollowTask *task = NULL;
+
+	/* With a fault in groups.d the groups are not those that the operator means. */
+	if (m->following_kept || !m->inventory || !m->assignments || !m->place.job.store->kept ||
+	    m->config_notes)
+		return;
+	task = xcalloc(1, sizeof(FollowTask));
+	task->manager = m;
+	task->wanted = xcalloc(1, sizeof(Assignments));
+	task->gone = xcalloc(1, sizeof(Assignments));
+	collect_wanted(m, task->wanted);
+	collect_gone(m, task->wanted, task->gone);
+	if (all_stored(m, task->wanted) && task->gone->n_kept == 0)
+		return;
+	m->following_kept = TASK_RUN(m, follow_work, follow_done, task) >= 0;
+	if (!m->following_kept)
+		log_error("no thread could be started: the kept groups were not stored");
+}
