@@ -70,19 +70,21 @@ const char *finding_remedy_text(const Finding *f)
 	return i < f->n_lines ? f->lines[i].remedy : NULL;
 }
 
+void finding_clear(Finding *f)
+{
+	for (size_t i = 0; i < f->n_lines; i++) {
+		free(f->lines[i].object);
+		free(f->lines[i].what);
+		free(f->lines[i].remedy);
+		free(f->lines[i].reason);
+	}
+	free(f->lines);
+}
+
 void findings_clear(Findings *findings)
 {
-	for (size_t i = 0; i < findings->n_items; i++) {
-		Finding *f = &findings->items[i];
-
-		for (size_t k = 0; k < f->n_lines; k++) {
-			free(f->lines[k].object);
-			free(f->lines[k].what);
-			free(f->lines[k].remedy);
-			free(f->lines[k].reason);
-		}
-		free(f->lines);
-	}
+	for (size_t i = 0; i < findings->n_items; i++)
+		finding_clear(&findings->items[i]);
 	free(findings->items);
 }
 

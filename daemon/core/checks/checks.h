@@ -17,59 +17,6 @@
 #include "core/group/group.h"
 #include "core/pci/host-facts.h"
 
-/*
- * A finding of another part of gpupass, in its words: drift from the assignments, for example, or
- * evidence of links that no longer counts.
- */
-typedef struct CheckNote {
-	const char *group; /* the group that it is about */
-	const char *what, *remedy;
-	bool fail; /* false: a warning */
-} CheckNote;
-
-typedef struct CheckNotes {
-	CheckNote *items;
-	size_t n_items;
-} CheckNotes;
-
-/* All pointers are borrowed. */
-typedef struct CheckFacts {
-	const PciSnapshot *snapshot;
-	const GpuSet *gpus;
-	const GroupSet *groups; /* observed */
-	const DomainUses *uses; /* NULL: libvirt does not answer */
-	const char *uses_note;	/* why libvirt does not answer; may be NULL */
-	const Assignments *assignments;
-	const Policy *policy;
-	const Inspection *inspection; /* of all functions of groups; NULL: it failed */
-	int inspection_error;
-	const Problem *inspection_problem; /* the same in words; NULL: not known */
-	const HostFacts *machine;	   /* memory, CPUs, NUMA nodes; NULL: not known */
-	const Examination *host;	   /* NULL: it failed */
-	int host_error;
-	const Problem *host_problem;
-	const GpuHealth *health; /* of all GPUs of groups */
-	size_t n_health;
-	const LastReset *resets; /* of the GPUs; NULL: nobody keeps receipts */
-	size_t n_resets;
-	char *const *busy;	    /* groups that a job works on: their state is no fault */
-	char *const *quarantined;   /* "pair0: why" */
-	char *const *clears;	    /* their names for `gpupass clear`; NULL: the groups' */
-	char *const *open_jobs;	    /* interrupted and not recovered yet: "job 7 (assign pair0)" */
-	char *const *settings;	    /* faults of groups.d: "groups.d/x.conf:3: …" */
-	const CheckNotes *drift;    /* NULL: not looked for */
-	const CheckNotes *evidence; /* NULL: not looked for */
-	const CheckNotes *tenants;  /* NULL: not looked for */
-	const CheckNotes *files;    /* of no group; NULL: not looked for */
-	const CheckNotes *split;    /* domains with a part of a group; NULL: not looked for */
-	const char *fence_fault;    /* why libvirt's hook cannot use fence.json; NULL: it can */
-	const VirtDomain *domain;   /* NULL: the host as a whole */
-	/* Of a plan: */
-	bool allow_boot_vga;
-	bool gives_back; /* functions leave vfio; false: they are to go there */
-	bool detaches;	 /* it begins with a request to the one guest that may have them */
-} CheckFacts;
-
 #define FINDING_STATUSES(X)                                                                        \
 	X(FINDING_SKIPPED, "skipped") /* it is about nothing that is here */                       \
 	X(FINDING_PASS, "pass")	      /* all of it was seen, and nothing is wrong */               \
@@ -104,6 +51,45 @@ typedef struct Finding {
 	size_t n_lines;
 	FindingStatus status; /* the highest of them */
 } Finding;
+
+/* All pointers are borrowed. */
+typedef struct CheckFacts {
+	const PciSnapshot *snapshot;
+	const GpuSet *gpus;
+	const GroupSet *groups; /* observed */
+	const DomainUses *uses; /* NULL: libvirt does not answer */
+	const char *uses_note;	/* why libvirt does not answer; may be NULL */
+	const Assignments *assignments;
+	const Policy *policy;
+	const Inspection *inspection; /* of all functions of groups; NULL: it failed */
+	int inspection_error;
+	const Problem *inspection_problem; /* the same in words; NULL: not known */
+	const HostFacts *machine;	   /* memory, CPUs, NUMA nodes; NULL: not known */
+	const Examination *host;	   /* NULL: it failed */
+	int host_error;
+	const Problem *host_problem;
+	const GpuHealth *health; /* of all GPUs of groups */
+	size_t n_health;
+	const LastReset *resets; /* of the GPUs; NULL: nobody keeps receipts */
+	size_t n_resets;
+	char *const *busy;	  /* groups that a job works on: their state is no fault */
+	char *const *quarantined; /* "pair0: why" */
+	char *const *clears;	  /* their names for `gpupass clear`; NULL: the groups' */
+	char *const *open_jobs;	  /* interrupted and not recovered yet: "job 7 (assign pair0)" */
+	char *const *settings;	  /* faults of groups.d: "groups.d/x.conf:3: …" */
+	/*
+	 * Findings of other parts of gpupass, in their words; the object of a line is its group.
+	 * NULL: not looked for.
+	 */
+	const Finding *drift, *evidence, *tenants, *split; /* split: domains with a part of one */
+	const Finding *files;				   /* of no group */
+	const char *fence_fault;  /* why libvirt's hook cannot use fence.json; NULL: it can */
+	const VirtDomain *domain; /* NULL: the host as a whole */
+	/* Of a plan: */
+	bool allow_boot_vga;
+	bool gives_back; /* functions leave vfio; false: they are to go there */
+	bool detaches;	 /* it begins with a request to the one guest that may have them */
+} CheckFacts;
 
 typedef struct Findings {
 	Finding *items;
@@ -160,17 +146,13 @@ struct Check {
 	const char *evidence;
 	unsigned plans; /* CheckPlans */
 	unsigned fit;	/* bits of FitId: what run() tells of the fit */
-	size_t notes;	/* where CheckFacts has the notes that run() tells */
+	size_t told;	/* where CheckFacts has the finding that run() tells */
 };
 #define CHECK(id_, title_, needs_, run_, nothing_, see_, evidence_, ...)                           \
-	{ .id = (id_),                                                                             \
-	  .title = (title_),                                                                       \
-	  .needs = (needs_),                                                                       \
-	  .run = (run_),                                                                           \
-	  .nothing = (nothing_),                                                                   \
-	  .see = (see_),                                                                           \
-	  .evidence = (evidence_),                                                                 \
-	  __VA_ARGS__ }
+	{                                                                                          \
+		.id = (id_), .title = (title_), .needs = (needs_), .run = (run_),                  \
+		.nothing = (nothing_), .see = (see_), .evidence = (evidence_), __VA_ARGS__         \
+	}
 #define SEE_TABLE "what-doctor-finds"
 
 /* The row with this number, in the order of the report; NULL behind the last. */
@@ -181,6 +163,7 @@ const Check *checks_at(size_t number);
  * reads the domain's XML.
  */
 Findings checks_run(Checks *c, unsigned plans);
+void finding_clear(Finding *finding);
 void findings_clear(Findings *findings);
 /* Frees what checks_run() has filled. */
 void checks_clear(Checks *c);

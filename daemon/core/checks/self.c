@@ -138,11 +138,11 @@ static void check_group(const Checks *c, const Group *group, Finding *f)
 	}
 }
 
-/* The notes say more about the group than its state does. */
-static bool has_note(const CheckNotes *notes, const Group *group)
+/* What drifted says more about the group than its state does. */
+static bool has_drifted(const Checks *c, const Group *group)
 {
-	for (size_t i = 0; notes && i < notes->n_items; i++)
-		if (str_equal(notes->items[i].group, group->name))
+	for (size_t i = 0; c->facts->drift && i < c->facts->drift->n_lines; i++)
+		if (str_equal(c->facts->drift->lines[i].object, group->name))
 			return true;
 	return false;
 }
@@ -174,7 +174,7 @@ static void check_groups(const Checks *c, Finding *f)
 			continue;
 		if (checks_busy(c, group))
 			busy++;
-		else if (!is_quarantined(c, group) && !has_note(c->facts->drift, group))
+		else if (!is_quarantined(c, group) && !has_drifted(c, group))
 			check_group(c, group, f);
 	}
 	if (busy > 0 && f->status == FINDING_SKIPPED)
@@ -182,23 +182,20 @@ static void check_groups(const Checks *c, Finding *f)
 }
 
 /* What may be in a file is kept apart: whatever domain the report is about, it is told. */
-static void check_notes(const Checks *c, Finding *f)
+static void check_told(const Checks *c, Finding *f)
 {
-	const CheckNotes *notes =
-		*(const CheckNotes *const *)((const char *)c->facts + f->check->notes);
+	const Finding *told = *(const Finding *const *)((const char *)c->facts + f->check->told);
 
-	if (!notes)
+	if (!told)
 		finding_unknown(f, NULL, "it was not looked for");
-	for (size_t i = 0; notes && i < notes->n_items; i++) {
-		const CheckNote *note = &notes->items[i];
-		bool of_group = *note->group;
+	for (size_t i = 0; told && i < told->n_lines; i++) {
+		const FindingLine *line = &told->lines[i];
 
-		if (of_group && !checks_cover_group(c, note->group))
+		if (line->object && !checks_cover_group(c, line->object))
 			continue;
-		finding_add(f, note->fail ? FINDING_FAIL : FINDING_WARN,
-			    of_group ? note->group : NULL, "%s%s%s", note->group,
-			    of_group ? ": " : "", note->what);
-		finding_remedy(f, "%s", note->remedy);
+		finding_add(f, line->status, line->object, "%s%s%s", str_or_empty(line->object),
+			    line->object ? ": " : "", line->what);
+		finding_remedy(f, "%s", line->remedy);
 	}
 }
 
@@ -356,7 +353,7 @@ static void check_boot_unit(const Checks *c, Finding *f)
 	}
 }
 
-#define NOTES(member) .notes = offsetof(CheckFacts, member)
+#define TOLD(member) .told = offsetof(CheckFacts, member)
 
 const Check checks_of_self[] = {
 	CHECK("memlock", "Locked memory", NEEDS_HOST, check_memlock, NULL, SEE_TABLE,
@@ -367,20 +364,20 @@ const Check checks_of_self[] = {
 	      "states-that-need-a-hand",
 	      "drivers, read by the scan; domains, from libvirt; assignments on disk"),
 	CHECK("drift", "Drift from the assignments",
-	      WANTS_INSPECTION | WANTS_DOMAINS | WANTS_ASSIGNMENTS, check_notes, "none", SEE_TABLE,
+	      WANTS_INSPECTION | WANTS_DOMAINS | WANTS_ASSIGNMENTS, check_told, "none", SEE_TABLE,
 	      "drivers, read by the inspector; domains, from libvirt; assignments on disk",
-	      NOTES(drift)),
-	CHECK("files", "Files of the daemon's state", 0, check_notes,
+	      TOLD(drift)),
+	CHECK("files", "Files of the daemon's state", 0, check_told,
 	      "each can be read, and each folder written", SEE_TABLE,
 	      "every record in assignments.d, kept.d and the state directory, read again",
-	      NOTES(files)),
-	CHECK("evidence", "Evidence of NVLinks", 0, check_notes, "none", SEE_TABLE,
+	      TOLD(files)),
+	CHECK("evidence", "Evidence of NVLinks", 0, check_told, "none", SEE_TABLE,
 	      "ids, UUIDs and serial numbers of the boards, and of the stored observations",
-	      NOTES(evidence)),
-	CHECK("tenants", "Boards since their last tenants", WANTS_DOMAINS, check_notes, "none",
-	      "resetfailed", "the marks on disk; domains, from libvirt", NOTES(tenants)),
-	CHECK("split-groups", "Split groups", NEEDS_LIBVIRT | WANTS_DOMAINS, check_notes, "none",
-	      "splitgroup", "the XML of every domain, from libvirt", NOTES(split)),
+	      TOLD(evidence)),
+	CHECK("tenants", "Boards since their last tenants", WANTS_DOMAINS, check_told, "none",
+	      "resetfailed", "the marks on disk; domains, from libvirt", TOLD(tenants)),
+	CHECK("split-groups", "Split groups", NEEDS_LIBVIRT | WANTS_DOMAINS, check_told, "none",
+	      "splitgroup", "the XML of every domain, from libvirt", TOLD(split)),
 	CHECK("fence", "The fence at libvirt", NEEDS_HOST, check_fence, NULL, "the-fence",
 	      "hook and libvirt's start, read by the examiner; fence.json, read again"),
 	CHECK("quarantine", "Quarantines", 0, check_quarantine, "none", "lifting-a-quarantine",

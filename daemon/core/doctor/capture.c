@@ -240,19 +240,20 @@ static void set_looks(json_t *root, const CheckFacts *facts)
 		 facts->host ? examination_to_json(facts->host) : json_integer(-facts->host_error));
 }
 
-static void set_notes(json_t *root, const char *key, const CheckNotes *notes)
+static void set_told(json_t *root, const char *key, const Finding *told)
 {
 	_cleanup_json_ json_t *array = json_array();
 
-	if (!notes)
+	if (!told)
 		return;
-	for (size_t i = 0; i < notes->n_items; i++) {
+	for (size_t i = 0; i < told->n_lines; i++) {
+		const FindingLine *line = &told->lines[i];
 		json_t *note = json_object();
 
-		json_set(note, "group", json_plain(notes->items[i].group));
-		json_set(note, "what", json_plain(notes->items[i].what));
-		json_set(note, "remedy", json_plain(str_or_empty(notes->items[i].remedy)));
-		json_set(note, "fail", json_boolean(notes->items[i].fail));
+		json_set(note, "group", json_plain(str_or_empty(line->object)));
+		json_set(note, "what", json_plain(line->what));
+		json_set(note, "remedy", json_plain(str_or_empty(line->remedy)));
+		json_set(note, "fail", json_boolean(line->status == FINDING_FAIL));
 		json_append(array, note);
 	}
 	json_set(root, key, TAKE_PTR(array));
@@ -286,11 +287,11 @@ static void set_findings(json_t *root, const CheckFacts *facts)
 	json_set_plain_list(root, "open_jobs", facts->open_jobs);
 	json_set_plain_list(root, "settings", facts->settings);
 	set_resets(root, facts);
-	set_notes(root, "drift", facts->drift);
-	set_notes(root, "stale_evidence", facts->evidence);
-	set_notes(root, "tenants", facts->tenants);
-	set_notes(root, "files", facts->files);
-	set_notes(root, "split", facts->split);
+	set_told(root, "drift", facts->drift);
+	set_told(root, "stale_evidence", facts->evidence);
+	set_told(root, "tenants", facts->tenants);
+	set_told(root, "files", facts->files);
+	set_told(root, "split", facts->split);
 	if (facts->fence_fault)
 		json_set(root, "fence_fault", json_plain(facts->fence_fault));
 }

@@ -71,13 +71,12 @@ static json_t *finding_json(const Finding *f)
 		strv_append(&seen, object);
 		json_append(objects, json_text(object));
 	}
-	return json_build("{s:s, s:s, s:s, s:o, s:o, s:o, s:s, s:s}", "id", f->check->id, "title",
-			  f->check->title, "status", finding_status_to_string(f->status), "what",
-			  what, "remedy",
-			  json_string_or_null(f->status > FINDING_PASS ? finding_remedy_text(f)
-								       : NULL),
-			  "objects", objects, "see", f->check->see, "evidence",
-			  f->check->evidence);
+	return json_build(
+		"{s:s, s:s, s:s, s:o, s:o, s:o, s:s, s:s}", "id", f->check->id, "title",
+		f->check->title, "status", finding_status_to_string(f->status), "what", what,
+		"remedy",
+		json_string_or_null(f->status > FINDING_PASS ? finding_remedy_text(f) : NULL),
+		"objects", objects, "see", f->check->see, "evidence", f->check->evidence);
 }
 
 static json_t *group_names_json(const Checks *c)

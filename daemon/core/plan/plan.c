@@ -41,7 +41,8 @@ int plan_check_functions(const PlanFacts *facts, const PlanRequest *request, cha
 		if (!pci_snapshot_find(facts->snapshot, &functions[i]) ||
 		    !inspection_find(facts->inspection, &functions[i]))
 			return plan_refuse_vanished(&functions[i], ret_problem);
-	return checks_refuse(&c, checked.gives_back ? REFUSES_GIVING : REFUSES_TAKING | WARNS_TAKING,
+	return checks_refuse(&c,
+			     checked.gives_back ? REFUSES_GIVING : REFUSES_TAKING | WARNS_TAKING,
 			     ret_warnings, ret_problem);
 }
 

@@ -28,7 +28,7 @@ typedef struct Rig {
 	bool no_notes;
 	int inspection_error, host_error;
 	DoctorSymptom symptom;
-	CheckNotes drift, evidence, tenants, files, split;
+	Finding drift, evidence, tenants, files, split;
 	const char *fence_fault;
 	VirtDomain domain;
 	json_t *report;
@@ -119,7 +119,12 @@ static inline _unused_ void rig_init(Rig *rig)
 
 static inline _unused_ void rig_done(Rig *rig)
 {
+	Finding *const told[] = { &rig->drift, &rig->evidence, &rig->tenants, &rig->files,
+				  &rig->split };
+
 	json_decref(rig->report);
+	for (size_t i = 0; i < ELEMENTS(told); i++)
+		finding_clear(told[i]);
 	for (size_t i = 0; i < GPUS; i++)
 		gpu_health_clear(&rig->health[i]);
 	examination_free(rig->host);

@@ -26,35 +26,30 @@ static void member_missing(Rig *r)
 				 "[Group]\nName=pair2\nGpu=d1:00.0\nGpu=e1:00.0\n");
 }
 
-static CheckNote a_note = {
-	.group = "pair0",
-	.what = "0000:41:00.0 is on nvidia",
-	.remedy = "gpupass reconcile",
-};
+static void tell(Finding *told, FindingStatus status, const char *group)
+{
+	finding_add(told, status, group, "0000:41:00.0 is on nvidia");
+	finding_remedy(told, "gpupass reconcile");
+}
 
 static void drifted(Rig *r)
 {
-	r->drift = (CheckNotes){ .items = &a_note, .n_items = 1 };
+	tell(&r->drift, FINDING_WARN, "pair0");
 }
 
 static void stale_evidence(Rig *r)
 {
-	r->evidence = (CheckNotes){ .items = &a_note, .n_items = 1 };
+	tell(&r->evidence, FINDING_WARN, "pair0");
 }
 
 static void unread_file(Rig *r)
 {
-	static CheckNote note;
-
-	note = a_note;
-	note.group = "";
-	note.fail = true;
-	r->files = (CheckNotes){ .items = &note, .n_items = 1 };
+	tell(&r->files, FINDING_FAIL, NULL);
 }
 
 static void not_reset(Rig *r)
 {
-	r->tenants = (CheckNotes){ .items = &a_note, .n_items = 1 };
+	tell(&r->tenants, FINDING_WARN, "pair0");
 }
 
 /* field: newcomer/6 */
@@ -98,11 +93,7 @@ static void not_enabled(Rig *r)
 
 static void split(Rig *r)
 {
-	static CheckNote note;
-
-	note = a_note;
-	note.fail = true;
-	r->split = (CheckNotes){ .items = &note, .n_items = 1 };
+	tell(&r->split, FINDING_FAIL, "pair0");
 }
 
 static void no_hook(Rig *r)
