@@ -87,8 +87,7 @@ int main(int argc, char *argv[])
 		if (r == GPUPASS_EXIT_DONE)
 			r = GPUPASS_EXIT_FAILED;
 	}
-	failure_free(c.failure);
-	json_decref(c.failed_job);
+	client_forgive(&c);
 	if (c.bus && exit_soon(r) >= 0)
 		sd_bus_close_unref(c.bus);
 	return r;

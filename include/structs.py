@@ -114,6 +114,8 @@ class Sources:
         for m in re.finditer(r"^typedef enum (\w+) \{\n(.*?)^\} \w+;", text, re.S | re.M):
             rows = re.search(r"^\s*(\w+)\(\w+\)$", m[2], re.M)
             self.enums[m[1]] = rows and rows[1]
+        for m in re.finditer(r"^(?:NAMED_ENUM\(|DECLARE_ENUM\(\w+,\s*)(\w+),\s*(\w+)", text, re.M):
+            self.enums[m[1]] = m[2]
         for m in re.finditer(r"^(?:static )?void (\w+_clear)\((\w+) \*\w*\)", text, re.M):
             self.functions.setdefault(("CLEAR", m[2]), m[1])
         for m in re.finditer(r"\bDEFINE_CLEANUP\((\w+), (\w+)\)|\bDEFINE_LOCAL_FREE\((\w+), (\w+), \w+\)", text):

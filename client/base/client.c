@@ -46,4 +46,6 @@ int client_usage(Client *c, const char *format, ...)
 void client_forgive(Client *c)
 {
 	c->failure = failure_free(c->failure);
+	json_decref(c->failed_job);
+	c->failed_job = NULL;
 }

@@ -12,15 +12,17 @@
 
 /* Longer words before a colon are no label. */
 #define PART_LABEL_MAX 8
-#define REMEDY_START "start it with: systemctl start gpupassd"
 #define REMEDY_VERSIONS                                                                            \
 	"gpupass and gpupassd are of different versions; install one version of both, then: "      \
 	"systemctl restart gpupassd"
 
-/* Errors of the bus and of its libraries, with the text that an operator needs. Without state and
- * remedy the reason says it all, and the bus's own words are not told. */
+/*
+ * Errors of the bus and of its libraries, with the text that an operator needs. Without state and
+ * remedy the reason says it all, and the bus's own words are not told.
+ */
 typedef struct BusError {
-	const char *name;
+	const char
+		*names; /* behind BUS_ERROR, or whole; one that ends in '.' is of all behind it */
 	GpupassExit code;
 	const char *reason;
 	const char *state;
@@ -28,45 +30,34 @@ typedef struct BusError {
 } BusError;
 
 static const BusError bus_errors[] = {
-	{ BUS_ERROR "ServiceUnknown", GPUPASS_EXIT_NO_DAEMON, "gpupassd is not running",
-	  "nothing was changed", REMEDY_START },
-	{ BUS_ERROR "NameHasNoOwner", GPUPASS_EXIT_NO_DAEMON, "gpupassd is not running",
-	  "nothing was changed", REMEDY_START },
-	{ BUS_ERROR "Spawn.", GPUPASS_EXIT_NO_DAEMON, "gpupassd could not be started",
-	  "nothing was changed", "see: systemctl status gpupassd" },
-	{ "org.freedesktop.systemd1.", GPUPASS_EXIT_NO_DAEMON, "gpupassd could not be started",
-	  "nothing was changed", "see: systemctl status gpupassd" },
-	{ BUS_ERROR "NoReply", GPUPASS_EXIT_NO_DAEMON, "gpupassd did not answer",
+	{ "ServiceUnknown NameHasNoOwner", GPUPASS_EXIT_NO_DAEMON, "gpupassd is not running",
+	  "nothing was changed", "start it with: systemctl start gpupassd" },
+	{ "Spawn. org.freedesktop.systemd1.", GPUPASS_EXIT_NO_DAEMON,
+	  "gpupassd could not be started", "nothing was changed",
+	  "see: systemctl status gpupassd" },
+	{ "NoReply Timeout TimedOut", GPUPASS_EXIT_NO_DAEMON, "gpupassd did not answer",
 	  "not known; a job may be running", "see: systemctl status gpupassd; then: gpupass jobs" },
-	{ BUS_ERROR "Timeout", GPUPASS_EXIT_NO_DAEMON, "gpupassd did not answer",
-	  "not known; a job may be running", "see: systemctl status gpupassd; then: gpupass jobs" },
-	{ BUS_ERROR "TimedOut", GPUPASS_EXIT_NO_DAEMON, "gpupassd did not answer",
-	  "not known; a job may be running", "see: systemctl status gpupassd; then: gpupass jobs" },
-	{ BUS_ERROR "Disconnected", GPUPASS_EXIT_NO_DAEMON, "the connection to the bus was lost",
+	{ "Disconnected", GPUPASS_EXIT_NO_DAEMON, "the connection to the bus was lost",
 	  "not known; a job may be running", "look at it with: gpupass jobs" },
 	/* By the bus's policy: the daemon's own refusals have more lines. */
-	{ BUS_ERROR "AccessDenied", GPUPASS_EXIT_NOT_PERMITTED,
+	{ "AccessDenied", GPUPASS_EXIT_NOT_PERMITTED,
 	  "only root and members of the group " GPUPASS_GROUP " may use it: "
 	  "usermod -aG " GPUPASS_GROUP " USER, then a new login",
 	  NULL, NULL },
-	{ BUS_ERROR "InteractiveAuthorizationRequired", GPUPASS_EXIT_NOT_PERMITTED,
+	{ "InteractiveAuthorizationRequired", GPUPASS_EXIT_NOT_PERMITTED,
 	  "not permitted without a password", "nothing was changed",
 	  "run it as root, or without --no-ask-password" },
-	{ BUS_ERROR "AuthFailed", GPUPASS_EXIT_NOT_PERMITTED, "not permitted to use the bus",
+	{ "AuthFailed", GPUPASS_EXIT_NOT_PERMITTED, "not permitted to use the bus",
 	  "nothing was changed", "run it as root" },
-	{ BUS_ERROR "InvalidArgs", GPUPASS_EXIT_USAGE, "gpupassd refused the arguments",
+	{ "InvalidArgs", GPUPASS_EXIT_USAGE, "gpupassd refused the arguments",
 	  "nothing was changed", NULL },
-	{ BUS_ERROR "LimitsExceeded", GPUPASS_EXIT_BUSY, "too many requests", "nothing was changed",
+	{ "LimitsExceeded", GPUPASS_EXIT_BUSY, "too many requests", "nothing was changed",
 	  "try again later" },
-	{ BUS_ERROR "UnknownMethod", GPUPASS_EXIT_DEPENDENCY, "gpupassd cannot do this",
+	{ "UnknownMethod UnknownInterface UnknownProperty", GPUPASS_EXIT_DEPENDENCY,
+	  "gpupassd cannot do this", "nothing was changed", REMEDY_VERSIONS },
+	{ "UnknownObject", GPUPASS_EXIT_DEPENDENCY, "gpupassd does not have this object",
 	  "nothing was changed", REMEDY_VERSIONS },
-	{ BUS_ERROR "UnknownInterface", GPUPASS_EXIT_DEPENDENCY, "gpupassd cannot do this",
-	  "nothing was changed", REMEDY_VERSIONS },
-	{ BUS_ERROR "UnknownObject", GPUPASS_EXIT_DEPENDENCY, "gpupassd does not have this object",
-	  "nothing was changed", REMEDY_VERSIONS },
-	{ BUS_ERROR "UnknownProperty", GPUPASS_EXIT_DEPENDENCY, "gpupassd cannot do this",
-	  "nothing was changed", REMEDY_VERSIONS },
-	{ BUS_ERROR "InconsistentMessage", GPUPASS_EXIT_DEPENDENCY,
+	{ "InconsistentMessage", GPUPASS_EXIT_DEPENDENCY,
 	  "gpupassd sent an answer that cannot be read", NULL, REMEDY_VERSIONS },
 };
 
@@ -84,15 +75,20 @@ const char *error_name(GpupassError error)
 	return own_errors[error].name;
 }
 
-/* A table entry that ends in '.' matches all names that start with it. */
 static const BusError *find_bus_error(const char *name)
 {
 	for (size_t i = 0; i < ELEMENTS(bus_errors); i++) {
-		const char *n = bus_errors[i].name;
-		bool family = n[strlen(n) - 1] == '.';
+		_cleanup_strv_ char **names = NULL;
 
-		if (family ? str_starts_with(name, n) : strcmp(name, n) == 0)
-			return &bus_errors[i];
+		strv_split(bus_errors[i].names, " ", &names);
+		for (char **n = names; *n; n++) {
+			bool whole = str_starts_with(*n, "org.");
+			_cleanup_free_ char *full = strf("%s%s", whole ? "" : BUS_ERROR, *n);
+
+			if (str_ends_with(full, ".") ? str_starts_with(name, full)
+						     : strcmp(name, full) == 0)
+				return &bus_errors[i];
+		}
 	}
 	return NULL;
 }
@@ -149,45 +145,40 @@ Failure *failure_from_bus(const char *name, const char *message)
 
 Failure *failure_from_errno(int error, const char *what)
 {
+	static const struct {
+		int errors[5];
+		const char *name;
+		GpupassExit code;
+		const char *remedy;
+	} rows[] = {
+		{ { ENOENT, ENOTDIR, ECONNREFUSED, ENOMEDIUM },
+		  BUS_ERROR "FileNotFound",
+		  GPUPASS_EXIT_NO_DAEMON,
+		  "start D-Bus: systemctl start dbus.socket; then: systemctl start gpupassd" },
+		{ { ETIMEDOUT, ECONNRESET, ENOTCONN, EPIPE, ESHUTDOWN },
+		  BUS_ERROR "Disconnected",
+		  GPUPASS_EXIT_NO_DAEMON,
+		  "see: systemctl status gpupassd; then: gpupass jobs" },
+		{ { EACCES, EPERM },
+		  BUS_ERROR "AccessDenied",
+		  GPUPASS_EXIT_NOT_PERMITTED,
+		  "run it as root" },
+		{ { EBADMSG },
+		  BUS_ERROR "InconsistentMessage",
+		  GPUPASS_EXIT_DEPENDENCY,
+		  REMEDY_VERSIONS },
+	};
 	_cleanup_free_ char *text = NULL;
-	const char *name = BUS_ERROR "Failed", *remedy = NULL;
-	GpupassExit code = GPUPASS_EXIT_FAILED;
 
-	switch (error) {
-	case ENOENT:
-	case ENOTDIR:
-	case ECONNREFUSED:
-	case ENOMEDIUM:
-		name = BUS_ERROR "FileNotFound";
-		code = GPUPASS_EXIT_NO_DAEMON;
-		remedy = "start D-Bus: systemctl start dbus.socket; then: systemctl start gpupassd";
-		break;
-	case ETIMEDOUT:
-	case ECONNRESET:
-	case ENOTCONN:
-	case EPIPE:
-	case ESHUTDOWN:
-		name = BUS_ERROR "Disconnected";
-		code = GPUPASS_EXIT_NO_DAEMON;
-		remedy = "see: systemctl status gpupassd; then: gpupass jobs";
-		break;
-	case EACCES:
-	case EPERM:
-		name = BUS_ERROR "AccessDenied";
-		code = GPUPASS_EXIT_NOT_PERMITTED;
-		remedy = "run it as root";
-		break;
-	case EBADMSG:
-		name = BUS_ERROR "InconsistentMessage";
-		code = GPUPASS_EXIT_DEPENDENCY;
-		remedy = REMEDY_VERSIONS;
-		break;
-	default:
-		break;
-	}
-	text = strf("%s\nCause:  %s%s%s", what, strerror(error), remedy ? "\nRemedy: " : "",
-		    remedy ? remedy : "");
-	return failure_new(name, code, text);
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		for (size_t k = 0; k < ELEMENTS(rows[i].errors) && rows[i].errors[k]; k++)
+			if (rows[i].errors[k] == error) {
+				text = strf("%s\nCause:  %s\nRemedy: %s", what, strerror(error),
+					    rows[i].remedy);
+				return failure_new(rows[i].name, rows[i].code, text);
+			}
+	text = strf("%s\nCause:  %s", what, strerror(error));
+	return failure_new(BUS_ERROR "Failed", GPUPASS_EXIT_FAILED, text);
 }
 
 /* What went wrong, in the colour of a failure. */
@@ -279,10 +270,4 @@ json_t *failure_json(const Failure *failure, json_t *job)
 	return document;
 }
 
-static void failure_clear(Failure *failure)
-{
-	free(failure->name);
-	free(failure->message);
-}
-
-DEFINE_FREE(Failure, failure_free, failure_clear)
+#include "errors.inc"

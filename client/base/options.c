@@ -16,8 +16,7 @@ static int refuse(char **ret_why, char *why)
 
 /* ---- values ---- */
 
-/* The place of a word in "a, b, c"; -1: it is none of them. */
-static int word_index(const char *words, const char *word)
+int words_index(const char *words, const char *word)
 {
 	size_t length = strlen(word);
 	int i = 0;
@@ -46,7 +45,7 @@ static int read_flag(const OptionRow *row, _unused_ const char *value, Options *
 static int read_json(const OptionRow *row, const char *value, Options *o, _unused_ char **ret_why)
 {
 	if (value)
-		o->json = (JsonMode)word_index(row->words, value);
+		o->json = (JsonMode)words_index(row->words, value);
 	else
 		o->json = isatty(STDOUT_FILENO) == 1 ? JSON_PRETTY : JSON_SHORT;
 	return 0;
@@ -54,7 +53,7 @@ static int read_json(const OptionRow *row, const char *value, Options *o, _unuse
 
 static int read_colour(const OptionRow *row, const char *value, Options *o, _unused_ char **ret_why)
 {
-	o->colour = (ColourWhen)word_index(row->words, value);
+	o->colour = (ColourWhen)words_index(row->words, value);
 	return 0;
 }
 
@@ -76,93 +75,97 @@ static int read_timeout(_unused_ const OptionRow *row, const char *time, Options
 /* ---- the options ---- */
 
 #define AT(member) offsetof(Options, member)
+/* Of some verbs, which look whether it was given. */
+#define FLAG(name, option, help)                                                                   \
+	{                                                                                          \
+		name, NULL, NULL, NULL, help, 0, option, NULL, 0                                   \
+	}
+/* Of every verb. */
+#define SWITCH(name, letter, member, help)                                                         \
+	{                                                                                          \
+		name, NULL, NULL, NULL, help, letter, 0, read_flag, AT(member)                     \
+	}
+#define TEXT(name, argument, member, option, completion, help)                                     \
+	{                                                                                          \
+		name, argument, NULL, completion, help, 0, option, read_text, AT(member)           \
+	}
+/* One of some words. */
+#define WORD(name, argument, member, option, words, help)                                          \
+	{                                                                                          \
+		name, argument, words, NULL, help, 0, option, read_text, AT(member)                \
+	}
 
 static const OptionRow rows[] = {
-	{ "json", "MODE", "off, pretty, short", "Print JSON: pretty, short, or off", 0, 0,
+	{ "json", "MODE", "off, pretty, short", NULL, "Print JSON: pretty, short, or off", 0, 0,
 	  read_json, 0 },
-	{ NULL, NULL, NULL, "Print JSON: pretty on a terminal, otherwise short", 'j', 0, read_json,
-	  0 },
-	{ "host", "HOST", NULL, "Talk to gpupassd on another host, over ssh", 'H', 0, read_text,
-	  AT(host) },
-	{ "quiet", NULL, NULL, "No progress and no notes", 'q', 0, read_flag, AT(quiet) },
-	{ "color", "WHEN", "auto, always, never", "Colour: auto, always, or never", 0, 0,
+	{ NULL, NULL, NULL, NULL, "Print JSON: pretty on a terminal, otherwise short", 'j', 0,
+	  read_json, 0 },
+	{ "host", "HOST", NULL, "hosts", "Talk to gpupassd on another host, over ssh", 'H', 0,
+	  read_text, AT(host) },
+	SWITCH("quiet", 'q', quiet, "No progress and no notes"),
+	{ "color", "WHEN", "auto, always, never", NULL, "Colour: auto, always, or never", 0, 0,
 	  read_colour, 0 },
-	{ "no-legend", NULL, NULL, "No column headings, legend, or hints", 0, 0, read_flag,
-	  AT(legend) },
-	{ "no-ask-password", NULL, NULL, "Fail instead of asking for a password", 0, 0, read_flag,
-	  AT(ask_password) },
-	{ "version", NULL, NULL, "Print the version", 0, 0, read_flag, AT(version) },
-	{ "help", NULL, NULL, "Print this help", 'h', 0, read_flag, AT(help) },
-	{ "columns", "COL[,COL...]", NULL, "Only these columns; +COL adds one, all is all", 'o',
-	  OPTION_COLUMNS, read_text, AT(columns) },
-	{ "sort", "[-]COL", NULL, "Sort by this column; with -, the other way round", 0,
-	  OPTION_SORT, read_text, AT(sort) },
-	{ "live", NULL, NULL, "Change the running domain", 0, OPTION_LIVE, NULL, 0 },
-	{ "config", NULL, NULL, "Change the domain's definition", 0, OPTION_CONFIG, NULL, 0 },
-	{ "model", "MODEL", NULL, "Take only a group of this board", 0, OPTION_MODEL, read_text,
-	  AT(model) },
-	{ "any", NULL, NULL, "Take any of several free groups", 0, OPTION_ANY, NULL, 0 },
-	{ "dry-run", NULL, NULL, "Print the plan, change nothing", 0, OPTION_DRY_RUN, NULL, 0 },
-	{ "no-block", NULL, NULL, "Do not wait for the job", 0, OPTION_NO_BLOCK, NULL, 0 },
-	{ "timeout", "TIME", NULL, "How long a device or guest may take: 30, 2min", 0,
+	SWITCH("no-legend", 0, legend, "No column headings, legend, or hints"),
+	SWITCH("no-ask-password", 0, ask_password, "Fail instead of asking for a password"),
+	SWITCH("version", 0, version, "Print the version"),
+	SWITCH("help", 'h', help, "Print this help"),
+	{ "columns", "COL[,COL...]", NULL, NULL, "Only these columns; +COL adds one, all is all",
+	  'o', OPTION_COLUMNS, read_text, AT(columns) },
+	TEXT("sort", "[-]COL", sort, OPTION_SORT, NULL,
+	     "Sort by this column; with -, the other way round"),
+	FLAG("live", OPTION_LIVE, "Change the running domain"),
+	FLAG("config", OPTION_CONFIG, "Change the domain's definition"),
+	TEXT("model", "MODEL", model, OPTION_MODEL, "MODEL", "Take only a group of this board"),
+	FLAG("any", OPTION_ANY, "Take any of several free groups"),
+	FLAG("dry-run", OPTION_DRY_RUN, "Print the plan, change nothing"),
+	FLAG("no-block", OPTION_NO_BLOCK, "Do not wait for the job"),
+	{ "timeout", "TIME", NULL, "", "How long a device or guest may take: 30, 2min", 0,
 	  OPTION_TIMEOUT, read_timeout, 0 },
-	{ "allow-boot-vga", NULL, NULL, "Also take the host's boot display", 0,
-	  OPTION_ALLOW_BOOT_VGA, NULL, 0 },
-	{ "no-bridge-seen", NULL, NULL, "You looked: no bridge is on the board", 0,
-	  OPTION_NO_BRIDGE_SEEN, NULL, 0 },
-	{ "numa", "MODE", "advise, apply, strict", "NUMA placement: advise, apply, or strict", 0,
-	  OPTION_NUMA, read_text, AT(numa) },
-	{ "fit", "MODE", "advise, apply, strict",
-	  "Address space and memory: advise, apply, or strict", 0, OPTION_FIT, read_text, AT(fit) },
-	{ "accept-dirty", NULL, NULL, "Root: accept a board that cannot be reset", 0,
-	  OPTION_ACCEPT_DIRTY, NULL, 0 },
-	{ "keep-vfio", NULL, NULL, "Leave the functions on vfio-pci", 0, OPTION_KEEP_VFIO, NULL,
-	  0 },
-	{ "persist", NULL, NULL, "Keep it on vfio-pci, also after a release or a boot", 0,
-	  OPTION_PERSIST, NULL, 0 },
-	{ "release", NULL, NULL, "Plan a release instead", 0, OPTION_RELEASE, NULL, 0 },
-	{ "detailed-exitcode", NULL, NULL, "Exit with 10 when there is something to do", 0,
-	  OPTION_DETAILED_EXITCODE, NULL, 0 },
-	{ "workload", NULL, NULL, "Measure the links, too: it keeps the GPUs busy", 0,
-	  OPTION_WORKLOAD, NULL, 0 },
-	{ "format", "FORMAT", NULL, "Format of the output: see the verb in gpupass(1)", 0,
-	  OPTION_FORMAT, read_text, AT(format) },
-	{ "distribution", "NAME", "auto, debian, ubuntu, rhel",
-	  "Of the guest: auto, debian, ubuntu, or rhel", 0, OPTION_DISTRIBUTION, read_text,
-	  AT(distribution) },
-	{ "first", "N", NULL, "Number of the first port or device of the machine", 0, OPTION_FIRST,
-	  read_text, AT(first) },
-	{ "symptom", "SYMPTOM", "no-nvlink, one-gpu, no-p2p, slow",
-	  "no-nvlink, one-gpu, no-p2p, or slow", 0, OPTION_SYMPTOM, read_text, AT(symptom) },
-	{ "verbose", NULL, NULL, "Also print checks that passed, or are not known", 0,
-	  OPTION_VERBOSE, NULL, 0 },
-	{ "bundle", "FILE", NULL, "Write a capture of the host, to send; - is stdout", 0,
-	  OPTION_BUNDLE, read_text, AT(bundle) },
-	{ "textfile", "FILE", NULL, "Write a file for node_exporter's textfile collector", 0,
-	  OPTION_TEXTFILE, read_text, AT(textfile) },
-	{ "mmio", NULL, NULL, "Also read registers of Hopper GPUs not on nvidia", 0, OPTION_MMIO,
-	  NULL, 0 },
-	{ "since", "TIME", NULL, "From then: 2026-01-31 14:02, or 2h: so long ago", 0, OPTION_SINCE,
-	  read_text, AT(since) },
-	{ "until", "TIME", NULL, "Up to then", 0, OPTION_UNTIL, read_text, AT(until) },
-	{ "group", "GROUP", NULL, "Only what is about this group", 0, OPTION_GROUP, read_text,
-	  AT(group) },
-	{ "domain", "DOMAIN", NULL, "Only what is about this domain", 0, OPTION_DOMAIN, read_text,
-	  AT(domain) },
-	{ "user", "USER", NULL, "Only what this user did, by uid or login uid", 0, OPTION_USER,
-	  read_text, AT(user) },
-	{ "job", "ID", NULL, "Only what is about this job", 0, OPTION_JOB, read_text, AT(job) },
-	{ "holders", NULL, NULL, "Who has the GPUs' files open, and who had", 0, OPTION_HOLDERS,
-	  NULL, 0 },
-	{ "follow", NULL, NULL, "Print records as they come", 0, OPTION_FOLLOW, NULL, 0 },
-	{ "verify", NULL, NULL, "Root: check that the trail is whole", 0, OPTION_VERIFY, NULL, 0 },
-	{ "expect", "HASH", NULL, "A hash noted earlier, which must be there", 0, OPTION_EXPECT,
-	  read_text, AT(expect) },
-	{ "trail", "DIR", NULL, "Check files in another directory", 0, OPTION_TRAIL, read_text,
-	  AT(trail) },
+	FLAG("allow-boot-vga", OPTION_ALLOW_BOOT_VGA, "Also take the host's boot display"),
+	FLAG("no-bridge-seen", OPTION_NO_BRIDGE_SEEN, "You looked: no bridge is on the board"),
+	WORD("numa", "MODE", numa, OPTION_NUMA, "advise, apply, strict",
+	     "NUMA placement: advise, apply, or strict"),
+	WORD("fit", "MODE", fit, OPTION_FIT, "advise, apply, strict",
+	     "Address space and memory: advise, apply, or strict"),
+	FLAG("accept-dirty", OPTION_ACCEPT_DIRTY, "Root: accept a board that cannot be reset"),
+	FLAG("keep-vfio", OPTION_KEEP_VFIO, "Leave the functions on vfio-pci"),
+	FLAG("persist", OPTION_PERSIST, "Keep it on vfio-pci, also after a release or a boot"),
+	FLAG("release", OPTION_RELEASE, "Plan a release instead"),
+	FLAG("detailed-exitcode", OPTION_DETAILED_EXITCODE,
+	     "Exit with 10 when there is something to do"),
+	FLAG("workload", OPTION_WORKLOAD, "Measure the links, too: it keeps the GPUs busy"),
+	TEXT("format", "FORMAT", format, OPTION_FORMAT, NULL,
+	     "Format of the output: see the verb in gpupass(1)"),
+	WORD("distribution", "NAME", distribution, OPTION_DISTRIBUTION,
+	     "auto, debian, ubuntu, rhel", "Of the guest: auto, debian, ubuntu, or rhel"),
+	TEXT("first", "N", first, OPTION_FIRST, "",
+	     "Number of the first port or device of the machine"),
+	WORD("symptom", "SYMPTOM", symptom, OPTION_SYMPTOM, "no-nvlink, one-gpu, no-p2p, slow",
+	     "no-nvlink, one-gpu, no-p2p, or slow"),
+	FLAG("verbose", OPTION_VERBOSE, "Also print checks that passed, or are not known"),
+	TEXT("bundle", "FILE", bundle, OPTION_BUNDLE, "files",
+	     "Write a capture of the host, to send; - is stdout"),
+	TEXT("textfile", "FILE", textfile, OPTION_TEXTFILE, "files",
+	     "Write a file for node_exporter's textfile collector"),
+	FLAG("mmio", OPTION_MMIO, "Also read registers of Hopper GPUs not on nvidia"),
+	TEXT("since", "TIME", since, OPTION_SINCE, "",
+	     "From then: 2026-01-31 14:02, or 2h: so long ago"),
+	TEXT("until", "TIME", until, OPTION_UNTIL, "", "Up to then"),
+	TEXT("group", "GROUP", group, OPTION_GROUP, "GROUP", "Only what is about this group"),
+	TEXT("domain", "DOMAIN", domain, OPTION_DOMAIN, "DOMAIN", "Only what is about this domain"),
+	TEXT("user", "USER", user, OPTION_USER, "users",
+	     "Only what this user did, by uid or login uid"),
+	TEXT("job", "ID", job, OPTION_JOB, "JOB", "Only what is about this job"),
+	FLAG("holders", OPTION_HOLDERS, "Who has the GPUs' files open, and who had"),
+	FLAG("follow", OPTION_FOLLOW, "Print records as they come"),
+	FLAG("verify", OPTION_VERIFY, "Root: check that the trail is whole"),
+	TEXT("expect", "HASH", expect, OPTION_EXPECT, "",
+	     "A hash noted earlier, which must be there"),
+	TEXT("trail", "DIR", trail, OPTION_TRAIL, "directories",
+	     "Check files in another directory"),
 	/* For development, not shown. */
-	{ "session", NULL, NULL, NULL, 0, 0, read_flag, AT(session) },
-	{ "domain-definitions", "DIR", NULL, NULL, 0, 0, read_text, AT(definitions) },
+	SWITCH("session", 0, session, NULL),
+	TEXT("domain-definitions", "DIR", definitions, 0, NULL, NULL),
 };
 
 const OptionRow *option_at(size_t i)
@@ -294,7 +297,7 @@ static int refuse_option(const char *word, int returned, char **ret_why)
 static int take_option(const OptionRow *row, const char *value, Options *o, char **ret_why)
 {
 	o->given |= row->verb_option;
-	if (row->words && word_index(row->words, value) < 0)
+	if (row->words && words_index(row->words, value) < 0)
 		return refuse(ret_why,
 			      strf("--%s=%s: not one of %s", row->name, value, row->words));
 	return row->read ? row->read(row, value, o, ret_why) : 0;

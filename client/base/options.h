@@ -84,12 +84,20 @@ struct OptionRow {
 	const char *name;     /* NULL: has only a letter */
 	const char *argument; /* NULL: takes no value */
 	const char *words;    /* "a, b, c": the values that there are; NULL: its verbs know */
+	/*
+	 * What completes another value: GROUP, as in the usage of a verb, or what the shell knows
+	 * (files, directories, hosts, users); "": nobody knows. NULL: what the verb says.
+	 */
+	const char *completion;
 	const char *help;
 	char letter;	      /* 0: has none */
 	uint64_t verb_option; /* VerbOption; 0: for every verb */
 	int (*read)(const OptionRow *row, const char *value, Options *o, char **ret_why);
 	size_t at; /* where in Options */
 };
+
+/* The place of a word in "a, b, c"; -1: it is none of them. */
+int words_index(const char *words, const char *word);
 
 /* The i-th that is shown in a help; NULL behind the last. */
 const OptionRow *option_at(size_t i);

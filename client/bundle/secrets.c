@@ -2,19 +2,289 @@
 #include "bundle/secrets.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "gpupass/states.h"
+#include "util/grow.h"
 #include "util/json.h"
-#include "util/xalloc.h"
 
 #define DEPTH_MAX 64
 #define HEX_ID_MIN 32
 /* login.defs(5): UID_MIN and UID_MAX, as distributions set them. */
 #define UID_FIRST 1000
 #define UID_LAST 60000
+
+DEFINE_STRING_TABLE(secret_kind, SecretKind, SECRET_KINDS)
+
+typedef struct Secret {
+	char *word;
+	char *escaped; /* as systemd writes it in the name of a unit; NULL: the same */
+	char *stand_in;
+	SecretKind kind;
+	bool ordinary; /* also a word of the texts: it has its stand-in where a member is a name */
+} Secret;
+
+struct StandIns {
+	Secret *items;
+	size_t n_items;
+	json_t *spared; /* a set of words in lower case */
+	size_t count[SECRET_KIND_MAX_];
+};
+
+StandIns *stand_ins_new(void)
+{
+	StandIns *s = xcalloc(1, sizeof(*s));
+
+	s->spared = json_object();
+	return s;
+}
+
+#include "secrets.inc"
+
+/*
+ * systemd-escape(1); NULL: it stays the same. libvirt names a guest's unit
+ * machine-qemu\x2d1\x2dNAME.scope.
+ */
+static char *escape(const char *word)
+{
+	_cleanup_free_ char *text = xcalloc(4, strlen(word) + 1);
+	char *at = text;
+	bool same = true;
+
+	for (const char *c = word; *c; c++) {
+		if (isalnum((unsigned char)*c) || strchr(":_.", *c)) {
+			*at++ = *c;
+			continue;
+		}
+		at += sprintf(at, "\\x%02x", (unsigned char)*c);
+		same = false;
+	}
+	return same ? NULL : TAKE_PTR(text);
+}
+
+/*
+ * Words of the texts themselves: of another one, such a name could not be told there. What the
+ * documents have for keys, states and drivers comes beside them (stand_ins_spare()).
+ */
+static const char ordinary[] =
+#define X(enumerator, name) " " name
+	GPUPASS_GROUP_STATES(X) GPUPASS_PROVENANCES(X) GPUPASS_JOB_STATES(X) GPUPASS_STEP_STATES(
+		X) GPUPASS_OPERATIONS(X) GPUPASS_HEALTHS(X) GPUPASS_VERDICTS(X)
+#undef X
+		" a all an and are as at be board boards boot bridge bus by can cannot daemon device"
+		" devices domain domains driver fail file for from function functions gpu gpupass"
+		" gpupassd gpus group groups has have host hostdev hostdevs i40e in iommu is it job"
+		" kernel kvm libvirt libvirtd link links linux memory module name no not nouveau nvidia"
+		" nvlink of off on or pass pci pci-stub pcie pcieport process qemu reset root see"
+		" service shut snd_hda_intel starts systemd that the to unit user vfio vfio-pci virsh vm"
+		" warn was which with xhci_hcd"
+		" ";
+
+static bool is_ordinary(const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = ordinary; (at = strstr(at, word)); at++)
+		if (at > ordinary && at[-1] == ' ' && at[n] == ' ' && !strchr(word, ' '))
+			return true;
+	return false;
+}
+
+/* "7", "10de": of an address, an id, a count. */
+static bool is_number(const char *word)
+{
+	size_t n = strlen(word), digits = strspn(word, "0123456789");
+	size_t hex = strspn(word, "0123456789abcdefABCDEF");
+
+	return digits == n || (hex == n && (n == 2 || n == 4) && strpbrk(word, "0123456789"));
+}
+
+static char *lower(const char *word)
+{
+	char *copy = xstrdup(word);
+
+	for (char *c = copy; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	return copy;
+}
+
+static void set_ordinary(const StandIns *s, Secret *secret)
+{
+	_cleanup_free_ char *word = lower(secret->word);
+
+	if (secret->kind > SECRET_SERIAL)
+		return; /* known by its form */
+	secret->ordinary = (secret->kind != SECRET_SERIAL || strlen(word) <= 4) && is_number(word);
+	secret->ordinary |= secret->kind != SECRET_SERIAL && is_ordinary(word);
+	secret->ordinary |= json_object_get(s->spared, word) != NULL;
+}
+
+/*
+ * A word that the texts have in any case. It stays there, as their ordinary words and numbers do,
+ * even if somebody has it for a name.
+ */
+static void spare_word(StandIns *s, const char *word)
+{
+	_cleanup_free_ char *key = lower(word);
+
+	json_set(s->spared, key, json_true());
+}
+
+void stand_ins_add(StandIns *s, SecretKind kind, const char *word)
+{
+	if (str_is_empty(word))
+		return;
+	for (size_t i = 0; i < s->n_items; i++)
+		if (strcasecmp(s->items[i].word, word) == 0)
+			return;
+	*GROW(s->items, s->n_items) =
+		(Secret){ .kind = kind, .word = xstrdup(word), .escaped = escape(word) };
+}
+
+/* What reads the text again wants a UUID, an address or digits there. */
+static char *make_stand_in(const Secret *secret, size_t n)
+{
+	int length = (int)strlen(secret->word);
+
+	switch (secret->kind) {
+	case SECRET_UUID:
+		return strf("00000000-0000-4000-8000-%012zx", n);
+	case SECRET_PCIE_SERIAL:
+		return strf("00-00-00-00-00-00-%02zx-%02zx", n >> 8 & 0xff, n & 0xff);
+	case SECRET_MAC:
+		return strf("02:00:00:00:%02zx:%02zx", n >> 8 & 0xff, n & 0xff);
+	case SECRET_HEX:
+		return strf("%0*zx", length, n);
+	default:
+		return strf("%s-%04zu", secret_kind_to_string(secret->kind), n);
+	}
+}
+
+static int compare_words(const void *a, const void *b)
+{
+	return strcasecmp(((const Secret *)a)->word, ((const Secret *)b)->word);
+}
+
+static int compare_lengths(const void *a, const void *b)
+{
+	size_t x = strlen(((const Secret *)a)->word), y = strlen(((const Secret *)b)->word);
+
+	return x != y ? (x < y) - (x > y) : compare_words(a, b);
+}
+
+void stand_ins_settle(StandIns *s)
+{
+	if (s->n_items == 0)
+		return;
+	qsort(s->items, s->n_items, sizeof(*s->items), compare_words);
+	for (size_t i = 0; i < s->n_items; i++) {
+		Secret *secret = &s->items[i];
+
+		secret->stand_in = make_stand_in(secret, ++s->count[secret->kind]);
+		set_ordinary(s, secret);
+	}
+	/* A word may be a part of another one: the longest counts. */
+	qsort(s->items, s->n_items, sizeof(*s->items), compare_lengths);
+}
+
+size_t stand_ins_count(const StandIns *s, SecretKind kind)
+{
+	return s->count[kind];
+}
+
+static bool in_word(char c)
+{
+	return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
+}
+
+/* Also behind "\x2d": see escape(). */
+static bool begins_here(const char *text, const char *at)
+{
+	if (at == text || !in_word(at[-1]))
+		return true;
+	return at - text >= 4 && at[-4] == '\\' && at[-3] == 'x' &&
+	       isxdigit((unsigned char)at[-2]) && isxdigit((unsigned char)at[-1]);
+}
+
+static size_t match(const char *word, const char *at)
+{
+	size_t n = word ? strlen(word) : 0;
+
+	return n > 0 && strncasecmp(word, at, n) == 0 && !in_word(at[n]) ? n : 0;
+}
+
+static const Secret *find_at(const StandIns *s, const char *text, const char *at, size_t *ret)
+{
+	if (!begins_here(text, at))
+		return NULL;
+	for (size_t i = 0; i < s->n_items; i++) {
+		if (s->items[i].ordinary)
+			continue;
+		*ret = match(s->items[i].word, at);
+		if (*ret == 0)
+			*ret = match(s->items[i].escaped, at);
+		if (*ret > 0)
+			return &s->items[i];
+	}
+	return NULL;
+}
+
+/* The length of a word of this form, where x is a hex digit; 0: it is none. */
+static size_t match_form(const char *form, const char *at)
+{
+	size_t n = strlen(form);
+
+	for (size_t i = 0; i < n; i++)
+		if (form[i] == 'x' ? !isxdigit((unsigned char)at[i]) : at[i] != form[i])
+			return 0;
+	return in_word(at[n]) ? 0 : n;
+}
+
+/* A PCI address or a pair of ids, of which no part is a name. */
+static size_t skip_address(const char *text, const char *at)
+{
+	static const char *const addresses[] = { "xxxx:xx:xx.x", "xx:xx.x", "xxxx:xxxx" };
+
+	if (at != text && in_word(at[-1]))
+		return 0;
+	for (size_t i = 0; i < ELEMENTS(addresses); i++)
+		if (match_form(addresses[i], at) > 0)
+			return match_form(addresses[i], at);
+	return 0;
+}
+
+/* What stands in for this name, borrowed; NULL: it is no word to replace. */
+static const char *name_for(const StandIns *s, const char *name)
+{
+	for (size_t i = 0; i < s->n_items; i++)
+		if (strcasecmp(s->items[i].word, name) == 0)
+			return s->items[i].stand_in;
+	return NULL;
+}
+
+char *stand_ins_replace(const StandIns *s, const char *text)
+{
+	char *out = NULL;
+	size_t size = 0, n = 0;
+	FILE *f = xmemstream(&out, &size);
+
+	for (const char *at = text; *at; at += n) {
+		size_t address = skip_address(text, at);
+		const Secret *secret = address > 0 ? NULL : find_at(s, text, at, &n);
+
+		if (secret) {
+			fputs(secret->stand_in, f);
+			continue;
+		}
+		n = address > 0 ? address : 1;
+		fwrite(at, 1, n, f);
+	}
+	xmemstream_end(&f);
+	return out;
+}
+
+/* ---- finding the words ---- */
 
 static const struct {
 	SecretKind kind;
@@ -44,21 +314,6 @@ static const char *const spared[] = {
 	"state",   "status",	     "title",	       "type",		"verdict",
 	"way",
 };
-
-static bool in_word(char c)
-{
-	return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
-}
-
-static size_t match_form(const char *form, const char *at)
-{
-	size_t n = strlen(form);
-
-	for (size_t i = 0; i < n; i++)
-		if (form[i] == 'x' ? !isxdigit((unsigned char)at[i]) : at[i] != form[i])
-			return 0;
-	return in_word(at[n]) ? 0 : n;
-}
 
 static void add_part(StandIns *into, SecretKind kind, const char *at, size_t n)
 {
@@ -154,7 +409,7 @@ static void spare_words(StandIns *into, const json_t *value)
 	if (text)
 		strv_split(text, " ,;:()\"'", &words);
 	for (char **word = words; word && *word; word++)
-		stand_ins_spare(into, *word);
+		spare_word(into, *word);
 }
 
 static bool is_domains(const char *key)
@@ -176,7 +431,7 @@ static void spare_member(StandIns *into, const char *key, const json_t *value)
 	const json_t *item;
 	size_t i;
 
-	stand_ins_spare(into, key);
+	spare_word(into, key);
 	if (is_domains(key))
 		return;
 	for (i = 0; i < ELEMENTS(spared); i++)
@@ -241,7 +496,7 @@ static json_t *replace_in(const StandIns *s, const char *key, const json_t *valu
 	if (text) {
 		_cleanup_free_ char *clean = NULL;
 
-		name = is_name(key) ? stand_ins_name(s, text) : NULL;
+		name = is_name(key) ? name_for(s, text) : NULL;
 		clean = name ? xstrdup(name) : stand_ins_replace(s, text);
 		return json_text(clean);
 	}

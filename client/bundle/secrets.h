@@ -1,8 +1,46 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finds the words that a StandIns replaces. */
+/*
+ * Replaces words that tell who somebody is: the same word by the same stand-in, in all texts that
+ * go through one StandIns. First all words are collected, then they get their numbers, in the order
+ * of the alphabet, so that lists that were sorted stay sorted, and the same words always get the
+ * same stand-ins.
+ */
 #pragma once
 
-#include "bundle/stand-in.h"
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "gpupass/cleanup.h"
+#include "gpupass/string-table.h"
+
+/* X(enumerator, name). A name begins a stand-in where its form is free: "domain-0001". */
+#define SECRET_KINDS(X)                                                                            \
+	X(SECRET_DOMAIN, "domain")                                                                 \
+	X(SECRET_HOST, "host")                                                                     \
+	X(SECRET_USER, "user")                                                                     \
+	X(SECRET_SERIAL, "serial")                                                                 \
+	X(SECRET_UUID, "uuid")                                                                     \
+	X(SECRET_PCIE_SERIAL, "pcie-serial")                                                       \
+	X(SECRET_MAC, "mac")                                                                       \
+	X(SECRET_HEX, "hex") /* 32 or more hex digits: a machine's or a container's id */
+
+DECLARE_ENUM(secret_kind, SecretKind, SECRET_KINDS, SECRET_KIND_MAX_);
+
+typedef struct StandIns StandIns;
+
+StandIns *stand_ins_new(void);
+DECLARE_FREE(StandIns, stand_ins_free)
+
+/* A word to replace. Of two kinds, the first one counts. "" and NULL are nothing. */
+void stand_ins_add(StandIns *s, SecretKind kind, const char *word);
+/* Gives the numbers. Nothing can be added after it. */
+void stand_ins_settle(StandIns *s);
+size_t stand_ins_count(const StandIns *s, SecretKind kind);
+
+/* A new text. Case does not matter; letters and digits end no word. */
+char *stand_ins_replace(const StandIns *s, const char *text);
+
+/* ---- finding the words ---- */
 
 /*
  * By their form: UUIDs, MAC addresses, serial numbers of PCI Express, and ids of 32 or more hex

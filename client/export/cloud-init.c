@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "export/engines.h"
-
-#include <errno.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "export/text.h"
+#include "export/export.h"
 
 /* client/export/gpupass-guest, as one string */
 static const char script[] =
@@ -55,15 +52,14 @@ static void print_file(FILE *to, const char *path, const char *mode, const char 
 	}
 }
 
+/*
+ * User-data: a script that installs the driver and checks the links, what the script should find,
+ * and a unit that checks at each boot.
+ */
 void export_cloud_init(FILE *to, const Export *e)
 {
 	_cleanup_free_ char *config = config_text(&e->guest);
 
-	fprintf(to,
-		"#cloud-config\n"
-		"# From gpupass export. It installs the distribution's NVIDIA driver and the QEMU guest\n"
-		"# agent at the first boot, and reports at each boot whether the links of the GPUs work.\n"
-		"write_files:\n");
 	print_file(to, "/usr/local/sbin/gpupass-guest", "0755", script);
 	print_file(to, "/etc/gpupass-guest.conf", "0644", config);
 	print_file(to, "/etc/systemd/system/gpupass-guest.service", "0644", unit);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "export/export.h"
 
-#include <stdlib.h>
+#include <ctype.h>
+#include <string.h>
 
 #include "base/text.h"
+#include "util/xalloc.h"
 
 size_t export_gpus(const Export *e)
 {
@@ -24,23 +26,56 @@ const ExportGpu *export_gpu(const Export *e, size_t i)
 	return NULL;
 }
 
-static void clear_group(ExportGroup *group)
+#include "export.inc"
+
+/* ---- texts ---- */
+
+static bool is_plain(char c, const char *others)
 {
-	for (size_t i = 0; i < group->n_gpus; i++) {
-		free(group->gpus[i].functions);
-		free(group->gpus[i].name);
-	}
-	free(group->gpus);
-	free(group->name);
-	free(group->model);
+	return isascii((unsigned char)c) && (isalnum((unsigned char)c) || strchr(others, c));
 }
 
-void export_clear(Export *e)
+static char *plain(const char *text, const char *others, char instead)
 {
-	for (size_t i = 0; i < e->n_groups; i++)
-		clear_group(&e->groups[i]);
-	free(e->groups);
-	strv_free(e->left_out);
-	strv_free(e->guest.models);
-	strv_free(e->guest.links);
+	char *copy = xstrdup(text);
+
+	for (char *c = copy; *c; c++)
+		if (!is_plain(*c, others))
+			*c = instead;
+	return copy;
+}
+
+char *export_plain_name(const char *text)
+{
+	return plain(text, "._-", '_');
+}
+
+char *export_plain_text(const char *text)
+{
+	return plain(text, " .,/()+-", '?');
+}
+
+char *export_word(const char *text)
+{
+	char *word = xstrdup(text), *end = word;
+
+	for (; *text; text++) {
+		if (is_plain(*text, ""))
+			*end++ = *text;
+		else if (end > word && end[-1] != '_')
+			*end++ = '_';
+	}
+	if (end > word && end[-1] == '_')
+		end--;
+	*end = '\0';
+	return word;
+}
+
+char *export_capitals(const char *text)
+{
+	char *word = export_word(text);
+
+	for (char *c = word; *c; c++)
+		*c = (char)toupper((unsigned char)*c);
+	return word;
 }

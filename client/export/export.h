@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is exported, as plain values. Who fills it cleans its texts (export/text.h), so that no
- * format can forget to: a name has letters, digits, '.', '_' and '-', a model also " ,/()+".
+ * What guests and other engines are told about GPUs, each in its own format.
+ *
+ * It is exported from plain values. Who fills them cleans their texts, so that no format can forget
+ * to: a name has letters, digits, '.', '_' and '-', a model also " ,/()+".
  */
 #pragma once
 
@@ -10,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/address.h"
+#include "gpupass/cleanup.h"
 
 /* What the host gave one guest. */
 typedef struct ExportGuest {
@@ -46,8 +49,54 @@ typedef struct Export {
 	unsigned first;	  /* of the numbers that the format counts GPUs with */
 } Export;
 
+/* What a format speaks of, and so what its arguments are. */
+typedef enum ExportSubject {
+	SUBJECT_DOMAIN,	       /* DOMAIN: the GPUs that it has */
+	SUBJECT_GROUPS,	       /* [GROUP]: one, or all of the host */
+	SUBJECT_HOST,	       /* all of the host */
+	SUBJECT_MACHINE_GROUP, /* VMID GROUP: one, for a machine that has a number */
+} ExportSubject;
+
+typedef struct ExportFormat {
+	const char *name;
+	ExportSubject subject;
+	/* Of the numbers that it counts GPUs with, the first and the last; 0: it counts none */
+	unsigned first, last;
+	/*
+	 * What stands first: what the engine cannot express, or what must be filled in by hand. The
+	 * groups follow, and which were left out, a line for each, behind the sign of a comment.
+	 * NULL: no groups are told.
+	 */
+	const char *head, *sign;
+	void (*print)(FILE *to, const Export *e);
+} ExportFormat;
+
+/* NULL: there is no such format. */
+const ExportFormat *export_format_find(const char *name);
+/* "cloud-init, …": all of them. New. */
+char *export_format_names(void);
+void export_print(FILE *to, const ExportFormat *format, const Export *e);
+
+/* ---- for formats ---- */
+
 /* Of all groups. */
 size_t export_gpus(const Export *e);
 /* The i-th, counted through all groups. NULL: there are fewer. */
 const ExportGpu *export_gpu(const Export *e, size_t i);
-void export_clear(Export *e);
+DECLARE_CLEAR(Export, export_clear)
+
+/*
+ * Texts of the host in a form that means nothing to any target's grammar. New. As a name of a group
+ * may be; any other character becomes '_'.
+ */
+char *export_plain_name(const char *text);
+/* Letters, digits and what names of boards have: harmless in YAML, and in a shell's quotes. */
+char *export_plain_text(const char *text);
+/* "GA102GL_RTX_A6000" of "GA102GL [RTX A6000]": letters and digits, and single '_' between them. */
+char *export_word(const char *text);
+/* The same in capitals. */
+char *export_capitals(const char *text);
+
+/* Formats that take a file of their own. */
+void export_cloud_init(FILE *to, const Export *e);
+void export_nova(FILE *to, const Export *e);

@@ -6,14 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "export/engines.h"
-#include "export/text.h"
-
-static const char head[] =
-	"# From gpupass export: a provider config for nova-compute, to be saved as a .yaml file in\n"
-	"# [compute] provider_config_location (/etc/nova/provider_config). nova-compute reads it at\n"
-	"# its start; write it anew when groups have come or gone. Placement then counts whole\n"
-	"# groups: one unit is all GPUs of one group. It does not choose which.\n";
+#include "export/export.h"
 
 static const char limits[] =
 	"# What Nova cannot express: that the GPUs of a request belong together. Its PCI tracker takes\n"
@@ -169,8 +162,6 @@ static void print_devices(FILE *to, const ExportGroup *group)
 
 void export_nova(FILE *to, const Export *e)
 {
-	fputs(head, to);
-	export_print_groups(to, e, "# ");
 	print_provider(to, e);
 	fputs(limits, to);
 	for (size_t i = 0; i < e->n_groups; i++)

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "bus/loop.h"
 #include "model/json.h"
+#include "show/describe.h"
 #include "util/xalloc.h"
 
 /* ---- from the command line to the a{sv} options of org.gpupass1 ---- */
@@ -437,12 +438,12 @@ static int tell_done(Client *c, Progress *p, const Job *job)
 /* "Cancelling job 17: assign pair1, domain vm42", instead of what it does. */
 static void print_cancelled_job(Progress *p, const char *word, const Job *job)
 {
+	_cleanup_free_ char *text = job_title(job);
+
 	if (p->quiet || p->headline)
 		return;
 	p->headline = p->domain = true;
-	fprintf(p->terminal->stream, "%s job %" PRIu32 ": %s%s%s%s%s\n", word, job->id,
-		job->operation, *job->group_name ? " " : "", job->group_name,
-		*job->domain_name ? ", domain " : "", job->domain_name);
+	fprintf(p->terminal->stream, "%s job %" PRIu32 ": %s\n", word, job->id, text);
 }
 
 /* Of a job that is not done. */

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include "gpupass/string-table.h"
+
 typedef enum MetricType { METRIC_GAUGE, METRIC_COUNTER, METRIC_HISTOGRAM, METRIC_INFO } MetricType;
 
 /*
@@ -86,9 +88,4 @@ typedef enum MetricType { METRIC_GAUGE, METRIC_COUNTER, METRIC_HISTOGRAM, METRIC
 	X(METRIC_REFUSED_CALLS, "gpupass_refused_calls", METRIC_COUNTER,                           \
 	  "Calls that polkit denied, or a limit refused")
 
-typedef enum MetricFamily {
-#define X(enumerator, name, type, help) enumerator,
-	METRIC_FAMILIES(X)
-#undef X
-		METRIC_FAMILY_MAX_,
-} MetricFamily;
+NAMED_ENUM(MetricFamily, METRIC_FAMILIES, METRIC_FAMILY_MAX_);

@@ -190,9 +190,7 @@ void block_group(Client *c, const World *w, const Group *g)
 	terminal_field(t, "State", "%s%s%s%s", terminal_colour(t, group_colour(g)), state,
 		       terminal_plain(t), g->assignable ? ", assignable" : "");
 	terminal_field(t, "Reason", "%s", g->reason);
-	if (*g->domain_uuid)
-		terminal_field(t, "Domain", "%s%s%s", g->domain_name, *g->domain_name ? ", " : "",
-			       g->domain_uuid);
+	domain_field(t, g->domain_name, g->domain_uuid);
 	group_links(t, g);
 	if (g->verified_at > 0)
 		terminal_field(t, "In guest", "%s, %s", g->verified, verified_at);
@@ -322,8 +320,7 @@ void block_assignment(Client *c, const World *w, const Assignment *a)
 
 	fprintf(t->stream, "%s - assigned %s\n", *a->domain_name ? a->domain_name : a->domain_uuid,
 		group ? group->name : a->group_name);
-	terminal_field(t, "Domain", "%s%s%s", a->domain_name, *a->domain_name ? ", " : "",
-		       a->domain_uuid);
+	domain_field(t, a->domain_name, a->domain_uuid);
 	if (group && strcmp(group->name, a->group_name) != 0)
 		terminal_field(t, "Group", "%s (assigned as %s)", group->name, a->group_name);
 	else
@@ -339,15 +336,10 @@ void block_job(Client *c, const Job *j)
 	const Terminal *t = &c->out;
 	_cleanup_free_ char *created = time_format(j->created_at);
 	_cleanup_free_ char *took = duration_format(j->duration_usec);
-	char *line, *next;
-	_cleanup_free_ char *message = xstrdup(j->error_message);
+	_cleanup_free_ char *title = job_title(j);
 
-	fprintf(t->stream, "Job %" PRIu32 " - %s%s%s%s%s\n", j->id, or_dash(j->operation),
-		*j->group_name ? " " : "", j->group_name, *j->domain_name ? ", domain " : "",
-		j->domain_name);
-	if (*j->domain_uuid)
-		terminal_field(t, "Domain", "%s%s%s", j->domain_name, *j->domain_name ? ", " : "",
-			       j->domain_uuid);
+	fprintf(t->stream, "Job %" PRIu32 " - %s%s\n", j->id, *j->operation ? "" : "-", title);
+	domain_field(t, j->domain_name, j->domain_uuid);
 	terminal_field(t, "State", "%s%s", job_shown_state(j),
 		       job_is_over(j) && !j->changed ? ", nothing was changed" : "");
 	terminal_field(t, "Started", "%s, by uid %" PRIu32, created, j->caller_uid);
@@ -357,12 +349,9 @@ void block_job(Client *c, const Job *j)
 	terminal_field(t, "Result", "%s", j->result);
 	field_list(t, "Warnings", j->warnings);
 	terminal_field(t, "Error", "%s", j->error_name);
-	for (line = message; line && *line; line = next) {
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		terminal_field(t, NULL, "%s", line);
-	}
+	for (const char *line = j->error_message; *line;
+	     line += strcspn(line, "\n"), line += *line == '\n')
+		terminal_field(t, NULL, "%.*s", (int)strcspn(line, "\n"), line);
 	for (size_t i = 0; i < j->steps.n_items; i++)
 		progress_print_step(t, &j->steps.items[i]);
 }

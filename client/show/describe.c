@@ -97,6 +97,18 @@ const char *job_shown_state(const Job *job)
 	return job->cancel_requested && !undone ? "cancelling" : job->state;
 }
 
+char *job_title(const Job *job)
+{
+	return strf("%s%s%s%s%s", job->operation, *job->group_name ? " " : "", job->group_name,
+		    *job->domain_name ? ", domain " : "", job->domain_name);
+}
+
+void domain_field(const Terminal *t, const char *name, const char *uuid)
+{
+	if (*uuid)
+		terminal_field(t, "Domain", "%s%s%s", name, *name ? ", " : "", uuid);
+}
+
 const char *or_dash(const char *s)
 {
 	return *s ? s : "-";

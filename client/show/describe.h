@@ -18,6 +18,10 @@ char *number_text(int32_t value);
 const char *gpu_exclusion(const Gpu *gpu);
 /* Of a job: its state, or "cancelling" where it has still to stop. */
 const char *job_shown_state(const Job *job);
+/* "assign pair1, domain vm42" */
+char *job_title(const Job *job);
+/* A line of a block: "vm42, 4dea22b3-…"; none without a UUID. */
+void domain_field(const Terminal *t, const char *name, const char *uuid);
 /* "-" for "". */
 const char *or_dash(const char *s);
 

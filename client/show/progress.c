@@ -154,8 +154,7 @@ void progress_domain(Progress *p, const Job *job)
 	if (p->quiet || p->domain || !p->headline || !*job->domain_uuid)
 		return;
 	p->domain = true;
-	terminal_field(p->terminal, "Domain", "%s%s%s", job->domain_name,
-		       *job->domain_name ? ", " : "", job->domain_uuid);
+	domain_field(p->terminal, job->domain_name, job->domain_uuid);
 }
 
 /* false: nobody cancelled it, or it is undone already, as its steps show. */

@@ -1,66 +1,355 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "topology/model.h"
 
+#include <limits.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
-#include "util/xalloc.h"
+#include "gpupass/states.h"
+#include "util/grow.h"
 
-static void gpu_clear(TopologyGpu *gpu)
+#include "model.inc"
+
+/*
+ * ---- reading ----
+ *
+ * From the daemon's document. Refuses what makes no sense; an absent text is "".
+ */
+
+/* More than any host has; a higher number is refused. */
+#define GPUS_MAX 1024
+#define BRIDGES_MAX 8192
+#define GROUPS_MAX 1024
+#define NODES_MAX 1024
+#define PATH_MAX_BRIDGES 64
+#define FUNCTIONS_MAX 64
+
+/* The first thing that is wrong is told; *ret is set then, and nothing more is read. */
+static void wrong(char **ret, const char *what, const char *why)
 {
-	free(gpu->address);
-	free(gpu->model);
-	free(gpu->driver);
-	free(gpu->slot);
-	free(gpu->nvlink);
-	free(gpu->domain);
-	free(gpu->state);
-	strv_free(gpu->functions);
-	strv_free(gpu->path);
+	if (!*ret)
+		*ret = strf("its topology's \"%s\" %s", what, why);
 }
 
-static void group_clear(TopologyGroup *group)
+/* Cleaned; "" for null, for an absent member, and for another type. */
+static char *text_of(const json_t *object, const char *key)
 {
-	free(group->name);
-	free(group->state);
-	free(group->reason);
-	free(group->reasoning);
-	free(group->provenance);
-	free(group->link);
-	free(group->domain);
-	free(group->gpus);
+	return text_printable(str_or_empty(json_string_value(json_object_get(object, key))));
 }
 
-static void bridge_clear(TopologyBridge *bridge)
+static int int_of(const json_t *object, const char *key)
 {
-	free(bridge->address);
-	free(bridge->kind);
-	free(bridge->vendor);
-	free(bridge->device);
+	const json_t *value = json_object_get(object, key);
+	json_int_t n = json_integer_value(value);
+
+	return !json_is_integer(value) || n < 0 || n > INT_MAX ? -1 : (int)n;
 }
 
-static void topology_clear(Topology *t)
+static unsigned unsigned_of(const json_t *object, const char *key)
 {
-	for (size_t i = 0; t->distances && i < t->n_gpus * t->n_gpus; i++)
-		free(t->distances[i]);
-	free(t->distances);
-	for (size_t i = 0; i < t->n_gpus; i++)
-		gpu_clear(&t->gpus[i]);
-	for (size_t i = 0; i < t->n_groups; i++)
-		group_clear(&t->groups[i]);
-	for (size_t i = 0; i < t->n_bridges; i++)
-		bridge_clear(&t->bridges[i]);
-	for (size_t i = 0; i < t->n_nodes; i++)
-		free(t->nodes[i].cpus);
-	free(t->gpus);
-	free(t->groups);
-	free(t->bridges);
-	free(t->nodes);
-	free(t->host);
-	strv_free(t->domains);
+	int n = int_of(object, key);
+
+	return n < 0 ? 0 : (unsigned)n;
 }
 
-DEFINE_FREE(Topology, topology_free, topology_clear)
+/* A zeroed list for the array's items; NULL with the error kept. */
+static void *list_of(char **why, const json_t *document, const char *key, size_t max, size_t size,
+		     const json_t **ret_array)
+{
+	const json_t *array = json_object_get(document, key);
+
+	*ret_array = array;
+	if (array && !json_is_array(array))
+		wrong(why, key, "is no list");
+	if (json_array_size(array) > max)
+		wrong(why, key, "has too many items");
+	return *why ? NULL : xcalloc(json_array_size(array) + 1, size);
+}
+
+static void read_texts(char **why, const json_t *array, size_t max, char ***to)
+{
+	const json_t *item;
+	size_t i;
+
+	if (json_array_size(array) > max)
+		wrong(why, "upstream_path", "has too many items");
+	json_array_foreach (array, i, item) {
+		if (*why)
+			return;
+		strv_append_take(to, text_printable(str_or_empty(json_string_value(item))));
+	}
+}
+
+static void read_nodes(char **why, Topology *t, const json_t *document)
+{
+	const json_t *array, *item;
+	size_t i;
+
+	t->nodes = list_of(why, document, "numa_nodes", NODES_MAX, sizeof(*t->nodes), &array);
+	json_array_foreach (array, i, item) {
+		if (*why)
+			return;
+		t->nodes[t->n_nodes++] = (TopologyNode){
+			.node = int_of(item, "node"),
+			.cpus = text_of(item, "cpus"),
+			.memory_bytes =
+				(uint64_t)json_integer_value(json_object_get(item, "memory_bytes")),
+		};
+	}
+}
+
+static void read_bridges(char **why, Topology *t, const json_t *document)
+{
+	const json_t *array, *item;
+	size_t i;
+
+	t->bridges = list_of(why, document, "bridges", BRIDGES_MAX, sizeof(*t->bridges), &array);
+	json_array_foreach (array, i, item) {
+		if (*why)
+			return;
+		t->bridges[t->n_bridges++] = (TopologyBridge){
+			.address = text_of(item, "address"),
+			.kind = text_of(item, "kind"),
+			.vendor = text_of(item, "vendor_id"),
+			.device = text_of(item, "device_id"),
+		};
+	}
+}
+
+/* ---- states ---- */
+
+static TopologyLook look_of(GroupState state)
+{
+	switch (state) {
+	case GROUP_FREE:
+		return LOOK_FREE;
+	case GROUP_BOUND:
+		return LOOK_BOUND;
+	case GROUP_ASSIGNED:
+		return LOOK_HELD;
+	case GROUP_DEGRADED:
+	case GROUP_FOREIGN:
+		return LOOK_BAD;
+	case GROUP_QUARANTINED:
+		return LOOK_CLOSED;
+	case GROUP_BINDING:
+	case GROUP_ATTACHING:
+	case GROUP_DETACHING:
+	case GROUP_RELEASING:
+	case GROUP_ROLLING_BACK:
+		return LOOK_MOVING;
+	case GROUP_UNKNOWN:
+	case GROUP_INFERRED:
+	case GROUP_STATE_MAX_:
+		break;
+	}
+	return LOOK_UNSURE; /* also accepts a newer daemon's state */
+}
+
+static TopologyLook look_of_name(const char *state)
+{
+#define X(enumerator, text)                                                                        \
+	if (strcmp(state, text) == 0)                                                              \
+		return look_of(enumerator);
+	GPUPASS_GROUP_STATES(X)
+#undef X
+	return look_of(GROUP_STATE_MAX_);
+}
+
+static char *domain_of(const json_t *domain)
+{
+	_cleanup_free_ char *name = text_of(domain, "name");
+
+	return *name ? TAKE_PTR(name) : text_of(domain, "uuid");
+}
+
+static void read_group(TopologyGroup *group, const json_t *item)
+{
+	group->name = text_of(item, "name");
+	group->state = text_of(item, "state");
+	group->reason = text_of(item, "reason");
+	group->reasoning = text_of(item, "reasoning");
+	group->provenance = text_of(item, "provenance");
+	group->link = text_of(item, "link");
+	group->domain = domain_of(json_object_get(item, "domain"));
+	group->links = unsigned_of(item, "links");
+	group->links_expected = unsigned_of(item, "links_expected");
+	group->look = look_of_name(group->state);
+}
+
+static void read_groups(char **why, Topology *t, const json_t *document)
+{
+	const json_t *array, *item;
+	size_t i;
+
+	t->groups = list_of(why, document, "groups", GROUPS_MAX, sizeof(*t->groups), &array);
+	json_array_foreach (array, i, item) {
+		if (*why)
+			return;
+		read_group(&t->groups[t->n_groups++], item);
+	}
+}
+
+/* ---- GPUs ---- */
+
+static ssize_t find_group(const Topology *t, const char *name)
+{
+	for (size_t i = 0; name && i < t->n_groups; i++)
+		if (strcmp(t->groups[i].name, name) == 0)
+			return (ssize_t)i;
+	return -1;
+}
+
+static void read_functions(char **why, TopologyGpu *gpu, const json_t *functions)
+{
+	const json_t *item;
+	size_t i;
+
+	if (json_array_size(functions) > FUNCTIONS_MAX)
+		wrong(why, "functions", "has too many items");
+	json_array_foreach (functions, i, item) {
+		_cleanup_free_ char *address = NULL, *driver = NULL;
+
+		if (*why)
+			return;
+		address = text_of(item, "address");
+		driver = text_of(item, "driver");
+		strv_appendf(&gpu->functions, "%s %s", address, *driver ? driver : "none");
+	}
+}
+
+static char *state_of(const Topology *t, const TopologyGpu *gpu)
+{
+	const TopologyGroup *group = topology_group(t, gpu);
+
+	if (group)
+		return xstrdup(group->state);
+	if (strcmp(gpu->nvlink, "none") == 0)
+		return xstrdup("no NVLink");
+	if (strcmp(gpu->nvlink, "sxm") == 0)
+		return xstrdup("SXM board");
+	return xstrdup(strcmp(gpu->nvlink, "unknown") == 0 ? "unknown board" : "no group");
+}
+
+/* The domain that has it: the group's, or one that took it without gpupass. */
+static void read_holder(const Topology *t, TopologyGpu *gpu, const json_t *item)
+{
+	const TopologyGroup *group = topology_group(t, gpu);
+
+	if (group && *group->domain)
+		gpu->domain = xstrdup(group->domain);
+	else
+		gpu->domain = domain_of(json_array_get(json_object_get(item, "domains"), 0));
+	gpu->state = state_of(t, gpu);
+	if (group)
+		gpu->look = group->look;
+	else
+		gpu->look = *gpu->domain ? LOOK_HELD : LOOK_NONE;
+}
+
+static void read_gpu(char **why, Topology *t, TopologyGpu *gpu, const json_t *item)
+{
+	gpu->group = find_group(t, json_string_value(json_object_get(item, "group")));
+	gpu->address = text_of(item, "address");
+	gpu->model = text_of(item, "model");
+	gpu->driver = text_of(item, "driver");
+	gpu->slot = text_of(item, "physical_slot");
+	gpu->nvlink = text_of(json_object_get(item, "nvlink"), "kind");
+	gpu->iommu_group = int_of(item, "iommu_group");
+	gpu->numa_node = int_of(item, "numa_node");
+	read_functions(why, gpu, json_object_get(item, "functions"));
+	read_texts(why, json_object_get(item, "upstream_path"), PATH_MAX_BRIDGES, &gpu->path);
+	if (!*why && !*gpu->address)
+		wrong(why, "gpus", "has one without an address");
+	if (!*why)
+		read_holder(t, gpu, item);
+}
+
+static void read_gpus(char **why, Topology *t, const json_t *document)
+{
+	const json_t *array, *item;
+	size_t i;
+
+	t->gpus = list_of(why, document, "gpus", GPUS_MAX, sizeof(*t->gpus), &array);
+	json_array_foreach (array, i, item) {
+		TopologyGpu *gpu;
+
+		if (*why)
+			return;
+		gpu = &t->gpus[t->n_gpus++];
+		read_gpu(why, t, gpu, item);
+		if (!*why && gpu->group >= 0) {
+			TopologyGroup *group = &t->groups[gpu->group];
+
+			*GROW(group->gpus, group->n_gpus) = i;
+		}
+		if (!*why && *gpu->domain && !strv_contains(t->domains, gpu->domain))
+			strv_append(&t->domains, gpu->domain);
+	}
+}
+
+/* ---- pairs ---- */
+
+static ssize_t find_gpu(const Topology *t, const json_t *address)
+{
+	const char *s = json_string_value(address);
+
+	for (size_t i = 0; s && i < t->n_gpus; i++)
+		if (strcmp(t->gpus[i].address, s) == 0)
+			return (ssize_t)i;
+	return -1;
+}
+
+static void set_distance(Topology *t, ssize_t a, ssize_t b, const json_t *pair)
+{
+	char **cell = &t->pairs[(size_t)a * t->n_gpus + (size_t)b].pcie;
+
+	free(*cell);
+	*cell = text_of(pair, "pcie");
+}
+
+static void read_pairs(char **why, Topology *t, const json_t *document)
+{
+	const json_t *item;
+
+	if (*why)
+		return;
+	t->n_pairs = t->n_gpus * t->n_gpus;
+	t->pairs = xcalloc(t->n_pairs + 1, sizeof(*t->pairs));
+	JSON_EACH (item, document, "pairs") {
+		const json_t *gpus = json_object_get(item, "gpus");
+		ssize_t a = find_gpu(t, json_array_get(gpus, 0));
+		ssize_t b = find_gpu(t, json_array_get(gpus, 1));
+
+		if (a < 0 || b < 0)
+			continue;
+		set_distance(t, a, b, item);
+		set_distance(t, b, a, item);
+	}
+}
+
+int topology_parse(const json_t *document, Topology **ret, char **ret_why)
+{
+	_cleanup_(topology_freep) Topology *t = xcalloc(1, sizeof(*t));
+
+	if (!json_is_array(json_object_get(document, "gpus")))
+		wrong(ret_why, "gpus", "is not there");
+	t->host = text_of(document, "host");
+	t->iommu = json_is_true(json_object_get(document, "iommu"));
+	t->n_nvswitches = unsigned_of(document, "nvswitches");
+	read_nodes(ret_why, t, document);
+	read_bridges(ret_why, t, document);
+	read_groups(ret_why, t, document);
+	read_gpus(ret_why, t, document);
+	read_pairs(ret_why, t, document);
+	if (*ret_why)
+		return -EBADMSG;
+	*ret = TAKE_PTR(t);
+	return 0;
+}
+
+/* ---- asking ---- */
 
 const TopologyNode *topology_node(const Topology *t, int node)
 {
@@ -106,7 +395,7 @@ static const TopologyGroup *link_of(const Topology *t, size_t a, size_t b)
 const char *topology_cell(const Topology *t, size_t a, size_t b)
 {
 	const TopologyGroup *group = link_of(t, a, b);
-	const char *distance = t->distances[a * t->n_gpus + b];
+	const char *distance = t->pairs[a * t->n_gpus + b].pcie;
 
 	if (a == b)
 		return "X";

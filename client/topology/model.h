@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "gpupass/cleanup.h"
+#include "base/terminal.h"
 
 /* What a picture shows of a state. */
 typedef enum TopologyLook {
@@ -53,6 +53,10 @@ typedef struct TopologyGpu {
 	TopologyLook look;
 } TopologyGpu;
 
+typedef struct TopologyPair {
+	char *pcie; /* how far from each other, "NODE"; NULL: not told */
+} TopologyPair;
+
 typedef struct Topology {
 	char *host; /* its name */
 	bool iommu;
@@ -65,8 +69,9 @@ typedef struct Topology {
 	size_t n_groups;
 	TopologyGpu *gpus; /* by address */
 	size_t n_gpus;
-	char **domains;	  /* that have a GPU, each once, in order of first GPU */
-	char **distances; /* n_gpus × n_gpus; NULL: not told */
+	char **domains;	     /* that have a GPU, each once, in order of first GPU */
+	TopologyPair *pairs; /* n_gpus × n_gpus */
+	size_t n_pairs;
 } Topology;
 
 /* -EBADMSG with what is wrong in *ret_why, which is NULL before. */
@@ -88,3 +93,9 @@ char *topology_link_text(const TopologyGroup *group);
 
 /* The GPUs in the order of the tree: by NUMA node, then by the bridges above. Caller frees. */
 size_t *topology_tree_order(const Topology *t);
+
+/* ---- the pictures ---- */
+
+void topology_print_matrix(const Terminal *t, const Topology *topology, bool legend);
+void topology_print_tree(const Terminal *t, const Topology *topology, bool headings);
+void topology_print_svg(FILE *f, const Topology *topology);

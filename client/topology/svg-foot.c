@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "topology/svg-private.h"
+#include "topology/svg.h"
 #include "util/grow.h"
 
 #define SIZE 13
@@ -14,11 +14,9 @@
 #define ENTRY_GAP 26
 #define SWATCH 30
 
-typedef enum EntryKind { ENTRY_CARD, ENTRY_RAIL } EntryKind;
-
 /* One entry of the legend. */
 typedef struct Entry {
-	EntryKind kind;
+	bool is_rail;	   /* otherwise a card */
 	const char *class; /* borrowed */
 	const char *style; /* of a rail */
 	TopologyLook look;
@@ -40,15 +38,8 @@ struct SvgFoot {
 	int width, rows, lines;
 };
 
-static void svg_foot_clear(SvgFoot *foot)
-{
-	for (size_t i = 0; i < foot->n_notes; i++)
-		strv_free(foot->notes[i].lines);
-	for (size_t i = 0; i < foot->n_entries; i++)
-		free(foot->entries[i].text);
-	free(foot->notes);
-	free(foot->entries);
-}
+LOCAL_CLEAR(SvgFoot, svg_foot_clear)
+#include "svg-foot.inc"
 
 DEFINE_FREE(SvgFoot, svg_foot_free, svg_foot_clear)
 
@@ -144,7 +135,27 @@ static void add_looks(SvgFoot *foot, const Topology *t)
 			}
 }
 
-/* Which kinds of connector there are: not known, inferred, known, known but not observed. */
+static void add_kinds_of_rail(SvgFoot *foot, const bool *there)
+{
+	static const struct {
+		const char *class, *style, *text;
+	} rails[] = {
+		{ "free", "", "NVLink bridge, NV# with # links" },
+		{ "unsure", " inferred", "inferred, not proven" },
+		{ "unsure", " none-known", "not known to be bridged" },
+		{ "none", NULL, "NV#?: as the board has, not observed" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rails); i++)
+		if (there[i])
+			add_entry(foot,
+				  &(Entry){ .is_rail = true,
+					    .class = rails[i].class,
+					    .style = rails[i].style },
+				  xstrdup(rails[i].text));
+}
+
+/* Which kinds of connector there are. */
 static void add_rails(SvgFoot *foot, const Topology *t)
 {
 	bool none = false, inferred = false, known = false, expected = false;
@@ -157,18 +168,7 @@ static void add_rails(SvgFoot *foot, const Topology *t)
 		known |= topology_group_linked(group) && strcmp(group->provenance, "inferred") != 0;
 		expected |= topology_group_linked(group) && strchr(group->link, '?');
 	}
-	if (known)
-		add_entry(foot, &(Entry){ ENTRY_RAIL, "free", "", 0, NULL, 0, 0 },
-			  xstrdup("NVLink bridge, NV# with # links"));
-	if (inferred)
-		add_entry(foot, &(Entry){ ENTRY_RAIL, "unsure", " inferred", 0, NULL, 0, 0 },
-			  xstrdup("inferred, not proven"));
-	if (none)
-		add_entry(foot, &(Entry){ ENTRY_RAIL, "unsure", " none-known", 0, NULL, 0, 0 },
-			  xstrdup("not known to be bridged"));
-	if (expected)
-		add_entry(foot, &(Entry){ ENTRY_RAIL, "none", NULL, 0, NULL, 0, 0 },
-			  xstrdup("NV#?: as the board has, not observed"));
+	add_kinds_of_rail(foot, (const bool[]){ known, inferred, none, expected });
 }
 
 /* Left to right, row by row. */
@@ -179,8 +179,8 @@ static void place_entries(SvgFoot *foot)
 	for (size_t i = 0; i < foot->n_entries; i++) {
 		Entry *entry = &foot->entries[i];
 		int width = svg_text_width(entry->text, SVG_PLAIN, SIZE) +
-			    (entry->style || entry->kind == ENTRY_CARD ? SWATCH + 8 : 0);
-		bool breaks = i > 0 && entry->kind != foot->entries[i - 1].kind;
+			    (entry->style || !entry->is_rail ? SWATCH + 8 : 0);
+		bool breaks = i > 0 && entry->is_rail != foot->entries[i - 1].is_rail;
 
 		if (x > 0 && (x + width > foot->width || breaks)) {
 			x = 0;
@@ -238,7 +238,7 @@ static void print_entry(Svg *s, const Entry *entry, int y)
 	int x = LAYOUT_MARGIN + entry->x;
 
 	fprintf(s->f, "<g class=\"%s\">", entry->class);
-	if (entry->kind == ENTRY_CARD) {
+	if (!entry->is_rail) {
 		fprintf(s->f,
 			"<rect class=\"card\" x=\"%d\" y=\"%d\" width=\"24\" height=\"18\" rx=\"4\"/>"
 			"<rect class=\"fill tint\" x=\"%d\" y=\"%d\" width=\"24\" height=\"18\""
@@ -251,7 +251,7 @@ static void print_entry(Svg *s, const Entry *entry, int y)
 			y + 9);
 	}
 	fputs("</g>\n", s->f);
-	if (entry->style || entry->kind == ENTRY_CARD)
+	if (entry->style || !entry->is_rail)
 		x += SWATCH + 8;
 	svg_text(s, &(SvgText){ x, y + 14, SIZE, 0, SVG_PLAIN, "text", NULL }, entry->text);
 }

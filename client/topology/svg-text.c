@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "topology/svg-text.h"
+#include "topology/svg.h"
 
 #include <stdint.h>
 #include <string.h>
+#include <unistr.h>
 
 #include "base/text.h"
 #include "util/xalloc.h"
@@ -24,21 +25,14 @@ static const uint8_t advances[] = {
 #define ELLIPSIS "…"
 
 /* One character of valid UTF-8; each invalid byte counts as one. */
-static size_t decode(const char *s, uint32_t *ret)
+static size_t decode(const char *s, ucs4_t *ret)
 {
-	const unsigned char *u = (const unsigned char *)s;
-	size_t n = u[0] < 0x80 ? 1 : u[0] >= 0xf0 ? 4 : u[0] >= 0xe0 ? 3 : u[0] >= 0xc0 ? 2 : 1;
-	uint32_t c = n == 1 ? u[0] : u[0] & (0x7fU >> n);
+	int n = u8_strmbtouc(ret, (const uint8_t *)s);
 
-	for (size_t i = 1; i < n; i++) {
-		if ((u[i] & 0xc0) != 0x80) {
-			*ret = u[0];
-			return 1;
-		}
-		c = c << 6 | (u[i] & 0x3f);
-	}
-	*ret = c;
-	return n;
+	if (n > 0)
+		return (size_t)n;
+	*ret = (unsigned char)*s;
+	return 1;
 }
 
 static unsigned advance(uint32_t c, SvgFont font)
@@ -56,7 +50,7 @@ static unsigned advance(uint32_t c, SvgFont font)
 static uint64_t width_of(const char *s, size_t bytes, SvgFont font, int size)
 {
 	uint64_t sum = 0;
-	uint32_t c;
+	ucs4_t c;
 
 	for (size_t i = 0; i < bytes && s[i]; i += decode(s + i, &c)) {
 		decode(s + i, &c);
@@ -78,7 +72,7 @@ static size_t bytes_within(const char *s, SvgFont font, int size, int width)
 {
 	uint64_t room = width > 0 ? (uint64_t)width * 100 : 0;
 	size_t end = 0;
-	uint32_t c;
+	ucs4_t c;
 
 	while (s[end]) {
 		size_t n = decode(s + end, &c);
@@ -106,7 +100,7 @@ char *svg_text_fit(const char *s, SvgFont font, int size, int width)
 static size_t line_length(const char *s, SvgFont font, int size, int width)
 {
 	size_t bytes = bytes_within(s, font, size, width), at = bytes;
-	uint32_t c;
+	ucs4_t c;
 
 	if (!s[bytes])
 		return bytes;
@@ -143,7 +137,7 @@ static bool xml_allows(uint32_t c)
 
 void svg_escape(FILE *f, const char *s)
 {
-	uint32_t c;
+	ucs4_t c;
 
 	for (size_t n; *s; s += n) {
 		n = decode(s, &c);

@@ -98,8 +98,6 @@ static void give_back(Client *c, char *const *groups, const bool *ours, size_t n
 				"  Remedy: gpupass release %s\n",
 				groups[i - 1], groups[i - 1]);
 		client_forgive(c);
-		json_decref(c->failed_job);
-		c->failed_job = NULL;
 	}
 	c->failure = failure;
 	c->failed_job = job;

@@ -245,13 +245,8 @@ typedef struct Texts {
 	Colour colour;
 } Texts;
 
-static void texts_clear(Texts *t)
-{
-	free(t->time);
-	free(t->user);
-	free(t->what);
-	free(t->on);
-}
+LOCAL_CLEAR(Texts, texts_clear)
+#include "audit.inc"
 
 static Texts texts_of(const json_t *record)
 {

@@ -7,24 +7,234 @@
  * The first line of the output is what comes, and what of the last word stays before it:
  *	words        each further line is a word, a tab, and a description
  *	files=PRE    the shell's own names of files behind PRE; and directories, hosts, users
- *	unknown      this file has no row for the option or argument
+ *	unknown      nothing says what the option or argument may be
  */
-#include "verbs/complete.h"
-
 #include <ctype.h>
+#include <dirent.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/host-name.h"
 #include "base/text.h"
+#include "bus/bus.h"
+#include "model/model.h"
+#include "show/describe.h"
 #include "util/xalloc.h"
-#include "verbs/list.h"
+#include "verbs/verbs.h"
 
 /* A key that was pressed gets an answer, or none. */
 #define PATIENCE_SECONDS 5
+#define SUFFIX ".xml"
+#define DEFINITIONS_MAX 10000
+
+/* ---- words, and names of what gpupassd and libvirt have ---- */
+
+/* Prints words, each with `prefix` before it. */
+typedef struct WordPrinter {
+	Client *client;
+	const Verb *verbs;
+	size_t n_verbs;
+	const char *prefix;
+	const char *definitions; /* where libvirt has domains; NULL: the usual folders */
+} WordPrinter;
+
+/* Names with control characters cannot be typed, and would be others after they were cleaned. */
+static bool is_plain(const char *text)
+{
+	_cleanup_free_ char *clean = text_printable(text);
+
+	return *text && strcmp(clean, text) == 0;
+}
+
+static void print_word(const WordPrinter *p, const char *word, const char *description)
+{
+	_cleanup_free_ char *clean = text_printable(description);
+
+	if (is_plain(word))
+		fprintf(p->client->out.stream, "%s%s\t%s\n", p->prefix, word, clean);
+}
+
+static void print_groups(const WordPrinter *p, const World *w)
+{
+	for (size_t i = 0; i < w->n_groups; i++) {
+		const Group *g = &w->groups[i];
+		_cleanup_free_ char *summary = group_summary(&p->client->out, g);
+		_cleanup_free_ char *state = group_state_text(g);
+		_cleanup_free_ char *text = strf("%s, %s", summary, state);
+
+		print_word(p, g->name, text);
+	}
+}
+
+static void print_gpus(const WordPrinter *p, const World *w)
+{
+	for (size_t i = 0; i < w->n_gpus; i++)
+		print_word(p, w->gpus[i].address, w->gpus[i].model);
+}
+
+static void print_models(const WordPrinter *p, const World *w)
+{
+	for (size_t i = 0; i < w->n_groups; i++) {
+		bool again = false;
+
+		for (size_t j = 0; j < i; j++)
+			again = again || strcmp(w->groups[i].model, w->groups[j].model) == 0;
+		if (!again)
+			print_word(p, w->groups[i].model, "");
+	}
+}
+
+static void print_jobs(const WordPrinter *p, const World *w)
+{
+	for (size_t i = 0; i < w->n_jobs; i++) {
+		const Job *job = &w->jobs[i];
+		_cleanup_free_ char *id = strf("%" PRIu32, job->id);
+		_cleanup_free_ char *text =
+			strf("%s %s, %s", job->operation, job->group_name, job->state);
+
+		print_word(p, id, text);
+	}
+}
+
+/* A name once, with its first group. */
+static const Group *group_of(const World *w, const char *domain)
+{
+	for (size_t i = 0; i < w->n_groups; i++)
+		if (strcmp(w->groups[i].domain_name, domain) == 0)
+			return &w->groups[i];
+	return NULL;
+}
+
+static void print_held(const WordPrinter *p, const World *w)
+{
+	for (size_t i = 0; i < w->n_groups; i++) {
+		const Group *g = &w->groups[i];
+		_cleanup_free_ char *text = strf("domain, has %s", g->name);
+
+		if (group_of(w, g->domain_name) == g)
+			print_word(p, g->domain_name, text);
+	}
+}
+
+/*
+ * libvirt has one file a domain, NAME.xml, here those that are defined and there those that run.
+ * Reading names is quick; virsh takes half a second to list them. Users who may not read the
+ * folder are offered domains that have a group.
+ */
+static void print_defined(const WordPrinter *p, const World *w, const char *path)
+{
+	struct dirent *entry;
+	size_t n = 0;
+	DIR *dir;
+
+	dir = opendir(path);
+	while (dir && n++ < DEFINITIONS_MAX && (entry = readdir(dir))) {
+		if (!str_ends_with(entry->d_name, SUFFIX) ||
+		    strlen(entry->d_name) == strlen(SUFFIX))
+			continue;
+		entry->d_name[strlen(entry->d_name) - strlen(SUFFIX)] = '\0';
+		if (!group_of(w, entry->d_name))
+			print_word(p, entry->d_name, "domain");
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static void print_domains(const WordPrinter *p, const World *w, bool held)
+{
+	const Options *o = p->client->options;
+
+	print_held(p, w);
+	if (held || o->host || (o->session && !p->definitions))
+		return;
+	print_defined(p, w, p->definitions ? p->definitions : "/etc/libvirt/qemu");
+	if (!p->definitions)
+		print_defined(p, w, "/run/libvirt/qemu");
+}
+
+/* Asking would start it: a key that was pressed should not. */
+static bool daemon_is_there(Client *c)
+{
+	_cleanup_message_ sd_bus_message *reply = NULL;
+	int there = 0;
+
+	return bus_connect(c) >= 0 &&
+	       sd_bus_call_method(c->bus, "org.freedesktop.DBus", "/org/freedesktop/DBus",
+				  "org.freedesktop.DBus", "NameHasOwner", NULL, &reply, "s",
+				  GPUPASS_BUS_NAME) >= 0 &&
+	       sd_bus_message_read(reply, "b", &there) >= 0 && there;
+}
+
+/* What stands for a word of a usage line. NAME and ID are other words for it. */
+typedef enum WordKind {
+	WORD_GROUP = 1 << 0,
+	WORD_GPU = 1 << 1,
+	WORD_DOMAIN = 1 << 2,
+	WORD_MODEL = 1 << 3,
+	WORD_JOB = 1 << 4,
+} WordKind;
+
+/* Of GROUP|DOMAIN. -1: one of them has no meaning here. */
+static int read_kinds(const char *kinds)
+{
+	static const struct {
+		const char *name;
+		int kind;
+	} known[] = {
+		{ "GROUP", WORD_GROUP },   { "NAME", WORD_GROUP }, { "GPU", WORD_GPU },
+		{ "DOMAIN", WORD_DOMAIN }, { "ID", WORD_JOB },	   { "JOB", WORD_JOB },
+		{ "MODEL", WORD_MODEL },   { "VMID", 0 },	   { "PHASE", 0 },
+	};
+	_cleanup_strv_ char **names = NULL;
+	int found = 0;
+
+	strv_split(kinds, "|", &names);
+	for (char **name = names; name && *name; name++) {
+		size_t i = 0;
+
+		while (i < ELEMENTS(known) && strcmp(known[i].name, *name) != 0)
+			i++;
+		if (i == ELEMENTS(known))
+			return -1;
+		found |= known[i].kind;
+	}
+	return found;
+}
+
+/* `held`: only domains that have a group. */
+static void print_names(const WordPrinter *p, int kinds, bool held)
+{
+	_cleanup_(world_clear) World w = { 0 };
+
+	if (!daemon_is_there(p->client) || world_load(p->client, &w) < 0)
+		client_forgive(p->client); /* then there are domains at most */
+	if (kinds & WORD_GROUP)
+		print_groups(p, &w);
+	if (kinds & WORD_GPU)
+		print_gpus(p, &w);
+	if (kinds & WORD_DOMAIN)
+		print_domains(p, &w, held);
+	if (kinds & WORD_MODEL)
+		print_models(p, &w);
+	if (kinds & WORD_JOB)
+		print_jobs(p, &w);
+}
 
 /* ---- what is typed ---- */
+
+/* What an unfinished command line says so far. */
+typedef struct TypedLine {
+	const Verb *verb;    /* NULL: none yet */
+	bool unknown;	     /* there is a verb, which is none */
+	size_t n_arguments;  /* complete ones behind the verb */
+	bool release;	     /* --release */
+	bool arguments_only; /* behind "--" */
+	const char *host;
+	const OptionRow *option; /* whose value the last word is; NULL: it is none's */
+	const char *word;	 /* the last one */
+} TypedLine;
 
 /* By name, where `length` bytes of it count, or by letter; NULL: there is none. */
 static const OptionRow *find_option(const char *name, size_t length, char letter)
@@ -39,13 +249,15 @@ static const OptionRow *find_option(const char *name, size_t length, char letter
 	return NULL;
 }
 
-static void read_argument(TypedLine *line, const char *word)
+static void read_argument(const WordPrinter *p, TypedLine *line, const char *word)
 {
 	if (line->verb || line->unknown) {
 		line->n_arguments++;
 		return;
 	}
-	line->verb = verb_find(word);
+	for (size_t i = 0; i < p->n_verbs; i++)
+		if (strcmp(p->verbs[i].name, word) == 0)
+			line->verb = &p->verbs[i];
 	line->unknown = !line->verb;
 }
 
@@ -85,7 +297,7 @@ static void read_letters(TypedLine *line, const char *letters)
 	}
 }
 
-static void read_line(char *const *words, size_t n_words, TypedLine *ret)
+static TypedLine read_line(const WordPrinter *p, char *const *words, size_t n_words)
 {
 	TypedLine line = { .word = n_words > 0 ? words[n_words - 1] : "" };
 
@@ -95,7 +307,7 @@ static void read_line(char *const *words, size_t n_words, TypedLine *ret)
 		if (line.option)
 			take_value(&line, word);
 		else if (line.arguments_only || word[0] != '-' || !word[1])
-			read_argument(&line, word);
+			read_argument(p, &line, word);
 		else if (strcmp(word, "--") == 0)
 			line.arguments_only = true;
 		else if (word[1] == '-')
@@ -103,40 +315,10 @@ static void read_line(char *const *words, size_t n_words, TypedLine *ret)
 		else
 			read_letters(&line, word + 1);
 	}
-	*ret = line;
+	return line;
 }
 
 /* ---- values of options ---- */
-
-typedef struct ValueRow {
-	const char *option;
-	const char *verb;  /* NULL: of every verb that has it */
-	const char *shell; /* what the shell knows: files, directories, hosts, users */
-	const char *kinds; /* what gpupassd knows, as in a usage line */
-	const char *words; /* "" for what nobody knows */
-} ValueRow;
-
-static const ValueRow values[] = {
-	{ .option = "host", .shell = "hosts" },
-	{ .option = "format", .verb = "topology", .words = "matrix, tree, svg" },
-	{ .option = "format", .verb = "metrics", .words = "openmetrics, prometheus" },
-	{ .option = "format",
-	  .verb = "export",
-	  .words = "cloud-init, libvirt, qemu, cloud-hypervisor, esxi, kubevirt, nova, proxmox" },
-	{ .option = "first", .words = "" },
-	{ .option = "textfile", .shell = "files" },
-	{ .option = "model", .kinds = "MODEL" },
-	{ .option = "group", .kinds = "GROUP" },
-	{ .option = "domain", .kinds = "DOMAIN" },
-	{ .option = "job", .kinds = "JOB" },
-	{ .option = "user", .shell = "users" },
-	{ .option = "bundle", .shell = "files" },
-	{ .option = "trail", .shell = "directories" },
-	{ .option = "timeout", .words = "" },
-	{ .option = "since", .words = "" },
-	{ .option = "until", .words = "" },
-	{ .option = "expect", .words = "" },
-};
 
 static void unknown(Client *c)
 {
@@ -148,7 +330,7 @@ static void print_list(const WordPrinter *p, const char *list)
 	for (const char *s = list; *s; s += strcspn(s, " "), s += *s == ' ') {
 		_cleanup_free_ char *word = xstrndup(s, strcspn(s, ", "));
 
-		words_print(p, word, "");
+		print_word(p, word, "");
 	}
 }
 
@@ -159,7 +341,7 @@ static void print_columns(const WordPrinter *p, const ColumnKind *kinds, size_t 
 
 		for (char *s = name; *s; s++)
 			*s = (char)tolower((unsigned char)*s);
-		words_print(p, name, "");
+		print_word(p, name, "");
 	}
 }
 
@@ -172,57 +354,49 @@ static void complete_columns(WordPrinter *p, const TypedLine *line, const char *
 	const ColumnKind *kinds;
 	size_t n;
 
-	kinds = line->verb && line->verb->run == verb_jobs ? jobs_columns(&n) : list_columns(&n);
+	/* No verb is list. */
+	kinds = (line->verb && line->verb->columns ? line->verb->columns : list_columns)(&n);
 	p->prefix = prefix;
 	fputs("words\n", p->client->out.stream);
 	print_columns(p, kinds, n);
 	if (several && kept == 0)
-		words_print(p, "all", "");
+		print_word(p, "all", "");
 	p->prefix = "";
 }
 
 static void complete_value(WordPrinter *p, const TypedLine *line, const OptionRow *option,
 			   const char *typed)
 {
+	_cleanup_free_ char *formats =
+		line->verb && line->verb->formats && option->verb_option == OPTION_FORMAT
+			? line->verb->formats()
+			: NULL;
+	const char *completion = option->completion;
 	FILE *f = p->client->out.stream;
 
-	if (option->words) {
-		fputs("words\n", f);
-		print_list(p, option->words);
-		return;
-	}
-	for (size_t i = 0; i < ELEMENTS(values); i++) {
-		const ValueRow *row = &values[i];
-
-		if (strcmp(row->option, option->name) != 0 ||
-		    (row->verb && (!line->verb || strcmp(row->verb, line->verb->name) != 0)))
-			continue;
-		if (row->shell) {
-			fprintf(f, "%s=%s\n", row->shell, p->prefix);
-			return;
-		}
-		fputs("words\n", f);
-		if (row->kinds)
-			words_of_daemon(p, row->kinds, false);
-		else
-			print_list(p, row->words);
-		return;
-	}
-	if (option->verb_option == OPTION_COLUMNS || option->verb_option == OPTION_SORT)
+	if (option->verb_option == OPTION_COLUMNS || option->verb_option == OPTION_SORT) {
 		complete_columns(p, line, typed, option->verb_option == OPTION_COLUMNS);
-	else
+	} else if (formats || option->words) {
+		fputs("words\n", f);
+		print_list(p, formats ? formats : option->words);
+	} else if (!completion) {
 		unknown(p->client);
+	} else if (islower((unsigned char)*completion)) {
+		fprintf(f, "%s=%s\n", completion, p->prefix);
+	} else {
+		fputs("words\n", f);
+		if (*completion)
+			print_names(p, read_kinds(completion), false);
+	}
 }
 
 /* ---- verbs, options, arguments ---- */
 
 static void complete_verb(const WordPrinter *p)
 {
-	const Verb *verb;
-
 	fputs("words\n", p->client->out.stream);
-	for (size_t i = 0; (verb = verb_at(i)); i++)
-		words_print(p, verb->name, verb->help);
+	for (size_t i = 0; i < p->n_verbs; i++)
+		print_word(p, p->verbs[i].name, p->verbs[i].help);
 }
 
 static void complete_option(const WordPrinter *p, const TypedLine *line)
@@ -239,9 +413,9 @@ static void complete_option(const WordPrinter *p, const TypedLine *line)
 		name = option->name ? strf("--%s%s", option->name, option->argument ? "=" : "")
 				    : NULL;
 		if (name)
-			words_print(p, name, option->help);
+			print_word(p, name, option->help);
 		if (option->letter)
-			words_print(p, (char[]){ '-', option->letter, '\0' }, option->help);
+			print_word(p, (char[]){ '-', option->letter, '\0' }, option->help);
 	}
 }
 
@@ -265,17 +439,18 @@ static void complete_argument(const WordPrinter *p, const TypedLine *line)
 {
 	const Verb *verb = line->verb;
 	const char *usage = line->release ? "GROUP|DOMAIN" : verb->usage;
-	_cleanup_free_ char *kinds = usage_word(usage, line->n_arguments);
+	_cleanup_free_ char *word = usage_word(usage, line->n_arguments);
+	int kinds = read_kinds(word);
 
-	if (strcmp(kinds, "VERB") == 0) {
+	if (strcmp(word, "VERB") == 0) {
 		complete_verb(p);
-	} else if (!words_are_known(kinds)) {
+	} else if (kinds < 0) {
 		unknown(p->client);
 	} else {
 		fputs("words\n", p->client->out.stream);
 		/* Those with '|' have only domains with a group to act on. */
-		if (*kinds)
-			words_of_daemon(p, kinds, verb->run == verb_verify || strchr(kinds, '|'));
+		if (*word)
+			print_names(p, kinds, verb->run == verb_verify || strchr(word, '|'));
 	}
 }
 
@@ -319,14 +494,17 @@ static void give_up(_unused_ int signal_number)
 	_exit(0);
 }
 
-int verb_complete(Client *c, char *const *arguments, size_t n_arguments)
+int verbs_complete(Client *c, const Verb *verbs, size_t n_verbs, char *const *words, size_t n_words)
 {
 	Options options = *c->options;
-	WordPrinter printer = { .client = c, .prefix = "", .definitions = options.definitions };
+	WordPrinter printer = { .client = c,
+				.verbs = verbs,
+				.n_verbs = n_verbs,
+				.prefix = "",
+				.definitions = options.definitions };
+	TypedLine line = read_line(&printer, words, n_words);
 	const Options *saved = c->options;
-	TypedLine line;
 
-	read_line(arguments, n_arguments, &line);
 	/* Names as they are, not as they are printed. */
 	options.json = JSON_SHORT;
 	options.ask_password = false;

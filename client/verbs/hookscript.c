@@ -50,8 +50,6 @@ static int tell_failure(Client *c, int r)
 	code = c->failure->code;
 	failure_print(c->failure, &c->err);
 	client_forgive(c);
-	json_decref(c->failed_job);
-	c->failed_job = NULL;
 	return (int)code;
 }
 

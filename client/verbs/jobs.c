@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/columns.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "gpupass/dbus.h"
@@ -11,7 +10,6 @@
 #include "show/blocks.h"
 #include "show/describe.h"
 #include "util/xalloc.h"
-#include "verbs/list.h"
 #include "verbs/verbs.h"
 
 static Colour job_colour(const Job *job)

@@ -6,12 +6,7 @@
 
 #include <jansson.h>
 
-#include "base/columns.h"
 #include "model/model.h"
 
 json_t *list_json(const World *w);
 int list_print_json(Client *c, const World *w);
-
-/* What -o knows, for completion. */
-const ColumnKind *list_columns(size_t *ret_n);
-const ColumnKind *jobs_columns(size_t *ret_n);

@@ -17,16 +17,8 @@ static int read_format(Client *c, MetricsFormat *ret)
 	const char *format = c->options->format;
 	bool to_file = c->options->textfile;
 
-	if (!format)
-		*ret = to_file ? METRICS_PROMETHEUS : METRICS_OPENMETRICS;
-	else if (strcmp(format, "openmetrics") == 0)
-		*ret = METRICS_OPENMETRICS;
-	else if (strcmp(format, "prometheus") == 0)
-		*ret = METRICS_PROMETHEUS;
-	else
-		return client_usage(
-			c, "--format=%s: no such format\nRemedy: one of openmetrics, prometheus",
-			format);
+	*ret = (format ? str_equal(format, "prometheus") : to_file) ? METRICS_PROMETHEUS
+								    : METRICS_OPENMETRICS;
 	if (to_file && *ret == METRICS_OPENMETRICS)
 		return client_usage(c, "node_exporter cannot read OpenMetrics from a file\n"
 				       "Remedy: leave out --format=openmetrics");

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "bus/listen.h"
 #include "model/json.h"
+#include "show/describe.h"
 #include "util/clock.h"
 #include "util/grow.h"
 #include "verbs/verbs.h"
@@ -108,10 +109,9 @@ static int tell_job(Monitor *m, const Job *job, const char *what, const char *re
 {
 	_cleanup_free_ char *first = xstrndup(message, strcspn(message, "\n"));
 	_cleanup_free_ char *clean = text_printable(first);
-	_cleanup_free_ char *text = strf("job %" PRIu32 " %s: %s%s%s%s%s%s%s", job->id, what,
-					 job->operation, *job->group_name ? " " : "",
-					 job->group_name, *job->domain_name ? ", domain " : "",
-					 job->domain_name, *clean ? ": " : "", clean);
+	_cleanup_free_ char *title = job_title(job);
+	_cleanup_free_ char *text =
+		strf("job %" PRIu32 " %s: %s%s%s", job->id, what, title, *clean ? ": " : "", clean);
 
 	return tell(m,
 		    json_build("{s:s, s:s, s:s, s:o}", "schema", SCHEMA_EVENT, "event",
@@ -303,18 +303,19 @@ static int run(Monitor *m)
 {
 	Listener *l = &m->listener;
 	uint64_t timeout = UINT64_MAX;
-	int r = 0;
 
-	while (r >= 0 && !l->loop.interrupted) {
-		r = listener_wait(l, timeout);
+	while (!l->loop.interrupted) {
+		int r = listener_wait(l, timeout);
+
 		timeout = UINT64_MAX;
-		if (r < 0 || !l->changed || !l->there || l->loop.interrupted)
-			continue;
-		r = look(m);
-		if (r == 0)
-			timeout = LISTENER_RETRY_USEC;
+		if (r >= 0 && l->changed && l->there && !l->loop.interrupted) {
+			r = look(m);
+			timeout = r == 0 ? LISTENER_RETRY_USEC : UINT64_MAX;
+		}
+		if (r < 0)
+			return r;
 	}
-	return r;
+	return GPUPASS_EXIT_DONE;
 }
 
 static void monitor_clear(Monitor *m)
@@ -334,7 +335,5 @@ int verb_monitor(Client *c, _unused_ char *const *arguments, _unused_ size_t n_a
 
 	if (r >= 0)
 		r = begin(&m);
-	if (r >= 0)
-		r = run(&m);
-	return r < 0 ? r : GPUPASS_EXIT_DONE;
+	return r < 0 ? r : run(&m);
 }

@@ -42,8 +42,7 @@ static void print_what(const Terminal *t, const json_t *plan)
 		: live	       ? " (running domain)"
 		: config       ? " (definition)"
 			       : "");
-	if (*uuid)
-		terminal_field(t, "Domain", "%s%s%s", name, *name ? ", " : "", uuid);
+	domain_field(t, name, uuid);
 }
 
 static void heading(const Terminal *t, const char *text)

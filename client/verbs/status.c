@@ -10,6 +10,7 @@
 #include "model/json.h"
 #include "show/blocks.h"
 #include "show/describe.h"
+#include "util/grow.h"
 #include "verbs/verbs.h"
 
 /* What the user named. NULL: everything. */
@@ -73,16 +74,40 @@ static int refuse_ambiguous(Client *c, const char *word, const char *uuid)
 		word, uuid, uuid, word);
 }
 
-static int status_json(Client *c, const World *w, const Wanted *wanted)
+/* The groups and assignments that are wanted. */
+typedef struct Shown {
+	const Group **groups;
+	const Assignment **assignments;
+	size_t n_groups, n_assignments;
+} Shown;
+
+static void shown_clear(Shown *s)
 {
-	json_t *groups = json_array(), *assignments = json_array(), *jobs = json_array();
+	free(s->groups);
+	free(s->assignments);
+}
+
+static Shown choose(const World *w, const Wanted *wanted)
+{
+	Shown s = { 0 };
 
 	for (size_t i = 0; i < w->n_groups; i++)
 		if (group_wanted(&w->groups[i], wanted))
-			json_append(groups, json_group(&w->groups[i]));
+			*GROW(s.groups, s.n_groups) = &w->groups[i];
 	for (size_t i = 0; i < w->n_assignments; i++)
 		if (assignment_wanted(w, &w->assignments[i], wanted))
-			json_append(assignments, json_assignment(&w->assignments[i]));
+			*GROW(s.assignments, s.n_assignments) = &w->assignments[i];
+	return s;
+}
+
+static int status_json(Client *c, const World *w, const Wanted *wanted, const Shown *s)
+{
+	json_t *groups = json_array(), *assignments = json_array(), *jobs = json_array();
+
+	for (size_t i = 0; i < s->n_groups; i++)
+		json_append(groups, json_group(s->groups[i]));
+	for (size_t i = 0; i < s->n_assignments; i++)
+		json_append(assignments, json_assignment(s->assignments[i]));
 	for (size_t i = 0; i < w->n_jobs; i++)
 		if (job_wanted(&w->jobs[i], wanted))
 			json_append(jobs, json_job(&w->jobs[i]));
@@ -154,35 +179,23 @@ static void print_everything(Client *c, const World *w)
 	print_notes(c, w);
 }
 
-static void print_wanted(Client *c, const World *w, const Wanted *wanted)
+static void print_wanted(Client *c, const World *w, const Shown *s)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < w->n_groups; i++) {
-		if (!group_wanted(&w->groups[i], wanted))
-			continue;
-		if (n++ > 0)
-			fputc('\n', c->out.stream);
-		block_group(c, w, &w->groups[i]);
+	for (size_t i = 0; i < s->n_groups; i++) {
+		fputs(i > 0 ? "\n" : "", c->out.stream);
+		block_group(c, w, s->groups[i]);
 	}
-	for (size_t i = 0; i < w->n_assignments; i++) {
-		if (!assignment_wanted(w, &w->assignments[i], wanted))
-			continue;
-		if (n++ > 0)
-			fputc('\n', c->out.stream);
-		block_assignment(c, w, &w->assignments[i]);
+	for (size_t i = 0; i < s->n_assignments; i++) {
+		fputs(i + s->n_groups > 0 ? "\n" : "", c->out.stream);
+		block_assignment(c, w, s->assignments[i]);
 	}
 }
 
 static bool is_known(const World *w, const Wanted *wanted)
 {
-	for (size_t i = 0; i < w->n_groups; i++)
-		if (group_wanted(&w->groups[i], wanted))
-			return true;
-	for (size_t i = 0; i < w->n_assignments; i++)
-		if (assignment_wanted(w, &w->assignments[i], wanted))
-			return true;
-	return false;
+	_cleanup_(shown_clear) Shown s = choose(w, wanted);
+
+	return s.n_groups + s.n_assignments > 0;
 }
 
 /* A GPU may be named, as for show. NULL: it is none of a group's. */
@@ -199,6 +212,7 @@ int verb_status(Client *c, char *const *arguments, size_t n_arguments)
 	Wanted named = { .word = n_arguments > 0 ? arguments[0] : NULL };
 	const Wanted *wanted = named.word ? &named : NULL;
 	_cleanup_(world_clear) World w = { 0 };
+	_cleanup_(shown_clear) Shown shown = { 0 };
 	const Group *group;
 	const char *other;
 	int r;
@@ -216,16 +230,17 @@ int verb_status(Client *c, char *const *arguments, size_t n_arguments)
 		group = group_of_gpu(&w, named.word);
 	if (group)
 		named = (Wanted){ .word = group->name };
-	if (wanted && !is_known(&w, wanted))
+	shown = choose(&w, wanted);
+	if (wanted && shown.n_groups + shown.n_assignments == 0)
 		return client_error(c, GPUPASS_ERROR_NO_SUCH_GROUP,
 				    "there is no group '%s', and no domain of that name has one\n"
 				    "Remedy: see the groups with: gpupass list",
 				    named.word);
 	if (c->options->json != JSON_OFF)
-		r = status_json(c, &w, wanted);
-	else if (wanted)
-		print_wanted(c, &w, wanted);
+		return status_json(c, &w, wanted, &shown);
+	if (wanted)
+		print_wanted(c, &w, &shown);
 	else
 		print_everything(c, &w);
-	return r < 0 ? r : GPUPASS_EXIT_DONE;
+	return GPUPASS_EXIT_DONE;
 }

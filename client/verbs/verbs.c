@@ -6,6 +6,8 @@
 
 #include "base/host-name.h"
 #include "base/text.h"
+#include "export/export.h"
+#include "util/xalloc.h"
 
 /* Longer arguments name nothing that exists: libvirt and the daemon have shorter limits. */
 #define ARGUMENT_MAX 4096
@@ -16,62 +18,73 @@
 	(OPTION_LIVE | OPTION_CONFIG | OPTION_MODEL | OPTION_TIMEOUT | OPTION_ALLOW_BOOT_VGA |     \
 	 OPTION_NUMA | OPTION_FIT | OPTION_ACCEPT_DIRTY)
 
-static const Verb verbs[] = {
-	{ "list", "", 0, 0, OPTION_COLUMNS | OPTION_SORT, verb_list,
-	  "List groups, and GPUs in no group" },
-	{ "status", "[GROUP|DOMAIN]", 0, 1, 0, verb_status,
-	  "State of gpupassd, of a group, or of a domain" },
-	{ "show", "GROUP|GPU", 1, 1, 0, verb_show, "Everything known about a group or a GPU" },
-	{ "topology", "", 0, 0, OPTION_FORMAT, verb_topology, "How GPUs reach each other" },
-	{ "plan", "DOMAIN [GROUP]", 1, 2,
-	  ASSIGN_OPTIONS | OPTION_KEEP_VFIO | OPTION_RELEASE | OPTION_DETAILED_EXITCODE, verb_plan,
-	  "Show what assign would do, write by write" },
-	{ "assign", "DOMAIN [GROUP...]", 1, 17,
-	  ASSIGN_OPTIONS | OPTION_ANY | OPTION_NO_BLOCK | OPTION_DRY_RUN, verb_assign,
-	  "Give groups to a domain" },
-	{ "release", "DOMAIN|GROUP...", 1, 16, JOB_OPTIONS | OPTION_KEEP_VFIO | OPTION_DRY_RUN,
-	  verb_release, "Take groups back from their domain" },
-	{ "declare", "NAME GPU...", 2, 17, OPTION_NO_BRIDGE_SEEN, verb_declare,
-	  "Declare that GPUs are bridged, or one alone" },
-	{ "forget", "NAME", 1, 1, 0, verb_forget, "Withdraw a declaration" },
-	{ "bind", "GROUP", 1, 1,
-	  JOB_OPTIONS | OPTION_ALLOW_BOOT_VGA | OPTION_PERSIST | OPTION_DRY_RUN, verb_bind,
-	  "Bind a group to vfio-pci" },
-	{ "unbind", "GROUP", 1, 1, JOB_OPTIONS | OPTION_ALLOW_BOOT_VGA | OPTION_DRY_RUN,
-	  verb_unbind, "Give a group back to the host's drivers" },
-	{ "verify", "DOMAIN [GROUP...]", 1, 17, JOB_OPTIONS | OPTION_WORKLOAD, verb_verify,
-	  "Prove in the guest that NVLink works" },
-	{ "clear", "GROUP", 1, 1, 0, verb_clear, "Lift a quarantine whose cause is gone" },
-	{ "reconcile", "[GROUP]", 0, 1, JOB_OPTIONS | OPTION_DRY_RUN | OPTION_DETAILED_EXITCODE,
-	  verb_reconcile, "Find what drifted from the assignments, mend it" },
-	{ "doctor", "[DOMAIN]", 0, 1, OPTION_SYMPTOM | OPTION_VERBOSE | OPTION_BUNDLE, verb_doctor,
-	  "Find out what is wrong, and what to do" },
-	{ "probe", "", 0, 0, JOB_OPTIONS | OPTION_MMIO, verb_probe,
-	  "Observe through NVML which GPUs are linked" },
-	{ "export", "[DOMAIN|GROUP...]", 0, 2, OPTION_FORMAT | OPTION_DISTRIBUTION | OPTION_FIRST,
-	  verb_export, "Print GPUs in the format of another tool" },
-	{ "hookscript", "VMID PHASE", 2, 2, 0, verb_hookscript,
-	  "Bind or reset what a machine of Proxmox VE has" },
-	{ "audit", "", 0, 0,
-	  OPTION_SINCE | OPTION_UNTIL | OPTION_GROUP | OPTION_DOMAIN | OPTION_USER | OPTION_JOB |
-		  OPTION_HOLDERS | OPTION_FOLLOW | OPTION_VERIFY | OPTION_EXPECT | OPTION_TRAIL,
-	  verb_audit, "Who did what, and who was refused" },
-	{ "metrics", "", 0, 0, OPTION_FORMAT | OPTION_TEXTFILE, verb_metrics,
-	  "State and counters for Prometheus" },
-	{ "jobs", "[ID]", 0, 1, OPTION_COLUMNS | OPTION_SORT, verb_jobs, "List jobs, or show one" },
-	{ "cancel", "JOB", 1, 1, OPTION_NO_BLOCK, verb_cancel,
-	  "Cancel a job, and undo what it did" },
-	{ "rescan", "", 0, 0, 0, verb_rescan, "Read devices, drivers and domains again" },
-	{ "monitor", "", 0, 0, 0, verb_monitor, "Print jobs and changes as they come" },
-	{ "help", "[VERB]", 0, 1, 0, verb_help, "Print help" },
-};
+#define VERB(verb, how, min, max, taken, what, ...)                                                \
+	{                                                                                          \
+		.name = #verb, .usage = how, .min_arguments = min, .max_arguments = max,           \
+		.options = taken, .run = verb_##verb, .help = what, __VA_ARGS__                    \
+	}
 
-const Verb *verb_at(size_t i)
+static char *topology_formats(void)
 {
-	return i < ELEMENTS(verbs) ? &verbs[i] : NULL;
+	return xstrdup("matrix, tree, svg");
 }
 
-const Verb *verb_find(const char *name)
+static char *metrics_formats(void)
+{
+	return xstrdup("openmetrics, prometheus");
+}
+
+static const Verb verbs[] = {
+	VERB(list, "", 0, 0, OPTION_COLUMNS | OPTION_SORT, "List groups, and GPUs in no group",
+	     .columns = list_columns),
+	VERB(status, "[GROUP|DOMAIN]", 0, 1, 0, "State of gpupassd, of a group, or of a domain"),
+	VERB(show, "GROUP|GPU", 1, 1, 0, "Everything known about a group or a GPU"),
+	VERB(topology, "", 0, 0, OPTION_FORMAT, "How GPUs reach each other",
+	     .formats = topology_formats, .no_format = "; with -j the whole model"),
+	VERB(plan, "DOMAIN [GROUP]", 1, 2,
+	     ASSIGN_OPTIONS | OPTION_KEEP_VFIO | OPTION_RELEASE | OPTION_DETAILED_EXITCODE,
+	     "Show what assign would do, write by write"),
+	VERB(assign, "DOMAIN [GROUP...]", 1, 17,
+	     ASSIGN_OPTIONS | OPTION_ANY | OPTION_NO_BLOCK | OPTION_DRY_RUN,
+	     "Give groups to a domain"),
+	VERB(release, "DOMAIN|GROUP...", 1, 16, JOB_OPTIONS | OPTION_KEEP_VFIO | OPTION_DRY_RUN,
+	     "Take groups back from their domain"),
+	VERB(declare, "NAME GPU...", 2, 17, OPTION_NO_BRIDGE_SEEN,
+	     "Declare that GPUs are bridged, or one alone"),
+	VERB(forget, "NAME", 1, 1, 0, "Withdraw a declaration"),
+	VERB(bind, "GROUP", 1, 1,
+	     JOB_OPTIONS | OPTION_ALLOW_BOOT_VGA | OPTION_PERSIST | OPTION_DRY_RUN,
+	     "Bind a group to vfio-pci"),
+	VERB(unbind, "GROUP", 1, 1, JOB_OPTIONS | OPTION_ALLOW_BOOT_VGA | OPTION_DRY_RUN,
+	     "Give a group back to the host's drivers"),
+	VERB(verify, "DOMAIN [GROUP...]", 1, 17, JOB_OPTIONS | OPTION_WORKLOAD,
+	     "Prove in the guest that NVLink works"),
+	VERB(clear, "GROUP", 1, 1, 0, "Lift a quarantine whose cause is gone"),
+	VERB(reconcile, "[GROUP]", 0, 1, JOB_OPTIONS | OPTION_DRY_RUN | OPTION_DETAILED_EXITCODE,
+	     "Find what drifted from the assignments, mend it"),
+	VERB(doctor, "[DOMAIN]", 0, 1, OPTION_SYMPTOM | OPTION_VERBOSE | OPTION_BUNDLE,
+	     "Find out what is wrong, and what to do"),
+	VERB(probe, "", 0, 0, JOB_OPTIONS | OPTION_MMIO,
+	     "Observe through NVML which GPUs are linked"),
+	VERB(export, "[DOMAIN|GROUP...]", 0, 2, OPTION_FORMAT | OPTION_DISTRIBUTION | OPTION_FIRST,
+	     "Print GPUs in the format of another tool", .formats = export_format_names),
+	VERB(hookscript, "VMID PHASE", 2, 2, 0, "Bind or reset what a machine of Proxmox VE has"),
+	VERB(audit, "", 0, 0,
+	     OPTION_SINCE | OPTION_UNTIL | OPTION_GROUP | OPTION_DOMAIN | OPTION_USER | OPTION_JOB |
+		     OPTION_HOLDERS | OPTION_FOLLOW | OPTION_VERIFY | OPTION_EXPECT | OPTION_TRAIL,
+	     "Who did what, and who was refused"),
+	VERB(metrics, "", 0, 0, OPTION_FORMAT | OPTION_TEXTFILE,
+	     "State and counters for Prometheus", .formats = metrics_formats),
+	VERB(jobs, "[ID]", 0, 1, OPTION_COLUMNS | OPTION_SORT, "List jobs, or show one",
+	     .columns = jobs_columns),
+	VERB(cancel, "JOB", 1, 1, OPTION_NO_BLOCK, "Cancel a job, and undo what it did"),
+	VERB(rescan, "", 0, 0, 0, "Read devices, drivers and domains again"),
+	VERB(monitor, "", 0, 0, 0, "Print jobs and changes as they come"),
+	VERB(help, "[VERB]", 0, 1, 0, "Print help"),
+};
+
+/* NULL: there is none of that name. */
+static const Verb *find_verb(const char *name)
 {
 	for (size_t i = 0; i < ELEMENTS(verbs); i++)
 		if (strcmp(verbs[i].name, name) == 0)
@@ -189,7 +202,7 @@ int verb_help(Client *c, char *const *arguments, size_t n_arguments)
 
 	if (n_arguments == 0)
 		return print_help(c);
-	verb = verb_find(arguments[0]);
+	verb = find_verb(arguments[0]);
 	return verb ? print_verb_help(c, verb) : unknown_verb(c, arguments[0]);
 }
 
@@ -211,6 +224,16 @@ static int check_host(Client *c)
 			    HOST_SHOWN_MAX, clean ? clean : "");
 }
 
+static int check_format(Client *c, const Verb *verb)
+{
+	_cleanup_free_ char *names = verb->formats ? verb->formats() : NULL;
+
+	if (!names || !c->options->format || words_index(names, c->options->format) >= 0)
+		return 0;
+	return client_usage(c, "--format=%s: no such format\nRemedy: one of %s%s",
+			    c->options->format, names, str_or_empty(verb->no_format));
+}
+
 int verbs_dispatch(Client *c)
 {
 	const Options *o = c->options;
@@ -225,11 +248,11 @@ int verbs_dispatch(Client *c)
 	}
 	/* The words of a line that is not finished may be any. */
 	if (strcmp(name, "complete") == 0)
-		return verb_complete(c, o->arguments + 1, n);
+		return verbs_complete(c, verbs, ELEMENTS(verbs), o->arguments + 1, n);
 	r = check_arguments(c, o->arguments, o->n_arguments);
 	if (r < 0)
 		return r;
-	verb = verb_find(name);
+	verb = find_verb(name);
 	if (!verb)
 		return unknown_verb(c, name);
 	if (o->help)
@@ -237,5 +260,7 @@ int verbs_dispatch(Client *c)
 	r = check_verb(c, verb, n);
 	if (r >= 0)
 		r = check_host(c);
+	if (r >= 0)
+		r = check_format(c, verb);
 	return r < 0 ? r : verb->run(c, o->arguments + 1, n);
 }

@@ -26,13 +26,7 @@
 	X(BOOT_TAKEN, "taken")	     /* another driver was first: left alone */                    \
 	X(BOOT_FAILED, "failed")
 
-typedef enum BootOutcome {
-#define X(enumerator, name) enumerator,
-	BOOT_OUTCOMES(X)
-#undef X
-		BOOT_OUTCOME_MAX_,
-} BootOutcome;
-DECLARE_STRING_TABLE(boot_outcome, BootOutcome);
+DECLARE_ENUM(boot_outcome, BootOutcome, BOOT_OUTCOMES, BOOT_OUTCOME_MAX_);
 
 typedef struct BootFunction {
 	const Assignment *assignment; /* of the report; of a kept group, without a domain */

@@ -10,7 +10,6 @@
 
 #include "bus/bus.h"
 #include "gpupassd/command-line.h"
-#include "gpupassd/uevents.h"
 #include "manager/config.h"
 
 /* Threads may outlive the loop, so we never free what they use. */
@@ -35,7 +34,7 @@ typedef struct Daemon {
 	Virt *virt;
 	Manager *manager;
 	Face *face;
-	Uevents *uevents;
+	struct Uevents *uevents;     /* NULL: not followed */
 	sd_event_source *tidy_timer; /* on while there may be something to tidy up */
 	sd_event_source *rest_timer; /* NULL: parts are made ready at once */
 	atomic_flag no_parts_told;
@@ -57,8 +56,7 @@ int daemon_start_looking(Daemon *d, bool real_sysfs);
 int daemon_open_state(Daemon *d, const Options *options);
 int daemon_open_host(Daemon *d, const Options *options);
 
-/* trail.c: opens the audit trail, and records the start or the end of the daemon. */
-int daemon_open_trail(Daemon *d, const Options *options);
+/* Records the start or the end of the daemon. */
 void daemon_audit_life(Daemon *d, AuditKind kind);
 
 /* start.c: from recovery and the first look to the name on the bus. */

@@ -8,7 +8,6 @@
 
 #include "core/domain/xml.h"
 #include "gpupassd/daemon.h"
-#include "manager/recover.h"
 #include "util/clock.h"
 #include "util/heap.h"
 #include "util/json.h"

@@ -44,7 +44,7 @@ static bool is_stored(KeptStore *store, const Assignment *kept)
 {
 	_cleanup_(assignments_freep) Assignments *all = xcalloc(1, sizeof(Assignments));
 
-	kept_store_load(store, all);
+	records_load(store, kept_take, all);
 	for (size_t i = 0; i < all->n_kept; i++)
 		if (kept_covers(all->kept[i], kept))
 			return true;

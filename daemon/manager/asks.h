@@ -43,3 +43,7 @@ int manager_get_holders(Manager *m, bool all, ManagerAnswered done, void *userda
  */
 typedef void (*ManagerFound)(const DomainId *id, void *userdata);
 int manager_find_domain(Manager *m, const char *word, ManagerFound done, void *userdata);
+
+/* What the manager counted since its start, and what it alone knows of the present: schema
+ * org.gpupass1.metrics/1. denied, limited: calls, by the bus. */
+char *manager_metrics(const Manager *m, uint64_t denied, uint64_t limited);

@@ -88,7 +88,7 @@ static void fence_done(void *data)
 	look_finished(m, &m->fence_look);
 }
 
-static int fence_start(Manager *m)
+int manager_start_fence(Manager *m)
 {
 	_cleanup_(fence_task_freep) FenceTask *task = xcalloc(1, sizeof(FenceTask));
 	int r;
@@ -127,15 +127,4 @@ int manager_open_fence(Manager *m, uint32_t job, ManagerDone done, void *userdat
 {
 	*GROW(m->fence_ended, m->n_fence_ended) = job;
 	return manager_write_fence(m, done, userdata);
-}
-
-void manager_init_fence(Manager *m)
-{
-	m->fence_look.start = fence_start;
-}
-
-void manager_clear_fence(Manager *m)
-{
-	free(m->fence_ended);
-	free(m->fence_note);
 }

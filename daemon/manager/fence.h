@@ -4,8 +4,8 @@
 
 #include "manager/types.h"
 
-void manager_init_fence(Manager *m);
-void manager_clear_fence(Manager *m);
+/* The start of m->fence_look, which is a write. */
+int manager_start_fence(Manager *m);
 
 /*
  * Writes the fence, where it says something new. done (may be NULL) is called once the file has

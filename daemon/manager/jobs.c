@@ -8,10 +8,21 @@
 #include "manager/records.h"
 #include "manager/recover.h"
 #include "manager/state.h"
-#include "manager/verdicts.h"
 #include "util/log.h"
 #include "util/text.h"
 #include "util/xalloc.h"
+
+static LogFields fields_of(const JobRecord *job, const char *message_id)
+{
+	return (LogFields){
+		.message_id = message_id,
+		.group = job->group,
+		.domain = job->domain_name,
+		.domain_uuid = job->domain_uuid,
+		.job = job->id,
+		.uid = job->caller_uid,
+	};
+}
 
 /* "0000:41:00.0,0000:41:00.1" */
 static char *join_functions(const JobRecord *job)
@@ -36,14 +47,7 @@ static void log_note(Manager *m, const JobRecord *job, const JobNote *note)
 		[JOB_NOTE_ACCEPTED] = { LOG_WARNING, LOG_ID_ACCEPTED_DIRTY },
 		[JOB_NOTE_LINKS] = { LOG_WARNING, LOG_ID_GUEST_WORD },
 	};
-	const LogFields fields = {
-		.message_id = kinds[note->kind].message_id,
-		.group = job->group,
-		.domain = job->domain_name,
-		.domain_uuid = job->domain_uuid,
-		.job = job->id,
-		.uid = job->caller_uid,
-	};
+	const LogFields fields = fields_of(job, kinds[note->kind].message_id);
 
 	log_line(kinds[note->kind].level, &fields, "%s", note->text);
 	audit_job_note(m, job, note);
@@ -53,19 +57,12 @@ static void log_note(Manager *m, const JobRecord *job, const JobNote *note)
 static void log_end(const JobRecord *job, JobState state, Verdict verdict)
 {
 	_cleanup_free_ char *functions = join_functions(job);
-	const LogFields fields = {
-		.message_id = state == JOB_DONE		? LOG_ID_JOB_DONE
-			      : state == JOB_INCOMPLETE ? LOG_ID_QUARANTINED
-			      : state == JOB_CANCELLED	? LOG_ID_JOB_CANCELLED
-							: LOG_ID_JOB_FAILED,
-		.group = job->group,
-		.domain = job->domain_name,
-		.domain_uuid = job->domain_uuid,
-		.functions = functions,
-		.job = job->id,
-		.uid = job->caller_uid,
-	};
+	LogFields fields = fields_of(job, state == JOB_DONE	    ? LOG_ID_JOB_DONE
+					  : state == JOB_INCOMPLETE ? LOG_ID_QUARANTINED
+					  : state == JOB_CANCELLED  ? LOG_ID_JOB_CANCELLED
+								    : LOG_ID_JOB_FAILED);
 
+	fields.functions = functions;
 	if (state == JOB_DONE)
 		log_line(LOG_INFO, &fields, "job %u: %s%s%s%s%s: %s after %llu ms", job->id,
 			 operation_to_string(job->operation), *job->group ? " " : "", job->group,
@@ -254,14 +251,9 @@ static int refuse_closed(const JobRecord *job, Problem **ret_problem)
 
 static void note_request(Manager *m, JobRecord *job, uint32_t uid)
 {
-	const LogFields fields = {
-		.group = job->group,
-		.domain = job->domain_name,
-		.domain_uuid = job->domain_uuid,
-		.job = job->id,
-		.uid = uid,
-	};
+	LogFields fields = fields_of(job, NULL);
 
+	fields.uid = uid;
 	job->cancel_requested = true;
 	job->cancelled_by_uid = uid;
 	log_line(LOG_NOTICE, &fields, "job %u: %s%s%s: user %u cancels it", job->id,

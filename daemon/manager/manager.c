@@ -133,7 +133,7 @@ int manager_new(const ManagerPlace *place, Manager **ret)
 	m->metrics.started_usec = now_realtime();
 	m->hooks = &hooks;
 	manager_init_looks(m);
-	manager_init_fence(m);
+	m->fence_look.start = manager_start_fence;
 	m->place.job.claims = claims_new();
 	m->place.job.disk = disk_watch_new();
 	health_look_new(&m->place.job.health);
@@ -154,7 +154,8 @@ Manager *manager_free(Manager *m)
 	if (!m)
 		return NULL;
 	manager_clear_looks(m);
-	manager_clear_fence(m);
+	free(m->fence_ended);
+	free(m->fence_note);
 	for (size_t i = 0; i < m->n_jobs; i++)
 		job_record_free(m->jobs[i]);
 	free(m->jobs);

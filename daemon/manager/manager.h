@@ -8,19 +8,16 @@
 
 #include "manager/asks.h"
 #include "manager/audit.h"
-#include "manager/boot.h"
 #include "manager/declare.h"
 #include "manager/fence.h"
 #include "manager/health.h"
 #include "manager/jobs.h"
 #include "manager/look.h"
-#include "manager/metrics.h"
 #include "manager/picture.h"
 #include "manager/records.h"
 #include "manager/recover.h"
 #include "manager/types.h"
 #include "manager/upkeep.h"
-#include "manager/verdicts.h"
 
 int manager_new(const ManagerPlace *place, Manager **ret);
 void manager_set_listener(Manager *m, const ManagerListener *listener);

@@ -3,8 +3,8 @@
 
 #include "core/facts/kept.h"
 #include "core/group/observe.h"
+#include "core/pci/driver-name.h"
 #include "manager/audit.h"
-#include "manager/boot.h"
 #include "manager/records.h"
 #include "manager/state.h"
 #include "util/clock.h"
@@ -22,9 +22,26 @@ static void set_moving(Group *group, GroupState state, char *reason)
 	group->reason = reason;
 }
 
+/* Why a function of this group was not bound at boot, if it still is not; else NULL. */
+static char *boot_reason(const Manager *m, const Group *group)
+{
+	for (size_t i = 0; i < group->n_gpus; i++)
+		for (size_t k = 0; k < group->gpus[i]->n_functions; k++) {
+			const PciFunction *function = group->gpus[i]->functions[k];
+			const BootFault *fault = boot_faults_find(m->boot, &function->bdf);
+			_cleanup_free_ char *text = NULL;
+
+			if (!fault || pci_function_on_vfio(function))
+				continue;
+			text = boot_fault_text(fault);
+			return strf("at boot %s was not bound: %s", BDF_TEXT(&function->bdf), text);
+		}
+	return NULL;
+}
+
 static void add_boot_reason(const Manager *m, Group *group)
 {
-	_cleanup_free_ char *boot = manager_boot_reason(m, group);
+	_cleanup_free_ char *boot = boot_reason(m, group);
 	char *before = group->reason;
 
 	if (!boot)
@@ -138,6 +155,8 @@ static void note_kept(const Manager *m, char ***notes)
 
 static char **collect_notes(Manager *m)
 {
+	const char *const single[] = { m->place.host_note, m->scan_note, m->tenants_note,
+				       m->kept_note };
 	char **notes = NULL;
 	_cleanup_free_ char *disk = disk_watch_reason(m->place.job.disk);
 	char *const *sources[] = { m->config_notes, m->file_notes, m->state_notes,
@@ -148,14 +167,9 @@ static char **collect_notes(Manager *m)
 			     "%s; nothing is assigned or released until the daemon's files can "
 			     "be written again",
 			     disk);
-	if (m->place.host_note)
-		strv_append(&notes, m->place.host_note);
-	if (m->scan_note)
-		strv_append(&notes, m->scan_note);
-	if (m->tenants_note)
-		strv_append(&notes, m->tenants_note);
-	if (m->kept_note)
-		strv_append(&notes, m->kept_note);
+	for (size_t i = 0; i < ELEMENTS(single); i++)
+		if (single[i])
+			strv_append(&notes, single[i]);
 	note_kept(m, &notes);
 	if (m->fence_note)
 		strv_append(&notes, m->fence_note);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The list of jobs that the loop keeps, while they run and for a while after. */
+/*
+ * The list of jobs that the loop keeps, while they run and for a while after; and the verdicts of
+ * guests on NVLink, while their domains have the GPUs.
+ */
 #pragma once
 
 #include "manager/types.h"
@@ -32,3 +35,9 @@ void records_add(Manager *m, JobRecord *job);
 JobRecord *records_find(const Manager *m, uint32_t id);
 /* Forgets the oldest ended jobs beyond the history, and tells the listener. */
 void records_trim(Manager *m);
+
+/* The last verdict of the guest that has the group. VERDICT_UNKNOWN and 0: it was not asked. */
+Verdict manager_group_verdict(const Manager *m, const Group *group, uint64_t *ret_asked_usec);
+/* Keeps the verdict of a verification that ended; takes members out of the event. */
+void manager_note_verdict(Manager *m, JobEvent *ended);
+void manager_clear_verdicts(Manager *m);

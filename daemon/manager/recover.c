@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/recover.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 #include "job/recover.h"
@@ -8,6 +9,8 @@
 #include "manager/look.h"
 #include "manager/state.h"
 #include "util/clock.h"
+#include "util/file.h"
+#include "util/grow.h"
 #include "util/log.h"
 #include "util/text.h"
 #include "util/xalloc.h"
@@ -177,6 +180,48 @@ int manager_load_state(Manager *m)
 	return 0;
 }
 
+/* ---- the report of gpupass-bind ---- */
+
+#define BOOT_REPORT_MAX (4 * 1024 * 1024)
+
+static void log_boot_faults(Manager *m, const BootFaults *faults)
+{
+	for (size_t i = 0; i < faults->n_items; i++) {
+		_cleanup_free_ char *text = boot_fault_text(&faults->items[i]);
+
+		log_line(LOG_WARNING,
+			 &(LogFields){ .message_id = LOG_ID_NOT_BOUND,
+				       .functions = BDF_TEXT(&faults->items[i].bdf) },
+			 "at boot %s was not bound to vfio-pci: %s",
+			 BDF_TEXT(&faults->items[i].bdf), text);
+		audit_boot_fault(m, &faults->items[i]);
+	}
+}
+
+void manager_load_boot(Manager *m, const char *runtime_directory)
+{
+	_cleanup_free_ char *path = strf("%s/boot.json", runtime_directory);
+	_cleanup_free_ char *text = NULL, *message = NULL;
+	size_t size = 0;
+	int r;
+
+	r = file_read_state_at(AT_FDCWD, path, BOOT_REPORT_MAX, &text, &size);
+	if (r == -ENOENT)
+		return; /* nothing was assigned, or gpupass-bind did not run */
+	if (r >= 0)
+		r = boot_faults_parse(text, size, &m->boot, &message);
+	if (r < 0) {
+		log_as(LOG_WARNING, LOG_ID_NOT_READ, "%s cannot be understood: %s", path,
+		       message ? message : file_state_error(r));
+		strv_appendf(&m->state_notes,
+			     "%s cannot be understood (%s), so what happened at boot is "
+			     "not known; see: journalctl -u gpupass-bind",
+			     path, message ? message : file_state_error(r));
+		return;
+	}
+	log_boot_faults(m, m->boot);
+}
+
 /* ---- recovery ---- */
 
 typedef struct RecoverTask {
@@ -255,9 +300,8 @@ static void recover_work(void *data)
 /* Adds the jobs to those that came meanwhile. */
 static void keep_open(Manager *m, OpenJob *const *jobs, size_t n)
 {
-	m->open_jobs = xreallocarray(m->open_jobs, m->n_open_jobs + n, sizeof(OpenJob *));
 	for (size_t i = 0; i < n; i++)
-		m->open_jobs[m->n_open_jobs++] = jobs[i];
+		*GROW(m->open_jobs, m->n_open_jobs) = jobs[i];
 }
 
 static void forget_numbers(Manager *m)

@@ -19,7 +19,7 @@ Assignments *assignment_store_load(AssignmentStore *store)
 	else
 		records_read(&store->records, NULL, NULL, &all->faults);
 	if (store->kept)
-		kept_store_load(store->kept, all);
+		records_load(store->kept, kept_take, all);
 	return all;
 }
 
@@ -114,4 +114,77 @@ int assignment_store_remove(AssignmentStore *store, const Assignment *assignment
 	if (r >= 0 && name)
 		r = records_remove(records, name);
 	return r;
+}
+
+/* ---- kept groups ---- */
+
+int kept_store_check(KeptStore *store, const Assignment *kept)
+{
+	_cleanup_free_ char *name = kept_file_name(kept);
+
+	return records_probe(store, name, kept_document(kept));
+}
+
+/* All files that share a function with it, but not this one (NULL: all). */
+static int remove_sharing(KeptStore *store, const Assignment *kept, const char *but)
+{
+	_cleanup_(assignments_freep) Assignments *all = xcalloc(1, sizeof(Assignments));
+	int r = 0;
+
+	records_load(store, kept_take, all);
+	for (size_t i = 0; r >= 0 && i < all->n_kept; i++)
+		if (!str_equal(all->kept[i]->file, but) && kept_shares_function(all->kept[i], kept))
+			r = records_remove(store, all->kept[i]->file);
+	return r;
+}
+
+int kept_store_save(KeptStore *store, const Assignment *kept)
+{
+	_cleanup_free_ char *name = kept_file_name(kept);
+	int r;
+	MUTEX_HOLD(&store->lock);
+
+	r = records_replace(store, name, kept_document(kept));
+	if (r >= 0)
+		r = remove_sharing(store, kept, name);
+	return r;
+}
+
+int kept_store_remove(KeptStore *store, const Assignment *kept)
+{
+	MUTEX_HOLD(&store->lock);
+
+	return remove_sharing(store, kept, NULL);
+}
+
+/* ---- the list of the setting ---- */
+
+static bool has_equal(const Assignments *all, const Assignment *kept)
+{
+	for (size_t i = 0; i < all->n_kept; i++)
+		if (kept_covers(kept, all->kept[i]))
+			return true;
+	return false;
+}
+
+static int follow(KeptStore *store, const Assignments *wanted, const Assignments *gone)
+{
+	_cleanup_(assignments_freep) Assignments *stored = xcalloc(1, sizeof(Assignments));
+	int r = 0;
+
+	records_load(store, kept_take, stored);
+	for (size_t i = 0; r >= 0 && i < stored->n_kept; i++)
+		if (has_equal(gone, stored->kept[i]))
+			r = records_remove(store, stored->kept[i]->file);
+	for (size_t i = 0; r >= 0 && i < wanted->n_kept; i++)
+		if (!kept_is_served(stored, wanted->kept[i]))
+			r = kept_store_save(store, wanted->kept[i]);
+	return r;
+}
+
+int kept_store_follow(KeptStore *store, const Assignments *wanted, const Assignments *gone)
+{
+	MUTEX_HOLD(&store->lock);
+
+	return follow(store, wanted, gone);
 }

@@ -5,7 +5,11 @@
  */
 #pragma once
 
-#include "store/kept.h"
+#include "core/facts/kept.h"
+#include "store/records.h"
+
+/* Kept groups on disk: kept.d, a file each (core/facts/kept.h). Of kept_kind. */
+typedef RecordStore KeptStore;
 
 typedef struct AssignmentStore {
 	RecordStore records;
@@ -25,3 +29,16 @@ int assignment_store_check(AssignmentStore *store, const Assignment *assignment)
 int assignment_store_save(AssignmentStore *store, const Assignment *assignment);
 /* 0 also if there is no such file. */
 int assignment_store_remove(AssignmentStore *store, const Assignment *assignment);
+
+/* Checks that it could be saved now: records_probe(). */
+int kept_store_check(KeptStore *store, const Assignment *kept);
+/* Replaces all that share a function with it. */
+int kept_store_save(KeptStore *store, const Assignment *kept);
+/* Removes all that share a function with it. */
+int kept_store_remove(KeptStore *store, const Assignment *kept);
+
+/*
+ * Follows the setting: removes those of `gone` that are still stored like this, and saves those of
+ * `wanted` that are not. What a person has asked for meanwhile stays.
+ */
+int kept_store_follow(KeptStore *store, const Assignments *wanted, const Assignments *gone);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/log-queue.h"
+#include "util/mutex.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -53,9 +53,8 @@ CallerIdentity *caller_identity_ref(CallerIdentity *identity)
 {
 	if (!identity)
 		return NULL;
-	pthread_mutex_lock(&identity->lock);
+	MUTEX_HOLD(&identity->lock);
 	identity->references++;
-	pthread_mutex_unlock(&identity->lock);
 	return identity;
 }
 
@@ -139,14 +138,13 @@ void caller_identity_resolve(CallerIdentity *identity, int proc_fd)
 		unit = read_unit(fd);
 		command = read_command(fd);
 	}
-	pthread_mutex_lock(&identity->lock);
+	MUTEX_HOLD(&identity->lock);
 	if (fd >= 0 && !identity->settled && runs_as(fd, identity->uid)) {
 		identity->login_uid = login_uid;
 		identity->unit = TAKE_PTR(unit);
 		identity->command = TAKE_PTR(command);
 	}
 	settle(identity);
-	pthread_mutex_unlock(&identity->lock);
 }
 
 void caller_identity_fill(CallerIdentity *identity, AuditRecord *record)
@@ -156,7 +154,7 @@ void caller_identity_fill(CallerIdentity *identity, AuditRecord *record)
 
 	if (!identity)
 		return;
-	pthread_mutex_lock(&identity->lock);
+	MUTEX_HOLD(&identity->lock);
 	while (!identity->settled && e == 0)
 		e = pthread_cond_clockwait(&identity->settled_now, &identity->lock, CLOCK_MONOTONIC,
 					   &until);
@@ -168,7 +166,6 @@ void caller_identity_fill(CallerIdentity *identity, AuditRecord *record)
 	record->unit = audit_text(identity->unit);
 	free(record->command);
 	record->command = audit_text(identity->command);
-	pthread_mutex_unlock(&identity->lock);
 }
 
 /* ---- the thread ---- */

@@ -468,9 +468,8 @@ void claims_add_fault(Claims *claims, const RecordFault *fault)
 		free(claim->name);
 		claim->name = name_of(claim->file);
 	}
-	pthread_mutex_lock(&claims->lock);
+	MUTEX_HOLD(&claims->lock);
 	add(claims, claim);
-	pthread_mutex_unlock(&claims->lock);
 }
 
 static void settle(Claim *claim, const GroupSet *groups)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "util/file.h"
+#include "util/mutex.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -176,21 +177,28 @@ static bool is_one_of(uint32_t job, const uint32_t *jobs, size_t n)
  * The fence with all holds but those of these jobs; `fence` NULL: the last one. Without any the hook
  * refuses all GPUs, so that there is nothing to close yet.
  */
-static int write_held(FenceStore *store, const Fence *fence, const uint32_t *but, size_t n_but,
-		      uint64_t now_usec)
+static Fence *with_holds(FenceStore *store, const Fence *fence, const uint32_t *but, size_t n_but)
 {
-	_cleanup_(fence_freep) Fence *held = NULL;
+	Fence *held = NULL;
+	MUTEX_HOLD(&store->lock);
 
-	pthread_mutex_lock(&store->lock);
 	if (fence || store->last)
 		held = fence_copy(fence ? fence : store->last);
 	for (const FenceHold *hold = store->holds; held && hold; hold = hold->next)
 		if (!is_one_of(hold->job, but, n_but))
 			close_held(held, hold);
-	pthread_mutex_unlock(&store->lock);
+	return held;
+}
+
+static int write_held(FenceStore *store, const Fence *fence, const uint32_t *but, size_t n_but,
+		      uint64_t now_usec)
+{
+	_cleanup_(fence_freep) Fence *held = with_holds(store, fence, but, n_but);
+
 	return held && is_new(store, held, now_usec) ? write_fence(store, &held, now_usec) : 0;
 }
 
+/* With the lock. */
 static void let_go(FenceStore *store, const uint32_t *ended, size_t n)
 {
 	for (FenceHold **at = &store->holds; *at;) {
@@ -205,87 +213,82 @@ static void let_go(FenceStore *store, const uint32_t *ended, size_t n)
 	}
 }
 
+static void take(FenceStore *store, const Fence *fence, const uint32_t *ended, size_t n_ended)
+{
+	MUTEX_HOLD(&store->lock);
+
+	let_go(store, ended, n_ended);
+	fence_free(store->last);
+	store->last = fence_copy(fence);
+}
+
 int fence_store_update(FenceStore *store, const Fence *fence, const uint32_t *ended, size_t n_ended,
 		       uint64_t now_usec)
 {
 	int r;
+	MUTEX_HOLD(&store->writing);
 
-	pthread_mutex_lock(&store->writing);
 	r = write_held(store, fence, ended, n_ended, now_usec);
-	pthread_mutex_lock(&store->lock);
-	if (r >= 0) {
-		let_go(store, ended, n_ended);
-		fence_free(store->last);
-		store->last = fence_copy(fence);
-	}
-	pthread_mutex_unlock(&store->lock);
-	pthread_mutex_unlock(&store->writing);
+	if (r >= 0)
+		take(store, fence, ended, n_ended);
 	return r;
 }
 
-static void check_locked(FenceStore *store, char **ret_fault)
+char *fence_store_check(FenceStore *store)
 {
 	_cleanup_free_ char *text = NULL, *message = NULL;
 	_cleanup_(fence_freep) Fence *found = NULL;
 	size_t size = 0;
 	int r;
+	MUTEX_HOLD(&store->writing);
 
 	if (!store->written)
-		return; /* nobody says yet what should be there */
+		return NULL; /* nobody says yet what should be there */
 	r = file_read_state_at(store->dir_fd, FENCE_FILE, FILE_MAX, &text, &size);
 	if (r >= 0)
 		r = fence_from_json(text, size, &found, &message);
 	if (r >= 0 && fence_equal(found, store->written))
-		return;
+		return NULL;
 	store->written = fence_free(store->written);
-	*ret_fault =
-		strf(FENCE_FILE " %s%s", r < 0 ? "cannot be read: " : "is not what was written",
-		     r >= 0    ? ""
-		     : message ? message
-			       : file_state_error(r));
+	if (r >= 0)
+		return xstrdup(FENCE_FILE " is not what was written");
+	return strf(FENCE_FILE " cannot be read: %s", message ? message : file_state_error(r));
 }
 
-char *fence_store_check(FenceStore *store)
-{
-	char *fault = NULL;
-
-	pthread_mutex_lock(&store->writing);
-	check_locked(store, &fault);
-	pthread_mutex_unlock(&store->writing);
-	return fault;
-}
-
-static FenceHold *hold_new(uint32_t job, const char *group, const Bdf *functions, size_t n)
+static void add_hold(FenceStore *store, uint32_t job, const char *group, const Bdf *functions,
+		     size_t n)
 {
 	FenceHold *hold = xmalloc(sizeof(FenceHold));
+	MUTEX_HOLD(&store->lock);
 
 	*hold = (FenceHold){
+		.next = store->holds,
 		.job = job,
 		.group = xstrdup(group),
 		.functions = xmemdup(functions, n * sizeof(Bdf)),
 		.n_functions = n,
 	};
-	return hold;
+	store->holds = hold;
+}
+
+static int write_all(FenceStore *store, uint64_t now_usec)
+{
+	MUTEX_HOLD(&store->writing);
+
+	return write_held(store, NULL, NULL, 0, now_usec);
 }
 
 /* Whoever writes next, writes it for all that wait. */
 int fence_store_hold(FenceStore *store, uint32_t job, const char *group, const Bdf *functions,
 		     size_t n, uint64_t now_usec)
 {
-	FenceHold *hold = hold_new(job, group, functions, n);
 	int r;
 
-	pthread_mutex_lock(&store->lock);
-	hold->next = store->holds;
-	store->holds = hold;
-	pthread_mutex_unlock(&store->lock);
-	pthread_mutex_lock(&store->writing);
-	r = write_held(store, NULL, NULL, 0, now_usec);
-	pthread_mutex_unlock(&store->writing);
-	if (r >= 0)
-		return 0;
-	pthread_mutex_lock(&store->lock);
-	let_go(store, &job, 1);
-	pthread_mutex_unlock(&store->lock);
-	return r;
+	add_hold(store, job, group, functions, n);
+	r = write_all(store, now_usec);
+	if (r < 0) {
+		MUTEX_HOLD(&store->lock);
+		let_go(store, &job, 1);
+	}
+	return r < 0 ? r : 0;
 }

@@ -6,9 +6,10 @@
 #include "store/journal-private.h"
 #include "store/journal.h"
 #include "util/file.h"
+#include "util/grow.h"
 #include "util/json.h"
+#include "util/mutex.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 const RecordKind journal_kind = { .folder = "journal", .apart = true, .of_group = true };
 
@@ -108,8 +109,7 @@ static void load_one(Journal *journal, const char *name, Claims *claims, Journal
 	journal_set_file(
 		journal, number,
 		&(JournalFile){ .taken = true, .job = job->id, .end = job->log->file.end });
-	found->jobs = xreallocarray(found->jobs, found->n_jobs + 1, sizeof(OpenJob *));
-	found->jobs[found->n_jobs++] = job;
+	*GROW(found->jobs, found->n_jobs) = job;
 }
 
 static bool is_file(const char *name)
@@ -146,14 +146,12 @@ void journal_found_clear(JournalFound *found)
 /* Whose file it is; 0: none is. */
 static uint64_t find_file(Journal *journal, uint32_t id)
 {
-	uint64_t number = 0;
+	MUTEX_HOLD(&journal->lock);
 
-	pthread_mutex_lock(&journal->lock);
 	for (size_t i = 0; i < JOURNAL_FILES_MAX; i++)
 		if (journal->files[i].taken && journal->files[i].job == id)
-			number = i + 1;
-	pthread_mutex_unlock(&journal->lock);
-	return number;
+			return i + 1;
+	return 0;
 }
 
 int journal_load_job(Journal *journal, uint32_t id, OpenJob **ret)

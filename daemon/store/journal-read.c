@@ -16,9 +16,9 @@
 #include "store/journal-private.h"
 #include "store/journal.h"
 #include "util/crc32.h"
+#include "util/grow.h"
 #include "util/json.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 /* Of what cannot be understood so much is looked through for functions. */
 #define BAD_MAX (16U * 1024 * 1024)
@@ -144,8 +144,7 @@ static void note_end(JournalReading *reading, uint32_t id)
 
 	reading->job = open_job_free(reading->job);
 	forget_bad(reading);
-	found->ended = xreallocarray(found->ended, found->n_ended + 1, sizeof(*found->ended));
-	found->ended[found->n_ended++] = id;
+	*GROW(found->ended, found->n_ended) = id;
 }
 
 /* Whoever had the file before has ended. */

@@ -12,6 +12,7 @@
 #include "store/journal-private.h"
 #include "util/file.h"
 #include "util/json.h"
+#include "util/mutex.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -35,10 +36,9 @@ void journal_close(Journal *journal)
 /* The lowest that no job has; 0: there is none. */
 static uint64_t take_file(Journal *journal, uint32_t id, LedgerMark *ret)
 {
-	uint64_t number = 0;
+	MUTEX_HOLD(&journal->lock);
 
-	pthread_mutex_lock(&journal->lock);
-	for (size_t i = 0; i < JOURNAL_FILES_MAX && number == 0; i++) {
+	for (size_t i = 0; i < JOURNAL_FILES_MAX; i++) {
 		JournalFile *file = &journal->files[i];
 
 		if (file->taken)
@@ -46,19 +46,17 @@ static uint64_t take_file(Journal *journal, uint32_t id, LedgerMark *ret)
 		file->taken = true;
 		file->job = id;
 		*ret = file->end;
-		number = i + 1;
+		return i + 1;
 	}
-	pthread_mutex_unlock(&journal->lock);
-	return number;
+	return 0;
 }
 
 void journal_set_file(Journal *journal, uint64_t number, const JournalFile *is)
 {
 	if (number == 0 || number > JOURNAL_FILES_MAX)
 		return;
-	pthread_mutex_lock(&journal->lock);
+	MUTEX_HOLD(&journal->lock);
 	journal->files[number - 1] = *is;
-	pthread_mutex_unlock(&journal->lock);
 }
 
 int journal_remove_file(Journal *journal, const char *name, uint64_t number)

@@ -9,6 +9,7 @@
 
 #include "util/clock.h"
 #include "util/file.h"
+#include "util/grow.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -92,8 +93,7 @@ static void note_job(TrailJobs *jobs, AuditRecord *record)
 	if (ends || record->kind == AUDIT_JOB_BEGUN)
 		close_job(jobs, record->job);
 	if (record->kind == AUDIT_JOB_BEGUN) {
-		jobs->open = xreallocarray(jobs->open, jobs->n_open + 1, sizeof(AuditRecord));
-		jobs->open[jobs->n_open++] = *record;
+		*GROW(jobs->open, jobs->n_open) = *record;
 		*record = AUDIT_RECORD_EMPTY;
 	}
 	audit_record_clear(record);

@@ -2,12 +2,11 @@
 #include "store/trail.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 
-#include "store/trail-holders.h"
 #include "util/clock.h"
+#include "util/mutex.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -37,10 +36,142 @@ typedef struct ItemList {
 	Item *first, *last;
 } ItemList;
 
+/* ---- which processes were last seen with a device's file open, so that only news is recorded ---- */
+
+typedef struct Known {
+	Bdf bdf;
+	pid_t pid;
+	char *path, *command, *unit;
+} Known;
+
+/* More are not remembered, and so recorded each time. */
+#define HOLDERS_MAX 512
+
+typedef struct Holders {
+	pthread_mutex_t lock;
+	Known items[HOLDERS_MAX];
+	size_t n;
+} Holders;
+
+static void known_clear(Known *known)
+{
+	free(known->path);
+	free(known->command);
+	free(known->unit);
+	*known = (Known){ 0 };
+}
+
+static void holders_clear(Holders *holders)
+{
+	for (size_t i = 0; i < holders->n; i++)
+		known_clear(&holders->items[i]);
+	pthread_mutex_destroy(&holders->lock);
+}
+
+static bool is_same(const Known *known, const Holder *holder)
+{
+	return bdf_compare(&known->bdf, &holder->bdf) == 0 && known->pid == holder->pid &&
+	       str_equal(known->path, holder->path) && str_equal(known->command, holder->command);
+}
+
+static const Known *find_known(const Holders *holders, const Holder *holder)
+{
+	for (size_t i = 0; i < holders->n; i++)
+		if (is_same(&holders->items[i], holder))
+			return &holders->items[i];
+	return NULL;
+}
+
+/* Also when it is not known. */
+static bool still_holds(const Inspection *inspection, const Known *known)
+{
+	if (inspection->all_unseen > inspection->n_unseen)
+		return true;
+	for (size_t i = 0; i < inspection->n_unseen; i++)
+		if (inspection->unseen[i].pid == known->pid)
+			return true;
+	for (size_t i = 0; i < inspection->n_holders; i++)
+		if (is_same(known, &inspection->holders[i]))
+			return true;
+	return false;
+}
+
+static AuditRecord make_record(AuditKind kind, const Known *known)
+{
+	AuditRecord record = AUDIT_RECORD_EMPTY;
+
+	record.kind = kind;
+	record.pid = (int)known->pid;
+	record.command = audit_text(known->command);
+	record.unit = audit_text(known->unit);
+	record.reason = audit_text(known->path);
+	strv_append(&record.functions, BDF_TEXT(&known->bdf));
+	return record;
+}
+
+/* Without room the holder is not remembered, and the next look records it again. */
+static void remember(Holders *holders, const Known *seen)
+{
+	if (holders->n == HOLDERS_MAX)
+		return;
+	holders->items[holders->n++] = (Known){
+		.bdf = seen->bdf,
+		.pid = seen->pid,
+		.path = xstrdup(str_or_empty(seen->path)),
+		.command = xstrdup(seen->command),
+		.unit = xstrdup(seen->unit),
+	};
+}
+
+static void note_gone(Holders *holders, const Inspection *inspection, AuditRecord *records,
+		      size_t *n)
+{
+	for (size_t i = 0; i < holders->n;) {
+		Known *known = &holders->items[i];
+
+		/* Of other functions this look says nothing. */
+		if (!inspection_find(inspection, &known->bdf) || still_holds(inspection, known)) {
+			i++;
+			continue;
+		}
+		records[(*n)++] = make_record(AUDIT_HOLDER_GONE, known);
+		known_clear(known);
+		*known = holders->items[--holders->n];
+	}
+}
+
+static void note_come(Holders *holders, const Inspection *inspection, AuditRecord *records,
+		      size_t *n)
+{
+	for (size_t i = 0; i < inspection->n_holders; i++) {
+		const Holder *holder = &inspection->holders[i];
+		const Known seen = { holder->bdf, holder->pid, holder->path, holder->command,
+				     holder->unit };
+
+		if (find_known(holders, holder))
+			continue;
+		records[(*n)++] = make_record(AUDIT_HOLDER, &seen);
+		remember(holders, &seen);
+	}
+}
+
+/* *ret: a record for each that came or went, which the caller frees. */
+static void holders_note(Holders *holders, const Inspection *inspection, AuditRecord **ret,
+			 size_t *ret_n)
+{
+	MUTEX_HOLD(&holders->lock);
+
+	*ret = xcalloc(holders->n + inspection->n_holders + 1, sizeof(AuditRecord));
+	note_gone(holders, inspection, *ret, ret_n);
+	note_come(holders, inspection, *ret, ret_n);
+}
+
+/* ---- the trail ---- */
+
 struct Trail {
 	TrailFiles files; /* the thread's, once that runs */
 	TrailListener listener;
-	TrailHolders *holders;
+	Holders holders;
 	pthread_t thread;
 	bool started;
 	/* The thread's own. */
@@ -70,7 +201,7 @@ Trail *trail_open(const char *directory, const TrailLimits *limits)
 	pthread_cond_init(&trail->more, NULL);
 	pthread_cond_init(&trail->settled, NULL);
 	trail_files_open(directory, &trail->files);
-	trail->holders = trail_holders_new();
+	pthread_mutex_init(&trail->holders.lock, NULL);
 	trail->files.limits = *limits;
 	return trail;
 }
@@ -124,15 +255,20 @@ static Item *item_free(Item *item)
 	return NULL;
 }
 
+static void ask_to_end(Trail *trail)
+{
+	MUTEX_HOLD(&trail->lock);
+
+	trail->ending = true;
+	pthread_cond_broadcast(&trail->more);
+}
+
 Trail *trail_free(Trail *trail)
 {
 	if (!trail)
 		return NULL;
 	if (trail->started) {
-		pthread_mutex_lock(&trail->lock);
-		trail->ending = true;
-		pthread_cond_broadcast(&trail->more);
-		pthread_mutex_unlock(&trail->lock);
+		ask_to_end(trail);
 		pthread_join(trail->thread, NULL);
 	}
 	for (Item *item = list_take(&trail->queue), *next; item; item = next) {
@@ -142,7 +278,7 @@ Trail *trail_free(Trail *trail)
 	pthread_cond_destroy(&trail->settled);
 	pthread_cond_destroy(&trail->more);
 	pthread_mutex_destroy(&trail->lock);
-	trail_holders_free(trail->holders);
+	holders_clear(&trail->holders);
 	trail_files_close(&trail->files);
 	free(trail);
 	return NULL;
@@ -188,14 +324,18 @@ static bool append_item(Trail *trail, Item *item, uint64_t lost)
 	return !item->lazy || r < 0;
 }
 
+static uint64_t lost_now(Trail *trail)
+{
+	MUTEX_HOLD(&trail->lock);
+
+	return trail->lost;
+}
+
 static bool append_batch(Trail *trail, Item *first)
 {
+	uint64_t lost = lost_now(trail);
 	bool sync = false;
-	uint64_t lost;
 
-	pthread_mutex_lock(&trail->lock);
-	lost = trail->lost;
-	pthread_mutex_unlock(&trail->lock);
 	for (Item *item = first, *next; item; item = next) {
 		next = item->next;
 		sync |= append_item(trail, item, lost);
@@ -206,19 +346,19 @@ static bool append_batch(Trail *trail, Item *first)
 /* For what was appended, and need not be on disk, the callee is told at once. */
 static void settle_lazy(Trail *trail)
 {
-	pthread_mutex_lock(&trail->lock);
+	MUTEX_HOLD(&trail->lock);
+
 	for (Item *item = trail->unsynced.first; item; item = item->next)
 		if (item->lazy && item->waiter) {
 			*item->waiter = (Waiter){ .done = true, .result = item->result };
 			item->waiter = NULL;
 		}
 	pthread_cond_broadcast(&trail->settled);
-	pthread_mutex_unlock(&trail->lock);
 }
 
 static void sync_all(Trail *trail)
 {
-	uint64_t lost_now = 0;
+	uint64_t lost = 0;
 	int r = ledger_sync(&trail->files.file);
 
 	/* Nothing of it is on disk: also what was said of losses is not. */
@@ -229,11 +369,11 @@ static void sync_all(Trail *trail)
 			item->result = r;
 			trail->failed++;
 		}
-		lost_now += item->result < 0;
+		lost += item->result < 0;
 	}
 	pthread_mutex_lock(&trail->lock);
 	trail->lost = trail->lost - trail->told + trail->failed;
-	trail->lost_ever += lost_now;
+	trail->lost_ever += lost;
 	trail->sequence = trail->files.file.synced.sequence;
 	pthread_mutex_unlock(&trail->lock);
 	trail->told = trail->failed = 0;
@@ -258,14 +398,13 @@ static void settle(Trail *trail)
 
 	for (const Item *item = first; item; item = item->next)
 		tell(trail, item);
-	pthread_mutex_lock(&trail->lock);
+	MUTEX_HOLD(&trail->lock);
 	for (Item *item = first, *next; item; item = next) {
 		next = item->next;
 		if (item->waiter)
 			*item->waiter = (Waiter){ .done = true, .result = item->result };
 		item_free(item);
 	}
-	pthread_mutex_unlock(&trail->lock);
 }
 
 /* With the lock. true: time is up for what is not synced yet. */
@@ -371,9 +510,8 @@ static void add(Trail *trail, AuditRecord *record, CallerIdentity *caller, bool 
 	}
 	item = item_new(trail, record, caller);
 	item->lazy = lazy;
-	pthread_mutex_lock(&trail->lock);
+	MUTEX_HOLD(&trail->lock);
 	(void)enqueue(trail, item);
-	pthread_mutex_unlock(&trail->lock);
 }
 
 void trail_add(Trail *trail, AuditRecord *record, CallerIdentity *caller)
@@ -399,48 +537,40 @@ int trail_append(Trail *trail, AuditRecord *record, CallerIdentity *caller)
 	item = item_new(trail, record, caller);
 	item->waiter = &waiter;
 	item->lazy = true;
-	pthread_mutex_lock(&trail->lock);
+	MUTEX_HOLD(&trail->lock);
 	r = enqueue(trail, item);
 	while (r >= 0 && !waiter.done)
 		pthread_cond_wait(&trail->settled, &trail->lock);
-	pthread_mutex_unlock(&trail->lock);
 	return r < 0 ? r : waiter.result;
 }
 
 bool trail_flush(Trail *trail, uint64_t timeout_usec)
 {
 	const struct timespec until = clock_timespec(now_monotonic() + timeout_usec);
-	bool written;
 	int e = 0;
 
 	if (!trail)
 		return true;
-	pthread_mutex_lock(&trail->lock);
+	MUTEX_HOLD(&trail->lock);
 	while ((trail->queue.first || trail->writing) && e == 0)
 		e = pthread_cond_clockwait(&trail->settled, &trail->lock, CLOCK_MONOTONIC, &until);
-	written = !trail->queue.first && !trail->writing;
-	pthread_mutex_unlock(&trail->lock);
-	return written;
+	return !trail->queue.first && !trail->writing;
 }
 
 uint64_t trail_sequence(Trail *trail)
 {
-	uint64_t sequence;
-
 	if (!trail)
 		return 0;
-	pthread_mutex_lock(&trail->lock);
-	sequence = trail->sequence;
-	pthread_mutex_unlock(&trail->lock);
-	return sequence;
+	MUTEX_HOLD(&trail->lock);
+	return trail->sequence;
 }
 
 void trail_health(Trail *trail, bool *ret_writable, uint64_t *ret_lost)
 {
-	pthread_mutex_lock(&trail->lock);
+	MUTEX_HOLD(&trail->lock);
+
 	*ret_writable = trail->lost == 0;
 	*ret_lost = trail->lost_ever;
-	pthread_mutex_unlock(&trail->lock);
 }
 
 void trail_note_holders(Trail *trail, const Inspection *inspection)
@@ -450,7 +580,7 @@ void trail_note_holders(Trail *trail, const Inspection *inspection)
 
 	if (!trail)
 		return;
-	trail_holders_note(trail->holders, inspection, &records, &n);
+	holders_note(&trail->holders, inspection, &records, &n);
 	for (size_t i = 0; i < n; i++)
 		trail_add_lazily(trail, &records[i], NULL);
 	free(records);

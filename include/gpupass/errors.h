@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include "gpupass/string-table.h"
+
 #define GPUPASS_ERROR_PREFIX "org.gpupass1.Error."
 
 /* Exit codes of gpupass(1), gpupass-bind(8) and, for refusals at start-up, gpupassd(8). */
@@ -65,9 +67,4 @@ typedef enum GpupassExit {
 	X(GPUPASS_ERROR_STATE_READ_ONLY, "StateReadOnly", GPUPASS_EXIT_DEPENDENCY)                 \
 	X(GPUPASS_ERROR_INTERNAL, "Internal", GPUPASS_EXIT_FAILED)
 
-typedef enum GpupassError {
-#define X(enumerator, name, code) enumerator,
-	GPUPASS_ERRORS(X)
-#undef X
-		GPUPASS_ERROR_MAX_,
-} GpupassError;
+NAMED_ENUM(GpupassError, GPUPASS_ERRORS, GPUPASS_ERROR_MAX_);

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include "gpupass/string-table.h"
+
 /* State of a group. Stable states are observed (drivers, domain XML); moving ones come from the
  * open job. X(enumerator, name) */
 #define GPUPASS_GROUP_STATES(X)                                                                    \
@@ -22,12 +24,7 @@
 	X(GROUP_QUARANTINED, "quarantined")   /* neither before nor after could be reached */      \
 	X(GROUP_FOREIGN, "foreign")	      /* somebody else's binding or hostdev */
 
-typedef enum GroupState {
-#define X(enumerator, name) enumerator,
-	GPUPASS_GROUP_STATES(X)
-#undef X
-		GROUP_STATE_MAX_,
-} GroupState;
+NAMED_ENUM(GroupState, GPUPASS_GROUP_STATES, GROUP_STATE_MAX_);
 
 /* How a link between GPUs is known, weakest first. */
 #define GPUPASS_PROVENANCES(X)                                                                     \
@@ -40,12 +37,7 @@ typedef enum GroupState {
 	X(PROVENANCE_GUEST, "guest")	   /* nvidia-smi inside the guest */                       \
 	X(PROVENANCE_DECLARED, "declared") /* the operator's word */
 
-typedef enum Provenance {
-#define X(enumerator, name) enumerator,
-	GPUPASS_PROVENANCES(X)
-#undef X
-		PROVENANCE_MAX_,
-} Provenance;
+NAMED_ENUM(Provenance, GPUPASS_PROVENANCES, PROVENANCE_MAX_);
 
 #define GPUPASS_JOB_STATES(X)                                                                      \
 	X(JOB_PLANNING, "planning")                                                                \
@@ -56,12 +48,7 @@ typedef enum Provenance {
 	X(JOB_INCOMPLETE, "incomplete") /* rollback failed; the group is quarantined */            \
 	X(JOB_CANCELLED, "cancelled")	/* by somebody; as failed, everything is as before */
 
-typedef enum JobState {
-#define X(enumerator, name) enumerator,
-	GPUPASS_JOB_STATES(X)
-#undef X
-		JOB_STATE_MAX_,
-} JobState;
+NAMED_ENUM(JobState, GPUPASS_JOB_STATES, JOB_STATE_MAX_);
 
 #define GPUPASS_STEP_STATES(X)                                                                     \
 	X(STEP_PENDING, "pending")                                                                 \
@@ -73,12 +60,7 @@ typedef enum JobState {
 	X(STEP_UNDONE, "undone")                                                                   \
 	X(STEP_UNDO_FAILED, "undo-failed")
 
-typedef enum StepState {
-#define X(enumerator, name) enumerator,
-	GPUPASS_STEP_STATES(X)
-#undef X
-		STEP_STATE_MAX_,
-} StepState;
+NAMED_ENUM(StepState, GPUPASS_STEP_STATES, STEP_STATE_MAX_);
 
 #define GPUPASS_OPERATIONS(X)                                                                      \
 	X(OPERATION_ASSIGN, "assign")                                                              \
@@ -89,12 +71,7 @@ typedef enum StepState {
 	X(OPERATION_VERIFY, "verify")                                                              \
 	X(OPERATION_PROBE, "probe")
 
-typedef enum Operation {
-#define X(enumerator, name) enumerator,
-	GPUPASS_OPERATIONS(X)
-#undef X
-		OPERATION_MAX_,
-} Operation;
+NAMED_ENUM(Operation, GPUPASS_OPERATIONS, OPERATION_MAX_);
 
 /* What can be told of a GPU without its driver. */
 #define GPUPASS_HEALTHS(X)                                                                         \
@@ -103,12 +80,7 @@ typedef enum Operation {
 	X(HEALTH_DEGRADED, "degraded") /* lanes are missing, or errors were counted */             \
 	X(HEALTH_LOST, "lost")	       /* its config space reads all ones */
 
-typedef enum Health {
-#define X(enumerator, name) enumerator,
-	GPUPASS_HEALTHS(X)
-#undef X
-		HEALTH_MAX_,
-} Health;
+NAMED_ENUM(Health, GPUPASS_HEALTHS, HEALTH_MAX_);
 
 /* Whether NVLink works inside a guest, from what the guest prints. */
 #define GPUPASS_VERDICTS(X)                                                                        \
@@ -117,9 +89,4 @@ typedef enum Health {
 	X(VERDICT_DEGRADED, "degraded") /* fewer links */                                          \
 	X(VERDICT_BROKEN, "broken")	/* no NVLink between two of its GPUs */
 
-typedef enum Verdict {
-#define X(enumerator, name) enumerator,
-	GPUPASS_VERDICTS(X)
-#undef X
-		VERDICT_MAX_,
-} Verdict;
+NAMED_ENUM(Verdict, GPUPASS_VERDICTS, VERDICT_MAX_);

@@ -2,7 +2,7 @@
 /*
  * Enums with names, both ways, from one X-macro list: X(enumerator, "name").
  *
- * DECLARE_STRING_TABLE(group_state, GroupState) in a header,
+ * DECLARE_ENUM(group_state, GroupState, GPUPASS_GROUP_STATES, GROUP_STATE_MAX_) in a header,
  * DEFINE_STRING_TABLE(group_state, GroupState, GPUPASS_GROUP_STATES) in one source file give
  *   const char *group_state_to_string(GroupState);     NULL when out of range
  *   int group_state_from_string(const char *, GroupState *ret);   -EINVAL when no such name
@@ -13,6 +13,13 @@
 #include <stddef.h>
 #include <string.h>
 
+#define STRING_TABLE_ENUMERATOR_(enumerator, ...) enumerator,
+/* The enum alone; what follows the list comes behind its values. */
+#define NAMED_ENUM(Type, LIST, ...)                                                                \
+	typedef enum Type { LIST(STRING_TABLE_ENUMERATOR_) __VA_ARGS__ } Type
+#define DECLARE_ENUM(prefix, Type, ...)                                                            \
+	NAMED_ENUM(Type, __VA_ARGS__);                                                             \
+	DECLARE_STRING_TABLE(prefix, Type)
 #define DECLARE_STRING_TABLE(prefix, Type)                                                         \
 	const char *prefix##_to_string(Type value);                                                \
 	int prefix##_from_string(const char *s, Type *ret)

@@ -10,10 +10,7 @@
 #include "base/options.h"
 #include "base/text.h"
 #include "fuzz.h"
-#include "topology/matrix.h"
 #include "topology/model.h"
-#include "topology/svg.h"
-#include "topology/tree.h"
 
 #define ARGUMENTS 24
 /* Larger hosts only take longer to draw. */

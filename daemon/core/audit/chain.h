@@ -19,10 +19,7 @@
 	X(AUDIT_FAULT_REORDERED, "reordered")                                                      \
 	X(AUDIT_FAULT_TWICE, "twice")	  /* a sequence number stands twice */                     \
 	X(AUDIT_FAULT_CUT_OFF, "cut-off") /* the expected hash is not there */
-#define AUDIT_FAULT_ENUMERATOR_(enumerator, name) enumerator,
-typedef enum AuditFault { AUDIT_FAULTS(AUDIT_FAULT_ENUMERATOR_) } AuditFault;
-#undef AUDIT_FAULT_ENUMERATOR_
-DECLARE_STRING_TABLE(audit_fault, AuditFault);
+DECLARE_ENUM(audit_fault, AuditFault, AUDIT_FAULTS);
 
 typedef struct AuditFinding {
 	AuditFault fault;

@@ -31,10 +31,7 @@
 	X(AUDIT_FILE_DROPPED, "file-dropped") /* the oldest, by rotation */                        \
 	X(AUDIT_TAIL_MENDED, "tail-mended")   /* the end of a file could not be read at a start */ \
 	X(AUDIT_LOST, "lost")		      /* records that could not be written */
-#define AUDIT_KIND_ENUMERATOR_(enumerator, name) enumerator,
-typedef enum AuditKind { AUDIT_KINDS(AUDIT_KIND_ENUMERATOR_) } AuditKind;
-#undef AUDIT_KIND_ENUMERATOR_
-DECLARE_STRING_TABLE(audit_kind, AuditKind);
+DECLARE_ENUM(audit_kind, AuditKind, AUDIT_KINDS);
 
 #define AUDIT_VERDICTS(X)                                                                          \
 	X(AUDIT_NO_VERDICT, "none")                                                                \
@@ -45,10 +42,7 @@ DECLARE_STRING_TABLE(audit_kind, AuditKind);
 	X(AUDIT_UNDONE, "undone")                                                                  \
 	X(AUDIT_FAILED, "failed")                                                                  \
 	X(AUDIT_INCOMPLETE, "incomplete")
-#define AUDIT_VERDICT_ENUMERATOR_(enumerator, name) enumerator,
-typedef enum AuditVerdict { AUDIT_VERDICTS(AUDIT_VERDICT_ENUMERATOR_) } AuditVerdict;
-#undef AUDIT_VERDICT_ENUMERATOR_
-DECLARE_STRING_TABLE(audit_verdict, AuditVerdict);
+DECLARE_ENUM(audit_verdict, AuditVerdict, AUDIT_VERDICTS);
 
 /* The kernel's value of a login uid that is not set: null in JSON. */
 #define AUDIT_NO_UID ((uint32_t)-1)

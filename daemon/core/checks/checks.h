@@ -25,13 +25,7 @@
 	X(FINDING_FAIL, "fail")
 
 /* In ascending order of severity. */
-typedef enum FindingStatus {
-#define X(enumerator, name) enumerator,
-	FINDING_STATUSES(X)
-#undef X
-		FINDING_STATUS_MAX_,
-} FindingStatus;
-DECLARE_STRING_TABLE(finding_status, FindingStatus);
+DECLARE_ENUM(finding_status, FindingStatus, FINDING_STATUSES, FINDING_STATUS_MAX_);
 
 typedef struct FindingLine {
 	FindingStatus status;

@@ -16,13 +16,7 @@
 	X(SYMPTOM_NO_P2P, "no-p2p")	  /* peer-to-peer is disabled */                           \
 	X(SYMPTOM_SLOW, "slow")		  /* low bandwidth */
 
-typedef enum DoctorSymptom {
-#define X(enumerator, name) enumerator,
-	DOCTOR_SYMPTOMS(X)
-#undef X
-		DOCTOR_SYMPTOM_MAX_, /* also means: none was given */
-} DoctorSymptom;
-DECLARE_STRING_TABLE(doctor_symptom, DoctorSymptom);
+DECLARE_ENUM(doctor_symptom, DoctorSymptom, DOCTOR_SYMPTOMS, DOCTOR_SYMPTOM_MAX_); /* also means: none was given */
 
 /*
  * Runs every check and returns the report, schema org.gpupass1.doctor/1:

@@ -11,13 +11,7 @@
 	X(DOMAINS_PROXMOX, "proxmox") /* Uri=none and Guests=yes: by files in /etc/pve */          \
 	X(DOMAINS_NONE, "none")	      /* Uri=none: nobody tells; gpupass knows of no domain */
 
-typedef enum DomainSource {
-#define X(enumerator, name) enumerator,
-	DOMAIN_SOURCES(X)
-#undef X
-		DOMAIN_SOURCE_MAX_,
-} DomainSource;
-DECLARE_STRING_TABLE(domain_source, DomainSource);
+DECLARE_ENUM(domain_source, DomainSource, DOMAIN_SOURCES, DOMAIN_SOURCE_MAX_);
 
 /* "libvirt does not answer": why domains are not known, while they are not. */
 const char *domain_source_silence(DomainSource source);

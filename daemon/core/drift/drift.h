@@ -31,13 +31,7 @@
 	X(DRIFT_MARK, "mark")		/* a domain has our mark, but not all of it */             \
 	X(DRIFT_UNREAD, "unread")	/* a record cannot be read; the group may be its file */
 
-typedef enum DriftKind {
-#define X(enumerator, name) enumerator,
-	DRIFT_KINDS(X)
-#undef X
-		DRIFT_KIND_MAX_,
-} DriftKind;
-DECLARE_STRING_TABLE(drift_kind, DriftKind);
+DECLARE_ENUM(drift_kind, DriftKind, DRIFT_KINDS, DRIFT_KIND_MAX_);
 
 /*
  * What reconcile does about a finding. It never detaches a function, gives it back to the host's
@@ -50,13 +44,7 @@ DECLARE_STRING_TABLE(drift_kind, DriftKind);
 	X(DRIFT_REPAIR_BIND, "bind")	 /* bind functions to vfio-pci */                          \
 	X(DRIFT_REPAIR_DEFINE, "define") /* put the group back into the definition */
 
-typedef enum DriftRepair {
-#define X(enumerator, name) enumerator,
-	DRIFT_REPAIRS(X)
-#undef X
-		DRIFT_REPAIR_MAX_,
-} DriftRepair;
-DECLARE_STRING_TABLE(drift_repair, DriftRepair);
+DECLARE_ENUM(drift_repair, DriftRepair, DRIFT_REPAIRS, DRIFT_REPAIR_MAX_);
 
 typedef struct DriftFinding {
 	DriftKind kind;

@@ -22,13 +22,7 @@
 	X(KEPT_ASKED, "asked")	   /* bind --persist */                                            \
 	X(KEPT_SETTING, "setting") /* KeepBound= names it */
 
-typedef enum KeptWhy {
-#define X(enumerator, name) enumerator,
-	KEPT_WHYS(X)
-#undef X
-		KEPT_WHY_MAX_,
-} KeptWhy;
-DECLARE_STRING_TABLE(kept_why, KeptWhy);
+DECLARE_ENUM(kept_why, KeptWhy, KEPT_WHYS, KEPT_WHY_MAX_);
 
 typedef struct AssignedFunction {
 	Bdf bdf;

@@ -9,13 +9,7 @@
 	X(RELEASE_NO, "no")                                                                        \
 	X(RELEASE_YES, "yes")
 
-typedef enum ReleaseAnswer {
-#define X(enumerator, name) enumerator,
-	RELEASE_ANSWERS(X)
-#undef X
-		RELEASE_ANSWER_MAX_,
-} ReleaseAnswer;
-DECLARE_STRING_TABLE(release_answer, ReleaseAnswer);
+DECLARE_ENUM(release_answer, ReleaseAnswer, RELEASE_ANSWERS, RELEASE_ANSWER_MAX_);
 
 /*
  * nvidia_drm with modeset=1 has nvidia-modeset keep every GPU in use, without an open file

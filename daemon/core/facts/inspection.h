@@ -90,10 +90,7 @@ typedef struct Holder {
 	X(UNSEEN_MAPPINGS, "mappings")	     /* too many mappings, or unreadable */                \
 	X(UNSEEN_MOVING, "moving")	     /* its mappings changed again and again */            \
 	X(UNSEEN_VFIO_DEVICE, "vfio-device") /* it has one, and this kernel does not say which */
-#define UNSEEN_ENUMERATOR_(enumerator, name) enumerator,
-typedef enum UnseenReason { UNSEEN_REASONS(UNSEEN_ENUMERATOR_) } UnseenReason;
-#undef UNSEEN_ENUMERATOR_
-DECLARE_STRING_TABLE(unseen_reason, UnseenReason);
+DECLARE_ENUM(unseen_reason, UnseenReason, UNSEEN_REASONS);
 
 /*
  * A process that may hold a device. Any user can make one, so it refuses nothing and is only

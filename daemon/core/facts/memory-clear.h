@@ -18,13 +18,7 @@
 	X(MEMORY_CLEARED, "cleared")                                                               \
 	X(MEMORY_NOT_CLEARED, "not cleared") /* its register did not say so in time */
 
-typedef enum MemoryClear {
-#define X(enumerator, name) enumerator,
-	MEMORY_CLEARS(X)
-#undef X
-		MEMORY_CLEAR_MAX_,
-} MemoryClear;
-DECLARE_STRING_TABLE(memory_clear, MemoryClear);
+DECLARE_ENUM(memory_clear, MemoryClear, MEMORY_CLEARS, MEMORY_CLEAR_MAX_);
 
 typedef struct MemoryReport {
 	Bdf bdf;

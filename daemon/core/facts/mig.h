@@ -13,10 +13,4 @@
 	X(MIG_OFF, "off")                                                                          \
 	X(MIG_ON, "on")
 
-typedef enum MigMode {
-#define X(enumerator, name) enumerator,
-	MIG_MODES(X)
-#undef X
-		MIG_MODE_MAX_,
-} MigMode;
-DECLARE_STRING_TABLE(mig_mode, MigMode);
+DECLARE_ENUM(mig_mode, MigMode, MIG_MODES, MIG_MODE_MAX_);

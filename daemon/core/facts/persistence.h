@@ -21,13 +21,7 @@
 	X(PERSISTENCE_OFF, "off")                                                                  \
 	X(PERSISTENCE_ON, "on")
 
-typedef enum PersistenceMode {
-#define X(enumerator, name) enumerator,
-	PERSISTENCE_MODES(X)
-#undef X
-		PERSISTENCE_MODE_MAX_,
-} PersistenceMode;
-DECLARE_STRING_TABLE(persistence_mode, PersistenceMode);
+DECLARE_ENUM(persistence_mode, PersistenceMode, PERSISTENCE_MODES, PERSISTENCE_MODE_MAX_);
 
 /* Of one GPU, by its leading function. */
 typedef struct GpuPersistence {

@@ -19,13 +19,7 @@
 	X(RESET_LINK_WORSE, "link is worse")	/* slower or narrower than before */               \
 	X(RESET_UNKNOWN, "result is not known") /* the worker died or did not answer */
 
-typedef enum ResetResult {
-#define X(enumerator, name) enumerator,
-	RESET_RESULTS(X)
-#undef X
-		RESET_RESULT_MAX_,
-} ResetResult;
-DECLARE_STRING_TABLE(reset_result, ResetResult);
+DECLARE_ENUM(reset_result, ResetResult, RESET_RESULTS, RESET_RESULT_MAX_);
 
 /* One look at the function. It has no link without PCIe, or when config space is cut short. */
 typedef struct ResetLook {

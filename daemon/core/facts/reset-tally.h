@@ -22,13 +22,7 @@
 	X(RESET_METHOD_SLOT, "slot")                                                               \
 	X(RESET_METHOD_OTHER, "other")
 
-typedef enum ResetMethod {
-#define X(enumerator, name) enumerator,
-	RESET_METHODS(X)
-#undef X
-		RESET_METHOD_MAX_,
-} ResetMethod;
-DECLARE_STRING_TABLE(reset_method, ResetMethod);
+DECLARE_ENUM(reset_method, ResetMethod, RESET_METHODS, RESET_METHOD_MAX_);
 
 typedef struct ResetTally {
 	uint8_t n[RESET_METHOD_MAX_][RESET_RESULT_MAX_];

@@ -22,13 +22,7 @@
 	X(FENCE_QUARANTINED, "quarantined")
 
 /* From best to worst. */
-typedef enum FenceState {
-#define X(enumerator, name) enumerator,
-	FENCE_STATES(X)
-#undef X
-		FENCE_STATE_MAX_,
-} FenceState;
-DECLARE_STRING_TABLE(fence_state, FenceState);
+DECLARE_ENUM(fence_state, FenceState, FENCE_STATES, FENCE_STATE_MAX_);
 
 /* The ids tell whether the address still means the same board after a boot. */
 typedef struct FenceFunction {

@@ -12,13 +12,7 @@
 	X(FIT_WARNING, "warning") /* slower than it could be, or may fail */                       \
 	X(FIT_ERROR, "error")	  /* it will not work */
 
-typedef enum FitSeverity {
-#define X(enumerator, name) enumerator,
-	FIT_SEVERITIES(X)
-#undef X
-		FIT_SEVERITY_MAX_,
-} FitSeverity;
-DECLARE_STRING_TABLE(fit_severity, FitSeverity);
+DECLARE_ENUM(fit_severity, FitSeverity, FIT_SEVERITIES, FIT_SEVERITY_MAX_);
 
 #define FIT_IDS(X)                                                                                 \
 	X(FIT_BAR_WINDOW, "bar-window")		/* the guest's 64-bit window for BARs */           \
@@ -38,13 +32,7 @@ DECLARE_STRING_TABLE(fit_severity, FitSeverity);
 	X(FIT_NUMA_SPREAD, "numa-spread") /* the GPUs are on several nodes */                      \
 	X(FIT_APPLIED, "applied")
 
-typedef enum FitId {
-#define X(enumerator, name) enumerator,
-	FIT_IDS(X)
-#undef X
-		FIT_ID_MAX_,
-} FitId;
-DECLARE_STRING_TABLE(fit_id, FitId);
+DECLARE_ENUM(fit_id, FitId, FIT_IDS, FIT_ID_MAX_);
 
 typedef struct FitFinding {
 	FitId id;

@@ -14,13 +14,7 @@
 	X(FIT_APPLY, "apply")	/* also write into the definition what helps */                    \
 	X(FIT_STRICT, "strict") /* also refuse to assign: warnings, errors */
 
-typedef enum FitMode {
-#define X(enumerator, name) enumerator,
-	FIT_MODES(X)
-#undef X
-		FIT_MODE_MAX_,
-} FitMode;
-DECLARE_STRING_TABLE(fit_mode, FitMode);
+DECLARE_ENUM(fit_mode, FitMode, FIT_MODES, FIT_MODE_MAX_);
 
 FitReport *fit_check(const FitFacts *facts);
 /* What --numa=apply and --fit=apply would write. */

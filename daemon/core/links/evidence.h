@@ -27,13 +27,7 @@
 	X(WAY_MMIO, "mmio")                                                                        \
 	X(WAY_GUEST, "guest")
 
-typedef enum SightingWay {
-#define X(enumerator, name) enumerator,
-	SIGHTING_WAYS(X)
-#undef X
-		WAY_MAX_,
-} SightingWay;
-DECLARE_STRING_TABLE(sighting_way, SightingWay);
+DECLARE_ENUM(sighting_way, SightingWay, SIGHTING_WAYS, WAY_MAX_);
 
 typedef struct SeenPeer {
 	Bdf bdf _json_(as "address");

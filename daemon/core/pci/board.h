@@ -18,13 +18,7 @@
 	X(NVLINK_BRIDGE, "bridge")   /* a PCIe board with a bridge connector */                    \
 	X(NVLINK_SXM, "sxm")	     /* SXM, superchip: Fabric Manager rules here */
 
-typedef enum NvlinkKind {
-#define X(enumerator, name) enumerator,
-	NVLINK_KINDS(X)
-#undef X
-		NVLINK_KIND_MAX_,
-} NvlinkKind;
-DECLARE_STRING_TABLE(nvlink_kind, NvlinkKind);
+DECLARE_ENUM(nvlink_kind, NvlinkKind, NVLINK_KINDS, NVLINK_KIND_MAX_);
 
 typedef struct Board {
 	const char *name; /* short: "RTX A6000" */

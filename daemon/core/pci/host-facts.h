@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "gpupass/cleanup.h"
+#include "gpupass/string-table.h"
 
 /* The most CPUs that a set can hold; the largest NR_CPUS of the kernel. */
 #define HOST_CPUS_MAX 8192
@@ -38,11 +39,7 @@ typedef struct HostNode {
 	X(CPU_VENDOR_INTEL, "intel")                                                               \
 	X(CPU_VENDOR_AMD, "amd")
 
-typedef enum CpuVendor {
-#define X(enumerator, name) enumerator,
-	CPU_VENDORS(X)
-#undef X
-} CpuVendor;
+NAMED_ENUM(CpuVendor, CPU_VENDORS);
 
 /* Whether the firmware describes an IOMMU of the processor's maker: the ACPI table DMAR or IVRS. */
 #define IOMMU_TABLES(X)                                                                            \
@@ -50,11 +47,7 @@ typedef enum CpuVendor {
 	X(IOMMU_TABLE_NONE, "none")                                                                \
 	X(IOMMU_TABLE_THERE, "there")
 
-typedef enum IommuTable {
-#define X(enumerator, name) enumerator,
-	IOMMU_TABLES(X)
-#undef X
-} IommuTable;
+NAMED_ENUM(IommuTable, IOMMU_TABLES);
 
 typedef struct HostFacts {
 	char *name;		/* the host's own */

@@ -16,13 +16,7 @@
 	X(PCIE_NODE, "NODE")                                                                       \
 	X(PCIE_SYS, "SYS")
 
-typedef enum PcieDistance {
-#define X(enumerator, name) enumerator,
-	PCIE_DISTANCES(X)
-#undef X
-		PCIE_DISTANCE_MAX_,
-} PcieDistance;
-DECLARE_STRING_TABLE(pcie_distance, PcieDistance);
+DECLARE_ENUM(pcie_distance, PcieDistance, PCIE_DISTANCES, PCIE_DISTANCE_MAX_);
 
 /*
  * `n_nodes`: NUMA nodes of the host; 0: not known, or a kernel without NUMA. Firmware often names

@@ -30,13 +30,7 @@ DECLARE_STRING_TABLE(operation, Operation);
 	X(STEP_KEEP, "keep")	 /* write that the group stays on vfio-pci */                      \
 	X(STEP_UNKEEP, "unkeep") /* remove that */
 
-typedef enum StepKind {
-#define X(enumerator, name) enumerator,
-	STEP_KINDS(X)
-#undef X
-		STEP_KIND_MAX_,
-} StepKind;
-DECLARE_STRING_TABLE(step_kind, StepKind);
+DECLARE_ENUM(step_kind, StepKind, STEP_KINDS, STEP_KIND_MAX_);
 
 #define PLAN_RESETS(X)                                                                             \
 	X(PLAN_RESET_NOT, "not")   /* it stays, or no guest can have had it */                     \
@@ -45,13 +39,7 @@ DECLARE_STRING_TABLE(step_kind, StepKind);
 	X(PLAN_RESET_WITH_LEAD, "with lead") /* the leading one's reset is the whole slot's */
 
 /* A function's part in a reset. */
-typedef enum PlanReset {
-#define X(enumerator, name) enumerator,
-	PLAN_RESETS(X)
-#undef X
-		PLAN_RESET_MAX_,
-} PlanReset;
-DECLARE_STRING_TABLE(plan_reset, PlanReset);
+DECLARE_ENUM(plan_reset, PlanReset, PLAN_RESETS, PLAN_RESET_MAX_);
 
 /* What one function is, and what it will be. The undo of a bind restores all of `from`. */
 typedef struct PlanFunction {

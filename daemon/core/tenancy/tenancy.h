@@ -18,13 +18,7 @@
 	X(TENANT_DIRTY, "dirty") /* not reset since its last tenant, or not known to be */
 
 /* From best to worst. */
-typedef enum TenantState {
-#define X(enumerator, name) enumerator,
-	TENANT_STATES(X)
-#undef X
-		TENANT_STATE_MAX_,
-} TenantState;
-DECLARE_STRING_TABLE(tenant_state, TenantState);
+DECLARE_ENUM(tenant_state, TenantState, TENANT_STATES, TENANT_STATE_MAX_);
 
 typedef struct TenantMark {
 	Bdf bdf; /* of the leading function */

@@ -34,13 +34,7 @@
 	X(GUEST_GARBLED, "garbled")		/* the agent's reply is not one */                 \
 	X(GUEST_REFUSED, "refused")		/* libvirt refused to pass the message on */
 
-typedef enum GuestOutcome {
-#define X(enumerator, name) enumerator,
-	GUEST_OUTCOMES(X)
-#undef X
-		GUEST_OUTCOME_MAX_,
-} GuestOutcome;
-DECLARE_STRING_TABLE(guest_outcome, GuestOutcome);
+DECLARE_ENUM(guest_outcome, GuestOutcome, GUEST_OUTCOMES, GUEST_OUTCOME_MAX_);
 
 typedef struct GuestRun {
 	GuestOutcome outcome;

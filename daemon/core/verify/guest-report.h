@@ -26,13 +26,7 @@
 	X(GUEST_STAGE_REBOOT, "reboot-needed")                                                     \
 	X(GUEST_STAGE_CHECKED, "checked")
 
-typedef enum GuestStage {
-#define X(enumerator, name) enumerator,
-	GUEST_STAGES(X)
-#undef X
-		GUEST_STAGE_MAX_,
-} GuestStage;
-DECLARE_STRING_TABLE(guest_stage, GuestStage);
+DECLARE_ENUM(guest_stage, GuestStage, GUEST_STAGES, GUEST_STAGE_MAX_);
 
 /* Whether the report is about the machine as it runs now. */
 #define GUEST_REPORT_STATES(X)                                                                     \
@@ -43,13 +37,7 @@ DECLARE_STRING_TABLE(guest_stage, GuestStage);
 	X(GUEST_REPORT_EARLIER_BOOT, "earlier-boot")                                               \
 	X(GUEST_REPORT_CURRENT, "current")
 
-typedef enum GuestReportState {
-#define X(enumerator, name) enumerator,
-	GUEST_REPORT_STATES(X)
-#undef X
-		GUEST_REPORT_STATE_MAX_,
-} GuestReportState;
-DECLARE_STRING_TABLE(guest_report_state, GuestReportState);
+DECLARE_ENUM(guest_report_state, GuestReportState, GUEST_REPORT_STATES, GUEST_REPORT_STATE_MAX_);
 
 typedef struct GuestReport {
 	GuestReportState state;

@@ -28,13 +28,7 @@
 	X(WORKLOAD_SLOW, "slow")                                                                   \
 	X(WORKLOAD_WRONG, "wrong") /* data arrived wrong */
 
-typedef enum WorkloadVerdict {
-#define X(enumerator, name) enumerator,
-	WORKLOAD_VERDICTS(X)
-#undef X
-		WORKLOAD_VERDICT_MAX_,
-} WorkloadVerdict;
-DECLARE_STRING_TABLE(workload_verdict, WorkloadVerdict);
+DECLARE_ENUM(workload_verdict, WorkloadVerdict, WORKLOAD_VERDICTS, WORKLOAD_VERDICT_MAX_);
 
 #define WORKLOAD_CAUSES(X)                                                                         \
 	X(WORKLOAD_NOTHING, "none")                                                                \
@@ -55,13 +49,7 @@ DECLARE_STRING_TABLE(workload_verdict, WorkloadVerdict);
 	X(WORKLOAD_BELOW, "below-threshold")                                                       \
 	X(WORKLOAD_WRONG_DATA, "wrong-data")
 
-typedef enum WorkloadCause {
-#define X(enumerator, name) enumerator,
-	WORKLOAD_CAUSES(X)
-#undef X
-		WORKLOAD_CAUSE_MAX_,
-} WorkloadCause;
-DECLARE_STRING_TABLE(workload_cause, WorkloadCause);
+DECLARE_ENUM(workload_cause, WorkloadCause, WORKLOAD_CAUSES, WORKLOAD_CAUSE_MAX_);
 
 /* Copies from one GPU of the group to another. */
 typedef struct WorkloadPath {

@@ -53,13 +53,7 @@ int smi_parse_gpus(const char *text, size_t size, SmiGpus *ret, unsigned *ret_ba
 	X(SMI_PATH_SYS, "SYS")                                                                     \
 	X(SMI_PATH_SOC, "SOC") /* SYS, before driver 384 */
 
-typedef enum SmiPath {
-#define X(enumerator, name) enumerator,
-	SMI_PATHS(X)
-#undef X
-		SMI_PATH_MAX_,
-} SmiPath;
-DECLARE_STRING_TABLE(smi_path, SmiPath);
+DECLARE_ENUM(smi_path, SmiPath, SMI_PATHS, SMI_PATH_MAX_);
 
 /* What `topo -p2p n` says about peer-to-peer over NVLink. */
 #define SMI_PEERS(X)                                                                               \
@@ -73,13 +67,7 @@ DECLARE_STRING_TABLE(smi_path, SmiPath);
 	X(SMI_PEER_DR, "DR")   /* disabled by a setting of the driver (regkey) */                  \
 	X(SMI_PEER_U, "U")     /* unknown */
 
-typedef enum SmiPeer {
-#define X(enumerator, name) enumerator,
-	SMI_PEERS(X)
-#undef X
-		SMI_PEER_MAX_,
-} SmiPeer;
-DECLARE_STRING_TABLE(smi_peer, SmiPeer);
+DECLARE_ENUM(smi_peer, SmiPeer, SMI_PEERS, SMI_PEER_MAX_);
 
 typedef struct SmiCell {
 	uint8_t kind;  /* SmiPath or SmiPeer */

@@ -49,13 +49,7 @@ DECLARE_STRING_TABLE(verdict, Verdict);
 	X(VERIFY_NO_PEER, "no-peer-access")                                                        \
 	X(VERIFY_NO_EXPECTATION, "board-not-known") /* how many links it should have */
 
-typedef enum VerifyCause {
-#define X(enumerator, name) enumerator,
-	VERIFY_CAUSES(X)
-#undef X
-		VERIFY_CAUSE_MAX_,
-} VerifyCause;
-DECLARE_STRING_TABLE(verify_cause, VerifyCause);
+DECLARE_ENUM(verify_cause, VerifyCause, VERIFY_CAUSES, VERIFY_CAUSE_MAX_);
 
 /* How the guest's GPUs were matched to the group's. */
 #define VERIFY_MATCHES(X)                                                                          \
@@ -65,13 +59,7 @@ DECLARE_STRING_TABLE(verify_cause, VerifyCause);
 	  "address")		       /* the guest's addresses are those of the domain's XML */   \
 	X(VERIFY_MATCH_COUNT, "count") /* the domain has no other GPUs; in order of address */
 
-typedef enum VerifyMatch {
-#define X(enumerator, name) enumerator,
-	VERIFY_MATCHES(X)
-#undef X
-		VERIFY_MATCH_MAX_,
-} VerifyMatch;
-DECLARE_STRING_TABLE(verify_match, VerifyMatch);
+DECLARE_ENUM(verify_match, VerifyMatch, VERIFY_MATCHES, VERIFY_MATCH_MAX_);
 
 /* A GPU of the running domain; the group's come first. Borrowed. */
 typedef struct VerifyGpu {

@@ -29,13 +29,7 @@ typedef struct DriverTarget {
 	X(DRIVER_PHASE_PROBE, "probe")                                                             \
 	X(DRIVER_PHASE_VERIFY, "verify")
 
-typedef enum DriverPhase {
-#define X(enumerator, name) enumerator,
-	DRIVER_PHASES(X)
-#undef X
-		DRIVER_PHASE_MAX_,
-} DriverPhase;
-DECLARE_STRING_TABLE(driver_phase, DriverPhase);
+DECLARE_ENUM(driver_phase, DriverPhase, DRIVER_PHASES, DRIVER_PHASE_MAX_);
 
 typedef struct DriverResult {
 	int error;	   /* 0 or -errno */

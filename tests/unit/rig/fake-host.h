@@ -29,13 +29,7 @@
 	X(FAKE_PERSISTENCE, "persistence")                                                         \
 	X(FAKE_SET_PERSISTENCE, "set_persistence")
 
-typedef enum FakeOp {
-#define X(enumerator, name) enumerator,
-	FAKE_OPS(X)
-#undef X
-		FAKE_OP_MAX_,
-} FakeOp;
-DECLARE_STRING_TABLE(fake_op, FakeOp);
+DECLARE_ENUM(fake_op, FakeOp, FAKE_OPS, FAKE_OP_MAX_);
 
 typedef struct FakeHost FakeHost;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "rig/temp-dir.h"
-#include "store/kept.h"
+#include "store/assignments.h"
 #include "util/file.h"
 #include "util/text.h"
 
@@ -60,7 +60,7 @@ static char *listing(KeptStore *store)
 	_cleanup_(assignments_freep) Assignments *all = calloc(1, sizeof(Assignments));
 	_cleanup_strv_ char **lines = NULL;
 
-	kept_store_load(store, all);
+	records_load(store, kept_take, all);
 	for (size_t i = 0; i < all->n_kept; i++)
 		strv_appendf(&lines, "%s %s %s", all->kept[i]->file, all->kept[i]->group_name,
 			     kept_why_to_string(all->kept[i]->kept));

@@ -13,11 +13,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "topology/layout.h"
-#include "topology/matrix.h"
-#include "topology/svg-text.h"
 #include "topology/svg.h"
-#include "topology/tree.h"
 
 static const char *const names[] = { "lone-4090", "pair",    "candidates", "quad",
 				     "eight",	  "sixteen", "odd" };

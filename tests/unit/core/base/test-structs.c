@@ -14,12 +14,7 @@
 	X(COLOUR_RED, "red")                                                                       \
 	X(COLOUR_BLUE, "blue")
 
-typedef enum Colour {
-#define X(enumerator, name) enumerator,
-	COLOURS(X)
-#undef X
-		COLOUR_MAX_,
-} Colour;
+NAMED_ENUM(Colour, COLOURS, COLOUR_MAX_);
 
 typedef struct Wheel {
 	Bdf bdf;

@@ -1,14 +1,110 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "topology/tree.h"
-
+/*
+ * In text: the matrix of `nvidia-smi topo -m`, for drivers of every kind; and the tree of NUMA nodes,
+ * the bridges below them, the GPUs below those, and which of them are linked.
+ */
 #include <string.h>
 
 #include "base/table.h"
 #include "base/text.h"
-#include "topology/matrix.h"
+#include "topology/model.h"
 #include "util/xalloc.h"
 
-static const Column columns[] = {
+/* Of its state. */
+static Colour state_colour(const TopologyGpu *gpu)
+{
+	static const Colour colours[LOOK_MAX_] = {
+		[LOOK_HELD] = COLOUR_GOOD,     [LOOK_MOVING] = COLOUR_MOVING,
+		[LOOK_UNSURE] = COLOUR_MOVING, [LOOK_BAD] = COLOUR_BAD,
+		[LOOK_CLOSED] = COLOUR_BAD,
+	};
+
+	return colours[gpu->look];
+}
+
+/* Of a node or an IOMMU group; "-" for none. */
+static char *number_text(int number)
+{
+	return number < 0 ? xstrdup("-") : strf("%d", number);
+}
+
+/* ---- the matrix ---- */
+
+/* Columns besides the n of the matrix. */
+static const Column before[] = { { "", 0 }, { "ADDRESS", 0 } };
+static const Column behind[] = {
+	{ "CPU AFFINITY", 0 },
+	{ "NUMA", 0 },
+	{ "IOMMU", 0 },
+	{ "GROUP", COLUMN_COLOUR },
+};
+
+static void add_row(Table *table, const Topology *t, char *const *labels, size_t row)
+{
+	const TopologyGpu *gpu = &t->gpus[row];
+	const TopologyGroup *group = topology_group(t, gpu);
+	const TopologyNode *node = topology_node(t, gpu->numa_node);
+	_cleanup_free_ char *numa = number_text(gpu->numa_node);
+	_cleanup_free_ char *iommu = number_text(gpu->iommu_group);
+	_cleanup_free_ const char **cells =
+		xcalloc(t->n_gpus + ELEMENTS(before) + ELEMENTS(behind), sizeof(*cells));
+	size_t n = 0;
+
+	cells[n++] = labels[row];
+	cells[n++] = gpu->address;
+	for (size_t column = 0; column < t->n_gpus; column++)
+		cells[n++] = topology_cell(t, row, column);
+	cells[n++] = node && *node->cpus ? node->cpus : "-";
+	cells[n++] = numa;
+	cells[n++] = iommu;
+	cells[n++] = group ? group->name : "-";
+	table_row(table, cells, state_colour(gpu), NULL);
+}
+
+static void print_legend(const Terminal *t)
+{
+	fputs("\nLegend:\n"
+	      "  X     the GPU itself\n"
+	      "  NV#   # NVLinks; NV#? is what the board has, where nothing was observed\n"
+	      "  PIX   at most one PCIe switch between the two\n"
+	      "  PXB   several PCIe switches, no host bridge\n"
+	      "  PHB   one PCIe host bridge\n"
+	      "  NODE  several host bridges of one NUMA node\n"
+	      "  SYS   across NUMA nodes\n",
+	      t->stream);
+}
+
+void topology_print_matrix(const Terminal *t, const Topology *topology, bool legend)
+{
+	/* The matrix is never cut: half of it would mislead. */
+	Terminal whole = *t;
+	_cleanup_(table_freep) Table *table = NULL;
+	_cleanup_strv_ char **labels = NULL;
+	_cleanup_free_ Column *columns = NULL;
+	size_t n = 0;
+
+	whole.width = 0;
+	for (size_t i = 0; i < topology->n_gpus; i++)
+		strv_appendf(&labels, "GPU%zu", i);
+	columns = xcalloc(topology->n_gpus + ELEMENTS(before) + ELEMENTS(behind), sizeof(*columns));
+	for (size_t i = 0; i < ELEMENTS(before); i++)
+		columns[n++] = before[i];
+	for (size_t i = 0; i < topology->n_gpus; i++)
+		columns[n++] = (Column){ labels[i], 0 };
+	for (size_t i = 0; i < ELEMENTS(behind); i++)
+		columns[n++] = behind[i];
+	/* The headings are the second axis, not a legend. */
+	table = table_new(&whole, columns, n, true);
+	for (size_t i = 0; i < topology->n_gpus; i++)
+		add_row(table, topology, labels, i);
+	table_print(table);
+	if (legend)
+		print_legend(t);
+}
+
+/* ---- the tree ---- */
+
+static const Column tree_columns[] = {
 	{ "DEVICE", COLUMN_TREE },  { "MODEL", 0 }, { "DRIVER", 0 }, { "IOMMU", 0 },
 	{ "STATE", COLUMN_COLOUR }, { "LINK", 0 },
 };
@@ -250,17 +346,17 @@ static TableRow *add_line(const Tree *tree, Table *table, size_t i, TableRow *pa
 
 	if (line->gpu) {
 		driver = *line->gpu->driver ? line->gpu->driver : "none";
-		iommu = topology_number(line->gpu->iommu_group);
+		iommu = number_text(line->gpu->iommu_group);
 	} else {
 		iommu = xstrdup("");
 	}
 	return table_row(table, (const char *const[]){ device, model, driver, iommu, state, link },
-			 line->gpu ? topology_colour(line->gpu) : COLOUR_NONE, parent);
+			 line->gpu ? state_colour(line->gpu) : COLOUR_NONE, parent);
 }
 
 static Table *make_table(const Tree *tree, const Terminal *t, bool headings)
 {
-	Table *table = table_new(t, columns, ELEMENTS(columns), headings);
+	Table *table = table_new(t, tree_columns, ELEMENTS(tree_columns), headings);
 	_cleanup_free_ TableRow **parents = xcalloc(tree->n_lines + 1, sizeof(TableRow *));
 
 	for (size_t i = 0; i < tree->n_lines; i++) {
