@@ -16,7 +16,8 @@
 	X(SYMPTOM_NO_P2P, "no-p2p")	  /* peer-to-peer is disabled */                           \
 	X(SYMPTOM_SLOW, "slow")		  /* low bandwidth */
 
-DECLARE_ENUM(doctor_symptom, DoctorSymptom, DOCTOR_SYMPTOMS, DOCTOR_SYMPTOM_MAX_); /* also means: none was given */
+DECLARE_ENUM(doctor_symptom, DoctorSymptom, DOCTOR_SYMPTOMS,
+	     DOCTOR_SYMPTOM_MAX_); /* also means: none was given */
 
 /*
  * Runs every check and returns the report, schema org.gpupass1.doctor/1:
