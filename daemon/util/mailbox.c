@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/eventfd.h>
 
+#include "util/mutex.h"
 #include "util/xalloc.h"
 
 typedef struct Letter Letter;
@@ -31,7 +32,7 @@ int mailbox_new(Mailbox **ret)
 {
 	Mailbox *mailbox = xcalloc(1, sizeof(Mailbox));
 
-	mailbox->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	mailbox->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
 	if (mailbox->event_fd < 0) {
 		int r = -errno;
 
@@ -82,27 +83,31 @@ void mailbox_post(Mailbox *mailbox, MailboxCallback deliver, void *data)
 	post(letter_new(mailbox, NULL, deliver, data));
 }
 
+static Letter *take_first(Mailbox *mailbox)
+{
+	MUTEX_HOLD(&mailbox->lock);
+	Letter *letter = mailbox->first;
+
+	mailbox->first = letter->next;
+	if (!mailbox->first)
+		mailbox->last = NULL;
+	return letter;
+}
+
 void mailbox_dispatch(Mailbox *mailbox)
 {
 	Letter *letter;
-	uint64_t count;
-	bool ended = false;
+	uint64_t one;
+	bool ended;
 
-	if (read(mailbox->event_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+	/* A letter is in the list before it is counted. */
+	if (read(mailbox->event_fd, &one, sizeof(one)) < 0)
 		return;
-	pthread_mutex_lock(&mailbox->lock);
-	letter = mailbox->first;
-	mailbox->first = mailbox->last = NULL;
-	pthread_mutex_unlock(&mailbox->lock);
-	while (letter) {
-		Letter *next = letter->next;
-
-		letter->deliver(letter->data);
-		mailbox->running -= letter->work != NULL;
-		ended |= letter->work != NULL;
-		free(letter);
-		letter = next;
-	}
+	letter = take_first(mailbox);
+	letter->deliver(letter->data);
+	ended = letter->work != NULL;
+	mailbox->running -= ended;
+	free(letter);
 	if (ended && mailbox->running == 0 && mailbox->quiet)
 		mailbox->quiet(mailbox->quiet_data);
 }
