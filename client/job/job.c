@@ -318,7 +318,7 @@ static void watch_clear(Watch *w)
 
 int job_print_json(Client *c, const Job *job)
 {
-	json_t *document = json_job(job);
+	json_t *document = json_of_object(OBJECT_JOB, job);
 
 	json_set(document, "schema", json_text(GPUPASS_SCHEMA_JOB));
 	return json_print(c, document);
@@ -425,7 +425,7 @@ static int tell_failed(Client *c, const Job *job)
 		failure->code = GPUPASS_EXIT_ROLLBACK_INCOMPLETE;
 	r = client_fail(c, failure);
 	if (c->options->json != JSON_OFF)
-		c->failed_job = json_job(job);
+		c->failed_job = json_of_object(OBJECT_JOB, job);
 	return r;
 }
 

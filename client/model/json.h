@@ -13,11 +13,6 @@
 /* Events of `gpupass monitor`, one document a line. */
 #define SCHEMA_EVENT "org.gpupass1.event/1"
 
-json_t *json_manager(const Manager *manager);
-json_t *json_group(const Group *group);
-json_t *json_gpu(const World *w, const Gpu *gpu);
-json_t *json_assignment(const Assignment *assignment);
-json_t *json_job(const Job *job);
-
+json_t *json_of_object(ObjectKind kind, const void *object);
 json_t *json_groups(const World *w);
 json_t *json_jobs(const World *w);

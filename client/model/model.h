@@ -20,88 +20,39 @@ DECLARE_STRING_TABLE(job_state, JobState);
 DECLARE_STRING_TABLE(step_state, StepState);
 DECLARE_STRING_TABLE(operation, Operation);
 
-/* The C type of each PropertyType. */
-#define MODEL_TYPE_STRING char *
-#define MODEL_TYPE_LINES char *
-#define MODEL_TYPE_STRINGS char **
-#define MODEL_TYPE_PATH char *
-#define MODEL_TYPE_PATHS char **
-#define MODEL_TYPE_BOOL bool
-#define MODEL_TYPE_UINT16 uint16_t
-#define MODEL_TYPE_UINT32 uint32_t
-#define MODEL_TYPE_INT32 int32_t
-#define MODEL_TYPE_UINT64 uint64_t
-#define MODEL_TYPE_INT32S IntList
-#define MODEL_TYPE_UINT64S SizeList
-#define MODEL_TYPE_FUNCTIONS FunctionList
-#define MODEL_TYPE_STEPS StepList
-#define MODEL_TYPE_EVIDENCE EvidenceList
-
-/* For the lists of gpupass/properties.h: a member of a structure, and of an object. */
-#define MODEL_ITEM_MEMBER(S, TYPE, member) MODEL_TYPE_##TYPE member;
-#define MODEL_MEMBER(S, Name, TYPE, member, MODE, NEED) MODEL_TYPE_##TYPE member;
-
-typedef struct IntList {
-	int32_t *items;
-	size_t n_items;
-} IntList;
-
-typedef struct SizeList {
-	uint64_t *items;
-	size_t n_items;
-} SizeList;
-
-typedef struct Function {
-	GPUPASS_FUNCTION_MEMBERS(MODEL_ITEM_MEMBER, )
-} Function;
-
-typedef struct FunctionList {
-	Function *items;
-	size_t n_items;
-} FunctionList;
-
-typedef struct Step {
-	GPUPASS_STEP_MEMBERS(MODEL_ITEM_MEMBER, )
-} Step;
-
-typedef struct StepList {
-	Step *items;
-	size_t n_items;
-} StepList;
-
-typedef struct Evidence {
-	GPUPASS_EVIDENCE_MEMBERS(MODEL_ITEM_MEMBER, )
-} Evidence;
-
-typedef struct EvidenceList {
-	Evidence *items;
-	size_t n_items;
-} EvidenceList;
+typedef BusFunction Function;
+typedef BusStep Step;
+typedef BusEvidence Evidence;
 
 /* The path comes first in every kind. */
 typedef struct Manager {
 	char *path;
-	GPUPASS_MANAGER_PROPERTIES(MODEL_MEMBER, )
+#define MANAGER_PROPERTY PROPERTY_MEMBER
+#include "gpupass/interfaces.h"
 } Manager;
 
 typedef struct Group {
 	char *path;
-	GPUPASS_GROUP_PROPERTIES(MODEL_MEMBER, )
+#define GROUP_PROPERTY PROPERTY_MEMBER
+#include "gpupass/interfaces.h"
 } Group;
 
 typedef struct Gpu {
 	char *path;
-	GPUPASS_GPU_PROPERTIES(MODEL_MEMBER, )
+#define GPU_PROPERTY PROPERTY_MEMBER
+#include "gpupass/interfaces.h"
 } Gpu;
 
 typedef struct Assignment {
 	char *path;
-	GPUPASS_ASSIGNMENT_PROPERTIES(MODEL_MEMBER, )
+#define ASSIGNMENT_PROPERTY PROPERTY_MEMBER
+#include "gpupass/interfaces.h"
 } Assignment;
 
 typedef struct Job {
 	char *path;
-	GPUPASS_JOB_PROPERTIES(MODEL_MEMBER, )
+#define JOB_PROPERTY PROPERTY_MEMBER
+#include "gpupass/interfaces.h"
 } Job;
 
 typedef enum ObjectKind {

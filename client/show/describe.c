@@ -66,7 +66,7 @@ char *number_text(int32_t value)
 	return value < 0 ? xstrdup("-") : strf("%" PRId32, value);
 }
 
-char *numbers_text(const IntList *list)
+char *numbers_text(const BusInt32s *list)
 {
 	_cleanup_strv_ char **texts = NULL;
 

@@ -12,7 +12,7 @@ char *group_summary(const Terminal *t, const Group *group);
 /* "assigned to vm42" */
 char *group_state_text(const Group *group);
 /* "33,41"; each number once; "-" when none is known. */
-char *numbers_text(const IntList *list);
+char *numbers_text(const BusInt32s *list);
 char *number_text(int32_t value);
 /* "no NVLink", "SXM", "unknown board" for a GPU in no group. */
 const char *gpu_exclusion(const Gpu *gpu);

@@ -324,7 +324,8 @@ static int print_declared(Client *c, const char *path)
 		return r;
 	if (c->options->json != JSON_OFF)
 		return json_print(c, json_build("{s:s, s:o, s:[]}", "schema", GPUPASS_SCHEMA_SHOW,
-						"group", json_group(&group), "gpus"));
+						"group", json_of_object(OBJECT_GROUP, &group),
+						"gpus"));
 	gpus = strv_join(group.gpu_addresses, ", ");
 	if (!c->options->quiet)
 		fprintf(c->err.stream, "Declared %s: %s; it is %s\n", group.name, gpus,

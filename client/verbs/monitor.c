@@ -116,7 +116,7 @@ static int tell_job(Monitor *m, const Job *job, const char *what, const char *re
 	return tell(m,
 		    json_build("{s:s, s:s, s:s, s:o}", "schema", SCHEMA_EVENT, "event",
 			       *result ? "job-removed" : "job-new", "result", result, "job",
-			       json_job(job)),
+			       json_of_object(OBJECT_JOB, job)),
 		    text);
 }
 
@@ -127,7 +127,7 @@ static int tell_state(Monitor *m)
 
 	for (size_t i = 0; i < m->world.n_jobs; i++)
 		if (!job_is_over(&m->world.jobs[i]))
-			json_append(jobs, json_job(&m->world.jobs[i]));
+			json_append(jobs, json_of_object(OBJECT_JOB, &m->world.jobs[i]));
 	return tell(m,
 		    json_build("{s:s, s:s, s:o, s:o}", "schema", SCHEMA_EVENT, "event", "state",
 			       "groups", json_groups(&m->world), "jobs", jobs),

@@ -136,7 +136,7 @@ static int print_gpu(Client *c, const World *w, const Gpu *gpu)
 /* The GPU with its facts; null if the device could not be read, or the user may not read it. */
 static int gpu_json(Client *c, const World *w, const Gpu *gpu, json_t **ret)
 {
-	_cleanup_(json_decrefp) json_t *document = json_gpu(w, gpu);
+	_cleanup_(json_decrefp) json_t *document = json_of_object(OBJECT_GPU, gpu);
 	json_t *facts = NULL;
 	int r;
 
@@ -189,8 +189,9 @@ static int show_group(Client *c, const World *w, const Group *group)
 	}
 	if (r < 0 || !json)
 		return r;
-	return json_print(c, json_build("{s:s, s:o, s:o}", "schema", GPUPASS_SCHEMA_SHOW, "group",
-					json_group(group), "gpus", TAKE_PTR(gpus)));
+	return json_print(c,
+			  json_build("{s:s, s:o, s:o}", "schema", GPUPASS_SCHEMA_SHOW, "group",
+				     json_of_object(OBJECT_GROUP, group), "gpus", TAKE_PTR(gpus)));
 }
 
 int verb_show(Client *c, char *const *arguments, _unused_ size_t n_arguments)

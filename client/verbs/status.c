@@ -105,16 +105,16 @@ static int status_json(Client *c, const World *w, const Wanted *wanted, const Sh
 	json_t *groups = json_array(), *assignments = json_array(), *jobs = json_array();
 
 	for (size_t i = 0; i < s->n_groups; i++)
-		json_append(groups, json_group(s->groups[i]));
+		json_append(groups, json_of_object(OBJECT_GROUP, s->groups[i]));
 	for (size_t i = 0; i < s->n_assignments; i++)
-		json_append(assignments, json_assignment(s->assignments[i]));
+		json_append(assignments, json_of_object(OBJECT_ASSIGNMENT, s->assignments[i]));
 	for (size_t i = 0; i < w->n_jobs; i++)
 		if (job_wanted(&w->jobs[i], wanted))
-			json_append(jobs, json_job(&w->jobs[i]));
+			json_append(jobs, json_of_object(OBJECT_JOB, &w->jobs[i]));
 	return json_print(c,
 			  json_build("{s:s, s:o, s:o, s:o, s:o}", "schema", GPUPASS_SCHEMA_STATUS,
-				     "manager", json_manager(&w->manager), "groups", groups,
-				     "assignments", assignments, "jobs", jobs));
+				     "manager", json_of_object(OBJECT_MANAGER, &w->manager),
+				     "groups", groups, "assignments", assignments, "jobs", jobs));
 }
 
 static size_t count_state(const World *w, const char *state)

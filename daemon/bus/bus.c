@@ -64,14 +64,9 @@ static void show(Face *f, Collection *c, void (*collect)(const Face *, ShownObje
 /* What is other than `before`. */
 static void tell_manager(Face *f, const ManagerView *before)
 {
-	char *names[8] = { NULL };
-	size_t n = 0;
+	_cleanup_free_ char **names = view_differences(manager_properties, before, &f->shown);
 
-	for (size_t i = 0; i < n_manager_fields && n < ELEMENTS(names) - 1; i++)
-		if (manager_fields[i].changes &&
-		    !field_equal(&manager_fields[i], before, &f->shown))
-			names[n++] = (char *)manager_fields[i].name;
-	if (n == 0 || !f->told)
+	if (!names || !f->told)
 		return;
 	sd_bus_emit_properties_changed_strv(f->bus, GPUPASS_PATH_ROOT, GPUPASS_IFACE_MANAGER,
 					    names);
@@ -85,7 +80,7 @@ static void show_manager(Face *f)
 	f->shown = (ManagerView){ 0 };
 	manager_view_fill(f->manager, &f->shown);
 	tell_manager(f, &before);
-	fields_clear(manager_fields, n_manager_fields, &before);
+	view_clear(manager_properties, &before);
 }
 
 /* Whether it is told what changes from now on, and what changed while it was not. */
@@ -160,19 +155,6 @@ static void on_audit_written(void *userdata)
 
 /* ---- life ---- */
 
-static Collection collection(sd_bus *bus, const char *prefix, const char *interface,
-			     const Field *fields, size_t n_fields, size_t view_size)
-{
-	return (Collection){
-		.bus = bus,
-		.prefix = prefix,
-		.interface = interface,
-		.fields = fields,
-		.n_fields = n_fields,
-		.view_size = view_size,
-	};
-}
-
 /*
  * Methods need the face. They find the view by the path. A call that polkit has permitted reaches
  * its handler even if the object has gone meanwhile: only there the permission is taken, and the
@@ -199,18 +181,23 @@ static int on_message(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *
 	return 0;
 }
 
+#define COLLECTION(Prefix, Interface, Vtable, View)                                                \
+	(Collection)                                                                               \
+	{                                                                                          \
+		.bus = f->bus, .prefix = (Prefix), .interface = (Interface), .vtable = (Vtable),   \
+		.view_size = sizeof(View)                                                          \
+	}
+
 static int register_all(Face *f)
 {
 	int r;
 
-	f->groups = collection(f->bus, GPUPASS_PATH_GROUPS, GPUPASS_IFACE_GROUP, group_fields,
-			       n_group_fields, sizeof(GroupView));
-	f->gpus = collection(f->bus, GPUPASS_PATH_GPUS, GPUPASS_IFACE_GPU, gpu_fields, n_gpu_fields,
-			     sizeof(GpuView));
-	f->assignments = collection(f->bus, GPUPASS_PATH_ASSIGNMENTS, GPUPASS_IFACE_ASSIGNMENT,
-				    assignment_fields, n_assignment_fields, sizeof(AssignmentView));
-	f->jobs = collection(f->bus, GPUPASS_PATH_JOBS, GPUPASS_IFACE_JOB, job_fields, n_job_fields,
-			     sizeof(JobView));
+	f->groups =
+		COLLECTION(GPUPASS_PATH_GROUPS, GPUPASS_IFACE_GROUP, group_properties, GroupView);
+	f->gpus = COLLECTION(GPUPASS_PATH_GPUS, GPUPASS_IFACE_GPU, gpu_properties, GpuView);
+	f->assignments = COLLECTION(GPUPASS_PATH_ASSIGNMENTS, GPUPASS_IFACE_ASSIGNMENT,
+				    assignment_properties, AssignmentView);
+	f->jobs = COLLECTION(GPUPASS_PATH_JOBS, GPUPASS_IFACE_JOB, job_properties, JobView);
 	r = sd_bus_add_object_manager(f->bus, NULL, GPUPASS_PATH_ROOT);
 	if (r >= 0)
 		r = sd_bus_add_object_vtable(f->bus, NULL, GPUPASS_PATH_ROOT, GPUPASS_IFACE_MANAGER,
@@ -219,16 +206,16 @@ static int register_all(Face *f)
 		r = sd_bus_add_object_vtable(f->bus, NULL, GPUPASS_PATH_ROOT, GPUPASS_IFACE_MANAGER,
 					     manager_properties, &f->shown);
 	if (r >= 0)
-		r = collection_register(&f->groups, group_properties);
+		r = collection_register(&f->groups);
 	if (r >= 0)
-		r = collection_register(&f->gpus, gpu_properties);
+		r = collection_register(&f->gpus);
 	if (r >= 0)
 		r = sd_bus_add_fallback_vtable(f->bus, NULL, GPUPASS_PATH_GPUS, GPUPASS_IFACE_GPU,
 					       gpu_methods, find_face, f);
 	if (r >= 0)
-		r = collection_register(&f->assignments, assignment_properties);
+		r = collection_register(&f->assignments);
 	if (r >= 0)
-		r = collection_register(&f->jobs, job_properties);
+		r = collection_register(&f->jobs);
 	if (r >= 0)
 		r = sd_bus_add_filter(f->bus, NULL, on_message, f);
 	return r;
@@ -305,7 +292,7 @@ static void face_clear(Face *f)
 	collection_clear(&f->gpus);
 	collection_clear(&f->assignments);
 	collection_clear(&f->jobs);
-	fields_clear(manager_fields, n_manager_fields, &f->shown);
+	view_clear(manager_properties, &f->shown);
 	lookups_forget(f);
 	sd_bus_slot_unref(f->name);
 	polkit_free(f->polkit);

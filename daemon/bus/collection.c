@@ -3,9 +3,102 @@
 
 #include <string.h>
 
+#include "util/bus-value.h"
 #include "util/grow.h"
 #include "util/log.h"
 #include "util/text.h"
+
+/* ---- views ---- */
+
+static int append(sd_bus_message *m, const char *signature, const void *at);
+
+static int append_list(sd_bus_message *m, const char *item, const void *list)
+{
+	const BusItems items = bus_items(list);
+	size_t size = bus_value_size(item);
+	int r = sd_bus_message_open_container(m, 'a', item);
+
+	for (size_t i = 0; r >= 0 && i < items.n_items; i++)
+		r = append(m, item, items.items + i * size);
+	return r < 0 ? r : sd_bus_message_close_container(m);
+}
+
+static int append_texts(sd_bus_message *m, const char *item, char *const *texts)
+{
+	int r = sd_bus_message_open_container(m, 'a', item);
+
+	for (; r >= 0 && texts && *texts; texts++)
+		r = sd_bus_message_append_basic(m, *item, *texts);
+	return r < 0 ? r : sd_bus_message_close_container(m);
+}
+
+static int append_structure(sd_bus_message *m, const char *signature, const char *at)
+{
+	_cleanup_free_ char *members = xstrndup(signature + 1, strlen(signature) - 2);
+	int r = sd_bus_message_open_container(m, 'r', members);
+	size_t end = 0;
+
+	for (const char *type = members; r >= 0 && *type; type++)
+		r = append(m, type, at + bus_member_place(*type, &end));
+	return r < 0 ? r : sd_bus_message_close_container(m);
+}
+
+static int append(sd_bus_message *m, const char *signature, const void *at)
+{
+	if (bus_is_text(*signature))
+		return sd_bus_message_append_basic(m, *signature, *(const char *const *)at);
+	if (*signature == '(')
+		return append_structure(m, signature, at);
+	if (*signature != 'a')
+		return sd_bus_message_append_basic(m, *signature, at);
+	return bus_is_text(signature[1]) ? append_texts(m, signature + 1, *(char *const *const *)at)
+					 : append_list(m, signature + 1, at);
+}
+
+int view_get(sd_bus *bus, const char *path, const char *interface, const char *property,
+	     sd_bus_message *reply, void *userdata, sd_bus_error *error)
+{
+	/* Of the variant that is open. */
+	_cleanup_free_ char *signature = xstrdup(sd_bus_message_get_signature(reply, false));
+
+	return append(reply, signature, userdata);
+}
+
+/* The next property of a vtable, behind this row; NULL: there is none. */
+static const sd_bus_vtable *next_property(const sd_bus_vtable *row)
+{
+	do
+		row++;
+	while (row->type != _SD_BUS_VTABLE_PROPERTY && row->type != _SD_BUS_VTABLE_END);
+	return row->type == _SD_BUS_VTABLE_END ? NULL : row;
+}
+
+char **view_differences(const sd_bus_vtable *vtable, const void *before, const void *after)
+{
+	char **names = NULL;
+	size_t n = 0;
+
+	for (const sd_bus_vtable *row = vtable; (row = next_property(row));) {
+		size_t offset = row->x.property.offset;
+
+		if (!(row->flags & SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE) ||
+		    bus_value_equal(row->x.property.signature, (const char *)before + offset,
+				    (const char *)after + offset))
+			continue;
+		names = xreallocarray(names, n + 2, sizeof(char *));
+		names[n++] = (char *)row->x.property.member;
+		names[n] = NULL;
+	}
+	return names;
+}
+
+void view_clear(const sd_bus_vtable *vtable, void *view)
+{
+	for (const sd_bus_vtable *row = vtable; (row = next_property(row));)
+		bus_value_clear(row->x.property.signature, (char *)view + row->x.property.offset);
+}
+
+/* ---- sets of them ---- */
 
 static const ShownObject *find(const ShownObjects *set, const char *path)
 {
@@ -39,10 +132,10 @@ static int enumerate(sd_bus *bus, const char *prefix, void *userdata, char ***re
 	return 0;
 }
 
-int collection_register(Collection *c, const sd_bus_vtable *vtable)
+int collection_register(Collection *c)
 {
-	int r = sd_bus_add_fallback_vtable(c->bus, NULL, c->prefix, c->interface, vtable, find_view,
-					   c);
+	int r = sd_bus_add_fallback_vtable(c->bus, NULL, c->prefix, c->interface, c->vtable,
+					   find_view, c);
 
 	return r < 0 ? r : sd_bus_add_node_enumerator(c->bus, NULL, c->prefix, enumerate, c);
 }
@@ -55,10 +148,10 @@ void *collection_append(const Collection *c, ShownObjects *set, char *path)
 	return view;
 }
 
-void collection_free_set(const Collection *c, ShownObjects *set)
+static void free_set(const Collection *c, ShownObjects *set)
 {
 	for (size_t i = 0; i < set->n; i++) {
-		fields_clear(c->fields, c->n_fields, set->items[i].view);
+		view_clear(c->vtable, set->items[i].view);
 		free(set->items[i].view);
 		free(set->items[i].path);
 	}
@@ -66,30 +159,19 @@ void collection_free_set(const Collection *c, ShownObjects *set)
 	*set = (ShownObjects){ 0 };
 }
 
-/* Names of the properties that differ; room for n_fields + 1. */
-static size_t compare(const Collection *c, const void *before, const void *after, char **names)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < c->n_fields; i++)
-		if (c->fields[i].changes && !field_equal(&c->fields[i], before, after))
-			names[n++] = (char *)c->fields[i].name;
-	names[n] = NULL;
-	return n;
-}
-
 static void emit_changes(const Collection *c, const ShownObjects *before)
 {
-	_cleanup_free_ char **names = xcalloc(c->n_fields + 1, sizeof(char *));
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < before->n; i++) {
 		const ShownObject *old = &before->items[i];
 		const ShownObject *new = find(&c->shown, old->path);
+		_cleanup_free_ char **names =
+			new ? view_differences(c->vtable, old->view, new->view) : NULL;
 
 		if (!new)
 			r = sd_bus_emit_interfaces_removed(c->bus, old->path, c->interface, NULL);
-		else if (compare(c, old->view, new->view, names) > 0)
+		else if (names)
 			r = sd_bus_emit_properties_changed_strv(c->bus, old->path, c->interface,
 								names);
 	}
@@ -114,7 +196,7 @@ void collection_replace(Collection *c, ShownObjects *set)
 	}
 	if (!c->untold)
 		emit_changes(c, &before);
-	collection_free_set(c, &before);
+	free_set(c, &before);
 }
 
 void collection_set_told(Collection *c, bool told, bool catch_up)
@@ -122,12 +204,12 @@ void collection_set_told(Collection *c, bool told, bool catch_up)
 	c->untold = !told;
 	if (c->has_before && catch_up)
 		emit_changes(c, &c->before);
-	collection_free_set(c, &c->before);
+	free_set(c, &c->before);
 	c->has_before = false;
 }
 
 void collection_clear(Collection *c)
 {
-	collection_free_set(c, &c->shown);
-	collection_free_set(c, &c->before);
+	free_set(c, &c->shown);
+	free_set(c, &c->before);
 }

@@ -318,9 +318,9 @@ static int method_inspect(sd_bus_message *m, void *userdata, sd_bus_error *error
 	if (r < 0)
 		return r;
 	/* The leading function first, then those that share its slot. */
-	functions = xcalloc(view->functions.n + 1, sizeof(Bdf));
+	functions = xcalloc(view->functions.n_items + 1, sizeof(Bdf));
 	bdf_parse(view->address, &functions[n++]);
-	for (size_t i = 0; i < view->functions.n; i++)
+	for (size_t i = 0; i < view->functions.n_items; i++)
 		if (strcmp(view->functions.items[i].address, view->address) != 0)
 			bdf_parse(view->functions.items[i].address, &functions[n++]);
 	r = manager_inspect(f->manager, functions, n, inspected, pending);

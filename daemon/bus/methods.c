@@ -74,7 +74,7 @@ static int check_acceptance(Face *f, sd_bus_message *m, const JobRequest *reques
 			    sd_bus_error *error)
 {
 	const PolkitQuestion question = {
-		.action = GPUPASS_ACTION_ASSIGN " with " GPUPASS_OPTION_ACCEPT_DIRTY,
+		.action = GPUPASS_ACTION_ASSIGN " with accept-dirty",
 		.domain = request->domain,
 		.group = request->group,
 	};

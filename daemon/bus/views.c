@@ -8,18 +8,40 @@
 #include "util/grow.h"
 #include "util/text.h"
 
-#define VIEW_TABLES(view, View, PROPERTIES)                                                        \
-	const Field view##_fields[] = { PROPERTIES(VIEW_FIELD, View) };                            \
-	const size_t n_##view##_fields = ELEMENTS(view##_fields);                                  \
-	const sd_bus_vtable view##_properties[] = { SD_BUS_VTABLE_START(0),                        \
-						    PROPERTIES(VIEW_PROPERTY, View)                \
-							    SD_BUS_VTABLE_END };
+const sd_bus_vtable manager_properties[] = {
+	SD_BUS_VTABLE_START(0),
+#define MANAGER_PROPERTY(...) VIEW_PROPERTY(ManagerView, __VA_ARGS__)
+#include "gpupass/interfaces.h"
+	SD_BUS_VTABLE_END,
+};
 
-VIEW_TABLES(manager, ManagerView, GPUPASS_MANAGER_PROPERTIES)
-VIEW_TABLES(group, GroupView, GPUPASS_GROUP_PROPERTIES)
-VIEW_TABLES(gpu, GpuView, GPUPASS_GPU_PROPERTIES)
-VIEW_TABLES(assignment, AssignmentView, GPUPASS_ASSIGNMENT_PROPERTIES)
-VIEW_TABLES(job, JobView, GPUPASS_JOB_PROPERTIES)
+const sd_bus_vtable group_properties[] = {
+	SD_BUS_VTABLE_START(0),
+#define GROUP_PROPERTY(...) VIEW_PROPERTY(GroupView, __VA_ARGS__)
+#include "gpupass/interfaces.h"
+	SD_BUS_VTABLE_END,
+};
+
+const sd_bus_vtable gpu_properties[] = {
+	SD_BUS_VTABLE_START(0),
+#define GPU_PROPERTY(...) VIEW_PROPERTY(GpuView, __VA_ARGS__)
+#include "gpupass/interfaces.h"
+	SD_BUS_VTABLE_END,
+};
+
+const sd_bus_vtable assignment_properties[] = {
+	SD_BUS_VTABLE_START(0),
+#define ASSIGNMENT_PROPERTY(...) VIEW_PROPERTY(AssignmentView, __VA_ARGS__)
+#include "gpupass/interfaces.h"
+	SD_BUS_VTABLE_END,
+};
+
+const sd_bus_vtable job_properties[] = {
+	SD_BUS_VTABLE_START(0),
+#define JOB_PROPERTY(...) VIEW_PROPERTY(JobView, __VA_ARGS__)
+#include "gpupass/interfaces.h"
+	SD_BUS_VTABLE_END,
+};
 
 /* ---- paths ---- */
 
@@ -69,12 +91,12 @@ static char *path_or_none(char *path)
 	return path ? path : xstrdup(GPUPASS_PATH_NONE);
 }
 
-static void add_int(Int32s *to, int32_t value)
+static void add_int(BusInt32s *to, int32_t value)
 {
-	for (size_t i = 0; i < to->n; i++)
+	for (size_t i = 0; i < to->n_items; i++)
 		if (to->items[i] == value)
 			return;
-	*GROW(to->items, to->n) = value;
+	*GROW(to->items, to->n_items) = value;
 }
 
 void manager_view_fill(const Manager *m, ManagerView *view)
@@ -113,14 +135,14 @@ static void fill_group_functions(const Group *group, GroupView *view)
 		strv_append(&view->gpu_addresses, BDF_TEXT(&lead->bdf));
 		add_int(&view->numa_nodes, lead->numa_node);
 	}
-	if (view->iommu_groups.n > 0)
-		qsort(view->iommu_groups.items, view->iommu_groups.n, sizeof(int32_t),
+	if (view->iommu_groups.n_items > 0)
+		qsort(view->iommu_groups.items, view->iommu_groups.n_items, sizeof(int32_t),
 		      compare_ints);
 }
 
 static void add_evidence(GroupView *view, const GroupEvidence *from)
 {
-	EvidenceView *to = &view->evidence.items[view->evidence.n++];
+	BusEvidence *to = &view->evidence.items[view->evidence.n_items++];
 
 	to->provenance = copy(provenance_to_string(from->provenance));
 	to->source = copy(from->source);
@@ -139,7 +161,7 @@ static void fill_evidence(const Group *group, GroupView *view)
 	};
 	bool counts = group->word.counts;
 
-	view->evidence.items = xcalloc(group->n_evidence + 2, sizeof(EvidenceView));
+	view->evidence.items = xcalloc(group->n_evidence + 2, sizeof(BusEvidence));
 	for (size_t i = 0; i < group->n_evidence; i++) {
 		if (counts && group->evidence[i].provenance < PROVENANCE_GUEST) {
 			add_evidence(view, &word);
@@ -210,9 +232,9 @@ static void fill_board(const Gpu *gpu, GpuView *view)
 
 static void fill_gpu_functions(const Gpu *gpu, GpuView *view)
 {
-	view->functions.items = xcalloc(gpu->n_functions + 1, sizeof(FunctionView));
+	view->functions.items = xcalloc(gpu->n_functions + 1, sizeof(BusFunction));
 	for (size_t i = 0; i < gpu->n_functions; i++) {
-		FunctionView *f = &view->functions.items[view->functions.n++];
+		BusFunction *f = &view->functions.items[view->functions.n_items++];
 
 		f->address = copy(BDF_TEXT(&gpu->functions[i]->bdf));
 		f->driver = copy(gpu->functions[i]->driver);
@@ -230,7 +252,7 @@ static void fill_location(const PciFunction *lead, GpuView *view)
 		strv_append(&view->upstream_path, BDF_TEXT(&lead->upstream[i]));
 	view->bar_sizes.items = xcalloc(PCI_BARS, sizeof(uint64_t));
 	memcpy(view->bar_sizes.items, lead->bar_size, sizeof(lead->bar_size));
-	view->bar_sizes.n = PCI_BARS;
+	view->bar_sizes.n_items = PCI_BARS;
 }
 
 static const char *speed_or_none(unsigned code)
@@ -331,9 +353,9 @@ void assignment_view_fill(const Manager *m, const Assignment *assignment, Assign
 
 static void fill_steps(const JobRecord *job, JobView *view)
 {
-	view->steps.items = xcalloc(job->n_steps + 1, sizeof(StepView));
+	view->steps.items = xcalloc(job->n_steps + 1, sizeof(BusStep));
 	for (size_t i = 0; i < job->n_steps; i++) {
-		StepView *step = &view->steps.items[view->steps.n++];
+		BusStep *step = &view->steps.items[view->steps.n_items++];
 
 		step->name = copy(step_kind_to_string(job->steps[i].kind));
 		step->state = copy(step_state_to_string(job->steps[i].state));
@@ -344,7 +366,6 @@ static void fill_steps(const JobRecord *job, JobView *view)
 
 void job_view_fill(const JobRecord *job, JobView *view)
 {
-
 	view->id = job->id;
 	view->operation = copy(operation_to_string(job->operation));
 	view->group_name = copy(job->group);

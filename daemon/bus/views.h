@@ -2,31 +2,32 @@
 /* The properties of each kind of object, and how they are filled from the picture. */
 #pragma once
 
-#include "bus/field.h"
+#include "bus/collection.h"
 #include "host/scan/pci-names.h"
 #include "manager/manager.h"
 
 typedef struct ManagerView {
-	GPUPASS_MANAGER_PROPERTIES(VIEW_MEMBER, )
+#define MANAGER_PROPERTY PROPERTY_MEMBER
+#include "gpupass/interfaces.h"
 } ManagerView;
 typedef struct GroupView {
-	GPUPASS_GROUP_PROPERTIES(VIEW_MEMBER, )
+#define GROUP_PROPERTY PROPERTY_MEMBER
+#include "gpupass/interfaces.h"
 } GroupView;
 typedef struct GpuView {
-	GPUPASS_GPU_PROPERTIES(VIEW_MEMBER, )
+#define GPU_PROPERTY PROPERTY_MEMBER
+#include "gpupass/interfaces.h"
 } GpuView;
 typedef struct AssignmentView {
-	GPUPASS_ASSIGNMENT_PROPERTIES(VIEW_MEMBER, )
+#define ASSIGNMENT_PROPERTY PROPERTY_MEMBER
+#include "gpupass/interfaces.h"
 } AssignmentView;
 typedef struct JobView {
-	GPUPASS_JOB_PROPERTIES(VIEW_MEMBER, )
+#define JOB_PROPERTY PROPERTY_MEMBER
+#include "gpupass/interfaces.h"
 } JobView;
 
-/* Field tables and vtables of the properties; methods are in methods.c. */
-extern const Field manager_fields[], group_fields[], gpu_fields[], assignment_fields[],
-	job_fields[];
-extern const size_t n_manager_fields, n_group_fields, n_gpu_fields, n_assignment_fields,
-	n_job_fields;
+/* Of the properties; methods are in methods.c. */
 extern const sd_bus_vtable manager_properties[], group_properties[], gpu_properties[],
 	assignment_properties[], job_properties[];
 

@@ -12,7 +12,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <libxml/SAX2.h>
-#include <libxml/xmlsave.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,23 +21,12 @@
 /* Its name changes with its ABI. */
 #if LIBXML_VERSION < 21400
 #define LIBRARY "libxml2.so.2"
-#define UNTIL_2_14(X)                                                                              \
-	X(void, xmlBufferSetAllocationScheme, (xmlBuffer * buf, xmlBufferAllocationScheme scheme), \
-	  (buf, scheme))
 #else
 #define LIBRARY "libxml2.so.16"
-#define UNTIL_2_14(X)
 #endif
 
-/* What core/domain calls. X(type, name, parameters, arguments) */
+/* What core/domain calls to read a domain. X(type, name, parameters, arguments) */
 #define FUNCTIONS(X)                                                                               \
-	X(xmlNode *, xmlAddChild, (xmlNode * parent, xmlNode * cur), (parent, cur))                \
-	X(xmlNode *, xmlAddNextSibling, (xmlNode * cur, xmlNode * elem), (cur, elem))              \
-	X(xmlNode *, xmlAddPrevSibling, (xmlNode * cur, xmlNode * elem), (cur, elem))              \
-	X(const xmlChar *, xmlBufferContent, (const xmlBuffer *buffer), (buffer))                  \
-	X(xmlBuffer *, xmlBufferCreate, (void), ())                                                \
-	X(void, xmlBufferFree, (xmlBuffer * buffer), (buffer))                                     \
-	UNTIL_2_14(X)                                                                              \
 	X(LastError, xmlCtxtGetLastError, (void *ctx), (ctx))                                      \
 	X(xmlDoc *, xmlCtxtReadMemory,                                                             \
 	  (xmlParserCtxt * ctxt, const char *buffer, int size, const char *URL,                    \
@@ -46,27 +34,17 @@
 	  (ctxt, buffer, size, URL, encoding, options))                                            \
 	X(xmlNode *, xmlDocGetRootElement, (const xmlDoc *doc), (doc))                             \
 	X(void, xmlFreeDoc, (xmlDoc * cur), (cur))                                                 \
-	X(void, xmlFreeNode, (xmlNode * cur), (cur))                                               \
-	X(void, xmlFreeNs, (xmlNs * cur), (cur))                                                   \
 	X(void, xmlFreeParserCtxt, (xmlParserCtxt * ctxt), (ctxt))                                 \
 	X(long, xmlGetLineNo, (const xmlNode *node), (node))                                       \
 	X(xmlAttr *, xmlHasNsProp,                                                                 \
 	  (const xmlNode *node, const xmlChar *name, const xmlChar *nameSpace),                    \
 	  (node, name, nameSpace))                                                                 \
-	X(int, xmlIsBlankNode, (const xmlNode *node), (node))                                      \
 	X(int, xmlMemSetup,                                                                        \
 	  (xmlFreeFunc freeFunc, xmlMallocFunc mallocFunc, xmlReallocFunc reallocFunc,             \
 	   xmlStrdupFunc strdupFunc),                                                              \
 	  (freeFunc, mallocFunc, reallocFunc, strdupFunc))                                         \
-	X(xmlNode *, xmlNewDocNode,                                                                \
-	  (xmlDoc * doc, xmlNs * ns, const xmlChar *name, const xmlChar *content),                 \
-	  (doc, ns, name, content))                                                                \
-	X(xmlNode *, xmlNewDocText, (const xmlDoc *doc, const xmlChar *content), (doc, content))   \
-	X(xmlNs *, xmlNewNs, (xmlNode * node, const xmlChar *href, const xmlChar *prefix),         \
-	  (node, href, prefix))                                                                    \
 	X(xmlParserCtxt *, xmlNewParserCtxt, (void), ())                                           \
 	X(xmlChar *, xmlNodeGetContent, (const xmlNode *cur), (cur))                               \
-	X(SetContent, xmlNodeSetContent, (xmlNode * cur, const xmlChar *content), (cur, content))  \
 	X(void, xmlSAX2CDataBlock, (void *ctx, const xmlChar *value, int len), (ctx, value, len))  \
 	X(void, xmlSAX2Characters, (void *ctx, const xmlChar *ch, int len), (ctx, ch, len))        \
 	X(void, xmlSAX2EndElementNs,                                                               \
@@ -78,20 +56,10 @@
 	   const xmlChar **attributes),                                                            \
 	  (ctx, localname, prefix, URI, nb_namespaces, namespaces, nb_attributes, nb_defaulted,    \
 	   attributes))                                                                            \
-	X(int, xmlSaveClose, (xmlSaveCtxt * ctxt), (ctxt))                                         \
-	X(long, xmlSaveDoc, (xmlSaveCtxt * ctxt, xmlDoc * doc), (ctxt, doc))                       \
-	X(xmlSaveCtxt *, xmlSaveToBuffer, (xmlBuffer * buffer, const char *encoding, int options), \
-	  (buffer, encoding, options))                                                             \
-	X(void, xmlSetNs, (xmlNode * node, xmlNs * ns), (node, ns))                                \
-	X(xmlAttr *, xmlSetProp, (xmlNode * node, const xmlChar *name, const xmlChar *value),      \
-	  (node, name, value))                                                                     \
-	X(void, xmlStopParser, (xmlParserCtxt * ctxt), (ctxt))                                     \
-	X(int, xmlStrEqual, (const xmlChar *str1, const xmlChar *str2), (str1, str2))              \
-	X(void, xmlUnlinkNode, (xmlNode * cur), (cur))
+	X(void, xmlStopParser, (xmlParserCtxt * ctxt), (ctxt))
 
-/* Other versions return other types. */
+/* Other versions return another type. */
 typedef __typeof__(xmlCtxtGetLastError(NULL)) LastError;
-typedef __typeof__(xmlNodeSetContent(NULL, NULL)) SetContent;
 
 #define MEMBER(type, name, parameters, arguments) type(*name) parameters;
 #define NAME(type, name, parameters, arguments) #name,

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/domain/xml-types.h"
+#include "core/domain/xml.h"
 #include "gpupass/dbus.h"
 #include "hook/decide.h"
 #include "hook/note.h"

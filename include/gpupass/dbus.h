@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Well-known names of the D-Bus API org.gpupass1, and what travels in it.
- * The interfaces themselves are in the *.xml beside this file; a test compares those with the
- * running daemon's introspection.
+ * The interfaces themselves are in interfaces.h.
  */
 #pragma once
+
+#include "gpupass/cleanup.h"
 
 #define GPUPASS_BUS_NAME "org.gpupass1"
 
@@ -22,44 +23,21 @@
 #define GPUPASS_IFACE_ASSIGNMENT "org.gpupass1.Assignment"
 #define GPUPASS_IFACE_JOB "org.gpupass1.Job"
 
-/* polkit's actions; conf/org.gpupass1.policy has them, too. */
-#define GPUPASS_ACTION_ASSIGN "org.gpupass1.assign"   /* Assign */
-#define GPUPASS_ACTION_RELEASE "org.gpupass1.release" /* Release */
-#define GPUPASS_ACTION_BIND "org.gpupass1.bind"	      /* Bind, Unbind */
-#define GPUPASS_ACTION_PROBE "org.gpupass1.probe"     /* Probe, Verify */
-#define GPUPASS_ACTION_MANAGE "org.gpupass1.manage" /* Declare, Forget, Clear, Rescan, Reconcile */
-#define GPUPASS_ACTION_READ "org.gpupass1.read"	    /* Plan, GetDrift, Doctor, Inspect */
-#define GPUPASS_ACTION_AUDIT "org.gpupass1.audit"   /* GetAudit, GetHolders */
+/* polkit's actions, and what its rules see of a call; conf/org.gpupass1.policy has them, too. */
+#define GPUPASS_ACTION_READ "org.gpupass1.read"	      /* without details */
+#define GPUPASS_ACTION_ASSIGN "org.gpupass1.assign"   /* with domain and _group_ */
+#define GPUPASS_ACTION_RELEASE "org.gpupass1.release" /* with _target_, domain, _group_ */
+#define GPUPASS_ACTION_BIND "org.gpupass1.bind"	      /* with _group_ */
+#define GPUPASS_ACTION_MANAGE "org.gpupass1.manage"   /* with _group_, if any */
+#define GPUPASS_ACTION_PROBE "org.gpupass1.probe"     /* with domain, if any */
+#define GPUPASS_ACTION_AUDIT "org.gpupass1.audit"     /* without details */
 
 /* In the help of gpupass-hook: by this doctor tells its file from another in its place. */
 #define GPUPASS_HOOK_SAYS "Run by libvirt as hooks/qemu.d/gpupass"
 
-/* Option keys of the a{sv} arguments. An unknown key is refused with InvalidArgument. */
-#define GPUPASS_OPTION_LIVE "live"	     /* b: the running domain */
-#define GPUPASS_OPTION_CONFIG "config"	     /* b: the definition */
-#define GPUPASS_OPTION_MODEL "model"	     /* s: only groups of this board */
-#define GPUPASS_OPTION_TIMEOUT "timeout"     /* t: microseconds a device step may take */
-#define GPUPASS_OPTION_OPERATION "operation" /* s: Plan: "assign" or "release" */
-#define GPUPASS_OPTION_KEEP_VFIO "keep-vfio" /* b: Release: leave the functions on vfio-pci */
-#define GPUPASS_OPTION_PERSIST "persist"     /* b: Bind: keep it on vfio-pci, boots included */
-#define GPUPASS_OPTION_RESET "reset"	     /* b: Bind: reset all boards of the group */
-#define GPUPASS_OPTION_ALLOW_BOOT_VGA "allow-boot-vga" /* b: take the host's boot display */
-#define GPUPASS_OPTION_ACCEPT_DIRTY "accept-dirty"     /* b: Assign, root: give it unreset */
-#define GPUPASS_OPTION_NO_BRIDGE_SEEN "no-bridge-seen" /* b: Declare: of a board alone */
-#define GPUPASS_OPTION_SYMPTOM "symptom"	       /* s: Doctor: what is seen in the guest */
-#define GPUPASS_OPTION_CAPTURE "capture"	       /* b: Doctor: with the facts, of the host */
-#define GPUPASS_OPTION_MMIO "mmio"		       /* b: Probe: read link registers, too */
-#define GPUPASS_OPTION_WORKLOAD "workload"	       /* b: Verify: measure the links, too */
-#define GPUPASS_OPTION_NUMA "numa"	 /* s: Assign: advise, apply or strict; memory and vCPUs */
-#define GPUPASS_OPTION_FIT "fit"	 /* s: Assign: the same; address space, firmware, memory */
-#define GPUPASS_OPTION_SINCE "since"	 /* t: GetAudit: microseconds since 1970, as in records */
-#define GPUPASS_OPTION_UNTIL "until"	 /* t: likewise */
-#define GPUPASS_OPTION_AFTER "after"	 /* t: GetAudit: only records behind this sequence number */
-#define GPUPASS_OPTION_GROUP "group"	 /* s: GetAudit */
-#define GPUPASS_OPTION_DOMAIN "domain"	 /* s: GetAudit: a UUID, or a name; Bind: a VMID */
-#define GPUPASS_OPTION_USER "user"	 /* u: GetAudit: a uid, or a login uid */
-#define GPUPASS_OPTION_JOB "job"	 /* u: GetAudit */
-#define GPUPASS_OPTION_HOLDERS "holders" /* b: GetAudit: only holders that came or went */
+/* Keys of options of methods: GPUPASS_OPTION_LIVE is "live". */
+#define METHOD_OPTION(ID, key, TYPE, member) static const char GPUPASS_OPTION_##ID[] _unused_ = key;
+#include "gpupass/interfaces.h"
 
 /* Schema ids: first member "schema" of every JSON document. */
 #define GPUPASS_SCHEMA_PLAN "org.gpupass1.plan/1"

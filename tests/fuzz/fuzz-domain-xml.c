@@ -5,8 +5,7 @@
  */
 #include <libxml/parser.h>
 
-#include "core/domain/xml-marks.h"
-#include "core/domain/xml-names.h"
+#include "core/domain/xml-tree.h"
 #include "core/domain/xml-tune.h"
 #include "core/domain/xml.h"
 #include "core/fit/domain.h"
@@ -139,7 +138,7 @@ static bool may_be_ours(const Scene *scene, const xmlNode *node, const char *tex
 {
 	Bdf bdf;
 
-	return strstr(text, ALIAS_PREFIX) ||
+	return strstr(text, DOMAIN_ALIAS_PREFIX) ||
 	       (xml_is_pci_hostdev(node) && xml_host_address(node, &bdf) == 0 &&
 		bdf_in(&bdf, scene->functions, scene->n_functions));
 }
@@ -266,7 +265,7 @@ static void the_whole_group_is_there(const DomainXml *xml, const Scene *scene)
 		const DomainHostdev *hostdev = domain_use_hostdev(&use, &scene->functions[i]);
 
 		EXPECT(hostdev && !hostdev->managed && hostdev->has_guest);
-		EXPECT(str_starts_with(str_or_empty(hostdev->alias), ALIAS_PREFIX));
+		EXPECT(str_starts_with(str_or_empty(hostdev->alias), DOMAIN_ALIAS_PREFIX));
 	}
 	domain_use_clear(&use);
 }

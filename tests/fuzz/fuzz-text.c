@@ -6,7 +6,7 @@
 #include "core/base/bdf.h"
 #include "core/base/group-name.h"
 #include "core/domain/ref.h"
-#include "core/domain/xml-marks.h"
+#include "core/domain/xml-tree.h"
 #include "core/links/declaration.h"
 #include "core/links/evidence.h"
 #include "core/pci/driver-name.h"

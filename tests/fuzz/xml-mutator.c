@@ -5,7 +5,7 @@
 #include <libxml/tree.h>
 
 #include "core/domain/xml-tune.h"
-#include "core/domain/xml-types.h"
+#include "core/domain/xml.h"
 #include "fuzz.h"
 
 #define NODES_MAX 4096

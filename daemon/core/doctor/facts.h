@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/base/problem.h"
-#include "core/domain/virt-domain.h"
+#include "core/domain/use.h"
 #include "core/facts/examination.h"
 #include "core/facts/health.h"
 #include "core/facts/inspection.h"

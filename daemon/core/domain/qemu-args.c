@@ -260,12 +260,6 @@ static void read_json(Argument *a, const char *text)
 
 /* ---- the XML ---- */
 
-static bool is_qemu(const xmlNode *node, const char *name)
-{
-	return node->ns && str_equal((const char *)node->ns->href, QEMU_XML_NAMESPACE) &&
-	       str_equal((const char *)node->name, name);
-}
-
 static void read_argument(DomainUse *use, const char *text)
 {
 	Argument a = { .use = use };
@@ -287,7 +281,8 @@ static void read_argument(DomainUse *use, const char *text)
 static void read_commandline(const xmlNode *commandline, DomainUse *use)
 {
 	for (const xmlNode *i = xml_first(commandline); i; i = xml_next(i)) {
-		const char *value = is_qemu(i, "arg") ? xml_attribute(i, "value") : NULL;
+		const char *value =
+			xml_is_of(i, QEMU_NAMESPACE, "arg") ? xml_attribute(i, "value") : NULL;
 		const char *name;
 
 		if (!value)
@@ -324,9 +319,9 @@ static void read_override(const xmlNode *device, DomainUse *use)
 void xml_read_arguments(const DomainXml *xml, DomainUse *use)
 {
 	for (const xmlNode *i = xml_first(xml->root); i; i = xml_next(i)) {
-		if (is_qemu(i, "commandline"))
+		if (xml_is_of(i, QEMU_NAMESPACE, "commandline"))
 			read_commandline(i, use);
-		else if (is_qemu(i, "override"))
+		else if (xml_is_of(i, QEMU_NAMESPACE, "override"))
 			for (const xmlNode *k = xml_first(i); k; k = xml_next(k))
 				read_override(k, use);
 	}

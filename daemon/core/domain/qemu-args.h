@@ -4,8 +4,6 @@
 #include "core/domain/use.h"
 #include "core/domain/xml-tree.h"
 
-#define QEMU_XML_NAMESPACE "http://libvirt.org/schemas/domain/qemu/1.0"
-
 /*
  * Adds to `use` the functions of the host that the domain gets past libvirt, by
  * <qemu:commandline> or <qemu:override>, and says in use->unclear what of these cannot be judged.

@@ -1,35 +1,210 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* domain_use_from_xml(): merges what the live XML and the definition say. */
+/* What a domain uses: read from its XML, and merged from what runs and what is defined. */
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/domain/qemu-args.h"
 #include "core/domain/ref.h"
-#include "core/domain/xml-hostdevs.h"
 #include "core/domain/xml.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
+/*
+ * Where libvirt has a PCI address of the host: <source><address> in these elements, at any depth.
+ * tests/check-libvirt-schema compares them with libvirt's own schemas.
+ * X(element, type, which element's type tells that the address is PCI)
+ */
+#define XML_HOST_PLACES(X)                                                                         \
+	X("hostdev", "pci", ITSELF)                                                                \
+	X("interface", "hostdev", ADDRESS)                                                         \
+	X("disk", "nvme", SOURCE)                                                                  \
+	X("backingStore", "nvme", SOURCE) /* of a disk, a mirror or another one */                 \
+	X("mirror", "nvme", SOURCE)                                                                \
+	X("dataStore", "nvme", SOURCE) /* since 11.0, in the source itself */                      \
+	X("nvram", "nvme", SOURCE)     /* <os><nvram>: QEMU's driver refuses it by now */
+
+/* The function that an SCSI host is on, which stays with the host: <adapter><parentaddr>. */
+#define XML_HOST_PARENT "parentaddr"
+
+typedef enum Teller { ITSELF, SOURCE, ADDRESS } Teller;
+
+static const struct HostPlace {
+	const char *element, *type;
+	Teller teller;
+} places[] = {
+#define X(element, type, teller) { element, type, teller },
+	XML_HOST_PLACES(X)
+#undef X
+};
+
+static const struct HostPlace *find_place(const xmlNode *node)
+{
+	for (size_t i = 0; i < ELEMENTS(places); i++)
+		if (xml_is(node, places[i].element) &&
+		    xml_attribute_is(node, "type", places[i].type))
+			return &places[i];
+	return NULL;
+}
+
+/* It gives the guest a PCI function of the host. */
+static bool takes_function(const xmlNode *node)
+{
+	const struct HostPlace *place = find_place(node);
+	const xmlNode *source = xml_child(node, "source");
+
+	if (!place || place->teller == ITSELF)
+		return place && xml_is_pci_hostdev(node);
+	return xml_attribute_is(place->teller == SOURCE ? source : xml_child(source, "address"),
+				"type", "pci");
+}
+
+static bool is_device(const xmlNode *root, const xmlNode *node)
+{
+	return node != root && node->parent != root && node->parent->parent == root &&
+	       xml_is(node->parent, "devices");
+}
+
+/* <address> of a device itself: that in the guest. */
+static bool is_guest_address(const xmlNode *root, const xmlNode *address)
+{
+	return address->parent != root && is_device(root, address->parent);
+}
+
+/*
+ * A PCI address of the host where no row of the table has one. What a later libvirt means by it is
+ * not known, so it counts as one that the guest gets.
+ */
+static bool is_stray_address(const xmlNode *root, const xmlNode *node)
+{
+	const char *type;
+
+	if (!xml_is(node, "address") || node == root || is_guest_address(root, node) ||
+	    xml_is(node->parent, XML_HOST_PARENT))
+		return false;
+	if (xml_is(node->parent, "source") && takes_function(node->parent->parent) &&
+	    xml_child(node->parent->parent, "source") == node->parent &&
+	    xml_child(node->parent, "address") == node)
+		return false;
+	type = xml_attribute(node, "type");
+	if (type)
+		return str_equal(type, "pci");
+	return xml_attribute(node, "domain") || xml_attribute(node, "slot") ||
+	       xml_attribute(node, "function");
+}
+
+static int read_function(const xmlNode *node, bool stray, DomainUse *use)
+{
+	DomainHostdev hostdev = { .managed = xml_attribute_is(node, "managed", "yes") };
+	int r = stray ? xml_address(node, &hostdev.bdf) : xml_host_address(node, &hostdev.bdf);
+
+	if (r < 0)
+		return -EBADMSG;
+	/* <source managed=…> of an NVMe disk, whose own address is that of a disk. */
+	if (!stray && find_place(node)->teller == SOURCE)
+		hostdev.managed = xml_attribute_is(xml_child(node, "source"), "managed", "yes");
+	else
+		hostdev.has_guest = xml_guest_address(node, &hostdev.guest) == 0;
+	domain_use_add(use, &hostdev, xml_alias(node));
+	return 0;
+}
+
+/* Libvirt's own: neither metadata nor what is in a name space. */
+static bool is_libvirts(const xmlNode *root, const xmlNode *node)
+{
+	return !node->ns && !(node->parent == root && xml_is(node, "metadata"));
+}
+
+/* The next element in document order. Without recursion: it may be deep. */
+static const xmlNode *next_element(const xmlNode *root, const xmlNode *at)
+{
+	const xmlNode *next = is_libvirts(root, at) ? xml_first(at) : NULL;
+
+	for (; !next && at != root; at = at->parent)
+		next = xml_next(at);
+	return next;
+}
+
+static int read_functions(const DomainXml *xml, bool devices, DomainUse *use,
+			  const xmlNode **ret_bad)
+{
+	int r = 0;
+
+	for (const xmlNode *i = xml->root; i && r == 0; i = next_element(xml->root, i)) {
+		bool stray = is_stray_address(xml->root, i);
+
+		if ((!stray && !takes_function(i)) ||
+		    (!stray && is_device(xml->root, i)) != devices)
+			continue;
+		*ret_bad = i;
+		r = read_function(i, stray, use);
+	}
+	return r;
+}
+
+/*
+ * On -EBADMSG *ret_bad is the element whose address cannot be read. Devices first: of two elements
+ * with one function theirs has an alias, and its guest address.
+ */
+static int read_hostdevs(const DomainXml *xml, DomainUse *use, const xmlNode **ret_bad)
+{
+	int r = read_functions(xml, true, use, ret_bad);
+
+	return r < 0 ? r : read_functions(xml, false, use, ret_bad);
+}
+
+bool domain_xml_in_shared_slot(const DomainXml *xml, const Bdf *function)
+{
+	const xmlNode *devices = xml_child(xml->root, "devices");
+	const xmlNode *mine = NULL;
+	Bdf place, other;
+
+	for (const xmlNode *d = xml_first(devices); d && !mine; d = xml_next(d))
+		if (xml_is_pci_hostdev(d) && xml_host_address(d, &other) == 0 &&
+		    bdf_equal(&other, function))
+			mine = d;
+	if (!mine || xml_guest_address(mine, &place) < 0)
+		return false;
+	for (const xmlNode *d = xml_first(devices); d; d = xml_next(d))
+		if (d != mine && xml_guest_address(d, &other) == 0 && bdf_same_slot(&other, &place))
+			return true;
+	return false;
+}
+
+int domain_xml_hostdevs(const DomainXml *xml, DomainHostdev **ret, size_t *ret_n)
+{
+	DomainUse use = { 0 }; /* so that domain_use_clear() can free what there is */
+	const xmlNode *bad;
+	int r = read_hostdevs(xml, &use, &bad);
+
+	if (r < 0) {
+		domain_use_clear(&use);
+		return r;
+	}
+	*ret = use.hostdevs;
+	*ret_n = use.n_hostdevs;
+	return 0;
+}
+
 /* A tree: whoever writes the XML chooses how many there are. */
-typedef struct Place {
+typedef struct Known {
 	Bdf bdf;
 	size_t index;
-} Place;
+} Known;
 
-static int compare_places(const void *a, const void *b)
+static int compare_known(const void *a, const void *b)
 {
-	return bdf_compare(&((const Place *)a)->bdf, &((const Place *)b)->bdf);
+	return bdf_compare(&((const Known *)a)->bdf, &((const Known *)b)->bdf);
 }
 
 /* The one that is there, or a new one with this index. */
-static const Place *find_place(void **known, const Bdf *bdf, size_t index)
+static const Known *find_known(void **known, const Bdf *bdf, size_t index)
 {
-	Place *place = xmalloc(sizeof(Place));
-	Place **found;
+	Known *place = xmalloc(sizeof(Known));
+	Known **found;
 
-	*place = (Place){ *bdf, index };
-	found = tsearch(place, known, compare_places);
+	*place = (Known){ *bdf, index };
+	found = tsearch(place, known, compare_known);
 	if (!found)
 		no_memory();
 	if (*found != place)
@@ -43,7 +218,7 @@ static const Place *find_place(void **known, const Bdf *bdf, size_t index)
  */
 static void domain_use_merge(DomainUse *use, void **known, const DomainHostdev *hostdev)
 {
-	const Place *place = find_place(known, &hostdev->bdf, use->n_hostdevs);
+	const Known *place = find_known(known, &hostdev->bdf, use->n_hostdevs);
 	DomainHostdev *there;
 
 	if (!use->hostdevs || place->index == use->n_hostdevs) {
@@ -93,7 +268,7 @@ static void merge_part(DomainUse *use, DomainUse *part, bool live)
 	void *known = NULL;
 
 	for (size_t i = 0; i < use->n_hostdevs; i++)
-		find_place(&known, &use->hostdevs[i].bdf, i);
+		find_known(&known, &use->hostdevs[i].bdf, i);
 	for (size_t i = 0; i < part->n_hostdevs; i++) {
 		part->hostdevs[i].live = live;
 		part->hostdevs[i].config = !live;
@@ -109,28 +284,18 @@ static void merge_part(DomainUse *use, DomainUse *part, bool live)
 static int domain_use_add_hostdevs(DomainUse *use, const DomainXml *xml, bool live,
 				   Problem **ret_problem)
 {
-	DomainUse part = { 0 };
+	_cleanup_(domain_use_clear) DomainUse part = { 0 };
 	const xmlNode *bad = NULL;
-	int r;
 
-	r = xml_read_hostdevs(xml, &part.hostdevs, &part.n_hostdevs, &bad);
-	if (r < 0)
+	if (read_hostdevs(xml, &part, &bad) < 0)
 		return refuse_address(xml, bad, ret_problem);
 	xml_read_arguments(xml, &part);
+	/* libvirt takes no mdev without a UUID, and writes it in lower case. */
+	for (xmlNode *i = xml_devices(xml); i; i = xml_next(i))
+		if (xml_mdev_uuid(i))
+			domain_use_add_mdev(&part, xml_mdev_uuid(i), live, !live);
 	merge_part(use, &part, live);
-	domain_use_clear(&part);
 	return 0;
-}
-
-/* libvirt takes no mdev without a UUID, and writes it in lower case. */
-static void domain_use_add_mdevs(DomainUse *use, const DomainXml *xml, bool live)
-{
-	for (xmlNode *i = xml_first(xml_child(xml->root, "devices")); i; i = xml_next(i)) {
-		const char *uuid = xml_mdev_uuid(i);
-
-		if (uuid)
-			domain_use_add_mdev(use, uuid, live, !live);
-	}
 }
 
 /*
@@ -163,8 +328,6 @@ static int domain_use_add_text(DomainUse *use, const char *text, bool live, Prob
 		r = domain_use_set_identity(use, xml, ret_problem);
 	if (r == 0)
 		r = domain_use_add_hostdevs(use, xml, live, ret_problem);
-	if (r == 0)
-		domain_use_add_mdevs(use, xml, live);
 	return r;
 }
 

@@ -87,3 +87,14 @@ DomainUses *domain_uses_ref(DomainUses *uses);
 /* Lets go of one reference; the last one frees. */
 DomainUses *domain_uses_free(DomainUses *uses);
 DEFINE_CLEANUP(DomainUses, domain_uses_free)
+
+/* A domain as it is now: who it is, and what libvirt says of it. */
+typedef struct VirtDomain {
+	char *uuid;
+	char *name;
+	bool active;
+	bool persistent;
+	char *config_xml; /* the definition, INACTIVE|SECURE; NULL: the domain is transient */
+	char *live_xml;	  /* SECURE; NULL unless active */
+} VirtDomain;
+DECLARE_FREE(VirtDomain, virt_domain_free)

@@ -2,8 +2,7 @@
 /* Removes from a domain's XML exactly what belongs to a group. */
 #include <string.h>
 
-#include "core/domain/xml-marks.h"
-#include "core/domain/xml-names.h"
+#include "core/domain/xml-tree.h"
 #include "core/domain/xml-tune.h"
 #include "core/domain/xml.h"
 #include "util/text.h"
@@ -78,7 +77,7 @@ static const char *port_heir(const xmlNode *devices, const xmlNode *port, const 
 
 static bool is_our_port(const xmlNode *node, const char *stem)
 {
-	return xml_is_pci_controller(node) && alias_is(xml_alias(node), stem, ALIAS_PORT);
+	return xml_is_pci_controller(node) && alias_is(xml_alias(node), stem, DOMAIN_ALIAS_PORT);
 }
 
 static bool remove_unused_ports(xmlNode *devices, const char *stem)
@@ -99,13 +98,13 @@ static void hand_over_port(xmlNode *devices, xmlNode *port, const char *stem)
 {
 	const char *heir = port_heir(devices, port, stem);
 	_cleanup_free_ char *its = heir ? xstrndup(heir, alias_other_stem(heir, stem)) : NULL;
-	unsigned long n = heir ? xml_free_mark(devices, its, ALIAS_PORT, 0) : 0;
+	unsigned long n = heir ? xml_free_mark(devices, its, DOMAIN_ALIAS_PORT, 0) : 0;
 
 	/* libvirt writes one alias, but others may have written the text. */
 	while (is_our_port(port, stem))
 		xml_remove(xml_child(port, "alias"));
 	if (heir)
-		xml_mark(port, its, ALIAS_PORT, n);
+		xml_mark(port, its, DOMAIN_ALIAS_PORT, n);
 }
 
 /*

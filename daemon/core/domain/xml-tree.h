@@ -6,8 +6,9 @@
 #include <libxml/tree.h>
 
 #include "core/base/bdf.h"
-#include "core/domain/xml-types.h"
+#include "core/domain/xml.h"
 #include "gpupass/cleanup.h"
+#include "util/domain-devices.h"
 
 #define DOMAIN_UUID_LENGTH 36
 #define PCI_SLOTS 32
@@ -34,38 +35,11 @@ static inline _unused_ xmlDoc *xml_doc_free(xmlDoc *doc)
 }
 DEFINE_CLEANUP(xmlDoc, xml_doc_free)
 
-static inline _unused_ xmlParserCtxt *xml_parser_free(xmlParserCtxt *parser)
-{
-	if (parser)
-		xmlFreeParserCtxt(parser);
-	return NULL;
-}
-DEFINE_CLEANUP(xmlParserCtxt, xml_parser_free)
-
 /*
  * Parses text of bounded size and cost, without network, entities or a DTD; writes nothing to
  * stderr. On failure returns NULL and sets *ret_message ("line 5: …").
  */
 xmlDoc *xml_parse(const char *text, int options, char **ret_message);
-typedef enum XmlPart {
-	XML_PART_LIBVIRT,  /* libvirt's own elements */
-	XML_PART_IDENTITY, /* <name>, <uuid> */
-	XML_PART_METADATA,
-	XML_PART_QEMU, /* what QEMU is told past libvirt */
-} XmlPart;
-
-/* The state of one parse, in the parser's _private. */
-typedef struct XmlParse {
-	bool doctype;
-	/* xml_skim(): */
-	unsigned left_out; /* the number of open elements that are not kept */
-	XmlPart part;	   /* where in the domain it is */
-} XmlParse;
-
-/* For xml_parse() and xml_skim(): the size check (-E2BIG with a message), and the parse itself. */
-int xml_check_size(const char *text, size_t max, size_t *ret, char **ret_message);
-xmlDoc *xml_parse_prepared(xmlParserCtxt *parser, const char *text, size_t size, int options,
-			   char **ret_message);
 
 /* Iterate over the child elements of `parent`, which may be NULL. */
 xmlNode *xml_first(const xmlNode *parent);
@@ -73,7 +47,12 @@ xmlNode *xml_next(const xmlNode *node);
 /* Only elements without a namespace, as libvirt's own are. */
 xmlNode *xml_child(const xmlNode *parent, const char *name);
 bool xml_is(const xmlNode *node, const char *name);
-/* Borrowed; NULL when absent. */
+/* An element of that namespace. */
+bool xml_is_of(const xmlNode *node, const char *namespace, const char *name);
+xmlNode *xml_child_of(const xmlNode *parent, const char *namespace, const char *name);
+/* The first of <devices>; NULL: there is none. */
+xmlNode *xml_devices(const DomainXml *xml);
+/* Borrowed; NULL when absent, also of no node. */
 const char *xml_attribute(const xmlNode *node, const char *name);
 bool xml_attribute_is(const xmlNode *node, const char *name, const char *value);
 /* A number as libvirt reads it: decimal, 0x hex, 0 octal. -ENOENT, -EINVAL, -ERANGE. */
@@ -120,3 +99,51 @@ void xml_remove_if_empty(xmlNode *node);
 
 /* The whole document in UTF-8, without an XML declaration. */
 char *xml_to_text(xmlDoc *doc, int options);
+
+/*
+ * ---- our element in <metadata>, and the groups that it names ----
+ *
+ *
+ *   <gpupass:assignment xmlns:gpupass="https://gpupass.org/domain/1" group="pair0">
+ *     <gpupass:also group="pair1"/>
+ *   </gpupass:assignment>
+ *
+ * There is one element, whatever the number of groups: libvirt keeps one of each namespace
+ * (virXMLNodeSanitizeNamespaces()). A version that knew one group a domain reads the first.
+ */
+
+/* As many count. Others may write there, too. */
+#define XML_NAMES_MAX 64
+
+/* Our element; NULL: there is none. */
+xmlNode *xml_assignment(const DomainXml *xml);
+
+#define XML_ALSO "also"
+/* The next element that names a group: our own first, `after` NULL, then each <also> in it. */
+xmlNode *xml_next_named(const DomainXml *xml, const xmlNode *after);
+xmlNode *xml_find_named(const DomainXml *xml, const char *group);
+/* The element names no group but this one. */
+bool xml_names_only(const DomainXml *xml, const char *group);
+/* Adds the group, and the element where it is missing. */
+void xml_name_group(DomainXml *xml, const char *group);
+
+/*
+ * ---- what marks that gpupass has added a device ----
+ *
+ * The user aliases ua-gpupass-<group>-<n> on hostdevs, ua-gpupass-<group>-port<n> on root ports.
+ * util/domain-devices.h has their form.
+ */
+
+/* `alias`, which may be NULL, is this stem, then `kind`, then a number. */
+bool alias_is(const char *alias, const char *stem, const char *kind);
+/* The length of the stem of another group than this one's that `alias`, or NULL, has; 0: none. */
+size_t alias_other_stem(const char *alias, const char *stem);
+
+/* Gives a device that has none the alias <stem><kind><number>. */
+void xml_mark(xmlNode *device, const char *stem, const char *kind, unsigned long number);
+/*
+ * The first number from `from` on that no alias has: they are unique in a domain, and an earlier
+ * assignment may have left one, on a root port.
+ */
+unsigned long xml_free_mark(const xmlNode *devices, const char *stem, const char *kind,
+			    unsigned long from);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/domain/xml-names.h"
+#include "core/domain/xml-tree.h"
 #include "core/pci/host-facts.h"
 #include "util/text.h"
 
@@ -76,11 +76,7 @@ static void add_argument(xmlNode *commandline, const char *value)
 
 static xmlNode *find_commandline(const DomainXml *xml)
 {
-	for (xmlNode *i = xml_first(xml->root); i; i = xml_next(i))
-		if (str_equal((const char *)i->name, "commandline") && i->ns &&
-		    str_equal((const char *)i->ns->href, QEMU_NAMESPACE))
-			return i;
-	return NULL;
+	return xml_child_of(xml->root, QEMU_NAMESPACE, "commandline");
 }
 
 /* The prefix may be another namespace's there. NULL: both are. */
@@ -163,12 +159,11 @@ static bool remove_numatune(DomainXml *xml, const char *value)
 {
 	xmlNode *numatune = xml_child(xml->root, "numatune");
 	xmlNode *memory = xml_child(numatune, "memory");
-	const char *mode = memory ? xml_attribute(memory, "mode") : NULL, *nodeset;
+	const char *mode = xml_attribute(memory, "mode");
 
 	if (!mode || !str_starts_with(value, mode) || value[strlen(mode)] != ' ')
 		return false;
-	nodeset = xml_attribute(memory, "nodeset");
-	if (!same_set(nodeset, value + strlen(mode) + 1))
+	if (!same_set(xml_attribute(memory, "nodeset"), value + strlen(mode) + 1))
 		return false;
 	remove_child(memory);
 	xml_remove_if_empty(numatune);
@@ -179,7 +174,7 @@ static bool remove_cpuset(DomainXml *xml, const char *value)
 {
 	xmlNode *vcpu = xml_child(xml->root, "vcpu");
 
-	if (!vcpu || !same_set(xml_attribute(vcpu, "cpuset"), value))
+	if (!same_set(xml_attribute(vcpu, "cpuset"), value))
 		return false;
 	return xmlUnsetProp(vcpu, (const xmlChar *)"cpuset") == 0;
 }
@@ -188,7 +183,7 @@ static bool remove_bits(DomainXml *xml, const char *value)
 {
 	xmlNode *bits = xml_child(xml_child(xml->root, "cpu"), "maxphysaddr");
 
-	if (!bits || !xml_attribute_is(bits, "mode", value) || xml_attribute(bits, "limit"))
+	if (!xml_attribute_is(bits, "mode", value) || xml_attribute(bits, "limit"))
 		return false;
 	remove_child(bits);
 	return true;
@@ -198,8 +193,7 @@ static bool remove_window(DomainXml *xml, const char *value)
 {
 	xmlNode *commandline = find_commandline(xml), *previous = NULL;
 
-	for (xmlNode *i = commandline ? xml_first(commandline) : NULL; i;
-	     previous = i, i = xml_next(i)) {
+	for (xmlNode *i = xml_first(commandline); i; previous = i, i = xml_next(i)) {
 		if (!xml_attribute_is(i, "value", value) || !previous ||
 		    !xml_attribute_is(previous, "value", "-fw_cfg"))
 			continue;
@@ -239,7 +233,7 @@ void domain_xml_tuned(const DomainXml *xml, bool *ret_fit, bool *ret_numa)
 	const char *what, *value;
 
 	*ret_fit = *ret_numa = false;
-	for (xmlNode *i = assignment ? xml_first(assignment) : NULL; i; i = xml_next(i)) {
+	for (xmlNode *i = xml_first(assignment); i; i = xml_next(i)) {
 		if (!is_note(i, &what, &value))
 			continue;
 		*ret_fit |= str_equal(what, ADDED_BITS) || str_equal(what, ADDED_WINDOW);
@@ -252,7 +246,7 @@ void domain_xml_untune(DomainXml *xml, bool *ret_changed)
 	xmlNode *assignment = xml_assignment(xml);
 	bool changed = false, had_namespace = false;
 
-	for (xmlNode *i = assignment ? xml_first(assignment) : NULL, *next; i; i = next) {
+	for (xmlNode *i = xml_first(assignment), *next; i; i = next) {
 		const char *what, *value;
 
 		next = xml_next(i);

@@ -9,7 +9,6 @@
 
 #include "core/domain/xml.h"
 
-#define QEMU_NAMESPACE "http://libvirt.org/schemas/domain/qemu/1.0"
 #define MMIO_WINDOW_KEY "opt/ovmf/X-PciMmio64Mb"
 
 /* What to add to a definition so that the domain fits; 0 and NULL: nothing. */

@@ -4,14 +4,26 @@
  * host/libvirt talks to libvirt.
  *
  * gpupass marks what it adds, so that it can later take out exactly that: hostdevs and root ports
- * have the user alias ua-gpupass-<group>-<n> (xml-marks.h), and <metadata> has an element that
- * names each group (xml-names.h).
+ * have the user alias ua-gpupass-<group>-<n> , and <metadata> has an element that names each
+ * group (xml-tree.h).
  */
 #pragma once
 
 #include "core/base/problem.h"
 #include "core/domain/use.h"
-#include "core/domain/xml-types.h"
+
+#define DOMAIN_XML_NAMESPACE "https://gpupass.org/domain/1"
+#define QEMU_NAMESPACE "http://libvirt.org/schemas/domain/qemu/1.0"
+/*
+ * For a domain that gpupass changes. libvirtd sends and takes no text above 4 MiB
+ * (REMOTE_STRING_MAX in its remote_protocol.x), so whatever it sends fits, even after a group is
+ * added.
+ */
+#define DOMAIN_XML_MAX (8U * 1024 * 1024)
+/* For a domain that is only looked at: libvirt sends no longer message (VIR_NET_MESSAGE_MAX). */
+#define DOMAIN_SKIM_MAX (32U * 1024 * 1024)
+
+typedef struct DomainXml DomainXml;
 
 /*
  * At the start of a program: libxml2's memory is xmalloc()'s. libxml2 wants xmlMemSetup() called
@@ -21,7 +33,7 @@ void xml_use_xalloc(void);
 
 /* PROBLEM (UnsupportedDomain): not well-formed, or without <domain> as root, <name> or <uuid>. */
 int domain_xml_parse(const char *text, DomainXml **ret, Problem **ret_problem);
-/* The same for a domain that is only looked at: parsed by xml_skim(). */
+/* The same for a domain that is only looked at: libvirt's own elements and ours. */
 int domain_xml_skim(const char *text, DomainXml **ret, Problem **ret_problem);
 DomainXml *domain_xml_free(DomainXml *xml);
 DEFINE_CLEANUP(DomainXml, domain_xml_free)

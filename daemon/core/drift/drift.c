@@ -2,9 +2,9 @@
 #include "core/drift/drift.h"
 
 #include "core/base/json-fields.h"
-#include "core/domain/xml-marks.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
+#include "util/domain-devices.h"
 #include "util/text.h"
 
 DEFINE_STRING_TABLE(drift_kind, DriftKind, DRIFT_KINDS)
@@ -31,7 +31,7 @@ bool drift_defined_by_us(const DomainUse *use, const char *group, const Bdf *fun
 		const DomainHostdev *hostdev = domain_use_hostdev(use, &functions[i]);
 
 		if (!hostdev || !hostdev->config || hostdev->managed || hostdev->argument ||
-		    !hostdev->alias || !str_starts_with(hostdev->alias, ALIAS_PREFIX))
+		    !hostdev->alias || !str_starts_with(hostdev->alias, DOMAIN_ALIAS_PREFIX))
 			return false;
 	}
 	return true;

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/group/mark.h"
 
-#include "core/domain/xml-marks.h"
+#include "util/domain-devices.h"
 #include "util/text.h"
 
 static bool is_ours(const DomainHostdev *hostdev)
 {
 	return hostdev->alias && !hostdev->argument &&
-	       str_starts_with(hostdev->alias, ALIAS_PREFIX);
+	       str_starts_with(hostdev->alias, DOMAIN_ALIAS_PREFIX);
 }
 
 bool mark_counts(const GroupSet *groups, const DomainUse *use, const char *group)
 {
+	_cleanup_free_ char *stem = NULL;
 	const Group *named;
 
 	if (!domain_use_names(use, group))
 		return false;
+	stem = domain_alias_stem(group);
 	named = group_set_find(groups, group);
 	for (size_t i = 0; i < use->n_hostdevs; i++)
-		if (alias_is_of_group(use->hostdevs[i].alias, group) ||
+		if (str_starts_with(str_or_empty(use->hostdevs[i].alias), stem) ||
 		    (named && group_set_find_gpu(groups, &use->hostdevs[i].bdf) == named))
 			return true;
 	return false;

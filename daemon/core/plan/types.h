@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/domain/use.h"
-#include "core/domain/virt-domain.h"
 #include "core/facts/inspection.h"
 #include "core/facts/persistence.h"
 #include "core/fit/fit.h"

@@ -14,7 +14,6 @@
 #include "core/base/problem.h"
 #include "core/domain/ref.h"
 #include "core/domain/use.h"
-#include "core/domain/virt-domain.h"
 #include "host/libvirt/guest-agent.h"
 #include "host/libvirt/listener.h"
 

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "core/base/limits.h"
-#include "core/domain/xml-names.h"
+#include "core/domain/xml-tree.h"
 #include "rig/domains.h"
 
 #define UUID "3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242"
