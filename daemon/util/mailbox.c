@@ -5,10 +5,17 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 
+#include "util/log.h"
 #include "util/mutex.h"
 #include "util/xalloc.h"
+
+/* Until a thread is tried again where none could be started. */
+#define RETRY_NSEC (100 * 1000 * 1000)
 
 typedef struct Letter Letter;
 struct Letter {
@@ -19,34 +26,70 @@ struct Letter {
 	void *data;
 };
 
+typedef struct Letters {
+	Letter *first, *last;
+} Letters;
+
 struct Mailbox {
 	pthread_mutex_t lock;
-	Letter *first, *last;
+	Letters posted;
 	int event_fd;
-	MailboxCallback quiet; /* these are the loop's alone */
+	int timer_fd; /* on while `late` has some */
+	int poll_fd;  /* both */
+	/* These are the loop's alone. */
+	Letters late; /* no thread could be started for them yet */
+	MailboxCallback quiet;
 	void *quiet_data;
 	size_t running;
 };
 
+static int watch(const Mailbox *mailbox, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	return fd < 0 || epoll_ctl(mailbox->poll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
 int mailbox_new(Mailbox **ret)
 {
-	Mailbox *mailbox = xcalloc(1, sizeof(Mailbox));
+	_cleanup_(mailbox_freep) Mailbox *mailbox = xcalloc(1, sizeof(Mailbox));
+	int r;
 
-	mailbox->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
-	if (mailbox->event_fd < 0) {
-		int r = -errno;
-
-		free(mailbox);
-		return r;
-	}
 	pthread_mutex_init(&mailbox->lock, NULL);
-	*ret = mailbox;
-	return 0;
+	mailbox->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
+	mailbox->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	mailbox->poll_fd = epoll_create1(EPOLL_CLOEXEC);
+	r = watch(mailbox, mailbox->event_fd);
+	if (r >= 0)
+		r = watch(mailbox, mailbox->timer_fd);
+	if (r >= 0)
+		*ret = TAKE_PTR(mailbox);
+	return r;
 }
 
 int mailbox_fd(const Mailbox *mailbox)
 {
-	return mailbox->event_fd;
+	return mailbox->poll_fd;
+}
+
+static void letters_add(Letters *letters, Letter *letter)
+{
+	letter->next = NULL;
+	if (letters->first)
+		letters->last->next = letter;
+	else
+		letters->first = letter;
+	letters->last = letter;
+}
+
+/* The first, which is in there no more; NULL: there is none. */
+static Letter *letters_take(Letters *letters)
+{
+	Letter *first = letters->first;
+
+	if (first)
+		letters->first = first->next;
+	return first;
 }
 
 static Letter *letter_new(Mailbox *mailbox, MailboxCallback work, MailboxCallback deliver,
@@ -64,11 +107,7 @@ static void post(Letter *letter)
 	uint64_t one = 1;
 
 	pthread_mutex_lock(&mailbox->lock);
-	if (mailbox->last)
-		mailbox->last->next = letter;
-	else
-		mailbox->first = letter;
-	mailbox->last = letter;
+	letters_add(&mailbox->posted, letter);
 	pthread_mutex_unlock(&mailbox->lock);
 	/*
 	 * The counter is far from full. A write fails only with EAGAIN, and then it is readable
@@ -83,40 +122,7 @@ void mailbox_post(Mailbox *mailbox, MailboxCallback deliver, void *data)
 	post(letter_new(mailbox, NULL, deliver, data));
 }
 
-static Letter *take_first(Mailbox *mailbox)
-{
-	MUTEX_HOLD(&mailbox->lock);
-	Letter *letter = mailbox->first;
-
-	mailbox->first = letter->next;
-	if (!mailbox->first)
-		mailbox->last = NULL;
-	return letter;
-}
-
-void mailbox_dispatch(Mailbox *mailbox)
-{
-	Letter *letter;
-	uint64_t one;
-	bool ended;
-
-	/* A letter is in the list before it is counted. */
-	if (read(mailbox->event_fd, &one, sizeof(one)) < 0)
-		return;
-	letter = take_first(mailbox);
-	letter->deliver(letter->data);
-	ended = letter->work != NULL;
-	mailbox->running -= ended;
-	free(letter);
-	if (ended && mailbox->running == 0 && mailbox->quiet)
-		mailbox->quiet(mailbox->quiet_data);
-}
-
-void mailbox_on_quiet(Mailbox *mailbox, MailboxCallback quiet, void *data)
-{
-	mailbox->quiet = quiet;
-	mailbox->quiet_data = data;
-}
+/* ---- threads ---- */
 
 static void *run_thread(void *userdata)
 {
@@ -127,9 +133,8 @@ static void *run_thread(void *userdata)
 	return NULL;
 }
 
-int mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, void *data)
+static int start_thread(Letter *letter)
 {
-	_cleanup_free_ Letter *letter = letter_new(mailbox, work, done, data);
 	sigset_t all, before;
 	pthread_attr_t attributes;
 	pthread_t thread;
@@ -145,22 +150,95 @@ int mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, vo
 	r = pthread_create(&thread, &attributes, run_thread, letter);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
-	if (r != 0)
-		return -r;
+	return -r;
+}
+
+static int start_or_wait(Mailbox *mailbox, Letter *letter)
+{
+	const struct itimerspec again = { .it_value.tv_nsec = RETRY_NSEC };
+	int r = start_thread(letter);
+
+	if (r >= 0)
+		return 0;
+	letters_add(&mailbox->late, letter);
+	(void)timerfd_settime(mailbox->timer_fd, 0, &again, NULL);
+	return r;
+}
+
+void mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, void *data)
+{
+	bool waits = mailbox->late.first;
+	int r;
+
 	mailbox->running++;
-	TAKE_PTR(letter);
-	return 0;
+	r = start_or_wait(mailbox, letter_new(mailbox, work, done, data));
+	if (r < 0 && !waits)
+		log_error("no thread can be started (%s): what was asked waits for one",
+			  strerror(-r));
+}
+
+static void start_late(Mailbox *mailbox)
+{
+	Letters late = mailbox->late;
+	Letter *letter;
+
+	mailbox->late = (Letters){ 0 };
+	while ((letter = letters_take(&late)))
+		(void)start_or_wait(mailbox, letter);
+}
+
+/* ---- the loop ---- */
+
+static bool take_count(int fd)
+{
+	uint64_t count;
+
+	return read(fd, &count, sizeof(count)) > 0;
+}
+
+static Letter *take_posted(Mailbox *mailbox)
+{
+	MUTEX_HOLD(&mailbox->lock);
+
+	/* A letter is there before it is counted. */
+	return take_count(mailbox->event_fd) ? letters_take(&mailbox->posted) : NULL;
+}
+
+void mailbox_dispatch(Mailbox *mailbox)
+{
+	_cleanup_free_ Letter *letter = NULL;
+
+	if (take_count(mailbox->timer_fd))
+		start_late(mailbox);
+	letter = take_posted(mailbox);
+	if (!letter)
+		return;
+	letter->deliver(letter->data);
+	if (letter->work && --mailbox->running == 0 && mailbox->quiet)
+		mailbox->quiet(mailbox->quiet_data);
+}
+
+void mailbox_on_quiet(Mailbox *mailbox, MailboxCallback quiet, void *data)
+{
+	mailbox->quiet = quiet;
+	mailbox->quiet_data = data;
+}
+
+static void letters_free(Letters *letters)
+{
+	Letter *letter;
+
+	while ((letter = letters_take(letters)))
+		free(letter);
 }
 
 static void mailbox_clear(Mailbox *mailbox)
 {
-	while (mailbox->first) {
-		Letter *next = mailbox->first->next;
-
-		free(mailbox->first);
-		mailbox->first = next;
-	}
+	letters_free(&mailbox->posted);
+	letters_free(&mailbox->late);
 	close_fd(mailbox->event_fd);
+	close_fd(mailbox->timer_fd);
+	close_fd(mailbox->poll_fd);
 	pthread_mutex_destroy(&mailbox->lock);
 }
 
