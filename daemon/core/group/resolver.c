@@ -108,8 +108,7 @@ void resolver_add_observed(Resolver *r, char *name, Gpu *const *gpus, size_t n, 
 static bool is_seen_linked(const Resolver *r, const Gpu *gpu)
 {
 	for (size_t i = 0; i < r->links->n_items; i++)
-		if (bdf_equal(&r->links->items[i].a, &gpu->lead->bdf) ||
-		    bdf_equal(&r->links->items[i].b, &gpu->lead->bdf))
+		if (link_has(&r->links->items[i], &gpu->lead->bdf))
 			return true;
 	return false;
 }
