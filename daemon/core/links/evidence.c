@@ -117,6 +117,13 @@ void sighting_add_link(Sighting *s, const Bdf *peer)
 	*GROW(s->peers, s->n_peers) = (SeenPeer){ .bdf = *peer, .links = 1 };
 }
 
+static int add_copy(Evidence *into, const Sighting *from)
+{
+	Sighting copy = sighting_copy(from);
+
+	return evidence_add(into, &copy);
+}
+
 static bool same_ids(const Sighting *a, const Sighting *b)
 {
 	return a->vendor == b->vendor && a->device == b->device &&
@@ -417,7 +424,7 @@ static void find_stale(Maker *m, char ***notes)
 	for (size_t i = 0; i < m->evidence->n_items; i++) {
 		const Sighting *s = &m->evidence->items[i];
 		_cleanup_free_ char *why =
-			is_look(s) ? sighting_stale(m->evidence, s, m->set) : NULL;
+			sighting_is_look(s) ? sighting_stale(m->evidence, s, m->set) : NULL;
 
 		if (why)
 			note_stale(s, why, notes);
