@@ -47,13 +47,10 @@ int method_doctor(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		r = begin_read(f, m, &pending, error);
 	if (r <= 0)
 		return r < 0 ? r : 1;
-	r = manager_doctor(f->manager,
-			   &(ManagerDoctor){ .domain = *domain ? domain : NULL,
-					     .symptom = symptom,
-					     .capture = options.capture },
-			   pending_answer, pending);
-	if (r < 0)
-		return r;
-	TAKE_PTR(pending);
+	manager_doctor(f->manager,
+		       &(ManagerDoctor){ .domain = *domain ? domain : NULL,
+					 .symptom = symptom,
+					 .capture = options.capture },
+		       pending_answer, TAKE_PTR(pending));
 	return 1;
 }

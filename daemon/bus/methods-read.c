@@ -105,10 +105,7 @@ int method_plan(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	if (r <= 0)
 		return r < 0 ? r : 1;
 	request.wakes_nothing = !caller_is_privileged(pending->caller.uid);
-	r = manager_plan(f->manager, &request, plan_ready, pending);
-	if (r < 0)
-		return r;
-	TAKE_PTR(pending);
+	manager_plan(f->manager, &request, plan_ready, TAKE_PTR(pending));
 	return 1;
 }
 
@@ -130,10 +127,7 @@ int method_rescan(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		r = begin(f, m, GPUPASS_ACTION_MANAGE, NULL, &pending, error);
 	if (r <= 0)
 		return r < 0 ? r : 1;
-	r = manager_refresh(f->manager, rescanned, pending);
-	if (r < 0)
-		return r;
-	TAKE_PTR(pending);
+	manager_refresh(f->manager, rescanned, TAKE_PTR(pending));
 	return 1;
 }
 
@@ -148,10 +142,7 @@ int method_get_drift(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		r = begin_read(f, m, &pending, error);
 	if (r <= 0)
 		return r < 0 ? r : 1;
-	r = manager_get_drift(f->manager, pending_answer, pending);
-	if (r < 0)
-		return r;
-	TAKE_PTR(pending);
+	manager_get_drift(f->manager, pending_answer, TAKE_PTR(pending));
 	return 1;
 }
 
@@ -323,10 +314,7 @@ static int method_inspect(sd_bus_message *m, void *userdata, sd_bus_error *error
 	for (size_t i = 0; i < view->functions.n_items; i++)
 		if (strcmp(view->functions.items[i].address, view->address) != 0)
 			bdf_parse(view->functions.items[i].address, &functions[n++]);
-	r = manager_inspect(f->manager, functions, n, inspected, pending);
-	if (r < 0)
-		return r;
-	TAKE_PTR(pending);
+	manager_inspect(f->manager, functions, n, inspected, TAKE_PTR(pending));
 	return 1;
 }
 

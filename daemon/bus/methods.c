@@ -251,10 +251,8 @@ static int method_declare(sd_bus_message *m, void *userdata, sd_bus_error *error
 	if (r <= 0)
 		return r < 0 ? r : 1;
 	pending->path = group_path(name);
-	r = manager_declare(f->manager, name, gpus, options.no_bridge_seen, declared, pending);
-	if (r < 0)
-		return r;
-	TAKE_PTR(pending);
+	manager_declare(f->manager, name, gpus, options.no_bridge_seen, declared,
+			TAKE_PTR(pending));
 	return 1;
 }
 
@@ -282,10 +280,7 @@ static int method_forget(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	r = begin_on_one_name(m, f, "name", &name, &pending, error);
 	if (r <= 0)
 		return r < 0 ? r : 1;
-	r = manager_forget(f->manager, name, declared, pending);
-	if (r < 0)
-		return r;
-	TAKE_PTR(pending);
+	manager_forget(f->manager, name, declared, TAKE_PTR(pending));
 	return 1;
 }
 

@@ -94,7 +94,6 @@ static int lookup_begin(Face *f, sd_bus_message *m, const char *word, sd_bus_err
 {
 	const Caller *caller = callers_current(f->callers);
 	_cleanup_(lookup_freep) Lookup *lookup = NULL;
-	int r;
 
 	if (lookups_of(f, caller->uid) >= LOOKUPS_MAX)
 		return refusals_over_limit(&f->refusals,
@@ -111,10 +110,8 @@ static int lookup_begin(Face *f, sd_bus_message *m, const char *word, sd_bus_err
 		.uid = caller->uid,
 	};
 	f->lookups = lookup;
-	r = manager_find_domain(f->manager, word, on_found, lookup);
-	if (r >= 0)
-		TAKE_PTR(lookup);
-	return r;
+	manager_find_domain(f->manager, word, on_found, TAKE_PTR(lookup));
+	return 0;
 }
 
 /* ---- what a call is about ---- */

@@ -70,8 +70,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
 	Daemon *d = userdata;
 
 	log_info("reading groups.d again");
-	if (manager_reload(d->manager) < 0)
-		log_error("no thread could be started: groups.d was not read again");
+	manager_reload(d->manager);
 	return 0;
 }
 
@@ -160,12 +159,10 @@ typedef struct Uevents {
 /* Once for a burst: after a short pause, or when it has lasted a second. */
 static void rescan(Daemon *d, const UeventChanges *changes)
 {
-	int r = changes->unknown ? manager_rescan(d->manager, NULL, NULL)
-				 : manager_rescan_changed(d->manager, changes->functions,
-							  changes->n_functions);
-
-	if (r < 0)
-		log_error("no thread could be started: a change of PCI devices was not followed");
+	if (changes->unknown)
+		manager_rescan(d->manager, NULL, NULL);
+	else
+		manager_rescan_changed(d->manager, changes->functions, changes->n_functions);
 }
 
 static int on_quiet(sd_event_source *source, uint64_t usec, void *userdata)
@@ -331,8 +328,7 @@ static int on_look(sd_event_source *source, uint64_t usec, void *userdata)
 	Daemon *d = userdata;
 	int r;
 
-	if (manager_refresh(d->manager, looked, d) < 0)
-		log_error("no thread could be started: this host was not looked at again");
+	manager_refresh(d->manager, looked, d);
 	r = sd_event_source_set_time_relative(source, d->config->look_interval_usec);
 	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }

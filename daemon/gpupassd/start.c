@@ -73,8 +73,7 @@ static void recovered(void *userdata)
 {
 	Daemon *d = userdata;
 
-	if (manager_refresh(d->manager, publish, d) < 0)
-		publish(d);
+	manager_refresh(d->manager, publish, d);
 }
 
 /* libvirt may have come meanwhile, so that jobs that waited for it can be recovered. */
@@ -94,8 +93,7 @@ static void libvirt_connected(void *userdata)
 	manager_libvirt_changed(d->manager, true);
 	/* Nothing has moved since the first scan began, so there is no need for a second one. */
 	if (!d->published && !manager_has_open_jobs(d->manager)) {
-		if (manager_settle(d->manager, publish, d) < 0)
-			publish(d);
+		manager_settle(d->manager, publish, d);
 		return;
 	}
 	d->recover_again = manager_recover(d->manager, recovered, d) == -EBUSY;
@@ -181,7 +179,7 @@ int daemon_start(Daemon *d)
 	/* Recover what touches no domain without waiting for libvirt. */
 	r = manager_recover(d->manager, recovered_without_libvirt, d);
 	if (r >= 0)
-		r = manager_rescan(d->manager, first_scan_done, d);
+		manager_rescan(d->manager, first_scan_done, d);
 	if (r >= 0 && d->virt)
 		r = start_grace(d);
 	else if (r >= 0)

@@ -332,19 +332,14 @@ static void job_done(void *data)
 	task_free(task);
 }
 
-int job_start(uint32_t id, Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
+void job_start(uint32_t id, Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
 	      JobListener listener, void *userdata)
 {
-	_cleanup_(task_freep) Task *task = task_new(id, mailbox, place, request, userdata);
-	int r;
+	Task *task = task_new(id, mailbox, place, request, userdata);
 
 	task->on_event = listener;
-	r = mailbox_run(mailbox, request->operation == OPERATION_VERIFY ? verify_work : job_work,
-			job_done, task);
-	if (r < 0)
-		return r;
-	TAKE_PTR(task);
-	return 0;
+	mailbox_run(mailbox, request->operation == OPERATION_VERIFY ? verify_work : job_work,
+		    job_done, task);
 }
 
 static void plan_work(void *data)
@@ -372,16 +367,11 @@ static void plan_done(void *data)
 	task_free(task);
 }
 
-int plan_start(Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
+void plan_start(Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
 	       PlanListener listener, void *userdata)
 {
-	_cleanup_(task_freep) Task *task = task_new(0, mailbox, place, request, userdata);
-	int r;
+	Task *task = task_new(0, mailbox, place, request, userdata);
 
 	task->on_plan = listener;
-	r = mailbox_run(mailbox, plan_work, plan_done, task);
-	if (r < 0)
-		return r;
-	TAKE_PTR(task);
-	return 0;
+	mailbox_run(mailbox, plan_work, plan_done, task);
 }

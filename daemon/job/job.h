@@ -54,7 +54,7 @@ typedef void (*JobListener)(uint32_t id, JobEvent *event, void *userdata);
  * Starts a job. The listener runs on the loop. Copies `known` and `request`, takes references to
  * the rules and the cancellation, and borrows host, store and claims for the life of the process.
  */
-int job_start(uint32_t id, Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
+void job_start(uint32_t id, Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
 	      JobListener listener, void *userdata);
 
 /* The same for a dry run: the listener gets the plan as JSON, or the error as name and message. */
@@ -65,5 +65,5 @@ typedef struct PlanResult {
 } PlanResult;
 typedef void (*PlanListener)(PlanResult *result, void *userdata);
 
-int plan_start(Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
+void plan_start(Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
 	       PlanListener listener, void *userdata);

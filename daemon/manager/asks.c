@@ -61,8 +61,7 @@ static void clear_done(void *data)
 {
 	ClearTask *task = data;
 
-	if (manager_refresh(task->inquiry.manager, clear_reply, task) < 0)
-		clear_reply(task);
+	manager_refresh(task->inquiry.manager, clear_reply, task);
 }
 
 int manager_clear(Manager *m, const char *group, ManagerAnswered done, void *userdata,
@@ -80,7 +79,8 @@ int manager_clear(Manager *m, const char *group, ManagerAnswered done, void *use
 	inquiry_begin(&task->inquiry, m, strf("cannot clear %s", group), done, userdata);
 	task->inquiry.changes = true;
 	task->group = xstrdup(group);
-	return TASK_RUN(m, clear_work, clear_done, task);
+	mailbox_run(m->place.mailbox, clear_work, clear_done, TAKE_PTR(task));
+	return 0;
 }
 
 /* ---- doctor ---- */
@@ -134,7 +134,7 @@ static void doctor_done(void *data)
 	inquiry_answer(&task->inquiry);
 }
 
-int manager_doctor(Manager *m, const ManagerDoctor *what, ManagerAnswered done, void *userdata)
+void manager_doctor(Manager *m, const ManagerDoctor *what, ManagerAnswered done, void *userdata)
 {
 	_cleanup_(doctor_task_freep) DoctorTask *task = xcalloc(1, sizeof(DoctorTask));
 
@@ -147,7 +147,7 @@ int manager_doctor(Manager *m, const ManagerDoctor *what, ManagerAnswered done, 
 			     operation_to_string(m->open_jobs[i]->plan->operation),
 			     m->open_jobs[i]->plan->group);
 	strv_copy(m->config_notes, &task->settings);
-	return TASK_RUN(m, doctor_work, doctor_done, task);
+	mailbox_run(m->place.mailbox, doctor_work, doctor_done, TAKE_PTR(task));
 }
 
 /* ---- drift ---- */
@@ -175,16 +175,15 @@ static void drift_done(void *data)
 	_cleanup_(inquiry_freep) Inquiry *inquiry = data;
 
 	inquiry_answer(inquiry);
-	if (manager_refresh(inquiry->manager, shown, NULL) < 0)
-		log_error("no thread could be started: the picture of this host may be old");
+	manager_refresh(inquiry->manager, shown, NULL);
 }
 
-int manager_get_drift(Manager *m, ManagerAnswered done, void *userdata)
+void manager_get_drift(Manager *m, ManagerAnswered done, void *userdata)
 {
 	_cleanup_(inquiry_freep) Inquiry *inquiry = xcalloc(1, sizeof(Inquiry));
 
 	inquiry_begin(inquiry, m, xstrdup("cannot look for drift"), done, userdata);
-	return TASK_RUN(m, drift_work, drift_done, inquiry);
+	mailbox_run(m->place.mailbox, drift_work, drift_done, TAKE_PTR(inquiry));
 }
 
 /* ---- the audit trail ---- */
@@ -230,7 +229,8 @@ int manager_get_audit(Manager *m, const AuditQuery *query, ManagerAnswered done,
 	task->query = *query;
 	task->query.group = task->group = xstrdup(query->group);
 	task->query.domain = task->domain = xstrdup(query->domain);
-	return TASK_RUN(m, audit_work, audit_done, task);
+	mailbox_run(m->place.mailbox, audit_work, audit_done, TAKE_PTR(task));
+	return 0;
 }
 
 /* ---- a close look ---- */
@@ -273,8 +273,8 @@ static void inspect_done(void *data)
 	task->inspected(task->inspection, task->inquiry.problem, task->inquiry.userdata);
 }
 
-int manager_inspect(Manager *m, const Bdf *functions, size_t n, ManagerInspected done,
-		    void *userdata)
+void manager_inspect(Manager *m, const Bdf *functions, size_t n, ManagerInspected done,
+		     void *userdata)
 {
 	_cleanup_(inspect_task_freep) InspectTask *task = xcalloc(1, sizeof(InspectTask));
 
@@ -283,7 +283,7 @@ int manager_inspect(Manager *m, const Bdf *functions, size_t n, ManagerInspected
 	memcpy(task->functions, functions, n * sizeof(Bdf));
 	task->n = n;
 	task->inspected = done;
-	return TASK_RUN(m, inspect_work, inspect_done, task);
+	mailbox_run(m->place.mailbox, inspect_work, inspect_done, TAKE_PTR(task));
 }
 
 /* ---- who holds now ---- */
@@ -346,7 +346,8 @@ int manager_get_holders(Manager *m, bool all, ManagerAnswered done, void *userda
 		for (size_t k = 0; k < gpu->n_functions; k++)
 			task->functions[task->n++] = gpu->functions[k]->bdf;
 	}
-	return TASK_RUN(m, inspect_work, holders_done, task);
+	mailbox_run(m->place.mailbox, inspect_work, holders_done, TAKE_PTR(task));
+	return 0;
 }
 
 /* ---- the domain that a word means ---- */
@@ -383,7 +384,7 @@ static void find_done(void *data)
 	task->done(*task->id.uuid ? &task->id : NULL, task->userdata);
 }
 
-int manager_find_domain(Manager *m, const char *word, ManagerFound done, void *userdata)
+void manager_find_domain(Manager *m, const char *word, ManagerFound done, void *userdata)
 {
 	_cleanup_(find_task_freep) FindTask *task = xcalloc(1, sizeof(FindTask));
 
@@ -393,7 +394,7 @@ int manager_find_domain(Manager *m, const char *word, ManagerFound done, void *u
 		.done = done,
 		.userdata = userdata,
 	};
-	return TASK_RUN(m, find_work, find_done, task);
+	mailbox_run(m->place.mailbox, find_work, find_done, TAKE_PTR(task));
 }
 
 /* ---- metrics: nothing waits for a thread ---- */

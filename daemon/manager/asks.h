@@ -17,19 +17,19 @@ typedef struct ManagerDoctor {
 } ManagerDoctor;
 
 /* A report of what is wrong with this host, or with a domain and its group. */
-int manager_doctor(Manager *m, const ManagerDoctor *what, ManagerAnswered done, void *userdata);
+void manager_doctor(Manager *m, const ManagerDoctor *what, ManagerAnswered done, void *userdata);
 
 /* Looks afresh for everything that has drifted: schema org.gpupass1.drift/1. */
-int manager_get_drift(Manager *m, ManagerAnswered done, void *userdata);
+void manager_get_drift(Manager *m, ManagerAnswered done, void *userdata);
 
-/* A page of the trail: schema org.gpupass1.audit-page/1. Copies the query. */
+/* A page of the trail: schema org.gpupass1.audit-page/1. Copies the query. -ENOENT: there is none. */
 int manager_get_audit(Manager *m, const AuditQuery *query, ManagerAnswered done, void *userdata);
 
 /* A close look at one GPU for `show`, which wakes no device. One of the two is NULL. */
 typedef void (*ManagerInspected)(const Inspection *inspection, const Problem *problem,
 				 void *userdata);
-int manager_inspect(Manager *m, const Bdf *functions, size_t n, ManagerInspected done,
-		    void *userdata);
+void manager_inspect(Manager *m, const Bdf *functions, size_t n, ManagerInspected done,
+		     void *userdata);
 
 /*
  * Which processes have a file of a GPU open now: schema org.gpupass1.holders/1. all: also of GPUs
@@ -42,7 +42,7 @@ int manager_get_holders(Manager *m, bool all, ManagerAnswered done, void *userda
  * such domain, or libvirt does not answer.
  */
 typedef void (*ManagerFound)(const DomainId *id, void *userdata);
-int manager_find_domain(Manager *m, const char *word, ManagerFound done, void *userdata);
+void manager_find_domain(Manager *m, const char *word, ManagerFound done, void *userdata);
 
 /* What the manager counted since its start, and what it alone knows of the present: schema
  * org.gpupass1.metrics/1. denied, limited: calls, by the bus. */

@@ -320,12 +320,14 @@ static void declare_done(void *data)
 		manager_set_rules(m, TAKE_PTR(task->rules), TAKE_PTR(task->notes));
 	if (task->claimed)
 		claims_release_declaration(m->place.job.claims, task->name);
-	if (task->inquiry.result != 0 || manager_rescan(m, declare_visible, task) < 0)
+	if (task->inquiry.result == 0)
+		manager_rescan(m, declare_visible, task);
+	else
 		declare_visible(task);
 }
 
-static int start(Manager *m, DeclareMode mode, const char *name, char *const *members,
-		 bool no_bridge_seen, ManagerAnswered done, void *userdata)
+static void start(Manager *m, DeclareMode mode, const char *name, char *const *members,
+		  bool no_bridge_seen, ManagerAnswered done, void *userdata)
 {
 	_cleanup_(declare_task_freep) DeclareTask *task = xcalloc(1, sizeof(DeclareTask));
 
@@ -337,21 +339,21 @@ static int start(Manager *m, DeclareMode mode, const char *name, char *const *me
 	task->no_bridge_seen = no_bridge_seen;
 	task->name = xstrdup(name);
 	strv_copy(members, &task->members);
-	return TASK_RUN(m, declare_work, declare_done, task);
+	mailbox_run(m->place.mailbox, declare_work, declare_done, TAKE_PTR(task));
 }
 
-int manager_declare(Manager *m, const char *name, char *const *members, bool no_bridge_seen,
-		    ManagerAnswered done, void *userdata)
+void manager_declare(Manager *m, const char *name, char *const *members, bool no_bridge_seen,
+		     ManagerAnswered done, void *userdata)
 {
-	return start(m, DECLARE, name, members, no_bridge_seen, done, userdata);
+	start(m, DECLARE, name, members, no_bridge_seen, done, userdata);
 }
 
-int manager_forget(Manager *m, const char *name, ManagerAnswered done, void *userdata)
+void manager_forget(Manager *m, const char *name, ManagerAnswered done, void *userdata)
 {
-	return start(m, FORGET, name, NULL, false, done, userdata);
+	start(m, FORGET, name, NULL, false, done, userdata);
 }
 
-int manager_reload(Manager *m)
+void manager_reload(Manager *m)
 {
-	return start(m, RELOAD, "", NULL, false, NULL, NULL);
+	start(m, RELOAD, "", NULL, false, NULL, NULL);
 }

@@ -9,8 +9,8 @@
 #include "manager/types.h"
 
 /* Calls `done` when the picture shows the outcome. */
-int manager_declare(Manager *m, const char *name, char *const *members, bool no_bridge_seen,
-		    ManagerAnswered done, void *userdata);
-int manager_forget(Manager *m, const char *name, ManagerAnswered done, void *userdata);
+void manager_declare(Manager *m, const char *name, char *const *members, bool no_bridge_seen,
+		     ManagerAnswered done, void *userdata);
+void manager_forget(Manager *m, const char *name, ManagerAnswered done, void *userdata);
 /* Reads groups.d again, after a person has edited it. */
-int manager_reload(Manager *m);
+void manager_reload(Manager *m);

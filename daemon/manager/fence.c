@@ -88,10 +88,9 @@ static void fence_done(void *data)
 	look_finished(m, &m->fence_look);
 }
 
-int manager_start_fence(Manager *m)
+void manager_start_fence(Manager *m)
 {
-	_cleanup_(fence_task_freep) FenceTask *task = xcalloc(1, sizeof(FenceTask));
-	int r;
+	FenceTask *task = xcalloc(1, sizeof(FenceTask));
 
 	m->fence_old = false;
 	if (m->inventory && m->assignments)
@@ -102,29 +101,22 @@ int manager_start_fence(Manager *m)
 		task->n_ended = m->n_fence_ended;
 		m->n_fence_ended = 0;
 	}
-	r = TASK_RUN(m, fence_work, fence_done, task);
-	if (r < 0)
-		keep_for_later(m, task);
-	return r;
+	mailbox_run(m->place.mailbox, fence_work, fence_done, task);
 }
 
-int manager_write_fence(Manager *m, ManagerDone done, void *userdata)
+void manager_write_fence(Manager *m, ManagerDone done, void *userdata)
 {
-	int r = look_request(m, &m->fence_look, done, userdata);
-
-	if (r < 0)
-		log_error("the fence of libvirt's hook was not written: %s", strerror(-r));
-	return r;
+	look_request(m, &m->fence_look, done, userdata);
 }
 
 void manager_renew_fence(Manager *m)
 {
 	if (m->fence_old)
-		(void)manager_write_fence(m, NULL, NULL);
+		manager_write_fence(m, NULL, NULL);
 }
 
-int manager_open_fence(Manager *m, uint32_t job, ManagerDone done, void *userdata)
+void manager_open_fence(Manager *m, uint32_t job, ManagerDone done, void *userdata)
 {
 	*GROW(m->fence_ended, m->n_fence_ended) = job;
-	return manager_write_fence(m, done, userdata);
+	manager_write_fence(m, done, userdata);
 }

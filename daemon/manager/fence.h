@@ -5,14 +5,14 @@
 #include "manager/types.h"
 
 /* The start of m->fence_look, which is a write. */
-int manager_start_fence(Manager *m);
+void manager_start_fence(Manager *m);
 
 /*
  * Writes the fence, where it says something new. done (may be NULL) is called once the file has
- * what the picture says now, or could not be written. < 0: done is not called.
+ * what the picture says now, or could not be written.
  */
-int manager_write_fence(Manager *m, ManagerDone done, void *userdata);
+void manager_write_fence(Manager *m, ManagerDone done, void *userdata);
 /* Writes it after a look, unless who waited for the look has done so. */
 void manager_renew_fence(Manager *m);
 /* The same after a job has ended and a look has seen what it did: lets go of what the job held. */
-int manager_open_fence(Manager *m, uint32_t job, ManagerDone done, void *userdata);
+void manager_open_fence(Manager *m, uint32_t job, ManagerDone done, void *userdata);

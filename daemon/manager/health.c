@@ -130,30 +130,23 @@ static void add_lead(HealthTask *task, const PciFunction *lead)
 	task->pointers[task->n++] = copy;
 }
 
-static int health_start(Manager *m)
+static void look_if_older(Manager *m, uint64_t usec)
 {
-	_cleanup_(health_task_freep) HealthTask *task = xcalloc(1, sizeof(HealthTask));
-	const GpuSet *gpus = m->inventory->gpus;
-	int r;
+	const GpuSet *gpus = m->inventory ? m->inventory->gpus : NULL;
+	HealthTask *task;
 
+	if (!gpus || m->health_running ||
+	    (m->health_usec > 0 && now_monotonic() - m->health_usec < usec))
+		return;
+	task = xcalloc(1, sizeof(HealthTask));
 	task->manager = m;
 	task->leads = xcalloc(gpus->n_gpus + 1, sizeof(PciFunction));
 	task->pointers = xcalloc(gpus->n_gpus + 1, sizeof(*task->pointers));
 	for (size_t i = 0; i < gpus->n_gpus; i++)
 		if (!in_hand(m, &gpus->gpus[i]))
 			add_lead(task, gpus->gpus[i].lead);
-	r = TASK_RUN(m, health_work, health_done, task);
-	m->health_running = r >= 0;
-	return r;
-}
-
-static void look_if_older(Manager *m, uint64_t usec)
-{
-	if (!m->inventory || m->health_running ||
-	    (m->health_usec > 0 && now_monotonic() - m->health_usec < usec))
-		return;
-	if (health_start(m) < 0)
-		log_error("no thread could be started: the health of GPUs may be old");
+	m->health_running = true;
+	mailbox_run(m->place.mailbox, health_work, health_done, task);
 }
 
 void manager_look_at_health(Manager *m)

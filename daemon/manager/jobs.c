@@ -99,8 +99,7 @@ static void open_fence(void *userdata)
 {
 	Ended *ended = userdata;
 
-	if (manager_open_fence(ended->manager, ended->id, tell_end, ended) < 0)
-		tell_end(ended);
+	manager_open_fence(ended->manager, ended->id, tell_end, ended);
 }
 
 /*
@@ -135,9 +134,10 @@ static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
 		manager_take_open_job(m, TAKE_PTR(event->open));
 	ended = xmalloc(sizeof(Ended));
 	*ended = (Ended){ .manager = m, .id = job->id, .state = event->state };
-	if (event->changed_nothing ||
-	    manager_refresh_changed(m, job->functions, job->n_functions, open_fence, ended) < 0)
+	if (event->changed_nothing)
 		tell_end(ended);
+	else
+		manager_refresh_changed(m, job->functions, job->n_functions, open_fence, ended);
 }
 
 static void on_event(uint32_t id, JobEvent *event, void *userdata)
@@ -189,22 +189,18 @@ int manager_start_job(Manager *m, const JobRequest *request, uint32_t *ret_id,
 	}
 	job = job_record_new(m->last_job + 1, request);
 	place.cancel = job->cancel;
-	r = job_start(job->id, m->place.mailbox, &place, request, on_event, m);
-	if (r < 0) {
-		job_record_free(job);
-		return r;
-	}
+	job_start(job->id, m->place.mailbox, &place, request, on_event, m);
 	records_add(m, job);
 	*ret_id = job->id;
 	m->listener.job_new(job, m->listener.userdata);
 	return 0;
 }
 
-int manager_plan(Manager *m, const JobRequest *request, PlanListener listener, void *userdata)
+void manager_plan(Manager *m, const JobRequest *request, PlanListener listener, void *userdata)
 {
 	JobPlace place = manager_job_place(m);
 
-	return plan_start(m->place.mailbox, &place, request, listener, userdata);
+	plan_start(m->place.mailbox, &place, request, listener, userdata);
 }
 
 /* ---- cancelling ---- */

@@ -8,7 +8,7 @@
 int manager_start_job(Manager *m, const JobRequest *request, uint32_t *ret_id,
 		      Problem **ret_problem);
 /* Makes a plan without running it. */
-int manager_plan(Manager *m, const JobRequest *request, PlanListener listener, void *userdata);
+void manager_plan(Manager *m, const JobRequest *request, PlanListener listener, void *userdata);
 /*
  * Cancels a job in the name of this user, unless somebody else was first. Its thread stops at its
  * next step, and undoes what was done (job/cancel.h). PROBLEM: NoSuchJob; TooLate: it has ended, is

@@ -11,12 +11,12 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-static Waiter *waiter_new(ManagerDone done, void *userdata)
+static void waiter_add(Waiter **list, ManagerDone done, void *userdata)
 {
 	Waiter *waiter = xmalloc(sizeof(Waiter));
 
-	*waiter = (Waiter){ .done = done, .userdata = userdata };
-	return waiter;
+	*waiter = (Waiter){ .next = *list, .done = done, .userdata = userdata };
+	*list = waiter;
 }
 
 static void waiters_tell(Waiter *waiter)
@@ -30,75 +30,52 @@ static void waiters_tell(Waiter *waiter)
 	}
 }
 
-/*
- * A caller that gets < 0 still owns its userdata, and frees it. So the waiter joins the list last,
- * once nothing can fail any more.
- */
-static int request(Manager *m, Look *look, ManagerDone done, void *userdata)
+static void begin(Manager *m, Look *look)
 {
-	_cleanup_free_ Waiter *waiter = done ? waiter_new(done, userdata) : NULL;
-	Waiter **list = look->running ? &look->next : &look->current;
-	int r = 0;
-
-	if (look->running)
-		look->again = true;
-	else
-		r = look->start(m);
-	if (r < 0)
-		return r;
 	look->running = true;
-	if (!waiter)
-		return 0;
-	waiter->next = *list;
-	*list = TAKE_PTR(waiter);
-	return 0;
+	look->start(m);
 }
 
-int look_request(Manager *m, Look *look, ManagerDone done, void *userdata)
+static void request(Manager *m, Look *look, ManagerDone done, void *userdata)
+{
+	bool runs = look->running;
+
+	if (done)
+		waiter_add(runs ? &look->next : &look->current, done, userdata);
+	if (runs)
+		look->again = true;
+	else
+		begin(m, look);
+}
+
+void look_request(Manager *m, Look *look, ManagerDone done, void *userdata)
 {
 	if (look == &m->scan)
 		m->scan_whole = true;
-	return request(m, look, done, userdata);
+	request(m, look, done, userdata);
 }
 
-int look_await(Manager *m, Look *look, bool made, ManagerDone done, void *userdata)
+void look_await(Manager *m, Look *look, bool made, ManagerDone done, void *userdata)
 {
-	Waiter **list = look->again ? &look->next : &look->current;
-	Waiter *waiter;
-
-	if (!look->running && !made)
-		return look_request(m, look, done, userdata);
-	if (!look->running) {
+	if (look->running)
+		waiter_add(look->again ? &look->next : &look->current, done, userdata);
+	else if (made)
 		done(userdata);
-		return 0;
-	}
-	waiter = waiter_new(done, userdata);
-	waiter->next = *list;
-	*list = waiter;
-	return 0;
+	else
+		look_request(m, look, done, userdata);
 }
 
-/* Waiters of a look that cannot be started are called all the same: nothing else would end their
- * wait. */
 void look_finished(Manager *m, Look *look)
 {
-	Waiter *told = TAKE_PTR(look->current), *next = NULL;
+	Waiter *told = TAKE_PTR(look->current);
 
 	look->running = false;
 	if (look->again) {
-		int r = look->start(m);
-
 		look->again = false;
-		look->running = r >= 0;
 		look->current = TAKE_PTR(look->next);
-		if (r < 0) {
-			log_error("the picture of this host may be old: it cannot be looked at: %s",
-				  strerror(-r));
-			next = TAKE_PTR(look->current);
-		}
+		begin(m, look);
 	}
 	waiters_tell(told);
-	waiters_tell(next);
 }
 
 typedef struct ScanTask {
@@ -248,11 +225,10 @@ static void set_scope(Manager *m, ScanTask *task)
 	}
 }
 
-static int scan_start(Manager *m)
+static void scan_start(Manager *m)
 {
 	_cleanup_(evidence_unrefp) Evidence *evidence = topology_store_get(m->place.job.topology);
-	_cleanup_(scan_task_freep) ScanTask *task = xcalloc(1, sizeof(ScanTask));
-	int r;
+	ScanTask *task = xcalloc(1, sizeof(ScanTask));
 
 	task->manager = m;
 	task->first = !m->inventory;
@@ -260,12 +236,9 @@ static int scan_start(Manager *m)
 	set_scope(m, task);
 	identities_copy(m->inventory ? m->inventory->identities : NULL, &task->known);
 	identities_set_evidence(task->known, evidence);
-	r = TASK_RUN(m, scan_work, scan_done, task);
-	if (r < 0)
-		return r;
 	m->scan_whole = false;
 	m->n_changed = 0;
-	return 0;
+	mailbox_run(m->place.mailbox, scan_work, scan_done, task);
 }
 
 typedef struct UsesTask {
@@ -319,25 +292,22 @@ static void uses_done(void *data)
 	m->hooks->domains_read(m);
 }
 
-static int uses_start(Manager *m)
+static void uses_start(Manager *m)
 {
-	_cleanup_(uses_task_freep) UsesTask *task = xcalloc(1, sizeof(UsesTask));
-	int r;
+	UsesTask *task = xcalloc(1, sizeof(UsesTask));
 
 	*task = (UsesTask){
 		.manager = m,
 		.fresh = m->uses_fresh,
 		.looked = claims_now(m->place.job.claims),
 	};
-	r = TASK_RUN(m, uses_work, uses_done, task);
-	if (r >= 0)
-		m->uses_fresh = false;
-	return r;
+	m->uses_fresh = false;
+	mailbox_run(m->place.mailbox, uses_work, uses_done, task);
 }
 
-int manager_rescan(Manager *m, ManagerDone done, void *userdata)
+void manager_rescan(Manager *m, ManagerDone done, void *userdata)
 {
-	return look_request(m, &m->scan, done, userdata);
+	look_request(m, &m->scan, done, userdata);
 }
 
 static void note_changed(Manager *m, const Bdf *changed, size_t n)
@@ -352,28 +322,24 @@ static void note_changed(Manager *m, const Bdf *changed, size_t n)
 	}
 }
 
-int manager_rescan_changed(Manager *m, const Bdf *changed, size_t n)
+void manager_rescan_changed(Manager *m, const Bdf *changed, size_t n)
 {
-	int r;
-
 	note_changed(m, changed, n);
-	r = request(m, &m->scan, NULL, NULL);
-	if (r < 0)
-		m->scan_whole = true; /* the next one sees what this one would have */
-	return r;
+	request(m, &m->scan, NULL, NULL);
 }
 
 void manager_libvirt_changed(Manager *m, bool connected)
 {
 	m->connected = connected;
 	if (connected) {
-		if (look_request(m, &m->uses_look, NULL, NULL) < 0)
-			log_error("no thread could be started: libvirt's domains were not read");
+		look_request(m, &m->uses_look, NULL, NULL);
 		return;
 	}
 	m->uses = domain_uses_free(m->uses);
 	manager_observe(m);
 }
+
+/* ---- one look after another ---- */
 
 typedef struct Refresh {
 	Manager *manager;
@@ -382,20 +348,28 @@ typedef struct Refresh {
 	void *userdata;
 } Refresh;
 
+static Refresh *refresh_new(Manager *m, bool fence, ManagerDone done, void *userdata)
+{
+	Refresh *refresh = xcalloc(1, sizeof(Refresh));
+
+	*refresh = (Refresh){ .manager = m, .fence = fence, .done = done, .userdata = userdata };
+	return refresh;
+}
+
 static void refresh_done(void *userdata)
 {
-	Refresh *refresh = userdata;
+	_cleanup_free_ Refresh *refresh = userdata;
 
 	refresh->done(refresh->userdata);
-	free(refresh);
 }
 
 static void refresh_seen(void *userdata)
 {
 	Refresh *refresh = userdata;
-	Manager *m = refresh->manager;
 
-	if (!refresh->fence || m->hooks->refreshed(m, refresh_done, refresh) < 0)
+	if (refresh->fence)
+		refresh->manager->hooks->refreshed(refresh->manager, refresh_done, refresh);
+	else
 		refresh_done(refresh);
 }
 
@@ -404,39 +378,24 @@ static void refresh_scanned(void *userdata)
 	Refresh *refresh = userdata;
 	Manager *m = refresh->manager;
 
-	if (!m->connected || look_request(m, &m->uses_look, refresh_seen, refresh) < 0)
+	if (m->connected)
+		look_request(m, &m->uses_look, refresh_seen, refresh);
+	else
 		refresh_seen(refresh);
 }
 
-static int refresh_after(Manager *m, bool fence, ManagerDone done, void *userdata)
-{
-	Refresh *refresh = xcalloc(1, sizeof(Refresh));
-	int r;
-
-	*refresh = (Refresh){ .manager = m, .fence = fence, .done = done, .userdata = userdata };
-	r = request(m, &m->scan, refresh_scanned, refresh);
-	if (r < 0)
-		free(refresh);
-	return r;
-}
-
-int manager_refresh(Manager *m, ManagerDone done, void *userdata)
+void manager_refresh(Manager *m, ManagerDone done, void *userdata)
 {
 	m->scan_whole = m->uses_fresh = true;
-	return refresh_after(m, true, done, userdata);
+	request(m, &m->scan, refresh_scanned, refresh_new(m, true, done, userdata));
 }
 
-int manager_refresh_changed(Manager *m, const Bdf *changed, size_t n, ManagerDone done,
-			    void *userdata)
+void manager_refresh_changed(Manager *m, const Bdf *changed, size_t n, ManagerDone done,
+			     void *userdata)
 {
-	int r;
-
 	m->scan_whole |= n == 0;
 	note_changed(m, changed, n);
-	r = refresh_after(m, false, done, userdata);
-	if (r < 0)
-		m->scan_whole = true;
-	return r;
+	request(m, &m->scan, refresh_scanned, refresh_new(m, false, done, userdata));
 }
 
 static void settle_seen(void *userdata)
@@ -445,8 +404,7 @@ static void settle_seen(void *userdata)
 	Manager *m = refresh->manager;
 
 	/* Each look asks for a write of the fence when it ends. */
-	if (look_await(m, &m->fence_look, m->fence_usec > 0, refresh_done, refresh) < 0)
-		refresh_done(refresh);
+	look_await(m, &m->fence_look, m->fence_usec > 0, refresh_done, refresh);
 }
 
 static void settle_scanned(void *userdata)
@@ -454,21 +412,16 @@ static void settle_scanned(void *userdata)
 	Refresh *refresh = userdata;
 	Manager *m = refresh->manager;
 
-	if (!m->connected ||
-	    look_await(m, &m->uses_look, m->uses != NULL, settle_seen, refresh) < 0)
+	if (m->connected)
+		look_await(m, &m->uses_look, m->uses != NULL, settle_seen, refresh);
+	else
 		settle_seen(refresh);
 }
 
-int manager_settle(Manager *m, ManagerDone done, void *userdata)
+void manager_settle(Manager *m, ManagerDone done, void *userdata)
 {
-	Refresh *refresh = xcalloc(1, sizeof(Refresh));
-	int r;
-
-	*refresh = (Refresh){ .manager = m, .done = done, .userdata = userdata };
-	r = look_await(m, &m->scan, m->inventory != NULL, settle_scanned, refresh);
-	if (r < 0)
-		free(refresh);
-	return r;
+	look_await(m, &m->scan, m->inventory != NULL, settle_scanned,
+		   refresh_new(m, false, done, userdata));
 }
 
 void manager_init_looks(Manager *m)

@@ -326,8 +326,7 @@ static void recover_done(void *data)
 	keep_open(m, task->jobs, task->n);
 	free(task->jobs);
 	rules_unref(task->place.rules);
-	if (manager_rescan(m, NULL, NULL) < 0)
-		log_error("no thread could be started: the picture of this host may be old");
+	manager_rescan(m, NULL, NULL);
 	task->done(task->userdata);
 	free(task);
 }
@@ -344,7 +343,6 @@ static void keep_numbers(Manager *m)
 int manager_recover(Manager *m, ManagerDone done, void *userdata)
 {
 	RecoverTask *task;
-	int r;
 
 	if (m->recovering)
 		return -EBUSY;
@@ -364,16 +362,10 @@ int manager_recover(Manager *m, ManagerDone done, void *userdata)
 	task->place.known = NULL; /* the loop may replace it; recovery needs none */
 	task->place.rules = rules_ref(task->place.rules);
 	keep_numbers(m);
-	r = TASK_RUN(m, recover_work, recover_done, task);
-	if (r < 0) {
-		rules_unref(task->place.rules);
-		free(task);
-		forget_numbers(m);
-		return r;
-	}
 	m->open_jobs = NULL;
 	m->n_open_jobs = 0;
 	m->recovering = true;
+	mailbox_run(m->place.mailbox, recover_work, recover_done, task);
 	return 0;
 }
 
@@ -383,14 +375,10 @@ static void recovered_late(_unused_ void *userdata)
 
 void manager_take_open_job(Manager *m, OpenJob *job)
 {
-	uint32_t id = job->id;
-	int r;
-
 	keep_open(m, &job, 1);
 	/* libvirt may be back by now. Otherwise recovery begins when it comes back. */
-	r = m->connected ? manager_recover(m, recovered_late, NULL) : 0;
-	if (r < 0 && r != -EBUSY)
-		log_error("job %u waits for libvirt's next start: %s", id, strerror(-r));
+	if (m->connected)
+		(void)manager_recover(m, recovered_late, NULL);
 }
 
 bool manager_has_open_jobs(const Manager *m)

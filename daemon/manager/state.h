@@ -22,7 +22,7 @@ typedef struct Look {
 	bool again;
 	Waiter *current; /* waiting for the look under way */
 	Waiter *next;	 /* waiting for the one after it */
-	int (*start)(Manager *m);
+	void (*start)(Manager *m);
 } Look;
 
 /* The last verdict of each guest. It is valid while that domain has those GPUs. */
@@ -42,8 +42,8 @@ typedef struct ManagerHooks {
 	void (*scanned)(Manager *m);	  /* a look at the machine has ended or failed */
 	void (*domains_read)(Manager *m); /* the same for libvirt's domains */
 	void (*drift_found)(Manager *m);  /* a search for drift has ended */
-	/* A caller waits for what the picture shows to hold: done is called then, or < 0. */
-	int (*refreshed)(Manager *m, ManagerDone done, void *userdata);
+	/* A caller waits for what the picture shows to hold: done is called then. */
+	void (*refreshed)(Manager *m, ManagerDone done, void *userdata);
 } ManagerHooks;
 
 struct Manager {
@@ -112,15 +112,6 @@ struct Manager {
  */
 JobPlace manager_job_place(Manager *m);
 
-/* Runs work(task) on a thread, and done(task) on the loop. < 0: the task stays the caller's. */
-#define TASK_RUN(m, work, done, task)                                                              \
-	({                                                                                         \
-		int task_run_ = mailbox_run((m)->place.mailbox, work, done, task);                 \
-		if (task_run_ >= 0)                                                                \
-			TAKE_PTR(task);                                                            \
-		task_run_;                                                                         \
-	})
-
 /* What somebody asked for, while a thread works on it. The first member of what it needs besides. */
 typedef struct Inquiry {
 	Manager *manager;
@@ -152,12 +143,12 @@ void manager_note_unwritten(Manager *m, char **note, const char *what, int error
 
 /*
  * look.c: requests a look of this kind, and ends it. done (may be NULL) is called after one that
- * began after this request. < 0: it is not called, and userdata stays the caller's.
+ * began after this request.
  */
-int look_request(Manager *m, Look *look, ManagerDone done, void *userdata);
+void look_request(Manager *m, Look *look, ManagerDone done, void *userdata);
 /* The same for who needs no look that begins only now: the last one that was asked for will do.
  * made: if none is under way, there was one. */
-int look_await(Manager *m, Look *look, bool made, ManagerDone done, void *userdata);
+void look_await(Manager *m, Look *look, bool made, ManagerDone done, void *userdata);
 void look_finished(Manager *m, Look *look);
 /* Takes both. */
 void manager_set_rules(Manager *m, Rules *rules, char **notes);

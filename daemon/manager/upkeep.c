@@ -9,7 +9,6 @@
 #include "manager/state.h"
 #include "util/clock.h"
 #include "util/grow.h"
-#include "util/log.h"
 #include "util/text.h"
 
 /* ---- who has which board ---- */
@@ -103,9 +102,8 @@ void manager_note_tenants(Manager *m)
 		return;
 	task->manager = m;
 	task->looked = m->uses_looked;
-	m->noting_tenants = TASK_RUN(m, note_work, note_done, task) >= 0;
-	if (!m->noting_tenants)
-		log_error("no thread could be started: who uses a board was not stored");
+	m->noting_tenants = true;
+	mailbox_run(m->place.mailbox, note_work, note_done, TAKE_PTR(task));
 }
 
 /* ---- what KeepBound= keeps ---- */
@@ -180,8 +178,8 @@ static void follow_done(void *data)
 			       "");
 	if (task->result < 0)
 		manager_observe(m);
-	else if (look_request(m, &m->scan, NULL, NULL) < 0)
-		log_error("no thread could be started: the kept groups were not read again");
+	else
+		look_request(m, &m->scan, NULL, NULL);
 }
 
 static void follow_work(void *data)
@@ -216,7 +214,6 @@ void manager_follow_kept(Manager *m)
 	collect_gone(m, task->wanted, task->gone);
 	if (all_stored(m, task->wanted) && task->gone->n_kept == 0)
 		return;
-	m->following_kept = TASK_RUN(m, follow_work, follow_done, task) >= 0;
-	if (!m->following_kept)
-		log_error("no thread could be started: the kept groups were not stored");
+	m->following_kept = true;
+	mailbox_run(m->place.mailbox, follow_work, follow_done, TAKE_PTR(task));
 }

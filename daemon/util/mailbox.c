@@ -5,9 +5,16 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 
+#include "util/log.h"
 #include "util/xalloc.h"
+
+/* Until a thread is tried again where none could be started. */
+#define RETRY_NSEC (100 * 1000 * 1000)
 
 typedef struct Letter Letter;
 struct Letter {
@@ -18,34 +25,69 @@ struct Letter {
 	void *data;
 };
 
+typedef struct Letters {
+	Letter *first, *last;
+} Letters;
+
 struct Mailbox {
 	pthread_mutex_t lock;
-	Letter *first, *last;
+	Letters posted;
 	int event_fd;
-	MailboxCallback quiet; /* these are the loop's alone */
+	int timer_fd; /* on while `late` has some */
+	int poll_fd;  /* both */
+	/* These are the loop's alone. */
+	Letters late; /* no thread could be started for them yet */
+	MailboxCallback quiet;
 	void *quiet_data;
 	size_t running;
 };
 
+static int watch(const Mailbox *mailbox, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	return fd < 0 || epoll_ctl(mailbox->poll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
 int mailbox_new(Mailbox **ret)
 {
-	Mailbox *mailbox = xcalloc(1, sizeof(Mailbox));
+	_cleanup_(mailbox_freep) Mailbox *mailbox = xcalloc(1, sizeof(Mailbox));
+	int r;
 
-	mailbox->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (mailbox->event_fd < 0) {
-		int r = -errno;
-
-		free(mailbox);
-		return r;
-	}
 	pthread_mutex_init(&mailbox->lock, NULL);
-	*ret = mailbox;
-	return 0;
+	mailbox->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	mailbox->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	mailbox->poll_fd = epoll_create1(EPOLL_CLOEXEC);
+	r = watch(mailbox, mailbox->event_fd);
+	if (r >= 0)
+		r = watch(mailbox, mailbox->timer_fd);
+	if (r >= 0)
+		*ret = TAKE_PTR(mailbox);
+	return r;
 }
 
 int mailbox_fd(const Mailbox *mailbox)
 {
-	return mailbox->event_fd;
+	return mailbox->poll_fd;
+}
+
+static void letters_add(Letters *letters, Letter *letter)
+{
+	letter->next = NULL;
+	if (letters->last)
+		letters->last->next = letter;
+	else
+		letters->first = letter;
+	letters->last = letter;
+}
+
+/* All of them, which are in there no more. */
+static Letter *letters_take(Letters *letters)
+{
+	Letter *first = letters->first;
+
+	*letters = (Letters){ 0 };
+	return first;
 }
 
 static Letter *letter_new(Mailbox *mailbox, MailboxCallback work, MailboxCallback deliver,
@@ -63,11 +105,7 @@ static void post(Letter *letter)
 	uint64_t one = 1;
 
 	pthread_mutex_lock(&mailbox->lock);
-	if (mailbox->last)
-		mailbox->last->next = letter;
-	else
-		mailbox->first = letter;
-	mailbox->last = letter;
+	letters_add(&mailbox->posted, letter);
 	pthread_mutex_unlock(&mailbox->lock);
 	/*
 	 * The counter is far from full. A write fails only with EAGAIN, and then it is readable
@@ -82,17 +120,92 @@ void mailbox_post(Mailbox *mailbox, MailboxCallback deliver, void *data)
 	post(letter_new(mailbox, NULL, deliver, data));
 }
 
+/* ---- threads ---- */
+
+static void *run_thread(void *userdata)
+{
+	Letter *letter = userdata;
+
+	letter->work(letter->data);
+	post(letter);
+	return NULL;
+}
+
+static int start_thread(Letter *letter)
+{
+	sigset_t all, before;
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int r;
+
+	r = pthread_attr_init(&attributes);
+	if (r != 0)
+		return -r;
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	/* The loop takes signals, through signalfd: a thread that could take one would lose it. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(&thread, &attributes, run_thread, letter);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	return -r;
+}
+
+static int start_or_wait(Mailbox *mailbox, Letter *letter)
+{
+	const struct itimerspec again = { .it_value.tv_nsec = RETRY_NSEC };
+	int r = start_thread(letter);
+
+	if (r >= 0)
+		return 0;
+	letters_add(&mailbox->late, letter);
+	(void)timerfd_settime(mailbox->timer_fd, 0, &again, NULL);
+	return r;
+}
+
+void mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, void *data)
+{
+	bool waits = mailbox->late.first;
+	int r;
+
+	mailbox->running++;
+	r = start_or_wait(mailbox, letter_new(mailbox, work, done, data));
+	if (r < 0 && !waits)
+		log_error("no thread can be started (%s): what was asked waits for one",
+			  strerror(-r));
+}
+
+static void start_late(Mailbox *mailbox)
+{
+	Letter *letter = letters_take(&mailbox->late);
+
+	while (letter) {
+		Letter *next = letter->next;
+
+		(void)start_or_wait(mailbox, letter);
+		letter = next;
+	}
+}
+
+/* ---- the loop ---- */
+
+static bool take_count(int fd)
+{
+	uint64_t count;
+
+	return read(fd, &count, sizeof(count)) > 0;
+}
+
 void mailbox_dispatch(Mailbox *mailbox)
 {
 	Letter *letter;
-	uint64_t count;
 	bool ended = false;
 
-	if (read(mailbox->event_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
-		return;
+	if (take_count(mailbox->timer_fd))
+		start_late(mailbox);
+	(void)take_count(mailbox->event_fd);
 	pthread_mutex_lock(&mailbox->lock);
-	letter = mailbox->first;
-	mailbox->first = mailbox->last = NULL;
+	letter = letters_take(&mailbox->posted);
 	pthread_mutex_unlock(&mailbox->lock);
 	while (letter) {
 		Letter *next = letter->next;
@@ -113,49 +226,21 @@ void mailbox_on_quiet(Mailbox *mailbox, MailboxCallback quiet, void *data)
 	mailbox->quiet_data = data;
 }
 
-static void *run_thread(void *userdata)
+static void letters_free(Letters *letters)
 {
-	Letter *letter = userdata;
-
-	letter->work(letter->data);
-	post(letter);
-	return NULL;
-}
-
-int mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, void *data)
-{
-	_cleanup_free_ Letter *letter = letter_new(mailbox, work, done, data);
-	sigset_t all, before;
-	pthread_attr_t attributes;
-	pthread_t thread;
-	int r;
-
-	r = pthread_attr_init(&attributes);
-	if (r != 0)
-		return -r;
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	/* The loop takes signals, through signalfd: a thread that could take one would lose it. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&thread, &attributes, run_thread, letter);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-	if (r != 0)
-		return -r;
-	mailbox->running++;
-	TAKE_PTR(letter);
-	return 0;
+	for (Letter *letter = letters_take(letters), *next; letter; letter = next) {
+		next = letter->next;
+		free(letter);
+	}
 }
 
 static void mailbox_clear(Mailbox *mailbox)
 {
-	while (mailbox->first) {
-		Letter *next = mailbox->first->next;
-
-		free(mailbox->first);
-		mailbox->first = next;
-	}
+	letters_free(&mailbox->posted);
+	letters_free(&mailbox->late);
 	close_fd(mailbox->event_fd);
+	close_fd(mailbox->timer_fd);
+	close_fd(mailbox->poll_fd);
 	pthread_mutex_destroy(&mailbox->lock);
 }
 

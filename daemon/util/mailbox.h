@@ -22,8 +22,11 @@ void mailbox_post(Mailbox *mailbox, MailboxCallback deliver, void *data);
 /* On the loop: runs what was posted so far. */
 void mailbox_dispatch(Mailbox *mailbox);
 
-/* On the loop: runs work(data) on a thread of its own, then done(data) on the loop. */
-int mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, void *data);
+/*
+ * On the loop: runs work(data) on a thread of its own, then done(data) on the loop. Where no thread
+ * can be started, it waits until one can be.
+ */
+void mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, void *data);
 
 /*
  * Calls quiet(data) on the loop whenever the last of what mailbox_run() began is done: nothing

@@ -27,8 +27,8 @@ typedef struct ThreadRun {
 
 static size_t n_thread_runs; /* begun, and not delivered yet */
 
-int __real_mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, void *data);
-int __wrap_mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, void *data);
+void __real_mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, void *data);
+void __wrap_mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, void *data);
 
 static void run_work(void *data)
 {
@@ -46,18 +46,13 @@ static void run_done(void *data)
 	run.done(run.data);
 }
 
-int __wrap_mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, void *data)
+void __wrap_mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, void *data)
 {
 	ThreadRun *run = xmalloc(sizeof(*run));
-	int r;
 
 	*run = (ThreadRun){ .work = work, .done = done, .data = data };
-	r = __real_mailbox_run(mailbox, run_work, run_done, run);
-	if (r < 0)
-		free(run);
-	else
-		n_thread_runs++;
-	return r;
+	n_thread_runs++;
+	__real_mailbox_run(mailbox, run_work, run_done, run);
 }
 
 static const char pair0[] = "[Group]\nName=pair0\nGpu=0000:41:00.0\nGpu=0000:61:00.0\n";
@@ -212,7 +207,7 @@ void manager_rig_look(ManagerRig *rig)
 {
 	Caller caller = { 0 };
 
-	assert_int_equal(manager_refresh(rig->manager, caller_done, &caller), 0);
+	manager_refresh(rig->manager, caller_done, &caller);
 	rig_wait_for(rig->mailbox, &caller.was_told);
 	assert_int_equal(caller.told, 1);
 }

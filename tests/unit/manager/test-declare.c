@@ -18,9 +18,7 @@
 static void declare_seen(ManagerRig *rig, const char *name, char *const *members,
 			 bool no_bridge_seen, Caller *caller)
 {
-	assert_int_equal(manager_declare(rig->manager, name, members, no_bridge_seen,
-					 caller_declared, caller),
-			 0);
+	manager_declare(rig->manager, name, members, no_bridge_seen, caller_declared, caller);
 	rig_wait_for(rig->mailbox, &caller->was_told);
 	assert_int_equal(caller->told, 1);
 }
@@ -32,7 +30,7 @@ static void declare(ManagerRig *rig, const char *name, char *const *members, Cal
 
 static void forget(ManagerRig *rig, const char *name, Caller *caller)
 {
-	assert_int_equal(manager_forget(rig->manager, name, caller_declared, caller), 0);
+	manager_forget(rig->manager, name, caller_declared, caller);
 	rig_wait_for(rig->mailbox, &caller->was_told);
 	assert_int_equal(caller->told, 1);
 }
@@ -211,13 +209,13 @@ ON_A_MANAGER(a_reload_reads_the_files_as_they_are)
 	manager_rig_write_group(rig, "pair0",
 				"[Group]\nName=left\nGpu=0000:41:00.0\n"
 				"Gpu=0000:61:00.0\n");
-	assert_int_equal(manager_reload(rig->manager), 0);
+	manager_reload(rig->manager);
 	manager_rig_settle(rig);
 	assert_int_equal(manager_rig_group(rig, "left")->n_gpus, 2);
 	assert_null(manager_find_group(rig->manager, "pair0"));
 	/* One that is wrong is left out, and the others stay. */
 	manager_rig_write_group(rig, "pair0", "[Group]\nNonsense=left\n");
-	assert_int_equal(manager_reload(rig->manager), 0);
+	manager_reload(rig->manager);
 	manager_rig_settle(rig);
 	assert_null(manager_find_group(rig->manager, "left"));
 	assert_int_equal(manager_rig_group(rig, "pair1")->n_gpus, 2);
