@@ -7,11 +7,11 @@
 
 #include <stdint.h>
 
-#include "core/base/bdf.h"
 #include "core/plan/plan.h"
 #include "gpupass/cleanup.h"
 #include "store/claims.h"
 #include "store/records.h"
+#include "util/bdf.h"
 
 typedef RecordStore QuarantineStore; /* of quarantine_kind */
 

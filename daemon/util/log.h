@@ -17,7 +17,7 @@
 
 /*
  * MESSAGE_IDs, so that monitoring can match without reading English. Each has its entry in
- * conf/gpupass.catalog, with cause and remedy, and its line in gpupassd(8), LOG.
+ * conf/gpupass.catalog, with cause and remedy.
  */
 #define LOG_ID_JOB_DONE "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f01"
 #define LOG_ID_JOB_FAILED "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f02"

@@ -8,9 +8,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "core/base/bdf.h"
 #include "host/device/nvml.h"
 #include "host/launch/child.h"
+#include "util/bdf.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 #include "worker/command.h"

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/base/bdf.h"
 #include "gpupass/cleanup.h"
+#include "util/bdf.h"
 
 typedef struct JsonReader {
 	const json_t *object;

@@ -7,8 +7,8 @@
 
 #include <stdatomic.h>
 
-#include "core/base/bdf.h"
 #include "gpupass/cleanup.h"
+#include "util/bdf.h"
 
 typedef struct DomainHostdev {
 	Bdf bdf;

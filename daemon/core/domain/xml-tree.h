@@ -5,9 +5,9 @@
 #include <libxml/parser.h>
 #include <libxml/tree.h>
 
-#include "core/base/bdf.h"
 #include "core/domain/xml.h"
 #include "gpupass/cleanup.h"
+#include "util/bdf.h"
 #include "util/domain-devices.h"
 
 #define DOMAIN_UUID_LENGTH 36

@@ -2,8 +2,8 @@
 /* What gpupass-bind could not bind at boot, from its report (schema org.gpupass1.boot/1). */
 #pragma once
 
-#include "core/base/bdf.h"
 #include "gpupass/cleanup.h"
+#include "util/bdf.h"
 
 typedef struct BootFault {
 	Bdf bdf;

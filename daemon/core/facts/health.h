@@ -8,11 +8,11 @@
 #include <jansson.h>
 #include <sys/types.h>
 
-#include "core/base/bdf.h"
 #include "core/pci/pcie-config.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/states.h"
 #include "gpupass/string-table.h"
+#include "util/bdf.h"
 
 DECLARE_STRING_TABLE(health, Health);
 

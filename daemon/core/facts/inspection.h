@@ -10,10 +10,10 @@
 #include <jansson.h>
 #include <sys/types.h>
 
-#include "core/base/bdf.h"
 #include "core/pci/driver-name.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
+#include "util/bdf.h"
 #include "util/text.h"
 
 /* Whose config space is read. Reading it wakes a device that is in D3cold. */

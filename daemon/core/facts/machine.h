@@ -10,8 +10,8 @@
 
 #include <stddef.h>
 
-#include "core/base/bdf.h"
 #include "gpupass/cleanup.h"
+#include "util/bdf.h"
 
 #define MACHINE_VMID_MIN 100
 #define MACHINE_VMID_MAX 999999999

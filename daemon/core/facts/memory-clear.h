@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/base/bdf.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
+#include "util/bdf.h"
 
 #define MEMORY_CLEARS(X)                                                                           \
 	X(MEMORY_NOT_KNOWN, "not known")                                                           \

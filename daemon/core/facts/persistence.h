@@ -10,9 +10,9 @@
 
 #include <sys/types.h>
 
-#include "core/base/bdf.h"
 #include "core/facts/mig.h"
 #include "gpupass/string-table.h"
+#include "util/bdf.h"
 
 #define NVIDIA_DRIVER "nvidia"
 

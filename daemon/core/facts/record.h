@@ -8,8 +8,8 @@
 
 #include <jansson.h>
 
-#include "core/base/bdf.h"
 #include "gpupass/cleanup.h"
+#include "util/bdf.h"
 
 /* Why a file cannot be used. */
 typedef enum RecordFaultWhat {

@@ -4,10 +4,10 @@
 
 #include <stdbool.h>
 
-#include "core/base/bdf.h"
 #include "core/base/json-struct.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
+#include "util/bdf.h"
 
 #define RESET_RESULTS(X)                                                                           \
 	X(RESET_DONE, "reset")                                                                     \

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/bdf.h"
 #include "core/facts/kernel-words.h"
+#include "util/bdf.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 

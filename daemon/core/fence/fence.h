@@ -8,10 +8,10 @@
 
 #include <stdint.h>
 
-#include "core/base/bdf.h"
 #include "core/tenancy/tenancy.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
+#include "util/bdf.h"
 
 /* Whether a domain may start with a group at all. */
 #define FENCE_STATES(X)                                                                            \

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/base/bdf.h"
 #include "gpupass/cleanup.h"
+#include "util/bdf.h"
 
 #define PCI_VENDOR_NVIDIA 0x10de
 #define PCI_BARS 7 /* six BARs and the expansion ROM, as the first lines of `resource` */

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/base/bdf.h"
+#include "util/bdf.h"
 
 #define BANDWIDTH_GPUS_MAX 32
 /* In GB/s. Above what a GPU copies within its own memory, which the tables have, too. */

@@ -14,9 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/base/bdf.h"
 #include "core/verify/told.h"
 #include "gpupass/string-table.h"
+#include "util/bdf.h"
 
 #define SMI_GPUS_MAX 64
 /* NVML_NVLINK_MAX_LINKS of driver 595 */

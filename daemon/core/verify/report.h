@@ -7,11 +7,11 @@
 
 #include <jansson.h>
 
-#include "core/base/bdf.h"
 #include "core/verify/nvidia-smi.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/states.h"
 #include "gpupass/string-table.h"
+#include "util/bdf.h"
 
 DECLARE_STRING_TABLE(verdict, Verdict);
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/base/bdf.h"
+#include "util/bdf.h"
 
 #define SMI_TEXT_MAX (64U * 1024)
 

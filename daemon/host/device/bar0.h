@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/base/bdf.h"
+#include "util/bdf.h"
 
 #define BAR0_PAGE 4096U
 

@@ -2,8 +2,8 @@
 /* Config space as the kernel gives its bytes. Reading it resumes a sleeping device. */
 #pragma once
 
-#include "core/base/bdf.h"
 #include "core/pci/pcie-config.h"
+#include "util/bdf.h"
 
 /*
  * What cannot be read says nothing: *ret is then as it was. A reader without

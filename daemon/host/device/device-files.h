@@ -8,8 +8,8 @@
 
 #include <sys/types.h>
 
-#include "core/base/bdf.h"
 #include "host/device/roots.h"
+#include "util/bdf.h"
 
 typedef struct DeviceFile {
 	dev_t number;

@@ -11,11 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/base/bdf.h"
 #include "core/facts/persistence.h"
 #include "core/pci/driver-name.h"
 #include "gpupass/cleanup.h"
 #include "host/scan/sysfs.h"
+#include "util/bdf.h"
 #include "util/file.h"
 #include "util/text.h"
 #include "util/xalloc.h"

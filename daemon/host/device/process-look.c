@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
-#include "core/base/bdf.h"
 #include "host/scan/sysfs.h"
+#include "util/bdf.h"
 #include "util/file.h"
 #include "util/text.h"
 #include "util/xalloc.h"

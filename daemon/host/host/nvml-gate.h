@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/base/bdf.h"
+#include "util/bdf.h"
 
 /* On the stack of the thread that moves. */
 typedef struct NvmlMove {

@@ -5,10 +5,10 @@
  */
 #pragma once
 
-#include "core/base/bdf.h"
 #include "host/launch/child.h"
 #include "host/launch/config.h"
 #include "host/launch/part.h"
+#include "util/bdf.h"
 
 /*
  * Of `argv` of a child: the program, --sysfs, --proc and --root. A part, which looks at the host

@@ -2,9 +2,9 @@
 /* What a running domain has of a function, as its live XML says. */
 #pragma once
 
-#include "core/base/bdf.h"
 #include "core/base/problem.h"
 #include "host/libvirt/virt.h"
+#include "util/bdf.h"
 
 /* All false for a domain that does not run, or no longer exists. */
 typedef struct LiveDevice {

@@ -2,8 +2,8 @@
 /* What the nvidia driver reports about a GPU that is bound to it, in /proc/driver/nvidia/gpus. */
 #pragma once
 
-#include "core/base/bdf.h"
 #include "gpupass/cleanup.h"
+#include "util/bdf.h"
 
 /*
  * *ret_uuid is NULL and *ret_minor -1 if they are not known: the function has another driver or

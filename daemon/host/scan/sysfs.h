@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/base/bdf.h"
 #include "gpupass/cleanup.h"
+#include "util/bdf.h"
 
 #define SYSFS_PCI_DEVICES "bus/pci/devices"
 #define SYSFS_PCI_DRIVERS "bus/pci/drivers"

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/base/bdf.h"
 #include "host/scan/scan.h"
+#include "util/bdf.h"
 
 /* With its newline; a longer one is none of ours. */
 #define UEVENT_LINE_MAX BDF_TEXT_MAX

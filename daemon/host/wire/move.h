@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-#include "core/base/bdf.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
+#include "util/bdf.h"
 
 /* Where the function should be. */
 typedef struct DriverTarget {

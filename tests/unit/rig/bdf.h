@@ -2,7 +2,7 @@
 /* PCI addresses as tests write them. */
 #pragma once
 
-#include "core/base/bdf.h"
+#include "util/bdf.h"
 #include "gpupass/cleanup.h"
 
 static inline _unused_ Bdf bdf_of(const char *text)

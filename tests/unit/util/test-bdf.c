@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/bdf.h"
 #include "gpupass/cleanup.h"
+#include "util/bdf.h"
 
 TEST(bdf_parse_takes_every_form_in_use)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "core/base/bdf.h"
+#include "util/bdf.h"
 
 #include <ctype.h>
 #include <errno.h>
