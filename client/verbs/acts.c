@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/address.h"
 #include "base/text.h"
 #include "bus/bus.h"
 #include "job/job.h"
@@ -317,9 +316,8 @@ static int print_declared(Client *c, const char *path)
 {
 	_cleanup_(group_clear) Group group = { 0 };
 	_cleanup_free_ char *gpus = NULL;
-	int r;
+	int r = object_load(c, OBJECT_GROUP, path, &group);
 
-	r = object_load(c, OBJECT_GROUP, path, &group);
 	if (r < 0)
 		return r;
 	if (c->options->json != JSON_OFF)
@@ -337,9 +335,8 @@ int verb_declare(Client *c, char *const *arguments, size_t n_arguments)
 {
 	_cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
 	const char *path;
-	int r;
+	int r = bus_new_manager_call(c, "Declare", &call, "s", arguments[0]);
 
-	r = bus_new_manager_call(c, "Declare", &call, "s", arguments[0]);
 	if (r >= 0)
 		r = append_gpus_and_options(c, call, arguments + 1, n_arguments - 1);
 	if (r >= 0)
@@ -393,9 +390,8 @@ int verb_clear(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 int verb_rescan(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arguments)
 {
 	_cleanup_(world_clear) World w = { 0 };
-	int r;
+	int r = act_plainly(c, "Rescan", NULL);
 
-	r = act_plainly(c, "Rescan", NULL);
 	if (r >= 0)
 		r = world_load(c, &w);
 	if (r < 0)

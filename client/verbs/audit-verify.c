@@ -23,9 +23,8 @@ static int spawn(const char *program, char *const *arguments, int out, pid_t *re
 {
 	static char *const no_environment[] = { NULL };
 	posix_spawn_file_actions_t actions;
-	int r;
+	int r = -posix_spawn_file_actions_init(&actions);
 
-	r = -posix_spawn_file_actions_init(&actions);
 	if (r < 0)
 		return r;
 	r = -posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "bus/document.h"
 #include "bus/listen.h"
+#include "model/model.h"
 #include "util/clock.h"
 #include "util/xalloc.h"
 #include "verbs/audit.h"
@@ -63,9 +64,8 @@ static int read_filter(Client *c, AuditFilter *ret)
 {
 	const Options *o = c->options;
 	unsigned long long job = 0;
-	int r;
+	int r = read_time(c, "since", o->since, &ret->since_usec);
 
-	r = read_time(c, "since", o->since, &ret->since_usec);
 	if (r >= 0)
 		r = read_time(c, "until", o->until, &ret->until_usec);
 	if (r >= 0)
@@ -80,37 +80,27 @@ static int read_filter(Client *c, AuditFilter *ret)
 
 /* ---- asking for it ---- */
 
-static int append_number(sd_bus_message *call, const char *key, bool given, uint64_t number)
-{
-	return given ? sd_bus_message_append(call, "{sv}", key, "t", number) : 0;
-}
-
-static int append_text(sd_bus_message *call, const char *key, const char *text)
-{
-	return text ? sd_bus_message_append(call, "{sv}", key, "s", text) : 0;
-}
-
 static int append_filter(Client *c, sd_bus_message *call, const AuditFilter *filter, uint64_t after)
 {
 	const Options *o = c->options;
 	int r = sd_bus_message_open_container(call, 'a', "{sv}");
 
 	if (r >= 0)
-		r = append_number(call, GPUPASS_OPTION_AFTER, true, after);
+		r = bus_append_number(call, GPUPASS_OPTION_AFTER, true, after);
 	if (r >= 0)
-		r = append_number(call, GPUPASS_OPTION_SINCE, filter->since_usec > 0,
-				  filter->since_usec);
+		r = bus_append_number(call, GPUPASS_OPTION_SINCE, filter->since_usec > 0,
+				      filter->since_usec);
 	if (r >= 0)
-		r = append_number(call, GPUPASS_OPTION_UNTIL, filter->until_usec > 0,
-				  filter->until_usec);
+		r = bus_append_number(call, GPUPASS_OPTION_UNTIL, filter->until_usec > 0,
+				      filter->until_usec);
 	if (r >= 0)
-		r = append_number(call, GPUPASS_OPTION_USER, filter->by_user, filter->user);
+		r = bus_append_number(call, GPUPASS_OPTION_USER, filter->by_user, filter->user);
 	if (r >= 0)
-		r = append_number(call, GPUPASS_OPTION_JOB, filter->job > 0, filter->job);
+		r = bus_append_number(call, GPUPASS_OPTION_JOB, filter->job > 0, filter->job);
 	if (r >= 0)
-		r = append_text(call, GPUPASS_OPTION_GROUP, o->group);
+		r = bus_append_text(call, GPUPASS_OPTION_GROUP, o->group);
 	if (r >= 0)
-		r = append_text(call, GPUPASS_OPTION_DOMAIN, o->domain);
+		r = bus_append_text(call, GPUPASS_OPTION_DOMAIN, o->domain);
 	if (r >= 0 && (o->given & OPTION_HOLDERS))
 		r = sd_bus_message_append(call, "{sv}", GPUPASS_OPTION_HOLDERS, "b", 1);
 	if (r >= 0)
@@ -373,19 +363,12 @@ static void print_holders(Client *c, const json_t *holders)
 /* The number of the last record, from which on those that come are printed. */
 static int find_end(Client *c, uint64_t *ret)
 {
-	_cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
-	int r = bus_new_call(c, GPUPASS_PATH_ROOT, "org.freedesktop.DBus.Properties", "Get", &call);
+	Manager manager = { 0 };
+	int r = object_load(c, OBJECT_MANAGER, GPUPASS_PATH_ROOT, &manager);
 
-	if (r < 0)
-		return r;
-	r = sd_bus_message_append(call, "ss", GPUPASS_IFACE_MANAGER, "AuditSequence");
-	if (r < 0)
-		return bus_build_failed(c, r);
-	r = bus_call(c, call, BUS_TIMEOUT_READ_USEC, "v", &reply);
-	if (r < 0)
-		return r;
-	r = sd_bus_message_read(reply, "v", "t", ret);
-	return r < 0 ? bus_bad_reply(c, "the number of the last record is no number") : 0;
+	*ret = manager.audit_sequence;
+	object_clear(OBJECT_MANAGER, &manager);
+	return r;
 }
 
 static int print_new(Client *c, const AuditFilter *filter, uint64_t *last)

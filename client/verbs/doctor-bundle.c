@@ -186,9 +186,8 @@ static int get_documents(Client *c, Bundle *b, const struct utsname *machine)
 					       .schema = GPUPASS_SCHEMA_EVIDENCE,
 					       .raw = true };
 	_cleanup_(world_clear) World w = { 0 };
-	int r;
+	int r = get_capture(c, b);
 
-	r = get_capture(c, b);
 	if (r >= 0)
 		list_devices(b);
 	if (r >= 0)
@@ -244,6 +243,14 @@ static int find_secrets(Bundle *b, const struct utsname *machine)
 
 /* ---- the archive ---- */
 
+static void print_troubles(FILE *f, const Bundle *b)
+{
+	for (size_t i = 0; i < ELEMENTS(b->excerpts); i++)
+		if (b->excerpts[i].trouble)
+			fprintf(f, "%s is empty: %s\n", b->excerpts[i].name + strlen(DIRECTORY),
+				b->excerpts[i].trouble);
+}
+
 static int add_readme(FILE *f, const Bundle *b)
 {
 	_cleanup_free_ char *text = NULL;
@@ -254,10 +261,7 @@ static int add_readme(FILE *f, const Bundle *b)
 	for (size_t i = 0; i < SECRET_KIND_MAX_; i++)
 		fprintf(t, "replaced, %s: %zu\n", secret_kind_to_string((SecretKind)i),
 			stand_ins_count(b->stand_ins, (SecretKind)i));
-	for (size_t i = 0; i < ELEMENTS(b->excerpts); i++)
-		if (b->excerpts[i].trouble)
-			fprintf(t, "%s is empty: %s\n", b->excerpts[i].name + strlen(DIRECTORY),
-				b->excerpts[i].trouble);
+	print_troubles(t, b);
 	xmemstream_end(&t);
 	return archive_add(f, DIRECTORY "README", text, size);
 }
@@ -354,10 +358,7 @@ static void tell(Client *c, const char *path, const Bundle *b)
 		"%s: written. %zu names, UUIDs, addresses and serial numbers have stand-ins; look "
 		"through it before you send it.\n",
 		path, n);
-	for (size_t i = 0; i < ELEMENTS(b->excerpts); i++)
-		if (b->excerpts[i].trouble)
-			fprintf(c->err.stream, "%s is empty: %s\n",
-				b->excerpts[i].name + strlen(DIRECTORY), b->excerpts[i].trouble);
+	print_troubles(c->err.stream, b);
 }
 
 int doctor_bundle(Client *c, const char *path, size_t n_arguments)

@@ -138,9 +138,8 @@ int verb_jobs(Client *c, char *const *arguments, size_t n_arguments)
 	_cleanup_(world_clear) World w = { 0 };
 	const Options *o = c->options;
 	uint32_t id = 0;
-	int r;
+	int r = n_arguments > 0 ? job_id_parse(c, arguments[0], &id) : 0;
 
-	r = n_arguments > 0 ? job_id_parse(c, arguments[0], &id) : 0;
 	if (r < 0)
 		return r;
 	if (n_arguments > 0 && (o->columns || o->sort))

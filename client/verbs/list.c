@@ -201,9 +201,8 @@ int verb_list(Client *c, _unused_ char *const *arguments, _unused_ size_t n_argu
 {
 	_cleanup_(column_choice_clear) ColumnChoice choice = { 0 };
 	_cleanup_(world_clear) World w = { 0 };
-	int r;
+	int r = columns_choose(c, kinds, ELEMENTS(kinds), &choice);
 
-	r = columns_choose(c, kinds, ELEMENTS(kinds), &choice);
 	if (r >= 0)
 		r = world_load(c, &w);
 	if (r < 0)

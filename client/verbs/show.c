@@ -2,10 +2,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/address.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "bus/bus.h"
+#include "bus/document.h"
 #include "model/json.h"
 #include "show/blocks.h"
 #include "show/describe.h"
@@ -13,25 +12,20 @@
 
 static int read_facts(sd_bus_message *m, json_t *facts)
 {
-	int r;
+	int r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
 
-	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
-	if (r < 0)
-		return r;
-	while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
+	while (r >= 0 &&
+	       (r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
 		json_t *value = NULL;
 		const char *key;
 
 		r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &key);
-		if (r < 0)
-			return r;
-		r = bus_read_variant(m, &value);
+		if (r >= 0)
+			r = bus_read_variant(m, &value);
 		if (r < 0)
 			return r;
 		json_set(facts, key, value);
 		r = sd_bus_message_exit_container(m);
-		if (r < 0)
-			return r;
 	}
 	return r;
 }
@@ -45,9 +39,8 @@ static int inspect(Client *c, const Gpu *gpu, json_t **ret)
 {
 	_cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
 	_cleanup_(json_decrefp) json_t *facts = json_object();
-	int r;
+	int r = bus_new_call(c, gpu->path, GPUPASS_IFACE_GPU, "Inspect", &call);
 
-	r = bus_new_call(c, gpu->path, GPUPASS_IFACE_GPU, "Inspect", &call);
 	if (r < 0)
 		return r;
 	r = sd_bus_message_append(call, "a{sv}", 0);
@@ -61,43 +54,38 @@ static int inspect(Client *c, const Gpu *gpu, json_t **ret)
 	r = read_facts(reply, facts);
 	if (r < 0)
 		return bus_bad_reply(c, strerror(-r));
+	if (c->options->json == JSON_OFF)
+		document_clean(facts);
 	*ret = TAKE_PTR(facts);
 	return 0;
 }
 
-static void print_lines(const Terminal *t, const char *name, const json_t *lines)
+static void print_lines(const Terminal *t, const char *name, const json_t *facts, const char *key)
 {
 	const json_t *line;
-	size_t i;
 
-	json_array_foreach (lines, i, line) {
-		_cleanup_free_ char *text = NULL;
-
-		if (!json_is_string(line))
-			continue;
-		text = text_printable(json_string_value(line));
-		terminal_field(t, i == 0 ? name : NULL, "%s", text);
+	JSON_EACH (line, facts, key) {
+		if (json_is_string(line))
+			terminal_field(t, name, "%s", json_string_value(line));
+		name = NULL;
 	}
 }
 
 /* known_serial: what the GPU's block has already shown; "" if it had none. */
-static void print_facts(Client *c, const json_t *facts, const char *known_serial)
+static void print_facts(const Terminal *t, const json_t *facts, const char *known_serial)
 {
-	_cleanup_free_ char *speed = text_printable(json_text_of(facts, "link-speed"));
-	_cleanup_free_ char *speed_max = text_printable(json_text_of(facts, "link-speed-max"));
-	_cleanup_free_ char *override = text_printable(json_text_of(facts, "driver-override"));
-	_cleanup_free_ char *serial = text_printable(json_text_of(facts, "serial-number"));
-	const Terminal *t = &c->out;
+	const char *speed = json_text_of(facts, "link-speed");
 
 	if (*speed)
 		terminal_field(t, "PCIe link", "%s x%lld, of %s x%lld", speed,
-			       json_number_of(facts, "link-width"), or_dash(speed_max),
+			       json_number_of(facts, "link-width"),
+			       or_dash(json_text_of(facts, "link-speed-max")),
 			       json_number_of(facts, "link-width-max"));
-	terminal_field(t, "Override", "%s", override);
+	terminal_field(t, "Override", "%s", json_text_of(facts, "driver-override"));
 	if (!*known_serial)
-		terminal_field(t, "Serial", "%s", serial);
-	print_lines(t, "Holders", json_object_get(facts, "holders"));
-	print_lines(t, "Unseen", json_object_get(facts, "unseen"));
+		terminal_field(t, "Serial", "%s", json_text_of(facts, "serial-number"));
+	print_lines(t, "Holders", facts, "holders");
+	print_lines(t, "Unseen", facts, "unseen");
 }
 
 /* Why there are no facts. */
@@ -129,7 +117,7 @@ static int print_gpu(Client *c, const World *w, const Gpu *gpu)
 		return 0;
 	}
 	if (r >= 0)
-		print_facts(c, facts, gpu->serial_number);
+		print_facts(&c->out, facts, gpu->serial_number);
 	return r;
 }
 
@@ -138,9 +126,8 @@ static int gpu_json(Client *c, const World *w, const Gpu *gpu, json_t **ret)
 {
 	_cleanup_(json_decrefp) json_t *document = json_of_object(OBJECT_GPU, gpu);
 	json_t *facts = NULL;
-	int r;
+	int r = inspect(c, gpu, &facts);
 
-	r = inspect(c, gpu, &facts);
 	if (r == -ECANCELED)
 		client_forgive(c);
 	else if (r < 0)
@@ -200,9 +187,8 @@ int verb_show(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 	_cleanup_free_ char *address = address_normalise(arguments[0]);
 	const Group *group;
 	const Gpu *gpu;
-	int r;
+	int r = world_load(c, &w);
 
-	r = world_load(c, &w);
 	if (r < 0)
 		return r;
 	group = world_find_group_named(&w, arguments[0]);

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/address.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "gpupass/dbus.h"
@@ -215,9 +214,8 @@ int verb_status(Client *c, char *const *arguments, size_t n_arguments)
 	_cleanup_(shown_clear) Shown shown = { 0 };
 	const Group *group;
 	const char *other;
-	int r;
+	int r = world_load(c, &w);
 
-	r = world_load(c, &w);
 	if (r < 0)
 		return r;
 	/* It may have another name now than when it was assigned. */
