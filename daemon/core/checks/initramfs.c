@@ -4,7 +4,7 @@
  * content of the image decides. If the image could not be read, the settings of the tools that make
  * it decide.
  */
-#include "core/doctor/checks.h"
+#include "core/checks/checks.h"
 #include "core/facts/kept.h"
 
 /* The most lines that are told of those not understood. */
@@ -34,9 +34,9 @@ static bool is_unified(const char *path)
 	return n > 4 && strcmp(path + n - 4, ".efi") == 0;
 }
 
-static void initramfs_remedy(const Doctor *d, const Initramfs *image, Finding *f)
+static void initramfs_remedy(const Checks *c, const Initramfs *image, Finding *f)
 {
-	if (str_equal(image->maker, "initramfs-tools") && d->facts->host->initramfs_hook)
+	if (str_equal(image->maker, "initramfs-tools") && c->facts->host->initramfs_hook)
 		finding_remedy(f,
 			       "update-initramfs -u -k %s; or keep the driver out: "
 			       "gpupass-bind(8), INITRAMFS",
@@ -61,71 +61,70 @@ static void initramfs_remedy(const Doctor *d, const Initramfs *image, Finding *f
 }
 
 /* The report is about this function. */
-static bool is_concerned(const Doctor *d, const Bdf *bdf)
+static bool is_concerned(const Checks *c, const Bdf *bdf)
 {
-	return !d->facts->domain || doctor_gpu_of(d, bdf);
+	return !c->facts->domain || checks_gpu_of(c, bdf);
 }
 
-static void initramfs_check_function(const Doctor *d, const Initramfs *image,
+static void initramfs_check_function(const Checks *c, const Initramfs *image,
 				     const Assignment *assignment, const Bdf *bdf, Finding *f)
 {
-	const PciFunction *function = pci_snapshot_find(d->facts->snapshot, bdf);
+	const PciFunction *function = pci_snapshot_find(c->facts->snapshot, bdf);
 	const char *module, *lacks;
 
 	/* Another check reports a function that is missing. */
-	if (!function || !is_concerned(d, bdf))
+	if (!function || !is_concerned(c, bdf))
 		return;
-	module = initramfs_taker(image, function->class_code, d->facts->host->cmdline);
+	module = initramfs_taker(image, function->class_code, c->facts->host->cmdline);
 	lacks = module ? what_lacks(image, assignment, bdf) : NULL;
 	if (!lacks)
 		return;
 	finding_warn(f, BDF_TEXT(bdf), "%s has %s, which takes %s of %s at the next boot: %s",
 		     image->path, module, BDF_TEXT(bdf), assignment->group_name, lacks);
-	initramfs_remedy(d, image, f);
+	initramfs_remedy(c, image, f);
 }
 
 /* Functions that were assigned when the image was made, but no longer are. */
-static void initramfs_check_copies(const Doctor *d, const Initramfs *image, Finding *f)
+static void initramfs_check_copies(const Checks *c, const Initramfs *image, Finding *f)
 {
 	for (char **address = image->assigned; image->bind && address && *address; address++) {
 		Bdf bdf;
 
-		if (bdf_parse(*address, &bdf) < 0 || !is_concerned(d, &bdf) ||
-		    !pci_snapshot_find(d->facts->snapshot, &bdf) ||
-		    assignments_find_function(d->facts->assignments, &bdf) ||
-		    kept_find_function(d->facts->assignments, &bdf))
+		if (bdf_parse(*address, &bdf) < 0 || !is_concerned(c, &bdf) ||
+		    !pci_snapshot_find(c->facts->snapshot, &bdf) ||
+		    assignments_find_function(c->facts->assignments, &bdf) ||
+		    kept_find_function(c->facts->assignments, &bdf))
 			continue;
 		finding_warn(f, *address,
 			     "%s has an old copy of the assignments: the next boot puts %s on "
 			     "vfio-pci, but it belongs to no domain and is not kept",
 			     image->path, *address);
-		initramfs_remedy(d, image, f);
+		initramfs_remedy(c, image, f);
 	}
 }
 
-static void initramfs_check_wish(const Doctor *d, const Initramfs *image, const Assignment *wish,
+static void initramfs_check_wish(const Checks *c, const Initramfs *image, const Assignment *wish,
 				 Finding *f)
 {
 	for (size_t i = 0; i < wish->n_functions; i++) {
 		const Bdf *bdf = &wish->functions[i].bdf;
 
 		if (wish->kept == KEPT_NOT ||
-		    !assignments_find_function(d->facts->assignments, bdf))
-			initramfs_check_function(d, image, wish, bdf, f);
+		    !assignments_find_function(c->facts->assignments, bdf))
+			initramfs_check_function(c, image, wish, bdf, f);
 	}
 }
 
-static void initramfs_check_image(const Doctor *d, const Initramfs *image, Finding *f)
+static void initramfs_check_image(const Checks *c, const Initramfs *image, Finding *f)
 {
-	const Assignments *all = d->facts->assignments;
+	const Assignments *all = c->facts->assignments;
 	_cleanup_free_ char *modules = strv_join(image->modules, ", ");
 
 	for (size_t i = 0; i < all->n_items; i++)
-		initramfs_check_wish(d, image, all->items[i], f);
+		initramfs_check_wish(c, image, all->items[i], f);
 	for (size_t i = 0; i < all->n_kept; i++)
-		initramfs_check_wish(d, image, all->kept[i], f);
-	initramfs_check_copies(d, image, f);
-	doctor_need_assignments(d, f);
+		initramfs_check_wish(c, image, all->kept[i], f);
+	initramfs_check_copies(c, image, f);
 	if (f->status != FINDING_SKIPPED)
 		return;
 	finding_pass(f, "%s has %s%s; %s", image->path,
@@ -137,9 +136,9 @@ static void initramfs_check_image(const Doctor *d, const Initramfs *image, Findi
 }
 
 /* The first assigned or kept function that loading `module` takes; NULL: none. */
-static const Assignment *find_taken(const Doctor *d, const char *module, const Bdf **ret)
+static const Assignment *find_taken(const Checks *c, const char *module, const Bdf **ret)
 {
-	const Assignments *all = d->facts->assignments;
+	const Assignments *all = c->facts->assignments;
 
 	for (size_t i = 0; i < all->n_items + all->n_kept; i++) {
 		const Assignment *wish =
@@ -147,9 +146,9 @@ static const Assignment *find_taken(const Doctor *d, const char *module, const B
 
 		for (size_t k = 0; k < wish->n_functions; k++) {
 			const Bdf *bdf = &wish->functions[k].bdf;
-			const PciFunction *function = pci_snapshot_find(d->facts->snapshot, bdf);
+			const PciFunction *function = pci_snapshot_find(c->facts->snapshot, bdf);
 
-			if (!function || !is_concerned(d, bdf) ||
+			if (!function || !is_concerned(c, bdf) ||
 			    !initramfs_loads_taker(module, function->class_code))
 				continue;
 			*ret = bdf;
@@ -159,11 +158,11 @@ static const Assignment *find_taken(const Doctor *d, const char *module, const B
 	return NULL;
 }
 
-static void initramfs_check_setting(const Doctor *d, const char *line, Finding *f)
+static void initramfs_check_setting(const Checks *c, const char *line, Finding *f)
 {
 	const char *module = strrchr(line, ' ');
 	const Bdf *bdf = NULL;
-	const Assignment *wish = module ? find_taken(d, module + 1, &bdf) : NULL;
+	const Assignment *wish = module ? find_taken(c, module + 1, &bdf) : NULL;
 
 	if (wish)
 		finding_warn(f, BDF_TEXT(bdf),
@@ -172,16 +171,16 @@ static void initramfs_check_setting(const Doctor *d, const char *line, Finding *
 			     line, BDF_TEXT(bdf), wish->group_name);
 }
 
-static void initramfs_check_settings(const Doctor *d, Finding *f)
+static void initramfs_check_settings(const Checks *c, Finding *f)
 {
-	const Examination *host = d->facts->host;
+	const Examination *host = c->facts->host;
 	_cleanup_free_ char *looked_at = strv_join(host->initramfs_at, ", ");
 	size_t n_unknown = strv_length(host->modules_unknown);
 
 	finding_unknown(f, NULL, "its image was not read: %s",
 			host->image ? str_or_empty(host->image->trouble) : "it was not looked for");
 	for (char **line = host->initramfs; line && *line; line++)
-		initramfs_check_setting(d, *line, f);
+		initramfs_check_setting(c, *line, f);
 	if (f->status == FINDING_WARN)
 		finding_remedy(f, "take the driver out, or put gpupass's hook in; then rebuild the "
 				  "initramfs: see gpupass-bind(8), INITRAMFS");
@@ -196,12 +195,19 @@ static void initramfs_check_settings(const Doctor *d, Finding *f)
 				looked_at);
 }
 
-void doctor_check_initramfs(const Doctor *d, Finding *f)
+static void check_initramfs(const Checks *c, Finding *f)
 {
-	const Initramfs *image = d->facts->host->image;
+	const Initramfs *image = c->facts->host->image;
 
 	if (image && !image->trouble && image->path && image->release)
-		initramfs_check_image(d, image, f);
+		initramfs_check_image(c, image, f);
 	else
-		initramfs_check_settings(d, f);
+		initramfs_check_settings(c, f);
 }
+
+const Check checks_of_initramfs[] = {
+	CHECK("initramfs", "GPU drivers in the initramfs", NEEDS_HOST | WANTS_ASSIGNMENTS,
+	      check_initramfs, NULL, "after-a-reboot",
+	      "files of the boot image, unpacked by gpupass-initramfs; assignments on disk"),
+	{ 0 },
+};

@@ -7,7 +7,7 @@
 
 #include <fcntl.h>
 
-#include "doctor-rig.h"
+#include "checks-rig.h"
 
 TEST(a_healthy_host_passes_every_check)
 {
@@ -512,19 +512,4 @@ TEST(golden_hosts_have_the_faults_written_here)
 		}
 	}
 	assert_true(good);
-}
-
-TEST(every_check_is_in_one_room)
-{
-	static const char *const *const rooms[] = {
-		doctor_host_room, doctor_initramfs_room, doctor_device_room,
-		doctor_self_room, doctor_domain_room,
-	};
-	size_t n = 0, found = 0;
-
-	for (; doctor_check_id(n); n++)
-		for (size_t i = 0; i < ELEMENTS(rooms); i++)
-			for (const char *const *id = rooms[i]; *id; id++)
-				found += str_equal(*id, doctor_check_id(n));
-	assert_int_equal(found, n);
 }

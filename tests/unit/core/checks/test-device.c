@@ -2,32 +2,7 @@
 /* doctor's checks of the boards, their drivers and holders. */
 #include "rig/test.h"
 
-#include "doctor-rig.h"
-
-static void holder(Rig *r)
-{
-	model_holder(&r->m, GPU, "/dev/nvidia0", false);
-}
-
-static void process_unseen(Rig *r)
-{
-	model_unseen(&r->m, UNSEEN_FILES);
-}
-
-static void foreign_guest(Rig *r)
-{
-	model_holder(&r->m, GPU, "/dev/vfio/33", true);
-}
-
-static void foreign_override(Rig *r)
-{
-	model_drive(&r->m, AUDIO, "snd_hda_intel", "somebody-elses");
-}
-
-static void odd_driver(Rig *r)
-{
-	model_drive(&r->m, AUDIO, "pci-stub", NULL);
-}
+#include "checks-rig.h"
 
 static void boot_vga(Rig *r)
 {
@@ -125,22 +100,57 @@ static void no_reset_of_its_own(Rig *r)
 	reseal(r);
 }
 
+static void boot_vga_on_a_variant(Rig *r)
+{
+	boot_vga(r);
+	model_drive(&r->m, GPU, "nvgrace_gpu", NULL);
+	model_facts(&r->m, GPU)->vfio_dev = model_function(&r->m, GPU)->vfio_dev = true;
+}
+
+static void audio_virtual_functions(Rig *r)
+{
+	model_facts(&r->m, AUDIO)->num_vfs = 2;
+}
+
+static void vgpu_type(Rig *r)
+{
+	FunctionFacts *facts = model_facts(&r->m, GPU);
+
+	facts->num_vfs = 4;
+	facts->vgpus = 2;
+	facts->vgpu_type = 558;
+	facts->vgpu_vf = bdf_of("0000:41:00.5");
+}
+
+static void no_answer_in_time(Rig *r)
+{
+	model_facts(&r->m, AUDIO)->config_all_ones = true;
+}
+
 static const Case cases[] = {
-	{ "a holder", holder, "holders", "holders", "warn", "python3 (pid 4242", "stop it" },
-	{ "a process that could not be looked at", process_unseen, "holders", "holders", "warn",
-	  "whether mole (pid 4711, uid 1000)", "look at that process" },
-	{ "a guest that libvirt does not know", foreign_guest, "holders", "holders", "warn",
-	  "/dev/vfio/33", "stop it" },
-	{ "somebody else's override", foreign_override, "driver", "driver", "warn",
-	  "somebody-elses", "driverctl" },
-	{ "an unexpected driver", odd_driver, "driver", "driver", "warn", "pci-stub", "unbind" },
-	{ "boot display", boot_vga, "boot-vga", "boot-vga", "warn", GPU, "--allow-boot-vga" },
+	{ "boot display", boot_vga, "boot-vga", "boot-vga", "warn", GPU, "--allow-boot-vga",
+	  "" GPU " is the host's boot display", GPUPASS_ERROR_HOST_IN_USE },
 	{ "a framebuffer", framebuffer, "framebuffer", "framebuffer", "warn", "holds BAR 1",
 	  "initcall_blacklist=sysfb_init" },
 	{ "a BAR without an address", no_address, "bars", "bars", "fail",
-	  GPU ": BAR 1 has no address", "Above 4G" },
+	  GPU ": BAR 1 has no address", "Above 4G",
+	  "" GPU ": BAR 1 has no address on this host: no guest can use the board",
+	  GPUPASS_ERROR_UNSUPPORTED_BOARD },
+	/* fault 18 */
 	{ "virtual functions", virtual_functions, "virtual-functions", "virtual-functions", "warn",
-	  GPU, "sriov_numvfs" },
+	  GPU, "sriov_numvfs", "" GPU " has virtual functions enabled", GPUPASS_ERROR_HOST_IN_USE },
+	{ "virtual functions of a side function", audio_virtual_functions, "virtual-functions",
+	  "virtual-functions", "warn", AUDIO, "sriov_numvfs",
+	  AUDIO " has virtual functions enabled", GPUPASS_ERROR_HOST_IN_USE },
+	/* fault 18 */
+	{ "a VF with a vGPU type", vgpu_type, "virtual-functions", "virtual-functions", "warn",
+	  "0000:41:00.5 has type 558",
+	  "echo 0 > /sys/bus/pci/devices/0000:41:00.5/nvidia/current_vgpu_type; then: "
+	  "/usr/lib/nvidia/sriov-manage -d " GPU,
+	  GPU " has a vGPU that no domain names", GPUPASS_ERROR_HOST_IN_USE,
+	  "2 of its virtual functions have a vGPU type set" },
+	{ "a function that reads all ones", no_answer_in_time, "answers", "answers", "fail", AUDIO,
+	  "power-cycle", AUDIO " does not answer", GPUPASS_ERROR_BIND_FAILED },
 	/* fault 24 */
 	{ "all ones", all_ones, "answers", "answers", "fail", "all ones", "power-cycle" },
 	{ "a GPU that hangs the reader", does_not_end, "answers", "answers", "fail", "does not end",
@@ -163,7 +173,21 @@ static const Case cases[] = {
 	  "its own port" },
 };
 
+/* Its console has gone already. */
+TEST(a_boot_display_on_a_variant_of_vfio_is_no_obstacle)
+{
+	_cleanup_(rig_done) Rig rig;
+
+	rig_init(&rig);
+	boot_vga_on_a_variant(&rig);
+	rig_report(&rig);
+	assert_string_equal(status_of(&rig, "boot-vga"), "pass");
+	rig.m.host.groups = group_set_free(rig.m.host.groups);
+	assert_int_equal(model_plan(&rig.m), 0);
+}
+
+/* promises O3, U11 */
 TEST(each_fault_of_the_boards_is_found_by_its_check_and_by_no_other)
 {
-	run_cases(cases, ELEMENTS(cases), doctor_device_room, false);
+	run_cases(cases, ELEMENTS(cases), checks_of_device, false);
 }

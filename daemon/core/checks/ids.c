@@ -2,7 +2,7 @@
 /* The ids= with which vfio-pci and pci-stub take boards at boot, whoever uses them. */
 #include <string.h>
 
-#include "core/doctor/checks.h"
+#include "core/checks/checks.h"
 #include "core/facts/driver-ids.h"
 #include "core/facts/kernel-words.h"
 #include "core/facts/modprobe.h"
@@ -90,28 +90,28 @@ static void tell_entry(const Ids *ids, const PciFunction *function, const char *
 }
 
 /* Each entry is told once, and by the boards that it takes rather than by parts of boards. */
-static void check_ids(const Doctor *d, const Ids *ids, Finding *f)
+static void check_ids(const Checks *c, const Ids *ids, Finding *f)
 {
 	const char *told[ENTRIES_MAX];
 	size_t n_told = 0, size = 0;
 
 	for (int lead = 1; lead >= 0; lead--)
-		for (size_t i = 0; i < d->n_gpus; i++)
-			for (size_t k = 0; k < d->gpus[i]->n_functions; k++) {
-				const PciFunction *function = d->gpus[i]->functions[k];
-				const char *entry;
-				bool known = false;
+		for (size_t i = 0; i < c->n_functions; i++) {
+			const PciFunction *function = c->functions[i];
+			const char *entry;
+			bool known = false;
 
-				if ((function == d->gpus[i]->lead) != lead)
-					continue;
-				entry = driver_ids_find(ids->value, function, &size);
-				for (size_t t = 0; t < n_told; t++)
-					known |= told[t] == entry;
-				if (!entry || known || n_told == ENTRIES_MAX)
-					continue;
-				told[n_told++] = entry;
-				tell_entry(ids, function, entry, size, lead, f);
-			}
+			if (bdf_equal(&function->bdf,
+				      &checks_gpu_of(c, &function->bdf)->lead->bdf) != lead)
+				continue;
+			entry = driver_ids_find(ids->value, function, &size);
+			for (size_t t = 0; t < n_told; t++)
+				known |= told[t] == entry;
+			if (!entry || known || n_told == ENTRIES_MAX)
+				continue;
+			told[n_told++] = entry;
+			tell_entry(ids, function, entry, size, lead, f);
+		}
 }
 
 /*
@@ -124,14 +124,13 @@ static bool is_for_systemd(const Examination *host, const char *line)
 	       (str_starts_with(line, "etc/modules:") || strstr(line, "/modules-load.d/"));
 }
 
-static bool takes_any(const Doctor *d, const char *ids)
+static bool takes_any(const Checks *c, const char *ids)
 {
 	size_t size;
 
-	for (size_t i = 0; i < d->n_gpus; i++)
-		for (size_t k = 0; k < d->gpus[i]->n_functions; k++)
-			if (driver_ids_find(ids, d->gpus[i]->functions[k], &size))
-				return true;
+	for (size_t i = 0; i < c->n_functions; i++)
+		if (driver_ids_find(ids, c->functions[i], &size))
+			return true;
 	return false;
 }
 
@@ -150,15 +149,15 @@ static Ids read_listed(const char *line)
 	return ids;
 }
 
-static void check_listed(const Doctor *d, const char *line, Finding *f)
+static void check_listed(const Checks *c, const char *line, Finding *f)
 {
 	_cleanup_(ids_clear) Ids ids = read_listed(line);
 
 	if (!ids.value)
 		return;
-	if (!is_for_systemd(d->facts->host, line))
-		check_ids(d, &ids, f);
-	else if (takes_any(d, ids.value))
+	if (!is_for_systemd(c->facts->host, line))
+		check_ids(c, &ids, f);
+	else if (takes_any(c, ids.value))
 		finding_warn(f, NULL,
 			     "ids= %s: systemd loads no module from a line with options, so this "
 			     "line does nothing; another init loads %s with it",
@@ -186,9 +185,9 @@ static void check_install(const Examination *host, Finding *f)
  * vfio-pci may be loaded in the initramfs, whose modprobe.d is of the day when the image was made.
  * What the host's has, too, is told already.
  */
-static void check_image(const Doctor *d, const char *of_host, Finding *f)
+static void check_image(const Checks *c, const char *of_host, Finding *f)
 {
-	const Examination *host = d->facts->host;
+	const Examination *host = c->facts->host;
 	const Initramfs *image = host->image;
 	_cleanup_(ids_clear) Ids ids = { .driver = &drivers[0] };
 	const char *setting;
@@ -200,33 +199,30 @@ static void check_image(const Doctor *d, const char *of_host, Finding *f)
 	if (!setting || str_equal(ids.value, of_host))
 		return;
 	ids.where = strf("in modprobe.d of %s", image->path);
-	check_ids(d, &ids, f);
+	check_ids(c, &ids, f);
 	finding_remedy(f, "renew the initramfs, if modprobe.d has them no longer, and reboot");
 }
 
 /* Ids written to new_id have the same effect, but the kernel cannot report them. */
-void doctor_check_vfio_ids(const Doctor *d, Finding *f)
+static void check_vfio_ids(const Checks *c, Finding *f)
 {
-	const Examination *host = d->facts->host;
+	const Examination *host = c->facts->host;
 
 	for (size_t i = 0; i < ELEMENTS(drivers); i++) {
 		_cleanup_(ids_clear) Ids ids = read_ids(host, &drivers[i]);
 
 		if (ids.value)
-			check_ids(d, &ids, f);
+			check_ids(c, &ids, f);
 		finding_remedy(f, REMEDY);
 		if (i == 0)
-			check_image(d, ids.value, f);
+			check_image(c, ids.value, f);
 	}
 	for (char **line = host->module_options; line && *line; line++)
-		check_listed(d, *line, f);
+		check_listed(c, *line, f);
 	finding_remedy(f, REMEDY);
 	check_install(host, f);
-	doctor_need_read(d, "cmdline", f);
-	doctor_need_read(d, "modprobe", f);
-	if (f->status == FINDING_SKIPPED)
-		finding_pass(f, "no ids= on the kernel command line, in modprobe.d or in a list of "
-				"modules takes these boards");
+	checks_need_read(c, "cmdline", f);
+	checks_need_read(c, "modprobe", f);
 }
 
 /* The ids= has pci-stub take the function. */
@@ -240,10 +236,10 @@ static void tell_stub(const Ids *ids, const PciFunction *function, char **ret)
 	*ret = strf("pci-stub's ids=%s %s", ids->value, ids->where);
 }
 
-char *doctor_find_stub(const Doctor *d, const Bdf *bdf)
+char *checks_find_stub(const Checks *c, const Bdf *bdf)
 {
-	const PciFunction *function = pci_snapshot_find(d->facts->snapshot, bdf);
-	const Examination *host = d->facts->host;
+	const PciFunction *function = pci_snapshot_find(c->facts->snapshot, bdf);
+	const Examination *host = c->facts->host;
 	_cleanup_(ids_clear) Ids ids = { 0 };
 	char *text = NULL;
 
@@ -259,3 +255,11 @@ char *doctor_find_stub(const Doctor *d, const Bdf *bdf)
 	}
 	return text;
 }
+
+const Check checks_of_ids[] = {
+	CHECK("vfio-ids", "Boards taken by vfio-pci ids=", NEEDS_HOST | NEEDS_GPUS, check_vfio_ids,
+	      "no ids= on the kernel command line, in modprobe.d or in a list of modules takes "
+	      "these boards",
+	      SEE_TABLE, "the kernel command line and modprobe.d, read by the examiner"),
+	{ 0 },
+};

@@ -1,13 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks of gpupass' own state: groups, drift, quarantines, jobs, binding at boot. */
+#include <stddef.h>
 #include <string.h>
 
-#include "core/doctor/checks.h"
+#include "core/checks/checks.h"
 #include "core/domain/ref.h"
 #include "core/facts/kept.h"
 #include "util/xalloc.h"
 
-static void doctor_check_unread(const DomainUses *uses, Finding *f)
+static void check_memlock(const Checks *c, Finding *f)
+{
+	const Examination *host = c->facts->host;
+
+	checks_need_read(c, "processes", f);
+	checks_need_read(c, "memlock", f);
+	if (f->status != FINDING_SKIPPED)
+		return;
+	if (!host->libvirt_daemon) {
+		finding_skip(f, "neither virtqemud nor libvirtd runs");
+	} else if (!host->memlock_limited) {
+		finding_pass(f, "%s may raise the limit for each guest", host->libvirt_daemon);
+	} else {
+		finding_warn(f, NULL,
+			     "%s may lock %llu MiB and cannot raise this limit: vfio locks all of "
+			     "a guest's memory",
+			     host->libvirt_daemon,
+			     (unsigned long long)(host->memlock_bytes / 1024 / 1024));
+		finding_remedy(f, "run it with CAP_SYS_RESOURCE, or with LimitMEMLOCK=infinity");
+	}
+}
+
+static void check_unread(const DomainUses *uses, Finding *f)
 {
 	const DomainUse *use;
 	size_t position = 0;
@@ -38,7 +61,7 @@ static char *versions_text(const HostFacts *machine)
 }
 
 /* The fence needs the folder of hooks. */
-static void doctor_check_versions(const HostFacts *machine, size_t n_domains, Finding *f)
+static void check_versions(const HostFacts *machine, size_t n_domains, Finding *f)
 {
 	_cleanup_free_ char *versions = versions_text(machine);
 
@@ -55,84 +78,26 @@ static void doctor_check_versions(const HostFacts *machine, size_t n_domains, Fi
 	}
 }
 
-void doctor_check_libvirt(const Doctor *d, Finding *f)
+static void check_libvirt(const Checks *c, Finding *f)
 {
-	if (d->facts->policy->domains != DOMAINS_LIBVIRT) {
-		if (d->facts->uses)
-			doctor_check_unread(d->facts->uses, f);
+	if (c->facts->policy->domains != DOMAINS_LIBVIRT) {
+		if (c->facts->uses)
+			check_unread(c->facts->uses, f);
 		if (f->status == FINDING_SKIPPED)
 			finding_skip(f, "gpupassd runs without it (Uri=none)");
 		return;
 	}
-	if (d->facts->uses) {
-		doctor_check_unread(d->facts->uses, f);
-		doctor_check_versions(d->facts->machine, d->facts->uses->n_items, f);
+	if (c->facts->uses) {
+		check_unread(c->facts->uses, f);
+		check_versions(c->facts->machine, c->facts->uses->n_items, f);
 		return;
 	}
 	finding_fail(f, NULL, "its domains cannot be read%s%s: nothing can be assigned or released",
-		     d->facts->uses_note ? ": " : "", str_or_empty(d->facts->uses_note));
+		     c->facts->uses_note ? ": " : "", str_or_empty(c->facts->uses_note));
 	finding_remedy(f, "systemctl status libvirtd virtqemud; virsh -c qemu:///system list");
 }
 
-/*
- * When the guest ends, libvirt gives such a function to the host's driver without gpupass knowing.
- */
-void doctor_check_managed(const Doctor *d, Finding *f)
-{
-	const DomainUses *uses = d->facts->uses;
-
-	for (size_t i = 0; i < uses->n_items; i++)
-		for (size_t k = 0; k < uses->items[i].n_hostdevs; k++) {
-			const DomainHostdev *hostdev = &uses->items[i].hostdevs[k];
-
-			if (!hostdev->managed || !doctor_gpu_of(d, &hostdev->bdf))
-				continue;
-			finding_warn(f, BDF_TEXT(&hostdev->bdf),
-				     "%s has %s with managed='yes': libvirt binds it, too",
-				     uses->items[i].name, BDF_TEXT(&hostdev->bdf));
-			finding_remedy(f,
-				       "take the hostdev out (virsh edit %s) and assign the group",
-				       domain_ref_word(uses->items[i].name, uses->items[i].uuid));
-		}
-	doctor_need_domains(d, f);
-	if (f->status == FINDING_SKIPPED)
-		finding_pass(f, "none for these GPUs");
-}
-
-/* libvirt knows of no such function: it neither binds nor locks it. */
-void doctor_check_arguments(const Doctor *d, Finding *f)
-{
-	const DomainUses *uses = d->facts->uses;
-
-	for (size_t i = 0; i < uses->n_items; i++) {
-		const DomainUse *use = &uses->items[i];
-		const char *word = domain_ref_word(use->name, use->uuid);
-
-		for (size_t k = 0; k < use->n_hostdevs; k++) {
-			const char *bdf = BDF_TEXT(&use->hostdevs[k].bdf);
-
-			if (!use->hostdevs[k].argument || !doctor_gpu_of(d, &use->hostdevs[k].bdf))
-				continue;
-			finding_warn(f, bdf,
-				     "%s has %s by a QEMU argument (<qemu:commandline> or "
-				     "<qemu:override>), past libvirt",
-				     use->name, bdf);
-			finding_remedy(f, "take it out (virsh edit %s) and assign the group", word);
-		}
-		if (!use->unclear)
-			continue;
-		finding_warn(f, use->name,
-			     "whether the QEMU arguments of %s take a GPU cannot be told: %s",
-			     use->name, use->unclear);
-		finding_remedy(f, "if they do, take them out (virsh edit %s) and assign the group",
-			       word);
-	}
-	doctor_need_domains(d, f);
-	if (f->status == FINDING_SKIPPED)
-		finding_pass(f, "none takes one of these GPUs");
-}
-
-static void doctor_check_group(const Doctor *d, const Group *group, Finding *f)
+static void check_group(const Checks *c, const Group *group, Finding *f)
 {
 	const char *reason = group->reason ? group->reason : group->fault;
 
@@ -161,7 +126,7 @@ static void doctor_check_group(const Doctor *d, const Group *group, Finding *f)
 			       "BDF BDF");
 		break;
 	case GROUP_INFERRED:
-		if (d->facts->policy->accept_inferred)
+		if (c->facts->policy->accept_inferred)
 			break;
 		finding_warn(f, group->name,
 			     "%s is inferred: it cannot be assigned until it is declared",
@@ -173,119 +138,71 @@ static void doctor_check_group(const Doctor *d, const Group *group, Finding *f)
 	}
 }
 
-/* The notes say more about the group than its state does. */
-static bool has_note(const DoctorNotes *notes, const Group *group)
+/* What drifted says more about the group than its state does. */
+static bool has_drifted(const Checks *c, const Group *group)
 {
-	for (size_t i = 0; notes && i < notes->n_items; i++)
-		if (str_equal(notes->items[i].group, group->name))
+	for (size_t i = 0; c->facts->drift && i < c->facts->drift->n_lines; i++)
+		if (str_equal(c->facts->drift->lines[i].object, group->name))
 			return true;
 	return false;
 }
 
 /* Another check reports quarantines. */
-static bool is_quarantined(const Doctor *d, const Group *group)
+static bool is_quarantined(const Checks *c, const Group *group)
 {
 	size_t n = strlen(group->name);
 
-	for (char *const *line = d->facts->quarantined; line && *line; line++)
+	for (char *const *line = c->facts->quarantined; line && *line; line++)
 		if (strncmp(*line, group->name, n) == 0 && (*line)[n] == ':')
 			return true;
 	return false;
 }
 
-void doctor_check_groups(const Doctor *d, Finding *f)
+static void check_groups(const Checks *c, Finding *f)
 {
-	const GroupSet *groups = d->facts->groups;
+	const GroupSet *groups = c->facts->groups;
 	size_t busy = 0;
 
-	for (char *const *line = d->facts->settings; line && *line; line++) {
+	for (char *const *line = c->facts->settings; line && *line; line++) {
 		finding_fail(f, NULL, "%s", *line);
 		finding_remedy(f, "mend that file, then: systemctl reload gpupassd");
 	}
 	for (size_t i = 0; i < groups->n_items; i++) {
 		const Group *group = &groups->items[i];
 
-		if (!doctor_covers_group(d, group->name))
+		if (!checks_cover_group(c, group->name))
 			continue;
-		if (doctor_is_busy(d, group))
+		if (checks_busy(c, group))
 			busy++;
-		else if (!is_quarantined(d, group) && !has_note(d->facts->drift, group))
-			doctor_check_group(d, group, f);
+		else if (!is_quarantined(c, group) && !has_drifted(c, group))
+			check_group(c, group, f);
 	}
-	doctor_need_domains(d, f);
-	if (f->status != FINDING_SKIPPED)
-		return;
-	if (busy > 0)
+	if (busy > 0 && f->status == FINDING_SKIPPED)
 		finding_pass(f, "nothing wrong with them; jobs work on %zu", busy);
-	else
-		finding_pass(f, "nothing wrong with them");
 }
 
-static void doctor_check_notes(const Doctor *d, const DoctorNotes *notes, Finding *f)
+/* What may be in a file is kept apart: whatever domain the report is about, it is told. */
+static void check_told(const Checks *c, Finding *f)
 {
-	if (!notes) {
-		finding_unknown(f, NULL, "it was not looked for");
-		return;
-	}
-	for (size_t i = 0; i < notes->n_items; i++) {
-		const DoctorNote *note = &notes->items[i];
+	const Finding *told = *(const Finding *const *)((const char *)c->facts + f->check->told);
 
-		if (!doctor_covers_group(d, note->group))
+	if (!told)
+		finding_unknown(f, NULL, "it was not looked for");
+	for (size_t i = 0; told && i < told->n_lines; i++) {
+		const FindingLine *line = &told->lines[i];
+
+		if (line->object && !checks_cover_group(c, line->object))
 			continue;
-		if (note->fail)
-			finding_fail(f, note->group, "%s: %s", note->group, note->what);
-		else
-			finding_warn(f, note->group, "%s: %s", note->group, note->what);
-		finding_remedy(f, "%s", note->remedy);
+		finding_add(f, line->status, line->object, "%s%s%s", str_or_empty(line->object),
+			    line->object ? ": " : "", line->what);
+		finding_remedy(f, "%s", line->remedy);
 	}
-	if (f->status == FINDING_SKIPPED)
-		finding_pass(f, "none");
-}
-
-void doctor_check_drift(const Doctor *d, Finding *f)
-{
-	doctor_need_inspection(d, f);
-	doctor_need_domains(d, f);
-	doctor_need_assignments(d, f);
-	doctor_check_notes(d, d->facts->drift, f);
-}
-
-void doctor_check_evidence(const Doctor *d, Finding *f)
-{
-	doctor_check_notes(d, d->facts->evidence, f);
-}
-
-void doctor_check_tenants(const Doctor *d, Finding *f)
-{
-	doctor_need_domains(d, f);
-	doctor_check_notes(d, d->facts->tenants, f);
-}
-
-/* Whatever domain the report is about: what may be in a file is kept apart. */
-void doctor_check_files(const Doctor *d, Finding *f)
-{
-	const DoctorNotes *notes = d->facts->files;
-
-	if (!notes)
-		finding_unknown(f, NULL, "it was not looked for");
-	for (size_t i = 0; notes && i < notes->n_items; i++) {
-		finding_fail(f, NULL, "%s", notes->items[i].what);
-		finding_remedy(f, "%s", notes->items[i].remedy);
-	}
-	if (f->status == FINDING_SKIPPED)
-		finding_pass(f, "each can be read, and each folder written");
-}
-
-void doctor_check_split(const Doctor *d, Finding *f)
-{
-	doctor_need_domains(d, f);
-	doctor_check_notes(d, d->facts->split, f);
 }
 
 #define HOOK_FILE "/etc/libvirt/hooks/qemu.d/gpupass"
 
 /* What is in the hook's place. */
-static void doctor_check_hook_file(const Examination *host, Finding *f)
+static void check_hook_file(const Examination *host, Finding *f)
 {
 	if (!host->hook_runs) {
 		finding_fail(f, NULL,
@@ -310,9 +227,9 @@ static void doctor_check_hook_file(const Examination *host, Finding *f)
 }
 
 /* Whether libvirt runs it: see host/device/examine-hook.c. */
-static void doctor_check_hook_runs(const Doctor *d, Finding *f)
+static void check_hook_runs(const Checks *c, Finding *f)
 {
-	const Examination *host = d->facts->host;
+	const Examination *host = c->facts->host;
 	const char *daemon = host->libvirt_daemon;
 
 	if (!daemon || host->hook_known)
@@ -331,17 +248,17 @@ static void doctor_check_hook_runs(const Doctor *d, Finding *f)
 		       (int)strcspn(daemon, " "), daemon);
 }
 
-void doctor_check_fence(const Doctor *d, Finding *f)
+static void check_fence(const Checks *c, Finding *f)
 {
-	const Examination *host = d->facts->host;
+	const Examination *host = c->facts->host;
 
-	if (d->facts->fence_fault) {
-		finding_fail(f, NULL, "libvirt's hook refuses all GPUs: %s", d->facts->fence_fault);
+	if (c->facts->fence_fault) {
+		finding_fail(f, NULL, "libvirt's hook refuses all GPUs: %s", c->facts->fence_fault);
 		finding_remedy(f, "gpupass rescan, which writes the fence again");
 	}
 	if (host->hook) {
-		doctor_check_hook_file(host, f);
-		doctor_check_hook_runs(d, f);
+		check_hook_file(host, f);
+		check_hook_runs(c, f);
 	} else if (host->libvirt_daemon) {
 		finding_warn(f, NULL,
 			     "libvirt has no hook of gpupass, so it starts domains with any GPU");
@@ -349,7 +266,7 @@ void doctor_check_fence(const Doctor *d, Finding *f)
 				  "libvirt's daemon");
 	}
 	if (!host->libvirt_daemon)
-		doctor_need_read(d, "processes", f);
+		checks_need_read(c, "processes", f);
 	if (f->status != FINDING_SKIPPED)
 		return;
 	if (!host->hook)
@@ -360,79 +277,71 @@ void doctor_check_fence(const Doctor *d, Finding *f)
 		finding_pass(f, "the hook is there, and no daemon of libvirt runs yet");
 }
 
-void doctor_check_quarantine(const Doctor *d, Finding *f)
+static void check_quarantine(const Checks *c, Finding *f)
 {
-	for (char *const *line = d->facts->quarantined; line && *line; line++) {
+	for (char *const *line = c->facts->quarantined; line && *line; line++) {
 		_cleanup_free_ char *name = xstrndup(*line, strcspn(*line, ":"));
 
-		if (!doctor_covers_group(d, name))
+		if (!checks_cover_group(c, name))
 			continue;
 		finding_fail(f, name, "%s", *line);
 		finding_remedy(f, "when its cause is gone: gpupass clear %s",
-			       d->facts->clears ? d->facts->clears[line - d->facts->quarantined]
+			       c->facts->clears ? c->facts->clears[line - c->facts->quarantined]
 						: name);
 	}
-	if (f->status == FINDING_SKIPPED)
-		finding_pass(f, "none");
 }
 
-void doctor_check_jobs(const Doctor *d, Finding *f)
+static void check_jobs(const Checks *c, Finding *f)
 {
-	for (char *const *line = d->facts->open_jobs; line && *line; line++) {
+	for (char *const *line = c->facts->open_jobs; line && *line; line++) {
 		finding_warn(f, NULL, "%s was interrupted and is not recovered yet", *line);
 		finding_remedy(f, "it waits for libvirt or for a worker: journalctl -u gpupassd");
 	}
-	if (f->status == FINDING_SKIPPED)
-		finding_pass(f, "none");
 }
 
-static bool is_assigned_or_kept(const Doctor *d, const char *line)
+static bool is_assigned_or_kept(const Checks *c, const char *line)
 {
 	_cleanup_free_ char *address = xstrndup(line, strcspn(line, " "));
 	Bdf bdf;
 
 	/* A line without an address is about the boot as a whole. */
 	return bdf_parse(address, &bdf) < 0 ||
-	       assignments_find_function(d->facts->assignments, &bdf) ||
-	       kept_find_function(d->facts->assignments, &bdf);
+	       assignments_find_function(c->facts->assignments, &bdf) ||
+	       kept_find_function(c->facts->assignments, &bdf);
 }
 
 /* A function that has been released or bound since is no longer a fault. */
-void doctor_check_boot_report(const Doctor *d, Finding *f)
+static void check_boot_report(const Checks *c, Finding *f)
 {
-	for (char **line = d->facts->host->boot; line && *line; line++) {
+	for (char **line = c->facts->host->boot; line && *line; line++) {
 		_cleanup_free_ char *address = xstrndup(*line, strcspn(*line, " "));
 		const PciFunction *now = NULL;
 		Bdf bdf;
 
 		if (bdf_parse(address, &bdf) >= 0) {
-			now = pci_snapshot_find(d->facts->snapshot, &bdf);
-			if (d->facts->domain && !doctor_gpu_of(d, &bdf))
+			now = pci_snapshot_find(c->facts->snapshot, &bdf);
+			if (c->facts->domain && !checks_gpu_of(c, &bdf))
 				continue;
 		}
-		if (!is_assigned_or_kept(d, *line) || (now && pci_function_on_vfio(now)))
+		if (!is_assigned_or_kept(c, *line) || (now && pci_function_on_vfio(now)))
 			continue;
 		finding_fail(f, address, "%s", *line);
 		finding_remedy(f, "journalctl -b -u gpupass-bind -u gpupass-bind-verify, then: "
 				  "gpupass bind GROUP");
 	}
-	doctor_need_assignments(d, f);
-	if (d->facts->assignments->n_items + d->facts->assignments->n_kept > 0)
-		doctor_need_read(d, "boot", f);
-	if (f->status == FINDING_SKIPPED)
-		finding_pass(f, "no function that is assigned or kept now was left out");
+	if (c->facts->assignments->n_items + c->facts->assignments->n_kept > 0)
+		checks_need_read(c, "boot", f);
 }
 
-void doctor_check_boot_unit(const Doctor *d, Finding *f)
+static void check_boot_unit(const Checks *c, Finding *f)
 {
-	const Examination *host = d->facts->host;
+	const Examination *host = c->facts->host;
 
-	doctor_need_assignments(d, f);
 	if (!host->systemd) {
 		finding_skip(f, "systemd does not run this host");
 	} else if (host->bind_enabled) {
 		finding_pass(f, "gpupass-bind.service is enabled");
-	} else if (d->facts->assignments->n_items + d->facts->assignments->n_kept == 0) {
+	} else if (c->facts->assignments->n_items + c->facts->assignments->n_kept == 0) {
 		finding_pass(f, "nothing is assigned or kept; gpupass-bind.service is not enabled");
 	} else {
 		finding_fail(f, NULL,
@@ -443,3 +352,43 @@ void doctor_check_boot_unit(const Doctor *d, Finding *f)
 			       "systemctl enable gpupass-bind.service gpupass-bind-verify.service");
 	}
 }
+
+#define TOLD(member) .told = offsetof(CheckFacts, member)
+
+const Check checks_of_self[] = {
+	CHECK("memlock", "Locked memory", NEEDS_HOST, check_memlock, NULL, SEE_TABLE,
+	      "limits and capabilities of libvirt's process, read by the examiner"),
+	CHECK("libvirt", "libvirt", 0, check_libvirt, NULL, "libvirtunavailable",
+	      "libvirt's answers: every domain's XML, its version"),
+	CHECK("groups", "Groups", WANTS_DOMAINS, check_groups, "nothing wrong with them",
+	      "states-that-need-a-hand",
+	      "drivers, read by the scan; domains, from libvirt; assignments on disk"),
+	CHECK("drift", "Drift from the assignments",
+	      WANTS_INSPECTION | WANTS_DOMAINS | WANTS_ASSIGNMENTS, check_told, "none", SEE_TABLE,
+	      "drivers, read by the inspector; domains, from libvirt; assignments on disk",
+	      TOLD(drift)),
+	CHECK("files", "Files of the daemon's state", 0, check_told,
+	      "each can be read, and each folder written", SEE_TABLE,
+	      "every record in assignments.d, kept.d and the state directory, read again",
+	      TOLD(files)),
+	CHECK("evidence", "Evidence of NVLinks", 0, check_told, "none", SEE_TABLE,
+	      "ids, UUIDs and serial numbers of the boards, and of the stored observations",
+	      TOLD(evidence)),
+	CHECK("tenants", "Boards since their last tenants", WANTS_DOMAINS, check_told, "none",
+	      "resetfailed", "the marks on disk; domains, from libvirt", TOLD(tenants)),
+	CHECK("split-groups", "Split groups", NEEDS_LIBVIRT | WANTS_DOMAINS, check_told, "none",
+	      "splitgroup", "the XML of every domain, from libvirt", TOLD(split)),
+	CHECK("fence", "The fence at libvirt", NEEDS_HOST, check_fence, NULL, "the-fence",
+	      "hook and libvirt's start, read by the examiner; fence.json, read again"),
+	CHECK("quarantine", "Quarantines", 0, check_quarantine, "none", "lifting-a-quarantine",
+	      "the quarantines that the daemon holds"),
+	CHECK("jobs", "Interrupted jobs", 0, check_jobs, "none", SEE_TABLE,
+	      "the journals that the daemon read at its start"),
+	CHECK("boot", "What became of assignments at boot", NEEDS_HOST | WANTS_ASSIGNMENTS,
+	      check_boot_report, "no function that is assigned or kept now was left out",
+	      "after-a-reboot",
+	      "gpupass-bind's report, read by the examiner; drivers, by the scan"),
+	CHECK("boot-unit", "Binding at boot", NEEDS_HOST | WANTS_ASSIGNMENTS, check_boot_unit, NULL,
+	      "after-a-reboot", "the unit's link in /etc/systemd/system, read by the examiner"),
+	{ 0 },
+};

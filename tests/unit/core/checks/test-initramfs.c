@@ -2,8 +2,8 @@
 /* doctor's check of the initramfs: which driver gets assigned GPUs before gpupass-bind.service. */
 #include "rig/test.h"
 
+#include "checks-rig.h"
 #include "core/facts/kept.h"
-#include "doctor-rig.h"
 
 #define GPU2 "0000:61:00.0"
 #define AUDIO2 "0000:61:00.1"
@@ -169,7 +169,7 @@ static const Case cases[] = {
 /* fault 52 */
 TEST(each_fault_of_the_image_is_found_by_its_check_and_by_no_other)
 {
-	run_cases(cases, ELEMENTS(cases), doctor_initramfs_room, false);
+	run_cases(cases, ELEMENTS(cases), checks_of_initramfs, false);
 }
 
 /* ---- no faults ---- */

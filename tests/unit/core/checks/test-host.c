@@ -2,7 +2,7 @@
 /* doctor's checks of the host's setup. */
 #include "rig/test.h"
 
-#include "doctor-rig.h"
+#include "checks-rig.h"
 
 static void no_iommu(Rig *r)
 {
@@ -64,6 +64,15 @@ static void other_group_beside(Rig *r)
 	model_function(&r->m, "0000:a1:00.1")->iommu_group = 33;
 }
 
+static void neighbour_of_another_tenant(Rig *r)
+{
+	static const char *const functions[] = { NIC, NULL };
+
+	model_drive(&r->m, NIC, "vfio-pci", "vfio-pci");
+	neighbour(r);
+	host_assignment(&r->m.host, "nics", "vm7", 7, functions);
+}
+
 static void in_no_iommu_group(Rig *r)
 {
 	model_function(&r->m, AUDIO)->iommu_group = IOMMU_GROUP_NONE;
@@ -109,72 +118,24 @@ static void ids_that_systemd_skips(Rig *r)
 	add(&r->host->module_options, "etc/modules:5: vfio_pci ids=10de:2230");
 }
 
-static void bad_version(Rig *r)
-{
-	set(&r->host->nvidia_version, "595.58.03");
-}
-
-static void persistenced(Rig *r)
-{
-	/* By this name alone, it may be anybody. */
-	add(&r->host->services, "nvidia-persiste (pid 9)");
-	set(&model_holder(&r->m, GPU, "/dev/nvidia0", false)->command, "nvidia-persiste");
-}
-
-static void dcgm(Rig *r)
-{
-	add(&r->host->services, "nv-hostengine (pid 9, unit nvidia-dcgm.service)");
-	set(&model_holder(&r->m, GPU, "/dev/nvidia0", false)->command, "nv-hostengine");
-}
-
-static void persistenced_service(Rig *r)
-{
-	add(&r->host->services, "nvidia-persiste (pid 9, unit nvidia-persistenced.service)");
-	set(&model_holder(&r->m, GPU, "/dev/nvidia0", false)->command, "nvidia-persiste");
-}
-
-static void fabric_manager(Rig *r)
-{
-	add(&r->host->services, "nv-fabricmanage (pid 9)");
-}
-
 /* field: host/08 */
 static void vfio_pci_at_this_boot_only(Rig *r)
 {
 	add(&r->host->modprobe, "blacklist vfio_pci");
 }
 
-static void foreign_hook(Rig *r)
-{
-	add(&r->host->host_hooks, "/etc/libvirt/hooks/qemu.d/vm42/prepare/begin/start.sh names "
-				  "virsh nodedev-detach pci_0000_41_00_0 at line 3");
-}
-
-static void driverctl(Rig *r)
-{
-	add(&r->host->driverctl, AUDIO " vfio-pci");
-}
-
-static void memlock(Rig *r)
-{
-	r->host->memlock_limited = true;
-	r->host->memlock_bytes = 8388608;
-}
-
-static void modeset(Rig *r)
-{
-	r->m.inspection.nvidia_modeset = true;
-	set(&r->m.inspection.nvidia_version, "575.64.05");
-}
-
 static const Case cases[] = {
-	{ "no IOMMU", no_iommu, "iommu", "iommu", "fail", "no IOMMU groups", "intel_iommu=on" },
+	/* fault 20 */
+	{ "no IOMMU", no_iommu, "iommu", "iommu", "fail", "no IOMMU groups", "intel_iommu=on",
+	  "the IOMMU is off", GPUPASS_ERROR_IOMMU_DISABLED },
 	{ "IOMMU switched off", iommu_off_by_hand, "iommu", "iommu", "fail", "off",
-	  "take intel_iommu=off off" },
+	  "take intel_iommu=off off", "the IOMMU is off", GPUPASS_ERROR_IOMMU_DISABLED },
 	{ "IOMMU off in the firmware", iommu_off_in_the_firmware, "iommu", "iommu", "fail", "off",
-	  "enable VT-d in the firmware: the kernel command line has intel_iommu=on already" },
+	  "enable VT-d in the firmware: the kernel command line has intel_iommu=on already",
+	  "the IOMMU is off", GPUPASS_ERROR_IOMMU_DISABLED },
+	/* fault 20 */
 	{ "no-IOMMU mode", noiommu_mode, "noiommu", "noiommu", "fail", "all memory",
-	  "enable_unsafe_noiommu_mode=0" },
+	  "enable_unsafe_noiommu_mode=0", "without the protection", GPUPASS_ERROR_IOMMU_DISABLED },
 	{ "no interrupt remapping", no_remapping, "interrupt-remapping", "interrupt-remapping",
 	  "fail", "vfio refuses", "x2APIC" },
 	{ "unsafe interrupts", unsafe_interrupts, "interrupt-remapping", "interrupt-remapping",
@@ -182,16 +143,28 @@ static const Case cases[] = {
 	{ "ACS turned off", acs_off, "acs", "acs", "fail", PORT, "setpci" },
 	{ "ACS override", acs_override, "acs-override", "acs-override", "warn", "downstream",
 	  "tenants" },
-	{ "a neighbour", neighbour, "iommu-group", "iommu-group", "fail", NIC " (igb)", "ACS" },
+	/* fault 19 */
+	{ "a neighbour", neighbour, "iommu-group", "iommu-group", "fail", NIC " (igb)", "ACS",
+	  "IOMMU group 33 is not viable", GPUPASS_ERROR_IOMMU_GROUP_NOT_VIABLE,
+	  NIC " (igb) shares IOMMU group 33" },
 	{ "two groups in one IOMMU group", other_group_beside, "iommu-group", "iommu-group", "warn",
-	  "pair1", "ACS" },
+	  "pair1", "ACS", "IOMMU group 33 is not viable", GPUPASS_ERROR_IOMMU_GROUP_NOT_VIABLE,
+	  "pair1" },
+	{ "second tenant", neighbour_of_another_tenant, "iommu-group", "iommu-group", "warn",
+	  NIC " in IOMMU group 33 is assigned to vm7", "ACS", "IOMMU group 33 is not viable",
+	  GPUPASS_ERROR_IOMMU_GROUP_NOT_VIABLE, "is assigned to vm7" },
 	{ "in no IOMMU group", in_no_iommu_group, "iommu-group", "iommu-group", "fail", AUDIO,
-	  "DMAR" },
-	{ "an RMRR", rmrr, "reserved-regions", "reserved-regions", "fail", GPU, "another slot" },
+	  "DMAR", "" AUDIO " is in no IOMMU group", GPUPASS_ERROR_IOMMU_DISABLED },
+	{ "an RMRR", rmrr, "reserved-regions", "reserved-regions", "fail", GPU, "another slot",
+	  "the firmware reserves memory of the host", GPUPASS_ERROR_IOMMU_GROUP_NOT_VIABLE },
+	/* fault 8 */
 	{ "vfio-pci not loaded", vfio_not_loaded, "vfio", "vfio", "warn", "not loaded",
-	  "modprobe vfio-pci" },
-	{ "vfio-pci blocked", vfio_blocked, "vfio", "vfio", "fail", "modprobe.d", "take out" },
-	{ "no vfio-pci", no_vfio, "vfio", "vfio", "fail", "no vfio-pci", "CONFIG_VFIO_PCI" },
+	  "modprobe vfio-pci", "vfio-pci is not loaded", GPUPASS_ERROR_VFIO_MISSING },
+	{ "vfio-pci blocked", vfio_blocked, "vfio", "vfio", "fail", "modprobe.d",
+	  "modprobe vfio-pci", "vfio-pci is not loaded", GPUPASS_ERROR_VFIO_MISSING },
+	/* fault 8 */
+	{ "no vfio-pci", no_vfio, "vfio", "vfio", "fail", "no vfio-pci", "CONFIG_VFIO_PCI",
+	  "this kernel has no vfio-pci", GPUPASS_ERROR_VFIO_MISSING },
 	{ "ids= on the command line", ids_on_cmdline, "vfio-ids", "vfio-ids", "warn", "10de:2230",
 	  "ids=" },
 	{ "ids= in modprobe.d", ids_in_modprobe, "vfio-ids", "vfio-ids", "warn",
@@ -201,28 +174,14 @@ static const Case cases[] = {
 	  "ids=" },
 	{ "ids= in a list for systemd", ids_that_systemd_skips, "vfio-ids", "vfio-ids", "warn",
 	  "/etc/modules:5: systemd loads no module from a line with options", "ids=" },
-	{ "a version known to hang", bad_version, "driver-version", "driver-version", "warn",
-	  "595.58.03", "another version" },
-	/* fault N1 */
-	{ "nvidia_drm", modeset, "nvidia-drm", "nvidia-drm", "warn", "575.64.05 does not make",
-	  "nvidia-drm.modeset=0" },
-	{ "called persistenced", persistenced, "services", "services", "warn", "nvidia-persiste",
-	  "systemctl stop" },
-	{ "DCGM", dcgm, "services", "services", "warn", "nvidia-dcgm.service", "systemctl stop" },
-	{ "Fabric Manager without NVSwitches", fabric_manager, "services", "services", "warn",
-	  "no NVSwitch", "fabricmanager" },
 	{ "a vfio-pci that the next boot does not load", vfio_pci_at_this_boot_only, "vfio", "vfio",
 	  "warn", "keeps it from being loaded at the next boot", "blacklist" },
-	{ "a hook that detaches", foreign_hook, "host-hooks", "host-hooks", "warn",
-	  "start.sh names virsh nodedev-detach pci_0000_41_00_0 at line 3",
-	  "libvirt waits for its hook" },
-	{ "driverctl", driverctl, "driverctl", "driverctl", "warn", AUDIO, "unset-override" },
-	{ "memlock", memlock, "memlock", "memlock", "warn", "8 MiB", "CAP_SYS_RESOURCE" },
 };
 
+/* promises O3, U11 */
 TEST(each_fault_of_the_setup_is_found_by_its_check_and_by_no_other)
 {
-	run_cases(cases, ELEMENTS(cases), doctor_host_room, false);
+	run_cases(cases, ELEMENTS(cases), checks_of_host, false);
 }
 
 /* Of lists the parts are parted by '|'. */
@@ -312,76 +271,3 @@ TEST(ids_of_the_image_are_told_where_the_host_has_others)
 }
 
 /* field: host/13 */
-TEST(what_pci_stub_took_is_told_with_the_word_that_had_it)
-{
-	_cleanup_(rig_done) Rig rig;
-
-	rig_init(&rig);
-	add(&rig.host->cmdline, "pci-stub.ids=10de:1aef");
-	model_drive(&rig.m, AUDIO, "pci-stub", NULL);
-	rig_report(&rig);
-	assert_string_equal(status_of(&rig, "driver"), "warn");
-	assert_true(says(find_check(&rig, "driver"),
-			 "0000:41:00.1 is on pci-stub: pci-stub's ids=10de:1aef on the kernel "
-			 "command line takes it at boot"));
-}
-
-/* fault N2 */
-TEST(a_version_that_the_table_does_not_reach_is_unknown)
-{
-	static const struct {
-		const char *version, *status, *text;
-	} rows[] = {
-		{ "550.54.15", "pass", "no hang is known" },
-		{ "590.48.01", "pass", "no hang is known" },
-		{ "470.256.02", "unknown", "does not reach" },
-		{ "590.49", "unknown", "does not reach" },
-		{ "595.45.04", "warn", "waits for ever" },
-		{ "620.1", "unknown", "does not reach" },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(rig_done) Rig rig;
-
-		rig_init(&rig);
-		set(&rig.host->nvidia_version, rows[i].version);
-		rig_report(&rig);
-		if (!str_equal(status_of(&rig, "driver-version"), rows[i].status) ||
-		    !says(find_check(&rig, "driver-version"), rows[i].text))
-			fail_msg("%s: %s", rows[i].version, status_of(&rig, "driver-version"));
-	}
-}
-
-/* Where it lets go by itself, and where no GPU is on nvidia, nothing is wrong. */
-TEST(a_modeset_that_lets_go_is_no_fault)
-{
-	static const char *const functions[] = { "0000:41:00.0", "0000:61:00.0", "0000:a1:00.0",
-						 "0000:c1:00.0" };
-
-	for (size_t i = 0; i < 2; i++) {
-		_cleanup_(rig_done) Rig rig;
-
-		rig_init(&rig);
-		modeset(&rig);
-		if (i == 0)
-			set(&rig.m.inspection.nvidia_version, "580.105.08");
-		for (size_t k = 0; i == 1 && k < ELEMENTS(functions); k++)
-			model_drive(&rig.m, functions[k], "vfio-pci", "vfio-pci");
-		rig_report(&rig);
-		assert_string_equal(status_of(&rig, "nvidia-drm"), "pass");
-	}
-}
-
-/* fault P9 */
-TEST(nvidia_persistenced_is_no_fault)
-{
-	_cleanup_free_ char *found = NULL;
-	_cleanup_(rig_done) Rig rig;
-
-	rig_init(&rig);
-	persistenced_service(&rig);
-	rig_report(&rig);
-	found = spoken(&rig);
-	assert_string_equal(found, "");
-	assert_true(says(find_check(&rig, "services"), "makes it let go"));
-}

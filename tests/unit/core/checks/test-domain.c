@@ -2,8 +2,8 @@
 /* doctor's checks of one domain: its group, and whether it fits, in the words of fit_check(). */
 #include "rig/test.h"
 
+#include "checks-rig.h"
 #include "core/fit/fit.h"
-#include "doctor-rig.h"
 
 static void domain_rig(Rig *rig)
 {
@@ -180,7 +180,7 @@ static const Case cases[] = {
 
 TEST(each_fault_of_the_domain_is_found_by_its_check_and_by_no_other)
 {
-	run_cases(cases, ELEMENTS(cases), doctor_domain_room, true);
+	run_cases(cases, ELEMENTS(cases), checks_of_domain, true);
 }
 
 /* fault 57 */

@@ -2,33 +2,7 @@
 /* doctor's checks of gpupass' own state. */
 #include "rig/test.h"
 
-#include "doctor-rig.h"
-
-static void managed(Rig *r)
-{
-	static const char *const functions[] = { GPU, AUDIO, "0000:61:00.0", "0000:61:00.1", NULL };
-	DomainUse *use = host_domain(&r->m.host, "vm7", false, functions);
-
-	strv_append(&use->gpupass_groups, "pair0");
-	use->hostdevs[0].managed = true;
-	model_bind_pair0(&r->m);
-	host_assignment(&r->m.host, "pair0", "vm7", 1, functions);
-}
-
-/* field: host/05 */
-static void by_argument(Rig *r)
-{
-	managed(r);
-	r->m.host.uses->items[0].hostdevs[0].managed = false;
-	r->m.host.uses->items[0].hostdevs[0].argument = true;
-}
-
-static void unclear_argument(Rig *r)
-{
-	managed(r);
-	r->m.host.uses->items[0].hostdevs[0].managed = false;
-	set(&r->m.host.uses->items[0].unclear, "a device vfio-pci by an open file (fd=)");
-}
+#include "checks-rig.h"
 
 static void old_libvirt(Rig *r)
 {
@@ -52,30 +26,30 @@ static void member_missing(Rig *r)
 				 "[Group]\nName=pair2\nGpu=d1:00.0\nGpu=e1:00.0\n");
 }
 
-static DoctorNote a_note = {
-	.group = "pair0",
-	.what = "0000:41:00.0 is on nvidia",
-	.remedy = "gpupass reconcile",
-};
+static void tell(Finding *told, FindingStatus status, const char *group)
+{
+	finding_add(told, status, group, "0000:41:00.0 is on nvidia");
+	finding_remedy(told, "gpupass reconcile");
+}
 
 static void drifted(Rig *r)
 {
-	r->drift = (DoctorNotes){ .items = &a_note, .n_items = 1 };
+	tell(&r->drift, FINDING_WARN, "pair0");
 }
 
 static void stale_evidence(Rig *r)
 {
-	r->evidence = (DoctorNotes){ .items = &a_note, .n_items = 1 };
+	tell(&r->evidence, FINDING_WARN, "pair0");
 }
 
 static void unread_file(Rig *r)
 {
-	r->files = (DoctorNotes){ .items = &a_note, .n_items = 1 };
+	tell(&r->files, FINDING_FAIL, NULL);
 }
 
 static void not_reset(Rig *r)
 {
-	r->tenants = (DoctorNotes){ .items = &a_note, .n_items = 1 };
+	tell(&r->tenants, FINDING_WARN, "pair0");
 }
 
 /* field: newcomer/6 */
@@ -119,11 +93,7 @@ static void not_enabled(Rig *r)
 
 static void split(Rig *r)
 {
-	static DoctorNote note;
-
-	note = a_note;
-	note.fail = true;
-	r->split = (DoctorNotes){ .items = &note, .n_items = 1 };
+	tell(&r->split, FINDING_FAIL, "pair0");
 }
 
 static void no_hook(Rig *r)
@@ -153,12 +123,14 @@ static void fence_damaged(Rig *r)
 	r->fence_fault = "line 1: torn";
 }
 
+static void memlock(Rig *r)
+{
+	r->host->memlock_limited = true;
+	r->host->memlock_bytes = 8388608;
+}
+
 static const Case cases[] = {
-	{ "managed hostdevs", managed, "managed", "managed", "warn", "vm7", "virsh edit vm7" },
-	{ "a board by an argument", by_argument, "qemu-arguments", "qemu-arguments", "warn",
-	  "vm7 has 0000:41:00.0 by a QEMU argument", "virsh edit vm7" },
-	{ "an argument that cannot be judged", unclear_argument, "qemu-arguments", "qemu-arguments",
-	  "warn", "cannot be told: a device vfio-pci by an open file", "virsh edit vm7" },
+	{ "memlock", memlock, "memlock", "memlock", "warn", "8 MiB", "CAP_SYS_RESOURCE" },
 	{ "libvirt without a folder of hooks", old_libvirt, "libvirt", "libvirt", "warn", "6.4.0",
 	  "upgrade" },
 	{ "libvirt does not answer", no_libvirt, "libvirt", "libvirt", "fail", "domains", "virsh" },
@@ -199,5 +171,5 @@ static const Case cases[] = {
 
 TEST(each_fault_of_the_groups_is_found_by_its_check_and_by_no_other)
 {
-	run_cases(cases, ELEMENTS(cases), doctor_self_room, false);
+	run_cases(cases, ELEMENTS(cases), checks_of_self, false);
 }
