@@ -253,7 +253,7 @@ static void look_for_stale_evidence(Look *l)
 		_cleanup_free_ char *why = NULL, *when = NULL;
 
 		/* A guest's word ends with its domain's term: no finding. */
-		if (s->way == WAY_PRESENT || s->way == WAY_GUEST)
+		if (!sighting_is_look(s))
 			continue;
 		why = sighting_stale(evidence, s, l->inventory->gpus);
 		if (!why)

@@ -5,7 +5,7 @@
 
 #include "core/base/json-fields.h"
 #include "core/checks/checks.h"
-#include "core/group/mark.h"
+#include "core/group/record.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/xalloc.h"

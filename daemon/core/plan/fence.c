@@ -5,7 +5,6 @@
  * put the hostdev there.
  */
 #include "core/domain/ref.h"
-#include "core/group/mark.h"
 #include "core/group/record.h"
 #include "core/plan/plan.h"
 #include "core/plan/planner.h"

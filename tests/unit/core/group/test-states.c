@@ -2,7 +2,6 @@
 #include "rig/test.h"
 
 #include "core/group/group.h"
-#include "core/group/states.h"
 #include "core/pci/board.h"
 #include "core/pci/pcie-distance.h"
 
