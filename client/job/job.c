@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "bus/loop.h"
+#include "bus/listen.h"
 #include "model/json.h"
 #include "show/describe.h"
 #include "util/xalloc.h"
