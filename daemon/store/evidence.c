@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/evidence.h"
 
-
 void topology_store_open(const char *state_directory, TopologyStore *ret)
 {
 	ret->current = NULL;
