@@ -65,7 +65,7 @@ static char *escape(const char *word)
 
 /*
  * Words of the texts themselves: of another one, such a name could not be told there. What the
- * documents have for keys, states and drivers comes beside them (stand_ins_spare()).
+ * documents have for keys, states and drivers comes beside them (spare_word()).
  */
 static const char ordinary[] =
 #define X(enumerator, name) " " name
