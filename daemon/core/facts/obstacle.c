@@ -30,15 +30,7 @@ static void add(Obstacles *into, ObstacleKind kind, ObstacleWeight weight, const
 	};
 }
 
-void obstacles_clear(Obstacles *obstacles)
-{
-	for (size_t i = 0; i < obstacles->n_items; i++) {
-		free(obstacles->items[i].what);
-		free(obstacles->items[i].remedy);
-	}
-	free(obstacles->items);
-	*obstacles = (Obstacles){ 0 };
-}
+#include "obstacle.inc"
 
 /*
  * Without remapping, a guest's device can raise any interrupt of the host. So vfio refuses

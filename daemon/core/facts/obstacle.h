@@ -37,11 +37,11 @@ typedef struct Obstacles {
 	size_t n_items;
 	bool unknown[OBSTACLE_KIND_MAX_]; /* not all that tells of this kind was read */
 } Obstacles;
+DECLARE_CLEAR(Obstacles, obstacles_clear)
 
 /* For these functions, which a guest has or is to get. `host` NULL: not known. */
 Obstacles obstacles_find(const PciFunction *const *functions, size_t n,
 			 const Inspection *inspection, const HostFacts *host);
-void obstacles_clear(Obstacles *obstacles);
 
 /* What to do where the kernel has no IOMMU groups. `host` NULL: not known. */
 char *obstacle_iommu_remedy(const HostFacts *host);
