@@ -18,16 +18,11 @@ static const ColumnKind *find_kind(const ColumnChoice *choice, const char *name,
 	return NULL;
 }
 
-static void add_kind(ColumnChoice *choice, const ColumnKind *kind)
-{
-	*GROW(choice->chosen, choice->n_chosen) = kind;
-}
-
 static void add_kinds(ColumnChoice *choice, bool all)
 {
 	for (size_t i = 0; i < choice->n_kinds; i++)
 		if (all || choice->kinds[i].usual)
-			add_kind(choice, &choice->kinds[i]);
+			*GROW(choice->chosen, choice->n_chosen) = &choice->kinds[i];
 }
 
 static int refuse_name(Client *c, const ColumnChoice *choice, const char *name, size_t length)
@@ -60,7 +55,7 @@ static int take_names(Client *c, ColumnChoice *choice, const char *names)
 
 		if (!kind)
 			return refuse_name(c, choice, names, length);
-		add_kind(choice, kind);
+		*GROW(choice->chosen, choice->n_chosen) = kind;
 		if (names[length] == '\0')
 			return 0;
 		names += length + 1;

@@ -8,6 +8,7 @@
 #include <unistr.h>
 #include <wchar.h>
 
+#include "util/bdf.h"
 #include "util/clock.h"
 #include "util/xalloc.h"
 
@@ -108,6 +109,13 @@ size_t text_distance(const char *a, const char *b)
 		}
 	}
 	return row[nb];
+}
+
+char *address_normalise(const char *text)
+{
+	Bdf bdf;
+
+	return bdf_parse(text, &bdf) < 0 ? NULL : xstrdup(BDF_TEXT(&bdf));
 }
 
 /* ---- durations, times and sizes ---- */

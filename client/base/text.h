@@ -25,6 +25,9 @@ char *text_cut(const char *s, size_t width, const char *ellipsis);
 /* Edits (insert, delete, replace) that turn a into b; for "did you mean". */
 size_t text_distance(const char *a, const char *b);
 
+/* The kernel's form of a PCI address, of all that bdf_parse() takes. New; NULL: it is none. */
+char *address_normalise(const char *text);
+
 /* "12 ms", "1.03 s", "2 min 13 s" */
 char *duration_format(uint64_t usec);
 /* "90", "5s", "500ms", "2min", "1h": microseconds. -EINVAL, or -ERANGE for 0 and over a day. */

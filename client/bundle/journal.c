@@ -94,9 +94,8 @@ static char *read_line(sd_journal *j, JournalPart part, char *const *devices)
 	const size_t key = strlen("MESSAGE=");
 	const void *data;
 	size_t size;
-	int r;
+	int r = sd_journal_get_data(j, "MESSAGE", &data, &size);
 
-	r = sd_journal_get_data(j, "MESSAGE", &data, &size);
 	if (r < 0 || size < key)
 		return NULL; /* an entry without a message, or one that is damaged */
 	size = size - key < LINE_MAX_BYTES ? size - key : LINE_MAX_BYTES;
@@ -145,9 +144,8 @@ int journal_excerpt(JournalPart part, char *const *devices, char **ret_text)
 {
 	_cleanup_journal_ sd_journal *j = NULL;
 	_cleanup_strv_ char **lines = NULL;
-	int r;
+	int r = sd_journal_open(&j, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM);
 
-	r = sd_journal_open(&j, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM);
 	if (r >= 0)
 		r = add_matches(j, part);
 	if (r >= 0)

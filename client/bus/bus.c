@@ -70,6 +70,16 @@ int bus_bad_reply(Client *c, const char *what)
 		c, failure_from_bus("org.freedesktop.DBus.Error.InconsistentMessage", what));
 }
 
+int bus_append_text(sd_bus_message *call, const char *key, const char *text)
+{
+	return text ? sd_bus_message_append(call, "{sv}", key, "s", text) : 0;
+}
+
+int bus_append_number(sd_bus_message *call, const char *key, bool given, uint64_t number)
+{
+	return given ? sd_bus_message_append(call, "{sv}", key, "t", number) : 0;
+}
+
 int bus_build_failed(Client *c, int r)
 {
 	return client_fail(c, failure_from_errno(-r, "cannot make the request"));
@@ -126,9 +136,8 @@ int bus_connect(Client *c)
 int bus_new_call(Client *c, const char *path, const char *interface, const char *member,
 		 sd_bus_message **ret)
 {
-	int r;
+	int r = bus_connect(c);
 
-	r = bus_connect(c);
 	if (r < 0)
 		return r;
 	r = sd_bus_message_new_method_call(c->bus, ret, GPUPASS_BUS_NAME, path, interface, member);
@@ -141,6 +150,7 @@ int bus_new_manager_call(Client *c, const char *member, sd_bus_message **ret, co
 			 ...)
 {
 	int r = bus_new_call(c, GPUPASS_PATH_ROOT, GPUPASS_IFACE_MANAGER, member, ret);
+
 	va_list ap;
 
 	if (r < 0)
@@ -169,9 +179,8 @@ int bus_call(Client *c, sd_bus_message *call, uint64_t timeout_usec, const char 
 {
 	_cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
 	_cleanup_message_ sd_bus_message *reply = NULL;
-	int r;
+	int r = sd_bus_call(c->bus, call, timeout_usec, &error, &reply);
 
-	r = sd_bus_call(c->bus, call, timeout_usec, &error, &reply);
 	if (r < 0)
 		return bus_fail(c, &error, r);
 	r = check_signature(c, call, reply, signature);
@@ -183,9 +192,8 @@ int bus_call(Client *c, sd_bus_message *call, uint64_t timeout_usec, const char 
 
 int bus_new_get_all(Client *c, const char *path, const char *interface, sd_bus_message **ret)
 {
-	int r;
+	int r = bus_new_call(c, path, "org.freedesktop.DBus.Properties", "GetAll", ret);
 
-	r = bus_new_call(c, path, "org.freedesktop.DBus.Properties", "GetAll", ret);
 	if (r < 0)
 		return r;
 	r = sd_bus_message_append(*ret, "s", interface);
@@ -195,9 +203,8 @@ int bus_new_get_all(Client *c, const char *path, const char *interface, sd_bus_m
 int bus_get_all(Client *c, const char *path, const char *interface, sd_bus_message **ret)
 {
 	_cleanup_message_ sd_bus_message *call = NULL;
-	int r;
+	int r = bus_new_get_all(c, path, interface, &call);
 
-	r = bus_new_get_all(c, path, interface, &call);
 	return r < 0 ? r : bus_call(c, call, BUS_TIMEOUT_READ_USEC, "a{sv}", ret);
 }
 
@@ -305,9 +312,8 @@ static int read_string_array(sd_bus_message *m, json_t **ret)
 {
 	_cleanup_(json_decrefp) json_t *array = json_array();
 	const char *s;
-	int r;
+	int r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "s");
 
-	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "s");
 	if (r < 0)
 		return r;
 	while ((r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &s)) > 0)
@@ -326,9 +332,8 @@ int bus_read_variant(sd_bus_message *m, json_t **ret)
 	_cleanup_(json_decrefp) json_t *value = NULL;
 	const char *contents;
 	char type;
-	int r;
+	int r = sd_bus_message_peek_type(m, &type, &contents);
 
-	r = sd_bus_message_peek_type(m, &type, &contents);
 	if (r < 0)
 		return r;
 	if (r == 0 || type != SD_BUS_TYPE_VARIANT)

@@ -32,6 +32,9 @@ int bus_new_call(Client *c, const char *path, const char *interface, const char 
 /* A method of org.gpupass1.Manager, with arguments as sd_bus_message_append() takes them. */
 int bus_new_manager_call(Client *c, const char *member, sd_bus_message **ret, const char *types,
 			 ...);
+/* One of the options that a call has, if it was given; NULL is none. */
+int bus_append_text(sd_bus_message *call, const char *key, const char *text);
+int bus_append_number(sd_bus_message *call, const char *key, bool given, uint64_t number);
 /* Calls and waits. `signature` is what the reply must have. */
 int bus_call(Client *c, sd_bus_message *call, uint64_t timeout_usec, const char *signature,
 	     sd_bus_message **ret);

@@ -75,9 +75,8 @@ int document_call(Client *c, sd_bus_message *call, uint64_t timeout_usec, const 
 {
 	_cleanup_message_ sd_bus_message *reply = NULL;
 	const char *text;
-	int r;
+	int r = bus_call(c, call, timeout_usec, "s", &reply);
 
-	r = bus_call(c, call, timeout_usec, "s", &reply);
 	if (r < 0)
 		return r;
 	r = sd_bus_message_read(reply, "s", &text);

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "base/address.h"
 #include "gpupass/cleanup.h"
+#include "util/bdf.h"
 
 /* What the host gave one guest. */
 typedef struct ExportGuest {
@@ -24,7 +24,7 @@ typedef struct ExportGuest {
 } ExportGuest;
 
 typedef struct ExportGpu {
-	Address *functions; /* at least one; the GPU itself first, the lowest */
+	Bdf *functions; /* at least one; the GPU itself first, the lowest */
 	size_t n_functions;
 	char *name; /* as pci.ids has it; or the model */
 	unsigned vendor_id, device_id;

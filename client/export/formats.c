@@ -3,6 +3,7 @@
  * The formats: each is a function, and a row of the table at the end. Those that take more have a
  * file of their own.
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -32,13 +33,13 @@ static void print_libvirt_port(FILE *to, const char *stem, size_t number, size_t
 		bus, stem, number);
 }
 
-static void print_libvirt_hostdev(FILE *to, const char *alias, const Address *host, size_t bus,
+static void print_libvirt_hostdev(FILE *to, const char *alias, const Bdf *host, size_t bus,
 				  unsigned function, bool multi)
 {
 	fprintf(to,
 		"  <hostdev mode='subsystem' type='pci' managed='no'>\n"
 		"    <source>\n"
-		"      <address domain='0x%04" PRIx64 "' bus='0x%02x' slot='0x%02x' "
+		"      <address domain='0x%04x' bus='0x%02x' slot='0x%02x' "
 		"function='0x%x'/>\n"
 		"    </source>\n"
 		"    <alias name='%s'/>\n"
@@ -54,7 +55,7 @@ static void print_libvirt_gpu(FILE *to, const char *stem, size_t *number, const 
 {
 	for (size_t i = 0; i < gpu->n_functions; i++) {
 		_cleanup_free_ char *alias = strf("%s%zu", stem, (*number)++);
-		const Address *host = &gpu->functions[i];
+		const Bdf *host = &gpu->functions[i];
 		unsigned function =
 			domain_guest_function(gpu->functions[0].function, host->function, i);
 
@@ -97,13 +98,13 @@ static const char qemu_head[] =
 static void print_qemu_gpu(FILE *to, const char *port, const ExportGpu *gpu)
 {
 	for (size_t i = 0; i < gpu->n_functions; i++) {
-		const Address *host = &gpu->functions[i];
+		const Bdf *host = &gpu->functions[i];
 		unsigned function =
 			domain_guest_function(gpu->functions[0].function, host->function, i);
 		bool multi = function == 0 && gpu->n_functions > 1;
 
-		fprintf(to, " \\\n\t-device vfio-pci,host=" ADDRESS_FORMAT ",bus=%s,addr=00.%x%s",
-			ADDRESS_ARGUMENTS(host), port, function, multi ? ",multifunction=on" : "");
+		fprintf(to, " \\\n\t-device vfio-pci,host=%s,bus=%s,addr=00.%x%s", BDF_TEXT(host),
+			port, function, multi ? ",multifunction=on" : "");
 	}
 }
 
@@ -147,8 +148,7 @@ static const char cloud_hypervisor_head[] =
 static void print_cloud_hypervisor_gpu(FILE *to, const ExportGpu *gpu, size_t clique)
 {
 	for (size_t i = 0; i < gpu->n_functions; i++) {
-		fprintf(to, " \\\n\t\tpath=/sys/bus/pci/devices/" ADDRESS_FORMAT "/",
-			ADDRESS_ARGUMENTS(&gpu->functions[i]));
+		fprintf(to, " \\\n\t\tpath=/sys/bus/pci/devices/%s/", BDF_TEXT(&gpu->functions[i]));
 		if (i == 0 && clique < CLIQUES)
 			fprintf(to, ",x_nv_gpudirect_clique=%zu", clique);
 	}
@@ -180,11 +180,11 @@ static const char esxi_head[] =
 
 static void print_esxi_gpu(FILE *to, const ExportGpu *gpu, size_t number)
 {
-	const Address *a = &gpu->functions[0];
+	const Bdf *a = &gpu->functions[0];
 
 	fprintf(to,
 		"pciPassthru%zu.present = \"TRUE\"\n"
-		"pciPassthru%zu.id = \"%05" PRIu64 ":%03u:%02u.%u\"\n"
+		"pciPassthru%zu.id = \"%05u:%03u:%02u.%u\"\n"
 		"pciPassthru%zu.deviceId = \"0x%04x\"\n"
 		"pciPassthru%zu.vendorId = \"0x%04x\"\n"
 		"pciPassthru%zu.systemId = \"\"\n",
@@ -298,10 +298,10 @@ static void print_proxmox(FILE *to, const Export *e)
 
 	fprintf(to, "qm set %u", e->machine);
 	for (size_t i = 0; (gpu = export_gpu(e, i)); i++) {
-		const Address *a = &gpu->functions[0];
+		const Bdf *a = &gpu->functions[0];
 
-		fprintf(to, " \\\n\t--hostpci%zu %04" PRIx64 ":%02x:%02x,pcie=1", e->first + i,
-			a->segment, a->bus, a->device);
+		fprintf(to, " \\\n\t--hostpci%zu %04x:%02x:%02x,pcie=1", e->first + i, a->segment,
+			a->bus, a->device);
 	}
 	fputc('\n', to);
 }

@@ -110,17 +110,16 @@ static void print_provider(FILE *to, const Export *e)
 
 static void print_device(FILE *to, const ExportGpu *gpu)
 {
-	const Address *a = &gpu->functions[0];
+	const Bdf *a = &gpu->functions[0];
 
 	if (a->segment > UINT16_MAX)
-		fprintf(to,
-			"# left out, since Nova takes no segment above ffff: " ADDRESS_FORMAT "\n",
-			ADDRESS_ARGUMENTS(a));
+		fprintf(to, "# left out, since Nova takes no segment above ffff: %s\n",
+			BDF_TEXT(a));
 	else
 		fprintf(to,
 			"# device_spec = {\"vendor_id\": \"%04x\", \"product_id\": \"%04x\", "
-			"\"address\": \"" ADDRESS_FORMAT "\"}\n",
-			gpu->vendor_id, gpu->device_id, ADDRESS_ARGUMENTS(a));
+			"\"address\": \"%s\"}\n",
+			gpu->vendor_id, gpu->device_id, BDF_TEXT(a));
 }
 
 static bool is_first_of_model(const Export *e, size_t i)

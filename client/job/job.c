@@ -35,12 +35,6 @@ static int append_flags(sd_bus_message *call, uint64_t given)
 	return r;
 }
 
-/* NULL: it was not given. */
-static int append_text(sd_bus_message *call, const char *key, const char *text)
-{
-	return text ? sd_bus_message_append(call, "{sv}", key, "s", text) : 0;
-}
-
 int request_append_options(Client *c, sd_bus_message *call, const char *operation,
 			   const char *group)
 {
@@ -50,18 +44,18 @@ int request_append_options(Client *c, sd_bus_message *call, const char *operatio
 	if (r >= 0)
 		r = append_flags(call, o->given);
 	if (r >= 0)
-		r = append_text(call, GPUPASS_OPTION_MODEL, o->model);
+		r = bus_append_text(call, GPUPASS_OPTION_MODEL, o->model);
 	if (r >= 0)
-		r = append_text(call, GPUPASS_OPTION_NUMA, o->numa);
+		r = bus_append_text(call, GPUPASS_OPTION_NUMA, o->numa);
 	if (r >= 0)
-		r = append_text(call, GPUPASS_OPTION_FIT, o->fit);
-	if (r >= 0 && (o->given & OPTION_TIMEOUT))
-		r = sd_bus_message_append(call, "{sv}", GPUPASS_OPTION_TIMEOUT, "t",
-					  o->timeout_usec);
+		r = bus_append_text(call, GPUPASS_OPTION_FIT, o->fit);
 	if (r >= 0)
-		r = append_text(call, GPUPASS_OPTION_GROUP, group);
+		r = bus_append_number(call, GPUPASS_OPTION_TIMEOUT, o->given & OPTION_TIMEOUT,
+				      o->timeout_usec);
 	if (r >= 0)
-		r = append_text(call, GPUPASS_OPTION_OPERATION, operation);
+		r = bus_append_text(call, GPUPASS_OPTION_GROUP, group);
+	if (r >= 0)
+		r = bus_append_text(call, GPUPASS_OPTION_OPERATION, operation);
 	if (r >= 0)
 		r = sd_bus_message_close_container(call);
 	return r < 0 ? bus_build_failed(c, r) : 0;
@@ -241,9 +235,8 @@ static int watch_start(Watch *w, Client *c, sd_bus_message *call)
 static int watch_refresh(Watch *w)
 {
 	Job fresh = { 0 };
-	int r;
+	int r = object_load(w->client, OBJECT_JOB, w->path, &fresh);
 
-	r = object_load(w->client, OBJECT_JOB, w->path, &fresh);
 	if (r < 0) {
 		job_clear(&fresh);
 		if (r != -ECANCELED || !w->removed)
@@ -371,14 +364,12 @@ static int tell_interrupted(Client *c, const Watch *w, const Report *report)
 				"          cancel it with: gpupass cancel %" PRIu32 "\n",
 				w->job.id);
 		print_if_json(c, &w->job);
-	} else if (report->cancels) {
-		fputs("gpupass: interrupted before gpupassd answered; the job may be cancelled\n"
-		      "  Remedy: look with: gpupass jobs\n",
-		      c->err.stream);
 	} else {
-		fputs("gpupass: interrupted before gpupassd answered; a job may have been started\n"
-		      "  Remedy: look with: gpupass jobs\n",
-		      c->err.stream);
+		fprintf(c->err.stream,
+			"gpupass: interrupted before gpupassd answered; %s\n"
+			"  Remedy: look with: gpupass jobs\n",
+			report->cancels ? "the job may be cancelled"
+					: "a job may have been started");
 	}
 	return JOB_EXIT_INTERRUPTED;
 }
@@ -475,9 +466,8 @@ static int run_and_wait(Client *c, sd_bus_message *call, const Report *report)
 {
 	_cleanup_(watch_clear) Watch w = { 0 };
 	_cleanup_(progress_clear) Progress p = { .terminal = &c->err, .quiet = c->options->quiet };
-	int r;
+	int r = watch_start(&w, c, call);
 
-	r = watch_start(&w, c, call);
 	return r < 0 ? r : watch_and_tell(c, &w, &p, report);
 }
 
@@ -486,9 +476,8 @@ static int run_and_go(Client *c, sd_bus_message *call, const Report *report)
 	_cleanup_message_ sd_bus_message *reply = NULL;
 	_cleanup_(job_clear) Job job = { 0 };
 	const char *path;
-	int r;
+	int r = bus_call(c, call, BUS_TIMEOUT_ACT_USEC, "o", &reply);
 
-	r = bus_call(c, call, BUS_TIMEOUT_ACT_USEC, "o", &reply);
 	if (r < 0)
 		return r;
 	r = sd_bus_message_read(reply, "o", &path);

@@ -4,10 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/address.h"
 #include "base/text.h"
 #include "bus/bus.h"
 #include "gpupass/domain-ref.h"
+#include "util/bdf.h"
 #include "util/grow.h"
 
 #define WORLD_SIGNATURE "a{oa{sa{sv}}}"
@@ -43,9 +43,8 @@ static int read_interface(Client *c, World *w, const char *path, sd_bus_message 
 	char **own_path;
 	ObjectKind kind;
 	void *object;
-	int r;
+	int r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &interface);
 
-	r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &interface);
 	if (r < 0)
 		return r;
 	for (kind = 0; kind < OBJECT_KIND_MAX_; kind++)
@@ -62,9 +61,8 @@ static int read_interface(Client *c, World *w, const char *path, sd_bus_message 
 static int read_object(Client *c, World *w, sd_bus_message *m)
 {
 	const char *path;
-	int r;
+	int r = sd_bus_message_read_basic(m, SD_BUS_TYPE_OBJECT_PATH, &path);
 
-	r = sd_bus_message_read_basic(m, SD_BUS_TYPE_OBJECT_PATH, &path);
 	if (r < 0)
 		return r;
 	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sa{sv}}");
@@ -83,9 +81,8 @@ static int read_object(Client *c, World *w, sd_bus_message *m)
 
 static int read_world(Client *c, World *w, sd_bus_message *m)
 {
-	int r;
+	int r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{oa{sa{sv}}}");
 
-	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{oa{sa{sv}}}");
 	if (r < 0)
 		return r;
 	while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "oa{sa{sv}}")) > 0) {
@@ -106,7 +103,11 @@ static int compare_groups(const void *a, const void *b)
 
 static int compare_gpus(const void *a, const void *b)
 {
-	return address_compare(((const Gpu *)a)->address, ((const Gpu *)b)->address);
+	const char *left = ((const Gpu *)a)->address, *right = ((const Gpu *)b)->address;
+	Bdf x, y;
+
+	return bdf_parse(left, &x) < 0 || bdf_parse(right, &y) < 0 ? strcmp(left, right)
+								   : bdf_compare(&x, &y);
 }
 
 static int compare_assignments(const void *a, const void *b)
@@ -148,10 +149,9 @@ static int fetch(Client *c, sd_bus_message **ret, sd_bus_message **ret_manager)
 	_cleanup_message_ sd_bus_message *call = NULL, *manager_call = NULL;
 	_cleanup_(bus_pending_clear) BusPending objects = { 0 }, manager = { 0 };
 	bool fresh = !c->bus;
-	int r;
+	int r = bus_new_call(c, GPUPASS_PATH_ROOT, "org.freedesktop.DBus.ObjectManager",
+			     "GetManagedObjects", &call);
 
-	r = bus_new_call(c, GPUPASS_PATH_ROOT, "org.freedesktop.DBus.ObjectManager",
-			 "GetManagedObjects", &call);
 	if (r < 0)
 		return r;
 	if (!fresh)
@@ -178,9 +178,8 @@ int world_load(Client *c, World *ret)
 {
 	_cleanup_message_ sd_bus_message *reply = NULL, *manager = NULL;
 	_cleanup_(world_clear) World w = { 0 };
-	int r;
+	int r = fetch(c, &reply, &manager);
 
-	r = fetch(c, &reply, &manager);
 	if (r < 0)
 		return r;
 	r = read_world(c, &w, reply);
@@ -219,9 +218,8 @@ int object_load(Client *c, ObjectKind kind, const char *path, void *object)
 {
 	_cleanup_message_ sd_bus_message *reply = NULL;
 	char **own_path = object; /* the first member of every kind */
-	int r;
+	int r = bus_get_all(c, path, object_interface(kind), &reply);
 
-	r = bus_get_all(c, path, object_interface(kind), &reply);
 	if (r < 0)
 		return r;
 	if (!*own_path)

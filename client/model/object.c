@@ -87,9 +87,8 @@ static int read_value(Client *c, sd_bus_message *m, const char *signature, bool 
 static int read_text(Client *c, sd_bus_message *m, char type, bool lines, char **to)
 {
 	const char *s;
-	int r;
+	int r = sd_bus_message_read_basic(m, type, &s);
 
-	r = sd_bus_message_read_basic(m, type, &s);
 	if (r > 0)
 		*to = model_text(c, s, lines);
 	return r;
@@ -126,6 +125,7 @@ static int read_structure(Client *c, sd_bus_message *m, const char *signature, c
 {
 	_cleanup_free_ char *members = xstrndup(signature + 1, strlen(signature) - 2);
 	int r = sd_bus_message_enter_container(m, SD_BUS_TYPE_STRUCT, members);
+
 	size_t end = 0;
 
 	if (r <= 0)
@@ -178,9 +178,8 @@ static int read_property(Client *c, ObjectKind kind, sd_bus_message *m, void *ob
 	const char *name, *contents;
 	const Property *p;
 	void *to;
-	int r;
+	int r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &name);
 
-	r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &name);
 	if (r < 0)
 		return r;
 	p = find_property(kind, name, next);
@@ -233,9 +232,8 @@ int object_read(Client *c, ObjectKind kind, sd_bus_message *m, bool whole, void 
 {
 	uint64_t seen = 0;
 	size_t next = 0;
-	int r;
+	int r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
 
-	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
 	if (r < 0)
 		return r;
 	while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/address.h"
 #include "base/text.h"
 #include "util/xalloc.h"
 
@@ -124,15 +123,20 @@ static char *clause(const char *sentence)
 	return xstrndup(sentence, n);
 }
 
-/* "gpupass declare pair0 41:00.0 61:00.0" */
+/* "gpupass declare pair0 41:00.0 61:00.0": to be typed, so that the usual segment is left out. */
 static char *declare_command(const Group *group)
 {
+	static const char usual[] = "0000:";
 	_cleanup_strv_ char **words = NULL;
 
 	strv_append(&words, "gpupass declare");
 	strv_append(&words, group->name);
-	for (size_t i = 0; group->gpu_addresses && group->gpu_addresses[i]; i++)
-		strv_append(&words, address_short(group->gpu_addresses[i]));
+	for (size_t i = 0; group->gpu_addresses && group->gpu_addresses[i]; i++) {
+		const char *address = group->gpu_addresses[i];
+
+		strv_append(&words,
+			    address + (str_starts_with(address, usual) ? strlen(usual) : 0));
+	}
 	return strv_join(words, " ");
 }
 

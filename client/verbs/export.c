@@ -86,10 +86,10 @@ static bool is_whole(const World *w, const Group *group)
 
 static int fill_functions(const Gpu *from, ExportGpu *to)
 {
-	to->functions = xcalloc(from->functions.n_items + 1, sizeof(Address));
+	to->functions = xcalloc(from->functions.n_items + 1, sizeof(Bdf));
 	for (size_t i = 0; i < from->functions.n_items; i++)
-		if (address_parse(from->functions.items[i].address,
-				  &to->functions[to->n_functions]) == 0)
+		if (bdf_parse(from->functions.items[i].address, &to->functions[to->n_functions]) ==
+		    0)
 			to->n_functions++;
 	/* An address that is none would be left out, and the board be split. */
 	return to->n_functions > 0 && to->n_functions == from->functions.n_items ? 0 : -EBADMSG;
@@ -299,9 +299,8 @@ int verb_export(Client *c, char *const *arguments, size_t n_arguments)
 	_cleanup_(world_clear) World w = { 0 };
 	_cleanup_(export_clear) Export e = { 0 };
 	const ExportFormat *format = NULL;
-	int r;
+	int r = read_format(c, &format);
 
-	r = read_format(c, &format);
 	if (r == 0)
 		r = check_arguments(c, format, arguments, n_arguments, &e);
 	if (r == 0)

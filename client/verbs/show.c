@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Groups, GPUs and domains in blocks: show and status. */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/address.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "bus/bus.h"
+#include "bus/document.h"
+#include "gpupass/dbus.h"
+#include "gpupass/domain-ref.h"
 #include "model/json.h"
 #include "show/blocks.h"
 #include "show/describe.h"
+#include "util/grow.h"
 #include "verbs/verbs.h"
+
+/* ---- show ---- */
 
 static int read_facts(sd_bus_message *m, json_t *facts)
 {
-	int r;
+	int r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
 
-	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
-	if (r < 0)
-		return r;
-	while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
+	while (r >= 0 &&
+	       (r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
 		json_t *value = NULL;
 		const char *key;
 
 		r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &key);
-		if (r < 0)
-			return r;
-		r = bus_read_variant(m, &value);
+		if (r >= 0)
+			r = bus_read_variant(m, &value);
 		if (r < 0)
 			return r;
 		json_set(facts, key, value);
 		r = sd_bus_message_exit_container(m);
-		if (r < 0)
-			return r;
 	}
 	return r;
 }
@@ -45,9 +46,8 @@ static int inspect(Client *c, const Gpu *gpu, json_t **ret)
 {
 	_cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
 	_cleanup_(json_decrefp) json_t *facts = json_object();
-	int r;
+	int r = bus_new_call(c, gpu->path, GPUPASS_IFACE_GPU, "Inspect", &call);
 
-	r = bus_new_call(c, gpu->path, GPUPASS_IFACE_GPU, "Inspect", &call);
 	if (r < 0)
 		return r;
 	r = sd_bus_message_append(call, "a{sv}", 0);
@@ -61,43 +61,38 @@ static int inspect(Client *c, const Gpu *gpu, json_t **ret)
 	r = read_facts(reply, facts);
 	if (r < 0)
 		return bus_bad_reply(c, strerror(-r));
+	if (c->options->json == JSON_OFF)
+		document_clean(facts);
 	*ret = TAKE_PTR(facts);
 	return 0;
 }
 
-static void print_lines(const Terminal *t, const char *name, const json_t *lines)
+static void print_lines(const Terminal *t, const char *name, const json_t *facts, const char *key)
 {
 	const json_t *line;
-	size_t i;
 
-	json_array_foreach (lines, i, line) {
-		_cleanup_free_ char *text = NULL;
-
-		if (!json_is_string(line))
-			continue;
-		text = text_printable(json_string_value(line));
-		terminal_field(t, i == 0 ? name : NULL, "%s", text);
+	JSON_EACH (line, facts, key) {
+		if (json_is_string(line))
+			terminal_field(t, name, "%s", json_string_value(line));
+		name = NULL;
 	}
 }
 
 /* known_serial: what the GPU's block has already shown; "" if it had none. */
-static void print_facts(Client *c, const json_t *facts, const char *known_serial)
+static void print_facts(const Terminal *t, const json_t *facts, const char *known_serial)
 {
-	_cleanup_free_ char *speed = text_printable(json_text_of(facts, "link-speed"));
-	_cleanup_free_ char *speed_max = text_printable(json_text_of(facts, "link-speed-max"));
-	_cleanup_free_ char *override = text_printable(json_text_of(facts, "driver-override"));
-	_cleanup_free_ char *serial = text_printable(json_text_of(facts, "serial-number"));
-	const Terminal *t = &c->out;
+	const char *speed = json_text_of(facts, "link-speed");
 
 	if (*speed)
 		terminal_field(t, "PCIe link", "%s x%lld, of %s x%lld", speed,
-			       json_number_of(facts, "link-width"), or_dash(speed_max),
+			       json_number_of(facts, "link-width"),
+			       or_dash(json_text_of(facts, "link-speed-max")),
 			       json_number_of(facts, "link-width-max"));
-	terminal_field(t, "Override", "%s", override);
+	terminal_field(t, "Override", "%s", json_text_of(facts, "driver-override"));
 	if (!*known_serial)
-		terminal_field(t, "Serial", "%s", serial);
-	print_lines(t, "Holders", json_object_get(facts, "holders"));
-	print_lines(t, "Unseen", json_object_get(facts, "unseen"));
+		terminal_field(t, "Serial", "%s", json_text_of(facts, "serial-number"));
+	print_lines(t, "Holders", facts, "holders");
+	print_lines(t, "Unseen", facts, "unseen");
 }
 
 /* Why there are no facts. */
@@ -129,7 +124,7 @@ static int print_gpu(Client *c, const World *w, const Gpu *gpu)
 		return 0;
 	}
 	if (r >= 0)
-		print_facts(c, facts, gpu->serial_number);
+		print_facts(&c->out, facts, gpu->serial_number);
 	return r;
 }
 
@@ -138,9 +133,8 @@ static int gpu_json(Client *c, const World *w, const Gpu *gpu, json_t **ret)
 {
 	_cleanup_(json_decrefp) json_t *document = json_of_object(OBJECT_GPU, gpu);
 	json_t *facts = NULL;
-	int r;
+	int r = inspect(c, gpu, &facts);
 
-	r = inspect(c, gpu, &facts);
 	if (r == -ECANCELED)
 		client_forgive(c);
 	else if (r < 0)
@@ -200,9 +194,8 @@ int verb_show(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 	_cleanup_free_ char *address = address_normalise(arguments[0]);
 	const Group *group;
 	const Gpu *gpu;
-	int r;
+	int r = world_load(c, &w);
 
-	r = world_load(c, &w);
 	if (r < 0)
 		return r;
 	group = world_find_group_named(&w, arguments[0]);
@@ -223,4 +216,237 @@ int verb_show(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 				    : "there is no group or GPU '%s'\n"
 				      "Remedy: see the groups with: gpupass list",
 			    address ? address : arguments[0]);
+}
+
+/* ---- status ---- */
+
+/* What the user named. NULL: everything. */
+typedef struct Wanted {
+	const char *word;
+	bool is_uuid; /* a domain's, and then no domain's name */
+	char uuid[DOMAIN_UUID_SIZE];
+} Wanted;
+
+static bool is_domain(const char *name, const char *uuid, const Wanted *wanted)
+{
+	return wanted->is_uuid ? strcmp(uuid, wanted->uuid) == 0 : strcmp(name, wanted->word) == 0;
+}
+
+/* A group by its own name or by its domain; all groups if nothing was named. */
+static bool group_wanted(const Group *g, const Wanted *wanted)
+{
+	return !wanted || strcmp(g->name, wanted->word) == 0 ||
+	       is_domain(g->domain_name, g->domain_uuid, wanted);
+}
+
+static bool assignment_wanted(const World *w, const Assignment *a, const Wanted *wanted)
+{
+	return !wanted || strcmp(a->group_name, wanted->word) == 0 ||
+	       strcmp(world_group_name(w, a->group), wanted->word) == 0 ||
+	       is_domain(a->domain_name, a->domain_uuid, wanted);
+}
+
+static bool job_wanted(const Job *j, const Wanted *wanted)
+{
+	return !job_is_over(j) && (!wanted || strcmp(j->group_name, wanted->word) == 0 ||
+				   is_domain(j->domain_name, j->domain_uuid, wanted));
+}
+
+/* A domain of this name that has another group; NULL: none. */
+static const char *namesake(const World *w, const Group *group, const Wanted *wanted)
+{
+	for (size_t i = 0; i < w->n_groups; i++)
+		if (&w->groups[i] != group &&
+		    is_domain(w->groups[i].domain_name, w->groups[i].domain_uuid, wanted))
+			return w->groups[i].domain_uuid;
+	for (size_t i = 0; i < w->n_assignments; i++)
+		if (strcmp(w->assignments[i].group, group->path) != 0 &&
+		    is_domain(w->assignments[i].domain_name, w->assignments[i].domain_uuid, wanted))
+			return w->assignments[i].domain_uuid;
+	return NULL;
+}
+
+/*
+ * A user who may name a domain must not be able to have it shown in the place of a group, or a
+ * group in the place of a domain.
+ */
+static int refuse_ambiguous(Client *c, const char *word, const char *uuid)
+{
+	return client_error(
+		c, GPUPASS_ERROR_INVALID_ARGUMENT,
+		"'%s' is a group and a domain that does not have it\n"
+		"Cause:  the domain of that name is %s\n"
+		"Remedy: for the domain: gpupass status %s; for the group, give the UUID of "
+		"the domain that has it, or see: gpupass show %s",
+		word, uuid, uuid, word);
+}
+
+/* The groups and assignments that are wanted. */
+typedef struct Shown {
+	const Group **groups;
+	const Assignment **assignments;
+	size_t n_groups, n_assignments;
+} Shown;
+
+static void shown_clear(Shown *s)
+{
+	free(s->groups);
+	free(s->assignments);
+}
+
+static Shown choose(const World *w, const Wanted *wanted)
+{
+	Shown s = { 0 };
+
+	for (size_t i = 0; i < w->n_groups; i++)
+		if (group_wanted(&w->groups[i], wanted))
+			*GROW(s.groups, s.n_groups) = &w->groups[i];
+	for (size_t i = 0; i < w->n_assignments; i++)
+		if (assignment_wanted(w, &w->assignments[i], wanted))
+			*GROW(s.assignments, s.n_assignments) = &w->assignments[i];
+	return s;
+}
+
+static int status_json(Client *c, const World *w, const Wanted *wanted, const Shown *s)
+{
+	json_t *groups = json_array(), *assignments = json_array(), *jobs = json_array();
+
+	for (size_t i = 0; i < s->n_groups; i++)
+		json_append(groups, json_of_object(OBJECT_GROUP, s->groups[i]));
+	for (size_t i = 0; i < s->n_assignments; i++)
+		json_append(assignments, json_of_object(OBJECT_ASSIGNMENT, s->assignments[i]));
+	for (size_t i = 0; i < w->n_jobs; i++)
+		if (job_wanted(&w->jobs[i], wanted))
+			json_append(jobs, json_of_object(OBJECT_JOB, &w->jobs[i]));
+	return json_print(c,
+			  json_build("{s:s, s:o, s:o, s:o, s:o}", "schema", GPUPASS_SCHEMA_STATUS,
+				     "manager", json_of_object(OBJECT_MANAGER, &w->manager),
+				     "groups", groups, "assignments", assignments, "jobs", jobs));
+}
+
+static size_t count_state(const World *w, const char *state)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->n_groups; i++)
+		n += strcmp(w->groups[i].state, state) == 0;
+	return n;
+}
+
+/* "3 (2 assigned, 1 free)" */
+static char *groups_count(const World *w)
+{
+	_cleanup_strv_ char **parts = NULL;
+	_cleanup_free_ char *joined = NULL;
+
+	for (size_t i = 0; i < GROUP_STATE_MAX_; i++) {
+		const char *state = group_state_to_string((GroupState)i);
+		size_t n = count_state(w, state);
+
+		if (n > 0)
+			strv_appendf(&parts, "%zu %s", n, state);
+	}
+	joined = strv_join(parts, ", ");
+	return strf("%zu%s%s%s", w->n_groups, *joined ? " (" : "", joined, *joined ? ")" : "");
+}
+
+static void print_manager(Client *c, const World *w)
+{
+	const Terminal *t = &c->out;
+	_cleanup_free_ char *scanned = time_format(w->manager.scanned_at);
+	_cleanup_free_ char *groups = groups_count(w);
+	size_t single = 0, running = 0;
+
+	for (size_t i = 0; i < w->n_gpus; i++)
+		single += !world_find_group_path(w, w->gpus[i].group);
+	for (size_t i = 0; i < w->n_jobs; i++)
+		running += !job_is_over(&w->jobs[i]);
+	fprintf(t->stream, "gpupassd %s\n", or_dash(w->manager.version));
+	terminal_field(t, "libvirt", "%s",
+		       manager_has_libvirt(&w->manager)
+			       ? w->manager.libvirt_connected ? "connected" : "not connected"
+			       : "none, by Uri=none");
+	terminal_field(t, "IOMMU", "%s", w->manager.iommu_enabled ? "enabled" : "not enabled");
+	terminal_field(t, "Scanned", "%s", scanned);
+	terminal_field(t, "Groups", "%s", groups);
+	if (single > 0)
+		terminal_field(t, "GPUs", "%zu, %zu of them in no group", w->n_gpus, single);
+	else
+		terminal_field(t, "GPUs", "%zu", w->n_gpus);
+	terminal_field(t, "Jobs", "%zu running", running);
+}
+
+static void print_everything(Client *c, const World *w)
+{
+	print_manager(c, w);
+	for (size_t i = 0; i < w->n_groups; i++) {
+		fputc('\n', c->out.stream);
+		block_group(c, w, &w->groups[i]);
+	}
+	print_notes(c, w);
+}
+
+static void print_wanted(Client *c, const World *w, const Shown *s)
+{
+	for (size_t i = 0; i < s->n_groups; i++) {
+		fputs(i > 0 ? "\n" : "", c->out.stream);
+		block_group(c, w, s->groups[i]);
+	}
+	for (size_t i = 0; i < s->n_assignments; i++) {
+		fputs(i + s->n_groups > 0 ? "\n" : "", c->out.stream);
+		block_assignment(c, w, s->assignments[i]);
+	}
+}
+
+static bool is_known(const World *w, const Wanted *wanted)
+{
+	_cleanup_(shown_clear) Shown s = choose(w, wanted);
+
+	return s.n_groups + s.n_assignments > 0;
+}
+
+/* A GPU may be named, as for show. NULL: it is none of a group's. */
+static const Group *group_of_gpu(const World *w, const char *word)
+{
+	_cleanup_free_ char *address = address_normalise(word);
+	const Gpu *gpu = world_find_gpu(w, address ? address : word);
+
+	return gpu ? world_find_group_path(w, gpu->group) : NULL;
+}
+
+int verb_status(Client *c, char *const *arguments, size_t n_arguments)
+{
+	Wanted named = { .word = n_arguments > 0 ? arguments[0] : NULL };
+	const Wanted *wanted = named.word ? &named : NULL;
+	_cleanup_(world_clear) World w = { 0 };
+	_cleanup_(shown_clear) Shown shown = { 0 };
+	const Group *group;
+	const char *other;
+	int r = world_load(c, &w);
+
+	if (r < 0)
+		return r;
+	/* It may have another name now than when it was assigned. */
+	named.is_uuid = wanted && domain_uuid_parse(named.word, named.uuid);
+	group = wanted ? world_find_group_named(&w, named.word) : NULL;
+	other = group ? namesake(&w, group, wanted) : NULL;
+	if (other)
+		return refuse_ambiguous(c, named.word, other);
+	if (wanted && !group && !is_known(&w, wanted))
+		group = group_of_gpu(&w, named.word);
+	if (group)
+		named = (Wanted){ .word = group->name };
+	shown = choose(&w, wanted);
+	if (wanted && shown.n_groups + shown.n_assignments == 0)
+		return client_error(c, GPUPASS_ERROR_NO_SUCH_GROUP,
+				    "there is no group '%s', and no domain of that name has one\n"
+				    "Remedy: see the groups with: gpupass list",
+				    named.word);
+	if (c->options->json != JSON_OFF)
+		return status_json(c, &w, wanted, &shown);
+	if (wanted)
+		print_wanted(c, &w, &shown);
+	else
+		print_everything(c, &w);
+	return GPUPASS_EXIT_DONE;
 }

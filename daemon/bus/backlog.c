@@ -3,7 +3,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "bus/bus-daemon.h"
+#include "bus/callers.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/xalloc.h"

@@ -3,10 +3,8 @@
 
 #include <string.h>
 
-#include "bus/face.h"
-#include "bus/methods-read.h"
+#include "bus/call.h"
 #include "bus/methods.h"
-#include "bus/subject.h"
 #include "gpupass/dbus.h"
 #include "util/log.h"
 #include "util/xalloc.h"

@@ -3,8 +3,8 @@
 
 #include "bus/backlog.h"
 #include "bus/collection.h"
+#include "bus/decision.h"
 #include "bus/polkit.h"
-#include "bus/refusals.h"
 #include "bus/views.h"
 
 typedef struct Face Face;

@@ -1,218 +1,206 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The manager's methods. Every handler reads the call, validates it, asks polkit whether the caller
- * may, hands the request on, and replies. What takes time replies later, from a job or a callback.
+ * The methods. Each call is read and checked by its row in gpupass/interfaces.h, polkit is asked
+ * whether the caller may, by the same row, and only then something is done. What takes time answers
+ * later, from a job or a callback.
  *
- * A handler has no effect before authorize() returns 1: until then it may be entered again.
- * Validation bounds the size of the call, because we keep the message while polkit decides.
- * Validation looks at the call alone, never at the machine, so its errors do not reveal whether a
- * domain exists. Whoever the bus lets in may read what is already in the picture; a method that
- * starts a thread asks polkit.
+ * Nothing has an effect before the caller is known to be allowed: until then the same call may come
+ * again. Whoever the bus lets in may read what is already in the picture; a method that starts a
+ * thread asks polkit.
  */
 #include "bus/methods.h"
 
+#include <errno.h>
 #include <string.h>
 
-#include "bus/methods-audit.h"
-#include "bus/methods-cancel.h"
-#include "bus/methods-doctor.h"
-#include "bus/methods-metrics.h"
-#include "bus/methods-probe.h"
-#include "bus/methods-read.h"
-#include "bus/start-job.h"
+#include "bus/call.h"
+#include "core/group/topology-json.h"
 #include "core/links/declaration.h"
 #include "gpupass/dbus.h"
 #include "util/text.h"
 
-static const OptionSpec assign_options[] = {
-	OPTION(GPUPASS_OPTION_LIVE, 'b', live),
-	OPTION(GPUPASS_OPTION_CONFIG, 'b', config),
-	OPTION(GPUPASS_OPTION_MODEL, 's', model),
-	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
-	OPTION(GPUPASS_OPTION_ALLOW_BOOT_VGA, 'b', allow_boot_vga),
-	OPTION(GPUPASS_OPTION_ACCEPT_DIRTY, 'b', accept_dirty),
-	OPTION(GPUPASS_OPTION_NUMA, 's', numa),
-	OPTION(GPUPASS_OPTION_FIT, 's', fit),
-};
+/* ---- plans and reports, from a thread ---- */
 
-static const OptionSpec release_options[] = {
-	OPTION(GPUPASS_OPTION_KEEP_VFIO, 'b', keep_vfio),
-	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
-};
-
-static const OptionSpec bind_options[] = {
-	OPTION(GPUPASS_OPTION_DOMAIN, 's', domain),
-	OPTION(GPUPASS_OPTION_PERSIST, 'b', persist),
-	OPTION(GPUPASS_OPTION_RESET, 'b', reset),
-	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
-	OPTION(GPUPASS_OPTION_ALLOW_BOOT_VGA, 'b', allow_boot_vga),
-};
-
-static const OptionSpec unbind_options[] = {
-	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
-	OPTION(GPUPASS_OPTION_ALLOW_BOOT_VGA, 'b', allow_boot_vga),
-};
-
-static const OptionSpec declare_options[] = {
-	OPTION(GPUPASS_OPTION_NO_BRIDGE_SEEN, 'b', no_bridge_seen),
-};
-
-static const OptionSpec verify_options[] = {
-	OPTION(GPUPASS_OPTION_GROUP, 's', group),
-	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
-	OPTION(GPUPASS_OPTION_WORKLOAD, 'b', workload),
-};
-
-/* ---- jobs ---- */
-
-/*
- * A caller who may assign a group to a domain may not decide that the data of the last tenant do
- * not matter: they belong to another domain. A polkit rule cannot tell whose data they are. So only
- * root may.
- */
-static int check_acceptance(Face *f, sd_bus_message *m, const JobRequest *request,
-			    sd_bus_error *error)
+static int check_plan(Call *call)
 {
-	const PolkitQuestion question = {
-		.action = GPUPASS_ACTION_ASSIGN " with accept-dirty",
-		.domain = request->domain,
-		.group = request->group,
-	};
-
-	return request->accept_dirty ? polkit_require_root(f->polkit, m, &question, error) : 0;
-}
-
-static int method_assign(sd_bus_message *m, void *userdata, sd_bus_error *error)
-{
-	_cleanup_(request_options_clear) RequestOptions options = { 0 };
-	const char *domain, *group;
-	JobRequest request;
+	const char *text = call->options.operation;
+	Operation operation = OPERATION_ASSIGN;
+	bool on_group;
 	int r;
 
-	r = sd_bus_message_read(m, "ss", &domain, &group);
-	if (r >= 0)
-		r = options_read(m, assign_options, ELEMENTS(assign_options), &options, error);
-	if (r >= 0)
-		r = check_name(domain, "domain", false, error);
-	if (r >= 0)
-		r = check_name(group, "group", true, error);
-	if (r >= 0)
-		r = check_name(str_or_empty(options.model), "model", true, error);
-	if (r >= 0)
-		r = check_timeout(&options, error);
-	if (r < 0)
-		return r;
-	request = request_from(userdata, OPERATION_ASSIGN, &options);
-	r = check_fit(&options, &request, error);
-	if (r < 0)
-		return r;
-	request.domain = (char *)domain;
-	request.group = *group ? (char *)group : NULL;
-	r = check_acceptance(userdata, m, &request, error);
-	if (r < 0)
-		return r;
-	return start_job(userdata, m, GPUPASS_ACTION_ASSIGN, &request, error);
+	if (text && (operation_from_string(text, &operation) < 0 || operation == OPERATION_VERIFY ||
+		     operation == OPERATION_PROBE)) /* have no plan */
+		return call_invalid(call, "there is no such operation to plan",
+				    "give assign, release, bind, unbind or reconcile");
+	on_group = operation == OPERATION_BIND || operation == OPERATION_UNBIND ||
+		   operation == OPERATION_RECONCILE;
+	r = call_check_name(call, call->names[on_group], "domain or group", false);
+	return r < 0 ? r : call_make_request(call, operation);
 }
 
-/* A job on the one thing that its call names: what it is, and its member of the request. */
-typedef struct OneName {
-	Operation operation;
-	const char *action;
-	const char *what;
-	size_t member; /* of JobRequest: a char * */
-	const OptionSpec *specs;
-	size_t n_specs;
-} OneName;
-
-static int start_on_one_name(sd_bus_message *m, Face *f, const OneName *job, sd_bus_error *error)
+static void planned(PlanResult *result, void *userdata)
 {
-	_cleanup_(request_options_clear) RequestOptions options = { 0 };
-	JobRequest request;
-	const char *name;
-	int r;
-
-	r = sd_bus_message_read(m, "s", &name);
-	if (r >= 0)
-		r = options_read(m, job->specs, job->n_specs, &options, error);
-	if (r >= 0)
-		r = check_name(name, job->what, false, error);
-	if (r >= 0)
-		r = check_timeout(&options, error);
-	if (r >= 0)
-		r = check_name(str_or_empty(options.group), "group", true, error);
-	if (r >= 0)
-		r = check_name(str_or_empty(options.domain), "domain", true, error);
-	if (r < 0)
-		return r;
-	request = request_from(f, job->operation, &options);
-	request.domain = str_is_empty(options.domain) ? NULL : options.domain;
-	request.group = str_is_empty(options.group) ? NULL : options.group;
-	*(char **)((char *)&request + job->member) = (char *)name;
-	return start_job(f, m, job->action, &request, error);
+	pending_answer(result->json, result->error_name, result->message, userdata);
 }
 
-#define ON_ONE_NAME(Operation_, Action, What, Member, Specs)                                       \
-	(&(const OneName){                                                                         \
-		.operation = (Operation_),                                                         \
-		.action = (Action),                                                                \
-		.what = (What),                                                                    \
-		.member = offsetof(JobRequest, Member),                                            \
-		.specs = (Specs),                                                                  \
-		.n_specs = ELEMENTS(Specs),                                                        \
-	})
-
-static int method_release(sd_bus_message *m, void *userdata, sd_bus_error *error)
+static int plan(Call *call)
 {
-	return start_on_one_name(m, userdata,
-				 ON_ONE_NAME(OPERATION_RELEASE, GPUPASS_ACTION_RELEASE,
-					     "domain or group", target, release_options),
-				 error);
+	call->request.wakes_nothing = !caller_is_privileged(call->pending->caller.uid);
+	manager_plan(call->face->manager, &call->request, planned, call->pending);
+	return 0;
 }
 
-static int method_verify(sd_bus_message *m, void *userdata, sd_bus_error *error)
+static int check_doctor(Call *call)
 {
-	return start_on_one_name(m, userdata,
-				 ON_ONE_NAME(OPERATION_VERIFY, GPUPASS_ACTION_PROBE, "domain",
-					     domain, verify_options),
-				 error);
+	const char *symptom = call->options.symptom;
+	bool of_domain = *call->names[0] != '\0';
+
+	call->symptom = DOCTOR_SYMPTOM_MAX_;
+	if (symptom && doctor_symptom_from_string(symptom, &call->symptom) < 0)
+		return call_invalid(call, "there is no such symptom",
+				    "give no-nvlink, one-gpu, no-p2p or slow");
+	if (symptom && !of_domain)
+		return call_invalid(call, "a symptom is of a domain", "name the domain, too");
+	if (call->options.capture && of_domain)
+		return call_invalid(call, "a capture is of the host as a whole",
+				    "leave the domain out");
+	return 0;
 }
 
-static int method_bind(sd_bus_message *m, void *userdata, sd_bus_error *error)
+static int doctor(Call *call)
 {
-	return start_on_one_name(
-		m, userdata,
-		ON_ONE_NAME(OPERATION_BIND, GPUPASS_ACTION_BIND, "group", group, bind_options),
-		error);
+	manager_doctor(call->face->manager,
+		       &(ManagerDoctor){ .domain = named(call->names[0]),
+					 .symptom = call->symptom,
+					 .capture = call->options.capture },
+		       pending_answer, call->pending);
+	return 0;
 }
 
-static int method_unbind(sd_bus_message *m, void *userdata, sd_bus_error *error)
+static int get_drift(Call *call)
 {
-	return start_on_one_name(
-		m, userdata,
-		ON_ONE_NAME(OPERATION_UNBIND, GPUPASS_ACTION_BIND, "group", group, unbind_options),
-		error);
+	manager_get_drift(call->face->manager, pending_answer, call->pending);
+	return 0;
 }
 
-static const OptionSpec reconcile_options[] = {
-	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
-};
-
-static int method_reconcile(sd_bus_message *m, void *userdata, sd_bus_error *error)
-{
-	return start_on_one_name(m, userdata,
-				 ON_ONE_NAME(OPERATION_RECONCILE, GPUPASS_ACTION_MANAGE, "group",
-					     group, reconcile_options),
-				 error);
-}
-
-static void declared(_unused_ const char *text, const char *error_name, const char *message,
-		     void *userdata)
+static void rescanned(void *userdata)
 {
 	_cleanup_(pending_freep) Pending *pending = userdata;
-	Face *f = pending->face;
 
-	decision_record_result(manager_trail(f->manager), pending->call, &pending->caller, 0,
-			       error_name, message);
+	sd_bus_reply_method_return(pending->call, NULL);
+}
+
+static int rescan(Call *call)
+{
+	manager_refresh(call->face->manager, rescanned, call->pending);
+	return 0;
+}
+
+static int check_audit(Call *call)
+{
+	const CallOptions *o = &call->options;
+
+	if (o->user >= AUDIT_NO_UID || o->job > UINT32_MAX)
+		return call_invalid(call, "this is no user or no job", "give their numbers");
+	return 0;
+}
+
+/* Reading leaves no record: otherwise a reader who follows the trail would make more to read. */
+static int get_audit(Call *call)
+{
+	const CallOptions *o = &call->options;
+
+	return manager_get_audit(call->face->manager,
+				 &(AuditQuery){
+					 .since_usec = o->since_usec,
+					 .until_usec = o->until_usec,
+					 .after = o->after,
+					 .group = o->group,
+					 .domain = o->domain,
+					 .by_user = o->given & TAKES(USER),
+					 .user = (uint32_t)o->user,
+					 .job = (uint32_t)o->job,
+					 .holders = o->holders,
+				 },
+				 pending_answer, call->pending);
+}
+
+/* A look at what a job has in hand may leave its worker behind: see Inspect. */
+static int get_holders(Call *call)
+{
+	return manager_get_holders(call->face->manager,
+				   caller_is_privileged(call->pending->caller.uid), pending_answer,
+				   call->pending);
+}
+
+/* ---- what is in the picture, at once ---- */
+
+static int get_evidence(Call *call)
+{
+	const Manager *m = call->face->manager;
+	const Inventory *inventory = manager_inventory(m);
+	_cleanup_free_ char *report = NULL;
+
+	if (!inventory)
+		return -EAGAIN; /* the name is not taken before there is one */
+	report = evidence_report(manager_evidence(m), inventory->gpus, manager_assignments(m));
+	return sd_bus_reply_method_return(call->message, "s", report);
+}
+
+static int get_topology(Call *call)
+{
+	const Manager *m = call->face->manager;
+	const Inventory *inventory = manager_inventory(m);
+	_cleanup_free_ char *json = NULL;
+
+	if (!inventory)
+		return -EAGAIN; /* as above */
+	json = topology_to_json(&(TopologyFacts){
+		.snapshot = inventory->snapshot,
+		.gpus = inventory->gpus,
+		.groups = inventory->groups,
+		.uses = manager_uses(m),
+		.host = inventory->facts,
+	});
+	return sd_bus_reply_method_return(call->message, "s", json);
+}
+
+/* What was counted since the start: numbers without names of callers or domains, open to all. */
+static int get_metrics(Call *call)
+{
+	const Refusals *refusals = &call->face->refusals;
+	_cleanup_free_ char *text =
+		manager_metrics(call->face->manager, refusals->denied, refusals->limited);
+
+	return sd_bus_reply_method_return(call->message, "s", text);
+}
+
+/* ---- declarations and quarantines ---- */
+
+static int check_declare(Call *call)
+{
+	size_t n = strv_length(call->gpus);
+	int r = 0;
+
+	if (n < GROUP_MEMBERS_MIN)
+		return call_invalid(call, "a group has at least one GPU",
+				    "name each of the GPUs that the bridge ties together, or one "
+				    "that has no bridge");
+	if (n > GROUP_GPUS_MAX)
+		return call_invalid(call, "that is more GPUs than a group may have",
+				    "name at most 16, those that the bridge ties together");
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		r = call_check_name(call, call->gpus[i], "GPU", false);
+	return r;
+}
+
+static void changed(_unused_ const char *text, const char *error_name, const char *message,
+		    void *userdata)
+{
+	_cleanup_(pending_freep) Pending *pending = userdata;
+
+	decision_record_result(manager_trail(pending->face->manager), pending->call,
+			       &pending->caller, 0, error_name, message);
 	if (error_name)
 		pending_reply_error(pending, error_name, message);
 	else if (pending->path)
@@ -221,136 +209,230 @@ static void declared(_unused_ const char *text, const char *error_name, const ch
 		sd_bus_reply_method_return(pending->call, NULL);
 }
 
-static int method_declare(sd_bus_message *m, void *userdata, sd_bus_error *error)
+static int declare(Call *call)
 {
-	_cleanup_(pending_freep) Pending *pending = NULL;
-	_cleanup_strv_ char **gpus = NULL;
-	RequestOptions options = { 0 };
-	const char *name;
-	Face *f = userdata;
-	int r;
-
-	r = sd_bus_message_read(m, "s", &name);
-	if (r >= 0)
-		r = sd_bus_message_read_strv(m, &gpus);
-	if (r >= 0)
-		r = options_read(m, declare_options, ELEMENTS(declare_options), &options, error);
-	if (r >= 0)
-		r = check_name(name, "name", false, error);
-	if (r >= 0 && strv_length(gpus) < GROUP_MEMBERS_MIN)
-		r = invalid_argument(error, "a group has at least one GPU",
-				     "name each of the GPUs that the bridge ties together, or one "
-				     "that has no bridge");
-	if (r >= 0 && strv_length(gpus) > GROUP_GPUS_MAX)
-		r = invalid_argument(error, "that is more GPUs than a group may have",
-				     "name at most 16, those that the bridge ties together");
-	for (char **gpu = gpus; r >= 0 && gpu && *gpu; gpu++)
-		r = check_name(*gpu, "GPU", false, error);
-	if (r >= 0)
-		r = begin(f, m, GPUPASS_ACTION_MANAGE, name, &pending, error);
-	if (r <= 0)
-		return r < 0 ? r : 1;
-	pending->path = group_path(name);
-	manager_declare(f->manager, name, gpus, options.no_bridge_seen, declared,
-			TAKE_PTR(pending));
-	return 1;
+	call->pending->path = group_path(call->names[0]);
+	manager_declare(call->face->manager, call->names[0], call->gpus,
+			call->options.no_bridge_seen, changed, call->pending);
+	return 0;
 }
 
-/* 1: go on. 0: polkit decides first, and then the handler is entered again. */
-static int begin_on_one_name(sd_bus_message *m, Face *f, const char *what, const char **ret_name,
-			     Pending **ret_pending, sd_bus_error *error)
+static int forget(Call *call)
 {
-	int r;
-
-	r = sd_bus_message_read(m, "s", ret_name);
-	if (r >= 0)
-		r = options_read(m, NULL, 0, NULL, error);
-	if (r >= 0)
-		r = check_name(*ret_name, what, false, error);
-	return r < 0 ? r : begin(f, m, GPUPASS_ACTION_MANAGE, *ret_name, ret_pending, error);
+	manager_forget(call->face->manager, call->names[0], changed, call->pending);
+	return 0;
 }
 
-static int method_forget(sd_bus_message *m, void *userdata, sd_bus_error *error)
-{
-	_cleanup_(pending_freep) Pending *pending = NULL;
-	const char *name;
-	Face *f = userdata;
-	int r;
-
-	r = begin_on_one_name(m, f, "name", &name, &pending, error);
-	if (r <= 0)
-		return r < 0 ? r : 1;
-	manager_forget(f->manager, name, declared, TAKE_PTR(pending));
-	return 1;
-}
-
-static int method_clear(sd_bus_message *m, void *userdata, sd_bus_error *error)
+static int clear(Call *call)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
-	_cleanup_(pending_freep) Pending *pending = NULL;
-	const char *group;
-	Face *f = userdata;
+	int r = manager_clear(call->face->manager, call->names[0], changed, call->pending,
+			      &problem);
+
+	return r == PROBLEM ? call_set_problem(call, problem, "cannot clear it") : r;
+}
+
+/* ---- cancelling ---- */
+
+/*
+ * Root may; and where root did not start the job, whoever polkit permits what the job does, on its
+ * own domain and group. polkit's rules can tell a cancel by its job.
+ *
+ * What a job is about becomes known while it plans, and polkit may take minutes. So a yes counts
+ * only for what was asked: when the job says something else by then, we ask again. That ends, since
+ * a job says so once.
+ */
+static const char *action_of(const JobRecord *job)
+{
+	static const char *const actions[] = {
+		[OPERATION_ASSIGN] = GPUPASS_ACTION_ASSIGN,
+		[OPERATION_RELEASE] = GPUPASS_ACTION_RELEASE,
+		[OPERATION_BIND] = GPUPASS_ACTION_BIND,
+		[OPERATION_UNBIND] = GPUPASS_ACTION_BIND,
+		[OPERATION_RECONCILE] = GPUPASS_ACTION_MANAGE,
+		[OPERATION_VERIFY] = GPUPASS_ACTION_PROBE,
+		[OPERATION_PROBE] = GPUPASS_ACTION_PROBE,
+	};
+	_Static_assert(ELEMENTS(actions) == OPERATION_MAX_, "every operation has its action");
+
+	/* Of a job that there is not, only who may read learns so. */
+	return job ? actions[job->operation] : GPUPASS_ACTION_READ;
+}
+
+/* 1: the caller may. 0: polkit is asked, and the call comes again. */
+static int may_cancel(Call *call)
+{
+	Polkit *polkit = call->face->polkit;
+	const JobRecord *job = manager_job(call->face->manager, call->id);
+	PolkitQuestion question = { .action = action_of(job), .job = call->id };
+
+	if (job) {
+		question.domain = named(job->domain_name);
+		question.domain_uuid = named(job->domain_uuid);
+		question.group = named(job->group);
+	}
+	polkit_forget_other(polkit, call->message, &question);
+	if (job && caller_is_privileged(job->caller_uid)) {
+		PolkitQuestion of_root = question;
+		int r;
+
+		of_root.action = "cancel a job of root";
+		r = polkit_require_root(polkit, call->message, &of_root, call->error);
+		if (r < 0)
+			return r;
+	}
+	return polkit_authorize(polkit, call->message, &question, call->error);
+}
+
+static int check_cancel(Call *call)
+{
+	return call->id > 0 ? 0
+			    : call_invalid(call, "no job has the number 0",
+					   "give a number that gpupass jobs shows");
+}
+
+static int cancel(Call *call)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_free_ char *path = NULL;
+	Face *f = call->face;
+	const Caller *caller;
 	int r;
 
-	r = begin_on_one_name(m, f, "group", &group, &pending, error);
+	r = may_cancel(call);
 	if (r <= 0)
-		return r < 0 ? r : 1;
-	r = manager_clear(f->manager, group, declared, pending, &problem);
-	if (r == PROBLEM)
-		return set_problem(error, problem, "cannot clear it");
+		return r;
+	caller = callers_current(f->callers);
+	r = manager_cancel_job(f->manager, call->id, caller->uid, &problem);
+	if (r == PROBLEM) {
+		decision_record_result(manager_trail(f->manager), call->message, caller, call->id,
+				       problem_dbus_name(problem->error), problem->reason);
+		return call_set_problem(call, problem, "cannot cancel it");
+	}
 	if (r < 0)
 		return r;
-	TAKE_PTR(pending);
-	return 1;
+	path = job_path(call->id);
+	return sd_bus_reply_method_return(call->message, "o", path);
 }
+
+/* ---- all of them ---- */
+
+typedef enum MethodId {
+#define MANAGER_METHOD(Name, ID, ...) METHOD_##ID,
+#define GPU_METHOD(Name, ID, ...) METHOD_##ID,
+#include "gpupass/interfaces.h"
+	METHOD_MAX_,
+} MethodId;
+
+#define NEED_MUST true
+#define NEED_MAY false
+#define GPUPASS_ACTION_OPEN NULL
+#define GPUPASS_ACTION_ITS_JOB NULL
+#define METHOD(Name, ID, in, names, out, out_names, NEED, ACTION, takes)                           \
+	[METHOD_##ID] = { Name, in, names, NEED_##NEED, GPUPASS_ACTION_##ACTION, takes },
+
+static const Method methods[] = {
+#define ARG(name) #name "\0"
+#define MANAGER_METHOD METHOD
+#define GPU_METHOD METHOD
+#include "gpupass/interfaces.h"
+};
+
+typedef enum MethodKind {
+	KIND_LATE, /* answers later, a caller whom its action allows it */
+	KIND_JOB,  /* starts one, likewise */
+	KIND_OPEN, /* answers at once, whoever the bus lets in */
+	KIND_OWN,  /* asks polkit by itself */
+} MethodKind;
+
+static const struct {
+	MethodKind kind;
+	int (*check)(Call *call); /* what its row does not say; NULL: nothing */
+	int (*act)(Call *call);	  /* NULL: a job does */
+	Operation operation;	  /* of a job */
+} handlers[] = {
+	[METHOD_DECLARE] = { KIND_LATE, check_declare, declare, 0 },
+	[METHOD_FORGET] = { KIND_LATE, NULL, forget, 0 },
+	[METHOD_PLAN] = { KIND_LATE, check_plan, plan, 0 },
+	[METHOD_ASSIGN] = { KIND_JOB, NULL, NULL, OPERATION_ASSIGN },
+	[METHOD_RELEASE] = { KIND_JOB, NULL, NULL, OPERATION_RELEASE },
+	[METHOD_BIND] = { KIND_JOB, NULL, NULL, OPERATION_BIND },
+	[METHOD_UNBIND] = { KIND_JOB, NULL, NULL, OPERATION_UNBIND },
+	[METHOD_VERIFY] = { KIND_JOB, NULL, NULL, OPERATION_VERIFY },
+	[METHOD_CANCEL] = { KIND_OWN, check_cancel, cancel, 0 },
+	[METHOD_CLEAR] = { KIND_LATE, NULL, clear, 0 },
+	[METHOD_RECONCILE] = { KIND_JOB, NULL, NULL, OPERATION_RECONCILE },
+	[METHOD_GET_DRIFT] = { KIND_LATE, NULL, get_drift, 0 },
+	[METHOD_DOCTOR] = { KIND_LATE, check_doctor, doctor, 0 },
+	[METHOD_PROBE] = { KIND_JOB, NULL, NULL, OPERATION_PROBE },
+	[METHOD_GET_EVIDENCE] = { KIND_OPEN, NULL, get_evidence, 0 },
+	[METHOD_RESCAN] = { KIND_LATE, NULL, rescan, 0 },
+	[METHOD_GET_TOPOLOGY] = { KIND_OPEN, NULL, get_topology, 0 },
+	[METHOD_GET_AUDIT] = { KIND_LATE, check_audit, get_audit, 0 },
+	[METHOD_GET_HOLDERS] = { KIND_LATE, NULL, get_holders, 0 },
+	[METHOD_GET_METRICS] = { KIND_OPEN, NULL, get_metrics, 0 },
+	[METHOD_INSPECT] = { KIND_LATE, NULL, call_inspect, 0 },
+};
+_Static_assert(ELEMENTS(handlers) == METHOD_MAX_, "every method has its handler");
+
+static int act(Call *call, MethodId id)
+{
+	MethodKind kind = handlers[id].kind;
+	bool asks = kind == KIND_LATE || kind == KIND_JOB;
+	int r = 1;
+
+	/* Rights never follow from a row that has none. */
+	if (asks != (methods[id].action != NULL))
+		return -EACCES;
+	if (kind == KIND_JOB)
+		return call_start_job(call);
+	if (kind == KIND_LATE)
+		r = call_begin(call);
+	return r <= 0 ? r : handlers[id].act(call);
+}
+
+/* sd-bus has checked path, interface, member and signature. */
+static int on_call(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	_cleanup_(call_clear) Call call = { .face = userdata, .message = m, .error = error };
+	const char *member = sd_bus_message_get_member(m);
+	MethodId id = 0;
+	int r;
+
+	while (id < METHOD_MAX_ && strcmp(methods[id].name, member) != 0)
+		id++;
+	if (id == METHOD_MAX_)
+		return -ENOSYS;
+	call.method = &methods[id];
+	r = call_read(&call);
+	if (r >= 0 && handlers[id].check)
+		r = handlers[id].check(&call);
+	if (r >= 0 && handlers[id].kind == KIND_JOB)
+		r = call_make_request(&call, handlers[id].operation);
+	if (r >= 0)
+		r = act(&call, id);
+	if (r >= 0)
+		call.pending = NULL; /* the answer has it */
+	return r < 0 ? r : 1;
+}
+
+/* Everybody may call: the row says what is asked of him. */
+#define VTABLE_METHOD(Name, ID, in, names, out, out_names, NEED, ACTION, takes)                    \
+	SD_BUS_METHOD_WITH_NAMES(Name, in "a{sv}", names ARG(options), out, out_names, on_call,    \
+				 SD_BUS_VTABLE_UNPRIVILEGED),
+#define VTABLE_SIGNAL(Name, signature, names) SD_BUS_SIGNAL_WITH_NAMES(Name, signature, names, 0),
 
 const sd_bus_vtable manager_methods[] = {
 	SD_BUS_VTABLE_START(0),
-	METHOD_ASKS("Declare", "sasa{sv}",
-		    SD_BUS_PARAM(name) SD_BUS_PARAM(gpus) SD_BUS_PARAM(options), "o",
-		    SD_BUS_PARAM(group), method_declare),
-	METHOD_ASKS("Forget", "sa{sv}", SD_BUS_PARAM(name) SD_BUS_PARAM(options), "", ,
-		    method_forget),
-	METHOD_ASKS("Plan", "ssa{sv}",
-		    SD_BUS_PARAM(domain) SD_BUS_PARAM(group) SD_BUS_PARAM(options), "s",
-		    SD_BUS_PARAM(plan), method_plan),
-	METHOD_ASKS("Assign", "ssa{sv}",
-		    SD_BUS_PARAM(domain) SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",
-		    SD_BUS_PARAM(job), method_assign),
-	METHOD_ASKS("Release", "sa{sv}", SD_BUS_PARAM(target) SD_BUS_PARAM(options), "o",
-		    SD_BUS_PARAM(job), method_release),
-	METHOD_ASKS("Bind", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",
-		    SD_BUS_PARAM(job), method_bind),
-	METHOD_ASKS("Unbind", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",
-		    SD_BUS_PARAM(job), method_unbind),
-	METHOD_ASKS("Verify", "sa{sv}", SD_BUS_PARAM(domain) SD_BUS_PARAM(options), "o",
-		    SD_BUS_PARAM(job), method_verify),
-	METHOD_ASKS("Cancel", "ua{sv}", SD_BUS_PARAM(id) SD_BUS_PARAM(options), "o",
-		    SD_BUS_PARAM(job), method_cancel),
-	METHOD_ASKS("Clear", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "", ,
-		    method_clear),
-	METHOD_ASKS("Reconcile", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",
-		    SD_BUS_PARAM(job), method_reconcile),
-	METHOD_ASKS("GetDrift", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(drift),
-		    method_get_drift),
-	METHOD_ASKS("Doctor", "sa{sv}", SD_BUS_PARAM(domain) SD_BUS_PARAM(options), "s",
-		    SD_BUS_PARAM(json), method_doctor),
-	METHOD_ASKS("Probe", "a{sv}", SD_BUS_PARAM(options), "o", SD_BUS_PARAM(job), method_probe),
-	METHOD_READS("GetEvidence", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(evidence),
-		     method_get_evidence),
-	METHOD_ASKS("Rescan", "a{sv}", SD_BUS_PARAM(options), "", , method_rescan),
-	METHOD_READS("GetTopology", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(topology),
-		     method_get_topology),
-	METHOD_ASKS("GetAudit", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(page),
-		    method_get_audit),
-	METHOD_ASKS("GetHolders", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(holders),
-		    method_get_holders),
-	METHOD_READS("GetMetrics", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(metrics),
-		     method_get_metrics),
-	SD_BUS_SIGNAL_WITH_NAMES("JobNew", "uo", SD_BUS_PARAM(id) SD_BUS_PARAM(job), 0),
-	SD_BUS_SIGNAL_WITH_NAMES("JobRemoved", "uosss",
-				 SD_BUS_PARAM(id) SD_BUS_PARAM(job) SD_BUS_PARAM(result)
-					 SD_BUS_PARAM(error) SD_BUS_PARAM(message),
-				 0),
+#define MANAGER_METHOD VTABLE_METHOD
+#define MANAGER_SIGNAL VTABLE_SIGNAL
+#include "gpupass/interfaces.h"
+	SD_BUS_VTABLE_END,
+};
+
+const sd_bus_vtable gpu_methods[] = {
+	SD_BUS_VTABLE_START(0),
+#define GPU_METHOD VTABLE_METHOD
+#include "gpupass/interfaces.h"
 	SD_BUS_VTABLE_END,
 };

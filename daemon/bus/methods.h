@@ -3,5 +3,5 @@
 
 #include <systemd/sd-bus.h>
 
-/* Of the manager; userdata is the Face. */
-extern const sd_bus_vtable manager_methods[];
+/* Methods and signals; userdata is the Face. Properties are in views.h. */
+extern const sd_bus_vtable manager_methods[], gpu_methods[];

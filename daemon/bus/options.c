@@ -1,22 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bus/options.h"
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/problem.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
-#define OPTIONS_MAX 32
+static const struct {
+	const char *key;
+	char type;
+	size_t offset;
+} known[] = {
+#define OPTION_SIGNATURE_BOOL 'b'
+#define OPTION_SIGNATURE_STRING 's'
+#define OPTION_SIGNATURE_UINT64 't'
+#define METHOD_OPTION(ID, key, TYPE, member)                                                       \
+	[CALL_OPTION_##ID] = { key, OPTION_SIGNATURE_##TYPE, offsetof(CallOptions, member) },
+#include "gpupass/interfaces.h"
+};
 
-static const OptionSpec *find(const OptionSpec *specs, size_t n, const char *key)
+/* CALL_OPTION_MAX_: the call takes none of this key. */
+static size_t find(uint32_t takes, const char *key)
 {
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(specs[i].key, key) == 0)
-			return &specs[i];
-	return NULL;
+	size_t i = 0;
+
+	while (i < CALL_OPTION_MAX_ &&
+	       (!(takes & UINT32_C(1) << i) || strcmp(known[i].key, key) != 0))
+		i++;
+	return i;
 }
 
 /* "what", then state and remedy as every message has them. */
@@ -27,13 +41,14 @@ static int refuse(sd_bus_error *error, const char *key, const char *what, const 
 				 what, remedy);
 }
 
-static int refuse_unknown(const OptionSpec *specs, size_t n, const char *key, sd_bus_error *error)
+static int refuse_unknown(uint32_t takes, const char *key, sd_bus_error *error)
 {
 	_cleanup_strv_ char **keys = NULL;
 	_cleanup_free_ char *joined = NULL, *remedy = NULL;
 
-	for (size_t i = 0; i < n; i++)
-		strv_append(&keys, specs[i].key);
+	for (size_t i = 0; i < CALL_OPTION_MAX_; i++)
+		if (takes & UINT32_C(1) << i)
+			strv_append(&keys, known[i].key);
 	if (!keys)
 		return refuse(error, key, "is unknown", "this call has no options");
 	joined = strv_join(keys, ", ");
@@ -41,13 +56,13 @@ static int refuse_unknown(const OptionSpec *specs, size_t n, const char *key, sd
 	return refuse(error, key, "is unknown", remedy);
 }
 
-static int read_value(sd_bus_message *m, const OptionSpec *spec, void *at)
+static int read_value(sd_bus_message *m, char type, void *at)
 {
 	const char *s;
 	uint64_t number;
 	int flag, r;
 
-	switch (spec->type) {
+	switch (type) {
 	case 'b':
 		r = sd_bus_message_read(m, "v", "b", &flag);
 		if (r >= 0)
@@ -68,35 +83,34 @@ static int read_value(sd_bus_message *m, const OptionSpec *spec, void *at)
 	}
 }
 
-static int read_entry(sd_bus_message *m, const OptionSpec *specs, size_t n, void *target,
-		      uint32_t *seen, sd_bus_error *error)
+static int read_entry(sd_bus_message *m, uint32_t takes, CallOptions *options, sd_bus_error *error)
 {
-	const OptionSpec *spec;
 	const char *key;
+	char type;
+	size_t i;
 	int r;
 
 	r = sd_bus_message_read(m, "s", &key);
 	if (r < 0)
 		return r;
-	spec = find(specs, n, key);
-	if (!spec)
-		return refuse_unknown(specs, n, key, error);
-	if (*seen & (1U << (spec - specs)))
+	i = find(takes, key);
+	if (i == CALL_OPTION_MAX_)
+		return refuse_unknown(takes, key, error);
+	if (options->given & UINT32_C(1) << i)
 		return refuse(error, key, "is there twice", "give it once");
-	*seen |= 1U << (spec - specs);
-	r = read_value(m, spec, (char *)target + spec->offset);
+	options->given |= UINT32_C(1) << i;
+	type = known[i].type;
+	r = read_value(m, type, (char *)options + known[i].offset);
 	if (r == -ENXIO || r == -EBADMSG)
 		return refuse(error, key, "has the wrong type",
-			      spec->type == 'b'	  ? "give a boolean (b)"
-			      : spec->type == 't' ? "give a number (t)"
-						  : "give a string (s)");
+			      type == 'b'   ? "give a boolean (b)"
+			      : type == 't' ? "give a number (t)"
+					    : "give a string (s)");
 	return r;
 }
 
-int options_read(sd_bus_message *m, const OptionSpec *specs, size_t n, void *target,
-		 sd_bus_error *error)
+int call_options_read(sd_bus_message *m, uint32_t takes, CallOptions *ret, sd_bus_error *error)
 {
-	uint32_t seen = 0;
 	int r;
 
 	r = sd_bus_message_enter_container(m, 'a', "{sv}");
@@ -104,9 +118,16 @@ int options_read(sd_bus_message *m, const OptionSpec *specs, size_t n, void *tar
 		r = sd_bus_message_enter_container(m, 'e', "sv");
 		if (r <= 0)
 			break;
-		r = read_entry(m, specs, n > OPTIONS_MAX ? OPTIONS_MAX : n, target, &seen, error);
+		r = read_entry(m, takes, ret, error);
 		if (r >= 0)
 			r = sd_bus_message_exit_container(m);
 	}
 	return r < 0 ? r : sd_bus_message_exit_container(m);
+}
+
+void call_options_clear(CallOptions *options)
+{
+	for (size_t i = 0; i < CALL_OPTION_MAX_; i++)
+		if (known[i].type == 's')
+			free(*(char **)((char *)options + known[i].offset));
 }

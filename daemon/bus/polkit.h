@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <systemd/sd-bus.h>
 
-#include "bus/refusals.h"
+#include "bus/decision.h"
 #include "gpupass/cleanup.h"
 
 typedef struct Polkit Polkit;

@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "bus/subject.h"
+/*
+ * Finds the domain that a call is about before we ask polkit, so that polkit's rules see a UUID and
+ * not only what the caller wrote. The job may then run on the permitted domain only.
+ *
+ * A thread asks libvirt each time, because the picture may lag behind a rename. A missing domain is
+ * no error here. polkit then sees the caller's own word for it. So a caller who may not act does
+ * not learn whether the domain exists; a caller who may learns it from the job.
+ */
+#include "bus/call.h"
 
 #include <string.h>
 
+#include "gpupass/dbus.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
 /* Of one user at a time: each is a thread. */
 #define LOOKUPS_MAX 4
+
+typedef struct Subject {
+	char *domain_name; /* NULL: there is no such domain, or we did not look */
+	char *domain_uuid; /* likewise */
+	char *group;	   /* release: the group that the target names; NULL: none */
+} Subject;
 
 struct Lookup {
 	Lookup *next;
@@ -18,7 +33,7 @@ struct Lookup {
 	Subject found;
 };
 
-void subject_clear(Subject *subject)
+static void subject_clear(Subject *subject)
 {
 	free(subject->domain_name);
 	free(subject->domain_uuid);
@@ -90,23 +105,24 @@ static void on_found(const DomainId *id, void *userdata)
 	TAKE_PTR(lookup);
 }
 
-static int lookup_begin(Face *f, sd_bus_message *m, const char *word, sd_bus_error *error)
+static int lookup_begin(const Call *call, const char *word)
 {
+	Face *f = call->face;
 	const Caller *caller = callers_current(f->callers);
 	_cleanup_(lookup_freep) Lookup *lookup = NULL;
 
 	if (lookups_of(f, caller->uid) >= LOOKUPS_MAX)
 		return refusals_over_limit(&f->refusals,
-					   &(Decision){ .call = m,
+					   &(Decision){ .call = call->message,
 							.caller = *caller,
 							.action = "questions to libvirt",
 							.domain = word },
-					   LOOKUPS_MAX, error);
+					   LOOKUPS_MAX, call->error);
 	lookup = xcalloc(1, sizeof(Lookup));
 	*lookup = (Lookup){
 		.next = f->lookups,
 		.face = f,
-		.call = sd_bus_message_ref(m),
+		.call = sd_bus_message_ref(call->message),
 		.uid = caller->uid,
 	};
 	f->lookups = lookup;
@@ -117,19 +133,20 @@ static int lookup_begin(Face *f, sd_bus_message *m, const char *word, sd_bus_err
 /* ---- what a call is about ---- */
 
 /* 1: *ret is filled in. 0: we are asking libvirt first. */
-static int find(Face *f, sd_bus_message *m, const JobRequest *request, Subject *ret,
-		sd_bus_error *error)
+static int find(const Call *call, Subject *ret)
 {
+	const JobRequest *request = &call->request;
 	const char *word = request->domain ? request->domain : request->target;
+	Face *f = call->face;
 	_cleanup_(lookup_freep) Lookup *lookup = NULL;
 	const Group *group = NULL;
 	const char *uuid = NULL;
 
-	if (polkit_granted(f->polkit, m, &uuid)) {
+	if (polkit_granted(f->polkit, call->message, &uuid)) {
 		ret->domain_uuid = xstrdup(uuid);
 		return 1;
 	}
-	lookup = lookup_find(f, m);
+	lookup = lookup_find(f, call->message);
 	if (lookup) {
 		*ret = lookup->found;
 		lookup->found = (Subject){ 0 };
@@ -138,7 +155,7 @@ static int find(Face *f, sd_bus_message *m, const JobRequest *request, Subject *
 	if (request->target)
 		group = manager_find_group(f->manager, word);
 	if (!group)
-		return lookup_begin(f, m, word, error);
+		return lookup_begin(call, word);
 	/* The picture has the group's domain, so the caller's words do not matter here. */
 	*ret = (Subject){
 		.group = xstrdup(group->name),
@@ -148,17 +165,19 @@ static int find(Face *f, sd_bus_message *m, const JobRequest *request, Subject *
 	return 1;
 }
 
-int authorize_job(Face *f, sd_bus_message *m, const char *action, JobRequest *request,
-		  Subject *subject, sd_bus_error *error)
+/* For callers that polkit is not asked about, nothing is looked up and the domain is not fixed. */
+static int authorize(Call *call, Subject *subject)
 {
-	bool looks = (request->domain || request->target) && !polkit_trusts(f->polkit);
+	JobRequest *request = &call->request;
+	const Polkit *polkit = call->face->polkit;
+	bool looks = (request->domain || request->target) && !polkit_trusts(polkit);
 	PolkitQuestion question = {
-		.action = action,
-		.domain = named(request->domain),
-		.group = named(request->group),
-		.target = named(request->target),
+		.action = call->method->action,
+		.domain = request->domain,
+		.group = request->group,
+		.target = request->target,
 	};
-	int r = looks ? find(f, m, request, subject, error) : 1;
+	int r = looks ? find(call, subject) : 1;
 
 	if (r <= 0)
 		return r;
@@ -169,5 +188,52 @@ int authorize_job(Face *f, sd_bus_message *m, const char *action, JobRequest *re
 	question.domain_uuid = subject->domain_uuid;
 	request->permitted = looks;
 	request->permitted_uuid = subject->domain_uuid;
-	return polkit_authorize(f->polkit, m, &question, error);
+	return polkit_authorize(call->face->polkit, call->message, &question, call->error);
+}
+
+/*
+ * A caller who may assign a group to a domain may not decide that the data of the last tenant do
+ * not matter: they belong to another domain. A polkit rule cannot tell whose data they are. So only
+ * root may.
+ */
+static int check_acceptance(const Call *call)
+{
+	const PolkitQuestion question = {
+		.action = GPUPASS_ACTION_ASSIGN " with accept-dirty",
+		.domain = call->request.domain,
+		.group = call->request.group,
+	};
+
+	return call->request.accept_dirty ? polkit_require_root(call->face->polkit, call->message,
+								&question, call->error)
+					  : 0;
+}
+
+int call_start_job(Call *call)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_(subject_clear) Subject subject = { 0 };
+	_cleanup_free_ char *path = NULL;
+	Face *f = call->face;
+	uint32_t id = 0;
+	int r;
+
+	r = check_acceptance(call);
+	if (r >= 0)
+		r = authorize(call, &subject);
+	if (r <= 0)
+		return r;
+	r = manager_start_job(f->manager, &call->request, &id, &problem);
+	if (r == PROBLEM && problem->error == GPUPASS_ERROR_LIMITS_EXCEEDED)
+		refusals_limited(&f->refusals, &(Decision){ .call = call->message,
+							    .caller = *callers_current(f->callers),
+							    .action = "jobs",
+							    .group = call->request.group,
+							    .domain = call->request.domain });
+	if (r == PROBLEM)
+		return call_set_problem(call, problem, NULL);
+	if (r < 0)
+		return r;
+	path = job_path(id);
+	return sd_bus_reply_method_return(call->message, "o", path);
 }

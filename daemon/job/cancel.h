@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "core/base/problem.h"
-#include "core/group/states.h"
+#include "core/group/group.h"
 #include "gpupass/cleanup.h"
 
 /* Shared by the loop and the job's thread. */

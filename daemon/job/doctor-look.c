@@ -25,19 +25,12 @@ typedef struct Look {
 	GpuHealth *health;
 	size_t n_health;
 	char **busy, **quarantined, **clears;
-	Drift *drift;
-	DoctorNotes drift_notes; /* of the findings in it */
-	FenceReport *split;
-	DoctorNotes split_notes;
+	Finding drift, split, evidence, tenant, files;
 	char *fence_fault;
-	DoctorNotes evidence_notes;
 	LastReset *resets; /* of all GPUs; NULL: nobody keeps receipts */
 	size_t n_resets;
-	Tenants *tenants; /* NULL: nobody keeps marks */
-	DoctorNotes tenant_notes;
+	Tenants *tenants;    /* NULL: nobody keeps marks */
 	RecordFaults faults; /* of the stores that keep none for themselves */
-	DoctorNotes file_notes;
-	char **texts; /* of those */
 	int inspection_error, host_error;
 	Problem *inspection_problem, *host_problem; /* NULL: only the number is known */
 } Look;
@@ -54,18 +47,15 @@ static void look_clear(Look *l)
 	problem_free(l->host_problem);
 	examination_free(l->host);
 	gpu_healths_free(l->health, l->n_health);
-	drift_free(l->drift);
-	free(l->drift_notes.items);
-	fence_report_free(l->split);
-	free(l->split_notes.items);
+	finding_clear(&l->drift);
+	finding_clear(&l->split);
+	finding_clear(&l->evidence);
+	finding_clear(&l->tenant);
+	finding_clear(&l->files);
 	free(l->fence_fault);
-	free(l->evidence_notes.items);
-	free(l->tenant_notes.items);
-	free(l->file_notes.items);
 	record_faults_clear(&l->faults);
 	last_resets_free(l->resets, l->n_resets);
 	tenants_free(l->tenants);
-	strv_free(l->texts);
 	strv_free(l->busy);
 	strv_free(l->quarantined);
 	strv_free(l->clears);
@@ -190,25 +180,6 @@ static bool is_of_the_books(const DriftFinding *finding)
 	       finding->kind == DRIFT_MARK || finding->kind == DRIFT_OVERRIDE;
 }
 
-static void note_drift(Look *l)
-{
-	DoctorNotes *notes = &l->drift_notes;
-
-	notes->items = xcalloc(l->drift->n_items + 1, sizeof(DoctorNote));
-	for (size_t i = 0; i < l->drift->n_items; i++) {
-		const DriftFinding *finding = &l->drift->items[i];
-
-		/* look_at_files() tells of what cannot be read. */
-		if (finding->kind != DRIFT_UNREAD)
-			notes->items[notes->n_items++] = (DoctorNote){
-				.group = finding->group,
-				.what = finding->what,
-				.remedy = finding->remedy,
-				.fail = !is_of_the_books(finding),
-			};
-	}
-}
-
 static void look_for_drift(Look *l)
 {
 	GroupSet *groups = l->inventory->groups;
@@ -219,33 +190,42 @@ static void look_for_drift(Look *l)
 		.assignments = l->assignments,
 		.inspection = l->inspection,
 	};
+	_cleanup_(drift_freep) Drift *drift = NULL;
 
 	/* A group that a job works on has no drift; drift_find() leaves out quarantined groups. */
 	for (size_t i = 0; i < groups->n_items; i++)
 		if (strv_contains(l->busy, groups->items[i].name) ||
 		    is_quarantined(l, &groups->items[i]))
 			groups->items[i].state = GROUP_QUARANTINED;
-	l->drift = drift_find(&facts);
-	note_drift(l);
+	drift = drift_find(&facts);
+	for (size_t i = 0; i < drift->n_items; i++) {
+		const DriftFinding *found = &drift->items[i];
+
+		/* look_at_files() tells of what cannot be read. */
+		if (found->kind == DRIFT_UNREAD)
+			continue;
+		finding_add(&l->drift, is_of_the_books(found) ? FINDING_WARN : FINDING_FAIL,
+			    found->group, "%s", found->what);
+		finding_remedy(&l->drift, "%s", found->remedy);
+	}
 }
 
 /* A job puts functions into a domain one after another. */
 static void look_for_split(Look *l)
 {
+	_cleanup_(fence_report_freep) FenceReport *report = NULL;
+
 	if (!l->uses)
 		return;
-	l->split = fence_report(l->inventory->groups, l->uses, l->assignments,
-				l->place->rules->declarations);
-	l->split_notes.items = xcalloc(l->split->n_items + 1, sizeof(DoctorNote));
-	for (size_t i = 0; i < l->split->n_items; i++) {
-		const FenceFinding *f = &l->split->items[i];
+	report = fence_report(l->inventory->groups, l->uses, l->assignments,
+			      l->place->rules->declarations);
+	for (size_t i = 0; i < report->n_items; i++) {
+		const FenceFinding *found = &report->items[i];
 
-		if (f->split && !strv_contains(l->busy, f->group))
-			l->split_notes.items[l->split_notes.n_items++] =
-				(DoctorNote){ .group = f->group,
-					      .what = f->what,
-					      .remedy = f->remedy,
-					      .fail = true };
+		if (!found->split || strv_contains(l->busy, found->group))
+			continue;
+		finding_fail(&l->split, found->group, "%s", found->what);
+		finding_remedy(&l->split, "%s", found->remedy);
 	}
 }
 
@@ -255,44 +235,34 @@ static void look_at_fence(Look *l)
 		l->fence_fault = fence_store_check(l->place->fence);
 }
 
-static const char *keep_text(Look *l, char *text)
+/* Its group's name, or the address of a board that is in none. */
+static const char *object_of(const Look *l, const Bdf *bdf)
 {
-	strv_append_take(&l->texts, text);
-	return text;
-}
+	const Group *group = group_set_find_gpu(l->inventory->groups, bdf);
 
-static void note_sighting(Look *l, const Sighting *s, const char *why)
-{
-	DoctorNotes *notes = &l->evidence_notes;
-	const Group *group = group_set_find_gpu(l->inventory->groups, &s->bdf);
-	_cleanup_free_ char *when = utc_text(s->seen_usec);
-
-	notes->items[notes->n_items++] = (DoctorNote){
-		.group = keep_text(l, xstrdup(group ? group->name : BDF_TEXT(&s->bdf))),
-		.what = keep_text(
-			l, strf("what was seen of the links of %s (%s, %s) does not count: %s",
-				BDF_TEXT(&s->bdf), str_or_empty(s->source), when, why)),
-		.remedy = "gpupass probe",
-	};
+	return group ? group->name : BDF_TEXT(bdf);
 }
 
 /* Evidence of boards that have been replaced since. */
 static void look_for_stale_evidence(Look *l)
 {
 	const Evidence *evidence = l->inventory->identities->evidence;
-	size_t n = evidence ? evidence->n_items : 0;
 
-	l->evidence_notes.items = xcalloc(n + 1, sizeof(DoctorNote));
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; evidence && i < evidence->n_items; i++) {
 		const Sighting *s = &evidence->items[i];
-		_cleanup_free_ char *why = NULL;
+		_cleanup_free_ char *why = NULL, *when = NULL;
 
 		/* A guest's word ends with its domain's term: no finding. */
-		if (s->way == WAY_PRESENT || s->way == WAY_GUEST)
+		if (!sighting_is_look(s))
 			continue;
 		why = sighting_stale(evidence, s, l->inventory->gpus);
-		if (why)
-			note_sighting(l, s, why);
+		if (!why)
+			continue;
+		when = utc_text(s->seen_usec);
+		finding_warn(&l->evidence, object_of(l, &s->bdf),
+			     "what was seen of the links of %s (%s, %s) does not count: %s",
+			     BDF_TEXT(&s->bdf), str_or_empty(s->source), when, why);
+		finding_remedy(&l->evidence, "gpupass probe");
 	}
 }
 
@@ -308,27 +278,25 @@ static bool is_free(const Look *l, const Gpu *gpu)
 	return true;
 }
 
-static void note_tenant(Look *l, const Gpu *gpu, const Tenancy *tenancy)
+static void tell_tenant(Look *l, const Gpu *gpu, const Tenancy *tenancy)
 {
-	const Group *group = group_set_find_gpu(l->inventory->groups, &gpu->lead->bdf);
 	_cleanup_free_ char *tenant =
 		tenancy_tenant_text(tenancy->domain_uuid, tenancy->domain_name);
-	bool fault = tenancy->source == TENANCY_FAULT;
-	const char *address = BDF_TEXT(&gpu->lead->bdf);
+	const Bdf *bdf = &gpu->lead->bdf;
 
-	l->tenant_notes.items[l->tenant_notes.n_items++] = (DoctorNote){
-		.group = keep_text(l, xstrdup(group ? group->name : address)),
-		.what = keep_text(
-			l, fault ? strf("who used %s last is not known: %s", address,
-					str_or_empty(tenancy->why))
-				 : strf("%s was last used by %s, and there was no way to reset it: "
-					"no other domain gets it",
-					address, tenant)),
-		.remedy = fault ? "the next assign resets the board and writes its mark anew"
-				: "power the host off and on, then as root: gpupass assign "
-				  "--accept-dirty DOMAIN GROUP",
-		.fail = fault,
-	};
+	if (tenancy->source == TENANCY_FAULT) {
+		finding_fail(&l->tenant, object_of(l, bdf), "who used %s last is not known: %s",
+			     BDF_TEXT(bdf), str_or_empty(tenancy->why));
+		finding_remedy(&l->tenant,
+			       "the next assign resets the board and writes its mark anew");
+	} else {
+		finding_warn(&l->tenant, object_of(l, bdf),
+			     "%s was last used by %s, and there was no way to reset it: no other "
+			     "domain gets it",
+			     BDF_TEXT(bdf), tenant);
+		finding_remedy(&l->tenant, "power the host off and on, then as root: gpupass "
+					   "assign --accept-dirty DOMAIN GROUP");
+	}
 }
 
 /* What keeps the next domain from a board, and an assign does not repair by itself. */
@@ -337,7 +305,6 @@ static void look_for_tenants(Look *l)
 	const GpuSet *gpus = l->inventory->gpus;
 	TenancyFacts facts = { .gpus = gpus, .assignments = l->assignments, .uses = l->uses };
 
-	l->tenant_notes.items = xcalloc(gpus->n_gpus + 1, sizeof(DoctorNote));
 	if (l->place->tenants)
 		l->tenants = tenant_store_load(l->place->tenants);
 	facts.tenants = l->tenants;
@@ -349,7 +316,7 @@ static void look_for_tenants(Look *l)
 		     !tenants_fault(l->tenants, &gpus->gpus[i].lead->bdf)) ||
 		    (tenancy.state == TENANT_DIRTY && tenancy.no_method &&
 		     is_free(l, &gpus->gpus[i])))
-			note_tenant(l, &gpus->gpus[i], &tenancy);
+			tell_tenant(l, &gpus->gpus[i], &tenancy);
 	}
 }
 
@@ -368,35 +335,27 @@ static void look_at_resets(Look *l)
 
 /* ---- the files of our state ---- */
 
-static void note_file(Look *l, char *what, const char *remedy)
-{
-	DoctorNotes *notes = &l->file_notes;
-
-	*GROW(notes->items, notes->n_items) = (DoctorNote){
-		.group = "", .what = keep_text(l, what), .remedy = remedy, .fail = true
-	};
-}
-
-static void note_faults(Look *l, const RecordFaults *faults)
+static void tell_faults(Look *l, const RecordFaults *faults)
 {
 	for (size_t i = 0; i < faults->n_items; i++) {
 		_cleanup_free_ char *what = record_fault_what(&faults->items[i]);
 		_cleanup_free_ char *so = record_fault_so(&faults->items[i]);
 
-		note_file(l, strf("%s: %s", what, so), record_fault_remedy(&faults->items[i]));
+		finding_fail(&l->files, NULL, "%s: %s", what, so);
+		finding_remedy(&l->files, "%s", record_fault_remedy(&faults->items[i]));
 	}
 }
 
-static void note_unwritable(Look *l, RecordStore *store)
+static void tell_unwritable(Look *l, RecordStore *store)
 {
 	int r = records_writable(store);
 
-	if (r < 0)
-		note_file(l,
-			  strf("%s cannot be written (%s): jobs that need it are refused",
-			       store->kind->folder, strerror(-r)),
-			  "see that its file system is mounted read-write and has space left (df; "
-			  "dmesg)");
+	if (r == 0)
+		return;
+	finding_fail(&l->files, NULL, "%s cannot be written (%s): jobs that need it are refused",
+		     store->kind->folder, strerror(-r));
+	finding_remedy(&l->files, "see that its file system is mounted read-write and has space "
+				  "left (df; dmesg)");
 }
 
 /* The claims tell of what is wrong with a quarantine's file. */
@@ -407,29 +366,32 @@ static void look_at_files(Look *l)
 					 place->receipts, place->tenants, place->quarantine };
 	_cleanup_free_ char *disk = disk_watch_reason(place->disk);
 
-	note_faults(l, &l->assignments->faults);
+	tell_faults(l, &l->assignments->faults);
 	if (l->tenants)
-		note_faults(l, &l->tenants->faults);
+		tell_faults(l, &l->tenants->faults);
 	for (size_t i = 1; i < 3; i++)
 		if (written[i])
 			records_read(written[i], NULL, NULL, &l->faults);
 	if (place->topology)
 		records_read(&place->topology->records, NULL, NULL, &l->faults);
-	note_faults(l, &l->faults);
-	for (char *const *line = trail_faults(place->trail); line && *line; line++)
-		note_file(l, xstrdup(*line),
-			  "move away what is there, then: systemctl restart gpupassd");
+	tell_faults(l, &l->faults);
+	for (char *const *line = trail_faults(place->trail); line && *line; line++) {
+		finding_fail(&l->files, NULL, "%s", *line);
+		finding_remedy(&l->files,
+			       "move away what is there, then: systemctl restart gpupassd");
+	}
 	for (size_t i = 0; i < ELEMENTS(written); i++)
 		if (written[i])
-			note_unwritable(l, written[i]);
-	if (disk)
-		note_file(l, strf("%s: no job begins until it can be", disk),
-			  "see dmesg for that disk and mount -o remount,rw");
+			tell_unwritable(l, written[i]);
+	if (!disk)
+		return;
+	finding_fail(&l->files, NULL, "%s: no job begins until it can be", disk);
+	finding_remedy(&l->files, "see dmesg for that disk and mount -o remount,rw");
 }
 
-static char *make_capture(const Look *l, const DoctorFacts *facts)
+static char *make_capture(const Look *l, const CheckFacts *facts)
 {
-	_cleanup_free_ char *report = doctor_report(facts);
+	_cleanup_free_ char *report = doctor_report(facts, l->request->symptom);
 	const CaptureFacts capture = {
 		.doctor = facts,
 		.declarations = l->place->rules->declarations,
@@ -447,7 +409,7 @@ static int number_of(int r)
 
 static char *make_report(const Look *l)
 {
-	const DoctorFacts facts = {
+	const CheckFacts facts = {
 		.snapshot = l->inventory->snapshot,
 		.gpus = l->inventory->gpus,
 		.groups = l->inventory->groups,
@@ -471,17 +433,17 @@ static char *make_report(const Look *l)
 		.clears = l->clears,
 		.open_jobs = l->request->open_jobs,
 		.settings = l->request->settings,
-		.drift = &l->drift_notes,
-		.evidence = &l->evidence_notes,
-		.tenants = &l->tenant_notes,
-		.files = &l->file_notes,
-		.split = l->split ? &l->split_notes : NULL,
+		.drift = &l->drift,
+		.evidence = &l->evidence,
+		.tenants = &l->tenant,
+		.files = &l->files,
+		.split = l->uses ? &l->split : NULL,
 		.fence_fault = l->fence_fault,
 		.domain = l->domain,
-		.symptom = l->request->symptom,
 	};
 
-	return l->request->capture ? make_capture(l, &facts) : doctor_report(&facts);
+	return l->request->capture ? make_capture(l, &facts)
+				   : doctor_report(&facts, l->request->symptom);
 }
 
 int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_report,

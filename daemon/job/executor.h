@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "core/group/states.h"
+#include "core/group/group.h"
 #include "job/steps.h"
 
 /* Called on the job's thread, for each change of a step. `detail` may be NULL. */

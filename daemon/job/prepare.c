@@ -32,21 +32,7 @@ int prepare_look(const JobPlace *place, InspectConfig most, bool fresh, Prepared
 
 static int make_plan(const JobPlace *place, Prepared *p, Problem **ret_problem)
 {
-	const PlanFacts facts = {
-		.snapshot = p->inventory->snapshot,
-		.gpus = p->inventory->gpus,
-		.groups = p->inventory->groups,
-		.group = p->group,
-		.inspection = p->inspection,
-		.domain = p->domain,
-		.uses = p->uses,
-		.assignments = p->assignments,
-		.tenants = p->tenants,
-		.policy = &place->rules->policy,
-		.host = p->inventory->facts,
-		.persistence = p->persistence,
-		.n_persistence = p->n_persistence,
-	};
+	const PlanFacts facts = prepared_facts(p, &place->rules->policy);
 
 	return plan_make(&p->request, &facts, &p->plan, ret_problem);
 }

@@ -3,6 +3,25 @@
 
 #include "core/facts/persistence.h"
 
+PlanFacts prepared_facts(const Prepared *p, const Policy *policy)
+{
+	return (PlanFacts){
+		.snapshot = p->inventory->snapshot,
+		.gpus = p->inventory->gpus,
+		.groups = p->inventory->groups,
+		.group = p->group,
+		.inspection = p->inspection,
+		.domain = p->domain,
+		.uses = p->uses,
+		.assignments = p->assignments,
+		.tenants = p->tenants,
+		.policy = policy,
+		.host = p->inventory->facts,
+		.persistence = p->persistence,
+		.n_persistence = p->n_persistence,
+	};
+}
+
 static void prepared_clear(Prepared *prepared)
 {
 	caller_identity_unref(prepared->caller);

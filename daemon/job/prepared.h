@@ -21,4 +21,7 @@ typedef struct Prepared {
 	CallerIdentity *caller; /* NULL: the daemon itself */
 } Prepared;
 
+/* What a plan is made from. All pointers are borrowed. */
+PlanFacts prepared_facts(const Prepared *prepared, const Policy *policy);
+
 DECLARE_FREE(Prepared, prepared_free)

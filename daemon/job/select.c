@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/domain/machine-use.h"
-#include "core/group/mark.h"
+#include "core/group/record.h"
 #include "job/claim.h"
 #include "util/text.h"
 #include "util/xalloc.h"

@@ -174,15 +174,15 @@ static int preflight(StepContext *c, Problem **ret_problem)
 int step_check_released(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
-	const Prepared *p = c->prepared;
+	PlanFacts facts = prepared_facts(c->prepared, &c->place->rules->policy);
 	int r = step_inspect(c, &now, ret_problem);
 
 	if (r == 0)
 		r = plan_check_fresh(c->plan, now, ret_problem);
 	if (r != 0)
 		return r;
-	return plan_check_functions(p->group, p->inventory->snapshot, now, p->assignments,
-				    p->inventory->facts, &p->request, ret_problem);
+	facts.inspection = now;
+	return plan_check_functions(&facts, &c->prepared->request, NULL, ret_problem);
 }
 
 const StepOps step_preflight = { .act = preflight, .shows = GROUP_BINDING };

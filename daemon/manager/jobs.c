@@ -80,32 +80,31 @@ static void log_end(const JobRecord *job, JobState state, Verdict verdict)
 typedef struct Ended {
 	Manager *manager;
 	uint32_t id;
-	JobState state;
 } Ended;
 
-static void end(Manager *m, JobRecord *job, JobState state)
+static void tell_ends(void *userdata)
 {
-	job->state = state;
-	job->ended = true;
+	Manager *m = userdata;
+
+	m->tells_ends = false;
+	for (size_t i = 0; i < m->n_jobs; i++)
+		if (m->jobs[i]->is_ending) {
+			m->jobs[i]->state = m->jobs[i]->ends_as;
+			m->jobs[i]->ended = true;
+		}
 	manager_observe(m);
-	m->listener.job_ended(job, m->listener.userdata);
+	for (size_t i = 0; i < m->n_jobs; i++)
+		if (m->jobs[i]->is_ending) {
+			m->jobs[i]->is_ending = false;
+			m->listener.job_ended(m->jobs[i], m->listener.userdata);
+		}
 	records_trim(m);
-}
-
-static void tell_end(void *userdata);
-
-/* A domain may start with the group as soon as the caller hears that the job is done. */
-static void open_fence(void *userdata)
-{
-	Ended *ended = userdata;
-
-	manager_open_fence(ended->manager, ended->id, tell_end, ended);
 }
 
 /*
  * Reports the end once the picture shows it, so that a caller who then asks sees the new state of
  * the group. Until then the job keeps its running state, because any change of a job publishes all
- * jobs.
+ * jobs. Jobs that end with the same look share a picture.
  */
 static void tell_end(void *userdata)
 {
@@ -113,9 +112,21 @@ static void tell_end(void *userdata)
 	Manager *m = ended->manager;
 	JobRecord *job = records_find(m, ended->id);
 
-	if (job)
-		end(m, job, ended->state);
 	free(ended);
+	if (!job)
+		return;
+	job->is_ending = true;
+	if (!m->tells_ends)
+		mailbox_post(m->place.mailbox, tell_ends, m);
+	m->tells_ends = true;
+}
+
+/* A domain may start with the group as soon as the caller hears that the job is done. */
+static void open_fence(void *userdata)
+{
+	Ended *ended = userdata;
+
+	manager_open_fence(ended->manager, ended->id, tell_end, ended);
 }
 
 static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
@@ -133,7 +144,8 @@ static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
 	if (event->open)
 		manager_take_open_job(m, TAKE_PTR(event->open));
 	ended = xmalloc(sizeof(Ended));
-	*ended = (Ended){ .manager = m, .id = job->id, .state = event->state };
+	*ended = (Ended){ .manager = m, .id = job->id };
+	job->ends_as = event->state;
 	if (event->changed_nothing)
 		tell_end(ended);
 	else
@@ -166,7 +178,7 @@ static void on_event(uint32_t id, JobEvent *event, void *userdata)
 		log_note(m, job, &event->note);
 		return;
 	case JOB_EVENT_ENDED:
-		on_ended(m, job, event); /* may free the job */
+		on_ended(m, job, event);
 		return;
 	}
 	/* Of most steps only the job's own object tells: the picture is that of all groups. */

@@ -83,6 +83,7 @@ struct Manager {
 	JobRecord **jobs; /* oldest first */
 	size_t n_jobs;
 	uint32_t last_job;
+	bool tells_ends; /* a letter is on its way */
 	Verdicts verdicts;
 
 	OpenJob **open_jobs; /* left by the previous daemon, not recovered yet */

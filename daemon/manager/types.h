@@ -20,6 +20,8 @@ typedef struct JobRecord {
 	char *domain_name; /* likewise */
 	char *domain_uuid; /* likewise */
 	JobState state;
+	JobState ends_as; /* once it is shown to have ended */
+	bool is_ending;	  /* the next turn of the loop shows it */
 	bool ended;
 	bool rolling_back;
 	JobStep *steps;

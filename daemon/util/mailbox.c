@@ -11,6 +11,7 @@
 #include <sys/timerfd.h>
 
 #include "util/log.h"
+#include "util/mutex.h"
 #include "util/xalloc.h"
 
 /* Until a thread is tried again where none could be started. */
@@ -55,7 +56,7 @@ int mailbox_new(Mailbox **ret)
 	int r;
 
 	pthread_mutex_init(&mailbox->lock, NULL);
-	mailbox->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	mailbox->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
 	mailbox->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	mailbox->poll_fd = epoll_create1(EPOLL_CLOEXEC);
 	r = watch(mailbox, mailbox->event_fd);
@@ -74,19 +75,20 @@ int mailbox_fd(const Mailbox *mailbox)
 static void letters_add(Letters *letters, Letter *letter)
 {
 	letter->next = NULL;
-	if (letters->last)
+	if (letters->first)
 		letters->last->next = letter;
 	else
 		letters->first = letter;
 	letters->last = letter;
 }
 
-/* All of them, which are in there no more. */
+/* The first, which is in there no more; NULL: there is none. */
 static Letter *letters_take(Letters *letters)
 {
 	Letter *first = letters->first;
 
-	*letters = (Letters){ 0 };
+	if (first)
+		letters->first = first->next;
 	return first;
 }
 
@@ -177,14 +179,12 @@ void mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, v
 
 static void start_late(Mailbox *mailbox)
 {
-	Letter *letter = letters_take(&mailbox->late);
+	Letters late = mailbox->late;
+	Letter *letter;
 
-	while (letter) {
-		Letter *next = letter->next;
-
+	mailbox->late = (Letters){ 0 };
+	while ((letter = letters_take(&late)))
 		(void)start_or_wait(mailbox, letter);
-		letter = next;
-	}
 }
 
 /* ---- the loop ---- */
@@ -196,27 +196,25 @@ static bool take_count(int fd)
 	return read(fd, &count, sizeof(count)) > 0;
 }
 
+static Letter *take_posted(Mailbox *mailbox)
+{
+	MUTEX_HOLD(&mailbox->lock);
+
+	/* A letter is there before it is counted. */
+	return take_count(mailbox->event_fd) ? letters_take(&mailbox->posted) : NULL;
+}
+
 void mailbox_dispatch(Mailbox *mailbox)
 {
-	Letter *letter;
-	bool ended = false;
+	_cleanup_free_ Letter *letter = NULL;
 
 	if (take_count(mailbox->timer_fd))
 		start_late(mailbox);
-	(void)take_count(mailbox->event_fd);
-	pthread_mutex_lock(&mailbox->lock);
-	letter = letters_take(&mailbox->posted);
-	pthread_mutex_unlock(&mailbox->lock);
-	while (letter) {
-		Letter *next = letter->next;
-
-		letter->deliver(letter->data);
-		mailbox->running -= letter->work != NULL;
-		ended |= letter->work != NULL;
-		free(letter);
-		letter = next;
-	}
-	if (ended && mailbox->running == 0 && mailbox->quiet)
+	letter = take_posted(mailbox);
+	if (!letter)
+		return;
+	letter->deliver(letter->data);
+	if (letter->work && --mailbox->running == 0 && mailbox->quiet)
 		mailbox->quiet(mailbox->quiet_data);
 }
 
@@ -228,10 +226,10 @@ void mailbox_on_quiet(Mailbox *mailbox, MailboxCallback quiet, void *data)
 
 static void letters_free(Letters *letters)
 {
-	for (Letter *letter = letters_take(letters), *next; letter; letter = next) {
-		next = letter->next;
+	Letter *letter;
+
+	while ((letter = letters_take(letters)))
 		free(letter);
-	}
 }
 
 static void mailbox_clear(Mailbox *mailbox)

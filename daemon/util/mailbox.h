@@ -19,7 +19,7 @@ int mailbox_fd(const Mailbox *mailbox);
 /* From any thread: `deliver(data)` will run on the loop, in order of posting. */
 void mailbox_post(Mailbox *mailbox, MailboxCallback deliver, void *data);
 
-/* On the loop: runs what was posted so far. */
+/* On the loop: runs what was posted first, and no more: callers have their turn in between. */
 void mailbox_dispatch(Mailbox *mailbox);
 
 /*

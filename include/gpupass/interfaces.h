@@ -152,7 +152,7 @@ MANAGER_METHOD("Doctor", DOCTOR, "s", ARG(domain), "s", ARG(json), MAY, READ,
  * groups follow from what it saw.
  */
 MANAGER_METHOD("Probe", PROBE, "", "", "o", ARG(job), MAY, PROBE, TAKES(MMIO) | TAKES(TIMEOUT))
-/* Returns the observations of links: see *EVIDENCE*. */
+/* Returns the observations of links: see *DOCUMENTS*. */
 MANAGER_METHOD("GetEvidence", GET_EVIDENCE, "", "", "s", ARG(evidence), MAY, OPEN, 0)
 /*
  * Reads the PCI devices, the assignments and, while libvirt is connected, the domains again, and
@@ -160,7 +160,7 @@ MANAGER_METHOD("GetEvidence", GET_EVIDENCE, "", "", "s", ARG(evidence), MAY, OPE
  * change.
  */
 MANAGER_METHOD("Rescan", RESCAN, "", "", "", "", MAY, MANAGE, 0)
-/* Returns the model of the host at one moment: see *TOPOLOGY*. */
+/* Returns the model of the host at one moment: see *DOCUMENTS*. */
 MANAGER_METHOD("GetTopology", GET_TOPOLOGY, "", "", "s", ARG(topology), MAY, OPEN, 0)
 /*
  * Returns records of the audit trail, oldest first: see *AUDIT*. Of many records it returns some

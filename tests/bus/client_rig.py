@@ -24,7 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import scenario as S  # noqa: E402
 from private_bus import PrivateBus  # noqa: E402
-from rig import SKIPPED, TIMEOUT, Skip, chosen, known, memory_directory, tests_here  # noqa: E402, F401
+from rig import SKIPPED, TIMEOUT, Skip, chosen, known, memory_directory, tests_here  # noqa: E402
 FIXTURES = os.path.join(HERE, "..", "fixtures", "client")
 UPDATE = "--update" in sys.argv
 
@@ -218,15 +218,15 @@ def fixture_text(name):
         return f.read()
 
 
-def main(tests):
-    """Of a program: GPUPASS FAKE-DAEMON [NAME…]; all tests on one bus."""
+def main():
+    """Of a program: GPUPASS FAKE-DAEMON [NAME…]; all of its functions with the one argument `bus`, on one bus."""
     arguments, n_failed = [a for a in sys.argv[1:] if a != "--update"], 0
     if not shutil.which("dbus-daemon"):
         print("skipped: there is no dbus-daemon")
         return SKIPPED
     client, fake, names = os.path.abspath(arguments[0]), os.path.abspath(arguments[1]), arguments[2:]
     with contextlib.closing(Bus(client, fake)) as bus:
-        for test in chosen(tests, names):
+        for test in chosen(tests_here("bus"), names):
             try:
                 test(bus)
                 print("ok  ", test.__name__, flush=True)

@@ -8,6 +8,7 @@
 
 #include "bus/options.h"
 #include "fuzz.h"
+#include "gpupass/dbus.h"
 #include "gpupassd/command-line.h"
 #include "util/text.h"
 #include "worker/command.h"
@@ -67,18 +68,10 @@ static void command_lines_are_read(const char *text)
 
 /* ---- options of methods ---- */
 
-typedef struct Target {
-	bool live, config;
-	uint64_t timeout;
-	char *model;
-} Target;
+#define SOME (TAKES(LIVE) | TAKES(CONFIG) | TAKES(TIMEOUT) | TAKES(MODEL))
 
-static const OptionSpec specs[] = {
-	{ "live", 'b', offsetof(Target, live) },
-	{ "config", 'b', offsetof(Target, config) },
-	{ "timeout-usec", 't', offsetof(Target, timeout) },
-	{ "model", 's', offsetof(Target, model) },
-};
+static const char *const keys[] = { GPUPASS_OPTION_LIVE, GPUPASS_OPTION_CONFIG,
+				    GPUPASS_OPTION_TIMEOUT, GPUPASS_OPTION_MODEL };
 
 /* A message of a bus that has nobody at its other end. */
 static sd_bus_message *message_new(void)
@@ -120,7 +113,7 @@ static int append_entry(sd_bus_message *m, FuzzBytes *from)
 {
 	uint8_t which = fuzz_byte(from);
 	_cleanup_free_ char *other = which < 200 ? NULL : fuzz_string(from, 20);
-	const char *key = other ? other : specs[which % ELEMENTS(specs)].key;
+	const char *key = other ? other : keys[which % ELEMENTS(keys)];
 	int r = sd_bus_message_open_container(m, 'e', "sv");
 
 	if (r >= 0)
@@ -136,7 +129,7 @@ static void options_of_a_call_are_read(const char *bytes, size_t size)
 	_cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
 	FuzzBytes from = fuzz_bytes(bytes, size);
 	size_t n = fuzz_byte(&from) % 40;
-	Target target = { 0 };
+	CallOptions target = { 0 };
 	int r = sd_bus_message_open_container(m, 'a', "{sv}");
 
 	for (size_t i = 0; r >= 0 && i < n; i++)
@@ -145,12 +138,12 @@ static void options_of_a_call_are_read(const char *bytes, size_t size)
 		return;
 	EXPECT(sd_bus_message_close_container(m) >= 0);
 	EXPECT(sd_bus_message_seal(m, 1, 0) >= 0 && sd_bus_message_rewind(m, true) >= 0);
-	r = options_read(m, specs, ELEMENTS(specs), &target, &error);
+	r = call_options_read(m, SOME, &target, &error);
 	if (r < 0)
 		EXPECT(sd_bus_error_has_name(&error, "org.gpupass1.Error.InvalidArgument"));
 	else
 		EXPECT(sd_bus_message_at_end(m, true) == 1);
-	free(target.model);
+	call_options_clear(&target);
 }
 
 void fuzz_one(const char *bytes, size_t size, const char *text)

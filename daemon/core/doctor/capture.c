@@ -97,7 +97,7 @@ static json_t *parsed(char *text)
 	return json_loads(owned, 0, NULL);
 }
 
-static json_t *snapshot_to_json(const DoctorFacts *facts)
+static json_t *snapshot_to_json(const CheckFacts *facts)
 {
 	const PciSnapshot *all = facts->snapshot;
 	PciSnapshot some = { .iommu = all->iommu }; /* of no time, like a fixture */
@@ -198,7 +198,7 @@ static void set_records(json_t *root, const Assignments *assignments)
 	json_set(root, "unreadable_assignments", unreadable);
 }
 
-static void set_domains(json_t *root, const DoctorFacts *facts)
+static void set_domains(json_t *root, const CheckFacts *facts)
 {
 	_cleanup_json_ json_t *array = json_array();
 
@@ -226,7 +226,7 @@ static void set_policy(json_t *root, const Policy *policy)
 }
 
 /* What workers found, or the error (an errno) in its place. */
-static void set_looks(json_t *root, const DoctorFacts *facts)
+static void set_looks(json_t *root, const CheckFacts *facts)
 {
 	json_t *health = json_array();
 
@@ -241,25 +241,26 @@ static void set_looks(json_t *root, const DoctorFacts *facts)
 			     : json_integer(-facts->host_error));
 }
 
-static void set_notes(json_t *root, const char *key, const DoctorNotes *notes)
+static void set_told(json_t *root, const char *key, const Finding *told)
 {
 	_cleanup_json_ json_t *array = json_array();
 
-	if (!notes)
+	if (!told)
 		return;
-	for (size_t i = 0; i < notes->n_items; i++) {
+	for (size_t i = 0; i < told->n_lines; i++) {
+		const FindingLine *line = &told->lines[i];
 		json_t *note = json_object();
 
-		json_set(note, "group", json_plain(notes->items[i].group));
-		json_set(note, "what", json_plain(notes->items[i].what));
-		json_set(note, "remedy", json_plain(str_or_empty(notes->items[i].remedy)));
-		json_set(note, "fail", json_boolean(notes->items[i].fail));
+		json_set(note, "group", json_plain(str_or_empty(line->object)));
+		json_set(note, "what", json_plain(line->what));
+		json_set(note, "remedy", json_plain(str_or_empty(line->remedy)));
+		json_set(note, "fail", json_boolean(line->status == FINDING_FAIL));
 		json_append(array, note);
 	}
 	json_set(root, key, TAKE_PTR(array));
 }
 
-static void set_resets(json_t *root, const DoctorFacts *facts)
+static void set_resets(json_t *root, const CheckFacts *facts)
 {
 	_cleanup_json_ json_t *array = json_array();
 
@@ -279,7 +280,7 @@ static void set_resets(json_t *root, const DoctorFacts *facts)
 }
 
 /* What the daemon knows by itself: jobs, quarantines, and what its other looks found. */
-static void set_findings(json_t *root, const DoctorFacts *facts)
+static void set_findings(json_t *root, const CheckFacts *facts)
 {
 	json_set_plain_list(root, "busy", facts->busy);
 	json_set_plain_list(root, "quarantined", facts->quarantined);
@@ -287,11 +288,11 @@ static void set_findings(json_t *root, const DoctorFacts *facts)
 	json_set_plain_list(root, "open_jobs", facts->open_jobs);
 	json_set_plain_list(root, "settings", facts->settings);
 	set_resets(root, facts);
-	set_notes(root, "drift", facts->drift);
-	set_notes(root, "stale_evidence", facts->evidence);
-	set_notes(root, "tenants", facts->tenants);
-	set_notes(root, "files", facts->files);
-	set_notes(root, "split", facts->split);
+	set_told(root, "drift", facts->drift);
+	set_told(root, "stale_evidence", facts->evidence);
+	set_told(root, "tenants", facts->tenants);
+	set_told(root, "files", facts->files);
+	set_told(root, "split", facts->split);
 	if (facts->fence_fault)
 		json_set(root, "fence_fault", json_plain(facts->fence_fault));
 }
@@ -300,7 +301,7 @@ char *capture_to_json(const CaptureFacts *from, const char *report)
 {
 	_cleanup_json_ json_t *root = json_object();
 	json_t *facts = json_object();
-	const DoctorFacts *doctor = from->doctor;
+	const CheckFacts *doctor = from->doctor;
 
 	json_set(facts, "snapshot", snapshot_to_json(doctor));
 	json_set(facts, "boards", boards_to_json(doctor->gpus));

@@ -6,11 +6,11 @@
  */
 #pragma once
 
-#include "core/doctor/facts.h"
+#include "core/checks/checks.h"
 #include "core/links/evidence.h"
 
 typedef struct CaptureFacts {
-	const DoctorFacts *doctor; /* of the host as a whole */
+	const CheckFacts *doctor; /* of the host as a whole */
 	const Declarations *declarations;
 	const Evidence *evidence; /* NULL: none */
 } CaptureFacts;

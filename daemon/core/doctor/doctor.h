@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is wrong with this host, or with one domain and its group: a table of checks over facts that
- * the caller has gathered. A check changes nothing; it reports what it finds and names a remedy. If
- * a fact could not be gathered, a check is "unknown" and says what is missing; it never passes.
+ * What is wrong with this host, or with one domain and its group, as a report of all checks in the
+ * register (core/checks/checks.h).
  */
 #pragma once
 
-#include "core/doctor/facts.h"
+#include <jansson.h>
+
+#include "core/checks/checks.h"
+
+/* What operators see in a guest and ask about. */
+#define DOCTOR_SYMPTOMS(X)                                                                         \
+	X(SYMPTOM_NO_NVLINK, "no-nvlink") /* nvidia-smi shows no NVLink */                         \
+	X(SYMPTOM_ONE_GPU, "one-gpu")	  /* only one of the GPUs is visible */                    \
+	X(SYMPTOM_NO_P2P, "no-p2p")	  /* peer-to-peer is disabled */                           \
+	X(SYMPTOM_SLOW, "slow")		  /* low bandwidth */
+
+DECLARE_ENUM(doctor_symptom, DoctorSymptom, DOCTOR_SYMPTOMS,
+	     DOCTOR_SYMPTOM_MAX_); /* also means: none was given */
 
 /*
  * Runs every check and returns the report, schema org.gpupass1.doctor/1:
@@ -15,7 +26,7 @@
  *     "checks": [ {"id", "title", "status", "what": […], "remedy", "objects": […], "see",
  *                  "evidence"} ] }
  */
-char *doctor_report(const DoctorFacts *facts);
+char *doctor_report(const CheckFacts *facts, DoctorSymptom symptom);
 
-/* For tests: the id of a check, in the order of the table; NULL after the last. */
-const char *doctor_check_id(size_t index);
+/* symptom.c: the part of the report about a symptom. */
+json_t *doctor_symptom_json(DoctorSymptom symptom, const Findings *findings);

@@ -3,7 +3,7 @@
  * From a symptom in a guest to its cause: the checks of this report that may explain it, in the
  * order in which to read them, and hints at what can only be seen in the guest.
  */
-#include "core/doctor/checks.h"
+#include "core/doctor/doctor.h"
 #include "util/json.h"
 
 DEFINE_STRING_TABLE(doctor_symptom, DoctorSymptom, DOCTOR_SYMPTOMS)
@@ -105,26 +105,17 @@ static const Symptom symptoms[] = {
 	},
 };
 
-static const Finding *symptom_find_check(const Finding *findings, size_t n, const char *id)
-{
-	for (size_t i = 0; i < n; i++)
-		if (str_equal(findings[i].check->id, id))
-			return &findings[i];
-	return NULL;
-}
-
-static json_t *suspects_json(const Symptom *symptom, const Finding *findings, size_t n)
+static json_t *suspects_json(const Symptom *symptom, const Findings *findings)
 {
 	json_t *list = json_array();
 
 	/* Failed checks first: they explain more than warnings. */
 	for (int status = FINDING_FAIL; status >= FINDING_WARN; status--)
-		for (size_t i = 0; i < SUSPECTS_MAX && symptom->suspects[i]; i++) {
-			const Finding *f = symptom_find_check(findings, n, symptom->suspects[i]);
-
-			if (f && f->status == (FindingStatus)status)
-				json_append(list, json_text(f->check->id));
-		}
+		for (size_t i = 0; i < SUSPECTS_MAX && symptom->suspects[i]; i++)
+			for (size_t k = 0; k < findings->n_items; k++)
+				if (findings->items[k].status == (FindingStatus)status &&
+				    str_equal(findings->items[k].check->id, symptom->suspects[i]))
+					json_append(list, json_text(symptom->suspects[i]));
 	return list;
 }
 
@@ -138,14 +129,14 @@ static json_t *hints_json(const Symptom *symptom)
 	return list;
 }
 
-json_t *doctor_symptom_json(const Doctor *d, const Finding *findings, size_t n)
+json_t *doctor_symptom_json(DoctorSymptom symptom, const Findings *findings)
 {
 	for (size_t i = 0; i < ELEMENTS(symptoms); i++)
-		if (symptoms[i].symptom == d->facts->symptom)
+		if (symptoms[i].symptom == symptom)
 			return json_build("{s:s, s:s, s:o, s:o}", "name",
-					  doctor_symptom_to_string(symptoms[i].symptom), "title",
+					  doctor_symptom_to_string(symptom), "title",
 					  symptoms[i].title, "suspects",
-					  suspects_json(&symptoms[i], findings, n), "hints",
+					  suspects_json(&symptoms[i], findings), "hints",
 					  hints_json(&symptoms[i]));
 	return json_null();
 }

@@ -21,7 +21,8 @@ const DomainUse *domain_uses_holding(const DomainUses *uses, const Bdf *bdf, siz
 	while (*position < uses->n_items) {
 		const DomainUse *use = &uses->items[(*position)++];
 
-		if (domain_use_hostdev(use, bdf))
+		/* Most have none, and a look asks of each function. */
+		if (use->n_hostdevs > 0 && domain_use_hostdev(use, bdf))
 			return use;
 	}
 	return NULL;

@@ -3,7 +3,6 @@
 #include "core/domain/ref.h"
 #include "core/domain/xml.h"
 #include "core/drift/finding.h"
-#include "core/group/mark.h"
 #include "core/group/record.h"
 #include "util/xalloc.h"
 

@@ -6,7 +6,6 @@
 
 #include "core/domain/ref.h"
 #include "core/domain/vgpu.h"
-#include "core/group/mark.h"
 #include "core/group/record.h"
 #include "util/text.h"
 #include "util/xalloc.h"

@@ -257,8 +257,7 @@ static const Link *doubt_about(Gpu *const *gpus, size_t n, const Links *links)
 		const Link *link = &links->items[i];
 
 		for (size_t k = 0; link->doubt && k < n; k++)
-			if (bdf_equal(&gpus[k]->lead->bdf, &link->a) ||
-			    bdf_equal(&gpus[k]->lead->bdf, &link->b))
+			if (link_has(link, &gpus[k]->lead->bdf))
 				return link;
 	}
 	return NULL;

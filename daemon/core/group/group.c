@@ -7,6 +7,11 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
+DEFINE_STRING_TABLE(group_state, GroupState, GPUPASS_GROUP_STATES)
+DEFINE_STRING_TABLE(provenance, Provenance, GPUPASS_PROVENANCES)
+DEFINE_STRING_TABLE(job_state, JobState, GPUPASS_JOB_STATES)
+DEFINE_STRING_TABLE(step_state, StepState, GPUPASS_STEP_STATES)
+
 #include "group.inc"
 
 Group *group_set_find(const GroupSet *groups, const char *name)

@@ -13,6 +13,9 @@
 #include "core/links/link.h"
 
 DECLARE_STRING_TABLE(group_state, GroupState);
+/* For job/ and bus/. */
+DECLARE_STRING_TABLE(job_state, JobState);
+DECLARE_STRING_TABLE(step_state, StepState);
 
 /* One way of knowing the links of a group. */
 typedef struct GroupEvidence {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/group/record.h"
 
+#include "util/domain-devices.h"
+#include "util/text.h"
+
 static bool has_boards(const Assignment *record, const GroupSet *groups)
 {
 	for (size_t i = 0; i < record->n_functions; i++)
@@ -23,4 +26,37 @@ const Assignment *group_record(const Group *group, const PciFunction *const *fun
 	}
 	named = assignments_find_group(assignments, group->name);
 	return named && !has_boards(named, groups) ? named : NULL;
+}
+
+static bool is_ours(const DomainHostdev *hostdev)
+{
+	return hostdev->alias && !hostdev->argument &&
+	       str_starts_with(hostdev->alias, DOMAIN_ALIAS_PREFIX);
+}
+
+bool mark_counts(const GroupSet *groups, const DomainUse *use, const char *group)
+{
+	_cleanup_free_ char *stem = NULL;
+	const Group *named;
+
+	if (!domain_use_names(use, group))
+		return false;
+	stem = domain_alias_stem(group);
+	named = group_set_find(groups, group);
+	for (size_t i = 0; i < use->n_hostdevs; i++)
+		if (str_starts_with(str_or_empty(use->hostdevs[i].alias), stem) ||
+		    (named && group_set_find_gpu(groups, &use->hostdevs[i].bdf) == named))
+			return true;
+	return false;
+}
+
+bool mark_is_ours(const DomainUse *use, const PciFunction *const *functions, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const DomainHostdev *hostdev = domain_use_hostdev(use, &functions[i]->bdf);
+
+		if (!hostdev || !is_ours(hostdev))
+			return false;
+	}
+	return true;
 }

@@ -76,6 +76,9 @@ DEFINE_CLEANUP(Evidence, evidence_unref)
 /* For makers, before they share it. Takes what *sighting owns, also on failure. -E2BIG. */
 int evidence_add(Evidence *into, Sighting *sighting);
 
+/* The host looked. A guest reports what it likes, so its word makes and breaks no link. */
+bool sighting_is_look(const Sighting *sighting);
+
 /* The board has one more link to this peer. */
 void sighting_add_link(Sighting *sighting, const Bdf *peer);
 

@@ -13,6 +13,11 @@ void links_add(Links *into, Link link)
 	*GROW(into->items, into->n_items) = link;
 }
 
+bool link_has(const Link *link, const Bdf *bdf)
+{
+	return bdf_equal(&link->a, bdf) || bdf_equal(&link->b, bdf);
+}
+
 /* `a` comes before `b` in its set, so its address is the lower one. */
 static void add_declared(Links *into, const Declaration *declaration, const Gpu *a, const Gpu *b)
 {
@@ -29,8 +34,7 @@ static bool is_declared(const Links *links, const Gpu *gpu)
 {
 	for (size_t i = 0; i < links->n_items; i++)
 		if (links->items[i].provenance == PROVENANCE_DECLARED &&
-		    (bdf_equal(&links->items[i].a, &gpu->lead->bdf) ||
-		     bdf_equal(&links->items[i].b, &gpu->lead->bdf)))
+		    link_has(&links->items[i], &gpu->lead->bdf))
 			return true;
 	return bdf_in(&gpu->lead->bdf, links->alone, links->n_alone);
 }
@@ -97,8 +101,7 @@ static bool is_linked(const Links *links, const Gpu *gpu)
 {
 	for (size_t i = 0; i < links->n_items; i++)
 		if ((!links->items[i].doubt || links->items[i].one_sided) &&
-		    (bdf_equal(&links->items[i].a, &gpu->lead->bdf) ||
-		     bdf_equal(&links->items[i].b, &gpu->lead->bdf)))
+		    link_has(&links->items[i], &gpu->lead->bdf))
 			return true;
 	return false;
 }

@@ -49,6 +49,8 @@ void links_infer(Links *into, const GpuSet *set);
 
 /* The observation, or doubt, that counts between two boards, in either order; NULL: none. */
 const Link *links_find_observed(const Links *links, const Bdf *a, const Bdf *b);
+/* One of its two boards is this one. */
+bool link_has(const Link *link, const Bdf *bdf);
 /* Neither declared nor inferred. */
 bool link_is_observed(const Link *link);
 

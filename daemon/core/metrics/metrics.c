@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/problem.h"
-#include "core/group/states.h"
+#include "core/group/group.h"
 #include "util/json.h"
 #include "util/text.h"
 

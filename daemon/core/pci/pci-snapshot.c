@@ -2,7 +2,6 @@
 #include "core/pci/pci-snapshot.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -284,8 +283,16 @@ bool pci_function_same_place(const PciFunction *a, const PciFunction *b)
 
 #include "pci-snapshot.inc"
 
-static void pci_snapshot_clear(PciSnapshot *snapshot)
+PciSnapshot *pci_snapshot_ref(PciSnapshot *snapshot)
 {
+	atomic_fetch_add(&snapshot->shared, 1);
+	return snapshot;
+}
+
+PciSnapshot *pci_snapshot_free(PciSnapshot *snapshot)
+{
+	if (!snapshot || atomic_fetch_sub(&snapshot->shared, 1) > 0)
+		return NULL;
 	for (size_t i = 0; i < snapshot->n_batches; i++)
 		batch_unref(snapshot->batches[i]);
 	free(snapshot->batches);
@@ -294,6 +301,6 @@ static void pci_snapshot_clear(PciSnapshot *snapshot)
 	for (size_t i = 0; i < snapshot->n_mdevs; i++)
 		free(snapshot->mdevs[i].uuid);
 	free(snapshot->mdevs);
+	free(snapshot);
+	return NULL;
 }
-
-DEFINE_FREE(PciSnapshot, pci_snapshot_free, pci_snapshot_clear)

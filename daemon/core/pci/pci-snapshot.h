@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -78,6 +79,7 @@ typedef struct PciSnapshot {
 	size_t n_mdevs;
 	bool iommu;	     /* /sys/kernel/iommu_groups is not empty */
 	uint64_t taken_usec; /* CLOCK_REALTIME, when all of it was last read; 0 in fixtures */
+	atomic_uint shared;  /* references beside the first */
 } PciSnapshot;
 
 /* For builders: takes an array with all that its functions own. */
@@ -94,6 +96,9 @@ PciSnapshot *pci_snapshot_replace(const PciSnapshot *before, const Bdf *addresse
  * -EEXIST if an address is there twice.
  */
 int pci_snapshot_seal(PciSnapshot *snapshot);
+
+/* Of one that is sealed. */
+PciSnapshot *pci_snapshot_ref(PciSnapshot *snapshot);
 
 /* NULL when absent. */
 const PciFunction *pci_snapshot_find(const PciSnapshot *snapshot, const Bdf *bdf);

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "core/domain/ref.h"
-#include "core/plan/check.h"
 #include "core/plan/planner.h"
 #include "util/xalloc.h"
 
@@ -217,11 +216,7 @@ static int fill_steps(Planner *p)
 	plan->live = p->live && !runs_with_it(p);
 	plan->config = p->config && (!defined_whole(p) || p->tune_open);
 	if (!runs_with_it(p))
-		r = plan_check_functions(p->facts->group, p->facts->snapshot, p->facts->inspection,
-					 p->facts->assignments, p->facts->host, p->request,
-					 p->ret_problem);
-	if (r == 0 && !runs_with_it(p))
-		r = plan_judge_obstacles(p);
+		r = plan_check_group_functions(p);
 	if (r == 0 && plan->live)
 		r = plan_hostdevs(p);
 	if (r == 0 && plan->live && bind)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The plans that move drivers and touch no domain: bind and unbind. */
-#include "core/plan/check.h"
 #include "core/plan/planner.h"
 
 #define CLASS_DISPLAY 0x03
@@ -50,10 +49,7 @@ static int check_and_add_steps(Planner *p, StepKind move)
 {
 	int r;
 
-	r = plan_check_functions(p->facts->group, p->facts->snapshot, p->facts->inspection,
-				 p->facts->assignments, p->facts->host, p->request, p->ret_problem);
-	if (r == 0 && move == STEP_BIND)
-		r = plan_judge_obstacles(p);
+	r = plan_check_group_functions(p);
 	if (r != 0)
 		return r;
 	plan_warn_of_unseen(p);
@@ -95,8 +91,6 @@ int plan_bind(Planner *p)
 		r = plan_check_evidence(p);
 	if (r == 0 && acts && !p->facts->domain)
 		r = check_foreign(p);
-	if (r == 0)
-		r = plan_check_vgpus(p);
 	if (r == 0 && acts)
 		r = check_and_add_steps(p, STEP_BIND);
 	plan_add_step(p->plan, STEP_KEEP, r == 0 && p->plan->kept);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/domain/xml-tune.h"
-#include "core/group/mark.h"
+#include "core/group/record.h"
 #include "core/plan/planner.h"
 #include "util/xalloc.h"
 

@@ -5,7 +5,6 @@
  * put the hostdev there.
  */
 #include "core/domain/ref.h"
-#include "core/group/mark.h"
 #include "core/group/record.h"
 #include "core/plan/plan.h"
 #include "core/plan/planner.h"
@@ -214,9 +213,7 @@ int plan_check_fence(const Planner *p)
 	r = check_other_domains(p, false);
 	if (r == 0)
 		r = check_records(p);
-	if (r == 0)
-		r = check_own_domain(p);
-	return r == 0 ? plan_check_vgpus(p) : r;
+	return r == 0 ? check_own_domain(p) : r;
 }
 
 int plan_check_others(const Planner *p)

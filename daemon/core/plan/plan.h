@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "core/plan/check.h"
 #include "core/plan/choose.h"
 #include "core/plan/json.h"
 #include "core/plan/text.h"
@@ -21,6 +20,16 @@ int plan_make(const PlanRequest *request, const PlanFacts *facts, Plan **ret,
  * a record. Of `facts` group, groups, assignments and uses count.
  */
 int plan_check_record(const PlanFacts *facts, const char *domain_uuid, Problem **ret_problem);
+
+/*
+ * Refuses by the register of checks (core/checks/checks.h), and appends what else that says to
+ * `ret_warnings`, which may be NULL. The group may be of an older snapshot than the facts'. Of a
+ * request to take functions all rows count that refuse a plan. Only guests, and functions that do
+ * not answer, make it refuse a release or an unbind. If request->live says that the release starts
+ * with a detach, one guest may hold the functions.
+ */
+int plan_check_functions(const PlanFacts *facts, const PlanRequest *request, char ***ret_warnings,
+			 Problem **ret_problem);
 
 /* Checks that fresh facts equal those that the plan was made from. If not: StalePlan. */
 int plan_check_fresh(const Plan *plan, const Inspection *inspection, Problem **ret_problem);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/group/mark.h"
+#include "core/group/record.h"
 #include "core/pci/driver-name.h"
 #include "util/grow.h"
 

@@ -63,8 +63,6 @@ int plan_check_unread(const Planner *p);
 int plan_check_newer(const Planner *p);
 /* fence.c: refuses if somebody else has a function, or if a part of the group would be left out. */
 int plan_check_fence(const Planner *p);
-/* vgpu.c: refuses if a board of the group has a vGPU, in a domain or in none. */
-int plan_check_vgpus(const Planner *p);
 /*
  * fence.c: refuses if another domain than the plan's has a function of the group. If the plan has
  * none, any domain counts.
@@ -117,8 +115,8 @@ int plan_fit(Planner *p, const DomainXml *xml, bool within, const FitTune *tune)
 /* fit.c: the same where the definition is not changed. */
 int plan_fit_running(Planner *p);
 
-/* obstacle.c: refuses or warns where the host tells that a guest's start will fail. */
-int plan_judge_obstacles(Planner *p);
+/* plan.c: plan_check_functions(), whose warnings become the plan's. */
+int plan_check_group_functions(Planner *p);
 
 /* Sets live and config from the request and the state of the domain. */
 int plan_resolve_mode(Planner *p);

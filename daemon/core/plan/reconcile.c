@@ -5,7 +5,6 @@
  */
 #include "core/domain/ref.h"
 #include "core/drift/drift.h"
-#include "core/plan/check.h"
 #include "core/plan/planner.h"
 #include "util/xalloc.h"
 
@@ -121,11 +120,7 @@ static int plan_machine(Planner *p, bool *ret_bind)
 		return 0;
 	r = plan_check_evidence(p);
 	if (r == 0 && idle)
-		r = plan_check_functions(p->facts->group, p->facts->snapshot, p->facts->inspection,
-					 p->facts->assignments, p->facts->host, p->request,
-					 p->ret_problem);
-	if (r == 0 && idle)
-		r = plan_judge_obstacles(p);
+		r = plan_check_group_functions(p);
 	if (r == 0 && idle)
 		r = plan_turnover(p);
 	if (r != 0)

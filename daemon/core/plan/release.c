@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/domain/ref.h"
-#include "core/plan/check.h"
+#include "core/plan/plan.h"
 #include "core/plan/planner.h"
 #include "util/xalloc.h"
 
@@ -193,9 +193,7 @@ static int check_freed_functions(const Planner *p)
 	if (r != 0)
 		return r;
 	request.live = p->plan->live;
-	return plan_check_functions(p->facts->group, p->facts->snapshot, p->facts->inspection,
-				    p->facts->assignments, p->facts->host, &request,
-				    p->ret_problem);
+	return plan_check_functions(p->facts, &request, NULL, p->ret_problem);
 }
 
 static void fill_identity_from_record(Planner *p)

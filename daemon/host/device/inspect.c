@@ -448,7 +448,7 @@ static void read_regions(int sysfs_fd, FunctionFacts *facts)
 }
 
 /*
- * What on this host keeps a function from a guest; core/facts/obstacle.h judges it. A file that is
+ * What on this host keeps a function from a guest; core/checks judges it. A file that is
  * not there tells nothing.
  */
 static void read_obstacles(const InspectRoots *roots, Inspection *into)

@@ -13,6 +13,7 @@
 #include "host/launch/worker-find.h"
 #include "host/scan/sysfs.h"
 #include "util/clock.h"
+#include "util/mutex.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -26,9 +27,43 @@ static RealHost *real(const Host *host)
 	return host->machine;
 }
 
+/* Lets go of the lock meanwhile. */
+static void take_turn(RealHost *host)
+{
+	ScanTurns *scans = &host->scans;
+	PciSnapshot *snapshot = NULL;
+	int r;
+
+	scans->begun++;
+	pthread_mutex_unlock(&scans->lock);
+	r = scan_pci(host->sysfs_fd, &snapshot);
+	pthread_mutex_lock(&scans->lock);
+	scans->ended = scans->begun;
+	scans->result = r;
+	pci_snapshot_free(scans->last);
+	scans->last = snapshot;
+	pthread_cond_broadcast(&scans->turn);
+}
+
 static int real_scan(Host *host, PciSnapshot **ret)
 {
-	return scan_pci(real(host)->sysfs_fd, ret);
+	ScanTurns *scans = &real(host)->scans;
+	MUTEX_HOLD(&scans->lock);
+	const uint64_t wanted = scans->begun + 1;
+	int r;
+
+	scans->n_waiting++;
+	while (scans->ended < wanted)
+		if (scans->ended == scans->begun)
+			take_turn(real(host));
+		else
+			pthread_cond_wait(&scans->turn, &scans->lock);
+	r = scans->result;
+	if (r >= 0)
+		*ret = pci_snapshot_ref(scans->last);
+	if (--scans->n_waiting == 0)
+		scans->last = pci_snapshot_free(scans->last);
+	return r;
 }
 
 static int real_scan_changed(Host *host, const PciSnapshot *before, const Bdf *changed, size_t n,
@@ -316,6 +351,7 @@ int real_host_init(RealHost *host, const WorkerConfig *worker)
 		.host = { .ops = &real_ops, .machine = host },
 		.sysfs_fd = TAKE_FD(sysfs_fd),
 		.proc_fd = proc_fd,
+		.scans = { .lock = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_COND_INITIALIZER },
 		.worker = *worker,
 		.image_lock = PTHREAD_MUTEX_INITIALIZER,
 	};

@@ -66,10 +66,24 @@ struct Host {
 	uint64_t deadline_usec; /* CLOCK_MONOTONIC: no look waits longer; 0: none */
 };
 
+/*
+ * Who asks for a scan gets one that begins after that, and shares it with all who asked before it
+ * began: jobs at once cost two scans, and not one each.
+ */
+typedef struct ScanTurns {
+	pthread_mutex_t lock;
+	pthread_cond_t turn;
+	uint64_t begun, ended; /* scans, by number */
+	size_t n_waiting;
+	PciSnapshot *last; /* of the last that ended, while somebody waits; owned */
+	int result;
+} ScanTurns;
+
 typedef struct RealHost {
 	Host host;
-	int sysfs_fd;	     /* owned */
-	int proc_fd;	     /* owned */
+	int sysfs_fd; /* owned */
+	int proc_fd;  /* owned */
+	ScanTurns scans;
 	WorkerConfig worker; /* strings borrowed; its ready parts owned */
 	DomainSource domains;
 	Virt *virt; /* borrowed; NULL before it is set, and without libvirt */

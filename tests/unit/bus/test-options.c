@@ -3,7 +3,6 @@
  * at its other end, and sealing turns them into received ones. */
 #include "rig/test.h"
 
-#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -11,18 +10,7 @@
 #include "gpupass/cleanup.h"
 #include "util/text.h"
 
-typedef struct Target {
-	bool live, config;
-	uint64_t timeout;
-	char *model;
-} Target;
-
-static const OptionSpec specs[] = {
-	{ "live", 'b', offsetof(Target, live) },
-	{ "config", 'b', offsetof(Target, config) },
-	{ "timeout", 't', offsetof(Target, timeout) },
-	{ "model", 's', offsetof(Target, model) },
-};
+#define SOME (TAKES(LIVE) | TAKES(CONFIG) | TAKES(TIMEOUT) | TAKES(MODEL))
 
 static sd_bus_message *message_new(void)
 {
@@ -47,13 +35,12 @@ static void seal(sd_bus_message *m)
 }
 
 /* Reads the message's dictionary, then that there is nothing else in it. */
-static int read_options(sd_bus_message *m, const OptionSpec *with, size_t n, Target *target,
-			sd_bus_error *error)
+static int read_options(sd_bus_message *m, uint32_t takes, CallOptions *ret, sd_bus_error *error)
 {
 	int r;
 
 	seal(m);
-	r = options_read(m, with, n, target, error);
+	r = call_options_read(m, takes, ret, error);
 	if (r >= 0)
 		assert_int_equal(sd_bus_message_at_end(m, true), 1);
 	return r;
@@ -63,41 +50,42 @@ TEST(every_option_arrives_where_it_belongs)
 {
 	_cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
 	_cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
-	Target target = { .config = true };
+	CallOptions target = { .config = true };
 
 	assert_true(sd_bus_message_append(m, "a{sv}", 4, "model", "s", "RTX A6000", "live", "b", 1,
 					  "config", "b", 0, "timeout", "t", UINT64_MAX) >= 0);
-	assert_true(read_options(m, specs, ELEMENTS(specs), &target, &error) >= 0);
+	assert_true(read_options(m, SOME, &target, &error) >= 0);
+	assert_int_equal(target.given, SOME);
 	assert_true(target.live);
 	assert_false(target.config);
-	assert_int_equal(target.timeout, UINT64_MAX);
+	assert_int_equal(target.timeout_usec, UINT64_MAX);
 	assert_string_equal(target.model, "RTX A6000");
-	free(target.model);
+	call_options_clear(&target);
 }
 
 TEST(what_is_not_given_stays_as_it_is)
 {
 	_cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
 	_cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
-	Target target = { .live = true, .timeout = 7 };
+	CallOptions target = { .live = true, .timeout_usec = 7 };
 
 	assert_true(sd_bus_message_append(m, "a{sv}", 0) >= 0);
-	assert_true(read_options(m, specs, ELEMENTS(specs), &target, &error) >= 0);
+	assert_true(read_options(m, SOME, &target, &error) >= 0);
 	assert_true(target.live);
-	assert_int_equal(target.timeout, 7);
+	assert_int_equal(target.timeout_usec, 7);
 	assert_null(target.model);
 }
 
-static void expect_refusal(sd_bus_message *m, const OptionSpec *with, size_t n, const char *message)
+static void expect_refusal(sd_bus_message *m, uint32_t takes, const char *message)
 {
 	_cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
-	Target target = { 0 };
+	CallOptions target = { 0 };
 
-	assert_true(read_options(m, with, n, &target, &error) < 0);
+	assert_true(read_options(m, takes, &target, &error) < 0);
 	assert_string_equal(error.name, "org.gpupass1.Error.InvalidArgument");
 	if (!str_equal(error.message, message))
 		fail_msg("%s", error.message);
-	free(target.model);
+	call_options_clear(&target);
 }
 
 TEST(an_unknown_key_is_refused_with_those_there_are)
@@ -106,11 +94,11 @@ TEST(an_unknown_key_is_refused_with_those_there_are)
 
 	assert_true(sd_bus_message_append(m, "a{sv}", 2, "live", "b", 1, "colour", "s", "red") >=
 		    0);
-	expect_refusal(m, specs, ELEMENTS(specs),
+	expect_refusal(m, SOME,
 		       "option \"colour\" is unknown\nState:  nothing was changed\n"
-		       "Remedy: the options of this call are live, config, timeout, model");
+		       "Remedy: the options of this call are live, config, model, timeout");
 	assert_true(sd_bus_message_append(other, "a{sv}", 1, "Live", "b", 1) >= 0);
-	expect_refusal(other, specs, 0,
+	expect_refusal(other, 0,
 		       "option \"Live\" is unknown\nState:  nothing was changed\n"
 		       "Remedy: this call has no options");
 }
@@ -139,7 +127,7 @@ TEST(a_wrong_type_is_refused_with_the_right_one)
 		else
 			r = sd_bus_message_append(m, "a{sv}", 1, rows[i].key, "b", 1);
 		assert_true(r >= 0);
-		expect_refusal(m, specs, ELEMENTS(specs), message);
+		expect_refusal(m, SOME, message);
 	}
 }
 
@@ -149,7 +137,7 @@ TEST(an_option_given_twice_is_refused)
 
 	assert_true(sd_bus_message_append(m, "a{sv}", 2, "model", "s", "a", "model", "s", "b") >=
 		    0);
-	expect_refusal(m, specs, ELEMENTS(specs),
+	expect_refusal(m, SOME,
 		       "option \"model\" is there twice\nState:  nothing was changed\n"
 		       "Remedy: give it once");
 }
@@ -158,8 +146,8 @@ TEST(what_is_no_dictionary_is_an_error)
 {
 	_cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
 	_cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
-	Target target = { 0 };
+	CallOptions target = { 0 };
 
 	assert_true(sd_bus_message_append(m, "s", "live") >= 0);
-	assert_true(read_options(m, specs, ELEMENTS(specs), &target, &error) < 0);
+	assert_true(read_options(m, SOME, &target, &error) < 0);
 }

@@ -10,11 +10,6 @@
 #include "bundle/journal.h"
 #include "bundle/secrets.h"
 
-static StandIns *stand_ins(void)
-{
-	return stand_ins_new();
-}
-
 static void replaced(const StandIns *s, const char *text, const char *expected)
 {
 	_cleanup_free_ char *out = stand_ins_replace(s, text);
@@ -25,7 +20,7 @@ static void replaced(const StandIns *s, const char *text, const char *expected)
 
 TEST(a_word_has_one_stand_in_everywhere)
 {
-	_cleanup_(stand_ins_freep) StandIns *s = stand_ins();
+	_cleanup_(stand_ins_freep) StandIns *s = stand_ins_new();
 
 	stand_ins_add(s, SECRET_DOMAIN, "web");
 	stand_ins_add(s, SECRET_DOMAIN, "db");
@@ -44,7 +39,7 @@ TEST(a_word_has_one_stand_in_everywhere)
 
 TEST(a_name_that_is_a_word_of_the_report_stays)
 {
-	_cleanup_(stand_ins_freep) StandIns *s = stand_ins();
+	_cleanup_(stand_ins_freep) StandIns *s = stand_ins_new();
 
 	stand_ins_add(s, SECRET_HOST, "gpu");
 	stand_ins_add(s, SECRET_DOMAIN, "Linux");
@@ -70,7 +65,7 @@ TEST(names_that_are_vocabulary_spoil_nothing)
 	json_t *wanted = json_loads(expected, 0, NULL);
 
 	for (size_t i = 0; i < ELEMENTS(names); i++) {
-		_cleanup_(stand_ins_freep) StandIns *s = stand_ins();
+		_cleanup_(stand_ins_freep) StandIns *s = stand_ins_new();
 		_cleanup_free_ char *given = strf(text, names[i]);
 		json_t *document = json_loads(given, 0, NULL), *clean;
 
@@ -107,7 +102,7 @@ static const struct {
 TEST(words_are_found_by_their_form)
 {
 	for (size_t i = 0; i < ELEMENTS(found); i++) {
-		_cleanup_(stand_ins_freep) StandIns *s = stand_ins();
+		_cleanup_(stand_ins_freep) StandIns *s = stand_ins_new();
 
 		secrets_of_text(s, found[i].text);
 		stand_ins_settle(s);
@@ -117,7 +112,7 @@ TEST(words_are_found_by_their_form)
 
 TEST(members_of_a_document_are_found_by_their_name)
 {
-	_cleanup_(stand_ins_freep) StandIns *s = stand_ins();
+	_cleanup_(stand_ins_freep) StandIns *s = stand_ins_new();
 	json_t *document = json_loads(
 		"{\"schema\": \"a.node7.b\", \"domain\": {\"name\": \"one\", \"uuid\": null},"
 		" \"jobs\": [{\"domain\": \"two\"}], \"domains\": [\"three\", {\"name\": \"four\"}],"
@@ -143,7 +138,7 @@ TEST(members_of_a_document_are_found_by_their_name)
 
 TEST(users_are_the_people_of_passwd)
 {
-	_cleanup_(stand_ins_freep) StandIns *s = stand_ins();
+	_cleanup_(stand_ins_freep) StandIns *s = stand_ins_new();
 
 	secrets_of_passwd(s, "root:x:0:0::/root:/bin/sh\n"
 			     "jane:x:1000:1000:Jane:/home/jane:/bin/sh\n"

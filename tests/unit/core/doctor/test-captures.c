@@ -23,13 +23,13 @@
 typedef struct Replay {
 	HostModel host;
 	json_t *facts;
-	DoctorFacts doctor;
+	CheckFacts doctor;
 	HostFacts *machine;
 	Inspection *inspection;
 	Examination *examination;
 	GpuHealth *health;
 	LastReset *resets;
-	DoctorNotes notes[5];
+	Finding told[5];
 	char **lists[6];
 } Replay;
 
@@ -237,20 +237,20 @@ static void read_looks(Replay *r)
 	r->doctor.health = r->health;
 }
 
-static const DoctorNotes *read_notes(Replay *r, const char *key, DoctorNotes *into)
+static const Finding *read_told(Replay *r, const char *key, Finding *into)
 {
 	const json_t *item;
 	size_t i;
 
 	if (!member(r->facts, key))
 		return NULL;
-	json_array_foreach (member(r->facts, key), i, item)
-		*GROW(into->items, into->n_items) = (DoctorNote){
-			.group = text_of(item, "group"),
-			.what = text_of(item, "what"),
-			.remedy = text_of(item, "remedy"),
-			.fail = json_is_true(member(item, "fail")),
-		};
+	json_array_foreach (member(r->facts, key), i, item) {
+		const char *group = text_of(item, "group");
+
+		finding_add(into, json_is_true(member(item, "fail")) ? FINDING_FAIL : FINDING_WARN,
+			    str_is_empty(group) ? NULL : group, "%s", text_of(item, "what"));
+		finding_remedy(into, "%s", text_of(item, "remedy"));
+	}
 	return into;
 }
 
@@ -266,11 +266,11 @@ static void read_findings(Replay *r)
 	r->doctor.clears = r->lists[2];
 	r->doctor.open_jobs = r->lists[3];
 	r->doctor.settings = r->lists[4];
-	r->doctor.drift = read_notes(r, "drift", &r->notes[0]);
-	r->doctor.evidence = read_notes(r, "stale_evidence", &r->notes[1]);
-	r->doctor.tenants = read_notes(r, "tenants", &r->notes[2]);
-	r->doctor.split = read_notes(r, "split", &r->notes[3]);
-	r->doctor.files = read_notes(r, "files", &r->notes[4]);
+	r->doctor.drift = read_told(r, "drift", &r->told[0]);
+	r->doctor.evidence = read_told(r, "stale_evidence", &r->told[1]);
+	r->doctor.tenants = read_told(r, "tenants", &r->told[2]);
+	r->doctor.split = read_told(r, "split", &r->told[3]);
+	r->doctor.files = read_told(r, "files", &r->told[4]);
 	r->doctor.fence_fault = text_of(r->facts, "fence_fault");
 }
 
@@ -331,7 +331,7 @@ static void replay_begin(Replay *r, const char *snapshot, const char *facts)
 {
 	json_error_t error;
 
-	*r = (Replay){ .doctor = { .symptom = DOCTOR_SYMPTOM_MAX_ } };
+	*r = (Replay){ 0 };
 	r->host = host_new();
 	pci_snapshot_free(r->host.snapshot);
 	r->host.snapshot = NULL;
@@ -359,8 +359,8 @@ static void replay_begin(Replay *r, const char *snapshot, const char *facts)
 
 static void replay_end(Replay *r)
 {
-	for (size_t i = 0; i < ELEMENTS(r->notes); i++)
-		free(r->notes[i].items);
+	for (size_t i = 0; i < ELEMENTS(r->told); i++)
+		finding_clear(&r->told[i]);
 	for (size_t i = 0; i < ELEMENTS(r->lists); i++)
 		strv_free(r->lists[i]);
 	last_resets_free(r->resets, r->doctor.n_resets);
@@ -413,7 +413,7 @@ static bool is_captured_again(const char *name, const char *snapshot, const char
 
 	replay_begin(&r, snapshot, facts);
 	captured = (CaptureFacts){ &r.doctor, r.host.declarations, r.host.evidence };
-	*ret_report = doctor_report(&r.doctor);
+	*ret_report = doctor_report(&r.doctor, DOCTOR_SYMPTOM_MAX_);
 	assert_non_null(*ret_report);
 	again = capture_to_json(&captured, *ret_report);
 	replay_end(&r);
@@ -502,7 +502,7 @@ static void print_replay(_unused_ void **state)
 	Replay r;
 
 	replay_begin(&r, snapshot, facts);
-	report = doctor_report(&r.doctor);
+	report = doctor_report(&r.doctor, DOCTOR_SYMPTOM_MAX_);
 	replay_end(&r);
 	assert_non_null(report);
 	text = sorted(report);

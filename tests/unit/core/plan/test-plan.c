@@ -124,30 +124,31 @@ TEST(fresh_facts_must_equal_those_of_the_plan)
 	assert_int_equal(m.problem->error, GPUPASS_ERROR_NO_SUCH_GPU);
 }
 
-/* The preflight step looks at a new snapshot with the groups of the old one. */
+/* A step that looks again has a new snapshot, and the groups of the old one. */
 TEST(checks_go_by_the_newest_snapshot)
 {
 	PlanModel m, now;
+	PlanFacts facts;
 
 	m = model_new();
 	now = model_new();
 	check_planned(&m, "assign");
-	assert_int_equal(plan_check_functions(host_group(&m.host, "pair0"), now.host.snapshot,
-					      &now.inspection, now.host.assignments, NULL,
-					      &m.request, &m.problem),
-			 0);
+	facts = (PlanFacts){
+		.snapshot = now.host.snapshot,
+		.groups = m.host.groups,
+		.group = host_group(&m.host, "pair0"),
+		.inspection = &now.inspection,
+		.uses = m.host.uses,
+		.assignments = now.host.assignments,
+		.policy = &m.policy,
+	};
+	assert_int_equal(plan_check_functions(&facts, &m.request, NULL, &m.problem), 0);
 	model_function(&now, "0000:61:00.0")->iommu_group = IOMMU_GROUP_NONE;
-	assert_int_equal(plan_check_functions(host_group(&m.host, "pair0"), now.host.snapshot,
-					      &now.inspection, now.host.assignments, NULL,
-					      &m.request, &m.problem),
-			 PROBLEM);
+	assert_int_equal(plan_check_functions(&facts, &m.request, NULL, &m.problem), PROBLEM);
 	assert_int_equal(m.problem->error, GPUPASS_ERROR_IOMMU_DISABLED);
 	problem_free(m.problem);
 	model_function(&now, "0000:61:00.0")->bdf.bus = 0x62;
-	assert_int_equal(plan_check_functions(host_group(&m.host, "pair0"), now.host.snapshot,
-					      &now.inspection, now.host.assignments, NULL,
-					      &m.request, &m.problem),
-			 PROBLEM);
+	assert_int_equal(plan_check_functions(&facts, &m.request, NULL, &m.problem), PROBLEM);
 	assert_int_equal(m.problem->error, GPUPASS_ERROR_NO_SUCH_GPU);
 	model_done(&now);
 	model_done(&m);

@@ -99,46 +99,6 @@ TEST(a_group_must_be_known_and_whole)
 	check_refusals(rows, ELEMENTS(rows));
 }
 
-static void iommu_off(PlanModel *m)
-{
-	m->host.snapshot->iommu = false;
-}
-
-static void iommu_group_of_none(PlanModel *m)
-{
-	model_function(m, "0000:61:00.1")->iommu_group = IOMMU_GROUP_NONE;
-}
-
-static void noiommu(PlanModel *m)
-{
-	m->inspection.noiommu = true;
-}
-
-static void vfio_not_loaded(PlanModel *m)
-{
-	m->inspection.vfio_pci = false;
-	m->inspection.vfio_loadable = true;
-}
-
-static void vfio_not_there(PlanModel *m)
-{
-	m->inspection.vfio_pci = false;
-}
-
-static void neighbour_on_the_host(PlanModel *m)
-{
-	model_function(m, NIC)->iommu_group = 41;
-}
-
-static void neighbour_of_another_tenant(PlanModel *m)
-{
-	static const char *const functions[] = { NIC, NULL };
-
-	model_drive(m, NIC, "vfio-pci", "vfio-pci");
-	model_function(m, NIC)->iommu_group = 41;
-	host_assignment(&m->host, "nics", "vm7", 7, functions);
-}
-
 static void no_answer(PlanModel *m)
 {
 	model_facts(m, "0000:61:00.0")->config_all_ones = true;
@@ -149,52 +109,6 @@ static void not_inspected(PlanModel *m)
 	model_facts(m, "0000:61:00.0")->bdf.bus = 0xee;
 }
 
-static void virtual_functions(PlanModel *m)
-{
-	model_facts(m, "0000:41:00.0")->num_vfs = 4;
-}
-
-static void vgpu_type_set(PlanModel *m)
-{
-	FunctionFacts *facts = model_facts(m, "0000:41:00.0");
-
-	facts->num_vfs = 4;
-	facts->vgpus = 2;
-	facts->vgpu_type = 558;
-	facts->vgpu_vf = bdf_of("0000:41:00.5");
-}
-
-static void boot_display(PlanModel *m)
-{
-	model_function(m, "0000:41:00.0")->boot_vga = true;
-}
-
-/* field: host/09 */
-static void bar_without_address(PlanModel *m)
-{
-	model_facts(m, "0000:61:00.0")->bars_unset = 1 << 1;
-}
-
-static void reserved_by_firmware(PlanModel *m)
-{
-	model_set(&model_facts(m, "0000:41:00.0")->direct_region, "0x1000-0x1fff");
-}
-
-static void foreign_override(PlanModel *m)
-{
-	model_drive(m, "0000:41:00.1", "snd_hda_intel", "pci-stub");
-}
-
-static void unexpected_driver(PlanModel *m)
-{
-	model_drive(m, "0000:41:00.1", "xen-pciback", NULL);
-}
-
-static void pci_stub_has_one(PlanModel *m)
-{
-	model_drive(m, "0000:41:00.1", "pci-stub", NULL);
-}
-
 static void held_by_processes(PlanModel *m)
 {
 	Holder *holder = model_holder(m, "0000:41:00.0", "/dev/nvidia0", false);
@@ -203,27 +117,6 @@ static void held_by_processes(PlanModel *m)
 	holder->container = strdup("1f2e3d");
 	model_holder(m, "0000:61:00.1", "/dev/snd/controlC1", false);
 	model_holder(m, "0000:a1:00.0", "/dev/nvidia2", false); /* of another group */
-}
-
-static void probe_worker_waits(PlanModel *m)
-{
-	m->inspection.probe_worker = 4711;
-}
-
-static void modeset_holds(PlanModel *m)
-{
-	m->inspection.nvidia_modeset = true;
-	model_set(&m->inspection.nvidia_version, "550.54.15");
-}
-
-static void modeset_may_hold(PlanModel *m)
-{
-	m->inspection.nvidia_modeset = true;
-}
-
-static void held_by_a_foreign_guest(PlanModel *m)
-{
-	model_holder(m, "0000:61:00.0", "/dev/vfio/41", true);
 }
 
 static void held_by_a_known_guest(PlanModel *m)
@@ -337,86 +230,12 @@ TEST(a_hostdev_that_can_be_no_vf_of_the_group_is_not_taken_for_one)
 	}
 }
 
-/* promises O3, U11 */
-TEST(functions_must_be_free_to_move)
+/* Which of their functions cannot, the register's tests have (core/checks). */
+TEST(functions_must_be_there)
 {
 	static const Refusal rows[] = {
-		/* fault 20 */
-		{ "no IOMMU", iommu_off, GPUPASS_ERROR_IOMMU_DISABLED, "the IOMMU is off", NULL,
-		  "intel_iommu=on" },
-		{ "no IOMMU group", iommu_group_of_none, GPUPASS_ERROR_IOMMU_DISABLED,
-		  "0000:61:00.1 is in no IOMMU group", NULL, "dmesg" },
-		/* fault 20 */
-		{ "noiommu mode", noiommu, GPUPASS_ERROR_IOMMU_DISABLED, "without protection", NULL,
-		  "enable_unsafe_noiommu_mode=0" },
-		/* fault 8 */
-		{ "vfio-pci not loaded", vfio_not_loaded, GPUPASS_ERROR_VFIO_MISSING,
-		  "vfio-pci is not loaded", NULL, "modprobe vfio-pci" },
-		/* fault 8 */
-		{ "no vfio-pci", vfio_not_there, GPUPASS_ERROR_VFIO_MISSING,
-		  "this kernel has no vfio-pci", NULL, "install" },
-		/* fault 19 */
-		{ "neighbour", neighbour_on_the_host, GPUPASS_ERROR_IOMMU_GROUP_NOT_VIABLE,
-		  "IOMMU group 41 is not viable", NIC " (igb) shares IOMMU group 41", "ACS" },
-		{ "second tenant", neighbour_of_another_tenant,
-		  GPUPASS_ERROR_IOMMU_GROUP_NOT_VIABLE, "IOMMU group 41 is not viable",
-		  NIC " in IOMMU group 41 is assigned to vm7", "ACS" },
-		/* fault 24 */
-		{ "no answer", no_answer, GPUPASS_ERROR_BIND_FAILED, "0000:61:00.0 does not answer",
-		  NULL, "power-cycle" },
 		{ "not inspected", not_inspected, GPUPASS_ERROR_NO_SUCH_GPU,
 		  "0000:61:00.0 is no longer there", NULL, "gpupass rescan" },
-		/* fault 18 */
-		{ "VFs", virtual_functions, GPUPASS_ERROR_HOST_IN_USE,
-		  "0000:41:00.0 has virtual functions enabled", NULL,
-		  "/usr/lib/nvidia/sriov-manage -d 0000:41:00.0; on a host without NVIDIA's vGPU "
-		  "manager: echo 0 > /sys/bus/pci/devices/0000:41:00.0/sriov_numvfs" },
-		{ "a VF with a vGPU type", vgpu_type_set, GPUPASS_ERROR_HOST_IN_USE,
-		  "0000:41:00.0 has a vGPU that no domain names",
-		  "2 of its virtual functions have a vGPU type set; 0000:41:00.5 has type 558",
-		  "echo 0 > /sys/bus/pci/devices/0000:41:00.5/nvidia/current_vgpu_type; then: "
-		  "/usr/lib/nvidia/sriov-manage -d 0000:41:00.0" },
-		{ "boot display", boot_display, GPUPASS_ERROR_HOST_IN_USE,
-		  "0000:41:00.0 is the host's boot display", NULL, "--allow-boot-vga" },
-		{ "no address for a BAR", bar_without_address, GPUPASS_ERROR_UNSUPPORTED_BOARD,
-		  "0000:61:00.0: BAR 1 has no address on this host: no guest can use the board",
-		  NULL, "Above 4G decoding" },
-		{ "an RMRR", reserved_by_firmware, GPUPASS_ERROR_IOMMU_GROUP_NOT_VIABLE,
-		  "0000:41:00.0: the firmware reserves memory of the host (0x1000-0x1fff)", NULL,
-		  "RMRR" },
-		/* fault 16 */
-		{ "foreign override", foreign_override, GPUPASS_ERROR_DRIVER_CONFLICT,
-		  "0000:41:00.1 has somebody else's driver_override pci-stub", NULL,
-		  "driverctl list-overrides" },
-		/* fault 10 */
-		{ "unexpected driver", unexpected_driver, GPUPASS_ERROR_DRIVER_CONFLICT,
-		  "0000:41:00.1 is on a driver nobody expected there: xen-pciback", NULL,
-		  "unbind it" },
-		/* field: host/13 */
-		{ "pci-stub", pci_stub_has_one, GPUPASS_ERROR_DRIVER_CONFLICT,
-		  "0000:41:00.1 is on pci-stub", NULL, "pci-stub.ids=" },
-		/* fault 1 */
-		{ "holders", held_by_processes, GPUPASS_ERROR_HOST_IN_USE,
-		  "processes of the host use it",
-		  "0000:41:00.0: /dev/nvidia0 by python3 (pid 4242, unit train.service, container "
-		  "1f2e3d)\n0000:61:00.1: /dev/snd/controlC1 by python3 (pid 4242)",
-		  "stop them" },
-		/* fault L16 */
-		{ "a probe's worker", probe_worker_waits, GPUPASS_ERROR_HOST_IN_USE,
-		  "worker 4711 of an earlier probe still waits in NVML",
-		  "NVML opens every GPU of the nvidia driver", "kill 4711" },
-		/* fault N1 */
-		{ "nvidia_drm", modeset_holds, GPUPASS_ERROR_HOST_IN_USE,
-		  "nvidia_drm runs with modeset=1",
-		  "0000:41:00.0, 0000:61:00.0: driver 550.54.15 does not make it let go",
-		  "rmmod nvidia_drm; where a display server uses it, boot with "
-		  "nvidia-drm.modeset=0" },
-		{ "nvidia_drm of an unknown release", modeset_may_hold, GPUPASS_ERROR_HOST_IN_USE,
-		  "nvidia_drm runs with modeset=1",
-		  "the loaded driver is not known to make it let go", "rmmod nvidia_drm" },
-		{ "foreign guest", held_by_a_foreign_guest, GPUPASS_ERROR_FOREIGN_OWNER,
-		  "a guest that gpupass does not know runs on it",
-		  "0000:61:00.0: /dev/vfio/41 by python3 (pid 4242)", "shut that guest down" },
 		{ "known guest", held_by_a_known_guest, GPUPASS_ERROR_HOST_IN_USE,
 		  "a guest runs on it", "/dev/vfio/41", "shut that guest down" },
 	};
@@ -580,7 +399,7 @@ TEST(other_operations_refuse_too)
 		{ "bind of foreign hostdevs", bind_of_foreign_hostdevs, GPUPASS_ERROR_FOREIGN_OWNER,
 		  "vm9 has 0000:61:00.1", NULL, "virsh edit vm9" },
 		{ "bind of held functions", bind_of_held_functions, GPUPASS_ERROR_HOST_IN_USE,
-		  "processes of the host use it", NULL, "stop them" },
+		  "processes of the host use it", NULL, "stop it" },
 	};
 
 	check_refusals(rows, ELEMENTS(rows));

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "rig/test.h"
 
+#include <pthread.h>
+
 #include "host/host/host.h"
+#include "rig/sysfs-tree.h"
+#include "util/text.h"
 
 #define NODE "test://" FIXTURES "/libvirt/node.xml"
 #define VM42 "22222222-2222-4222-8222-222222222222"
@@ -61,5 +65,60 @@ TEST(a_host_hands_domain_calls_to_libvirt)
 	assert_string_equal(domain->name, "vm42");
 	assert_int_equal(host->ops->domain_uses(host, true, &uses, &problem), 0);
 	assert_int_equal(uses->n_items, 4);
+	real_host_done(&real);
+}
+
+/* ---- scans that threads share ---- */
+
+#define LOOKERS 8
+#define LOOKS 50
+
+typedef struct Looker {
+	pthread_t thread;
+	Host *host;
+	SysfsTree *tree;
+	char *gpu;
+	bool missed;
+} Looker;
+
+static void *change_and_look(void *data)
+{
+	Looker *l = data;
+	const Bdf bdf = tree_bdf(l->gpu);
+
+	for (unsigned i = 0; i < LOOKS && !l->missed; i++) {
+		_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
+		_cleanup_free_ char *state = strf("state %u", i);
+
+		tree_write_attribute(l->tree, l->gpu, "power_state", state);
+		l->missed = l->host->ops->scan(l->host, &snapshot) < 0 ||
+			    !str_equal(pci_snapshot_find(snapshot, &bdf)->power_state, state);
+	}
+	return NULL;
+}
+
+TEST(each_scan_of_threads_at_once_sees_what_was_so_before_it_was_asked_for)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
+	_cleanup_free_ char *sysfs = strf("/proc/self/fd/%d", tree->roots.sysfs_fd);
+	const WorkerConfig worker = { .sysfs_dir = sysfs, .proc_dir = "/proc" };
+	Looker lookers[LOOKERS];
+	RealHost real;
+
+	assert_int_equal(real_host_init(&real, &worker), 0);
+	for (unsigned i = 0; i < LOOKERS; i++) {
+		lookers[i] = (Looker){ .host = &real.host, .tree = tree };
+		lookers[i].gpu = strf("0000:%02x:00.0", 0x41 + i);
+		tree_add_gpu(tree, lookers[i].gpu, 0x2204, "vfio-pci", (int)i, NULL);
+	}
+	for (unsigned i = 0; i < LOOKERS; i++)
+		assert_int_equal(
+			pthread_create(&lookers[i].thread, NULL, change_and_look, &lookers[i]), 0);
+	for (unsigned i = 0; i < LOOKERS; i++) {
+		pthread_join(lookers[i].thread, NULL);
+		assert_false(lookers[i].missed);
+		free(lookers[i].gpu);
+	}
+	assert_null(real.scans.last);
 	real_host_done(&real);
 }

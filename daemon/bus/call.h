@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One call of a method: what was read of it, whether the caller may, and an answer that comes later. */
+#pragma once
+
+#include "bus/face.h"
+#include "bus/options.h"
+
+/* A method, as its row in gpupass/interfaces.h has it. */
+typedef struct Method {
+	const char *name;
+	const char *in, *names; /* of the arguments before the options */
+	bool must;		/* the first is a name, and not empty */
+	const char *action;	/* GPUPASS_ACTION_…; NULL: none, see its handler */
+	uint32_t takes;		/* options */
+} Method;
+
+/* A call that we answer later. Each is a thread, and most start a worker. */
+typedef struct Pending {
+	struct Pending *next;
+	Face *face;
+	sd_bus_message *call;
+	char *path; /* the object that the answer names; NULL: none */
+	Caller caller;
+} Pending;
+
+/* What is read lives as long as the message, and is borrowed. */
+typedef struct Call {
+	Face *face;
+	sd_bus_message *message;
+	sd_bus_error *error;
+	const Method *method;
+	char *names[2]; /* the arguments that are texts; NULL: there is none */
+	char **gpus;	/* owned */
+	uint32_t id;
+	CallOptions options;
+	JobRequest request;    /* of what makes a plan */
+	DoctorSymptom symptom; /* of Doctor */
+	Pending *pending;      /* of what answers later; the answer takes it */
+} Call;
+void call_clear(Call *call);
+
+/*
+ * Reads arguments and options, and checks what is the same for all calls: names, the timeout. Every
+ * check sets InvalidArgument in *error and returns < 0 when it fails, and looks at the call alone,
+ * never at the machine, so that its errors do not reveal whether a domain exists. Checks bound the
+ * size of the call, because we keep the message while polkit decides.
+ */
+int call_read(Call *call);
+int call_invalid(Call *call, const char *what, const char *remedy);
+int call_check_name(Call *call, const char *name, const char *what, bool may_be_empty);
+/* Makes call->request of names and options. */
+int call_make_request(Call *call, Operation operation);
+/* NULL for "". */
+const char *named(const char *text);
+/* Sets *error to the problem; returns < 0. */
+int call_set_problem(Call *call, const Problem *problem, const char *prefix);
+
+/*
+ * Makes call->pending for a caller who may. 1: go on. 0: polkit decides first, and then the method is
+ * called again. LimitsExceeded: too many answers are owed to this user.
+ */
+int call_begin(Call *call);
+/* Forgets what was looked up for calls that have not come again. */
+void lookups_forget(Face *face);
+/* inspect.c: of Gpu.Inspect, for a caller who may. */
+int call_inspect(Call *call);
+/* subject.c: starts the job of call->request for a caller who may, and answers; 0 as above. */
+int call_start_job(Call *call);
+
+void pending_reply_error(Pending *pending, const char *name, const char *message);
+/* A ManagerAnswered, for a Pending, of what answers with a text. */
+void pending_answer(const char *text, const char *error_name, const char *message, void *userdata);
+DECLARE_FREE(Pending, pending_free)

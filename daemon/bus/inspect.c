@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Gpu.Inspect: a close look at one GPU. It opens or wakes a GPU for root only. */
+#include <string.h>
+
+#include "bus/call.h"
+#include "util/text.h"
+#include "util/xalloc.h"
+
+static int append_string(sd_bus_message *reply, const char *key, const char *value)
+{
+	return str_is_empty(value) ? 0 : sd_bus_message_append(reply, "{sv}", key, "s", value);
+}
+
+static int append_lines(sd_bus_message *reply, const char *key, char *const *lines)
+{
+	int r = sd_bus_message_open_container(reply, 'e', "sv");
+
+	if (r >= 0)
+		r = sd_bus_message_append(reply, "s", key);
+	if (r >= 0)
+		r = sd_bus_message_open_container(reply, 'v', "as");
+	if (r >= 0)
+		r = sd_bus_message_append_strv(reply, (char **)lines);
+	if (r >= 0)
+		r = sd_bus_message_close_container(reply);
+	return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+static int append_holders(sd_bus_message *reply, const Inspection *inspection)
+{
+	_cleanup_strv_ char **lines = NULL;
+
+	for (size_t i = 0; i < inspection->n_holders; i++)
+		strv_append_take(&lines, holder_text(&inspection->holders[i]));
+	return append_lines(reply, "holders", lines);
+}
+
+static int append_unseen(sd_bus_message *reply, const Inspection *inspection)
+{
+	_cleanup_strv_ char **lines = NULL;
+
+	inspection_tell_unseen(inspection, &lines);
+	return !lines ? 0 : append_lines(reply, "unseen", lines);
+}
+
+static int append_facts(sd_bus_message *reply, const Inspection *inspection,
+			const FunctionFacts *facts)
+{
+	int r = sd_bus_message_open_container(reply, 'a', "{sv}");
+
+	if (r >= 0)
+		r = append_string(reply, "link-speed", facts->link_speed);
+	if (r >= 0)
+		r = append_string(reply, "link-speed-max", facts->link_speed_max);
+	if (r >= 0 && facts->link_width > 0)
+		r = sd_bus_message_append(reply, "{sv}", "link-width", "u", facts->link_width);
+	if (r >= 0 && facts->link_width_max > 0)
+		r = sd_bus_message_append(reply, "{sv}", "link-width-max", "u",
+					  facts->link_width_max);
+	if (r >= 0)
+		r = append_string(reply, "serial-number", facts->serial_number);
+	if (r >= 0)
+		r = append_string(reply, "uuid", facts->uuid);
+	if (r >= 0)
+		r = append_string(reply, "driver-override", facts->driver_override);
+	if (r >= 0)
+		r = sd_bus_message_append(reply, "{sv}", "virtual-functions", "u", facts->num_vfs);
+	if (r >= 0)
+		r = append_holders(reply, inspection);
+	if (r >= 0)
+		r = append_unseen(reply, inspection);
+	return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+static void inspected(const Inspection *inspection, const Problem *problem, void *userdata)
+{
+	_cleanup_(pending_freep) Pending *pending = userdata;
+	_cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+	int r;
+
+	if (problem) {
+		_cleanup_free_ char *message = problem_message(problem, "cannot look at this GPU");
+
+		pending_reply_error(pending, problem_dbus_name(problem->error), message);
+		return;
+	}
+	r = sd_bus_message_new_method_return(pending->call, &reply);
+	if (r >= 0)
+		r = append_facts(reply, inspection, &inspection->functions[0]);
+	if (r >= 0)
+		sd_bus_send(NULL, reply, NULL);
+}
+
+/*
+ * The inspection of a function waits for the device's lock. When that takes too long, we leave its
+ * worker behind. While something holds the function and may never let go, a user in a loop could
+ * leave any number of processes. Root may have a reason to look all the same.
+ */
+static int check_not_in_hand(const Call *call, const char *address)
+{
+	const Face *f = call->face;
+	uid_t uid = call->pending->caller.uid;
+	const Inventory *inventory = manager_inventory(f->manager);
+	const Group *group;
+	bool quarantined;
+	Bdf lead;
+
+	if (caller_is_privileged(uid) || !inventory || bdf_parse(address, &lead) < 0)
+		return 0;
+	group = group_set_find_gpu(inventory->groups, &lead);
+	quarantined = group && group->state == GROUP_QUARANTINED;
+	if (!group || (!quarantined && manager_group_job(f->manager, group) == 0))
+		return 0;
+	return sd_bus_error_setf(call->error,
+				 problem_dbus_name(quarantined ? GPUPASS_ERROR_QUARANTINED
+							       : GPUPASS_ERROR_GROUP_BUSY),
+				 "%s, and a look at its GPUs may wait for it\n"
+				 "State:  nothing was changed\nRemedy: %s",
+				 quarantined ? "it is quarantined" : "a job has it in hand",
+				 quarantined ? "see why: gpupass status; look as root"
+					     : "look when it is done: gpupass jobs");
+}
+
+int call_inspect(Call *call)
+{
+	const GpuView *view =
+		collection_find(&call->face->gpus, sd_bus_message_get_path(call->message));
+	_cleanup_free_ Bdf *functions = NULL;
+	size_t n = 0;
+	int r;
+
+	if (!view)
+		return sd_bus_error_set(call->error, problem_dbus_name(GPUPASS_ERROR_NO_SUCH_GPU),
+					"this GPU is gone");
+	r = check_not_in_hand(call, view->address);
+	if (r < 0)
+		return r;
+	/* The leading function first, then those that share its slot. */
+	functions = xcalloc(view->functions.n_items + 1, sizeof(Bdf));
+	bdf_parse(view->address, &functions[n++]);
+	for (size_t i = 0; i < view->functions.n_items; i++)
+		if (strcmp(view->functions.items[i].address, view->address) != 0)
+			bdf_parse(view->functions.items[i].address, &functions[n++]);
+	manager_inspect(call->face->manager, functions, n, inspected, call->pending);
+	return 0;
+}

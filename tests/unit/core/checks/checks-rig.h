@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A healthy host for doctor: tests put one fault into it, and exactly the check about it must
+ * speak, by its name, with the address and a remedy. One test program for each room of checks.
+ */
+#pragma once
+
+#include "core/doctor/doctor.h"
+#include "rig/plan-model.h"
+#include "util/json.h"
+
+#define GPUS 4
+#define GPU "0000:41:00.0"
+#define AUDIO "0000:41:00.1"
+#define PORT "0000:40:01.1"
+#define GIB (UINT64_C(1) << 30)
+
+typedef struct Rig {
+	PlanModel m;
+	Examination *host;
+	HostFacts machine;
+	HostNode nodes[2];
+	HugePool pool;
+	GpuHealth health[GPUS];
+	char **busy, **quarantined, **open_jobs, **settings;
+	LastReset resets[GPUS];
+	bool no_inspection, no_host, no_libvirt, no_machine, with_domain, golden, bad_xml;
+	bool no_notes;
+	int inspection_error, host_error;
+	DoctorSymptom symptom;
+	Finding drift, evidence, tenants, files, split;
+	const char *fence_fault;
+	VirtDomain domain;
+	json_t *report;
+} Rig;
+
+static inline _unused_ PcieConfig good_link(unsigned type)
+{
+	return (PcieConfig){
+		.read = true,
+		.pcie = true,
+		.type = type,
+		.speed = 4,
+		.speed_max = 4,
+		.width = 16,
+		.width_max = 16,
+		.acs = type == PCIE_TYPE_ROOT_PORT,
+		.acs_capability = 0x1f,
+		.acs_control = 0x1d,
+	};
+}
+
+static inline _unused_ void set(char **text, const char *value)
+{
+	free(*text);
+	*text = value ? strdup(value) : NULL;
+}
+
+static inline _unused_ void add(char ***list, const char *line)
+{
+	strv_append(list, line);
+}
+
+static inline _unused_ void rig_init(Rig *rig)
+{
+	static const char *const leads[GPUS] = { GPU, "0000:61:00.0", "0000:a1:00.0",
+						 "0000:c1:00.0" };
+
+	*rig = (Rig){ .symptom = DOCTOR_SYMPTOM_MAX_, .host = xcalloc(1, sizeof(Examination)) };
+	rig->m = model_new();
+	for (size_t i = 0; i < GPUS; i++) {
+		model_set(&model_function(&rig->m, leads[i])->power_state, "D0");
+		rig->health[i] = (GpuHealth){
+			.bdf = bdf_of(leads[i]),
+			.power_state = strdup("D0"),
+			.config = good_link(0),
+			.aer = true,
+			.correctable = 3,
+			.ports = calloc(1, sizeof(HealthPort)),
+			.n_ports = 1,
+		};
+		assert_non_null(rig->health[i].ports);
+		rig->health[i].ports[0] = (HealthPort){
+			.bdf = bdf_of(PORT),
+			.config = good_link(PCIE_TYPE_ROOT_PORT),
+		};
+	}
+	set(&rig->host->nvidia_version, "550.54.15");
+	set(&rig->host->libvirt_daemon, "virtqemud (pid 12)");
+	add(&rig->host->cmdline, "intel_iommu=on");
+	rig->host->image = xcalloc(1, sizeof(Initramfs));
+	set(&rig->host->image->path, "/boot/initrd.img-6.1");
+	set(&rig->host->image->release, "6.1");
+	set(&rig->host->image->maker, "initramfs-tools");
+	rig->pool = (HugePool){ .page_bytes = 2UL << 20 };
+	rig->nodes[0] = (HostNode){
+		.cpus = (char *)"0-31",
+		.memory_bytes = 128 * GIB,
+		.pools = &rig->pool,
+		.n_pools = 1,
+	};
+	rig->nodes[1] = (HostNode){ .node = 1, .cpus = (char *)"32-63", .memory_bytes = 128 * GIB };
+	rig->machine = (HostFacts){
+		.physical_bits = 46,
+		.nodes = rig->nodes,
+		.n_nodes = 1,
+		.memory_bytes = 256 * GIB,
+		.libvirt_version = LIBVIRT_VERSION(9, 0),
+	};
+	rig->m.inspection.interrupts_known = rig->m.inspection.interrupts_remapped = true;
+	rig->m.inspection.iomem_read = true;
+	for (size_t i = 0; i < rig->m.inspection.n_functions; i++)
+		rig->m.inspection.functions[i].resource_read =
+			rig->m.inspection.functions[i].regions_read = true;
+	rig->host->systemd = rig->host->bind_enabled = true;
+	rig->host->hook = rig->host->hook_runs = rig->host->hook_known = true;
+	set(&rig->host->hook_is, "gpupass-hook");
+}
+
+static inline _unused_ void rig_done(Rig *rig)
+{
+	Finding *const told[] = { &rig->drift, &rig->evidence, &rig->tenants, &rig->files,
+				  &rig->split };
+
+	json_decref(rig->report);
+	for (size_t i = 0; i < ELEMENTS(told); i++)
+		finding_clear(told[i]);
+	for (size_t i = 0; i < GPUS; i++)
+		gpu_health_clear(&rig->health[i]);
+	examination_free(rig->host);
+	strv_free(rig->machine.iommu_words);
+	strv_free(rig->busy);
+	strv_free(rig->quarantined);
+	strv_free(rig->open_jobs);
+	strv_free(rig->settings);
+	model_done(&rig->m);
+}
+
+static inline _unused_ void rig_report(Rig *rig)
+{
+	PlanModel *m = &rig->m;
+	CheckFacts facts = {
+		.snapshot = m->host.snapshot,
+		.gpus = m->host.set,
+		.assignments = m->host.assignments,
+		.policy = &m->policy,
+		.inspection = rig->no_inspection ? NULL : &m->inspection,
+		.inspection_error = rig->inspection_error,
+		.machine = rig->no_machine ? NULL : &rig->machine,
+		.host = rig->no_host ? NULL : rig->host,
+		.host_error = rig->host_error,
+		.health = rig->health,
+		.n_health = GPUS,
+		.resets = rig->resets,
+		.n_resets = GPUS,
+		.busy = rig->busy,
+		.quarantined = rig->quarantined,
+		.open_jobs = rig->open_jobs,
+		.settings = rig->settings,
+		.drift = rig->golden || rig->no_notes ? NULL : &rig->drift,
+		.evidence = rig->golden || rig->no_notes ? NULL : &rig->evidence,
+		.tenants = rig->golden || rig->no_notes ? NULL : &rig->tenants,
+		.files = rig->golden || rig->no_notes ? NULL : &rig->files,
+		.split = rig->golden || rig->no_notes ? NULL : &rig->split,
+		.fence_fault = rig->fence_fault,
+	};
+	_cleanup_free_ char *text = NULL;
+
+	if (rig->golden) {
+		host_resolve(&m->host);
+		host_observe(&m->host, false);
+	} else {
+		model_observe(m);
+	}
+	facts.gpus = m->host.set;
+	facts.groups = m->host.groups;
+	facts.uses = rig->no_libvirt ? NULL : m->host.uses;
+	rig->domain = (VirtDomain){
+		.uuid = (char *)VM42,
+		.name = (char *)"vm42",
+		.active = m->live_xml != NULL,
+		.config_xml = rig->bad_xml ? (char *)"<domain>" : m->config_xml,
+		.live_xml = m->live_xml,
+	};
+	if (rig->with_domain)
+		facts.domain = &rig->domain;
+	text = doctor_report(&facts, rig->symptom);
+	assert_non_null(text);
+	rig->report = json_loads(text, 0, NULL);
+	assert_non_null(rig->report);
+}
+
+static const json_t *find_check(const Rig *rig, const char *id)
+{
+	const json_t *checks = json_object_get(rig->report, "checks"), *check;
+	size_t i;
+
+	json_array_foreach (checks, i, check)
+		if (str_equal(json_string_value(json_object_get(check, "id")), id))
+			return check;
+	fail_msg("there is no check %s", id);
+	return NULL;
+}
+
+static const char *status_of(const Rig *rig, const char *id)
+{
+	return json_string_value(json_object_get(find_check(rig, id), "status"));
+}
+
+/* The ids of all checks that warn or fail: "answers power". */
+static inline _unused_ char *spoken(const Rig *rig)
+{
+	const json_t *checks = json_object_get(rig->report, "checks"), *check;
+	_cleanup_strv_ char **ids = NULL;
+	size_t i;
+
+	json_array_foreach (checks, i, check) {
+		const char *status = json_string_value(json_object_get(check, "status"));
+
+		if (str_equal(status, "warn") || str_equal(status, "fail"))
+			add(&ids, json_string_value(json_object_get(check, "id")));
+	}
+	return strv_join(ids, " ");
+}
+
+static inline _unused_ bool says(const json_t *check, const char *text)
+{
+	const json_t *line;
+	size_t i;
+
+	json_array_foreach (json_object_get(check, "what"), i, line)
+		if (strstr(json_string_value(line), text))
+			return true;
+	return false;
+}
+
+/* Call after changing addresses or ids. */
+static inline _unused_ void reseal(Rig *r)
+{
+	gpu_set_free(r->m.host.set);
+	r->m.host.set = NULL;
+	host_seal(&r->m.host);
+}
+
+static inline _unused_ void assign_pair0(Rig *r)
+{
+	static const char *const functions[] = { GPU, AUDIO, "0000:61:00.0", "0000:61:00.1", NULL };
+
+	model_domain(&r->m, "q35-assigned", NULL);
+	model_bind_pair0(&r->m);
+	set(&host_assignment(&r->m.host, "pair0", "vm42", 1, functions)->domain_uuid, VM42);
+}
+
+/* ---- cases ---- */
+
+/* Most refuse no plan, and leave out the end of the row. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
+typedef struct Case {
+	const char *name;
+	void (*fault)(Rig *rig);
+	const char *spoken; /* exactly these ids, in the order of the report */
+	const char *id, *status;
+	const char *text;   /* in one of the check's lines */
+	const char *remedy; /* in its remedy, and in the refusal's */
+	const char *reason; /* in that of the refusal of an assign; NULL: there is none */
+	GpupassError error;
+	const char *cause; /* in the refusal's; NULL: not looked at */
+} Case;
+
+static inline _unused_ bool asks_plans(const char *id)
+{
+	const Check *check;
+	size_t i = 0;
+
+	while ((check = checks_at(i++)) && !str_equal(check->id, id))
+		;
+	return check && check->plans;
+}
+
+/* What doctor says and what a plan says of the same host is one answer. */
+static inline _unused_ void check_refusal(const Case *c, Rig *rig)
+{
+	const Problem *problem;
+	int r;
+
+	rig->m.host.groups = group_set_free(rig->m.host.groups);
+	rig->m.facts = &rig->machine;
+	r = model_plan(&rig->m);
+	problem = rig->m.problem;
+	if (!c->reason) {
+		if (r != 0 && asks_plans(c->id))
+			fail_msg("%s: refused: %s", c->name, problem ? problem->reason : "");
+		return;
+	}
+	if (r != PROBLEM)
+		fail_msg("%s: it is planned", c->name);
+	if (problem->error != c->error || !strstr(problem->reason, c->reason) ||
+	    !strstr(str_or_empty(problem->remedy), c->remedy) ||
+	    (c->cause && !strstr(str_or_empty(problem->cause), c->cause)))
+		fail_msg("%s: %s: %s; %s; %s", c->name, problem_dbus_name(problem->error),
+			 problem->reason, str_or_empty(problem->cause),
+			 str_or_empty(problem->remedy));
+}
+
+static inline _unused_ void run_case(const Case *c, bool domain)
+{
+	_cleanup_free_ char *found = NULL;
+	const json_t *check;
+	const char *remedy;
+	_cleanup_(rig_done) Rig rig;
+
+	rig_init(&rig);
+	if (domain)
+		assign_pair0(&rig);
+	rig.with_domain = domain;
+	c->fault(&rig);
+	rig_report(&rig);
+	found = spoken(&rig);
+	if (!str_equal(found, c->spoken))
+		fail_msg("%s: \"%s\" spoke", c->name, found);
+	check = find_check(&rig, c->id);
+	if (!str_equal(status_of(&rig, c->id), c->status))
+		fail_msg("%s: %s", c->name, status_of(&rig, c->id));
+	if (!says(check, c->text))
+		fail_msg("%s: it does not say %s", c->name, c->text);
+	remedy = str_or_empty(json_string_value(json_object_get(check, "remedy")));
+	if (!strstr(remedy, c->remedy))
+		fail_msg("%s: the remedy is %s", c->name, remedy);
+	if (!domain)
+		check_refusal(c, &rig);
+}
+
+/* Every check of the table has a case, and each case is found by its check and by no other. */
+static inline _unused_ void run_cases(const Case *cases, size_t n, const Check *table, bool domain)
+{
+	for (; table->id; table++) {
+		bool found = false;
+
+		for (size_t i = 0; i < n; i++)
+			found |= str_equal(cases[i].id, table->id);
+		if (!found)
+			fail_msg("no case has a fault for %s", table->id);
+	}
+	for (size_t i = 0; i < n; i++)
+		run_case(&cases[i], domain);
+}
