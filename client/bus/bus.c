@@ -70,19 +70,26 @@ int bus_bad_reply(Client *c, const char *what)
 		c, failure_from_bus("org.freedesktop.DBus.Error.InconsistentMessage", what));
 }
 
-int bus_append_text(sd_bus_message *call, const char *key, const char *text)
-{
-	return text ? sd_bus_message_append(call, "{sv}", key, "s", text) : 0;
-}
-
-int bus_append_number(sd_bus_message *call, const char *key, bool given, uint64_t number)
-{
-	return given ? sd_bus_message_append(call, "{sv}", key, "t", number) : 0;
-}
-
 int bus_build_failed(Client *c, int r)
 {
 	return client_fail(c, failure_from_errno(-r, "cannot make the request"));
+}
+
+int bus_append_options(Client *c, sd_bus_message *call, const BusOption *options, size_t n)
+{
+	int r = sd_bus_message_open_container(call, SD_BUS_TYPE_ARRAY, "{sv}");
+
+	for (const BusOption *o = options; r >= 0 && o < options + n; o++) {
+		if (o->given && o->type == 's')
+			r = sd_bus_message_append(call, "{sv}", o->key, "s", o->text);
+		else if (o->given && o->type == 't')
+			r = sd_bus_message_append(call, "{sv}", o->key, "t", o->number);
+		else if (o->given)
+			r = sd_bus_message_append(call, "{sv}", o->key, "b", 1);
+	}
+	if (r >= 0)
+		r = sd_bus_message_close_container(call);
+	return r < 0 ? bus_build_failed(c, r) : 0;
 }
 
 /* As sd_bus_call() waits. Without `pending` it waits for the greeting. */
