@@ -333,7 +333,7 @@ static void job_done(void *data)
 }
 
 void job_start(uint32_t id, Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
-	      JobListener listener, void *userdata)
+	       JobListener listener, void *userdata)
 {
 	Task *task = task_new(id, mailbox, place, request, userdata);
 
@@ -368,7 +368,7 @@ static void plan_done(void *data)
 }
 
 void plan_start(Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
-	       PlanListener listener, void *userdata)
+		PlanListener listener, void *userdata)
 {
 	Task *task = task_new(0, mailbox, place, request, userdata);
 
