@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Calls that change something. */
 #pragma once
 
 #include "base/client.h"
-
-/* Calls a method that is done at once; `argument` may be NULL. Returns 0 or a negative errno. */
-int act_plainly(Client *c, const char *method, const char *argument);
 
 /*
  * The groups of the domain that the word means, if it has several; otherwise only the word, and the

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpupass doctor: what is wrong, why, and what to do; nothing is changed. */
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "base/json.h"
 #include "base/text.h"
+#include "bundle/archive.h"
+#include "bundle/journal.h"
+#include "bundle/secrets.h"
 #include "bus/document.h"
+#include "model/model.h"
+#include "util/file.h"
 #include "util/xalloc.h"
-#include "verbs/doctor.h"
+#include "verbs/list.h"
 #include "verbs/verbs.h"
 
 #define DOCTOR_INDENT 8 /* below the title */
@@ -158,13 +166,393 @@ static void print_report(Client *c, const json_t *report)
 		print_counts(c, report, printed);
 }
 
+/* ---- --bundle=FILE: what a person who cannot reach this host needs to see of it ---- */
+
+#define DIRECTORY "gpupass-bundle/"
+#define SMALL_FILE_MAX (64U * 1024 * 1024)
+
+/* In the order of the archive. */
+typedef enum BundleFile {
+	FILE_DOCTOR,
+	FILE_EVIDENCE,
+	FILE_FACTS,
+	FILE_LIST,
+	FILE_SNAPSHOT,
+	FILE_TOPOLOGY,
+	FILE_VERSIONS,
+	FILES_,
+} BundleFile;
+
+static const char *const file_names[FILES_] = {
+	[FILE_DOCTOR] = DIRECTORY "doctor.json",     [FILE_EVIDENCE] = DIRECTORY "evidence.json",
+	[FILE_FACTS] = DIRECTORY "facts.json",	     [FILE_LIST] = DIRECTORY "list.json",
+	[FILE_SNAPSHOT] = DIRECTORY "snapshot.json", [FILE_TOPOLOGY] = DIRECTORY "topology.json",
+	[FILE_VERSIONS] = DIRECTORY "versions.json",
+};
+
+typedef struct Excerpt {
+	const char *name;    /* in the archive */
+	const char *trouble; /* why it is empty; NULL: it is as it was read */
+	char *text;
+} Excerpt;
+
+typedef struct Bundle {
+	json_t *documents[FILES_];
+	Excerpt excerpts[JOURNAL_KERNEL + 1];
+	StandIns *stand_ins;
+	char **devices; /* addresses in the snapshot */
+} Bundle;
+
+static void bundle_clear(Bundle *b)
+{
+	for (size_t i = 0; i < ELEMENTS(b->documents); i++)
+		json_decref(b->documents[i]);
+	for (size_t i = 0; i < ELEMENTS(b->excerpts); i++)
+		free(b->excerpts[i].text);
+	stand_ins_free(b->stand_ins);
+	strv_free(b->devices);
+}
+
+static const char readme_about[] =
+	"A capture of a host, by: gpupass doctor --bundle\n"
+	"\n"
+	"doctor.json          what doctor found\n"
+	"facts.json           what it was found from: settings, drivers, domains, holders, health\n"
+	"snapshot.json        the PCI functions of GPUs, of the bridges above them, and of what\n"
+	"                     shares their IOMMU group or bus; attributes as sysfs shows them\n"
+	"evidence.json        what NVML, registers and guests reported about NVLinks, at the last look\n"
+	"list.json            gpupass list\n"
+	"topology.json        gpupass topology\n"
+	"versions.json        of gpupass, libvirt, QEMU, the kernel, NVIDIA's driver, the distribution\n"
+	"journal-gpupass.txt  what gpupassd and its parts logged last\n"
+	"journal-kernel.txt   what the kernel logged about these functions, NVIDIA's driver and the\n"
+	"                     IOMMU since it was booted\n"
+	"\n"
+	"Replaced, each word by the same stand-in in all files: names of the host, of its users\n"
+	"(those of people in /etc/passwd), and of domains that libvirt or gpupass knows; UUIDs, MAC\n"
+	"addresses, serial numbers, ids of 32 or more hex digits. Not replaced: addresses of PCI\n"
+	"functions, names of groups and of drivers, versions, names of programs. A name that is a\n"
+	"word of these texts (gpu, assigned, vfio-pci) or a number has a stand-in where it is the\n"
+	"name of something, and stays in sentences. The journal may name a domain that has been\n"
+	"undefined since; look through it before you send it.\n"
+	"\n";
+
+/* ---- what goes in ---- */
+
+static int get_capture(Client *c, Bundle *b)
+{
+	static const DocumentKind kind = { .what = "the capture",
+					   .schema = GPUPASS_SCHEMA_CAPTURE,
+					   .raw = true };
+	_cleanup_(json_decrefp) json_t *capture = NULL;
+	_cleanup_message_ sd_bus_message *call = NULL;
+	json_t *facts;
+	int r = bus_new_manager_call(c, "Doctor", &call, "sa{sv}", "", 1, GPUPASS_OPTION_CAPTURE,
+				     "b", 1);
+
+	if (r >= 0)
+		r = document_call(c, call, BUS_TIMEOUT_ACT_USEC, &kind, &capture);
+	if (r < 0)
+		return r;
+	facts = json_object_get(capture, "facts");
+	b->documents[FILE_DOCTOR] = json_incref(json_object_get(capture, "report"));
+	b->documents[FILE_FACTS] = json_incref(facts);
+	b->documents[FILE_SNAPSHOT] = json_incref(json_object_get(facts, "snapshot"));
+	if (!b->documents[FILE_DOCTOR] || !b->documents[FILE_SNAPSHOT])
+		return bus_bad_reply(c, "the capture lacks its report or its facts");
+	json_object_del(facts, "snapshot");
+	return 0;
+}
+
+static void list_devices(Bundle *b)
+{
+	const json_t *function;
+	size_t i;
+
+	json_array_foreach (json_object_get(b->documents[FILE_SNAPSHOT], "functions"), i,
+			    function) {
+		const char *bdf = json_string_value(json_object_get(function, "bdf"));
+
+		if (bdf)
+			strv_append(&b->devices, bdf);
+	}
+}
+
+/* The whole file where it is small; "" where it cannot be read, which is no reason to fail. */
+static char *read_small(const char *path)
+{
+	char *text;
+
+	return file_read_at(AT_FDCWD, path, SMALL_FILE_MAX, &text, NULL) < 0 ? xstrdup("") : text;
+}
+
+/* PRETTY_NAME of os-release(5), with the quotes off. */
+static char *distribution(void)
+{
+	static const char key[] = "PRETTY_NAME=";
+	_cleanup_free_ char *text = read_small("/etc/os-release"), *name = NULL;
+	const char *at;
+
+	for (at = text; *at && !str_starts_with(at, key); at += *at == '\n')
+		at += strcspn(at, "\n");
+	at += *at ? strlen(key) : 0;
+	at += *at == '"';
+	name = xstrndup(at, strcspn(at, "\"\n"));
+	return text_printable(name);
+}
+
+/* As libvirt counts: 9001000 is 9.1.0. null: gpupassd does not tell. */
+static json_t *libvirt_version(const json_t *machine, const char *key)
+{
+	long long version = json_number_of(machine, key);
+
+	if (version <= 0)
+		return json_null();
+	return json_sprintf("%lld.%lld.%lld", version / 1000000, version / 1000 % 1000,
+			    version % 1000);
+}
+
+static void make_versions(Bundle *b, const World *w, const struct utsname *machine)
+{
+	const json_t *host = json_object_get(b->documents[FILE_FACTS], "host");
+	const json_t *facts = json_object_get(b->documents[FILE_FACTS], "machine");
+	_cleanup_free_ char *system = distribution();
+	/* NULL: no driver is loaded, or nobody could look. */
+	json_t *nvidia = json_incref(json_object_get(host, "nvidia_version"));
+
+	b->documents[FILE_VERSIONS] = json_build(
+		"{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "gpupass", GPUPASS_VERSION, "gpupassd",
+		w->manager.version, "kernel", machine->release, "architecture", machine->machine,
+		"distribution", system, "libvirt", libvirt_version(facts, "libvirt_version"),
+		"qemu", libvirt_version(facts, "hypervisor_version"), "nvidia",
+		nvidia ? nvidia : json_null());
+}
+
+static int get_documents(Client *c, Bundle *b, const struct utsname *machine)
+{
+	static const DocumentKind topology = { .what = "the topology",
+					       .schema = GPUPASS_SCHEMA_TOPOLOGY,
+					       .raw = true };
+	static const DocumentKind evidence = { .what = "the evidence",
+					       .schema = GPUPASS_SCHEMA_EVIDENCE,
+					       .raw = true };
+	_cleanup_(world_clear) World w = { 0 };
+	int r = get_capture(c, b);
+
+	if (r >= 0)
+		list_devices(b);
+	if (r >= 0)
+		r = document_get(c, "GetEvidence", BUS_TIMEOUT_READ_USEC, &evidence,
+				 &b->documents[FILE_EVIDENCE]);
+	if (r >= 0)
+		r = document_get(c, "GetTopology", BUS_TIMEOUT_READ_USEC, &topology,
+				 &b->documents[FILE_TOPOLOGY]);
+	if (r >= 0)
+		r = world_load(c, &w);
+	if (r < 0)
+		return r;
+	b->documents[FILE_LIST] = list_json(&w);
+	make_versions(b, &w, machine);
+	return 0;
+}
+
+static void read_journal(Bundle *b)
+{
+	static const char *const names[] = {
+		[JOURNAL_GPUPASS] = DIRECTORY "journal-gpupass.txt",
+		[JOURNAL_KERNEL] = DIRECTORY "journal-kernel.txt",
+	};
+
+	for (size_t i = 0; i < ELEMENTS(b->excerpts); i++) {
+		Excerpt *excerpt = &b->excerpts[i];
+		int r = journal_excerpt((JournalPart)i, b->devices, &excerpt->text);
+
+		excerpt->name = names[i];
+		excerpt->trouble = r < 0		    ? strerror(-r)
+				   : *excerpt->text == '\0' ? "the caller can read no such line"
+							    : NULL;
+		if (r < 0)
+			excerpt->text = xstrdup("");
+	}
+}
+
+static int find_secrets(Bundle *b, const struct utsname *machine)
+{
+	_cleanup_free_ char *users = read_small("/etc/passwd");
+	int r = 0;
+
+	b->stand_ins = stand_ins_new();
+	for (size_t i = 0; r >= 0 && i < ELEMENTS(b->documents); i++)
+		r = secrets_of_json(b->stand_ins, b->documents[i]);
+	for (size_t i = 0; i < ELEMENTS(b->excerpts); i++)
+		secrets_of_text(b->stand_ins, b->excerpts[i].text);
+	secrets_of_passwd(b->stand_ins, users);
+	secrets_of_host(b->stand_ins, machine->nodename);
+	stand_ins_settle(b->stand_ins);
+	return r;
+}
+
+/* ---- the archive ---- */
+
+static void print_troubles(FILE *f, const Bundle *b)
+{
+	for (size_t i = 0; i < ELEMENTS(b->excerpts); i++)
+		if (b->excerpts[i].trouble)
+			fprintf(f, "%s is empty: %s\n", b->excerpts[i].name + strlen(DIRECTORY),
+				b->excerpts[i].trouble);
+}
+
+static int add_readme(FILE *f, const Bundle *b)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0;
+	FILE *t = xmemstream(&text, &size);
+
+	fputs(readme_about, t);
+	for (size_t i = 0; i < SECRET_KIND_MAX_; i++)
+		fprintf(t, "replaced, %s: %zu\n", secret_kind_to_string((SecretKind)i),
+			stand_ins_count(b->stand_ins, (SecretKind)i));
+	print_troubles(t, b);
+	xmemstream_end(&t);
+	return archive_add(f, DIRECTORY "README", text, size);
+}
+
+static int add_document(FILE *f, const Bundle *b, BundleFile file)
+{
+	_cleanup_(json_decrefp) json_t *clean =
+		secrets_replace_json(b->stand_ins, b->documents[file]);
+	_cleanup_free_ char *text = json_dumps(clean, JSON_INDENT(2) | JSON_SORT_KEYS |
+							      JSON_ENSURE_ASCII | JSON_ENCODE_ANY);
+	_cleanup_free_ char *line = strf("%s\n", text);
+
+	return archive_add(f, file_names[file], line, strlen(line));
+}
+
+static int add_excerpt(FILE *f, const Bundle *b, const Excerpt *excerpt)
+{
+	_cleanup_free_ char *clean = stand_ins_replace(b->stand_ins, excerpt->text);
+
+	return archive_add(f, excerpt->name, clean, strlen(clean));
+}
+
+/* Sorted by name: README, *.json up to the facts, the journal, the rest. */
+static int write_archive(FILE *f, const Bundle *b)
+{
+	int r = add_readme(f, b);
+
+	for (size_t i = 0; r >= 0 && i < FILES_; i++) {
+		for (size_t k = 0; r >= 0 && i == FILE_LIST && k < ELEMENTS(b->excerpts); k++)
+			r = add_excerpt(f, b, &b->excerpts[k]);
+		if (r >= 0)
+			r = add_document(f, b, (BundleFile)i);
+	}
+	return r < 0 ? r : archive_end(f);
+}
+
+/* ---- the file ---- */
+
+static int check_request(Client *c, const char *path, size_t n_arguments)
+{
+	if (n_arguments > 0 || (c->options->given & (OPTION_SYMPTOM | OPTION_VERBOSE)) ||
+	    c->options->json != JSON_OFF)
+		return client_usage(c, "--bundle is of the host as a whole, and prints no report\n"
+				       "Remedy: write it as: gpupass doctor --bundle=FILE");
+	if (c->options->host)
+		return client_usage(c,
+				    "--bundle also reads the journal and versions of this "
+				    "machine, not of %s\n"
+				    "Remedy: ssh %s gpupass doctor --bundle=- >FILE",
+				    c->options->host, c->options->host);
+	if (strcmp(path, "-") == 0 && c->out.tty)
+		return client_usage(c, "a bundle is an archive, and no text for a terminal\n"
+				       "Remedy: name a file, or redirect the output");
+	return 0;
+}
+
+/* O_EXCL: never what is there already, nor through a link, whoever may write to the directory. */
+static int open_file(Client *c, const char *path, FILE **ret)
+{
+	int fd = strcmp(path, "-") == 0
+			 ? fcntl(fileno(c->out.stream), F_DUPFD_CLOEXEC, 3)
+			 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int error = errno;
+
+	if (fd < 0)
+		return client_error(c, GPUPASS_ERROR_INVALID_ARGUMENT,
+				    "%s cannot be created: %s\nState:  nothing was written\n"
+				    "Remedy: name a file that does not exist, in a directory that "
+				    "you may write to",
+				    path, strerror(error));
+	*ret = fdopen(fd, "w");
+	if (!*ret)
+		no_memory();
+	return 0;
+}
+
+static int fail_write(Client *c, const char *path, int error)
+{
+	return client_error(c, GPUPASS_ERROR_INTERNAL,
+			    "%s cannot be written: %s\nState:  what was written of it was removed\n"
+			    "Remedy: make room there, or name another file",
+			    path, strerror(-error));
+}
+
+static void tell(Client *c, const char *path, const Bundle *b)
+{
+	size_t n = 0;
+
+	if (c->options->quiet)
+		return;
+	for (size_t i = 0; i < SECRET_KIND_MAX_; i++)
+		n += stand_ins_count(b->stand_ins, (SecretKind)i);
+	fprintf(c->err.stream,
+		"%s: written. %zu names, UUIDs, addresses and serial numbers have stand-ins; look "
+		"through it before you send it.\n",
+		path, n);
+	print_troubles(c->err.stream, b);
+}
+
+static int write_bundle(Client *c, const char *path, size_t n_arguments)
+{
+	_cleanup_(bundle_clear) Bundle b = { 0 };
+	_cleanup_fclose_ FILE *f = NULL;
+	struct utsname machine;
+	int r = check_request(c, path, n_arguments);
+
+	if (r < 0)
+		return r;
+	if (uname(&machine) < 0)
+		return -errno;
+	r = open_file(c, path, &f);
+	if (r < 0)
+		return r;
+	r = get_documents(c, &b, &machine);
+	if (r >= 0)
+		read_journal(&b);
+	if (r >= 0)
+		r = find_secrets(&b, &machine);
+	if (r >= 0) {
+		r = write_archive(f, &b);
+		r = r < 0 ? fail_write(c, path, r) : 0;
+	}
+	if (r < 0) {
+		if (strcmp(path, "-") != 0)
+			unlink(path);
+		return r;
+	}
+	tell(c, strcmp(path, "-") == 0 ? "the bundle" : path, &b);
+	return GPUPASS_EXIT_DONE;
+}
+
+/* ---- the verb ---- */
+
 int verb_doctor(Client *c, char *const *arguments, size_t n_arguments)
 {
 	_cleanup_(json_decrefp) json_t *report = NULL;
 	int r;
 
 	if (c->options->given & OPTION_BUNDLE)
-		return doctor_bundle(c, c->options->bundle, n_arguments);
+		return write_bundle(c, c->options->bundle, n_arguments);
 	if (c->options->symptom && n_arguments == 0)
 		return client_usage(c,
 				    "--symptom needs a domain\nRemedy: name it: gpupass doctor "

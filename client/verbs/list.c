@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "verbs/list.h"
-
+/* The tables: list and jobs. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "gpupass/dbus.h"
+#include "job/job.h"
 #include "model/json.h"
+#include "show/blocks.h"
 #include "show/describe.h"
 #include "util/xalloc.h"
+#include "verbs/list.h"
 #include "verbs/verbs.h"
+
+/* ---- list ---- */
 
 /* A row: a group, or a GPU that is in none. */
 typedef struct Row {
@@ -24,8 +28,8 @@ static char *joined(char *const *list)
 }
 
 /* A column with a text of the row r, which is "-" where there is none. */
-#define TEXT_COLUMN(name, text)                                                                    \
-	static char *name##_text(const void *row)                                                  \
+#define LIST_COLUMN(name, text)                                                                    \
+	static char *list_##name(const void *row)                                                  \
 	{                                                                                          \
 		const Row *r = row;                                                                \
                                                                                                    \
@@ -33,42 +37,42 @@ static char *joined(char *const *list)
 	}
 #define OF_GROUP(member) (r->group ? r->group->member : "")
 
-TEXT_COLUMN(group, OF_GROUP(name))
-TEXT_COLUMN(board, r->group ? r->group->model : r->gpu->model)
-TEXT_COLUMN(link, OF_GROUP(link))
-TEXT_COLUMN(driver, r->group ? r->group->driver : *r->gpu->driver ? r->gpu->driver : "none")
-TEXT_COLUMN(state, r->group ? r->group->state : gpu_exclusion(r->gpu))
-TEXT_COLUMN(domain, *OF_GROUP(domain_name) ? r->group->domain_name : OF_GROUP(domain_uuid))
-TEXT_COLUMN(uuid, OF_GROUP(domain_uuid))
-TEXT_COLUMN(provenance, OF_GROUP(provenance))
-TEXT_COLUMN(assignable, r->group && r->group->assignable ? "yes" : "no")
-TEXT_COLUMN(kept, OF_GROUP(kept))
-TEXT_COLUMN(tenant, r->group ? r->group->tenant_state : r->gpu->tenant_state)
-TEXT_COLUMN(verified, OF_GROUP(verified))
-TEXT_COLUMN(reason, r->group ? r->group->reason : r->gpu->nvlink_note)
+LIST_COLUMN(group, OF_GROUP(name))
+LIST_COLUMN(board, r->group ? r->group->model : r->gpu->model)
+LIST_COLUMN(link, OF_GROUP(link))
+LIST_COLUMN(driver, r->group ? r->group->driver : *r->gpu->driver ? r->gpu->driver : "none")
+LIST_COLUMN(state, r->group ? r->group->state : gpu_exclusion(r->gpu))
+LIST_COLUMN(domain, *OF_GROUP(domain_name) ? r->group->domain_name : OF_GROUP(domain_uuid))
+LIST_COLUMN(uuid, OF_GROUP(domain_uuid))
+LIST_COLUMN(provenance, OF_GROUP(provenance))
+LIST_COLUMN(assignable, r->group && r->group->assignable ? "yes" : "no")
+LIST_COLUMN(kept, OF_GROUP(kept))
+LIST_COLUMN(tenant, r->group ? r->group->tenant_state : r->gpu->tenant_state)
+LIST_COLUMN(verified, OF_GROUP(verified))
+LIST_COLUMN(reason, r->group ? r->group->reason : r->gpu->nvlink_note)
 
-static char *gpus_text(const void *row)
+static char *list_gpus(const void *row)
 {
 	const Row *r = row;
 
 	return r->group ? joined(r->group->gpu_addresses) : xstrdup(r->gpu->address);
 }
 
-static char *numa_text(const void *row)
+static char *list_numa(const void *row)
 {
 	const Row *r = row;
 
 	return r->group ? numbers_text(&r->group->numa_nodes) : number_text(r->gpu->numa_node);
 }
 
-static char *iommu_text(const void *row)
+static char *list_iommu(const void *row)
 {
 	const Row *r = row;
 
 	return r->group ? numbers_text(&r->group->iommu_groups) : number_text(r->gpu->iommu_group);
 }
 
-static char *links_text(const void *row)
+static char *list_links(const void *row)
 {
 	const Row *r = row;
 
@@ -77,7 +81,7 @@ static char *links_text(const void *row)
 	return strf("%" PRIu32 "/%" PRIu32, r->group->links, r->group->links_expected);
 }
 
-static char *job_text(const void *row)
+static char *list_job(const void *row)
 {
 	const Row *r = row;
 	uint32_t id = r->group ? job_id_from_path(r->group->job) : 0;
@@ -85,7 +89,7 @@ static char *job_text(const void *row)
 	return id > 0 ? strf("%" PRIu32, id) : xstrdup("-");
 }
 
-static char *functions_text(const void *row)
+static char *list_functions(const void *row)
 {
 	_cleanup_strv_ char **addresses = NULL;
 	const Row *r = row;
@@ -97,29 +101,29 @@ static char *functions_text(const void *row)
 	return joined(addresses);
 }
 
-static const ColumnKind kinds[] = {
-	{ .name = "GROUP", .flags = COLUMN_COLOUR, .usual = true, .text = group_text },
-	{ .name = "GPUS", .flags = COLUMN_LINES, .usual = true, .text = gpus_text },
-	{ .name = "MODEL", .minimum = 12, .usual = true, .text = board_text },
-	{ .name = "LINK", .usual = true, .text = link_text },
-	{ .name = "NUMA", .usual = true, .spare = true, .text = numa_text },
-	{ .name = "IOMMU", .usual = true, .spare = true, .text = iommu_text },
-	{ .name = "DRIVER", .usual = true, .text = driver_text },
-	{ .name = "STATE", .flags = COLUMN_COLOUR, .usual = true, .text = state_text },
-	{ .name = "DOMAIN", .minimum = 8, .usual = true, .text = domain_text },
-	{ .name = "UUID", .text = uuid_text },
-	{ .name = "LINKS", .text = links_text },
-	{ .name = "PROVENANCE", .text = provenance_text },
-	{ .name = "ASSIGNABLE", .text = assignable_text },
-	{ .name = "KEPT", .text = kept_text },
-	{ .name = "TENANT", .text = tenant_text },
-	{ .name = "VERIFIED", .text = verified_text },
-	{ .name = "JOB", .text = job_text },
-	{ .name = "FUNCTIONS", .flags = COLUMN_LINES, .text = functions_text },
-	{ .name = "REASON", .minimum = 12, .text = reason_text },
+static const ColumnKind list_kinds[] = {
+	{ .name = "GROUP", .flags = COLUMN_COLOUR, .usual = true, .text = list_group },
+	{ .name = "GPUS", .flags = COLUMN_LINES, .usual = true, .text = list_gpus },
+	{ .name = "MODEL", .minimum = 12, .usual = true, .text = list_board },
+	{ .name = "LINK", .usual = true, .text = list_link },
+	{ .name = "NUMA", .usual = true, .spare = true, .text = list_numa },
+	{ .name = "IOMMU", .usual = true, .spare = true, .text = list_iommu },
+	{ .name = "DRIVER", .usual = true, .text = list_driver },
+	{ .name = "STATE", .flags = COLUMN_COLOUR, .usual = true, .text = list_state },
+	{ .name = "DOMAIN", .minimum = 8, .usual = true, .text = list_domain },
+	{ .name = "UUID", .text = list_uuid },
+	{ .name = "LINKS", .text = list_links },
+	{ .name = "PROVENANCE", .text = list_provenance },
+	{ .name = "ASSIGNABLE", .text = list_assignable },
+	{ .name = "KEPT", .text = list_kept },
+	{ .name = "TENANT", .text = list_tenant },
+	{ .name = "VERIFIED", .text = list_verified },
+	{ .name = "JOB", .text = list_job },
+	{ .name = "FUNCTIONS", .flags = COLUMN_LINES, .text = list_functions },
+	{ .name = "REASON", .minimum = 12, .text = list_reason },
 };
 
-static Colour row_colour(const void *row)
+static Colour list_colour(const void *row)
 {
 	const Row *r = row;
 
@@ -148,7 +152,7 @@ static void print_table(Client *c, const World *w, const ColumnChoice *choice)
 		      &(ColumnRows){ .rows = rows,
 				     .n_rows = n,
 				     .row_size = sizeof(*rows),
-				     .colour = row_colour,
+				     .colour = list_colour,
 				     .mark = row_mark });
 }
 
@@ -201,7 +205,7 @@ int verb_list(Client *c, _unused_ char *const *arguments, _unused_ size_t n_argu
 {
 	_cleanup_(column_choice_clear) ColumnChoice choice = { 0 };
 	_cleanup_(world_clear) World w = { 0 };
-	int r = columns_choose(c, kinds, ELEMENTS(kinds), &choice);
+	int r = columns_choose(c, list_kinds, ELEMENTS(list_kinds), &choice);
 
 	if (r >= 0)
 		r = world_load(c, &w);
@@ -216,6 +220,156 @@ int verb_list(Client *c, _unused_ char *const *arguments, _unused_ size_t n_argu
 
 const ColumnKind *list_columns(size_t *ret_n)
 {
-	*ret_n = ELEMENTS(kinds);
-	return kinds;
+	*ret_n = ELEMENTS(list_kinds);
+	return list_kinds;
+}
+
+/* ---- jobs, and one job ---- */
+
+static Colour job_colour(const Job *job)
+{
+	JobState state;
+
+	if (job_state_from_string(job->state, &state) < 0)
+		return COLOUR_NONE;
+	switch (state) {
+	case JOB_DONE:
+		return COLOUR_GOOD;
+	case JOB_FAILED:
+	case JOB_INCOMPLETE:
+		return COLOUR_BAD;
+	case JOB_CANCELLED:
+		return COLOUR_DIM;
+	case JOB_PLANNING:
+	case JOB_RUNNING:
+	case JOB_ROLLING_BACK:
+	case JOB_STATE_MAX_:
+		break;
+	}
+	return COLOUR_MOVING;
+}
+
+static Colour job_row_colour(const void *row)
+{
+	return job_colour(row);
+}
+
+/* A column of the job, by its text and perhaps a number to sort by. */
+#define TEXT_COLUMN(name, text)                                                                    \
+	static char *name##_text(const void *row)                                                  \
+	{                                                                                          \
+		const Job *job = row;                                                              \
+                                                                                                   \
+		return text;                                                                       \
+	}
+#define NUMBER_COLUMN(name, member, text)                                                          \
+	TEXT_COLUMN(name, text)                                                                    \
+	static uint64_t name##_number(const void *row)                                             \
+	{                                                                                          \
+		return ((const Job *)row)->member;                                                 \
+	}
+
+static const char *last_word(const char *error)
+{
+	const char *dot = strrchr(error, '.');
+
+	return dot ? dot + 1 : error;
+}
+
+NUMBER_COLUMN(id, id, strf("%" PRIu32, job->id))
+TEXT_COLUMN(operation, xstrdup(or_dash(job->operation)))
+TEXT_COLUMN(group, xstrdup(or_dash(job->group_name)))
+TEXT_COLUMN(domain, xstrdup(or_dash(job->domain_name)))
+TEXT_COLUMN(state, xstrdup(job_shown_state(job)))
+NUMBER_COLUMN(started, created_at, time_format(job->created_at))
+NUMBER_COLUMN(took, duration_usec,
+	      job_is_over(job) ? duration_format(job->duration_usec) : xstrdup("-"))
+TEXT_COLUMN(uuid, xstrdup(or_dash(job->domain_uuid)))
+TEXT_COLUMN(error, xstrdup(or_dash(last_word(job->error_name))))
+NUMBER_COLUMN(caller, caller_uid, strf("%" PRIu32, job->caller_uid))
+
+static const ColumnKind job_kinds[] = {
+	{ .name = "JOB",
+	  .flags = COLUMN_RIGHT,
+	  .usual = true,
+	  .text = id_text,
+	  .number = id_number },
+	{ .name = "OPERATION", .usual = true, .text = operation_text },
+	{ .name = "GROUP", .usual = true, .text = group_text },
+	{ .name = "DOMAIN", .minimum = 8, .usual = true, .text = domain_text },
+	{ .name = "STATE", .flags = COLUMN_COLOUR, .usual = true, .text = state_text },
+	{ .name = "STARTED", .usual = true, .text = started_text, .number = started_number },
+	{ .name = "TOOK", .usual = true, .text = took_text, .number = took_number },
+	{ .name = "UUID", .text = uuid_text },
+	{ .name = "ERROR", .text = error_text },
+	{ .name = "CALLER", .flags = COLUMN_RIGHT, .text = caller_text, .number = caller_number },
+};
+
+const ColumnKind *jobs_columns(size_t *ret_n)
+{
+	*ret_n = ELEMENTS(job_kinds);
+	return job_kinds;
+}
+
+static void print_jobs(Client *c, const World *w, const ColumnChoice *choice)
+{
+	if (w->n_jobs == 0) {
+		if (!c->options->quiet)
+			fputs("There are no jobs.\n", c->err.stream);
+		return;
+	}
+	columns_print(c, choice,
+		      &(ColumnRows){ .rows = w->jobs,
+				     .n_rows = w->n_jobs,
+				     .row_size = sizeof(Job),
+				     .colour = job_row_colour });
+}
+
+static int print_job(Client *c, const Job *job)
+{
+	if (c->options->json != JSON_OFF)
+		return job_print_json(c, job);
+	block_job(c, job);
+	return 0;
+}
+
+static int show_job(Client *c, const World *w, uint32_t id)
+{
+	const Job *job = world_find_job(w, id);
+
+	if (job)
+		return print_job(c, job);
+	return client_error(c, GPUPASS_ERROR_NO_SUCH_JOB,
+			    "there is no job %" PRIu32 "\n"
+			    "Cause:  gpupassd keeps the last 32 jobs since its start\n"
+			    "Remedy: see them with: gpupass jobs",
+			    id);
+}
+
+int verb_jobs(Client *c, char *const *arguments, size_t n_arguments)
+{
+	_cleanup_(column_choice_clear) ColumnChoice choice = { 0 };
+	_cleanup_(world_clear) World w = { 0 };
+	const Options *o = c->options;
+	uint32_t id = 0;
+	int r = n_arguments > 0 ? job_id_parse(c, arguments[0], &id) : 0;
+
+	if (r < 0)
+		return r;
+	if (n_arguments > 0 && (o->columns || o->sort))
+		return client_usage(c, "--%s is for the list of jobs, not for one of them",
+				    o->columns ? "columns" : "sort");
+	r = columns_choose(c, job_kinds, ELEMENTS(job_kinds), &choice);
+	if (r >= 0)
+		r = world_load(c, &w);
+	if (r < 0)
+		return r;
+	if (n_arguments > 0)
+		r = show_job(c, &w, id);
+	else if (o->json != JSON_OFF)
+		r = json_print(c, json_build("{s:s, s:o}", "schema", GPUPASS_SCHEMA_JOBS, "jobs",
+					     json_jobs(&w)));
+	else
+		print_jobs(c, &w, &choice);
+	return r < 0 ? r : GPUPASS_EXIT_DONE;
 }

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Groups, GPUs and domains in blocks: show and status. */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "bus/document.h"
+#include "gpupass/dbus.h"
+#include "gpupass/domain-ref.h"
 #include "model/json.h"
 #include "show/blocks.h"
 #include "show/describe.h"
+#include "util/grow.h"
 #include "verbs/verbs.h"
+
+/* ---- show ---- */
 
 static int read_facts(sd_bus_message *m, json_t *facts)
 {
@@ -209,4 +216,237 @@ int verb_show(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 				    : "there is no group or GPU '%s'\n"
 				      "Remedy: see the groups with: gpupass list",
 			    address ? address : arguments[0]);
+}
+
+/* ---- status ---- */
+
+/* What the user named. NULL: everything. */
+typedef struct Wanted {
+	const char *word;
+	bool is_uuid; /* a domain's, and then no domain's name */
+	char uuid[DOMAIN_UUID_SIZE];
+} Wanted;
+
+static bool is_domain(const char *name, const char *uuid, const Wanted *wanted)
+{
+	return wanted->is_uuid ? strcmp(uuid, wanted->uuid) == 0 : strcmp(name, wanted->word) == 0;
+}
+
+/* A group by its own name or by its domain; all groups if nothing was named. */
+static bool group_wanted(const Group *g, const Wanted *wanted)
+{
+	return !wanted || strcmp(g->name, wanted->word) == 0 ||
+	       is_domain(g->domain_name, g->domain_uuid, wanted);
+}
+
+static bool assignment_wanted(const World *w, const Assignment *a, const Wanted *wanted)
+{
+	return !wanted || strcmp(a->group_name, wanted->word) == 0 ||
+	       strcmp(world_group_name(w, a->group), wanted->word) == 0 ||
+	       is_domain(a->domain_name, a->domain_uuid, wanted);
+}
+
+static bool job_wanted(const Job *j, const Wanted *wanted)
+{
+	return !job_is_over(j) && (!wanted || strcmp(j->group_name, wanted->word) == 0 ||
+				   is_domain(j->domain_name, j->domain_uuid, wanted));
+}
+
+/* A domain of this name that has another group; NULL: none. */
+static const char *namesake(const World *w, const Group *group, const Wanted *wanted)
+{
+	for (size_t i = 0; i < w->n_groups; i++)
+		if (&w->groups[i] != group &&
+		    is_domain(w->groups[i].domain_name, w->groups[i].domain_uuid, wanted))
+			return w->groups[i].domain_uuid;
+	for (size_t i = 0; i < w->n_assignments; i++)
+		if (strcmp(w->assignments[i].group, group->path) != 0 &&
+		    is_domain(w->assignments[i].domain_name, w->assignments[i].domain_uuid, wanted))
+			return w->assignments[i].domain_uuid;
+	return NULL;
+}
+
+/*
+ * A user who may name a domain must not be able to have it shown in the place of a group, or a
+ * group in the place of a domain.
+ */
+static int refuse_ambiguous(Client *c, const char *word, const char *uuid)
+{
+	return client_error(
+		c, GPUPASS_ERROR_INVALID_ARGUMENT,
+		"'%s' is a group and a domain that does not have it\n"
+		"Cause:  the domain of that name is %s\n"
+		"Remedy: for the domain: gpupass status %s; for the group, give the UUID of "
+		"the domain that has it, or see: gpupass show %s",
+		word, uuid, uuid, word);
+}
+
+/* The groups and assignments that are wanted. */
+typedef struct Shown {
+	const Group **groups;
+	const Assignment **assignments;
+	size_t n_groups, n_assignments;
+} Shown;
+
+static void shown_clear(Shown *s)
+{
+	free(s->groups);
+	free(s->assignments);
+}
+
+static Shown choose(const World *w, const Wanted *wanted)
+{
+	Shown s = { 0 };
+
+	for (size_t i = 0; i < w->n_groups; i++)
+		if (group_wanted(&w->groups[i], wanted))
+			*GROW(s.groups, s.n_groups) = &w->groups[i];
+	for (size_t i = 0; i < w->n_assignments; i++)
+		if (assignment_wanted(w, &w->assignments[i], wanted))
+			*GROW(s.assignments, s.n_assignments) = &w->assignments[i];
+	return s;
+}
+
+static int status_json(Client *c, const World *w, const Wanted *wanted, const Shown *s)
+{
+	json_t *groups = json_array(), *assignments = json_array(), *jobs = json_array();
+
+	for (size_t i = 0; i < s->n_groups; i++)
+		json_append(groups, json_of_object(OBJECT_GROUP, s->groups[i]));
+	for (size_t i = 0; i < s->n_assignments; i++)
+		json_append(assignments, json_of_object(OBJECT_ASSIGNMENT, s->assignments[i]));
+	for (size_t i = 0; i < w->n_jobs; i++)
+		if (job_wanted(&w->jobs[i], wanted))
+			json_append(jobs, json_of_object(OBJECT_JOB, &w->jobs[i]));
+	return json_print(c,
+			  json_build("{s:s, s:o, s:o, s:o, s:o}", "schema", GPUPASS_SCHEMA_STATUS,
+				     "manager", json_of_object(OBJECT_MANAGER, &w->manager),
+				     "groups", groups, "assignments", assignments, "jobs", jobs));
+}
+
+static size_t count_state(const World *w, const char *state)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->n_groups; i++)
+		n += strcmp(w->groups[i].state, state) == 0;
+	return n;
+}
+
+/* "3 (2 assigned, 1 free)" */
+static char *groups_count(const World *w)
+{
+	_cleanup_strv_ char **parts = NULL;
+	_cleanup_free_ char *joined = NULL;
+
+	for (size_t i = 0; i < GROUP_STATE_MAX_; i++) {
+		const char *state = group_state_to_string((GroupState)i);
+		size_t n = count_state(w, state);
+
+		if (n > 0)
+			strv_appendf(&parts, "%zu %s", n, state);
+	}
+	joined = strv_join(parts, ", ");
+	return strf("%zu%s%s%s", w->n_groups, *joined ? " (" : "", joined, *joined ? ")" : "");
+}
+
+static void print_manager(Client *c, const World *w)
+{
+	const Terminal *t = &c->out;
+	_cleanup_free_ char *scanned = time_format(w->manager.scanned_at);
+	_cleanup_free_ char *groups = groups_count(w);
+	size_t single = 0, running = 0;
+
+	for (size_t i = 0; i < w->n_gpus; i++)
+		single += !world_find_group_path(w, w->gpus[i].group);
+	for (size_t i = 0; i < w->n_jobs; i++)
+		running += !job_is_over(&w->jobs[i]);
+	fprintf(t->stream, "gpupassd %s\n", or_dash(w->manager.version));
+	terminal_field(t, "libvirt", "%s",
+		       manager_has_libvirt(&w->manager)
+			       ? w->manager.libvirt_connected ? "connected" : "not connected"
+			       : "none, by Uri=none");
+	terminal_field(t, "IOMMU", "%s", w->manager.iommu_enabled ? "enabled" : "not enabled");
+	terminal_field(t, "Scanned", "%s", scanned);
+	terminal_field(t, "Groups", "%s", groups);
+	if (single > 0)
+		terminal_field(t, "GPUs", "%zu, %zu of them in no group", w->n_gpus, single);
+	else
+		terminal_field(t, "GPUs", "%zu", w->n_gpus);
+	terminal_field(t, "Jobs", "%zu running", running);
+}
+
+static void print_everything(Client *c, const World *w)
+{
+	print_manager(c, w);
+	for (size_t i = 0; i < w->n_groups; i++) {
+		fputc('\n', c->out.stream);
+		block_group(c, w, &w->groups[i]);
+	}
+	print_notes(c, w);
+}
+
+static void print_wanted(Client *c, const World *w, const Shown *s)
+{
+	for (size_t i = 0; i < s->n_groups; i++) {
+		fputs(i > 0 ? "\n" : "", c->out.stream);
+		block_group(c, w, s->groups[i]);
+	}
+	for (size_t i = 0; i < s->n_assignments; i++) {
+		fputs(i + s->n_groups > 0 ? "\n" : "", c->out.stream);
+		block_assignment(c, w, s->assignments[i]);
+	}
+}
+
+static bool is_known(const World *w, const Wanted *wanted)
+{
+	_cleanup_(shown_clear) Shown s = choose(w, wanted);
+
+	return s.n_groups + s.n_assignments > 0;
+}
+
+/* A GPU may be named, as for show. NULL: it is none of a group's. */
+static const Group *group_of_gpu(const World *w, const char *word)
+{
+	_cleanup_free_ char *address = address_normalise(word);
+	const Gpu *gpu = world_find_gpu(w, address ? address : word);
+
+	return gpu ? world_find_group_path(w, gpu->group) : NULL;
+}
+
+int verb_status(Client *c, char *const *arguments, size_t n_arguments)
+{
+	Wanted named = { .word = n_arguments > 0 ? arguments[0] : NULL };
+	const Wanted *wanted = named.word ? &named : NULL;
+	_cleanup_(world_clear) World w = { 0 };
+	_cleanup_(shown_clear) Shown shown = { 0 };
+	const Group *group;
+	const char *other;
+	int r = world_load(c, &w);
+
+	if (r < 0)
+		return r;
+	/* It may have another name now than when it was assigned. */
+	named.is_uuid = wanted && domain_uuid_parse(named.word, named.uuid);
+	group = wanted ? world_find_group_named(&w, named.word) : NULL;
+	other = group ? namesake(&w, group, wanted) : NULL;
+	if (other)
+		return refuse_ambiguous(c, named.word, other);
+	if (wanted && !group && !is_known(&w, wanted))
+		group = group_of_gpu(&w, named.word);
+	if (group)
+		named = (Wanted){ .word = group->name };
+	shown = choose(&w, wanted);
+	if (wanted && shown.n_groups + shown.n_assignments == 0)
+		return client_error(c, GPUPASS_ERROR_NO_SUCH_GROUP,
+				    "there is no group '%s', and no domain of that name has one\n"
+				    "Remedy: see the groups with: gpupass list",
+				    named.word);
+	if (c->options->json != JSON_OFF)
+		return status_json(c, &w, wanted, &shown);
+	if (wanted)
+		print_wanted(c, &w, &shown);
+	else
+		print_everything(c, &w);
+	return GPUPASS_EXIT_DONE;
 }

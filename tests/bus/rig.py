@@ -188,6 +188,16 @@ class Host:
         expect(code != LEAKED, "the daemon leaked:", self.logged())
         return code
 
+    def kill(self):
+        self.process.kill()
+        self.process.wait(TIMEOUT)
+        self.log.close()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(TIMEOUT)
+        self.log.close()
+
     def stop_and_be_gone(self):
         """The bus may see the end of the process later, and until then delivers to it what is called."""
         self.stop()
@@ -377,6 +387,26 @@ def devices_xml(group, functions):
         f"bus='0x{f[5:7]}' slot='0x{f[8:10]}' function='0x{f[11]}'/></source>"
         f"<alias name='ua-gpupass-{group}-{i}'/></hostdev>" for i, f in enumerate(functions))
     return f"<devices>{hostdevs}</devices>"
+
+
+def put(path, text):
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def put(path, text):
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
 
 
 def texts_in(directory):

@@ -150,15 +150,12 @@ static int read_device(char *text, Bandwidth *into)
 /* "0: NAME (…)" of the text, with a number that counts. `rest` is what stands behind the colon. */
 static int read_numbered(char *text, size_t number, char **ret_rest)
 {
-	char *colon = strchr(text, ':');
+	char *rest = smi_cut(text, ':');
 	unsigned n;
 
-	if (!colon)
+	if (!rest || smi_number(text, BANDWIDTH_GPUS_MAX, &n) < 0 || n != number)
 		return -EBADMSG;
-	*colon = '\0';
-	if (smi_number(text, BANDWIDTH_GPUS_MAX, &n) < 0 || n != number)
-		return -EBADMSG;
-	*ret_rest = str_strip(colon + 1);
+	*ret_rest = str_strip(rest);
 	return 0;
 }
 
@@ -532,13 +529,10 @@ int bandwidth_parse_p2p(const char *text, size_t size, Bandwidth *ret)
 /* "  Rank  0 Group  0 Pid  78 on host device  0 [0x07] NVIDIA A100": the ranks count from 0. */
 static int read_rank(char *text, Bandwidth *into)
 {
-	char *end = text + strspn(text, "0123456789");
 	unsigned rank;
 
-	if (*end != ' ')
-		return -EBADMSG;
-	*end = '\0';
-	if (smi_number(text, BANDWIDTH_GPUS_MAX, &rank) < 0 || rank != into->n_gpus)
+	if (!smi_cut(text, ' ') || smi_number(text, BANDWIDTH_GPUS_MAX, &rank) < 0 ||
+	    rank != into->n_gpus)
 		return -EBADMSG;
 	return add_gpu(into, NULL);
 }

@@ -78,46 +78,29 @@ static int read_links(const json_t *object, const char *key, unsigned *ret, size
 	return 0;
 }
 
-/* It has these members, and no others. */
-static bool has_all_members(const json_t *object)
-{
-	static const char *const keys[] = { "schema",	    "written_at", "boot_id",	"domain",
-					    "distribution", "stage",	  "detail",	"driver",
-					    "gpus",	    "links",	  "as_expected" };
-
-	if (json_object_size(object) != ELEMENTS(keys))
-		return false;
-	for (size_t i = 0; i < ELEMENTS(keys); i++)
-		if (!json_object_get(object, keys[i]))
-			return false;
-	return true;
-}
-
 /* `ret_boot` and `ret_domain` are borrowed from the object. */
 static int read_members(const json_t *object, GuestReport *into, const char **ret_boot,
 			const char **ret_domain)
 {
 	unsigned long long seconds = 0, gpus = 0;
 	const char *stage;
-	int r;
 
-	if (!has_all_members(object) || read_id(object, "boot_id", ret_boot) < 0 ||
+	/* It has these members, the schema, and no others. */
+	if (json_object_size(object) != 11 || read_id(object, "boot_id", ret_boot) < 0 ||
 	    read_id(object, "domain", ret_domain) < 0 ||
 	    json_get_unsigned(object, "written_at", SECONDS_MAX, &seconds) < 0 ||
 	    json_get_unsigned(object, "gpus", GUEST_REPORT_GPUS_MAX, &gpus) < 0 ||
 	    json_get_bool(object, "as_expected", &into->as_expected) < 0 ||
 	    read_links(object, "links", into->links, &into->n_links) < 0 ||
 	    json_get_string(object, "stage", &stage) < 0 ||
-	    guest_stage_from_string(stage, &into->stage) < 0)
+	    guest_stage_from_string(stage, &into->stage) < 0 ||
+	    copy_text(object, "detail", &into->detail) < 0 ||
+	    copy_text(object, "driver", &into->driver) < 0 ||
+	    copy_text(object, "distribution", &into->distribution) < 0)
 		return -EBADMSG;
 	into->written_usec = seconds * USEC_PER_SECOND;
 	into->n_gpus = (unsigned)gpus;
-	r = copy_text(object, "detail", &into->detail);
-	if (r == 0)
-		r = copy_text(object, "driver", &into->driver);
-	if (r == 0)
-		r = copy_text(object, "distribution", &into->distribution);
-	return r;
+	return 0;
 }
 
 /* The boot that runs now. */

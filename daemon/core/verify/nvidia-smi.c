@@ -36,14 +36,11 @@ static int read_uuid(const char *text, char ret[SMI_UUID_SIZE])
 /* Cuts the next field off a line of CSV; NULL: no more. */
 static char *next_field(char **rest)
 {
-	char *field = *rest, *end;
+	char *field = *rest;
 
 	if (!field)
 		return NULL;
-	end = strchr(field, ',');
-	if (end)
-		*end++ = '\0';
-	*rest = end;
+	*rest = smi_cut(field, ',');
 	return str_strip(field);
 }
 
@@ -131,20 +128,15 @@ int smi_parse_gpus(const char *text, size_t size, SmiGpus *ret, unsigned *ret_ba
 static int read_link_gpu(char *text, SmiNvlinks *into)
 {
 	static const char before[] = " (UUID: ";
-	char *colon = strchr(text, ':'), *uuid = NULL, *next = text;
+	char *rest = smi_cut(text, ':'), *uuid = NULL;
 	SmiNvlink gpu = { 0 };
 	size_t n;
 
 	/* The last match counts: a board's name may have anything in it. */
-	while ((next = strstr(next, before))) {
+	for (char *next = rest; next && (next = strstr(next, before)); uuid = next)
 		next += strlen(before);
-		uuid = next;
-	}
-	if (!colon || !uuid || into->n_items >= SMI_GPUS_MAX)
-		return -EBADMSG;
-	*colon = '\0';
-	n = strlen(uuid);
-	if (n == 0 || uuid[n - 1] != ')')
+	n = uuid ? strlen(uuid) : 0;
+	if (n == 0 || uuid[n - 1] != ')' || into->n_items >= SMI_GPUS_MAX)
 		return -EBADMSG;
 	uuid[n - 1] = '\0';
 	if (smi_number(text, SMI_GPUS_MAX - 1, &gpu.index) < 0 || read_uuid(uuid, gpu.uuid) < 0)
@@ -170,13 +162,12 @@ static int read_rate(char *text, unsigned *ret)
 /* "4: <inactive>". A state that is not known makes the GPU unreadable. */
 static int read_link(char *text, SmiNvlink *gpu, uint64_t *seen)
 {
-	char *colon = strchr(text, ':'), *value;
+	char *value = smi_cut(text, ':');
 	unsigned link, mbps = 0;
 
-	if (!gpu || !colon)
+	if (!gpu || !value)
 		return -EBADMSG;
-	*colon = '\0';
-	value = str_strip(colon + 1);
+	value = str_strip(value);
 	if (smi_number(text, SMI_LINKS_MAX - 1, &link) < 0 || *seen & UINT64_C(1) << link)
 		return -EBADMSG;
 	*seen |= UINT64_C(1) << link;
@@ -339,14 +330,12 @@ static size_t split_fields(char *line, char *fields[COLUMNS_MAX])
 	size_t n = 0;
 
 	while (line) {
-		char *end = strchr(line, '\t');
+		char *rest = smi_cut(line, '\t');
 
 		if (n >= COLUMNS_MAX)
 			return SIZE_MAX;
-		if (end)
-			*end++ = '\0';
 		fields[n++] = str_strip(line);
-		line = end;
+		line = rest;
 	}
 	return n;
 }

@@ -50,16 +50,21 @@ int smi_clean(const char *text, size_t size, char **ret)
 	return 0;
 }
 
-char *smi_next_line(char **rest)
+char *smi_cut(char *text, char at)
 {
-	char *line = *rest, *end;
+	char *end = strchr(text, at);
 
-	if (!line)
-		return NULL;
-	end = strchr(line, '\n');
 	if (end)
 		*end++ = '\0';
-	*rest = end;
+	return end;
+}
+
+char *smi_next_line(char **rest)
+{
+	char *line = *rest;
+
+	if (line)
+		*rest = smi_cut(line, '\n');
 	return line;
 }
 

@@ -18,6 +18,8 @@
  * Windows puts before UTF-8. -EBADMSG for a NUL or any other control character inside, -EFBIG.
  */
 int smi_clean(const char *text, size_t size, char **ret);
+/* Ends the text at the first such character, and is what stands behind it; NULL: it has none. */
+char *smi_cut(char *text, char at);
 /* Cuts the next line off, in place; NULL at the end. */
 char *smi_next_line(char **rest);
 /* Plain decimal digits, without leading zeros, up to `max`; -EBADMSG otherwise. */

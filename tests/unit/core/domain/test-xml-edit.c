@@ -92,34 +92,35 @@ TEST(a_model_is_named_once_a_hostdev_and_goes_with_it)
 	}
 }
 
+static void check_taken_out(const char *what, const char *before, const char *assigned)
+{
+	_cleanup_free_ char *once = NULL, *twice = NULL;
+	bool changed = false;
+
+	once = take_out(assigned, "pair0", &changed);
+	assert_true(changed);
+	check_equivalent(what, before, once);
+	twice = take_out(once, "pair0", &changed);
+	assert_false(changed);
+	assert_string_equal(once, twice);
+}
+
+/* What libvirt has added to our elements is removed with them. */
 TEST(adding_and_taking_out_leaves_the_definition_as_it_was)
 {
 	for (size_t i = 0; i < ELEMENTS(plain); i++) {
 		_cleanup_free_ char *text = domain_fixture(plain[i]);
 		_cleanup_free_ char *added = add(text, "pair0");
-		_cleanup_free_ char *back = NULL;
-		bool changed = false;
 
 		assert_false(domain_xml_equivalent(text, added));
-		back = take_out(added, "pair0", &changed);
-		assert_true(changed);
-		check_equivalent(plain[i], text, back);
+		check_taken_out(plain[i], text, added);
 	}
-}
-
-/* What libvirt has added to our elements is removed with them. */
-TEST(taking_out_of_what_libvirt_made_of_it_leaves_the_definition_as_it_was)
-{
 	for (size_t i = 0; i < 4; i++) {
 		_cleanup_free_ char *name = strf("%s-assigned", plain[i]);
 		_cleanup_free_ char *text = domain_fixture(plain[i]);
 		_cleanup_free_ char *assigned = domain_fixture(name);
-		_cleanup_free_ char *back = NULL;
-		bool changed = false;
 
-		back = take_out(assigned, "pair0", &changed);
-		assert_true(changed);
-		check_equivalent(plain[i], text, back);
+		check_taken_out(name, text, assigned);
 	}
 }
 
@@ -149,19 +150,6 @@ TEST(many_aliases_and_ports_take_no_long_time)
 	assert_true(changed);
 	assert_non_null(strstr(added, "\"ua-gpupass-pair0-20003\""));
 	assert_true((clock() - begun) / CLOCKS_PER_SEC < 10);
-}
-
-TEST(an_emptied_element_with_attributes_of_others_stays)
-{
-	static const char before[] = DOMAIN("<metadata a='1'/>" Q35 "<devices xmlns:x='urn:x'/>");
-	_cleanup_free_ char *added = add(before, "pair0");
-	_cleanup_free_ char *back = NULL;
-	bool changed = false;
-
-	back = take_out(added, "pair0", &changed);
-	assert_true(changed);
-	check_equivalent("with attributes", before, back);
-	assert_non_null(strstr(back, "<devices xmlns:x=\"urn:x\""));
 }
 
 TEST(untouched_lines_keep_their_layout)
@@ -199,36 +187,50 @@ TEST(untouched_lines_keep_their_layout)
 #define METADATA                                                                                   \
 	"<metadata><g:assignment xmlns:g='" DOMAIN_XML_NAMESPACE "' group='pair0'/></metadata>"
 
-TEST(pcie_gets_a_root_port_a_gpu_behind_every_bus_in_use)
-{
-	static const char before[] = DOMAIN(
-		Q35 "<devices><controller type='pci' index='0' model='pcie-root'/>"
-		    "<controller type='pci' index='4' model='pcie-root-port'/>"
-		    "<controller type='pci' model='pcie-root-port'/>"
-		    "<controller type='usb' index='90'/>"
-		    "<rng><address type='pci' domain='0' bus='0x05' slot='0' function='0'/></rng>"
-		    "</devices>");
-	static const char after[] = DOMAIN(
-		METADATA Q35
-		"<devices><controller type='pci' index='0' model='pcie-root'/>"
-		"<controller type='pci' index='4' model='pcie-root-port'/>"
-		"<controller type='pci' model='pcie-root-port'/>"
-		"<controller type='usb' index='90'/>"
-		"<rng><address type='pci' domain='0' bus='0x05' slot='0' function='0'/></rng>"
-		"<controller type='pci' index='7' model='pcie-root-port'>"
-		"<alias name='ua-gpupass-pair0-port0'/><address type='pci' domain='0x0000' bus='0x00' "
-		"slot='0x03' function='0x0' multifunction='on'/></controller>"
-		"<controller type='pci' index='8' model='pcie-root-port'>"
-		"<alias name='ua-gpupass-pair0-port1'/><address type='pci' domain='0x0000' bus='0x00' "
-		"slot='0x03' function='0x1'/></controller>" HOSTDEV("0x41", "0x0", "0", "0x07",
-								    "0x00", "0x0", MULTI)
-			HOSTDEV("0x41", "0x1", "1", "0x07", "0x00", "0x1", "")
-				HOSTDEV("0x61", "0x0", "2", "0x08", "0x00", "0x0", MULTI)
-					HOSTDEV("0x61", "0x1", "3", "0x08", "0x00", "0x1",
-						"") "</devices>");
-	_cleanup_free_ char *added = add(before, "pair0");
+/* What is there, and what comes behind it. */
+#define PCIE_BUSES                                                                                 \
+	"<controller type='pci' index='0' model='pcie-root'/>"                                     \
+	"<controller type='pci' index='4' model='pcie-root-port'/>"                                \
+	"<controller type='pci' model='pcie-root-port'/>"                                          \
+	"<controller type='usb' index='90'/>"                                                      \
+	"<rng><address type='pci' domain='0' bus='0x05' slot='0' function='0'/></rng>"
+#define PCIE_PORTS                                                                                 \
+	"<controller type='pci' index='7' model='pcie-root-port'>"                                 \
+	"<alias name='ua-gpupass-pair0-port0'/><address type='pci' domain='0x0000' bus='0x00' "    \
+	"slot='0x03' function='0x0' multifunction='on'/></controller>"                             \
+	"<controller type='pci' index='8' model='pcie-root-port'>"                                 \
+	"<alias name='ua-gpupass-pair0-port1'/><address type='pci' domain='0x0000' bus='0x00' "    \
+	"slot='0x03' function='0x1'/></controller>"
+#define PCI_SLOTS_USED                                                                             \
+	"<disk><address type='pci' domain='0' bus='0' slot='0x03' function='0'/></disk>"           \
+	"<rng><address type='pci' domain='0' bus='0' slot='5' function='0'/></rng>"                \
+	"<rng><address type='pci' domain='0' bus='1' slot='4' function='0'/></rng>"                \
+	"<lease><address type='drive' bus='0' slot='4'/></lease>"
+#define PAIR_AT(bus, slot, second_bus, second_slot)                                                \
+	HOSTDEV("0x41", "0x0", "0", bus, slot, "0x0", MULTI)                                       \
+	HOSTDEV("0x41", "0x1", "1", bus, slot, "0x1", "")                                          \
+	HOSTDEV("0x61", "0x0", "2", second_bus, second_slot, "0x0", MULTI)                         \
+	HOSTDEV("0x61", "0x1", "3", second_bus, second_slot, "0x1", "")
 
-	check_equivalent("q35", after, added);
+/* Behind every bus that is in use: a root port a GPU, or on i440fx a free slot. */
+TEST(each_gpu_gets_a_place_of_its_own)
+{
+	static const struct {
+		const char *what, *before, *after;
+	} rows[] = {
+		{ "q35", DOMAIN(Q35 "<devices>" PCIE_BUSES "</devices>"),
+		  DOMAIN(METADATA Q35 "<devices>" PCIE_BUSES PCIE_PORTS PAIR_AT(
+			  "0x07", "0x00", "0x08", "0x00") "</devices>") },
+		{ "i440fx", DOMAIN(PC "<devices>" PCI_SLOTS_USED "</devices>"),
+		  DOMAIN(METADATA PC "<devices>" PCI_SLOTS_USED PAIR_AT("0x00", "0x04", "0x00",
+									"0x06") "</devices>") },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *added = add(rows[i].before, "pair0");
+
+		check_equivalent(rows[i].what, rows[i].after, added);
+	}
 }
 
 /*
@@ -269,30 +271,6 @@ TEST(our_ports_share_no_slot_with_others)
 		    (!rows[i].slot && strstr(added, "bus=\"0x00\"")))
 			fail_msg("row %zu: %s", i, added);
 	}
-}
-
-TEST(i440fx_gets_a_free_slot_a_gpu)
-{
-	static const char before[] = DOMAIN(
-		PC "<devices>"
-		   "<disk><address type='pci' domain='0' bus='0' slot='0x03' function='0'/></disk>"
-		   "<rng><address type='pci' domain='0' bus='0' slot='5' function='0'/></rng>"
-		   "<rng><address type='pci' domain='0' bus='1' slot='4' function='0'/></rng>"
-		   "<lease><address type='drive' bus='0' slot='4'/></lease></devices>");
-	static const char after[] = DOMAIN(
-		METADATA PC
-		"<devices>"
-		"<disk><address type='pci' domain='0' bus='0' slot='0x03' function='0'/></disk>"
-		"<rng><address type='pci' domain='0' bus='0' slot='5' function='0'/></rng>"
-		"<rng><address type='pci' domain='0' bus='1' slot='4' function='0'/></rng>"
-		"<lease><address type='drive' bus='0' slot='4'/></lease>" HOSTDEV(
-			"0x41", "0x0", "0", "0x00", "0x04", "0x0",
-			MULTI) HOSTDEV("0x41", "0x1", "1", "0x00", "0x04", "0x1",
-				       "") HOSTDEV("0x61", "0x0", "2", "0x00", "0x06", "0x0", MULTI)
-			HOSTDEV("0x61", "0x1", "3", "0x00", "0x06", "0x1", "") "</devices>");
-	_cleanup_free_ char *added = add(before, "pair0");
-
-	check_equivalent("i440fx", after, added);
 }
 
 TEST(guest_functions_start_at_zero)
@@ -582,67 +560,39 @@ TEST(taking_out_leaves_what_is_not_of_the_group)
 	}
 }
 
-TEST(taking_out_finds_functions_that_carry_no_mark)
+TEST(what_is_of_the_group_goes_and_all_else_stays)
 {
-	_cleanup_free_ char *text = NULL;
-	bool changed = false;
+	static const char attributes[] =
+		DOMAIN("<metadata a='1'/>" Q35 "<devices xmlns:x='urn:x'/>");
+	static const struct {
+		const char *what, *assigned, *left;
+	} rows[] = {
+		{ "a function that carries no mark",
+		  DOMAIN("<devices><emulator/><hostdev mode='subsystem' type='pci' managed='yes'>"
+			 "<source><address bus='0x61' slot='0'/></source></hostdev></devices>"),
+		  DOMAIN("<devices><emulator/></devices>") },
+		{ "a root port that something else uses",
+		  DOMAIN("<devices><controller type='pci' index='1' model='pcie-root-port'>"
+			 "<alias name='ua-gpupass-pair0-port0'/></controller>"
+			 "<controller type='pci' index='2' model='pcie-root-port'>"
+			 "<alias name='ua-gpupass-pair0-port1'/></controller>"
+			 "<rng><address type='pci' bus='0x02' slot='0'/></rng></devices>"),
+		  DOMAIN("<devices><controller type='pci' index='2' model='pcie-root-port'/>"
+			 "<rng><address type='pci' bus='0x02' slot='0'/></rng></devices>") },
+		/* libvirt writes one alias a device, so only somebody else's text has more. */
+		{ "a port that stays, with two of our marks",
+		  DOMAIN("<devices><controller type='pci' index='1' model='pcie-root-port'>"
+			 "<alias name='ua-gpupass-pair0-port0'/>"
+			 "<alias name='ua-gpupass-pair0-port7'/></controller>"
+			 "<rng><address type='pci' bus='0x01' slot='0'/></rng></devices>"),
+		  DOMAIN("<devices><controller type='pci' index='1' model='pcie-root-port'/>"
+			 "<rng><address type='pci' bus='0x01' slot='0'/></rng></devices>") },
+	};
+	_cleanup_free_ char *added = add(attributes, "pair0");
 
-	text = take_out(DOMAIN("<devices><emulator/><hostdev mode='subsystem' type='pci' "
-			       "managed='yes'><source><address bus='0x61' slot='0'/></source>"
-			       "</hostdev></devices>"),
-			"pair0", &changed);
-	assert_true(changed);
-	check_equivalent("by hand", DOMAIN("<devices><emulator/></devices>"), text);
-}
-
-TEST(taking_out_twice_changes_nothing_the_second_time)
-{
-	_cleanup_free_ char *assigned = domain_fixture("q35-shared-slot");
-	_cleanup_free_ char *once = NULL;
-	_cleanup_free_ char *twice = NULL;
-	bool changed = false;
-
-	once = take_out(assigned, "pair0", &changed);
-	assert_true(changed);
-	twice = take_out(once, "pair0", &changed);
-	assert_false(changed);
-	assert_string_equal(once, twice);
-}
-
-TEST(a_root_port_that_something_else_uses_stays_without_our_mark)
-{
-	_cleanup_free_ char *text = NULL;
-	bool changed = false;
-
-	text = take_out(DOMAIN("<devices><controller type='pci' index='1' model='pcie-root-port'>"
-			       "<alias name='ua-gpupass-pair0-port0'/></controller>"
-			       "<controller type='pci' index='2' model='pcie-root-port'>"
-			       "<alias name='ua-gpupass-pair0-port1'/></controller>"
-			       "<rng><address type='pci' bus='0x02' slot='0'/></rng></devices>"),
-			"pair0", &changed);
-	assert_true(changed);
-	check_equivalent("port in use",
-			 DOMAIN("<devices><controller type='pci' index='2' "
-				"model='pcie-root-port'/>"
-				"<rng><address type='pci' bus='0x02' slot='0'/></rng></devices>"),
-			 text);
-}
-
-/* libvirt writes one alias a device, so only somebody else's text has more. */
-TEST(a_port_that_stays_keeps_none_of_our_marks)
-{
-	_cleanup_free_ char *once = NULL, *twice = NULL;
-	bool changed = false;
-
-	once = take_out(DOMAIN("<devices><controller type='pci' index='1' model='pcie-root-port'>"
-			       "<alias name='ua-gpupass-pair0-port0'/>"
-			       "<alias name='ua-gpupass-pair0-port7'/></controller>"
-			       "<rng><address type='pci' bus='0x01' slot='0'/></rng></devices>"),
-			"pair0", &changed);
-	assert_true(changed);
-	assert_null(strstr(once, "ua-gpupass"));
-	twice = take_out(once, "pair0", &changed);
-	assert_false(changed);
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		check_taken_out(rows[i].what, rows[i].left, rows[i].assigned);
+	check_taken_out("emptied elements with attributes of others", attributes, added);
 }
 
 /*

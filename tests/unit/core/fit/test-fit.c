@@ -394,22 +394,6 @@ TEST(strict_refuses_what_matters_of_its_own_topic)
 	}
 }
 
-TEST(every_word_of_the_tables_is_read_back)
-{
-	for (int i = 0; i < FIT_ID_MAX_; i++) {
-		FitId id;
-
-		assert_int_equal(fit_id_from_string(fit_id_to_string((FitId)i), &id), 0);
-		assert_int_equal(id, i);
-	}
-	for (int i = 0; i < FIT_MODE_MAX_; i++) {
-		FitMode mode;
-
-		assert_int_equal(fit_mode_from_string(fit_mode_to_string((FitMode)i), &mode), 0);
-		assert_int_equal(mode, i);
-	}
-}
-
 /* ---- writing ---- */
 
 #define FUNCTION                                                                                   \

@@ -185,13 +185,3 @@ TEST(no_more_boards_than_any_host_has_are_kept)
 	assert_int_equal(evidence_add(evidence, &s), -E2BIG);
 	assert_null(s.source);
 }
-
-TEST(ways_round_trip)
-{
-	for (SightingWay way = 0; way < WAY_MAX_; way++) {
-		SightingWay back = WAY_MAX_;
-
-		assert_int_equal(sighting_way_from_string(sighting_way_to_string(way), &back), 0);
-		assert_int_equal(back, way);
-	}
-}

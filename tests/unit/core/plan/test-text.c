@@ -197,24 +197,6 @@ TEST(prefix_leaves_out_what_is_not_known)
 	}
 }
 
-TEST(names_of_operations_and_steps_round_trip)
-{
-	for (Operation i = 0; i < OPERATION_MAX_; i++) {
-		Operation back = OPERATION_MAX_;
-
-		assert_int_equal(operation_from_string(operation_to_string(i), &back), 0);
-		assert_int_equal(back, i);
-	}
-	for (StepKind i = 0; i < STEP_KIND_MAX_; i++) {
-		StepKind back = STEP_KIND_MAX_;
-
-		assert_int_equal(step_kind_from_string(step_kind_to_string(i), &back), 0);
-		assert_int_equal(back, i);
-	}
-	assert_null(operation_to_string(OPERATION_MAX_));
-	assert_null(step_kind_to_string(STEP_KIND_MAX_));
-}
-
 static const char *const pair1_functions[] = { "0000:a1:00.0", "0000:a1:00.1", "0000:c1:00.0",
 					       "0000:c1:00.1", NULL };
 

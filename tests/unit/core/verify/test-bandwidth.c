@@ -394,23 +394,3 @@ TEST(the_number_of_gpus_is_in_the_command)
 	assert_string_equal(command.argv[n - 1], "4");
 	assert_string_equal(command.argv[n - 2], "-g");
 }
-
-TEST(names_round_trip)
-{
-	for (int i = 0; i < WORKLOAD_VERDICT_MAX_; i++) {
-		WorkloadVerdict v;
-
-		assert_int_equal(workload_verdict_from_string(
-					 workload_verdict_to_string((WorkloadVerdict)i), &v),
-				 0);
-		assert_int_equal(v, i);
-	}
-	for (int i = 0; i < WORKLOAD_CAUSE_MAX_; i++) {
-		WorkloadCause cause;
-
-		assert_int_equal(workload_cause_from_string(
-					 workload_cause_to_string((WorkloadCause)i), &cause),
-				 0);
-		assert_int_equal(cause, i);
-	}
-}

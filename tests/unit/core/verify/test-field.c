@@ -269,6 +269,15 @@ static const Variant variants[] = {
 	{ GOOD, GPUS, NULL,
 	  "Failed to initialize NVML: GPU access blocked by the operating system\n", 17,
 	  "unknown, not-permitted", "blocked" },
+	/* what is wrong with one of the two alone, either of them, is wrong */
+	{ GOOD, LINKS, "Link 0: 14.062 GB/s", "Link 0: <inactive>", 0, "degraded, few-links",
+	  "0000:41:00.0" },
+	{ GOOD, LINKS, "000002)\n\t Link 0: 14.062 GB/s", "000002)\n\t Link 0: <inactive>", 0,
+	  "degraded, few-links", "0000:61:00.0" },
+	{ GOOD, PEERS, " GPU0\tX\tOK", " GPU0\tX\tNS", 0, "broken, no-peer-access", "is NS" },
+	{ GOOD, PEERS, " GPU1\tOK", " GPU1\tNS", 0, "broken, no-peer-access", "is NS" },
+	{ GOOD, TOPO, "X \tNV4", "X \tNV3", 0, "degraded, asymmetric", "by NV3" },
+	{ GOOD, TOPO, "GPU1\tNV4", "GPU1\tPIX", 0, "broken, asymmetric", "is PIX" },
 	/* tables */
 	{ GOOD, TOPO, "", "", 255, "verified, none", "topo -m: exit status 255" },
 	{ GOOD, TOPO, "", "", -11, "unknown, nvidia-smi-failed", "ended by signal 11" },

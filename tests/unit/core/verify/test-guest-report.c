@@ -173,22 +173,3 @@ TEST(a_guest_without_the_file_has_no_report)
 		assert_int_equal(report->state, GUEST_REPORT_NONE);
 	}
 }
-
-TEST(names_round_trip)
-{
-	for (int i = 0; i < GUEST_STAGE_MAX_; i++) {
-		GuestStage stage;
-
-		assert_int_equal(
-			guest_stage_from_string(guest_stage_to_string((GuestStage)i), &stage), 0);
-		assert_int_equal(stage, i);
-	}
-	for (int i = 0; i < GUEST_REPORT_STATE_MAX_; i++) {
-		GuestReportState s;
-
-		assert_int_equal(guest_report_state_from_string(
-					 guest_report_state_to_string((GuestReportState)i), &s),
-				 0);
-		assert_int_equal(s, i);
-	}
-}
