@@ -507,10 +507,4 @@ ExecutorResult execute(const JobPlace *place, uint32_t job, const Prepared *prep
 	return result;
 }
 
-void executor_result_clear(ExecutorResult *result)
-{
-	problem_free(result->problem);
-	free(result->quarantine);
-	strv_free(result->left);
-	*result = (ExecutorResult){ 0 };
-}
+#include "executor.inc"

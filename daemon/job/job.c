@@ -40,6 +40,8 @@ static void event_clear(JobEvent *event)
 	free(event->result);
 }
 
+#include "job.inc"
+
 static void task_clear(Task *task)
 {
 	rules_unref(task->place.rules);
@@ -47,9 +49,7 @@ static void task_clear(Task *task)
 	identities_free(task->known);
 	job_request_clear(&task->request);
 	event_clear(&task->ended);
-	free(task->result.json);
-	free(task->result.error_name);
-	free(task->result.message);
+	plan_result_clear(&task->result);
 }
 
 DEFINE_LOCAL_FREE(Task, task_free, task_clear)

@@ -63,6 +63,7 @@ typedef struct PlanResult {
 	char *error_name;
 	char *message;
 } PlanResult;
+DECLARE_CLEAR(PlanResult, plan_result_clear)
 typedef void (*PlanListener)(PlanResult *result, void *userdata);
 
 void plan_start(Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
