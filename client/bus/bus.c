@@ -70,19 +70,26 @@ int bus_bad_reply(Client *c, const char *what)
 		c, failure_from_bus("org.freedesktop.DBus.Error.InconsistentMessage", what));
 }
 
-int bus_append_text(sd_bus_message *call, const char *key, const char *text)
-{
-	return text ? sd_bus_message_append(call, "{sv}", key, "s", text) : 0;
-}
-
-int bus_append_number(sd_bus_message *call, const char *key, bool given, uint64_t number)
-{
-	return given ? sd_bus_message_append(call, "{sv}", key, "t", number) : 0;
-}
-
 int bus_build_failed(Client *c, int r)
 {
 	return client_fail(c, failure_from_errno(-r, "cannot make the request"));
+}
+
+int bus_append_options(Client *c, sd_bus_message *call, const BusOption *options, size_t n)
+{
+	int r = sd_bus_message_open_container(call, SD_BUS_TYPE_ARRAY, "{sv}");
+
+	for (const BusOption *o = options; r >= 0 && o < options + n; o++) {
+		if (o->given && o->type == 's')
+			r = sd_bus_message_append(call, "{sv}", o->key, "s", o->text);
+		else if (o->given && o->type == 't')
+			r = sd_bus_message_append(call, "{sv}", o->key, "t", o->number);
+		else if (o->given)
+			r = sd_bus_message_append(call, "{sv}", o->key, "b", 1);
+	}
+	if (r >= 0)
+		r = sd_bus_message_close_container(call);
+	return r < 0 ? bus_build_failed(c, r) : 0;
 }
 
 /* As sd_bus_call() waits. Without `pending` it waits for the greeting. */
@@ -251,60 +258,28 @@ void bus_pending_clear(BusPending *pending)
 	*pending = (BusPending){ 0 };
 }
 
-static json_t *integer_json(char type, const void *value)
-{
-	switch (type) {
-	case SD_BUS_TYPE_BYTE:
-		return json_integer(*(const uint8_t *)value);
-	case SD_BUS_TYPE_INT16:
-		return json_integer(*(const int16_t *)value);
-	case SD_BUS_TYPE_UINT16:
-		return json_integer(*(const uint16_t *)value);
-	case SD_BUS_TYPE_INT32:
-		return json_integer(*(const int32_t *)value);
-	case SD_BUS_TYPE_UINT32:
-		return json_integer(*(const uint32_t *)value);
-	case SD_BUS_TYPE_INT64:
-		return json_integer(*(const int64_t *)value);
-	case SD_BUS_TYPE_UINT64:
-		return json_unsigned(*(const uint64_t *)value);
-	default:
-		return NULL;
-	}
-}
-
-/* *ret stays NULL for what has no plain form, such as a file or a number that is none. */
+/* *ret stays NULL for what has no plain form here, such as a file. */
 static int read_basic(sd_bus_message *m, char type, json_t **ret)
 {
 	union {
 		const char *s;
 		int b;
-		double d;
-		uint64_t number; /* the widest type; smaller ones lie at its address */
-	} value = { .number = 0 };
+		uint32_t u;
+		int32_t i;
+		uint64_t t;
+	} value;
 	int r;
 
-	if (type == SD_BUS_TYPE_UNIX_FD)
+	if (!strchr("sbuit", type))
 		return sd_bus_message_skip(m, NULL);
 	r = sd_bus_message_read_basic(m, type, &value);
 	if (r < 0)
 		return r;
-	switch (type) {
-	case SD_BUS_TYPE_STRING:
-	case SD_BUS_TYPE_OBJECT_PATH:
-	case SD_BUS_TYPE_SIGNATURE:
-		*ret = json_text(value.s);
-		break;
-	case SD_BUS_TYPE_BOOLEAN:
-		*ret = json_boolean(value.b);
-		break;
-	case SD_BUS_TYPE_DOUBLE:
-		*ret = json_real(value.d);
-		break;
-	default:
-		*ret = integer_json(type, &value);
-		break;
-	}
+	*ret = type == 's'   ? json_text(value.s)
+	       : type == 'b' ? json_boolean(value.b)
+	       : type == 'u' ? json_integer(value.u)
+	       : type == 'i' ? json_integer(value.i)
+			     : json_unsigned(value.t);
 	return 0;
 }
 

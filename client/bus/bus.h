@@ -32,9 +32,22 @@ int bus_new_call(Client *c, const char *path, const char *interface, const char 
 /* A method of org.gpupass1.Manager, with arguments as sd_bus_message_append() takes them. */
 int bus_new_manager_call(Client *c, const char *member, sd_bus_message **ret, const char *types,
 			 ...);
-/* One of the options that a call has, if it was given; NULL is none. */
-int bus_append_text(sd_bus_message *call, const char *key, const char *text);
-int bus_append_number(sd_bus_message *call, const char *key, bool given, uint64_t number);
+/* One of the options of a call. */
+typedef struct BusOption {
+	const char *key;
+	char type; /* 's', 't' or 'b' */
+	bool given;
+	const char *text;
+	uint64_t number;
+} BusOption;
+
+/* NULL is no text. */
+#define BUS_TEXT(key, text) ((BusOption){ key, 's', (text) != NULL, text, 0 })
+#define BUS_NUMBER(key, given, number) ((BusOption){ key, 't', given, NULL, number })
+#define BUS_FLAG(key, given) ((BusOption){ key, 'b', given, NULL, 1 })
+
+/* Appends the a{sv} of those that are given. */
+int bus_append_options(Client *c, sd_bus_message *call, const BusOption *options, size_t n);
 /* Calls and waits. `signature` is what the reply must have. */
 int bus_call(Client *c, sd_bus_message *call, uint64_t timeout_usec, const char *signature,
 	     sd_bus_message **ret);

@@ -5,60 +5,35 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "bus/loop.h"
+#include "bus/listen.h"
 #include "model/json.h"
 #include "show/describe.h"
 #include "util/xalloc.h"
 
 /* ---- from the command line to the a{sv} options of org.gpupass1 ---- */
 
-static int append_flags(sd_bus_message *call, uint64_t given)
-{
-	static const struct {
-		uint64_t option;
-		const char *key;
-	} flags[] = {
-		{ OPTION_LIVE, GPUPASS_OPTION_LIVE },
-		{ OPTION_CONFIG, GPUPASS_OPTION_CONFIG },
-		{ OPTION_KEEP_VFIO, GPUPASS_OPTION_KEEP_VFIO },
-		{ OPTION_PERSIST, GPUPASS_OPTION_PERSIST },
-		{ OPTION_ALLOW_BOOT_VGA, GPUPASS_OPTION_ALLOW_BOOT_VGA },
-		{ OPTION_ACCEPT_DIRTY, GPUPASS_OPTION_ACCEPT_DIRTY },
-		{ OPTION_MMIO, GPUPASS_OPTION_MMIO },
-		{ OPTION_WORKLOAD, GPUPASS_OPTION_WORKLOAD },
-	};
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && i < ELEMENTS(flags); i++)
-		if (given & flags[i].option)
-			r = sd_bus_message_append(call, "{sv}", flags[i].key, "b", 1);
-	return r;
-}
-
 int request_append_options(Client *c, sd_bus_message *call, const char *operation,
 			   const char *group)
 {
 	const Options *o = c->options;
-	int r = sd_bus_message_open_container(call, SD_BUS_TYPE_ARRAY, "{sv}");
+	const BusOption options[] = {
+		BUS_FLAG(GPUPASS_OPTION_LIVE, o->given & OPTION_LIVE),
+		BUS_FLAG(GPUPASS_OPTION_CONFIG, o->given & OPTION_CONFIG),
+		BUS_FLAG(GPUPASS_OPTION_KEEP_VFIO, o->given & OPTION_KEEP_VFIO),
+		BUS_FLAG(GPUPASS_OPTION_PERSIST, o->given & OPTION_PERSIST),
+		BUS_FLAG(GPUPASS_OPTION_ALLOW_BOOT_VGA, o->given & OPTION_ALLOW_BOOT_VGA),
+		BUS_FLAG(GPUPASS_OPTION_ACCEPT_DIRTY, o->given & OPTION_ACCEPT_DIRTY),
+		BUS_FLAG(GPUPASS_OPTION_MMIO, o->given & OPTION_MMIO),
+		BUS_FLAG(GPUPASS_OPTION_WORKLOAD, o->given & OPTION_WORKLOAD),
+		BUS_TEXT(GPUPASS_OPTION_MODEL, o->model),
+		BUS_TEXT(GPUPASS_OPTION_NUMA, o->numa),
+		BUS_TEXT(GPUPASS_OPTION_FIT, o->fit),
+		BUS_NUMBER(GPUPASS_OPTION_TIMEOUT, o->given & OPTION_TIMEOUT, o->timeout_usec),
+		BUS_TEXT(GPUPASS_OPTION_GROUP, group),
+		BUS_TEXT(GPUPASS_OPTION_OPERATION, operation),
+	};
 
-	if (r >= 0)
-		r = append_flags(call, o->given);
-	if (r >= 0)
-		r = bus_append_text(call, GPUPASS_OPTION_MODEL, o->model);
-	if (r >= 0)
-		r = bus_append_text(call, GPUPASS_OPTION_NUMA, o->numa);
-	if (r >= 0)
-		r = bus_append_text(call, GPUPASS_OPTION_FIT, o->fit);
-	if (r >= 0)
-		r = bus_append_number(call, GPUPASS_OPTION_TIMEOUT, o->given & OPTION_TIMEOUT,
-				      o->timeout_usec);
-	if (r >= 0)
-		r = bus_append_text(call, GPUPASS_OPTION_GROUP, group);
-	if (r >= 0)
-		r = bus_append_text(call, GPUPASS_OPTION_OPERATION, operation);
-	if (r >= 0)
-		r = sd_bus_message_close_container(call);
-	return r < 0 ? bus_build_failed(c, r) : 0;
+	return bus_append_options(c, call, options, ELEMENTS(options));
 }
 
 int request_check(Client *c, Operation operation)

@@ -3,13 +3,31 @@
 
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "util/xalloc.h"
 
 #define X(enumerator, name) [enumerator] = (name),
+static const char *const states[] = { GPUPASS_GROUP_STATES(X) };
 static const char *const healths[] = { GPUPASS_HEALTHS(X) };
 static const char *const verdicts[] = { GPUPASS_VERDICTS(X) };
 #undef X
+
+/* More bounds than any daemon has. */
+#define BOUNDS_MAX 64
+
+static uint64_t to_number(const json_t *value)
+{
+	json_int_t n = json_integer_value(value);
+
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+/* 0 where there is none. */
+static uint64_t number_of(const json_t *object, const char *key)
+{
+	return to_number(json_object_get(object, key));
+}
 
 /* ---- the daemon and its host ---- */
 
@@ -27,20 +45,28 @@ static void plain_time(MetricsWriter *w, MetricFamily family, uint64_t usec)
 		metrics_sample_usec(w, usec, LABELS());
 }
 
+/* 1 for the word that it is, 0 for all others. */
+static void one_of(MetricsWriter *w, const char *const *words, size_t n, const char *is,
+		   const char *label, MetricLabel of)
+{
+	for (size_t i = 0; i < n; i++)
+		metrics_sample(w, strcmp(is, words[i]) == 0, LABELS(of, { label, words[i] }));
+}
+
 static void render_manager(MetricsWriter *w, const World *world, const json_t *document)
 {
 	const Manager *manager = &world->manager;
 
 	metrics_family(w, METRIC_BUILD);
 	metrics_sample(w, 1, LABELS({ "version", manager->version }));
-	plain_time(w, METRIC_START, metrics_number(document, "started_usec"));
+	plain_time(w, METRIC_START, number_of(document, "started_usec"));
 	if (manager_has_libvirt(manager))
 		plain(w, METRIC_LIBVIRT, manager->libvirt_connected);
 	plain(w, METRIC_IOMMU, manager->iommu_enabled);
 	plain_time(w, METRIC_SCAN, manager->scanned_at);
 	plain(w, METRIC_NOTES, strv_length(manager->notes));
 	plain(w, METRIC_ASSIGNMENTS, world->n_assignments);
-	plain_time(w, METRIC_DRIFT_SEARCHED, metrics_number(document, "drift_searched_usec"));
+	plain_time(w, METRIC_DRIFT_SEARCHED, number_of(document, "drift_searched_usec"));
 }
 
 /* ---- groups ---- */
@@ -65,12 +91,9 @@ static void render_group_counts(MetricsWriter *w, const World *world)
 
 		for (size_t k = 0; k < i && first; k++)
 			first = strcmp(world->groups[k].model, model) != 0;
-		for (size_t s = 0; first && s < GROUP_STATE_MAX_; s++) {
-			const char *state = group_state_to_string((GroupState)s);
-
-			metrics_sample(w, count_groups(world, model, state),
-				       LABELS({ "state", state }, { "model", model }));
-		}
+		for (size_t s = 0; first && s < GROUP_STATE_MAX_; s++)
+			metrics_sample(w, count_groups(world, model, states[s]),
+				       LABELS({ "state", states[s] }, { "model", model }));
 	}
 }
 
@@ -87,34 +110,27 @@ static void render_group_info(MetricsWriter *w, const World *world)
 	}
 	metrics_family(w, METRIC_GROUP_STATE);
 	for (size_t i = 0; i < world->n_groups; i++)
-		for (size_t s = 0; s < GROUP_STATE_MAX_; s++) {
-			const char *state = group_state_to_string((GroupState)s);
-
-			metrics_sample(
-				w, strcmp(world->groups[i].state, state) == 0,
-				LABELS({ "group", world->groups[i].name }, { "state", state }));
-		}
+		one_of(w, states, GROUP_STATE_MAX_, world->groups[i].state, "state",
+		       (MetricLabel){ "group", world->groups[i].name });
 }
+
+/* A sample of each group g of which `known` holds. */
+#define SAMPLE_GROUPS(family, known, sample, value)                                                \
+	metrics_family(w, (family));                                                               \
+	for (size_t i = 0; i < world->n_groups; i++) {                                             \
+		const Group *g = &world->groups[i];                                                \
+                                                                                                   \
+		if (known)                                                                         \
+			sample(w, (value), LABELS({ "group", g->name }));                          \
+	}
 
 static void render_group_links(MetricsWriter *w, const World *world)
 {
-	metrics_family(w, METRIC_GROUP_GPUS);
-	for (size_t i = 0; i < world->n_groups; i++)
-		metrics_sample(w, strv_length(world->groups[i].gpu_addresses),
-			       LABELS({ "group", world->groups[i].name }));
-	metrics_family(w, METRIC_GROUP_LINKS);
-	for (size_t i = 0; i < world->n_groups; i++)
-		metrics_sample(w, world->groups[i].links,
-			       LABELS({ "group", world->groups[i].name }));
-	metrics_family(w, METRIC_GROUP_LINKS_EXPECTED);
-	for (size_t i = 0; i < world->n_groups; i++)
-		metrics_sample(w, world->groups[i].links_expected,
-			       LABELS({ "group", world->groups[i].name }));
-	metrics_family(w, METRIC_GROUP_EVIDENCE);
-	for (size_t i = 0; i < world->n_groups; i++)
-		if (world->groups[i].evidence_at > 0)
-			metrics_sample_usec(w, world->groups[i].evidence_at,
-					    LABELS({ "group", world->groups[i].name }));
+	SAMPLE_GROUPS(METRIC_GROUP_GPUS, true, metrics_sample, strv_length(g->gpu_addresses));
+	SAMPLE_GROUPS(METRIC_GROUP_LINKS, true, metrics_sample, g->links);
+	SAMPLE_GROUPS(METRIC_GROUP_LINKS_EXPECTED, true, metrics_sample, g->links_expected);
+	SAMPLE_GROUPS(METRIC_GROUP_EVIDENCE, g->evidence_at > 0, metrics_sample_usec,
+		      g->evidence_at);
 }
 
 /* Of guests that were asked. */
@@ -122,18 +138,11 @@ static void render_verdicts(MetricsWriter *w, const World *world)
 {
 	metrics_family(w, METRIC_GROUP_VERDICT);
 	for (size_t i = 0; i < world->n_groups; i++)
-		for (size_t v = 0; world->groups[i].verified_at > 0 && v < VERDICT_MAX_; v++) {
-			const char *verdict = verdicts[v];
-
-			metrics_sample(
-				w, strcmp(world->groups[i].verified, verdict) == 0,
-				LABELS({ "group", world->groups[i].name }, { "verdict", verdict }));
-		}
-	metrics_family(w, METRIC_GROUP_VERIFIED);
-	for (size_t i = 0; i < world->n_groups; i++)
 		if (world->groups[i].verified_at > 0)
-			metrics_sample_usec(w, world->groups[i].verified_at,
-					    LABELS({ "group", world->groups[i].name }));
+			one_of(w, verdicts, VERDICT_MAX_, world->groups[i].verified, "verdict",
+			       (MetricLabel){ "group", world->groups[i].name });
+	SAMPLE_GROUPS(METRIC_GROUP_VERIFIED, g->verified_at > 0, metrics_sample_usec,
+		      g->verified_at);
 }
 
 /*
@@ -145,13 +154,10 @@ static void render_findings(MetricsWriter *w, const World *world, MetricFamily f
 	json_t *found = json_object_get(document, key), *n;
 	const char *name;
 
-	metrics_family(w, family);
-	for (size_t i = 0; i < world->n_groups; i++)
-		metrics_sample(w, metrics_number(found, world->groups[i].name),
-			       LABELS({ "group", world->groups[i].name }));
+	SAMPLE_GROUPS(family, true, metrics_sample, number_of(found, g->name));
 	json_object_foreach (found, name, n)
 		if (!world_find_group(world, name))
-			metrics_sample(w, metrics_number(found, name), LABELS({ "group", name }));
+			metrics_sample(w, number_of(found, name), LABELS({ "group", name }));
 }
 
 /* ---- GPUs ---- */
@@ -168,13 +174,8 @@ static void render_gpus(MetricsWriter *w, const World *world)
 	}
 	metrics_family(w, METRIC_GPU_HEALTH);
 	for (size_t i = 0; i < world->n_gpus; i++)
-		for (size_t h = 0; h < HEALTH_MAX_; h++) {
-			const char *health = healths[h];
-
-			metrics_sample(
-				w, strcmp(world->gpus[i].health, health) == 0,
-				LABELS({ "gpu", world->gpus[i].address }, { "health", health }));
-		}
+		one_of(w, healths, HEALTH_MAX_, world->gpus[i].health, "health",
+		       (MetricLabel){ "gpu", world->gpus[i].address });
 	metrics_family(w, METRIC_GPU_AER);
 	for (size_t i = 0; i < world->n_gpus; i++) {
 		const Gpu *gpu = &world->gpus[i];
@@ -243,6 +244,134 @@ static void render_open_jobs(MetricsWriter *w, const World *world)
 	}
 }
 
+/* ---- what the daemon counted ---- */
+
+/* A document whose lists do not fit together has no histograms. */
+static bool read_bounds(const json_t *document, uint64_t *ret, size_t *ret_n)
+{
+	const json_t *bounds = json_object_get(document, "bounds_usec"), *bound;
+	size_t i;
+
+	if (json_array_size(bounds) > BOUNDS_MAX)
+		return false;
+	json_array_foreach (bounds, i, bound)
+		ret[i] = to_number(bound);
+	*ret_n = json_array_size(bounds);
+	return true;
+}
+
+/* What has not happened yet has no histogram, so that a host has few series. */
+static void histogram(MetricsWriter *w, const json_t *document, const json_t *duration,
+		      const char *label, const char *value)
+{
+	const json_t *list = json_object_get(duration, "counts"), *count;
+	uint64_t bounds[BOUNDS_MAX], counts[BOUNDS_MAX + 1], n = 0;
+	size_t i, n_bounds;
+
+	if (!read_bounds(document, bounds, &n_bounds) || json_array_size(list) != n_bounds + 1)
+		return;
+	json_array_foreach (list, i, count) {
+		counts[i] = to_number(count);
+		n += counts[i];
+	}
+	if (n > 0)
+		metrics_histogram(w, bounds, counts, n_bounds, number_of(duration, "sum_usec"),
+				  label, value);
+}
+
+static void render_jobs(MetricsWriter *w, const json_t *document)
+{
+	const json_t *jobs = json_object_get(document, "jobs"), *job, *n;
+	json_t *results;
+	const char *result;
+	size_t i;
+
+	metrics_family(w, METRIC_JOBS);
+	json_array_foreach (jobs, i, job) {
+		results = json_object_get(job, "results");
+		json_object_foreach (results, result, n)
+			metrics_sample(w, to_number(n),
+				       LABELS({ "operation", json_text_of(job, "operation") },
+					      { "result", result }));
+	}
+	metrics_family(w, METRIC_JOB_DURATION);
+	json_array_foreach (jobs, i, job)
+		histogram(w, document, json_object_get(job, "duration"), "operation",
+			  json_text_of(job, "operation"));
+}
+
+static void render_steps(MetricsWriter *w, const json_t *document)
+{
+	const json_t *steps = json_object_get(document, "steps"), *step;
+	size_t i;
+
+	metrics_family(w, METRIC_STEP_DURATION);
+	json_array_foreach (steps, i, step)
+		histogram(w, document, json_object_get(step, "duration"), "step",
+			  json_text_of(step, "step"));
+}
+
+/* One sample for each member of an object of numbers. */
+static void render_object(MetricsWriter *w, MetricFamily family, const char *label,
+			  const json_t *document, const char *key)
+{
+	json_t *object = json_object_get(document, key), *n;
+	const char *name;
+
+	metrics_family(w, family);
+	json_object_foreach (object, name, n)
+		metrics_sample(w, to_number(n), LABELS({ label, name }));
+}
+
+static void render_resets(MetricsWriter *w, const json_t *document)
+{
+	const json_t *resets = json_object_get(document, "resets"), *reset;
+	size_t i;
+
+	metrics_family(w, METRIC_RESETS);
+	json_array_foreach (resets, i, reset)
+		metrics_sample(w, number_of(reset, "count"),
+			       LABELS({ "method", json_text_of(reset, "method") },
+				      { "result", json_text_of(reset, "result") }));
+}
+
+static void render_audit(MetricsWriter *w, const json_t *document)
+{
+	const json_t *audit = json_object_get(document, "audit");
+
+	plain(w, METRIC_AUDIT_WRITABLE, json_is_set(audit, "writable"));
+	plain(w, METRIC_AUDIT_LOST, number_of(audit, "lost"));
+}
+
+static void render_counts(MetricsWriter *w, const json_t *document)
+{
+	static const struct {
+		MetricFamily family;
+		const char *key;
+	} plain_counts[] = {
+		{ METRIC_QUARANTINES, "quarantines" },
+		{ METRIC_CLAIMS, "claims" },
+		{ METRIC_QUARANTINES_MADE, "quarantines_made" },
+		{ METRIC_QUARANTINES_LIFTED, "quarantines_lifted" },
+		{ METRIC_DRIFT_FOUND, "drift_found" },
+		{ METRIC_DRIFT_GONE, "drift_gone" },
+		{ METRIC_FOREIGN_FOUND, "foreign_found" },
+		{ METRIC_FOREIGN_GONE, "foreign_gone" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(plain_counts); i++)
+		plain(w, plain_counts[i].family, number_of(document, plain_counts[i].key));
+	render_audit(w, document);
+	render_jobs(w, document);
+	render_steps(w, document);
+	render_object(w, METRIC_FAILURES, "error", document, "failures");
+	render_resets(w, document);
+	render_object(w, METRIC_RECOVERED, "outcome", document, "recovered");
+	render_object(w, METRIC_REFUSED_CALLS, "reason", document, "refused_calls");
+}
+
+/* ---- all of it ---- */
+
 static void render_all(MetricsWriter *w, const World *world, const json_t *document)
 {
 	plain(w, METRIC_UP, world != NULL);
@@ -257,7 +386,7 @@ static void render_all(MetricsWriter *w, const World *world, const json_t *docum
 	render_findings(w, world, METRIC_FOREIGN, document, "foreign");
 	render_gpus(w, world);
 	render_open_jobs(w, world);
-	metrics_render_counts(w, document);
+	render_counts(w, document);
 }
 
 char *metrics_render(MetricsFormat format, const World *world, const json_t *document)

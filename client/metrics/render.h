@@ -12,8 +12,3 @@
  * world NULL: it does not answer, which is all that there is to write.
  */
 char *metrics_render(MetricsFormat format, const World *world, const json_t *document);
-
-/* counts.c: the families that come from the document. */
-void metrics_render_counts(MetricsWriter *w, const json_t *document);
-/* A member that is a number; 0 where there is none. */
-uint64_t metrics_number(const json_t *object, const char *key);

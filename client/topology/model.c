@@ -25,17 +25,51 @@
 #define PATH_MAX_BRIDGES 64
 #define FUNCTIONS_MAX 64
 
-/* The first thing that is wrong is told; *ret is set then, and nothing more is read. */
-static void wrong(char **ret, const char *what, const char *why)
+static int wrong(char **ret_why, const char *what, const char *why)
 {
-	if (!*ret)
-		*ret = strf("its topology's \"%s\" %s", what, why);
+	*ret_why = strf("its topology's \"%s\" %s", what, why);
+	return -EBADMSG;
+}
+
+/* Lists are lists, none is too long, and each GPU has an address. */
+static int check(const json_t *document, char **ret_why)
+{
+	static const struct {
+		const char *key;
+		size_t max;
+	} lists[] = {
+		{ "numa_nodes", NODES_MAX },
+		{ "bridges", BRIDGES_MAX },
+		{ "groups", GROUPS_MAX },
+		{ "gpus", GPUS_MAX },
+	};
+	const json_t *gpu;
+
+	if (!json_is_array(json_object_get(document, "gpus")))
+		return wrong(ret_why, "gpus", "is not there");
+	for (size_t i = 0; i < ELEMENTS(lists); i++) {
+		const json_t *list = json_object_get(document, lists[i].key);
+
+		if (list && !json_is_array(list))
+			return wrong(ret_why, lists[i].key, "is no list");
+		if (json_array_size(list) > lists[i].max)
+			return wrong(ret_why, lists[i].key, "has too many items");
+	}
+	JSON_EACH (gpu, document, "gpus") {
+		if (json_array_size(json_object_get(gpu, "functions")) > FUNCTIONS_MAX)
+			return wrong(ret_why, "functions", "has too many items");
+		if (json_array_size(json_object_get(gpu, "upstream_path")) > PATH_MAX_BRIDGES)
+			return wrong(ret_why, "upstream_path", "has too many items");
+		if (!*json_text_of(gpu, "address"))
+			return wrong(ret_why, "gpus", "has one without an address");
+	}
+	return 0;
 }
 
 /* Cleaned; "" for null, for an absent member, and for another type. */
 static char *text_of(const json_t *object, const char *key)
 {
-	return text_printable(str_or_empty(json_string_value(json_object_get(object, key))));
+	return text_printable(json_text_of(object, key));
 }
 
 static int int_of(const json_t *object, const char *key)
@@ -53,68 +87,29 @@ static unsigned unsigned_of(const json_t *object, const char *key)
 	return n < 0 ? 0 : (unsigned)n;
 }
 
-/* A zeroed list for the array's items; NULL with the error kept. */
-static void *list_of(char **why, const json_t *document, const char *key, size_t max, size_t size,
-		     const json_t **ret_array)
-{
-	const json_t *array = json_object_get(document, key);
-
-	*ret_array = array;
-	if (array && !json_is_array(array))
-		wrong(why, key, "is no list");
-	if (json_array_size(array) > max)
-		wrong(why, key, "has too many items");
-	return *why ? NULL : xcalloc(json_array_size(array) + 1, size);
-}
-
-static void read_texts(char **why, const json_t *array, size_t max, char ***to)
+static void read_nodes(Topology *t, const json_t *document)
 {
 	const json_t *item;
-	size_t i;
 
-	if (json_array_size(array) > max)
-		wrong(why, "upstream_path", "has too many items");
-	json_array_foreach (array, i, item) {
-		if (*why)
-			return;
-		strv_append_take(to, text_printable(str_or_empty(json_string_value(item))));
-	}
-}
-
-static void read_nodes(char **why, Topology *t, const json_t *document)
-{
-	const json_t *array, *item;
-	size_t i;
-
-	t->nodes = list_of(why, document, "numa_nodes", NODES_MAX, sizeof(*t->nodes), &array);
-	json_array_foreach (array, i, item) {
-		if (*why)
-			return;
-		t->nodes[t->n_nodes++] = (TopologyNode){
+	JSON_EACH (item, document, "numa_nodes")
+		*GROW(t->nodes, t->n_nodes) = (TopologyNode){
 			.node = int_of(item, "node"),
 			.cpus = text_of(item, "cpus"),
-			.memory_bytes =
-				(uint64_t)json_integer_value(json_object_get(item, "memory_bytes")),
+			.memory_bytes = (uint64_t)json_number_of(item, "memory_bytes"),
 		};
-	}
 }
 
-static void read_bridges(char **why, Topology *t, const json_t *document)
+static void read_bridges(Topology *t, const json_t *document)
 {
-	const json_t *array, *item;
-	size_t i;
+	const json_t *item;
 
-	t->bridges = list_of(why, document, "bridges", BRIDGES_MAX, sizeof(*t->bridges), &array);
-	json_array_foreach (array, i, item) {
-		if (*why)
-			return;
-		t->bridges[t->n_bridges++] = (TopologyBridge){
+	JSON_EACH (item, document, "bridges")
+		*GROW(t->bridges, t->n_bridges) = (TopologyBridge){
 			.address = text_of(item, "address"),
 			.kind = text_of(item, "kind"),
 			.vendor = text_of(item, "vendor_id"),
 			.device = text_of(item, "device_id"),
 		};
-	}
 }
 
 /* ---- states ---- */
@@ -178,17 +173,12 @@ static void read_group(TopologyGroup *group, const json_t *item)
 	group->look = look_of_name(group->state);
 }
 
-static void read_groups(char **why, Topology *t, const json_t *document)
+static void read_groups(Topology *t, const json_t *document)
 {
-	const json_t *array, *item;
-	size_t i;
+	const json_t *item;
 
-	t->groups = list_of(why, document, "groups", GROUPS_MAX, sizeof(*t->groups), &array);
-	json_array_foreach (array, i, item) {
-		if (*why)
-			return;
-		read_group(&t->groups[t->n_groups++], item);
-	}
+	JSON_EACH (item, document, "groups")
+		read_group(GROW(t->groups, t->n_groups), item);
 }
 
 /* ---- GPUs ---- */
@@ -201,20 +191,14 @@ static ssize_t find_group(const Topology *t, const char *name)
 	return -1;
 }
 
-static void read_functions(char **why, TopologyGpu *gpu, const json_t *functions)
+static void read_functions(TopologyGpu *gpu, const json_t *document)
 {
 	const json_t *item;
-	size_t i;
 
-	if (json_array_size(functions) > FUNCTIONS_MAX)
-		wrong(why, "functions", "has too many items");
-	json_array_foreach (functions, i, item) {
-		_cleanup_free_ char *address = NULL, *driver = NULL;
+	JSON_EACH (item, document, "functions") {
+		_cleanup_free_ char *address = text_of(item, "address");
+		_cleanup_free_ char *driver = text_of(item, "driver");
 
-		if (*why)
-			return;
-		address = text_of(item, "address");
-		driver = text_of(item, "driver");
 		strv_appendf(&gpu->functions, "%s %s", address, *driver ? driver : "none");
 	}
 }
@@ -248,8 +232,10 @@ static void read_holder(const Topology *t, TopologyGpu *gpu, const json_t *item)
 		gpu->look = *gpu->domain ? LOOK_HELD : LOOK_NONE;
 }
 
-static void read_gpu(char **why, Topology *t, TopologyGpu *gpu, const json_t *item)
+static void read_gpu(Topology *t, TopologyGpu *gpu, const json_t *item)
 {
+	const json_t *bridge;
+
 	gpu->group = find_group(t, json_string_value(json_object_get(item, "group")));
 	gpu->address = text_of(item, "address");
 	gpu->model = text_of(item, "model");
@@ -258,33 +244,27 @@ static void read_gpu(char **why, Topology *t, TopologyGpu *gpu, const json_t *it
 	gpu->nvlink = text_of(json_object_get(item, "nvlink"), "kind");
 	gpu->iommu_group = int_of(item, "iommu_group");
 	gpu->numa_node = int_of(item, "numa_node");
-	read_functions(why, gpu, json_object_get(item, "functions"));
-	read_texts(why, json_object_get(item, "upstream_path"), PATH_MAX_BRIDGES, &gpu->path);
-	if (!*why && !*gpu->address)
-		wrong(why, "gpus", "has one without an address");
-	if (!*why)
-		read_holder(t, gpu, item);
+	read_functions(gpu, item);
+	JSON_EACH (bridge, item, "upstream_path")
+		strv_append_take(&gpu->path,
+				 text_printable(str_or_empty(json_string_value(bridge))));
+	read_holder(t, gpu, item);
 }
 
-static void read_gpus(char **why, Topology *t, const json_t *document)
+static void read_gpus(Topology *t, const json_t *document)
 {
-	const json_t *array, *item;
-	size_t i;
+	const json_t *item;
 
-	t->gpus = list_of(why, document, "gpus", GPUS_MAX, sizeof(*t->gpus), &array);
-	json_array_foreach (array, i, item) {
-		TopologyGpu *gpu;
+	JSON_EACH (item, document, "gpus") {
+		TopologyGpu *gpu = GROW(t->gpus, t->n_gpus);
 
-		if (*why)
-			return;
-		gpu = &t->gpus[t->n_gpus++];
-		read_gpu(why, t, gpu, item);
-		if (!*why && gpu->group >= 0) {
+		read_gpu(t, gpu, item);
+		if (gpu->group >= 0) {
 			TopologyGroup *group = &t->groups[gpu->group];
 
-			*GROW(group->gpus, group->n_gpus) = i;
+			*GROW(group->gpus, group->n_gpus) = t->n_gpus - 1;
 		}
-		if (!*why && *gpu->domain && !strv_contains(t->domains, gpu->domain))
+		if (*gpu->domain && !strv_contains(t->domains, gpu->domain))
 			strv_append(&t->domains, gpu->domain);
 	}
 }
@@ -309,12 +289,10 @@ static void set_distance(Topology *t, ssize_t a, ssize_t b, const json_t *pair)
 	*cell = text_of(pair, "pcie");
 }
 
-static void read_pairs(char **why, Topology *t, const json_t *document)
+static void read_pairs(Topology *t, const json_t *document)
 {
 	const json_t *item;
 
-	if (*why)
-		return;
 	t->n_pairs = t->n_gpus * t->n_gpus;
 	t->pairs = xcalloc(t->n_pairs + 1, sizeof(*t->pairs));
 	JSON_EACH (item, document, "pairs") {
@@ -331,21 +309,21 @@ static void read_pairs(char **why, Topology *t, const json_t *document)
 
 int topology_parse(const json_t *document, Topology **ret, char **ret_why)
 {
-	_cleanup_(topology_freep) Topology *t = xcalloc(1, sizeof(*t));
+	Topology *t;
+	int r = check(document, ret_why);
 
-	if (!json_is_array(json_object_get(document, "gpus")))
-		wrong(ret_why, "gpus", "is not there");
+	if (r < 0)
+		return r;
+	t = xcalloc(1, sizeof(*t));
 	t->host = text_of(document, "host");
-	t->iommu = json_is_true(json_object_get(document, "iommu"));
+	t->iommu = json_is_set(document, "iommu");
 	t->n_nvswitches = unsigned_of(document, "nvswitches");
-	read_nodes(ret_why, t, document);
-	read_bridges(ret_why, t, document);
-	read_groups(ret_why, t, document);
-	read_gpus(ret_why, t, document);
-	read_pairs(ret_why, t, document);
-	if (*ret_why)
-		return -EBADMSG;
-	*ret = TAKE_PTR(t);
+	read_nodes(t, document);
+	read_bridges(t, document);
+	read_groups(t, document);
+	read_gpus(t, document);
+	read_pairs(t, document);
+	*ret = t;
 	return 0;
 }
 

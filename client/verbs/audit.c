@@ -86,45 +86,28 @@ static int read_filter(Client *c, AuditFilter *ret)
 
 /* ---- asking for it ---- */
 
-static int append_filter(Client *c, sd_bus_message *call, const AuditFilter *filter, uint64_t after)
-{
-	const Options *o = c->options;
-	int r = sd_bus_message_open_container(call, 'a', "{sv}");
-
-	if (r >= 0)
-		r = bus_append_number(call, GPUPASS_OPTION_AFTER, true, after);
-	if (r >= 0)
-		r = bus_append_number(call, GPUPASS_OPTION_SINCE, filter->since_usec > 0,
-				      filter->since_usec);
-	if (r >= 0)
-		r = bus_append_number(call, GPUPASS_OPTION_UNTIL, filter->until_usec > 0,
-				      filter->until_usec);
-	if (r >= 0)
-		r = bus_append_number(call, GPUPASS_OPTION_USER, filter->by_user, filter->user);
-	if (r >= 0)
-		r = bus_append_number(call, GPUPASS_OPTION_JOB, filter->job > 0, filter->job);
-	if (r >= 0)
-		r = bus_append_text(call, GPUPASS_OPTION_GROUP, o->group);
-	if (r >= 0)
-		r = bus_append_text(call, GPUPASS_OPTION_DOMAIN, o->domain);
-	if (r >= 0 && (o->given & OPTION_HOLDERS))
-		r = sd_bus_message_append(call, "{sv}", GPUPASS_OPTION_HOLDERS, "b", 1);
-	if (r >= 0)
-		r = sd_bus_message_close_container(call);
-	return r < 0 ? bus_build_failed(c, r) : 0;
-}
-
 /* Reads one page behind `after`: a document org.gpupass1.audit-page/1. */
 static int get_page(Client *c, const AuditFilter *filter, uint64_t after, json_t **ret)
 {
 	static const DocumentKind kind = { .what = "the audit trail",
 					   .schema = GPUPASS_SCHEMA_AUDIT_PAGE,
 					   .list = "records" };
+	const Options *o = c->options;
+	const BusOption options[] = {
+		BUS_NUMBER(GPUPASS_OPTION_AFTER, true, after),
+		BUS_NUMBER(GPUPASS_OPTION_SINCE, filter->since_usec > 0, filter->since_usec),
+		BUS_NUMBER(GPUPASS_OPTION_UNTIL, filter->until_usec > 0, filter->until_usec),
+		BUS_NUMBER(GPUPASS_OPTION_USER, filter->by_user, filter->user),
+		BUS_NUMBER(GPUPASS_OPTION_JOB, filter->job > 0, filter->job),
+		BUS_TEXT(GPUPASS_OPTION_GROUP, o->group),
+		BUS_TEXT(GPUPASS_OPTION_DOMAIN, o->domain),
+		BUS_FLAG(GPUPASS_OPTION_HOLDERS, o->given & OPTION_HOLDERS),
+	};
 	_cleanup_message_ sd_bus_message *call = NULL;
 	int r = bus_new_manager_call(c, "GetAudit", &call, "");
 
 	if (r >= 0)
-		r = append_filter(c, call, filter, after);
+		r = bus_append_options(c, call, options, ELEMENTS(options));
 	/* Somebody may have to type a password first. */
 	return r < 0 ? r : document_call(c, call, BUS_TIMEOUT_ACT_USEC, &kind, ret);
 }

@@ -37,6 +37,7 @@ typedef struct WordPrinter {
 	const Verb *verbs;
 	size_t n_verbs;
 	const char *prefix;
+	bool held;		 /* of domains only those that have a group */
 	const char *definitions; /* where libvirt has domains; NULL: the usual folders */
 } WordPrinter;
 
@@ -142,12 +143,12 @@ static void print_defined(const WordPrinter *p, const World *w, const char *path
 		closedir(dir);
 }
 
-static void print_domains(const WordPrinter *p, const World *w, bool held)
+static void print_domains(const WordPrinter *p, const World *w)
 {
 	const Options *o = p->client->options;
 
 	print_held(p, w);
-	if (held || o->host || (o->session && !p->definitions))
+	if (p->held || o->host || (o->session && !p->definitions))
 		return;
 	print_defined(p, w, p->definitions ? p->definitions : "/etc/libvirt/qemu");
 	if (!p->definitions)
@@ -167,59 +168,39 @@ static bool daemon_is_there(Client *c)
 	       sd_bus_message_read(reply, "b", &there) >= 0 && there;
 }
 
-/* What stands for a word of a usage line. NAME and ID are other words for it. */
-typedef enum WordKind {
-	WORD_GROUP = 1 << 0,
-	WORD_GPU = 1 << 1,
-	WORD_DOMAIN = 1 << 2,
-	WORD_MODEL = 1 << 3,
-	WORD_JOB = 1 << 4,
-} WordKind;
+static void unknown(Client *c)
+{
+	fputs("unknown\n", c->out.stream);
+}
 
-/* Of GROUP|DOMAIN. -1: one of them has no meaning here. */
-static int read_kinds(const char *kinds)
+/* What stands for a word of a usage line, such as GROUP|DOMAIN; "" for nothing. */
+static void complete_names(const WordPrinter *p, const char *kinds)
 {
 	static const struct {
 		const char *name;
-		int kind;
+		void (*print)(const WordPrinter *p, const World *w); /* NULL: nobody knows them */
 	} known[] = {
-		{ "GROUP", WORD_GROUP },   { "NAME", WORD_GROUP }, { "GPU", WORD_GPU },
-		{ "DOMAIN", WORD_DOMAIN }, { "ID", WORD_JOB },	   { "JOB", WORD_JOB },
-		{ "MODEL", WORD_MODEL },   { "VMID", 0 },	   { "PHASE", 0 },
+		{ "GROUP", print_groups },   { "NAME", print_groups },	{ "GPU", print_gpus },
+		{ "DOMAIN", print_domains }, { "MODEL", print_models }, { "ID", print_jobs },
+		{ "JOB", print_jobs },	     { "VMID", NULL },		{ "PHASE", NULL },
 	};
+	_cleanup_(world_clear) World w = { 0 };
 	_cleanup_strv_ char **names = NULL;
-	int found = 0;
+	size_t n_known = 0;
 
 	strv_split(kinds, "|", &names);
-	for (char **name = names; name && *name; name++) {
-		size_t i = 0;
-
-		while (i < ELEMENTS(known) && strcmp(known[i].name, *name) != 0)
-			i++;
-		if (i == ELEMENTS(known))
-			return -1;
-		found |= known[i].kind;
+	for (size_t i = 0; i < ELEMENTS(known); i++)
+		n_known += strv_contains(names, known[i].name);
+	if (n_known < strv_length(names)) {
+		unknown(p->client);
+		return;
 	}
-	return found;
-}
-
-/* `held`: only domains that have a group. */
-static void print_names(const WordPrinter *p, int kinds, bool held)
-{
-	_cleanup_(world_clear) World w = { 0 };
-
-	if (!daemon_is_there(p->client) || world_load(p->client, &w) < 0)
+	fputs("words\n", p->client->out.stream);
+	if (names && (!daemon_is_there(p->client) || world_load(p->client, &w) < 0))
 		client_forgive(p->client); /* then there are domains at most */
-	if (kinds & WORD_GROUP)
-		print_groups(p, &w);
-	if (kinds & WORD_GPU)
-		print_gpus(p, &w);
-	if (kinds & WORD_DOMAIN)
-		print_domains(p, &w, held);
-	if (kinds & WORD_MODEL)
-		print_models(p, &w);
-	if (kinds & WORD_JOB)
-		print_jobs(p, &w);
+	for (size_t i = 0; i < ELEMENTS(known); i++)
+		if (known[i].print && strv_contains(names, known[i].name))
+			known[i].print(p, &w);
 }
 
 /* ---- what is typed ---- */
@@ -320,28 +301,12 @@ static TypedLine read_line(const WordPrinter *p, char *const *words, size_t n_wo
 
 /* ---- values of options ---- */
 
-static void unknown(Client *c)
-{
-	fputs("unknown\n", c->out.stream);
-}
-
 static void print_list(const WordPrinter *p, const char *list)
 {
 	for (const char *s = list; *s; s += strcspn(s, " "), s += *s == ' ') {
 		_cleanup_free_ char *word = xstrndup(s, strcspn(s, ", "));
 
 		print_word(p, word, "");
-	}
-}
-
-static void print_columns(const WordPrinter *p, const ColumnKind *kinds, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		_cleanup_free_ char *name = xstrdup(kinds[i].name);
-
-		for (char *s = name; *s; s++)
-			*s = (char)tolower((unsigned char)*s);
-		print_word(p, name, "");
 	}
 }
 
@@ -358,7 +323,11 @@ static void complete_columns(WordPrinter *p, const TypedLine *line, const char *
 	kinds = (line->verb && line->verb->columns ? line->verb->columns : list_columns)(&n);
 	p->prefix = prefix;
 	fputs("words\n", p->client->out.stream);
-	print_columns(p, kinds, n);
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_free_ char *name = text_lower(kinds[i].name);
+
+		print_word(p, name, "");
+	}
 	if (several && kept == 0)
 		print_word(p, "all", "");
 	p->prefix = "";
@@ -384,9 +353,7 @@ static void complete_value(WordPrinter *p, const TypedLine *line, const OptionRo
 	} else if (islower((unsigned char)*completion)) {
 		fprintf(f, "%s=%s\n", completion, p->prefix);
 	} else {
-		fputs("words\n", f);
-		if (*completion)
-			print_names(p, read_kinds(completion), false);
+		complete_names(p, completion);
 	}
 }
 
@@ -435,23 +402,17 @@ static char *usage_word(const char *usage, size_t n)
 	return xstrndup(s, strcspn(s, " ]."));
 }
 
-static void complete_argument(const WordPrinter *p, const TypedLine *line)
+static void complete_argument(WordPrinter *p, const TypedLine *line)
 {
-	const Verb *verb = line->verb;
-	const char *usage = line->release ? "GROUP|DOMAIN" : verb->usage;
+	const char *usage = line->release ? "GROUP|DOMAIN" : line->verb->usage;
 	_cleanup_free_ char *word = usage_word(usage, line->n_arguments);
-	int kinds = read_kinds(word);
 
-	if (strcmp(word, "VERB") == 0) {
+	/* Those with '|' have only domains with a group to act on. */
+	p->held = line->verb->run == verb_verify || strchr(word, '|');
+	if (strcmp(word, "VERB") == 0)
 		complete_verb(p);
-	} else if (kinds < 0) {
-		unknown(p->client);
-	} else {
-		fputs("words\n", p->client->out.stream);
-		/* Those with '|' have only domains with a group to act on. */
-		if (*word)
-			print_names(p, kinds, verb->run == verb_verify || strchr(word, '|'));
-	}
+	else
+		complete_names(p, word);
 }
 
 static void complete(WordPrinter *p, const TypedLine *line)

@@ -22,14 +22,12 @@
 static int request_report(Client *c, const char *domain, json_t **ret)
 {
 	static const DocumentKind kind = { .what = "the report", .schema = GPUPASS_SCHEMA_DOCTOR };
+	const BusOption symptom = BUS_TEXT(GPUPASS_OPTION_SYMPTOM, c->options->symptom);
 	_cleanup_message_ sd_bus_message *call = NULL;
-	int r;
+	int r = bus_new_manager_call(c, "Doctor", &call, "s", domain);
 
-	if (c->options->given & OPTION_SYMPTOM)
-		r = bus_new_manager_call(c, "Doctor", &call, "sa{sv}", domain, 1,
-					 GPUPASS_OPTION_SYMPTOM, "s", c->options->symptom);
-	else
-		r = bus_new_manager_call(c, "Doctor", &call, "sa{sv}", domain, 0);
+	if (r >= 0)
+		r = bus_append_options(c, call, &symptom, 1);
 	/* A GPU that does not answer uses its whole deadline. */
 	return r < 0 ? r : document_call(c, call, BUS_TIMEOUT_ACT_USEC, &kind, ret);
 }

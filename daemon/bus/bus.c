@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "bus/call.h"
-#include "bus/methods.h"
 #include "gpupass/dbus.h"
 #include "util/log.h"
 #include "util/xalloc.h"

@@ -166,12 +166,7 @@ int call_make_request(Call *call, Operation operation)
 
 static void pending_clear(Pending *pending)
 {
-	for (Pending **i = &pending->face->pending; *i; i = &(*i)->next) {
-		if (*i != pending)
-			continue;
-		*i = pending->next;
-		break;
-	}
+	WAITING_REMOVE(pending->face->pending, pending);
 	sd_bus_message_unref(pending->call);
 	caller_clear(&pending->caller);
 	free(pending->path);
@@ -184,11 +179,8 @@ static int pending_new(Call *call)
 	Face *f = call->face;
 	const Caller *caller = callers_current(f->callers);
 	Pending *pending;
-	size_t n = 0;
 
-	for (const Pending *i = f->pending; i; i = i->next)
-		n += i->caller.uid == caller->uid;
-	if (n >= PENDING_MAX)
+	if (WAITING_OF(f->pending, caller.uid, caller->uid) >= PENDING_MAX)
 		return refusals_over_limit(&f->refusals,
 					   &(Decision){ .call = call->message,
 							.caller = *caller,

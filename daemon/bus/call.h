@@ -67,6 +67,9 @@ int call_inspect(Call *call);
 /* subject.c: starts the job of call->request for a caller who may, and answers; 0 as above. */
 int call_start_job(Call *call);
 
+/* methods.c: methods and signals; userdata is the Face. Properties are in views.h. */
+extern const sd_bus_vtable manager_methods[], gpu_methods[];
+
 void pending_reply_error(Pending *pending, const char *name, const char *message);
 /* A ManagerAnswered, for a Pending, of what answers with a text. */
 void pending_answer(const char *text, const char *error_name, const char *message, void *userdata);

@@ -21,6 +21,24 @@ typedef struct Caller {
 Caller caller_copy(const Caller *caller);
 void caller_clear(Caller *caller);
 
+/* Of lists of calls that wait, which go on by `next`. */
+#define WAITING_REMOVE(head, item)                                                                 \
+	({                                                                                         \
+		__typeof__(item) *place_ = &(head);                                                \
+		while (*place_ && *place_ != (item))                                               \
+			place_ = &(*place_)->next;                                                 \
+		if (*place_)                                                                       \
+			*place_ = (item)->next;                                                    \
+	})
+/* How many are of this user, whose uid is a member of each. */
+#define WAITING_OF(head, member, whose)                                                            \
+	({                                                                                         \
+		size_t n_ = 0;                                                                     \
+		for (__typeof__(head) item_ = (head); item_; item_ = item_->next)                  \
+			n_ += item_->member == (whose);                                            \
+		n_;                                                                                \
+	})
+
 typedef struct Callers Callers;
 
 /* All borrowed. */

@@ -8,12 +8,11 @@
  * again. Whoever the bus lets in may read what is already in the picture; a method that starts a
  * thread asks polkit.
  */
-#include "bus/methods.h"
+#include "bus/call.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "bus/call.h"
 #include "core/group/topology-json.h"
 #include "core/links/declaration.h"
 #include "gpupass/dbus.h"

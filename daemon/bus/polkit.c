@@ -27,16 +27,11 @@ typedef struct Check Check;
 struct Check {
 	Check *next;
 	Polkit *polkit;
-	sd_bus_message *call;
-	const char *action;
-	Caller caller;
-	uint64_t number;      /* its name for polkit, so that we can cancel it */
-	bool interactive;     /* polkit may ask for a password */
-	char *domain_uuid;    /* the domain in question; NULL: none */
-	char *domain, *group; /* for the audit trail; likewise */
-	uint32_t job;	      /* to be cancelled; 0: none */
-	bool granted;	      /* the call waits to be dispatched once more */
-	sd_bus_slot *answer;  /* awaited */
+	Decision decision;   /* what is asked; call, caller and texts are its own, not the action */
+	uint64_t number;     /* its name for polkit, so that we can cancel it */
+	bool interactive;    /* polkit may ask for a password */
+	bool granted;	     /* the call waits to be dispatched once more */
+	sd_bus_slot *answer; /* awaited */
 };
 
 struct Polkit {
@@ -49,18 +44,13 @@ struct Polkit {
 
 static void check_clear(Check *check)
 {
-	for (Check **i = &check->polkit->checks; *i; i = &(*i)->next) {
-		if (*i != check)
-			continue;
-		*i = check->next;
-		break;
-	}
+	WAITING_REMOVE(check->polkit->checks, check);
 	sd_bus_slot_unref(check->answer);
-	sd_bus_message_unref(check->call);
-	caller_clear(&check->caller);
-	free(check->domain_uuid);
-	free(check->domain);
-	free(check->group);
+	sd_bus_message_unref(check->decision.call);
+	caller_clear(&check->decision.caller);
+	free((char *)check->decision.domain_uuid);
+	free((char *)check->decision.domain);
+	free((char *)check->decision.group);
 }
 
 DEFINE_LOCAL_FREE(Check, check_free, check_clear)
@@ -120,19 +110,6 @@ static Decision decision_on(const PolkitQuestion *question, sd_bus_message *call
 	};
 }
 
-static Decision decision_of(const Check *check)
-{
-	return (Decision){
-		.call = check->call,
-		.caller = check->caller,
-		.action = check->action,
-		.group = check->group,
-		.domain = check->domain,
-		.domain_uuid = check->domain_uuid,
-		.job = check->job,
-	};
-}
-
 static char *why_no_answer(const sd_bus_error *error)
 {
 	static const char *const absent[] = {
@@ -156,25 +133,25 @@ static char *why_no_answer(const sd_bus_error *error)
 /* 1: yes; < 0: no, *error says why. */
 static int read_answer(const Check *check, sd_bus_message *answer, sd_bus_error *error)
 {
-	const Decision decision = decision_of(check);
+	const Decision *decision = &check->decision;
 	int authorized = false, challenge = false, r;
 
 	if (sd_bus_message_is_method_error(answer, NULL)) {
 		_cleanup_free_ char *why = why_no_answer(sd_bus_message_get_error(answer));
 
-		return access_denied(check->polkit, &decision, why, error);
+		return access_denied(check->polkit, decision, why, error);
 	}
 	r = sd_bus_message_enter_container(answer, 'r', "bba{ss}");
 	if (r >= 0)
 		r = sd_bus_message_read(answer, "bb", &authorized, &challenge);
 	if (r < 0)
-		return access_denied(check->polkit, &decision,
+		return access_denied(check->polkit, decision,
 				     "polkit's answer cannot be understood", error);
 	if (authorized)
 		return 1;
 	if (!challenge)
-		return access_denied(check->polkit, &decision, "polkit says no", error);
-	return deny(check->polkit, &decision, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
+		return access_denied(check->polkit, decision, "polkit says no", error);
+	return deny(check->polkit, decision, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
 		    check->interactive ? "a password is wanted, and nothing here can ask for it"
 				       : "a password is wanted, and asking was not allowed",
 		    error);
@@ -184,7 +161,7 @@ static int read_answer(const Check *check, sd_bus_message *answer, sd_bus_error 
 static int dispatch_again(Check *check)
 {
 	check->granted = true;
-	return callers_dispatch_again(check->polkit->callers, check->call);
+	return callers_dispatch_again(check->polkit->callers, check->decision.call);
 }
 
 static int on_answer(sd_bus_message *answer, void *userdata, _unused_ sd_bus_error *ret_error)
@@ -202,7 +179,7 @@ static int on_answer(sd_bus_message *answer, void *userdata, _unused_ sd_bus_err
 	if (r >= 0)
 		TAKE_PTR(check);
 	else
-		sd_bus_reply_method_errno(check->call, r, &error);
+		sd_bus_reply_method_errno(check->decision.call, r, &error);
 	return 1;
 }
 
@@ -268,7 +245,8 @@ static int ask(Check *check, const PolkitQuestion *question)
 	/* The bus name and never the process id, which may belong to another process by now. */
 	if (r >= 0)
 		r = sd_bus_message_append(m, "(sa{sv})s", "system-bus-name", 1, "name", "s",
-					  sd_bus_message_get_sender(check->call), question->action);
+					  sd_bus_message_get_sender(check->decision.call),
+					  question->action);
 	if (r >= 0)
 		r = append_details(m, question);
 	if (r >= 0)
@@ -280,35 +258,24 @@ static int ask(Check *check, const PolkitQuestion *question)
 	return r;
 }
 
-static size_t checks_of(const Polkit *polkit, uid_t uid)
-{
-	size_t n = 0;
-
-	for (const Check *check = polkit->checks; check; check = check->next)
-		n += check->caller.uid == uid;
-	return n;
-}
-
-static int check_begin(Polkit *polkit, sd_bus_message *call, const PolkitQuestion *question)
+static int check_begin(Polkit *polkit, const PolkitQuestion *question, const Decision *decision)
 {
 	_cleanup_(check_freep) Check *check = xcalloc(1, sizeof(Check));
-	const Caller *caller = callers_current(polkit->callers);
-	const Decision decision = decision_on(question, call, caller);
 	int r;
 
 	*check = (Check){
+		.next = polkit->checks,
 		.polkit = polkit,
-		.call = sd_bus_message_ref(call),
-		.action = question->action,
-		.caller = caller_copy(caller),
-		.domain_uuid = xstrdup(decision.domain_uuid),
-		.domain = xstrdup(decision.domain),
-		.group = xstrdup(decision.group),
-		.job = question->job,
+		.decision = *decision,
 		.number = ++polkit->last_number,
-		.interactive = sd_bus_message_get_allow_interactive_authorization(call) > 0,
+		.interactive =
+			sd_bus_message_get_allow_interactive_authorization(decision->call) > 0,
 	};
-	check->next = polkit->checks;
+	sd_bus_message_ref(decision->call);
+	check->decision.caller = caller_copy(&decision->caller);
+	check->decision.group = xstrdup(decision->group);
+	check->decision.domain = xstrdup(decision->domain);
+	check->decision.domain_uuid = xstrdup(decision->domain_uuid);
 	polkit->checks = check;
 	r = ask(check, question);
 	if (r >= 0)
@@ -319,7 +286,7 @@ static int check_begin(Polkit *polkit, sd_bus_message *call, const PolkitQuestio
 static Check *find_granted(const Polkit *polkit, const sd_bus_message *call)
 {
 	for (Check *check = polkit->checks; check; check = check->next)
-		if (check->granted && check->call == call)
+		if (check->granted && check->decision.call == call)
 			return check;
 	return NULL;
 }
@@ -328,8 +295,15 @@ bool polkit_granted(const Polkit *polkit, const sd_bus_message *m, const char **
 {
 	const Check *check = find_granted(polkit, m);
 
-	*ret_domain_uuid = check ? check->domain_uuid : NULL;
+	*ret_domain_uuid = check ? check->decision.domain_uuid : NULL;
 	return check;
+}
+
+static bool decision_equal(const Decision *a, const Decision *b)
+{
+	return a->job == b->job && strcmp(a->action, b->action) == 0 &&
+	       str_equal(a->domain, b->domain) && str_equal(a->domain_uuid, b->domain_uuid) &&
+	       str_equal(a->group, b->group);
 }
 
 void polkit_forget_other(const Polkit *polkit, const sd_bus_message *m,
@@ -338,10 +312,7 @@ void polkit_forget_other(const Polkit *polkit, const sd_bus_message *m,
 	Check *check = find_granted(polkit, m);
 	const Decision asked = decision_on(question, NULL, &(Caller){ 0 });
 
-	if (check && (strcmp(check->action, question->action) != 0 || check->job != asked.job ||
-		      !str_equal(check->domain, asked.domain) ||
-		      !str_equal(check->domain_uuid, asked.domain_uuid) ||
-		      !str_equal(check->group, asked.group)))
+	if (check && !decision_equal(&check->decision, &asked))
 		check_free(check);
 }
 
@@ -368,19 +339,19 @@ int polkit_authorize(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *qu
 
 	/* On each pass: a caller who has left since may not act. */
 	if (caller->uid == CALLER_UNKNOWN && granted)
-		decision.caller = granted->caller;
+		decision.caller = granted->decision.caller;
 	if (caller->uid == CALLER_UNKNOWN)
 		return access_denied(polkit, &decision, UNKNOWN, error);
 	if (granted)
-		return strcmp(granted->action, question->action) == 0 &&
-				       granted->caller.uid == caller->uid
+		return strcmp(granted->decision.action, question->action) == 0 &&
+				       granted->decision.caller.uid == caller->uid
 			       ? allow(polkit, &decision)
 			       : access_denied(polkit, &decision, "polkit was asked something else",
 					       error);
 	if (caller_is_privileged(caller->uid))
 		return allow(polkit, &decision);
-	if (checks_of(polkit, caller->uid) < CHECKS_MAX)
-		return check_begin(polkit, m, question);
+	if (WAITING_OF(polkit->checks, decision.caller.uid, caller->uid) < CHECKS_MAX)
+		return check_begin(polkit, question, &decision);
 	decision.action = "questions to polkit";
 	return refusals_over_limit(polkit->refusals, &decision, CHECKS_MAX, error);
 }

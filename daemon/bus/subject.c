@@ -45,12 +45,7 @@ static void subject_clear(Subject *subject)
 
 static void lookup_clear(Lookup *lookup)
 {
-	for (Lookup **i = &lookup->face->lookups; *i; i = &(*i)->next) {
-		if (*i != lookup)
-			continue;
-		*i = lookup->next;
-		break;
-	}
+	WAITING_REMOVE(lookup->face->lookups, lookup);
 	sd_bus_message_unref(lookup->call);
 	subject_clear(&lookup->found);
 }
@@ -75,15 +70,6 @@ static Lookup *lookup_find(const Face *f, const sd_bus_message *m)
 		if (lookup->ended && lookup->call == m)
 			return lookup;
 	return NULL;
-}
-
-static size_t lookups_of(const Face *f, uid_t uid)
-{
-	size_t n = 0;
-
-	for (const Lookup *lookup = f->lookups; lookup; lookup = lookup->next)
-		n += lookup->uid == uid;
-	return n;
 }
 
 static void on_found(const DomainId *id, void *userdata)
@@ -111,7 +97,7 @@ static int lookup_begin(const Call *call, const char *word)
 	const Caller *caller = callers_current(f->callers);
 	_cleanup_(lookup_freep) Lookup *lookup = NULL;
 
-	if (lookups_of(f, caller->uid) >= LOOKUPS_MAX)
+	if (WAITING_OF(f->lookups, uid, caller->uid) >= LOOKUPS_MAX)
 		return refusals_over_limit(&f->refusals,
 					   &(Decision){ .call = call->message,
 							.caller = *caller,

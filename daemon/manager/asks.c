@@ -26,14 +26,7 @@ typedef struct ClearTask {
 	Inquiry inquiry;
 	char *group;
 } ClearTask;
-
-static void clear_task_clear(ClearTask *task)
-{
-	inquiry_clear(&task->inquiry);
-	free(task->group);
-}
-
-DEFINE_LOCAL_FREE(ClearTask, clear_task_free, clear_task_clear)
+LOCAL_FREE(ClearTask, clear_task_free)
 
 static void clear_work(void *data)
 {
@@ -94,17 +87,7 @@ typedef struct DoctorTask {
 	GpuHealth *health;
 	size_t n_health;
 } DoctorTask;
-
-static void doctor_task_clear(DoctorTask *task)
-{
-	inquiry_clear(&task->inquiry);
-	free(task->domain);
-	strv_free(task->open_jobs);
-	strv_free(task->settings);
-	gpu_healths_free(task->health, task->n_health);
-}
-
-DEFINE_LOCAL_FREE(DoctorTask, doctor_task_free, doctor_task_clear)
+LOCAL_FREE(DoctorTask, doctor_task_free)
 
 static void doctor_work(void *data)
 {
@@ -190,18 +173,10 @@ void manager_get_drift(Manager *m, ManagerAnswered done, void *userdata)
 
 typedef struct AuditTask {
 	Inquiry inquiry;
-	AuditQuery query;
+	AuditQuery query _borrowed_;
 	char *group, *domain;
 } AuditTask;
-
-static void audit_task_clear(AuditTask *task)
-{
-	inquiry_clear(&task->inquiry);
-	free(task->group);
-	free(task->domain);
-}
-
-DEFINE_LOCAL_FREE(AuditTask, audit_task_free, audit_task_clear)
+LOCAL_FREE(AuditTask, audit_task_free)
 
 static void audit_work(void *data)
 {
@@ -240,17 +215,9 @@ typedef struct InspectTask {
 	Bdf *functions;
 	size_t n;
 	Inspection *inspection;
-	ManagerInspected inspected;
+	ManagerInspected inspected _borrowed_;
 } InspectTask;
-
-static void inspect_task_clear(InspectTask *task)
-{
-	inquiry_clear(&task->inquiry);
-	free(task->functions);
-	inspection_free(task->inspection);
-}
-
-DEFINE_LOCAL_FREE(InspectTask, inspect_task_free, inspect_task_clear)
+LOCAL_FREE(InspectTask, inspect_task_free)
 
 static void inspect_work(void *data)
 {
@@ -353,20 +320,13 @@ int manager_get_holders(Manager *m, bool all, ManagerAnswered done, void *userda
 /* ---- the domain that a word means ---- */
 
 typedef struct FindTask {
-	Host *host;
+	Host *host _borrowed_;
 	char *word;
 	DomainId id;
-	ManagerFound done;
-	void *userdata;
+	ManagerFound done _borrowed_;
+	void *userdata _borrowed_;
 } FindTask;
-
-static void find_task_clear(FindTask *task)
-{
-	free(task->word);
-	domain_id_clear(&task->id);
-}
-
-DEFINE_LOCAL_FREE(FindTask, find_task_free, find_task_clear)
+LOCAL_FREE(FindTask, find_task_free)
 
 static void find_work(void *data)
 {
@@ -456,3 +416,5 @@ char *manager_metrics(const Manager *m, uint64_t denied, uint64_t limited)
 	json_made(json_object_update(o, counted) < 0 ? NULL : o);
 	return json_dumps(o, JSON_COMPACT);
 }
+
+#include "asks.inc"

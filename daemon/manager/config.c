@@ -340,13 +340,7 @@ int config_load(const char *directory, Config **ret, Problem **ret_problem)
 	return r;
 }
 
-static void config_clear(Config *config)
-{
-	free(config->libvirt_uri);
-	strv_free(config->keep_bound);
-}
-
-DEFINE_FREE(Config, config_free, config_clear)
+#include "config.inc"
 
 /* ---- groups.d ---- */
 

@@ -12,7 +12,7 @@
 typedef struct Config {
 	char *libvirt_uri;   /* or "none" */
 	bool proxmox_guests; /* Guests=: with Uri=none the machines of Proxmox VE are read */
-	Policy policy;
+	Policy policy _borrowed_;
 	int log_level;		     /* of syslog.h */
 	TrailLimits audit;	     /* FileMegabytes=, Files= */
 	char **keep_bound;	     /* KeepBound=; policy.keep_bound is this */

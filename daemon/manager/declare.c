@@ -11,7 +11,11 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-typedef enum DeclareMode { DECLARE, FORGET, RELOAD } DeclareMode;
+typedef enum DeclareMode {
+	DECLARE,
+	FORGET,
+	RELOAD, /* reads groups.d again */
+} DeclareMode;
 
 typedef struct DeclareTask {
 	Inquiry inquiry; /* its rules are those that jobs go by now */
@@ -24,17 +28,7 @@ typedef struct DeclareTask {
 	Rules *rules;
 	char **notes;
 } DeclareTask;
-
-static void declare_task_clear(DeclareTask *task)
-{
-	inquiry_clear(&task->inquiry);
-	free(task->name);
-	strv_free(task->members);
-	rules_unref(task->rules);
-	strv_free(task->notes);
-}
-
-DEFINE_LOCAL_FREE(DeclareTask, declare_task_free, declare_task_clear)
+LOCAL_FREE(DeclareTask, declare_task_free)
 
 static const Declaration *find_declaration(const Rules *rules, const char *name)
 {
@@ -357,3 +351,5 @@ void manager_reload(Manager *m)
 {
 	start(m, RELOAD, "", NULL, false, NULL, NULL);
 }
+
+#include "declare.inc"

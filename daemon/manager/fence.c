@@ -12,20 +12,13 @@
 #include "util/text.h"
 
 typedef struct FenceTask {
-	Manager *manager;
+	Manager *manager _borrowed_;
 	Fence *fence; /* NULL: nothing is known that could be written */
 	uint32_t *ended;
 	size_t n_ended;
 	int result;
 } FenceTask;
-
-static void fence_task_clear(FenceTask *task)
-{
-	fence_free(task->fence);
-	free(task->ended);
-}
-
-DEFINE_LOCAL_FREE(FenceTask, fence_task_free, fence_task_clear)
+LOCAL_FREE(FenceTask, fence_task_free)
 
 static char *quarantine_of(const Bdf *function, bool *ret_itself, void *userdata)
 {
@@ -120,3 +113,5 @@ void manager_open_fence(Manager *m, uint32_t job, ManagerDone done, void *userda
 	*GROW(m->fence_ended, m->n_fence_ended) = job;
 	manager_write_fence(m, done, userdata);
 }
+
+#include "fence.inc"

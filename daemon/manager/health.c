@@ -82,29 +82,21 @@ void manager_merge_health(Manager *m, GpuHealth *items, size_t n)
 }
 
 typedef struct HealthTask {
-	Manager *manager;
+	Manager *manager _borrowed_;
 	PciFunction *leads; /* only their addresses and the ports above them */
-	const PciFunction **pointers;
-	size_t n;
-	GpuHealth *items;
+	size_t n_leads;
+	const PciFunction **pointers _owned_(free);
+	GpuHealth *items _borrowed_; /* the manager takes them */
 } HealthTask;
-
-static void health_task_clear(HealthTask *task)
-{
-	for (size_t i = 0; i < task->n; i++)
-		pci_function_clear(&task->leads[i]);
-	free(task->leads);
-	free(task->pointers);
-}
-
-DEFINE_LOCAL_FREE(HealthTask, health_task_free, health_task_clear)
+LOCAL_FREE(HealthTask, health_task_free)
 
 static void health_work(void *data)
 {
 	HealthTask *task = data;
 	Manager *m = task->manager;
 
-	health_look(m->place.job.health, m->place.job.host, task->pointers, task->n, &task->items);
+	health_look(m->place.job.health, m->place.job.host, task->pointers, task->n_leads,
+		    &task->items);
 }
 
 static void health_done(void *data)
@@ -114,20 +106,20 @@ static void health_done(void *data)
 
 	m->health_running = false;
 	m->health_usec = now_monotonic();
-	manager_merge_health(m, TAKE_PTR(task->items), task->n);
+	manager_merge_health(m, TAKE_PTR(task->items), task->n_leads);
 	manager_observe(m);
 }
 
 static void add_lead(HealthTask *task, const PciFunction *lead)
 {
-	PciFunction *copy = &task->leads[task->n];
+	PciFunction *copy = &task->leads[task->n_leads];
 
 	copy->bdf = lead->bdf;
 	copy->upstream = xcalloc(lead->n_upstream, sizeof(Bdf));
 	copy->n_upstream = lead->n_upstream;
 	for (size_t i = 0; i < lead->n_upstream; i++)
 		copy->upstream[i] = lead->upstream[i];
-	task->pointers[task->n++] = copy;
+	task->pointers[task->n_leads++] = copy;
 }
 
 static void look_if_older(Manager *m, uint64_t usec)
@@ -160,3 +152,5 @@ void manager_asked(Manager *m)
 	if (m->health_usec > 0)
 		look_if_older(m, HEALTH_OLD_USEC);
 }
+
+#include "health.inc"

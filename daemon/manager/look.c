@@ -79,7 +79,7 @@ void look_finished(Manager *m, Look *look)
 }
 
 typedef struct ScanTask {
-	Manager *manager;
+	Manager *manager _borrowed_;
 	bool first; /* of this daemon: all receipts are read */
 	Rules *rules;
 	Identities *known;
@@ -93,18 +93,7 @@ typedef struct ScanTask {
 	Tenants *tenants;
 	int result;
 } ScanTask;
-
-static void scan_task_clear(ScanTask *task)
-{
-	rules_unref(task->rules);
-	identities_free(task->known);
-	pci_snapshot_free(task->renewed);
-	inventory_free(task->inventory);
-	assignments_free(task->assignments);
-	tenants_free(task->tenants);
-}
-
-DEFINE_LOCAL_FREE(ScanTask, scan_task_free, scan_task_clear)
+LOCAL_FREE(ScanTask, scan_task_free)
 
 static bool same_mdevs(const PciSnapshot *a, const PciSnapshot *b)
 {
@@ -242,21 +231,14 @@ static void scan_start(Manager *m)
 }
 
 typedef struct UsesTask {
-	Manager *manager;
+	Manager *manager _borrowed_;
 	bool fresh;
 	DomainUses *uses;
 	uint64_t looked;
 	Problem *problem;
 	int result;
 } UsesTask;
-
-static void uses_task_clear(UsesTask *task)
-{
-	domain_uses_free(task->uses);
-	problem_free(task->problem);
-}
-
-DEFINE_LOCAL_FREE(UsesTask, uses_task_free, uses_task_clear)
+LOCAL_FREE(UsesTask, uses_task_free)
 
 static void uses_work(void *data)
 {
@@ -430,7 +412,7 @@ void manager_init_looks(Manager *m)
 	m->uses_look.start = uses_start;
 }
 
-static void waiters_free(Waiter *waiter)
+Waiter *waiters_free(Waiter *waiter)
 {
 	while (waiter) {
 		Waiter *next = waiter->next;
@@ -438,14 +420,7 @@ static void waiters_free(Waiter *waiter)
 		free(waiter);
 		waiter = next;
 	}
+	return NULL;
 }
 
-void manager_clear_looks(Manager *m)
-{
-	waiters_free(m->scan.current);
-	waiters_free(m->scan.next);
-	waiters_free(m->uses_look.current);
-	waiters_free(m->uses_look.next);
-	waiters_free(m->fence_look.current);
-	waiters_free(m->fence_look.next);
-}
+#include "look.inc"

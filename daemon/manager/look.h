@@ -29,4 +29,3 @@ void manager_settle(Manager *m, ManagerDone done, void *userdata);
 void manager_libvirt_changed(Manager *m, bool connected);
 
 void manager_init_looks(Manager *m);
-void manager_clear_looks(Manager *m);

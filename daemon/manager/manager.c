@@ -99,6 +99,9 @@ static void adopt(Manager *m)
 	mailbox_post(m->place.mailbox, adopt_work, m);
 }
 
+LOCAL_CLEAR(Manager, clear_manager)
+#include "manager.inc"
+
 static void scanned(Manager *m)
 {
 	manager_note_tenants(m);
@@ -153,35 +156,10 @@ Manager *manager_free(Manager *m)
 {
 	if (!m)
 		return NULL;
-	manager_clear_looks(m);
-	free(m->fence_ended);
-	free(m->fence_note);
-	for (size_t i = 0; i < m->n_jobs; i++)
-		job_record_free(m->jobs[i]);
-	free(m->jobs);
-	manager_clear_verdicts(m);
-	inventory_free(m->inventory);
-	assignments_free(m->assignments);
-	tenants_free(m->tenants);
-	free(m->tenants_note);
-	free(m->kept_note);
-	domain_uses_free(m->uses);
-	rules_unref(m->rules);
 	claims_free(m->place.job.claims);
 	disk_watch_free(m->place.job.disk);
 	health_look_free(m->place.job.health);
-	strv_free(m->config_notes);
-	strv_free(m->file_notes);
-	strv_free(m->state_notes);
-	open_jobs_free(m->open_jobs, m->n_open_jobs);
-	free(m->recovered);
-	strv_free(m->notes);
-	boot_faults_free(m->boot);
-	drift_free(m->drift);
-	fence_report_free(m->foreign);
-	gpu_healths_free(m->health, m->n_health);
-	free(m->scan_note);
-	free(m->uses_note);
+	clear_manager(m);
 	free(m);
 	return NULL;
 }

@@ -10,25 +10,8 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-void job_record_free(JobRecord *job)
-{
-	if (!job)
-		return;
-	for (size_t i = 0; i < job->n_steps; i++)
-		free(job->steps[i].detail);
-	free(job->steps);
-	free(job->group);
-	free(job->domain_name);
-	free(job->domain_uuid);
-	strv_free(job->warnings);
-	free(job->functions);
-	free(job->error_name);
-	free(job->message);
-	free(job->result);
-	caller_identity_unref(job->caller);
-	cancellation_unref(job->cancel);
-	free(job);
-}
+LOCAL_CLEAR(VerdictOf, verdict_of_clear)
+#include "records.inc"
 
 JobRecord *records_find(const Manager *m, uint32_t id)
 {
@@ -237,14 +220,6 @@ void records_add(Manager *m, JobRecord *job)
 
 /* ---- verdicts of guests on NVLink ---- */
 
-typedef struct VerdictOf VerdictOf;
-
-static void verdict_of_clear(VerdictOf *v)
-{
-	free(v->domain_uuid);
-	free(v->gpus);
-}
-
 static bool same_gpus(const VerdictOf *v, const Group *group)
 {
 	if (v->n_gpus != group->n_gpus)
@@ -301,14 +276,4 @@ void manager_note_verdict(Manager *m, JobEvent *ended)
 		.verdict = ended->verdict,
 		.asked_usec = ended->asked_usec,
 	};
-}
-
-void manager_clear_verdicts(Manager *m)
-{
-	Verdicts *verdicts = &m->verdicts;
-
-	for (size_t i = 0; i < verdicts->n_items; i++)
-		verdict_of_clear(&verdicts->items[i]);
-	free(verdicts->items);
-	*verdicts = (Verdicts){ 0 };
 }

@@ -20,7 +20,7 @@ uint32_t manager_group_job(const Manager *m, const Group *group); /* 0: none */
 bool manager_job_runs(const Manager *m);
 
 JobRecord *job_record_new(uint32_t id, const JobRequest *request);
-void job_record_free(JobRecord *job);
+DECLARE_FREE(JobRecord, job_record_free)
 /* Each updates the record from an event of its job, and takes texts out of the event. */
 void job_record_planned(JobRecord *job, JobEvent *event);
 void job_record_step(JobRecord *job, JobEvent *event);
@@ -40,4 +40,3 @@ void records_trim(Manager *m);
 Verdict manager_group_verdict(const Manager *m, const Group *group, uint64_t *ret_asked_usec);
 /* Keeps the verdict of a verification that ended; takes members out of the event. */
 void manager_note_verdict(Manager *m, JobEvent *ended);
-void manager_clear_verdicts(Manager *m);

@@ -15,6 +15,8 @@ struct Waiter {
 	ManagerDone done;
 	void *userdata;
 };
+/* Of the whole list. */
+DECLARE_FREE(Waiter, waiters_free)
 
 /* One kind of look. It never runs twice at a time: a request while it runs makes it run again. */
 typedef struct Look {
@@ -26,14 +28,16 @@ typedef struct Look {
 } Look;
 
 /* The last verdict of each guest. It is valid while that domain has those GPUs. */
+typedef struct VerdictOf {
+	char *domain_uuid;
+	Bdf *gpus;
+	size_t n_gpus;
+	Verdict verdict;
+	uint64_t asked_usec;
+} VerdictOf;
+
 typedef struct Verdicts {
-	struct VerdictOf {
-		char *domain_uuid;
-		Bdf *gpus;
-		size_t n_gpus;
-		Verdict verdict;
-		uint64_t asked_usec;
-	} * items;
+	VerdictOf *items;
 	size_t n_items;
 } Verdicts;
 
@@ -47,8 +51,8 @@ typedef struct ManagerHooks {
 } ManagerHooks;
 
 struct Manager {
-	ManagerPlace place;
-	ManagerListener listener;
+	ManagerPlace place _borrowed_;
+	ManagerListener listener _borrowed_;
 	const ManagerHooks *hooks;
 	Rules *rules;
 	char **config_notes; /* of groups.d */
@@ -100,12 +104,12 @@ struct Manager {
 	char **file_notes;  /* files of our state that cannot be used, or written */
 	char **state_notes; /* of the start */
 
-	BootFaults *boot;     /* NULL: nothing failed at boot, as far as is known */
-	Drift *drift;	      /* NULL: not looked for yet */
-	FenceReport *foreign; /* likewise */
-	bool adopted;	      /* adopt() has begun its jobs */
-	uint64_t drift_usec;  /* CLOCK_REALTIME of the last search for drift; 0: none */
-	Metrics metrics;      /* what was counted since the start; the loop's alone */
+	BootFaults *boot;	    /* NULL: nothing failed at boot, as far as is known */
+	Drift *drift;		    /* NULL: not looked for yet */
+	FenceReport *foreign;	    /* likewise */
+	bool adopted;		    /* adopt() has begun its jobs */
+	uint64_t drift_usec;	    /* CLOCK_REALTIME of the last search for drift; 0: none */
+	Metrics metrics _borrowed_; /* what was counted since the start; the loop's alone */
 };
 
 /*
@@ -132,7 +136,7 @@ typedef struct Inquiry {
 void inquiry_begin(Inquiry *inquiry, Manager *m, char *prefix, ManagerAnswered done,
 		   void *userdata);
 void inquiry_answer(const Inquiry *inquiry);
-void inquiry_clear(Inquiry *inquiry);
+DECLARE_CLEAR(Inquiry, inquiry_clear)
 DECLARE_FREE(Inquiry, inquiry_free)
 
 /*

@@ -31,30 +31,21 @@ Tenancy manager_gpu_tenancy(const Manager *m, const Gpu *gpu)
 }
 
 typedef struct NoteTask {
-	Manager *manager;
+	Manager *manager _borrowed_;
 	uint64_t looked;
 	TenantMark *marks;
-	size_t n;
+	size_t n_marks;
 	int failed;	  /* -errno of a mark that could not be written */
 	Tenants *tenants; /* the marks, read again */
 } NoteTask;
-
-static void note_task_clear(NoteTask *task)
-{
-	for (size_t i = 0; i < task->n; i++)
-		tenant_mark_clear(&task->marks[i]);
-	free(task->marks);
-	tenants_free(task->tenants);
-}
-
-DEFINE_LOCAL_FREE(NoteTask, note_task_free, note_task_clear)
+LOCAL_FREE(NoteTask, note_task_free)
 
 static void note_work(void *data)
 {
 	NoteTask *task = data;
 	const JobPlace *place = &task->manager->place.job;
 
-	tenant_store_note(place->tenants, place->claims, task->looked, task->marks, task->n,
+	tenant_store_note(place->tenants, place->claims, task->looked, task->marks, task->n_marks,
 			  &task->failed);
 	task->tenants = tenant_store_load(place->tenants);
 }
@@ -83,7 +74,7 @@ static void collect_marks(const Manager *m, NoteTask *task)
 		const Tenancy tenancy = manager_gpu_tenancy(m, &gpus->gpus[i]);
 
 		if (tenancy_is_news(&tenancy))
-			*GROW(task->marks, task->n) =
+			*GROW(task->marks, task->n_marks) =
 				tenancy_mark(&tenancy, &gpus->gpus[i], now_realtime());
 	}
 }
@@ -98,7 +89,7 @@ void manager_note_tenants(Manager *m)
 		return;
 	task = xcalloc(1, sizeof(NoteTask));
 	collect_marks(m, task);
-	if (task->n == 0)
+	if (task->n_marks == 0)
 		return;
 	task->manager = m;
 	task->looked = m->uses_looked;
@@ -109,18 +100,11 @@ void manager_note_tenants(Manager *m)
 /* ---- what KeepBound= keeps ---- */
 
 typedef struct FollowTask {
-	Manager *manager;
+	Manager *manager _borrowed_;
 	Assignments *wanted, *gone;
 	int result;
 } FollowTask;
-
-static void follow_task_clear(FollowTask *task)
-{
-	assignments_free(task->wanted);
-	assignments_free(task->gone);
-}
-
-DEFINE_LOCAL_FREE(FollowTask, follow_task_free, follow_task_clear)
+LOCAL_FREE(FollowTask, follow_task_free)
 
 static bool is_wanted(const Assignments *wanted, const Assignment *stored)
 {
@@ -217,3 +201,5 @@ void manager_follow_kept(Manager *m)
 	m->following_kept = true;
 	mailbox_run(m->place.mailbox, follow_work, follow_done, TAKE_PTR(task));
 }
+
+#include "upkeep.inc"
