@@ -135,14 +135,6 @@ int journal_load(Journal *journal, Claims *claims, JournalFound *ret)
 	return r;
 }
 
-void journal_found_clear(JournalFound *found)
-{
-	open_jobs_free(found->jobs, found->n_jobs);
-	free(found->ended);
-	strv_free(found->notes);
-	*found = (JournalFound){ 0 };
-}
-
 /* Whose file it is; 0: none is. */
 static uint64_t find_file(Journal *journal, uint32_t id)
 {

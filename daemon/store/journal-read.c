@@ -23,26 +23,6 @@
 /* Of what cannot be understood so much is looked through for functions. */
 #define BAD_MAX (16U * 1024 * 1024)
 
-OpenJob *open_job_free(OpenJob *job)
-{
-	if (!job)
-		return NULL;
-	journal_job_free(job->log);
-	plan_free(job->plan);
-	assignment_free(job->previous);
-	free(job->live_xml);
-	free(job->damage);
-	free(job);
-	return NULL;
-}
-
-void open_jobs_free(OpenJob **jobs, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		open_job_free(jobs[i]);
-	free(jobs);
-}
-
 /* ---- records ---- */
 
 static int bad(const char *what, char **ret_message)
