@@ -10,60 +10,21 @@
 #include "util/xalloc.h"
 
 /* Only written: limits of readers do not matter. */
-static const JsonMember hostdev_members[] = {
-	JSON_BDF(DomainHostdev, bdf),
-	JSON_BOOL_IF_ANY(DomainHostdev, live),
-	JSON_BOOL_IF_ANY(DomainHostdev, config),
-	JSON_BOOL_IF_ANY(DomainHostdev, managed),
-	JSON_BOOL_IF_ANY(DomainHostdev, argument),
-	JSON_TEXT_IF_ANY(DomainHostdev, alias),
-	JSON_END,
-};
-
-static const JsonMember domain_mdev_members[] = {
-	JSON_TEXT(DomainMdev, uuid),
-	JSON_BOOL_IF_ANY(DomainMdev, live),
-	JSON_BOOL_IF_ANY(DomainMdev, config),
-	JSON_END,
-};
-
-static const JsonMember domain_members[] = {
-	JSON_TEXT_AS(DomainUse, uuid, "domain_uuid"),
-	JSON_PLAIN_IF_ANY_AS(DomainUse, name, "domain_name"),
-	JSON_NUMBER_IF_ANY(DomainUse, vmid, UINT32_MAX),
-	JSON_BOOL_IF_ANY(DomainUse, active),
-	JSON_BOOL_IF_ANY(DomainUse, persistent),
-	JSON_BOOL_IF_ANY(DomainUse, migrated),
-	JSON_PLAIN_IF_ANY(DomainUse, unread),
-	JSON_PLAIN_IF_ANY(DomainUse, unclear),
-	JSON_LIST(DomainUse, gpupass_groups),
-	JSON_ARRAY(DomainUse, hostdevs, DomainHostdev, hostdev_members, SIZE_MAX),
-	JSON_ARRAY_IF_ANY(DomainUse, mdevs, DomainMdev, domain_mdev_members, SIZE_MAX),
-	JSON_END,
-};
-
-static const JsonMember node_members[] = {
-	JSON_NUMBER(HostNode, node, UINT32_MAX),
-	JSON_TEXT_IF_ANY(HostNode, cpus),
-	JSON_NUMBER(HostNode, memory_bytes, INT64_MAX),
-	JSON_END,
-};
-
+LOCAL_JSON_OF(DomainHostdev, hostdev_members, bdf, live(if_any), config(if_any), managed(if_any),
+	      argument(if_any), alias(if_any))
+LOCAL_JSON_OF(DomainMdev, mdev_members, uuid, live(if_any), config(if_any))
+LOCAL_JSON_OF(DomainUse, domain_members, uuid(as "domain_uuid"),
+	      name(if_any, plain, as "domain_name"), vmid(if_any), active(if_any),
+	      persistent(if_any), migrated(if_any), unread(if_any, plain), unclear(if_any, plain),
+	      gpupass_groups, hostdevs(max SIZE_MAX, table hostdev_members),
+	      mdevs(if_any, max SIZE_MAX, table mdev_members))
+LOCAL_JSON_OF(HostNode, node_members, node, cpus(if_any), memory_bytes(max INT64_MAX))
 /* Not its name, and nothing that changes from one moment to the next. */
-static const JsonMember machine_members[] = {
-	JSON_NUMBER(HostFacts, physical_bits, UINT32_MAX),
-	JSON_NUMBER(HostFacts, kernel_major, UINT32_MAX),
-	JSON_NUMBER(HostFacts, kernel_minor, UINT32_MAX),
-	JSON_NUMBER(HostFacts, memory_bytes, INT64_MAX),
-	JSON_ENUM_IF_ANY(HostFacts, cpu_vendor, CpuVendor, CPU_VENDORS, ""),
-	JSON_BOOL_IF_ANY(HostFacts, virtual_machine),
-	JSON_ENUM_IF_ANY(HostFacts, iommu_table, IommuTable, IOMMU_TABLES, ""),
-	JSON_LIST(HostFacts, iommu_words),
-	JSON_NUMBER_IF_ANY(HostFacts, libvirt_version, INT64_MAX),
-	JSON_NUMBER_IF_ANY(HostFacts, hypervisor_version, INT64_MAX),
-	JSON_ARRAY(HostFacts, nodes, HostNode, node_members, SIZE_MAX),
-	JSON_END,
-};
+LOCAL_JSON_OF(HostFacts, machine_members, physical_bits, kernel_major, kernel_minor,
+	      memory_bytes(max INT64_MAX), cpu_vendor(if_any), virtual_machine(if_any),
+	      iommu_table(if_any), iommu_words, libvirt_version(if_any, max INT64_MAX),
+	      hypervisor_version(if_any, max INT64_MAX), nodes(max SIZE_MAX, table node_members))
+#include "capture.inc"
 
 /*
  * GPUs, what is above them, shares their IOMMU group or their bus, and all else of NVIDIA: what a
@@ -231,13 +192,14 @@ static void set_looks(json_t *root, const CheckFacts *facts)
 	json_t *health = json_array();
 
 	for (size_t i = 0; i < facts->n_health; i++)
-		json_append(health, gpu_health_to_json(&facts->health[i]));
+		json_append(health, json_struct_write(gpu_health_members, &facts->health[i]));
 	json_set(root, "health", health);
 	json_set(root, "inspection",
-		 facts->inspection ? inspection_to_json(facts->inspection)
+		 facts->inspection ? json_struct_write(inspection_members, facts->inspection)
 				   : json_integer(-facts->inspection_error));
 	json_set(root, "host",
-		 facts->host ? examination_to_json(facts->host) : json_integer(-facts->host_error));
+		 facts->host ? json_struct_write(examination_members, facts->host)
+			     : json_integer(-facts->host_error));
 }
 
 static void set_told(json_t *root, const char *key, const Finding *told)

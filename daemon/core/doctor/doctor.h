@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <jansson.h>
-
 #include "core/checks/checks.h"
 
 /* What operators see in a guest and ask about. */
@@ -27,6 +25,3 @@ DECLARE_ENUM(doctor_symptom, DoctorSymptom, DOCTOR_SYMPTOMS,
  *                  "evidence"} ] }
  */
 char *doctor_report(const CheckFacts *facts, DoctorSymptom symptom);
-
-/* symptom.c: the part of the report about a symptom. */
-json_t *doctor_symptom_json(DoctorSymptom symptom, const Findings *findings);

@@ -3,8 +3,8 @@
 
 #include "core/base/json-fields.h"
 #include "gpupass/dbus.h"
-#include "util/json.h"
 #include "util/domain-devices.h"
+#include "util/json.h"
 #include "util/text.h"
 
 DEFINE_STRING_TABLE(drift_kind, DriftKind, DRIFT_KINDS)
@@ -81,21 +81,4 @@ char *drift_to_json(const Drift *drift, bool domains_known)
 	return json_dumps(root, JSON_INDENT(2));
 }
 
-static void drift_finding_clear(DriftFinding *finding)
-{
-	free(finding->group);
-	free(finding->domain_uuid);
-	free(finding->domain_name);
-	free(finding->functions);
-	free(finding->what);
-	free(finding->remedy);
-}
-
-static void drift_clear(Drift *drift)
-{
-	for (size_t i = 0; i < drift->n_items; i++)
-		drift_finding_clear(&drift->items[i]);
-	free(drift->items);
-}
-
-DEFINE_FREE(Drift, drift_free, drift_clear)
+#include "drift.inc"

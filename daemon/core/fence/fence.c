@@ -12,62 +12,16 @@
 
 DEFINE_STRING_TABLE(fence_state, FenceState, FENCE_STATES)
 
-#define GROUPS_MAX 4096
-#define BOARDS_MAX 64
-#define FUNCTIONS_MAX (8 * BOARDS_MAX)
-#define OTHERS_MAX 4096
-
-static const JsonMember function_members[] = {
-	JSON_BDF_AS(FenceFunction, bdf, "address"),
-	JSON_PCI_IDS(FenceFunction),
-	JSON_END,
-};
-
-static const JsonMember board_members[] = {
-	JSON_BDF_AS(FenceBoard, bdf, "address"),
-	JSON_ENUM(FenceBoard, tenant, TenantState, TENANT_STATES, "is no state of a board"),
-	JSON_TEXT_IF_ANY(FenceBoard, domain_uuid),
-	JSON_PLAIN_IF_ANY(FenceBoard, domain_name),
-	JSON_END,
-};
-
-static const JsonMember group_members[] = {
-	JSON_TEXT(FenceGroup, name),
-	JSON_ENUM(FenceGroup, state, FenceState, FENCE_STATES, "is no state of a group"),
-	JSON_PLAIN_IF_ANY(FenceGroup, reason),
-	JSON_TEXT_IF_ANY(FenceGroup, domain_uuid),
-	JSON_PLAIN_IF_ANY(FenceGroup, domain_name),
-	JSON_BOOL_IF_ANY(FenceGroup, foreign_use),
-	JSON_ARRAY(FenceGroup, functions, FenceFunction, function_members, FUNCTIONS_MAX),
-	JSON_ARRAY(FenceGroup, boards, FenceBoard, board_members, BOARDS_MAX),
-	JSON_END,
-};
-
+LOCAL_JSON(FenceFunction, function_members)
+LOCAL_JSON(FenceBoard, board_members)
+LOCAL_JSON(FenceGroup, group_members)
 /* What a group says that a job has in hand: nobody may start with it, whoever has it. */
-static const JsonMember busy_members[] = {
-	JSON_TEXT(FenceGroup, name),
-	JSON_ENUM(FenceGroup, state, FenceState, FENCE_STATES, NULL),
-	JSON_PLAIN_IF_ANY(FenceGroup, reason),
-	JSON_ARRAY(FenceGroup, functions, FenceFunction, function_members, FUNCTIONS_MAX),
-	JSON_END,
-};
-
+LOCAL_JSON_OF(FenceGroup, busy_members, name, state, reason, functions)
 /* What a fence says beside its groups. */
-static const JsonMember rest_members[] = {
-	JSON_TEXT_IF_ANY(Fence, boot_id),
-	JSON_ARRAY(Fence, others, FenceFunction, function_members, OTHERS_MAX),
-	JSON_END,
-};
-
-static const JsonMember fence_members[] = {
-	JSON_SCHEMA(GPUPASS_SCHEMA_FENCE),
-	JSON_NUMBER(Fence, generation, INT64_MAX),
-	JSON_NUMBER(Fence, written_usec, INT64_MAX),
-	JSON_TEXT_IF_ANY(Fence, boot_id),
-	JSON_ARRAY(Fence, groups, FenceGroup, group_members, GROUPS_MAX),
-	JSON_ARRAY(Fence, others, FenceFunction, function_members, OTHERS_MAX),
-	JSON_END,
-};
+LOCAL_JSON_OF(Fence, rest_members, boot_id, others)
+LOCAL_JSON_OF(Fence, fence_members, schema GPUPASS_SCHEMA_FENCE, generation, written_usec, boot_id,
+	      groups, others)
+#include "fence.inc"
 
 char *fence_to_json(const Fence *fence)
 {
@@ -93,14 +47,6 @@ int fence_from_json(const char *text, size_t size, Fence **ret, char **ret_messa
 	return 0;
 }
 
-Fence *fence_copy(const Fence *from)
-{
-	Fence *copy = xcalloc(1, sizeof(Fence));
-
-	json_struct_copy(fence_members, from, copy, sizeof(Fence));
-	return copy;
-}
-
 bool fence_equal(const Fence *a, const Fence *b)
 {
 	bool equal = a->n_groups == b->n_groups && json_struct_equal(rest_members, a, b);
@@ -110,14 +56,6 @@ bool fence_equal(const Fence *a, const Fence *b)
 									   : group_members,
 					  &a->groups[i], &b->groups[i]);
 	return equal;
-}
-
-Fence *fence_free(Fence *fence)
-{
-	if (fence)
-		json_struct_clear(fence_members, fence);
-	free(fence);
-	return NULL;
 }
 
 static const FenceFunction *find_function(const FenceFunction *functions, size_t n, const Bdf *bdf)

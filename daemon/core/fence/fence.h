@@ -26,38 +26,42 @@ DECLARE_ENUM(fence_state, FenceState, FENCE_STATES, FENCE_STATE_MAX_);
 
 /* The ids tell whether the address still means the same board after a boot. */
 typedef struct FenceFunction {
-	Bdf bdf;
-	uint16_t vendor, device, subsystem_vendor, subsystem_device;
+	Bdf bdf _json_(as "address");
+	uint16_t vendor, device, subsystem_vendor, subsystem_device _json_(hex 4);
 } FenceFunction;
+
+#define FENCE_GROUPS_MAX 4096
+#define FENCE_BOARDS_MAX 64
+#define FENCE_FUNCTIONS_MAX (8 * FENCE_BOARDS_MAX)
 
 /* Who had a board of the group last. */
 typedef struct FenceBoard {
-	Bdf bdf; /* of the leading function */
-	TenantState tenant;
-	char *domain_uuid; /* NULL: nobody, or a tenant that is not known */
-	char *domain_name;
+	Bdf bdf _json_(as "address"); /* of the leading function */
+	TenantState tenant _json_(wrong "is no state of a board");
+	char *domain_uuid _json_(if_any); /* NULL: nobody, or a tenant that is not known */
+	char *domain_name _json_(if_any, plain);
 } FenceBoard;
 
 typedef struct FenceGroup {
 	char *name;
-	FenceState state;
-	char *reason;	   /* why it is not open; NULL: it is */
-	char *domain_uuid; /* that it is assigned to; NULL: none */
-	char *domain_name;
-	bool foreign_use; /* ForeignUse=: any domain may have the whole of it */
-	FenceFunction *functions;
+	FenceState state _json_(wrong "is no state of a group");
+	char *reason _json_(if_any, plain); /* why it is not open; NULL: it is */
+	char *domain_uuid _json_(if_any);   /* that it is assigned to; NULL: none */
+	char *domain_name _json_(if_any, plain);
+	bool foreign_use _json_(if_any); /* ForeignUse=: any domain may have the whole of it */
+	FenceFunction *functions _json_(max FENCE_FUNCTIONS_MAX);
 	size_t n_functions;
-	FenceBoard *boards;
+	FenceBoard *boards _json_(max FENCE_BOARDS_MAX);
 	size_t n_boards;
 } FenceGroup;
 
 typedef struct Fence {
-	uint64_t generation;   /* counts the files */
-	uint64_t written_usec; /* CLOCK_REALTIME */
-	char *boot_id;	       /* of the boot in which it was written; NULL: not known */
-	FenceGroup *groups;
+	uint64_t generation;	      /* counts the files */
+	uint64_t written_usec;	      /* CLOCK_REALTIME */
+	char *boot_id _json_(if_any); /* of the boot in which it was written; NULL: not known */
+	FenceGroup *groups _json_(max FENCE_GROUPS_MAX);
 	size_t n_groups;
-	FenceFunction *others; /* of NVIDIA GPUs in no group */
+	FenceFunction *others _json_(max FENCE_GROUPS_MAX); /* of NVIDIA GPUs in no group */
 	size_t n_others;
 } Fence;
 
@@ -65,14 +69,13 @@ typedef struct Fence {
 char *fence_to_json(const Fence *fence);
 int fence_from_json(const char *text, size_t size, Fence **ret, char **ret_message);
 
-Fence *fence_copy(const Fence *from);
+DECLARE_DUP(Fence, fence_copy)
 /*
  * Both say the same of groups and boards, whenever they were written. Of a group that is busy in
  * both only that counts, so that what a job does to it is not written before its end.
  */
 bool fence_equal(const Fence *a, const Fence *b);
-Fence *fence_free(Fence *fence);
-DEFINE_CLEANUP(Fence, fence_free)
+DECLARE_FREE(Fence, fence_free)
 
 /* The group that has this function, which is *ret_function (may be NULL). NULL: none. */
 const FenceGroup *fence_find(const Fence *fence, const Bdf *bdf,

@@ -7,6 +7,7 @@
 #include "core/domain/ref.h"
 #include "core/domain/vgpu.h"
 #include "core/group/record.h"
+#include "util/grow.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -62,17 +63,10 @@ static char *functions_text(const Subject *s, bool live)
 	return strv_join(addresses, ",");
 }
 
-static FenceFinding *new_finding(FenceReport *report)
-{
-	report->items = xreallocarray(report->items, report->n_items + 1, sizeof(FenceFinding));
-	report->items[report->n_items] = (FenceFinding){ 0 };
-	return &report->items[report->n_items++];
-}
-
 static void add(const Subject *s, bool split, bool live, FenceReport *report)
 {
 	_cleanup_free_ char *edit = domain_ref_edit_command(s->use);
-	FenceFinding *f = new_finding(report);
+	FenceFinding *f = GROW(report->items, report->n_items);
 
 	f->split = split;
 	f->running = live;
@@ -101,7 +95,7 @@ static void add(const Subject *s, bool split, bool live, FenceReport *report)
 static void add_vgpu(const Subject *s, const VgpuUse *vgpu, FenceReport *report)
 {
 	_cleanup_free_ char *text = vgpu_text(vgpu);
-	FenceFinding *f = new_finding(report);
+	FenceFinding *f = GROW(report->items, report->n_items);
 
 	f->running = vgpu->live;
 	f->group = xstrdup(s->group->name);
@@ -195,20 +189,4 @@ bool fence_report_has(const FenceReport *report, const FenceFinding *finding)
 	return false;
 }
 
-FenceReport *fence_report_free(FenceReport *report)
-{
-	for (size_t i = 0; report && i < report->n_items; i++) {
-		FenceFinding *f = &report->items[i];
-
-		free(f->group);
-		free(f->domain_uuid);
-		free(f->domain_name);
-		free(f->functions);
-		free(f->what);
-		free(f->remedy);
-	}
-	if (report)
-		free(report->items);
-	free(report);
-	return NULL;
-}
+#include "report.inc"

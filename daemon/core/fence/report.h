@@ -25,8 +25,7 @@ FenceReport *fence_report(const GroupSet *groups, const DomainUses *uses,
 			  const Assignments *assignments, const Declarations *declarations);
 /* `report` (NULL: empty) has the same finding. */
 bool fence_report_has(const FenceReport *report, const FenceFinding *finding);
-FenceReport *fence_report_free(FenceReport *report);
-DEFINE_CLEANUP(FenceReport, fence_report_free)
+DECLARE_FREE(FenceReport, fence_report_free)
 
 /* Domains may have the whole group without gpupass: ForeignUse= of its declaration. */
 bool fence_is_for_foreign_use(const Declarations *declarations, const Group *group);

@@ -233,12 +233,7 @@ FitDomain fit_domain_read(const DomainXml *xml)
 	return d;
 }
 
-void fit_domain_clear(FitDomain *domain)
-{
-	free(domain->nodeset);
-	free(domain->security);
-	domain->nodeset = domain->security = NULL;
-}
+#include "domain.inc"
 
 unsigned fit_domain_bits(const FitDomain *d, const HostFacts *host)
 {

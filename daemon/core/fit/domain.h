@@ -5,7 +5,11 @@
 #include "core/domain/xml-tune.h"
 #include "core/pci/host-facts.h"
 
-typedef enum Firmware { FIRMWARE_SEABIOS, FIRMWARE_OVMF, FIRMWARE_OTHER } Firmware;
+typedef enum Firmware {
+	FIRMWARE_SEABIOS,
+	FIRMWARE_OVMF,
+	FIRMWARE_OTHER,
+} Firmware;
 
 typedef struct FitDomain {
 	const char *name; /* borrowed */
@@ -34,7 +38,7 @@ typedef struct FitDomain {
 
 /* A value that cannot be parsed counts as absent. */
 FitDomain fit_domain_read(const DomainXml *xml);
-void fit_domain_clear(FitDomain *domain);
+DECLARE_CLEAR(FitDomain, fit_domain_clear)
 
 /* The guest's address width in bits; 0: it has the host's, which is not known. */
 unsigned fit_domain_bits(const FitDomain *domain, const HostFacts *host);

@@ -17,16 +17,7 @@ void fit_add(FitReport *report, FitId id, FitSeverity severity, char *what, cons
 	};
 }
 
-static void fit_report_clear(FitReport *report)
-{
-	for (size_t i = 0; i < report->n_items; i++) {
-		free(report->items[i].what);
-		free(report->items[i].remedy);
-	}
-	free(report->items);
-}
-
-DEFINE_FREE(FitReport, fit_report_free, fit_report_clear)
+#include "finding.inc"
 
 char *fit_size_text(uint64_t bytes)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "core/plan/choose.h"
+#include "core/plan/plan.h"
 
 #include <strings.h>
 

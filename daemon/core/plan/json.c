@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "core/plan/json.h"
+#include "core/plan/plan.h"
 
 #include <stdarg.h>
 
-#include "core/plan/text.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"

@@ -6,9 +6,6 @@
  */
 #pragma once
 
-#include "core/plan/choose.h"
-#include "core/plan/json.h"
-#include "core/plan/text.h"
 #include "core/plan/types.h"
 
 /* 0 with *ret, PROBLEM with *ret_problem, or -errno. */
@@ -33,3 +30,25 @@ int plan_check_functions(const PlanFacts *facts, const PlanRequest *request, cha
 
 /* Checks that fresh facts equal those that the plan was made from. If not: StalePlan. */
 int plan_check_fresh(const Plan *plan, const Inspection *inspection, Problem **ret_problem);
+
+/*
+ * The group for a request that named none: the one that the domain has already, otherwise the first
+ * free one in natural order of names. `model`: only groups of this board; NULL: any. PROBLEM when
+ * there is none, with the reason.
+ */
+int plan_choose_group(const GroupSet *groups, const char *domain_uuid, const char *model,
+		      const Group **ret, Problem **ret_problem);
+
+/*
+ * "cannot assign pair0 to vm42 (3f0c9a52-…)", for problem_message(). `domain` comes from
+ * domain_ref_text(). Either may be NULL and is then left out.
+ */
+char *plan_prefix(Operation operation, const char *group, const char *domain);
+/* One line about a step, as a job shows it when the step is done: "4 functions". */
+char *plan_step_detail(const Plan *plan, StepKind step);
+
+/*
+ * The plan as JSON (schema org.gpupass1.plan/1): steps, each sysfs write in order, the XML diff,
+ * warnings. `gpupass plan` prints it, and the D-Bus method Plan returns it.
+ */
+char *plan_to_json(const Plan *plan);

@@ -45,19 +45,19 @@ int plan_undefine_group(Planner *p);
 void plan_fill_record(Planner *p);
 void plan_warn_of_lost_record(Planner *p);
 
-/* keep.c: fills what bind --persist is to keep, unless it is kept like this already. */
+/* bind.c: fills what bind --persist is to keep, unless it is kept like this already. */
 void plan_fill_kept(Planner *p);
-/* keep.c: fills what an unbind is to keep no longer, if anything, and warns of KeepBound=. */
+/* bind.c: fills what an unbind is to keep no longer, if anything, and warns of KeepBound=. */
 void plan_fill_unkept(Planner *p);
 
 /* check-group.c: refuses while a job works on the group, and if it is quarantined. */
 int plan_check_state(const Planner *p);
 /* check-group.c: refuses if the evidence about links and boards does not suffice. */
 int plan_check_evidence(const Planner *p);
-/* unread.c: refuses if an unreadable assignment has the group, or may have it. */
+/* check-group.c: refuses if an unreadable assignment has the group, or may have it. */
 int plan_check_unread(const Planner *p);
 /*
- * unread.c: refuses if an assignment of another version, or one that cannot be read just now, is
+ * check-group.c: refuses if an assignment of another version, or one that cannot be read just now, is
  * about the group.
  */
 int plan_check_newer(const Planner *p);
@@ -68,7 +68,7 @@ int plan_check_fence(const Planner *p);
  * none, any domain counts.
  */
 int plan_check_others(const Planner *p);
-/* machine.c: refuses unless the plan's virtual machine may start with the group. */
+/* bind.c: refuses unless the plan's virtual machine may start with the group. */
 int plan_check_machine(const Planner *p);
 /* fence.c: refuses if another domain runs with a function of the group. */
 int plan_check_not_running_elsewhere(const Planner *p);
@@ -101,9 +101,9 @@ int plan_reset_all(Planner *p);
 /* turnover.c: warns of the boards that a release does not reset. */
 void plan_warn_of_unreset(Planner *p);
 
-/* unseen.c: warns of functions that may sleep, because nobody checked whether they answer. */
+/* warnings.c: warns of functions that may sleep, because nobody checked whether they answer. */
 void plan_warn_of_unseen(Planner *p);
-/* persistence.c: warns of functions that leave nvidia and whose mode is unknown. */
+/* warnings.c: warns of functions that leave nvidia and whose mode is unknown. */
 void plan_warn_of_persistence(Planner *p);
 
 /* fit.c: writes what --numa=apply and --fit=apply ask for. */

@@ -112,30 +112,4 @@ const PlanBoard *plan_board(const Plan *plan, const Bdf *function)
 	return NULL;
 }
 
-static void plan_clear(Plan *plan)
-{
-	for (size_t i = 0; i < plan->n_boards; i++)
-		tenant_mark_clear(&plan->boards[i].last);
-	free(plan->boards);
-	for (size_t i = 0; i < plan->n_functions; i++) {
-		free(plan->functions[i].from_driver);
-		free(plan->functions[i].from_override);
-		free(plan->functions[i].to_driver);
-		free(plan->functions[i].to_override);
-		free(plan->functions[i].reset_method);
-	}
-	free(plan->functions);
-	free(plan->group);
-	free(plan->domain_uuid);
-	free(plan->domain_name);
-	free(plan->steps);
-	free(plan->xml_before);
-	free(plan->xml_after);
-	strv_free(plan->hostdevs);
-	strv_free(plan->warnings);
-	fit_report_free(plan->fit);
-	assignment_free(plan->assignment);
-	assignment_free(plan->kept);
-}
-
-DEFINE_FREE(Plan, plan_free, plan_clear)
+#include "types.inc"

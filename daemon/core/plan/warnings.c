@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Warnings about persistence mode, which GPUs lose with nvidia, and MIG mode, which they keep. */
 #include "core/plan/planner.h"
-
 #include "util/xalloc.h"
 
 /* Why the mode of a function that leaves nvidia is unknown; NULL: it is known, or nobody asked. */
@@ -77,4 +76,22 @@ void plan_warn_of_persistence(Planner *p)
 			p, loses_persistence,
 			"persistence mode is on, and gpupass unbind will not turn it on again: ",
 			"");
+}
+
+/* The warning about GPUs that a plan left asleep. */
+
+static bool was_left_asleep(const Planner *p, size_t i)
+{
+	const FunctionFacts *facts =
+		inspection_find(p->facts->inspection, &p->plan->functions[i].bdf);
+
+	return facts && facts->left_asleep;
+}
+
+void plan_warn_of_unseen(Planner *p)
+{
+	plan_warn_of_functions(
+		p, was_left_asleep,
+		"GPUs that may sleep were not checked for an answer, because that wakes them: ",
+		"; root's plan checks them");
 }
