@@ -3,8 +3,8 @@
 """Makes of include/gpupass/interfaces.h what is not C.
 
     interfaces.py xml NAME         the interface org.gpupass1.NAME, as introspection has it
-    interfaces.py page FILE        FILE, a manual page, with its lines @interface NAME@, @access@ and @options@
-                                replaced by the tables that they name
+    interfaces.py page FILE        FILE, a manual page, with its lines @interface NAME@, @access@, @options@ and @states LIST@
+                                replaced by what they name
 """
 import pathlib
 import re
@@ -53,13 +53,17 @@ def rows():
     return found
 
 
+def macro(source, name):
+    """The rows of a list that is a macro."""
+    return re.search(rf"#define {name}\(X\)(.*?[^\\])\n", source, re.S)[1]
+
+
 def signatures():
     """{PropertyType: signature}, those of structures from their members."""
     source = read("properties.h")
     found = dict(re.findall(r'#define PROPERTY_SIGNATURE_(\w+) "(\w+)"', source))
     for kind, members in re.findall(r'SIGNATURE_(\w+) "a\(" (\w+)\(', source):
-        body = re.search(rf"#define {members}\(X\)(.*?[^\\])\n", source, re.S)[1]
-        found[kind] = "a(" + "".join(found[t] for t in re.findall(r"X\((\w+),", body)) + ")"
+        found[kind] = "a(" + "".join(found[t] for t in re.findall(r"X\((\w+),", macro(source, members))) + ")"
     return found
 
 
@@ -126,6 +130,11 @@ def access(found):
     yield ""
 
 
+def states(name):
+    words = re.findall(r'X\(\w+, "([\w-]+)"\)\s*(?:/\* (.*?) \*/)?', macro(read("states.h"), f"GPUPASS_{name}"))
+    yield "; ".join(f"*{word}*" + (f" ({text})" if text else "") for word, text in words) + "."
+
+
 def page(path):
     types, methods = signatures(), [row for row in rows() if row.is_method]
     options = [row for row in rows() if row.kind == "METHOD_OPTION"]
@@ -142,6 +151,8 @@ def page(path):
             yield from entries(options, option)
         elif what[0] == "access":
             yield from access(methods)
+        elif what[0] == "states":
+            yield from states(what[1])
         else:
             yield line
 

@@ -230,45 +230,31 @@ static int look_again(const JobPlace *place, Verification *v, Problem **ret_prob
 	return 0;
 }
 
-static void note_links(const JobPlace *place, Verification *v, const unsigned *links,
-		       const unsigned *inactive)
+/* The verdict stands even if it cannot be kept as evidence. */
+static void keep_evidence(const JobPlace *place, Verification *v)
 {
+	const char *domain = v->found->domain->name;
 	const Group *group = v->found->group;
-	int r = topology_store_note_guest(place->topology,
-					  &(GuestLook){
-						  .domain = v->found->domain->name,
-						  .domain_uuid = v->found->domain->uuid,
-						  .seen_usec = v->asked_usec,
-						  .gpus = (const Gpu *const *)group->gpus,
-						  .n_gpus = group->n_gpus,
-						  .links = links,
-						  .inactive = inactive,
-					  });
+	_cleanup_(evidence_unrefp) Evidence *seen = NULL;
+	int r;
 
+	/* One GPU has nothing to tell of links between two. */
+	if (!place->topology || v->report->n_gpus != group->n_gpus || group->n_gpus < 2)
+		return;
+	r = verify_evidence(v->report, &v->input, group->gpus, v->asked_usec, &seen);
+	if (r >= 0 && !seen)
+		return;
 	v->note.kind = JOB_NOTE_LINKS;
 	if (r == -EINVAL)
 		v->note.text =
 			strf("%s tells of more links than the boards of %s have: not believed",
-			     v->found->domain->name, group->name);
-	else if (r < 0)
+			     domain, group->name);
+	else if (r >= 0)
+		r = topology_store_update(place->topology, seen, false);
+	if (r < 0 && !v->note.text)
 		v->note.text =
 			strf("what %s tells of the links of %s is not kept over a restart: %s",
-			     v->found->domain->name, group->name, strerror(-r));
-}
-
-/* The verdict stands even if it cannot be kept as evidence. */
-static void keep_evidence(const JobPlace *place, Verification *v)
-{
-	size_t n = v->found->group->n_gpus;
-	_cleanup_free_ unsigned *links = NULL, *inactive = NULL;
-
-	/* One GPU has nothing to tell of links between two. */
-	if (!place->topology || v->report->n_gpus != n || n < 2)
-		return;
-	links = xcalloc(n * n + 1, sizeof(unsigned));
-	inactive = xcalloc(n + 1, sizeof(unsigned));
-	if (verify_links_seen(v->report, links, inactive))
-		note_links(place, v, links, inactive);
+			     domain, group->name, strerror(-r));
 }
 
 static int ask_guest(const JobPlace *place, const JobRequest *request, Verification *v,

@@ -28,22 +28,3 @@ Evidence *topology_store_get(TopologyStore *store);
  * merge, after which nothing has changed.
  */
 int topology_store_update(TopologyStore *store, const Evidence *seen, bool whole);
-
-/*
- * What `gpupass verify` saw from inside a guest that runs with these GPUs: the number of active
- * links that each shows to each other. Groups show it with provenance "guest" after the next scan,
- * while that domain has them.
- */
-typedef struct GuestLook {
-	const char *domain; /* the domain's name */
-	const char *domain_uuid;
-	uint64_t seen_usec;	/* CLOCK_REALTIME */
-	const Gpu *const *gpus; /* the boards on the host, with their identities */
-	size_t n_gpus;
-	const unsigned *links;	  /* n_gpus * n_gpus: i shows links[i * n_gpus + k] links to k */
-	const unsigned *inactive; /* n_gpus: links that i shows as down; NULL: not known */
-} GuestLook;
-
-/* As topology_store_update(). -EINVAL: the numbers are impossible, such as more links than the
- * board has; nothing has changed. */
-int topology_store_note_guest(TopologyStore *store, const GuestLook *look);

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "core/audit/chain.h"
-#include "core/audit/query.h"
 #include "store/ledger.h"
 
 typedef struct TrailLimits {

@@ -10,10 +10,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "gpupass/cleanup.h"
 #include "util/xalloc.h"
 
 #define EDITS_MAX 1000
+
+#include "text-diff.inc"
 
 typedef struct Line {
 	const char *text;
@@ -304,15 +305,4 @@ char *text_diff_lines(const DiffLines *before, const DiffLines *after)
 	text = diff_find(&diff) ? diff_to_text(&diff) : NULL;
 	diff_done(&diff);
 	return text;
-}
-
-void diff_lines_clear(DiffLines *lines)
-{
-	for (size_t i = 0; i < lines->n_items; i++) {
-		free(lines->items[i].key);
-		free(lines->items[i].changed);
-		free(lines->items[i].beside);
-	}
-	free(lines->items);
-	*lines = (DiffLines){ 0 };
 }

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "gpupass/cleanup.h"
+
 #define TEXT_DIFF_CONTEXT 3
 
 /*
@@ -27,7 +29,7 @@ typedef struct DiffLines {
 	DiffLine *items;
 	size_t n_items;
 } DiffLines;
+DECLARE_CLEAR(DiffLines, diff_lines_clear)
 
 /* NULL when the texts differ by more, because too much would be shown. */
 char *text_diff_lines(const DiffLines *before, const DiffLines *after);
-void diff_lines_clear(DiffLines *lines);

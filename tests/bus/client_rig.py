@@ -85,60 +85,49 @@ class Bus:
                               text=True, errors="surrogateescape", check=False)
         return done if self.strange else known(done)
 
-    def run_on_terminal(self, *arguments, columns=80, **environment):
+    def terminal(self, *arguments, columns=80, **environment):
+        return Terminal([self.client, *arguments], self.environment(**environment), columns)
+
+    def run_on_terminal(self, *arguments, **how):
         """Runs it with stdout and stderr on a terminal; (exit code, what was written)."""
-        leader, follower = pty.openpty()
-        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        process = subprocess.Popen([self.client, *arguments], env=self.environment(**environment),
-                                   stdin=follower, stdout=follower, stderr=follower)
-        os.close(follower)
-        written = b""
-        deadline = time.monotonic() + TIMEOUT
-        while time.monotonic() < deadline:
-            if not select.select([leader], [], [], 1)[0]:
-                continue
-            try:
-                data = os.read(leader, 65536)
-            except OSError:  # EIO: the other end is closed
-                break
-            if not data:
-                break
-            written += data
-        os.close(leader)
-        return process.wait(TIMEOUT), written.decode().replace("\r\n", "\n")
+        return self.terminal(*arguments, **how).end()[:2]
 
 
 class Terminal:
-    """gpupass in the foreground of a terminal of its own, as in a shell: what is typed there becomes
-    echo and signals."""
+    """A program in the foreground of a terminal of its own, as in a shell: what is typed there becomes echo and
+    signals."""
 
-    def __init__(self, bus, *arguments, **environment):
+    def __init__(self, command, environment, columns=80, directory=None):
         self.leader, self.follower = pty.openpty()
-        fcntl.ioctl(self.follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        fcntl.ioctl(self.follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         self.modes = termios.tcgetattr(self.follower)
-        # The shell's child takes the terminal before it becomes gpupass.
+        # The shell's child takes the terminal before it becomes the program.
         self.process = subprocess.Popen(
-            ["setsid", "--ctty", "--wait", bus.client, *arguments], env=bus.environment(**environment),
+            ["setsid", "--ctty", "--wait", *command], env=environment, cwd=directory,
             stdin=self.follower, stdout=self.follower, stderr=self.follower)
         self.read = b""
 
     def written(self, errors="strict"):
         return self.read.decode(errors=errors).replace("\r\n", "\n")
 
-    def read_until(self, condition):
+    def wait(self, condition):
+        """Reads what is written until the condition holds."""
         deadline = time.monotonic() + TIMEOUT
-        # What one read returns may end within a character, or within the end of a line.
-        while not condition(self.written("ignore")):
+        while not condition():
             check(time.monotonic() < deadline, "nothing more comes after:", repr(self.read))
-            if select.select([self.leader], [], [], 1)[0]:
+            if select.select([self.leader], [], [], 0.01)[0]:
                 self.read += os.read(self.leader, 65536)
+
+    def read_until(self, condition):
+        # What one read returns may end within a character, or within the end of a line.
+        self.wait(lambda: condition(self.written("ignore")))
 
     def type(self, text):
         os.write(self.leader, text.encode())
 
     def end(self):
         """(exit code, all that was written, whether the terminal's modes are as they were)."""
-        code = self.process.wait(TIMEOUT)
+        self.wait(lambda: self.process.poll() is not None)
         same = termios.tcgetattr(self.follower) == self.modes
         os.close(self.follower)
         # With nobody at its other side, the kernel hands out what is left, and then fails with EIO.
@@ -148,7 +137,7 @@ class Terminal:
         except OSError as error:
             check(error.errno == errno.EIO, error)
         os.close(self.leader)
-        return code, self.written(), same
+        return self.process.returncode, self.written(), same
 
 
 def check(condition, *what):

@@ -177,13 +177,14 @@ static void set_looks(json_t *root, const CheckFacts *facts)
 	json_t *health = json_array();
 
 	for (size_t i = 0; i < facts->n_health; i++)
-		json_append(health, gpu_health_to_json(&facts->health[i]));
+		json_append(health, json_struct_write(gpu_health_members, &facts->health[i]));
 	json_set(root, "health", health);
 	json_set(root, "inspection",
-		 facts->inspection ? inspection_to_json(facts->inspection)
+		 facts->inspection ? json_struct_write(inspection_members, facts->inspection)
 				   : json_integer(-facts->inspection_error));
 	json_set(root, "host",
-		 facts->host ? examination_to_json(facts->host) : json_integer(-facts->host_error));
+		 facts->host ? json_struct_write(examination_members, facts->host)
+			     : json_integer(-facts->host_error));
 }
 
 static void set_told(json_t *root, const char *key, const Finding *told)

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "core/verify/answers.h"
+#include "util/grow.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -469,30 +470,86 @@ static unsigned links_to(const VerifiedGpu *gpu, SmiCell path)
 	return path.links < gpu->active ? path.links : gpu->active;
 }
 
-bool verify_links_seen(const VerifyReport *report, unsigned *links, unsigned *inactive)
+/* Every pair was reported, and it is certain which GPU is which. */
+static bool tells_of_links(const VerifyReport *report)
 {
-	size_t n = report->n_gpus;
-
 	if (report->match != VERIFY_MATCH_UUID && report->match != VERIFY_MATCH_ADDRESS)
 		return false;
 	for (size_t i = 0; i < report->n_links; i++)
 		if (report->links[i].path_ab.kind == SMI_PATH_NONE ||
 		    report->links[i].path_ba.kind == SMI_PATH_NONE)
 			return false;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < report->n_gpus; i++)
 		if (!report->gpus[i].listed)
 			return false;
-	for (size_t i = 0; i < n; i++) {
-		links[i * n + i] = 0;
-		inactive[i] = report->gpus[i].inactive;
-	}
-	for (size_t i = 0; i < report->n_links; i++) {
-		const VerifiedLink *link = &report->links[i];
-
-		links[link->a * n + link->b] = links_to(&report->gpus[link->a], link->path_ab);
-		links[link->b * n + link->a] = links_to(&report->gpus[link->b], link->path_ba);
-	}
 	return true;
+}
+
+/* Any number for a board that is not in the catalogue, or whose number of links is not known. */
+static unsigned most_links(const Board *board)
+{
+	return !board || (board->kind == NVLINK_BRIDGE && board->links == 0) ? SIGHTING_LINKS_MAX
+									     : board->links;
+}
+
+/* Adds the links that GPU i shows to others. */
+static int add_peers(const VerifyReport *report, size_t i, Gpu *const *gpus, Sighting *s)
+{
+	unsigned all = 0;
+
+	for (size_t k = 0; k < report->n_links; k++) {
+		const VerifiedLink *link = &report->links[k];
+		const Gpu *peer = gpus[link->a == i ? link->b : link->a];
+		unsigned links =
+			links_to(&report->gpus[i], link->a == i ? link->path_ab : link->path_ba);
+
+		if ((link->a != i && link->b != i) || links == 0)
+			continue;
+		all += links;
+		*GROW(s->peers, s->n_peers) = (SeenPeer){ .bdf = peer->lead->bdf, .links = links };
+	}
+	return all <= most_links(gpus[i]->board) ? 0 : -EINVAL;
+}
+
+int verify_evidence(const VerifyReport *report, const VerifyInput *input, Gpu *const *gpus,
+		    uint64_t seen_usec, Evidence **ret)
+{
+	/* A domain's name may have any bytes. Here it is only shown. */
+	_cleanup_free_ char *name = strf("guest %.50s", input->domain);
+	_cleanup_free_ char *source = str_printable(name);
+	_cleanup_(evidence_unrefp) Evidence *seen = evidence_new();
+	int r = 0;
+
+	*ret = NULL;
+	if (!tells_of_links(report))
+		return 0;
+	for (size_t i = 0; r >= 0 && i < report->n_gpus; i++) {
+		const PciFunction *lead = gpus[i]->lead;
+		Sighting s = {
+			.bdf = lead->bdf,
+			.way = WAY_GUEST,
+			.seen_usec = seen_usec,
+			.source = xstrdup(source),
+			.domain = xstrdup(input->domain_uuid),
+			.uuid = xstrdup(gpus[i]->uuid),
+			.serial_number = xstrdup(gpus[i]->serial_number),
+			.vendor = lead->vendor,
+			.device = lead->device,
+			.subsystem_vendor = lead->subsystem_vendor,
+			.subsystem_device = lead->subsystem_device,
+			.inactive = report->gpus[i].inactive,
+			.fresh = true,
+		};
+
+		r = add_peers(report, i, gpus, &s);
+		if (r >= 0)
+			r = evidence_add(seen, &s);
+		else
+			sighting_clear(&s);
+	}
+	if (r >= 0)
+		*ret = TAKE_PTR(seen);
+	return r;
 }
 
 /* --- what may be the reason --- */

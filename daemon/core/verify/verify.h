@@ -14,6 +14,7 @@
  */
 #pragma once
 
+#include "core/links/evidence.h"
 #include "core/verify/answers.h"
 #include "core/verify/report.h"
 
@@ -31,8 +32,9 @@ void verify_diagnose(const VerifyInput *input, const GuestRun runs[VERIFY_DIAGNO
 		     VerifyReport *report);
 
 /*
- * The report as evidence. links[i * n_gpus + k]: how many active links GPU i of the group shows to
- * GPU k; inactive[i]: how many of its links are down. False, with nothing written, unless the guest
- * reported every pair, and it is certain which GPU is which (not by count).
+ * What the guest tells of the links between the GPUs of its group, as sightings of these boards, in
+ * the report's order. *ret NULL: it did not report every pair, or it is not certain which GPU is
+ * which (by count). -EINVAL: the numbers are impossible, such as more links than a board has.
  */
-bool verify_links_seen(const VerifyReport *report, unsigned *links, unsigned *inactive);
+int verify_evidence(const VerifyReport *report, const VerifyInput *input, Gpu *const *gpus,
+		    uint64_t seen_usec, Evidence **ret);

@@ -38,6 +38,17 @@ static void domain_init(Domain *d, size_t n, size_t n_group, unsigned expected, 
 	};
 }
 
+/* The board of it on the host, until the next call for the same one. */
+static Gpu *gpu_of(const Domain *d, size_t i, const Board *board)
+{
+	static PciFunction leads[4];
+	static Gpu gpus[4];
+
+	leads[i] = (PciFunction){ .bdf = d->gpus[i].bdf, .vendor = PCI_VENDOR_NVIDIA };
+	gpus[i] = (Gpu){ .lead = &leads[i], .board = board, .uuid = (char *)uuids[i] };
+	return &gpus[i];
+}
+
 static VerifyReport *judge(const Domain *d, const char *guest)
 {
 	GuestRun runs[VERIFY_RUNS] = { 0 };
@@ -410,39 +421,59 @@ TEST(names_stay_as_they_are_in_a_remedy)
 	assert_non_null(strstr(report->remedy, "gpupass assign vm%2$s%n pair0 --live"));
 }
 
+/* promise G2 */
+/* fault L13 */
 TEST(what_was_seen_can_be_handed_on_as_evidence)
 {
 	static const struct {
 		const char *guest;
 		bool known;
+		uint16_t device; /* of the catalogue; 0: nobody knows how many links it has */
+		int r;
 		bool seen;
 		unsigned ab, ba, inactive;
 	} rows[] = {
-		{ "ga102-rtx-a6000", true, true, 4, 4, 0 },
-		{ "h100-pcie", true, true, 12, 12, 6 },
-		{ "ga102-half", true, true, 2, 2, 2 },
-		{ "ga102-topo-lies", true, true, 0, 0, 4 },
-		{ "ga102-no-bridge", true, true, 0, 0, 4 },
-		{ "asymmetric", true, true, 4, 2, 0 },
-		{ "ga102-rtx-a6000", false, false, 0, 0, 0 }, /* by count */
-		{ "no-nvlink-board", true, false, 0, 0, 0 },
-		{ "one-gpu", true, false, 0, 0, 0 },
-		{ "no-driver", true, false, 0, 0, 0 },
+		{ "ga102-rtx-a6000", true, 0, 0, true, 4, 4, 0 },
+		{ "h100-pcie", true, 0, 0, true, 12, 12, 6 },
+		{ "ga102-half", true, 0x2230, 0, true, 2, 2, 2 },
+		{ "ga102-topo-lies", true, 0, 0, true, 0, 0, 4 },
+		{ "ga102-no-bridge", true, 0, 0, true, 0, 0, 4 },
+		{ "asymmetric", true, 0, 0, true, 4, 2, 0 },
+		{ "ga102-rtx-a6000", false, 0, 0, false, 0, 0, 0 }, /* by count */
+		{ "no-nvlink-board", true, 0, 0, false, 0, 0, 0 },
+		{ "one-gpu", true, 0, 0, false, 0, 0, 0 },
+		{ "no-driver", true, 0, 0, false, 0, 0, 0 },
+		/* A guest that claims more than the board has. */
+		{ "h100-pcie", true, 0x2230, -EINVAL, false, 0, 0, 0 },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(verify_report_freep) VerifyReport *report = NULL;
-		unsigned links[4] = { 9, 9, 9, 9 }, inactive[2] = { 9, 9 };
+		_cleanup_(evidence_unrefp) Evidence *seen = NULL;
+		const Board *board = board_find(PCI_VENDOR_NVIDIA, rows[i].device, 0);
 		Domain d;
 
 		domain_init(&d, 2, 2, 4, rows[i].known, 0);
+		d.input.domain = "vm\n42";
+		d.input.domain_uuid = "22222222-2222-4222-8222-222222222222";
 		report = judge(&d, rows[i].guest);
 		print_message("%s\n", rows[i].guest);
-		assert_int_equal(verify_links_seen(report, links, inactive), rows[i].seen);
-		assert_int_equal(links[0], rows[i].seen ? 0 : 9);
-		assert_int_equal(links[1], rows[i].seen ? rows[i].ab : 9);
-		assert_int_equal(links[2], rows[i].seen ? rows[i].ba : 9);
-		assert_int_equal(inactive[1], rows[i].seen ? rows[i].inactive : 9);
+		assert_int_equal(verify_evidence(report, &d.input,
+						 (Gpu *const[]){ gpu_of(&d, 0, board),
+								 gpu_of(&d, 1, board) },
+						 7, &seen),
+				 rows[i].r);
+		assert_int_equal(seen != NULL, rows[i].seen);
+		if (!seen)
+			continue;
+		assert_int_equal(sighting_links_to(&seen->items[0], &d.gpus[1].bdf), rows[i].ab);
+		assert_int_equal(sighting_links_to(&seen->items[1], &d.gpus[0].bdf), rows[i].ba);
+		assert_int_equal(seen->items[1].inactive, rows[i].inactive);
+		assert_string_equal(seen->items[0].source, "guest vm?42");
+		assert_string_equal(seen->items[0].domain, d.input.domain_uuid);
+		assert_string_equal(seen->items[0].uuid, UUID(1));
+		assert_int_equal(seen->items[0].seen_usec, 7);
+		assert_true(seen->items[0].way == WAY_GUEST && seen->items[0].fresh);
 	}
 }
 
