@@ -175,28 +175,20 @@ typedef struct Grid {
 	ColumnChoice *choice;
 	const ColumnRows *rows;
 	const SortKey *order;
-	bool marked;	/* there is room for a mark before the first cell */
-	bool narrow;	/* one item a line */
-	size_t *widths; /* of each column, where it is cut; otherwise SIZE_MAX */
+	bool marked; /* there is room for a mark before the first cell */
+	bool narrow; /* one item a line */
 } Grid;
 
 static char *cell_text(const Grid *g, size_t column, const void *row)
 {
 	const ColumnKind *kind = g->choice->chosen[column];
-	const Terminal *t = &g->client->out;
 	_cleanup_free_ char *text = kind->text(row);
 
 	for (char *p = text; g->narrow && (kind->flags & COLUMN_LINES) && *p; p++)
 		if (*p == ',')
 			*p = '\n';
-	if (g->widths[column] != SIZE_MAX) {
-		char *cut = text_cut(text, g->widths[column], terminal_glyph(t, GLYPH_ELLIPSIS));
-
-		free(text);
-		text = cut;
-	}
 	if (column == 0 && g->marked)
-		return strf("%s %s", g->rows->mark(t, row), text);
+		return strf("%s %s", g->rows->mark(&g->client->out, row), text);
 	return TAKE_PTR(text);
 }
 
@@ -209,7 +201,6 @@ static void add_row(const Grid *g, Table *table, const void *row)
 	table_row(table, (const char *const *)cells, g->rows->colour(row), NULL);
 }
 
-/* What the table has of the columns is their number and flags: their titles are copied. */
 static Table *make_table(const Grid *g)
 {
 	_cleanup_free_ Column *columns = xcalloc(g->choice->n_chosen, sizeof(*columns));
@@ -219,6 +210,7 @@ static Table *make_table(const Grid *g)
 	for (size_t i = 0; i < g->choice->n_chosen; i++) {
 		columns[i].title = i == 0 && g->marked ? first : g->choice->chosen[i]->name;
 		columns[i].flags = g->choice->chosen[i]->flags;
+		columns[i].flags |= COLUMN_LEAST(g->choice->chosen[i]->minimum);
 		if (!g->narrow)
 			columns[i].flags &= ~(unsigned)COLUMN_LINES;
 	}
@@ -227,48 +219,6 @@ static Table *make_table(const Grid *g)
 	for (size_t i = 0; i < g->rows->n_rows; i++)
 		add_row(g, table, g->order[i].row);
 	return table;
-}
-
-/* How many columns the table is too wide by; 0: it fits. */
-static size_t measure(const Grid *g)
-{
-	_cleanup_(table_freep) Table *table = make_table(g);
-	size_t width = table_width(table);
-
-	return width > g->client->out.width ? width - g->client->out.width : 0;
-}
-
-/* Takes up to *over columns off what the cells of a column need, but leaves its minimum. */
-static void shorten(Grid *g, size_t column, size_t *over)
-{
-	size_t minimum = g->choice->chosen[column]->minimum, widest = minimum, cut;
-
-	for (size_t i = 0; i < g->rows->n_rows; i++) {
-		_cleanup_free_ char *text = cell_text(g, column, g->order[i].row);
-
-		if (text_width(text) > widest)
-			widest = text_width(text);
-	}
-	cut = widest - minimum < *over ? widest - minimum : *over;
-	g->widths[column] = widest - cut;
-	*over -= cut;
-}
-
-/*
- * Cuts cells, from the last column on; what is cut ends in an ellipsis. By how many columns the
- * table is too wide then.
- */
-static size_t cut(Grid *g)
-{
-	size_t over;
-
-	for (size_t i = 0; i < g->choice->n_chosen; i++)
-		g->widths[i] = SIZE_MAX;
-	over = measure(g);
-	for (size_t i = g->choice->n_chosen; over > 0 && i-- > 0;)
-		if (g->choice->chosen[i]->minimum > 0)
-			shorten(g, i, &over);
-	return over;
 }
 
 /* The first that can be spared; false: none can. */
@@ -285,16 +235,23 @@ static bool leave_out(ColumnChoice *choice)
 }
 
 /*
- * Makes the table fit its terminal. Cells are cut to their minimum at most, and columns that
- * somebody asked for are not left out: a row may still be wider than the terminal.
+ * A table that fits its terminal. Cells are cut to their minimum at most, and columns that somebody
+ * asked for are not left out: a row may still be wider than the terminal.
  */
-static void fit(Grid *g)
+static Table *fit(Grid *g)
 {
-	if (g->client->out.width == 0 || measure(g) == 0)
-		return;
+	size_t width = g->client->out.width;
+	Table *table = make_table(g);
+
+	if (width == 0 || table_width(table) <= width)
+		return table;
 	g->narrow = true;
-	while (cut(g) > 0 && !g->client->options->columns && leave_out(g->choice))
-		;
+	do {
+		table_free(table);
+		table = make_table(g);
+	} while (table_fit(table, width) > 0 && !g->client->options->columns &&
+		 leave_out(g->choice));
+	return table;
 }
 
 static void print_plain(const Grid *g)
@@ -317,23 +274,19 @@ static void print_grid(Grid *g)
 		return;
 	}
 	g->marked = g->rows->mark && g->choice->chosen[0] == g->choice->kinds;
-	fit(g);
-	table = make_table(g);
+	table = fit(g);
 	table_print(table);
 }
 
 void columns_print(Client *c, const ColumnChoice *choice, const ColumnRows *rows)
 {
-	_cleanup_free_ size_t *widths = xcalloc(choice->n_chosen, sizeof(*widths));
 	_cleanup_free_ const ColumnKind **chosen = xcalloc(choice->n_chosen, sizeof(*chosen));
 	ColumnChoice shown = *choice;
-	Grid g = { .client = c, .choice = &shown, .rows = rows, .widths = widths };
+	Grid g = { .client = c, .choice = &shown, .rows = rows };
 	SortKey *order = sort_rows(choice, rows);
 
 	shown.chosen = chosen;
 	memcpy(chosen, choice->chosen, choice->n_chosen * sizeof(*chosen));
-	for (size_t i = 0; i < choice->n_chosen; i++)
-		widths[i] = SIZE_MAX;
 	g.order = order;
 	print_grid(&g);
 	free_keys(order, rows->n_rows);

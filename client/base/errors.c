@@ -146,27 +146,26 @@ Failure *failure_from_bus(const char *name, const char *message)
 Failure *failure_from_errno(int error, const char *what)
 {
 	static const struct {
-		int errors[5];
-		const char *name;
+		const char *name, *remedy;
 		GpupassExit code;
-		const char *remedy;
+		int errors[5];
 	} rows[] = {
-		{ { ENOENT, ENOTDIR, ECONNREFUSED, ENOMEDIUM },
-		  BUS_ERROR "FileNotFound",
+		{ BUS_ERROR "FileNotFound",
+		  "start D-Bus: systemctl start dbus.socket; then: systemctl start gpupassd",
 		  GPUPASS_EXIT_NO_DAEMON,
-		  "start D-Bus: systemctl start dbus.socket; then: systemctl start gpupassd" },
-		{ { ETIMEDOUT, ECONNRESET, ENOTCONN, EPIPE, ESHUTDOWN },
-		  BUS_ERROR "Disconnected",
+		  { ENOENT, ENOTDIR, ECONNREFUSED, ENOMEDIUM } },
+		{ BUS_ERROR "Disconnected",
+		  "see: systemctl status gpupassd; then: gpupass jobs",
 		  GPUPASS_EXIT_NO_DAEMON,
-		  "see: systemctl status gpupassd; then: gpupass jobs" },
-		{ { EACCES, EPERM },
-		  BUS_ERROR "AccessDenied",
+		  { ETIMEDOUT, ECONNRESET, ENOTCONN, EPIPE, ESHUTDOWN } },
+		{ BUS_ERROR "AccessDenied",
+		  "run it as root",
 		  GPUPASS_EXIT_NOT_PERMITTED,
-		  "run it as root" },
-		{ { EBADMSG },
-		  BUS_ERROR "InconsistentMessage",
+		  { EACCES, EPERM } },
+		{ BUS_ERROR "InconsistentMessage",
+		  REMEDY_VERSIONS,
 		  GPUPASS_EXIT_DEPENDENCY,
-		  REMEDY_VERSIONS },
+		  { EBADMSG } },
 	};
 	_cleanup_free_ char *text = NULL;
 

@@ -5,13 +5,20 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "util/xalloc.h"
+#include "util/grow.h"
+
+typedef struct Line {
+	struct libscols_line *line;
+	char **cells; /* as they were given */
+} Line;
 
 struct Table {
 	const Terminal *terminal;
 	struct libscols_table *scols;
-	const Column *columns;
+	unsigned *flags; /* of each column */
 	size_t n_columns;
+	Line *lines;
+	size_t n_lines;
 };
 
 /* What libsmartcols gives NULL for without memory, the next call refuses. */
@@ -48,7 +55,7 @@ Table *table_new(const Terminal *terminal, const Column *columns, size_t n_colum
 	Table *table = xcalloc(1, sizeof(*table));
 
 	table->terminal = terminal;
-	table->columns = columns;
+	table->flags = xcalloc(n_columns, sizeof(*table->flags));
 	table->n_columns = n_columns;
 	table->scols = scols_new_table();
 	done(scols_table_set_stream(table->scols, terminal->stream));
@@ -58,23 +65,31 @@ Table *table_new(const Terminal *terminal, const Column *columns, size_t n_colum
 	done(scols_table_enable_noencoding(table->scols, 1));
 	done(scols_table_enable_ascii(table->scols, !terminal->utf8));
 	done(scols_table_enable_colors(table->scols, terminal->colour));
-	for (size_t i = 0; i < n_columns; i++)
+	for (size_t i = 0; i < n_columns; i++) {
+		table->flags[i] = columns[i].flags;
 		add_column(table, &columns[i], headings);
+	}
 	return table;
+}
+
+static void set_cell(const Line *line, size_t column, const char *text)
+{
+	done(scols_line_refer_data(line->line, column, text_in_locale(text)));
 }
 
 TableRow *table_row(Table *table, const char *const *cells, Colour colour, TableRow *parent)
 {
 	const char *sequence = terminal_colour(table->terminal, colour);
-	struct libscols_line *line =
-		scols_table_new_line(table->scols, (struct libscols_line *)parent);
+	Line *line = GROW(table->lines, table->n_lines);
 
+	line->line = scols_table_new_line(table->scols, (struct libscols_line *)parent);
 	for (size_t i = 0; i < table->n_columns; i++) {
-		done(scols_line_refer_data(line, i, text_in_locale(cells[i])));
-		if ((table->columns[i].flags & COLUMN_COLOUR) && *sequence)
-			done(scols_cell_set_color(scols_line_get_cell(line, i), sequence));
+		strv_append(&line->cells, cells[i]);
+		set_cell(line, i, cells[i]);
+		if ((table->flags[i] & COLUMN_COLOUR) && *sequence)
+			done(scols_cell_set_color(scols_line_get_cell(line->line, i), sequence));
 	}
-	return (TableRow *)line;
+	return (TableRow *)line->line;
 }
 
 static size_t widest_line(char *text)
@@ -111,6 +126,35 @@ size_t table_width(Table *table)
 	return widest_line(text);
 }
 
+/* Takes up to `over` columns off what the cells of a column need; how many it took. */
+static size_t shorten(Table *table, size_t column, size_t over)
+{
+	const char *ellipsis = terminal_glyph(table->terminal, GLYPH_ELLIPSIS);
+	size_t least = table->flags[column] / COLUMN_LEAST(1), widest = least, cut;
+
+	for (size_t i = 0; i < table->n_lines; i++)
+		if (text_width(table->lines[i].cells[column]) > widest)
+			widest = text_width(table->lines[i].cells[column]);
+	cut = widest - least < over ? widest - least : over;
+	for (size_t i = 0; i < table->n_lines; i++) {
+		_cleanup_free_ char *text =
+			text_cut(table->lines[i].cells[column], widest - cut, ellipsis);
+
+		set_cell(&table->lines[i], column, text);
+	}
+	return cut;
+}
+
+size_t table_fit(Table *table, size_t width)
+{
+	size_t full = table_width(table), over = full > width ? full - width : 0;
+
+	for (size_t i = table->n_columns; over > 0 && i-- > 0;)
+		if (table->flags[i] >= COLUMN_LEAST(1))
+			over -= shorten(table, i, over);
+	return over;
+}
+
 /* smartcols pads every cell but the last; trailing blanks are removed. */
 static void print_trimmed(FILE *stream, char *text)
 {
@@ -144,6 +188,10 @@ void table_print(Table *table)
 static void table_clear(Table *table)
 {
 	scols_unref_table(table->scols);
+	for (size_t i = 0; i < table->n_lines; i++)
+		strv_free(table->lines[i].cells);
+	free(table->lines);
+	free(table->flags);
 }
 
 DEFINE_FREE(Table, table_free, table_clear)

@@ -13,6 +13,9 @@ typedef enum ColumnFlags {
 	COLUMN_RIGHT = 1 << 4,
 } ColumnFlags;
 
+/* A flag, too: table_fit() may cut cells to so many columns. */
+#define COLUMN_LEAST(width) ((unsigned)(width) << 8)
+
 typedef struct Column {
 	const char *title;
 	unsigned flags; /* ColumnFlags */
@@ -29,5 +32,10 @@ Table *table_new(const Terminal *terminal, const Column *columns, size_t n_colum
 TableRow *table_row(Table *table, const char *const *cells, Colour colour, TableRow *parent);
 /* Columns that the whole table takes when nothing is cut. */
 size_t table_width(Table *table);
+/*
+ * Cuts cells, from the last column on, until the table is no wider; what is cut ends in an ellipsis.
+ * By how many columns it is too wide then.
+ */
+size_t table_fit(Table *table, size_t width);
 void table_print(Table *table);
 DECLARE_FREE(Table, table_free)

@@ -111,6 +111,15 @@ size_t text_distance(const char *a, const char *b)
 	return row[nb];
 }
 
+char *text_lower(const char *s)
+{
+	char *copy = xstrdup(s);
+
+	for (char *c = copy; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	return copy;
+}
+
 char *address_normalise(const char *text)
 {
 	Bdf bdf;

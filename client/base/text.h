@@ -25,6 +25,9 @@ char *text_cut(const char *s, size_t width, const char *ellipsis);
 /* Edits (insert, delete, replace) that turn a into b; for "did you mean". */
 size_t text_distance(const char *a, const char *b);
 
+/* A copy in lower case; ASCII only. */
+char *text_lower(const char *s);
+
 /* The kernel's form of a PCI address, of all that bdf_parse() takes. New; NULL: it is none. */
 char *address_normalise(const char *text);
 

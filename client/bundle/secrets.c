@@ -100,18 +100,9 @@ static bool is_number(const char *word)
 	return digits == n || (hex == n && (n == 2 || n == 4) && strpbrk(word, "0123456789"));
 }
 
-static char *lower(const char *word)
-{
-	char *copy = xstrdup(word);
-
-	for (char *c = copy; *c; c++)
-		*c = (char)tolower((unsigned char)*c);
-	return copy;
-}
-
 static void set_ordinary(const StandIns *s, Secret *secret)
 {
-	_cleanup_free_ char *word = lower(secret->word);
+	_cleanup_free_ char *word = text_lower(secret->word);
 
 	if (secret->kind > SECRET_SERIAL)
 		return; /* known by its form */
@@ -126,7 +117,7 @@ static void set_ordinary(const StandIns *s, Secret *secret)
  */
 static void spare_word(StandIns *s, const char *word)
 {
-	_cleanup_free_ char *key = lower(word);
+	_cleanup_free_ char *key = text_lower(word);
 
 	json_set(s->spared, key, json_true());
 }

@@ -55,31 +55,31 @@ const char *svg_class(const Topology *t, TopologyLook look, const char *domain)
 	return accents[index % DOMAIN_COLOURS].class;
 }
 
+/* What stands before the shade, and behind it. */
 static const struct {
-	Shade page, panel, edge, card, text, dim, wire, port, switch_;
-} surfaces = {
-	.page = { "#eef1f5", "#0f1216" },
-	.panel = { "#ffffff", "#191d23" },
-	.edge = { "#cfd6df", "#343c47" },
-	.card = { "#ffffff", "#20262e" },
-	.text = { "#16191d", "#eceff3" },
-	.dim = { "#55606d", "#a3aebb" },
-	.wire = { "#9aa5b2", "#66727f" },
-	.port = { "#e6eaf0", "#2a323c" },
-	.switch_ = { "#d3dae4", "#3a4552" },
+	const char *before, *behind;
+	Shade shade;
+} surfaces[] = {
+	{ ".page{fill:", "}", { "#eef1f5", "#0f1216" } },
+	{ ".panel{fill:", ";", { "#ffffff", "#191d23" } },
+	{ "stroke:", "}", { "#cfd6df", "#343c47" } },
+	{ ".card{fill:", "}\n", { "#ffffff", "#20262e" } },
+	{ ".text{fill:", "}", { "#16191d", "#eceff3" } },
+	{ ".dim{fill:", "}", { "#55606d", "#a3aebb" } },
+	{ ".wire{stroke:", "}\n", { "#9aa5b2", "#66727f" } },
+	{ ".port{fill:", "}", { "#e6eaf0", "#2a323c" } },
+	{ ".switch{fill:", "}", { "#d3dae4", "#3a4552" } },
+	{ ".halo{stroke:", "}", { "#ffffff", "#191d23" } },
+	{ ".gap{stroke:", "}", { "#eef1f5", "#0f1216" } },
+	{ ".pill{fill:", "}\n", { "#ffffff", "#191d23" } },
 };
 
 static void print_theme(FILE *f, bool dark)
 {
-#define IN_THEME(name) (dark ? surfaces.name.dark : surfaces.name.light)
-	fprintf(f,
-		".page{fill:%s}.panel{fill:%s;stroke:%s}.card{fill:%s}\n"
-		".text{fill:%s}.dim{fill:%s}.wire{stroke:%s}\n"
-		".port{fill:%s}.switch{fill:%s}.halo{stroke:%s}.gap{stroke:%s}.pill{fill:%s}\n",
-		IN_THEME(page), IN_THEME(panel), IN_THEME(edge), IN_THEME(card), IN_THEME(text),
-		IN_THEME(dim), IN_THEME(wire), IN_THEME(port), IN_THEME(switch_), IN_THEME(panel),
-		IN_THEME(page), IN_THEME(panel));
-#undef IN_THEME
+	for (size_t i = 0; i < ELEMENTS(surfaces); i++)
+		fprintf(f, "%s%s%s", surfaces[i].before,
+			dark ? surfaces[i].shade.dark : surfaces[i].shade.light,
+			surfaces[i].behind);
 	for (size_t i = 0; i < ELEMENTS(accents); i++) {
 		const Accent *a = &accents[i];
 		const char *colour = dark ? a->colour.dark : a->colour.light;

@@ -105,8 +105,12 @@ void topology_print_matrix(const Terminal *t, const Topology *topology, bool leg
 /* ---- the tree ---- */
 
 static const Column tree_columns[] = {
-	{ "DEVICE", COLUMN_TREE },  { "MODEL", 0 }, { "DRIVER", 0 }, { "IOMMU", 0 },
-	{ "STATE", COLUMN_COLOUR }, { "LINK", 0 },
+	{ "DEVICE", COLUMN_TREE },
+	{ "MODEL", COLUMN_LEAST(9) },
+	{ "DRIVER", 0 },
+	{ "IOMMU", 0 },
+	{ "STATE", COLUMN_COLOUR | COLUMN_LEAST(8) },
+	{ "LINK", 0 },
 };
 
 /* One line: a NUMA node, a bridge, or a GPU. */
@@ -129,7 +133,6 @@ typedef struct Tree {
 	size_t n_lines;
 	Lane *lanes; /* one a group with several GPUs and known links */
 	size_t n_lanes, width;
-	size_t model_width, state_width;
 } Tree;
 
 static void tree_clear(Tree *tree)
@@ -299,48 +302,37 @@ static char *device_text(const Line *line)
 	return line->node < 0 ? xstrdup("no NUMA node") : strf("NUMA node %d", line->node);
 }
 
-static char *model_text(const Tree *tree, const Line *line)
+static const char *model_text(const Tree *tree, const Line *line)
 {
-	const char *ellipsis = terminal_glyph(tree->terminal, GLYPH_ELLIPSIS);
 	const TopologyBridge *bridge;
-	const char *text = "";
+	const char *kind;
 
-	if (line->gpu) {
-		text = *line->gpu->model ? line->gpu->model : "-";
-	} else if (line->bridge) {
-		bridge = topology_bridge(tree->topology, line->bridge);
-		text = bridge ? bridge->kind : "bridge";
-		if (strcmp(text, "upstream-port") == 0)
-			text = "switch";
-		else if (strcmp(text, "root-port") == 0)
-			text = "root port";
-		else if (strcmp(text, "downstream-port") == 0)
-			text = "port";
-	}
-	return text_cut(text, tree->model_width, ellipsis);
+	if (line->gpu)
+		return *line->gpu->model ? line->gpu->model : "-";
+	bridge = line->bridge ? topology_bridge(tree->topology, line->bridge) : NULL;
+	kind = bridge ? bridge->kind : line->bridge ? "bridge" : "";
+	if (strcmp(kind, "upstream-port") == 0)
+		return "switch";
+	if (strcmp(kind, "root-port") == 0)
+		return "root port";
+	return strcmp(kind, "downstream-port") == 0 ? "port" : kind;
 }
 
-static char *state_text(const Tree *tree, const TopologyGpu *gpu)
+static char *state_text(const TopologyGpu *gpu)
 {
-	const char *ellipsis = terminal_glyph(tree->terminal, GLYPH_ELLIPSIS);
-	_cleanup_free_ char *full = NULL;
-
 	if (!gpu)
 		return xstrdup("");
 	if (!*gpu->domain)
-		full = xstrdup(gpu->state);
-	else if (gpu->look == LOOK_HELD)
-		full = xstrdup(gpu->domain);
-	else
-		full = strf("%s, %s", gpu->state, gpu->domain);
-	return text_cut(full, tree->state_width, ellipsis);
+		return xstrdup(gpu->state);
+	return gpu->look == LOOK_HELD ? xstrdup(gpu->domain)
+				      : strf("%s, %s", gpu->state, gpu->domain);
 }
 
 static TableRow *add_line(const Tree *tree, Table *table, size_t i, TableRow *parent)
 {
 	const Line *line = &tree->lines[i];
-	_cleanup_free_ char *device = device_text(line), *model = model_text(tree, line);
-	_cleanup_free_ char *state = state_text(tree, line->gpu), *link = link_text(tree, i);
+	_cleanup_free_ char *device = device_text(line);
+	_cleanup_free_ char *state = state_text(line->gpu), *link = link_text(tree, i);
 	_cleanup_free_ char *iommu = NULL;
 	const char *driver = "";
 
@@ -350,8 +342,10 @@ static TableRow *add_line(const Tree *tree, Table *table, size_t i, TableRow *pa
 	} else {
 		iommu = xstrdup("");
 	}
-	return table_row(table, (const char *const[]){ device, model, driver, iommu, state, link },
-			 line->gpu ? state_colour(line->gpu) : COLOUR_NONE, parent);
+	return table_row(
+		table,
+		(const char *const[]){ device, model_text(tree, line), driver, iommu, state, link },
+		line->gpu ? state_colour(line->gpu) : COLOUR_NONE, parent);
 }
 
 static Table *make_table(const Tree *tree, const Terminal *t, bool headings)
@@ -367,59 +361,18 @@ static Table *make_table(const Tree *tree, const Terminal *t, bool headings)
 	return table;
 }
 
-/* A column is as wide as its widest text, but at most as wide as its limit. */
-static size_t widest(const Tree *tree, bool model)
-{
-	size_t widest = 0;
-
-	for (size_t i = 0; i < tree->n_lines; i++) {
-		_cleanup_free_ char *text = model ? model_text(tree, &tree->lines[i])
-						  : state_text(tree, tree->lines[i].gpu);
-
-		if (text_width(text) > widest)
-			widest = text_width(text);
-	}
-	return widest;
-}
-
-static void shorten(size_t *width, size_t least, size_t *over)
-{
-	size_t room = *width > least ? *width - least : 0;
-	size_t cut = room < *over ? room : *over;
-
-	*width -= cut;
-	*over -= cut;
-}
-
-/* On a narrower terminal models and states are cut, devices and links never. */
-static void fit(Tree *tree, const Terminal *t, bool headings, size_t columns_there)
-{
-	_cleanup_(table_freep) Table *table = make_table(tree, t, headings);
-	size_t width = table_width(table), over;
-
-	if (width <= columns_there)
-		return;
-	over = width - columns_there;
-	tree->state_width = widest(tree, false);
-	tree->model_width = widest(tree, true);
-	shorten(&tree->state_width, 8, &over);
-	shorten(&tree->model_width, 9, &over);
-}
-
 void topology_print_tree(const Terminal *t, const Topology *topology, bool headings)
 {
 	Terminal whole = *t;
-	_cleanup_(tree_clear) Tree tree = { .terminal = t,
-					    .topology = topology,
-					    .model_width = SIZE_MAX,
-					    .state_width = SIZE_MAX };
+	_cleanup_(tree_clear) Tree tree = { .terminal = t, .topology = topology };
 	_cleanup_(table_freep) Table *table = NULL;
 
 	whole.width = 0; /* a branch that is cut would lead nowhere */
 	make_lines(&tree);
 	make_lanes(&tree);
-	if (t->width > 0)
-		fit(&tree, &whole, headings, t->width);
 	table = make_table(&tree, &whole, headings);
+	/* On a narrower terminal models and states are cut, devices and links never. */
+	if (t->width > 0)
+		table_fit(table, t->width);
 	table_print(table);
 }

@@ -324,10 +324,8 @@ static void complete_columns(WordPrinter *p, const TypedLine *line, const char *
 	p->prefix = prefix;
 	fputs("words\n", p->client->out.stream);
 	for (size_t i = 0; i < n; i++) {
-		_cleanup_free_ char *name = xstrdup(kinds[i].name);
+		_cleanup_free_ char *name = text_lower(kinds[i].name);
 
-		for (char *c = name; *c; c++)
-			*c = (char)tolower((unsigned char)*c);
 		print_word(p, name, "");
 	}
 	if (several && kept == 0)

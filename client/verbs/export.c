@@ -301,8 +301,9 @@ int verb_export(Client *c, char *const *arguments, size_t n_arguments)
 	const ExportFormat *format = NULL;
 	int r = read_format(c, &format);
 
-	if (r == 0)
-		r = check_arguments(c, format, arguments, n_arguments, &e);
+	if (r != 0 || !format)
+		return r;
+	r = check_arguments(c, format, arguments, n_arguments, &e);
 	if (r == 0)
 		r = read_distribution(c, format, &e);
 	if (r == 0)

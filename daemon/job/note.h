@@ -2,7 +2,7 @@
 /* A job's line for the log. job/ does not log: the listener of the job writes the line. */
 #pragma once
 
-#include "core/facts/reset-tally.h"
+#include "core/facts/reset-report.h"
 
 typedef enum JobNoteKind {
 	JOB_NOTE_RESET,

@@ -2,7 +2,7 @@
 /* What callers ask for and a thread finds out: reports, close looks, pages of the audit trail. */
 #pragma once
 
-#include "core/audit/query.h"
+#include "core/audit/record.h"
 #include "core/doctor/doctor.h"
 #include "manager/types.h"
 

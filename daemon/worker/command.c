@@ -47,6 +47,8 @@ static const char usage[] =
 
 static const Program program = { "gpupass-worker", usage, GPUPASS_VERSION };
 
+#include "command.inc"
+
 static int complain(const char *what, const char *argument)
 {
 	return arguments_refuse(&program, what, argument);
@@ -159,10 +161,4 @@ bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_st
 	*ret = command;
 	command.functions = NULL;
 	return true;
-}
-
-void worker_command_clear(WorkerCommand *command)
-{
-	free(command->functions);
-	command->functions = NULL;
 }

@@ -19,14 +19,13 @@ typedef struct WorkerCommand {
 	bool slot;	      /* ASK_RESET: all functions of its slot */
 	const DriverOps *ops; /* of a move or reset; NULL: the real ones */
 } WorkerCommand;
+DECLARE_CLEAR(WorkerCommand, worker_command_clear)
 
 /*
  * true with *ret to run; its strings are argv's. false with *ret_status, the exit status, when
  * there is nothing to do: --help, --version, or wrong usage, which it has reported on stderr.
  */
 bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_status);
-
-void worker_command_clear(WorkerCommand *command);
 
 /* run.c: runs the command and writes the answer to stdout; returns the exit status. */
 int worker_command_run(const WorkerCommand *command);

@@ -122,7 +122,7 @@ static void an_image_is_described(const char *bytes, size_t size)
 	for (char **i = image->modules; i && *i; i++)
 		EXPECT(!strpbrk(*i, "/\n"));
 	/* What it found can be sent to the daemon. */
-	json = initramfs_to_json(image);
+	json = json_struct_write(initramfs_members, image);
 	EXPECT(json && initramfs_from_json(json, &again, &why) == 0);
 	known = initramfs_image_read(fd, &kernel, image->key, &limits);
 	EXPECT(known->unchanged || !image->key);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gpupass/dbus.h"
+#include "util/grow.h"
 #include "util/json.h"
 #include "util/text.h"
 #include "util/xalloc.h"
@@ -23,7 +24,7 @@ typedef struct Link {
 
 struct AuditChain {
 	Link *links;
-	size_t n, room;
+	size_t n_links, room;
 	uint64_t file, line; /* of the line before */
 	uint64_t lost, mended;
 	uint64_t first_left; /* as the last record of a dropped file says */
@@ -35,14 +36,7 @@ AuditChain *audit_chain_new(void)
 	return xcalloc(1, sizeof(AuditChain));
 }
 
-AuditChain *audit_chain_free(AuditChain *chain)
-{
-	if (!chain)
-		return NULL;
-	free(chain->links);
-	free(chain);
-	return NULL;
-}
+#include "chain.inc"
 
 /* ---- taking in ---- */
 
@@ -51,12 +45,12 @@ static Link *add_link(AuditChain *chain)
 {
 	Link *link;
 
-	if (chain->n == chain->room) {
+	if (chain->n_links == chain->room) {
 		chain->room = chain->room ? 2 * chain->room : 256;
 		chain->links = xreallocarray(chain->links, chain->room, sizeof(Link));
 	}
-	link = &chain->links[chain->n];
-	*link = (Link){ .place = chain->n++, .file = chain->file, .line = chain->line };
+	link = &chain->links[chain->n_links];
+	*link = (Link){ .place = chain->n_links++, .file = chain->file, .line = chain->line };
 	return link;
 }
 
@@ -106,9 +100,7 @@ static void find(AuditReport *report, AuditFinding finding)
 	report->all_findings++;
 	if (report->n_findings == AUDIT_FINDINGS_MAX)
 		return;
-	report->findings =
-		xreallocarray(report->findings, report->n_findings + 1, sizeof(AuditFinding));
-	report->findings[report->n_findings++] = finding;
+	*GROW(report->findings, report->n_findings) = finding;
 }
 
 static void find_at(AuditReport *report, AuditFault fault, const Link *link)
@@ -125,7 +117,7 @@ static void judge_order(const AuditChain *chain, AuditReport *report)
 {
 	const Link *highest = NULL;
 
-	for (size_t i = 0; i < chain->n; i++) {
+	for (size_t i = 0; i < chain->n_links; i++) {
 		const Link *link = &chain->links[i];
 
 		if (link->sequence == 0) {
@@ -185,7 +177,7 @@ static void judge_pair(AuditReport *report, const Link *before, const Link *link
 
 static void judge_expected(const AuditChain *chain, const char *expect, AuditReport *report)
 {
-	for (size_t i = 0; i < chain->n; i++) {
+	for (size_t i = 0; i < chain->n_links; i++) {
 		const Link *link = &chain->links[i];
 
 		if (!link->intact || strcmp(link->hash.hex, expect) != 0)
@@ -202,7 +194,7 @@ static void judge_chain(const AuditChain *chain, AuditReport *report)
 	uint64_t begin = chain->first_left > 0 ? chain->first_left : 1;
 	const Link *before = NULL;
 
-	for (size_t i = 0; i < chain->n; i++) {
+	for (size_t i = 0; i < chain->n_links; i++) {
 		const Link *link = &chain->links[i];
 
 		if (link->sequence == 0)
@@ -231,18 +223,12 @@ AuditReport audit_chain_report(AuditChain *chain, const char *expect)
 	};
 
 	judge_order(chain, &report);
-	if (chain->n > 0)
-		qsort(chain->links, chain->n, sizeof(Link), by_sequence);
+	if (chain->n_links > 0)
+		qsort(chain->links, chain->n_links, sizeof(Link), by_sequence);
 	judge_chain(chain, &report);
 	if (expect)
 		judge_expected(chain, expect, &report);
 	return report;
-}
-
-void audit_report_clear(AuditReport *report)
-{
-	free(report->findings);
-	*report = (AuditReport){ 0 };
 }
 
 /* ---- telling ---- */

@@ -42,18 +42,16 @@ typedef struct AuditReport {
 	bool dropped;	 /* rotation has dropped older files, as a record says */
 	uint64_t behind; /* how many records stand behind the expected one */
 } AuditReport;
+DECLARE_CLEAR(AuditReport, audit_report_clear)
 
 typedef struct AuditChain AuditChain;
+DECLARE_FREE(AuditChain, audit_chain_free)
 
 AuditChain *audit_chain_new(void);
 /* One line without its newline. `whole` is false for bytes at a file's end without one. */
 void audit_chain_add(AuditChain *chain, uint64_t file, const char *line, size_t size, bool whole);
 /* expect: a hash that was noted earlier; NULL: none. */
 AuditReport audit_chain_report(AuditChain *chain, const char *expect);
-AuditChain *audit_chain_free(AuditChain *chain);
-DEFINE_CLEANUP(AuditChain, audit_chain_free)
-
-void audit_report_clear(AuditReport *report);
 /* Schema org.gpupass1.audit-check/1. */
 json_t *audit_report_to_json(const AuditReport *report);
 /* One line for a person. */

@@ -6,6 +6,7 @@
 
 #include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
+#include "gpupass/domain-ref.h"
 #include "util/json.h"
 #include "util/printable.h"
 #include "util/text.h"
@@ -16,35 +17,8 @@
 DEFINE_STRING_TABLE(audit_kind, AuditKind, AUDIT_KINDS)
 DEFINE_STRING_TABLE(audit_verdict, AuditVerdict, AUDIT_VERDICTS)
 
-static const JsonMember members[] = {
-	JSON_SCHEMA(GPUPASS_SCHEMA_AUDIT),
-	JSON_NUMBER(AuditRecord, sequence, INT64_MAX),
-	JSON_NUMBER(AuditRecord, time_usec, INT64_MAX),
-	JSON_TEXT_OR_NULL(AuditRecord, boot_id),
-	JSON_ENUM(AuditRecord, kind, AuditKind, AUDIT_KINDS, "is no kind of record"),
-	JSON_ENUM(AuditRecord, verdict, AuditVerdict, AUDIT_VERDICTS, "is no verdict"),
-	JSON_ID_OR_NULL(AuditRecord, uid),
-	JSON_ID_OR_NULL(AuditRecord, login_uid),
-	JSON_INDEX_OR_NULL(AuditRecord, pid),
-	JSON_TEXT_OR_NULL(AuditRecord, unit),
-	JSON_TEXT_OR_NULL(AuditRecord, command),
-	JSON_TEXT_OR_NULL(AuditRecord, verb),
-	JSON_TEXT_OR_NULL(AuditRecord, group),
-	JSON_LIST(AuditRecord, functions),
-	JSON_TEXT_OR_NULL(AuditRecord, domain_uuid),
-	JSON_TEXT_OR_NULL(AuditRecord, domain),
-	JSON_TEXT_OR_NULL(AuditRecord, error),
-	JSON_TEXT_OR_NULL(AuditRecord, reason),
-	JSON_NUMBER(AuditRecord, job, UINT32_MAX),
-	JSON_NUMBER(AuditRecord, count, INT64_MAX),
-	JSON_TEXT(AuditRecord, previous),
-	JSON_END,
-};
-
-void audit_record_clear(AuditRecord *record)
-{
-	json_struct_clear(members, record);
-}
+LOCAL_DOCUMENT(AuditRecord, members, GPUPASS_SCHEMA_AUDIT)
+#include "record.inc"
 
 char *audit_text(const char *text)
 {
@@ -104,4 +78,32 @@ json_t *audit_record_to_json(const AuditRecord *record, const LineHash *hash)
 
 	json_set(o, "hash", json_text(hash->hex));
 	return o;
+}
+
+/* ---- asking ---- */
+
+static bool is_domain(const AuditRecord *record, const char *domain)
+{
+	char uuid[DOMAIN_UUID_SIZE];
+
+	/* What the caller called the domain, where libvirt was not asked, stands as its name. */
+	if (domain_uuid_parse(domain, uuid) && str_equal(record->domain_uuid, uuid))
+		return true;
+	return str_equal(record->domain, domain);
+}
+
+bool audit_query_matches(const AuditQuery *query, const AuditRecord *record)
+{
+	if (record->sequence <= query->after || record->time_usec < query->since_usec ||
+	    (query->until_usec > 0 && record->time_usec > query->until_usec))
+		return false;
+	if (query->group && !str_equal(record->group, query->group))
+		return false;
+	if (query->domain && !is_domain(record, query->domain))
+		return false;
+	if (query->by_user && record->uid != query->user && record->login_uid != query->user)
+		return false;
+	if (query->holders && record->kind != AUDIT_HOLDER && record->kind != AUDIT_HOLDER_GONE)
+		return false;
+	return query->job == 0 || record->job == query->job;
 }

@@ -51,29 +51,28 @@ DECLARE_ENUM(audit_verdict, AuditVerdict, AUDIT_VERDICTS);
 typedef struct AuditRecord {
 	uint64_t sequence; /* from 1, one more than that of the record before */
 	uint64_t time_usec;
-	char *boot_id;
-	AuditKind kind;
-	AuditVerdict verdict;
+	char *boot_id _json_(or_null);
+	AuditKind kind _json_(wrong "is no kind of record");
+	AuditVerdict verdict _json_(wrong "is no verdict");
 	/* The caller; of a holder the process that was seen. */
-	uint32_t uid, login_uid;
-	int pid;
-	char *unit, *command;
-	char *verb; /* "Assign": the method; of a job "assign" */
-	char *group;
+	uint32_t uid, login_uid _json_(id);
+	int pid _json_(index, or_null);
+	char *unit, *command _json_(or_null);
+	char *verb _json_(or_null); /* "Assign": the method; of a job "assign" */
+	char *group _json_(or_null);
 	char **functions;
-	char *domain_uuid, *domain;
-	char *error; /* the name on D-Bus */
-	char *reason;
-	uint32_t job;	/* 0: none */
-	uint64_t count; /* of a burst, or of what was lost; the first sequence left, of a dropped
-			   file */
+	char *domain_uuid, *domain _json_(or_null);
+	char *error _json_(or_null); /* the name on D-Bus */
+	char *reason _json_(or_null);
+	uint32_t job; /* 0: none */
+	/* of a burst, or of what was lost; the first sequence left, of a dropped file */
+	uint64_t count;
 	char *previous;
 } AuditRecord;
+DECLARE_CLEAR(AuditRecord, audit_record_clear)
 
 #define AUDIT_RECORD_EMPTY                                                                         \
 	((AuditRecord){ .uid = AUDIT_NO_UID, .login_uid = AUDIT_NO_UID, .pid = -1 })
-
-void audit_record_clear(AuditRecord *record);
 
 /*
  * For text that others chose: a copy without control characters, cut to what a record takes. Like
@@ -96,3 +95,19 @@ int audit_line_parse(const char *line, size_t size, AuditRecord *ret, LineHash *
 
 /* The record as an object, with its "hash". */
 json_t *audit_record_to_json(const AuditRecord *record, const LineHash *hash);
+
+/* ---- which records of the trail somebody asks for ---- */
+
+/* Borrows its strings. Zero and NULL: any. */
+typedef struct AuditQuery {
+	uint64_t since_usec, until_usec;
+	uint64_t after; /* a sequence number: only later records */
+	const char *group;
+	const char *domain; /* a UUID, or else a name */
+	bool by_user;
+	uint32_t user; /* the uid or the login uid */
+	uint32_t job;
+	bool holders; /* only those of holders */
+} AuditQuery;
+
+bool audit_query_matches(const AuditQuery *query, const AuditRecord *record);

@@ -380,19 +380,6 @@ char *json_struct_text(const JsonMember *members, const void *from)
 	return json_dumps(root, JSON_COMPACT);
 }
 
-int json_struct_parse(const JsonMember *members, const char *text, size_t size, void *into)
-{
-	_cleanup_json_ json_t *root = NULL;
-	int r = json_parse_document(text, size, members->text, &root, NULL);
-
-	if (r >= 0)
-		r = json_struct_read(members, root, NULL, into, NULL);
-	if (r >= 0)
-		return 0;
-	json_struct_clear(members, into);
-	return -EBADMSG;
-}
-
 static void copy_array(const JsonMember *m, const void *from, void *to)
 {
 	const char *items = pointer_of(m, from);

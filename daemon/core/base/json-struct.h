@@ -185,12 +185,8 @@ json_t *json_struct_write(const JsonMember *members, const void *from);
 int json_struct_read(const JsonMember *members, const json_t *object, const char *where, void *into,
 		     char **ret_message);
 
-/*
- * The same of a document, whose table begins with JSON_SCHEMA(): its compact text, and what
- * json_struct_read() makes of one. After -EBADMSG `into` is clear.
- */
+/* Its compact text. */
 char *json_struct_text(const JsonMember *members, const void *from);
-int json_struct_parse(const JsonMember *members, const char *text, size_t size, void *into);
 
 /* Frees what the members own, and leaves them empty. */
 void json_struct_clear(const JsonMember *members, void *of);

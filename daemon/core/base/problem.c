@@ -114,12 +114,4 @@ const char *problem_dbus_name(GpupassError error)
 	return i < ELEMENTS(names) ? names[i] : names[GPUPASS_ERROR_INTERNAL];
 }
 
-static void problem_clear(Problem *problem)
-{
-	free(problem->reason);
-	free(problem->cause);
-	free(problem->state);
-	free(problem->remedy);
-}
-
-DEFINE_FREE(Problem, problem_free, problem_clear)
+#include "problem.inc"

@@ -12,14 +12,7 @@
 #define EFI_ATTRIBUTES 4   /* bytes before the value */
 #define SELECTED_MAX 255
 
-void boot_entry_clear(BootEntry *entry)
-{
-	free(entry->version);
-	free(entry->kernel);
-	free(entry->uki);
-	strv_free(entry->initrds);
-	*entry = (BootEntry){ 0 };
-}
+#include "boot-entries.inc"
 
 /* Microcode has an image of its own on Arch: "intel-ucode.img". It has no drivers. */
 static void keep_initrd(BootEntry *entry, const char *path)

@@ -21,8 +21,7 @@ typedef struct BootEntry {
 	char *uki;	/* of an entry only: a unified kernel image, or another program */
 	char **initrds; /* "/initramfs-linux.img"; not those of microcode only */
 } BootEntry;
-
-void boot_entry_clear(BootEntry *entry);
+DECLARE_CLEAR(BootEntry, boot_entry_clear)
 
 /* An entry of UAPI.1, the Boot Loader Specification, type 1. */
 BootEntry boot_entry_parse(const char *text);

@@ -7,24 +7,12 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-/* The most assigned functions that a report may have. */
-#define FUNCTIONS_MAX 4096
-
-static const JsonMember fault_members[] = {
-	JSON_BDF(BootFault, bdf),
-	JSON_OTHER("group", NULL, NULL),
-	JSON_OTHER("domain_uuid", NULL, NULL),
-	JSON_TEXT(BootFault, outcome),
-	JSON_TEXT_IF_ANY(BootFault, detail),
-	JSON_END,
-};
-
-static const JsonMember members[] = {
-	JSON_SCHEMA(GPUPASS_SCHEMA_BOOT),
-	JSON_ARRAY_AS(BootFaults, items, BootFault, fault_members, FUNCTIONS_MAX, "functions"),
-	JSON_OTHER("notes", NULL, NULL),
-	JSON_END,
-};
+LOCAL_CLEAR(BootFault, boot_fault_clear)
+LOCAL_JSON_OF(BootFault, fault_members, bdf, "group"(ignored), "domain_uuid"(ignored), outcome,
+	      detail)
+LOCAL_JSON_OF(BootFaults, members, schema GPUPASS_SCHEMA_BOOT, items(table fault_members),
+	      "notes"(ignored))
+#include "boot-faults.inc"
 
 static void forget_bound(BootFaults *faults)
 {
@@ -34,7 +22,7 @@ static void forget_bound(BootFaults *faults)
 		BootFault *item = &faults->items[i];
 
 		if (str_equal(item->outcome, "bound") || str_equal(item->outcome, "reserved"))
-			json_struct_clear(fault_members, item);
+			boot_fault_clear(item);
 		else
 			faults->items[n++] = *item;
 	}
@@ -68,12 +56,4 @@ char *boot_fault_text(const BootFault *fault)
 {
 	return strf("%s%s%s", fault->outcome, fault->detail ? ": " : "",
 		    str_or_empty(fault->detail));
-}
-
-BootFaults *boot_faults_free(BootFaults *faults)
-{
-	if (faults)
-		json_struct_clear(members, faults);
-	free(faults);
-	return NULL;
 }

@@ -5,16 +5,20 @@
 #include "gpupass/cleanup.h"
 #include "util/bdf.h"
 
+/* The most assigned functions that a report may have. */
+#define BOOT_FAULTS_MAX 4096
+
 typedef struct BootFault {
 	Bdf bdf;
-	char *outcome; /* "taken", "changed", "missing", "failed" */
-	char *detail;  /* NULL: none */
+	char *outcome;		     /* "taken", "changed", "missing", "failed" */
+	char *detail _json_(if_any); /* NULL: none */
 } BootFault;
 
 typedef struct BootFaults {
-	BootFault *items;
+	BootFault *items _json_(as "functions", max BOOT_FAULTS_MAX);
 	size_t n_items;
 } BootFaults;
+DECLARE_FREE(BootFaults, boot_faults_free)
 
 /*
  * Keeps the functions of the report that were neither bound nor reserved. As json_parse_document():
@@ -25,6 +29,3 @@ int boot_faults_parse(const char *text, size_t size, BootFaults **ret, char **re
 const BootFault *boot_faults_find(const BootFaults *faults, const Bdf *bdf); /* NULL: none */
 /* "taken: nvidia was first" */
 char *boot_fault_text(const BootFault *fault);
-
-BootFaults *boot_faults_free(BootFaults *faults);
-DEFINE_CLEANUP(BootFaults, boot_faults_free)

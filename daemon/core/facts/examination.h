@@ -6,18 +6,19 @@
  */
 #pragma once
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/base/json-struct.h"
 #include "core/facts/initramfs.h"
 #include "gpupass/cleanup.h"
 
 typedef struct Examination {
 	/* NULL: not known */
-	char *nvidia_version; /* "595.71.05": version of the loaded driver */
-	char *libvirt_daemon; /* "virtqemud (pid 812)": who starts guests */
-	char *hook_is;	      /* our hook's file: "gpupass-hook", "a script", "another program" */
+	char *nvidia_version _json_(plain, if_any); /* "595.71.05": version of the loaded driver */
+	char *libvirt_daemon _json_(plain, if_any); /* "virtqemud (pid 812)": who starts guests */
+	/* our hook's file: "gpupass-hook", "a script", "another program" */
+	char *hook_is _json_(plain, if_any);
 	/* NULL: empty */
 	char **cmdline;	    /* words of the kernel command line about IOMMU, vfio and drivers */
 	char **modules;	    /* those that matter here and are loaded */
@@ -44,16 +45,16 @@ typedef struct Examination {
 	bool hook;	     /* libvirt has our hook */
 	bool hook_runs;	     /* and root may run it */
 	/* Of when libvirt_daemon started. Neither: it cannot be told. */
-	bool hook_known;	     /* libvirt had a hook of QEMU then, ours or another */
-	bool hook_late;		     /* it had none: their folder was made later */
-	uint64_t libvirt_since_usec; /* CLOCK_REALTIME, as it is now; 0: not known. Not in JSON */
-	bool memlock_limited;	     /* the libvirt daemon has a limit that it may not raise */
-	uint64_t memlock_bytes;	     /* that limit; 0: not known */
-	Initramfs *image;	     /* NULL: nobody looked */
+	bool hook_known _json_(if_any); /* libvirt had a hook of QEMU then, ours or another */
+	bool hook_late _json_(if_any);	/* it had none: their folder was made later */
+	uint64_t libvirt_since_usec _json_(no); /* CLOCK_REALTIME, as it is now; 0: not known */
+	bool memlock_limited;	/* the libvirt daemon has a limit that it may not raise */
+	uint64_t memlock_bytes; /* that limit; 0: not known */
+	Initramfs *image _json_(by image); /* NULL: nobody looked */
 } Examination;
+DECLARE_JSON(Examination, examination_members)
+DECLARE_FREE(Examination, examination_free)
 
-/* A byte that is not text becomes '?'. */
-json_t *examination_to_json(const Examination *examination);
 /* Strict and complete: -EBADMSG with *ret_message otherwise. */
 int examination_from_json(const json_t *json, Examination **ret, char **ret_message);
 
@@ -62,5 +63,3 @@ int examination_from_json(const json_t *json, Examination **ret, char **ret_mess
  * when their folder was made; 0: not known.
  */
 void examination_order_hook(Examination *e, uint64_t oldest, uint64_t made, uint64_t now);
-
-DECLARE_FREE(Examination, examination_free)

@@ -4,11 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/base/json-struct.h"
 #include "util/text.h"
 #include "util/xalloc.h"
-
-#define PORTS_MAX 64
 
 DEFINE_STRING_TABLE(health, Health, GPUPASS_HEALTHS)
 
@@ -85,61 +82,18 @@ Health gpu_health_judge(const GpuHealth *health, char **ret_reason)
 
 /* ---- JSON ---- */
 
-static const JsonMember config_members[] = {
-	JSON_NUMBER(PcieConfig, type, UINT16_MAX),
-	JSON_NUMBER(PcieConfig, speed, UINT16_MAX),
-	JSON_NUMBER(PcieConfig, speed_max, UINT16_MAX),
-	JSON_NUMBER(PcieConfig, width, UINT16_MAX),
-	JSON_NUMBER(PcieConfig, width_max, UINT16_MAX),
-	JSON_NUMBER(PcieConfig, acs_capability, UINT16_MAX),
-	JSON_NUMBER(PcieConfig, acs_control, UINT16_MAX),
-	JSON_BOOL(PcieConfig, read),
-	JSON_BOOL(PcieConfig, all_ones),
-	JSON_BOOL(PcieConfig, pcie),
-	JSON_BOOL(PcieConfig, acs),
-	JSON_END,
-};
-
-static const JsonMember port_members[] = {
-	JSON_BDF(HealthPort, bdf),
-	JSON_STRUCT(HealthPort, config, PcieConfig, config_members),
-	JSON_END,
-};
-
-static const JsonMember health_members[] = {
-	JSON_BDF(GpuHealth, bdf),
-	JSON_ARRAY(GpuHealth, ports, HealthPort, port_members, PORTS_MAX),
-	JSON_TEXT_IF_ANY(GpuHealth, power_state),
-	JSON_STRUCT(GpuHealth, config, PcieConfig, config_members),
-	JSON_BOOL(GpuHealth, aer),
-	JSON_NUMBER(GpuHealth, correctable, INT64_MAX),
-	JSON_NUMBER(GpuHealth, nonfatal, INT64_MAX),
-	JSON_NUMBER(GpuHealth, fatal, INT64_MAX),
-	JSON_END,
-};
-
-json_t *gpu_health_to_json(const GpuHealth *health)
-{
-	return json_struct_write(health_members, health);
-}
+#include "health.inc"
 
 int gpu_health_from_json(const json_t *json, GpuHealth *ret, char **ret_message)
 {
 	GpuHealth health = { 0 };
-	int r = json_struct_read(health_members, json, "health", &health, ret_message);
+	int r = json_struct_read(gpu_health_members, json, "health", &health, ret_message);
 
 	if (r < 0)
 		gpu_health_clear(&health);
 	else
 		*ret = health;
 	return r;
-}
-
-void gpu_health_clear(GpuHealth *health)
-{
-	json_struct_clear(health_members, health);
-	free(health->why);
-	*health = (GpuHealth){ 0 };
 }
 
 void gpu_healths_free(GpuHealth *items, size_t n)

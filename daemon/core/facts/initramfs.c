@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/json-struct.h"
 #include "core/facts/kept.h"
 #include "core/facts/kernel-words.h"
 #include "core/facts/modprobe.h"
@@ -343,26 +342,7 @@ bool initramfs_loads_taker(const char *name, uint32_t class_code)
 
 /* ---- JSON ---- */
 
-static const JsonMember initramfs_members[] = {
-	JSON_PLAIN_IF_ANY(Initramfs, path),
-	JSON_PLAIN_IF_ANY(Initramfs, release),
-	JSON_PLAIN_IF_ANY(Initramfs, key),
-	JSON_PLAIN_IF_ANY(Initramfs, trouble),
-	JSON_PLAIN_IF_ANY(Initramfs, maker),
-	JSON_LIST(Initramfs, modules),
-	JSON_LIST(Initramfs, modprobe),
-	JSON_LIST(Initramfs, assigned),
-	JSON_BOOL(Initramfs, unchanged),
-	JSON_BOOL(Initramfs, bind),
-	JSON_BOOL(Initramfs, trigger),
-	JSON_BOOL(Initramfs, vfio_pci),
-	JSON_END,
-};
-
-json_t *initramfs_to_json(const Initramfs *image)
-{
-	return json_struct_write(initramfs_members, image);
-}
+#include "initramfs.inc"
 
 int initramfs_from_json(const json_t *json, Initramfs **ret, char **ret_message)
 {
@@ -373,25 +353,3 @@ int initramfs_from_json(const json_t *json, Initramfs **ret, char **ret_message)
 		*ret = TAKE_PTR(image);
 	return r;
 }
-
-Initramfs *initramfs_copy(const Initramfs *from)
-{
-	Initramfs *copy = xmalloc(sizeof(*copy));
-
-	json_struct_copy(initramfs_members, from, copy, sizeof(*copy));
-	copy->confs = NULL;
-	copy->n_confs = 0;
-	return copy;
-}
-
-static void initramfs_clear(Initramfs *image)
-{
-	json_struct_clear(initramfs_members, image);
-	for (size_t i = 0; i < image->n_confs; i++) {
-		free(image->confs[i].name);
-		free(image->confs[i].text);
-	}
-	free(image->confs);
-}
-
-DEFINE_FREE(Initramfs, initramfs_free, initramfs_clear)

@@ -5,11 +5,10 @@
  */
 #pragma once
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "gpupass/cleanup.h"
+#include "core/base/json-struct.h"
 
 /* A file of modprobe.d in the image, while that is read. */
 typedef struct InitramfsConf {
@@ -20,11 +19,11 @@ typedef struct InitramfsConf {
 
 typedef struct Initramfs {
 	/* NULL: not known */
-	char *path;    /* "/boot/initrd.img-6.1.0-18-amd64" */
-	char *release; /* release of the kernel that it is for */
-	char *key;     /* it changes with the image */
-	char *trouble; /* why it could not be read to its end; NULL: it was */
-	char *maker;   /* "initramfs-tools" or "dracut" */
+	char *path _json_(plain, if_any);    /* "/boot/initrd.img-6.1.0-18-amd64" */
+	char *release _json_(plain, if_any); /* release of the kernel that it is for */
+	char *key _json_(plain, if_any);     /* it changes with the image */
+	char *trouble _json_(plain, if_any); /* why it could not be read to its end; NULL: it was */
+	char *maker _json_(plain, if_any);   /* "initramfs-tools" or "dracut" */
 	/* NULL: empty */
 	char **modules;	 /* drivers for functions of GPUs, by file name */
 	char **modprobe; /* "blacklist nouveau": its settings for modprobe (modprobe.h) */
@@ -33,10 +32,12 @@ typedef struct Initramfs {
 	bool bind;	 /* gpupass-bind */
 	bool trigger;	 /* what runs gpupass-bind */
 	bool vfio_pci;	 /* it has the module, or the kernel has it built in */
-	/* Neither in documents nor in copies. */
-	InitramfsConf *confs;
+	InitramfsConf *confs _json_(no);
 	size_t n_confs;
 } Initramfs;
+DECLARE_FREE(Initramfs, initramfs_free)
+DECLARE_DUP(Initramfs, initramfs_copy)
+DECLARE_JSON(Initramfs, initramfs_members)
 
 /* Collects a name, true if its content is wanted; or a content, NUL-terminated. */
 bool initramfs_note_name(Initramfs *image, const char *name);
@@ -62,7 +63,4 @@ const char *initramfs_taker(const Initramfs *image, uint32_t class_code, char *c
 bool initramfs_loads_taker(const char *name, uint32_t class_code);
 
 /* As for an Examination. */
-json_t *initramfs_to_json(const Initramfs *image);
 int initramfs_from_json(const json_t *json, Initramfs **ret, char **ret_message);
-Initramfs *initramfs_copy(const Initramfs *from);
-DECLARE_FREE(Initramfs, initramfs_free)

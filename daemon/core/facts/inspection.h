@@ -7,9 +7,9 @@
  */
 #pragma once
 
-#include <jansson.h>
 #include <sys/types.h>
 
+#include "core/base/json-struct.h"
 #include "core/pci/driver-name.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
@@ -23,42 +23,52 @@ typedef enum InspectConfig {
 	INSPECT_CONFIG_AWAKE, /* of GPUs in D0 */
 } InspectConfig;
 
+#define INSPECTION_FUNCTIONS_MAX 4096
+#define INSPECTION_HOLDERS_MAX 65536
+#define INSPECTION_UNSEEN_MAX 4096
+#define BAR_HOLDERS_MAX 64
+
 /* Firmware framebuffers that have reserved a part of a BAR. */
 typedef struct BarHolder {
-	int bar;    /* -1: of which BAR is not known */
-	char *name; /* as /proc/iomem has them: "BOOTFB, simpledrm" */
+	int bar _json_(index, if_any);	  /* -1: of which BAR is not known */
+	char *name _json_(plain, if_any); /* as /proc/iomem has them: "BOOTFB, simpledrm" */
 } BarHolder;
+DECLARE_JSON(BarHolder, bar_holder_members)
 
 typedef struct FunctionFacts {
 	Bdf bdf;
-	char *driver;	       /* NULL: none */
-	bool vfio_dev;	       /* it has a folder vfio-dev: driver_on_vfio() */
-	char *driver_override; /* NULL: none ("(null)" in sysfs) */
-	unsigned num_vfs;
-	unsigned vgpus;	    /* VFs with a type in nvidia/current_vgpu_type */
-	unsigned vgpu_type; /* of the first of them */
-	Bdf vgpu_vf;	    /* its address; without any all zero */
+	char *driver _json_(if_any);  /* NULL: none */
+	bool vfio_dev _json_(if_any); /* it has a folder vfio-dev: driver_on_vfio() */
+	char *driver_override _json_(plain, if_any); /* NULL: none ("(null)" in sysfs) */
+	unsigned num_vfs _json_(or_0);
+	unsigned vgpus _json_(max UINT16_MAX,
+			      if_any);	   /* VFs with a type in nvidia/current_vgpu_type */
+	unsigned vgpu_type _json_(if_any); /* of the first of them */
+	Bdf vgpu_vf _json_(by vgpu_vf);	   /* its address; without any all zero */
 	/* What the nvidia driver says, if it is bound: */
-	char *uuid;	  /* NULL: not known */
-	int device_minor; /* N of /dev/nvidiaN; -1: not known */
+	char *uuid _json_(if_any);		/* NULL: not known */
+	int device_minor _json_(index, if_any); /* N of /dev/nvidiaN; -1: not known */
 	/* Only of GPUs whose config space was asked for: */
-	char *serial_number; /* NULL: no such capability, or not asked */
-	char *link_speed;    /* "16 GT/s"; NULL: not asked or not PCIe */
-	char *link_speed_max;
-	unsigned link_width, link_width_max; /* lanes; 0: not known */
-	bool config_all_ones;		     /* config space reads all ones: gone, or in D3cold */
-	bool left_asleep;    /* with INSPECT_CONFIG_AWAKE: not read, because it was not in D0 */
-	bool resource_read;  /* the next one is known */
-	unsigned bars_unset; /* bit N: BAR N is of memory, and has no address on this host */
-	BarHolder *bar_holders;
+	char *serial_number _json_(if_any); /* NULL: no such capability, or not asked */
+	char *link_speed _json_(if_any);    /* "16 GT/s"; NULL: not asked or not PCIe */
+	char *link_speed_max _json_(if_any);
+	unsigned link_width, link_width_max _json_(or_0); /* lanes; 0: not known */
+	bool config_all_ones _json_(if_any); /* config space reads all ones: gone, or in D3cold */
+	/* with INSPECT_CONFIG_AWAKE: not read, because it was not in D0 */
+	bool left_asleep _json_(if_any);
+	bool resource_read _json_(if_any); /* bars_unset is known */
+	/* bit N: BAR N is of memory, and has no address on this host */
+	unsigned bars_unset _json_(max 0x3f, if_any);
+	BarHolder *bar_holders _json_(max BAR_HOLDERS_MAX, if_any);
 	size_t n_bar_holders;
 	/*
 	 * "0x00000000bdf6e000-0x00000000bdf81fff": memory that the firmware wants mapped one to one
 	 * for its IOMMU group (type "direct" in reserved_regions); NULL: none
 	 */
-	char *direct_region;
-	bool regions_read; /* it is known */
+	char *direct_region _json_(plain, if_any);
+	bool regions_read _json_(if_any); /* direct_region is known */
 } FunctionFacts;
+DECLARE_JSON(FunctionFacts, function_facts_members)
 
 static inline bool function_facts_on_vfio(const FunctionFacts *facts)
 {
@@ -72,16 +82,22 @@ static inline bool function_facts_override_is_vfio(const FunctionFacts *facts)
 	       (facts->vfio_dev && str_equal(facts->driver_override, facts->driver));
 }
 
+/*
+ * Any user can choose names of processes and files: prctl(PR_SET_NAME) takes any bytes. The holder
+ * is reported all the same.
+ */
 typedef struct Holder {
 	Bdf bdf; /* the function it holds */
 	pid_t pid;
-	char *command;	 /* comm */
-	char *unit;	 /* systemd unit from its cgroup; NULL: none */
-	char *container; /* container id from its cgroup; NULL: none */
-	char *path;	 /* /dev/nvidia0, /dev/vfio/33, /dev/dri/card1 …: as udev names it */
-	bool vfio;	 /* an open vfio group: a guest runs on it */
-	bool lets_go;	 /* when asked, before the function is moved. Not in JSON */
+	char *command _json_(plain, if_any);   /* comm */
+	char *unit _json_(plain, if_any);      /* systemd unit from its cgroup; NULL: none */
+	char *container _json_(plain, if_any); /* container id from its cgroup; NULL: none */
+	/* /dev/nvidia0, /dev/vfio/33, /dev/dri/card1 …: as udev names it */
+	char *path _json_(plain, if_any);
+	bool vfio _json_(if_any); /* an open vfio group: a guest runs on it */
+	bool lets_go _json_(no);  /* when asked, before the function is moved */
 } Holder;
+DECLARE_JSON(Holder, holder_members)
 
 /* Why it is unknown whether a process holds a device. */
 #define UNSEEN_REASONS(X)                                                                          \
@@ -98,30 +114,38 @@ DECLARE_ENUM(unseen_reason, UnseenReason, UNSEEN_REASONS);
  */
 typedef struct Unseen {
 	pid_t pid;
-	uid_t uid;
-	char *command; /* comm */
-	UnseenReason reason;
+	uint32_t uid;
+	char *command _json_(plain, if_any); /* comm */
+	UnseenReason reason _json_(wrong "is none that there is");
 } Unseen;
+DECLARE_JSON(Unseen, inspection_unseen_members)
 
+/*
+ * What tells of obstacles is not on every host, and says itself that it is known. No other fact may
+ * be absent: a missing one must not read as "all is well".
+ */
 typedef struct Inspection {
-	FunctionFacts *functions;
+	bool vfio_pci;		/* the vfio-pci driver is registered */
+	bool vfio_loadable;	/* not registered, but its module exists for this kernel */
+	bool noiommu;		/* vfio's enable_unsafe_noiommu_mode is on */
+	bool unsafe_interrupts; /* vfio_iommu_type1.allow_unsafe_interrupts is on */
+	bool interrupts_known _json_(if_any);	 /* this architecture shows interrupt remapping */
+	bool interrupts_remapped _json_(if_any); /* and it is on */
+	bool iomem_read _json_(if_any);		 /* bar_holders are known */
+	bool nvidia_modeset;			 /* nvidia_drm is loaded, with modeset=1 */
+	/* "550.54.15", of the loaded driver; NULL: not known */
+	char *nvidia_version _json_(if_any);
+	FunctionFacts *functions _json_(max INSPECTION_FUNCTIONS_MAX);
 	size_t n_functions;
-	Holder *holders;
+	Holder *holders _json_(max INSPECTION_HOLDERS_MAX);
 	size_t n_holders;
-	Unseen *unseen; /* the first of them */
+	Unseen *unseen _json_(max INSPECTION_UNSEEN_MAX); /* the first of them */
 	size_t n_unseen;
-	size_t all_unseen;	  /* how many there are */
-	bool vfio_pci;		  /* the vfio-pci driver is registered */
-	bool vfio_loadable;	  /* not registered, but its module exists for this kernel */
-	bool noiommu;		  /* vfio's enable_unsafe_noiommu_mode is on */
-	bool unsafe_interrupts;	  /* vfio_iommu_type1.allow_unsafe_interrupts is on */
-	bool interrupts_known;	  /* this architecture shows interrupt remapping */
-	bool interrupts_remapped; /* and it is on */
-	bool iomem_read;	  /* bar_holders are known */
-	bool nvidia_modeset;	  /* nvidia_drm is loaded, with modeset=1 */
-	char *nvidia_version;	  /* "550.54.15", of the loaded driver; NULL: not known */
-	pid_t probe_worker;	  /* its probe timed out, it may open GPUs; 0: none. Not in JSON */
+	size_t all_unseen _json_(max INT32_MAX); /* how many there are */
+	pid_t probe_worker _json_(no); /* its probe timed out, it may open GPUs; 0: none */
 } Inspection;
+DECLARE_FREE(Inspection, inspection_free)
+DECLARE_DOCUMENT(Inspection, inspection_members, GPUPASS_SCHEMA_INSPECTION)
 
 const FunctionFacts *inspection_find(const Inspection *inspection, const Bdf *bdf);
 
@@ -146,8 +170,4 @@ char *holder_text(const Holder *holder);
  */
 void inspection_tell_unseen(const Inspection *inspection, char ***lines);
 
-json_t *inspection_to_json(const Inspection *inspection);
 int inspection_from_json(const json_t *json, Inspection **ret, char **ret_message);
-
-Inspection *inspection_free(Inspection *inspection);
-DEFINE_CLEANUP(Inspection, inspection_free)

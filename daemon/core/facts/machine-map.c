@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "core/facts/machine.h"
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 #define MAPS_MAX 1024
 #define PATHS_MAX 64
@@ -34,7 +34,7 @@ static int give_up(MachineMaps *maps, const char *why)
 	return 1;
 }
 
-static MachineMap *find(const MachineMaps *maps, const char *name)
+MachineMap *machine_maps_find(const MachineMaps *maps, const char *name)
 {
 	for (size_t i = 0; i < maps->n_items; i++)
 		if (strcmp(maps->items[i].name, name) == 0)
@@ -58,9 +58,8 @@ static int append(MapParse *p, const char *name)
 
 	if (maps->n_items == MAPS_MAX)
 		return give_up(maps, "has too many mappings");
-	maps->items = xreallocarray(maps->items, maps->n_items + 1, sizeof(MachineMap));
 	p->current = maps->n_items;
-	maps->items[maps->n_items++] = (MachineMap){ .name = xstrdup(name) };
+	GROW(maps->items, maps->n_items)->name = xstrdup(name);
 	return 0;
 }
 
@@ -74,7 +73,7 @@ static bool has_first(const MapParse *p)
 
 static int begin_map(MapParse *p, const char *name)
 {
-	MachineMap *map = find(p->maps, name);
+	MachineMap *map = machine_maps_find(p->maps, name);
 
 	if (!machine_is_config_id(name))
 		return 0; /* a line that counts for nothing, wherever it stands */
@@ -207,20 +206,4 @@ MachineMaps machine_maps_parse(const char *text, size_t size, const char *node)
 	while (r == 0 && (line = strsep(&next, "\n")))
 		r = read_line(&p, line);
 	return maps;
-}
-
-const MachineMap *machine_maps_find(const MachineMaps *maps, const char *name)
-{
-	return find(maps, name);
-}
-
-void machine_maps_clear(MachineMaps *maps)
-{
-	for (size_t i = 0; i < maps->n_items; i++) {
-		free(maps->items[i].name);
-		strv_free(maps->items[i].paths);
-	}
-	free(maps->items);
-	free(maps->fault);
-	*maps = (MachineMaps){ 0 };
 }

@@ -44,6 +44,8 @@ typedef struct HostPci {
 	bool mdev;
 } HostPci;
 
+#include "machine.inc"
+
 /* Whatever is known stays known. The first reason stays. */
 static void give_up(Parse *p, char *why)
 {
@@ -473,21 +475,3 @@ Machine machine_parse(uint32_t vmid, const char *text, size_t size, const Machin
 	}
 	return machine;
 }
-
-void machine_clear(Machine *machine)
-{
-	free(machine->devices);
-	strv_free(machine->mdevs);
-	free(machine->name);
-	free(machine->unread);
-	*machine = (Machine){ 0 };
-}
-
-static void machines_clear(Machines *machines)
-{
-	for (size_t i = 0; i < machines->n_items; i++)
-		machine_clear(&machines->items[i]);
-	free(machines->items);
-}
-
-DEFINE_FREE(Machines, machines_free, machines_clear)

@@ -40,11 +40,13 @@ typedef struct Machine {
 	size_t n_devices;
 	char **mdevs; /* UUIDs of its vGPUs */
 } Machine;
+DECLARE_CLEAR(Machine, machine_clear)
 
 typedef struct Machines {
 	Machine *items;
 	size_t n_items;
 } Machines;
+DECLARE_FREE(Machines, machines_free)
 
 /* The paths that this node's part of a mapping has (/etc/pve/mapping/pci.cfg). */
 typedef struct MachineMap {
@@ -58,17 +60,14 @@ typedef struct MachineMaps {
 	size_t n_items;
 	char *fault; /* why none of them counts; NULL: they do */
 } MachineMaps;
+DECLARE_CLEAR(MachineMaps, machine_maps_clear)
 
 /* What is wrong with the file is `unread`. */
 Machine machine_parse(uint32_t vmid, const char *text, size_t size, const MachineMaps *maps);
-void machine_clear(Machine *machine);
-
-DECLARE_FREE(Machines, machines_free)
 
 /* machine-map.c. `node` is this host's name in the cluster. */
 MachineMaps machine_maps_parse(const char *text, size_t size, const char *node);
-const MachineMap *machine_maps_find(const MachineMaps *maps, const char *name);
-void machine_maps_clear(MachineMaps *maps);
+MachineMap *machine_maps_find(const MachineMaps *maps, const char *name);
 /* "101.conf" is 101; 0: it is no such name. */
 uint32_t machine_vmid(const char *file);
 

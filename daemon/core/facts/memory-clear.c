@@ -19,6 +19,8 @@
 
 DEFINE_STRING_TABLE(memory_clear, MemoryClear, MEMORY_CLEARS)
 
+#include "memory-clear.inc"
+
 /* TU104, GA100, GA102, GA107, AD102, AD104: those of Turing to Ada that gpu-admin-tools names. */
 static const uint32_t chips[] = { 0x164, 0x170, 0x172, 0x177, 0x192, 0x194 };
 
@@ -64,10 +66,4 @@ bool memory_registers(uint16_t device, uint32_t boot_0, MemoryRegisters *ret)
 			return true;
 		}
 	return false;
-}
-
-void memory_report_clear(MemoryReport *report)
-{
-	free(report->why);
-	*report = (MemoryReport){ 0 };
 }

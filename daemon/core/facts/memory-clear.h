@@ -25,6 +25,7 @@ typedef struct MemoryReport {
 	MemoryClear state;
 	char *why; /* not known: a sentence; otherwise NULL */
 } MemoryReport;
+DECLARE_CLEAR(MemoryReport, memory_report_clear)
 
 /* Offsets in BAR 0. */
 typedef struct MemoryRegisters {
@@ -42,5 +43,3 @@ bool memory_unreadable(uint32_t value);
 
 /* A reset by this method is one after which the register is known to speak. */
 bool memory_method_clears(const char *method);
-
-void memory_report_clear(MemoryReport *report);

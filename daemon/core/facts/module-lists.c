@@ -11,13 +11,7 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-void module_lists_clear(ModuleLists *lists)
-{
-	strv_free(lists->drivers);
-	strv_free(lists->options);
-	strv_free(lists->unknown);
-	*lists = (ModuleLists){ 0 };
-}
+#include "module-lists.inc"
 
 /* ---- one module a line ---- */
 

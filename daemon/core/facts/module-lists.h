@@ -16,8 +16,7 @@ typedef struct ModuleLists {
 	char **options; /* "etc/modules:5: vfio_pci ids=…": of vfio-pci and pci-stub */
 	char **unknown; /* "etc/dracut.conf:2: if [ … ]": lines that are not understood */
 } ModuleLists;
-
-void module_lists_clear(ModuleLists *lists);
+DECLARE_CLEAR(ModuleLists, module_lists_clear)
 
 /*
  * /etc/modules, modules-load.d, and initramfs-tools' modules: one module a line, with options

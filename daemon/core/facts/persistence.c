@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 DEFINE_STRING_TABLE(persistence_mode, PersistenceMode, PERSISTENCE_MODES)
+DEFINE_STRING_TABLE(mig_mode, MigMode, MIG_MODES)
 
 const GpuPersistence *persistence_find(const GpuPersistence *list, size_t n, const Bdf *bdf)
 {
@@ -13,11 +14,7 @@ const GpuPersistence *persistence_find(const GpuPersistence *list, size_t n, con
 	return NULL;
 }
 
-void gpu_persistence_clear(GpuPersistence *gpu)
-{
-	free(gpu->why);
-	*gpu = (GpuPersistence){ 0 };
-}
+#include "persistence.inc"
 
 void persistence_list_free(GpuPersistence *list, size_t n)
 {

@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-#include "core/facts/mig.h"
+#include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
 #include "util/bdf.h"
 
@@ -23,6 +23,18 @@
 
 DECLARE_ENUM(persistence_mode, PersistenceMode, PERSISTENCE_MODES, PERSISTENCE_MODE_MAX_);
 
+/*
+ * MIG mode, which parts a board into slices. In MIG mode NVLink is off (NVIDIA's MIG user guide,
+ * "Application Considerations": no GPU to GPU peer access). The board keeps the mode without its
+ * driver, so a guest finds it as the host left it.
+ */
+#define MIG_MODES(X)                                                                               \
+	X(MIG_UNKNOWN, "unknown") /* NVML does not say: most boards cannot do it */                \
+	X(MIG_OFF, "off")                                                                          \
+	X(MIG_ON, "on")
+
+DECLARE_ENUM(mig_mode, MigMode, MIG_MODES, MIG_MODE_MAX_);
+
 /* Of one GPU, by its leading function. */
 typedef struct GpuPersistence {
 	Bdf bdf;
@@ -31,9 +43,9 @@ typedef struct GpuPersistence {
 	char *why;		  /* why it is unknown, or not what it was set to */
 	pid_t kept_by; /* nvidia-persistenced, until an inspection has seen that it has it not */
 } GpuPersistence;
+DECLARE_CLEAR(GpuPersistence, gpu_persistence_clear)
 
 /* NULL: none of them. `list` may be NULL. */
 const GpuPersistence *persistence_find(const GpuPersistence *list, size_t n, const Bdf *bdf);
-void gpu_persistence_clear(GpuPersistence *gpu);
 /* Clears all, and frees the list, which may be NULL. */
 void persistence_list_free(GpuPersistence *list, size_t n);

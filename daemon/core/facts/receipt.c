@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "core/base/json-fields.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
@@ -59,7 +58,7 @@ static json_t *functions_to_json(const Receipt *receipt)
 	json_t *a = json_array();
 
 	for (size_t i = 0; i < receipt->n_functions; i++)
-		json_append(a, reset_report_to_json(&receipt->functions[i]));
+		json_append(a, json_struct_write(reset_report_members, &receipt->functions[i]));
 	return a;
 }
 
@@ -99,7 +98,7 @@ static void read_function(const json_t *receipt, LastReset *board)
 
 	json_array_foreach (json_object_get(receipt, "functions"), i, function) {
 		ResetReport report = { 0 };
-		int r = reset_report_from_json(function, &report);
+		int r = json_struct_read(reset_report_members, function, NULL, &report, NULL);
 		bool tells = r == 0 && bdf_same_slot(&report.bdf, &board->bdf) &&
 			     (!board->what || !reset_result_is_good(report.result));
 		bool last = tells && !reset_result_is_good(report.result);

@@ -8,9 +8,9 @@
 #include "core/base/limits.h"
 #include "core/facts/assignment.h"
 #include "core/facts/record.h"
+#include "util/grow.h"
 #include "util/json.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 /* Whatever else has been read, or is no regular file of such a size, is there to stay. */
 static RecordFaultWhat what_of(int error, const char *text)
@@ -159,8 +159,7 @@ void record_faults_add(RecordFaults *faults, const RecordKind *kind, const char 
 {
 	RecordFault *fault;
 
-	faults->items = xreallocarray(faults->items, faults->n_items + 1, sizeof(RecordFault));
-	fault = &faults->items[faults->n_items++];
+	fault = GROW(faults->items, faults->n_items);
 	*fault = (RecordFault){
 		.kind = kind,
 		.what = what_of(error, text),
@@ -173,23 +172,8 @@ void record_faults_add(RecordFaults *faults, const RecordKind *kind, const char 
 		read_text(fault, text, size);
 }
 
-static void fault_clear(RecordFault *fault)
-{
-	free(fault->file);
-	free(fault->why);
-	free(fault->group);
-	free(fault->domain_uuid);
-	free(fault->functions);
-	json_decref(fault->document);
-}
-
-void record_faults_clear(RecordFaults *faults)
-{
-	for (size_t i = 0; i < faults->n_items; i++)
-		fault_clear(&faults->items[i]);
-	free(faults->items);
-	*faults = (RecordFaults){ 0 };
-}
+LOCAL_CLEAR(RecordFault, fault_clear)
+#include "record-fault.inc"
 
 void record_faults_drop(RecordFaults *faults, const char *file)
 {

@@ -12,6 +12,8 @@
 
 #define CHECKSUM "crc32"
 
+#include "record.inc"
+
 static char *checksum_of(const json_t *document)
 {
 	_cleanup_free_ char *text = json_dumps(document, JSON_COMPACT);

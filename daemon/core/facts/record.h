@@ -69,6 +69,7 @@ typedef struct RecordFaults {
 	RecordFault *items;
 	size_t n_items;
 } RecordFaults;
+DECLARE_CLEAR(RecordFaults, record_faults_clear)
 
 /*
  * Adds the fault of a file of which record_parse() or the read said `error`. text NULL: it was not
@@ -76,7 +77,6 @@ typedef struct RecordFaults {
  */
 void record_faults_add(RecordFaults *faults, const RecordKind *kind, const char *file, int error,
 		       const char *why, const char *text, size_t size);
-void record_faults_clear(RecordFaults *faults);
 /* Forgets what is known of this file. */
 void record_faults_drop(RecordFaults *faults, const char *file);
 

@@ -9,6 +9,8 @@
 
 DEFINE_STRING_TABLE(reset_result, ResetResult, RESET_RESULTS)
 
+#include "reset-report.inc"
+
 bool reset_method_counts(const char *method)
 {
 	return !str_equal(method, "pm");
@@ -73,17 +75,18 @@ char *reset_report_text(const ResetReport *report)
 		    report->error < 0 ? ": " : "", report->error < 0 ? error_text(report) : "");
 }
 
-void reset_look_clear(ResetLook *look)
-{
-	free(look->link_speed);
-	free(look->power_state);
-	*look = (ResetLook){ 0 };
-}
+DEFINE_STRING_TABLE(reset_method, ResetMethod, RESET_METHODS)
 
-void reset_report_clear(ResetReport *report)
+void reset_tally_add(ResetTally *tally, const ResetReport *report)
 {
-	free(report->method);
-	reset_look_clear(&report->before);
-	reset_look_clear(&report->after);
-	*report = (ResetReport){ 0 };
+	ResetMethod method = RESET_METHOD_NONE;
+	uint8_t *n;
+
+	if (report->result == RESET_WITH_LEAD || (size_t)report->result >= RESET_RESULT_MAX_)
+		return;
+	if (report->method && reset_method_from_string(report->method, &method) < 0)
+		method = RESET_METHOD_OTHER;
+	n = &tally->n[method][report->result];
+	if (*n < UINT8_MAX)
+		(*n)++;
 }

@@ -23,18 +23,22 @@ DECLARE_ENUM(reset_result, ResetResult, RESET_RESULTS, RESET_RESULT_MAX_);
 
 /* One look at the function. It has no link without PCIe, or when config space is cut short. */
 typedef struct ResetLook {
-	char *link_speed; /* "16 GT/s"; NULL: not known */
-	unsigned link_width;
-	char *power_state; /* "D0", "D3hot"; NULL: not known */
+	char *link_speed _json_(if_any); /* "16 GT/s"; NULL: not known */
+	unsigned link_width _json_(if_any);
+	char *power_state _json_(if_any); /* "D0", "D3hot"; NULL: not known */
 } ResetLook;
+DECLARE_CLEAR(ResetLook, reset_look_clear)
+DECLARE_JSON(ResetLook, reset_look_members)
 
 typedef struct ResetReport {
-	Bdf bdf;
-	ResetResult result;
-	int error;    /* -errno with failed, refused and unknown; otherwise 0 */
-	char *method; /* the kernel's name, "flr"; NULL: none was used */
+	Bdf bdf _json_(as "address");
+	ResetResult result _json_(wrong "is none that there is");
+	int error _json_(errno);     /* -errno with failed, refused and unknown; otherwise 0 */
+	char *method _json_(if_any); /* the kernel's name, "flr"; NULL: none was used */
 	ResetLook before, after;
 } ResetReport;
+DECLARE_CLEAR(ResetReport, reset_report_clear)
+DECLARE_JSON(ResetReport, reset_report_members)
 
 /*
  * false for "pm", which takes the device to D3hot and back: it resets less than a function-level or
@@ -52,10 +56,29 @@ bool reset_link_is_worse(const ResetLook *before, const ResetLook *after);
 /* "0000:41:00.0: failed (flr): Input/output error" */
 char *reset_report_text(const ResetReport *report);
 
-extern const JsonMember reset_report_members[];
-json_t *reset_report_to_json(const ResetReport *report);
-/* Strict. -EBADMSG leaves *ret untouched. */
-int reset_report_from_json(const json_t *json, ResetReport *ret);
+/* ---- how many functions were reset by which method, and with which result ---- */
 
-void reset_look_clear(ResetLook *look);
-void reset_report_clear(ResetReport *report);
+/*
+ * The kernel's names of its methods (pci_reset_fn_methods[], drivers/pci/pci.c), our own "slot",
+ * and two for all else: a worker's text must not become a name of its own in a metric.
+ */
+#define RESET_METHODS(X)                                                                           \
+	X(RESET_METHOD_NONE, "none")                                                               \
+	X(RESET_METHOD_FLR, "flr")                                                                 \
+	X(RESET_METHOD_AF_FLR, "af_flr")                                                           \
+	X(RESET_METHOD_PM, "pm")                                                                   \
+	X(RESET_METHOD_BUS, "bus")                                                                 \
+	X(RESET_METHOD_CXL_BUS, "cxl_bus")                                                         \
+	X(RESET_METHOD_ACPI, "acpi")                                                               \
+	X(RESET_METHOD_DEVICE, "device_specific")                                                  \
+	X(RESET_METHOD_SLOT, "slot")                                                               \
+	X(RESET_METHOD_OTHER, "other")
+
+DECLARE_ENUM(reset_method, ResetMethod, RESET_METHODS, RESET_METHOD_MAX_);
+
+typedef struct ResetTally {
+	uint8_t n[RESET_METHOD_MAX_][RESET_RESULT_MAX_];
+} ResetTally;
+
+/* A function whose leader's reset covers it counts with that one, and not by itself. */
+void reset_tally_add(ResetTally *tally, const ResetReport *report);

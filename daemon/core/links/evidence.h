@@ -14,7 +14,7 @@
 
 #include "core/base/json-struct.h"
 #include "core/facts/assignment.h"
-#include "core/facts/mig.h"
+#include "core/facts/persistence.h"
 #include "core/links/link.h"
 
 #define SIGHTINGS_MAX 256

@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "core/facts/reset-tally.h"
+#include "core/facts/reset-report.h"
 #include "core/plan/types.h"
 #include "gpupass/errors.h"
 

@@ -72,17 +72,7 @@ GpuSet *gpu_set_new(const PciSnapshot *snapshot)
 	return set;
 }
 
-static void gpu_set_clear(GpuSet *set)
-{
-	for (size_t i = 0; set->gpus && i < set->n_gpus; i++) {
-		free(set->gpus[i].functions);
-		free(set->gpus[i].uuid);
-		free(set->gpus[i].serial_number);
-	}
-	free(set->gpus);
-}
-
-DEFINE_FREE(GpuSet, gpu_set_free, gpu_set_clear)
+#include "gpu.inc"
 
 Gpu *gpu_set_find(const GpuSet *set, const Bdf *bdf)
 {

@@ -9,8 +9,8 @@
 #include "core/pci/pci-snapshot.h"
 
 typedef struct Gpu {
-	const PciFunction *lead;       /* borrowed from the snapshot */
-	const PciFunction **functions; /* by function number; members borrowed */
+	const PciFunction *lead;		     /* borrowed from the snapshot */
+	const PciFunction **functions _owned_(free); /* by function number; members borrowed */
 	size_t n_functions;
 	const Board *board; /* NULL: not in the catalogue */
 	/* Not from sysfs, but from the nvidia driver's /proc, config space or records; NULL:

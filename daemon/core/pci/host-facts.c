@@ -33,18 +33,7 @@ char *libvirt_version_text(uint64_t version)
 		    (unsigned long long)(version % 1000));
 }
 
-static void host_facts_clear(HostFacts *facts)
-{
-	for (size_t i = 0; i < facts->n_nodes; i++) {
-		free(facts->nodes[i].cpus);
-		free(facts->nodes[i].pools);
-	}
-	free(facts->nodes);
-	strv_free(facts->iommu_words);
-	free(facts->name);
-}
-
-DEFINE_FREE(HostFacts, host_facts_free, host_facts_clear)
+#include "host-facts.inc"
 
 static void set_cpu(CpuSet *set, unsigned cpu, bool value)
 {

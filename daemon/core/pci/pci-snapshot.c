@@ -281,35 +281,7 @@ bool pci_function_same_place(const PciFunction *a, const PciFunction *b)
 	       a->numa_node == b->numa_node && str_equal(a->physical_slot, b->physical_slot);
 }
 
-static bool same_ids(const PciFunction *a, const PciFunction *b)
-{
-	return a->vendor == b->vendor && a->device == b->device &&
-	       a->subsystem_vendor == b->subsystem_vendor &&
-	       a->subsystem_device == b->subsystem_device && a->class_code == b->class_code;
-}
-
-bool pci_function_equal(const PciFunction *a, const PciFunction *b)
-{
-	return same_ids(a, b) && pci_function_same_place(a, b) && str_equal(a->driver, b->driver) &&
-	       a->bridge == b->bridge && a->boot_vga == b->boot_vga &&
-	       a->virtual_function == b->virtual_function &&
-	       bdf_equal(&a->physical, &b->physical) && a->has_vfs == b->has_vfs &&
-	       str_equal(a->reset_methods, b->reset_methods) &&
-	       str_equal(a->power_state, b->power_state) &&
-	       memcmp(a->bar_size, b->bar_size, sizeof(a->bar_size)) == 0 &&
-	       a->vfs_max == b->vfs_max && a->vf_offset == b->vf_offset &&
-	       a->vf_stride == b->vf_stride;
-}
-
-void pci_function_clear(PciFunction *function)
-{
-	free(function->driver);
-	free(function->physical_slot);
-	free(function->reset_methods);
-	free(function->power_state);
-	free(function->upstream);
-	*function = (PciFunction){ 0 };
-}
+#include "pci-snapshot.inc"
 
 PciSnapshot *pci_snapshot_ref(PciSnapshot *snapshot)
 {

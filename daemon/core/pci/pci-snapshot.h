@@ -23,35 +23,41 @@
 
 typedef struct PciFunction {
 	Bdf bdf;
-	uint16_t vendor, device;
-	uint16_t subsystem_vendor, subsystem_device;
-	uint32_t class_code; /* 24 bits: base class, subclass, programming interface */
+	/* 24 bits: base class, subclass, programming interface */
+	uint32_t class_code _json_(as "class", hex 6);
+	uint16_t vendor, device _json_(hex 4);
+	uint16_t subsystem_vendor, subsystem_device _json_(hex 4);
 	/*
 	 * What follows is read only of functions that matter to GPUs of NVIDIA: see
 	 * pci_function_is_kin() and host/scan/scan.h. Others have none of it.
 	 */
-	char *driver;	 /* NULL: none bound */
-	bool vfio_dev;	 /* it has a folder vfio-dev: driver_on_vfio() */
-	int iommu_group; /* IOMMU_GROUP_NONE: no IOMMU, or not behind it */
-	int numa_node;	 /* NUMA_NODE_NONE: firmware names none */
-	bool bridge;	 /* has a pci_bus directory: the kernel exempts it from viability */
-	bool boot_vga;
-	bool virtual_function; /* an SR-IOV VF */
-	Bdf physical;	       /* of a VF: whose it is; all zero: not known */
-	bool has_vfs;	       /* a PF with VFs enabled */
+	char *driver _json_(if_any);	       /* NULL: none bound */
+	bool vfio_dev _json_(if_any);	       /* it has a folder vfio-dev: driver_on_vfio() */
+	int iommu_group _json_(index, if_any); /* IOMMU_GROUP_NONE: no IOMMU, or not behind it */
+	int numa_node _json_(index, if_any);   /* NUMA_NODE_NONE: firmware names none */
+	/* has a pci_bus directory: the kernel exempts it from viability */
+	bool bridge _json_(if_any);
+	bool boot_vga _json_(if_any);
+	bool virtual_function _json_(if_any); /* an SR-IOV VF */
+	Bdf physical _json_(by physical);     /* of a VF: whose it is; all zero: not known */
+	bool has_vfs _json_(if_any);	      /* a PF with VFs enabled */
 	/*
 	 * What follows is read only for slots that have a display or 3D controller of NVIDIA, and
 	 * is empty for all others.
 	 */
-	char *physical_slot;	     /* name under /sys/bus/pci/slots; NULL: none */
-	char *reset_methods;	     /* as in reset_method, "flr bus"; NULL: none or unreadable */
-	char *power_state;	     /* "D0", "D3hot" …; NULL: unreadable */
-	uint64_t bar_size[PCI_BARS]; /* bytes; 0: absent */
 	/* Where its VFs are, enabled or not: sriov_totalvfs and so on; 0: it can have none. */
-	unsigned vfs_max, vf_offset, vf_stride;
-	Bdf *upstream; /* bridges above, root port first; not the function itself */
+	unsigned vfs_max, vf_offset, vf_stride _json_(max UINT16_MAX, if_any);
+	char *physical_slot _json_(if_any); /* name under /sys/bus/pci/slots; NULL: none */
+	/* as in reset_method, "flr bus"; NULL: none or unreadable */
+	char *reset_methods _json_(if_any);
+	char *power_state _json_(if_any);	     /* "D0", "D3hot" …; NULL: unreadable */
+	uint64_t bar_size[PCI_BARS] _json_(by bars); /* bytes; 0: absent */
+	/* bridges above, root port first; not the function itself */
+	Bdf *upstream _json_(by upstream);
 	size_t n_upstream;
 } PciFunction;
+DECLARE_CLEAR(PciFunction, pci_function_clear)
+DECLARE_EQUAL(PciFunction, pci_function_equal)
 
 /* A mediated device: a vGPU that is no PCI function of its own. */
 typedef struct PciMdev {
@@ -121,6 +127,4 @@ bool pci_function_is_kin(const PciFunction *function);
 
 /* Address, bridges above, IOMMU group, NUMA node and slot are the same. */
 bool pci_function_same_place(const PciFunction *a, const PciFunction *b);
-bool pci_function_equal(const PciFunction *a, const PciFunction *b);
-void pci_function_clear(PciFunction *function);
 DECLARE_FREE(PciSnapshot, pci_snapshot_free)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/pci/pcie-config.h"
 
-#include "gpupass/cleanup.h"
 #include "util/text.h"
 
 /* PCI Local Bus 3.0, 6.1 and 6.7; PCI Express Base 5.0, 7.5.3, 7.6.3 and 7.7.8. */

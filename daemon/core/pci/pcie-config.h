@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "gpupass/cleanup.h"
+
 #define PCIE_CONFIG_BYTES 4096
 
 /* Device/port types of the PCI Express capability that ACS matters for. */
@@ -20,14 +22,15 @@
 #define PCIE_ACS_NEEDED 0x001dU
 
 typedef struct PcieConfig {
-	bool read;		   /* at least the first 64 bytes */
-	bool all_ones;		   /* the function does not answer */
-	bool pcie;		   /* has the capability; what follows is 0 otherwise */
-	unsigned type;		   /* PCIE_TYPE_… */
-	unsigned speed, speed_max; /* 1: 2.5 GT/s, 2: 5, 3: 8, 4: 16, 5: 32, 6: 64 */
-	unsigned width, width_max; /* lanes */
-	bool acs;		   /* has the capability, and the reader could see it */
-	unsigned acs_capability, acs_control;
+	bool read;			      /* at least the first 64 bytes */
+	bool all_ones;			      /* the function does not answer */
+	bool pcie;			      /* has the capability; what follows is 0 otherwise */
+	unsigned type _json_(max UINT16_MAX); /* PCIE_TYPE_… */
+	/* 1: 2.5 GT/s, 2: 5, 3: 8, 4: 16, 5: 32, 6: 64 */
+	unsigned speed, speed_max _json_(max UINT16_MAX);
+	unsigned width, width_max _json_(max UINT16_MAX); /* lanes */
+	bool acs; /* has the capability, and the reader could see it */
+	unsigned acs_capability, acs_control _json_(max UINT16_MAX);
 	uint64_t serial; /* Device Serial Number; 0: none */
 } PcieConfig;
 

@@ -20,7 +20,7 @@ static bool has_bars(const PciFunction *function)
 	return false;
 }
 
-static void write_bars(json_t *o, const char *key, const void *function)
+static void bars_write(json_t *o, const char *key, const void *function)
 {
 	const PciFunction *f = function;
 	json_t *array;
@@ -33,7 +33,7 @@ static void write_bars(json_t *o, const char *key, const void *function)
 	json_set(o, key, array);
 }
 
-static void write_upstream(json_t *o, const char *key, const void *function)
+static void upstream_write(json_t *o, const char *key, const void *function)
 {
 	const PciFunction *f = function;
 	json_t *array;
@@ -46,7 +46,7 @@ static void write_upstream(json_t *o, const char *key, const void *function)
 	json_set(o, key, array);
 }
 
-static void read_bars(JsonReader *reader, const char *key, void *of)
+static void bars_read(JsonReader *reader, const char *key, void *of)
 {
 	const json_t *array = json_read_array_if_any(reader, key, PCI_BARS);
 	PciFunction *function = of;
@@ -62,7 +62,7 @@ static void read_bars(JsonReader *reader, const char *key, void *of)
 	}
 }
 
-static void read_upstream(JsonReader *reader, const char *key, void *of)
+static void upstream_read(JsonReader *reader, const char *key, void *of)
 {
 	const json_t *array = json_read_array_if_any(reader, key, UPSTREAM_MAX);
 	PciFunction *function = of;
@@ -78,7 +78,7 @@ static void read_upstream(JsonReader *reader, const char *key, void *of)
 			json_reader_fail(reader, key, "holds something that is no address");
 }
 
-static void write_physical(json_t *o, const char *key, const void *function)
+static void physical_write(json_t *o, const char *key, const void *function)
 {
 	const PciFunction *f = function;
 	const Bdf none = { 0 };
@@ -87,7 +87,7 @@ static void write_physical(json_t *o, const char *key, const void *function)
 		json_set_bdf(o, key, &f->physical);
 }
 
-static void read_physical(JsonReader *reader, const char *key, void *of)
+static void physical_read(JsonReader *reader, const char *key, void *of)
 {
 	PciFunction *function = of;
 
@@ -95,65 +95,20 @@ static void read_physical(JsonReader *reader, const char *key, void *of)
 		json_read_bdf(reader, key, &function->physical);
 }
 
-/* Members that say nothing are left out: no driver, no NUMA node, false. */
-static const JsonMember function_members[] = {
-	JSON_BDF(PciFunction, bdf),
-	JSON_HEX_AS(PciFunction, class_code, 6, "class"),
-	JSON_PCI_IDS(PciFunction),
-	JSON_TEXT_IF_ANY(PciFunction, driver),
-	JSON_BOOL_IF_ANY(PciFunction, vfio_dev),
-	JSON_INDEX_IF_ANY(PciFunction, iommu_group),
-	JSON_INDEX_IF_ANY(PciFunction, numa_node),
-	JSON_BOOL_IF_ANY(PciFunction, bridge),
-	JSON_BOOL_IF_ANY(PciFunction, boot_vga),
-	JSON_BOOL_IF_ANY(PciFunction, virtual_function),
-	JSON_OTHER("physical", read_physical, write_physical),
-	JSON_BOOL_IF_ANY(PciFunction, has_vfs),
-	JSON_NUMBER_IF_ANY(PciFunction, vfs_max, UINT16_MAX),
-	JSON_NUMBER_IF_ANY(PciFunction, vf_offset, UINT16_MAX),
-	JSON_NUMBER_IF_ANY(PciFunction, vf_stride, UINT16_MAX),
-	JSON_TEXT_IF_ANY(PciFunction, physical_slot),
-	JSON_TEXT_IF_ANY(PciFunction, reset_methods),
-	JSON_TEXT_IF_ANY(PciFunction, power_state),
-	JSON_OTHER("bar_size", read_bars, write_bars),
-	JSON_OTHER("upstream", read_upstream, write_upstream),
-	JSON_END,
-};
-
-static const JsonMember mdev_members[] = {
-	JSON_TEXT(PciMdev, uuid),
-	JSON_BDF(PciMdev, parent),
-	JSON_END,
-};
-
 /* A snapshot as the document has it: the functions in one array. */
 typedef struct Document {
-	PciFunction *functions;
-	size_t n_functions;
-	PciMdev *mdevs;
-	size_t n_mdevs;
+	uint64_t taken_usec _json_(or_0);
 	bool iommu;
-	uint64_t taken_usec;
+	PciFunction *functions _json_(max FUNCTIONS_MAX);
+	size_t n_functions;
+	PciMdev *mdevs _json_(max MDEVS_MAX, if_any);
+	size_t n_mdevs;
 } Document;
-
-static const JsonMember document_members[] = {
-	JSON_SCHEMA(GPUPASS_SCHEMA_SNAPSHOT),
-	JSON_NUMBER_OR_0(Document, taken_usec, INT64_MAX),
-	JSON_BOOL(Document, iommu),
-	JSON_ARRAY(Document, functions, PciFunction, function_members, FUNCTIONS_MAX),
-	JSON_ARRAY_IF_ANY(Document, mdevs, PciMdev, mdev_members, MDEVS_MAX),
-	JSON_END,
-};
-
-static void document_clear(Document *document)
-{
-	for (size_t i = 0; i < document->n_functions; i++)
-		pci_function_clear(&document->functions[i]);
-	free(document->functions);
-	for (size_t i = 0; i < document->n_mdevs; i++)
-		free(document->mdevs[i].uuid);
-	free(document->mdevs);
-}
+LOCAL_CLEAR(Document, document_clear)
+LOCAL_JSON(PciFunction, function_members)
+LOCAL_JSON(PciMdev, mdev_members)
+LOCAL_DOCUMENT(Document, document_members, GPUPASS_SCHEMA_SNAPSHOT)
+#include "snapshot-json.inc"
 
 char *pci_snapshot_to_json(const PciSnapshot *snapshot)
 {

@@ -14,21 +14,8 @@ DEFINE_STRING_TABLE(tenant_state, TenantState, TENANT_STATES)
 /* A name is only for people to read, and a tenant may choose it. Longer names are left out. */
 #define NAME_MAX_BYTES 255
 
-static const JsonMember mark_members[] = {
-	JSON_SCHEMA(GPUPASS_SCHEMA_TENANT),
-	JSON_BDF_AS(TenantMark, bdf, "address"),
-	JSON_PCI_IDS(TenantMark),
-	JSON_TEXT_IF_ANY(TenantMark, uuid),
-	JSON_TEXT_IF_ANY(TenantMark, serial_number),
-	JSON_ENUM_NOT_0(TenantMark, state, TenantState, TENANT_STATES,
-			"is neither clean nor dirty"),
-	JSON_TEXT_IF_ANY(TenantMark, domain_uuid),
-	JSON_TEXT_IF_ANY(TenantMark, domain_name),
-	JSON_NUMBER(TenantMark, since_usec, INT64_MAX),
-	JSON_TEXT(TenantMark, why),
-	JSON_BOOL_IF_ANY(TenantMark, no_method),
-	JSON_END,
-};
+LOCAL_DOCUMENT(TenantMark, mark_members, GPUPASS_SCHEMA_TENANT)
+#include "mark.inc"
 
 json_t *tenant_mark_document(const TenantMark *mark)
 {
@@ -109,20 +96,6 @@ void tenant_mark_identify(TenantMark *mark, const Gpu *gpu)
 	mark->serial_number = xstrdup(gpu->serial_number);
 }
 
-void tenant_mark_clear(TenantMark *mark)
-{
-	json_struct_clear(mark_members, mark);
-	*mark = (TenantMark){ 0 };
-}
-
-TenantMark *tenant_mark_free(TenantMark *mark)
-{
-	if (mark)
-		tenant_mark_clear(mark);
-	free(mark);
-	return NULL;
-}
-
 const TenantFile *tenants_find(const Tenants *tenants, const Bdf *bdf)
 {
 	for (size_t i = 0; tenants && i < tenants->n_items; i++)
@@ -141,14 +114,3 @@ const RecordFault *tenants_fault(const Tenants *tenants, const Bdf *bdf)
 		return &tenants->faults.items[0];
 	return file && !file->mark ? &tenants->faults.items[file->fault] : NULL;
 }
-
-static void tenants_clear(Tenants *tenants)
-{
-	for (size_t i = 0; i < tenants->n_items; i++) {
-		tenant_mark_free(tenants->items[i].mark);
-	}
-	free(tenants->items);
-	record_faults_clear(&tenants->faults);
-}
-
-DEFINE_FREE(Tenants, tenants_free, tenants_clear)

@@ -6,6 +6,8 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
+#include "tenancy.inc"
+
 static bool differ(const char *then, const char *now)
 {
 	return then && now && strcmp(then, now) != 0;

@@ -21,17 +21,20 @@
 DECLARE_ENUM(tenant_state, TenantState, TENANT_STATES, TENANT_STATE_MAX_);
 
 typedef struct TenantMark {
-	Bdf bdf; /* of the leading function */
-	uint16_t vendor, device, subsystem_vendor, subsystem_device;
-	char *uuid;	     /* of the GPU; NULL: was not known */
-	char *serial_number; /* likewise */
-	TenantState state;   /* clean or dirty */
-	char *domain_uuid;   /* NULL: the tenant is not known */
-	char *domain_name;   /* for people to read; NULL: not known */
-	uint64_t since_usec; /* CLOCK_REALTIME */
-	char *why;	     /* what made it so, in a few words; for people to read */
-	bool no_method;	     /* dirty: the last try found no way to reset it */
+	Bdf bdf _json_(as "address"); /* of the leading function */
+	uint16_t vendor, device, subsystem_vendor, subsystem_device _json_(hex 4);
+	char *uuid _json_(if_any);	    /* of the GPU; NULL: was not known */
+	char *serial_number _json_(if_any); /* likewise */
+	/* clean or dirty */
+	TenantState state _json_(not_0, wrong "is neither clean nor dirty");
+	char *domain_uuid _json_(if_any); /* NULL: the tenant is not known */
+	char *domain_name _json_(if_any); /* for people to read; NULL: not known */
+	uint64_t since_usec;		  /* CLOCK_REALTIME */
+	char *why;			  /* what made it so, in a few words; for people to read */
+	bool no_method _json_(if_any);	  /* dirty: the last try found no way to reset it */
 } TenantMark;
+DECLARE_CLEAR(TenantMark, tenant_mark_clear)
+DECLARE_FREE(TenantMark, tenant_mark_free)
 
 /* What the directory of marks has for one address. */
 typedef struct TenantFile {
@@ -46,6 +49,7 @@ typedef struct Tenants {
 	RecordFaults faults;
 	bool unread; /* no mark could be read at all; the only fault says why */
 } Tenants;
+DECLARE_FREE(Tenants, tenants_free)
 
 extern const RecordKind tenant_kind;
 json_t *tenant_mark_document(const TenantMark *mark);
@@ -55,15 +59,11 @@ char *tenant_file_name(const Bdf *bdf);
 void tenant_mark_identify(TenantMark *mark, const Gpu *gpu);
 /* They are of one board, as far as both say. */
 bool tenant_marks_match(const TenantMark *a, const TenantMark *b);
-void tenant_mark_clear(TenantMark *mark);
-TenantMark *tenant_mark_free(TenantMark *mark);
-DEFINE_CLEANUP(TenantMark, tenant_mark_free)
 
 /* Any function of the board's slot will do. NULL: there is no mark. */
 const TenantFile *tenants_find(const Tenants *tenants, const Bdf *bdf);
 /* Why the mark of this board, or any, cannot be used; NULL: it can, or there is none. */
 const RecordFault *tenants_fault(const Tenants *tenants, const Bdf *bdf);
-DECLARE_FREE(Tenants, tenants_free)
 
 /* What is known, all borrowed. A pointer is NULL when that is not known. */
 typedef struct TenancyFacts {

@@ -8,8 +8,8 @@
 #include "host/scan/nvidia-proc.h"
 #include "host/scan/sysfs.h"
 #include "util/file.h"
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 /* The major number of NVIDIA's driver since its beginning (nv.h, NV_MAJOR_DEVICE_NUMBER). */
 #define NVIDIA_MAJOR 195
@@ -18,11 +18,12 @@
 #define MAJOR_MAX 4095
 #define MINOR_MAX 1048575
 
+#include "device-files.inc"
+
 /* Takes over `path`. */
 static void add_file(DeviceFiles *files, char *path, dev_t number, const Bdf *bdf, bool vfio)
 {
-	files->items = xreallocarray(files->items, files->n_items + 1, sizeof(DeviceFile));
-	files->items[files->n_items++] = (DeviceFile){
+	*GROW(files->items, files->n_items) = (DeviceFile){
 		.number = number,
 		.path = path,
 		.bdf = *bdf,
@@ -311,12 +312,4 @@ const DeviceFile *device_files_match(const DeviceFiles *files, dev_t number, siz
 		return NULL;
 	*ret_n = n;
 	return &files->items[low];
-}
-
-void device_files_clear(DeviceFiles *files)
-{
-	for (size_t i = 0; i < files->n_items; i++)
-		free(files->items[i].path);
-	free(files->items);
-	*files = (DeviceFiles){ 0 };
 }

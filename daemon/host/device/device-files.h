@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include "gpupass/cleanup.h"
 #include "host/device/roots.h"
 #include "util/bdf.h"
 
@@ -27,6 +28,7 @@ typedef struct DeviceFiles {
 	 */
 	unsigned vfio_major;
 } DeviceFiles;
+DECLARE_CLEAR(DeviceFiles, device_files_clear)
 
 /*
  * Takes the numbers from sysfs and /proc/devices. Leaves out files that the kernel has no device
@@ -37,5 +39,3 @@ int device_files_collect(const InspectRoots *roots, const Bdf *functions, size_t
 
 /* The files of this number, *ret_n in a row; NULL when there are none. */
 const DeviceFile *device_files_match(const DeviceFiles *files, dev_t number, size_t *ret_n);
-
-void device_files_clear(DeviceFiles *files);

@@ -20,8 +20,8 @@
 #include "host/scan/process.h"
 #include "util/clock.h"
 #include "util/file.h"
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 /* ---- the host's processes, in the order in which they are looked at ---- */
 
@@ -286,8 +286,7 @@ static void add_holder(Scan *scan, pid_t pid, const DeviceFile *file)
 
 	if (alike >= HOLDERS_MAX || is_known(scan, pid, file))
 		return;
-	into->holders = xreallocarray(into->holders, into->n_holders + 1, sizeof(Holder));
-	into->holders[into->n_holders++] = (Holder){
+	*GROW(into->holders, into->n_holders) = (Holder){
 		.bdf = file->bdf,
 		.pid = pid,
 		.path = xstrdup(file->path),

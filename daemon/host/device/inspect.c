@@ -16,8 +16,8 @@
 #include "host/scan/nvidia-proc.h"
 #include "host/scan/sysfs.h"
 #include "util/file.h"
+#include "util/grow.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 #define BASE_CLASS_DISPLAY 0x03
 /* A bus has no room for more. */
@@ -396,8 +396,7 @@ static void add_holder(FunctionFacts *function, int bar, const char *name)
 		last->name = joined;
 		return;
 	}
-	function->bar_holders = xreallocarray(function->bar_holders, n + 1, sizeof(BarHolder));
-	function->bar_holders[function->n_bar_holders++] =
+	*GROW(function->bar_holders, function->n_bar_holders) =
 		(BarHolder){ .bar = bar, .name = xstrdup(name) };
 }
 

@@ -29,12 +29,8 @@ typedef struct Files {
 	bool endless; /* libkmod would not come to the end of one of them */
 } Files;
 
-static void files_clear(Files *files)
-{
-	strv_free(files->names);
-	strv_free(files->paths);
-	strv_free(files->texts);
-}
+LOCAL_CLEAR(Files, files_clear)
+#include "modprobe-files.inc"
 
 static void note_unread(Examination *e, const char *path, int error)
 {

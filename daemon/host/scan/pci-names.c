@@ -30,6 +30,9 @@ struct PciNames {
 	size_t text_size;
 };
 
+LOCAL_CLEAR(PciNames, forget_all)
+#include "pci-names.inc"
+
 /* ---- one line ---- */
 
 static int hex_digit(char c)
@@ -134,13 +137,6 @@ static int compare_entries(const void *a, const void *b)
 	return (int)x->device - (int)y->device;
 }
 
-static void forget_all(PciNames *names)
-{
-	free(names->entries);
-	free(names->text);
-	*names = (PciNames){ 0 };
-}
-
 PciNames *pci_names_new(const char *path)
 {
 	PciNames *names = xcalloc(1, sizeof(*names));
@@ -180,10 +176,3 @@ char *pci_names_device(const PciNames *names, uint16_t vendor, uint16_t device)
 		return strf("%s %s", names->text + names->vendor, name);
 	return strf("%s %04x", names->text + names->vendor, device);
 }
-
-static void pci_names_clear(PciNames *names)
-{
-	forget_all(names);
-}
-
-DEFINE_FREE(PciNames, pci_names_free, pci_names_clear)

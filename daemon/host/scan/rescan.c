@@ -23,12 +23,8 @@ typedef struct Changes {
 	size_t n_functions;
 } Changes;
 
-static void changes_clear(Changes *changes)
-{
-	for (size_t i = 0; i < changes->n_functions; i++)
-		pci_function_clear(&changes->functions[i]);
-	free(changes->functions);
-}
+LOCAL_CLEAR(Changes, changes_clear)
+#include "rescan.inc"
 
 static bool in_gpu_slot(const PciSnapshot *snapshot, const Bdf *bdf)
 {

@@ -21,13 +21,7 @@ typedef struct Functions {
 	size_t capacity;
 } Functions;
 
-static void functions_clear(Functions *functions)
-{
-	for (size_t i = 0; i < functions->n_items; i++)
-		pci_function_clear(&functions->items[i]);
-	free(functions->items);
-	*functions = (Functions){ 0 };
-}
+LOCAL_CLEAR(Functions, functions_clear)
 
 static int append_address(const char *name, void *userdata)
 {
@@ -90,12 +84,7 @@ typedef struct Pass {
 	bool *gone;   /* vanished meanwhile */
 } Pass;
 
-static void pass_clear(Pass *pass)
-{
-	free(pass->matter);
-	free(pass->whole);
-	free(pass->gone);
-}
+LOCAL_CLEAR(Pass, pass_clear)
 
 static int read_of_slot(int devices_fd, Functions *functions, size_t from, size_t end, bool gpu,
 			Pass *pass)
@@ -151,13 +140,8 @@ typedef struct Slots {
 	size_t n_items;
 } Slots;
 
-static void slots_clear(Slots *slots)
-{
-	for (size_t i = 0; i < slots->n_items; i++)
-		free(slots->items[i].name);
-	free(slots->items);
-	*slots = (Slots){ 0 };
-}
+LOCAL_CLEAR(Slots, slots_clear)
+#include "scan.inc"
 
 /*
  * "0000:41:00", without a function. Placeholder slots ("0000:41") name a whole bus: they belong to

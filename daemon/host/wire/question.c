@@ -38,7 +38,7 @@ static void write_inspection(json_t *o, const char *key, const void *of)
 	const InspectAnswer *answer = of;
 
 	if (answer->inspection)
-		json_set(o, key, inspection_to_json(answer->inspection));
+		json_set(o, key, json_struct_write(inspection_members, answer->inspection));
 }
 
 static void read_inspection(JsonReader *reader, const char *key, void *of)
@@ -55,7 +55,7 @@ static void write_host(json_t *o, const char *key, const void *of)
 	const HostAnswer *answer = of;
 
 	if (answer->host)
-		json_set(o, key, examination_to_json(answer->host));
+		json_set(o, key, json_struct_write(examination_members, answer->host));
 }
 
 static void read_host(JsonReader *reader, const char *key, void *of)
@@ -72,7 +72,7 @@ static void write_gpu(json_t *o, const char *key, const void *of)
 	const HealthAnswer *answer = of;
 
 	if (answer->head.error == 0)
-		json_set(o, key, gpu_health_to_json(&answer->gpu));
+		json_set(o, key, json_struct_write(gpu_health_members, &answer->gpu));
 }
 
 static void read_gpu(JsonReader *reader, const char *key, void *of)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/audit/query.h"
+#include "core/audit/record.h"
 
 #define UUID "22222222-2222-4222-8222-222222222222"
 

@@ -195,7 +195,7 @@ TEST(what_hostile_names_leave_is_bounded)
 	/* No name reaches a terminal as it is. */
 	strv_append(&image->modprobe, "nvidia-\x1b[2J\n\xff");
 	image->trouble = strdup("x\x07y");
-	json = initramfs_to_json(image);
+	json = json_struct_write(initramfs_members, image);
 	assert_non_null(json);
 	assert_int_equal(initramfs_from_json(json, &back, NULL), 0);
 	assert_string_equal(back->modprobe[0], "nvidia-?[2J??");
@@ -225,8 +225,8 @@ TEST(a_copy_has_all_of_it)
 	strv_append(&image->modprobe, "modprobe");
 	strv_append(&image->assigned, "assigned");
 	copy = initramfs_copy(image);
-	a = initramfs_to_json(image);
-	b = initramfs_to_json(copy);
+	a = json_struct_write(initramfs_members, image);
+	b = json_struct_write(initramfs_members, copy);
 	assert_true(json_equal(a, b));
 	json_decref(a);
 	json_decref(b);

@@ -52,7 +52,7 @@ static Inspection *example(void)
 
 static Inspection *through_json(const Inspection *inspection)
 {
-	_cleanup_json_ json_t *json = inspection_to_json(inspection);
+	_cleanup_json_ json_t *json = json_struct_write(inspection_members, inspection);
 	Inspection *back = NULL;
 
 	assert_non_null(json);

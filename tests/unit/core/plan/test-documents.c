@@ -26,9 +26,9 @@
 #include "core/plan/record.h"
 #include "core/tenancy/tenancy.h"
 #include "rig/answers.h"
+#include "rig/text-diff.h"
 #include "util/file.h"
 #include "util/json.h"
-#include "util/text-diff.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -61,7 +61,7 @@ static void through_inspection(const json_t *json, Outcome *o)
 	_cleanup_(inspection_freep) Inspection *i = NULL;
 
 	o->error = inspection_from_json(json, &i, &o->message);
-	o->json = i ? inspection_to_json(i) : NULL;
+	o->json = i ? json_struct_write(inspection_members, i) : NULL;
 }
 
 static void through_initramfs(const json_t *json, Outcome *o)
@@ -72,7 +72,7 @@ static void through_initramfs(const json_t *json, Outcome *o)
 	if (i)
 		copy = initramfs_copy(i);
 	i = initramfs_free(i);
-	o->json = copy ? initramfs_to_json(copy) : NULL;
+	o->json = copy ? json_struct_write(initramfs_members, copy) : NULL;
 }
 
 static void through_examination(const json_t *json, Outcome *o)
@@ -80,7 +80,7 @@ static void through_examination(const json_t *json, Outcome *o)
 	_cleanup_(examination_freep) Examination *e = NULL;
 
 	o->error = examination_from_json(json, &e, &o->message);
-	o->json = e ? examination_to_json(e) : NULL;
+	o->json = e ? json_struct_write(examination_members, e) : NULL;
 }
 
 /* Nobody is told why an answer about health is refused. */
@@ -89,15 +89,15 @@ static void through_health(const json_t *json, Outcome *o)
 	_cleanup_(gpu_health_clear) GpuHealth h = { 0 };
 
 	o->error = gpu_health_from_json(json, &h, NULL);
-	o->json = o->error >= 0 ? gpu_health_to_json(&h) : NULL;
+	o->json = o->error >= 0 ? json_struct_write(gpu_health_members, &h) : NULL;
 }
 
 static void through_reset_report(const json_t *json, Outcome *o)
 {
 	_cleanup_(reset_report_clear) ResetReport r = { 0 };
 
-	o->error = reset_report_from_json(json, &r);
-	o->json = o->error >= 0 ? reset_report_to_json(&r) : NULL;
+	o->error = json_struct_read(reset_report_members, json, NULL, &r, NULL);
+	o->json = o->error >= 0 ? json_struct_write(reset_report_members, &r) : NULL;
 }
 
 static void through_plan(const json_t *json, Outcome *o)

@@ -22,13 +22,16 @@ typedef struct Bench {
 	DriverResult result;
 } Bench;
 
-static void setup(Bench *b, const char *driver)
+/* A GPU on nvidia. */
+static Bench bench_new(void)
 {
-	*b = (Bench){ .tree = sysfs_tree_new(NULL) };
-	tree_add_driver(b->tree, "nvidia");
-	tree_add_driver(b->tree, "vfio-pci");
-	tree_add_driver(b->tree, "nouveau");
-	tree_add_gpu(b->tree, GPU, 0x2230, driver, 33, "0000:40:01.1");
+	Bench b = { .tree = sysfs_tree_new(NULL) };
+
+	tree_add_driver(b.tree, "nvidia");
+	tree_add_driver(b.tree, "vfio-pci");
+	tree_add_driver(b.tree, "nouveau");
+	tree_add_gpu(b.tree, GPU, 0x2230, "nvidia", 33, "0000:40:01.1");
+	return b;
 }
 
 static void teardown(Bench *b)
@@ -77,19 +80,6 @@ static void assert_failed(const Bench *b, int error, DriverPhase phase, bool cha
 			 strerror(-error), driver_phase_to_string(phase));
 }
 
-TEST(move_writes_override_then_unbind_then_probe)
-{
-	Bench b;
-
-	setup(&b, "nvidia");
-	move(&b, "vfio-pci", "vfio-pci");
-	assert_int_equal(b.result.error, 0);
-	assert_true(b.result.changed);
-	assert_is(&b, "vfio-pci", "vfio-pci");
-	assert_writes(&b, "driver_override vfio-pci; unbind " GPU "; drivers_probe " GPU);
-	teardown(&b);
-}
-
 /* Half of what it has reserved, and the kernel's model in it, too. */
 static bool move_with_little_memory(void *userdata)
 {
@@ -104,14 +94,12 @@ static bool move_with_little_memory(void *userdata)
 
 TEST(move_does_with_the_memory_that_was_reserved_for_it)
 {
-	Bench b;
+	_cleanup_(teardown) Bench b = bench_new();
 
 	if (!GLIBCS_HEAP)
 		skip();
-	setup(&b, "nvidia");
 	b.kernel.deaf_probes = 2;
 	assert_true(little_child(move_with_little_memory, &b));
-	teardown(&b);
 }
 
 #define LOCK "proc/driver/nvidia/gpus/" GPU "/unbindLock"
@@ -134,24 +122,21 @@ static bool lock_reads(const Bench *b, const char *value)
 TEST(on_a_vgpu_host_the_lock_is_taken_before_anything_is_written)
 {
 	_cleanup_free_ char *dir = NULL;
-	Bench b;
+	_cleanup_(teardown) Bench b = bench_new();
 
-	setup(&b, "nvidia");
 	offer_lock(&b, "0\n", &dir);
 	move(&b, "vfio-pci", "vfio-pci");
 	assert_int_equal(b.result.error, 0);
 	assert_writes(&b,
 		      "unbindLock 1; driver_override vfio-pci; unbind " GPU "; drivers_probe " GPU);
-	teardown(&b);
 }
 
 /* fault 2 */
 TEST(a_gpu_whose_lock_cannot_be_had_stays_as_it_was)
 {
 	_cleanup_free_ char *dir = NULL;
-	Bench b;
+	_cleanup_(teardown) Bench b = bench_new();
 
-	setup(&b, "nvidia");
 	offer_lock(&b, "0\n", &dir);
 	b.kernel.gpu_users = 1;
 	move(&b, "vfio-pci", "vfio-pci");
@@ -159,15 +144,13 @@ TEST(a_gpu_whose_lock_cannot_be_had_stays_as_it_was)
 	assert_writes(&b, "unbindLock 1");
 	assert_is(&b, "nvidia", NULL);
 	assert_true(lock_reads(&b, "0"));
-	teardown(&b);
 }
 
 TEST(a_lock_is_let_go_when_the_gpu_stays)
 {
 	_cleanup_free_ char *dir = NULL;
-	Bench b;
+	_cleanup_(teardown) Bench b = bench_new();
 
-	setup(&b, "nvidia");
 	offer_lock(&b, "0\n", &dir);
 	b.kernel.failing_path = "driver/unbind";
 	b.kernel.failing_error = -EIO;
@@ -179,34 +162,241 @@ TEST(a_lock_is_let_go_when_the_gpu_stays)
 	move(&b, "nvidia", NULL);
 	assert_int_equal(b.result.error, 0);
 	assert_true(lock_reads(&b, "0"));
-	teardown(&b);
 }
 
-TEST(a_second_move_writes_nothing)
+#define TO_VFIO "vfio-pci", "vfio-pci"
+#define TO_NVIDIA "nvidia", NULL
+#define TO_NOUVEAU "nouveau", NULL
+#define TO_NONE NULL, NULL
+#define WRITES_VFIO "driver_override vfio-pci; unbind " GPU "; drivers_probe " GPU
+
+/* One move, of a GPU on nvidia or, `given`, one on vfio-pci; what the kernel does meanwhile. */
+static const struct {
+	const char *what;
+	bool given;
+	SysfsKernel kernel;
+	const char *removed; /* before: a file of the tree, or the function itself */
+	const char *driver, *override;
+	int error;
+	DriverPhase phase;
+	bool changed;
+	const char *is, *is_override, *writes; /* NULL: whatever it writes */
+	unsigned waited;
+} moves[] = {
+	{ "override, then unbind, then probe",
+	  false,
+	  { 0 },
+	  NULL,
+	  TO_VFIO,
+	  0,
+	  DRIVER_PHASE_READ,
+	  true,
+	  TO_VFIO,
+	  WRITES_VFIO,
+	  0 },
+	{ "a second move writes nothing",
+	  true,
+	  { 0 },
+	  NULL,
+	  TO_VFIO,
+	  0,
+	  DRIVER_PHASE_READ,
+	  false,
+	  TO_VFIO,
+	  "",
+	  0 },
+	{ "giving back clears the override and binds by name",
+	  true,
+	  { 0 },
+	  NULL,
+	  TO_NVIDIA,
+	  0,
+	  DRIVER_PHASE_READ,
+	  true,
+	  TO_NVIDIA,
+	  "driver_override \\n; unbind " GPU "; bind " GPU,
+	  0 },
+	{ "an unregistered driver is noticed before anything is written",
+	  false,
+	  { 0 },
+	  "sys/bus/pci/drivers/vfio-pci",
+	  TO_VFIO,
+	  -ENODEV,
+	  DRIVER_PHASE_READ,
+	  false,
+	  TO_NVIDIA,
+	  "",
+	  0 },
+	{ "a function that is not there is noticed first",
+	  false,
+	  { 0 },
+	  GPU,
+	  TO_VFIO,
+	  -ENOENT,
+	  DRIVER_PHASE_READ,
+	  false,
+	  TO_NONE,
+	  "",
+	  0 },
+	/* fault 7 */
+	{ "a probe that binds nothing, four times",
+	  false,
+	  { .deaf_probes = 4 },
+	  NULL,
+	  TO_VFIO,
+	  -ENXIO,
+	  DRIVER_PHASE_VERIFY,
+	  true,
+	  NULL,
+	  "vfio-pci",
+	  NULL,
+	  350 },
+	/* fault 5 */
+	{ "an IOMMU group that is about to be given back is waited for",
+	  true,
+	  { .busy_probes = 5 },
+	  NULL,
+	  TO_NVIDIA,
+	  0,
+	  DRIVER_PHASE_READ,
+	  true,
+	  TO_NVIDIA,
+	  NULL,
+	  1550 },
+	{ "one that is never given back, eight times",
+	  true,
+	  { .busy_probes = 8 },
+	  NULL,
+	  TO_NVIDIA,
+	  -EBUSY,
+	  DRIVER_PHASE_PROBE,
+	  true,
+	  TO_NONE,
+	  NULL,
+	  6350 },
+	/* fault 11 */
+	{ "a deferred probe is tried again",
+	  true,
+	  { .deferred_probes = 2 },
+	  NULL,
+	  TO_NVIDIA,
+	  0,
+	  DRIVER_PHASE_READ,
+	  true,
+	  TO_NVIDIA,
+	  NULL,
+	  150 },
+	{ "a probe deferred for ever",
+	  false,
+	  { .deferred_probes = 100 },
+	  NULL,
+	  TO_VFIO,
+	  -EAGAIN,
+	  DRIVER_PHASE_PROBE,
+	  true,
+	  NULL,
+	  "vfio-pci",
+	  NULL,
+	  350 },
+	/* fault 17 */
+	{ "a driver taken back is unbound again",
+	  false,
+	  { .stolen_unbinds = 2 },
+	  NULL,
+	  TO_VFIO,
+	  0,
+	  DRIVER_PHASE_READ,
+	  true,
+	  TO_VFIO,
+	  NULL,
+	  150 },
+	{ "a driver always taken back",
+	  false,
+	  { .stolen_unbinds = 100 },
+	  NULL,
+	  TO_VFIO,
+	  -EBUSY,
+	  DRIVER_PHASE_VERIFY,
+	  true,
+	  "nvidia",
+	  "vfio-pci",
+	  NULL,
+	  350 },
+	{ "a driver always taken back from none",
+	  false,
+	  { .stolen_unbinds = 100 },
+	  NULL,
+	  TO_NONE,
+	  -EBUSY,
+	  DRIVER_PHASE_VERIFY,
+	  true,
+	  TO_NVIDIA,
+	  NULL,
+	  350 },
+	{ "another driver that wins the probe is unbound again",
+	  false,
+	  { .thief = "nouveau", .stolen_probes = 1 },
+	  NULL,
+	  TO_VFIO,
+	  0,
+	  DRIVER_PHASE_READ,
+	  true,
+	  TO_VFIO,
+	  NULL,
+	  50 },
+	{ "the right driver bound by udev first is success",
+	  true,
+	  { .thief = "nvidia", .stolen_probes = 1 },
+	  NULL,
+	  TO_NVIDIA,
+	  0,
+	  DRIVER_PHASE_READ,
+	  true,
+	  TO_NVIDIA,
+	  NULL,
+	  0 },
+	{ "a driver that does not take the device",
+	  false,
+	  { 0 },
+	  NULL,
+	  TO_NOUVEAU,
+	  -ENODEV,
+	  DRIVER_PHASE_PROBE,
+	  true,
+	  TO_NONE,
+	  NULL,
+	  0 },
+};
+
+TEST(a_move_ends_as_the_kernel_has_it)
 {
-	Bench b;
+	for (size_t i = 0; i < ELEMENTS(moves); i++) {
+		_cleanup_(teardown) Bench b = bench_new();
+		_cleanup_free_ char *writes = NULL;
 
-	setup(&b, "nvidia");
-	move(&b, "vfio-pci", "vfio-pci");
-	move(&b, "vfio-pci", "vfio-pci");
-	assert_int_equal(b.result.error, 0);
-	assert_false(b.result.changed);
-	assert_is(&b, "vfio-pci", "vfio-pci");
-	assert_writes(&b, "");
-	teardown(&b);
-}
-
-TEST(giving_back_clears_the_override_and_binds_by_name)
-{
-	Bench b;
-
-	setup(&b, "nvidia");
-	move(&b, "vfio-pci", "vfio-pci");
-	move(&b, "nvidia", NULL);
-	assert_int_equal(b.result.error, 0);
-	assert_is(&b, "nvidia", NULL);
-	assert_writes(&b, "driver_override \\n; unbind " GPU "; bind " GPU);
-	teardown(&b);
+		if (moves[i].given)
+			move(&b, TO_VFIO);
+		b.kernel.writes = strv_free(b.kernel.writes);
+		b.kernel = moves[i].kernel;
+		if (str_equal(moves[i].removed, GPU))
+			tree_remove_function(b.tree, GPU);
+		else if (moves[i].removed)
+			tree_remove(b.tree, moves[i].removed);
+		move(&b, moves[i].driver, moves[i].override);
+		writes = strv_join(b.kernel.writes, "; ");
+		if (b.result.error != moves[i].error || b.result.phase != moves[i].phase ||
+		    b.result.changed != moves[i].changed || b.kernel.waited != moves[i].waited ||
+		    !str_equal(b.result.driver, moves[i].is) ||
+		    !str_equal(b.result.driver_override, moves[i].is_override) ||
+		    (moves[i].writes && !str_equal(writes, moves[i].writes)))
+			fail_msg("%s: %s in %s, on %s with %s; %s; %u ms", moves[i].what,
+				 strerror(-b.result.error), driver_phase_to_string(b.result.phase),
+				 str_or_empty(b.result.driver),
+				 str_or_empty(b.result.driver_override), writes, b.kernel.waited);
+		/* A fault that counts down was met to its end. */
+		if (b.kernel.deaf_probes + b.kernel.busy_probes > 0)
+			fail_msg("%s: too few tries", moves[i].what);
+	}
 }
 
 /* Every pair of states that a function can be in leads into the other, and leaves it exactly so. */
@@ -224,11 +414,10 @@ TEST(move_reaches_every_state_from_every_other)
 		for (size_t to = 0; to < ELEMENTS(states); to++) {
 			bool natural = !str_equal(states[to].driver, "vfio-pci") ||
 				       str_equal(states[to].override, "vfio-pci");
-			Bench b;
+			_cleanup_(teardown) Bench b = bench_new();
 
 			if (!natural)
 				continue; /* vfio-pci takes a device by override only */
-			setup(&b, "nvidia");
 			if (from == 6) { /* hence this state is made by hand */
 				move(&b, "vfio-pci", "vfio-pci");
 				tree_write_attribute(b.tree, GPU, "driver_override", "nouveau\n");
@@ -243,34 +432,8 @@ TEST(move_reaches_every_state_from_every_other)
 					 str_or_empty(b.result.driver_override));
 			if (from == to && b.kernel.writes)
 				fail_msg("row %zu to itself writes", from);
-			teardown(&b);
 		}
 	}
-}
-
-TEST(an_unregistered_driver_is_noticed_before_anything_is_written)
-{
-	Bench b;
-
-	setup(&b, "nvidia");
-	tree_remove(b.tree, "sys/bus/pci/drivers/vfio-pci");
-	move(&b, "vfio-pci", "vfio-pci");
-	assert_failed(&b, -ENODEV, DRIVER_PHASE_READ, false);
-	assert_writes(&b, "");
-	assert_is(&b, "nvidia", NULL);
-	teardown(&b);
-}
-
-TEST(a_function_that_is_not_there_is_noticed_first)
-{
-	Bench b;
-
-	setup(&b, "nvidia");
-	tree_remove_function(b.tree, GPU);
-	move(&b, "vfio-pci", "vfio-pci");
-	assert_failed(&b, -ENOENT, DRIVER_PHASE_READ, false);
-	assert_writes(&b, "");
-	teardown(&b);
 }
 
 TEST(names_that_are_no_drivers_are_refused)
@@ -278,9 +441,8 @@ TEST(names_that_are_no_drivers_are_refused)
 	static const char *const drivers[] = { "",	   ".",	 "..", "../nvidia", "a/b",
 					       "nvi\ndia", " x", "x ", "-" };
 	static const char *const overrides[] = { "", "-", "vfio-pci\n", "(null)", " x" };
-	Bench b;
+	_cleanup_(teardown) Bench b = bench_new();
 
-	setup(&b, "nvidia");
 	for (size_t i = 0; i < ELEMENTS(drivers); i++) {
 		move(&b, drivers[i], NULL);
 		if (b.result.error != -EINVAL || b.kernel.writes)
@@ -291,44 +453,6 @@ TEST(names_that_are_no_drivers_are_refused)
 		if (b.result.error != -EINVAL || b.kernel.writes)
 			fail_msg("override row %zu: %d", i, b.result.error);
 	}
-	teardown(&b);
-}
-
-/* fault 7 */
-TEST(a_probe_that_binds_nothing_is_an_error_after_bounded_tries)
-{
-	Bench b;
-
-	setup(&b, "nvidia");
-	b.kernel.deaf_probes = 100;
-	move(&b, "vfio-pci", "vfio-pci");
-	assert_failed(&b, -ENXIO, DRIVER_PHASE_VERIFY, true);
-	assert_is(&b, NULL, "vfio-pci");
-	assert_int_equal(b.kernel.deaf_probes, 96);
-	assert_int_equal(b.kernel.waited, 350);
-	teardown(&b);
-}
-
-/* fault 5 */
-TEST(an_iommu_group_that_is_about_to_be_given_back_is_waited_for)
-{
-	Bench b;
-
-	setup(&b, "nvidia");
-	move(&b, "vfio-pci", "vfio-pci");
-	b.kernel.busy_probes = 5;
-	move(&b, "nvidia", NULL);
-	assert_int_equal(b.result.error, 0);
-	assert_is(&b, "nvidia", NULL);
-	assert_int_equal(b.kernel.waited, 1550);
-	move(&b, "vfio-pci", "vfio-pci");
-	b.kernel.busy_probes = 100;
-	move(&b, "nvidia", NULL);
-	assert_failed(&b, -EBUSY, DRIVER_PHASE_PROBE, true);
-	assert_is(&b, NULL, NULL);
-	assert_int_equal(b.kernel.busy_probes, 92);
-	assert_int_equal(b.kernel.waited, 6350);
-	teardown(&b);
 }
 
 /* fault 25 */
@@ -336,9 +460,8 @@ TEST(an_iommu_group_that_is_about_to_be_given_back_is_waited_for)
 TEST(what_does_not_wake_up_is_not_taken_for_bound)
 {
 	static const unsigned char gone[64] = { [0 ... 63] = 0xff }, there[64] = { 0xde, 0x10 };
-	Bench b;
+	_cleanup_(teardown) Bench b = bench_new();
 
-	setup(&b, "nvidia");
 	tree_write_bytes(b.tree, "sys/" SYSFS_PCI_DEVICES "/" GPU "/config", gone, sizeof(gone));
 	move(&b, "vfio-pci", "vfio-pci");
 	assert_failed(&b, -ENODEV, DRIVER_PHASE_VERIFY, true);
@@ -349,93 +472,6 @@ TEST(what_does_not_wake_up_is_not_taken_for_bound)
 	tree_write_bytes(b.tree, "sys/" SYSFS_PCI_DEVICES "/" GPU "/config", there, sizeof(there));
 	move(&b, "vfio-pci", "vfio-pci");
 	assert_int_equal(b.result.error, 0);
-	teardown(&b);
-}
-
-/* fault 11 */
-TEST(a_deferred_probe_is_tried_again)
-{
-	Bench b;
-
-	setup(&b, "nvidia");
-	move(&b, "vfio-pci", "vfio-pci");
-	b.kernel.deferred_probes = 2;
-	move(&b, "nvidia", NULL);
-	assert_int_equal(b.result.error, 0);
-	assert_is(&b, "nvidia", NULL);
-	assert_int_equal(b.kernel.waited, 150);
-	teardown(&b);
-}
-
-/* fault 11 */
-TEST(a_probe_deferred_for_ever_is_an_error)
-{
-	Bench b;
-
-	setup(&b, "nvidia");
-	b.kernel.deferred_probes = 100;
-	move(&b, "vfio-pci", "vfio-pci");
-	assert_failed(&b, -EAGAIN, DRIVER_PHASE_PROBE, true);
-	teardown(&b);
-}
-
-/* fault 17 */
-TEST(a_driver_taken_back_is_unbound_again)
-{
-	Bench b;
-
-	setup(&b, "nvidia");
-	b.kernel.stolen_unbinds = 2;
-	move(&b, "vfio-pci", "vfio-pci");
-	assert_int_equal(b.result.error, 0);
-	assert_is(&b, "vfio-pci", "vfio-pci");
-	assert_int_equal(b.kernel.waited, 150);
-	teardown(&b);
-}
-
-/* fault 17 */
-TEST(a_driver_always_taken_back_is_an_error)
-{
-	static const char *const targets[] = { "vfio-pci", NULL };
-
-	for (size_t i = 0; i < ELEMENTS(targets); i++) {
-		Bench b;
-
-		setup(&b, "nvidia");
-		b.kernel.stolen_unbinds = 100;
-		move(&b, targets[i], targets[i]);
-		assert_failed(&b, -EBUSY, DRIVER_PHASE_VERIFY, true);
-		assert_is(&b, "nvidia", targets[i]);
-		teardown(&b);
-	}
-}
-
-/* fault 17 */
-TEST(another_driver_that_wins_the_probe_is_unbound_again)
-{
-	Bench b;
-
-	setup(&b, "nvidia");
-	b.kernel.thief = "nouveau";
-	b.kernel.stolen_probes = 1;
-	move(&b, "vfio-pci", "vfio-pci");
-	assert_int_equal(b.result.error, 0);
-	assert_is(&b, "vfio-pci", "vfio-pci");
-	teardown(&b);
-}
-
-TEST(the_right_driver_bound_by_udev_first_is_success)
-{
-	Bench b;
-
-	setup(&b, "nvidia");
-	move(&b, "vfio-pci", "vfio-pci");
-	b.kernel.thief = "nvidia";
-	b.kernel.stolen_probes = 1;
-	move(&b, "nvidia", NULL);
-	assert_int_equal(b.result.error, 0);
-	assert_is(&b, "nvidia", NULL);
-	teardown(&b);
 }
 
 TEST(a_failing_write_names_its_phase)
@@ -454,9 +490,8 @@ TEST(a_failing_write_names_its_phase)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Bench b;
+		_cleanup_(teardown) Bench b = bench_new();
 
-		setup(&b, "nvidia");
 		b.kernel.failing_path = rows[i].path;
 		b.kernel.failing_error = rows[i].error;
 		move(&b, "vfio-pci", "vfio-pci");
@@ -464,19 +499,7 @@ TEST(a_failing_write_names_its_phase)
 		    b.result.changed != rows[i].changed || b.kernel.waited != 0)
 			fail_msg("row %zu: %d in %s", i, b.result.error,
 				 driver_phase_to_string(b.result.phase));
-		teardown(&b);
 	}
-}
-
-TEST(a_driver_that_does_not_take_the_device_is_an_error)
-{
-	Bench b;
-
-	setup(&b, "nvidia");
-	move(&b, "nouveau", NULL);
-	assert_failed(&b, -ENODEV, DRIVER_PHASE_PROBE, true);
-	assert_is(&b, NULL, NULL);
-	teardown(&b);
 }
 
 static void lose_function(void *userdata)
@@ -487,15 +510,13 @@ static void lose_function(void *userdata)
 /* fault 12 */
 TEST(a_function_that_vanishes_midway_is_an_error)
 {
-	Bench b;
+	_cleanup_(teardown) Bench b = bench_new();
 
-	setup(&b, "nvidia");
 	b.kernel.while_unbinding = lose_function;
 	b.kernel.userdata = b.tree;
 	move(&b, "vfio-pci", "vfio-pci");
 	assert_failed(&b, -ENOENT, DRIVER_PHASE_VERIFY, true);
 	assert_is(&b, NULL, NULL);
-	teardown(&b);
 }
 
 /* Writes another override than asked for, as somebody else right behind us would. */
@@ -512,16 +533,14 @@ TEST(an_override_that_does_not_hold_stops_before_the_unbind)
 {
 	DriverTarget target = { .driver = "vfio-pci", .driver_override = "vfio-pci" };
 	DriverOps ops;
-	Bench b;
+	_cleanup_(teardown) Bench b = bench_new();
 
-	setup(&b, "nvidia");
 	ops = sysfs_kernel_ops(&b.kernel);
 	ops.write = lose_override;
 	target.bdf = tree_bdf(GPU);
 	driver_move_with(&ops, b.tree->roots.sysfs_fd, &target, &b.result);
 	assert_failed(&b, -EBUSY, DRIVER_PHASE_OVERRIDE, true);
 	assert_is(&b, "nvidia", "nouveau");
-	teardown(&b);
 }
 
 /* The real writes, on plain files: exact bytes, and no FIFO or kernel behind them. */
@@ -529,9 +548,8 @@ TEST(driver_move_writes_exact_bytes)
 {
 	DriverTarget target = { .driver = "nvidia", .driver_override = "nvidia" };
 	_cleanup_free_ char *now = NULL;
-	Bench b;
+	_cleanup_(teardown) Bench b = bench_new();
 
-	setup(&b, "nvidia");
 	tree_write_attribute(b.tree, GPU, "driver_override", "nvidia");
 	target.bdf = tree_bdf(GPU);
 	driver_move_with(driver_real_ops(), b.tree->roots.sysfs_fd, &target, &b.result);
@@ -544,7 +562,6 @@ TEST(driver_move_writes_exact_bytes)
 	assert_true(b.result.changed);
 	assert_int_equal(sysfs_read_override(b.tree->roots.sysfs_fd, &target.bdf, &now), 0);
 	assert_string_equal(now, "nvidia");
-	teardown(&b);
 }
 
 TEST(driver_phases_have_names_both_ways)

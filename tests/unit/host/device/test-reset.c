@@ -15,16 +15,32 @@
 #define CONFIG_BYTES 256
 #define PCIE_CAP 0x40
 
-/* A function, and what a reset makes of its config space. */
+/* What a reset makes of the function. */
+typedef struct After {
+	unsigned silent_looks; /* it answers all ones for so many pauses */
+	unsigned lanes;	       /* 0: as before */
+	bool dies;
+	int error; /* of the write */
+} After;
+
 typedef struct Bench {
 	SysfsTree *tree;
 	SysfsKernel kernel;
 	ResetReport report;
-	unsigned silent_looks; /* after a reset it answers all ones for so many pauses */
-	unsigned lanes_after;  /* 0: as before */
-	bool dies;
-	int error; /* of the write */
+	After after;
 } Bench;
+
+/* What is not as usual before the reset. */
+typedef enum Before {
+	AS_USUAL,
+	WITHOUT_RESET,
+	SILENT,
+	SILENT_WITHOUT_RESET,
+	GONE,
+	WITH_VFIO_DEV,
+	WITH_NEIGHBOUR, /* another board on its bus */
+	WITH_SILENT_AUDIO,
+} Before;
 
 static void set_config(Bench *b, bool silent, unsigned lanes)
 {
@@ -45,19 +61,38 @@ static int in_reset(void *userdata)
 {
 	Bench *b = userdata;
 
-	if (b->dies || b->silent_looks > 0)
+	if (b->after.dies || b->after.silent_looks > 0)
 		set_config(b, true, 0);
-	else if (b->lanes_after > 0)
-		set_config(b, false, b->lanes_after);
-	return b->error;
+	else if (b->after.lanes > 0)
+		set_config(b, false, b->after.lanes);
+	return b->after.error;
 }
 
 static void in_pause(void *userdata)
 {
 	Bench *b = userdata;
 
-	if (b->silent_looks > 0 && --b->silent_looks == 0)
+	if (b->after.silent_looks > 0 && --b->after.silent_looks == 0)
 		set_config(b, false, 16);
+}
+
+static void arrange(Bench *b, Before before)
+{
+	static const uint8_t ones[64] = { [0 ... 63] = 0xff };
+
+	if (before == WITHOUT_RESET || before == SILENT_WITHOUT_RESET)
+		tree_remove_attribute(b->tree, GPU, "reset");
+	if (before == SILENT || before == SILENT_WITHOUT_RESET)
+		set_config(b, true, 0);
+	if (before == GONE)
+		tree_remove_function(b->tree, GPU);
+	if (before == WITH_VFIO_DEV)
+		tree_write_attribute(b->tree, GPU, "vfio-dev/vfio3/dev", "511:3\n");
+	if (before == WITH_NEIGHBOUR)
+		tree_add_gpu(b->tree, "0000:41:01.0", 0x2230, "vfio-pci", 34, "0000:40:01.1");
+	if (before == WITH_SILENT_AUDIO)
+		tree_write_bytes(b->tree, "sys/bus/pci/devices/" AUDIO "/config", ones,
+				 sizeof(ones));
 }
 
 static void setup(Bench *b, const char *driver, const char *methods)
@@ -95,36 +130,29 @@ static void reset(Bench *b)
 	assert_true(bdf_equal(&b->report.bdf, &bdf));
 }
 
-static void expect_writes(const Bench *b, ResetResult result, int error, const char *method,
-			  const char *expected)
+static void expect(const Bench *b, const char *what, ResetResult result, int error,
+		   const char *method, const char *expected)
 {
 	_cleanup_free_ char *writes = strv_join(b->kernel.writes, "; ");
 
 	if (b->report.result != result || b->report.error != error ||
-	    !str_equal(b->report.method, method))
-		fail_msg("%s, %s, by %s", reset_result_to_string(b->report.result),
-			 strerror(-b->report.error), str_or_empty(b->report.method));
-	assert_string_equal(str_or_empty(writes), expected);
-}
-
-static void expect(const Bench *b, ResetResult result, int error, const char *method, bool written)
-{
-	expect_writes(b, result, error, method, written ? "reset 1" : "");
+	    !str_equal(b->report.method, method) || !str_equal(writes, expected))
+		fail_msg("%s: %s, %s, by %s; %s", what, reset_result_to_string(b->report.result),
+			 strerror(-b->report.error), str_or_empty(b->report.method), writes);
 }
 
 TEST(a_reset_is_written_and_names_the_first_method)
 {
-	Bench b;
+	_cleanup_(teardown) Bench b;
 
 	setup(&b, "vfio-pci", "flr bus\n");
 	reset(&b);
-	expect(&b, RESET_DONE, 0, "flr", true);
+	expect(&b, "first", RESET_DONE, 0, "flr", "reset 1");
 	assert_string_equal(b.report.before.link_speed, "16 GT/s");
 	assert_int_equal(b.report.before.link_width, 16);
 	assert_string_equal(b.report.after.link_speed, "16 GT/s");
 	assert_int_equal(b.report.after.link_width, 16);
 	assert_string_equal(b.report.after.power_state, "D0");
-	teardown(&b);
 }
 
 static bool reset_with_little_memory(void *userdata)
@@ -139,195 +167,253 @@ static bool reset_with_little_memory(void *userdata)
 
 TEST(a_reset_does_with_the_memory_that_was_reserved_for_it)
 {
-	Bench b;
+	_cleanup_(teardown) Bench b = { 0 };
 
 	if (!GLIBCS_HEAP)
 		skip();
 	setup(&b, "vfio-pci", "bus\n");
-	b.silent_looks = 2;
+	b.after.silent_looks = 2;
 	assert_true(little_child(reset_with_little_memory, &b));
-	teardown(&b);
 }
 
-TEST(a_function_without_a_reset_is_no_failure_if_it_answers)
-{
-	for (int silent = 0; silent <= 1; silent++) {
-		Bench b;
+static const struct {
+	const char *what, *driver, *methods; /* NULL: an old kernel names none */
+	Before before;
+	After after;
+	ResetResult result;
+	int told;
+	const char *method;
+	bool written;
+	unsigned waited;
+} resets[] = {
+	{ "without a reset, it answers",
+	  "vfio-pci",
+	  NULL,
+	  WITHOUT_RESET,
+	  { 0 },
+	  RESET_NO_METHOD,
+	  0,
+	  NULL,
+	  false,
+	  0 },
+	{ "without a reset, it is silent",
+	  "vfio-pci",
+	  NULL,
+	  SILENT_WITHOUT_RESET,
+	  { 0 },
+	  RESET_SILENT,
+	  0,
+	  NULL,
+	  false,
+	  0 },
+	{ "methods that are switched off are none",
+	  "vfio-pci",
+	  "\n",
+	  AS_USUAL,
+	  { 0 },
+	  RESET_NO_METHOD,
+	  0,
+	  NULL,
+	  false,
+	  0 },
+	/* promise G7 */
+	{ "power management is no reset",
+	  "vfio-pci",
+	  "pm\n",
+	  AS_USUAL,
+	  { 0 },
+	  RESET_NO_METHOD,
+	  0,
+	  NULL,
+	  false,
+	  0 },
+	{ "and is not tried",
+	  "vfio-pci",
+	  "pm bus\n",
+	  AS_USUAL,
+	  { 0 },
+	  RESET_NO_METHOD,
+	  0,
+	  NULL,
+	  false,
+	  0 },
+	{ "an old kernel resets all the same",
+	  "vfio-pci",
+	  NULL,
+	  AS_USUAL,
+	  { 0 },
+	  RESET_DONE,
+	  0,
+	  "kernel default",
+	  true,
+	  0 },
+	{ "the kernel's error",
+	  "vfio-pci",
+	  "flr\n",
+	  AS_USUAL,
+	  { .error = -EIO },
+	  RESET_FAILED,
+	  -EIO,
+	  "flr",
+	  true,
+	  0 },
+	{ "of the first method",
+	  "vfio-pci",
+	  "flr bus\n",
+	  AS_USUAL,
+	  { .error = -ENOTTY },
+	  RESET_FAILED,
+	  -ENOTTY,
+	  "flr",
+	  true,
+	  0 },
+	{ "of the bus",
+	  "vfio-pci",
+	  "bus\n",
+	  AS_USUAL,
+	  { .error = -EAGAIN },
+	  RESET_FAILED,
+	  -EAGAIN,
+	  "bus",
+	  true,
+	  0 },
+	{ "stale: probed before there was a .1",
+	  "vfio-pci",
+	  "bus\n",
+	  AS_USUAL,
+	  { .error = -ENOTTY },
+	  RESET_NO_METHOD,
+	  0,
+	  NULL,
+	  true,
+	  0 },
+	/* fault 24 */
+	{ "silence afterwards",
+	  "vfio-pci",
+	  "bus\n",
+	  AS_USUAL,
+	  { .dies = true },
+	  RESET_SILENT,
+	  0,
+	  NULL,
+	  true,
+	  1550 },
+	{ "whatever the write said",
+	  "vfio-pci",
+	  "bus\n",
+	  AS_USUAL,
+	  { .dies = true, .error = -ENOTTY },
+	  RESET_SILENT,
+	  0,
+	  NULL,
+	  true,
+	  1550 },
+	{ "a silent device is not reset at all",
+	  "vfio-pci",
+	  "flr\n",
+	  SILENT,
+	  { 0 },
+	  RESET_SILENT,
+	  0,
+	  NULL,
+	  false,
+	  0 },
+	{ "what takes its time is waited for",
+	  "vfio-pci",
+	  "flr\n",
+	  AS_USUAL,
+	  { .silent_looks = 3 },
+	  RESET_DONE,
+	  0,
+	  "flr",
+	  true,
+	  350 },
+	{ "a narrower link",
+	  "vfio-pci",
+	  "flr\n",
+	  AS_USUAL,
+	  { .lanes = 8 },
+	  RESET_LINK_WORSE,
+	  0,
+	  "flr",
+	  true,
+	  0 },
+	{ "what the host uses is not reset",
+	  "nvidia",
+	  "flr\n",
+	  AS_USUAL,
+	  { 0 },
+	  RESET_REFUSED,
+	  -EBUSY,
+	  NULL,
+	  false,
+	  0 },
+	{ "nor for vGPUs",
+	  "nvidia-vgpu-vfio",
+	  "flr\n",
+	  AS_USUAL,
+	  { 0 },
+	  RESET_REFUSED,
+	  -EBUSY,
+	  NULL,
+	  false,
+	  0 },
+	{ "on a variant of vfio-pci",
+	  "nvgrace_gpu_vfio_pci",
+	  "flr\n",
+	  AS_USUAL,
+	  { 0 },
+	  RESET_DONE,
+	  0,
+	  "flr",
+	  true,
+	  0 },
+	{ "of another name: what it made of the device tells",
+	  "nvidia-vgpu-vfio",
+	  "flr\n",
+	  WITH_VFIO_DEV,
+	  { 0 },
+	  RESET_DONE,
+	  0,
+	  "flr",
+	  true,
+	  0 },
+	{ "a bus reset that would hit another board",
+	  "vfio-pci",
+	  "bus\n",
+	  WITH_NEIGHBOUR,
+	  { 0 },
+	  RESET_REFUSED,
+	  -EXDEV,
+	  NULL,
+	  false,
+	  0 },
+	{ "a function that is gone",
+	  "vfio-pci",
+	  "flr\n",
+	  GONE,
+	  { 0 },
+	  RESET_FAILED,
+	  -ENOENT,
+	  NULL,
+	  false,
+	  0 },
+};
 
-		setup(&b, "vfio-pci", NULL);
-		tree_remove_attribute(b.tree, GPU, "reset");
-		set_config(&b, silent, 16);
+TEST(a_reset_is_judged_by_what_the_kernel_and_the_device_say)
+{
+	for (size_t i = 0; i < ELEMENTS(resets); i++) {
+		_cleanup_(teardown) Bench b;
+
+		setup(&b, resets[i].driver, resets[i].methods);
+		arrange(&b, resets[i].before);
+		b.after = resets[i].after;
 		reset(&b);
-		expect(&b, silent ? RESET_SILENT : RESET_NO_METHOD, 0, NULL, false);
-		teardown(&b);
+		expect(&b, resets[i].what, resets[i].result, resets[i].told, resets[i].method,
+		       resets[i].written ? "reset 1" : "");
+		if (b.kernel.waited != resets[i].waited)
+			fail_msg("%s: %u ms", resets[i].what, b.kernel.waited);
 	}
-}
-
-TEST(methods_that_are_switched_off_are_none)
-{
-	Bench b;
-
-	setup(&b, "vfio-pci", "\n");
-	reset(&b);
-	expect(&b, RESET_NO_METHOD, 0, NULL, false);
-	teardown(&b);
-}
-
-/* promise G7 */
-TEST(power_management_is_no_reset_and_is_not_tried)
-{
-	static const char *const methods[] = { "pm\n", "pm bus\n" };
-
-	for (size_t i = 0; i < ELEMENTS(methods); i++) {
-		Bench b;
-
-		setup(&b, "vfio-pci", methods[i]);
-		reset(&b);
-		expect(&b, RESET_NO_METHOD, 0, NULL, false);
-		teardown(&b);
-	}
-}
-
-TEST(an_old_kernel_that_names_no_method_resets_all_the_same)
-{
-	Bench b;
-
-	setup(&b, "vfio-pci", NULL);
-	reset(&b);
-	expect(&b, RESET_DONE, 0, "kernel default", true);
-	teardown(&b);
-}
-
-TEST(the_kernels_error_is_told)
-{
-	static const struct {
-		const char *methods;
-		int error;
-		ResetResult result;
-		int told;
-		const char *method;
-	} rows[] = {
-		{ "flr\n", -EIO, RESET_FAILED, -EIO, "flr" },
-		{ "flr bus\n", -ENOTTY, RESET_FAILED, -ENOTTY, "flr" },
-		{ "bus\n", -EAGAIN, RESET_FAILED, -EAGAIN, "bus" },
-		/* Stale: probed before there was a .1. */
-		{ "bus\n", -ENOTTY, RESET_NO_METHOD, 0, NULL },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Bench b;
-
-		setup(&b, "vfio-pci", rows[i].methods);
-		b.error = rows[i].error;
-		reset(&b);
-		expect(&b, rows[i].result, rows[i].told, rows[i].method, true);
-		teardown(&b);
-	}
-}
-
-/* fault 24 */
-TEST(silence_afterwards_counts_whatever_the_write_said)
-{
-	static const int errors[] = { 0, -ENOTTY };
-
-	for (size_t i = 0; i < ELEMENTS(errors); i++) {
-		Bench b;
-
-		setup(&b, "vfio-pci", "bus\n");
-		b.dies = true;
-		b.error = errors[i];
-		reset(&b);
-		expect(&b, RESET_SILENT, 0, NULL, true);
-		assert_true(b.kernel.waited >= 1000);
-		teardown(&b);
-	}
-}
-
-TEST(a_device_that_takes_its_time_is_waited_for)
-{
-	Bench b;
-
-	setup(&b, "vfio-pci", "flr\n");
-	b.silent_looks = 3;
-	reset(&b);
-	expect(&b, RESET_DONE, 0, "flr", true);
-	assert_int_equal(b.kernel.waited, 350);
-	teardown(&b);
-}
-
-/* fault 24 */
-TEST(a_silent_device_is_not_reset_at_all)
-{
-	Bench b;
-
-	setup(&b, "vfio-pci", "flr\n");
-	set_config(&b, true, 0);
-	reset(&b);
-	expect(&b, RESET_SILENT, 0, NULL, false);
-	teardown(&b);
-}
-
-TEST(a_narrower_link_is_noticed)
-{
-	Bench b;
-
-	setup(&b, "vfio-pci", "flr\n");
-	b.lanes_after = 8;
-	reset(&b);
-	expect(&b, RESET_LINK_WORSE, 0, "flr", true);
-	teardown(&b);
-}
-
-TEST(what_the_host_uses_is_not_reset)
-{
-	static const char *const drivers[] = { "nvidia", "nvidia-vgpu-vfio" };
-
-	for (size_t i = 0; i < ELEMENTS(drivers); i++) {
-		Bench b;
-
-		setup(&b, drivers[i], "flr\n");
-		reset(&b);
-		expect(&b, RESET_REFUSED, -EBUSY, NULL, false);
-		teardown(&b);
-	}
-}
-
-TEST(what_is_on_a_variant_of_vfio_pci_is_reset)
-{
-	Bench b;
-
-	setup(&b, "nvgrace_gpu_vfio_pci", "flr\n");
-	reset(&b);
-	expect(&b, RESET_DONE, 0, "flr", true);
-	teardown(&b);
-	/* of another name: what it made of the device tells */
-	setup(&b, "nvidia-vgpu-vfio", "flr\n");
-	tree_write_attribute(b.tree, GPU, "vfio-dev/vfio3/dev", "511:3\n");
-	reset(&b);
-	expect(&b, RESET_DONE, 0, "flr", true);
-	teardown(&b);
-}
-
-TEST(a_bus_reset_that_would_hit_another_board_is_refused)
-{
-	Bench b;
-
-	setup(&b, "vfio-pci", "bus\n");
-	tree_add_gpu(b.tree, "0000:41:01.0", 0x2230, "vfio-pci", 33, "0000:40:01.1");
-	reset(&b);
-	expect(&b, RESET_REFUSED, -EXDEV, NULL, false);
-	teardown(&b);
-}
-
-TEST(a_function_that_is_gone_is_a_failure)
-{
-	Bench b;
-
-	setup(&b, "vfio-pci", "flr\n");
-	tree_remove_function(b.tree, GPU);
-	reset(&b);
-	expect(&b, RESET_FAILED, -ENOENT, NULL, false);
-	teardown(&b);
 }
 
 TEST(a_link_is_worse_when_slower_or_narrower)
@@ -372,71 +458,41 @@ static void reset_slot(Bench *b)
 	slot_reset_with(&ops, b->tree->roots.sysfs_fd, &bdf, &b->report);
 }
 
-TEST(a_slot_is_reset_through_vfio_with_all_its_functions)
+static const struct {
+	const char *what, *driver_of_audio;
+	Before before;
+	int error;
+	ResetResult result;
+	int told;
+	const char *method;
+	bool written;
+} slots[] = {
+	{ "with all its functions", "vfio-pci", AS_USUAL, 0, RESET_DONE, 0, "slot", true },
+	{ "busy", "vfio-pci", AS_USUAL, -EBUSY, RESET_FAILED, -EBUSY, "slot", true },
+	{ "others", "vfio-pci", AS_USUAL, -EXDEV, RESET_FAILED, -EXDEV, "slot", true },
+	{ "not viable", "vfio-pci", AS_USUAL, -EPERM, RESET_FAILED, -EPERM, "slot", true },
+	{ "fails", "vfio-pci", AS_USUAL, -EIO, RESET_FAILED, -EIO, "slot", true },
+	{ "no vfio", "vfio-pci", AS_USUAL, -ENOENT, RESET_NO_METHOD, 0, NULL, true },
+	{ "no way", "vfio-pci", AS_USUAL, -EOPNOTSUPP, RESET_NO_METHOD, 0, NULL, true },
+	{ "one on a host driver", "nvidia", AS_USUAL, 0, RESET_REFUSED, -EBUSY, NULL, false },
+	{ "another board on the bus", "vfio-pci", WITH_NEIGHBOUR, 0, RESET_REFUSED, -EXDEV, NULL,
+	  false },
+	{ "the other function is silent afterwards", "vfio-pci", WITH_SILENT_AUDIO, 0, RESET_SILENT,
+	  0, NULL, true },
+};
+
+TEST(a_slot_is_reset_through_vfio)
 {
-	Bench b;
+	for (size_t i = 0; i < ELEMENTS(slots); i++) {
+		_cleanup_(teardown) Bench b;
 
-	setup_slot(&b, "vfio-pci");
-	reset_slot(&b);
-	expect_writes(&b, RESET_DONE, 0, "slot", "hot reset " GPU "," AUDIO);
-	assert_int_equal(b.report.after.link_width, 16);
-	teardown(&b);
-}
-
-TEST(a_slot_reset_that_fails_is_told)
-{
-	static const struct {
-		int error;
-		ResetResult result;
-		const char *method;
-	} rows[] = {
-		{ -EBUSY, RESET_FAILED, "slot" },   { -EXDEV, RESET_FAILED, "slot" },
-		{ -EPERM, RESET_FAILED, "slot" },   { -EIO, RESET_FAILED, "slot" },
-		{ -ENOENT, RESET_NO_METHOD, NULL }, { -EOPNOTSUPP, RESET_NO_METHOD, NULL },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Bench b;
-
-		setup_slot(&b, "vfio-pci");
-		b.error = rows[i].error;
+		setup_slot(&b, slots[i].driver_of_audio);
+		arrange(&b, slots[i].before);
+		b.after.error = slots[i].error;
 		reset_slot(&b);
-		expect_writes(&b, rows[i].result,
-			      rows[i].result == RESET_FAILED ? rows[i].error : 0, rows[i].method,
-			      "hot reset " GPU "," AUDIO);
-		teardown(&b);
+		expect(&b, slots[i].what, slots[i].result, slots[i].told, slots[i].method,
+		       slots[i].written ? "hot reset " GPU "," AUDIO : "");
+		if (slots[i].result == RESET_DONE)
+			assert_int_equal(b.report.after.link_width, 16);
 	}
-}
-
-TEST(a_slot_with_a_function_on_a_host_driver_is_not_reset)
-{
-	Bench b;
-
-	setup_slot(&b, "nvidia");
-	reset_slot(&b);
-	expect_writes(&b, RESET_REFUSED, -EBUSY, NULL, "");
-	teardown(&b);
-}
-
-TEST(a_slot_is_not_reset_with_another_board_on_its_bus)
-{
-	Bench b;
-
-	setup_slot(&b, "vfio-pci");
-	tree_add_gpu(b.tree, "0000:41:01.0", 0x2230, "vfio-pci", 34, NULL);
-	reset_slot(&b);
-	expect_writes(&b, RESET_REFUSED, -EXDEV, NULL, "");
-	teardown(&b);
-}
-
-TEST(a_slot_whose_other_function_is_silent_after_its_reset_is_not_good)
-{
-	static const uint8_t ones[64] = { [0 ... 63] = 0xff };
-	Bench b;
-
-	setup_slot(&b, "vfio-pci");
-	tree_write_bytes(b.tree, "sys/bus/pci/devices/" AUDIO "/config", ones, sizeof(ones));
-	reset_slot(&b);
-	expect_writes(&b, RESET_SILENT, 0, NULL, "hot reset " GPU "," AUDIO);
-	teardown(&b);
 }

@@ -98,8 +98,8 @@ TEST(without_parts_children_look_just_as_closely)
 	assert_int_equal(host_inspect(WORKERS_UNTIL(&config, LONG), &bdf, 1, INSPECT_CONFIG_ALL,
 				      &halves, NULL),
 			 0);
-	a = inspection_to_json(whole);
-	b = inspection_to_json(halves);
+	a = json_struct_write(inspection_members, whole);
+	b = json_struct_write(inspection_members, halves);
 	assert_true(json_equal(a, b));
 	json_decref(a);
 	json_decref(b);
