@@ -258,60 +258,28 @@ void bus_pending_clear(BusPending *pending)
 	*pending = (BusPending){ 0 };
 }
 
-static json_t *integer_json(char type, const void *value)
-{
-	switch (type) {
-	case SD_BUS_TYPE_BYTE:
-		return json_integer(*(const uint8_t *)value);
-	case SD_BUS_TYPE_INT16:
-		return json_integer(*(const int16_t *)value);
-	case SD_BUS_TYPE_UINT16:
-		return json_integer(*(const uint16_t *)value);
-	case SD_BUS_TYPE_INT32:
-		return json_integer(*(const int32_t *)value);
-	case SD_BUS_TYPE_UINT32:
-		return json_integer(*(const uint32_t *)value);
-	case SD_BUS_TYPE_INT64:
-		return json_integer(*(const int64_t *)value);
-	case SD_BUS_TYPE_UINT64:
-		return json_unsigned(*(const uint64_t *)value);
-	default:
-		return NULL;
-	}
-}
-
-/* *ret stays NULL for what has no plain form, such as a file or a number that is none. */
+/* *ret stays NULL for what has no plain form here, such as a file. */
 static int read_basic(sd_bus_message *m, char type, json_t **ret)
 {
 	union {
 		const char *s;
 		int b;
-		double d;
-		uint64_t number; /* the widest type; smaller ones lie at its address */
-	} value = { .number = 0 };
+		uint32_t u;
+		int32_t i;
+		uint64_t t;
+	} value;
 	int r;
 
-	if (type == SD_BUS_TYPE_UNIX_FD)
+	if (!strchr("sbuit", type))
 		return sd_bus_message_skip(m, NULL);
 	r = sd_bus_message_read_basic(m, type, &value);
 	if (r < 0)
 		return r;
-	switch (type) {
-	case SD_BUS_TYPE_STRING:
-	case SD_BUS_TYPE_OBJECT_PATH:
-	case SD_BUS_TYPE_SIGNATURE:
-		*ret = json_text(value.s);
-		break;
-	case SD_BUS_TYPE_BOOLEAN:
-		*ret = json_boolean(value.b);
-		break;
-	case SD_BUS_TYPE_DOUBLE:
-		*ret = json_real(value.d);
-		break;
-	default:
-		*ret = integer_json(type, &value);
-		break;
-	}
+	*ret = type == 's'   ? json_text(value.s)
+	       : type == 'b' ? json_boolean(value.b)
+	       : type == 'u' ? json_integer(value.u)
+	       : type == 'i' ? json_integer(value.i)
+			     : json_unsigned(value.t);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "util/xalloc.h"
 
 #define X(enumerator, name) [enumerator] = (name),
+static const char *const states[] = { GPUPASS_GROUP_STATES(X) };
 static const char *const healths[] = { GPUPASS_HEALTHS(X) };
 static const char *const verdicts[] = { GPUPASS_VERDICTS(X) };
 #undef X
@@ -42,6 +43,14 @@ static void plain_time(MetricsWriter *w, MetricFamily family, uint64_t usec)
 	metrics_family(w, family);
 	if (usec > 0)
 		metrics_sample_usec(w, usec, LABELS());
+}
+
+/* 1 for the word that it is, 0 for all others. */
+static void one_of(MetricsWriter *w, const char *const *words, size_t n, const char *is,
+		   const char *label, MetricLabel of)
+{
+	for (size_t i = 0; i < n; i++)
+		metrics_sample(w, strcmp(is, words[i]) == 0, LABELS(of, { label, words[i] }));
 }
 
 static void render_manager(MetricsWriter *w, const World *world, const json_t *document)
@@ -82,12 +91,9 @@ static void render_group_counts(MetricsWriter *w, const World *world)
 
 		for (size_t k = 0; k < i && first; k++)
 			first = strcmp(world->groups[k].model, model) != 0;
-		for (size_t s = 0; first && s < GROUP_STATE_MAX_; s++) {
-			const char *state = group_state_to_string((GroupState)s);
-
-			metrics_sample(w, count_groups(world, model, state),
-				       LABELS({ "state", state }, { "model", model }));
-		}
+		for (size_t s = 0; first && s < GROUP_STATE_MAX_; s++)
+			metrics_sample(w, count_groups(world, model, states[s]),
+				       LABELS({ "state", states[s] }, { "model", model }));
 	}
 }
 
@@ -104,34 +110,27 @@ static void render_group_info(MetricsWriter *w, const World *world)
 	}
 	metrics_family(w, METRIC_GROUP_STATE);
 	for (size_t i = 0; i < world->n_groups; i++)
-		for (size_t s = 0; s < GROUP_STATE_MAX_; s++) {
-			const char *state = group_state_to_string((GroupState)s);
-
-			metrics_sample(
-				w, strcmp(world->groups[i].state, state) == 0,
-				LABELS({ "group", world->groups[i].name }, { "state", state }));
-		}
+		one_of(w, states, GROUP_STATE_MAX_, world->groups[i].state, "state",
+		       (MetricLabel){ "group", world->groups[i].name });
 }
+
+/* A sample of each group g of which `known` holds. */
+#define SAMPLE_GROUPS(family, known, sample, value)                                                \
+	metrics_family(w, (family));                                                               \
+	for (size_t i = 0; i < world->n_groups; i++) {                                             \
+		const Group *g = &world->groups[i];                                                \
+                                                                                                   \
+		if (known)                                                                         \
+			sample(w, (value), LABELS({ "group", g->name }));                          \
+	}
 
 static void render_group_links(MetricsWriter *w, const World *world)
 {
-	metrics_family(w, METRIC_GROUP_GPUS);
-	for (size_t i = 0; i < world->n_groups; i++)
-		metrics_sample(w, strv_length(world->groups[i].gpu_addresses),
-			       LABELS({ "group", world->groups[i].name }));
-	metrics_family(w, METRIC_GROUP_LINKS);
-	for (size_t i = 0; i < world->n_groups; i++)
-		metrics_sample(w, world->groups[i].links,
-			       LABELS({ "group", world->groups[i].name }));
-	metrics_family(w, METRIC_GROUP_LINKS_EXPECTED);
-	for (size_t i = 0; i < world->n_groups; i++)
-		metrics_sample(w, world->groups[i].links_expected,
-			       LABELS({ "group", world->groups[i].name }));
-	metrics_family(w, METRIC_GROUP_EVIDENCE);
-	for (size_t i = 0; i < world->n_groups; i++)
-		if (world->groups[i].evidence_at > 0)
-			metrics_sample_usec(w, world->groups[i].evidence_at,
-					    LABELS({ "group", world->groups[i].name }));
+	SAMPLE_GROUPS(METRIC_GROUP_GPUS, true, metrics_sample, strv_length(g->gpu_addresses));
+	SAMPLE_GROUPS(METRIC_GROUP_LINKS, true, metrics_sample, g->links);
+	SAMPLE_GROUPS(METRIC_GROUP_LINKS_EXPECTED, true, metrics_sample, g->links_expected);
+	SAMPLE_GROUPS(METRIC_GROUP_EVIDENCE, g->evidence_at > 0, metrics_sample_usec,
+		      g->evidence_at);
 }
 
 /* Of guests that were asked. */
@@ -139,18 +138,11 @@ static void render_verdicts(MetricsWriter *w, const World *world)
 {
 	metrics_family(w, METRIC_GROUP_VERDICT);
 	for (size_t i = 0; i < world->n_groups; i++)
-		for (size_t v = 0; world->groups[i].verified_at > 0 && v < VERDICT_MAX_; v++) {
-			const char *verdict = verdicts[v];
-
-			metrics_sample(
-				w, strcmp(world->groups[i].verified, verdict) == 0,
-				LABELS({ "group", world->groups[i].name }, { "verdict", verdict }));
-		}
-	metrics_family(w, METRIC_GROUP_VERIFIED);
-	for (size_t i = 0; i < world->n_groups; i++)
 		if (world->groups[i].verified_at > 0)
-			metrics_sample_usec(w, world->groups[i].verified_at,
-					    LABELS({ "group", world->groups[i].name }));
+			one_of(w, verdicts, VERDICT_MAX_, world->groups[i].verified, "verdict",
+			       (MetricLabel){ "group", world->groups[i].name });
+	SAMPLE_GROUPS(METRIC_GROUP_VERIFIED, g->verified_at > 0, metrics_sample_usec,
+		      g->verified_at);
 }
 
 /*
@@ -162,10 +154,7 @@ static void render_findings(MetricsWriter *w, const World *world, MetricFamily f
 	json_t *found = json_object_get(document, key), *n;
 	const char *name;
 
-	metrics_family(w, family);
-	for (size_t i = 0; i < world->n_groups; i++)
-		metrics_sample(w, number_of(found, world->groups[i].name),
-			       LABELS({ "group", world->groups[i].name }));
+	SAMPLE_GROUPS(family, true, metrics_sample, number_of(found, g->name));
 	json_object_foreach (found, name, n)
 		if (!world_find_group(world, name))
 			metrics_sample(w, number_of(found, name), LABELS({ "group", name }));
@@ -185,13 +174,8 @@ static void render_gpus(MetricsWriter *w, const World *world)
 	}
 	metrics_family(w, METRIC_GPU_HEALTH);
 	for (size_t i = 0; i < world->n_gpus; i++)
-		for (size_t h = 0; h < HEALTH_MAX_; h++) {
-			const char *health = healths[h];
-
-			metrics_sample(
-				w, strcmp(world->gpus[i].health, health) == 0,
-				LABELS({ "gpu", world->gpus[i].address }, { "health", health }));
-		}
+		one_of(w, healths, HEALTH_MAX_, world->gpus[i].health, "health",
+		       (MetricLabel){ "gpu", world->gpus[i].address });
 	metrics_family(w, METRIC_GPU_AER);
 	for (size_t i = 0; i < world->n_gpus; i++) {
 		const Gpu *gpu = &world->gpus[i];

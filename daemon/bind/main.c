@@ -1,4 +1,20 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-or-later */ #include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bind/boot.h"
+#include "gpupass/errors.h"
+#include "host/device/config-space.h"
+#include "host/launch/child.h"
+#include "util/arguments.h"
+#include "util/clock.h"
+#include "util/file.h"
+#include "util/json.h"
+#include "util/text.h"
+#include "util/xalloc.h"
+
 /*
  * gpupass-bind: binds assigned functions to vfio-pci before another driver has them, at boot and
  * when a device appears. Runs before there is a bus: needs the root file system and sysfs, nothing
@@ -10,7 +26,6 @@
 #include <string.h>
 
 #include "bind/boot.h"
-#include "bind/machine.h"
 #include "gpupass/errors.h"
 #include "util/arguments.h"
 #include "util/clock.h"
@@ -18,7 +33,7 @@
 #include "util/json.h"
 #include "util/text.h"
 
-typedef struct Command {
+	typedef struct Command {
 	enum { ALL, DEVICE, PROBE, PEERS } what;
 	Bdf bdf;
 	const char *config_dir, *runtime_dir, *sysfs_dir;
@@ -47,6 +62,68 @@ static const char usage[] =
 	"      --sysfs=DIR        sysfs (default /sys)\n"
 	"  -h, --help             show this help\n"
 	"      --version          show the version\n";
+
+/*
+ * A probe resets some devices, and the kernel waits up to a minute for one that does not come back.
+ * The boot does not wait that long: the daemon sees what happens later.
+ */
+#define PROBE_TIMEOUT_USEC (20 * 1000000ULL)
+#define ERROR_MAX 4096
+
+typedef struct Probe {
+	const BootMachine *machine;
+	Bdf bdf;
+} Probe;
+
+/* In a process of its own. */
+static int probe_one(const void *data)
+{
+	const Probe *probe = data;
+	_cleanup_free_ char *error =
+		boot_probe(probe->machine->sysfs_fd, &probe->machine->ops, &probe->bdf);
+
+	if (!error)
+		return GPUPASS_EXIT_DONE;
+	dprintf(STDOUT_FILENO, "%s\n", error);
+	return GPUPASS_EXIT_FAILED;
+}
+
+static char *read_error(const Child *child)
+{
+	if (child->running)
+		return strf("binding it to " BOOT_DRIVER " still waits in the kernel (process %d)",
+			    (int)child->pid);
+	if (child->signal != 0)
+		return strf("binding it ended by signal %d", child->signal);
+	return child->size > 0 ? xstrdup(str_strip(child->output)) : NULL;
+}
+
+static void probe_all(const BootMachine *machine, const Bdf *functions, size_t n, char **ret_errors)
+{
+	_cleanup_(children_freep) Children *children = children_new(n, ERROR_MAX);
+
+	for (size_t i = 0; i < n; i++) {
+		const Probe data = { .machine = machine, .bdf = functions[i] };
+
+		int r = children_fork(children, i, probe_one, &data);
+
+		if (r < 0)
+			ret_errors[i] = strf("cannot start a process to bind it: %s", strerror(-r));
+	}
+	children_wait(children, PROBE_TIMEOUT_USEC);
+	for (size_t i = 0; i < n; i++)
+		if (!ret_errors[i])
+			ret_errors[i] = read_error(&children->items[i]);
+}
+
+static int read_serial_number(const BootMachine *machine, const Bdf *bdf, char **ret)
+{
+	PcieConfig config = { 0 };
+
+	config_space_read(machine->sysfs_fd, bdf, &config);
+	*ret = pcie_serial_text(&config);
+	return 0;
+}
 
 static int fail(const char *what, const char *object, int error)
 {
@@ -176,10 +253,9 @@ static int tell_device(const BootReport *report)
 	return GPUPASS_EXIT_DONE; /* or udev would not import */
 }
 
-static int bind_probed(const Command *command, const RealMachine *real)
+static int bind_probed(const Command *command, const BootMachine *machine)
 {
-	_cleanup_free_ char *error =
-		boot_probe(real->machine.sysfs_fd, &real->machine.ops, &command->bdf);
+	_cleanup_free_ char *error = boot_probe(machine->sysfs_fd, &machine->ops, &command->bdf);
 
 	if (!error)
 		return GPUPASS_EXIT_DONE;
@@ -188,9 +264,9 @@ static int bind_probed(const Command *command, const RealMachine *real)
 }
 
 /* A board that does not come is no failure here: --all and the daemon report it. */
-static int await_peers(const Command *command, const RealMachine *real, const BootWishes *wishes)
+static int await_peers(const Command *command, const BootMachine *machine, const BootWishes *wishes)
 {
-	int r = boot_await_peers(&real->machine, wishes, &command->bdf, PEERS_USEC);
+	int r = boot_await_peers(machine, wishes, &command->bdf, PEERS_USEC);
 
 	return r < 0 ? fail("cannot reserve the peers of", BDF_TEXT(&command->bdf), r)
 		     : GPUPASS_EXIT_DONE;
@@ -207,7 +283,7 @@ static int open_wishes(const Command *command, const char *name, int *ret)
 	return r < 0 ? fail("cannot read", directory, r) : GPUPASS_EXIT_DONE;
 }
 
-static int bind_wishes(const Command *command, const RealMachine *real, const BootWishes *wishes)
+static int bind_wishes(const Command *command, const BootMachine *machine, const BootWishes *wishes)
 {
 	_cleanup_(boot_report_freep) BootReport *report = NULL;
 	int r;
@@ -215,27 +291,26 @@ static int bind_wishes(const Command *command, const RealMachine *real, const Bo
 	if (wishes->assigned_fd < 0 && wishes->kept_fd < 0)
 		return GPUPASS_EXIT_DONE;
 	if (command->what == PEERS)
-		return await_peers(command, real, wishes);
-	r = boot_bind(&real->machine, wishes, command->what == DEVICE ? &command->bdf : NULL,
-		      &report);
+		return await_peers(command, machine, wishes);
+	r = boot_bind(machine, wishes, command->what == DEVICE ? &command->bdf : NULL, &report);
 	if (r < 0)
 		return fail("cannot read", command->config_dir, r);
 	return command->what == ALL ? tell_all(command, report) : tell_device(report);
 }
 
-static int run(const Command *command, const RealMachine *real)
+static int run(const Command *command, const BootMachine *machine)
 {
 	_cleanup_close_ int assigned_fd = -1, kept_fd = -1;
 	int status;
 
 	if (command->what == PROBE)
-		return bind_probed(command, real);
+		return bind_probed(command, machine);
 	status = open_wishes(command, "assignments.d", &assigned_fd);
 	if (status == GPUPASS_EXIT_DONE)
 		status = open_wishes(command, "kept.d", &kept_fd);
 	if (status != GPUPASS_EXIT_DONE)
 		return status;
-	return bind_wishes(command, real,
+	return bind_wishes(command, machine,
 			   &(BootWishes){ .assigned_fd = assigned_fd, .kept_fd = kept_fd });
 }
 
@@ -246,16 +321,21 @@ int main(int argc, char **argv)
 		.runtime_dir = "/run/gpupass",
 		.sysfs_dir = "/sys",
 	};
-	RealMachine real;
+	BootMachine machine = {
+		.sysfs_fd = -1,
+		.ops = *driver_real_ops(),
+		.probe = probe_all,
+		.serial_number = read_serial_number,
+	};
 	int status, r;
 
 	json_use_xalloc();
 	if (!parse(argc, argv, &command, &status))
 		return status;
-	r = real_machine_init(command.sysfs_dir, &real);
+	r = dir_open_at(AT_FDCWD, command.sysfs_dir, false, &machine.sysfs_fd);
 	if (r < 0)
 		return fail("cannot open", command.sysfs_dir, r);
-	status = run(&command, &real);
-	real_machine_clear(&real);
+	status = run(&command, &machine);
+	close_fd(machine.sysfs_fd);
 	return status;
 }

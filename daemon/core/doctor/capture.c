@@ -9,21 +9,6 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-/* Only written: limits of readers do not matter. */
-LOCAL_JSON_OF(DomainHostdev, hostdev_members, bdf, live(if_any), config(if_any), managed(if_any),
-	      argument(if_any), alias(if_any))
-LOCAL_JSON_OF(DomainMdev, mdev_members, uuid, live(if_any), config(if_any))
-LOCAL_JSON_OF(DomainUse, domain_members, uuid(as "domain_uuid"),
-	      name(if_any, plain, as "domain_name"), vmid(if_any), active(if_any),
-	      persistent(if_any), migrated(if_any), unread(if_any, plain), unclear(if_any, plain),
-	      gpupass_groups, hostdevs(max SIZE_MAX, table hostdev_members),
-	      mdevs(if_any, max SIZE_MAX, table mdev_members))
-LOCAL_JSON_OF(HostNode, node_members, node, cpus(if_any), memory_bytes(max INT64_MAX))
-/* Not its name, and nothing that changes from one moment to the next. */
-LOCAL_JSON_OF(HostFacts, machine_members, physical_bits, kernel_major, kernel_minor,
-	      memory_bytes(max INT64_MAX), cpu_vendor(if_any), virtual_machine(if_any),
-	      iommu_table(if_any), iommu_words, libvirt_version(if_any, max INT64_MAX),
-	      hypervisor_version(if_any, max INT64_MAX), nodes(max SIZE_MAX, table node_members))
 #include "capture.inc"
 
 /*
@@ -168,7 +153,7 @@ static void set_domains(json_t *root, const CheckFacts *facts)
 		return;
 	}
 	for (size_t i = 0; i < facts->uses->n_items; i++)
-		json_append(array, json_struct_write(domain_members, &facts->uses->items[i]));
+		json_append(array, json_struct_write(capture_domain, &facts->uses->items[i]));
 	json_set(root, "domains", TAKE_PTR(array));
 }
 
@@ -227,14 +212,8 @@ static void set_resets(json_t *root, const CheckFacts *facts)
 
 	for (size_t i = 0; i < facts->n_resets; i++) {
 		const LastReset *last = &facts->resets[i];
-		json_t *object = last->known ? json_object() : NULL;
-
-		if (!last->known)
-			continue;
-		json_set_bdf(object, "bdf", &last->bdf);
-		json_set(object, "reset", json_boolean(last->reset));
-		json_set_text_if_any(object, "what", last->what);
-		json_append(array, object);
+		if (last->known)
+			json_append(array, json_struct_write(capture_reset, last));
 	}
 	if (facts->resets)
 		json_set(root, "resets", TAKE_PTR(array));
@@ -272,7 +251,7 @@ char *capture_to_json(const CaptureFacts *from, const char *report)
 	set_domains(facts, doctor);
 	set_policy(facts, doctor->policy);
 	if (doctor->machine)
-		json_set(facts, "machine", json_struct_write(machine_members, doctor->machine));
+		json_set(facts, "machine", json_struct_write(capture_machine, doctor->machine));
 	set_looks(facts, doctor);
 	set_findings(facts, doctor);
 	json_set(root, "schema", json_text(GPUPASS_SCHEMA_CAPTURE));

@@ -15,8 +15,8 @@
 #include "core/doctor/doctor.h"
 #include "core/facts/kept.h"
 #include "rig/host-model.h"
+#include "rig/text-diff.h"
 #include "util/json.h"
-#include "util/text-diff.h"
 
 #define FILE_SIZE_MAX (16U * 1024 * 1024)
 
@@ -136,80 +136,35 @@ static void read_records(Replay *r)
 	}
 }
 
+static void read_struct(const JsonMember *members, const json_t *from, void *into)
+{
+	_cleanup_free_ char *message = NULL;
+
+	if (json_struct_read(members, from, NULL, into, &message) < 0)
+		fail_msg("%s", message);
+}
+
 static void read_domains(Replay *r)
 {
-	const json_t *domains = member(r->facts, "domains"), *item, *device;
-	size_t i, k;
+	const json_t *domains = member(r->facts, "domains"), *item;
+	size_t i;
 
-	json_array_foreach (domains, i, item) {
-		DomainUse *use = GROW(r->host.uses->items, r->host.uses->n_items);
-
-		use->uuid = copy_of(item, "domain_uuid");
-		use->name = copy_of(item, "domain_name");
-		use->active = json_is_true(member(item, "active"));
-		use->persistent = json_is_true(member(item, "persistent"));
-		use->migrated = json_is_true(member(item, "migrated"));
-		use->unread = copy_of(item, "unread");
-		use->gpupass_groups = list_of(item, "gpupass_groups");
-		use->unclear = copy_of(item, "unclear");
-		json_array_foreach (member(item, "hostdevs"), k, device) {
-			DomainHostdev *hostdev = GROW(use->hostdevs, use->n_hostdevs);
-
-			hostdev->bdf = bdf_of(text_of(device, "bdf"));
-			hostdev->live = json_is_true(member(device, "live"));
-			hostdev->config = json_is_true(member(device, "config"));
-			hostdev->managed = json_is_true(member(device, "managed"));
-			hostdev->argument = json_is_true(member(device, "argument"));
-			hostdev->alias = copy_of(device, "alias");
-		}
-	}
 	json_array_foreach (domains, i, item)
-		json_array_foreach (member(item, "mdevs"), k, device)
-			domain_use_add_mdev(&r->host.uses->items[i], text_of(device, "uuid"),
-					    json_is_true(member(device, "live")),
-					    json_is_true(member(device, "config")));
+		read_struct(capture_domain, item, GROW(r->host.uses->items, r->host.uses->n_items));
 	if (!domains)
 		r->host.uses = domain_uses_free(r->host.uses);
 	r->doctor.uses = r->host.uses;
 	r->doctor.uses_note = text_of(r->facts, "domains_unknown");
 }
 
-static uint64_t number_of(const json_t *object, const char *key)
-{
-	return (uint64_t)json_integer_value(member(object, key));
-}
-
 static void read_machine(Replay *r)
 {
-	const json_t *machine = member(r->facts, "machine"), *item;
-	size_t i;
+	const json_t *machine = member(r->facts, "machine");
 
 	if (!machine)
 		return;
 	r->machine = xcalloc(1, sizeof(HostFacts));
-	r->machine->physical_bits = (unsigned)number_of(machine, "physical_bits");
-	r->machine->kernel_major = (unsigned)number_of(machine, "kernel_major");
-	r->machine->kernel_minor = (unsigned)number_of(machine, "kernel_minor");
-	r->machine->memory_bytes = number_of(machine, "memory_bytes");
-	r->machine->cpu_vendor =
-		str_equal(text_of(machine, "cpu_vendor"), "intel") ? CPU_VENDOR_INTEL
-		: str_equal(text_of(machine, "cpu_vendor"), "amd") ? CPU_VENDOR_AMD
-								   : CPU_VENDOR_UNKNOWN;
-	r->machine->virtual_machine = json_is_true(member(machine, "virtual_machine"));
-	r->machine->iommu_table =
-		str_equal(text_of(machine, "iommu_table"), "there")  ? IOMMU_TABLE_THERE
-		: str_equal(text_of(machine, "iommu_table"), "none") ? IOMMU_TABLE_NONE
-								     : IOMMU_TABLE_UNKNOWN;
-	r->machine->iommu_words = list_of(machine, "iommu_words");
-	r->machine->libvirt_version = number_of(machine, "libvirt_version");
-	r->machine->hypervisor_version = number_of(machine, "hypervisor_version");
-	json_array_foreach (member(machine, "nodes"), i, item) {
-		HostNode *node = GROW(r->machine->nodes, r->machine->n_nodes);
-
-		node->node = (unsigned)number_of(item, "node");
-		node->cpus = copy_of(item, "cpus");
-		node->memory_bytes = number_of(item, "memory_bytes");
-	}
+	read_struct(capture_machine, machine, r->machine);
 	r->doctor.machine = r->machine;
 }
 
@@ -279,13 +234,12 @@ static void read_resets(Replay *r)
 	const json_t *item;
 	size_t i;
 
-	json_array_foreach (member(r->facts, "resets"), i, item)
-		*GROW(r->resets, r->doctor.n_resets) = (LastReset){
-			.bdf = bdf_of(text_of(item, "bdf")),
-			.known = true,
-			.reset = json_is_true(member(item, "reset")),
-			.what = copy_of(item, "what"),
-		};
+	json_array_foreach (member(r->facts, "resets"), i, item) {
+		LastReset *last = GROW(r->resets, r->doctor.n_resets);
+
+		read_struct(capture_reset, item, last);
+		last->known = true;
+	}
 	if (member(r->facts, "resets") && !r->resets)
 		r->resets = calloc(1, sizeof(LastReset));
 	r->doctor.resets = r->resets;
