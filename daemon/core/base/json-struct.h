@@ -191,8 +191,5 @@ char *json_struct_text(const JsonMember *members, const void *from);
 /* Frees what the members own, and leaves them empty. */
 void json_struct_clear(const JsonMember *members, void *of);
 
-/* Copies a struct of this size, and what its members own. */
-void json_struct_copy(const JsonMember *members, const void *from, void *to, size_t size);
-
 /* Both would be written alike; a text that must not be empty may be NULL in both. */
 bool json_struct_equal(const JsonMember *members, const void *a, const void *b);
