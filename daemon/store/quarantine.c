@@ -36,13 +36,11 @@ static void functions_read(JsonReader *reader, const char *key, void *of)
 }
 
 LOCAL_DOCUMENT(Quarantine, members, GPUPASS_SCHEMA_QUARANTINE)
-LOCAL_CLEAR(Quarantine, quarantine_clear)
 #include "quarantine.inc"
 
-static void quarantine_free(void *record)
+static void free_record(void *record)
 {
-	quarantine_clear(record);
-	free(record);
+	quarantine_free(record);
 }
 
 static int quarantine_read(const json_t *document, void **ret, char **ret_why)
@@ -78,7 +76,7 @@ const RecordKind quarantine_kind = {
 	.schema = GPUPASS_SCHEMA_QUARANTINE_2,
 	.most = 64U * 1024,
 	.read = quarantine_read,
-	.free = quarantine_free,
+	.free = free_record,
 	.is_name = is_name,
 	.misnamed = "its name is not its group's",
 	.apart = true,

@@ -23,6 +23,7 @@ typedef struct Quarantine {
 	Bdf *functions _json_(by functions);
 	size_t n_functions;
 } Quarantine;
+DECLARE_FREE(Quarantine, quarantine_free)
 
 extern const RecordKind quarantine_kind;
 /* Sets aside a file of that name that cannot be read. */
