@@ -265,29 +265,19 @@ static void print_plain(const Grid *g)
 		}
 }
 
-static void print_grid(Grid *g)
+void columns_print(Client *c, ColumnChoice *choice, const ColumnRows *rows)
 {
-	_cleanup_(table_freep) Table *table = NULL;
-
-	if (g->choice->plain) {
-		print_plain(g);
-		return;
-	}
-	g->marked = g->rows->mark && g->choice->chosen[0] == g->choice->kinds;
-	table = fit(g);
-	table_print(table);
-}
-
-void columns_print(Client *c, const ColumnChoice *choice, const ColumnRows *rows)
-{
-	_cleanup_free_ const ColumnKind **chosen = xcalloc(choice->n_chosen, sizeof(*chosen));
-	ColumnChoice shown = *choice;
-	Grid g = { .client = c, .choice = &shown, .rows = rows };
 	SortKey *order = sort_rows(choice, rows);
+	Grid g = { .client = c, .choice = choice, .rows = rows, .order = order };
 
-	shown.chosen = chosen;
-	memcpy(chosen, choice->chosen, choice->n_chosen * sizeof(*chosen));
-	g.order = order;
-	print_grid(&g);
+	if (choice->plain) {
+		print_plain(&g);
+	} else {
+		_cleanup_(table_freep) Table *table = NULL;
+
+		g.marked = rows->mark && choice->chosen[0] == choice->kinds;
+		table = fit(&g);
+		table_print(table);
+	}
 	free_keys(order, rows->n_rows);
 }

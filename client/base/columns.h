@@ -41,6 +41,7 @@ typedef struct ColumnRows {
 	const char *(*mark)(const Terminal *t, const void *row);
 } ColumnRows;
 
-void columns_print(Client *c, const ColumnChoice *choice, const ColumnRows *rows);
+/* Where they do not fit the terminal, some of the chosen are left out. */
+void columns_print(Client *c, ColumnChoice *choice, const ColumnRows *rows);
 
 void column_choice_clear(ColumnChoice *choice);

@@ -111,6 +111,11 @@ size_t text_distance(const char *a, const char *b)
 	return row[nb];
 }
 
+char *number_text(int32_t number)
+{
+	return number < 0 ? xstrdup("-") : strf("%" PRId32, number);
+}
+
 char *text_lower(const char *s)
 {
 	char *copy = xstrdup(s);

@@ -25,6 +25,8 @@ char *text_cut(const char *s, size_t width, const char *ellipsis);
 /* Edits (insert, delete, replace) that turn a into b; for "did you mean". */
 size_t text_distance(const char *a, const char *b);
 
+/* Of a NUMA node or an IOMMU group; "-" for none, which is negative. */
+char *number_text(int32_t number);
 /* A copy in lower case; ASCII only. */
 char *text_lower(const char *s);
 

@@ -13,6 +13,6 @@
 /* Events of `gpupass monitor`, one document a line. */
 #define SCHEMA_EVENT "org.gpupass1.event/1"
 
-json_t *json_of_object(ObjectKind kind, const void *object);
+json_t *json_of_object(ObjectKind kind, const void *from);
 json_t *json_groups(const World *w);
 json_t *json_jobs(const World *w);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "topology/model.h"
 #include "util/xalloc.h"
 
 Colour group_colour(const Group *group)
@@ -13,27 +14,7 @@ Colour group_colour(const Group *group)
 
 	if (group_state_from_string(group->state, &state) < 0)
 		return COLOUR_NONE; /* a newer daemon's state */
-	switch (state) {
-	case GROUP_ASSIGNED:
-		return COLOUR_GOOD;
-	case GROUP_DEGRADED:
-	case GROUP_QUARANTINED:
-	case GROUP_FOREIGN:
-		return COLOUR_BAD;
-	case GROUP_FREE:
-	case GROUP_BOUND:
-		return COLOUR_NONE;
-	case GROUP_UNKNOWN:
-	case GROUP_INFERRED:
-	case GROUP_BINDING:
-	case GROUP_ATTACHING:
-	case GROUP_DETACHING:
-	case GROUP_RELEASING:
-	case GROUP_ROLLING_BACK:
-	case GROUP_STATE_MAX_:
-		break;
-	}
-	return COLOUR_MOVING;
+	return topology_colour(topology_look(group->state));
 }
 
 const char *group_bullet(const Terminal *t, const Group *group)
@@ -58,11 +39,6 @@ char *group_state_text(const Group *group)
 	if (strcmp(group->state, "assigned") == 0)
 		return strf("%s to %s", group->state, domain);
 	return strf("%s (domain %s)", group->state, domain);
-}
-
-char *number_text(int32_t value)
-{
-	return value < 0 ? xstrdup("-") : strf("%" PRId32, value);
 }
 
 char *numbers_text(const BusInt32s *list)

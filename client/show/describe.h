@@ -13,7 +13,6 @@ char *group_summary(const Terminal *t, const Group *group);
 char *group_state_text(const Group *group);
 /* "33,41"; each number once; "-" when none is known. */
 char *numbers_text(const BusInt32s *list);
-char *number_text(int32_t value);
 /* "no NVLink", "SXM", "unknown board" for a GPU in no group. */
 const char *gpu_exclusion(const Gpu *gpu);
 /* Of a job: its state, or "cancelling" where it has still to stop. */

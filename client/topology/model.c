@@ -142,7 +142,7 @@ static TopologyLook look_of(GroupState state)
 	return LOOK_UNSURE; /* also accepts a newer daemon's state */
 }
 
-static TopologyLook look_of_name(const char *state)
+TopologyLook topology_look(const char *state)
 {
 #define X(enumerator, text)                                                                        \
 	if (strcmp(state, text) == 0)                                                              \
@@ -170,7 +170,7 @@ static void read_group(TopologyGroup *group, const json_t *item)
 	group->domain = domain_of(json_object_get(item, "domain"));
 	group->links = unsigned_of(item, "links");
 	group->links_expected = unsigned_of(item, "links_expected");
-	group->look = look_of_name(group->state);
+	group->look = topology_look(group->state);
 }
 
 static void read_groups(Topology *t, const json_t *document)
@@ -328,6 +328,17 @@ int topology_parse(const json_t *document, Topology **ret, char **ret_why)
 }
 
 /* ---- asking ---- */
+
+Colour topology_colour(TopologyLook look)
+{
+	static const Colour colours[LOOK_MAX_] = {
+		[LOOK_HELD] = COLOUR_GOOD,     [LOOK_MOVING] = COLOUR_MOVING,
+		[LOOK_UNSURE] = COLOUR_MOVING, [LOOK_BAD] = COLOUR_BAD,
+		[LOOK_CLOSED] = COLOUR_BAD,
+	};
+
+	return colours[look];
+}
 
 const TopologyNode *topology_node(const Topology *t, int node)
 {

@@ -78,6 +78,9 @@ typedef struct Topology {
 int topology_parse(const json_t *document, Topology **ret, char **ret_why);
 DECLARE_FREE(Topology, topology_free)
 
+/* Of a group's state. */
+TopologyLook topology_look(const char *state);
+Colour topology_colour(TopologyLook look);
 const TopologyNode *topology_node(const Topology *t, int node);
 const TopologyBridge *topology_bridge(const Topology *t, const char *address);
 /* NULL: in none. */

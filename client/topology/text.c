@@ -10,24 +10,6 @@
 #include "topology/model.h"
 #include "util/xalloc.h"
 
-/* Of its state. */
-static Colour state_colour(const TopologyGpu *gpu)
-{
-	static const Colour colours[LOOK_MAX_] = {
-		[LOOK_HELD] = COLOUR_GOOD,     [LOOK_MOVING] = COLOUR_MOVING,
-		[LOOK_UNSURE] = COLOUR_MOVING, [LOOK_BAD] = COLOUR_BAD,
-		[LOOK_CLOSED] = COLOUR_BAD,
-	};
-
-	return colours[gpu->look];
-}
-
-/* Of a node or an IOMMU group; "-" for none. */
-static char *number_text(int number)
-{
-	return number < 0 ? xstrdup("-") : strf("%d", number);
-}
-
 /* ---- the matrix ---- */
 
 /* Columns besides the n of the matrix. */
@@ -58,7 +40,7 @@ static void add_row(Table *table, const Topology *t, char *const *labels, size_t
 	cells[n++] = numa;
 	cells[n++] = iommu;
 	cells[n++] = group ? group->name : "-";
-	table_row(table, cells, state_colour(gpu), NULL);
+	table_row(table, cells, topology_colour(gpu->look), NULL);
 }
 
 static void print_legend(const Terminal *t)
@@ -345,7 +327,7 @@ static TableRow *add_line(const Tree *tree, Table *table, size_t i, TableRow *pa
 	return table_row(
 		table,
 		(const char *const[]){ device, model_text(tree, line), driver, iommu, state, link },
-		line->gpu ? state_colour(line->gpu) : COLOUR_NONE, parent);
+		line->gpu ? topology_colour(line->gpu->look) : COLOUR_NONE, parent);
 }
 
 static Table *make_table(const Tree *tree, const Terminal *t, bool headings)

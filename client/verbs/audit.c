@@ -160,7 +160,7 @@ static const Column seen_columns[] = {
 	{ "SEEN", 0 },
 };
 
-static char *number_text(const json_t *record, const char *key)
+static char *member_text(const json_t *record, const char *key)
 {
 	const json_t *number = json_object_get(record, key);
 
@@ -171,8 +171,8 @@ static char *number_text(const json_t *record, const char *key)
 /* "1000", or "0 (1000)": as root, after a login as 1000. */
 static char *user_text(const json_t *record)
 {
-	_cleanup_free_ char *uid = number_text(record, "uid");
-	_cleanup_free_ char *login = number_text(record, "login_uid");
+	_cleanup_free_ char *uid = member_text(record, "uid");
+	_cleanup_free_ char *login = member_text(record, "login_uid");
 
 	return str_equal(login, "-") || str_equal(login, uid) ? TAKE_PTR(uid)
 							      : strf("%s (%s)", uid, login);
@@ -301,7 +301,7 @@ static void print_now(Client *c, const json_t *holders)
 	size_t n = 0;
 
 	JSON_EACH (item, holders, "holders") {
-		_cleanup_free_ char *pid = number_text(item, "pid");
+		_cleanup_free_ char *pid = member_text(item, "pid");
 
 		table_row(table,
 			  (const char *const[]){
@@ -321,7 +321,7 @@ static void print_now(Client *c, const json_t *holders)
 static void add_seen(Table *table, const json_t *record)
 {
 	_cleanup_(texts_clear) Texts t = texts_of(record);
-	_cleanup_free_ char *pid = number_text(record, "pid");
+	_cleanup_free_ char *pid = member_text(record, "pid");
 	_cleanup_free_ char *functions = functions_text(record);
 
 	table_row(table,

@@ -138,7 +138,7 @@ static const char *row_mark(const Terminal *t, const void *row)
 }
 
 /* Groups, and then GPUs that are in none. */
-static void print_table(Client *c, const World *w, const ColumnChoice *choice)
+static void print_table(Client *c, const World *w, ColumnChoice *choice)
 {
 	_cleanup_free_ Row *rows = xcalloc(w->n_groups + w->n_gpus + 1, sizeof(*rows));
 	size_t n = 0;
@@ -188,7 +188,7 @@ int list_print_json(Client *c, const World *w)
 	return json_print(c, list_json(w));
 }
 
-static void print_list(Client *c, const World *w, const ColumnChoice *choice)
+static void print_list(Client *c, const World *w, ColumnChoice *choice)
 {
 	if (w->n_groups == 0 && w->n_gpus == 0) {
 		if (!c->options->quiet)
@@ -311,7 +311,7 @@ const ColumnKind *jobs_columns(size_t *ret_n)
 	return job_kinds;
 }
 
-static void print_jobs(Client *c, const World *w, const ColumnChoice *choice)
+static void print_jobs(Client *c, const World *w, ColumnChoice *choice)
 {
 	if (w->n_jobs == 0) {
 		if (!c->options->quiet)

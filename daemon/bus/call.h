@@ -9,9 +9,9 @@
 typedef struct Method {
 	const char *name;
 	const char *in, *names; /* of the arguments before the options */
-	bool must;		/* the first is a name, and not empty */
 	const char *action;	/* GPUPASS_ACTION_…; NULL: none, see its handler */
 	uint32_t takes;		/* options */
+	bool must;		/* the first is a name, and not empty */
 } Method;
 
 /* A call that we answer later. Each is a thread, and most start a worker. */

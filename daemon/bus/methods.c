@@ -328,7 +328,7 @@ typedef enum MethodId {
 #define GPUPASS_ACTION_OPEN NULL
 #define GPUPASS_ACTION_ITS_JOB NULL
 #define METHOD(Name, ID, in, names, out, out_names, NEED, ACTION, takes)                           \
-	[METHOD_##ID] = { Name, in, names, NEED_##NEED, GPUPASS_ACTION_##ACTION, takes },
+	[METHOD_##ID] = { Name, in, names, GPUPASS_ACTION_##ACTION, takes, NEED_##NEED },
 
 static const Method methods[] = {
 #define ARG(name) #name "\0"
@@ -345,32 +345,32 @@ typedef enum MethodKind {
 } MethodKind;
 
 static const struct {
-	MethodKind kind;
 	int (*check)(Call *call); /* what its row does not say; NULL: nothing */
 	int (*act)(Call *call);	  /* NULL: a job does */
-	Operation operation;	  /* of a job */
+	MethodKind kind;
+	Operation operation; /* of a job */
 } handlers[] = {
-	[METHOD_DECLARE] = { KIND_LATE, check_declare, declare, 0 },
-	[METHOD_FORGET] = { KIND_LATE, NULL, forget, 0 },
-	[METHOD_PLAN] = { KIND_LATE, check_plan, plan, 0 },
-	[METHOD_ASSIGN] = { KIND_JOB, NULL, NULL, OPERATION_ASSIGN },
-	[METHOD_RELEASE] = { KIND_JOB, NULL, NULL, OPERATION_RELEASE },
-	[METHOD_BIND] = { KIND_JOB, NULL, NULL, OPERATION_BIND },
-	[METHOD_UNBIND] = { KIND_JOB, NULL, NULL, OPERATION_UNBIND },
-	[METHOD_VERIFY] = { KIND_JOB, NULL, NULL, OPERATION_VERIFY },
-	[METHOD_CANCEL] = { KIND_OWN, check_cancel, cancel, 0 },
-	[METHOD_CLEAR] = { KIND_LATE, NULL, clear, 0 },
-	[METHOD_RECONCILE] = { KIND_JOB, NULL, NULL, OPERATION_RECONCILE },
-	[METHOD_GET_DRIFT] = { KIND_LATE, NULL, get_drift, 0 },
-	[METHOD_DOCTOR] = { KIND_LATE, check_doctor, doctor, 0 },
-	[METHOD_PROBE] = { KIND_JOB, NULL, NULL, OPERATION_PROBE },
-	[METHOD_GET_EVIDENCE] = { KIND_OPEN, NULL, get_evidence, 0 },
-	[METHOD_RESCAN] = { KIND_LATE, NULL, rescan, 0 },
-	[METHOD_GET_TOPOLOGY] = { KIND_OPEN, NULL, get_topology, 0 },
-	[METHOD_GET_AUDIT] = { KIND_LATE, check_audit, get_audit, 0 },
-	[METHOD_GET_HOLDERS] = { KIND_LATE, NULL, get_holders, 0 },
-	[METHOD_GET_METRICS] = { KIND_OPEN, NULL, get_metrics, 0 },
-	[METHOD_INSPECT] = { KIND_LATE, NULL, call_inspect, 0 },
+	[METHOD_DECLARE] = { check_declare, declare, KIND_LATE, 0 },
+	[METHOD_FORGET] = { NULL, forget, KIND_LATE, 0 },
+	[METHOD_PLAN] = { check_plan, plan, KIND_LATE, 0 },
+	[METHOD_ASSIGN] = { NULL, NULL, KIND_JOB, OPERATION_ASSIGN },
+	[METHOD_RELEASE] = { NULL, NULL, KIND_JOB, OPERATION_RELEASE },
+	[METHOD_BIND] = { NULL, NULL, KIND_JOB, OPERATION_BIND },
+	[METHOD_UNBIND] = { NULL, NULL, KIND_JOB, OPERATION_UNBIND },
+	[METHOD_VERIFY] = { NULL, NULL, KIND_JOB, OPERATION_VERIFY },
+	[METHOD_CANCEL] = { check_cancel, cancel, KIND_OWN, 0 },
+	[METHOD_CLEAR] = { NULL, clear, KIND_LATE, 0 },
+	[METHOD_RECONCILE] = { NULL, NULL, KIND_JOB, OPERATION_RECONCILE },
+	[METHOD_GET_DRIFT] = { NULL, get_drift, KIND_LATE, 0 },
+	[METHOD_DOCTOR] = { check_doctor, doctor, KIND_LATE, 0 },
+	[METHOD_PROBE] = { NULL, NULL, KIND_JOB, OPERATION_PROBE },
+	[METHOD_GET_EVIDENCE] = { NULL, get_evidence, KIND_OPEN, 0 },
+	[METHOD_RESCAN] = { NULL, rescan, KIND_LATE, 0 },
+	[METHOD_GET_TOPOLOGY] = { NULL, get_topology, KIND_OPEN, 0 },
+	[METHOD_GET_AUDIT] = { check_audit, get_audit, KIND_LATE, 0 },
+	[METHOD_GET_HOLDERS] = { NULL, get_holders, KIND_LATE, 0 },
+	[METHOD_GET_METRICS] = { NULL, get_metrics, KIND_OPEN, 0 },
+	[METHOD_INSPECT] = { NULL, call_inspect, KIND_LATE, 0 },
 };
 _Static_assert(ELEMENTS(handlers) == METHOD_MAX_, "every method has its handler");
 
@@ -380,8 +380,9 @@ static int act(Call *call, MethodId id)
 	bool asks = kind == KIND_LATE || kind == KIND_JOB;
 	int r = 1;
 
-	/* Rights never follow from a row that has none. */
-	if (asks != (methods[id].action != NULL))
+	/* Rights never follow from a row that has none, or from a handler that there is not. */
+	if (asks != (methods[id].action != NULL) ||
+	    (kind != KIND_JOB) != (handlers[id].act != NULL))
 		return -EACCES;
 	if (kind == KIND_JOB)
 		return call_start_job(call);

@@ -15,14 +15,8 @@ typedef struct Look {
 	size_t n_functions;
 } Look;
 
-static void look_clear(Look *look)
-{
-	assignments_free(look->assignments);
-	inventory_free(look->inventory);
-	domain_uses_free(look->uses);
-	inspection_free(look->inspection);
-	free(look->functions);
-}
+LOCAL_CLEAR(Look, look_clear)
+#include "drift-look.inc"
 
 /* driver_override matters only for functions that are assigned and on vfio-pci. */
 static bool is_to_inspect(const Look *look, const PciFunction *function)

@@ -57,4 +57,4 @@ typedef struct ExecutorResult {
  */
 ExecutorResult execute(const JobPlace *place, uint32_t job, const Prepared *prepared,
 		       uint64_t timeout_usec, const ExecutorListener *listener);
-void executor_result_clear(ExecutorResult *result);
+DECLARE_CLEAR(ExecutorResult, executor_result_clear)

@@ -40,6 +40,8 @@ static void event_clear(JobEvent *event)
 	free(event->result);
 }
 
+#include "job.inc"
+
 static void task_clear(Task *task)
 {
 	rules_unref(task->place.rules);
@@ -47,9 +49,7 @@ static void task_clear(Task *task)
 	identities_free(task->known);
 	job_request_clear(&task->request);
 	event_clear(&task->ended);
-	free(task->result.json);
-	free(task->result.error_name);
-	free(task->result.message);
+	plan_result_clear(&task->result);
 }
 
 DEFINE_LOCAL_FREE(Task, task_free, task_clear)
@@ -333,7 +333,7 @@ static void job_done(void *data)
 }
 
 void job_start(uint32_t id, Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
-	      JobListener listener, void *userdata)
+	       JobListener listener, void *userdata)
 {
 	Task *task = task_new(id, mailbox, place, request, userdata);
 
@@ -368,7 +368,7 @@ static void plan_done(void *data)
 }
 
 void plan_start(Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
-	       PlanListener listener, void *userdata)
+		PlanListener listener, void *userdata)
 {
 	Task *task = task_new(0, mailbox, place, request, userdata);
 

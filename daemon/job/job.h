@@ -55,7 +55,7 @@ typedef void (*JobListener)(uint32_t id, JobEvent *event, void *userdata);
  * the rules and the cancellation, and borrows host, store and claims for the life of the process.
  */
 void job_start(uint32_t id, Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
-	      JobListener listener, void *userdata);
+	       JobListener listener, void *userdata);
 
 /* The same for a dry run: the listener gets the plan as JSON, or the error as name and message. */
 typedef struct PlanResult {
@@ -63,7 +63,8 @@ typedef struct PlanResult {
 	char *error_name;
 	char *message;
 } PlanResult;
+DECLARE_CLEAR(PlanResult, plan_result_clear)
 typedef void (*PlanListener)(PlanResult *result, void *userdata);
 
 void plan_start(Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
-	       PlanListener listener, void *userdata);
+		PlanListener listener, void *userdata);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/group/observe.h"
-#include "job/claim.h"
 #include "job/guest-exit.h"
 #include "job/select.h"
 #include "job/tenant-look.h"

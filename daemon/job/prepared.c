@@ -22,17 +22,4 @@ PlanFacts prepared_facts(const Prepared *p, const Policy *policy)
 	};
 }
 
-static void prepared_clear(Prepared *prepared)
-{
-	caller_identity_unref(prepared->caller);
-	plan_free(prepared->plan);
-	inspection_free(prepared->inspection);
-	persistence_list_free(prepared->persistence, prepared->n_persistence);
-	tenants_free(prepared->tenants);
-	virt_domain_free(prepared->domain);
-	domain_uses_free(prepared->uses);
-	inventory_free(prepared->inventory);
-	assignments_free(prepared->assignments);
-}
-
-DEFINE_FREE(Prepared, prepared_free, prepared_clear)
+#include "prepared.inc"

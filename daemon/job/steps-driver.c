@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Moving a group's functions between drivers, all side by side, through disposable workers. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/facts/driver-release.h"
 #include "job/guest-exit.h"
 #include "job/steps.h"
-#include "util/grow.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 typedef struct Moves {
 	DriverTarget *targets;
@@ -45,27 +43,6 @@ static Moves moves_make(const StepContext *c, bool forward)
 		};
 	}
 	return moves;
-}
-
-void step_remember_stuck(StepContext *c, const Bdf *function, const char *why, ...)
-{
-	va_list ap;
-
-	*GROW(c->stuck_functions, c->n_stuck) = *function;
-	if (c->stuck)
-		return;
-	va_start(ap, why);
-	c->stuck = vstrf(why, ap);
-	va_end(ap);
-}
-
-WorkerName step_worker_name(pid_t pid)
-{
-	WorkerName name = { "a worker" };
-
-	if (pid > 0)
-		snprintf(name.text, sizeof(name.text), "worker %d", (int)pid);
-	return name;
 }
 
 /* It was not started, because an older worker is still there; it was not too slow. */
@@ -232,35 +209,6 @@ int step_drivers_hold(StepContext *c, Problem **ret_problem)
 			.cause = strf("re-read: driver %s, driver_override %s",
 				      is && is->driver ? is->driver : "none",
 				      is && is->driver_override ? is->driver_override : "none"));
-	}
-	return 0;
-}
-
-/*
- * The last check before functions leave vfio-pci. Unbinding a function that a guest has open kills
- * the guest, or waits for it for ever. The guest may have started since the preflight step.
- */
-int step_refuse_while_in_guest(StepContext *c, Problem **ret_problem)
-{
-	_cleanup_(inspection_freep) Inspection *now = NULL;
-	int r = step_inspect_past_exit(c, &now, ret_problem);
-
-	if (r == -ENOENT)
-		return 0; /* one has vanished: move the others all the same */
-	if (r != 0)
-		return r;
-	for (size_t i = 0; i < now->n_holders; i++) {
-		const Holder *holder = &now->holders[i];
-
-		if (!holder->vfio)
-			continue;
-		return problem_refuse(
-			ret_problem, GPUPASS_ERROR_HOST_IN_USE,
-			.reason = strf("a guest runs on %s", BDF_TEXT(&holder->bdf)),
-			.cause = strf("%s: %s by %s (pid %ld)", BDF_TEXT(&holder->bdf),
-				      str_or_empty(holder->path), str_or_empty(holder->command),
-				      (long)holder->pid),
-			.remedy = xstrdup("shut that guest down, then try again"));
 	}
 	return 0;
 }

@@ -16,17 +16,15 @@
 
 typedef struct Modes {
 	Bdf *gpus;
-	PersistenceOutcome *outcomes;
+	GpuPersistence *now;
 	size_t n;
 	PersistenceMode wanted;
 } Modes;
 
 static void modes_clear(Modes *modes)
 {
-	for (size_t i = 0; i < modes->n; i++)
-		persistence_outcome_clear(&modes->outcomes[i]);
+	persistence_list_free(modes->now, modes->n);
 	free(modes->gpus);
-	free(modes->outcomes);
 }
 
 typedef bool (*Which)(const PlanFunction *function);
@@ -40,7 +38,7 @@ static Modes modes_make(const StepContext *c, Which which, bool on, Inspection *
 	size_t n = c->plan->n_functions;
 	Modes modes = {
 		.gpus = xcalloc(n + 1, sizeof(Bdf)),
-		.outcomes = xcalloc(n + 1, sizeof(PersistenceOutcome)),
+		.now = xcalloc(n + 1, sizeof(GpuPersistence)),
 		.wanted = on ? PERSISTENCE_ON : PERSISTENCE_OFF,
 	};
 
@@ -58,7 +56,7 @@ static Modes modes_make(const StepContext *c, Which which, bool on, Inspection *
 static void collect_wrong(const Modes *modes, char ***ret_wrong, char ***ret_causes)
 {
 	for (size_t i = 0; i < modes->n; i++) {
-		const GpuPersistence *gpu = &modes->outcomes[i].gpu;
+		const GpuPersistence *gpu = &modes->now[i];
 
 		if (gpu->mode == modes->wanted)
 			continue;
@@ -90,7 +88,7 @@ static int refuse(const Modes *modes, char *const *wrong, char *const *causes,
 static void collect_notes(const Modes *modes, char ***into)
 {
 	for (size_t i = 0; into && i < modes->n; i++) {
-		const GpuPersistence *gpu = &modes->outcomes[i].gpu;
+		const GpuPersistence *gpu = &modes->now[i];
 
 		if (gpu->mode == modes->wanted && gpu->why)
 			strv_appendf(into, "%s: %s", BDF_TEXT(&gpu->bdf), gpu->why);
@@ -104,8 +102,7 @@ static int set_modes(StepContext *c, Which which, bool on, Inspection *now, char
 	_cleanup_strv_ char **wrong = NULL, **causes = NULL;
 	_cleanup_(modes_clear) Modes modes = modes_make(c, which, on, now);
 
-	host_set_persistence(c->place->host, modes.gpus, modes.n, on, c->timeout_usec,
-			     modes.outcomes);
+	host_set_persistence(c->place->host, modes.gpus, modes.n, on, c->timeout_usec, modes.now);
 	collect_wrong(&modes, &wrong, &causes);
 	collect_notes(&modes, into_notes);
 	return wrong ? refuse(&modes, wrong, causes, ret_problem) : 0;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/steps.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "job/guest-exit.h"
+#include "util/grow.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -99,6 +102,27 @@ void step_note_left(StepContext *c, const Problem *problem)
 		     *cause ? ")" : "", problem->remedy ? "; " : "", str_or_empty(problem->remedy));
 }
 
+void step_remember_stuck(StepContext *c, const Bdf *function, const char *why, ...)
+{
+	va_list ap;
+
+	*GROW(c->stuck_functions, c->n_stuck) = *function;
+	if (c->stuck)
+		return;
+	va_start(ap, why);
+	c->stuck = vstrf(why, ap);
+	va_end(ap);
+}
+
+WorkerName step_worker_name(pid_t pid)
+{
+	WorkerName name = { "a worker" };
+
+	if (pid > 0)
+		snprintf(name.text, sizeof(name.text), "worker %d", (int)pid);
+	return name;
+}
+
 /* What is stuck is not touched again. */
 static Bdf *list_functions(const StepContext *c, size_t *ret_n)
 {
@@ -139,9 +163,33 @@ int step_glance(StepContext *c, Inspection **ret, Problem **ret_problem)
 	return host_glance(host, functions, n, INSPECT_CONFIG_NOT, ret, ret_problem);
 }
 
-int step_inspect_past_exit(StepContext *c, Inspection **ret, Problem **ret_problem)
+/*
+ * The last check before functions leave vfio-pci. Unbinding a function that a guest has open kills
+ * the guest, or waits for it for ever. The guest may have started since the preflight step.
+ */
+int step_refuse_while_in_guest(StepContext *c, Problem **ret_problem)
 {
-	return inspect_by(c, true, ret, ret_problem);
+	_cleanup_(inspection_freep) Inspection *now = NULL;
+	int r = inspect_by(c, true, &now, ret_problem);
+
+	if (r == -ENOENT)
+		return 0; /* one has vanished: move the others all the same */
+	if (r != 0)
+		return r;
+	for (size_t i = 0; i < now->n_holders; i++) {
+		const Holder *holder = &now->holders[i];
+
+		if (!holder->vfio)
+			continue;
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_HOST_IN_USE,
+			.reason = strf("a guest runs on %s", BDF_TEXT(&holder->bdf)),
+			.cause = strf("%s: %s by %s (pid %ld)", BDF_TEXT(&holder->bdf),
+				      str_or_empty(holder->path), str_or_empty(holder->command),
+				      (long)holder->pid),
+			.remedy = xstrdup("shut that guest down, then try again"));
+	}
+	return 0;
 }
 
 static int cannot_store(const StepContext *c, int error, Problem **ret_problem)

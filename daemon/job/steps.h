@@ -79,16 +79,14 @@ void step_context_clear(StepContext *c);
 int step_inspect(StepContext *c, Inspection **ret, Problem **ret_problem);
 /* Of the same only what they are bound to: who holds them is not looked for. */
 int step_glance(StepContext *c, Inspection **ret, Problem **ret_problem);
-/*
- * The same as step_inspect(), after waiting for a killed guest to close its functions
- * (job/guest-exit.h).
- */
-int step_inspect_past_exit(StepContext *c, Inspection **ret, Problem **ret_problem);
 /* The plan's checks of functions once more, when nothing may hold them any more. */
 int step_check_released(StepContext *c, Problem **ret_problem);
 int step_move(StepContext *c, bool forward, Problem **ret_problem);
 int step_drivers_hold(StepContext *c, Problem **ret_problem);
-/* PROBLEM while a process has a function open through vfio. */
+/*
+ * PROBLEM while a process has a function open through vfio, after waiting for a killed guest to
+ * close its functions (job/guest-exit.h).
+ */
 int step_refuse_while_in_guest(StepContext *c, Problem **ret_problem);
 /*
  * Marks the plan's boards as dirty from its domain. Comes before anything that puts a function into

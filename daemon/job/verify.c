@@ -5,7 +5,6 @@
 
 #include "job/prepare.h"
 #include "job/select.h"
-#include "job/verify-guest.h"
 #include "util/clock.h"
 #include "util/text.h"
 #include "util/xalloc.h"
@@ -269,11 +268,11 @@ static int ask_guest(const JobPlace *place, const JobRequest *request, Verificat
 	if (r != 0)
 		return r;
 	diagnose(place, v, deadline);
-	v->guest_report = verify_read_guest_report(place, &v->input, v->report, deadline);
+	v->guest_report = read_guest_report(place, &v->input, v->report, deadline);
 	/* What measures keeps the guest's GPUs busy for minutes. */
 	r = cancellation_check(place->cancel, ret_problem);
 	if (r == 0 && request->workload)
-		v->workload = verify_measure(place, &v->input, v->report, deadline);
+		v->workload = measure(place, &v->input, v->report, deadline);
 	return r == 0 ? look_again(place, v, ret_problem) : r;
 }
 

@@ -12,7 +12,7 @@
 
 typedef struct Claim Claim;
 struct Claim {
-	Claim *next;
+	Claim *next _borrowed_;
 	ClaimKind kind;
 	uint32_t job; /* 0: a quarantine or a declaration */
 	bool nvidia;
@@ -25,6 +25,7 @@ struct Claim {
 	char *file;   /* of a quarantine by a file that cannot be read; NULL: it is none */
 	bool settled; /* with a file: its group was found */
 };
+LOCAL_FREE(Claim, claim_free)
 
 struct Claims {
 	pthread_mutex_t lock;
@@ -34,21 +35,6 @@ struct Claims {
 	uint64_t forgotten_declaration;
 	Claim *ended[ENDED_MAX];
 };
-
-static Claim *claim_free(Claim *claim)
-{
-	if (!claim)
-		return NULL;
-	free(claim->group);
-	free(claim->domain_uuid);
-	free(claim->reason);
-	free(claim->functions);
-	free(claim->file);
-	free(claim->name);
-	free(claim);
-	return NULL;
-}
-DEFINE_CLEANUP(Claim, claim_free)
 
 Claims *claims_new(void)
 {
@@ -583,3 +569,5 @@ bool claims_quarantined_itself(Claims *claims, const Bdf *function)
 
 	return claim && !is_of_all(claim);
 }
+
+#include "claims.inc"

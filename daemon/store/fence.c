@@ -13,22 +13,14 @@
 #define FILE_MAX (4U * 1024 * 1024)
 
 struct FenceHold {
-	FenceHold *next;
+	FenceHold *next _borrowed_;
 	uint32_t job;
 	char *group;
 	Bdf *functions;
 	size_t n_functions;
 };
-
-static FenceHold *fence_hold_free(FenceHold *hold)
-{
-	if (!hold)
-		return NULL;
-	free(hold->group);
-	free(hold->functions);
-	free(hold);
-	return NULL;
-}
+LOCAL_FREE(FenceHold, fence_hold_free)
+#include "fence.inc"
 
 /* What the daemon before wrote is on disk, but nobody stands by it: it is not `written`. */
 static void read_last(FenceStore *store)

@@ -16,32 +16,34 @@
 #include "store/journal-private.h"
 #include "store/journal.h"
 #include "util/crc32.h"
+#include "util/file.h"
 #include "util/grow.h"
 #include "util/json.h"
+#include "util/mutex.h"
 #include "util/text.h"
+
+/* Room for two definitions (DOMAIN_XML_MAX) and a running domain's XML (DOMAIN_SKIM_MAX), escaped,
+ * and the rest. */
+#define JOURNAL_LINE_MAX (128U * 1024 * 1024)
+#define JOURNAL_BEFORE_SUFFIX ".journal"
+
+/* What was found in a file, of its last job. */
+typedef struct Reading {
+	JournalFound *found; /* borrowed: what is found of jobs that have ended is added to it */
+	const char *boot_id; /* borrowed; as in Journal */
+	bool before;	     /* it is of a version before */
+	OpenJob *job;	     /* NULL: it has ended, or cannot be understood */
+	LedgerMark end;
+	size_t lines;
+	size_t torn; /* bytes of a last line that was cut off */
+	int error;   /* of what cannot be understood: -EBADMSG, -EPROTO and the like; 0: all can */
+	char *message; /* why; NULL: as the error says */
+	char *bad;     /* these bytes; NULL: they could not be read */
+	size_t n_bad;
+} Reading;
 
 /* Of what cannot be understood so much is looked through for functions. */
 #define BAD_MAX (16U * 1024 * 1024)
-
-OpenJob *open_job_free(OpenJob *job)
-{
-	if (!job)
-		return NULL;
-	journal_job_free(job->log);
-	plan_free(job->plan);
-	assignment_free(job->previous);
-	free(job->live_xml);
-	free(job->damage);
-	free(job);
-	return NULL;
-}
-
-void open_jobs_free(OpenJob **jobs, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		open_job_free(jobs[i]);
-	free(jobs);
-}
 
 /* ---- records ---- */
 
@@ -51,7 +53,7 @@ static int bad(const char *what, char **ret_message)
 	return -EBADMSG;
 }
 
-static int read_facts(const JournalReading *reading, const json_t *record, OpenJob *job,
+static int read_facts(const Reading *reading, const json_t *record, OpenJob *job,
 		      char **ret_message)
 {
 	const char *then, *previous;
@@ -101,7 +103,7 @@ static int read_step(const json_t *record, const char *kind, OpenJob *job)
 /* ---- what is wrong ---- */
 
 /* And its bytes. */
-static void note_bad(JournalReading *reading, int error, const char *message, const char *bytes,
+static void note_bad(Reading *reading, int error, const char *message, const char *bytes,
 		     size_t size)
 {
 	size_t room = reading->n_bad < BAD_MAX ? BAD_MAX - reading->n_bad : 0;
@@ -121,7 +123,7 @@ static void note_bad(JournalReading *reading, int error, const char *message, co
 }
 
 /* What has ended is no matter any more, whatever became of its lines. */
-static void forget_bad(JournalReading *reading)
+static void forget_bad(Reading *reading)
 {
 	reading->error = 0;
 	free(reading->message);
@@ -130,7 +132,7 @@ static void forget_bad(JournalReading *reading)
 	reading->n_bad = 0;
 }
 
-void journal_reading_clear(JournalReading *reading)
+static void reading_clear(Reading *reading)
 {
 	forget_bad(reading);
 	reading->job = open_job_free(reading->job);
@@ -138,7 +140,7 @@ void journal_reading_clear(JournalReading *reading)
 
 /* ---- lines ---- */
 
-static void note_end(JournalReading *reading, uint32_t id)
+static void note_end(Reading *reading, uint32_t id)
 {
 	JournalFound *found = reading->found;
 
@@ -148,7 +150,7 @@ static void note_end(JournalReading *reading, uint32_t id)
 }
 
 /* Whoever had the file before has ended. */
-static int read_begin(JournalReading *reading, const json_t *record, char **ret_message)
+static int read_begin(Reading *reading, const json_t *record, char **ret_message)
 {
 	_cleanup_(open_job_freep) OpenJob *job = xcalloc(1, sizeof(OpenJob));
 	int r;
@@ -162,15 +164,14 @@ static int read_begin(JournalReading *reading, const json_t *record, char **ret_
 	return r;
 }
 
-static bool follows(const JournalReading *reading, const json_t *record, uint64_t sequence)
+static bool follows(const Reading *reading, const json_t *record, uint64_t sequence)
 {
 	return sequence == reading->end.sequence + 1 &&
 	       str_equal(json_string_value(json_object_get(record, "previous")),
 			 reading->end.hash.hex);
 }
 
-static int read_record(JournalReading *reading, const json_t *record, bool in_order,
-		       char **ret_message)
+static int read_record(Reading *reading, const json_t *record, bool in_order, char **ret_message)
 {
 	const char *kind = str_or_empty(json_string_value(json_object_get(record, "record")));
 	unsigned long long id = reading->before && reading->job ? reading->job->id : 0;
@@ -206,8 +207,7 @@ static bool is_other_version(const char *line)
 	return digits > 0 && digits < 10 && line[digits] == ' ';
 }
 
-static int read_line_before(JournalReading *reading, const char *line, size_t size,
-			    char **ret_message)
+static int read_line_before(Reading *reading, const char *line, size_t size, char **ret_message)
 {
 	const size_t begin = strlen("2 01234567 ");
 	_cleanup_free_ char *number = size < begin ? NULL : xstrndup(line + 2, 8);
@@ -227,7 +227,7 @@ static int read_line_before(JournalReading *reading, const char *line, size_t si
 	return read_record(reading, record, true, ret_message);
 }
 
-static int read_line(JournalReading *reading, const char *line, size_t size, char **ret_message)
+static int read_line(Reading *reading, const char *line, size_t size, char **ret_message)
 {
 	_cleanup_json_ json_t *record = NULL;
 	unsigned long long sequence = 0;
@@ -252,7 +252,7 @@ static int read_line(JournalReading *reading, const char *line, size_t size, cha
 
 static int visit(const char *line, size_t size, bool whole, void *userdata)
 {
-	JournalReading *reading = userdata;
+	Reading *reading = userdata;
 	_cleanup_free_ char *message = NULL;
 	bool fits = size <= JOURNAL_LINE_MAX;
 	int r;
@@ -280,7 +280,8 @@ static int visit(const char *line, size_t size, bool whole, void *userdata)
 	return reading->before && (r < 0 || !reading->job) ? 1 : 0;
 }
 
-void journal_read(const Journal *journal, const char *name, JournalReading *reading)
+/* Of any version. */
+static void read_file(const Journal *journal, const char *name, Reading *reading)
 {
 	int r;
 
@@ -293,4 +294,179 @@ void journal_read(const Journal *journal, const char *name, JournalReading *read
 		reading->error = r;
 	else if (reading->lines == 0)
 		note_bad(reading, -EBADMSG, "it is empty", "", 0);
+}
+
+/* ---- what a start makes of the files, and what a person has settled ---- */
+
+const RecordKind journal_kind = { .folder = "journal", .apart = true, .of_group = true };
+
+/* The plan of a job that another version began; NULL: there is none. */
+static char *newer_plan(const Reading *reading)
+{
+	const char *record = reading->n_bad > 0 ? memchr(reading->bad, '{', reading->n_bad) : NULL;
+	_cleanup_json_ json_t *root = NULL;
+
+	if (record)
+		root = json_loadb(record, reading->n_bad - (size_t)(record - reading->bad),
+				  JSON_DISABLE_EOF_CHECK, NULL);
+	return json_dumps(json_object_get(root, "plan"), 0);
+}
+
+/* What cannot be understood, with what can be found in it. */
+static void find_fault(const char *name, const Reading *reading, RecordFaults *faults)
+{
+	_cleanup_free_ char *plan = reading->error == -EPROTO ? newer_plan(reading) : NULL;
+	const char *why = reading->message ? reading->message : file_state_error(reading->error);
+
+	if (reading->error == -EPROTO)
+		record_faults_add(faults, &journal_kind, name, reading->error, why, plan,
+				  plan ? strlen(plan) : 0);
+	else
+		record_faults_add(faults, &journal_kind, name, reading->error, why, reading->bad,
+				  reading->n_bad);
+}
+
+/* So many bytes may have been the begin of another job, of which nothing can be read. */
+#define BEGIN_MIN 1024U
+
+/* What was damaged is not only of the job that was found. */
+static bool is_of_others(const RecordFault *fault, size_t n_bad, const Plan *plan)
+{
+	_cleanup_free_ Bdf *functions = plan_addresses(plan);
+
+	for (size_t i = 0; i < fault->n_functions; i++)
+		if (!bdf_in(&fault->functions[i], functions, plan->n_functions))
+			return true;
+	return fault->n_functions == 0 && n_bad >= BEGIN_MIN;
+}
+
+/* Quarantines what may be in it: we do not know what the job had begun. */
+static void keep_apart(Claims *claims, const char *name, const Reading *reading)
+{
+	_cleanup_(record_faults_clear) RecordFaults faults = { 0 };
+
+	find_fault(name, reading, &faults);
+	if (!reading->job || is_of_others(&faults.items[0], reading->n_bad, reading->job->plan))
+		claims_add_fault(claims, &faults.items[0]);
+}
+
+static OpenJob *take_job(Journal *journal, const char *name, Reading *reading)
+{
+	if (reading->error < 0)
+		reading->job->damage = strf("its journal cannot be understood: %s",
+					    str_or_empty(reading->message));
+	(void)journal_job_open(journal, name, &reading->end, reading->job->id, true,
+			       &reading->job->log);
+	return TAKE_PTR(reading->job);
+}
+
+/* An ended one takes the next job; what was cut off goes. One that cannot be written stays taken. */
+static void take_ended(Journal *journal, const char *name, const Reading *reading)
+{
+	_cleanup_(journal_job_freep) JournalJob *log = NULL;
+
+	if (reading->before)
+		(void)journal->io.remove(journal->io.userdata, journal->dir_fd, name);
+	else if (journal_job_open(journal, name, &reading->end, 0, false, &log) >= 0)
+		log->ended = true;
+}
+
+static void load_one(Journal *journal, const char *name, Claims *claims, JournalFound *found)
+{
+	_cleanup_(reading_clear) Reading reading = { .found = found };
+	uint64_t number;
+	OpenJob *job;
+
+	read_file(journal, name, &reading);
+	number = reading.end.number;
+	found->torn |= reading.torn > 0;
+	if (reading.torn > 0)
+		strv_appendf(&found->notes,
+			     "journal/%s: its last line was cut off, and what that was to announce "
+			     "was not begun",
+			     name);
+	journal_set_file(journal, number, &(JournalFile){ .taken = true, .end = reading.end });
+	if (!reading.job && reading.error == 0)
+		take_ended(journal, name, &reading);
+	if (reading.error < 0)
+		keep_apart(claims, name, &reading);
+	if (!reading.job)
+		return;
+	job = take_job(journal, name, &reading);
+	journal_set_file(
+		journal, number,
+		&(JournalFile){ .taken = true, .job = job->id, .end = job->log->file.end });
+	*GROW(found->jobs, found->n_jobs) = job;
+}
+
+static bool is_file(const char *name)
+{
+	return str_ends_with(name, LEDGER_SUFFIX) || str_ends_with(name, JOURNAL_BEFORE_SUFFIX);
+}
+
+int journal_load(Journal *journal, Claims *claims, JournalFound *ret)
+{
+	_cleanup_strv_ char **names = NULL;
+	int r = dir_list(journal->dir_fd, "", &names);
+
+	*ret = (JournalFound){ 0 };
+	for (size_t i = 0; i < JOURNAL_FILES_MAX; i++)
+		journal_set_file(journal, i + 1, &(JournalFile){ 0 });
+	for (char **name = names; name && *name; name++)
+		if (is_file(*name))
+			load_one(journal, *name, claims, ret);
+		else if (str_ends_with(*name, FILE_DAMAGED_SUFFIX))
+			strv_appendf(&ret->notes,
+				     "journal/%s was set aside; see what it says, then remove it",
+				     *name);
+	return r;
+}
+
+/* Whose file it is; 0: none is. */
+static uint64_t find_file(Journal *journal, uint32_t id)
+{
+	MUTEX_HOLD(&journal->lock);
+
+	for (size_t i = 0; i < JOURNAL_FILES_MAX; i++)
+		if (journal->files[i].taken && journal->files[i].job == id)
+			return i + 1;
+	return 0;
+}
+
+int journal_load_job(Journal *journal, uint32_t id, OpenJob **ret)
+{
+	_cleanup_(journal_found_clear) JournalFound found = { 0 };
+	_cleanup_(reading_clear) Reading reading = { .found = &found };
+	uint64_t number = find_file(journal, id);
+	_cleanup_free_ char *name = ledger_name(number);
+
+	if (number == 0)
+		return -ENOENT;
+	read_file(journal, name, &reading);
+	if (!reading.job || reading.job->id != id)
+		return reading.error < 0 ? reading.error : -ENOENT;
+	*ret = take_job(journal, name, &reading);
+	return 0;
+}
+
+static int forget_one(Journal *journal, const char *name, const char *group)
+{
+	_cleanup_(journal_found_clear) JournalFound found = { 0 };
+	_cleanup_(reading_clear) Reading reading = { .found = &found };
+
+	read_file(journal, name, &reading);
+	if (!reading.job || !str_equal(reading.job->plan->group, group))
+		return 0;
+	return journal_remove_file(journal, name, reading.end.number);
+}
+
+int journal_forget_group(Journal *journal, const char *group)
+{
+	_cleanup_strv_ char **names = NULL;
+	int r = dir_list(journal->dir_fd, "", &names);
+
+	for (char **name = names; r >= 0 && name && *name; name++)
+		if (is_file(*name))
+			r = forget_one(journal, *name, group);
+	return r;
 }

@@ -291,3 +291,5 @@ int journal_set_aside(Journal *journal, const char *name)
 		journal_set_file(journal, journal_number_of(name), &(JournalFile){ 0 });
 	return 0;
 }
+
+#include "journal.inc"

@@ -124,9 +124,7 @@ typedef struct JournalFound {
  * another version, the file stays in place, and what it names is quarantined: claims_add_fault().
  */
 int journal_load(Journal *journal, Claims *claims, JournalFound *ret);
-void journal_found_clear(JournalFound *found);
+DECLARE_CLEAR(JournalFound, journal_found_clear)
 /* Reads one job of this process that was left open. -ENOENT: it is not there. */
 int journal_load_job(Journal *journal, uint32_t id, OpenJob **ret);
-OpenJob *open_job_free(OpenJob *job);
-DEFINE_CLEANUP(OpenJob, open_job_free)
-void open_jobs_free(OpenJob **jobs, size_t n);
+DECLARE_FREE(OpenJob, open_job_free)

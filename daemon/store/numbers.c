@@ -32,11 +32,6 @@ static int read_next(const json_t *document, void **ret, char **ret_why)
 	return r;
 }
 
-static bool is_name(_unused_ const char *name, _unused_ const void *record)
-{
-	return true;
-}
-
 #define GO_ON "job numbers go on behind those that the journal and the audit trail have"
 #define ANEW "nothing need be done: it is written anew"
 
@@ -45,7 +40,6 @@ const RecordKind number_kind = {
 	.most = 4096,
 	.read = read_next,
 	.free = free,
-	.is_name = is_name,
 	.so = { GO_ON, GO_ON, GO_ON },
 	.remedy = {
 		[RECORD_NEWER] = "run the version of gpupass that wrote it; or remove the file",

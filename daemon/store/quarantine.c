@@ -11,7 +11,7 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-static void write_functions(json_t *object, const char *key, const void *of)
+static void functions_write(json_t *object, const char *key, const void *of)
 {
 	const Quarantine *q = of;
 	json_t *array = json_array();
@@ -21,7 +21,7 @@ static void write_functions(json_t *object, const char *key, const void *of)
 	json_set(object, key, array);
 }
 
-static void read_functions(JsonReader *reader, const char *key, void *of)
+static void functions_read(JsonReader *reader, const char *key, void *of)
 {
 	const json_t *array = json_read_array(reader, key, GROUP_FUNCTIONS_MAX);
 	Quarantine *q = of;
@@ -35,23 +35,12 @@ static void read_functions(JsonReader *reader, const char *key, void *of)
 			json_reader_fail(reader, key, "has an item that is no PCI address");
 }
 
-static const JsonMember members[] = {
-	JSON_SCHEMA(GPUPASS_SCHEMA_QUARANTINE),
-	JSON_TEXT(Quarantine, group),
-	JSON_TEXT(Quarantine, reason),
-	JSON_NUMBER(Quarantine, job, UINT32_MAX),
-	JSON_NUMBER(Quarantine, since_usec, INT64_MAX),
-	JSON_OTHER("functions", read_functions, write_functions),
-	JSON_END,
-};
+LOCAL_DOCUMENT(Quarantine, members, GPUPASS_SCHEMA_QUARANTINE)
+#include "quarantine.inc"
 
-static void quarantine_free(void *record)
+static void free_record(void *record)
 {
-	Quarantine *q = record;
-
-	json_struct_clear(members, q);
-	free(q->functions);
-	free(q);
+	quarantine_free(record);
 }
 
 static int quarantine_read(const json_t *document, void **ret, char **ret_why)
@@ -87,7 +76,7 @@ const RecordKind quarantine_kind = {
 	.schema = GPUPASS_SCHEMA_QUARANTINE_2,
 	.most = 64U * 1024,
 	.read = quarantine_read,
-	.free = quarantine_free,
+	.free = free_record,
 	.is_name = is_name,
 	.misnamed = "its name is not its group's",
 	.apart = true,

@@ -17,12 +17,13 @@ typedef RecordStore QuarantineStore; /* of quarantine_kind */
 
 typedef struct Quarantine {
 	char *group;
-	Bdf *functions;
-	size_t n_functions;
 	char *reason;
 	uint32_t job;
 	uint64_t since_usec; /* CLOCK_REALTIME */
+	Bdf *functions _json_(by functions);
+	size_t n_functions;
 } Quarantine;
+DECLARE_FREE(Quarantine, quarantine_free)
 
 extern const RecordKind quarantine_kind;
 /* Sets aside a file of that name that cannot be read. */

@@ -52,12 +52,6 @@ void trail_files_close(TrailFiles *files);
  */
 int trail_files_append(TrailFiles *files, AuditRecord *record, LineHash *ret_hash);
 
-/* Calls visit() for each line of a file: ledger_visit(). */
-int trail_file_visit(int dir_fd, uint64_t number, LedgerVisit visit, void *userdata);
-
-/* The number of its first record that can be read; it stays as it is where there is none. */
-int trail_file_first(int dir_fd, uint64_t number, uint64_t *sequence);
-
 /* Feeds all files to the chain. */
 int trail_files_check(int dir_fd, AuditChain *chain);
 

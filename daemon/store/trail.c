@@ -23,14 +23,15 @@ typedef struct Waiter {
 
 typedef struct Item Item;
 struct Item {
-	Item *next;
+	Item *next _borrowed_;
 	AuditRecord record;
 	LineHash hash;
 	CallerIdentity *caller;
-	Waiter *waiter; /* NULL: nobody waits */
-	bool lazy;	/* it need not be on disk before another one is */
+	Waiter *waiter _borrowed_; /* NULL: nobody waits */
+	bool lazy;		   /* it need not be on disk before another one is */
 	int result;
 };
+LOCAL_FREE(Item, item_free)
 
 typedef struct ItemList {
 	Item *first, *last;
@@ -43,6 +44,7 @@ typedef struct Known {
 	pid_t pid;
 	char *path, *command, *unit;
 } Known;
+LOCAL_CLEAR(Known, known_clear)
 
 /* More are not remembered, and so recorded each time. */
 #define HOLDERS_MAX 512
@@ -52,14 +54,6 @@ typedef struct Holders {
 	Known items[HOLDERS_MAX];
 	size_t n;
 } Holders;
-
-static void known_clear(Known *known)
-{
-	free(known->path);
-	free(known->command);
-	free(known->unit);
-	*known = (Known){ 0 };
-}
 
 static void holders_clear(Holders *holders)
 {
@@ -243,16 +237,6 @@ static Item *list_take(ItemList *list)
 
 	*list = (ItemList){ 0 };
 	return first;
-}
-
-static Item *item_free(Item *item)
-{
-	if (!item)
-		return NULL;
-	audit_record_clear(&item->record);
-	caller_identity_unref(item->caller);
-	free(item);
-	return NULL;
 }
 
 static void ask_to_end(Trail *trail)
@@ -585,3 +569,5 @@ void trail_note_holders(Trail *trail, const Inspection *inspection)
 		trail_add_lazily(trail, &records[i], NULL);
 	free(records);
 }
+
+#include "trail.inc"

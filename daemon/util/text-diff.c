@@ -13,50 +13,21 @@
 #include "util/xalloc.h"
 
 #define EDITS_MAX 1000
+#define TEXT_DIFF_CONTEXT 3
 
 #include "text-diff.inc"
 
-typedef struct Line {
-	const char *text;
-	size_t length;
-	const DiffLine *shown; /* NULL: the text itself */
-} Line;
-
-typedef struct Lines {
-	Line *items;
-	long n;
-} Lines;
-
 typedef struct Diff {
-	Lines before, after;
+	const DiffLines *before, *after;
+	long n_before, n_after;
 	bool *removed;		       /* of the lines before */
 	bool *added;		       /* of the lines after */
 	int32_t *trace[EDITS_MAX + 1]; /* for each d: reach on diagonals -d … d */
 } Diff;
 
-static void split_lines(const char *text, Lines *ret)
-{
-	size_t n = 0;
-
-	for (const char *s = text; *s; n++) {
-		const char *end = strchr(s, '\n');
-
-		s = end ? end + 1 : s + strlen(s);
-	}
-	ret->items = xcalloc(n + 1, sizeof(Line));
-	for (; *text; ret->n++) {
-		const char *end = strchrnul(text, '\n');
-
-		ret->items[ret->n] = (Line){ .text = text, .length = (size_t)(end - text) };
-		text = *end ? end + 1 : end;
-	}
-}
-
 static bool same_line(const Diff *diff, long x, long y)
 {
-	const Line *a = &diff->before.items[x], *b = &diff->after.items[y];
-
-	return a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
+	return strcmp(diff->before->items[x].key, diff->after->items[y].key) == 0;
 }
 
 /*
@@ -73,7 +44,7 @@ static long step_from(const int32_t *previous, long d, long k, bool *ret_down)
 
 static long slide(const Diff *diff, long x, long k)
 {
-	while (x < diff->before.n && x - k < diff->after.n && same_line(diff, x, x - k))
+	while (x < diff->n_before && x - k < diff->n_after && same_line(diff, x, x - k))
 		x++;
 	return x;
 }
@@ -93,7 +64,7 @@ static long find_script(Diff *diff)
 
 			x = slide(diff, x, k);
 			reach[d + k] = (int32_t)x;
-			if (x >= diff->before.n && x - k >= diff->after.n)
+			if (x >= diff->n_before && x - k >= diff->n_after)
 				return d;
 		}
 	}
@@ -102,7 +73,7 @@ static long find_script(Diff *diff)
 
 static void mark_script(Diff *diff, long d)
 {
-	long x = diff->before.n, y = diff->after.n;
+	long x = diff->n_before, y = diff->n_after;
 
 	for (; d > 0; d--) {
 		long k = x - y, start;
@@ -121,37 +92,24 @@ static void mark_script(Diff *diff, long d)
 	}
 }
 
-static void mark_all(Diff *diff)
+static bool has_changed_line(const DiffLines *lines, const bool *changed, const DiffLine *line)
 {
-	memset(diff->removed, true, (size_t)diff->before.n);
-	memset(diff->added, true, (size_t)diff->after.n);
-}
-
-static bool has_changed_line(const Lines *lines, const bool *changed, const Line *line)
-{
-	for (long i = 0; i < lines->n; i++)
-		if (changed[i] && lines->items[i].length == line->length &&
-		    memcmp(lines->items[i].text, line->text, line->length) == 0)
+	for (size_t i = 0; i < lines->n_items; i++)
+		if (changed[i] && strcmp(lines->items[i].key, line->key) == 0)
 			return true;
 	return false;
 }
 
-static bool was_moved(const Diff *diff, char sign, const Line *line)
+static bool was_moved(const Diff *diff, char sign, const DiffLine *line)
 {
-	return sign == '-' ? has_changed_line(&diff->after, diff->added, line)
-			   : has_changed_line(&diff->before, diff->removed, line);
+	return sign == '-' ? has_changed_line(diff->after, diff->added, line)
+			   : has_changed_line(diff->before, diff->removed, line);
 }
 
-static void print_line(FILE *f, const Diff *diff, char sign, const Line *line)
+static void print_line(FILE *f, const Diff *diff, char sign, const DiffLine *line)
 {
-	fputc(sign, f);
-	if (line->shown)
-		fputs(sign == ' ' || was_moved(diff, sign, line) ? line->shown->beside
-								 : line->shown->changed,
-		      f);
-	else
-		fwrite(line->text, 1, line->length, f);
-	fputc('\n', f);
+	fprintf(f, "%c%s\n", sign,
+		sign == ' ' || was_moved(diff, sign, line) ? line->beside : line->changed);
 }
 
 /* For an empty range, diff(1) prints the number of the line before it. */
@@ -165,9 +123,9 @@ static void print_range(FILE *f, char sign, long from, long n)
 /* Walks both texts to the next change at or after (x, y); false at the end. */
 static bool next_change(const Diff *diff, long *x, long *y)
 {
-	while (*x < diff->before.n || *y < diff->after.n) {
-		if ((*x < diff->before.n && diff->removed[*x]) ||
-		    (*y < diff->after.n && diff->added[*y]))
+	while (*x < diff->n_before || *y < diff->n_after) {
+		if ((*x < diff->n_before && diff->removed[*x]) ||
+		    (*y < diff->n_after && diff->added[*y]))
 			return true;
 		(*x)++;
 		(*y)++;
@@ -177,9 +135,9 @@ static bool next_change(const Diff *diff, long *x, long *y)
 
 static void skip_change(const Diff *diff, long *x, long *y)
 {
-	while (*x < diff->before.n && diff->removed[*x])
+	while (*x < diff->n_before && diff->removed[*x])
 		(*x)++;
-	while (*y < diff->after.n && diff->added[*y])
+	while (*y < diff->n_after && diff->added[*y])
 		(*y)++;
 }
 
@@ -205,11 +163,11 @@ static void print_hunk(FILE *f, const Diff *diff, long x, long y, long x_end, lo
 	fputs(" @@\n", f);
 	while (x < x_end || y < y_end) {
 		if (x < x_end && diff->removed[x]) {
-			print_line(f, diff, '-', &diff->before.items[x++]);
+			print_line(f, diff, '-', &diff->before->items[x++]);
 		} else if (y < y_end && diff->added[y]) {
-			print_line(f, diff, '+', &diff->after.items[y++]);
+			print_line(f, diff, '+', &diff->after->items[y++]);
 		} else {
-			print_line(f, diff, ' ', &diff->before.items[x++]);
+			print_line(f, diff, ' ', &diff->before->items[x++]);
 			y++;
 		}
 	}
@@ -232,7 +190,7 @@ static void print_diff(FILE *f, const Diff *diff)
 		long x_from = x - lead, y_from = y - lead;
 
 		hunk_end(diff, &x, &y);
-		tail = min(min(diff->before.n - x, diff->after.n - y), TEXT_DIFF_CONTEXT);
+		tail = min(min(diff->n_before - x, diff->n_after - y), TEXT_DIFF_CONTEXT);
 		print_hunk(f, diff, x_from, y_from, x + tail, y + tail);
 	} while (next_change(diff, &x, &y));
 }
@@ -242,8 +200,8 @@ static bool diff_find(Diff *diff)
 {
 	long d;
 
-	diff->removed = xcalloc((size_t)diff->before.n + 1, sizeof(bool));
-	diff->added = xcalloc((size_t)diff->after.n + 1, sizeof(bool));
+	diff->removed = xcalloc((size_t)diff->n_before + 1, sizeof(bool));
+	diff->added = xcalloc((size_t)diff->n_after + 1, sizeof(bool));
 	d = find_script(diff);
 	if (d >= 0)
 		mark_script(diff, d);
@@ -254,8 +212,6 @@ static void diff_done(Diff *diff)
 {
 	for (size_t i = 0; i < ELEMENTS(diff->trace); i++)
 		free(diff->trace[i]);
-	free(diff->before.items);
-	free(diff->after.items);
 	free(diff->removed);
 	free(diff->added);
 }
@@ -271,38 +227,13 @@ static char *diff_to_text(const Diff *diff)
 	return text;
 }
 
-char *text_diff(const char *before, const char *after)
-{
-	Diff diff = { 0 };
-	char *text;
-
-	split_lines(before, &diff.before);
-	split_lines(after, &diff.after);
-	if (!diff_find(&diff))
-		mark_all(&diff);
-	text = diff_to_text(&diff);
-	diff_done(&diff);
-	return text;
-}
-
-static void take_lines(const DiffLines *lines, Lines *ret)
-{
-	ret->items = xcalloc(lines->n_items + 1, sizeof(Line));
-	for (size_t i = 0; i < lines->n_items; i++)
-		ret->items[i] = (Line){ .text = lines->items[i].key,
-					.length = strlen(lines->items[i].key),
-					.shown = &lines->items[i] };
-	ret->n = (long)lines->n_items;
-}
-
 char *text_diff_lines(const DiffLines *before, const DiffLines *after)
 {
-	Diff diff = { 0 };
-	char *text;
+	Diff diff = {
+		before, after, (long)before->n_items, (long)after->n_items, NULL, NULL, { 0 }
+	};
+	char *text = diff_find(&diff) ? diff_to_text(&diff) : NULL;
 
-	take_lines(before, &diff.before);
-	take_lines(after, &diff.after);
-	text = diff_find(&diff) ? diff_to_text(&diff) : NULL;
 	diff_done(&diff);
 	return text;
 }

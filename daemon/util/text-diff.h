@@ -6,15 +6,6 @@
 
 #include "gpupass/cleanup.h"
 
-#define TEXT_DIFF_CONTEXT 3
-
-/*
- * Hunks with three lines of context, headed by "--- before" and "+++ after"; "" when equal. Finds
- * the shortest script for up to a thousand changed lines; shows texts that differ more as one
- * replaced block.
- */
-char *text_diff(const char *before, const char *after);
-
 /*
  * A line with one text for comparison, and others to show: as a changed line, or as context. A line
  * that was only moved, and so is taken out in one place and added in another, is shown as context.
@@ -31,5 +22,9 @@ typedef struct DiffLines {
 } DiffLines;
 DECLARE_CLEAR(DiffLines, diff_lines_clear)
 
-/* NULL when the texts differ by more, because too much would be shown. */
+/*
+ * Hunks with three lines of context, headed by "--- before" and "+++ after"; "" when equal. It is
+ * the shortest script; NULL when that has more than a thousand changed lines, because too much
+ * would be shown.
+ */
 char *text_diff_lines(const DiffLines *before, const DiffLines *after);

@@ -2,9 +2,10 @@
 /*
  * Stands in for polkitd on a private bus. What it answers is the first word of a file, read anew
  * for each question:
- *   yes | no | challenge | error | nonsense | silent | leave
+ *   yes | no | challenge | error | nonsense | silent | leave | hold
  * A challenge becomes a yes where interaction is allowed, as if somebody had typed the password.
- * "silent" never answers; "leave" ends the process instead. What it is asked is told on standard
+ * "silent" never answers; "leave" ends the process instead; what is asked while it is "hold" gets a
+ * yes as soon as it is another word. What it is asked is told on standard
  * output, a line each:
  *   check KIND name=NAME ACTION [KEY=DETAIL…] flags=FLAGS id=ID
  *   cancel id=ID
@@ -19,6 +20,10 @@
 #include <systemd/sd-bus.h>
 
 #define ALLOW_USER_INTERACTION 1U
+#define HELD_MAX 32
+
+static sd_bus_message *held[HELD_MAX];
+static size_t n_held;
 
 static const char *read_answer(const char *path)
 {
@@ -64,7 +69,9 @@ static int reply(sd_bus_message *m, const char *answer, bool interactive)
 	bool challenge = strcmp(answer, "challenge") == 0;
 	bool yes = strcmp(answer, "yes") == 0 || (challenge && interactive);
 
-	if (strcmp(answer, "silent") == 0)
+	if (strcmp(answer, "hold") == 0 && n_held < HELD_MAX)
+		held[n_held++] = sd_bus_message_ref(m);
+	if (strcmp(answer, "silent") == 0 || strcmp(answer, "hold") == 0)
 		return 1;
 	if (strcmp(answer, "leave") == 0)
 		exit(0);
@@ -121,6 +128,19 @@ static int on_call(sd_bus_message *m, void *userdata, __attribute__((unused)) sd
 	return 0;
 }
 
+static int release(const char *path)
+{
+	int r = 0;
+
+	if (n_held == 0 || strcmp(read_answer(path), "hold") == 0)
+		return 0;
+	while (r >= 0 && n_held > 0) {
+		r = reply(held[--n_held], "yes", false);
+		sd_bus_message_unref(held[n_held]);
+	}
+	return r;
+}
+
 static int serve(const char *path)
 {
 	sd_bus *bus = NULL;
@@ -138,7 +158,9 @@ static int serve(const char *path)
 	while (r >= 0) {
 		r = sd_bus_process(bus, NULL);
 		if (r == 0)
-			r = sd_bus_wait(bus, UINT64_MAX);
+			r = sd_bus_wait(bus, n_held > 0 ? 50000 : UINT64_MAX);
+		if (r >= 0)
+			r = release(path);
 		if (r == -EINTR)
 			r = 0;
 	}

@@ -4,6 +4,7 @@
  * never comes from one fuzzed answer alone.
  */
 #include "core/verify/bandwidth.h"
+#include "core/verify/guest-report.h"
 #include "core/verify/measure.h"
 #include "core/verify/verify.h"
 #include "fuzz.h"

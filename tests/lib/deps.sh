@@ -19,7 +19,7 @@
 	deps_packages="git build-essential debhelper dpkg-dev fakeroot kmod systemd udev"
 	deps_package_checks="lintian rpm rpmlint"
 	deps_test="git libcmocka-dev dbus dbus-daemon python3 systemd libvirt-daemon libvirt-clients pciutils
-		libxml2-utils polkitd python3-dbusmock python3-jsonschema python3-pyte strace valgrind clustershell jq"
+		libxml2-utils polkitd python3-jsonschema python3-pyte strace valgrind clustershell jq"
 	# What reads gpupass' metrics, what sos collects, and the other bus.
 	deps_test_unpacked="prometheus prometheus-node-exporter python3-prometheus-client sosreport dbus-broker"
 	# What takes the user-data of `gpupass export`, and the guest in which its script runs.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Whether NVLink is as fast as it should be, from what programs measured in a guest. Pure:
- * job/verify-guest.c runs them. Like the verdict on the links, this is the guest's word: a tenant
+ * job/verify.c runs them. Like the verdict on the links, this is the guest's word: a tenant
  * may replace the programs, and with them only what is said of its own group.
  *
  * What a link carries in practice is less than its nominal rate, and depends on who copies:

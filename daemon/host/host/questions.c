@@ -7,6 +7,8 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
+#include "questions.inc"
+
 static void ask(Host *host, Ask *asks, size_t n, uint64_t timeout_usec)
 {
 	if (n > 0)
@@ -159,13 +161,6 @@ int host_move(Host *host, const DriverTarget *targets, size_t n, uint64_t timeou
 	return r;
 }
 
-void move_outcome_clear(MoveOutcome *outcome)
-{
-	driver_result_clear(&outcome->result);
-	problem_free(outcome->problem);
-	*outcome = (MoveOutcome){ 0 };
-}
-
 int host_reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *ret_outcomes)
 {
 	_cleanup_free_ ResetAnswer *answers = NULL;
@@ -192,13 +187,6 @@ int host_reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *r
 	return r;
 }
 
-void reset_outcome_clear(ResetOutcome *outcome)
-{
-	reset_report_clear(&outcome->report);
-	problem_free(outcome->problem);
-	*outcome = (ResetOutcome){ 0 };
-}
-
 /* ---- persistence modes, memory ---- */
 
 /* Takes the list out of the answer, or says of each why its mode is not known. */
@@ -222,7 +210,7 @@ void host_persistence(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret
 }
 
 void host_set_persistence(Host *host, const Bdf *gpus, size_t n, bool on, uint64_t timeout_usec,
-			  PersistenceOutcome *ret_outcomes)
+			  GpuPersistence *ret)
 {
 	_cleanup_free_ PersistenceAnswer *answers = NULL;
 	_cleanup_free_ Ask *asks = asks_new(ASK_SET_PERSISTENCE, n, (void **)&answers);
@@ -232,18 +220,8 @@ void host_set_persistence(Host *host, const Bdf *gpus, size_t n, bool on, uint64
 		asks[i].functions = &gpus[i];
 	}
 	ask(host, asks, n, timeout_usec);
-	for (size_t i = 0; i < n; i++) {
-		ret_outcomes[i] =
-			(PersistenceOutcome){ .still_running = asks[i].still_running,
-					      .pid = asks[i].still_running ? asks[i].pid : 0 };
-		take_modes(&asks[i], &answers[i], &ret_outcomes[i].gpu);
-	}
-}
-
-void persistence_outcome_clear(PersistenceOutcome *outcome)
-{
-	gpu_persistence_clear(&outcome->gpu);
-	*outcome = (PersistenceOutcome){ 0 };
+	for (size_t i = 0; i < n; i++)
+		take_modes(&asks[i], &answers[i], &ret[i]);
 }
 
 void host_memory(Host *host, const Bdf *boards, size_t n, MemoryReport *ret)

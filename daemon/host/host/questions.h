@@ -34,7 +34,7 @@ typedef struct MoveOutcome {
  */
 int host_move(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
 	      MoveOutcome *ret_outcomes);
-void move_outcome_clear(MoveOutcome *outcome);
+DECLARE_CLEAR(MoveOutcome, move_outcome_clear)
 
 /* If there is no answer, report.result is RESET_UNKNOWN, with an error as in MoveOutcome. */
 typedef struct ResetTarget {
@@ -54,7 +54,7 @@ typedef struct ResetOutcome {
  * answer, whatever it is; otherwise the first error of those that have none.
  */
 int host_reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *ret_outcomes);
-void reset_outcome_clear(ResetOutcome *outcome);
+DECLARE_CLEAR(ResetOutcome, reset_outcome_clear)
 
 /*
  * Persistence modes of GPUs on the nvidia driver. NVML has the GPUs open meanwhile, so no other job
@@ -63,16 +63,12 @@ void reset_outcome_clear(ResetOutcome *outcome);
  */
 void host_persistence(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret);
 
-typedef struct PersistenceOutcome {
-	GpuPersistence gpu; /* the mode now; with a reason if it is not the requested one */
-	bool still_running; /* a part may still set it: a late one, or an older one */
-	pid_t pid;	    /* of that part; 0: not known */
-} PersistenceOutcome;
-
-/* In parallel. Does not set a mode that is already right. Filled for every GPU. */
+/*
+ * In parallel. Does not set a mode that is already right. Filled for every GPU: the mode now, with a
+ * reason if it is not the requested one. A part may still set it, and the reason says so.
+ */
 void host_set_persistence(Host *host, const Bdf *gpus, size_t n, bool on, uint64_t timeout_usec,
-			  PersistenceOutcome *ret_outcomes);
-void persistence_outcome_clear(PersistenceOutcome *outcome);
+			  GpuPersistence *ret);
 
 /* Whether boards have cleared their memory since a reset. Fills n reports. */
 void host_memory(Host *host, const Bdf *boards, size_t n, MemoryReport *ret);

@@ -2,14 +2,18 @@
 #include "host/launch/ready.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "host/launch/part.h"
-#include "host/launch/view.h"
 #include "host/wire/question.h"
+#include "util/file.h"
 #include "util/xalloc.h"
 
 /* Of each part: more than these are not kept, and closed instead. */
@@ -25,6 +29,80 @@ struct ReadyParts {
 	pthread_mutex_t lock; /* for what follows; nobody waits while having it */
 	Kept kept[PARTS_MAX]; /* by part_at() */
 };
+
+/* ---- what a part sees ---- */
+
+/*
+ * What systemd mounts and allows for a part one by one is as it was when the part started. Of most
+ * parts that never changes. The prober (units/gpupass-prober@.service.in) is shown the loader's
+ * cache, which ldconfig replaces, and nvidia-persistenced's directory, which that makes when it
+ * starts; and it may open what NVIDIA's names in /proc/devices stood for.
+ */
+
+#define DEVICES_MAX 65536U
+
+/* FNV-1a, 64 bits: these are no secrets, and nobody gains by two that are alike. */
+#define FNV_BASIS 0xcbf29ce484222325U
+#define FNV_PRIME 0x100000001b3U
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t n)
+{
+	const uint8_t *byte = bytes;
+
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ byte[i]) * FNV_PRIME;
+	return hash;
+}
+
+/* A bind mount stays with the inode that it was made of. A number of an inode may be used again. */
+static uint64_t mix_mounted(uint64_t hash, const char *root, const char *path)
+{
+	char whole[PATH_MAX];
+	struct stat st;
+	int n = snprintf(whole, sizeof(whole), "%s/%s", root, path);
+	uint64_t seen[4] = { 0 };
+
+	if (n > 0 && (size_t)n < sizeof(whole) && stat(whole, &st) == 0) {
+		seen[0] = (uint64_t)st.st_dev;
+		seen[1] = (uint64_t)st.st_ino;
+		seen[2] = (uint64_t)st.st_ctim.tv_sec;
+		seen[3] = (uint64_t)st.st_ctim.tv_nsec;
+	}
+	return mix(hash, seen, sizeof(seen));
+}
+
+/* DeviceAllow=char-nvidia* is made into numbers when the unit starts. */
+static uint64_t mix_majors(uint64_t hash, const char *proc)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[PATH_MAX];
+	size_t size = 0;
+	int n = snprintf(path, sizeof(path), "%s/devices", proc);
+
+	if (n < 0 || (size_t)n >= sizeof(path) ||
+	    file_read_at(AT_FDCWD, path, DEVICES_MAX, &text, &size) < 0)
+		return hash;
+	for (char *rest = text, *line; (line = strsep(&rest, "\n"));)
+		if (strstr(line, "nvidia"))
+			hash = mix(hash, line, strlen(line) + 1);
+	return hash;
+}
+
+/*
+ * A number that is another one when a prober that starts now would see something else. `root` and
+ * `proc`: "/" and "/proc". What is not there, or cannot be read, counts as such.
+ */
+static uint64_t view_of_prober(const char *root, const char *proc)
+{
+	uint64_t hash = FNV_BASIS;
+
+	hash = mix_mounted(hash, root, "etc/ld.so.cache");
+	hash = mix_mounted(hash, root, "etc/alternatives");
+	hash = mix_mounted(hash, root, "run/nvidia-persistenced");
+	return mix_majors(hash, proc);
+}
+
+/* ---- the parts ---- */
 
 ReadyParts *ready_parts_new(const char *directory, const char *root, const char *proc)
 {
@@ -86,7 +164,7 @@ static ReadyPart wanted_now(const ReadyParts *ready, const char *part)
 /*
  * One that waits has nothing to say, and nothing to end for: whatever poll() has to tell speaks
  * against it. It may be dead and not look so yet, since systemd has the connection open until it
- * has seen its end; launch.c sees to that. One whose socket was stopped, or is another one by now,
+ * has seen its end; ask.c sees to that. One whose socket was stopped, or is another one by now,
  * is not what whoever stopped it wants to be asked.
  */
 static bool is_usable(const ReadyPart *connection, const ReadyPart *wanted)

@@ -19,7 +19,7 @@ typedef struct ReadyPart {
 	int fd;
 	unsigned served; /* requests that it has answered */
 	uint64_t socket; /* inode of the socket that it was made through */
-	uint64_t view;	 /* what it was shown when it started: view.h; 0: nothing that changes */
+	uint64_t view;	 /* what it was shown when it started: ready.c; 0: nothing that changes */
 } ReadyPart;
 
 /* `root`, `proc`: of view_of_prober(). All are borrowed. */

@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "host/libvirt/call.h"
-#include "host/libvirt/error.h"
 #include "host/libvirt/libvirt.h"
-#include "host/libvirt/lookup.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 

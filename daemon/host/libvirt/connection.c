@@ -9,6 +9,7 @@
 #include "host/libvirt/libvirt.h"
 #include "host/libvirt/virt.h"
 #include "util/clock.h"
+#include "util/mutex.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -108,18 +109,18 @@ static void remember_error(Virt *virt)
 {
 	const char *message = virGetLastErrorMessage();
 
-	pthread_mutex_lock(&virt->lock);
+	MUTEX_HOLD(&virt->lock);
+
 	set_last_error(virt, message);
-	pthread_mutex_unlock(&virt->lock);
 }
 
 static void set_link(Virt *virt, virConnectPtr conn, LinkState link)
 {
-	pthread_mutex_lock(&virt->lock);
+	MUTEX_HOLD(&virt->lock);
+
 	virt->conn = conn;
 	virt->link = link;
 	pthread_cond_broadcast(&virt->changed);
-	pthread_mutex_unlock(&virt->lock);
 }
 
 static void disconnect(Virt *virt)
@@ -154,10 +155,9 @@ static void learn_version(Virt *virt, virConnectPtr conn)
 
 	if (virConnectGetLibVersion(conn, &version) < 0)
 		version = 0;
-	pthread_mutex_lock(&virt->lock);
+	MUTEX_HOLD(&virt->lock);
 	virt->libvirt_version = version;
 	virt->hypervisor_version = 0;
-	pthread_mutex_unlock(&virt->lock);
 }
 
 /*
@@ -171,9 +171,8 @@ static void learn_hypervisor_version(Virt *virt)
 
 	if (!virt_connected(virt) || virConnectGetVersion(conn, &version) < 0)
 		return;
-	pthread_mutex_lock(&virt->lock);
+	MUTEX_HOLD(&virt->lock);
 	virt->hypervisor_version = version;
-	pthread_mutex_unlock(&virt->lock);
 }
 
 static void try_connect(Virt *virt)
@@ -246,20 +245,17 @@ static void *connector_main(void *userdata)
 
 void virt_versions(Virt *virt, uint64_t *ret_libvirt, uint64_t *ret_hypervisor)
 {
-	pthread_mutex_lock(&virt->lock);
+	MUTEX_HOLD(&virt->lock);
+
 	*ret_libvirt = virt->libvirt_version;
 	*ret_hypervisor = virt->hypervisor_version;
-	pthread_mutex_unlock(&virt->lock);
 }
 
 bool virt_connected(Virt *virt)
 {
-	bool connected;
+	MUTEX_HOLD(&virt->lock);
 
-	pthread_mutex_lock(&virt->lock);
-	connected = virt->link == LINK_UP;
-	pthread_mutex_unlock(&virt->lock);
-	return connected;
+	return virt->link == LINK_UP;
 }
 
 int virt_wait_connected(Virt *virt, uint64_t timeout_usec)
@@ -320,51 +316,50 @@ static bool wait_flag(Virt *virt, const bool *flag, uint64_t deadline)
 	return *flag;
 }
 
-static bool stop_events(Virt *virt, uint64_t deadline)
+/* Joins a thread that has ended by then; does not wait for one that is stuck in libvirt. */
+static bool join(Virt *virt, pthread_t thread, const bool *ended, uint64_t deadline)
 {
-	bool ended;
+	bool has_ended;
 
 	pthread_mutex_lock(&virt->lock);
-	virt->events_stopping = true;
+	has_ended = wait_flag(virt, ended, deadline);
 	pthread_mutex_unlock(&virt->lock);
-	wake_events(virt);
-	pthread_mutex_lock(&virt->lock);
-	ended = wait_flag(virt, &virt->events_ended, deadline);
-	pthread_mutex_unlock(&virt->lock);
-	/* Join a thread that has ended; do not wait for one that is stuck in libvirt. */
-	if (ended)
-		pthread_join(virt->events, NULL);
+	if (has_ended)
+		pthread_join(thread, NULL);
 	else
-		pthread_detach(virt->events);
-	return ended;
+		pthread_detach(thread);
+	return has_ended;
+}
+
+/* For whoever waits on `changed`. */
+static void set_flag(Virt *virt, bool *flag)
+{
+	MUTEX_HOLD(&virt->lock);
+
+	*flag = true;
+	pthread_cond_broadcast(&virt->changed);
+}
+
+static bool stop_events(Virt *virt, uint64_t deadline)
+{
+	set_flag(virt, &virt->events_stopping);
+	wake_events(virt);
+	return join(virt, virt->events, &virt->events_ended, deadline);
 }
 
 static bool stop_connector(Virt *virt, uint64_t deadline)
 {
-	bool ended;
-
-	pthread_mutex_lock(&virt->lock);
-	virt->stopping = true;
-	pthread_cond_broadcast(&virt->changed);
-	ended = wait_flag(virt, &virt->connector_ended, deadline);
-	pthread_mutex_unlock(&virt->lock);
-	if (ended)
-		pthread_join(virt->connector, NULL);
-	else
-		pthread_detach(virt->connector);
-	return ended;
+	set_flag(virt, &virt->stopping);
+	return join(virt, virt->connector, &virt->connector_ended, deadline);
 }
 
 static bool wait_users(Virt *virt, uint64_t deadline)
 {
-	bool idle;
+	MUTEX_HOLD(&virt->lock);
 
-	pthread_mutex_lock(&virt->lock);
 	while (virt->users > 0 && now_monotonic() < deadline)
 		virt_wait(virt, deadline);
-	idle = virt->users == 0;
-	pthread_mutex_unlock(&virt->lock);
-	return idle;
+	return virt->users == 0;
 }
 
 Virt *virt_free(Virt *virt)

@@ -6,10 +6,8 @@
 
 #include "core/domain/xml.h"
 #include "host/libvirt/call.h"
-#include "host/libvirt/error.h"
 #include "host/libvirt/known.h"
 #include "host/libvirt/libvirt.h"
-#include "host/libvirt/lookup.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 

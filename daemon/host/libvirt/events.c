@@ -5,14 +5,15 @@
 #include <string.h>
 
 #include "host/libvirt/known.h"
+#include "util/mutex.h"
 #include "util/text.h"
 
 static void tell(Virt *virt, VirtEventKind kind, const char *uuid)
 {
-	pthread_mutex_lock(&virt->listener_lock);
+	MUTEX_HOLD(&virt->listener_lock);
+
 	if (virt->listener)
 		virt->listener(kind, uuid, virt->userdata);
-	pthread_mutex_unlock(&virt->listener_lock);
 }
 
 /*
@@ -41,37 +42,36 @@ void virt_announce(Virt *virt)
 
 void virt_wait_enlist(Virt *virt, DeviceWait *wait)
 {
-	pthread_mutex_lock(&virt->lock);
+	MUTEX_HOLD(&virt->lock);
+
 	wait->next = virt->waits;
 	virt->waits = wait;
-	pthread_mutex_unlock(&virt->lock);
 }
 
 void virt_wait_dismiss(Virt *virt, DeviceWait *wait)
 {
-	pthread_mutex_lock(&virt->lock);
+	MUTEX_HOLD(&virt->lock);
+
 	for (DeviceWait **p = &virt->waits; *p; p = &(*p)->next)
 		if (*p == wait) {
 			*p = wait->next;
 			break;
 		}
-	pthread_mutex_unlock(&virt->lock);
 }
 
 /* `device` NULL: the event is about the domain as a whole. */
 static void wake_waits(Virt *virt, const char *uuid, const char *device, bool refused)
 {
-	pthread_mutex_lock(&virt->lock);
+	MUTEX_HOLD(&virt->lock);
+
 	for (DeviceWait *w = virt->waits; w; w = w->next) {
-		if (!str_equal(w->uuid, uuid))
-			continue;
-		if (device && w->device && !str_equal(w->device, device))
+		if (!str_equal(w->uuid, uuid) ||
+		    (device && w->device && !str_equal(w->device, device)))
 			continue;
 		w->news = true;
 		w->refused = w->refused || refused;
 	}
 	pthread_cond_broadcast(&virt->changed);
-	pthread_mutex_unlock(&virt->lock);
 }
 
 static void domain_event(Virt *virt, virDomainPtr domain, const char *device, bool refused)

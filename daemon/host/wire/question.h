@@ -64,7 +64,7 @@ typedef struct Part {
 	 */
 	unsigned limit_sec;
 	bool writes;   /* NVIDIA's library opens its devices for writing; others open nothing so */
-	bool has_view; /* it sees some things as they were at its start: host/launch/view.h */
+	bool has_view; /* it sees some things as they were at its start: host/launch/ready.c */
 } Part;
 
 #define PARTS_MAX 8

@@ -19,8 +19,8 @@
 #include "job/recover.h"
 #include "rig/bdf.h"
 #include "rig/rig-copy.h"
+#include "rig/text-diff.h"
 #include "util/file.h"
-#include "util/text-diff.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 

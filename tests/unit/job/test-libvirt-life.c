@@ -10,8 +10,8 @@
 #include "job/clear.h"
 #include "job/recover.h"
 #include "rig/job-rig.h"
+#include "rig/text-diff.h"
 #include "util/file.h"
-#include "util/text-diff.h"
 #include "util/text.h"
 
 static void devices_edited(Rig *rig)

@@ -16,9 +16,9 @@
 
 #include "job/executor.h"
 #include "job/prepare.h"
+#include "rig/text-diff.h"
 #include "util/file.h"
 #include "util/log.h"
-#include "util/text-diff.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 

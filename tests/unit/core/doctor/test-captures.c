@@ -15,8 +15,8 @@
 #include "core/doctor/doctor.h"
 #include "core/facts/kept.h"
 #include "rig/host-model.h"
+#include "rig/text-diff.h"
 #include "util/json.h"
-#include "util/text-diff.h"
 
 #define FILE_SIZE_MAX (16U * 1024 * 1024)
 

@@ -440,7 +440,7 @@ TEST(use_lays_running_domain_over_definition)
 	assert_string_equal(use.hostdevs[2].alias, "hostdev1");
 }
 
-/* A look reads with xml_skim(), a plan with xml_parse(). */
+/* A look skims it, a plan reads all of it. */
 TEST(a_name_is_all_the_text_inside_however_it_is_read)
 {
 	static const char text[] =

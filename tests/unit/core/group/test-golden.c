@@ -13,7 +13,7 @@
 
 #include "core/pci/pcie-distance.h"
 #include "rig/host-model.h"
-#include "util/text-diff.h"
+#include "rig/text-diff.h"
 
 #define FIXTURE_MAX (4U * 1024 * 1024)
 

@@ -5,12 +5,12 @@
  */
 #define OWN_MAIN
 #include "rig/test.h"
+#include "rig/text-diff.h"
 
 #include <fcntl.h>
 #include <jansson.h>
 
 #include "rig/topology-scenes.h"
-#include "util/text-diff.h"
 
 #define DOCUMENT_MAX (4U * 1024 * 1024)
 

@@ -46,42 +46,35 @@ TEST(a_declaration_links_every_two_of_its_members)
 	assert_null(h.notes);
 }
 
-TEST(a_declaration_with_a_missing_member_links_nothing_and_is_noted)
+TEST(a_declaration_that_does_not_hold_links_nothing_and_is_noted)
 {
-	_cleanup_(host_done) HostModel h = four_boards(0x2204);
+	static const struct {
+		const char *declared, *linked, *note; /* linked: the group of the only link */
+	} rows[] = {
+		{ "[Group]\nName=half\nGpu=41:00.0\nGpu=81:00.0\n", NULL,
+		  "group half (groups.d/test.conf:1): there is no NVIDIA GPU at 0000:81:00.0" },
+		{ "[Group]\nName=self\nGpu=41:00.0\nGpu=slot:3\n"
+		  "[Group]\nName=good\nGpu=61:00.0\nGpu=a1:00.0\n",
+		  "good", "two members are the same GPU, 0000:41:00.0" },
+		/* A GPU that two declarations mean stays with the first. */
+		{ "[Group]\nName=first\nGpu=41:00.0\nGpu=61:00.0\n"
+		  "[Group]\nName=second\nGpu=slot:3\nGpu=a1:00.0\n",
+		  "first", "0000:41:00.0 is in another declared group" },
+	};
 
-	host_declare(&h, "[Group]\nName=half\nGpu=41:00.0\nGpu=81:00.0\n");
-	declare(&h);
-	assert_int_equal(h.links->n_items, 0);
-	assert_int_equal(strv_length(h.notes), 1);
-	assert_string_equal(h.notes[0], "group half (groups.d/test.conf:1): there is no NVIDIA GPU "
-					"at 0000:81:00.0");
-}
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(host_done) HostModel h = four_boards(0x2204);
 
-TEST(one_gpu_named_in_two_ways_is_not_two)
-{
-	_cleanup_(host_done) HostModel h = four_boards(0x2204);
-
-	h.snapshot->functions[0]->physical_slot = strdup("3");
-	host_declare(&h, "[Group]\nName=self\nGpu=41:00.0\nGpu=slot:3\n"
-			 "[Group]\nName=good\nGpu=61:00.0\nGpu=a1:00.0\n");
-	declare(&h);
-	assert_int_equal(h.links->n_items, 1);
-	assert_string_equal(h.links->items[0].group_name, "good");
-	assert_non_null(strstr(h.notes[0], "two members are the same GPU, 0000:41:00.0"));
-}
-
-TEST(a_gpu_that_two_declarations_mean_stays_with_the_first)
-{
-	_cleanup_(host_done) HostModel h = four_boards(0x2204);
-
-	h.snapshot->functions[0]->physical_slot = strdup("3");
-	host_declare(&h, "[Group]\nName=first\nGpu=41:00.0\nGpu=61:00.0\n"
-			 "[Group]\nName=second\nGpu=slot:3\nGpu=a1:00.0\n");
-	declare(&h);
-	assert_int_equal(h.links->n_items, 1);
-	assert_string_equal(h.links->items[0].group_name, "first");
-	assert_non_null(strstr(h.notes[0], "0000:41:00.0 is in another declared group"));
+		h.snapshot->functions[0]->physical_slot = strdup("3");
+		host_declare(&h, rows[i].declared);
+		declare(&h);
+		assert_int_equal(h.links->n_items, rows[i].linked ? 1 : 0);
+		if (rows[i].linked)
+			assert_string_equal(h.links->items[0].group_name, rows[i].linked);
+		assert_int_equal(strv_length(h.notes), 1);
+		if (!strstr(h.notes[0], rows[i].note))
+			fail_msg("row %zu: %s", i, h.notes[0]);
+	}
 }
 
 TEST(exactly_two_boards_of_one_model_are_inferred)

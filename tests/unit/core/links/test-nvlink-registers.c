@@ -111,35 +111,52 @@ TEST(two_bridged_boards_see_each_other_by_all_links)
 
 	expect("first", pair.registers, 2, "42x12");
 	expect("second", swapped, 2, "42x12");
-	pair.registers[0].links[0].dl_state = 5; /* asleep, and a link all the same */
-	expect("asleep", pair.registers, 2, "42x12");
+}
+
+/* The link of the other board that link 0 meets. */
+#define MET 15
+#define AT(member) offsetof(NvlinkRegisters, member)
+
+/* One register that is another, of the first board or the one that it is bridged to. */
+typedef struct Change {
+	const char *name;
+	unsigned board;
+	size_t at; /* in the board's NvlinkRegisters */
+	uint32_t value;
+	const char *wanted;
+} Change;
+
+static void expect_change(const Change *change, uint32_t value)
+{
+	Pair pair = bridged();
+
+	memcpy((char *)&pair.registers[change->board] + change->at, &value, sizeof(value));
+	expect(change->name, pair.registers, 2, change->wanted);
 }
 
 /* fault L9 */
 TEST(nothing_is_concluded_from_less_than_all)
 {
-	static const char nothing[] = "11 of 12 links are active, and 11 are met";
-	Pair pair;
+	static const char down_here[] = "11 of 12 links are active, and 11 are met";
+	static const char down_there[] = "12 of 12 links are active, and 11 are met";
+	const Change rows[] = {
+		{ "fault here", 0, AT(links[0].dl_state), 4, down_here },
+		/* no number of a state that is known */
+		{ "state here", 0, AT(links[0].state), 0xc, down_here },
+		{ "down there", 1, AT(links[MET].dl_state), 0, down_there },
+		{ "another number there", 1, AT(links[MET].remote_link), 1, down_there },
+		{ "no number here", 0, AT(links[3].remote_link), 0xff, down_there },
+		{ "another id there", 1, AT(links[0].remote_sid[0]), (uint32_t)sid_of_board(1),
+		  down_there },
+		{ "Ampere", 0, AT(links[0].remote_chip), 3,
+		  "the far end of an active link is no Hopper GPU" },
+		{ "asleep, and a link all the same", 0, AT(links[0].dl_state), 5, "42x12" },
+	};
+	Pair pair = bridged();
 
-	pair = bridged();
-	pair.registers[0].links[0].dl_state = 4;
-	expect("fault here", pair.registers, 2, nothing);
-	pair = bridged();
-	pair.registers[0].links[0].state = 0xc; /* no number of a state that is known */
-	expect("state here", pair.registers, 2, nothing);
-	pair = bridged();
-	pair.registers[1].links[met_link(0)].dl_state = 0;
-	expect("down there", pair.registers, 2, "12 of 12 links are active, and 11 are met");
-	pair = bridged();
-	pair.registers[1].links[met_link(0)].remote_link = 1;
-	expect("another number there", pair.registers, 2, "12 of 12 links are active, and 11");
-	pair = bridged();
-	pair.registers[0].links[3].remote_link = 0xff;
-	expect("no number here", pair.registers, 2, "12 of 12 links are active, and 11");
-	pair = bridged();
-	pair.registers[1].links[0].remote_sid[0]++;
-	expect("another id there", pair.registers, 2, "12 of 12 links are active, and 11");
-	pair = bridged();
+	assert_int_equal(met_link(0), MET);
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		expect_change(&rows[i], rows[i].value);
 	expect("alone", pair.registers, 1, "12 of 12 links are active, and 0");
 }
 
@@ -155,50 +172,24 @@ TEST(one_id_twice_is_no_peer)
 TEST(what_cannot_be_read_is_unknown_never_no_link)
 {
 	static const uint32_t values[] = { UINT32_MAX, 0xbadf5040, 0xbadf1100, 0xbad00200 };
+	static const uint32_t other_chips[] = { 0x170000a1, 0x1720a0a1, 0x190000a1, 0x1b2000a1, 0 };
+	static const Change chip = { "chip", 0, AT(boot_0), 0, "it is not a GH100" };
+	static const Change rows[] = {
+		{ "boot", 0, AT(boot_0), 0, "its registers cannot be read" },
+		{ "own id", 0, AT(sid[1][0]), 0, "its own id cannot be read" },
+		{ "a link that is not led out", 0, AT(links[17].dl_state), 0,
+		  "the state of a link" },
+		{ "a link's state", 0, AT(links[2].state), 0, "the state of a link" },
+		{ "far end", 0, AT(links[2].remote_sid[1]), 0,
+		  "the far end of an active link cannot be read" },
+		{ "the other board", 1, AT(boot_0), 0, "12 of 12 links are active, and 0" },
+	};
 
-	for (size_t i = 0; i < ELEMENTS(values); i++) {
-		Pair pair = bridged();
-
-		pair.registers[0].boot_0 = values[i];
-		expect("boot", pair.registers, 2, "its registers cannot be read");
-		pair = bridged();
-		pair.registers[0].sid[1][0] = values[i];
-		expect("own id", pair.registers, 2, "its own id cannot be read");
-		pair = bridged();
-		pair.registers[0].links[17].dl_state = values[i];
-		expect("a link that is not led out", pair.registers, 2, "the state of a link");
-		pair = bridged();
-		pair.registers[0].links[2].state = values[i];
-		expect("a link's state", pair.registers, 2, "the state of a link");
-		pair = bridged();
-		pair.registers[0].links[2].remote_sid[1] = values[i];
-		expect("far end", pair.registers, 2,
-		       "the far end of an active link cannot be read");
-		pair = bridged();
-		pair.registers[1].boot_0 = values[i];
-		expect("the other board", pair.registers, 2, "12 of 12 links are active, and 0");
-	}
-}
-
-/* fault L9 */
-TEST(other_chips_are_not_understood)
-{
-	static const uint32_t boots[] = { 0x170000a1, 0x1720a0a1, 0x190000a1, 0x1b2000a1, 0 };
-
-	for (size_t i = 0; i < ELEMENTS(boots); i++) {
-		Pair pair = bridged();
-
-		pair.registers[0].boot_0 = boots[i];
-		expect("chip", pair.registers, 2, "it is not a GH100");
-	}
-}
-
-TEST(a_far_end_that_is_no_gpu_of_this_kind_is_not_taken)
-{
-	Pair pair = bridged();
-
-	pair.registers[0].links[0].remote_chip = 3;
-	expect("Ampere", pair.registers, 2, "the far end of an active link is no Hopper GPU");
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		for (size_t k = 0; k < ELEMENTS(values); k++)
+			expect_change(&rows[i], values[k]);
+	for (size_t i = 0; i < ELEMENTS(other_chips); i++)
+		expect_change(&chip, other_chips[i]);
 }
 
 TEST(registers_are_where_they_are_published)

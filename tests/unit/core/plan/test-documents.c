@@ -26,9 +26,9 @@
 #include "core/plan/record.h"
 #include "core/tenancy/tenancy.h"
 #include "rig/answers.h"
+#include "rig/text-diff.h"
 #include "util/file.h"
 #include "util/json.h"
-#include "util/text-diff.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 

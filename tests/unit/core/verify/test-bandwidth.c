@@ -10,9 +10,9 @@
 #include "util/json.h"
 #include "util/xalloc.h"
 
-/* The commands of workload.c: the first of each program. */
 #define TOO_LONG (64 * 1024 + 1)
 
+/* The commands of measure.c: the first of each program. */
 enum { BY_NVBANDWIDTH = 1, BY_P2P = 3, BY_ALL_REDUCE = 5 };
 
 static char *fixture(const char *name, size_t *ret_size)

@@ -16,7 +16,7 @@
 
 #include "core/verify/measure.h"
 #include "rig/guests.h"
-#include "util/text-diff.h"
+#include "rig/text-diff.h"
 
 #define FIELD "guests-in-the-field"
 #define GPUS_MAX 8

@@ -49,15 +49,27 @@ static Gpu *gpu_of(const Domain *d, size_t i, const Board *board)
 	return &gpus[i];
 }
 
+static VerifyReport *judge_runs(const Domain *d, GuestRun runs[VERIFY_RUNS])
+{
+	VerifyReport *report = verify_judge(&d->input, runs);
+
+	guest_runs_clear(runs, VERIFY_RUNS);
+	return report;
+}
+
 static VerifyReport *judge(const Domain *d, const char *guest)
 {
 	GuestRun runs[VERIFY_RUNS] = { 0 };
-	VerifyReport *report = NULL;
 
 	guest_runs(guest, runs);
-	report = verify_judge(&d->input, runs);
-	guest_runs_clear(runs, VERIFY_RUNS);
-	return report;
+	return judge_runs(d, runs);
+}
+
+static VerifyReport *judge_of(Domain *d, size_t n, size_t n_group, unsigned expected, bool known,
+			      unsigned base, const char *guest)
+{
+	domain_init(d, n, n_group, expected, known, base);
+	return judge(d, guest);
 }
 
 static void expect(const VerifyReport *report, const char *what, Verdict verdict, VerifyCause cause,
@@ -91,11 +103,10 @@ typedef struct GuestRow {
 
 static void expect_of_guest(const GuestRow *row, bool known, unsigned base)
 {
-	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
 	Domain d;
+	_cleanup_(verify_report_freep) VerifyReport *report =
+		judge_of(&d, row->n, row->n, row->expected, known, base, row->guest);
 
-	domain_init(&d, row->n, row->n, row->expected, known, base);
-	report = judge(&d, row->guest);
 	expect(report, row->guest, row->verdict, row->cause, row->words);
 	if (known && row->verdict == VERDICT_VERIFIED)
 		assert_int_equal(report->match, VERIFY_MATCH_UUID);
@@ -168,8 +179,7 @@ TEST(one_bad_link_of_a_quad_is_named)
 	at = strstr(runs[1].out, "\nGPU3\t");
 	assert_non_null(at);
 	memcpy(strstr(at, "NV6"), "SYS", 3);
-	report = verify_judge(&d.input, runs);
-	guest_runs_clear(runs, VERIFY_RUNS);
+	report = judge_runs(&d, runs);
 	expect(report, "quad", VERDICT_BROKEN, VERIFY_ASYMMETRIC,
 	       "0000:41:00.0 reaches 0000:c1:00.0 by NV6, but the way back is SYS");
 	assert_int_equal(report->n_links, 6);
@@ -203,11 +213,10 @@ TEST(gpus_of_others_in_the_guest_do_not_count)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(verify_report_freep) VerifyReport *report = NULL;
 		Domain d;
+		_cleanup_(verify_report_freep) VerifyReport *report = judge_of(
+			&d, rows[i].n_gpus, 2, 4, rows[i].known, rows[i].base, "additional-gpu");
 
-		domain_init(&d, rows[i].n_gpus, 2, 4, rows[i].known, rows[i].base);
-		report = judge(&d, "additional-gpu");
 		expect(report, rows[i].what, rows[i].verdict, rows[i].cause, "");
 		assert_int_equal(report->match, rows[i].match);
 	}
@@ -323,8 +332,7 @@ TEST(an_agent_that_may_not_run_the_program_is_told_from_a_program_that_is_not_th
 
 	domain_init(&d, 2, 2, 4, true, 1);
 	runs[0].detail = strdup("Failed to execute child process (Permission denied)");
-	report = verify_judge(&d.input, runs);
-	guest_runs_clear(runs, VERIFY_RUNS);
+	report = judge_runs(&d, runs);
 	expect(report, "confined", VERDICT_UNKNOWN, VERIFY_NOT_PERMITTED, "Permission denied");
 	assert_non_null(strstr(report->remedy, "SELinux"));
 }
@@ -339,8 +347,7 @@ TEST(a_path_over_pcie_is_told_even_if_nothing_else_is)
 	guest_runs("ga102-no-bridge", runs);
 	guest_run_clear(&runs[2]);
 	runs[2].outcome = GUEST_TIMEOUT;
-	report = verify_judge(&d.input, runs);
-	guest_runs_clear(runs, VERIFY_RUNS);
+	report = judge_runs(&d, runs);
 	expect(report, "PCIe", VERDICT_BROKEN, VERIFY_NO_NVLINK, "(SYS)");
 }
 

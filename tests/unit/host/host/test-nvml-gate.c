@@ -133,7 +133,7 @@ TEST(a_host_says_why_nvml_was_not_asked)
 	static const char why[] = "NVML was not asked, since it may open 0000:41:00.0, which has "
 				  "been moving for too long";
 	WorkerConfig config = { .program = "/dev/null", .sysfs_dir = "/sys", .proc_dir = "/proc" };
-	_cleanup_(persistence_outcome_clear) PersistenceOutcome set = { 0 };
+	_cleanup_(gpu_persistence_clear) GpuPersistence set = { 0 };
 	_cleanup_(gpu_persistence_clear) GpuPersistence read = { 0 };
 	RealHost host;
 	NvmlMove move;
@@ -145,8 +145,8 @@ TEST(a_host_says_why_nvml_was_not_asked)
 	assert_int_equal(read.mode, PERSISTENCE_UNKNOWN);
 	assert_string_equal(read.why, why);
 	host_set_persistence(&host.host, &other, 1, false, 0, &set);
-	assert_int_equal(set.gpu.mode, PERSISTENCE_UNKNOWN);
-	assert_string_equal(set.gpu.why, why);
+	assert_int_equal(set.mode, PERSISTENCE_UNKNOWN);
+	assert_string_equal(set.why, why);
 	nvml_gate_end_move(&host.nvml_gate, &move);
 	real_host_done(&host);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
+ * Functions of a running domain: attaching one, and detaching it.
+ *
  * Hot-unplug is a request to the guest. libvirt's reply to the call says little: it comes after at
  * most five seconds, and is "success" even when the guest has not reacted. Events say when to check
  * the live XML, which decides.
@@ -10,18 +12,184 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/base/problem.h"
+#include "core/domain/xml.h"
 #include "host/libvirt/call.h"
-#include "host/libvirt/error.h"
 #include "host/libvirt/events.h"
 #include "host/libvirt/known.h"
 #include "host/libvirt/libvirt.h"
-#include "host/libvirt/live.h"
-#include "host/libvirt/lookup.h"
+#include "host/libvirt/virt.h"
+#include "util/bdf.h"
 #include "util/clock.h"
+#include "util/mutex.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
 #define IDLE_PAUSE_NSEC 50000000L
+
+/* ---- what a running domain has of a function, as its live XML says ---- */
+
+/* All false for a domain that does not run, or no longer exists. */
+typedef struct LiveDevice {
+	bool running;
+	bool present;
+	bool acpi;   /* the guest can hear of a hotplug */
+	char *alias; /* libvirt's name of the device; NULL: none */
+} LiveDevice;
+
+static void live_device_clear(LiveDevice *device)
+{
+	free(device->alias);
+	*device = (LiveDevice){ 0 };
+}
+
+/* Fills in what the live XML says of the function. */
+static int find_live(const char *xml, const Bdf *function, LiveDevice *into, Problem **ret_problem)
+{
+	_cleanup_(domain_xml_freep) DomainXml *parsed = NULL;
+	_cleanup_(domain_use_clear) DomainUse use = { 0 };
+	const DomainHostdev *hostdev;
+	int r;
+
+	r = domain_use_from_xml(xml, NULL, &use, ret_problem);
+	if (r != 0)
+		return r;
+	r = domain_xml_parse(xml, &parsed, ret_problem);
+	if (r != 0)
+		return r;
+	into->acpi = domain_xml_sees_hotplug(parsed);
+	hostdev = domain_use_hostdev(&use, function);
+	into->present = hostdev != NULL;
+	into->alias = hostdev ? xstrdup(hostdev->alias) : NULL;
+	return 0;
+}
+
+static int live_device(const VirtCall *call, virDomainPtr domain, const Bdf *function,
+		       LiveDevice *ret, Problem **ret_problem)
+{
+	_cleanup_(live_device_clear) LiveDevice device = { 0 };
+	const char *name = virt_domain_name(domain);
+	_cleanup_free_ char *xml = NULL;
+	int active, r;
+
+	active = virDomainIsActive(domain);
+	if (active > 0)
+		xml = virDomainGetXMLDesc(domain, 0);
+	if ((active < 0 || (active > 0 && !xml)) && !virt_error_is_no_domain())
+		return virt_read_problem(call, name, ret_problem);
+	if (xml) {
+		device.running = true;
+		r = find_live(xml, function, &device, ret_problem);
+		if (r != 0)
+			return r;
+	}
+	*ret = device;
+	device = (LiveDevice){ 0 };
+	return 0;
+}
+
+/* ---- attach ---- */
+
+/*
+ * The function of a <hostdev>, which must have exactly one. Reads it as part of a domain, so that
+ * core/domain/xml.h reads it as it reads all others.
+ */
+static int hostdev_function(const char *hostdev_xml, Bdf *ret, Problem **ret_problem)
+{
+	_cleanup_(problem_freep) Problem *why = NULL;
+	_cleanup_(domain_use_clear) DomainUse use = { 0 };
+	_cleanup_free_ char *text = NULL;
+	int r;
+
+	text = strf("<domain><name>-</name><uuid>00000000-0000-0000-0000-000000000000</uuid>"
+		    "<devices>%s</devices></domain>",
+		    hostdev_xml);
+	r = domain_use_from_xml(text, NULL, &use, &why);
+	if (r < 0)
+		return r;
+	if (r == PROBLEM || use.n_hostdevs != 1)
+		return problem_set(ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
+				   "the device to attach is not one PCI hostdev");
+	*ret = use.hostdevs[0].bdf;
+	return 0;
+}
+
+/*
+ * QEMU has a device of that id that libvirt does not know. A libvirtd was killed after QEMU had
+ * taken the device (qemuMonitorAddDevice() in qemuDomainAttachHostPCIDevice()), and before it was
+ * in the domain's status file. libvirt reads that file when it starts, and so can no longer name
+ * the device: only the end of QEMU removes it.
+ */
+static bool libvirt_forgot_it(void)
+{
+	const virError *error = virGetLastError();
+
+	return error && error->message && strstr(error->message, "Duplicate device ID");
+}
+
+static int forgotten_problem(const VirtCall *call, const char *name, const Bdf *function,
+			     Problem **ret_problem)
+{
+	int r = virt_problem(
+		call, ret_problem, GPUPASS_ERROR_ATTACH_FAILED,
+		"the guest of %s has %s already, and libvirt does not know of it: libvirtd was "
+		"killed while it attached it",
+		name, BDF_TEXT(function));
+
+	return r != PROBLEM
+		       ? r
+		       : problem_remedy(*ret_problem, "shut %s down: its devices go with it", name);
+}
+
+static int attach_problem(const VirtCall *call, const char *name, const Bdf *function,
+			  Problem **ret_problem)
+{
+	int r;
+
+	if (libvirt_forgot_it())
+		return forgotten_problem(call, name, function, ret_problem);
+	r = virt_problem(call, ret_problem, GPUPASS_ERROR_ATTACH_FAILED,
+			 "libvirt refuses to attach %s to domain %s", BDF_TEXT(function), name);
+	if (r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_LIBVIRT_UNAVAILABLE)
+		problem_state(
+			*ret_problem,
+			"libvirt went away while it attached %s; the domain's XML shows whether "
+			"it did",
+			BDF_TEXT(function));
+	return r;
+}
+
+int virt_domain_attach(Virt *virt, const char *uuid, const char *hostdev_xml, Problem **ret_problem)
+{
+	_cleanup_call_ VirtCall call = { 0 };
+	_cleanup_domain_ virDomainPtr domain = NULL;
+	_cleanup_(live_device_clear) LiveDevice device = { 0 };
+	const char *name;
+	Bdf function;
+	int r;
+
+	r = hostdev_function(hostdev_xml, &function, ret_problem);
+	if (r != 0)
+		return r;
+	r = virt_call_begin_on(virt, uuid, &call, &domain, ret_problem);
+	if (r != 0)
+		return r;
+	name = virt_domain_name(domain);
+	r = live_device(&call, domain, &function, &device, ret_problem);
+	if (r != 0)
+		return r;
+	if (device.present)
+		return 0;
+	if (!device.running)
+		return problem_set(ret_problem, GPUPASS_ERROR_ATTACH_FAILED,
+				   "domain %s is not running", name);
+	if (virDomainAttachDeviceFlags(domain, hostdev_xml, VIR_DOMAIN_AFFECT_LIVE) < 0)
+		r = attach_problem(&call, name, &function, ret_problem);
+	virt_known_changed(virt, uuid);
+	return r;
+}
+
+/* ---- detach ---- */
 
 /* The waiting caller and the calling thread share it; the last one frees it. */
 typedef struct Detach {
@@ -188,7 +356,7 @@ static int look(Virt *virt, const char *uuid, const Bdf *function, uint64_t dead
 	if (virDomainGetUUIDString(domain, ret->uuid) < 0)
 		return virt_read_problem(&call, name, ret_problem);
 	wait_until_idle(domain, deadline);
-	r = virt_live_device(&call, domain, function, &ret->device, ret_problem);
+	r = live_device(&call, domain, function, &ret->device, ret_problem);
 	if (r != 0)
 		return r;
 	ret->name = TAKE_PTR(name);
@@ -211,18 +379,15 @@ static bool call_refused(const Detach *detach)
 static bool wait_for_news(Detach *detach, uint64_t deadline)
 {
 	Virt *virt = detach->virt;
-	bool last;
+	MUTEX_HOLD(&virt->lock);
 
-	pthread_mutex_lock(&virt->lock);
 	while (!detach->wait.news && !virt->stopping && now_monotonic() < deadline &&
 	       !(virt->link == LINK_UP && virt->generation != detach->generation))
 		virt_wait(virt, deadline);
 	detach->wait.news = false;
 	detach->generation = virt->generation;
-	last = virt->stopping || detach->wait.refused || call_refused(detach) ||
+	return virt->stopping || detach->wait.refused || call_refused(detach) ||
 	       now_monotonic() >= deadline;
-	pthread_mutex_unlock(&virt->lock);
-	return last;
 }
 
 /* Why the device is still there, as far as events and the live XML show. */
