@@ -330,3 +330,18 @@ int bus_read_variant(sd_bus_message *m, json_t **ret)
 	*ret = value ? TAKE_PTR(value) : json_null();
 	return 0;
 }
+
+int bus_each(sd_bus_message *m, const char *entry, int (*each)(sd_bus_message *m, void *userdata),
+	     void *userdata)
+{
+	_cleanup_free_ char *entries = strf("{%s}", entry);
+	int r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, entries);
+
+	while (r >= 0 &&
+	       (r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, entry)) > 0) {
+		r = each(m, userdata);
+		if (r >= 0)
+			r = sd_bus_message_exit_container(m);
+	}
+	return r < 0 ? r : sd_bus_message_exit_container(m);
+}

@@ -84,3 +84,6 @@ int bus_build_failed(Client *c, int r);
 
 /* The variant at the reader's place as JSON; null for a type that has no plain form. */
 int bus_read_variant(sd_bus_message *m, json_t **ret);
+/* Calls `each` for each entry of the a{…} at the reader's place; it reads key and value. */
+int bus_each(sd_bus_message *m, const char *entry, int (*each)(sd_bus_message *m, void *userdata),
+	     void *userdata);

@@ -37,63 +37,38 @@ static void *world_add(World *w, ObjectKind kind)
 	return NULL;
 }
 
-static int read_interface(Client *c, World *w, const char *path, sd_bus_message *m)
+typedef struct Reading {
+	Client *client;
+	World *world;
+	const char *path; /* of the object that is read */
+} Reading;
+
+static int read_interface(sd_bus_message *m, void *userdata)
 {
+	const Reading *reading = userdata;
 	const char *interface;
 	char **own_path;
-	ObjectKind kind;
-	void *object;
-	int r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &interface);
+	ObjectKind kind = 0;
+	int r;
 
+	r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &interface);
 	if (r < 0)
 		return r;
-	for (kind = 0; kind < OBJECT_KIND_MAX_; kind++)
-		if (strcmp(object_interface(kind), interface) == 0)
-			break;
+	while (kind < OBJECT_KIND_MAX_ && strcmp(object_interface(kind), interface) != 0)
+		kind++;
 	if (kind == OBJECT_KIND_MAX_)
 		return sd_bus_message_skip(m, "a{sv}");
-	object = world_add(w, kind);
-	own_path = object; /* the first member of every kind */
-	*own_path = xstrdup(path);
-	return object_read(c, kind, m, true, object);
+	own_path = world_add(reading->world, kind); /* the first member of every kind */
+	*own_path = xstrdup(reading->path);
+	return object_read(reading->client, kind, m, true, own_path);
 }
 
-static int read_object(Client *c, World *w, sd_bus_message *m)
+static int read_object(sd_bus_message *m, void *userdata)
 {
-	const char *path;
-	int r = sd_bus_message_read_basic(m, SD_BUS_TYPE_OBJECT_PATH, &path);
+	Reading *reading = userdata;
+	int r = sd_bus_message_read_basic(m, SD_BUS_TYPE_OBJECT_PATH, &reading->path);
 
-	if (r < 0)
-		return r;
-	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sa{sv}}");
-	if (r < 0)
-		return r;
-	while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sa{sv}")) > 0) {
-		r = read_interface(c, w, path, m);
-		if (r < 0)
-			return r;
-		r = sd_bus_message_exit_container(m);
-		if (r < 0)
-			return r;
-	}
-	return r < 0 ? r : sd_bus_message_exit_container(m);
-}
-
-static int read_world(Client *c, World *w, sd_bus_message *m)
-{
-	int r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{oa{sa{sv}}}");
-
-	if (r < 0)
-		return r;
-	while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "oa{sa{sv}}")) > 0) {
-		r = read_object(c, w, m);
-		if (r < 0)
-			return r;
-		r = sd_bus_message_exit_container(m);
-		if (r < 0)
-			return r;
-	}
-	return r;
+	return r < 0 ? r : bus_each(m, "sa{sv}", read_interface, reading);
 }
 
 static int compare_groups(const void *a, const void *b)
@@ -178,11 +153,12 @@ int world_load(Client *c, World *ret)
 {
 	_cleanup_message_ sd_bus_message *reply = NULL, *manager = NULL;
 	_cleanup_(world_clear) World w = { 0 };
+	Reading reading = { .client = c, .world = &w };
 	int r = fetch(c, &reply, &manager);
 
 	if (r < 0)
 		return r;
-	r = read_world(c, &w, reply);
+	r = bus_each(reply, "oa{sa{sv}}", read_object, &reading);
 	if (r < 0)
 		return c->failure ? r : bus_bad_reply(c, strerror(-r));
 	if (!w.manager.path) {

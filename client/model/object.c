@@ -171,21 +171,30 @@ static const Property *find_property(ObjectKind kind, const char *name, size_t *
 	return NULL;
 }
 
-/* *seen: a bit for each property that was read; *next: where find_property() begins. */
-static int read_property(Client *c, ObjectKind kind, sd_bus_message *m, void *object,
-			 uint64_t *seen, size_t *next)
+typedef struct Reading {
+	Client *client;
+	ObjectKind kind;
+	void *object;
+	uint64_t seen; /* a bit for each property that was read */
+	size_t next;   /* where find_property() begins */
+} Reading;
+
+static int read_property(sd_bus_message *m, void *userdata)
 {
+	Reading *reading = userdata;
+	ObjectKind kind = reading->kind;
 	const char *name, *contents;
 	const Property *p;
 	void *to;
-	int r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &name);
+	int r;
 
+	r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &name);
 	if (r < 0)
 		return r;
-	p = find_property(kind, name, next);
+	p = find_property(kind, name, &reading->next);
 	if (!p)
 		return sd_bus_message_skip(m, "v");
-	*seen |= UINT64_C(1) << (p - kinds[kind].properties);
+	reading->seen |= UINT64_C(1) << (p - kinds[kind].properties);
 	r = sd_bus_message_peek_type(m, NULL, &contents);
 	if (r < 0)
 		return r;
@@ -194,14 +203,14 @@ static int read_property(Client *c, ObjectKind kind, sd_bus_message *m, void *ob
 			strf("%s.%s has the type '%s', not '%s'", kinds[kind].interface, name,
 			     contents, p->signature);
 
-		return bus_bad_reply(c, what);
+		return bus_bad_reply(reading->client, what);
 	}
 	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_VARIANT, contents);
 	if (r < 0)
 		return r;
-	to = (char *)object + p->offset;
+	to = (char *)reading->object + p->offset;
 	bus_value_clear(p->signature, to);
-	r = read_value(c, m, p->signature, p->type == PROPERTY_LINES, to);
+	r = read_value(reading->client, m, p->signature, p->type == PROPERTY_LINES, to);
 	return r < 0 ? r : sd_bus_message_exit_container(m);
 }
 
@@ -230,24 +239,10 @@ static int fill_missing(Client *c, ObjectKind kind, uint64_t seen, void *object)
 
 int object_read(Client *c, ObjectKind kind, sd_bus_message *m, bool whole, void *object)
 {
-	uint64_t seen = 0;
-	size_t next = 0;
-	int r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
+	Reading reading = { .client = c, .kind = kind, .object = object };
+	int r = bus_each(m, "sv", read_property, &reading);
 
-	if (r < 0)
-		return r;
-	while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
-		r = read_property(c, kind, m, object, &seen, &next);
-		if (r >= 0)
-			r = sd_bus_message_exit_container(m);
-		if (r < 0)
-			return r;
-	}
-	if (r >= 0)
-		r = sd_bus_message_exit_container(m);
-	if (r < 0)
-		return r;
-	return whole ? fill_missing(c, kind, seen, object) : 0;
+	return r >= 0 && whole ? fill_missing(c, kind, reading.seen, object) : r;
 }
 
 void object_clear(ObjectKind kind, void *object)

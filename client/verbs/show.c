@@ -17,23 +17,16 @@
 
 /* ---- show ---- */
 
-static int read_facts(sd_bus_message *m, json_t *facts)
+static int read_fact(sd_bus_message *m, void *facts)
 {
-	int r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
+	json_t *value = NULL;
+	const char *key;
+	int r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &key);
 
-	while (r >= 0 &&
-	       (r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
-		json_t *value = NULL;
-		const char *key;
-
-		r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &key);
-		if (r >= 0)
-			r = bus_read_variant(m, &value);
-		if (r < 0)
-			return r;
+	if (r >= 0)
+		r = bus_read_variant(m, &value);
+	if (r >= 0)
 		json_set(facts, key, value);
-		r = sd_bus_message_exit_container(m);
-	}
 	return r;
 }
 
@@ -58,7 +51,7 @@ static int inspect(Client *c, const Gpu *gpu, json_t **ret)
 	r = bus_call(c, call, BUS_TIMEOUT_READ_USEC, "a{sv}", &reply);
 	if (r < 0)
 		return r;
-	r = read_facts(reply, facts);
+	r = bus_each(reply, "sv", read_fact, facts);
 	if (r < 0)
 		return bus_bad_reply(c, strerror(-r));
 	if (c->options->json == JSON_OFF)
