@@ -13,9 +13,8 @@
 static int request_plan(Client *c, Operation operation, const char *target, const char *group,
 			json_t **ret)
 {
-	static const DocumentKind kind = { .what = "the plan",
-					   .schema = GPUPASS_SCHEMA_PLAN,
-					   .lines = "xml_diff" };
+	static const DocumentKind kind = { "the plan", GPUPASS_SCHEMA_PLAN, NULL, "xml_diff",
+					   false };
 	_cleanup_message_ sd_bus_message *call = NULL;
 	int r = request_check(c, operation);
 

@@ -11,14 +11,7 @@
 #define MMIO_TIMEOUT_USEC (20 * USEC_PER_SEC)
 #define HOPPER_GENERATION 4 /* of NVLink */
 
-void probe_clear(Probe *probe)
-{
-	inventory_free(probe->inventory);
-	free(probe->nvml);
-	free(probe->mmio);
-	strv_free(probe->warnings);
-	*probe = (Probe){ 0 };
-}
+#include "probe.inc"
 
 static int look(const JobPlace *place, Probe *probe)
 {

@@ -24,4 +24,4 @@ int probe_prepare(const JobPlace *place, const JobRequest *request, uint32_t job
 /* PROBLEM (ProbeFailed): nothing was seen. May take as long as the request says. */
 int probe_run(const JobPlace *place, const JobRequest *request, Probe *probe,
 	      Problem **ret_problem);
-void probe_clear(Probe *probe);
+DECLARE_CLEAR(Probe, probe_clear)

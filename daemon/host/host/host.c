@@ -117,24 +117,17 @@ static void real_expect_work(Host *host, bool persistence)
 /* Unpacking an initramfs takes up to seconds, so an unchanged one is not read again. */
 static Initramfs *copy_known_image(RealHost *host)
 {
-	Initramfs *copy = NULL;
+	MUTEX_HOLD(&host->image_lock);
 
-	pthread_mutex_lock(&host->image_lock);
-	if (host->image)
-		copy = initramfs_copy(host->image);
-	pthread_mutex_unlock(&host->image_lock);
-	return copy;
+	return host->image ? initramfs_copy(host->image) : NULL;
 }
 
 static void know_image(RealHost *host, const Initramfs *image)
 {
-	Initramfs *copy = NULL;
+	MUTEX_HOLD(&host->image_lock);
 
-	copy = initramfs_copy(image);
-	pthread_mutex_lock(&host->image_lock);
 	initramfs_free(host->image);
-	host->image = copy;
-	pthread_mutex_unlock(&host->image_lock);
+	host->image = initramfs_copy(image);
 }
 
 /* The answer "unchanged" stands for the image that we know. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "util/clock.h"
+#include "util/mutex.h"
 
 void nvml_gate_init(NvmlGate *gate, uint64_t patience_usec)
 {
@@ -24,25 +25,24 @@ static void wait_until(NvmlGate *gate, uint64_t deadline_usec)
 
 void nvml_gate_begin_move(NvmlGate *gate, NvmlMove *move, const Bdf *first)
 {
-	pthread_mutex_lock(&gate->lock);
+	MUTEX_HOLD(&gate->lock);
+
 	while (gate->asking)
 		pthread_cond_wait(&gate->changed, &gate->lock);
 	*move = (NvmlMove){ .next = gate->moves, .begun = now_monotonic(), .first = *first };
 	gate->moves = move;
-	pthread_mutex_unlock(&gate->lock);
 }
 
 void nvml_gate_end_move(NvmlGate *gate, NvmlMove *move)
 {
+	MUTEX_HOLD(&gate->lock);
 	NvmlMove **at = &gate->moves;
 
-	pthread_mutex_lock(&gate->lock);
 	while (*at != move)
 		at = &(*at)->next;
 	*at = move->next;
 	gate->ended = now_monotonic();
 	pthread_cond_broadcast(&gate->changed);
-	pthread_mutex_unlock(&gate->lock);
 }
 
 static const NvmlMove *oldest_move(const NvmlGate *gate)
@@ -68,9 +68,9 @@ static uint64_t hangs_at(const NvmlGate *gate, const NvmlMove *oldest)
 
 int nvml_gate_begin_question(NvmlGate *gate, uint64_t deadline_usec, Bdf *ret_stuck)
 {
+	MUTEX_HOLD(&gate->lock);
 	int r = 0;
 
-	pthread_mutex_lock(&gate->lock);
 	while (r == 0 && (gate->moves || gate->asking)) {
 		const NvmlMove *oldest = oldest_move(gate);
 		uint64_t now = now_monotonic(), until = deadline_usec;
@@ -86,14 +86,13 @@ int nvml_gate_begin_question(NvmlGate *gate, uint64_t deadline_usec, Bdf *ret_st
 			*ret_stuck = oldest->first;
 	}
 	gate->asking |= r == 0;
-	pthread_mutex_unlock(&gate->lock);
 	return r;
 }
 
 void nvml_gate_end_question(NvmlGate *gate)
 {
-	pthread_mutex_lock(&gate->lock);
+	MUTEX_HOLD(&gate->lock);
+
 	gate->asking = false;
 	pthread_cond_broadcast(&gate->changed);
-	pthread_mutex_unlock(&gate->lock);
 }

@@ -14,6 +14,7 @@
 #include "host/launch/part.h"
 #include "host/wire/question.h"
 #include "util/file.h"
+#include "util/mutex.h"
 #include "util/xalloc.h"
 
 /* Of each part: more than these are not kept, and closed instead. */
@@ -196,7 +197,7 @@ bool ready_parts_take(ReadyParts *ready, const char *part, ReadyPart *ret)
 
 	if (kind == PARTS_MAX)
 		return false;
-	pthread_mutex_lock(&ready->lock);
+	MUTEX_HOLD(&ready->lock);
 	kept = &ready->kept[kind];
 	while (!found && kept->n > 0) {
 		*ret = take_best(kept);
@@ -204,7 +205,6 @@ bool ready_parts_take(ReadyParts *ready, const char *part, ReadyPart *ret)
 		if (!found)
 			close_fd(ret->fd);
 	}
-	pthread_mutex_unlock(&ready->lock);
 	return found;
 }
 
@@ -273,10 +273,9 @@ void ready_parts_expect(ReadyParts *ready, const char *part)
 
 	if (kind == PARTS_MAX)
 		return;
-	pthread_mutex_lock(&ready->lock);
+	MUTEX_HOLD(&ready->lock);
 	drop(&ready->kept[kind], &wanted, false);
 	fill(ready, kind, 1);
-	pthread_mutex_unlock(&ready->lock);
 }
 
 void ready_parts_rest(ReadyParts *ready)
@@ -284,17 +283,17 @@ void ready_parts_rest(ReadyParts *ready)
 	for (size_t i = 0; part_at(i); i++) {
 		ReadyPart wanted = wanted_now(ready, part_at(i)->name);
 
-		pthread_mutex_lock(&ready->lock);
+		MUTEX_HOLD(&ready->lock);
+
 		drop(&ready->kept[i], &wanted, true);
-		pthread_mutex_unlock(&ready->lock);
 	}
 }
 
 void ready_parts_fill(ReadyParts *ready)
 {
 	for (size_t i = 0; part_at(i); i++) {
-		pthread_mutex_lock(&ready->lock);
+		MUTEX_HOLD(&ready->lock);
+
 		fill(ready, i, part_at(i)->ready);
-		pthread_mutex_unlock(&ready->lock);
 	}
 }

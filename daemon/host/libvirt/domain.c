@@ -70,16 +70,10 @@ int virt_domain_find(Virt *virt, const char *name_or_uuid, DomainId *ret, Proble
 
 /* --- read --- */
 
-/* As of the answer that the domain came with, a list or a lookup: asks nothing more of libvirt. */
-static bool was_active(virDomainPtr domain)
-{
-	return virDomainGetID(domain) != (unsigned)-1;
-}
-
 /* Only a running domain may have no definition. < 0: libvirt does not say. */
 static int is_defined(virDomainPtr domain)
 {
-	return was_active(domain) ? virDomainIsPersistent(domain) : 1;
+	return virt_was_active(domain) ? virDomainIsPersistent(domain) : 1;
 }
 
 /*
@@ -93,7 +87,7 @@ static int read_xml(virDomainPtr domain, char **ret_live, char **ret_config)
 
 	if (defined < 0)
 		return -EIO;
-	if (was_active(domain)) {
+	if (virt_was_active(domain)) {
 		live = virDomainGetXMLDesc(domain, VIR_DOMAIN_XML_SECURE);
 		if (!live)
 			return -EIO;

@@ -44,19 +44,13 @@ static void listed_clear(Listed *listed)
 	list_free(listed->transient);
 }
 
-/* As of the list. */
-static bool was_active(virDomainPtr domain)
-{
-	return virDomainGetID(domain) != (unsigned)-1;
-}
-
 /* Only a running domain may have no definition. */
 static void list_transient(Listed *listed)
 {
 	bool active = false;
 
 	for (virDomainPtr *d = listed->domains; d && *d; d++)
-		active |= was_active(*d);
+		active |= virt_was_active(*d);
 	listed->transient_known =
 		!active || virConnectListAllDomains(listed->call->conn, &listed->transient,
 						    VIR_CONNECT_LIST_DOMAINS_TRANSIENT) >= 0;
@@ -73,7 +67,7 @@ static bool same_domain(virDomainPtr a, virDomainPtr b)
 /* < 0: libvirt does not say. */
 static int is_defined(const Listed *listed, virDomainPtr domain)
 {
-	if (!was_active(domain))
+	if (!virt_was_active(domain))
 		return 1;
 	if (!listed->transient_known)
 		return virDomainIsPersistent(domain);
@@ -107,7 +101,7 @@ static int read_xml(const Listed *listed, virDomainPtr domain, char **ret_live, 
 	live = virDomainGetXMLDesc(domain, 0);
 	if (!live)
 		return -EIO;
-	if (!was_active(domain) && !is_live(live)) {
+	if (!virt_was_active(domain) && !is_live(live)) {
 		*ret_config = TAKE_PTR(live);
 		return 0;
 	}

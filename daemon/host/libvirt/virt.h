@@ -120,3 +120,9 @@ static inline _unused_ const char *virt_domain_name(virDomainPtr domain)
 
 	return name ? name : "";
 }
+
+/* As of the answer that the domain came with, a list or a lookup: asks nothing more of libvirt. */
+static inline _unused_ bool virt_was_active(virDomainPtr domain)
+{
+	return virDomainGetID(domain) != (unsigned)-1;
+}
