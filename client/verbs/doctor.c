@@ -14,7 +14,6 @@
 #include "model/model.h"
 #include "util/file.h"
 #include "util/xalloc.h"
-#include "verbs/list.h"
 #include "verbs/verbs.h"
 
 #define DOCTOR_INDENT 8 /* below the title */
