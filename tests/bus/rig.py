@@ -53,15 +53,7 @@ def slowness():
 TIMEOUT = round(120 * slowness())
 FUNCTIONS = ["0000:41:00.0", "0000:41:00.1", "0000:61:00.0", "0000:61:00.1"]
 VM42 = "22222222-2222-4222-8222-222222222222"
-NODE = """<node>
-<domain type='test' xmlns:test='http://libvirt.org/schemas/domain/test/1.0'><name>vm42</name><uuid>22222222-2222-4222-8222-222222222222</uuid>
-<memory>65536</memory><os><type arch='x86_64' machine='q35'>hvm</type></os>
-<test:runstate>5</test:runstate></domain>
-<domain type='test' xmlns:test='http://libvirt.org/schemas/domain/test/1.0'><name>vm43</name><uuid>33333333-3333-4333-8333-333333333333</uuid>
-<memory>65536</memory><os><type arch='x86_64' machine='q35'>hvm</type></os>
-<test:runstate>5</test:runstate></domain>
-</node>
-"""
+VM43 = "33333333-3333-4333-8333-333333333333"
 
 
 class Skip(Exception):
@@ -347,8 +339,20 @@ class Host:
 
     def define(self, name="vm42", hostdevs=FUNCTIONS, mark="pair0"):
         """What libvirt has at the daemon's next start: its test driver forgets what was defined."""
-        text = NODE.replace("<name>vm42</name>", f"<name>{name}</name>" + (mark_xml(mark) if mark else ""), 1)
-        self.write("node.xml", text.replace("</os>", "</os>" + devices_xml("pair0", hostdevs), 1))
+        devices = hostdevs_xml(hostdevs, "ua-gpupass-pair0-")
+        self.write("node.xml", "<node>" + domain_xml(name, VM42, mark_xml(mark) if mark else "", devices) +
+                   domain_xml("vm43", VM43) + "</node>")
+
+    def domains(self, *texts):
+        """The daemon anew, where libvirt has these."""
+        self.stop()
+        self.write("node.xml", "<node>" + "".join(texts) + "</node>")
+        self.start()
+
+    def processor_seconds(self):
+        """Of the daemon and its workers until now."""
+        fields = text_of(f"/proc/{self.process.pid}/stat").rsplit(")", 1)[1].split()
+        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
     def record(self):
         with contextlib.suppress(FileNotFoundError), \
@@ -381,12 +385,23 @@ def mark_xml(group):
             f"group='{group}'/></metadata>")
 
 
-def devices_xml(group, functions):
-    hostdevs = "".join(
-        f"<hostdev mode='subsystem' type='pci' managed='no'><source><address domain='0x{f[:4]}' "
-        f"bus='0x{f[5:7]}' slot='0x{f[8:10]}' function='0x{f[11]}'/></source>"
-        f"<alias name='ua-gpupass-{group}-{i}'/></hostdev>" for i, f in enumerate(functions))
-    return f"<devices>{hostdevs}</devices>"
+def hostdevs_xml(functions, alias="", managed="no"):
+    return "".join(
+        f"<hostdev mode='subsystem' type='pci' managed='{managed}'><source><address domain='0x{f[:4]}' "
+        f"bus='0x{f[5:7]}' slot='0x{f[8:10]}' function='0x{f[11]}'/></source>" +
+        (f"<alias name='{alias}{i}'/>" if alias else "") + "</hostdev>" for i, f in enumerate(functions))
+
+
+def domain_xml(name, uuid, before="", devices="", after="", vcpu="", runs=False, acpi=False):
+    """A domain of libvirt's test driver."""
+    return ("<domain type='test' xmlns:test='http://libvirt.org/schemas/domain/test/1.0' "
+            "xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>"
+            f"<name>{name}</name><uuid>{uuid}</uuid>{before}<memory>65536</memory>{vcpu}"
+            "<os><type arch='x86_64' machine='q35'>hvm</type></os>" + "<features><acpi/></features>" * acpi +
+            f"<devices>{devices}</devices>{after}<test:runstate>{1 if runs else 5}</test:runstate></domain>\n")
+
+
+NODE = "<node>" + domain_xml("vm42", VM42) + domain_xml("vm43", VM43) + "</node>"
 
 
 def put(path, text):

@@ -201,6 +201,11 @@ bool checks_busy(const Checks *c, const Group *group);
 void checks_need_read(const Checks *c, const char *key, Finding *f);
 void checks_need_domains(const Checks *c, Finding *f);
 
+/*
+ * device.c: refuses if any function outside the slot is on the same bus, whether of the group or
+ * not: a reset of the bus would reset it, too.
+ */
+int checks_refuse_bus_reset(const PciSnapshot *snapshot, const Bdf *bdf, Problem **ret_problem);
 /* use.c: a daemon of NVIDIA's, by its name. */
 bool checks_is_service(const Holder *holder);
 /* ids.c: what has pci-stub take the function at boot, in words; NULL: nothing known. */

@@ -230,18 +230,24 @@ static bool resets_with_bus(const PciFunction *lead)
 	       str_starts_with(methods, "cxl_bus") || str_starts_with(methods, "pm");
 }
 
-static const PciFunction *board_beside(const Checks *c, const Bdf *bdf)
+int checks_refuse_bus_reset(const PciSnapshot *snapshot, const Bdf *bdf, Problem **ret_problem)
 {
-	const PciSnapshot *snapshot = c->facts->snapshot;
-
 	for (size_t i = 0; i < snapshot->n_functions; i++) {
-		const PciFunction *other = snapshot->functions[i];
+		const Bdf *other = &snapshot->functions[i]->bdf;
 
-		if (other->bdf.segment == bdf->segment && other->bdf.bus == bdf->bus &&
-		    !bdf_same_slot(&other->bdf, bdf))
-			return other;
+		if (other->segment != bdf->segment || other->bus != bdf->bus ||
+		    bdf_same_slot(other, bdf))
+			continue;
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_RESET_FAILED,
+			.reason = strf("%s can be reset with its whole bus only", BDF_TEXT(bdf)),
+			.cause = strf("%s is on the same bus and would be reset, too",
+				      BDF_TEXT(other)),
+			.remedy = strf("give each board a port of its own, or choose another way: "
+				       "/sys/bus/pci/devices/%s/reset_method",
+				       BDF_TEXT(bdf)));
 	}
-	return NULL;
+	return 0;
 }
 
 /*
@@ -252,12 +258,13 @@ static void check_reset(const Checks *c, Finding *f)
 {
 	for (size_t i = 0; i < c->n_gpus; i++) {
 		const PciFunction *lead = c->gpus[i]->lead;
-		const PciFunction *beside = board_beside(c, &lead->bdf);
+		_cleanup_(problem_freep) Problem *beside = NULL;
 		const char *bdf = BDF_TEXT(&lead->bdf);
 		const LastReset *last =
 			last_resets_find(c->facts->resets, c->facts->n_resets, &lead->bdf);
 		bool was_due = last && last->known;
 
+		checks_refuse_bus_reset(c->facts->snapshot, &lead->bdf, &beside);
 		if (was_due && !last->reset) {
 			finding_warn(f, bdf, "not reset when that was due last: %s",
 				     last->what ? last->what : bdf);
@@ -275,16 +282,8 @@ static void check_reset(const Checks *c, Finding *f)
 					"tried yet",
 					bdf);
 		} else if (beside) {
-			finding_fail(
-				f, bdf,
-				"%s can only be reset with its whole bus, which %s is on, too: "
-				"release is refused",
-				bdf, BDF_TEXT(&beside->bdf));
-			finding_remedy(
-				f,
-				"give each board its own port, or choose another reset method: "
-				"/sys/bus/pci/devices/%s/reset_method",
-				bdf);
+			finding_fail(f, bdf, "%s: %s", beside->reason, beside->cause);
+			finding_remedy(f, "%s", beside->remedy);
 		}
 	}
 }

@@ -2,6 +2,7 @@
 /* Which functions are reset, and how: the next tenant must not get what a guest left. */
 #include <string.h>
 
+#include "core/checks/checks.h"
 #include "core/facts/reset-report.h"
 #include "core/plan/planner.h"
 #include "util/xalloc.h"
@@ -37,29 +38,6 @@ static bool takes_part(const Plan *plan, const PlanFunction *f)
 
 	return plan_driver_is_vfio(f, driver_then(plan, f)) &&
 	       (plan->operation == OPERATION_RELEASE || (board && board->reset));
-}
-
-/* Refuses if any function outside the slot is on the same bus, whether of the group or not. */
-static int check_bus(const Planner *p, const Bdf *bdf, Problem **ret_problem)
-{
-	const PciSnapshot *snapshot = p->facts->snapshot;
-
-	for (size_t i = 0; i < snapshot->n_functions; i++) {
-		const Bdf *other = &snapshot->functions[i]->bdf;
-
-		if (other->segment != bdf->segment || other->bus != bdf->bus ||
-		    bdf_same_slot(other, bdf))
-			continue;
-		return problem_refuse(
-			ret_problem, GPUPASS_ERROR_RESET_FAILED,
-			.reason = strf("%s can be reset with its whole bus only", BDF_TEXT(bdf)),
-			.cause = strf("%s is on the same bus and would be reset, too",
-				      BDF_TEXT(other)),
-			.remedy = strf("give each board a port of its own, or choose another way: "
-				       "/sys/bus/pci/devices/%s/reset_method",
-				       BDF_TEXT(bdf)));
-	}
-	return 0;
 }
 
 /* The leading function of a slot comes before the others: functions are sorted. */
@@ -118,7 +96,8 @@ static int decide(const Planner *p, size_t i, bool with_lead, PlanReset *ret, ch
 	if (needs_slot_reset(p, i, *ret_method))
 		*ret = PLAN_RESET_SLOT;
 	return *ret == PLAN_RESET_SLOT || hits_bus(*ret_method)
-		       ? check_bus(p, &p->functions[i]->bdf, ret_problem)
+		       ? checks_refuse_bus_reset(p->facts->snapshot, &p->functions[i]->bdf,
+						 ret_problem)
 		       : 0;
 }
 

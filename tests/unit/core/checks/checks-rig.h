@@ -345,3 +345,115 @@ static inline _unused_ void run_cases(const Case *cases, size_t n, const Check *
 	for (size_t i = 0; i < n; i++)
 		run_case(&cases[i], domain);
 }
+
+/* ---- facts that are missing ---- */
+
+static inline _unused_ void no_inspection(Rig *r)
+{
+	r->no_inspection = true;
+	r->inspection_error = -EPROTO;
+}
+
+static inline _unused_ void no_host(Rig *r)
+{
+	r->no_host = true;
+	r->host_error = -ETIMEDOUT;
+}
+
+static inline _unused_ void no_libvirt(Rig *r)
+{
+	r->no_libvirt = true;
+}
+
+static inline _unused_ void unread_domain(Rig *r)
+{
+	set(&host_domain(&r->m.host, "vm7", false, (const char *const[]){ NULL })->unread, "torn");
+}
+
+static inline _unused_ void no_machine(Rig *r)
+{
+	r->no_machine = true;
+}
+
+/* One GPU was not looked at: it sleeps, or its worker failed. */
+static inline _unused_ void asleep(Rig *r)
+{
+	gpu_health_clear(&r->health[0]);
+	r->health[0].bdf = bdf_of(GPU);
+}
+
+static inline _unused_ void gpu_not_read(Rig *r)
+{
+	asleep(r);
+	r->health[0].error = -EPROTO;
+}
+
+static inline _unused_ void files_unread(Rig *r)
+{
+	static const char *const facts[] = { "cmdline",	  "modprobe", "driverctl",
+					     "processes", "memlock",  "boot" };
+
+	for (size_t i = 0; i < ELEMENTS(facts); i++) {
+		_cleanup_free_ char *line = strf("%s /a/file: Permission denied", facts[i]);
+
+		add(&r->host->unread, line);
+	}
+}
+
+static inline _unused_ void unread_assignment(Rig *r)
+{
+	Assignments *all = r->m.host.assignments;
+	RecordFault *fence = GROW(all->faults.items, all->faults.n_items);
+
+	fence->kind = &assignment_kind;
+	fence->file = strdup("x.json");
+	fence->why = strdup("torn");
+}
+
+/* What no check can pass without. */
+typedef struct Lack {
+	const char *id;
+	void (*take)(Rig *rig);
+	const char *text;
+	bool domain; /* of a report about vm42, which has pair0 */
+} Lack;
+
+static inline _unused_ void run_lack(const Lack *lack)
+{
+	_cleanup_(rig_done) Rig rig;
+
+	rig_init(&rig);
+	if (lack->domain)
+		assign_pair0(&rig);
+	rig.with_domain = lack->domain;
+	lack->take(&rig);
+	rig_report(&rig);
+	if (!str_equal(status_of(&rig, lack->id), "unknown") ||
+	    !says(find_check(&rig, lack->id), lack->text))
+		fail_msg("%s is %s, or does not say \"%s\"", lack->id, status_of(&rig, lack->id),
+			 lack->text);
+}
+
+/*
+ * Each check of the table names its evidence, and is unknown without it, but for those in `sure`:
+ * their facts are those of the scan, without which there is no report, or the daemon's own.
+ */
+static inline _unused_ void run_lacks(const Lack *lacks, size_t n, const Check *table,
+				      const char *sure)
+{
+	_cleanup_strv_ char **ids = NULL;
+
+	strv_split(sure, " ", &ids);
+	for (; table->id; table++) {
+		bool found = strv_contains(ids, table->id);
+
+		assert_false(str_is_empty(table->evidence));
+		for (size_t i = 0; i < n; i++)
+			if (str_equal(lacks[i].id, table->id)) {
+				run_lack(&lacks[i]);
+				found = true;
+			}
+		if (!found)
+			fail_msg("no row says what %s lacks when it is unknown", table->id);
+	}
+}

@@ -170,7 +170,7 @@ static const Case cases[] = {
 	{ "a reset that did not work", no_method_last_time, "reset", "reset", "warn",
 	  "not reset when that was due last: " GPU ": no method", "TURNOVER" },
 	{ "no reset of its own", no_reset_of_its_own, "reset", "reset", "fail", "0000:41:05.0",
-	  "its own port" },
+	  "a port of its own" },
 };
 
 /* Its console has gone already. */
@@ -190,4 +190,52 @@ TEST(a_boot_display_on_a_variant_of_vfio_is_no_obstacle)
 TEST(each_fault_of_the_boards_is_found_by_its_check_and_by_no_other)
 {
 	run_cases(cases, ELEMENTS(cases), checks_of_device, false);
+}
+
+/* ---- facts that are missing ---- */
+
+static void slow_in_a_guest(Rig *r)
+{
+	r->health[0].config.speed = 1;
+	model_holder(&r->m, GPU, "/dev/vfio/33", true);
+}
+
+static void slow_and_not_inspected(Rig *r)
+{
+	r->health[0].config.speed = 1;
+	no_inspection(r);
+}
+
+static void slot_not_tried(Rig *r)
+{
+	model_set(&model_function(&r->m, GPU)->reset_methods, "bus");
+}
+
+static void no_power_state(Rig *r)
+{
+	model_set(&model_function(&r->m, GPU)->power_state, NULL);
+}
+
+static void no_aer(Rig *r)
+{
+	r->health[0].aer = false;
+}
+
+static const Lack lacks[] = {
+	{ "framebuffer", no_inspection, "inspected" },
+	{ "bars", no_inspection, "inspected" },
+	{ "answers", asleep, GPU " sleeps or could not be read" },
+	{ "power", no_power_state, GPU ": the kernel does not report" },
+	{ "link-width", asleep, GPU ": no link was read" },
+	{ "link-speed", gpu_not_read, GPU ": no link was read" },
+	{ "link-speed", slow_in_a_guest, "only its guest can tell" },
+	{ "link-speed", slow_and_not_inspected, "is not known" },
+	{ "aer", no_aer, "counts no errors" },
+	{ "aer", asleep, "counts no errors" },
+	{ "reset", slot_not_tried, GPU ": with its whole slot, if it can be" },
+};
+
+TEST(a_check_that_lacks_a_fact_does_not_pass)
+{
+	run_lacks(lacks, ELEMENTS(lacks), checks_of_device, "boot-vga virtual-functions");
 }

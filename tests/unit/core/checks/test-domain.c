@@ -256,3 +256,42 @@ TEST(a_domain_without_a_group_is_told_so)
 	assert_string_equal(found, "domain-group domain-machine");
 	assert_string_equal(status_of(&rig, "domain-hostdevs"), "skipped");
 }
+
+/* ---- facts that are missing ---- */
+
+static void no_nodes(Rig *r)
+{
+	r->machine.n_nodes = 0;
+}
+
+static void bad_xml(Rig *r)
+{
+	r->bad_xml = true;
+}
+
+static void applied(Rig *r)
+{
+	r->m.host.assignments->items[0]->apply_fit = true;
+	r->no_machine = true;
+}
+
+static const Lack lacks[] = {
+	{ "domain-group", no_libvirt, "libvirt does not answer", true },
+	{ "domain-hostdevs", no_libvirt, "libvirt does not answer", true },
+	{ "domain-machine", bad_xml, "not understood", true },
+	{ "domain-acpi", bad_xml, "not understood", true },
+	{ "domain-window", bad_xml, "not understood", true },
+	{ "domain-hugepages", bad_xml, "not understood", true },
+	{ "domain-memlock", bad_xml, "not understood", true },
+	{ "domain-memlock", no_machine, "its memory", true },
+	{ "domain-numa", bad_xml, "not understood", true },
+	{ "domain-numa", no_nodes, "its NUMA nodes", true },
+	{ "domain-clique", bad_xml, "not understood", true },
+	{ "domain-security", bad_xml, "not understood", true },
+	{ "domain-applied", applied, "what this host has could not be read", true },
+};
+
+TEST(a_check_that_lacks_a_fact_does_not_pass)
+{
+	run_lacks(lacks, ELEMENTS(lacks), checks_of_domain, "");
+}

@@ -271,3 +271,36 @@ TEST(ids_of_the_image_are_told_where_the_host_has_others)
 }
 
 /* field: host/13 */
+
+/* ---- facts that are missing ---- */
+
+static void port_asleep(Rig *r)
+{
+	r->health[0].ports[0].config = (PcieConfig){ 0 };
+}
+
+static void no_remapping_told(Rig *r)
+{
+	r->m.inspection.interrupts_known = false;
+}
+
+static const Lack lacks[] = {
+	{ "noiommu", no_inspection, "could not be inspected: Protocol error" },
+	{ "interrupt-remapping", no_remapping_told, "does not report" },
+	{ "interrupt-remapping", no_inspection, "inspected" },
+	{ "acs", asleep, "the ports above " GPU " were not read" },
+	{ "acs", gpu_not_read, "the ports above " GPU " were not read" },
+	{ "acs", port_asleep, PORT ", above " GPU },
+	{ "acs-override", no_host, "did not end within its time" },
+	{ "acs-override", files_unread, "not read: /a/file: Permission denied" },
+	{ "reserved-regions", no_inspection, "inspected" },
+	{ "vfio", no_inspection, "inspected" },
+	{ "vfio-ids", no_host, "within its time" },
+	{ "vfio-ids", files_unread, "/a/file" },
+};
+
+TEST(a_check_that_lacks_a_fact_does_not_pass)
+{
+	run_lacks(lacks, ELEMENTS(lacks), checks_of_host, "iommu iommu-group");
+	run_lacks(lacks, ELEMENTS(lacks), checks_of_ids, "");
+}

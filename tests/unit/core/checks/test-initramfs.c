@@ -281,3 +281,21 @@ TEST(another_domains_functions_are_not_told)
 	found = spoken(&rig);
 	assert_string_equal(found, "");
 }
+
+/* ---- facts that are missing ---- */
+
+static void no_image(Rig *r)
+{
+	r->host->image = initramfs_free(r->host->image);
+}
+
+static const Lack lacks[] = {
+	{ "initramfs", no_host, "within its time" },
+	{ "initramfs", no_image, "it was not looked for" },
+	{ "initramfs", unread_assignment, "what is assigned is not known" },
+};
+
+TEST(a_check_that_lacks_a_fact_does_not_pass)
+{
+	run_lacks(lacks, ELEMENTS(lacks), checks_of_initramfs, "");
+}

@@ -9,11 +9,6 @@ static void old_libvirt(Rig *r)
 	r->machine.libvirt_version = 6004000;
 }
 
-static void no_libvirt(Rig *r)
-{
-	r->no_libvirt = true;
-}
-
 static void undeclared(Rig *r)
 {
 	host_declare(&r->m.host, "[Group]\nName=pair0\nGpu=41:00.0\nGpu=61:00.0\n");
@@ -172,4 +167,72 @@ static const Case cases[] = {
 TEST(each_fault_of_the_groups_is_found_by_its_check_and_by_no_other)
 {
 	run_cases(cases, ELEMENTS(cases), checks_of_self, false);
+}
+
+/* ---- facts that are missing ---- */
+
+static void no_version(Rig *r)
+{
+	r->machine.libvirt_version = 0;
+}
+
+static void no_notes(Rig *r)
+{
+	r->no_notes = true;
+}
+
+static void hook_is_a_script(Rig *r)
+{
+	set(&r->host->hook_is, "a script");
+}
+
+static void hook_not_readable(Rig *r)
+{
+	set(&r->host->hook_is, NULL);
+}
+
+static void hook_not_ordered(Rig *r)
+{
+	r->host->hook_known = false;
+}
+
+static void no_processes(Rig *r)
+{
+	set(&r->host->libvirt_daemon, NULL);
+	files_unread(r);
+}
+
+static const Lack lacks[] = {
+	{ "memlock", no_host, "within its time" },
+	{ "memlock", files_unread, "/a/file" },
+	{ "libvirt", no_version, "does not tell its version" },
+	{ "libvirt", no_machine, "does not tell its version" },
+	{ "groups", no_libvirt, "libvirt does not answer" },
+	{ "groups", unread_domain, "what vm7 has" },
+	{ "drift", no_notes, "it was not looked for" },
+	{ "drift", no_inspection, "was not inspected" },
+	{ "drift", no_libvirt, "libvirt does not answer" },
+	{ "drift", unread_assignment, "what is assigned is not known" },
+	{ "evidence", no_notes, "it was not looked for" },
+	{ "files", no_notes, "it was not looked for" },
+	{ "tenants", no_notes, "it was not looked for" },
+	{ "tenants", no_libvirt, "libvirt does not answer" },
+	{ "split-groups", no_libvirt, "libvirt does not answer" },
+	{ "split-groups", no_notes, "it was not looked for" },
+	{ "split-groups", unread_domain, "what vm7 has" },
+	{ "fence", no_host, "within its time" },
+	{ "fence", hook_is_a_script, "is a script" },
+	{ "fence", hook_not_readable, "is not readable" },
+	{ "fence", hook_not_ordered, "put there, or replaced, after it started" },
+	{ "fence", no_processes, "/a/file" },
+	{ "boot", no_host, "within its time", true },
+	{ "boot", files_unread, "/a/file", true },
+	{ "boot", unread_assignment, "what is assigned is not known" },
+	{ "boot-unit", no_host, "within its time" },
+	{ "boot-unit", unread_assignment, "what is assigned is not known" },
+};
+
+TEST(a_check_that_lacks_a_fact_does_not_pass)
+{
+	run_lacks(lacks, ELEMENTS(lacks), checks_of_self, "quarantine jobs");
 }

@@ -261,3 +261,52 @@ TEST(nvidia_persistenced_is_no_fault)
 	assert_string_equal(found, "");
 	assert_true(says(find_check(&rig, "services"), "makes it let go"));
 }
+
+/* ---- facts that are missing ---- */
+
+static void not_inspected(Rig *r)
+{
+	Inspection *inspection = &r->m.inspection;
+	const Bdf gpu = bdf_of(GPU);
+
+	for (size_t i = 0; i < inspection->n_functions; i++)
+		if (bdf_equal(&inspection->functions[i].bdf, &gpu))
+			inspection->functions[i].bdf = bdf_of("0000:99:00.0");
+}
+
+static void no_driver_version(Rig *r)
+{
+	set(&r->host->nvidia_version, NULL);
+	add(&r->host->modules, "nvidia");
+}
+
+static void new_driver_version(Rig *r)
+{
+	set(&r->host->nvidia_version, "999.1");
+}
+
+static const Lack lacks[] = {
+	{ "driver-version", no_host, "within its time" },
+	{ "driver-version", no_driver_version, "does not report its version" },
+	{ "driver-version", new_driver_version, "does not reach this version" },
+	{ "nvidia-drm", no_inspection, "inspected" },
+	{ "services", no_host, "within its time" },
+	{ "services", files_unread, "/a/file" },
+	{ "holders", no_inspection, "inspected" },
+	{ "holders", not_inspected, GPU " was not inspected" },
+	{ "holders", no_libvirt, "libvirt does not answer" },
+	{ "driver", no_inspection, "inspected" },
+	{ "driver", not_inspected, GPU " was not inspected" },
+	{ "driverctl", no_host, "within its time" },
+	{ "driverctl", files_unread, "/a/file" },
+	{ "host-hooks", no_host, "within its time" },
+	{ "qemu-arguments", no_libvirt, "libvirt does not answer" },
+	{ "qemu-arguments", unread_domain, "what vm7 has is not known" },
+	{ "managed", no_libvirt, "libvirt does not answer" },
+	{ "managed", unread_domain, "what vm7 has is not known" },
+};
+
+TEST(a_check_that_lacks_a_fact_does_not_pass)
+{
+	run_lacks(lacks, ELEMENTS(lacks), checks_of_use, "");
+}
