@@ -347,7 +347,7 @@ class Writer:
             words = {**m.words, **words_of(more)}
             key = words.get("as", '"%s"' % name)
             if "flat" in words:
-                yield from self.rows(kind, m.type, prefix + name + ".", [])
+                yield from self.rows(kind, m.type, prefix + name + ".", words["flat"].split())
             elif "by" in words:
                 yield key, self.other(words)
             else:

@@ -384,11 +384,10 @@ static void add_member(StandIns *into, const char *key, const json_t *value)
 static void add_domains(StandIns *into, const json_t *value)
 {
 	const json_t *item;
-	size_t i;
 
 	stand_ins_add(into, SECRET_DOMAIN, json_string_value(value));
 	stand_ins_add(into, SECRET_DOMAIN, json_string_value(json_object_get(value, "name")));
-	json_array_foreach (value, i, item)
+	for (size_t i = 0; (item = json_array_get(value, i)); i++)
 		add_domains(into, item);
 }
 
@@ -420,16 +419,15 @@ static void spare_member(StandIns *into, const char *key, const json_t *value)
 {
 	void (*spare)(StandIns *, const json_t *) = spare_name;
 	const json_t *item;
-	size_t i;
 
 	spare_word(into, key);
 	if (is_domains(key))
 		return;
-	for (i = 0; i < ELEMENTS(spared); i++)
+	for (size_t i = 0; i < ELEMENTS(spared); i++)
 		if (strcmp(spared[i], key) == 0)
 			spare = spare_words;
 	spare(into, value);
-	json_array_foreach (value, i, item)
+	for (size_t i = 0; (item = json_array_get(value, i)); i++)
 		spare(into, item);
 }
 
@@ -437,14 +435,13 @@ static int search(StandIns *into, const json_t *value, unsigned depth)
 {
 	const char *key;
 	json_t *member;
-	size_t i;
 	int r;
 
 	if (depth > DEPTH_MAX)
 		return -ELOOP;
 	if (json_is_string(value))
 		secrets_of_text(into, json_string_value(value));
-	json_array_foreach (value, i, member) {
+	for (size_t i = 0; (member = json_array_get(value, i)); i++) {
 		r = search(into, member, depth + 1);
 		if (r < 0)
 			return r;
@@ -482,7 +479,6 @@ static json_t *replace_in(const StandIns *s, const char *key, const json_t *valu
 {
 	const char *text = json_string_value(value), *name, *inner;
 	json_t *member, *copy;
-	size_t i;
 
 	if (text) {
 		_cleanup_free_ char *clean = NULL;
@@ -493,7 +489,7 @@ static json_t *replace_in(const StandIns *s, const char *key, const json_t *valu
 	}
 	if (json_is_array(value)) {
 		copy = json_array();
-		json_array_foreach (value, i, member)
+		for (size_t i = 0; (member = json_array_get(value, i)); i++)
 			json_append(copy, replace_in(s, key, member));
 	} else if (json_is_object(value)) {
 		copy = json_object();

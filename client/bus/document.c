@@ -28,7 +28,6 @@ static void clean(json_t *value, const char *lines, bool has_lines)
 {
 	const char *text = json_string_value(value), *key;
 	json_t *inner;
-	size_t i;
 
 	if (text) {
 		_cleanup_free_ char *safe =
@@ -36,7 +35,7 @@ static void clean(json_t *value, const char *lines, bool has_lines)
 
 		json_string_set_nocheck(value, safe);
 	}
-	json_array_foreach (value, i, inner)
+	for (size_t i = 0; (inner = json_array_get(value, i)); i++)
 		clean(inner, lines, false);
 	json_object_foreach (value, key, inner)
 		clean(inner, lines, str_equal(key, lines));

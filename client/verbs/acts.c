@@ -13,9 +13,6 @@
 #include "model/json.h"
 #include "model/model.h"
 #include "util/xalloc.h"
-#include "verbs/acts.h"
-#include "verbs/list.h"
-#include "verbs/plan.h"
 #include "verbs/verbs.h"
 
 int meant_groups(Client *c, const char *word, char ***ret)

@@ -14,14 +14,13 @@
 #include "model/model.h"
 #include "util/file.h"
 #include "util/xalloc.h"
-#include "verbs/list.h"
 #include "verbs/verbs.h"
 
 #define DOCTOR_INDENT 8 /* below the title */
 
 static int request_report(Client *c, const char *domain, json_t **ret)
 {
-	static const DocumentKind kind = { .what = "the report", .schema = GPUPASS_SCHEMA_DOCTOR };
+	static const DocumentKind kind = { "the report", GPUPASS_SCHEMA_DOCTOR, NULL, NULL, false };
 	const BusOption symptom = BUS_TEXT(GPUPASS_OPTION_SYMPTOM, c->options->symptom);
 	_cleanup_message_ sd_bus_message *call = NULL;
 	int r = bus_new_manager_call(c, "Doctor", &call, "s", domain);
@@ -239,9 +238,8 @@ static const char readme_about[] =
 
 static int get_capture(Client *c, Bundle *b)
 {
-	static const DocumentKind kind = { .what = "the capture",
-					   .schema = GPUPASS_SCHEMA_CAPTURE,
-					   .raw = true };
+	static const DocumentKind kind = { "the capture", GPUPASS_SCHEMA_CAPTURE, NULL, NULL,
+					   true };
 	_cleanup_(json_decrefp) json_t *capture = NULL;
 	_cleanup_message_ sd_bus_message *call = NULL;
 	json_t *facts;
@@ -265,15 +263,10 @@ static int get_capture(Client *c, Bundle *b)
 static void list_devices(Bundle *b)
 {
 	const json_t *function;
-	size_t i;
 
-	json_array_foreach (json_object_get(b->documents[FILE_SNAPSHOT], "functions"), i,
-			    function) {
-		const char *bdf = json_string_value(json_object_get(function, "bdf"));
-
-		if (bdf)
-			strv_append(&b->devices, bdf);
-	}
+	JSON_EACH (function, b->documents[FILE_SNAPSHOT], "functions")
+		if (*json_text_of(function, "bdf"))
+			strv_append(&b->devices, json_text_of(function, "bdf"));
 }
 
 /* The whole file where it is small; "" where it cannot be read, which is no reason to fail. */
@@ -328,12 +321,10 @@ static void make_versions(Bundle *b, const World *w, const struct utsname *machi
 
 static int get_documents(Client *c, Bundle *b, const struct utsname *machine)
 {
-	static const DocumentKind topology = { .what = "the topology",
-					       .schema = GPUPASS_SCHEMA_TOPOLOGY,
-					       .raw = true };
-	static const DocumentKind evidence = { .what = "the evidence",
-					       .schema = GPUPASS_SCHEMA_EVIDENCE,
-					       .raw = true };
+	static const DocumentKind topology = { "the topology", GPUPASS_SCHEMA_TOPOLOGY, NULL, NULL,
+					       true };
+	static const DocumentKind evidence = { "the evidence", GPUPASS_SCHEMA_EVIDENCE, NULL, NULL,
+					       true };
 	_cleanup_(world_clear) World w = { 0 };
 	int r = get_capture(c, b);
 

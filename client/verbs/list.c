@@ -11,7 +11,6 @@
 #include "show/blocks.h"
 #include "show/describe.h"
 #include "util/xalloc.h"
-#include "verbs/list.h"
 #include "verbs/verbs.h"
 
 /* ---- list ---- */

@@ -8,9 +8,7 @@
 #include "metrics/textfile.h"
 #include "verbs/verbs.h"
 
-static const DocumentKind kind = {
-	.what = "what it counts", .schema = GPUPASS_SCHEMA_METRICS, .list = "jobs", .raw = true
-};
+static const DocumentKind kind = { "what it counts", GPUPASS_SCHEMA_METRICS, "jobs", NULL, true };
 
 static int read_format(Client *c, MetricsFormat *ret)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "verbs/plan.h"
-
+/* Asking for a plan, and printing it. */
 #include <string.h>
 
 #include "base/json.h"
@@ -13,9 +12,8 @@
 static int request_plan(Client *c, Operation operation, const char *target, const char *group,
 			json_t **ret)
 {
-	static const DocumentKind kind = { .what = "the plan",
-					   .schema = GPUPASS_SCHEMA_PLAN,
-					   .lines = "xml_diff" };
+	static const DocumentKind kind = { "the plan", GPUPASS_SCHEMA_PLAN, NULL, "xml_diff",
+					   false };
 	_cleanup_message_ sd_bus_message *call = NULL;
 	int r = request_check(c, operation);
 

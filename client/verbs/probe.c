@@ -74,9 +74,8 @@ static void print_evidence(Client *c, const json_t *evidence)
 
 static int tell_evidence(Client *c, Progress *p, const Job *job)
 {
-	static const DocumentKind kind = { .what = "the evidence",
-					   .schema = GPUPASS_SCHEMA_EVIDENCE,
-					   .list = "boards" };
+	static const DocumentKind kind = { "the evidence", GPUPASS_SCHEMA_EVIDENCE, "boards", NULL,
+					   false };
 	_cleanup_(json_decrefp) json_t *evidence = NULL;
 	int r;
 

@@ -29,9 +29,8 @@ static void keep_group(json_t *drift, const char *group)
 
 static int load_drift(Client *c, const char *group, json_t **ret)
 {
-	static const DocumentKind kind = { .what = "the drift",
-					   .schema = GPUPASS_SCHEMA_DRIFT,
-					   .list = "findings" };
+	static const DocumentKind kind = { "the drift", GPUPASS_SCHEMA_DRIFT, "findings", NULL,
+					   false };
 	int r = document_get(c, "GetDrift", BUS_TIMEOUT_ACT_USEC, &kind, ret);
 
 	if (r >= 0)

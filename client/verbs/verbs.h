@@ -4,6 +4,7 @@
 
 #include "base/client.h"
 #include "base/columns.h"
+#include "model/model.h"
 
 /* What a verb does with its arguments. Returns an exit code, or a negative errno
  * (base/client.h). */
@@ -39,3 +40,21 @@ const ColumnKind *jobs_columns(size_t *ret_n);
 
 /* Finds the verb that the command line names, checks what it was given, and runs it. */
 int verbs_dispatch(Client *c);
+
+/* ---- what verbs have of each other ---- */
+
+/*
+ * The groups of the domain that the word means, if it has several; otherwise only the word, and the
+ * daemon says what it means. A name is believed only of groups that are assigned, to one domain:
+ * what a domain left that is gone has its name, too.
+ */
+int meant_groups(Client *c, const char *word, char ***ret);
+
+/* `group` may be NULL. Returns an exit code, or a negative errno. */
+int plan_show(Client *c, Operation operation, const char *target, const char *group);
+/* Whether the plan would change something. Prints nothing; a refusal is the client's failure. */
+int plan_changes(Client *c, Operation operation, const char *target, const char *group, bool *ret);
+
+/* The document that `list` prints. `rescan`, `forget` and `clear` print it, too, as the new state. */
+json_t *list_json(const World *w);
+int list_print_json(Client *c, const World *w);

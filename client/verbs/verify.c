@@ -8,7 +8,6 @@
 #include "bus/document.h"
 #include "job/job.h"
 #include "util/xalloc.h"
-#include "verbs/acts.h"
 #include "verbs/verbs.h"
 
 /* ---- the guest's report ---- */

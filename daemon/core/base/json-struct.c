@@ -360,63 +360,11 @@ void json_struct_clear(const JsonMember *members, void *of)
 	}
 }
 
-/* After the bytes were copied: nothing is owned twice. */
-static void disown(const JsonMember *members, void *of)
-{
-	for (const JsonMember *m = members; m->key; m++) {
-		if (is_text(m) || m->kind == JSON_KIND_LIST)
-			set_pointer(m, of, NULL);
-		else if (m->kind == JSON_KIND_STRUCT)
-			disown(m->members, at(m, of));
-		else if (m->kind == JSON_KIND_ARRAY)
-			set_array(m, of, NULL, 0);
-	}
-}
-
 char *json_struct_text(const JsonMember *members, const void *from)
 {
 	_cleanup_json_ json_t *root = json_struct_write(members, from);
 
 	return json_dumps(root, JSON_COMPACT);
-}
-
-static void copy_array(const JsonMember *m, const void *from, void *to)
-{
-	const char *items = pointer_of(m, from);
-	size_t n = count_of(m, from);
-	char *copies = xcalloc(n, m->size);
-
-	set_array(m, to, copies, n);
-	for (size_t i = 0; i < n; i++)
-		json_struct_copy(m->members, items + i * m->size, copies + i * m->size, m->size);
-}
-
-static void copy_list(const JsonMember *m, const void *from, void *to)
-{
-	char **copy = NULL;
-
-	strv_copy(pointer_of(m, from), &copy);
-	set_pointer(m, to, copy);
-}
-
-static void copy_owned(const JsonMember *m, const void *from, void *to)
-{
-	if (is_text(m))
-		set_pointer(m, to, xstrdup(pointer_of(m, from)));
-	else if (m->kind == JSON_KIND_LIST)
-		copy_list(m, from, to);
-	else if (m->kind == JSON_KIND_STRUCT)
-		json_struct_copy(m->members, at_const(m, from), at(m, to), m->size);
-	else if (m->kind == JSON_KIND_ARRAY)
-		copy_array(m, from, to);
-}
-
-void json_struct_copy(const JsonMember *members, const void *from, void *to, size_t size)
-{
-	memcpy(to, from, size);
-	disown(members, to);
-	for (const JsonMember *m = members; m->key; m++)
-		copy_owned(m, from, to);
 }
 
 /* ---- comparison ---- */

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "gpupass/cleanup.h"
+#include "core/base/json-struct.h"
 #include "util/bdf.h"
 
 #define MACHINE_VMID_MIN 100
@@ -24,23 +24,28 @@
 
 typedef struct MachineDevice {
 	Bdf bdf;
-	bool now;  /* it has it if it runs */
-	bool next; /* it gets it with its next start, when pending changes are applied */
-	bool maybe; /* not surely: a mapping has alternatives on this node, or the line is doubtful */
+	bool now _json_(if_any); /* it has it if it runs */
+	bool next _json_(
+		if_any); /* it gets it with its next start, when pending changes are applied */
+	/* not surely: a mapping has alternatives on this node, or the line is doubtful */
+	bool maybe _json_(if_any);
 } MachineDevice;
+DECLARE_JSON(MachineDevice, machine_device_members)
 
 typedef struct Machine {
-	uint32_t vmid;
-	uint32_t
-		created; /* seconds since the epoch, which tells it from an earlier one; 0: not known */
-	bool running; /* not in the file */
-	char *name;   /* a DNS name; NULL: none */
-	char *unread; /* why not all functions are known: begins with a file's path; NULL: they are */
-	MachineDevice *devices;
+	uint32_t vmid _json_(max MACHINE_VMID_MAX);
+	/* seconds since the epoch, which tells it from an earlier one; 0: not known */
+	uint32_t created _json_(if_any);
+	bool running _json_(if_any); /* not in the file */
+	char *name _json_(if_any);   /* a DNS name; NULL: none */
+	/* why not all functions are known: begins with a file's path; NULL: they are */
+	char *unread _json_(if_any);
+	MachineDevice *devices _json_(max MACHINE_DEVICES_MAX);
 	size_t n_devices;
 	char **mdevs; /* UUIDs of its vGPUs */
 } Machine;
 DECLARE_CLEAR(Machine, machine_clear)
+DECLARE_JSON(Machine, machine_members)
 
 typedef struct Machines {
 	Machine *items;

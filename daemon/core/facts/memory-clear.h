@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "gpupass/cleanup.h"
+#include "core/base/json-struct.h"
 #include "gpupass/string-table.h"
 #include "util/bdf.h"
 
@@ -21,10 +21,11 @@
 DECLARE_ENUM(memory_clear, MemoryClear, MEMORY_CLEARS, MEMORY_CLEAR_MAX_);
 
 typedef struct MemoryReport {
-	Bdf bdf;
+	Bdf bdf _json_(as "address");
 	MemoryClear state;
-	char *why; /* not known: a sentence; otherwise NULL */
+	char *why _json_(if_any); /* not known: a sentence; otherwise NULL */
 } MemoryReport;
+DECLARE_JSON(MemoryReport, memory_report_members)
 DECLARE_CLEAR(MemoryReport, memory_report_clear)
 
 /* Offsets in BAR 0. */

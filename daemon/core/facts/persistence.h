@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-#include "gpupass/cleanup.h"
+#include "core/base/json-struct.h"
 #include "gpupass/string-table.h"
 #include "util/bdf.h"
 
@@ -37,12 +37,16 @@ DECLARE_ENUM(mig_mode, MigMode, MIG_MODES, MIG_MODE_MAX_);
 
 /* Of one GPU, by its leading function. */
 typedef struct GpuPersistence {
-	Bdf bdf;
-	PersistenceMode mode;
-	MigMode mig, mig_pending; /* now, and after the board's next reset */
-	char *why;		  /* why it is unknown, or not what it was set to */
-	pid_t kept_by; /* nvidia-persistenced, until an inspection has seen that it has it not */
+	Bdf bdf _json_(as "address");
+	PersistenceMode mode _json_(if_any, wrong "is neither on nor off");
+	/* now, and after the board's next reset */
+	MigMode mig, mig_pending _json_(if_any, wrong "is neither on nor off");
+	/* why it is unknown, or not what it was set to */
+	char *why _json_(as "reason", if_any);
+	/* nvidia-persistenced, until an inspection has seen that it has it not */
+	pid_t kept_by _json_(or_0);
 } GpuPersistence;
+DECLARE_JSON(GpuPersistence, gpu_persistence_members)
 DECLARE_CLEAR(GpuPersistence, gpu_persistence_clear)
 
 /* NULL: none of them. `list` may be NULL. */

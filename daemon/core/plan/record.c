@@ -11,13 +11,14 @@
 
 #define STEPS_MAX 16
 
-static json_t *steps_to_record(const Plan *plan)
+static void steps_write(json_t *o, const char *key, const void *of)
 {
+	const Plan *plan = of;
 	json_t *a = json_array();
 
 	for (size_t i = 0; i < plan->n_steps; i++)
 		json_append(a, json_text(step_kind_to_string(plan->steps[i])));
-	return a;
+	json_set(o, key, a);
 }
 
 static int steps_from_record(const json_t *array, Plan *plan, char **ret_message)
@@ -114,7 +115,7 @@ static int plan_check_whole(const Plan *plan, char **ret_message)
 	return -EBADMSG;
 }
 
-static void read_steps(JsonReader *reader, const char *key, void *plan)
+static void steps_read(JsonReader *reader, const char *key, void *plan)
 {
 	const json_t *array = json_read_array(reader, key, STEPS_MAX);
 
@@ -122,41 +123,20 @@ static void read_steps(JsonReader *reader, const char *key, void *plan)
 		reader->error = steps_from_record(array, plan, &reader->message);
 }
 
-static const JsonMember function_members[] = {
-	JSON_BDF(PlanFunction, bdf),
-	JSON_INDEX_OR_NULL(PlanFunction, iommu_group),
-	JSON_TEXT_IF_ANY(PlanFunction, from_driver),
-	JSON_TEXT_IF_ANY(PlanFunction, from_override),
-	JSON_TEXT_IF_ANY(PlanFunction, to_driver),
-	JSON_TEXT_IF_ANY(PlanFunction, to_override),
-	JSON_ENUM_IF_ANY(PlanFunction, from_persistence, PersistenceMode, PERSISTENCE_MODES,
-			 "is neither on nor off"),
-	JSON_ENUM_IF_ANY(PlanFunction, to_persistence, PersistenceMode, PERSISTENCE_MODES,
-			 "is neither on nor off"),
-	/* Left out of all plans but live assigns, so that an older gpupass can read those. */
-	JSON_ENUM_IF_ANY(PlanFunction, undo_reset, PlanReset, PLAN_RESETS,
-			 "is no part in a reset that this version knows"),
-	JSON_END,
-};
-
-/* Those without a writer are added at the end, and those without a reader are read there. */
-static const JsonMember plan_members[] = {
-	JSON_ENUM(Plan, operation, Operation, GPUPASS_OPERATIONS,
-		  "is none that this version knows"),
-	JSON_TEXT(Plan, group),
-	JSON_TEXT_IF_ANY(Plan, domain_uuid),
-	JSON_TEXT_IF_ANY(Plan, domain_name),
-	JSON_BOOL(Plan, live),
-	JSON_BOOL(Plan, config),
-	JSON_ARRAY(Plan, functions, PlanFunction, function_members, GROUP_FUNCTIONS_MAX),
-	JSON_OTHER("steps", read_steps, NULL),
-	JSON_OTHER("xml_before", NULL, NULL),
-	JSON_OTHER("xml_after", NULL, NULL),
-	JSON_OTHER("hostdevs", NULL, NULL),
-	JSON_OTHER("assignment", NULL, NULL),
-	JSON_OTHER("kept", NULL, NULL),
-	JSON_END,
-};
+/*
+ * A part in the undo's reset is left out of all plans but live assigns, so that an older gpupass can
+ * read those. What is ignored is added at the end, and read there.
+ */
+LOCAL_JSON_OF(PlanFunction, function_members, bdf, iommu_group(index, or_null), from_driver(if_any),
+	      from_override(if_any), to_driver(if_any), to_override(if_any),
+	      from_persistence(if_any, wrong "is neither on nor off"),
+	      to_persistence(if_any, wrong "is neither on nor off"),
+	      undo_reset(if_any, wrong "is no part in a reset that this version knows"))
+LOCAL_JSON_OF(Plan, plan_members, operation, group, domain_uuid(if_any), domain_name(if_any), live,
+	      config, functions(table function_members, max GROUP_FUNCTIONS_MAX), steps(by steps),
+	      "xml_before"(ignored), "xml_after"(ignored), "hostdevs"(ignored),
+	      "assignment"(ignored), "kept"(ignored))
+#include "record.inc"
 
 json_t *plan_to_record(const Plan *plan)
 {
@@ -165,7 +145,6 @@ json_t *plan_to_record(const Plan *plan)
 		plan->assignment ? assignment_to_json(plan->assignment) : NULL;
 	_cleanup_free_ char *kept = plan->kept ? kept_to_json(plan->kept) : NULL;
 
-	json_set(o, "steps", steps_to_record(plan));
 	json_set(o, "xml_before", json_string_or_null(plan->xml_before));
 	json_set(o, "xml_after", json_string_or_null(plan->xml_after));
 	json_set(o, "hostdevs", json_strv(plan->hostdevs));

@@ -5,9 +5,4 @@
 
 DEFINE_STRING_TABLE(driver_phase, DriverPhase, DRIVER_PHASES)
 
-void driver_result_clear(DriverResult *result)
-{
-	free(result->driver);
-	free(result->driver_override);
-	*result = (DriverResult){ 0 };
-}
+#include "move.inc"

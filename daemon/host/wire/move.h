@@ -32,11 +32,10 @@ typedef struct DriverTarget {
 DECLARE_ENUM(driver_phase, DriverPhase, DRIVER_PHASES, DRIVER_PHASE_MAX_);
 
 typedef struct DriverResult {
-	int error;	   /* 0 or -errno */
-	DriverPhase phase; /* where, when error != 0 */
-	bool changed;	   /* something was written */
-	char *driver;	   /* as re-read at the end; NULL: none */
-	char *driver_override;
+	int error _json_(errno);		   /* 0 or -errno */
+	DriverPhase phase _json_(wrong "is none"); /* where, when error != 0 */
+	bool changed;				   /* something was written */
+	char *driver _json_(if_any);		   /* as re-read at the end; NULL: none */
+	char *driver_override _json_(if_any);
 } DriverResult;
-
-void driver_result_clear(DriverResult *result);
+DECLARE_CLEAR(DriverResult, driver_result_clear)

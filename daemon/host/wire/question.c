@@ -6,9 +6,9 @@
 
 #include "gpupass/dbus.h"
 #include "host/wire/request.h"
+#include "util/grow.h"
 #include "util/json.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 #define REASON_MAX 512
 #define PERSISTENCE_GPUS_MAX 64
@@ -33,7 +33,7 @@ static void note_error(JsonReader *reader, int r)
 		reader->error = -EBADMSG;
 }
 
-static void write_inspection(json_t *o, const char *key, const void *of)
+static void inspection_write(json_t *o, const char *key, const void *of)
 {
 	const InspectAnswer *answer = of;
 
@@ -41,7 +41,7 @@ static void write_inspection(json_t *o, const char *key, const void *of)
 		json_set(o, key, json_struct_write(inspection_members, answer->inspection));
 }
 
-static void read_inspection(JsonReader *reader, const char *key, void *of)
+static void inspection_read(JsonReader *reader, const char *key, void *of)
 {
 	InspectAnswer *answer = of;
 	const json_t *body = get_body(reader, key, &answer->head);
@@ -50,7 +50,7 @@ static void read_inspection(JsonReader *reader, const char *key, void *of)
 		note_error(reader, inspection_from_json(body, &answer->inspection, NULL));
 }
 
-static void write_host(json_t *o, const char *key, const void *of)
+static void host_write(json_t *o, const char *key, const void *of)
 {
 	const HostAnswer *answer = of;
 
@@ -58,7 +58,7 @@ static void write_host(json_t *o, const char *key, const void *of)
 		json_set(o, key, json_struct_write(examination_members, answer->host));
 }
 
-static void read_host(JsonReader *reader, const char *key, void *of)
+static void host_read(JsonReader *reader, const char *key, void *of)
 {
 	HostAnswer *answer = of;
 	const json_t *body = get_body(reader, key, &answer->head);
@@ -67,7 +67,7 @@ static void read_host(JsonReader *reader, const char *key, void *of)
 		note_error(reader, examination_from_json(body, &answer->host, NULL));
 }
 
-static void write_gpu(json_t *o, const char *key, const void *of)
+static void gpu_write(json_t *o, const char *key, const void *of)
 {
 	const HealthAnswer *answer = of;
 
@@ -75,7 +75,7 @@ static void write_gpu(json_t *o, const char *key, const void *of)
 		json_set(o, key, json_struct_write(gpu_health_members, &answer->gpu));
 }
 
-static void read_gpu(JsonReader *reader, const char *key, void *of)
+static void gpu_read(JsonReader *reader, const char *key, void *of)
 {
 	HealthAnswer *answer = of;
 	const json_t *body = get_body(reader, key, &answer->head);
@@ -84,14 +84,14 @@ static void read_gpu(JsonReader *reader, const char *key, void *of)
 		note_error(reader, gpu_health_from_json(body, &answer->gpu, NULL));
 }
 
-static void write_boards(json_t *o, const char *key, const void *of)
+static void boards_write(json_t *o, const char *key, const void *of)
 {
 	const ProbeAnswer *answer = of;
 
 	json_set(o, key, sightings_to_json(answer->boards));
 }
 
-static void read_boards(JsonReader *reader, const char *key, void *of)
+static void boards_read(JsonReader *reader, const char *key, void *of)
 {
 	const json_t *boards = json_read_array(reader, key, SIGHTINGS_MAX);
 	ProbeAnswer *answer = of;
@@ -101,126 +101,26 @@ static void read_boards(JsonReader *reader, const char *key, void *of)
 
 /* ---- answers ---- */
 
-#define WORKERS(Type) JSON_SCHEMA(GPUPASS_SCHEMA_WORKER), JSON_TEXT_AS(Type, head.verb, "verb")
-#define ERROR(Type, member) JSON_ROW_("error", ERRNO, JSON_AT_(Type, member, int))
-
 /* Of these two answer.c writes the document, by itself. A move's error is part of its result. */
-static const JsonMember move_members[] = {
-	WORKERS(MoveAnswer),
-	JSON_BDF(MoveAnswer, bdf),
-	ERROR(MoveAnswer, result.error),
-	JSON_ROW_("phase", ENUM,
-		  JSON_ENUM_(MoveAnswer, result.phase, DriverPhase, DRIVER_PHASES, "is none")),
-	JSON_ROW_("changed", BOOL, JSON_AT_(MoveAnswer, result.changed, bool)),
-	JSON_TEXT_IF_ANY_AS(MoveAnswer, result.driver, "driver"),
-	JSON_TEXT_IF_ANY_AS(MoveAnswer, result.driver_override, "driver_override"),
-	JSON_END,
-};
+LOCAL_JSON_OF(MoveAnswer, move_members, schema GPUPASS_SCHEMA_WORKER, head(flat verb), bdf,
+	      result(flat))
+LOCAL_JSON_OF(ResetAnswer, reset_members, schema GPUPASS_SCHEMA_WORKER, head(flat), report)
 
-static const JsonMember reset_members[] = {
-	WORKERS(ResetAnswer),
-	ERROR(ResetAnswer, head.error),
-	JSON_STRUCT(ResetAnswer, report, ResetReport, reset_report_members),
-	JSON_END,
-};
-
-static const JsonMember inspect_members[] = {
-	WORKERS(InspectAnswer),
-	ERROR(InspectAnswer, head.error),
-	JSON_OTHER("inspection", read_inspection, write_inspection),
-	JSON_END,
-};
-
-static const JsonMember host_members[] = {
-	WORKERS(HostAnswer),
-	ERROR(HostAnswer, head.error),
-	JSON_OTHER("host", read_host, write_host),
-	JSON_END,
-};
-
-static const JsonMember health_members[] = {
-	WORKERS(HealthAnswer),
-	ERROR(HealthAnswer, head.error),
-	JSON_OTHER("gpu", read_gpu, write_gpu),
-	JSON_END,
-};
-
-static const JsonMember device_members[] = {
-	JSON_BDF(MachineDevice, bdf),
-	JSON_BOOL_IF_ANY(MachineDevice, now),
-	JSON_BOOL_IF_ANY(MachineDevice, next),
-	JSON_BOOL_IF_ANY(MachineDevice, maybe),
-	JSON_END,
-};
-
-static const JsonMember machine_members[] = {
-	JSON_NUMBER(Machine, vmid, MACHINE_VMID_MAX),
-	JSON_NUMBER_IF_ANY(Machine, created, UINT32_MAX),
-	JSON_BOOL_IF_ANY(Machine, running),
-	JSON_TEXT_IF_ANY(Machine, name),
-	JSON_TEXT_IF_ANY(Machine, unread),
-	JSON_ARRAY(Machine, devices, MachineDevice, device_members, MACHINE_DEVICES_MAX),
-	JSON_LIST(Machine, mdevs),
-	JSON_END,
-};
-
-static const JsonMember machines_members[] = {
-	JSON_SCHEMA(GPUPASS_SCHEMA_MACHINES),
-	ERROR(MachinesAnswer, head.error),
-	JSON_ARRAY(MachinesAnswer, machines, Machine, machine_members, MACHINES_MAX),
-	JSON_END,
-};
-
-static const JsonMember memory_report_members[] = {
-	JSON_BDF_AS(MemoryReport, bdf, "address"),
-	JSON_ENUM(MemoryReport, state, MemoryClear, MEMORY_CLEARS,
-		  "is none that this version knows"),
-	JSON_TEXT_IF_ANY(MemoryReport, why),
-	JSON_END,
-};
-
-static const JsonMember memory_members[] = {
-	JSON_SCHEMA(GPUPASS_SCHEMA_MEMORY),
-	JSON_ARRAY(MemoryAnswer, boards, MemoryReport, memory_report_members,
-		   QUESTION_FUNCTIONS_MAX),
-	JSON_END,
-};
-
-static const JsonMember gpu_members[] = {
-	JSON_BDF_AS(GpuPersistence, bdf, "address"),
-	JSON_ENUM_IF_ANY(GpuPersistence, mode, PersistenceMode, PERSISTENCE_MODES,
-			 "is neither on nor off"),
-	JSON_ENUM_IF_ANY(GpuPersistence, mig, MigMode, MIG_MODES, "is neither on nor off"),
-	JSON_ENUM_IF_ANY(GpuPersistence, mig_pending, MigMode, MIG_MODES, "is neither on nor off"),
-	JSON_TEXT_IF_ANY_AS(GpuPersistence, why, "reason"),
-	JSON_NUMBER_OR_0(GpuPersistence, kept_by, INT32_MAX),
-	JSON_END,
-};
-
-static const JsonMember persistence_members[] = {
-	WORKERS(PersistenceAnswer),
-	JSON_ARRAY(PersistenceAnswer, gpus, GpuPersistence, gpu_members, PERSISTENCE_GPUS_MAX),
-	JSON_END,
-};
-
-static const JsonMember unseen_members[] = {
-	JSON_BDF_AS(UnseenBoard, bdf, "address"),
-	JSON_TEXT(UnseenBoard, reason),
-	JSON_END,
-};
-
-static const JsonMember probe_members[] = {
-	JSON_SCHEMA(GPUPASS_SCHEMA_PROBE),
-	JSON_TEXT_IF_ANY(ProbeAnswer, error),
-	JSON_OTHER("boards", read_boards, write_boards),
-	JSON_ARRAY(ProbeAnswer, unseen, UnseenBoard, unseen_members, SIGHTINGS_MAX),
-	JSON_END,
-};
+LOCAL_JSON_OF(InspectAnswer, inspect_members, schema GPUPASS_SCHEMA_WORKER, head(flat), inspection)
+LOCAL_JSON_OF(HostAnswer, host_members, schema GPUPASS_SCHEMA_WORKER, head(flat), host)
+LOCAL_JSON_OF(HealthAnswer, health_members, schema GPUPASS_SCHEMA_WORKER, head(flat), gpu)
+LOCAL_JSON_OF(MachinesAnswer, machines_members, schema GPUPASS_SCHEMA_MACHINES, head(flat error),
+	      machines)
+LOCAL_JSON_OF(MemoryAnswer, memory_members, schema GPUPASS_SCHEMA_MEMORY, boards)
+LOCAL_JSON_OF(PersistenceAnswer, persistence_members, schema GPUPASS_SCHEMA_WORKER, head(flat verb),
+	      gpus)
+LOCAL_JSON(UnseenBoard, unseen_members)
+LOCAL_JSON_OF(ProbeAnswer, probe_members, schema GPUPASS_SCHEMA_PROBE, error, boards, unseen)
+#include "question.inc"
 
 void probe_answer_unseen(ProbeAnswer *answer, const Bdf *bdf, char *reason)
 {
-	answer->unseen = xreallocarray(answer->unseen, answer->n_unseen + 1, sizeof(UnseenBoard));
-	answer->unseen[answer->n_unseen++] = (UnseenBoard){ .bdf = *bdf, .reason = reason };
+	*GROW(answer->unseen, answer->n_unseen) = (UnseenBoard){ .bdf = *bdf, .reason = reason };
 }
 
 void probe_answer_clear(ProbeAnswer *answer)

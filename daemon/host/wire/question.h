@@ -115,8 +115,8 @@ const char *question_lock_name(QuestionLock lock, const Bdf *functions, char tex
 /* ---- answers ---- */
 
 typedef struct AnswerHead {
-	char *verb; /* only while it is written or read; NULL otherwise */
-	int error;  /* what the part met, -errno; the rest is empty then */
+	char *verb;		 /* only while it is written or read; NULL otherwise */
+	int error _json_(errno); /* what the part met; the rest is empty then */
 } AnswerHead;
 
 typedef struct MoveAnswer {
@@ -133,30 +133,30 @@ typedef struct ResetAnswer {
 /* ASK_INSPECT, ASK_GLANCE, ASK_CONFIG */
 typedef struct InspectAnswer {
 	AnswerHead head;
-	Inspection *inspection;
+	Inspection *inspection _json_(by inspection);
 } InspectAnswer;
 
 /* ASK_SETUP; ASK_IMAGE: with nothing but the image */
 typedef struct HostAnswer {
 	AnswerHead head;
-	Examination *host;
+	Examination *host _json_(by host);
 } HostAnswer;
 
 typedef struct HealthAnswer {
 	AnswerHead head;
-	GpuHealth gpu;
+	GpuHealth gpu _json_(by gpu);
 } HealthAnswer;
 
 typedef struct MachinesAnswer {
 	AnswerHead head;
-	Machine *machines;
+	Machine *machines _json_(max MACHINES_MAX);
 	size_t n_machines;
 } MachinesAnswer;
 
 /* One for each board of the question, in that order. */
 typedef struct MemoryAnswer {
 	AnswerHead head;
-	MemoryReport *boards;
+	MemoryReport *boards _json_(max QUESTION_FUNCTIONS_MAX);
 	size_t n_boards;
 } MemoryAnswer;
 
@@ -166,21 +166,21 @@ typedef struct MemoryAnswer {
  */
 typedef struct PersistenceAnswer {
 	AnswerHead head;
-	GpuPersistence *gpus;
+	GpuPersistence *gpus _json_(max PERSISTENCE_GPUS_MAX);
 	size_t n_gpus;
 } PersistenceAnswer;
 
 typedef struct UnseenBoard {
-	Bdf bdf;
+	Bdf bdf _json_(as "address");
 	char *reason;
 } UnseenBoard;
 
 /* ASK_LINKS, ASK_REGISTERS: each board of the question is among boards or unseen. */
 typedef struct ProbeAnswer {
 	AnswerHead head;
-	char *error;	  /* why nothing could be observed; NULL: something was */
-	Evidence *boards; /* NULL: none */
-	UnseenBoard *unseen;
+	char *error _json_(if_any);	    /* why nothing could be observed; NULL: something was */
+	Evidence *boards _json_(by boards); /* NULL: none */
+	UnseenBoard *unseen _json_(max SIGHTINGS_MAX);
 	size_t n_unseen;
 } ProbeAnswer;
 
