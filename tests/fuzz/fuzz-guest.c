@@ -10,11 +10,11 @@
 #include "fuzz.h"
 #include "util/json.h"
 
-static const VerifyGpu gpus[] = {
+static const VerifyGpu pair[] = {
 	{ .bdf = { .bus = 1 }, .uuid = "GPU-00000001-5c3e-4f7a-9d21-012345678901" },
 	{ .bdf = { .bus = 2 }, .uuid = "GPU-00000002-5c3e-4f7a-9d21-012345678902" },
 };
-static const VerifyInput input = { "vm42", "pair0", NULL, gpus, 2, 2, 4, 14062, 31508 };
+static const VerifyInput input = { "vm42", "pair0", NULL, pair, 2, 2, 4, 14062, 31508 };
 
 static void check_matrix(const SmiMatrix *m, uint8_t kinds)
 {
