@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Makes of include/gpupass/interfaces.h what is not C.
 
-    interfaces.py xml NAME         the interface org.gpupass1.NAME, as introspection has it
-    interfaces.py page FILE        FILE, a manual page, with its lines @interface NAME@, @access@, @options@ and @states LIST@
-                                replaced by what they name
+    interfaces.py xml NAME      the interface org.gpupass1.NAME, as introspection has it
+    interfaces.py page FILE     FILE, a manual page, with its lines @interface NAME@, @access@, @options@ and
+                                @states LIST@ replaced by what they name
 """
 import pathlib
 import re
@@ -31,8 +31,9 @@ class Row:
 
 def pairs(signature, names):
     """[(type, name)] of the arguments of a method or signal."""
-    types = re.findall(r"a*(?:\{..\}|\w)", signature)
-    return list(zip(types, re.findall(r"ARG\((\w+)\)", names), strict=True))
+    types, names = re.findall(r"a*(?:\{..\}|\w)", signature), re.findall(r"ARG\((\w+)\)", names)
+    assert len(types) == len(names), names
+    return list(zip(types, names))
 
 
 def read(name):

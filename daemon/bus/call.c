@@ -149,7 +149,7 @@ int call_make_request(Call *call, Operation operation)
 		.caller_uid = caller->uid,
 		.caller = caller->identity,
 	};
-	/* The first name is what the job is about; with a second one, which is a group, a domain. */
+	/* The first name is what it is about: a domain, where the second one is a group. */
 	if (operation == OPERATION_RELEASE)
 		subject = &request->target;
 	else if (operation == OPERATION_VERIFY || call->names[1])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One call of a method: what was read of it, whether the caller may, and an answer that comes later. */
+/* One call of a method: what was read of it, whether the caller may, an answer that comes later. */
 #pragma once
 
 #include "bus/face.h"
@@ -56,8 +56,8 @@ const char *named(const char *text);
 int call_set_problem(Call *call, const Problem *problem, const char *prefix);
 
 /*
- * Makes call->pending for a caller who may. 1: go on. 0: polkit decides first, and then the method is
- * called again. LimitsExceeded: too many answers are owed to this user.
+ * Makes call->pending for a caller who may. 1: go on. 0: polkit decides first, and then the call
+ * comes again. LimitsExceeded: too many answers are owed to this user.
  */
 int call_begin(Call *call);
 /* Forgets what was looked up for calls that have not come again. */

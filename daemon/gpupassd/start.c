@@ -148,9 +148,8 @@ int daemon_set_up_manager(Daemon *d, const Options *options)
 
 	daemon_audit_life(d, AUDIT_START);
 	r = manager_new(&place, &d->manager);
-	if (r >= 0)
-		r = manager_load_state(d->manager);
 	if (r >= 0) {
+		manager_load_state(d->manager);
 		manager_load_boot(d->manager, options->runtime_directory);
 		r = face_new(d->bus, d->manager, d->resolver, GPUPASS_PCI_IDS, &d->face);
 	}

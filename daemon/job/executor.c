@@ -13,15 +13,17 @@
 
 static void tell(Run *run, size_t step, StepState state, uint64_t since)
 {
-	run->listener->step(step, state, run->context.detail,
-			    since > 0 ? now_monotonic() - since : 0, run->listener->userdata);
+	if (run->listener)
+		run->listener->step(step, state, run->context.detail,
+				    since > 0 ? now_monotonic() - since : 0,
+				    run->listener->userdata);
 }
 
 static void tell_note(Run *run)
 {
 	JobNote *note = &run->context.note;
 
-	if (note->text && run->listener->note)
+	if (note->text && run->listener)
 		run->listener->note(note, run->listener->userdata);
 	free(note->text);
 	note->text = NULL;
@@ -178,7 +180,8 @@ int run_roll_back(Run *run, Problem **ret_problem)
 {
 	int result = 0;
 
-	run->listener->rolling_back(run->listener->userdata);
+	if (run->listener)
+		run->listener->rolling_back(run->listener->userdata);
 	for (size_t i = run->done; i-- > 0;) {
 		_cleanup_(problem_freep) Problem *problem = NULL;
 		int r = undo(run, i, &problem);

@@ -14,7 +14,7 @@ typedef struct ExecutorListener {
 	void (*step)(size_t step, StepState state, const char *detail, uint64_t duration_usec,
 		     void *userdata);
 	void (*rolling_back)(void *userdata);
-	/* A line for the log; the callee may take its text. NULL: such lines are dropped. */
+	/* A line for the log; the callee may take its text. */
 	void (*note)(JobNote *note, void *userdata);
 	void *userdata;
 } ExecutorListener;
@@ -22,8 +22,8 @@ typedef struct ExecutorListener {
 /* A run of a plan; recovery makes one from the journal. */
 typedef struct Run {
 	StepContext context;
-	const ExecutorListener *listener;
-	JournalJob *log; /* NULL: none is kept */
+	const ExecutorListener *listener; /* NULL: nobody hears of it */
+	JournalJob *log;		  /* NULL: none is kept */
 	size_t done;	 /* steps [0, done) may have been acted on, the last perhaps in part */
 	size_t begun;	 /* steps [0, begun) were announced with the journal's begin */
 	bool undoes;	 /* that it goes back was announced */

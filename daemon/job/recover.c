@@ -11,17 +11,6 @@
 
 #define POLL_USEC (100 * USEC_PER_MSEC)
 
-static void ignore_step(_unused_ size_t step, _unused_ StepState state, _unused_ const char *detail,
-			_unused_ uint64_t duration_usec, _unused_ void *userdata)
-{
-}
-
-static void ignore_rolling_back(_unused_ void *userdata)
-{
-}
-
-static const ExecutorListener nobody = { .step = ignore_step, .rolling_back = ignore_rolling_back };
-
 void recovery_clear(Recovery *recovery)
 {
 	free(recovery->reason);
@@ -325,8 +314,7 @@ static int settle_job(const JobPlace *place, OpenJob *job, const DomainUses *use
 			.n_attached = job->plan->n_functions,
 			.n_detached = job->plan->n_functions,
 		},
-		.listener = &nobody,
-		.log = job->log,
+				.log = job->log,
 		.done = may_have_begun(job),
 	};
 	int r = settle(&run, job, uses, &ret->outcome, ret_reason);

@@ -20,17 +20,11 @@ typedef struct FenceTask {
 } FenceTask;
 LOCAL_FREE(FenceTask, fence_task_free)
 
+/* What a job has in hand is closed by the job. */
 static char *quarantine_of(const Bdf *function, bool *ret_itself, void *userdata)
 {
-	Claims *claims = userdata;
-	_cleanup_(problem_freep) Problem *problem = NULL;
-
-	/* What a job has in hand is closed by the job. */
-	if (claims_check(claims, function, 1, NULL, &problem) == 0 ||
-	    problem->error != GPUPASS_ERROR_QUARANTINED)
-		return NULL;
-	*ret_itself = claims_quarantined_itself(claims, function);
-	return xstrdup(problem->cause ? problem->cause : problem->reason);
+	*ret_itself = claims_quarantined_itself(userdata, function);
+	return claims_quarantine_reason(userdata, function, NULL);
 }
 
 static Fence *make(const Manager *m)

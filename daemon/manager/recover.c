@@ -155,7 +155,7 @@ static void keep_all_apart(Manager *m, int error)
 	claims_add_fault(m->place.job.claims, &faults.items[0]);
 }
 
-int manager_load_state(Manager *m)
+void manager_load_state(Manager *m)
 {
 	const JobPlace place = manager_job_place(m);
 	_cleanup_(journal_found_clear) JournalFound found = { 0 };
@@ -177,7 +177,6 @@ int manager_load_state(Manager *m)
 		recover_claim(&place, m->open_jobs[i],
 			      "a job was interrupted and is being recovered");
 	log_unread(m);
-	return 0;
 }
 
 /* ---- the report of gpupass-bind ---- */

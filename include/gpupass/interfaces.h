@@ -10,21 +10,23 @@
  *   KIND_PROPERTY("Name", TYPE, member, MODE, NEED)
  *
  * TYPE    a PropertyType without its prefix (properties.h)
- * member  of the struct, on both sides; in the client's JSON, too, but for renamed[] of its object.c
+ * member  of the struct, on both sides; in the client's JSON, too, but for renamed[] of object.c
  * MODE    CONST: it never changes. CHANGES: PropertiesChanged names it when it does
  * NEED    MUST: the client refuses an object without it. MAY: when it is absent, the client takes
  *         the value that means "not known": "", an empty list, false, 0, or -1 for an INT32
  *
- *   KIND_METHOD("Name", ID, "in", ARG(...)..., "out", ARG(...)..., NEED, ACTION, TAKES(...) | ...)
+ *   KIND_METHOD("Name", ID, "in", ARG()..., "out", ARG()..., NEED, ACTION, TAKES() | ...)
  *
  * in, out signatures, without the options, and the arguments' names
  * NEED    MUST: the first argument is a name, and not empty. MAY: it may be, or there is none
- * ACTION  the GPUPASS_ACTION_... that the caller must be allowed; OPEN: whoever the bus lets in may;
- *         ITS_JOB: that of the job which is named
+ * ACTION  the GPUPASS_ACTION_... that the caller must be allowed; OPEN: whoever the bus lets in
+ *         may; ITS_JOB: that of the job which is named
  * TAKES   the options in the dictionary a{sv} that is the last argument of every method
  *
- *   METHOD_OPTION(ID, "key", TYPE, member)    BOOL, STRING or UINT64; member of the daemon's CallOptions
- *   KIND_SIGNAL("Name", "signature", ARG(...)...)
+ *   METHOD_OPTION(ID, "key", TYPE, member)
+ *   KIND_SIGNAL("Name", "signature", ARG()...)
+ *
+ * TYPE    BOOL, STRING or UINT64, of a member of the daemon's CallOptions
  *
  * A name in At is a time in microseconds since the epoch, one in Usec a length of time.
  */

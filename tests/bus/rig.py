@@ -392,12 +392,12 @@ def hostdevs_xml(functions, alias="", managed="no"):
         (f"<alias name='{alias}{i}'/>" if alias else "") + "</hostdev>" for i, f in enumerate(functions))
 
 
-def domain_xml(name, uuid, before="", devices="", after="", vcpu="", runs=False):
+def domain_xml(name, uuid, before="", devices="", after="", vcpu="", runs=False, acpi=False):
     """A domain of libvirt's test driver."""
     return ("<domain type='test' xmlns:test='http://libvirt.org/schemas/domain/test/1.0' "
             "xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>"
             f"<name>{name}</name><uuid>{uuid}</uuid>{before}<memory>65536</memory>{vcpu}"
-            "<os><type arch='x86_64' machine='q35'>hvm</type></os><features><acpi/></features>"
+            "<os><type arch='x86_64' machine='q35'>hvm</type></os>" + "<features><acpi/></features>" * acpi +
             f"<devices>{devices}</devices>{after}<test:runstate>{1 if runs else 5}</test:runstate></domain>\n")
 
 

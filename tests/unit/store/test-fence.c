@@ -16,6 +16,23 @@
 #define NOW 1700000000000000ULL
 #define MINUTE 60000000ULL
 
+/* Of the test that runs. */
+static const TempDir *dir;
+static FenceStore store;
+
+static int setup(void **state)
+{
+	temp_dir_setup(state);
+	dir = *state;
+	return fence_store_open(dir->path, &store);
+}
+
+static int teardown(void **state)
+{
+	fence_store_close(&store);
+	return temp_dir_teardown(state);
+}
+
 /* pair0 and pair1, each of one function, open and assigned to `uuid` (NULL: nobody). */
 static Fence *fence_of(const char *uuid)
 {
@@ -35,7 +52,7 @@ static Fence *fence_of(const char *uuid)
 	return fence;
 }
 
-static Fence *on_disk(const TempDir *dir)
+static Fence *on_disk(void)
 {
 	_cleanup_free_ char *path = strf("%s/" FENCE_FILE, dir->path), *text = NULL;
 	Fence *fence = NULL;
@@ -47,9 +64,9 @@ static Fence *on_disk(const TempDir *dir)
 	return fence;
 }
 
-static FenceState state_on_disk(const TempDir *dir, const char *address)
+static FenceState state_on_disk(const char *address)
 {
-	_cleanup_(fence_freep) Fence *fence = on_disk(dir);
+	_cleanup_(fence_freep) Fence *fence = on_disk();
 	const Bdf function = bdf_of(address);
 	const FenceGroup *group;
 
@@ -59,40 +76,37 @@ static FenceState state_on_disk(const TempDir *dir, const char *address)
 	return group->state;
 }
 
-static void update(FenceStore *store, const char *uuid, uint32_t ended, uint64_t now)
+static void update(const char *uuid, uint32_t ended, uint64_t now)
 {
 	_cleanup_(fence_freep) Fence *fence = fence_of(uuid);
 
-	assert_int_equal(fence_store_update(store, fence, &ended, ended > 0, now), 0);
+	assert_int_equal(fence_store_update(&store, fence, &ended, ended > 0, now), 0);
 }
 
-static void hold(FenceStore *store, uint32_t job, const char *group, const char *address)
+static void hold(uint32_t job, const char *group, const char *address)
 {
 	const Bdf function = bdf_of(address);
 
-	assert_int_equal(fence_store_hold(store, job, group, &function, 1, NOW), 0);
+	assert_int_equal(fence_store_hold(&store, job, group, &function, 1, NOW), 0);
 }
 
-#define IN_A_DIRECTORY(test) TEST_WITH(test, temp_dir_setup, temp_dir_teardown)
+#define IN_A_DIRECTORY(test) TEST_WITH(test, setup, teardown)
 
 IN_A_DIRECTORY(a_fence_that_says_nothing_new_is_written_once_a_minute)
 {
-	TempDir *dir = *state;
-	_cleanup_(fence_store_close) FenceStore store;
 	const uint64_t times[] = { NOW, NOW + 1, NOW + MINUTE - 1, NOW + MINUTE, NOW - 5 };
 	const uint64_t written[] = { NOW, NOW, NOW, NOW + MINUTE, NOW - 5 };
 
-	assert_int_equal(fence_store_open(dir->path, &store), 0);
 	for (size_t i = 0; i < ELEMENTS(times); i++) {
 		_cleanup_(fence_freep) Fence *fence = NULL;
 
-		update(&store, "x", 0, times[i]);
-		fence = on_disk(dir);
+		update("x", 0, times[i]);
+		fence = on_disk();
 		assert_int_equal(fence->written_usec, written[i]);
 	}
-	update(&store, "y", 0, NOW);
+	update("y", 0, NOW);
 	{
-		_cleanup_(fence_freep) Fence *fence = on_disk(dir);
+		_cleanup_(fence_freep) Fence *fence = on_disk();
 
 		assert_string_equal(fence->groups[0].domain_uuid, "y");
 		assert_int_equal(fence->generation, 4);
@@ -102,67 +116,51 @@ IN_A_DIRECTORY(a_fence_that_says_nothing_new_is_written_once_a_minute)
 /* promise T7 */
 IN_A_DIRECTORY(what_a_job_holds_is_closed_until_a_fence_after_its_end)
 {
-	TempDir *dir = *state;
-	_cleanup_(fence_store_close) FenceStore store;
-
-	assert_int_equal(fence_store_open(dir->path, &store), 0);
-	update(&store, "x", 0, NOW);
-	hold(&store, 7, "pair0", "0000:41:00.0");
-	assert_int_equal(state_on_disk(dir, "0000:41:00.0"), FENCE_BUSY);
-	assert_int_equal(state_on_disk(dir, "0000:a1:00.0"), FENCE_OPEN);
+	update("x", 0, NOW);
+	hold(7, "pair0", "0000:41:00.0");
+	assert_int_equal(state_on_disk("0000:41:00.0"), FENCE_BUSY);
+	assert_int_equal(state_on_disk("0000:a1:00.0"), FENCE_OPEN);
 	/* A look that began before the job ended writes what it saw. */
-	update(&store, "y", 0, NOW);
-	update(&store, "z", 6, NOW);
-	assert_int_equal(state_on_disk(dir, "0000:41:00.0"), FENCE_BUSY);
-	hold(&store, 8, "pair1", "0000:a1:00.0");
-	update(&store, "z", 7, NOW);
-	assert_int_equal(state_on_disk(dir, "0000:41:00.0"), FENCE_OPEN);
-	assert_int_equal(state_on_disk(dir, "0000:a1:00.0"), FENCE_BUSY);
+	update("y", 0, NOW);
+	update("z", 6, NOW);
+	assert_int_equal(state_on_disk("0000:41:00.0"), FENCE_BUSY);
+	hold(8, "pair1", "0000:a1:00.0");
+	update("z", 7, NOW);
+	assert_int_equal(state_on_disk("0000:41:00.0"), FENCE_OPEN);
+	assert_int_equal(state_on_disk("0000:a1:00.0"), FENCE_BUSY);
 }
 
 IN_A_DIRECTORY(a_group_that_the_fence_does_not_know_is_closed_all_the_same)
 {
-	TempDir *dir = *state;
-	_cleanup_(fence_store_close) FenceStore store;
-
-	assert_int_equal(fence_store_open(dir->path, &store), 0);
-	update(&store, NULL, 0, NOW);
-	hold(&store, 7, "new", "0000:c1:00.0");
-	assert_int_equal(state_on_disk(dir, "0000:c1:00.0"), FENCE_BUSY);
+	update(NULL, 0, NOW);
+	hold(7, "new", "0000:c1:00.0");
+	assert_int_equal(state_on_disk("0000:c1:00.0"), FENCE_BUSY);
 }
 
 /* fault D5 */
 IN_A_DIRECTORY(after_a_crash_the_group_stays_closed_until_the_next_daemon_has_looked)
 {
-	TempDir *dir = *state;
-	FenceStore store;
-
-	assert_int_equal(fence_store_open(dir->path, &store), 0);
-	update(&store, "x", 0, NOW);
-	hold(&store, 7, "pair0", "0000:41:00.0");
+	update("x", 0, NOW);
+	hold(7, "pair0", "0000:41:00.0");
 	fence_store_close(&store);
 	assert_int_equal(fence_store_open(dir->path, &store), 0);
-	assert_int_equal(state_on_disk(dir, "0000:41:00.0"), FENCE_BUSY);
+	assert_int_equal(state_on_disk("0000:41:00.0"), FENCE_BUSY);
 	/* A job before the first look closes its own group, and opens nobody else's. */
-	hold(&store, 1, "pair1", "0000:a1:00.0");
-	assert_int_equal(state_on_disk(dir, "0000:41:00.0"), FENCE_BUSY);
-	assert_int_equal(state_on_disk(dir, "0000:a1:00.0"), FENCE_BUSY);
-	update(&store, "x", 1, NOW);
-	assert_int_equal(state_on_disk(dir, "0000:41:00.0"), FENCE_OPEN);
-	fence_store_close(&store);
+	hold(1, "pair1", "0000:a1:00.0");
+	assert_int_equal(state_on_disk("0000:41:00.0"), FENCE_BUSY);
+	assert_int_equal(state_on_disk("0000:a1:00.0"), FENCE_BUSY);
+	update("x", 1, NOW);
+	assert_int_equal(state_on_disk("0000:41:00.0"), FENCE_OPEN);
 }
 
 IN_A_DIRECTORY(what_cannot_be_written_stays_closed_and_is_tried_again)
 {
-	TempDir *dir = *state;
-	_cleanup_(fence_store_close) FenceStore store;
 	_cleanup_(fence_freep) Fence *fence = fence_of("y");
 	const uint32_t ended = 7;
 	int good;
 
-	assert_int_equal(fence_store_open(dir->path, &store), 0);
-	update(&store, "x", 0, NOW);
-	hold(&store, 7, "pair0", "0000:41:00.0");
+	update("x", 0, NOW);
+	hold(7, "pair0", "0000:41:00.0");
 	good = store.dir_fd;
 	store.dir_fd = open("/proc/self", O_RDONLY | O_DIRECTORY);
 	assert_true(fence_store_update(&store, fence, &ended, 1, NOW) < 0);
@@ -170,25 +168,22 @@ IN_A_DIRECTORY(what_cannot_be_written_stays_closed_and_is_tried_again)
 				     NOW) < 0);
 	close(store.dir_fd);
 	store.dir_fd = good;
-	assert_int_equal(state_on_disk(dir, "0000:41:00.0"), FENCE_BUSY);
+	assert_int_equal(state_on_disk("0000:41:00.0"), FENCE_BUSY);
 	/* The job that was refused holds nothing; the other one is let go of. */
-	update(&store, "y", 7, NOW);
-	assert_int_equal(state_on_disk(dir, "0000:41:00.0"), FENCE_OPEN);
-	assert_int_equal(state_on_disk(dir, "0000:a1:00.0"), FENCE_OPEN);
+	update("y", 7, NOW);
+	assert_int_equal(state_on_disk("0000:41:00.0"), FENCE_OPEN);
+	assert_int_equal(state_on_disk("0000:a1:00.0"), FENCE_OPEN);
 }
 
 IN_A_DIRECTORY(a_file_that_somebody_damaged_is_found_and_written_again)
 {
-	TempDir *dir = *state;
-	_cleanup_(fence_store_close) FenceStore store;
 	_cleanup_free_ char *path = strf("%s/" FENCE_FILE, dir->path), *fault = NULL;
 
-	assert_int_equal(fence_store_open(dir->path, &store), 0);
-	update(&store, "x", 0, NOW);
+	update("x", 0, NOW);
 	assert_null(fence_store_check(&store));
 	assert_int_equal(truncate(path, 40), 0);
 	fault = fence_store_check(&store);
 	assert_non_null(strstr(fault, "cannot be read"));
-	update(&store, "x", 0, NOW);
-	assert_int_equal(state_on_disk(dir, "0000:41:00.0"), FENCE_OPEN);
+	update("x", 0, NOW);
+	assert_int_equal(state_on_disk("0000:41:00.0"), FENCE_OPEN);
 }

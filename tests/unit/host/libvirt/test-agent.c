@@ -242,33 +242,20 @@ static int play(void *userdata, const char *message, unsigned timeout_sec, char 
 	return 0;
 }
 
-#define PONG                                                                                       \
+#define SAYS(of, text)                                                                             \
 	{                                                                                          \
-		"guest-ping", "{\"return\":{}}", 0, 0, false, 0                                    \
+		.expected = (of), .reply = (text)                                                  \
 	}
-#define GREETING                                                                                   \
-	PONG,                                                                                      \
+#define FAILS(of, why)                                                                             \
 	{                                                                                          \
-		"guest-info", INFO_GOOD, 0, 0, false, 0                                            \
+		.expected = (of), .outcome = (why)                                                 \
 	}
-#define STARTED                                                                                    \
-	{                                                                                          \
-		"guest-exec\"", "{\"return\":{\"pid\":7}}", 0, 0, false, 0                         \
-	}
-#define RUNS                                                                                       \
-	{                                                                                          \
-		"\"pid\":7", "{\"return\":{\"exited\":false}}", 0, 0, false, 0                     \
-	}
-#define ENDED                                                                                      \
-	{                                                                                          \
-		"\"pid\":7",                                                                       \
-			"{\"return\":{\"exited\":true,\"exitcode\":0,\"out-data\":\"Zm9v\"}}", 0,  \
-			0, false, 0                                                                \
-	}
-#define FAILS(of, outcome)                                                                         \
-	{                                                                                          \
-		of, NULL, outcome, 0, false, 0                                                     \
-	}
+#define PONG SAYS("guest-ping", "{\"return\":{}}")
+#define GREETING PONG, SAYS("guest-info", INFO_GOOD)
+#define STARTED SAYS("guest-exec\"", "{\"return\":{\"pid\":7}}")
+#define RUNS SAYS("\"pid\":7", "{\"return\":{\"exited\":false}}")
+#define DONE(more) "{\"return\":{\"exited\":true,\"exitcode\":0," more "}}"
+#define ENDED SAYS("\"pid\":7", DONE("\"out-data\":\"Zm9v\""))
 
 static int converse(const Line *lines, size_t n, uint64_t usec, GuestRun *runs, Script *ret,
 		    Problem **ret_problem)
@@ -314,26 +301,19 @@ TEST(what_stands_in_the_way_ends_it_and_is_named)
 		{ "refused", { FAILS("ping", GUEST_REFUSED) }, GUEST_REFUSED, 1 },
 		ROW("silent after ping", { PONG, FAILS("guest-info", GUEST_NO_AGENT) },
 		    GUEST_TIMEOUT, 2),
-		ROW("disabled", { PONG, { "guest-info", INFO(""), 0, 0, false, 0 } },
-		    GUEST_EXEC_DISABLED, 2),
-		ROW("garbled info", { PONG, { "guest-info", "{\"return\":7}", 0, 0, false, 0 } },
-		    GUEST_GARBLED, 2),
+		ROW("disabled", { PONG, SAYS("guest-info", INFO("")) }, GUEST_EXEC_DISABLED, 2),
+		ROW("garbled info", { PONG, SAYS("guest-info", "{\"return\":7}") }, GUEST_GARBLED,
+		    2),
 		ROW("no such program", { GREETING, FAILS("guest-exec\"", GUEST_REFUSED) },
 		    GUEST_NOT_STARTED, 3),
-		ROW("garbled pid",
-		    { GREETING, { "guest-exec\"", "{\"return\":{}}", 0, 0, false, 0 } },
+		ROW("garbled pid", { GREETING, SAYS("guest-exec\"", "{\"return\":{}}") },
 		    GUEST_GARBLED, 3),
 		ROW("silent meanwhile",
 		    { GREETING, STARTED, RUNS, FAILS("status", GUEST_NO_AGENT) }, GUEST_TIMEOUT, 5),
-		ROW("garbled status",
-		    { GREETING, STARTED, { "status", "{\"return\":{}}", 0, 0, false, 0 } },
+		ROW("garbled status", { GREETING, STARTED, SAYS("status", "{\"return\":{}}") },
 		    GUEST_GARBLED, 4),
 		ROW("too much",
-		    { GREETING,
-		      STARTED,
-		      { "status",
-			"{\"return\":{\"exited\":true,\"exitcode\":0,\"err-truncated\":true}}", 0,
-			0, false, 0 } },
+		    { GREETING, STARTED, SAYS("status", DONE("\"err-truncated\":true")) },
 		    GUEST_TOO_MUCH, 4),
 	};
 
@@ -358,7 +338,9 @@ TEST(a_program_that_hangs_ends_with_the_deadline)
 	static const Line lines[] = {
 		GREETING,
 		STARTED,
-		{ "\"pid\":7", "{\"return\":{\"exited\":false}}", 0, 0, true, 0 },
+		{ .expected = "\"pid\":7",
+		  .reply = "{\"return\":{\"exited\":false}}",
+		  .repeats = true },
 	};
 	uint64_t begin = now_monotonic();
 	GuestRun runs[2] = { 0 };
@@ -380,8 +362,8 @@ TEST(a_program_that_hangs_ends_with_the_deadline)
 TEST(slow_answers_do_not_add_up_beyond_the_deadline)
 {
 	static const Line lines[] = {
-		{ "guest-ping", "{\"return\":{}}", 0, 300, false, 0 },
-		{ "guest-info", INFO_GOOD, 0, 300, false, 0 },
+		{ "guest-ping", "{\"return\":{}}", .takes_msec = 300 },
+		{ "guest-info", INFO_GOOD, .takes_msec = 300 },
 	};
 	GuestRun runs[2] = { 0 };
 	Script script;
@@ -393,7 +375,9 @@ TEST(slow_answers_do_not_add_up_beyond_the_deadline)
 
 TEST(a_lost_libvirt_is_a_problem_and_no_word_of_the_guest)
 {
-	static const Line lost[] = { GREETING, STARTED, { "status", NULL, 0, 0, false, PROBLEM } };
+	static const Line lost[] = { GREETING,
+				     STARTED,
+				     { .expected = "status", .result = PROBLEM } };
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	GuestRun runs[1] = { 0 };
 
