@@ -225,10 +225,8 @@ static int print_notes(Svg *s, const SvgFoot *foot, int y)
 		svg_sign(s, note->look, LAYOUT_MARGIN + 6, y + 10);
 		fputs("</g>\n", s->f);
 		for (char **line = note->lines; *line; line++, y += LINE)
-			svg_text(s,
-				 &(SvgText){ LAYOUT_MARGIN + NOTE_INSET, y + 15, SIZE, 0, SVG_PLAIN,
-					     "text", NULL },
-				 *line);
+			svg_text(s, LAYOUT_MARGIN + NOTE_INSET, y + 15, SIZE, 0, SVG_PLAIN, "text",
+				 NULL, *line);
 	}
 	return y;
 }
@@ -253,7 +251,7 @@ static void print_entry(Svg *s, const Entry *entry, int y)
 	fputs("</g>\n", s->f);
 	if (entry->style || !entry->is_rail)
 		x += SWATCH + 8;
-	svg_text(s, &(SvgText){ x, y + 14, SIZE, 0, SVG_PLAIN, "text", NULL }, entry->text);
+	svg_text(s, x, y + 14, SIZE, 0, SVG_PLAIN, "text", NULL, entry->text);
 }
 
 void svg_foot_print(Svg *s, const SvgFoot *foot, int y)

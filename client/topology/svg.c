@@ -112,19 +112,19 @@ static void print_styles(Svg *s)
 	fputs("}\n</style>\n", f);
 }
 
-void svg_text(Svg *s, const SvgText *how, const char *text)
+void svg_text(Svg *s, int x, int y, int size, int width, SvgFont font, const char *class,
+	      const char *anchor, const char *text)
 {
 	static const char *const fonts[] = {
 		[SVG_PLAIN] = "", [SVG_BOLD] = " bold", [SVG_MONO] = " mono"
 	};
-	_cleanup_free_ char *fitted = how->width > 0
-					      ? svg_text_fit(text, how->font, how->size, how->width)
-					      : xstrdup(text);
+	_cleanup_free_ char *fitted =
+		width > 0 ? svg_text_fit(text, font, size, width) : xstrdup(text);
 
-	fprintf(s->f, "<text class=\"%s%s\" x=\"%d\" y=\"%d\" font-size=\"%d\"", how->class,
-		fonts[how->font], how->x, how->y, how->size);
-	if (how->anchor)
-		fprintf(s->f, " text-anchor=\"%s\"", how->anchor);
+	fprintf(s->f, "<text class=\"%s%s\" x=\"%d\" y=\"%d\" font-size=\"%d\"", class, fonts[font],
+		x, y, size);
+	if (anchor)
+		fprintf(s->f, " text-anchor=\"%s\"", anchor);
 	fputc('>', s->f);
 	svg_escape(s->f, fitted);
 	fputs("</text>\n", s->f);
@@ -218,8 +218,8 @@ static void print_title(Svg *s)
 	_cleanup_free_ char *parts = subtitle(t);
 	int width = s->width - 2 * LAYOUT_MARGIN;
 
-	svg_text(s, &(SvgText){ LAYOUT_MARGIN, 46, 25, width, SVG_BOLD, "text", NULL }, title);
-	svg_text(s, &(SvgText){ LAYOUT_MARGIN, 72, 14, width, SVG_PLAIN, "dim", NULL }, parts);
+	svg_text(s, LAYOUT_MARGIN, 46, 25, width, SVG_BOLD, "text", NULL, title);
+	svg_text(s, LAYOUT_MARGIN, 72, 14, width, SVG_PLAIN, "dim", NULL, parts);
 }
 
 /* Processors and memory, for its heading. */
@@ -249,17 +249,12 @@ static void print_panel(Svg *s, const LayoutPanel *panel)
 	fprintf(s->f,
 		"<rect class=\"panel\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"12\"/>\n",
 		panel->x, panel->y, panel->w, panel->h);
-	svg_text(s,
-		 &(SvgText){ panel->x + LAYOUT_PAD, panel->y + 27, 15, room, SVG_BOLD, "text",
-			     NULL },
-		 name);
+	svg_text(s, panel->x + LAYOUT_PAD, panel->y + 27, 15, room, SVG_BOLD, "text", NULL, name);
 	used = svg_text_width(name, SVG_BOLD, 15) + 16;
 	/* Half of a list of CPUs misleads less than no list. */
 	if (room - used > 60)
-		svg_text(s,
-			 &(SvgText){ panel->x + panel->w - LAYOUT_PAD, panel->y + 27, 12,
-				     room - used, SVG_PLAIN, "dim", "end" },
-			 facts);
+		svg_text(s, panel->x + panel->w - LAYOUT_PAD, panel->y + 27, 12, room - used,
+			 SVG_PLAIN, "dim", "end", facts);
 }
 
 /* ---- bridges ---- */
@@ -283,9 +278,7 @@ static void print_bar(Svg *s, const LayoutBar *bar)
 	fprintf(s->f,
 		"<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>\n",
 		bar->root ? "port" : "switch", bar->x, bar->y, bar->w, LAYOUT_BAR_H);
-	svg_text(s,
-		 &(SvgText){ bar->x + bar->w / 2, bar->y + 15, 11, bar->w - 12, SVG_PLAIN, "dim",
-			     "middle" },
+	svg_text(s, bar->x + bar->w / 2, bar->y + 15, 11, bar->w - 12, SVG_PLAIN, "dim", "middle",
 		 text);
 }
 
@@ -384,7 +377,7 @@ static void print_label(Svg *s, const LayoutRail *rail)
 		"<g class=\"%s\"><rect class=\"pill box\" x=\"%d\" y=\"%d\""
 		" width=\"%d\" height=\"22\" rx=\"11\"/></g>\n",
 		group_class(s, group), x - width / 2, rail->y - 11, width);
-	svg_text(s, &(SvgText){ x, rail->y + 4, 12, 0, SVG_BOLD, "text", "middle" }, text);
+	svg_text(s, x, rail->y + 4, 12, 0, SVG_BOLD, "text", "middle", text);
 }
 
 /* ---- cards ---- */
@@ -424,13 +417,12 @@ static void card_lines(Svg *s, const TopologyGpu *gpu)
 		strf("%zu function%s%s%s", n, plural(n), *gpu->slot ? " · slot " : "", gpu->slot);
 	int width = LAYOUT_CARD_W - 2 * INSET;
 
-	svg_text(s, &(SvgText){ INSET, 30, 15, width, SVG_BOLD, "text", NULL },
-		 *gpu->model ? gpu->model : "GPU");
-	svg_text(s, &(SvgText){ INSET, 48, 12, width, SVG_MONO, "text", NULL }, gpu->address);
-	svg_text(s, &(SvgText){ INSET, 65, 12, width, SVG_PLAIN, "dim", NULL }, driver);
-	svg_text(s, &(SvgText){ INSET, 81, 12, width, SVG_PLAIN, "dim", NULL }, parts);
+	svg_text(s, INSET, 30, 15, width, SVG_BOLD, "text", NULL, *gpu->model ? gpu->model : "GPU");
+	svg_text(s, INSET, 48, 12, width, SVG_MONO, "text", NULL, gpu->address);
+	svg_text(s, INSET, 65, 12, width, SVG_PLAIN, "dim", NULL, driver);
+	svg_text(s, INSET, 81, 12, width, SVG_PLAIN, "dim", NULL, parts);
 	svg_sign(s, gpu->look, INSET + 5, 97);
-	svg_text(s, &(SvgText){ INSET + 17, 101, 12, width - 17, SVG_BOLD, "text", NULL }, holder);
+	svg_text(s, INSET + 17, 101, 12, width - 17, SVG_BOLD, "text", NULL, holder);
 }
 
 /* Text has an <svg> of its own, which clips text that an unusual font makes wider than measured. */

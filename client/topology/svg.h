@@ -39,13 +39,9 @@ typedef struct Svg {
 /* Class of the element that holds what belongs to a look: "held2", "free". */
 const char *svg_class(const Topology *t, TopologyLook look, const char *domain);
 
-typedef struct SvgText {
-	int x, y, size, width; /* width: cut to it; 0: not cut */
-	SvgFont font;
-	const char *class;  /* "text", "dim" */
-	const char *anchor; /* NULL: start */
-} SvgText;
-void svg_text(Svg *s, const SvgText *how, const char *text);
+/* Cut to the width, unless that is 0. class: "text", "dim"; anchor NULL: start. */
+void svg_text(Svg *s, int x, int y, int size, int width, SvgFont font, const char *class,
+	      const char *anchor, const char *text);
 /* A small sign for the state, so that colour is not all that tells. */
 void svg_sign(Svg *s, TopologyLook look, int x, int y);
 

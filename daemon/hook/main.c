@@ -490,8 +490,9 @@ int main(int argc, char **argv)
 	signal(SIGALRM, on_alarm);
 	alarm(SECONDS);
 	r = read_xml(&xml);
+	/* clang-tidy cannot know that errno is not 0: nothing that was not read is decided. */
 	if (r >= 0)
-		r = decide(&command.place, xml, &note, &problem);
+		r = xml ? decide(&command.place, xml, &note, &problem) : -EIO;
 	/* libvirt asks twice: say it once. */
 	if (note && str_equal(command.operation, "prepare"))
 		log_note(&command, note);

@@ -10,8 +10,11 @@
 #include "fuzz.h"
 #include "util/json.h"
 
-static const char uuid_a[] = "GPU-00000001-5c3e-4f7a-9d21-012345678901";
-static const char uuid_b[] = "GPU-00000002-5c3e-4f7a-9d21-012345678902";
+static const VerifyGpu gpus[] = {
+	{ .bdf = { .bus = 1 }, .uuid = "GPU-00000001-5c3e-4f7a-9d21-012345678901" },
+	{ .bdf = { .bus = 2 }, .uuid = "GPU-00000002-5c3e-4f7a-9d21-012345678902" },
+};
+static const VerifyInput input = { "vm42", "pair0", NULL, gpus, 2, 2, 4, 14062, 31508 };
 
 static void check_matrix(const SmiMatrix *m, uint8_t kinds)
 {
@@ -84,9 +87,6 @@ static void parse_replies(const char *bytes, size_t size, const char *reply)
 /* One of the answers is the fuzzer's, the others are those of a healthy pair without links. */
 static void judge(const char *text, size_t size, size_t which)
 {
-	const VerifyGpu gpus[] = { { .bdf = { .bus = 1 }, .uuid = uuid_a },
-				   { .bdf = { .bus = 2 }, .uuid = uuid_b } };
-	const VerifyInput input = { "vm42", "pair0", NULL, gpus, 2, 2, 4, 14062, 31508 };
 	const char *const healthy[VERIFY_RUNS] = {
 		"0, GPU-00000001-5c3e-4f7a-9d21-012345678901, 00000000:01:00.0\n"
 		"1, GPU-00000002-5c3e-4f7a-9d21-012345678902, 00000000:02:00.0\n",
@@ -150,9 +150,6 @@ static void parse_bandwidth(const char *text, size_t size)
 /* What a program prints, as the measure of a healthy pair: never of more GPUs than it has. */
 static void measure(const char *text, size_t size, size_t which)
 {
-	const VerifyGpu gpus[] = { { .bdf = { .bus = 1 }, .uuid = uuid_a },
-				   { .bdf = { .bus = 2 }, .uuid = uuid_b } };
-	const VerifyInput input = { "vm42", "pair0", NULL, gpus, 2, 2, 4, 14062, 31508 };
 	GuestRun run = { .outcome = GUEST_RAN, .out = (char *)text, .out_size = size };
 	VerifyReport *report = NULL;
 	Workload *w = NULL;

@@ -8,12 +8,11 @@
  *
  * An argument may have passwords in it, so no text of it is kept.
  */
-#include "core/domain/qemu-args.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/domain/xml-tree.h"
 #include "gpupass/domain-ref.h"
 #include "util/text.h"
 #include "util/xalloc.h"

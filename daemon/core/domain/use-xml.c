@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/domain/qemu-args.h"
 #include "core/domain/ref.h"
+#include "core/domain/xml-tree.h"
 #include "core/domain/xml.h"
 #include "util/text.h"
 #include "util/xalloc.h"

@@ -5,7 +5,6 @@
 #include <libxml/xmlmemory.h>
 #include <string.h>
 
-#include "core/domain/qemu-args.h"
 #include "core/domain/xml-bounds.h"
 #include "core/domain/xml-tree.h"
 #include "util/text.h"

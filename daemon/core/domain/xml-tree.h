@@ -75,6 +75,12 @@ int xml_guest_address(const xmlNode *device, Bdf *ret);
 /* <alias name=…/>, borrowed; NULL: none. */
 const char *xml_alias(const xmlNode *device);
 
+/*
+ * Adds to `use` the functions of the host that the domain gets past libvirt, by
+ * <qemu:commandline> or <qemu:override>, and says in use->unclear what of these cannot be judged.
+ */
+void xml_read_arguments(const DomainXml *xml, DomainUse *use);
+
 /* The slots of the guest's bus 0 that are used or reserved. */
 void xml_used_slots(const DomainXml *xml, bool used[PCI_SLOTS]);
 

@@ -181,33 +181,17 @@ TEST(an_excerpt_is_one_short_harmless_line)
 
 typedef int (*Parser)(const char *text, size_t size);
 
-static int parse_gpus(const char *text, size_t size)
-{
-	SmiGpus ret;
-
-	return smi_parse_gpus(text, size, &ret, NULL);
-}
-
-static int parse_topology(const char *text, size_t size)
-{
-	SmiMatrix ret;
-
-	return smi_parse_topology(text, size, &ret, NULL);
-}
-
-static int parse_nvlinks(const char *text, size_t size)
-{
-	SmiNvlinks ret;
-
-	return smi_parse_nvlinks(text, size, &ret, NULL);
-}
-
-static int parse_peers(const char *text, size_t size)
-{
-	SmiMatrix ret;
-
-	return smi_parse_peers(text, size, &ret, NULL);
-}
+#define PARSER(what, Type)                                                                         \
+	static int parse_##what(const char *text, size_t size)                                     \
+	{                                                                                          \
+		Type ret;                                                                          \
+                                                                                                   \
+		return smi_parse_##what(text, size, &ret, NULL);                                   \
+	}
+PARSER(gpus, SmiGpus)
+PARSER(topology, SmiMatrix)
+PARSER(nvlinks, SmiNvlinks)
+PARSER(peers, SmiMatrix)
 
 #define LINKS_OF "GPU 0: A (UUID: " UUID1 ")\n"
 
