@@ -8,19 +8,7 @@
 #include "util/grow.h"
 #include "util/text.h"
 
-Identities *identities_free(Identities *identities)
-{
-	for (size_t i = 0; identities && i < identities->n_items; i++) {
-		free(identities->items[i].uuid);
-		free(identities->items[i].serial_number);
-	}
-	if (identities) {
-		free(identities->items);
-		evidence_unref(identities->evidence);
-	}
-	free(identities);
-	return NULL;
-}
+#include "inventory.inc"
 
 void identities_set_evidence(Identities *identities, Evidence *evidence)
 {
@@ -238,15 +226,3 @@ void inventory_renew(Inventory *inventory, PciSnapshot *snapshot)
 	pci_snapshot_free(inventory->snapshot);
 	inventory->snapshot = snapshot;
 }
-
-static void inventory_clear(Inventory *inventory)
-{
-	/* Groups point into the GPUs, GPUs into the snapshot. */
-	group_set_free(inventory->groups);
-	gpu_set_free(inventory->gpus);
-	pci_snapshot_free(inventory->snapshot);
-	identities_free(inventory->identities);
-	host_facts_free(inventory->facts);
-}
-
-DEFINE_FREE(Inventory, inventory_free, inventory_clear)

@@ -17,17 +17,20 @@ typedef struct Identity {
 	char *uuid;
 	char *serial_number;
 } Identity;
+DECLARE_CLEAR(Identity, identity_clear)
 
 typedef struct Identities {
 	Identity *items;
 	size_t n_items;
-	Evidence *evidence; /* of their links; owned; NULL: none */
+	Evidence *evidence _owned_(evidence_unref); /* of their links; NULL: none */
 } Identities;
+DECLARE_FREE(Identities, identities_free)
 
+/* Groups point into the GPUs, GPUs into the snapshot: they go in this order. */
 typedef struct Inventory {
-	PciSnapshot *snapshot;
-	GpuSet *gpus;
 	GroupSet *groups; /* resolved, not observed */
+	GpuSet *gpus;
+	PciSnapshot *snapshot;
 	Identities *identities;
 	HostFacts *facts;
 } Inventory;
@@ -53,5 +56,3 @@ DECLARE_FREE(Inventory, inventory_free)
 /* Takes a reference. NULL: there is no evidence of links. */
 void identities_set_evidence(Identities *identities, Evidence *evidence);
 void identities_copy(const Identities *from, Identities **ret);
-Identities *identities_free(Identities *identities);
-DEFINE_CLEANUP(Identities, identities_free)

@@ -18,13 +18,4 @@ JobRequest job_request_copy(const JobRequest *from)
 	return request;
 }
 
-void job_request_clear(JobRequest *request)
-{
-	free(request->domain);
-	free(request->group);
-	free(request->target);
-	free(request->model);
-	free(request->permitted_uuid);
-	caller_identity_unref(request->caller);
-	*request = (JobRequest){ 0 };
-}
+#include "request.inc"

@@ -31,4 +31,4 @@ typedef struct JobRequest {
 } JobRequest;
 
 JobRequest job_request_copy(const JobRequest *from);
-void job_request_clear(JobRequest *request);
+DECLARE_CLEAR(JobRequest, job_request_clear)

@@ -11,6 +11,144 @@
 #define CLASS_USB_XHCI 0x0c0330
 #define CLASS_SERIAL_OTHER 0x0c80
 
+/*
+ * A virtual machine of Proxmox VE that is about to start, or has just ended. Nothing but its
+ * definition says what it is to have, so the check is of that: the whole group, surely, and nobody
+ * else's. Proxmox VE itself checks no group, and two definitions with one GPU are no fault to it.
+ */
+
+static int refuse_part(const Planner *p, const Bdf *has, const Bdf *lacks)
+{
+	return problem_refuse(
+		p->ret_problem, GPUPASS_ERROR_SPLIT_GROUP,
+		.reason = strf("%s has only a part of it", p->use.name),
+		.cause =
+			strf("%s has %s and lacks %s", p->use.name, BDF_TEXT(has), BDF_TEXT(lacks)),
+		.remedy = strf("give it the whole group: gpupass export --format=proxmox %u %s; or "
+			       "take it out: qm set %u --delete hostpciN",
+			       p->use.vmid, p->facts->group->name, p->use.vmid));
+}
+
+static int refuse_alternative(const Planner *p, const Bdf *bdf)
+{
+	return problem_refuse(
+		p->ret_problem, GPUPASS_ERROR_SPLIT_GROUP,
+		.reason = strf("whether %s gets %s is not certain", p->use.name, BDF_TEXT(bdf)),
+		.cause = xstrdup(
+			"its mapping has several devices of this node, and Proxmox VE takes "
+			"any of them; or its hostpci line has a key or a value for which "
+			"Proxmox VE may leave the line out"),
+		.remedy =
+			strf("give each GPU a hostpci of its own: gpupass export --format=proxmox "
+			     "%u %s",
+			     p->use.vmid, p->facts->group->name));
+}
+
+static int check_whole(const Planner *p)
+{
+	const Bdf *has = NULL, *lacks = NULL;
+
+	for (size_t i = 0; i < p->n_functions; i++) {
+		const Bdf *bdf = &p->functions[i]->bdf;
+		const DomainHostdev *hostdev = domain_use_hostdev(&p->use, bdf);
+
+		if (hostdev && hostdev->maybe)
+			return refuse_alternative(p, bdf);
+		if (hostdev && hostdev->config)
+			has = has ? has : bdf;
+		else
+			lacks = lacks ? lacks : bdf;
+	}
+	return has && lacks ? refuse_part(p, has, lacks) : 0;
+}
+
+/* It may have any function. */
+static int check_read(const Planner *p)
+{
+	if (!p->use.unread)
+		return 0;
+	return problem_refuse(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+			      .reason = strf("what %s has cannot be told", p->use.name),
+			      .cause = xstrdup(p->use.unread),
+			      .remedy = domain_use_unread_remedy(&p->use));
+}
+
+static int check_machine(const Planner *p)
+{
+	int r = check_read(p);
+
+	if (r == 0)
+		r = check_whole(p);
+	if (r == 0)
+		r = plan_check_others(p);
+	if (r == 0)
+		r = plan_check_all_read(p);
+	return r == 0 ? plan_check_evidence(p) : r;
+}
+
+/* What a bind or an unbind does to the list of kept groups. */
+
+/* Config space, read just now, knows serial numbers that the picture lacks. */
+static void add_serial_numbers(const Planner *p, Assignment *kept)
+{
+	for (size_t i = 0; i < kept->n_functions; i++) {
+		AssignedFunction *function = &kept->functions[i];
+		const FunctionFacts *facts = inspection_find(p->facts->inspection, &function->bdf);
+		const Gpu *gpu = gpu_set_find(p->facts->gpus, &function->bdf);
+
+		if (!facts || !facts->serial_number || !gpu ||
+		    !bdf_equal(&gpu->lead->bdf, &function->bdf))
+			continue;
+		plan_copy_text(facts->serial_number, &function->serial_number);
+	}
+}
+
+/* What a person asked for, of these functions. */
+static const Assignment *asked_for(const Planner *p)
+{
+	for (size_t i = 0; i < p->n_functions; i++) {
+		const Assignment *kept =
+			kept_find_function(p->facts->assignments, &p->functions[i]->bdf);
+
+		if (kept && kept->kept == KEPT_ASKED)
+			return kept;
+	}
+	return NULL;
+}
+
+static void fill_kept(Planner *p)
+{
+	_cleanup_(assignment_freep) Assignment *kept = group_keep(
+		p->facts->group, KEPT_ASKED, p->request->now_usec, p->request->caller_uid);
+	const Assignment *before = asked_for(p);
+
+	add_serial_numbers(p, kept);
+	if (!before || !kept_covers(before, kept))
+		p->plan->kept = TAKE_PTR(kept);
+}
+
+/* By the setting alone, whatever a person asked for. */
+static bool setting_keeps(const Planner *p)
+{
+	return group_kept(p->facts->group, NULL, 0, p->facts->assignments, p->facts->policy) ==
+	       KEPT_SETTING;
+}
+
+static void fill_unkept(Planner *p)
+{
+	const Assignment *before = asked_for(p);
+
+	if (setting_keeps(p))
+		plan_warn(
+			p->plan,
+			"KeepBound= in gpupassd.conf names it: until that is changed, it shows as "
+			"drift, and the next boot binds it again");
+	if (before)
+		p->plan->kept = assignment_copy(before);
+}
+
+/* ---- the plans ---- */
+
 /* A machine is shut off, and its definition has the whole group: it is bound for that one. */
 static bool waits_for_it(const Planner *p, const DomainUse *use)
 {
@@ -75,7 +213,7 @@ int plan_bind(Planner *p)
 
 	r = plan_check_state(p);
 	if (r == 0 && p->facts->domain)
-		r = plan_check_machine(p);
+		r = check_machine(p);
 	if (r == 0)
 		r = plan_fill_functions(p);
 	if (r == 0)
@@ -83,7 +221,7 @@ int plan_bind(Planner *p)
 	if (r == 0)
 		r = plan_bind_resets(p);
 	if (r == 0 && p->request->persist)
-		plan_fill_kept(p);
+		fill_kept(p);
 	if (r != 0)
 		return r;
 	moves = plan_count_moves(p->plan) > 0;
@@ -160,145 +298,9 @@ int plan_unbind(Planner *p)
 	for (size_t i = 0; r == 0 && i < p->plan->n_functions; i++)
 		plan_unbind_target(p, i);
 	if (r == 0)
-		plan_fill_unkept(p);
+		fill_unkept(p);
 	if (r == 0 && plan_count_moves(p->plan) > 0)
 		r = check_and_add_steps(p, STEP_RESTORE);
 	plan_add_step(p->plan, STEP_UNKEEP, r == 0 && p->plan->kept);
 	return r;
-}
-
-/*
- * A virtual machine of Proxmox VE that is about to start, or has just ended. Nothing but its
- * definition says what it is to have, so the check is of that: the whole group, surely, and nobody
- * else's. Proxmox VE itself checks no group, and two definitions with one GPU are no fault to it.
- */
-
-static int refuse_part(const Planner *p, const Bdf *has, const Bdf *lacks)
-{
-	return problem_refuse(
-		p->ret_problem, GPUPASS_ERROR_SPLIT_GROUP,
-		.reason = strf("%s has only a part of it", p->use.name),
-		.cause =
-			strf("%s has %s and lacks %s", p->use.name, BDF_TEXT(has), BDF_TEXT(lacks)),
-		.remedy = strf("give it the whole group: gpupass export --format=proxmox %u %s; or "
-			       "take it out: qm set %u --delete hostpciN",
-			       p->use.vmid, p->facts->group->name, p->use.vmid));
-}
-
-static int refuse_alternative(const Planner *p, const Bdf *bdf)
-{
-	return problem_refuse(
-		p->ret_problem, GPUPASS_ERROR_SPLIT_GROUP,
-		.reason = strf("whether %s gets %s is not certain", p->use.name, BDF_TEXT(bdf)),
-		.cause = xstrdup(
-			"its mapping has several devices of this node, and Proxmox VE takes "
-			"any of them; or its hostpci line has a key or a value for which "
-			"Proxmox VE may leave the line out"),
-		.remedy =
-			strf("give each GPU a hostpci of its own: gpupass export --format=proxmox "
-			     "%u %s",
-			     p->use.vmid, p->facts->group->name));
-}
-
-static int check_whole(const Planner *p)
-{
-	const Bdf *has = NULL, *lacks = NULL;
-
-	for (size_t i = 0; i < p->n_functions; i++) {
-		const Bdf *bdf = &p->functions[i]->bdf;
-		const DomainHostdev *hostdev = domain_use_hostdev(&p->use, bdf);
-
-		if (hostdev && hostdev->maybe)
-			return refuse_alternative(p, bdf);
-		if (hostdev && hostdev->config)
-			has = has ? has : bdf;
-		else
-			lacks = lacks ? lacks : bdf;
-	}
-	return has && lacks ? refuse_part(p, has, lacks) : 0;
-}
-
-/* It may have any function. */
-static int check_read(const Planner *p)
-{
-	if (!p->use.unread)
-		return 0;
-	return problem_refuse(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-			      .reason = strf("what %s has cannot be told", p->use.name),
-			      .cause = xstrdup(p->use.unread),
-			      .remedy = domain_use_unread_remedy(&p->use));
-}
-
-int plan_check_machine(const Planner *p)
-{
-	int r = check_read(p);
-
-	if (r == 0)
-		r = check_whole(p);
-	if (r == 0)
-		r = plan_check_others(p);
-	if (r == 0)
-		r = plan_check_all_read(p);
-	return r == 0 ? plan_check_evidence(p) : r;
-}
-
-/* What a bind or an unbind does to the list of kept groups. */
-
-/* Config space, read just now, knows serial numbers that the picture lacks. */
-static void add_serial_numbers(const Planner *p, Assignment *kept)
-{
-	for (size_t i = 0; i < kept->n_functions; i++) {
-		AssignedFunction *function = &kept->functions[i];
-		const FunctionFacts *facts = inspection_find(p->facts->inspection, &function->bdf);
-		const Gpu *gpu = gpu_set_find(p->facts->gpus, &function->bdf);
-
-		if (!facts || !facts->serial_number || !gpu ||
-		    !bdf_equal(&gpu->lead->bdf, &function->bdf))
-			continue;
-		plan_copy_text(facts->serial_number, &function->serial_number);
-	}
-}
-
-/* What a person asked for, of these functions. */
-static const Assignment *asked_for(const Planner *p)
-{
-	for (size_t i = 0; i < p->n_functions; i++) {
-		const Assignment *kept =
-			kept_find_function(p->facts->assignments, &p->functions[i]->bdf);
-
-		if (kept && kept->kept == KEPT_ASKED)
-			return kept;
-	}
-	return NULL;
-}
-
-void plan_fill_kept(Planner *p)
-{
-	_cleanup_(assignment_freep) Assignment *kept = group_keep(
-		p->facts->group, KEPT_ASKED, p->request->now_usec, p->request->caller_uid);
-	const Assignment *before = asked_for(p);
-
-	add_serial_numbers(p, kept);
-	if (!before || !kept_covers(before, kept))
-		p->plan->kept = TAKE_PTR(kept);
-}
-
-/* By the setting alone, whatever a person asked for. */
-static bool setting_keeps(const Planner *p)
-{
-	return group_kept(p->facts->group, NULL, 0, p->facts->assignments, p->facts->policy) ==
-	       KEPT_SETTING;
-}
-
-void plan_fill_unkept(Planner *p)
-{
-	const Assignment *before = asked_for(p);
-
-	if (setting_keeps(p))
-		plan_warn(
-			p->plan,
-			"KeepBound= in gpupassd.conf names it: until that is changed, it shows as "
-			"drift, and the next boot binds it again");
-	if (before)
-		p->plan->kept = assignment_copy(before);
 }

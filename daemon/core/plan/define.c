@@ -118,7 +118,7 @@ int plan_read_wish(Planner *p)
  * it anew. What gpupass wrote into it stays as it is now, even if changed or removed: an operator
  * did that. Only a new request writes it again.
  */
-bool plan_keeps_tuning(const Planner *p)
+static bool keeps_tuning(const Planner *p)
 {
 	return is_named(p) && plan_count_hostdevs(p, false) > 0 && !asks_to_apply(p);
 }
@@ -189,7 +189,7 @@ int plan_define_group(Planner *p)
 	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
 	_cleanup_free_ DomainXmlGpu *gpus = NULL;
 	_cleanup_(fit_tune_clear) FitTune tune = { 0 };
-	bool keep = plan_keeps_tuning(p), removed, untuned;
+	bool keep = keeps_tuning(p), removed, untuned;
 	int r;
 
 	r = fill_gpus(p, &gpus);

@@ -33,8 +33,6 @@ int plan_reconcile(Planner *p);
 int plan_check_owners(const Planner *p);
 /* define.c: reads what must be applied whenever the group goes into the definition. */
 int plan_read_wish(Planner *p);
-/* define.c: what was applied before stays as it is now. */
-bool plan_keeps_tuning(const Planner *p);
 /* define.c: makes the definition with the whole group in it exactly once. */
 int plan_define_group(Planner *p);
 /*
@@ -44,11 +42,6 @@ int plan_undefine_group(Planner *p);
 /* assign.c: fills the record that will be written. */
 void plan_fill_record(Planner *p);
 void plan_warn_of_lost_record(Planner *p);
-
-/* bind.c: fills what bind --persist is to keep, unless it is kept like this already. */
-void plan_fill_kept(Planner *p);
-/* bind.c: fills what an unbind is to keep no longer, if anything, and warns of KeepBound=. */
-void plan_fill_unkept(Planner *p);
 
 /* check-group.c: refuses while a job works on the group, and if it is quarantined. */
 int plan_check_state(const Planner *p);
@@ -68,8 +61,6 @@ int plan_check_fence(const Planner *p);
  * none, any domain counts.
  */
 int plan_check_others(const Planner *p);
-/* bind.c: refuses unless the plan's virtual machine may start with the group. */
-int plan_check_machine(const Planner *p);
 /* fence.c: refuses if another domain runs with a function of the group. */
 int plan_check_not_running_elsewhere(const Planner *p);
 

@@ -62,6 +62,8 @@ ON_A_MANAGER(recovery_undoes_it_and_the_picture_shows_that)
 	rig_wait_for(rig->mailbox, &caller.was_told);
 	rig_check_world(rig->rig, before, "undone");
 	assert_int_equal(m->n_open_jobs, 0);
+	assert_int_equal(m->metrics.recovered[RECOVERED_UNDONE], 1);
+	assert_int_equal(m->metrics.quarantines, 0);
 	manager_rig_connect(rig);
 	manager_rig_settle(rig);
 	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_FREE);

@@ -205,33 +205,6 @@ TEST(what_hostile_names_leave_is_bounded)
 	json_decref(json);
 }
 
-TEST(a_copy_has_all_of_it)
-{
-	_cleanup_(initramfs_freep) Initramfs *image = xcalloc(1, sizeof(*image)), *copy = NULL;
-	json_t *a, *b;
-
-	*image = (Initramfs){
-		.path = strdup("path"),
-		.release = strdup("release"),
-		.key = strdup("key"),
-		.trouble = strdup("trouble"),
-		.maker = strdup("maker"),
-		.unchanged = true,
-		.bind = true,
-		.trigger = true,
-		.vfio_pci = true,
-	};
-	strv_append(&image->modules, "modules");
-	strv_append(&image->modprobe, "modprobe");
-	strv_append(&image->assigned, "assigned");
-	copy = initramfs_copy(image);
-	a = json_struct_write(initramfs_members, image);
-	b = json_struct_write(initramfs_members, copy);
-	assert_true(json_equal(a, b));
-	json_decref(a);
-	json_decref(b);
-}
-
 /* ---- the stream ---- */
 
 typedef struct Seen {
