@@ -68,19 +68,5 @@ int declarations_parse(Declarations *into, const char *file_name, const char *te
  */
 char *declaration_to_text(const char *name, char *const *members);
 
-/* The GPU that a selector means. NULL if none or several match; *ret_why then says so. */
-Gpu *selector_resolve(const Selector *selector, const GpuSet *set, char **ret_why);
-
-/* The members of a declaration on this host. */
-typedef struct ResolvedMembers {
-	Gpu *gpus[GROUP_GPUS_MAX]; /* the members found, by address; borrowed */
-	size_t n_gpus;
-	char *missing; /* "there is no GPU at 0000:41:00.0; …" when not all were; NULL otherwise */
-} ResolvedMembers;
-DECLARE_CLEAR(ResolvedMembers, resolved_members_clear)
-
-/* If two members are the same GPU, one counts as found and one as missing. */
-ResolvedMembers declaration_resolve(const Declaration *declaration, const GpuSet *set);
-
 /* Takes the declaration of this name out. */
 void declarations_remove(Declarations *declarations, const char *name);

@@ -36,6 +36,20 @@ typedef struct Links {
 } Links;
 DECLARE_FREE(Links, links_free)
 
+/* The GPU that a selector means. NULL if none or several match; *ret_why then says so. */
+Gpu *selector_resolve(const Selector *selector, const GpuSet *set, char **ret_why);
+
+/* The members of a declaration on this host. */
+typedef struct ResolvedMembers {
+	Gpu *gpus[GROUP_GPUS_MAX]; /* the members found, by address; borrowed */
+	size_t n_gpus;
+	char *missing; /* "there is no GPU at 0000:41:00.0; …" when not all were; NULL otherwise */
+} ResolvedMembers;
+DECLARE_CLEAR(ResolvedMembers, resolved_members_clear)
+
+/* If two members are the same GPU, one counts as found and one as missing. */
+ResolvedMembers declaration_resolve(const Declaration *declaration, const GpuSet *set);
+
 /* A declaration with a missing member yields no link, but one line in *notes. */
 void links_from_declarations(Links *into, const Declarations *declarations, const GpuSet *set,
 			     char ***notes);
