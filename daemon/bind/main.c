@@ -1,20 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */ #include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "bind/boot.h"
-#include "gpupass/errors.h"
-#include "host/device/config-space.h"
-#include "host/launch/child.h"
-#include "util/arguments.h"
-#include "util/clock.h"
-#include "util/file.h"
-#include "util/json.h"
-#include "util/text.h"
-#include "util/xalloc.h"
-
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * gpupass-bind: binds assigned functions to vfio-pci before another driver has them, at boot and
  * when a device appears. Runs before there is a bus: needs the root file system and sysfs, nothing
@@ -24,16 +8,20 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bind/boot.h"
 #include "gpupass/errors.h"
+#include "host/device/capabilities.h"
+#include "host/launch/child.h"
 #include "util/arguments.h"
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
-	typedef struct Command {
+typedef struct Command {
 	enum { ALL, DEVICE, PROBE, PEERS } what;
 	Bdf bdf;
 	const char *config_dir, *runtime_dir, *sysfs_dir;
@@ -118,10 +106,16 @@ static void probe_all(const BootMachine *machine, const Bdf *functions, size_t n
 
 static int read_serial_number(const BootMachine *machine, const Bdf *bdf, char **ret)
 {
-	PcieConfig config = { 0 };
+	FunctionFacts facts = { .bdf = *bdf };
+	int r = capabilities_read(machine->sysfs_fd, &facts);
 
-	config_space_read(machine->sysfs_fd, bdf, &config);
-	*ret = pcie_serial_text(&config);
+	free(facts.link_speed);
+	free(facts.link_speed_max);
+	if (r < 0) {
+		free(facts.serial_number);
+		return r;
+	}
+	*ret = facts.serial_number;
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/pci/pcie-config.h"
 
-#include "util/text.h"
+#include "gpupass/cleanup.h"
 
 /* PCI Local Bus 3.0, 6.1 and 6.7; PCI Express Base 5.0, 7.5.3, 7.6.3 and 7.7.8. */
 #define HEADER_BYTES 64U
@@ -18,8 +18,6 @@
 #define ACS_CAPABILITY 0x04U
 #define ACS_CONTROL 0x06U
 #define ACS_BYTES 0x08U
-#define EXTENDED_SERIAL 0x0003U
-#define SERIAL_BYTES 0x0cU
 
 static unsigned get16(const uint8_t *bytes, size_t at)
 {
@@ -64,15 +62,6 @@ static size_t find_extended(const uint8_t *bytes, size_t size, unsigned id, size
 	return 0;
 }
 
-/* All zeros: the board was never given a number. All ones: the device does not answer. */
-static uint64_t read_serial(const uint8_t *bytes, size_t size)
-{
-	size_t at = find_extended(bytes, size, EXTENDED_SERIAL, SERIAL_BYTES);
-	uint64_t serial = at == 0 ? 0 : (uint64_t)get32(bytes, at + 8) << 32 | get32(bytes, at + 4);
-
-	return serial == UINT64_MAX ? 0 : serial;
-}
-
 void pcie_config_parse(const uint8_t *bytes, size_t size, PcieConfig *ret)
 {
 	PcieConfig config = { 0 };
@@ -94,7 +83,6 @@ void pcie_config_parse(const uint8_t *bytes, size_t size, PcieConfig *ret)
 		config.width = status >> 4 & 0x3f;
 		config.speed_max = able & 0xf;
 		config.width_max = able >> 4 & 0x3f;
-		config.serial = read_serial(bytes, size);
 		at = find_extended(bytes, size, EXTENDED_ACS, ACS_BYTES);
 		config.acs = at > 0;
 	}
@@ -118,18 +106,6 @@ const char *pcie_speed_text(unsigned code)
 	const char *name = pcie_speed_name(code);
 
 	return name ? name : "?";
-}
-
-char *pcie_serial_text(const PcieConfig *config)
-{
-	const uint64_t s = config->serial;
-
-	return s == 0 ? NULL
-		      : strf("%02x-%02x-%02x-%02x-%02x-%02x-%02x-%02x", (unsigned)(s >> 56),
-			     (unsigned)(s >> 48 & 0xff), (unsigned)(s >> 40 & 0xff),
-			     (unsigned)(s >> 32 & 0xff), (unsigned)(s >> 24 & 0xff),
-			     (unsigned)(s >> 16 & 0xff), (unsigned)(s >> 8 & 0xff),
-			     (unsigned)(s & 0xff));
 }
 
 /* As pci_acs_flags_enabled() in drivers/pci/pci.c: only what a port offers must be on. */

@@ -31,7 +31,6 @@ typedef struct PcieConfig {
 	unsigned width, width_max _json_(max UINT16_MAX); /* lanes */
 	bool acs; /* has the capability, and the reader could see it */
 	unsigned acs_capability, acs_control _json_(max UINT16_MAX);
-	uint64_t serial; /* Device Serial Number; 0: none */
 } PcieConfig;
 
 /* `size` is 64 for a reader who may see no more. Never fails: what is absent stays 0. */
@@ -41,8 +40,6 @@ void pcie_config_parse(const uint8_t *bytes, size_t size, PcieConfig *ret);
 const char *pcie_speed_name(unsigned code);
 /* "?" for such a code. */
 const char *pcie_speed_text(unsigned code);
-/* "00-04-4b-ff-fe-12-34-56", as lspci writes it; NULL: it has none. */
-char *pcie_serial_text(const PcieConfig *config);
 
 /* A root or downstream port that can separate the devices behind it, with that turned off. */
 bool pcie_acs_is_off(const PcieConfig *config);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "core/facts/setup-files.h"
-#include "host/device/config-space.h"
+#include "host/device/capabilities.h"
 #include "host/device/holders.h"
 #include "host/scan/nvidia-proc.h"
 #include "host/scan/sysfs.h"
@@ -48,9 +48,8 @@ static bool is_awake(int sysfs_fd, const Bdf *bdf)
 	return str_equal(state, "D0");
 }
 
-static int read_config(int sysfs_fd, InspectConfig config, FunctionFacts *facts)
+static int read_capabilities(int sysfs_fd, InspectConfig config, FunctionFacts *facts)
 {
-	PcieConfig space = { 0 };
 	unsigned class_code = 0;
 	int r;
 
@@ -60,16 +59,7 @@ static int read_config(int sysfs_fd, InspectConfig config, FunctionFacts *facts)
 	if (class_code >> 16 != BASE_CLASS_DISPLAY)
 		return 0;
 	facts->left_asleep = config != INSPECT_CONFIG_ALL && !is_awake(sysfs_fd, &facts->bdf);
-	if (facts->left_asleep)
-		return 0;
-	config_space_read(sysfs_fd, &facts->bdf, &space);
-	facts->config_all_ones = space.all_ones;
-	facts->serial_number = pcie_serial_text(&space);
-	facts->link_width = space.width;
-	facts->link_width_max = space.width_max;
-	facts->link_speed = xstrdup(pcie_speed_name(space.speed));
-	facts->link_speed_max = xstrdup(pcie_speed_name(space.speed_max));
-	return 0;
+	return facts->left_asleep ? 0 : capabilities_read(sysfs_fd, facts);
 }
 
 /*
@@ -493,7 +483,8 @@ int inspect_config(const InspectRoots *roots, const Bdf *functions, size_t n, In
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < n; i++)
-		r = read_config(roots->sysfs_fd, config, next_function(inspection, &functions[i]));
+		r = read_capabilities(roots->sysfs_fd, config,
+				      next_function(inspection, &functions[i]));
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(inspection);

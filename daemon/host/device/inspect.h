@@ -15,8 +15,9 @@ int inspect_functions(const InspectRoots *roots, const Bdf *functions, size_t n,
 int inspect_glance(const InspectRoots *roots, const Bdf *functions, size_t n, Inspection **ret);
 
 /*
- * Of display functions only what config space says (serial number, PCIe link), and nothing of the
- * host.
+ * Of display functions only what config space says, through libpci (serial number, PCIe link), and
+ * nothing of the host. libpci ends the process when it fails in a way it did not foresee: worker
+ * processes only.
  */
 int inspect_config(const InspectRoots *roots, const Bdf *functions, size_t n, InspectConfig config,
 		   Inspection **ret);
