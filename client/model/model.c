@@ -283,16 +283,6 @@ const Job *world_find_job_path(const World *w, const char *path)
 	return NULL;
 }
 
-uint32_t job_id_from_path(const char *path)
-{
-	_cleanup_free_ char *text = NULL;
-	unsigned long long id = 0;
-
-	if (sd_bus_path_decode(path, GPUPASS_PATH_JOBS, &text) > 0)
-		str_to_unsigned(text, 10, UINT32_MAX, &id);
-	return (uint32_t)id;
-}
-
 bool job_is_over(const Job *job)
 {
 	JobState state;

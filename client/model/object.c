@@ -304,6 +304,16 @@ static const char *key_of(ObjectKind kind, const char *member)
 	return member;
 }
 
+uint32_t job_id_from_path(const char *path)
+{
+	_cleanup_free_ char *text = NULL;
+	unsigned long long id = 0;
+
+	if (sd_bus_path_decode(path, GPUPASS_PATH_JOBS, &text) > 0)
+		str_to_unsigned(text, 10, UINT32_MAX, &id);
+	return (uint32_t)id;
+}
+
 /* The id of a job, the name of a group. */
 static json_t *json_of_path(const char *path)
 {

@@ -36,6 +36,7 @@ typedef struct Svg {
 	int width, height; /* of the whole picture */
 } Svg;
 
+void svg_styles(Svg *s);
 /* Class of the element that holds what belongs to a look: "held2", "free". */
 const char *svg_class(const Topology *t, TopologyLook look, const char *domain);
 

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/steps.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "job/guest-exit.h"
-#include "util/grow.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -91,107 +85,6 @@ void step_context_clear(StepContext *c)
 	c->stuck_functions = NULL;
 }
 
-/* One line, because it is shown with the warnings. */
-void step_note_left(StepContext *c, const Problem *problem)
-{
-	_cleanup_free_ char *cause = xstrdup(str_or_empty(problem->cause));
-
-	for (char *at = cause; (at = strchr(at, '\n'));)
-		*at = ';';
-	strv_appendf(&c->left, "%s%s%s%s%s%s", problem->reason, *cause ? " (" : "", cause,
-		     *cause ? ")" : "", problem->remedy ? "; " : "", str_or_empty(problem->remedy));
-}
-
-void step_remember_stuck(StepContext *c, const Bdf *function, const char *why, ...)
-{
-	va_list ap;
-
-	*GROW(c->stuck_functions, c->n_stuck) = *function;
-	if (c->stuck)
-		return;
-	va_start(ap, why);
-	c->stuck = vstrf(why, ap);
-	va_end(ap);
-}
-
-WorkerName step_worker_name(pid_t pid)
-{
-	WorkerName name = { "a worker" };
-
-	if (pid > 0)
-		snprintf(name.text, sizeof(name.text), "worker %d", (int)pid);
-	return name;
-}
-
-/* What is stuck is not touched again. */
-static Bdf *list_functions(const StepContext *c, size_t *ret_n)
-{
-	Bdf *functions = xcalloc(c->plan->n_functions + 1, sizeof(Bdf));
-	size_t n = 0;
-
-	for (size_t i = 0; i < c->plan->n_functions; i++)
-		if (!bdf_in(&c->plan->functions[i].bdf, c->stuck_functions, c->n_stuck))
-			functions[n++] = c->plan->functions[i].bdf;
-	*ret_n = n;
-	return functions;
-}
-
-static int inspect_by(StepContext *c, bool past_exit, Inspection **ret, Problem **ret_problem)
-{
-	Host *host = c->place->host;
-	size_t n;
-	_cleanup_free_ Bdf *functions = list_functions(c, &n);
-	int r = (past_exit ? inspect_past_exit : host_inspect)(
-		host, functions, n, INSPECT_CONFIG_NOT, ret, ret_problem);
-
-	if (r == 0)
-		trail_note_holders(c->place->trail, *ret);
-	return r;
-}
-
-int step_inspect(StepContext *c, Inspection **ret, Problem **ret_problem)
-{
-	return inspect_by(c, false, ret, ret_problem);
-}
-
-int step_glance(StepContext *c, Inspection **ret, Problem **ret_problem)
-{
-	Host *host = c->place->host;
-	size_t n;
-	_cleanup_free_ Bdf *functions = list_functions(c, &n);
-
-	return host_glance(host, functions, n, INSPECT_CONFIG_NOT, ret, ret_problem);
-}
-
-/*
- * The last check before functions leave vfio-pci. Unbinding a function that a guest has open kills
- * the guest, or waits for it for ever. The guest may have started since the preflight step.
- */
-int step_refuse_while_in_guest(StepContext *c, Problem **ret_problem)
-{
-	_cleanup_(inspection_freep) Inspection *now = NULL;
-	int r = inspect_by(c, true, &now, ret_problem);
-
-	if (r == -ENOENT)
-		return 0; /* one has vanished: move the others all the same */
-	if (r != 0)
-		return r;
-	for (size_t i = 0; i < now->n_holders; i++) {
-		const Holder *holder = &now->holders[i];
-
-		if (!holder->vfio)
-			continue;
-		return problem_refuse(
-			ret_problem, GPUPASS_ERROR_HOST_IN_USE,
-			.reason = strf("a guest runs on %s", BDF_TEXT(&holder->bdf)),
-			.cause = strf("%s: %s by %s (pid %ld)", BDF_TEXT(&holder->bdf),
-				      str_or_empty(holder->path), str_or_empty(holder->command),
-				      (long)holder->pid),
-			.remedy = xstrdup("shut that guest down, then try again"));
-	}
-	return 0;
-}
-
 static int cannot_store(const StepContext *c, int error, Problem **ret_problem)
 {
 	_cleanup_free_ char *file =
@@ -217,20 +110,6 @@ static int preflight(StepContext *c, Problem **ret_problem)
 	int r = check_store(c, ret_problem);
 
 	return r == 0 ? step_check_keep(c, ret_problem) : r;
-}
-
-int step_check_released(StepContext *c, Problem **ret_problem)
-{
-	_cleanup_(inspection_freep) Inspection *now = NULL;
-	PlanFacts facts = prepared_facts(c->prepared, &c->place->rules->policy);
-	int r = step_inspect(c, &now, ret_problem);
-
-	if (r == 0)
-		r = plan_check_fresh(c->plan, now, ret_problem);
-	if (r != 0)
-		return r;
-	facts.inspection = now;
-	return plan_check_functions(&facts, &c->prepared->request, NULL, ret_problem);
 }
 
 const StepOps step_preflight = { .act = preflight, .shows = GROUP_BINDING };

@@ -6,6 +6,7 @@
 #include "util/domain-devices.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(drift_kind, DriftKind, DRIFT_KINDS)
 DEFINE_STRING_TABLE(drift_repair, DriftRepair, DRIFT_REPAIRS)

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of rows share: lines of a finding, and facts by what they are about. */
+#include "core/checks/checks.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "util/grow.h"
+#include "util/xalloc.h"
+
+/* ---- findings ---- */
+
+void finding_add(Finding *f, FindingStatus status, const char *object, const char *format, ...)
+{
+	FindingLine *line = GROW(f->lines, f->n_lines);
+	va_list ap;
+
+	if (status > f->status)
+		f->status = status;
+	va_start(ap, format);
+	*line = (FindingLine){ status, xstrdup(object), vstrf(format, ap), NULL, false, 0, NULL };
+	va_end(ap);
+}
+
+void finding_remedy(Finding *f, const char *format, ...)
+{
+	FindingLine *line = f->n_lines > 0 ? &f->lines[f->n_lines - 1] : NULL;
+	va_list ap;
+
+	if (!line || line->remedy)
+		return;
+	va_start(ap, format);
+	line->remedy = vstrf(format, ap);
+	va_end(ap);
+}
+
+void finding_bars(Finding *f, GpupassError error, const char *reason)
+{
+	FindingLine *line = &f->lines[f->n_lines - 1];
+
+	line->bars = true;
+	line->error = error;
+	line->reason = xstrdup(reason);
+}
+
+const char *finding_remedy_text(const Finding *f)
+{
+	size_t i = 0;
+
+	while (i < f->n_lines && f->lines[i].status < f->status)
+		i++;
+	while (i < f->n_lines && !f->lines[i].remedy)
+		i++;
+	return i < f->n_lines ? f->lines[i].remedy : NULL;
+}
+
+void finding_clear(Finding *f)
+{
+	for (size_t i = 0; i < f->n_lines; i++) {
+		free(f->lines[i].object);
+		free(f->lines[i].what);
+		free(f->lines[i].remedy);
+		free(f->lines[i].reason);
+	}
+	free(f->lines);
+}
+
+void findings_clear(Findings *findings)
+{
+	for (size_t i = 0; i < findings->n_items; i++)
+		finding_clear(&findings->items[i]);
+	free(findings->items);
+}
+
+/* ---- facts ---- */
+
+const FunctionFacts *checks_function(const Checks *c, const Bdf *bdf)
+{
+	return c->facts->inspection ? inspection_find(c->facts->inspection, bdf) : NULL;
+}
+
+const GpuHealth *checks_health(const Checks *c, const Gpu *gpu)
+{
+	const GpuHealth *health =
+		gpu_healths_find(c->facts->health, c->facts->n_health, &gpu->lead->bdf);
+
+	return health && health->error == 0 ? health : NULL;
+}
+
+const Gpu *checks_gpu_of(const Checks *c, const Bdf *bdf)
+{
+	for (size_t i = 0; i < c->n_gpus; i++)
+		for (size_t k = 0; k < c->gpus[i]->n_functions; k++)
+			if (bdf_equal(&c->gpus[i]->functions[k]->bdf, bdf))
+				return c->gpus[i];
+	return NULL;
+}
+
+bool checks_cover_group(const Checks *c, const char *name)
+{
+	for (size_t i = 0; i < c->n_groups; i++)
+		if (str_equal(c->groups[i]->name, name))
+			return true;
+	return !c->facts->domain;
+}
+
+bool checks_busy(const Checks *c, const Group *group)
+{
+	return strv_contains(c->facts->busy, group->name);
+}
+
+void checks_need_read(const Checks *c, const char *key, Finding *f)
+{
+	size_t n = strlen(key);
+
+	for (char **line = c->facts->host ? c->facts->host->unread : NULL; line && *line; line++)
+		if (strncmp(*line, key, n) == 0 && (*line)[n] == ' ')
+			finding_unknown(f, NULL, "not read: %s", *line + n + 1);
+}
+
+void checks_need_domains(const Checks *c, Finding *f)
+{
+	const DomainUse *use;
+	size_t position = 0;
+
+	if (!c->facts->uses && c->facts->policy->domains != DOMAINS_NONE)
+		finding_unknown(f, NULL, "%s", domain_source_silence(c->facts->policy->domains));
+	while (c->facts->uses && (use = domain_uses_unread(c->facts->uses, &position)))
+		finding_unknown(f, use->name, "what %s has is not known: %s", use->name,
+				use->unread);
+}
