@@ -24,12 +24,27 @@ typedef struct Row {
 	const char *name, *signature;
 } Row;
 
-#define ROW(S, Name, TYPE, member, MODE, NEED) { Name, PROPERTY_SIGNATURE_##TYPE },
-static const Row manager_rows[] = { GPUPASS_MANAGER_PROPERTIES(ROW, ) };
-static const Row group_rows[] = { GPUPASS_GROUP_PROPERTIES(ROW, ) };
-static const Row gpu_rows[] = { GPUPASS_GPU_PROPERTIES(ROW, ) };
-static const Row assignment_rows[] = { GPUPASS_ASSIGNMENT_PROPERTIES(ROW, ) };
-static const Row job_rows[] = { GPUPASS_JOB_PROPERTIES(ROW, ) };
+#define ROW(Name, TYPE, ...) { Name, PROPERTY_SIGNATURE_##TYPE },
+static const Row manager_rows[] = {
+#define MANAGER_PROPERTY ROW
+#include "gpupass/interfaces.h"
+};
+static const Row group_rows[] = {
+#define GROUP_PROPERTY ROW
+#include "gpupass/interfaces.h"
+};
+static const Row gpu_rows[] = {
+#define GPU_PROPERTY ROW
+#include "gpupass/interfaces.h"
+};
+static const Row assignment_rows[] = {
+#define ASSIGNMENT_PROPERTY ROW
+#include "gpupass/interfaces.h"
+};
+static const Row job_rows[] = {
+#define JOB_PROPERTY ROW
+#include "gpupass/interfaces.h"
+};
 
 static const struct {
 	const Row *rows;
@@ -152,27 +167,11 @@ static sd_bus_message *build(ObjectKind kind, FuzzBytes *from)
 
 static void it_is_shown(ObjectKind kind, const Object *object)
 {
-	World world = { 0 };
-	json_t *json;
+	json_t *json = json_of_object(kind, object);
 	char *text;
 
-	switch (kind) {
-	case OBJECT_MANAGER:
-		json = json_manager(&object->manager);
-		break;
-	case OBJECT_GROUP:
-		json = json_group(&object->group);
-		break;
-	case OBJECT_GPU:
-		json = json_gpu(&world, &object->gpu);
-		break;
-	case OBJECT_ASSIGNMENT:
-		json = json_assignment(&object->assignment);
-		break;
-	default:
-		json = json_job(&object->job);
+	if (kind == OBJECT_JOB)
 		job_is_over(&object->job);
-	}
 	EXPECT(json);
 	text = json_dumps(json, 0);
 	EXPECT(text);

@@ -3,6 +3,7 @@
  * Small grammars, and the difference of two texts: what is taken is written so that it reads as the
  * same, words that others choose stay one word, and a difference turns the one text into the other.
  */
+#include "../unit/rig/text-diff.h"
 #include "core/base/group-name.h"
 #include "core/domain/ref.h"
 #include "core/domain/xml-tree.h"
@@ -11,7 +12,6 @@
 #include "core/pci/driver-name.h"
 #include "core/pci/host-facts.h"
 #include "fuzz.h"
-#include "../unit/rig/text-diff.h"
 #include "util/bdf.h"
 #include "util/text.h"
 

@@ -2,8 +2,8 @@
 /* PCI addresses as tests write them. */
 #pragma once
 
-#include "util/bdf.h"
 #include "gpupass/cleanup.h"
+#include "util/bdf.h"
 
 static inline _unused_ Bdf bdf_of(const char *text)
 {

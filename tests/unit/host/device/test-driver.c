@@ -419,7 +419,7 @@ TEST(move_reaches_every_state_from_every_other)
 
 			if (!natural)
 				continue; /* vfio-pci takes a device by override only */
-			if (from == 6) { /* hence this state is made by hand */
+			if (from == 6) {  /* hence this state is made by hand */
 				move(&b, "vfio-pci", "vfio-pci");
 				tree_write_attribute(b.tree, GPU, "driver_override", "nouveau\n");
 			} else {
