@@ -155,7 +155,7 @@ static void add_alone(Links *into, const Gpu *gpu)
 
 static void add_pairs(Links *into, const Declaration *declaration, const ResolvedMembers *members)
 {
-	if (declaration->n_members == 1)
+	if (declaration->n_members == 1 && members->n_gpus == 1)
 		add_alone(into, members->gpus[0]);
 	for (size_t i = 0; i < members->n_gpus; i++)
 		for (size_t k = i + 1; k < members->n_gpus; k++)
