@@ -96,11 +96,6 @@ const char *file_state_error(int error)
 				 : strerror(-error);
 }
 
-bool file_state_damaged(int error)
-{
-	return error == -EBADMSG || error == -EFBIG || error == -EISDIR || error == -ELOOP;
-}
-
 /* To NAME.damaged, or to NAME.N.damaged: *ret. */
 static int move_aside(int dir_fd, const char *from, const char *name, char **ret)
 {

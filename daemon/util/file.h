@@ -27,8 +27,6 @@ int file_read_regular_at(int dir_fd, const char *path, size_t max, char **ret, s
 int file_read_state_at(int dir_fd, const char *name, size_t max, char **ret, size_t *ret_size);
 /* What is wrong with the file, in words. */
 const char *file_state_error(int error);
-/* The entry is permanently not such a file; not just unreadable at the moment. */
-bool file_state_damaged(int error);
 
 /*
  * Durably renames the file to NAME.damaged, or NAME.N.damaged if an earlier one has that name, so

@@ -87,4 +87,3 @@ void log_audit(const LogFields *fields, const LogAudit *audit);
 #define log_error(...) log_line(LOG_ERR, NULL, __VA_ARGS__)
 #define log_warning(...) log_line(LOG_WARNING, NULL, __VA_ARGS__)
 #define log_info(...) log_line(LOG_INFO, NULL, __VA_ARGS__)
-#define log_debug(...) log_line(LOG_DEBUG, NULL, __VA_ARGS__)
