@@ -74,7 +74,7 @@ static const struct {
 	[WORKLOAD_NO_PROGRAM] = { "the guest has no program that measures: nvbandwidth, "
 				  "p2pBandwidthLatencyTest or all_reduce_perf",
 				  "install nvbandwidth in the guest, in the PATH of the guest "
-				  "agent; see gpupassd(8), WORKLOAD" },
+				  "agent; see gpupass(1), WORKLOAD" },
 	[WORKLOAD_FAILED] = { "%4$s in the guest: %5$s",
 			      "see in the guest: dmesg | grep -i -e nvrm -e xid; a program for a "
 			      "newer CUDA than the driver's has to be built for that" },
@@ -89,7 +89,7 @@ static const struct {
 				 "journalctl -u qemu-guest-agent" },
 	[WORKLOAD_BAD_OUTPUT] = { "%4$s in the guest prints what is not understood: %5$s",
 				  "install a version that is known: nvbandwidth 0.1 to 0.8; see "
-				  "gpupassd(8), WORKLOAD" },
+				  "gpupass(1), WORKLOAD" },
 	[WORKLOAD_OTHER_GPUS] = { "it is not clear which of the GPUs that %4$s shows are those "
 				  "of %2$s",
 				  "install nvbandwidth 0.6 or later, which tells the GPUs' "
