@@ -33,8 +33,8 @@ TableRow *table_row(Table *table, const char *const *cells, Colour colour, Table
 /* Columns that the whole table takes when nothing is cut. */
 size_t table_width(Table *table);
 /*
- * Cuts cells, from the last column on, until the table is no wider; what is cut ends in an ellipsis.
- * By how many columns it is too wide then.
+ * Cuts cells, from the last column on, until the table is no wider; what is cut ends in an
+ * ellipsis. By how many columns it is too wide then.
  */
 size_t table_fit(Table *table, size_t width);
 void table_print(Table *table);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * In text: the matrix of `nvidia-smi topo -m`, for drivers of every kind; and the tree of NUMA nodes,
- * the bridges below them, the GPUs below those, and which of them are linked.
+ * In text: the matrix of `nvidia-smi topo -m`, for drivers of every kind; and the tree of NUMA
+ * nodes, the bridges below them, the GPUs below those, and which of them are linked.
  */
 #include <string.h>
 

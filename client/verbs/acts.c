@@ -411,9 +411,9 @@ int verb_cancel(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 /* ---- hookscript ---- */
 
 /*
- * Proxmox VE runs it before and after a virtual machine, and starts none whose pre-start fails. Which
- * groups the machine has, and whether it may have them, is gpupassd's to say: it is asked about each
- * group, after it has looked at the machine's definition anew.
+ * Proxmox VE runs it before and after a virtual machine, and starts none whose pre-start fails.
+ * Which groups the machine has, and whether it may have them, is gpupassd's to say: it is asked
+ * about each group, after it has looked at the machine's definition anew.
  */
 
 /* 1: the machine has a part of the group. 0: it has none. A refusal is a failure. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gpupass audit: the audit trail, read back from the daemon page by page. --verify has gpupass-trail
- * read the files themselves: a daemon that was taken over is not asked.
+ * gpupass audit: the audit trail, read back from the daemon page by page. --verify has
+ * gpupass-trail read the files themselves: a daemon that was taken over is not asked.
  */
 #include <fcntl.h>
 #include <pwd.h>

@@ -55,6 +55,8 @@ int plan_show(Client *c, Operation operation, const char *target, const char *gr
 /* Whether the plan would change something. Prints nothing; a refusal is the client's failure. */
 int plan_changes(Client *c, Operation operation, const char *target, const char *group, bool *ret);
 
-/* The document that `list` prints. `rescan`, `forget` and `clear` print it, too, as the new state. */
+/*
+ * The document that `list` prints. `rescan`, `forget` and `clear` print it, too, as the new state.
+ */
 json_t *list_json(const World *w);
 int list_print_json(Client *c, const World *w);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which group and which domain a request is about, and the claims on them. From here on, code knows a domain by its UUID
- * and not by a person's word for it.
+ * Which group and which domain a request is about, and the claims on them. From here on, code knows
+ * a domain by its UUID and not by a person's word for it.
  */
 #pragma once
 

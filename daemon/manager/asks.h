@@ -22,7 +22,9 @@ void manager_doctor(Manager *m, const ManagerDoctor *what, ManagerAnswered done,
 /* Looks afresh for everything that has drifted: schema org.gpupass1.drift/1. */
 void manager_get_drift(Manager *m, ManagerAnswered done, void *userdata);
 
-/* A page of the trail: schema org.gpupass1.audit-page/1. Copies the query. -ENOENT: there is none. */
+/*
+ * A page of the trail: schema org.gpupass1.audit-page/1. Copies the query. -ENOENT: there is none.
+ */
 int manager_get_audit(Manager *m, const AuditQuery *query, ManagerAnswered done, void *userdata);
 
 /* A close look at one GPU for `show`, which wakes no device. One of the two is NULL. */

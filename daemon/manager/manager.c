@@ -87,9 +87,9 @@ static void adopt_work(void *data)
 }
 
 /*
- * At its start a daemon writes the records that are missing, of groups that domains have by gpupass:
- * once in its life, after the first search for drift with no interrupted job left. Posted and not
- * called: this runs within an observation, and starting a job begins another.
+ * At its start a daemon writes the records that are missing, of groups that domains have by
+ * gpupass: once in its life, after the first search for drift with no interrupted job left. Posted
+ * and not called: this runs within an observation, and starting a job begins another.
  */
 static void adopt(Manager *m)
 {

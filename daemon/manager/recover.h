@@ -7,7 +7,9 @@
 /* Reads the open jobs and the quarantines that the previous daemon left. Comes before anything
  * else. */
 void manager_load_state(Manager *m);
-/* Reads boot.json, what gpupass-bind reported of this boot. One that cannot be read becomes a note. */
+/*
+ * Reads boot.json, what gpupass-bind reported of this boot. One that cannot be read becomes a note.
+ */
 void manager_load_boot(Manager *m, const char *runtime_directory);
 /* Finishes or undoes the open jobs, as far as libvirt answers. -EBUSY: recovery is under way. */
 int manager_recover(Manager *m, ManagerDone done, void *userdata);

@@ -117,7 +117,9 @@ struct Manager {
  */
 JobPlace manager_job_place(Manager *m);
 
-/* What somebody asked for, while a thread works on it. The first member of what it needs besides. */
+/*
+ * What somebody asked for, while a thread works on it. The first member of what it needs besides.
+ */
 typedef struct Inquiry {
 	Manager *manager;
 	JobPlace place;	   /* the thread's own: */

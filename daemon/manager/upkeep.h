@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is on disk follows the picture: the marks of boards, and the kept groups. A thread writes. */
+/*
+ * What is on disk follows the picture: the marks of boards, and the kept groups. A thread writes.
+ */
 #pragma once
 
 #include "manager/types.h"

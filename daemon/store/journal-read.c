@@ -360,7 +360,9 @@ static OpenJob *take_job(Journal *journal, const char *name, Reading *reading)
 	return TAKE_PTR(reading->job);
 }
 
-/* An ended one takes the next job; what was cut off goes. One that cannot be written stays taken. */
+/*
+ * An ended one takes the next job; what was cut off goes. One that cannot be written stays taken.
+ */
 static void take_ended(Journal *journal, const char *name, const Reading *reading)
 {
 	_cleanup_(journal_job_freep) JournalJob *log = NULL;

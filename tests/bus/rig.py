@@ -513,7 +513,8 @@ def named_in(code):
 
 def tests_here(argument="h"):
     """Of the program: its functions with this one argument that no other one calls, in the order of the file."""
-    functions = [f for f in vars(sys.modules["__main__"]).values() if inspect.isfunction(f) and f.__module__ == "__main__"]
+    functions = [f for f in vars(sys.modules["__main__"]).values()
+                 if inspect.isfunction(f) and f.__module__ == "__main__"]
     called = set().union(*(named_in(f.__code__) - {f.__name__} for f in functions))
     found = [f for f in functions if list(inspect.signature(f).parameters) == [argument] and f.__name__ not in called]
     expect(found, "there is no test")

@@ -63,8 +63,8 @@ json_t *json_struct_write(const JsonMember *members, const void *from);
 
 /*
  * Strict: -EBADMSG with *ret_message (may be NULL) if the object has a member that the table lacks.
- * Members that are objects, arrays, or read by functions are read last. `where` is as for a JsonReader.
- * `into` is zero, and the caller clears it, also after an error.
+ * Members that are objects, arrays, or read by functions are read last. `where` is as for a
+ * JsonReader. `into` is zero, and the caller clears it, also after an error.
  */
 int json_struct_read(const JsonMember *members, const json_t *object, const char *where, void *into,
 		     char **ret_message);

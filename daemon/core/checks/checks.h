@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The register of checks: what may be wrong with this host, with a group, or with one domain and its
- * group. One row is one question, with one answer: doctor reports what all rows find, and a plan is
- * refused by the rows that say so. Pure: facts that the caller has gathered are the input. A check
- * that lacks a fact is "unknown" and says what is missing; it never passes.
+ * The register of checks: what may be wrong with this host, with a group, or with one domain and
+ * its group. One row is one question, with one answer: doctor reports what all rows find, and a
+ * plan is refused by the rows that say so. Pure: facts that the caller has gathered are the input.
+ * A check that lacks a fact is "unknown" and says what is missing; it never passes.
  */
 #pragma once
 
@@ -162,8 +162,8 @@ void findings_clear(Findings *findings);
 /* Frees what checks_run() has filled. */
 void checks_clear(Checks *c);
 /*
- * 0, or a refusal by the first line of these rows that bars a plan. Appends what else they warn of to
- * `ret_warnings`, which may be NULL.
+ * 0, or a refusal by the first line of these rows that bars a plan. Appends what else they warn of
+ * to `ret_warnings`, which may be NULL.
  */
 int checks_refuse(Checks *c, unsigned plans, char ***ret_warnings, Problem **ret_problem);
 /* The remedy of its first most severe line that has one, or of a line behind it; NULL: none. */

@@ -63,9 +63,9 @@ static void add_override(json_t *writes, const char *bdf, const char *value)
 }
 
 /*
- * The writes of driver_move_with() (host/device/driver.h) in its order: override, unbind, probe. If the
- * driver is not the one that the override names, there is no override during the bind, which is by
- * name.
+ * The writes of driver_move_with() (host/device/driver.h) in its order: override, unbind, probe. If
+ * the driver is not the one that the override names, there is no override during the bind, which is
+ * by name.
  */
 static void add_writes(json_t *writes, const PlanFunction *function)
 {

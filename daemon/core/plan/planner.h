@@ -50,8 +50,8 @@ int plan_check_evidence(const Planner *p);
 /* check-group.c: refuses if an unreadable assignment has the group, or may have it. */
 int plan_check_unread(const Planner *p);
 /*
- * check-group.c: refuses if an assignment of another version, or one that cannot be read just now, is
- * about the group.
+ * check-group.c: refuses if an assignment of another version, or one that cannot be read just now,
+ * is about the group.
  */
 int plan_check_newer(const Planner *p);
 /* fence.c: refuses if somebody else has a function, or if a part of the group would be left out. */

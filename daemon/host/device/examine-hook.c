@@ -96,7 +96,9 @@ static void read_programs(Walk *w)
 	}
 }
 
-/* Others' hooks, and the scripts that these name, as far as they move boards. Our own is left out. */
+/*
+ * Others' hooks, and the scripts that these name, as far as they move boards. Our own is left out.
+ */
 static void read_other_hooks(int root_fd, Examination *e)
 {
 	Walk w = { .root_fd = root_fd, .e = e };

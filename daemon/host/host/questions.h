@@ -64,8 +64,8 @@ DECLARE_CLEAR(ResetOutcome, reset_outcome_clear)
 void host_persistence(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret);
 
 /*
- * In parallel. Does not set a mode that is already right. Filled for every GPU: the mode now, with a
- * reason if it is not the requested one. A part may still set it, and the reason says so.
+ * In parallel. Does not set a mode that is already right. Filled for every GPU: the mode now, with
+ * a reason if it is not the requested one. A part may still set it, and the reason says so.
  */
 void host_set_persistence(Host *host, const Bdf *gpus, size_t n, bool on, uint64_t timeout_usec,
 			  GpuPersistence *ret);

@@ -38,7 +38,9 @@ static const char *lock_of(const char *verb, const char *end)
 	return strcmp(verb, "move") == 0 || strcmp(verb, "reset") == 0 ? function : NULL;
 }
 
-/* `line` has the arguments, each ended by NUL: the program, its options, a verb and what follows. */
+/*
+ * `line` has the arguments, each ended by NUL: the program, its options, a verb and what follows.
+ */
 static bool works_on(const char *line, size_t size, const WorkerConfig *config, const char *lock)
 {
 	const char *end = line + size, *at = line;

@@ -27,8 +27,8 @@ typedef struct WorkerChildren {
 /*
  * The process that is at work on this; 0: none. `function`: of LOCK_FUNCTION. A part has the lock
  * of this name (util/pid-lock.h), also one of an earlier daemon. A child is found in the real
- * /proc; `proc_dir` may be another host's: it has our uids, its program is this file or it is in our
- * service's control group, and its command line says what it does. Nobody else can make such a
+ * /proc; `proc_dir` may be another host's: it has our uids, its program is this file or it is in
+ * our service's control group, and its command line says what it does. Nobody else can make such a
  * process.
  */
 pid_t worker_find(const WorkerConfig *config, QuestionLock lock, const Bdf *function);

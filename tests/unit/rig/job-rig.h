@@ -65,8 +65,8 @@ void rig_claim(Claims *claims, uint32_t job, const char *group, const Bdf *funct
 /* Runs what must succeed. */
 void rig_must(Rig *rig, const JobRequest *request);
 /*
- * As if the daemon had ended in job 7, an assign of pair0 to vm42, when it had bound the group, before
- * it began this step. ret: what it was to do; NULL: it does not matter.
+ * As if the daemon had ended in job 7, an assign of pair0 to vm42, when it had bound the group,
+ * before it began this step. ret: what it was to do; NULL: it does not matter.
  */
 void rig_leave_open(Rig *rig, StepKind before, Prepared **ret);
 /* What the next daemon makes of the one open job. ret_left: what it could not put back, or NULL. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Documents with every member that they can have: fixtures/documents/NAME.json, and the answers to
- * questions, fixtures/answers/NAME.json. Reading and writing one must give the same text. Then each member in turn is left out or replaced by something else,
- * and NAME.expected has what becomes of it: the message, or what is written after it was taken.
+ * questions, fixtures/answers/NAME.json. Reading and writing one must give the same text. Then each
+ * member in turn is left out or replaced by something else, and NAME.expected has what becomes of
+ * it: the message, or what is written after it was taken.
  *
  * With names of documents as arguments, this program prints what it found instead.
  */
