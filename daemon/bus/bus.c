@@ -140,11 +140,6 @@ static void on_job_ended(const JobRecord *job, void *userdata)
 			   job->message);
 }
 
-/* The job leaves the list after this call. The next change takes it off the bus. */
-static void on_job_forgotten(const JobRecord *job, void *userdata)
-{
-}
-
 static void on_audit_written(void *userdata)
 {
 	show_manager(userdata);
@@ -243,7 +238,6 @@ int face_new(sd_bus *bus, Manager *manager, CallerResolver *resolver, const char
 					      .job_new = on_job_new,
 					      .job_changed = on_job_changed,
 					      .job_ended = on_job_ended,
-					      .job_forgotten = on_job_forgotten,
 					      .audit_written = on_audit_written,
 					      .userdata = f,
 				      });

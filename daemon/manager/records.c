@@ -91,7 +91,6 @@ static void trim_history_of(Manager *m, bool privileged)
 			i++;
 			continue;
 		}
-		m->listener.job_forgotten(job, m->listener.userdata);
 		memmove(&m->jobs[i], &m->jobs[i + 1], (m->n_jobs - i - 1) * sizeof(JobRecord *));
 		m->n_jobs--;
 		ended--;

@@ -33,7 +33,7 @@ int records_check_limits(const Manager *m, const JobRequest *request, Problem **
 /* Takes the record. */
 void records_add(Manager *m, JobRecord *job);
 JobRecord *records_find(const Manager *m, uint32_t id);
-/* Forgets the oldest ended jobs beyond the history, and tells the listener. */
+/* Forgets the oldest ended jobs beyond the history; the next change takes them off the bus. */
 void records_trim(Manager *m);
 
 /* The last verdict of the guest that has the group. VERDICT_UNKNOWN and 0: it was not asked. */
