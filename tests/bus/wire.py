@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """D-Bus as bytes on a socket: connections that stay, as many as one likes and by any user, without a process each."""
 import contextlib
+import functools
 import os
 import select
 import socket
@@ -97,14 +98,22 @@ def fields(message):
 
 class Message:
     def __init__(self, data):
-        _, self.kind, self.flags, _, _, self.serial = struct.unpack_from("<BBBBII", data)
-        self.fields, self.values, self.told = fields(data), [], []
+        _, self.kind, self.flags, _, _, self.serial, header = struct.unpack_from("<BBBBIII", data)
+        self.fields, self.data, self.body = fields(data), data, align(HEADER + header, 8)
         self.member, self.error = self.fields.get(MEMBER), self.fields.get(ERROR_NAME)
         self.types = list(types(self.fields.get(SIGNATURE, "")))
-        at = align(HEADER + struct.unpack_from("<I", data, HEADER - 4)[0], 8)
+
+    @functools.cached_property
+    def told(self):
+        """(type, value) of each basic one in it."""
+        found, at = [], self.body
         for kind in self.types:
-            value, at = take(data, at, kind, self.told)
-            self.values.append(value)
+            _, at = take(self.data, at, kind, found)
+        return found
+
+    @functools.cached_property
+    def values(self):
+        return take(self.data, self.body, f"({''.join(self.types)})")[0]
 
 
 @contextlib.contextmanager
@@ -140,6 +149,9 @@ class Connection:
                 self.read()
         del self.buffer[:self.buffer.index(b"\r\n") + 2]
         self.call(*BUS, "Hello")
+
+    def fileno(self):
+        return self.socket.fileno()
 
     def close(self):
         """Who waits for a message in another thread sees that it is over."""
