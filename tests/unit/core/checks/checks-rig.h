@@ -334,14 +334,14 @@ static inline _unused_ void expect_status(const Rig *rig, const char *id, const 
 			 json_dumps(check, 0));
 }
 
-static inline _unused_ bool asks_plans(const char *id)
+static inline _unused_ unsigned plans_of(const char *id)
 {
 	const Check *check;
 	size_t i = 0;
 
 	while ((check = checks_at(i++)) && !str_equal(check->id, id))
 		;
-	return check && check->plans;
+	return check ? check->plans : 0;
 }
 
 /* What doctor says and what a plan says of the same host is one answer. */
@@ -355,8 +355,14 @@ static inline _unused_ void check_refusal(const Case *c, const char *id, Rig *ri
 	r = model_plan(&rig->m);
 	problem = rig->m.problem;
 	if (!c->reason) {
-		if (r != 0 && asks_plans(id))
+		if (r != 0 && plans_of(id))
 			fail_msg("%s: refused: %s", c->name, problem ? problem->reason : "");
+		if (plans_of(id) & WARNS_TAKING) {
+			_cleanup_free_ char *warnings = strv_join(rig->m.plan->warnings, "\n");
+
+			if (!strstr(warnings, str_or_empty(c->text)))
+				fail_msg("%s: it warns: %s", c->name, warnings);
+		}
 		return;
 	}
 	if (r != PROBLEM)

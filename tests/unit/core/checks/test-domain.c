@@ -6,30 +6,19 @@
 #include "checks-rig.h"
 #include "core/fit/fit.h"
 
-static void replace(char **xml, const char *old, const char *new)
-{
-	char *at = strstr(*xml, old), *text;
-
-	if (!at)
-		fail_msg("the XML has no %s", old);
-	text = strf("%.*s%s%s", (int)(at - *xml), *xml, new, at + strlen(old));
-	free(*xml);
-	*xml = text;
-}
-
 static void limit(Rig *r, const char *size)
 {
 	_cleanup_free_ char *text =
 		strf("<memtune><hard_limit unit='MiB'>%s</hard_limit></memtune><memory ", size);
 
-	replace(&r->m.config_xml, "<memory ", text);
+	model_edit(&r->m.config_xml, NULL, "<memory ", text);
 }
 
 static void too_few_hugepages(Rig *r)
 {
-	replace(&r->m.config_xml, "<memory ",
-		"<memoryBacking><hugepages><page size='2048' unit='KiB'/></hugepages>"
-		"</memoryBacking><memory ");
+	model_edit(&r->m.config_xml, NULL, "<memory ",
+		   "<memoryBacking><hugepages><page size='2048' unit='KiB'/></hugepages>"
+		   "</memoryBacking><memory ");
 	r->pool.total = r->pool.free = 1000;
 }
 
@@ -63,12 +52,12 @@ TEST(each_fault_of_the_domain_is_found_by_its_check_and_by_no_other)
 	     });
 	TOLD("a hostdev is missing", "groups domain-hostdevs", "fail",
 	     "0000:61:00.0 is not in the definition", "gpupass release pair0",
-	     replace(&r->m.config_xml, "bus='0x61' slot='0x00' function='0x0'",
-		     "bus='0x99' slot='0x00' function='0x0'"));
+	     model_edit(&r->m.config_xml, NULL, "bus='0x61' slot='0x00' function='0x0'",
+			"bus='0x99' slot='0x00' function='0x0'"));
 	TOLD("i440fx", "domain-machine", "warn", "conventional PCI", "q35",
 	     model_domain(&r->m, "i440fx-assigned", NULL));
 	TOLD("no ACPI", "domain-acpi", "warn", "no ACPI", "<acpi/>",
-	     replace(&r->m.config_xml, "<acpi/>", ""));
+	     model_edit(&r->m.config_xml, NULL, "<acpi/>", ""));
 	/* Two GPUs of 64 GiB, for SeaBIOS with the 40 address bits of a CPU model. */
 	TOLD("BARs that do not fit", "domain-window", "fail", "the guest will lack GPUs",
 	     "maxphysaddr", model_function(&r->m, GPU)->bar_size[1] = 512 * GIB,
@@ -78,7 +67,7 @@ TEST(each_fault_of_the_domain_is_found_by_its_check_and_by_no_other)
 	TOLD("a limit of little more", "domain-memlock", "warn", "it may not start",
 	     "make it 65 GiB", limit(r, "66000"));
 	TOLD("more memory than there is", "domain-memlock", "fail", "this host has 256 GiB",
-	     "less memory", replace(&r->m.config_xml, ">67108864<", ">367108864<"));
+	     "less memory", model_edit(&r->m.config_xml, NULL, ">67108864<", ">367108864<"));
 	TOLD("too few huge pages", "domain-hugepages", "fail",
 	     "32768 huge pages of 2 MiB, and 1000 are free", "vm.nr_hugepages",
 	     too_few_hugepages(r));
@@ -92,9 +81,11 @@ TEST(each_fault_of_the_domain_is_found_by_its_check_and_by_no_other)
 	TOLD("an encrypted guest", "domain-security", "warn",
 	     "launchSecurity (sev-snp): a board without confidential computing cannot reach its",
 	     "--set-cc-mode=on",
-	     replace(&r->m.config_xml, "</domain>", "<launchSecurity type='sev-snp'/></domain>"));
+	     model_edit(&r->m.config_xml, NULL, "</domain>",
+			"<launchSecurity type='sev-snp'/></domain>"));
 	TOLD("a clique", "domain-clique", "warn", "x-nv-gpudirect-clique", "take it out",
-	     replace(&r->m.config_xml, "</domain>",
+	     model_edit(
+		     &r->m.config_xml, NULL, "</domain>",
 		     "<qemu:commandline xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>"
 		     "<qemu:arg value='-set'/>"
 		     "<qemu:arg value='device.hostdev0.x-nv-gpudirect-clique=0'/></qemu:commandline>"
@@ -123,9 +114,9 @@ TEST(what_is_usual_of_a_domain_is_no_fault)
 TEST(what_was_applied_and_then_changed_by_hand_is_in_order)
 {
 	STANDS("domain-applied", "pass", "own setting in its place", applied_and_gone(r),
-	       replace(&r->m.config_xml, "<vcpu placement='static'>",
-		       "<numatune><memory mode='strict' nodeset='1'/></numatune>"
-		       "<vcpu placement='static' cpuset='40'>"));
+	       model_edit(&r->m.config_xml, NULL, "<vcpu placement='static'>",
+			  "<numatune><memory mode='strict' nodeset='1'/></numatune>"
+			  "<vcpu placement='static' cpuset='40'>"));
 }
 
 TEST(a_check_that_lacks_a_fact_does_not_pass)

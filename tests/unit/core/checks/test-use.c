@@ -62,6 +62,12 @@ TEST(each_other_user_is_found_by_its_check_and_by_no_other)
 	TOLD("a process that could not be looked at", "holders", "warn",
 	     "whether mole (pid 4711, uid 1000)", "look at that process",
 	     model_unseen(&r->m, UNSEEN_FILES));
+	/* Anybody can make them, so they refuse nothing. */
+	TOLD("many of them", "holders", "warn", "whether 92 more processes", "look at that process",
+	     {
+		     for (int i = 0; i < 100; i++)
+			     model_unseen(&r->m, UNSEEN_REFUSED);
+	     });
 	REFUSED("a guest that libvirt does not know", "holders", "warn", "/dev/vfio/33",
 		"shut that guest down", "a guest that gpupass does not know runs on it",
 		GPUPASS_ERROR_FOREIGN_OWNER, "/dev/vfio/33",
