@@ -13,17 +13,12 @@
 LOCAL_CLEAR(VerdictOf, verdict_of_clear)
 #include "records.inc"
 
-JobRecord *records_find(const Manager *m, uint32_t id)
+JobRecord *manager_job(const Manager *m, uint32_t id)
 {
 	for (size_t i = 0; i < m->n_jobs; i++)
 		if (m->jobs[i]->id == id)
 			return m->jobs[i];
 	return NULL;
-}
-
-const JobRecord *manager_job(const Manager *m, uint32_t id)
-{
-	return records_find(m, id);
 }
 
 const JobRecord *const *manager_jobs(const Manager *m, size_t *ret_n)
