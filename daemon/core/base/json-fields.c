@@ -155,11 +155,11 @@ uint64_t json_read_number(JsonReader *reader, const char *key, uint64_t max)
 void json_read_int_if_any(JsonReader *reader, const char *key, int *ret)
 {
 	const json_t *value = member(reader, key, false);
-	long long number;
+	unsigned long long number;
 
 	if (!value || json_is_null(value))
 		return;
-	if (json_get_int(reader->object, key, 0, INT32_MAX, &number) < 0)
+	if (json_get_unsigned(reader->object, key, INT32_MAX, &number) < 0)
 		json_reader_fail(reader, key, "is not a number in range, or null");
 	else
 		*ret = (int)number;
