@@ -126,8 +126,8 @@ static int check_not_in_hand(const Call *call, const char *address)
 
 int call_inspect(Call *call)
 {
-	const GpuView *view =
-		collection_find(&call->face->gpus, sd_bus_message_get_path(call->message));
+	const GpuView *view = collection_find(&call->face->shown[SHOWN_GPUS],
+					      sd_bus_message_get_path(call->message));
 	_cleanup_free_ Bdf *functions = NULL;
 	size_t n = 0;
 	int r;

@@ -202,7 +202,7 @@ static void run(Bench *b, const char *only)
 	b->report = boot_report_free(b->report);
 	b->kernel.writes = strv_free(b->kernel.writes);
 	b->serials_read = 0;
-	assert_int_equal(boot_bind(&machine, &wishes, only ? &bdf : NULL, &b->report), 0);
+	b->report = boot_bind(&machine, &wishes, only ? &bdf : NULL);
 }
 
 /* "bound bound missing missing" */
@@ -454,7 +454,7 @@ TEST(what_is_kept_names_no_domain)
 }
 
 /* What the rule asks for when this function was found. */
-static int await_peers(Bench *b, const char *found, uint64_t timeout_usec)
+static bool await_peers(Bench *b, const char *found, uint64_t timeout_usec)
 {
 	BootMachine machine = machine_of(b);
 	_cleanup_(wishes_close) BootWishes wishes = open_wishes(b);
@@ -485,13 +485,13 @@ TEST(the_rest_of_a_group_is_reserved_as_soon_as_it_is_there)
 
 		assign_as(&b, NULL, versions[i], NULL, NULL);
 		assert_int_equal(rename(shown, hidden), 0);
-		assert_int_equal(await_peers(&b, A, 1), 0); /* it does not come */
+		assert_false(await_peers(&b, A, 1)); /* it does not come */
 		pid = fork();
 		if (pid == 0) {
 			usleep(100 * 1000);
 			_exit(rename(hidden, shown) < 0);
 		}
-		assert_int_equal(await_peers(&b, A, 60 * 1000000ULL), 1);
+		assert_true(await_peers(&b, A, 60 * 1000000ULL));
 		assert_int_equal(waitpid(pid, NULL, 0), pid);
 		assert_override(&b, B, "vfio-pci\n");
 		/* The function itself is the affair of --device. */
@@ -504,7 +504,7 @@ TEST(who_has_a_driver_is_left_alone_by_a_wait_for_the_group)
 	_cleanup_(teardown) Bench b = setup("nvidia");
 
 	assign(&b);
-	assert_int_equal(await_peers(&b, B, 1), 1);
+	assert_true(await_peers(&b, B, 1));
 	assert_override(&b, A, "(null)\n");
 }
 

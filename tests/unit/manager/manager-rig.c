@@ -113,36 +113,37 @@ static void start(ManagerRig *rig)
 							       .userdata = rig });
 }
 
-int manager_rig_setup_bare(void **state)
+static int set_up(void **state, bool declared)
 {
 	ManagerRig *rig = xcalloc(1, sizeof(*rig));
 	_cleanup_free_ char *groups = NULL;
 
+	*state = rig;
 	rig->rig = rig_new();
 	rig->ops = *rig->rig->fake.host.ops;
 	rig->rig->fake.host.ops = &rig->ops;
 	rig_make_directory(rig->config, "config");
 	groups = strf("%s/groups.d", rig->config);
 	assert_int_equal(mkdir(groups, 0755), 0);
+	if (declared) {
+		manager_rig_write_group(rig, "pair0", pair0);
+		manager_rig_write_group(rig, "pair1", pair1);
+	}
 	assert_int_equal(mailbox_new(&rig->mailbox), 0);
 	topology_store_open(rig->rig->state_directory, &rig->topology);
 	assert_int_equal(fence_store_open(rig->rig->state_directory, &rig->fence), 0);
 	start(rig);
-	*state = rig;
 	return 0;
+}
+
+int manager_rig_setup_bare(void **state)
+{
+	return set_up(state, false);
 }
 
 int manager_rig_setup(void **state)
 {
-	ManagerRig *rig;
-
-	manager_rig_setup_bare(state);
-	rig = *state;
-	manager_rig_write_group(rig, "pair0", pair0);
-	manager_rig_write_group(rig, "pair1", pair1);
-	manager_free(rig->manager);
-	start(rig);
-	return 0;
+	return set_up(state, true);
 }
 
 int manager_rig_setup_ready(void **state)

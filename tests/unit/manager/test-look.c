@@ -30,18 +30,6 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 	return __real_pthread_create(thread, attributes, work, userdata);
 }
 
-static int setup(void **state)
-{
-	no_threads = false;
-	return manager_rig_setup_bare(state);
-}
-
-static int teardown(void **state)
-{
-	no_threads = false;
-	return manager_rig_teardown(state);
-}
-
 static void look(ManagerRig *rig)
 {
 	Caller caller = { 0 };
@@ -49,8 +37,6 @@ static void look(ManagerRig *rig)
 	manager_rescan(rig->manager, caller_done, &caller);
 	caller_wait(rig, &caller);
 }
-
-#define ON_A_PLACE(test) TEST_ON(test, ManagerRig, setup, teardown)
 
 /* The next of this kind fails. */
 static void fail_next(ManagerRig *rig, FakeOp op)
@@ -62,7 +48,7 @@ static void fail_next(ManagerRig *rig, FakeOp op)
 						 .problem = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE });
 }
 
-ON_A_PLACE(a_look_that_no_thread_can_be_started_for_is_made_once_one_can)
+ON_A_BARE_MANAGER(a_look_that_no_thread_can_be_started_for_is_made_once_one_can)
 {
 	Caller first = { 0 }, second = { 0 };
 
@@ -85,7 +71,7 @@ static void tell_rig(void *userdata)
 	rig->has_ended = true;
 }
 
-ON_A_PLACE(who_waits_for_a_look_hears_of_it_after_the_listener)
+ON_A_BARE_MANAGER(who_waits_for_a_look_hears_of_it_after_the_listener)
 {
 	manager_rescan(rig->manager, tell_rig, rig);
 	assert_null(rig->told);
@@ -126,7 +112,7 @@ static void count_looks(ManagerRig *rig)
 	rig->manager->hooks = &hooks;
 }
 
-ON_A_PLACE(each_look_calls_its_hook_once_also_when_it_failed)
+ON_A_BARE_MANAGER(each_look_calls_its_hook_once_also_when_it_failed)
 {
 	count_looks(rig);
 	look(rig);
@@ -140,7 +126,7 @@ ON_A_PLACE(each_look_calls_its_hook_once_also_when_it_failed)
 	assert_int_equal(scans, 2);
 }
 
-ON_A_PLACE(after_a_scan_that_failed_the_picture_stays_and_says_so)
+ON_A_BARE_MANAGER(after_a_scan_that_failed_the_picture_stays_and_says_so)
 {
 	const Inventory *before;
 
@@ -157,7 +143,7 @@ ON_A_PLACE(after_a_scan_that_failed_the_picture_stays_and_says_so)
 }
 
 /* Better not known than old. */
-ON_A_PLACE(domains_that_cannot_be_read_are_not_known)
+ON_A_BARE_MANAGER(domains_that_cannot_be_read_are_not_known)
 {
 	fake_add_domain(&rig->rig->fake, "vm42", "q35", NULL);
 	manager_rig_connect(rig);
@@ -189,7 +175,7 @@ static bool has_a_board(const ManagerRig *rig)
 }
 
 /* LookIntervalSec= brings it. */
-ON_A_PLACE(what_no_event_told_is_in_the_picture_after_the_daemons_own_look)
+ON_A_BARE_MANAGER(what_no_event_told_is_in_the_picture_after_the_daemons_own_look)
 {
 	fake_add_domain(&rig->rig->fake, "vm42", "q35", NULL);
 	manager_rig_connect(rig);
@@ -203,7 +189,7 @@ ON_A_PLACE(what_no_event_told_is_in_the_picture_after_the_daemons_own_look)
 }
 
 /* Nor does the look after a job that was about functions. */
-ON_A_PLACE(of_all_domains_only_the_daemons_own_look_reads_each)
+ON_A_BARE_MANAGER(of_all_domains_only_the_daemons_own_look_reads_each)
 {
 	static const Bdf changed = { .bus = 0x41 };
 	manager_rig_make_ready(rig);
@@ -224,7 +210,7 @@ ON_A_PLACE(of_all_domains_only_the_daemons_own_look_reads_each)
  * Of those who ask while a look runs, none is told by that one: it may be older than their
  * question.
  */
-ON_A_PLACE(who_asks_during_a_look_is_told_by_the_next)
+ON_A_BARE_MANAGER(who_asks_during_a_look_is_told_by_the_next)
 {
 	Caller first = { 0 }, second = { 0 }, third = { 0 };
 
@@ -240,7 +226,7 @@ ON_A_PLACE(who_asks_during_a_look_is_told_by_the_next)
 }
 
 /* A start: the looks that it has asked for are all that there is to wait for. */
-ON_A_PLACE(who_lets_a_start_settle_makes_no_look_of_their_own)
+ON_A_BARE_MANAGER(who_lets_a_start_settle_makes_no_look_of_their_own)
 {
 	Caller first = { 0 }, later = { 0 };
 
@@ -261,7 +247,7 @@ ON_A_PLACE(who_lets_a_start_settle_makes_no_look_of_their_own)
 }
 
 /* A look that somebody asked for meanwhile may see what the one under way does not. */
-ON_A_PLACE(a_start_settles_with_the_last_look_that_was_asked_for)
+ON_A_BARE_MANAGER(a_start_settles_with_the_last_look_that_was_asked_for)
 {
 	Caller first = { 0 }, second = { 0 }, settled = { 0 };
 
@@ -356,7 +342,7 @@ ON_A_MANAGER(who_asks_for_everything_does_not_get_some_of_it)
 }
 
 /* Before the first look there is nothing that could be the same as before. */
-ON_A_PLACE(the_first_look_is_at_everything)
+ON_A_BARE_MANAGER(the_first_look_is_at_everything)
 {
 	changed_scans = 0;
 	rig->ops.scan_changed = scan_card;
@@ -368,7 +354,7 @@ ON_A_PLACE(the_first_look_is_at_everything)
 }
 
 /* No event tells of a GPU that is lost, and at rest no timer looks for it. */
-ON_A_PLACE(health_is_read_again_for_who_asks_once_it_is_a_minute_old)
+ON_A_BARE_MANAGER(health_is_read_again_for_who_asks_once_it_is_a_minute_old)
 {
 	static const struct {
 		unsigned seconds;

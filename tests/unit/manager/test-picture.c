@@ -37,10 +37,12 @@ static void expect(const ManagerRig *rig, const char *name, GroupState state, co
 			 str_or_empty(group->reason), group->assignable);
 }
 
-/* A job that runs, with this function in hand. */
+/* A job that runs, with this function in hand, whose group was declared anew meanwhile: it goes by
+ * function. */
 static JobRecord *add_job(ManagerRig *rig, uint32_t id, const char *function)
 {
-	JobRecord *job = job_record_new(id, &(JobRequest)RIG_BIND);
+	JobRecord *job = job_record_new(
+		id, &(JobRequest){ .operation = OPERATION_BIND, .group = (char *)"other" });
 
 	job->functions = calloc(1, sizeof(Bdf));
 	job->functions[0] = bdf_of(function);
@@ -111,46 +113,6 @@ ON_A_MANAGER(a_boot_report_that_cannot_be_read_is_a_note)
 	load_boot(rig, "{");
 	manager_rig_look(rig);
 	assert_true(manager_rig_notes(rig, "so what happened at boot is not known"));
-}
-
-/* The record of pair0 becomes one of a group and of boards that this host does not have. */
-static void move_record(const ManagerRig *rig)
-{
-	_cleanup_strv_ char **names = NULL;
-	_cleanup_free_ char *text = NULL;
-	int dir_fd = rig->rig->store.records.dir_fd;
-
-	assert_int_equal(dir_list(dir_fd, ".json", &names), 0);
-	assert_int_equal(strv_length(names), 1);
-	assert_int_equal(file_read_at(dir_fd, names[0], 65536, &text, NULL), 0);
-	for (char *at = text; (at = strstr(at, "0000:")); at++)
-		at[2] = '9';
-	for (char *at = text; (at = strstr(at, "pair0")); at++)
-		at[4] = '9';
-	/* As a version without checksums wrote it. */
-	strstr(text, "assignment/4")[strlen("assignment/")] = '3';
-	strcpy(strstr(text, ",\n  \"crc32\""), "\n}\n");
-	assert_int_equal(file_replace_at(dir_fd, names[0], text, strlen(text), 0600), 0);
-}
-
-ON_A_MANAGER(a_record_whose_group_is_not_seen_is_drift_and_stays)
-{
-	Manager *m = rig->manager;
-	_cleanup_free_ char *before = NULL;
-	bool found = false;
-
-	rig_assigned(rig->rig);
-	move_record(rig);
-	before = rig_world(rig->rig);
-	manager_rig_connect(rig);
-	assert_null(manager_find_group(m, "pair9"));
-	assert_non_null(assignments_find_group(manager_assignments(m), "pair9"));
-	for (size_t i = 0; i < m->drift->n_items; i++)
-		found |= m->drift->items[i].kind == DRIFT_NO_GROUP;
-	assert_true(found);
-	assert_true(manager_rig_notes(rig, "of drift; see: gpupass reconcile --dry-run"));
-	manager_rig_settle(rig);
-	rig_check_world(rig->rig, before, "drift is shown, and nothing else");
 }
 
 ON_A_MANAGER(drift_is_not_looked_for_while_a_job_runs)

@@ -155,31 +155,6 @@ TEST(the_oldest_ended_jobs_are_forgotten_each_side_by_itself)
 	assert_int_equal(m.n_jobs, JOBS_HISTORY_MAX + 2);
 }
 
-TEST(a_job_is_a_groups_by_function_until_it_ends)
-{
-	PciFunction lead = { 0 };
-	Gpu gpu = { .lead = &lead };
-	Gpu *gpus[] = { &gpu };
-	/* Under another name: it was declared anew meanwhile. */
-	const Group group = { .name = (char *)"renamed", .gpus = gpus, .n_gpus = 1 };
-	JobRecord *job;
-	_cleanup_(done) Manager m = { 0 };
-
-	assert_int_equal(bdf_parse("0000:41:00.0", &lead.bdf), 0);
-	job = add(&m, OPERATION_BIND, 0);
-	assert_int_equal(manager_group_job(&m, &group), 0);
-	assert_true(manager_job_runs(&m));
-	job->functions = calloc(1, sizeof(Bdf));
-	job->functions[0] = lead.bdf;
-	job->n_functions = 1;
-	assert_int_equal(manager_group_job(&m, &group), job->id);
-	job->ended = true;
-	assert_int_equal(manager_group_job(&m, &group), 0);
-	assert_false(manager_job_runs(&m));
-	m.recovering = true;
-	assert_true(manager_job_runs(&m));
-}
-
 TEST(the_running_step_says_what_the_group_shows)
 {
 	static const struct {

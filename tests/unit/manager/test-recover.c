@@ -90,6 +90,7 @@ ON_A_MANAGER(recovery_undoes_it_takes_no_cancel_and_the_picture_shows_that)
 	assert_int_equal(manager_recover(m, caller_done, &caller), 0);
 	assert_int_equal(manager_recover(m, caller_done, &second), -EBUSY);
 	assert_int_equal(m->n_open_jobs, 0); /* a thread has them */
+	assert_true(manager_job_runs(m));
 	assert_int_equal(cancel(rig, 7), GPUPASS_ERROR_TOO_LATE);
 	assert_int_equal(cancel(rig, 6), GPUPASS_ERROR_NO_SUCH_JOB);
 	caller_wait(rig, &caller);
