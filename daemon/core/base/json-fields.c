@@ -219,6 +219,17 @@ json_t *json_plain(const char *s)
 	return json_text(clean);
 }
 
+bool json_plain_equal(const char *a, const char *b)
+{
+	_cleanup_json_ json_t *x = NULL, *y = NULL;
+
+	if (!a || !b || strcmp(a, b) == 0)
+		return !a == !b;
+	x = json_plain(a);
+	y = json_plain(b);
+	return json_equal(x, y);
+}
+
 void json_set_plain_list(json_t *object, const char *key, char *const *list)
 {
 	json_t *array = json_array();

@@ -55,6 +55,8 @@ void json_set_bdf(json_t *object, const char *key, const Bdf *bdf);
  * a terminal, so each becomes '?'.
  */
 json_t *json_plain(const char *s);
+/* Both are written alike: what was read of a text that was not plain is no longer that text. */
+bool json_plain_equal(const char *a, const char *b);
 void json_set_plain_list(json_t *object, const char *key, char *const *list);
 /* Appends an array of at most 4096 strings, each of at most 4096 bytes, to *ret. */
 void json_read_list(JsonReader *reader, const char *key, char ***ret);

@@ -92,6 +92,16 @@ static json_t *array_to_json(const JsonMember *m, const void *of)
 	return array;
 }
 
+static json_t *bdfs_to_json(const JsonMember *m, const void *of)
+{
+	const Bdf *items = pointer_of(m, of);
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < count_of(m, of); i++)
+		json_append(array, json_text(BDF_TEXT(&items[i])));
+	return array;
+}
+
 static bool is_empty(const JsonMember *m, const void *of)
 {
 	switch (m->kind) {
@@ -102,6 +112,9 @@ static bool is_empty(const JsonMember *m, const void *of)
 		return !bool_of(m, of);
 	case JSON_KIND_INDEX:
 		return int_of(m, of) < 0;
+	case JSON_KIND_BDF:
+		return bdf_equal(at_const(m, of), &(Bdf){ 0 });
+	case JSON_KIND_BDFS:
 	case JSON_KIND_ARRAY:
 		return count_of(m, of) == 0;
 	default:
@@ -162,6 +175,8 @@ static json_t *member_to_json(const JsonMember *m, const void *of)
 		return json_struct_write(m->members, at_const(m, of));
 	case JSON_KIND_ARRAY:
 		return array_to_json(m, of);
+	case JSON_KIND_BDFS:
+		return bdfs_to_json(m, of);
 	case JSON_KIND_LIST:
 	case JSON_KIND_OTHER:
 		break;
@@ -214,6 +229,18 @@ static void read_enum(JsonReader *reader, const JsonMember *m, void *into)
 	json_reader_fail(reader, m->key, m->text);
 }
 
+static void read_bdfs(JsonReader *reader, const JsonMember *m, void *into)
+{
+	const json_t *array = json_read_array(reader, m->key, m->max);
+	size_t n = json_array_size(array);
+	Bdf *items = xcalloc(n, sizeof(Bdf));
+
+	set_array(m, into, items, n);
+	for (size_t i = 0; i < n; i++)
+		if (bdf_parse(json_string_value(json_array_get(array, i)), &items[i]) < 0)
+			json_reader_fail(reader, m->key, "holds something that is no address");
+}
+
 static void read_member(JsonReader *reader, const JsonMember *m, void *into)
 {
 	const json_t *value = json_object_get(reader->object, m->key);
@@ -257,6 +284,9 @@ static void read_member(JsonReader *reader, const JsonMember *m, void *into)
 		break;
 	case JSON_KIND_ENUM:
 		read_enum(reader, m, into);
+		break;
+	case JSON_KIND_BDFS:
+		read_bdfs(reader, m, into);
 		break;
 	case JSON_KIND_ARRAY:
 		json_read_array(reader, m->key, m->max);
@@ -354,6 +384,9 @@ void json_struct_clear(const JsonMember *members, void *of)
 			set_pointer(m, of, strv_free(pointer_of(m, of)));
 		} else if (m->kind == JSON_KIND_STRUCT) {
 			json_struct_clear(m->members, at(m, of));
+		} else if (m->kind == JSON_KIND_BDFS) {
+			free(pointer_of(m, of));
+			set_array(m, of, NULL, 0);
 		} else if (m->kind == JSON_KIND_ARRAY) {
 			clear_array(m, of);
 		}
@@ -365,76 +398,4 @@ char *json_struct_text(const JsonMember *members, const void *from)
 	_cleanup_json_ json_t *root = json_struct_write(members, from);
 
 	return json_dumps(root, JSON_COMPACT);
-}
-
-/* ---- comparison ---- */
-
-/* What was read of a text that was not plain is no longer that text, and is written like it. */
-static bool written_alike(const char *a, const char *b)
-{
-	_cleanup_json_ json_t *x = NULL, *y = NULL;
-
-	if (!a || !b || strcmp(a, b) == 0)
-		return !a == !b;
-	x = json_plain(a);
-	y = json_plain(b);
-	return json_equal(x, y);
-}
-
-static bool arrays_equal(const JsonMember *m, const void *a, const void *b)
-{
-	const char *x = pointer_of(m, a), *y = pointer_of(m, b);
-	size_t n = count_of(m, a);
-
-	if (n != count_of(m, b))
-		return false;
-	for (size_t i = 0; i < n; i++)
-		if (!json_struct_equal(m->members, x + i * m->size, y + i * m->size))
-			return false;
-	return true;
-}
-
-static bool member_equal(const JsonMember *m, const void *a, const void *b)
-{
-	_cleanup_json_ json_t *x = NULL, *y = NULL;
-
-	switch (m->kind) {
-	case JSON_KIND_SCHEMA:
-		return true;
-	case JSON_KIND_TEXT:
-		return str_equal(pointer_of(m, a), pointer_of(m, b));
-	case JSON_KIND_PLAIN:
-		return written_alike(pointer_of(m, a), pointer_of(m, b));
-	case JSON_KIND_BOOL:
-		return bool_of(m, a) == bool_of(m, b);
-	case JSON_KIND_BDF:
-		return bdf_equal(at_const(m, a), at_const(m, b));
-	case JSON_KIND_STRUCT:
-		return json_struct_equal(m->members, at_const(m, a), at_const(m, b));
-	case JSON_KIND_ARRAY:
-		return arrays_equal(m, a, b);
-	case JSON_KIND_NUMBER:
-	case JSON_KIND_HEX:
-	case JSON_KIND_ENUM:
-		return number_of(m, a) == number_of(m, b);
-	case JSON_KIND_LIST:
-	case JSON_KIND_ERRNO:
-	case JSON_KIND_INDEX:
-	case JSON_KIND_ID:
-	case JSON_KIND_OTHER:
-		break;
-	}
-	x = json_object();
-	y = json_object();
-	write_member(x, m, a);
-	write_member(y, m, b);
-	return json_equal(x, y);
-}
-
-bool json_struct_equal(const JsonMember *members, const void *a, const void *b)
-{
-	for (const JsonMember *m = members; m->key; m++)
-		if (!member_equal(m, a, b))
-			return false;
-	return true;
 }

@@ -26,6 +26,7 @@ typedef enum JsonKind {
 	JSON_KIND_ID,	 /* UINT32_MAX in the struct is null */
 	JSON_KIND_HEX,	 /* a string of so many hex digits */
 	JSON_KIND_BDF,
+	JSON_KIND_BDFS, /* an array of them */
 	JSON_KIND_ENUM,
 	JSON_KIND_STRUCT,
 	JSON_KIND_ARRAY,
@@ -74,6 +75,3 @@ char *json_struct_text(const JsonMember *members, const void *from);
 
 /* Frees what the members own, and leaves them empty. */
 void json_struct_clear(const JsonMember *members, void *of);
-
-/* Both would be written alike; a text that must not be empty may be NULL in both. */
-bool json_struct_equal(const JsonMember *members, const void *a, const void *b);
