@@ -2,30 +2,30 @@
 /* Kept groups as documents and on disk. */
 #include "rig/test.h"
 
-#include <string.h>
-
+#include "rig/bdf.h"
 #include "rig/temp-dir.h"
 #include "store/assignments.h"
-#include "util/file.h"
+#include "util/grow.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define A "0000:41:00.0"
 #define B "0000:61:00.0"
 #define C "0000:a1:00.0"
 
 /* Of the test that runs. */
-static KeptStore one;
+static KeptStore store;
 
 static int setup(void **state)
 {
 	temp_dir_setup(state);
-	records_open(&one, &kept_kind, ((TempDir *)*state)->path);
+	records_open(&kept_kind, ((TempDir *)*state)->path);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	records_close(&one);
+	records_close(&store);
 	return temp_dir_teardown(state);
 }
 
@@ -35,73 +35,64 @@ static int teardown(void **state)
 static Assignment *kept_of(const char *group, KeptWhy why, const char *serial, const char *first,
 			   const char *second)
 {
-	Assignment *kept = calloc(1, sizeof(*kept));
 	const char *const addresses[] = { first, second };
+	Assignment *kept = xcalloc(1, sizeof(*kept));
 
-	assert_non_null(kept);
 	kept->group_name = strdup(group);
 	kept->kept = why;
-	kept->functions = calloc(2, sizeof(AssignedFunction));
-	assert_non_null(kept->functions);
 	for (size_t i = 0; i < 2 && addresses[i]; i++) {
-		AssignedFunction *f = &kept->functions[kept->n_functions++];
+		AssignedFunction *f = GROW(kept->functions, kept->n_functions);
 
-		assert_int_equal(bdf_parse(addresses[i], &f->bdf), 0);
+		f->bdf = bdf_of(addresses[i]);
 		f->vendor = f->subsystem_vendor = 0x10de;
 		f->device = 0x2230;
-		f->serial_number = serial ? strdup(serial) : NULL;
+		f->serial_number = xstrdup(serial);
 	}
 	return kept;
 }
 
 /* "0000:41:00.0.json pair0 asked; …" */
-static char *listing(KeptStore *store)
+static void expect_listed(const char *expected)
 {
 	_cleanup_(assignments_freep) Assignments *all = calloc(1, sizeof(Assignments));
 	_cleanup_strv_ char **lines = NULL;
+	_cleanup_free_ char *found = NULL;
 
-	records_load(store, kept_take, all);
+	records_load(&store, kept_take, all);
 	for (size_t i = 0; i < all->n_kept; i++)
 		strv_appendf(&lines, "%s %s %s", all->kept[i]->file, all->kept[i]->group_name,
 			     kept_why_to_string(all->kept[i]->kept));
-	return strv_join(lines, "; ");
-}
-
-static void expect_listed(KeptStore *store, const char *expected)
-{
-	_cleanup_free_ char *found = listing(store);
-
+	found = strv_join(lines, "; ");
 	assert_string_equal(found, expected);
 }
 
-static void save(KeptStore *store, Assignment *kept)
+static void save(Assignment *kept)
 {
-	assert_int_equal(kept_store_check(store, kept), 0);
-	assert_int_equal(kept_store_save(store, kept), 0);
+	assert_int_equal(kept_store_check(&store, kept), 0);
+	assert_int_equal(kept_store_save(&store, kept), 0);
 	assignment_free(kept);
 }
 
 ON_A_STORE(a_saved_group_replaces_all_that_have_one_of_its_functions)
 {
-
-	save(&one, kept_of("pair0", KEPT_ASKED, NULL, A, B));
-	save(&one, kept_of("solo0", KEPT_ASKED, NULL, C, NULL));
-	expect_listed(&one, A ".json pair0 asked; " C ".json solo0 asked");
-	save(&one, kept_of("solo1", KEPT_ASKED, NULL, B, NULL));
-	expect_listed(&one, B ".json solo1 asked; " C ".json solo0 asked");
+	save(kept_of("pair0", KEPT_ASKED, NULL, A, B));
+	save(kept_of("solo0", KEPT_ASKED, NULL, C, NULL));
+	expect_listed(A ".json pair0 asked; " C ".json solo0 asked");
+	save(kept_of("solo1", KEPT_ASKED, NULL, B, NULL));
+	expect_listed(B ".json solo1 asked; " C ".json solo0 asked");
 }
 
 ON_A_STORE(a_removal_is_by_functions_and_twice_is_harmless)
 {
 	_cleanup_(assignment_freep) Assignment *other = kept_of("now", KEPT_ASKED, NULL, B, C);
 
-	save(&one, kept_of("pair0", KEPT_ASKED, NULL, A, B));
-	assert_int_equal(kept_store_remove(&one, other), 0);
-	expect_listed(&one, "");
-	assert_int_equal(kept_store_remove(&one, other), 0);
+	save(kept_of("pair0", KEPT_ASKED, NULL, A, B));
+	assert_int_equal(kept_store_remove(&store, other), 0);
+	expect_listed("");
+	assert_int_equal(kept_store_remove(&store, other), 0);
 }
 
-static void follow(KeptStore *store, Assignment *wanted, Assignment *gone)
+static void follow(Assignment *wanted, Assignment *gone)
 {
 	_cleanup_(assignments_freep) Assignments *in = calloc(1, sizeof(Assignments));
 	_cleanup_(assignments_freep) Assignments *out = calloc(1, sizeof(Assignments));
@@ -110,21 +101,20 @@ static void follow(KeptStore *store, Assignment *wanted, Assignment *gone)
 		kept_add(in, wanted);
 	if (gone)
 		kept_add(out, gone);
-	assert_int_equal(kept_store_follow(store, in, out), 0);
+	assert_int_equal(kept_store_follow(&store, in, out), 0);
 }
 
 ON_A_STORE(the_setting_comes_and_goes_and_leaves_what_a_person_asked_for)
 {
-
-	follow(&one, kept_of("pair0", KEPT_SETTING, NULL, A, B), NULL);
-	expect_listed(&one, A ".json pair0 setting");
-	follow(&one, NULL, kept_of("pair0", KEPT_SETTING, NULL, A, B));
-	expect_listed(&one, "");
-	save(&one, kept_of("pair0", KEPT_ASKED, NULL, A, B));
-	follow(&one, kept_of("pair0", KEPT_SETTING, NULL, A, B), NULL);
-	expect_listed(&one, A ".json pair0 asked");
-	follow(&one, NULL, kept_of("pair0", KEPT_SETTING, NULL, A, B));
-	expect_listed(&one, A ".json pair0 asked");
+	follow(kept_of("pair0", KEPT_SETTING, NULL, A, B), NULL);
+	expect_listed(A ".json pair0 setting");
+	follow(NULL, kept_of("pair0", KEPT_SETTING, NULL, A, B));
+	expect_listed("");
+	save(kept_of("pair0", KEPT_ASKED, NULL, A, B));
+	follow(kept_of("pair0", KEPT_SETTING, NULL, A, B), NULL);
+	expect_listed(A ".json pair0 asked");
+	follow(NULL, kept_of("pair0", KEPT_SETTING, NULL, A, B));
+	expect_listed(A ".json pair0 asked");
 }
 
 /* A board on vfio-pci that does not tell its serial number is still the recorded one. */
