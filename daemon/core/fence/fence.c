@@ -97,12 +97,14 @@ const FenceFunction *fence_find_other(const Fence *fence, const Bdf *bdf)
 	return find_function(fence->others, fence->n_others, bdf);
 }
 
-static void close_group(FenceGroup *group, FenceState state, const char *reason)
+void fence_worsen(FenceGroup *group, FenceState state, char *reason)
 {
-	if (group->state >= state)
+	if (group->state >= state) {
+		free(reason);
 		return;
+	}
 	free(group->reason);
-	group->reason = xstrdup(reason);
+	group->reason = reason;
 	group->state = state;
 }
 
@@ -158,7 +160,7 @@ void fence_close(Fence *fence, const char *name, const Bdf *functions, size_t n,
 			left[n_left++] = functions[i];
 	for (size_t i = 0; i < fence->n_groups; i++)
 		if (has_one_of(&fence->groups[i], functions, n))
-			close_group(&fence->groups[i], state, reason);
+			fence_worsen(&fence->groups[i], state, xstrdup(reason));
 	if (n_left > 0)
 		add_closed(fence, name, left, n_left, state, reason);
 }

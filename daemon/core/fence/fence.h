@@ -85,6 +85,8 @@ const FenceGroup *fence_find(const Fence *fence, const Bdf *bdf,
 /* NULL: it is not of a GPU outside of all groups. */
 const FenceFunction *fence_find_other(const Fence *fence, const Bdf *bdf);
 
+/* Takes the reason. A state that is no worse changes nothing. */
+void fence_worsen(FenceGroup *group, FenceState state, char *reason);
 /*
  * Closes each group that has one of these functions, unless it is closed for a worse reason. Those
  * that no group has become a group of this name, which is closed.
