@@ -466,3 +466,5 @@ int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_
 	}
 	return r;
 }
+
+#include "doctor-look.inc"

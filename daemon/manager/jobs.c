@@ -110,7 +110,7 @@ static void tell_end(void *userdata)
 {
 	Ended *ended = userdata;
 	Manager *m = ended->manager;
-	JobRecord *job = records_find(m, ended->id);
+	JobRecord *job = manager_job(m, ended->id);
 
 	free(ended);
 	if (!job)
@@ -155,7 +155,7 @@ static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
 static void on_event(uint32_t id, JobEvent *event, void *userdata)
 {
 	Manager *m = userdata;
-	JobRecord *job = records_find(m, id);
+	JobRecord *job = manager_job(m, id);
 	GroupState showed = job ? job_record_moving_state(job) : GROUP_UNKNOWN;
 
 	if (!job)
@@ -271,7 +271,7 @@ static void note_request(Manager *m, JobRecord *job, uint32_t uid)
 
 int manager_cancel_job(Manager *m, uint32_t id, uint32_t uid, Problem **ret_problem)
 {
-	JobRecord *job = records_find(m, id);
+	JobRecord *job = manager_job(m, id);
 	int r;
 
 	if (!job)
