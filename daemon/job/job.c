@@ -23,23 +23,6 @@ typedef struct Task {
 	PlanResult result; /* likewise */
 } Task;
 
-static void event_clear(JobEvent *event)
-{
-	free(event->group);
-	free(event->domain_name);
-	free(event->domain_uuid);
-	free(event->functions);
-	free(event->steps);
-	strv_free(event->warnings);
-	free(event->detail);
-	free(event->note.text);
-	free(event->error_name);
-	free(event->message);
-	free(event->quarantine);
-	open_job_free(event->open);
-	free(event->result);
-}
-
 #include "job.inc"
 
 static void task_clear(Task *task)
@@ -48,7 +31,7 @@ static void task_clear(Task *task)
 	cancellation_unref(task->place.cancel);
 	identities_free(task->known);
 	job_request_clear(&task->request);
-	event_clear(&task->ended);
+	job_event_clear(&task->ended);
 	plan_result_clear(&task->result);
 }
 
@@ -82,7 +65,7 @@ static void deliver(void *data)
 	Envelope *envelope = data;
 
 	envelope->task->on_event(envelope->task->id, &envelope->event, envelope->task->userdata);
-	event_clear(&envelope->event);
+	job_event_clear(&envelope->event);
 	free(envelope);
 }
 

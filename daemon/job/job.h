@@ -47,6 +47,7 @@ typedef struct JobEvent {
 	Verdict verdict;      /* likewise, with a result */
 	uint64_t asked_usec;
 } JobEvent;
+DECLARE_CLEAR(JobEvent, job_event_clear)
 
 typedef void (*JobListener)(uint32_t id, JobEvent *event, void *userdata);
 
