@@ -248,7 +248,9 @@ class Writer:
         lines, members = [], self.sources.struct(kind)
         for m in members:
             owned, n = self.owned(members, m), m.name
-            if owned == "text" or (m.type == "char" and m.stars == 1):
+            if "plain" in m.words:
+                lines.append("json_plain_equal(a->%s, b->%s)" % (n, n))
+            elif owned == "text" or (m.type == "char" and m.stars == 1):
                 lines.append("str_equal(a->%s, b->%s)" % (n, n))
             elif owned == "list":
                 lines.append("strv_equal(a->%s, b->%s)" % (n, n))
@@ -294,6 +296,12 @@ class Writer:
             return ".kind = JSON_KIND_HEX, .digits = %s, .max = (1ULL << 4 * %s) - 1" % (words["hex"], words["hex"])
         return ".kind = JSON_KIND_NUMBER, .max = %s" % words.get("max", MOST[m.type])
 
+    @staticmethod
+    def array(kind, prefix, m, words, what):
+        place = prefix + m.name
+        return (".kind = JSON_KIND_%s, .max = %s, .size = sizeof(%s), .offset = offsetof(%s, %s), .count = offsetof(%s, %sn_%s)"
+                % (what, words["max"], m.type, kind, place, kind, prefix, m.name))
+
     def row(self, kind, prefix, members, m, words):
         """What is between the braces of a JsonMember, but for its key."""
         path = prefix + m.name
@@ -302,12 +310,11 @@ class Writer:
             table = words.get("table") or self.sources.functions.get(("JSON", m.type))
             if not table:
                 raise Wrong("%s.%s: %s has no DECLARE_JSON" % (kind, path, m.type))
-            if m.stars == 0:
-                row.append(".kind = JSON_KIND_STRUCT, .members = %s" % table)
-            else:
-                row = [".kind = JSON_KIND_ARRAY, .members = %s, .max = %s, .size = sizeof(%s)"
-                       % (table, words["max"], m.type),
-                       ".offset = offsetof(%s, %s), .count = offsetof(%s, %sn_%s)" % (kind, path, kind, prefix, m.name)]
+            row.append(".kind = JSON_KIND_STRUCT, .members = %s" % table)
+            if m.stars:
+                row = [self.array(kind, prefix, m, words, "ARRAY, .members = %s" % table)]
+        elif m.type == "Bdf" and m.stars and self.sources.count_of(members, m.name):
+            row = [self.array(kind, prefix, m, words, "BDFS")]
         elif m.type == "char" and m.stars == 2:
             row.append(".kind = JSON_KIND_LIST")
         elif m.type == "char" and m.stars == 1:

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/base/json-fields.h"
+#include "core/base/json-struct.h"
 #include "core/facts/kept.h"
 #include "core/pci/driver-name.h"
 #include "core/pci/pci-snapshot.h"

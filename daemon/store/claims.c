@@ -138,15 +138,6 @@ static int conflict(const Claim *held, Problem **ret_problem)
 		.remedy = strf("wait for it (gpupass jobs %u), then try again", held->job));
 }
 
-static Bdf *copy_functions(const Bdf *functions, size_t n)
-{
-	Bdf *copy = xcalloc(n, sizeof(Bdf));
-
-	if (n > 0)
-		memcpy(copy, functions, n * sizeof(Bdf));
-	return copy;
-}
-
 /* To a claim that reaches nothing besides its own. */
 static void add_own(Claim *claim, const Bdf *functions, size_t n)
 {
@@ -167,7 +158,7 @@ static Claim *claim_new(const ClaimRequest *request)
 		.job = request->job,
 		.nvidia = request->nvidia,
 		.group = xstrdup(request->group),
-		.functions = copy_functions(footprint->functions, footprint->n_functions),
+		.functions = xmemdup(footprint->functions, footprint->n_functions * sizeof(Bdf)),
 		.n_own = footprint->n_own,
 		.n_functions = footprint->n_functions,
 		.domain_uuid = xstrdup(request->domain_uuid),
@@ -420,7 +411,7 @@ int claims_find_quarantine(Claims *claims, const char *name, char **ret_file, Bd
 		    (!found || (claim->file && !found->file)))
 			found = claim;
 	if (found) {
-		*ret = copy_functions(found->functions, found->n_functions);
+		*ret = xmemdup(found->functions, found->n_functions * sizeof(Bdf));
 		*ret_n = found->n_functions;
 		*ret_file = xstrdup(found->file);
 	}

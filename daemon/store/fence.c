@@ -78,35 +78,10 @@ static bool same_functions(const FenceGroup *a, const FenceGroup *b)
 	return a->n_functions == b->n_functions;
 }
 
-/* Both say the same of all groups but those that this leaves out, which have the same functions. */
-static bool others_equal(const Fence *written, const Fence *fence,
-			 bool (*leaves_out)(const FenceGroup *was, const FenceGroup *is))
-{
-	_cleanup_free_ FenceGroup *before = NULL, *after = NULL;
-	Fence rest_before, rest_after;
-
-	if (!written || written->n_groups != fence->n_groups)
-		return false;
-	rest_before = *written;
-	rest_after = *fence;
-	rest_before.groups = before = xcalloc(fence->n_groups + 1, sizeof(FenceGroup));
-	rest_after.groups = after = xcalloc(fence->n_groups + 1, sizeof(FenceGroup));
-	rest_before.n_groups = rest_after.n_groups = 0;
-	for (size_t i = 0; i < fence->n_groups; i++) {
-		const FenceGroup *was = &written->groups[i], *is = &fence->groups[i];
-
-		if (same_functions(was, is) && leaves_out(was, is))
-			continue;
-		before[rest_before.n_groups++] = *was;
-		after[rest_after.n_groups++] = *is;
-	}
-	return fence_equal(&rest_before, &rest_after);
-}
-
 /* On an unsafe group a vGPU may start: check_vgpu(). */
-static bool is_closed(const FenceGroup *was, _unused_ const FenceGroup *is)
+static bool is_closed(const FenceGroup *was, const FenceGroup *is)
 {
-	return was->state != FENCE_OPEN && was->state != FENCE_UNSAFE;
+	return was->state != FENCE_OPEN && was->state != FENCE_UNSAFE && same_functions(was, is);
 }
 
 /*
@@ -116,21 +91,22 @@ static bool is_closed(const FenceGroup *was, _unused_ const FenceGroup *is)
  */
 static bool only_opens(const Fence *written, const Fence *fence)
 {
-	return others_equal(written, fence, is_closed);
+	return written && fence_equal_but(written, fence, is_closed);
 }
 
 /* Whose it is and was is no matter while a job is at work on it: nobody gets it. */
 static bool is_still_busy(const FenceGroup *was, const FenceGroup *is)
 {
 	return was->state == FENCE_BUSY && is->state == FENCE_BUSY &&
-	       str_equal(was->reason, is->reason) && str_equal(was->name, is->name);
+	       str_equal(was->reason, is->reason) && str_equal(was->name, is->name) &&
+	       same_functions(was, is);
 }
 
 static bool is_new(const FenceStore *store, const Fence *fence, uint64_t now_usec)
 {
 	const Fence *written = store->written;
 
-	return !written || !others_equal(written, fence, is_still_busy) ||
+	return !written || !fence_equal_but(written, fence, is_still_busy) ||
 	       now_usec < written->written_usec ||
 	       now_usec - written->written_usec >= FENCE_REFRESH_USEC;
 }
@@ -239,7 +215,7 @@ char *fence_store_check(FenceStore *store)
 	r = file_read_state_at(store->dir_fd, FENCE_FILE, FILE_MAX, &text, &size);
 	if (r >= 0)
 		r = fence_from_json(text, size, &found, &message);
-	if (r >= 0 && fence_equal(found, store->written))
+	if (r >= 0 && fence_equal_but(found, store->written, NULL))
 		return NULL;
 	store->written = fence_free(store->written);
 	if (r >= 0)

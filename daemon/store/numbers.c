@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/numbers.h"
 
-#include <stdlib.h>
-
-#include "core/base/json-fields.h"
+#include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
-#include "util/json.h"
 #include "util/mutex.h"
-#include "util/xalloc.h"
 
 #define FILE_NAME "numbers.json"
 /* No host comes there; a number beyond it would soon begin anew. */
@@ -15,21 +11,17 @@
 #define AT_ONCE 1000U
 #define FEW (AT_ONCE / 2)
 
-static int read_next(const json_t *document, void **ret, char **ret_why)
-{
-	static const char *const keys[] = { "schema", "next", NULL };
-	JsonReader reader;
-	uint32_t next;
-	int r;
+typedef struct Numbers {
+	uint32_t next _json_(max NEXT_MAX);
+} Numbers;
+LOCAL_DOCUMENT(Numbers, members, GPUPASS_SCHEMA_NUMBERS)
+#include "numbers.inc"
 
-	json_reader_begin(&reader, document, NULL, keys);
-	next = (uint32_t)json_read_number(&reader, "next", NEXT_MAX);
-	r = json_reader_end(&reader, ret_why);
-	if (r >= 0 && next == 0)
-		r = json_refuse(ret_why, "it has no next number that can be");
-	if (r >= 0)
-		*ret = xmemdup(&next, sizeof(next));
-	return r;
+static int check(const void *numbers, char **ret_why)
+{
+	return ((const Numbers *)numbers)->next > 0
+		       ? 0
+		       : json_refuse(ret_why, "it has no next number that can be");
 }
 
 #define GO_ON "job numbers go on behind those that the journal and the audit trail have"
@@ -38,8 +30,9 @@ static int read_next(const json_t *document, void **ret, char **ret_why)
 const RecordKind number_kind = {
 	.schema = GPUPASS_SCHEMA_NUMBERS,
 	.most = 4096,
-	.read = read_next,
-	.free = free,
+	.members = members,
+	.size = sizeof(Numbers),
+	.check = check,
 	.so = { GO_ON, GO_ON, GO_ON },
 	.remedy = {
 		[RECORD_NEWER] = "run the version of gpupass that wrote it; or remove the file",
@@ -61,7 +54,7 @@ uint32_t number_store_load(NumberStore *store, RecordFaults *faults)
 	if (store->records.dir_fd >= 0)
 		(void)record_file_read(store->records.dir_fd, &number_kind, FILE_NAME, &next,
 				       faults);
-	return next ? *(uint32_t *)next - 1 : 0;
+	return next ? ((const Numbers *)next)->next - 1 : 0;
 }
 
 static int write_reserved(NumberStore *store, uint32_t upto)
@@ -69,7 +62,7 @@ static int write_reserved(NumberStore *store, uint32_t upto)
 	/* Also after a failure: the next write comes with other numbers. */
 	store->reserved = upto;
 	return records_replace(&store->records, FILE_NAME,
-			       json_build("{s:I}", "next", (json_int_t)upto + 1));
+			       json_struct_write(members, &(Numbers){ .next = upto + 1 }));
 }
 
 int number_store_reserve(NumberStore *store, uint32_t given)

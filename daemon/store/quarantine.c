@@ -11,48 +11,14 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-static void functions_write(json_t *object, const char *key, const void *of)
-{
-	const Quarantine *q = of;
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < q->n_functions; i++)
-		json_append(array, json_string(BDF_TEXT(&q->functions[i])));
-	json_set(object, key, array);
-}
-
-static void functions_read(JsonReader *reader, const char *key, void *of)
-{
-	const json_t *array = json_read_array(reader, key, GROUP_FUNCTIONS_MAX);
-	Quarantine *q = of;
-
-	q->n_functions = json_array_size(array);
-	q->functions = xcalloc(q->n_functions + 1, sizeof(Bdf));
-	if (q->n_functions == 0)
-		json_reader_fail(reader, key, "names no function");
-	for (size_t i = 0; i < q->n_functions; i++)
-		if (bdf_parse(json_string_value(json_array_get(array, i)), &q->functions[i]) < 0)
-			json_reader_fail(reader, key, "has an item that is no PCI address");
-}
-
 LOCAL_DOCUMENT(Quarantine, members, GPUPASS_SCHEMA_QUARANTINE)
 #include "quarantine.inc"
 
-static void free_record(void *record)
+static int check(const void *record, char **ret_why)
 {
-	quarantine_free(record);
-}
+	const Quarantine *q = record;
 
-static int quarantine_read(const json_t *document, void **ret, char **ret_why)
-{
-	Quarantine *q = xcalloc(1, sizeof(Quarantine));
-	int r = json_struct_read(members, document, NULL, q, ret_why);
-
-	if (r < 0)
-		quarantine_free(q);
-	else
-		*ret = q;
-	return r;
+	return q->n_functions == 0 ? json_refuse(ret_why, "functions names no function") : 0;
 }
 
 static char *file_name(const char *group)
@@ -75,8 +41,9 @@ const RecordKind quarantine_kind = {
 	.folder = "quarantine",
 	.schema = GPUPASS_SCHEMA_QUARANTINE_2,
 	.most = 64U * 1024,
-	.read = quarantine_read,
-	.free = free_record,
+	.members = members,
+	.size = sizeof(Quarantine),
+	.check = check,
 	.is_name = is_name,
 	.misnamed = "its name is not its group's",
 	.apart = true,

@@ -20,7 +20,7 @@ typedef struct Quarantine {
 	char *reason;
 	uint32_t job;
 	uint64_t since_usec; /* CLOCK_REALTIME */
-	Bdf *functions _json_(by functions);
+	Bdf *functions _json_(max GROUP_FUNCTIONS_MAX);
 	size_t n_functions;
 } Quarantine;
 DECLARE_FREE(Quarantine, quarantine_free)

@@ -72,7 +72,7 @@ static void take_or_free(void *into, const char *name, void *record)
 	if (taker->take)
 		taker->take(taker->into, name, record);
 	else
-		taker->kind->free(record);
+		record_free(taker->kind, record);
 }
 
 void records_read(RecordStore *store, RecordTake take, void *into, RecordFaults *faults)

@@ -2,12 +2,12 @@
 #include "store/trail.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 
 #include "util/clock.h"
 #include "util/mutex.h"
 #include "util/text.h"
+#include "util/thread.h"
 #include "util/xalloc.h"
 
 /* What may wait for a disk that does not answer. */
@@ -440,17 +440,13 @@ static void *write_records(void *userdata)
 
 int trail_start(Trail *trail, const char *boot_id, const TrailListener *listener)
 {
-	sigset_t all, before;
 	int r;
 
 	trail->listener = *listener;
 	trail->files.boot_id = xstrdup(boot_id);
 	trail_files_load(&trail->files);
 	trail->sequence = trail->files.file.end.sequence;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the other threads' business */
-	r = -pthread_create(&trail->thread, NULL, write_records, trail);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	r = thread_start(&trail->thread, write_records, trail, false);
 	trail->started = r >= 0;
 	return r;
 }

@@ -57,25 +57,14 @@ int json_get_string(const json_t *object, const char *key, const char **ret)
 int json_get_unsigned(const json_t *object, const char *key, unsigned long long max,
 		      unsigned long long *ret)
 {
-	long long value;
-	int r = json_get_int(object, key, 0, max > LLONG_MAX ? LLONG_MAX : (long long)max, &value);
-
-	if (r >= 0)
-		*ret = (unsigned long long)value;
-	return r;
-}
-
-int json_get_int(const json_t *object, const char *key, long long min, long long max,
-		 long long *ret)
-{
 	const json_t *member = json_object_get(object, key);
+	json_int_t value = json_integer_value(member);
 
 	if (!member)
 		return -ENOENT;
-	if (!json_is_integer(member) || json_integer_value(member) < min ||
-	    json_integer_value(member) > max)
+	if (!json_is_integer(member) || value < 0 || (unsigned long long)value > max)
 		return -EBADMSG;
-	*ret = json_integer_value(member);
+	*ret = (unsigned long long)value;
 	return 0;
 }
 

@@ -24,8 +24,6 @@ int json_parse_document(const char *text, size_t size, const char *schema, json_
 int json_get_string(const json_t *object, const char *key, const char **ret); /* borrowed */
 int json_get_unsigned(const json_t *object, const char *key, unsigned long long max,
 		      unsigned long long *ret);
-int json_get_int(const json_t *object, const char *key, long long min, long long max,
-		 long long *ret);
 int json_get_bool(const json_t *object, const char *key, bool *ret);
 int json_get_strv(const json_t *object, const char *key, char ***ret);
 

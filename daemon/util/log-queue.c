@@ -2,10 +2,10 @@
 #include "util/log-queue.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
 #include "util/clock.h"
+#include "util/thread.h"
 #include "util/xalloc.h"
 
 typedef struct Record Record;
@@ -98,7 +98,6 @@ static void queue_destroy(LogQueue *queue)
 int log_queue_new(const LogSink *sink, size_t bytes_max, LogQueue **ret)
 {
 	LogQueue *queue = xcalloc(1, sizeof(*queue));
-	sigset_t all, before;
 	int r;
 
 	queue->sink = *sink;
@@ -106,10 +105,7 @@ int log_queue_new(const LogSink *sink, size_t bytes_max, LogQueue **ret)
 	pthread_mutex_init(&queue->lock, NULL);
 	pthread_cond_init(&queue->more, NULL);
 	pthread_cond_init(&queue->idle, NULL);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the other threads' business */
-	r = -pthread_create(&queue->thread, NULL, write_records, queue);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	r = thread_start(&queue->thread, write_records, queue, false);
 	if (r < 0) {
 		queue_destroy(queue);
 		return r;

@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 #include <systemd/sd-journal.h>
 
+#include "util/file.h"
 #include "util/log-queue.h"
 #include "util/printable.h"
 #include "util/text.h"
@@ -114,16 +115,7 @@ static void to_journal(const char *record, size_t size)
 /* Not through stdio: a thread that waits here would hold its lock, and keep exit() waiting. */
 static void to_stderr(const char *record, size_t size)
 {
-	while (size > 0) {
-		ssize_t n = write(STDERR_FILENO, record, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return; /* no place to report it */
-		record += n;
-		size -= (size_t)n;
-	}
+	(void)file_write_fd(STDERR_FILENO, record, size); /* there is no place to report an error */
 }
 
 static void write_record(const char *record, size_t size, _unused_ void *userdata)

@@ -2,7 +2,6 @@
 #include "util/mailbox.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 
 #include "util/log.h"
 #include "util/mutex.h"
+#include "util/thread.h"
 #include "util/xalloc.h"
 
 /* Until a thread is tried again where none could be started. */
@@ -133,30 +133,11 @@ static void *run_thread(void *userdata)
 	return NULL;
 }
 
-static int start_thread(Letter *letter)
-{
-	sigset_t all, before;
-	pthread_attr_t attributes;
-	pthread_t thread;
-	int r;
-
-	r = pthread_attr_init(&attributes);
-	if (r != 0)
-		return -r;
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	/* The loop takes signals, through signalfd: a thread that could take one would lose it. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&thread, &attributes, run_thread, letter);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-	return -r;
-}
-
 static int start_or_wait(Mailbox *mailbox, Letter *letter)
 {
 	const struct itimerspec again = { .it_value.tv_nsec = RETRY_NSEC };
-	int r = start_thread(letter);
+	pthread_t thread;
+	int r = thread_start(&thread, run_thread, letter, true);
 
 	if (r >= 0)
 		return 0;

@@ -76,53 +76,49 @@ static int open_modules(void)
 	return dir_open_at(AT_FDCWD, path, false, &fd) >= 0 ? fd : -1;
 }
 
-static int look(const WorkerCommand *command, Inspection **ret)
+static void close_roots(Roots *roots)
 {
-	_cleanup_close_ int sysfs_fd = -1, proc_fd = -1, modules_fd = open_modules();
-	InspectRoots roots;
+	close_fd(roots->sysfs_fd);
+	close_fd(roots->proc_fd);
+	close_fd(roots->root_fd);
+	close_fd(roots->modules_fd);
+}
+
+#define _cleanup_roots_ _cleanup_(close_roots)
+
+static int open_roots(const WorkerCommand *command, Roots *ret)
+{
 	int r;
 
-	r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
+	*ret = (Roots){ -1, -1, -1, open_modules() };
+	r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &ret->sysfs_fd);
 	if (r >= 0)
-		r = dir_open_at(AT_FDCWD, command->proc_dir, false, &proc_fd);
-	if (r < 0)
-		return r;
-	roots = (InspectRoots){
-		.sysfs_fd = sysfs_fd,
-		.proc_fd = proc_fd,
-		.modules_fd = modules_fd,
-	};
-	if (question_id(command->question) == ASK_CONFIG)
-		return inspect_config(&roots, command->functions, command->n_functions,
-				      command->awake ? INSPECT_CONFIG_AWAKE : INSPECT_CONFIG_ALL,
-				      ret);
-	return (question_id(command->question) == ASK_GLANCE ? inspect_glance : inspect_functions)(
-		&roots, command->functions, command->n_functions, ret);
+		r = dir_open_at(AT_FDCWD, command->proc_dir, false, &ret->proc_fd);
+	return r < 0 ? r : dir_open_at(AT_FDCWD, command->root_dir, false, &ret->root_fd);
 }
 
 static int inspect(const WorkerCommand *command, void *ret)
 {
+	QuestionId id = question_id(command->question);
 	InspectAnswer *answer = ret;
+	_cleanup_roots_ Roots roots;
+	int r = open_roots(command, &roots);
 
-	answer->head.error = look(command, &answer->inspection);
+	if (r >= 0 && id == ASK_CONFIG)
+		r = inspect_config(&roots, command->functions, command->n_functions,
+				   command->awake ? INSPECT_CONFIG_AWAKE : INSPECT_CONFIG_ALL,
+				   &answer->inspection);
+	else if (r >= 0)
+		r = (id == ASK_GLANCE ? inspect_glance : inspect_functions)(
+			&roots, command->functions, command->n_functions, &answer->inspection);
+	answer->head.error = r < 0 ? r : 0;
 	return 0;
-}
-
-static int open_roots(const WorkerCommand *command, int *ret_sysfs, int *ret_proc, int *ret_root)
-{
-	int r = dir_open_at(AT_FDCWD, command->proc_dir, false, ret_proc);
-
-	if (r >= 0)
-		r = dir_open_at(AT_FDCWD, command->root_dir, false, ret_root);
-	return r < 0 || !ret_sysfs ? r
-				   : dir_open_at(AT_FDCWD, command->sysfs_dir, false, ret_sysfs);
 }
 
 static int examine(const WorkerCommand *command, void *ret)
 {
-	_cleanup_close_ int sysfs_fd = -1, proc_fd = -1, root_fd = -1;
-	int r = open_roots(command, &sysfs_fd, &proc_fd, &root_fd);
-	const ExamineRoots roots = { .sysfs_fd = sysfs_fd, .proc_fd = proc_fd, .root_fd = root_fd };
+	_cleanup_roots_ Roots roots;
+	int r = open_roots(command, &roots);
 	HealthAnswer *health = ret;
 	HostAnswer *host = ret;
 
@@ -138,12 +134,12 @@ static int examine(const WorkerCommand *command, void *ret)
 static int read_machines(const WorkerCommand *command, void *ret)
 {
 	_cleanup_(machines_freep) Machines *machines = NULL;
-	_cleanup_close_ int proc_fd = -1, root_fd = -1;
 	MachinesAnswer *answer = ret;
-	int r = open_roots(command, NULL, &proc_fd, &root_fd);
+	_cleanup_roots_ Roots roots;
+	int r = open_roots(command, &roots);
 
 	if (r >= 0)
-		r = machine_files_read(root_fd, proc_fd, &machines);
+		r = machine_files_read(roots.root_fd, roots.proc_fd, &machines);
 	answer->head.error = r < 0 ? r : 0;
 	if (r < 0)
 		return 0;

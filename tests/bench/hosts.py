@@ -35,28 +35,52 @@ def group_functions(pair):
     return [f for gpu in (2 * pair, 2 * pair + 1) for f in addresses(gpu)[1]]
 
 
+def function(bdf, code, ids, driver, group, **more):
+    """One of a snapshot. ids: of the vendor and the device, and of their subsystem."""
+    names = ("vendor", "device", "subsystem_vendor", "subsystem_device")
+    return {"bdf": bdf, "class": code, **dict(zip(names, ids)), **({"driver": driver} if driver else {}),
+            "iommu_group": group, **more}
+
+
+def port(bdf, group, numa=0):
+    return function(bdf, "060400", ("1022", "1483", "1022", "1453"), "pcieport", group, numa_node=numa, bridge=True)
+
+
+def snapshot_of(functions):
+    return {"schema": rig.MAKE_HOST.SCHEMA, "taken_usec": 0, "iommu": True, "functions": functions}
+
+
 def snapshot(pairs, on_vfio=0, driverless=False):
     """The first `on_vfio` pairs are on vfio-pci; without a driver all are as a boot finds them."""
     functions = []
     for gpu in range(2 * pairs):
-        port, mine = addresses(gpu)
+        above, mine = addresses(gpu)
         numa = gpu // (pairs or 1) % 2
-        functions.append({"bdf": port, "class": "060400", "vendor": "1022", "device": "1483",
-                          "subsystem_vendor": "1022", "subsystem_device": "1453", "driver": "pcieport",
-                          "numa_node": numa, "bridge": True, "iommu_group": 10 + 2 * gpu})
+        functions.append(port(above, 10 + 2 * gpu, numa))
         for n, (bdf, (code, device, driver)) in enumerate(zip(mine, FUNCTIONS)):
-            f = {"bdf": bdf, "class": code, "vendor": "10de", "device": device,
-                 "subsystem_vendor": SUBSYSTEM[0], "subsystem_device": SUBSYSTEM[1],
-                 "reset_methods": "flr bus", "iommu_group": 11 + 2 * gpu, "numa_node": numa,
-                 "power_state": "D0", "upstream": [port]}
-            if gpu < 2 * on_vfio:
-                driver = "vfio-pci"
-            if driver and not driverless:
-                f["driver"] = driver
-            if n == 0:
-                f["bar_size"] = BARS
-            functions.append(f)
-    return {"schema": rig.MAKE_HOST.SCHEMA, "taken_usec": 0, "iommu": True, "functions": functions}
+            functions.append(function(
+                bdf, code, ("10de", device, *SUBSYSTEM),
+                None if driverless else "vfio-pci" if gpu < 2 * on_vfio else driver, 11 + 2 * gpu,
+                reset_methods="flr bus", numa_node=numa, power_state="D0", upstream=[above],
+                **({"bar_size": BARS} if n == 0 else {})))
+    return snapshot_of(functions)
+
+
+CARD = [("020000", ("15b3", "101d", "15b3", "0001"), "mlx5_core")] * 2
+GPU = [("030000", ("10de", "2230", "10de", "1459"), "nvidia"),
+       ("040300", ("10de", "1aef", "10de", "1459"), "snd_hda_intel")]
+ONE_IN = 21  # boards is a GPU: 64 of 4,096 functions
+
+
+def bus(size):
+    """Boards of two functions, each behind a port, 64 in a segment."""
+    functions = []
+    for i in range(size // 3):
+        above, board = f"{i // 64:04x}:{i % 64:02x}:01.0", f"{i // 64:04x}:{64 + i % 64:02x}:00"
+        functions.append(port(above, 2 * i))
+        functions += [function(f"{board}.{n}", *of, 2 * i + 1, upstream=[above])
+                      for n, of in enumerate(CARD if i % ONE_IN else GPU)]
+    return snapshot_of(functions)
 
 
 def uuid(pair):
@@ -64,19 +88,9 @@ def uuid(pair):
 
 
 def domain_xml(pair, assigned):
-    devices, metadata = "", ""
-    if assigned:
-        metadata = ("<metadata><gpupass:assignment xmlns:gpupass='https://gpupass.org/domain/1' "
-                    f"group='pair{pair}'/></metadata>")
-        devices = "<devices>" + "".join(
-            "<hostdev mode='subsystem' type='pci' managed='no'><source>"
-            f"<address domain='0x{f[:4]}' bus='0x{f[5:7]}' slot='0x{f[8:10]}' function='0x{f[11]}'/></source>"
-            f"<alias name='ua-gpupass-pair{pair}-{i}'/></hostdev>"
-            for i, f in enumerate(group_functions(pair))) + "</devices>"
-    return ("<domain type='test' xmlns:test='http://libvirt.org/schemas/domain/test/1.0'>"
-            f"<name>vm{pair}</name><uuid>{uuid(pair)}</uuid>{metadata}<memory>65536</memory>"
-            "<os><type arch='x86_64' machine='q35'>hvm</type></os><features><acpi/></features>"
-            f"{devices}<test:runstate>5</test:runstate></domain>")
+    group = f"pair{pair}"
+    return rig.domain_xml(f"vm{pair}", uuid(pair), rig.mark_xml(group) if assigned else "", rig.hostdevs_xml(
+        group_functions(pair), f"ua-gpupass-{group}-") if assigned else "", acpi=True)
 
 
 def assignment(pair):

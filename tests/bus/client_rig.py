@@ -4,12 +4,15 @@ What tests of gpupass stand on: a private bus, on it a fake daemon that says wha
 and texts in tests/fixtures/client. --update rewrites those instead of comparing with them.
 """
 import contextlib
+import difflib
 import errno
 import fcntl
 import json
 import os
 import pty
+import re
 import select
+import shlex
 import shutil
 import struct
 import subprocess
@@ -24,7 +27,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import scenario as S  # noqa: E402
 from private_bus import PrivateBus  # noqa: E402
-from rig import SKIPPED, TIMEOUT, Skip, chosen, known, memory_directory, tests_here  # noqa: E402
+from rig import SKIPPED, TIMEOUT, Skip, chosen, known, memory_directory, put, tests_here, text_of  # noqa: E402
 FIXTURES = os.path.join(HERE, "..", "fixtures", "client")
 UPDATE = "--update" in sys.argv
 
@@ -58,8 +61,7 @@ class Bus:
         self.stop()
         self.strange = strange
         path = os.path.join(self.directory, "scenario.json")
-        with open(path, "w", encoding="utf-8") as f:
-            json.dump({"objects": objects, "methods": methods or {}}, f)
+        put(path, json.dumps({"objects": objects, "methods": methods or {}}))
         self.daemon = subprocess.Popen([self.fake, path, self.log_path()],
                                        stdout=subprocess.PIPE, env=self.environment())
         line = self.daemon.stdout.readline()
@@ -76,8 +78,7 @@ class Bus:
         return os.path.join(self.directory, "calls.log")
 
     def calls(self):
-        with open(self.log_path(), encoding="utf-8") as f:
-            return f.read()
+        return text_of(self.log_path()) if self.daemon else ""
 
     def run(self, *arguments, **environment):
         done = subprocess.run([self.client, *arguments], env=self.environment(**environment),
@@ -149,12 +150,77 @@ def golden(name, text):
     """The text must be the one in the fixtures."""
     path = os.path.join(FIXTURES, name + ".txt")
     if UPDATE:
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text)
-        return
-    with open(path, encoding="utf-8") as f:
-        wanted = f.read()
-    check(text == wanted, "differs from %s" % path, "--- wanted", wanted, "--- got", text)
+        put(path, text)
+    wanted = text_of(path)
+    check(text == wanted, *difflib.unified_diff(wanted.splitlines(), text.splitlines(), path, "now", lineterm=""))
+
+
+# ---- transcripts ----
+
+CASE = re.compile(r"(?:\[(\d+)(!?)\])?\$ (.*)")
+INVISIBLE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202e]")
+CALL = re.compile(r"  Flags=(\d+)  .*\n.*  Interface=org\.gpupass1\.\w+  Member=(\w+)\n((?:.+\n)*)")
+# Words of a library, or of the bus.
+FOREIGN = re.compile(r"(?<=Cause:  )(The name org.gpupass1|Name \"org|Unknown |No such file).*|(?<=is not JSON: ).*")
+VALUE = re.compile(r"^ +(?:STRING|BOOLEAN|UINT32|UINT64) (.*);$", re.MULTILINE)
+
+
+def selected(value, path):
+    """What "groups.*.name" is of a document."""
+    name, _, rest = path.partition(".")
+    if not name:
+        return value
+    if name == "*":
+        return [selected(item, rest) for item in value]
+    return selected(value[int(name) if isinstance(value, list) else name], rest)
+
+
+def case(bus, columns, wide, line):
+    """What is told of one command line, a line each: "| " stdout, or the terminal; "! " stderr; "? " the exit
+    code; "@ " what gpupassd was asked to do."""
+    line, _, paths = line.partition(" => ")
+    words = shlex.split(line)
+    at = words.index("gpupass")
+    environment, n_calls = dict(word.split("=", 1) for word in words[:at]), len(bus.calls())
+    if columns:
+        code, out = bus.run_on_terminal(*words[at + 1:], columns=int(columns), **environment)
+        err, plain = "", re.sub("\033\\[[0-9;]*[mK]", "", out)
+        check(wide or max(map(len, plain.splitlines()), default=0) <= int(columns), line, "is wider", out)
+    else:
+        result = bus.run(*words[at + 1:], **environment)
+        code, out, err = result.returncode, result.stdout, result.stderr
+    check(all(not text or text.endswith("\n") for text in (out, err)), line, "no end of a line", out, err)
+    if paths:
+        check(out.isascii(), "not ASCII", out)
+        out = "".join(json.dumps(selected(json.loads(out), path), ensure_ascii=False) + "\n"
+                      for path in ["schema", *paths.split()])
+    told = ["| " + text for text in out.split("\n")[:-1]] + ["! " + text for text in err.split("\n")[:-1]]
+    told += ["? %d" % code] if code else []
+    told += [" ".join(["@", call[2], *VALUE.findall(call[3])] + ["(may ask)"] * (call[1] == "4"))
+             for call in CALL.finditer(bus.calls()[n_calls:])]
+    return [INVISIBLE.sub(lambda c: "<%x>" % ord(c[0]), FOREIGN.sub("...", text)).rstrip()
+            .replace("/usr/local/share/", "/usr/share/") for text in told]
+
+
+def transcript(bus, name, daemons):
+    """A file in the fixtures: "% " the name of a daemon, of {name: [objects, methods, strange]}, where no
+    objects are no daemon; command lines, each of one that has just begun: "$ ", or "[80]$ " on a terminal of
+    so many columns, "[80!]$ " if what is told may be wider; and what is told of each: "=" the same again."""
+    lines, before, how, unused = [], None, None, set(daemons)
+    for line in text_of(os.path.join(FIXTURES, name + ".txt")).splitlines():
+        match = CASE.fullmatch(line)
+        if line.startswith("% "):
+            how, before = daemons[line[2:]], None
+            unused.discard(line[2:])
+        if match or not line or line[0] in "#%":
+            lines.append(line)
+        if match:
+            bus.start(*how) if how else bus.stop()
+            told = case(bus, *match.groups())
+            lines += ["="] if told == before else told
+            before = told
+    check(not unused, "nothing is asked of", unused)
+    golden(name, "\n".join(lines) + "\n")
 
 
 def document(result, schema):
@@ -203,8 +269,7 @@ def busy_host():
 
 
 def fixture_text(name):
-    with open(os.path.join(HERE, "..", "fixtures", name), encoding="utf-8") as f:
-        return f.read()
+    return text_of(os.path.join(HERE, "..", "fixtures", name))
 
 
 def main():

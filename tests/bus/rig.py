@@ -185,11 +185,6 @@ class Host:
         self.process.wait(TIMEOUT)
         self.log.close()
 
-    def kill(self):
-        self.process.kill()
-        self.process.wait(TIMEOUT)
-        self.log.close()
-
     def stop_and_be_gone(self):
         """The bus may see the end of the process later, and until then delivers to it what is called."""
         self.stop()
@@ -402,16 +397,6 @@ def domain_xml(name, uuid, before="", devices="", after="", vcpu="", runs=False,
 
 
 NODE = "<node>" + domain_xml("vm42", VM42) + domain_xml("vm43", VM43) + "</node>"
-
-
-def put(path, text):
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(text)
-
-
-def text_of(path):
-    with open(path, encoding="utf-8") as f:
-        return f.read()
 
 
 def put(path, text):

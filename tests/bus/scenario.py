@@ -148,6 +148,14 @@ def job_path(number):
     return ROOT + "/jobs/%d" % number
 
 
+def altered(objects, *changes):
+    """The same with other properties: of a group's name, a GPU's address or "" for the manager."""
+    for name, properties in changes:
+        interfaces = objects[gpu_path(name) if ":" in name else group_path(name) if name else ROOT]
+        next(iter(interfaces.values())).update(properties)
+    return objects
+
+
 def host():
     """Two pairs, one of them in a domain, and a GPU without NVLink."""
     objects = manager()
@@ -189,6 +197,17 @@ def removed(number, result="done", error="", message=""):
                        error, message]}
 
 
+def begins(method, number=17, **properties):
+    """Methods of a daemon that has this job by the time it answers."""
+    path = job_path(number)
+    return {method: {"before": [{"add": [path, job(number, **properties)[path]]}], "reply": ["o", path]}}
+
+
+def says(**documents):
+    """Methods that answer with these documents, or texts."""
+    return {method: {"reply": ["s", d if isinstance(d, str) else json.dumps(d)]} for method, d in documents.items()}
+
+
 def looked(times=1):
     """Of an action: when somebody has looked at an object so many times, such as at the job that the call
     began. However slow the client is, it has seen the job as it was before."""
@@ -198,6 +217,7 @@ def looked(times=1):
 def assignment_that_works(number=17, looks=1):
     """Methods of a daemon that assigns pair1 to vm42 step by step, when it was looked at."""
     path = job_path(number)
+    methods = begins("Assign", number, GroupName=["s", ""], DomainUuid=["s", ""], State=["s", "planning"])
     then = [{"when": looked(looks), "set": [path, JOB, {"State": ["s", "running"],
                                                         "GroupName": ["s", "pair1"],
                                                         "DomainUuid": ["s", VM42],
@@ -205,11 +225,8 @@ def assignment_that_works(number=17, looks=1):
     for done in (1, 2, 3, 4):
         then.append({"after": 5, "set": [path, JOB, {"Steps": assign_steps(done)}]})
     then.append({"hush": [path, JOB, {"State": ["s", "done"], "DurationUsec": ["t", 1031000]}]})
-    then.append(removed(number))
-    return {"Assign": {
-        "before": [{"add": [path, job(number, GroupName=["s", ""], DomainUuid=["s", ""],
-                                      State=["s", "planning"])[path]]}],
-        "reply": ["o", path], "then": then}}
+    methods["Assign"]["then"] = then + [removed(number)]
+    return methods
 
 
 def assignment_that_fails(name, message, state="failed"):
@@ -217,9 +234,9 @@ def assignment_that_fails(name, message, state="failed"):
     failed = job(18, State=["s", state], Steps=assign_steps(2, "failed"),
                  ErrorName=["s", ERROR + name], ErrorMessage=["s", message],
                  DurationUsec=["t", 5000])
-    return {"Assign": {"before": [{"add": [path, job(18)[path]]}], "reply": ["o", path],
-                       "then": [{"after": 5, "add": [path, failed[path]]},
-                                removed(18, state, ERROR + name, message)]}}
+    methods = begins("Assign", 18)
+    methods["Assign"]["then"] = [{"after": 5, "add": [path, failed[path]]}, removed(18, state, ERROR + name, message)]
+    return methods
 
 
 CANCELLED = ("cannot assign pair1 to vm42: root cancelled the job\n"
@@ -228,17 +245,15 @@ CANCELLED = ("cannot assign pair1 to vm42: root cancelled the job\n"
 
 def cancellation(state="cancelled", error="Cancelled", message=CANCELLED):
     """Methods of a daemon whose job 17 has bound pair1, and is undone, or not."""
-    path = job_path(17)
-    ended = job(17, State=["s", state], Steps=assign_steps(2, "undone"),
-                CancelRequested=["b", True], CancelledByUid=["u", 0],
+    path, cancelled = job_path(17), {"CancelRequested": ["b", True], "CancelledByUid": ["u", 0]}
+    ended = job(17, State=["s", state], Steps=assign_steps(2, "undone"), **cancelled,
                 ErrorName=["s", ERROR + error if error else ""], ErrorMessage=["s", message],
                 DurationUsec=["t", 5000])
-    return {"Cancel": {"reply": ["o", path], "before": [
-        {"add": [path, job(17, Steps=assign_steps(1, "running"), CancelRequested=["b", True],
-                           CancelledByUid=["u", 0])[path]]}],
-        "then": [{"when": looked(), "set": [path, JOB, {"State": ["s", "rolling-back"]}]},
-                 {"after": 5, "add": [path, ended[path]]},
-                 removed(17, state, ERROR + error if error else "", message)]}}
+    methods = begins("Cancel", Steps=assign_steps(1, "running"), **cancelled)
+    methods["Cancel"]["then"] = [{"when": looked(), "set": [path, JOB, {"State": ["s", "rolling-back"]}]},
+                                 {"after": 5, "add": [path, ended[path]]},
+                                 removed(17, state, ERROR + error if error else "", message)]
+    return methods
 
 
 def verdict(word, **members):
@@ -260,10 +275,8 @@ def verdict(word, **members):
 
 
 def verification(found, number=5):
-    path = job_path(number)
-    over = job(number, State=["s", "done"], Operation=["s", "verify"], Changed=["b", False],
-               DurationUsec=["t", 700000], Result=["s", json.dumps(found)])
-    return {"Verify": {"before": [{"add": [path, over[path]]}], "reply": ["o", path]}}
+    return begins("Verify", number, State=["s", "done"], Operation=["s", "verify"], Changed=["b", False],
+                  DurationUsec=["t", 700000], Result=["s", found if isinstance(found, str) else json.dumps(found)])
 
 
 REFUSAL = ("cannot assign pair1 to vm42: IOMMU group 57 is not viable\n"
@@ -359,7 +372,7 @@ def drift(*groups, **changes):
     """A daemon on which this has drifted, of these groups; with none: all of it."""
     found = dict(DRIFT, **changes)
     found["findings"] = [f for f in found["findings"] if not groups or f["group"] in groups]
-    return {"GetDrift": {"reply": ["s", json.dumps(found)]}}
+    return says(GetDrift=found)
 
 
 def reconciliation(number=19):
@@ -368,10 +381,9 @@ def reconciliation(number=19):
                DomainName=["s", "vm41"], State=["s", "done"], DurationUsec=["t", 1031000],
                Steps=steps(["bind vfio-pci", "done", "1 function", 935000],
                            ["record", "done", "pair0 for vm41", 3000]))
-    return {"Reconcile": {
-        "before": [{"add": [path, job(number, Operation=["s", "reconcile"], GroupName=["s", ""],
-                                      State=["s", "planning"])[path]]}],
-        "reply": ["o", path], "then": [{"after": 5, "add": [path, done[path]]}, removed(number)]}}
+    methods = begins("Reconcile", number, Operation=["s", "reconcile"], GroupName=["s", ""], State=["s", "planning"])
+    methods["Reconcile"]["then"] = [{"after": 5, "add": [path, done[path]]}, removed(number)]
+    return methods
 
 
 def audit_record(sequence, **members):

@@ -13,34 +13,7 @@ import socket
 import struct
 import sys
 
-HEADER = 16
-MEMBER, REPLY_SERIAL, DESTINATION = 3, 5, 6
-
-
-def align(n, to):
-    return (n + to - 1) // to * to
-
-
-def fields(message):
-    """{code: value} of a header; only strings and numbers are there."""
-    found, at = {}, HEADER
-    end = HEADER + struct.unpack_from("<I", message, 12)[0]
-    while at < end:
-        at = align(at, 8)
-        code, kind = message[at], message[at + 2:at + 3]
-        at += 4
-        if kind == b"g":
-            at += message[at] + 2
-            continue
-        at = align(at, 4)
-        number = struct.unpack_from("<I", message, at)[0]
-        at += 4
-        if kind == b"u":
-            found[code] = number
-        else:
-            found[code] = message[at:at + number].decode()
-            at += number + 1
-    return found
+from wire import DESTINATION, MEMBER, REPLY_SERIAL, fields, size_of
 
 
 class Direction:
@@ -60,11 +33,7 @@ class Direction:
                 return
             self.target.sendall(self.buffer[:line + 2])
             self.buffer = self.buffer[line + 2:]
-        while len(self.buffer) >= HEADER:
-            body, _, header = struct.unpack_from("<III", self.buffer, 4)
-            size = align(HEADER + header, 8) + body
-            if len(self.buffer) < size:
-                return
+        while size := size_of(self.buffer):
             yield self.buffer[:size]
             self.buffer = self.buffer[size:]
 

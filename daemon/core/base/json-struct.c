@@ -1,11 +1,261 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/base/json-struct.h"
 
+#include <ctype.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "util/json.h"
 #include "util/text.h"
 #include "util/xalloc.h"
+
+/* ---- members ---- */
+
+#define TEXT_BYTES_MAX 4096
+/* The writers of such lists stop far below this (host/device/examine.c). */
+#define LIST_MAX 4096
+
+/* jansson's integers are signed. */
+#define JSON_NUMBER_MAX ((unsigned long long)INT64_MAX)
+
+static void begin_if(JsonReader *reader, const json_t *object, const char *where,
+		     bool (*known)(const char *key, const void *data), const void *data)
+{
+	const char *key;
+	json_t *value;
+
+	*reader = (JsonReader){ .object = object, .where = where };
+	if (!json_is_object(object)) {
+		reader->error = -EBADMSG;
+		reader->message = strf("%s is not an object", where ? where : "the document");
+		return;
+	}
+	/* jansson iterates over non-const objects only. Nothing is written here. */
+	json_object_foreach ((json_t *)object, key, value) {
+		if (!known(key, data)) {
+			json_reader_fail(reader, key, "is not a member that this version knows");
+			return;
+		}
+	}
+}
+
+static bool is_in(const char *key, const void *keys)
+{
+	for (const char *const *k = keys; *k; k++)
+		if (strcmp(*k, key) == 0)
+			return true;
+	return false;
+}
+
+void json_reader_begin(JsonReader *reader, const json_t *object, const char *where,
+		       const char *const *keys)
+{
+	begin_if(reader, object, where, is_in, keys);
+}
+
+int json_reader_end(JsonReader *reader, char **ret_message)
+{
+	if (reader->error < 0 && ret_message)
+		*ret_message = TAKE_PTR(reader->message);
+	free(reader->message);
+	reader->message = NULL;
+	return reader->error;
+}
+
+int json_refuse(char **ret_message, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	if (ret_message)
+		*ret_message = vstrf(format, ap);
+	va_end(ap);
+	return -EBADMSG;
+}
+
+void json_reader_fail(JsonReader *reader, const char *key, const char *what)
+{
+	if (reader->error < 0)
+		return;
+	reader->error = -EBADMSG;
+	reader->message = strf("%s%s%.64s %s", str_or_empty(reader->where),
+			       reader->where ? "." : "", key, what);
+}
+
+/* The member, or NULL when it is absent or an earlier read failed. */
+static const json_t *member(JsonReader *reader, const char *key, bool required)
+{
+	const json_t *value;
+
+	if (reader->error < 0)
+		return NULL;
+	value = json_object_get(reader->object, key);
+	if (!value && required)
+		json_reader_fail(reader, key, "is missing");
+	return value;
+}
+
+static void take_text(JsonReader *reader, const char *key, const json_t *value, char **ret)
+{
+	if (!json_is_string(value) || json_string_length(value) > TEXT_BYTES_MAX) {
+		json_reader_fail(reader, key, "is not a string of at most 4096 bytes");
+		return;
+	}
+	free(*ret);
+	*ret = xstrdup(json_string_value(value));
+}
+
+void json_read_text(JsonReader *reader, const char *key, char **ret)
+{
+	const json_t *value = member(reader, key, true);
+
+	if (!value)
+		return;
+	if (json_string_length(value) == 0)
+		json_reader_fail(reader, key, "is not a string, or empty");
+	else
+		take_text(reader, key, value, ret);
+}
+
+void json_read_text_if_any(JsonReader *reader, const char *key, char **ret)
+{
+	const json_t *value = member(reader, key, false);
+
+	if (value && !json_is_null(value))
+		take_text(reader, key, value, ret);
+}
+
+void json_read_bdf(JsonReader *reader, const char *key, Bdf *ret)
+{
+	const json_t *value = member(reader, key, true);
+
+	if (value && bdf_parse(json_string_value(value), ret) < 0)
+		json_reader_fail(reader, key, "is not a PCI address");
+}
+
+static uint32_t read_hex(JsonReader *reader, const char *key, uint32_t max)
+{
+	const json_t *value = member(reader, key, true);
+	unsigned long long number = 0;
+
+	if (value && str_to_unsigned(json_string_value(value), 16, max, &number) < 0)
+		json_reader_fail(reader, key, "is not a string of hex digits in range");
+	return (uint32_t)number;
+}
+
+uint64_t json_read_number(JsonReader *reader, const char *key, uint64_t max)
+{
+	unsigned long long number = 0;
+
+	if (member(reader, key, true) &&
+	    json_get_unsigned(reader->object, key, max < JSON_NUMBER_MAX ? max : JSON_NUMBER_MAX,
+			      &number) < 0)
+		json_reader_fail(reader, key, "is not a number in range");
+	return number;
+}
+
+static void read_int_if_any(JsonReader *reader, const char *key, int *ret)
+{
+	const json_t *value = member(reader, key, false);
+	unsigned long long number;
+
+	if (!value || json_is_null(value))
+		return;
+	if (json_get_unsigned(reader->object, key, INT32_MAX, &number) < 0)
+		json_reader_fail(reader, key, "is not a number in range, or null");
+	else
+		*ret = (int)number;
+}
+
+static bool read_bool(JsonReader *reader, const char *key)
+{
+	const json_t *value = member(reader, key, true);
+
+	if (value && !json_is_boolean(value))
+		json_reader_fail(reader, key, "is not true or false");
+	return json_is_true(value);
+}
+
+const json_t *json_read_array_if_any(JsonReader *reader, const char *key, size_t max)
+{
+	const json_t *value = member(reader, key, false);
+
+	if (!value)
+		return NULL;
+	if (!json_is_array(value)) {
+		json_reader_fail(reader, key, "is not an array");
+		return NULL;
+	}
+	if (json_array_size(value) > max) {
+		json_reader_fail(reader, key, "has more items than this version accepts");
+		return NULL;
+	}
+	return value;
+}
+
+const json_t *json_read_array(JsonReader *reader, const char *key, size_t max)
+{
+	return member(reader, key, true) ? json_read_array_if_any(reader, key, max) : NULL;
+}
+
+void json_set_text_if_any(json_t *object, const char *key, const char *s)
+{
+	if (s)
+		json_set(object, key, json_text(s));
+}
+
+void json_set_bdf(json_t *object, const char *key, const Bdf *bdf)
+{
+	json_set(object, key, json_text(BDF_TEXT(bdf)));
+}
+
+/* ---- lines of files ---- */
+
+json_t *json_plain(const char *s)
+{
+	_cleanup_free_ char *clean = xstrdup(s);
+
+	for (char *c = clean; *c; c++)
+		if (iscntrl((unsigned char)*c))
+			*c = '?';
+	return json_text(clean);
+}
+
+bool json_plain_equal(const char *a, const char *b)
+{
+	_cleanup_json_ json_t *x = NULL, *y = NULL;
+
+	if (!a || !b || strcmp(a, b) == 0)
+		return !a == !b;
+	x = json_plain(a);
+	y = json_plain(b);
+	return json_equal(x, y);
+}
+
+void json_set_plain_list(json_t *object, const char *key, char *const *list)
+{
+	json_t *array = json_array();
+
+	for (char *const *line = list; line && *line; line++)
+		json_append(array, json_plain(*line));
+	json_set(object, key, array);
+}
+
+static void read_list(JsonReader *reader, const char *key, char ***ret)
+{
+	const json_t *array = json_read_array(reader, key, LIST_MAX);
+
+	for (size_t i = 0; reader->error >= 0 && i < json_array_size(array); i++) {
+		const json_t *line = json_array_get(array, i);
+
+		if (!json_is_string(line) || json_string_length(line) > TEXT_BYTES_MAX)
+			json_reader_fail(reader, key, "holds something that is no line");
+		else
+			strv_append(ret, json_string_value(line));
+	}
+}
+
+/* ---- structs ---- */
 
 /* No errno is above it: MAX_ERRNO in the kernel. */
 #define ERRNO_MAX 4095
@@ -92,6 +342,16 @@ static json_t *array_to_json(const JsonMember *m, const void *of)
 	return array;
 }
 
+static json_t *bdfs_to_json(const JsonMember *m, const void *of)
+{
+	const Bdf *items = pointer_of(m, of);
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < count_of(m, of); i++)
+		json_append(array, json_text(BDF_TEXT(&items[i])));
+	return array;
+}
+
 static bool is_empty(const JsonMember *m, const void *of)
 {
 	switch (m->kind) {
@@ -102,6 +362,9 @@ static bool is_empty(const JsonMember *m, const void *of)
 		return !bool_of(m, of);
 	case JSON_KIND_INDEX:
 		return int_of(m, of) < 0;
+	case JSON_KIND_BDF:
+		return bdf_equal(at_const(m, of), &(Bdf){ 0 });
+	case JSON_KIND_BDFS:
 	case JSON_KIND_ARRAY:
 		return count_of(m, of) == 0;
 	default:
@@ -162,6 +425,8 @@ static json_t *member_to_json(const JsonMember *m, const void *of)
 		return json_struct_write(m->members, at_const(m, of));
 	case JSON_KIND_ARRAY:
 		return array_to_json(m, of);
+	case JSON_KIND_BDFS:
+		return bdfs_to_json(m, of);
 	case JSON_KIND_LIST:
 	case JSON_KIND_OTHER:
 		break;
@@ -214,6 +479,18 @@ static void read_enum(JsonReader *reader, const JsonMember *m, void *into)
 	json_reader_fail(reader, m->key, m->text);
 }
 
+static void read_bdfs(JsonReader *reader, const JsonMember *m, void *into)
+{
+	const json_t *array = json_read_array(reader, m->key, m->max);
+	size_t n = json_array_size(array);
+	Bdf *items = xcalloc(n, sizeof(Bdf));
+
+	set_array(m, into, items, n);
+	for (size_t i = 0; i < n; i++)
+		if (bdf_parse(json_string_value(json_array_get(array, i)), &items[i]) < 0)
+			json_reader_fail(reader, m->key, "holds something that is no address");
+}
+
 static void read_member(JsonReader *reader, const JsonMember *m, void *into)
 {
 	const json_t *value = json_object_get(reader->object, m->key);
@@ -231,10 +508,10 @@ static void read_member(JsonReader *reader, const JsonMember *m, void *into)
 		read_text(reader, m, to);
 		break;
 	case JSON_KIND_LIST:
-		json_read_list(reader, m->key, to);
+		read_list(reader, m->key, to);
 		break;
 	case JSON_KIND_BOOL:
-		*(bool *)to = json_read_bool(reader, m->key);
+		*(bool *)to = read_bool(reader, m->key);
 		break;
 	case JSON_KIND_NUMBER:
 		set_number(m, into, json_read_number(reader, m->key, m->max));
@@ -243,20 +520,23 @@ static void read_member(JsonReader *reader, const JsonMember *m, void *into)
 		*(int *)to = -(int)json_read_number(reader, m->key, ERRNO_MAX);
 		break;
 	case JSON_KIND_INDEX:
-		json_read_int_if_any(reader, m->key, to);
+		read_int_if_any(reader, m->key, to);
 		break;
 	case JSON_KIND_ID:
 		if (!json_is_null(value))
 			set_number(m, into, json_read_number(reader, m->key, m->max));
 		break;
 	case JSON_KIND_HEX:
-		set_number(m, into, json_read_hex(reader, m->key, (uint32_t)m->max));
+		set_number(m, into, read_hex(reader, m->key, (uint32_t)m->max));
 		break;
 	case JSON_KIND_BDF:
 		json_read_bdf(reader, m->key, to);
 		break;
 	case JSON_KIND_ENUM:
 		read_enum(reader, m, into);
+		break;
+	case JSON_KIND_BDFS:
+		read_bdfs(reader, m, into);
 		break;
 	case JSON_KIND_ARRAY:
 		json_read_array(reader, m->key, m->max);
@@ -319,7 +599,7 @@ int json_struct_read(const JsonMember *members, const json_t *object, const char
 {
 	JsonReader reader;
 
-	json_reader_begin_if(&reader, object, where, is_known, members);
+	begin_if(&reader, object, where, is_known, members);
 	for (const JsonMember *m = members; m->key; m++)
 		read_member(&reader, m, into);
 	for (const JsonMember *m = members; m->key; m++)
@@ -354,6 +634,9 @@ void json_struct_clear(const JsonMember *members, void *of)
 			set_pointer(m, of, strv_free(pointer_of(m, of)));
 		} else if (m->kind == JSON_KIND_STRUCT) {
 			json_struct_clear(m->members, at(m, of));
+		} else if (m->kind == JSON_KIND_BDFS) {
+			free(pointer_of(m, of));
+			set_array(m, of, NULL, 0);
 		} else if (m->kind == JSON_KIND_ARRAY) {
 			clear_array(m, of);
 		}
@@ -365,76 +648,4 @@ char *json_struct_text(const JsonMember *members, const void *from)
 	_cleanup_json_ json_t *root = json_struct_write(members, from);
 
 	return json_dumps(root, JSON_COMPACT);
-}
-
-/* ---- comparison ---- */
-
-/* What was read of a text that was not plain is no longer that text, and is written like it. */
-static bool written_alike(const char *a, const char *b)
-{
-	_cleanup_json_ json_t *x = NULL, *y = NULL;
-
-	if (!a || !b || strcmp(a, b) == 0)
-		return !a == !b;
-	x = json_plain(a);
-	y = json_plain(b);
-	return json_equal(x, y);
-}
-
-static bool arrays_equal(const JsonMember *m, const void *a, const void *b)
-{
-	const char *x = pointer_of(m, a), *y = pointer_of(m, b);
-	size_t n = count_of(m, a);
-
-	if (n != count_of(m, b))
-		return false;
-	for (size_t i = 0; i < n; i++)
-		if (!json_struct_equal(m->members, x + i * m->size, y + i * m->size))
-			return false;
-	return true;
-}
-
-static bool member_equal(const JsonMember *m, const void *a, const void *b)
-{
-	_cleanup_json_ json_t *x = NULL, *y = NULL;
-
-	switch (m->kind) {
-	case JSON_KIND_SCHEMA:
-		return true;
-	case JSON_KIND_TEXT:
-		return str_equal(pointer_of(m, a), pointer_of(m, b));
-	case JSON_KIND_PLAIN:
-		return written_alike(pointer_of(m, a), pointer_of(m, b));
-	case JSON_KIND_BOOL:
-		return bool_of(m, a) == bool_of(m, b);
-	case JSON_KIND_BDF:
-		return bdf_equal(at_const(m, a), at_const(m, b));
-	case JSON_KIND_STRUCT:
-		return json_struct_equal(m->members, at_const(m, a), at_const(m, b));
-	case JSON_KIND_ARRAY:
-		return arrays_equal(m, a, b);
-	case JSON_KIND_NUMBER:
-	case JSON_KIND_HEX:
-	case JSON_KIND_ENUM:
-		return number_of(m, a) == number_of(m, b);
-	case JSON_KIND_LIST:
-	case JSON_KIND_ERRNO:
-	case JSON_KIND_INDEX:
-	case JSON_KIND_ID:
-	case JSON_KIND_OTHER:
-		break;
-	}
-	x = json_object();
-	y = json_object();
-	write_member(x, m, a);
-	write_member(y, m, b);
-	return json_equal(x, y);
-}
-
-bool json_struct_equal(const JsonMember *members, const void *a, const void *b)
-{
-	for (const JsonMember *m = members; m->key; m++)
-		if (!member_equal(m, a, b))
-			return false;
-	return true;
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/base/json-fields.h"
+#include "core/base/json-struct.h"
 #include "core/checks/checks.h"
 #include "core/group/record.h"
 #include "gpupass/dbus.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/drift/drift.h"
 
-#include "core/base/json-fields.h"
+#include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
 #include "util/domain-devices.h"
 #include "util/json.h"

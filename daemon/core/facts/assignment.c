@@ -119,8 +119,10 @@ bool assignment_uuid_valid(const char *s)
 	return s[UUID_LENGTH] == '\0';
 }
 
-int assignment_check_functions(const Assignment *a, char **ret_message)
+int assignment_check_functions(const void *assignment, char **ret_message)
 {
+	const Assignment *a = assignment;
+
 	if (a->n_functions == 0)
 		return json_refuse(ret_message, "functions is empty");
 	for (size_t i = 0; i < a->n_functions; i++)
@@ -130,23 +132,13 @@ int assignment_check_functions(const Assignment *a, char **ret_message)
 }
 
 /* Checks what the tables cannot. */
-static int assignment_check(const Assignment *a, char **ret_message)
+static int assignment_check(const void *assignment, char **ret_message)
 {
+	const Assignment *a = assignment;
+
 	if (!assignment_uuid_valid(a->domain_uuid))
 		return json_refuse(ret_message, "domain_uuid is not a UUID in lower case");
 	return assignment_check_functions(a, ret_message);
-}
-
-static int assignment_read(const json_t *document, void **ret, char **ret_why)
-{
-	_cleanup_(assignment_freep) Assignment *assignment = xcalloc(1, sizeof(Assignment));
-	int r = json_struct_read(assignment_members, document, NULL, assignment, ret_why);
-
-	if (r >= 0)
-		r = assignment_check(assignment, ret_why);
-	if (r >= 0)
-		*ret = TAKE_PTR(assignment);
-	return r;
 }
 
 int assignment_from_json(const char *text, size_t size, Assignment **ret, char **ret_message)
@@ -187,18 +179,14 @@ static bool is_name(const char *name, const void *record)
 	return is;
 }
 
-static void assignment_free_record(void *record)
-{
-	assignment_free(record);
-}
-
 /* An assignment of 128 functions is about 32 KiB. */
 const RecordKind assignment_kind = {
 	.folder = "assignments.d",
 	.schema = GPUPASS_SCHEMA_ASSIGNMENT_4,
 	.most = 256U * 1024,
-	.read = assignment_read,
-	.free = assignment_free_record,
+	.members = assignment_members,
+	.size = sizeof(Assignment),
+	.check = assignment_check,
 	.is_name = is_name,
 	.misnamed = "its name is not its domain's UUID, alone or with an address of its own",
 	.apart = true,

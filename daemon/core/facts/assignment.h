@@ -83,7 +83,7 @@ const AssignedFunction *assignment_function(const Assignment *assignment, const 
 /* What is there now has the ids that were recorded. NULL, of either: no. */
 bool assigned_function_is(const AssignedFunction *then, const PciFunction *now);
 /* -EBADMSG: there is none, or an address is there twice. */
-int assignment_check_functions(const Assignment *assignment, char **ret_message);
+int assignment_check_functions(const void *assignment, char **ret_message);
 
 extern const RecordKind assignment_kind;
 

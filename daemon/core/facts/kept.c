@@ -28,18 +28,6 @@ char *kept_to_json(const Assignment *kept)
 	return record_text(&kept_kind, kept_document(kept));
 }
 
-static int kept_read(const json_t *document, void **ret, char **ret_why)
-{
-	_cleanup_(assignment_freep) Assignment *kept = xcalloc(1, sizeof(Assignment));
-	int r = json_struct_read(kept_members, document, NULL, kept, ret_why);
-
-	if (r >= 0)
-		r = assignment_check_functions(kept, ret_why);
-	if (r >= 0)
-		*ret = TAKE_PTR(kept);
-	return r;
-}
-
 int kept_from_json(const char *text, size_t size, Assignment **ret, char **ret_message)
 {
 	void *kept = NULL;
@@ -62,11 +50,6 @@ static bool is_name(const char *name, const void *kept)
 	return strcmp(name, own) == 0;
 }
 
-static void kept_free(void *kept)
-{
-	assignment_free(kept);
-}
-
 #define NOT_KEPT "what it names is not kept on vfio-pci"
 #define KEPT_REMEDY                                                                                \
 	"remove the file, then: gpupass rescan; and bind the group again with --persist, if it "   \
@@ -77,8 +60,9 @@ const RecordKind kept_kind = {
 	.folder = "kept.d",
 	.schema = GPUPASS_SCHEMA_KEPT_2,
 	.most = 256U * 1024,
-	.read = kept_read,
-	.free = kept_free,
+	.members = kept_members,
+	.size = sizeof(Assignment),
+	.check = assignment_check_functions,
 	.is_name = is_name,
 	.misnamed = "its name is not its first function's address",
 	.so = { NOT_KEPT, NOT_KEPT, NOT_KEPT },

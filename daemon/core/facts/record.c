@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/base/json-fields.h"
 #include "util/crc32.h"
 #include "util/json.h"
 #include "util/text.h"
@@ -99,10 +98,37 @@ int record_open(const RecordKind *kind, const char *text, size_t size, json_t **
 	return 0;
 }
 
+void record_free(const RecordKind *kind, void *record)
+{
+	if (!kind->members) {
+		kind->free(record);
+		return;
+	}
+	json_struct_clear(kind->members, record);
+	free(record);
+}
+
+static int read_struct(const RecordKind *kind, const json_t *document, void **ret, char **ret_why)
+{
+	void *record = xcalloc(1, kind->size);
+	int r = json_struct_read(kind->members, document, NULL, record, ret_why);
+
+	if (r >= 0 && kind->check)
+		r = kind->check(record, ret_why);
+	if (r < 0)
+		record_free(kind, record);
+	else
+		*ret = record;
+	return r;
+}
+
 int record_parse(const RecordKind *kind, const char *text, size_t size, void **ret, char **ret_why)
 {
 	_cleanup_json_ json_t *document = NULL;
 	int r = record_open(kind, text, size, &document, ret_why);
 
-	return r < 0 ? r : kind->read(document, ret, ret_why);
+	if (r < 0)
+		return r;
+	return kind->members ? read_struct(kind, document, ret, ret_why)
+			     : kind->read(document, ret, ret_why);
 }

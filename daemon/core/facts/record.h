@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "core/base/json-struct.h"
 #include "gpupass/cleanup.h"
 #include "util/bdf.h"
 
@@ -25,7 +26,11 @@ typedef struct RecordKind {
 	/* "org.gpupass1.assignment/4": what is written, with "crc32". Versions before have none. */
 	const char *schema;
 	size_t most; /* bytes of a file */
-	/* -EBADMSG with *ret_why: it is none. `document` may be of any version up to that. */
+	/* What is in it, of any version up to that: a struct of so many bytes. */
+	const JsonMember *members;
+	size_t size;
+	int (*check)(const void *record, char **ret_why); /* what the table cannot; NULL: nothing */
+	/* Or something else. -EBADMSG with *ret_why: it is none. */
 	int (*read)(const json_t *document, void **ret, char **ret_why);
 	void (*free)(void *record);
 	/* The file's name is the record's own: a copy would say something twice. NULL: no matter. */
@@ -49,6 +54,8 @@ char *record_text(const RecordKind *kind, json_t *document);
 int record_open(const RecordKind *kind, const char *text, size_t size, json_t **ret,
 		char **ret_why);
 int record_parse(const RecordKind *kind, const char *text, size_t size, void **ret, char **ret_why);
+/* As it was read. */
+void record_free(const RecordKind *kind, void *record);
 
 /*
  * A file that cannot be used, and what can be told of it all the same. That serves to block what

@@ -15,10 +15,7 @@ DEFINE_STRING_TABLE(fence_state, FenceState, FENCE_STATES)
 LOCAL_JSON(FenceFunction, function_members)
 LOCAL_JSON(FenceBoard, board_members)
 LOCAL_JSON(FenceGroup, group_members)
-/* What a group says that a job has in hand: nobody may start with it, whoever has it. */
-LOCAL_JSON_OF(FenceGroup, busy_members, name, state, reason, functions)
-/* What a fence says beside its groups. */
-LOCAL_JSON_OF(Fence, rest_members, boot_id, others)
+LOCAL_EQUAL(FenceGroup, group_equal)
 LOCAL_JSON_OF(Fence, fence_members, schema GPUPASS_SCHEMA_FENCE, generation, written_usec, boot_id,
 	      groups, others)
 #include "fence.inc"
@@ -47,14 +44,27 @@ int fence_from_json(const char *text, size_t size, Fence **ret, char **ret_messa
 	return 0;
 }
 
-bool fence_equal(const Fence *a, const Fence *b)
+/* With a group that a job has in hand nobody may start, whoever has it. */
+static bool says_the_same(const FenceGroup *a, const FenceGroup *b)
 {
-	bool equal = a->n_groups == b->n_groups && json_struct_equal(rest_members, a, b);
+	if (a->state != FENCE_BUSY || b->state != FENCE_BUSY)
+		return group_equal(a, b);
+	return str_equal(a->name, b->name) && json_plain_equal(a->reason, b->reason) &&
+	       equal_FenceFunction_arrays(a->functions, a->n_functions, b->functions,
+					  b->n_functions);
+}
 
-	for (size_t i = 0; equal && i < a->n_groups; i++)
-		equal = json_struct_equal(a->groups[i].state == FENCE_BUSY ? busy_members
-									   : group_members,
-					  &a->groups[i], &b->groups[i]);
+bool fence_equal_but(const Fence *a, const Fence *b,
+		     bool (*no_matter)(const FenceGroup *a, const FenceGroup *b))
+{
+	bool equal = a->n_groups == b->n_groups && str_equal(a->boot_id, b->boot_id) &&
+		     equal_FenceFunction_arrays(a->others, a->n_others, b->others, b->n_others);
+
+	for (size_t i = 0; equal && i < a->n_groups; i++) {
+		const FenceGroup *one = &a->groups[i], *other = &b->groups[i];
+
+		equal = (no_matter && no_matter(one, other)) || says_the_same(one, other);
+	}
 	return equal;
 }
 
@@ -87,12 +97,14 @@ const FenceFunction *fence_find_other(const Fence *fence, const Bdf *bdf)
 	return find_function(fence->others, fence->n_others, bdf);
 }
 
-static void close_group(FenceGroup *group, FenceState state, const char *reason)
+void fence_worsen(FenceGroup *group, FenceState state, char *reason)
 {
-	if (group->state >= state)
+	if (group->state >= state) {
+		free(reason);
 		return;
+	}
 	free(group->reason);
-	group->reason = xstrdup(reason);
+	group->reason = reason;
 	group->state = state;
 }
 
@@ -148,7 +160,7 @@ void fence_close(Fence *fence, const char *name, const Bdf *functions, size_t n,
 			left[n_left++] = functions[i];
 	for (size_t i = 0; i < fence->n_groups; i++)
 		if (has_one_of(&fence->groups[i], functions, n))
-			close_group(&fence->groups[i], state, reason);
+			fence_worsen(&fence->groups[i], state, xstrdup(reason));
 	if (n_left > 0)
 		add_closed(fence, name, left, n_left, state, reason);
 }

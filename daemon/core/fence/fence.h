@@ -72,9 +72,11 @@ int fence_from_json(const char *text, size_t size, Fence **ret, char **ret_messa
 DECLARE_DUP(Fence, fence_copy)
 /*
  * Both say the same of groups and boards, whenever they were written. Of a group that is busy in
- * both only that counts, so that what a job does to it is not written before its end.
+ * both only that counts, so that what a job does to it is not written before its end. Groups that
+ * are `no_matter` (may be NULL) are left out.
  */
-bool fence_equal(const Fence *a, const Fence *b);
+bool fence_equal_but(const Fence *a, const Fence *b,
+		     bool (*no_matter)(const FenceGroup *a, const FenceGroup *b));
 DECLARE_FREE(Fence, fence_free)
 
 /* The group that has this function, which is *ret_function (may be NULL). NULL: none. */
@@ -83,6 +85,8 @@ const FenceGroup *fence_find(const Fence *fence, const Bdf *bdf,
 /* NULL: it is not of a GPU outside of all groups. */
 const FenceFunction *fence_find_other(const Fence *fence, const Bdf *bdf);
 
+/* Takes the reason. A state that is no worse changes nothing. */
+void fence_worsen(FenceGroup *group, FenceState state, char *reason);
 /*
  * Closes each group that has one of these functions, unless it is closed for a worse reason. Those
  * that no group has become a group of this name, which is closed.

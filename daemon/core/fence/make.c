@@ -20,18 +20,6 @@ typedef struct Maker {
 	FenceGroup *out;
 } Maker;
 
-/* Takes the reason. A state that is no worse changes nothing. */
-static void worsen(FenceGroup *group, FenceState state, char *reason)
-{
-	if (group->state >= state) {
-		free(reason);
-		return;
-	}
-	free(group->reason);
-	group->reason = reason;
-	group->state = state;
-}
-
 static FenceFunction function_of(const PciFunction *f)
 {
 	return (FenceFunction){
@@ -61,10 +49,10 @@ static void check_record(Maker *m)
 		const PciFunction *now = find_function(m, &then->bdf);
 
 		if (!now || !assigned_function_is(then, now))
-			worsen(m->out, FENCE_UNSAFE,
-			       strf("%s, which was assigned to %s, %s", BDF_TEXT(&then->bdf),
-				    record->domain_name,
-				    now ? "is another board now" : "is not in the group"));
+			fence_worsen(m->out, FENCE_UNSAFE,
+				     strf("%s, which was assigned to %s, %s", BDF_TEXT(&then->bdf),
+					  record->domain_name,
+					  now ? "is another board now" : "is not in the group"));
 	}
 	for (size_t i = 0; record && i < m->n; i++) {
 		const Bdf *bdf = &m->addresses[i];
@@ -72,11 +60,11 @@ static void check_record(Maker *m)
 
 		if (by == record)
 			continue;
-		worsen(m->out, FENCE_UNSAFE,
-		       by ? strf("two records name it, of %s and %s", record->domain_name,
-				 by->domain_name)
-			  : strf("%s is in the group, but was not assigned with it",
-				 BDF_TEXT(bdf)));
+		fence_worsen(m->out, FENCE_UNSAFE,
+			     by ? strf("two records name it, of %s and %s", record->domain_name,
+				       by->domain_name)
+				: strf("%s is in the group, but was not assigned with it",
+				       BDF_TEXT(bdf)));
 	}
 }
 
@@ -87,7 +75,7 @@ static void check_unread(Maker *m)
 						      m->n, m->group->name, NULL);
 
 	if (fault && !m->record)
-		worsen(m->out, FENCE_UNREAD, record_fault_what(fault));
+		fence_worsen(m->out, FENCE_UNREAD, record_fault_what(fault));
 }
 
 static void check_health(Maker *m)
@@ -102,8 +90,8 @@ static void check_health(Maker *m)
 		if (found)
 			health = gpu_health_judge(found, &why);
 		if (health == HEALTH_LOST)
-			worsen(m->out, FENCE_UNSAFE,
-			       strf("%s is lost: %s", BDF_TEXT(lead), str_or_empty(why)));
+			fence_worsen(m->out, FENCE_UNSAFE,
+				     strf("%s is lost: %s", BDF_TEXT(lead), str_or_empty(why)));
 	}
 }
 
@@ -114,7 +102,7 @@ static void check_quarantine(Maker *m)
 		char *reason = m->facts->quarantine(&m->addresses[i], &itself, m->facts->userdata);
 
 		if (reason)
-			worsen(m->out, FENCE_QUARANTINED, reason);
+			fence_worsen(m->out, FENCE_QUARANTINED, reason);
 	}
 }
 
@@ -159,7 +147,7 @@ static void fill(Maker *m)
 	add_functions(m);
 	add_boards(m);
 	if (m->group->fault)
-		worsen(out, FENCE_UNSAFE, xstrdup(m->group->fault));
+		fence_worsen(out, FENCE_UNSAFE, xstrdup(m->group->fault));
 	check_record(m);
 	check_health(m);
 	check_unread(m);

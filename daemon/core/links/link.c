@@ -134,7 +134,6 @@ static void add_declared(Links *into, const Declaration *declaration, const Gpu 
 				.a = a->lead->bdf,
 				.b = b->lead->bdf,
 				.provenance = PROVENANCE_DECLARED,
-				.group_name = xstrdup(declaration->name),
 				.source = xstrdup(declaration->source),
 			});
 }

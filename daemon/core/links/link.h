@@ -16,7 +16,6 @@ typedef struct Link {
 	Provenance provenance;
 	unsigned count;		/* active NVLinks between the two; 0: not known */
 	uint64_t observed_usec; /* CLOCK_REALTIME; 0: not an observation */
-	char *group_name;	/* a declaration's name; NULL otherwise */
 	char *source;		/* "groups.d/pair0.conf:1", "sysfs"; where it comes from */
 	char *reasoning;	/* one sentence; NULL for declarations */
 	/*

@@ -39,7 +39,7 @@ typedef struct PciFunction {
 	bool bridge _json_(if_any);
 	bool boot_vga _json_(if_any);
 	bool virtual_function _json_(if_any); /* an SR-IOV VF */
-	Bdf physical _json_(by physical);     /* of a VF: whose it is; all zero: not known */
+	Bdf physical _json_(if_any);	      /* of a VF: whose it is; all zero: not known */
 	bool has_vfs _json_(if_any);	      /* a PF with VFs enabled */
 	/*
 	 * What follows is read only for slots that have a display or 3D controller of NVIDIA, and
@@ -53,7 +53,7 @@ typedef struct PciFunction {
 	char *power_state _json_(if_any);	     /* "D0", "D3hot" …; NULL: unreadable */
 	uint64_t bar_size[PCI_BARS] _json_(by bars); /* bytes; 0: absent */
 	/* bridges above, root port first; not the function itself */
-	Bdf *upstream _json_(by upstream);
+	Bdf *upstream _json_(max 64, if_any);
 	size_t n_upstream;
 } PciFunction;
 DECLARE_CLEAR(PciFunction, pci_function_clear)

@@ -9,7 +9,6 @@
 
 #define FUNCTIONS_MAX 65536
 #define MDEVS_MAX 65536
-#define UPSTREAM_MAX 64
 #define TEXT_MAX (64U * 1024 * 1024)
 
 static bool has_bars(const PciFunction *function)
@@ -33,19 +32,6 @@ static void bars_write(json_t *o, const char *key, const void *function)
 	json_set(o, key, array);
 }
 
-static void upstream_write(json_t *o, const char *key, const void *function)
-{
-	const PciFunction *f = function;
-	json_t *array;
-
-	if (f->n_upstream == 0)
-		return;
-	array = json_array();
-	for (size_t i = 0; i < f->n_upstream; i++)
-		json_append(array, json_text(BDF_TEXT(&f->upstream[i])));
-	json_set(o, key, array);
-}
-
 static void bars_read(JsonReader *reader, const char *key, void *of)
 {
 	const json_t *array = json_read_array_if_any(reader, key, PCI_BARS);
@@ -60,39 +46,6 @@ static void bars_read(JsonReader *reader, const char *key, void *of)
 		}
 		function->bar_size[i] = (uint64_t)json_integer_value(item);
 	}
-}
-
-static void upstream_read(JsonReader *reader, const char *key, void *of)
-{
-	const json_t *array = json_read_array_if_any(reader, key, UPSTREAM_MAX);
-	PciFunction *function = of;
-	size_t n = json_array_size(array);
-
-	if (n == 0)
-		return;
-	function->upstream = xcalloc(n, sizeof(Bdf));
-	function->n_upstream = n;
-	for (size_t i = 0; i < n; i++)
-		if (bdf_parse(json_string_value(json_array_get(array, i)), &function->upstream[i]) <
-		    0)
-			json_reader_fail(reader, key, "holds something that is no address");
-}
-
-static void physical_write(json_t *o, const char *key, const void *function)
-{
-	const PciFunction *f = function;
-	const Bdf none = { 0 };
-
-	if (!bdf_equal(&f->physical, &none))
-		json_set_bdf(o, key, &f->physical);
-}
-
-static void physical_read(JsonReader *reader, const char *key, void *of)
-{
-	PciFunction *function = of;
-
-	if (json_object_get(reader->object, key))
-		json_read_bdf(reader, key, &function->physical);
 }
 
 /* A snapshot as the document has it: the functions in one array. */

@@ -31,16 +31,6 @@ json_t *tenant_mark_document(const TenantMark *mark)
 	return json_struct_write(mark_members, &kept);
 }
 
-static int mark_read(const json_t *document, void **ret, char **ret_why)
-{
-	_cleanup_(tenant_mark_freep) TenantMark *mark = xcalloc(1, sizeof(TenantMark));
-	int r = json_struct_read(mark_members, document, NULL, mark, ret_why);
-
-	if (r >= 0)
-		*ret = TAKE_PTR(mark);
-	return r;
-}
-
 char *tenant_file_name(const Bdf *bdf)
 {
 	return strf("%s.json", BDF_TEXT(bdf));
@@ -54,11 +44,6 @@ static bool is_name(const char *name, const void *record)
 	return strcmp(name, own) == 0;
 }
 
-static void mark_free(void *mark)
-{
-	tenant_mark_free(mark);
-}
-
 #define COUNTS_AS_USED                                                                             \
 	"the board counts as used by a tenant that is not known, and is reset before a domain "    \
 	"gets it"
@@ -68,8 +53,8 @@ const RecordKind tenant_kind = {
 	.folder = "tenants",
 	.schema = GPUPASS_SCHEMA_TENANT_2,
 	.most = 64U * 1024,
-	.read = mark_read,
-	.free = mark_free,
+	.members = mark_members,
+	.size = sizeof(TenantMark),
 	.is_name = is_name,
 	.misnamed = "its name is not its board's address",
 	.so = {

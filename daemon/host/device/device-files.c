@@ -262,8 +262,7 @@ static int compare_files(const void *a, const void *b)
 	return bdf_compare(&x->bdf, &y->bdf);
 }
 
-int device_files_collect(const InspectRoots *roots, const Bdf *functions, size_t n,
-			 DeviceFiles *ret)
+int device_files_collect(const Roots *roots, const Bdf *functions, size_t n, DeviceFiles *ret)
 {
 	_cleanup_(device_files_clear) DeviceFiles files = { 0 };
 

@@ -34,8 +34,7 @@ DECLARE_CLEAR(DeviceFiles, device_files_clear)
  * Takes the numbers from sysfs and /proc/devices. Leaves out files that the kernel has no device
  * for.
  */
-int device_files_collect(const InspectRoots *roots, const Bdf *functions, size_t n,
-			 DeviceFiles *ret);
+int device_files_collect(const Roots *roots, const Bdf *functions, size_t n, DeviceFiles *ret);
 
 /* The files of this number, *ret_n in a row; NULL when there are none. */
 const DeviceFile *device_files_match(const DeviceFiles *files, dev_t number, size_t *ret_n);

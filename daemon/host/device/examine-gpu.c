@@ -45,7 +45,7 @@ static void read_ports(int sysfs_fd, const Bdf *ports, size_t n, GpuHealth *heal
 	}
 }
 
-int examine_gpu(const ExamineRoots *roots, const Bdf *gpu, const Bdf *ports, size_t n_ports,
+int examine_gpu(const Roots *roots, const Bdf *gpu, const Bdf *ports, size_t n_ports,
 		GpuHealth *ret)
 {
 	GpuHealth health = { .bdf = *gpu };

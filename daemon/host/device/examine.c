@@ -74,7 +74,7 @@ static void read_driverctl(int root_fd, Examination *e)
 		note_unread(e, "driverctl", folder, -E2BIG);
 }
 
-static void read_modprobe(const ExamineRoots *roots, Examination *e)
+static void read_modprobe(const Roots *roots, Examination *e)
 {
 	_cleanup_free_ char *release = NULL;
 	int r = file_read_line_at(roots->proc_fd, "sys/kernel/osrelease", &release);
@@ -243,7 +243,7 @@ static void read_systemd(int root_fd, Examination *e)
 	e->bind_enabled = faccessat(root_fd, link, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-Examination *examine_setup(const ExamineRoots *roots)
+Examination *examine_setup(const Roots *roots)
 {
 	Examination *e = xcalloc(1, sizeof(*e));
 

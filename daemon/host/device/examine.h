@@ -7,12 +7,7 @@
 
 #include "core/facts/examination.h"
 #include "core/facts/health.h"
-
-typedef struct ExamineRoots {
-	int sysfs_fd;
-	int proc_fd;
-	int root_fd; /* "/": for etc, run, usr */
-} ExamineRoots;
+#include "host/device/roots.h"
 
 /* The most bytes of a file of settings. */
 #define EXAMINE_FILE_MAX 65536
@@ -26,7 +21,7 @@ void examine_module_lists(int root_fd, Examination *e);
 /*
  * The host's setup, without what cannot be read, and without the initramfs (host/image).
  */
-Examination *examine_setup(const ExamineRoots *roots);
+Examination *examine_setup(const Roots *roots);
 
 /* Of that: libvirt's hooks, ours and others'. After the process that starts guests is known. */
 void examine_hook(int root_fd, Examination *e);
@@ -38,5 +33,5 @@ void examine_hook(int root_fd, Examination *e);
  * current_link_speed and similar attributes of sysfs also read config space, and do not even resume
  * the device first.
  */
-int examine_gpu(const ExamineRoots *roots, const Bdf *gpu, const Bdf *ports, size_t n_ports,
+int examine_gpu(const Roots *roots, const Bdf *gpu, const Bdf *ports, size_t n_ports,
 		GpuHealth *ret);

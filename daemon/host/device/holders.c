@@ -535,7 +535,7 @@ static void list_unseen(const Scan *scan)
 	}
 }
 
-int holders_scan(const InspectRoots *roots, const Bdf *functions, size_t n, Inspection *into)
+int holders_scan(const Roots *roots, const Bdf *functions, size_t n, Inspection *into)
 {
 	_cleanup_(device_files_clear) DeviceFiles files = { 0 };
 	struct statfs fs;

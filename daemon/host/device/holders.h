@@ -17,4 +17,4 @@
  * file and function. Takes 12 s at most, whatever other users' processes do. Forks, so the calling
  * process must have one thread.
  */
-int holders_scan(const InspectRoots *roots, const Bdf *functions, size_t n, Inspection *into);
+int holders_scan(const Roots *roots, const Bdf *functions, size_t n, Inspection *into);

@@ -92,7 +92,7 @@ static int read_vgpus(int sysfs_fd, FunctionFacts *facts)
 	return r;
 }
 
-static int read_facts(const InspectRoots *roots, FunctionFacts *facts)
+static int read_facts(const Roots *roots, FunctionFacts *facts)
 {
 	int r;
 
@@ -166,7 +166,7 @@ static int list_has_vfio_pci(int modules_fd, const char *name, bool *ret)
 }
 
 /* What the host offers for VFIO: driver, module, and the parameters that make it unsafe. */
-static int read_vfio(const InspectRoots *roots, Inspection *into)
+static int read_vfio(const Roots *roots, Inspection *into)
 {
 	int r;
 
@@ -441,7 +441,7 @@ static void read_regions(int sysfs_fd, FunctionFacts *facts)
  * What on this host keeps a function from a guest; core/checks judges it. A file that is
  * not there tells nothing.
  */
-static void read_obstacles(const InspectRoots *roots, Inspection *into)
+static void read_obstacles(const Roots *roots, Inspection *into)
 {
 	_cleanup_free_ char *iomem = NULL;
 
@@ -476,7 +476,7 @@ static FunctionFacts *next_function(Inspection *inspection, const Bdf *bdf)
 	return facts;
 }
 
-int inspect_config(const InspectRoots *roots, const Bdf *functions, size_t n, InspectConfig config,
+int inspect_config(const Roots *roots, const Bdf *functions, size_t n, InspectConfig config,
 		   Inspection **ret)
 {
 	_cleanup_(inspection_freep) Inspection *inspection = new_inspection(n);
@@ -491,7 +491,7 @@ int inspect_config(const InspectRoots *roots, const Bdf *functions, size_t n, In
 	return 0;
 }
 
-int inspect_glance(const InspectRoots *roots, const Bdf *functions, size_t n, Inspection **ret)
+int inspect_glance(const Roots *roots, const Bdf *functions, size_t n, Inspection **ret)
 {
 	_cleanup_(inspection_freep) Inspection *inspection = new_inspection(n);
 	int r = 0;
@@ -504,7 +504,7 @@ int inspect_glance(const InspectRoots *roots, const Bdf *functions, size_t n, In
 	return 0;
 }
 
-int inspect_functions(const InspectRoots *roots, const Bdf *functions, size_t n, Inspection **ret)
+int inspect_functions(const Roots *roots, const Bdf *functions, size_t n, Inspection **ret)
 {
 	_cleanup_(inspection_freep) Inspection *inspection = NULL;
 	int r = inspect_glance(roots, functions, n, &inspection);

@@ -9,15 +9,15 @@
 #include "host/device/roots.h"
 
 /* Without functions it reads only the host's facts. -ENOENT when a function is not there. */
-int inspect_functions(const InspectRoots *roots, const Bdf *functions, size_t n, Inspection **ret);
+int inspect_functions(const Roots *roots, const Bdf *functions, size_t n, Inspection **ret);
 
 /* Of the functions only, and not who holds them: looks at no process. */
-int inspect_glance(const InspectRoots *roots, const Bdf *functions, size_t n, Inspection **ret);
+int inspect_glance(const Roots *roots, const Bdf *functions, size_t n, Inspection **ret);
 
 /*
  * Of display functions only what config space says, through libpci (serial number, PCIe link), and
  * nothing of the host. libpci ends the process when it fails in a way it did not foresee: worker
  * processes only.
  */
-int inspect_config(const InspectRoots *roots, const Bdf *functions, size_t n, InspectConfig config,
+int inspect_config(const Roots *roots, const Bdf *functions, size_t n, InspectConfig config,
 		   Inspection **ret);

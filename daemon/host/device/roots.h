@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The open directories that an inspection starts from; a test can put them anywhere. */
+/* The open directories that a close look starts from; a test can put them anywhere. */
 #pragma once
 
-typedef struct InspectRoots {
+typedef struct Roots {
 	int sysfs_fd;
 	int proc_fd;
+	int root_fd;	/* "/": for etc, run, usr */
 	int modules_fd; /* /lib/modules/$(uname -r), for modules.dep; -1: unknown */
-} InspectRoots;
+} Roots;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "util/clock.h"
+#include "util/thread.h"
 #include "util/xalloc.h"
 
 /*
@@ -367,17 +368,11 @@ static void *reap_at_last(void *userdata)
 static void leave_behind(pid_t pid)
 {
 	_cleanup_free_ pid_t *copy = xmalloc(sizeof(*copy));
-	sigset_t all, before;
 	pthread_t thread;
 
 	*copy = pid;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the other threads' business */
-	if (pthread_create(&thread, NULL, reap_at_last, copy) == 0) {
+	if (thread_start(&thread, reap_at_last, copy, true) >= 0)
 		TAKE_PTR(copy); /* the thread owns it now */
-		pthread_detach(thread);
-	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 Children *children_free(Children *children)

@@ -106,26 +106,6 @@ void virt_wait(Virt *virt, uint64_t deadline)
 		pthread_cond_timedwait(&virt->changed, &virt->lock, &until);
 }
 
-int virt_thread_start(pthread_t *ret, void *(*main)(void *), void *userdata, bool detached)
-{
-	pthread_attr_t attr;
-	sigset_t all, before;
-	int r;
-
-	r = pthread_attr_init(&attr);
-	if (r != 0)
-		return -r;
-	if (detached)
-		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	/* A thread starts with its creator's mask, so it never runs with a signal open. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(ret, &attr, main, userdata);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
-	return -r;
-}
-
 void virt_hold(Virt *virt)
 {
 	MUTEX_HOLD(&virt->lock);

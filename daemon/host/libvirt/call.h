@@ -25,9 +25,6 @@ void virt_release(Virt *virt);
  */
 void virt_wait(Virt *virt, uint64_t deadline_usec);
 
-/* Starts a thread with all signals blocked: the daemon takes them by signalfd. 0 or -errno. */
-int virt_thread_start(pthread_t *ret, void *(*main)(void *), void *userdata, bool detached);
-
 /*
  * Begins a call about one domain: virt_call_begin(), then the domain of this UUID. 0, NoSuchDomain
  * or LibvirtUnavailable. The caller ends the call in any case (_cleanup_call_) and frees *ret.

@@ -11,6 +11,7 @@
 #include "util/clock.h"
 #include "util/mutex.h"
 #include "util/text.h"
+#include "util/thread.h"
 #include "util/xalloc.h"
 
 /*
@@ -408,10 +409,10 @@ static int start_threads(Virt *virt)
 	virt->timer = virEventAddTimeout(-1, on_timer, virt, NULL);
 	if (virt->timer < 0)
 		return -EIO;
-	r = virt_thread_start(&virt->events, events_main, virt, false);
+	r = thread_start(&virt->events, events_main, virt, false);
 	if (r < 0)
 		return r;
-	r = virt_thread_start(&virt->connector, connector_main, virt, false);
+	r = thread_start(&virt->connector, connector_main, virt, false);
 	if (r < 0)
 		stop_events(virt, UINT64_MAX);
 	return r;

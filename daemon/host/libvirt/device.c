@@ -23,6 +23,7 @@
 #include "util/clock.h"
 #include "util/mutex.h"
 #include "util/text.h"
+#include "util/thread.h"
 #include "util/xalloc.h"
 
 #define IDLE_PAUSE_NSEC 50000000L
@@ -293,7 +294,7 @@ static int detach_start(Virt *virt, const char uuid[VIR_UUID_STRING_BUFLEN], con
 	detach->generation = virt->generation;
 	pthread_mutex_unlock(&virt->lock);
 	virt_wait_enlist(virt, &detach->wait);
-	r = virt_thread_start(&thread, ask_main, detach, true);
+	r = thread_start(&thread, ask_main, detach, true);
 	if (r < 0) {
 		virt_wait_dismiss(virt, &detach->wait);
 		detach->refs--; /* those of the thread, and its hold on Virt */

@@ -21,7 +21,7 @@ int record_file_read(int dir_fd, const RecordKind *kind, const char *name, void 
 	else
 		why = xstrdup(file_state_error(r));
 	if (r >= 0 && kind->is_name && !kind->is_name(name, record)) {
-		kind->free(record);
+		record_free(kind, record);
 		why = xstrdup(kind->misnamed);
 		r = -EBADMSG;
 	}

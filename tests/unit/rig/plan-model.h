@@ -138,6 +138,20 @@ static inline _unused_ void model_domain(PlanModel *m, const char *config, const
 	m->live_xml = live ? domain_fixture(live) : NULL;
 }
 
+/* Puts other words in the place of the first of these; with `after`, of the first behind that. */
+static inline _unused_ void model_edit(char **xml, const char *after, const char *old,
+				       const char *new)
+{
+	char *from = after ? strstr(*xml, after) : *xml, *at = from ? strstr(from, old) : NULL,
+	     *text;
+
+	if (!at)
+		fail_msg("the XML has no %s", old);
+	text = strf("%.*s%s%s", (int)(at - *xml), *xml, new, at + strlen(old));
+	free(*xml);
+	*xml = text;
+}
+
 /* Another domain with these functions; `group`: by gpupass. */
 static inline _unused_ DomainUse *model_other_domain(PlanModel *m, const char *name, bool active,
 						     const char *const *functions,

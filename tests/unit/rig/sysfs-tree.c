@@ -110,6 +110,7 @@ SysfsTree *sysfs_tree_new(const char *parent)
 	tree->proc = strf("%s/proc", tree->path);
 	tree->roots.sysfs_fd = open_directory(tree->path, "sys");
 	tree->roots.proc_fd = open_directory(tree->path, "proc");
+	tree->roots.root_fd = open_directory(tree->path, "root");
 	tree->roots.modules_fd = open_directory(tree->path, "modules");
 	close_fd(open_directory(tree->sysfs, SYSFS_PCI_DEVICES));
 	close_fd(open_directory(tree->sysfs, SYSFS_PCI_DRIVERS));
@@ -129,6 +130,7 @@ SysfsTree *sysfs_tree_free(SysfsTree *tree)
 		return NULL;
 	close_fd(tree->roots.sysfs_fd);
 	close_fd(tree->roots.proc_fd);
+	close_fd(tree->roots.root_fd);
 	close_fd(tree->roots.modules_fd);
 	nftw(tree->path, remove_entry, 64, FTW_DEPTH | FTW_PHYS);
 	free(tree->path);

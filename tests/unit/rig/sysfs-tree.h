@@ -11,10 +11,10 @@
 #include "host/device/inspect.h"
 
 typedef struct SysfsTree {
-	char *path;  /* holds sys, proc and modules */
+	char *path;  /* holds sys, proc, root and modules */
 	char *sysfs; /* PATH/sys */
 	char *proc;  /* PATH/proc */
-	InspectRoots roots;
+	Roots roots;
 } SysfsTree;
 
 /* In a new directory below `parent`; NULL: below /tmp. */
@@ -49,7 +49,7 @@ void tree_add_bridge(SysfsTree *tree, const char *bdf, int iommu_group);
 void tree_add_gpu(SysfsTree *tree, const char *bdf, uint16_t device, const char *driver,
 		  int iommu_group, const char *upstream);
 
-/* Files below sys, proc or modules, with the directories that need be. */
+/* Files below sys, proc, root or modules, with the directories that need be. */
 void tree_write(SysfsTree *tree, const char *path, const char *content);
 void tree_write_bytes(SysfsTree *tree, const char *path, const void *content, size_t size);
 void tree_link(SysfsTree *tree, const char *path, const char *target);

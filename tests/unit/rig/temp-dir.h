@@ -17,7 +17,7 @@ typedef struct TempDir {
 	int fd;
 } TempDir;
 
-static inline _unused_ int temp_dir_setup(void **state)
+static inline _unused_ TempDir *temp_dir_new(void)
 {
 	TempDir *dir = calloc(1, sizeof(*dir));
 
@@ -26,8 +26,7 @@ static inline _unused_ int temp_dir_setup(void **state)
 	assert_non_null(mkdtemp(dir->path));
 	dir->fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(dir->fd >= 0);
-	*state = dir;
-	return 0;
+	return dir;
 }
 
 static inline _unused_ int temp_dir_remove_one(const char *path, const struct stat *st, int type,
@@ -38,13 +37,22 @@ static inline _unused_ int temp_dir_remove_one(const char *path, const struct st
 	return type == FTW_DP ? rmdir(path) : unlink(path);
 }
 
-static inline _unused_ int temp_dir_teardown(void **state)
+static inline _unused_ void temp_dir_free(TempDir *dir)
 {
-	TempDir *dir = *state;
-
 	close(dir->fd);
 	nftw(dir->path, temp_dir_remove_one, 8, FTW_DEPTH | FTW_PHYS);
 	free(dir);
+}
+
+static inline _unused_ int temp_dir_setup(void **state)
+{
+	*state = temp_dir_new();
+	return 0;
+}
+
+static inline _unused_ int temp_dir_teardown(void **state)
+{
+	temp_dir_free(*state);
 	return 0;
 }
 
@@ -81,6 +89,15 @@ static inline _unused_ char *temp_dir_read(const TempDir *dir, const char *name)
 	char *content = NULL;
 
 	return file_read_at(dir->fd, name, 1024 * 1024, &content, NULL) < 0 ? NULL : content;
+}
+
+/* The file has this text; NULL: there is no such file. */
+static inline _unused_ void temp_dir_expect(const TempDir *dir, const char *name, const char *text)
+{
+	_cleanup_free_ char *content = temp_dir_read(dir, name);
+
+	if (!str_equal(content, text))
+		fail_msg("%s: %s", name, content ? content : "is not there");
 }
 
 /* Files of this process cannot grow beyond `bytes`: what a full disk is to a writer. */

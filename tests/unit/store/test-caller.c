@@ -8,21 +8,6 @@
 #include "store/caller.h"
 #include "util/text.h"
 
-static TempDir *new_dir(void)
-{
-	void *dir = NULL;
-
-	temp_dir_setup(&dir);
-	return dir;
-}
-
-static void remove_dir(TempDir *dir)
-{
-	void *state = dir;
-
-	temp_dir_teardown(&state);
-}
-
 #define STATUS "Name:\tgpupass\nUid:\t1000\t1000\t1000\t1000\nGroups:\t4\n"
 
 /* A /proc with process 42. */
@@ -60,7 +45,7 @@ TEST(what_proc_says_counts_only_of_a_process_of_that_user)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		TempDir *dir = new_dir();
+		TempDir *dir = temp_dir_new();
 		_cleanup_close_ int proc_fd = make_proc(dir, rows[i].login_uid);
 		_cleanup_(caller_identity_unrefp) CallerIdentity *identity =
 			caller_identity_new(rows[i].uid, rows[i].pid);
@@ -76,7 +61,7 @@ TEST(what_proc_says_counts_only_of_a_process_of_that_user)
 			fail_msg("row %zu: %u, %s, %s", i, record.login_uid,
 				 str_or_empty(record.command), str_or_empty(record.unit));
 		audit_record_clear(&record);
-		remove_dir(dir);
+		temp_dir_free(dir);
 	}
 }
 
@@ -95,7 +80,7 @@ TEST(a_caller_that_nobody_looks_at_is_recorded_with_what_is_known)
 
 TEST(a_look_that_hangs_is_waited_for_once_and_its_late_answer_left_out)
 {
-	TempDir *dir = new_dir();
+	TempDir *dir = temp_dir_new();
 	_cleanup_close_ int proc_fd = make_proc(dir, "1000");
 	_cleanup_(caller_identity_unrefp) CallerIdentity *identity = caller_identity_new(1000, 42);
 	AuditRecord record = AUDIT_RECORD_EMPTY;
@@ -107,12 +92,12 @@ TEST(a_look_that_hangs_is_waited_for_once_and_its_late_answer_left_out)
 		caller_identity_fill(identity, &record);
 	assert_null(record.command);
 	audit_record_clear(&record);
-	remove_dir(dir);
+	temp_dir_free(dir);
 }
 
 TEST(the_thread_looks_at_each_that_is_pushed)
 {
-	TempDir *dir = new_dir();
+	TempDir *dir = temp_dir_new();
 	_cleanup_close_ int proc_fd = make_proc(dir, "1000");
 	CallerResolver *resolver = NULL;
 	CallerIdentity *identities[50];
@@ -131,5 +116,5 @@ TEST(the_thread_looks_at_each_that_is_pushed)
 		audit_record_clear(&record);
 		caller_identity_unref(identities[i]);
 	}
-	remove_dir(dir);
+	temp_dir_free(dir);
 }

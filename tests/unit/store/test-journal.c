@@ -124,9 +124,13 @@ ON_A_RIG(a_file_without_its_first_line_keeps_everything_apart)
 	free(recorded.text);
 }
 
+/* What became of a file whose begin is line 2. */
 typedef struct Damage {
 	const char *name;
-	size_t (*make)(char *text, const Recorded *of); /* returns the size */
+	unsigned filled; /* from this line on, with this; 0: none */
+	char with;
+	unsigned changed;  /* a character of this line; 0: none */
+	const char *lines; /* that it has, in this order; NULL: all */
 	const char *expected;
 } Damage;
 
@@ -138,78 +142,49 @@ static char *line_at(char *text, unsigned n)
 	return text;
 }
 
-static size_t zeros(char *text, const Recorded *of)
+/* Returns the size. `text` has room for all lines. */
+static size_t do_damage(const Damage *damage, const Recorded *of, char *text)
 {
-	memset(text, 0, of->size);
+	_cleanup_free_ char *from = strdup(of->text);
+	size_t size = 0;
+
+	if (damage->changed > 0)
+		line_at(from, damage->changed)[70] ^= 1;
+	for (const char *c = str_or_empty(damage->lines); *c; c++) {
+		const char *line = line_at(from, (unsigned)(*c - '0'));
+		size_t n = strcspn(line, "\n") + 1;
+
+		memcpy(text + size, line, n);
+		size += n;
+	}
+	if (damage->lines)
+		return size;
+	memcpy(text, from, of->size);
+	if (damage->filled > 0) {
+		size_t begin = (size_t)(line_at(from, damage->filled) - from);
+
+		/* As a power cut leaves it, without a newline. */
+		memset(text + begin, damage->with, of->size - begin - (damage->with != 0));
+	}
 	return of->size;
 }
 
-static size_t zeros_behind_the_first_line(char *text, const Recorded *of)
-{
-	memset(text + of->header, 0, of->size - of->header);
-	return of->size;
-}
-
-static size_t of_another_kind(char *text, const Recorded *of)
-{
-	memset(text, 'x', of->size);
-	text[of->size - 1] = '\n';
-	return of->size;
-}
-
-static size_t first_line_changed(char *text, const Recorded *of)
-{
-	text[70] ^= 1;
-	/* Without its end the job is open, and its begin is whole. */
-	return (size_t)(line_at(text, 3) - text) + 0 * of->size;
-}
-
-static size_t begin_changed(char *text, const Recorded *of)
-{
-	line_at(text, 2)[70] ^= 1;
-	return (size_t)(line_at(text, 4) - text) + 0 * of->size;
-}
-
-static size_t begin_changed_and_ended(char *text, const Recorded *of)
-{
-	line_at(text, 2)[70] ^= 1;
-	return of->size;
-}
-
-static size_t step_changed(char *text, const Recorded *of)
-{
-	line_at(text, 3)[70] ^= 1;
-	return (size_t)(line_at(text, 5) - text) + 0 * of->size;
-}
-
-static size_t step_taken_out(char *text, const Recorded *of)
-{
-	char *third = line_at(text, 3), *fourth = line_at(text, 4);
-	size_t rest = (size_t)(line_at(text, 5) - fourth);
-
-	memmove(third, fourth, rest);
-	return (size_t)(third - text) + rest + 0 * of->size;
-}
-
-static size_t step_twice(char *text, const Recorded *of)
-{
-	char *third = line_at(text, 3), *fourth = line_at(text, 4);
-	size_t size = (size_t)(fourth - third);
-
-	memmove(fourth, third, size);
-	return (size_t)(fourth - text) + size + 0 * of->size;
-}
+#define APART "kept apart journal/1.log"
 
 static const Damage damages[] = {
-	{ "zeros", zeros, "kept apart journal/1.log" },
-	{ "zeros behind the first line", zeros_behind_the_first_line, "kept apart journal/1.log" },
-	{ "of another kind", of_another_kind, "kept apart journal/1.log" },
-	{ "first line changed", first_line_changed, "begun 2, rolling back 0, damage " },
-	{ "begin changed", begin_changed, "kept apart journal/1.log" },
-	{ "begin changed, and ended", begin_changed_and_ended, "none" },
-	{ "step changed", step_changed, "line 3: its checksum is wrong" },
-	{ "step taken out", step_taken_out, "line 3: it does not follow the one before" },
-	{ "step twice", step_twice, "line 4: it does not follow the one before" },
+	ROW("zeros", .filled = 1, .with = '\0', .expected = APART),
+	ROW("zeros behind the first line", .filled = 2, .with = '\0', .expected = APART),
+	ROW("of another kind", .filled = 1, .with = 'x', .expected = APART),
+	/* Without its end the job is open, and its begin is whole. */
+	ROW("first line changed", .changed = 1, .lines = "12",
+	    .expected = "begun 2, rolling back 0, damage "),
+	ROW("begin changed", .changed = 2, .lines = "123", .expected = APART),
+	ROW("begin changed, and ended", .changed = 2, .expected = "none"),
+	ROW("step changed", .changed = 3, .lines = "1234",
+	    .expected = "line 3: its checksum is wrong"),
+	ROW("step taken out", .lines = "124",
+	    .expected = "line 3: it does not follow the one before"),
+	ROW("step twice", .lines = "1233", .expected = "line 4: it does not follow the one before"),
 };
 
 /* fault 40 */
@@ -219,11 +194,9 @@ ON_A_RIG(whatever_is_damaged_of_an_open_job_keeps_it_apart)
 	Recorded recorded = record(rig);
 
 	for (size_t i = 0; i < ELEMENTS(damages); i++) {
-		_cleanup_free_ char *text = strdup(recorded.text), *now = NULL;
-		size_t size, end;
+		_cleanup_free_ char *text = calloc(2, recorded.size), *now = NULL;
+		size_t size = do_damage(&damages[i], &recorded, text), end;
 
-		assert_non_null(text);
-		size = damages[i].make(text, &recorded);
 		put(rig, FILE_NAME, text, size);
 		now = load_text(rig, &end);
 		if (!strstr(now, damages[i].expected))

@@ -76,51 +76,43 @@ TEST(members_are_read_by_type_and_range)
 		parse("{\"schema\": \"" SCHEMA "\", \"s\": \"text\", \"n\": 7, \"neg\": -7,"
 		      " \"b\": true, \"real\": 1.5, \"null\": null, \"list\": [\"a\", \"b\"],"
 		      " \"mixed\": [\"a\", 1], \"empty\": []}");
-	_cleanup_strv_ char **list = NULL, **empty = NULL;
-	unsigned long long u = 99;
-	long long i = 99;
-	const char *s = NULL;
-	bool b = false;
+	static const struct {
+		const char *key;
+		unsigned long long max;
+		int text, number, truth, list;
+	} rows[] = {
+		{ "absent", 9, -ENOENT, -ENOENT, -ENOENT, -ENOENT },
+		{ "s", 9, 0, -EBADMSG, -EBADMSG, -EBADMSG },
+		{ "n", 6, -EBADMSG, -EBADMSG, -EBADMSG, -EBADMSG },
+		{ "n", 7, -EBADMSG, 0, -EBADMSG, -EBADMSG },
+		{ "neg", 9, -EBADMSG, -EBADMSG, -EBADMSG, -EBADMSG },
+		{ "real", 9, -EBADMSG, -EBADMSG, -EBADMSG, -EBADMSG },
+		{ "null", 9, -EBADMSG, -EBADMSG, -EBADMSG, -EBADMSG },
+		{ "b", 9, -EBADMSG, -EBADMSG, 0, -EBADMSG },
+		{ "mixed", 9, -EBADMSG, -EBADMSG, -EBADMSG, -EBADMSG },
+		{ "list", 9, -EBADMSG, -EBADMSG, -EBADMSG, 0 },
+		{ "empty", 9, -EBADMSG, -EBADMSG, -EBADMSG, 0 },
+	};
 
-	assert_int_equal(json_get_string(json, "s", &s), 0);
-	assert_string_equal(s, "text");
-	assert_int_equal(json_get_string(json, "absent", &s), -ENOENT);
-	assert_int_equal(json_get_string(json, "n", &s), -EBADMSG);
-	assert_int_equal(json_get_string(json, "null", &s), -EBADMSG);
-	assert_string_equal(s, "text");
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_strv_ char **list = NULL;
+		_cleanup_free_ char *joined = NULL;
+		unsigned long long number = 99;
+		const char *text = NULL;
+		bool truth = false;
 
-	assert_int_equal(json_get_unsigned(json, "absent", 9, &u), -ENOENT);
-	assert_int_equal(json_get_unsigned(json, "neg", 9, &u), -EBADMSG);
-	assert_int_equal(json_get_unsigned(json, "n", 6, &u), -EBADMSG);
-	assert_int_equal(json_get_unsigned(json, "real", 9, &u), -EBADMSG);
-	assert_int_equal(json_get_unsigned(json, "s", 9, &u), -EBADMSG);
-	assert_int_equal(u, 99);
-	assert_int_equal(json_get_unsigned(json, "n", 7, &u), 0);
-	assert_int_equal(u, 7);
-
-	assert_int_equal(json_get_int(json, "absent", -9, 9, &i), -ENOENT);
-	assert_int_equal(json_get_int(json, "neg", -6, 9, &i), -EBADMSG);
-	assert_int_equal(json_get_int(json, "n", -9, 6, &i), -EBADMSG);
-	assert_int_equal(json_get_int(json, "b", -9, 9, &i), -EBADMSG);
-	assert_int_equal(i, 99);
-	assert_int_equal(json_get_int(json, "neg", -7, 9, &i), 0);
-	assert_int_equal(i, -7);
-
-	assert_int_equal(json_get_bool(json, "absent", &b), -ENOENT);
-	assert_int_equal(json_get_bool(json, "n", &b), -EBADMSG);
-	assert_false(b);
-	assert_int_equal(json_get_bool(json, "b", &b), 0);
-	assert_true(b);
-
-	assert_int_equal(json_get_strv(json, "absent", &list), -ENOENT);
-	assert_int_equal(json_get_strv(json, "mixed", &list), -EBADMSG);
-	assert_int_equal(json_get_strv(json, "s", &list), -EBADMSG);
-	assert_null(list);
-	assert_int_equal(json_get_strv(json, "list", &list), 0);
-	assert_int_equal(strv_length(list), 2);
-	assert_string_equal(list[1], "b");
-	assert_int_equal(json_get_strv(json, "empty", &empty), 0);
-	assert_int_equal(strv_length(empty), 0);
+		if (json_get_string(json, rows[i].key, &text) != rows[i].text ||
+		    json_get_unsigned(json, rows[i].key, rows[i].max, &number) != rows[i].number ||
+		    json_get_bool(json, rows[i].key, &truth) != rows[i].truth ||
+		    json_get_strv(json, rows[i].key, &list) != rows[i].list)
+			fail_msg("%s", rows[i].key);
+		/* What is not read stays as it is. */
+		assert_true(str_equal(text, rows[i].text == 0 ? "text" : NULL));
+		assert_int_equal(number, rows[i].number == 0 ? 7 : 99);
+		assert_int_equal(truth, rows[i].truth == 0);
+		joined = strv_join(list, "+");
+		assert_string_equal(joined, str_equal(rows[i].key, "list") ? "a+b" : "");
+	}
 }
 
 TEST(lists_and_missing_strings_are_written)

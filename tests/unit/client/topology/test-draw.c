@@ -122,43 +122,71 @@ TEST(pictures_are_those_written_down)
 
 /* ---- what holds of every picture ---- */
 
-TEST(every_gpu_and_group_is_named)
+static void each_scene(void (*check)(const char *name, const Topology *t))
 {
 	for (size_t i = 0; i < ELEMENTS(names); i++) {
 		_cleanup_(topology_freep) Topology *t = load_scene(names[i]);
 
-		for (size_t k = 0; k < ELEMENTS(formats); k++) {
-			_cleanup_free_ char *text = draw(t, formats[k]);
-
-			for (size_t n = 0; n < t->n_gpus; n++)
-				if (!strstr(text, t->gpus[n].address))
-					fail_msg("%s: %s has no %s", names[i], formats[k],
-						 t->gpus[n].address);
-			/* A card cuts a long name. */
-			for (size_t n = 0; n < t->n_groups; n++)
-				if (strlen(t->groups[n].name) < 20 &&
-				    !strstr(text, t->groups[n].name))
-					fail_msg("%s: %s has no %s", names[i], formats[k],
-						 t->groups[n].name);
-		}
+		check(names[i], t);
 	}
+}
+
+static void check_names(const char *name, const Topology *t)
+{
+	for (size_t k = 0; k < ELEMENTS(formats); k++) {
+		_cleanup_free_ char *text = draw(t, formats[k]);
+
+		for (size_t n = 0; n < t->n_gpus; n++)
+			if (!strstr(text, t->gpus[n].address))
+				fail_msg("%s: %s has no %s", name, formats[k], t->gpus[n].address);
+		/* A card cuts a long name. */
+		for (size_t n = 0; n < t->n_groups; n++)
+			if (strlen(t->groups[n].name) < 20 && !strstr(text, t->groups[n].name))
+				fail_msg("%s: %s has no %s", name, formats[k], t->groups[n].name);
+	}
+}
+
+TEST(every_gpu_and_group_is_named)
+{
+	each_scene(check_names);
+}
+
+static void check_svg(const char *name, const Topology *t)
+{
+	static const char *const reaching_out[] = { "<script", "href", "url(", "@import" };
+	_cleanup_free_ char *svg = draw(t, "svg");
+	xmlDoc *doc = xmlReadMemory(svg, (int)strlen(svg), "svg", NULL,
+				    XML_PARSE_NONET | XML_PARSE_NOERROR);
+
+	assert_non_null(doc);
+	xmlFreeDoc(doc);
+	for (size_t i = 0; i < ELEMENTS(reaching_out); i++)
+		if (strstr(svg, reaching_out[i]))
+			fail_msg("%s has %s", name, reaching_out[i]);
 }
 
 TEST(every_svg_is_well_formed_and_stands_alone)
 {
-	for (size_t i = 0; i < ELEMENTS(names); i++) {
-		_cleanup_(topology_freep) Topology *t = load_scene(names[i]);
-		_cleanup_free_ char *svg = draw(t, "svg");
-		xmlDoc *doc = xmlReadMemory(svg, (int)strlen(svg), "svg", NULL,
-					    XML_PARSE_NONET | XML_PARSE_NOERROR);
+	each_scene(check_svg);
+}
 
-		assert_non_null(doc);
-		xmlFreeDoc(doc);
-		assert_null(strstr(svg, "<script"));
-		assert_null(strstr(svg, "href"));
-		assert_null(strstr(svg, "url("));
-		assert_null(strstr(svg, "@import"));
-	}
+/* A group's name is never cut, and one scene has the longest there may be. */
+static void check_trees(const char *name, const Topology *t)
+{
+	_cleanup_free_ char *tree = draw(t, "tree-80"), *ascii = draw(t, "tree-ascii");
+
+	if (strcmp(name, "odd") == 0)
+		return;
+	for (char *line = strtok(tree, "\n"); line; line = strtok(NULL, "\n"))
+		if (text_width(line) > 80)
+			fail_msg("%s: %zu columns: %s", name, text_width(line), line);
+	for (const char *s = ascii; *s; s++)
+		assert_true((unsigned char)*s < 0x80);
+}
+
+TEST(every_tree_fits_80_columns_and_an_ascii_tree_is_ascii)
+{
+	each_scene(check_trees);
 }
 
 typedef struct Box {
@@ -176,83 +204,68 @@ static bool apart(Box a, Box b)
 	return a.x2 <= b.x1 || b.x2 <= a.x1 || a.y2 <= b.y1 || b.y2 <= a.y1;
 }
 
-static Box card_box(const LayoutCard *card)
+/* All panels, then cards, then bars. */
+static Box *boxes_of(const Layout *l, size_t n)
 {
-	return (Box){ card->x, card->y, card->x + LAYOUT_CARD_W, card->y + LAYOUT_CARD_H };
-}
-
-static Box panel_box(const LayoutPanel *panel)
-{
-	return (Box){ panel->x, panel->y, panel->x + panel->w, panel->y + panel->h };
-}
-
-static Box bar_box(const LayoutBar *bar)
-{
-	return (Box){ bar->x, bar->y, bar->x + bar->w, bar->y + LAYOUT_BAR_H };
-}
-
-static void check_layout(const char *name, const Layout *l)
-{
-	Box page = { 0, 0, l->width, l->height };
+	Box *boxes = calloc(n + 1, sizeof(Box)), *to = boxes;
 
 	for (size_t i = 0; i < l->n_panels; i++) {
-		if (!inside(panel_box(&l->panels[i]), page))
-			fail_msg("%s: panel %zu is off the page", name, i);
-		for (size_t k = 0; k < i; k++)
-			if (!apart(panel_box(&l->panels[i]), panel_box(&l->panels[k])))
-				fail_msg("%s: panels %zu and %zu overlap", name, k, i);
+		const LayoutPanel *p = &l->panels[i];
+
+		*to++ = (Box){ p->x, p->y, p->x + p->w, p->y + p->h };
 	}
 	for (size_t i = 0; i < l->n_cards; i++) {
-		const LayoutCard *card = &l->cards[i];
+		const LayoutCard *c = &l->cards[i];
 
-		if (!inside(card_box(card), panel_box(&l->panels[card->panel])))
-			fail_msg("%s: card %zu leaves its panel", name, i);
-		for (size_t k = 0; k < i; k++)
-			if (!apart(card_box(card), card_box(&l->cards[k])))
-				fail_msg("%s: cards %zu and %zu overlap", name, k, i);
-		for (size_t k = 0; k < l->n_bars; k++)
-			if (!apart(card_box(card), bar_box(&l->bars[k])))
-				fail_msg("%s: bar %zu lies on card %zu", name, k, i);
+		*to++ = (Box){ c->x, c->y, c->x + LAYOUT_CARD_W, c->y + LAYOUT_CARD_H };
 	}
-	for (size_t i = 0; i < l->n_bars; i++)
-		for (size_t k = 0; k < i; k++)
-			if (!apart(bar_box(&l->bars[i]), bar_box(&l->bars[k])))
-				fail_msg("%s: bars %zu and %zu overlap", name, k, i);
+	for (size_t i = 0; i < l->n_bars; i++) {
+		const LayoutBar *bar = &l->bars[i];
+
+		*to++ = (Box){ bar->x, bar->y, bar->x + bar->w, bar->y + LAYOUT_BAR_H };
+	}
+	return boxes;
 }
 
-static void check_rails(const char *name, const Layout *l)
+static void check_rail(const char *name, const Layout *l, size_t number, const Box *cards)
 {
-	for (size_t i = 0; i < l->n_rails; i++) {
-		const LayoutRail *a = &l->rails[i];
+	const LayoutRail *a = &l->rails[number];
 
-		for (size_t k = 0; k < l->n_cards; k++) {
-			Box card = card_box(&l->cards[k]);
+	if (!inside((Box){ a->x1, a->y, a->x2, a->y }, (Box){ 0, 0, l->width, l->height }))
+		fail_msg("%s: rail %zu is off the page", name, number);
+	for (size_t k = 0; k < l->n_cards; k++)
+		if (!apart((Box){ a->x1, a->y - 11, a->x2 + 1, a->y + 11 }, cards[k]))
+			fail_msg("%s: rail %zu lies on card %zu", name, number, k);
+	for (const LayoutRail *b = l->rails; b < a; b++)
+		if (a->y == b->y && a->x1 <= b->x2 && b->x1 <= a->x2)
+			fail_msg("%s: rail %zu touches another", name, number);
+}
 
-			if (!apart((Box){ a->x1, a->y - 11, a->x2 + 1, a->y + 11 }, card))
-				fail_msg("%s: rail %zu lies on card %zu", name, i, k);
-		}
-		if (!inside((Box){ a->x1, a->y, a->x2, a->y }, (Box){ 0, 0, l->width, l->height }))
-			fail_msg("%s: rail %zu is off the page", name, i);
-		for (size_t k = 0; k < i; k++) {
-			const LayoutRail *b = &l->rails[k];
+static void check_layout(const char *name, const Topology *t)
+{
+	_cleanup_(layout_freep) Layout *l = layout_new(t);
+	const Box page = { 0, 0, l->width, l->height };
+	size_t n = l->n_panels + l->n_cards + l->n_bars;
+	_cleanup_free_ Box *boxes = boxes_of(l, n);
 
-			if (a->y == b->y && a->x1 <= b->x2 && b->x1 <= a->x2)
-				fail_msg("%s: rails %zu and %zu touch", name, k, i);
-		}
-	}
+	assert_int_equal(l->n_cards, t->n_gpus);
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < i; k++)
+			if ((k < l->n_panels) == (i < l->n_panels) && !apart(boxes[i], boxes[k]))
+				fail_msg("%s: %zu and %zu overlap", name, k, i);
+	for (size_t i = 0; i < l->n_panels; i++)
+		if (!inside(boxes[i], page))
+			fail_msg("%s: panel %zu is off the page", name, i);
+	for (size_t i = 0; i < l->n_cards; i++)
+		if (!inside(boxes[l->n_panels + i], boxes[l->cards[i].panel]))
+			fail_msg("%s: card %zu leaves its panel", name, i);
+	for (size_t i = 0; i < l->n_rails; i++)
+		check_rail(name, l, i, boxes + l->n_panels);
 }
 
 TEST(nothing_lies_on_anything_else)
 {
-	for (size_t i = 0; i < ELEMENTS(names); i++) {
-		_cleanup_(topology_freep) Topology *t = load_scene(names[i]);
-		_cleanup_(layout_freep) Layout *l = NULL;
-
-		l = layout_new(t);
-		assert_int_equal(l->n_cards, t->n_gpus);
-		check_layout(names[i], l);
-		check_rails(names[i], l);
-	}
+	each_scene(check_layout);
 }
 
 /* Random hosts: groups of any size, over any nodes, behind any bridges. */
@@ -262,7 +275,6 @@ TEST(no_host_breaks_the_layout)
 
 	for (unsigned round = 0; round < 300; round++) {
 		_cleanup_(topology_freep) Topology *t = NULL;
-		_cleanup_(layout_freep) Layout *l = NULL;
 		_cleanup_free_ char *name = strf("host %u", round), *svg = NULL;
 		unsigned n = round % 40, nodes = 1 + round % 9;
 		json_t *gpus = json_array(), *groups = json_array(), *json;
@@ -287,10 +299,8 @@ TEST(no_host_breaks_the_layout)
 		json = json_pack("{s:o, s:o}", "gpus", gpus, "groups", groups);
 		t = read_json(json);
 		json_decref(json);
-		l = layout_new(t);
-		assert_int_equal(l->n_cards, n);
-		check_layout(name, l);
-		check_rails(name, l);
+		assert_int_equal(t->n_gpus, n);
+		check_layout(name, t);
 		svg = draw(t, "svg");
 	}
 }
@@ -333,32 +343,6 @@ TEST(a_bare_document_is_drawn)
 		assert_non_null(strstr(text, "0000:02:00.0"));
 	}
 	json_decref(json);
-}
-
-TEST(every_tree_fits_80_columns)
-{
-	for (size_t i = 0; i < ELEMENTS(names); i++) {
-		_cleanup_(topology_freep) Topology *t = load_scene(names[i]);
-		_cleanup_free_ char *tree = draw(t, "tree-80");
-
-		/* A group's name is never cut, and one scene has the longest there may be. */
-		if (strcmp(names[i], "odd") == 0)
-			continue;
-		for (char *line = strtok(tree, "\n"); line; line = strtok(NULL, "\n"))
-			if (text_width(line) > 80)
-				fail_msg("%s: %zu columns: %s", names[i], text_width(line), line);
-	}
-}
-
-TEST(an_ascii_tree_is_ascii)
-{
-	for (size_t i = 0; i + 1 < ELEMENTS(names); i++) {
-		_cleanup_(topology_freep) Topology *t = load_scene(names[i]);
-		_cleanup_free_ char *tree = draw(t, "tree-ascii");
-
-		for (const char *s = tree; *s; s++)
-			assert_true((unsigned char)*s < 0x80);
-	}
 }
 
 /* ---- text ---- */

@@ -72,26 +72,27 @@ static char *judge(const Lines *l, const char *expect, AuditReport *ret)
 	return strv_join(found, "\n");
 }
 
-/* ---- tampering with record 6, which is lines[5] ---- */
+/* ---- tampering; record 6 is lines[5] ---- */
 
-static void change(Lines *l)
+static void change(Lines *l, size_t at, _unused_ size_t n)
 {
-	strstr(l->lines[5], "pair0")[4] = '1';
+	strstr(l->lines[at], "pair0")[4] = '1';
 }
 
 /* With a hash that fits. */
-static void change_well(Lines *l)
+static void change_well(Lines *l, size_t at, _unused_ size_t n)
 {
 	AuditRecord record = AUDIT_RECORD_EMPTY;
 	LineHash hash;
 	bool intact;
 
 	assert_int_equal(
-		audit_line_parse(l->lines[5], strlen(l->lines[5]) - 1, &record, &hash, &intact), 0);
+		audit_line_parse(l->lines[at], strlen(l->lines[at]) - 1, &record, &hash, &intact),
+		0);
 	assert_true(intact);
 	record.verdict = AUDIT_ALLOWED;
-	free(l->lines[5]);
-	l->lines[5] = audit_line(&record, &l->hashes[5]);
+	free(l->lines[at]);
+	l->lines[at] = audit_line(&record, &l->hashes[at]);
 	audit_record_clear(&record);
 }
 
@@ -103,109 +104,87 @@ static void take_out(Lines *l, size_t from, size_t n)
 	l->n -= n;
 }
 
-static void take_out_one(Lines *l)
+static void exchange(Lines *l, size_t at, size_t with)
 {
-	take_out(l, 5, 1);
+	char *line = l->lines[at];
+
+	l->lines[at] = l->lines[with];
+	l->lines[with] = line;
 }
 
-static void take_out_three(Lines *l)
+static void insert(Lines *l, size_t at, const char *line)
 {
-	take_out(l, 5, 3);
-}
-
-static void take_out_first(Lines *l)
-{
-	take_out(l, 0, 2);
-}
-
-static void exchange(Lines *l)
-{
-	char *line = l->lines[5];
-
-	l->lines[5] = l->lines[6];
-	l->lines[6] = line;
-}
-
-static void repeat(Lines *l)
-{
-	memmove(&l->lines[6], &l->lines[5], (l->n - 5) * sizeof(char *));
-	l->lines[6] = strdup(l->lines[5]);
+	memmove(&l->lines[at + 1], &l->lines[at], (l->n - at) * sizeof(char *));
+	l->lines[at] = strdup(line);
 	l->n++;
 }
 
-static void put_rubbish(Lines *l)
+static void repeat(Lines *l, size_t at, _unused_ size_t n)
 {
-	memmove(&l->lines[6], &l->lines[5], (l->n - 5) * sizeof(char *));
-	l->lines[5] = strdup("not a record\n");
-	l->n++;
+	insert(l, at + 1, l->lines[at]);
+}
+
+static void put_rubbish(Lines *l, size_t at, _unused_ size_t n)
+{
+	insert(l, at, "not a record\n");
 }
 
 /* It could not be told from a record that was taken out, if it did not stand there. */
-static void make_unreadable(Lines *l)
+static void make_unreadable(Lines *l, size_t at, _unused_ size_t n)
 {
-	memset(l->lines[5], 'x', 100);
+	memset(l->lines[at], 'x', 100);
 }
 
-static void cut_off(Lines *l)
+static void write_anew(Lines *l, size_t from, size_t n)
 {
-	take_out(l, 8, l->n - 8);
-}
+	LineHash previous = l->hashes[from - 1];
 
-static void write_end_anew(Lines *l)
-{
-	LineHash previous;
-
-	cut_off(l);
-	previous = l->hashes[7];
-	for (uint64_t i = 9; i <= RECORDS; i++)
+	take_out(l, from, n);
+	for (uint64_t i = from + 1; i <= RECORDS; i++)
 		previous = add(l, i, AUDIT_STOP, 0, &previous);
 }
 
-static void nothing(_unused_ Lines *l)
+/* As a power cut leaves it, before another file begins with line `next`, if any. */
+static void tear(Lines *l, size_t at, size_t next)
 {
+	l->break_at = next;
+	l->lines[at][70] = '\0';
 }
 
-static void tear(Lines *l)
-{
-	l->lines[l->n - 1][70] = '\0';
-}
-
-static void tear_in_the_middle(Lines *l)
-{
-	l->break_at = 6;
-	l->lines[5][70] = '\0';
-}
+#define CUT_OFF "no record has the expected hash: the end was cut off, or written anew"
 
 static const struct {
-	void (*tamper)(Lines *l);
+	void (*tamper)(Lines *l, size_t at, size_t n);
+	size_t at, n;
 	bool expect; /* the hash of record 10 */
 	const char *found;
 	uint64_t last;
+	bool torn;
 } cases[] = {
-	{ nothing, false, "", 12 },
-	{ nothing, true, "", 12 },
-	{ change, false, "record 6 was changed (1.log, line 6)", 12 },
-	{ change_well, false,
-	  "record 6 or 7 was changed: they do not follow each other (1.log, line 7)", 12 },
-	{ take_out_one, false, "record 6 was removed (before 1.log, line 6)", 12 },
-	{ take_out_three, false, "records 6 to 8 were removed (before 1.log, line 6)", 12 },
-	{ take_out_first, false, "records 1 to 2 were removed (before 1.log, line 1)", 12 },
-	{ exchange, false, "record 6 was moved: it stands behind a later one (1.log, line 7)", 12 },
-	{ repeat, false, "record 6 stands there twice (1.log, line 7)", 12 },
-	{ put_rubbish, false, "1.log, line 6 is no record", 12 },
-	{ make_unreadable, false,
-	  "1.log, line 6 is no record\nrecord 6 was removed (before 1.log, line 7)", 12 },
-	{ tear_in_the_middle, false,
-	  "1.log, line 6 is no record\nrecord 6 was removed (before 2.log, line 1)", 12 },
+	ROW(NULL, .found = "", .last = 12),
+	ROW(NULL, .expect = true, .found = "", .last = 12),
+	ROW(change, 5, .found = "record 6 was changed (1.log, line 6)", .last = 12),
+	ROW(change_well, 5, .last = 12,
+	    .found = "record 6 or 7 was changed: they do not follow each other (1.log, line 7)"),
+	ROW(take_out, 5, 1, .found = "record 6 was removed (before 1.log, line 6)", .last = 12),
+	ROW(take_out, 5, 3, .found = "records 6 to 8 were removed (before 1.log, line 6)",
+	    .last = 12),
+	ROW(take_out, 0, 2, .found = "records 1 to 2 were removed (before 1.log, line 1)",
+	    .last = 12),
+	ROW(exchange, 5, 6, .last = 12,
+	    .found = "record 6 was moved: it stands behind a later one (1.log, line 7)"),
+	ROW(repeat, 5, .found = "record 6 stands there twice (1.log, line 7)", .last = 12),
+	ROW(put_rubbish, 5, .found = "1.log, line 6 is no record", .last = 12),
+	ROW(make_unreadable, 5, .last = 12,
+	    .found = "1.log, line 6 is no record\nrecord 6 was removed (before 1.log, line 7)"),
+	ROW(tear, 5, 6, .last = 12,
+	    .found = "1.log, line 6 is no record\nrecord 6 was removed (before 2.log, line 1)"),
 	/* What it cannot find, unless a late hash was noted. */
-	{ cut_off, false, "", 8 },
-	{ write_end_anew, false, "", 12 },
-	{ cut_off, true, "no record has the expected hash: the end was cut off, or written anew",
-	  8 },
-	{ write_end_anew, true,
-	  "no record has the expected hash: the end was cut off, or written anew", 12 },
-	/* As a power cut leaves it. */
-	{ tear, false, "", 11 },
+	ROW(take_out, 8, 4, .found = "", .last = 8),
+	ROW(write_anew, 8, 4, .found = "", .last = 12),
+	ROW(take_out, 8, 4, .expect = true, .found = CUT_OFF, .last = 8),
+	ROW(write_anew, 8, 4, .expect = true, .found = CUT_OFF, .last = 12),
+	ROW(tear, 11, .found = "", .last = 11, .torn = true),
 };
 
 /* promise A3 */
@@ -219,13 +198,14 @@ TEST(each_kind_of_tampering_is_named)
 
 		fill(&l, 1);
 		noted = l.hashes[9];
-		cases[i].tamper(&l);
+		if (cases[i].tamper)
+			cases[i].tamper(&l, cases[i].at, cases[i].n);
 		found = judge(&l, cases[i].expect ? noted.hex : NULL, &report);
 		if (strcmp(found, cases[i].found) != 0 || report.last != cases[i].last)
 			fail_msg("row %zu: found \"%s\", last %llu", i, found,
 				 (unsigned long long)report.last);
-		assert_int_equal(report.torn, cases[i].tamper == tear);
-		if (cases[i].tamper == nothing && cases[i].expect)
+		assert_int_equal(report.torn, cases[i].torn);
+		if (!cases[i].tamper && cases[i].expect)
 			assert_int_equal(report.behind, 2);
 		clear(&l);
 	}

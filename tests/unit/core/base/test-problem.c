@@ -6,100 +6,57 @@
 #include "core/base/problem.h"
 #include "util/text.h"
 
-static Problem *viable_problem(void)
+/* What a refusal of these parts says. */
+static void check(const char *cause, const char *state, const char *remedy, const char *prefix,
+		  const char *message)
 {
-	Problem *problem = NULL;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_free_ char *found = NULL;
 
-	assert_int_equal(problem_set(&problem, GPUPASS_ERROR_IOMMU_GROUP_NOT_VIABLE,
-				     "IOMMU group %d is not viable", 57),
+	assert_int_equal(problem_refuse(&problem, GPUPASS_ERROR_IOMMU_GROUP_NOT_VIABLE,
+					.reason = strf("IOMMU group %d is not viable", 57),
+					.cause = cause ? strdup(cause) : NULL,
+					.state = state ? strdup(state) : NULL,
+					.remedy = remedy ? strdup(remedy) : NULL),
 			 PROBLEM);
-	return problem;
+	assert_int_equal(problem->error, GPUPASS_ERROR_IOMMU_GROUP_NOT_VIABLE);
+	found = problem_message(problem, prefix);
+	assert_string_equal(found, message);
 }
 
-TEST(problem_message_says_what_why_state_and_remedy)
+TEST(a_message_says_what_why_state_and_remedy)
 {
-	_cleanup_(problem_freep) Problem *problem = viable_problem();
-	_cleanup_free_ char *message = NULL;
-
-	problem->cause = strf("%s shares IOMMU group 57", "0000:a0:01.0");
-	assert_int_equal(problem_remedy(problem, "use another slot"), PROBLEM);
-	message = problem_message(problem, "cannot assign pair1 to vm42");
-	assert_string_equal(message, "cannot assign pair1 to vm42: IOMMU group 57 is not viable\n"
-				     "Cause:  0000:a0:01.0 shares IOMMU group 57\n"
-				     "State:  nothing was changed\n"
-				     "Remedy: use another slot");
+	check("0000:a0:01.0 shares it", NULL, "use another slot", "cannot assign pair1 to vm42",
+	      "cannot assign pair1 to vm42: IOMMU group 57 is not viable\n"
+	      "Cause:  0000:a0:01.0 shares it\n"
+	      "State:  nothing was changed\n"
+	      "Remedy: use another slot");
+	/* It leaves out what is not known. */
+	check(NULL, NULL, NULL, NULL,
+	      "IOMMU group 57 is not viable\n"
+	      "State:  nothing was changed");
+	/* Further lines of a part are indented. */
+	check("one\ntwo\nthree\n", "pair1 is quarantined", NULL, NULL,
+	      "IOMMU group 57 is not viable\n"
+	      "Cause:  one\n"
+	      "        two\n"
+	      "        three\n"
+	      "State:  pair1 is quarantined");
 }
 
-TEST(problem_message_leaves_out_what_is_not_known)
-{
-	_cleanup_(problem_freep) Problem *problem = viable_problem();
-	_cleanup_free_ char *message = problem_message(problem, NULL);
-
-	assert_string_equal(message, "IOMMU group 57 is not viable\n"
-				     "State:  nothing was changed");
-}
-
-TEST(problem_message_indents_further_lines_of_a_part)
-{
-	_cleanup_(problem_freep) Problem *problem = viable_problem();
-	_cleanup_free_ char *message = NULL;
-
-	problem->cause = strdup("one\ntwo\nthree\n");
-	problem_state(problem, "pair1 is quarantined");
-	message = problem_message(problem, NULL);
-	assert_string_equal(message, "IOMMU group 57 is not viable\n"
-				     "Cause:  one\n"
-				     "        two\n"
-				     "        three\n"
-				     "State:  pair1 is quarantined");
-}
-
-TEST(a_refusal_says_all_parts_at_once)
+TEST(a_part_set_twice_is_the_second_which_can_be_made_of_the_first)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 
-	assert_int_equal(problem_refuse(&problem, GPUPASS_ERROR_GROUP_BUSY,
-					.reason = strf("%s has group %s already", "vm42", "pair0"),
-					.cause = strdup("its metadata says so"),
-					.state = strdup("pair0 is quarantined"),
-					.remedy = strf("gpupass release %s", "vm42")),
-			 PROBLEM);
-	assert_int_equal(problem->error, GPUPASS_ERROR_GROUP_BUSY);
-	assert_string_equal(problem->reason, "vm42 has group pair0 already");
-	assert_string_equal(problem->cause, "its metadata says so");
-	assert_string_equal(problem->state, "pair0 is quarantined");
-	assert_string_equal(problem->remedy, "gpupass release vm42");
-}
-
-TEST(a_refusal_stays_without_the_other_parts)
-{
-	_cleanup_(problem_freep) Problem *problem = NULL;
-
-	assert_int_equal(problem_refuse(&problem, GPUPASS_ERROR_GROUP_BUSY,
-					.reason = strdup("it is busy"), .cause = NULL),
-			 PROBLEM);
-	assert_string_equal(problem->reason, "it is busy");
-	assert_null(problem->cause);
-	assert_null(problem->state);
-	assert_null(problem->remedy);
-}
-
-TEST(a_part_set_twice_is_the_second)
-{
-	_cleanup_(problem_freep) Problem *problem = viable_problem();
-
+	assert_int_equal(problem_set(&problem, GPUPASS_ERROR_GROUP_BUSY, "job %d", 7), PROBLEM);
+	assert_string_equal(problem->reason, "job 7");
 	problem_state(problem, "first");
 	problem_state(problem, "second");
-	assert_string_equal(problem->state, "second");
-}
-
-TEST(a_part_can_be_made_of_what_it_was)
-{
-	_cleanup_(problem_freep) Problem *problem = viable_problem();
-
-	problem_state(problem, "pair1 is quarantined");
 	problem_state(problem, "%s, and stays so", problem->state);
-	assert_string_equal(problem->state, "pair1 is quarantined, and stays so");
+	assert_string_equal(problem->state, "second, and stays so");
+	assert_int_equal(problem_remedy(problem, "wait"), PROBLEM);
+	assert_string_equal(problem->remedy, "wait");
+	assert_null(problem->cause);
 }
 
 TEST(every_error_has_a_bus_name_of_its_own)

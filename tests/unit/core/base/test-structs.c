@@ -38,6 +38,9 @@ typedef struct Car {
 	Wheel *wheels _json_(max 8);
 	size_t n_wheels;
 	Engine engine;
+	Bdf *ways _json_(max 4, if_any);
+	size_t n_ways;
+	Bdf home _json_(if_any);
 	Wheel spare _json_(no);
 	uint32_t *prices _json_(no);
 	size_t n_prices;
@@ -68,6 +71,9 @@ static Car make(void)
 	car.n_wheels = 2;
 	car.wheels[1] = (Wheel){ .bdf = { .bus = 0x41 }, .vendor = 0x10de, .maker = xstrdup("m") };
 	car.engine = (Engine){ xstrdup("e"), -5 };
+	car.ways = xcalloc(2, sizeof(Bdf));
+	car.n_ways = 2;
+	car.ways[1].bus = 0x41;
 	car.spare.maker = xstrdup("s");
 	car.prices = xcalloc(1, sizeof(uint32_t));
 	car.n_prices = 1;
@@ -75,66 +81,40 @@ static Car make(void)
 	return car;
 }
 
-/* One change a member that car_equal() looks at. */
-static void change(Car *car, size_t which)
+/* One change a member that car_equal() looks at, and how many there are. */
+static int change(Car *car, int which)
 {
-	switch (which) {
-	case 0:
-		car->owner[0] = 'x';
-		break;
-	case 1:
-		car->colour = COLOUR_RED;
-		break;
-	case 2:
-		car->sold = false;
-		break;
-	case 3:
-		car->since_usec++;
-		break;
-	case 4:
-		car->extras[0][0] = 'x';
-		break;
-	case 5:
-		car->wheels[1].maker[0] = 'x';
-		break;
-	case 6:
-		car->wheels[0].bdf.bus = 1;
-		break;
-	case 7:
-		car->engine.error = -6;
-		break;
-	case 8:
-		car->spare.maker[0] = 'x';
-		break;
-	case 9:
-		car->prices[0]++;
-		break;
-	case 10:
-		car->plate[7] = 'x';
-		break;
-	case 11:
-		car->brand = NULL;
-		break;
-	case 12:
-		car->trailer = car;
-		break;
-	case 13:
-		strv_append(&car->extras, "roof");
-		break;
-	default:
-		fail();
-	}
+	int at = 0;
+#define CHANGE(what)                                                                               \
+	if (at++ == which)                                                                         \
+	what
+	CHANGE(car->owner[0] = 'x');
+	CHANGE(car->colour = COLOUR_RED);
+	CHANGE(car->sold = false);
+	CHANGE(car->since_usec++);
+	CHANGE(car->extras[0][0] = 'x');
+	CHANGE(strv_append(&car->extras, "roof"));
+	CHANGE(car->wheels[1].maker[0] = 'x');
+	CHANGE(car->wheels[0].bdf.bus = 1);
+	CHANGE(car->engine.error = -6);
+	CHANGE(car->spare.maker[0] = 'x');
+	CHANGE(car->prices[0]++);
+	CHANGE(car->plate[7] = 'x');
+	CHANGE(car->brand = NULL);
+	CHANGE(car->trailer = car);
+	CHANGE(car->ways[1].bus = 0x42);
+	return at;
 }
 
 TEST(a_copy_owns_its_own_members_and_differs_by_each_of_them)
 {
-	for (size_t i = 0; i < 14; i++) {
+	for (int i = 0, n = 1; i < n; i++) {
 		_cleanup_(car_freep) Car *copy = NULL;
 		Car car = make();
 
 		copy = car_dup(&car);
 		assert_true(car_equal(&car, copy));
-		change(copy, i);
+		n = change(copy, i);
 		assert_false(car_equal(&car, copy));
 		car_clear(&car);
 		assert_null(car.owner);
@@ -145,23 +125,23 @@ TEST(a_copy_owns_its_own_members_and_differs_by_each_of_them)
 TEST(a_struct_is_written_to_json_and_read_back)
 {
 	Car car = make(), back = { 0 }, sale = { 0 };
-	_cleanup_json_ json_t *o = json_struct_write(car_members, &car);
+	_cleanup_json_ json_t *o = json_struct_write(car_members, &car), *again = NULL;
 	_cleanup_json_ json_t *wanted = json_build(
 		"{s:s, s:s, s:b, s:i, s:n, s:n, s:[s], s:[{s:s, s:s, s:s}, {s:s, s:s, s:s, s:s}],"
-		" s:{s:s, s:i}}",
+		" s:{s:s, s:i}, s:[s, s]}",
 		"whose", "vm42", "colour", "blue", "sold", true, "since_usec", 7, "seller",
 		"garage", "extras", "radio", "wheels", "bdf", "0000:00:00.0", "vendor", "0000",
 		"device", "0000", "bdf", "0000:41:00.0", "vendor", "10de", "device", "0000",
-		"maker", "m", "engine", "name", "e", "error", 5);
+		"maker", "m", "engine", "name", "e", "error", 5, "ways", "0000:00:00.0",
+		"0000:41:00.0");
 
 	assert_true(json_equal(o, wanted));
 	assert_int_equal(json_struct_read(car_members, o, NULL, &back, NULL), 0);
-	assert_string_equal(back.wheels[1].maker, "m");
-	assert_int_equal(back.engine.error, -5);
-	assert_int_equal(back.colour, COLOUR_BLUE);
-	assert_int_equal(back.garage, -1);
+	again = json_struct_write(car_members, &back);
+	assert_true(json_equal(again, wanted));
+	/* What the table has read of it, it frees. */
+	json_struct_clear(car_members, &back);
 	json_object_set_new(o, "colour", json_string("none"));
-	car_clear(&back);
 	assert_int_equal(json_struct_read(car_members, o, NULL, &back, NULL), -EBADMSG);
 	assert_int_equal(json_struct_read(sale_members, wanted, NULL, &sale, NULL), -EBADMSG);
 	car_clear(&back);

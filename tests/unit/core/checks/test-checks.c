@@ -23,81 +23,49 @@ TEST(a_healthy_host_passes_every_check)
 				 json_string_value(json_object_get(check, "status")));
 }
 
-/* A healthy group that runs in its domain is no fault either. */
-TEST(an_assigned_group_is_no_fault)
-{
-	_cleanup_free_ char *found = NULL;
-	_cleanup_(rig_done) Rig rig;
-
-	rig_init(&rig);
-	assign_pair0(&rig);
-	rig_report(&rig);
-	found = spoken(&rig);
-	assert_string_equal(found, "");
-}
-
-TEST(the_guest_that_runs_on_its_group_is_no_holder)
-{
-	_cleanup_free_ char *found = NULL;
-	_cleanup_(rig_done) Rig rig;
-
-	rig_init(&rig);
-	assign_pair0(&rig);
-	model_domain(&rig.m, "q35-assigned", "q35-assigned");
-	model_holder(&rig.m, GPU, "/dev/vfio/33", true);
-	rig_report(&rig);
-	found = spoken(&rig);
-	assert_string_equal(found, "");
-}
-
-/* GPUs that are idle, sleep or are moved by a job are not faulty. */
 TEST(what_is_usual_is_no_fault)
 {
-	_cleanup_free_ char *found = NULL;
-	_cleanup_(rig_done) Rig rig;
-
-	rig_init(&rig);
-	model_set(&model_function(&rig.m, GPU)->reset_methods, NULL);
-	rig.health[0].config.speed = 1;
-	rig.health[1].config = (PcieConfig){ 0 };
-	model_set(&model_function(&rig.m, "0000:61:00.0")->power_state, "D3hot");
-	rig.health[2].ports[0].config.acs = false;
-	add(&rig.host->cmdline, "vfio-pci.ids=8086:1521");
-	add(&rig.host->driverctl, NIC " igb");
-	add(&rig.host->boot, "0000:d1:00.0 missing");
-	add(&rig.busy, "pair1");
-	model_drive(&rig.m, "0000:a1:00.1", NULL, "vfio-pci");
-	rig_report(&rig);
-	found = spoken(&rig);
-	assert_string_equal(found, "");
+	SPEAKS("an assigned group", "", assign_pair0(r));
+	SPEAKS("the guest that runs on its group", "", assign_pair0(r),
+	       model_domain(&r->m, "q35-assigned", "q35-assigned"),
+	       model_holder(&r->m, GPU, "/dev/vfio/33", true));
+	/* GPUs that are idle, sleep or are moved by a job are not faulty. */
+	SPEAKS("what is idle", "", {
+		model_set(&model_function(&r->m, GPU)->reset_methods, NULL);
+		r->health[0].config.speed = 1;
+		r->health[1].config = (PcieConfig){ 0 };
+		model_set(&model_function(&r->m, "0000:61:00.0")->power_state, "D3hot");
+		r->health[2].ports[0].config.acs = false;
+		add(&r->host->cmdline, "vfio-pci.ids=8086:1521");
+		add(&r->host->driverctl, NIC " igb");
+		add(&r->host->boot, "0000:d1:00.0 missing");
+		add(&r->busy, "pair1");
+		model_drive(&r->m, "0000:a1:00.1", NULL, "vfio-pci");
+	});
 }
 
-static void skipped(Rig *rig, const char *const *ids, const char *why)
+TEST(a_domain_without_a_group_is_told_so)
 {
-	for (; *ids; ids++) {
-		assert_string_equal(status_of(rig, *ids), "skipped");
-		if (!says(find_check(rig, *ids), why))
-			fail_msg("%s does not say why", *ids);
-	}
+	SPEAKS("no group", "domain-group domain-machine", r->with_domain = true,
+	       model_domain(&r->m, "i440fx", NULL));
+	STANDS("domain-hostdevs", "skipped", "", r->with_domain = true,
+	       model_domain(&r->m, "i440fx", NULL));
 }
 
 TEST(without_gpus_checks_of_gpus_are_skipped)
 {
-	static const char *const ids[] = { "holders",	 "driver", "boot-vga", "virtual-functions",
-					   "answers",	 "power",  "aer",      "reset",
-					   "link-width", NULL };
-	_cleanup_free_ char *found = NULL;
-	_cleanup_(rig_done) Rig rig;
+	static const char *const ids[] = { "holders",	"driver", "boot-vga", "virtual-functions",
+					   "answers",	"power",  "aer",      "reset",
+					   "link-width" };
 
-	rig_init(&rig);
-	for (size_t i = 0; i < rig.m.host.snapshot->n_functions; i++)
-		if (pci_function_is_nvidia_gpu(rig.m.host.snapshot->functions[i]))
-			rig.m.host.snapshot->functions[i]->vendor = 0x1002;
-	reseal(&rig);
-	host_declare(&rig.m.host, "[Group]\nName=p\nGpu=41:00.0\nGpu=61:00.0\n");
-	rig_report(&rig);
-	skipped(&rig, ids, "no GPU");
-	found = spoken(&rig);
+	for (size_t i = 0; i < ELEMENTS(ids); i++)
+		STANDS(ids[i], "skipped", "no GPU", {
+			for (size_t k = 0; k < r->m.host.snapshot->n_functions; k++)
+				if (pci_function_is_nvidia_gpu(r->m.host.snapshot->functions[k]))
+					r->m.host.snapshot->functions[k]->vendor = 0x1002;
+			reseal(r);
+			host_declare(&r->m.host, "[Group]\nName=p\nGpu=41:00.0\nGpu=61:00.0\n");
+		});
 }
 
 TEST(a_symptom_leads_to_what_was_found)
@@ -191,7 +159,7 @@ TEST(golden_hosts_have_the_faults_written_here)
 		host_declare(&rig.m.host, conf ? conf : "");
 		rig.golden = true;
 		rig_report(&rig);
-		found = spoken(&rig);
+		found = spoken_by(&rig);
 		if (!str_equal(found, golden[i].spoken)) {
 			good = false;
 			print_error("%s: \"%s\" spoke\n", golden[i].host, found);

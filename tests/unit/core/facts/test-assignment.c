@@ -72,12 +72,10 @@ TEST(assignments_are_found_by_domain_group_and_function)
 	static const char *const functions[] = { "0000:41:00.0", "0000:41:00.1", NULL };
 	static const char *const others[] = { "0000:61:00.0", NULL };
 	Bdf absent = bdf_of("0000:99:00.0"), audio = bdf_of("0000:41:00.1");
-	Assignment *first, *second;
-	HostModel h = host_new();
+	_cleanup_(host_done) HostModel h = host_new();
+	Assignment *first = host_assignment(&h, "pair0", "vm1", 1, functions);
+	Assignment *second = host_assignment(&h, "pair1", "vm2", 2, others);
 
-	assert_null(assignments_find_group(h.assignments, "pair0"));
-	first = host_assignment(&h, "pair0", "vm1", 1, functions);
-	second = host_assignment(&h, "pair1", "vm2", 2, others);
 	assert_ptr_equal(assignments_find_group(h.assignments, "pair1"), second);
 	assert_null(assignments_find_group(h.assignments, "pair2"));
 	assert_ptr_equal(assignments_of_domain(h.assignments, first->domain_uuid, &(size_t){ 0 }),
@@ -87,5 +85,4 @@ TEST(assignments_are_found_by_domain_group_and_function)
 	assert_null(assignments_find_function(h.assignments, &absent));
 	assert_ptr_equal(assignment_function(first, &audio), &first->functions[1]);
 	assert_null(assignment_function(second, &audio));
-	host_done(&h);
 }

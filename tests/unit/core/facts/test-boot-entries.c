@@ -2,77 +2,54 @@
 /* What a host says of its boot: damaged and odd forms. Whole hosts are in device/boot-image. */
 #include "rig/test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "core/facts/boot-entries.h"
-#include "util/text.h"
-#include "util/xalloc.h"
+#include "rig/rows.h"
+
+/* "NAME RELEASE" */
+static bool name_is_of(const char *text)
+{
+	_cleanup_free_ char *name = xstrndup(text, strcspn(text, " "));
+
+	return boot_name_is_of(name, text + strlen(name) + 1);
+}
 
 TEST(names_end_in_the_release)
 {
-	static const struct {
-		const char *name, *release;
-		bool is;
-	} rows[] = {
-		{ "a-6.1.2.efi", "6.1.2", true },
-		{ "6.1.2.efi", "6.1.2", true },
-		{ "a-6.1.2+3.efi", "6.1.2", true },
-		{ "a-16.1.2.efi", "6.1.2", false },
-		{ "a-6.1.2-18.efi", "6.1.2", false },
-		{ "a-6.1.2.efi", "6.1", false },
-		{ "arch-linux.efi", "linux", true },
-		{ "arch-linux-zen.efi", "linux", false },
-		{ "arch-linux-zen.efi", "zen", true },
-		{ "linux-6.1-deadbeef.efi", "6.1", false },
-		{ "", "6.1", false },
-		{ "a.efi", "", false },
-		{ ".efi", "6.1", false },
-	};
+	expect_each("a-6.1.2.efi 6.1.2|6.1.2.efi 6.1.2|a-6.1.2+3.efi 6.1.2|"
+		    "arch-linux.efi linux|arch-linux-zen.efi zen",
+		    name_is_of, true);
+	expect_each("a-16.1.2.efi 6.1.2|a-6.1.2-18.efi 6.1.2|a-6.1.2.efi 6.1|"
+		    "arch-linux-zen.efi linux|linux-6.1-deadbeef.efi 6.1| 6.1|a.efi |.efi 6.1",
+		    name_is_of, false);
+}
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++)
-		if (boot_name_is_of(rows[i].name, rows[i].release) != rows[i].is)
-			fail_msg("%s of %s", rows[i].name, rows[i].release);
+static bool entry_is_of(const char *text)
+{
+	const char *pkgbase = str_starts_with(text, "arch\n") ? "linux" : NULL;
+	_cleanup_(boot_entry_clear) BootEntry entry = boot_entry_parse(text);
+
+	return boot_entry_is_of(&entry, "6.1", pkgbase);
 }
 
 TEST(an_entry_is_of_its_kernel)
 {
-	static const struct {
-		const char *text, *pkgbase;
-		bool is;
-	} rows[] = {
-		{ "version 6.1\n", NULL, true },
-		{ "version 6.1.2\nlinux /vmlinuz-6.1\n", NULL, true },
-		{ "linux /token/6.1/linux\n", NULL, true },
-		{ "linux /token/6.1.2/linux\n", NULL, false },
-		{ "#version 6.1\nversion\n", NULL, false },
-		{ "linux /vmlinuz-linux\n", "linux", true },
-		{ "linux /vmlinuz-linux-zen\n", "linux", false },
-		{ "linux /vmlinuz-linux\n", NULL, false },
-		{ "", "", false },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(boot_entry_clear) BootEntry entry = boot_entry_parse(rows[i].text);
-
-		if (boot_entry_is_of(&entry, "6.1", rows[i].pkgbase) != rows[i].is)
-			fail_msg("%s", rows[i].text);
-	}
+	expect_each("version 6.1\n|version 6.1.2\nlinux /vmlinuz-6.1\n|"
+		    "linux /token/6.1/linux\n|arch\nlinux /vmlinuz-linux\n",
+		    entry_is_of, true);
+	expect_each("linux /token/6.1.2/linux\n|#version 6.1\nversion\n|"
+		    "arch\nlinux /vmlinuz-linux-zen\n|linux /vmlinuz-linux\n",
+		    entry_is_of, false);
+	assert_false(entry_is_of(""));
 }
 
 TEST(no_list_grows_without_a_limit)
 {
-	_cleanup_(boot_entry_clear) BootEntry entry = { 0 }, cmdline = { 0 };
-	_cleanup_free_ char *text = xcalloc(1, 11 * 100 + 1);
+	_cleanup_free_ char *entries = repeated("initrd /ab\n", 100);
+	_cleanup_free_ char *words = repeated("initrd=/ab\n", 100);
+	_cleanup_(boot_entry_clear) BootEntry entry = boot_entry_parse(entries);
+	_cleanup_(boot_entry_clear) BootEntry cmdline = boot_cmdline_parse(words);
 
-	for (size_t i = 0; i < 100; i++)
-		memcpy(text + 11 * i, "initrd /ab\n", 11);
-	entry = boot_entry_parse(text);
 	assert_int_equal(strv_length(entry.initrds), BOOT_INITRDS_MAX);
-	for (char *c = text; *c; c++)
-		if (*c == ' ')
-			*c = '=';
-	cmdline = boot_cmdline_parse(text);
 	assert_int_equal(strv_length(cmdline.initrds), BOOT_INITRDS_MAX);
 }
 

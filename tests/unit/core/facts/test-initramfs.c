@@ -4,13 +4,10 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/facts/cpio-stream.h"
 #include "core/facts/initramfs.h"
-#include "util/text.h"
-#include "util/xalloc.h"
+#include "rig/rows.h"
 
 #define DISPLAY 0x030000
 #define DISPLAY_3D 0x030200
@@ -20,11 +17,24 @@
 
 /* ---- names ---- */
 
+static char *module_of(const char *name)
+{
+	_cleanup_(initramfs_freep) Initramfs *image = xcalloc(1, sizeof(*image));
+
+	initramfs_note_name(image, name);
+	return strv_join(image->modules, " ");
+}
+
+static bool is_kept(const char *name)
+{
+	_cleanup_free_ char *module = module_of(name);
+
+	return *module != '\0';
+}
+
 TEST(modules_are_told_apart_by_name)
 {
-	static const struct {
-		const char *name, *module; /* "": none that matters */
-	} rows[] = {
+	static const TextRow rows[] = {
 		{ "usr/lib/modules/6.1/updates/dkms/nvidia.ko", "nvidia" },
 		{ "lib/modules/6.1/extra/nvidia.ko.xz", "nvidia" },
 		{ "./usr/lib/modules/6.1/nvidia-current.ko.zst", "nvidia-current" },
@@ -34,98 +44,72 @@ TEST(modules_are_told_apart_by_name)
 		{ "x/snd_hda_intel.ko", "snd-hda-intel" },
 		{ "x/xhci-pci.ko", "xhci-pci" },
 		{ "x/i2c-nvidia-gpu.ko", "i2c-nvidia-gpu" },
-		/* These bind no function of a GPU. */
-		{ "x/nvidia-drm.ko", "" },
-		{ "x/nvidia-modeset.ko", "" },
-		{ "x/nvidia-current-uvm.ko", "" },
-		{ "x/nvidia-peermem.ko", "" },
-		{ "x/nvidia-vgpu-vfio.ko", "" },
-		{ "x/nvidiafb.ko", "" },
-		{ "x/nvidia-wmi-ec-backlight.ko", "" },
-		{ "x/xhci-pci-renesas.ko", "" },
-		{ "x/snd-hda-codec-hdmi.ko", "" },
-		{ "x/mynvidia.ko", "" },
-		{ "x/nouveau.kobold", "" },
-		{ "x/nouveau.ko/readme", "" },
-		{ "x/.ko", "" },
-		{ "nvidia.conf", "" },
-		{ "", "" },
-		{ "/", "" },
-		{ "usr/lib/firmware/nvidia/ga102/gsp.bin", "" },
 	};
+	EXPECT_TEXTS(rows, module_of);
+	/* These bind no function of a GPU. */
+	assert_false(is_kept(""));
+	expect_each("x/nvidia-drm.ko|x/nvidia-modeset.ko|x/nvidia-current-uvm.ko|"
+		    "x/nvidia-peermem.ko|x/nvidia-vgpu-vfio.ko|x/nvidiafb.ko|"
+		    "x/nvidia-wmi-ec-backlight.ko|x/xhci-pci-renesas.ko|"
+		    "x/snd-hda-codec-hdmi.ko|x/mynvidia.ko|x/nouveau.kobold|"
+		    "x/nouveau.ko/readme|x/.ko|nvidia.conf|/|"
+		    "usr/lib/firmware/nvidia/ga102/gsp.bin",
+		    is_kept, false);
+}
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(initramfs_freep) Initramfs *image = xcalloc(1, sizeof(*image));
+static char *part_of(const char *name)
+{
+	_cleanup_(initramfs_freep) Initramfs *image = xcalloc(1, sizeof(*image));
 
-		initramfs_note_name(image, rows[i].name);
-		if (!str_equal(str_or_empty(image->modules ? image->modules[0] : NULL),
-			       rows[i].module))
-			fail_msg("%s: %s", rows[i].name, image->modules ? image->modules[0] : "-");
-	}
+	initramfs_note_name(image, name);
+	return strf("%s%s%s%s", image->bind ? "bind" : "", image->trigger ? "trigger " : "",
+		    image->vfio_pci ? "vfio-pci" : "", str_or_empty(image->maker));
 }
 
 TEST(gpupass_is_known_by_all_its_parts)
 {
-	static const struct {
-		const char *name;
-		bool bind, trigger, vfio_pci;
-		const char *maker;
-	} rows[] = {
-		{ "usr/libexec/gpupass/gpupass-bind", true, false, false, NULL },
-		{ "usr/local/libexec/gpupass/gpupass-bind", true, false, false, NULL },
-		{ "usr/share/doc/gpupass-bind", false, false, false, NULL },
-		{ "usr/lib/udev/rules.d/60-gpupass.rules", false, true, false, NULL },
-		{ "scripts/init-top/gpupass", false, true, false, NULL },
-		{ "usr/lib/dracut/hooks/pre-trigger/10-gpupass-bind.sh", false, true, false,
-		  "dracut" },
-		{ "usr/lib/modules/6.1/vfio_pci.ko.xz", false, false, true, NULL },
-		{ "usr/lib/modules/6.1/vfio-pci-core.ko", false, false, false, NULL },
-		{ "conf/initramfs.conf", false, false, false, "initramfs-tools" },
+	static const TextRow rows[] = {
+		{ "usr/libexec/gpupass/gpupass-bind", "bind" },
+		{ "usr/local/libexec/gpupass/gpupass-bind", "bind" },
+		{ "usr/share/doc/gpupass-bind", "" },
+		{ "usr/lib/udev/rules.d/60-gpupass.rules", "trigger " },
+		{ "scripts/init-top/gpupass", "trigger " },
+		{ "usr/lib/dracut/hooks/pre-trigger/10-gpupass-bind.sh", "trigger dracut" },
+		{ "usr/lib/modules/6.1/vfio_pci.ko.xz", "vfio-pci" },
+		{ "usr/lib/modules/6.1/vfio-pci-core.ko", "" },
+		{ "conf/initramfs.conf", "initramfs-tools" },
 	};
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(initramfs_freep) Initramfs *image = xcalloc(1, sizeof(*image));
-
-		initramfs_note_name(image, rows[i].name);
-		if (image->bind != rows[i].bind || image->trigger != rows[i].trigger ||
-		    image->vfio_pci != rows[i].vfio_pci || !str_equal(image->maker, rows[i].maker))
-			fail_msg("%s", rows[i].name);
-	}
+	EXPECT_TEXTS(rows, part_of);
 }
 
+/* What settings and words keep away is in test-modprobe.c and test-kernel-words.c. */
 TEST(what_takes_a_function_goes_by_its_class_and_blacklists)
 {
 	static const struct {
 		const char *module, *conf;
 		uint32_t class_code;
-		const char *word, *taker;
+		const char *word;
+		bool takes;
 	} rows[] = {
-		{ "nvidia", "", DISPLAY, "", "nvidia" },
-		{ "nvidia", "", DISPLAY_3D, "", "nvidia" },
-		{ "nvidia", "", AUDIO, "", NULL },
-		{ "nvidia-current", "", DISPLAY, "", "nvidia-current" },
-		{ "nouveau", "", DISPLAY, "", "nouveau" },
-		{ "snd-hda-intel", "", AUDIO, "", "snd-hda-intel" },
-		{ "snd-hda-intel", "", DISPLAY, "", NULL },
-		{ "xhci-pci", "", USB, "", "xhci-pci" },
-		{ "i2c-nvidia-gpu", "", UCSI, "", "i2c-nvidia-gpu" },
-		{ "nouveau", "blacklist nouveau", DISPLAY, "", NULL },
-		{ "nouveau", "blacklist nvidia", DISPLAY, "", "nouveau" },
-		{ "nouveau", "options nouveau noaccel=1 modeset=0", DISPLAY, "", NULL },
-		{ "nouveau", "options nouveau modeset=1", DISPLAY, "", "nouveau" },
-		{ "nouveau", "install nouveau /bin/false", DISPLAY, "", NULL },
-		{ "nvidia-current", "install nvidia modprobe -i nvidia-current", DISPLAY, "",
-		  "nvidia-current" },
-		{ "nvidia-current", "blacklist nvidia_current", DISPLAY, "", NULL },
-		{ "snd-hda-intel", "blacklist snd_hda_intel", AUDIO, "", NULL },
-		{ "nouveau", "", DISPLAY, "modprobe.blacklist=nova,nouveau", NULL },
-		{ "nouveau", "", DISPLAY, "rd.driver.blacklist=nouveau,nova", "nouveau" },
-		{ "nouveau", "", DISPLAY, "module_blacklist=nouveau", NULL },
-		{ "nouveau", "", DISPLAY, "modprobe.blacklist=nouveau2", "nouveau" },
-		{ "nouveau", "", DISPLAY, "modprobe.blacklist=nouv", "nouveau" },
-		{ "nouveau", "", DISPLAY, "nouveau.modeset=0", NULL },
-		{ "nvidia", "", DISPLAY, "nouveau.modeset=0", "nvidia" },
-		{ "snd-hda-intel", "", AUDIO, "modprobe.blacklist=snd_hda_intel", NULL },
+		{ "nvidia", "", DISPLAY, "", true },
+		{ "nvidia", "", DISPLAY_3D, "", true },
+		{ "nvidia", "", AUDIO, "", false },
+		{ "nvidia-current", "", DISPLAY, "", true },
+		{ "nouveau", "", DISPLAY, "", true },
+		{ "snd-hda-intel", "", AUDIO, "", true },
+		{ "snd-hda-intel", "", DISPLAY, "", false },
+		{ "xhci-pci", "", USB, "", true },
+		{ "i2c-nvidia-gpu", "", UCSI, "", true },
+		{ "nouveau", "blacklist nouveau", DISPLAY, "", false },
+		{ "nouveau", "blacklist nvidia", DISPLAY, "", true },
+		/* By the name of the file, with underscores. */
+		{ "nvidia-current", "install nvidia /bin/false", DISPLAY, "", true },
+		{ "nvidia-current", "blacklist nvidia_current", DISPLAY, "", false },
+		{ "snd-hda-intel", "blacklist snd_hda_intel", AUDIO, "", false },
+		{ "nouveau", "", DISPLAY, "modprobe.blacklist=nova,nouveau", false },
+		{ "nouveau", "", DISPLAY, "rd.driver.blacklist=nouveau,nova", true },
+		{ "snd-hda-intel", "", AUDIO, "modprobe.blacklist=snd_hda_intel", false },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
@@ -137,7 +121,7 @@ TEST(what_takes_a_function_goes_by_its_class_and_blacklists)
 		initramfs_note_name(image, name);
 		strv_split(rows[i].conf, "\n", &image->modprobe);
 		taker = initramfs_taker(image, rows[i].class_code, cmdline);
-		if (!str_equal(taker, rows[i].taker))
+		if (!str_equal(taker, rows[i].takes ? rows[i].module : NULL))
 			fail_msg("row %zu: %s", i, str_or_empty(taker));
 	}
 }
@@ -231,7 +215,13 @@ static int seen_content(const char *name, const char *text, void *userdata)
 	return 0;
 }
 
-/* One entry, whose name has its NUL only if it is within `name_bytes`. */
+static void seen_clear(Seen *seen)
+{
+	strv_free(seen->names);
+	free(seen->content);
+}
+
+/* One entry, whose name has its NUL only if it is within `name_bytes`; of the header alone `body` NULL. */
 static size_t entry(char *to, const char *name, unsigned name_bytes, unsigned mode,
 		    const char *body, unsigned body_bytes)
 {
@@ -239,6 +229,8 @@ static size_t entry(char *to, const char *name, unsigned name_bytes, unsigned mo
 				   1U, mode, 0U, 0U, 1U, 0U, body_bytes, 0U, 0U, 0U, 0U, name_bytes,
 				   0U);
 
+	if (!body)
+		return n;
 	memcpy(to + n, name, name_bytes);
 	for (n += name_bytes; n % 4 != 0; n++)
 		to[n] = '\0';
@@ -248,7 +240,9 @@ static size_t entry(char *to, const char *name, unsigned name_bytes, unsigned mo
 	return n;
 }
 
-static int push_all(Seen *seen, const char *data, size_t size, size_t step, bool *ret_whole)
+/* In pieces of `step` bytes: 0, or an error; the names that were seen are then in *ret. */
+static int push_all(const char *data, size_t size, size_t step, Seen *seen, char **ret,
+		    bool *ret_whole)
 {
 	const CpioHandler handler = {
 		.entry = seen_entry,
@@ -262,24 +256,17 @@ static int push_all(Seen *seen, const char *data, size_t size, size_t step, bool
 	for (size_t at = 0; r >= 0 && at < size;) {
 		size_t n = size - at < step ? size - at : step, used = 0;
 		/* A copy of its own, so that reading past the end is seen. */
-		char *piece = xmalloc(n);
+		_cleanup_free_ char *piece = xmemdup(data + at, n);
 
-		memcpy(piece, data + at, n);
 		r = cpio_stream_push(&stream, piece, n, &used);
-		free(piece);
 		at += used;
 		if (used < n)
 			break;
 	}
 	*ret_whole = cpio_stream_is_whole(&stream);
+	*ret = strv_join(seen->names, " ");
 	cpio_stream_clear(&stream);
 	return r;
-}
-
-static void seen_clear(Seen *seen)
-{
-	strv_free(seen->names);
-	free(seen->content);
 }
 
 TEST(pieces_of_any_size_give_the_same)
@@ -299,8 +286,7 @@ TEST(pieces_of_any_size_give_the_same)
 		_cleanup_free_ char *names = NULL;
 		bool whole = false;
 
-		assert_int_equal(push_all(&seen, data, n, step, &whole), 0);
-		names = strv_join(seen.names, " ");
+		assert_int_equal(push_all(data, n, step, &seen, &names, &whole), 0);
 		assert_string_equal(names, "dir a/b.conf c");
 		assert_true(whole);
 	}
@@ -316,13 +302,17 @@ TEST(bad_headers_end_the_reading)
 		int result;
 		const char *seen;
 	} rows[] = {
-		{ "good", 5, NULL, 0, "good" },
-		{ "goodX", 4, NULL, -EBADMSG, "" }, /* no NUL */
-		{ "", 0, NULL, 0, "" },		    /* the kernel passes over it */
+		{ "good", 5, "", 0, "good" },
+		{ "goodX", 4, "", -EBADMSG, "" }, /* no NUL */
+		{ "", 0, "", 0, "" },		  /* the kernel passes over it */
 		{ "good", 5, "070702", 0, "good" },
 		{ "good", 5, "070707", -EBADMSG, "" },
 		{ "good", 5, "07070100g", 0, "good" }, /* of a field that nobody reads */
 		{ "good", 5, "07070100000001-00081a4", -EBADMSG, "" },
+		/* A name of any bytes is handed on as it is. */
+		{ "../../etc/passwd", 17, "", 0, "../../etc/passwd" },
+		{ "a\nb\x1b[2J", 8, "", 0, "a\nb\x1b[2J" },
+		{ "\xff\xfe", 3, "", 0, "\xff\xfe" },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
@@ -333,10 +323,8 @@ TEST(bad_headers_end_the_reading)
 		size_t n = entry(data, rows[i].name, rows[i].name_bytes, 0100644, "", 0);
 		int r;
 
-		if (rows[i].magic)
-			memcpy(data, rows[i].magic, strlen(rows[i].magic));
-		r = push_all(&seen, data, n, n, &whole);
-		names = strv_join(seen.names, " ");
+		memcpy(data, rows[i].magic, strlen(rows[i].magic));
+		r = push_all(data, n, n, &seen, &names, &whole);
 		if (r != rows[i].result || !str_equal(names, rows[i].seen))
 			fail_msg("row %zu: %d, \"%s\"", i, r, names);
 		assert_false(whole);
@@ -359,30 +347,14 @@ TEST(lengths_are_not_believed)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		static char data[4 * CPIO_NAME_MAX];
 		_cleanup_(seen_clear) Seen seen = { .entry_result = 1 };
+		_cleanup_free_ char *names = NULL;
 		bool whole = true;
 
 		memset(data, 'n', sizeof(data));
-		sprintf(data, "070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x", 1U,
-			0100644U, 0U, 0U, 1U, 0U, rows[i].body_bytes, 0U, 0U, 0U, 0U,
-			rows[i].name_bytes, 0U);
+		entry(data, NULL, rows[i].name_bytes, 0100644, NULL, rows[i].body_bytes);
 		memcpy(data + CPIO_HEADER_BYTES, "a", 2);
-		assert_int_equal(push_all(&seen, data, sizeof(data), 100, &whole), 0);
+		assert_int_equal(push_all(data, sizeof(data), 100, &seen, &names, &whole), 0);
 		assert_false(whole);
 		assert_null(seen.content);
-	}
-}
-
-TEST(a_name_of_any_bytes_is_handed_on_as_it_is)
-{
-	static const char *const names[] = { "../../etc/passwd", "a\nb", "\x1b[2J", "\xff\xfe" };
-
-	for (size_t i = 0; i < ELEMENTS(names); i++) {
-		char data[512];
-		_cleanup_(seen_clear) Seen seen = { 0 };
-		bool whole;
-		size_t n = entry(data, names[i], (unsigned)strlen(names[i]) + 1, 0100644, "", 0);
-
-		assert_int_equal(push_all(&seen, data, n, n, &whole), 0);
-		assert_string_equal(seen.names[0], names[i]);
 	}
 }

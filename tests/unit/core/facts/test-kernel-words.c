@@ -2,12 +2,10 @@
 #include "rig/test.h"
 
 #include "core/facts/kernel-words.h"
-#include "util/text.h"
+#include "rig/rows.h"
 
 /* The words, joined by '|'. */
-static const struct {
-	const char *text, *words;
-} splits[] = {
+static const TextRow splits[] = {
 	{ "quiet vfio-pci.ids=10de:2204\n", "quiet|vfio-pci.ids=10de:2204" },
 	{ "", "" },
 	{ " \t\v\f\r\n", "" },
@@ -29,16 +27,16 @@ static const struct {
 	{ "a --- b --=c", "a|---|b|--=c" },
 };
 
+static char *split(const char *text)
+{
+	_cleanup_strv_ char **words = kernel_words_split(text);
+
+	return strv_join(words, "|");
+}
+
 TEST(text_is_split_as_the_kernel_does)
 {
-	for (size_t i = 0; i < ELEMENTS(splits); i++) {
-		_cleanup_free_ char *joined = NULL;
-		_cleanup_strv_ char **words = kernel_words_split(splits[i].text);
-
-		joined = strv_join(words, "|");
-		if (!str_equal(joined, splits[i].words))
-			fail_msg("%s: %s instead of %s", splits[i].text, joined, splits[i].words);
-	}
+	EXPECT_TEXTS(splits, split);
 }
 
 TEST(the_last_word_of_a_name_counts)
@@ -53,42 +51,34 @@ TEST(the_last_word_of_a_name_counts)
 	assert_null(kernel_words_last(NULL, "vfio_pci.ids"));
 }
 
-static const struct {
-	const char *text, *module;
-	bool blocks;
-} blocks[] = {
-	{ "module_blacklist=nova_core,nouveau", "nouveau", true },
-	{ "module-blacklist=nouveau", "nouveau", true },
-	{ "module_blacklist=nouveau2", "nouveau", false },
-	{ "module_blacklist=nouv", "nouveau", false },
-	{ "module_blacklist=nouveau module_blacklist=nvidia", "nouveau", false },
-	{ "module_blacklist=snd-hda-intel", "snd_hda_intel", false },
-	{ "module_blacklist=snd_hda_intel", "snd_hda_intel", true },
-	{ "modprobe.blacklist=nouveau modprobe.blacklist=nvidia", "nouveau", true },
-	{ "modprobe.blacklist=snd-hda-intel", "snd_hda_intel", false },
-	{ "rd.driver.blacklist=nouveau", "nouveau", false },
-	{ "nouveau.modeset=0", "nouveau", true },
-	{ "nouveau.modeset=0x0", "nouveau", true },
-	{ "nouveau.modeset=1", "nouveau", false },
-	{ "nouveau.modeset=", "nouveau", false },
-	{ "nouveau.modeset=0 nouveau.modeset=1", "nouveau", false },
-	{ "nouveau.modeset=0", "nvidia", false },
-	{ "nomodeset", "nouveau", true },
-	{ "nomodeset nouveau.modeset=1", "nouveau", false },
-	{ "nomodeset", "nvidia", false },
-	{ "initcall_blacklist=sysfb_init,nouveau_drm_init initcall_blacklist=a", "nouveau", true },
-	{ "initcall_blacklist=sysfb_init", "nouveau", false },
-	{ "initcall_blacklist=nvidia_init_module", "nvidia", true },
-	{ "-- module_blacklist=nouveau", "nouveau", false },
-	{ "blacklist=nouveau", "nouveau", false },
-};
+/* "MODULE WORDS" */
+static bool blocks(const char *text)
+{
+	_cleanup_free_ char *module = xstrndup(text, strcspn(text, " "));
+	_cleanup_strv_ char **words = kernel_words_split(text + strlen(module));
+
+	return kernel_words_block(words, module);
+}
 
 TEST(words_keep_modules_away)
 {
-	for (size_t i = 0; i < ELEMENTS(blocks); i++) {
-		_cleanup_strv_ char **words = kernel_words_split(blocks[i].text);
-
-		if (kernel_words_block(words, blocks[i].module) != blocks[i].blocks)
-			fail_msg("%s: %s", blocks[i].text, blocks[i].module);
-	}
+	expect_each("nouveau module_blacklist=nova_core,nouveau|"
+		    "nouveau module-blacklist=nouveau|"
+		    "snd_hda_intel module_blacklist=snd_hda_intel|"
+		    "nouveau modprobe.blacklist=nouveau modprobe.blacklist=nvidia|"
+		    "nouveau nouveau.modeset=0|nouveau nouveau.modeset=0x0|nouveau nomodeset|"
+		    "nouveau initcall_blacklist=sysfb_init,nouveau_drm_init initcall_blacklist=a|"
+		    "nvidia initcall_blacklist=nvidia_init_module",
+		    blocks, true);
+	expect_each("nouveau module_blacklist=nouveau2|nouveau module_blacklist=nouv|"
+		    "nouveau module_blacklist=nouveau module_blacklist=nvidia|"
+		    "snd_hda_intel module_blacklist=snd-hda-intel|"
+		    "snd_hda_intel modprobe.blacklist=snd-hda-intel|"
+		    "nouveau modprobe.blacklist=nouveau2|nouveau rd.driver.blacklist=nouveau|"
+		    "nouveau nouveau.modeset=1|nouveau nouveau.modeset=|"
+		    "nouveau nouveau.modeset=0 nouveau.modeset=1|nvidia nouveau.modeset=0|"
+		    "nouveau nomodeset nouveau.modeset=1|nvidia nomodeset|"
+		    "nouveau initcall_blacklist=sysfb_init|"
+		    "nouveau -- module_blacklist=nouveau|nouveau blacklist=nouveau",
+		    blocks, false);
 }

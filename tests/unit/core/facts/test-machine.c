@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "rig/test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "core/facts/machine.h"
-#include "util/text.h"
+#include "rig/rows.h"
 
 /* As Proxmox VE 8 writes one: a description, pending changes, a snapshot. */
 static const char real[] =
@@ -60,20 +57,13 @@ static const char pci_cfg[] = "nic\n"
 			      "\tmap id=10de:2204,node=pve2,path=0000:41:00\n"
 			      "\n";
 
-static Machine parse(const char *text, const MachineMaps *maps)
-{
-	static const MachineMaps none = { 0 };
-
-	return machine_parse(101, text, strlen(text), maps ? maps : &none);
-}
-
 /*
  * "0000:41:00.0 0000:41:00.1?": with a question mark what it does not surely have. In front a minus
  * sign for what its next start takes away, a plus sign for what that adds.
  */
 static char *devices(const Machine *m)
 {
-	char **words = NULL, *text;
+	_cleanup_strv_ char **words = NULL;
 
 	for (size_t i = 0; i < m->n_devices; i++)
 		strv_appendf(&words, "%s%s%s",
@@ -81,20 +71,29 @@ static char *devices(const Machine *m)
 			     : !m->devices[i].now ? "+"
 						  : "",
 			     BDF_TEXT(&m->devices[i].bdf), m->devices[i].maybe ? "?" : "");
-	text = strv_join(words, " ");
-	strv_free(words);
-	return text;
+	return strv_join(words, " ");
 }
 
-static void expect_devices(const char *text, const MachineMaps *maps, const char *expected)
+/* `why` not all is known; NULL: it is. The machine, for what else is asked of it. */
+static Machine expect(const char *text, size_t size, const MachineMaps *maps, const char *expected,
+		      const char *why)
 {
-	_cleanup_(machine_clear) Machine m = parse(text, maps);
+	static const MachineMaps none = { 0 };
+	Machine m = machine_parse(101, text, size, maps ? maps : &none);
 	_cleanup_free_ char *found = devices(&m);
 
-	if (m.unread)
-		fail_msg("%s: not read: %s", text, m.unread);
+	if (why ? !m.unread || !strstr(m.unread, why) || !str_starts_with(m.unread, "/etc/pve/")
+		: m.unread != NULL)
+		fail_msg("%s: %s", text, m.unread ? m.unread : "all is known");
 	if (strcmp(found, expected) != 0)
 		fail_msg("%s: expected \"%s\", found \"%s\"", text, expected, found);
+	return m;
+}
+
+static void expect_devices(const char *text, const MachineMaps *maps, const char *expected,
+			   const char *why)
+{
+	_cleanup_(machine_clear) Machine m = expect(text, strlen(text), maps, expected, why);
 }
 
 #define SLOT(a) a ".0 " a ".1 " a ".2 " a ".3 " a ".4 " a ".5 " a ".6 " a ".7"
@@ -102,13 +101,12 @@ static void expect_devices(const char *text, const MachineMaps *maps, const char
 
 TEST(a_real_file_is_read_without_its_snapshots)
 {
-	Machine m = parse(real, NULL);
+	_cleanup_(machine_clear) Machine m =
+		expect(real, strlen(real), NULL,
+		       SLOT("0000:41:00") " 0000:61:00.0 0000:61:00.1 +0000:81:00.0", NULL);
 
 	assert_string_equal(m.name, "web-01");
 	assert_int_equal(m.created, 1718000000);
-	assert_null(m.unread);
-	machine_clear(&m);
-	expect_devices(real, NULL, SLOT("0000:41:00") " 0000:61:00.0 0000:61:00.1 +0000:81:00.0");
 }
 
 /* field: host/07, host/27 */
@@ -143,19 +141,6 @@ TEST(devices_are_those_that_proxmox_gives)
 		{ "_hostpci0: 41:00.0\nhostpci-0: 41:00.0\n: 41:00.0\nhostpci0= 41:00.0\n", "" },
 		{ "#hostpci0: 41:00.0\ndescription: hostpci0: 41:00.0\n", "" },
 		{ "hostpci0:\n", "" },
-		/* Where it may leave the line out, the machine may have it or not. */
-		{ "hostpci0: 41:00.0,pcie=maybe\n", "0000:41:00.0?" },
-		{ "hostpci0: 41:00.0, pcie=1\n", "0000:41:00.0?" },
-		{ "hostpci0: 41:00.0,a-key-of-a-later-version=x\n", "0000:41:00.0?" },
-		{ "hostpci0: 41:00.0,pcie=1,pcie=1\n", "0000:41:00.0?" },
-		{ "hostpci0: 41:00.0,61:00.0\n", "0000:41:00.0?" },
-		{ "hostpci0: 41:00.0,host=61:00.0\n", "0000:41:00.0?" },
-		{ "hostpci0: 41:00.0,pcie=\n", "0000:41:00.0?" },
-		{ "hostpci0: 41:00.0,=1\n", "0000:41:00.0?" },
-		{ "hostpci0: 41:00.0,vendor-id=10de\n", "0000:41:00.0?" },
-		{ "hostpci0: 41:00.0,romfile=a;b\n", "0000:41:00.0?" },
-		{ "hostpci0: 41:00.0,driver=nvidia\n", "0000:41:00.0?" },
-		{ "hostpci0: 41:00.0,mdev=a/b\n", "0000:41:00.0?" },
 		{ "hostpci0: 0001:C1:1F.7\n", "0001:c1:1f.7?" },
 		{ "hostpci16: 41:00.0\n", "0000:41:00.0?" },
 		/* Pending changes: as vmconfig_apply_pending() does, first what goes. */
@@ -206,7 +191,23 @@ TEST(devices_are_those_that_proxmox_gives)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++)
-		expect_devices(rows[i].text, NULL, rows[i].devices);
+		expect_devices(rows[i].text, NULL, rows[i].devices, NULL);
+}
+
+/* Where it may leave the line out, the machine may have it or not. */
+TEST(what_proxmox_may_leave_out_the_machine_may_have_or_not)
+{
+	static const char doubtful[] =
+		",pcie=maybe|, pcie=1|,a-key-of-a-later-version=x|,pcie=1,pcie=1|,61:00.0|"
+		",host=61:00.0|,pcie=|,=1|,vendor-id=10de|,romfile=a;b|,driver=nvidia|,mdev=a/b";
+	_cleanup_strv_ char **tails = NULL;
+
+	strv_split(doubtful, "|", &tails);
+	for (char **tail = tails; *tail; tail++) {
+		_cleanup_free_ char *text = strf("hostpci0: 41:00.0%s\n", *tail);
+
+		expect_devices(text, NULL, "0000:41:00.0?", NULL);
+	}
 }
 
 /* promise T10 */
@@ -245,63 +246,48 @@ TEST(a_machine_that_may_have_any_function_is_unread)
 		{ "[x]\nhostpci0: 41:00.0\n", "a section of a kind that is not known", "" },
 	};
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(machine_clear) Machine m = parse(rows[i].text, NULL);
-		_cleanup_free_ char *found = devices(&m);
-
-		if (!m.unread || !strstr(m.unread, rows[i].why) ||
-		    !str_starts_with(m.unread, "/etc/pve/"))
-			fail_msg("%s: expected \"%s\", found \"%s\"", rows[i].text, rows[i].why,
-				 m.unread ? m.unread : "nothing");
-		if (strcmp(found, rows[i].devices) != 0)
-			fail_msg("%s: expected \"%s\", found \"%s\"", rows[i].text, rows[i].devices,
-				 found);
-	}
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		expect_devices(rows[i].text, NULL, rows[i].devices, rows[i].why);
 }
 
 /* Whose it is stays known, so that it is no other tenant for that. */
 TEST(an_unread_machine_keeps_its_name_and_time)
 {
-	_cleanup_(machine_clear) Machine m =
-		parse("hostpci0: x\nmeta: ctime=1718000000\nname: web\n", NULL);
+	static const char text[] = "hostpci0: x\nmeta: ctime=1718000000\nname: web\n";
+	_cleanup_(machine_clear) Machine m = expect(text, strlen(text), NULL, "", "is none");
 
-	assert_non_null(m.unread);
 	assert_string_equal(m.name, "web");
 	assert_int_equal(m.created, 1718000000);
 }
 
 TEST(a_file_has_bounds)
 {
-	static const MachineMaps none = { 0 };
-	size_t size = MACHINE_FILE_MAX + 1;
-	_cleanup_free_ char *text = malloc(size + 1);
-	char **lines = NULL, *many;
+	_cleanup_free_ char *big = repeated("\n", MACHINE_FILE_MAX + 1), *many = NULL;
+	_cleanup_strv_ char **lines = NULL;
 	Machine m;
 
-	memset(text, '\n', size);
-	text[size] = '\0';
-	m = machine_parse(101, text, size, &none);
-	assert_string_equal(m.unread, "/etc/pve/qemu-server/101.conf is too big");
-	machine_clear(&m);
-	m = machine_parse(101, "name: a\0hostpci0: 41:00.0", 25, &none);
-	assert_string_equal(m.unread, "/etc/pve/qemu-server/101.conf has a NUL byte");
+	expect_devices(big, NULL, "", "/etc/pve/qemu-server/101.conf is too big");
+	m = expect("name: a\0hostpci0: 41:00.0", 25, NULL, "", "101.conf has a NUL byte");
 	machine_clear(&m);
 	for (unsigned i = 0; i < 65; i++)
 		strv_appendf(&lines, "hostpci%u: %02x:00", i, i);
 	many = strv_join(lines, "\n");
-	m = parse(many, NULL);
+	m = machine_parse(101, many, strlen(many), &(MachineMaps){ 0 });
 	assert_non_null(strstr(m.unread, "names too many functions of the host"));
 	machine_clear(&m);
-	strv_free(lines);
-	free(many);
+}
+
+static char *name_of(const char *text)
+{
+	_cleanup_(machine_clear) Machine m = expect(text, strlen(text), NULL, "", NULL);
+
+	return xstrdup(m.name);
 }
 
 /* Whoever may configure the machine chooses it. */
 TEST(a_name_is_one_of_dns_or_none)
 {
-	static const struct {
-		const char *text, *name;
-	} rows[] = {
+	static const TextRow rows[] = {
 		{ "name: web-01.example\n", "web-01.example" },
 		{ "name: a (102)\n", NULL },
 		{ "name: \x1b[31mred\n", NULL },
@@ -311,45 +297,37 @@ TEST(a_name_is_one_of_dns_or_none)
 		{ "[snap]\nname: a\n", NULL },
 	};
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(machine_clear) Machine m = parse(rows[i].text, NULL);
-
-		if (!str_equal(m.name, rows[i].name))
-			fail_msg("%s: found \"%s\"", rows[i].text, m.name ? m.name : "none");
-		assert_null(m.unread);
-	}
+	EXPECT_TEXTS(rows, name_of);
 }
 
 TEST(a_vgpu_is_one_by_the_uuid_that_proxmox_makes)
 {
-	_cleanup_(machine_clear) Machine m =
-		parse("hostpci3: 0000:41:00.0,mdev=nvidia-63,pcie=1\n", NULL);
+	static const char text[] = "hostpci3: 0000:41:00.0,mdev=nvidia-63,pcie=1\n";
+	_cleanup_(machine_clear) Machine m = expect(text, strlen(text), NULL, "", NULL);
 
-	assert_int_equal(m.n_devices, 0);
 	assert_string_equal(m.mdevs[0], "00000003-0000-0000-0000-000000000101");
 	assert_null(m.mdevs[1]);
 }
 
 TEST(a_mapping_means_what_this_node_has)
 {
-	Machine m;
 	_cleanup_(machine_maps_clear) MachineMaps maps =
 		machine_maps_parse(pci_cfg, strlen(pci_cfg), "pve1");
 
 	assert_null(maps.fault);
-	expect_devices("hostpci0: mapping=nic,pcie=1\n", &maps, SLOT("0000:05:00"));
-	expect_devices("hostpci0: mapping=both\n", &maps, SLOT("0000:41:00") " 0000:61:00.0");
+	expect_devices("hostpci0: mapping=nic,pcie=1\n", &maps, SLOT("0000:05:00"), NULL);
+	expect_devices("hostpci0: mapping=both\n", &maps, SLOT("0000:41:00") " 0000:61:00.0", NULL);
 	expect_devices("hostpci0: mapping=either\n", &maps,
-		       SLOT_MAYBE("0000:41:00") " " SLOT_MAYBE("0000:61:00"));
+		       SLOT_MAYBE("0000:41:00") " " SLOT_MAYBE("0000:61:00"), NULL);
 	/* What it surely has with another line may still be the one that the mapping takes. */
 	expect_devices(
 		"hostpci0: 61:00.0\nhostpci1: mapping=either\n", &maps,
 		"0000:61:00.0? " SLOT_MAYBE(
 			"0000:41:00") " 0000:61:00.1? 0000:61:00.2? "
-				      "0000:61:00.3? 0000:61:00.4? 0000:61:00.5? 0000:61:00.6? 0000:61:00.7?");
-	m = parse("hostpci0: mapping=elsewhere\n", &maps);
-	assert_non_null(strstr(m.unread, "no device of this node in the mapping elsewhere"));
-	machine_clear(&m);
+				      "0000:61:00.3? 0000:61:00.4? 0000:61:00.5? 0000:61:00.6? 0000:61:00.7?",
+		NULL);
+	expect_devices("hostpci0: mapping=elsewhere\n", &maps, "",
+		       "no device of this node in the mapping elsewhere");
 }
 
 #define MAP "\tmap id=10de:2204,node=pve1,path="
@@ -412,52 +390,39 @@ TEST(mappings_are_those_that_proxmox_reads)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Machine m;
+		const char *found = rows[i].devices;
 		_cleanup_(machine_maps_clear) MachineMaps maps =
 			machine_maps_parse(rows[i].text, strlen(rows[i].text), "pve1");
 
 		assert_null(maps.fault);
-		if (rows[i].devices)
-			expect_devices("hostpci0: mapping=it\n", &maps, rows[i].devices);
-		m = parse("hostpci0: mapping=it\n", &maps);
-		if (!m.unread != !!rows[i].devices)
-			fail_msg("%s: found \"%s\"", rows[i].text, m.unread ? m.unread : "nothing");
-		machine_clear(&m);
-		expect_devices("hostpci0: 41:00.0\n", &maps, "0000:41:00.0");
+		expect_devices("hostpci0: mapping=it\n", &maps, str_or_empty(found),
+			       found ? NULL : "no device of this node");
+		expect_devices("hostpci0: 41:00.0\n", &maps, "0000:41:00.0", NULL);
 	}
 }
 
 /* Only machines that have one need them. */
 TEST(a_file_of_mappings_that_cannot_be_read_is_blamed)
 {
-	_cleanup_free_ char *text = malloc(MACHINE_FILE_MAX + 2);
-	MachineMaps maps;
-	Machine m;
+	_cleanup_free_ char *text = repeated("\n", MACHINE_FILE_MAX + 1);
+	_cleanup_(machine_maps_clear) MachineMaps maps =
+		machine_maps_parse(text, MACHINE_FILE_MAX + 1, "pve1");
 
-	memset(text, '\n', MACHINE_FILE_MAX + 1);
-	text[MACHINE_FILE_MAX + 1] = '\0';
-	maps = machine_maps_parse(text, MACHINE_FILE_MAX + 1, "pve1");
-	m = parse("hostpci0: mapping=it\n", &maps);
-	assert_string_equal(m.unread, "/etc/pve/mapping/pci.cfg is too big, or has a NUL byte");
-	machine_clear(&m);
-	expect_devices("hostpci0: 41:00.0\n", &maps, "0000:41:00.0");
-	machine_maps_clear(&maps);
+	expect_devices("hostpci0: mapping=it\n", &maps, "",
+		       "/etc/pve/mapping/pci.cfg is too big, or has a NUL byte");
+	expect_devices("hostpci0: 41:00.0\n", &maps, "0000:41:00.0", NULL);
 }
 
 TEST(files_are_those_of_machines)
 {
-	static const struct {
-		const char *file;
-		uint32_t vmid;
-	} rows[] = {
-		{ "101.conf", 101 },	  { "999999999.conf", 999999999 },
-		{ "99.conf", 0 },	  { "0101.conf", 0 },
-		{ "1000000000.conf", 0 }, { "101.conf.tmp", 0 },
-		{ "101.confx", 0 },	  { ".conf", 0 },
-		{ "a.conf", 0 },	  { "101", 0 },
-		{ "-101.conf", 0 },	  { "10100000000000000000000.conf", 0 },
-	};
+	static const char *const others[] = { "99.conf",	 "0101.conf",
+					      "1000000000.conf", "101.conf.tmp",
+					      "101.confx",	 ".conf",
+					      "a.conf",		 "101",
+					      "-101.conf",	 "10100000000000000000000.conf" };
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++)
-		assert_int_equal(machine_vmid(rows[i].file), rows[i].vmid);
+	assert_int_equal(machine_vmid("101.conf"), 101);
+	assert_int_equal(machine_vmid("999999999.conf"), 999999999);
+	for (size_t i = 0; i < ELEMENTS(others); i++)
+		assert_int_equal(machine_vmid(others[i]), 0);
 }

@@ -3,7 +3,7 @@
 
 #include "core/facts/kernel-words.h"
 #include "core/facts/modprobe.h"
-#include "util/text.h"
+#include "rig/rows.h"
 
 static const struct {
 	const char *settings; /* parted by '|' */
@@ -82,9 +82,8 @@ TEST(the_last_value_counts)
 
 TEST(what_has_nothing_to_do_with_gpus_is_not_kept)
 {
-	assert_true(modprobe_matters("softdep drm pre: vfio-pci"));
-	assert_true(modprobe_matters("install drm modprobe vfio-pci; modprobe -i drm"));
-	assert_true(modprobe_matters("install n* /bin/false"));
-	assert_true(modprobe_matters("blacklist snd_hda_intel"));
+	expect_each("softdep drm pre: vfio-pci|install n* /bin/false|"
+		    "install drm modprobe vfio-pci; modprobe -i drm|blacklist snd_hda_intel",
+		    modprobe_matters, true);
 	assert_false(modprobe_matters("options i915 enable_guc=3"));
 }

@@ -2,12 +2,10 @@
 /* Lists of modules: which words each program takes for modules. field: host/10 */
 #include "rig/test.h"
 
-#include <string.h>
-
 #include "core/facts/initramfs.h"
 #include "core/facts/module-lists.h"
 #include "core/facts/setup-files.h"
-#include "util/text.h"
+#include "rig/rows.h"
 
 static void expect(const char *what, char *const *lines, const char *expected)
 {
@@ -137,14 +135,10 @@ TEST(only_plain_assignments_are_understood)
 
 TEST(no_list_grows_without_a_limit)
 {
-	_cleanup_free_ char *text = calloc(1, 9 * 1000 + 1);
-	ModuleLists lists = { 0 };
+	_cleanup_free_ char *text = repeated("nouveau \n", 1000);
+	_cleanup_(module_lists_clear) ModuleLists lists = { 0 };
 
-	assert_non_null(text);
-	for (size_t i = 0; i < 1000; i++)
-		memcpy(text + 9 * i, "nouveau \n", 9);
 	module_lists_read_lines("m", text, true, &lists);
 	assert_int_equal(strv_length(lists.drivers), SETUP_LINES_MAX);
-	module_lists_clear(&lists);
 	read_shell(NULL, text);
 }

@@ -3,11 +3,10 @@
 #include "rig/test.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "core/base/limits.h"
 #include "core/facts/assignment.h"
-#include "util/text.h"
+#include "rig/rows.h"
 
 #define UUID "0f8f2f0e-3a4b-4c5d-8e9f-112233445566"
 
@@ -31,11 +30,28 @@ static char *found(const RecordFaults *all)
 	return strv_join(addresses, " ");
 }
 
+static char *found_in_damaged(const char *text)
+{
+	_cleanup_(record_faults_clear) RecordFaults all = fault_of(-EBADMSG, text, strlen(text));
+
+	return found(&all);
+}
+
+static char *found_in_newer(const char *functions)
+{
+	_cleanup_free_ char *text = strf("{\"schema\": \"a/9\", \"group\": \"pair0\", "
+					 "\"domain_uuid\": \"" UUID "\", \"functions\": %s}",
+					 functions);
+	_cleanup_(record_faults_clear) RecordFaults all = fault_of(-EPROTO, text, strlen(text));
+
+	assert_string_equal(all.items[0].group, "pair0");
+	assert_string_equal(all.items[0].domain_uuid, UUID);
+	return found(&all);
+}
+
 TEST(addresses_are_recognised_in_damaged_bytes)
 {
-	static const struct {
-		const char *text, *found;
-	} rows[] = {
+	static const TextRow rows[] = {
 		{ "", "" },
 		{ "{\"functions\": [\"0000:41:00.0\", \"0000:41:00.1\", \"0000:6",
 		  "0000:41:00.0 0000:41:00.1" },
@@ -46,14 +62,7 @@ TEST(addresses_are_recognised_in_damaged_bytes)
 		{ "0000:41:20.0 0000:41:00.8", "" },
 	};
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(record_faults_clear) RecordFaults all =
-			fault_of(-EBADMSG, rows[i].text, strlen(rows[i].text));
-		_cleanup_free_ char *is = found(&all);
-
-		if (!str_equal(is, rows[i].found))
-			fail_msg("row %zu: \"%s\"", i, is);
-	}
+	EXPECT_TEXTS(rows, found_in_damaged);
 }
 
 TEST(bytes_are_not_read_beyond_their_end)
@@ -69,22 +78,19 @@ TEST(bytes_are_not_read_beyond_their_end)
 /* More than a group has are those of the whole host: it is not known which of them are meant. */
 TEST(too_many_are_as_good_as_none)
 {
-	_cleanup_(record_faults_clear) RecordFaults faults = { 0 };
 	_cleanup_strv_ char **all = NULL;
-	_cleanup_free_ char *text = NULL;
+	_cleanup_free_ char *text = NULL, *is = NULL;
 
 	for (unsigned i = 0; i <= GROUP_FUNCTIONS_MAX; i++)
 		strv_appendf(&all, "0000:%02x:00.0", i);
 	text = strv_join(all, " ");
-	faults = fault_of(-EBADMSG, text, strlen(text));
-	assert_int_equal(faults.items[0].n_functions, 0);
+	is = found_in_damaged(text);
+	assert_string_equal(is, "");
 }
 
 TEST(a_newer_document_is_read_where_each_function_can_be)
 {
-	static const struct {
-		const char *functions, *found;
-	} rows[] = {
+	static const TextRow rows[] = {
 		{ "[\"0000:41:00.0\", \"0000:61:00.0\"]", "0000:41:00.0 0000:61:00.0" },
 		{ "[{\"bdf\": \"0000:41:00.0\", \"more\": 1}, {\"address\": \"0000:61:00.0\"}]",
 		  "0000:41:00.0 0000:61:00.0" },
@@ -95,21 +101,7 @@ TEST(a_newer_document_is_read_where_each_function_can_be)
 		{ "{\"first\": \"0000:41:00.0\"}", "" },
 	};
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_free_ char *is = NULL;
-		_cleanup_free_ char *text =
-			strf("{\"schema\": \"a/9\", \"group\": \"pair0\", \"domain_uuid\": \"" UUID
-			     "\", \"functions\": %s}",
-			     rows[i].functions);
-		_cleanup_(record_faults_clear) RecordFaults all =
-			fault_of(-EPROTO, text, strlen(text));
-
-		is = found(&all);
-		if (!str_equal(is, rows[i].found))
-			fail_msg("row %zu: \"%s\"", i, is);
-		assert_string_equal(all.items[0].group, "pair0");
-		assert_string_equal(all.items[0].domain_uuid, UUID);
-	}
+	EXPECT_TEXTS(rows, found_in_newer);
 }
 
 TEST(an_unread_assignment_keeps_boards_group_and_domain_apart_or_everything)

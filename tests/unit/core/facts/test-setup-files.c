@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "rig/test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "core/facts/examination.h"
 #include "core/facts/hook-script.h"
 #include "core/facts/setup-files.h"
-#include "util/text.h"
+#include "rig/rows.h"
 
 /* The lines joined by '|'. */
 static void expect(char **lines, const char *expected)
@@ -20,12 +17,10 @@ static void expect(char **lines, const char *expected)
 
 TEST(the_command_line_keeps_what_matters)
 {
-	char **words = setup_read_cmdline("BOOT_IMAGE=/vmlinuz ro intel_iommu=on quiet "
-					  "vfio-pci.ids=10de:2204\n");
-
-	expect(words, "intel_iommu=on|vfio-pci.ids=10de:2204");
-	words = setup_read_cmdline("");
-	expect(words, "");
+	expect(setup_read_cmdline("BOOT_IMAGE=/vmlinuz ro intel_iommu=on quiet "
+				  "vfio-pci.ids=10de:2204\n"),
+	       "intel_iommu=on|vfio-pci.ids=10de:2204");
+	expect(setup_read_cmdline(""), "");
 }
 
 /* field: host/08, and more of its kind. What a line names; NULL: nothing. */
@@ -80,15 +75,10 @@ TEST(a_hook_is_told_by_the_words_that_move_boards)
 
 TEST(no_list_grows_without_a_limit)
 {
-	_cleanup_free_ char *text = calloc(1, 7 * 1000 + 1);
-	char **lines = NULL;
+	_cleanup_free_ char *text = repeated("vfio.a ", 1000);
+	_cleanup_strv_ char **lines = setup_read_cmdline(text);
 
-	assert_non_null(text);
-	for (size_t i = 0; i < 1000; i++)
-		memcpy(text + 7 * i, "vfio.a ", 7);
-	lines = setup_read_cmdline(text);
 	assert_int_equal(strv_length(lines), SETUP_LINES_MAX);
-	strv_free(lines);
 }
 
 TEST(driverctl_overrides_are_read_from_their_names)
@@ -104,9 +94,7 @@ TEST(driverctl_overrides_are_read_from_their_names)
 
 TEST(versions_of_the_driver)
 {
-	static const struct {
-		const char *text, *version;
-	} rows[] = {
+	static const TextRow rows[] = {
 		{ "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19\nGCC 12.2",
 		  "535.129.03" },
 		{ "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  595.58.03  Release "
@@ -117,12 +105,7 @@ TEST(versions_of_the_driver)
 		{ "1.2.3x 4\n", NULL },
 	};
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_free_ char *version = setup_read_nvidia_version(rows[i].text);
-
-		if (!str_equal(version, rows[i].version))
-			fail_msg("row %zu: %s", i, version);
-	}
+	EXPECT_TEXTS(rows, setup_read_nvidia_version);
 }
 
 TEST(versions_are_compared_by_numbers)
@@ -137,12 +120,13 @@ TEST(versions_are_compared_by_numbers)
 
 TEST(remapped_interrupts_are_told_by_their_chip)
 {
-	assert_true(setup_interrupt_is_remapped("  9:  0  0  IR-IO-APIC   9-fasteoi  acpi"));
-	assert_true(setup_interrupt_is_remapped(" 24:  0  IR-PCI-MSI-0000:00:1f.2  0-edge  ahci"));
-	assert_true(setup_interrupt_is_remapped(" 24:  0  IR-PCI-MSIX-0000:01:00.0 0-edge x"));
-	assert_false(setup_interrupt_is_remapped("  9:  0  0  IO-APIC   9-fasteoi  acpi"));
-	assert_false(setup_interrupt_is_remapped(" 30:  0  PCI-MSI 1-edge  AIR-IO-APIC"));
-	assert_false(setup_interrupt_is_remapped(" 30:  0  PCI-MSI 1-edge  IR-thing"));
+	expect_each("  9:  0  0  IR-IO-APIC   9-fasteoi  acpi|"
+		    " 24:  0  IR-PCI-MSI-0000:00:1f.2  0-edge  ahci|"
+		    " 24:  0  IR-PCI-MSIX-0000:01:00.0 0-edge x",
+		    setup_interrupt_is_remapped, true);
+	expect_each("  9:  0  0  IO-APIC   9-fasteoi  acpi| 30:  0  PCI-MSI 1-edge  AIR-IO-APIC|"
+		    " 30:  0  PCI-MSI 1-edge  IR-thing",
+		    setup_interrupt_is_remapped, false);
 	assert_false(setup_interrupt_is_remapped(""));
 }
 
@@ -199,7 +183,3 @@ TEST(the_start_of_a_process_is_read_past_its_name)
 		assert_false(setup_read_start(text, &n));
 	}
 }
-
-/* ---- garbage ---- */
-
-/* ---- the examination as JSON ---- */

@@ -2,17 +2,16 @@
 #include "rig/test.h"
 
 #include "core/group/footprint.h"
-#include "rig/host-model.h"
+#include "rig/host-text.h"
 
-static const char *const slots[] = { "0000:41:00", "0000:61:00", "0000:a1:00", "0000:c1:00" };
-
-static HostModel four_boards(void)
+static HostModel four_boards(const char *declared)
 {
 	HostModel h = host_new();
 
-	for (size_t i = 0; i < ELEMENTS(slots); i++)
-		host_gpu(&h, slots[i], 0x2204, "nvidia");
 	host_function(&h, "0000:40:01.0", 0x060400, 0x1483, "pcieport");
+	host_boards(&h, "41 61 a1 c1");
+	host_declared(&h, declared);
+	host_resolve(&h);
 	return h;
 }
 
@@ -48,10 +47,8 @@ TEST(a_group_reaches_what_shares_an_iommu_group_with_it)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(footprint_clear) Footprint footprint = { 0 };
 		_cleanup_free_ char *own = NULL, *reached = NULL;
-		_cleanup_(host_done) HostModel h = four_boards();
+		_cleanup_(host_done) HostModel h = four_boards("left=41,61");
 
-		host_declare(&h, "[Group]\nName=left\nGpu=41:00.0\nGpu=61:00.0\n");
-		host_resolve(&h);
 		for (size_t k = 0; k < h.snapshot->n_functions; k++)
 			h.snapshot->functions[k]->iommu_group = IOMMU_GROUP_NONE;
 		set_iommu_group(&h, "0000:61:00.0", 7);
@@ -73,51 +70,32 @@ TEST(a_change_of_rules_concerns_the_groups_that_are_others_by_it)
 		const char *before, *after, *changed;
 	} rows[] = {
 		{ "", "", "" },
-		{ "Name=left\nGpu=41:00.0\nGpu=61:00.0\n", "Name=left\nGpu=41:00.0\nGpu=61:00.0\n",
-		  "" },
-		{ "Name=left\nGpu=41:00.0\nGpu=61:00.0\n", "Name=other\nGpu=41:00.0\nGpu=61:00.0\n",
-		  "0000:41:00.0 0000:61:00.0" },
+		{ "left=41,61", "left=41,61", "" },
+		{ "left=41,61", "other=41,61", "41 61" },
 		/* Without it no two of the four are known to be bridged, nor that the others are. */
-		{ "Name=left\nGpu=41:00.0\nGpu=61:00.0\n", "",
-		  "0000:41:00.0 0000:61:00.0 0000:a1:00.0 0000:c1:00.0" },
-		{ "Name=left\nGpu=41:00.0\nGpu=61:00.0\n", "Name=left\nGpu=41:00.0\nGpu=a1:00.0\n",
-		  "0000:41:00.0 0000:61:00.0 0000:a1:00.0 0000:c1:00.0" },
+		{ "left=41,61", "", "41 61 a1 c1" },
+		{ "left=41,61", "left=41,a1", "41 61 a1 c1" },
 		/* The same GPUs by the same name, and inferred now. */
-		{ "Name=left\nGpu=41:00.0\nGpu=61:00.0\n"
-		  "[Group]\nName=pair0\nGpu=a1:00.0\nGpu=c1:00.0\n",
-		  "Name=left\nGpu=41:00.0\nGpu=61:00.0\n", "0000:a1:00.0 0000:c1:00.0" },
+		{ "left=41,61 pair0=a1,c1", "left=41,61", "a1 c1" },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(footprint_clear) Footprint changes = { 0 };
 		_cleanup_strv_ char **leads = NULL;
 		_cleanup_free_ char *text = NULL;
-		HostModel before, after;
+		_cleanup_(host_done) HostModel before = four_boards(rows[i].before);
+		_cleanup_(host_done) HostModel after = four_boards(rows[i].after);
 
-		before = four_boards();
-		after = four_boards();
-		for (unsigned k = 0; k < 2; k++) {
-			_cleanup_free_ char *file =
-				strf("[Group]\n%s", k ? rows[i].after : rows[i].before);
-
-			if (k ? *rows[i].after : *rows[i].before)
-				host_declare(k ? &after : &before, file);
-		}
-		host_resolve(&before);
-		host_resolve(&after);
 		changes = footprint_of_change(before.groups, after.groups);
 		assert_int_equal(changes.n_own, changes.n_functions);
-		for (size_t b = 0; b < ELEMENTS(slots); b++) {
-			_cleanup_free_ char *name = strf("%s.0", slots[b]);
-			const Bdf lead = bdf_of(name);
+		for (size_t k = 0; k < before.set->n_gpus; k++) {
+			const Bdf *lead = &before.set->gpus[k].lead->bdf;
 
-			if (bdf_in(&lead, changes.functions, changes.n_functions))
-				strv_append(&leads, BDF_TEXT(&lead));
+			if (bdf_in(lead, changes.functions, changes.n_functions))
+				strv_appendf(&leads, "%02x", lead->bus);
 		}
 		text = strv_join(leads, " ");
 		if (strcmp(text, rows[i].changed) != 0)
 			fail_msg("row %zu: %s", i, text);
-		host_done(&before);
-		host_done(&after);
 	}
 }

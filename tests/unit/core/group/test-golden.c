@@ -100,6 +100,21 @@ static char *describe(const HostModel *h)
 	return text;
 }
 
+/* Every bridge board is in one group, and no other board is. */
+static void expect_one_group_each(const HostModel *h, const char *host)
+{
+	for (size_t i = 0; i < h->set->n_gpus; i++) {
+		const Gpu *gpu = &h->set->gpus[i];
+		size_t n = 0;
+
+		for (size_t g = 0; g < h->groups->n_items; g++)
+			for (size_t k = 0; k < h->groups->items[g].n_gpus; k++)
+				n += h->groups->items[g].gpus[k] == gpu;
+		if (n != (gpu->board->kind == NVLINK_BRIDGE ? 1 : 0))
+			fail_msg("%s: %s is in %zu groups", host, BDF_TEXT(&gpu->lead->bdf), n);
+	}
+}
+
 static bool as_expected(int fd, const char *host)
 {
 	_cleanup_free_ char *expected = read_fixture(fd, host, ".expected");
@@ -107,6 +122,7 @@ static bool as_expected(int fd, const char *host)
 	HostModel h = host_new();
 
 	load(&h, fd, host);
+	expect_one_group_each(&h, host);
 	actual = describe(&h);
 	host_done(&h);
 	assert_non_null(actual);

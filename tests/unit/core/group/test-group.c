@@ -1,276 +1,189 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is declared and inferred makes groups. Whole hosts are in test-golden.c. */
 #include "rig/test.h"
 
-#include "rig/host-model.h"
+#include "rig/host-text.h"
 
-static const char *const slots[] = { "0000:41:00", "0000:61:00", "0000:a1:00", "0000:c1:00",
-				     "0000:e1:00" };
+#define RTX_3090 "2204"
+#define H100_NVL "2321"
+#define H200_NVL "233b"
+#define L40S "26b9"
+#define UNKNOWN "fff0"
+#define BOTH "x=41,61"
+#define ALL_FOUR "x=41,61,a1,c1"
 
-/* The first n slots with boards of this kind on nvidia. */
-static HostModel boards(uint16_t device, size_t n)
+static const Scenario declared[] = {
+	ROW("declared and inferred", "=" RTX_3090 " 41 61 a1 c1", "left=41,c1",
+	    .groups = "left free declared NV4? 41,c1; pair0 inferred inferred NV4? 61,a1"),
+	ROW("names of declarations are not given away", "=" RTX_3090 " 41 61 a1 c1 01=2230",
+	    "pair0=41,c1 unknown0=slot:1,slot:2", "61-a1 nvml@1 x4, 41-c1 present@1",
+	    .groups = "pair0 free declared NV4? 41,c1; pair1 free probed NV4 61,a1; "
+		      "unknown0 degraded declared ? ; unknown1 unknown none ? 01",
+	    .note = "no GPU is in physical slot 1"),
+	ROW("a member is missing: nothing is inferred of its model",
+	    "=" RTX_3090 " 41 61 =2230 01 02", "half=41,99:00.0",
+	    .groups = "half degraded declared NV4? 41; pair0 inferred inferred NV4? 01,02; "
+		      "unknown0 unknown none ? 61",
+	    .note = "group half (groups.d/test.conf:1): there is no NVIDIA GPU at 0000:99:00.0"),
+	ROW("no member is there: nothing is inferred", "41 61", "gone=98:00.0,99:00.0",
+	    .groups = "gone degraded declared ? ; unknown0 unknown none ? 41,61",
+	    .note = "there is no NVIDIA GPU at 0000:98:00.0"),
+	ROW("two members are one GPU", "=" RTX_3090 " 41 slot=3 61 a1", "self=41,slot:3 good=61,a1",
+	    .groups = "good free declared NV4? 61,a1; self degraded declared NV4? 41",
+	    .note = "two members are the same GPU, 0000:41:00.0"),
+	ROW("a GPU that two declarations mean stays with the first", "41 slot=3 61 a1",
+	    "first=41,61 second=slot:3,a1",
+	    .groups = "first free declared NV4? 41,61; second degraded declared NV4? a1",
+	    .note = "0000:41:00.0 is in another declared group"),
+	/* ---- what can be a group ---- */
+	ROW("Ada", "41=" RTX_3090 " 61=2684", BOTH, .groups = "x degraded declared NV4? 41,61",
+	    .tells = { "0000:61:00.0 (RTX 4090) cannot be in a group: Ada boards have no NVLink" }),
+	ROW("SXM", "=2330 41 61", BOTH, .groups = "x degraded declared ? 41,61",
+	    .tells = { "0000:41:00.0 (H100 SXM5 80GB) cannot be in a group: NVLinks of SXM" }),
+	ROW("two models", "41=2235 61", BOTH, .groups = "x degraded declared NV4? 41,61",
+	    .tells = { "0000:41:00.0 (A40) and 0000:61:00.0 (RTX A6000) differ" }),
+	ROW("a model and one that nobody knows", "41=2204 61=" UNKNOWN, BOTH,
+	    .groups = "x degraded declared NV4? 41,61",
+	    .tells = { "0000:41:00.0 (RTX 3090) and 0000:61:00.0 (10de:fff0) differ" }),
+	ROW("three on a bridge for two", "=" RTX_3090 " 41 61 a1", "x=41,61,a1",
+	    .groups = "x degraded declared NV4? 41,61,a1",
+	    .tells = { "it has 3 GPUs, but a bridge ties at most 2 of RTX 3090" }),
+	ROW("five on a bridge for four", "=" H200_NVL " 41 61 a1 c1 e1", "x=41,61,a1,c1,e1",
+	    .groups = "x degraded declared NV6? 41,61,a1,c1,e1",
+	    .tells = { "it has 5 GPUs, but a bridge ties at most 4 of H200 NVL" }),
+	/* both revisions of one board, and boards that only the operator knows */
+	ROW("two revisions", "41=1e04 61=1e07", BOTH, .groups = "x free declared NV2? 41,61"),
+	ROW("in no catalogue", "=" UNKNOWN " 41 61", BOTH, .groups = "x free declared ? 41,61"),
+	ROW("nobody knows", "=2313 41 61", BOTH, .groups = "x free declared ? 41,61"),
+	/* ---- links seen are told from those expected ---- */
+	ROW("one link a board", "=1e82 41 61", BOTH, .groups = "x free declared NV1? 41,61"),
+	ROW("two of four", "=" H200_NVL " 41 61", BOTH, .groups = "x free declared NV18? 41,61"),
+	ROW("four", "=" H200_NVL " 41 61 a1 c1", ALL_FOUR,
+	    .groups = "x free declared NV6? 41,61,a1,c1"),
+	ROW("four, a link less", "=" H200_NVL " 41 61 a1 c1", ALL_FOUR, "41-61-a1-c1 nvml@1 x5",
+	    .groups = "x degraded declared NV5 41,61,a1,c1"),
+	ROW("twelve", "=20b5 41 61", BOTH, "41-61 nvml@1 x12",
+	    .groups = "x free declared NV12 41,61"),
+	ROW("eleven", "=2331 41 61", BOTH, "41-61 nvml@1 x11",
+	    .groups = "x degraded declared NV11 41,61"),
+	ROW("no number is known", "=20b8 41 61", BOTH, .groups = "x free declared ? 41,61"),
+	ROW("no number is known, and seen", "=20b8 41 61", BOTH, "41-61 nvml@1 x3",
+	    .groups = "x free declared NV3 41,61"),
+};
+
+TEST(declarations_make_groups_or_name_their_fault)
 {
-	HostModel h = host_new();
-
-	for (size_t i = 0; i < n; i++)
-		host_gpu(&h, slots[i], device, "nvidia");
-	return h;
+	expect_scenarios(declared, ELEMENTS(declared));
 }
 
-TEST(every_bridge_board_is_in_one_group_and_no_other_board_is)
+TEST(exactly_two_boards_of_one_model_are_inferred)
 {
-	_cleanup_(host_done) HostModel h = boards(0x2204, 4);
-
-	host_gpu(&h, "0000:01:00", 0x2684, "nvidia"); /* RTX 4090 */
-	host_gpu(&h, "0000:02:00", 0x2230, "nvidia"); /* a lone A6000 */
-	host_declare(&h, "[Group]\nName=left\nGpu=41:00.0\nGpu=c1:00.0\n");
-	host_resolve(&h);
-	assert_int_equal(h.groups->n_items, 3);
-	for (size_t i = 0; i < h.set->n_gpus; i++) {
-		const Gpu *gpu = &h.set->gpus[i];
-		size_t n = 0;
-
-		for (size_t g = 0; g < h.groups->n_items; g++)
-			for (size_t k = 0; k < h.groups->items[g].n_gpus; k++)
-				n += h.groups->items[g].gpus[k] == gpu;
-		if (n != (gpu->board->kind == NVLINK_BRIDGE ? 1 : 0))
-			fail_msg("%s is in %zu groups", BDF_TEXT(&gpu->lead->bdf), n);
-	}
-	assert_int_equal(host_group(&h, "left")->provenance, PROVENANCE_DECLARED);
-	assert_int_equal(host_group(&h, "pair0")->provenance, PROVENANCE_INFERRED);
-	assert_int_equal(host_group(&h, "unknown0")->provenance, PROVENANCE_NONE);
-}
-
-TEST(names_of_declarations_are_not_given_away)
-{
-	_cleanup_(host_done) HostModel h = boards(0x2204, 4);
-
-	host_gpu(&h, "0000:01:00", 0x2230, "nvidia");
-	host_declare(&h, "[Group]\nName=pair0\nGpu=41:00.0\nGpu=c1:00.0\n"
-			 "[Group]\nName=unknown0\nGpu=slot:1\nGpu=slot:2\n");
-	host_link(&h, "0000:61:00.0", "0000:a1:00.0", PROVENANCE_PROBED, 4);
-	host_resolve(&h);
-	assert_int_equal(host_group(&h, "pair0")->provenance, PROVENANCE_DECLARED);
-	assert_int_equal(host_group(&h, "pair1")->provenance, PROVENANCE_PROBED);
-	assert_int_equal(host_group(&h, "unknown0")->n_gpus, 0);
-	assert_int_equal(host_group(&h, "unknown1")->n_gpus, 1);
-}
-
-TEST(groups_that_cannot_be_are_listed_with_their_fault)
-{
-	static const struct {
-		uint16_t devices[5];
-		const char *members, *fault; /* NULL: none */
-	} rows[] = {
-		{ { 0x2204, 0x2204 }, "Gpu=41:00.0\nGpu=61:00.0\n", NULL },
-		{ { 0x2204, 0x2204 },
-		  "Gpu=41:00.0\nGpu=81:00.0\n",
-		  "there is no NVIDIA GPU at 0000:81:00.0" },
-		{ { 0x2204, 0x2684 },
-		  "Gpu=41:00.0\nGpu=61:00.0\n",
-		  "0000:61:00.0 (RTX 4090) cannot be in a group: Ada boards have no NVLink" },
-		{ { 0x2330, 0x2330 },
-		  "Gpu=41:00.0\nGpu=61:00.0\n",
-		  "0000:41:00.0 (H100 SXM5 80GB) cannot be in a group: NVLinks of SXM" },
-		{ { 0x2235, 0x2230 },
-		  "Gpu=41:00.0\nGpu=61:00.0\n",
-		  "0000:41:00.0 (A40) and 0000:61:00.0 (RTX A6000) differ" },
-		{ { 0x2204, 0xfff0 },
-		  "Gpu=41:00.0\nGpu=61:00.0\n",
-		  "0000:41:00.0 (RTX 3090) and 0000:61:00.0 (10de:fff0) differ" },
-		{ { 0x2204, 0x2204, 0x2204 },
-		  "Gpu=41:00.0\nGpu=61:00.0\nGpu=a1:00.0\n",
-		  "it has 3 GPUs, but a bridge ties at most 2 of RTX 3090" },
-		{ { 0x233b, 0x233b, 0x233b, 0x233b, 0x233b },
-		  "Gpu=41:00.0\nGpu=61:00.0\nGpu=a1:00.0\nGpu=c1:00.0\nGpu=e1:00.0\n",
-		  "it has 5 GPUs, but a bridge ties at most 4 of H200 NVL" },
-		{ { 0x233b, 0x233b, 0x233b, 0x233b },
-		  "Gpu=41:00.0\nGpu=61:00.0\nGpu=a1:00.0\nGpu=c1:00.0\n",
-		  NULL },
-		/* both revisions of one board, and boards that only the operator knows */
-		{ { 0x1e04, 0x1e07 }, "Gpu=41:00.0\nGpu=61:00.0\n", NULL },
-		{ { 0xfff0, 0xfff0 }, "Gpu=41:00.0\nGpu=61:00.0\n", NULL },
-		{ { 0x2313, 0x2313 }, "Gpu=41:00.0\nGpu=61:00.0\n", NULL },
+	static const Scenario inferred[] = {
+		ROW("far apart", "41 c1", .groups = "pair0 inferred inferred NV4? 41,c1"),
+		ROW("accepted", "41 61", .inferred = true,
+		    .groups = "pair0 free inferred NV4? 41,61"),
+		ROW("three boards", "41 61 81", .groups = "unknown0 unknown none ? 41,61,81"),
+		ROW("two models", "41 61=2204 81 a1=2204",
+		    .groups = "pair0 inferred inferred NV4? 41,81; "
+			      "pair1 inferred inferred NV4? 61,a1"),
+		ROW("two makes", "41 61 make=2",
+		    .groups = "unknown0 unknown none ? 41; unknown1 unknown none ? 61"),
+		ROW("3090 and 3090 Ti", "41=2204 61=2203",
+		    .groups = "unknown0 unknown none ? 41; unknown1 unknown none ? 61"),
+		ROW("boards not in the catalogue", "=" UNKNOWN " 41 61", .groups = ""),
+		ROW("boards nobody knows about", "=2313 41 61", .groups = ""),
+		ROW("two boards that bridge by four", "=" H200_NVL " 41 61",
+		    .groups = "pair0 inferred inferred NV18? 41,61"),
+		ROW("four of them", "=" H200_NVL " 41 61 a1 c1",
+		    .groups = "unknown0 unknown none ? 41,61,a1,c1"),
+		ROW("the one that a declaration leaves", "41 61 a1", "x=41,a1",
+		    .groups = "unknown0 unknown none ? 61; x free declared NV4? 41,a1"),
+		/* A label to look at, and no reason to infer or not. */
+		ROW("one slot is known", "41 slot=3 61",
+		    .groups = "pair0 inferred inferred NV4? 41,61",
+		    .tells = { "that no declaration names\n" }),
 	};
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_free_ char *text = strf("[Group]\nName=x\n%s", rows[i].members);
-		const Group *group;
-		_cleanup_(host_done) HostModel h = host_new();
-
-		for (size_t k = 0; k < ELEMENTS(slots) && rows[i].devices[k]; k++)
-			host_gpu(&h, slots[k], rows[i].devices[k], "nvidia");
-		host_declare(&h, text);
-		host_resolve(&h);
-		host_observe(&h, true);
-		group = host_group(&h, "x");
-		if (group->assignable != !rows[i].fault ||
-		    group->state != (rows[i].fault ? GROUP_DEGRADED : GROUP_FREE) ||
-		    !str_starts_with(str_or_empty(group->reason), str_or_empty(rows[i].fault)))
-			fail_msg("row %zu: %s, %s", i, group_state_to_string(group->state),
-				 str_or_empty(group->reason));
-	}
+	expect_scenarios(inferred, ELEMENTS(inferred));
 }
 
-TEST(link_text_tells_seen_from_expected)
+/* ---- groups of one GPU: declared, or with SingleGpus=yes ---- */
+
+TEST(one_gpu_can_be_declared_a_group)
 {
-	static const struct {
-		uint16_t device;
-		size_t n;
-		unsigned seen; /* between any two; 0: no probe */
-		const char *text;
-		bool sound;
-	} rows[] = {
-		{ 0x2204, 2, 0, "NV4?", true },	  { 0x2204, 2, 4, "NV4", true },
-		{ 0x2204, 2, 2, "NV2", false },	  { 0x20b5, 2, 12, "NV12", true },
-		{ 0x1e82, 2, 0, "NV1?", true },	  { 0x233b, 2, 0, "NV18?", true },
-		{ 0x233b, 4, 0, "NV6?", true },	  { 0x233b, 4, 6, "NV6", true },
-		{ 0x233b, 4, 5, "NV5", false },	  { 0x20b8, 2, 0, "?", true },
-		{ 0x20b8, 2, 3, "NV3", true },	  { 0xfff0, 2, 0, "?", true },
-		{ 0x2331, 2, 11, "NV11", false },
+#define ALONE "solo7=41"
+	static const Scenario alone[] = {
+		ROW("no NVLink", "41=" L40S, ALONE, .groups = "solo7 free declared - 41"),
+		ROW("a bridge board", "41=" RTX_3090, ALONE, .groups = "solo7 free declared - 41"),
+		ROW("unknown", "41=" UNKNOWN, ALONE, .groups = "solo7 free declared - 41"),
+		ROW("Fabric Manager's boards are not for us, alone neither", "41=2330", ALONE,
+		    .groups = "solo7 degraded declared - 41"),
+		ROW("not there", "", ALONE, .groups = "solo7 degraded declared - ",
+		    .note = "there is no NVIDIA GPU"),
+		ROW("its like are not paired with it: one pairing is left", "41 61 a1", ALONE,
+		    .groups = "pair0 inferred inferred NV4? 61,a1; solo7 free declared - 41"),
+		ROW("one is left", "41 61", ALONE,
+		    .groups = "solo7 free declared - 41; unknown0 unknown none ? 61"),
+		ROW("a group is never split, whatever was declared", "41 61", ALONE,
+		    "41-61 nvml@1 x4",
+		    .groups = "solo7 degraded declared - 41; unknown0 unknown none ? 61"),
+		ROW("two", "41 61", "a=41 b=61",
+		    .groups = "a free declared - 41; b free declared - 61"),
 	};
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_free_ char *text = NULL;
-		const Group *group;
-		_cleanup_(host_done) HostModel h = boards(rows[i].device, rows[i].n);
-
-		host_declare(&h,
-			     rows[i].n == 2
-				     ? "[Group]\nName=x\nGpu=41:00.0\nGpu=61:00.0\n"
-				     : "[Group]\nName=x\nGpu=41:00.0\nGpu=61:00.0\nGpu=a1:00.0\n"
-				       "Gpu=c1:00.0\n");
-		for (size_t a = 0; rows[i].seen && a < rows[i].n; a++)
-			for (size_t b = a + 1; b < rows[i].n; b++) {
-				_cleanup_free_ char *x = strf("%s.0", slots[a]);
-				_cleanup_free_ char *y = strf("%s.0", slots[b]);
-
-				host_link(&h, x, y, PROVENANCE_PROBED, rows[i].seen);
-			}
-		host_resolve(&h);
-		group = host_group(&h, "x");
-		text = group_link_text(group);
-		if (strcmp(text, rows[i].text) != 0 || (group->fault == NULL) != rows[i].sound)
-			fail_msg("row %zu: %s, %s", i, text, str_or_empty(group->fault));
-	}
+	expect_scenarios(alone, ELEMENTS(alone));
 }
 
-TEST(observed_links_make_groups_as_strong_as_their_weakest)
+TEST(a_gpu_without_a_partner_is_a_group_where_that_is_set)
 {
-	const Group *quad;
-	_cleanup_(host_done) HostModel h = boards(0x233b, 4);
+#define SINGLES .singles = true, .groups
+	static const Scenario singles[] = {
+		ROW("no NVLink", "=" L40S " 41 61",
+		    SINGLES = "solo0 free single - 41; solo1 free single - 61"),
+		ROW("not set", "=" L40S " 41 61", .groups = ""),
+		ROW("a bridge board", "41", SINGLES = "solo0 free single - 41"),
+		ROW("not set of a bridge board", "41", .groups = "unknown0 unknown none ? 41"),
+		ROW("two of a kind may be bridged", "41=" L40S " 61 a1",
+		    SINGLES = "pair0 inferred inferred NV4? 61,a1; solo0 free single - 41"),
+		ROW("three, of which a look saw two linked: their bridge is full",
+		    "=" H100_NVL " 41 61 a1", .seen = "41-61 nvml@1 x12, a1 present@1",
+		    SINGLES = "pair0 free probed NV12 41,61; solo0 free single - a1"),
+		ROW("three", "=" H100_NVL " 41 61 a1",
+		    SINGLES = "unknown0 unknown none ? 41,61,a1"),
+		ROW("a bridge for four, of which two are known: the third may be on it",
+		    "=" H200_NVL " 41 61 a1", "p=41,61",
+		    SINGLES = "p free declared NV18? 41,61; unknown0 unknown none ? a1"),
+		ROW("unknown", "41=" UNKNOWN, SINGLES = ""),
+		ROW("SXM", "41=2330", SINGLES = ""),
+		ROW("a declaration that does not hold may mean this board", "41", "p=61,a1",
+		    SINGLES = "p degraded declared ? ; unknown0 unknown none ? 41",
+		    .note = "there is no NVIDIA GPU"),
+		/* Whatever the setting is by then. */
+		ROW("an assigned single stays a group", "41=" L40S, .records = "solo3 vm1 41",
+		    .groups = "solo3 degraded:vm1 single - 41"),
+		ROW("a board beside it may be bridged to it now", "=" RTX_3090 " 41 61",
+		    .records = "solo3 vm1 41",
+		    .groups = "solo3 degraded:vm1 none ? 41; unknown0 unknown none ? 61",
+		    .tells = { "nothing shows any more that its GPUs are linked" }),
+	};
 
-	host_link(&h, "0000:41:00.0", "0000:61:00.0", PROVENANCE_PROBED, 6);
-	host_link(&h, "0000:61:00.0", "0000:a1:00.0", PROVENANCE_PROBED, 6);
-	host_link(&h, "0000:a1:00.0", "0000:c1:00.0", PROVENANCE_CACHED, 6);
-	/* Not needed: the GPUs are connected without it. */
-	host_link(&h, "0000:41:00.0", "0000:a1:00.0", PROVENANCE_CACHED, 6);
-	host_resolve(&h);
-	quad = host_group(&h, "quad0");
-	assert_int_equal(quad->n_gpus, 4);
-	assert_int_equal(quad->provenance, PROVENANCE_CACHED);
-	assert_string_equal(quad->source, "NVML");
-	assert_null(quad->fault);
+	expect_scenarios(singles, ELEMENTS(singles));
 }
 
-TEST(separate_links_make_separate_pairs)
+/* ---- a group ---- */
+
+/* Of two links between the same boards the later look counts; at the same time, the stronger. */
+TEST(the_link_that_counts_is_the_later_or_the_stronger)
 {
-	_cleanup_(host_done) HostModel h = boards(0x2230, 4);
+	_cleanup_(host_done) HostModel h = host_new();
 
-	host_link(&h, "0000:61:00.0", "0000:a1:00.0", PROVENANCE_PROBED, 4);
-	host_link(&h, "0000:41:00.0", "0000:c1:00.0", PROVENANCE_GUEST, 4);
-	host_resolve(&h);
-	assert_int_equal(h.groups->n_items, 2);
-	assert_string_equal(BDF_TEXT(&host_group(&h, "pair0")->gpus[1]->lead->bdf), "0000:c1:00.0");
-	assert_int_equal(host_group(&h, "pair0")->provenance, PROVENANCE_GUEST);
-	assert_int_equal(host_group(&h, "pair1")->provenance, PROVENANCE_PROBED);
-}
-
-TEST(a_probe_that_contradicts_a_declaration_refuses_it)
-{
-	const Group *left;
-	_cleanup_(host_done) HostModel h = boards(0x2230, 4);
-
-	host_declare(&h, "[Group]\nName=left\nGpu=41:00.0\nGpu=61:00.0\n");
-	host_link(&h, "0000:41:00.0", "0000:a1:00.0", PROVENANCE_PROBED, 4);
-	host_resolve(&h);
-	host_observe(&h, true);
-	left = host_group(&h, "left");
-	assert_int_equal(left->state, GROUP_DEGRADED);
-	assert_string_equal(left->reason,
-			    "0000:41:00.0 is linked to 0000:a1:00.0, which is not a member "
-			    "(probed, NVML, -), but declared with 0000:61:00.0 in "
-			    "groups.d/test.conf:1");
-	/* And the two that are left are not paired by that doubtful declaration. */
-	assert_int_equal(host_group(&h, "unknown0")->n_gpus, 2);
-	assert_non_null(strstr(host_group(&h, "unknown0")->reasoning, "declared group left"));
-}
-
-TEST(a_probe_that_agrees_adds_its_count_to_a_declaration)
-{
-	const Group *left;
-	_cleanup_(host_done) HostModel h = boards(0x2230, 2);
-
-	host_declare(&h, "[Group]\nName=left\nGpu=41:00.0\nGpu=61:00.0\n");
+	host_boards(&h, "41 61");
+	host_declared(&h, "left=41,61");
 	host_link(&h, "0000:41:00.0", "0000:61:00.0", PROVENANCE_CACHED, 2);
 	host_link(&h, "0000:41:00.0", "0000:61:00.0", PROVENANCE_PROBED, 4);
 	host_resolve(&h);
-	left = host_group(&h, "left");
-	assert_int_equal(left->provenance, PROVENANCE_DECLARED);
-	assert_int_equal(left->links, 4);
-	assert_null(left->fault);
-}
-
-TEST(links_to_boards_that_are_gone_are_ignored)
-{
-	_cleanup_(host_done) HostModel h = boards(0x2204, 1);
-
-	host_link(&h, "0000:41:00.0", "0000:99:00.0", PROVENANCE_CACHED, 4);
-	host_resolve(&h);
-	assert_int_equal(h.groups->n_items, 1);
-	assert_int_equal(host_group(&h, "unknown0")->n_gpus, 1);
-}
-
-TEST(an_unsettled_declaration_stops_inference_for_its_model_only)
-{
-	_cleanup_(host_done) HostModel h = boards(0x2204, 2);
-
-	host_gpu(&h, "0000:01:00", 0x2230, "nvidia");
-	host_gpu(&h, "0000:02:00", 0x2230, "nvidia");
-	/* Whatever board is meant by the second line may be the one at 61:00.0 now. */
-	host_declare(&h, "[Group]\nName=half\nGpu=41:00.0\nGpu=99:00.0\n");
-	host_resolve(&h);
-	assert_int_equal(host_group(&h, "half")->n_gpus, 1);
-	assert_int_equal(host_group(&h, "unknown0")->n_gpus, 1);
-	assert_string_equal(BDF_TEXT(&host_group(&h, "unknown0")->gpus[0]->lead->bdf),
-			    "0000:61:00.0");
-	assert_int_equal(host_group(&h, "pair0")->gpus[0]->lead->device, 0x2230);
-	assert_int_equal(strv_length(h.groups->notes), 1);
-	assert_string_equal(h.groups->notes[0], h.notes[0]);
-}
-
-TEST(a_declaration_of_which_nothing_is_found_stops_all_inference)
-{
-	_cleanup_(host_done) HostModel h = boards(0x2204, 2);
-
-	host_declare(&h, "[Group]\nName=gone\nGpu=98:00.0\nGpu=99:00.0\n");
-	host_resolve(&h);
-	assert_int_equal(host_group(&h, "gone")->n_gpus, 0);
-	assert_string_equal(group_driver(host_group(&h, "gone")), "none");
-	assert_int_equal(host_group(&h, "unknown0")->n_gpus, 2);
-}
-
-TEST(every_group_says_how_it_is_known)
-{
-	_cleanup_(host_done) HostModel h = boards(0x2230, 3);
-
-	host_gpu(&h, "0000:01:00", 0x2204, "nvidia");
-	host_resolve(&h);
-	assert_string_equal(
-		host_group(&h, "unknown1")->reasoning,
-		"which of 0000:41:00.0, 0000:61:00.0, 0000:a1:00.0 (3 RTX A6000) are bridged "
-		"cannot be read from sysfs");
-	assert_non_null(strstr(host_group(&h, "unknown0")->reasoning,
-			       "0000:01:00.0 is the only RTX 3090 of subsystem 10de:1459"));
+	assert_int_equal(host_group(&h, "left")->links, 4);
+	assert_null(host_group(&h, "left")->fault);
 }
 
 TEST(functions_and_drivers_are_those_of_all_gpus)
@@ -279,9 +192,8 @@ TEST(functions_and_drivers_are_those_of_all_gpus)
 	Bdf audio = bdf_of("0000:61:00.1"), absent = bdf_of("0000:61:00.2");
 	const Group *pair;
 	size_t n;
-	_cleanup_(host_done) HostModel h = boards(0x2204, 2);
+	_cleanup_(host_done) HostModel h = host_of(&(Scenario){ .boards = "41 61" });
 
-	host_resolve(&h);
 	pair = host_group(&h, "pair0");
 	functions = group_functions(pair, &n);
 	assert_int_equal(n, 4);

@@ -14,130 +14,99 @@
 
 #define DOCUMENT_MAX (4U * 1024 * 1024)
 
+/* A pair, and what is no GPU in the IOMMU group of one of it. */
+static void scene_shared(Scene *s)
+{
+	scene_pair(s);
+	host_function(&s->model, "0000:0a:02.0", 0x020000, 0x1533, "igb")->iommu_group = 24;
+	host_function(&s->model, "0000:0f:02.0", 0x020000, 0x1533, "igb")->iommu_group = 99;
+}
+
+static void scene_empty(Scene *s)
+{
+	(void)s;
+}
+
+static const SceneRow shared = { "shared", scene_shared, NULL };
+static const SceneRow empty = { "empty", scene_empty, NULL };
+
+static char *document_of(const char *scene)
+{
+	for (size_t i = 0; i < ELEMENTS(scenes); i++)
+		if (str_equal(scenes[i].name, scene))
+			return scene_document(&scenes[i]);
+	return scene_document(str_equal(scene, "shared") ? &shared : &empty);
+}
+
 TEST(the_document_is_the_one_written_down)
 {
 	_cleanup_close_ int fd = open(FIXTURES "/topology", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_free_ char *json = NULL, *expected = NULL, *diff = NULL;
+	_cleanup_free_ char *json = document_of("pair"), *expected = NULL, *diff = NULL;
 
 	assert_true(fd >= 0);
-	for (size_t i = 0; i < ELEMENTS(scenes); i++)
-		if (str_equal(scenes[i].name, "pair"))
-			json = scene_document(&scenes[i]);
 	assert_int_equal(file_read_at(fd, "pair.json", DOCUMENT_MAX, &expected, NULL), 0);
 	diff = text_diff(expected, json);
 	assert_string_equal(diff, "");
 }
 
-static json_t *parsed(const char *scene)
+/* The member at "gpus.8.domains", as text; of a list how many items it has. */
+static char *member_at(const json_t *json, const char *path)
 {
-	for (size_t i = 0; i < ELEMENTS(scenes); i++)
-		if (str_equal(scenes[i].name, scene)) {
-			_cleanup_free_ char *text = scene_document(&scenes[i]);
-			json_t *json = json_loads(text, 0, NULL);
+	_cleanup_strv_ char **keys = NULL;
 
-			assert_non_null(json);
-			return json;
-		}
-	fail_msg("there is no scene %s", scene);
-	return NULL;
+	strv_split(path, ".", &keys);
+	for (char **key = keys; *key; key++)
+		json = json_is_array(json) ? json_array_get(json, strtoul(*key, NULL, 10))
+					   : json_object_get(json, *key);
+	return json_is_array(json) ? strf("%zu", json_array_size(json))
+				   : json_dumps(json, JSON_ENCODE_ANY);
 }
 
-static const char *text_at(const json_t *list, size_t i, const char *key)
+TEST(a_host_is_told_as_it_is)
 {
-	return json_string_value(json_object_get(json_array_get(list, i), key));
-}
+	static const struct {
+		const char *scene, *path, *expected;
+	} rows[] = {
+		/* A switch is told from the root port above it. */
+		{ "eight", "bridges.0.kind", "\"root-port\"" },
+		{ "eight", "bridges.0.parent", "null" },
+		{ "eight", "bridges.1.kind", "\"upstream-port\"" },
+		{ "eight", "bridges.1.parent", "\"0000:01:01.0\"" },
+		{ "eight", "bridges.2.kind", "\"downstream-port\"" },
+		/* Every pair once: 16 * 15 / 2. */
+		{ "sixteen", "pairs", "120" },
+		{ "sixteen", "pairs.0.pcie", "\"PIX\"" },
+		{ "sixteen", "pairs.0.nvlink", "\"NV4?\"" },
+		{ "sixteen", "pairs.0.provenance", "\"declared\"" },
+		{ "sixteen", "pairs.1.nvlink", "null" },
+		{ "sixteen", "pairs.1.provenance", "\"none\"" },
+		/* Candidates are not linked. */
+		{ "candidates", "pairs.0.nvlink", "null" },
+		{ "candidates", "pairs.5.nvlink", "null" },
+		/* A domain that somebody gave a GPU without gpupass holds it all the same. */
+		{ "odd", "gpus.8.domains", "1" },
+		{ "odd", "gpus.8.domains.0.active", "false" },
+		{ "odd", "gpus.8.domains.0.name",
+		  "\"jürgens-ゲーム機-\xf0\x9f\x8e\xae-with-a-very-long-name-indeed\"" },
+		{ "odd", "gpus.9.domains", "0" },
+		/* An IOMMU group is told with all that is in it. */
+		{ "shared", "iommu_groups", "2" },
+		{ "shared", "iommu_groups.0.functions", "3" },
+		{ "empty", "gpus", "0" },
+		{ "empty", "numa_nodes", "0" },
+		{ "empty", "host", "null" },
+	};
 
-TEST(a_switch_is_told_from_the_root_port_above_it)
-{
-	json_t *json = parsed("eight");
-	const json_t *bridges = json_object_get(json, "bridges");
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *text = document_of(rows[i].scene), *found = NULL;
+		json_t *json = json_loads(text, 0, NULL);
 
-	assert_string_equal(text_at(bridges, 0, "kind"), "root-port");
-	assert_null(text_at(bridges, 0, "parent"));
-	assert_string_equal(text_at(bridges, 1, "kind"), "upstream-port");
-	assert_string_equal(text_at(bridges, 1, "parent"), "0000:01:01.0");
-	assert_string_equal(text_at(bridges, 2, "kind"), "downstream-port");
-	json_decref(json);
-}
-
-TEST(every_pair_is_told_once_with_distance_and_links)
-{
-	json_t *json = parsed("sixteen");
-	const json_t *pairs = json_object_get(json, "pairs");
-
-	assert_int_equal(json_array_size(pairs), 16 * 15 / 2);
-	assert_string_equal(text_at(pairs, 0, "pcie"), "PIX");
-	assert_string_equal(text_at(pairs, 0, "nvlink"), "NV4?");
-	assert_string_equal(text_at(pairs, 0, "provenance"), "declared");
-	assert_null(text_at(pairs, 1, "nvlink"));
-	assert_string_equal(text_at(pairs, 1, "provenance"), "none");
-	json_decref(json);
-}
-
-TEST(candidates_are_not_linked)
-{
-	json_t *json = parsed("candidates"), *pair;
-	size_t i;
-
-	json_array_foreach (json_object_get(json, "pairs"), i, pair)
-		assert_true(json_is_null(json_object_get(pair, "nvlink")));
-	json_decref(json);
-}
-
-/* A domain that somebody gave a GPU without gpupass holds it all the same. */
-TEST(whoever_holds_a_gpu_is_named)
-{
-	json_t *json = parsed("odd");
-	const json_t *gpus = json_object_get(json, "gpus");
-	const json_t *domains = json_object_get(json_array_get(gpus, 8), "domains");
-
-	assert_int_equal(json_array_size(domains), 1);
-	assert_non_null(strstr(text_at(domains, 0, "name"), "-with-a-very-long-name-indeed"));
-	assert_true(json_is_false(json_object_get(json_array_get(domains, 0), "active")));
-	domains = json_object_get(json_array_get(gpus, 9), "domains");
-	assert_int_equal(json_array_size(domains), 0);
-	json_decref(json);
-}
-
-TEST(an_iommu_group_is_told_with_all_that_is_in_it)
-{
-	Scene s = { .facts = calloc(1, sizeof(HostFacts)) };
-	_cleanup_free_ char *text = NULL;
-	json_t *json;
-
-	s.model = host_new();
-	scene_pair(&s);
-	host_function(&s.model, "0000:0a:02.0", 0x020000, 0x1533, "igb")->iommu_group = 24;
-	host_function(&s.model, "0000:0f:02.0", 0x020000, 0x1533, "igb")->iommu_group = 99;
-	host_resolve(&s.model);
-	text = topology_to_json(&(TopologyFacts){
-		.snapshot = s.model.snapshot, .gpus = s.model.set, .groups = s.model.groups });
-	json = json_loads(text, 0, NULL);
-	assert_non_null(json);
-	assert_int_equal(json_array_size(json_object_get(json, "iommu_groups")), 2);
-	assert_int_equal(
-		json_array_size(json_object_get(
-			json_array_get(json_object_get(json, "iommu_groups"), 0), "functions")),
-		3);
-	assert_int_equal(json_array_size(json_object_get(json, "numa_nodes")), 0);
-	json_decref(json);
-	host_done(&s.model);
-	host_facts_free(s.facts);
-}
-
-TEST(a_host_without_gpus_is_a_document_too)
-{
-	_cleanup_free_ char *text = NULL;
-	json_t *json;
-	_cleanup_(host_done) HostModel h = host_new();
-
-	host_resolve(&h);
-	text = topology_to_json(
-		&(TopologyFacts){ .snapshot = h.snapshot, .gpus = h.set, .groups = h.groups });
-	json = json_loads(text, 0, NULL);
-	assert_int_equal(json_array_size(json_object_get(json, "gpus")), 0);
-	assert_true(json_is_null(json_object_get(json, "host")));
-	json_decref(json);
+		assert_non_null(json);
+		found = member_at(json, rows[i].path);
+		if (!str_equal(found, rows[i].expected))
+			fail_msg("%s, %s: %s", rows[i].scene, rows[i].path, str_or_empty(found));
+		json_decref(json);
+	}
 }
 
 static int write_all(const char *directory)

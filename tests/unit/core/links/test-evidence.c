@@ -2,7 +2,7 @@
 /* Evidence itself: merged, kept in a file, bounded. */
 #include "rig/test.h"
 
-#include "rig/evidence-model.h"
+#include "rig/host-text.h"
 
 /* ---- merging ---- */
 
@@ -19,44 +19,33 @@ static char *in_short(const Evidence *evidence)
 	return strv_join(list, "; ");
 }
 
-static Evidence *seen(const char *const *texts)
-{
-	Evidence *evidence = evidence_new();
-
-	for (; *texts; texts++)
-		see(evidence, *texts, A6000);
-	return evidence;
-}
-
 TEST(a_new_look_takes_the_place_of_the_same_boards_older_one)
 {
 	static const struct {
-		const char *older[5], *newer[5];
+		const char *older, *newer;
 		bool whole;
 		const char *merged;
 	} cases[] = {
-		ROW({ "41 nvml@1 61x4", "61 nvml@1 41x4" }, { "41 mmio@2 61x4", "61 mmio@2 41x4" },
-		    true, "41 mmio@2; 61 mmio@2"),
+		{ "41-61 nvml@1 x4", "41-61 mmio@2 x4", true, "41 mmio@2; 61 mmio@2" },
 		/* On vfio-pci they cannot be looked at; what was seen of them stays. */
-		ROW({ "41 nvml@1 61x4", "61 nvml@1 41x4" },
-		    { "41 present@2", "61 present@2", "a1 nvml@2" }, true,
-		    "41 nvml@1; 61 nvml@1; a1 nvml@2"),
+		{ "41-61 nvml@1 x4", "41-61 present@2, a1 nvml@2", true,
+		  "41 nvml@1; 61 nvml@1; a1 nvml@2" },
 		/* But not of another board. */
-		ROW({ "41 nvml@1 61x4 device=2235", "61 nvml@1 41x4" },
-		    { "41 present@2", "61 present@2" }, true, "61 nvml@1; 41 present@2"),
-		{ { "41 nvml@1", "99 nvml@1" }, { "41 nvml@2" }, true, "41 nvml@2" },
-		ROW({ "41 nvml@1", "41 guest@1", "99 guest@1" }, { "41 guest@2" }, false,
-		    "41 nvml@1; 99 guest@1; 41 guest@2"),
-		{ { "41 guest@1", "61 guest@1" }, { "41 nvml@2" }, true, "41 guest@1; 41 nvml@2" },
+		{ "41 nvml@1 61x4 device=2235, 61 nvml@1 41x4", "41-61 present@2", true,
+		  "61 nvml@1; 41 present@2" },
+		{ "41-99 nvml@1", "41 nvml@2", true, "41 nvml@2" },
+		{ "41 nvml@1, 41-99 guest@1", "41 guest@2", false,
+		  "41 nvml@1; 99 guest@1; 41 guest@2" },
+		{ "41-61 guest@1", "41 nvml@2", true, "41 guest@1; 41 nvml@2" },
 		/* A guest told of another board. */
-		ROW({ "41 guest@1 uuid=GPU-old", "61 guest@1 uuid=GPU-x" },
-		    { "41 nvml@2 uuid=GPU-new", "61 nvml@2 uuid=GPU-x" }, true,
-		    "61 guest@1; 41 nvml@2; 61 nvml@2"),
+		{ "41 guest@1 uuid=GPU-old, 61 guest@1 uuid=GPU-x",
+		  "41 nvml@2 uuid=GPU-new, 61 nvml@2 uuid=GPU-x", true,
+		  "61 guest@1; 41 nvml@2; 61 nvml@2" },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(cases); i++) {
-		_cleanup_(evidence_unrefp) Evidence *older = seen(cases[i].older);
-		_cleanup_(evidence_unrefp) Evidence *newer = seen(cases[i].newer);
+		_cleanup_(evidence_unrefp) Evidence *older = evidence_of_text(cases[i].older, NULL);
+		_cleanup_(evidence_unrefp) Evidence *newer = evidence_of_text(cases[i].newer, NULL);
 		_cleanup_(evidence_unrefp) Evidence *merged = NULL;
 		_cleanup_free_ char *found = NULL;
 
@@ -84,11 +73,8 @@ static int evidence_from_text(const char *text, size_t size, Evidence **ret, cha
 	return r;
 }
 
-static const char *const stored[] = {
-	"41 nvml@1 61x4 uuid=GPU-1b5c2f6e serial=48-b0-2d-00-00-00-00-19", "61 nvml@1 41x4",
-	"a1 present@1", "41 guest@2 61x4", NULL
-};
-static const char *const stored_of_a_domain[] = { "41 nvml@1", "41 guest@2 61x4 domain=1", NULL };
+static const char stored[] = "41 nvml@1 61x4 uuid=GPU-1b5c2f6e serial=48-b0-2d-00-00-00-00-19, "
+			     "61 nvml@1 41x4, a1 present@1, 41 guest@2 61x4";
 
 static bool taken(const char *text, size_t size)
 {
@@ -103,7 +89,8 @@ static bool taken(const char *text, size_t size)
 
 TEST(evidence_survives_its_file_but_is_no_longer_fresh)
 {
-	_cleanup_(evidence_unrefp) Evidence *evidence = seen(stored), *back = NULL;
+	_cleanup_(evidence_unrefp) Evidence *evidence = evidence_of_text(stored, NULL),
+					    *back = NULL;
 	_cleanup_free_ char *text = evidence_to_text(evidence), *again = NULL;
 
 	assert_int_equal(evidence_from_text(text, strlen(text), &back, NULL), 0);
@@ -118,7 +105,9 @@ TEST(evidence_survives_its_file_but_is_no_longer_fresh)
 
 TEST(only_a_guests_sighting_has_a_domain)
 {
-	_cleanup_(evidence_unrefp) Evidence *with = seen(stored_of_a_domain), *back = NULL;
+	_cleanup_(evidence_unrefp)
+		Evidence *back = NULL,
+			 *with = evidence_of_text("41 nvml@1, 41 guest@2 61x4 domain=1", NULL);
 	_cleanup_free_ char *second = evidence_to_text(with);
 
 	assert_int_equal(evidence_from_text(second, strlen(second), &back, NULL), 0);

@@ -7,48 +7,39 @@
 #include "core/pci/board.h"
 #include "core/pci/pci-snapshot.h"
 
-TEST(catalogue_is_sorted_without_duplicates)
+/*
+ * "No NVLink" has a source of its own: the chip has none; or the chip has it, the board no connector,
+ * and then it takes a look to declare the board alone.
+ */
+static bool is_complete(const Board *b)
+{
+	bool bridge = b->kind == NVLINK_BRIDGE;
+	bool may = board_may_be_bridged(PCI_VENDOR_NVIDIA, b->device);
+
+	return b->name && *b->name && (b->generation >= 1 && b->generation <= 4) == bridge &&
+	       (b->group_size == 2 || b->group_size == 4) == bridge &&
+	       (b->links > 0) == (b->link_mbps > 0) &&
+	       (bridge || (b->links == 0 && b->note && *b->note)) &&
+	       (board_exclusion(b) == NULL) == bridge && (may || !bridge) &&
+	       (b->kind != NVLINK_NONE || may == (strstr(b->note, "--no-bridge-seen") != NULL));
+}
+
+TEST(the_catalogue_is_sorted_complete_and_found_by_id)
 {
 	size_t n;
 	const Board *boards = board_table(&n);
 
 	assert_true(n > 90);
-	for (size_t i = 1; i < n; i++)
-		if (boards[i - 1].device >= boards[i].device)
-			fail_msg("%04x follows %04x", boards[i].device, boards[i - 1].device);
-}
-
-TEST(every_board_is_found_by_its_id)
-{
-	size_t n;
-	const Board *boards = board_table(&n);
-
 	for (size_t i = 0; i < n; i++) {
-		assert_ptr_equal(board_find(PCI_VENDOR_NVIDIA, boards[i].device, 0), &boards[i]);
-		assert_null(board_find(0x1002, boards[i].device, 0));
+		const Board *b = &boards[i];
+
+		if ((i > 0 && boards[i - 1].device >= b->device) || !is_complete(b) ||
+		    board_find(PCI_VENDOR_NVIDIA, b->device, 0) != b ||
+		    board_find(0x1002, b->device, 0))
+			fail_msg("%04x %s is not right", b->device, b->name);
 	}
 	assert_null(board_find(PCI_VENDOR_NVIDIA, 0xffff, 0));
 	assert_null(board_find(PCI_VENDOR_NVIDIA, 0, 0));
-}
-
-TEST(every_bridge_board_is_complete_and_every_other_says_why)
-{
-	size_t n;
-	const Board *boards = board_table(&n);
-
-	for (size_t i = 0; i < n; i++) {
-		const Board *b = &boards[i];
-		bool bridge = b->kind == NVLINK_BRIDGE;
-		bool good = b->name && *b->name;
-
-		good = good && (b->generation >= 1 && b->generation <= 4) == bridge;
-		good = good && (b->group_size == 2 || b->group_size == 4) == bridge;
-		good = good && (b->links > 0) == (b->link_mbps > 0);
-		good = good && (bridge || (b->links == 0 && b->note && *b->note));
-		good = good && (board_exclusion(b) == NULL) == bridge;
-		if (!good)
-			fail_msg("%04x %s is not complete", b->device, b->name);
-	}
 	assert_non_null(board_exclusion(NULL));
 }
 
@@ -90,66 +81,34 @@ TEST(boards_have_the_published_links)
 	}
 }
 
-/*
- * "No NVLink" has a source of its own: the chip has none; or the chip has it, the board no
- * connector, and then it takes a look to declare the board alone.
- */
-TEST(no_nvlink_is_said_of_the_chip_or_takes_a_look)
-{
-	size_t n;
-	const Board *boards = board_table(&n);
-
-	for (size_t i = 0; i < n; i++) {
-		const Board *b = &boards[i];
-		bool may = board_may_be_bridged(PCI_VENDOR_NVIDIA, b->device);
-
-		if (b->kind == NVLINK_BRIDGE && !may)
-			fail_msg("%04x %s: its chip has none", b->device, b->name);
-		if (b->kind == NVLINK_NONE && may != (strstr(b->note, "--no-bridge-seen") != NULL))
-			fail_msg("%04x %s: %s", b->device, b->name, b->note);
-	}
-}
-
 TEST(boards_often_taken_for_bridgeable_are_excluded)
 {
 	static const struct {
-		uint16_t device;
 		NvlinkKind kind;
 		const char *why;
+		uint16_t devices[8];
 	} rows[] = {
-		{ 0x2684, NVLINK_NONE, "Ada boards have no NVLink" },
-		{ 0x26b5, NVLINK_NONE, "Ada boards have no NVLink" },
-		{ 0x2b85, NVLINK_NONE, "Blackwell" },
-		{ 0x1db4, NVLINK_NONE, "PCIe board of this Volta GPU" },
-		{ 0x1eb8, NVLINK_NONE, "Turing" },
-		{ 0x1e90, NVLINK_NONE, "mobile" },
-		{ 0x2236, NVLINK_NONE, "Ampere" },
-		{ 0x2330, NVLINK_SXM, "Fabric Manager" },
-		{ 0x20b2, NVLINK_SXM, "Fabric Manager" },
-		{ 0x2342, NVLINK_SXM, "superchip" },
-		{ 0x2309, NVLINK_SXM, "Fabric Manager" },
-		{ 0x1db3, NVLINK_NONE, "PCIe board of this Volta GPU" },
-		{ 0x1d83, NVLINK_NONE, "mining" },
-		{ 0x1e09, NVLINK_NONE, "mining" },
-		{ 0x20c2, NVLINK_NONE, "mining" },
-		{ 0x220d, NVLINK_NONE, "mining" },
-		{ 0x26ba, NVLINK_NONE, "Ada" },
-		{ 0x27b6, NVLINK_NONE, "Ada" },
-		{ 0x26b3, NVLINK_NONE, "Ada" },
-		{ 0x2bb4, NVLINK_NONE, "Blackwell" },
-		{ 0x2bb3, NVLINK_NONE, "Blackwell" },
-		{ 0x2b87, NVLINK_NONE, "Blackwell" },
-		{ 0x1e37, NVLINK_UNKNOWN, "declare the group" },
-		{ 0x1e38, NVLINK_UNKNOWN, "declare the group" },
-		{ 0x2313, NVLINK_UNKNOWN, "declare the group" },
+		ROW(NVLINK_NONE, "Ada boards have no NVLink",
+		    { 0x2684, 0x26b5, 0x26ba, 0x27b6, 0x26b3 }),
+		ROW(NVLINK_NONE, "Blackwell", { 0x2b85, 0x2bb4, 0x2bb3, 0x2b87 }),
+		ROW(NVLINK_NONE, "PCIe board of this Volta GPU", { 0x1db4, 0x1db3 }),
+		ROW(NVLINK_NONE, "Turing", { 0x1eb8 }),
+		ROW(NVLINK_NONE, "mobile", { 0x1e90 }),
+		ROW(NVLINK_NONE, "Ampere", { 0x2236 }),
+		ROW(NVLINK_NONE, "mining", { 0x1d83, 0x1e09, 0x20c2, 0x220d }),
+		ROW(NVLINK_SXM, "Fabric Manager", { 0x2330, 0x20b2, 0x2309 }),
+		ROW(NVLINK_SXM, "superchip", { 0x2342 }),
+		ROW(NVLINK_UNKNOWN, "declare the group", { 0x1e37, 0x1e38, 0x2313 }),
 	};
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		const Board *b = board_find(PCI_VENDOR_NVIDIA, rows[i].device, 0);
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		for (const uint16_t *device = rows[i].devices; *device; device++) {
+			const Board *b = board_find(PCI_VENDOR_NVIDIA, *device, 0);
 
-		if (!b || b->kind != rows[i].kind || !strstr(board_exclusion(b), rows[i].why))
-			fail_msg("row %zu: %04x is wrong", i, rows[i].device);
-	}
+			if (!b || b->kind != rows[i].kind ||
+			    !strstr(board_exclusion(b), rows[i].why))
+				fail_msg("%04x is wrong", *device);
+		}
 }
 
 /* A board that is sold tomorrow is not offered for declaration as if it could be bridged. */

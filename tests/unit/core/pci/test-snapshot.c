@@ -11,50 +11,6 @@
 	"\"class\":\"030000\",\"vendor\":\"10de\",\"device\":\"2204\",\"subsystem_vendor\":"       \
 	"\"1458\",\"subsystem_device\":\"403b\""
 #define PLAIN "{\"bdf\":\"0000:41:00.0\"," IDS "}"
-#define FULL                                                                                       \
-	"{\"bdf\":\"10000:41:00.0\"," IDS ",\"driver\":\"nvidia\",\"iommu_group\":0,"              \
-	"\"numa_node\":1,\"bridge\":true,\"boot_vga\":true,\"virtual_function\":true,"             \
-	"\"has_vfs\":true,\"physical_slot\":\"3\",\"reset_methods\":\"flr bus\","                  \
-	"\"power_state\":\"D0\",\"bar_size\":[16777216,0,68719476736],"                            \
-	"\"upstream\":[\"10000:00:01.0\",\"10000:40:00.0\"]}"
-
-static int parse(const char *text, PciSnapshot **ret, char **ret_message)
-{
-	return pci_snapshot_from_json(text, strlen(text), ret, ret_message);
-}
-
-TEST(a_snapshot_is_read_member_by_member)
-{
-	_cleanup_(pci_snapshot_freep) PciSnapshot *s = NULL;
-	const PciFunction *f;
-
-	assert_int_equal(parse(WRAP(FULL "," PLAIN), &s, NULL), 0);
-	assert_int_equal(s->n_functions, 2);
-	assert_int_equal(s->taken_usec, 5);
-	assert_true(s->iommu);
-	f = s->functions[0]; /* sorted: the lower segment first */
-	assert_string_equal(BDF_TEXT(&f->bdf), "0000:41:00.0");
-	assert_int_equal(f->iommu_group, IOMMU_GROUP_NONE);
-	assert_int_equal(f->numa_node, NUMA_NODE_NONE);
-	assert_null(f->driver);
-	assert_false(f->boot_vga || f->bridge || f->virtual_function || f->has_vfs);
-	f = s->functions[1];
-	assert_string_equal(BDF_TEXT(&f->bdf), "10000:41:00.0");
-	assert_int_equal(f->class_code, 0x030000);
-	assert_int_equal(f->vendor, 0x10de);
-	assert_int_equal(f->subsystem_device, 0x403b);
-	assert_int_equal(f->iommu_group, 0);
-	assert_int_equal(f->numa_node, 1);
-	assert_true(f->boot_vga && f->bridge && f->virtual_function && f->has_vfs);
-	assert_string_equal(f->driver, "nvidia");
-	assert_string_equal(f->physical_slot, "3");
-	assert_string_equal(f->reset_methods, "flr bus");
-	assert_string_equal(f->power_state, "D0");
-	assert_int_equal(f->bar_size[2], 68719476736);
-	assert_int_equal(f->n_upstream, 2);
-	assert_string_equal(BDF_TEXT(&f->upstream[1]), "10000:40:00.0");
-}
-
 /* What replacing a member does not bring about: see test-core-plan-documents. */
 TEST(bad_snapshots_are_refused_with_the_place)
 {
@@ -73,7 +29,8 @@ TEST(bad_snapshots_are_refused_with_the_place)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *message = NULL;
 		PciSnapshot *snapshot = NULL;
-		int r = parse(rows[i].text, &snapshot, &message);
+		int r = pci_snapshot_from_json(rows[i].text, strlen(rows[i].text), &snapshot,
+					       &message);
 
 		if (r != rows[i].error || snapshot || !message || !strstr(message, rows[i].message))
 			fail_msg("row %zu: %d, %s", i, r, str_or_empty(message));

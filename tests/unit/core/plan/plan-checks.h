@@ -4,6 +4,25 @@
 
 #include "rig/plan-model.h"
 
+/* ---- rows, which end with what is done to the model, which is called m ---- */
+
+#define ON_MODEL(then, ...)                                                                        \
+	do {                                                                                       \
+		PlanModel model = model_new(), *m = &model;                                        \
+                                                                                                   \
+		__VA_ARGS__;                                                                       \
+		then;                                                                              \
+		model_done(m);                                                                     \
+	} while (0)
+
+/* Steps as "preflight, define", and a part of the warnings; NULL: there are none. */
+#define PLANNED(name, steps, warning, ...)                                                         \
+	ON_MODEL(expect_plan(m, name, steps, warning), __VA_ARGS__)
+
+/* Parts of what is said; NULL: not looked at. */
+#define REFUSED(name, error, reason, cause, remedy, ...)                                           \
+	ON_MODEL(expect_refusal(m, name, error, reason, cause, remedy), __VA_ARGS__)
+
 static inline _unused_ void check_planned(PlanModel *m, const char *name)
 {
 	int r = model_plan(m);
@@ -11,21 +30,6 @@ static inline _unused_ void check_planned(PlanModel *m, const char *name)
 	if (r != 0)
 		fail_msg("%s: refused: %s (%s)", name, m->problem ? m->problem->reason : "errno",
 			 m->problem ? str_or_empty(m->problem->cause) : "");
-}
-
-/* "preflight, define": the plan's steps. */
-static inline _unused_ void check_steps(const PlanModel *m, const char *name, const char *steps)
-{
-	_cleanup_strv_ char **names = NULL;
-	_cleanup_free_ char *joined = NULL;
-
-	for (size_t i = 0; i < m->plan->n_steps; i++)
-		strv_append(&names, step_kind_to_string(m->plan->steps[i]));
-	joined = strv_join(names, ", ");
-	if (strcmp(joined, steps) != 0)
-		fail_msg("%s: the steps are: %s", name, joined);
-	if (m->plan->changed != (*steps != '\0'))
-		fail_msg("%s: changed is %d", name, m->plan->changed);
 }
 
 static inline _unused_ void check_warning(const PlanModel *m, const char *name, const char *part)
@@ -36,43 +40,61 @@ static inline _unused_ void check_warning(const PlanModel *m, const char *name, 
 		fail_msg("%s: the warnings are: %s", name, all);
 }
 
-/* ---- refusals ---- */
-
-typedef struct Refusal {
-	const char *name;
-	void (*spoil)(PlanModel *m); /* what is wrong with the host or the request */
-	GpupassError error;
-	const char *reason, *cause, *remedy; /* parts of them; NULL: not looked at */
-} Refusal;
-
-static inline _unused_ void check_refusals(const Refusal *rows, size_t n)
+/* What a plan has beside its steps follows from them. */
+static inline _unused_ void expect_plan(PlanModel *m, const char *name, const char *steps,
+					const char *warning)
 {
-	for (size_t i = 0; i < n; i++) {
-		const Refusal *row = &rows[i];
-		int r;
-		_cleanup_(model_done) PlanModel m = model_new();
+	bool attach = strstr(steps, "attach"), define = strstr(steps, "define");
+	_cleanup_strv_ char **names = NULL;
+	_cleanup_free_ char *joined = NULL;
+	const Plan *plan;
 
-		row->spoil(&m);
-		r = model_plan(&m);
-		if (r != PROBLEM)
-			fail_msg("%s: gives %d, not a refusal", row->name, r);
-		if (m.problem->error != row->error)
-			fail_msg("%s: %s", row->name, problem_dbus_name(m.problem->error));
-		if (!strstr(m.problem->reason, row->reason))
-			fail_msg("%s: the reason is: %s", row->name, m.problem->reason);
-		if (row->cause && !strstr(str_or_empty(m.problem->cause), row->cause))
-			fail_msg("%s: the cause is: %s", row->name, m.problem->cause);
-		if (!m.problem->remedy || !strstr(m.problem->remedy, row->remedy))
-			fail_msg("%s: the remedy is: %s", row->name, m.problem->remedy);
-		assert_null(m.plan);
-	}
+	check_planned(m, name);
+	plan = m->plan;
+	for (size_t i = 0; i < plan->n_steps; i++)
+		strv_append(&names, step_kind_to_string(plan->steps[i]));
+	joined = strv_join(names, ", ");
+	if (strcmp(joined, steps) != 0)
+		fail_msg("%s: the steps are: %s", name, joined);
+	check_warning(m, name, warning);
+	if (plan->changed != (*steps != '\0') || plan->config != define ||
+	    plan->live != (attach || strstr(steps, "detach")) ||
+	    (plan->hostdevs != NULL) != attach || (plan->xml_after != NULL) != define ||
+	    (plan->assignment != NULL) != (strstr(steps, "record") || strstr(steps, "forget")))
+		fail_msg("%s: changed %d, live %d, config %d; or hostdevs, XML or record", name,
+			 plan->changed, plan->live, plan->config);
+}
+
+static inline _unused_ void expect_refusal(PlanModel *m, const char *name, GpupassError error,
+					   const char *reason, const char *cause,
+					   const char *remedy)
+{
+	int r = model_plan(m);
+	const Problem *problem = m->problem;
+
+	if (r != PROBLEM)
+		fail_msg("%s: gives %d, not a refusal", name, r);
+	if (problem->error != error || !strstr(problem->reason, reason) ||
+	    (cause && !strstr(str_or_empty(problem->cause), cause)) ||
+	    !strstr(str_or_empty(problem->remedy), remedy))
+		fail_msg("%s: %s: %s; %s; %s", name, problem_dbus_name(problem->error),
+			 problem->reason, str_or_empty(problem->cause),
+			 str_or_empty(problem->remedy));
+	assert_null(m->plan);
+}
+
+static inline _unused_ void asks(PlanModel *m, Operation operation)
+{
+	m->request.operation = operation;
+	m->without_domain = operation == OPERATION_BIND || operation == OPERATION_UNBIND;
 }
 
 /* ---- how it stands ---- */
 
-static inline _unused_ void cold(PlanModel *m)
+/* A declaration of pair1 alone leaves pair0 to be inferred. */
+static inline _unused_ void infer_pair0(PlanModel *m)
 {
-	model_domain(m, "q35", NULL);
+	host_declare(&m->host, "[Group]\nName=pair1\nGpu=a1:00.0\nGpu=c1:00.0\n");
 }
 
 static inline _unused_ void assigned_cold(PlanModel *m)
@@ -114,34 +136,16 @@ static inline _unused_ void other_runs_with_one_function_by_hand(PlanModel *m)
 	model_other_domain(m, "vm9", true, one_function, NULL)->hostdevs[0].config = false;
 }
 
-/* The text with more devices. */
-static inline _unused_ void add_devices(char **text, const char *devices)
-{
-	char *end = strstr(*text, "</devices>");
-	char *more;
-
-	assert_non_null(end);
-	*end = '\0';
-	more = strf("%s%s</devices></domain>", *text, devices);
-	free(*text);
-	*text = more;
-}
-
 static inline _unused_ void put_by_hand(PlanModel *m, size_t n)
 {
 	model_domain(m, "q35", NULL);
 	for (size_t i = 0; i < n; i++) {
 		Bdf bdf = bdf_of(pair0_functions[i]);
-		_cleanup_free_ char *hostdev =
-			strf("<hostdev mode='subsystem' type='pci' managed='yes'><source><address "
-			     "domain='0' bus='%u' slot='0' function='%u'/></source></hostdev>",
-			     bdf.bus, bdf.function);
+		_cleanup_free_ char *hostdev = strf(
+			"<hostdev mode='subsystem' type='pci' managed='yes'><source><address "
+			"domain='0' bus='%u' slot='0' function='%u'/></source></hostdev></devices>",
+			bdf.bus, bdf.function);
 
-		add_devices(&m->config_xml, hostdev);
+		model_edit(&m->config_xml, NULL, "</devices>", hostdev);
 	}
-}
-
-static inline _unused_ void all_of_it_by_hand(PlanModel *m)
-{
-	put_by_hand(m, 4);
 }

@@ -42,142 +42,62 @@ typedef struct Outcome {
 	json_t *json;
 } Outcome;
 
-static void outcome_text(Outcome *o, char *text)
+static json_t *parsed(char *text)
 {
-	if (text)
-		o->json = json_loads(text, 0, NULL);
+	json_t *json = json_loads(text, 0, NULL);
+
 	free(text);
+	return json;
 }
 
-/* Of any version before the checksum: what is written is the last of those. */
-static void outcome_record(Outcome *o, const json_t *read, json_t *document)
-{
-	o->json = document;
-	if (document)
-		json_object_set(document, "schema", json_object_get(read, "schema"));
-}
+/* What is read, called `it`, of the JSON or of its text, and how it is written. */
+#define THROUGH(name, Type, free_, read, write)                                                    \
+	static void through_##name(const json_t *json, const char *text, Outcome *o)               \
+	{                                                                                          \
+		_cleanup_(free_) Type *it = NULL;                                                  \
+                                                                                                   \
+		o->error = read;                                                                   \
+		o->json = it ? write : NULL;                                                       \
+	}
+/* A struct by its table, of which nobody is told why it is refused. */
+#define THROUGH_TABLE(name, Type, clear, read)                                                     \
+	static void through_##name(const json_t *json, const char *text, Outcome *o)               \
+	{                                                                                          \
+		_cleanup_(clear) Type it = { 0 };                                                  \
+                                                                                                   \
+		o->error = read;                                                                   \
+		o->json = o->error >= 0 ? json_struct_write(name##_members, &it) : NULL;           \
+	}
 
-static void through_inspection(const json_t *json, Outcome *o)
-{
-	_cleanup_(inspection_freep) Inspection *i = NULL;
-
-	o->error = inspection_from_json(json, &i, &o->message);
-	o->json = i ? json_struct_write(inspection_members, i) : NULL;
-}
-
-static void through_initramfs(const json_t *json, Outcome *o)
-{
-	_cleanup_(initramfs_freep) Initramfs *i = NULL, *copy = NULL;
-
-	o->error = initramfs_from_json(json, &i, &o->message);
-	if (i)
-		copy = initramfs_copy(i);
-	i = initramfs_free(i);
-	o->json = copy ? json_struct_write(initramfs_members, copy) : NULL;
-}
-
-static void through_examination(const json_t *json, Outcome *o)
-{
-	_cleanup_(examination_freep) Examination *e = NULL;
-
-	o->error = examination_from_json(json, &e, &o->message);
-	o->json = e ? json_struct_write(examination_members, e) : NULL;
-}
-
-/* Nobody is told why an answer about health is refused. */
-static void through_health(const json_t *json, Outcome *o)
-{
-	_cleanup_(gpu_health_clear) GpuHealth h = { 0 };
-
-	o->error = gpu_health_from_json(json, &h, NULL);
-	o->json = o->error >= 0 ? json_struct_write(gpu_health_members, &h) : NULL;
-}
-
-static void through_reset_report(const json_t *json, Outcome *o)
-{
-	_cleanup_(reset_report_clear) ResetReport r = { 0 };
-
-	o->error = json_struct_read(reset_report_members, json, NULL, &r, NULL);
-	o->json = o->error >= 0 ? json_struct_write(reset_report_members, &r) : NULL;
-}
-
-static void through_plan(const json_t *json, Outcome *o)
-{
-	_cleanup_(plan_freep) Plan *p = NULL;
-
-	o->error = plan_from_record(json, &p, &o->message);
-	o->json = p ? plan_to_record(p) : NULL;
-}
-
-static void through_assignment(const json_t *json, Outcome *o)
-{
-	_cleanup_(assignment_freep) Assignment *a = NULL, *copy = NULL;
-	_cleanup_free_ char *text = json_dumps(json, 0);
-
-	o->error = assignment_from_json(text, strlen(text), &a, &o->message);
-	if (a)
-		copy = assignment_copy(a);
-	a = assignment_free(a);
-	outcome_record(o, json, copy ? assignment_document(copy) : NULL);
-}
-
-static void through_kept(const json_t *json, Outcome *o)
-{
-	_cleanup_(assignment_freep) Assignment *kept = NULL, *copy = NULL;
-	_cleanup_free_ char *text = json_dumps(json, 0);
-
-	o->error = kept_from_json(text, strlen(text), &kept, &o->message);
-	if (o->error >= 0)
-		copy = assignment_copy(kept);
-	kept = assignment_free(kept);
-	outcome_record(o, json, copy ? kept_document(copy) : NULL);
-}
-
-static void through_tenant(const json_t *json, Outcome *o)
-{
-	_cleanup_free_ char *text = json_dumps(json, 0);
-	void *mark = NULL;
-
-	o->error = record_parse(&tenant_kind, text, strlen(text), &mark, &o->message);
-	outcome_record(o, json, mark ? tenant_mark_document(mark) : NULL);
-	tenant_mark_free(mark);
-}
-
-static void through_fence(const json_t *json, Outcome *o)
-{
-	_cleanup_(fence_freep) Fence *fence = NULL, *copy = NULL;
-	_cleanup_free_ char *text = json_dumps(json, 0);
-
-	o->error = fence_from_json(text, strlen(text), &fence, &o->message);
-	if (fence)
-		copy = fence_copy(fence);
-	fence = fence_free(fence);
-	outcome_text(o, copy ? fence_to_json(copy) : NULL);
-}
-
-static void through_evidence(const json_t *json, Outcome *o)
-{
-	_cleanup_free_ char *text = json_dumps(json, 0);
-	void *e = NULL;
-
-	o->error = record_parse(&evidence_kind, text, strlen(text), &e, &o->message);
-	outcome_record(o, json, e ? evidence_document(e) : NULL);
-	evidence_unref(e);
-}
-
-static void through_snapshot(const json_t *json, Outcome *o)
-{
-	_cleanup_(pci_snapshot_freep) PciSnapshot *s = NULL;
-	_cleanup_free_ char *text = json_dumps(json, 0);
-
-	o->error = pci_snapshot_from_json(text, strlen(text), &s, &o->message);
-	outcome_text(o, s ? pci_snapshot_to_json(s) : NULL);
-}
+THROUGH(inspection, Inspection, inspection_freep, inspection_from_json(json, &it, &o->message),
+	json_struct_write(inspection_members, it))
+THROUGH(initramfs, Initramfs, initramfs_freep, initramfs_from_json(json, &it, &o->message),
+	json_struct_write(initramfs_members, it))
+THROUGH(examination, Examination, examination_freep, examination_from_json(json, &it, &o->message),
+	json_struct_write(examination_members, it))
+THROUGH(plan, Plan, plan_freep, plan_from_record(json, &it, &o->message), plan_to_record(it))
+THROUGH(assignment, Assignment, assignment_freep,
+	assignment_from_json(text, strlen(text), &it, &o->message), assignment_document(it))
+THROUGH(kept, Assignment, assignment_freep, kept_from_json(text, strlen(text), &it, &o->message),
+	kept_document(it))
+THROUGH(tenant, TenantMark, tenant_mark_freep,
+	record_parse(&tenant_kind, text, strlen(text), (void **)&it, &o->message),
+	tenant_mark_document(it))
+THROUGH(fence, Fence, fence_freep, fence_from_json(text, strlen(text), &it, &o->message),
+	parsed(fence_to_json(it)))
+THROUGH(evidence, Evidence, evidence_unrefp,
+	record_parse(&evidence_kind, text, strlen(text), (void **)&it, &o->message),
+	evidence_document(it))
+THROUGH(snapshot, PciSnapshot, pci_snapshot_freep,
+	pci_snapshot_from_json(text, strlen(text), &it, &o->message),
+	parsed(pci_snapshot_to_json(it)))
+THROUGH_TABLE(gpu_health, GpuHealth, gpu_health_clear, gpu_health_from_json(json, &it, NULL))
+THROUGH_TABLE(reset_report, ResetReport, reset_report_clear,
+	      json_struct_read(reset_report_members, json, NULL, &it, NULL))
 
 /* A line whose hash is wrong is read all the same, and known as changed. */
-static void through_audit(const json_t *json, Outcome *o)
+static void through_audit(_unused_ const json_t *json, const char *text, Outcome *o)
 {
-	_cleanup_free_ char *text = json_dumps(json, JSON_COMPACT);
 	_cleanup_free_ char *line = strf("%s %s", LINE_NO_HASH.hex, text);
 	_cleanup_(audit_record_clear) AuditRecord record = AUDIT_RECORD_EMPTY;
 	LineHash hash;
@@ -192,7 +112,7 @@ static void through_audit(const json_t *json, Outcome *o)
 
 static const struct {
 	const char *name;
-	void (*through)(const json_t *json, Outcome *ret);
+	void (*through)(const json_t *json, const char *text, Outcome *ret);
 } documents[] = {
 	{ "assignment-1", through_assignment },
 	{ "assignment-2", through_assignment },
@@ -201,7 +121,7 @@ static const struct {
 	{ "evidence", through_evidence },
 	{ "examination", through_examination },
 	{ "fence", through_fence },
-	{ "health", through_health },
+	{ "health", through_gpu_health },
 	{ "initramfs", through_initramfs },
 	{ "inspection", through_inspection },
 	{ "plan", through_plan },
@@ -223,17 +143,21 @@ static const char *name_at(size_t i)
 	return answer_at(i) ? answer_at(i)->name : documents[i].name;
 }
 
+/* A record is written as the last version, whatever it was read from. */
 static void pass_through(size_t i, const json_t *json, Outcome *o)
 {
 	_cleanup_free_ char *text = json_dumps(json, JSON_COMPACT), *again = NULL;
+	json_t *schema = json_object_get(json, "schema");
 
-	if (!answer_at(i)) {
-		documents[i].through(json, o);
+	if (answer_at(i)) {
+		o->error = answer_read(answer_at(i)->question, answers_about, answer_at(i)->n, text,
+				       strlen(text), &again, &o->message);
+		o->json = again ? parsed(TAKE_PTR(again)) : NULL;
 		return;
 	}
-	o->error = answer_read(answer_at(i)->question, answers_about, answer_at(i)->n, text,
-			       strlen(text), &again, &o->message);
-	outcome_text(o, TAKE_PTR(again));
+	documents[i].through(json, text, o);
+	if (o->json && schema)
+		json_object_set(o->json, "schema", schema);
 }
 
 static char *read_fixture(size_t i, const char *suffix)

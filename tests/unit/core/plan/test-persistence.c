@@ -3,18 +3,12 @@
 #include "rig/test.h"
 
 #include "core/plan/record.h"
-#include "rig/plan-model.h"
+#include "plan-checks.h"
 #include "util/json.h"
 
 #define A "0000:41:00.0"
 #define B "0000:61:00.0"
 #define LOST "GPU is lost (NVML error 15)"
-
-static void check_planned(PlanModel *m, const char *name)
-{
-	if (model_plan(m) != 0)
-		fail_msg("%s: refused: %s", name, m->problem ? m->problem->reason : "errno");
-}
 
 static void both_on(PlanModel *m)
 {
@@ -34,72 +28,22 @@ static void both_off(PlanModel *m)
 	model_persistence(m, B, PERSISTENCE_OFF, NULL);
 }
 
-static void one_lost(PlanModel *m)
+/* The warnings are these and no others; `detail` is of the step that turns modes off. */
+static void expect_modes(PlanModel *m, const char *name, const char *steps, const char *detail,
+			 const char *warnings)
 {
-	model_persistence(m, A, PERSISTENCE_UNKNOWN, LOST);
-	model_persistence(m, B, PERSISTENCE_ON, NULL);
+	_cleanup_free_ char *all = NULL, *found = NULL;
+
+	expect_plan(m, name, steps, *warnings ? warnings : NULL);
+	all = strv_join(m->plan->warnings, "\n");
+	assert_string_equal(all, warnings);
+	found = plan_step_detail(m->plan, STEP_PERSISTENCE_OFF);
+	if (detail)
+		assert_string_equal(found, detail);
 }
 
-static void no_nvml(PlanModel *m)
-{
-	model_persistence(m, A, PERSISTENCE_UNKNOWN, "NVML cannot be loaded");
-	model_persistence(m, B, PERSISTENCE_UNKNOWN, "NVML cannot be loaded");
-}
-
-/* It has left nvidia since NVML was asked: there is no mode to be turned off any more. */
-static void left_meanwhile(PlanModel *m)
-{
-	both_on(m);
-	model_bind_pair0(m);
-}
-
-static void bind_both_on(PlanModel *m)
-{
-	m->request.operation = OPERATION_BIND;
-	m->without_domain = true;
-	both_on(m);
-}
-
-static void one_in_mig_mode(PlanModel *m)
-{
-	both_off(m);
-	m->persistence[1].mig = MIG_ON;
-	m->persistence[0].mig = m->persistence[0].mig_pending = MIG_OFF;
-}
-
-static void one_in_mig_mode_after_a_reset(PlanModel *m)
-{
-	both_off(m);
-	m->persistence[0].mig = MIG_OFF;
-	m->persistence[0].mig_pending = MIG_ON;
-}
-
-static void nobody_asked(_unused_ PlanModel *m)
-{
-}
-
-/* Of who may only read. */
-static void may_not_ask(PlanModel *m)
-{
-	m->request.wakes_nothing = true;
-}
-
-static void may_not_ask_of_what_is_on_vfio(PlanModel *m)
-{
-	may_not_ask(m);
-	model_bind_pair0(m);
-}
-
-/* "preflight, bind vfio-pci, …" */
-static char *steps_of(const Plan *plan)
-{
-	_cleanup_strv_ char **names = NULL;
-
-	for (size_t i = 0; i < plan->n_steps; i++)
-		strv_append(&names, step_kind_to_string(plan->steps[i]));
-	return strv_join(names, ", ");
-}
-
+#define PLANS(name, steps, detail, warnings, ...)                                                  \
+	ON_MODEL(expect_modes(m, name, steps, detail, warnings), __VA_ARGS__)
 #define MIG_WARNING(address)                                                                       \
 	"MIG mode is on, or will be after a reset, and NVLink is off in MIG mode: " address        \
 	"; gpupass leaves it so: nvidia-smi -i ADDRESS -mig 0 turns it off"
@@ -108,55 +52,41 @@ static char *steps_of(const Plan *plan)
 
 TEST(a_gpu_that_leaves_nvidia_with_the_mode_loses_it_first)
 {
-	static const struct {
-		const char *name;
-		void (*setup)(PlanModel *m);
-		const char *steps, *detail, *warnings;
-	} rows[] = {
-		/* fault P1 */
-		{ "both on", both_on, ASSIGN_WITH, "2 GPUs", "" },
-		{ "one on", one_on, ASSIGN_WITH, "1 GPU", "" },
-		{ "both off", both_off, ASSIGN_WITHOUT, NULL, "" },
-		{ "nobody asked", nobody_asked, ASSIGN_WITHOUT, NULL, "" },
-		{ "may not ask", may_not_ask, ASSIGN_WITHOUT, NULL,
-		  "the persistence mode of " A ", " B
-		  " was not read, because that opens a GPU: steps about it may be missing here; "
-		  "root's plan has them" },
-		{ "nothing to ask", may_not_ask_of_what_is_on_vfio,
-		  "preflight, define, verify, record", NULL, "" },
-		/* fault P2 */
-		{ "one lost", one_lost, ASSIGN_WITH, "1 GPU",
-		  "the persistence mode of " A " is not known: " LOST
-		  "; it will be off when they are back on nvidia" },
-		/* fault P2 */
-		{ "no NVML", no_nvml, ASSIGN_WITHOUT, NULL,
-		  "the persistence mode of " A ", " B " is not known"
-		  ": NVML cannot be loaded; it will be off when they are back on nvidia" },
-		{ "MIG", one_in_mig_mode, ASSIGN_WITHOUT, NULL, MIG_WARNING(B) },
-		{ "MIG after a reset", one_in_mig_mode_after_a_reset, ASSIGN_WITHOUT, NULL,
-		  MIG_WARNING(A) },
-		{ "left meanwhile", left_meanwhile, "preflight, define, verify, record", NULL, "" },
-		{ "bind", bind_both_on, "preflight, persistence off, bind vfio-pci, verify",
-		  "2 GPUs",
-		  "persistence mode is on, and gpupass unbind will not turn it on again: " A
-		  ", " B },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_free_ char *steps = NULL, *warnings = NULL, *detail = NULL;
-		_cleanup_(model_done) PlanModel m = model_new();
-
-		rows[i].setup(&m);
-		check_planned(&m, rows[i].name);
-		steps = steps_of(m.plan);
-		warnings = strv_join(m.plan->warnings, "\n");
-		if (strcmp(steps, rows[i].steps) != 0 || strcmp(warnings, rows[i].warnings) != 0)
-			fail_msg("%s: %s; %s", rows[i].name, steps, warnings);
-		if (rows[i].detail) {
-			detail = plan_step_detail(m.plan, STEP_PERSISTENCE_OFF);
-			assert_string_equal(detail, rows[i].detail);
-		}
-	}
+	/* fault P1 */
+	PLANS("both on", ASSIGN_WITH, "2 GPUs", "", both_on(m));
+	PLANS("one on", ASSIGN_WITH, "1 GPU", "", one_on(m));
+	PLANS("both off", ASSIGN_WITHOUT, NULL, "", both_off(m));
+	PLANS("nobody asked", ASSIGN_WITHOUT, NULL, "", (void)0);
+	PLANS("may not ask", ASSIGN_WITHOUT, NULL,
+	      "the persistence mode of " A ", " B
+	      " was not read, because that opens a GPU: steps about it may be missing here; "
+	      "root's plan has them",
+	      m->request.wakes_nothing = true);
+	PLANS("nothing to ask", "preflight, define, verify, record", NULL, "",
+	      m->request.wakes_nothing = true, model_bind_pair0(m));
+	/* fault P2 */
+	PLANS("one lost", ASSIGN_WITH, "1 GPU",
+	      "the persistence mode of " A " is not known: " LOST
+	      "; it will be off when they are back on nvidia",
+	      model_persistence(m, A, PERSISTENCE_UNKNOWN, LOST),
+	      model_persistence(m, B, PERSISTENCE_ON, NULL));
+	/* fault P2 */
+	PLANS("no NVML", ASSIGN_WITHOUT, NULL,
+	      "the persistence mode of " A ", " B " is not known"
+	      ": NVML cannot be loaded; it will be off when they are back on nvidia",
+	      model_persistence(m, A, PERSISTENCE_UNKNOWN, "NVML cannot be loaded"),
+	      model_persistence(m, B, PERSISTENCE_UNKNOWN, "NVML cannot be loaded"));
+	PLANS("MIG", ASSIGN_WITHOUT, NULL, MIG_WARNING(B), both_off(m),
+	      m->persistence[1].mig = MIG_ON,
+	      m->persistence[0].mig = m->persistence[0].mig_pending = MIG_OFF);
+	PLANS("MIG after a reset", ASSIGN_WITHOUT, NULL, MIG_WARNING(A), both_off(m),
+	      m->persistence[0].mig = MIG_OFF, m->persistence[0].mig_pending = MIG_ON);
+	/* It has left nvidia since NVML was asked: there is no mode to be turned off any more. */
+	PLANS("left meanwhile", "preflight, define, verify, record", NULL, "", both_on(m),
+	      model_bind_pair0(m));
+	PLANS("bind", "preflight, persistence off, bind vfio-pci, verify", "2 GPUs",
+	      "persistence mode is on, and gpupass unbind will not turn it on again: " A ", " B,
+	      asks(m, OPERATION_BIND), both_on(m));
 }
 
 TEST(the_record_says_which_had_the_mode)
@@ -193,7 +123,7 @@ static void release(PlanModel *m, const char *driver)
 {
 	Assignment *record;
 
-	m->request.operation = OPERATION_RELEASE;
+	asks(m, OPERATION_RELEASE);
 	model_domain(m, "q35-assigned", NULL);
 	model_bind_pair0(m);
 	record = model_record(m, driver, NULL);
@@ -208,55 +138,18 @@ static void released(PlanModel *m)
 	release(m, "nvidia");
 }
 
-static void released_kept(PlanModel *m)
-{
-	release(m, "nvidia");
-	m->request.keep_vfio = true;
-}
-
-static void released_to_none(PlanModel *m)
-{
-	release(m, NULL);
-}
-
-/* Somebody has moved it back since, and may have turned the mode off on purpose. */
-static void released_from_nvidia(PlanModel *m)
-{
-	release(m, "nvidia");
-	model_drive(m, A, "nvidia", NULL);
-}
-
-static void released_other_board(PlanModel *m)
-{
-	release(m, "nvidia");
-	m->host.assignments->items[0]->functions[0].device = 0x2235;
-}
-
 /* fault P1 */
 TEST(a_release_turns_on_what_it_brings_back)
 {
-	static const struct {
-		const char *name;
-		void (*setup)(PlanModel *m);
-		const char *steps;
-	} rows[] = {
-		{ "release", released, RELEASE "persistence on, verify, forget" },
-		{ "kept on vfio-pci", released_kept, "preflight, define, reset, verify, forget" },
-		{ "to no driver", released_to_none, RELEASE "verify, forget" },
-		{ "on nvidia again", released_from_nvidia, RELEASE "verify, forget" },
-		{ "another board", released_other_board, RELEASE "verify, forget" },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_free_ char *steps = NULL;
-		_cleanup_(model_done) PlanModel m = model_new();
-
-		rows[i].setup(&m);
-		check_planned(&m, rows[i].name);
-		steps = steps_of(m.plan);
-		if (strcmp(steps, rows[i].steps) != 0)
-			fail_msg("%s: %s", rows[i].name, steps);
-	}
+	PLANNED("release", RELEASE "persistence on, verify, forget", NULL, released(m));
+	PLANNED("kept on vfio-pci", "preflight, define, reset, verify, forget", NULL,
+		release(m, "nvidia"), m->request.keep_vfio = true);
+	PLANNED("to no driver", RELEASE "verify, forget", NULL, release(m, NULL));
+	/* Somebody has moved it back since, and may have turned the mode off on purpose. */
+	PLANNED("on nvidia again", RELEASE "verify, forget", "0000:41:00.0 is not reset now",
+		release(m, "nvidia"), model_drive(m, A, "nvidia", NULL));
+	PLANNED("another board", RELEASE "verify, forget", "no record says", release(m, "nvidia"),
+		m->host.assignments->items[0]->functions[0].device = 0x2235);
 }
 
 static void check_writes(PlanModel *m, const char *bdf, const char *value, bool before_unbind)

@@ -4,11 +4,6 @@
 
 #include "plan-checks.h"
 
-static void already_bound(PlanModel *m)
-{
-	model_bind_pair0(m);
-}
-
 /* A variant of any name: sysfs has the device of vfio that it made. */
 static void on_odd_variant(PlanModel *m)
 {
@@ -19,82 +14,54 @@ static void on_odd_variant(PlanModel *m)
 	}
 }
 
+#define BOUND(name, steps, ...)                                                                    \
+	ON_MODEL((expect_plan(m, name, steps, NULL), assert_null(m->plan->domain_uuid)),           \
+		 __VA_ARGS__, model_observe(m), asks(m, OPERATION_BIND))
+
 TEST(bind_moves_what_is_not_on_vfio)
 {
-	static const struct {
-		const char *name;
-		void (*prepare)(PlanModel *m);
-		const char *steps;
-	} rows[] = {
-		{ "free", cold, "preflight, bind vfio-pci, verify" },
-		{ "bound", already_bound, "" },
-		{ "bound to an odd variant", on_odd_variant, "" },
-		{ "assigned", assigned_cold, "" },
-		{ "drifted", driver_drifted, "preflight, bind vfio-pci, verify" },
-	};
+	BOUND("free", "preflight, bind vfio-pci, verify", (void)0);
+	BOUND("bound", "", model_bind_pair0(m));
+	BOUND("bound to an odd variant", "", on_odd_variant(m));
+	BOUND("assigned", "", assigned_cold(m));
+	BOUND("drifted", "preflight, bind vfio-pci, verify", driver_drifted(m));
+}
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(model_done) PlanModel m = model_new();
-
-		rows[i].prepare(&m);
-		m.request.operation = OPERATION_BIND;
-		model_observe(&m);
-		m.without_domain = true;
-		check_planned(&m, rows[i].name);
-		check_steps(&m, rows[i].name, rows[i].steps);
-		assert_null(m.plan->domain_uuid);
-		assert_null(m.plan->assignment);
-	}
+static void expect_first(PlanModel *m, const char *driver, const char *override)
+{
+	assert_string_equal(m->plan->functions[0].to_driver, driver);
+	if (override)
+		assert_string_equal(m->plan->functions[0].to_override, override);
+	else
+		assert_null(m->plan->functions[0].to_override);
 }
 
 TEST(unbind_guesses_only_drivers_that_are_there)
 {
-	_cleanup_(model_done) PlanModel m = model_new();
-
-	m.request.operation = OPERATION_UNBIND;
-	m.without_domain = true;
-	model_bind_pair0(&m);
-	model_drive(&m, "0000:a1:00.1", NULL, NULL);
-	model_drive(&m, "0000:c1:00.1", NULL, NULL);
-	check_planned(&m, "unbind");
-	check_steps(&m, "unbind", "preflight, give back, verify");
-	assert_string_equal(m.plan->functions[0].to_driver, "nvidia");
-	assert_null(m.plan->functions[0].to_override);
-	assert_null(m.plan->functions[1].to_driver);
-	check_warning(&m, "unbind",
-		      "0000:41:00.1 stays without a driver; to let the kernel choose one: "
-		      "echo 0000:41:00.1 > /sys/bus/pci/drivers_probe");
+	ON_MODEL(
+		(expect_plan(
+			 m, "unbind", "preflight, give back, verify",
+			 "0000:41:00.1 stays without a driver; to let the kernel choose one: echo 0000:41:00.1 > "
+			 "/sys/bus/pci/drivers_probe"),
+		 expect_first(m, "nvidia", NULL), assert_null(m->plan->functions[1].to_driver)),
+		asks(m, OPERATION_UNBIND), model_bind_pair0(m),
+		model_drive(m, "0000:a1:00.1", NULL, NULL),
+		model_drive(m, "0000:c1:00.1", NULL, NULL));
 }
 
 TEST(what_is_on_an_odd_variant_is_unbound_and_reset_like_any_other)
 {
-	PlanModel m = model_new();
-
-	m.request.operation = OPERATION_UNBIND;
-	m.without_domain = true;
-	on_odd_variant(&m);
-	check_planned(&m, "unbind");
-	check_steps(&m, "unbind", "preflight, give back, verify");
-	assert_string_equal(m.plan->functions[0].to_driver, "nvidia");
-	assert_null(m.plan->functions[0].to_override);
-	model_done(&m);
-	m = model_new();
-	on_odd_variant(&m);
-	check_planned(&m, "assign");
-	assert_string_equal(m.plan->functions[0].to_driver, "acme_gpu");
-	assert_string_equal(m.plan->functions[0].to_override, "acme_gpu");
-	model_done(&m);
+	ON_MODEL((expect_plan(m, "unbind", "preflight, give back, verify", NULL),
+		  expect_first(m, "nvidia", NULL)),
+		 asks(m, OPERATION_UNBIND), on_odd_variant(m));
+	ON_MODEL((check_planned(m, "assign"), expect_first(m, "acme_gpu", "acme_gpu")),
+		 on_odd_variant(m));
 }
 
 TEST(unbind_of_what_is_not_bound_changes_nothing)
 {
-	_cleanup_(model_done) PlanModel m = model_new();
-
-	m.request.operation = OPERATION_UNBIND;
-	m.without_domain = true;
-	model_set(&model_facts(&m, "0000:41:00.0")->driver_override, "nvidia");
-	check_planned(&m, "unbind");
-	check_steps(&m, "unbind", "");
+	PLANNED("unbind", "", NULL, asks(m, OPERATION_UNBIND),
+		model_set(&model_facts(m, "0000:41:00.0")->driver_override, "nvidia"));
 }
 
 TEST(fresh_facts_must_equal_those_of_the_plan)

@@ -4,126 +4,56 @@
 
 #include "plan-checks.h"
 
-static void keep_vfio(PlanModel *m)
+/* So many functions go to another driver. */
+static void expect_release(PlanModel *m, const char *name, const char *steps, const char *warning,
+			   size_t moves)
 {
-	assigned_cold(m);
-	m->request.keep_vfio = true;
+	expect_plan(m, name, steps, warning);
+	for (size_t k = 0; k < m->plan->n_functions; k++)
+		moves -= !str_equal(m->plan->functions[k].from_driver,
+				    m->plan->functions[k].to_driver);
+	if (moves != 0)
+		fail_msg("%s: %zu moves too few", name, moves);
+	assert_string_equal(m->plan->domain_uuid, VM42);
+	assert_string_equal(m->plan->domain_name, "vm42");
 }
 
-static void up_config(PlanModel *m)
-{
-	assigned_up(m);
-	m->request.config = true;
-}
-
-static void up_live(PlanModel *m)
-{
-	assigned_up(m);
-	m->request.live = true;
-}
-
-static void up_live_assignment(PlanModel *m)
-{
-	model_record(m, "nvidia", NULL);
-	model_bind_pair0(m);
-	model_domain(m, "q35-eight-ports", "q35-eight-ports-attached");
-}
-
-static void up_transient(PlanModel *m)
-{
-	model_record(m, "nvidia", NULL);
-	model_bind_pair0(m);
-	model_domain(m, NULL, "q35-eight-ports-attached");
-}
-
-static void recorded_only(PlanModel *m)
-{
-	model_record(m, "nvidia", NULL);
-	model_bind_pair0(m);
-}
-
-static void domain_gone(PlanModel *m)
-{
-	recorded_only(m);
-	m->without_domain = true;
-}
-
-static void was_on_vfio(PlanModel *m)
-{
-	model_record(m, "vfio-pci", "vfio-pci");
-	model_bind_pair0(m);
-	model_domain(m, "q35-assigned", NULL);
-}
-
-static void other_board(PlanModel *m)
-{
-	assigned_cold(m);
-	m->host.assignments->items[0]->functions[0].device = 0x2231;
-}
+#define RELEASED(name, steps, warning, moves, ...)                                                 \
+	ON_MODEL(expect_release(m, name, steps, warning, moves), asks(m, OPERATION_RELEASE),       \
+		 __VA_ARGS__)
+#define BACK "reset, give back, verify, forget"
 
 TEST(release_plans_the_way_back)
 {
-	static const struct {
-		const char *name;
-		void (*prepare)(PlanModel *m);
-		const char *steps;
-		bool live, config;
-		const char *warning;
-		size_t moves;
-	} rows[] = {
-		{ "cold", assigned_cold, "preflight, define, reset, give back, verify, forget",
-		  false, true, NULL, 4 },
-		{ "running", assigned_up,
-		  "preflight, detach, define, reset, give back, verify, forget", true, true, NULL,
-		  4 },
-		{ "running, --config", up_config, "preflight, define, verify", false, true,
-		  "running vm42 keeps the group until it is shut off", 0 },
-		{ "running, --live", up_live, "preflight, detach, verify", true, false,
-		  "it is back at the next start", 0 },
-		{ "live only", up_live_assignment,
-		  "preflight, detach, reset, give back, verify, forget", true, false, NULL, 4 },
-		{ "transient", up_transient, "preflight, detach, reset, give back, verify, forget",
-		  true, false, NULL, 4 },
-		{ "keep vfio", keep_vfio, "preflight, define, reset, verify, forget", false, true,
-		  NULL, 0 },
-		{ "record only", recorded_only, "preflight, reset, give back, verify, forget",
-		  false, false, NULL, 4 },
-		{ "domain gone", domain_gone, "preflight, reset, give back, verify, forget", false,
-		  false, NULL, 4 },
-		{ "record lost", record_lost, "preflight, define, reset, verify", false, true,
-		  "no record says what 0000:41:00.0 was on before: it stays on vfio-pci", 0 },
-		{ "was on vfio-pci", was_on_vfio, "preflight, define, reset, verify, forget", false,
-		  true, NULL, 0 },
-		{ "other board", other_board, "preflight, define, reset, give back, verify, forget",
-		  false, true, "no record says what 0000:41:00.0 was on", 3 },
-		{ "driver drifted", driver_drifted,
-		  "preflight, define, reset, give back, verify, forget", false, true,
-		  "0000:61:00.0 is not reset now", 3 },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		size_t moves = 0;
-		bool forget;
-		_cleanup_(model_done) PlanModel m = model_new();
-
-		m.request.operation = OPERATION_RELEASE;
-		rows[i].prepare(&m);
-		check_planned(&m, rows[i].name);
-		check_steps(&m, rows[i].name, rows[i].steps);
-		check_warning(&m, rows[i].name, rows[i].warning);
-		for (size_t k = 0; k < m.plan->n_functions; k++)
-			moves += !str_equal(m.plan->functions[k].from_driver,
-					    m.plan->functions[k].to_driver);
-		if (moves != rows[i].moves || m.plan->live != rows[i].live ||
-		    m.plan->config != rows[i].config)
-			fail_msg("%s: %zu moves, live %d, config %d", rows[i].name, moves,
-				 m.plan->live, m.plan->config);
-		forget = strstr(rows[i].steps, "forget") != NULL;
-		if ((m.plan->assignment != NULL) != forget)
-			fail_msg("%s: the record to forget", rows[i].name);
-		assert_string_equal(m.plan->domain_uuid, VM42);
-		assert_string_equal(m.plan->domain_name, "vm42");
-	}
+	RELEASED("cold", "preflight, define, " BACK, NULL, 4, assigned_cold(m));
+	RELEASED("running", "preflight, detach, define, " BACK, NULL, 4, assigned_up(m));
+	RELEASED("running, --config", "preflight, define, verify",
+		 "running vm42 keeps the group until it is shut off", 0, assigned_up(m),
+		 m->request.config = true);
+	RELEASED("running, --live", "preflight, detach, verify", "it is back at the next start", 0,
+		 assigned_up(m), m->request.live = true);
+	RELEASED("live only", "preflight, detach, " BACK, NULL, 4, model_record(m, "nvidia", NULL),
+		 model_bind_pair0(m),
+		 model_domain(m, "q35-eight-ports", "q35-eight-ports-attached"));
+	RELEASED("transient", "preflight, detach, " BACK, NULL, 4, model_record(m, "nvidia", NULL),
+		 model_bind_pair0(m), model_domain(m, NULL, "q35-eight-ports-attached"));
+	RELEASED("keep vfio", "preflight, define, reset, verify, forget", NULL, 0, assigned_cold(m),
+		 m->request.keep_vfio = true);
+	RELEASED("record only", "preflight, " BACK, NULL, 4, model_record(m, "nvidia", NULL),
+		 model_bind_pair0(m));
+	RELEASED("domain gone", "preflight, " BACK, NULL, 4, model_record(m, "nvidia", NULL),
+		 model_bind_pair0(m), m->without_domain = true);
+	RELEASED("record lost", "preflight, define, reset, verify",
+		 "no record says what 0000:41:00.0 was on before: it stays on vfio-pci", 0,
+		 record_lost(m));
+	RELEASED("was on vfio-pci", "preflight, define, reset, verify, forget", NULL, 0,
+		 model_record(m, "vfio-pci", "vfio-pci"), model_bind_pair0(m),
+		 model_domain(m, "q35-assigned", NULL));
+	RELEASED("other board", "preflight, define, " BACK,
+		 "no record says what 0000:41:00.0 was on", 3, assigned_cold(m),
+		 m->host.assignments->items[0]->functions[0].device = 0x2231);
+	RELEASED("driver drifted", "preflight, define, " BACK, "0000:61:00.0 is not reset now", 3,
+		 driver_drifted(m));
 }
 
 TEST(release_writes_a_reset_to_each_function_that_has_one)

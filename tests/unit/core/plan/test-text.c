@@ -3,7 +3,7 @@
 #include "rig/test.h"
 
 #include "gpupass/dbus.h"
-#include "rig/plan-model.h"
+#include "plan-checks.h"
 #include "util/json.h"
 
 static json_t *plan_document(PlanModel *m)
@@ -212,93 +212,67 @@ static void pair1_is_vm42_s(PlanModel *m)
 	model_set(&host_domain(&m->host, "vm42", false, pair1_functions)->uuid, VM42);
 }
 
-static void neither_is_free(PlanModel *m)
-{
-	pair0_is_vm1_s(m);
-	host_domain(&m->host, "vm9", true, pair1_functions);
-}
-
-static void nothing(_unused_ PlanModel *m)
-{
-}
-
 static void undeclared(PlanModel *m)
 {
 	host_link(&m->host, "0000:02:00.0", "0000:03:00.0", PROVENANCE_PROBED, 4);
 }
 
-static void none_at_all(PlanModel *m)
+static void expect_choice(PlanModel *m, const char *name, const char *model, const char *wanted,
+			  GpupassError error, const char *reason, const char *cause)
 {
-	for (size_t i = 0; i < m->host.snapshot->n_functions; i++)
-		m->host.snapshot->functions[i]->vendor = 0x1002;
-	gpu_set_free(m->host.set);
-	m->host.set = NULL;
-	undeclared(m);
+	const Group *group = NULL;
+	int r;
+
+	model_observe(m);
+	r = plan_choose_group(m->host.groups, VM42, model, &group, &m->problem);
+	if (r != (wanted ? 0 : PROBLEM) || !str_equal(group ? group->name : NULL, wanted))
+		fail_msg("%s: gives %d, %s", name, r, group ? group->name : "none");
+	if (m->problem && (m->problem->error != error || !strstr(m->problem->reason, reason) ||
+			   !strstr(str_or_empty(m->problem->cause), cause)))
+		fail_msg("%s: %s (%s)", name, m->problem->reason, m->problem->cause);
 }
 
-/* pair0 is vm1's, and pair1's boards are two groups of one. */
-static void singles_beside_a_pair(PlanModel *m)
-{
-	host_declare(&m->host, "[Group]\nName=pair0\nGpu=41:00.0\nGpu=61:00.0\n"
-			       "[Group]\nName=a0\nGpu=a1:00.0\n[Group]\nName=z0\nGpu=c1:00.0\n");
-	pair0_is_vm1_s(m);
-}
-
-static void only_singles(PlanModel *m)
-{
-	host_declare(&m->host, "[Group]\nName=z0\nGpu=c1:00.0\n[Group]\nName=a0\nGpu=a1:00.0\n"
-			       "[Group]\nName=b0\nGpu=41:00.0\n[Group]\nName=c0\nGpu=61:00.0\n");
-}
+#define CHOOSES(name, model, group, error, reason, cause, ...)                                     \
+	ON_MODEL(expect_choice(m, name, model, group, error, reason, cause), __VA_ARGS__)
+#define CHOSEN(name, model, group, ...) CHOOSES(name, model, group, 0, NULL, NULL, __VA_ARGS__)
 
 TEST(choice_takes_the_own_then_the_first_free_or_says_why_not)
 {
-	static const struct {
-		const char *name;
-		void (*prepare)(PlanModel *m);
-		const char *model, *group;
-		GpupassError error;
-		const char *reason, *cause;
-	} rows[] = {
-		{ "first", nothing, NULL, "pair0", 0, NULL, NULL },
-		{ "second", pair0_is_vm1_s, NULL, "pair1", 0, NULL, NULL },
-		{ "own", pair1_is_vm42_s, NULL, "pair1", 0, NULL, NULL },
-		{ "of model", nothing, "rtx a6000", "pair0", 0, NULL, NULL },
-		{ "own of model", pair1_is_vm42_s, "RTX A6000", "pair1", 0, NULL, NULL },
-		/* A domain may have several groups, of several models. */
-		{ "own of another model", pair1_is_vm42_s, "RTX 3090", NULL,
-		  GPUPASS_ERROR_NO_SUCH_GROUP, "there is no group of RTX 3090", "" },
-		{ "none of model", nothing, "RTX 3090", NULL, GPUPASS_ERROR_NO_SUCH_GROUP,
-		  "there is no group of RTX 3090", "" },
-		{ "none free", neither_is_free, "RTX A6000", NULL, GPUPASS_ERROR_GROUP_BUSY,
-		  "there is no free group of RTX A6000",
-		  "pair0 is assigned to vm1\npair1 is foreign: domain vm9" },
-		/* Whoever names no group wants GPUs that are linked. */
-		{ "no single instead", singles_beside_a_pair, NULL, NULL, GPUPASS_ERROR_GROUP_BUSY,
-		  "there is no free group", "pair0 is assigned to vm1" },
-		{ "singles only", only_singles, NULL, "a0", 0, NULL, NULL },
-		{ "none known", undeclared, NULL, NULL, GPUPASS_ERROR_LINKS_UNKNOWN,
-		  "there is no free group", "unknown0 is unknown" },
-		{ "none at all", none_at_all, NULL, NULL, GPUPASS_ERROR_NO_SUCH_GROUP,
-		  "no group of NVLink-bridged GPUs", "" },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		const Group *group = NULL;
-		int r;
-		_cleanup_(model_done) PlanModel m = model_new();
-
-		rows[i].prepare(&m);
-		model_observe(&m);
-		r = plan_choose_group(m.host.groups, VM42, rows[i].model, &group, &m.problem);
-		if (r != (rows[i].group ? 0 : PROBLEM))
-			fail_msg("%s: gives %d, %s", rows[i].name, r, group ? group->name : "none");
-		if (!str_equal(group ? group->name : NULL, rows[i].group))
-			fail_msg("%s: %s", rows[i].name, group->name);
-		if (m.problem && (m.problem->error != rows[i].error ||
-				  !strstr(m.problem->reason, rows[i].reason) ||
-				  !strstr(str_or_empty(m.problem->cause), rows[i].cause)))
-			fail_msg("%s: %s (%s)", rows[i].name, m.problem->reason, m.problem->cause);
-	}
+	CHOSEN("first", NULL, "pair0", (void)0);
+	CHOSEN("second", NULL, "pair1", pair0_is_vm1_s(m));
+	CHOSEN("own", NULL, "pair1", pair1_is_vm42_s(m));
+	CHOSEN("of model", "rtx a6000", "pair0", (void)0);
+	CHOSEN("own of model", "RTX A6000", "pair1", pair1_is_vm42_s(m));
+	/* A domain may have several groups, of several models. */
+	CHOOSES("own of another model", "RTX 3090", NULL, GPUPASS_ERROR_NO_SUCH_GROUP,
+		"there is no group of RTX 3090", "", pair1_is_vm42_s(m));
+	CHOOSES("none of model", "RTX 3090", NULL, GPUPASS_ERROR_NO_SUCH_GROUP,
+		"there is no group of RTX 3090", "", (void)0);
+	CHOOSES("none free", "RTX A6000", NULL, GPUPASS_ERROR_GROUP_BUSY,
+		"there is no free group of RTX A6000",
+		"pair0 is assigned to vm1\npair1 is foreign: domain vm9", pair0_is_vm1_s(m),
+		host_domain(&m->host, "vm9", true, pair1_functions));
+	/* pair0 is vm1's, and pair1's boards are two groups of one. */
+	/* Whoever names no group wants GPUs that are linked. */
+	CHOOSES("no single instead", NULL, NULL, GPUPASS_ERROR_GROUP_BUSY, "there is no free group",
+		"pair0 is assigned to vm1",
+		host_declare(&m->host,
+			     "[Group]\nName=pair0\nGpu=41:00.0\nGpu=61:00.0\n"
+			     "[Group]\nName=a0\nGpu=a1:00.0\n[Group]\nName=z0\nGpu=c1:00.0\n"),
+		pair0_is_vm1_s(m));
+	CHOSEN("singles only", NULL, "a0",
+	       host_declare(&m->host,
+			    "[Group]\nName=z0\nGpu=c1:00.0\n[Group]\nName=a0\nGpu=a1:00.0\n"
+			    "[Group]\nName=b0\nGpu=41:00.0\n[Group]\nName=c0\nGpu=61:00.0\n"));
+	CHOOSES("none known", NULL, NULL, GPUPASS_ERROR_LINKS_UNKNOWN, "there is no free group",
+		"unknown0 is unknown", undeclared(m));
+	CHOOSES("none at all", NULL, NULL, GPUPASS_ERROR_NO_SUCH_GROUP,
+		"no group of NVLink-bridged GPUs", "", {
+			for (size_t i = 0; i < m->host.snapshot->n_functions; i++)
+				m->host.snapshot->functions[i]->vendor = 0x1002;
+			m->host.set = gpu_set_free(m->host.set);
+			undeclared(m);
+		});
 }
 
 TEST(a_holder_that_is_yet_to_let_go_is_one)

@@ -6,312 +6,158 @@
 
 #define X "00000000-0000-0000-0000-000000000001"
 #define Y "00000000-0000-0000-0000-000000000002"
-#define BOARD "0000:41:00"
-
-static const char *const both[] = { BOARD ".0", BOARD ".1", NULL };
-static const char *const audio[] = { BOARD ".1", NULL };
-
-/* A host of one board at 41:00, and another of its model at 61:00. */
-typedef struct Scene {
-	HostModel host;
-	Tenants tenants;
-} Scene;
-
-static TenantMark *add_mark(Scene *s, const char *slot, TenantState state, const char *uuid)
-{
-	_cleanup_free_ char *address = strf("%s.0", slot);
-	TenantFile *file = GROW(s->tenants.items, s->tenants.n_items);
-	TenantMark *mark = xcalloc(1, sizeof(TenantMark));
-
-	file->bdf = mark->bdf = bdf_of(address);
-	file->mark = mark;
-	mark->vendor = mark->subsystem_vendor = PCI_VENDOR_NVIDIA;
-	mark->device = 0x2230;
-	mark->subsystem_device = 0x1459;
-	mark->state = state;
-	mark->domain_uuid = uuid ? strdup(uuid) : NULL;
-	return mark;
-}
-
-static Scene scene_new(void)
-{
-	Scene s = { 0 };
-
-	s.host = host_new();
-	host_gpu(&s.host, BOARD, 0x2230, "nvidia");
-	host_gpu(&s.host, "0000:61:00", 0x2230, "nvidia");
-	host_seal(&s.host);
-	return s;
-}
-
-static void scene_done(Scene *s)
-{
-	for (size_t i = 0; i < s->tenants.n_items; i++)
-		tenant_mark_free(s->tenants.items[i].mark);
-	free(s->tenants.items);
-	record_faults_clear(&s->tenants.faults);
-	host_done(&s->host);
-}
-
-static TenancyFacts facts_of(const Scene *s)
-{
-	return (TenancyFacts){
-		.tenants = &s->tenants,
-		.gpus = s->host.set,
-		.assignments = s->host.assignments,
-		.uses = s->host.uses,
-	};
-}
-
-static void nothing(_unused_ Scene *s)
-{
-}
-
-static void dirty(Scene *s)
-{
-	add_mark(s, BOARD, TENANT_DIRTY, X);
-}
-
-static void clean(Scene *s)
-{
-	add_mark(s, BOARD, TENANT_CLEAN, X);
-}
-
-static void record(Scene *s)
-{
-	host_assignment(&s->host, "pair0", "x", 1, both);
-}
-
-static void record_and_clean(Scene *s)
-{
-	record(s);
-	clean(s);
-}
+#define BOARD "0000:41:00.0"
+#define MOVED .at = "0000:99:00.0"
 
 /* host_domain() counts from 1: the first is X, the second Y. */
-static void defined(Scene *s)
-{
-	host_domain(&s->host, "x", false, both);
-}
+typedef enum Has {
+	NOTHING,
+	DEFINED_BOTH,
+	RUNS_BOTH,
+	RUNS_AUDIO,
+} Has;
 
-static void clean_and_defined(Scene *s)
-{
-	clean(s);
-	defined(s);
-}
+static const char *const both[] = { BOARD, "0000:41:00.1", NULL };
 
-static void ours_and_runs(Scene *s)
-{
-	dirty(s);
-	host_domain(&s->host, "x", true, both);
-}
+/* A host of one board at 41:00, and another of its model at 61:00. */
+typedef struct Row {
+	const char *name;
+	/* Of the board at 41:00, or at this address. */
+	struct {
+		const char *of, *at;
+		TenantState state;
+		uint16_t device; /* 0: the board's model */
+		const char *uuid, *serial;
+	} mark, other;
+	const char *uuid, *serial; /* of the board, as they are now */
+	bool torn, no_directory, recorded;
+	Has has[2];
+	/* What follows. */
+	TenantState state;
+	const char *tenant;
+	TenancySource source;
+	bool news; /* what no mark says yet is to be stored */
+	const char *note;
+} Row;
 
-static void others_and_runs(Scene *s)
-{
-	add_mark(s, BOARD, TENANT_DIRTY, Y);
-	host_domain(&s->host, "x", true, audio);
-}
-
-static void others_and_defined(Scene *s)
-{
-	add_mark(s, BOARD, TENANT_DIRTY, Y);
-	defined(s);
-}
-
-static void two_run(Scene *s)
-{
-	host_domain(&s->host, "x", true, audio);
-	host_domain(&s->host, "y", true, both);
-}
-
-static void unreadable(Scene *s)
-{
-	tenant_mark_free(s->tenants.items[0].mark);
-	s->tenants.items[0].mark = NULL;
-	record_faults_add(&s->tenants.faults, &tenant_kind, BOARD ".0.json", -EBADMSG, "it is torn",
-			  "{", 1);
-}
-
-static void torn(Scene *s)
-{
-	clean(s);
-	unreadable(s);
-}
-
-static void torn_and_runs(Scene *s)
-{
-	torn(s);
-	host_domain(&s->host, "x", true, both);
-}
-
-static void torn_and_recorded(Scene *s)
-{
-	torn(s);
-	record(s);
-}
-
-static void other_model(Scene *s)
-{
-	clean(s);
-	s->tenants.items[0].mark->device = 0x2231;
-}
-
-static void other_uuid(Scene *s)
-{
-	clean(s);
-	s->tenants.items[0].mark->uuid = strdup("GPU-1");
-	s->host.set->gpus[0].uuid = strdup("GPU-2");
-}
-
-static void other_serial(Scene *s)
-{
-	dirty(s);
-	s->tenants.items[0].mark->serial_number = strdup("00-01");
-	s->host.set->gpus[0].serial_number = strdup("00-02");
-}
-
-static void uuid_not_known_now(Scene *s)
-{
-	clean(s);
-	s->tenants.items[0].mark->uuid = strdup("GPU-1");
-}
-
-static void no_directory(Scene *s)
-{
-	clean(s);
-	record_faults_add(&s->tenants.faults, &tenant_kind, "", -EIO, NULL, NULL, 0);
-	s->tenants.unread = true;
-}
-
-static void moved(Scene *s)
-{
-	add_mark(s, "0000:99:00", TENANT_DIRTY, X);
-}
-
-static void moved_clean(Scene *s)
-{
-	add_mark(s, "0000:99:00", TENANT_CLEAN, X);
-}
-
-static void two_moved(Scene *s)
-{
-	moved(s);
-	add_mark(s, "0000:9a:00", TENANT_DIRTY, Y);
-}
-
-static void moved_another(Scene *s)
-{
-	moved(s);
-	s->tenants.items[0].mark->uuid = strdup("GPU-1");
-	s->host.set->gpus[0].uuid = strdup("GPU-2");
-}
-
-static void of_the_neighbour(Scene *s)
-{
-	add_mark(s, "0000:61:00", TENANT_DIRTY, X);
-}
+#define DIRTY(uuid) .of = uuid, .state = TENANT_DIRTY
+#define CLEAN(uuid) .of = uuid, .state = TENANT_CLEAN
+#define FOLLOWS(what, uuid, from) .state = what, .tenant = uuid, .source = from
+#define DOUBT FOLLOWS(TENANT_DIRTY, NULL, TENANCY_FAULT)
 
 /* Whatever leaves a doubt is dirty, and of nobody who could have it without a reset. */
+static const Row rows[] = {
+	ROW("a new host", FOLLOWS(TENANT_NONE, NULL, TENANCY_NOTHING)),
+	ROW("a neighbour's mark", .mark = { DIRTY(X), .at = "0000:61:00.0" },
+	    FOLLOWS(TENANT_NONE, NULL, TENANCY_NOTHING)),
+	ROW("dirty", .mark = { DIRTY(X) }, FOLLOWS(TENANT_DIRTY, X, TENANCY_MARK)),
+	ROW("clean", .mark = { CLEAN(X) }, FOLLOWS(TENANT_CLEAN, X, TENANCY_MARK)),
+	ROW("an older version's record", .recorded = true, FOLLOWS(TENANT_DIRTY, X, TENANCY_RECORD),
+	    .news = true),
+	ROW("reset, and not forgotten", .recorded = true, .mark = { CLEAN(X) },
+	    FOLLOWS(TENANT_CLEAN, X, TENANCY_MARK)),
+	ROW("defined by hand", .has = { DEFINED_BOTH }, FOLLOWS(TENANT_DIRTY, X, TENANCY_SEEN),
+	    .news = true),
+	ROW("defined after a reset", .mark = { CLEAN(X) }, .has = { DEFINED_BOTH },
+	    FOLLOWS(TENANT_DIRTY, X, TENANCY_SEEN), .news = true),
+	ROW("runs with its own", .mark = { DIRTY(X) }, .has = { RUNS_BOTH },
+	    FOLLOWS(TENANT_DIRTY, X, TENANCY_MARK)),
+	ROW("runs with another's", .mark = { DIRTY(Y) }, .has = { RUNS_AUDIO },
+	    FOLLOWS(TENANT_DIRTY, X, TENANCY_SEEN), .news = true),
+	ROW("only defined, another's", .mark = { DIRTY(Y) }, .has = { DEFINED_BOTH },
+	    FOLLOWS(TENANT_DIRTY, Y, TENANCY_MARK)),
+	ROW("two run with parts", .has = { RUNS_AUDIO, RUNS_BOTH },
+	    FOLLOWS(TENANT_DIRTY, NULL, TENANCY_SEEN), .news = true),
+	ROW("torn", .mark = { CLEAN(X) }, .torn = true, DOUBT),
+	ROW("torn, and runs", .mark = { CLEAN(X) }, .torn = true, .has = { RUNS_BOTH }, DOUBT),
+	ROW("torn, and assigned", .mark = { CLEAN(X) }, .torn = true, .recorded = true, DOUBT),
+	ROW("another model", .mark = { CLEAN(X), .device = 0x2231 }, DOUBT,
+	    .note = BOARD " is another board than the one that its mark is of"),
+	ROW("another UUID", .mark = { CLEAN(X), .uuid = "GPU-1" }, .uuid = "GPU-2", DOUBT,
+	    .note = BOARD " is another board"),
+	ROW("another serial number", .mark = { DIRTY(X), .serial = "1" }, .serial = "2", DOUBT,
+	    .note = BOARD " is another board"),
+	ROW("the UUID cannot be read", .mark = { CLEAN(X), .uuid = "GPU-1" },
+	    FOLLOWS(TENANT_CLEAN, X, TENANCY_MARK)),
+	ROW("no directory", .mark = { CLEAN(X) }, .no_directory = true, DOUBT),
+	ROW("another bus number", .mark = { DIRTY(X), MOVED },
+	    FOLLOWS(TENANT_DIRTY, X, TENANCY_MOVED)),
+	ROW("another bus number, clean", .mark = { CLEAN(X), MOVED },
+	    FOLLOWS(TENANT_NONE, NULL, TENANCY_NOTHING)),
+	ROW("two of them", .mark = { DIRTY(X), MOVED }, .other = { DIRTY(Y), .at = "0000:9a:00.0" },
+	    FOLLOWS(TENANT_DIRTY, NULL, TENANCY_MOVED)),
+	ROW("a missing board, not this", .mark = { DIRTY(X), MOVED, .uuid = "GPU-1" },
+	    .uuid = "GPU-2", FOLLOWS(TENANT_NONE, NULL, TENANCY_NOTHING)),
+};
+
+static HostModel make_host(const Row *row)
+{
+	HostModel host = host_new();
+
+	host_gpu(&host, "0000:41:00", 0x2230, "nvidia");
+	host_gpu(&host, "0000:61:00", 0x2230, "nvidia");
+	host_seal(&host);
+	host.set->gpus[0].uuid = xstrdup(row->uuid);
+	host.set->gpus[0].serial_number = xstrdup(row->serial);
+	if (row->recorded)
+		host_assignment(&host, "pair0", "x", 1, both);
+	for (size_t i = 0; i < 2; i++)
+		if (row->has[i] != NOTHING)
+			host_domain(&host, "x", row->has[i] != DEFINED_BOTH,
+				    row->has[i] == RUNS_AUDIO ? both + 1 : both);
+	return host;
+}
+
+/* Its texts are the row's. */
+#define MARK(m)                                                                                    \
+	(TenantMark)                                                                               \
+	{                                                                                          \
+		.bdf = bdf_of((m).at ? (m).at : BOARD), .state = (m).state,                        \
+		.vendor = PCI_VENDOR_NVIDIA, .device = (m).device ? (m).device : 0x2230,           \
+		.subsystem_vendor = PCI_VENDOR_NVIDIA, .subsystem_device = 0x1459,                 \
+		.domain_uuid = (char *)(m).of, .uuid = (char *)(m).uuid,                           \
+		.serial_number = (char *)(m).serial                                                \
+	}
+
+static void check(const Row *row, const TenancyFacts *facts)
+{
+	const Tenancy t = tenancy_of(facts, &facts->gpus->gpus[0]);
+	_cleanup_strv_ char **notes = NULL;
+
+	if (t.state != row->state || t.source != row->source ||
+	    !str_equal(t.domain_uuid, row->tenant))
+		fail_msg("%s: %s of %s, by %d", row->name, tenant_state_to_string(t.state),
+			 str_or_empty(t.domain_uuid), t.source);
+	if (tenancy_is_news(&t) != row->news)
+		fail_msg("%s: it is news, or not", row->name);
+	tenancy_notes(facts, &notes);
+	if (strv_length(notes) != (row->note ? 1 : 0) ||
+	    (row->note && !str_starts_with(notes[0], row->note)))
+		fail_msg("%s: %s", row->name, notes ? notes[0] : "nothing is told");
+}
+
 TEST(every_doubt_is_dirty)
 {
-	static const struct {
-		const char *name;
-		void (*prepare)(Scene *s);
-		TenantState state;
-		const char *uuid;
-		TenancySource source;
-	} rows[] = {
-		{ "a new host", nothing, TENANT_NONE, NULL, TENANCY_NOTHING },
-		{ "a neighbour's mark", of_the_neighbour, TENANT_NONE, NULL, TENANCY_NOTHING },
-		{ "dirty", dirty, TENANT_DIRTY, X, TENANCY_MARK },
-		{ "clean", clean, TENANT_CLEAN, X, TENANCY_MARK },
-		{ "an older version's record", record, TENANT_DIRTY, X, TENANCY_RECORD },
-		{ "reset, and not forgotten", record_and_clean, TENANT_CLEAN, X, TENANCY_MARK },
-		{ "defined by hand", defined, TENANT_DIRTY, X, TENANCY_SEEN },
-		{ "defined after a reset", clean_and_defined, TENANT_DIRTY, X, TENANCY_SEEN },
-		{ "runs with its own", ours_and_runs, TENANT_DIRTY, X, TENANCY_MARK },
-		{ "runs with another's", others_and_runs, TENANT_DIRTY, X, TENANCY_SEEN },
-		{ "only defined, another's", others_and_defined, TENANT_DIRTY, Y, TENANCY_MARK },
-		{ "two run with parts", two_run, TENANT_DIRTY, NULL, TENANCY_SEEN },
-		{ "torn", torn, TENANT_DIRTY, NULL, TENANCY_FAULT },
-		{ "torn, and runs", torn_and_runs, TENANT_DIRTY, NULL, TENANCY_FAULT },
-		{ "torn, and assigned", torn_and_recorded, TENANT_DIRTY, NULL, TENANCY_FAULT },
-		{ "another model", other_model, TENANT_DIRTY, NULL, TENANCY_FAULT },
-		{ "another UUID", other_uuid, TENANT_DIRTY, NULL, TENANCY_FAULT },
-		{ "another serial number", other_serial, TENANT_DIRTY, NULL, TENANCY_FAULT },
-		{ "the UUID cannot be read", uuid_not_known_now, TENANT_CLEAN, X, TENANCY_MARK },
-		{ "no directory", no_directory, TENANT_DIRTY, NULL, TENANCY_FAULT },
-		{ "another bus number", moved, TENANT_DIRTY, X, TENANCY_MOVED },
-		{ "another bus number, clean", moved_clean, TENANT_NONE, NULL, TENANCY_NOTHING },
-		{ "two of them", two_moved, TENANT_DIRTY, NULL, TENANCY_MOVED },
-		{ "a missing board, not this", moved_another, TENANT_NONE, NULL, TENANCY_NOTHING },
-	};
-
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		TenancyFacts facts;
-		Tenancy t;
-		_cleanup_(scene_done) Scene s = scene_new();
+		const Row *row = &rows[i];
+		_cleanup_(host_done) HostModel host = make_host(row);
+		TenantMark marks[] = { MARK(row->mark), MARK(row->other) };
+		TenantFile files[] = { { marks[0].bdf, &marks[0], 0 },
+				       { marks[1].bdf, &marks[1], 0 } };
+		Tenants tenants = { .items = files, .unread = row->no_directory };
+		const TenancyFacts facts = { &tenants, host.set, host.assignments, host.uses };
 
-		rows[i].prepare(&s);
-		facts = facts_of(&s);
-		t = tenancy_of(&facts, &s.host.set->gpus[0]);
-		if (t.state != rows[i].state || t.source != rows[i].source ||
-		    !str_equal(t.domain_uuid, rows[i].uuid))
-			fail_msg("%s: %s of %s, by %d", rows[i].name,
-				 tenant_state_to_string(t.state), str_or_empty(t.domain_uuid),
-				 t.source);
+		tenants.n_items = row->other.of ? 2 : row->mark.of ? 1 : 0;
+		if (row->torn)
+			files[0].mark = NULL;
+		if (row->torn || row->no_directory)
+			record_faults_add(&tenants.faults, &tenant_kind,
+					  row->torn ? BOARD ".json" : "", -EBADMSG, "it is torn",
+					  row->torn ? "{" : NULL, 1);
+		check(row, &facts);
+		record_faults_clear(&tenants.faults);
 	}
 }
-
-TEST(what_a_mark_says_already_is_no_news)
-{
-	static const struct {
-		void (*prepare)(Scene *s);
-		bool news;
-	} rows[] = {
-		{ nothing, false },	  { dirty, false },  { record, true },
-		{ ours_and_runs, false }, { defined, true }, { others_and_runs, true },
-		{ torn_and_runs, false }, { moved, false },  { others_and_defined, false },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		TenancyFacts facts;
-		Tenancy t;
-		_cleanup_(scene_done) Scene s = scene_new();
-
-		rows[i].prepare(&s);
-		facts = facts_of(&s);
-		t = tenancy_of(&facts, &s.host.set->gpus[0]);
-		if (tenancy_is_news(&t) != rows[i].news)
-			fail_msg("row %zu", i);
-	}
-}
-
-TEST(a_mark_of_another_board_is_told)
-{
-	static const struct {
-		void (*prepare)(Scene *s);
-		const char *words;
-	} rows[] = {
-		{ other_model, "0000:41:00.0 is another board than the one that its mark is of" },
-		{ dirty, NULL },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_strv_ char **notes = NULL;
-		TenancyFacts facts;
-		_cleanup_(scene_done) Scene s = scene_new();
-
-		rows[i].prepare(&s);
-		facts = facts_of(&s);
-		tenancy_notes(&facts, &notes);
-		assert_int_equal(strv_length(notes), rows[i].words ? 1 : 0);
-		if (rows[i].words && !strstr(notes[0], rows[i].words))
-			fail_msg("row %zu: %s", i, notes[0]);
-	}
-}
-
-/* ---- as JSON ---- */
 
 /* Whoever chooses a domain's name cannot make its mark unreadable by it. */
 TEST(a_name_of_any_length_leaves_the_mark_readable)
@@ -326,5 +172,5 @@ TEST(a_name_of_any_length_leaves_the_mark_readable)
 	json = record_text(&tenant_kind, tenant_mark_document(&mark));
 	assert_int_equal(record_parse(&tenant_kind, json, strlen(json), &back, NULL), 0);
 	assert_null(((TenantMark *)back)->domain_name);
-	tenant_mark_free(back);
+	record_free(&tenant_kind, back);
 }

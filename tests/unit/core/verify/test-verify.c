@@ -49,143 +49,126 @@ static Gpu *gpu_of(const Domain *d, size_t i, const Board *board)
 	return &gpus[i];
 }
 
-static VerifyReport *judge_runs(const Domain *d, GuestRun runs[VERIFY_RUNS])
-{
-	VerifyReport *report = verify_judge(&d->input, runs);
-
-	guest_runs_clear(runs, VERIFY_RUNS);
-	return report;
-}
-
-static VerifyReport *judge(const Domain *d, const char *guest)
-{
-	GuestRun runs[VERIFY_RUNS] = { 0 };
-
-	guest_runs(guest, runs);
-	return judge_runs(d, runs);
-}
-
-static VerifyReport *judge_of(Domain *d, size_t n, size_t n_group, unsigned expected, bool known,
-			      unsigned base, const char *guest)
-{
-	domain_init(d, n, n_group, expected, known, base);
-	return judge(d, guest);
-}
-
-static void expect(const VerifyReport *report, const char *what, Verdict verdict, VerifyCause cause,
+/* "degraded, few-links", and a part of the reason. */
+static void expect(const VerifyReport *report, const char *what, const char *verdict,
 		   const char *words)
 {
-	if (report->verdict != verdict || report->cause != cause)
-		fail_msg("%s: %s, %s (%s) instead of %s, %s", what,
-			 verdict_to_string(report->verdict), verify_cause_to_string(report->cause),
-			 str_or_empty(report->reason), verdict_to_string(verdict),
-			 verify_cause_to_string(cause));
-	if (verdict == VERDICT_VERIFIED) {
+	_cleanup_free_ char *is = strf("%s, %s", verdict_to_string(report->verdict),
+				       verify_cause_to_string(report->cause));
+
+	if (!str_equal(is, verdict) || !strstr(str_or_empty(report->reason), words))
+		fail_msg("%s: %s, \"%s\" instead of %s, \"%s\"", what, is,
+			 str_or_empty(report->reason), verdict, words);
+	if (report->verdict == VERDICT_VERIFIED) {
 		assert_null(report->reason);
 		assert_null(report->remedy);
 		return;
 	}
-	if (!report->reason || !strstr(report->reason, words))
-		fail_msg("%s: the reason \"%s\" lacks \"%s\"", what, str_or_empty(report->reason),
-			 words);
 	assert_non_null(report->remedy);
 	assert_null(strchr(report->remedy, '$'));
 }
 
-/* A guest whose GPUs are the group's, and what is said of it. */
-typedef struct GuestRow {
-	const char *guest;
-	unsigned n, expected;
-	Verdict verdict;
-	VerifyCause cause;
-	const char *words;
-} GuestRow;
-
-static void expect_of_guest(const GuestRow *row, bool known, unsigned base)
-{
-	Domain d;
-	_cleanup_(verify_report_freep) VerifyReport *report =
-		judge_of(&d, row->n, row->n, row->expected, known, base, row->guest);
-
-	expect(report, row->guest, row->verdict, row->cause, row->words);
-	if (known && row->verdict == VERDICT_VERIFIED)
-		assert_int_equal(report->match, VERIFY_MATCH_UUID);
-}
+/*
+ * A row ends with what is done to the domain, which is called d, or to what its guest prints, which
+ * is called runs; `then` looks at the report.
+ */
+#define ON_GUEST(guest_, then, ...)                                                                \
+	do {                                                                                       \
+		GuestRun runs[VERIFY_RUNS] = { 0 };                                                \
+		VerifyReport *report;                                                              \
+		Domain domain, *d = &domain;                                                       \
+                                                                                                   \
+		domain_init(d, 2, 2, 4, true, 1);                                                  \
+		guest_runs(guest_, runs);                                                          \
+		__VA_ARGS__;                                                                       \
+		report = verify_judge(&d->input, runs);                                            \
+		then;                                                                              \
+		verify_report_free(report);                                                        \
+		guest_runs_clear(runs, VERIFY_RUNS);                                               \
+	} while (0)
+#define JUDGED(what, guest_, verdict, words, ...)                                                  \
+	ON_GUEST(guest_, expect(report, what, verdict, words), __VA_ARGS__)
 
 TEST(the_verdict_follows_from_what_the_guest_prints)
 {
-	static const GuestRow rows[] = {
-		{ "turing-rtx-2080", 2, 1, VERDICT_VERIFIED, VERIFY_NOTHING, "" },
-		{ "turing-rtx-2080-ti", 2, 2, VERDICT_VERIFIED, VERIFY_NOTHING, "" },
-		{ "ga102-rtx-a6000", 2, 4, VERDICT_VERIFIED, VERIFY_NOTHING, "" },
-		{ "ga102-nics", 2, 4, VERDICT_VERIFIED, VERIFY_NOTHING, "" },
-		{ "a30", 2, 4, VERDICT_VERIFIED, VERIFY_NOTHING, "" },
-		{ "a100-pcie", 2, 12, VERDICT_VERIFIED, VERIFY_NOTHING, "" },
-		{ "h100-pcie", 2, 12, VERDICT_VERIFIED, VERIFY_NOTHING, "" },
-		{ "h200-nvl-two", 2, 18, VERDICT_VERIFIED, VERIFY_NOTHING, "" },
-		{ "h200-nvl-four", 4, 6, VERDICT_VERIFIED, VERIFY_NOTHING, "" },
-		{ "ga102-half", 2, 4, VERDICT_DEGRADED, VERIFY_FEW_LINKS,
+	static const struct {
+		const char *guest;
+		unsigned n, expected;
+		const char *verdict, *words;
+	} rows[] = {
+		{ "turing-rtx-2080", 2, 1, "verified, none", "" },
+		{ "turing-rtx-2080-ti", 2, 2, "verified, none", "" },
+		{ "ga102-rtx-a6000", 2, 4, "verified, none", "" },
+		{ "ga102-nics", 2, 4, "verified, none", "" },
+		{ "a30", 2, 4, "verified, none", "" },
+		{ "a100-pcie", 2, 12, "verified, none", "" },
+		{ "h100-pcie", 2, 12, "verified, none", "" },
+		{ "h200-nvl-two", 2, 18, "verified, none", "" },
+		{ "h200-nvl-four", 4, 6, "verified, none", "" },
+		{ "ga102-half", 2, 4, "degraded, few-links",
 		  "2 of 4 links are active on 0000:41:00.0" },
-		{ "h100-one-bridge-off", 2, 12, VERDICT_DEGRADED, VERIFY_FEW_LINKS,
+		{ "h100-one-bridge-off", 2, 12, "degraded, few-links",
 		  "8 of 12 links are active on 0000:41:00.0" },
-		{ "a30", 2, 12, VERDICT_DEGRADED, VERIFY_FEW_LINKS, "4 of 12 links" },
-		{ "asymmetric", 2, 4, VERDICT_DEGRADED, VERIFY_ASYMMETRIC,
+		{ "a30", 2, 12, "degraded, few-links", "4 of 12 links" },
+		{ "asymmetric", 2, 4, "degraded, asymmetric",
 		  "0000:41:00.0 reaches 0000:61:00.0 by NV4, but the way back is NV2" },
-		{ "one-way", 2, 4, VERDICT_BROKEN, VERIFY_ASYMMETRIC, "the way back is PHB" },
-		{ "ga102-no-bridge", 2, 4, VERDICT_BROKEN, VERIFY_NO_NVLINK,
+		{ "one-way", 2, 4, "broken, asymmetric", "the way back is PHB" },
+		{ "ga102-no-bridge", 2, 4, "broken, no-nvlink",
 		  "0000:41:00.0 and 0000:61:00.0 reach each other by PCIe (SYS)" },
-		{ "no-nvlink-board", 2, 4, VERDICT_BROKEN, VERIFY_NO_NVLINK, "(PHB)" },
-		{ "all-inactive", 2, 4, VERDICT_BROKEN, VERIFY_NO_NVLINK, "(PHB)" },
-		{ "ga102-topo-lies", 2, 4, VERDICT_BROKEN, VERIFY_INACTIVE, "no link is active" },
-		{ "ga102-p2p-chipset", 2, 4, VERDICT_BROKEN, VERIFY_NO_PEER,
+		{ "no-nvlink-board", 2, 4, "broken, no-nvlink", "(PHB)" },
+		{ "all-inactive", 2, 4, "broken, no-nvlink", "(PHB)" },
+		{ "ga102-topo-lies", 2, 4, "broken, links-inactive", "no link is active" },
+		{ "ga102-p2p-chipset", 2, 4, "broken, no-peer-access",
 		  "is CNS: the chipset does not support it" },
-		{ "ga102-p2p-regkey", 2, 4, VERDICT_BROKEN, VERIFY_NO_PEER,
+		{ "ga102-p2p-regkey", 2, 4, "broken, no-peer-access",
 		  "is DR: a setting of the driver disables it" },
-		{ "ga102-p2p-unknown", 2, 4, VERDICT_UNKNOWN, VERIFY_NO_PEER, "is U" },
-		{ "ga102-rtx-a6000", 2, 0, VERDICT_UNKNOWN, VERIFY_NO_EXPECTATION,
+		{ "ga102-p2p-unknown", 2, 4, "unknown, no-peer-access", "is U" },
+		{ "ga102-rtx-a6000", 2, 0, "unknown, board-not-known",
 		  "4 links join 0000:41:00.0 and 0000:61:00.0" },
-		{ "one-gpu", 2, 4, VERDICT_BROKEN, VERIFY_GPU_MISSING, "shows 1 of 2 GPUs" },
-		{ "no-devices", 2, 4, VERDICT_BROKEN, VERIFY_GPU_MISSING, "shows 0 of 2 GPUs" },
-		{ "no-driver", 2, 4, VERDICT_UNKNOWN, VERIFY_NO_DRIVER,
+		{ "one-gpu", 2, 4, "broken, gpu-missing", "shows 1 of 2 GPUs" },
+		{ "no-devices", 2, 4, "broken, gpu-missing", "shows 0 of 2 GPUs" },
+		{ "no-driver", 2, 4, "unknown, no-driver",
 		  "couldn't communicate with the NVIDIA driver" },
-		{ "version-mismatch", 2, 4, VERDICT_UNKNOWN, VERIFY_MISMATCH,
+		{ "version-mismatch", 2, 4, "unknown, driver-mismatch",
 		  "exit status 18, \"Failed to initialize NVML: Driver/library version mismatch\"" },
-		{ "old-driver", 2, 4, VERDICT_UNKNOWN, VERIFY_SMI_FAILED,
+		{ "old-driver", 2, 4, "unknown, nvidia-smi-failed",
 		  "nvidia-smi topo -p2p n: exit status 2, \"Invalid argument" },
-		{ "mig", 2, 12, VERDICT_BROKEN, VERIFY_NO_PEER, "is NS" },
-		{ "confidential", 2, 12, VERDICT_BROKEN, VERIFY_NO_NVLINK, "(SYS)" },
-		{ "h200-nvl-four", 2, 18, VERDICT_UNKNOWN, VERIFY_AMBIGUOUS,
+		{ "mig", 2, 12, "broken, no-peer-access", "is NS" },
+		{ "confidential", 2, 12, "broken, no-nvlink", "(SYS)" },
+		{ "h200-nvl-four", 2, 18, "unknown, ambiguous-gpus",
 		  "which of the guest's GPUs are those of pair0" },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		expect_of_guest(&rows[i], false, 0);
+		JUDGED(rows[i].guest, rows[i].guest, rows[i].verdict, rows[i].words,
+		       domain_init(d, rows[i].n, rows[i].n, rows[i].expected, false, 0));
 		/* The same when the host knows the UUIDs, but where it is about telling GPUs. */
-		if (rows[i].cause != VERIFY_AMBIGUOUS && rows[i].cause != VERIFY_GPU_MISSING)
-			expect_of_guest(&rows[i], true, 5);
+		if (strstr(rows[i].verdict, "gpu-missing") || strstr(rows[i].verdict, "ambiguous"))
+			continue;
+		ON_GUEST(rows[i].guest,
+			 (expect(report, rows[i].guest, rows[i].verdict, rows[i].words),
+			  assert_true(report->verdict != VERDICT_VERIFIED ||
+				      report->match == VERIFY_MATCH_UUID)),
+			 domain_init(d, rows[i].n, rows[i].n, rows[i].expected, true, 5));
 	}
 }
 
-TEST(one_bad_link_of_a_quad_is_named)
+static void expect_one_bad_link(const VerifyReport *report)
 {
-	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
-	GuestRun runs[VERIFY_RUNS] = { 0 };
 	size_t bad = 0;
-	char *at;
-	Domain d;
 
-	domain_init(&d, 4, 4, 6, true, 1);
-	guest_runs("h200-nvl-four", runs);
-	at = strstr(runs[1].out, "\nGPU3\t");
-	assert_non_null(at);
-	memcpy(strstr(at, "NV6"), "SYS", 3);
-	report = judge_runs(&d, runs);
-	expect(report, "quad", VERDICT_BROKEN, VERIFY_ASYMMETRIC,
+	expect(report, "quad", "broken, asymmetric",
 	       "0000:41:00.0 reaches 0000:c1:00.0 by NV6, but the way back is SYS");
 	assert_int_equal(report->n_links, 6);
 	for (size_t i = 0; i < 6; i++)
 		bad += report->links[i].verdict != VERDICT_VERIFIED;
 	assert_int_equal(bad, 1);
+}
+
+TEST(one_bad_link_of_a_quad_is_named)
+{
+	ON_GUEST("h200-nvl-four", expect_one_bad_link(report), domain_init(d, 4, 4, 6, true, 1),
+		 memcpy(strstr(strstr(runs[1].out, "\nGPU3\t"), "NV6"), "SYS", 3));
 }
 
 TEST(gpus_of_others_in_the_guest_do_not_count)
@@ -196,159 +179,127 @@ TEST(gpus_of_others_in_the_guest_do_not_count)
 		unsigned base; /* the guest's first bus as the XML has it; it really is 1 */
 		size_t n_gpus;
 		VerifyMatch match;
-		Verdict verdict;
-		VerifyCause cause;
+		const char *verdict;
 	} rows[] = {
-		{ "by UUID", true, 9, 3, VERIFY_MATCH_UUID, VERDICT_VERIFIED, VERIFY_NOTHING },
+		{ "by UUID", true, 9, 3, VERIFY_MATCH_UUID, "verified, none" },
 		{ "by UUID, one that is not the domain's", true, 0, 2, VERIFY_MATCH_UUID,
-		  VERDICT_VERIFIED, VERIFY_NOTHING },
-		{ "by address", false, 1, 3, VERIFY_MATCH_ADDRESS, VERDICT_VERIFIED,
-		  VERIFY_NOTHING },
-		{ "addresses that are shifted", false, 2, 3, VERIFY_MATCH_NONE, VERDICT_UNKNOWN,
-		  VERIFY_AMBIGUOUS },
-		{ "no addresses", false, 0, 3, VERIFY_MATCH_NONE, VERDICT_UNKNOWN,
-		  VERIFY_AMBIGUOUS },
-		{ "one more than the domain has", false, 1, 2, VERIFY_MATCH_NONE, VERDICT_UNKNOWN,
-		  VERIFY_AMBIGUOUS },
+		  "verified, none" },
+		{ "by address", false, 1, 3, VERIFY_MATCH_ADDRESS, "verified, none" },
+		{ "addresses that are shifted", false, 2, 3, VERIFY_MATCH_NONE,
+		  "unknown, ambiguous-gpus" },
+		{ "no addresses", false, 0, 3, VERIFY_MATCH_NONE, "unknown, ambiguous-gpus" },
+		{ "one more than the domain has", false, 1, 2, VERIFY_MATCH_NONE,
+		  "unknown, ambiguous-gpus" },
 	};
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Domain d;
-		_cleanup_(verify_report_freep) VerifyReport *report = judge_of(
-			&d, rows[i].n_gpus, 2, 4, rows[i].known, rows[i].base, "additional-gpu");
-
-		expect(report, rows[i].what, rows[i].verdict, rows[i].cause, "");
-		assert_int_equal(report->match, rows[i].match);
-	}
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		ON_GUEST("additional-gpu",
+			 (expect(report, rows[i].what, rows[i].verdict, ""),
+			  assert_int_equal(report->match, rows[i].match)),
+			 domain_init(d, rows[i].n_gpus, 2, 4, rows[i].known, rows[i].base));
 }
 
-TEST(the_group_need_not_be_first_in_the_guest)
+static void expect_indexes(const VerifyReport *report, unsigned first, unsigned second)
 {
-	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
-	Domain d;
+	assert_int_equal(report->gpus[0].guest.index, first);
+	assert_int_equal(report->gpus[1].guest.index, second);
+}
 
-	/* Its GPUs are the guest's third and first. */
-	domain_init(&d, 3, 2, 4, false, 1);
-	d.gpus[0].guest.bus = 3;
-	d.gpus[1].guest.bus = 1;
-	d.gpus[2].guest.bus = 2;
-	report = judge(&d, "additional-gpu");
-	expect(report, "third and first", VERDICT_BROKEN, VERIFY_NO_NVLINK, "(PHB)");
+static void expect_third_and_first(const VerifyReport *report)
+{
+	expect(report, "third and first", "broken, no-nvlink", "(PHB)");
 	/* The bridge's seat comes last: a reboot of the guest is cheap, and often helps. */
 	assert_true(
 		str_starts_with(report->remedy, "reboot the guest, then: gpupass verify vm42; "));
 	assert_true(strstr(report->remedy, "gpupass status") < strstr(report->remedy, "seat"));
-	assert_int_equal(report->gpus[0].guest.index, 2);
-	assert_int_equal(report->gpus[1].guest.index, 0);
+	expect_indexes(report, 2, 0);
+}
+
+TEST(the_group_need_not_be_first_in_the_guest)
+{
+	ON_GUEST("additional-gpu", expect_third_and_first(report), {
+		domain_init(d, 3, 2, 4, false, 1);
+		d->gpus[0].guest.bus = 3;
+		d->gpus[1].guest.bus = 1;
+		d->gpus[2].guest.bus = 2;
+	});
 }
 
 /* It has no links: that the guest's driver has it is all there is to prove. */
 TEST(a_group_of_one_is_verified_when_the_guests_driver_has_it)
 {
-	_cleanup_(verify_report_freep) VerifyReport *report = NULL, *without = NULL;
-	Domain d;
-
-	domain_init(&d, 3, 1, 0, false, 1);
-	report = judge(&d, "additional-gpu");
-	expect(report, "its only GPU", VERDICT_VERIFIED, VERIFY_NOTHING, "");
-	assert_true(report->gpus[0].found);
-	domain_init(&d, 3, 1, 0, false, 1);
-	without = judge(&d, "no-driver");
-	expect(without, "without a driver", VERDICT_UNKNOWN, VERIFY_NO_DRIVER, "");
+	ON_GUEST("additional-gpu",
+		 (expect(report, "its only GPU", "verified, none", ""),
+		  assert_true(report->gpus[0].found)),
+		 domain_init(d, 3, 1, 0, false, 1));
+	JUDGED("without a driver", "no-driver", "unknown, no-driver", "",
+	       domain_init(d, 3, 1, 0, false, 1));
 }
 
 TEST(other_gpus_than_the_hosts_are_not_taken_for_them)
 {
-	_cleanup_(verify_report_freep) VerifyReport *other = NULL, *missing = NULL;
-	Domain d;
-
-	domain_init(&d, 2, 2, 4, true, 1);
-	d.gpus[1].uuid = UUID(9);
-	other = judge(&d, "ga102-rtx-a6000");
-	expect(other, "other", VERDICT_UNKNOWN, VERIFY_OTHER_GPUS, "0000:61:00.0 (" UUID(9) ")");
-	d.gpus[1].uuid = UUID(2);
-	missing = judge(&d, "one-gpu");
-	expect(missing, "missing", VERDICT_BROKEN, VERIFY_GPU_MISSING,
-	       "1 of 2 GPUs; 0000:61:00.0 (" UUID(2) ") is missing");
+	JUDGED("other", "ga102-rtx-a6000", "unknown, other-gpus", "0000:61:00.0 (" UUID(9) ")",
+	       d->gpus[1].uuid = UUID(9));
+	JUDGED("missing", "one-gpu", "broken, gpu-missing",
+	       "1 of 2 GPUs; 0000:61:00.0 (" UUID(2) ") is missing", (void)0);
 }
 
 TEST(one_known_uuid_tells_the_other_gpu_as_well)
 {
-	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
-	Domain d;
-
-	domain_init(&d, 2, 2, 4, false, 0);
-	d.gpus[0].uuid = UUID(2);
-	report = judge(&d, "ga102-rtx-a6000");
-	expect(report, "one known", VERDICT_VERIFIED, VERIFY_NOTHING, "");
-	assert_int_equal(report->gpus[0].guest.index, 1);
-	assert_int_equal(report->gpus[1].guest.index, 0);
+	ON_GUEST("ga102-rtx-a6000",
+		 (expect(report, "one known", "verified, none", ""), expect_indexes(report, 1, 0)),
+		 domain_init(d, 2, 2, 4, false, 0), d->gpus[0].uuid = UUID(2));
 }
 
 TEST(what_kept_the_guest_from_answering_is_named)
 {
 	static const struct {
 		GuestOutcome outcome;
-		VerifyCause cause;
-		const char *words;
+		const char *verdict, *words;
 	} rows[] = {
-		{ GUEST_NOT_RUNNING, VERIFY_NOT_RUNNING, "vm42 is not running" },
-		{ GUEST_NO_CHANNEL, VERIFY_NO_CHANNEL, "no channel" },
-		{ GUEST_NO_AGENT, VERIFY_NO_AGENT, "its words" },
-		{ GUEST_EXEC_DISABLED, VERIFY_EXEC_DISABLED, "may not run programs" },
-		{ GUEST_NOT_STARTED, VERIFY_NO_SMI, "cannot run nvidia-smi: its words" },
-		{ GUEST_TIMEOUT, VERIFY_TIMEOUT, "in time" },
-		{ GUEST_TOO_MUCH, VERIFY_TOO_MUCH, "64 KiB" },
-		{ GUEST_GARBLED, VERIFY_BAD_REPLY, "its words" },
-		{ GUEST_REFUSED, VERIFY_BAD_REPLY, "its words" },
+		{ GUEST_NOT_RUNNING, "unknown, not-running", "vm42 is not running" },
+		{ GUEST_NO_CHANNEL, "unknown, no-agent-channel", "no channel" },
+		{ GUEST_NO_AGENT, "unknown, no-agent", "its words" },
+		{ GUEST_EXEC_DISABLED, "unknown, exec-disabled", "may not run programs" },
+		{ GUEST_NOT_STARTED, "unknown, no-nvidia-smi", "cannot run nvidia-smi: its words" },
+		{ GUEST_TIMEOUT, "unknown, timeout", "in time" },
+		{ GUEST_TOO_MUCH, "unknown, too-much-output", "64 KiB" },
+		{ GUEST_GARBLED, "unknown, bad-agent-reply", "its words" },
+		{ GUEST_REFUSED, "unknown, bad-agent-reply", "its words" },
 	};
 
 	for (size_t which = 0; which < VERIFY_RUNS; which++)
-		for (size_t i = 0; i < ELEMENTS(rows); i++) {
-			_cleanup_(verify_report_freep) VerifyReport *report = NULL;
-			GuestRun runs[VERIFY_RUNS] = { 0 };
-			Domain d;
-
-			domain_init(&d, 2, 2, 4, true, 1);
-			guest_runs("ga102-rtx-a6000", runs);
-			for (size_t k = which; k < VERIFY_RUNS; k++)
-				guest_run_clear(&runs[k]);
-			runs[which].outcome = rows[i].outcome;
-			runs[which].detail = strdup("its\twords");
-			report = verify_judge(&d.input, runs);
-			expect(report, guest_outcome_to_string(rows[i].outcome), VERDICT_UNKNOWN,
-			       rows[i].cause, rows[i].words);
-			assert_int_equal(report->links[0].verdict, VERDICT_UNKNOWN);
-			guest_runs_clear(runs, VERIFY_RUNS);
-		}
+		for (size_t i = 0; i < ELEMENTS(rows); i++)
+			ON_GUEST("ga102-rtx-a6000",
+				 (expect(report, guest_outcome_to_string(rows[i].outcome),
+					 rows[i].verdict, rows[i].words),
+				  assert_int_equal(report->links[0].verdict, VERDICT_UNKNOWN)),
+				 {
+					 for (size_t k = which; k < VERIFY_RUNS; k++)
+						 guest_run_clear(&runs[k]);
+					 runs[which].outcome = rows[i].outcome;
+					 runs[which].detail = strdup("its\twords");
+				 });
 }
 
 /* field: guest/15 */
 TEST(an_agent_that_may_not_run_the_program_is_told_from_a_program_that_is_not_there)
 {
-	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
-	GuestRun runs[VERIFY_RUNS] = { { .outcome = GUEST_NOT_STARTED } };
-	Domain d;
-
-	domain_init(&d, 2, 2, 4, true, 1);
-	runs[0].detail = strdup("Failed to execute child process (Permission denied)");
-	report = judge_runs(&d, runs);
-	expect(report, "confined", VERDICT_UNKNOWN, VERIFY_NOT_PERMITTED, "Permission denied");
-	assert_non_null(strstr(report->remedy, "SELinux"));
+	ON_GUEST("ga102-rtx-a6000",
+		 (expect(report, "confined", "unknown, not-permitted", "Permission denied"),
+		  assert_non_null(strstr(report->remedy, "SELinux"))),
+		 {
+			 guest_run_clear(&runs[0]);
+			 runs[0].outcome = GUEST_NOT_STARTED;
+			 runs[0].detail =
+				 strdup("Failed to execute child process (Permission denied)");
+		 });
 }
 
 TEST(a_path_over_pcie_is_told_even_if_nothing_else_is)
 {
-	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
-	GuestRun runs[VERIFY_RUNS] = { 0 };
-	Domain d;
-
-	domain_init(&d, 2, 2, 4, true, 1);
-	guest_runs("ga102-no-bridge", runs);
-	guest_run_clear(&runs[2]);
-	runs[2].outcome = GUEST_TIMEOUT;
-	report = judge_runs(&d, runs);
-	expect(report, "PCIe", VERDICT_BROKEN, VERIFY_NO_NVLINK, "(SYS)");
+	JUDGED("PCIe", "ga102-no-bridge", "broken, no-nvlink", "(SYS)", guest_run_clear(&runs[2]),
+	       runs[2].outcome = GUEST_TIMEOUT);
 }
 
 /* fault 54 */
@@ -358,63 +309,58 @@ TEST(garbage_proves_nothing)
 					     "\tGPU0\tGPU1\nGPU0\tX\tNV4\n" };
 
 	for (size_t which = 0; which < VERIFY_RUNS; which++)
-		for (size_t i = 0; i < ELEMENTS(words); i++) {
-			_cleanup_(verify_report_freep) VerifyReport *report = NULL;
-			GuestRun runs[VERIFY_RUNS] = { 0 };
-			Domain d;
+		for (size_t i = 0; i < ELEMENTS(words); i++)
+			ON_GUEST("ga102-rtx-a6000",
+				 (expect(report, words[i], "unknown, bad-output", "not understood"),
+				  assert_null(strchr(report->reason, '\x1b'))),
+				 {
+					 free(runs[which].out);
+					 runs[which].out = strdup(words[i]);
+					 runs[which].out_size = strlen(words[i]);
+				 });
+}
 
-			domain_init(&d, 2, 2, 4, true, 1);
-			guest_runs("ga102-rtx-a6000", runs);
-			free(runs[which].out);
-			runs[which].out = strdup(words[i]);
-			runs[which].out_size = strlen(words[i]);
-			report = verify_judge(&d.input, runs);
-			expect(report, words[i], VERDICT_UNKNOWN, VERIFY_BAD_OUTPUT,
-			       "not understood");
-			assert_null(strchr(report->reason, '\x1b'));
-			guest_runs_clear(runs, VERIFY_RUNS);
-		}
+static void diagnose(const Domain *d, const char *guest, VerifyReport *report)
+{
+	GuestRun runs[VERIFY_DIAGNOSES] = { 0 };
+
+	assert_true(verify_wants_diagnosis(report));
+	guest_diagnoses(guest, runs);
+	verify_diagnose(&d->input, runs, report);
+	guest_runs_clear(runs, VERIFY_DIAGNOSES);
 }
 
 TEST(mig_and_confidential_computing_are_named_as_the_reason)
 {
-	static const struct {
-		const char *guest;
-		VerifyCause cause;
-		const char *words;
-	} rows[] = {
-		{ "mig", VERIFY_MIG, "0000:61:00.0 is in multi-instance mode (MIG)" },
-		{ "confidential", VERIFY_CONFIDENTIAL, "confidential computing is on" },
+	static const char *const rows[][3] = {
+		{ "mig", "broken, mig", "0000:61:00.0 is in multi-instance mode (MIG)" },
+		{ "confidential", "broken, confidential-computing",
+		  "confidential computing is on" },
 		/* A driver that knows neither: the reason stays. */
-		{ "ga102-no-bridge", VERIFY_NO_NVLINK, "(SYS)" },
+		{ "ga102-no-bridge", "broken, no-nvlink", "(SYS)" },
 	};
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(verify_report_freep) VerifyReport *report = NULL;
-		GuestRun runs[VERIFY_DIAGNOSES] = { 0 };
-		Domain d;
-
-		domain_init(&d, 2, 2, 12, true, 1);
-		report = judge(&d, rows[i].guest);
-		assert_true(verify_wants_diagnosis(report));
-		guest_diagnoses(rows[i].guest, runs);
-		verify_diagnose(&d.input, runs, report);
-		expect(report, rows[i].guest, VERDICT_BROKEN, rows[i].cause, rows[i].words);
-		guest_runs_clear(runs, VERIFY_DIAGNOSES);
-	}
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		ON_GUEST(rows[i][0],
+			 (diagnose(d, rows[i][0], report),
+			  expect(report, rows[i][0], rows[i][1], rows[i][2])),
+			 d->input.links_expected = 12);
 }
 
 TEST(what_is_well_needs_no_diagnosis)
 {
-	_cleanup_(verify_report_freep) VerifyReport *good = NULL, *silent = NULL;
+	ON_GUEST("a30", assert_false(verify_wants_diagnosis(report)), (void)0);
+}
+
+TEST(what_was_given_up_needs_no_diagnosis)
+{
+	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
 	Domain d;
 
 	domain_init(&d, 2, 2, 4, true, 1);
-	good = judge(&d, "a30");
-	assert_false(verify_wants_diagnosis(good));
-	silent = verify_give_up(&d.input, VERIFY_NOT_RUNNING);
-	expect(silent, "given up", VERDICT_UNKNOWN, VERIFY_NOT_RUNNING, "not running");
-	assert_false(verify_wants_diagnosis(silent));
+	report = verify_give_up(&d.input, VERIFY_NOT_RUNNING);
+	expect(report, "given up", "unknown, not-running", "not running");
+	assert_false(verify_wants_diagnosis(report));
 }
 
 TEST(names_stay_as_they_are_in_a_remedy)
@@ -426,6 +372,17 @@ TEST(names_stay_as_they_are_in_a_remedy)
 	d.input.domain = "vm%2$s%n";
 	report = verify_give_up(&d.input, VERIFY_NOT_ATTACHED);
 	assert_non_null(strstr(report->remedy, "gpupass assign vm%2$s%n pair0 --live"));
+}
+
+static VerifyReport *judge(const Domain *d, const char *guest)
+{
+	GuestRun runs[VERIFY_RUNS] = { 0 };
+	VerifyReport *report;
+
+	guest_runs(guest, runs);
+	report = verify_judge(&d->input, runs);
+	guest_runs_clear(runs, VERIFY_RUNS);
+	return report;
 }
 
 /* promise G2 */

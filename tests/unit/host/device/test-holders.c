@@ -18,11 +18,13 @@
 #include "host/device/holders.h"
 #include "host/device/inspect.h"
 #include "host/scan/process.h"
-#include "rig/sysfs-tree.h"
+#include "rig/look-rows.h"
 #include "util/text.h"
 
 #define DISPLAY "0000:41:00.0"
 #define AUDIO "0000:41:00.1"
+#define OF_DISPLAY "sys/bus/pci/devices/" DISPLAY "/"
+#define OF_AUDIO "sys/bus/pci/devices/" AUDIO "/"
 #define UUID "GPU-1b5c4e0a-6b2f-4c5e-9d7a-0123456789ab"
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -47,6 +49,16 @@ static SysfsTree *one_gpu(void)
 	return tree;
 }
 
+/* The same beside a process that has STAND_IN open. */
+static SysfsTree *one_gpu_and_a_process(void)
+{
+	SysfsTree *tree = one_gpu();
+
+	tree_add_process(tree, 4242, "python3", "0::/user.slice\n");
+	tree_process_opens(tree, 4242, 9, STAND_IN);
+	return tree;
+}
+
 /* The same, with STAND_IN for /dev/nvidia7. */
 static SysfsTree *one_gpu_on_nvidia(void)
 {
@@ -57,269 +69,189 @@ static SysfsTree *one_gpu_on_nvidia(void)
 }
 
 /* With STAND_IN for /dev/vfio/33, seen through the real /proc. */
-static SysfsTree *one_gpu_among_real_processes(int *ret_proc_fd)
+static SysfsTree *one_gpu_among_real_processes(void)
 {
 	SysfsTree *tree = one_gpu();
 
 	tree_write(tree, "sys/class/vfio/33/dev", NUMBER);
-	*ret_proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_true(*ret_proc_fd >= 0);
+	close(tree->roots.proc_fd);
+	tree->roots.proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(tree->roots.proc_fd >= 0);
 	return tree;
 }
 
-static Inspection *scan_with(const InspectRoots *roots)
+static Inspection *scan(const SysfsTree *tree)
 {
 	Bdf functions[] = { tree_bdf(DISPLAY), tree_bdf(AUDIO) };
 	Inspection *into = calloc(1, sizeof(*into));
 
 	assert_non_null(into);
-	assert_int_equal(holders_scan(roots, functions, ELEMENTS(functions), into), 0);
+	assert_int_equal(holders_scan(&tree->roots, functions, ELEMENTS(functions), into), 0);
 	return into;
 }
 
-static Inspection *scan(const SysfsTree *tree, size_t unseen)
+static json_t *look(SysfsTree *tree)
 {
-	Inspection *in = scan_with(&tree->roots);
+	_cleanup_(inspection_freep) Inspection *in = scan(tree);
 
-	assert_int_equal(in->all_unseen, unseen);
-	return in;
+	return json_struct_write(inspection_members, in);
 }
 
-static Inspection *scan_real(const SysfsTree *tree, int proc_fd)
-{
-	InspectRoots roots = tree->roots;
-
-	roots.proc_fd = proc_fd;
-	return scan_with(&roots);
-}
-
-static const Unseen *find_unseen(const Inspection *in, pid_t pid)
-{
-	for (size_t i = 0; i < in->n_unseen; i++)
-		if (in->unseen[i].pid == pid)
-			return &in->unseen[i];
-	return NULL;
-}
-
-static const Holder *find(const Inspection *in, const char *bdf, pid_t pid, const char *path)
+static bool holds(const Inspection *in, const char *bdf, pid_t pid, const char *path)
 {
 	Bdf address = tree_bdf(bdf);
 
 	for (size_t i = 0; i < in->n_holders; i++)
 		if (bdf_equal(&in->holders[i].bdf, &address) && in->holders[i].pid == pid &&
 		    strcmp(in->holders[i].path, path) == 0)
-			return &in->holders[i];
-	return NULL;
+			return true;
+	return false;
 }
+
+#define HOLDER(bdf, path, more)                                                                    \
+	"{'bdf': '" bdf "', 'path': '" path "', 'pid': 4242, 'command': 'python3', "               \
+	"'unit': null, 'container': null, 'vfio': " more "}"
+#define HELD(bdf, path) "{'all_unseen': 0, 'holders': [" HOLDER(bdf, path, "null") "]}"
+/* An IOMMU group has one owner. */
+#define GUEST(path)                                                                                \
+	"{'all_unseen': 0, 'holders': [" HOLDER(DISPLAY, path, "true") ", " HOLDER(AUDIO, path,    \
+										   "true") "]}"
 
 /* fault 1 */
+static const LookRow files[] = {
+	ROW("nvidia", { "proc/devices", DEVICES_WITH_NVIDIA_AS_MEM },
+	    HELD(DISPLAY, "/dev/nvidia7")),
+	ROW("card", { OF_DISPLAY "drm/card1/dev", NUMBER }, HELD(DISPLAY, "/dev/dri/card1")),
+	ROW("render", { OF_DISPLAY "drm/renderD129/dev", NUMBER },
+	    HELD(DISPLAY, "/dev/dri/renderD129")),
+	ROW("framebuffer", { OF_DISPLAY "graphics/fb0/dev", NUMBER }, HELD(DISPLAY, "/dev/fb0")),
+	ROW("mixer", { OF_AUDIO "sound/card2/controlC2/dev", NUMBER },
+	    HELD(AUDIO, "/dev/snd/controlC2")),
+	ROW("sound", { OF_AUDIO "sound/card2/pcmC2D3p/dev", NUMBER },
+	    HELD(AUDIO, "/dev/snd/pcmC2D3p")),
+	ROW("codec", { OF_AUDIO "sound/card2/hwC2D0/dev", NUMBER }, HELD(AUDIO, "/dev/snd/hwC2D0")),
+	ROW("group", { "sys/class/vfio/33/dev", NUMBER }, GUEST("/dev/vfio/33")),
+	ROW("group without IOMMU", { "sys/class/vfio/noiommu-33/dev", NUMBER },
+	    GUEST("/dev/vfio/noiommu-33")),
+	ROW("iommufd", { OF_DISPLAY "vfio-dev/vfio7/dev", NUMBER },
+	    GUEST("/dev/vfio/devices/vfio7")),
+	ROW("iommufd without IOMMU", { OF_DISPLAY "vfio-dev/noiommu-vfio7/dev", NUMBER },
+	    GUEST("/dev/vfio/devices/noiommu-vfio7")),
+	ROW("iommufd of another function of the group", { OF_AUDIO "vfio-dev/vfio8/dev", NUMBER },
+	    GUEST("/dev/vfio/devices/vfio8")),
+};
+
 TEST(every_device_file_of_a_function_counts)
 {
-	static const struct {
-		const char *file, *content, *bdf, *path;
-		bool vfio;
-	} rows[] = {
-#define DEVICE "sys/bus/pci/devices/"
-		{ "proc/devices", DEVICES_WITH_NVIDIA_AS_MEM, DISPLAY, "/dev/nvidia7", false },
-		{ DEVICE DISPLAY "/drm/card1/dev", NUMBER, DISPLAY, "/dev/dri/card1", false },
-		{ DEVICE DISPLAY "/drm/renderD129/dev", NUMBER, DISPLAY, "/dev/dri/renderD129",
-		  false },
-		{ DEVICE DISPLAY "/graphics/fb0/dev", NUMBER, DISPLAY, "/dev/fb0", false },
-		{ DEVICE AUDIO "/sound/card2/controlC2/dev", NUMBER, AUDIO, "/dev/snd/controlC2",
-		  false },
-		{ DEVICE AUDIO "/sound/card2/pcmC2D3p/dev", NUMBER, AUDIO, "/dev/snd/pcmC2D3p",
-		  false },
-		{ DEVICE AUDIO "/sound/card2/hwC2D0/dev", NUMBER, AUDIO, "/dev/snd/hwC2D0", false },
-		{ "sys/class/vfio/33/dev", NUMBER, DISPLAY, "/dev/vfio/33", true },
-		{ "sys/class/vfio/33/dev", NUMBER, AUDIO, "/dev/vfio/33", true },
-		{ "sys/class/vfio/noiommu-33/dev", NUMBER, AUDIO, "/dev/vfio/noiommu-33", true },
-		{ DEVICE DISPLAY "/vfio-dev/vfio7/dev", NUMBER, DISPLAY, "/dev/vfio/devices/vfio7",
-		  true },
-		{ DEVICE DISPLAY "/vfio-dev/noiommu-vfio7/dev", NUMBER, DISPLAY,
-		  "/dev/vfio/devices/noiommu-vfio7", true },
-		/* another function of the IOMMU group, which has one owner */
-		{ DEVICE AUDIO "/vfio-dev/vfio8/dev", NUMBER, DISPLAY, "/dev/vfio/devices/vfio8",
-		  true },
-#undef DEVICE
-	};
+	look_rows(files, ELEMENTS(files), one_gpu_and_a_process, look);
+}
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
-		_cleanup_(inspection_freep) Inspection *in = NULL;
-		const Holder *holder;
-
-		tree_write(tree, rows[i].file, rows[i].content);
-		tree_add_process(tree, 4242, "python3", "0::/user.slice\n");
-		tree_process_opens(tree, 4242, 9, STAND_IN);
-		in = scan(tree, 0);
-		holder = find(in, rows[i].bdf, 4242, rows[i].path);
-		if (!holder || holder->vfio != rows[i].vfio) {
-			fail_msg("row %zu: %s not found among %zu", i, rows[i].path, in->n_holders);
-			continue; /* not reached, which analyzers do not know */
-		}
-		assert_string_equal(holder->command, "python3");
-		assert_null(holder->unit);
-		assert_null(holder->container);
+#define PROCESS(pid, comm)                                                                         \
+	"proc/" pid "/comm", comm "\n", "proc/" pid "/cgroup", "0::/\n", "proc/" pid "/maps", "",  \
+		"proc/" pid "/task/" pid "/comm", comm "\n"
+#define OPENS(pid, fd, target) "proc/" pid "/task/" pid "/fd/" fd " -> " target, ""
+#define MAPS(pid, text) "proc/" pid "/maps", text
+#define MAPS_FILE(pid, range, target) "proc/" pid "/map_files/" range " -> " target, ""
+#define BY_NAME(fd, name) "dev/" name, "", OPENS("77", fd, "../../../../../dev/" name)
+#define CARD_IS_ZERO OF_DISPLAY "drm/card1/dev", NUMBER_OF_ZERO
+#define A_RANGE "7f1200000000-7f1200010000"
+#define NOBODY "{'holders': [], 'all_unseen': 0}"
+#define STAT(text)                                                                                 \
+	{                                                                                          \
+		PROCESS("42", "a"), OPENS("42", "3", STAND_IN), "proc/42/stat", text               \
 	}
-}
 
-TEST(files_that_belong_to_no_one_gpu_or_to_another_do_not_count)
-{
-	static const char *const targets[] = {
-		"/dev/null",	    "/dev/zero",      "/dev/tty",
-		"/dev/dri/by-path", "socket:[12345]", "anon_inode:[eventfd]",
-		"/home/a/nvidia7",  "pipe:[1]",	      "/",
-		"/dev/random",
-	};
-	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
-	_cleanup_(inspection_freep) Inspection *in = NULL;
-
-	tree_write(tree, "sys/class/vfio/3/dev", NUMBER_OF_NULL);
-	tree_write(tree, "sys/class/vfio/333/dev", NUMBER_OF_ZERO);
-	tree_add_process(tree, 77, "sh", "0::/\n");
-	for (size_t i = 0; i < ELEMENTS(targets); i++)
-		tree_process_opens(tree, 77, (int)i + 3, targets[i]);
-	in = scan(tree, 0);
-	if (in->n_holders > 0)
-		fail_msg("%s counts", in->holders[0].path);
-}
-
-/* Anybody can make such a file, and open it. */
-/* promise U7 */
-TEST(a_file_of_a_devices_name_does_not_count)
-{
-	static const char *const names[] = { "dev/nvidia7",	    "dev/vfio/33",
-					     "dev/dri/card1",	    "dev/snd/controlC2",
-					     "dev/vfio/noiommu-33", "dev/fb0" };
-	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
-	_cleanup_(inspection_freep) Inspection *in = NULL;
-
-	tree_write(tree, "sys/class/vfio/33/dev", NUMBER_OF_ZERO);
-	tree_add_process(tree, 77, "sh", "0::/\n");
-	for (size_t i = 0; i < ELEMENTS(names); i++) {
-		_cleanup_free_ char *target = strf("%s/%s", tree->path, names[i]);
-
-		tree_write(tree, names[i], "");
-		tree_process_opens(tree, 77, (int)i + 3, target);
-	}
-	tree_process_maps(tree, 77,
-			  "7f1200000000-7f1200010000 rw-s 00000000 00:05 512 /dev/nvidia7\n"
-			  "7f1200010000-7f1200020000 rw-s 00000000 00:05 513 /dev/vfio/33\n");
-	tree_process_maps_file(tree, 77, "7f1200000000-7f1200010000", "../comm");
-	tree_process_maps_file(tree, 77, "7f1200010000-7f1200020000", "../comm");
-	in = scan(tree, 0);
-	if (in->n_holders > 0)
-		fail_msg("%s counts", in->holders[0].path);
-}
-
-TEST(a_mapping_without_a_descriptor_holds)
-{
-	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
-	_cleanup_(inspection_freep) Inspection *in = NULL;
-
-	tree_add_process(tree, 500, "cuda-app", "0::/\n");
-	tree_process_maps(tree, 500,
-			  "00400000-0040b000 r--p 00000000 fd:00 77  /usr/lib/libc.so.6\n"
+static const LookRow processes[] = {
+	ROW("files of no GPU or of another do not count",
+	    { "sys/class/vfio/3/dev", NUMBER_OF_NULL, "sys/class/vfio/333/dev", NUMBER_OF_ZERO,
+	      PROCESS("77", "sh"), OPENS("77", "3", "/dev/null"), OPENS("77", "4", "/dev/zero"),
+	      OPENS("77", "5", "/dev/tty"), OPENS("77", "6", "/dev/dri/by-path"),
+	      OPENS("77", "7", "socket:[12345]"), OPENS("77", "8", "anon_inode:[eventfd]"),
+	      OPENS("77", "9", "/home/a/nvidia7"), OPENS("77", "10", "pipe:[1]"),
+	      OPENS("77", "11", "/"), OPENS("77", "12", "/dev/random") },
+	    NOBODY),
+	/* Anybody can make such a file, and open it. */
+	/* promise U7 */
+	ROW("a file of a device's name does not count",
+	    { "sys/class/vfio/33/dev", NUMBER_OF_ZERO, PROCESS("77", "sh"), BY_NAME("3", "nvidia7"),
+	      BY_NAME("4", "vfio/33"), BY_NAME("5", "dri/card1"), BY_NAME("6", "snd/controlC2"),
+	      BY_NAME("7", "vfio/noiommu-33"), BY_NAME("8", "fb0"),
+	      MAPS("77",
+		   A_RANGE " rw-s 00000000 00:05 512 /dev/nvidia7\n"
+			   "7f1200010000-7f1200020000 rw-s 00000000 00:05 513 /dev/vfio/33\n"),
+	      MAPS_FILE("77", A_RANGE, "../comm"),
+	      MAPS_FILE("77", "7f1200010000-7f1200020000", "../comm") },
+	    NOBODY),
+	/* Ranges are without leading zeros, as the kernel has them; of one file once. */
+	ROW("a mapping without a descriptor holds",
+	    { PROCESS("500", "cuda-app"),
+	      MAPS("500", "00400000-0040b000 r--p 00000000 fd:00 77  /usr/lib/libc.so.6\n"
 			  "0040b000-0040c000 rw-p 00000000 fd:00 77  /usr/lib/libc.so.6\n"
-			  "7f0000000000-7f0000001000 rw-p 00000000 00:00 0 \n"
-			  "7f1200000000-7f1200010000 rw-s 00000000 00:05 512 /called/anything\n"
-			  "7ffd1c000000-7ffd1c021000 rw-p 00000000 00:00 0   [stack]\n");
-	/* Without leading zeros, as the kernel has it; of one file once. */
-	tree_process_maps_file(tree, 500, "400000-40b000", "../comm");
-	tree_process_maps_file(tree, 500, "7f1200000000-7f1200010000", STAND_IN);
-	in = scan(tree, 0);
-	assert_int_equal(in->n_holders, 1);
-	assert_non_null(find(in, DISPLAY, 500, "/dev/nvidia7"));
-}
+			  "7f0000000000-7f0000001000 rw-p 00000000 00:00 0 \n" A_RANGE
+			  " rw-s 00000000 00:05 512 /called/anything\n"
+			  "7ffd1c000000-7ffd1c021000 rw-p 00000000 00:00 0   [stack]\n"),
+	      MAPS_FILE("500", "400000-40b000", "../comm"), MAPS_FILE("500", A_RANGE, STAND_IN) },
+	    "{'holders': [{'bdf': '" DISPLAY "', 'pid': 500, 'path': '/dev/nvidia7'}], "
+	    "'all_unseen': 0}"),
+	/* Whoever moves his mappings about while they are looked at is told of. */
+	ROW("a mapping that cannot be caught is told",
+	    { PROCESS("500", "eel"), MAPS("500", A_RANGE " rw-s 00000000 00:05 512 /a\n") },
+	    "{'holders': [], 'all_unseen': 1, "
+	    "'unseen': [{'pid': 500, 'command': 'eel', 'reason': 'moving'}]}"),
+	ROW("a holder is reported once a file",
+	    { CARD_IS_ZERO, PROCESS("500", "cuda-app"), OPENS("500", "3", STAND_IN),
+	      OPENS("500", "4", STAND_IN), OPENS("500", "5", "/dev/zero"),
+	      MAPS("500", A_RANGE " rw-s 0 00:05 512 /dev/nvidia7\n"),
+	      MAPS_FILE("500", A_RANGE, STAND_IN) },
+	    "{'holders': [{'path': '/dev/dri/card1'}, {'path': '/dev/nvidia7'}]}"),
+	ROW("the persistence daemon is named with its unit",
+	    { PROCESS("912", "nvidia-persistenced"), "proc/912/cgroup",
+	      "0::/system.slice/nvidia-persistenced.service\n", OPENS("912", "4", "/dev/nvidiactl"),
+	      OPENS("912", "5", STAND_IN) },
+	    "{'holders': [{'pid': 912, 'path': '/dev/nvidia7', 'command': 'nvidia-persistenced', "
+	    "'unit': 'nvidia-persistenced.service', 'container': null}]}"),
+	ROW("a process whose first thread has ended still holds",
+	    { CARD_IS_ZERO, PROCESS("600", "worker"), "proc/600/task/600/maps", "",
+	      "proc/600/task/601/maps", "7f12000-7f13000 rw-s 0 00:05 5 /dev/dri/x\n",
+	      "proc/600/task/601/map_files/7f12000-7f13000 -> /dev/zero", "",
+	      "proc/600/task/601/fd/7 -> " STAND_IN, "" },
+	    "{'holders': [{'path': '/dev/dri/card1'}, {'path': '/dev/nvidia7'}]}"),
+	/* No fd, no maps; nothing at all; and gone between its files and its name. */
+	ROW("processes that vanish are no holders",
+	    { "proc/700/comm", "gone\n", "proc/701 -> nowhere", "",
+	      "proc/702/task/702/fd/3 -> " STAND_IN, "", "proc/self/comm", "not a pid\n" },
+	    NOBODY),
+	ROW("without device files no process is looked at",
+	    { "proc/driver", NULL, OF_DISPLAY "drm", NULL, OF_DISPLAY "graphics", NULL,
+	      OF_AUDIO "sound", NULL, PROCESS("500", "eel"),
+	      MAPS("500", A_RANGE " rw-s 00000000 00:05 512 /a\n") },
+	    NOBODY),
+	/* Only the kernel says who is its thread. */
+	ROW("a kernel thread",
+	    STAT("42 (kworker/0:1) I 2 0 0 0 -1 69238880 0 0 0 0 0 0 0 0 20 0\n"), NOBODY),
+	ROW("the name is the process's own",
+	    STAT("42 (a) I 2 0 0 0 -1 69238880) S 1 42 42 0 -1 4194304 0 0 0 0 0\n"),
+	    "{'holders': [{}]}"),
+	ROW("one that ends", STAT("42 (ended) Z 1 42 42 0 -1 4194316 0 0 0 0 0 0 0 0 20 0 2 0\n"),
+	    "{'holders': [{}]}"),
+	ROW("one with a program",
+	    { PROCESS("42", "a"), OPENS("42", "3", STAND_IN), "proc/42/exe -> /usr/bin/a", "",
+	      "proc/42/stat", "42 (a) S 1 42 42 0 -1 69238880 0 0 0 0 0 0 0 0 20 0 1 0\n" },
+	    "{'holders': [{}]}"),
+	ROW("no end of its name", STAT("42 (a\n"), "{'holders': [{}]}"),
+	ROW("no word of the kernel", { PROCESS("42", "a"), OPENS("42", "3", STAND_IN) },
+	    "{'holders': [{}]}"),
+};
 
-/* Whoever moves his mappings about while they are looked at is told of. */
-TEST(a_mapping_that_cannot_be_caught_is_told)
+TEST(processes_hold_what_they_have_open_or_mapped)
 {
-	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
-	_cleanup_(inspection_freep) Inspection *in = NULL;
-
-	tree_add_process(tree, 500, "eel", "0::/\n");
-	tree_process_maps(tree, 500, "7f1200000000-7f1200010000 rw-s 00000000 00:05 512 /a\n");
-	in = scan(tree, 1);
-	assert_int_equal(in->n_holders, 0);
-	assert_int_equal(in->unseen[0].pid, 500);
-	assert_string_equal(in->unseen[0].command, "eel");
-	assert_int_equal(in->unseen[0].reason, UNSEEN_MOVING);
-}
-
-TEST(a_holder_is_reported_once_a_file)
-{
-	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
-	_cleanup_(inspection_freep) Inspection *in = NULL;
-
-	tree_write_attribute(tree, DISPLAY, "drm/card1/dev", NUMBER_OF_ZERO);
-	tree_add_process(tree, 500, "cuda-app", "0::/\n");
-	for (int fd = 3; fd < 40; fd++)
-		tree_process_opens(tree, 500, fd, STAND_IN);
-	tree_process_maps(tree, 500, "7f1200000000-7f1200010000 rw-s 0 00:05 512 /dev/nvidia7\n");
-	tree_process_maps_file(tree, 500, "7f1200000000-7f1200010000", STAND_IN);
-	tree_process_opens(tree, 500, 40, "/dev/zero");
-	in = scan(tree, 0);
-	assert_int_equal(in->n_holders, 2);
-}
-
-TEST(the_persistence_daemon_is_named_with_its_unit)
-{
-	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
-	_cleanup_(inspection_freep) Inspection *in = NULL;
-	const Holder *holder;
-
-	tree_add_process(tree, 912, "nvidia-persistenced",
-			 "0::/system.slice/nvidia-persistenced.service\n");
-	tree_process_opens(tree, 912, 4, "/dev/nvidiactl");
-	tree_process_opens(tree, 912, 5, STAND_IN);
-	in = scan(tree, 0);
-	assert_int_equal(in->n_holders, 1);
-	holder = find(in, DISPLAY, 912, "/dev/nvidia7");
-	assert_non_null(holder);
-	assert_string_equal(holder->command, "nvidia-persistenced");
-	assert_string_equal(holder->unit, "nvidia-persistenced.service");
-	assert_null(holder->container);
-}
-
-TEST(a_process_whose_first_thread_has_ended_still_holds)
-{
-	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
-	_cleanup_(inspection_freep) Inspection *in = NULL;
-
-	tree_write_attribute(tree, DISPLAY, "drm/card1/dev", NUMBER_OF_ZERO);
-	tree_write(tree, "proc/600/comm", "worker\n");
-	tree_write(tree, "proc/600/cgroup", "0::/\n");
-	tree_write(tree, "proc/600/maps", "");
-	tree_write(tree, "proc/600/task/600/maps", "");
-	tree_write(tree, "proc/600/task/601/maps", "7f12000-7f13000 rw-s 0 00:05 5 /dev/dri/x\n");
-	tree_link(tree, "proc/600/task/601/map_files/7f12000-7f13000", "/dev/zero");
-	tree_link(tree, "proc/600/task/601/fd/7", STAND_IN);
-	in = scan(tree, 0);
-	assert_int_equal(in->n_holders, 2);
-	assert_non_null(find(in, DISPLAY, 600, "/dev/nvidia7"));
-	assert_non_null(find(in, DISPLAY, 600, "/dev/dri/card1"));
-}
-
-TEST(processes_that_vanish_are_no_holders)
-{
-	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
-	_cleanup_(inspection_freep) Inspection *in = NULL;
-
-	/* no fd, no maps; nothing at all; and gone between its files and its name */
-	tree_write(tree, "proc/700/comm", "gone\n");
-	tree_link(tree, "proc/701", "nowhere");
-	tree_link(tree, "proc/702/task/702/fd/3", STAND_IN);
-	tree_write(tree, "proc/self/comm", "not a pid\n");
-	in = scan(tree, 0);
-	assert_int_equal(in->n_holders, 0);
+	look_rows(processes, ELEMENTS(processes), one_gpu_on_nvidia, look);
 }
 
 /* Root reads everything, so this looks as somebody else, in a child. */
 TEST(processes_that_may_not_be_looked_into_are_told)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
-	_cleanup_(inspection_freep) Inspection *in = NULL;
 	_cleanup_free_ char *path = strf("%s/800/task/800/fd", tree->proc);
 	int status;
 	pid_t pid;
@@ -332,29 +264,15 @@ TEST(processes_that_may_not_be_looked_into_are_told)
 	if (pid == 0) {
 		if (getuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
 			_exit(3);
-		in = scan(tree, 1);
-		_exit(in->n_holders == 1 && in->unseen[0].pid == 800 &&
-				      in->unseen[0].reason == UNSEEN_REFUSED &&
-				      strcmp(in->unseen[0].command, "secret") == 0
-			      ? 0
-			      : 1);
+		expect_json("as somebody else", look(tree),
+			    "{'holders': [{}], 'all_unseen': 1, 'unseen': [{'pid': 800, "
+			    "'reason': 'refused', 'command': 'secret'}]}");
+		_exit(0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(chmod(path, 0700), 0);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-TEST(without_device_files_no_process_is_looked_at)
-{
-	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
-	_cleanup_(inspection_freep) Inspection *in = NULL;
-
-	tree_add_gpu(tree, DISPLAY, 0x2230, NULL, IOMMU_GROUP_NONE, NULL);
-	tree_add_process(tree, 500, "cuda-app", "0::/\n");
-	tree_process_opens(tree, 500, 3, STAND_IN);
-	in = scan(tree, 0);
-	assert_int_equal(in->n_holders, 0);
 }
 
 /* And a guest is seen behind any number of them. */
@@ -373,9 +291,9 @@ TEST(very_many_holders_are_bounded)
 	}
 	tree_add_process(tree, 9999, "qemu", "0::/\n");
 	tree_process_opens(tree, 9999, 3, "/dev/zero");
-	in = scan(tree, 0);
+	in = scan(tree);
 	assert_int_equal(in->n_holders, 1024 + 2);
-	assert_non_null(find(in, AUDIO, 9999, "/dev/vfio/33"));
+	assert_true(holds(in, AUDIO, 9999, "/dev/vfio/33"));
 }
 
 /* fault 1 */
@@ -425,13 +343,13 @@ TEST(unit_and_container_are_read_from_the_cgroup)
 
 TEST(a_real_process_is_found_by_number_alone)
 {
-	_cleanup_close_ int fd = open(STAND_IN, O_RDONLY | O_CLOEXEC), proc_fd = -1;
-	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_among_real_processes(&proc_fd);
-	_cleanup_(inspection_freep) Inspection *in = scan_real(tree, proc_fd);
+	_cleanup_close_ int fd = open(STAND_IN, O_RDONLY | O_CLOEXEC);
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_among_real_processes();
+	_cleanup_(inspection_freep) Inspection *in = scan(tree);
 
 	assert_true(fd >= 0);
-	assert_non_null(find(in, DISPLAY, getpid(), "/dev/vfio/33"));
-	assert_non_null(find(in, AUDIO, getpid(), "/dev/vfio/33"));
+	assert_true(holds(in, DISPLAY, getpid(), "/dev/vfio/33"));
+	assert_true(holds(in, AUDIO, getpid(), "/dev/vfio/33"));
 }
 
 /* Opened for ioctl(2) only it is held; by O_PATH, for which nobody needs a right, it is not. */
@@ -443,13 +361,12 @@ TEST(a_file_that_was_only_looked_up_is_not_held)
 	} rows[] = { { O_PATH, false }, { O_ACCMODE, true }, { O_WRONLY, true } };
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_close_ int fd = open(STAND_IN, rows[i].flags | O_CLOEXEC), proc_fd = -1;
-		_cleanup_(sysfs_tree_freep) SysfsTree *tree =
-			one_gpu_among_real_processes(&proc_fd);
-		_cleanup_(inspection_freep) Inspection *in = scan_real(tree, proc_fd);
+		_cleanup_close_ int fd = open(STAND_IN, rows[i].flags | O_CLOEXEC);
+		_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_among_real_processes();
+		_cleanup_(inspection_freep) Inspection *in = scan(tree);
 
 		assert_true(fd >= 0);
-		if (rows[i].held != (find(in, DISPLAY, getpid(), "/dev/vfio/33") != NULL))
+		if (rows[i].held != holds(in, DISPLAY, getpid(), "/dev/vfio/33"))
 			fail_msg("row %zu", i);
 	}
 }
@@ -473,8 +390,7 @@ static void *hold_by_itself(void *data)
 TEST(a_thread_with_files_of_its_own_is_seen)
 {
 	_cleanup_(inspection_freep) Inspection *in = NULL;
-	_cleanup_close_ int proc_fd = -1;
-	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_among_real_processes(&proc_fd);
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_among_real_processes();
 	pthread_t id;
 	Thread thread;
 
@@ -482,11 +398,11 @@ TEST(a_thread_with_files_of_its_own_is_seen)
 	pthread_barrier_init(&thread.done, NULL, 2);
 	assert_int_equal(pthread_create(&id, NULL, hold_by_itself, &thread), 0);
 	pthread_barrier_wait(&thread.open);
-	in = scan_real(tree, proc_fd);
+	in = scan(tree);
 	pthread_barrier_wait(&thread.done);
 	pthread_join(id, NULL);
 	assert_true(thread.fd >= 0);
-	assert_non_null(find(in, DISPLAY, getpid(), "/dev/vfio/33"));
+	assert_true(holds(in, DISPLAY, getpid(), "/dev/vfio/33"));
 }
 
 /* Says one byte when it is ready, and stays until it is ended. */
@@ -570,7 +486,6 @@ static bool may_follow_mappings(pid_t pid)
 TEST(a_mapping_is_seen_beside_one_with_very_many)
 {
 	_cleanup_(inspection_freep) Inspection *in = NULL;
-	_cleanup_close_ int proc_fd = -1;
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = NULL;
 	pid_t many[4], holder;
 
@@ -579,17 +494,18 @@ TEST(a_mapping_is_seen_beside_one_with_very_many)
 		print_message("what processes map cannot be followed here (CAP_SYS_ADMIN)\n");
 		skip();
 	}
-	tree = one_gpu_among_real_processes(&proc_fd);
+	tree = one_gpu_among_real_processes();
 	tree_write(tree, "sys/class/vfio/33/dev", NUMBER_OF_ZERO);
 	for (size_t i = 0; i < ELEMENTS(many); i++)
 		many[i] = start_child(map_very_often);
 	holder = start_child(map_only);
-	in = scan_real(tree, proc_fd);
+	in = scan(tree);
 	end_child(holder);
 	for (size_t i = 0; i < ELEMENTS(many); i++)
 		end_child(many[i]);
-	assert_non_null(find(in, DISPLAY, holder, "/dev/vfio/33"));
-	assert_null(find_unseen(in, holder));
+	assert_true(holds(in, DISPLAY, holder, "/dev/vfio/33"));
+	for (size_t i = 0; i < in->n_unseen; i++)
+		assert_int_not_equal(in->unseen[i].pid, holder);
 }
 
 /* By a user without privilege, in name spaces of his own, under another name. */
@@ -627,7 +543,6 @@ static bool may_look_into(pid_t pid)
 TEST(a_device_mounted_elsewhere_by_a_user_is_seen)
 {
 	_cleanup_(inspection_freep) Inspection *in = NULL;
-	_cleanup_close_ int proc_fd = -1;
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = NULL;
 	pid_t pid = start_child(hold_under_another_name);
 
@@ -638,40 +553,8 @@ TEST(a_device_mounted_elsewhere_by_a_user_is_seen)
 			end_child(pid);
 		skip();
 	}
-	tree = one_gpu_among_real_processes(&proc_fd);
-	in = scan_real(tree, proc_fd);
+	tree = one_gpu_among_real_processes();
+	in = scan(tree);
 	end_child(pid);
-	assert_non_null(find(in, DISPLAY, pid, "/dev/vfio/33"));
-}
-
-TEST(only_the_kernel_says_who_is_its_thread)
-{
-	static const struct {
-		const char *stat;
-		bool program, looked_at;
-	} rows[] = {
-		{ "42 (kworker/0:1) I 2 0 0 0 -1 69238880 0 0 0 0 0 0 0 0 20 0 1 0\n", false,
-		  false },
-		/* The name is the process's own. */
-		{ "42 (a) I 2 0 0 0 -1 69238880) S 1 42 42 0 -1 4194304 0 0 0 0 0\n", false, true },
-		{ "42 (ended) Z 1 42 42 0 -1 4194316 0 0 0 0 0 0 0 0 20 0 2 0\n", false, true },
-		{ "42 (a) S 1 42 42 0 -1 69238880 0 0 0 0 0 0 0 0 20 0 1 0\n", true, true },
-		{ "42 (a\n", false, true },
-		{ NULL, false, true },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
-		_cleanup_(inspection_freep) Inspection *in = NULL;
-
-		tree_add_process(tree, 42, "a", "0::/\n");
-		tree_process_opens(tree, 42, 3, STAND_IN);
-		if (rows[i].stat)
-			tree_write(tree, "proc/42/stat", rows[i].stat);
-		if (rows[i].program)
-			tree_link(tree, "proc/42/exe", "/usr/bin/a");
-		in = scan(tree, 0);
-		if ((in->n_holders > 0) != rows[i].looked_at)
-			fail_msg("row %zu: %zu holders", i, in->n_holders);
-	}
+	assert_true(holds(in, DISPLAY, pid, "/dev/vfio/33"));
 }

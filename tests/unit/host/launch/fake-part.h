@@ -5,11 +5,8 @@
  */
 #pragma once
 
-#include <stddef.h>
-
-#include "gpupass/cleanup.h"
-
-typedef struct FakePart FakePart;
+#include <pthread.h>
+#include <stdatomic.h>
 
 /*
  * Called on a thread of the connection. When it returns and the other side has no other request, or
@@ -17,19 +14,21 @@ typedef struct FakePart FakePart;
  */
 typedef void (*FakeAnswer)(int fd, char *const *words, void *userdata);
 
+typedef struct FakePart {
+	FakeAnswer answer;
+	void *userdata;
+	char *path;
+	int listen_fd;
+	pthread_t thread;
+	struct FakeConnection *connections;
+	atomic_uint n_connections, n_ended; /* how many there were, and have ended */
+	atomic_uint n_requests;
+	atomic_uint last;	 /* which connection the last request came by, from 0 */
+	_Atomic(char *) request; /* its words, with a blank between two */
+} FakePart;
+
 FakePart *fake_part_new(const char *directory, const char *name, FakeAnswer answer, void *userdata);
 /* Waits for the answers, and for the callers to close their ends. */
-FakePart *fake_part_free(FakePart *part);
-DEFINE_CLEANUP(FakePart, fake_part_free)
-
-/* How many there have been, ended or not. */
-unsigned fake_part_connections(FakePart *part);
-/* Wait until as many were made, and have ended. */
-void fake_part_await_connections(FakePart *part, unsigned n);
-void fake_part_await_ends(FakePart *part, unsigned n);
-
-unsigned fake_part_requests(FakePart *part);
-/* Which connection the last request came by, from 0 in the order in which they were made. */
-unsigned fake_part_last(FakePart *part);
-/* The words of the last request, with a blank between two. */
-const char *fake_part_request(FakePart *part);
+void fake_part_free(FakePart *part);
+/* Until as many connections were made, or have ended. */
+void fake_part_await(const atomic_uint *counter, unsigned n);

@@ -5,26 +5,72 @@
 #include <stdio.h>
 
 #include "fake-part.h"
+#include "host/launch/ready.h"
 #include "host/wire/answer.h"
 #include "mover/command.h"
 #include "rig/temp-dir.h"
 #include "rig/worker-model.h"
 
-/* Where nobody listens, a child misbehaves by `mode`. */
-static inline WorkerConfig parts_of(void **state, const char *mode)
-{
-	const TempDir *dir = *state;
-	WorkerConfig config = bad_worker(mode);
+typedef struct Parts {
+	TempDir *dir;
+	WorkerConfig config;
+	FakePart *parts[3];
+	size_t n_parts;
+	unsigned falls; /* how often a child was started in the place of a part */
+	char why[256];
+} Parts;
 
-	config.parts_dir = config.locks_dir = dir->path;
-	return config;
+static inline void parts_fell(const char *why, void *userdata)
+{
+	Parts *parts = userdata;
+
+	parts->falls++;
+	snprintf(parts->why, sizeof(parts->why), "%s", why);
 }
 
-static inline FakePart *part_of(void **state, const char *name, FakeAnswer answer, void *userdata)
+/* Where nobody listens, a child misbehaves by `mode`. */
+static inline void children_are(Parts *parts, const char *mode)
 {
-	const TempDir *dir = *state;
+	parts->config.sysfs_dir = bad_worker_mode(mode);
+}
 
-	return fake_part_new(dir->path, name, answer, userdata);
+static inline int parts_setup(void **state)
+{
+	Parts *parts = calloc(1, sizeof(*parts));
+	void *dir;
+
+	assert_non_null(parts);
+	temp_dir_setup(&dir);
+	parts->dir = dir;
+	parts->config = bad_worker("crash");
+	parts->config.parts_dir = parts->config.locks_dir = parts->dir->path;
+	parts->config.fell_back = parts_fell;
+	parts->config.userdata = parts;
+	*state = parts;
+	return 0;
+}
+
+static inline int parts_teardown(void **state)
+{
+	Parts *parts = *state;
+	void *dir = parts->dir;
+
+	ready_parts_free(parts->config.ready);
+	for (size_t i = 0; i < parts->n_parts; i++)
+		fake_part_free(parts->parts[i]);
+	free(parts);
+	return temp_dir_teardown(&dir);
+}
+
+static inline FakePart *listen_as(Parts *parts, const char *name, FakeAnswer answer, void *userdata)
+{
+	return parts->parts[parts->n_parts++] =
+		       fake_part_new(parts->dir->path, name, answer, userdata);
+}
+
+static inline void say_text(int fd, char *const *words _unused_, void *userdata)
+{
+	dprintf(fd, "%s", (const char *)userdata);
 }
 
 static inline void say_move(int fd, size_t number, const Bdf *bdf)
@@ -58,4 +104,21 @@ static inline void say_inspection(int fd, char *const *words _unused_, void *use
 	facts.serial_number = userdata ? (char[]){ "00-04-4b-ff-fe-12-34-56" } : NULL;
 	document = answer_text(question(ASK_INSPECT), &(InspectAnswer){ .inspection = &in });
 	dprintf(fd, "\n%s\n", document);
+}
+
+/* Two functions to vfio-pci. */
+static inline int move_two(const WorkerConfig *config, uint64_t timeout_usec, MoveOutcome o[2])
+{
+	DriverTarget targets[] = { to_vfio(DISPLAY), to_vfio(AUDIO) };
+
+	return host_move(WORKERS(config), targets, 2, timeout_usec, o);
+}
+
+static inline Inspection *inspect_with(const WorkerConfig *config, InspectConfig how)
+{
+	const Bdf bdf = tree_bdf(DISPLAY);
+	Inspection *in = NULL;
+
+	assert_int_equal(host_inspect(WORKERS_UNTIL(config, LONG), &bdf, 1, how, &in, NULL), 0);
+	return in;
 }

@@ -17,55 +17,25 @@
 #include "util/pid-lock.h"
 #include "util/text.h"
 
-/* What was said when there was no part. */
-typedef struct FellBack {
-	unsigned times;
-	char why[256];
-} FellBack;
+#define WITH_PARTS(name) TEST_ON(name, Parts, parts_setup, parts_teardown)
 
-static void note_fall(const char *why, void *userdata)
+WITH_PARTS(a_batch_is_one_request_and_each_function_has_its_answer)
 {
-	FellBack *fell = userdata;
-
-	fell->times++;
-	snprintf(fell->why, sizeof(fell->why), "%s", why);
-}
-
-/* Its parts listen in the test's own directory. A child would misbehave that way. */
-static WorkerConfig parted(void **state, const char *mode, FellBack *fell)
-{
-	WorkerConfig config = parts_of(state, mode);
-
-	*fell = (FellBack){ 0 };
-	config.fell_back = note_fall;
-	config.userdata = fell;
-	return config;
-}
-
-static FakePart *mover(void **state, FakeAnswer answer, void *userdata)
-{
-	return part_of(state, PART_MOVER, answer, userdata);
-}
-
-WITH_DIR(a_batch_is_one_request_and_each_function_has_its_answer)
-{
-	_cleanup_(fake_part_freep) FakePart *part = mover(state, say_moves, NULL);
+	FakePart *part = listen_as(rig, PART_MOVER, say_moves, NULL);
 	DriverTarget targets[] = { to_vfio(DISPLAY), to_vfio(AUDIO) };
-	FellBack fell;
-	WorkerConfig config = parted(state, "crash", &fell);
 	MoveOutcome o[2];
 
 	targets[1].driver = NULL;
 	targets[1].driver_override = "with blanks $HOME";
-	assert_int_equal(host_move(WORKERS(&config), targets, 2, LONG, o), 0);
+	assert_int_equal(host_move(WORKERS(&rig->config), targets, 2, LONG, o), 0);
 	for (size_t i = 0; i < 2; i++) {
 		assert_string_equal(o[i].result.driver, "vfio-pci");
 		move_outcome_clear(&o[i]);
 	}
-	assert_int_equal(fell.times, 0);
-	assert_int_equal(fake_part_requests(part), 1);
-	assert_string_equal(fake_part_request(part), "move -- " DISPLAY " vfio-pci vfio-pci "
-						     "move -- " AUDIO " - with blanks $HOME");
+	assert_int_equal(rig->falls, 0);
+	assert_int_equal(part->n_requests, 1);
+	assert_string_equal(part->request, "move -- " DISPLAY " vfio-pci vfio-pci "
+					   "move -- " AUDIO " - with blanks $HOME");
 }
 
 /* Answers for the first, and then waits until the caller has gone. */
@@ -79,25 +49,6 @@ static void answer_the_first(int fd, char *const *words, void *userdata _unused_
 	say_move(fd, 0, &commands[0].target.bdf);
 	while (poll(&caller, 1, -1) < 0 && errno == EINTR)
 		;
-}
-
-/* fault 3 */
-WITH_DIR(one_that_hangs_keeps_no_others_answer)
-{
-	_cleanup_(fake_part_freep) FakePart *part _unused_ = mover(state, answer_the_first, NULL);
-	DriverTarget targets[] = { to_vfio(DISPLAY), to_vfio(AUDIO) };
-	FellBack fell;
-	WorkerConfig config = parted(state, "crash", &fell);
-	MoveOutcome o[2];
-
-	assert_int_equal(host_move(WORKERS(&config), targets, 2, USEC_PER_SEC, o), -ETIMEDOUT);
-	assert_int_equal(o[0].result.error, 0);
-	assert_false(o[0].still_running);
-	assert_int_equal(o[1].result.error, -ETIMEDOUT);
-	assert_true(o[1].still_running);
-	assert_true(o[1].result.changed);
-	move_outcome_clear(&o[0]);
-	move_outcome_clear(&o[1]);
 }
 
 /* Takes the lock of the function in a process of its own, which stays until it is killed. */
@@ -123,57 +74,49 @@ static pid_t hold(const char *directory, const char *name)
 
 /* fault 3 */
 /* promise U9 */
-WITH_DIR(a_mover_that_hangs_is_named_by_its_lock)
+WITH_PARTS(one_that_hangs_keeps_no_others_answer_and_is_named_by_its_lock)
 {
-	const TempDir *dir = *state;
-	_cleanup_(fake_part_freep) FakePart *part _unused_ = mover(state, answer_the_first, NULL);
-	DriverTarget targets[] = { to_vfio(DISPLAY), to_vfio(AUDIO) };
-	FellBack fell;
-	WorkerConfig config = parted(state, "crash", &fell);
-	pid_t pid = hold(dir->path, AUDIO);
+	const Bdf display = tree_bdf(DISPLAY), audio = tree_bdf(AUDIO);
+	pid_t pid = hold(rig->dir->path, AUDIO);
 	MoveOutcome o[2];
 
-	assert_int_equal(host_move(WORKERS(&config), targets, 2, USEC_PER_SEC, o), -ETIMEDOUT);
+	listen_as(rig, PART_MOVER, answer_the_first, NULL);
+	assert_int_equal(move_two(&rig->config, USEC_PER_SEC, o), -ETIMEDOUT);
+	assert_int_equal(o[0].result.error, 0);
+	assert_false(o[0].still_running);
+	assert_int_equal(o[1].result.error, -ETIMEDOUT);
+	assert_true(o[1].still_running);
+	assert_true(o[1].result.changed);
 	assert_int_equal(o[1].pid, pid);
-	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &targets[1].bdf), pid);
-	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &targets[0].bdf), 0);
+	assert_int_equal(worker_find(&rig->config, LOCK_FUNCTION, &audio), pid);
+	assert_int_equal(worker_find(&rig->config, LOCK_FUNCTION, &display), 0);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &targets[1].bdf), 0);
+	assert_int_equal(worker_find(&rig->config, LOCK_FUNCTION, &audio), 0);
 	move_outcome_clear(&o[0]);
 	move_outcome_clear(&o[1]);
 }
 
-static void say_text(int fd, char *const *words _unused_, void *userdata)
-{
-	const char *text = userdata;
-
-	if (write(fd, text, strlen(text)) < 0)
-		fail();
-}
-
 /* fault 49 */
-WITH_DIR(beside_an_older_worker_nothing_was_done)
+WITH_PARTS(beside_an_older_worker_nothing_was_done)
 {
-	const TempDir *dir = *state;
-	_cleanup_(fake_part_freep) FakePart *part _unused_ =
-		mover(state, say_text, (char[]){ "0 busy\n" });
 	const ResetTarget target = { .bdf = tree_bdf(DISPLAY) };
-	FellBack fell;
-	WorkerConfig config = parted(state, "crash", &fell);
-	pid_t pid = hold(dir->path, DISPLAY);
-	_cleanup_(move_outcome_clear) MoveOutcome o = move_one(&config, LONG);
+	pid_t pid = hold(rig->dir->path, DISPLAY);
 	ResetOutcome reset;
+	MoveOutcome o;
 
+	listen_as(rig, PART_MOVER, say_text, (char[]){ "0 busy\n" });
+	o = move_one(&rig->config, LONG);
 	assert_int_equal(o.result.error, -EBUSY);
 	assert_true(o.still_running);
 	assert_false(o.result.changed);
 	assert_int_equal(o.pid, pid);
-	assert_int_equal(host_reset(WORKERS_UNTIL(&config, LONG), &target, 1, &reset), -EBUSY);
+	assert_int_equal(host_reset(WORKERS_UNTIL(&rig->config, LONG), &target, 1, &reset), -EBUSY);
 	assert_true(reset.still_running);
 	assert_int_equal(reset.pid, pid);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
+	move_outcome_clear(&o);
 	reset_outcome_clear(&reset);
 }
 
@@ -183,7 +126,7 @@ WITH_DIR(beside_an_older_worker_nothing_was_done)
 
 /* promise C9 */
 /* A mover that somebody has taken over can say what it likes; it is not believed. */
-WITH_DIR(a_movers_lines_are_read_strictly)
+WITH_PARTS(a_movers_lines_are_read_strictly)
 {
 	static const struct {
 		const char *text;
@@ -206,14 +149,13 @@ WITH_DIR(a_movers_lines_are_read_strictly)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(fake_part_freep) FakePart *part _unused_ =
-			mover(state, say_text, (char *)rows[i].text);
-		FellBack fell;
-		WorkerConfig config = parted(state, "crash", &fell);
-		_cleanup_(move_outcome_clear) MoveOutcome o = move_one(&config, LONG);
+		FakePart *part =
+			fake_part_new(rig->dir->path, PART_MOVER, say_text, (char *)rows[i].text);
+		_cleanup_(move_outcome_clear) MoveOutcome o = move_one(&rig->config, LONG);
 
 		if (o.result.error != rows[i].error || o.still_running || !o.result.changed)
 			fail_msg("row %zu: error %d", i, o.result.error);
+		fake_part_free(part);
 	}
 }
 
@@ -227,81 +169,70 @@ static void answer_much(int fd, char *const *words _unused_, void *userdata _unu
 			return;
 }
 
-WITH_DIR(a_mover_that_says_too_much_is_not_listened_to)
+WITH_PARTS(a_mover_that_says_too_much_is_not_listened_to)
 {
-	_cleanup_(fake_part_freep) FakePart *part _unused_ = mover(state, answer_much, NULL);
-	FellBack fell;
-	WorkerConfig config = parted(state, "crash", &fell);
-	_cleanup_(move_outcome_clear) MoveOutcome o = move_one(&config, LONG);
+	MoveOutcome o;
 
+	listen_as(rig, PART_MOVER, answer_much, NULL);
+	o = move_one(&rig->config, LONG);
 	assert_int_equal(o.result.error, -EBADMSG);
+	move_outcome_clear(&o);
 }
 
 /* Nothing was started then, so that a child may do it. */
-WITH_DIR(where_nobody_listens_children_do_it_and_it_is_told)
+WITH_PARTS(where_nobody_listens_children_do_it_and_it_is_told)
 {
-	DriverTarget targets[] = { to_vfio(DISPLAY), to_vfio(AUDIO) };
-	FellBack fell;
-	WorkerConfig config = parted(state, "slow-01", &fell);
 	MoveOutcome o[2];
 
-	assert_int_equal(host_move(WORKERS(&config), targets, 2, LONG, o), 0);
-	assert_int_equal(fell.times, 1);
-	assert_non_null(strstr(fell.why, "/mover: No such file or directory"));
+	children_are(rig, "slow-01");
+	assert_int_equal(move_two(&rig->config, LONG, o), 0);
+	assert_int_equal(rig->falls, 1);
+	assert_non_null(strstr(rig->why, "/mover: No such file or directory"));
 	move_outcome_clear(&o[0]);
 	move_outcome_clear(&o[1]);
 }
 
 /* What cannot be a request begins nothing, and is no reason for a child either. */
-WITH_DIR(a_request_that_is_none_starts_nothing)
+WITH_PARTS(a_request_that_is_none_starts_nothing)
 {
-	_cleanup_(fake_part_freep) FakePart *part = mover(state, say_moves, NULL);
+	FakePart *part = listen_as(rig, PART_MOVER, say_moves, NULL);
 	DriverTarget target = to_vfio(DISPLAY);
-	FellBack fell;
-	WorkerConfig config = parted(state, "slow-01", &fell);
 	MoveOutcome o;
 
+	children_are(rig, "slow-01");
 	target.driver = "../evil";
-	assert_int_equal(host_move(WORKERS(&config), &target, 1, LONG, &o), -EINVAL);
-	assert_int_equal(fake_part_requests(part), 0);
-	assert_int_equal(fell.times, 0);
+	assert_int_equal(host_move(WORKERS(&rig->config), &target, 1, LONG, &o), -EINVAL);
+	assert_int_equal(part->n_requests, 0);
+	assert_int_equal(rig->falls, 0);
 	move_outcome_clear(&o);
 }
 
 /* ---- looks ---- */
 
-WITH_DIR(an_inspection_is_put_together_from_two_parts)
+WITH_PARTS(an_inspection_is_put_together_from_two_parts)
 {
-	_cleanup_(fake_part_freep) FakePart *inspector =
-		part_of(state, PART_INSPECTOR, say_inspection, NULL);
-	_cleanup_(fake_part_freep) FakePart *config_space =
-		part_of(state, PART_CONFIG, say_inspection, *state);
+	FakePart *inspector = listen_as(rig, PART_INSPECTOR, say_inspection, NULL);
+	FakePart *config_space = listen_as(rig, PART_CONFIG, say_inspection, rig);
 	_cleanup_(inspection_freep) Inspection *in = NULL, *without = NULL, *glance = NULL;
 	const Bdf bdf = tree_bdf(DISPLAY);
-	FellBack fell;
-	WorkerConfig config = parted(state, "crash", &fell);
 
-	assert_int_equal(host_inspect(WORKERS_UNTIL(&config, LONG), &bdf, 1, INSPECT_CONFIG_AWAKE,
-				      &in, NULL),
-			 0);
+	in = inspect_with(&rig->config, INSPECT_CONFIG_AWAKE);
 	assert_string_equal(in->functions[0].driver, "nvidia");
 	assert_string_equal(in->functions[0].serial_number, "00-04-4b-ff-fe-12-34-56");
 	assert_true(in->vfio_pci);
-	assert_string_equal(fake_part_request(inspector), "inspect " DISPLAY);
-	assert_string_equal(fake_part_request(config_space), "config --awake " DISPLAY);
+	assert_string_equal(inspector->request, "inspect " DISPLAY);
+	assert_string_equal(config_space->request, "config --awake " DISPLAY);
 
-	assert_int_equal(host_inspect(WORKERS_UNTIL(&config, LONG), &bdf, 1, INSPECT_CONFIG_NOT,
-				      &without, NULL),
-			 0);
-	assert_int_equal(fake_part_requests(config_space), 1);
+	without = inspect_with(&rig->config, INSPECT_CONFIG_NOT);
+	assert_int_equal(config_space->n_requests, 1);
 	assert_null(without->functions[0].serial_number);
 
-	assert_int_equal(host_glance(WORKERS_UNTIL(&config, LONG), &bdf, 1, INSPECT_CONFIG_NOT,
+	assert_int_equal(host_glance(WORKERS_UNTIL(&rig->config, LONG), &bdf, 1, INSPECT_CONFIG_NOT,
 				     &glance, NULL),
 			 0);
 	assert_string_equal(glance->functions[0].driver, "nvidia");
-	assert_string_equal(fake_part_request(inspector), "inspect --glance " DISPLAY);
-	assert_int_equal(fake_part_requests(config_space), 1);
+	assert_string_equal(inspector->request, "inspect --glance " DISPLAY);
+	assert_int_equal(config_space->n_requests, 1);
 }
 
 static void answer_examination(int fd, char *const *words _unused_, void *userdata)
@@ -314,22 +245,18 @@ static void answer_examination(int fd, char *const *words _unused_, void *userda
 	dprintf(fd, "%s\n", document);
 }
 
-WITH_DIR(an_examination_is_put_together_from_two_parts)
+WITH_PARTS(an_examination_is_put_together_from_two_parts)
 {
-	_cleanup_(fake_part_freep) FakePart *examiner =
-		part_of(state, PART_EXAMINER, answer_examination, NULL);
-	_cleanup_(fake_part_freep) FakePart *initramfs =
-		part_of(state, PART_INITRAMFS, answer_examination, *state);
+	FakePart *examiner = listen_as(rig, PART_EXAMINER, answer_examination, NULL);
+	FakePart *initramfs = listen_as(rig, PART_INITRAMFS, answer_examination, rig);
 	_cleanup_(examination_freep) Examination *e = NULL;
-	FellBack fell;
-	WorkerConfig config = parted(state, "crash", &fell);
 
-	assert_int_equal(host_examine(WORKERS_UNTIL(&config, LONG), &e, NULL), 0);
+	assert_int_equal(host_examine(WORKERS_UNTIL(&rig->config, LONG), &e, NULL), 0);
 	assert_true(e->systemd);
 	assert_non_null(e->image);
 	assert_string_equal(e->image->key, "1 2 3");
-	assert_string_equal(fake_part_request(examiner), "examine --without-image");
-	assert_string_equal(fake_part_request(initramfs), "image");
+	assert_string_equal(examiner->request, "examine --without-image");
+	assert_string_equal(initramfs->request, "image");
 }
 
 /* ---- forks ---- */

@@ -13,15 +13,54 @@
 
 #include "host/launch/child.h"
 #include "host/scan/scan.h"
+#include "host/wire/answer.h"
+#include "rig/expect-json.h"
 #include "rig/worker-model.h"
 #include "util/text.h"
 
-static WorkerConfig real(const SysfsTree *tree)
+/* A GPU on nvidia, and the real worker for it. */
+typedef struct GpuRig {
+	SysfsTree *tree;
+	WorkerConfig config;
+} GpuRig;
+
+static int setup(void **state)
 {
-	return (WorkerConfig){ .program = WORKER,
-			       .initramfs = INITRAMFS,
-			       .sysfs_dir = tree->sysfs,
-			       .proc_dir = tree->proc };
+	GpuRig *rig = calloc(1, sizeof(*rig));
+
+	assert_non_null(rig);
+	rig->tree = sysfs_tree_new(NULL);
+	tree_add_gpu(rig->tree, DISPLAY, 0x2230, "nvidia", 33, NULL);
+	rig->config = (WorkerConfig){ .program = WORKER,
+				      .initramfs = INITRAMFS,
+				      .sysfs_dir = rig->tree->sysfs,
+				      .proc_dir = rig->tree->proc };
+	*state = rig;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	GpuRig *rig = *state;
+
+	sysfs_tree_free(rig->tree);
+	free(rig);
+	return 0;
+}
+
+#define WITH_GPU(name) TEST_ON(name, GpuRig, setup, teardown)
+
+/* Of DISPLAY; NULL: the error is as expected. */
+static Inspection *inspect(const WorkerConfig *config, uint64_t timeout_usec, InspectConfig how,
+			   int error)
+{
+	const Bdf bdf = tree_bdf(DISPLAY);
+	Inspection *in = NULL;
+
+	assert_int_equal(host_inspect(WORKERS_UNTIL(config, timeout_usec), &bdf, 1, how, &in, NULL),
+			 error);
+	assert_int_equal(in != NULL, error == 0);
+	return in;
 }
 
 static bool gone(pid_t pid)
@@ -39,128 +78,106 @@ static void assert_goes(pid_t pid)
 		fail_msg("worker %d is still there, or a zombie", pid);
 }
 
-TEST(the_real_worker_says_that_nothing_was_to_be_done)
+static void expect_move(const WorkerConfig *config, const char *driver, const char *wanted)
 {
-	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
-	WorkerConfig config = real(tree);
-	DriverTarget target = { .bdf = tree_bdf(DISPLAY), .driver = "nvidia" };
+	const DriverTarget target = { .bdf = tree_bdf(DISPLAY), .driver = driver };
+	_cleanup_free_ char *text = NULL;
 	MoveOutcome outcome;
+	int r = host_move(WORKERS(config), &target, 1, LONG, &outcome);
 
-	tree_add_gpu(tree, DISPLAY, 0x2230, "nvidia", 33, NULL);
-	assert_int_equal(host_move(WORKERS(&config), &target, 1, LONG, &outcome), 0);
-	assert_false(outcome.result.changed);
+	assert_int_equal(r, outcome.result.error);
 	assert_false(outcome.still_running);
-	assert_string_equal(outcome.result.driver, "nvidia");
-	assert_null(outcome.result.driver_override);
+	text = worker_move_document(&target.bdf, &outcome.result);
+	expect_json(driver, json_loads(text, 0, NULL), wanted);
 	move_outcome_clear(&outcome);
 }
 
-TEST(the_real_worker_resets)
+WITH_GPU(the_real_worker_moves_or_says_why_not)
 {
-	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
-	const WorkerConfig config = real(tree);
-	const Bdf bdf = tree_bdf(DISPLAY);
-	ResetOutcome outcome;
+	expect_move(&rig->config, "nvidia",
+		    "{'error': 0, 'changed': false, 'driver': 'nvidia', 'driver_override': null}");
+	expect_move(&rig->config, "vfio-pci",
+		    "{'error': 19, 'phase': 'read', 'changed': false, 'driver': 'nvidia'}");
+	rig->config.sysfs_dir = "/nonexistent";
+	expect_move(&rig->config, "vfio-pci", "{'error': 2, 'changed': false}");
+}
 
-	tree_add_gpu(tree, DISPLAY, 0x2230, "vfio-pci", 33, NULL);
-	tree_write_attribute(tree, DISPLAY, "reset", "");
-	assert_int_equal(
-		host_reset(WORKERS_UNTIL(&config, LONG), &(ResetTarget){ .bdf = bdf }, 1, &outcome),
-		0);
-	assert_int_equal(outcome.report.result, RESET_DONE);
-	assert_string_equal(outcome.report.method, "flr");
-	reset_outcome_clear(&outcome);
-	/* Another tree's functions are not those of this machine's /dev/vfio. */
-	tree_remove_function(tree, "0000:41:00.1");
-	assert_int_equal(host_reset(WORKERS_UNTIL(&config, LONG),
-				    &(ResetTarget){ .bdf = bdf, .slot = true }, 1, &outcome),
-			 0);
-	assert_int_equal(outcome.report.result, RESET_NO_METHOD);
-	assert_null(outcome.report.method);
-	reset_outcome_clear(&outcome);
+WITH_GPU(the_real_worker_resets)
+{
+	static const struct {
+		bool slot;
+		ResetResult result;
+		const char *method;
+	} rows[] = {
+		{ false, RESET_DONE, "flr" },
+		/* Another tree's functions are not those of this machine's /dev/vfio. */
+		{ true, RESET_NO_METHOD, NULL },
+	};
+	ResetTarget target = { .bdf = tree_bdf(DISPLAY) };
+
+	tree_remove_function(rig->tree, AUDIO);
+	tree_remove_function(rig->tree, DISPLAY);
+	tree_add_gpu(rig->tree, DISPLAY, 0x2230, "vfio-pci", 33, NULL);
+	tree_remove_function(rig->tree, AUDIO);
+	tree_write_attribute(rig->tree, DISPLAY, "reset", "");
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		ResetOutcome outcome;
+
+		target.slot = rows[i].slot;
+		assert_int_equal(
+			host_reset(WORKERS_UNTIL(&rig->config, LONG), &target, 1, &outcome), 0);
+		assert_int_equal(outcome.report.result, rows[i].result);
+		assert_true(str_equal(outcome.report.method, rows[i].method));
+		reset_outcome_clear(&outcome);
+	}
 }
 
 /* Two children then, each with one half of the question, as there would be two parts. */
-TEST(without_parts_children_look_just_as_closely)
+WITH_GPU(without_parts_children_look_just_as_closely)
 {
-	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(inspection_freep) Inspection *halves = NULL, *whole = NULL;
 	_cleanup_(examination_freep) Examination *e = NULL;
-	const Bdf bdf = tree_bdf(DISPLAY);
-	WorkerConfig config = real(tree);
-	json_t *a, *b;
+	_cleanup_free_ char *a = NULL, *b = NULL;
 
-	tree_add_gpu(tree, DISPLAY, 0x2230, "nvidia", 33, NULL);
-	assert_int_equal(host_inspect(WORKERS_UNTIL(&config, LONG), &bdf, 1, INSPECT_CONFIG_ALL,
-				      &whole, NULL),
-			 0);
-	config.parts_dir = "/nonexistent";
-	assert_int_equal(host_inspect(WORKERS_UNTIL(&config, LONG), &bdf, 1, INSPECT_CONFIG_ALL,
-				      &halves, NULL),
-			 0);
-	a = json_struct_write(inspection_members, whole);
-	b = json_struct_write(inspection_members, halves);
-	assert_true(json_equal(a, b));
-	json_decref(a);
-	json_decref(b);
-	tree_write(tree, "proc/sys/kernel/osrelease", "0-none\n");
-	assert_int_equal(host_examine(WORKERS_UNTIL(&config, LONG), &e, NULL), 0);
+	whole = inspect(&rig->config, LONG, INSPECT_CONFIG_ALL, 0);
+	rig->config.parts_dir = "/nonexistent";
+	halves = inspect(&rig->config, LONG, INSPECT_CONFIG_ALL, 0);
+	a = json_struct_text(inspection_members, whole);
+	b = json_struct_text(inspection_members, halves);
+	assert_string_equal(a, b);
+	tree_write(rig->tree, "proc/sys/kernel/osrelease", "0-none\n");
+	assert_int_equal(host_examine(WORKERS_UNTIL(&rig->config, LONG), &e, NULL), 0);
 	assert_non_null(e->image);
 }
 
-TEST(the_real_worker_reports_an_error_with_its_phase)
+WITH_GPU(the_real_worker_inspects)
 {
-	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
-	WorkerConfig config = real(tree);
-	MoveOutcome outcome;
-
-	tree_add_gpu(tree, DISPLAY, 0x2230, "nvidia", 33, NULL);
-	outcome = move_one(&config, LONG);
-	assert_int_equal(outcome.result.error, -ENODEV);
-	assert_int_equal(outcome.result.phase, DRIVER_PHASE_READ);
-	assert_false(outcome.result.changed);
-	assert_string_equal(outcome.result.driver, "nvidia");
-	move_outcome_clear(&outcome);
-	config.sysfs_dir = "/nonexistent";
-	outcome = move_one(&config, LONG);
-	assert_int_equal(outcome.result.error, -ENOENT);
-	assert_false(outcome.result.changed);
-	move_outcome_clear(&outcome);
-}
-
-TEST(the_real_worker_inspects)
-{
-	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(inspection_freep) Inspection *in = NULL, *host = NULL;
 	Bdf functions[] = { tree_bdf(DISPLAY), tree_bdf(AUDIO) };
-	WorkerConfig config = real(tree);
 
-	tree_add_gpu(tree, DISPLAY, 0x2230, "nvidia", 33, NULL);
-	tree_add_driver(tree, "vfio-pci");
-	tree_add_process(tree, 42, "qemu\377\001", "0::/a.scope\n");
-	tree_write(tree, "sys/class/vfio/33/dev", NUMBER_OF_FULL);
-	tree_process_opens(tree, 42, 3, "/dev/full");
-	assert_int_equal(host_inspect(WORKERS_UNTIL(&config, LONG), functions, 2,
+	tree_add_driver(rig->tree, "vfio-pci");
+	tree_add_process(rig->tree, 42, "qemu\377\001", "0::/a.scope\n");
+	tree_write(rig->tree, "sys/class/vfio/33/dev", NUMBER_OF_FULL);
+	tree_process_opens(rig->tree, 42, 3, "/dev/full");
+	assert_int_equal(host_inspect(WORKERS_UNTIL(&rig->config, LONG), functions, 2,
 				      INSPECT_CONFIG_ALL, &in, NULL),
 			 0);
-	assert_int_equal(in->n_functions, 2);
-	assert_string_equal(in->functions[1].driver, "snd_hda_intel");
-	assert_true(in->vfio_pci);
-	assert_int_equal(in->n_holders, 2);
-	assert_true(in->holders[0].vfio);
-	assert_string_equal(in->holders[0].unit, "a.scope");
-	assert_int_equal(host_inspect(WORKERS_UNTIL(&config, LONG), NULL, 0, INSPECT_CONFIG_NOT,
-				      &host, NULL),
+	expect_json("both", json_struct_write(inspection_members, in),
+		    "{'functions': [{}, {'driver': 'snd_hda_intel'}], 'vfio_pci': true, "
+		    "'holders': [{'vfio': true, 'unit': 'a.scope'}, {}]}");
+	assert_int_equal(host_inspect(WORKERS_UNTIL(&rig->config, LONG), NULL, 0,
+				      INSPECT_CONFIG_NOT, &host, NULL),
 			 0);
 	assert_int_equal(host->n_functions, 0);
+	tree_remove_function(rig->tree, DISPLAY);
+	inspect(&rig->config, LONG, INSPECT_CONFIG_NOT, -ENOENT);
 }
 
 /* fault 4 */
 /* Whoever started it has given up, or is not there any more: its log tells what it did late. */
-TEST(the_real_worker_tells_its_log_what_came_too_late)
+WITH_GPU(the_real_worker_tells_its_log_what_came_too_late)
 {
-	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
-	_cleanup_free_ char *sysfs = strf("--sysfs=%s", tree->sysfs);
+	_cleanup_free_ char *sysfs = strf("--sysfs=%s", rig->tree->sysfs);
 	char *argv[] = { (char[]){ WORKER },
 			 sysfs,
 			 (char[]){ "move" },
@@ -173,7 +190,6 @@ TEST(the_real_worker_tells_its_log_what_came_too_late)
 	int out[2], err[2], status;
 	pid_t pid;
 
-	tree_add_gpu(tree, DISPLAY, 0x2230, "nvidia", 33, NULL);
 	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
 	assert_int_equal(pipe2(err, O_CLOEXEC), 0);
 	close(out[0]);
@@ -192,53 +208,33 @@ TEST(the_real_worker_tells_its_log_what_came_too_late)
 	assert_non_null(strstr(text, "\"driver\":\"nvidia\""));
 }
 
-TEST(the_real_worker_reports_a_function_that_is_not_there)
+TEST(what_cannot_be_started_is_an_error_and_starts_no_other)
 {
-	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
-	Bdf function = tree_bdf(DISPLAY);
-	WorkerConfig config = real(tree);
-	Inspection *in = NULL;
-
-	assert_int_equal(host_inspect(WORKERS_UNTIL(&config, LONG), &function, 1,
-				      INSPECT_CONFIG_NOT, &in, NULL),
-			 -ENOENT);
-	assert_null(in);
-}
-
-TEST(a_worker_that_cannot_be_started_is_an_error)
-{
-	WorkerConfig config = {
-		.program = "/nonexistent/worker",
-		.sysfs_dir = "/sys",
-		.proc_dir = "/proc",
+	static const struct {
+		const char *program, *driver;
+		int error;
+	} rows[] = {
+		{ "/nonexistent/worker", "vfio-pci", -ENOENT },
+		{ BAD_WORKER, "../x", -EINVAL },
 	};
-	DriverTarget targets[] = { to_vfio(DISPLAY), to_vfio(AUDIO) };
-	MoveOutcome outcomes[2];
-	Bdf function = tree_bdf(DISPLAY);
-	Inspection *in = NULL;
 
-	assert_int_equal(host_move(WORKERS(&config), targets, 2, LONG, outcomes), -ENOENT);
-	assert_int_equal(outcomes[0].result.error, -ENOENT);
-	assert_int_equal(outcomes[1].result.error, -ECANCELED);
-	assert_false(outcomes[0].result.changed);
-	assert_int_equal(host_inspect(WORKERS_UNTIL(&config, LONG), &function, 1,
-				      INSPECT_CONFIG_NOT, &in, NULL),
-			 -ENOENT);
-	move_outcome_clear(&outcomes[0]);
-	move_outcome_clear(&outcomes[1]);
-}
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		WorkerConfig config = bad_worker("tidy");
+		DriverTarget targets[] = { to_vfio(DISPLAY), to_vfio(AUDIO) };
+		MoveOutcome outcomes[2];
 
-TEST(a_target_that_is_no_driver_starts_nothing)
-{
-	WorkerConfig config = bad_worker("tidy");
-	DriverTarget targets[] = { to_vfio(DISPLAY), to_vfio(AUDIO) };
-	MoveOutcome outcomes[2];
-
-	targets[0].driver = "../x";
-	assert_int_equal(host_move(WORKERS(&config), targets, 2, LONG, outcomes), -EINVAL);
-	assert_int_equal(outcomes[1].result.error, -ECANCELED);
-	move_outcome_clear(&outcomes[0]);
-	move_outcome_clear(&outcomes[1]);
+		config.program = rows[i].program;
+		targets[0].driver = rows[i].driver;
+		assert_int_equal(host_move(WORKERS(&config), targets, 2, LONG, outcomes),
+				 rows[i].error);
+		assert_int_equal(outcomes[0].result.error, rows[i].error);
+		assert_int_equal(outcomes[1].result.error, -ECANCELED);
+		assert_false(outcomes[0].result.changed);
+		if (i == 0)
+			inspect(&config, LONG, INSPECT_CONFIG_NOT, -ENOENT);
+		move_outcome_clear(&outcomes[0]);
+		move_outcome_clear(&outcomes[1]);
+	}
 }
 
 /* ---- no answer ---- */
@@ -399,65 +395,41 @@ TEST(a_worker_that_outlives_its_deadline_is_left_alone_and_reaped)
 }
 
 /* Reading config space wakes a device; where it does not wake, the read does not return. */
-TEST(a_device_that_does_not_wake_is_given_up_and_scans_go_on)
+WITH_GPU(a_device_that_does_not_wake_is_given_up_and_scans_go_on)
 {
-	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
-	_cleanup_(inspection_freep) Inspection *close_look = NULL, *glance = NULL, *awake = NULL;
+	_cleanup_(inspection_freep) Inspection *glance = NULL, *awake = NULL;
 	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
-	_cleanup_free_ char *config_path = NULL;
-	Bdf function = tree_bdf(DISPLAY);
-	WorkerConfig config = real(tree);
+	_cleanup_free_ char *config_path =
+		strf("%s/bus/pci/devices/" DISPLAY "/config", rig->tree->sysfs);
 	int fd;
 
-	tree_add_gpu(tree, DISPLAY, 0x2230, "vfio-pci", 33, NULL);
-	tree_write_attribute(tree, DISPLAY, "power_state", "D3cold\n");
-	config_path = strf("%s/bus/pci/devices/" DISPLAY "/config", tree->sysfs);
+	tree_write_attribute(rig->tree, DISPLAY, "power_state", "D3cold\n");
 	assert_int_equal(mkfifo(config_path, 0600), 0);
-	assert_int_equal(host_inspect(WORKERS_UNTIL(&config, USEC_PER_SEC), &function, 1,
-				      INSPECT_CONFIG_ALL, &close_look, NULL),
-			 -ETIMEDOUT);
+	inspect(&rig->config, USEC_PER_SEC, INSPECT_CONFIG_ALL, -ETIMEDOUT);
 	/* Who may only read does not wake it, and so does not wait for it. */
-	assert_int_equal(host_inspect(WORKERS_UNTIL(&config, LONG), &function, 1,
-				      INSPECT_CONFIG_AWAKE, &awake, NULL),
-			 0);
+	awake = inspect(&rig->config, LONG, INSPECT_CONFIG_AWAKE, 0);
 	assert_true(awake->functions[0].left_asleep);
 	/* What a job looks at, and a scan, leave config space alone. */
-	assert_int_equal(host_inspect(WORKERS_UNTIL(&config, LONG), &function, 1,
-				      INSPECT_CONFIG_NOT, &glance, NULL),
-			 0);
-	fd = open(tree->sysfs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_true(fd >= 0);
-	assert_int_equal(scan_pci(fd, &snapshot), 0);
+	glance = inspect(&rig->config, LONG, INSPECT_CONFIG_NOT, 0);
+	assert_int_equal(scan_pci(rig->tree->roots.sysfs_fd, &snapshot), 0);
 	assert_int_equal(snapshot->n_functions, 2);
-	close(fd);
 	/* It wakes after all: the worker, which nobody killed, ends. */
 	fd = open(config_path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 	assert_true(fd >= 0);
 	close(fd);
 }
 
-TEST(a_deadline_of_zero_only_looks_once)
+TEST(a_deadline_of_zero_looks_once_and_one_without_end_does_not_overflow)
 {
-	WorkerConfig config = bad_worker("slow-300");
-	_cleanup_(move_outcome_clear) MoveOutcome o = move_one(&config, 0);
+	WorkerConfig slow = bad_worker("slow-300"), quick = bad_worker("slow-50");
+	_cleanup_(move_outcome_clear) MoveOutcome once = move_one(&slow, 0);
+	_cleanup_(move_outcome_clear) MoveOutcome endless = move_one(&quick, UINT64_MAX);
 
-	assert_int_equal(o.result.error, -ETIMEDOUT);
-	assert_goes(o.pid);
-}
-
-TEST(a_deadline_without_end_does_not_overflow)
-{
-	WorkerConfig config = bad_worker("slow-50");
-	_cleanup_(move_outcome_clear) MoveOutcome o = move_one(&config, UINT64_MAX);
-
-	assert_int_equal(o.result.error, 0);
-}
-
-TEST(no_targets_are_moved_at_once)
-{
-	WorkerConfig config = bad_worker("crash");
-
-	assert_int_equal(host_move(WORKERS(&config), NULL, 0, LONG, NULL), 0);
+	assert_int_equal(once.result.error, -ETIMEDOUT);
+	assert_goes(once.pid);
+	assert_int_equal(endless.result.error, 0);
+	/* No targets are moved at once. */
+	assert_int_equal(host_move(WORKERS(&slow), NULL, 0, LONG, NULL), 0);
 }
 
 static void *move_some(void *failures)

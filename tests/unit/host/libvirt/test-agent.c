@@ -131,34 +131,30 @@ TEST(a_status_is_read)
 	assert_null(run.out);
 }
 
+#define EXITED(more) "{\"return\":{\"exited\":true" more "}}"
+
 TEST(a_status_that_is_none_is_refused)
 {
-	static const struct {
-		const char *reply;
-		int error;
-	} rows[] = {
-		{ "{\"return\":{}}", -EBADMSG },
-		{ "{\"return\":{\"exited\":1}}", -EBADMSG },
-		{ "{\"return\":{\"exited\":true}}", -EBADMSG },
-		{ "{\"return\":{\"exited\":true,\"exitcode\":\"0\"}}", -EBADMSG },
-		{ "{\"return\":{\"exited\":true,\"exitcode\":1e99}}", -EBADMSG },
-		{ "{\"return\":{\"exited\":true,\"exitcode\":99999999999999999999}}", -EBADMSG },
-		{ "{\"return\":{\"exited\":true,\"exitcode\":0,\"out-data\":7}}", -EBADMSG },
-		{ "{\"return\":{\"exited\":true,\"exitcode\":0,\"out-data\":\"Zg\"}}", -EBADMSG },
-		{ "{\"return\":{\"exited\":true,\"exitcode\":0,\"out-data\":\"Zg==\","
-		  "\"err-data\":\"!\"}}",
-		  -EBADMSG },
-		{ "{\"return\":{\"exited\":true,\"exited\":true,\"exitcode\":0}}", -EBADMSG },
-		{ "{\"return\":{\"exited\":true,\"exitcode\":0,\"out-data\":\"\\u0000\"}}",
-		  -EBADMSG },
+	static const char *const rows[] = {
+		"{\"return\":{}}",
+		"{\"return\":{\"exited\":1}}",
+		EXITED(""),
+		EXITED(",\"exitcode\":\"0\""),
+		EXITED(",\"exitcode\":1e99"),
+		EXITED(",\"exitcode\":99999999999999999999"),
+		EXITED(",\"exitcode\":0,\"out-data\":7"),
+		EXITED(",\"exitcode\":0,\"out-data\":\"Zg\""),
+		EXITED(",\"exitcode\":0,\"out-data\":\"Zg==\",\"err-data\":\"!\""),
+		EXITED(",\"exited\":true,\"exitcode\":0"),
+		EXITED(",\"exitcode\":0,\"out-data\":\"\\u0000\""),
 	};
 	GuestRun run = { 0 };
 	bool ended;
 	int64_t pid;
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++)
-		if (agent_parse_status(rows[i].reply, &ended, &run) != rows[i].error)
-			fail_msg("%s", rows[i].reply);
+		if (agent_parse_status(rows[i], &ended, &run) != -EBADMSG)
+			fail_msg("%s", rows[i]);
 	assert_null(run.out);
 	assert_int_equal(agent_parse_pid("{\"return\":{\"pid\":\"1\"}}", &pid), -EBADMSG);
 	assert_int_equal(agent_parse_pid("{\"return\":{\"pid\":4294967296}}", &pid), 0);

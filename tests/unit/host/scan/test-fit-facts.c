@@ -1,157 +1,112 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "rig/test.h"
 
+#include <inttypes.h>
+
 #include "host/scan/fit-facts.h"
-#include "rig/temp-dir.h"
+#include "rig/look-rows.h"
 
-#define KIB 1024ULL
-#define GIB (1024ULL * 1024 * 1024)
+#define KIB UINT64_C(1024)
 
-/* One directory plays /sys and /proc. */
-static HostFacts *read_facts(const TempDir *dir)
+static SysfsTree *nothing(void)
 {
-	HostFacts *facts = NULL;
-
-	facts = fit_facts_read(dir->fd, dir->fd);
-	assert_non_null(facts);
-	return facts;
+	return sysfs_tree_new(NULL);
 }
 
-static void write_node(const TempDir *dir, const char *number, const char *cpus, const char *kib)
+/*
+ * "NAME, BITS, VENDOR, KERNEL, KIB; [in a machine,] IOMMU TABLE[, WORDS]", and of each node "; NODE:
+ * CPUS, KIB, FREE[, TOTAL/FREE of KIB]". "-": not known.
+ */
+static json_t *look(SysfsTree *tree)
 {
-	_cleanup_free_ char *base = strf("devices/system/node/node%s", number);
-	_cleanup_free_ char *list = strf("%s/cpulist", base), *info = strf("%s/meminfo", base);
-	_cleanup_free_ char *text = strf("Node %s MemTotal:       %s kB\n"
-					 "Node %s MemFree:        1024 kB\n",
-					 number, kib, number);
+	static const char *const vendors[] = { "unknown", "intel", "amd" };
+	static const char *const tables[] = { "unknown", "none", "there" };
+	_cleanup_(host_facts_freep) HostFacts *f =
+		fit_facts_read(tree->roots.sysfs_fd, tree->roots.proc_fd);
+	_cleanup_free_ char *words = strv_join(f->iommu_words, " "), *text = NULL;
+	_cleanup_strv_ char **lines = NULL;
 
-	temp_dir_write(dir, list, cpus);
-	temp_dir_write(dir, info, text);
+	strv_appendf(&lines, "%s, %u, %s, %u.%u, %" PRIu64, f->name ? f->name : "-",
+		     f->physical_bits, vendors[f->cpu_vendor], f->kernel_major, f->kernel_minor,
+		     f->memory_bytes / KIB);
+	strv_appendf(&lines, "%s%s%s%s", f->virtual_machine ? "in a machine, " : "",
+		     tables[f->iommu_table], *words ? ", " : "", words);
+	for (const HostNode *node = f->nodes; node < f->nodes + f->n_nodes; node++) {
+		_cleanup_strv_ char **pools = NULL;
+		_cleanup_free_ char *of_node = NULL;
+
+		assert_ptr_equal(host_facts_node(f, (int)node->node), node);
+		strv_appendf(&pools, "%u: %s, %" PRIu64 ", %" PRIu64, node->node,
+			     node->cpus ? node->cpus : "-", node->memory_bytes / KIB,
+			     node->free_bytes / KIB);
+		for (size_t i = 0; i < node->n_pools; i++)
+			strv_appendf(&pools, "%" PRIu64 "/%" PRIu64 " of %" PRIu64,
+				     node->pools[i].total, node->pools[i].free,
+				     node->pools[i].page_bytes / KIB);
+		of_node = strv_join(pools, ", ");
+		strv_append(&lines, of_node);
+	}
+	assert_null(host_facts_node(f, 1000));
+	assert_null(host_facts_node(f, -1));
+	text = strv_join(lines, "; ");
+	return json_string(text);
 }
 
-WITH_DIR(a_host_is_read_as_it_is)
+#define NODES "sys/devices/system/node/"
+#define NODE(n, cpus, kib)                                                                         \
+	NODES "node" n "/cpulist", cpus, NODES "node" n "/meminfo",                                \
+		"Node " n " MemTotal:       " kib " kB\nNode " n " MemFree:        1024 kB\n"
+#define POOL(n, kib) NODES "node" n "/hugepages/hugepages-" kib "kB/"
+#define INTEL "proc/cpuinfo", "vendor_id\t: GenuineIntel\nflags\t\t: fpu hypervisor vme\n"
+#define IVRS "sys/firmware/acpi/tables/IVRS", "", "sys/class/iommu/ivhd0/x", ""
+#define DMAR "sys/firmware/acpi/tables/DMAR", ""
+#define X100                                                                                       \
+	"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define X1000 X100 X100 X100 X100 X100 X100 X100 X100 X100 X100
+
+static const LookRow hosts[] = {
+	ROW("a host as it is",
+	    { "proc/sys/kernel/hostname", "gpu07\n", "proc/sys/kernel/osrelease",
+	      "6.14.0-24-generic\n", "proc/cpuinfo",
+	      "processor\t: 0\nvendor_id\t: AuthenticAMD\nflags\t\t: fpu vme\n"
+	      "address sizes\t: 46 bits physical, 57 bits virtual\n\n",
+	      "proc/meminfo", "MemTotal:       131072 kB\nMemFree:  1 kB\n", NODES "online",
+	      "0,2\n", NODE("0", "0-1,4\n", "65536"), NODE("2", "\n", "2097152"),
+	      POOL("0", "2048") "nr_hugepages", "512\n", POOL("0", "2048") "free_hugepages", "12\n",
+	      POOL("0", "1048576") "nr_hugepages", "3\n" },
+	    "'gpu07, 46, amd, 6.14, 131072; unknown; 0: 0-1,4, 65536, 1024, 3/0 of 1048576, "
+	    "512/12 of 2048; 2: , 2097152, 1024'"),
+	/* field: host/29 */
+	ROW("what switches the IOMMU",
+	    { INTEL, "proc/cmdline",
+	      "root=/dev/sda1 intel-iommu=off  intel_iommu=on,sm_on\tiommu=pt "
+	      "my_iommu=off -- iommu=off\n" },
+	    "'-, 0, intel, 0.0, 0; in a machine, unknown, "
+	    "intel_iommu=off intel_iommu=on,sm_on iommu=pt'"),
+	ROW("a table of another maker", { INTEL, IVRS },
+	    "'-, 0, intel, 0.0, 0; in a machine, none'"),
+	ROW("its table", { INTEL, IVRS, DMAR }, "'-, 0, intel, 0.0, 0; in a machine, there'"),
+	ROW("AMD's",
+	    { "proc/cpuinfo", "vendor_id\t: AuthenticAMD\nflags\t\t: hypervisors\n", IVRS, DMAR },
+	    "'-, 0, amd, 0.0, 0; there'"),
+	ROW("a host that tells nothing", { NULL }, "'-, 0, unknown, 0.0, 0; unknown'"),
+	/* The second node has no directory. */
+	ROW("nonsense is not believed",
+	    { "proc/cpuinfo",
+	      "vendor_id : GenuineIntelligence\naddress sizes : 900 bits physical\n",
+	      "proc/sys/kernel/osrelease", "six.one\n", "proc/meminfo",
+	      "MemTotal: 99999999999999999999999999999999 kB\n", NODES "online", "0-1\n",
+	      NODE("0", "7-3\n", "-5") },
+	    "'-, 0, unknown, 0.0, 0; unknown; 0: -, 0, 1024; 1: -, 0, 0'"),
+	ROW("a line without end",
+	    { "proc/cpuinfo", X1000 X1000 X1000 X1000 X1000 X1000 X1000 X1000 X1000 X1000,
+	      NODES "online", "everything\n" },
+	    "'-, 0, unknown, 0.0, 0; unknown'"),
+};
+
+TEST(a_host_is_read_as_it_is)
 {
-	const TempDir *dir = *state;
-	_cleanup_(host_facts_freep) HostFacts *facts = NULL;
-	const HostNode *node;
-
-	temp_dir_write(dir, "sys/kernel/hostname", "gpu07\n");
-	temp_dir_write(dir, "sys/kernel/osrelease", "6.14.0-24-generic\n");
-	temp_dir_write(dir, "cpuinfo",
-		       "processor\t: 0\nvendor_id\t: AuthenticAMD\nflags\t\t: fpu vme\n"
-		       "address sizes\t: 46 bits physical, 57 bits virtual\n\n");
-	temp_dir_write(dir, "meminfo", "MemTotal:       131072 kB\nMemFree:  1 kB\n");
-	temp_dir_write(dir, "devices/system/node/online", "0,2\n");
-	write_node(dir, "0", "0-1,4\n", "65536");
-	write_node(dir, "2", "\n", "2097152");
-	temp_dir_write(dir, "devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages",
-		       "512\n");
-	temp_dir_write(dir, "devices/system/node/node0/hugepages/hugepages-2048kB/free_hugepages",
-		       "12\n");
-	temp_dir_write(dir, "devices/system/node/node0/hugepages/hugepages-1048576kB/nr_hugepages",
-		       "3\n");
-	facts = read_facts(dir);
-	assert_string_equal(facts->name, "gpu07");
-	assert_int_equal(facts->physical_bits, 46);
-	assert_int_equal(facts->cpu_vendor, CPU_VENDOR_AMD);
-	assert_int_equal(facts->kernel_major, 6);
-	assert_int_equal(facts->kernel_minor, 14);
-	assert_int_equal(facts->memory_bytes, 131072 * KIB);
-	assert_int_equal(facts->n_nodes, 2);
-	node = host_facts_node(facts, 0);
-	assert_string_equal(node->cpus, "0-1,4");
-	assert_int_equal(node->memory_bytes, 65536 * KIB);
-	assert_int_equal(node->free_bytes, 1024 * KIB);
-	assert_int_equal(node->n_pools, 2);
-	assert_int_equal(node->pools[0].page_bytes, GIB);
-	assert_int_equal(node->pools[0].total, 3);
-	assert_int_equal(node->pools[0].free, 0);
-	assert_int_equal(node->pools[1].page_bytes, 2048 * KIB);
-	assert_int_equal(node->pools[1].total, 512);
-	assert_int_equal(node->pools[1].free, 12);
-	assert_string_equal(host_facts_node(facts, 2)->cpus, "");
-	assert_null(host_facts_node(facts, 1));
-	assert_null(host_facts_node(facts, -1));
-}
-
-/* field: host/29 */
-WITH_DIR(what_switches_the_iommu_is_read)
-{
-	const TempDir *dir = *state;
-	_cleanup_(host_facts_freep) HostFacts *facts = NULL;
-
-	temp_dir_write(dir, "cpuinfo",
-		       "vendor_id\t: GenuineIntel\nflags\t\t: fpu hypervisor vme\n");
-	temp_dir_write(dir, "cmdline",
-		       "root=/dev/sda1 intel-iommu=off  intel_iommu=on,sm_on\tiommu=pt "
-		       "my_iommu=off -- iommu=off\n");
-	facts = read_facts(dir);
-	assert_true(facts->virtual_machine);
-	assert_int_equal(facts->iommu_table, IOMMU_TABLE_UNKNOWN);
-	assert_int_equal(strv_length(facts->iommu_words), 3);
-	assert_string_equal(facts->iommu_words[0], "intel_iommu=off");
-	assert_string_equal(facts->iommu_words[1], "intel_iommu=on,sm_on");
-	assert_string_equal(facts->iommu_words[2], "iommu=pt");
-	host_facts_free(facts);
-	temp_dir_write(dir, "firmware/acpi/tables/IVRS", "");
-	temp_dir_write(dir, "class/iommu/ivhd0/x", "");
-	facts = read_facts(dir);
-	assert_int_equal(facts->iommu_table, IOMMU_TABLE_NONE);
-	host_facts_free(facts);
-	temp_dir_write(dir, "firmware/acpi/tables/DMAR", "");
-	facts = read_facts(dir);
-	assert_int_equal(facts->iommu_table, IOMMU_TABLE_THERE);
-	host_facts_free(facts);
-	temp_dir_write(dir, "cpuinfo", "vendor_id\t: AuthenticAMD\nflags\t\t: hypervisors\n");
-	facts = read_facts(dir);
-	assert_int_equal(facts->iommu_table, IOMMU_TABLE_THERE);
-	assert_false(facts->virtual_machine);
-}
-
-WITH_DIR(a_host_that_tells_nothing_is_not_known)
-{
-	_cleanup_(host_facts_freep) HostFacts *facts = read_facts(*state);
-
-	assert_null(facts->name);
-	assert_int_equal(facts->physical_bits, 0);
-	assert_int_equal(facts->cpu_vendor, CPU_VENDOR_UNKNOWN);
-	assert_int_equal(facts->kernel_major, 0);
-	assert_int_equal(facts->memory_bytes, 0);
-	assert_int_equal(facts->n_nodes, 0);
-	assert_null(facts->iommu_words);
-	assert_int_equal(facts->iommu_table, IOMMU_TABLE_UNKNOWN);
-	assert_null(host_facts_node(NULL, 0));
-}
-
-WITH_DIR(nonsense_is_not_believed)
-{
-	const TempDir *dir = *state;
-	_cleanup_(host_facts_freep) HostFacts *facts = NULL;
-	_cleanup_free_ char *flags = malloc(20000);
-
-	memset(flags, 'x', 19999);
-	flags[19999] = '\0';
-	temp_dir_write(dir, "cpuinfo",
-		       "vendor_id : GenuineIntelligence\n"
-		       "address sizes : 900 bits physical\n");
-	temp_dir_write(dir, "sys/kernel/osrelease", "six.one\n");
-	temp_dir_write(dir, "meminfo", "MemTotal: 99999999999999999999999999999999 kB\n");
-	temp_dir_write(dir, "devices/system/node/online", "0-1\n");
-	write_node(dir, "0", "7-3\n", "-5");
-	facts = read_facts(dir);
-	assert_int_equal(facts->physical_bits, 0);
-	assert_int_equal(facts->cpu_vendor, CPU_VENDOR_UNKNOWN);
-	assert_int_equal(facts->kernel_major, 0);
-	assert_int_equal(facts->memory_bytes, 0);
-	assert_int_equal(facts->n_nodes, 2); /* the second has no directory */
-	assert_null(facts->nodes[0].cpus);
-	assert_int_equal(facts->nodes[0].memory_bytes, 0);
-	host_facts_free(facts);
-	temp_dir_write(dir, "cpuinfo", flags);
-	temp_dir_write(dir, "devices/system/node/online", "everything\n");
-	facts = read_facts(dir);
-	assert_int_equal(facts->physical_bits, 0);
-	assert_int_equal(facts->n_nodes, 0);
+	look_rows(hosts, ELEMENTS(hosts), nothing, look);
 }
 
 TEST(lists_of_cpus_are_read_as_the_kernel_and_libvirt_write_them)
