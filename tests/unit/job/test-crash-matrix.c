@@ -340,8 +340,9 @@ static void used_by_another(Rig *rig)
 {
 	fake_add_domain(&rig->fake, "vm43", "q35", NULL);
 	rig_must(rig, &assign_request("vm43", "pair0"));
-	for (size_t i = 0; i < ELEMENTS(pair0); i++)
-		fake_set_driver(&rig->fake, pair0[i], i % 2 ? "snd_hda_intel" : "nvidia", NULL);
+	for (size_t i = 0; i < ELEMENTS(pair0_bdfs); i++)
+		fake_set_driver(&rig->fake, pair0_bdfs[i], i % 2 ? "snd_hda_intel" : "nvidia",
+				NULL);
 	rig_must(rig, &release_request("vm43"));
 }
 

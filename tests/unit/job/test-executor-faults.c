@@ -135,9 +135,9 @@ TEST(a_function_that_does_not_move_leaves_none_moved)
 					      DRIVER_PHASE_UNBIND, DRIVER_PHASE_PROBE,
 					      DRIVER_PHASE_VERIFY };
 
-	for (size_t i = 0; i < ELEMENTS(pair0) * ELEMENTS(phases); i++) {
+	for (size_t i = 0; i < ELEMENTS(pair0_bdfs) * ELEMENTS(phases); i++) {
 		const FakeMoveFault fault = {
-			.bdf = pair0[i / ELEMENTS(phases)],
+			.bdf = pair0_bdfs[i / ELEMENTS(phases)],
 			.driver = "vfio-pci",
 			.phase = phases[i % ELEMENTS(phases)],
 			.error = -ENXIO,

@@ -151,7 +151,7 @@ ON_A_RIG(what_cannot_be_found_is_named)
 		{ assign_request("vm99", "pair0"), GPUPASS_ERROR_NO_SUCH_DOMAIN, "vm99" },
 		{ assign_request("vm42", "pair9"), GPUPASS_ERROR_NO_SUCH_GROUP,
 		  "the groups of this host are pair0, pair1" },
-		{ group_request(OPERATION_BIND, "pair9"), GPUPASS_ERROR_NO_SUCH_GROUP,
+		{ bind_request("pair9"), GPUPASS_ERROR_NO_SUCH_GROUP,
 		  "cannot bind pair9: there is no group \"pair9\"" },
 		{ release_request("pair0"), GPUPASS_ERROR_NOT_ASSIGNED,
 		  "cannot release pair0: it is assigned to no domain" },

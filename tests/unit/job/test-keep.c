@@ -18,8 +18,9 @@ static bool has_file(const Rig *rig)
 static void drivers_came_first(Rig *rig)
 {
 	rig_kept(rig);
-	for (size_t i = 0; i < ELEMENTS(pair0); i++)
-		fake_set_driver(&rig->fake, pair0[i], i % 2 ? "snd_hda_intel" : "nvidia", NULL);
+	for (size_t i = 0; i < ELEMENTS(pair0_bdfs); i++)
+		fake_set_driver(&rig->fake, pair0_bdfs[i], i % 2 ? "snd_hda_intel" : "nvidia",
+				NULL);
 }
 
 static void drifted(Rig *rig)

@@ -258,7 +258,7 @@ WITH_PROBER(a_gpu_that_is_moved_refuses_the_probe_though_it_is_not_asked)
 WITH_PROBER(beside_a_probe_no_job_moves_what_nvml_may_open)
 {
 	static const char words[] = "job 99 probes the links and has the GPUs open";
-	const JobRequest bind1 = group_request(OPERATION_BIND, "pair1");
+	const JobRequest bind1 = bind_request("pair1");
 	Rig *rig = prober->rig;
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_(probe_clear) Probe p = { 0 };
@@ -282,7 +282,7 @@ WITH_PROBER(beside_a_probe_boards_of_other_drivers_are_moved)
 
 	set_pair1(NULL);
 	assert_int_equal(probe_prepare(&rig->place, &probe_request, PROBE_JOB, &p, &problem), 0);
-	rig_must(rig, &group_request(OPERATION_BIND, "pair1"));
+	rig_must(rig, &bind_request("pair1"));
 	claims_release(rig->claims, PROBE_JOB);
 }
 

@@ -28,8 +28,8 @@ static void lose_an_override(Rig *rig)
 
 static void lose_all(Rig *rig)
 {
-	for (size_t i = 0; i < ELEMENTS(pair0); i++)
-		fake_unplug(&rig->fake, "vm42", pair0[i]);
+	for (size_t i = 0; i < ELEMENTS(pair0_bdfs); i++)
+		fake_unplug(&rig->fake, "vm42", pair0_bdfs[i]);
 }
 
 static void lose_one(Rig *rig)
@@ -115,8 +115,8 @@ static void nothing(_unused_ Rig *rig)
 static void foreign_domain(Rig *rig)
 {
 	fake_add_domain(&rig->fake, "vm77", "q35-eight-ports", "q35-eight-ports-live");
-	for (size_t i = 0; i < ELEMENTS(pair0); i++)
-		fake_attach_to_definition(&rig->fake, "vm77", pair0[i]);
+	for (size_t i = 0; i < ELEMENTS(pair0_bdfs); i++)
+		fake_attach_to_definition(&rig->fake, "vm77", pair0_bdfs[i]);
 }
 
 TEST(nothing_is_done_where_nothing_drifted)

@@ -62,8 +62,8 @@ static void lose_one(Rig *rig)
 
 static void lose_all(Rig *rig)
 {
-	for (size_t i = 0; i < ELEMENTS(pair0); i++)
-		fake_unplug(&rig->fake, "vm42", pair0[i]);
+	for (size_t i = 0; i < ELEMENTS(pair0_bdfs); i++)
+		fake_unplug(&rig->fake, "vm42", pair0_bdfs[i]);
 }
 
 static void edit(Rig *rig)

@@ -35,7 +35,7 @@ static void expect_refusal(Rig *rig)
 	const JobRequest refused[] = { ASSIGN, BIND, UNBIND };
 
 	fake_watch(&rig->fake);
-	rig_must(rig, &group_request(OPERATION_BIND, "pair1"));
+	rig_must(rig, &bind_request("pair1"));
 	fake_watch(&rig->fake);
 	for (size_t i = 0; i < ELEMENTS(refused); i++)
 		rig_fails(rig, &refused[i], GPUPASS_ERROR_QUARANTINED, "");

@@ -63,8 +63,8 @@ ON_A_RIG(a_release_leaves_a_receipt_of_every_function)
 	rig_must(rig, &release_request("vm42", .caller_uid = 1234));
 	expect_note(rig, JOB_NOTE_RESET, "pair0 was reset after vm42: 0000:41:00.0",
 		    "; 0000:61:00.1");
-	for (size_t i = 0; i < ELEMENTS(pair0); i++)
-		expect_receipt(rig, 1, true, pair0[i], "reset");
+	for (size_t i = 0; i < ELEMENTS(pair0_bdfs); i++)
+		expect_receipt(rig, 1, true, pair0_bdfs[i], "reset");
 	receipt = newest_receipt(rig, 1);
 	assert_string_equal(json_string_value(json_object_get(receipt, "group")), "pair0");
 	assert_int_equal(json_integer_value(json_object_get(receipt, "uid")), 1234);
@@ -416,14 +416,14 @@ ON_A_RIG(a_job_sees_a_foreign_guest_by_itself)
 {
 	rig_shut_off_bound(rig);
 	fake_add_domain(&rig->fake, "vm43", "q35-eight-ports", NULL);
-	for (size_t i = 0; i < ELEMENTS(pair0); i++)
-		fake_attach_to_definition(&rig->fake, "vm43", pair0[i]);
+	for (size_t i = 0; i < ELEMENTS(pair0_bdfs); i++)
+		fake_attach_to_definition(&rig->fake, "vm43", pair0_bdfs[i]);
 	fake_start(&rig->fake, "vm43");
 	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_FOREIGN_OWNER, "vm43");
 	check_marks(rig, TENANT_DIRTY, "vm43");
 	fake_shut_off(&rig->fake, "vm43");
-	for (size_t i = 0; i < ELEMENTS(pair0); i++)
-		fake_unplug(&rig->fake, "vm43", pair0[i]);
+	for (size_t i = 0; i < ELEMENTS(pair0_bdfs); i++)
+		fake_unplug(&rig->fake, "vm43", pair0_bdfs[i]);
 	fake_watch(&rig->fake);
 	rig_must(rig, &ASSIGN);
 	assert_int_equal(rig->fake.calls[FAKE_RESET], 1);

@@ -38,7 +38,7 @@ static void the_other_group_goes_on(Rig *rig)
 {
 	rig_check_guests(rig, str_or_empty(rig->row));
 	fake_watch(&rig->fake);
-	rig_must(rig, &group_request(OPERATION_BIND, "pair1"));
+	rig_must(rig, &bind_request("pair1"));
 	rig_must(rig, &group_request(OPERATION_UNBIND, "pair1"));
 }
 

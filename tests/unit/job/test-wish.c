@@ -96,8 +96,8 @@ static void expect_drift(Rig *rig, const char *words)
 
 static void lose_hostdevs(Rig *rig)
 {
-	for (size_t i = 0; i < ELEMENTS(pair0); i++)
-		fake_unplug(&rig->fake, "vm42", pair0[i]);
+	for (size_t i = 0; i < ELEMENTS(pair0_bdfs); i++)
+		fake_unplug(&rig->fake, "vm42", pair0_bdfs[i]);
 }
 
 /* The definition from before the assignment, as out of a repository. */
@@ -111,7 +111,7 @@ static void define_anew(Rig *rig)
 
 static void lose_one(Rig *rig)
 {
-	fake_unplug(&rig->fake, "vm42", pair0[3]);
+	fake_unplug(&rig->fake, "vm42", pair0_bdfs[3]);
 }
 
 static void lose_aliases(Rig *rig)
@@ -305,7 +305,7 @@ ON_A_RIG(a_release_undone_beside_an_editor_leaves_it_to_reconcile)
 {
 	assigned(rig);
 	rig_at(rig, FAKE_RESET, 1, retitle);
-	rig->fake.reset_fault = (FakeResetFault){ .bdf = pair0[0], .result = RESET_FAILED };
+	rig->fake.reset_fault = (FakeResetFault){ .bdf = pair0_bdfs[0], .result = RESET_FAILED };
 	assert_int_equal(rig_try(rig, &RELEASE)->state, JOB_FAILED);
 	assert_non_null(strstr(definition(rig), "edited meanwhile"));
 	expect_in(rig, false, false, false);

@@ -32,7 +32,7 @@
 static const char groups[] = "[Group]\nName=pair0\nGpu=0000:41:00.0\nGpu=0000:61:00.0\n"
 			     "[Group]\nName=pair1\nGpu=0000:a1:00.0\nGpu=0000:c1:00.0\n";
 
-const char *const pair0[4] = { PAIR0_FUNCTIONS };
+const char *const pair0_bdfs[4] = { PAIR0_FUNCTIONS };
 
 /* In memory where there is such a place: these tests sync thousands of times, and none of them can
  * see a difference. */
@@ -97,6 +97,16 @@ Rig *rig_new(void)
 	return rig;
 }
 
+static void outcome_clear(Outcome *outcome)
+{
+	free(outcome->message);
+	free(outcome->remedy);
+	strv_free(outcome->steps);
+	strv_free(outcome->left);
+	free(outcome->note.text);
+	*outcome = (Outcome){ 0 };
+}
+
 void rig_free(Rig *rig)
 {
 	RecordStore *const stores[] = { &rig->store.records, &rig->kept, &rig->receipts,
@@ -132,105 +142,105 @@ int rig_teardown(void **state)
 
 /* ---- runs ---- */
 
-void outcome_clear(Outcome *outcome)
+static void take_problem(Rig *rig, int r, const Problem *problem)
 {
-	free(outcome->message);
-	free(outcome->remedy);
-	strv_free(outcome->steps);
-	strv_free(outcome->left);
-	free(outcome->note.text);
-	*outcome = (Outcome){ 0 };
-}
+	Outcome *last = &rig->last;
 
-static void take_problem(Outcome *outcome, int r, const Problem *problem, const char *prefix)
-{
-	outcome->error = r == PROBLEM ? problem->error : GPUPASS_ERROR_MAX_;
-	outcome->message = r == PROBLEM ? problem_message(problem, prefix) : strdup(strerror(-r));
+	last->error = r == PROBLEM ? problem->error : GPUPASS_ERROR_MAX_;
+	last->message = r == PROBLEM ? problem_message(problem, rig->prefix) : strdup(strerror(-r));
 	if (r == PROBLEM && problem->remedy)
-		outcome->remedy = strdup(problem->remedy);
+		last->remedy = strdup(problem->remedy);
 }
 
-Outcome rig_prepare(Rig *rig, const JobRequest *request, Prepared **ret, char **ret_prefix)
+static void fail_row(const Rig *rig, const char *found)
+{
+	fail_msg("%s%s%s", str_or_empty(rig->row), rig->row ? ": " : "", found);
+}
+
+/* false: rig->last says why there is no plan. */
+static bool make_plan(Rig *rig, const JobRequest *request)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
-	Outcome outcome = { .state = JOB_RUNNING };
 	int r;
 
+	outcome_clear(&rig->last);
+	rig->planned = prepared_free(rig->planned);
+	free(rig->prefix);
+	rig->prefix = NULL;
 	if (rig->cancel_at > 0 && !rig->place.cancel)
 		cancellation_new(&rig->place.cancel);
-	r = prepare(&rig->place, request, ++rig->last_job, ret, &problem, ret_prefix);
-	if (r == 0) {
-		outcome.changed = (*ret)->plan->changed;
-		return outcome;
-	}
-	outcome.state = cancellation_state(problem);
-	take_problem(&outcome, r, problem, *ret_prefix);
+	r = prepare(&rig->place, request, ++rig->last_job, &rig->planned, &problem, &rig->prefix);
+	if (r == 0)
+		return true;
+	rig->last.state = cancellation_state(problem);
+	take_problem(rig, r, problem);
 	claims_release(rig->claims, rig->last_job);
-	return outcome;
+	return false;
 }
 
-typedef struct Listening {
-	const Rig *rig;
-	const Plan *plan;
-	Outcome *outcome;
-} Listening;
-
-static void on_step(size_t step, StepState step_state, const char *detail, uint64_t duration_usec,
-		    void *userdata)
+const Plan *rig_plan(Rig *rig, const JobRequest *request)
 {
-	Listening *listening = userdata;
-	_cleanup_free_ char *expected = NULL;
+	if (!make_plan(rig, request))
+		fail_row(rig, rig->last.message);
+	return rig->planned->plan;
+}
+
+static void on_step(Rig *rig, const JobEvent *event)
+{
+	const Plan *plan = rig->planned->plan;
+	StepKind kind = plan->steps[event->step];
+	_cleanup_free_ char *expected = plan_step_detail(plan, kind);
+	StepState now = event->step_state;
 
 	/* Also while it is undone, it is that step's detail; what is not done says so instead. */
-	expected = plan_step_detail(listening->plan, listening->plan->steps[step]);
-	if ((step_state == STEP_NOT_DONE) == str_equal(detail, expected))
-		fail_msg("%s: %s", step_state_to_string(step_state), str_or_empty(detail));
-	if (step_state == STEP_RUNNING && step + 1 == listening->rig->cancel_at)
-		assert_int_equal(cancellation_ask(listening->rig->place.cancel, RIG_CANCELLER), 1);
-	if (step_state == STEP_RUNNING)
-		return;
-	strv_appendf(&listening->outcome->steps, "%s: %s",
-		     step_kind_to_string(listening->plan->steps[step]),
-		     step_state_to_string(step_state));
+	if ((now == STEP_NOT_DONE) == str_equal(event->detail, expected))
+		fail_msg("%s: %s", step_state_to_string(now), str_or_empty(event->detail));
+	if (now == STEP_RUNNING && event->step + 1 == rig->cancel_at)
+		assert_int_equal(cancellation_ask(rig->place.cancel, RIG_CANCELLER), 1);
+	if (now != STEP_RUNNING)
+		strv_appendf(&rig->last.steps, "%s: %s", step_kind_to_string(kind),
+			     step_state_to_string(now));
 }
 
-static void on_rolling_back(void *userdata)
+static void take_note(JobNote *to, JobEvent *from)
 {
-	Listening *listening = userdata;
-
-	listening->outcome->rolled_back = true;
+	free(to->text);
+	*to = from->note;
+	from->note.text = NULL;
 }
 
-static void on_note(JobNote *note, void *userdata)
+static void on_executed(JobEvent *event, void *userdata)
 {
-	Listening *listening = userdata;
+	Rig *rig = userdata;
 
-	free(listening->outcome->note.text);
-	listening->outcome->note = *note;
-	note->text = NULL;
+	if (event->kind == JOB_EVENT_STEP)
+		on_step(rig, event);
+	rig->last.rolled_back |= event->kind == JOB_EVENT_ROLLING_BACK;
+	if (event->kind == JOB_EVENT_NOTE)
+		take_note(&rig->last.note, event);
+	job_event_clear(event);
 }
 
-Outcome rig_execute(Rig *rig, const Prepared *prepared, const char *prefix)
+const Outcome *rig_go(Rig *rig)
 {
-	Outcome outcome = { .changed = prepared->plan->changed };
-	Listening listening = { .rig = rig, .plan = prepared->plan, .outcome = &outcome };
-	const ExecutorListener listener = {
-		.step = on_step,
-		.rolling_back = on_rolling_back,
-		.note = on_note,
-		.userdata = &listening,
-	};
+	Outcome *last = &rig->last;
 	_cleanup_(executor_result_clear) ExecutorResult result =
-		execute(&rig->place, rig->last_job, prepared, TIMEOUT_USEC, &listener);
+		execute(&rig->place, rig->last_job, rig->planned, TIMEOUT_USEC, on_executed, rig);
 
-	outcome.state = result.state;
-	outcome.left = TAKE_PTR(result.left);
+	last->changed = rig->planned->plan->changed;
+	last->state = result.state;
+	last->left = TAKE_PTR(result.left);
 	if (result.state != JOB_DONE)
-		take_problem(&outcome, PROBLEM, result.problem, prefix);
+		take_problem(rig, PROBLEM, result.problem);
 	if (result.state == JOB_INCOMPLETE)
 		claims_quarantine(rig->claims, rig->last_job, result.quarantine);
 	claims_release(rig->claims, rig->last_job);
-	return outcome;
+	return last;
+}
+
+const Outcome *rig_try(Rig *rig, const JobRequest *request)
+{
+	return make_plan(rig, request) ? rig_go(rig) : &rig->last;
 }
 
 void rig_claim(Claims *claims, uint32_t job, const char *group, const Bdf *functions, size_t n)
@@ -243,15 +253,6 @@ void rig_claim(Claims *claims, uint32_t job, const char *group, const Bdf *funct
 	};
 
 	assert_int_equal(claims_take(claims, &request, NULL), 0);
-}
-
-Outcome rig_run(Rig *rig, const JobRequest *request)
-{
-	_cleanup_(prepared_freep) Prepared *prepared = NULL;
-	_cleanup_free_ char *prefix = NULL;
-	Outcome outcome = rig_prepare(rig, request, &prepared, &prefix);
-
-	return outcome.state == JOB_RUNNING ? rig_execute(rig, prepared, prefix) : outcome;
 }
 
 void rig_wait_for(Mailbox *mailbox, const bool *done)
@@ -295,9 +296,7 @@ static void on_event(_unused_ uint32_t id, JobEvent *event, void *userdata)
 		strv_append(&told->lines, "rolling back");
 		break;
 	case JOB_EVENT_NOTE:
-		free(told->note.text);
-		told->note = event->note;
-		event->note.text = NULL;
+		take_note(&told->note, event);
 		break;
 	case JOB_EVENT_ENDED:
 		told->done = true;
@@ -341,18 +340,6 @@ void told_clear(Told *told)
 }
 
 /* ---- and how they end ---- */
-
-static void fail_row(const Rig *rig, const char *found)
-{
-	fail_msg("%s%s%s", str_or_empty(rig->row), rig->row ? ": " : "", found);
-}
-
-const Outcome *rig_try(Rig *rig, const JobRequest *request)
-{
-	outcome_clear(&rig->last);
-	rig->last = rig_run(rig, request);
-	return &rig->last;
-}
 
 void rig_expect(const Rig *rig, JobState state, GpupassError error, const char *words)
 {
@@ -398,25 +385,6 @@ void rig_expect_steps(const Rig *rig, const char *steps)
 	assert_string_equal(str_or_empty(found), steps);
 }
 
-const Plan *rig_plan(Rig *rig, const JobRequest *request)
-{
-	rig->planned = prepared_free(rig->planned);
-	free(rig->prefix);
-	rig->prefix = NULL;
-	outcome_clear(&rig->last);
-	rig->last = rig_prepare(rig, request, &rig->planned, &rig->prefix);
-	if (!rig->planned)
-		fail_row(rig, rig->last.message);
-	return rig->planned->plan;
-}
-
-const Outcome *rig_go(Rig *rig)
-{
-	outcome_clear(&rig->last);
-	rig->last = rig_execute(rig, rig->planned, rig->prefix);
-	return &rig->last;
-}
-
 static void on_call(FakeHost *fake, FakeOp op, unsigned nth)
 {
 	Rig *rig = (Rig *)fake; /* its first member */
@@ -447,20 +415,18 @@ void rig_new_claims(Rig *rig)
 
 void rig_leave_open(Rig *rig, StepKind before, Prepared **ret)
 {
-	_cleanup_(prepared_freep) Prepared *prepared = NULL;
+	const Plan *plan = rig_plan(rig, &ASSIGN);
 	_cleanup_(journal_job_freep) JournalJob *log = NULL;
-	_cleanup_free_ char *prefix = NULL;
 
-	assert_int_equal(rig_prepare(rig, &ASSIGN, &prepared, &prefix).state, JOB_RUNNING);
-	assert_int_equal(journal_begin(&rig->journal, 7, prepared->plan, NULL, NULL, 0, &log), 0);
-	for (size_t i = 0; prepared->plan->steps[i] != before; i++)
+	assert_int_equal(journal_begin(&rig->journal, 7, plan, NULL, NULL, 0, &log), 0);
+	for (size_t i = 0; plan->steps[i] != before; i++)
 		journal_note(log, "intent", i);
 	assert_int_equal(journal_flush(log), 0);
-	for (size_t i = 0; i < ELEMENTS(pair0); i++)
-		fake_set_driver(&rig->fake, pair0[i], "vfio-pci", "vfio-pci");
+	for (size_t i = 0; i < ELEMENTS(pair0_bdfs); i++)
+		fake_set_driver(&rig->fake, pair0_bdfs[i], "vfio-pci", "vfio-pci");
 	claims_release(rig->claims, rig->last_job);
 	if (ret)
-		*ret = TAKE_PTR(prepared);
+		*ret = TAKE_PTR(rig->planned);
 }
 
 void rig_recover(Rig *rig, RecoveryOutcome expected, char ***ret_left)
@@ -626,8 +592,8 @@ void rig_two_domains(Rig *rig)
 void rig_definition_lost(Rig *rig)
 {
 	rig_assigned(rig);
-	for (size_t i = 0; i < ELEMENTS(pair0); i++)
-		fake_unplug(&rig->fake, "vm42", pair0[i]);
+	for (size_t i = 0; i < ELEMENTS(pair0_bdfs); i++)
+		fake_unplug(&rig->fake, "vm42", pair0_bdfs[i]);
 }
 
 void rig_renamed(Rig *rig)
@@ -792,8 +758,8 @@ bool rig_is_bound(const Rig *rig)
 {
 	bool all = true;
 
-	for (size_t i = 0; i < ELEMENTS(pair0); i++)
-		all &= rig_is_on(rig, pair0[i], "vfio-pci", "vfio-pci");
+	for (size_t i = 0; i < ELEMENTS(pair0_bdfs); i++)
+		all &= rig_is_on(rig, pair0_bdfs[i], "vfio-pci", "vfio-pci");
 	return all;
 }
 
@@ -801,8 +767,8 @@ bool rig_is_home(const Rig *rig)
 {
 	bool all = true;
 
-	for (size_t i = 0; i < ELEMENTS(pair0); i++)
-		all &= rig_is_on(rig, pair0[i], i % 2 ? "snd_hda_intel" : "nvidia", "");
+	for (size_t i = 0; i < ELEMENTS(pair0_bdfs); i++)
+		all &= rig_is_on(rig, pair0_bdfs[i], i % 2 ? "snd_hda_intel" : "nvidia", "");
 	return all;
 }
 
@@ -810,7 +776,7 @@ static size_t count_devices(const char *xml)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < ELEMENTS(pair0); i++)
+	for (size_t i = 0; i < ELEMENTS(pair0_bdfs); i++)
 		n += fake_xml_has(xml, &(Bdf){ 0, i < 2 ? 0x41 : 0x61, 0, (uint8_t)(i % 2) });
 	return n;
 }

@@ -64,8 +64,6 @@ static inline _unused_ void rig_freep(Rig **rig)
 void rig_make_directory(char path[64], const char *what);
 void rig_remove_directory(const char *path);
 
-/* Prepares, executes and claims as job/job.c does, on this thread. */
-Outcome rig_run(Rig *rig, const JobRequest *request);
 /* What a job on a thread of its own told the loop; lines: "planned pair0 for vm42, 5 steps", "0 done". */
 typedef struct Told {
 	char **lines;
@@ -82,12 +80,9 @@ void told_expect(const Told *told, JobState state, const char *error, const char
 void told_clear(Told *told);
 /* For jobs on threads of their own: dispatches until it is so. Ends the test when nothing comes. */
 void rig_wait_for(Mailbox *mailbox, const bool *done);
-/* The two halves, for what happens between them. */
-Outcome rig_prepare(Rig *rig, const JobRequest *request, Prepared **ret, char **ret_prefix);
-Outcome rig_execute(Rig *rig, const Prepared *prepared, const char *prefix);
 /* Claims these functions as another job does that has looked just now; it must get them. */
 void rig_claim(Claims *claims, uint32_t job, const char *group, const Bdf *functions, size_t n);
-/* The same, kept in rig->last. */
+/* Prepares, executes and claims as job/job.c does, on this thread; returns &rig->last. */
 const Outcome *rig_try(Rig *rig, const JobRequest *request);
 /* Runs what must succeed. */
 void rig_must(Rig *rig, const JobRequest *request);
@@ -99,7 +94,7 @@ void rig_sticks(Rig *rig, const JobRequest *request, GpupassError error, const c
 void rig_expect(const Rig *rig, JobState state, GpupassError error, const char *words);
 /* "preflight: done, bind vfio-pci: done" */
 void rig_expect_steps(const Rig *rig, const char *steps);
-/* Makes the plan of what must have one; and executes it, as rig_try() does. */
+/* The two halves, for what happens between them: makes the plan of what must have one, and executes it. */
 const Plan *rig_plan(Rig *rig, const JobRequest *request);
 const Outcome *rig_go(Rig *rig);
 /* When this call begins, which is counted from fake_watch() on, others do something. */
@@ -123,7 +118,6 @@ void rig_lose_record(Rig *rig);
 char *rig_quarantined(const Rig *rig);
 /* Neither is pair0 quarantined, nor has the next daemon anything to do or to read. */
 void rig_check_nothing_open(const Rig *rig);
-void outcome_clear(Outcome *outcome);
 
 /* Nothing can be written to or removed from the store; it can be read. */
 void rig_store_read_only(Rig *rig, bool read_only);
@@ -217,17 +211,18 @@ void rig_expect_drift(const Rig *rig, const char *drift);
 	job_request(OPERATION_RELEASE, .target = (char *)(of_target), ##__VA_ARGS__)
 #define group_request(what, of_group, ...)                                                         \
 	job_request(what, .group = (char *)(of_group), ##__VA_ARGS__)
+#define bind_request(of_group) group_request(OPERATION_BIND, of_group)
 #define verify_request(of_domain, ...)                                                             \
 	job_request(OPERATION_VERIFY, .domain = (char *)(of_domain), ##__VA_ARGS__)
 
 /* Of vm42 and pair0. */
 #define ASSIGN assign_request("vm42", "pair0")
 #define RELEASE release_request("vm42")
-#define BIND group_request(OPERATION_BIND, "pair0")
+#define BIND bind_request("pair0")
 #define KEEP group_request(OPERATION_BIND, "pair0", .persist = true)
 #define UNBIND group_request(OPERATION_UNBIND, "pair0")
 #define RECONCILE group_request(OPERATION_RECONCILE, "pair0")
 
 #define VM42 "3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242"
 #define PAIR0_FUNCTIONS "0000:41:00.0", "0000:41:00.1", "0000:61:00.0", "0000:61:00.1"
-extern const char *const pair0[4];
+extern const char *const pair0_bdfs[4];
