@@ -57,18 +57,18 @@ static int read_colour(const OptionRow *row, const char *value, Options *o, _unu
 	return 0;
 }
 
-static int read_timeout(_unused_ const OptionRow *row, const char *time, Options *o, char **ret_why)
+static int read_time(const OptionRow *row, const char *time, Options *o, char **ret_why)
 {
-	switch (duration_parse(time, &o->timeout_usec)) {
+	switch (duration_parse(time, (uint64_t *)((char *)o + row->at))) {
 	case 0:
 		return 0;
 	case -ERANGE:
 		return refuse(ret_why,
-			      strf("--timeout=%s: must be over 0 and at most a day", time));
+			      strf("--%s=%s: must be over 0 and at most a day", row->name, time));
 	default:
-		return refuse(ret_why, strf("--timeout=%s: not a time\n"
+		return refuse(ret_why, strf("--%s=%s: not a time\n"
 					    "Remedy: write it as 30, 30s, 500ms, 2min or 1h",
-					    time));
+					    row->name, time));
 	}
 }
 
@@ -120,7 +120,9 @@ static const OptionRow rows[] = {
 	FLAG("dry-run", OPTION_DRY_RUN, "Print the plan, change nothing"),
 	FLAG("no-block", OPTION_NO_BLOCK, "Do not wait for the job"),
 	{ "timeout", "TIME", NULL, "", "How long a device or guest may take: 30, 2min", 0,
-	  OPTION_TIMEOUT, read_timeout, 0 },
+	  OPTION_TIMEOUT, read_time, AT(timeout_usec) },
+	{ "wait", "TIME", NULL, "", "How long to wait for a busy group: 30, 10min", 0, OPTION_WAIT,
+	  read_time, AT(wait_usec) },
 	FLAG("allow-boot-vga", OPTION_ALLOW_BOOT_VGA, "Also take the host's boot display"),
 	FLAG("no-bridge-seen", OPTION_NO_BRIDGE_SEEN, "You looked: no bridge is on the board"),
 	WORD("numa", "MODE", numa, OPTION_NUMA, "advise, apply, strict",

@@ -49,6 +49,7 @@ typedef enum VerbOption {
 	OPTION_FIRST = 1ULL << 35,
 	OPTION_ANY = 1ULL << 36,
 	OPTION_NO_BRIDGE_SEEN = 1ULL << 37,
+	OPTION_WAIT = 1ULL << 38,
 } VerbOption;
 
 typedef struct Options {
@@ -67,7 +68,7 @@ typedef struct Options {
 	const char *model;
 	const char *symptom;
 	const char *numa, *fit;
-	uint64_t timeout_usec;
+	uint64_t timeout_usec, wait_usec;
 	const char *since, *until, *group, *domain, *user, *job, *expect, *trail, *bundle;
 	const char *textfile;
 	const char *format, *distribution,

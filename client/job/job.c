@@ -8,6 +8,7 @@
 #include "bus/listen.h"
 #include "model/json.h"
 #include "show/describe.h"
+#include "util/clock.h"
 #include "util/xalloc.h"
 
 /* ---- from the command line to the a{sv} options of org.gpupass1 ---- */
@@ -55,12 +56,38 @@ int request_check(Client *c, Operation operation)
 
 /* ---- one job, from its call to its end ---- */
 
+/* With --wait, a call that is refused because something is busy is sent again when that has changed. */
+typedef struct Turn {
+	uint64_t until; /* monotonic, in microseconds; 0: no --wait */
+	char *group;	/* the path of the group, or of none, that the call names */
+	Failure *why;	/* the call was refused, and waits; NULL: it is on its way, or has begun */
+	json_t *job;	/* the job that was refused, or NULL */
+	Group seen;	/* as it is since then; unless `fresh` */
+	bool changed;	/* the group has, since the call was sent */
+	bool ended;	/* a job has, since then */
+	bool fresh;	/* the group was not looked at yet */
+	bool elsewhere; /* it was not the group that was busy, or nobody knows which */
+	bool told;
+} Turn;
+
+static void turn_forget(Turn *t)
+{
+	t->why = failure_free(t->why);
+	json_decref(t->job);
+	t->job = NULL;
+	t->changed = t->ended = false;
+}
+
 typedef struct Watch {
 	Client *client;
+	sd_bus_message *call; /* the caller's */
+	sd_bus_slot *called;
+	Turn turn;
 	Loop loop;
-	sd_bus_slot *slots[4];
+	sd_bus_slot *slots[3]; /* of the signals */
 	size_t n_slots;
-	char *path; /* of the job; NULL until the call is answered */
+	sd_bus_slot *changes; /* of the job */
+	char *path;	      /* of the job; NULL until the call is answered */
 	Job job;
 	bool known;	  /* `job` was read */
 	bool dirty;	  /* something about it changed */
@@ -70,10 +97,6 @@ typedef struct Watch {
 	int error;	  /* a callback failed; client->failure may say more */
 } Watch;
 
-/* Matches all changes of a job's properties, and nothing of other objects. */
-#define MATCH_CHANGED                                                                              \
-	"type='signal',sender='" GPUPASS_BUS_NAME "',interface='org.freedesktop.DBus.Properties'," \
-	"member='PropertiesChanged',path_namespace='" GPUPASS_PATH_JOBS "'"
 #define MATCH_REMOVED                                                                              \
 	"type='signal',sender='" GPUPASS_BUS_NAME "',interface='" GPUPASS_IFACE_MANAGER "',"       \
 	"member='JobRemoved',path='" GPUPASS_PATH_ROOT "'"
@@ -82,22 +105,6 @@ static int watch_failed(Watch *w, int r)
 {
 	w->error = r;
 	return 0; /* ends the loop here; sd-bus would only log the error */
-}
-
-static int on_reply(sd_bus_message *reply, void *userdata, _unused_ sd_bus_error *ret_error)
-{
-	Watch *w = userdata;
-	const sd_bus_error *error = sd_bus_message_get_error(reply);
-	const char *path;
-	int r;
-
-	if (error)
-		return watch_failed(w, bus_fail(w->client, error, -EIO));
-	r = sd_bus_message_read(reply, "o", &path);
-	if (r < 0)
-		return watch_failed(w, bus_bad_reply(w->client, "the reply names no job"));
-	w->path = xstrdup(path);
-	return 0;
 }
 
 static bool is_about_job(const Watch *w, const char *path)
@@ -128,6 +135,56 @@ static int on_changed(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *
 	return 0;
 }
 
+/* Listens to the changes of this object. */
+static int watch_listen(Watch *w, const char *path, sd_bus_slot **slot,
+			sd_bus_message_handler_t handler)
+{
+	_cleanup_free_ char *match =
+		strf("type='signal',sender='" GPUPASS_BUS_NAME "',"
+		     "interface='org.freedesktop.DBus.Properties',member='PropertiesChanged',"
+		     "path='%s'",
+		     path);
+
+	return sd_bus_add_match_async(w->client->bus, slot, match, handler, NULL, w);
+}
+
+/* Keeps the failure, if it is one to wait for. */
+static bool turn_takes_failure(Watch *w)
+{
+	Client *c = w->client;
+
+	if (!w->turn.until || !c->failure ||
+	    strcmp(c->failure->name, error_name(GPUPASS_ERROR_GROUP_BUSY)) != 0)
+		return false;
+	if (!w->turn.told && !c->options->quiet)
+		fprintf(c->err.stream, "Waiting: %.*s\n", (int)strcspn(c->failure->message, "\n"),
+			c->failure->message);
+	w->turn.told = w->turn.fresh = true;
+	w->turn.why = TAKE_PTR(c->failure);
+	w->turn.job = TAKE_PTR(c->failed_job);
+	return true;
+}
+
+static int on_reply(sd_bus_message *reply, void *userdata, _unused_ sd_bus_error *ret_error)
+{
+	Watch *w = userdata;
+	const sd_bus_error *error = sd_bus_message_get_error(reply);
+	const char *path;
+	int r;
+
+	if (error) {
+		r = bus_fail(w->client, error, -EIO);
+		return turn_takes_failure(w) ? 0 : watch_failed(w, r);
+	}
+	r = sd_bus_message_read(reply, "o", &path);
+	if (r < 0)
+		return watch_failed(w, bus_bad_reply(w->client, "the reply names no job"));
+	w->path = xstrdup(path);
+	/* Of this job alone: the signals of all jobs would wake every client for each. */
+	r = watch_listen(w, w->path, &w->changes, on_changed);
+	return r < 0 ? watch_failed(w, bus_fail(w->client, NULL, r)) : 0;
+}
+
 static void replace_text(Watch *w, const char *s, char **to)
 {
 	free(*to);
@@ -140,8 +197,11 @@ static int on_removed(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *
 	Watch *w = userdata;
 	uint32_t id;
 
-	if (sd_bus_message_read(m, "uosss", &id, &path, &result, &error, &message) <= 0 ||
-	    !w->known || !is_about_job(w, path))
+	if (sd_bus_message_read(m, "uosss", &id, &path, &result, &error, &message) <= 0)
+		return 0;
+	/* One that was refused, too, had nothing in hand: who waits must not wake who waits. */
+	w->turn.ended |= strcmp(error, error_name(GPUPASS_ERROR_GROUP_BUSY)) != 0;
+	if (!w->known || !is_about_job(w, path))
 		return 0;
 	w->removed = true;
 	w->stale = true;
@@ -149,6 +209,18 @@ static int on_removed(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *
 	replace_text(w, result, &w->job.state);
 	replace_text(w, error, &w->job.error_name);
 	replace_text(w, message, &w->job.error_message);
+	return 0;
+}
+
+static int on_group(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *ret_error)
+{
+	Watch *w = userdata;
+
+	w->turn.changed = true;
+	/* Older than what was read meanwhile, perhaps: then the newer comes behind it. */
+	if (w->turn.why && !w->turn.fresh && sd_bus_message_skip(m, "s") >= 0 &&
+	    object_read(w->client, OBJECT_GROUP, m, false, &w->turn.seen) < 0)
+		client_forgive(w->client);
 	return 0;
 }
 
@@ -172,7 +244,6 @@ static int watch_subscribe(Watch *w)
 		const char *match;
 		sd_bus_message_handler_t handler;
 	} matches[] = {
-		{ MATCH_CHANGED, on_changed },
 		{ MATCH_REMOVED, on_removed },
 		{ BUS_MATCH_OWNER, on_owner },
 	};
@@ -185,25 +256,29 @@ static int watch_subscribe(Watch *w)
 			return r;
 		w->n_slots++;
 	}
-	return 0;
+	return w->turn.until ? watch_listen(w, w->turn.group, &w->slots[w->n_slots++], on_group)
+			     : 0;
+}
+
+static int watch_send(Watch *w)
+{
+	Client *c = w->client;
+	int r;
+
+	turn_forget(&w->turn);
+	w->called = sd_bus_slot_unref(w->called);
+	r = sd_bus_call_async(c->bus, &w->called, w->call, on_reply, w, BUS_TIMEOUT_ACT_USEC);
+	return r < 0 ? bus_fail(c, NULL, r) : 0;
 }
 
 /* Subscribes, sends the call. */
-static int watch_start(Watch *w, Client *c, sd_bus_message *call)
+static int watch_start(Watch *w)
 {
-	int r;
+	int r = watch_subscribe(w);
 
-	w->client = c;
-	r = watch_subscribe(w);
 	if (r >= 0)
-		r = loop_start(&w->loop, c);
-	if (r >= 0)
-		r = sd_bus_call_async(c->bus, &w->slots[w->n_slots], call, on_reply, w,
-				      BUS_TIMEOUT_ACT_USEC);
-	if (r < 0)
-		return bus_fail(c, NULL, r);
-	w->n_slots++;
-	return 0;
+		r = loop_start(&w->loop, w->client);
+	return r < 0 ? bus_fail(w->client, NULL, r) : watch_send(w);
 }
 
 /* Reads the whole job: at first, and at its end, when the last changes may still be on the way. */
@@ -243,6 +318,107 @@ static bool watch_is_over(const Watch *w)
 	return w->loop.interrupted || watch_job_is_over(w) || is_lost(w);
 }
 
+/* Tells of the job as of a failure. */
+static int tell_failed(Client *c, const Job *job)
+{
+	_cleanup_free_ char *message = NULL;
+	Failure *failure;
+	bool incomplete = strcmp(job->state, "incomplete") == 0;
+	int r;
+
+	if (*job->error_message)
+		message = xstrdup(job->error_message);
+	else
+		message = strf("job %" PRIu32 " ended as %s\nRemedy: see: gpupass jobs %" PRIu32,
+			       job->id, job->state, job->id);
+	failure = failure_from_bus(
+		*job->error_name ? job->error_name : error_name(GPUPASS_ERROR_INTERNAL), message);
+	/* Functions that could not be restored matter more than the reason of the failure. */
+	if (incomplete)
+		failure->code = GPUPASS_EXIT_ROLLBACK_INCOMPLETE;
+	r = client_fail(c, failure);
+	if (c->options->json != JSON_OFF)
+		c->failed_job = json_of_object(OBJECT_JOB, job);
+	return r;
+}
+
+/* ---- waiting for what is busy ---- */
+
+/*
+ * Nothing has the group in hand, and an assignment can have it. Where the call names no group that
+ * there is, nobody knows which is busy.
+ */
+static bool turn_is_free(const Watch *w)
+{
+	const Group *group = &w->turn.seen;
+
+	return !group->name ||
+	       (strcmp(group->job, "/") == 0 &&
+		(group->assignable || strcmp(sd_bus_message_get_member(w->call), "Assign") != 0));
+}
+
+static int turn_look(Watch *w)
+{
+	Group seen = { 0 };
+	int r = object_load(w->client, OBJECT_GROUP, w->turn.group, &seen);
+
+	if (r < 0 && r != -ECANCELED)
+		return r;
+	client_forgive(w->client);
+	group_clear(&w->turn.seen);
+	w->turn.seen = seen;
+	w->turn.fresh = false;
+	w->turn.elsewhere = turn_is_free(w);
+	return 0;
+}
+
+/* Sends the call again once that has changed for which it was refused. */
+static int turn_take(Watch *w)
+{
+	Turn *t = &w->turn;
+	int r = t->fresh ? turn_look(w) : 0;
+	bool news = t->changed || (t->ended && t->elsewhere);
+
+	t->changed = t->ended = false;
+	if (r < 0 || !news)
+		return r;
+	t->elsewhere = turn_is_free(w);
+	return t->elsewhere ? watch_send(w) : 0;
+}
+
+/* The time is over: the refusal is what the command ends with. */
+static int turn_gives_up(Watch *w)
+{
+	w->client->failure = TAKE_PTR(w->turn.why);
+	w->client->failed_job = TAKE_PTR(w->turn.job);
+	return -ECANCELED;
+}
+
+/* The job was refused: as if the call had been. */
+static void turn_takes_job(Watch *w)
+{
+	if (strcmp(w->job.state, "failed") != 0 ||
+	    strcmp(w->job.error_name, error_name(GPUPASS_ERROR_GROUP_BUSY)) != 0)
+		return;
+	tell_failed(w->client, &w->job);
+	turn_takes_failure(w);
+	job_clear(&w->job);
+	w->changes = sd_bus_slot_unref(w->changes);
+	free(w->path);
+	w->path = NULL;
+	w->known = w->removed = w->dirty = false;
+}
+
+/* Until when an event may come. */
+static uint64_t turn_left(const Watch *w)
+{
+	uint64_t now = now_monotonic();
+
+	if (!w->turn.why)
+		return UINT64_MAX;
+	return w->turn.until > now ? w->turn.until - now : 0;
+}
+
 /*
  * Waits until something happens, and brings w->job up to date. 1: look, there is news; 0: it is
  * over (the job ended, or the watch was interrupted or lost).
@@ -254,9 +430,11 @@ static int watch_next(Watch *w)
 	while (!w->dirty) {
 		if (watch_is_over(w))
 			return 0;
-		r = sd_event_run(w->loop.event, UINT64_MAX);
+		r = sd_event_run(w->loop.event, turn_left(w));
 		if (r < 0)
 			return bus_fail(w->client, NULL, r);
+		if (w->turn.why && turn_left(w) == 0)
+			return turn_gives_up(w);
 		if (w->error < 0)
 			return w->error;
 		if (is_lost(w))
@@ -264,6 +442,13 @@ static int watch_next(Watch *w)
 		if ((w->path && !w->known) || w->stale || (w->dirty && watch_job_is_over(w))) {
 			w->stale = false;
 			r = watch_refresh(w);
+			if (r < 0)
+				return r;
+			if (w->turn.until && watch_job_is_over(w))
+				turn_takes_job(w);
+		}
+		if (w->turn.why) {
+			r = turn_take(w);
 			if (r < 0)
 				return r;
 		}
@@ -276,9 +461,14 @@ static void watch_clear(Watch *w)
 {
 	for (size_t i = 0; i < w->n_slots; i++)
 		sd_bus_slot_unref(w->slots[i]);
+	sd_bus_slot_unref(w->changes);
+	sd_bus_slot_unref(w->called);
 	loop_clear(&w->loop);
 	job_clear(&w->job);
 	free(w->path);
+	turn_forget(&w->turn);
+	group_clear(&w->turn.seen);
+	free(w->turn.group);
 	*w = (Watch){ 0 };
 }
 
@@ -320,6 +510,7 @@ typedef struct Report {
 	JobEnd *done;	   /* of a job that is done */
 	JobEnd *otherwise; /* of one that is not */
 	bool cancels;	   /* the call is to cancel the job */
+	const char *about; /* the group or domain that --wait waits for; NULL: it does not */
 } Report;
 
 /* The job itself goes on: who wants it undone says so. */
@@ -339,6 +530,8 @@ static int tell_interrupted(Client *c, const Watch *w, const Report *report)
 				"          cancel it with: gpupass cancel %" PRIu32 "\n",
 				w->job.id);
 		print_if_json(c, &w->job);
+	} else if (w->turn.why) {
+		fprintf(c->err.stream, "gpupass: interrupted while it waited; nothing was begun\n");
 	} else {
 		fprintf(c->err.stream,
 			"gpupass: interrupted before gpupassd answered; %s\n"
@@ -370,29 +563,6 @@ static int tell_lost(Client *c, const Watch *w)
 			       cause);
 	return client_fail(c, failure_new("org.freedesktop.DBus.Error.Disconnected",
 					  GPUPASS_EXIT_NO_DAEMON, message));
-}
-
-static int tell_failed(Client *c, const Job *job)
-{
-	_cleanup_free_ char *message = NULL;
-	Failure *failure;
-	bool incomplete = strcmp(job->state, "incomplete") == 0;
-	int r;
-
-	if (*job->error_message)
-		message = xstrdup(job->error_message);
-	else
-		message = strf("job %" PRIu32 " ended as %s\nRemedy: see: gpupass jobs %" PRIu32,
-			       job->id, job->state, job->id);
-	failure = failure_from_bus(
-		*job->error_name ? job->error_name : error_name(GPUPASS_ERROR_INTERNAL), message);
-	/* Functions that could not be restored matter more than the reason of the failure. */
-	if (incomplete)
-		failure->code = GPUPASS_EXIT_ROLLBACK_INCOMPLETE;
-	r = client_fail(c, failure);
-	if (c->options->json != JSON_OFF)
-		c->failed_job = json_of_object(OBJECT_JOB, job);
-	return r;
 }
 
 static int tell_done(Client *c, Progress *p, const Job *job)
@@ -439,10 +609,15 @@ static int watch_and_tell(Client *c, Watch *w, Progress *p, const Report *report
 
 static int run_and_wait(Client *c, sd_bus_message *call, const Report *report)
 {
-	_cleanup_(watch_clear) Watch w = { 0 };
+	_cleanup_(watch_clear) Watch w = { .client = c, .call = call };
 	_cleanup_(progress_clear) Progress p = { .terminal = &c->err, .quiet = c->options->quiet };
-	int r = watch_start(&w, c, call);
+	int r;
 
+	if (report->about && c->options->given & OPTION_WAIT) {
+		w.turn.until = now_monotonic() + c->options->wait_usec;
+		sd_bus_path_encode(GPUPASS_PATH_GROUPS, report->about, &w.turn.group);
+	}
+	r = watch_start(&w);
 	return r < 0 ? r : watch_and_tell(c, &w, &p, report);
 }
 
@@ -476,22 +651,26 @@ static int run(Client *c, sd_bus_message *call, const Report *report)
 
 int job_run(Client *c, sd_bus_message *call, JobEnd *end)
 {
-	return run(c, call, &(Report){ end ? end : tell_done, tell_unless_done, false });
+	return run(c, call, &(Report){ end ? end : tell_done, tell_unless_done, false, NULL });
 }
 
 int job_request(Client *c, const char *method, const char *first, const char *second,
 		const char *group, JobEnd *end)
 {
+	const uint64_t both = OPTION_NO_BLOCK | OPTION_WAIT;
 	_cleanup_message_ sd_bus_message *call = NULL;
-	int r = bus_new_manager_call(c, method, &call,
-				     second  ? "ss"
-				     : first ? "s"
-					     : "",
-				     first, second);
+	int r;
 
+	if ((c->options->given & both) == both)
+		return client_usage(c, "--no-block does not wait\nRemedy: leave out --wait, or it");
+	r = bus_new_manager_call(c, method, &call, second ? "ss" : first ? "s" : "", first, second);
 	if (r >= 0)
 		r = request_append_options(c, call, NULL, group);
-	return r < 0 ? r : job_run(c, call, end);
+	if (r < 0)
+		return r;
+	return run(c, call,
+		   &(Report){ end ? end : tell_done, tell_unless_done, false,
+			      str_is_empty(second) ? first : second });
 }
 
 /* ---- cancelling ---- */

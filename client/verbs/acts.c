@@ -140,6 +140,9 @@ static int assign_several(Client *c, const char *domain, char *const *groups, si
 	_cleanup_free_ bool *wanted = xcalloc(n, sizeof(bool));
 	int r = check_once(c, groups, n);
 
+	if (c->options->given & OPTION_WAIT)
+		return client_usage(c, "--wait is about one group\n"
+				       "Remedy: assign one group after the other");
 	if (r >= 0)
 		r = check_one_job(c, n);
 	for (size_t i = 0; r >= 0 && i < n; i++)

@@ -33,13 +33,8 @@ struct Lookup {
 	Subject found;
 };
 
-static void subject_clear(Subject *subject)
-{
-	free(subject->domain_name);
-	free(subject->domain_uuid);
-	free(subject->group);
-	*subject = (Subject){ 0 };
-}
+LOCAL_CLEAR(Subject, subject_clear)
+#include "subject.inc"
 
 /* ---- asking libvirt ---- */
 
@@ -157,7 +152,7 @@ static int authorize(Call *call, Subject *subject)
 	JobRequest *request = &call->request;
 	const Polkit *polkit = call->face->polkit;
 	bool looks = (request->domain || request->target) && !polkit_trusts(polkit);
-	PolkitQuestion question = {
+	Decision question = {
 		.action = call->method->action,
 		.domain = request->domain,
 		.group = request->group,
@@ -184,7 +179,7 @@ static int authorize(Call *call, Subject *subject)
  */
 static int check_acceptance(const Call *call)
 {
-	const PolkitQuestion question = {
+	const Decision question = {
 		.action = GPUPASS_ACTION_ASSIGN " with accept-dirty",
 		.domain = call->request.domain,
 		.group = call->request.group,

@@ -453,3 +453,5 @@ int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_
 	}
 	return r;
 }
+
+#include "doctor-look.inc"

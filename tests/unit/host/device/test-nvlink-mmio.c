@@ -82,88 +82,68 @@ static void expect(const SysfsTree *tree, const char *wanted)
 		fail_msg("%s\n  and not %s", found, wanted);
 }
 
-TEST(two_bridged_boards_see_each_other)
+#define CONFIG "sys/bus/pci/devices/" A "/config"
+#define ASLEEP "41: it is asleep, and is not woken for this; 61: 12 of 12"
+#define OTHERS "; nothing is concluded from that; "
+
+static const struct {
+	const char *what;
+	const char *power_state; /* of A; NULL: awake */
+	uint8_t command;	 /* of its config space; 0: as it is */
+	const char *down;	 /* the board whose links are down, these */
+	unsigned first, last;
+	uint32_t address, value; /* of one of its registers */
+	const char *wanted;
+} rows[] = {
+	ROW("bridged", .wanted = "41 sees 61 x12; 61 sees 41 x12"),
+	ROW("one link down leaves both unknown", .down = A, .first = 3, .last = 3,
+	    .wanted = "41: 11 of 12 links are active, and 11 are met by another GPU's" OTHERS
+		      "61: 12 of 12 links are active, and 11 are met"),
+	/* fault L9 */
+	ROW("one-sided", .down = B, .first = 0, .last = NVLINK_LINKS - 1,
+	    .wanted = "41: 12 of 12 links are active, and 0 are met by another GPU's" OTHERS
+		      "61: 0 of 12 links are active"),
+	/* fault L10 */
+	ROW("asleep", .power_state = "D3hot\n", .wanted = ASLEEP),
+	ROW("cold", .power_state = "D3cold\n", .wanted = ASLEEP),
+	ROW("nobody knows", .power_state = "unknown\n", .wanted = ASLEEP),
+	ROW("half asleep", .power_state = "D1\n", .wanted = ASLEEP),
+	ROW("no memory is decoded", .command = 0x04, .wanted = "41: it does not decode memory"),
+	ROW("gone", .command = 0xff, .wanted = "41: its config space reads all ones"),
+	/* fault L9 */
+	ROW("all ones", .address = PMC_BOOT_0, .value = 0xffffffff,
+	    .wanted = "41: its registers cannot be read"),
+	ROW("not for us", .address = PMC_BOOT_0, .value = 0xbadf1100,
+	    .wanted = "41: its registers cannot be read"),
+	ROW("another chip", .address = PMC_BOOT_0, .value = 0x170000a1,
+	    .wanted = "41: it is not a GH100"),
+	ROW("no id", .address = NVLINK_REGISTERS_BEGIN + NVLIPT_COMMON_SID_LOW, .value = 0xbadf5040,
+	    .wanted = "41: its own id"),
+	ROW("no state", .address = 0xa10000 + NVLIPT_LNK_STATE, .value = 0xbadf5040,
+	    .wanted = "41: the state of a link"),
+};
+
+TEST(boards_see_each_other_where_all_links_of_both_say_so)
 {
-	_cleanup_(sysfs_tree_freep) SysfsTree *tree = bridged();
-
-	expect(tree, "41 sees 61 x12; 61 sees 41 x12");
-}
-
-TEST(one_link_down_leaves_both_unknown)
-{
-	_cleanup_(sysfs_tree_freep) SysfsTree *tree = bridged();
-
-	set_link(tree, A, 3, false, 0);
-	expect(tree, "41: 11 of 12 links are active, and 11 are met by another GPU's; nothing is "
-		     "concluded from that; 61: 12 of 12 links are active, and 11 are met");
-}
-
-/* fault L9 */
-TEST(one_sided_registers_are_unknown)
-{
-	_cleanup_(sysfs_tree_freep) SysfsTree *tree = bridged();
-
-	for (unsigned i = 0; i < NVLINK_LINKS; i++)
-		set_link(tree, B, i, false, 0);
-	expect(tree, "41: 12 of 12 links are active, and 0 are met by another GPU's; nothing is "
-		     "concluded from that; 61: 0 of 12 links are active");
-}
-
-/* fault L10 */
-TEST(a_board_asleep_is_neither_woken_nor_read)
-{
-	static const char *const states[] = { "D3hot\n", "D3cold\n", "unknown\n", "D1\n" };
-
-	for (size_t i = 0; i < ELEMENTS(states); i++) {
-		_cleanup_(sysfs_tree_freep) SysfsTree *tree = bridged();
-
-		tree_write_attribute(tree, A, "power_state", states[i]);
-		/* Reading it would wake the device: it is not there to be read. */
-		tree_remove_attribute(tree, A, "config");
-		expect(tree, "41: it is asleep, and is not woken for this; 61: 12 of 12");
-	}
-}
-
-TEST(a_board_that_decodes_no_memory_is_not_read)
-{
-	static const struct {
-		uint8_t command[2];
-		const char *why;
-	} rows[] = {
-		{ { 0x04, 0x00 }, "41: it does not decode memory" },
-		{ { 0xff, 0xff }, "41: its config space reads all ones" },
-	};
-
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(sysfs_tree_freep) SysfsTree *tree = bridged();
 		uint8_t config[64] = {
-			0xde, 0x10, 0x31, 0x23, rows[i].command[0], rows[i].command[1]
+			0xde, 0x10, 0x31, 0x23, rows[i].command, rows[i].command == 0xff ? 0xff : 0
 		};
 
-		tree_write_bytes(tree, "sys/bus/pci/devices/" A "/config", config, sizeof(config));
-		expect(tree, rows[i].why);
-	}
-}
-
-/* fault L9 */
-TEST(registers_that_cannot_be_read_are_unknown)
-{
-	static const struct {
-		uint32_t address, value;
-		const char *why;
-	} rows[] = {
-		{ PMC_BOOT_0, 0xffffffff, "41: its registers cannot be read" },
-		{ PMC_BOOT_0, 0xbadf1100, "41: its registers cannot be read" },
-		{ PMC_BOOT_0, 0x170000a1, "41: it is not a GH100" },
-		{ NVLINK_REGISTERS_BEGIN + NVLIPT_COMMON_SID_LOW, 0xbadf5040, "41: its own id" },
-		{ 0xa10000 + NVLIPT_LNK_STATE, 0xbadf5040, "41: the state of a link" },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(sysfs_tree_freep) SysfsTree *tree = bridged();
-
-		put(tree, A, rows[i].address, rows[i].value);
-		expect(tree, rows[i].why);
+		print_message("%s\n", rows[i].what);
+		if (rows[i].command)
+			tree_write_bytes(tree, CONFIG, config, sizeof(config));
+		if (rows[i].power_state) {
+			tree_write_attribute(tree, A, "power_state", rows[i].power_state);
+			/* Reading it would wake the device: it is not there to be read. */
+			tree_remove(tree, CONFIG);
+		}
+		for (unsigned link = rows[i].first; rows[i].down && link <= rows[i].last; link++)
+			set_link(tree, rows[i].down, link, false, 0);
+		if (rows[i].value)
+			put(tree, A, rows[i].address, rows[i].value);
+		expect(tree, rows[i].wanted);
 	}
 }
 

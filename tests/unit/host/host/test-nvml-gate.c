@@ -24,29 +24,23 @@ static int ask(NvmlGate *gate, uint64_t deadline, Bdf *ret_stuck)
 	return r;
 }
 
-TEST(a_question_is_free_while_nothing_moves)
+/* A gate of this patience, with a move under way. */
+static void begin(NvmlGate *gate, uint64_t patience, NvmlMove *move)
 {
-	NvmlGate gate;
-	NvmlMove move;
-	Bdf stuck;
-
-	nvml_gate_init(&gate, 0);
-	assert_int_equal(ask(&gate, 0, &stuck), 0);
-	nvml_gate_begin_move(&gate, &move, &moving);
-	nvml_gate_end_move(&gate, &move);
-	assert_int_equal(ask(&gate, 0, &stuck), 0);
+	nvml_gate_init(gate, patience);
+	nvml_gate_begin_move(gate, move, &moving);
 }
 
-TEST(a_question_waits_for_a_move_up_to_its_deadline)
+TEST(a_question_waits_for_a_move_up_to_its_deadline_and_is_free_then)
 {
 	NvmlGate gate;
 	NvmlMove move;
 	Bdf stuck;
 
-	nvml_gate_init(&gate, HOUR);
-	nvml_gate_begin_move(&gate, &move, &moving);
+	begin(&gate, HOUR, &move);
 	assert_int_equal(ask(&gate, now_monotonic() + 1000, &stuck), -ETIMEDOUT);
 	nvml_gate_end_move(&gate, &move);
+	assert_int_equal(ask(&gate, 0, &stuck), 0);
 }
 
 TEST(one_question_waits_for_another)
@@ -68,14 +62,11 @@ TEST(a_question_gives_up_where_a_move_hangs)
 	NvmlGate gate;
 	Bdf stuck = { 0 };
 
-	nvml_gate_init(&gate, 0);
-	nvml_gate_begin_move(&gate, &first, &moving);
+	begin(&gate, 0, &first);
 	nvml_gate_begin_move(&gate, &second, &other);
 	second.begun = first.begun + 1;
 	assert_int_equal(ask(&gate, now_monotonic() + HOUR, &stuck), -EBUSY);
 	assert_true(bdf_equal(&stuck, &moving));
-	nvml_gate_end_move(&gate, &first);
-	nvml_gate_end_move(&gate, &second);
 }
 
 /* A driver may let go of many GPUs one after another. */
@@ -85,14 +76,12 @@ TEST(a_long_move_does_not_hang_while_others_end)
 	NvmlMove move;
 	Bdf stuck;
 
-	nvml_gate_init(&gate, 1);
-	nvml_gate_begin_move(&gate, &move, &moving);
+	begin(&gate, 1, &move);
 	move.begun = 1;
 	gate.ended = now_monotonic() + HOUR;
 	assert_int_equal(ask(&gate, now_monotonic() + 1000, &stuck), -ETIMEDOUT);
 	gate.ended = 1;
 	assert_int_equal(ask(&gate, now_monotonic() + HOUR, &stuck), -EBUSY);
-	nvml_gate_end_move(&gate, &move);
 }
 
 typedef struct Mover {

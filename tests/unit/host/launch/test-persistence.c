@@ -15,6 +15,7 @@
 #include "rig/nvml-scenario.h"
 #include "util/clock.h"
 
+#define LOST "GPU is lost (NVML error 15)"
 /* No other test's: what they run beside is found by its command line. */
 #define A "0000:c5:00.0"
 #define B "0000:c6:00.0"
@@ -53,90 +54,55 @@ static char *gpus_with(const TempDir *dir, const char *more)
 	return strf(GPUS "persistence %s\n%s", dir->path, more);
 }
 
-static void play_gpus(const TempDir *dir, const char *more)
-{
-	_cleanup_free_ char *text = gpus_with(dir, more);
-
-	play(dir, text);
-}
-
-static Nvml *open_nvml(void)
-{
-	_cleanup_free_ char *why = NULL;
-	Nvml *nvml = NULL;
-
-	assert_int_equal(nvml_open(FAKE_NVML, &nvml, &why), 0);
-	return nvml;
-}
-
 /* ---- NVML ---- */
 
 /* fault P2 */
-WITH_DIR(nvml_tells_the_mode_or_why_it_does_not)
+/* What is set is what is read afterwards, not what a call returned. */
+WITH_DIR(a_mode_is_read_or_set_and_read_again_or_it_is_said_why_not)
 {
+	enum { READ, OFF, ON };
 	static const struct {
+		int what;
 		const char *scenario, *file;
 		PersistenceMode mode;
 		const char *why; /* NULL: none */
-	} rows[] = {
-		{ "", "0\n", PERSISTENCE_OFF, NULL },
-		{ "", "1\n", PERSISTENCE_ON, NULL },
-		{ "", "2\n", PERSISTENCE_UNKNOWN, "NVML reports a persistence mode 2" },
-		{ "", "-1\n", PERSISTENCE_UNKNOWN, "NVML reports a persistence mode -1" },
-		{ "persistence get 3\n", "1\n", PERSISTENCE_UNKNOWN, "(NVML error 3)" },
-		{ "persistence get 15\n", "1\n", PERSISTENCE_UNKNOWN,
-		  "GPU is lost (NVML error 15)" },
-		{ "locate " A " 15\n", "1\n", PERSISTENCE_UNKNOWN, "GPU is lost (NVML error 15)" },
-	};
-	Bdf a = tree_bdf(A);
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(gpu_persistence_clear) GpuPersistence gpu = { 0 };
-		_cleanup_(nvml_closep) Nvml *nvml = NULL;
-
-		put_mode(*state, A, rows[i].file);
-		play_gpus(*state, rows[i].scenario);
-		nvml = open_nvml();
-		nvml_persistence(nvml, &a, &gpu);
-		check_answer(i, &gpu, rows[i].mode, rows[i].why);
-		assert_true(bdf_equal(&gpu.bdf, &a));
-	}
-}
-
-/* What is set is what is read afterwards, not what a call returned. */
-WITH_DIR(a_mode_is_set_and_read_again)
-{
-	static const struct {
-		const char *scenario, *file;
-		bool on;
-		PersistenceMode mode;
-		const char *why;
 		char left;
 	} rows[] = {
-		{ "", "0\n", true, PERSISTENCE_ON, NULL, '1' },
-		{ "", "1\n", false, PERSISTENCE_OFF, NULL, '0' },
+		{ READ, "", "0\n", PERSISTENCE_OFF, NULL, '0' },
+		{ READ, "", "1\n", PERSISTENCE_ON, NULL, '1' },
+		{ READ, "", "2\n", PERSISTENCE_UNKNOWN, "NVML reports a persistence mode 2", '2' },
+		{ READ, "", "-1\n", PERSISTENCE_UNKNOWN, "NVML reports a persistence mode -1",
+		  '-' },
+		{ READ, "persistence get 3\n", "1\n", PERSISTENCE_UNKNOWN, "(NVML error 3)", '1' },
+		{ READ, "persistence get 15\n", "1\n", PERSISTENCE_UNKNOWN, LOST, '1' },
+		{ READ, "locate " A " 15\n", "1\n", PERSISTENCE_UNKNOWN, LOST, '1' },
+		{ ON, "", "0\n", PERSISTENCE_ON, NULL, '1' },
+		{ OFF, "", "1\n", PERSISTENCE_OFF, NULL, '0' },
 		/* So already: nothing is set, so that what cannot be set does not matter. */
-		{ "persistence set 4\n", "1\n", true, PERSISTENCE_ON, NULL, '1' },
-		{ "persistence set 4\n", "0\n", false, PERSISTENCE_OFF, NULL, '0' },
-		{ "persistence set 4\n", "1\n", false, PERSISTENCE_ON, "(NVML error 4)", '1' },
-		{ "persistence deaf\n", "1\n", false, PERSISTENCE_ON,
+		{ ON, "persistence set 4\n", "1\n", PERSISTENCE_ON, NULL, '1' },
+		{ OFF, "persistence set 4\n", "0\n", PERSISTENCE_OFF, NULL, '0' },
+		{ OFF, "persistence set 4\n", "1\n", PERSISTENCE_ON, "(NVML error 4)", '1' },
+		{ OFF, "persistence deaf\n", "1\n", PERSISTENCE_ON,
 		  "NVML reports success, but the mode has not changed", '1' },
-		{ "persistence get 15\n", "1\n", false, PERSISTENCE_UNKNOWN,
-		  "GPU is lost (NVML error 15)", '1' },
-		{ "locate " A " 15\n", "1\n", false, PERSISTENCE_UNKNOWN,
-		  "GPU is lost (NVML error 15)", '1' },
+		{ OFF, "persistence get 15\n", "1\n", PERSISTENCE_UNKNOWN, LOST, '1' },
+		{ OFF, "locate " A " 15\n", "1\n", PERSISTENCE_UNKNOWN, LOST, '1' },
 	};
 	Bdf a = tree_bdf(A);
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(gpu_persistence_clear) GpuPersistence gpu = { 0 };
+		_cleanup_free_ char *text = gpus_with(*state, rows[i].scenario), *why = NULL;
 		_cleanup_(nvml_closep) Nvml *nvml = NULL;
 
 		put_mode(*state, A, rows[i].file);
-		play_gpus(*state, rows[i].scenario);
-		nvml = open_nvml();
-		nvml_set_persistence(nvml, &a, rows[i].on, &gpu);
+		play(*state, text);
+		assert_int_equal(nvml_open(FAKE_NVML, &nvml, &why), 0);
+		if (rows[i].what == READ)
+			nvml_persistence(nvml, &a, &gpu);
+		else
+			nvml_set_persistence(nvml, &a, rows[i].what == ON, &gpu);
 		check_answer(i, &gpu, rows[i].mode, rows[i].why);
+		assert_true(bdf_equal(&gpu.bdf, &a));
 		check_mode(*state, A, rows[i].left);
 	}
 }

@@ -79,123 +79,116 @@ static void end(pid_t pid)
 	assert_true(WIFSIGNALED(status)); /* it was there until now */
 }
 
-TEST(who_runs_the_program_is_a_worker)
-{
-	WorkerConfig config = bad_worker("slow-60000"), other = bad_worker("slow-60001");
-	Bdf display = tree_bdf(DISPLAY), audio = tree_bdf(AUDIO);
-	pid_t pid = start(BAD_WORKER, geteuid());
-
-	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &display), pid);
-	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &audio), 0);
-	assert_int_equal(worker_find(&other, LOCK_FUNCTION, &display), 0);
-	end(pid);
-	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &display), 0);
-}
-
 /* promise U9 */
-TEST(who_only_says_so_is_none)
-{
-	WorkerConfig config = bad_worker("slow-60000");
-	Bdf display = tree_bdf(DISPLAY);
-	/* This program again, which stays when it is called so. */
-	pid_t pid = start("/proc/self/exe", geteuid());
-
-	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &display), 0);
-	end(pid);
-}
-
-WITH_DIR(a_copy_of_the_program_is_another)
+WITH_DIR(who_runs_the_program_is_a_worker_and_who_only_says_so_is_none)
 {
 	const TempDir *dir = *state;
 	_cleanup_free_ char *copy = strf("%s/copy", dir->path);
 	_cleanup_free_ char *command = strf("cp %s %s", BAD_WORKER, copy);
-	WorkerConfig config = bad_worker("slow-60000");
-	Bdf display = tree_bdf(DISPLAY);
-	pid_t pid;
+	WorkerConfig config = bad_worker("slow-60000"), other = bad_worker("slow-60001");
+	Bdf display = tree_bdf(DISPLAY), audio = tree_bdf(AUDIO);
+	const struct {
+		const char *program;
+		uid_t uid;
+		bool is_worker;
+	} rows[] = {
+		{ BAD_WORKER, geteuid(), true },
+		{ "/proc/self/exe", geteuid(), false }, /* this one, which stays when called so */
+		{ copy, geteuid(), false },
+		{ BAD_WORKER, NOBODY, false },
+	};
 
 	assert_int_equal(system(command), 0);
-	pid = start(copy, geteuid());
-	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &display), 0);
-	end(pid);
+	for (size_t i = 0; i < ELEMENTS(rows) - (geteuid() != 0); i++) {
+		pid_t pid = start(rows[i].program, rows[i].uid);
+
+		assert_int_equal(worker_find(&config, LOCK_FUNCTION, &display),
+				 rows[i].is_worker ? pid : 0);
+		assert_int_equal(worker_find(&config, LOCK_FUNCTION, &audio), 0);
+		assert_int_equal(worker_find(&other, LOCK_FUNCTION, &display), 0);
+		end(pid);
+		assert_int_equal(worker_find(&config, LOCK_FUNCTION, &display), 0);
+	}
 }
 
-TEST(the_program_of_another_user_is_no_worker)
-{
-	WorkerConfig config = bad_worker("slow-60000");
-	Bdf display = tree_bdf(DISPLAY);
-	pid_t pid;
+/* ---- probes, which are looked for only where one may be ---- */
 
-	if (geteuid() != 0)
-		skip();
-	pid = start(BAD_WORKER, NOBODY);
-	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &display), 0);
-	end(pid);
+typedef struct Probes {
+	WorkerConfig config;
+	WorkerChildren children;
+	pid_t pid;
+} Probes;
+
+static int setup(void **state)
+{
+	Probes *probes = calloc(1, sizeof(*probes));
+
+	assert_non_null(probes);
+	probes->config = bad_worker("slow-60000");
+	probes->config.children = &probes->children;
+	*state = probes;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	Probes *probes = *state;
+
+	if (probes->pid > 0)
+		end(probes->pid);
+	free(probes);
+	return 0;
+}
+
+#define WITH_PROBES(name) TEST_ON(name, Probes, setup, teardown)
+
+static pid_t find_probe(const Probes *probes)
+{
+	return worker_find(&probes->config, LOCK_PROBE, NULL);
 }
 
 /* fault 49 */
-TEST(a_probe_of_the_daemon_before_is_found_until_it_ends)
+WITH_PROBES(a_probe_of_the_daemon_before_is_found_until_it_ends)
 {
-	WorkerConfig config = bad_worker("slow-60000");
-	WorkerChildren children = { 0 };
-	pid_t pid = start_probe();
-
-	config.children = &children;
-	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), pid);
-	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), pid);
-	end(pid);
-	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), 0);
+	rig->pid = start_probe();
+	assert_int_equal(find_probe(rig), rig->pid);
+	assert_int_equal(find_probe(rig), rig->pid);
+	end(rig->pid);
+	rig->pid = 0;
+	assert_int_equal(find_probe(rig), 0);
 }
 
 /* Where none was, and none was started since, thousands of processes are not looked at. */
-TEST(a_probe_is_looked_for_again_once_one_was_started)
+WITH_PROBES(a_probe_is_looked_for_again_once_one_was_started)
 {
-	WorkerConfig config = bad_worker("slow-60000");
-	WorkerChildren children = { 0 };
-	pid_t pid;
-
-	config.children = &children;
-	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), 0);
-	pid = start_probe(); /* by nobody who counts */
-	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), 0);
-	worker_question_begins(&config, LOCK_PROBE);
-	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), pid);
-	worker_question_ends(&config, LOCK_PROBE, true);
-	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), pid);
-	end(pid);
-	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), 0);
+	assert_int_equal(find_probe(rig), 0);
+	rig->pid = start_probe(); /* by nobody who counts */
+	assert_int_equal(find_probe(rig), 0);
+	worker_question_begins(&rig->config, LOCK_PROBE);
+	assert_int_equal(find_probe(rig), rig->pid);
+	worker_question_ends(&rig->config, LOCK_PROBE, true);
+	assert_int_equal(find_probe(rig), rig->pid);
 }
 
 /* Before its exec a child cannot be told from the daemon itself. */
-TEST(none_found_while_one_starts_is_looked_for_again)
+WITH_PROBES(none_found_while_one_starts_is_looked_for_again)
 {
-	WorkerConfig config = bad_worker("slow-60000");
-	WorkerChildren children = { 0 };
-	pid_t pid;
-
-	config.children = &children;
-	worker_question_begins(&config, LOCK_PROBE);
-	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), 0);
-	pid = start_probe();
-	worker_question_ends(&config, LOCK_PROBE, true);
-	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), pid);
-	end(pid);
+	worker_question_begins(&rig->config, LOCK_PROBE);
+	assert_int_equal(find_probe(rig), 0);
+	rig->pid = start_probe();
+	worker_question_ends(&rig->config, LOCK_PROBE, true);
+	assert_int_equal(find_probe(rig), rig->pid);
 }
 
 /* Its lock says it: nothing is to be looked for after it. */
-TEST(a_part_leaves_nothing_to_look_for)
+WITH_PROBES(a_part_leaves_nothing_to_look_for)
 {
-	WorkerConfig config = bad_worker("slow-60000");
-	WorkerChildren children = { 0 };
-	pid_t pid;
-
-	config.children = &children;
-	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), 0);
-	worker_question_begins(&config, LOCK_PROBE);
-	worker_question_ends(&config, LOCK_PROBE, false);
-	pid = start_probe();
-	assert_int_equal(worker_find(&config, LOCK_PROBE, NULL), 0);
-	assert_int_equal(worker_find(&config, LOCK_PERSISTENCE, NULL), 0);
-	end(pid);
+	assert_int_equal(find_probe(rig), 0);
+	worker_question_begins(&rig->config, LOCK_PROBE);
+	worker_question_ends(&rig->config, LOCK_PROBE, false);
+	rig->pid = start_probe();
+	assert_int_equal(find_probe(rig), 0);
+	assert_int_equal(worker_find(&rig->config, LOCK_PERSISTENCE, NULL), 0);
 }
 
 TEST(uids_and_control_group_are_read_from_the_kernels_words)
