@@ -453,5 +453,3 @@ int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_
 	}
 	return r;
 }
-
-#include "doctor-look.inc"

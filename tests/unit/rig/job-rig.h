@@ -221,6 +221,10 @@ void rig_expect_drift(const Rig *rig, const char *drift);
 #define BIND bind_request("pair0")
 #define KEEP group_request(OPERATION_BIND, "pair0", .persist = true)
 #define UNBIND group_request(OPERATION_UNBIND, "pair0")
+#define RIG_ASSIGN ASSIGN
+#define RIG_RELEASE RELEASE
+#define RIG_BIND BIND
+#define RIG_UNBIND UNBIND
 #define RECONCILE group_request(OPERATION_RECONCILE, "pair0")
 
 #define VM42 "3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242"
