@@ -63,9 +63,7 @@ static int ids_differ(const BootMachine *machine, const AssignedFunction *record
 		return 0;
 	*ret_why = strf("%s is %04x:%04x (subsystem %04x:%04x) now and was %04x:%04x (subsystem "
 			"%04x:%04x) when it was recorded; it is left alone",
-			BDF_TEXT(&record->bdf), now.vendor, now.device, now.subsystem_vendor,
-			now.subsystem_device, record->vendor, record->device,
-			record->subsystem_vendor, record->subsystem_device);
+			BDF_TEXT(&record->bdf), PCI_IDS(&now), PCI_IDS(record));
 	return 1;
 }
 
@@ -305,8 +303,8 @@ static Assignments *read_wishes(const BootWishes *wishes, char ***ret_notes)
 	return all;
 }
 
-int boot_await_peers(const BootMachine *machine, const BootWishes *wishes, const Bdf *bdf,
-		     uint64_t timeout_usec)
+bool boot_await_peers(const BootMachine *machine, const BootWishes *wishes, const Bdf *bdf,
+		      uint64_t timeout_usec)
 {
 	const struct timespec pause = { .tv_nsec = PEERS_PAUSE_NSEC };
 	uint64_t deadline = now_monotonic() + timeout_usec;
@@ -315,16 +313,15 @@ int boot_await_peers(const BootMachine *machine, const BootWishes *wishes, const
 
 	while (reserve_peers(machine, all, bdf)) {
 		if (now_monotonic() >= deadline)
-			return 0;
+			return false;
 		nanosleep(&pause, NULL);
 	}
-	return 1;
+	return true;
 }
 
-int boot_bind(const BootMachine *machine, const BootWishes *wishes, const Bdf *only,
-	      BootReport **ret)
+BootReport *boot_bind(const BootMachine *machine, const BootWishes *wishes, const Bdf *only)
 {
-	_cleanup_(boot_report_freep) BootReport *report = xcalloc(1, sizeof(BootReport));
+	BootReport *report = xcalloc(1, sizeof(BootReport));
 
 	report->assignments = read_wishes(wishes, &report->notes);
 	list_functions(report, only);
@@ -335,8 +332,7 @@ int boot_bind(const BootMachine *machine, const BootWishes *wishes, const Bdf *o
 		report->lacks_peers = reserve_peers(machine, report->assignments, only);
 	if (driver_loaded(machine) && boot_report_count(report, BOOT_RESERVED) > 0)
 		probe(machine, report);
-	*ret = TAKE_PTR(report);
-	return 0;
+	return report;
 }
 
 char *boot_probe(int sysfs_fd, const DriverOps *ops, const Bdf *bdf)

@@ -66,20 +66,18 @@ typedef struct BootWishes {
 /*
  * Reads assignments and kept groups, and binds the functions that they name: all of them, or only
  * `only`, whose free peers in its group get their override as well. What is assigned is bound as
- * its assignment says, whether it is kept, too, or not. Fails if a directory cannot be read. A
- * fault of one function or one file goes into the report, and keeps no other function from being
- * bound.
+ * its assignment says, whether it is kept, too, or not. A fault of one function or one file goes
+ * into the report, and keeps no other function from being bound.
  */
-int boot_bind(const BootMachine *machine, const BootWishes *wishes, const Bdf *only,
-	      BootReport **ret);
+BootReport *boot_bind(const BootMachine *machine, const BootWishes *wishes, const Bdf *only);
 
 /*
  * Waits until all functions of the group that has `bdf` are there, and gives the free ones
  * their override. A rescan of the bus announces one function after another, and binds them when it
- * has found the last. 1: all are there; 0: not within this time; or -errno.
+ * has found the last. false: not all are there within this time.
  */
-int boot_await_peers(const BootMachine *machine, const BootWishes *wishes, const Bdf *bdf,
-		     uint64_t timeout_usec);
+bool boot_await_peers(const BootMachine *machine, const BootWishes *wishes, const Bdf *bdf,
+		      uint64_t timeout_usec);
 
 /*
  * Binds one function whose override is set to vfio-pci, if no other driver has it. Returns why

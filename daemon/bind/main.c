@@ -257,15 +257,6 @@ static int bind_probed(const Command *command, const BootMachine *machine)
 	return GPUPASS_EXIT_FAILED;
 }
 
-/* A board that does not come is no failure here: --all and the daemon report it. */
-static int await_peers(const Command *command, const BootMachine *machine, const BootWishes *wishes)
-{
-	int r = boot_await_peers(machine, wishes, &command->bdf, PEERS_USEC);
-
-	return r < 0 ? fail("cannot reserve the peers of", BDF_TEXT(&command->bdf), r)
-		     : GPUPASS_EXIT_DONE;
-}
-
 /* -1 in *ret: there is no such directory, since nothing was ever assigned or kept. */
 static int open_wishes(const Command *command, const char *name, int *ret)
 {
@@ -280,15 +271,15 @@ static int open_wishes(const Command *command, const char *name, int *ret)
 static int bind_wishes(const Command *command, const BootMachine *machine, const BootWishes *wishes)
 {
 	_cleanup_(boot_report_freep) BootReport *report = NULL;
-	int r;
 
 	if (wishes->assigned_fd < 0 && wishes->kept_fd < 0)
 		return GPUPASS_EXIT_DONE;
-	if (command->what == PEERS)
-		return await_peers(command, machine, wishes);
-	r = boot_bind(machine, wishes, command->what == DEVICE ? &command->bdf : NULL, &report);
-	if (r < 0)
-		return fail("cannot read", command->config_dir, r);
+	if (command->what == PEERS) {
+		/* A board that does not come is no failure here: --all and the daemon report it. */
+		(void)boot_await_peers(machine, wishes, &command->bdf, PEERS_USEC);
+		return GPUPASS_EXIT_DONE;
+	}
+	report = boot_bind(machine, wishes, command->what == DEVICE ? &command->bdf : NULL);
 	return command->what == ALL ? tell_all(command, report) : tell_device(report);
 }
 
@@ -302,10 +293,9 @@ static int run(const Command *command, const BootMachine *machine)
 	status = open_wishes(command, "assignments.d", &assigned_fd);
 	if (status == GPUPASS_EXIT_DONE)
 		status = open_wishes(command, "kept.d", &kept_fd);
-	if (status != GPUPASS_EXIT_DONE)
-		return status;
-	return bind_wishes(command, machine,
-			   &(BootWishes){ .assigned_fd = assigned_fd, .kept_fd = kept_fd });
+	return status != GPUPASS_EXIT_DONE
+		       ? status
+		       : bind_wishes(command, machine, &(BootWishes){ assigned_fd, kept_fd });
 }
 
 int main(int argc, char **argv)

@@ -71,7 +71,7 @@ void backlog_told(Backlog *backlog)
 
 int backlog_new(sd_bus *bus, BacklogChanged changed, void *userdata, Backlog **ret)
 {
-	_cleanup_(backlog_freep) Backlog *backlog = xcalloc(1, sizeof(Backlog));
+	Backlog *backlog = xcalloc(1, sizeof(Backlog));
 	int r;
 
 	*backlog = (Backlog){ .bus = bus, .changed = changed, .userdata = userdata };
@@ -79,16 +79,7 @@ int backlog_new(sd_bus *bus, BacklogChanged changed, void *userdata, Backlog **r
 				       USEC_PER_SEC / 4, on_due, backlog);
 	if (r >= 0)
 		r = sd_event_source_set_enabled(backlog->due, SD_EVENT_OFF);
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(backlog);
-	return 0;
+	if (r >= 0)
+		*ret = backlog;
+	return r;
 }
-
-static void backlog_clear(Backlog *backlog)
-{
-	sd_bus_slot_unref(backlog->question);
-	sd_event_source_unref(backlog->due);
-}
-
-DEFINE_FREE(Backlog, backlog_free, backlog_clear)

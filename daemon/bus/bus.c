@@ -15,9 +15,9 @@ static void collect_groups(const Face *f, ShownObjects *set)
 	const GroupSet *groups = manager_inventory(f->manager)->groups;
 
 	for (size_t i = 0; i < groups->n_items; i++)
-		group_view_fill(
-			f->manager, &groups->items[i],
-			collection_append(&f->groups, set, group_path(groups->items[i].name)));
+		group_view_fill(f->manager, &groups->items[i],
+				collection_append(&f->shown[SHOWN_GROUPS], set,
+						  group_path(groups->items[i].name)));
 }
 
 static void collect_gpus(const Face *f, ShownObjects *set)
@@ -26,7 +26,8 @@ static void collect_gpus(const Face *f, ShownObjects *set)
 
 	for (size_t i = 0; i < gpus->n_gpus; i++)
 		gpu_view_fill(f->manager, f->names, &gpus->gpus[i],
-			      collection_append(&f->gpus, set, gpu_path(&gpus->gpus[i].lead->bdf)));
+			      collection_append(&f->shown[SHOWN_GPUS], set,
+						gpu_path(&gpus->gpus[i].lead->bdf)));
 }
 
 static void collect_assignments(const Face *f, ShownObjects *set)
@@ -34,9 +35,9 @@ static void collect_assignments(const Face *f, ShownObjects *set)
 	const Assignments *all = manager_assignments(f->manager);
 
 	for (size_t i = 0; i < all->n_items; i++)
-		assignment_view_fill(
-			f->manager, all->items[i],
-			collection_append(&f->assignments, set, assignment_path(all->items[i])));
+		assignment_view_fill(f->manager, all->items[i],
+				     collection_append(&f->shown[SHOWN_ASSIGNMENTS], set,
+						       assignment_path(all->items[i])));
 }
 
 static void collect_jobs(const Face *f, ShownObjects *set)
@@ -45,15 +46,33 @@ static void collect_jobs(const Face *f, ShownObjects *set)
 	const JobRecord *const *jobs = manager_jobs(f->manager, &n);
 
 	for (size_t i = 0; i < n; i++)
-		job_view_fill(jobs[i], collection_append(&f->jobs, set, job_path(jobs[i]->id)));
+		job_view_fill(jobs[i],
+			      collection_append(&f->shown[SHOWN_JOBS], set, job_path(jobs[i]->id)));
 }
 
-static void show(Face *f, Collection *c, void (*collect)(const Face *, ShownObjects *))
+static const struct {
+	const char *prefix, *interface;
+	const sd_bus_vtable *vtable;
+	size_t view_size;
+	void (*collect)(const Face *f, ShownObjects *set);
+} kinds[] = {
+	[SHOWN_GROUPS] = { GPUPASS_PATH_GROUPS, GPUPASS_IFACE_GROUP, group_properties,
+			   sizeof(GroupView), collect_groups },
+	[SHOWN_GPUS] = { GPUPASS_PATH_GPUS, GPUPASS_IFACE_GPU, gpu_properties, sizeof(GpuView),
+			 collect_gpus },
+	[SHOWN_ASSIGNMENTS] = { GPUPASS_PATH_ASSIGNMENTS, GPUPASS_IFACE_ASSIGNMENT,
+				assignment_properties, sizeof(AssignmentView),
+				collect_assignments },
+	[SHOWN_JOBS] = { GPUPASS_PATH_JOBS, GPUPASS_IFACE_JOB, job_properties, sizeof(JobView),
+			 collect_jobs },
+};
+
+static void show(Face *f, Shown which)
 {
 	ShownObjects set = { 0 };
 
-	collect(f, &set);
-	collection_replace(c, &set);
+	kinds[which].collect(f, &set);
+	collection_replace(&f->shown[which], &set);
 	if (f->told)
 		backlog_told(f->backlog);
 }
@@ -61,7 +80,7 @@ static void show(Face *f, Collection *c, void (*collect)(const Face *, ShownObje
 /* What is other than `before`. */
 static void tell_manager(Face *f, const ManagerView *before)
 {
-	_cleanup_free_ char **names = view_differences(manager_properties, before, &f->shown);
+	_cleanup_free_ char **names = view_differences(manager_properties, before, &f->own);
 
 	if (!names || !f->told)
 		return;
@@ -72,10 +91,10 @@ static void tell_manager(Face *f, const ManagerView *before)
 
 static void show_manager(Face *f)
 {
-	ManagerView before = f->shown;
+	ManagerView before = f->own;
 
-	f->shown = (ManagerView){ 0 };
-	manager_view_fill(f->manager, &f->shown);
+	f->own = (ManagerView){ 0 };
+	manager_view_fill(f->manager, &f->own);
 	tell_manager(f, &before);
 	view_clear(manager_properties, &before);
 }
@@ -84,10 +103,8 @@ static void show_manager(Face *f)
 static void set_told(Face *f, bool told, bool catch_up)
 {
 	f->told = told;
-	collection_set_told(&f->groups, told, catch_up);
-	collection_set_told(&f->gpus, told, catch_up);
-	collection_set_told(&f->assignments, told, catch_up);
-	collection_set_told(&f->jobs, told, catch_up);
+	for (size_t i = 0; i < SHOWN_MAX_; i++)
+		collection_set_told(&f->shown[i], told, catch_up);
 	if (catch_up)
 		tell_manager(f, &(ManagerView){ 0 });
 }
@@ -104,11 +121,11 @@ static void on_objects_changed(void *userdata)
 	Face *f = userdata;
 
 	if (manager_inventory(f->manager)) {
-		show(f, &f->groups, collect_groups);
-		show(f, &f->gpus, collect_gpus);
+		show(f, SHOWN_GROUPS);
+		show(f, SHOWN_GPUS);
 	}
 	if (manager_assignments(f->manager))
-		show(f, &f->assignments, collect_assignments);
+		show(f, SHOWN_ASSIGNMENTS);
 	show_manager(f);
 }
 
@@ -116,7 +133,7 @@ static void on_job_changed(const JobRecord *job, void *userdata)
 {
 	Face *f = userdata;
 
-	show(f, &f->jobs, collect_jobs);
+	show(f, SHOWN_JOBS);
 }
 
 static void on_job_new(const JobRecord *job, void *userdata)
@@ -124,7 +141,7 @@ static void on_job_new(const JobRecord *job, void *userdata)
 	Face *f = userdata;
 	_cleanup_free_ char *path = job_path(job->id);
 
-	show(f, &f->jobs, collect_jobs);
+	show(f, SHOWN_JOBS);
 	sd_bus_emit_signal(f->bus, GPUPASS_PATH_ROOT, GPUPASS_IFACE_MANAGER, "JobNew", "uo",
 			   job->id, path);
 }
@@ -134,15 +151,10 @@ static void on_job_ended(const JobRecord *job, void *userdata)
 	Face *f = userdata;
 	_cleanup_free_ char *path = job_path(job->id);
 
-	show(f, &f->jobs, collect_jobs);
+	show(f, SHOWN_JOBS);
 	sd_bus_emit_signal(f->bus, GPUPASS_PATH_ROOT, GPUPASS_IFACE_MANAGER, "JobRemoved", "uosss",
 			   job->id, path, job_state_to_string(job->state), job->error_name,
 			   job->message);
-}
-
-/* The job leaves the list after this call. The next change takes it off the bus. */
-static void on_job_forgotten(const JobRecord *job, void *userdata)
-{
 }
 
 static void on_audit_written(void *userdata)
@@ -165,7 +177,7 @@ static int find_face(sd_bus *bus, const char *path, const char *interface, void 
 	Face *f = userdata;
 
 	*ret_found = f;
-	return collection_find(&f->gpus, path) != NULL ||
+	return collection_find(&f->shown[SHOWN_GPUS], path) != NULL ||
 	       (call && polkit_granted(f->polkit, call, &domain_uuid));
 }
 
@@ -178,41 +190,29 @@ static int on_message(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *
 	return 0;
 }
 
-#define COLLECTION(Prefix, Interface, Vtable, View)                                                \
-	(Collection)                                                                               \
-	{                                                                                          \
-		.bus = f->bus, .prefix = (Prefix), .interface = (Interface), .vtable = (Vtable),   \
-		.view_size = sizeof(View)                                                          \
-	}
-
 static int register_all(Face *f)
 {
-	int r;
+	int r = sd_bus_add_object_manager(f->bus, NULL, GPUPASS_PATH_ROOT);
 
-	f->groups =
-		COLLECTION(GPUPASS_PATH_GROUPS, GPUPASS_IFACE_GROUP, group_properties, GroupView);
-	f->gpus = COLLECTION(GPUPASS_PATH_GPUS, GPUPASS_IFACE_GPU, gpu_properties, GpuView);
-	f->assignments = COLLECTION(GPUPASS_PATH_ASSIGNMENTS, GPUPASS_IFACE_ASSIGNMENT,
-				    assignment_properties, AssignmentView);
-	f->jobs = COLLECTION(GPUPASS_PATH_JOBS, GPUPASS_IFACE_JOB, job_properties, JobView);
-	r = sd_bus_add_object_manager(f->bus, NULL, GPUPASS_PATH_ROOT);
 	if (r >= 0)
 		r = sd_bus_add_object_vtable(f->bus, NULL, GPUPASS_PATH_ROOT, GPUPASS_IFACE_MANAGER,
 					     manager_methods, f);
 	if (r >= 0)
 		r = sd_bus_add_object_vtable(f->bus, NULL, GPUPASS_PATH_ROOT, GPUPASS_IFACE_MANAGER,
-					     manager_properties, &f->shown);
-	if (r >= 0)
-		r = collection_register(&f->groups);
-	if (r >= 0)
-		r = collection_register(&f->gpus);
+					     manager_properties, &f->own);
+	for (size_t i = 0; r >= 0 && i < SHOWN_MAX_; i++) {
+		f->shown[i] = (Collection){
+			.bus = f->bus,
+			.prefix = kinds[i].prefix,
+			.interface = kinds[i].interface,
+			.vtable = kinds[i].vtable,
+			.view_size = kinds[i].view_size,
+		};
+		r = collection_register(&f->shown[i]);
+	}
 	if (r >= 0)
 		r = sd_bus_add_fallback_vtable(f->bus, NULL, GPUPASS_PATH_GPUS, GPUPASS_IFACE_GPU,
 					       gpu_methods, find_face, f);
-	if (r >= 0)
-		r = collection_register(&f->assignments);
-	if (r >= 0)
-		r = collection_register(&f->jobs);
 	if (r >= 0)
 		r = sd_bus_add_filter(f->bus, NULL, on_message, f);
 	return r;
@@ -221,7 +221,7 @@ static int register_all(Face *f)
 int face_new(sd_bus *bus, Manager *manager, CallerResolver *resolver, const char *pci_ids,
 	     Face **ret)
 {
-	_cleanup_(face_freep) Face *f = xcalloc(1, sizeof(Face));
+	Face *f = xcalloc(1, sizeof(Face));
 	int r;
 
 	f->bus = bus;
@@ -231,7 +231,7 @@ int face_new(sd_bus *bus, Manager *manager, CallerResolver *resolver, const char
 	if (r >= 0)
 		r = backlog_new(bus, on_backlog, f, &f->backlog);
 	f->polkit = polkit_new(bus, f->callers, &f->refusals);
-	manager_view_fill(manager, &f->shown);
+	manager_view_fill(manager, &f->own);
 	f->names = pci_names_new(pci_ids);
 	if (r >= 0)
 		r = register_all(f);
@@ -243,12 +243,11 @@ int face_new(sd_bus *bus, Manager *manager, CallerResolver *resolver, const char
 					      .job_new = on_job_new,
 					      .job_changed = on_job_changed,
 					      .job_ended = on_job_ended,
-					      .job_forgotten = on_job_forgotten,
 					      .audit_written = on_audit_written,
 					      .userdata = f,
 				      });
 	on_objects_changed(f);
-	*ret = TAKE_PTR(f);
+	*ret = f;
 	return 0;
 }
 
@@ -282,20 +281,3 @@ int face_publish(Face *f, FacePublished published, void *userdata)
 	 */
 	return sd_bus_request_name_async(f->bus, &f->name, GPUPASS_BUS_NAME, 0, on_name, f);
 }
-
-static void face_clear(Face *f)
-{
-	collection_clear(&f->groups);
-	collection_clear(&f->gpus);
-	collection_clear(&f->assignments);
-	collection_clear(&f->jobs);
-	view_clear(manager_properties, &f->shown);
-	lookups_forget(f);
-	sd_bus_slot_unref(f->name);
-	polkit_free(f->polkit);
-	backlog_free(f->backlog);
-	callers_free(f->callers);
-	pci_names_free(f->names);
-}
-
-DEFINE_FREE(Face, face_free, face_clear)

@@ -201,7 +201,7 @@ static int pending_new(Call *call)
 int call_begin(Call *call)
 {
 	const char *action = call->method->action;
-	const PolkitQuestion question = {
+	const Decision question = {
 		.action = action,
 		.group = str_equal(action, GPUPASS_ACTION_MANAGE) ? named(call->names[0]) : NULL,
 	};

@@ -15,6 +15,11 @@
 #define FULL_MAX 10
 #define PERIOD_USEC (600 * USEC_PER_SEC)
 
+const char *decision_domain(const Decision *decision)
+{
+	return decision->domain ? decision->domain : decision->target;
+}
+
 void decision_record(Trail *trail, const Decision *decision, AuditVerdict verdict,
 		     const char *error, const char *reason)
 {
@@ -26,7 +31,7 @@ void decision_record(Trail *trail, const Decision *decision, AuditVerdict verdic
 	record.verb = audit_text(sd_bus_message_get_member(decision->call));
 	record.job = decision->job;
 	record.group = audit_text(decision->group);
-	record.domain = audit_text(decision->domain);
+	record.domain = audit_text(decision_domain(decision));
 	record.domain_uuid = audit_text(decision->domain_uuid);
 	record.error = audit_text(error);
 	record.reason = audit_text(reason);

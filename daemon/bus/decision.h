@@ -5,15 +5,17 @@
 #include "bus/callers.h"
 #include "store/trail.h"
 
-/* All borrowed. */
+/* All borrowed. What is asked of polkit is one without its call and caller, which polkit.c adds. */
 typedef struct Decision {
 	sd_bus_message *call;
 	Caller caller;
-	const char *action;		  /* a GPUPASS_ACTION_…, or what the limit is on */
-	const char *group;		  /* NULL: none */
-	const char *domain, *domain_uuid; /* likewise; a name, or the caller's word for one */
-	uint32_t job;			  /* that is to be cancelled; 0: none */
+	const char *action;		     /* a GPUPASS_ACTION_…, or what the limit is on */
+	const char *domain, *group, *target; /* NULL: none; a name, or the caller's word for one */
+	const char *domain_uuid;	     /* NULL: there is no such domain */
+	uint32_t job;			     /* that is to be cancelled; 0: none */
 } Decision;
+/* A release names a domain or a group. */
+const char *decision_domain(const Decision *decision);
 
 /* reason: NULL, or why. trail: NULL, or where it goes; it never waits. */
 void decision_record(Trail *trail, const Decision *decision, AuditVerdict verdict,

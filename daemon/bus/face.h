@@ -11,13 +11,21 @@ typedef struct Face Face;
 /* subject.c */
 typedef struct Lookup Lookup;
 
+typedef enum Shown {
+	SHOWN_GROUPS,
+	SHOWN_GPUS,
+	SHOWN_ASSIGNMENTS,
+	SHOWN_JOBS,
+	SHOWN_MAX_,
+} Shown;
+
 struct Face {
 	sd_bus *bus;
 	Manager *manager;
 	PciNames *names;
-	Collection groups, gpus, assignments, jobs;
-	bool told;	   /* what changes; until the name is ours nobody can know us */
-	ManagerView shown; /* the manager object's own properties */
+	Collection shown[SHOWN_MAX_]; /* in this order */
+	bool told;		      /* what changes; until the name is ours nobody can know us */
+	ManagerView own;	      /* the properties of the manager object */
 	Backlog *backlog;
 	Callers *callers;
 	Refusals refusals;

@@ -6,11 +6,6 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-static int append_string(sd_bus_message *reply, const char *key, const char *value)
-{
-	return str_is_empty(value) ? 0 : sd_bus_message_append(reply, "{sv}", key, "s", value);
-}
-
 static int append_lines(sd_bus_message *reply, const char *key, char *const *lines)
 {
 	int r = sd_bus_message_open_container(reply, 'e', "sv");
@@ -46,25 +41,33 @@ static int append_unseen(sd_bus_message *reply, const Inspection *inspection)
 static int append_facts(sd_bus_message *reply, const Inspection *inspection,
 			const FunctionFacts *facts)
 {
+	const struct {
+		const char *key, *value;
+	} texts[] = {
+		{ "link-speed", facts->link_speed },
+		{ "link-speed-max", facts->link_speed_max },
+		{ "serial-number", facts->serial_number },
+		{ "uuid", facts->uuid },
+		{ "driver-override", facts->driver_override },
+	};
+	const struct {
+		const char *key;
+		unsigned value;
+		bool always;
+	} numbers[] = {
+		{ "link-width", facts->link_width, false },
+		{ "link-width-max", facts->link_width_max, false },
+		{ "virtual-functions", facts->num_vfs, true },
+	};
 	int r = sd_bus_message_open_container(reply, 'a', "{sv}");
 
-	if (r >= 0)
-		r = append_string(reply, "link-speed", facts->link_speed);
-	if (r >= 0)
-		r = append_string(reply, "link-speed-max", facts->link_speed_max);
-	if (r >= 0 && facts->link_width > 0)
-		r = sd_bus_message_append(reply, "{sv}", "link-width", "u", facts->link_width);
-	if (r >= 0 && facts->link_width_max > 0)
-		r = sd_bus_message_append(reply, "{sv}", "link-width-max", "u",
-					  facts->link_width_max);
-	if (r >= 0)
-		r = append_string(reply, "serial-number", facts->serial_number);
-	if (r >= 0)
-		r = append_string(reply, "uuid", facts->uuid);
-	if (r >= 0)
-		r = append_string(reply, "driver-override", facts->driver_override);
-	if (r >= 0)
-		r = sd_bus_message_append(reply, "{sv}", "virtual-functions", "u", facts->num_vfs);
+	for (size_t i = 0; r >= 0 && i < ELEMENTS(texts); i++)
+		if (!str_is_empty(texts[i].value))
+			r = sd_bus_message_append(reply, "{sv}", texts[i].key, "s", texts[i].value);
+	for (size_t i = 0; r >= 0 && i < ELEMENTS(numbers); i++)
+		if (numbers[i].value > 0 || numbers[i].always)
+			r = sd_bus_message_append(reply, "{sv}", numbers[i].key, "u",
+						  numbers[i].value);
 	if (r >= 0)
 		r = append_holders(reply, inspection);
 	if (r >= 0)
@@ -98,19 +101,16 @@ static void inspected(const Inspection *inspection, const Problem *problem, void
  */
 static int check_not_in_hand(const Call *call, const char *address)
 {
-	const Face *f = call->face;
-	uid_t uid = call->pending->caller.uid;
-	const Inventory *inventory = manager_inventory(f->manager);
 	const Group *group;
 	bool quarantined;
 	Bdf lead;
 
-	if (caller_is_privileged(uid) || !inventory || bdf_parse(address, &lead) < 0)
+	if (caller_is_privileged(call->pending->caller.uid) || bdf_parse(address, &lead) < 0)
 		return 0;
-	group = group_set_find_gpu(inventory->groups, &lead);
-	quarantined = group && group->state == GROUP_QUARANTINED;
-	if (!group || (!quarantined && manager_group_job(f->manager, group) == 0))
+	group = manager_group_in_hand(call->face->manager, &lead);
+	if (!group)
 		return 0;
+	quarantined = group->state == GROUP_QUARANTINED;
 	return sd_bus_error_setf(call->error,
 				 problem_dbus_name(quarantined ? GPUPASS_ERROR_QUARANTINED
 							       : GPUPASS_ERROR_GROUP_BUSY),
@@ -123,8 +123,8 @@ static int check_not_in_hand(const Call *call, const char *address)
 
 int call_inspect(Call *call)
 {
-	const GpuView *view =
-		collection_find(&call->face->gpus, sd_bus_message_get_path(call->message));
+	const GpuView *view = collection_find(&call->face->shown[SHOWN_GPUS],
+					      sd_bus_message_get_path(call->message));
 	_cleanup_free_ Bdf *functions = NULL;
 	size_t n = 0;
 	int r;

@@ -17,6 +17,7 @@
 #include "core/links/declaration.h"
 #include "gpupass/dbus.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 /* ---- plans and reports, from a thread ---- */
 
@@ -69,7 +70,7 @@ static int check_doctor(Call *call)
 static int doctor(Call *call)
 {
 	manager_doctor(call->face->manager,
-		       &(ManagerDoctor){ .domain = named(call->names[0]),
+		       &(DoctorRequest){ .domain = xstrdup(named(call->names[0])),
 					 .symptom = call->symptom,
 					 .capture = call->options.capture },
 		       pending_answer, call->pending);
@@ -263,7 +264,7 @@ static int may_cancel(Call *call)
 {
 	Polkit *polkit = call->face->polkit;
 	const JobRecord *job = manager_job(call->face->manager, call->id);
-	PolkitQuestion question = { .action = action_of(job), .job = call->id };
+	Decision question = { .action = action_of(job), .job = call->id };
 
 	if (job) {
 		question.domain = named(job->domain_name);
@@ -272,7 +273,7 @@ static int may_cancel(Call *call)
 	}
 	polkit_forget_other(polkit, call->message, &question);
 	if (job && caller_is_privileged(job->caller_uid)) {
-		PolkitQuestion of_root = question;
+		Decision of_root = question;
 		int r;
 
 		of_root.action = "cancel a job of root";

@@ -51,17 +51,10 @@ static void check_clear(Check *check)
 	free((char *)check->decision.domain_uuid);
 	free((char *)check->decision.domain);
 	free((char *)check->decision.group);
+	free((char *)check->decision.target);
 }
 
 DEFINE_LOCAL_FREE(Check, check_free, check_clear)
-
-static void polkit_clear(Polkit *polkit)
-{
-	while (polkit->checks)
-		check_free(polkit->checks);
-}
-
-DEFINE_FREE(Polkit, polkit_free, polkit_clear)
 
 static char *cancellation_id(const Check *check)
 {
@@ -95,19 +88,13 @@ static int access_denied(const Polkit *polkit, const Decision *decision, const c
 	return deny(polkit, decision, SD_BUS_ERROR_ACCESS_DENIED, why, error);
 }
 
-/* A release names a domain or a group. */
-static Decision decision_on(const PolkitQuestion *question, sd_bus_message *call,
-			    const Caller *caller)
+static Decision decision_on(const Decision *question, sd_bus_message *call, const Caller *caller)
 {
-	return (Decision){
-		.call = call,
-		.caller = *caller,
-		.action = question->action,
-		.group = question->group,
-		.domain = question->domain ? question->domain : question->target,
-		.domain_uuid = question->domain_uuid,
-		.job = question->job,
-	};
+	Decision decision = *question;
+
+	decision.call = call;
+	decision.caller = *caller;
+	return decision;
 }
 
 static char *why_no_answer(const sd_bus_error *error)
@@ -200,9 +187,9 @@ Polkit *polkit_new(sd_bus *bus, Callers *callers, Refusals *refusals)
  * name, and agents print our text on a terminal as it is: so the UUID comes first, and the name
  * without anything that a terminal would obey.
  */
-static char *shown(const PolkitQuestion *question)
+static char *shown(const Decision *question)
 {
-	const char *name = question->domain ? question->domain : question->target;
+	const char *name = decision_domain(question);
 	_cleanup_free_ char *printable =
 		text_printable_lines(str_or_empty(name ? name : question->group));
 	char job[48] = "";
@@ -214,7 +201,7 @@ static char *shown(const PolkitQuestion *question)
 				     : strf("%s%s", job, printable);
 }
 
-static int append_details(sd_bus_message *ask, const PolkitQuestion *question)
+static int append_details(sd_bus_message *ask, const Decision *question)
 {
 	_cleanup_free_ char *text = shown(question);
 	_cleanup_free_ char *job = question->job > 0 ? strf("%u", question->job) : NULL;
@@ -233,7 +220,7 @@ static int append_details(sd_bus_message *ask, const PolkitQuestion *question)
 	return r < 0 ? r : sd_bus_message_close_container(ask);
 }
 
-static int ask(Check *check, const PolkitQuestion *question)
+static int ask(Check *check)
 {
 	_cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
 	_cleanup_free_ char *id = cancellation_id(check);
@@ -246,9 +233,9 @@ static int ask(Check *check, const PolkitQuestion *question)
 	if (r >= 0)
 		r = sd_bus_message_append(m, "(sa{sv})s", "system-bus-name", 1, "name", "s",
 					  sd_bus_message_get_sender(check->decision.call),
-					  question->action);
+					  check->decision.action);
 	if (r >= 0)
-		r = append_details(m, question);
+		r = append_details(m, &check->decision);
 	if (r >= 0)
 		r = sd_bus_message_append(m, "us", check->interactive ? ALLOW_USER_INTERACTION : 0U,
 					  id);
@@ -258,7 +245,7 @@ static int ask(Check *check, const PolkitQuestion *question)
 	return r;
 }
 
-static int check_begin(Polkit *polkit, const PolkitQuestion *question, const Decision *decision)
+static int check_begin(Polkit *polkit, const Decision *decision)
 {
 	_cleanup_(check_freep) Check *check = xcalloc(1, sizeof(Check));
 	int r;
@@ -275,9 +262,10 @@ static int check_begin(Polkit *polkit, const PolkitQuestion *question, const Dec
 	check->decision.caller = caller_copy(&decision->caller);
 	check->decision.group = xstrdup(decision->group);
 	check->decision.domain = xstrdup(decision->domain);
+	check->decision.target = xstrdup(decision->target);
 	check->decision.domain_uuid = xstrdup(decision->domain_uuid);
 	polkit->checks = check;
-	r = ask(check, question);
+	r = ask(check);
 	if (r >= 0)
 		TAKE_PTR(check);
 	return r < 0 ? r : 0;
@@ -303,16 +291,14 @@ static bool decision_equal(const Decision *a, const Decision *b)
 {
 	return a->job == b->job && strcmp(a->action, b->action) == 0 &&
 	       str_equal(a->domain, b->domain) && str_equal(a->domain_uuid, b->domain_uuid) &&
-	       str_equal(a->group, b->group);
+	       str_equal(a->group, b->group) && str_equal(a->target, b->target);
 }
 
-void polkit_forget_other(const Polkit *polkit, const sd_bus_message *m,
-			 const PolkitQuestion *question)
+void polkit_forget_other(const Polkit *polkit, const sd_bus_message *m, const Decision *question)
 {
 	Check *check = find_granted(polkit, m);
-	const Decision asked = decision_on(question, NULL, &(Caller){ 0 });
 
-	if (check && !decision_equal(&check->decision, &asked))
+	if (check && !decision_equal(&check->decision, question))
 		check_free(check);
 }
 
@@ -330,7 +316,7 @@ static int allow(const Polkit *polkit, const Decision *decision)
 	return 1;
 }
 
-int polkit_authorize(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *question,
+int polkit_authorize(Polkit *polkit, sd_bus_message *m, const Decision *question,
 		     sd_bus_error *error)
 {
 	_cleanup_(check_freep) Check *granted = find_granted(polkit, m);
@@ -351,12 +337,12 @@ int polkit_authorize(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *qu
 	if (caller_is_privileged(caller->uid))
 		return allow(polkit, &decision);
 	if (WAITING_OF(polkit->checks, decision.caller.uid, caller->uid) < CHECKS_MAX)
-		return check_begin(polkit, question, &decision);
+		return check_begin(polkit, &decision);
 	decision.action = "questions to polkit";
 	return refusals_over_limit(polkit->refusals, &decision, CHECKS_MAX, error);
 }
 
-int polkit_require_root(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *question,
+int polkit_require_root(Polkit *polkit, sd_bus_message *m, const Decision *question,
 			sd_bus_error *error)
 {
 	const Caller *caller = callers_current(polkit->callers);

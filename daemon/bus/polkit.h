@@ -14,24 +14,17 @@
 
 typedef struct Polkit Polkit;
 
-/* What polkit's rules get to see: the action, and what the call is about. */
-typedef struct PolkitQuestion {
-	const char *action;		     /* GPUPASS_ACTION_…, a constant */
-	const char *domain, *group, *target; /* NULL: none */
-	const char *domain_uuid;	     /* NULL: there is no such domain */
-	uint32_t job;			     /* to be cancelled; 0: the call is about no job */
-} PolkitQuestion;
-
 /* All borrowed. */
 Polkit *polkit_new(sd_bus *bus, Callers *callers, Refusals *refusals);
 
 /*
- * A method's handler calls this after validation, and before it does anything. 1: the caller may.
+ * A method's handler calls this after validation, and before it does anything, with what polkit's
+ * rules get to see: the action, and what the call is about. 1: the caller may.
  * 0: we have asked polkit; the handler returns 1, and is entered again with the same message when
  * the answer is yes. So the call that was validated is the call that runs: a message cannot change,
  * and the handler keeps nothing from its first pass. < 0: the caller may not, and *error says why.
  */
-int polkit_authorize(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *question,
+int polkit_authorize(Polkit *polkit, sd_bus_message *m, const Decision *question,
 		     sd_bus_error *error);
 
 /* true: the caller is root or the daemon's own user, and we do not ask polkit. */
@@ -43,12 +36,8 @@ bool polkit_trusts(const Polkit *polkit);
  */
 bool polkit_granted(const Polkit *polkit, const sd_bus_message *m, const char **ret_domain_uuid);
 /* A yes to another question than this one does not count: polkit_authorize() asks again. */
-void polkit_forget_other(const Polkit *polkit, const sd_bus_message *m,
-			 const PolkitQuestion *question);
+void polkit_forget_other(const Polkit *polkit, const sd_bus_message *m, const Decision *question);
 /* For what no polkit rule can permit, and only root may; the question's action says what it is, and
  * is a constant. 0, or < 0 with *error. */
-int polkit_require_root(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *question,
+int polkit_require_root(Polkit *polkit, sd_bus_message *m, const Decision *question,
 			sd_bus_error *error);
-
-/* Forgets the open questions; their callers get no answer. */
-DECLARE_FREE(Polkit, polkit_free)

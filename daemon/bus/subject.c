@@ -33,13 +33,8 @@ struct Lookup {
 	Subject found;
 };
 
-static void subject_clear(Subject *subject)
-{
-	free(subject->domain_name);
-	free(subject->domain_uuid);
-	free(subject->group);
-	*subject = (Subject){ 0 };
-}
+LOCAL_CLEAR(Subject, subject_clear)
+#include "subject.inc"
 
 /* ---- asking libvirt ---- */
 
@@ -51,17 +46,6 @@ static void lookup_clear(Lookup *lookup)
 }
 
 DEFINE_LOCAL_FREE(Lookup, lookup_free, lookup_clear)
-
-void lookups_forget(Face *f)
-{
-	Lookup *next;
-
-	for (Lookup *lookup = f->lookups; lookup; lookup = next) {
-		next = lookup->next;
-		if (lookup->ended)
-			lookup_free(lookup);
-	}
-}
 
 /* The ended lookup of this call; NULL: there is none. */
 static Lookup *lookup_find(const Face *f, const sd_bus_message *m)
@@ -157,7 +141,7 @@ static int authorize(Call *call, Subject *subject)
 	JobRequest *request = &call->request;
 	const Polkit *polkit = call->face->polkit;
 	bool looks = (request->domain || request->target) && !polkit_trusts(polkit);
-	PolkitQuestion question = {
+	Decision question = {
 		.action = call->method->action,
 		.domain = request->domain,
 		.group = request->group,
@@ -184,7 +168,7 @@ static int authorize(Call *call, Subject *subject)
  */
 static int check_acceptance(const Call *call)
 {
-	const PolkitQuestion question = {
+	const Decision question = {
 		.action = GPUPASS_ACTION_ASSIGN " with accept-dirty",
 		.domain = call->request.domain,
 		.group = call->request.group,

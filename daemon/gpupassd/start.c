@@ -101,16 +101,12 @@ static void libvirt_connected(void *userdata)
 
 static void libvirt_disconnected(void *userdata)
 {
-	Daemon *d = userdata;
-
-	manager_libvirt_changed(d->manager, false);
+	manager_libvirt_changed(((Daemon *)userdata)->manager, false);
 }
 
 static void libvirt_domain_changed(void *userdata)
 {
-	Daemon *d = userdata;
-
-	manager_libvirt_changed(d->manager, true);
+	manager_libvirt_changed(((Daemon *)userdata)->manager, true);
 }
 
 /* Runs on libvirt's thread: only posts to the loop. */

@@ -14,6 +14,7 @@
 #include "core/pci/pci-snapshot.h"
 #include "gpupass/dbus.h"
 #include "hook/late-xml.h"
+#include "host/scan/function.h"
 #include "host/scan/mdev.h"
 #include "host/scan/sysfs.h"
 #include "util/arguments.h"
@@ -54,45 +55,12 @@
 
 /* ---- sysfs ---- */
 
-static int read_id(int sysfs_fd, const Bdf *bdf, const char *attribute, uint32_t *ret)
-{
-	_cleanup_free_ char *path = sysfs_function_path(bdf, attribute), *line = NULL;
-	unsigned long long value;
-	int r = file_read_line_at(sysfs_fd, path, &line);
-
-	if (r < 0)
-		return r;
-	if (!str_starts_with(line, "0x") || str_to_unsigned(line + 2, 16, UINT32_MAX, &value) < 0)
-		return -EBADMSG;
-	*ret = (uint32_t)value;
-	return 0;
-}
-
-static int read_ids(int sysfs_fd, FenceHostdev *hostdev)
-{
-	static const char *const names[] = { "vendor", "device", "subsystem_vendor",
-					     "subsystem_device" };
-	uint16_t *to[] = { &hostdev->vendor, &hostdev->device, &hostdev->subsystem_vendor,
-			   &hostdev->subsystem_device };
-
-	for (size_t i = 0; i < ELEMENTS(names); i++) {
-		uint32_t value = 0;
-		int r = read_id(sysfs_fd, &hostdev->bdf, names[i], &value);
-
-		if (r < 0)
-			return r;
-		*to[i] = (uint16_t)value;
-	}
-	return 0;
-}
-
 static bool is_display(int sysfs_fd, const Bdf *bdf)
 {
-	uint32_t vendor, class_code;
+	PciFunction ids = { 0 };
 
-	return read_id(sysfs_fd, bdf, "vendor", &vendor) >= 0 && vendor == PCI_VENDOR_NVIDIA &&
-	       read_id(sysfs_fd, bdf, "class", &class_code) >= 0 &&
-	       class_code >> 16 == CLASS_DISPLAY;
+	return scan_ids(sysfs_fd, bdf, &ids) >= 0 && ids.vendor == PCI_VENDOR_NVIDIA &&
+	       ids.class_code >> 16 == CLASS_DISPLAY;
 }
 
 /* A VF is not a board's own; whose it is, its link says. */
@@ -123,17 +91,18 @@ static bool in_slot_of_gpu(int sysfs_fd, const Bdf *bdf)
 static FenceHostdev look_at(int sysfs_fd, const Bdf *bdf)
 {
 	FenceHostdev hostdev = { .bdf = *bdf };
+	PciFunction ids = { 0 };
 
 	if (!sysfs_has_function(sysfs_fd, bdf))
 		return hostdev;
 	hostdev.vgpu = is_virtual(sysfs_fd, bdf, &hostdev.board);
-	if (read_ids(sysfs_fd, &hostdev) < 0) {
-		hostdev.gpu = true;
-		return hostdev;
-	}
-	hostdev.present = true;
-	hostdev.gpu = hostdev.vendor == PCI_VENDOR_NVIDIA && !hostdev.vgpu &&
-		      in_slot_of_gpu(sysfs_fd, bdf);
+	hostdev.present = scan_ids(sysfs_fd, bdf, &ids) >= 0;
+	hostdev.vendor = ids.vendor;
+	hostdev.device = ids.device;
+	hostdev.subsystem_vendor = ids.subsystem_vendor;
+	hostdev.subsystem_device = ids.subsystem_device;
+	hostdev.gpu = !hostdev.present || (ids.vendor == PCI_VENDOR_NVIDIA && !hostdev.vgpu &&
+					   in_slot_of_gpu(sysfs_fd, bdf));
 	return hostdev;
 }
 
@@ -440,28 +409,15 @@ static int fail(const Command *command, int error)
 	return refuse(command, problem);
 }
 
-/* NUL-terminated. -EFBIG over DOMAIN_SKIM_MAX; -EBADMSG: it has a NUL inside. */
+/* -EFBIG over DOMAIN_SKIM_MAX; -EBADMSG: it has a NUL inside. */
 static int read_xml(char **ret)
 {
 	_cleanup_free_ char *text = NULL;
-	size_t size = 0, space = 0;
-	ssize_t n;
+	size_t size = 0;
+	int r = file_read_fd(STDIN_FILENO, DOMAIN_SKIM_MAX, &text, &size);
 
-	do {
-		if (space - size < 2) {
-			space = space ? 2 * space : 64 * 1024;
-			text = xrealloc(text, space);
-		}
-		n = read(STDIN_FILENO, text + size, space - size - 1);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		size += (size_t)n;
-		if (size > DOMAIN_SKIM_MAX)
-			return -EFBIG;
-	} while (n != 0);
-	text[size] = '\0';
+	if (r < 0)
+		return r;
 	if (strlen(text) != size)
 		return -EBADMSG;
 	*ret = TAKE_PTR(text);
@@ -490,9 +446,8 @@ int main(int argc, char **argv)
 	signal(SIGALRM, on_alarm);
 	alarm(SECONDS);
 	r = read_xml(&xml);
-	/* clang-tidy cannot know that errno is not 0: nothing that was not read is decided. */
 	if (r >= 0)
-		r = xml ? decide(&command.place, xml, &note, &problem) : -EIO;
+		r = decide(&command.place, xml, &note, &problem);
 	/* libvirt asks twice: say it once. */
 	if (note && str_equal(command.operation, "prepare"))
 		log_note(&command, note);

@@ -9,20 +9,16 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "gpupass/errors.h"
 #include "host/image/initramfs-image.h"
-#include "host/wire/question.h"
 #include "host/wire/request.h"
-#include "util/arguments.h"
 #include "util/file.h"
 #include "util/json.h"
 #include "util/text.h"
 #include "util/xalloc.h"
-#include "worker/read-only.h"
+#include "worker/part.h"
 
 #define VERB "image"
 #define CMDLINE_MAX 65536
@@ -49,12 +45,6 @@ static const char usage[] =
 	"      --version       show the version\n";
 
 static const Program program = { "gpupass-initramfs", usage, GPUPASS_VERSION };
-
-static int fail(const char *what, int error)
-{
-	fprintf(stderr, "gpupass-initramfs: %s: %s\n", what, strerror(-error));
-	return GPUPASS_EXIT_FAILED;
-}
 
 /* false with *ret_status where there is nothing to do. */
 static bool parse(int argc, char **argv, Command *ret, int *ret_status)
@@ -109,7 +99,7 @@ static int answer(const Command *command)
 	text = answer_text(question(ASK_IMAGE),
 			   &(HostAnswer){ .head.error = r, .host = r < 0 ? NULL : e });
 	if (puts(text) == EOF || fflush(stdout) == EOF)
-		return fail("nobody waits any more for the answer", -errno);
+		return program_fail(&program, "nobody waits any more for the answer", -errno);
 	return GPUPASS_EXIT_DONE;
 }
 
@@ -119,39 +109,25 @@ static bool is_of_this_host(const Command *command)
 	return strcmp(command->proc_dir, "/proc") == 0 && strcmp(command->root_dir, "/") == 0;
 }
 
-static int serve(char *const *words)
+static int serve(_unused_ const Part *part, int argc, char **argv)
 {
-	_cleanup_strv_ char **argv = NULL;
 	Command command;
 	int status, r;
 
-	strv_append(&argv, "gpupass-initramfs");
-	strv_copy(words, &argv);
-	if (!parse((int)strv_length(argv), argv, &command, &status))
+	if (!parse(argc, argv, &command, &status))
 		return status;
 	if (command.part || !is_of_this_host(&command))
-		return fail("not this part's business", -EPERM);
+		return program_fail(&program, "not this part's business", -EPERM);
 	r = request_begin(STDOUT_FILENO);
-	if (r < 0)
-		return fail("whoever asked has gone", r);
-	status = answer(&command);
-	/* systemd has this connection open, too, until it has seen the end of this process. */
-	shutdown(STDOUT_FILENO, SHUT_WR);
-	return status;
+	return r < 0 ? program_fail(&program, "whoever asked has gone", r) : answer(&command);
 }
 
 static int be_part(const char *name)
 {
-	_cleanup_strv_ char **words = NULL;
-	int r = strcmp(name, PART_INITRAMFS) == 0 ? 0 : -ENOENT;
+	static const Part here = { .name = PART_INITRAMFS, .serves = 1 };
 
-	if (r < 0)
-		return fail("no such part", r);
-	/* A process of the same user that has as many rights may look into one that is dumpable. */
-	r = prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : become_read_only();
-	if (r >= 0)
-		r = request_read(STDIN_FILENO, &words);
-	return r < 0 ? fail("no request", r) : serve(words);
+	return strcmp(name, here.name) == 0 ? part_serve(&program, &here, serve)
+					    : program_fail(&program, "no such part", -ENOENT);
 }
 
 int main(int argc, char **argv)

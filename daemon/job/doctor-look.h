@@ -10,12 +10,13 @@
 #include "job/place.h"
 
 typedef struct DoctorRequest {
-	const char *domain; /* NULL: the host as a whole */
+	char *domain; /* NULL: the host as a whole */
 	DoctorSymptom symptom;
-	char *const *open_jobs; /* "job 7 (assign pair0)" */
-	char *const *settings;	/* faults of groups.d, as the rules' reader told of them */
-	bool capture;		/* the facts, too: core/doctor/capture.h; not of a domain */
+	char **open_jobs; /* "job 7 (assign pair0)" */
+	char **settings;  /* faults of groups.d, as the rules' reader told of them */
+	bool capture;	  /* the facts, too: core/doctor/capture.h; not of a domain */
 } DoctorRequest;
+DECLARE_CLEAR(DoctorRequest, doctor_request_clear)
 
 /*
  * *ret_report: the JSON text, of the report or of the capture. *ret_health: the GPUs' health, for

@@ -6,7 +6,6 @@
 #include "gpupass/dbus.h"
 #include "host/host/questions.h"
 #include "job/clear.h"
-#include "job/doctor-look.h"
 #include "job/drift-look.h"
 #include "manager/health.h"
 #include "manager/look.h"
@@ -80,10 +79,7 @@ int manager_clear(Manager *m, const char *group, ManagerAnswered done, void *use
 
 typedef struct DoctorTask {
 	Inquiry inquiry;
-	char *domain;
-	char **open_jobs, **settings;
-	DoctorSymptom symptom;
-	bool capture;
+	DoctorRequest request;
 	GpuHealth *health;
 	size_t n_health;
 } DoctorTask;
@@ -92,16 +88,10 @@ LOCAL_FREE(DoctorTask, doctor_task_free)
 static void doctor_work(void *data)
 {
 	DoctorTask *task = data;
-	const DoctorRequest request = {
-		.domain = task->domain,
-		.symptom = task->symptom,
-		.open_jobs = task->open_jobs,
-		.settings = task->settings,
-		.capture = task->capture,
-	};
 
-	task->inquiry.result = doctor_look(&task->inquiry.place, &request, &task->inquiry.text,
-					   &task->health, &task->n_health, &task->inquiry.problem);
+	task->inquiry.result =
+		doctor_look(&task->inquiry.place, &task->request, &task->inquiry.text,
+			    &task->health, &task->n_health, &task->inquiry.problem);
 }
 
 static void doctor_done(void *data)
@@ -117,19 +107,17 @@ static void doctor_done(void *data)
 	inquiry_answer(&task->inquiry);
 }
 
-void manager_doctor(Manager *m, const ManagerDoctor *what, ManagerAnswered done, void *userdata)
+void manager_doctor(Manager *m, DoctorRequest *request, ManagerAnswered done, void *userdata)
 {
 	_cleanup_(doctor_task_freep) DoctorTask *task = xcalloc(1, sizeof(DoctorTask));
 
 	inquiry_begin(&task->inquiry, m, xstrdup("cannot look"), done, userdata);
-	task->symptom = what->symptom;
-	task->capture = what->capture;
-	task->domain = xstrdup(what->domain);
+	task->request = *request;
 	for (size_t i = 0; i < m->n_open_jobs; i++)
-		strv_appendf(&task->open_jobs, "job %u (%s %s)", m->open_jobs[i]->id,
+		strv_appendf(&task->request.open_jobs, "job %u (%s %s)", m->open_jobs[i]->id,
 			     operation_to_string(m->open_jobs[i]->plan->operation),
 			     m->open_jobs[i]->plan->group);
-	strv_copy(m->config_notes, &task->settings);
+	strv_copy(m->config_notes, &task->request.settings);
 	mailbox_run(m->place.mailbox, doctor_work, doctor_done, TAKE_PTR(task));
 }
 
@@ -289,13 +277,6 @@ static void holders_done(void *data)
 	inquiry_answer(&task->inquiry);
 }
 
-static bool in_hand(const Manager *m, const Gpu *gpu)
-{
-	const Group *group = group_set_find_gpu(m->inventory->groups, &gpu->lead->bdf);
-
-	return group && (group->state == GROUP_QUARANTINED || manager_group_job(m, group) != 0);
-}
-
 int manager_get_holders(Manager *m, bool all, ManagerAnswered done, void *userdata)
 {
 	_cleanup_(inspect_task_freep) InspectTask *task = NULL;
@@ -308,7 +289,7 @@ int manager_get_holders(Manager *m, bool all, ManagerAnswered done, void *userda
 	for (size_t i = 0; i < m->inventory->gpus->n_gpus; i++) {
 		const Gpu *gpu = &m->inventory->gpus->gpus[i];
 
-		if (!all && in_hand(m, gpu))
+		if (!all && manager_group_in_hand(m, &gpu->lead->bdf))
 			continue;
 		for (size_t k = 0; k < gpu->n_functions; k++)
 			task->functions[task->n++] = gpu->functions[k]->bdf;

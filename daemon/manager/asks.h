@@ -3,21 +3,18 @@
 #pragma once
 
 #include "core/audit/record.h"
-#include "core/doctor/doctor.h"
+#include "job/doctor-look.h"
 #include "manager/types.h"
 
 /* Lifts a quarantine whose cause is gone. PROBLEM: refused at once, and `done` is not called. */
 int manager_clear(Manager *m, const char *group, ManagerAnswered done, void *userdata,
 		  Problem **ret_problem);
 
-typedef struct ManagerDoctor {
-	const char *domain; /* NULL: the host */
-	DoctorSymptom symptom;
-	bool capture; /* answer with the facts, too: core/doctor/capture.h */
-} ManagerDoctor;
-
-/* A report of what is wrong with this host, or with a domain and its group. */
-void manager_doctor(Manager *m, const ManagerDoctor *what, ManagerAnswered done, void *userdata);
+/*
+ * A report of what is wrong with this host, or with a domain and its group. Takes the request, and
+ * fills in what only the manager knows.
+ */
+void manager_doctor(Manager *m, DoctorRequest *request, ManagerAnswered done, void *userdata);
 
 /* Looks afresh for everything that has drifted: schema org.gpupass1.drift/1. */
 void manager_get_drift(Manager *m, ManagerAnswered done, void *userdata);

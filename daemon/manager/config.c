@@ -23,7 +23,16 @@ typedef struct Parse {
 	const char *file;
 	Config *config;
 	Problem **ret_problem;
+	const struct Setting *row; /* of the line */
 } Parse;
+
+struct Setting {
+	const char *section, *key;
+	int (*set)(const Parse *parse, const char *value, int line, void *to);
+	size_t offset; /* of what it sets */
+	unsigned least, most;
+	uint64_t unit; /* of a number */
+};
 
 static int bad(const Parse *parse, int line, const char *what, const char *remedy)
 {
@@ -48,17 +57,6 @@ static int set_bool(const Parse *parse, const char *value, int line, void *to)
 		}
 	}
 	return bad(parse, line, "this is neither yes nor no", "write yes or no");
-}
-
-static int set_seconds(const Parse *parse, const char *value, int line, void *to)
-{
-	unsigned long long seconds = 0;
-
-	if (str_to_unsigned(value, 10, TIMEOUT_SEC_MAX, &seconds) < 0 || seconds == 0)
-		return bad(parse, line, "this is no number of seconds",
-			   "write a whole number from 1 to 3600");
-	*(uint64_t *)to = seconds * USEC_PER_SEC;
-	return 0;
 }
 
 #define KEEP_BOUND_MAX 32
@@ -120,55 +118,44 @@ static int set_log_level(const Parse *parse, const char *value, int line, void *
 	return bad(parse, line, "this is no log level", "write error, warning, info or debug");
 }
 
-static int set_count(const Parse *parse, const char *value, int line, unsigned least, unsigned most,
-		     uint64_t *ret)
+/* In the row's unit. */
+static int set_number(const Parse *parse, const char *value, int line, void *to)
 {
-	_cleanup_free_ char *remedy = strf("write a whole number from %u to %u", least, most);
+	const struct Setting *row = parse->row;
 	unsigned long long count = 0;
+	_cleanup_free_ char *remedy = NULL;
 
-	if (str_to_unsigned(value, 10, most, &count) < 0 || count < least)
-		return bad(parse, line, "this is not such a number", remedy);
-	*ret = count;
-	return 0;
+	if (str_to_unsigned(value, 10, row->most, &count) >= 0 && count >= row->least) {
+		*(uint64_t *)to = count * row->unit;
+		return 0;
+	}
+	remedy = strf("write a whole number from %u to %u", row->least, row->most);
+	return bad(parse, line,
+		   row->unit == USEC_PER_SEC ? "this is no number of seconds"
+					     : "this is not such a number",
+		   remedy);
 }
 
-static int set_megabytes(const Parse *parse, const char *value, int line, void *to)
-{
-	uint64_t megabytes = 0;
-	int r = set_count(parse, value, line, 1, 1024, &megabytes);
+#define SETS(member, by) .offset = offsetof(Config, member), .set = (by)
+#define WITHIN(from, to, in) .least = (from), .most = (to), .unit = (in)
+#define SECONDS WITHIN(1, TIMEOUT_SEC_MAX, USEC_PER_SEC)
 
-	if (r == 0)
-		*(uint64_t *)to = megabytes << 20;
-	return r;
-}
-
-/* With one file the trail would be empty after each rotation. */
-static int set_audit_files(const Parse *parse, const char *value, int line, void *to)
-{
-	return set_count(parse, value, line, 2, 10000, to);
-}
-
-static const struct {
-	const char *section, *key;
-	int (*set)(const Parse *parse, const char *value, int line, void *to);
-	size_t offset;
-} settings[] = {
-	{ "Groups", "AcceptInferred", set_bool, offsetof(Config, policy.accept_inferred) },
-	{ "Groups", "SingleGpus", set_bool, offsetof(Config, policy.single_gpus) },
-	{ "Groups", "KeepBound", set_keep_bound, offsetof(Config, keep_bound) },
-	{ "Devices", "DeviceTimeoutSec", set_seconds,
-	  offsetof(Config, policy.device_timeout_usec) },
-	{ "Devices", "ProbeTimeoutSec", set_seconds, offsetof(Config, policy.probe_timeout_usec) },
-	{ "Devices", "AllowMmio", set_bool, offsetof(Config, policy.allow_mmio) },
-	{ "Devices", "PollMemoryClear", set_bool, offsetof(Config, policy.poll_memory_clear) },
-	{ "Libvirt", "Uri", set_libvirt_uri, offsetof(Config, libvirt_uri) },
-	{ "Libvirt", "DetachTimeoutSec", set_seconds,
-	  offsetof(Config, policy.detach_timeout_usec) },
-	{ "Libvirt", "LookIntervalSec", set_seconds, offsetof(Config, look_interval_usec) },
-	{ "Proxmox", "Guests", set_bool, offsetof(Config, proxmox_guests) }, /* of Proxmox VE */
-	{ "Log", "Level", set_log_level, offsetof(Config, log_level) },
-	{ "Audit", "FileMegabytes", set_megabytes, offsetof(Config, audit.file_bytes) },
-	{ "Audit", "Files", set_audit_files, offsetof(Config, audit.files) },
+static const struct Setting settings[] = {
+	{ "Groups", "AcceptInferred", SETS(policy.accept_inferred, set_bool) },
+	{ "Groups", "SingleGpus", SETS(policy.single_gpus, set_bool) },
+	{ "Groups", "KeepBound", SETS(keep_bound, set_keep_bound) },
+	{ "Devices", "DeviceTimeoutSec", SETS(policy.device_timeout_usec, set_number), SECONDS },
+	{ "Devices", "ProbeTimeoutSec", SETS(policy.probe_timeout_usec, set_number), SECONDS },
+	{ "Devices", "AllowMmio", SETS(policy.allow_mmio, set_bool) },
+	{ "Devices", "PollMemoryClear", SETS(policy.poll_memory_clear, set_bool) },
+	{ "Libvirt", "Uri", SETS(libvirt_uri, set_libvirt_uri) },
+	{ "Libvirt", "DetachTimeoutSec", SETS(policy.detach_timeout_usec, set_number), SECONDS },
+	{ "Libvirt", "LookIntervalSec", SETS(look_interval_usec, set_number), SECONDS },
+	{ "Proxmox", "Guests", SETS(proxmox_guests, set_bool) }, /* of Proxmox VE */
+	{ "Log", "Level", SETS(log_level, set_log_level) },
+	{ "Audit", "FileMegabytes", SETS(audit.file_bytes, set_number), WITHIN(1, 1024, 1 << 20) },
+	/* With one file the trail would be empty after each rotation. */
+	{ "Audit", "Files", SETS(audit.files, set_number), WITHIN(2, 10000, 1) },
 };
 
 static int on_section(const char *name, int line, void *userdata)
@@ -184,12 +171,14 @@ static int on_section(const char *name, int line, void *userdata)
 static int on_entry(const char *section, const char *key, const char *value, int line,
 		    void *userdata)
 {
-	const Parse *parse = userdata;
+	Parse *parse = userdata;
 
-	for (size_t i = 0; i < ELEMENTS(settings); i++)
+	for (size_t i = 0; i < ELEMENTS(settings); i++) {
+		parse->row = &settings[i];
 		if (strcmp(settings[i].section, section) == 0 && strcmp(settings[i].key, key) == 0)
 			return settings[i].set(parse, value, line,
 					       (char *)parse->config + settings[i].offset);
+	}
 	return bad(userdata, line, "there is no such key in this section", "see gpupassd.conf(5)");
 }
 

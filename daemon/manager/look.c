@@ -321,55 +321,54 @@ void manager_libvirt_changed(Manager *m, bool connected)
 	manager_observe(m);
 }
 
-/* ---- one look after another ---- */
+/* ---- one look after another: the machine, libvirt's domains, the file of libvirt's hook ---- */
 
 typedef struct Refresh {
 	Manager *manager;
-	bool fence; /* the file that libvirt's hook reads says it, too, before the caller hears of it */
+	bool settles; /* looks that were asked for will do; else each begins now */
+	bool fence;   /* that file says it, too, before the caller hears of it */
+	unsigned n;   /* looks that have ended */
 	ManagerDone done;
 	void *userdata;
 } Refresh;
 
-static Refresh *refresh_new(Manager *m, bool fence, ManagerDone done, void *userdata)
-{
-	Refresh *refresh = xcalloc(1, sizeof(Refresh));
-
-	*refresh = (Refresh){ .manager = m, .fence = fence, .done = done, .userdata = userdata };
-	return refresh;
-}
-
-static void refresh_done(void *userdata)
-{
-	_cleanup_free_ Refresh *refresh = userdata;
-
-	refresh->done(refresh->userdata);
-}
-
-static void refresh_seen(void *userdata)
-{
-	Refresh *refresh = userdata;
-
-	if (refresh->fence)
-		refresh->manager->hooks->refreshed(refresh->manager, refresh_done, refresh);
-	else
-		refresh_done(refresh);
-}
-
-static void refresh_scanned(void *userdata)
+static void refresh_next(void *userdata)
 {
 	Refresh *refresh = userdata;
 	Manager *m = refresh->manager;
 
-	if (m->connected)
-		look_request(m, &m->uses_look, refresh_seen, refresh);
-	else
-		refresh_seen(refresh);
+	if (refresh->n++ == 0 && m->connected) {
+		if (refresh->settles)
+			look_await(m, &m->uses_look, m->uses != NULL, refresh_next, refresh);
+		else
+			look_request(m, &m->uses_look, refresh_next, refresh);
+		return;
+	}
+	if (refresh->fence) {
+		refresh->fence = false;
+		/* Each look asks for a write of the fence when it ends. */
+		if (refresh->settles)
+			look_await(m, &m->fence_look, m->fence_usec > 0, refresh_next, refresh);
+		else
+			m->hooks->refreshed(m, refresh_next, refresh);
+		return;
+	}
+	refresh->done(refresh->userdata);
+	free(refresh);
+}
+
+static Refresh *refresh_new(Manager *m, bool settles, bool fence, ManagerDone done, void *userdata)
+{
+	Refresh *refresh = xcalloc(1, sizeof(Refresh));
+
+	*refresh = (Refresh){ m, settles, fence, 0, done, userdata };
+	return refresh;
 }
 
 void manager_refresh(Manager *m, ManagerDone done, void *userdata)
 {
 	m->scan_whole = m->uses_fresh = true;
-	request(m, &m->scan, refresh_scanned, refresh_new(m, true, done, userdata));
+	request(m, &m->scan, refresh_next, refresh_new(m, false, true, done, userdata));
 }
 
 void manager_refresh_changed(Manager *m, const Bdf *changed, size_t n, ManagerDone done,
@@ -377,33 +376,13 @@ void manager_refresh_changed(Manager *m, const Bdf *changed, size_t n, ManagerDo
 {
 	m->scan_whole |= n == 0;
 	note_changed(m, changed, n);
-	request(m, &m->scan, refresh_scanned, refresh_new(m, false, done, userdata));
-}
-
-static void settle_seen(void *userdata)
-{
-	Refresh *refresh = userdata;
-	Manager *m = refresh->manager;
-
-	/* Each look asks for a write of the fence when it ends. */
-	look_await(m, &m->fence_look, m->fence_usec > 0, refresh_done, refresh);
-}
-
-static void settle_scanned(void *userdata)
-{
-	Refresh *refresh = userdata;
-	Manager *m = refresh->manager;
-
-	if (m->connected)
-		look_await(m, &m->uses_look, m->uses != NULL, settle_seen, refresh);
-	else
-		settle_seen(refresh);
+	request(m, &m->scan, refresh_next, refresh_new(m, false, false, done, userdata));
 }
 
 void manager_settle(Manager *m, ManagerDone done, void *userdata)
 {
-	look_await(m, &m->scan, m->inventory != NULL, settle_scanned,
-		   refresh_new(m, false, done, userdata));
+	look_await(m, &m->scan, m->inventory != NULL, refresh_next,
+		   refresh_new(m, true, true, done, userdata));
 }
 
 void manager_init_looks(Manager *m)

@@ -13,17 +13,12 @@
 LOCAL_CLEAR(VerdictOf, verdict_of_clear)
 #include "records.inc"
 
-JobRecord *records_find(const Manager *m, uint32_t id)
+JobRecord *manager_job(const Manager *m, uint32_t id)
 {
 	for (size_t i = 0; i < m->n_jobs; i++)
 		if (m->jobs[i]->id == id)
 			return m->jobs[i];
 	return NULL;
-}
-
-const JobRecord *manager_job(const Manager *m, uint32_t id)
-{
-	return records_find(m, id);
 }
 
 const JobRecord *const *manager_jobs(const Manager *m, size_t *ret_n)
@@ -91,7 +86,6 @@ static void trim_history_of(Manager *m, bool privileged)
 			i++;
 			continue;
 		}
-		m->listener.job_forgotten(job, m->listener.userdata);
 		memmove(&m->jobs[i], &m->jobs[i + 1], (m->n_jobs - i - 1) * sizeof(JobRecord *));
 		m->n_jobs--;
 		ended--;

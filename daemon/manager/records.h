@@ -12,7 +12,7 @@
 /* Ended jobs that stay readable: of all users together, and as many again of root. */
 #define JOBS_HISTORY_MAX 32
 
-const JobRecord *manager_job(const Manager *m, uint32_t id); /* NULL: none */
+JobRecord *manager_job(const Manager *m, uint32_t id); /* NULL: none */
 /* All jobs, oldest first. */
 const JobRecord *const *manager_jobs(const Manager *m, size_t *ret_n);
 uint32_t manager_group_job(const Manager *m, const Group *group); /* 0: none */
@@ -32,8 +32,7 @@ GroupState job_record_moving_state(const JobRecord *job);
 int records_check_limits(const Manager *m, const JobRequest *request, Problem **ret_problem);
 /* Takes the record. */
 void records_add(Manager *m, JobRecord *job);
-JobRecord *records_find(const Manager *m, uint32_t id);
-/* Forgets the oldest ended jobs beyond the history, and tells the listener. */
+/* Forgets the oldest ended jobs beyond the history; the next change takes them off the bus. */
 void records_trim(Manager *m);
 
 /* The last verdict of the guest that has the group. VERDICT_UNKNOWN and 0: it was not asked. */

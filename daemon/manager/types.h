@@ -51,8 +51,6 @@ typedef struct ManagerListener {
 	void (*job_new)(const JobRecord *job, void *userdata);
 	void (*job_changed)(const JobRecord *job, void *userdata);
 	void (*job_ended)(const JobRecord *job, void *userdata);
-	void (*job_forgotten)(const JobRecord *job,
-			      void *userdata); /* the job is still in the list */
 	void (*audit_written)(void *userdata); /* manager_audit_sequence() is another */
 	void *userdata;
 } ManagerListener;

@@ -54,12 +54,6 @@ static const char usage[] =
 
 static const Program program = { "gpupass-mover", usage, GPUPASS_VERSION };
 
-static int fail(const char *what, int error)
-{
-	fprintf(stderr, "gpupass-mover: %s: %s\n", what, strerror(-error));
-	return GPUPASS_EXIT_FAILED;
-}
-
 /*
  * Whoever asked has closed the connection before the work began: systemd was slow, and the daemon
  * has given up, and may have told so. Its end for writing is always closed.
@@ -123,7 +117,7 @@ static int work(const Roots *roots, size_t number, const MoverCommand *command)
 	if (r == -EBUSY)
 		return say(number, BUSY);
 	if (r < 0)
-		return fail(BDF_TEXT(&command->target.bdf), r);
+		return program_fail(&program, BDF_TEXT(&command->target.bdf), r);
 	answer = command->reset ? reset(roots, sysfs_fd, command) : move(roots, sysfs_fd, command);
 	/* Who has the answer may begin the next move at once. */
 	lock_fd = close_fd(lock_fd);
@@ -145,7 +139,7 @@ static int work_on_all(const Roots *roots, const MoverCommand *commands, size_t 
 			_exit(work(roots, i, &commands[i]));
 		/* No more are begun: a half-moved group only has to be moved back. */
 		if (pid < 0) {
-			status = fail("cannot fork", -errno);
+			status = program_fail(&program, "cannot fork", -errno);
 			break;
 		}
 	}
@@ -178,13 +172,16 @@ static bool serve(const Roots *roots, char *const *words, int *ret_status)
 
 	*ret_status = GPUPASS_EXIT_FAILED;
 	if (r < 0)
-		return fail("no request", r), false;
+		return program_fail(&program, "no request", r), false;
 	if (nobody_waits())
-		return fail("whoever asked has given up, so nothing is done", -EPIPE), false;
+		return program_fail(&program, "whoever asked has given up, so nothing is done",
+				    -EPIPE),
+		       false;
 	/* Who does not hear that it begins may have another mover do it. */
 	r = request_begin(STDOUT_FILENO);
 	if (r < 0)
-		return fail("whoever asked has gone, so nothing is done", r), false;
+		return program_fail(&program, "whoever asked has gone, so nothing is done", r),
+		       false;
 	*ret_status = work_on_all(roots, commands, n);
 	return *ret_status == GPUPASS_EXIT_DONE && !nobody_asks() &&
 	       send(STDOUT_FILENO, END, strlen(END), MSG_NOSIGNAL) >= 0;
@@ -204,7 +201,7 @@ static int serve_all(const Roots *roots, int stop_fd)
 
 		r = request_next(STDIN_FILENO, stop_fd, &words);
 		if (r < 0)
-			status = fail("no request", r);
+			status = program_fail(&program, "no request", r);
 		more = r > 0 && serve(roots, words, &status);
 	} while (more);
 	/* systemd has this connection open, too, until it has seen the end of this process. */
@@ -248,5 +245,6 @@ int main(int argc, char **argv)
 		return arguments_refuse(&program, "unexpected argument", argv[first]);
 	/* A process of the same user that has as many rights may look into one that is dumpable. */
 	r = prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : open_stop(&stop_fd);
-	return r < 0 ? fail("cannot confine itself", r) : serve_all(&roots, stop_fd);
+	return r < 0 ? program_fail(&program, "cannot confine itself", r)
+		     : serve_all(&roots, stop_fd);
 }

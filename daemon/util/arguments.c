@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "gpupass/errors.h"
 #include "util/text.h"
@@ -78,4 +79,10 @@ int arguments_refuse(const Program *program, const char *what, const char *argum
 	fprintf(stderr, "%s: %s%s%s\nTry '%s --help'.\n", program->name, what, argument ? ": " : "",
 		str_or_empty(argument), program->name);
 	return GPUPASS_EXIT_USAGE;
+}
+
+int program_fail(const Program *program, const char *what, int error)
+{
+	fprintf(stderr, "%s: %s: %s\n", program->name, what, strerror(-error));
+	return GPUPASS_EXIT_FAILED;
 }

@@ -32,3 +32,6 @@ bool arguments_parse(const Program *program, const Argument *known, size_t n_kno
  * Reports on stderr what is wrong, and with which argument (may be NULL); returns the exit status.
  */
 int arguments_refuse(const Program *program, const char *what, const char *argument);
+
+/* Reports on stderr what cannot be done, and why; returns the exit status. */
+int program_fail(const Program *program, const char *what, int error);

@@ -6,7 +6,6 @@
 
 #include "core/pci/driver-name.h"
 #include "gpupass/errors.h"
-#include "util/arguments.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -45,13 +44,13 @@ static const char usage[] =
 	"  -h, --help          show this help\n"
 	"      --version       show the version\n";
 
-static const Program program = { "gpupass-worker", usage, GPUPASS_VERSION };
+const Program worker_program = { "gpupass-worker", usage, GPUPASS_VERSION };
 
 #include "command.inc"
 
 static int complain(const char *what, const char *argument)
 {
-	return arguments_refuse(&program, what, argument);
+	return arguments_refuse(&worker_program, what, argument);
 }
 
 static const char *none_if_dash(const char *argument)
@@ -151,7 +150,8 @@ bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_st
 	};
 	int first, status;
 
-	if (!arguments_parse(&program, known, ELEMENTS(known), argc, argv, &first, ret_status))
+	if (!arguments_parse(&worker_program, known, ELEMENTS(known), argc, argv, &first,
+			     ret_status))
 		return false;
 	status = parse_question(argv + first, (size_t)(argc - first), &asked, &command);
 	if (status != GPUPASS_EXIT_DONE) {

@@ -4,6 +4,7 @@
 
 #include "host/device/driver.h"
 #include "host/wire/question.h"
+#include "util/arguments.h"
 
 typedef struct WorkerCommand {
 	const char *sysfs_dir;
@@ -20,6 +21,8 @@ typedef struct WorkerCommand {
 	const DriverOps *ops; /* of a move or reset; NULL: the real ones */
 } WorkerCommand;
 DECLARE_CLEAR(WorkerCommand, worker_command_clear)
+
+extern const Program worker_program;
 
 /*
  * true with *ret to run; its strings are argv's. false with *ret_status, the exit status, when

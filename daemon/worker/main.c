@@ -8,8 +8,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "gpupass/cleanup.h"
@@ -19,22 +17,11 @@
 #include "util/pid-lock.h"
 #include "util/text.h"
 #include "worker/command.h"
-#include "worker/read-only.h"
+#include "worker/part.h"
 
 #define PART_OPTION "--part="
 
-/*
- * ---- as a part ----
- * One of the daemon's parts (host/launch/part.h): a request on stdin, its answer on stdout, which
- * are the same connection. Some serve more than one request, one after another. A part does only
- * what it is there for, and on this host only.
- */
-
-static int fail(const char *what, int error)
-{
-	fprintf(stderr, "gpupass-worker: %s: %s\n", what, strerror(-error));
-	return GPUPASS_EXIT_FAILED;
-}
+/* ---- as a part: what it is there for, and on this host only ---- */
 
 /* Whoever asks may not choose another tree, nor a library. */
 static bool is_of_this_host(const WorkerCommand *c)
@@ -64,65 +51,22 @@ static int run(const Part *part, int argc, char **argv)
 	if (!worker_command_parse(argc, argv, &command, &status))
 		return status;
 	if (!is_of_this_host(&command) || strcmp(command.question->part, part->name) != 0)
-		return fail("not this part's business", -EPERM);
+		return program_fail(&worker_program, "not this part's business", -EPERM);
 	r = request_begin(STDOUT_FILENO);
 	if (r < 0)
-		return fail("whoever asked has gone", r);
+		return program_fail(&worker_program, "whoever asked has gone", r);
 	r = take_lock(&command, &lock_fd);
 	if (r < 0)
-		return fail("another one is at work", r);
+		return program_fail(&worker_program, "another one is at work", r);
 	return worker_command_run(&command);
 }
 
-static int serve(const Part *part, char *const *words)
-{
-	_cleanup_strv_ char **argv = NULL;
-	int status;
-
-	strv_append(&argv, "gpupass-worker");
-	strv_copy(words, &argv);
-	alarm(part->limit_sec);
-	status = run(part, (int)strv_length(argv), argv);
-	alarm(0);
-	return status;
-}
-
-/* A process of the same user that has as many rights or more may look into one that is dumpable. */
-static int confine(const Part *part)
-{
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		return -errno;
-	return part->writes ? 0 : become_read_only();
-}
-
-/* 1 with the request; 0 when nobody has one for it. */
-static int next_request(const Part *part, char ***ret)
-{
-	int r = part->ready > 0 ? request_next(STDIN_FILENO, -1, ret)
-				: request_read(STDIN_FILENO, ret);
-
-	return r >= 0 && part->ready == 0 ? 1 : r;
-}
-
-static int part_run(const char *name)
+static int be_part(const char *name)
 {
 	const Part *part = strcmp(name, PART_MOVER) != 0 ? part_find(name) : NULL;
-	int status = GPUPASS_EXIT_DONE, r = part ? confine(part) : -ENOENT;
 
-	if (r < 0)
-		return fail(part ? "cannot confine itself" : "no such part", r);
-	do {
-		_cleanup_strv_ char **words = NULL;
-
-		r = next_request(part, &words);
-		if (r < 0)
-			return fail("no request", r);
-		if (r > 0)
-			status = serve(part, words);
-	} while (r > 0 && part->serves > 1 && status == GPUPASS_EXIT_DONE);
-	/* systemd has this connection open, too, until it has seen the end of this process. */
-	shutdown(STDOUT_FILENO, SHUT_WR);
-	return status;
+	return part ? part_serve(&worker_program, part, run)
+		    : program_fail(&worker_program, "no such part", -ENOENT);
 }
 
 /* ---- for one question ---- */
@@ -156,7 +100,7 @@ int main(int argc, char **argv)
 	/* If nobody reads the answer, the write must fail instead of killing the worker. */
 	signal(SIGPIPE, SIG_IGN);
 	if (argc == 2 && str_starts_with(argv[1], PART_OPTION))
-		return part_run(argv[1] + strlen(PART_OPTION));
+		return be_part(argv[1] + strlen(PART_OPTION));
 	if (!worker_command_parse(argc, argv, &command, &status))
 		return status;
 	return worker_command_run(&command);

@@ -9,6 +9,8 @@
 #include <cmocka.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -87,73 +89,75 @@ static void on_ended(const JobRecord *job, void *userdata)
 	strv_appendf(&rig->told, "ended %u %s", job->id, job_state_to_string(job->state));
 }
 
-static void on_forgotten(const JobRecord *job, void *userdata)
-{
-	ManagerRig *rig = userdata;
-
-	strv_appendf(&rig->told, "forgotten %u", job->id);
-}
-
 static void on_audit(_unused_ void *userdata)
 {
 }
 
 static void start(ManagerRig *rig)
 {
-	Rig *job_rig = rig->rig;
+	ManagerPlace place = {
+		.mailbox = rig->mailbox,
+		.job = rig->rig->place,
+		.config_directory = rig->config,
+		.policy = POLICY_DEFAULT,
+	};
 
-	assert_int_equal(manager_new(&(ManagerPlace){ .mailbox = rig->mailbox,
-						      .job = { .host = &job_rig->fake.host,
-							       .store = &job_rig->store,
-							       .receipts = &job_rig->receipts,
-							       .tenants = &job_rig->tenants,
-							       .journal = &job_rig->journal,
-							       .quarantine = &job_rig->quarantine,
-							       .topology = &rig->topology,
-							       .fence = &rig->fence },
-						      .config_directory = rig->config,
-						      .policy = POLICY_DEFAULT },
-				     &rig->manager),
-			 0);
+	place.job.topology = &rig->topology;
+	place.job.fence = &rig->fence;
+	assert_int_equal(manager_new(&place, &rig->manager), 0);
 	manager_set_listener(rig->manager, &(ManagerListener){ .objects_changed = on_objects,
 							       .job_new = on_new,
 							       .job_changed = on_changed,
 							       .job_ended = on_ended,
-							       .job_forgotten = on_forgotten,
 							       .audit_written = on_audit,
 							       .userdata = rig });
 }
 
-int manager_rig_setup_bare(void **state)
+static int set_up(void **state, bool declared)
 {
 	ManagerRig *rig = xcalloc(1, sizeof(*rig));
 	_cleanup_free_ char *groups = NULL;
 
+	*state = rig;
 	rig->rig = rig_new();
 	rig->ops = *rig->rig->fake.host.ops;
 	rig->rig->fake.host.ops = &rig->ops;
 	rig_make_directory(rig->config, "config");
 	groups = strf("%s/groups.d", rig->config);
 	assert_int_equal(mkdir(groups, 0755), 0);
+	if (declared) {
+		manager_rig_write_group(rig, "pair0", pair0);
+		manager_rig_write_group(rig, "pair1", pair1);
+	}
 	assert_int_equal(mailbox_new(&rig->mailbox), 0);
 	topology_store_open(rig->rig->state_directory, &rig->topology);
 	assert_int_equal(fence_store_open(rig->rig->state_directory, &rig->fence), 0);
 	start(rig);
-	*state = rig;
 	return 0;
+}
+
+int manager_rig_setup_bare(void **state)
+{
+	return set_up(state, false);
 }
 
 int manager_rig_setup(void **state)
 {
-	ManagerRig *rig;
+	return set_up(state, true);
+}
 
-	manager_rig_setup_bare(state);
-	rig = *state;
-	manager_rig_write_group(rig, "pair0", pair0);
-	manager_rig_write_group(rig, "pair1", pair1);
-	manager_free(rig->manager);
-	start(rig);
+int manager_rig_setup_ready(void **state)
+{
+	manager_rig_setup(state);
+	manager_rig_make_ready(*state);
 	return 0;
+}
+
+void manager_rig_make_ready(ManagerRig *rig)
+{
+	rig_shut_off(rig->rig);
+	manager_rig_connect(rig);
+	manager_rig_settle(rig);
 }
 
 void manager_rig_restart(ManagerRig *rig)
@@ -208,8 +212,7 @@ void manager_rig_look(ManagerRig *rig)
 	Caller caller = { 0 };
 
 	manager_refresh(rig->manager, caller_done, &caller);
-	rig_wait_for(rig->mailbox, &caller.was_told);
-	assert_int_equal(caller.told, 1);
+	caller_wait(rig, &caller);
 }
 
 void manager_rig_connect(ManagerRig *rig)
@@ -218,7 +221,7 @@ void manager_rig_connect(ManagerRig *rig)
 	manager_rig_look(rig);
 }
 
-JobState manager_rig_run(ManagerRig *rig, const JobRequest *request)
+uint32_t manager_rig_begin(ManagerRig *rig, const JobRequest *request)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	uint32_t id = 0;
@@ -226,8 +229,50 @@ JobState manager_rig_run(ManagerRig *rig, const JobRequest *request)
 	rig->has_ended = false;
 	if (manager_start_job(rig->manager, request, &id, &problem) != 0)
 		fail_msg("no job: %s", problem ? problem->reason : "no memory");
+	return id;
+}
+
+JobState manager_rig_run(ManagerRig *rig, const JobRequest *request)
+{
+	uint32_t id = manager_rig_begin(rig, request);
+
 	rig_wait_for(rig->mailbox, &rig->has_ended);
 	return manager_job(rig->manager, id)->state;
+}
+
+static struct {
+	sem_t reached, open;
+} gate; /* a hook has no userdata */
+
+static void wait_at_the_first_move(FakeHost *fake, FakeOp op, unsigned nth)
+{
+	if (op != FAKE_MOVE || nth != 1)
+		return;
+	sem_post(&gate.reached);
+	pthread_mutex_unlock(&fake->lock);
+	sem_wait(&gate.open);
+	pthread_mutex_lock(&fake->lock);
+}
+
+uint32_t manager_rig_begin_and_hold(ManagerRig *rig, const JobRequest *request)
+{
+	struct pollfd pollfd = { .fd = mailbox_fd(rig->mailbox), .events = POLLIN };
+	uint32_t id;
+
+	assert_int_equal(sem_init(&gate.reached, 0, 0), 0);
+	assert_int_equal(sem_init(&gate.open, 0, 0), 0);
+	fake_watch(&rig->rig->fake);
+	rig->rig->fake.hook = wait_at_the_first_move;
+	id = manager_rig_begin(rig, request);
+	sem_wait(&gate.reached);
+	while (poll(&pollfd, 1, 0) == 1)
+		mailbox_dispatch(rig->mailbox);
+	return id;
+}
+
+void manager_rig_let_go(void)
+{
+	sem_post(&gate.open);
 }
 
 const Group *manager_rig_group(const ManagerRig *rig, const char *name)
@@ -273,6 +318,12 @@ char *manager_rig_read_group(const ManagerRig *rig, const char *name)
 
 	(void)file_read_at(AT_FDCWD, path, 65536, &text, NULL);
 	return text;
+}
+
+void caller_wait(ManagerRig *rig, const Caller *caller)
+{
+	rig_wait_for(rig->mailbox, &caller->was_told);
+	assert_int_equal(caller->told, 1);
 }
 
 void caller_done(void *userdata)

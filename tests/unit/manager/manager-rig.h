@@ -16,15 +16,22 @@ typedef struct ManagerRig {
 	char config[64];
 	HostOps ops; /* the fake's, which a test may change */
 	Manager *manager;
-	char **told; /* "objects", "new 1", "changed 1", "ended 1 done", "forgotten 1" */
+	char **told; /* "objects", "new 1", "changed 1", "ended 1 done" */
 	bool has_ended;
 } ManagerRig;
 
-/* For cmocka: *state is the rig. The bare one has no declarations. */
+/* For cmocka: *state is the rig. The bare one has no declarations; a ready one knows the domains,
+ * of which vm42 is shut off. */
 int manager_rig_setup(void **state);
 int manager_rig_setup_bare(void **state);
+int manager_rig_setup_ready(void **state);
+void manager_rig_make_ready(ManagerRig *rig);
 int manager_rig_teardown(void **state);
 #define ON_A_MANAGER(test) TEST_ON(test, ManagerRig, manager_rig_setup, manager_rig_teardown)
+#define ON_A_BARE_MANAGER(test)                                                                    \
+	TEST_ON(test, ManagerRig, manager_rig_setup_bare, manager_rig_teardown)
+#define ON_A_READY_MANAGER(test)                                                                   \
+	TEST_ON(test, ManagerRig, manager_rig_setup_ready, manager_rig_teardown)
 
 /* The next daemon: a new manager on the same machine and files. */
 void manager_rig_restart(ManagerRig *rig);
@@ -35,8 +42,12 @@ void manager_rig_settle(ManagerRig *rig);
 void manager_rig_look(ManagerRig *rig);
 /* libvirt is there: the domains are known when this returns. */
 void manager_rig_connect(ManagerRig *rig);
-/* Starts a job and waits for its end. */
+/* Starts a job; and waits for its end. */
+uint32_t manager_rig_begin(ManagerRig *rig, const JobRequest *request);
 JobState manager_rig_run(ManagerRig *rig, const JobRequest *request);
+/* Starts a job, which is in its first move then, until it is let go. */
+uint32_t manager_rig_begin_and_hold(ManagerRig *rig, const JobRequest *request);
+void manager_rig_let_go(void);
 
 /* In the picture; ends the test when there is none of that name. */
 const Group *manager_rig_group(const ManagerRig *rig, const char *name);
@@ -56,6 +67,7 @@ typedef struct Caller {
 	bool was_told;
 	char *error_name, *message; /* NULL: all is well */
 } Caller;
+void caller_wait(ManagerRig *rig, const Caller *caller);
 void caller_done(void *userdata);
 void caller_declared(const char *text, const char *error_name, const char *message, void *userdata);
 void caller_clear(Caller *caller);

@@ -13,12 +13,9 @@
 /* vm42 has pair0 by gpupass, and the record of it is lost. */
 static void lose_record(ManagerRig *rig)
 {
-	_cleanup_strv_ char **names = NULL;
-
 	rig_assigned(rig->rig);
-	assert_int_equal(dir_list(rig->rig->store.records.dir_fd, ".json", &names), 0);
-	assert_int_equal(strv_length(names), 1);
-	assert_int_equal(unlinkat(rig->rig->store.records.dir_fd, names[0], 0), 0);
+	rig_lose_record(rig->rig);
+	fake_watch(&rig->rig->fake);
 }
 
 static size_t count_records(const ManagerRig *rig)
@@ -29,23 +26,28 @@ static size_t count_records(const ManagerRig *rig)
 	return strv_length(names);
 }
 
+/* Its job writes this many records, and nothing else. */
+static void expect_adopted(ManagerRig *rig, const char *told, size_t records, GroupState state)
+{
+	assert_int_equal(count_records(rig), 0);
+	manager_rig_connect(rig);
+	rig_wait_for(rig->mailbox, &rig->has_ended);
+	assert_true(manager_rig_was_told(rig, told));
+	assert_int_equal(count_records(rig), records);
+	assert_int_equal(fake_write_calls(&rig->rig->fake), 0);
+	assert_int_equal(manager_rig_group(rig, "pair0")->state, state);
+}
+
 ON_A_MANAGER(a_record_that_is_missing_is_written_again_and_nothing_else)
 {
 	const JobRecord *job;
 
 	lose_record(rig);
-	fake_watch(&rig->rig->fake);
-	assert_int_equal(count_records(rig), 0);
-	manager_rig_connect(rig);
-	rig_wait_for(rig->mailbox, &rig->has_ended);
-	assert_true(manager_rig_was_told(rig, "ended 1 done"));
+	expect_adopted(rig, "ended 1 done", 1, GROUP_ASSIGNED);
 	job = manager_job(rig->manager, 1);
 	assert_int_equal(job->operation, OPERATION_RECONCILE);
 	assert_string_equal(job->group, "pair0");
 	assert_int_equal(job->caller_uid, getuid());
-	assert_int_equal(count_records(rig), 1);
-	assert_int_equal(fake_write_calls(&rig->rig->fake), 0);
-	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_ASSIGNED);
 	assert_false(manager_rig_notes(rig, "of drift"));
 }
 
@@ -54,13 +56,16 @@ ON_A_MANAGER(a_function_that_drifted_off_vfio_is_not_bound_by_it)
 {
 	lose_record(rig);
 	fake_set_driver(&rig->rig->fake, "0000:41:00.0", "nvidia", NULL);
-	fake_watch(&rig->rig->fake);
-	manager_rig_connect(rig);
-	rig_wait_for(rig->mailbox, &rig->has_ended);
-	assert_true(manager_rig_was_told(rig, "ended 1 done"));
-	assert_int_equal(count_records(rig), 1);
-	assert_int_equal(fake_write_calls(&rig->rig->fake), 0);
-	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_DEGRADED);
+	expect_adopted(rig, "ended 1 done", 1, GROUP_DEGRADED);
+}
+
+ON_A_MANAGER(a_record_that_cannot_be_written_fails_its_job_and_the_picture_stays)
+{
+	lose_record(rig);
+	rig_store_read_only(rig->rig, true);
+	expect_adopted(rig, "ended 1 failed", 0, GROUP_ASSIGNED);
+	rig_store_read_only(rig->rig, false);
+	assert_true(manager_rig_notes(rig, "of drift"));
 }
 
 ON_A_MANAGER(it_is_done_once_in_a_daemons_life)
@@ -73,9 +78,7 @@ ON_A_MANAGER(it_is_done_once_in_a_daemons_life)
 	assert_false(manager_rig_was_told(rig, "new 1"));
 	assert_true(manager_rig_notes(rig, "of drift"));
 	manager_rig_restart(rig);
-	manager_rig_connect(rig);
-	rig_wait_for(rig->mailbox, &rig->has_ended);
-	assert_int_equal(count_records(rig), 1);
+	expect_adopted(rig, "ended 1 done", 1, GROUP_ASSIGNED);
 }
 
 ON_A_MANAGER(it_waits_until_domains_are_known)
@@ -85,10 +88,7 @@ ON_A_MANAGER(it_waits_until_domains_are_known)
 	manager_rig_settle(rig);
 	assert_false(rig->manager->adopted);
 	assert_false(manager_rig_was_told(rig, "new 1"));
-	manager_rig_connect(rig);
-	rig_wait_for(rig->mailbox, &rig->has_ended);
-	assert_true(rig->manager->adopted);
-	assert_int_equal(count_records(rig), 1);
+	expect_adopted(rig, "ended 1 done", 1, GROUP_ASSIGNED);
 }
 
 ON_A_MANAGER(a_domain_that_is_not_ours_is_not_adopted)
@@ -104,17 +104,4 @@ ON_A_MANAGER(a_domain_that_is_not_ours_is_not_adopted)
 	assert_false(manager_rig_was_told(rig, "new 1"));
 	assert_int_equal(count_records(rig), 0);
 	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_FOREIGN);
-}
-
-ON_A_MANAGER(a_record_that_cannot_be_written_fails_its_job_and_the_picture_stays)
-{
-	lose_record(rig);
-	rig_store_read_only(rig->rig, true);
-	manager_rig_connect(rig);
-	rig_wait_for(rig->mailbox, &rig->has_ended);
-	rig_store_read_only(rig->rig, false);
-	assert_true(manager_rig_was_told(rig, "ended 1 failed"));
-	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_ASSIGNED);
-	assert_int_equal(count_records(rig), 0);
-	assert_true(manager_rig_notes(rig, "of drift"));
 }

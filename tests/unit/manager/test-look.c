@@ -30,32 +30,26 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 	return __real_pthread_create(thread, attributes, work, userdata);
 }
 
-static int setup(void **state)
-{
-	no_threads = false;
-	return manager_rig_setup_bare(state);
-}
-
-static int teardown(void **state)
-{
-	no_threads = false;
-	return manager_rig_teardown(state);
-}
-
 static void look(ManagerRig *rig)
 {
 	Caller caller = { 0 };
 
 	manager_rescan(rig->manager, caller_done, &caller);
-	rig_wait_for(rig->mailbox, &caller.was_told);
-	assert_int_equal(caller.told, 1);
+	caller_wait(rig, &caller);
 }
 
-#define ON_A_PLACE(test) TEST_WITH(test, setup, teardown)
-
-ON_A_PLACE(a_look_that_no_thread_can_be_started_for_is_made_once_one_can)
+/* The next of this kind fails. */
+static void fail_next(ManagerRig *rig, FakeOp op)
 {
-	ManagerRig *rig = *state;
+	fake_watch(&rig->rig->fake);
+	fake_fail(&rig->rig->fake, &(FakeFault){ .op = op,
+						 .nth = 1,
+						 .error = op == FAKE_SCAN ? -EIO : 0,
+						 .problem = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE });
+}
+
+ON_A_BARE_MANAGER(a_look_that_no_thread_can_be_started_for_is_made_once_one_can)
+{
 	Caller first = { 0 }, second = { 0 };
 
 	no_threads = true;
@@ -69,25 +63,6 @@ ON_A_PLACE(a_look_that_no_thread_can_be_started_for_is_made_once_one_can)
 	assert_int_equal(second.told, 1);
 }
 
-static unsigned count_told(const ManagerRig *rig, const char *line)
-{
-	unsigned n = 0;
-
-	for (char **told = rig->told; told && *told; told++)
-		n += str_equal(*told, line);
-	return n;
-}
-
-/* A place in the list of what the listener was told; the test ends when it was not told that. */
-static size_t told_at(const ManagerRig *rig, const char *line)
-{
-	for (size_t i = 0; rig->told && rig->told[i]; i++)
-		if (str_equal(rig->told[i], line))
-			return i;
-	fail_msg("the listener was not told: %s", line);
-	return 0;
-}
-
 static void tell_rig(void *userdata)
 {
 	ManagerRig *rig = userdata;
@@ -96,18 +71,17 @@ static void tell_rig(void *userdata)
 	rig->has_ended = true;
 }
 
-ON_A_PLACE(who_waits_for_a_look_hears_of_it_after_the_listener)
+ON_A_BARE_MANAGER(who_waits_for_a_look_hears_of_it_after_the_listener)
 {
-	ManagerRig *rig = *state;
-
 	manager_rescan(rig->manager, tell_rig, rig);
 	assert_null(rig->told);
 	rig_wait_for(rig->mailbox, &rig->has_ended);
-	assert_true(told_at(rig, "objects") < told_at(rig, "caller"));
+	assert_string_equal(rig->told[0], "objects");
+	assert_string_equal(rig->told[strv_length(rig->told) - 1], "caller");
 	assert_non_null(manager_inventory(rig->manager));
 }
 
-/* What a test's own hooks were called for; the manager's are called, too. */
+/* What a test's own hooks were called for. */
 static unsigned scans, domains;
 
 static void on_scanned(_unused_ Manager *m)
@@ -128,38 +102,37 @@ static void on_drift_found(_unused_ Manager *m)
 {
 }
 
-ON_A_PLACE(each_look_calls_its_hook_once_also_when_it_failed)
+static void count_looks(ManagerRig *rig)
 {
 	static const ManagerHooks hooks = { .scanned = on_scanned,
 					    .domains_read = on_domains_read,
 					    .drift_found = on_drift_found };
-	static const FakeFault fault = { .op = FAKE_SCAN, .nth = 1, .error = -EIO };
-	ManagerRig *rig = *state;
 
 	scans = domains = 0;
 	rig->manager->hooks = &hooks;
+}
+
+ON_A_BARE_MANAGER(each_look_calls_its_hook_once_also_when_it_failed)
+{
+	count_looks(rig);
 	look(rig);
 	assert_int_equal(scans, 1);
 	assert_int_equal(domains, 0);
 	manager_libvirt_changed(rig->manager, true);
 	manager_rig_settle(rig);
 	assert_int_equal(domains, 1);
-	fake_watch(&rig->rig->fake);
-	fake_fail(&rig->rig->fake, &fault);
+	fail_next(rig, FAKE_SCAN);
 	look(rig);
 	assert_int_equal(scans, 2);
 }
 
-ON_A_PLACE(after_a_scan_that_failed_the_picture_stays_and_says_so)
+ON_A_BARE_MANAGER(after_a_scan_that_failed_the_picture_stays_and_says_so)
 {
-	static const FakeFault fault = { .op = FAKE_SCAN, .nth = 1, .error = -EIO };
-	ManagerRig *rig = *state;
 	const Inventory *before;
 
 	look(rig);
 	before = manager_inventory(rig->manager);
-	fake_watch(&rig->rig->fake);
-	fake_fail(&rig->rig->fake, &fault);
+	fail_next(rig, FAKE_SCAN);
 	look(rig);
 	assert_ptr_equal(manager_inventory(rig->manager), before);
 	assert_true(
@@ -170,18 +143,12 @@ ON_A_PLACE(after_a_scan_that_failed_the_picture_stays_and_says_so)
 }
 
 /* Better not known than old. */
-ON_A_PLACE(domains_that_cannot_be_read_are_not_known)
+ON_A_BARE_MANAGER(domains_that_cannot_be_read_are_not_known)
 {
-	static const FakeFault fault = { .op = FAKE_USES,
-					 .nth = 1,
-					 .problem = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE };
-	ManagerRig *rig = *state;
-
 	fake_add_domain(&rig->rig->fake, "vm42", "q35", NULL);
 	manager_rig_connect(rig);
 	assert_non_null(manager_uses(rig->manager));
-	fake_watch(&rig->rig->fake);
-	fake_fail(&rig->rig->fake, &fault);
+	fail_next(rig, FAKE_USES);
 	manager_rig_look(rig);
 	assert_null(manager_uses(rig->manager));
 	assert_non_null(manager_inventory(rig->manager));
@@ -208,10 +175,8 @@ static bool has_a_board(const ManagerRig *rig)
 }
 
 /* LookIntervalSec= brings it. */
-ON_A_PLACE(what_no_event_told_is_in_the_picture_after_the_daemons_own_look)
+ON_A_BARE_MANAGER(what_no_event_told_is_in_the_picture_after_the_daemons_own_look)
 {
-	ManagerRig *rig = *state;
-
 	fake_add_domain(&rig->rig->fake, "vm42", "q35", NULL);
 	manager_rig_connect(rig);
 	rig->rig->fake.silent = true;
@@ -224,13 +189,11 @@ ON_A_PLACE(what_no_event_told_is_in_the_picture_after_the_daemons_own_look)
 }
 
 /* Nor does the look after a job that was about functions. */
-ON_A_PLACE(of_all_domains_only_the_daemons_own_look_reads_each)
+ON_A_BARE_MANAGER(of_all_domains_only_the_daemons_own_look_reads_each)
 {
 	static const Bdf changed = { .bus = 0x41 };
-	ManagerRig *rig = *state;
 
-	fake_add_domain(&rig->rig->fake, "vm42", "q35", NULL);
-	manager_rig_connect(rig);
+	manager_rig_make_ready(rig);
 	fake_watch(&rig->rig->fake);
 	manager_libvirt_changed(rig->manager, true);
 	manager_rig_settle(rig);
@@ -246,36 +209,33 @@ ON_A_PLACE(of_all_domains_only_the_daemons_own_look_reads_each)
 
 /*
  * Of those who ask while a look runs, none is told by that one: it may be older than their
- * question.
+ * question. A start settles with the last look that was asked for.
  */
-ON_A_PLACE(who_asks_during_a_look_is_told_by_the_next)
+ON_A_BARE_MANAGER(who_asks_during_a_look_is_told_by_the_next)
 {
-	ManagerRig *rig = *state;
-	Caller first = { 0 }, second = { 0 }, third = { 0 };
+	Caller first = { 0 }, second = { 0 }, third = { 0 }, settled = { 0 };
 
 	manager_rescan(rig->manager, caller_done, &first);
 	fake_watch(&rig->rig->fake);
 	manager_rescan(rig->manager, caller_done, &second);
 	manager_rescan(rig->manager, caller_done, &third);
-	rig_wait_for(rig->mailbox, &first.was_told);
-	assert_int_equal(second.told, 0);
-	rig_wait_for(rig->mailbox, &second.was_told);
+	manager_settle(rig->manager, caller_done, &settled);
+	caller_wait(rig, &first);
+	assert_int_equal(second.told + settled.told, 0);
+	rig_wait_for(rig->mailbox, &settled.was_told);
+	manager_rig_settle(rig);
 	assert_int_equal(first.told, 1);
 	assert_int_equal(second.told, 1);
 	assert_int_equal(third.told, 1);
+	assert_int_equal(settled.told, 1);
 }
 
 /* A start: the looks that it has asked for are all that there is to wait for. */
-ON_A_PLACE(who_lets_a_start_settle_makes_no_look_of_their_own)
+ON_A_BARE_MANAGER(who_lets_a_start_settle_makes_no_look_of_their_own)
 {
-	static const ManagerHooks hooks = { .scanned = on_scanned,
-					    .domains_read = on_domains_read,
-					    .drift_found = on_drift_found };
-	ManagerRig *rig = *state;
 	Caller first = { 0 }, later = { 0 };
 
-	scans = domains = 0;
-	rig->manager->hooks = &hooks;
+	count_looks(rig);
 	manager_rescan(rig->manager, NULL, NULL);
 	manager_libvirt_changed(rig->manager, true);
 	manager_settle(rig->manager, caller_done, &first);
@@ -289,23 +249,6 @@ ON_A_PLACE(who_lets_a_start_settle_makes_no_look_of_their_own)
 	assert_int_equal(later.told, 1);
 	assert_int_equal(scans, 1);
 	assert_int_equal(domains, 1);
-}
-
-/* A look that somebody asked for meanwhile may see what the one under way does not. */
-ON_A_PLACE(a_start_settles_with_the_last_look_that_was_asked_for)
-{
-	ManagerRig *rig = *state;
-	Caller first = { 0 }, second = { 0 }, settled = { 0 };
-
-	manager_rescan(rig->manager, caller_done, &first);
-	manager_rescan(rig->manager, caller_done, &second);
-	manager_settle(rig->manager, caller_done, &settled);
-	rig_wait_for(rig->mailbox, &first.was_told);
-	assert_int_equal(settled.told, 0);
-	rig_wait_for(rig->mailbox, &settled.was_told);
-	assert_int_equal(second.told, 1);
-	manager_rig_settle(rig);
-	assert_int_equal(settled.told, 1);
 }
 
 static unsigned changed_scans;
@@ -330,30 +273,37 @@ static int scan_card(Host *host _unused_, const PciSnapshot *before, const Bdf *
 	return 0;
 }
 
-static bool knows(const ManagerRig *rig, const Bdf *bdf)
+static const Bdf card_bdf = { .bus = 0xf1 };
+
+static bool knows_card(const ManagerRig *rig)
 {
-	return pci_snapshot_find(manager_inventory(rig->manager)->snapshot, bdf) != NULL;
+	return pci_snapshot_find(manager_inventory(rig->manager)->snapshot, &card_bdf) != NULL;
 }
 
 static void look_before(ManagerRig *rig)
 {
-	changed_scans = 0;
 	look(rig);
 	manager_rig_settle(rig);
 	manager_rig_forget_told(rig);
 }
 
+/* The kernel tells of the card so often, at once. */
+static void tell_of_card(ManagerRig *rig, unsigned n)
+{
+	changed_scans = 0;
+	rig->ops.scan_changed = scan_card;
+	while (n-- > 0)
+		manager_rescan_changed(rig->manager, &card_bdf, 1);
+}
+
 ON_A_MANAGER(a_card_that_concerns_no_gpu_is_known_and_told_to_nobody)
 {
-	const Bdf card = { .bus = 0xf1 };
-
 	look_before(rig);
-	rig->ops.scan_changed = scan_card;
-	manager_rescan_changed(rig->manager, &card, 1);
+	tell_of_card(rig, 1);
 	manager_rig_settle(rig);
 	assert_int_equal(changed_scans, 1);
-	assert_true(knows(rig, &card));
-	assert_int_equal(count_told(rig, "objects"), 0);
+	assert_true(knows_card(rig));
+	assert_null(rig->told);
 	/* The groups have the same functions as before, which must still be there. */
 	assert_non_null(manager_rig_group(rig, "pair0")->gpus[0]->lead->driver);
 }
@@ -368,48 +318,38 @@ ON_A_MANAGER(a_change_of_a_gpu_makes_the_picture_anew)
 	manager_rescan_changed(rig->manager, &gpu, 1);
 	manager_rig_settle(rig);
 	assert_int_equal(rig->rig->fake.changed_scans, 1);
-	assert_true(count_told(rig, "objects") > 0);
+	assert_true(manager_rig_was_told(rig, "objects"));
 	assert_null(manager_rig_group(rig, "pair0")->gpus[0]->lead->driver);
 }
 
 /* The fake host has no card, so that a look at everything does not find it. */
 ON_A_MANAGER(who_asks_for_everything_does_not_get_some_of_it)
 {
-	const Bdf card = { .bus = 0xf1 };
-
 	look_before(rig);
-	rig->ops.scan_changed = scan_card;
-	manager_rescan_changed(rig->manager, &card, 1);
-	manager_rescan_changed(rig->manager, &card, 1);
+	tell_of_card(rig, 2);
 	look(rig);
 	manager_rig_settle(rig);
 	assert_int_equal(changed_scans, 1);
-	assert_false(knows(rig, &card));
+	assert_false(knows_card(rig));
 }
 
 /* Before the first look there is nothing that could be the same as before. */
-ON_A_PLACE(the_first_look_is_at_everything)
+ON_A_BARE_MANAGER(the_first_look_is_at_everything)
 {
-	ManagerRig *rig = *state;
-	const Bdf card = { .bus = 0xf1 };
-
-	changed_scans = 0;
-	rig->ops.scan_changed = scan_card;
 	assert_null(manager_inventory(rig->manager));
-	manager_rescan_changed(rig->manager, &card, 1);
+	tell_of_card(rig, 1);
 	manager_rig_settle(rig);
 	assert_int_equal(changed_scans, 0);
 	assert_non_null(manager_inventory(rig->manager));
 }
 
 /* No event tells of a GPU that is lost, and at rest no timer looks for it. */
-ON_A_PLACE(health_is_read_again_for_who_asks_once_it_is_a_minute_old)
+ON_A_BARE_MANAGER(health_is_read_again_for_who_asks_once_it_is_a_minute_old)
 {
 	static const struct {
 		unsigned seconds;
 		bool again;
 	} rows[] = { { 0, false }, { 59, false }, { 61, true } };
-	ManagerRig *rig = *state;
 
 	look(rig);
 	manager_asked(rig->manager);
@@ -426,13 +366,10 @@ ON_A_PLACE(health_is_read_again_for_who_asks_once_it_is_a_minute_old)
 	}
 }
 
-ON_A_MANAGER(a_job_that_is_refused_with_nothing_in_hand_costs_no_look_of_ours)
+ON_A_READY_MANAGER(a_job_that_is_refused_with_nothing_in_hand_costs_no_look_of_ours)
 {
 	const JobRequest assign = assign_request("vm42", "nosuch");
 
-	rig_shut_off(rig->rig);
-	manager_rig_connect(rig);
-	manager_rig_settle(rig);
 	fake_watch(&rig->rig->fake);
 	assert_int_equal(manager_rig_run(rig, &assign), JOB_FAILED);
 	manager_rig_settle(rig);

@@ -17,19 +17,7 @@
 #define USER 54321
 #define OTHER_USER 54400
 
-static void on_forgotten(const JobRecord *job, void *userdata)
-{
-	char ***told = userdata;
-
-	strv_appendf(told, "%u", job->id);
-}
-
 /* A manager that has records, and nothing else. */
-static void init(Manager *m, char ***told)
-{
-	*m = (Manager){ .listener = { .job_forgotten = on_forgotten, .userdata = told } };
-}
-
 static void done(Manager *m)
 {
 	for (size_t i = 0; i < m->n_jobs; i++)
@@ -40,9 +28,8 @@ static void done(Manager *m)
 static JobRecord *add(Manager *m, Operation operation, uint32_t uid)
 {
 	const JobRequest request = { .operation = operation, .caller_uid = uid };
-	JobRecord *job = NULL;
+	JobRecord *job = job_record_new(m->last_job + 1, &request);
 
-	job = job_record_new(m->last_job + 1, &request);
 	records_add(m, job);
 	return job;
 }
@@ -62,26 +49,24 @@ static bool may(const Manager *m, Operation operation, uint32_t uid, const char 
 	return false;
 }
 
-TEST(a_new_job_has_the_texts_of_its_request_and_no_others)
+/* All that a job tells of itself; its steps with state, detail and duration. */
+static void expect_text(const JobRecord *job, const char *expected)
 {
-	const JobRequest request = { .operation = OPERATION_RELEASE,
-				     .target = (char *)"vm42",
-				     .caller_uid = USER };
-	JobRecord *job = NULL;
+	_cleanup_strv_ char **steps = NULL;
+	_cleanup_free_ char *joined = NULL, *text = NULL;
 
-	job = job_record_new(7, &request);
-	assert_int_equal(job->id, 7);
-	assert_int_equal(job->operation, OPERATION_RELEASE);
-	assert_string_equal(job->group, "");
-	assert_string_equal(job->domain_name, "vm42");
-	assert_string_equal(job->domain_uuid, "");
-	assert_int_equal(job->state, JOB_PLANNING);
-	assert_false(job->ended);
-	assert_string_equal(job->error_name, "");
-	assert_string_equal(job->message, "");
-	assert_string_equal(job->result, "");
-	assert_int_equal(job->caller_uid, USER);
-	job_record_free(job);
+	for (size_t i = 0; i < job->n_steps; i++)
+		strv_appendf(&steps, " / %s %s %s %u", step_kind_to_string(job->steps[i].kind),
+			     step_state_to_string(job->steps[i].state),
+			     str_or_empty(job->steps[i].detail),
+			     (unsigned)job->steps[i].duration_usec);
+	joined = strv_join(steps, "");
+	text = strf("%u %s of %u, group %s, domain %s (%s), %s%s%s, error %s: %s, result %s%s",
+		    job->id, operation_to_string(job->operation), job->caller_uid, job->group,
+		    job->domain_name, job->domain_uuid, job_state_to_string(job->state),
+		    job->ended ? " ended" : "", job->changed ? " changed" : "", job->error_name,
+		    job->message, job->result, joined);
+	assert_string_equal(text, expected);
 }
 
 TEST(plan_steps_and_end_fill_the_record)
@@ -102,41 +87,33 @@ TEST(plan_steps_and_end_fill_the_record)
 	JobEvent beyond = { .kind = JOB_EVENT_STEP, .step = 2, .step_state = STEP_DONE };
 	JobEvent ended = { .kind = JOB_EVENT_ENDED,
 			   .state = JOB_FAILED,
-			   .error_name = strdup("org.gpupass1.Error.GroupBusy"),
-			   .message = strdup("cannot bind pair0") };
-	const JobRequest request = { .operation = OPERATION_BIND, .group = (char *)"GPU-1" };
-	JobRecord *job = NULL;
+			   .error_name = strdup("an.Error"),
+			   .message = strdup("cannot release it") };
+	const JobRequest request = { .operation = OPERATION_RELEASE,
+				     .target = (char *)"vm42",
+				     .caller_uid = USER };
+	_cleanup_(job_record_freep) JobRecord *job = job_record_new(7, &request);
 
-	job = job_record_new(1, &request);
+	expect_text(job, "7 release of 54321, group , domain vm42 (), planning, error : , result ");
 	job_record_planned(job, &planned);
 	assert_null(planned.group); /* taken */
-	assert_string_equal(job->group, "pair0");
-	assert_int_equal(job->state, JOB_RUNNING);
-	assert_int_equal(job->n_steps, 2);
-	assert_int_equal(job->steps[0].state, STEP_PENDING);
-	assert_true(job->changed);
+	expect_text(job,
+		    "7 release of 54321, group pair0, domain vm42 (), running changed, error : , "
+		    "result  / preflight pending  0 / bind vfio-pci pending  0");
 	job_record_step(job, &step);
 	job_record_step(job, &beyond);
-	assert_int_equal(job->steps[0].state, STEP_PENDING);
-	assert_int_equal(job->steps[1].state, STEP_FAILED);
-	assert_string_equal(job->steps[1].detail, "0000:41:00.0");
-	assert_int_equal(job->steps[1].duration_usec, 5);
 	job_record_ended(job, &ended);
-	assert_false(job->changed); /* it was put back */
-	assert_string_equal(job->error_name, "org.gpupass1.Error.GroupBusy");
-	assert_string_equal(job->message, "cannot bind pair0");
-	assert_string_equal(job->result, "");
-	/* Until the picture shows its end. */
-	assert_int_equal(job->state, JOB_RUNNING);
-	assert_false(job->ended);
-	job_record_free(job);
+	/* It was put back; and it runs until the picture shows its end. */
+	expect_text(job,
+		    "7 release of 54321, group pair0, domain vm42 (), running, error an.Error: "
+		    "cannot release it, result  / preflight pending  0 / bind vfio-pci failed "
+		    "0000:41:00.0 5");
 }
 
 TEST(a_user_has_so_many_jobs_and_leaves_others_theirs)
 {
-	Manager m;
+	_cleanup_(done) Manager m = { 0 };
 
-	init(&m, NULL);
 	for (size_t i = 0; i < JOBS_RUNNING_MAX; i++) {
 		assert_true(may(&m, OPERATION_BIND, USER, ""));
 		add(&m, OPERATION_BIND, USER);
@@ -145,14 +122,12 @@ TEST(a_user_has_so_many_jobs_and_leaves_others_theirs)
 	assert_true(may(&m, OPERATION_BIND, OTHER_USER, ""));
 	m.jobs[0]->ended = true;
 	assert_true(may(&m, OPERATION_BIND, USER, ""));
-	done(&m);
 }
 
 TEST(verifications_have_limits_of_their_own)
 {
-	Manager m;
+	_cleanup_(done) Manager m = { 0 };
 
-	init(&m, NULL);
 	for (uint32_t i = 0; i < VERIFICATIONS_USER_MAX; i++)
 		add(&m, OPERATION_VERIFY, USER);
 	assert_false(may(&m, OPERATION_VERIFY, USER, "2 guests are being asked already"));
@@ -160,103 +135,62 @@ TEST(verifications_have_limits_of_their_own)
 	for (uint32_t i = VERIFICATIONS_USER_MAX; i < VERIFICATIONS_MAX; i++)
 		add(&m, OPERATION_VERIFY, OTHER_USER + i);
 	assert_false(may(&m, OPERATION_VERIFY, 0, "4 guests are being asked already"));
-	done(&m);
 }
 
 /* What users do pushes nothing that root did out of sight, and no running job goes. */
 TEST(the_oldest_ended_jobs_are_forgotten_each_side_by_itself)
 {
-	_cleanup_strv_ char **told = NULL;
-	Manager m;
+	_cleanup_(done) Manager m = { 0 };
 
-	init(&m, &told);
 	add(&m, OPERATION_BIND, 0)->ended = true;
 	add(&m, OPERATION_BIND, USER); /* 2 runs */
 	for (size_t i = 0; i < JOBS_HISTORY_MAX + 2; i++)
 		add(&m, OPERATION_BIND, USER)->ended = true;
 	records_trim(&m);
-	assert_int_equal(strv_length(told), 2);
-	assert_string_equal(told[0], "3");
-	assert_string_equal(told[1], "4");
 	assert_non_null(manager_job(&m, 1));
 	assert_non_null(manager_job(&m, 2));
 	assert_null(manager_job(&m, 3));
 	assert_null(manager_job(&m, 4));
 	assert_non_null(manager_job(&m, 5));
 	assert_int_equal(m.n_jobs, JOBS_HISTORY_MAX + 2);
-	done(&m);
-}
-
-TEST(a_job_is_a_groups_by_function_until_it_ends)
-{
-	PciFunction lead = { 0 };
-	Gpu gpu = { .lead = &lead };
-	Gpu *gpus[] = { &gpu };
-	/* Under another name: it was declared anew meanwhile. */
-	const Group group = { .name = (char *)"renamed", .gpus = gpus, .n_gpus = 1 };
-	JobRecord *job;
-	Manager m;
-
-	init(&m, NULL);
-	assert_int_equal(bdf_parse("0000:41:00.0", &lead.bdf), 0);
-	job = add(&m, OPERATION_BIND, 0);
-	assert_int_equal(manager_group_job(&m, &group), 0);
-	assert_true(manager_job_runs(&m));
-	job->functions = calloc(1, sizeof(Bdf));
-	job->functions[0] = lead.bdf;
-	job->n_functions = 1;
-	assert_int_equal(manager_group_job(&m, &group), job->id);
-	job->ended = true;
-	assert_int_equal(manager_group_job(&m, &group), 0);
-	assert_false(manager_job_runs(&m));
-	m.recovering = true;
-	assert_true(manager_job_runs(&m));
-	done(&m);
 }
 
 TEST(the_running_step_says_what_the_group_shows)
 {
 	static const struct {
 		Operation operation;
-		StepKind step;
 		bool rolling_back;
 		GroupState expected;
+		StepKind steps[8]; /* of all of them; preflight ends the list, but for the first */
 	} rows[] = {
-		{ OPERATION_ASSIGN, STEP_PREFLIGHT, false, GROUP_BINDING },
-		{ OPERATION_ASSIGN, STEP_PERSISTENCE_OFF, false, GROUP_BINDING },
-		{ OPERATION_ASSIGN, STEP_BIND, false, GROUP_BINDING },
-		{ OPERATION_ASSIGN, STEP_RESET, false, GROUP_RELEASING },
-		{ OPERATION_ASSIGN, STEP_DEFINE, false, GROUP_ATTACHING },
-		{ OPERATION_ASSIGN, STEP_ATTACH, false, GROUP_ATTACHING },
-		{ OPERATION_ASSIGN, STEP_VERIFY, false, GROUP_ATTACHING },
-		{ OPERATION_ASSIGN, STEP_RECORD, false, GROUP_ATTACHING },
-		{ OPERATION_ASSIGN, STEP_ATTACH, true, GROUP_ROLLING_BACK },
-		{ OPERATION_BIND, STEP_BIND, false, GROUP_BINDING },
-		{ OPERATION_BIND, STEP_VERIFY, false, GROUP_BINDING },
-		{ OPERATION_UNBIND, STEP_RESTORE, false, GROUP_RELEASING },
-		{ OPERATION_RECONCILE, STEP_DEFINE, false, GROUP_ATTACHING },
-		{ OPERATION_RELEASE, STEP_PREFLIGHT, false, GROUP_RELEASING },
-		{ OPERATION_RELEASE, STEP_DETACH, false, GROUP_DETACHING },
-		{ OPERATION_RELEASE, STEP_DEFINE, false, GROUP_RELEASING },
-		{ OPERATION_RELEASE, STEP_RESET, false, GROUP_RELEASING },
-		{ OPERATION_RELEASE, STEP_RESTORE, false, GROUP_RELEASING },
-		{ OPERATION_RELEASE, STEP_PERSISTENCE_ON, false, GROUP_RELEASING },
-		{ OPERATION_RELEASE, STEP_VERIFY, false, GROUP_RELEASING },
-		{ OPERATION_RELEASE, STEP_FORGET, false, GROUP_RELEASING },
+		ROW(OPERATION_ASSIGN, false, GROUP_BINDING,
+		    { STEP_PREFLIGHT, STEP_PERSISTENCE_OFF, STEP_BIND }),
+		ROW(OPERATION_ASSIGN, false, GROUP_RELEASING, { STEP_RESET }),
+		ROW(OPERATION_ASSIGN, false, GROUP_ATTACHING,
+		    { STEP_DEFINE, STEP_ATTACH, STEP_VERIFY, STEP_RECORD }),
+		ROW(OPERATION_ASSIGN, true, GROUP_ROLLING_BACK, { STEP_ATTACH }),
+		ROW(OPERATION_BIND, false, GROUP_BINDING, { STEP_BIND, STEP_VERIFY }),
+		ROW(OPERATION_UNBIND, false, GROUP_RELEASING, { STEP_RESTORE }),
+		ROW(OPERATION_RECONCILE, false, GROUP_ATTACHING, { STEP_DEFINE }),
+		ROW(OPERATION_RELEASE, false, GROUP_DETACHING, { STEP_DETACH }),
+		ROW(OPERATION_RELEASE, false, GROUP_RELEASING,
+		    { STEP_PREFLIGHT, STEP_DEFINE, STEP_RESET, STEP_RESTORE, STEP_PERSISTENCE_ON,
+		      STEP_VERIFY, STEP_FORGET }),
 	};
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		JobStep steps[] = { { .kind = STEP_PREFLIGHT, .state = STEP_DONE },
-				    { .kind = rows[i].step, .state = STEP_RUNNING } };
-		const JobRecord job = { .operation = rows[i].operation,
-					.steps = steps,
-					.n_steps = 2,
-					.rolling_back = rows[i].rolling_back };
-		GroupState state_of = job_record_moving_state(&job);
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		for (size_t k = 0; k == 0 || rows[i].steps[k] != STEP_PREFLIGHT; k++) {
+			JobStep steps[] = { { .kind = STEP_PREFLIGHT, .state = STEP_DONE },
+					    { .kind = rows[i].steps[k], .state = STEP_RUNNING } };
+			const JobRecord job = { .operation = rows[i].operation,
+						.steps = steps,
+						.n_steps = 2,
+						.rolling_back = rows[i].rolling_back };
+			GroupState state_of = job_record_moving_state(&job);
 
-		if (state_of != rows[i].expected)
-			fail_msg("%s at %s: %s", operation_to_string(rows[i].operation),
-				 step_kind_to_string(rows[i].step),
-				 group_state_to_string(state_of));
-	}
+			if (state_of != rows[i].expected)
+				fail_msg("%s at %s: %s", operation_to_string(rows[i].operation),
+					 step_kind_to_string(rows[i].steps[k]),
+					 group_state_to_string(state_of));
+		}
 }

@@ -10,6 +10,31 @@
 #include "util/file.h"
 #include "util/text.h"
 
+static const JobRequest bind = RIG_BIND;
+
+/* Job 7, an assign of pair0 to vm42, was at its define. */
+static void leave_open(ManagerRig *rig)
+{
+	rig_shut_off(rig->rig);
+	rig_leave_open(rig->rig, STEP_DEFINE, NULL);
+	manager_load_state(rig->manager);
+	assert_int_equal(rig->manager->n_open_jobs, 1);
+}
+
+static void recover(ManagerRig *rig)
+{
+	Caller caller = { 0 };
+
+	assert_int_equal(manager_recover(rig->manager, caller_done, &caller), 0);
+	caller_wait(rig, &caller);
+}
+
+static void expect(ManagerRig *rig, const char *name, GroupState state)
+{
+	manager_rig_connect(rig);
+	assert_int_equal(manager_rig_group(rig, name)->state, state);
+}
+
 ON_A_MANAGER(nothing_left_open_is_recovered_at_once)
 {
 	Caller caller = { 0 };
@@ -23,20 +48,16 @@ ON_A_MANAGER(nothing_left_open_is_recovered_at_once)
 ON_A_MANAGER(what_is_left_open_is_kept_apart_before_it_is_recovered)
 {
 	Manager *m = rig->manager;
-	JobRequest request = bind_request("pair0"), other = bind_request("pair1");
+	const JobRequest other = bind_request("pair1");
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	Caller caller = { 0 };
 
-	rig_shut_off(rig->rig);
-	rig_leave_open(rig->rig, STEP_DEFINE, NULL);
-	manager_load_state(m);
-	assert_int_equal(m->n_open_jobs, 1);
-	manager_rig_connect(rig);
-	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_QUARANTINED);
+	leave_open(rig);
+	expect(rig, "pair0", GROUP_QUARANTINED);
 	assert_string_equal(manager_rig_group(rig, "pair0")->reason,
 			    "a job was interrupted and is being recovered");
 	/* No job gets it, nor may a person lift that; others go on, with ids that are new. */
-	assert_int_equal(manager_rig_run(rig, &request), JOB_FAILED);
+	assert_int_equal(manager_rig_run(rig, &bind), JOB_FAILED);
 	assert_string_equal(manager_job(m, 8)->error_name, "org.gpupass1.Error.Quarantined");
 	assert_int_equal(manager_clear(m, "pair0", caller_declared, &caller, &problem), PROBLEM);
 	assert_int_equal(problem->error, GPUPASS_ERROR_GROUP_BUSY);
@@ -44,33 +65,6 @@ ON_A_MANAGER(what_is_left_open_is_kept_apart_before_it_is_recovered)
 	assert_int_equal(manager_rig_run(rig, &other), JOB_DONE);
 	/* Adoption waits, too. */
 	assert_false(m->adopted);
-}
-
-ON_A_MANAGER(recovery_undoes_it_and_the_picture_shows_that)
-{
-	Manager *m = rig->manager;
-	_cleanup_free_ char *before = NULL;
-	JobRequest request = bind_request("pair0");
-	Caller caller = { 0 }, second = { 0 };
-
-	rig_shut_off(rig->rig);
-	before = rig_world(rig->rig);
-	rig_leave_open(rig->rig, STEP_DEFINE, NULL);
-	manager_load_state(m);
-	assert_int_equal(manager_recover(m, caller_done, &caller), 0);
-	assert_int_equal(manager_recover(m, caller_done, &second), -EBUSY);
-	rig_wait_for(rig->mailbox, &caller.was_told);
-	rig_check_world(rig->rig, before, "undone");
-	assert_int_equal(m->n_open_jobs, 0);
-	assert_int_equal(m->metrics.recovered[RECOVERED_UNDONE], 1);
-	assert_int_equal(m->metrics.quarantines, 0);
-	manager_rig_connect(rig);
-	manager_rig_settle(rig);
-	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_FREE);
-	assert_true(m->adopted);
-	assert_int_equal(manager_rig_run(rig, &request), JOB_DONE);
-	assert_int_equal(caller.told, 1);
-	assert_int_equal(second.told, 0);
 }
 
 static int cancel(ManagerRig *rig, uint32_t id)
@@ -82,21 +76,35 @@ static int cancel(ManagerRig *rig, uint32_t id)
 }
 
 /* fault 62 */
-ON_A_MANAGER(what_is_recovered_cannot_be_cancelled)
+ON_A_MANAGER(recovery_undoes_it_takes_no_cancel_and_the_picture_shows_that)
 {
 	Manager *m = rig->manager;
-	Caller caller = { 0 };
+	_cleanup_free_ char *before = NULL;
+	Caller caller = { 0 }, second = { 0 };
 
 	rig_shut_off(rig->rig);
+	before = rig_world(rig->rig);
 	rig_leave_open(rig->rig, STEP_DEFINE, NULL);
 	manager_load_state(m);
 	assert_int_equal(cancel(rig, 7), GPUPASS_ERROR_TOO_LATE);
 	assert_int_equal(manager_recover(m, caller_done, &caller), 0);
+	assert_int_equal(manager_recover(m, caller_done, &second), -EBUSY);
 	assert_int_equal(m->n_open_jobs, 0); /* a thread has them */
+	assert_true(manager_job_runs(m));
 	assert_int_equal(cancel(rig, 7), GPUPASS_ERROR_TOO_LATE);
 	assert_int_equal(cancel(rig, 6), GPUPASS_ERROR_NO_SUCH_JOB);
-	rig_wait_for(rig->mailbox, &caller.was_told);
+	caller_wait(rig, &caller);
 	assert_int_equal(cancel(rig, 7), GPUPASS_ERROR_NO_SUCH_JOB);
+	rig_check_world(rig->rig, before, "undone");
+	assert_int_equal(m->n_open_jobs, 0);
+	assert_int_equal(m->metrics.recovered[RECOVERED_UNDONE], 1);
+	assert_int_equal(m->metrics.quarantines, 0);
+	expect(rig, "pair0", GROUP_FREE);
+	manager_rig_settle(rig);
+	assert_true(m->adopted);
+	assert_int_equal(manager_rig_run(rig, &bind), JOB_DONE);
+	assert_int_equal(caller.told, 1);
+	assert_int_equal(second.told, 0);
 }
 
 static uint32_t last_on_disk(NumberStore *store)
@@ -111,7 +119,6 @@ static uint32_t last_on_disk(NumberStore *store)
 /* A start reserves a thousand, and a job the next, before they are used up; a stop gives back. */
 ON_A_MANAGER(no_two_jobs_of_a_host_have_one_number)
 {
-	JobRequest bind = bind_request("pair0");
 	Manager *m = rig->manager;
 	NumberStore numbers;
 
@@ -142,76 +149,57 @@ ON_A_MANAGER(without_libvirt_it_waits_and_stays_kept_apart)
 	static const FakeFault down = { .op = FAKE_USES,
 					.nth = 1,
 					.problem = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE };
-	Manager *m = rig->manager;
 	_cleanup_free_ char *before = NULL;
-	Caller first = { 0 }, again = { 0 };
 
-	rig_shut_off(rig->rig);
-	rig_leave_open(rig->rig, STEP_DEFINE, NULL);
+	leave_open(rig);
 	before = rig_world(rig->rig);
-	manager_load_state(m);
 	fake_watch(&rig->rig->fake);
 	fake_fail(&rig->rig->fake, &down);
-	assert_int_equal(manager_recover(m, caller_done, &first), 0);
-	rig_wait_for(rig->mailbox, &first.was_told);
+	recover(rig);
 	rig_check_world(rig->rig, before, "it waits");
-	assert_int_equal(m->n_open_jobs, 1);
+	assert_int_equal(rig->manager->n_open_jobs, 1);
 	manager_rig_look(rig);
 	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_QUARANTINED);
-	/* libvirt is back. */
-	assert_int_equal(manager_recover(m, caller_done, &again), 0);
-	rig_wait_for(rig->mailbox, &again.was_told);
-	assert_int_equal(m->n_open_jobs, 0);
-	manager_rig_connect(rig);
-	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_FREE);
+	recover(rig); /* libvirt is back */
+	assert_int_equal(rig->manager->n_open_jobs, 0);
+	expect(rig, "pair0", GROUP_FREE);
 }
 
 ON_A_MANAGER(what_cannot_be_recovered_is_quarantined_also_after_the_next_start)
 {
-	Caller caller = { 0 }, cleared = { 0 };
 	_cleanup_(problem_freep) Problem *problem = NULL;
+	Caller cleared = { 0 };
 
-	rig_shut_off(rig->rig);
-	rig_leave_open(rig->rig, STEP_DEFINE, NULL);
-	manager_load_state(rig->manager);
+	leave_open(rig);
 	fake_all_gone(&rig->rig->fake, true);
-	assert_int_equal(manager_recover(rig->manager, caller_done, &caller), 0);
-	rig_wait_for(rig->mailbox, &caller.was_told);
+	recover(rig);
 	fake_all_gone(&rig->rig->fake, false);
-	manager_rig_connect(rig);
-	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_QUARANTINED);
+	expect(rig, "pair0", GROUP_QUARANTINED);
 	manager_rig_restart(rig);
 	manager_load_state(rig->manager);
 	assert_int_equal(rig->manager->n_open_jobs, 0);
-	manager_rig_connect(rig);
-	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_QUARANTINED);
+	expect(rig, "pair0", GROUP_QUARANTINED);
 	/* A person lifts it. */
 	assert_int_equal(manager_clear(rig->manager, "pair0", caller_declared, &cleared, &problem),
 			 0);
-	rig_wait_for(rig->mailbox, &cleared.was_told);
+	caller_wait(rig, &cleared);
 	assert_null(cleared.error_name);
 	assert_int_not_equal(manager_rig_group(rig, "pair0")->state, GROUP_QUARANTINED);
-}
-
-static void damage_begin(const ManagerRig *rig)
-{
-	_cleanup_strv_ char **names = NULL;
-
-	assert_int_equal(dir_list(rig->rig->journal.dir_fd, "", &names), 0);
-	assert_int_equal(strv_length(names), 1);
-	assert_int_equal(file_replace_at(rig->rig->journal.dir_fd, names[0], "garbage\n", 8, 0600),
-			 0);
 }
 
 /* Nobody knows which functions it was about. */
 ON_A_MANAGER(a_journal_that_cannot_be_read_keeps_every_group_apart)
 {
+	_cleanup_strv_ char **names = NULL;
+	int journal_fd = rig->rig->journal.dir_fd;
+
 	rig_shut_off(rig->rig);
 	rig_leave_open(rig->rig, STEP_DEFINE, NULL);
-	damage_begin(rig);
+	assert_int_equal(dir_list(journal_fd, "", &names), 0);
+	assert_int_equal(strv_length(names), 1);
+	assert_int_equal(file_replace_at(journal_fd, names[0], "garbage\n", 8, 0600), 0);
 	manager_load_state(rig->manager);
-	manager_rig_connect(rig);
-	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_QUARANTINED);
-	assert_int_equal(manager_rig_group(rig, "pair1")->state, GROUP_QUARANTINED);
+	expect(rig, "pair0", GROUP_QUARANTINED);
+	expect(rig, "pair1", GROUP_QUARANTINED);
 	assert_true(manager_rig_notes(rig, "journal/"));
 }

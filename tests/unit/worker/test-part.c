@@ -2,73 +2,33 @@
 /* gpupass-worker as a part: what it refuses, whoever asks. On this machine, where it only reads. */
 #include "rig/test.h"
 
-#include <spawn.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <errno.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <sys/syscall.h>
 
 #include "host/wire/request.h"
+#include "rig/part-process.h"
+#include "rig/temp-dir.h"
 #include "util/text.h"
+#include "worker/read-only.h"
 
 #define GPU "0000:41:00.0"
 
-/* The part without a request; its process, and our end of the connection. */
-static pid_t start_idle(const char *part, int *ret_fd)
+/* The part, with this request on its way; NULL: none yet. */
+static PartProcess start(const char *part, const char *words)
 {
-	_cleanup_free_ char *option = strf("--part=%s", part);
-	const char *program = strcmp(part, "initramfs") == 0 ? INITRAMFS : WORKER;
-	char *argv[] = { (char *)program, option, NULL };
-	posix_spawn_file_actions_t actions;
-	int fds[2];
-	pid_t pid = 0;
-
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, fds[1], STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
-	assert_int_equal(posix_spawn(&pid, program, &actions, NULL, argv, environ), 0);
-	posix_spawn_file_actions_destroy(&actions);
-	close(fds[1]);
-	*ret_fd = fds[0];
-	return pid;
-}
-
-/* The part with this request, the only one. */
-static pid_t start(const char *part, const char *words, int *ret_fd)
-{
-	_cleanup_free_ char *request = NULL;
+	_cleanup_free_ char *option = strf("--part=%s", part), *request = NULL;
+	char *argv[] = { (char *)(str_equal(part, "initramfs") ? INITRAMFS : WORKER), option,
+			 NULL };
 	_cleanup_strv_ char **list = NULL;
-	pid_t pid = start_idle(part, ret_fd);
-	size_t request_size = 0;
+	size_t size = 0;
 
+	if (!words)
+		return part_start(argv);
 	strv_split(words, " ", &list);
-	assert_int_equal(request_write(list, &request, &request_size), 0);
-	/* One that knows no such part may have ended already. */
-	(void)!send(*ret_fd, request, request_size, MSG_NOSIGNAL);
-	shutdown(*ret_fd, SHUT_WR);
-	return pid;
-}
-
-static int exit_status(pid_t pid)
-{
-	int status = 0;
-
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-/* Its exit status, and the first of its answer. */
-static int ask(const char *part, const char *words, char *answer, size_t size)
-{
-	int fd = -1;
-	pid_t pid = start(part, words, &fd);
-
-	memset(answer, 0, size);
-	for (ssize_t n; size > 1 && (n = read(fd, answer, size - 1)) > 0; size -= (size_t)n)
-		answer += n;
-	close(fd);
-	return exit_status(pid);
+	assert_int_equal(request_write(list, &request, &size), 0);
+	return part_start_with(argv, request, size, false);
 }
 
 /* promise C7 */
@@ -108,79 +68,49 @@ TEST(a_part_does_what_it_is_there_for_and_nothing_else)
 		{ "inspector", "uevents", false },
 		{ "mover", "move -- " GPU " - -", false },
 		{ "", "inspect", false },
+		/* Or a taken-over daemon would have a library of its own choice run in the prober. */
+		{ "prober", "--nvml=/tmp/evil.so probe " GPU, false },
+		{ "prober", "probe " GPU " --nvml=/tmp/evil.so", false },
+		{ "config", "--sysfs=/tmp config", false },
+		{ "inspector", "--proc=/tmp inspect", false },
+		{ "initramfs", "--root=/tmp image", false },
+		{ "examiner", "--root=/tmp examine --without-image", false },
+		{ "config", "--part=inspector", false },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		PartProcess part = start(rows[i].part, rows[i].words);
 		char answer[256];
-		int status = ask(rows[i].part, rows[i].words, answer, sizeof(answer));
+		int status;
 
+		shutdown(part.fd, SHUT_WR);
+		status = part_end(&part, answer, sizeof(answer));
 		if ((status == 0) != rows[i].done ||
-		    (strstr(answer, "\"error\":0,") != NULL) != rows[i].done)
+		    (rows[i].done ? !strstr(answer, "\"error\":0,") : answer[0] != '\0'))
 			fail_msg("%s, %s: %d, %s", rows[i].part, rows[i].words, status, answer);
 	}
-}
-
-/* Or a taken-over daemon would have a library of its own choice run in the prober. */
-TEST(a_part_takes_no_other_host_and_no_library)
-{
-	static const struct {
-		const char *part, *words;
-	} rows[] = {
-		{ "prober", "--nvml=/tmp/evil.so probe " GPU },
-		{ "prober", "probe " GPU " --nvml=/tmp/evil.so" },
-		{ "config", "--sysfs=/tmp config" },
-		{ "inspector", "--proc=/tmp inspect" },
-		{ "initramfs", "--root=/tmp image" },
-		{ "examiner", "--root=/tmp examine --without-image" },
-		{ "config", "--part=inspector" },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		char answer[256];
-
-		if (ask(rows[i].part, rows[i].words, answer, sizeof(answer)) == 0 ||
-		    answer[0] != '\0')
-			fail_msg("%s: %s", rows[i].words, answer);
-	}
-}
-
-/* Reads one line. */
-static void read_line(int fd, char *line, size_t size)
-{
-	size_t n = 0;
-
-	while (n < size - 1 && read(fd, line + n, 1) == 1 && line[n++] != '\n')
-		;
-	line[n] = '\0';
 }
 
 /* They are started before they are asked, and serve one request after another. */
 TEST(some_wait_and_stay)
 {
 	static const char *const parts[] = { "inspector", "config" };
-	static const char *const verbs[] = { "inspect", "config" };
+	static const char *const requests[] = { "inspect\0", "config\0" };
 
 	for (size_t i = 0; i < ELEMENTS(parts); i++) {
-		char *words[] = { (char *)verbs[i], NULL };
-		_cleanup_free_ char *request = NULL;
-		size_t size = 0;
-		int fd = -1;
-		pid_t pid = start_idle(parts[i], &fd);
+		PartProcess part = start(parts[i], NULL);
+		size_t size = strlen(requests[i]) + 2;
+		char answer[4096];
 
-		assert_int_equal(request_write(words, &request, &size), 0);
 		for (unsigned n = 0; n < 3; n++) {
-			char line[4096];
-
-			assert_int_equal(send(fd, request, size, MSG_NOSIGNAL), size);
-			read_line(fd, line, sizeof(line));
-			assert_string_equal(line, "\n");
-			read_line(fd, line, sizeof(line));
-			assert_non_null(strstr(line, "\"error\":0,"));
+			assert_int_equal(send(part.fd, requests[i], size, MSG_NOSIGNAL), size);
+			part_read_up_to(&part, "}\n", answer, sizeof(answer));
+			assert_true(str_starts_with(answer, "\n{"));
+			assert_non_null(strstr(answer, "\"error\":0,"));
 		}
-		shutdown(fd, SHUT_WR);
-		assert_int_equal(read(fd, (char[1]){ 0 }, 1), 0);
-		assert_int_equal(exit_status(pid), 0);
-		close(fd);
+		shutdown(part.fd, SHUT_WR);
+		assert_int_equal(part_end(&part, answer, sizeof(answer)), 0);
+		assert_string_equal(answer, "");
 	}
 }
 
@@ -191,23 +121,79 @@ TEST(one_that_was_never_asked_ends_well)
 	static const char *const parts[] = { "inspector", "config", "prober" };
 
 	for (size_t i = 0; i < ELEMENTS(parts); i++) {
-		int fd = -1;
-		pid_t pid = start_idle(parts[i], &fd);
+		PartProcess part = start(parts[i], NULL);
+		char answer[2];
 
-		close(fd);
-		assert_int_equal(exit_status(pid), 0);
+		shutdown(part.fd, SHUT_RDWR);
+		assert_int_equal(part_end(&part, answer, sizeof(answer)), 0);
 	}
 }
 
 TEST(what_follows_the_kernels_messages_ends_with_its_caller)
 {
-	char begins = 0;
-	int fd = -1;
-	pid_t pid = start("uevents", "uevents", &fd);
+	PartProcess part = start("uevents", "uevents");
+	char answer[2];
 
-	assert_int_equal(read(fd, &begins, 1), 1);
-	assert_int_equal(begins, '\n');
-	assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+	shutdown(part.fd, SHUT_WR);
+	part_read_up_to(&part, "\n", answer, sizeof(answer));
+	assert_int_equal(waitpid(part.pid, NULL, WNOHANG), 0);
+	shutdown(part.fd, SHUT_RD);
+	assert_int_equal(part_end(&part, answer, sizeof(answer)), 0);
+}
+
+/* ---- what only looks opens nothing for writing ---- */
+
+static int refused(int fd)
+{
+	return fd < 0 && errno == EPERM ? 0 : 1;
+}
+
+/* In a process that is read-only from now on: the number of the first thing that is wrong. */
+static int try_all(const char *file)
+{
+	static const int writes[] = { O_WRONLY, O_RDWR, O_RDONLY | O_CREAT, O_RDONLY | O_TRUNC,
+				      O_RDONLY | O_APPEND };
+	struct open_how how = { .flags = O_WRONLY };
+
+	if (become_read_only() < 0)
+		return 1;
+	for (size_t i = 0; i < ELEMENTS(writes); i++)
+		if (refused(openat(AT_FDCWD, file, writes[i], 0600)))
+			return 10 + (int)i;
+	if (refused(openat(AT_FDCWD, "/tmp", O_TMPFILE | O_RDWR, 0600)))
+		return 2;
+	if (refused((int)syscall(SYS_openat2, AT_FDCWD, file, &how, sizeof(how))))
+		return 3;
+#ifdef SYS_open
+	if (refused((int)syscall(SYS_open, file, O_RDWR, 0)))
+		return 4;
+	if (refused((int)syscall(SYS_creat, file, 0600)))
+		return 5;
+	if (syscall(SYS_open, file, O_RDONLY, 0) < 0)
+		return 6;
+#endif
+	if (open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW) < 0)
+		return 7;
+	if (open("/", O_RDONLY | O_DIRECTORY | O_PATH) < 0)
+		return 8;
+	/* What is open already stays as it was: the answer is written there. */
+	return write(STDOUT_FILENO, "", 0) < 0 ? 9 : 0;
+}
+
+/* promise C8 */
+WITH_DIR(nothing_is_opened_for_writing)
+{
+	const TempDir *dir = *state;
+	_cleanup_free_ char *file = strf("%s/x", dir->path);
+	int status = 0, fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	pid_t pid;
+
+	assert_true(fd >= 0);
 	close(fd);
-	assert_int_equal(exit_status(pid), 0);
+	pid = fork();
+	if (pid == 0)
+		_exit(try_all(file));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
 }
