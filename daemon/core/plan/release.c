@@ -103,9 +103,7 @@ static const AssignedFunction *recorded_original(const Planner *p, const PciFunc
 	const AssignedFunction *then =
 		record_applies(p) ? assignment_function(p->record, &function->bdf) : NULL;
 
-	if (!then || !PCI_SAME_IDS(then, function))
-		return NULL;
-	return then;
+	return assigned_function_is(then, function) ? then : NULL;
 }
 
 static void plan_restore(Planner *p)
