@@ -46,3 +46,16 @@ bool bdf_in(const Bdf *bdf, const Bdf *list, size_t n);
 #define BDF_FIND(items, n, bdf)                                                                    \
 	((__typeof__(&(items)[0]))bdf_find(items, n, sizeof((items)[0]), bdf))
 const void *bdf_find(const void *items, size_t n, size_t size, const Bdf *bdf);
+
+/*
+ * The four ids of a board, in any structs that have them, by pointers: whether they are the same;
+ * an initializer of one struct's by another's; and the arguments of "%04x:%04x (%04x:%04x)".
+ */
+#define PCI_SAME_IDS(a, b)                                                                         \
+	((a)->vendor == (b)->vendor && (a)->device == (b)->device &&                               \
+	 (a)->subsystem_vendor == (b)->subsystem_vendor &&                                         \
+	 (a)->subsystem_device == (b)->subsystem_device)
+#define PCI_IDS_OF(of)                                                                             \
+	.vendor = (of)->vendor, .device = (of)->device,                                            \
+	.subsystem_vendor = (of)->subsystem_vendor, .subsystem_device = (of)->subsystem_device
+#define PCI_IDS(of) (of)->vendor, (of)->device, (of)->subsystem_vendor, (of)->subsystem_device
