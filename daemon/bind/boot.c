@@ -63,9 +63,7 @@ static int ids_differ(const BootMachine *machine, const AssignedFunction *record
 		return 0;
 	*ret_why = strf("%s is %04x:%04x (subsystem %04x:%04x) now and was %04x:%04x (subsystem "
 			"%04x:%04x) when it was recorded; it is left alone",
-			BDF_TEXT(&record->bdf), now.vendor, now.device, now.subsystem_vendor,
-			now.subsystem_device, record->vendor, record->device,
-			record->subsystem_vendor, record->subsystem_device);
+			BDF_TEXT(&record->bdf), PCI_IDS(&now), PCI_IDS(record));
 	return 1;
 }
 

@@ -13,11 +13,11 @@
 #define PERIOD_USEC USEC_PER_SEC
 
 struct Backlog {
-	sd_bus *bus;
+	sd_bus *bus _borrowed_;
 	sd_event_source *due;
 	sd_bus_slot *question;
-	BacklogChanged changed;
-	void *userdata;
+	BacklogChanged changed _borrowed_;
+	void *userdata _borrowed_;
 	bool much, untold; /* untold: this bus daemon does not say */
 };
 
@@ -85,10 +85,4 @@ int backlog_new(sd_bus *bus, BacklogChanged changed, void *userdata, Backlog **r
 	return 0;
 }
 
-static void backlog_clear(Backlog *backlog)
-{
-	sd_bus_slot_unref(backlog->question);
-	sd_event_source_unref(backlog->due);
-}
-
-DEFINE_FREE(Backlog, backlog_free, backlog_clear)
+#include "backlog.inc"

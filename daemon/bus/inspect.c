@@ -101,19 +101,16 @@ static void inspected(const Inspection *inspection, const Problem *problem, void
  */
 static int check_not_in_hand(const Call *call, const char *address)
 {
-	const Face *f = call->face;
-	uid_t uid = call->pending->caller.uid;
-	const Inventory *inventory = manager_inventory(f->manager);
 	const Group *group;
 	bool quarantined;
 	Bdf lead;
 
-	if (caller_is_privileged(uid) || !inventory || bdf_parse(address, &lead) < 0)
+	if (caller_is_privileged(call->pending->caller.uid) || bdf_parse(address, &lead) < 0)
 		return 0;
-	group = group_set_find_gpu(inventory->groups, &lead);
-	quarantined = group && group->state == GROUP_QUARANTINED;
-	if (!group || (!quarantined && manager_group_job(f->manager, group) == 0))
+	group = manager_group_in_hand(call->face->manager, &lead);
+	if (!group)
 		return 0;
+	quarantined = group->state == GROUP_QUARANTINED;
 	return sd_bus_error_setf(call->error,
 				 problem_dbus_name(quarantined ? GPUPASS_ERROR_QUARANTINED
 							       : GPUPASS_ERROR_GROUP_BUSY),

@@ -133,16 +133,6 @@ static void look_at_health(Look *l)
 	l->n_health = n;
 }
 
-static bool is_quarantined(const Look *l, const Group *group)
-{
-	size_t n = strlen(group->name);
-
-	for (char **line = l->quarantined; line && *line; line++)
-		if (strncmp(*line, group->name, n) == 0 && (*line)[n] == ':')
-			return true;
-	return false;
-}
-
 /* An inspection waits for the device's lock. So we leave out functions that a worker moves or is
  * stuck with, and get the facts of the others in time. */
 static bool may_inspect(const Look *l, const Gpu *gpu)
@@ -150,8 +140,8 @@ static bool may_inspect(const Look *l, const Gpu *gpu)
 	const Group *group = group_set_find_gpu(l->inventory->groups, &gpu->lead->bdf);
 	const GpuHealth *health = gpu_healths_find(l->health, l->n_health, &gpu->lead->bdf);
 
-	return group && !strv_contains(l->busy, group->name) && !is_quarantined(l, group) &&
-	       health && health->error == 0;
+	return group && !strv_contains(l->busy, group->name) &&
+	       !checks_name_group(l->quarantined, group) && health && health->error == 0;
 }
 
 static void look_closely(Look *l)
@@ -195,7 +185,7 @@ static void look_for_drift(Look *l)
 	/* A group that a job works on has no drift; drift_find() leaves out quarantined groups. */
 	for (size_t i = 0; i < groups->n_items; i++)
 		if (strv_contains(l->busy, groups->items[i].name) ||
-		    is_quarantined(l, &groups->items[i]))
+		    checks_name_group(l->quarantined, &groups->items[i]))
 			groups->items[i].state = GROUP_QUARANTINED;
 	drift = drift_find(&facts);
 	for (size_t i = 0; i < drift->n_items; i++) {

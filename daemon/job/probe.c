@@ -272,10 +272,7 @@ static int add_present(const Probe *probe, Evidence *into)
 			.bdf = gpu->lead->bdf,
 			.way = WAY_PRESENT,
 			.seen_usec = now_realtime(),
-			.vendor = gpu->lead->vendor,
-			.device = gpu->lead->device,
-			.subsystem_vendor = gpu->lead->subsystem_vendor,
-			.subsystem_device = gpu->lead->subsystem_device,
+			PCI_IDS_OF(gpu->lead),
 		};
 
 		if (is_candidate(gpu) && !evidence_knows(into, &gpu->lead->bdf))

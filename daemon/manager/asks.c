@@ -277,13 +277,6 @@ static void holders_done(void *data)
 	inquiry_answer(&task->inquiry);
 }
 
-static bool in_hand(const Manager *m, const Gpu *gpu)
-{
-	const Group *group = group_set_find_gpu(m->inventory->groups, &gpu->lead->bdf);
-
-	return group && (group->state == GROUP_QUARANTINED || manager_group_job(m, group) != 0);
-}
-
 int manager_get_holders(Manager *m, bool all, ManagerAnswered done, void *userdata)
 {
 	_cleanup_(inspect_task_freep) InspectTask *task = NULL;
@@ -296,7 +289,7 @@ int manager_get_holders(Manager *m, bool all, ManagerAnswered done, void *userda
 	for (size_t i = 0; i < m->inventory->gpus->n_gpus; i++) {
 		const Gpu *gpu = &m->inventory->gpus->gpus[i];
 
-		if (!all && in_hand(m, gpu))
+		if (!all && manager_group_in_hand(m, &gpu->lead->bdf))
 			continue;
 		for (size_t k = 0; k < gpu->n_functions; k++)
 			task->functions[task->n++] = gpu->functions[k]->bdf;

@@ -59,17 +59,14 @@ static char *first_line(const char *message)
 	return xstrndup(message, strcspn(message, "\n"));
 }
 
-void audit_job_ended(Manager *m, const JobRecord *job, JobState state, const char *quarantine)
+void audit_job_ended(Manager *m, const JobRecord *job, AuditVerdict verdict, const char *quarantine)
 {
 	_cleanup_free_ char *line = first_line(job->message);
 	AuditRecord record = record_of_job(job, AUDIT_JOB_ENDED, line);
 
-	record.verdict = state == JOB_DONE	   ? AUDIT_DONE
-			 : state == JOB_INCOMPLETE ? AUDIT_INCOMPLETE
-			 : state == JOB_CANCELLED  ? AUDIT_UNDONE
-						   : AUDIT_FAILED;
+	record.verdict = verdict;
 	record.error = audit_text(job->error_name);
-	if (state == JOB_DONE && !record.reason && !job->changed)
+	if (verdict == AUDIT_DONE && !record.reason && !job->changed)
 		record.reason = audit_text("nothing was changed");
 	trail_add(m->place.job.trail, &record, job->caller);
 	if (!quarantine)
@@ -78,19 +75,11 @@ void audit_job_ended(Manager *m, const JobRecord *job, JobState state, const cha
 	trail_add(m->place.job.trail, &record, job->caller);
 }
 
-void audit_job_note(Manager *m, const JobRecord *job, const JobNote *note)
+void audit_reset(Manager *m, const JobRecord *job, const char *text, AuditVerdict verdict)
 {
-	static const AuditVerdict verdicts[] = {
-		[JOB_NOTE_RESET] = AUDIT_DONE,		 [JOB_NOTE_RESET_FAILED] = AUDIT_FAILED,
-		[JOB_NOTE_NOT_RESET] = AUDIT_NO_VERDICT, [JOB_NOTE_ACCEPTED] = AUDIT_ALLOWED,
-		[JOB_NOTE_LINKS] = AUDIT_NO_VERDICT,
-	};
-	AuditRecord record;
+	AuditRecord record = record_of_job(job, AUDIT_RESET, text);
 
-	if (note->kind == JOB_NOTE_LINKS)
-		return; /* decides nothing about a GPU */
-	record = record_of_job(job, AUDIT_RESET, note->text);
-	record.verdict = verdicts[note->kind];
+	record.verdict = verdict;
 	trail_add_lazily(m->place.job.trail, &record, job->caller);
 }
 
@@ -124,19 +113,13 @@ void audit_boot_fault(Manager *m, const BootFault *fault)
 	trail_add(m->place.job.trail, &record, NULL);
 }
 
-void audit_recovered(Manager *m, const OpenJob *job, const Recovery *recovery)
+void audit_recovered(Manager *m, const OpenJob *job, const Recovery *recovery, AuditVerdict verdict)
 {
-	static const AuditVerdict verdicts[] = {
-		[RECOVERED_DONE] = AUDIT_DONE,
-		[RECOVERED_UNDONE] = AUDIT_UNDONE,
-		[RECOVERED_QUARANTINED] = AUDIT_INCOMPLETE,
-		[RECOVERED_WAITING] = AUDIT_NO_VERDICT,
-	};
 	const Plan *plan = job->plan;
 	AuditRecord record = record_about(AUDIT_RECOVERED, plan->group, plan->domain_uuid,
 					  plan->domain_name, recovery->reason);
 
-	record.verdict = verdicts[recovery->outcome];
+	record.verdict = verdict;
 	record.job = job->id;
 	record.verb = audit_text(operation_to_string(plan->operation));
 	for (size_t i = 0; i < plan->n_functions; i++)

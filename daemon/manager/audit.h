@@ -16,8 +16,10 @@ uint64_t manager_audit_sequence(const Manager *m);
 void manager_audit_written(Manager *m);
 
 /* quarantine: why its group is quarantined; NULL: it is not. */
-void audit_job_ended(Manager *m, const JobRecord *job, JobState state, const char *quarantine);
-void audit_job_note(Manager *m, const JobRecord *job, const JobNote *note);
+void audit_job_ended(Manager *m, const JobRecord *job, AuditVerdict verdict,
+		     const char *quarantine);
+/* What became of a reset, or was accepted without one. */
+void audit_reset(Manager *m, const JobRecord *job, const char *text, AuditVerdict verdict);
 void audit_drift(Manager *m, const DriftFinding *finding, bool gone);
 /* A domain has a group, or a part of it, that gpupass did not give it; or has it no longer. */
 void audit_foreign(Manager *m, const FenceFinding *finding, bool gone);
@@ -25,4 +27,5 @@ void audit_boot_fault(Manager *m, const BootFault *fault);
 /* The trail says that it was begun, and nobody knows how it ended. `reason` says why. */
 void audit_end_unknown(Manager *m, const AuditRecord *begun, const char *reason);
 /* On a thread, too. */
-void audit_recovered(Manager *m, const OpenJob *job, const Recovery *recovery);
+void audit_recovered(Manager *m, const OpenJob *job, const Recovery *recovery,
+		     AuditVerdict verdict);

@@ -40,41 +40,51 @@ static void log_note(Manager *m, const JobRecord *job, const JobNote *note)
 	static const struct {
 		int level;
 		const char *message_id;
+		AuditVerdict verdict;
 	} kinds[] = {
-		[JOB_NOTE_RESET] = { LOG_NOTICE, LOG_ID_RESET },
-		[JOB_NOTE_RESET_FAILED] = { LOG_ERR, LOG_ID_RESET_FAILED },
-		[JOB_NOTE_NOT_RESET] = { LOG_WARNING, LOG_ID_NOT_RESET },
-		[JOB_NOTE_ACCEPTED] = { LOG_WARNING, LOG_ID_ACCEPTED_DIRTY },
-		[JOB_NOTE_LINKS] = { LOG_WARNING, LOG_ID_GUEST_WORD },
+		[JOB_NOTE_RESET] = { LOG_NOTICE, LOG_ID_RESET, AUDIT_DONE },
+		[JOB_NOTE_RESET_FAILED] = { LOG_ERR, LOG_ID_RESET_FAILED, AUDIT_FAILED },
+		[JOB_NOTE_NOT_RESET] = { LOG_WARNING, LOG_ID_NOT_RESET, AUDIT_NO_VERDICT },
+		[JOB_NOTE_ACCEPTED] = { LOG_WARNING, LOG_ID_ACCEPTED_DIRTY, AUDIT_ALLOWED },
+		[JOB_NOTE_LINKS] = { LOG_WARNING, LOG_ID_GUEST_WORD, AUDIT_NO_VERDICT },
 	};
 	const LogFields fields = fields_of(job, kinds[note->kind].message_id);
 
 	log_line(kinds[note->kind].level, &fields, "%s", note->text);
-	audit_job_note(m, job, note);
+	/* What a guest says decides nothing about a GPU. */
+	if (note->kind != JOB_NOTE_LINKS)
+		audit_reset(m, job, note->text, kinds[note->kind].verdict);
 	metrics_resets(&m->metrics, &note->resets);
 }
+
+static const struct {
+	int level;
+	const char *message_id;
+	AuditVerdict verdict;
+} ends[JOB_STATE_MAX_] = {
+	[JOB_DONE] = { LOG_INFO, LOG_ID_JOB_DONE, AUDIT_DONE },
+	[JOB_FAILED] = { LOG_ERR, LOG_ID_JOB_FAILED, AUDIT_FAILED },
+	[JOB_CANCELLED] = { LOG_NOTICE, LOG_ID_JOB_CANCELLED, AUDIT_UNDONE },
+	[JOB_INCOMPLETE] = { LOG_ERR, LOG_ID_QUARANTINED, AUDIT_INCOMPLETE },
+};
 
 static void log_end(const JobRecord *job, JobState state, Verdict verdict)
 {
 	_cleanup_free_ char *functions = join_functions(job);
-	LogFields fields = fields_of(job, state == JOB_DONE	    ? LOG_ID_JOB_DONE
-					  : state == JOB_INCOMPLETE ? LOG_ID_QUARANTINED
-					  : state == JOB_CANCELLED  ? LOG_ID_JOB_CANCELLED
-								    : LOG_ID_JOB_FAILED);
+	LogFields fields = fields_of(job, ends[state].message_id);
 
 	fields.functions = functions;
 	if (state == JOB_DONE)
-		log_line(LOG_INFO, &fields, "job %u: %s%s%s%s%s: %s after %llu ms", job->id,
-			 operation_to_string(job->operation), *job->group ? " " : "", job->group,
-			 *job->domain_name ? " " : "", job->domain_name,
+		log_line(ends[state].level, &fields, "job %u: %s%s%s%s%s: %s after %llu ms",
+			 job->id, operation_to_string(job->operation), *job->group ? " " : "",
+			 job->group, *job->domain_name ? " " : "", job->domain_name,
 			 job->changed			      ? "done"
 			 : job->operation == OPERATION_VERIFY ? verdict_to_string(verdict)
 							      : "nothing to do",
 			 (unsigned long long)(job->duration_usec / 1000));
 	else
 		/* The message starts with what the job was to do. */
-		log_line(state == JOB_CANCELLED ? LOG_NOTICE : LOG_ERR, &fields, "job %u: %s",
-			 job->id, job->message);
+		log_line(ends[state].level, &fields, "job %u: %s", job->id, job->message);
 }
 
 typedef struct Ended {
@@ -140,7 +150,7 @@ static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
 	metrics_job_ended(&m->metrics, job->operation, event->state, job->duration_usec,
 			  job->error_name);
 	m->metrics.quarantines += event->quarantine != NULL;
-	audit_job_ended(m, job, event->state, event->quarantine);
+	audit_job_ended(m, job, ends[event->state].verdict, event->quarantine);
 	if (event->open)
 		manager_take_open_job(m, TAKE_PTR(event->open));
 	ended = xmalloc(sizeof(Ended));

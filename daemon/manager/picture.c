@@ -322,6 +322,15 @@ const Group *manager_find_group(const Manager *m, const char *name)
 	return group_set_find_named(m->inventory->groups, m->assignments, name);
 }
 
+const Group *manager_group_in_hand(const Manager *m, const Bdf *lead)
+{
+	const Group *group = m->inventory ? group_set_find_gpu(m->inventory->groups, lead) : NULL;
+
+	return group && (group->state == GROUP_QUARANTINED || manager_group_job(m, group) > 0)
+		       ? group
+		       : NULL;
+}
+
 const Evidence *manager_evidence(const Manager *m)
 {
 	return m->inventory ? m->inventory->identities->evidence : NULL;

@@ -11,6 +11,9 @@ void manager_observe(Manager *m);
 const Inventory *manager_inventory(const Manager *m);
 /* Finds a group by its name, or by the name under which it was assigned. NULL: there is none. */
 const Group *manager_find_group(const Manager *m, const char *name);
+/* The group of this GPU, where a job has it in hand or it is quarantined: a look may have to wait
+ * for the device's lock. NULL: neither. */
+const Group *manager_group_in_hand(const Manager *m, const Bdf *lead);
 /* What was seen of the links; NULL: nothing. */
 const Evidence *manager_evidence(const Manager *m);
 const Assignments *manager_assignments(const Manager *m);

@@ -235,21 +235,19 @@ typedef struct RecoverTask {
 
 static void log_recovery(Manager *m, const OpenJob *job, const Recovery *recovery)
 {
-	static const char *const words[] = {
-		[RECOVERED_DONE] = "had done all of it",
-		[RECOVERED_UNDONE] = "was undone",
-		[RECOVERED_QUARANTINED] = "could not be recovered, and the group is quarantined: ",
-		[RECOVERED_WAITING] = "waits: ",
-	};
-	static const char *const ids[] = {
-		[RECOVERED_DONE] = LOG_ID_RECOVERED,
-		[RECOVERED_UNDONE] = LOG_ID_RECOVERED,
-		[RECOVERED_QUARANTINED] = LOG_ID_QUARANTINED,
-		[RECOVERED_WAITING] = LOG_ID_NOT_RECOVERED,
+	static const struct {
+		const char *words, *id;
+		AuditVerdict verdict;
+	} outcomes[] = {
+		[RECOVERED_DONE] = { "had done all of it", LOG_ID_RECOVERED, AUDIT_DONE },
+		[RECOVERED_UNDONE] = { "was undone", LOG_ID_RECOVERED, AUDIT_UNDONE },
+		[RECOVERED_QUARANTINED] = { "could not be recovered, and the group is quarantined: ",
+					    LOG_ID_QUARANTINED, AUDIT_INCOMPLETE },
+		[RECOVERED_WAITING] = { "waits: ", LOG_ID_NOT_RECOVERED, AUDIT_NO_VERDICT },
 	};
 	bool quarantined = recovery->outcome == RECOVERED_QUARANTINED;
 	const LogFields fields = {
-		.message_id = ids[recovery->outcome],
+		.message_id = outcomes[recovery->outcome].id,
 		.group = job->plan->group,
 		.domain = job->plan->domain_name,
 		.job = job->id,
@@ -258,10 +256,10 @@ static void log_recovery(Manager *m, const OpenJob *job, const Recovery *recover
 	log_line(quarantined ? LOG_ERR : LOG_NOTICE, &fields,
 		 "job %u (%s %s), which was interrupted, %s%s", job->id,
 		 operation_to_string(job->plan->operation), job->plan->group,
-		 words[recovery->outcome], str_or_empty(recovery->reason));
+		 outcomes[recovery->outcome].words, str_or_empty(recovery->reason));
 	for (char *const *left = recovery->left; left && *left; left++)
 		log_line(LOG_WARNING, &fields, "job %u, which was interrupted: %s", job->id, *left);
-	audit_recovered(m, job, recovery);
+	audit_recovered(m, job, recovery, outcomes[recovery->outcome].verdict);
 }
 
 /* Jobs that wait for libvirt stay in the list. */

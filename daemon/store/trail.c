@@ -39,36 +39,32 @@ typedef struct ItemList {
 
 /* ---- which processes were last seen with a device's file open, so that only news is recorded ---- */
 
-typedef struct Known {
-	Bdf bdf;
-	pid_t pid;
-	char *path, *command, *unit;
-} Known;
-LOCAL_CLEAR(Known, known_clear)
+LOCAL_CLEAR(Holder, holder_clear)
+LOCAL_COPY(Holder, holder_copy)
 
 /* More are not remembered, and so recorded each time. */
 #define HOLDERS_MAX 512
 
 typedef struct Holders {
 	pthread_mutex_t lock;
-	Known items[HOLDERS_MAX];
+	Holder items[HOLDERS_MAX];
 	size_t n;
 } Holders;
 
 static void holders_clear(Holders *holders)
 {
 	for (size_t i = 0; i < holders->n; i++)
-		known_clear(&holders->items[i]);
+		holder_clear(&holders->items[i]);
 	pthread_mutex_destroy(&holders->lock);
 }
 
-static bool is_same(const Known *known, const Holder *holder)
+static bool is_same(const Holder *known, const Holder *holder)
 {
 	return bdf_compare(&known->bdf, &holder->bdf) == 0 && known->pid == holder->pid &&
 	       str_equal(known->path, holder->path) && str_equal(known->command, holder->command);
 }
 
-static const Known *find_known(const Holders *holders, const Holder *holder)
+static const Holder *find_known(const Holders *holders, const Holder *holder)
 {
 	for (size_t i = 0; i < holders->n; i++)
 		if (is_same(&holders->items[i], holder))
@@ -77,7 +73,7 @@ static const Known *find_known(const Holders *holders, const Holder *holder)
 }
 
 /* Also when it is not known. */
-static bool still_holds(const Inspection *inspection, const Known *known)
+static bool still_holds(const Inspection *inspection, const Holder *known)
 {
 	if (inspection->all_unseen > inspection->n_unseen)
 		return true;
@@ -90,7 +86,7 @@ static bool still_holds(const Inspection *inspection, const Known *known)
 	return false;
 }
 
-static AuditRecord make_record(AuditKind kind, const Known *known)
+static AuditRecord make_record(AuditKind kind, const Holder *known)
 {
 	AuditRecord record = AUDIT_RECORD_EMPTY;
 
@@ -103,25 +99,11 @@ static AuditRecord make_record(AuditKind kind, const Known *known)
 	return record;
 }
 
-/* Without room the holder is not remembered, and the next look records it again. */
-static void remember(Holders *holders, const Known *seen)
-{
-	if (holders->n == HOLDERS_MAX)
-		return;
-	holders->items[holders->n++] = (Known){
-		.bdf = seen->bdf,
-		.pid = seen->pid,
-		.path = xstrdup(str_or_empty(seen->path)),
-		.command = xstrdup(seen->command),
-		.unit = xstrdup(seen->unit),
-	};
-}
-
 static void note_gone(Holders *holders, const Inspection *inspection, AuditRecord *records,
 		      size_t *n)
 {
 	for (size_t i = 0; i < holders->n;) {
-		Known *known = &holders->items[i];
+		Holder *known = &holders->items[i];
 
 		/* Of other functions this look says nothing. */
 		if (!inspection_find(inspection, &known->bdf) || still_holds(inspection, known)) {
@@ -129,7 +111,7 @@ static void note_gone(Holders *holders, const Inspection *inspection, AuditRecor
 			continue;
 		}
 		records[(*n)++] = make_record(AUDIT_HOLDER_GONE, known);
-		known_clear(known);
+		holder_clear(known);
 		*known = holders->items[--holders->n];
 	}
 }
@@ -139,13 +121,13 @@ static void note_come(Holders *holders, const Inspection *inspection, AuditRecor
 {
 	for (size_t i = 0; i < inspection->n_holders; i++) {
 		const Holder *holder = &inspection->holders[i];
-		const Known seen = { holder->bdf, holder->pid, holder->path, holder->command,
-				     holder->unit };
 
 		if (find_known(holders, holder))
 			continue;
-		records[(*n)++] = make_record(AUDIT_HOLDER, &seen);
-		remember(holders, &seen);
+		records[(*n)++] = make_record(AUDIT_HOLDER, holder);
+		/* Without room it is not remembered, and the next look records it again. */
+		if (holders->n < HOLDERS_MAX)
+			holders->items[holders->n++] = holder_copy(holder);
 	}
 }
 

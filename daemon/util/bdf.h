@@ -41,3 +41,16 @@ static inline bool bdf_equal(const Bdf *a, const Bdf *b)
 bool bdf_same_slot(const Bdf *a, const Bdf *b);
 /* The list contains this address. */
 bool bdf_in(const Bdf *bdf, const Bdf *list, size_t n);
+
+/*
+ * The four ids of a board, in any structs that have them, by pointers: whether they are the same;
+ * an initializer of one struct's by another's; and the arguments of "%04x:%04x (%04x:%04x)".
+ */
+#define PCI_SAME_IDS(a, b)                                                                         \
+	((a)->vendor == (b)->vendor && (a)->device == (b)->device &&                               \
+	 (a)->subsystem_vendor == (b)->subsystem_vendor &&                                         \
+	 (a)->subsystem_device == (b)->subsystem_device)
+#define PCI_IDS_OF(of)                                                                             \
+	.vendor = (of)->vendor, .device = (of)->device,                                            \
+	.subsystem_vendor = (of)->subsystem_vendor, .subsystem_device = (of)->subsystem_device
+#define PCI_IDS(of) (of)->vendor, (of)->device, (of)->subsystem_vendor, (of)->subsystem_device

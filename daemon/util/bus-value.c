@@ -66,16 +66,6 @@ AT(BusEvidence, source, 24);
 _Static_assert(sizeof(BusFunction) == 24 && sizeof(BusStep) == 32 && sizeof(BusEvidence) == 32,
 	       "their sizes");
 
-static bool texts_equal(char *const *a, char *const *b)
-{
-	size_t n = strv_length(a);
-	bool equal = strv_length(b) == n;
-
-	for (size_t i = 0; equal && i < n; i++)
-		equal = strcmp(a[i], b[i]) == 0;
-	return equal;
-}
-
 static bool items_equal(const char *item, BusItems a, BusItems b)
 {
 	size_t size = bus_value_size(item);
@@ -94,7 +84,7 @@ bool bus_value_equal(const char *signature, const void *a, const void *b)
 	if (bus_is_text(*signature))
 		return str_equal(*(char *const *)a, *(char *const *)b);
 	if (*signature == 'a' && bus_is_text(signature[1]))
-		return texts_equal(*(char *const *const *)a, *(char *const *const *)b);
+		return strv_equal(*(char *const *const *)a, *(char *const *const *)b);
 	if (*signature == 'a')
 		return items_equal(signature + 1, bus_items(a), bus_items(b));
 	if (*signature != '(')

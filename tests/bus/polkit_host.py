@@ -2,10 +2,11 @@
 """A host on which a stand-in for polkitd may answer, and which callers without privilege can use."""
 import os
 import shutil
+import subprocess
 import threading
 
 import rig
-from rig import TIMEOUT
+from rig import NOBODY, TIMEOUT
 from wire import BUS, MEMBER, Connection
 
 ALLOW_USER_INTERACTION = 1
@@ -88,6 +89,13 @@ class Host(rig.Host):
         if self.polkit:
             self.polkit.close()
         super().close()
+
+    def popen(self, *command, uid=NOBODY):
+        """A program that is ended with this host."""
+        process = subprocess.Popen(command, env=self.environment, user=uid, group=uid, extra_groups=[], cwd="/",
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.begun.append(process)
+        return process
 
     def as_nobody(self, *arguments):
         return self.nobody(self.copy, *arguments)

@@ -38,8 +38,7 @@ class Host(rig.Host):
             os.symlink("nodes/pve1/qemu-server", os.path.join(self.pve, "qemu-server"))
             os.makedirs(os.path.join(self.pve, "mapping"))
             os.makedirs(os.path.join(self.root, "run/qemu-server"))
-            with open(os.path.join(self.config, "gpupassd.conf"), "w", encoding="utf-8") as f:
-                f.write("[Libvirt]\nUri=none\n[Proxmox]\nGuests=yes\n")
+            rig.put(os.path.join(self.config, "gpupassd.conf"), "[Libvirt]\nUri=none\n[Proxmox]\nGuests=yes\n")
         super().start(log)
 
     def machine(self, vmid, hostpcis, name="web-01", created=CREATED, more=""):
@@ -47,41 +46,23 @@ class Host(rig.Host):
         self.write_machine(vmid, CONF.format(lines, created, name, more))
 
     def write_machine(self, vmid, text):
-        with open(self.conf(vmid), "w", encoding="utf-8") as f:
-            f.write(text)
+        rig.put(os.path.join(self.pve, "nodes/pve1/qemu-server", f"{vmid}.conf"), text)
 
     def mappings(self, text):
-        with open(os.path.join(self.pve, "mapping/pci.cfg"), "w", encoding="utf-8") as f:
-            f.write(text)
-
-    def conf(self, vmid):
-        return os.path.join(self.pve, "nodes/pve1/qemu-server", f"{vmid}.conf")
+        rig.put(os.path.join(self.pve, "mapping/pci.cfg"), text)
 
     def runs(self, vmid, pid=4101):
         """A kvm that runs, and has no file of a GPU open as far as anybody sees."""
-        with open(os.path.join(self.root, f"run/qemu-server/{vmid}.pid"), "w", encoding="utf-8") as f:
-            f.write(f"{pid}\n")
+        rig.put(os.path.join(self.root, f"run/qemu-server/{vmid}.pid"), f"{pid}\n")
         directory = os.path.join(self.tree, "proc", str(pid))
         os.makedirs(directory, exist_ok=True)
-        with open(os.path.join(directory, "cmdline"), "w", encoding="utf-8") as f:
-            f.write("\0".join(["/usr/bin/kvm", "-id", str(vmid), "-name", "web-01"]) + "\0")
+        rig.put(os.path.join(directory, "cmdline"), f"/usr/bin/kvm\0-id\0{vmid}\0-name\0web-01\0")
 
     def ends(self, vmid):
         os.unlink(os.path.join(self.root, f"run/qemu-server/{vmid}.pid"))
 
     def uuid(self, vmid, created=CREATED):
         return f"{created:08x}-7076-8000-8000-{vmid:012}"
-
-    def must(self, *arguments):
-        r = self.gpupass(*arguments)
-        rig.expect(r.returncode == 0, arguments, r.stdout, r.stderr)
-        return r.stdout
-
-    def drivers(self):
-        return [self.driver(f) for f in rig.FUNCTIONS]
-
-    def group(self, name="State"):
-        return self.get("/org/gpupass1/groups/pair0", "Group", name)
 
     # ---- qm, as a hookscript sees it: vm_start_nolock() and vm_stop_cleanup() ----
 
@@ -90,9 +71,8 @@ class Host(rig.Host):
         snippets = os.path.join(self.directory, "snippets")
         if not os.path.isdir(snippets):
             os.mkdir(snippets)
-            with open(os.path.join(rig.HERE, "../../conf/proxmox-hookscript.in"), encoding="utf-8") as f:
-                text = f.read().replace("@bindir@", os.path.dirname(self.client))
-            installed = self.write("proxmox-hookscript", text)
+            text = rig.text_of(os.path.join(rig.HERE, "../../conf/proxmox-hookscript.in"))
+            installed = self.write("proxmox-hookscript", text.replace("@bindir@", os.path.dirname(self.client)))
             os.chmod(installed, 0o755)
             os.symlink(installed, os.path.join(snippets, "gpupass"))
         return os.path.join(snippets, "gpupass")

@@ -51,7 +51,9 @@ def slowness():
 
 # For what must come at all: only a hang takes as long.
 TIMEOUT = round(120 * slowness())
+PAIR0 = ROOT + "/groups/pair0"
 FUNCTIONS = ["0000:41:00.0", "0000:41:00.1", "0000:61:00.0", "0000:61:00.1"]
+VFIO, ON_HOST = ["vfio-pci"] * 4, ["nvidia", "snd_hda_intel"] * 2  # their drivers
 VM42 = "22222222-2222-4222-8222-222222222222"
 VM43 = "33333333-3333-4333-8333-333333333333"
 
@@ -240,9 +242,13 @@ class Host:
             self.environment.get("ASAN_OPTIONS"), "detect_leaks=0"))))
 
     def must(self, *arguments):
-        r = self.gpupass(*arguments)
-        expect(r.returncode == 0, arguments, r.stdout, r.stderr)
-        return r.stdout
+        """It succeeds; what it prints."""
+        return succeeds(self.gpupass(*arguments)).stdout
+
+    def said(self, *arguments):
+        """It succeeds; what it prints, and what it says besides."""
+        r = succeeds(self.gpupass(*arguments))
+        return r.stdout + r.stderr
 
     def busctl(self, *arguments):
         return self.run("busctl", "--system", *arguments)
@@ -254,6 +260,27 @@ class Host:
     def get(self, path, interface, name):
         r = self.busctl("get-property", "org.gpupass1", path, "org.gpupass1." + interface, name)
         return r.stdout.strip()
+
+    def value(self, path, interface, name):
+        """The same, as Python has it; None: there is no such object."""
+        r = self.busctl("--json=short", "get-property", "org.gpupass1", path, "org.gpupass1." + interface, name)
+        return json.loads(r.stdout)["data"] if r.returncode == 0 else None
+
+    def group(self, name="State"):
+        """A property of pair0."""
+        return self.value(PAIR0, "Group", name)
+
+    def notes(self):
+        return "\n".join(self.value(ROOT, "Manager", "Notes"))
+
+    def jobs(self):
+        """How many the daemon shows."""
+        return self.busctl("tree", "--list", "org.gpupass1").stdout.count(ROOT + "/jobs/")
+
+    def checks(self, *arguments):
+        """What doctor finds: {check: (status, lines, remedy)}."""
+        report = json.loads(self.gpupass("doctor", "--json=short", *arguments).stdout)
+        return {c["id"]: (c["status"], c["what"], c["remedy"]) for c in report["checks"]}
 
     def device(self, bdf, *names):
         return os.path.join(self.tree, "sys/bus/pci/devices", bdf, *names)
@@ -371,8 +398,7 @@ class Host:
                                  ("0000:61:00.0", "0000:41:00.0"))])
 
     def declare(self):
-        r = self.gpupass("declare", "pair0", "41:00.0", "61:00.0")
-        assert r.returncode == 0, r.stderr
+        succeeds(self.gpupass("declare", "pair0", "41:00.0", "61:00.0"))
 
 
 def mark_xml(group):
@@ -473,9 +499,17 @@ def equal(a, b):
     expect(a == b, f"expected {a!r}\n   found {b!r}")
 
 
-def refused(r, code, error):
-    expect(r.returncode == code, f"exit {r.returncode}, not {code}:", r.stdout, r.stderr)
-    expect("org.gpupass1.Error." + error in r.stderr, "not", error, ":", r.stderr)
+def succeeds(r):
+    expect(r.returncode == 0, f"exit {r.returncode}:", r.args, r.stdout[-2000:], r.stderr[-2000:])
+    return r
+
+
+def refused(r, code, error, *texts):
+    """By this error, in words that have these."""
+    expect(r.returncode == code, f"exit {r.returncode}, not {code}:", r.args, r.stdout, r.stderr)
+    for text in ("org.gpupass1.Error." + error, *texts):
+        expect(text in r.stderr, text, "is not in:", r.stderr)
+    return r
 
 
 def become_root(why):
@@ -513,13 +547,21 @@ def chosen(tests, names):
     return [test for test in tests if not names or test.__name__ in names]
 
 
+def on(snapshot):
+    """Of a test: its host is that of this file in tests/fixtures/hosts."""
+    def mark(test):
+        test.snapshot = snapshot
+        return test
+    return mark
+
+
 def run_tests(tests, new_host):
-    """Each on a host of its own; the exit status of the program."""
+    """Each on a host of its own, which is made for it; the exit status of the program."""
     failed, took = 0, []
     for test in tests:
         log, begin = "", time.monotonic()
         try:
-            host = new_host()
+            host = new_host(test)
             try:
                 test(host)
             except Exception:
@@ -541,7 +583,16 @@ def run_tests(tests, new_host):
     return 1 if failed else 0
 
 
-def main(tests=None, new_host=Host):
-    """Of a program: GPUPASSD GPUPASS FAKE-WORKER FAKE-NVML [TEST…]"""
-    programs, names = [os.path.abspath(p) for p in sys.argv[1:5]], sys.argv[5:]
-    return run_tests(chosen(tests or tests_here(), names), lambda: new_host(*programs))
+def main(tests=None, new_host=Host, **options):
+    """Of a program: GPUPASSD GPUPASS FAKE-WORKER FAKE-NVML [--OPTION=N]… [TEST…]; the options are its host's."""
+    programs, names = [os.path.abspath(p) for p in sys.argv[1:5]], []
+    for word in sys.argv[5:]:
+        name, _, number = word.removeprefix("--").partition("=")
+        if word.startswith("--"):
+            options[name] = int(number)
+        else:
+            names.append(word)
+
+    def made_for(test):
+        return new_host(*programs, **options, **({"snapshot": test.snapshot} if hasattr(test, "snapshot") else {}))
+    return run_tests(chosen(tests or tests_here(), names), made_for)

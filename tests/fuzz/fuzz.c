@@ -2,6 +2,8 @@
 #include "fuzz.h"
 
 #include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,18 +38,31 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
+static char directory[] = "/tmp/gpupass-fuzz-XXXXXX";
+
+static int remove_one(const char *path, _unused_ const struct stat *st, _unused_ int type,
+		      _unused_ struct FTW *ftw)
+{
+	return remove(path);
+}
+
+static void remove_directory(void)
+{
+	nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 const char *fuzz_directory(int *ret_fd)
 {
-	static char path[] = "files-XXXXXX";
 	static int fd = -1;
 
 	if (fd < 0) {
-		EXPECT(mkdtemp(path));
-		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		EXPECT(mkdtemp(directory));
+		EXPECT(atexit(remove_directory) == 0);
+		fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		EXPECT(fd >= 0);
 	}
 	*ret_fd = fd;
-	return path;
+	return directory;
 }
 
 void fuzz_write(int dir_fd, const char *name, const char *bytes, size_t size)

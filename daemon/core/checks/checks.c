@@ -23,6 +23,8 @@ const Check *checks_at(size_t number)
 	return NULL;
 }
 
+#include "checks.inc"
+
 static void need_assignments(const Checks *c, Finding *f)
 {
 	const RecordFaults *faults = &c->facts->assignments->faults;

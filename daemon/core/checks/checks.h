@@ -13,7 +13,7 @@
 #include "core/facts/health.h"
 #include "core/facts/inspection.h"
 #include "core/facts/receipt.h"
-#include "core/fit/finding.h"
+#include "core/fit/fit.h"
 #include "core/group/group.h"
 #include "core/pci/host-facts.h"
 
@@ -45,6 +45,7 @@ typedef struct Finding {
 	size_t n_lines;
 	FindingStatus status; /* the highest of them */
 } Finding;
+DECLARE_CLEAR(Finding, finding_clear)
 
 /* All pointers are borrowed. */
 typedef struct CheckFacts {
@@ -89,6 +90,7 @@ typedef struct Findings {
 	Finding *items;
 	size_t n_items;
 } Findings;
+DECLARE_CLEAR(Findings, findings_clear)
 
 /* What one run of the checks is about. */
 typedef struct Checks {
@@ -157,8 +159,6 @@ const Check *checks_at(size_t number);
  * reads the domain's XML.
  */
 Findings checks_run(Checks *c, unsigned plans);
-void finding_clear(Finding *finding);
-void findings_clear(Findings *findings);
 /* Frees what checks_run() has filled. */
 void checks_clear(Checks *c);
 /*
@@ -197,6 +197,8 @@ const Gpu *checks_gpu_of(const Checks *c, const Bdf *bdf);
 bool checks_cover_group(const Checks *c, const char *name);
 /* A job works on the group. */
 bool checks_busy(const Checks *c, const Group *group);
+/* One of these lines, "pair0: why", is about the group. */
+bool checks_name_group(char *const *lines, const Group *group);
 /* What of the host's setup could not be read: `key` as in Examination's `unread`. */
 void checks_need_read(const Checks *c, const char *key, Finding *f);
 void checks_need_domains(const Checks *c, Finding *f);

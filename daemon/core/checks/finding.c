@@ -54,24 +54,6 @@ const char *finding_remedy_text(const Finding *f)
 	return i < f->n_lines ? f->lines[i].remedy : NULL;
 }
 
-void finding_clear(Finding *f)
-{
-	for (size_t i = 0; i < f->n_lines; i++) {
-		free(f->lines[i].object);
-		free(f->lines[i].what);
-		free(f->lines[i].remedy);
-		free(f->lines[i].reason);
-	}
-	free(f->lines);
-}
-
-void findings_clear(Findings *findings)
-{
-	for (size_t i = 0; i < findings->n_items; i++)
-		finding_clear(&findings->items[i]);
-	free(findings->items);
-}
-
 /* ---- facts ---- */
 
 const FunctionFacts *checks_function(const Checks *c, const Bdf *bdf)
@@ -128,4 +110,14 @@ void checks_need_domains(const Checks *c, Finding *f)
 	while (c->facts->uses && (use = domain_uses_unread(c->facts->uses, &position)))
 		finding_unknown(f, use->name, "what %s has is not known: %s", use->name,
 				use->unread);
+}
+
+bool checks_name_group(char *const *lines, const Group *group)
+{
+	size_t n = strlen(group->name);
+
+	for (; lines && *lines; lines++)
+		if (strncmp(*lines, group->name, n) == 0 && (*lines)[n] == ':')
+			return true;
+	return false;
 }

@@ -147,17 +147,6 @@ static bool has_drifted(const Checks *c, const Group *group)
 	return false;
 }
 
-/* Another check reports quarantines. */
-static bool is_quarantined(const Checks *c, const Group *group)
-{
-	size_t n = strlen(group->name);
-
-	for (char *const *line = c->facts->quarantined; line && *line; line++)
-		if (strncmp(*line, group->name, n) == 0 && (*line)[n] == ':')
-			return true;
-	return false;
-}
-
 static void check_groups(const Checks *c, Finding *f)
 {
 	const GroupSet *groups = c->facts->groups;
@@ -174,7 +163,8 @@ static void check_groups(const Checks *c, Finding *f)
 			continue;
 		if (checks_busy(c, group))
 			busy++;
-		else if (!is_quarantined(c, group) && !has_drifted(c, group))
+		/* Another check reports quarantines. */
+		else if (!checks_name_group(c->facts->quarantined, group) && !has_drifted(c, group))
 			check_group(c, group, f);
 	}
 	if (busy > 0 && f->status == FINDING_SKIPPED)

@@ -8,10 +8,39 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
+DEFINE_STRING_TABLE(domain_source, DomainSource, DOMAIN_SOURCES)
+
+const char *domain_source_silence(DomainSource source)
+{
+	switch (source) {
+	case DOMAINS_LIBVIRT:
+		return "libvirt does not answer";
+	case DOMAINS_PROXMOX:
+		return "the files of Proxmox VE cannot be read";
+	case DOMAINS_NONE:
+	case DOMAIN_SOURCE_MAX_:
+		break;
+	}
+	return "the domains of this host are not known";
+}
+
+bool domain_source_is_none(const char *uri)
+{
+	return strcmp(uri, "none") == 0;
+}
+
 const DomainUse *domain_uses_find(const DomainUses *uses, const char *uuid)
 {
 	for (size_t i = 0; uuid && i < uses->n_items; i++)
 		if (uses->items[i].uuid && strcmp(uses->items[i].uuid, uuid) == 0)
+			return &uses->items[i];
+	return NULL;
+}
+
+const DomainUse *domain_uses_find_name(const DomainUses *uses, const char *name)
+{
+	for (size_t i = 0; i < uses->n_items; i++)
+		if (str_equal(uses->items[i].name, name))
 			return &uses->items[i];
 	return NULL;
 }

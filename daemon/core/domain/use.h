@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "gpupass/cleanup.h"
+#include "gpupass/string-table.h"
 #include "util/bdf.h"
 
 typedef struct DomainHostdev {
@@ -58,6 +59,8 @@ typedef struct DomainUses {
 } DomainUses;
 
 const DomainUse *domain_uses_find(const DomainUses *uses, const char *uuid);
+/* The first of that name, which only libvirt keeps from being another's tomorrow; NULL: none. */
+const DomainUse *domain_uses_find_name(const DomainUses *uses, const char *name);
 /* The next domain from *position on that has the function; NULL: none. Advances *position. */
 const DomainUse *domain_uses_holding(const DomainUses *uses, const Bdf *bdf, size_t *position);
 /*
@@ -98,3 +101,16 @@ typedef struct VirtDomain {
 	char *live_xml;	  /* SECURE; NULL unless active */
 } VirtDomain;
 DECLARE_FREE(VirtDomain, virt_domain_free)
+
+/* Where gpupassd reads which domains there are, and which PCI functions each has. */
+#define DOMAIN_SOURCES(X)                                                                          \
+	X(DOMAINS_LIBVIRT, "libvirt")                                                              \
+	X(DOMAINS_PROXMOX, "proxmox") /* Uri=none and Guests=yes: by files in /etc/pve */          \
+	X(DOMAINS_NONE, "none")	      /* Uri=none: nobody tells; gpupass knows of no domain */
+
+DECLARE_ENUM(domain_source, DomainSource, DOMAIN_SOURCES, DOMAIN_SOURCE_MAX_);
+
+/* "libvirt does not answer": why domains are not known, while they are not. */
+const char *domain_source_silence(DomainSource source);
+/* What Uri= says if there is no libvirt. */
+bool domain_source_is_none(const char *uri);

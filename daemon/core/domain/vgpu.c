@@ -8,21 +8,17 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-/* An mdev is made of the board itself, or, where the board has SR-IOV, of one of its VFs. */
-static bool is_mdev_of(const PciSnapshot *snapshot, const PciMdev *mdev, const Bdf *function)
-{
-	Bdf physical;
-
-	return bdf_equal(&mdev->parent, function) ||
-	       (pci_snapshot_physical(snapshot, &mdev->parent, &physical) &&
-		bdf_equal(&physical, function));
-}
-
 static bool is_vf_of(const PciSnapshot *snapshot, const Bdf *vf, const Bdf *function)
 {
 	Bdf physical;
 
 	return pci_snapshot_physical(snapshot, vf, &physical) && bdf_equal(&physical, function);
+}
+
+/* An mdev is made of the board itself, or, where the board has SR-IOV, of one of its VFs. */
+static bool is_mdev_of(const PciSnapshot *snapshot, const PciMdev *mdev, const Bdf *function)
+{
+	return bdf_equal(&mdev->parent, function) || is_vf_of(snapshot, &mdev->parent, function);
 }
 
 static bool find_vf(const DomainUse *use, const PciSnapshot *snapshot, const Bdf *function,

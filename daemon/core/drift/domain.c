@@ -4,17 +4,9 @@
 #include "core/domain/vgpu.h"
 #include "core/drift/finding.h"
 
-static const DomainUse *drift_find_namesake(const DomainUses *uses, const char *name)
-{
-	for (size_t i = 0; i < uses->n_items; i++)
-		if (str_equal(uses->items[i].name, name))
-			return &uses->items[i];
-	return NULL;
-}
-
 static void drift_check_gone(DriftSubject *s)
 {
-	const DomainUse *other = drift_find_namesake(s->facts->uses, s->record->domain_name);
+	const DomainUse *other = domain_uses_find_name(s->facts->uses, s->record->domain_name);
 
 	if (other)
 		drift_add(s, DRIFT_OTHER_DOMAIN, DRIFT_REPAIR_NONE,

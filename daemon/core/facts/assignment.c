@@ -68,9 +68,7 @@ const AssignedFunction *assignment_function(const Assignment *assignment, const 
 
 bool assigned_function_is(const AssignedFunction *then, const PciFunction *now)
 {
-	return then && now && then->vendor == now->vendor && then->device == now->device &&
-	       then->subsystem_vendor == now->subsystem_vendor &&
-	       then->subsystem_device == now->subsystem_device;
+	return then && now && PCI_SAME_IDS(then, now);
 }
 
 /* Off needs no record: it is what a GPU returns to by itself. */

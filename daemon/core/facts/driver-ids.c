@@ -52,7 +52,7 @@ static size_t read_fields(const char *at, const char *end, uint32_t fields[FIELD
 static bool entry_takes(const char *entry, size_t size, const PciFunction *f)
 {
 	uint32_t fields[FIELDS] = { [SUBVENDOR] = ANY, [SUBDEVICE] = ANY };
-	const uint32_t of[] = { f->vendor, f->device, f->subsystem_vendor, f->subsystem_device };
+	const uint32_t of[] = { PCI_IDS(f) };
 
 	if (read_fields(entry, entry + size, fields) <= DEVICE)
 		return false;

@@ -109,9 +109,7 @@ bool kept_covers(const Assignment *stored, const Assignment *wanted)
 		const AssignedFunction *now = &wanted->functions[i];
 		const AssignedFunction *then = assignment_function(stored, &now->bdf);
 
-		if (!then || then->vendor != now->vendor || then->device != now->device ||
-		    then->subsystem_vendor != now->subsystem_vendor ||
-		    then->subsystem_device != now->subsystem_device ||
+		if (!then || !PCI_SAME_IDS(then, now) ||
 		    (now->serial_number && !str_equal(then->serial_number, now->serial_number)))
 			return false;
 	}

@@ -69,13 +69,6 @@ static int refuse_changed(const FenceRequest *q, const FenceHostdev *hostdev, Pr
 			    ret_problem);
 }
 
-static bool same_board(const FenceHostdev *now, const FenceFunction *then)
-{
-	return now->vendor == then->vendor && now->device == then->device &&
-	       now->subsystem_vendor == then->subsystem_vendor &&
-	       now->subsystem_device == then->subsystem_device;
-}
-
 /* ---- one group ---- */
 
 static int refuse_part(const FenceRequest *q, const FenceGroup *group, const Bdf *has,
@@ -234,7 +227,7 @@ static int check_hostdev(const FenceRequest *q, const FenceHostdev *hostdev, Pro
 		then = fence_find_other(q->fence, &hostdev->bdf);
 	/* Addresses were dealt out anew, or a board was put in. A group closed by its
 	 * addresses alone has no ids. */
-	if (hostdev->present && (!then || (then->vendor != 0 && !same_board(hostdev, then))))
+	if (hostdev->present && (!then || (then->vendor != 0 && !PCI_SAME_IDS(hostdev, then))))
 		return hostdev->gpu ? refuse_changed(q, hostdev, ret_problem) : 0;
 	if (!group)
 		return 0;

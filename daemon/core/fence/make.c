@@ -24,10 +24,7 @@ static FenceFunction function_of(const PciFunction *f)
 {
 	return (FenceFunction){
 		.bdf = f->bdf,
-		.vendor = f->vendor,
-		.device = f->device,
-		.subsystem_vendor = f->subsystem_vendor,
-		.subsystem_device = f->subsystem_device,
+		PCI_IDS_OF(f),
 	};
 }
 

@@ -63,17 +63,24 @@ static char *functions_text(const Subject *s, bool live)
 	return strv_join(addresses, ",");
 }
 
-static void add(const Subject *s, bool split, bool live, FenceReport *report)
+static FenceFinding *finding_new(const Subject *s, bool live, char *functions, FenceReport *report)
 {
-	_cleanup_free_ char *edit = domain_ref_edit_command(s->use);
 	FenceFinding *f = GROW(report->items, report->n_items);
 
-	f->split = split;
 	f->running = live;
 	f->group = xstrdup(s->group->name);
 	f->domain_uuid = xstrdup(s->use->uuid);
 	f->domain_name = xstrdup(s->use->name);
-	f->functions = functions_text(s, live);
+	f->functions = functions;
+	return f;
+}
+
+static void add(const Subject *s, bool split, bool live, FenceReport *report)
+{
+	_cleanup_free_ char *edit = domain_ref_edit_command(s->use);
+	FenceFinding *f = finding_new(s, live, functions_text(s, live), report);
+
+	f->split = split;
 	if (split)
 		f->what = strf("SplitGroup: domain %s (%s) %s %s of %s and not with %s",
 			       s->use->name, s->use->uuid, live ? "runs with" : "is defined with",
@@ -95,13 +102,8 @@ static void add(const Subject *s, bool split, bool live, FenceReport *report)
 static void add_vgpu(const Subject *s, const VgpuUse *vgpu, FenceReport *report)
 {
 	_cleanup_free_ char *text = vgpu_text(vgpu);
-	FenceFinding *f = GROW(report->items, report->n_items);
+	FenceFinding *f = finding_new(s, vgpu->live, xstrdup(BDF_TEXT(&vgpu->board)), report);
 
-	f->running = vgpu->live;
-	f->group = xstrdup(s->group->name);
-	f->domain_uuid = xstrdup(s->use->uuid);
-	f->domain_name = xstrdup(s->use->name);
-	f->functions = xstrdup(BDF_TEXT(&vgpu->board));
 	f->what = strf("domain %s (%s) %s %s, a board of %s", s->use->name, s->use->uuid,
 		       vgpu->live ? "runs with" : "is defined with", text, s->group->name);
 	f->remedy = vgpu_remedy(vgpu);

@@ -51,10 +51,7 @@ static void keep_function(const Gpu *gpu, const PciFunction *function, Assignmen
 
 	*into = (AssignedFunction){
 		.bdf = function->bdf,
-		.vendor = function->vendor,
-		.device = function->device,
-		.subsystem_vendor = function->subsystem_vendor,
-		.subsystem_device = function->subsystem_device,
+		PCI_IDS_OF(function),
 	};
 	if (function == gpu->lead)
 		into->serial_number = xstrdup(gpu->serial_number);

@@ -165,10 +165,8 @@ static bool is_changed_board(View *v)
 			settle(v, GROUP_DEGRADED,
 			       "%s is another board than was assigned to %s: %04x:%04x "
 			       "(subsystem %04x:%04x), recorded as %04x:%04x (%04x:%04x)",
-			       BDF_TEXT(&then->bdf), v->record->domain_name, now->vendor,
-			       now->device, now->subsystem_vendor, now->subsystem_device,
-			       then->vendor, then->device, then->subsystem_vendor,
-			       then->subsystem_device);
+			       BDF_TEXT(&then->bdf), v->record->domain_name, PCI_IDS(now),
+			       PCI_IDS(then));
 		return true;
 	}
 	return false;

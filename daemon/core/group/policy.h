@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/domain/source.h"
+#include "core/domain/use.h"
 
 typedef struct Policy {
 	DomainSource domains;	 /* Uri=, and --libvirt-uri */

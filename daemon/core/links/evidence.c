@@ -124,17 +124,10 @@ static int add_copy(Evidence *into, const Sighting *from)
 	return evidence_add(into, &copy);
 }
 
-static bool same_ids(const Sighting *a, const Sighting *b)
-{
-	return a->vendor == b->vendor && a->device == b->device &&
-	       a->subsystem_vendor == b->subsystem_vendor &&
-	       a->subsystem_device == b->subsystem_device;
-}
-
 /* A board that is only known as present adds nothing to an earlier look at it. */
 static bool outlives(const Sighting *older, const Sighting *newer)
 {
-	return newer->way == WAY_PRESENT && same_ids(older, newer);
+	return newer->way == WAY_PRESENT && PCI_SAME_IDS(older, newer);
 }
 
 /* An unknown text on one side is no difference. */
@@ -150,7 +143,7 @@ static bool is_kept(const Sighting *older, const Evidence *newer, bool whole)
 
 	/* Drops what a guest reported about a board that the host found to be another one. */
 	if (older->way == WAY_GUEST && host &&
-	    (!same_ids(older, host) || differ(older->uuid, host->uuid) ||
+	    (!PCI_SAME_IDS(older, host) || differ(older->uuid, host->uuid) ||
 	     differ(older->serial_number, host->serial_number)))
 		return false;
 
@@ -200,23 +193,14 @@ static const Gpu *gpu_at(const GpuSet *set, const Bdf *bdf)
 	return gpu && bdf_equal(&gpu->lead->bdf, bdf) ? gpu : NULL;
 }
 
-static bool has_ids(const Sighting *s, const Gpu *gpu)
-{
-	return s->vendor == gpu->lead->vendor && s->device == gpu->lead->device &&
-	       s->subsystem_vendor == gpu->lead->subsystem_vendor &&
-	       s->subsystem_device == gpu->lead->subsystem_device;
-}
-
 static char *changed_board(const Sighting *s, const Gpu *gpu)
 {
 	if (!gpu)
 		return strf("%s is not there any more", BDF_TEXT(&s->bdf));
-	if (!has_ids(s, gpu))
+	if (!PCI_SAME_IDS(s, gpu->lead))
 		return strf("at %s there was %04x:%04x, subsystem %04x:%04x, and is %04x:%04x, "
 			    "subsystem %04x:%04x",
-			    BDF_TEXT(&s->bdf), s->vendor, s->device, s->subsystem_vendor,
-			    s->subsystem_device, gpu->lead->vendor, gpu->lead->device,
-			    gpu->lead->subsystem_vendor, gpu->lead->subsystem_device);
+			    BDF_TEXT(&s->bdf), PCI_IDS(s), PCI_IDS(gpu->lead));
 	if (differ(s->uuid, gpu->uuid))
 		return strf("the board at %s was %s, and is %s", BDF_TEXT(&s->bdf), s->uuid,
 			    gpu->uuid);
@@ -226,7 +210,7 @@ static char *changed_board(const Sighting *s, const Gpu *gpu)
 
 static bool is_changed(const Sighting *s, const Gpu *gpu)
 {
-	return !gpu || !has_ids(s, gpu) || differ(s->uuid, gpu->uuid) ||
+	return !gpu || !PCI_SAME_IDS(s, gpu->lead) || differ(s->uuid, gpu->uuid) ||
 	       differ(s->serial_number, gpu->serial_number);
 }
 

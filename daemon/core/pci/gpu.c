@@ -97,9 +97,7 @@ char *gpu_model(const Gpu *gpu)
 
 bool gpu_same_model(const Gpu *a, const Gpu *b)
 {
-	return a->lead->vendor == b->lead->vendor && a->lead->device == b->lead->device &&
-	       a->lead->subsystem_vendor == b->lead->subsystem_vendor &&
-	       a->lead->subsystem_device == b->lead->subsystem_device;
+	return PCI_SAME_IDS(a->lead, b->lead);
 }
 
 char *gpu_addresses(Gpu *const *gpus, size_t n, const char *separator)

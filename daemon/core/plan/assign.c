@@ -25,8 +25,7 @@ static int check_record(const Planner *p)
 			p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,
 			.reason = xstrdup("its boards are not those that were assigned"),
 			.cause = strf("%s was %04x:%04x (subsystem %04x:%04x), now it is %s",
-				      BDF_TEXT(&then->bdf), then->vendor, then->device,
-				      then->subsystem_vendor, then->subsystem_device,
+				      BDF_TEXT(&then->bdf), PCI_IDS(then),
 				      now ? "another board" : "not in the group"),
 			.remedy = strf(
 				"gpupass release %s, then assign again",
@@ -111,10 +110,7 @@ static AssignedFunction assigned(const Planner *p, size_t i)
 	}
 	return (AssignedFunction){
 		.bdf = function->bdf,
-		.vendor = function->vendor,
-		.device = function->device,
-		.subsystem_vendor = function->subsystem_vendor,
-		.subsystem_device = function->subsystem_device,
+		PCI_IDS_OF(function),
 		.original_driver = xstrdup(driver),
 		.original_override = xstrdup(override),
 		.uuid = xstrdup(uuid),

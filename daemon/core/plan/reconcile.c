@@ -11,11 +11,8 @@
 static int refuse_gone(const Planner *p)
 {
 	const Assignment *record = p->record;
-	const DomainUse *namesake = NULL;
+	const DomainUse *namesake = domain_uses_find_name(p->facts->uses, record->domain_name);
 
-	for (size_t i = 0; i < p->facts->uses->n_items; i++)
-		if (str_equal(p->facts->uses->items[i].name, record->domain_name))
-			namesake = &p->facts->uses->items[i];
 	return problem_refuse(
 		p->ret_problem, GPUPASS_ERROR_NO_SUCH_DOMAIN,
 		.reason = xstrdup("libvirt no longer has the domain it is assigned to"),

@@ -103,11 +103,7 @@ static const AssignedFunction *recorded_original(const Planner *p, const PciFunc
 	const AssignedFunction *then =
 		record_applies(p) ? assignment_function(p->record, &function->bdf) : NULL;
 
-	if (!then || then->vendor != function->vendor || then->device != function->device ||
-	    then->subsystem_vendor != function->subsystem_vendor ||
-	    then->subsystem_device != function->subsystem_device)
-		return NULL;
-	return then;
+	return assigned_function_is(then, function) ? then : NULL;
 }
 
 static void plan_restore(Planner *p)

@@ -112,19 +112,14 @@ static bool differ(const char *then, const char *now)
 /* What is not known about one of the boards is no difference. */
 bool tenant_marks_match(const TenantMark *a, const TenantMark *b)
 {
-	return a->vendor == b->vendor && a->device == b->device &&
-	       a->subsystem_vendor == b->subsystem_vendor &&
-	       a->subsystem_device == b->subsystem_device && !differ(a->uuid, b->uuid) &&
+	return PCI_SAME_IDS(a, b) && !differ(a->uuid, b->uuid) &&
 	       !differ(a->serial_number, b->serial_number);
 }
 
 static bool is_board(const TenantMark *mark, const Gpu *gpu)
 {
 	return tenant_marks_match(mark, &(TenantMark){
-						.vendor = gpu->lead->vendor,
-						.device = gpu->lead->device,
-						.subsystem_vendor = gpu->lead->subsystem_vendor,
-						.subsystem_device = gpu->lead->subsystem_device,
+						PCI_IDS_OF(gpu->lead),
 						.uuid = gpu->uuid,
 						.serial_number = gpu->serial_number,
 					});

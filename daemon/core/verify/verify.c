@@ -533,10 +533,7 @@ int verify_evidence(const VerifyReport *report, const VerifyInput *input, Gpu *c
 			.domain = xstrdup(input->domain_uuid),
 			.uuid = xstrdup(gpus[i]->uuid),
 			.serial_number = xstrdup(gpus[i]->serial_number),
-			.vendor = lead->vendor,
-			.device = lead->device,
-			.subsystem_vendor = lead->subsystem_vendor,
-			.subsystem_device = lead->subsystem_device,
+			PCI_IDS_OF(lead),
 			.inactive = report->gpus[i].inactive,
 			.fresh = true,
 		};

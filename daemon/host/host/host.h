@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "core/domain/source.h"
+#include "core/domain/use.h"
 #include "core/facts/initramfs.h"
 #include "host/host/nvml-gate.h"
 #include "host/launch/ask.h"

@@ -248,13 +248,14 @@ static void show(Pair *pair, const char *names, int row)
 	assert_int_equal(set.n, 0);
 }
 
+/* NULL: any. */
 static void expect_signals(Pair *pair, const char *expected)
 {
 	_cleanup_free_ char *is = NULL;
 
 	pump(pair);
 	is = strv_join(pair->signals, "; ");
-	assert_string_equal(is, expected);
+	assert_string_equal(is, expected ? expected : is);
 	pair->signals = strv_free(pair->signals);
 }
 
@@ -298,8 +299,7 @@ ON_A_BUS(a_property_is_told_when_its_value_differs_and_no_other)
 			strf("PropertiesChanged " PREFIX "/a %s", changes[i]);
 
 		show(rig, "ab", -1);
-		pump(rig);
-		rig->signals = strv_free(rig->signals);
+		expect_signals(rig, NULL);
 		show(rig, "ab", -1);
 		expect_signals(rig, "");
 		show(rig, "ab", (int)i);
@@ -314,8 +314,7 @@ ON_A_BUS(all_changes_of_an_object_come_in_one_signal)
 	Thing *thing;
 
 	show(rig, "a", -1);
-	pump(rig);
-	rig->signals = strv_free(rig->signals);
+	expect_signals(rig, NULL);
 	thing = append(rig, &set, "a");
 	thing->on = 1;
 	*thing->name = 'X'; /* constant: not told */

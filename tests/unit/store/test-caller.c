@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "rig/test.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "rig/temp-dir.h"
@@ -11,21 +10,17 @@
 #define STATUS "Name:\tgpupass\nUid:\t1000\t1000\t1000\t1000\nGroups:\t4\n"
 
 /* A /proc with process 42. */
-static int make_proc(const TempDir *dir, const char *login_uid)
+static void make_proc(const TempDir *dir, const char *login_uid)
 {
-	int fd;
-
 	temp_dir_write(dir, "42/status", STATUS);
 	temp_dir_write(dir, "42/comm", "gpupass\n");
 	temp_dir_write(dir, "42/cgroup", "0::/user.slice/user-1000.slice/session-3.scope\n");
+	unlinkat(dir->fd, "42/loginuid", 0);
 	if (login_uid)
 		temp_dir_write(dir, "42/loginuid", login_uid);
-	fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_true(fd >= 0);
-	return fd;
 }
 
-TEST(what_proc_says_counts_only_of_a_process_of_that_user)
+WITH_DIR(what_proc_says_counts_only_of_a_process_of_that_user)
 {
 	const struct {
 		uid_t uid;
@@ -43,15 +38,15 @@ TEST(what_proc_says_counts_only_of_a_process_of_that_user)
 		{ 1000, 43, "1000", false, AUDIT_NO_UID }, /* it has gone */
 		{ 1000, 0, "1000", false, AUDIT_NO_UID },  /* the bus does not know it */
 	};
+	const TempDir *dir = *state;
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		TempDir *dir = temp_dir_new();
-		_cleanup_close_ int proc_fd = make_proc(dir, rows[i].login_uid);
 		_cleanup_(caller_identity_unrefp) CallerIdentity *identity =
 			caller_identity_new(rows[i].uid, rows[i].pid);
 		AuditRecord record = AUDIT_RECORD_EMPTY;
 
-		caller_identity_resolve(identity, proc_fd);
+		make_proc(dir, rows[i].login_uid);
+		caller_identity_resolve(identity, dir->fd);
 		caller_identity_fill(identity, &record);
 		assert_int_equal(record.uid, rows[i].uid);
 		assert_int_equal(record.pid, rows[i].pid > 0 ? rows[i].pid : -1);
@@ -61,7 +56,6 @@ TEST(what_proc_says_counts_only_of_a_process_of_that_user)
 			fail_msg("row %zu: %u, %s, %s", i, record.login_uid,
 				 str_or_empty(record.command), str_or_empty(record.unit));
 		audit_record_clear(&record);
-		temp_dir_free(dir);
 	}
 }
 
@@ -78,31 +72,30 @@ TEST(a_caller_that_nobody_looks_at_is_recorded_with_what_is_known)
 	audit_record_clear(&record);
 }
 
-TEST(a_look_that_hangs_is_waited_for_once_and_its_late_answer_left_out)
+WITH_DIR(a_look_that_hangs_is_waited_for_once_and_its_late_answer_left_out)
 {
-	TempDir *dir = temp_dir_new();
-	_cleanup_close_ int proc_fd = make_proc(dir, "1000");
+	const TempDir *dir = *state;
 	_cleanup_(caller_identity_unrefp) CallerIdentity *identity = caller_identity_new(1000, 42);
 	AuditRecord record = AUDIT_RECORD_EMPTY;
 
+	make_proc(dir, "1000");
 	caller_identity_fill(identity, &record); /* for a second */
 	assert_null(record.command);
-	caller_identity_resolve(identity, proc_fd);
+	caller_identity_resolve(identity, dir->fd);
 	for (int i = 0; i < 1000; i++)
 		caller_identity_fill(identity, &record);
 	assert_null(record.command);
 	audit_record_clear(&record);
-	temp_dir_free(dir);
 }
 
-TEST(the_thread_looks_at_each_that_is_pushed)
+WITH_DIR(the_thread_looks_at_each_that_is_pushed)
 {
-	TempDir *dir = temp_dir_new();
-	_cleanup_close_ int proc_fd = make_proc(dir, "1000");
+	const TempDir *dir = *state;
 	CallerResolver *resolver = NULL;
 	CallerIdentity *identities[50];
 
-	assert_int_equal(caller_resolver_new(proc_fd, &resolver), 0);
+	make_proc(dir, "1000");
+	assert_int_equal(caller_resolver_new(dir->fd, &resolver), 0);
 	for (size_t i = 0; i < ELEMENTS(identities); i++) {
 		identities[i] = caller_identity_new(1000, 42);
 		caller_resolver_push(resolver, identities[i]);
@@ -116,5 +109,4 @@ TEST(the_thread_looks_at_each_that_is_pushed)
 		audit_record_clear(&record);
 		caller_identity_unref(identities[i]);
 	}
-	temp_dir_free(dir);
 }

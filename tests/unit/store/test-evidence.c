@@ -30,40 +30,38 @@ static Evidence *pair(unsigned links)
 	return evidence;
 }
 
-static void open_store(const TempDir *dir, TopologyStore *store, size_t faults)
+/* Of the test that runs. */
+static TopologyStore store;
+
+static void open_store(void **state, size_t faults)
 {
-	topology_store_open(dir->path, store);
-	topology_store_load(store);
-	assert_int_equal(store->records.faults.n_items, faults);
+	topology_store_open(((TempDir *)*state)->path, &store);
+	topology_store_load(&store);
+	assert_int_equal(store.records.faults.n_items, faults);
 }
 
-/* Links that the store knows A to have to B. */
-static unsigned known(TopologyStore *store, bool *ret_fresh)
+/* The links that the store knows A to have to B. */
+static void expect_known(unsigned links, bool fresh)
 {
-	_cleanup_(evidence_unrefp) Evidence *evidence = topology_store_get(store);
+	_cleanup_(evidence_unrefp) Evidence *evidence = topology_store_get(&store);
 	const Bdf a = bdf_of(A);
 	const Sighting *s = evidence_find_host(evidence, &a);
 
-	*ret_fresh = s && s->fresh;
-	return s ? s->peers[0].links : 0;
+	assert_int_equal(s ? s->peers[0].links : 0, links);
+	assert_int_equal(s && s->fresh, fresh);
 }
 
 WITH_DIR(what_was_seen_is_known_to_the_next_daemon_as_not_fresh)
 {
 	_cleanup_(evidence_unrefp) Evidence *seen = pair(4);
-	TopologyStore store;
-	bool fresh;
 
-	open_store(*state, &store, 0);
-	assert_int_equal(known(&store, &fresh), 0);
+	open_store(state, 0);
+	expect_known(0, false);
 	assert_int_equal(topology_store_update(&store, seen, true), 0);
-	assert_int_equal(known(&store, &fresh), 4);
-	assert_true(fresh);
+	expect_known(4, true);
 	topology_store_close(&store);
-
-	open_store(*state, &store, 0);
-	assert_int_equal(known(&store, &fresh), 4);
-	assert_false(fresh);
+	open_store(state, 0);
+	expect_known(4, false);
 	topology_store_close(&store);
 }
 
@@ -71,13 +69,11 @@ WITH_DIR(what_was_seen_is_known_to_the_next_daemon_as_not_fresh)
 WITH_DIR(what_cannot_be_stored_is_known_all_the_same)
 {
 	_cleanup_(evidence_unrefp) Evidence *seen = pair(4);
-	TopologyStore store;
-	bool fresh;
 
 	temp_dir_write(*state, TOPOLOGY_FILE, "{\"schema\":\"org.gpupass1.evidence/9\"}");
-	open_store(*state, &store, 1);
+	open_store(state, 1);
 	assert_int_equal(topology_store_update(&store, seen, true), -EPROTO);
-	assert_int_equal(known(&store, &fresh), 4);
+	expect_known(4, true);
 	topology_store_close(&store);
 }
 
@@ -87,15 +83,13 @@ WITH_DIR(a_guests_look_stands_beside_the_probe)
 {
 	_cleanup_(evidence_unrefp) Evidence *seen = pair(4), *told = pair(3), *now = NULL;
 	const Bdf a = bdf_of(A);
-	TopologyStore store;
-	bool fresh;
 
 	for (size_t i = 0; i < told->n_items; i++)
 		told->items[i].way = WAY_GUEST;
-	open_store(*state, &store, 0);
+	open_store(state, 0);
 	assert_int_equal(topology_store_update(&store, seen, true), 0);
 	assert_int_equal(topology_store_update(&store, told, false), 0);
-	assert_int_equal(known(&store, &fresh), 4);
+	expect_known(4, true);
 	now = topology_store_get(&store);
 	assert_int_equal(evidence_find_guest(now, &a)->peers[0].links, 3);
 	topology_store_close(&store);

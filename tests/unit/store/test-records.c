@@ -17,88 +17,41 @@
 #include "store/quarantine.h"
 #include "store/receipts.h"
 #include "store/tenants.h"
+#include "util/json.h"
 
-#define UUID "3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242"
+#define UUID "0e1c2d3a-4b5c-6d7e-8f90-a1b2c3d4e5f6"
 #define BOARD "0000:41:00.0"
 
-static AssignedFunction functions[] = { {
-	.bdf = { 0, 0x41, 0, 0 },
-	.vendor = 0x10de,
-	.device = 0x2230,
-	.subsystem_vendor = 0x10de,
-	.subsystem_device = 0x1459,
-} };
-
-static json_t *assignment(void)
-{
-	return assignment_document(&(Assignment){
-		.domain_uuid = (char *)UUID,
-		.domain_name = (char *)"vm42",
-		.group_name = (char *)"pair0",
-		.functions = functions,
-		.n_functions = ELEMENTS(functions),
-		.created_usec = 1700000000000000,
-		.created_by = 1000,
-	});
-}
-
-static json_t *kept(void)
-{
-	return kept_document(&(Assignment){
-		.group_name = (char *)"pair0",
-		.kept = KEPT_ASKED,
-		.functions = functions,
-		.n_functions = ELEMENTS(functions),
-	});
-}
-
-static json_t *tenant(void)
-{
-	return tenant_mark_document(&(TenantMark){
-		.bdf = functions[0].bdf, .state = TENANT_CLEAN, .why = (char *)"a test" });
-}
-
-static json_t *receipt(void)
-{
-	return receipt_document(&(Receipt){ .group = "pair0" }, 1);
-}
-
-static json_t *quarantine(void)
-{
-	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:[s]}", "schema", "", "group", "pair0",
-			 "reason", "stuck", "job", 7, "since_usec", 9, "functions", BOARD);
-}
-
-static json_t *evidence(void)
-{
-	_cleanup_(evidence_unrefp) Evidence *all = evidence_new();
-	Sighting s = { .bdf = functions[0].bdf, .way = WAY_NVML, .seen_usec = 1 };
-
-	assert_int_equal(evidence_add(all, &s), 0);
-	return evidence_document(all);
-}
-
-static json_t *numbers(void)
-{
-	return json_pack("{s:i}", "next", 8);
-}
+/* It is in all documents that name boards. */
+static const Bdf board = { .bus = 0x41 };
 
 static const struct {
 	const RecordKind *kind;
-	json_t *(*document)(void);
+	const char *document;	 /* in tests/fixtures/documents, or the document itself */
 	const char *file, *copy; /* copy NULL: no other file is read */
 	const char *remedy;
 } kinds[] = {
-	{ &assignment_kind, assignment, UUID ".json", "0" UUID ".json", "gpupass rescan" },
-	{ &kept_kind, kept, BOARD ".json", "0000:61:00.0.json", "remove the file" },
-	{ &assignment_kind, assignment, UUID ".json", UUID "_0000:62:00.0.json", "gpupass rescan" },
-	{ &tenant_kind, tenant, BOARD ".json", "0000:61:00.0.json", "" },
-	{ &receipt_kind, receipt, "0000000001-pair0.json", "0000000002-pair0.json",
+	{ &assignment_kind, "assignment-2", UUID ".json", "0" UUID ".json", "gpupass rescan" },
+	{ &kept_kind, "kept", BOARD ".json", "0000:61:00.0.json", "remove the file" },
+	{ &assignment_kind, "assignment-1", UUID ".json", UUID "_0000:62:00.0.json",
+	  "gpupass rescan" },
+	{ &tenant_kind, "tenant", BOARD ".json", "0000:61:00.0.json", "" },
+	{ &receipt_kind, "receipt-1", "then-pair0.json", "0000000002-pair0.json",
 	  "move the file away" },
-	{ &quarantine_kind, quarantine, "pair0.json", "pair1.json", "gpupass clear" },
-	{ &evidence_kind, evidence, "topology.json", NULL, "gpupass probe" },
-	{ &number_kind, numbers, "numbers.json", NULL, "" },
+	{ &quarantine_kind, "quarantine-1", "pair0.json", "pair1.json", "gpupass clear" },
+	{ &evidence_kind, "evidence", "topology.json", NULL, "gpupass probe" },
+	{ &number_kind, "{\"next\": 8}", "numbers.json", NULL, "" },
 };
+
+static json_t *document(size_t row)
+{
+	const char *of = kinds[row].document;
+	_cleanup_free_ char *path = strf(FIXTURES "/documents/%s.json", of);
+	json_t *root = *of == '{' ? json_loads(of, 0, NULL) : json_load_file(path, 0, NULL);
+
+	assert_non_null(root);
+	return root;
+}
 
 typedef struct Scene {
 	const TempDir *dir;
@@ -121,7 +74,7 @@ static void cut(Scene *s)
 static void another_kind(Scene *s)
 {
 	size_t other = (s->row + 1) % ELEMENTS(kinds);
-	_cleanup_free_ char *text = record_text(kinds[other].kind, kinds[other].document());
+	_cleanup_free_ char *text = record_text(kinds[other].kind, document(other));
 
 	put(s, text, strlen(text));
 }
@@ -253,7 +206,7 @@ static void begin(Scene *s, const TempDir *dir, size_t row)
 {
 	*s = (Scene){ .dir = dir, .row = row, .file = kinds[row].file };
 	records_open(&s->store, kinds[row].kind, dir->path);
-	assert_int_equal(records_replace(&s->store, s->file, kinds[row].document()), 0);
+	assert_int_equal(records_replace(&s->store, s->file, document(row)), 0);
 	s->whole = temp_dir_read(dir, s->file);
 }
 
@@ -282,8 +235,7 @@ static void check_told(const Scene *s, size_t damage, const RecordFault *fault)
 /* What a file of such a kind may be about, whatever is left of it. */
 static void check_apart(const Scene *s, size_t damage, const RecordFaults *faults)
 {
-	if (s->store.kind->apart &&
-	    !record_faults_find(faults, &functions[0].bdf, 1, "pair0", UUID))
+	if (s->store.kind->apart && !record_faults_find(faults, &board, 1, "pair0", UUID))
 		fail_msg("%s, damage %zu: its board is free", s->store.kind->folder, damage);
 }
 
@@ -295,9 +247,9 @@ static void check_next_write(Scene *s, size_t damage)
 	RecordFaults faults = { 0 };
 	int r;
 
-	r = records_probe(&s->store, kinds[s->row].file, kinds[s->row].document());
+	r = records_probe(&s->store, kinds[s->row].file, document(s->row));
 	if (r == wanted)
-		r = records_replace(&s->store, kinds[s->row].file, kinds[s->row].document());
+		r = records_replace(&s->store, kinds[s->row].file, document(s->row));
 	if (r != wanted)
 		fail_msg("kind %zu, damage %zu: %d", s->row, damage, r);
 	after = temp_dir_read(s->dir, kinds[s->row].file);
@@ -341,24 +293,16 @@ WITH_DIR(each_damage_of_each_kind_is_told_and_believed_by_nobody)
 /* As they were before there were checksums; of the other kinds core/plan/test-documents.c does it. */
 TEST(what_the_versions_before_wrote_is_read)
 {
-	static const struct {
-		const RecordKind *kind;
-		const char *fixture;
-	} rows[] = {
-		{ &receipt_kind, "receipt-1" },
-		{ &quarantine_kind, "quarantine-1" },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_free_ char *path = strf(FIXTURES "/documents/%s.json", rows[i].fixture);
-		_cleanup_free_ char *text = NULL, *why = NULL;
+	for (size_t row = 0; row < ELEMENTS(kinds); row++) {
+		_cleanup_json_ json_t *root = document(row);
+		_cleanup_free_ char *text = json_dumps(root, 0), *why = NULL;
 		void *record = NULL;
-		size_t size = 0;
 
-		assert_int_equal(file_read_at(AT_FDCWD, path, 1 << 20, &text, &size), 0);
-		if (record_parse(rows[i].kind, text, size, &record, &why) < 0)
-			fail_msg("%s: %s", path, why);
-		record_free(rows[i].kind, record);
+		if (*kinds[row].document == '{')
+			continue;
+		if (record_parse(kinds[row].kind, text, strlen(text), &record, &why) < 0)
+			fail_msg("%s: %s", kinds[row].document, why);
+		record_free(kinds[row].kind, record);
 	}
 }
 
@@ -401,11 +345,11 @@ WITH_DIR(a_full_disk_leaves_the_file_as_it_was)
 		Scene s;
 
 		begin(&s, *state, row);
-		assert_int_equal(records_probe(&s.store, s.file, kinds[row].document()), 0);
+		assert_int_equal(records_probe(&s.store, s.file, document(row)), 0);
 		assert_int_equal(count_files(s.dir), 1);
 		limit_file_size(40);
-		probed = records_probe(&s.store, s.file, kinds[row].document());
-		replaced = records_replace(&s.store, s.file, kinds[row].document());
+		probed = records_probe(&s.store, s.file, document(row));
+		replaced = records_replace(&s.store, s.file, document(row));
 		limit_file_size(RLIM_INFINITY);
 		assert_int_equal(probed, -EFBIG);
 		assert_int_equal(replaced, -EFBIG);
@@ -421,8 +365,8 @@ WITH_DIR(several_records_are_written_at_once)
 {
 	RecordStore store;
 	RecordFaults faults = { 0 };
-	const RecordFile files[] = { { "0000000001-pair0.json", receipt() },
-				     { "0000000001-x-pair0.json", receipt() } };
+	const RecordFile files[] = { { "one-pair0.json", document(4) },
+				     { "two-pair0.json", document(4) } };
 
 	records_open(&store, &receipt_kind, ((TempDir *)*state)->path);
 	assert_int_equal(records_replace_all(&store, files, 2), 0);
@@ -450,7 +394,7 @@ WITH_DIR(a_folder_is_made_and_one_that_cannot_be_has_no_records_and_takes_none)
 	records_read(&store, NULL, NULL, &faults);
 	assert_int_equal(faults.n_items, 0);
 	assert_int_equal(records_hold(&store), 0);
-	assert_int_equal(records_replace(&store, BOARD ".json", kept()), -ENOENT);
+	assert_int_equal(records_replace(&store, BOARD ".json", document(1)), -ENOENT);
 	assert_int_equal(records_remove(&store, BOARD ".json"), -ENOENT);
 	assert_int_equal(records_writable(&store), -ENOENT);
 	records_note(&store, &notes);
@@ -472,7 +416,7 @@ WITH_DIR(what_is_no_folder_is_a_fault_about_everything)
 	records_open(&store, &assignment_kind, path);
 	records_read(&store, NULL, NULL, &faults);
 	assert_int_equal(faults.n_items, 1);
-	assert_non_null(record_faults_find(&faults, &functions[0].bdf, 1, NULL, NULL));
+	assert_non_null(record_faults_find(&faults, &board, 1, NULL, NULL));
 	record_faults_clear(&faults);
 	records_close(&store);
 }
@@ -489,7 +433,7 @@ WITH_DIR(quarantines_that_cannot_be_listed_may_be_about_any_function)
 	quarantine_store_load(&store, claims);
 	names = claims_quarantine_names(claims);
 	assert_string_equal(names, "quarantine/");
-	assert_int_equal(claims_check(claims, &functions[0].bdf, 1, NULL, &problem), PROBLEM);
+	assert_int_equal(claims_check(claims, &board, 1, NULL, &problem), PROBLEM);
 	assert_non_null(strstr(problem->cause ? problem->cause : problem->reason,
 			       "quarantine cannot be understood (Not a directory); once it"));
 	records_close(&store);
@@ -510,7 +454,7 @@ WITH_DIR(a_fault_ends_with_its_file)
 		if (how == 0)
 			assert_int_equal(records_set_aside(&s.store, s.file), 0);
 		else if (how == 1)
-			assert_int_equal(records_replace(&s.store, s.file, kept()), 0);
+			assert_int_equal(records_replace(&s.store, s.file, document(1)), 0);
 		else
 			unlinkat(s.dir->fd, s.file, 0);
 		records_review(&s.store);

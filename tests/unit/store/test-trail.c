@@ -101,6 +101,11 @@ static AuditRecord job_begun(void)
 	return record;
 }
 
+static void flush(Trail *trail)
+{
+	assert_true(trail_flush(trail, LONG_USEC));
+}
+
 /* false: it is not on disk. */
 static bool add_durably(Trail *trail)
 {
@@ -109,7 +114,7 @@ static bool add_durably(Trail *trail)
 	uint64_t lost;
 
 	trail_add(trail, &record, NULL);
-	assert_true(trail_flush(trail, LONG_USEC));
+	flush(trail);
 	trail_health(trail, &writable, &lost);
 	return writable;
 }
@@ -119,7 +124,7 @@ static AuditReport check(Trail *trail)
 	_cleanup_(audit_chain_freep) AuditChain *chain = NULL;
 	AuditReport report;
 
-	assert_true(trail_flush(trail, LONG_USEC));
+	flush(trail);
 	chain = audit_chain_new();
 	assert_int_equal(trail_files_check(trail_dir_fd(trail), chain), 0);
 	report = audit_chain_report(chain, NULL);
@@ -223,9 +228,9 @@ WITH_DIR(a_page_is_bounded_and_the_next_one_goes_on)
 	for (int i = 0; i < 600; i++) {
 		add(trail, i % 2 ? "odd" : "even");
 		if (i % 200 == 0)
-			assert_true(trail_flush(trail, LONG_USEC));
+			flush(trail);
 	}
-	assert_true(trail_flush(trail, LONG_USEC));
+	flush(trail);
 	while (more) {
 		_cleanup_json_ json_t *o =
 			page(trail, &(AuditQuery){ .after = after, .group = "odd" });
@@ -258,8 +263,7 @@ WITH_DIR(a_new_file_begins_with_the_hash_of_the_one_before)
 
 WITH_DIR(the_oldest_file_is_dropped_on_record)
 {
-	Trail *trail = open_trail(*state, &narrow, NULL);
-	_cleanup_free_ char *name = NULL;
+	_cleanup_(trail_freep) Trail *trail = open_trail(*state, &narrow, NULL);
 	AuditReport report;
 
 	for (int i = 0; i < 100; i++)
@@ -268,17 +272,6 @@ WITH_DIR(the_oldest_file_is_dropped_on_record)
 	assert_true(report.dropped);
 	assert_true(report.first > 50);
 	assert_int_equal(count_files(trail), 3);
-	trail_free(trail);
-
-	/* Somebody drops one more. */
-	trail = open_trail(*state, &narrow, NULL);
-	name = ledger_name(trail_files(trail)->file.end.number - 2);
-	assert_int_equal(unlinkat(trail_dir_fd(trail), name, 0), 0);
-	report = check(trail);
-	assert_int_equal(report.n_findings, 1);
-	assert_int_equal(report.findings[0].fault, AUDIT_FAULT_REMOVED);
-	audit_report_clear(&report);
-	trail_free(trail);
 }
 
 /* ---- the end, as a power cut leaves it ---- */
@@ -291,7 +284,7 @@ static char *leave_two(const TempDir *dir, size_t *ret_size)
 
 	add(trail, "pair0");
 	add(trail, "pair1");
-	assert_true(trail_flush(trail, LONG_USEC));
+	flush(trail);
 	assert_int_equal(file_read_at(trail_dir_fd(trail), "1.log", 1 << 20, &text, ret_size), 0);
 	return text;
 }
@@ -319,18 +312,16 @@ WITH_DIR(a_last_line_cut_off_at_any_byte_is_mended_on_record)
 /* fault T2 */
 WITH_DIR(an_empty_newest_file_is_begun_again)
 {
-	const TempDir *dir = *state;
-	Trail *trail = open_trail(dir, &wide, NULL);
+	_cleanup_(trail_freep) Trail *trail = NULL;
+	size_t size;
 
-	add(trail, "pair0");
-	trail_free(trail);
-	temp_dir_write(dir, "audit/2.log", "");
-	trail = open_trail(dir, &wide, NULL);
-	assert_int_equal(trail_sequence(trail), 2);
-	add(trail, "pair1");
-	assert_int_equal(check_whole(trail).last, 4);
-	check_kinds(trail, "file-begun call file-begun call");
-	trail_free(trail);
+	free(leave_two(*state, &size));
+	temp_dir_write(*state, "audit/2.log", "");
+	trail = open_trail(*state, &wide, NULL);
+	assert_int_equal(trail_sequence(trail), 3);
+	add(trail, "pair2");
+	assert_int_equal(check_whole(trail).last, 5);
+	check_kinds(trail, "file-begun call call file-begun call");
 }
 
 /* fault T3 */
@@ -530,7 +521,7 @@ WITH_DIR(what_waits_for_a_hanging_disk_is_bounded_and_counted)
 	assert_false(trail_flush(trail, 1000));
 	pthread_mutex_unlock(&disk.gate);
 	add(trail, "pair0");
-	assert_true(trail_flush(trail, LONG_USEC));
+	flush(trail);
 	add(trail, "pair0");
 	report = check_whole(trail);
 	assert_true(report.lost > 2000);

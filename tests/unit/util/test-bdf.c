@@ -6,76 +6,64 @@
 #include <string.h>
 
 #include "gpupass/cleanup.h"
+#include "rig/rows.h"
 #include "util/bdf.h"
 
-TEST(bdf_parse_takes_every_form_in_use)
+/* NULL: it is refused, and the result stays as it is. */
+static char *canonical(const char *text)
 {
-	static const struct {
-		const char *text;
-		Bdf bdf;
-		const char *canonical;
-	} rows[] = {
-		{ "41:00.0", { 0, 0x41, 0, 0 }, "0000:41:00.0" },
-		{ "0000:41:00.0", { 0, 0x41, 0, 0 }, "0000:41:00.0" },
-		{ "00000000:C1:1f.7", { 0, 0xc1, 0x1f, 7 }, "0000:c1:1f.7" },
-		{ "pci_0000_41_00_1", { 0, 0x41, 0, 1 }, "0000:41:00.1" },
-		{ "pci_10000_e1_00_0", { 0x10000, 0xe1, 0, 0 }, "10000:e1:00.0" },
-		{ "10000:e1:00.0", { 0x10000, 0xe1, 0, 0 }, "10000:e1:00.0" },
-		{ "ffffffff:ff:1f.7", { 0xffffffff, 0xff, 0x1f, 7 }, "ffffffff:ff:1f.7" },
-		{ "ABCD:Ef:0a.3", { 0xabcd, 0xef, 0xa, 3 }, "abcd:ef:0a.3" },
-	};
+	const Bdf before = { 9, 8, 7, 6 };
+	Bdf bdf = before;
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Bdf bdf = { 1, 2, 3, 4 };
-
-		if (bdf_parse(rows[i].text, &bdf) != 0 || !bdf_equal(&bdf, &rows[i].bdf))
-			fail_msg("row %zu: %s reads as %s", i, rows[i].text, BDF_TEXT(&bdf));
-		assert_string_equal(BDF_TEXT(&bdf), rows[i].canonical);
-	}
+	if (bdf_parse(text, &bdf) == 0)
+		return strdup(BDF_TEXT(&bdf));
+	assert_int_equal(bdf_parse(text, &bdf), -EINVAL);
+	assert_true(bdf_equal(&bdf, &before));
+	return NULL;
 }
 
-TEST(bdf_parse_refuses_everything_else_and_leaves_the_result_alone)
+static bool is_refused(const char *text)
 {
-	static const char *const rows[] = {
-		"",
-		"41",
-		"41:00",
-		"41:00.",
-		"41:00.8",	 /* functions end at 7 */
-		"41:20.0",	 /* devices end at 1f */
-		"41:00.00",	 /* one digit */
-		"41:0.0",	 /* two digits */
-		"141:00.0",	 /* a segment of three digits, or a bus of three */
-		"000:41:00.0",	 /* a segment has four digits at least */
-		"0000:41:00.0 ", /* nothing after it */
-		" 0000:41:00.0", /* nor before */
-		"0000:41:00.0\n",
-		"0000:41:00:0",
-		"0000:41.00.0",
-		"0000_41_00_0", /* libvirt's form has its prefix */
-		"pci_41_00_0",	/* and its segment */
-		"pci_0000:41:00.0",
-		"pci_0000_41_00_0_",
-		"PCI_0000_41_00_0",
-		"0x00:41:00.0",
-		"-001:41:00.0",
-		"gggg:41:00.0",
-		"0000::41:00.0",
-		"..:..:...",
-		"../../etc",
-		"000000000:41:00.0", /* a segment has eight digits at most */
-		"100000000:41:00.0",
-		"pci_100000000_41_00_0",
+	_cleanup_free_ char *found = canonical(text);
+
+	return !found;
+}
+
+TEST(every_form_in_use_is_taken)
+{
+	static const TextRow rows[] = {
+		{ "41:00.0", "0000:41:00.0" },
+		{ "0000:41:00.0", "0000:41:00.0" },
+		{ "00000000:C1:1f.7", "0000:c1:1f.7" },
+		{ "pci_0000_41_00_1", "0000:41:00.1" },
+		{ "pci_10000_e1_00_0", "10000:e1:00.0" },
+		{ "10000:e1:00.0", "10000:e1:00.0" },
+		{ "ffffffff:ff:1f.7", "ffffffff:ff:1f.7" },
+		{ "ABCD:Ef:0a.3", "abcd:ef:0a.3" },
+		{ "", NULL },
+		{ NULL, NULL },
 	};
-	const Bdf before = { 9, 8, 7, 6 };
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Bdf bdf = before;
+	EXPECT_TEXTS(rows, canonical);
+}
 
-		if (bdf_parse(rows[i], &bdf) != -EINVAL || !bdf_equal(&bdf, &before))
-			fail_msg("row %zu: '%s' is taken", i, rows[i]);
-	}
-	assert_int_equal(bdf_parse(NULL, &(Bdf){ 0 }), -EINVAL);
+TEST(everything_else_is_refused)
+{
+	expect_each("41|41:00|41:00.|0000:41:00:0|0000:41.00.0|0000::41:00.0|..:..:...|../../etc",
+		    is_refused, true);
+	/* Functions end at 7, devices at 1f; a function has one digit, a device two. */
+	expect_each("41:00.8|41:20.0|41:00.00|41:0.0", is_refused, true);
+	/* A segment has four digits at least and eight at most. */
+	expect_each(
+		"141:00.0|000:41:00.0|000000000:41:00.0|100000000:41:00.0|pci_100000000_41_00_0",
+		is_refused, true);
+	/* Nothing stands before it or behind it, and no other character in it. */
+	expect_each(
+		"0000:41:00.0 | 0000:41:00.0|0000:41:00.0\n|0x00:41:00.0|-001:41:00.0|gggg:41:00.0",
+		is_refused, true);
+	/* libvirt's form has its prefix, and its segment. */
+	expect_each("0000_41_00_0|pci_41_00_0|pci_0000:41:00.0|pci_0000_41_00_0_|PCI_0000_41_00_0",
+		    is_refused, true);
 }
 
 TEST(every_address_reads_back_as_it_was_written)

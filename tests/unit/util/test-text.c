@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "rig/rows.h"
 #include "util/printable.h"
 #include "util/text.h"
 
@@ -40,29 +41,33 @@ TEST(strings_are_equal_or_begin_or_end_with_another)
 	assert_true(str_is_empty(NULL) && str_is_empty("") && !str_is_empty(" "));
 }
 
-TEST(a_base_name_follows_the_last_slash)
+static char *base_name(const char *path)
 {
-	assert_string_equal(str_base_name("/boot/vmlinuz"), "vmlinuz");
-	assert_string_equal(str_base_name("vmlinuz"), "vmlinuz");
-	assert_string_equal(str_base_name("/boot/"), "");
-	assert_string_equal(str_base_name(""), "");
+	return strdup(str_base_name(path));
 }
 
-TEST(blanks_are_cut_off_both_ends_only)
+static char *stripped(const char *text)
 {
-	static const struct {
-		const char *text, *stripped;
-	} rows[] = {
+	_cleanup_free_ char *copy = strdup(text);
+
+	return strdup(str_strip(copy));
+}
+
+TEST(a_base_name_follows_the_last_slash_and_blanks_are_cut_off_both_ends)
+{
+	static const TextRow paths[] = {
+		{ "/boot/vmlinuz", "vmlinuz" },
+		{ "vmlinuz", "vmlinuz" },
+		{ "/boot/", "" },
+		{ "", "" },
+	};
+	static const TextRow blanks[] = {
 		{ "", "" },   { " ", "" },	    { "\n\t \r", "" },
 		{ "a", "a" }, { " a b \n", "a b" }, { "a\n\n", "a" },
 	};
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_free_ char *copy = strdup(rows[i].text);
-
-		if (!str_equal(str_strip(copy), rows[i].stripped))
-			fail_msg("row %zu", i);
-	}
+	EXPECT_TEXTS(paths, base_name);
+	EXPECT_TEXTS(blanks, stripped);
 }
 
 TEST(numbers_are_whole_strings_within_bounds)
@@ -178,9 +183,7 @@ TEST(times_are_written_in_utc_whatever_the_year)
 
 TEST(what_commands_a_terminal_is_written_out)
 {
-	static const struct {
-		const char *text, *clean;
-	} rows[] = {
+	static const TextRow rows[] = {
 		{ "", "" },
 		{ "vm42", "vm42" },
 		{ "a line\nand\tanother", "a line\nand\\tanother" },
@@ -215,9 +218,5 @@ TEST(what_commands_a_terminal_is_written_out)
 		{ "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80" },
 	};
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_free_ char *clean = text_printable_lines(rows[i].text);
-
-		assert_string_equal(clean, rows[i].clean);
-	}
+	EXPECT_TEXTS(rows, text_printable_lines);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/audit/chain.h"
+#include "rig/rows.h"
 #include "util/text.h"
 
 #define RECORDS 12
@@ -295,9 +296,7 @@ TEST(a_line_has_the_hash_that_sha256sum_gives)
 
 TEST(text_of_others_cannot_leave_its_line)
 {
-	const struct {
-		const char *text, *kept;
-	} rows[] = {
+	static const TextRow rows[] = {
 		{ NULL, NULL },
 		{ "", NULL },
 		{ "vm42", "vm42" },
@@ -307,12 +306,7 @@ TEST(text_of_others_cannot_leave_its_line)
 	};
 	_cleanup_free_ char *longest = calloc(5000, 1), *cut = NULL;
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_free_ char *kept = audit_text(rows[i].text);
-
-		if (!str_equal(kept, rows[i].kept))
-			fail_msg("row %zu: %s", i, str_or_empty(kept));
-	}
+	EXPECT_TEXTS(rows, audit_text);
 	for (size_t i = 0; i + 2 < 4999; i += 2)
 		memcpy(longest + i, "\xc3\xbc", 2);
 	cut = audit_text(longest);

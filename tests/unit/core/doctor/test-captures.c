@@ -245,16 +245,6 @@ static void read_resets(Replay *r)
 	r->doctor.resets = r->resets;
 }
 
-static bool is_set_aside(const Replay *r, const Group *group)
-{
-	size_t n = strlen(group->name);
-
-	for (char **line = r->lists[1]; line && *line; line++)
-		if (strncmp(*line, group->name, n) == 0 && (*line)[n] == ':')
-			return true;
-	return strv_contains(r->lists[0], group->name);
-}
-
 /* As job/inventory.c and job/doctor-look.c do it. */
 static void find_groups(Replay *r)
 {
@@ -277,7 +267,8 @@ static void find_groups(Replay *r)
 			strv_append(&h->groups->notes, *note);
 	groups_observe(h->groups, h->uses, h->assignments, &h->policy);
 	for (size_t i = 0; i < h->groups->n_items; i++)
-		if (is_set_aside(r, &h->groups->items[i]))
+		if (checks_name_group(r->lists[1], &h->groups->items[i]) ||
+		    strv_contains(r->lists[0], h->groups->items[i].name))
 			h->groups->items[i].state = GROUP_QUARANTINED;
 }
 

@@ -2,7 +2,11 @@
 /* What tests of plans ask of one, and how pair0 of the model stands. */
 #pragma once
 
+#include <stdio.h>
+
 #include "rig/plan-model.h"
+#include "rig/text-diff.h"
+#include "util/json.h"
 
 /* ---- rows, which end with what is done to the model, which is called m ---- */
 
@@ -81,6 +85,47 @@ static inline _unused_ void expect_refusal(PlanModel *m, const char *name, Gpupa
 			 problem->reason, str_or_empty(problem->cause),
 			 str_or_empty(problem->remedy));
 	assert_null(m->plan);
+}
+
+/* "steps[0]: {…}": a line a member, and a line an item of a list. */
+static inline _unused_ char *plan_lines(const Plan *plan)
+{
+	_cleanup_free_ char *text = plan_to_json(plan);
+	_cleanup_json_ json_t *json = json_loads(text, 0, NULL);
+	_cleanup_strv_ char **lines = NULL;
+	const char *key;
+	json_t *value;
+
+	json_object_foreach (json, key, value) {
+		size_t n = json_array_size(value);
+		_cleanup_free_ char *whole = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+
+		if (n == 0)
+			strv_appendf(&lines, "%s: %s\n", key, whole);
+		for (size_t i = 0; i < n; i++) {
+			_cleanup_free_ char *item = json_dumps(json_array_get(value, i),
+							       JSON_COMPACT | JSON_ENCODE_ANY);
+
+			strv_appendf(&lines, "%s[%zu]: %s\n", key, i, item);
+		}
+	}
+	return strv_join(lines, "");
+}
+
+/* A plan as it is shown: fixtures/plans/NAME. */
+static inline _unused_ void expect_shown(PlanModel *m, const char *name)
+{
+	_cleanup_free_ char *path = strf(FIXTURES "/plans/%s", name), *expected = NULL;
+	_cleanup_free_ char *shown = NULL, *diff = NULL;
+
+	check_planned(m, name);
+	shown = plan_lines(m->plan);
+	if (file_read_at(AT_FDCWD, path, 1U << 20, &expected, NULL) < 0)
+		fail_msg("%s cannot be read", path);
+	diff = text_diff(expected, shown);
+	if (*diff)
+		fprintf(stderr, "%s:\n%s", name, diff);
+	assert_true(*diff == '\0');
 }
 
 static inline _unused_ void asks(PlanModel *m, Operation operation)

@@ -152,51 +152,10 @@ TEST(a_release_turns_on_what_it_brings_back)
 		m->host.assignments->items[0]->functions[0].device = 0x2235);
 }
 
-static void check_writes(PlanModel *m, const char *bdf, const char *value, bool before_unbind)
-{
-	_cleanup_free_ char *text = plan_to_json(m->plan);
-	_cleanup_free_ char *path =
-		strf("%s: persistence mode of %s", before_unbind ? "nvidia-smi" : "NVML", bdf);
-	_cleanup_json_ json_t *json = json_loads(text, 0, NULL);
-	const json_t *writes = json_object_get(json, "writes");
-	size_t at = SIZE_MAX, first = SIZE_MAX, last = 0;
-
-	for (size_t i = 0; i < json_array_size(writes); i++) {
-		const json_t *write = json_array_get(writes, i);
-		const char *p = json_string_value(json_object_get(write, "path"));
-
-		if (strcmp(p, path) == 0) {
-			assert_int_equal(at, SIZE_MAX);
-			assert_string_equal(json_string_value(json_object_get(write, "value")),
-					    value);
-			at = i;
-		} else if (strstr(p, "/unbind")) {
-			first = first == SIZE_MAX ? i : first;
-			last = i;
-		}
-	}
-	assert_true(at != SIZE_MAX && first != SIZE_MAX);
-	assert_true(before_unbind ? at < first : at > last);
-}
-
 TEST(a_plan_shows_what_nvml_is_asked_to_set_in_its_place)
 {
-	_cleanup_free_ char *text = NULL;
-	PlanModel m = model_new();
-
-	one_on(&m);
-	check_planned(&m, "assign");
-	check_writes(&m, B, "off", true);
-	text = plan_to_json(m.plan);
-	assert_non_null(strstr(text, "\"persistence\": \"on\""));
-	assert_non_null(strstr(text, "\"persistence\": \"off\""));
-	model_done(&m);
-
-	m = model_new();
-	released(&m);
-	check_planned(&m, "release");
-	check_writes(&m, A, "on", false);
-	model_done(&m);
+	ON_MODEL(expect_shown(m, "persistence-off"), one_on(m));
+	ON_MODEL(expect_shown(m, "persistence-on"), released(m));
 }
 
 /* The journal has every mode that was seen, and a journal without them is one from before. */

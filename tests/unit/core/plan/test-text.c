@@ -2,82 +2,12 @@
 /* A plan as it is shown, and the choice of a group. */
 #include "rig/test.h"
 
-#include "gpupass/dbus.h"
 #include "plan-checks.h"
-#include "util/json.h"
 
-static json_t *plan_document(PlanModel *m)
+TEST(a_plan_is_shown_whole)
 {
-	_cleanup_free_ char *text = NULL, *message = NULL;
-	json_t *json = NULL;
-
-	if (model_plan(m) != 0)
-		fail_msg("refused: %s", m->problem ? m->problem->reason : "errno");
-	text = plan_to_json(m->plan);
-	assert_non_null(text);
-	if (json_parse_document(text, strlen(text), GPUPASS_SCHEMA_PLAN, &json, &message) < 0)
-		fail_msg("%s", message);
-	return json;
-}
-
-static void check_json(const json_t *json, const char *expected)
-{
-	_cleanup_json_ json_t *wanted = json_loads(expected, JSON_DECODE_ANY, NULL);
-	_cleanup_free_ char *found = json_dumps(json, JSON_ENCODE_ANY);
-
-	assert_non_null(wanted);
-	if (!json_equal(json, wanted))
-		fail_msg("found %s", found);
-}
-
-TEST(json_of_an_assign_has_all_of_it)
-{
-	_cleanup_json_ json_t *json = NULL;
-	const char *diff;
-	_cleanup_(model_done) PlanModel m = model_new();
-
-	m.inspection.unsafe_interrupts = true;
-	json = plan_document(&m);
-	check_json(json_object_get(json, "operation"), "\"assign\"");
-	check_json(json_object_get(json, "group"), "\"pair0\"");
-	check_json(json_object_get(json, "domain"), "{\"name\": \"vm42\", \"uuid\": \"" VM42 "\"}");
-	check_json(json_object_get(json, "live"), "false");
-	check_json(json_object_get(json, "config"), "true");
-	check_json(json_object_get(json, "changed"), "true");
-	check_json(json_object_get(json, "steps"),
-		   "[{\"name\": \"preflight\", \"detail\": \"IOMMU groups 33,41 viable; no "
-		   "holders\"}, {\"name\": \"bind vfio-pci\", \"detail\": \"4 functions\"}, "
-		   "{\"name\": \"define\", \"detail\": \"4 hostdevs\"}, "
-		   "{\"name\": \"verify\", \"detail\": \"drivers and XML re-read\"}, "
-		   "{\"name\": \"record\", \"detail\": \"pair0 for vm42\"}]");
-	check_json(json_array_get(json_object_get(json, "functions"), 3),
-		   "{\"address\": \"0000:61:00.1\", \"iommu_group\": 41, "
-		   "\"from\": {\"driver\": \"snd_hda_intel\", \"override\": null}, "
-		   "\"to\": {\"driver\": \"vfio-pci\", \"override\": \"vfio-pci\"}}");
-	check_json(json_object_get(json, "hostdevs"), "[]");
-	diff = json_string_value(json_object_get(json, "xml_diff"));
-	assert_non_null(strstr(diff, "+    <hostdev mode=\"subsystem\" type=\"pci\" "
-				     "managed=\"no\">\n"));
-	assert_null(strstr(diff, "\n-"));
-	assert_int_equal(json_array_size(json_object_get(json, "warnings")), 1);
-}
-
-TEST(json_of_nothing_to_do_says_so)
-{
-	_cleanup_json_ json_t *json = NULL;
-	_cleanup_(model_done) PlanModel m = model_new();
-
-	m.request.operation = OPERATION_BIND;
-	m.without_domain = true;
-	model_bind_pair0(&m);
-	json = plan_document(&m);
-	check_json(json_object_get(json, "domain"), "null");
-	check_json(json_object_get(json, "changed"), "false");
-	check_json(json_object_get(json, "steps"), "[]");
-	check_json(json_object_get(json, "writes"), "[]");
-	check_json(json_object_get(json, "xml_diff"), "\"\"");
-	check_json(json_object_get(json, "warnings"), "[]");
-	assert_int_equal(json_array_size(json_object_get(json, "functions")), 4);
+	ON_MODEL(expect_shown(m, "assign"), m->inspection.unsafe_interrupts = true);
+	ON_MODEL(expect_shown(m, "nothing-to-do"), asks(m, OPERATION_BIND), model_bind_pair0(m));
 }
 
 #define DEVICE "/sys/bus/pci/devices/0000:41:00.0/"
