@@ -49,7 +49,6 @@ const Caller *callers_current(const Callers *callers);
 int callers_dispatch_again(Callers *callers, sd_bus_message *m);
 /* Answers a call that could not go on, in the words of a problem. */
 void callers_refuse(sd_bus_message *m, int error);
-DECLARE_FREE(Callers, callers_free)
 
 /* ---- what is asked of the bus daemon itself ---- */
 
