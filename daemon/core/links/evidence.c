@@ -101,20 +101,19 @@ bool evidence_knows(const Evidence *evidence, const Bdf *bdf)
 
 unsigned sighting_links_to(const Sighting *s, const Bdf *peer)
 {
-	for (size_t i = 0; i < s->n_peers; i++)
-		if (bdf_equal(&s->peers[i].bdf, peer))
-			return s->peers[i].links;
-	return 0;
+	const SeenPeer *seen = BDF_FIND(s->peers, s->n_peers, peer);
+
+	return seen ? seen->links : 0;
 }
 
 void sighting_add_link(Sighting *s, const Bdf *peer)
 {
-	for (size_t i = 0; i < s->n_peers; i++)
-		if (bdf_equal(&s->peers[i].bdf, peer)) {
-			s->peers[i].links++;
-			return;
-		}
-	*GROW(s->peers, s->n_peers) = (SeenPeer){ .bdf = *peer, .links = 1 };
+	SeenPeer *seen = BDF_FIND(s->peers, s->n_peers, peer);
+
+	if (seen)
+		seen->links++;
+	else
+		*GROW(s->peers, s->n_peers) = (SeenPeer){ .bdf = *peer, .links = 1 };
 }
 
 static int add_copy(Evidence *into, const Sighting *from)
@@ -193,6 +192,7 @@ static const Gpu *gpu_at(const GpuSet *set, const Bdf *bdf)
 	return gpu && bdf_equal(&gpu->lead->bdf, bdf) ? gpu : NULL;
 }
 
+/* What tells that it is another board; NULL: nothing does. */
 static char *changed_board(const Sighting *s, const Gpu *gpu)
 {
 	if (!gpu)
@@ -204,14 +204,10 @@ static char *changed_board(const Sighting *s, const Gpu *gpu)
 	if (differ(s->uuid, gpu->uuid))
 		return strf("the board at %s was %s, and is %s", BDF_TEXT(&s->bdf), s->uuid,
 			    gpu->uuid);
-	return strf("the board at %s had the serial number %s, and has %s", BDF_TEXT(&s->bdf),
-		    s->serial_number, gpu->serial_number);
-}
-
-static bool is_changed(const Sighting *s, const Gpu *gpu)
-{
-	return !gpu || !PCI_SAME_IDS(s, gpu->lead) || differ(s->uuid, gpu->uuid) ||
-	       differ(s->serial_number, gpu->serial_number);
+	if (differ(s->serial_number, gpu->serial_number))
+		return strf("the board at %s had the serial number %s, and has %s",
+			    BDF_TEXT(&s->bdf), s->serial_number, gpu->serial_number);
+	return NULL;
 }
 
 /*
@@ -234,9 +230,10 @@ static const Gpu *newcomer(const Evidence *evidence, const Gpu *gpu, const GpuSe
 char *sighting_stale(const Evidence *evidence, const Sighting *s, const GpuSet *set)
 {
 	const Gpu *gpu = gpu_at(set, &s->bdf), *other;
+	char *changed = changed_board(s, gpu);
 
-	if (is_changed(s, gpu))
-		return changed_board(s, gpu);
+	if (changed)
+		return changed;
 	/* A guest sees only its own boards, and says nothing about others. */
 	other = s->way == WAY_GUEST ? NULL : newcomer(evidence, gpu, set);
 	return other ? strf("%s (%s) came since", BDF_TEXT(&other->lead->bdf), other->board->name)
@@ -463,9 +460,8 @@ static int check_peers(const Sighting *s, char **ret_message)
 
 		if (peer->links == 0 || bdf_equal(&peer->bdf, &s->bdf))
 			return json_refuse(ret_message, "boards.peers has one that is no peer");
-		for (size_t k = 0; k < i; k++)
-			if (bdf_equal(&s->peers[k].bdf, &peer->bdf))
-				return json_refuse(ret_message, "boards.peers names one twice");
+		if (BDF_FIND(s->peers, i, &peer->bdf))
+			return json_refuse(ret_message, "boards.peers names one twice");
 		links += peer->links;
 	}
 	if (links > SIGHTING_LINKS_MAX)
