@@ -66,7 +66,7 @@ static int take(const JobPlace *place, Look *look)
 	return 0;
 }
 
-int drift_look(const JobPlace *place, const BootFaults *boot, Drift **ret, bool *ret_domains_known)
+int drift_look(const JobPlace *place, const BootFaults *boot, Drift **ret)
 {
 	_cleanup_(look_clear) Look look = { 0 };
 	DriftFacts facts;
@@ -83,6 +83,5 @@ int drift_look(const JobPlace *place, const BootFaults *boot, Drift **ret, bool 
 		.boot = boot,
 	};
 	*ret = drift_find(&facts);
-	*ret_domains_known = look.uses != NULL;
 	return 0;
 }
