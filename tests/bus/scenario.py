@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Objects of org.gpupass1 for fake-daemon, as the daemon would publish them."""
 import json
+import os
 import re
+
+from rig import HERE, text_of
 
 ROOT = "/org/gpupass1"
 MANAGER = "org.gpupass1.Manager"
@@ -284,88 +287,10 @@ REFUSAL = ("cannot assign pair1 to vm42: IOMMU group 57 is not viable\n"
            "        0000:a0:02.0 (e1000e) too\n"
            "State:  nothing was changed\n"
            "Remedy: use another slot or enable ACS; see gpupassd(8), IOMMU GROUPS")
-
-PLAN = {
-    "schema": "org.gpupass1.plan/1",
-    "operation": "assign",
-    "group": "pair1",
-    "domain": {"name": "vm42", "uuid": UUID},
-    "live": False,
-    "config": True,
-    "changed": True,
-    "steps": [{"name": "preflight", "detail": "the facts are still those of the plan"},
-              {"name": "bind vfio-pci", "detail": "2 functions"},
-              {"name": "define", "detail": "2 hostdevs"}, {"name": "verify", "detail": ""}],
-    "functions": [{"address": a, "iommu_group": n,
-                   "from": {"driver": d, "override": None},
-                   "to": {"driver": "vfio-pci", "override": "vfio-pci"}}
-                  for a, n, d in (("0000:a1:00.0", 57, "nvidia"), ("0000:c1:00.0", 60, None))],
-    "writes": [
-        {"path": "/sys/bus/pci/devices/0000:a1:00.0/driver_override", "value": "vfio-pci"},
-        {"path": "/sys/bus/pci/drivers/nvidia/unbind", "value": "0000:a1:00.0"},
-        {"path": "/sys/bus/pci/drivers_probe", "value": "0000:a1:00.0"},
-        {"path": "/sys/bus/pci/devices/0000:c1:00.0/driver_override", "value": "\n"}],
-    "boards": [{"address": a, "tenant_state": "none", "tenant": None, "tenant_name": None,
-                "reset": True} for a in ("0000:a1:00.0", "0000:c1:00.0")],
-    "hostdevs": [],
-    "findings": [],
-    "xml_diff": "@@ -10,2 +10,3 @@\n   <devices>\n+    <hostdev/>\n-    <old/>\n",
-    "warnings": ["the GPUs are on NUMA node 1, the domain's memory on node 0"],
-}
-
-
-def check(number, status, **members):
-    base = {"id": number, "title": "Title of " + number, "status": status, "what": [],
-            "remedy": None, "objects": [], "see": "what-doctor-finds",
-            "evidence": "what the kernel says, read by the scan"}
-    base.update(members)
-    return base
-
-
-DOCTOR = {
-    "schema": "org.gpupass1.doctor/1",
-    "domain": {"name": "vm42", "uuid": UUID, "group": "pair0", "groups": ["pair0"]},
-    "symptom": {
-        "name": "slow", "title": "bandwidth between the GPUs, or to the host, is low",
-        "suspects": ["link-width", "holders"],
-        "hints": [{"cause": "fewer links than the board has are active",
-                   "remedy": "reseat the bridge with the host switched off"}],
-    },
-    "counts": {"fail": 1, "warn": 1, "pass": 1, "unknown": 2, "skipped": 1},
-    "checks": [
-        check("iommu", "pass", what=["the kernel has IOMMU groups"]),
-        check("holders", "warn", remedy="stop it before assign", see="holders", what=[
-            "0000:41:00.0: /dev/nvidia0 by evil\u001b[2J\u202e (pid 4242, unit train.service, "
-            "container 1f2e)"]),
-        check("link-width", "fail", objects=["0000:41:00.0", "0000:61:00.0"], what=[
-            "0000:41:00.0 has x8 of x16 lanes", "0000:61:00.0 has x8 of x16 lanes"],
-              remedy="reseat the board and its riser, and clean the contacts; then look at the "
-                     "slot, and at the next one"),
-        check("aer", "unknown", what=["0000:41:00.0: the kernel counts no errors"]),
-        check("fence", "unknown", what=["libvirtd (pid 812) started before the hook was put there"],
-              remedy="restart libvirtd", see="the-fence"),
-        check("boot-unit", "skipped", what=["systemd does not run this host"]),
-    ],
-}
-
-
-DRIFT = {
-    "schema": "org.gpupass1.drift/1",
-    "domains_known": True,
-    "findings": [
-        {"kind": "driver", "repair": "bind", "group": "pair0",
-         "domain": {"name": "vm41", "uuid": UUID}, "functions": ["0000:41:00.0"],
-         "what": "1 of 4 functions are not on vfio-pci: 0000:41:00.0 is on nvidia",
-         "remedy": "gpupass reconcile pair0"},
-        {"kind": "lacks-all", "repair": "define", "group": "pair0",
-         "domain": {"name": "vm41", "uuid": UUID}, "functions": [],
-         "what": "the definition of vm41 has none of its functions",
-         "remedy": "gpupass reconcile pair0"},
-        {"kind": "no-domain", "repair": "none", "group": "pair1",
-         "domain": {"name": "vm7", "uuid": UUID}, "functions": [],
-         "what": "it is assigned to vm7, which libvirt no longer has",
-         "remedy": "gpupass release pair1"}],
-}
+# What gpupassd answers.
+PLAN, DOCTOR, DRIFT, AUDIT, HOLDERS, METRICS = (
+    json.loads(text_of(os.path.join(HERE, "..", "fixtures", "client", name + ".json")))
+    for name in ("plan", "doctor", "drift", "audit", "holders", "metrics"))
 
 
 def drift(*groups, **changes):
@@ -386,36 +311,5 @@ def reconciliation(number=19):
     return methods
 
 
-def audit_record(sequence, **members):
-    """One of the audit trail, with these members."""
-    return {"schema": "org.gpupass1.audit/1", "sequence": sequence,
-            "time_usec": 1769864531000000 + 1000000 * sequence, "boot_id": None, "kind": "call",
-            "verdict": "none", "uid": None, "login_uid": None, "pid": None, "unit": None,
-            "command": None, "verb": None, "group": None, "functions": [], "domain_uuid": None,
-            "domain": None, "error": None, "reason": None, "job": 0, "count": 0,
-            "previous": "0" * 64, "hash": "1" * 64, **members}
-
-
-AUDIT = {
-    "schema": "org.gpupass1.audit-page/1", "last": 5, "more": False,
-    "records": [
-        audit_record(1, kind="start", uid=0, reason="gpupassd 0.1.0"),
-        audit_record(2, verb="Assign", verdict="allowed", uid=0, login_uid=1000, group="pair0",
-                     domain="vm42"),
-        audit_record(3, kind="job-ended", verb="assign", verdict="done", uid=0, login_uid=1000,
-                     group="pair0", domain="vm42", functions=["0000:41:00.0", "0000:61:00.0"], job=1),
-        audit_record(4, verb="Assign", verdict="denied", uid=1001, group="pair0",
-                     domain="evil \x1b[2J\u202ename",
-                     reason="polkit says no, at a length that does not fit a terminal of 80 columns"),
-        audit_record(5, kind="holder", pid=812, command="python3", reason="/dev/nvidia0",
-                     functions=["0000:41:00.0"]),
-    ],
-}
-HOLDERS = {
-    "schema": "org.gpupass1.holders/1", "time_usec": 1769864531000000,
-    "unseen": ["whether x (pid 7, uid 1000) holds a device is not known: \x1b[2J"],
-    "holders": [
-        {"function": "0000:41:00.0", "path": "/dev/vfio/33", "pid": 812, "unit": None,
-         "command": "qemu\x1b[2J", "container": None, "vfio": True},
-    ],
-}
+def counting(**changes):
+    return says(GetMetrics=dict(METRICS, **changes))
