@@ -7,54 +7,6 @@
 #include "rig/job-rig.h"
 #include "util/text.h"
 
-<<<<<<< HEAD
-static const char *const functions[] = { PAIR0_FUNCTIONS };
-
-static void assigned(Rig *rig)
-{
-	JobRequest request = assign_request("vm42", "pair0");
-
-	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
-	rig_must(rig, &request);
-	fake_watch(&rig->fake);
-}
-
-static void assigned_live(Rig *rig)
-{
-	JobRequest request = assign_request("vm42", "pair0");
-
-	fake_add_domain(&rig->fake, "vm42", "q35-eight-ports", "q35-eight-ports-live");
-	rig_must(rig, &request);
-	fake_watch(&rig->fake);
-}
-
-static void lose_record(Rig *rig)
-{
-	rig_lose_record(rig);
-}
-
-/* "lacks-all/define"; "" when nothing has drifted. */
-static char *drift_of(Rig *rig)
-{
-	_cleanup_(drift_freep) Drift *drift = NULL;
-	_cleanup_strv_ char **words = NULL;
-
-	assert_int_equal(drift_look(&rig->place, NULL, &drift), 0);
-	for (size_t i = 0; i < drift->n_items; i++)
-		strv_appendf(&words, "%s/%s", drift_kind_to_string(drift->items[i].kind),
-			     drift_repair_to_string(drift->items[i].repair));
-	return words ? strv_join(words, " ") : strdup("");
-}
-
-static void expect_drift(Rig *rig, const char *wanted)
-{
-	_cleanup_free_ char *found = drift_of(rig);
-
-	assert_string_equal(found, wanted);
-}
-
-=======
->>>>>>> f82e2723a54abb677c3e6679f8a7a2558f7bfb00
 static void mend(Rig *rig)
 {
 	rig_must(rig, &RECONCILE);

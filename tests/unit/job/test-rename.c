@@ -13,46 +13,10 @@
 static void renamed(Rig *rig)
 {
 	rig->fake.two_nodes = true;
-<<<<<<< HEAD
-	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
-	if (ret_before)
-		*ret_before = rig_world(rig);
-	request.numa = FIT_APPLY;
-	rig_must(rig, &request);
-	fake_watch(&rig->fake);
-	declare_gold(rig);
-}
-
-static void expect_drift(Rig *rig, const char *wanted)
-{
-	_cleanup_(drift_freep) Drift *drift = NULL;
-	_cleanup_strv_ char **words = NULL;
-	_cleanup_free_ char *found = NULL;
-
-	assert_int_equal(drift_look(&rig->place, NULL, &drift), 0);
-	for (size_t i = 0; i < drift->n_items; i++) {
-		assert_string_equal(drift->items[i].group, "gold");
-		strv_appendf(&words, "%s/%s", drift_kind_to_string(drift->items[i].kind),
-			     drift_repair_to_string(drift->items[i].repair));
-	}
-	found = words ? strv_join(words, " ") : strdup("");
-	assert_string_equal(found, wanted);
-}
-
-static char *recorded_name(Rig *rig)
-{
-	_cleanup_(assignments_freep) Assignments *all = NULL;
-	const Assignment *record;
-
-	all = assignment_store_load(&rig->store);
-	record = assignments_of_domain(all, VM42, &(size_t){ 0 });
-	return record ? strdup(record->group_name) : NULL;
-=======
 	rig_shut_off(rig);
 	rig_note_world(rig);
 	fake_undefine(&rig->fake, "vm42");
 	rig_renamed(rig);
->>>>>>> f82e2723a54abb677c3e6679f8a7a2558f7bfb00
 }
 
 static void expect_recorded(Rig *rig, const char *name)
