@@ -8,7 +8,8 @@
 #include "metrics/textfile.h"
 #include "verbs/verbs.h"
 
-static const DocumentKind kind = { "what it counts", GPUPASS_SCHEMA_METRICS, "jobs", NULL, true };
+static const DocumentKind kind =
+	DOCUMENT_KIND("what it counts", METRICS, .list = "jobs", .raw = true);
 
 static int read_format(Client *c, MetricsFormat *ret)
 {

@@ -74,8 +74,7 @@ static void print_evidence(Client *c, const json_t *evidence)
 
 static int tell_evidence(Client *c, Progress *p, const Job *job)
 {
-	static const DocumentKind kind = { "the evidence", GPUPASS_SCHEMA_EVIDENCE, "boards", NULL,
-					   false };
+	static const DocumentKind kind = DOCUMENT_KIND("the evidence", EVIDENCE, .list = "boards");
 	_cleanup_(json_decrefp) json_t *evidence = NULL;
 	int r;
 

@@ -21,8 +21,7 @@ static void draw(Client *c, const Topology *t)
 
 int verb_topology(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arguments)
 {
-	static const DocumentKind kind = { "the topology", GPUPASS_SCHEMA_TOPOLOGY, NULL, NULL,
-					   false };
+	static const DocumentKind kind = DOCUMENT_KIND("the topology", TOPOLOGY);
 	_cleanup_(json_decrefp) json_t *document = NULL;
 	_cleanup_(topology_freep) Topology *t = NULL;
 	_cleanup_free_ char *why = NULL;
