@@ -77,7 +77,7 @@ def members_of(body, where):
         if not head or "{" in statement:
             raise Wrong("%s: cannot read the member \"%s\"" % (where, statement))
         for one in head[3].split(","):
-            parts = re.match(r"\s*(\**)\s*(?:const )?(\w+)\s*(\[[^\]]*\])?(?: ?: ?\d+)?$", one)
+            parts = re.match(r"\s*(\**)\s*(?:const )?(\w+)\s*((?:\[[^\]]*\])+)?(?: ?: ?\d+)?$", one)
             if not parts:
                 raise Wrong("%s: cannot read the member \"%s\"" % (where, statement))
             yield Member(re.sub(r"^(struct|enum) ", "", head[2]), bool(head[1]), len(parts[1]), parts[2], parts[3],

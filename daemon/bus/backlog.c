@@ -13,11 +13,11 @@
 #define PERIOD_USEC USEC_PER_SEC
 
 struct Backlog {
-	sd_bus *bus _borrowed_;
+	sd_bus *bus;
 	sd_event_source *due;
 	sd_bus_slot *question;
-	BacklogChanged changed _borrowed_;
-	void *userdata _borrowed_;
+	BacklogChanged changed;
+	void *userdata;
 	bool much, untold; /* untold: this bus daemon does not say */
 };
 
@@ -71,7 +71,7 @@ void backlog_told(Backlog *backlog)
 
 int backlog_new(sd_bus *bus, BacklogChanged changed, void *userdata, Backlog **ret)
 {
-	_cleanup_(backlog_freep) Backlog *backlog = xcalloc(1, sizeof(Backlog));
+	Backlog *backlog = xcalloc(1, sizeof(Backlog));
 	int r;
 
 	*backlog = (Backlog){ .bus = bus, .changed = changed, .userdata = userdata };
@@ -79,10 +79,7 @@ int backlog_new(sd_bus *bus, BacklogChanged changed, void *userdata, Backlog **r
 				       USEC_PER_SEC / 4, on_due, backlog);
 	if (r >= 0)
 		r = sd_event_source_set_enabled(backlog->due, SD_EVENT_OFF);
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(backlog);
-	return 0;
+	if (r >= 0)
+		*ret = backlog;
+	return r;
 }
-
-#include "backlog.inc"

@@ -22,4 +22,3 @@ typedef void (*BacklogChanged)(bool much, void *userdata);
 int backlog_new(sd_bus *bus, BacklogChanged changed, void *userdata, Backlog **ret);
 /* Something was sent that any number of listeners may have to read. */
 void backlog_told(Backlog *backlog);
-DECLARE_FREE(Backlog, backlog_free)

@@ -221,7 +221,7 @@ static int register_all(Face *f)
 int face_new(sd_bus *bus, Manager *manager, CallerResolver *resolver, const char *pci_ids,
 	     Face **ret)
 {
-	_cleanup_(face_freep) Face *f = xcalloc(1, sizeof(Face));
+	Face *f = xcalloc(1, sizeof(Face));
 	int r;
 
 	f->bus = bus;
@@ -247,7 +247,7 @@ int face_new(sd_bus *bus, Manager *manager, CallerResolver *resolver, const char
 					      .userdata = f,
 				      });
 	on_objects_changed(f);
-	*ret = TAKE_PTR(f);
+	*ret = f;
 	return 0;
 }
 
@@ -281,18 +281,3 @@ int face_publish(Face *f, FacePublished published, void *userdata)
 	 */
 	return sd_bus_request_name_async(f->bus, &f->name, GPUPASS_BUS_NAME, 0, on_name, f);
 }
-
-static void face_clear(Face *f)
-{
-	for (size_t i = 0; i < SHOWN_MAX_; i++)
-		collection_clear(&f->shown[i]);
-	view_clear(manager_properties, &f->own);
-	lookups_forget(f);
-	sd_bus_slot_unref(f->name);
-	polkit_free(f->polkit);
-	backlog_free(f->backlog);
-	callers_free(f->callers);
-	pci_names_free(f->names);
-}
-
-DEFINE_FREE(Face, face_free, face_clear)

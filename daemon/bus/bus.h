@@ -10,7 +10,8 @@ typedef struct Face Face;
 
 /*
  * Registers all objects. face_publish() requests the name. All are borrowed. pci_ids: the list of
- * names of PCI devices, which is read now.
+ * names of PCI devices, which is read now. What is registered stays until the process ends, which it
+ * does when this fails.
  */
 int face_new(sd_bus *bus, Manager *manager, CallerResolver *resolver, const char *pci_ids,
 	     Face **ret);
@@ -18,4 +19,3 @@ int face_new(sd_bus *bus, Manager *manager, CallerResolver *resolver, const char
 typedef void (*FacePublished)(int result, void *userdata);
 /* Requests the name, and calls `published` once when the bus daemon has answered. */
 int face_publish(Face *face, FacePublished published, void *userdata);
-DECLARE_FREE(Face, face_free)

@@ -60,8 +60,6 @@ int call_set_problem(Call *call, const Problem *problem, const char *prefix);
  * comes again. LimitsExceeded: too many answers are owed to this user.
  */
 int call_begin(Call *call);
-/* Forgets what was looked up for calls that have not come again. */
-void lookups_forget(Face *face);
 /* inspect.c: of Gpu.Inspect, for a caller who may. */
 int call_inspect(Call *call);
 /* subject.c: starts the job of call->request for a caller who may, and answers; 0 as above. */

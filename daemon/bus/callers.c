@@ -23,7 +23,6 @@ typedef struct Call {
 struct Callers {
 	sd_bus *bus;
 	CallerResolver *resolver;
-	sd_bus_slot *filter;
 	Call *calls;
 	Caller current;
 };
@@ -192,29 +191,14 @@ static int on_message(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *
 
 int callers_new(sd_bus *bus, CallerResolver *resolver, Callers **ret)
 {
-	_cleanup_(callers_freep) Callers *callers = xcalloc(1, sizeof(Callers));
+	Callers *callers = xcalloc(1, sizeof(Callers));
 	int r;
 
 	callers->bus = bus;
 	callers->resolver = resolver;
 	callers->current.uid = CALLER_UNKNOWN;
-	r = sd_bus_add_filter(bus, &callers->filter, on_message, callers);
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(callers);
-	return 0;
+	r = sd_bus_add_filter(bus, NULL, on_message, callers);
+	if (r >= 0)
+		*ret = callers;
+	return r;
 }
-
-static void callers_clear(Callers *callers)
-{
-	sd_bus_slot_unref(callers->filter);
-	while (callers->calls) {
-		Call *call = callers->calls;
-
-		callers->calls = call->next;
-		call_free(call);
-	}
-	caller_clear(&callers->current);
-}
-
-DEFINE_FREE(Callers, callers_free, callers_clear)

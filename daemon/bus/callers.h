@@ -47,7 +47,6 @@ int callers_new(sd_bus *bus, CallerResolver *resolver, Callers **ret);
 const Caller *callers_current(const Callers *callers);
 /* Dispatches a call to its handler once more, after asking again who sent it. */
 int callers_dispatch_again(Callers *callers, sd_bus_message *m);
-DECLARE_FREE(Callers, callers_free)
 
 /* ---- what is asked of the bus daemon itself ---- */
 

@@ -207,9 +207,3 @@ void collection_set_told(Collection *c, bool told, bool catch_up)
 	free_set(c, &c->before);
 	c->has_before = false;
 }
-
-void collection_clear(Collection *c)
-{
-	free_set(c, &c->shown);
-	free_set(c, &c->before);
-}

@@ -64,5 +64,3 @@ void collection_replace(Collection *collection, ShownObjects *set);
 void collection_set_told(Collection *collection, bool told, bool catch_up);
 
 void *collection_find(const Collection *collection, const char *path);
-/* Frees what it shows. */
-void collection_clear(Collection *collection);

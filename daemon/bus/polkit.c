@@ -56,14 +56,6 @@ static void check_clear(Check *check)
 
 DEFINE_LOCAL_FREE(Check, check_free, check_clear)
 
-static void polkit_clear(Polkit *polkit)
-{
-	while (polkit->checks)
-		check_free(polkit->checks);
-}
-
-DEFINE_FREE(Polkit, polkit_free, polkit_clear)
-
 static char *cancellation_id(const Check *check)
 {
 	return strf("gpupass-%" PRIu64, check->number);

@@ -41,6 +41,3 @@ void polkit_forget_other(const Polkit *polkit, const sd_bus_message *m, const De
  * is a constant. 0, or < 0 with *error. */
 int polkit_require_root(Polkit *polkit, sd_bus_message *m, const Decision *question,
 			sd_bus_error *error);
-
-/* Forgets the open questions; their callers get no answer. */
-DECLARE_FREE(Polkit, polkit_free)

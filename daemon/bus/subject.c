@@ -47,17 +47,6 @@ static void lookup_clear(Lookup *lookup)
 
 DEFINE_LOCAL_FREE(Lookup, lookup_free, lookup_clear)
 
-void lookups_forget(Face *f)
-{
-	Lookup *next;
-
-	for (Lookup *lookup = f->lookups; lookup; lookup = next) {
-		next = lookup->next;
-		if (lookup->ended)
-			lookup_free(lookup);
-	}
-}
-
 /* The ended lookup of this call; NULL: there is none. */
 static Lookup *lookup_find(const Face *f, const sd_bus_message *m)
 {

@@ -9,18 +9,8 @@
 #include <systemd/sd-event.h>
 
 #include "bus/bus.h"
+#include "gpupassd/command-line.h"
 #include "manager/config.h"
-
-/* The command line; its strings are those of argv. */
-typedef struct Options {
-	const char *config_directory;
-	const char *state_directory;
-	const char *runtime_directory;
-	const char *libvirt_uri; /* NULL: as configured */
-	WorkerConfig worker;
-	bool session, check;
-	bool elsewhere; /* the worker, or what it works on, is not the installed one */
-} Options;
 
 /* Threads may outlive the loop, so we never free what they use. */
 typedef struct Daemon {

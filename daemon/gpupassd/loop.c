@@ -276,16 +276,6 @@ static int listen_to_kernel(Uevents *u)
 	return r < 0 ? connect_again_later(u, r) : 0;
 }
 
-static void uevents_clear(Uevents *u)
-{
-	sd_event_source_unref(u->timer);
-	sd_event_source_unref(u->again);
-	sd_event_source_unref(u->part);
-	sd_device_monitor_unref(u->monitor);
-}
-
-DEFINE_LOCAL_FREE(Uevents, uevents_free, uevents_clear)
-
 static int add_timer(Uevents *u, sd_event_time_handler_t handler, sd_event_source **ret)
 {
 	int r = sd_event_add_time(u->daemon->event, ret, CLOCK_MONOTONIC, 0, 0, handler, u);
@@ -299,18 +289,14 @@ static int add_timer(Uevents *u, sd_event_time_handler_t handler, sd_event_sourc
  */
 static int follow_devices(Daemon *d)
 {
-	_cleanup_(uevents_freep) Uevents *u = xcalloc(1, sizeof(Uevents));
+	Uevents *u = d->uevents = xcalloc(1, sizeof(Uevents));
 	int r;
 
 	u->daemon = d;
 	r = add_timer(u, on_quiet, &u->timer);
 	if (r >= 0)
 		r = add_timer(u, on_again, &u->again);
-	if (r >= 0)
-		r = listen_to_kernel(u);
-	if (r >= 0)
-		d->uevents = TAKE_PTR(u);
-	return r;
+	return r < 0 ? r : listen_to_kernel(u);
 }
 
 /* ---- when to look again ---- */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/facts/driver-release.h"
+#include "job/guest-exit.h"
 #include "job/prepare.h"
 #include "job/recover.h"
 #include "util/text.h"
@@ -62,22 +63,18 @@ static int check_answers(const JobPlace *place, const Bdf *functions, size_t n, 
 /* No domain runs with it. So the holder is a guest that libvirt does not know of, or no guest. */
 static int check_no_user(const Inspection *now, Problem **ret_problem)
 {
-	for (size_t i = 0; i < now->n_holders; i++) {
-		const Holder *holder = &now->holders[i];
+	const Holder *holder = guest_holder(now);
 
-		if (!holder->vfio)
-			continue;
-		return problem_refuse(
-			ret_problem, GPUPASS_ERROR_QUARANTINED,
-			.reason = strf(
-				"%s is in use through vfio, and libvirt knows of no guest that "
-				"runs with it",
-				BDF_TEXT(&holder->bdf)),
-			.cause = strf("%s by %s (pid %ld)", str_or_empty(holder->path),
-				      str_or_empty(holder->command), (long)holder->pid),
-			.remedy = xstrdup("shut that guest down, or end the process"));
-	}
-	return 0;
+	if (!holder)
+		return 0;
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_QUARANTINED,
+		.reason = strf("%s is in use through vfio, and libvirt knows of no guest that "
+			       "runs with it",
+			       BDF_TEXT(&holder->bdf)),
+		.cause = strf("%s by %s (pid %ld)", str_or_empty(holder->path),
+			      str_or_empty(holder->command), (long)holder->pid),
+		.remedy = xstrdup("shut that guest down, or end the process"));
 }
 
 static int check_domains(const JobPlace *place, const Bdf *functions, size_t n,

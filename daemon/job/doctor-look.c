@@ -35,31 +35,8 @@ typedef struct Look {
 	Problem *inspection_problem, *host_problem; /* NULL: only the number is known */
 } Look;
 
-static void look_clear(Look *l)
-{
-	assignments_free(l->assignments);
-	domain_uses_free(l->uses);
-	free(l->uses_note);
-	virt_domain_free(l->domain);
-	inventory_free(l->inventory);
-	inspection_free(l->inspection);
-	problem_free(l->inspection_problem);
-	problem_free(l->host_problem);
-	examination_free(l->host);
-	gpu_healths_free(l->health, l->n_health);
-	finding_clear(&l->drift);
-	finding_clear(&l->split);
-	finding_clear(&l->evidence);
-	finding_clear(&l->tenant);
-	finding_clear(&l->files);
-	free(l->fence_fault);
-	record_faults_clear(&l->faults);
-	last_resets_free(l->resets, l->n_resets);
-	tenants_free(l->tenants);
-	strv_free(l->busy);
-	strv_free(l->quarantined);
-	strv_free(l->clears);
-}
+LOCAL_CLEAR(Look, look_clear)
+#include "doctor-look.inc"
 
 static void look_at_uses(Look *l)
 {
@@ -466,5 +443,3 @@ int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_
 	}
 	return r;
 }
-
-#include "doctor-look.inc"

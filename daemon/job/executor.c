@@ -11,22 +11,32 @@
 /* How long a run waits for libvirt to come back: a restart takes seconds. */
 #define LIBVIRT_WAIT_USEC (60 * USEC_PER_SEC)
 
-static void tell(Run *run, size_t step, StepState state, uint64_t since)
+static void tell(const Run *run, JobEvent event)
 {
-	if (run->listener)
-		run->listener->step(step, state, run->context.detail,
-				    since > 0 ? now_monotonic() - since : 0,
-				    run->listener->userdata);
+	if (run->tell)
+		run->tell(&event, run->userdata);
+	else
+		job_event_clear(&event);
+}
+
+static void tell_step(const Run *run, size_t step, StepState state, uint64_t since)
+{
+	tell(run, (JobEvent){
+			  .kind = JOB_EVENT_STEP,
+			  .step = step,
+			  .step_state = state,
+			  .detail = xstrdup(run->context.detail),
+			  .duration_usec = since > 0 ? now_monotonic() - since : 0,
+		  });
 }
 
 static void tell_note(Run *run)
 {
-	JobNote *note = &run->context.note;
+	JobNote note = run->context.note;
 
-	if (note->text && run->listener)
-		run->listener->note(note, run->listener->userdata);
-	free(note->text);
-	note->text = NULL;
+	run->context.note.text = NULL;
+	if (note.text)
+		tell(run, (JobEvent){ .kind = JOB_EVENT_NOTE, .note = note });
 }
 
 /* Turns any error of a step into a problem, so that no error gets lost. */
@@ -121,17 +131,17 @@ static int act(Run *run, size_t i, Problem **ret_problem)
 	free(run->context.detail);
 	run->context.detail = plan_step_detail(run->context.plan, kind);
 	run->context.not_done = false;
-	tell(run, i, STEP_RUNNING, 0);
+	tell_step(run, i, STEP_RUNNING, 0);
 	run->done = i + 1;
 	r = as_problem(act_and_look(run, kind, ret_problem), kind, ret_problem);
 	tell_note(run);
 	/* For a person to read. Recovery looks at the machine. */
 	journal_note_result(run->log, "outcome", i, r == 0);
-	tell(run, i,
-	     r != 0		     ? STEP_FAILED
-	     : run->context.not_done ? STEP_NOT_DONE
-				     : STEP_DONE,
-	     since);
+	tell_step(run, i,
+		  r != 0		  ? STEP_FAILED
+		  : run->context.not_done ? STEP_NOT_DONE
+					  : STEP_DONE,
+		  since);
 	return r != 0 && step_ops(kind)->act_optional ? go_on(run, ret_problem) : r;
 }
 
@@ -172,7 +182,7 @@ static int undo(Run *run, size_t i, Problem **ret_problem)
 	r = as_problem(undo_in_domain(run, kind, ret_problem), kind, ret_problem);
 	tell_note(run);
 	journal_note_result(run->log, "undone", i, r == 0);
-	tell(run, i, r == 0 ? STEP_UNDONE : STEP_UNDO_FAILED, since);
+	tell_step(run, i, r == 0 ? STEP_UNDONE : STEP_UNDO_FAILED, since);
 	return r != 0 && step_ops(kind)->undo_optional ? go_on(run, ret_problem) : r;
 }
 
@@ -180,8 +190,7 @@ int run_roll_back(Run *run, Problem **ret_problem)
 {
 	int result = 0;
 
-	if (run->listener)
-		run->listener->rolling_back(run->listener->userdata);
+	tell(run, (JobEvent){ .kind = JOB_EVENT_ROLLING_BACK });
 	for (size_t i = run->done; i-- > 0;) {
 		_cleanup_(problem_freep) Problem *problem = NULL;
 		int r = undo(run, i, &problem);
@@ -490,7 +499,7 @@ static void run_in_journal(Run *run, uint32_t job, ExecutorResult *result)
 }
 
 ExecutorResult execute(const JobPlace *place, uint32_t job, const Prepared *prepared,
-		       uint64_t timeout_usec, const ExecutorListener *listener)
+		       uint64_t timeout_usec, JobTell listener, void *userdata)
 {
 	Run run = {
 		.context = {
@@ -499,7 +508,8 @@ ExecutorResult execute(const JobPlace *place, uint32_t job, const Prepared *prep
 			.plan = prepared->plan,
 			.timeout_usec = timeout_usec,
 		},
-		.listener = listener,
+		.tell = listener,
+		.userdata = userdata,
 	};
 	ExecutorResult result = { .state = JOB_DONE };
 

@@ -7,23 +7,58 @@
 #pragma once
 
 #include "core/group/group.h"
+#include "core/verify/verify.h"
 #include "job/steps.h"
 
-/* Called on the job's thread, for each change of a step. `detail` may be NULL. */
-typedef struct ExecutorListener {
-	void (*step)(size_t step, StepState state, const char *detail, uint64_t duration_usec,
-		     void *userdata);
-	void (*rolling_back)(void *userdata);
-	/* A line for the log; the callee may take its text. */
-	void (*note)(JobNote *note, void *userdata);
-	void *userdata;
-} ExecutorListener;
+typedef enum JobEventKind {
+	JOB_EVENT_PLANNED,
+	JOB_EVENT_STEP,
+	JOB_EVENT_ROLLING_BACK,
+	JOB_EVENT_NOTE,
+	JOB_EVENT_ENDED,
+} JobEventKind;
+
+/* Owned by the sender. The receiver may take pointers out of it. */
+typedef struct JobEvent {
+	JobEventKind kind;
+	/* PLANNED; the end of a verification has domain and leading functions, too */
+	char *group, *domain_name, *domain_uuid;
+	Bdf *functions;
+	size_t n_functions;
+	StepKind *steps;
+	size_t n_steps;
+	bool changed;
+	char **warnings; /* ENDED, too: all warnings, if the run added some */
+	/* STEP */
+	size_t step;
+	StepState step_state;
+	char *detail;
+	uint64_t duration_usec;
+	/* NOTE */
+	JobNote note;
+	/* ENDED */
+	JobState state;
+	int numbers_error;    /* 0: numbers of jobs are reserved */
+	bool changed_nothing; /* it was refused before it had anything in hand */
+	char *error_name;     /* NULL: none */
+	char *message;	      /* whole text; NULL: none */
+	char *quarantine;     /* NULL: none */
+	OpenJob *open;	      /* the job waits for libvirt; NULL: it does not */
+	char *result;	      /* of a verification: JSON; NULL: none */
+	Verdict verdict;      /* likewise, with a result */
+	uint64_t asked_usec;
+} JobEvent;
+DECLARE_CLEAR(JobEvent, job_event_clear)
+
+/* Takes what the event owns. Called on the job's thread. */
+typedef void (*JobTell)(JobEvent *event, void *userdata);
 
 /* A run of a plan; recovery makes one from the journal. */
 typedef struct Run {
 	StepContext context;
-	const ExecutorListener *listener; /* NULL: nobody hears of it */
-	JournalJob *log;		  /* NULL: none is kept */
+	JobTell tell; /* NULL: nobody hears of it */
+	void *userdata;
+	JournalJob *log; /* NULL: none is kept */
 	size_t done;	 /* steps [0, done) may have been acted on, the last perhaps in part */
 	size_t begun;	 /* steps [0, begun) were announced with the journal's begin */
 	bool undoes;	 /* that it goes back was announced */
@@ -56,5 +91,5 @@ typedef struct ExecutorResult {
  * timeout_usec: for each device step.
  */
 ExecutorResult execute(const JobPlace *place, uint32_t job, const Prepared *prepared,
-		       uint64_t timeout_usec, const ExecutorListener *listener);
+		       uint64_t timeout_usec, JobTell tell, void *userdata);
 DECLARE_CLEAR(ExecutorResult, executor_result_clear)

@@ -8,12 +8,12 @@
 #define EXIT_USEC (10 * USEC_PER_SEC)
 #define POLL_USEC (100 * USEC_PER_MSEC)
 
-static bool open_in_guest(const Inspection *inspection)
+const Holder *guest_holder(const Inspection *inspection)
 {
 	for (size_t i = 0; i < inspection->n_holders; i++)
 		if (inspection->holders[i].vfio)
-			return true;
-	return false;
+			return &inspection->holders[i];
+	return NULL;
 }
 
 static bool may_run_with_one(const DomainUse *use, const Bdf *functions, size_t n)
@@ -53,7 +53,7 @@ int inspect_past_exit(Host *host, const Bdf *functions, size_t n, InspectConfig 
 
 		if (r != 0)
 			return r;
-		if (!open_in_guest(now) || now_monotonic() >= deadline ||
+		if (!guest_holder(now) || now_monotonic() >= deadline ||
 		    !guest_runs_nowhere(host, functions, n)) {
 			*ret = TAKE_PTR(now);
 			return 0;

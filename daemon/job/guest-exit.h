@@ -7,6 +7,9 @@
 
 #include "host/host/questions.h"
 
+/* The first process that has a function open through vfio; NULL: none. */
+const Holder *guest_holder(const Inspection *inspection);
+
 /*
  * No domain runs with one of them, by what is known: its events tell when one does. false without
  * libvirt: then we do not know.

@@ -23,23 +23,6 @@ typedef struct Task {
 	PlanResult result; /* likewise */
 } Task;
 
-static void event_clear(JobEvent *event)
-{
-	free(event->group);
-	free(event->domain_name);
-	free(event->domain_uuid);
-	free(event->functions);
-	free(event->steps);
-	strv_free(event->warnings);
-	free(event->detail);
-	free(event->note.text);
-	free(event->error_name);
-	free(event->message);
-	free(event->quarantine);
-	open_job_free(event->open);
-	free(event->result);
-}
-
 #include "job.inc"
 
 static void task_clear(Task *task)
@@ -48,7 +31,7 @@ static void task_clear(Task *task)
 	cancellation_unref(task->place.cancel);
 	identities_free(task->known);
 	job_request_clear(&task->request);
-	event_clear(&task->ended);
+	job_event_clear(&task->ended);
 	plan_result_clear(&task->result);
 }
 
@@ -82,46 +65,17 @@ static void deliver(void *data)
 	Envelope *envelope = data;
 
 	envelope->task->on_event(envelope->task->id, &envelope->event, envelope->task->userdata);
-	event_clear(&envelope->event);
+	job_event_clear(&envelope->event);
 	free(envelope);
 }
 
-/* Takes what the event owns. */
-static void send(Task *task, JobEvent *event)
+static void send(JobEvent *event, void *userdata)
 {
+	Task *task = userdata;
 	Envelope *envelope = xcalloc(1, sizeof(Envelope));
 
 	*envelope = (Envelope){ .task = task, .event = *event };
 	mailbox_post(task->mailbox, deliver, envelope);
-}
-
-static void send_step(size_t step, StepState state, const char *detail, uint64_t duration_usec,
-		      void *userdata)
-{
-	JobEvent event = {
-		.kind = JOB_EVENT_STEP,
-		.step = step,
-		.step_state = state,
-		.detail = xstrdup(detail),
-		.duration_usec = duration_usec,
-	};
-
-	send(userdata, &event);
-}
-
-static void send_rolling_back(void *userdata)
-{
-	JobEvent event = { .kind = JOB_EVENT_ROLLING_BACK };
-
-	send(userdata, &event);
-}
-
-static void send_note(JobNote *note, void *userdata)
-{
-	JobEvent event = { .kind = JOB_EVENT_NOTE, .note = *note };
-
-	note->text = NULL;
-	send(userdata, &event);
 }
 
 static JobEvent planned_event(const Plan *plan)
@@ -173,17 +127,11 @@ static void add_warnings(Task *task, const Plan *plan, char *const *more)
 
 static void run_plan(Task *task, const Prepared *prepared, const char *prefix)
 {
-	const ExecutorListener listener = {
-		.step = send_step,
-		.rolling_back = send_rolling_back,
-		.note = send_note,
-		.userdata = task,
-	};
 	uint64_t timeout = task->request.timeout_usec > 0
 				   ? task->request.timeout_usec
 				   : task->place.rules->policy.device_timeout_usec;
 	_cleanup_(executor_result_clear) ExecutorResult result =
-		execute(&task->place, task->id, prepared, timeout, &listener);
+		execute(&task->place, task->id, prepared, timeout, send, task);
 
 	add_warnings(task, prepared->plan, result.left);
 	if (result.state == JOB_INCOMPLETE) {
@@ -231,7 +179,7 @@ static bool probe_work(Task *task)
 	/* Shows what the job is about. It has no steps, because it writes nothing. */
 	if (r == 0) {
 		strv_copy(probe.warnings, &planned.warnings);
-		send(task, &planned);
+		send(&planned, task);
 		r = probe_run(&task->place, &task->request, &probe, &problem);
 	}
 	task->ended.warnings = TAKE_PTR(probe.warnings);
@@ -254,7 +202,7 @@ static bool plan_and_run(Task *task)
 	r = prepare(&looking, &task->request, task->id, &prepared, &problem, &prefix);
 	if (r == 0) {
 		planned = planned_event(prepared->plan);
-		send(task, &planned);
+		send(&planned, task);
 		run_plan(task, prepared, prefix);
 	} else {
 		end_with(task, cancellation_state(problem), r, problem, prefix);
@@ -312,10 +260,14 @@ static void verify_work(void *data)
 	r = verification_new(&looking, &task->request, &v, &problem, &prefix);
 	if (r == 0) {
 		found = found_event(v);
-		send(task, &found);
+		send(&found, task);
 		r = verification_run(&task->place, &task->request, v, &problem);
-		if (v->note.text)
-			send_note(&v->note, task);
+		if (v->note.text) {
+			JobEvent note = { .kind = JOB_EVENT_NOTE, .note = v->note };
+
+			v->note.text = NULL;
+			send(&note, task);
+		}
 		if (r == PROBLEM)
 			prefix = prepare_prefix(&task->request, v->found);
 	}

@@ -9,45 +9,6 @@
 #include "job/verify.h"
 #include "util/mailbox.h"
 
-typedef enum JobEventKind {
-	JOB_EVENT_PLANNED,
-	JOB_EVENT_STEP,
-	JOB_EVENT_ROLLING_BACK,
-	JOB_EVENT_NOTE,
-	JOB_EVENT_ENDED,
-} JobEventKind;
-
-/* Owned by the sender. The receiver may take pointers out of it. */
-typedef struct JobEvent {
-	JobEventKind kind;
-	/* PLANNED; the end of a verification has domain and leading functions, too */
-	char *group, *domain_name, *domain_uuid;
-	Bdf *functions;
-	size_t n_functions;
-	StepKind *steps;
-	size_t n_steps;
-	bool changed;
-	char **warnings; /* ENDED, too: all warnings, if the run added some */
-	/* STEP */
-	size_t step;
-	StepState step_state;
-	char *detail;
-	uint64_t duration_usec;
-	/* NOTE */
-	JobNote note;
-	/* ENDED */
-	JobState state;
-	int numbers_error;    /* 0: numbers of jobs are reserved */
-	bool changed_nothing; /* it was refused before it had anything in hand */
-	char *error_name;     /* NULL: none */
-	char *message;	      /* whole text; NULL: none */
-	char *quarantine;     /* NULL: none */
-	OpenJob *open;	      /* the job waits for libvirt; NULL: it does not */
-	char *result;	      /* of a verification: JSON; NULL: none */
-	Verdict verdict;      /* likewise, with a result */
-	uint64_t asked_usec;
-} JobEvent;
-
 typedef void (*JobListener)(uint32_t id, JobEvent *event, void *userdata);
 
 /*

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "job/guest-exit.h"
 #include "job/prepare.h"
 #include "util/clock.h"
 #include "util/text.h"
@@ -50,29 +51,17 @@ static bool is_quarantined(const JobPlace *place, const Gpu *gpu)
 }
 
 /* While a guest runs with the GPU, its registers belong to the guest, too. */
-static int check_guest(const JobPlace *place, const Gpu *gpu, bool *ret_used)
-{
-	_cleanup_(inspection_freep) Inspection *inspection = NULL;
-	int r = host_inspect(place->host, &gpu->lead->bdf, 1, INSPECT_CONFIG_NOT, &inspection,
-			     NULL);
-
-	*ret_used = false;
-	for (size_t i = 0; r >= 0 && i < inspection->n_holders; i++)
-		*ret_used |= inspection->holders[i].vfio;
-	return r;
-}
-
 static void add_mmio(const JobPlace *place, Probe *probe, const Gpu *gpu)
 {
-	bool used = false;
-	int r = check_guest(place, gpu, &used);
+	_cleanup_(inspection_freep) Inspection *now = NULL;
+	const Bdf *bdf = &gpu->lead->bdf;
 
-	if (r < 0)
+	if (host_inspect(place->host, bdf, 1, INSPECT_CONFIG_NOT, &now, NULL) < 0)
 		leave_out(probe, gpu, "nobody could tell whether a guest runs with it");
-	else if (used)
+	else if (guest_holder(now))
 		leave_out(probe, gpu, "a guest runs with it");
 	else
-		probe->mmio[probe->n_mmio++] = gpu->lead->bdf;
+		probe->mmio[probe->n_mmio++] = *bdf;
 }
 
 static void choose(const JobPlace *place, Probe *probe, const Gpu *gpu, bool mmio)
@@ -293,13 +282,6 @@ static void keep(const JobPlace *place, Probe *probe, const Evidence *seen)
 			r == -EPROTO ? TOPOLOGY_FILE " is another version's" : strerror(-r));
 }
 
-static int refuse_unseen(const Probe *probe, Problem **ret_problem)
-{
-	_cleanup_free_ char *why = strv_join(probe->warnings, "\n");
-
-	return refused_by_nvml(why, ret_problem);
-}
-
 static int ask_each_way(const JobPlace *place, Probe *probe, uint64_t timeout_usec, Evidence *into,
 			Problem **ret_problem)
 {
@@ -331,6 +313,7 @@ int probe_run(const JobPlace *place, const JobRequest *request, Probe *probe, Pr
 	uint64_t timeout = request->timeout_usec ? request->timeout_usec
 						 : place->rules->policy.probe_timeout_usec;
 	_cleanup_(evidence_unrefp) Evidence *seen = NULL;
+	_cleanup_free_ char *why = NULL;
 	int r, kept = 0, cancelled;
 	size_t n_seen;
 
@@ -345,7 +328,8 @@ int probe_run(const JobPlace *place, const JobRequest *request, Probe *probe, Pr
 		if (kept >= 0)
 			keep(place, probe, seen);
 	}
-	if (r == 0 && n_seen == 0)
-		r = refuse_unseen(probe, ret_problem);
-	return r != 0 ? r : kept;
+	if (r != 0 || n_seen > 0)
+		return r != 0 ? r : kept;
+	why = strv_join(probe->warnings, "\n");
+	return refused_by_nvml(why, ret_problem);
 }

@@ -5,18 +5,14 @@
 #include <unistd.h>
 
 #include "job/executor.h"
+#include "job/guest-exit.h"
 #include "util/clock.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
 #define POLL_USEC (100 * USEC_PER_MSEC)
 
-void recovery_clear(Recovery *recovery)
-{
-	free(recovery->reason);
-	recovery->reason = NULL;
-	recovery->left = strv_free(recovery->left);
-}
+#include "recover.inc"
 
 static void add_claim(const JobPlace *place, const Plan *plan, const char *domain_uuid,
 		      const char *reason)
@@ -126,13 +122,11 @@ static char *find_unread_guest(const JobPlace *place, const Plan *plan, const Do
 	if (!use)
 		return NULL;
 	r = host_inspect(place->host, functions, plan->n_functions, INSPECT_CONFIG_NOT, &now, NULL);
-	for (size_t i = 0; r == 0 && i < now->n_holders; i++)
-		if (now->holders[i].vfio)
-			r = -EBUSY;
-	return r == 0 ? NULL
-		      : strf("%s may run with it: its XML is not known, and the job was not "
-			     "finished",
-			     use->name);
+	return r == 0 && !guest_holder(now)
+		       ? NULL
+		       : strf("%s may run with it: its XML is not known, and the job was not "
+			      "finished",
+			      use->name);
 }
 
 /*

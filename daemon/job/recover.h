@@ -30,7 +30,7 @@ void recover_claim(const JobPlace *place, const OpenJob *job, const char *reason
  * not be closed; then the job stays open.
  */
 int recover_job(const JobPlace *place, OpenJob *job, uint64_t wait_usec, Recovery *ret);
-void recovery_clear(Recovery *recovery);
+DECLARE_CLEAR(Recovery, recovery_clear)
 
 /* The first function that a worker of any daemon works on; returns its pid. 0: there is none. */
 pid_t recover_find_worker(const JobPlace *place, const Bdf *functions, size_t n, const Bdf **ret);

@@ -55,12 +55,6 @@ static int check_permitted(const JobRequest *request, const char *word, const ch
 			      .remedy = xstrdup("try again, and name the domain by its UUID"));
 }
 
-static int find_domain(const JobPlace *place, const char *word, DomainId *ret,
-		       Problem **ret_problem)
-{
-	return place->host->ops->domain_find(place->host, word, ret, ret_problem);
-}
-
 static int get_domain(const JobPlace *place, const char *uuid, VirtDomain **ret,
 		      Problem **ret_problem)
 {
@@ -88,7 +82,7 @@ int select_domain(const JobPlace *place, const JobRequest *request, const char *
 
 	r = refuse_without_libvirt(place, ret_problem);
 	if (r == 0)
-		r = find_domain(place, word, &id, ret_problem);
+		r = place->host->ops->domain_find(place->host, word, &id, ret_problem);
 	if (r != 0)
 		return r;
 	if (!*id.uuid)
@@ -328,7 +322,7 @@ static int select_for_release(const JobPlace *place, const JobRequest *request, 
 	/* A record that libvirt's time has left can be released by the group's name. */
 	r = p->group ? 0 : refuse_without_libvirt(place, ret_problem);
 	if (r == 0)
-		r = find_domain(place, request->target, &id, ret_problem);
+		r = place->host->ops->domain_find(place->host, request->target, &id, ret_problem);
 	if (r != 0)
 		return r;
 	if (p->group)

@@ -13,10 +13,15 @@ static const HostOps *host_ops(const StepContext *c)
 	return c->place->host->ops;
 }
 
+static int get_domain(const StepContext *c, VirtDomain **ret, Problem **ret_problem)
+{
+	return host_ops(c)->domain_get(c->place->host, c->plan->domain_uuid, ret, ret_problem);
+}
+
 static int read_definition(StepContext *c, char **ret, Problem **ret_problem)
 {
 	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
-	int r = host_ops(c)->domain_get(c->place->host, c->plan->domain_uuid, &domain, ret_problem);
+	int r = get_domain(c, &domain, ret_problem);
 
 	if (r != 0)
 		return r;
@@ -106,6 +111,21 @@ static int with_group(const StepContext *c, const char *xml, char **ret, Problem
 	return 0;
 }
 
+/* *ret_bare: this definition without our part; *ret: nothing but that differs from the one before. */
+static int compare_bare(const StepContext *c, const char *now, char **ret_bare, bool *ret,
+			Problem **ret_problem)
+{
+	_cleanup_free_ char *before = NULL;
+	int r;
+
+	r = without_group(c, now, ret_bare, ret_problem);
+	if (r == 0)
+		r = without_group(c, c->plan->xml_before, &before, ret_problem);
+	if (r == 0)
+		*ret = domain_xml_equivalent(*ret_bare, before);
+	return r;
+}
+
 /*
  * The definition is neither the one before nor the one of this job. If only our part differs, we
  * put back the whole definition before (libvirt did not return the new one, or failed half way).
@@ -113,15 +133,13 @@ static int with_group(const StepContext *c, const char *xml, char **ret, Problem
  */
 static int undefine_ours(StepContext *c, const char *now, Problem **ret_problem)
 {
-	_cleanup_free_ char *bare = NULL, *bare_before = NULL, *with = NULL;
-	int r;
+	_cleanup_free_ char *bare = NULL, *with = NULL;
+	bool only_ours = false;
+	int r = compare_bare(c, now, &bare, &only_ours, ret_problem);
 
-	r = without_group(c, now, &bare, ret_problem);
-	if (r == 0)
-		r = without_group(c, c->plan->xml_before, &bare_before, ret_problem);
 	if (r != 0)
 		return r;
-	if (domain_xml_equivalent(bare, bare_before))
+	if (only_ours)
 		return redefine(c, now, c->plan->xml_before, ret_problem);
 	if (c->plan->operation == OPERATION_ASSIGN && !record_before(c))
 		return domain_xml_equivalent(bare, now) ? 0 : redefine(c, now, bare, ret_problem);
@@ -141,7 +159,7 @@ static int undefine(StepContext *c, Problem **ret_problem)
 
 	if (c->not_defined)
 		return 0;
-	r = host_ops(c)->domain_get(c->place->host, c->plan->domain_uuid, &domain, ret_problem);
+	r = get_domain(c, &domain, ret_problem);
 	/* What a release took out comes back. */
 	if (r == 0 && c->plan->operation == OPERATION_RELEASE)
 		r = step_mark_tenant(c, ret_problem);
@@ -157,16 +175,21 @@ static int undefine(StepContext *c, Problem **ret_problem)
 	return undefine_ours(c, now, ret_problem);
 }
 
-/* Checks that each function is, or is not, a hostdev in this XML. */
-static int hostdevs_hold(StepContext *c, bool live, bool wanted, Problem **ret_problem)
+static int read_use(const StepContext *c, DomainUse *ret, Problem **ret_problem)
 {
 	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
-	_cleanup_(domain_use_clear) DomainUse use = { 0 };
-	int r;
+	int r = get_domain(c, &domain, ret_problem);
 
-	r = host_ops(c)->domain_get(c->place->host, c->plan->domain_uuid, &domain, ret_problem);
-	if (r == 0)
-		r = domain_use_from_xml(domain->live_xml, domain->config_xml, &use, ret_problem);
+	return r == 0 ? domain_use_from_xml(domain->live_xml, domain->config_xml, ret, ret_problem)
+		      : r;
+}
+
+/* Checks that each function is, or is not, a hostdev in this XML. */
+static int hostdevs_hold(const StepContext *c, bool live, bool wanted, Problem **ret_problem)
+{
+	_cleanup_(domain_use_clear) DomainUse use = { 0 };
+	int r = read_use(c, &use, ret_problem);
+
 	if (r != 0)
 		return r;
 	for (size_t i = 0; i < c->plan->n_functions; i++) {
@@ -186,22 +209,13 @@ static int hostdevs_hold(StepContext *c, bool live, bool wanted, Problem **ret_p
 	return 0;
 }
 
-static bool hostdevs_wanted(const StepContext *c)
-{
-	return c->plan->operation != OPERATION_RELEASE;
-}
-
 /* Before reconcile, all hostdevs may be there, but not as they should be. */
-static int defined_by_us(StepContext *c, Problem **ret_problem)
+static int defined_by_us(const StepContext *c, Problem **ret_problem)
 {
-	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
 	_cleanup_(domain_use_clear) DomainUse use = { 0 };
 	_cleanup_free_ Bdf *functions = plan_addresses(c->plan);
-	int r;
+	int r = read_use(c, &use, ret_problem);
 
-	r = host_ops(c)->domain_get(c->place->host, c->plan->domain_uuid, &domain, ret_problem);
-	if (r == 0)
-		r = domain_use_from_xml(domain->live_xml, domain->config_xml, &use, ret_problem);
 	if (r != 0 || drift_defined_by_us(&use, c->plan->group, functions, c->plan->n_functions))
 		return r;
 	return problem_set(ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
@@ -213,21 +227,7 @@ static int defined(StepContext *c, Problem **ret_problem)
 {
 	if (c->plan->operation == OPERATION_RECONCILE)
 		return defined_by_us(c, ret_problem);
-	return hostdevs_hold(c, false, hostdevs_wanted(c), ret_problem);
-}
-
-static int equal_but_for_group(const StepContext *c, const char *now, bool *ret,
-			       Problem **ret_problem)
-{
-	_cleanup_free_ char *bare = NULL, *bare_before = NULL;
-	int r;
-
-	r = without_group(c, now, &bare, ret_problem);
-	if (r == 0)
-		r = without_group(c, c->plan->xml_before, &bare_before, ret_problem);
-	if (r == 0)
-		*ret = domain_xml_equivalent(bare, bare_before);
-	return r;
+	return hostdevs_hold(c, false, c->plan->operation != OPERATION_RELEASE, ret_problem);
 }
 
 /*
@@ -237,7 +237,7 @@ static int equal_but_for_group(const StepContext *c, const char *now, bool *ret,
 static int was_defined(StepContext *c, bool *ret, Problem **ret_problem)
 {
 	_cleanup_(problem_freep) Problem *missing = NULL;
-	_cleanup_free_ char *now = NULL;
+	_cleanup_free_ char *now = NULL, *bare = NULL;
 	bool only_ours = false;
 	int r;
 
@@ -248,7 +248,7 @@ static int was_defined(StepContext *c, bool *ret, Problem **ret_problem)
 	if (r != 0)
 		return r == PROBLEM ? 0 : r;
 	*ret = true;
-	r = equal_but_for_group(c, now, &only_ours, ret_problem);
+	r = compare_bare(c, now, &bare, &only_ours, ret_problem);
 	if (r == 0 && only_ours)
 		c->defined_xml = TAKE_PTR(now);
 	return r;
@@ -378,7 +378,7 @@ static int undetach(StepContext *c, Problem **ret_problem)
 	_cleanup_(domain_use_clear) DomainUse before = { 0 };
 	int r;
 
-	r = host_ops(c)->domain_get(c->place->host, c->plan->domain_uuid, &now, ret_problem);
+	r = get_domain(c, &now, ret_problem);
 	if (r != 0 || !now->active)
 		return r; /* the guest ended, and gets nothing back */
 	r = step_mark_tenant(c, ret_problem);

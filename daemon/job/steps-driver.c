@@ -34,7 +34,7 @@ static Moves moves_make(const StepContext *c, bool forward)
 	for (size_t i = 0; i < n; i++) {
 		const PlanFunction *f = &c->plan->functions[i];
 
-		if (bdf_in(&f->bdf, c->stuck_functions, c->n_stuck))
+		if (bdf_in(&f->bdf, c->stuck_functions, c->n_stuck_functions))
 			continue;
 		moves.targets[moves.n++] = (DriverTarget){
 			.bdf = f->bdf,

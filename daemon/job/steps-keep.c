@@ -44,31 +44,26 @@ static bool is_stored(KeptStore *store, const Assignment *kept)
 {
 	_cleanup_(assignments_freep) Assignments *all = xcalloc(1, sizeof(Assignments));
 
-	records_load(store, kept_take, all);
+	if (store)
+		records_load(store, kept_take, all);
 	for (size_t i = 0; i < all->n_kept; i++)
 		if (kept_covers(all->kept[i], kept))
 			return true;
 	return false;
 }
 
-static int find(KeptStore *store, const Assignment *kept)
-{
-	return is_stored(store, kept) ? 0 : -ENOENT;
-}
-
-static int miss(KeptStore *store, const Assignment *kept)
-{
-	return is_stored(store, kept) ? -EEXIST : 0;
-}
-
 static int is_kept(StepContext *c, Problem **ret_problem)
 {
-	return by_store(c, find, ret_problem);
+	return is_stored(c->place->store->kept, c->plan->kept)
+		       ? 0
+		       : cannot_keep(c, -ENOENT, ret_problem);
 }
 
 static int is_not_kept(StepContext *c, Problem **ret_problem)
 {
-	return by_store(c, miss, ret_problem);
+	return is_stored(c->place->store->kept, c->plan->kept)
+		       ? cannot_keep(c, -EEXIST, ret_problem)
+		       : 0;
 }
 
 /*

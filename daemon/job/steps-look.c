@@ -26,7 +26,7 @@ void step_remember_stuck(StepContext *c, const Bdf *function, const char *why, .
 {
 	va_list ap;
 
-	*GROW(c->stuck_functions, c->n_stuck) = *function;
+	*GROW(c->stuck_functions, c->n_stuck_functions) = *function;
 	if (c->stuck)
 		return;
 	va_start(ap, why);
@@ -50,7 +50,7 @@ static Bdf *list_functions(const StepContext *c, size_t *ret_n)
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->plan->n_functions; i++)
-		if (!bdf_in(&c->plan->functions[i].bdf, c->stuck_functions, c->n_stuck))
+		if (!bdf_in(&c->plan->functions[i].bdf, c->stuck_functions, c->n_stuck_functions))
 			functions[n++] = c->plan->functions[i].bdf;
 	*ret_n = n;
 	return functions;
@@ -90,26 +90,22 @@ int step_glance(StepContext *c, Inspection **ret, Problem **ret_problem)
 int step_refuse_while_in_guest(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
+	const Holder *holder;
 	int r = inspect_by(c, true, &now, ret_problem);
 
 	if (r == -ENOENT)
 		return 0; /* one has vanished: move the others all the same */
 	if (r != 0)
 		return r;
-	for (size_t i = 0; i < now->n_holders; i++) {
-		const Holder *holder = &now->holders[i];
-
-		if (!holder->vfio)
-			continue;
-		return problem_refuse(
-			ret_problem, GPUPASS_ERROR_HOST_IN_USE,
-			.reason = strf("a guest runs on %s", BDF_TEXT(&holder->bdf)),
-			.cause = strf("%s: %s by %s (pid %ld)", BDF_TEXT(&holder->bdf),
-				      str_or_empty(holder->path), str_or_empty(holder->command),
-				      (long)holder->pid),
-			.remedy = xstrdup("shut that guest down, then try again"));
-	}
-	return 0;
+	holder = guest_holder(now);
+	if (!holder)
+		return 0;
+	return problem_refuse(ret_problem, GPUPASS_ERROR_HOST_IN_USE,
+			      .reason = strf("a guest runs on %s", BDF_TEXT(&holder->bdf)),
+			      .cause = strf("%s: %s by %s (pid %ld)", BDF_TEXT(&holder->bdf),
+					    str_or_empty(holder->path),
+					    str_or_empty(holder->command), (long)holder->pid),
+			      .remedy = xstrdup("shut that guest down, then try again"));
 }
 
 int step_check_released(StepContext *c, Problem **ret_problem)

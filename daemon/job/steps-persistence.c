@@ -45,7 +45,7 @@ static Modes modes_make(const StepContext *c, Which which, bool on, Inspection *
 	for (size_t i = 0; i < n; i++) {
 		const PlanFunction *f = &c->plan->functions[i];
 
-		if (which(f) && !bdf_in(&f->bdf, c->stuck_functions, c->n_stuck) &&
+		if (which(f) && !bdf_in(&f->bdf, c->stuck_functions, c->n_stuck_functions) &&
 		    !(now && inspection_excuse(now, &f->bdf, f->kept_by)))
 			modes.gpus[modes.n++] = f->bdf;
 	}

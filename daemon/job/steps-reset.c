@@ -356,7 +356,7 @@ static int look_at_each(StepContext *c, bool *returned, Problem **ret_problem)
 		const Bdf *bdf = &c->plan->functions[i].bdf;
 		int r;
 
-		returned[i] = bdf_in(bdf, c->stuck_functions, c->n_stuck);
+		returned[i] = bdf_in(bdf, c->stuck_functions, c->n_stuck_functions);
 		if (returned[i])
 			continue;
 		r = host_glance(host, bdf, 1, INSPECT_CONFIG_NOT, &now, ret_problem);

@@ -73,17 +73,7 @@ const char *step_evidence(StepKind kind)
 	return steps[kind].evidence;
 }
 
-void step_context_clear(StepContext *c)
-{
-	free(c->detail);
-	free(c->note.text);
-	free(c->defined_xml);
-	free(c->stuck);
-	free(c->stuck_functions);
-	c->left = strv_free(c->left);
-	c->detail = c->note.text = c->defined_xml = c->stuck = NULL;
-	c->stuck_functions = NULL;
-}
+#include "steps.inc"
 
 static int cannot_store(const StepContext *c, int error, Problem **ret_problem)
 {

@@ -26,7 +26,7 @@ typedef struct StepContext {
 	size_t n_detached;    /* the last so many of them; the one before was tried */
 	char *stuck;	      /* why the group is stuck: a worker never came back; owned */
 	Bdf *stuck_functions; /* never touched again; owned */
-	size_t n_stuck;
+	size_t n_stuck_functions;
 	bool no_domain; /* libvirt no longer has the domain: there is nothing in it to undo */
 	bool no_guest;	/* the guest no longer runs: likewise */
 	bool rebooted;	/* the host booted since the job began: drivers are as the boot set them */
@@ -73,7 +73,7 @@ const StepOps *step_ops(StepKind kind);
 const char *step_evidence(StepKind kind);
 /* Adds to `left` what an optional act or undo could not do. */
 void step_note_left(StepContext *c, const Problem *problem);
-void step_context_clear(StepContext *c);
+DECLARE_CLEAR(StepContext, step_context_clear)
 
 /* Shared by the files of steps. Inspects the plan's functions, except those that are stuck. */
 int step_inspect(StepContext *c, Inspection **ret, Problem **ret_problem);

@@ -18,18 +18,7 @@
 /* The most time that we spend on finding the reason. */
 #define DIAGNOSIS_USEC (30 * USEC_PER_SEC)
 
-static void verification_clear(Verification *v)
-{
-	prepared_free(v->found);
-	verify_report_free(v->report);
-	guest_report_free(v->guest_report);
-	workload_free(v->workload);
-	free(v->gpus);
-	free(v->json);
-	free(v->note.text);
-}
-
-DEFINE_FREE(Verification, verification_free, verification_clear)
+#include "verify.inc"
 
 /* The domain's group of this name, or its only one; `name` may be NULL. */
 static const Group *group_of(const GroupSet *groups, const VirtDomain *domain, const char *name,

@@ -24,10 +24,10 @@
 
 typedef struct Verification {
 	Prepared *found; /* domain, group and all facts */
-	VerifyInput input;
-	VerifyGpu *gpus;      /* of the input */
-	VerifyCause obstacle; /* why asking the guest is pointless */
-	uint64_t asked_usec;  /* CLOCK_REALTIME */
+	VerifyInput input _borrowed_;
+	VerifyGpu *gpus _owned_(free); /* of the input */
+	VerifyCause obstacle;	       /* why asking the guest is pointless */
+	uint64_t asked_usec;	       /* CLOCK_REALTIME */
 	VerifyReport *report;
 	GuestReport *guest_report; /* NULL: not looked for */
 	Workload *workload;	   /* NULL: not asked for */

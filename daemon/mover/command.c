@@ -2,10 +2,14 @@
 #include "mover/command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/pci/driver-name.h"
+#include "host/device/reset.h"
+#include "host/wire/answer.h"
+#include "util/file.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -91,4 +95,45 @@ int mover_commands_parse(char *const *words, MoverCommand **ret, size_t *ret_n)
 	*ret = TAKE_PTR(commands);
 	*ret_n = n;
 	return 0;
+}
+
+/* ---- the work ---- */
+
+static char *move(const DriverOps *ops, int sysfs_fd, const DriverTarget *target)
+{
+	_cleanup_(driver_result_clear) DriverResult result = { 0 };
+
+	if (sysfs_fd < 0)
+		result = (DriverResult){ .error = sysfs_fd, .phase = DRIVER_PHASE_READ };
+	else
+		driver_move_with(ops, sysfs_fd, target, &result);
+	return worker_move_document(&target->bdf, &result);
+}
+
+static char *reset(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, bool slot)
+{
+	_cleanup_(reset_report_clear) ResetReport report = {
+		.bdf = *bdf,
+		.result = RESET_FAILED,
+		.error = sysfs_fd,
+	};
+
+	if (sysfs_fd >= 0)
+		(slot ? slot_reset_with : function_reset_with)(ops, sysfs_fd, bdf, &report);
+	return worker_reset_document(&report);
+}
+
+char *mover_command_run(const MoverCommand *command, const DriverOps *ops, const char *sysfs_dir,
+			const char *gpus_dir)
+{
+	DriverOps here = ops ? *ops : *driver_real_ops();
+	_cleanup_close_ int fd = -1;
+	int r = dir_open_at(AT_FDCWD, sysfs_dir, false, &fd), sysfs_fd = r < 0 ? r : fd;
+
+	here.gpus_dir = gpus_dir;
+	/* The files of /dev/vfio belong to /sys and to no other tree. */
+	if (!ops && strcmp(sysfs_dir, "/sys") != 0)
+		here.hot_reset = NULL;
+	return command->reset ? reset(&here, sysfs_fd, &command->target.bdf, command->slot)
+			      : move(&here, sysfs_fd, &command->target);
 }

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "host/device/driver.h"
 #include "host/wire/move.h"
 
 /* Longer than any request about a group of GROUP_GPUS_MAX. */
@@ -22,3 +23,10 @@ typedef struct MoverCommand {
  * command. The caller frees *ret.
  */
 int mover_commands_parse(char *const *words, MoverCommand **ret, size_t *ret_n);
+
+/*
+ * Moves or resets, however long that takes, and returns the answer, a document of
+ * host/wire/answer.h. ops: NULL for the real ones. gpus_dir: where nvidia lists its GPUs.
+ */
+char *mover_command_run(const MoverCommand *command, const DriverOps *ops, const char *sysfs_dir,
+			const char *gpus_dir);

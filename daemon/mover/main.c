@@ -5,7 +5,6 @@
  * return. It has no library but libc, and reads nothing but its request and the kernel's files.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,13 +16,9 @@
 #include <unistd.h>
 
 #include "gpupass/errors.h"
-#include "host/device/driver.h"
-#include "host/device/reset.h"
-#include "host/wire/answer.h"
 #include "host/wire/request.h"
 #include "mover/command.h"
 #include "util/arguments.h"
-#include "util/file.h"
 #include "util/heap.h"
 #include "util/pid-lock.h"
 #include "util/text.h"
@@ -65,31 +60,6 @@ static bool nobody_waits(void)
 	return poll(&caller, 1, 0) > 0 && (caller.revents & (POLLHUP | POLLERR));
 }
 
-static char *move(const Roots *roots, int sysfs_fd, const MoverCommand *command)
-{
-	_cleanup_(driver_result_clear) DriverResult result = { 0 };
-	DriverOps ops = *driver_real_ops();
-
-	ops.gpus_dir = roots->gpus_dir;
-	driver_move_with(&ops, sysfs_fd, &command->target, &result);
-	return worker_move_document(&command->target.bdf, &result);
-}
-
-static char *reset(const Roots *roots, int sysfs_fd, const MoverCommand *command)
-{
-	_cleanup_(reset_report_clear) ResetReport report = { 0 };
-	DriverOps ops = *driver_real_ops();
-
-	/* The files of /dev/vfio belong to /sys and to no other tree. */
-	if (strcmp(roots->sysfs_dir, "/sys") != 0)
-		ops.hot_reset = NULL;
-	if (command->slot)
-		slot_reset_with(&ops, sysfs_fd, &command->target.bdf, &report);
-	else
-		function_reset_with(&ops, sysfs_fd, &command->target.bdf, &report);
-	return worker_reset_document(&report);
-}
-
 /* One write for one line: others write into the same connection. */
 static int say(size_t number, const char *answer)
 {
@@ -106,19 +76,17 @@ static int say(size_t number, const char *answer)
 /* In a process of its own, which has the lock as long as it is at work. */
 static int work(const Roots *roots, size_t number, const MoverCommand *command)
 {
-	_cleanup_close_ int sysfs_fd = -1, lock_fd = -1;
+	_cleanup_close_ int lock_fd = -1;
 	_cleanup_free_ char *answer = NULL;
 	int r;
 
 	heap_reserve(MOVE_MEMORY_BYTES);
-	r = dir_open_at(AT_FDCWD, roots->sysfs_dir, false, &sysfs_fd);
-	if (r >= 0)
-		r = pid_lock_take(roots->locks_dir, BDF_TEXT(&command->target.bdf), &lock_fd);
+	r = pid_lock_take(roots->locks_dir, BDF_TEXT(&command->target.bdf), &lock_fd);
 	if (r == -EBUSY)
 		return say(number, BUSY);
 	if (r < 0)
 		return program_fail(&program, BDF_TEXT(&command->target.bdf), r);
-	answer = command->reset ? reset(roots, sysfs_fd, command) : move(roots, sysfs_fd, command);
+	answer = mover_command_run(command, NULL, roots->sysfs_dir, roots->gpus_dir);
 	/* Who has the answer may begin the next move at once. */
 	lock_fd = close_fd(lock_fd);
 	return say(number, answer);

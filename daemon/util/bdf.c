@@ -121,6 +121,16 @@ bool bdf_same_slot(const Bdf *a, const Bdf *b)
 	return a->segment == b->segment && a->bus == b->bus && a->device == b->device;
 }
 
+const void *bdf_find(const void *items, size_t n, size_t size, const Bdf *bdf)
+{
+	const char *item = items;
+
+	for (size_t i = 0; i < n; i++, item += size)
+		if (bdf_equal((const Bdf *)(const void *)item, bdf))
+			return item;
+	return NULL;
+}
+
 bool bdf_in(const Bdf *bdf, const Bdf *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -42,6 +42,11 @@ bool bdf_same_slot(const Bdf *a, const Bdf *b);
 /* The list contains this address. */
 bool bdf_in(const Bdf *bdf, const Bdf *list, size_t n);
 
+/* The first of n structs that has this address, which is their first member; NULL: none has. */
+#define BDF_FIND(items, n, bdf)                                                                    \
+	((__typeof__(&(items)[0]))bdf_find(items, n, sizeof((items)[0]), bdf))
+const void *bdf_find(const void *items, size_t n, size_t size, const Bdf *bdf);
+
 /*
  * The four ids of a board, in any structs that have them, by pointers: whether they are the same;
  * an initializer of one struct's by another's; and the arguments of "%04x:%04x (%04x:%04x)".

@@ -388,6 +388,14 @@ int dir_list(int dir_fd, const char *suffix, char ***ret)
 	return list_names(dir_fd, false, suffix, ret);
 }
 
+int dir_list_at(int dir_fd, const char *path, const char *suffix, char ***ret)
+{
+	_cleanup_close_ int fd = -1;
+	int r = dir_open_at(dir_fd, path, false, &fd);
+
+	return r < 0 ? r : dir_list(fd, suffix, ret);
+}
+
 int dir_sweep(int dir_fd, const char *suffix)
 {
 	_cleanup_strv_ char **names = NULL;

@@ -99,3 +99,5 @@ int dir_sweep(int dir_fd, const char *suffix);
 
 /* Names of regular entries with this suffix, sorted by byte value, without dotfiles. */
 int dir_list(int dir_fd, const char *suffix, char ***ret);
+/* The same of a directory below this one. */
+int dir_list_at(int dir_fd, const char *path, const char *suffix, char ***ret);

@@ -50,6 +50,14 @@ bool str_starts_with(const char *s, const char *prefix)
 	return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
+bool str_has_form(const char *s, const char *form)
+{
+	for (; *form; s++, form++)
+		if (*form == 'x' ? !isxdigit((unsigned char)*s) : *s != *form)
+			return false;
+	return *s == '\0';
+}
+
 bool str_ends_with(const char *s, const char *suffix)
 {
 	size_t n = strlen(s), size = strlen(suffix);

@@ -20,6 +20,8 @@ const char *str_or_empty(const char *s);
 bool str_is_empty(const char *s);
 bool str_starts_with(const char *s, const char *prefix);
 bool str_ends_with(const char *s, const char *suffix);
+/* Each x of the form stands for a hex digit, each other character for itself. */
+bool str_has_form(const char *s, const char *form);
 /* What follows the last slash of a path, within it; the whole, if it has none. */
 const char *str_base_name(const char *path);
 /*

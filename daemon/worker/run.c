@@ -9,13 +9,11 @@
 #include <unistd.h>
 
 #include "gpupass/errors.h"
-#include "host/device/driver.h"
 #include "host/device/examine.h"
 #include "host/device/inspect.h"
 #include "host/device/machine-files.h"
 #include "host/device/memory-mmio.h"
-#include "host/device/reset.h"
-#include "host/wire/answer.h"
+#include "mover/command.h"
 #include "util/file.h"
 #include "util/heap.h"
 #include "util/text.h"
@@ -24,43 +22,18 @@
 /* As long as gpu-admin-tools waits. */
 #define MEMORY_POLL_MSEC 5000U
 
-static int move(const WorkerCommand *command, void *ret)
+static char *move_or_reset(const WorkerCommand *command, bool reset)
 {
 	_cleanup_free_ char *gpus = strf("%s/driver/nvidia/gpus", command->proc_dir);
-	DriverOps here = command->ops ? *command->ops : *driver_real_ops();
-	DriverResult *result = &((MoveAnswer *)ret)->result;
-	_cleanup_close_ int sysfs_fd = -1;
-	int r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
+	MoverCommand mover = {
+		.reset = reset,
+		.slot = command->slot,
+		.target = command->target,
+	};
 
-	here.gpus_dir = gpus;
-	if (r < 0)
-		*result = (DriverResult){ .error = r, .phase = DRIVER_PHASE_READ };
-	else
-		driver_move_with(&here, sysfs_fd, &command->target, result);
-	return 0;
-}
-
-static int reset(const WorkerCommand *command, void *ret)
-{
-	ResetReport *report = &((ResetAnswer *)ret)->report;
-	_cleanup_close_ int sysfs_fd = -1;
-	DriverOps real = *driver_real_ops();
-	int r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
-
-	if (r < 0) {
-		*report = (ResetReport){
-			.bdf = command->functions[0],
-			.result = RESET_FAILED,
-			.error = r,
-		};
-		return 0;
-	}
-	/* The files of /dev/vfio belong to /sys and to no other tree. */
-	if (strcmp(command->sysfs_dir, "/sys") != 0)
-		real.hot_reset = NULL;
-	(command->slot ? slot_reset_with : function_reset_with)(
-		command->ops ? command->ops : &real, sysfs_fd, &command->functions[0], report);
-	return 0;
+	mover.target.bdf = command->functions[0];
+	heap_reserve(MOVE_MEMORY_BYTES);
+	return mover_command_run(&mover, command->ops, command->sysfs_dir, gpus);
 }
 
 /* The running kernel's modules; -1 when there are none to read. */
@@ -166,8 +139,6 @@ static int poll_memory(const WorkerCommand *command, void *ret)
 
 /* -errno: there is no answer, where it has no place for an error. */
 static int (*const answers[QUESTION_MAX_])(const WorkerCommand *command, void *ret_answer) = {
-	[ASK_MOVE] = move,
-	[ASK_RESET] = reset,
 	[ASK_INSPECT] = inspect,
 	[ASK_GLANCE] = inspect,
 	[ASK_CONFIG] = inspect,
@@ -181,19 +152,6 @@ static int (*const answers[QUESTION_MAX_])(const WorkerCommand *command, void *r
 	[ASK_SET_PERSISTENCE] = persistence_modes,
 };
 
-static char *text_of(const WorkerCommand *command, const void *answer)
-{
-	switch (question_id(command->question)) {
-	case ASK_MOVE:
-		return worker_move_document(&command->target.bdf,
-					    &((const MoveAnswer *)answer)->result);
-	case ASK_RESET:
-		return worker_reset_document(&((const ResetAnswer *)answer)->report);
-	default:
-		return answer_text(command->question, answer);
-	}
-}
-
 /* NULL: it cannot be made. */
 static char *answer(const WorkerCommand *command)
 {
@@ -202,7 +160,7 @@ static char *answer(const WorkerCommand *command)
 	char *text = NULL;
 
 	if (answers[question_id(q)](command, it) >= 0)
-		text = text_of(command, it);
+		text = answer_text(q, it);
 	answer_clear(q, it);
 	return text;
 }
@@ -223,9 +181,8 @@ int worker_command_run(const WorkerCommand *command)
 
 	if (id == ASK_UEVENTS)
 		return follow_uevents();
-	if (id == ASK_MOVE || id == ASK_RESET)
-		heap_reserve(MOVE_MEMORY_BYTES);
-	text = answer(command);
+	text = id == ASK_MOVE || id == ASK_RESET ? move_or_reset(command, id == ASK_RESET)
+						 : answer(command);
 	if (!text) {
 		fputs("gpupass-worker: cannot answer\n", stderr);
 		return GPUPASS_EXIT_FAILED;

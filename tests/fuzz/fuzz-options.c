@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What callers ask with: command lines of the daemon's programs (a line an argument), and the
- * options of methods, in a message that the input builds.
+ * What callers ask with: command lines (a line an argument) of the worker, which has the parser of
+ * all of the daemon's programs, and the options of methods, in a message that the input builds.
  */
-#include <sys/socket.h>
-#include <systemd/sd-bus.h>
-
 #include "bus/options.h"
-#include "fuzz.h"
 #include "gpupass/dbus.h"
-#include "gpupassd/command-line.h"
+#include "message.h"
 #include "util/text.h"
 #include "worker/command.h"
 
@@ -51,19 +47,12 @@ static void command_lines_are_read(const char *text)
 {
 	_cleanup_strv_ char **list = NULL;
 	char *argv[ARGUMENTS + 2] = { (char *)"program" };
-	char *copy[ARGUMENTS + 2];
-	Options options = { 0 };
-	int argc = 1, status = -1;
+	int argc = 1;
 
 	strv_split(text, "\n", &list);
 	for (; list && list[argc - 1] && argc <= ARGUMENTS; argc++)
 		argv[argc] = list[argc - 1];
-	memcpy(copy, argv, sizeof(copy));
-	a_worker_is_told(argc, copy);
-	if (!options_parse(argc, argv, &options, &status))
-		EXPECT(status >= 0 && status < 256);
-	else
-		EXPECT(options.config_directory && options.state_directory);
+	a_worker_is_told(argc, argv);
 }
 
 /* ---- options of methods ---- */
@@ -73,54 +62,15 @@ static void command_lines_are_read(const char *text)
 static const char *const keys[] = { GPUPASS_OPTION_LIVE, GPUPASS_OPTION_CONFIG,
 				    GPUPASS_OPTION_TIMEOUT, GPUPASS_OPTION_MODEL };
 
-/* A message of a bus that has nobody at its other end. */
-static sd_bus_message *message_new(void)
-{
-	static sd_bus *bus;
-	sd_bus_message *m = NULL;
-	int ends[2];
-
-	if (!bus) {
-		EXPECT(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-		EXPECT(sd_bus_new(&bus) >= 0 && sd_bus_set_fd(bus, ends[0], ends[0]) >= 0);
-		EXPECT(sd_bus_start(bus) >= 0);
-	}
-	EXPECT(sd_bus_message_new_method_call(bus, &m, "org.test", "/", "org.test", "Call") >= 0);
-	return m;
-}
-
-static int append_value(sd_bus_message *m, FuzzBytes *from)
-{
-	_cleanup_free_ char *text = NULL;
-
-	switch (fuzz_byte(from) % 6) {
-	case 0:
-		return sd_bus_message_append(m, "v", "b", fuzz_byte(from) & 1);
-	case 1:
-		return sd_bus_message_append(m, "v", "t", fuzz_number(from, 8));
-	case 2:
-		return sd_bus_message_append(m, "v", "i", (int)fuzz_number(from, 4));
-	case 3:
-		return sd_bus_message_append(m, "v", "as", 1, "x");
-	default:
-		text = fuzz_string(from, 40);
-		return sd_bus_message_append(m, "v", "s", text);
-	}
-}
-
-/* What is not UTF-8 cannot be built, nor travel. */
+/* Of one of these options, seldom of another one. */
 static int append_entry(sd_bus_message *m, FuzzBytes *from)
 {
+	static const char *const types[] = { "b", "t", "i", "as", "s", "s" };
 	uint8_t which = fuzz_byte(from);
 	_cleanup_free_ char *other = which < 200 ? NULL : fuzz_string(from, 20);
-	const char *key = other ? other : keys[which % ELEMENTS(keys)];
-	int r = sd_bus_message_open_container(m, 'e', "sv");
 
-	if (r >= 0)
-		r = sd_bus_message_append(m, "s", key);
-	if (r >= 0)
-		r = append_value(m, from);
-	return r < 0 ? r : sd_bus_message_close_container(m);
+	return message_append_entry(m, other ? other : keys[which % ELEMENTS(keys)],
+				    types[fuzz_byte(from) % ELEMENTS(types)], from);
 }
 
 static void options_of_a_call_are_read(const char *bytes, size_t size)
@@ -136,8 +86,7 @@ static void options_of_a_call_are_read(const char *bytes, size_t size)
 		r = append_entry(m, &from);
 	if (r < 0)
 		return;
-	EXPECT(sd_bus_message_close_container(m) >= 0);
-	EXPECT(sd_bus_message_seal(m, 1, 0) >= 0 && sd_bus_message_rewind(m, true) >= 0);
+	message_seal(m);
 	r = call_options_read(m, SOME, &target, &error);
 	if (r < 0)
 		EXPECT(sd_bus_error_has_name(&error, "org.gpupass1.Error.InvalidArgument"));

@@ -3,14 +3,10 @@
  * The client's reader of the daemon's properties: the input builds a message, with values of the
  * type that a property has, or of another one. What is read is whole; what is not has a failure.
  */
-#include <sys/socket.h>
-
-#include "fuzz.h"
 #include "gpupass/properties.h"
+#include "message.h"
 #include "model/json.h"
 #include "model/model.h"
-
-#define VALUES_MAX 5 /* in one array */
 
 typedef union Object {
 	Manager manager;
@@ -57,78 +53,6 @@ static const struct {
 	[OBJECT_JOB] = { job_rows, ELEMENTS(job_rows) },
 };
 
-/* A message of a bus that has nobody at its other end. */
-static sd_bus_message *message_new(void)
-{
-	static sd_bus *bus;
-	sd_bus_message *m = NULL;
-	int ends[2];
-
-	if (!bus) {
-		EXPECT(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-		EXPECT(sd_bus_new(&bus) >= 0 && sd_bus_set_fd(bus, ends[0], ends[0]) >= 0);
-		EXPECT(sd_bus_start(bus) >= 0);
-	}
-	EXPECT(sd_bus_message_new_method_call(bus, &m, "org.test", "/", "org.test", "Call") >= 0);
-	return m;
-}
-
-static int append(sd_bus_message *m, const char *signature, FuzzBytes *from);
-
-/* signature: one of "a(…)", "as" and the like. */
-static int append_array(sd_bus_message *m, const char *signature, FuzzBytes *from)
-{
-	size_t n = fuzz_byte(from) % (VALUES_MAX + 1);
-	int r = sd_bus_message_open_container(m, 'a', signature + 1);
-
-	for (; r >= 0 && n > 0; n--)
-		r = append(m, signature + 1, from);
-	return r < 0 ? r : sd_bus_message_close_container(m);
-}
-
-static int append_struct(sd_bus_message *m, const char *signature, FuzzBytes *from)
-{
-	_cleanup_free_ char *inside = strndup(signature + 1, strlen(signature) - 2);
-	int r;
-
-	EXPECT(inside);
-	r = sd_bus_message_open_container(m, 'r', inside);
-	for (const char *c = inside; r >= 0 && *c; c++)
-		r = append(m, (char[]){ *c, '\0' }, from);
-	return r < 0 ? r : sd_bus_message_close_container(m);
-}
-
-static int append_basic(sd_bus_message *m, char type, FuzzBytes *from)
-{
-	static const char *const paths[] = { "/", "/org/gpupass1/job/7", "/org/gpupass1/group/a" };
-	_cleanup_free_ char *text = NULL;
-	uint64_t number;
-
-	switch (type) {
-	case 's':
-		text = fuzz_string(from, 60);
-		return sd_bus_message_append_basic(m, 's', text);
-	case 'o':
-		return sd_bus_message_append_basic(m, 'o',
-						   paths[fuzz_byte(from) % ELEMENTS(paths)]);
-	case 'b':
-		return sd_bus_message_append_basic(m, 'b', &(int){ fuzz_byte(from) & 1 });
-	default:
-		/* Little-endian, as all that gpupass runs on: the lower bytes are the number. */
-		number = fuzz_number(from, 8);
-		return sd_bus_message_append_basic(m, type, &number);
-	}
-}
-
-static int append(sd_bus_message *m, const char *signature, FuzzBytes *from)
-{
-	if (*signature == 'a')
-		return append_array(m, signature, from);
-	if (*signature == '(')
-		return append_struct(m, signature, from);
-	return append_basic(m, *signature, from);
-}
-
 static int append_property(sd_bus_message *m, ObjectKind kind, size_t i, FuzzBytes *from)
 {
 	uint8_t how = fuzz_byte(from);
@@ -136,17 +60,8 @@ static int append_property(sd_bus_message *m, ObjectKind kind, size_t i, FuzzByt
 	/* Seldom of another property's type, seldom by another name. */
 	const Row *other = how >= 250 ? &job_rows[how % ELEMENTS(job_rows)] : row;
 	_cleanup_free_ char *name = how >= 240 && how < 250 ? fuzz_string(from, 20) : NULL;
-	int r = sd_bus_message_open_container(m, 'e', "sv");
 
-	if (r >= 0)
-		r = sd_bus_message_append_basic(m, 's', name ? name : row->name);
-	if (r >= 0)
-		r = sd_bus_message_open_container(m, 'v', other->signature);
-	if (r >= 0)
-		r = append(m, other->signature, from);
-	if (r >= 0)
-		r = sd_bus_message_close_container(m);
-	return r < 0 ? r : sd_bus_message_close_container(m);
+	return message_append_entry(m, name ? name : row->name, other->signature, from);
 }
 
 /* NULL: such a message cannot travel. */
@@ -160,8 +75,7 @@ static sd_bus_message *build(ObjectKind kind, FuzzBytes *from)
 		r = append_property(m, kind, i, from);
 	if (r < 0)
 		return sd_bus_message_unref(m);
-	EXPECT(sd_bus_message_close_container(m) >= 0);
-	EXPECT(sd_bus_message_seal(m, 1, 0) >= 0 && sd_bus_message_rewind(m, true) >= 0);
+	message_seal(m);
 	return m;
 }
 

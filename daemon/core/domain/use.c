@@ -88,10 +88,7 @@ char *domain_use_unread_remedy(const DomainUse *use)
 
 const DomainHostdev *domain_use_hostdev(const DomainUse *use, const Bdf *bdf)
 {
-	for (size_t i = 0; i < use->n_hostdevs; i++)
-		if (bdf_equal(&use->hostdevs[i].bdf, bdf))
-			return &use->hostdevs[i];
-	return NULL;
+	return BDF_FIND(use->hostdevs, use->n_hostdevs, bdf);
 }
 
 const char *domain_hostdev_noun(const DomainHostdev *hostdev)

@@ -60,10 +60,7 @@ const Assignment *assignments_find_function(const Assignments *all, const Bdf *b
 
 const AssignedFunction *assignment_function(const Assignment *assignment, const Bdf *bdf)
 {
-	for (size_t i = 0; i < assignment->n_functions; i++)
-		if (bdf_equal(&assignment->functions[i].bdf, bdf))
-			return &assignment->functions[i];
-	return NULL;
+	return BDF_FIND(assignment->functions, assignment->n_functions, bdf);
 }
 
 bool assigned_function_is(const AssignedFunction *then, const PciFunction *now)

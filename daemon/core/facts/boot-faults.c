@@ -46,10 +46,7 @@ int boot_faults_parse(const char *text, size_t size, BootFaults **ret, char **re
 
 const BootFault *boot_faults_find(const BootFaults *faults, const Bdf *bdf)
 {
-	for (size_t i = 0; faults && i < faults->n_items; i++)
-		if (bdf_equal(&faults->items[i].bdf, bdf))
-			return &faults->items[i];
-	return NULL;
+	return faults ? BDF_FIND(faults->items, faults->n_items, bdf) : NULL;
 }
 
 char *boot_fault_text(const BootFault *fault)

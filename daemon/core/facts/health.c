@@ -105,8 +105,5 @@ void gpu_healths_free(GpuHealth *items, size_t n)
 
 const GpuHealth *gpu_healths_find(const GpuHealth *items, size_t n, const Bdf *bdf)
 {
-	for (size_t i = 0; i < n; i++)
-		if (bdf_equal(&items[i].bdf, bdf))
-			return &items[i];
-	return NULL;
+	return BDF_FIND(items, n, bdf);
 }

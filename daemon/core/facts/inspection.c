@@ -14,10 +14,7 @@ DEFINE_STRING_TABLE(unseen_reason, UnseenReason, UNSEEN_REASONS)
 
 const FunctionFacts *inspection_find(const Inspection *inspection, const Bdf *bdf)
 {
-	for (size_t i = 0; i < inspection->n_functions; i++)
-		if (bdf_equal(&inspection->functions[i].bdf, bdf))
-			return &inspection->functions[i];
-	return NULL;
+	return BDF_FIND(inspection->functions, inspection->n_functions, bdf);
 }
 
 bool function_facts_driver_is_usual(const FunctionFacts *facts)

@@ -71,11 +71,8 @@ static void blame_line(Parse *p, const Line *line, const char *why)
 static void add_device(Parse *p, const Line *line, const Bdf *bdf, bool maybe)
 {
 	Machine *m = p->machine;
-	MachineDevice *device = NULL;
+	MachineDevice *device = BDF_FIND(m->devices, m->n_devices, bdf);
 
-	for (size_t i = 0; !device && i < m->n_devices; i++)
-		if (bdf_equal(&m->devices[i].bdf, bdf))
-			device = &m->devices[i];
 	if (!device && m->n_devices == MACHINE_DEVICES_MAX) {
 		blame_file(p, "names too many functions of the host");
 		return;

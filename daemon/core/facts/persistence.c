@@ -8,10 +8,7 @@ DEFINE_STRING_TABLE(mig_mode, MigMode, MIG_MODES)
 
 const GpuPersistence *persistence_find(const GpuPersistence *list, size_t n, const Bdf *bdf)
 {
-	for (size_t i = 0; list && i < n; i++)
-		if (bdf_equal(&list[i].bdf, bdf))
-			return &list[i];
-	return NULL;
+	return BDF_FIND(list, n, bdf);
 }
 
 #include "persistence.inc"

@@ -191,10 +191,7 @@ const RecordKind receipt_kind = {
 
 const LastReset *last_resets_find(const LastReset *items, size_t n, const Bdf *bdf)
 {
-	for (size_t i = 0; i < n; i++)
-		if (bdf_equal(&items[i].bdf, bdf))
-			return &items[i];
-	return NULL;
+	return BDF_FIND(items, n, bdf);
 }
 
 void last_resets_free(LastReset *items, size_t n)

@@ -70,10 +70,7 @@ bool fence_equal_but(const Fence *a, const Fence *b,
 
 static const FenceFunction *find_function(const FenceFunction *functions, size_t n, const Bdf *bdf)
 {
-	for (size_t i = 0; i < n; i++)
-		if (bdf_equal(&functions[i].bdf, bdf))
-			return &functions[i];
-	return NULL;
+	return BDF_FIND(functions, n, bdf);
 }
 
 const FenceGroup *fence_find(const Fence *fence, const Bdf *bdf, const FenceFunction **ret_function)

@@ -109,10 +109,7 @@ static void add_observed(Resolver *r, char *name, Gpu *const *gpus, size_t n, co
 		.name = name,
 		.provenance = weakest->provenance,
 		.source = xstrdup(str_or_empty(weakest->source)),
-		.reasoning = weakest->reasoning
-				     ? xstrdup(weakest->reasoning)
-				     : strf("NVLinks between %s and %s were seen",
-					    BDF_TEXT(&weakest->a), BDF_TEXT(&weakest->b)),
+		.reasoning = xstrdup(weakest->reasoning),
 	};
 
 	add(r, gpus, n, &group);

@@ -20,15 +20,6 @@
 /* Names under /sys/bus/pci/slots are short. An INI line limits the other texts. */
 #define SLOT_NAME_MAX 63
 
-/* `pattern`: 'x' stands for a hex digit, anything else for itself. */
-static bool matches(const char *s, const char *pattern)
-{
-	for (; *pattern; s++, pattern++)
-		if (*pattern == 'x' ? !isxdigit((unsigned char)*s) : *s != *pattern)
-			return false;
-	return *s == '\0';
-}
-
 static bool slot_name_valid(const char *s)
 {
 	size_t n = 0;
@@ -47,7 +38,7 @@ int selector_parse(const char *text, Selector *ret)
 	if (str_starts_with(text, SERIAL_PREFIX)) {
 		selector.kind = SELECTOR_SERIAL;
 		text += strlen(SERIAL_PREFIX);
-		if (!matches(text, "xx-xx-xx-xx-xx-xx-xx-xx"))
+		if (!str_has_form(text, "xx-xx-xx-xx-xx-xx-xx-xx"))
 			return -EINVAL;
 	} else if (str_starts_with(text, SLOT_PREFIX)) {
 		selector.kind = SELECTOR_SLOT;
@@ -56,7 +47,7 @@ int selector_parse(const char *text, Selector *ret)
 			return -EINVAL;
 	} else if (str_starts_with(text, UUID_PREFIX)) {
 		selector.kind = SELECTOR_UUID;
-		if (!matches(text, UUID_PREFIX "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"))
+		if (!str_has_form(text, UUID_PREFIX "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"))
 			return -EINVAL;
 	} else if (bdf_parse(text, &selector.address) < 0) {
 		return -EINVAL;

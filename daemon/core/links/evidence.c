@@ -101,20 +101,19 @@ bool evidence_knows(const Evidence *evidence, const Bdf *bdf)
 
 unsigned sighting_links_to(const Sighting *s, const Bdf *peer)
 {
-	for (size_t i = 0; i < s->n_peers; i++)
-		if (bdf_equal(&s->peers[i].bdf, peer))
-			return s->peers[i].links;
-	return 0;
+	const SeenPeer *seen = BDF_FIND(s->peers, s->n_peers, peer);
+
+	return seen ? seen->links : 0;
 }
 
 void sighting_add_link(Sighting *s, const Bdf *peer)
 {
-	for (size_t i = 0; i < s->n_peers; i++)
-		if (bdf_equal(&s->peers[i].bdf, peer)) {
-			s->peers[i].links++;
-			return;
-		}
-	*GROW(s->peers, s->n_peers) = (SeenPeer){ .bdf = *peer, .links = 1 };
+	SeenPeer *seen = BDF_FIND(s->peers, s->n_peers, peer);
+
+	if (seen)
+		seen->links++;
+	else
+		*GROW(s->peers, s->n_peers) = (SeenPeer){ .bdf = *peer, .links = 1 };
 }
 
 static int add_copy(Evidence *into, const Sighting *from)
@@ -463,9 +462,8 @@ static int check_peers(const Sighting *s, char **ret_message)
 
 		if (peer->links == 0 || bdf_equal(&peer->bdf, &s->bdf))
 			return json_refuse(ret_message, "boards.peers has one that is no peer");
-		for (size_t k = 0; k < i; k++)
-			if (bdf_equal(&s->peers[k].bdf, &peer->bdf))
-				return json_refuse(ret_message, "boards.peers names one twice");
+		if (BDF_FIND(s->peers, i, &peer->bdf))
+			return json_refuse(ret_message, "boards.peers names one twice");
 		links += peer->links;
 	}
 	if (links > SIGHTING_LINKS_MAX)

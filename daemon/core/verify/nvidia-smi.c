@@ -16,16 +16,8 @@ DEFINE_STRING_TABLE(smi_peer, SmiPeer, SMI_PEERS)
 /* Reads "GPU-" and 36 characters, and unifies the case. */
 static int read_uuid(const char *text, char ret[SMI_UUID_SIZE])
 {
-	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-
-	if (strlen(text) != SMI_UUID_SIZE - 1 || !str_starts_with(text, "GPU-"))
+	if (!str_has_form(text, "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"))
 		return -EBADMSG;
-	for (size_t i = 0; form[i]; i++) {
-		char c = text[4 + i];
-
-		if (form[i] == '-' ? c != '-' : !isxdigit((unsigned char)c))
-			return -EBADMSG;
-	}
 	for (size_t i = 0; i < SMI_UUID_SIZE; i++)
 		ret[i] = (char)(i < 4 ? text[i] : tolower((unsigned char)text[i]));
 	return 0;

@@ -15,10 +15,9 @@
 
 static int is_awake(int sysfs_fd, const Bdf *bdf, const char **ret_why)
 {
-	_cleanup_free_ char *path = sysfs_function_path(bdf, "power_state"), *state = NULL;
-	int r;
+	_cleanup_free_ char *state = NULL;
+	int r = sysfs_read_attribute(sysfs_fd, bdf, "power_state", &state);
 
-	r = sysfs_line_if_any(sysfs_fd, path, &state);
 	if (r < 0)
 		return r;
 	if (str_equal(state, "D0"))

@@ -96,12 +96,8 @@ static const Place sound_places[] = {
 /* The directory's entries; none when it is absent, or vanishes meanwhile. */
 static int list_entries(int sysfs_fd, const char *path, char ***ret)
 {
-	_cleanup_close_ int fd = -1;
-	int r;
+	int r = dir_list_at(sysfs_fd, path, "", ret);
 
-	r = dir_open_at(sysfs_fd, path, false, &fd);
-	if (r >= 0)
-		r = dir_list(fd, "", ret);
 	return r == -ENOENT || r == -ENODEV || r == -ENOTDIR ? 0 : r;
 }
 

@@ -16,9 +16,7 @@
 /* An absent or unreadable attribute says nothing; that is not a failure. */
 static void read_if_awake(int sysfs_fd, const Bdf *bdf, char **ret_state, PcieConfig *ret)
 {
-	_cleanup_free_ char *path = sysfs_function_path(bdf, "power_state");
-
-	(void)file_read_line_at(sysfs_fd, path, ret_state);
+	(void)sysfs_read_attribute(sysfs_fd, bdf, "power_state", ret_state);
 	if (str_equal(*ret_state, "D0"))
 		config_space_read(sysfs_fd, bdf, ret);
 }

@@ -57,11 +57,8 @@ static void read_script(Walk *w, const char *path, const struct stat *st, char *
 static void walk(Walk *w, const char *path, unsigned depth)
 {
 	_cleanup_strv_ char **names = NULL;
-	_cleanup_close_ int fd = -1;
-	int r = dir_open_at(w->root_fd, path, false, &fd);
+	int r = dir_list_at(w->root_fd, path, "", &names);
 
-	if (r >= 0)
-		r = dir_list(fd, "", &names);
 	if (r < 0 && r != -ENOENT)
 		strv_appendf(&w->e->host_hooks, "/%s was not read: %s", path, strerror(-r));
 	for (char **name = names; name && *name; name++) {

@@ -66,10 +66,8 @@ static char **list_files(int root_fd, const char *const *directories, const char
 
 	for (size_t i = 0; directories[i]; i++) {
 		_cleanup_strv_ char **names = NULL;
-		_cleanup_close_ int fd = -1;
 
-		if (dir_open_at(root_fd, directories[i], false, &fd) >= 0)
-			(void)dir_list(fd, suffix, &names);
+		(void)dir_list_at(root_fd, directories[i], suffix, &names);
 		for (char **name = names; name && *name; name++)
 			if (!strv_contains(all, *name) && strv_length(all) < FILES_MAX)
 				strv_append(&all, *name);

@@ -11,6 +11,7 @@
 #include "core/facts/boot-faults.h"
 #include "core/facts/setup-files.h"
 #include "host/modprobe/modprobe-files.h"
+#include "host/scan/nvidia-proc.h"
 #include "host/scan/process.h"
 #include "util/clock.h"
 #include "util/file.h"
@@ -209,14 +210,6 @@ static void read_cmdline(int proc_fd, Examination *e)
 		e->cmdline = setup_read_cmdline(text);
 }
 
-static void read_version(int proc_fd, Examination *e)
-{
-	_cleanup_free_ char *text = read_if_any(proc_fd, "driver/nvidia/version");
-
-	if (text)
-		e->nvidia_version = setup_read_nvidia_version(text);
-}
-
 static void read_boot(int root_fd, Examination *e)
 {
 	_cleanup_(boot_faults_freep) BootFaults *faults = NULL;
@@ -248,7 +241,7 @@ Examination *examine_setup(const Roots *roots)
 	Examination *e = xcalloc(1, sizeof(*e));
 
 	read_cmdline(roots->proc_fd, e);
-	read_version(roots->proc_fd, e);
+	e->nvidia_version = nvidia_proc_version(roots->proc_fd);
 	read_processes(roots->proc_fd, e);
 	read_modules(roots->sysfs_fd, e);
 	read_modprobe(roots, e);

@@ -26,11 +26,10 @@
 static int read_number(int sysfs_fd, const Bdf *bdf, const char *attribute, int base,
 		       unsigned long long max, unsigned *ret)
 {
-	_cleanup_free_ char *path = sysfs_function_path(bdf, attribute), *text = NULL;
+	_cleanup_free_ char *text = NULL;
 	unsigned long long number;
-	int r;
+	int r = sysfs_read_attribute(sysfs_fd, bdf, attribute, &text);
 
-	r = sysfs_line_if_any(sysfs_fd, path, &text);
 	if (r < 0 || !text)
 		return r;
 	if (str_to_unsigned(text, base, max, &number) < 0)
@@ -42,9 +41,9 @@ static int read_number(int sysfs_fd, const Bdf *bdf, const char *attribute, int 
 /* A device whose power state the kernel does not report may sleep, too. */
 static bool is_awake(int sysfs_fd, const Bdf *bdf)
 {
-	_cleanup_free_ char *path = sysfs_function_path(bdf, "power_state"), *state = NULL;
+	_cleanup_free_ char *state = NULL;
 
-	(void)sysfs_line_if_any(sysfs_fd, path, &state);
+	(void)sysfs_read_attribute(sysfs_fd, bdf, "power_state", &state);
 	return str_equal(state, "D0");
 }
 
@@ -187,17 +186,6 @@ static int read_vfio(const Roots *roots, Inspection *into)
 	return read_parameter(roots->sysfs_fd,
 			      "module/vfio_iommu_type1/parameters/allow_unsafe_interrupts",
 			      &into->unsafe_interrupts);
-}
-
-#define VERSION_MAX_BYTES 16384
-
-static void read_version(int proc_fd, char **ret)
-{
-	_cleanup_free_ char *text = NULL;
-	int r = file_read_at(proc_fd, "driver/nvidia/version", VERSION_MAX_BYTES, &text, NULL);
-
-	if (r >= 0)
-		*ret = setup_read_nvidia_version(text);
 }
 
 /*
@@ -515,7 +503,7 @@ int inspect_functions(const Roots *roots, const Bdf *functions, size_t n, Inspec
 		r = read_modeset(roots->sysfs_fd, &inspection->nvidia_modeset);
 	if (r < 0)
 		return r;
-	read_version(roots->proc_fd, &inspection->nvidia_version);
+	inspection->nvidia_version = nvidia_proc_version(roots->proc_fd);
 	read_obstacles(roots, inspection);
 	r = holders_scan(roots, functions, n, inspection);
 	if (r < 0)

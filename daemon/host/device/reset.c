@@ -36,13 +36,6 @@ static int end_with(Reset *reset, ResetResult result, int error)
 	return 1;
 }
 
-static int read_line(const Reset *reset, const char *attribute, char **ret)
-{
-	_cleanup_free_ char *path = sysfs_function_path(&reset->report->bdf, attribute);
-
-	return sysfs_line_if_any(reset->sysfs_fd, path, ret);
-}
-
 /* -ENODEV when config space reads all ones. Reading it resumes a sleeping device. */
 static int look(const Reset *reset, ResetLook *into)
 {
@@ -52,7 +45,8 @@ static int look(const Reset *reset, ResetLook *into)
 	reset_look_clear(into);
 	into->link_width = config.width;
 	into->link_speed = xstrdup(pcie_speed_name(config.speed));
-	(void)read_line(reset, "power_state", &into->power_state);
+	(void)sysfs_read_attribute(reset->sysfs_fd, &reset->report->bdf, "power_state",
+				   &into->power_state);
 	return config.all_ones ? -ENODEV : 0;
 }
 
@@ -63,7 +57,7 @@ static int read_method(Reset *reset)
 	int r;
 
 	reset->can_reset = faccessat(reset->sysfs_fd, path, F_OK, 0) == 0;
-	r = read_line(reset, "reset_method", &methods);
+	r = sysfs_read_attribute(reset->sysfs_fd, &reset->report->bdf, "reset_method", &methods);
 	if (r < 0)
 		return r;
 	if (!methods)
@@ -93,13 +87,9 @@ static int read_bus(Reset *reset, Bdf ret[SLOT_FUNCTIONS], size_t *ret_n)
 {
 	_cleanup_strv_ char **names = NULL;
 	const Bdf *own = &reset->report->bdf;
-	_cleanup_close_ int fd = -1;
 	size_t n = 0;
-	int r;
+	int r = dir_list_at(reset->sysfs_fd, SYSFS_PCI_DEVICES, "", &names);
 
-	r = dir_open_at(reset->sysfs_fd, SYSFS_PCI_DEVICES, false, &fd);
-	if (r >= 0)
-		r = dir_list(fd, "", &names);
 	if (r < 0)
 		return r;
 	for (char **name = names; name && *name; name++) {

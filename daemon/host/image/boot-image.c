@@ -172,10 +172,8 @@ static void look_into(Finder *f, const char *root, const char *below, const char
 {
 	_cleanup_free_ char *directory = strf("%s%s", root, below);
 	_cleanup_strv_ char **names = NULL;
-	_cleanup_close_ int fd = -1;
 
-	if (dir_open_at(f->root_fd, directory + 1, false, &fd) >= 0)
-		(void)dir_list(fd, suffix, &names);
+	(void)dir_list_at(f->root_fd, directory + 1, suffix, &names);
 	for (size_t i = 0; names && names[i] && i < NAMES_MAX; i++)
 		look(f, root, directory, names[i], selected);
 }

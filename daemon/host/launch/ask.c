@@ -32,9 +32,8 @@
 typedef struct Launch {
 	const WorkerConfig *config;
 	Children *children; /* one a question, and the mover's connection behind them */
-	const char **parts; /* which part is asked */
+	Ask *asks;	    /* their errors: why one was not started; 0: it was */
 	char ***queue;	    /* argv of each that is to be started; NULL: none */
-	int *errors;	    /* why it was not started; 0: it was */
 	size_t n;
 } Launch;
 
@@ -184,16 +183,15 @@ static void wait_for(const WorkerConfig *config, Children *children, uint64_t ti
 
 /* ---- a batch ---- */
 
-/* Starts nothing yet: parts and queue are to be filled. */
-static Launch launch_begin(const WorkerConfig *config, size_t n, size_t output_max)
+/* Starts nothing yet: the queue is to be filled. */
+static Launch launch_begin(const WorkerConfig *config, Ask *asks, size_t n)
 {
 	return (Launch){
 		.config = config,
+		.asks = asks,
 		.n = n,
-		.children = children_new(n + 1, output_max),
-		.parts = xcalloc(n + 1, sizeof(char *)),
+		.children = children_new(n + 1, question(asks->id)->answer_max),
 		.queue = xcalloc(n + 1, sizeof(char **)),
-		.errors = xcalloc(n + 1, sizeof(int)),
 	};
 }
 
@@ -208,11 +206,11 @@ static void start_each(Launch *launch, bool only_children)
 		if (!argv)
 			continue;
 		if (r == 0 && !only_children)
-			r = ask_part(launch->config, launch->parts[i], argv + LAUNCH_CHILD_WORDS,
-				     launch->children, i);
+			r = ask_part(launch->config, question(launch->asks[i].id)->part,
+				     argv + LAUNCH_CHILD_WORDS, launch->children, i);
 		if (r == 0)
 			r = children_start(launch->children, i, argv);
-		launch->errors[i] = r < 0 ? r : 0;
+		launch->asks[i].error = r < 0 ? r : 0;
 		r = r < 0 ? -ECANCELED : 0;
 	}
 }
@@ -238,7 +236,7 @@ static void start_batch(Launch *launch)
 	if (r == 0)
 		start_each(launch, true);
 	for (size_t i = 0; r < 0 && i < launch->n; i++)
-		launch->errors[i] = launch->queue[i] ? r : launch->errors[i];
+		launch->asks[i].error = launch->queue[i] ? r : launch->asks[i].error;
 	if (r > 0)
 		launch->children->output_max *= launch->n;
 }
@@ -272,10 +270,10 @@ static int hand_out(Launch *launch, char *line)
 	size_t i = 0;
 	Child *child = addressee(launch, line, &answer, &i);
 
-	if (!child || child->output || launch->errors[i] < 0)
+	if (!child || child->output || launch->asks[i].error < 0)
 		return -EBADMSG;
 	if (str_equal(answer, BUSY)) {
-		launch->errors[i] = -EBUSY;
+		launch->asks[i].error = -EBUSY;
 		return 0;
 	}
 	child->output = strf("%s\n", answer);
@@ -302,7 +300,7 @@ static void scatter(Launch *launch)
 	for (size_t i = 0; i < launch->n; i++) {
 		Child *child = &launch->children->items[i];
 
-		if (!launch->queue[i] || launch->errors[i] < 0)
+		if (!launch->queue[i] || launch->asks[i].error < 0)
 			continue;
 		child->adopted = true;
 		child->running = mover->running;
@@ -321,7 +319,7 @@ static void scatter(Launch *launch)
  */
 static void launch_run(Launch *launch, uint64_t timeout_usec, uint64_t deadline_usec)
 {
-	if (str_equal(launch->parts[0], PART_MOVER))
+	if (str_equal(question(launch->asks->id)->part, PART_MOVER))
 		start_batch(launch);
 	else
 		start_each(launch, false);
@@ -337,8 +335,6 @@ static void launch_end(Launch *launch)
 	for (size_t i = 0; i < launch->n; i++)
 		strv_free(launch->queue[i]);
 	free(launch->queue);
-	free(launch->parts);
-	free(launch->errors);
 	children_free(launch->children);
 	*launch = (Launch){ 0 };
 }
@@ -569,22 +565,21 @@ static void take(const WorkerConfig *config, Ask *ask, const Child *child, uint6
 }
 
 /* After one that could not be asked, the mover is asked nothing: a half-moved group is worse. */
-static void queue_all(Launch *launch, Ask *asks)
+static void queue_all(Launch *launch)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < launch->n; i++) {
-		const Question *q = question(asks[i].id);
+		Ask *ask = &launch->asks[i];
 
-		launch->parts[i] = q->part;
-		if (q->alone && (asks[i].pid = find_at_work(launch->config, &asks[i])) > 0) {
-			launch->errors[i] = -EBUSY;
+		if (question(ask->id)->alone &&
+		    (ask->pid = find_at_work(launch->config, ask)) > 0) {
+			ask->error = -EBUSY;
 			continue;
 		}
-		launch->errors[i] = r < 0 ? -ECANCELED : is_valid(&asks[i]) ? 0 : -EINVAL;
-		r = launch->errors[i];
+		r = ask->error = r < 0 ? -ECANCELED : is_valid(ask) ? 0 : -EINVAL;
 		if (r == 0)
-			launch->queue[i] = make_argv(launch->config, &asks[i]);
+			launch->queue[i] = make_argv(launch->config, ask);
 	}
 }
 
@@ -603,14 +598,14 @@ void ask_parts(const WorkerConfig *config, Ask *asks, size_t n, uint64_t timeout
 		deadline_usec = 0;
 	if (timeout_usec == ASK_USUAL_TIMEOUT)
 		timeout_usec = q->limit_sec * USEC_PER_SEC;
-	launch = launch_begin(config, n, q->answer_max);
+	launch = launch_begin(config, asks, n);
 	worker_question_begins(config, q->lock);
-	queue_all(&launch, asks);
+	queue_all(&launch);
 	launch_run(&launch, timeout_usec, deadline_usec);
 	worker_question_ends(config, q->lock, launch.children->items->pid > 0);
 	waited = now_monotonic() - start;
 	for (size_t i = 0; i < n; i++) {
-		int r = launch.errors[i];
+		int r = asks[i].error;
 
 		if (r == -EBUSY)
 			refuse_busy(config, &asks[i]);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/scan/mdev.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,14 +15,7 @@
 /* The kernel takes nothing else as a name: guid_parse() in mdev's create_store(). */
 static bool is_uuid(const char *name)
 {
-	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-
-	if (strlen(name) != sizeof(form) - 1)
-		return false;
-	for (size_t i = 0; form[i]; i++)
-		if (form[i] == 'x' ? !isxdigit((unsigned char)name[i]) : name[i] != '-')
-			return false;
-	return true;
+	return str_has_form(name, "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx");
 }
 
 /*

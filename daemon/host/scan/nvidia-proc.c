@@ -1,30 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/scan/nvidia-proc.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
+#include "core/facts/setup-files.h"
 #include "util/file.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
 #define INFORMATION_MAX_BYTES 16384
 /* Minor numbers of character devices have 20 bits. */
+#define VERSION_MAX_BYTES 16384
 #define MINOR_MAX ((1U << 20) - 1)
-
-/* "GPU-" and 8-4-4-4-12 hex digits. */
-static bool is_uuid(const char *s)
-{
-	static const char form[] = "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-
-	if (strlen(s) != sizeof(form) - 1)
-		return false;
-	for (size_t i = 0; form[i]; i++)
-		if (form[i] == 'x' ? !isxdigit((unsigned char)s[i]) : s[i] != form[i])
-			return false;
-	return true;
-}
+#define UUID_FORM "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
 
 /* The value in "Device Minor: \t 0" if the line has this name; otherwise NULL. */
 static char *value_of(char *line, const char *name)
@@ -43,7 +32,7 @@ static void parse_information(char *text, char **ret_uuid, int *ret_minor)
 		char *value;
 
 		value = value_of(line, "GPU UUID");
-		if (value && !*ret_uuid && is_uuid(value))
+		if (value && !*ret_uuid && str_has_form(value, UUID_FORM))
 			*ret_uuid = xstrdup(value);
 		value = value_of(line, "Device Minor");
 		if (value && str_to_unsigned(value, 10, MINOR_MAX, &number) >= 0)
@@ -60,4 +49,13 @@ void nvidia_proc_read(int proc_fd, const Bdf *bdf, char **ret_uuid, int *ret_min
 	*ret_minor = -1;
 	if (file_read_at(proc_fd, path, INFORMATION_MAX_BYTES, &text, NULL) >= 0)
 		parse_information(text, ret_uuid, ret_minor);
+}
+
+char *nvidia_proc_version(int proc_fd)
+{
+	_cleanup_free_ char *text = NULL;
+
+	return file_read_at(proc_fd, "driver/nvidia/version", VERSION_MAX_BYTES, &text, NULL) < 0
+		       ? NULL
+		       : setup_read_nvidia_version(text);
 }

@@ -98,6 +98,13 @@ int sysfs_line_if_any(int dir_fd, const char *path, char **ret)
 	return 0;
 }
 
+int sysfs_read_attribute(int sysfs_fd, const Bdf *bdf, const char *attribute, char **ret)
+{
+	_cleanup_free_ char *path = sysfs_function_path(bdf, attribute);
+
+	return sysfs_line_if_any(sysfs_fd, path, ret);
+}
+
 int sysfs_link_name_if_any(int dir_fd, const char *path, char **ret)
 {
 	int r = file_link_name_at(dir_fd, path, ret);
@@ -138,11 +145,9 @@ bool sysfs_on_vfio(int sysfs_fd, const Bdf *bdf, const char *driver)
 
 int sysfs_read_override(int sysfs_fd, const Bdf *bdf, char **ret)
 {
-	_cleanup_free_ char *path = sysfs_function_path(bdf, "driver_override");
 	_cleanup_free_ char *override = NULL;
-	int r;
+	int r = sysfs_read_attribute(sysfs_fd, bdf, "driver_override", &override);
 
-	r = sysfs_line_if_any(sysfs_fd, path, &override);
 	if (r < 0)
 		return r;
 	/* The kernel prints a NULL pointer with %s. */

@@ -49,6 +49,8 @@ bool sysfs_has_function(int sysfs_fd, const Bdf *bdf);
 /* Like their namesakes in util/file.h, but an absent entry is not an error: NULL and 0. */
 int sysfs_line_if_any(int dir_fd, const char *path, char **ret);
 int sysfs_link_name_if_any(int dir_fd, const char *path, char **ret);
+/* The same of an attribute of a function. */
+int sysfs_read_attribute(int sysfs_fd, const Bdf *bdf, const char *attribute, char **ret);
 
 /* Name of the bound driver, NULL when none is. -ENOENT when the function is not there. */
 int sysfs_read_driver(int sysfs_fd, const Bdf *bdf, char **ret);

@@ -213,9 +213,11 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
+	ShownObjects nothing = { 0 };
 	Pair *pair = *state;
 
-	collection_clear(&pair->things);
+	collection_set_told(&pair->things, true, false);
+	collection_replace(&pair->things, &nothing);
 	sd_bus_flush_close_unref(pair->client);
 	sd_bus_flush_close_unref(pair->server);
 	strv_free(pair->signals);

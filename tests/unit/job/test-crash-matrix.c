@@ -338,14 +338,12 @@ static void nothing(_unused_ Rig *rig)
 /* Whose boards came back to the host without a reset, as with managed='yes'. */
 static void used_by_another(Rig *rig)
 {
-	static const char *const functions[] = { PAIR0_FUNCTIONS };
-	JobRequest assign = assign_request("vm43", "pair0"), release = release_request("vm43");
-
 	fake_add_domain(&rig->fake, "vm43", "q35", NULL);
-	rig_must(rig, &assign);
-	for (size_t i = 0; i < ELEMENTS(functions); i++)
-		fake_set_driver(&rig->fake, functions[i], i % 2 ? "snd_hda_intel" : "nvidia", NULL);
-	rig_must(rig, &release);
+	rig_must(rig, &assign_request("vm43", "pair0"));
+	for (size_t i = 0; i < ELEMENTS(pair0_bdfs); i++)
+		fake_set_driver(&rig->fake, pair0_bdfs[i], i % 2 ? "snd_hda_intel" : "nvidia",
+				NULL);
+	rig_must(rig, &release_request("vm43"));
 }
 
 static void used_by_another_shut_off(Rig *rig)
@@ -360,26 +358,11 @@ static void used_by_another_running(Rig *rig)
 	rig_running(rig);
 }
 
-/* Of one GPU, so that the other's must not be set. */
-static void with_persistence_mode(Rig *rig)
-{
-	rig_shut_off(rig);
-	fake_set_persistence_mode(&rig->fake, "0000:61:00.0", true);
-}
-
 /* One by nvidia-persistenced, and the other by NVML. */
 static void with_a_keeper(Rig *rig)
 {
-	with_persistence_mode(rig);
+	rig_persistence_mode(rig);
 	fake_keep(&rig->fake, "0000:41:00.0");
-}
-
-static void assigned_with_persistence_mode(Rig *rig)
-{
-	JobRequest request = assign_request("vm42", "pair0");
-
-	with_persistence_mode(rig);
-	rig_must(rig, &request);
 }
 
 /* Its definition edited, a driver and the name changed: everything that reconcile mends. */
@@ -392,41 +375,11 @@ static void drifted(Rig *rig)
 	fake_set_persistence_mode(&rig->fake, "0000:61:00.0", true);
 }
 
-/* Called otherwise now, with what was applied to it. */
-static void renamed(Rig *rig)
-{
-	_cleanup_(problem_freep) Problem *problem = NULL;
-	Declarations *declarations = xcalloc(1, sizeof(*declarations));
-	JobRequest request = assign_request("vm42", "pair0");
-
-	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
-	rig->fake.two_nodes = true;
-	request.numa = FIT_APPLY;
-	rig_must(rig, &request);
-	assert_int_equal(declarations_parse(declarations, "groups.d/test.conf",
-					    "[Group]\nName=gold\nGpu=0000:41:00.0\n"
-					    "Gpu=0000:61:00.0\n",
-					    &problem),
-			 0);
-	rules_unref(rig->rules);
-	rig->rules = rules_new(&POLICY_DEFAULT, declarations);
-	rig->place.rules = rig->rules;
-}
-
 static void drifted_running(Rig *rig)
 {
 	rig_assigned_live(rig);
 	fake_edit_hostdevs(&rig->fake, "vm42");
 	fake_rename(&rig->fake, "vm42", "vm99");
-}
-
-static void devices_lost(Rig *rig)
-{
-	static const char *const functions[] = { PAIR0_FUNCTIONS };
-
-	rig_assigned(rig);
-	for (size_t i = 0; i < ELEMENTS(functions); i++)
-		fake_unplug(&rig->fake, "vm42", functions[i]);
 }
 
 static void record_lost(Rig *rig)
@@ -438,26 +391,20 @@ static void record_lost(Rig *rig)
 /* fault 61: the domain has another group, which stays whatever becomes of this one. */
 static void beside_another(Rig *rig)
 {
-	const JobRequest other = assign_request("vm42", "pair1");
-
 	rig_shut_off(rig);
-	rig_must(rig, &other);
+	rig_must(rig, &assign_request("vm42", "pair1"));
 }
 
 static void beside_another_running(Rig *rig)
 {
-	const JobRequest other = assign_request("vm42", "pair1");
-
 	rig_running_with_room(rig);
-	rig_must(rig, &other);
+	rig_must(rig, &assign_request("vm42", "pair1"));
 }
 
 static void both_assigned(Rig *rig)
 {
-	const JobRequest request = RIG_ASSIGN;
-
 	beside_another(rig);
-	rig_must(rig, &request);
+	rig_must(rig, &ASSIGN);
 }
 
 static void break_late(Rig *rig)
@@ -469,7 +416,7 @@ static void break_late(Rig *rig)
 	fake_fail(&rig->fake, &fault);
 }
 
-static Rig *rig_for(const Operating *o)
+static Rig *rig_to(const Operating *o)
 {
 	Rig *rig = rig_new();
 
@@ -484,25 +431,22 @@ static Rig *rig_for(const Operating *o)
 static char *world_after(const Operating *o, Way way)
 {
 	Operating undisturbed = *o;
-	Outcome outcome;
 	char *world;
 	Rig *rig;
 
 	undisturbed.fails = false;
-	rig = rig_for(&undisturbed);
-	outcome = rig_run(rig, &o->request);
+	rig = rig_to(&undisturbed);
+	rig_try(rig, &o->request);
 	if (way.power)
 		boot(rig);
 	world = rig_timeless_world(rig);
-
-	outcome_clear(&outcome);
 	rig_free(rig);
 	return world;
 }
 
 static char *world_before(const Operating *o, Way way)
 {
-	Rig *rig = rig_for(o);
+	Rig *rig = rig_to(o);
 	char *world;
 
 	if (way.power)
@@ -540,19 +484,16 @@ static void watch(Crash *c)
 
 static void run_all(const Operating *o, Crash *c)
 {
-	Outcome outcome;
-
 	crash = c;
-	c->rig = rig_for(o);
+	c->rig = rig_to(o);
 	c->rig->cancel_at = c->way.cancel_at;
 	c->io = c->rig->journal.io;
 	remember_marks(c);
 	watch(c);
-	outcome = rig_run(c->rig, &o->request);
+	rig_try(c->rig, &o->request);
 	no_more_points(c);
-	if (outcome.state != expected_end(o, c->way))
-		fail_msg("%s: did not end as it should: %s", o->name, outcome.message);
-	outcome_clear(&outcome);
+	if (c->rig->last.state != expected_end(o, c->way))
+		fail_msg("%s: did not end as it should: %s", o->name, c->rig->last.message);
 	rig_free(c->rig);
 }
 
@@ -575,55 +516,44 @@ static void run_operation(const Operating *o, Way way, unsigned *recoveries)
 	assert_true(!way.twice || EVERY_NTH > 1 || *recoveries > c.different);
 }
 
-#define ASSIGN                                                                                     \
-	{                                                                                          \
-		.operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0"  \
-	}
-#define RELEASE(name, ...)                                                                         \
-	{                                                                                          \
-		.operation = OPERATION_RELEASE, .target = (char *)(name), ##__VA_ARGS__            \
-	}
-#define OF_GROUP(what, ...)                                                                        \
-	{                                                                                          \
-		.operation = OPERATION_##what, .group = (char *)"pair0", ##__VA_ARGS__             \
-	}
-
 static const Operating operations[] = {
 	{ "assign, shut off", rig_shut_off, ASSIGN, false },
 	{ "assign, running", rig_running, ASSIGN, false },
 	{ "assign that fails", rig_shut_off, ASSIGN, true },
 	{ "assign, running, that fails", rig_running, ASSIGN, true },
-	{ "release, shut off", rig_assigned, RELEASE("vm42"), false },
-	{ "release, running", rig_assigned_live, RELEASE("vm42"), false },
-	{ "release, kept on vfio-pci", rig_assigned, RELEASE("vm42", .keep_vfio = true), false },
-	{ "release that fails", rig_assigned, RELEASE("vm42"), true },
-	{ "release, running, that fails", rig_assigned_live, RELEASE("vm42"), true },
+	{ "release, shut off", rig_assigned, RELEASE, false },
+	{ "release, running", rig_assigned_live, RELEASE, false },
+	{ "release, kept on vfio-pci", rig_assigned, release_request("vm42", .keep_vfio = true),
+	  false },
+	{ "release that fails", rig_assigned, RELEASE, true },
+	{ "release, running, that fails", rig_assigned_live, RELEASE, true },
 	/* fault P8 */
-	{ "assign with persistence mode", with_persistence_mode, ASSIGN, false },
-	{ "assign with persistence mode that fails", with_persistence_mode, ASSIGN, true },
+	{ "assign with persistence mode", rig_persistence_mode, ASSIGN, false },
+	{ "assign with persistence mode that fails", rig_persistence_mode, ASSIGN, true },
 	/* fault P9 */
 	{ "assign with nvidia-persistenced that fails", with_a_keeper, ASSIGN, true },
-	{ "release to persistence mode", assigned_with_persistence_mode, RELEASE("vm42"), false },
+	{ "release to persistence mode", rig_assigned_with_persistence_mode, RELEASE, false },
 	{ "assign, shut off, after another tenant", used_by_another_shut_off, ASSIGN, false },
 	{ "assign, running, after another tenant", used_by_another_running, ASSIGN, false },
 	{ "assign after another tenant that fails", used_by_another_shut_off, ASSIGN, true },
-	{ "bind", nothing, OF_GROUP(BIND), false },
-	{ "unbind", rig_bound, OF_GROUP(UNBIND), false },
-	{ "bind that lasts", nothing, OF_GROUP(BIND, .persist = true), false },
-	{ "unbind of a kept group", rig_kept, OF_GROUP(UNBIND), false },
-	{ "release of a kept group", rig_kept_and_assigned, RELEASE("vm42"), false },
-	{ "reconcile", drifted, OF_GROUP(RECONCILE), false },
-	{ "reconcile that fails", drifted, OF_GROUP(RECONCILE), true },
-	{ "reconcile, running", drifted_running, OF_GROUP(RECONCILE), false },
-	{ "reconcile of a definition without devices", devices_lost, OF_GROUP(RECONCILE), false },
-	{ "reconcile of a group with another name", renamed, OF_GROUP(RECONCILE), false },
-	{ "release by the old name", renamed, RELEASE("pair0"), false },
+	{ "bind", nothing, BIND, false },
+	{ "unbind", rig_bound, UNBIND, false },
+	{ "bind that lasts", nothing, KEEP, false },
+	{ "unbind of a kept group", rig_kept, UNBIND, false },
+	{ "release of a kept group", rig_kept_and_assigned, RELEASE, false },
+	{ "reconcile", drifted, RECONCILE, false },
+	{ "reconcile that fails", drifted, RECONCILE, true },
+	{ "reconcile, running", drifted_running, RECONCILE, false },
+	{ "reconcile of a definition without devices", rig_definition_lost, RECONCILE, false },
+	{ "reconcile of a group with another name", rig_renamed, RECONCILE, false },
+	{ "release by the old name", rig_renamed, release_request("pair0"), false },
 	{ "assign beside another group", beside_another, ASSIGN, false },
 	{ "assign beside another group, running, that fails", beside_another_running, ASSIGN,
 	  true },
-	{ "release beside another group", both_assigned, RELEASE("pair0"), false },
-	{ "release beside another group that fails", both_assigned, RELEASE("pair0"), true },
-	{ "reconcile of a lost record", record_lost, OF_GROUP(RECONCILE), false },
+	{ "release beside another group", both_assigned, release_request("pair0"), false },
+	{ "release beside another group that fails", both_assigned, release_request("pair0"),
+	  true },
+	{ "reconcile of a lost record", record_lost, RECONCILE, false },
 };
 
 static unsigned *shared_counter(void)
@@ -645,6 +575,8 @@ static void run_operations(Way way)
 }
 
 /* ---- two jobs at once ---- */
+
+#define ASSIGN_SECOND assign_request("vm43", "pair1")
 
 /* Of pair0 with vm42, and of pair1 with vm43. */
 typedef struct Both {
@@ -739,30 +671,21 @@ static void two_running(Rig *rig)
 
 static void first_assigned(Rig *rig)
 {
-	const JobRequest request = RIG_ASSIGN;
-
 	two_running(rig);
-	rig_must(rig, &request);
+	rig_must(rig, &ASSIGN);
 }
 
 static void two_assigned(Rig *rig)
 {
-	const JobRequest second = assign_request("vm43", "pair1");
-
 	first_assigned(rig);
-	rig_must(rig, &second);
+	rig_must(rig, &ASSIGN_SECOND);
 }
-
-#define ASSIGN_SECOND                                                                              \
-	{                                                                                          \
-		.operation = OPERATION_ASSIGN, .domain = (char *)"vm43", .group = (char *)"pair1"  \
-	}
 
 static const Both pairs[] = {
 	{ "two assigned at once", two_shut_off, ASSIGN, ASSIGN_SECOND },
 	{ "two assigned at once, running", two_running, ASSIGN, ASSIGN_SECOND },
-	{ "one released while one is assigned", first_assigned, RELEASE("vm42"), ASSIGN_SECOND },
-	{ "two released at once", two_assigned, RELEASE("vm42"), RELEASE("vm43") },
+	{ "one released while one is assigned", first_assigned, RELEASE, ASSIGN_SECOND },
+	{ "two released at once", two_assigned, RELEASE, release_request("vm43") },
 };
 
 /* faults 36, 44 */
@@ -778,14 +701,9 @@ TEST(a_daemon_that_ends_in_two_jobs_leaves_before_or_after_of_each)
 /* How many steps its plan has. */
 static size_t count_steps(const Operating *o)
 {
-	_cleanup_(prepared_freep) Prepared *prepared = NULL;
-	_cleanup_free_ char *prefix = NULL;
-	Rig *rig = rig_for(o);
-	Outcome outcome = rig_prepare(rig, &o->request, &prepared, &prefix);
-	size_t n;
+	Rig *rig = rig_to(o);
+	size_t n = rig_plan(rig, &o->request)->n_steps;
 
-	assert_int_equal(outcome.state, JOB_RUNNING);
-	n = prepared->plan->n_steps;
 	rig_free(rig);
 	return n;
 }

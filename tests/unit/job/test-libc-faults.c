@@ -15,74 +15,34 @@
 #include "util/file.h"
 #include "util/text.h"
 
+#define N_RUN 5 /* of the scenarios: reconcile, which is next, renames nothing */
+
 /* ret_calls: that the run made. */
 static JobState run(Rig *rig, const JobRequest *request, LibcFault kind, unsigned nth,
 		    bool all_later, unsigned *ret_calls)
 {
-	JobState state;
-	Outcome outcome;
-
 	libc_arm(kind, nth, all_later);
-	outcome = rig_run(rig, request);
+	rig_try(rig, request);
 	*ret_calls = libc_disarm();
-	state = outcome.state;
-	outcome_clear(&outcome);
-	return state;
-}
-
-/* ---- scenarios ---- */
-
-typedef struct Scenario {
-	const char *name;
-	void (*setup)(Rig *rig);
-	JobRequest request;
-} Scenario;
-
-static const Scenario scenarios[] = {
-	{ "assign cold", rig_shut_off, RIG_ASSIGN },
-	{ "assign live", rig_running, RIG_ASSIGN },
-	{ "release cold", rig_assigned, RIG_RELEASE },
-	{ "bind", rig_shut_off, RIG_BIND },
-};
-
-static unsigned count_files(int dir_fd, const char *suffix)
-{
-	_cleanup_strv_ char **names = NULL;
-
-	assert_int_equal(dir_list(dir_fd, suffix, &names), 0);
-	return (unsigned)strv_length(names);
-}
-
-static void check_failed(Rig *rig, const Scenario *scenario, const char *before, const char *what)
-{
-	rig_check_world(rig, before, what);
-	if (rig_count_open(rig) > 0)
-		fail_msg("%s: its journal is left open", what);
-	/* Nothing is left behind that would stand in the way of another try. */
-	rig_must(rig, &scenario->request);
+	return rig->last.state;
 }
 
 /* Kept from everybody, and nobody harmed; after a restart, too, unless nothing is half done. */
-static void check_quarantined(Rig *rig, const Scenario *scenario, const char *what)
+static void check_quarantined(Rig *rig, const JobRequest *request)
 {
-	const JobRequest request = bind_request("pair0");
-	Outcome outcome;
+	_cleanup_strv_ char **files = NULL;
 
-	rig_check_guests(rig, what);
-	outcome = rig_run(rig, &request);
-	if (outcome.state != JOB_FAILED || outcome.error != GPUPASS_ERROR_QUARANTINED)
-		fail_msg("%s: it is not kept apart: %s", what, str_or_empty(outcome.message));
-	outcome_clear(&outcome);
-	if (rig_count_open(rig) > 0 || count_files(rig->quarantine.dir_fd, ".json") > 0)
+	rig_check_guests(rig, rig->row);
+	rig_try(rig, &BIND);
+	rig_expect(rig, JOB_FAILED, GPUPASS_ERROR_QUARANTINED, "");
+	assert_int_equal(dir_list(rig->quarantine.dir_fd, ".json", &files), 0);
+	if (rig_count_open(rig) > 0 || files)
 		return;
-	claims_free(rig->claims);
-	rig->claims = claims_new();
-	rig->place.claims = rig->claims;
-	outcome = rig_run(rig, &scenario->request);
-	if (outcome.state != JOB_DONE && (scenario->request.operation != OPERATION_RELEASE ||
-					  outcome.error != GPUPASS_ERROR_NOT_ASSIGNED))
-		fail_msg("%s: a restart forgets a half of it: %s", what, outcome.message);
-	outcome_clear(&outcome);
+	rig_new_claims(rig);
+	rig_try(rig, request);
+	if (rig->last.state != JOB_DONE && (request->operation != OPERATION_RELEASE ||
+					    rig->last.error != GPUPASS_ERROR_NOT_ASSIGNED))
+		fail_msg("%s: a restart forgets a half of it: %s", rig->row, rig->last.message);
 }
 
 /* What became of all runs of a kind. */
@@ -113,95 +73,86 @@ static void begin_beside(Rig *rig, Beside *beside)
 	rig->place.trail = beside->trail;
 }
 
-static void end_beside(const Rig *rig, Beside *beside)
-{
-	_cleanup_free_ char *audit = strf("%s/audit", rig->state_directory);
-
-	for (unsigned i = 1; i < 9; i++) {
-		_cleanup_free_ char *name = strf("%u.log", i);
-
-		unlinkat(trail_dir_fd(beside->trail), name, 0);
-	}
-	rmdir(audit);
-	trail_free(beside->trail);
-	fence_store_close(&beside->fence);
-}
-
 /* Returns how many such calls the run made. */
 static unsigned run_with(const Scenario *scenario, LibcFault kind, unsigned nth, bool all_later,
 			 Tally *tally)
 {
-	_cleanup_free_ char *before = NULL;
 	_cleanup_free_ char *what = strf("%s, %s %u fails%s", scenario->name, libc_fault_name(kind),
 					 nth, all_later ? " and all later" : "");
-	Rig *rig = rig_new();
+	_cleanup_(rig_freep) Rig *rig = rig_for(scenario);
 	unsigned calls;
 	Beside beside;
 	JobState state;
 
-	scenario->setup(rig);
+	rig->row = what;
 	begin_beside(rig, &beside);
-	before = rig_world(rig);
+	rig_note_world(rig);
 	state = run(rig, &scenario->request, kind, nth, all_later, &calls);
 	if (state == JOB_INCOMPLETE) {
-		check_quarantined(rig, scenario, what);
+		check_quarantined(rig, &scenario->request);
 		tally->quarantined++;
 	} else if (state == JOB_FAILED) {
-		check_failed(rig, scenario, before, what);
+		rig_check_noted(rig);
+		rig_check_nothing_open(rig);
+		/* Nothing is left behind that would stand in the way of another try. */
+		rig_must(rig, &scenario->request);
 		tally->failed++;
 	} else {
 		_cleanup_free_ char *after = rig_world(rig);
 
 		/* It was not needed: told to nobody, or only for a better message. */
 		rig_check_guests(rig, what);
-		if (str_equal(before, after))
+		if (str_equal(rig->noted, after))
 			fail_msg("%s: done, and nothing has changed", what);
 		tally->done++;
 	}
-	end_beside(rig, &beside);
-	rig_free(rig);
+	trail_free(beside.trail);
+	fence_store_close(&beside.fence);
 	return calls;
 }
 
-static void run_all(LibcFault kind, bool all_later, unsigned stride)
+static void run_scenario(const Scenario *scenario, LibcFault kind, bool all_later)
 {
-	for (size_t i = 0; i < ELEMENTS(scenarios); i++) {
-		Tally tally = { 0 };
-		unsigned calls = run_with(&scenarios[i], kind, 0, false, &tally);
+	Tally tally = { 0 };
+	unsigned calls = run_with(scenario, kind, 0, false, &tally);
 
-		for (unsigned nth = 1; nth <= calls; nth += stride)
-			run_with(&scenarios[i], kind, nth, all_later, &tally);
-		print_message("%s, %s%s: %u calls, %u done, %u failed, %u quarantined\n",
-			      scenarios[i].name, libc_fault_name(kind),
-			      all_later ? " for good" : "", calls, tally.done, tally.failed,
-			      tally.quarantined);
-		assert_true(tally.failed > 0);
-		/* What fails once can be undone. */
-		if (!all_later)
-			assert_int_equal(tally.quarantined, 0);
-	}
+	for (unsigned nth = 1; nth <= calls; nth++)
+		run_with(scenario, kind, nth, all_later, &tally);
+	print_message("%s, %s%s: %u calls, %u done, %u failed, %u quarantined\n", scenario->name,
+		      libc_fault_name(kind), all_later ? " for good" : "", calls, tally.done,
+		      tally.failed, tally.quarantined);
+	assert_true(tally.failed > 0);
+	/* What fails once can be undone. */
+	if (!all_later)
+		assert_int_equal(tally.quarantined, 0);
+}
+
+static void run_all(LibcFault kind, bool all_later)
+{
+	for (size_t i = 0; i < N_RUN; i++)
+		run_scenario(&scenarios[i], kind, all_later);
 }
 
 /* faults 40, 44 */
 TEST(a_missing_descriptor_leaves_it_so)
 {
-	run_all(LIBC_OPEN, false, 1);
-	run_all(LIBC_OPEN, true, 1);
+	run_all(LIBC_OPEN, false);
+	run_all(LIBC_OPEN, true);
 }
 
 /* fault 38 */
 TEST(a_full_disk_leaves_it_so)
 {
-	run_all(LIBC_WRITE, false, 1);
-	run_all(LIBC_WRITE, true, 1);
+	run_all(LIBC_WRITE, false);
+	run_all(LIBC_WRITE, true);
 }
 
 /* fault 39 */
 TEST(a_disk_that_breaks_leaves_it_so)
 {
-	run_all(LIBC_SYNC, false, 1);
-	run_all(LIBC_SYNC, true, 1);
-	run_all(LIBC_RENAME, false, 1);
+	run_all(LIBC_SYNC, false);
+	run_all(LIBC_SYNC, true);
+	run_all(LIBC_RENAME, false);
 }
 
 /* fault 39 */
@@ -210,27 +161,23 @@ TEST(after_a_failed_sync_nothing_is_begun_until_new_writes_last)
 {
 	/* Up to the nth that there is not. */
 	for (unsigned nth = 1, calls = 1; nth <= calls; nth++) {
-		_cleanup_free_ char *before = NULL, *what = strf("sync %u", nth), *why = NULL;
+		_cleanup_free_ char *why = NULL;
 		_cleanup_(rig_freep) Rig *rig = rig_new();
-		Outcome outcome;
 
 		rig->place.disk = disk_watch_new();
 		rig_shut_off(rig);
-		before = rig_world(rig);
-		run(rig, &scenarios[0].request, LIBC_SYNC, nth, false, &calls);
+		run(rig, &ASSIGN, LIBC_SYNC, nth, false, &calls);
 		why = disk_watch_reason(rig->place.disk);
 		if (nth <= calls &&
 		    (!why || !strstr(why, "could not be written: Input/output error")))
-			fail_msg("%s: the disk is taken for well: %s", what, str_or_empty(why));
+			fail_msg("sync %u: the disk is taken for well: %s", nth, str_or_empty(why));
 		if (nth == 1) {
 			/* Nobody has the group, which was not even begun to be bound. */
 			libc_arm(LIBC_SYNC, 1, true);
-			outcome = rig_run(rig, &scenarios[0].request);
+			rig_fails(rig, &ASSIGN, GPUPASS_ERROR_STATE_READ_ONLY,
+				  "State:  nothing was changed");
 			libc_disarm();
-			rig_expect_failure(&outcome, GPUPASS_ERROR_STATE_READ_ONLY,
-					   "State:  nothing was changed");
-			rig_check_world(rig, before, what);
-			rig_must(rig, &scenarios[0].request);
+			rig_must(rig, &ASSIGN);
 			assert_null(disk_watch_reason(rig->place.disk));
 		}
 		disk_watch_free(rig->place.disk);

@@ -14,124 +14,54 @@
 #include "util/file.h"
 #include "util/text.h"
 
-static void devices_edited(Rig *rig)
-{
-	rig_assigned(rig);
-	fake_edit_hostdevs(&rig->fake, "vm42");
-}
-
-typedef struct Scenario {
-	const char *name;
-	void (*setup)(Rig *rig);
-	JobRequest request;
-} Scenario;
-
-static const Scenario scenarios[] = {
-	{ "assign cold", rig_shut_off, RIG_ASSIGN },
-	{ "assign live", rig_running, RIG_ASSIGN },
-	{ "release cold", rig_assigned, RIG_RELEASE },
-	{ "release live", rig_assigned_live, RIG_RELEASE },
-	{ "reconcile",
-	  devices_edited,
-	  { .operation = OPERATION_RECONCILE, .group = (char *)"pair0" } },
-};
-
 static const FakeOp of_libvirt[] = { FAKE_GET, FAKE_DEFINE, FAKE_ATTACH, FAKE_DETACH };
 
-static void check_world(const Rig *rig, const char *wanted, const char *what)
+static void check_world(const Rig *rig, const char *wanted)
 {
 	_cleanup_free_ char *now = rig_timeless_world(rig), *diff = text_diff(wanted, now);
 
 	if (!str_equal(now, wanted))
-		fail_msg("%s:\n%s", what, diff);
-	rig_check_guests(rig, what);
+		fail_msg("%s:\n%s", rig->row, diff);
+	rig_check_guests(rig, rig->row);
+	rig_check_nothing_open(rig);
 }
-
-static void check_nothing_left(const Rig *rig, const char *what)
-{
-	_cleanup_strv_ char **quarantines = NULL;
-	_cleanup_free_ char *reason = NULL;
-	Bdf function;
-
-	assert_int_equal(bdf_parse("0000:41:00.0", &function), 0);
-	reason = claims_quarantine_reason(rig->claims, &function, NULL);
-	if (reason)
-		fail_msg("%s: quarantined: %s", what, reason);
-	assert_int_equal(dir_list(rig->quarantine.dir_fd, "", &quarantines), 0);
-	if (rig_count_open(rig) > 0 || quarantines)
-		fail_msg("%s: a file is left", what);
-}
-
-/* What the scenario leads to undisturbed, and how often it calls what. */
-static char *undisturbed(const Scenario *scenario, unsigned first[FAKE_OP_MAX_],
-			 unsigned counts[FAKE_OP_MAX_])
-{
-	_cleanup_(prepared_freep) Prepared *prepared = NULL;
-	_cleanup_free_ char *prefix = NULL;
-	Rig *rig = rig_new();
-	Outcome outcome;
-	char *world;
-
-	scenario->setup(rig);
-	fake_watch(&rig->fake);
-	outcome = rig_prepare(rig, &scenario->request, &prepared, &prefix);
-	assert_int_equal(outcome.state, JOB_RUNNING);
-	memcpy(first, rig->fake.calls, sizeof(rig->fake.calls));
-	outcome = rig_execute(rig, prepared, prefix);
-	assert_int_equal(outcome.state, JOB_DONE);
-	memcpy(counts, rig->fake.calls, sizeof(rig->fake.calls));
-	world = rig_timeless_world(rig);
-	outcome_clear(&outcome);
-	rig_free(rig);
-	return world;
-}
-
-typedef void (*LossRun)(const Scenario *scenario, const FakeFault *fault, const char *after,
-			const char *what);
 
 /* Every call to libvirt that the job makes after its plan: lost before it was done, and after. */
-static void at_every_call(LossRun run)
+static void at_every_call(void (*run)(Rig *rig, const JobRequest *request, const FakeFault *fault,
+				      const char *after))
 {
-	for (size_t i = 0; i < ELEMENTS(scenarios); i++) {
-		unsigned first[FAKE_OP_MAX_], counts[FAKE_OP_MAX_];
-		_cleanup_free_ char *after = undisturbed(&scenarios[i], first, counts);
+	for (size_t i = 0; i < N_MAIN_SCENARIOS; i++) {
+		Undisturbed all;
 
+		rig_run_undisturbed(&scenarios[i], &all);
 		for (size_t k = 0; k < ELEMENTS(of_libvirt); k++)
-			for (unsigned nth = first[of_libvirt[k]] + 1; nth <= counts[of_libvirt[k]];
-			     nth++)
-				for (int late = 0; late <= 1; late++) {
-					FakeFault fault = {
-						.op = of_libvirt[k],
-						.nth = nth,
-						.late = late,
-						.problem = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
-					};
-					_cleanup_free_ char *what =
-						strf("%s, libvirt is lost %s %s %u",
-						     scenarios[i].name, late ? "after" : "before",
-						     fake_op_to_string(fault.op), nth);
+			for (unsigned n = 2 * all.planned[of_libvirt[k]];
+			     n < 2 * all.calls[of_libvirt[k]]; n++) {
+				const FakeFault fault = {
+					.op = of_libvirt[k],
+					.nth = n / 2 + 1,
+					.late = n % 2,
+					.problem = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
+				};
+				_cleanup_(rig_freep) Rig *rig = rig_for(&scenarios[i]);
+				_cleanup_free_ char *row =
+					strf("%s, libvirt is lost %s %s %u", scenarios[i].name,
+					     fault.late ? "after" : "before",
+					     fake_op_to_string(fault.op), fault.nth);
 
-					run(&scenarios[i], &fault, after, what);
-				}
+				rig->row = row;
+				run(rig, &scenarios[i].request, &fault, all.world);
+			}
+		free(all.world);
 	}
 }
 
-static void restart(const Scenario *scenario, const FakeFault *fault, const char *after,
-		    const char *what)
+static void restart(Rig *rig, const JobRequest *request, const FakeFault *fault, const char *after)
 {
-	_cleanup_(rig_freep) Rig *rig = rig_new();
-	Outcome outcome;
-
-	scenario->setup(rig);
-	fake_watch(&rig->fake);
 	fake_fail(&rig->fake, fault);
 	rig->fake.comes_back = 1;
-	outcome = rig_run(rig, &scenario->request);
-	if (outcome.state != JOB_DONE)
-		fail_msg("%s: %s", what, outcome.message);
-	check_world(rig, after, what);
-	check_nothing_left(rig, what);
-	outcome_clear(&outcome);
+	rig_must(rig, request);
+	check_world(rig, after);
 }
 
 /* fault 27 */
@@ -140,74 +70,59 @@ TEST(a_restart_of_libvirt_at_any_call_does_not_fail_the_job)
 	at_every_call(restart);
 }
 
-/* libvirt is gone from this call on, for longer than a job waits. */
-static void gone(FakeHost *fake, const FakeFault *fault)
+static const FakeFault *gone_at;
+
+/* From this call on it is gone, for longer than a job waits. */
+static void go(Rig *rig)
 {
-	fake_fail(fake, fault);
+	fake_fail(&rig->fake, gone_at);
 	for (size_t i = 0; i < ELEMENTS(of_libvirt); i++) {
 		FakeFault all = {
 			.op = of_libvirt[i],
-			.nth = of_libvirt[i] == fault->op ? fault->nth : 0,
+			.nth = of_libvirt[i] == gone_at->op ? gone_at->nth : 0,
 			.from_then_on = true,
-			.problem = fault->problem,
+			.problem = gone_at->problem,
 		};
 
-		fake_fail(fake, &all);
+		fake_fail(&rig->fake, &all);
 	}
 }
 
-static const FakeFault *gone_at;
-
-/* Only once the call is reached at which it goes. */
-static void then_gone(FakeHost *fake, FakeOp op, unsigned nth)
-{
-	if (op == gone_at->op && nth == gone_at->nth && fake->n_faults == 0)
-		gone(fake, gone_at);
-}
-
-static void recover_left_open(Rig *rig, const char *what)
+static void recover_left_open(Rig *rig)
 {
 	_cleanup_(journal_found_clear) JournalFound found = { 0 };
 	_cleanup_(recovery_clear) Recovery recovery = { 0 };
 
 	assert_int_equal(journal_load(&rig->journal, rig->claims, &found), 0);
 	if (found.n_jobs != 1 || found.notes)
-		fail_msg("%s: %zu journals are open", what, found.n_jobs);
+		fail_msg("%s: %zu journals are open", rig->row, found.n_jobs);
 	recover_claim(&rig->place, found.jobs[0], "waits");
 	assert_int_equal(recover_job(&rig->place, found.jobs[0], 0, &recovery), 0);
 	if (recovery.outcome == RECOVERED_QUARANTINED || recovery.outcome == RECOVERED_WAITING)
-		fail_msg("%s: %s", what, recovery.reason);
+		fail_msg("%s: %s", rig->row, recovery.reason);
 }
 
-static void stop(const Scenario *scenario, const FakeFault *fault, _unused_ const char *after,
-		 const char *what)
+/* Who was told that the job failed does not find it done later, even if all of it was done when its
+ * undo began. */
+static void stop(Rig *rig, const JobRequest *request, const FakeFault *fault,
+		 _unused_ const char *after)
 {
-	_cleanup_(rig_freep) Rig *rig = rig_new();
-	_cleanup_free_ char *before = NULL;
-	Outcome outcome;
+	_cleanup_free_ char *before = rig_timeless_world(rig);
 
-	scenario->setup(rig);
-	before = rig_timeless_world(rig);
-	fake_watch(&rig->fake);
 	gone_at = fault;
-	rig->fake.hook = then_gone;
-	outcome = rig_run(rig, &scenario->request);
-	if (outcome.state == JOB_INCOMPLETE) {
+	rig_at(rig, fault->op, fault->nth, go);
+	if (rig_try(rig, request)->state == JOB_INCOMPLETE) {
 		_cleanup_strv_ char **quarantines = NULL;
 
-		assert_non_null(strstr(outcome.message, "as soon as libvirt answers"));
+		assert_non_null(strstr(rig->last.message, "as soon as libvirt answers"));
 		assert_int_equal(dir_list(rig->quarantine.dir_fd, "", &quarantines), 0);
 		assert_null(quarantines);
 		fake_watch(&rig->fake);
-		recover_left_open(rig, what);
-	} else if (outcome.state != JOB_FAILED) {
-		fail_msg("%s: %s", what, job_state_to_string(outcome.state));
+		recover_left_open(rig);
+	} else if (rig->last.state != JOB_FAILED) {
+		fail_msg("%s: %s", rig->row, job_state_to_string(rig->last.state));
 	}
-	/* Who was told that the job failed does not find it done later, even if all of it was done
-	 * when its undo began. */
-	check_world(rig, before, what);
-	check_nothing_left(rig, what);
-	outcome_clear(&outcome);
+	check_world(rig, before);
 }
 
 /* fault 27 */
@@ -218,134 +133,84 @@ TEST(what_libvirt_left_half_done_is_undone_when_it_is_back)
 
 /* ---- domains that end, or go ---- */
 
-static FakeOp event_op;
-static unsigned event_nth;
-static void (*event)(FakeHost *fake);
-
-static void on_call(FakeHost *fake, FakeOp op, unsigned nth)
+static void destroy(Rig *rig)
 {
-	if (op == event_op && nth == event_nth)
-		event(fake);
+	fake_shut_off(&rig->fake, "vm42");
 }
 
-static void destroy(FakeHost *fake)
+static void undefine(Rig *rig)
 {
-	fake_shut_off(fake, "vm42");
+	fake_set_config(&rig->fake, "vm42", NULL);
 }
 
-static void undefine(FakeHost *fake)
+static void remove_domain(Rig *rig)
 {
-	fake_set_config(fake, "vm42", NULL);
-}
-
-static void remove_domain(FakeHost *fake)
-{
-	if (fake_domain(fake, "vm42"))
-		fake_undefine(fake, "vm42");
-}
-
-static bool all_are_on_their_own_drivers(const Rig *rig)
-{
-	return rig_is_on(rig, "0000:41:00.0", "nvidia", "") &&
-	       rig_is_on(rig, "0000:41:00.1", "snd_hda_intel", "") &&
-	       rig_is_on(rig, "0000:61:00.0", "nvidia", "") &&
-	       rig_is_on(rig, "0000:61:00.1", "snd_hda_intel", "");
+	if (fake_domain(&rig->fake, "vm42"))
+		fake_undefine(&rig->fake, "vm42");
 }
 
 /* fault 30 */
-TEST(a_domain_that_ends_during_an_attach_leaves_both_gpus_with_the_host)
+TEST(a_domain_that_ends_meanwhile_leaves_both_gpus_with_the_host)
 {
 	static const struct {
 		const char *what;
-		void (*event)(FakeHost *fake);
+		void (*event)(Rig *rig);
 		FakeOp op;
 		unsigned n;
+		bool released; /* its release goes on */
 	} rows[] = {
-		{ "destroyed at an attach", destroy, FAKE_ATTACH, 4 },
-		{ "removed at an attach", remove_domain, FAKE_ATTACH, 4 },
-		{ "undefined at an attach", undefine, FAKE_ATTACH, 4 },
-		{ "undefined at the define", undefine, FAKE_DEFINE, 1 },
-		{ "removed at the define", remove_domain, FAKE_DEFINE, 1 },
+		{ "destroyed at an attach", destroy, FAKE_ATTACH, 4, false },
+		{ "removed at an attach", remove_domain, FAKE_ATTACH, 4, false },
+		{ "undefined at an attach", undefine, FAKE_ATTACH, 4, false },
+		{ "undefined at the define", undefine, FAKE_DEFINE, 1, false },
+		{ "removed at the define", remove_domain, FAKE_DEFINE, 1, false },
+		{ "destroyed at a detach", destroy, FAKE_DETACH, 4, true },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++)
 		for (unsigned nth = 1; nth <= rows[i].n; nth++) {
-			_cleanup_free_ char *what = strf("%s %u", rows[i].what, nth);
-			JobRequest request = assign_request("vm42", "pair0");
+			bool released = rows[i].released;
 			_cleanup_(rig_freep) Rig *rig = rig_new();
-			Outcome outcome;
 
-			rig_running(rig);
-			fake_watch(&rig->fake);
-			event = rows[i].event;
-			event_op = rows[i].op;
-			event_nth = nth;
-			rig->fake.hook = on_call;
-			outcome = rig_run(rig, &request);
-			if (outcome.state != JOB_FAILED)
-				fail_msg("%s: %s, %s", what, job_state_to_string(outcome.state),
-					 str_or_empty(outcome.message));
-			if (!all_are_on_their_own_drivers(rig))
-				fail_msg("%s: a function was not given back", what);
-			rig_check_guests(rig, what);
-			check_nothing_left(rig, what);
-			outcome_clear(&outcome);
+			rig->row = rows[i].what;
+			(released ? rig_assigned_live : rig_running)(rig);
+			rig_at(rig, rows[i].op, nth, rows[i].event);
+			rig_try(rig, released ? &RELEASE : &ASSIGN);
+			if (rig->last.state != (released ? JOB_DONE : JOB_FAILED) ||
+			    !rig_is_home(rig))
+				fail_msg("%s %u: %s, %s", rows[i].what, nth,
+					 job_state_to_string(rig->last.state),
+					 str_or_empty(rig->last.message));
+			rig_check_guests(rig, rows[i].what);
+			rig_check_nothing_open(rig);
 		}
 }
 
-/* fault 30 */
-TEST(a_domain_that_ends_during_its_release_is_released)
-{
-	for (unsigned nth = 1; nth <= 4; nth++) {
-		JobRequest request = release_request("vm42");
-		_cleanup_(rig_freep) Rig *rig = rig_new();
-
-		rig_assigned_live(rig);
-		fake_watch(&rig->fake);
-		event = destroy;
-		event_op = FAKE_DETACH;
-		event_nth = nth;
-		rig->fake.hook = on_call;
-		rig_must(rig, &request);
-		assert_true(all_are_on_their_own_drivers(rig));
-		check_nothing_left(rig, "destroyed at a detach");
-	}
-}
-
 /* What it had before is not attached to a guest that is no more. */
-TEST(a_release_that_fails_after_its_guest_ended_is_undone_without_it)
+ON_A_RIG(a_release_that_fails_after_its_guest_ended_is_undone_without_it)
 {
-	JobRequest request = release_request("vm42");
-	_cleanup_(rig_freep) Rig *rig = rig_new();
-	Outcome outcome;
-
 	rig_assigned_live(rig);
-	fake_watch(&rig->fake);
 	rig->fake.reset_fault =
 		(FakeResetFault){ .bdf = "0000:61:00.0", .result = RESET_FAILED, .error = -EIO };
-	event = destroy;
-	event_op = FAKE_DETACH;
-	event_nth = 2;
-	rig->fake.hook = on_call;
-	outcome = rig_run(rig, &request);
-	rig_expect_failure(&outcome, GPUPASS_ERROR_RESET_FAILED, "0000:61:00.0");
-	check_nothing_left(rig, "a failed release");
-	assert_true(rig_is_on(rig, "0000:41:00.0", "vfio-pci", "vfio-pci"));
+	rig_at(rig, FAKE_DETACH, 2, destroy);
+	rig_try(rig, &RELEASE);
+	rig_expect(rig, JOB_FAILED, GPUPASS_ERROR_RESET_FAILED, "0000:61:00.0");
+	rig_check_nothing_open(rig);
+	assert_true(rig_is_bound(rig));
 }
 
 /* ---- a device that libvirt has forgotten ---- */
 
 #define FORGOTTEN "0000:41:00.1"
 
-static void qemu_takes_it(FakeHost *fake)
+static void qemu_takes_it(Rig *rig)
 {
-	fake_hold(fake, FORGOTTEN, "qemu-system-x86");
-	fake->holders[fake->n_holders - 1].vfio = true;
+	fake_hold_by_guest(&rig->fake, FORGOTTEN);
 }
 
 /* fault 27 */
 /* libvirtd was killed after QEMU had taken the second function, and before libvirt had noted it. */
-TEST(a_device_that_libvirt_has_forgotten_is_quarantined_until_its_guest_ends)
+ON_A_RIG(a_device_that_libvirt_has_forgotten_is_quarantined_until_its_guest_ends)
 {
 	static const FakeFault killed = { .op = FAKE_ATTACH,
 					  .nth = 2,
@@ -353,63 +218,40 @@ TEST(a_device_that_libvirt_has_forgotten_is_quarantined_until_its_guest_ends)
 	static const FakeFault duplicate = { .op = FAKE_ATTACH,
 					     .nth = 3,
 					     .problem = GPUPASS_ERROR_ATTACH_FAILED };
-	_cleanup_(problem_freep) Problem *in_use = NULL, *problem = NULL;
-	JobRequest request = assign_request("vm42", "pair0");
-	_cleanup_(rig_freep) Rig *rig = rig_new();
-	Outcome outcome;
+	_cleanup_(problem_freep) Problem *in_use = NULL;
 
 	rig_running(rig);
-	fake_watch(&rig->fake);
 	fake_fail(&rig->fake, &killed);
 	fake_fail(&rig->fake, &duplicate);
 	rig->fake.comes_back = 1;
-	event = qemu_takes_it;
-	event_op = FAKE_ATTACH;
-	event_nth = 2;
-	rig->fake.hook = on_call;
-	outcome = rig_run(rig, &request);
-	assert_int_equal(outcome.state, JOB_INCOMPLETE);
-	assert_non_null(strstr(outcome.message, "a guest runs on " FORGOTTEN));
-	assert_string_equal(outcome.remedy, "shut that guest down; then: gpupass clear pair0");
-	rig_check_guests(rig, "forgotten");
-	outcome_clear(&outcome);
+	rig_at(rig, FAKE_ATTACH, 2, qemu_takes_it);
+	rig_sticks(rig, &ASSIGN, GPUPASS_ERROR_ROLLBACK_FAILED, "a guest runs on " FORGOTTEN);
+	assert_string_equal(rig->last.remedy, "shut that guest down; then: gpupass clear pair0");
 	assert_true(rig_is_on(rig, FORGOTTEN, "vfio-pci", "vfio-pci"));
 	fake_watch(&rig->fake);
 	assert_int_equal(quarantine_lift(&rig->place, "pair0", &in_use), PROBLEM);
 	assert_non_null(strstr(in_use->reason, FORGOTTEN " is in use through vfio"));
 	assert_non_null(strstr(in_use->cause, "qemu-system-x86 (pid 4242)"));
-	fake_shut_off(&rig->fake, "vm42");
-	while (rig->fake.n_holders > 0)
-		free(rig->fake.holders[--rig->fake.n_holders].command);
-	assert_int_equal(quarantine_lift(&rig->place, "pair0", &problem), 0);
-	rig_must(rig, &request);
+	destroy(rig);
+	fake_let_go(&rig->fake);
+	assert_int_equal(quarantine_lift(&rig->place, "pair0", NULL), 0);
+	rig_must(rig, &ASSIGN);
 }
 
 /* ---- names and UUIDs ---- */
 
 /* fault 32 */
-TEST(a_name_that_another_domain_has_now_gets_nothing)
+ON_A_RIG(a_name_that_another_domain_has_now_gets_nothing)
 {
-	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
-	JobRequest reconcile = reconcile_request("pair0"), by_group = release_request("pair0");
-	_cleanup_(rig_freep) Rig *rig = rig_new();
-	_cleanup_free_ char *before = NULL;
-	Outcome outcome;
-
 	rig_assigned(rig);
 	fake_undefine(&rig->fake, "vm42");
 	fake_add_domain(&rig->fake, "vm43", "q35", NULL);
 	fake_rename(&rig->fake, "vm43", "vm42");
-	before = rig_world(rig);
-	outcome = rig_run(rig, &assign);
-	assert_non_null(strstr(outcome.message, "which libvirt no longer has"));
-	rig_expect_failure(&outcome, GPUPASS_ERROR_GROUP_BUSY, "assigned to vm42");
-	outcome = rig_run(rig, &release);
-	rig_expect_failure(&outcome, GPUPASS_ERROR_NOT_ASSIGNED, "vm42");
-	outcome = rig_run(rig, &reconcile);
-	assert_non_null(strstr(outcome.message, "3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4343"));
-	rig_expect_failure(&outcome, GPUPASS_ERROR_NO_SUCH_DOMAIN, "the domain of that name is");
-	rig_check_world(rig, before, "another vm42");
-	rig_must(rig, &by_group);
-	assert_true(all_are_on_their_own_drivers(rig));
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_GROUP_BUSY, "assigned to vm42");
+	assert_non_null(strstr(rig->last.message, "which libvirt no longer has"));
+	rig_fails(rig, &RELEASE, GPUPASS_ERROR_NOT_ASSIGNED, "vm42");
+	rig_fails(rig, &RECONCILE, GPUPASS_ERROR_NO_SUCH_DOMAIN, "the domain of that name is");
+	assert_non_null(strstr(rig->last.message, "3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4343"));
+	rig_must(rig, &release_request("pair0"));
+	assert_true(rig_is_home(rig));
 }

@@ -46,35 +46,38 @@ static void check_log(const Rig *rig, const char *expected)
 #define OFF_THEN_VFIO "persistence off of " A "; move " A " to vfio-pci, override vfio-pci"
 #define NVIDIA_THEN_ON "move " A " to nvidia, override none; persistence on of " A
 
-/* fault P1 */
-ON_A_RIG(a_release_leads_back_to_the_mode_before)
+/* faults P1, P9 */
+/*
+ * By NVML; or by nvidia-persistenced, which has one GPU open, and lets go when asked. The other is
+ * as before, and so is all afterwards.
+ */
+TEST(a_release_leads_back_to_the_mode_before)
 {
-	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
-	_cleanup_free_ char *before = NULL;
+	for (int kept = 0; kept <= 1; kept++) {
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 
-	shut_off(rig, true, false);
-	before = rig_world(rig);
-	fake_watch(&rig->fake);
-	rig_must(rig, &assign);
-	check_log(rig, OFF_THEN_VFIO);
-	assert_false(has_mode(rig, A));
-	fake_watch(&rig->fake);
-	rig_must(rig, &release);
-	check_log(rig, NVIDIA_THEN_ON);
-	rig_check_world(rig, before, "released");
+		shut_off(rig, !kept, false);
+		if (kept)
+			fake_keep(&rig->fake, A);
+		rig_note_world(rig);
+		rig_must(rig, &ASSIGN);
+		check_log(rig, OFF_THEN_VFIO);
+		assert_false(has_mode(rig, A));
+		fake_watch(&rig->fake);
+		rig_must(rig, &RELEASE);
+		check_log(rig, NVIDIA_THEN_ON);
+		rig_check_noted(rig);
+	}
 }
 
 ON_A_RIG(without_the_mode_nvml_is_asked_once_and_sets_nothing)
 {
-	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
-
 	shut_off(rig, false, false);
-	fake_watch(&rig->fake);
-	rig_must(rig, &assign);
+	rig_must(rig, &ASSIGN);
 	assert_int_equal(rig->fake.calls[FAKE_PERSISTENCE], 1);
 	/* Off nvidia there is nobody to ask. */
-	rig_must(rig, &assign);
-	rig_must(rig, &release);
+	rig_must(rig, &ASSIGN);
+	rig_must(rig, &RELEASE);
 	assert_int_equal(rig->fake.calls[FAKE_PERSISTENCE], 1);
 	assert_int_equal(rig->fake.calls[FAKE_SET_PERSISTENCE], 0);
 }
@@ -82,11 +85,9 @@ ON_A_RIG(without_the_mode_nvml_is_asked_once_and_sets_nothing)
 /* What a job asks starts with it; without a question about the mode, nothing for that does. */
 ON_A_RIG(a_job_says_what_it_asks_as_it_begins)
 {
-	JobRequest bind = bind_request("pair0"), unbind = unbind_request("pair0");
-
-	rig_must(rig, &bind);
+	rig_must(rig, &BIND);
 	assert_int_equal(rig->fake.expected_persistence, 1);
-	rig_must(rig, &unbind);
+	rig_must(rig, &UNBIND);
 	assert_int_equal(rig->fake.expected_persistence, 1);
 	assert_int_equal(rig->fake.expected_work, 2);
 }
@@ -96,7 +97,6 @@ ON_A_RIG(a_job_says_what_it_asks_as_it_begins)
 TEST(a_job_that_fails_leaves_the_mode_as_it_was)
 {
 	static const FakeOp ops[] = { FAKE_MOVE, FAKE_DEFINE, FAKE_INSPECT };
-	JobRequest request = assign_request("vm42", "pair0");
 
 	for (size_t i = 0; i < ELEMENTS(ops) * 6; i++) {
 		FakeFault fault = {
@@ -107,50 +107,40 @@ TEST(a_job_that_fails_leaves_the_mode_as_it_was)
 			.error = ops[i / 6] == FAKE_DEFINE ? 0 : -EIO,
 			.problem = GPUPASS_ERROR_DEFINE_FAILED,
 		};
-		_cleanup_free_ char *before = NULL, *what = NULL;
 		_cleanup_(rig_freep) Rig *rig = rig_new();
-		Outcome outcome;
 
+		rig->row = fake_op_to_string(fault.op);
 		shut_off(rig, true, true);
-		before = rig_world(rig);
-		fake_watch(&rig->fake);
+		rig_note_world(rig);
 		fake_fail(&rig->fake, &fault);
-		outcome = rig_run(rig, &request);
-		what = strf("%s %u%s", fake_op_to_string(fault.op), fault.nth,
-			    fault.late ? " late" : "");
-		if (outcome.state == JOB_FAILED) {
-			rig_check_world(rig, before, what);
-			assert_null(outcome.left);
-		} else if (outcome.state != JOB_DONE || rig->fake.calls[fault.op] >= fault.nth) {
-			fail_msg("%s: %s", what, job_state_to_string(outcome.state));
+		if (rig_try(rig, &ASSIGN)->state == JOB_FAILED) {
+			rig_check_noted(rig);
+			assert_null(rig->last.left);
+		} else if (rig->last.state != JOB_DONE || rig->fake.calls[fault.op] >= fault.nth) {
+			fail_msg("%s %u: %s", rig->row, fault.nth,
+				 job_state_to_string(rig->last.state));
 		}
-		outcome_clear(&outcome);
 	}
 }
 
 /* Also behind the step that turned it on again. */
 TEST(a_release_that_fails_leaves_the_mode_off)
 {
-	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
 	bool done = false, taken_back = false;
 
 	for (unsigned nth = 2; !done; nth++) {
 		FakeFault fault = { .op = FAKE_INSPECT, .nth = nth, .error = -EIO };
-		_cleanup_free_ char *before = NULL, *what = strf("inspection %u fails", nth);
 		_cleanup_(rig_freep) Rig *rig = rig_new();
-		Outcome outcome;
 
 		shut_off(rig, true, true);
-		rig_must(rig, &assign);
-		before = rig_world(rig);
+		rig_must(rig, &ASSIGN);
+		rig_note_world(rig);
 		fake_watch(&rig->fake);
 		fake_fail(&rig->fake, &fault);
-		outcome = rig_run(rig, &release);
-		done = outcome.state == JOB_DONE;
+		done = rig_try(rig, &RELEASE)->state == JOB_DONE;
 		if (!done)
-			rig_check_world(rig, before, what);
-		taken_back |= strv_contains(outcome.steps, "persistence on: undone");
-		outcome_clear(&outcome);
+			rig_check_noted(rig);
+		taken_back |= strv_contains(rig->last.steps, "persistence on: undone");
 	}
 	assert_true(taken_back);
 }
@@ -172,25 +162,34 @@ TEST(a_mode_that_cannot_be_turned_off_keeps_the_gpu_where_it_is)
 		  B ": worker 4712 still waits for it",
 		  true },
 	};
-	JobRequest request = assign_request("vm42", "pair0");
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_free_ char *before = NULL;
 		_cleanup_(rig_freep) Rig *rig = rig_new();
-		Outcome outcome;
 
 		shut_off(rig, true, true);
-		before = rig_world(rig);
-		fake_watch(&rig->fake);
 		rig->fake.nvml_fault = rows[i].fault;
-		outcome = rig_run(rig, &request);
+		rig_fails(rig, &ASSIGN, GPUPASS_ERROR_BIND_FAILED,
+			  "persistence mode of " B " could not be turned off");
 		assert_int_equal(rig->fake.calls[FAKE_MOVE], 0);
-		rig_check_world(rig, before, rows[i].words);
-		assert_int_equal(outcome.left != NULL, rows[i].left);
-		assert_non_null(strstr(outcome.message, rows[i].words));
-		rig_expect_failure(&outcome, GPUPASS_ERROR_BIND_FAILED,
-				   "persistence mode of " B " could not be turned off");
+		assert_int_equal(rig->last.left != NULL, rows[i].left);
+		assert_non_null(strstr(rig->last.message, rows[i].words));
 	}
+}
+
+static const FakeFault refused = { .op = FAKE_DEFINE,
+				   .nth = 1,
+				   .problem = GPUPASS_ERROR_DEFINE_FAILED };
+static const FakeNvmlFault never_on = { .bdf = A, .turns_on = true, .why = LOST };
+
+/* That the mode of A is not on again, and B's is. */
+static void expect_left(const Rig *rig, const char *step)
+{
+	assert_int_equal(strv_length(rig->last.left), 1);
+	assert_string_equal(rig->last.left[0], NOT_ON_AGAIN);
+	assert_true(strv_contains(rig->last.steps, step));
+	assert_true(rig_is_on(rig, A, "nvidia", ""));
+	assert_false(has_mode(rig, A));
+	assert_true(has_mode(rig, B));
 }
 
 /* fault P6 */
@@ -199,158 +198,87 @@ TEST(a_mode_that_cannot_be_turned_off_keeps_the_gpu_where_it_is)
  */
 ON_A_RIG(a_mode_that_cannot_be_put_back_is_told)
 {
-	const FakeFault refused = { .op = FAKE_DEFINE,
-				    .nth = 1,
-				    .problem = GPUPASS_ERROR_DEFINE_FAILED };
-	JobRequest assign = assign_request("vm42", "pair0");
-	Bdf a = { 0, 0x41, 0, 0 };
-	Outcome outcome;
-
 	shut_off(rig, true, true);
-	fake_watch(&rig->fake);
 	fake_fail(&rig->fake, &refused);
-	rig->fake.nvml_fault = (FakeNvmlFault){ .bdf = A, .turns_on = true, .why = LOST };
-	outcome = rig_run(rig, &assign);
-	assert_int_equal(strv_length(outcome.left), 1);
-	assert_string_equal(outcome.left[0], NOT_ON_AGAIN);
-	assert_true(strv_contains(outcome.steps, "persistence off: undo-failed"));
-	assert_non_null(strstr(outcome.message, "State:  everything was put back as it was, but\n"
-						"        " NOT_ON_AGAIN));
-	rig_expect_failure(&outcome, GPUPASS_ERROR_DEFINE_FAILED, "");
-	assert_null(claims_quarantine_reason(rig->claims, &a, NULL));
-	assert_false(has_mode(rig, A));
-	assert_true(has_mode(rig, B));
+	rig->fake.nvml_fault = never_on;
+	rig_try(rig, &ASSIGN);
+	rig_expect(rig, JOB_FAILED, GPUPASS_ERROR_DEFINE_FAILED,
+		   "State:  everything was put back as it was, but\n        " NOT_ON_AGAIN);
+	expect_left(rig, "persistence off: undo-failed");
+	rig_check_nothing_open(rig);
 	fake_watch(&rig->fake);
-	rig_must(rig, &assign);
+	rig_must(rig, &ASSIGN);
 }
 
 /* The GPU that is stuck is not touched again, and the other one is as before. */
 ON_A_RIG(a_stuck_gpu_is_not_asked_any_more)
 {
 	const FakeMoveFault stuck = { .bdf = A, .driver = "vfio-pci", .never_returns = true };
-	JobRequest assign = assign_request("vm42", "pair0");
-	_cleanup_(outcome_clear) Outcome outcome;
 
 	shut_off(rig, true, true);
-	fake_watch(&rig->fake);
 	fake_fail_move(&rig->fake, &stuck);
-	outcome = rig_run(rig, &assign);
-	assert_int_equal(outcome.state, JOB_INCOMPLETE);
-	rig_check_guests(rig, "stuck");
+	rig_sticks(rig, &ASSIGN, GPUPASS_ERROR_UNBIND_TIMEOUT, "worker 4711");
 	assert_true(has_mode(rig, B));
-	assert_null(outcome.left);
+	assert_null(rig->last.left);
 }
 
 /* fault P6 */
 /* To undo the release for it would take the GPUs from the host again. */
 ON_A_RIG(a_release_goes_on_without_the_mode_and_says_so)
 {
-	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
-	_cleanup_(outcome_clear) Outcome outcome;
-
 	shut_off(rig, true, true);
-	rig_must(rig, &assign);
-	fake_watch(&rig->fake);
-	rig->fake.nvml_fault = (FakeNvmlFault){ .bdf = A, .turns_on = true, .why = LOST };
-	outcome = rig_run(rig, &release);
-	assert_int_equal(outcome.state, JOB_DONE);
-	assert_int_equal(strv_length(outcome.left), 1);
-	assert_string_equal(outcome.left[0], NOT_ON_AGAIN);
-	assert_true(strv_contains(outcome.steps, "persistence on: failed"));
-	assert_true(strv_contains(outcome.steps, "forget: done"));
-	assert_true(rig_is_on(rig, A, "nvidia", ""));
-	assert_true(has_mode(rig, B));
+	rig_must(rig, &ASSIGN);
+	rig->fake.nvml_fault = never_on;
+	rig_must(rig, &RELEASE);
+	expect_left(rig, "persistence on: failed");
+	assert_true(strv_contains(rig->last.steps, "forget: done"));
 }
 
 /* Turning it off takes seconds. Who opens a GPU meanwhile would make the unbind hang. */
-static void open_on_set(FakeHost *fake, FakeOp op, _unused_ unsigned nth)
+static void open_it(Rig *rig)
 {
-	if (op == FAKE_SET_PERSISTENCE && fake->n_holders == 0)
-		fake_hold(fake, B, "python3");
+	fake_hold(&rig->fake, B, "python3");
 }
 
 /* fault P7 */
 ON_A_RIG(a_gpu_that_is_opened_meanwhile_is_not_unbound)
 {
-	JobRequest assign = assign_request("vm42", "pair0");
-	_cleanup_free_ char *before = NULL;
-	Outcome outcome;
-
 	shut_off(rig, true, false);
-	before = rig_world(rig);
-	fake_watch(&rig->fake);
-	rig->fake.hook = open_on_set;
-	outcome = rig_run(rig, &assign);
-	rig_expect_failure(&outcome, GPUPASS_ERROR_HOST_IN_USE, "python3");
+	rig_at(rig, FAKE_SET_PERSISTENCE, 1, open_it);
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_HOST_IN_USE, "python3");
 	assert_int_equal(rig->fake.calls[FAKE_MOVE], 0);
-	rig_check_world(rig, before, "held");
 }
 
 /* fault P3 */
 /* A worker that hangs in NVML has the GPU open, and is a holder like any other. */
 ON_A_RIG(a_question_that_hangs_ends_in_a_refusal)
 {
-	JobRequest assign = assign_request("vm42", "pair0");
-	_cleanup_free_ char *before = NULL;
-	Outcome outcome;
-
 	shut_off(rig, true, false);
-	before = rig_world(rig);
-	fake_watch(&rig->fake);
 	rig->fake.nvml_fault = (FakeNvmlFault){
 		.bdf = A, .reads = true, .why = "NVML did not answer", .never_returns = true
 	};
-	outcome = rig_run(rig, &assign);
-	rig_expect_failure(&outcome, GPUPASS_ERROR_HOST_IN_USE, "gpupass-worker");
-	rig_check_world(rig, before, "hung");
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_HOST_IN_USE, "gpupass-worker");
 }
 
 /* ---- nvidia-persistenced ---- */
-
-/* fault P9 */
-/* It has one GPU open, and lets go when asked. The other is as before, and so is all afterwards. */
-ON_A_RIG(what_nvidia_persistenced_keeps_is_let_go_and_turned_on_again)
-{
-	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
-	_cleanup_free_ char *before = NULL;
-
-	shut_off(rig, false, false);
-	fake_keep(&rig->fake, A);
-	before = rig_world(rig);
-	fake_watch(&rig->fake);
-	rig_must(rig, &assign);
-	check_log(rig, OFF_THEN_VFIO);
-	fake_watch(&rig->fake);
-	rig_must(rig, &release);
-	check_log(rig, NVIDIA_THEN_ON);
-	rig_check_world(rig, before, "released");
-}
 
 /* fault P10 */
 /* Refused as a holder: by name, with what it said, and before anything was moved. */
 TEST(a_keeper_that_does_not_let_go_is_a_holder)
 {
 	static const char *const faults[] = { "nvidia-persistenced does not answer in time", "" };
-	JobRequest request = assign_request("vm42", "pair0");
 
 	for (size_t i = 0; i < ELEMENTS(faults); i++) {
-		_cleanup_free_ char *before = NULL;
 		_cleanup_(rig_freep) Rig *rig = rig_new();
-		Outcome outcome;
 
 		shut_off(rig, false, false);
 		fake_keep(&rig->fake, A);
-		before = rig_world(rig);
-		fake_watch(&rig->fake);
 		rig->fake.keeper_fault = faults[i];
-		outcome = rig_run(rig, &request);
+		rig_fails(rig, &ASSIGN, GPUPASS_ERROR_HOST_IN_USE, "processes of the host use it");
 		assert_int_equal(rig->fake.calls[FAKE_MOVE], 0);
-		assert_non_null(strstr(outcome.message, "nvidia-persiste (pid 1312"));
-		assert_non_null(strstr(outcome.message, faults[i]));
-		rig_check_world(rig, before, faults[i]);
-		assert_null(outcome.left);
-		rig_expect_failure(&outcome, GPUPASS_ERROR_HOST_IN_USE,
-				   "processes of the host use it");
+		assert_non_null(strstr(rig->last.message, "nvidia-persiste (pid 1312"));
+		assert_non_null(strstr(rig->last.message, faults[i]));
+		assert_null(rig->last.left);
 	}
 }
 
@@ -358,39 +286,23 @@ TEST(a_keeper_that_does_not_let_go_is_a_holder)
 /* Only the process that listens there, as the kernel knows it, is excused. */
 ON_A_RIG(who_only_calls_itself_so_is_a_holder)
 {
-	JobRequest request = assign_request("vm42", "pair0");
-	Outcome outcome;
-
 	shut_off(rig, false, false);
 	fake_keep(&rig->fake, A);
 	fake_hold(&rig->fake, A, "nvidia-persiste");
-	fake_watch(&rig->fake);
-	outcome = rig_run(rig, &request);
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_HOST_IN_USE, "processes of the host use it");
 	assert_int_equal(rig->fake.calls[FAKE_SET_PERSISTENCE], 0);
-	assert_non_null(strstr(outcome.message, "nvidia-persiste (pid 4242"));
-	assert_null(strstr(outcome.message, "pid 1312"));
-	rig_expect_failure(&outcome, GPUPASS_ERROR_HOST_IN_USE, "processes of the host use it");
+	assert_non_null(strstr(rig->last.message, "nvidia-persiste (pid 4242"));
+	assert_null(strstr(rig->last.message, "pid 1312"));
 }
 
 /* fault P9 */
 ON_A_RIG(a_job_that_fails_has_the_mode_on_as_it_was)
 {
-	const FakeFault refused = { .op = FAKE_DEFINE,
-				    .nth = 1,
-				    .problem = GPUPASS_ERROR_DEFINE_FAILED };
-	JobRequest request = assign_request("vm42", "pair0");
-	_cleanup_free_ char *before = NULL;
-	Outcome outcome;
-
 	shut_off(rig, false, true);
 	fake_keep(&rig->fake, A);
-	before = rig_world(rig);
-	fake_watch(&rig->fake);
 	fake_fail(&rig->fake, &refused);
-	outcome = rig_run(rig, &request);
-	assert_null(outcome.left);
-	rig_check_world(rig, before, "failed");
-	rig_expect_failure(&outcome, GPUPASS_ERROR_DEFINE_FAILED, "");
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_DEFINE_FAILED, "");
+	assert_null(rig->last.left);
 }
 
 /* ---- recovery ---- */
@@ -426,29 +338,23 @@ static int keep_file(void *userdata, int dir_fd, const char *name)
  */
 static void release_until_given_back(Rig *rig)
 {
-	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
 	Cut cut = { .fake = &rig->fake, .writes = 3 };
-	Outcome outcome;
 
 	shut_off(rig, true, false);
-	rig_must(rig, &assign);
+	rig_must(rig, &ASSIGN);
 	cut.real = rig->journal.io;
 	rig->journal.io.append = append_until_cut;
 	rig->journal.io.remove = keep_file;
 	rig->journal.io.userdata = &cut;
 	/* Nothing that comes after may touch the machine: that daemon is gone. */
-	rig->fake.broken_from = 0;
 	fake_watch(&rig->fake);
 	rig->fake.broken_from = 4;
-	outcome = rig_run(rig, &release);
-	outcome_clear(&outcome);
+	rig_try(rig, &RELEASE);
 	assert_true(cut.cut);
 	rig->journal.io = cut.real;
 	fake_watch(&rig->fake);
 	assert_true(rig_is_on(rig, A, "nvidia", ""));
-	claims_free(rig->claims);
-	rig->claims = claims_new();
-	rig->place.claims = rig->claims;
+	rig_new_claims(rig);
 }
 
 /* faults P6, P8 */
@@ -456,13 +362,13 @@ TEST(recovery_finishes_a_release_with_its_mode)
 {
 	static const struct {
 		bool rebooted;
-		const char *why; /* it cannot be set; NULL: it can */
+		bool fails; /* it cannot be set */
 		bool on;
 	} rows[] = {
-		{ false, NULL, true },
-		{ false, LOST, false },
+		{ false, false, true },
+		{ false, true, false },
 		/* The boot has made it what it is. */
-		{ true, NULL, false },
+		{ true, false, false },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
@@ -474,14 +380,13 @@ TEST(recovery_finishes_a_release_with_its_mode)
 			free(rig->journal.boot_id);
 			rig->journal.boot_id = strdup("the next boot");
 		}
-		if (rows[i].why)
-			rig->fake.nvml_fault =
-				(FakeNvmlFault){ .bdf = A, .turns_on = true, .why = rows[i].why };
+		if (rows[i].fails)
+			rig->fake.nvml_fault = never_on;
 		rig_recover(rig, RECOVERED_DONE, &left);
 		if (has_mode(rig, A) != rows[i].on)
 			fail_msg("row %zu: it is %s", i, rows[i].on ? "off" : "on");
-		assert_int_equal(strv_length(left), rows[i].why ? 1 : 0);
-		if (rows[i].why)
+		assert_int_equal(strv_length(left), rows[i].fails);
+		if (rows[i].fails)
 			assert_string_equal(left[0], NOT_ON_AGAIN);
 	}
 }

@@ -201,13 +201,19 @@ WITH_PROBER(what_was_seen_before_is_kept_of_gpus_that_cannot_be_asked)
 	assert_int_equal(known(0xa1), 2);
 }
 
+static void set_pair1(const char *driver)
+{
+	static const char *const functions[] = { "0000:a1:00.0", "0000:a1:00.1", "0000:c1:00.0",
+						 "0000:c1:00.1" };
+
+	for (size_t i = 0; i < ELEMENTS(functions); i++)
+		fake_set_driver(&prober->rig->fake, functions[i], driver, driver);
+}
+
 WITH_PROBER(with_nobody_to_ask_it_is_refused)
 {
-	static const char *const gpus[] = { "0000:41:00.0", "0000:61:00.0", "0000:a1:00.0",
-					    "0000:c1:00.0" };
-
-	for (size_t i = 0; i < ELEMENTS(gpus); i++)
-		fake_set_driver(&prober->rig->fake, gpus[i], "vfio-pci", "vfio-pci");
+	rig_bound(prober->rig);
+	set_pair1("vfio-pci");
 	expect(PROBLEM, "ProbeFailed: there is no GPU whose links could be looked at\n"
 			"Cause:  0000:41:00.0 (RTX A6000) was not looked at");
 	assert_null(prober->asked);
@@ -251,46 +257,32 @@ WITH_PROBER(a_gpu_that_is_moved_refuses_the_probe_though_it_is_not_asked)
 /* fault L16 */
 WITH_PROBER(beside_a_probe_no_job_moves_what_nvml_may_open)
 {
-	const JobRequest bind0 = bind_request("pair0"), bind1 = bind_request("pair1"),
-			 unbind1 = unbind_request("pair1");
-	Rig *rig = prober->rig;
-	_cleanup_(problem_freep) Problem *problem = NULL;
-	_cleanup_(probe_clear) Probe p = { 0 };
-	Outcome outcome;
-
-	for (unsigned i = 0; i < 2; i++) {
-		fake_set_driver(&rig->fake, i ? "0000:c1:00.0" : "0000:a1:00.0", "vfio-pci",
-				"vfio-pci");
-		fake_set_driver(&rig->fake, i ? "0000:c1:00.1" : "0000:a1:00.1", "vfio-pci",
-				"vfio-pci");
-	}
-	assert_int_equal(probe_prepare(&rig->place, &probe_request, PROBE_JOB, &p, &problem), 0);
-	outcome = rig_run(rig, &bind0);
-	rig_expect_failure(&outcome, GPUPASS_ERROR_GROUP_BUSY,
-			   "job 99 probes the links and has the GPUs open");
-	rig_must(rig, &unbind1);
-	/* It came to nvidia while NVML was at work. */
-	outcome = rig_run(rig, &bind1);
-	rig_expect_failure(&outcome, GPUPASS_ERROR_GROUP_BUSY,
-			   "job 99 probes the links and has the GPUs open");
-	claims_release(rig->claims, PROBE_JOB);
-	rig_must(rig, &bind0);
-	rig_must(rig, &bind1);
-}
-
-WITH_PROBER(beside_a_probe_boards_of_other_drivers_are_moved)
-{
-	static const char *const functions[] = { "0000:a1:00.0", "0000:a1:00.1", "0000:c1:00.0",
-						 "0000:c1:00.1" };
+	static const char words[] = "job 99 probes the links and has the GPUs open";
 	const JobRequest bind1 = bind_request("pair1");
 	Rig *rig = prober->rig;
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_(probe_clear) Probe p = { 0 };
 
-	for (size_t i = 0; i < ELEMENTS(functions); i++)
-		fake_set_driver(&rig->fake, functions[i], NULL, NULL);
+	set_pair1("vfio-pci");
 	assert_int_equal(probe_prepare(&rig->place, &probe_request, PROBE_JOB, &p, &problem), 0);
+	rig_fails(rig, &BIND, GPUPASS_ERROR_GROUP_BUSY, words);
+	rig_must(rig, &group_request(OPERATION_UNBIND, "pair1"));
+	/* It came to nvidia while NVML was at work. */
+	rig_fails(rig, &bind1, GPUPASS_ERROR_GROUP_BUSY, words);
+	claims_release(rig->claims, PROBE_JOB);
+	rig_must(rig, &BIND);
 	rig_must(rig, &bind1);
+}
+
+WITH_PROBER(beside_a_probe_boards_of_other_drivers_are_moved)
+{
+	Rig *rig = prober->rig;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_(probe_clear) Probe p = { 0 };
+
+	set_pair1(NULL);
+	assert_int_equal(probe_prepare(&rig->place, &probe_request, PROBE_JOB, &p, &problem), 0);
+	rig_must(rig, &bind_request("pair1"));
 	claims_release(rig->claims, PROBE_JOB);
 }
 

@@ -47,33 +47,27 @@ static void make_fail(Rig *rig, FailingIo *io)
 }
 
 /* Returns how many appends could fail. */
-static unsigned fail_each_append(void (*setup)(Rig *rig))
+static unsigned fail_each_append(void (*arrange)(Rig *rig))
 {
-	JobRequest request = assign_request("vm42", "pair0");
 	bool done = false;
 	unsigned nth;
 
 	for (nth = 1; !done; nth++) {
-		Rig *rig = rig_new();
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 		FailingIo io = { .real = rig->journal.io, .nth = nth };
-		_cleanup_free_ char *before = NULL;
-		Outcome outcome;
 
 		assert_true(nth < RECORDS_MAX);
-		setup(rig);
-		before = rig_world(rig);
+		arrange(rig);
+		rig_note_world(rig);
 		make_fail(rig, &io);
-		outcome = rig_run(rig, &request);
-		done = outcome.state == JOB_DONE;
+		done = rig_try(rig, &ASSIGN)->state == JOB_DONE;
 		if (!done) {
-			rig_expect_failure(&outcome, GPUPASS_ERROR_STATE_READ_ONLY,
-					   "the journal could not be written: No space left");
-			rig_check_world(rig, before, "no space for the journal");
+			rig_expect(rig, JOB_FAILED, GPUPASS_ERROR_STATE_READ_ONLY,
+				   "the journal could not be written: No space left");
+			rig_check_noted(rig);
 		}
 		/* A file that takes no end can still be removed. */
 		assert_int_equal(rig_count_open(rig), 0);
-		outcome_clear(&outcome);
-		rig_free(rig);
 	}
 	return nth - 1;
 }
@@ -85,6 +79,17 @@ TEST(a_step_that_cannot_be_announced_is_not_begun)
 	assert_int_equal(fail_each_append(rig_running), 3);
 }
 
+/* What the next daemon reads of why pair0 is quarantined. */
+static void expect_stored_quarantine(Rig *rig, const char *reason)
+{
+	_cleanup_(claims_freep) Claims *next = claims_new();
+	_cleanup_free_ char *why = NULL;
+
+	quarantine_store_load(&rig->quarantine, next);
+	why = claims_quarantine_reason(next, &(Bdf){ 0, 0x61, 0, 1 }, NULL);
+	assert_true(why && strstr(why, reason));
+}
+
 /* fault 39 */
 /*
  * It is undone, but its journal may come back: so nobody gets the group until it is gone for
@@ -93,33 +98,24 @@ TEST(a_step_that_cannot_be_announced_is_not_begun)
 ON_A_RIG(a_job_whose_journal_cannot_be_closed_says_so)
 {
 	FailingIo io = { .real = rig->journal.io, .nth = 2, .removes_fail = true };
-	JobRequest request = assign_request("vm42", "pair0");
-	_cleanup_free_ char *before = NULL, *why = NULL;
-	_cleanup_(claims_freep) Claims *next = claims_new();
-	Outcome outcome;
-	Bdf function;
 
 	rig_running(rig);
-	before = rig_world(rig);
+	rig_note_world(rig);
 	make_fail(rig, &io);
-	outcome = rig_run(rig, &request);
-	rig_check_world(rig, before, "the journal fails");
-	assert_int_equal(outcome.state, JOB_INCOMPLETE);
-	assert_non_null(strstr(outcome.message, "; pair0 is quarantined: its journal could not be "
-						"closed: Input/output error"));
-	assert_non_null(strstr(outcome.remedy, "then: gpupass clear pair0"));
-	outcome_clear(&outcome);
+	rig_try(rig, &ASSIGN);
+	rig_check_noted(rig);
+	assert_int_equal(rig->last.state, JOB_INCOMPLETE);
+	assert_non_null(strstr(rig->last.message,
+			       "; pair0 is quarantined: its journal could not be "
+			       "closed: Input/output error"));
+	assert_non_null(strstr(rig->last.remedy, "then: gpupass clear pair0"));
 	rig->journal.io = io.real;
-	outcome = rig_run(rig, &request);
-	rig_expect_failure(&outcome, GPUPASS_ERROR_QUARANTINED, "");
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_QUARANTINED, "");
 	/* On disk, too: the journal may be there, or not. */
-	quarantine_store_load(&rig->quarantine, next);
-	assert_int_equal(bdf_parse("0000:41:00.0", &function), 0);
-	why = claims_quarantine_reason(next, &function, NULL);
-	assert_non_null(why);
+	expect_stored_quarantine(rig, "");
 	assert_int_equal(quarantine_lift(&rig->place, "pair0", NULL), 0);
 	assert_int_equal(rig_count_open(rig), 0);
-	rig_must(rig, &request);
+	rig_must(rig, &ASSIGN);
 }
 
 static OpenJob *open_job(Rig *rig, JournalFound *found)
@@ -132,12 +128,24 @@ static OpenJob *open_job(Rig *rig, JournalFound *found)
 	return found->jobs[0];
 }
 
-static char *why_quarantined(const Rig *rig)
+/* Recovers it; the world is then as noted, and the claims say what it says (NULL: free). */
+static void settle(Rig *rig, OpenJob *job, RecoveryOutcome outcome, const char *reason)
 {
-	Bdf function;
+	_cleanup_(recovery_clear) Recovery recovery = { 0 };
+	_cleanup_free_ char *why = NULL;
 
-	assert_int_equal(bdf_parse("0000:41:00.0", &function), 0);
-	return claims_quarantine_reason(rig->claims, &function, NULL);
+	assert_int_equal(recover_job(&rig->place, job, 0, &recovery), 0);
+	assert_int_equal(recovery.outcome, outcome);
+	why = rig_quarantined(rig);
+	assert_int_equal(why != NULL, reason != NULL);
+	if (reason)
+		assert_non_null(strstr(recovery.reason, reason));
+	if (outcome == RECOVERED_QUARANTINED) {
+		assert_string_equal(why, recovery.reason);
+		expect_stored_quarantine(rig, recovery.reason);
+	}
+	if (outcome != RECOVERED_WAITING)
+		rig_check_noted(rig);
 }
 
 ON_A_RIG(without_libvirt_a_job_waits_and_is_undone_later)
@@ -145,57 +153,31 @@ ON_A_RIG(without_libvirt_a_job_waits_and_is_undone_later)
 	static const FakeFault down = { .op = FAKE_USES,
 					.nth = 1,
 					.problem = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE };
-	_cleanup_free_ char *before = NULL, *why = NULL, *after = NULL;
-	Recovery recovery = { 0 };
 	_cleanup_(journal_found_clear) JournalFound found = { 0 };
 	OpenJob *job;
 
-	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
-	before = rig_world(rig);
+	rig_shut_off(rig);
+	rig_note_world(rig);
 	job = open_job(rig, &found);
 	fake_watch(&rig->fake);
 	fake_fail(&rig->fake, &down);
-	assert_int_equal(recover_job(&rig->place, job, 0, &recovery), 0);
-	assert_int_equal(recovery.outcome, RECOVERED_WAITING);
-	why = why_quarantined(rig);
-	assert_non_null(why);
-	recovery_clear(&recovery);
-	assert_int_equal(recover_job(&rig->place, job, 0, &recovery), 0);
-	assert_int_equal(recovery.outcome, RECOVERED_UNDONE);
-	after = why_quarantined(rig);
-	assert_null(after);
-	rig_check_world(rig, before, "undone");
+	settle(rig, job, RECOVERED_WAITING, "as soon as libvirt answers");
+	settle(rig, job, RECOVERED_UNDONE, NULL);
 }
 
 /* Another guest took the functions while no daemon was there. */
 ON_A_RIG(a_guest_that_runs_is_left_alone)
 {
-	_cleanup_free_ char *before = NULL, *why = NULL;
-	_cleanup_(claims_freep) Claims *next = NULL;
-	Recovery recovery = { 0 };
 	_cleanup_(journal_found_clear) JournalFound found = { 0 };
 	OpenJob *job;
-	Bdf function;
 
-	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
-	fake_add_domain(&rig->fake, "vm77", "q35-assigned", NULL);
-	/* Defined elsewhere only after the job had been planned. */
-	fake_redefine(&rig->fake, "vm77", "q35");
+	rig_two_domains(rig);
 	job = open_job(rig, &found);
+	/* Defined only after the job had been planned. */
 	fake_redefine(&rig->fake, "vm77", "q35-assigned");
 	fake_start(&rig->fake, "vm77");
-	before = rig_world(rig);
-	assert_int_equal(recover_job(&rig->place, job, 0, &recovery), 0);
-	assert_int_equal(recovery.outcome, RECOVERED_QUARANTINED);
-	assert_non_null(strstr(recovery.reason, "vm77 runs with 0000:41:00.0"));
-	rig_check_world(rig, before, "left alone");
-	/* It is on disk. */
-	next = claims_new();
-	quarantine_store_load(&rig->quarantine, next);
-	assert_int_equal(bdf_parse("0000:61:00.1", &function), 0);
-	why = claims_quarantine_reason(next, &function, NULL);
-	assert_string_equal(why, recovery.reason);
-	recovery_clear(&recovery);
+	rig_note_world(rig);
+	settle(rig, job, RECOVERED_QUARANTINED, "vm77 runs with 0000:41:00.0");
 }
 
 /* One bit of its third line, which is behind the begin, is not as it was written. */
@@ -218,26 +200,18 @@ static void damage_journal(Rig *rig)
 /* What it did after that line nobody knows, so that nothing is undone by it: a person looks. */
 ON_A_RIG(a_job_whose_journal_is_damaged_is_quarantined_and_kept_to_look_at)
 {
-	_cleanup_free_ char *before = NULL, *why = NULL;
 	_cleanup_(journal_found_clear) JournalFound found = { 0 };
 	_cleanup_strv_ char **left = NULL;
-	Recovery recovery = { 0 };
 
-	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+	rig_shut_off(rig);
 	(void)open_job(rig, &found);
 	journal_found_clear(&found);
 	damage_journal(rig);
-	before = rig_world(rig);
+	rig_note_world(rig);
 	assert_int_equal(journal_load(&rig->journal, rig->claims, &found), 0);
 	assert_int_equal(found.n_jobs, 1);
-	assert_int_equal(recover_job(&rig->place, found.jobs[0], 0, &recovery), 0);
-	assert_int_equal(recovery.outcome, RECOVERED_QUARANTINED);
-	assert_non_null(
-		strstr(recovery.reason, "its journal cannot be understood: line 3: its checksum"));
-	rig_check_world(rig, before, "a damaged journal");
-	why = why_quarantined(rig);
-	assert_string_equal(why, recovery.reason);
-	recovery_clear(&recovery);
+	settle(rig, found.jobs[0], RECOVERED_QUARANTINED,
+	       "its journal cannot be understood: line 3: its checksum");
 	journal_found_clear(&found);
 	/* It is there to look at, and no start takes it up again. */
 	assert_int_equal(dir_list(rig->journal.dir_fd, ".damaged", &left), 0);
@@ -246,36 +220,36 @@ ON_A_RIG(a_job_whose_journal_is_damaged_is_quarantined_and_kept_to_look_at)
 	assert_int_equal(found.n_jobs, 0);
 }
 
+static void refuses_to_lift(Rig *rig, GpupassError error, const char *words)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	assert_int_equal(quarantine_lift(&rig->place, "pair0", &problem), PROBLEM);
+	assert_int_equal(problem->error, error);
+	assert_non_null(strstr(problem->reason, words));
+}
+
 ON_A_RIG(clear_wants_the_worker_gone_and_every_function_to_answer)
 {
-	_cleanup_(problem_freep) Problem *stuck = NULL, *gone = NULL, *unknown = NULL;
+	const size_t n = rig->fake.snapshot->n_functions;
 	_cleanup_free_ char *why = NULL, *after = NULL;
-	Recovery recovery = { 0 };
 	_cleanup_(journal_found_clear) JournalFound found = { 0 };
 	OpenJob *job;
 
-	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+	rig_shut_off(rig);
 	job = open_job(rig, &found);
-	for (size_t i = 0; i < rig->fake.snapshot->n_functions; i++)
-		rig->fake.stuck[i] = true;
-	assert_int_equal(recover_job(&rig->place, job, 0, &recovery), 0);
-	assert_int_equal(recovery.outcome, RECOVERED_QUARANTINED);
-	assert_int_equal(quarantine_lift(&rig->place, "pair0", &stuck), PROBLEM);
-	assert_non_null(strstr(stuck->reason, "worker 4711 still waits"));
-	for (size_t i = 0; i < rig->fake.snapshot->n_functions; i++)
-		rig->fake.stuck[i] = false;
-	for (size_t i = 0; i < rig->fake.snapshot->n_functions; i++)
-		rig->fake.gone[i] = true;
-	assert_int_equal(quarantine_lift(&rig->place, "pair0", &gone), PROBLEM);
-	assert_non_null(strstr(gone->reason, "not all of its functions answer"));
-	why = why_quarantined(rig);
+	memset(rig->fake.stuck, true, n * sizeof(bool));
+	rig_note_world(rig);
+	settle(rig, job, RECOVERED_QUARANTINED, "worker 4711 is still at work");
+	refuses_to_lift(rig, GPUPASS_ERROR_QUARANTINED, "worker 4711 still waits");
+	memset(rig->fake.stuck, false, n * sizeof(bool));
+	fake_all_gone(&rig->fake, true);
+	refuses_to_lift(rig, GPUPASS_ERROR_QUARANTINED, "not all of its functions answer");
+	why = rig_quarantined(rig);
 	assert_non_null(why);
-	for (size_t i = 0; i < rig->fake.snapshot->n_functions; i++)
-		rig->fake.gone[i] = false;
+	fake_all_gone(&rig->fake, false);
 	assert_int_equal(quarantine_lift(&rig->place, "pair0", NULL), 0);
-	after = why_quarantined(rig);
+	after = rig_quarantined(rig);
 	assert_null(after);
-	assert_int_equal(quarantine_lift(&rig->place, "pair0", &unknown), PROBLEM);
-	assert_int_equal(unknown->error, GPUPASS_ERROR_NO_SUCH_GROUP);
-	recovery_clear(&recovery);
+	refuses_to_lift(rig, GPUPASS_ERROR_NO_SUCH_GROUP, "no group of this name");
 }

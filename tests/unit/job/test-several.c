@@ -7,40 +7,19 @@
 #include "rig/job-rig.h"
 #include "util/text.h"
 
-static void assign(Rig *rig, const char *group)
-{
-	const JobRequest request = assign_request("vm42", group);
-
-	rig_must(rig, &request);
-	fake_watch(&rig->fake);
-}
-
-static void release(Rig *rig, const char *target)
-{
-	const JobRequest request = release_request(target);
-
-	rig_must(rig, &request);
-	fake_watch(&rig->fake);
-}
+#define SECOND assign_request("vm42", "pair1")
 
 /* The groups that records say, joined by ' '. */
-static char *recorded(Rig *rig)
-{
-	_cleanup_(assignments_freep) Assignments *all = NULL;
-	_cleanup_strv_ char **names = NULL;
-
-	all = assignment_store_load(&rig->store);
-	for (size_t i = 0; i < all->n_items; i++)
-		strv_append(&names, all->items[i]->group_name);
-	return strv_join(names, " ");
-}
-
 static void expect_recorded(Rig *rig, const char *groups)
 {
-	_cleanup_free_ char *found = recorded(rig);
+	_cleanup_(assignments_freep) Assignments *all = assignment_store_load(&rig->store);
+	_cleanup_strv_ char **names = NULL;
+	_cleanup_free_ char *found = NULL;
 
-	if (!str_equal(found, groups))
-		fail_msg("%s instead of %s", found, groups);
+	for (size_t i = 0; i < all->n_items; i++)
+		strv_append(&names, all->items[i]->group_name);
+	found = strv_join(names, " ");
+	assert_string_equal(found, groups);
 }
 
 /* Both arrangements: shut off, and running with free ports for both. */
@@ -57,79 +36,53 @@ TEST(two_groups_come_and_go_in_any_order)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(orders) * ELEMENTS(arrange); i++) {
-		const char *const *out = orders[i / ELEMENTS(arrange)].out;
-		const char *left = orders[i / ELEMENTS(arrange)].left;
-		_cleanup_free_ char *before = NULL;
 		_cleanup_(rig_freep) Rig *rig = rig_new();
 
-		arrange[i % ELEMENTS(arrange)](rig);
-		before = rig_world(rig);
-		assign(rig, "pair0");
-		assign(rig, "pair1");
+		rig->row = orders[i / 2].left;
+		arrange[i % 2](rig);
+		rig_note_world(rig);
+		rig_must(rig, &ASSIGN);
+		rig_must(rig, &SECOND);
 		expect_recorded(rig, "pair0 pair1");
-		release(rig, out[0]);
-		expect_recorded(rig, left);
-		release(rig, out[1]);
+		rig_must(rig, &release_request(orders[i / 2].out[0]));
+		expect_recorded(rig, orders[i / 2].left);
+		rig_must(rig, &release_request(orders[i / 2].out[1]));
 		expect_recorded(rig, "");
-		rig_check_world(rig, before, left);
+		rig_check_noted(rig);
 	}
 }
 
 ON_A_RIG(a_release_of_the_domain_asks_which_group_is_meant)
 {
-	const JobRequest request = release_request("vm42");
-	_cleanup_free_ char *before = NULL;
-	Outcome outcome;
-
-	rig_shut_off(rig);
-	assign(rig, "pair0");
-	assign(rig, "pair1");
-	before = rig_world(rig);
-	outcome = rig_run(rig, &request);
-	assert_int_equal(outcome.state, JOB_FAILED);
-	assert_int_equal(outcome.error, GPUPASS_ERROR_INVALID_ARGUMENT);
-	assert_non_null(strstr(outcome.message, "vm42 has several groups: pair0, pair1"));
-	outcome_clear(&outcome);
-	rig_check_world(rig, before, "asked");
+	rig_assigned(rig);
+	rig_must(rig, &SECOND);
+	rig_fails(rig, &RELEASE, GPUPASS_ERROR_INVALID_ARGUMENT,
+		  "vm42 has several groups: pair0, pair1");
 }
 
 /* fault 61: whatever fails of the second, and when: the first stays whole. */
 TEST(a_second_that_fails_leaves_the_first_as_it_was)
 {
-	static const FakeFault faults[] = {
-		{ .op = FAKE_DEFINE, .nth = 1, .problem = GPUPASS_ERROR_DEFINE_FAILED },
-		{ .op = FAKE_DEFINE,
-		  .nth = 1,
-		  .problem = GPUPASS_ERROR_DEFINE_FAILED,
-		  .late = true },
-		{ .op = FAKE_ATTACH, .nth = 3, .problem = GPUPASS_ERROR_ATTACH_FAILED },
-		{ .op = FAKE_ATTACH,
-		  .nth = 4,
-		  .problem = GPUPASS_ERROR_ATTACH_FAILED,
-		  .late = true },
+	static const struct {
+		bool runs;
+		FakeFault fault;
+	} rows[] = {
+		{ false, { FAKE_DEFINE, 1, .problem = GPUPASS_ERROR_DEFINE_FAILED } },
+		{ false, { FAKE_DEFINE, 1, .problem = GPUPASS_ERROR_DEFINE_FAILED, .late = true } },
+		{ true, { FAKE_DEFINE, 1, .problem = GPUPASS_ERROR_DEFINE_FAILED } },
+		{ true, { FAKE_DEFINE, 1, .problem = GPUPASS_ERROR_DEFINE_FAILED, .late = true } },
+		{ true, { FAKE_ATTACH, 3, .problem = GPUPASS_ERROR_ATTACH_FAILED } },
+		{ true, { FAKE_ATTACH, 4, .problem = GPUPASS_ERROR_ATTACH_FAILED, .late = true } },
 	};
 
-	for (size_t i = 0; i < ELEMENTS(faults) * ELEMENTS(arrange); i++) {
-		const JobRequest second = assign_request("vm42", "pair1");
-		const FakeFault *fault = &faults[i / ELEMENTS(arrange)];
-		bool runs = i % ELEMENTS(arrange);
-		_cleanup_free_ char *before = NULL;
-		Rig *rig = rig_new();
-		Outcome outcome;
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(rig_freep) Rig *rig = rig_new();
 
-		if (fault->op == FAKE_ATTACH && !runs) {
-			rig_free(rig);
-			continue;
-		}
-		arrange[runs](rig);
-		assign(rig, "pair0");
-		before = rig_world(rig);
-		fake_fail(&rig->fake, fault);
-		outcome = rig_run(rig, &second);
-		rig_expect_failure(&outcome, fault->problem, "it fails as it was told to");
+		arrange[rows[i].runs](rig);
+		rig_must(rig, &ASSIGN);
 		fake_watch(&rig->fake);
-		rig_check_world(rig, before, "undone");
-		rig_free(rig);
+		fake_fail(&rig->fake, &rows[i].fault);
+		rig_fails(rig, &SECOND, rows[i].fault.problem, "it fails as it was told to");
 	}
 }
 
@@ -147,20 +100,15 @@ static bool is_placed(Rig *rig, const char *nodeset)
  */
 ON_A_RIG(what_is_applied_fits_the_groups_that_the_domain_has)
 {
-	JobRequest first = assign_request("vm42", "pair0");
-	_cleanup_free_ char *before = NULL;
-
 	rig->fake.two_nodes = true;
-	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
-	before = rig_world(rig);
-	first.numa = FIT_APPLY;
-	rig_must(rig, &first);
-	fake_watch(&rig->fake);
+	rig_shut_off(rig);
+	rig_note_world(rig);
+	rig_must(rig, &assign_request("vm42", "pair0", .numa = FIT_APPLY));
 	assert_true(is_placed(rig, "0"));
-	assign(rig, "pair1");
+	rig_must(rig, &SECOND);
 	assert_null(strstr(fake_domain(&rig->fake, "vm42")->config_xml, "<numatune>"));
-	release(rig, "pair0");
+	rig_must(rig, &release_request("pair0"));
 	assert_true(is_placed(rig, "1"));
-	release(rig, "pair1");
-	rig_check_world(rig, before, "all released");
+	rig_must(rig, &release_request("pair1"));
+	rig_check_noted(rig);
 }

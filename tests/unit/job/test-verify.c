@@ -10,66 +10,17 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-typedef struct Told {
-	bool planned, ended;
-	JobState state;
-	char *group, *error_name, *message, *result, *note;
-	Verdict verdict;
-	size_t n_functions;
-} Told;
-
-static void on_event(_unused_ uint32_t id, JobEvent *event, void *userdata)
-{
-	Told *told = userdata;
-
-	if (event->kind == JOB_EVENT_PLANNED) {
-		told->planned = true;
-		told->group = TAKE_PTR(event->group);
-		/* It has nothing in hand, and no steps. */
-		assert_int_equal(event->n_functions, 0);
-		assert_int_equal(event->n_steps, 0);
-		assert_false(event->changed);
-		return;
-	}
-	if (event->kind == JOB_EVENT_NOTE) {
-		assert_int_equal(event->note.kind, JOB_NOTE_LINKS);
-		told->note = TAKE_PTR(event->note.text);
-		return;
-	}
-	assert_int_equal(event->kind, JOB_EVENT_ENDED);
-	told->ended = true;
-	told->state = event->state;
-	told->verdict = event->verdict;
-	told->n_functions = event->n_functions;
-	told->error_name = TAKE_PTR(event->error_name);
-	told->message = TAKE_PTR(event->message);
-	told->result = TAKE_PTR(event->result);
-}
-
-static void told_clear(Told *told)
-{
-	free(told->group);
-	free(told->error_name);
-	free(told->message);
-	free(told->result);
-	free(told->note);
-	*told = (Told){ 0 };
-}
-
 /* Runs it on its thread; the world must be as before. */
 static void verify_with(Rig *rig, const char *domain, bool workload, Told *told)
 {
-	_cleanup_(mailbox_freep) Mailbox *mailbox = NULL;
-	_cleanup_free_ char *before = rig_world(rig);
-	JobRequest request = verify_request(domain);
-
-	request.workload = workload;
-	*told = (Told){ 0 };
-	assert_int_equal(mailbox_new(&mailbox), 0);
-	job_start(9, mailbox, &rig->place, &request, on_event, told);
-	rig_wait_for(mailbox, &told->ended);
-	rig_check_world(rig, before, "verify");
+	rig_note_world(rig);
+	rig_tell(rig, 9, &verify_request(domain, .workload = workload), told);
+	rig_check_noted(rig);
 	assert_int_equal(fake_write_calls(&rig->fake), 0);
+	/* It has nothing in hand, and no steps. */
+	assert_int_equal(told->planned.n_functions, 0);
+	assert_int_equal(told->planned.n_steps, 0);
+	assert_false(told->planned.changed);
 }
 
 static void verify(Rig *rig, const char *domain, Told *told)
@@ -80,27 +31,24 @@ static void verify(Rig *rig, const char *domain, Told *told)
 /* The running vm42 with pair0 in it, and a guest. */
 static FakeDomain *assigned(Rig *rig, const char *guest)
 {
-	FakeDomain *domain = fake_add_domain(&rig->fake, "vm42", "q35", NULL);
-	JobRequest request = assign_request("vm42", "pair0");
+	FakeDomain *domain;
 
-	rig_must(rig, &request);
+	rig_assigned(rig);
 	fake_start(&rig->fake, "vm42");
-	fake_watch(&rig->fake);
+	domain = fake_domain(&rig->fake, "vm42");
 	domain->guest = guest;
 	return domain;
 }
 
-static char *member(const char *json, const char *key)
+/* "none": why the verdict is so. */
+static char *cause_of(const char *json)
 {
 	_cleanup_json_ json_t *document = NULL;
-	const char *value;
 
-	assert_non_null(json);
 	assert_int_equal(
 		json_parse_document(json, strlen(json), "org.gpupass1.verify/1", &document, NULL),
 		0);
-	value = json_string_value(json_object_get(document, key));
-	return strdup(str_or_empty(value));
+	return strdup(json_string_value(json_object_get(document, "cause")));
 }
 
 /* "pass none" of the member "workload"; "" where it is null. */
@@ -119,115 +67,59 @@ static char *workload_of(const char *json)
 
 static void expect(Told *told, Verdict verdict, const char *cause)
 {
-	_cleanup_free_ char *is = NULL, *reason = NULL;
+	_cleanup_free_ char *is = NULL;
 
-	if (told->state != JOB_DONE)
-		fail_msg("failed: %s", str_or_empty(told->message));
-	is = member(told->result, "cause");
-	reason = member(told->result, "reason");
-	if (told->verdict != verdict || strcmp(is, cause) != 0)
-		fail_msg("%s, %s: %s", verdict_to_string(told->verdict), is, reason);
-	assert_true(told->planned);
-	assert_string_equal(told->group, "pair0");
-	assert_int_equal(told->n_functions, 2);
+	told_expect(told, JOB_DONE, NULL, NULL);
+	is = cause_of(told->ended.result);
+	if (told->ended.verdict != verdict || strcmp(is, cause) != 0)
+		fail_msg("%s, %s: %s", verdict_to_string(told->ended.verdict), is,
+			 told->ended.result);
+	assert_string_equal(told->planned.group, "pair0");
+	assert_int_equal(told->ended.n_functions, 2);
 	told_clear(told);
 }
 
-TEST_WITH(the_verdict_is_the_result_of_the_job, rig_setup, rig_teardown)
+ON_A_RIG(a_guest_that_stops_answering_proves_nothing)
 {
-	static const struct {
-		const char *guest;
-		Verdict verdict;
-		const char *cause;
-	} rows[] = {
-		{ "ga102-rtx-a6000", VERDICT_VERIFIED, "none" },
-		{ "ga102-half", VERDICT_DEGRADED, "few-links" },
-		{ "ga102-no-bridge", VERDICT_BROKEN, "no-nvlink" },
-		{ "mig", VERDICT_BROKEN, "mig" },
-		{ "confidential", VERDICT_BROKEN, "confidential-computing" },
-		{ "no-driver", VERDICT_UNKNOWN, "no-driver" },
-		{ NULL, VERDICT_UNKNOWN, "no-agent" },
-	};
-	FakeDomain *domain = assigned(*state, NULL);
-	Told told;
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		domain->guest = rows[i].guest;
-		verify(*state, "vm42", &told);
-		expect(&told, rows[i].verdict, rows[i].cause);
-	}
-}
-
-TEST_WITH(a_guest_that_stops_answering_proves_nothing, rig_setup, rig_teardown)
-{
-	FakeDomain *domain = assigned(*state, "ga102-rtx-a6000");
+	FakeDomain *domain = assigned(rig, "ga102-rtx-a6000");
 	Told told;
 
 	domain->guest_fails = GUEST_TIMEOUT;
 	for (domain->guest_nth = 0; domain->guest_nth < VERIFY_RUNS; domain->guest_nth++) {
-		verify(*state, "vm42", &told);
+		verify(rig, "vm42", &told);
 		expect(&told, VERDICT_UNKNOWN, "timeout");
 	}
 }
 
-ON_A_RIG(a_domain_that_does_not_run_is_not_asked)
+ON_A_RIG(a_domain_that_does_not_run_with_the_gpus_is_not_asked)
 {
 	Told told;
 
 	assigned(rig, "ga102-rtx-a6000");
+	fake_unplug_live(&rig->fake, "vm42", "0000:61:00.0");
+	verify(rig, "vm42", &told);
+	expect(&told, VERDICT_UNKNOWN, "not-attached");
 	fake_shut_off(&rig->fake, "vm42");
 	verify(rig, "vm42", &told);
 	expect(&told, VERDICT_UNKNOWN, "not-running");
 	assert_int_equal(rig->fake.calls[FAKE_GUEST_RUN], 0);
 }
 
-ON_A_RIG(a_running_domain_without_the_gpus_is_not_asked)
+static void detach_behind_the_back(Rig *rig)
 {
-	FakeDomain *domain = assigned(rig, "ga102-rtx-a6000");
-	Bdf bdf = { .bus = 0x61 };
-	char *live = fake_xml_detach(domain->live_xml, &bdf);
-	Told told;
-
-	free(domain->live_xml);
-	domain->live_xml = live;
-	verify(rig, "vm42", &told);
-	expect(&told, VERDICT_UNKNOWN, "not-attached");
-	assert_int_equal(rig->fake.calls[FAKE_GUEST_RUN], 0);
-}
-
-static void detach_behind_the_back(FakeHost *fake, FakeOp op, _unused_ unsigned nth)
-{
-	FakeDomain *domain = fake_domain(fake, "vm42");
-	Bdf bdf = { .bus = 0x61 };
-	char *live;
-
-	if (op != FAKE_GUEST_RUN)
-		return;
-	live = fake_xml_detach(domain->live_xml, &bdf);
-	free(domain->live_xml);
-	domain->live_xml = live;
+	fake_unplug_live(&rig->fake, "vm42", "0000:61:00.0");
 }
 
 /* fault 55 */
+/* Not verify(): the world does change, by another's hand. */
 ON_A_RIG(what_was_seen_does_not_count_when_the_gpus_went_meanwhile)
 {
 	Told told;
 
 	assigned(rig, "ga102-rtx-a6000");
-	rig->fake.hook = detach_behind_the_back;
-	/* Not verify(): the world does change, by another's hand. */
-	{
-		JobRequest request = verify_request("vm42");
-		_cleanup_(verification_freep) Verification *v = NULL;
-		_cleanup_(problem_freep) Problem *problem = NULL;
-		_cleanup_free_ char *prefix = NULL;
-
-		assert_int_equal(verification_new(&rig->place, &request, &v, &problem, &prefix), 0);
-		assert_int_equal(verification_run(&rig->place, &request, v, &problem), 0);
-		assert_int_equal(v->report->verdict, VERDICT_UNKNOWN);
-		assert_int_equal(v->report->cause, VERIFY_CHANGED);
-	}
-	rig->fake.hook = NULL;
+	rig_at(rig, FAKE_GUEST_RUN, 1, detach_behind_the_back);
+	rig_tell(rig, 9, &verify_request("vm42"), &told);
+	expect(&told, VERDICT_UNKNOWN, "changed");
 	verify(rig, "vm42", &told);
 	expect(&told, VERDICT_UNKNOWN, "not-attached");
 }
@@ -237,30 +129,25 @@ ON_A_RIG(what_cannot_be_asked_about_is_an_error)
 	static const FakeFault lost = { .op = FAKE_GUEST_RUN,
 					.nth = 1,
 					.problem = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE };
-	Told told;
+	static const struct {
+		const char *domain, *error, *words;
+	} rows[] = {
+		{ "vm99", ".NoSuchDomain", "cannot verify vm99: there is no domain" },
+		{ "vm77", ".NotAssigned",
+		  "cannot verify vm77 (3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f7777): vm77 has no group" },
+		{ "vm42", ".LibvirtUnavailable", "cannot verify pair0 in vm42 (" VM42 "): " },
+	};
 
-	verify(rig, "vm99", &told);
-	assert_int_equal(told.state, JOB_FAILED);
-	assert_string_equal(told.error_name, "org.gpupass1.Error.NoSuchDomain");
-	assert_non_null(strstr(told.message, "cannot verify vm99: there is no domain"));
-	assert_null(told.result);
-	told_clear(&told);
-	fake_add_domain(&rig->fake, "vm77", "q35", NULL);
-	verify(rig, "vm77", &told);
-	assert_string_equal(told.error_name, "org.gpupass1.Error.NotAssigned");
-	assert_non_null(strstr(
-		told.message,
-		"cannot verify vm77 (3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f7777): vm77 has no group"));
-	told_clear(&told);
 	assigned(rig, "ga102-rtx-a6000");
+	fake_add_domain(&rig->fake, "vm77", "q35", NULL);
 	fake_fail(&rig->fake, &lost);
-	verify(rig, "vm42", &told);
-	assert_int_equal(told.state, JOB_FAILED);
-	assert_string_equal(told.error_name, "org.gpupass1.Error.LibvirtUnavailable");
-	assert_non_null(
-		strstr(told.message,
-		       "cannot verify pair0 in vm42 (3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242): "));
-	told_clear(&told);
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(told_clear) Told told;
+
+		verify(rig, rows[i].domain, &told);
+		told_expect(&told, JOB_FAILED, rows[i].error, rows[i].words);
+		assert_null(told.ended.result);
+	}
 }
 
 ON_A_RIG(it_does_not_meet_other_jobs)
@@ -325,9 +212,8 @@ static void known_close(Known *known, Rig *rig)
 	rig->place.topology = NULL;
 	rig->place.known = NULL;
 	identities_free(known->identities);
-	unlinkat(known->store.records.dir_fd, TOPOLOGY_FILE, 0);
 	topology_store_close(&known->store);
-	rmdir(known->directory);
+	rig_remove_directory(known->directory);
 }
 
 /* Looks again, as the manager does after each job: "degraded 2; declared 0, guest 2". */
@@ -353,61 +239,65 @@ static char *shown(Known *known, const Rig *rig, const char *name)
 	return strf("%s %u; %s", group_state_to_string(group->state), group_links(group), joined);
 }
 
-static void cancel_while_asked(FakeHost *fake, FakeOp op, _unused_ unsigned nth)
+static void expect_shown(Known *known, const Rig *rig, const char *expected)
 {
-	const Rig *rig = (const Rig *)fake;
+	_cleanup_free_ char *now = shown(known, rig, "pair0");
 
-	if (op == FAKE_GUEST_RUN)
-		assert_int_equal(cancellation_ask(rig->place.cancel, RIG_CANCELLER), 1);
+	assert_string_equal(now, expected);
+}
+
+static void cancel_it(Rig *rig)
+{
+	assert_int_equal(cancellation_ask(rig->place.cancel, RIG_CANCELLER), 1);
 }
 
 /* fault 62 */
 ON_A_RIG(a_cancelled_verification_has_no_verdict_and_is_no_evidence)
 {
-	_cleanup_free_ char *before = NULL, *after = NULL;
 	Known known;
 	Told told;
 
 	known_open(&known, rig);
 	assigned(rig, "ga102-rtx-a6000");
-	before = shown(&known, rig, "pair0");
-	cancellation_new(&rig->place.cancel);
-	rig->fake.hook = cancel_while_asked;
-	verify(rig, "vm42", &told);
-	assert_int_equal(told.state, JOB_CANCELLED);
-	assert_string_equal(told.error_name, "org.gpupass1.Error.Cancelled");
-	assert_non_null(strstr(told.message, "user 54321 cancelled the job"));
-	assert_null(told.result);
-	assert_int_equal(rig->fake.calls[FAKE_GUEST_RUN], 1);
-	after = shown(&known, rig, "pair0");
-	assert_string_equal(before, after);
-	told_clear(&told);
-	/* Before that the guest is not asked at all. */
-	fake_watch(&rig->fake);
-	verify(rig, "vm42", &told);
-	assert_int_equal(told.state, JOB_CANCELLED);
-	assert_int_equal(rig->fake.calls[FAKE_GUEST_RUN], 0);
-	told_clear(&told);
+	expect_shown(&known, rig, "assigned 0; declared 0");
+	rig_let_cancel(rig);
+	rig_at(rig, FAKE_GUEST_RUN, 1, cancel_it);
+	/* The second time the guest is not asked at all. */
+	for (unsigned i = 0; i < 2; i++) {
+		verify(rig, "vm42", &told);
+		told_expect(&told, JOB_CANCELLED, ".Cancelled", "user 54321 cancelled the job");
+		assert_null(told.ended.result);
+		assert_int_equal(rig->fake.calls[FAKE_GUEST_RUN], 1);
+		told_clear(&told);
+		expect_shown(&known, rig, "assigned 0; declared 0");
+	}
 	known_close(&known, rig);
 }
 
 /* fault L11 */
-ON_A_RIG(what_a_guest_shows_is_evidence)
+/* Links are measured on request, which changes no verdict. */
+ON_A_RIG(what_a_guest_shows_is_its_verdict_and_evidence)
 {
 	static const struct {
 		const char *guest;
 		Verdict verdict;
 		const char *cause, *shown;
+		const char *workload; /* NULL: not asked for */
 	} rows[] = {
 		/* Nothing that was not told. */
-		{ "no-driver", VERDICT_UNKNOWN, "no-driver", "assigned 0; declared 0" },
-		{ "ga102-rtx-a6000", VERDICT_VERIFIED, "none", "assigned 4; declared 0, guest 4" },
-		{ "ga102-half", VERDICT_DEGRADED, "few-links", "degraded 2; declared 0, guest 2" },
-		{ "ga102-no-bridge", VERDICT_BROKEN, "no-nvlink",
-		  "degraded 0; declared 0, guest 0" },
-		{ "ga102-rtx-a6000", VERDICT_VERIFIED, "none", "assigned 4; declared 0, guest 4" },
+		{ "no-driver", VERDICT_UNKNOWN, "no-driver", "assigned 0; declared 0",
+		  "unknown not-run" },
+		{ "ga102-rtx-a6000", VERDICT_VERIFIED, "none", "assigned 4; declared 0, guest 4",
+		  NULL },
+		{ "ga102-half", VERDICT_DEGRADED, "few-links", "degraded 2; declared 0, guest 2",
+		  "slow pcie-speed" },
+		{ "ga102-no-bridge", VERDICT_BROKEN, "no-nvlink", "degraded 0; declared 0, guest 0",
+		  "unknown no-program" },
+		{ "ga102-rtx-a6000", VERDICT_VERIFIED, "none", "assigned 4; declared 0, guest 4",
+		  "pass none" },
 		/* What was known stays. */
-		{ NULL, VERDICT_UNKNOWN, "no-agent", "assigned 4; declared 0, guest 4" },
+		{ NULL, VERDICT_UNKNOWN, "no-agent", "assigned 4; declared 0, guest 4",
+		  "unknown not-run" },
 	};
 	FakeDomain *domain = assigned(rig, NULL);
 	Known known;
@@ -415,14 +305,14 @@ ON_A_RIG(what_a_guest_shows_is_evidence)
 
 	known_open(&known, rig);
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_free_ char *now = NULL;
+		_cleanup_free_ char *workload = NULL;
 
 		domain->guest = rows[i].guest;
-		verify(rig, "vm42", &told);
+		verify_with(rig, "vm42", rows[i].workload, &told);
+		workload = workload_of(told.ended.result);
+		assert_string_equal(workload, str_or_empty(rows[i].workload));
 		expect(&told, rows[i].verdict, rows[i].cause);
-		now = shown(&known, rig, "pair0");
-		if (strcmp(now, rows[i].shown) != 0)
-			fail_msg("row %zu: %s", i, now);
+		expect_shown(&known, rig, rows[i].shown);
 	}
 	known_close(&known, rig);
 }
@@ -439,33 +329,26 @@ ON_A_RIG(whatever_a_guest_reports_the_group_goes_to_the_next_domain)
 		"one-way",	   "ga102-topo-lies", "no-driver",    "mig",
 		"additional-gpu",  "h100-pcie",	      "one-gpu",      "ga102-p2p-chipset",
 	};
-	JobRequest release = release_request("pair0"), again = assign_request("vm42", "pair0");
-	JobRequest next = assign_request("vm43", "pair0"), back = release_request("pair0");
 	Known known;
 	Told told;
 
-	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+	rig_shut_off(rig);
 	fake_add_domain(&rig->fake, "vm43", "q35", NULL);
 	known_open(&known, rig);
 	for (size_t i = 0; i < ELEMENTS(guests); i++) {
-		_cleanup_free_ char *during = NULL, *after = NULL, *other = NULL;
-
-		rig_must(rig, &again);
+		rig->row = guests[i];
+		rig_must(rig, &ASSIGN);
 		fake_start(&rig->fake, "vm42");
 		fake_watch(&rig->fake);
 		fake_domain(&rig->fake, "vm42")->guest = guests[i];
 		verify(rig, "vm42", &told);
 		told_clear(&told);
-		during = shown(&known, rig, "pair0");
 		fake_shut_off(&rig->fake, "vm42");
-		rig_must(rig, &release);
-		after = shown(&known, rig, "pair0");
-		rig_must(rig, &next);
-		other = shown(&known, rig, "pair0");
-		rig_must(rig, &back);
-		if (strcmp(after, "free 0; declared 0") != 0 ||
-		    strcmp(other, "assigned 0; declared 0") != 0)
-			fail_msg("%s: %s, then %s, then %s", guests[i], during, after, other);
+		rig_must(rig, &RELEASE);
+		expect_shown(&known, rig, "free 0; declared 0");
+		rig_must(rig, &assign_request("vm43", "pair0"));
+		expect_shown(&known, rig, "assigned 0; declared 0");
+		rig_must(rig, &release_request("vm43"));
 	}
 	known_close(&known, rig);
 }
@@ -473,17 +356,16 @@ ON_A_RIG(whatever_a_guest_reports_the_group_goes_to_the_next_domain)
 /* fault L13 */
 ON_A_RIG(more_links_than_the_boards_have_are_told_and_not_believed)
 {
-	_cleanup_free_ char *now = NULL;
 	Known known;
 	Told told;
 
 	assigned(rig, "h100-pcie");
 	known_open(&known, rig);
 	verify(rig, "vm42", &told);
-	assert_string_equal(told.note, "vm42 tells of more links than the boards of pair0 have: "
-				       "not believed");
-	now = shown(&known, rig, "pair0");
-	assert_string_equal(now, "assigned 0; declared 0");
+	assert_int_equal(told.note.kind, JOB_NOTE_LINKS);
+	assert_string_equal(told.note.text, "vm42 tells of more links than the boards of pair0 "
+					    "have: not believed");
+	expect_shown(&known, rig, "assigned 0; declared 0");
 	told_clear(&told);
 	known_close(&known, rig);
 }
@@ -492,63 +374,23 @@ ON_A_RIG(more_links_than_the_boards_have_are_told_and_not_believed)
 /* pair0 was probed and assigned; then boards came, and nothing that was seen counts any more. */
 ON_A_RIG(an_assigned_group_is_released_by_its_name_when_its_evidence_is_stale)
 {
-	static const char *const buses[] = { "41", "61" };
-	_cleanup_(evidence_unrefp) Evidence *seen = NULL;
-	Declarations *none = xcalloc(1, sizeof(*none));
-	JobRequest release = release_request("pair0");
-	Rules *declared, *rules = NULL;
-	_cleanup_free_ char *now = NULL;
+	_cleanup_(evidence_unrefp) Evidence *seen = evidence_new();
 	Known known;
 
-	assigned(rig, NULL);
-	fake_shut_off(&rig->fake, "vm42");
-	rules = rules_new(&POLICY_DEFAULT, none);
-	declared = rig->place.rules;
-	rig->place.rules = rules;
+	rig_assigned(rig);
+	rig_declare(rig, "");
 	known_open(&known, rig);
-	seen = evidence_new();
-	for (size_t i = 0; i < ELEMENTS(buses); i++) {
-		Sighting s = { .way = WAY_NVML, .seen_usec = 1, .device = 0x1234 };
+	for (int i = 0; i < 2; i++) {
+		Sighting s = { .bdf = { .bus = i ? 0x61 : 0x41 },
+			       .way = WAY_NVML,
+			       .seen_usec = 1,
+			       .device = 0x1234 };
 
-		s.bdf.bus = (uint8_t)strtoul(buses[i], NULL, 16);
 		assert_int_equal(evidence_add(seen, &s), 0);
 	}
 	assert_int_equal(topology_store_update(&known.store, seen, true), 0);
-	now = shown(&known, rig, "pair0");
-	assert_string_equal(now, "degraded 0; ");
-	rig_must(rig, &release);
-	assert_true(rig_is_on(rig, "0000:41:00.0", "nvidia", ""));
+	expect_shown(&known, rig, "degraded 0; ");
+	rig_must(rig, &release_request("pair0"));
+	assert_true(rig_is_home(rig));
 	known_close(&known, rig);
-	rig->place.rules = declared;
-	rules_unref(rules);
-}
-
-TEST_WITH(links_are_measured_on_request_and_change_no_verdict, rig_setup, rig_teardown)
-{
-	static const struct {
-		const char *guest, *workload;
-		bool wanted;
-		Verdict verdict;
-	} rows[] = {
-		{ "ga102-rtx-a6000", "", false, VERDICT_VERIFIED },
-		{ "ga102-rtx-a6000", "pass none", true, VERDICT_VERIFIED },
-		{ "ga102-half", "slow pcie-speed", true, VERDICT_DEGRADED },
-		{ "ga102-no-bridge", "unknown no-program", true, VERDICT_BROKEN },
-		{ "no-driver", "unknown not-run", true, VERDICT_UNKNOWN },
-		{ NULL, "unknown not-run", true, VERDICT_UNKNOWN },
-	};
-	FakeDomain *domain = assigned(*state, NULL);
-	Told told;
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_free_ char *workload = NULL;
-
-		domain->guest = rows[i].guest;
-		verify_with(*state, "vm42", rows[i].wanted, &told);
-		assert_int_equal(told.state, JOB_DONE);
-		assert_int_equal(told.verdict, rows[i].verdict);
-		workload = workload_of(told.result);
-		assert_string_equal(workload, rows[i].workload);
-		told_clear(&told);
-	}
 }

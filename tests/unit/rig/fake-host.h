@@ -168,6 +168,11 @@ void fake_rename(FakeHost *fake, const char *name, const char *new_name);
 /* By hand, without gpupass: into the definition, and out of it. */
 void fake_attach_to_definition(FakeHost *fake, const char *name, const char *bdf);
 void fake_unplug(FakeHost *fake, const char *name, const char *bdf);
+/* Out of the running guest. */
+void fake_unplug_live(FakeHost *fake, const char *name, const char *bdf);
+/* The process that holds it is QEMU, of a guest that libvirt does not know. */
+void fake_hold_by_guest(FakeHost *fake, const char *bdf);
+void fake_let_go(FakeHost *fake);
 /* The definition's hostdevs lose their aliases, and libvirt manages them. */
 void fake_edit_hostdevs(FakeHost *fake, const char *name);
 void fake_retitle(FakeHost *fake, const char *name, const char *title);

@@ -340,6 +340,26 @@ void fake_unplug(FakeHost *fake, const char *name, const char *bdf)
 	fake_take_text(&domain->config_xml, fake_xml_detach(domain->config_xml, &function));
 }
 
+void fake_unplug_live(FakeHost *fake, const char *name, const char *bdf)
+{
+	FakeDomain *domain = fake_domain(fake, name);
+	Bdf function = fake_parse_bdf(bdf);
+
+	fake_take_text(&domain->live_xml, fake_xml_detach(domain->live_xml, &function));
+}
+
+void fake_hold_by_guest(FakeHost *fake, const char *bdf)
+{
+	fake_hold(fake, bdf, "qemu-system-x86");
+	fake->holders[fake->n_holders - 1].vfio = true;
+}
+
+void fake_let_go(FakeHost *fake)
+{
+	while (fake->n_holders > 0)
+		free(fake->holders[--fake->n_holders].command);
+}
+
 void fake_edit_hostdevs(FakeHost *fake, const char *name)
 {
 	FakeDomain *domain = fake_domain(fake, name);

@@ -103,6 +103,7 @@ static inline _unused_ void host_link(HostModel *h, const char *a, const char *b
 	link->provenance = provenance;
 	link->count = count;
 	link->source = strdup("NVML");
+	link->reasoning = strdup("it was seen");
 }
 
 /* A domain with these functions in its definition, and live when active. */

@@ -14,8 +14,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/drift/drift.h"
+#include "job/drift-look.h"
 #include "job/executor.h"
 #include "job/prepare.h"
+#include "rig/bdf.h"
+#include "rig/temp-dir.h"
 #include "rig/text-diff.h"
 #include "util/file.h"
 #include "util/log.h"
@@ -27,6 +31,8 @@
 
 static const char groups[] = "[Group]\nName=pair0\nGpu=0000:41:00.0\nGpu=0000:61:00.0\n"
 			     "[Group]\nName=pair1\nGpu=0000:a1:00.0\nGpu=0000:c1:00.0\n";
+
+const char *const pair0_bdfs[4] = { PAIR0_FUNCTIONS };
 
 /* In memory where there is such a place: these tests sync thousands of times, and none of them can
  * see a difference. */
@@ -52,48 +58,26 @@ static void open_state(Rig *rig)
 	rig->store.kept = &rig->kept;
 }
 
-static void empty(int dir_fd, const char *directory)
+void rig_remove_directory(const char *path)
 {
-	_cleanup_closedir_ DIR *dir = opendir(directory);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir)))
-		unlinkat(dir_fd, entry->d_name, 0);
-	rmdir(directory);
+	nftw(path, temp_dir_remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-static void remove_state(Rig *rig)
+void rig_declare(Rig *rig, const char *text)
 {
-	_cleanup_free_ char *journal = strf("%s/journal", rig->state_directory);
-	_cleanup_free_ char *quarantine = strf("%s/quarantine", rig->state_directory);
-	_cleanup_free_ char *receipts = strf("%s/receipts", rig->state_directory);
-	_cleanup_free_ char *tenants = strf("%s/tenants", rig->state_directory);
-	_cleanup_free_ char *fence = strf("%s/fence.json", rig->state_directory);
-	_cleanup_free_ char *kept = strf("%s/kept.d", rig->state_directory);
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	Declarations *declarations = xcalloc(1, sizeof(*declarations));
 
-	unlink(fence);
-	empty(rig->kept.dir_fd, kept);
-	records_close(&rig->kept);
-	empty(rig->receipts.dir_fd, receipts);
-	records_close(&rig->receipts);
-	empty(rig->tenants.dir_fd, tenants);
-	records_close(&rig->tenants);
-	empty(rig->journal.dir_fd, journal);
-	empty(rig->quarantine.dir_fd, quarantine);
-	rmdir(rig->state_directory);
-	journal_close(&rig->journal);
-	records_close(&rig->quarantine);
+	assert_int_equal(declarations_parse(declarations, "groups.d/test.conf", text, &problem), 0);
+	rules_unref(rig->rules);
+	rig->rules = rules_new(&POLICY_DEFAULT, declarations);
+	rig->place.rules = rig->rules;
 }
 
 Rig *rig_new(void)
 {
-	_cleanup_(problem_freep) Problem *problem = NULL;
 	Rig *rig = xcalloc(1, sizeof(*rig));
-	Declarations *declarations = xcalloc(1, sizeof(*declarations));
 
-	assert_int_equal(declarations_parse(declarations, "groups.d/test.conf", groups, &problem),
-			 0);
-	rig->rules = rules_new(&POLICY_DEFAULT, declarations);
 	fake_init(&rig->fake, "four-a6000");
 	log_open(false, LOG_CRIT); /* what is expected here is not for a reader of the tests */
 	rig_make_directory(rig->directory, "test");
@@ -108,16 +92,35 @@ Rig *rig_new(void)
 		.journal = &rig->journal,
 		.quarantine = &rig->quarantine,
 		.claims = rig->claims,
-		.rules = rig->rules,
 	};
+	rig_declare(rig, groups);
 	return rig;
+}
+
+static void outcome_clear(Outcome *outcome)
+{
+	free(outcome->message);
+	free(outcome->remedy);
+	strv_free(outcome->steps);
+	strv_free(outcome->left);
+	free(outcome->note.text);
+	*outcome = (Outcome){ 0 };
 }
 
 void rig_free(Rig *rig)
 {
-	empty(rig->store.records.dir_fd, rig->directory);
-	remove_state(rig);
-	records_close(&rig->store.records);
+	RecordStore *const stores[] = { &rig->store.records, &rig->kept, &rig->receipts,
+					&rig->tenants, &rig->quarantine };
+
+	rig_remove_directory(rig->directory);
+	rig_remove_directory(rig->state_directory);
+	for (size_t i = 0; i < ELEMENTS(stores); i++)
+		records_close(stores[i]);
+	journal_close(&rig->journal);
+	outcome_clear(&rig->last);
+	prepared_free(rig->planned);
+	free(rig->prefix);
+	free(rig->noted);
 	claims_free(rig->claims);
 	rules_unref(rig->rules);
 	cancellation_unref(rig->place.cancel);
@@ -139,105 +142,105 @@ int rig_teardown(void **state)
 
 /* ---- runs ---- */
 
-void outcome_clear(Outcome *outcome)
+static void take_problem(Rig *rig, int r, const Problem *problem)
 {
-	free(outcome->message);
-	free(outcome->remedy);
-	strv_free(outcome->steps);
-	strv_free(outcome->left);
-	free(outcome->note.text);
-	*outcome = (Outcome){ 0 };
-}
+	Outcome *last = &rig->last;
 
-static void take_problem(Outcome *outcome, int r, const Problem *problem, const char *prefix)
-{
-	outcome->error = r == PROBLEM ? problem->error : GPUPASS_ERROR_MAX_;
-	outcome->message = r == PROBLEM ? problem_message(problem, prefix) : strdup(strerror(-r));
+	last->error = r == PROBLEM ? problem->error : GPUPASS_ERROR_MAX_;
+	last->message = r == PROBLEM ? problem_message(problem, rig->prefix) : strdup(strerror(-r));
 	if (r == PROBLEM && problem->remedy)
-		outcome->remedy = strdup(problem->remedy);
+		last->remedy = strdup(problem->remedy);
 }
 
-Outcome rig_prepare(Rig *rig, const JobRequest *request, Prepared **ret, char **ret_prefix)
+static void fail_row(const Rig *rig, const char *found)
+{
+	fail_msg("%s%s%s", str_or_empty(rig->row), rig->row ? ": " : "", found);
+}
+
+/* false: rig->last says why there is no plan. */
+static bool make_plan(Rig *rig, const JobRequest *request)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
-	Outcome outcome = { .state = JOB_RUNNING };
 	int r;
 
+	outcome_clear(&rig->last);
+	rig->planned = prepared_free(rig->planned);
+	free(rig->prefix);
+	rig->prefix = NULL;
 	if (rig->cancel_at > 0 && !rig->place.cancel)
 		cancellation_new(&rig->place.cancel);
-	r = prepare(&rig->place, request, ++rig->last_job, ret, &problem, ret_prefix);
-	if (r == 0) {
-		outcome.changed = (*ret)->plan->changed;
-		return outcome;
-	}
-	outcome.state = cancellation_state(problem);
-	take_problem(&outcome, r, problem, *ret_prefix);
+	r = prepare(&rig->place, request, ++rig->last_job, &rig->planned, &problem, &rig->prefix);
+	if (r == 0)
+		return true;
+	rig->last.state = cancellation_state(problem);
+	take_problem(rig, r, problem);
 	claims_release(rig->claims, rig->last_job);
-	return outcome;
+	return false;
 }
 
-typedef struct Listening {
-	const Rig *rig;
-	const Plan *plan;
-	Outcome *outcome;
-} Listening;
-
-static void on_step(size_t step, StepState step_state, const char *detail, uint64_t duration_usec,
-		    void *userdata)
+const Plan *rig_plan(Rig *rig, const JobRequest *request)
 {
-	Listening *listening = userdata;
-	_cleanup_free_ char *expected = NULL;
+	if (!make_plan(rig, request))
+		fail_row(rig, rig->last.message);
+	return rig->planned->plan;
+}
+
+static void on_step(Rig *rig, const JobEvent *event)
+{
+	const Plan *plan = rig->planned->plan;
+	StepKind kind = plan->steps[event->step];
+	_cleanup_free_ char *expected = plan_step_detail(plan, kind);
+	StepState now = event->step_state;
 
 	/* Also while it is undone, it is that step's detail; what is not done says so instead. */
-	expected = plan_step_detail(listening->plan, listening->plan->steps[step]);
-	if ((step_state == STEP_NOT_DONE) == str_equal(detail, expected))
-		fail_msg("%s: %s", step_state_to_string(step_state), str_or_empty(detail));
-	if (step_state == STEP_RUNNING && step + 1 == listening->rig->cancel_at)
-		assert_int_equal(cancellation_ask(listening->rig->place.cancel, RIG_CANCELLER), 1);
-	if (step_state == STEP_RUNNING)
-		return;
-	strv_appendf(&listening->outcome->steps, "%s: %s",
-		     step_kind_to_string(listening->plan->steps[step]),
-		     step_state_to_string(step_state));
+	if ((now == STEP_NOT_DONE) == str_equal(event->detail, expected))
+		fail_msg("%s: %s", step_state_to_string(now), str_or_empty(event->detail));
+	if (now == STEP_RUNNING && event->step + 1 == rig->cancel_at)
+		assert_int_equal(cancellation_ask(rig->place.cancel, RIG_CANCELLER), 1);
+	if (now != STEP_RUNNING)
+		strv_appendf(&rig->last.steps, "%s: %s", step_kind_to_string(kind),
+			     step_state_to_string(now));
 }
 
-static void on_rolling_back(void *userdata)
+static void take_note(JobNote *to, JobEvent *from)
 {
-	Listening *listening = userdata;
-
-	listening->outcome->rolled_back = true;
+	free(to->text);
+	*to = from->note;
+	from->note.text = NULL;
 }
 
-static void on_note(JobNote *note, void *userdata)
+static void on_executed(JobEvent *event, void *userdata)
 {
-	Listening *listening = userdata;
+	Rig *rig = userdata;
 
-	free(listening->outcome->note.text);
-	listening->outcome->note = *note;
-	note->text = NULL;
+	if (event->kind == JOB_EVENT_STEP)
+		on_step(rig, event);
+	rig->last.rolled_back |= event->kind == JOB_EVENT_ROLLING_BACK;
+	if (event->kind == JOB_EVENT_NOTE)
+		take_note(&rig->last.note, event);
+	job_event_clear(event);
 }
 
-Outcome rig_execute(Rig *rig, const Prepared *prepared, const char *prefix)
+const Outcome *rig_go(Rig *rig)
 {
-	Outcome outcome = { .changed = prepared->plan->changed };
-	Listening listening = { .rig = rig, .plan = prepared->plan, .outcome = &outcome };
-	const ExecutorListener listener = {
-		.step = on_step,
-		.rolling_back = on_rolling_back,
-		.note = on_note,
-		.userdata = &listening,
-	};
+	Outcome *last = &rig->last;
 	_cleanup_(executor_result_clear) ExecutorResult result =
-		execute(&rig->place, rig->last_job, prepared, TIMEOUT_USEC, &listener);
+		execute(&rig->place, rig->last_job, rig->planned, TIMEOUT_USEC, on_executed, rig);
 
-	outcome.state = result.state;
-	outcome.left = TAKE_PTR(result.left);
+	last->changed = rig->planned->plan->changed;
+	last->state = result.state;
+	last->left = TAKE_PTR(result.left);
 	if (result.state != JOB_DONE)
-		take_problem(&outcome, PROBLEM, result.problem, prefix);
+		take_problem(rig, PROBLEM, result.problem);
 	if (result.state == JOB_INCOMPLETE)
 		claims_quarantine(rig->claims, rig->last_job, result.quarantine);
 	claims_release(rig->claims, rig->last_job);
-	return outcome;
+	return last;
+}
+
+const Outcome *rig_try(Rig *rig, const JobRequest *request)
+{
+	return make_plan(rig, request) ? rig_go(rig) : &rig->last;
 }
 
 void rig_claim(Claims *claims, uint32_t job, const char *group, const Bdf *functions, size_t n)
@@ -252,15 +255,6 @@ void rig_claim(Claims *claims, uint32_t job, const char *group, const Bdf *funct
 	assert_int_equal(claims_take(claims, &request, NULL), 0);
 }
 
-Outcome rig_run(Rig *rig, const JobRequest *request)
-{
-	_cleanup_(prepared_freep) Prepared *prepared = NULL;
-	_cleanup_free_ char *prefix = NULL;
-	Outcome outcome = rig_prepare(rig, request, &prepared, &prefix);
-
-	return outcome.state == JOB_RUNNING ? rig_execute(rig, prepared, prefix) : outcome;
-}
-
 void rig_wait_for(Mailbox *mailbox, const bool *done)
 {
 	while (!*done) {
@@ -272,32 +266,167 @@ void rig_wait_for(Mailbox *mailbox, const bool *done)
 	}
 }
 
+/* ---- on a thread ---- */
+
+static void take_event(JobEvent *to, JobEvent *from)
+{
+	assert_int_equal(to->kind, 0);
+	assert_null(to->group);
+	*to = *from;
+	*from = (JobEvent){ 0 };
+}
+
+static void on_event(_unused_ uint32_t id, JobEvent *event, void *userdata)
+{
+	Told *told = userdata;
+
+	assert_false(told->done);
+	switch (event->kind) {
+	case JOB_EVENT_PLANNED:
+		strv_appendf(&told->lines, "planned %s for %s, %zu steps", event->group,
+			     event->domain_name, event->n_steps);
+		take_event(&told->planned, event);
+		break;
+	case JOB_EVENT_STEP:
+		assert_non_null(told->planned.group);
+		strv_appendf(&told->lines, "%zu %s", event->step,
+			     step_state_to_string(event->step_state));
+		break;
+	case JOB_EVENT_ROLLING_BACK:
+		strv_append(&told->lines, "rolling back");
+		break;
+	case JOB_EVENT_NOTE:
+		take_note(&told->note, event);
+		break;
+	case JOB_EVENT_ENDED:
+		told->done = true;
+		take_event(&told->ended, event);
+		break;
+	}
+}
+
+void rig_start(Rig *rig, Mailbox *mailbox, uint32_t id, const JobRequest *request, Told *told)
+{
+	*told = (Told){ 0 };
+	job_start(id, mailbox, &rig->place, request, on_event, told);
+}
+
+void rig_tell(Rig *rig, uint32_t id, const JobRequest *request, Told *ret)
+{
+	_cleanup_(mailbox_freep) Mailbox *mailbox = NULL;
+
+	assert_int_equal(mailbox_new(&mailbox), 0);
+	rig_start(rig, mailbox, id, request, ret);
+	rig_wait_for(mailbox, &ret->done);
+}
+
+void told_expect(const Told *told, JobState state, const char *error, const char *words)
+{
+	const char *name = told->ended.error_name;
+
+	if (told->ended.state != state || !name != !error ||
+	    (error && (!str_ends_with(name, error) || !strstr(told->ended.message, words))))
+		fail_msg("%s: %s", job_state_to_string(told->ended.state),
+			 str_or_empty(told->ended.message));
+}
+
+void told_clear(Told *told)
+{
+	strv_free(told->lines);
+	job_event_clear(&told->planned);
+	job_event_clear(&told->ended);
+	free(told->note.text);
+	*told = (Told){ 0 };
+}
+
+/* ---- and how they end ---- */
+
+void rig_expect(const Rig *rig, JobState state, GpupassError error, const char *words)
+{
+	const Outcome *last = &rig->last;
+	_cleanup_free_ char *found =
+		strf("%s: %s", job_state_to_string(last->state), str_or_empty(last->message));
+
+	if (last->state != state ||
+	    (state != JOB_DONE && (last->error != error || !strstr(last->message, words))))
+		fail_row(rig, found);
+}
+
 void rig_must(Rig *rig, const JobRequest *request)
 {
-	_cleanup_(outcome_clear) Outcome outcome = rig_run(rig, request);
+	rig_try(rig, request);
+	rig_expect(rig, JOB_DONE, 0, NULL);
+}
 
-	if (outcome.state != JOB_DONE)
-		fail_msg("%s: %s", operation_to_string(request->operation), outcome.message);
+void rig_fails(Rig *rig, const JobRequest *request, GpupassError error, const char *words)
+{
+	rig_note_world(rig);
+	rig_try(rig, request);
+	rig_expect(rig, JOB_FAILED, error, words);
+	rig_check_noted(rig);
+}
+
+void rig_sticks(Rig *rig, const JobRequest *request, GpupassError error, const char *reason)
+{
+	_cleanup_free_ char *why = NULL, *state = strf("State:  pair0 is quarantined: %s", reason);
+
+	rig_try(rig, request);
+	rig_expect(rig, JOB_INCOMPLETE, error, state);
+	assert_false(str_is_empty(rig->last.remedy));
+	why = rig_quarantined(rig);
+	assert_true(why && str_starts_with(why, reason));
+	rig_check_guests(rig, str_or_empty(rig->row));
+}
+
+void rig_expect_steps(const Rig *rig, const char *steps)
+{
+	_cleanup_free_ char *found = rig->last.steps ? strv_join(rig->last.steps, ", ") : NULL;
+
+	assert_string_equal(str_or_empty(found), steps);
+}
+
+static void on_call(FakeHost *fake, FakeOp op, unsigned nth)
+{
+	Rig *rig = (Rig *)fake; /* its first member */
+
+	if (op == rig->at_op && nth == rig->at_nth)
+		rig->event(rig);
+}
+
+void rig_at(Rig *rig, FakeOp op, unsigned nth, void (*event)(Rig *rig))
+{
+	rig->at_op = op;
+	rig->at_nth = nth;
+	rig->event = event;
+	rig->fake.hook = on_call;
+}
+
+void rig_let_cancel(Rig *rig)
+{
+	cancellation_unref(rig->place.cancel);
+	cancellation_new(&rig->place.cancel);
+}
+
+void rig_new_claims(Rig *rig)
+{
+	claims_free(rig->claims);
+	rig->place.claims = rig->claims = claims_new();
 }
 
 void rig_leave_open(Rig *rig, StepKind before, Prepared **ret)
 {
-	static const char *const functions[] = { PAIR0_FUNCTIONS };
-	const JobRequest request = assign_request("vm42", "pair0");
-	_cleanup_(prepared_freep) Prepared *prepared = NULL;
+	const Plan *plan = rig_plan(rig, &ASSIGN);
 	_cleanup_(journal_job_freep) JournalJob *log = NULL;
-	_cleanup_free_ char *prefix = NULL;
 
-	assert_int_equal(rig_prepare(rig, &request, &prepared, &prefix).state, JOB_RUNNING);
-	assert_int_equal(journal_begin(&rig->journal, 7, prepared->plan, NULL, NULL, 0, &log), 0);
-	for (size_t i = 0; prepared->plan->steps[i] != before; i++)
+	assert_int_equal(journal_begin(&rig->journal, 7, plan, NULL, NULL, 0, &log), 0);
+	for (size_t i = 0; plan->steps[i] != before; i++)
 		journal_note(log, "intent", i);
 	assert_int_equal(journal_flush(log), 0);
-	for (size_t i = 0; i < ELEMENTS(functions); i++)
-		fake_set_driver(&rig->fake, functions[i], "vfio-pci", "vfio-pci");
+	for (size_t i = 0; i < ELEMENTS(pair0_bdfs); i++)
+		fake_set_driver(&rig->fake, pair0_bdfs[i], "vfio-pci", "vfio-pci");
 	claims_release(rig->claims, rig->last_job);
 	if (ret)
-		*ret = TAKE_PTR(prepared);
+		*ret = TAKE_PTR(rig->planned);
 }
 
 void rig_recover(Rig *rig, RecoveryOutcome expected, char ***ret_left)
@@ -345,13 +474,19 @@ void rig_lose_record(Rig *rig)
 	assert_int_not_equal(position, 0);
 }
 
-void rig_expect_failure(Outcome *outcome, GpupassError error, const char *words)
+char *rig_quarantined(const Rig *rig)
 {
-	if (outcome->state != JOB_FAILED || outcome->error != error ||
-	    !strstr(outcome->message, words))
-		fail_msg("state %s: %s", job_state_to_string(outcome->state),
-			 str_or_empty(outcome->message));
-	outcome_clear(outcome);
+	return claims_quarantine_reason(rig->claims, &(Bdf){ .bus = 0x41 }, NULL);
+}
+
+void rig_check_nothing_open(const Rig *rig)
+{
+	_cleanup_free_ char *reason = rig_quarantined(rig);
+	_cleanup_strv_ char **files = NULL;
+
+	assert_int_equal(dir_list(rig->quarantine.dir_fd, "", &files), 0);
+	if (reason || files || rig_count_open(rig) > 0)
+		fail_row(rig, reason ? reason : files ? files[0] : "its journal is open");
 }
 
 /* Whether root may write in spite of modes; of this thread, and of those that it starts. */
@@ -390,27 +525,27 @@ void rig_running_with_room(Rig *rig)
 	fake_add_domain(&rig->fake, "vm42", "q35-twelve-ports", "q35-twelve-ports-live");
 }
 
+static void then(Rig *rig, const JobRequest *request)
+{
+	rig_must(rig, request);
+	fake_watch(&rig->fake);
+}
+
 void rig_assigned(Rig *rig)
 {
-	JobRequest request = assign_request("vm42", "pair0");
-
 	rig_shut_off(rig);
-	rig_must(rig, &request);
+	then(rig, &ASSIGN);
 }
 
 void rig_assigned_live(Rig *rig)
 {
-	JobRequest request = assign_request("vm42", "pair0");
-
 	rig_running(rig);
-	rig_must(rig, &request);
+	then(rig, &ASSIGN);
 }
 
 void rig_bound(Rig *rig)
 {
-	JobRequest request = bind_request("pair0");
-
-	rig_must(rig, &request);
+	then(rig, &BIND);
 }
 
 void rig_shut_off_bound(Rig *rig)
@@ -427,15 +562,98 @@ void rig_drifted(Rig *rig)
 
 void rig_kept(Rig *rig)
 {
-	const JobRequest request = keep_request("pair0");
-
-	rig_must(rig, &request);
+	then(rig, &KEEP);
 }
 
 void rig_kept_and_assigned(Rig *rig)
 {
 	rig_kept(rig);
 	rig_assigned(rig);
+}
+
+void rig_persistence_mode(Rig *rig)
+{
+	rig_shut_off(rig);
+	fake_set_persistence_mode(&rig->fake, "0000:61:00.0", true);
+}
+
+void rig_assigned_with_persistence_mode(Rig *rig)
+{
+	rig_persistence_mode(rig);
+	then(rig, &ASSIGN);
+}
+
+void rig_two_domains(Rig *rig)
+{
+	rig_shut_off(rig);
+	fake_add_domain(&rig->fake, "vm77", "q35", NULL);
+}
+
+void rig_definition_lost(Rig *rig)
+{
+	rig_assigned(rig);
+	for (size_t i = 0; i < ELEMENTS(pair0_bdfs); i++)
+		fake_unplug(&rig->fake, "vm42", pair0_bdfs[i]);
+}
+
+void rig_renamed(Rig *rig)
+{
+	rig->fake.two_nodes = true;
+	rig_shut_off(rig);
+	then(rig, &assign_request("vm42", "pair0", .numa = FIT_APPLY));
+	rig_declare(rig, RIG_GOLD "[Group]\nName=pair1\nGpu=0000:a1:00.0\nGpu=0000:c1:00.0\n");
+}
+
+static void devices_edited(Rig *rig)
+{
+	rig_assigned(rig);
+	fake_edit_hostdevs(&rig->fake, "vm42");
+}
+
+const Scenario scenarios[N_SCENARIOS] = {
+	{ "assign cold", rig_shut_off, ASSIGN, 5, 2 },	 /* move, define */
+	{ "assign live", rig_running, ASSIGN, 6, 6 },	 /* move, four attaches, define */
+	{ "release cold", rig_assigned, RELEASE, 6, 3 }, /* define, reset, move */
+	/* four detaches, define, reset, move */
+	{ "release live", rig_assigned_live, RELEASE, 7, 7 },
+	{ "bind", rig_shut_off, BIND, 3, 1 },
+	{ "reconcile", devices_edited, RECONCILE, 3, 1 },
+	{ "assign what is bound", rig_shut_off_bound, ASSIGN, 4, 1 },
+	{ "assign what drifted", rig_drifted, ASSIGN, 4, 1 },
+	{ "assign anew", rig_definition_lost, ASSIGN, 4, 1 },
+	{ "assign with persistence mode", rig_persistence_mode, ASSIGN, 6, 3 },
+	{ "release to persistence mode", rig_assigned_with_persistence_mode, RELEASE, 7, 4 },
+	{ "release of a kept group", rig_kept_and_assigned, RELEASE, 5, 2 },
+	{ "bind that lasts", rig_shut_off, KEEP, 4, 1 },
+	{ "unbind", rig_shut_off_bound, UNBIND, 3, 1 },
+	{ "unbind of a kept group", rig_kept, UNBIND, 4, 1 },
+	{ "reconcile of a renamed group", rig_renamed, group_request(OPERATION_RECONCILE, "gold"),
+	  4, 1 },
+};
+
+Rig *rig_for(const Scenario *scenario)
+{
+	Rig *rig = rig_new();
+
+	rig->row = scenario->name;
+	scenario->arrange(rig);
+	fake_watch(&rig->fake);
+	return rig;
+}
+
+void rig_run_undisturbed(const Scenario *scenario, Undisturbed *ret)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_for(scenario);
+
+	if (rig_plan(rig, &scenario->request)->n_steps != scenario->n_steps)
+		fail_msg("%s: %zu steps", scenario->name, rig->planned->plan->n_steps);
+	memcpy(ret->planned, rig->fake.calls, sizeof(ret->planned));
+	rig_go(rig);
+	rig_expect(rig, JOB_DONE, 0, NULL);
+	memcpy(ret->calls, rig->fake.calls, sizeof(ret->calls));
+	if (fake_write_calls(&rig->fake) != scenario->n_writes)
+		fail_msg("%s: %u calls that write", scenario->name, fake_write_calls(&rig->fake));
+	ret->world = rig_timeless_world(rig);
 }
 
 /* ---- the world ---- */
@@ -500,6 +718,17 @@ void rig_check_world(const Rig *rig, const char *before, const char *what)
 		fail_msg("%s: %s", what, rig->fake.violations[0]);
 }
 
+void rig_note_world(Rig *rig)
+{
+	free(rig->noted);
+	rig->noted = rig_world(rig);
+}
+
+void rig_check_noted(const Rig *rig)
+{
+	rig_check_world(rig, rig->noted, str_or_empty(rig->row));
+}
+
 void rig_check_guests(const Rig *rig, const char *what)
 {
 	const PciSnapshot *snapshot = rig->fake.snapshot;
@@ -525,43 +754,57 @@ bool rig_is_on(const Rig *rig, const char *bdf, const char *driver, const char *
 	return strstr(world, line);
 }
 
-/* ---- requests ---- */
-
-JobRequest assign_request(const char *domain, const char *group)
+bool rig_is_bound(const Rig *rig)
 {
-	return (JobRequest){
-		.operation = OPERATION_ASSIGN,
-		.domain = (char *)domain,
-		.group = (char *)group,
-	};
+	bool all = true;
+
+	for (size_t i = 0; i < ELEMENTS(pair0_bdfs); i++)
+		all &= rig_is_on(rig, pair0_bdfs[i], "vfio-pci", "vfio-pci");
+	return all;
 }
 
-JobRequest release_request(const char *target)
+bool rig_is_home(const Rig *rig)
 {
-	return (JobRequest){ .operation = OPERATION_RELEASE, .target = (char *)target };
+	bool all = true;
+
+	for (size_t i = 0; i < ELEMENTS(pair0_bdfs); i++)
+		all &= rig_is_on(rig, pair0_bdfs[i], i % 2 ? "snd_hda_intel" : "nvidia", "");
+	return all;
 }
 
-JobRequest bind_request(const char *group)
+static size_t count_devices(const char *xml)
 {
-	return (JobRequest){ .operation = OPERATION_BIND, .group = (char *)group };
+	size_t n = 0;
+
+	for (size_t i = 0; i < ELEMENTS(pair0_bdfs); i++)
+		n += fake_xml_has(xml, &(Bdf){ 0, i < 2 ? 0x41 : 0x61, 0, (uint8_t)(i % 2) });
+	return n;
 }
 
-JobRequest keep_request(const char *group)
+void rig_expect_devices(const Rig *rig, const char *domain, size_t config, size_t live)
 {
-	return (JobRequest){ .operation = OPERATION_BIND, .group = (char *)group, .persist = true };
+	const FakeDomain *d = fake_domain((FakeHost *)&rig->fake, domain);
+
+	assert_int_equal(count_devices(d->config_xml), config);
+	assert_int_equal(count_devices(d->live_xml), live);
 }
 
-JobRequest unbind_request(const char *group)
+bool rig_is_recorded(const Rig *rig)
 {
-	return (JobRequest){ .operation = OPERATION_UNBIND, .group = (char *)group };
+	return faccessat(rig->store.records.dir_fd, VM42 ".json", F_OK, 0) == 0;
 }
 
-JobRequest reconcile_request(const char *group)
+void rig_expect_drift(const Rig *rig, const char *expected)
 {
-	return (JobRequest){ .operation = OPERATION_RECONCILE, .group = (char *)group };
-}
+	_cleanup_(drift_freep) Drift *drift = NULL;
+	_cleanup_strv_ char **words = NULL;
+	_cleanup_free_ char *found = NULL;
+	bool known = false;
 
-JobRequest verify_request(const char *domain)
-{
-	return (JobRequest){ .operation = OPERATION_VERIFY, .domain = (char *)domain };
+	assert_int_equal(drift_look(&rig->place, NULL, &drift, &known), 0);
+	for (size_t i = 0; i < drift->n_items; i++)
+		strv_appendf(&words, "%s/%s", drift_kind_to_string(drift->items[i].kind),
+			     drift_repair_to_string(drift->items[i].repair));
+	found = words ? strv_join(words, " ") : NULL;
+	assert_string_equal(str_or_empty(found), expected);
 }

@@ -9,7 +9,6 @@
 #include <cmocka.h>
 #include <dirent.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -170,13 +169,7 @@ void rig_copy_enter(Rig *rig, const RigCopy *copy)
 	}
 }
 
-static int remove_one(const char *path, _unused_ const struct stat *st, int type,
-		      _unused_ struct FTW *ftw)
-{
-	return type == FTW_DP ? rmdir(path) : unlink(path);
-}
-
 void rig_copy_remove(const RigCopy *copy)
 {
-	nftw(copy->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	rig_remove_directory(copy->directory);
 }

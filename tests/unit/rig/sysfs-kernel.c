@@ -7,16 +7,8 @@
 #include <string.h>
 
 #include "host/scan/sysfs.h"
-#include "util/file.h"
 #include "util/text.h"
 #include "util/xalloc.h"
-
-static bool has_suffix(const char *s, const char *suffix)
-{
-	size_t n = strlen(s), m = strlen(suffix);
-
-	return n >= m && strcmp(s + n - m, suffix) == 0;
-}
 
 static bool strike(unsigned *count)
 {
@@ -26,32 +18,23 @@ static bool strike(unsigned *count)
 	return true;
 }
 
-/* The driver whose id table has this function. */
-static int natural_driver(int sysfs_fd, const Bdf *bdf, const char **ret)
+/* The driver whose id table has this function; "": none has. */
+static const char *natural_driver(int sysfs_fd, const Bdf *bdf)
 {
-	_cleanup_free_ char *path = sysfs_function_path(bdf, "class"), *text = NULL;
-	unsigned long long class_code;
-	int r;
+	static const struct {
+		const char *class, *driver;
+	} drivers[] = {
+		{ "0x03", "nvidia" },
+		{ "0x04", "snd_hda_intel" },
+		{ "0x0c", "xhci_hcd" },
+	};
+	_cleanup_free_ char *text = NULL;
 
-	r = file_read_line_at(sysfs_fd, path, &text);
-	if (r < 0)
-		return r;
-	if (str_to_unsigned(text, 16, 0xffffff, &class_code) < 0)
-		return -EBADMSG;
-	switch (class_code >> 16) {
-	case 0x03:
-		*ret = "nvidia";
-		return 0;
-	case 0x04:
-		*ret = "snd_hda_intel";
-		return 0;
-	case 0x0c:
-		*ret = "xhci_hcd";
-		return 0;
-	default:
-		*ret = "";
-		return 0;
-	}
+	(void)sysfs_read_attribute(sysfs_fd, bdf, "class", &text);
+	for (size_t i = 0; text && i < ELEMENTS(drivers); i++)
+		if (str_starts_with(text, drivers[i].class))
+			return drivers[i].driver;
+	return "";
 }
 
 static bool registered(int sysfs_fd, const char *driver)
@@ -61,20 +44,14 @@ static bool registered(int sysfs_fd, const char *driver)
 	return *driver && faccessat(sysfs_fd, path, F_OK, 0) == 0;
 }
 
-/* A driver with an override takes only what is overridden to it, and all of that. */
-static int matches(int sysfs_fd, const Bdf *bdf, const char *driver)
+/* With an override the function is that driver's only. */
+static int driver_for(int sysfs_fd, const Bdf *bdf, char **ret)
 {
-	_cleanup_free_ char *override = NULL;
-	const char *natural;
-	int r;
+	int r = sysfs_read_override(sysfs_fd, bdf, ret);
 
-	r = sysfs_read_override(sysfs_fd, bdf, &override);
-	if (r < 0)
-		return r;
-	r = natural_driver(sysfs_fd, bdf, &natural);
-	if (r < 0)
-		return r;
-	return strcmp(driver, override ? override : natural) == 0;
+	if (r >= 0 && !*ret)
+		*ret = xstrdup(natural_driver(sysfs_fd, bdf));
+	return r;
 }
 
 /* The device's own directory is behind the link, at a depth of its own. */
@@ -119,21 +96,25 @@ static int detach(int sysfs_fd, const Bdf *bdf)
 	return unlinkat(sysfs_fd, link, 0) < 0 ? -errno : 0;
 }
 
-static int write_override(int sysfs_fd, const Bdf *bdf, const char *value)
+static int rewrite(int dir_fd, const char *path, const char *text)
 {
-	_cleanup_free_ char *path = sysfs_function_path(bdf, "driver_override");
-	_cleanup_free_ char *line = NULL;
-	int fd, r = 0;
+	int fd = openat(dir_fd, path, O_WRONLY | O_TRUNC | O_CLOEXEC), r = 0;
 
-	line = *value == '\0' || strcmp(value, "\n") == 0 ? xstrdup("(null)\n")
-							  : strf("%s\n", value);
-	fd = openat(sysfs_fd, path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (write(fd, line, strlen(line)) != (ssize_t)strlen(line))
+	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
 		r = -EIO;
 	close(fd);
 	return r;
+}
+
+static int write_override(int sysfs_fd, const Bdf *bdf, const char *value)
+{
+	_cleanup_free_ char *path = sysfs_function_path(bdf, "driver_override");
+	_cleanup_free_ char *line =
+		strf("%s\n", *value == '\0' || strcmp(value, "\n") == 0 ? "(null)" : value);
+
+	return rewrite(sysfs_fd, path, line);
 }
 
 /* The driver's file goes with it: nv_pci_remove() ends in nv_procfs_remove_gpu(). */
@@ -149,16 +130,8 @@ static void lose_unbind_lock(SysfsKernel *kernel, const Bdf *bdf)
 /* Where it does not take, the write succeeds all the same. */
 static int write_unbind_lock(SysfsKernel *kernel, int gpus_fd, const char *path, const char *value)
 {
-	int fd = openat(gpus_fd, path, O_WRONLY | O_TRUNC | O_CLOEXEC), r = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (strcmp(value, "1\n") == 0 && kernel->gpu_users > 0)
-		value = "0\n";
-	if (write(fd, value, strlen(value)) != (ssize_t)strlen(value))
-		r = -EIO;
-	close(fd);
-	return r;
+	return rewrite(gpus_fd, path,
+		       strcmp(value, "1\n") == 0 && kernel->gpu_users > 0 ? "0\n" : value);
 }
 
 static int write_unbind(SysfsKernel *kernel, int sysfs_fd, const Bdf *bdf)
@@ -183,8 +156,7 @@ static int write_unbind(SysfsKernel *kernel, int sysfs_fd, const Bdf *bdf)
 /* To `wanted`, or when that is NULL to whichever driver matches. */
 static int bind_function(SysfsKernel *kernel, int sysfs_fd, const Bdf *bdf, const char *wanted)
 {
-	_cleanup_free_ char *driver = NULL, *override = NULL;
-	const char *natural;
+	_cleanup_free_ char *driver = NULL, *taker = NULL;
 	int r;
 
 	if (strike(&kernel->deferred_probes))
@@ -200,19 +172,12 @@ static int bind_function(SysfsKernel *kernel, int sysfs_fd, const Bdf *bdf, cons
 		return attach(sysfs_fd, bdf, kernel->thief);
 	if (strike(&kernel->deaf_probes))
 		return 0;
-	if (wanted) {
-		r = matches(sysfs_fd, bdf, wanted);
-		if (r < 0)
-			return r;
-		return r > 0 ? attach(sysfs_fd, bdf, wanted) : -ENODEV;
-	}
-	r = sysfs_read_override(sysfs_fd, bdf, &override);
-	if (r >= 0)
-		r = natural_driver(sysfs_fd, bdf, &natural);
+	r = driver_for(sysfs_fd, bdf, &taker);
 	if (r < 0)
 		return r;
-	wanted = override ? override : natural;
-	return registered(sysfs_fd, wanted) ? attach(sysfs_fd, bdf, wanted) : 0;
+	if (wanted)
+		return strcmp(taker, wanted) == 0 ? attach(sysfs_fd, bdf, wanted) : -ENODEV;
+	return registered(sysfs_fd, taker) ? attach(sysfs_fd, bdf, taker) : 0;
 }
 
 /* bus/pci/devices/BDF/ATTRIBUTE */
@@ -258,7 +223,7 @@ static int dispatch(SysfsKernel *kernel, int sysfs_fd, const char *path, const c
 
 	if (str_starts_with(path, devices))
 		return write_device(kernel, sysfs_fd, path + strlen(devices), value);
-	if (has_suffix(path, "/unbindLock"))
+	if (str_ends_with(path, "/unbindLock"))
 		return write_unbind_lock(kernel, sysfs_fd, path, value);
 	/* Names of devices are compared as they are, but for one newline. */
 	if (sysfs_parse_bdf(value, &bdf) < 0 || !sysfs_has_function(sysfs_fd, &bdf))
@@ -280,7 +245,7 @@ static int kernel_write(void *userdata, int sysfs_fd, const char *path, const ch
 		     : strcmp(value, "0\n") == 0 ? "0"
 		     : strcmp(value, "1\n") == 0 ? "1"
 						 : value);
-	if (kernel->failing_path && has_suffix(path, kernel->failing_path))
+	if (kernel->failing_path && str_ends_with(path, kernel->failing_path))
 		return kernel->failing_error;
 	return dispatch(kernel, sysfs_fd, path, value);
 }

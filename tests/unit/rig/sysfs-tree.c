@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -271,30 +272,29 @@ static void add_links(SysfsTree *tree, const PciFunction *f, const char *device)
 	tree_link(tree, entry, target);
 }
 
+static _printf_(4, 5) void add_line(SysfsTree *tree, const PciFunction *f, const char *name,
+				    const char *format, ...)
+{
+	char line[256];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(line, sizeof(line), format, ap);
+	va_end(ap);
+	strcat(line, "\n");
+	tree_write_attribute(tree, BDF_TEXT(&f->bdf), name, line);
+}
+
 static void add_ids(SysfsTree *tree, const PciFunction *f)
 {
-	const struct {
-		const char *name;
-		uint32_t value;
-		int digits;
-	} ids[] = {
-		{ "vendor", f->vendor, 4 },
-		{ "device", f->device, 4 },
-		{ "subsystem_vendor", f->subsystem_vendor, 4 },
-		{ "subsystem_device", f->subsystem_device, 4 },
-		{ "class", f->class_code, 6 },
-	};
-	_cleanup_free_ char *modalias =
-		strf("pci:v%08Xd%08Xsv%08Xsd%08Xbc%02Xsc%02Xi%02X\n", f->vendor, f->device,
-		     f->subsystem_vendor, f->subsystem_device, f->class_code >> 16,
-		     f->class_code >> 8 & 0xff, f->class_code & 0xff);
-
-	for (size_t i = 0; i < ELEMENTS(ids); i++) {
-		_cleanup_free_ char *value = strf("0x%0*x\n", ids[i].digits, ids[i].value);
-
-		tree_write_attribute(tree, BDF_TEXT(&f->bdf), ids[i].name, value);
-	}
-	tree_write_attribute(tree, BDF_TEXT(&f->bdf), "modalias", modalias);
+	add_line(tree, f, "vendor", "0x%04x", f->vendor);
+	add_line(tree, f, "device", "0x%04x", f->device);
+	add_line(tree, f, "subsystem_vendor", "0x%04x", f->subsystem_vendor);
+	add_line(tree, f, "subsystem_device", "0x%04x", f->subsystem_device);
+	add_line(tree, f, "class", "0x%06x", f->class_code);
+	add_line(tree, f, "modalias", "pci:v%08Xd%08Xsv%08Xsd%08Xbc%02Xsc%02Xi%02X", f->vendor,
+		 f->device, f->subsystem_vendor, f->subsystem_device, f->class_code >> 16,
+		 f->class_code >> 8 & 0xff, f->class_code & 0xff);
 }
 
 /* Only the sizes are known, so every BAR begins at 0. */
@@ -311,13 +311,6 @@ static void add_resource(SysfsTree *tree, const PciFunction *f)
 				      size ? 0x14220c : 0);
 	}
 	tree_write_attribute(tree, BDF_TEXT(&f->bdf), "resource", text);
-}
-
-static void add_line(SysfsTree *tree, const PciFunction *f, const char *name, const char *value)
-{
-	_cleanup_free_ char *line = strf("%s\n", value);
-
-	tree_write_attribute(tree, BDF_TEXT(&f->bdf), name, line);
 }
 
 static void add_slot(SysfsTree *tree, const PciFunction *f)
@@ -337,42 +330,33 @@ static void add_physical(SysfsTree *tree, const PciFunction *f)
 	tree_link(tree, path, target);
 }
 
-static void add_vfs(SysfsTree *tree, const PciFunction *f)
-{
-	_cleanup_free_ char *max = strf("%u", f->vfs_max);
-	_cleanup_free_ char *offset = strf("%u", f->vf_offset);
-	_cleanup_free_ char *stride = strf("%u", f->vf_stride);
-
-	add_line(tree, f, "sriov_totalvfs", max);
-	add_line(tree, f, "sriov_offset", offset);
-	add_line(tree, f, "sriov_stride", stride);
-}
-
 void tree_add_function(SysfsTree *tree, const PciFunction *f)
 {
 	_cleanup_free_ char *device = device_path(f);
 	_cleanup_free_ char *override = strf("sys/%s/driver_override", device);
-	_cleanup_free_ char *numa = strf("%d", f->numa_node);
 
 	tree_write(tree, override, "(null)\n");
 	add_links(tree, f, device);
 	add_ids(tree, f);
 	add_resource(tree, f);
-	add_line(tree, f, "numa_node", numa);
+	add_line(tree, f, "numa_node", "%d", f->numa_node);
 	if (f->class_code >> 8 == 0x0300)
-		add_line(tree, f, "boot_vga", f->boot_vga ? "1" : "0");
+		add_line(tree, f, "boot_vga", "%d", f->boot_vga);
 	if (f->bridge)
 		tree_write_attribute(tree, BDF_TEXT(&f->bdf), "pci_bus/rescan", "");
 	if (f->virtual_function)
 		add_physical(tree, f);
-	if (f->vfs_max > 0)
-		add_vfs(tree, f);
+	if (f->vfs_max > 0) {
+		add_line(tree, f, "sriov_totalvfs", "%u", f->vfs_max);
+		add_line(tree, f, "sriov_offset", "%u", f->vf_offset);
+		add_line(tree, f, "sriov_stride", "%u", f->vf_stride);
+	}
 	if (f->has_vfs)
 		tree_write_attribute(tree, BDF_TEXT(&f->bdf), "virtfn0", "");
 	if (f->reset_methods)
-		add_line(tree, f, "reset_method", f->reset_methods);
+		add_line(tree, f, "reset_method", "%s", f->reset_methods);
 	if (f->power_state)
-		add_line(tree, f, "power_state", f->power_state);
+		add_line(tree, f, "power_state", "%s", f->power_state);
 	if (f->physical_slot)
 		add_slot(tree, f);
 }

@@ -29,15 +29,11 @@ static Recorded record(Rig *rig)
 	static const FakeFault fault = {
 		.op = FAKE_DEFINE, .nth = 1, .late = true, .problem = GPUPASS_ERROR_DEFINE_FAILED
 	};
-	const JobRequest request = assign_request("vm42", "pair0");
 	Recorded recorded = { 0 };
-	Outcome outcome;
 
-	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
-	fake_watch(&rig->fake);
+	rig_shut_off(rig);
 	fake_fail(&rig->fake, &fault);
-	outcome = rig_run(rig, &request);
-	outcome_clear(&outcome);
+	rig_try(rig, &ASSIGN);
 	assert_int_equal(file_read_at(rig->journal.dir_fd, FILE_NAME, 1 << 20, &recorded.text,
 				      &recorded.size),
 			 0);
@@ -236,13 +232,11 @@ static size_t count_names(const Rig *rig)
 
 ON_A_RIG(one_file_serves_job_after_job_and_the_next_daemon_goes_on_with_it)
 {
-	JobRequest bind = bind_request("pair0"), unbind = unbind_request("pair0");
-
 	for (int i = 0; i < 3; i++) {
 		_cleanup_(journal_found_clear) JournalFound found = { 0 };
 
-		rig_must(rig, &bind);
-		rig_must(rig, &unbind);
+		rig_must(rig, &BIND);
+		rig_must(rig, &UNBIND);
 		assert_int_equal(count_names(rig), 1);
 		assert_int_equal(journal_load(&rig->journal, rig->claims, &found), 0);
 		assert_int_equal(found.n_jobs, 0);
@@ -262,21 +256,18 @@ static JournalJob *begin_one(Rig *rig, const Plan *plan, uint32_t id)
 
 ON_A_RIG(jobs_at_once_have_a_file_each_and_a_full_one_is_begun_anew)
 {
-	JobRequest request = bind_request("pair0");
-	_cleanup_(prepared_freep) Prepared *prepared = NULL;
-	_cleanup_free_ char *prefix = NULL;
+	const Plan *plan = rig_plan(rig, &BIND);
 	JournalJob *jobs[3];
 	struct stat st;
 
-	assert_int_equal(rig_prepare(rig, &request, &prepared, &prefix).state, JOB_RUNNING);
 	for (uint32_t i = 0; i < 3; i++)
-		jobs[i] = begin_one(rig, prepared->plan, 10 + i);
+		jobs[i] = begin_one(rig, plan, 10 + i);
 	assert_int_equal(count_names(rig), 3);
 	assert_int_equal(rig_count_open(rig), 3);
 	assert_int_equal(journal_end(jobs[1]), 0);
 	journal_job_free(jobs[1]);
 	assert_int_equal(rig_count_open(rig), 2);
-	jobs[1] = begin_one(rig, prepared->plan, 20);
+	jobs[1] = begin_one(rig, plan, 20);
 	assert_string_equal(jobs[1]->name, "2.log");
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_int_equal(journal_end(jobs[i]), 0);
@@ -284,7 +275,7 @@ ON_A_RIG(jobs_at_once_have_a_file_each_and_a_full_one_is_begun_anew)
 	}
 	assert_int_equal(rig_count_open(rig), 0);
 	rig->journal.files[0].end.size = JOURNAL_FILE_BYTES;
-	jobs[0] = begin_one(rig, prepared->plan, 30);
+	jobs[0] = begin_one(rig, plan, 30);
 	assert_string_equal(jobs[0]->name, "1.log");
 	assert_int_equal(fstatat(rig->journal.dir_fd, "1.log", &st, 0), 0);
 	assert_int_equal(st.st_size, jobs[0]->file.end.size);
@@ -320,16 +311,13 @@ static void *begin_and_end(void *data)
 
 ON_A_RIG(threads_that_begin_at_once_never_meet_in_a_file)
 {
-	JobRequest request = bind_request("pair0");
-	_cleanup_(prepared_freep) Prepared *prepared = NULL;
 	_cleanup_(journal_found_clear) JournalFound found = { 0 };
-	_cleanup_free_ char *prefix = NULL;
+	const Plan *plan = rig_plan(rig, &BIND);
 	Several several[8];
 	pthread_t threads[8];
 
-	assert_int_equal(rig_prepare(rig, &request, &prepared, &prefix).state, JOB_RUNNING);
 	for (uint32_t i = 0; i < 8; i++) {
-		several[i] = (Several){ rig, prepared->plan, 100 * (i + 1) };
+		several[i] = (Several){ rig, plan, 100 * (i + 1) };
 		assert_int_equal(pthread_create(&threads[i], NULL, begin_and_end, &several[i]), 0);
 	}
 	for (size_t i = 0; i < 8; i++) {

@@ -149,28 +149,6 @@ TEST(every_host_gives_the_groups_written_beside_it)
 	assert_true(good);
 }
 
-TEST(every_host_survives_the_way_through_json)
-{
-	_cleanup_close_ int fd = hosts_directory();
-	_cleanup_strv_ char **names = NULL;
-
-	assert_int_equal(dir_list(fd, ".json", &names), 0);
-	for (char **name = names; name && *name; name++) {
-		_cleanup_free_ char *text = read_fixture(fd, *name, ""), *once = NULL,
-				    *twice = NULL;
-		_cleanup_(pci_snapshot_freep) PciSnapshot *first = NULL, *second = NULL;
-
-		assert_non_null(text);
-		assert_int_equal(pci_snapshot_from_json(text, strlen(text), &first, NULL), 0);
-		once = pci_snapshot_to_json(first);
-		assert_non_null(once);
-		assert_int_equal(pci_snapshot_from_json(once, strlen(once), &second, NULL), 0);
-		twice = pci_snapshot_to_json(second);
-		assert_non_null(twice);
-		assert_string_equal(once, twice);
-	}
-}
-
 static const char *described_snapshot, *described_conf;
 
 static void print_description(_unused_ void **state)

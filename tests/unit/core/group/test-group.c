@@ -13,7 +13,7 @@
 #define ALL_FOUR "x=41,61,a1,c1"
 
 static const Scenario declared[] = {
-	ROW("declared and inferred", "=" RTX_3090 " 41 61 a1 c1", "left=41,c1",
+	ROW("declared and inferred", "=" RTX_3090 " 41 61 a1 c1", "left=c1,41",
 	    .groups = "left free declared NV4? 41,c1; pair0 inferred inferred NV4? 61,a1"),
 	ROW("names of declarations are not given away", "=" RTX_3090 " 41 61 a1 c1 01=2230",
 	    "pair0=41,c1 unknown0=slot:1,slot:2", "61-a1 nvml@1 x4, 41-c1 present@1",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "host/launch/worker-find.h"
+#include "rig/expect-json.h"
 #include "rig/nvml-scenario.h"
 #include "util/clock.h"
 
@@ -29,69 +30,47 @@ static int look(const char *scenario, const TempDir *dir, Sighting *ret, char **
 	return r < 0 ? r : nvml_look(nvml, &a, ret, ret_why);
 }
 
-WITH_DIR(a_board_tells_its_identity_and_its_peers)
+#define TO_61(links) "'peers': [{'address': '0000:61:00.0', 'links': " links "}]"
+#define UP(link, peer) "link " A " " link " up " peer "\n"
+
+static const struct {
+	const char *what, *scenario, *wanted;
+} boards[] = {
+	ROW("identity and peers", BRIDGED,
+	    "{'address': '" A "', " TO_61(
+		    "4") ", 'inactive': 0, 'other': 0, 'vendor': '10de', "
+			 "'device': '2230', 'subsystem_device': '1459', 'uuid': 'GPU-a6000aaa-0001', "
+			 "'vbios': '94.02.5c.00.02', 'board_serial': '1562321010543', 'mig': null, "
+			 "'mig_pending': null}"),
+	ROW("odd identities are not known", "gpu " A " 223010de 145910de GPU\x01\xff - -\n",
+	    "{'uuid': null, 'vbios': null, 'board_serial': null}"),
+	ROW("MIG mode, where a board has it", BRIDGED "mig " A " 0 1\n",
+	    "{'mig': 'off', 'mig_pending': 'on'}"),
+	ROW("a number that NVML does not have", BRIDGED "mig " A " 7 0\n",
+	    "{'mig': null, 'mig_pending': 'off'}"),
+	ROW("no links", GPU_A, "{'peers': [], 'inactive': 0, 'other': 0}"),
+	ROW("links that are down", GPU_A "link " A " 0 down\nlink " A " 1 down\n",
+	    "{'peers': [], 'inactive': 2, 'other': 0}"),
+	ROW("an H100 PCIe leads 12 of its 18 out",
+	    GPU_A UP("0", "00000000:61:00.0") UP("17", "00000000:61:00.0"),
+	    "{" TO_61("2") ", 'inactive': 0, 'other': 0}"),
+	ROW("two peers", GPU_A UP("0", "00000000:61:00.0") UP("1", "00000000:a1:00.0"),
+	    "{'peers': [{'links': 1}, {}], 'inactive': 0, 'other': 0}"),
+	ROW("a switch", GPU_A "link " A " 0 switch\n" UP("1", "0000:61:00.0"),
+	    "{" TO_61("1") ", 'inactive': 0, 'other': 1}"),
+	ROW("behind Intel VMD", GPU_A UP("0", "00010000:e1:00.0"),
+	    "{'peers': [{'address': '10000:e1:00.0', 'links': 1}], 'inactive': 0, 'other': 0}"),
+};
+
+WITH_DIR(a_board_tells_its_identity_and_its_links_as_what_they_are)
 {
-	_cleanup_(sighting_clear) Sighting s = { 0 };
-	_cleanup_free_ char *why = NULL;
-
-	assert_int_equal(look(BRIDGED, *state, &s, &why), 0);
-	assert_int_equal(s.n_peers, 1);
-	assert_int_equal(s.peers[0].links, 4);
-	assert_int_equal(s.peers[0].bdf.bus, 0x61);
-	assert_int_equal(s.inactive + s.other, 0);
-	assert_int_equal(s.vendor, 0x10de);
-	assert_int_equal(s.device, 0x2230);
-	assert_int_equal(s.subsystem_device, 0x1459);
-	assert_string_equal(s.uuid, "GPU-a6000aaa-0001");
-	assert_string_equal(s.vbios, "94.02.5c.00.02");
-	assert_string_equal(s.board_serial, "1562321010543");
-}
-
-WITH_DIR(mig_mode_is_told_where_a_board_has_it)
-{
-	_cleanup_(sighting_clear) Sighting with = { 0 }, without = { 0 };
-	_cleanup_free_ char *why = NULL;
-
-	assert_int_equal(look(BRIDGED "mig " A " 0 1\n", *state, &with, &why), 0);
-	assert_int_equal(with.mig, MIG_OFF);
-	assert_int_equal(with.mig_pending, MIG_ON);
-	assert_int_equal(look(BRIDGED, *state, &without, &why), 0);
-	assert_int_equal(without.mig, MIG_UNKNOWN);
-	sighting_clear(&with);
-	/* A number that NVML does not have. */
-	assert_int_equal(look(BRIDGED "mig " A " 7 0\n", *state, &with, &why), 0);
-	assert_int_equal(with.mig, MIG_UNKNOWN);
-	assert_int_equal(with.mig_pending, MIG_OFF);
-}
-
-WITH_DIR(links_are_counted_as_what_they_are)
-{
-	static const struct {
-		const char *links;
-		unsigned peers, to_first, inactive, other;
-	} rows[] = {
-		{ "", 0, 0, 0, 0 },
-		{ "link " A " 0 down\nlink " A " 1 down\n", 0, 0, 2, 0 },
-		/* An H100 PCIe leads 12 of its 18 out. */
-		{ "link " A " 0 up 00000000:61:00.0\nlink " A " 17 up 00000000:61:00.0\n", 1, 2, 0,
-		  0 },
-		{ "link " A " 0 up 00000000:61:00.0\nlink " A " 1 up 00000000:a1:00.0\n", 2, 1, 0,
-		  0 },
-		{ "link " A " 0 switch\nlink " A " 1 up 0000:61:00.0\n", 1, 1, 0, 1 },
-		/* Behind Intel VMD. */
-		{ "link " A " 0 up 00010000:e1:00.0\n", 1, 1, 0, 0 },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_free_ char *scenario = strf(GPU_A "%s", rows[i].links), *why = NULL;
+	for (size_t i = 0; i < ELEMENTS(boards); i++) {
 		_cleanup_(sighting_clear) Sighting s = { 0 };
+		_cleanup_free_ char *why = NULL;
 
-		assert_int_equal(look(scenario, *state, &s, &why), 0);
-		if (s.n_peers != rows[i].peers || s.inactive != rows[i].inactive ||
-		    s.other != rows[i].other ||
-		    (s.n_peers > 0 && s.peers[0].links != rows[i].to_first))
-			fail_msg("row %zu: %zu peers, %u inactive, %u other", i, s.n_peers,
-				 s.inactive, s.other);
+		assert_int_equal(look(boards[i].scenario, *state, &s, &why), 0);
+		expect_json(boards[i].what, json_struct_write(sighting_members, &s),
+			    boards[i].wanted);
 	}
 }
 
@@ -141,18 +120,6 @@ WITH_DIR(a_library_that_never_ends_its_links_is_left)
 	/* Number 0x41 is beyond those asked for, so that no link leads to the GPU itself. */
 	assert_int_equal(look(GPU_A "endless\n", *state, &s, &why), 0);
 	assert_int_equal(s.n_peers, SIGHTING_LINKS_MAX);
-}
-
-WITH_DIR(odd_identities_are_not_known)
-{
-	_cleanup_(sighting_clear) Sighting s = { 0 };
-	_cleanup_free_ char *why = NULL;
-
-	assert_int_equal(look("gpu " A " 223010de 145910de GPU\x01\xff - -\n", *state, &s, &why),
-			 0);
-	assert_null(s.uuid);
-	assert_null(s.vbios);
-	assert_null(s.board_serial);
 }
 
 /* fault L8 */

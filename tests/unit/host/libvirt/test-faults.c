@@ -29,25 +29,18 @@ static const Bdf elsewhere = { .bus = 0x81 };
 
 /* --- what libvirt shall do --- */
 
-typedef enum DetachMode {
-	DETACH_REMOVED,	   /* the guest lets go, the event comes, the call returns later */
-	DETACH_SILENT,	   /* "success" at once, and nothing happens */
-	DETACH_UNHEARD,	   /* gone without an event; the call returns then */
-	DETACH_REFUSED,	   /* DEVICE_REMOVAL_FAILED */
-	DETACH_OTHERS,	   /* news of other devices and domains only */
-	DETACH_ERROR,	   /* libvirt refuses */
-	DETACH_DESTROYED,  /* the domain is destroyed meanwhile */
-	DETACH_LOST,	   /* the connection breaks, and the device has gone when it is back */
-	DETACH_LOST_STAYS, /* the same, and the device is still there */
-	DETACH_HANGS,	   /* the call does not return until the test lets it */
-} DetachMode;
-
 /* Read by the threads of libvirt and of ours. */
 typedef struct Script {
-	DetachMode mode;
-	atomic_bool gone;    /* the device is out of the live XML */
-	atomic_bool odd_xml; /* an XML that cannot be understood */
-	atomic_bool no_xml;  /* an XML that libvirt cannot send */
+	/* What comes of a detach, in this order. */
+	bool goes;		     /* the device leaves the live XML */
+	bool removed, failed, other; /* news: of it; of others' devices and domains only */
+	bool lost;		     /* the connection breaks */
+	bool refused;		     /* libvirt refuses */
+	bool destroyed;		     /* the domain is, meanwhile */
+	bool stays;		     /* the call does not return until let_go */
+	atomic_bool gone;	     /* the device is out of the live XML */
+	atomic_bool odd_xml;	     /* an XML that cannot be understood */
+	atomic_bool no_xml;	     /* an XML that libvirt cannot send */
 	atomic_bool no_acpi;
 	atomic_bool vanish;	  /* every XML is that of a domain which has just gone */
 	atomic_bool old_driver;	  /* refuses the flag VALIDATE */
@@ -55,7 +48,7 @@ typedef struct Script {
 	atomic_bool forgotten;	  /* QEMU has the device, and libvirt does not know it */
 	atomic_bool slow_version; /* libvirt asks QEMU for its version until let_go */
 	atomic_bool slow_open;	  /* a connection is not made until let_go */
-	atomic_bool let_go;	  /* ends DETACH_HANGS */
+	atomic_bool let_go;	  /* ends what stays or is slow */
 	atomic_bool no_stats;	  /* a driver without virConnectGetAllDomainStats() */
 	atomic_bool no_filter;	  /* and without filters of its list */
 	atomic_bool starts;	  /* every domain is running by the time that its XML is read */
@@ -256,39 +249,16 @@ int virConnectGetVersion(virConnectPtr conn, unsigned long *version)
 
 static int detach(virDomainPtr domain)
 {
-	switch (script.mode) {
-	case DETACH_REMOVED:
-		script.gone = true;
-		happens(domain, ALIAS, false);
-		hang(); /* until the answer is there */
-		return 0;
-	case DETACH_UNHEARD:
-		script.gone = true;
-		return 0;
-	case DETACH_REFUSED:
-		happens(domain, ALIAS, true);
-		return 0;
-	case DETACH_OTHERS:
+	script.gone = script.goes;
+	if (script.removed || script.failed)
+		happens(domain, ALIAS, script.failed);
+	if (script.other)
 		happens_to_others(domain);
-		return 0;
-	case DETACH_ERROR:
-		return refuse(domain);
-	case DETACH_DESTROYED:
-		return virDomainDestroy(domain);
-	case DETACH_LOST:
-		script.gone = true;
+	if (script.lost)
 		lose(virDomainGetConnect(domain));
-		return 0;
-	case DETACH_LOST_STAYS:
-		lose(virDomainGetConnect(domain));
-		return 0;
-	case DETACH_HANGS:
+	if (script.stays)
 		hang();
-		return 0;
-	case DETACH_SILENT:
-		break;
-	}
-	return 0;
+	return script.refused ? refuse(domain) : script.destroyed ? virDomainDestroy(domain) : 0;
 }
 
 int virDomainDetachDeviceFlags(virDomainPtr domain, const char *xml, unsigned flags)
@@ -428,29 +398,21 @@ static const struct {
 	unsigned least_ms, most_ms; /* how long it may take */
 	const char *cause;
 } detach_rows[] = {
-	{ "event before the call returns", { .mode = DETACH_REMOVED }, 10000, 0, 5000, NULL },
-	{ "gone without an event", { .mode = DETACH_UNHEARD }, 10000, 0, 5000, NULL },
+	ROW("event before the call returns", { .goes = true, .removed = true, .stays = true },
+	    10000, 0, 5000, NULL),
+	ROW("gone without an event", { .goes = true }, 10000, 0, 5000, NULL),
 	/* fault 30 */
-	{ "domain destroyed", { .mode = DETACH_DESTROYED }, 10000, 0, 5000, NULL },
-	{ "lost, back, and gone", { .mode = DETACH_LOST }, 10000, 400, 8000, NULL },
-	{ "lost, back, still there",
-	  { .mode = DETACH_LOST_STAYS },
-	  1500,
-	  1500,
-	  8000,
-	  "still there after 1.5 s" },
-	{ "silence", { .mode = DETACH_SILENT }, 700, 700, 5000, "still there after 0.7 s" },
-	{ "silence, no acpi",
-	  { .mode = DETACH_SILENT, .no_acpi = true },
-	  300,
-	  300,
-	  5000,
-	  "<acpi/>" },
-	{ "news of others", { .mode = DETACH_OTHERS }, 500, 500, 5000, "still there after 0.5 s" },
-	{ "guest refuses", { .mode = DETACH_REFUSED }, 10000, 0, 5000, "refused to let go" },
-	{ "libvirt refuses", { .mode = DETACH_ERROR }, 10000, 0, 5000, LIBVIRT_WORDS },
-	{ "call hangs", { .mode = DETACH_HANGS }, 500, 500, 5000, "still there after 0.5 s" },
-	{ "no time at all", { .mode = DETACH_SILENT }, 0, 0, 5000, "still there after 0.0 s" },
+	ROW("domain destroyed", { .destroyed = true }, 10000, 0, 5000, NULL),
+	ROW("lost, back, and gone", { .goes = true, .lost = true }, 10000, 400, 8000, NULL),
+	ROW("lost, back, still there", { .lost = true }, 1500, 1500, 8000,
+	    "still there after 1.5 s"),
+	ROW("silence", { 0 }, 700, 700, 5000, "still there after 0.7 s"),
+	ROW("silence, no acpi", { .no_acpi = true }, 300, 300, 5000, "<acpi/>"),
+	ROW("news of others", { .other = true }, 500, 500, 5000, "still there after 0.5 s"),
+	ROW("guest refuses", { .failed = true }, 10000, 0, 5000, "refused to let go"),
+	ROW("libvirt refuses", { .refused = true }, 10000, 0, 5000, LIBVIRT_WORDS),
+	ROW("call hangs", { .stays = true }, 500, 500, 5000, "still there after 0.5 s"),
+	ROW("no time at all", { 0 }, 0, 0, 5000, "still there after 0.0 s"),
 };
 
 static void check_detach(size_t i, int r, const Problem *problem, uint64_t took_ms)
@@ -829,7 +791,7 @@ TEST_WITH(virt_free_does_not_wait_for_a_detach_that_hangs, new_script, NULL)
 	Virt *virt = start();
 	uint64_t start_usec;
 
-	script.mode = DETACH_HANGS;
+	script.stays = true;
 	assert_int_equal(
 		virt_domain_detach(virt, RUNNING, &function, 200 * USEC_PER_MSEC, &problem),
 		PROBLEM);

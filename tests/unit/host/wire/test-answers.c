@@ -5,7 +5,6 @@
 #include <fcntl.h>
 
 #include "rig/answers.h"
-#include "rig/garbage.h"
 #include "util/file.h"
 #include "util/text.h"
 
@@ -42,25 +41,6 @@ TEST(an_answer_is_about_what_was_asked_or_none)
 			    (i > 0 && is_answer(a->question, answers_about, a->n - 1, text)))
 				fail_msg("%s: it is not about what was asked", a->name);
 		}
-	}
-}
-
-static const AnswerFixture *torn;
-
-static bool torn_is_taken(const char *text, size_t size)
-{
-	_cleanup_free_ char *again = NULL, *why = NULL;
-
-	return answer_read(torn->question, answers_about, torn->n, text, size, &again, &why) >= 0;
-}
-
-TEST(torn_and_flipped_answers_never_crash)
-{
-	for (torn = answers; torn < answers + ELEMENTS(answers); torn++) {
-		_cleanup_free_ char *text = text_of(torn);
-
-		garbage_truncations_are_refused(text, torn_is_taken);
-		garbage_changed_bytes_are_survived(text, torn_is_taken);
 	}
 }
 
