@@ -100,13 +100,12 @@ static JobEvent planned_event(const Plan *plan)
 static void describe(int r, const Problem *problem, const char *prefix, char **ret_name,
 		     char **ret_message)
 {
-	if (r == PROBLEM && problem) {
-		*ret_name = xstrdup(problem_dbus_name(problem->error));
-		*ret_message = problem_message(problem, prefix);
-		return;
-	}
-	*ret_name = xstrdup(problem_dbus_name(GPUPASS_ERROR_INTERNAL));
-	*ret_message = strf("%s%s%s", str_or_empty(prefix), prefix ? ": " : "", strerror(-r));
+	_cleanup_(problem_freep) Problem *failed = NULL;
+
+	if (r < 0)
+		problem_errno(&failed, r, "this machine failed");
+	*ret_name = xstrdup(problem_dbus_name((failed ? failed : problem)->error));
+	*ret_message = problem_message(failed ? failed : problem, prefix);
 }
 
 static void end_with(Task *task, JobState state, int r, const Problem *problem, const char *prefix)
