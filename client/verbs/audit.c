@@ -519,11 +519,11 @@ static int cannot(Client *c, const char *directory, int status)
 						  "Cause:  only root may read its files\n"
 						  "Remedy: run it as root"));
 	if (status == GPUPASS_EXIT_NOT_FOUND)
-		return client_error(c, GPUPASS_ERROR_INTERNAL,
+		return client_error(c, GPUPASS_ERROR_FILE_FAILED,
 				    "there is no audit trail in %s\n"
 				    "Remedy: name its directory with --trail",
 				    directory);
-	return client_error(c, GPUPASS_ERROR_INTERNAL, "the audit trail in %s cannot be read",
+	return client_error(c, GPUPASS_ERROR_FILE_FAILED, "the audit trail in %s cannot be read",
 			    directory);
 }
 
@@ -561,7 +561,7 @@ static int verify(Client *c)
 	arguments[n++] = (char *)directory;
 	r = run(program, arguments, &text, &status);
 	if (r < 0)
-		return client_error(c, GPUPASS_ERROR_INTERNAL,
+		return client_error(c, GPUPASS_ERROR_FILE_FAILED,
 				    "cannot run %s: %s\nRemedy: install gpupass anew", program,
 				    strerror(-r));
 	if (str_is_empty(text))

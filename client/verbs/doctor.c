@@ -480,7 +480,7 @@ static int open_file(Client *c, const char *path, FILE **ret)
 
 static int fail_write(Client *c, const char *path, int error)
 {
-	return client_error(c, GPUPASS_ERROR_INTERNAL,
+	return client_error(c, GPUPASS_ERROR_FILE_FAILED,
 			    "%s cannot be written: %s\nState:  what was written of it was removed\n"
 			    "Remedy: make room there, or name another file",
 			    path, strerror(-error));

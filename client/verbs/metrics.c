@@ -37,7 +37,7 @@ static int put(Client *c, const char *text)
 	}
 	r = textfile_write(file, text);
 	if (r < 0)
-		return client_error(c, GPUPASS_ERROR_INTERNAL,
+		return client_error(c, GPUPASS_ERROR_FILE_FAILED,
 				    "cannot write %s\nCause:  %s\nState:  the file is as it was\n"
 				    "Remedy: see that its folder is there and can be written",
 				    file, strerror(-r));

@@ -26,6 +26,16 @@ int call_set_problem(Call *call, const Problem *problem, const char *prefix)
 	return sd_bus_error_set(call->error, problem_dbus_name(problem->error), message);
 }
 
+int call_failed(Call *call, int error)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	if (sd_bus_error_is_set(call->error))
+		return error;
+	problem_errno(&problem, error, "gpupassd could not answer this call");
+	return call_set_problem(call, problem, NULL);
+}
+
 /* ---- reading and checking ---- */
 
 int call_invalid(Call *call, const char *what, const char *remedy)

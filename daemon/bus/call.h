@@ -54,6 +54,8 @@ int call_make_request(Call *call, Operation operation);
 const char *named(const char *text);
 /* Sets *error to the problem; returns < 0. */
 int call_set_problem(Call *call, const Problem *problem, const char *prefix);
+/* Unless the error is set: what a negative errno says, in the words of a problem. Returns < 0. */
+int call_failed(Call *call, int error);
 
 /*
  * Makes call->pending for a caller who may. 1: go on. 0: polkit decides first, and then the call

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdint.h>
 
+#include "core/base/problem.h"
 #include "util/clock.h"
 #include "util/text.h"
 #include "util/xalloc.h"
@@ -137,13 +138,23 @@ static int on_answer(sd_bus_message *answer, void *userdata, _unused_ sd_bus_err
 	if (r >= 0)
 		r = sd_bus_enqueue_for_read(call->callers->bus, call->message);
 	if (r < 0) {
-		(void)sd_bus_reply_method_errno(call->message, r, NULL);
+		callers_refuse(call->message, r);
 		call_free(take(call->callers, call->message));
 	}
 	return 1;
 }
 
 /* ---- each call ---- */
+
+void callers_refuse(sd_bus_message *m, int error)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_free_ char *text = NULL;
+
+	problem_errno(&problem, error, "gpupassd could not answer this call");
+	text = problem_message(problem, NULL);
+	(void)sd_bus_reply_method_errorf(m, problem_dbus_name(problem->error), "%s", text);
+}
 
 int callers_dispatch_again(Callers *callers, sd_bus_message *m)
 {

@@ -47,6 +47,8 @@ int callers_new(sd_bus *bus, CallerResolver *resolver, Callers **ret);
 const Caller *callers_current(const Callers *callers);
 /* Dispatches a call to its handler once more, after asking again who sent it. */
 int callers_dispatch_again(Callers *callers, sd_bus_message *m);
+/* Answers a call that could not go on, in the words of a problem. */
+void callers_refuse(sd_bus_message *m, int error);
 
 /* ---- what is asked of the bus daemon itself ---- */
 

@@ -414,7 +414,7 @@ static int on_call(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		r = act(&call, id);
 	if (r >= 0)
 		call.pending = NULL; /* the answer has it */
-	return r < 0 ? r : 1;
+	return r < 0 ? call_failed(&call, r) : 1;
 }
 
 /* Everybody may call: the row says what is asked of him. */

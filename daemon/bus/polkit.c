@@ -165,8 +165,10 @@ static int on_answer(sd_bus_message *answer, void *userdata, _unused_ sd_bus_err
 		call_off(check);
 	if (r >= 0)
 		TAKE_PTR(check);
+	else if (sd_bus_error_is_set(&error))
+		sd_bus_reply_method_error(check->decision.call, &error);
 	else
-		sd_bus_reply_method_errno(check->decision.call, r, &error);
+		callers_refuse(check->decision.call, r);
 	return 1;
 }
 

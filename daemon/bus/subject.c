@@ -68,7 +68,7 @@ static void on_found(const DomainId *id, void *userdata)
 	/* The handler is entered again, and finds it. */
 	r = callers_dispatch_again(lookup->face->callers, lookup->call);
 	if (r < 0) {
-		sd_bus_reply_method_errno(lookup->call, r, NULL);
+		callers_refuse(lookup->call, r);
 		return;
 	}
 	lookup->ended = true;

@@ -7,7 +7,7 @@
 #include "core/doctor/capture.h"
 #include "core/drift/drift.h"
 #include "core/fence/report.h"
-#include "core/group/observe.h"
+#include "job/prepare.h"
 #include "job/select.h"
 #include "util/grow.h"
 #include "util/text.h"
@@ -15,12 +15,8 @@
 typedef struct Look {
 	const JobPlace *place;
 	const DoctorRequest *request;
-	Assignments *assignments;
-	DomainUses *uses;
+	Prepared *seen;
 	char *uses_note;
-	VirtDomain *domain;
-	Inventory *inventory;
-	Inspection *inspection;
 	Examination *host;
 	GpuHealth *health;
 	size_t n_health;
@@ -29,7 +25,6 @@ typedef struct Look {
 	char *fence_fault;
 	LastReset *resets; /* of all GPUs; NULL: nobody keeps receipts */
 	size_t n_resets;
-	Tenants *tenants;    /* NULL: nobody keeps marks */
 	RecordFaults faults; /* of the stores that keep none for themselves */
 	int inspection_error, host_error;
 	Problem *inspection_problem, *host_problem; /* NULL: only the number is known */
@@ -42,7 +37,7 @@ static void look_at_uses(Look *l)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	Host *host = l->place->host;
-	int r = host->ops->domain_uses(host, true, &l->uses, &problem);
+	int r = host->ops->domain_uses(host, true, &l->seen->uses, &problem);
 
 	if (r != 0)
 		l->uses_note = xstrdup(problem ? problem->reason : strerror(-r));
@@ -54,27 +49,12 @@ static int look_at_domain(Look *l, Problem **ret_problem)
 
 	if (!l->request->domain)
 		return 0;
-	return select_domain(l->place, &anybody, l->request->domain, l->uses, &l->domain,
-			     ret_problem);
+	return select_domain(l->place, &anybody, l->request->domain, l->seen->uses,
+			     &l->seen->domain, ret_problem);
 }
 
-static int look_at_groups(Look *l)
-{
-	const JobPlace *place = l->place;
-	int r;
-
-	l->assignments = assignment_store_load(place->store);
-	r = inventory_take(place->host, place->rules, l->assignments, place->known,
-			   INSPECT_CONFIG_AWAKE, &l->inventory);
-	if (r < 0)
-		return r;
-	claims_settle(place->claims, l->inventory->groups);
-	groups_observe(l->inventory->groups, l->uses, l->assignments, &place->rules->policy);
-	return 0;
-}
-
-/* Whether a job or a quarantine has the group. */
-static void look_at_claims(Look *l, const Group *group)
+/* What a job or a quarantine has: it is not inspected, and has no drift. */
+static void look_at_claims(Look *l, Group *group)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_free_ char *reason = NULL, *name = NULL;
@@ -84,23 +64,26 @@ static void look_at_claims(Look *l, const Group *group)
 		return;
 	lead = &group->gpus[0]->lead->bdf;
 	reason = claims_quarantine_reason(l->place->claims, lead, &name);
+	if (!reason && claims_check(l->place->claims, lead, 1, NULL, &problem) != PROBLEM)
+		return;
+	group->state = GROUP_QUARANTINED;
 	if (reason) {
 		strv_append(&l->clears, name);
 		strv_appendf(&l->quarantined, "%s: %s", group->name, reason);
-	} else if (claims_check(l->place->claims, lead, 1, NULL, &problem) == PROBLEM) {
+	} else {
 		strv_append(&l->busy, group->name);
 	}
 }
 
 static void look_at_all_claims(Look *l)
 {
-	for (size_t i = 0; i < l->inventory->groups->n_items; i++)
-		look_at_claims(l, &l->inventory->groups->items[i]);
+	for (size_t i = 0; i < l->seen->inventory->groups->n_items; i++)
+		look_at_claims(l, &l->seen->inventory->groups->items[i]);
 }
 
 static void look_at_health(Look *l)
 {
-	const GpuSet *gpus = l->inventory->gpus;
+	const GpuSet *gpus = l->seen->inventory->gpus;
 	_cleanup_free_ const PciFunction **leads = xcalloc(gpus->n_gpus + 1, sizeof(*leads));
 	size_t n = 0;
 
@@ -114,17 +97,16 @@ static void look_at_health(Look *l)
  * stuck with, and get the facts of the others in time. */
 static bool may_inspect(const Look *l, const Gpu *gpu)
 {
-	const Group *group = group_set_find_gpu(l->inventory->groups, &gpu->lead->bdf);
+	const Group *group = group_set_find_gpu(l->seen->inventory->groups, &gpu->lead->bdf);
 	const GpuHealth *health = gpu_healths_find(l->health, l->n_health, &gpu->lead->bdf);
 
-	return group && !strv_contains(l->busy, group->name) &&
-	       !checks_name_group(l->quarantined, group) && health && health->error == 0;
+	return group && group->state != GROUP_QUARANTINED && health && health->error == 0;
 }
 
 static void look_closely(Look *l)
 {
-	const PciSnapshot *snapshot = l->inventory->snapshot;
-	const GpuSet *gpus = l->inventory->gpus;
+	const PciSnapshot *snapshot = l->seen->inventory->snapshot;
+	const GpuSet *gpus = l->seen->inventory->gpus;
 	_cleanup_free_ Bdf *functions = xcalloc(snapshot->n_functions + 1, sizeof(Bdf));
 	Host *host = l->place->host;
 	size_t n = 0;
@@ -133,10 +115,10 @@ static void look_closely(Look *l)
 		for (size_t k = 0; may_inspect(l, &gpus->gpus[i]) && k < gpus->gpus[i].n_functions;
 		     k++)
 			functions[n++] = gpus->gpus[i].functions[k]->bdf;
-	l->inspection_error = host_inspect(host, functions, n, INSPECT_CONFIG_NOT, &l->inspection,
-					   &l->inspection_problem);
+	l->inspection_error = host_inspect(host, functions, n, INSPECT_CONFIG_NOT,
+					   &l->seen->inspection, &l->inspection_problem);
 	if (l->inspection_error == 0)
-		trail_note_holders(l->place->trail, l->inspection);
+		trail_note_holders(l->place->trail, l->seen->inspection);
 	l->host_error = host_examine(host, &l->host, &l->host_problem);
 }
 
@@ -149,21 +131,15 @@ static bool is_of_the_books(const DriftFinding *finding)
 
 static void look_for_drift(Look *l)
 {
-	GroupSet *groups = l->inventory->groups;
 	const DriftFacts facts = {
-		.snapshot = l->inventory->snapshot,
-		.groups = groups,
-		.uses = l->uses,
-		.assignments = l->assignments,
-		.inspection = l->inspection,
+		.snapshot = l->seen->inventory->snapshot,
+		.groups = l->seen->inventory->groups,
+		.uses = l->seen->uses,
+		.assignments = l->seen->assignments,
+		.inspection = l->seen->inspection,
 	};
 	_cleanup_(drift_freep) Drift *drift = NULL;
 
-	/* A group that a job works on has no drift; drift_find() leaves out quarantined groups. */
-	for (size_t i = 0; i < groups->n_items; i++)
-		if (strv_contains(l->busy, groups->items[i].name) ||
-		    checks_name_group(l->quarantined, &groups->items[i]))
-			groups->items[i].state = GROUP_QUARANTINED;
 	drift = drift_find(&facts);
 	for (size_t i = 0; i < drift->n_items; i++) {
 		const DriftFinding *found = &drift->items[i];
@@ -182,9 +158,9 @@ static void look_for_split(Look *l)
 {
 	_cleanup_(fence_report_freep) FenceReport *report = NULL;
 
-	if (!l->uses)
+	if (!l->seen->uses)
 		return;
-	report = fence_report(l->inventory->groups, l->uses, l->assignments,
+	report = fence_report(l->seen->inventory->groups, l->seen->uses, l->seen->assignments,
 			      l->place->rules->declarations);
 	for (size_t i = 0; i < report->n_items; i++) {
 		const FenceFinding *found = &report->items[i];
@@ -205,7 +181,7 @@ static void look_at_fence(Look *l)
 /* Its group's name, or the address of a board that is in none. */
 static const char *object_of(const Look *l, const Bdf *bdf)
 {
-	const Group *group = group_set_find_gpu(l->inventory->groups, bdf);
+	const Group *group = group_set_find_gpu(l->seen->inventory->groups, bdf);
 
 	return group ? group->name : BDF_TEXT(bdf);
 }
@@ -213,7 +189,7 @@ static const char *object_of(const Look *l, const Bdf *bdf)
 /* Evidence of boards that have been replaced since. */
 static void look_for_stale_evidence(Look *l)
 {
-	const Evidence *evidence = l->inventory->identities->evidence;
+	const Evidence *evidence = l->seen->inventory->identities->evidence;
 
 	for (size_t i = 0; evidence && i < evidence->n_items; i++) {
 		const Sighting *s = &evidence->items[i];
@@ -222,7 +198,7 @@ static void look_for_stale_evidence(Look *l)
 		/* A guest's word ends with its domain's term: no finding. */
 		if (!sighting_is_look(s))
 			continue;
-		why = sighting_stale(evidence, s, l->inventory->gpus);
+		why = sighting_stale(evidence, s, l->seen->inventory->gpus);
 		if (!why)
 			continue;
 		when = utc_text(s->seen_usec);
@@ -238,8 +214,9 @@ static bool is_free(const Look *l, const Gpu *gpu)
 	for (size_t i = 0; i < gpu->n_functions; i++) {
 		size_t at = 0;
 
-		if (assignments_find_function(l->assignments, &gpu->functions[i]->bdf) ||
-		    (l->uses && domain_uses_holding(l->uses, &gpu->functions[i]->bdf, &at)))
+		if (assignments_find_function(l->seen->assignments, &gpu->functions[i]->bdf) ||
+		    (l->seen->uses &&
+		     domain_uses_holding(l->seen->uses, &gpu->functions[i]->bdf, &at)))
 			return false;
 	}
 	return true;
@@ -269,18 +246,20 @@ static void tell_tenant(Look *l, const Gpu *gpu, const Tenancy *tenancy)
 /* What keeps the next domain from a board, and an assign does not repair by itself. */
 static void look_for_tenants(Look *l)
 {
-	const GpuSet *gpus = l->inventory->gpus;
-	TenancyFacts facts = { .gpus = gpus, .assignments = l->assignments, .uses = l->uses };
+	const GpuSet *gpus = l->seen->inventory->gpus;
+	TenancyFacts facts = { .gpus = gpus,
+			       .assignments = l->seen->assignments,
+			       .uses = l->seen->uses };
 
 	if (l->place->tenants)
-		l->tenants = tenant_store_load(l->place->tenants);
-	facts.tenants = l->tenants;
+		l->seen->tenants = tenant_store_load(l->place->tenants);
+	facts.tenants = l->seen->tenants;
 	for (size_t i = 0; i < gpus->n_gpus; i++) {
 		const Tenancy tenancy = tenancy_of(&facts, &gpus->gpus[i]);
 
 		/* look_at_files() tells of a file that cannot be used. */
 		if ((tenancy.source == TENANCY_FAULT &&
-		     !tenants_fault(l->tenants, &gpus->gpus[i].lead->bdf)) ||
+		     !tenants_fault(l->seen->tenants, &gpus->gpus[i].lead->bdf)) ||
 		    (tenancy.state == TENANT_DIRTY && tenancy.no_method &&
 		     is_free(l, &gpus->gpus[i])))
 			tell_tenant(l, &gpus->gpus[i], &tenancy);
@@ -289,7 +268,7 @@ static void look_for_tenants(Look *l)
 
 static void look_at_resets(Look *l)
 {
-	const GpuSet *gpus = l->inventory->gpus;
+	const GpuSet *gpus = l->seen->inventory->gpus;
 
 	if (!l->place->receipts)
 		return;
@@ -333,9 +312,9 @@ static void look_at_files(Look *l)
 					 place->receipts, place->tenants, place->quarantine };
 	_cleanup_free_ char *disk = disk_watch_reason(place->disk);
 
-	tell_faults(l, &l->assignments->faults);
-	if (l->tenants)
-		tell_faults(l, &l->tenants->faults);
+	tell_faults(l, &l->seen->assignments->faults);
+	if (l->seen->tenants)
+		tell_faults(l, &l->seen->tenants->faults);
 	for (size_t i = 1; i < 3; i++)
 		if (written[i])
 			records_read(written[i], NULL, NULL, &l->faults);
@@ -362,7 +341,7 @@ static char *make_capture(const Look *l, const CheckFacts *facts)
 	const CaptureFacts capture = {
 		.doctor = facts,
 		.declarations = l->place->rules->declarations,
-		.evidence = l->inventory->identities->evidence,
+		.evidence = l->seen->inventory->identities->evidence,
 	};
 
 	return capture_to_json(&capture, report);
@@ -377,17 +356,17 @@ static int number_of(int r)
 static char *make_report(const Look *l)
 {
 	const CheckFacts facts = {
-		.snapshot = l->inventory->snapshot,
-		.gpus = l->inventory->gpus,
-		.groups = l->inventory->groups,
-		.uses = l->uses,
+		.snapshot = l->seen->inventory->snapshot,
+		.gpus = l->seen->inventory->gpus,
+		.groups = l->seen->inventory->groups,
+		.uses = l->seen->uses,
 		.uses_note = l->uses_note,
-		.assignments = l->assignments,
+		.assignments = l->seen->assignments,
 		.policy = &l->place->rules->policy,
-		.inspection = l->inspection,
+		.inspection = l->seen->inspection,
 		.inspection_error = number_of(l->inspection_error),
 		.inspection_problem = l->inspection_problem,
-		.machine = l->inventory->facts,
+		.machine = l->seen->inventory->facts,
 		.host = l->host,
 		.host_error = number_of(l->host_error),
 		.host_problem = l->host_problem,
@@ -404,9 +383,9 @@ static char *make_report(const Look *l)
 		.evidence = &l->evidence,
 		.tenants = &l->tenant,
 		.files = &l->files,
-		.split = l->uses ? &l->split : NULL,
+		.split = l->seen->uses ? &l->split : NULL,
 		.fence_fault = l->fence_fault,
-		.domain = l->domain,
+		.domain = l->seen->domain,
 	};
 
 	return l->request->capture ? make_capture(l, &facts)
@@ -416,13 +395,17 @@ static char *make_report(const Look *l)
 int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_report,
 		GpuHealth **ret_health, size_t *ret_n, Problem **ret_problem)
 {
-	_cleanup_(look_clear) Look l = { .place = place, .request = request };
+	_cleanup_(look_clear) Look l = { .place = place,
+					 .request = request,
+					 .seen = xcalloc(1, sizeof(Prepared)) };
 	int r;
 
 	look_at_uses(&l);
 	r = look_at_domain(&l, ret_problem);
 	if (r == 0)
-		r = look_at_groups(&l);
+		l.seen->assignments = assignment_store_load(place->store);
+	if (r == 0)
+		r = look_at_groups(place, INSPECT_CONFIG_AWAKE, l.seen);
 	if (r == 0) {
 		look_at_all_claims(&l);
 		look_at_health(&l);

@@ -1,88 +1,71 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/drift-look.h"
 
-#include "core/group/observe.h"
 #include "core/pci/driver-name.h"
-#include "util/text.h"
+#include "job/prepare.h"
 #include "util/xalloc.h"
 
-typedef struct Look {
-	Assignments *assignments;
-	Inventory *inventory;
-	DomainUses *uses;
-	Inspection *inspection;
-	Bdf *functions; /* to inspect */
-	size_t n_functions;
-} Look;
-
-LOCAL_CLEAR(Look, look_clear)
-#include "drift-look.inc"
-
 /* driver_override matters only for functions that are assigned and on vfio-pci. */
-static bool is_to_inspect(const Look *look, const PciFunction *function)
+static bool is_to_inspect(const Prepared *p, const PciFunction *function)
 {
 	return pci_function_on_vfio(function) &&
-	       assignments_find_function(look->assignments, &function->bdf);
+	       assignments_find_function(p->assignments, &function->bdf);
 }
 
-static void leave_out_or_list(const JobPlace *place, Look *look, Group *group)
+/* What a job or a quarantine has is told elsewhere. Adds to `to_inspect` what else there is of it. */
+static void leave_out_or_list(const JobPlace *place, const Prepared *p, Group *group,
+			      Bdf *to_inspect, size_t *n_to_inspect)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	size_t n;
 	_cleanup_free_ const PciFunction **functions = group_functions(group, &n);
 	_cleanup_free_ Bdf *addresses = group_addresses(group, NULL);
 
-	if (claims_check(place->claims, addresses, n, NULL, &problem) == PROBLEM) {
-		group->state = GROUP_QUARANTINED; /* or a job's: told elsewhere */
-		return;
-	}
-	look->functions = xreallocarray(look->functions, look->n_functions + n + 1, sizeof(Bdf));
-	for (size_t i = 0; i < n; i++)
-		if (is_to_inspect(look, functions[i]))
-			look->functions[look->n_functions++] = functions[i]->bdf;
+	if (claims_check(place->claims, addresses, n, NULL, &problem) == PROBLEM)
+		group->state = GROUP_QUARANTINED;
+	for (size_t i = 0; !problem && i < n; i++)
+		if (is_to_inspect(p, functions[i]))
+			to_inspect[(*n_to_inspect)++] = functions[i]->bdf;
 }
 
-static int take(const JobPlace *place, Look *look)
+static int look(const JobPlace *place, Prepared *p)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
-	GroupSet *groups;
+	_cleanup_free_ Bdf *to_inspect = NULL;
+	size_t n = 0;
 	int r;
 
-	look->assignments = assignment_store_load(place->store);
-	r = place->host->ops->domain_uses(place->host, true, &look->uses, &problem);
+	p->assignments = assignment_store_load(place->store);
+	r = place->host->ops->domain_uses(place->host, true, &p->uses, &problem);
 	if (r >= 0)
-		r = inventory_take(place->host, place->rules, look->assignments, place->known,
-				   INSPECT_CONFIG_AWAKE, &look->inventory);
+		r = look_at_groups(place, INSPECT_CONFIG_AWAKE, p);
 	if (r < 0)
 		return r;
-	groups = look->inventory->groups;
-	groups_observe(groups, look->uses, look->assignments, &place->rules->policy);
-	for (size_t i = 0; i < groups->n_items; i++)
-		leave_out_or_list(place, look, &groups->items[i]);
+	to_inspect = xcalloc(p->inventory->snapshot->n_functions + 1, sizeof(Bdf));
+	for (size_t i = 0; i < p->inventory->groups->n_items; i++)
+		leave_out_or_list(place, p, &p->inventory->groups->items[i], to_inspect, &n);
 	/* If a function does not answer, only the overrides stay unknown. */
-	if (look->n_functions > 0)
-		(void)host_glance(place->host, look->functions, look->n_functions,
-				  INSPECT_CONFIG_NOT, &look->inspection, NULL);
+	if (n > 0)
+		(void)host_glance(place->host, to_inspect, n, INSPECT_CONFIG_NOT, &p->inspection,
+				  NULL);
 	return 0;
 }
 
 int drift_look(const JobPlace *place, const BootFaults *boot, Drift **ret, bool *ret_domains_known)
 {
-	_cleanup_(look_clear) Look look = { 0 };
-	DriftFacts facts;
-	int r = take(place, &look);
+	_cleanup_(prepared_freep) Prepared *p = xcalloc(1, sizeof(Prepared));
+	int r = look(place, p);
 
 	if (r < 0)
 		return r;
-	facts = (DriftFacts){
-		.snapshot = look.inventory->snapshot,
-		.groups = look.inventory->groups,
-		.uses = look.uses,
-		.assignments = look.assignments,
-		.inspection = look.inspection,
+	*ret = drift_find(&(DriftFacts){
+		.snapshot = p->inventory->snapshot,
+		.groups = p->inventory->groups,
+		.uses = p->uses,
+		.assignments = p->assignments,
+		.inspection = p->inspection,
 		.boot = boot,
-	};
-	*ret = drift_find(&facts);
-	*ret_domains_known = look.uses != NULL;
+	});
+	*ret_domains_known = p->uses != NULL;
 	return 0;
 }

@@ -44,8 +44,7 @@ static int as_problem(int r, StepKind kind, Problem **ret_problem)
 {
 	if (r >= 0)
 		return r;
-	return problem_set(ret_problem, GPUPASS_ERROR_INTERNAL, "step \"%s\" failed: %s",
-			   step_kind_to_string(kind), strerror(-r));
+	return problem_errno(ret_problem, r, "step \"%s\" failed", step_kind_to_string(kind));
 }
 
 static int no_journal(const Run *run, int error, Problem **ret_problem)

@@ -14,6 +14,8 @@ typedef struct Task {
 	uint32_t id; /* 0: a dry run */
 	Mailbox *mailbox;
 	JobPlace place;
+	JobPlace looking; /* the same with a deadline, before the first write */
+	Host host;	  /* of the latter */
 	Identities *known;
 	JobRequest request;
 	JobListener on_event;
@@ -51,6 +53,9 @@ static Task *task_new(uint32_t id, Mailbox *mailbox, const JobPlace *place,
 	identities_copy(place->known, &task->known);
 	task->request = job_request_copy(request);
 	task->place.known = task->known;
+	task->host = *place->host;
+	task->looking = task->place;
+	task->looking.host = &task->host;
 	return task;
 }
 
@@ -100,13 +105,12 @@ static JobEvent planned_event(const Plan *plan)
 static void describe(int r, const Problem *problem, const char *prefix, char **ret_name,
 		     char **ret_message)
 {
-	if (r == PROBLEM && problem) {
-		*ret_name = xstrdup(problem_dbus_name(problem->error));
-		*ret_message = problem_message(problem, prefix);
-		return;
-	}
-	*ret_name = xstrdup(problem_dbus_name(GPUPASS_ERROR_INTERNAL));
-	*ret_message = strf("%s%s%s", str_or_empty(prefix), prefix ? ": " : "", strerror(-r));
+	_cleanup_(problem_freep) Problem *failed = NULL;
+
+	if (r < 0)
+		problem_errno(&failed, r, "this machine failed");
+	*ret_name = xstrdup(problem_dbus_name((failed ? failed : problem)->error));
+	*ret_message = problem_message(failed ? failed : problem, prefix);
 }
 
 static void end_with(Task *task, JobState state, int r, const Problem *problem, const char *prefix)
@@ -152,17 +156,15 @@ static void run_plan(Task *task, const Prepared *prepared, const char *prefix)
  * What the caller gives as a limit bounds all looks before the first write, too, as one deadline.
  * Steps have limits of their own: a mover at work is not abandoned sooner.
  */
-static JobPlace looking_place(const JobPlace *place, const JobRequest *request, Host *host)
+static void begin(Task *task)
 {
-	JobPlace looking = *place;
+	uint64_t timeout = task->request.timeout_usec;
 
-	*host = *place->host;
-	if (request->timeout_usec > 0)
-		host->deadline_usec = now_monotonic() + (request->timeout_usec > LOOKS_LEAST_USEC
-								 ? request->timeout_usec
-								 : LOOKS_LEAST_USEC);
-	looking.host = host;
-	return looking;
+	if (task->id > 0)
+		task->ended.numbers_error = number_store_reserve(task->place.numbers, task->id);
+	if (timeout > 0)
+		task->host.deadline_usec =
+			now_monotonic() + (timeout > LOOKS_LEAST_USEC ? timeout : LOOKS_LEAST_USEC);
 }
 
 /* false: it was refused before it began. */
@@ -171,9 +173,7 @@ static bool probe_work(Task *task)
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_(probe_clear) Probe probe = { 0 };
 	JobEvent planned = { .kind = JOB_EVENT_PLANNED, .changed = true };
-	Host host;
-	const JobPlace looking = looking_place(&task->place, &task->request, &host);
-	int r = probe_prepare(&looking, &task->request, task->id, &probe, &problem);
+	int r = probe_prepare(&task->looking, &task->request, task->id, &probe, &problem);
 	bool began = r == 0;
 
 	/* Shows what the job is about. It has no steps, because it writes nothing. */
@@ -195,11 +195,9 @@ static bool plan_and_run(Task *task)
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_free_ char *prefix = NULL;
 	JobEvent planned;
-	Host host;
-	const JobPlace looking = looking_place(&task->place, &task->request, &host);
 	int r;
 
-	r = prepare(&looking, &task->request, task->id, &prepared, &problem, &prefix);
+	r = prepare(&task->looking, &task->request, task->id, &prepared, &problem, &prefix);
 	if (r == 0) {
 		planned = planned_event(prepared->plan);
 		send(&planned, task);
@@ -215,7 +213,7 @@ static void job_work(void *data)
 	Task *task = data;
 	bool began, held;
 
-	task->ended.numbers_error = number_store_reserve(task->place.numbers, task->id);
+	begin(task);
 	began = task->request.operation == OPERATION_PROBE ? probe_work(task) : plan_and_run(task);
 	held = claims_release(task->place.claims, task->id);
 	task->ended.changed_nothing = !began && !held;
@@ -252,12 +250,10 @@ static void verify_work(void *data)
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_free_ char *prefix = NULL;
 	JobEvent found;
-	Host host;
-	const JobPlace looking = looking_place(&task->place, &task->request, &host);
 	int r;
 
-	task->ended.numbers_error = number_store_reserve(task->place.numbers, task->id);
-	r = verification_new(&looking, &task->request, &v, &problem, &prefix);
+	begin(task);
+	r = verification_new(&task->looking, &task->request, &v, &problem, &prefix);
 	if (r == 0) {
 		found = found_event(v);
 		send(&found, task);
@@ -300,11 +296,10 @@ static void plan_work(void *data)
 	_cleanup_(prepared_freep) Prepared *prepared = NULL;
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_free_ char *prefix = NULL;
-	Host host;
-	const JobPlace looking = looking_place(&task->place, &task->request, &host);
 	int r;
 
-	r = prepare(&looking, &task->request, 0, &prepared, &problem, &prefix);
+	begin(task);
+	r = prepare(&task->looking, &task->request, 0, &prepared, &problem, &prefix);
 	if (r == 0)
 		task->result.json = plan_to_json(prepared->plan);
 	else

@@ -11,6 +11,18 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
+int look_at_groups(const JobPlace *place, InspectConfig most, Prepared *p)
+{
+	int r = inventory_take(place->host, place->rules, p->assignments, place->known, most,
+			       &p->inventory);
+
+	if (r < 0)
+		return r;
+	claims_settle(place->claims, p->inventory->groups);
+	groups_observe(p->inventory->groups, p->uses, p->assignments, &place->rules->policy);
+	return 0;
+}
+
 int prepare_look(const JobPlace *place, InspectConfig most, bool fresh, Prepared *p,
 		 Problem **ret_problem)
 {
@@ -18,15 +30,7 @@ int prepare_look(const JobPlace *place, InspectConfig most, bool fresh, Prepared
 
 	p->assignments = assignment_store_load(place->store);
 	r = place->host->ops->domain_uses(place->host, fresh, &p->uses, ret_problem);
-	if (r != 0)
-		return r;
-	r = inventory_take(place->host, place->rules, p->assignments, place->known, most,
-			   &p->inventory);
-	if (r < 0)
-		return r;
-	claims_settle(place->claims, p->inventory->groups);
-	groups_observe(p->inventory->groups, p->uses, p->assignments, &place->rules->policy);
-	return 0;
+	return r == 0 ? look_at_groups(place, most, p) : r;
 }
 
 static int make_plan(const JobPlace *place, Prepared *p, Problem **ret_problem)

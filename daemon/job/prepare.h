@@ -22,6 +22,8 @@ int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prep
 int prepare_too_busy(Problem **ret_problem);
 /* The start of a refusal, with what is known so far: a domain by name and UUID. */
 char *prepare_prefix(const JobRequest *request, const Prepared *p);
+/* Observes the groups by the assignments of `p`, and by what its uses say of domains (NULL: not known). */
+int look_at_groups(const JobPlace *place, InspectConfig most, Prepared *p);
 /*
  * The first part of prepare(): reads assignments and domains, all of these anew if `fresh`, and
  * observes the groups.

@@ -238,52 +238,60 @@ static bool attach_was_begun(const OpenJob *job)
 	return false;
 }
 
-/* 1: libvirt went away meanwhile. */
-static int undo_all(Run *run, char **ret_reason)
+static bool lost_libvirt(int r, const Problem *problem)
+{
+	return r == PROBLEM && problem && problem->error == GPUPASS_ERROR_LIBVIRT_UNAVAILABLE;
+}
+
+static void quarantined(Recovery *ret, char *reason)
+{
+	ret->outcome = RECOVERED_QUARANTINED;
+	ret->reason = reason;
+}
+
+static void undo_all(Run *run, Recovery *ret)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	int r = run_roll_back(run, &problem);
 
-	if (r == 0 && !run->context.stuck)
-		return 0;
-	if (r == PROBLEM && problem->error == GPUPASS_ERROR_LIBVIRT_UNAVAILABLE &&
-	    !run->context.stuck)
-		return 1;
-	*ret_reason = r != 0 ? strf("an interrupted job could not be undone: %s%s%s",
-				    problem ? problem->reason : strerror(-r),
-				    problem && problem->cause ? ": " : "",
-				    problem ? str_or_empty(problem->cause) : "")
-			     : xstrdup(run->context.stuck);
-	return 0;
+	ret->outcome = RECOVERED_UNDONE;
+	if (run->context.stuck && r == 0)
+		quarantined(ret, xstrdup(run->context.stuck));
+	else if (lost_libvirt(r, problem) && !run->context.stuck)
+		ret->outcome = RECOVERED_WAITING;
+	else if (r != 0)
+		quarantined(ret, strf("an interrupted job could not be undone: %s%s%s",
+				      problem ? problem->reason : strerror(-r),
+				      problem && problem->cause ? ": " : "",
+				      problem ? str_or_empty(problem->cause) : ""));
 }
 
-/* NULL in *ret_reason: it is whole, as *ret_outcome says. 1: libvirt went away meanwhile. */
-static int settle(Run *run, OpenJob *job, const DomainUses *uses, RecoveryOutcome *ret_outcome,
-		  char **ret_reason)
+static void settle(Run *run, OpenJob *job, const DomainUses *uses, Recovery *ret)
 {
+	char *guest = NULL;
+
 	if (!job->rolling_back && machine_holds(run) && finish(run) == 0) {
-		*ret_outcome = RECOVERED_DONE;
-		return 0;
+		ret->outcome = RECOVERED_DONE;
+		return;
 	}
-	if (uses) {
-		*ret_reason = find_guest(run->context.place, job->plan, uses);
-		if (*ret_reason)
-			return 0;
+	if (uses)
+		guest = find_guest(run->context.place, job->plan, uses);
+	if (guest) {
+		quarantined(ret, guest);
+		return;
+	}
+	if (uses)
 		look_at_domain(run, uses);
-	}
-	*ret_outcome = RECOVERED_UNDONE;
 	job->rolling_back = true; /* as its journal says from here on */
-	return undo_all(run, ret_reason);
+	undo_all(run, ret);
 }
 
 /* ---- one job ---- */
 
-static void quarantine(const JobPlace *place, OpenJob *job, char *reason, Recovery *ret)
+/* Without a quarantine file the journal stays, and the next start comes here again. */
+static void quarantine(const JobPlace *place, OpenJob *job, const char *reason)
 {
-	ret->outcome = RECOVERED_QUARANTINED;
-	ret->reason = reason;
 	add_claim(place, job->plan, NULL, reason);
-	/* Without a quarantine file the journal stays, and the next start comes here again. */
 	if (quarantine_plan(place->quarantine, job->plan, job->id, reason) < 0)
 		return;
 	if (job->damage)
@@ -292,8 +300,7 @@ static void quarantine(const JobPlace *place, OpenJob *job, char *reason, Recove
 		(void)journal_end(job->log);
 }
 
-static int settle_job(const JobPlace *place, OpenJob *job, const DomainUses *uses, Recovery *ret,
-		      char **ret_reason)
+static void settle_job(const JobPlace *place, OpenJob *job, const DomainUses *uses, Recovery *ret)
 {
 	_cleanup_(prepared_freep) Prepared *prepared = prepared_from(job);
 	Run run = {
@@ -311,32 +318,29 @@ static int settle_job(const JobPlace *place, OpenJob *job, const DomainUses *use
 				.log = job->log,
 		.done = may_have_begun(job),
 	};
-	int r = settle(&run, job, uses, &ret->outcome, ret_reason);
 
+	settle(&run, job, uses, ret);
 	ret->left = TAKE_PTR(run.context.left);
 	step_context_clear(&run.context);
-	return r;
 }
 
-/* *ret_reason: why it cannot be recovered. 1: libvirt does not answer. */
-static int read_uses(const JobPlace *place, const Plan *plan, DomainUses **ret, char **ret_reason)
+/* false: *ret says why it is not recovered. */
+static bool read_uses(const JobPlace *place, const Plan *plan, DomainUses **ret_uses, Recovery *ret)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
-	int r;
+	int r = 0;
 
 	if (!needs_libvirt(plan))
-		return 0;
+		return true;
 	/* What it did to a domain only libvirt can tell. */
-	if (place->rules->policy.domains != DOMAINS_LIBVIRT)
-		return 1;
-	r = place->host->ops->domain_uses(place->host, true, ret, &problem);
-	if (r == 0)
-		return r;
-	if (problem && problem->error == GPUPASS_ERROR_LIBVIRT_UNAVAILABLE)
-		return 1;
-	*ret_reason = strf("an interrupted job cannot be recovered: %s",
-			   problem ? problem->reason : strerror(-r));
-	return 0;
+	if (place->rules->policy.domains == DOMAINS_LIBVIRT)
+		r = place->host->ops->domain_uses(place->host, true, ret_uses, &problem);
+	if (!*ret_uses && (r == 0 || lost_libvirt(r, problem)))
+		ret->outcome = RECOVERED_WAITING;
+	else if (r != 0)
+		quarantined(ret, strf("an interrupted job cannot be recovered: %s",
+				      problem ? problem->reason : strerror(-r)));
+	return r == 0 && *ret_uses;
 }
 
 static int close_job(const JobPlace *place, OpenJob *job)
@@ -355,26 +359,21 @@ static int close_job(const JobPlace *place, OpenJob *job)
 int recover_job(const JobPlace *place, OpenJob *job, uint64_t wait_usec, Recovery *ret)
 {
 	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
-	char *reason;
-	int r = 0;
+	char *obstacle;
 
 	*ret = (Recovery){ .outcome = RECOVERED_UNDONE };
 	if (!job->damage && !wrote_something(job))
 		return close_job(place, job);
-	reason = job->damage ? xstrdup(job->damage) : wait_for_workers(place, job->plan, wait_usec);
-	if (!reason)
-		r = read_uses(place, job->plan, &uses, &reason);
-	if (r == 0 && !reason)
-		r = settle_job(place, job, uses, ret, &reason);
-	if (r == 1)
-		*ret = (Recovery){
-			.outcome = RECOVERED_WAITING,
-			.reason = xstrdup(
-				"an interrupted job is recovered as soon as libvirt answers"),
-			.left = ret->left,
-		};
-	else if (reason)
-		quarantine(place, job, reason, ret);
+	obstacle =
+		job->damage ? xstrdup(job->damage) : wait_for_workers(place, job->plan, wait_usec);
+	if (obstacle)
+		quarantined(ret, obstacle);
+	else if (read_uses(place, job->plan, &uses, ret))
+		settle_job(place, job, uses, ret);
+	if (ret->outcome == RECOVERED_QUARANTINED)
+		quarantine(place, job, ret->reason);
+	else if (ret->outcome == RECOVERED_WAITING)
+		ret->reason = xstrdup("an interrupted job is recovered as soon as libvirt answers");
 	else
 		return close_job(place, job);
 	return 0;

@@ -56,21 +56,22 @@ void inquiry_begin(Inquiry *inquiry, Manager *m, char *prefix, ManagerAnswered d
 
 void inquiry_answer(const Inquiry *inquiry)
 {
+	_cleanup_(problem_freep) Problem *failed = NULL;
 	_cleanup_free_ char *message = NULL;
+	const Problem *problem = inquiry->problem;
 
-	if (!inquiry->problem && inquiry->result >= 0) {
+	if (!problem && inquiry->result >= 0) {
 		inquiry->done(inquiry->text, NULL, NULL, inquiry->userdata);
 		return;
 	}
-	message = inquiry->problem ? problem_message(inquiry->problem, inquiry->prefix)
-				   : strf("%s: %s%s", inquiry->prefix, strerror(-inquiry->result),
-					  inquiry->changes ? ""
-							   : "\nState:  nothing was changed\n"
-							     "Remedy: see journalctl -u gpupassd");
-	inquiry->done(NULL,
-		      problem_dbus_name(inquiry->problem ? inquiry->problem->error
-							 : GPUPASS_ERROR_INTERNAL),
-		      message, inquiry->userdata);
+	if (!problem) {
+		problem_errno(&failed, inquiry->result, "this machine failed");
+		if (inquiry->changes)
+			problem_state(failed, "not known; gpupass list shows what there is now");
+		problem = failed;
+	}
+	message = problem_message(problem, inquiry->prefix);
+	inquiry->done(NULL, problem_dbus_name(problem->error), message, inquiry->userdata);
 }
 
 void inquiry_clear(Inquiry *inquiry)

@@ -58,41 +58,15 @@ void records_close(RecordStore *store)
 
 /* ---- reading ---- */
 
-/* So that the record is freed by the kind that has read it. */
-typedef struct Taker {
-	const RecordKind *kind;
-	RecordTake take;
-	void *into;
-} Taker;
-
-static void take_or_free(void *into, const char *name, void *record)
-{
-	const Taker *taker = into;
-
-	if (taker->take)
-		taker->take(taker->into, name, record);
-	else
-		record_free(taker->kind, record);
-}
-
 void records_read(RecordStore *store, RecordTake take, void *into, RecordFaults *faults)
 {
-	Taker taker = { store->kind, take, into };
 	MUTEX_HOLD(&store->lock);
 
 	if (store->dir_fd >= 0)
-		record_files_read(store->dir_fd, store->kind, take_or_free, &taker, faults);
+		record_files_read(store->dir_fd, store->kind, take, into, faults);
 	else if (!store->missing)
 		record_faults_add(faults, store->kind, str_or_empty(store->kind->file),
 				  store->error, NULL, NULL, 0);
-}
-
-void records_set_faults(RecordStore *store, RecordFaults *faults)
-{
-	MUTEX_HOLD(&store->faults_lock);
-
-	record_faults_clear(&store->faults);
-	store->faults = *faults;
 }
 
 void records_load(RecordStore *store, RecordTake take, void *into)
@@ -100,7 +74,9 @@ void records_load(RecordStore *store, RecordTake take, void *into)
 	RecordFaults faults = { 0 };
 
 	records_read(store, take, into, &faults);
-	records_set_faults(store, &faults);
+	MUTEX_HOLD(&store->faults_lock);
+	record_faults_clear(&store->faults);
+	store->faults = faults;
 }
 
 static void drop_fault(RecordStore *store, const char *name)

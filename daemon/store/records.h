@@ -36,8 +36,6 @@ void records_close(RecordStore *store);
 void records_read(RecordStore *store, RecordTake take, void *into, RecordFaults *faults);
 /* The same with the store's own faults. */
 void records_load(RecordStore *store, RecordTake take, void *into);
-/* Takes them for the store's own. */
-void records_set_faults(RecordStore *store, RecordFaults *faults);
 /* Forgets faults whose file a person has removed. */
 void records_review(RecordStore *store);
 /* Appends a line for each fault that is known. Never waits. */

@@ -56,6 +56,7 @@ typedef enum GpupassExit {
 	X(GPUPASS_ERROR_QUARANTINED, "Quarantined", GPUPASS_EXIT_BUSY)                             \
 	X(GPUPASS_ERROR_STALE_PLAN, "StalePlan", GPUPASS_EXIT_BUSY)                                \
 	X(GPUPASS_ERROR_LIBVIRT_UNAVAILABLE, "LibvirtUnavailable", GPUPASS_EXIT_DEPENDENCY)        \
+	X(GPUPASS_ERROR_LIBVIRT_FAILED, "LibvirtFailed", GPUPASS_EXIT_DEPENDENCY)                  \
 	X(GPUPASS_ERROR_UNSUPPORTED_BOARD, "UnsupportedBoard", GPUPASS_EXIT_UNSUPPORTED)           \
 	X(GPUPASS_ERROR_UNSUPPORTED_DOMAIN, "UnsupportedDomain", GPUPASS_EXIT_UNSUPPORTED)         \
 	X(GPUPASS_ERROR_DOES_NOT_FIT, "DoesNotFit", GPUPASS_EXIT_UNSUPPORTED)                      \
@@ -65,6 +66,7 @@ typedef enum GpupassExit {
 	X(GPUPASS_ERROR_CANCELLED, "Cancelled", GPUPASS_EXIT_FAILED)                               \
 	X(GPUPASS_ERROR_TOO_LATE, "TooLate", GPUPASS_EXIT_BUSY)                                    \
 	X(GPUPASS_ERROR_STATE_READ_ONLY, "StateReadOnly", GPUPASS_EXIT_DEPENDENCY)                 \
+	X(GPUPASS_ERROR_FILE_FAILED, "FileFailed", GPUPASS_EXIT_FAILED)                            \
 	X(GPUPASS_ERROR_INTERNAL, "Internal", GPUPASS_EXIT_FAILED)
 
 NAMED_ENUM(GpupassError, GPUPASS_ERRORS, GPUPASS_ERROR_MAX_);

@@ -105,7 +105,7 @@ static void take_text(JsonReader *reader, const char *key, const json_t *value, 
 	*ret = xstrdup(json_string_value(value));
 }
 
-void json_read_text(JsonReader *reader, const char *key, char **ret)
+static void read_filled_text(JsonReader *reader, const char *key, char **ret)
 {
 	const json_t *value = member(reader, key, true);
 
@@ -143,7 +143,7 @@ static uint32_t read_hex(JsonReader *reader, const char *key, uint32_t max)
 	return (uint32_t)number;
 }
 
-uint64_t json_read_number(JsonReader *reader, const char *key, uint64_t max)
+static uint64_t read_number(JsonReader *reader, const char *key, uint64_t max)
 {
 	unsigned long long number = 0;
 
@@ -460,7 +460,7 @@ static void read_text(JsonReader *reader, const JsonMember *m, char **ret)
 	if (m->optional)
 		json_read_text_if_any(reader, m->key, ret);
 	else
-		json_read_text(reader, m->key, ret);
+		read_filled_text(reader, m->key, ret);
 }
 
 static void read_enum(JsonReader *reader, const JsonMember *m, void *into)
@@ -514,17 +514,17 @@ static void read_member(JsonReader *reader, const JsonMember *m, void *into)
 		*(bool *)to = read_bool(reader, m->key);
 		break;
 	case JSON_KIND_NUMBER:
-		set_number(m, into, json_read_number(reader, m->key, m->max));
+		set_number(m, into, read_number(reader, m->key, m->max));
 		break;
 	case JSON_KIND_ERRNO:
-		*(int *)to = -(int)json_read_number(reader, m->key, ERRNO_MAX);
+		*(int *)to = -(int)read_number(reader, m->key, ERRNO_MAX);
 		break;
 	case JSON_KIND_INDEX:
 		read_int_if_any(reader, m->key, to);
 		break;
 	case JSON_KIND_ID:
 		if (!json_is_null(value))
-			set_number(m, into, json_read_number(reader, m->key, m->max));
+			set_number(m, into, read_number(reader, m->key, m->max));
 		break;
 	case JSON_KIND_HEX:
 		set_number(m, into, read_hex(reader, m->key, (uint32_t)m->max));

@@ -37,10 +37,8 @@ int json_refuse(char **ret_message, const char *format, ...) _printf_(2, 3);
 void json_reader_fail(JsonReader *reader, const char *key, const char *what);
 
 /* A member that is absent is an error for json_read_*(). json_read_*_if_any() ignores it. */
-void json_read_text(JsonReader *reader, const char *key, char **ret);
 void json_read_text_if_any(JsonReader *reader, const char *key, char **ret); /* or null */
 void json_read_bdf(JsonReader *reader, const char *key, Bdf *ret);
-uint64_t json_read_number(JsonReader *reader, const char *key, uint64_t max);
 /* An array of at most `max` items, borrowed. NULL, which jansson takes as empty, if absent. */
 const json_t *json_read_array(JsonReader *reader, const char *key, size_t max);
 const json_t *json_read_array_if_any(JsonReader *reader, const char *key, size_t max);

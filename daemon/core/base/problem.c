@@ -37,6 +37,20 @@ int problem_set(Problem **ret_problem, GpupassError error, const char *reason, .
 	return problem_refuse(ret_problem, error, .reason = text);
 }
 
+int problem_errno(Problem **ret_problem, int error, const char *reason, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	va_list ap;
+
+	va_start(ap, reason);
+	text = vstrf(reason, ap);
+	va_end(ap);
+	return problem_refuse(ret_problem, GPUPASS_ERROR_INTERNAL,
+			      .reason = strf("%s: %s", text, strerror(-error)),
+			      .remedy = xstrdup("see journalctl -u gpupassd; report it with what "
+						"gpupass doctor --bundle=FILE writes"));
+}
+
 static void replace_part(char **part, const char *format, va_list ap) _printf_(2, 0);
 
 static void replace_part(char **part, const char *format, va_list ap)

@@ -43,6 +43,9 @@ int problem_refuse_with(Problem **ret_problem, GpupassError error, ProblemText t
 /* A refusal with a reason only. Use as: return problem_set(ret_problem, …). */
 int problem_set(Problem **ret_problem, GpupassError error, const char *reason, ...) _printf_(3, 4);
 
+/* Of a negative errno that nothing above has a name for: this machine failed, or gpupass has a bug. */
+int problem_errno(Problem **ret_problem, int error, const char *reason, ...) _printf_(3, 4);
+
 /* These add to a problem that another function made. They replace the part and return PROBLEM. */
 int problem_state(Problem *problem, const char *format, ...) _printf_(2, 3);
 int problem_remedy(Problem *problem, const char *format, ...) _printf_(2, 3);

@@ -305,7 +305,7 @@ static int domain_use_add_hostdevs(DomainUse *use, const DomainXml *xml, bool li
 static int domain_use_set_identity(DomainUse *use, const DomainXml *xml, Problem **ret_problem)
 {
 	if (use->uuid && strcmp(use->uuid, xml->uuid) != 0)
-		return problem_set(ret_problem, GPUPASS_ERROR_INTERNAL,
+		return problem_set(ret_problem, GPUPASS_ERROR_LIBVIRT_FAILED,
 				   "running domain %s is not the defined one %s", xml->uuid,
 				   use->uuid);
 	if (use->uuid)

@@ -80,9 +80,9 @@ int virt_read_problem(const VirtCall *call, const char *name, Problem **ret_prob
 
 	if (virt_error_is_no_domain())
 		return virt_no_such_domain(name, ret_problem);
-	r = virt_problem(call, ret_problem, GPUPASS_ERROR_INTERNAL,
+	r = virt_problem(call, ret_problem, GPUPASS_ERROR_LIBVIRT_FAILED,
 			 "libvirt could not read domain %s", name);
-	if (r != PROBLEM || (*ret_problem)->error != GPUPASS_ERROR_INTERNAL)
+	if (r != PROBLEM || (*ret_problem)->error != GPUPASS_ERROR_LIBVIRT_FAILED)
 		return r;
 	return problem_remedy(
 		*ret_problem,
@@ -208,7 +208,7 @@ int virt_lookup_uuid(const VirtCall *call, const char *uuid, virDomainPtr *ret,
 
 	domain = virDomainLookupByUUIDString(call->conn, uuid);
 	if (lookup_failed(domain))
-		return virt_problem(call, ret_problem, GPUPASS_ERROR_INTERNAL,
+		return virt_problem(call, ret_problem, GPUPASS_ERROR_LIBVIRT_FAILED,
 				    "libvirt could not look up domain %s", uuid);
 	if (!domain)
 		return virt_no_such_domain(uuid, ret_problem);

@@ -54,7 +54,7 @@ int virt_domain_find(Virt *virt, const char *name_or_uuid, DomainId *ret, Proble
 		return r;
 	domain = virt_lookup_word(call.conn, name_or_uuid, &failed);
 	if (failed)
-		return virt_problem(&call, ret_problem, GPUPASS_ERROR_INTERNAL,
+		return virt_problem(&call, ret_problem, GPUPASS_ERROR_LIBVIRT_FAILED,
 				    "libvirt could not look up domain '%s'", name_or_uuid);
 	*ret = (DomainId){ 0 };
 	if (!domain)

@@ -158,7 +158,7 @@ static int add_use(const Listed *listed, virDomainPtr domain, DomainUses *uses,
 			return 0;
 		r = virt_read_problem(listed->call, name, ret_problem);
 		/* Any other problem is about libvirt, not about this domain. */
-		return r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_INTERNAL
+		return r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_LIBVIRT_FAILED
 			       ? add_unread(domain, uses, ret_problem)
 			       : r;
 	}
@@ -244,7 +244,7 @@ static int read_all(const VirtCall *call, DomainUses **ret, Problem **ret_proble
 
 	n = virConnectListAllDomains(call->conn, &listed.domains, 0);
 	if (n < 0)
-		return virt_problem(call, ret_problem, GPUPASS_ERROR_INTERNAL,
+		return virt_problem(call, ret_problem, GPUPASS_ERROR_LIBVIRT_FAILED,
 				    "libvirt could not list its domains");
 	list_transient(&listed);
 	uses = xcalloc(1, sizeof(*uses));

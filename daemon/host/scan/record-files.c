@@ -47,8 +47,12 @@ void record_files_read(int dir_fd, const RecordKind *kind, RecordTake take, void
 	for (char **name = names; name && *name; name++) {
 		void *record = NULL;
 
-		if (record_file_read(dir_fd, kind, *name, &record, faults) >= 0)
+		if (record_file_read(dir_fd, kind, *name, &record, faults) < 0)
+			continue;
+		if (take)
 			take(into, *name, record);
+		else
+			record_free(kind, record);
 	}
 }
 

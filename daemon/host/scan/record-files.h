@@ -16,8 +16,9 @@ int record_file_read(int dir_fd, const RecordKind *kind, const char *name, void 
 		     RecordFaults *faults);
 
 /*
- * All of a folder, in the order of their names, each handed over to take(). Files that vanish
- * meanwhile are left out. A folder that cannot be read is a fault of its own, with the name "".
+ * All of a folder, in the order of their names, each handed over to take(); NULL: only the faults
+ * count. Files that vanish meanwhile are left out. A folder that cannot be read is a fault of its
+ * own, with the name "".
  */
 typedef void (*RecordTake)(void *into, const char *name, void *record);
 void record_files_read(int dir_fd, const RecordKind *kind, RecordTake take, void *into,

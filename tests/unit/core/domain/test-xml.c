@@ -484,7 +484,7 @@ TEST(use_refuses_two_texts_of_two_domains)
 	DomainUse use;
 
 	assert_int_equal(domain_use_from_xml(DOMAIN(""), other, &use, &problem), PROBLEM);
-	assert_int_equal(problem->error, GPUPASS_ERROR_INTERNAL);
+	assert_int_equal(problem->error, GPUPASS_ERROR_LIBVIRT_FAILED);
 	assert_int_equal(domain_use_from_xml(NULL, NULL, &use, &problem), -EINVAL);
 }
 
