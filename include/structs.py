@@ -355,7 +355,7 @@ class Writer:
             key = words.get("as", '"%s"' % name)
             if "flat" in words:
                 yield from self.rows(kind, m.type, prefix + name + ".", words["flat"].split())
-            elif "by" in words:
+            elif "by" in words or "write" in words:
                 yield key, self.other(words)
             else:
                 yield key, self.row(kind, prefix, members, m, words)
@@ -364,7 +364,7 @@ class Writer:
     def other(words):
         if "by" in words:
             return ".kind = JSON_KIND_OTHER, .read = %s_read, .write = %s_write" % (words["by"], words["by"])
-        return ".kind = JSON_KIND_OTHER"
+        return ".kind = JSON_KIND_OTHER" + (", .write = %s_write" % words["write"] if "write" in words else "")
 
     def table(self, local, kind, name, schema, chosen):
         rows = [('"schema"', ".kind = JSON_KIND_SCHEMA, .text = %s, .optional = true" % schema)] if schema else []

@@ -51,7 +51,7 @@ static int look(const JobPlace *place, Prepared *p)
 	return 0;
 }
 
-int drift_look(const JobPlace *place, const BootFaults *boot, Drift **ret, bool *ret_domains_known)
+int drift_look(const JobPlace *place, const BootFaults *boot, Drift **ret)
 {
 	_cleanup_(prepared_freep) Prepared *p = xcalloc(1, sizeof(Prepared));
 	int r = look(place, p);
@@ -66,6 +66,5 @@ int drift_look(const JobPlace *place, const BootFaults *boot, Drift **ret, bool 
 		.inspection = p->inspection,
 		.boot = boot,
 	});
-	*ret_domains_known = p->uses != NULL;
 	return 0;
 }

@@ -6,7 +6,7 @@
 #include "job/place.h"
 
 /*
- * Leaves out quarantined groups and those that a job works on. Without libvirt *ret_domains_known
+ * Leaves out quarantined groups and those that a job works on. Without libvirt its domains_known
  * is false, and the findings are of drivers and boards only. -errno. Blocks.
  */
-int drift_look(const JobPlace *place, const BootFaults *boot, Drift **ret, bool *ret_domains_known);
+int drift_look(const JobPlace *place, const BootFaults *boot, Drift **ret);

@@ -127,12 +127,10 @@ static void drift_work(void *data)
 {
 	Inquiry *inquiry = data;
 	_cleanup_(drift_freep) Drift *drift = NULL;
-	bool domains_known = false;
 
-	inquiry->result =
-		drift_look(&inquiry->place, inquiry->manager->boot, &drift, &domains_known);
+	inquiry->result = drift_look(&inquiry->place, inquiry->manager->boot, &drift);
 	if (inquiry->result >= 0)
-		inquiry->text = drift_to_json(drift, domains_known);
+		inquiry->text = drift_to_json(drift);
 }
 
 static void shown(_unused_ void *userdata)

@@ -38,48 +38,25 @@ bool drift_defined_by_us(const DomainUse *use, const char *group, const Bdf *fun
 	return true;
 }
 
-static json_t *domain_to_json(const DriftFinding *finding)
+static void domain_write(json_t *o, const char *key, const void *finding)
 {
-	if (!finding->domain_uuid)
-		return json_null();
-	return json_build("{s:s, s:o}", "uuid", finding->domain_uuid, "name",
-			  json_string_or_null(finding->domain_name));
+	const DriftFinding *f = finding;
+
+	json_set(o, key,
+		 f->domain_uuid ? json_build("{s:s, s:o}", "uuid", f->domain_uuid, "name",
+					     json_string_or_null(f->domain_name))
+				: json_null());
 }
 
-static json_t *addresses_to_json(const DriftFinding *finding)
+LOCAL_JSON_OF(DriftFinding, finding_members, kind, repair, group, "domain"(write domain),
+	      functions(max SIZE_MAX), what, remedy)
+LOCAL_JSON_OF(Drift, drift_members, schema GPUPASS_SCHEMA_DRIFT, domains_known,
+	      items(as "findings", table finding_members, max SIZE_MAX))
+#include "drift.inc"
+
+char *drift_to_json(const Drift *drift)
 {
-	json_t *a = json_array();
+	_cleanup_json_ json_t *root = json_struct_write(drift_members, drift);
 
-	for (size_t i = 0; i < finding->n_functions; i++)
-		json_append(a, json_text(BDF_TEXT(&finding->functions[i])));
-	return a;
-}
-
-static json_t *finding_to_json(const DriftFinding *f)
-{
-	json_t *o = json_object();
-
-	json_set(o, "kind", json_text(drift_kind_to_string(f->kind)));
-	json_set(o, "repair", json_text(drift_repair_to_string(f->repair)));
-	json_set(o, "group", json_text(f->group));
-	json_set(o, "domain", domain_to_json(f));
-	json_set(o, "functions", addresses_to_json(f));
-	json_set(o, "what", json_text(f->what));
-	json_set(o, "remedy", json_text(f->remedy));
-	return o;
-}
-
-char *drift_to_json(const Drift *drift, bool domains_known)
-{
-	_cleanup_json_ json_t *root = json_object();
-	json_t *findings = json_array();
-
-	for (size_t i = 0; i < drift->n_items; i++)
-		json_append(findings, finding_to_json(&drift->items[i]));
-	json_set(root, "schema", json_text(GPUPASS_SCHEMA_DRIFT));
-	json_set(root, "domains_known", json_boolean(domains_known));
-	json_set(root, "findings", findings);
 	return json_dumps(root, JSON_INDENT(2));
 }
-
-#include "drift.inc"

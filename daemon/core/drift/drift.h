@@ -60,6 +60,7 @@ typedef struct DriftFinding {
 typedef struct Drift {
 	DriftFinding *items; /* group by group */
 	size_t n_items;
+	bool domains_known; /* false: there can be no findings about domains */
 } Drift;
 
 /* The input. A Drift keeps no pointer to it. */
@@ -78,7 +79,7 @@ Drift *drift_find(const DriftFacts *facts);
 bool drift_has(const Drift *drift, const DriftFinding *finding);
 
 /* Schema org.gpupass1.drift/1. */
-char *drift_to_json(const Drift *drift, bool domains_known);
+char *drift_to_json(const Drift *drift);
 
 /* The definition has our mark, and each function as gpupass writes it: our alias, managed='no'. */
 bool drift_defined_by_us(const DomainUse *use, const char *group, const Bdf *functions, size_t n);

@@ -309,6 +309,7 @@ Drift *drift_find(const DriftFacts *facts)
 {
 	Drift *drift = xcalloc(1, sizeof(Drift));
 
+	drift->domains_known = facts->uses != NULL;
 	for (size_t i = 0; i < facts->groups->n_items; i++)
 		drift_find_in_group(facts, &facts->groups->items[i], drift);
 	for (size_t i = 0; i < facts->assignments->n_items; i++)

@@ -48,17 +48,16 @@ static void read_key(BootEntry *entry, char *const *words)
 
 BootEntry boot_entry_parse(const char *text)
 {
+	_cleanup_free_ char *copy = xstrdup(text);
 	BootEntry entry = { 0 };
+	char *next = copy, *line;
 
-	while (*text) {
-		size_t n = strcspn(text, "\n");
-		_cleanup_free_ char *line = xstrndup(text, n);
+	while ((line = strsep(&next, "\n"))) {
 		_cleanup_strv_ char **words = NULL;
 
 		strv_split(line, " \t\r", &words);
 		if (strv_length(words) > 1)
 			read_key(&entry, words);
-		text += n + (text[n] == '\n');
 	}
 	return entry;
 }

@@ -9,29 +9,30 @@
 
 DEFINE_STRING_TABLE(health, Health, GPUPASS_HEALTHS)
 
-/* The port that the GPU is plugged into: the last one above it. */
+/* The port that the GPU is plugged into: the last one above it. Without PCIe all is 0. */
 static const PcieConfig *slot(const GpuHealth *health)
 {
+	static const PcieConfig none = { 0 };
 	const PcieConfig *config =
-		health->n_ports > 0 ? &health->ports[health->n_ports - 1].config : NULL;
+		health->n_ports > 0 ? &health->ports[health->n_ports - 1].config : &none;
 
-	return config && config->pcie ? config : NULL;
+	return config->pcie ? config : &none;
+}
+
+/* `port`: 0: not known. */
+static unsigned lower(unsigned max, unsigned port)
+{
+	return port > 0 && port < max ? port : max;
 }
 
 unsigned gpu_health_width_expected(const GpuHealth *health)
 {
-	const PcieConfig *port = slot(health);
-	unsigned max = health->config.width_max;
-
-	return port && port->width_max > 0 && port->width_max < max ? port->width_max : max;
+	return lower(health->config.width_max, slot(health)->width_max);
 }
 
 unsigned gpu_health_speed_expected(const GpuHealth *health)
 {
-	const PcieConfig *port = slot(health);
-	unsigned max = health->config.speed_max;
-
-	return port && port->speed_max > 0 && port->speed_max < max ? port->speed_max : max;
+	return lower(health->config.speed_max, slot(health)->speed_max);
 }
 
 static Health judge_known(const GpuHealth *health, char **ret)

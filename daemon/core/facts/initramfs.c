@@ -8,6 +8,7 @@
 #include "core/facts/kept.h"
 #include "core/facts/kernel-words.h"
 #include "core/facts/modprobe.h"
+#include "core/pci/driver-name.h"
 #include "util/grow.h"
 #include "util/text.h"
 
@@ -27,18 +28,6 @@ static const struct Taker {
 	{ 0xffffff, 0x0c0330, { "xhci-pci" } }, /* USB-C of Turing boards, and its controller */
 	{ 0xffff00, 0x0c8000, { "i2c-nvidia-gpu" } },
 };
-
-/* Dash and underscore are the same in names of modules. */
-static bool same_module(const char *a, const char *b, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		char x = a[i] == '_' ? '-' : a[i], y = b[i] == '_' ? '-' : b[i];
-
-		if (x != y || x == '\0')
-			return false;
-	}
-	return b[n] == '\0';
-}
 
 /* A module of NVIDIA's driver. Not nvidiafb and the backlight module: those are the kernel's. */
 static bool is_of_nvidia(const char *module)
@@ -99,24 +88,29 @@ static size_t module_size(const char *base)
 	return end && (end[3] == '\0' || end[3] == '.') ? (size_t)(end - base) : 0;
 }
 
-/* With dashes, as the table of takers has it. */
-static void spell_module(char *ret, const char *name, size_t size)
+/*
+ * Dash and underscore are the same in names of modules: with dashes, as the table of takers has it.
+ * false: no module has such a name.
+ */
+static bool spell_module(char ret[MODULE_NAME_MAX + 1], const char *name, size_t size)
 {
-	for (size_t i = 0; i < size; i++)
+	for (size_t i = 0; size <= MODULE_NAME_MAX && i < size; i++)
 		ret[i] = name[i] == '_' ? '-' : name[i];
-	ret[size] = '\0';
+	ret[size <= MODULE_NAME_MAX ? size : 0] = '\0';
+	return *ret != '\0';
 }
 
 /* Keeps only modules that bind some function of a GPU. */
-static void keep_module(char ***list, const char *name, size_t size)
+static void note_module(Initramfs *image, const char *base)
 {
 	char module[MODULE_NAME_MAX + 1];
 
-	if (size == 0 || size > MODULE_NAME_MAX)
+	if (!spell_module(module, base, module_size(base)))
 		return;
-	spell_module(module, name, size);
+	if (strcmp(module, VFIO_PCI) == 0)
+		image->vfio_pci = true;
 	if (takes_anything(module))
-		initramfs_keep(list, module);
+		initramfs_keep(&image->modules, module);
 }
 
 static void note_maker(Initramfs *image, const char *name, const char *base)
@@ -129,19 +123,12 @@ static void note_maker(Initramfs *image, const char *name, const char *base)
 		image->maker = xstrdup("dracut");
 }
 
-static bool is_assignment(const char *name)
+#define IS_ASSIGNMENT(name) is_in(name, "gpupass/assignments.d/", ".json")
+#define IS_KEPT(name) is_in(name, "gpupass/kept.d/", ".json")
+#define IS_MODPROBE(name) is_in(name, "modprobe.d/", ".conf")
+static bool is_in(const char *name, const char *folder, const char *suffix)
 {
-	return strstr(name, "gpupass/assignments.d/") && str_ends_with(name, ".json");
-}
-
-static bool is_kept(const char *name)
-{
-	return strstr(name, "gpupass/kept.d/") && str_ends_with(name, ".json");
-}
-
-static bool is_modprobe(const char *name)
-{
-	return strstr(name, "modprobe.d/") && str_ends_with(name, ".conf");
+	return strstr(name, folder) && str_ends_with(name, suffix);
 }
 
 /* In the order of modprobe.d(5). The name is below the image's root, or has "./" or "/" before. */
@@ -228,14 +215,11 @@ bool initramfs_note_name(Initramfs *image, const char *name)
 	    str_ends_with(name, "scripts/init-top/gpupass") ||
 	    (strstr(name, "/hooks/") && str_ends_with(base, "gpupass-bind.sh")))
 		image->trigger = true;
-	if (module_size(base) == strlen("vfio-pci") &&
-	    same_module(base, "vfio-pci", strlen("vfio-pci")))
-		image->vfio_pci = true;
-	keep_module(&image->modules, base, module_size(base));
+	note_module(image, base);
 	note_maker(image, name, base);
-	if (is_modprobe(name))
+	if (IS_MODPROBE(name))
 		note_conf(image, name, NULL);
-	return is_assignment(name) || is_kept(name) || is_modprobe(name) ||
+	return IS_ASSIGNMENT(name) || IS_KEPT(name) || IS_MODPROBE(name) ||
 	       strcmp(base, "modules.builtin") == 0;
 }
 
@@ -256,9 +240,9 @@ static void note_assignment(Initramfs *image, const char *text, bool kept)
 
 void initramfs_note_content(Initramfs *image, const char *name, const char *text)
 {
-	if (is_assignment(name) || is_kept(name))
-		note_assignment(image, text, is_kept(name));
-	else if (is_modprobe(name))
+	if (IS_ASSIGNMENT(name) || IS_KEPT(name))
+		note_assignment(image, text, IS_KEPT(name));
+	else if (IS_MODPROBE(name))
 		note_conf(image, name, text);
 	else if (strstr(text, "/vfio-pci.ko"))
 		image->vfio_pci = true;
@@ -269,14 +253,15 @@ void initramfs_note_content(Initramfs *image, const char *name, const char *text
 /* dracut writes the modules of this word into the image's modprobe.d; no other maker knows it. */
 static bool dracut_blocks(const Initramfs *image, const char *module, char *const *cmdline)
 {
-	for (char *const *word = cmdline; word && *word && str_equal(image->maker, "dracut");
-	     word++) {
-		const char *at = kernel_word_value(*word, "rd.driver.blacklist");
+	_cleanup_strv_ char **names = NULL;
 
-		for (; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-			if (same_module(at, module, strcspn(at, ",")))
-				return true;
-	}
+	for (char *const *word = cmdline; word && *word && str_equal(image->maker, "dracut");
+	     word++)
+		strv_split(str_or_empty(kernel_word_value(*word, "rd.driver.blacklist")), ",",
+			   &names);
+	for (char **name = names; name && *name; name++)
+		if (strlen(*name) == strlen(module) && kernel_word_begins(*name, module))
+			return true;
 	return false;
 }
 
@@ -317,16 +302,15 @@ const char *initramfs_taker(const Initramfs *image, uint32_t class_code, char *c
 
 bool initramfs_loads_taker(const char *name, uint32_t class_code)
 {
-	char module[MODULE_NAME_MAX + 1] = "";
+	char module[MODULE_NAME_MAX + 1];
 	const char *end;
 	size_t n;
 
 	name = str_base_name(name);
 	end = strstr(name, ".ko");
 	n = end ? (size_t)(end - name) : strcspn(name, "?");
-	if (n == 0 || n > MODULE_NAME_MAX)
+	if (!spell_module(module, name, n))
 		return false;
-	spell_module(module, name, n);
 	for (size_t i = 0; i < ELEMENTS(takers); i++) {
 		const struct Taker *taker = &takers[i];
 

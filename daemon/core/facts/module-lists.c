@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/facts/initramfs.h"
+#include "core/facts/kernel-words.h"
 #include "core/facts/setup-files.h"
 #include "util/text.h"
 #include "util/xalloc.h"
@@ -15,15 +16,11 @@
 
 /* ---- one module a line ---- */
 
-/* A module whose ids= option takes boards. */
+/* A module whose ids= option takes boards: both names are of eight letters. */
 static bool is_stub(const char *line, size_t size)
 {
-	static const char *const names[] = { "vfio-pci", "vfio_pci", "pci-stub", "pci_stub" };
-
-	for (size_t i = 0; i < ELEMENTS(names); i++)
-		if (strlen(names[i]) == size && strncmp(line, names[i], size) == 0)
-			return true;
-	return false;
+	return size == strlen("vfio_pci") &&
+	       (kernel_word_begins(line, "vfio_pci") || kernel_word_begins(line, "pci_stub"));
 }
 
 static void read_module(const char *name, unsigned number, const char *line, bool drivers,
@@ -46,14 +43,9 @@ static void read_module(const char *name, unsigned number, const char *line, boo
 void module_lists_read_lines(const char *name, const char *text, bool drivers, ModuleLists *into)
 {
 	_cleanup_free_ char *copy = xstrdup(text);
-	unsigned number = 0;
-	char *next;
+	char *next = copy, *line;
 
-	for (char *line = copy; line; line = next) {
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		number++;
+	for (unsigned number = 1; (line = strsep(&next, "\n")); number++) {
 		line = str_strip(line);
 		if (*line && *line != '#' && *line != ';')
 			read_module(name, number, line, drivers, into);

@@ -192,6 +192,7 @@ static const Gpu *gpu_at(const GpuSet *set, const Bdf *bdf)
 	return gpu && bdf_equal(&gpu->lead->bdf, bdf) ? gpu : NULL;
 }
 
+/* What tells that it is another board; NULL: nothing does. */
 static char *changed_board(const Sighting *s, const Gpu *gpu)
 {
 	if (!gpu)
@@ -203,14 +204,10 @@ static char *changed_board(const Sighting *s, const Gpu *gpu)
 	if (differ(s->uuid, gpu->uuid))
 		return strf("the board at %s was %s, and is %s", BDF_TEXT(&s->bdf), s->uuid,
 			    gpu->uuid);
-	return strf("the board at %s had the serial number %s, and has %s", BDF_TEXT(&s->bdf),
-		    s->serial_number, gpu->serial_number);
-}
-
-static bool is_changed(const Sighting *s, const Gpu *gpu)
-{
-	return !gpu || !PCI_SAME_IDS(s, gpu->lead) || differ(s->uuid, gpu->uuid) ||
-	       differ(s->serial_number, gpu->serial_number);
+	if (differ(s->serial_number, gpu->serial_number))
+		return strf("the board at %s had the serial number %s, and has %s",
+			    BDF_TEXT(&s->bdf), s->serial_number, gpu->serial_number);
+	return NULL;
 }
 
 /*
@@ -233,9 +230,10 @@ static const Gpu *newcomer(const Evidence *evidence, const Gpu *gpu, const GpuSe
 char *sighting_stale(const Evidence *evidence, const Sighting *s, const GpuSet *set)
 {
 	const Gpu *gpu = gpu_at(set, &s->bdf), *other;
+	char *changed = changed_board(s, gpu);
 
-	if (is_changed(s, gpu))
-		return changed_board(s, gpu);
+	if (changed)
+		return changed;
 	/* A guest sees only its own boards, and says nothing about others. */
 	other = s->way == WAY_GUEST ? NULL : newcomer(evidence, gpu, set);
 	return other ? strf("%s (%s) came since", BDF_TEXT(&other->lead->bdf), other->board->name)

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 
+#include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
@@ -18,28 +19,18 @@ static json_t *driver_to_json(const char *driver, const char *override, Persiste
 			  json_string_or_null(override), "persistence", mode);
 }
 
-static json_t *function_to_json(const PlanFunction *function)
+static void from_write(json_t *o, const char *key, const void *function)
 {
-	json_t *iommu_group = function->iommu_group == IOMMU_GROUP_NONE
-				      ? json_null()
-				      : json_integer(function->iommu_group);
+	const PlanFunction *f = function;
 
-	return json_build("{s:s, s:o, s:o, s:o}", "address", BDF_TEXT(&function->bdf),
-			  "iommu_group", iommu_group, "from",
-			  driver_to_json(function->from_driver, function->from_override,
-					 function->from_persistence),
-			  "to",
-			  driver_to_json(function->to_driver, function->to_override,
-					 function->to_persistence));
+	json_set(o, key, driver_to_json(f->from_driver, f->from_override, f->from_persistence));
 }
 
-static json_t *functions_to_json(const Plan *plan)
+static void to_write(json_t *o, const char *key, const void *function)
 {
-	json_t *a = json_array();
+	const PlanFunction *f = function;
 
-	for (size_t i = 0; i < plan->n_functions; i++)
-		json_append(a, function_to_json(&plan->functions[i]));
-	return a;
+	json_set(o, key, driver_to_json(f->to_driver, f->to_override, f->to_persistence));
 }
 
 static void add_write(json_t *writes, const char *value, const char *path, ...) _printf_(3, 4);
@@ -118,23 +109,25 @@ typedef void (*AddWrites)(json_t *writes, const PlanFunction *function);
  * Writes of one kind for all functions, then the next kind, in the order of the steps. A function
  * that leaves is reset while it is still on vfio, a function that comes once it is.
  */
-static json_t *writes_to_json(const Plan *plan)
+static void writes_write(json_t *o, const char *key, const void *of)
 {
 	static const AddWrites kinds[2][4] = {
 		{ add_persistence_off, add_writes, add_reset, add_persistence_on },
 		{ add_reset, add_persistence_off, add_writes, add_persistence_on },
 	};
+	const Plan *plan = of;
 	const AddWrites *order = kinds[plan->operation == OPERATION_RELEASE];
 	json_t *a = json_array();
 
 	for (size_t kind = 0; kind < ELEMENTS(kinds[0]); kind++)
 		for (size_t i = 0; i < plan->n_functions; i++)
 			order[kind](a, &plan->functions[i]);
-	return a;
+	json_set(o, key, a);
 }
 
-static json_t *boards_to_json(const Plan *plan)
+static void boards_write(json_t *o, const char *key, const void *of)
 {
+	const Plan *plan = of;
 	json_t *a = json_array();
 
 	for (size_t i = 0; i < plan->n_boards; i++) {
@@ -147,11 +140,12 @@ static json_t *boards_to_json(const Plan *plan)
 					  json_string_or_null(last->domain_uuid), "tenant_name",
 					  json_string_or_null(last->domain_name), "reset", reset));
 	}
-	return a;
+	json_set(o, key, a);
 }
 
-static json_t *steps_to_json(const Plan *plan)
+static void steps_write(json_t *o, const char *key, const void *of)
 {
+	const Plan *plan = of;
 	json_t *a = json_array();
 
 	for (size_t i = 0; i < plan->n_steps; i++) {
@@ -160,32 +154,29 @@ static json_t *steps_to_json(const Plan *plan)
 		json_append(a, json_build("{s:s, s:o}", "name", step_kind_to_string(plan->steps[i]),
 					  "detail", json_text(detail)));
 	}
-	return a;
+	json_set(o, key, a);
 }
 
-static json_t *domain_to_json(const Plan *plan)
+static void domain_write(json_t *o, const char *key, const void *of)
 {
-	if (!plan->domain_uuid)
-		return json_null();
-	return json_build("{s:o, s:o}", "name", json_string_or_null(plan->domain_name), "uuid",
-			  json_text(plan->domain_uuid));
+	const Plan *plan = of;
+
+	json_set(o, key,
+		 plan->domain_uuid
+			 ? json_build("{s:o, s:s}", "name", json_string_or_null(plan->domain_name),
+				      "uuid", plan->domain_uuid)
+			 : json_null());
 }
 
-static json_t *findings_to_json(const FitReport *fit)
-{
-	json_t *a = json_array();
-
-	for (size_t i = 0; fit && i < fit->n_items; i++) {
-		const FitFinding *finding = &fit->items[i];
-
-		json_append(a,
-			    json_build("{s:s, s:s, s:o, s:o}", "id", fit_id_to_string(finding->id),
-				       "severity", fit_severity_to_string(finding->severity),
-				       "what", json_text(finding->what), "remedy",
-				       json_string_or_null(finding->remedy)));
-	}
-	return a;
-}
+LOCAL_JSON_OF(PlanFunction, shown_function, bdf(as "address"), iommu_group(index),
+	      "from"(write from), "to"(write to))
+LOCAL_JSON_OF(FitFinding, shown_finding, id, severity, what, remedy(or_null))
+LOCAL_JSON_OF(FitReport, shown_fit, items(as "findings", table shown_finding, max SIZE_MAX))
+LOCAL_JSON_OF(Plan, shown_plan, schema GPUPASS_SCHEMA_PLAN, operation, group,
+	      "domain"(write domain), live, config, changed, "steps"(write steps),
+	      functions(table shown_function, max SIZE_MAX), "boards"(write boards),
+	      "writes"(write writes))
+#include "json.inc"
 
 static bool has_diff(const Plan *plan)
 {
@@ -210,24 +201,15 @@ static json_t *warnings_to_json(const Plan *plan, const char *diff)
 
 char *plan_to_json(const Plan *plan)
 {
-	_cleanup_json_ json_t *o = json_object();
+	static const FitReport nothing;
+	_cleanup_json_ json_t *o = json_struct_write(shown_plan, plan);
+	_cleanup_json_ json_t *fit = json_struct_write(shown_fit, plan->fit ? plan->fit : &nothing);
 	_cleanup_free_ char *diff =
 		has_diff(plan) ? domain_xml_diff(plan->xml_before, plan->xml_after) : NULL;
 
-	json_set(o, "schema", json_text(GPUPASS_SCHEMA_PLAN));
-	json_set(o, "operation", json_text(operation_to_string(plan->operation)));
-	json_set(o, "group", json_text(plan->group));
-	json_set(o, "domain", domain_to_json(plan));
-	json_set(o, "live", json_boolean(plan->live));
-	json_set(o, "config", json_boolean(plan->config));
-	json_set(o, "changed", json_boolean(plan->changed));
-	json_set(o, "steps", steps_to_json(plan));
-	json_set(o, "functions", functions_to_json(plan));
-	json_set(o, "boards", boards_to_json(plan));
-	json_set(o, "writes", writes_to_json(plan));
 	json_set(o, "hostdevs", json_strv(plan->hostdevs));
 	json_set(o, "xml_diff", json_text(str_or_empty(diff)));
-	json_set(o, "findings", findings_to_json(plan->fit));
+	json_object_update(o, fit);
 	json_set(o, "warnings", warnings_to_json(plan, diff));
 	return json_dumps(o, JSON_INDENT(2));
 }

@@ -51,7 +51,6 @@ static void expect_settings(const TempDir *dir, const char *expected)
 
 WITH_DIR(without_files_the_defaults_hold)
 {
-	const TempDir *dir = *state;
 	const TempDir nowhere = { .path = "/nonexistent/gpupass" };
 
 	expect_settings(dir, DEFAULTS);
@@ -61,7 +60,6 @@ WITH_DIR(without_files_the_defaults_hold)
 
 WITH_DIR(the_file_that_is_installed_says_what_the_defaults_are)
 {
-	const TempDir *dir = *state;
 	_cleanup_free_ char *text = NULL;
 
 	assert_int_equal(
@@ -78,8 +76,6 @@ WITH_DIR(the_file_that_is_installed_says_what_the_defaults_are)
 
 WITH_DIR(every_key_is_read_and_a_drop_in_wins_over_the_file_and_over_drop_ins_before_it)
 {
-	const TempDir *dir = *state;
-
 	temp_dir_write(dir, "gpupassd.conf",
 		       "[Groups]\nAcceptInferred=yes\nSingleGpus=yes\nKeepBound=pair0, RTX A*\n"
 		       "[Devices]\nDeviceTimeoutSec=1\n"
@@ -120,7 +116,6 @@ WITH_DIR(values_are_taken_in_every_form_they_have)
 		{ "[Log]\nLevel=warning\n", false, LOG_WARNING },
 		{ "[Log]\nLevel = info ; as ever\n", false, LOG_INFO },
 	};
-	const TempDir *dir = *state;
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(config_freep) Config *config = NULL;
@@ -186,7 +181,6 @@ WITH_DIR(mistakes_are_named_by_file_line_and_remedy)
 		{ "[Libvirt]\nUri=qemu:///" HUNDRED HUNDRED "\n", 2,
 		  "the line is longer than 198 characters", "shorten" },
 	};
-	const TempDir *dir = *state;
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *reason =
@@ -195,26 +189,18 @@ WITH_DIR(mistakes_are_named_by_file_line_and_remedy)
 		temp_dir_write(dir, "gpupassd.conf", rows[i].text);
 		expect_refusal(dir, i, reason, rows[i].remedy);
 	}
+	/* What stands behind a NUL would be left out without a word. */
+	temp_dir_write_bytes(dir, "gpupassd.conf", "[Log]\nLevel=info\n\0\nno", 21);
+	expect_refusal(dir, ELEMENTS(rows), "gpupassd.conf:3: there is a NUL byte in this line",
+		       "write it anew as plain text");
 	temp_dir_write(dir, "gpupassd.conf", "[Log]\n");
 	temp_dir_write(dir, "gpupassd.conf.d/50-x.conf", "[Log]\n\nLevel=x\n");
 	expect_refusal(dir, ELEMENTS(rows), "gpupassd.conf.d/50-x.conf:3: this is no log level",
 		       "debug");
 }
 
-/* What stands behind a NUL would be left out without a word. */
-WITH_DIR(a_file_with_a_nul_is_refused)
-{
-	static const char text[] = "[Log]\nLevel=info\n\0\n[Groups]\nAcceptInferred=no\n";
-	const TempDir *dir = *state;
-
-	temp_dir_write_bytes(dir, "gpupassd.conf", text, sizeof(text) - 1);
-	expect_refusal(dir, 0, "gpupassd.conf:3: there is a NUL byte in this line",
-		       "write it anew as plain text");
-}
-
 WITH_DIR(what_cannot_be_read_is_named)
 {
-	const TempDir *dir = *state;
 	_cleanup_free_ char *big = malloc(300 * 1024);
 
 	memset(big, '\n', 300 * 1024);
@@ -247,7 +233,6 @@ static Rules *load_rules(const TempDir *dir, char ***ret_notes)
 
 WITH_DIR(groups_are_read_from_every_file)
 {
-	const TempDir *dir = *state;
 	_cleanup_(rules_unrefp) Rules *rules = NULL, *none = NULL;
 	_cleanup_strv_ char **notes = NULL;
 
@@ -294,7 +279,6 @@ WITH_DIR(a_file_with_a_mistake_is_left_out_whole_and_nothing_is_inferred)
 		{ TEXT(PAIR0 "\0" PAIR0), "groups.d/a.conf:5: there is a NUL byte" },
 #undef TEXT
 	};
-	const TempDir *dir = *state;
 
 	temp_dir_write(dir, "groups.d", "a file");
 	expect_left_out(dir, 0, "groups.d cannot be read: Not a directory");
@@ -311,7 +295,6 @@ WITH_DIR(a_file_with_a_mistake_is_left_out_whole_and_nothing_is_inferred)
 
 WITH_DIR(a_stored_group_is_read_and_a_removed_one_is_not)
 {
-	const TempDir *dir = *state;
 	_cleanup_strv_ char **notes = NULL;
 	Rules *rules;
 

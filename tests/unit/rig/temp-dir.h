@@ -56,7 +56,14 @@ static inline _unused_ int temp_dir_teardown(void **state)
 	return 0;
 }
 
-#define WITH_DIR(test) TEST_WITH(test, temp_dir_setup, temp_dir_teardown)
+/* The test has it as `dir`. */
+#define WITH_DIR(test)                                                                             \
+	static void test##_in(const TempDir *dir);                                                 \
+	TEST_WITH(test, temp_dir_setup, temp_dir_teardown)                                         \
+	{                                                                                          \
+		test##_in(*state);                                                                 \
+	}                                                                                          \
+	static void test##_in(const TempDir *dir)
 
 /* Puts a file there, in a directory made for it where the name has one. */
 static inline _unused_ void temp_dir_write_bytes(const TempDir *dir, const char *name,

@@ -38,7 +38,6 @@ WITH_DIR(what_proc_says_counts_only_of_a_process_of_that_user)
 		{ 1000, 43, "1000", false, AUDIT_NO_UID }, /* it has gone */
 		{ 1000, 0, "1000", false, AUDIT_NO_UID },  /* the bus does not know it */
 	};
-	const TempDir *dir = *state;
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(caller_identity_unrefp) CallerIdentity *identity =
@@ -74,7 +73,6 @@ TEST(a_caller_that_nobody_looks_at_is_recorded_with_what_is_known)
 
 WITH_DIR(a_look_that_hangs_is_waited_for_once_and_its_late_answer_left_out)
 {
-	const TempDir *dir = *state;
 	_cleanup_(caller_identity_unrefp) CallerIdentity *identity = caller_identity_new(1000, 42);
 	AuditRecord record = AUDIT_RECORD_EMPTY;
 
@@ -90,7 +88,6 @@ WITH_DIR(a_look_that_hangs_is_waited_for_once_and_its_late_answer_left_out)
 
 WITH_DIR(the_thread_looks_at_each_that_is_pushed)
 {
-	const TempDir *dir = *state;
 	CallerResolver *resolver = NULL;
 	CallerIdentity *identities[50];
 

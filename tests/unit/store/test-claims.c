@@ -35,7 +35,7 @@ static int take_now(Claims *claims, ClaimRequest request, Problem **ret_problem)
 	request.looked = request.ruled = claims_now(claims);
 	return claims_take(claims, &request, ret_problem ? ret_problem : &problem);
 }
-#define TAKE(what, functions, ...)                                                                 \
+#define TAKE(claims, what, functions, ...)                                                         \
 	take_now(claims,                                                                           \
 		 (ClaimRequest){ .kind = what, .footprint = FOOTPRINT(functions), __VA_ARGS__ },   \
 		 NULL)
@@ -73,35 +73,30 @@ static void must_refuse(Claims *claims, const char *group, const Bdf *functions,
 	assert_string_equal(checked->reason, reason);
 }
 
-#define WITH_CLAIMS(test) TEST_WITH(test, setup, teardown)
+/* On claims that nobody has. */
+#define WITH_CLAIMS(test) TEST_ON(test, Claims, setup, teardown)
 
 WITH_CLAIMS(what_a_job_holds_no_other_takes)
 {
-	Claims *claims = *state;
-
-	must_take(claims, 1, "pair0", pair0, "uuid-a");
-	must_refuse(claims, "pair0", pair0, "uuid-b", GPUPASS_ERROR_GROUP_BUSY,
+	must_take(rig, 1, "pair0", pair0, "uuid-a");
+	must_refuse(rig, "pair0", pair0, "uuid-b", GPUPASS_ERROR_GROUP_BUSY,
 		    "job 1 has pair0 in hand");
-	must_refuse(claims, "odd", mixed, NULL, GPUPASS_ERROR_GROUP_BUSY,
-		    "job 1 has pair0 in hand");
+	must_refuse(rig, "odd", mixed, NULL, GPUPASS_ERROR_GROUP_BUSY, "job 1 has pair0 in hand");
 	/* another group for the same domain */
-	must_refuse(claims, "pair1", pair1, "uuid-a", GPUPASS_ERROR_GROUP_BUSY,
+	must_refuse(rig, "pair1", pair1, "uuid-a", GPUPASS_ERROR_GROUP_BUSY,
 		    "job 1 has pair0 in hand");
-	must_take(claims, 2, "pair1", pair1, "uuid-b");
+	must_take(rig, 2, "pair1", pair1, "uuid-b");
 }
 
 WITH_CLAIMS(jobs_without_a_domain_do_not_meet_in_it_and_a_check_takes_nothing)
 {
-	Claims *claims = *state;
-
-	assert_int_equal(claims_check(claims, pair0, 2, "uuid-a", NULL), 0);
-	must_take(claims, 1, "pair0", pair0, NULL);
-	must_take(claims, 2, "pair1", pair1, NULL);
-	claims_release(claims, 1);
-	must_take(claims, 3, "pair0", pair0, "uuid-a");
-	must_refuse(claims, "pair1", pair1, NULL, GPUPASS_ERROR_GROUP_BUSY,
-		    "job 2 has pair1 in hand");
-	claims_release(claims, 4711); /* none of that number */
+	assert_int_equal(claims_check(rig, pair0, 2, "uuid-a", NULL), 0);
+	must_take(rig, 1, "pair0", pair0, NULL);
+	must_take(rig, 2, "pair1", pair1, NULL);
+	claims_release(rig, 1);
+	must_take(rig, 3, "pair0", pair0, "uuid-a");
+	must_refuse(rig, "pair1", pair1, NULL, GPUPASS_ERROR_GROUP_BUSY, "job 2 has pair1 in hand");
+	claims_release(rig, 4711); /* none of that number */
 }
 
 typedef struct Claimed {
@@ -215,25 +210,23 @@ TEST(a_look_is_stale_when_what_it_is_about_was_let_go_after_it_began)
 
 WITH_CLAIMS(a_look_that_nobody_remembers_the_time_of_is_stale)
 {
-	Claims *claims = *state;
-	ClaimRequest request = { .job = 2,
-				 .group = "pair1",
-				 .footprint = FOOTPRINT(pair1),
-				 .looked = claims_now(claims) };
+	ClaimRequest request = {
+		.job = 2, .group = "pair1", .footprint = FOOTPRINT(pair1), .looked = claims_now(rig)
+	};
 
 	for (unsigned i = 0; i < 256; i++) {
-		must_take(claims, 1, "pair0", pair0, NULL);
-		claims_release(claims, 1);
+		must_take(rig, 1, "pair0", pair0, NULL);
+		claims_release(rig, 1);
 	}
-	assert_false(claims_is_stale(claims, request.looked, &pair1[0]));
-	assert_true(claims_is_stale(claims, request.looked, &pair0[0]));
-	must_take(claims, 1, "pair0", pair0, NULL);
-	claims_release(claims, 1);
-	assert_true(claims_is_stale(claims, request.looked, &pair1[0]));
-	assert_int_equal(claims_take(claims, &request, NULL), -ESTALE);
+	assert_false(claims_is_stale(rig, request.looked, &pair1[0]));
+	assert_true(claims_is_stale(rig, request.looked, &pair0[0]));
+	must_take(rig, 1, "pair0", pair0, NULL);
+	claims_release(rig, 1);
+	assert_true(claims_is_stale(rig, request.looked, &pair1[0]));
+	assert_int_equal(claims_take(rig, &request, NULL), -ESTALE);
 	/* None of them was a declaration. */
-	request.looked = claims_now(claims);
-	assert_int_equal(claims_take(claims, &request, NULL), 0);
+	request.looked = claims_now(rig);
+	assert_int_equal(claims_take(rig, &request, NULL), 0);
 }
 
 TEST(a_job_whose_group_was_declared_since_its_rules_is_refused)
@@ -257,7 +250,8 @@ TEST(a_job_whose_group_was_declared_since_its_rules_is_refused)
 					 .group = "pair0",
 					 .footprint = FOOTPRINT(pair0) };
 
-		assert_int_equal(TAKE(CLAIM_DECLARATION, them[i].declared, .group = "new"), 0);
+		assert_int_equal(TAKE(claims, CLAIM_DECLARATION, them[i].declared, .group = "new"),
+				 0);
 		if (!them[i].held)
 			claims_release_declaration(claims, "new");
 		request.looked = claims_now(claims);
@@ -270,57 +264,52 @@ TEST(a_job_whose_group_was_declared_since_its_rules_is_refused)
 /* Both would write the same file. What is quarantined can be declared and forgotten. */
 WITH_CLAIMS(of_two_declarations_of_a_name_one_is_refused)
 {
-	Claims *claims = *state;
-
-	assert_int_equal(TAKE(CLAIM_DECLARATION, pair0, .group = "new"), 0);
-	assert_int_equal(TAKE(CLAIM_DECLARATION, pair1, .group = "new"), PROBLEM);
-	claims_add_quarantine(claims, "stuck", pair1, 2, NULL, "a worker hangs");
-	assert_int_equal(TAKE(CLAIM_DECLARATION, pair1, .group = "another"), 0);
+	assert_int_equal(TAKE(rig, CLAIM_DECLARATION, pair0, .group = "new"), 0);
+	assert_int_equal(TAKE(rig, CLAIM_DECLARATION, pair1, .group = "new"), PROBLEM);
+	claims_add_quarantine(rig, "stuck", pair1, 2, NULL, "a worker hangs");
+	assert_int_equal(TAKE(rig, CLAIM_DECLARATION, pair1, .group = "another"), 0);
 }
 
 WITH_CLAIMS(what_a_job_gives_to_nvidia_beside_a_probe_is_the_probes)
 {
-	Claims *claims = *state;
-
-	assert_int_equal(TAKE(CLAIM_PROBE, pair1, .job = 2), 0);
-	assert_int_equal(TAKE(CLAIM_JOB, pair0, .job = 1, .group = "pair0", .nvidia = true), 0);
-	claims_release(claims, 1);
-	must_refuse(claims, "pair0", pair0, NULL, GPUPASS_ERROR_GROUP_BUSY,
+	assert_int_equal(TAKE(rig, CLAIM_PROBE, pair1, .job = 2), 0);
+	assert_int_equal(TAKE(rig, CLAIM_JOB, pair0, .job = 1, .group = "pair0", .nvidia = true),
+			 0);
+	claims_release(rig, 1);
+	must_refuse(rig, "pair0", pair0, NULL, GPUPASS_ERROR_GROUP_BUSY,
 		    "job 2 probes the links and has the GPUs open");
-	claims_release(claims, 2);
-	must_take(claims, 3, "pair0", pair0, NULL);
+	claims_release(rig, 2);
+	must_take(rig, 3, "pair0", pair0, NULL);
 }
 
 WITH_CLAIMS(no_probe_begins_beside_a_job_that_moves_boards_from_or_to_nvidia)
 {
-	Claims *claims = *state;
 	const ClaimRequest probe = { .kind = CLAIM_PROBE, .job = 2, .footprint = FOOTPRINT(pair1) };
 	_cleanup_(problem_freep) Problem *problem = NULL;
 
-	assert_int_equal(TAKE(CLAIM_JOB, pair0, .job = 1, .group = "pair0", .nvidia = true), 0);
-	assert_int_equal(take_now(claims, probe, &problem), PROBLEM);
+	assert_int_equal(TAKE(rig, CLAIM_JOB, pair0, .job = 1, .group = "pair0", .nvidia = true),
+			 0);
+	assert_int_equal(take_now(rig, probe, &problem), PROBLEM);
 	assert_string_equal(problem->reason, "job 1 has pair0 in hand");
-	claims_release(claims, 1);
-	must_take(claims, 1, "pair0", pair0, NULL);
-	assert_int_equal(take_now(claims, probe, NULL), 0);
+	claims_release(rig, 1);
+	must_take(rig, 1, "pair0", pair0, NULL);
+	assert_int_equal(take_now(rig, probe, NULL), 0);
 }
 
 WITH_CLAIMS(a_group_in_hand_is_known_by_its_name)
 {
-	Claims *claims = *state;
 	_cleanup_(problem_freep) Problem *problem = NULL;
 
-	must_take(claims, 1, "pair0", pair0, NULL);
-	claims_add_quarantine(claims, "pair1", pair1, 2, NULL, "stuck");
-	assert_int_equal(claims_check_group(claims, "pair1", &problem), 0);
-	assert_int_equal(claims_check_group(claims, "pair0", &problem), PROBLEM);
+	must_take(rig, 1, "pair0", pair0, NULL);
+	claims_add_quarantine(rig, "pair1", pair1, 2, NULL, "stuck");
+	assert_int_equal(claims_check_group(rig, "pair1", &problem), 0);
+	assert_int_equal(claims_check_group(rig, "pair0", &problem), PROBLEM);
 	assert_string_equal(problem->reason, "job 1 has pair0 in hand");
 }
 
 /* What it only reached is another's, and has nothing to do with what is stuck. */
 WITH_CLAIMS(a_quarantine_is_of_the_jobs_own_functions)
 {
-	Claims *claims = *state;
 	const Bdf beside = { 0, 0x41, 0, 1 };
 	const Bdf reached[] = { pair0[0], pair0[1], beside };
 	const ClaimRequest request = { .job = 1,
@@ -328,29 +317,26 @@ WITH_CLAIMS(a_quarantine_is_of_the_jobs_own_functions)
 				       .footprint = &(Footprint){ (Bdf *)reached, 2, 3 } };
 	_cleanup_(problem_freep) Problem *problem = NULL;
 
-	assert_int_equal(claims_take(claims, &request, NULL), 0);
-	assert_int_equal(claims_check(claims, &beside, 1, NULL, &problem), PROBLEM);
-	claims_quarantine(claims, 1, "stuck");
-	assert_int_equal(claims_check(claims, &beside, 1, NULL, NULL), 0);
-	must_refuse(claims, "pair0", pair0, NULL, GPUPASS_ERROR_QUARANTINED,
-		    "pair0 is quarantined");
+	assert_int_equal(claims_take(rig, &request, NULL), 0);
+	assert_int_equal(claims_check(rig, &beside, 1, NULL, &problem), PROBLEM);
+	claims_quarantine(rig, 1, "stuck");
+	assert_int_equal(claims_check(rig, &beside, 1, NULL, NULL), 0);
+	must_refuse(rig, "pair0", pair0, NULL, GPUPASS_ERROR_QUARANTINED, "pair0 is quarantined");
 }
 
 WITH_CLAIMS(a_quarantine_outlives_its_job_and_lets_the_domain_go)
 {
-	Claims *claims = *state;
 	_cleanup_free_ char *reason = NULL, *other = NULL;
 
-	must_take(claims, 1, "pair0", pair0, "uuid-a");
-	claims_quarantine(claims, 1, "a worker hangs");
-	claims_release(claims, 1);
-	must_refuse(claims, "pair0", pair0, NULL, GPUPASS_ERROR_QUARANTINED,
-		    "pair0 is quarantined");
-	must_refuse(claims, "odd", mixed, NULL, GPUPASS_ERROR_QUARANTINED, "pair0 is quarantined");
-	must_take(claims, 2, "pair1", pair1, "uuid-a");
-	reason = claims_quarantine_reason(claims, &pair0[1], NULL);
+	must_take(rig, 1, "pair0", pair0, "uuid-a");
+	claims_quarantine(rig, 1, "a worker hangs");
+	claims_release(rig, 1);
+	must_refuse(rig, "pair0", pair0, NULL, GPUPASS_ERROR_QUARANTINED, "pair0 is quarantined");
+	must_refuse(rig, "odd", mixed, NULL, GPUPASS_ERROR_QUARANTINED, "pair0 is quarantined");
+	must_take(rig, 2, "pair1", pair1, "uuid-a");
+	reason = claims_quarantine_reason(rig, &pair0[1], NULL);
 	assert_string_equal(reason, "a worker hangs");
-	other = claims_quarantine_reason(claims, &pair1[0], NULL);
+	other = claims_quarantine_reason(rig, &pair1[0], NULL);
 	assert_null(other);
 }
 
@@ -398,7 +384,7 @@ WITH_CLAIMS(threads_never_hold_the_same_function)
 	unsigned taken = 0;
 
 	for (uint32_t i = 0; i < N_THREADS; i++) {
-		hammers[i] = (Hammer){ *state, i + 1, &owners, &broken, 0 };
+		hammers[i] = (Hammer){ rig, i + 1, &owners, &broken, 0 };
 		assert_int_equal(pthread_create(&threads[i], NULL, hammer, &hammers[i]), 0);
 	}
 	for (size_t i = 0; i < N_THREADS; i++) {
@@ -407,5 +393,5 @@ WITH_CLAIMS(threads_never_hold_the_same_function)
 	}
 	assert_false(broken);
 	assert_true(taken > N_THREADS);
-	must_take(*state, 99, "odd", mixed, NULL);
+	must_take(rig, 99, "odd", mixed, NULL);
 }

@@ -33,9 +33,9 @@ static Evidence *pair(unsigned links)
 /* Of the test that runs. */
 static TopologyStore store;
 
-static void open_store(void **state, size_t faults)
+static void open_store(const TempDir *dir, size_t faults)
 {
-	topology_store_open(((TempDir *)*state)->path, &store);
+	topology_store_open(dir->path, &store);
 	topology_store_load(&store);
 	assert_int_equal(store.records.faults.n_items, faults);
 }
@@ -55,12 +55,12 @@ WITH_DIR(what_was_seen_is_known_to_the_next_daemon_as_not_fresh)
 {
 	_cleanup_(evidence_unrefp) Evidence *seen = pair(4);
 
-	open_store(state, 0);
+	open_store(dir, 0);
 	expect_known(0, false);
 	assert_int_equal(topology_store_update(&store, seen, true), 0);
 	expect_known(4, true);
 	topology_store_close(&store);
-	open_store(state, 0);
+	open_store(dir, 0);
 	expect_known(4, false);
 	topology_store_close(&store);
 }
@@ -70,8 +70,8 @@ WITH_DIR(what_cannot_be_stored_is_known_all_the_same)
 {
 	_cleanup_(evidence_unrefp) Evidence *seen = pair(4);
 
-	temp_dir_write(*state, TOPOLOGY_FILE, "{\"schema\":\"org.gpupass1.evidence/9\"}");
-	open_store(state, 1);
+	temp_dir_write(dir, TOPOLOGY_FILE, "{\"schema\":\"org.gpupass1.evidence/9\"}");
+	open_store(dir, 1);
 	assert_int_equal(topology_store_update(&store, seen, true), -EPROTO);
 	expect_known(4, true);
 	topology_store_close(&store);
@@ -86,7 +86,7 @@ WITH_DIR(a_guests_look_stands_beside_the_probe)
 
 	for (size_t i = 0; i < told->n_items; i++)
 		told->items[i].way = WAY_GUEST;
-	open_store(state, 0);
+	open_store(dir, 0);
 	assert_int_equal(topology_store_update(&store, seen, true), 0);
 	assert_int_equal(topology_store_update(&store, told, false), 0);
 	expect_known(4, true);

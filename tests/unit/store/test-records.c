@@ -274,7 +274,7 @@ WITH_DIR(each_damage_of_each_kind_is_told_and_believed_by_nobody)
 
 			if (copy && !kinds[row].copy)
 				continue;
-			begin(&s, *state, row);
+			begin(&s, dir, row);
 			if (damages[k].damage)
 				damages[k].damage(&s);
 			else
@@ -312,7 +312,7 @@ WITH_DIR(no_changed_byte_is_believed)
 	for (size_t row = 0; row < ELEMENTS(kinds); row++) {
 		Scene s;
 
-		begin(&s, *state, row);
+		begin(&s, dir, row);
 		for (size_t i = 0; i < strlen(s.whole); i++) {
 			_cleanup_free_ char *text = strdup(s.whole);
 			void *record = NULL;
@@ -344,7 +344,7 @@ WITH_DIR(a_full_disk_leaves_the_file_as_it_was)
 		int probed, replaced;
 		Scene s;
 
-		begin(&s, *state, row);
+		begin(&s, dir, row);
 		assert_int_equal(records_probe(&s.store, s.file, document(row)), 0);
 		assert_int_equal(count_files(s.dir), 1);
 		limit_file_size(40);
@@ -368,7 +368,7 @@ WITH_DIR(several_records_are_written_at_once)
 	const RecordFile files[] = { { "one-pair0.json", document(4) },
 				     { "two-pair0.json", document(4) } };
 
-	records_open(&store, &receipt_kind, ((TempDir *)*state)->path);
+	records_open(&store, &receipt_kind, dir->path);
 	assert_int_equal(records_replace_all(&store, files, 2), 0);
 	records_read(&store, NULL, NULL, &faults);
 	assert_int_equal(faults.n_items, 0);
@@ -381,7 +381,6 @@ WITH_DIR(several_records_are_written_at_once)
 
 WITH_DIR(a_folder_is_made_and_one_that_cannot_be_has_no_records_and_takes_none)
 {
-	const TempDir *dir = *state;
 	_cleanup_free_ char *made = strf("%s/etc/kept.d", dir->path);
 	_cleanup_strv_ char **notes = NULL;
 	RecordFaults faults = { 0 };
@@ -407,7 +406,6 @@ WITH_DIR(a_folder_is_made_and_one_that_cannot_be_has_no_records_and_takes_none)
 /* It may be full of records. */
 WITH_DIR(what_is_no_folder_is_a_fault_about_everything)
 {
-	const TempDir *dir = *state;
 	_cleanup_free_ char *path = strf("%s/file", dir->path);
 	RecordFaults faults = { 0 };
 	RecordStore store;
@@ -428,8 +426,8 @@ WITH_DIR(quarantines_that_cannot_be_listed_may_be_about_any_function)
 	_cleanup_free_ char *names = NULL;
 	QuarantineStore store;
 
-	temp_dir_write(*state, "quarantine", "");
-	records_open_in(&store, &quarantine_kind, ((TempDir *)*state)->path);
+	temp_dir_write(dir, "quarantine", "");
+	records_open_in(&store, &quarantine_kind, dir->path);
 	quarantine_store_load(&store, claims);
 	names = claims_quarantine_names(claims);
 	assert_string_equal(names, "quarantine/");
@@ -446,7 +444,7 @@ WITH_DIR(a_fault_ends_with_its_file)
 		_cleanup_strv_ char **before = NULL, **after = NULL;
 		Scene s;
 
-		begin(&s, *state, 1);
+		begin(&s, dir, 1);
 		put(&s, "", 0);
 		records_load(&s.store, NULL, NULL);
 		records_note(&s.store, &before);

@@ -15,7 +15,6 @@ WITH_DIR(a_file_is_read_up_to_its_bound_and_not_beyond)
 		{ 10, 9, -EFBIG }, { 4096, 4096, 0 },	  { 4097, 4096, -EFBIG },
 		{ 4095, 8192, 0 }, { 100000, 100000, 0 }, { 100000, 99999, -EFBIG },
 	};
-	const TempDir *dir = *state;
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *content = malloc(rows[i].size + 1), *text = NULL;
@@ -37,7 +36,6 @@ WITH_DIR(a_file_is_read_up_to_its_bound_and_not_beyond)
 
 WITH_DIR(what_cannot_be_read_is_an_error_and_leaves_the_result_alone)
 {
-	const TempDir *dir = *state;
 	char *text = (char *)1;
 
 	temp_dir_write(dir, "d/f", "");
@@ -61,7 +59,6 @@ static mode_t mode_of(const TempDir *dir, const char *name)
 WITH_DIR(a_private_directory_is_its_owners_alone_with_what_was_there)
 {
 	static const mode_t before[] = { 0755, 0777, 0700, 0750, 02755 };
-	const TempDir *dir = *state;
 
 	temp_dir_write(dir, "p/sub/f", "");
 	temp_dir_write(dir, "p/open", "");
@@ -103,7 +100,6 @@ WITH_DIR(a_line_is_read_without_its_newline_and_blanks)
 		{ "", "" },
 		{ "\n", "" },
 	};
-	const TempDir *dir = *state;
 	char page[4097];
 	char *line;
 
@@ -133,7 +129,6 @@ WITH_DIR(the_name_of_a_link_is_its_last_component)
 		{ "33", "33" },
 		{ "/a/b", "b" },
 	};
-	const TempDir *dir = *state;
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *name = NULL;
@@ -147,8 +142,6 @@ WITH_DIR(the_name_of_a_link_is_its_last_component)
 
 WITH_DIR(an_exact_write_has_no_nul_makes_no_file_and_does_not_truncate)
 {
-	const TempDir *dir = *state;
-
 	assert_int_equal(file_write_exact_at(dir->fd, "f", "x"), -ENOENT);
 	temp_dir_write(dir, "f", "12345");
 	assert_int_equal(file_write_exact_at(dir->fd, "f", "ab\n"), 0);
@@ -160,7 +153,6 @@ WITH_DIR(an_exact_write_has_no_nul_makes_no_file_and_does_not_truncate)
 
 WITH_DIR(a_replaced_file_has_the_content_and_mode_that_were_given)
 {
-	const TempDir *dir = *state;
 	_cleanup_free_ char *content = NULL;
 	mode_t mask = umask(077);
 	size_t size = 0;
@@ -176,7 +168,6 @@ WITH_DIR(a_replaced_file_has_the_content_and_mode_that_were_given)
 
 WITH_DIR(a_replacement_that_fails_leaves_the_old_file_and_nothing_else)
 {
-	const TempDir *dir = *state;
 	int r;
 
 	temp_dir_write(dir, "f", "old");
@@ -191,8 +182,6 @@ WITH_DIR(a_replacement_that_fails_leaves_the_old_file_and_nothing_else)
 /* Nothing that is in it is lost, of this one and of the next one. */
 WITH_DIR(a_directory_in_the_place_of_a_file_is_set_aside)
 {
-	const TempDir *dir = *state;
-
 	temp_dir_write(dir, "d/f", "in it");
 	assert_int_equal(file_replace_at(dir->fd, "d", "x", 1, 0644), 0);
 	temp_dir_expect(dir, "d", "x");
@@ -206,7 +195,6 @@ WITH_DIR(a_directory_in_the_place_of_a_file_is_set_aside)
 /* Without a sync, and so for every check before a job. */
 WITH_DIR(a_probe_leaves_nothing)
 {
-	const TempDir *dir = *state;
 	_cleanup_strv_ char **names = NULL;
 
 	assert_int_equal(file_probe_at(dir->fd, "f", "text"), 0);
@@ -221,8 +209,6 @@ WITH_DIR(a_probe_leaves_nothing)
 /* It overwrites what a crash left, and does not follow a link that a user put there. */
 WITH_DIR(a_leftover_temporary_file_does_no_harm_and_a_missing_one_is_told)
 {
-	const TempDir *dir = *state;
-
 	temp_dir_write(dir, ".f.new", "a leftover that is longer than the text");
 	assert_int_equal(file_replace_at(dir->fd, "f", "new", 3, 0644), 0);
 	temp_dir_expect(dir, "f", "new");
@@ -247,7 +233,6 @@ WITH_DIR(directories_are_made_only_when_asked_for)
 		{ "f", false, -ENOTDIR },    { "f", true, -ENOTDIR }, { "f/g", true, -ENOTDIR },
 		{ "", false, -ENOENT },	     { "", true, -ENOENT },   { ".", true, 0 },
 	};
-	const TempDir *dir = *state;
 
 	temp_dir_write(dir, "f", "");
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
@@ -263,7 +248,6 @@ WITH_DIR(directories_are_made_only_when_asked_for)
 
 WITH_DIR(a_list_is_sorted_and_has_only_what_ends_so)
 {
-	const TempDir *dir = *state;
 	const char *const there[] = { "b.conf",	 "B.conf",	   "10.conf",
 				      "9.conf",	 ".hidden.conf",   ".conf",
 				      "a.conf~", "a.conf.rpmsave", "aconf" };

@@ -2,12 +2,13 @@
 #define OWN_MAIN
 #include "rig/test.h"
 
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "gpupass/cleanup.h"
 #include "rig/little-memory.h"
+#include "util/file.h"
 #include "util/heap.h"
 
 #define BLOCK 1024
@@ -16,17 +17,13 @@
 /* Private memory of this process that is no file's, in KiB. */
 static size_t resident_kib(void)
 {
-	FILE *file = fopen("/proc/self/status", "re");
-	char line[256];
-	size_t kib = 0;
+	_cleanup_free_ char *text = NULL;
+	const char *line;
 
-	assert_non_null(file);
-	while (fgets(line, sizeof(line), file))
-		if (sscanf(line, "RssAnon: %zu", &kib) == 1)
-			break;
-	fclose(file);
-	assert_true(kib > 0);
-	return kib;
+	assert_int_equal(file_read_at(AT_FDCWD, "/proc/self/status", 1 << 16, &text, NULL), 0);
+	line = strstr(text, "RssAnon:");
+	assert_non_null(line);
+	return strtoul(line + strlen("RssAnon:"), NULL, 10);
 }
 
 static char *block(void)

@@ -38,7 +38,6 @@ static pid_t hold(const char *directory, const char *name)
 
 WITH_DIR(the_holder_is_known_until_it_ends)
 {
-	const TempDir *dir = *state;
 	_cleanup_free_ char *directory = strf("%s/a/b", dir->path);
 	pid_t pid;
 	int fd = -1;
@@ -63,7 +62,6 @@ WITH_DIR(the_holder_is_known_until_it_ends)
 /* promise C11 */
 WITH_DIR(nobody_else_can_open_the_file)
 {
-	const TempDir *dir = *state;
 	_cleanup_free_ char *path = strf("%s/x", dir->path);
 	struct stat st;
 	int fd = -1;
@@ -76,7 +74,6 @@ WITH_DIR(nobody_else_can_open_the_file)
 
 WITH_DIR(a_link_in_its_place_is_not_followed)
 {
-	const TempDir *dir = *state;
 	_cleanup_free_ char *path = strf("%s/x", dir->path);
 	int fd = -1;
 

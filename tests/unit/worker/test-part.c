@@ -183,7 +183,6 @@ static int try_all(const char *file)
 /* promise C8 */
 WITH_DIR(nothing_is_opened_for_writing)
 {
-	const TempDir *dir = *state;
 	_cleanup_free_ char *file = strf("%s/x", dir->path);
 	int status = 0, fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	pid_t pid;

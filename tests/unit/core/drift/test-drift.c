@@ -380,7 +380,7 @@ TEST(json_has_each_finding_whole)
 
 	assigned(&h, all);
 	drift = find(&h, true, NULL, NULL);
-	text = drift_to_json(drift, true);
+	text = drift_to_json(drift);
 	json = json_loads(text, 0, NULL);
 	compact = json_dumps(json, 0);
 	assert_string_equal(compact, wanted);

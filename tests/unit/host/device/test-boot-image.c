@@ -217,20 +217,20 @@ WITH_DIR(the_initramfs_of_a_unified_image_is_read)
 		assert_true(add_segment(&initrd, archive_write_add_filter_none, microcode));
 		assert_true(add_segment(&initrd, adds[i], with_drivers));
 		make_uki(&uki, RELEASE, initrd.data, initrd.size);
-		temp_dir_write_bytes(*state, "efi/EFI/Linux/a.efi", uki.data, uki.size);
-		image = read_image(*state);
+		temp_dir_write_bytes(dir, "efi/EFI/Linux/a.efi", uki.data, uki.size);
+		image = read_image(dir);
 		if (image->trouble)
 			fail_msg("%zu: %s", i, image->trouble);
 		assert_string_equal(image->path, "/efi/EFI/Linux/a.efi");
 		assert_true(strv_contains(image->modules, "nvidia-current"));
 		/* Cut off inside the section */
 		uki.size = 2048;
-		temp_dir_write_bytes(*state, "efi/EFI/Linux/a.efi", uki.data, uki.size);
-		other = read_image(*state);
+		temp_dir_write_bytes(dir, "efi/EFI/Linux/a.efi", uki.data, uki.size);
+		other = read_image(dir);
 		assert_non_null(strstr(other->trouble, "it has no initramfs"));
 		make_uki(&without, RELEASE, NULL, 0);
-		temp_dir_write_bytes(*state, "efi/EFI/Linux/a.efi", without.data, without.size);
-		empty = read_image(*state);
+		temp_dir_write_bytes(dir, "efi/EFI/Linux/a.efi", without.data, without.size);
+		empty = read_image(dir);
 		assert_non_null(strstr(empty->trouble, "it has no initramfs"));
 		bytes_done(&initrd);
 		bytes_done(&uki);
@@ -246,14 +246,14 @@ WITH_DIR(all_files_of_an_entry_are_read)
 
 	assert_true(add_segment(&drivers, archive_write_add_filter_gzip, with_drivers));
 	assert_true(add_segment(&gpupass, archive_write_add_filter_gzip, with_gpupass));
-	temp_dir_write(*state, "boot/loader/entries/a.conf",
+	temp_dir_write(dir, "boot/loader/entries/a.conf",
 		       "version " RELEASE "\ninitrd /a.img\ninitrd /b.img\n");
-	temp_dir_write_bytes(*state, "boot/a.img", drivers.data, drivers.size);
-	temp_dir_write_bytes(*state, "boot/b.img", gpupass.data, gpupass.size);
-	image = read_image(*state);
+	temp_dir_write_bytes(dir, "boot/a.img", drivers.data, drivers.size);
+	temp_dir_write_bytes(dir, "boot/b.img", gpupass.data, gpupass.size);
+	image = read_image(dir);
 	assert_null(image->trouble);
 	assert_true(image->bind && strv_contains(image->modules, "nouveau"));
-	again = read_with(*state, image->key, &limits);
+	again = read_with(dir, image->key, &limits);
 	assert_true(again->unchanged);
 	bytes_done(&drivers);
 	bytes_done(&gpupass);

@@ -30,8 +30,8 @@ WITH_DIR(a_truncated_image_is_told_wherever_it_ends)
 		_cleanup_(initramfs_freep) Initramfs *image = NULL;
 		const Bytes part = { .data = bytes.data, .size = n };
 
-		put_image(*state, &part);
-		image = read_image(*state);
+		put_image(dir, &part);
+		image = read_image(dir);
 		if (!image->trouble && (n < first - 4 || n > first + 8))
 			fail_msg("%zu of %zu bytes (%zu): nothing is told", n, bytes.size, first);
 	}
@@ -51,8 +51,8 @@ WITH_DIR(a_changed_byte_is_survived)
 		char was = bytes.data[i];
 
 		bytes.data[i] = values[i % sizeof(values)];
-		put_image(*state, &bytes);
-		image = read_image(*state);
+		put_image(dir, &bytes);
+		image = read_image(dir);
 		assert_true(image->trouble || image->modules || image->bind);
 		bytes.data[i] = was;
 	}
@@ -62,8 +62,6 @@ WITH_DIR(a_changed_byte_is_survived)
 /* fault 59 */
 WITH_DIR(what_is_no_image_is_told)
 {
-	TempDir *dir = *state;
-
 	expect_trouble(dir, "there is none of kernel " RELEASE);
 	temp_dir_write(dir, IMAGE, "");
 	expect_trouble(dir, "is empty");
@@ -93,8 +91,8 @@ WITH_DIR(junk_inside_a_compressed_part_is_told)
 	assert_true(add_segment(&plain, archive_write_add_filter_none, with_drivers));
 	add_bytes(&plain, "junk", 4);
 	add_kernel_lz4(&bytes, &plain);
-	put_image(*state, &bytes);
-	expect_trouble(*state, "no archive is compressed in it");
+	put_image(dir, &bytes);
+	expect_trouble(dir, "no archive is compressed in it");
 	bytes_done(&plain);
 	bytes_done(&bytes);
 }
@@ -114,11 +112,11 @@ WITH_DIR(limits_hold)
 	memset(text, 'x', 300000);
 	assert_true(add_segment(&bytes, archive_write_add_filter_gzip, files));
 	assert_true(bytes.size < 4096); /* so it is the unpacked that counts */
-	put_image(*state, &bytes);
-	large = read_with(*state, NULL, &small);
+	put_image(dir, &bytes);
+	large = read_with(dir, NULL, &small);
 	assert_non_null(strstr(large->trouble, "too large"));
 	usleep(1000);
-	slow = read_with(*state, NULL, &short_time);
+	slow = read_with(dir, NULL, &short_time);
 	assert_non_null(strstr(slow->trouble, "takes too long"));
 	bytes_done(&bytes);
 	free(text);
@@ -128,7 +126,6 @@ WITH_DIR(a_release_that_is_no_name_opens_nothing)
 {
 	static const InitramfsLimits limits = INITRAMFS_LIMITS_DEFAULT;
 	static const char *const releases[] = { "", "../x", "a/b" };
-	TempDir *dir = *state;
 
 	temp_dir_write(dir, "boot/initrd.img-a/b", "");
 	for (size_t i = 0; i < ELEMENTS(releases); i++) {

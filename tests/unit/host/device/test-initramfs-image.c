@@ -37,8 +37,8 @@ WITH_DIR(each_compression_is_read_behind_microcode)
 			bytes_done(&bytes);
 			continue;
 		}
-		put_image(*state, &bytes);
-		image = read_image(*state);
+		put_image(dir, &bytes);
+		image = read_image(dir);
 		expect_drivers(filters[i].name, image);
 		assert_false(image->bind || image->trigger || image->vfio_pci);
 		bytes_done(&bytes);
@@ -54,8 +54,8 @@ WITH_DIR(the_lz4_of_the_kernel_is_read)
 
 	assert_true(add_segment(&plain, archive_write_add_filter_none, with_drivers));
 	add_kernel_lz4(&bytes, &plain);
-	put_image(*state, &bytes);
-	image = read_image(*state);
+	put_image(dir, &bytes);
+	image = read_image(dir);
 	expect_drivers("lz4 -l", image);
 	bytes_done(&plain);
 	bytes_done(&bytes);
@@ -71,8 +71,8 @@ WITH_DIR(modules_before_the_compressed_part_are_found)
 	assert_true(add_segment(&bytes, archive_write_add_filter_none, with_drivers));
 	add_zeros(&bytes, 64);
 	assert_true(add_segment(&bytes, archive_write_add_filter_gzip, with_gpupass));
-	put_image(*state, &bytes);
-	image = read_image(*state);
+	put_image(dir, &bytes);
+	image = read_image(dir);
 	expect_drivers("plain", image);
 	assert_true(image->bind && image->trigger && image->vfio_pci);
 	bytes_done(&bytes);
@@ -92,8 +92,8 @@ WITH_DIR(parts_behind_a_compressed_one_are_read_or_told)
 			if (!add_segment(&bytes, filters[i].add, with_drivers))
 				continue;
 			assert_true(add_segment(&bytes, filters[k].add, with_gpupass));
-			put_image(*state, &bytes);
-			image = read_image(*state);
+			put_image(dir, &bytes);
+			image = read_image(dir);
 			if (ends ? !image->bind || image->trouble : !image->bind && !image->trouble)
 				fail_msg("%s, then %s: %s", filters[i].name, filters[k].name,
 					 str_or_empty(image->trouble));
@@ -133,8 +133,8 @@ WITH_DIR(the_copy_of_the_assignments_is_read)
 	Bytes bytes = { 0 };
 
 	assert_true(add_segment(&bytes, archive_write_add_filter_gzip, files));
-	put_image(*state, &bytes);
-	image = read_image(*state);
+	put_image(dir, &bytes);
+	image = read_image(dir);
 	assert_null(image->trouble);
 	assigned = strv_join(image->assigned, " ");
 	assert_string_equal(assigned, "0000:41:00.0 0000:41:00.1");
@@ -149,16 +149,16 @@ WITH_DIR(an_image_is_read_once_until_it_changes)
 	Bytes bytes = { 0 };
 
 	assert_true(add_segment(&bytes, archive_write_add_filter_gzip, with_drivers));
-	put_image(*state, &bytes);
-	first = read_image(*state);
-	again = read_with(*state, first->key, &limits);
+	put_image(dir, &bytes);
+	first = read_image(dir);
+	again = read_with(dir, first->key, &limits);
 	assert_true(again->unchanged);
 	assert_null(again->modules);
 	assert_false(first->unchanged);
 	bytes_done(&bytes);
 	assert_true(add_segment(&bytes, archive_write_add_filter_gzip, with_gpupass));
-	put_image(*state, &bytes);
-	changed = read_with(*state, first->key, &limits);
+	put_image(dir, &bytes);
+	changed = read_with(dir, first->key, &limits);
 	assert_false(changed->unchanged);
 	assert_true(changed->bind);
 	bytes_done(&bytes);
@@ -167,7 +167,6 @@ WITH_DIR(an_image_is_read_once_until_it_changes)
 /* The daemon's side: what it knows stands for an image that is as it was, and for no other. */
 WITH_DIR(the_host_keeps_what_it_read)
 {
-	TempDir *dir = *state;
 	_cleanup_free_ char *sys = strf("%s/sys", dir->path), *proc = strf("%s/proc", dir->path);
 	const WorkerConfig config = {
 		.program = WORKER,
@@ -219,8 +218,8 @@ WITH_DIR(the_names_of_other_distributions_are_known)
 	for (size_t i = 0; i < ELEMENTS(names); i++) {
 		_cleanup_(initramfs_freep) Initramfs *image = NULL;
 
-		temp_dir_write_bytes(*state, names[i], bytes.data, bytes.size);
-		image = read_image(*state);
+		temp_dir_write_bytes(dir, names[i], bytes.data, bytes.size);
+		image = read_image(dir);
 		assert_null(image->trouble);
 		assert_string_equal(image->path + 1, names[i]);
 	}

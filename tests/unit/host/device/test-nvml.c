@@ -68,7 +68,7 @@ WITH_DIR(a_board_tells_its_identity_and_its_links_as_what_they_are)
 		_cleanup_(sighting_clear) Sighting s = { 0 };
 		_cleanup_free_ char *why = NULL;
 
-		assert_int_equal(look(boards[i].scenario, *state, &s, &why), 0);
+		assert_int_equal(look(boards[i].scenario, dir, &s, &why), 0);
 		expect_json(boards[i].what, json_struct_write(sighting_members, &s),
 			    boards[i].wanted);
 	}
@@ -105,7 +105,7 @@ WITH_DIR(half_a_picture_is_none)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(sighting_clear) Sighting s = { 0 };
 		_cleanup_free_ char *why = NULL;
-		int r = look(rows[i].scenario, *state, &s, &why);
+		int r = look(rows[i].scenario, dir, &s, &why);
 
 		if (r != rows[i].error || !why || !strstr(why, rows[i].why) || s.n_peers != 0)
 			fail_msg("row %zu: %d, %s", i, r, str_or_empty(why));
@@ -118,7 +118,7 @@ WITH_DIR(a_library_that_never_ends_its_links_is_left)
 	_cleanup_free_ char *why = NULL;
 
 	/* Number 0x41 is beyond those asked for, so that no link leads to the GPU itself. */
-	assert_int_equal(look(GPU_A "endless\n", *state, &s, &why), 0);
+	assert_int_equal(look(GPU_A "endless\n", dir, &s, &why), 0);
 	assert_int_equal(s.n_peers, SIGHTING_LINKS_MAX);
 }
 
@@ -153,7 +153,7 @@ WITH_DIR(a_worker_answers_of_each_board)
 	const Bdf functions[] = { tree_bdf(A), tree_bdf(B), tree_bdf("0000:a1:00.0") };
 	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
 	_cleanup_free_ char *library = NULL;
-	WorkerConfig config = worker_with(*state, BRIDGED, &library);
+	WorkerConfig config = worker_with(dir, BRIDGED, &library);
 
 	assert_int_equal(host_probe(WORKERS(&config), functions, 3, false, LONG, &answer, NULL), 0);
 	assert_null(answer.error);
@@ -187,7 +187,7 @@ WITH_DIR(a_worker_that_hangs_in_nvml_is_left_and_found)
 	for (size_t i = 0; i < ELEMENTS(where); i++) {
 		_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
 		_cleanup_free_ char *library = NULL;
-		WorkerConfig config = worker_with(*state, where[i], &library);
+		WorkerConfig config = worker_with(dir, where[i], &library);
 		uint64_t begin = now_monotonic();
 		pid_t pid;
 

@@ -91,11 +91,11 @@ WITH_DIR(a_mode_is_read_or_set_and_read_again_or_it_is_said_why_not)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(gpu_persistence_clear) GpuPersistence gpu = { 0 };
-		_cleanup_free_ char *text = gpus_with(*state, rows[i].scenario), *why = NULL;
+		_cleanup_free_ char *text = gpus_with(dir, rows[i].scenario), *why = NULL;
 		_cleanup_(nvml_closep) Nvml *nvml = NULL;
 
-		put_mode(*state, A, rows[i].file);
-		play(*state, text);
+		put_mode(dir, A, rows[i].file);
+		play(dir, text);
 		assert_int_equal(nvml_open(FAKE_NVML, &nvml, &why), 0);
 		if (rows[i].what == READ)
 			nvml_persistence(nvml, &a, &gpu);
@@ -103,7 +103,7 @@ WITH_DIR(a_mode_is_read_or_set_and_read_again_or_it_is_said_why_not)
 			nvml_set_persistence(nvml, &a, rows[i].what == ON, &gpu);
 		check_answer(i, &gpu, rows[i].mode, rows[i].why);
 		assert_true(bdf_equal(&gpu.bdf, &a));
-		check_mode(*state, A, rows[i].left);
+		check_mode(dir, A, rows[i].left);
 	}
 }
 
@@ -120,12 +120,12 @@ WITH_DIR(a_worker_reads_all_and_sets_each)
 {
 	const Bdf gpus[] = { tree_bdf(A), tree_bdf(B), tree_bdf("0000:a1:00.0") };
 	_cleanup_free_ char *library = NULL;
-	WorkerConfig config = worker_of_gpus(*state, "", &library);
+	WorkerConfig config = worker_of_gpus(dir, "", &library);
 	GpuPersistence set[3] = { 0 };
 	GpuPersistence read[3] = { 0 };
 
-	put_mode(*state, A, "1\n");
-	put_mode(*state, B, "0\n");
+	put_mode(dir, A, "1\n");
+	put_mode(dir, B, "0\n");
 	host_persistence(WORKERS_UNTIL(&config, LONG), gpus, 3, read);
 	assert_int_equal(read[0].mode, PERSISTENCE_ON);
 	assert_int_equal(read[1].mode, PERSISTENCE_OFF);
@@ -137,8 +137,8 @@ WITH_DIR(a_worker_reads_all_and_sets_each)
 	assert_int_equal(set[1].mode, PERSISTENCE_ON);
 	assert_int_equal(set[2].mode, PERSISTENCE_UNKNOWN);
 	assert_non_null(set[2].why);
-	check_mode(*state, A, '1');
-	check_mode(*state, B, '1');
+	check_mode(dir, A, '1');
+	check_mode(dir, B, '1');
 	for (size_t i = 0; i < 3; i++) {
 		gpu_persistence_clear(&read[i]);
 		gpu_persistence_clear(&set[i]);
@@ -201,7 +201,6 @@ WITH_DIR(what_nvidia_smi_did_is_what_is_read_afterwards)
 		{ "exec sleep 1000", 0755, "persistence set 4\n", PERSISTENCE_ON,
 		  "nvidia-smi did not end within 20 s", '1' },
 	};
-	const TempDir *dir = *state;
 	Bdf a = tree_bdf(A);
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
@@ -246,12 +245,12 @@ WITH_DIR(nvidia_persistenced_is_who_listens_on_its_socket)
 {
 	const Bdf gpus[] = { tree_bdf(A), tree_bdf("0000:a1:00.0") };
 	_cleanup_free_ char *library = NULL;
-	WorkerConfig config = worker_of_gpus(*state, "", &library);
+	WorkerConfig config = worker_of_gpus(dir, "", &library);
 	GpuPersistence read[2] = { 0 };
 	int fd = -1;
 
-	config.root_dir = ((const TempDir *)*state)->path;
-	put_mode(*state, A, "0\n");
+	config.root_dir = dir->path;
+	put_mode(dir, A, "0\n");
 	/* None; it listens; a socket that it has left behind. */
 	for (unsigned i = 0; i < 3; i++) {
 		host_persistence(WORKERS_UNTIL(&config, LONG), gpus, 2, read);
@@ -261,7 +260,7 @@ WITH_DIR(nvidia_persistenced_is_who_listens_on_its_socket)
 		for (size_t k = 0; k < 2; k++)
 			gpu_persistence_clear(&read[k]);
 		if (i == 0)
-			fd = listen_there(*state);
+			fd = listen_there(dir);
 		else
 			fd = close_fd(fd);
 	}
@@ -273,11 +272,11 @@ WITH_DIR(a_worker_that_hangs_while_it_sets_is_left_and_found)
 {
 	const Bdf gpus[] = { tree_bdf(A), tree_bdf(B) };
 	_cleanup_free_ char *library = NULL;
-	WorkerConfig config = worker_of_gpus(*state, "hang persistence\n", &library);
+	WorkerConfig config = worker_of_gpus(dir, "hang persistence\n", &library);
 	GpuPersistence set[2] = { 0 }, again = { 0 };
 	int pid = 0, earlier = 0;
 
-	put_mode(*state, A, "1\n");
+	put_mode(dir, A, "1\n");
 	host_set_persistence(WORKERS(&config), gpus, 1, false, USEC_PER_SEC / 2, set);
 	assert_int_equal(set[0].mode, PERSISTENCE_UNKNOWN);
 	assert_int_equal(
@@ -292,7 +291,7 @@ WITH_DIR(a_worker_that_hangs_while_it_sets_is_left_and_found)
 	assert_int_equal(earlier, pid);
 	end_worker(pid);
 	assert_int_equal(worker_find(&config, LOCK_FUNCTION, &gpus[0]), 0);
-	check_mode(*state, A, '1');
+	check_mode(dir, A, '1');
 	gpu_persistence_clear(&set[0]);
 	gpu_persistence_clear(&again);
 }
@@ -302,7 +301,7 @@ WITH_DIR(a_worker_that_hangs_while_it_reads_costs_its_deadline)
 {
 	const Bdf gpus[] = { tree_bdf(A) };
 	_cleanup_free_ char *library = NULL;
-	WorkerConfig config = worker_of_gpus(*state, "hang init\n", &library);
+	WorkerConfig config = worker_of_gpus(dir, "hang init\n", &library);
 	_cleanup_(gpu_persistence_clear) GpuPersistence read = { 0 };
 	uint64_t begin = now_monotonic();
 	int pid = 0, again = 0;
@@ -341,7 +340,6 @@ static void *move_slowly(void *data)
 /* NVML may open GPUs that it was not asked about, and one that is open is not to be unbound. */
 WITH_DIR(nvml_is_not_asked_while_a_gpu_moves)
 {
-	const TempDir *dir = *state;
 	WorkerConfig config = { .program = BAD_WORKER,
 				.sysfs_dir = dir->path,
 				.proc_dir = "/proc" };

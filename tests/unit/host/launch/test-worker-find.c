@@ -82,7 +82,6 @@ static void end(pid_t pid)
 /* promise U9 */
 WITH_DIR(who_runs_the_program_is_a_worker_and_who_only_says_so_is_none)
 {
-	const TempDir *dir = *state;
 	_cleanup_free_ char *copy = strf("%s/copy", dir->path);
 	_cleanup_free_ char *command = strf("cp %s %s", BAD_WORKER, copy);
 	WorkerConfig config = bad_worker("slow-60000"), other = bad_worker("slow-60001");
