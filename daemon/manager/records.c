@@ -227,8 +227,8 @@ static bool same_gpus(const VerdictOf *v, const Group *group)
 Verdict manager_group_verdict(const Manager *m, const Group *group, uint64_t *ret_asked_usec)
 {
 	*ret_asked_usec = 0;
-	for (size_t i = 0; i < m->verdicts.n_items; i++) {
-		const VerdictOf *v = &m->verdicts.items[i];
+	for (size_t i = 0; i < m->n_verdicts; i++) {
+		const VerdictOf *v = &m->verdicts[i];
 
 		if (!str_equal(v->domain_uuid, group->domain_uuid) || !same_gpus(v, group))
 			continue;
@@ -239,10 +239,10 @@ Verdict manager_group_verdict(const Manager *m, const Group *group, uint64_t *re
 }
 
 /* Each GPU is in one entry at most, so there are never more entries than GPUs. */
-static void drop_gpus(Verdicts *verdicts, const Bdf *gpus, size_t n)
+static void drop_gpus(Manager *m, const Bdf *gpus, size_t n)
 {
-	for (size_t i = 0; i < verdicts->n_items;) {
-		VerdictOf *v = &verdicts->items[i];
+	for (size_t i = 0; i < m->n_verdicts;) {
+		VerdictOf *v = &m->verdicts[i];
 		bool shared = false;
 
 		for (size_t k = 0; k < v->n_gpus; k++)
@@ -252,18 +252,16 @@ static void drop_gpus(Verdicts *verdicts, const Bdf *gpus, size_t n)
 			continue;
 		}
 		verdict_of_clear(v);
-		*v = verdicts->items[--verdicts->n_items];
+		*v = m->verdicts[--m->n_verdicts];
 	}
 }
 
 void manager_note_verdict(Manager *m, JobEvent *ended)
 {
-	Verdicts *verdicts = &m->verdicts;
-
 	if (!ended->result)
 		return;
-	drop_gpus(verdicts, ended->functions, ended->n_functions);
-	*GROW(verdicts->items, verdicts->n_items) = (VerdictOf){
+	drop_gpus(m, ended->functions, ended->n_functions);
+	*GROW(m->verdicts, m->n_verdicts) = (VerdictOf){
 		.domain_uuid = TAKE_PTR(ended->domain_uuid),
 		.gpus = TAKE_PTR(ended->functions),
 		.n_gpus = ended->n_functions,

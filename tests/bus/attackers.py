@@ -80,9 +80,9 @@ def elsewhere(path, directory):
     stay()
 
 
-def call_itself(arguments):
+def call_itself(*arguments):
     """Arguments that a worker's command line does not have are passed over by who reads it."""
-    os.execv("/bin/sh", arguments[:1] + ["-c", "echo ready; read -r line"] + arguments[1:])
+    os.execv("/bin/sh", [arguments[0], "-c", "echo ready; read -r line", *arguments[1:]])
 
 
 def map_often(n):
@@ -183,25 +183,16 @@ def stuck(directory):
         signal.pause()
 
 
-def main():
-    kind, arguments = sys.argv[1], sys.argv[2:]
-    if kind == "open":
-        open_files(os.O_RDONLY, arguments)
-    elif kind == "look-up":
-        open_files(os.O_PATH, arguments)
-    elif kind == "elsewhere":
-        elsewhere(*arguments)
-    elif kind == "call-itself":
-        call_itself(arguments)
-    elif kind == "map-often":
-        map_often(int(arguments[0]))
-    elif kind == "stuck":
-        stuck(arguments[0])
-    elif kind == "victim":
-        victim(arguments[0])
-    elif kind == "read":
-        read_memory(int(arguments[0]), int(arguments[1]))
-
+COMMANDS = {
+    "open": lambda *paths: open_files(os.O_RDONLY, paths),
+    "look-up": lambda *paths: open_files(os.O_PATH, paths),
+    "elsewhere": elsewhere,
+    "call-itself": call_itself,
+    "map-often": lambda n: map_often(int(n)),
+    "stuck": stuck,
+    "victim": victim,
+    "read": lambda pid, address: read_memory(int(pid), int(address)),
+}
 
 if __name__ == "__main__":
-    main()
+    COMMANDS[sys.argv[1]](*sys.argv[2:])

@@ -10,11 +10,6 @@
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
-pair=(0000:01:00.0 0000:01:00.1 0000:02:00.0 0000:02:00.1)
-on_vfio="0000:01:00.0 vfio-pci
-0000:01:00.1 vfio-pci
-0000:02:00.0 vfio-pci
-0000:02:00.1 vfio-pci"
 # Of a unit: when it became active, in microseconds since the boot.
 active_at() { systemctl show -P ActiveEnterTimestampMonotonic "$1"; }
 

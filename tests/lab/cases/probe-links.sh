@@ -11,7 +11,6 @@
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
-nvml=/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1
 promise "a stand-in for NVML is installed" cp /run/lab/libnvidia-ml.so.1 "$nvml"
 
 # uuid BDF: as the nvidia driver tells it.
@@ -95,18 +94,8 @@ equal "and turned it off before" 0 "$(dmesg | grep -c 'removed with persistence 
 
 # faults P9, P10
 # nvidia-persistenced holds GPUs open, and lets go of those that leave, and of no other.
-gpu_file() { echo "/dev/nvidia$(sed -n 's/^Device Minor:[ \t]*//p' "/proc/driver/nvidia/gpus/$1/information")"; }
 # keep FAULT: it has three of the four.
-keep() {
-	local bus files=()
-	for bus in 41 61 a1; do files+=("0000:$bus:00.0=$(gpu_file "0000:$bus:00.0")"); done
-	mkdir -p /run/nvidia-persistenced
-	rm -f /run/nvidia-persistenced/socket
-	: >"$work/keeper"
-	/usr/bin/nvidia-smi keep /run/nvidia-persistenced/socket "$1" "${files[@]}" >>"$work/keeper" &
-	keeper=$!
-	until_true 10 grep -q ready "$work/keeper"
-}
+keep() { keep_gpus "$1" 0000:{41,61,a1}:00.0; }
 # It has the GPUs open, and the socket, until it is gone.
 end_keeper() {
 	kill "$keeper"

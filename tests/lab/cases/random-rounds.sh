@@ -14,8 +14,8 @@
 
 install_gpupass
 sed -i 's/.*DetachTimeoutSec.*/DetachTimeoutSec=3/' /etc/gpupass/gpupassd.conf
-for pair in "pair0 41:00.0 61:00.0" "pair1 a1:00.0 c1:00.0"; do
-	read -r name one other <<<"$pair"
+for group in "pair0 41:00.0 61:00.0" "pair1 a1:00.0 c1:00.0"; do
+	read -r name one other <<<"$group"
 	printf '[Group]\nName=%s\nGpu=%s\nGpu=%s\n' "$name" "$one" "$other" \
 		>"/etc/gpupass/groups.d/$name.conf"
 done
@@ -35,7 +35,7 @@ fi
 # record, unbind has left them without a driver.
 start_gpupassd
 for vm in vm1 vm2; do gpupass -q release "$vm" 2>/dev/null; done
-for pair in pair0 pair1; do gpupass -q unbind "$pair" 2>/dev/null; done
+for group in pair0 pair1; do gpupass -q unbind "$group" 2>/dev/null; done
 for f in /sys/bus/pci/devices/*; do
 	[ "$(cat "$f/vendor")" != 0x10de ] || echo "${f##*/}" >/sys/bus/pci/drivers_probe
 done

@@ -35,20 +35,12 @@ denials() { dmesg | grep -a 'apparmor="DENIED"'; }
 confinement_of() { tr -d '\0' <"/proc/$1/attr/current"; }
 
 # nvidia-persistenced keeps all boards, and NVML reads and writes their modes.
-nvml=/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1
-gpu_file() { echo "/dev/nvidia$(sed -n 's/^Device Minor:[ \t]*//p' "/proc/driver/nvidia/gpus/$1/information")"; }
 keep_all() {
-	local gpu files=()
+	local gpus=("${given[@]}" 0000:04:00.0)
 	cp /run/lab/libnvidia-ml.so.1 "$nvml" || return
-	for gpu in "${given[@]}" 0000:04:00.0; do
-		files+=("$gpu=$(gpu_file "$gpu")")
-		echo "gpu $gpu 223510de 145a10de - - -"
-	done >"$nvml.scenario"
+	printf 'gpu %s 223510de 145a10de - - -\n' "${gpus[@]}" >"$nvml.scenario"
 	echo "persistence /sys/kernel/gpupass-lab" >>"$nvml.scenario"
-	install_nvidia_smi || return
-	mkdir -p /run/nvidia-persistenced
-	/usr/bin/nvidia-smi keep /run/nvidia-persistenced/socket none "${files[@]}" >"$work/keeper" &
-	until_true 10 grep -q ready "$work/keeper"
+	install_nvidia_smi && keep_gpus none "${gpus[@]}"
 }
 
 echo 580.105.08 >/sys/module/nvidia/parameters/release

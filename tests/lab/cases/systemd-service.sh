@@ -39,8 +39,7 @@ refused "under its confinement the mover asks for unbindLock" 9 HostInUse unbind
 knob 0000:02:00.0 hold 0
 echo 0 >/sys/module/nvidia/parameters/unbind_lock
 # Bound again, a GPU may have another minor than before.
-minor=$(sed -n 's/^Device Minor:[[:space:]]*//p' /proc/driver/nvidia/gpus/0000:01:00.0/information)
-runuser -u nobody -- sleep 300 3<"/dev/nvidia$minor" &
+runuser -u nobody -- sleep 300 3<"$(gpu_file 0000:01:00.0)" &
 holder=$!
 promise "holders of other users are seen" until_true 10 sh -c 'gpupass show 01:00.0 | grep -q sleep'
 promise "and stay on record" until_true 10 sh -c 'gpupass audit --holders | grep -q sleep'
@@ -54,8 +53,7 @@ equal "who is not in the group is told so, in one line" "4 1 1" \
 usermod -aG gpupass nobody
 runuser -u nobody -- gpupass list >"$work/list" 2>&1
 promise "a member may look" grep -q pair0 "$work/list"
-runuser -u nobody -- gpupass assign vm42 >"$work/out" 2>"$work/err"
-equal "acting without privilege is refused with exit code 4" 4 $?
+ends "acting without privilege is refused with exit code 4" 4 runuser -u nobody -- gpupass assign vm42
 # /proc shows a caller's unit to a daemon without capabilities only where its unit does not hide it.
 unit=$(sed 's,.*/,,' /proc/self/cgroup | head -n 1)
 equal "the refusal is on record with who called, and in which unit" "$(id -u nobody) $unit" \
@@ -198,18 +196,11 @@ promise "the next call starts it again" gpupass list
 # fault P9
 # ---- nvidia-persistenced, whose socket the parts see, and no other ----
 # The NVML of this host cannot write the modes it is told of: /sys is for reading in a part.
-nvml=/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1
 cp /run/lab/libnvidia-ml.so.1 "$nvml"
 printf 'gpu 0000:0%d:00.0 220410de 145910de - - -\n' 1 2 >"$nvml.scenario"
 echo "persistence /sys/kernel/gpupass-lab" >>"$nvml.scenario"
 install_nvidia_smi
-mkdir -p /run/nvidia-persistenced
-minor=$(sed -n 's/^Device Minor:[[:space:]]*//p' /proc/driver/nvidia/gpus/0000:01:00.0/information)
-other=$(sed -n 's/^Device Minor:[[:space:]]*//p' /proc/driver/nvidia/gpus/0000:03:00.0/information)
-/usr/bin/nvidia-smi keep /run/nvidia-persistenced/socket none "0000:01:00.0=/dev/nvidia$minor" \
-	"0000:03:00.0=/dev/nvidia$other" >"$work/keeper" 2>&1 &
-keeper=$!
-promise "nvidia-persistenced keeps two GPUs" until_true 10 grep -q ready "$work/keeper"
+promise "nvidia-persistenced keeps two GPUs" keep_gpus none 0000:01:00.0 0000:03:00.0
 promise "assign, which makes it let go of one" gpupass assign vm42
 equal "and of no other" "ready
 off 0000:01:00.0" "$(cat "$work/keeper")"
@@ -277,9 +268,7 @@ promise "the daemon as it runs is exposed to no more than 1.2" \
 
 # ---- faults 2, 3: a worker that never comes back ----
 knob 0000:02:00.0 hold 1
-status=0
-gpupass assign vm42 --timeout="$(slow 4)" >/dev/null 2>&1 || status=$?
-equal "an unbind that never returns ends with exit code 11" 11 "$status"
+ends "an unbind that never returns ends with exit code 11" 11 gpupass assign vm42 --timeout="$(slow 4)"
 worker=$(mover_of 0000:02:00.0)
 unit=$(sed 's,.*/,,' "/proc/$worker/cgroup")
 # systemd takes its time to notice that the others have ended.
@@ -336,9 +325,7 @@ promise "and leaves the worker alone" kill -0 "$worker"
 promise "the next daemon starts beside it" gpupass list
 promise "and still has the group quarantined" sh -c 'gpupass list | grep -Eq "pair0 .*quarantined"'
 # Not refused(): what it compares cannot be read while the driver is in remove().
-status=0
-gpupass clear pair0 2>"$work/err" || status=$?
-equal "which is not lifted while the worker waits" 9 "$status"
+ends "which is not lifted while the worker waits" 9 gpupass clear pair0
 promise "and the worker is named" grep -q "$worker" "$work/err"
 systemctl stop "$unit"
 promise "also who stops its unit does not hurt it" kill -0 "$worker"

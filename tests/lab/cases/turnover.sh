@@ -46,8 +46,7 @@ equal "there are two receipts" 2 "$(count)"
 # Boards whose functions have no reset of their own, as most with an audio function: the kernel
 # refuses, and the slot is reset through vfio. What the tenant left in the device is then gone:
 # a register of the emulated device (e1000e's multicast table) stands for its memory.
-functions="0000:01:00.0 0000:01:00.1 0000:02:00.0 0000:02:00.1"
-for f in $functions; do echo >"/sys/bus/pci/devices/$f/reset_method"; done
+for f in "${pair[@]}"; do echo >"/sys/bus/pci/devices/$f/reset_method"; done
 register() { # BDF [VALUE]
 	local base
 	read -r base _ <"/sys/bus/pci/devices/$1/resource"
@@ -64,7 +63,7 @@ equal "the receipt says so, for both boards whole" \
 		'0000:02:00.0 reset slot' '0000:02:00.1 with its leader')" \
 	"$(jq -r '.functions[] | [.address, .result, .method // empty] | join(" ")' "$(newest)")"
 equal "what the tenant left is gone" 0x00000000 "$(register 0000:02:00.0)"
-for f in $functions; do echo default >"/sys/bus/pci/devices/$f/reset_method"; done
+for f in "${pair[@]}"; do echo default >"/sys/bus/pci/devices/$f/reset_method"; done
 
 # fault 24: the board fell off its bus while the tenant had it.
 promise "the group is assigned again" gpupass assign vm42 pair0

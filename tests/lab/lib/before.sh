@@ -13,7 +13,6 @@ functions=(0000:01:00.0 0000:01:00.1 0000:02:00.0 0000:02:00.1)
 # By its packages, which enable it. "unpacked": by their files only, for a host that boots often.
 install_enabled() {
 	if [ "${1-}" = unpacked ]; then
-# By its packages, which enable it. "unpacked": by their files only; for hosts that boot often.
 		tar -C build/root -c --owner=root --group=root . | tar -C / -x --keep-directory-symlink
 		SYSTEMD_OFFLINE=1 systemctl --quiet enable gpupassd.service
 	elif ! tests/lab/install-packages >/run/lab/dpkg 2>&1; then

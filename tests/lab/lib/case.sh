@@ -72,6 +72,16 @@ refused() {
 	sed 's/^/     | /' "$work/err"
 }
 
+# ends NAME EXIT-CODE COMMAND…: its words are in $work/out and $work/err.
+ends() {
+	local name=$1 code=$2 status=0
+	shift 2
+	"$@" >"$work/out" 2>"$work/err" || status=$?
+	equal "$name" "$code" "$status"
+}
+# errs NAME ERROR: what ended last did so by this D-Bus error.
+errs() { promise "$1" grep -q "Error: *org.gpupass1.Error.$2\$" "$work/err"; }
+
 # slow N: N of whatever an idle machine needs, as this one needs them; see slowness.sh.
 slow() { echo $(($1 * slowness)); }
 
@@ -86,8 +96,6 @@ until_true() {
 	done
 }
 
-# in_journal TEXT OPTION…: what journalctl prints with these options has it. What a service logs is
-# there a moment after it has answered: for until_true.
 # Files of gpupass's journal whose last job has not ended.
 open_jobs() {
 	local file
@@ -99,6 +107,8 @@ open_jobs() {
 	done
 	find /var/lib/gpupass/journal -name '*.journal'
 }
+# in_journal TEXT OPTION…: what journalctl prints with these options has it. What a service logs is
+# there a moment after it has answered: for until_true.
 in_journal() {
 	local text=$1
 	shift
@@ -164,6 +174,15 @@ world() {
 
 # ---- gpupass in the lab ----
 
+# The functions of pair0 on the host pair-3090: as an array, a line each, and with their drivers.
+# shellcheck disable=SC2034 # of those who source this
+{
+	pair=(0000:01:00.0 0000:01:00.1 0000:02:00.0 0000:02:00.1)
+	all=$(printf '%s\n' "${pair[@]}")
+	on_vfio=$(printf '%s vfio-pci\n' "${pair[@]}")
+	on_host=$(printf '%s.0 nvidia\n%s.1 snd_hda_intel\n' 0000:01:00{,} 0000:02:00{,})
+}
+
 # By its packages where systemd runs; elsewhere their files are enough, which is quicker.
 install_gpupass() {
 	[ -d "$staged" ] || {
@@ -187,7 +206,7 @@ gpupassd_has_its_name() {
 		grep -qw "uint32 $gpupassd_pid"
 }
 start_gpupassd() {
-	gpupassd "$@" 2>>"$work/gpupassd.log" &
+	gpupassd 2>>"$work/gpupassd.log" &
 	gpupassd_pid=$!
 	# Long beside a busy machine: emulated, and with whatever else is booted there.
 	until_true 120 gpupassd_has_its_name || {
@@ -210,6 +229,24 @@ knob() { echo "$3" >"/sys/kernel/gpupass-lab/$1/$2"; }
 install_nvidia_smi() {
 	install -m 755 "$repo/tests/nvml/nvidia-smi" /usr/bin/nvidia-smi &&
 		echo /sys/kernel/gpupass-lab >/usr/bin/nvidia-smi.modes
+}
+
+# shellcheck disable=SC2034 # of the cases
+nvml=/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1
+gpu_file() { echo "/dev/nvidia$(sed -n 's/^Device Minor:[ \t]*//p' "/proc/driver/nvidia/gpus/$1/information")"; }
+
+# keep_gpus FAULT BDF…: nvidia-persistenced, in $keeper, has these open.
+keep_gpus() {
+	local fault=$1 gpu files=()
+	shift
+	for gpu; do files+=("$gpu=$(gpu_file "$gpu")"); done
+	mkdir -p /run/nvidia-persistenced
+	rm -f /run/nvidia-persistenced/socket
+	: >"$work/keeper"
+	/usr/bin/nvidia-smi keep /run/nvidia-persistenced/socket "$fault" "${files[@]}" >>"$work/keeper" &
+	# shellcheck disable=SC2034 # of the cases
+	keeper=$!
+	until_true 10 grep -q ready "$work/keeper"
 }
 
 # mover_of BDF: the pid of the mover that is at work on it, which has its lock.

@@ -44,6 +44,10 @@ def driver_of(bdf):
         return "none"
 
 
+def natural_driver(bdf):
+    return "nvidia" if bdf.endswith(".0") else "snd_hda_intel"
+
+
 def override_of(bdf):
     return read("%s/%s/driver_override" % (DEVICES, bdf)).strip()
 

@@ -127,10 +127,6 @@ class Cut:
         return trail, others
 
 
-def natural_driver(bdf):
-    return "nvidia" if bdf.endswith(".0") else "snd_hda_intel"
-
-
 def boot(cut):
     """What the kernel, gpupass-bind.service and coldplug do."""
     functions = host.nvidia_functions()

@@ -40,10 +40,6 @@ class Difference(Exception):
     """What one side says and the other does not."""
 
 
-def natural_driver(bdf):
-    return "nvidia" if bdf.endswith(".0") else "snd_hda_intel"
-
-
 def live_xml(domain):
     """Of libvirt's status file, which is there while the domain runs."""
     return host.read_or("/run/libvirt/qemu/%s.xml" % domain, None)
@@ -84,7 +80,7 @@ def drivers_of(functions):
     now = [(bdf, host.driver_of(bdf), host.override_of(bdf)) for bdf in functions]
     if all(driver == override == "vfio-pci" for _, driver, override in now):
         return "vfio-pci"
-    if all(driver == natural_driver(bdf) and override == "(null)" for bdf, driver, override in now):
+    if all(driver == host.natural_driver(bdf) and override == "(null)" for bdf, driver, override in now):
         return "host"
     # Unbound without a record while nothing else here is on its usual driver.
     if all(driver == "none" and override == "(null)" for _, driver, override in now):
