@@ -91,5 +91,5 @@ typedef struct ExecutorResult {
  * timeout_usec: for each device step.
  */
 ExecutorResult execute(const JobPlace *place, uint32_t job, const Prepared *prepared,
-		       uint64_t timeout_usec, JobTell tell, void *userdata);
+		       uint64_t timeout_usec, JobTell listener, void *userdata);
 DECLARE_CLEAR(ExecutorResult, executor_result_clear)
