@@ -9,48 +9,23 @@
 
 typedef enum JsonMode { JSON_OFF, JSON_PRETTY, JSON_SHORT } JsonMode;
 
-/* Options that only some verbs take. */
-typedef enum VerbOption {
-	OPTION_LIVE = 1 << 0,
-	OPTION_CONFIG = 1 << 1,
-	OPTION_MODEL = 1 << 2,
-	OPTION_DRY_RUN = 1 << 3,
-	OPTION_NO_BLOCK = 1 << 4,
-	OPTION_TIMEOUT = 1 << 5,
-	OPTION_ALLOW_BOOT_VGA = 1 << 6,
-	OPTION_KEEP_VFIO = 1 << 7,
-	OPTION_RELEASE = 1 << 8,
-	OPTION_DETAILED_EXITCODE = 1 << 9,
-	OPTION_FORMAT = 1 << 10,
-	OPTION_SYMPTOM = 1 << 11,
-	OPTION_VERBOSE = 1 << 12,
-	OPTION_MMIO = 1 << 13,
-	OPTION_NUMA = 1 << 14,
-	OPTION_FIT = 1 << 15,
-	OPTION_ACCEPT_DIRTY = 1 << 16,
-	OPTION_SINCE = 1 << 17,
-	OPTION_UNTIL = 1 << 18,
-	OPTION_GROUP = 1 << 19,
-	OPTION_DOMAIN = 1 << 20,
-	OPTION_USER = 1 << 21,
-	OPTION_JOB = 1 << 22,
-	OPTION_HOLDERS = 1 << 23,
-	OPTION_FOLLOW = 1 << 24,
-	OPTION_VERIFY = 1 << 25,
-	OPTION_EXPECT = 1 << 26,
-	OPTION_TRAIL = 1 << 27,
-	OPTION_PERSIST = 1 << 28,
-	OPTION_BUNDLE = 1 << 29,
-	OPTION_TEXTFILE = 1 << 30,
-	OPTION_DISTRIBUTION = 1ULL << 31,
-	OPTION_COLUMNS = 1ULL << 32,
-	OPTION_SORT = 1ULL << 33,
-	OPTION_WORKLOAD = 1ULL << 34,
-	OPTION_FIRST = 1ULL << 35,
-	OPTION_ANY = 1ULL << 36,
-	OPTION_NO_BRIDGE_SEEN = 1ULL << 37,
-	OPTION_WAIT = 1ULL << 38,
-} VerbOption;
+/* Options that only some verbs take: OPTION_LIVE. */
+#define VERB_OPTIONS(X)                                                                            \
+	X(LIVE)                                                                                    \
+	X(CONFIG) X(MODEL) X(DRY_RUN) X(NO_BLOCK) X(TIMEOUT) X(ALLOW_BOOT_VGA) X(KEEP_VFIO)        \
+		X(RELEASE) X(DETAILED_EXITCODE) X(FORMAT) X(SYMPTOM) X(VERBOSE) X(MMIO) X(NUMA)    \
+			X(FIT) X(ACCEPT_DIRTY) X(SINCE) X(UNTIL) X(GROUP) X(DOMAIN) X(USER) X(JOB) \
+				X(HOLDERS) X(FOLLOW) X(VERIFY) X(EXPECT) X(TRAIL) X(PERSIST)       \
+					X(BUNDLE) X(TEXTFILE) X(DISTRIBUTION) X(COLUMNS) X(SORT)   \
+						X(WORKLOAD) X(FIRST) X(ANY) X(NO_BRIDGE_SEEN)      \
+							X(WAIT)
+
+#define X(option) OPTION_BIT_##option,
+enum { VERB_OPTIONS(X) };
+#undef X
+#define X(option) OPTION_##option = 1ULL << OPTION_BIT_##option,
+typedef enum VerbOption { VERB_OPTIONS(X) } VerbOption;
+#undef X
 
 typedef struct Options {
 	JsonMode json;

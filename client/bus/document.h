@@ -13,6 +13,11 @@ typedef struct DocumentKind {
 	const char *lines;  /* a text that has lines; NULL: none */
 	bool raw;	    /* nothing of it is printed as it is */
 } DocumentKind;
+/* With GPUPASS_SCHEMA_SCHEMA, and by their names those of the others that it has. */
+#define DOCUMENT_KIND(is_called, SCHEMA, ...)                                                      \
+	{                                                                                          \
+		.what = (is_called), .schema = GPUPASS_SCHEMA_##SCHEMA, __VA_ARGS__                \
+	}
 
 /*
  * *ret: the document that the call returns. The caller owns it. It is an object of this schema with

@@ -4,8 +4,9 @@
 
 #include <jansson.h>
 
-#include "metrics/writer.h"
 #include "model/model.h"
+
+typedef enum MetricsFormat { METRICS_OPENMETRICS, METRICS_PROMETHEUS } MetricsFormat;
 
 /*
  * The whole text, of what the daemon publishes and its document (schema org.gpupass1.metrics/1).

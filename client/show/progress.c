@@ -20,30 +20,21 @@ typedef struct StepLook {
 
 static StepLook step_look(const Step *step)
 {
+	static const StepLook looks[STEP_STATE_MAX_] = {
+		[STEP_PENDING] = { GLYPH_PENDING, COLOUR_DIM, false },
+		[STEP_RUNNING] = { GLYPH_RUNNING, COLOUR_MOVING, false },
+		[STEP_DONE] = { GLYPH_DONE, COLOUR_GOOD, true },
+		[STEP_UNCHANGED] = { GLYPH_UNCHANGED, COLOUR_GOOD, true },
+		[STEP_NOT_DONE] = { GLYPH_NOT_DONE, COLOUR_MOVING, true },
+		[STEP_FAILED] = { GLYPH_FAILED, COLOUR_BAD, true },
+		[STEP_UNDONE] = { GLYPH_UNDONE, COLOUR_MOVING, true },
+		[STEP_UNDO_FAILED] = { GLYPH_FAILED, COLOUR_BAD, true },
+	};
 	StepState state;
 
 	if (step_state_from_string(step->state, &state) < 0)
 		return (StepLook){ GLYPH_PENDING, COLOUR_NONE, true }; /* a newer daemon's */
-	switch (state) {
-	case STEP_PENDING:
-	case STEP_STATE_MAX_:
-		break;
-	case STEP_RUNNING:
-		return (StepLook){ GLYPH_RUNNING, COLOUR_MOVING, false };
-	case STEP_DONE:
-		return (StepLook){ GLYPH_DONE, COLOUR_GOOD, true };
-	case STEP_UNCHANGED:
-		return (StepLook){ GLYPH_UNCHANGED, COLOUR_GOOD, true };
-	case STEP_NOT_DONE:
-		return (StepLook){ GLYPH_NOT_DONE, COLOUR_MOVING, true };
-	case STEP_FAILED:
-		return (StepLook){ GLYPH_FAILED, COLOUR_BAD, true };
-	case STEP_UNDONE:
-		return (StepLook){ GLYPH_UNDONE, COLOUR_MOVING, true };
-	case STEP_UNDO_FAILED:
-		return (StepLook){ GLYPH_FAILED, COLOUR_BAD, true };
-	}
-	return (StepLook){ GLYPH_PENDING, COLOUR_DIM, false };
+	return looks[state];
 }
 
 /* Spaces that fill `s` up to `width` columns; printf() would count bytes. */

@@ -89,8 +89,8 @@ static int read_filter(Client *c, AuditFilter *ret)
 /* Reads one page behind `after`: a document org.gpupass1.audit-page/1. */
 static int get_page(Client *c, const AuditFilter *filter, uint64_t after, json_t **ret)
 {
-	static const DocumentKind kind = { "the audit trail", GPUPASS_SCHEMA_AUDIT_PAGE, "records",
-					   NULL, false };
+	static const DocumentKind kind =
+		DOCUMENT_KIND("the audit trail", AUDIT_PAGE, .list = "records");
 	const Options *o = c->options;
 	const BusOption options[] = {
 		BUS_NUMBER(GPUPASS_OPTION_AFTER, true, after),
@@ -538,8 +538,8 @@ static int check_expected(Client *c)
 
 static int verify(Client *c)
 {
-	static const DocumentKind kind = { "the report", GPUPASS_SCHEMA_AUDIT_CHECK, "findings",
-					   NULL, false };
+	static const DocumentKind kind =
+		DOCUMENT_KIND("the report", AUDIT_CHECK, .list = "findings");
 	const char *directory = c->options->trail ? c->options->trail : TRAIL_DIRECTORY;
 	_cleanup_free_ char *program = strf("%s/gpupass-trail", c->libexec_directory);
 	_cleanup_free_ char *expect =
@@ -593,8 +593,8 @@ static int show_all(Client *c, const AuditFilter *filter)
 
 static int show_holders(Client *c, const AuditFilter *filter)
 {
-	static const DocumentKind kind = { "the list of holders", GPUPASS_SCHEMA_HOLDERS, "holders",
-					   NULL, false };
+	static const DocumentKind kind =
+		DOCUMENT_KIND("the list of holders", HOLDERS, .list = "holders");
 	_cleanup_(json_decrefp) json_t *now = NULL;
 	json_t *records = NULL;
 	uint64_t last = 0;

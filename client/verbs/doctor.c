@@ -20,7 +20,7 @@
 
 static int request_report(Client *c, const char *domain, json_t **ret)
 {
-	static const DocumentKind kind = { "the report", GPUPASS_SCHEMA_DOCTOR, NULL, NULL, false };
+	static const DocumentKind kind = DOCUMENT_KIND("the report", DOCTOR);
 	const BusOption symptom = BUS_TEXT(GPUPASS_OPTION_SYMPTOM, c->options->symptom);
 	_cleanup_message_ sd_bus_message *call = NULL;
 	int r = bus_new_manager_call(c, "Doctor", &call, "s", domain);
@@ -238,8 +238,7 @@ static const char readme_about[] =
 
 static int get_capture(Client *c, Bundle *b)
 {
-	static const DocumentKind kind = { "the capture", GPUPASS_SCHEMA_CAPTURE, NULL, NULL,
-					   true };
+	static const DocumentKind kind = DOCUMENT_KIND("the capture", CAPTURE, .raw = true);
 	_cleanup_(json_decrefp) json_t *capture = NULL;
 	_cleanup_message_ sd_bus_message *call = NULL;
 	json_t *facts;
@@ -321,10 +320,8 @@ static void make_versions(Bundle *b, const World *w, const struct utsname *machi
 
 static int get_documents(Client *c, Bundle *b, const struct utsname *machine)
 {
-	static const DocumentKind topology = { "the topology", GPUPASS_SCHEMA_TOPOLOGY, NULL, NULL,
-					       true };
-	static const DocumentKind evidence = { "the evidence", GPUPASS_SCHEMA_EVIDENCE, NULL, NULL,
-					       true };
+	static const DocumentKind topology = DOCUMENT_KIND("the topology", TOPOLOGY, .raw = true);
+	static const DocumentKind evidence = DOCUMENT_KIND("the evidence", EVIDENCE, .raw = true);
 	_cleanup_(world_clear) World w = { 0 };
 	int r = get_capture(c, b);
 

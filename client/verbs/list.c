@@ -26,79 +26,64 @@ static char *joined(char *const *list)
 	return list ? strv_join(list, ",") : xstrdup("-");
 }
 
-/* A column with a text of the row r, which is "-" where there is none. */
-#define LIST_COLUMN(name, text)                                                                    \
-	static char *list_##name(const void *row)                                                  \
+/* A column with a new text of the row r. */
+#define COLUMN(Type, name, new_text)                                                               \
+	static char *name(const void *row)                                                         \
 	{                                                                                          \
-		const Row *r = row;                                                                \
+		const Type *r = row;                                                               \
                                                                                                    \
-		return xstrdup(or_dash(text));                                                     \
+		return new_text;                                                                   \
 	}
+/* The same of a text that it has, which is "-" where there is none. */
+#define TEXT_COLUMN(Type, name, text) COLUMN(Type, name, xstrdup(or_dash(text)))
 #define OF_GROUP(member) (r->group ? r->group->member : "")
 
-LIST_COLUMN(group, OF_GROUP(name))
-LIST_COLUMN(board, r->group ? r->group->model : r->gpu->model)
-LIST_COLUMN(link, OF_GROUP(link))
-LIST_COLUMN(driver, r->group ? r->group->driver : *r->gpu->driver ? r->gpu->driver : "none")
-LIST_COLUMN(state, r->group ? r->group->state : gpu_exclusion(r->gpu))
-LIST_COLUMN(domain, *OF_GROUP(domain_name) ? r->group->domain_name : OF_GROUP(domain_uuid))
-LIST_COLUMN(uuid, OF_GROUP(domain_uuid))
-LIST_COLUMN(provenance, OF_GROUP(provenance))
-LIST_COLUMN(assignable, r->group && r->group->assignable ? "yes" : "no")
-LIST_COLUMN(kept, OF_GROUP(kept))
-LIST_COLUMN(tenant, r->group ? r->group->tenant_state : r->gpu->tenant_state)
-LIST_COLUMN(verified, OF_GROUP(verified))
-LIST_COLUMN(reason, r->group ? r->group->reason : r->gpu->nvlink_note)
-
-static char *list_gpus(const void *row)
+static char *job_number(uint32_t id)
 {
-	const Row *r = row;
-
-	return r->group ? joined(r->group->gpu_addresses) : xstrdup(r->gpu->address);
-}
-
-static char *list_numa(const void *row)
-{
-	const Row *r = row;
-
-	return r->group ? numbers_text(&r->group->numa_nodes) : number_text(r->gpu->numa_node);
-}
-
-static char *list_iommu(const void *row)
-{
-	const Row *r = row;
-
-	return r->group ? numbers_text(&r->group->iommu_groups) : number_text(r->gpu->iommu_group);
-}
-
-static char *list_links(const void *row)
-{
-	const Row *r = row;
-
-	if (!r->group || r->group->links_expected == 0)
-		return xstrdup("-");
-	return strf("%" PRIu32 "/%" PRIu32, r->group->links, r->group->links_expected);
-}
-
-static char *list_job(const void *row)
-{
-	const Row *r = row;
-	uint32_t id = r->group ? job_id_from_path(r->group->job) : 0;
-
 	return id > 0 ? strf("%" PRIu32, id) : xstrdup("-");
 }
 
-static char *list_functions(const void *row)
+static char *links_text(const Group *group)
+{
+	if (!group || group->links_expected == 0)
+		return xstrdup("-");
+	return strf("%" PRIu32 "/%" PRIu32, group->links, group->links_expected);
+}
+
+static char *functions_text(const Gpu *gpu)
 {
 	_cleanup_strv_ char **addresses = NULL;
-	const Row *r = row;
 
-	if (r->group)
-		return joined(r->group->functions);
-	for (size_t i = 0; i < r->gpu->functions.n_items; i++)
-		strv_append(&addresses, r->gpu->functions.items[i].address);
+	for (size_t i = 0; i < gpu->functions.n_items; i++)
+		strv_append(&addresses, gpu->functions.items[i].address);
 	return joined(addresses);
 }
+
+TEXT_COLUMN(Row, list_group, OF_GROUP(name))
+COLUMN(Row, list_gpus, r->group ? joined(r->group->gpu_addresses) : xstrdup(r->gpu->address))
+TEXT_COLUMN(Row, list_board, r->group ? r->group->model : r->gpu->model)
+TEXT_COLUMN(Row, list_link, OF_GROUP(link))
+COLUMN(Row, list_numa,
+       r->group ? numbers_text(&r->group->numa_nodes) : number_text(r->gpu->numa_node))
+COLUMN(Row, list_iommu,
+       r->group ? numbers_text(&r->group->iommu_groups) : number_text(r->gpu->iommu_group))
+TEXT_COLUMN(Row, list_driver,
+	    r->group	      ? r->group->driver
+	    : *r->gpu->driver ? r->gpu->driver
+			      : "none")
+TEXT_COLUMN(Row, list_state, r->group ? r->group->state : gpu_exclusion(r->gpu))
+TEXT_COLUMN(Row, list_domain,
+	    *OF_GROUP(domain_name) ? r->group->domain_name : OF_GROUP(domain_uuid))
+TEXT_COLUMN(Row, list_uuid, OF_GROUP(domain_uuid))
+COLUMN(Row, list_links, links_text(r->group))
+TEXT_COLUMN(Row, list_provenance, OF_GROUP(provenance))
+TEXT_COLUMN(Row, list_assignable, r->group && r->group->assignable ? "yes" : "no")
+TEXT_COLUMN(Row, list_kept, OF_GROUP(kept))
+TEXT_COLUMN(Row, list_tenant, r->group ? r->group->tenant_state : r->gpu->tenant_state)
+TEXT_COLUMN(Row, list_verified, OF_GROUP(verified))
+COLUMN(Row, list_job, job_number(r->group ? job_id_from_path(r->group->job) : 0))
+COLUMN(Row, list_functions, r->group ? joined(r->group->functions) : functions_text(r->gpu))
+TEXT_COLUMN(Row, list_reason, r->group ? r->group->reason : r->gpu->nvlink_note)
 
 static const ColumnKind list_kinds[] = {
 	{ .name = "GROUP", .flags = COLUMN_COLOUR, .usual = true, .text = list_group },
@@ -225,44 +210,23 @@ const ColumnKind *list_columns(size_t *ret_n)
 
 /* ---- jobs, and one job ---- */
 
-static Colour job_colour(const Job *job)
+static Colour job_colour(const void *row)
 {
+	static const Colour colours[JOB_STATE_MAX_] = {
+		[JOB_PLANNING] = COLOUR_MOVING,	    [JOB_RUNNING] = COLOUR_MOVING,
+		[JOB_ROLLING_BACK] = COLOUR_MOVING, [JOB_DONE] = COLOUR_GOOD,
+		[JOB_FAILED] = COLOUR_BAD,	    [JOB_INCOMPLETE] = COLOUR_BAD,
+		[JOB_CANCELLED] = COLOUR_DIM,
+	};
 	JobState state;
 
-	if (job_state_from_string(job->state, &state) < 0)
-		return COLOUR_NONE;
-	switch (state) {
-	case JOB_DONE:
-		return COLOUR_GOOD;
-	case JOB_FAILED:
-	case JOB_INCOMPLETE:
-		return COLOUR_BAD;
-	case JOB_CANCELLED:
-		return COLOUR_DIM;
-	case JOB_PLANNING:
-	case JOB_RUNNING:
-	case JOB_ROLLING_BACK:
-	case JOB_STATE_MAX_:
-		break;
-	}
-	return COLOUR_MOVING;
+	return job_state_from_string(((const Job *)row)->state, &state) < 0 ? COLOUR_NONE
+									    : colours[state];
 }
 
-static Colour job_row_colour(const void *row)
-{
-	return job_colour(row);
-}
-
-/* A column of the job, by its text and perhaps a number to sort by. */
-#define TEXT_COLUMN(name, text)                                                                    \
-	static char *name##_text(const void *row)                                                  \
-	{                                                                                          \
-		const Job *job = row;                                                              \
-                                                                                                   \
-		return text;                                                                       \
-	}
-#define NUMBER_COLUMN(name, member, text)                                                          \
-	TEXT_COLUMN(name, text)                                                                    \
+/* With a number to sort by. */
+#define NUMBER_COLUMN(name, member, new_text)                                                      \
+	COLUMN(Job, name, new_text)                                                                \
 	static uint64_t name##_number(const void *row)                                             \
 	{                                                                                          \
 		return ((const Job *)row)->member;                                                 \
@@ -275,33 +239,36 @@ static const char *last_word(const char *error)
 	return dot ? dot + 1 : error;
 }
 
-NUMBER_COLUMN(id, id, strf("%" PRIu32, job->id))
-TEXT_COLUMN(operation, xstrdup(or_dash(job->operation)))
-TEXT_COLUMN(group, xstrdup(or_dash(job->group_name)))
-TEXT_COLUMN(domain, xstrdup(or_dash(job->domain_name)))
-TEXT_COLUMN(state, xstrdup(job_shown_state(job)))
-NUMBER_COLUMN(started, created_at, time_format(job->created_at))
-NUMBER_COLUMN(took, duration_usec,
-	      job_is_over(job) ? duration_format(job->duration_usec) : xstrdup("-"))
-TEXT_COLUMN(uuid, xstrdup(or_dash(job->domain_uuid)))
-TEXT_COLUMN(error, xstrdup(or_dash(last_word(job->error_name))))
-NUMBER_COLUMN(caller, caller_uid, strf("%" PRIu32, job->caller_uid))
+NUMBER_COLUMN(job_id, id, strf("%" PRIu32, r->id))
+TEXT_COLUMN(Job, job_operation, r->operation)
+TEXT_COLUMN(Job, job_group, r->group_name)
+TEXT_COLUMN(Job, job_domain, r->domain_name)
+COLUMN(Job, job_state, xstrdup(job_shown_state(r)))
+NUMBER_COLUMN(job_started, created_at, time_format(r->created_at))
+NUMBER_COLUMN(job_took, duration_usec,
+	      job_is_over(r) ? duration_format(r->duration_usec) : xstrdup("-"))
+TEXT_COLUMN(Job, job_uuid, r->domain_uuid)
+TEXT_COLUMN(Job, job_error, last_word(r->error_name))
+NUMBER_COLUMN(job_caller, caller_uid, strf("%" PRIu32, r->caller_uid))
 
 static const ColumnKind job_kinds[] = {
 	{ .name = "JOB",
 	  .flags = COLUMN_RIGHT,
 	  .usual = true,
-	  .text = id_text,
-	  .number = id_number },
-	{ .name = "OPERATION", .usual = true, .text = operation_text },
-	{ .name = "GROUP", .usual = true, .text = group_text },
-	{ .name = "DOMAIN", .minimum = 8, .usual = true, .text = domain_text },
-	{ .name = "STATE", .flags = COLUMN_COLOUR, .usual = true, .text = state_text },
-	{ .name = "STARTED", .usual = true, .text = started_text, .number = started_number },
-	{ .name = "TOOK", .usual = true, .text = took_text, .number = took_number },
-	{ .name = "UUID", .text = uuid_text },
-	{ .name = "ERROR", .text = error_text },
-	{ .name = "CALLER", .flags = COLUMN_RIGHT, .text = caller_text, .number = caller_number },
+	  .text = job_id,
+	  .number = job_id_number },
+	{ .name = "OPERATION", .usual = true, .text = job_operation },
+	{ .name = "GROUP", .usual = true, .text = job_group },
+	{ .name = "DOMAIN", .minimum = 8, .usual = true, .text = job_domain },
+	{ .name = "STATE", .flags = COLUMN_COLOUR, .usual = true, .text = job_state },
+	{ .name = "STARTED", .usual = true, .text = job_started, .number = job_started_number },
+	{ .name = "TOOK", .usual = true, .text = job_took, .number = job_took_number },
+	{ .name = "UUID", .text = job_uuid },
+	{ .name = "ERROR", .text = job_error },
+	{ .name = "CALLER",
+	  .flags = COLUMN_RIGHT,
+	  .text = job_caller,
+	  .number = job_caller_number },
 };
 
 const ColumnKind *jobs_columns(size_t *ret_n)
@@ -321,7 +288,7 @@ static void print_jobs(Client *c, const World *w, ColumnChoice *choice)
 		      &(ColumnRows){ .rows = w->jobs,
 				     .n_rows = w->n_jobs,
 				     .row_size = sizeof(Job),
-				     .colour = job_row_colour });
+				     .colour = job_colour });
 }
 
 static int print_job(Client *c, const Job *job)

@@ -12,8 +12,7 @@
 static int request_plan(Client *c, Operation operation, const char *target, const char *group,
 			json_t **ret)
 {
-	static const DocumentKind kind = { "the plan", GPUPASS_SCHEMA_PLAN, NULL, "xml_diff",
-					   false };
+	static const DocumentKind kind = DOCUMENT_KIND("the plan", PLAN, .lines = "xml_diff");
 	_cleanup_message_ sd_bus_message *call = NULL;
 	int r = request_check(c, operation);
 

@@ -29,8 +29,7 @@ static void keep_group(json_t *drift, const char *group)
 
 static int load_drift(Client *c, const char *group, json_t **ret)
 {
-	static const DocumentKind kind = { "the drift", GPUPASS_SCHEMA_DRIFT, "findings", NULL,
-					   false };
+	static const DocumentKind kind = DOCUMENT_KIND("the drift", DRIFT, .list = "findings");
 	int r = document_get(c, "GetDrift", BUS_TIMEOUT_ACT_USEC, &kind, ret);
 
 	if (r >= 0)

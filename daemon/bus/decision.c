@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/problem.h"
+#include "manager/audit.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/text.h"
@@ -23,18 +24,14 @@ const char *decision_domain(const Decision *decision)
 void decision_record(Trail *trail, const Decision *decision, AuditVerdict verdict,
 		     const char *error, const char *reason)
 {
-	AuditRecord record = AUDIT_RECORD_EMPTY;
+	AuditRecord record = audit_record_about(AUDIT_CALL, decision->group, decision->domain_uuid,
+						decision_domain(decision), reason);
 
-	record.kind = AUDIT_CALL;
 	record.verdict = verdict;
 	record.uid = decision->caller.uid;
 	record.verb = audit_text(sd_bus_message_get_member(decision->call));
 	record.job = decision->job;
-	record.group = audit_text(decision->group);
-	record.domain = audit_text(decision_domain(decision));
-	record.domain_uuid = audit_text(decision->domain_uuid);
 	record.error = audit_text(error);
-	record.reason = audit_text(reason);
 	/* What it allows is followed by how that ended. */
 	if (verdict == AUDIT_ALLOWED)
 		trail_add_lazily(trail, &record, decision->caller.identity);
@@ -43,7 +40,7 @@ void decision_record(Trail *trail, const Decision *decision, AuditVerdict verdic
 }
 
 /* Such calls have one name first, which is a group's, or the new one's, or a job's number. */
-static char *group_of(sd_bus_message *call)
+static const char *group_of(sd_bus_message *call)
 {
 	const char *name = NULL;
 
@@ -52,23 +49,20 @@ static char *group_of(sd_bus_message *call)
 		return NULL;
 	if (sd_bus_message_rewind(call, true) < 0 || sd_bus_message_read(call, "s", &name) < 0)
 		return NULL;
-	return audit_text(name);
+	return name;
 }
 
 void decision_record_result(Trail *trail, sd_bus_message *call, const Caller *caller, uint32_t job,
 			    const char *error, const char *message)
 {
 	_cleanup_free_ char *line = message ? xstrndup(message, strcspn(message, "\n")) : NULL;
-	AuditRecord record = AUDIT_RECORD_EMPTY;
+	AuditRecord record = audit_record_about(AUDIT_RESULT, group_of(call), NULL, NULL, line);
 
-	record.kind = AUDIT_RESULT;
 	record.verdict = error ? AUDIT_FAILED : AUDIT_DONE;
 	record.uid = caller->uid;
 	record.verb = audit_text(sd_bus_message_get_member(call));
 	record.job = job;
-	record.group = group_of(call);
 	record.error = audit_text(error);
-	record.reason = audit_text(line);
 	trail_add(trail, &record, caller->identity);
 }
 
@@ -77,15 +71,13 @@ void decision_record_result(Trail *trail, sd_bus_message *call, const Caller *ca
 static void tell_number(Refusals *refusals, uid_t uid, uint64_t n)
 {
 	_cleanup_free_ char *text = strf("refused %" PRIu64 " times within ten minutes", n);
-	AuditRecord record = AUDIT_RECORD_EMPTY;
+	AuditRecord record = audit_record_about(AUDIT_BURST, NULL, NULL, NULL, text);
 
 	log_line(LOG_NOTICE, &(LogFields){ .message_id = LOG_ID_DENIED }, "user %ld: %s", (long)uid,
 		 text);
-	record.kind = AUDIT_BURST;
 	record.verdict = AUDIT_DENIED;
 	record.uid = uid;
 	record.count = n;
-	record.reason = audit_text(text);
 	trail_add(refusals->trail, &record, NULL);
 }
 

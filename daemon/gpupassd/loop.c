@@ -83,6 +83,10 @@ static int on_stop(sd_event_source *source, const struct signalfd_siginfo *info,
 
 int daemon_set_up_loop(Daemon *d)
 {
+	static const struct {
+		int number;
+		sd_event_signal_handler_t handler;
+	} signals[] = { { SIGTERM, on_stop }, { SIGINT, on_stop }, { SIGHUP, on_reload } };
 	sigset_t mask;
 	int r;
 
@@ -92,9 +96,8 @@ int daemon_set_up_loop(Daemon *d)
 	 * sd-event reads signals through signalfd. For that, they must be blocked in all threads.
 	 */
 	sigemptyset(&mask);
-	sigaddset(&mask, SIGTERM);
-	sigaddset(&mask, SIGINT);
-	sigaddset(&mask, SIGHUP);
+	for (size_t i = 0; i < ELEMENTS(signals); i++)
+		sigaddset(&mask, signals[i].number);
 	sigprocmask(SIG_BLOCK, &mask, NULL);
 	r = sd_event_default(&d->event);
 	if (r >= 0)
@@ -104,12 +107,8 @@ int daemon_set_up_loop(Daemon *d)
 		r = mailbox_new(&d->mailbox);
 	if (r >= 0)
 		r = sd_event_add_io(d->event, NULL, mailbox_fd(d->mailbox), EPOLLIN, on_mail, d);
-	if (r >= 0)
-		r = sd_event_add_signal(d->event, NULL, SIGTERM, on_stop, d);
-	if (r >= 0)
-		r = sd_event_add_signal(d->event, NULL, SIGINT, on_stop, d);
-	if (r >= 0)
-		r = sd_event_add_signal(d->event, NULL, SIGHUP, on_reload, d);
+	for (size_t i = 0; r >= 0 && i < ELEMENTS(signals); i++)
+		r = sd_event_add_signal(d->event, NULL, signals[i].number, signals[i].handler, d);
 	if (r >= 0)
 		r = sd_event_set_watchdog(d->event, true);
 	if (r < 0)

@@ -22,8 +22,8 @@ void manager_audit_written(Manager *m)
 	m->listener.audit_written(m->listener.userdata);
 }
 
-static AuditRecord record_about(AuditKind kind, const char *group, const char *domain_uuid,
-				const char *domain, const char *reason)
+AuditRecord audit_record_about(AuditKind kind, const char *group, const char *domain_uuid,
+			       const char *domain, const char *reason)
 {
 	AuditRecord record = AUDIT_RECORD_EMPTY;
 
@@ -44,7 +44,7 @@ static void add_functions(AuditRecord *record, const Bdf *functions, size_t n)
 static AuditRecord record_of_job(const JobRecord *job, AuditKind kind, const char *reason)
 {
 	AuditRecord record =
-		record_about(kind, job->group, job->domain_uuid, job->domain_name, reason);
+		audit_record_about(kind, job->group, job->domain_uuid, job->domain_name, reason);
 
 	record.uid = job->caller_uid;
 	record.job = job->id;
@@ -86,8 +86,8 @@ void audit_reset(Manager *m, const JobRecord *job, const char *text, AuditVerdic
 void audit_drift(Manager *m, const DriftFinding *finding, bool gone)
 {
 	AuditRecord record =
-		record_about(gone ? AUDIT_DRIFT_GONE : AUDIT_DRIFT, finding->group,
-			     finding->domain_uuid, finding->domain_name, finding->what);
+		audit_record_about(gone ? AUDIT_DRIFT_GONE : AUDIT_DRIFT, finding->group,
+				   finding->domain_uuid, finding->domain_name, finding->what);
 
 	add_functions(&record, finding->functions, finding->n_functions);
 	trail_add(m->place.job.trail, &record, NULL);
@@ -96,8 +96,8 @@ void audit_drift(Manager *m, const DriftFinding *finding, bool gone)
 void audit_foreign(Manager *m, const FenceFinding *finding, bool gone)
 {
 	AuditRecord record =
-		record_about(gone ? AUDIT_FOREIGN_GONE : AUDIT_FOREIGN, finding->group,
-			     finding->domain_uuid, finding->domain_name, finding->what);
+		audit_record_about(gone ? AUDIT_FOREIGN_GONE : AUDIT_FOREIGN, finding->group,
+				   finding->domain_uuid, finding->domain_name, finding->what);
 
 	strv_split(finding->functions, ",", &record.functions);
 	trail_add(m->place.job.trail, &record, NULL);
@@ -106,7 +106,7 @@ void audit_foreign(Manager *m, const FenceFinding *finding, bool gone)
 void audit_boot_fault(Manager *m, const BootFault *fault)
 {
 	_cleanup_free_ char *text = boot_fault_text(fault);
-	AuditRecord record = record_about(AUDIT_BOOT, NULL, NULL, NULL, text);
+	AuditRecord record = audit_record_about(AUDIT_BOOT, NULL, NULL, NULL, text);
 
 	record.verdict = AUDIT_FAILED;
 	add_functions(&record, &fault->bdf, 1);
@@ -116,8 +116,8 @@ void audit_boot_fault(Manager *m, const BootFault *fault)
 void audit_recovered(Manager *m, const OpenJob *job, const Recovery *recovery, AuditVerdict verdict)
 {
 	const Plan *plan = job->plan;
-	AuditRecord record = record_about(AUDIT_RECOVERED, plan->group, plan->domain_uuid,
-					  plan->domain_name, recovery->reason);
+	AuditRecord record = audit_record_about(AUDIT_RECOVERED, plan->group, plan->domain_uuid,
+						plan->domain_name, recovery->reason);
 
 	record.verdict = verdict;
 	record.job = job->id;
@@ -127,16 +127,16 @@ void audit_recovered(Manager *m, const OpenJob *job, const Recovery *recovery, A
 	trail_add(m->place.job.trail, &record, NULL);
 	if (recovery->outcome != RECOVERED_QUARANTINED)
 		return;
-	record = record_about(AUDIT_QUARANTINED, plan->group, plan->domain_uuid, plan->domain_name,
-			      recovery->reason);
+	record = audit_record_about(AUDIT_QUARANTINED, plan->group, plan->domain_uuid,
+				    plan->domain_name, recovery->reason);
 	record.job = job->id;
 	trail_add(m->place.job.trail, &record, NULL);
 }
 
 void audit_end_unknown(Manager *m, const AuditRecord *begun, const char *reason)
 {
-	AuditRecord record = record_about(AUDIT_JOB_ENDED, begun->group, begun->domain_uuid,
-					  begun->domain, reason);
+	AuditRecord record = audit_record_about(AUDIT_JOB_ENDED, begun->group, begun->domain_uuid,
+						begun->domain, reason);
 
 	record.job = begun->job;
 	record.verb = xstrdup(begun->verb);

@@ -15,6 +15,10 @@ uint64_t manager_audit_sequence(const Manager *m);
 /* On the loop, after a record was written. */
 void manager_audit_written(Manager *m);
 
+/* A record with copies of these, of what may be NULL. */
+AuditRecord audit_record_about(AuditKind kind, const char *group, const char *domain_uuid,
+			       const char *domain, const char *reason);
+
 /* quarantine: why its group is quarantined; NULL: it is not. */
 void audit_job_ended(Manager *m, const JobRecord *job, AuditVerdict verdict,
 		     const char *quarantine);

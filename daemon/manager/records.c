@@ -158,7 +158,7 @@ JobRecord *job_record_new(uint32_t id, const JobRequest *request)
 
 	*job = (JobRecord){
 		.id = id,
-		.operation = request->operation,
+		.operation = request->plan.operation,
 		.group = xstrdup(str_or_empty(request->group)),
 		.domain_name = xstrdup(str_or_empty(domain)),
 		/* What polkit permitted, so that others can be asked about it before the plan. */
@@ -170,7 +170,7 @@ JobRecord *job_record_new(uint32_t id, const JobRequest *request)
 		.result = xstrdup(""),
 		.created_usec = now_realtime(),
 		.started_usec = now_monotonic(),
-		.caller_uid = request->caller_uid,
+		.caller_uid = request->plan.caller_uid,
 		.caller = caller_identity_ref(request->caller),
 	};
 	cancellation_new(&job->cancel);
@@ -184,7 +184,7 @@ int records_check_limits(const Manager *m, const JobRequest *request, Problem **
 
 	for (size_t i = 0; i < m->n_jobs; i++) {
 		const JobRecord *job = m->jobs[i];
-		bool of_caller = job->caller_uid == request->caller_uid;
+		bool of_caller = job->caller_uid == request->plan.caller_uid;
 		bool verifies = job->operation == OPERATION_VERIFY;
 
 		if (job->ended)
@@ -195,8 +195,8 @@ int records_check_limits(const Manager *m, const JobRequest *request, Problem **
 	}
 	if (jobs >= JOBS_RUNNING_MAX)
 		reason = strf("%d jobs of user %u are running already", JOBS_RUNNING_MAX,
-			      request->caller_uid);
-	else if (request->operation == OPERATION_VERIFY &&
+			      request->plan.caller_uid);
+	else if (request->plan.operation == OPERATION_VERIFY &&
 		 (verifications >= VERIFICATIONS_USER_MAX ||
 		  all_verifications >= VERIFICATIONS_MAX))
 		reason = strf("%zu guests are being asked already", all_verifications);
@@ -227,8 +227,8 @@ static bool same_gpus(const VerdictOf *v, const Group *group)
 Verdict manager_group_verdict(const Manager *m, const Group *group, uint64_t *ret_asked_usec)
 {
 	*ret_asked_usec = 0;
-	for (size_t i = 0; i < m->verdicts.n_items; i++) {
-		const VerdictOf *v = &m->verdicts.items[i];
+	for (size_t i = 0; i < m->n_verdicts; i++) {
+		const VerdictOf *v = &m->verdicts[i];
 
 		if (!str_equal(v->domain_uuid, group->domain_uuid) || !same_gpus(v, group))
 			continue;
@@ -239,10 +239,10 @@ Verdict manager_group_verdict(const Manager *m, const Group *group, uint64_t *re
 }
 
 /* Each GPU is in one entry at most, so there are never more entries than GPUs. */
-static void drop_gpus(Verdicts *verdicts, const Bdf *gpus, size_t n)
+static void drop_gpus(Manager *m, const Bdf *gpus, size_t n)
 {
-	for (size_t i = 0; i < verdicts->n_items;) {
-		VerdictOf *v = &verdicts->items[i];
+	for (size_t i = 0; i < m->n_verdicts;) {
+		VerdictOf *v = &m->verdicts[i];
 		bool shared = false;
 
 		for (size_t k = 0; k < v->n_gpus; k++)
@@ -252,18 +252,16 @@ static void drop_gpus(Verdicts *verdicts, const Bdf *gpus, size_t n)
 			continue;
 		}
 		verdict_of_clear(v);
-		*v = verdicts->items[--verdicts->n_items];
+		*v = m->verdicts[--m->n_verdicts];
 	}
 }
 
 void manager_note_verdict(Manager *m, JobEvent *ended)
 {
-	Verdicts *verdicts = &m->verdicts;
-
 	if (!ended->result)
 		return;
-	drop_gpus(verdicts, ended->functions, ended->n_functions);
-	*GROW(verdicts->items, verdicts->n_items) = (VerdictOf){
+	drop_gpus(m, ended->functions, ended->n_functions);
+	*GROW(m->verdicts, m->n_verdicts) = (VerdictOf){
 		.domain_uuid = TAKE_PTR(ended->domain_uuid),
 		.gpus = TAKE_PTR(ended->functions),
 		.n_gpus = ended->n_functions,

@@ -36,11 +36,6 @@ typedef struct VerdictOf {
 	uint64_t asked_usec;
 } VerdictOf;
 
-typedef struct Verdicts {
-	VerdictOf *items;
-	size_t n_items;
-} Verdicts;
-
 /* What picture and looks call in the files above them. manager.c sets all of them. */
 typedef struct ManagerHooks {
 	void (*scanned)(Manager *m);	  /* a look at the machine has ended or failed */
@@ -88,7 +83,8 @@ struct Manager {
 	size_t n_jobs;
 	uint32_t last_job;
 	bool tells_ends; /* a letter is on its way */
-	Verdicts verdicts;
+	VerdictOf *verdicts;
+	size_t n_verdicts;
 
 	OpenJob **open_jobs; /* left by the previous daemon, not recovered yet */
 	size_t n_open_jobs;

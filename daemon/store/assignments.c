@@ -167,10 +167,11 @@ static bool has_equal(const Assignments *all, const Assignment *kept)
 	return false;
 }
 
-static int follow(KeptStore *store, const Assignments *wanted, const Assignments *gone)
+int kept_store_follow(KeptStore *store, const Assignments *wanted, const Assignments *gone)
 {
 	_cleanup_(assignments_freep) Assignments *stored = xcalloc(1, sizeof(Assignments));
 	int r = 0;
+	MUTEX_HOLD(&store->lock);
 
 	records_load(store, kept_take, stored);
 	for (size_t i = 0; r >= 0 && i < stored->n_kept; i++)
@@ -180,11 +181,4 @@ static int follow(KeptStore *store, const Assignments *wanted, const Assignments
 		if (!kept_is_served(stored, wanted->kept[i]))
 			r = kept_store_save(store, wanted->kept[i]);
 	return r;
-}
-
-int kept_store_follow(KeptStore *store, const Assignments *wanted, const Assignments *gone)
-{
-	MUTEX_HOLD(&store->lock);
-
-	return follow(store, wanted, gone);
 }

@@ -274,28 +274,20 @@ static int refuse_declared(const ClaimRequest *request, Problem **ret_problem)
 			      .remedy = xstrdup("try again"));
 }
 
-static int take_locked(Claims *claims, const ClaimRequest *request, Claim **claim,
-		       Problem **ret_problem)
-{
-	int r;
-
-	if (request->kind == CLAIM_JOB && has_ended(claims, request->ruled, *claim, true))
-		return refuse_declared(request, ret_problem);
-	if (has_ended(claims, request->looked, *claim, false))
-		return -ESTALE;
-	r = check_locked(claims, *claim, ret_problem);
-	if (r != 0)
-		return r;
-	add(claims, TAKE_PTR(*claim));
-	return 0;
-}
-
 int claims_take(Claims *claims, const ClaimRequest *request, Problem **ret_problem)
 {
 	_cleanup_(claim_freep) Claim *claim = claim_new(request);
+	int r;
 	MUTEX_HOLD(&claims->lock);
 
-	return take_locked(claims, request, &claim, ret_problem);
+	if (request->kind == CLAIM_JOB && has_ended(claims, request->ruled, claim, true))
+		return refuse_declared(request, ret_problem);
+	if (has_ended(claims, request->looked, claim, false))
+		return -ESTALE;
+	r = check_locked(claims, claim, ret_problem);
+	if (r == 0)
+		add(claims, TAKE_PTR(claim));
+	return r;
 }
 
 int claims_check(Claims *claims, const Bdf *functions, size_t n_functions, const char *domain_uuid,

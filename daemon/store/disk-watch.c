@@ -81,10 +81,13 @@ static int probe(int dir_fd)
 	return r < 0 ? r : file_remove_at(dir_fd, PROBE);
 }
 
-static int check_locked(DiskWatch *watch, const int *dir_fds, size_t n, Problem **ret_problem)
+int disk_watch_check(DiskWatch *watch, const int *dir_fds, size_t n, Problem **ret_problem)
 {
 	int r = 0;
 
+	if (!watch)
+		return 0;
+	MUTEX_HOLD(&watch->lock);
 	for (size_t i = 0; watch->reason && r == 0 && i < n; i++)
 		r = probe(dir_fds[i]);
 	if (r == 0) {
@@ -99,12 +102,4 @@ static int check_locked(DiskWatch *watch, const int *dir_fds, size_t n, Problem 
 		.remedy =
 			xstrdup("see dmesg for that disk and mount -o remount,rw; the next command "
 				"tries again by itself"));
-}
-
-int disk_watch_check(DiskWatch *watch, const int *dir_fds, size_t n, Problem **ret_problem)
-{
-	if (!watch)
-		return 0;
-	MUTEX_HOLD(&watch->lock);
-	return check_locked(watch, dir_fds, n, ret_problem);
 }

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/base/json-struct.h"
 #include "core/plan/record.h"
 #include "gpupass/dbus.h"
 #include "store/journal-private.h"
@@ -47,12 +48,6 @@ typedef struct Reading {
 
 /* ---- records ---- */
 
-static int bad(const char *what, char **ret_message)
-{
-	*ret_message = xstrdup(what);
-	return -EBADMSG;
-}
-
 static int read_facts(const Reading *reading, const json_t *record, OpenJob *job,
 		      char **ret_message)
 {
@@ -61,7 +56,7 @@ static int read_facts(const Reading *reading, const json_t *record, OpenJob *job
 	int r;
 
 	if (json_get_unsigned(record, "job", UINT32_MAX, &id) < 0)
-		return bad("it names no job", ret_message);
+		return json_refuse(ret_message, "it names no job");
 	job->id = (uint32_t)id;
 	then = json_string_value(json_object_get(record, "boot_id"));
 	job->rebooted = reading->boot_id && then && strcmp(reading->boot_id, then) != 0;
@@ -180,7 +175,7 @@ static int read_record(Reading *reading, const json_t *record, bool in_order, ch
 	if (reading->lines == 1 && strcmp(kind, "file-begun") == 0)
 		return 0;
 	if (reading->before && (reading->lines == 1) != (strcmp(kind, "begin") == 0))
-		return bad("it does not begin with a begin", ret_message);
+		return json_refuse(ret_message, "it does not begin with a begin");
 	if (json_get_unsigned(record, "job", UINT32_MAX, &id) >= 0 && id > reading->found->last)
 		reading->found->last = (uint32_t)id;
 	if (strcmp(kind, "begin") == 0)
@@ -221,9 +216,9 @@ static int read_line_before(Reading *reading, const char *line, size_t size, cha
 	if (!number || line[begin - 1] != ' ' ||
 	    str_to_unsigned(number, 16, UINT32_MAX, &sum) < 0 ||
 	    sum != crc32_of(line + begin, size - begin))
-		return bad("its checksum is wrong", ret_message);
+		return json_refuse(ret_message, "its checksum is wrong");
 	if (json_parse(line + begin, size - begin, &record, NULL) < 0)
-		return bad("it is no JSON", ret_message);
+		return json_refuse(ret_message, "it is no JSON");
 	return read_record(reading, record, true, ret_message);
 }
 
@@ -237,7 +232,7 @@ static int read_line(Reading *reading, const char *line, size_t size, char **ret
 	int r;
 
 	if (!text || !intact)
-		return bad("its checksum is wrong", ret_message);
+		return json_refuse(ret_message, "its checksum is wrong");
 	r = json_parse_document(text, size - (size_t)(text - line), GPUPASS_SCHEMA_JOURNAL, &record,
 				ret_message);
 	if (r >= 0)
@@ -270,7 +265,8 @@ static int visit(const char *line, size_t size, bool whole, void *userdata)
 		r = reading->before ? read_line_before(reading, line, size, &message)
 				    : read_line(reading, line, size, &message);
 	else
-		r = bad(whole ? "it is too long" : "it is cut off, and was never ours", &message);
+		r = json_refuse(&message, "%s",
+				whole ? "it is too long" : "it is cut off, and was never ours");
 	/* A line that is whole, and out of place, names nothing. */
 	if (r == -ESTALE)
 		note_bad(reading, -EBADMSG, message, "", 0);

@@ -21,9 +21,10 @@ static int list(const ReceiptStore *store, char ***ret)
 	return r;
 }
 
-static int add_locked(ReceiptStore *store, const Receipt *receipt, char **ret_name)
+int receipt_store_add(ReceiptStore *store, const Receipt *receipt, char **ret_name)
 {
 	_cleanup_strv_ char **names = NULL;
+	MUTEX_HOLD(&store->lock);
 	int r = store->error < 0 ? store->error : list(store, &names);
 	size_t n = names ? strv_length(names) : 0;
 	unsigned number = n > 0 ? receipt_file_number(names[n - 1]) + 1 : 1;
@@ -35,13 +36,6 @@ static int add_locked(ReceiptStore *store, const Receipt *receipt, char **ret_na
 	for (size_t i = 0; r >= 0 && i + RECEIPTS_KEPT <= n; i++)
 		unlinkat(store->dir_fd, names[i], 0);
 	return r;
-}
-
-int receipt_store_add(ReceiptStore *store, const Receipt *receipt, char **ret_name)
-{
-	MUTEX_HOLD(&store->lock);
-
-	return add_locked(store, receipt, ret_name);
 }
 
 static bool all_known(const LastReset *boards, size_t n)

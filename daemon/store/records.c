@@ -126,11 +126,15 @@ static int check_file(const RecordStore *store, const char *name)
 	return record_open(store->kind, text, size, &document, NULL) == -EPROTO ? -EPROTO : 0;
 }
 
-static int replace_locked(RecordStore *store, const RecordFile *files, char **texts, size_t n)
+int records_replace_all(RecordStore *store, const RecordFile *files, size_t n)
 {
 	_cleanup_free_ FileContent *contents = xcalloc(n, sizeof(FileContent));
+	_cleanup_strv_ char **texts = NULL;
 	int r = 0;
 
+	for (size_t i = 0; i < n; i++)
+		strv_append_take(&texts, record_text(store->kind, files[i].document));
+	MUTEX_HOLD(&store->lock);
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		contents[i] = (FileContent){ files[i].name, texts[i], strlen(texts[i]) };
 		r = check_file(store, files[i].name);
@@ -140,16 +144,6 @@ static int replace_locked(RecordStore *store, const RecordFile *files, char **te
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		drop_fault(store, files[i].name);
 	return r;
-}
-
-int records_replace_all(RecordStore *store, const RecordFile *files, size_t n)
-{
-	_cleanup_strv_ char **texts = NULL;
-
-	for (size_t i = 0; i < n; i++)
-		strv_append_take(&texts, record_text(store->kind, files[i].document));
-	MUTEX_HOLD(&store->lock);
-	return replace_locked(store, files, texts, n);
 }
 
 int records_replace(RecordStore *store, const char *name, json_t *document)

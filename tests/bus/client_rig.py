@@ -158,7 +158,7 @@ def golden(name, text):
 # ---- transcripts ----
 
 CASE = re.compile(r"(?:\[(\d+)(!?)\])?\$ (.*)")
-INVISIBLE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202e]")
+INVISIBLE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u0301\u202e\u2060\u3000]")
 # Words of a library, or of the bus.
 FOREIGN = re.compile(r"(?<=Cause:  )(The name org.gpupass1|Name \"org|Unknown |No such file).*|(?<=is not JSON: ).*")
 

@@ -19,6 +19,10 @@ VM42 = "9b0cf6fe-7c34-4f2d-9a0a-5d3e0c7a4242"
 CREATED = 1767323045 * 1000000
 
 
+def fixture(name):
+    return json.loads(text_of(os.path.join(HERE, "..", "fixtures", "client", name + ".json")))
+
+
 def gpu_path(address):
     return ROOT + "/gpus/" + address.replace(":", "_").replace(".", "_")
 
@@ -28,85 +32,37 @@ def group_path(name):
         c if c.isalnum() else "_%02x" % ord(c) for c in name)
 
 
+def properties_of(kind, *changes):
+    """Of an object of this kind, as gpupassd has them where nothing else is said."""
+    base = fixture("objects")[kind]
+    for change in changes:
+        base.update(change)
+    return base
+
+
 def manager(**properties):
-    base = {
-        "Version": ["s", "0.1.0"],
-        "LibvirtConnected": ["b", True],
-        "DomainsFrom": ["s", "libvirt"],
-        "IommuEnabled": ["b", True],
-        "ScannedAt": ["t", CREATED],
-        "Notes": ["as", []],
-    }
-    base.update(properties)
-    return {ROOT: {MANAGER: base}}
+    return {ROOT: {MANAGER: properties_of("Manager", properties)}}
 
 
 def gpu(address, iommu, numa, group="", driver="nvidia", **properties):
     segment, bus, _ = address.split(":")
-    base = {
+    return {gpu_path(address): {GPU: properties_of("Gpu", {
         "Address": ["s", address],
-        "Name": ["s", "GA102GL [RTX A6000]"],
-        "Model": ["s", "RTX A6000"],
-        "VendorId": ["q", 0x10de],
-        "DeviceId": ["q", 0x2230],
-        "SubsystemVendorId": ["q", 0x10de],
-        "SubsystemDeviceId": ["q", 0x1459],
-        "Nvlink": ["s", "bridge"],
-        "NvlinkNote": ["s", ""],
-        "NvlinkGeneration": ["u", 3],
-        "NvlinkLinks": ["u", 4],
-        "NvlinkGroupSize": ["u", 2],
         "Functions": ["a(ssiu)", [
             [address, driver, iommu, 0x030000],
-            [address[:-1] + "1", "vfio-pci" if driver == "vfio-pci" else "snd_hda_intel", iommu,
-             0x040300]]],
-        "Driver": ["s", driver],
-        "IommuGroup": ["i", iommu],
-        "NumaNode": ["i", numa],
-        "PhysicalSlot": ["s", ""],
+            [address[:-1] + "1", "vfio-pci" if driver == "vfio-pci" else "snd_hda_intel", iommu, 0x040300]]],
+        "Driver": ["s", driver], "IommuGroup": ["i", iommu], "NumaNode": ["i", numa],
         "UpstreamPath": ["as", ["%s:%02x:01.0" % (segment, int(bus, 16) - 1)]],
-        "BarSizes": ["at", [16 << 20, 64 << 30, 0, 32 << 20, 0, 0, 512 << 10]],
-        "ResetMethods": ["as", ["flr", "bus"]],
-        "BootVga": ["b", False],
-        "VirtualFunctions": ["b", False],
-        "MigMode": ["s", ""],
-        "MigPending": ["s", ""],
-        "PowerState": ["s", "D0"],
-        "Uuid": ["s", ""],
-        "SerialNumber": ["s", ""],
-        "Group": ["o", group_path(group) if group else "/"],
-    }
-    base.update(properties)
-    return {gpu_path(address): {GPU: base}}
+        "Group": ["o", group_path(group) if group else "/"]}, properties)}}
 
 
 def group(name, addresses, iommu, numa, **properties):
-    base = {
-        "Name": ["s", name],
-        "State": ["s", "free"],
-        "Reason": ["s", ""],
-        "Provenance": ["s", "declared"],
-        "Source": ["s", "groups.d/%s.conf:1" % name],
-        "Reasoning": ["s", "declared by the operator"],
-        "Evidence": ["a(suts)", [["declared", 0, 0, "groups.d/%s.conf:1" % name]]],
-        "EvidenceAt": ["t", 0],
-        "Model": ["s", "RTX A6000"],
-        "Link": ["s", "NV4"],
-        "Links": ["u", 4],
-        "LinksExpected": ["u", 4],
-        "Gpus": ["ao", [gpu_path(a) for a in addresses]],
-        "GpuAddresses": ["as", addresses],
+    source = "groups.d/%s.conf:1" % name
+    return {group_path(name): {GROUP: properties_of("Group", {
+        "Name": ["s", name], "Source": ["s", source], "Evidence": ["a(suts)", [["declared", 0, 0, source]]],
+        "Gpus": ["ao", [gpu_path(a) for a in addresses]], "GpuAddresses": ["as", addresses],
         "Functions": ["as", [a[:-1] + f for a in addresses for f in "01"]],
-        "IommuGroups": ["ai", iommu],
-        "NumaNodes": ["ai", numa],
-        "Driver": ["s", "nvidia"],
-        "DomainName": ["s", ""],
-        "DomainUuid": ["s", ""],
-        "Assignable": ["b", True],
-        "Job": ["o", "/"],
-    }
-    base.update(properties)
-    return {group_path(name): {GROUP: base}}
+        "IommuGroups": ["ai", iommu], "NumaNodes": ["ai", numa]}, properties)}}
 
 
 def assignment(name, uuid, group_name, functions):
@@ -127,24 +83,7 @@ def steps(*rows):
 
 
 def job(number, **properties):
-    base = {
-        "Id": ["u", number],
-        "Operation": ["s", "assign"],
-        "GroupName": ["s", "pair1"],
-        "DomainName": ["s", "vm42"],
-        "DomainUuid": ["s", VM42],
-        "State": ["s", "running"],
-        "Steps": steps(),
-        "Changed": ["b", True],
-        "ErrorName": ["s", ""],
-        "ErrorMessage": ["s", ""],
-        "Warnings": ["as", []],
-        "CreatedAt": ["t", CREATED],
-        "DurationUsec": ["t", 0],
-        "CallerUid": ["u", 0],
-    }
-    base.update(properties)
-    return {job_path(number): {JOB: base}}
+    return {job_path(number): {JOB: properties_of("Job", {"Id": ["u", number]}, properties)}}
 
 
 def job_path(number):
@@ -288,9 +227,8 @@ REFUSAL = ("cannot assign pair1 to vm42: IOMMU group 57 is not viable\n"
            "State:  nothing was changed\n"
            "Remedy: use another slot or enable ACS; see gpupassd(8), IOMMU GROUPS")
 # What gpupassd answers.
-PLAN, DOCTOR, DRIFT, AUDIT, HOLDERS, METRICS = (
-    json.loads(text_of(os.path.join(HERE, "..", "fixtures", "client", name + ".json")))
-    for name in ("plan", "doctor", "drift", "audit", "holders", "metrics"))
+PLAN, DOCTOR, DRIFT, AUDIT, HOLDERS, METRICS = map(fixture, (
+    "plan", "doctor", "drift", "audit", "holders", "metrics"))
 
 
 def drift(*groups, **changes):

@@ -95,21 +95,19 @@ void audit_chain_add(AuditChain *chain, uint64_t file, const char *line, size_t 
 
 /* ---- judging ---- */
 
-static void find(AuditReport *report, AuditFinding finding)
+/* Of these records, where this line is. */
+static void find_all(AuditReport *report, AuditFault fault, uint64_t first, uint64_t last,
+		     const Link *link)
 {
 	report->all_findings++;
-	if (report->n_findings == AUDIT_FINDINGS_MAX)
-		return;
-	*GROW(report->findings, report->n_findings) = finding;
+	if (report->n_findings < AUDIT_FINDINGS_MAX)
+		*GROW(report->findings, report->n_findings) =
+			(AuditFinding){ fault, first, last, link->file, link->line };
 }
 
-static void find_at(AuditReport *report, AuditFault fault, const Link *link)
+static void find(AuditReport *report, AuditFault fault, const Link *link)
 {
-	find(report, (AuditFinding){ .fault = fault,
-				     .first = link->sequence,
-				     .last = link->sequence,
-				     .file = link->file,
-				     .line = link->line });
+	find_all(report, fault, link->sequence, link->sequence, link);
 }
 
 /* A record that stands behind a later one. In one that was moved far it is the only one found. */
@@ -121,13 +119,13 @@ static void judge_order(const AuditChain *chain, AuditReport *report)
 		const Link *link = &chain->links[i];
 
 		if (link->sequence == 0) {
-			find_at(report, AUDIT_FAULT_UNREADABLE, link);
+			find(report, AUDIT_FAULT_UNREADABLE, link);
 			continue;
 		}
 		if (!link->intact)
-			find_at(report, AUDIT_FAULT_CHANGED, link);
+			find(report, AUDIT_FAULT_CHANGED, link);
 		if (highest && link->sequence < highest->sequence)
-			find_at(report, AUDIT_FAULT_REORDERED, link);
+			find(report, AUDIT_FAULT_REORDERED, link);
 		else
 			highest = link;
 	}
@@ -145,20 +143,14 @@ static int by_sequence(const void *a, const void *b)
 static void judge_removed(AuditReport *report, uint64_t expected, const Link *found)
 {
 	if (expected < found->sequence)
-		find(report, (AuditFinding){
-				     .fault = AUDIT_FAULT_REMOVED,
-				     .first = expected,
-				     .last = found->sequence - 1,
-				     .file = found->file,
-				     .line = found->line,
-			     });
+		find_all(report, AUDIT_FAULT_REMOVED, expected, found->sequence - 1, found);
 }
 
 /* Of two records that follow each other by number. */
 static void judge_pair(AuditReport *report, const Link *before, const Link *link)
 {
 	if (before->sequence == link->sequence) {
-		find_at(report, AUDIT_FAULT_TWICE, link);
+		find(report, AUDIT_FAULT_TWICE, link);
 		return;
 	}
 	if (link->sequence > before->sequence + 1) {
@@ -168,11 +160,7 @@ static void judge_pair(AuditReport *report, const Link *before, const Link *link
 	/* A record that does not have its own hash was found already. */
 	if (!before->intact || !link->intact || strcmp(before->hash.hex, link->previous.hex) == 0)
 		return;
-	find(report, (AuditFinding){ .fault = AUDIT_FAULT_CHANGED,
-				     .first = before->sequence,
-				     .last = link->sequence,
-				     .file = link->file,
-				     .line = link->line });
+	find_all(report, AUDIT_FAULT_CHANGED, before->sequence, link->sequence, link);
 }
 
 static void judge_expected(const AuditChain *chain, const char *expect, AuditReport *report)
@@ -185,7 +173,7 @@ static void judge_expected(const AuditChain *chain, const char *expect, AuditRep
 		report->behind = report->last - link->sequence;
 		return;
 	}
-	find(report, (AuditFinding){ .fault = AUDIT_FAULT_CUT_OFF });
+	find(report, AUDIT_FAULT_CUT_OFF, &(Link){ 0 });
 }
 
 /* chain->links are in the order of their numbers. */

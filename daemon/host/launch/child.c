@@ -268,7 +268,8 @@ static bool has_said_all(const Child *child)
 
 typedef struct Progress {
 	size_t running;
-	size_t silent; /* those of them that closed their output */
+	size_t silent;	/* those of them that closed their output */
+	size_t unbegun; /* adopted, and nothing came yet */
 } Progress;
 
 static Progress look(Children *children)
@@ -289,6 +290,7 @@ static Progress look(Children *children)
 			reap(child);
 		progress.running += child->running;
 		progress.silent += child->running && child->fd < 0;
+		progress.unbegun += child->running && child->adopted && !child->begun;
 	}
 	return progress;
 }
@@ -305,7 +307,8 @@ static void wait_for_output(Children *children, uint64_t usec)
 	ppoll(children->polls, n, &timeout, NULL); /* whatever the result, check again */
 }
 
-void children_wait(Children *children, uint64_t timeout_usec)
+/* Until all have ended, or only begun. */
+static void wait_until(Children *children, uint64_t timeout_usec, bool begun)
 {
 	uint64_t start = now_monotonic();
 	unsigned doublings = 0;
@@ -314,7 +317,7 @@ void children_wait(Children *children, uint64_t timeout_usec)
 		Progress progress = look(children);
 		uint64_t elapsed = now_monotonic() - start, pause;
 
-		if (progress.running == 0 || elapsed >= timeout_usec)
+		if ((begun ? progress.unbegun : progress.running) == 0 || elapsed >= timeout_usec)
 			return;
 		pause = timeout_usec - elapsed;
 		/*
@@ -329,30 +332,14 @@ void children_wait(Children *children, uint64_t timeout_usec)
 	}
 }
 
-static bool all_have_begun(Children *children)
+void children_wait(Children *children, uint64_t timeout_usec)
 {
-	bool all = true;
-
-	look(children);
-	for (size_t i = 0; i < children->n_items; i++) {
-		const Child *child = &children->items[i];
-
-		all &= !child->adopted || !child->running || child->begun;
-	}
-	return all;
+	wait_until(children, timeout_usec, false);
 }
 
 void children_wait_begun(Children *children, uint64_t timeout_usec)
 {
-	uint64_t start = now_monotonic();
-
-	for (;;) {
-		uint64_t elapsed = now_monotonic() - start;
-
-		if (all_have_begun(children) || elapsed >= timeout_usec)
-			return;
-		wait_for_output(children, timeout_usec - elapsed);
-	}
+	wait_until(children, timeout_usec, true);
 }
 
 static void *reap_at_last(void *userdata)

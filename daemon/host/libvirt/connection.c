@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "host/libvirt/call.h"
-#include "host/libvirt/events.h"
-#include "host/libvirt/known.h"
 #include "host/libvirt/libvirt.h"
 #include "host/libvirt/virt.h"
 #include "util/clock.h"

@@ -15,8 +15,6 @@
 #include "core/base/problem.h"
 #include "core/domain/xml.h"
 #include "host/libvirt/call.h"
-#include "host/libvirt/events.h"
-#include "host/libvirt/known.h"
 #include "host/libvirt/libvirt.h"
 #include "host/libvirt/virt.h"
 #include "util/bdf.h"

@@ -6,7 +6,6 @@
 
 #include "core/domain/xml.h"
 #include "host/libvirt/call.h"
-#include "host/libvirt/known.h"
 #include "host/libvirt/libvirt.h"
 #include "util/text.h"
 #include "util/xalloc.h"

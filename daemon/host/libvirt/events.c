@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* libvirt's callbacks. All run on the event thread. */
-#include "host/libvirt/events.h"
+#include "host/libvirt/virt.h"
 
 #include <string.h>
 
-#include "host/libvirt/known.h"
 #include "util/mutex.h"
 #include "util/text.h"
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What is known of all domains. To read a thousand takes 50 ms here, and as much in libvirtd, so
- * that only those are read again of which libvirt has told
- * something. An event can be lost, and some changes have none (virsh attach-device --config): who
- * is about to write asks for a fresh reading.
+ * that only those are read again of which libvirt has told something. An event can be lost, and
+ * some changes have none (virsh attach-device --config): who is about to write asks for a fresh
+ * reading.
  *
  * What domains use. Each round trip to libvirt costs as much as skimming its answer, so what
  * libvirt tells of all domains at once is not asked of each: a shut off domain costs one call, a
  * running one two.
  */
-
-#include "host/libvirt/known.h"
+#include "host/libvirt/virt.h"
 
 #include <errno.h>
 #include <string.h>

@@ -126,3 +126,25 @@ static inline _unused_ bool virt_was_active(virDomainPtr domain)
 {
 	return virDomainGetID(domain) != (unsigned)-1;
 }
+
+/* ---- known.c: what is known of all domains between two readings of all of them ---- */
+
+/*
+ * What is known of this domain is no longer so: libvirt has said it, or we have changed it. NULL:
+ * that of any domain. From any thread; does not wait.
+ */
+void virt_known_changed(Virt *virt, const char *uuid);
+void virt_known_init(VirtKnown *known);
+void virt_known_done(VirtKnown *known);
+
+/* ---- events.c: what libvirt says, and the threads that wait for it ---- */
+
+/* Registers for events of this connection. On failure some may be registered. */
+int virt_events_register(Virt *virt, virConnectPtr conn);
+void virt_events_deregister(Virt *virt, virConnectPtr conn);
+
+/* On the event thread: tells the listener that the connection is there, or is lost. */
+void virt_announce(Virt *virt);
+
+void virt_wait_enlist(Virt *virt, DeviceWait *wait);
+void virt_wait_dismiss(Virt *virt, DeviceWait *wait);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "host/scan/sysfs.h"
@@ -14,49 +15,16 @@
 
 #define BASE_CLASS_DISPLAY 0x03
 
-static unsigned digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return (unsigned)(c - '0');
-	c |= 0x20; /* a small letter */
-	return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : UINT_MAX;
-}
-
-/* Takes `tag` and exactly `digits` hex digits off the front of *text. */
-static bool take_hex(const char **text, const char *tag, size_t digits, uint32_t max, uint32_t *ret)
-{
-	const char *p = *text;
-	uint32_t value = 0;
-
-	for (; *tag; tag++, p++)
-		if (*p != *tag)
-			return false;
-	for (size_t i = 0; i < digits; i++, p++) {
-		unsigned d = digit(*p);
-
-		if (d == UINT_MAX)
-			return false;
-		value = value << 4 | d;
-	}
-	if (value > max)
-		return false;
-	*text = p;
-	*ret = value;
-	return true;
-}
-
 int modalias_parse(const char *text, PciFunction *into)
 {
-	uint32_t vendor, device, subsystem_vendor, subsystem_device, base, sub, interface;
-
 	/* Ids have eight digits here because the kernel keeps PCI_ANY_ID in 32 bits. */
-	if (!take_hex(&text, "pci:v", 8, UINT16_MAX, &vendor) ||
-	    !take_hex(&text, "d", 8, UINT16_MAX, &device) ||
-	    !take_hex(&text, "sv", 8, UINT16_MAX, &subsystem_vendor) ||
-	    !take_hex(&text, "sd", 8, UINT16_MAX, &subsystem_device) ||
-	    !take_hex(&text, "bc", 2, UINT8_MAX, &base) ||
-	    !take_hex(&text, "sc", 2, UINT8_MAX, &sub) ||
-	    !take_hex(&text, "i", 2, UINT8_MAX, &interface) || *text != '\0')
+	static const char form[] = "pci:vxxxxxxxxdxxxxxxxxsvxxxxxxxxsdxxxxxxxxbcxxscxxixx";
+	unsigned vendor, device, subsystem_vendor, subsystem_device, base, sub, interface;
+
+	if (!str_has_form(text, form) ||
+	    sscanf(text, "pci:v%8xd%8xsv%8xsd%8xbc%2xsc%2xi%2x", &vendor, &device,
+		   &subsystem_vendor, &subsystem_device, &base, &sub, &interface) != 7 ||
+	    (vendor | device | subsystem_vendor | subsystem_device) > UINT16_MAX)
 		return -EINVAL;
 	into->vendor = (uint16_t)vendor;
 	into->device = (uint16_t)device;

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/pci/pci-snapshot.h"
@@ -35,28 +36,12 @@ LOCAL_CLEAR(PciNames, forget_all)
 
 /* ---- one line ---- */
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* "2204  GA102 [GeForce RTX 3090]". Returns the name; NULL: no such line. */
 static const char *parse_entry(const char *line, uint16_t *ret_id)
 {
-	unsigned id = 0;
-
-	for (size_t i = 0; i < 4; i++) {
-		int digit = hex_digit(line[i]);
-
-		if (digit < 0)
-			return NULL;
-		id = id << 4 | (unsigned)digit;
-	}
-	if (line[4] != ' ')
+	if (strspn(line, "0123456789abcdef") != 4 || line[4] != ' ')
 		return NULL;
-	*ret_id = (uint16_t)id;
+	*ret_id = (uint16_t)strtoul(line, NULL, 16);
 	return line + 4 + strspn(line + 4, " ");
 }
 

@@ -189,20 +189,14 @@ WITH_DIR(mistakes_are_named_by_file_line_and_remedy)
 		temp_dir_write(dir, "gpupassd.conf", rows[i].text);
 		expect_refusal(dir, i, reason, rows[i].remedy);
 	}
+	/* What stands behind a NUL would be left out without a word. */
+	temp_dir_write_bytes(dir, "gpupassd.conf", "[Log]\nLevel=info\n\0\nno", 21);
+	expect_refusal(dir, ELEMENTS(rows), "gpupassd.conf:3: there is a NUL byte in this line",
+		       "write it anew as plain text");
 	temp_dir_write(dir, "gpupassd.conf", "[Log]\n");
 	temp_dir_write(dir, "gpupassd.conf.d/50-x.conf", "[Log]\n\nLevel=x\n");
 	expect_refusal(dir, ELEMENTS(rows), "gpupassd.conf.d/50-x.conf:3: this is no log level",
 		       "debug");
-}
-
-/* What stands behind a NUL would be left out without a word. */
-WITH_DIR(a_file_with_a_nul_is_refused)
-{
-	static const char text[] = "[Log]\nLevel=info\n\0\n[Groups]\nAcceptInferred=no\n";
-
-	temp_dir_write_bytes(dir, "gpupassd.conf", text, sizeof(text) - 1);
-	expect_refusal(dir, 0, "gpupassd.conf:3: there is a NUL byte in this line",
-		       "write it anew as plain text");
 }
 
 WITH_DIR(what_cannot_be_read_is_named)

@@ -39,56 +39,52 @@ static void expect(const ManagerRig *rig, FenceState state, bool assigned, const
 			 is_assigned ? "" : "not ");
 }
 
-/* The rig of the running test, for an operation of the host that looks at the file. */
+/* The rig of the running test, for a hook that looks at the file; and how often it was closed. */
 static ManagerRig *watched;
-static unsigned closed; /* how often it was */
-static int (*really_define)(Host *host, const char *uuid, const char *before, const char *after,
-			    Problem **ret_problem);
+static unsigned closed;
 
-static int define(Host *host, const char *uuid, const char *before, const char *after,
-		  Problem **ret_problem)
+static void watch(ManagerRig *rig, void (*hook)(FakeHost *fake, FakeOp op, unsigned nth))
+{
+	watched = rig;
+	closed = 0;
+	fake_watch(&rig->rig->fake);
+	rig->rig->fake.hook = hook;
+}
+
+static bool is_closed(void)
 {
 	bool assigned;
 
-	assert_int_equal(state_on_disk(watched, &assigned), FENCE_BUSY);
-	closed++;
-	return really_define(host, uuid, before, after, ret_problem);
+	return state_on_disk(watched, &assigned) == FENCE_BUSY;
+}
+
+static void is_defined(FakeHost *fake, FakeOp op, unsigned nth)
+{
+	closed += op == FAKE_DEFINE && is_closed();
 }
 
 /* promise T7 */
 ON_A_READY_MANAGER(a_job_closes_its_group_and_its_end_opens_it_before_anybody_hears_of_it)
 {
-	watched = rig;
-	closed = 0;
 	expect(rig, FENCE_OPEN, false, "before");
-	really_define = rig->ops.domain_define;
-	rig->ops.domain_define = define;
+	watch(rig, is_defined);
 	assert_int_equal(manager_rig_run(rig, &assign), JOB_DONE);
 	expect(rig, FENCE_OPEN, true, "after the assign");
 	assert_int_equal(manager_rig_run(rig, &release), JOB_DONE);
 	expect(rig, FENCE_OPEN, false, "after the release");
+	assert_int_equal(rig->rig->fake.calls[FAKE_DEFINE], 2);
 	assert_int_equal(closed, 2);
 }
 
 /* The domains are read first as they are known, then anew with the fence closed. */
 static void another_takes_a_board(FakeHost *fake, FakeOp op, unsigned nth)
 {
-	bool assigned;
-
 	if (op != FAKE_USES || fake->fresh_uses > 0)
 		return;
-	closed += state_on_disk(watched, &assigned) == FENCE_BUSY;
+	closed += is_closed();
 	if (closed == 1 &&
 	    !fake_xml_has(fake_domain(fake, "vm77")->config_xml, &(Bdf){ .bus = 0x41 }))
 		fake_attach_to_definition(fake, "vm77", "0000:41:00.0");
-}
-
-static void watch_uses(ManagerRig *rig)
-{
-	watched = rig;
-	closed = 0;
-	fake_watch(&rig->rig->fake);
-	rig->rig->fake.hook = another_takes_a_board;
 }
 
 /* libvirt says nothing of it. */
@@ -98,7 +94,7 @@ ON_A_READY_MANAGER(
 	fake_add_domain(&rig->rig->fake, "vm77", "q35", NULL);
 	manager_rig_look(rig);
 	manager_rig_settle(rig);
-	watch_uses(rig);
+	watch(rig, another_takes_a_board);
 	rig->rig->fake.silent = true;
 	assert_int_equal(manager_rig_run(rig, &assign), JOB_FAILED);
 	assert_int_equal(closed, 1);
@@ -114,7 +110,7 @@ ON_A_READY_MANAGER(what_is_refused_by_what_is_known_closes_no_fence)
 
 	fake_add_domain(&rig->rig->fake, "vm77", "q35", NULL);
 	assert_int_equal(manager_rig_run(rig, &assign), JOB_DONE);
-	watch_uses(rig);
+	watch(rig, another_takes_a_board);
 	assert_int_equal(manager_rig_run(rig, &other), JOB_FAILED);
 	assert_int_equal(manager_rig_run(rig, &assign), JOB_DONE); /* nothing to do */
 	assert_int_equal(closed, 0);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host/scan/sysfs.h"
+#include "rig/sysfs-tree.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -55,38 +56,17 @@ static int driver_for(int sysfs_fd, const Bdf *bdf, char **ret)
 }
 
 /* The device's own directory is behind the link, at a depth of its own. */
-static char *up_from_device(int sysfs_fd, const Bdf *bdf)
-{
-	_cleanup_free_ char *path = sysfs_function_path(bdf, NULL);
-	char target[PATH_MAX], *up, *device;
-	ssize_t n;
-
-	n = readlinkat(sysfs_fd, path, target, sizeof(target) - 1);
-	if (n < 0)
-		return NULL;
-	target[n] = '\0';
-	device = strstr(target, "devices/");
-	up = xstrdup("../");
-	for (char *c = device; c && *c; c++) {
-		_cleanup_free_ char *shorter = up;
-
-		if (*c == '/')
-			up = strf("../%s", shorter);
-		else
-			TAKE_PTR(shorter);
-	}
-	return up;
-}
-
 static int attach(int sysfs_fd, const Bdf *bdf, const char *driver)
 {
+	_cleanup_free_ char *path = sysfs_function_path(bdf, NULL), *up = NULL, *to = NULL;
 	_cleanup_free_ char *link = sysfs_function_path(bdf, "driver");
-	_cleanup_free_ char *up = up_from_device(sysfs_fd, bdf);
-	_cleanup_free_ char *target = up ? strf("%s" SYSFS_PCI_DRIVERS "/%s", up, driver) : NULL;
+	char target[PATH_MAX] = "";
 
-	if (!target)
+	if (readlinkat(sysfs_fd, path, target, sizeof(target) - 1) < 0)
 		return -ENOENT;
-	return symlinkat(target, sysfs_fd, link) < 0 ? -errno : 0;
+	up = tree_way_up(strstr(target, "devices/"));
+	to = strf("%s" SYSFS_PCI_DRIVERS "/%s", up, driver);
+	return symlinkat(to, sysfs_fd, link) < 0 ? -errno : 0;
 }
 
 static int detach(int sysfs_fd, const Bdf *bdf)

@@ -232,8 +232,7 @@ static char *device_path(const PciFunction *f)
 	return path;
 }
 
-/* "../../../" from a directory so many levels below sysfs. */
-static char *way_up(const char *path)
+char *tree_way_up(const char *path)
 {
 	char *up = strf("../");
 
@@ -249,7 +248,7 @@ static char *way_up(const char *path)
 
 static void add_links(SysfsTree *tree, const PciFunction *f, const char *device)
 {
-	_cleanup_free_ char *up = way_up(device);
+	_cleanup_free_ char *up = tree_way_up(device);
 	_cleanup_free_ char *driver = strf("sys/%s/driver", device);
 	_cleanup_free_ char *group = strf("sys/%s/iommu_group", device);
 	_cleanup_free_ char *entry = strf("sys/" SYSFS_PCI_DEVICES "/%s", BDF_TEXT(&f->bdf));

@@ -32,6 +32,9 @@ Bdf tree_bdf(const char *text);
  */
 PciSnapshot *tree_read_golden(int dir_fd, const char *name);
 
+/* "../../../" from a directory so many levels below sysfs. */
+char *tree_way_up(const char *path);
+
 /* Registers a driver: bus/pci/drivers/NAME. */
 void tree_add_driver(SysfsTree *tree, const char *name);
 

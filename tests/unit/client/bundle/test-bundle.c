@@ -166,6 +166,7 @@ TEST(the_same_files_give_the_same_archive)
 	assert_int_equal(size, 5 * 512);
 	assert_string_equal(out, "a/empty");
 	assert_string_equal(out + 512, "a/text");
+	assert_memory_equal(out + 512 + 100, "0000644\0000000000\0000000000\0", 24);
 	assert_string_equal(out + 512 + 124, "00000000006");
 	assert_string_equal(out + 512 + 136, "00000000000");
 	assert_memory_equal(out + 512 + 257, "ustar\00000root\0", 13);

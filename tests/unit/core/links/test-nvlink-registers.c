@@ -10,30 +10,20 @@
 #define CHIP_HOPPER 7
 
 /* The twelve links of an H100 PCIe that reach its bridges. */
-static bool is_led_out(unsigned link)
+static const uint8_t led_out[] = { 0, 1, 2, 3, 6, 7, 8, 9, 12, 13, 14, 15 };
+
+/* Each of board 0 or 1 meets the one of the other that is as far from the end; 0xff: not led out. */
+static unsigned met_link(unsigned link)
 {
-	return link % 6 != 4 && link % 6 != 5;
+	for (size_t i = 0; i < ELEMENTS(led_out); i++)
+		if (led_out[i] == link)
+			return led_out[ELEMENTS(led_out) - 1 - i];
+	return 0xff;
 }
 
 static uint64_t sid_of_board(unsigned board)
 {
 	return 0x1000000000ULL + board;
-}
-
-/* Board 0 or 1, whose link i meets link 17 - i of the other where both are led out. */
-static unsigned met_link(unsigned link)
-{
-	unsigned n = 0, mirrored = 0;
-
-	for (unsigned i = 0; i < link; i++)
-		n += is_led_out(i);
-	for (unsigned i = NVLINK_LINKS; i-- > 0;) {
-		if (!is_led_out(i))
-			continue;
-		if (mirrored++ == n)
-			return i;
-	}
-	return 0xff;
 }
 
 static NvlinkRegisters board(unsigned self, unsigned other)
@@ -45,14 +35,14 @@ static NvlinkRegisters board(unsigned self, unsigned other)
 		r.sid[i][1] = (uint32_t)(sid_of_board(self) >> 32);
 	}
 	for (unsigned i = 0; i < NVLINK_LINKS; i++) {
-		bool up = is_led_out(i);
+		bool up = met_link(i) != 0xff;
 
 		r.links[i].dl_state = up ? 3 : 0;
 		r.links[i].state = up ? 1 : 8;
 		r.links[i].remote_chip = up ? CHIP_HOPPER : 0;
 		r.links[i].remote_sid[0] = (uint32_t)sid_of_board(other);
 		r.links[i].remote_sid[1] = (uint32_t)(sid_of_board(other) >> 32);
-		r.links[i].remote_link = up ? met_link(i) : 0xff;
+		r.links[i].remote_link = met_link(i);
 	}
 	return r;
 }

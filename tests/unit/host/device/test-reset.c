@@ -121,12 +121,24 @@ static void teardown(Bench *b)
 	sysfs_tree_free(b->tree);
 }
 
-static void reset(Bench *b)
+/* Of a slot the audio function is on a driver and answers, too. */
+static void setup_slot(Bench *b, const char *driver_of_audio)
+{
+	static const uint8_t config[64] = { 0xde, 0x10, 0xef, 0x1a };
+	_cleanup_free_ char *target = strf("../../../../bus/pci/drivers/%s", driver_of_audio);
+
+	tree_remove_attribute(b->tree, AUDIO, "driver");
+	tree_link(b->tree, "sys/bus/pci/devices/" AUDIO "/driver", target);
+	tree_write_bytes(b->tree, "sys/bus/pci/devices/" AUDIO "/config", config, sizeof(config));
+}
+
+static void reset(Bench *b, bool slot)
 {
 	DriverOps ops = sysfs_kernel_ops(&b->kernel);
 	Bdf bdf = tree_bdf(GPU);
 
-	function_reset_with(&ops, b->tree->roots.sysfs_fd, &bdf, &b->report);
+	(slot ? slot_reset_with : function_reset_with)(&ops, b->tree->roots.sysfs_fd, &bdf,
+						       &b->report);
 	assert_true(bdf_equal(&b->report.bdf, &bdf));
 }
 
@@ -146,7 +158,7 @@ TEST(a_reset_is_written_and_names_the_first_method)
 	_cleanup_(teardown) Bench b;
 
 	setup(&b, "vfio-pci", "flr bus\n");
-	reset(&b);
+	reset(&b, false);
 	expect(&b, "first", RESET_DONE, 0, "flr", "reset 1");
 	assert_string_equal(b.report.before.link_speed, "16 GT/s");
 	assert_int_equal(b.report.before.link_width, 16);
@@ -161,7 +173,7 @@ static bool reset_with_little_memory(void *userdata)
 
 	if (little_memory(MOVE_MEMORY_BYTES / 2) == 0)
 		return false;
-	reset(b);
+	reset(b, false);
 	return b->report.result == RESET_DONE && worker_reset_document(&b->report);
 }
 
@@ -177,6 +189,7 @@ TEST(a_reset_does_with_the_memory_that_was_reserved_for_it)
 }
 
 #define ON_VFIO(methods_) .driver = "vfio-pci", .methods = methods_
+#define SLOT ON_VFIO("bus\n"), .slot = "vfio-pci"
 #define REFUSED(error_) .result = RESET_REFUSED, .told = error_
 #define FAILED(error_) .result = RESET_FAILED, .told = error_
 
@@ -189,6 +202,7 @@ static const struct {
 	const char *method;
 	bool written;
 	unsigned waited;
+	const char *slot; /* the whole slot, whose audio is on this driver; NULL: the function */
 } resets[] = {
 	ROW("without a reset, it answers", ON_VFIO(NULL), WITHOUT_RESET, .result = RESET_NO_METHOD),
 	ROW("without a reset, it is silent", ON_VFIO(NULL), SILENT_WITHOUT_RESET,
@@ -228,6 +242,21 @@ static const struct {
 	ROW("a bus reset that would hit another board", ON_VFIO("bus\n"), WITH_NEIGHBOUR,
 	    REFUSED(-EXDEV)),
 	ROW("a function that is gone", ON_VFIO("flr\n"), GONE, FAILED(-ENOENT)),
+	/* The whole slot, through vfio. */
+	ROW("with all its functions", SLOT, .result = RESET_DONE, .method = "slot",
+	    .written = true),
+	ROW("busy", SLOT, .after.error = -EBUSY, FAILED(-EBUSY), .method = "slot", .written = true),
+	ROW("others", SLOT, .after.error = -EXDEV, FAILED(-EXDEV), .method = "slot",
+	    .written = true),
+	ROW("not viable", SLOT, .after.error = -EPERM, FAILED(-EPERM), .method = "slot",
+	    .written = true),
+	ROW("fails", SLOT, .after.error = -EIO, FAILED(-EIO), .method = "slot", .written = true),
+	ROW("no vfio", SLOT, .after.error = -ENOENT, .result = RESET_NO_METHOD, .written = true),
+	ROW("no way", SLOT, .after.error = -EOPNOTSUPP, .result = RESET_NO_METHOD, .written = true),
+	ROW("one on a host driver", ON_VFIO("bus\n"), .slot = "nvidia", REFUSED(-EBUSY)),
+	ROW("another board on the bus of a slot", SLOT, .before = WITH_NEIGHBOUR, REFUSED(-EXDEV)),
+	ROW("the other function is silent afterwards", SLOT, .before = WITH_SILENT_AUDIO,
+	    .result = RESET_SILENT, .written = true, .waited = 1550),
 };
 
 TEST(a_reset_is_judged_by_what_the_kernel_and_the_device_say)
@@ -236,13 +265,19 @@ TEST(a_reset_is_judged_by_what_the_kernel_and_the_device_say)
 		_cleanup_(teardown) Bench b;
 
 		setup(&b, resets[i].driver, resets[i].methods);
+		if (resets[i].slot)
+			setup_slot(&b, resets[i].slot);
 		arrange(&b, resets[i].before);
 		b.after = resets[i].after;
-		reset(&b);
+		reset(&b, resets[i].slot);
 		expect(&b, resets[i].what, resets[i].result, resets[i].told, resets[i].method,
-		       resets[i].written ? "reset 1" : "");
+		       !resets[i].written ? ""
+		       : resets[i].slot	  ? "hot reset " GPU "," AUDIO
+					  : "reset 1");
 		if (b.kernel.waited != resets[i].waited)
 			fail_msg("%s: %u ms", resets[i].what, b.kernel.waited);
+		if (resets[i].result == RESET_DONE)
+			assert_int_equal(b.report.after.link_width, 16);
 	}
 }
 
@@ -265,64 +300,5 @@ TEST(a_link_is_worse_when_slower_or_narrower)
 
 		if (reset_link_is_worse(&before, &after) != rows[i].worse)
 			fail_msg("row %zu", i);
-	}
-}
-
-/* A GPU and its audio, as boards are that the kernel does not reset by itself. */
-static void setup_slot(Bench *b, const char *driver_of_audio)
-{
-	static const uint8_t config[64] = { 0xde, 0x10, 0xef, 0x1a };
-	_cleanup_free_ char *target = strf("../../../../bus/pci/drivers/%s", driver_of_audio);
-
-	setup(b, "vfio-pci", "bus\n");
-	tree_remove_attribute(b->tree, AUDIO, "driver");
-	tree_link(b->tree, "sys/bus/pci/devices/" AUDIO "/driver", target);
-	tree_write_bytes(b->tree, "sys/bus/pci/devices/" AUDIO "/config", config, sizeof(config));
-}
-
-static void reset_slot(Bench *b)
-{
-	DriverOps ops = sysfs_kernel_ops(&b->kernel);
-	Bdf bdf = tree_bdf(GPU);
-
-	slot_reset_with(&ops, b->tree->roots.sysfs_fd, &bdf, &b->report);
-}
-
-static const struct {
-	const char *what, *driver_of_audio;
-	Before before;
-	int error;
-	ResetResult result;
-	int told;
-	const char *method;
-	bool written;
-} slots[] = {
-	{ "with all its functions", "vfio-pci", AS_USUAL, 0, RESET_DONE, 0, "slot", true },
-	{ "busy", "vfio-pci", AS_USUAL, -EBUSY, RESET_FAILED, -EBUSY, "slot", true },
-	{ "others", "vfio-pci", AS_USUAL, -EXDEV, RESET_FAILED, -EXDEV, "slot", true },
-	{ "not viable", "vfio-pci", AS_USUAL, -EPERM, RESET_FAILED, -EPERM, "slot", true },
-	{ "fails", "vfio-pci", AS_USUAL, -EIO, RESET_FAILED, -EIO, "slot", true },
-	{ "no vfio", "vfio-pci", AS_USUAL, -ENOENT, RESET_NO_METHOD, 0, NULL, true },
-	{ "no way", "vfio-pci", AS_USUAL, -EOPNOTSUPP, RESET_NO_METHOD, 0, NULL, true },
-	{ "one on a host driver", "nvidia", AS_USUAL, 0, RESET_REFUSED, -EBUSY, NULL, false },
-	{ "another board on the bus", "vfio-pci", WITH_NEIGHBOUR, 0, RESET_REFUSED, -EXDEV, NULL,
-	  false },
-	{ "the other function is silent afterwards", "vfio-pci", WITH_SILENT_AUDIO, 0, RESET_SILENT,
-	  0, NULL, true },
-};
-
-TEST(a_slot_is_reset_through_vfio)
-{
-	for (size_t i = 0; i < ELEMENTS(slots); i++) {
-		_cleanup_(teardown) Bench b;
-
-		setup_slot(&b, slots[i].driver_of_audio);
-		arrange(&b, slots[i].before);
-		b.after.error = slots[i].error;
-		reset_slot(&b);
-		expect(&b, slots[i].what, slots[i].result, slots[i].told, slots[i].method,
-		       slots[i].written ? "hot reset " GPU "," AUDIO : "");
-		if (slots[i].result == RESET_DONE)
-			assert_int_equal(b.report.after.link_width, 16);
 	}
 }

@@ -111,8 +111,9 @@ TEST(a_reason_has_an_end)
 /* Another tool may have set an override of any bytes. */
 TEST(bytes_that_are_no_text_are_not_written)
 {
-	const DriverResult result = { .driver_override = (char[]){ "\377\376" } };
+	const DriverResult result = { .driver = (char[]){ "a\"\t" },
+				      .driver_override = (char[]){ "\377\376" } };
 	_cleanup_free_ char *text = worker_move_document(answers_about, &result);
 
-	assert_non_null(strstr(text, "\"driver_override\":\"?\""));
+	assert_non_null(strstr(text, "\"driver\":\"a\\\"\\u0009\",\"driver_override\":\"?\""));
 }
