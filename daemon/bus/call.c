@@ -142,21 +142,23 @@ int call_make_request(Call *call, Operation operation)
 	int r;
 
 	*request = (JobRequest){
-		.operation = operation,
+		.plan = {
+			.operation = operation,
+			.live = o->live,
+			.config = o->config,
+			.keep_vfio = o->keep_vfio,
+			.persist = o->persist,
+			.reset = o->reset,
+			.allow_boot_vga = o->allow_boot_vga,
+			.accept_dirty = o->accept_dirty,
+			.caller_uid = caller->uid,
+		},
 		.domain = (char *)named(o->domain),
 		.group = (char *)named(o->group),
 		.model = o->model,
-		.live = o->live,
-		.config = o->config,
-		.keep_vfio = o->keep_vfio,
-		.persist = o->persist,
-		.reset = o->reset,
-		.allow_boot_vga = o->allow_boot_vga,
-		.accept_dirty = o->accept_dirty,
 		.mmio = o->mmio,
 		.workload = o->workload,
 		.timeout_usec = o->timeout_usec,
-		.caller_uid = caller->uid,
 		.caller = caller->identity,
 	};
 	/* The first name is what it is about: a domain, where the second one is a group. */
@@ -168,8 +170,8 @@ int call_make_request(Call *call, Operation operation)
 		*subject = (char *)named(call->names[0]);
 	if (call->names[1])
 		request->group = (char *)named(call->names[1]);
-	r = read_mode(call, o->numa, "numa", &request->numa);
-	return r < 0 ? r : read_mode(call, o->fit, "fit", &request->fit);
+	r = read_mode(call, o->numa, "numa", &request->plan.numa);
+	return r < 0 ? r : read_mode(call, o->fit, "fit", &request->plan.fit);
 }
 
 /* ---- answers that come later ---- */

@@ -45,7 +45,7 @@ static void planned(PlanResult *result, void *userdata)
 
 static int plan(Call *call)
 {
-	call->request.wakes_nothing = !caller_is_privileged(call->pending->caller.uid);
+	call->request.plan.wakes_nothing = !caller_is_privileged(call->pending->caller.uid);
 	manager_plan(call->face->manager, &call->request, planned, call->pending);
 	return 0;
 }

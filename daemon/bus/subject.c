@@ -174,9 +174,10 @@ static int check_acceptance(const Call *call)
 		.group = call->request.group,
 	};
 
-	return call->request.accept_dirty ? polkit_require_root(call->face->polkit, call->message,
-								&question, call->error)
-					  : 0;
+	return call->request.plan.accept_dirty
+		       ? polkit_require_root(call->face->polkit, call->message, &question,
+					     call->error)
+		       : 0;
 }
 
 int call_start_job(Call *call)

@@ -214,7 +214,8 @@ static void job_work(void *data)
 	bool began, held;
 
 	begin(task);
-	began = task->request.operation == OPERATION_PROBE ? probe_work(task) : plan_and_run(task);
+	began = task->request.plan.operation == OPERATION_PROBE ? probe_work(task)
+								: plan_and_run(task);
 	held = claims_release(task->place.claims, task->id);
 	task->ended.changed_nothing = !began && !held;
 }
@@ -286,7 +287,7 @@ void job_start(uint32_t id, Mailbox *mailbox, const JobPlace *place, const JobRe
 	Task *task = task_new(id, mailbox, place, request, userdata);
 
 	task->on_event = listener;
-	mailbox_run(mailbox, request->operation == OPERATION_VERIFY ? verify_work : job_work,
+	mailbox_run(mailbox, request->plan.operation == OPERATION_VERIFY ? verify_work : job_work,
 		    job_done, task);
 }
 

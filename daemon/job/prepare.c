@@ -6,7 +6,7 @@
 #include "core/group/observe.h"
 #include "job/guest-exit.h"
 #include "job/select.h"
-#include "job/tenant-look.h"
+#include "job/steps.h"
 #include "util/clock.h"
 #include "util/text.h"
 #include "util/xalloc.h"
@@ -59,7 +59,7 @@ static bool moves_functions(Operation operation)
 
 static InspectConfig most_config(const JobRequest *request)
 {
-	return request->wakes_nothing ? INSPECT_CONFIG_AWAKE : INSPECT_CONFIG_ALL;
+	return request->plan.wakes_nothing ? INSPECT_CONFIG_AWAKE : INSPECT_CONFIG_ALL;
 }
 
 /* What nvidia-persistenced has open has the mode on, whatever NVML says. */
@@ -78,8 +78,8 @@ static void note_kept(Prepared *p)
 static int inspect_group(const JobPlace *place, const JobRequest *request, const Bdf *functions,
 			 size_t n, Prepared *p, Problem **ret_problem)
 {
-	InspectConfig config =
-		wakes_functions(request->operation) ? most_config(request) : INSPECT_CONFIG_NOT;
+	InspectConfig config = wakes_functions(request->plan.operation) ? most_config(request)
+									: INSPECT_CONFIG_NOT;
 	int r = inspect_past_exit(place->host, functions, n, config, &p->inspection, ret_problem);
 
 	if (r != 0)
@@ -91,10 +91,11 @@ static int inspect_group(const JobPlace *place, const JobRequest *request, const
 
 static bool asks_persistence(const JobRequest *request)
 {
-	if (request->wakes_nothing)
+	if (request->plan.wakes_nothing)
 		return false; /* the plan has a warning about it */
-	return request->operation == OPERATION_ASSIGN || request->operation == OPERATION_BIND ||
-	       (request->operation == OPERATION_RECONCILE && !request->only_record);
+	return request->plan.operation == OPERATION_ASSIGN ||
+	       request->plan.operation == OPERATION_BIND ||
+	       (request->plan.operation == OPERATION_RECONCILE && !request->plan.only_record);
 }
 
 /*
@@ -115,6 +116,73 @@ static void ask_persistence(const JobPlace *place, const JobRequest *request, Pr
 	host_persistence(place->host, gpus, n, p->persistence);
 	p->n_persistence = n;
 }
+
+/* ---- whose the boards were ---- */
+
+/*
+ * A mark that cannot be overwritten: a domain that is given the board could not be marked as its
+ * tenant. Refused before anything is written.
+ */
+static int check_mark(const Prepared *p, const Bdf *bdf, Problem **ret_problem)
+{
+	const RecordFault *fault = tenants_fault(p->tenants, bdf);
+
+	if (!fault || (fault->what != RECORD_NEWER && !p->tenants->unread))
+		return 0;
+	return problem_refuse(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+			      .reason = strf("who had %s last cannot be told", BDF_TEXT(bdf)),
+			      .cause = record_fault_what(fault),
+			      .remedy = xstrdup(record_fault_remedy(fault)));
+}
+
+/* Of whoever is given a board, which then needs a mark. */
+static bool gives(const Prepared *p)
+{
+	Operation operation = p->request.operation;
+
+	return operation == OPERATION_ASSIGN || operation == OPERATION_RECONCILE ||
+	       (operation == OPERATION_BIND && p->domain);
+}
+
+static int store_news(const JobPlace *place, const Prepared *p, const Gpu *gpu,
+		      Problem **ret_problem)
+{
+	const TenancyFacts facts = {
+		.tenants = p->tenants,
+		.gpus = p->inventory->gpus,
+		.assignments = p->assignments,
+		.uses = p->uses,
+	};
+	const Tenancy tenancy = tenancy_of(&facts, gpu);
+	_cleanup_(tenant_mark_clear) TenantMark mark = { 0 };
+	int r;
+
+	if (!tenancy_is_news(&tenancy))
+		return 0;
+	mark = tenancy_mark(&tenancy, gpu, p->request.now_usec);
+	r = tenant_store_save(place->tenants, &mark, 1);
+	return r < 0 ? tenant_not_stored(place, &mark.bdf, r, ret_problem) : 0;
+}
+
+/*
+ * Reads all marks into p->tenants. `claimed`: the job has claimed the group; then news about its
+ * boards is written to their marks before the plan decides by them. Does nothing without a store.
+ */
+static int tenant_look(const JobPlace *place, Prepared *p, bool claimed, Problem **ret_problem)
+{
+	int r = 0;
+
+	if (!place->tenants)
+		return 0;
+	p->tenants = tenant_store_load(place->tenants);
+	for (size_t i = 0; r == 0 && gives(p) && i < p->group->n_gpus; i++)
+		r = check_mark(p, &p->group->gpus[i]->lead->bdf, ret_problem);
+	for (size_t i = 0; r == 0 && claimed && i < p->group->n_gpus; i++)
+		r = store_news(place, p, p->group->gpus[i], ret_problem);
+	return r;
+}
+
+/* ---- one look, and the next ---- */
 
 /* What one look has shown that the next one has to do. */
 typedef struct Attempt {
@@ -236,7 +304,7 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 	r = job_check_free(place, request, ret_problem);
 	if (r == 0)
 		r = cancellation_check(place->cancel, ret_problem);
-	if (r == 0 && moves_functions(request->operation))
+	if (r == 0 && moves_functions(request->plan.operation))
 		place->host->ops->expect_work(place->host, asks_persistence(request));
 	if (r == 0)
 		r = prepare_look(place, most_config(request), attempt->fresh, p, ret_problem);
@@ -279,9 +347,9 @@ char *prepare_prefix(const JobRequest *request, const Prepared *p)
 	_cleanup_free_ char *both =
 		p->domain ? domain_ref_text(p->domain->name, p->domain->uuid) : NULL;
 
-	if (request->operation == OPERATION_RELEASE && !p->group && !p->domain)
+	if (request->plan.operation == OPERATION_RELEASE && !p->group && !p->domain)
 		group = request->target;
-	return plan_prefix(request->operation, group, both ? both : request->domain);
+	return plan_prefix(request->plan.operation, group, both ? both : request->domain);
 }
 
 int prepare_too_busy(Problem **ret_problem)
@@ -315,22 +383,8 @@ int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prep
 		_cleanup_(prepared_freep) Prepared *p = xcalloc(1, sizeof(Prepared));
 		int r;
 
-		p->request = (PlanRequest){
-			.operation = request->operation,
-			.live = request->live,
-			.config = request->config,
-			.keep_vfio = request->keep_vfio,
-			.persist = request->persist,
-			.reset = request->reset,
-			.allow_boot_vga = request->allow_boot_vga,
-			.accept_dirty = request->accept_dirty,
-			.only_record = request->only_record,
-			.wakes_nothing = request->wakes_nothing,
-			.numa = request->numa,
-			.fit = request->fit,
-			.caller_uid = request->caller_uid,
-			.now_usec = now_realtime(),
-		};
+		p->request = request->plan;
+		p->request.now_usec = now_realtime();
 		p->caller = caller_identity_ref(request->caller);
 		r = prepare_once(place, request, job, &attempt, p, ret_problem);
 		if (is_to_be_repeated(r, &attempt, ret_problem)) {

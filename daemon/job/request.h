@@ -6,21 +6,15 @@
 #include "store/caller.h"
 
 typedef struct JobRequest {
-	Operation operation;
+	PlanRequest plan; /* all but now_usec */
 	/* assign, verify, bind for a machine: a person's word for the domain; NULL otherwise */
 	char *domain;
-	char *group;  /* name, for all but release; NULL: policy chooses (assign only) */
-	char *target; /* release: a group's name, or a domain */
-	char *model;  /* assign without a group: take only this board; NULL: any */
-	bool live, config, keep_vfio, persist, reset, allow_boot_vga;
-	bool accept_dirty;     /* assign: accept a board that was not reset, as far as is known */
-	bool only_record;      /* reconcile: leave functions and definition alone */
-	bool wakes_nothing;    /* dry run of a caller who may only read: open no GPU, wake none */
-	uint64_t timeout_usec; /* for each device step, or a verification; 0: the default */
-	bool mmio;	       /* probe: link registers, too */
-	bool workload;	       /* verify: measure the links in the guest, too */
-	FitMode numa, fit;     /* assign */
-	uint32_t caller_uid;
+	char *group;		/* name, for all but release; NULL: policy chooses (assign only) */
+	char *target;		/* release: a group's name, or a domain */
+	char *model;		/* assign without a group: take only this board; NULL: any */
+	uint64_t timeout_usec;	/* for each device step, or a verification; 0: the default */
+	bool mmio;		/* probe: link registers, too */
+	bool workload;		/* verify: measure the links in the guest, too */
 	CallerIdentity *caller; /* for the audit trail; NULL: the daemon itself */
 	/*
 	 * The domain that the word meant when polkit permitted the job, which runs on no other one.

@@ -392,7 +392,7 @@ static int select_machine(const JobPlace *place, const JobRequest *request, Prep
 int select_group(const JobPlace *place, const JobRequest *request, Prepared *p,
 		 Problem **ret_problem)
 {
-	switch (request->operation) {
+	switch (request->plan.operation) {
 	case OPERATION_ASSIGN:
 		return select_for_assign(place, request, p, ret_problem);
 	case OPERATION_RELEASE:
@@ -408,9 +408,9 @@ int select_group(const JobPlace *place, const JobRequest *request, Prepared *p,
 	p->group = find_group(p, request->group);
 	if (!p->group)
 		return no_such_group(p, request->group, ret_problem);
-	if (request->operation == OPERATION_BIND && request->domain)
+	if (request->plan.operation == OPERATION_BIND && request->domain)
 		return select_machine(place, request, p, ret_problem);
-	if (request->operation == OPERATION_RECONCILE && p->group->domain_uuid)
+	if (request->plan.operation == OPERATION_RECONCILE && p->group->domain_uuid)
 		return get_recorded_domain(place, p, ret_problem);
 	return 0;
 }
@@ -429,8 +429,8 @@ int job_check_free(const JobPlace *place, const JobRequest *request, Problem **r
  */
 static bool touches_nvidia(const JobRequest *request, const Group *group)
 {
-	bool gives = request->operation == OPERATION_UNBIND ||
-		     (request->operation == OPERATION_RELEASE && !request->keep_vfio);
+	bool gives = request->plan.operation == OPERATION_UNBIND ||
+		     (request->plan.operation == OPERATION_RELEASE && !request->plan.keep_vfio);
 
 	for (size_t i = 0; !gives && i < group->n_gpus; i++)
 		gives = str_equal(group->gpus[i]->lead->driver, NVIDIA_DRIVER);
@@ -443,7 +443,7 @@ static bool may_choose_again(const JobPlace *place, const JobRequest *request,
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 
-	return request->operation == OPERATION_ASSIGN && !request->group &&
+	return request->plan.operation == OPERATION_ASSIGN && !request->group &&
 	       claims_check(place->claims, NULL, 0, domain_uuid, &problem) == 0;
 }
 
@@ -480,7 +480,7 @@ int job_claim(const JobPlace *place, const JobRequest *request, const Prepared *
 
 	r = claims_check(place->claims, footprint.functions, footprint.n_own, domain_uuid,
 			 ret_problem);
-	if (r == 0 && request->operation == OPERATION_ASSIGN)
+	if (r == 0 && request->plan.operation == OPERATION_ASSIGN)
 		r = check_record(p, domain_uuid, ret_problem);
 	if (r == 0 && job > 0)
 		r = claims_take(place->claims, &claim, ret_problem);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "core/pci/driver-name.h"
-#include "job/tenant-look.h"
 #include "job/turnover.h"
 #include "util/clock.h"
 #include "util/text.h"

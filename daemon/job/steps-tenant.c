@@ -6,10 +6,17 @@
 #include <string.h>
 
 #include "job/steps.h"
-#include "job/tenant-look.h"
 #include "util/clock.h"
 #include "util/text.h"
 #include "util/xalloc.h"
+
+int tenant_not_stored(const JobPlace *place, const Bdf *bdf, int error, Problem **ret_problem)
+{
+	_cleanup_free_ char *name = tenant_file_name(bdf), *file = strf("tenants/%s", name);
+	_cleanup_free_ char *what = strf("the mark of who uses %s", BDF_TEXT(bdf));
+
+	return disk_watch_refuse(place->disk, what, file, error, ret_problem);
+}
 
 /* true: the board goes back to the domain that had it a moment ago. */
 static bool goes_back(const Plan *plan)

@@ -94,6 +94,8 @@ int step_refuse_while_in_guest(StepContext *c, Problem **ret_problem);
  * data.
  */
 int step_mark_tenant(StepContext *c, Problem **ret_problem);
+/* A mark could not be written. */
+int tenant_not_stored(const JobPlace *place, const Bdf *bdf, int error, Problem **ret_problem);
 /*
  * Resets what a guest may have had, before the undo of an assign gives it back to the host's
  * drivers: steps-reset.c. PROBLEM: it could not be reset, or its receipt not be stored.

@@ -38,15 +38,15 @@ static char *join_functions(const JobRecord *job)
 static void log_note(Manager *m, const JobRecord *job, const JobNote *note)
 {
 	static const struct {
-		int level;
 		const char *message_id;
+		int level;
 		AuditVerdict verdict;
 	} kinds[] = {
-		[JOB_NOTE_RESET] = { LOG_NOTICE, LOG_ID_RESET, AUDIT_DONE },
-		[JOB_NOTE_RESET_FAILED] = { LOG_ERR, LOG_ID_RESET_FAILED, AUDIT_FAILED },
-		[JOB_NOTE_NOT_RESET] = { LOG_WARNING, LOG_ID_NOT_RESET, AUDIT_NO_VERDICT },
-		[JOB_NOTE_ACCEPTED] = { LOG_WARNING, LOG_ID_ACCEPTED_DIRTY, AUDIT_ALLOWED },
-		[JOB_NOTE_LINKS] = { LOG_WARNING, LOG_ID_GUEST_WORD, AUDIT_NO_VERDICT },
+		[JOB_NOTE_RESET] = { LOG_ID_RESET, LOG_NOTICE, AUDIT_DONE },
+		[JOB_NOTE_RESET_FAILED] = { LOG_ID_RESET_FAILED, LOG_ERR, AUDIT_FAILED },
+		[JOB_NOTE_NOT_RESET] = { LOG_ID_NOT_RESET, LOG_WARNING, AUDIT_NO_VERDICT },
+		[JOB_NOTE_ACCEPTED] = { LOG_ID_ACCEPTED_DIRTY, LOG_WARNING, AUDIT_ALLOWED },
+		[JOB_NOTE_LINKS] = { LOG_ID_GUEST_WORD, LOG_WARNING, AUDIT_NO_VERDICT },
 	};
 	const LogFields fields = fields_of(job, kinds[note->kind].message_id);
 
@@ -58,14 +58,14 @@ static void log_note(Manager *m, const JobRecord *job, const JobNote *note)
 }
 
 static const struct {
-	int level;
 	const char *message_id;
+	int level;
 	AuditVerdict verdict;
 } ends[JOB_STATE_MAX_] = {
-	[JOB_DONE] = { LOG_INFO, LOG_ID_JOB_DONE, AUDIT_DONE },
-	[JOB_FAILED] = { LOG_ERR, LOG_ID_JOB_FAILED, AUDIT_FAILED },
-	[JOB_CANCELLED] = { LOG_NOTICE, LOG_ID_JOB_CANCELLED, AUDIT_UNDONE },
-	[JOB_INCOMPLETE] = { LOG_ERR, LOG_ID_QUARANTINED, AUDIT_INCOMPLETE },
+	[JOB_DONE] = { LOG_ID_JOB_DONE, LOG_INFO, AUDIT_DONE },
+	[JOB_FAILED] = { LOG_ID_JOB_FAILED, LOG_ERR, AUDIT_FAILED },
+	[JOB_CANCELLED] = { LOG_ID_JOB_CANCELLED, LOG_NOTICE, AUDIT_UNDONE },
+	[JOB_INCOMPLETE] = { LOG_ID_QUARANTINED, LOG_ERR, AUDIT_INCOMPLETE },
 };
 
 static void log_end(const JobRecord *job, JobState state, Verdict verdict)

@@ -54,10 +54,10 @@ static void adopt_work(void *data)
 		const DriftFinding *finding = &m->drift->items[i];
 		_cleanup_(problem_freep) Problem *problem = NULL;
 		JobRequest request = {
-			.operation = OPERATION_RECONCILE,
+			.plan = { .operation = OPERATION_RECONCILE,
+				  .only_record = true,
+				  .caller_uid = getuid() },
 			.group = finding->group,
-			.only_record = true,
-			.caller_uid = getuid(),
 		};
 		uint32_t id = 0;
 

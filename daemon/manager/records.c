@@ -158,7 +158,7 @@ JobRecord *job_record_new(uint32_t id, const JobRequest *request)
 
 	*job = (JobRecord){
 		.id = id,
-		.operation = request->operation,
+		.operation = request->plan.operation,
 		.group = xstrdup(str_or_empty(request->group)),
 		.domain_name = xstrdup(str_or_empty(domain)),
 		/* What polkit permitted, so that others can be asked about it before the plan. */
@@ -170,7 +170,7 @@ JobRecord *job_record_new(uint32_t id, const JobRequest *request)
 		.result = xstrdup(""),
 		.created_usec = now_realtime(),
 		.started_usec = now_monotonic(),
-		.caller_uid = request->caller_uid,
+		.caller_uid = request->plan.caller_uid,
 		.caller = caller_identity_ref(request->caller),
 	};
 	cancellation_new(&job->cancel);
@@ -184,7 +184,7 @@ int records_check_limits(const Manager *m, const JobRequest *request, Problem **
 
 	for (size_t i = 0; i < m->n_jobs; i++) {
 		const JobRecord *job = m->jobs[i];
-		bool of_caller = job->caller_uid == request->caller_uid;
+		bool of_caller = job->caller_uid == request->plan.caller_uid;
 		bool verifies = job->operation == OPERATION_VERIFY;
 
 		if (job->ended)
@@ -195,8 +195,8 @@ int records_check_limits(const Manager *m, const JobRequest *request, Problem **
 	}
 	if (jobs >= JOBS_RUNNING_MAX)
 		reason = strf("%d jobs of user %u are running already", JOBS_RUNNING_MAX,
-			      request->caller_uid);
-	else if (request->operation == OPERATION_VERIFY &&
+			      request->plan.caller_uid);
+	else if (request->plan.operation == OPERATION_VERIFY &&
 		 (verifications >= VERIFICATIONS_USER_MAX ||
 		  all_verifications >= VERIFICATIONS_MAX))
 		reason = strf("%zu guests are being asked already", all_verifications);

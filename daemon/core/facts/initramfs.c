@@ -103,7 +103,7 @@ static bool spell_module(char ret[MODULE_NAME_MAX + 1], const char *name, size_t
 /* Keeps only modules that bind some function of a GPU. */
 static void note_module(Initramfs *image, const char *base)
 {
-	char module[MODULE_NAME_MAX + 1];
+	char module[MODULE_NAME_MAX + 1] = "";
 
 	if (!spell_module(module, base, module_size(base)))
 		return;
@@ -302,7 +302,7 @@ const char *initramfs_taker(const Initramfs *image, uint32_t class_code, char *c
 
 bool initramfs_loads_taker(const char *name, uint32_t class_code)
 {
-	char module[MODULE_NAME_MAX + 1];
+	char module[MODULE_NAME_MAX + 1] = "";
 	const char *end;
 	size_t n;
 

@@ -523,8 +523,8 @@ static const Operating operations[] = {
 	{ "assign, running, that fails", rig_running, ASSIGN, true },
 	{ "release, shut off", rig_assigned, RELEASE, false },
 	{ "release, running", rig_assigned_live, RELEASE, false },
-	{ "release, kept on vfio-pci", rig_assigned, release_request("vm42", .keep_vfio = true),
-	  false },
+	{ "release, kept on vfio-pci", rig_assigned,
+	  release_request("vm42", .plan.keep_vfio = true), false },
 	{ "release that fails", rig_assigned, RELEASE, true },
 	{ "release, running, that fails", rig_assigned_live, RELEASE, true },
 	/* fault P8 */

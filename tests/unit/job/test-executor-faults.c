@@ -222,8 +222,8 @@ TEST(what_cannot_be_recorded_is_refused_or_undone)
 {
 	for (size_t i = 0; i < N_SCENARIOS; i++)
 		for (int from_the_start = 0; from_the_start <= 1; from_the_start++)
-			if (scenarios[i].request.operation == OPERATION_ASSIGN ||
-			    scenarios[i].request.operation == OPERATION_RELEASE)
+			if (scenarios[i].request.plan.operation == OPERATION_ASSIGN ||
+			    scenarios[i].request.plan.operation == OPERATION_RELEASE)
 				run_with_store(&scenarios[i], from_the_start);
 }
 

@@ -126,7 +126,7 @@ TEST(doing_it_twice_changes_nothing_and_writes_nothing)
 	for (size_t i = 0; i < N_SCENARIOS; i++) {
 		_cleanup_(rig_freep) Rig *rig = rig_for(&scenarios[i]);
 
-		if (scenarios[i].request.operation == OPERATION_RELEASE)
+		if (scenarios[i].request.plan.operation == OPERATION_RELEASE)
 			continue;
 		rig_must(rig, &scenarios[i].request);
 		rig_note_world(rig);
@@ -178,7 +178,7 @@ ON_A_RIG(a_domain_started_with_the_group_is_released_once_it_is_shut_off)
 ON_A_RIG(a_running_guest_keeps_what_only_its_definition_loses)
 {
 	rig_assigned_live(rig);
-	rig_must(rig, &release_request("vm42", .config = true));
+	rig_must(rig, &release_request("vm42", .plan.config = true));
 	rig_expect_devices(rig, "vm42", 0, 4);
 	assert_true(rig_is_bound(rig));
 	assert_null(rig->fake.violations);
@@ -191,7 +191,7 @@ ON_A_RIG(a_running_guest_keeps_what_only_its_definition_loses)
 
 ON_A_RIG(released_functions_can_stay_on_vfio_and_are_reset_all_the_same)
 {
-	const JobRequest release = release_request("pair0", .keep_vfio = true);
+	const JobRequest release = release_request("pair0", .plan.keep_vfio = true);
 
 	rig_assigned(rig);
 	rig_must(rig, &release);

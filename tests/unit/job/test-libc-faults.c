@@ -40,7 +40,7 @@ static void check_quarantined(Rig *rig, const JobRequest *request)
 		return;
 	rig_new_claims(rig);
 	rig_try(rig, request);
-	if (rig->last.state != JOB_DONE && (request->operation != OPERATION_RELEASE ||
+	if (rig->last.state != JOB_DONE && (request->plan.operation != OPERATION_RELEASE ||
 					    rig->last.error != GPUPASS_ERROR_NOT_ASSIGNED))
 		fail_msg("%s: a restart forgets a half of it: %s", rig->row, rig->last.message);
 }

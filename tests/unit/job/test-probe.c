@@ -30,7 +30,7 @@ typedef struct Prober {
 } Prober;
 
 #define PROBE_JOB 99
-static const JobRequest probe_request = { .operation = OPERATION_PROBE };
+static const JobRequest probe_request = { .plan.operation = OPERATION_PROBE };
 
 static Prober *prober; /* of the test that runs: HostOps know their host only */
 

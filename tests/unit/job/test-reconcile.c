@@ -101,7 +101,7 @@ ON_A_RIG(only_the_record_is_written_when_no_more_is_asked)
 	rig_lose_record(rig);
 	edit(rig);
 	fake_set_driver(&rig->fake, "0000:41:00.0", "nvidia", NULL);
-	rig_must(rig, &group_request(OPERATION_RECONCILE, "pair0", .only_record = true));
+	rig_must(rig, &group_request(OPERATION_RECONCILE, "pair0", .plan.only_record = true));
 	assert_int_equal(fake_write_calls(&rig->fake), 0);
 	rig_expect_drift(rig, "edited/define driver/bind");
 }
@@ -153,7 +153,7 @@ ON_A_RIG(a_running_guest_keeps_its_functions_untouched)
 ON_A_RIG(an_assignment_to_the_running_guest_alone_gets_no_definition)
 {
 	rig_running(rig);
-	rig_must(rig, &assign_request("vm42", "pair0", .live = true));
+	rig_must(rig, &assign_request("vm42", "pair0", .plan.live = true));
 	rig_expect_drift(rig, "");
 	fake_watch(&rig->fake);
 	mend(rig);

@@ -129,7 +129,7 @@ ON_A_RIG(a_record_is_not_ahead_of_its_definition)
 {
 	renamed(rig);
 	fake_rename(&rig->fake, "vm42", "vm99");
-	rig_must(rig, &group_request(OPERATION_RECONCILE, "gold", .only_record = true));
+	rig_must(rig, &group_request(OPERATION_RECONCILE, "gold", .plan.only_record = true));
 	assert_int_equal(fake_write_calls(&rig->fake), 0);
 	expect_recorded(rig, "pair0");
 	rig_expect_drift(rig, "renamed/define");
@@ -140,12 +140,12 @@ ON_A_RIG(a_guest_that_alone_has_it_is_renamed_in_the_record)
 	_cleanup_free_ char *live = NULL;
 
 	rig_running(rig);
-	rig_must(rig, &assign_request("vm42", "pair0", .live = true));
+	rig_must(rig, &assign_request("vm42", "pair0", .plan.live = true));
 	live = strdup(fake_domain(&rig->fake, "vm42")->live_xml);
 	rig_declare(rig, RIG_GOLD);
 	fake_watch(&rig->fake);
 	rig_expect_drift(rig, "renamed/rename");
-	rig_must(rig, &group_request(OPERATION_RECONCILE, "gold", .only_record = true));
+	rig_must(rig, &group_request(OPERATION_RECONCILE, "gold", .plan.only_record = true));
 	assert_int_equal(fake_write_calls(&rig->fake), 0);
 	expect_recorded(rig, "gold");
 	rig_expect_drift(rig, "");

@@ -103,7 +103,7 @@ ON_A_RIG(what_is_applied_fits_the_groups_that_the_domain_has)
 	rig->fake.two_nodes = true;
 	rig_shut_off(rig);
 	rig_note_world(rig);
-	rig_must(rig, &assign_request("vm42", "pair0", .numa = FIT_APPLY));
+	rig_must(rig, &assign_request("vm42", "pair0", .plan.numa = FIT_APPLY));
 	assert_true(is_placed(rig, "0"));
 	rig_must(rig, &SECOND);
 	assert_null(strstr(fake_domain(&rig->fake, "vm42")->config_xml, "<numatune>"));

@@ -60,7 +60,7 @@ ON_A_RIG(a_release_leaves_a_receipt_of_every_function)
 	_cleanup_json_ json_t *receipt = NULL;
 
 	assigned(rig);
-	rig_must(rig, &release_request("vm42", .caller_uid = 1234));
+	rig_must(rig, &release_request("vm42", .plan.caller_uid = 1234));
 	expect_note(rig, JOB_NOTE_RESET, "pair0 was reset after vm42: 0000:41:00.0",
 		    "; 0000:61:00.1");
 	for (size_t i = 0; i < ELEMENTS(pair0_bdfs); i++)
@@ -344,7 +344,7 @@ ON_A_RIG(an_assign_that_is_undone_leaves_the_mark_dirty)
 static void assigned_to_the_guest_alone(Rig *rig)
 {
 	rig_running(rig);
-	rig_must(rig, &assign_request("vm42", "pair0", .live = true));
+	rig_must(rig, &assign_request("vm42", "pair0", .plan.live = true));
 	fake_watch(&rig->fake);
 }
 
@@ -392,7 +392,7 @@ ON_A_RIG(a_board_without_a_method_is_released_dirty_and_given_on_by_a_word_only)
 
 	rig_must(rig, &ASSIGN);
 	rig_must(rig, &RELEASE);
-	rig_must(rig, &assign_request("vm43", "pair0", .accept_dirty = true));
+	rig_must(rig, &assign_request("vm43", "pair0", .plan.accept_dirty = true));
 	expect_note(rig, JOB_NOTE_ACCEPTED,
 		    "pair0 is given on without a reset, as was asked for, after vm42", "");
 	check_marks(rig, TENANT_DIRTY, "vm43");

@@ -53,7 +53,7 @@ static void expect_receipt(const Rig *rig)
 	assert_non_null(strstr(receipt, "vm42"));
 }
 
-static const JobRequest assign = assign_request("vm42", "pair0", .caller_uid = 1234);
+static const JobRequest assign = assign_request("vm42", "pair0", .plan.caller_uid = 1234);
 
 /* Its third function is refused, and all is put back. */
 static void attach_fails(Rig *rig)

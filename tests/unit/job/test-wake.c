@@ -77,7 +77,7 @@ TEST(a_plan_for_who_may_only_read_wakes_nothing_and_says_so)
 			JobRequest request = wakers[i]->request;
 			const Plan *plan;
 
-			request.wakes_nothing = true;
+			request.plan.wakes_nothing = true;
 			fake_sleep(&rig->fake, ASLEEP, wake);
 			plan = rig_plan(rig, &request);
 			assert_int_equal(rig->fake.calls[FAKE_PERSISTENCE], 0);

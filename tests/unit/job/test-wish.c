@@ -66,7 +66,7 @@ static void domain(Rig *rig)
 
 static void assign(Rig *rig, FitMode numa, FitMode fit)
 {
-	rig_must(rig, &assign_request("vm42", "pair0", .numa = numa, .fit = fit));
+	rig_must(rig, &assign_request("vm42", "pair0", .plan.numa = numa, .plan.fit = fit));
 	fake_watch(&rig->fake);
 }
 
@@ -272,7 +272,7 @@ ON_A_RIG(an_assignment_to_the_running_guest_alone_keeps_it_for_later)
 {
 	rig->fake.two_nodes = true;
 	rig_running(rig);
-	rig_must(rig, &assign_request("vm42", "pair0", .live = true, .numa = FIT_APPLY));
+	rig_must(rig, &assign_request("vm42", "pair0", .plan.live = true, .plan.numa = FIT_APPLY));
 	expect_in(rig, false, false, false);
 	expect_drift(rig, NULL);
 	fake_shut_off(&rig->fake, "vm42");
@@ -327,7 +327,7 @@ TEST(what_is_asked_for_again_is_undone_to_what_was_before)
 		domain(rig);
 		assign(rig, FIT_APPLY, FIT_ADVISE);
 		fake_fail(&rig->fake, &fault);
-		rig_fails(rig, &assign_request("vm42", "pair0", .fit = FIT_APPLY),
+		rig_fails(rig, &assign_request("vm42", "pair0", .plan.fit = FIT_APPLY),
 			  GPUPASS_ERROR_DEFINE_FAILED, "");
 	}
 }
@@ -342,7 +342,7 @@ ON_A_RIG(what_is_asked_for_again_is_never_undone_to_no_group)
 	assign(rig, FIT_ADVISE, FIT_ADVISE);
 	fake_fail(&rig->fake, &fault);
 	rig_at(rig, FAKE_GET, 4, retitle);
-	rig_try(rig, &assign_request("vm42", "pair0", .fit = FIT_APPLY));
+	rig_try(rig, &assign_request("vm42", "pair0", .plan.fit = FIT_APPLY));
 	assert_int_equal(rig->last.state, JOB_FAILED);
 	assert_true(rig->last.rolled_back);
 	assert_non_null(strstr(definition(rig), "edited meanwhile"));

@@ -42,7 +42,7 @@ static void expect(const ManagerRig *rig, const char *name, GroupState state, co
 static JobRecord *add_job(ManagerRig *rig, uint32_t id, const char *function)
 {
 	JobRecord *job = job_record_new(
-		id, &(JobRequest){ .operation = OPERATION_BIND, .group = (char *)"other" });
+		id, &(JobRequest){ .plan.operation = OPERATION_BIND, .group = (char *)"other" });
 
 	job->functions = calloc(1, sizeof(Bdf));
 	job->functions[0] = bdf_of(function);

@@ -27,7 +27,7 @@ static void done(Manager *m)
 
 static JobRecord *add(Manager *m, Operation operation, uint32_t uid)
 {
-	const JobRequest request = { .operation = operation, .caller_uid = uid };
+	const JobRequest request = { .plan = { .operation = operation, .caller_uid = uid } };
 	JobRecord *job = job_record_new(m->last_job + 1, &request);
 
 	records_add(m, job);
@@ -36,7 +36,7 @@ static JobRecord *add(Manager *m, Operation operation, uint32_t uid)
 
 static bool may(const Manager *m, Operation operation, uint32_t uid, const char *words)
 {
-	const JobRequest request = { .operation = operation, .caller_uid = uid };
+	const JobRequest request = { .plan = { .operation = operation, .caller_uid = uid } };
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	int r = records_check_limits(m, &request, &problem);
 
@@ -89,9 +89,8 @@ TEST(plan_steps_and_end_fill_the_record)
 			   .state = JOB_FAILED,
 			   .error_name = strdup("an.Error"),
 			   .message = strdup("cannot release it") };
-	const JobRequest request = { .operation = OPERATION_RELEASE,
-				     .target = (char *)"vm42",
-				     .caller_uid = USER };
+	const JobRequest request = { .plan = { .operation = OPERATION_RELEASE, .caller_uid = USER },
+				     .target = (char *)"vm42" };
 	_cleanup_(job_record_freep) JobRecord *job = job_record_new(7, &request);
 
 	expect_text(job, "7 release of 54321, group , domain vm42 (), planning, error : , result ");

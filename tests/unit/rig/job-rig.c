@@ -600,7 +600,7 @@ void rig_renamed(Rig *rig)
 {
 	rig->fake.two_nodes = true;
 	rig_shut_off(rig);
-	then(rig, &assign_request("vm42", "pair0", .numa = FIT_APPLY));
+	then(rig, &assign_request("vm42", "pair0", .plan.numa = FIT_APPLY));
 	rig_declare(rig, RIG_GOLD "[Group]\nName=pair1\nGpu=0000:a1:00.0\nGpu=0000:c1:00.0\n");
 }
 

@@ -203,7 +203,7 @@ void rig_expect_drift(const Rig *rig, const char *drift);
 /* Who cancels. */
 #define RIG_CANCELLER 54321
 /* Requests, which may say more; strings borrowed. */
-#define job_request(what, ...) ((JobRequest){ .operation = (what), __VA_ARGS__ })
+#define job_request(what, ...) ((JobRequest){ .plan.operation = (what), __VA_ARGS__ })
 #define assign_request(of_domain, of_group, ...)                                                   \
 	job_request(OPERATION_ASSIGN, .domain = (char *)(of_domain), .group = (char *)(of_group),  \
 		    ##__VA_ARGS__)
@@ -219,7 +219,7 @@ void rig_expect_drift(const Rig *rig, const char *drift);
 #define ASSIGN assign_request("vm42", "pair0")
 #define RELEASE release_request("vm42")
 #define BIND bind_request("pair0")
-#define KEEP group_request(OPERATION_BIND, "pair0", .persist = true)
+#define KEEP group_request(OPERATION_BIND, "pair0", .plan.persist = true)
 #define UNBIND group_request(OPERATION_UNBIND, "pair0")
 #define RIG_ASSIGN ASSIGN
 #define RIG_RELEASE RELEASE

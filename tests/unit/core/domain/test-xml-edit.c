@@ -445,39 +445,42 @@ static const Bdf second_functions[] = {
 	{ 0, 0xd1, 0, 1 },
 };
 
+static const struct {
+	const char *name;
+	const DomainXmlGpu *gpus;
+	const Bdf *functions;
+} two[] = { { "pair0", pair, functions }, { "pair1", second_pair, second_functions } };
+
+static void take_out_of(DomainXml *xml, size_t which, const char *left)
+{
+	bool changed;
+
+	domain_xml_remove_group(xml, two[which].name, two[which].functions, 4, &changed);
+	assert_true(changed);
+	expect_names(xml, left);
+}
+
 /* In every order: each group is whole, and when both are out, the definition is as it was. */
 TEST(two_groups_come_and_go_apart)
 {
 	for (size_t i = 0; i < 2 * ELEMENTS(plain); i++) {
-		bool first_goes_first = i % 2;
 		_cleanup_free_ char *text = domain_fixture(plain[i / 2]), *back = NULL;
 		_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
-		_cleanup_(problem_freep) Problem *problem = NULL;
-		bool changed;
-		DomainUse use = { 0 };
+		_cleanup_(domain_use_clear) DomainUse use = { 0 };
 
-		assert_int_equal(domain_xml_add_group(xml, "pair0", pair, 2, &problem), 0);
-		assert_int_equal(domain_xml_add_group(xml, "pair1", second_pair, 2, &problem), 0);
+		for (size_t k = 0; k < 2; k++)
+			assert_int_equal(
+				domain_xml_add_group(xml, two[k].name, two[k].gpus, 2, NULL), 0);
 		expect_names(xml, "pair0+pair1");
 		assert_int_equal(domain_xml_hostdevs(xml, &use.hostdevs, &use.n_hostdevs), 0);
 		for (size_t k = 0; k < 4; k++) {
 			const DomainHostdev *one = domain_use_hostdev(&use, &functions[k]);
 			const DomainHostdev *other = domain_use_hostdev(&use, &second_functions[k]);
 
-			assert_non_null(one);
-			assert_non_null(other);
-			assert_false(bdf_same_slot(&one->guest, &other->guest));
+			assert_true(one && other && !bdf_same_slot(&one->guest, &other->guest));
 		}
-		domain_use_clear(&use);
-
-		domain_xml_remove_group(xml, first_goes_first ? "pair0" : "pair1",
-					first_goes_first ? functions : second_functions, 4,
-					&changed);
-		assert_true(changed);
-		expect_names(xml, first_goes_first ? "pair1" : "pair0");
-		domain_xml_remove_group(xml, first_goes_first ? "pair1" : "pair0",
-					first_goes_first ? second_functions : functions, 4,
-					&changed);
+		take_out_of(xml, i % 2, two[1 - i % 2].name);
+		take_out_of(xml, 1 - i % 2, "");
 		back = domain_xml_to_text(xml);
 		check_equivalent(plain[i / 2], text, back);
 	}

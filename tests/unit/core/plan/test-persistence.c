@@ -2,9 +2,7 @@
 /* What plans make of persistence modes: steps, records, warnings, and what is shown. */
 #include "rig/test.h"
 
-#include "core/plan/record.h"
 #include "plan-checks.h"
-#include "util/json.h"
 
 #define A "0000:41:00.0"
 #define B "0000:61:00.0"
@@ -156,39 +154,4 @@ TEST(a_plan_shows_what_nvml_is_asked_to_set_in_its_place)
 {
 	ON_MODEL(expect_shown(m, "persistence-off"), one_on(m));
 	ON_MODEL(expect_shown(m, "persistence-on"), released(m));
-}
-
-/* The journal has every mode that was seen, and a journal without them is one from before. */
-TEST(the_journal_s_plan_has_the_modes)
-{
-	static const char *const keys[] = { "from_persistence", "to_persistence" };
-	_cleanup_(plan_freep) Plan *back = NULL, *older = NULL, *bad = NULL;
-	_cleanup_free_ char *message = NULL;
-	_cleanup_json_ json_t *record = NULL;
-	json_t *function;
-	_cleanup_(model_done) PlanModel m = model_new();
-
-	one_on(&m);
-	check_planned(&m, "assign");
-	m.plan->functions[1].to_persistence = PERSISTENCE_ON;
-	record = plan_to_record(m.plan);
-	assert_int_equal(plan_from_record(record, &back, &message), 0);
-	for (size_t i = 0; i < m.plan->n_functions; i++) {
-		assert_int_equal(back->functions[i].from_persistence,
-				 m.plan->functions[i].from_persistence);
-		assert_int_equal(back->functions[i].to_persistence,
-				 m.plan->functions[i].to_persistence);
-	}
-	function = json_array_get(json_object_get(record, "functions"), 0);
-	assert_int_equal(json_object_set_new(function, keys[0], json_string("unknown")), 0);
-	assert_int_equal(plan_from_record(record, &bad, &message), -EBADMSG);
-	assert_non_null(strstr(message, "from_persistence is neither on nor off"));
-	for (size_t i = 0; i < m.plan->n_functions; i++)
-		for (size_t k = 0; k < ELEMENTS(keys); k++)
-			json_object_del(json_array_get(json_object_get(record, "functions"), i),
-					keys[k]);
-	free(message);
-	message = NULL;
-	assert_int_equal(plan_from_record(record, &older, &message), 0);
-	assert_int_equal(older->functions[2].from_persistence, PERSISTENCE_UNKNOWN);
 }

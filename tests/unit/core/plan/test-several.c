@@ -62,38 +62,24 @@ static void has_both(PlanModel *m)
 	model_set(&second->domain_uuid, VM42);
 }
 
+static const char *const names[] = { "pair0", "pair1" };
+
 TEST(each_is_released_alone)
 {
-	static const char *const names[] = { "pair0", "pair1" };
-
-	for (size_t i = 0; i < ELEMENTS(names); i++) {
-		_cleanup_(model_done) PlanModel m = model_new();
-
-		has_both(&m);
-		m.group = names[i];
-		m.request.operation = OPERATION_RELEASE;
-		check_planned(&m, names[i]);
-		assert_string_equal(m.plan->assignment->group_name, names[i]);
-		expect_after(&m, names[1 - i], 4);
-	}
+	for (size_t i = 0; i < ELEMENTS(names); i++)
+		ON_MODEL((check_planned(m, names[i]),
+			  assert_string_equal(m->plan->assignment->group_name, names[i]),
+			  expect_after(m, names[1 - i], 4)),
+			 asks(m, OPERATION_RELEASE), has_both(m), m->group = names[i]);
 }
 
 TEST(both_are_as_they_should_be)
 {
-	static const char *const names[] = { "pair0", "pair1" };
-	static const Operation operations[] = { OPERATION_ASSIGN, OPERATION_RECONCILE };
-
-	for (size_t i = 0; i < 2 * ELEMENTS(names); i++) {
-		_cleanup_(model_done) PlanModel m = model_new();
-
-		has_both(&m);
-		m.group = names[i / 2];
-		m.request.operation = operations[i % 2];
-		check_planned(&m, m.group);
-		if (m.plan->changed)
-			fail_msg("%s: something is to be done", m.group);
-		assert_int_equal(host_group(&m.host, m.group)->state, GROUP_ASSIGNED);
-	}
+	for (size_t i = 0; i < 2 * ELEMENTS(names); i++)
+		ON_MODEL((expect_plan(m, names[i / 2], "", NULL),
+			  assert_int_equal(host_group(&m->host, m->group)->state, GROUP_ASSIGNED)),
+			 asks(m, i % 2 ? OPERATION_RECONCILE : OPERATION_ASSIGN), has_both(m),
+			 m->group = names[i / 2]);
 }
 
 /* Somebody edited one of them; reconcile mends that one and leaves the other as it is. */
@@ -120,16 +106,12 @@ TEST(reconcile_mends_one_and_leaves_the_other)
 /* A tenant who may write metadata adds a name: that gives its domain nothing of the other group. */
 TEST(a_name_in_the_mark_alone_is_no_group)
 {
-	static const char also[] = "><gpupass:also group=\"pair1\"/></gpupass:assignment>";
-	_cleanup_(model_done) PlanModel m = model_new();
-
-	has_pair0(&m);
-	model_edit(&m.config_xml, "<gpupass:assignment", "/>", also);
-	m.request.operation = OPERATION_RELEASE;
-	assert_int_equal(model_plan(&m), 0);
 	/* Only the name goes, and pair0 stays as it is. */
-	expect_after(&m, "pair0", 4);
-	assert_null(m.plan->assignment);
+	ON_MODEL((check_planned(m, "release"), expect_after(m, "pair0", 4),
+		  assert_null(m->plan->assignment)),
+		 asks(m, OPERATION_RELEASE), has_pair0(m),
+		 model_edit(&m->config_xml, "<gpupass:assignment", "/>",
+			    "><gpupass:also group=\"pair1\"/></gpupass:assignment>"));
 }
 
 /* Notes beside no name, or beside names that nothing backs, take nothing of the operator's away. */
