@@ -283,28 +283,10 @@ static int read_basic(sd_bus_message *m, char type, json_t **ret)
 	return 0;
 }
 
-static int read_string_array(sd_bus_message *m, json_t **ret)
-{
-	_cleanup_(json_decrefp) json_t *array = json_array();
-	const char *s;
-	int r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "s");
-
-	if (r < 0)
-		return r;
-	while ((r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &s)) > 0)
-		json_append(array, json_text(s));
-	if (r < 0)
-		return r;
-	r = sd_bus_message_exit_container(m);
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(array);
-	return 0;
-}
-
 int bus_read_variant(sd_bus_message *m, json_t **ret)
 {
 	_cleanup_(json_decrefp) json_t *value = NULL;
+	_cleanup_strv_ char **texts = NULL;
 	const char *contents;
 	char type;
 	int r = sd_bus_message_peek_type(m, &type, &contents);
@@ -316,12 +298,14 @@ int bus_read_variant(sd_bus_message *m, json_t **ret)
 	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_VARIANT, contents);
 	if (r < 0)
 		return r;
-	if (strcmp(contents, "as") == 0)
-		r = read_string_array(m, &value);
-	else if (strlen(contents) == 1 && contents[0] != SD_BUS_TYPE_VARIANT)
+	if (strcmp(contents, "as") == 0) {
+		r = sd_bus_message_read_strv(m, &texts);
+		value = json_strv(texts);
+	} else if (strlen(contents) == 1 && contents[0] != SD_BUS_TYPE_VARIANT) {
 		r = read_basic(m, contents[0], &value);
-	else
+	} else {
 		r = sd_bus_message_skip(m, contents);
+	}
 	if (r < 0)
 		return r;
 	r = sd_bus_message_exit_container(m);

@@ -405,7 +405,7 @@ static void histogram(MetricsWriter *w, const json_t *document, const json_t *du
 		      const char *label, const char *value)
 {
 	const json_t *list = json_object_get(duration, "counts"), *count;
-	uint64_t bounds[BOUNDS_MAX], counts[BOUNDS_MAX + 1], n = 0;
+	uint64_t bounds[BOUNDS_MAX] = { 0 }, counts[BOUNDS_MAX + 1] = { 0 }, n = 0;
 	size_t i, n_bounds;
 
 	if (!read_bounds(document, bounds, &n_bounds) || json_array_size(list) != n_bounds + 1)

@@ -3,20 +3,16 @@
 
 #include <string.h>
 
+#include "util/grow.h"
 #include "util/text.h"
 #include "util/xalloc.h"
-
-static TenantFile *append(Tenants *tenants)
-{
-	tenants->items = xreallocarray(tenants->items, tenants->n_items + 1, sizeof(TenantFile));
-	return &tenants->items[tenants->n_items++];
-}
 
 static void take(void *into, _unused_ const char *name, void *record)
 {
 	TenantMark *mark = record;
+	Tenants *tenants = into;
 
-	*append(into) = (TenantFile){ .bdf = mark->bdf, .mark = mark };
+	*GROW(tenants->items, tenants->n_items) = (TenantFile){ .bdf = mark->bdf, .mark = mark };
 }
 
 /* A file of another name than a board's is of no board. */
@@ -31,7 +27,7 @@ static void add_fault(Tenants *tenants, size_t i)
 		return;
 	own = tenant_file_name(&bdf);
 	if (str_equal(own, name))
-		*append(tenants) = (TenantFile){ .bdf = bdf, .fault = i };
+		*GROW(tenants->items, tenants->n_items) = (TenantFile){ .bdf = bdf, .fault = i };
 }
 
 Tenants *tenant_store_load(TenantStore *store)

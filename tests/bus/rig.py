@@ -345,6 +345,13 @@ class Host:
             found += [job] if job else []
         return found
 
+    def recovers(self, before):
+        """What was under way is undone."""
+        until(lambda: not self.open_jobs(), "it was not recovered")
+        equal(before, self.world())
+        # The journal goes before the picture shows it.
+        until(lambda: self.group() == "free", "the group is not free again:", self.logged)
+
     def let_go_soon(self, bdf):
         """While the next daemon starts, which waits for it."""
         threading.Timer(0.5, self.let_go, [bdf]).start()

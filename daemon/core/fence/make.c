@@ -6,6 +6,7 @@
 
 #include "core/fence/report.h"
 #include "core/group/record.h"
+#include "util/grow.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -105,9 +106,8 @@ static void check_quarantine(Maker *m)
 
 static void add_functions(Maker *m)
 {
-	m->out->functions = xcalloc(m->n + 1, sizeof(FenceFunction));
 	for (size_t i = 0; i < m->n; i++)
-		m->out->functions[m->out->n_functions++] = function_of(m->functions[i]);
+		*GROW(m->out->functions, m->out->n_functions) = function_of(m->functions[i]);
 }
 
 static void add_boards(Maker *m)
@@ -179,10 +179,8 @@ static void add_group(const FenceFacts *facts, const Group *group, Fence *fence)
 
 static void add_other(Fence *fence, const Gpu *gpu)
 {
-	fence->others = xreallocarray(fence->others, fence->n_others + gpu->n_functions,
-				      sizeof(FenceFunction));
 	for (size_t i = 0; i < gpu->n_functions; i++)
-		fence->others[fence->n_others++] = function_of(gpu->functions[i]);
+		*GROW(fence->others, fence->n_others) = function_of(gpu->functions[i]);
 }
 
 /* An assignment that cannot be read names it, or a quarantine does, though no group has it now. */

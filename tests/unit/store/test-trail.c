@@ -267,6 +267,10 @@ ON_A_DISK(the_oldest_file_is_dropped_on_record)
 	assert_true(report.dropped);
 	assert_true(report.first > 50);
 	assert_int_equal(count_files(), 3);
+	/* And the next daemon goes on with what is left. */
+	begin(&narrow);
+	add("pair0");
+	assert_true(check_whole().last > report.last);
 }
 
 /* ---- the end, as a power cut leaves it ---- */

@@ -42,6 +42,7 @@ WITH_DIR(the_holder_is_known_until_it_ends)
 	pid_t pid;
 	int fd = -1;
 
+	assert_int_equal(pid_lock_holder(directory, "x"), 0);
 	/* To ask takes nothing, or who only wants to know would keep a mover from its work. */
 	assert_int_equal(pid_lock_take(directory, "x", &fd), 0);
 	close(fd);

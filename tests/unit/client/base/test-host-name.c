@@ -10,23 +10,21 @@
 /* promise R1 */
 TEST(names_that_reach_ssh_have_few_characters)
 {
-	static const char *const good[] = {
-		"a",
-		"gpu01",
-		"gpu01.example.com",
-		"_gateway",
-		"192.0.2.1",
-		"root@gpu01",
-		"first.last+x@corp.example@gpu01",
-		"gpu01:22",
-		"gpu01:65535",
-		"root@gpu01:2222",
-		"[::1]",
-		"[fe80::1%eth0]",
-		"root@[2001:db8::1]:2222",
-		"gpu01/container",
-		"gpu01:22/container-1",
-	};
+	static const char *const good[] = { "a",
+					    "gpu01",
+					    "gpu01.example.com",
+					    "_gateway",
+					    "192.0.2.1",
+					    "root@gpu01",
+					    "first.last+x@corp.example@gpu01",
+					    "gpu01:22",
+					    "gpu01:65535",
+					    "root@gpu01:2222",
+					    "[::1]",
+					    "[fe80::1%eth0]",
+					    "root@[2001:db8::1]:2222",
+					    "gpu01/container",
+					    "gpu01:22/container-1" };
 	static const char *const bad[] = {
 		"",	   "-x",	 "-oProxyCommand=sh",
 		"root@-x", "-l@a",	 "@a",

@@ -21,7 +21,7 @@
 #define ONE "33333333-3333-4333-8333-333333333333"
 #define PASSING "44444444-4444-4444-8444-444444444444"
 /* Half a second is what it takes; the rest is for a busy machine. */
-#define QUICK (10 * USEC_PER_SEC)
+#define QUICK (5 * USEC_PER_SEC)
 #define NOBODY "99999999-9999-4999-8999-999999999999"
 
 /* --- a listener that counts --- */
