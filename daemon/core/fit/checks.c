@@ -4,21 +4,6 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-char *fit_size_text(uint64_t bytes)
-{
-	static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
-	size_t unit = 0;
-
-	while (unit + 1 < ELEMENTS(units) && bytes >= 1024 && bytes % 1024 == 0) {
-		bytes /= 1024;
-		unit++;
-	}
-	/* Not a multiple of the next unit: round, but only from 16384 on. */
-	for (; unit + 1 < ELEMENTS(units) && bytes >= 16384; unit++)
-		bytes = (bytes + 512) / 1024;
-	return strf("%llu %s", (unsigned long long)bytes, units[unit]);
-}
-
 #define GIB (UINT64_C(1) << 30)
 /* What libvirt adds to the guest's RAM for its lock limit (qemuDomainGetMemLockLimitBytes). */
 #define MEMLOCK_EXTRA GIB

@@ -23,6 +23,3 @@ void fit_tune_window(const FitFacts *facts, const FitDomain *domain, FitTune *tu
 /* numa.c */
 void fit_check_numa(Fit *f);
 void fit_tune_numa(const FitFacts *facts, const FitDomain *domain, FitTune *tune);
-
-/* fit.c: "32 GiB", "512 MiB". */
-char *fit_size_text(uint64_t bytes);

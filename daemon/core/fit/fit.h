@@ -83,3 +83,5 @@ const FitFinding *fit_refusal(const FitReport *report, FitMode numa, FitMode fit
 
 /* Appends a finding. Takes `what`. Copies `remedy`, which may be NULL. */
 void fit_add(FitReport *report, FitId id, FitSeverity severity, char *what, const char *remedy);
+/* "32 GiB", "512 MiB". */
+char *fit_size_text(uint64_t bytes);

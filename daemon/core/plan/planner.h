@@ -106,7 +106,7 @@ int plan_fit(Planner *p, const DomainXml *xml, bool within, const FitTune *tune)
 /* fit.c: the same where the definition is not changed. */
 int plan_fit_running(Planner *p);
 
-/* plan.c: plan_check_functions(), whose warnings become the plan's. */
+/* check-group.c: plan_check_functions(), whose warnings become the plan's. */
 int plan_check_group_functions(Planner *p);
 
 /* Sets live and config from the request and the state of the domain. */
