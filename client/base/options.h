@@ -12,9 +12,10 @@ typedef enum JsonMode { JSON_OFF, JSON_PRETTY, JSON_SHORT } JsonMode;
 /* Options that only some verbs take: OPTION_LIVE. */
 #define VERB_OPTIONS(X)                                                                            \
 	X(LIVE)                                                                                    \
-	X(CONFIG) X(MODEL) X(DRY_RUN) X(NO_BLOCK) X(TIMEOUT) X(ALLOW_BOOT_VGA) X(KEEP_VFIO)        \
-		X(RELEASE) X(DETAILED_EXITCODE) X(FORMAT) X(SYMPTOM) X(VERBOSE) X(MMIO) X(NUMA)    \
-			X(FIT) X(ACCEPT_DIRTY) X(SINCE) X(UNTIL) X(GROUP) X(DOMAIN) X(USER) X(JOB) \
+	X(CONFIG)                                                                                  \
+	X(MODEL) X(DRY_RUN) X(NO_BLOCK) X(TIMEOUT) X(ALLOW_BOOT_VGA) X(KEEP_VFIO) X(RELEASE)       \
+		X(DETAILED_EXITCODE) X(FORMAT) X(SYMPTOM) X(VERBOSE) X(MMIO) X(NUMA) X(FIT)        \
+			X(ACCEPT_DIRTY) X(SINCE) X(UNTIL) X(GROUP) X(DOMAIN) X(USER) X(JOB)        \
 				X(HOLDERS) X(FOLLOW) X(VERIFY) X(EXPECT) X(TRAIL) X(PERSIST)       \
 					X(BUNDLE) X(TEXTFILE) X(DISTRIBUTION) X(COLUMNS) X(SORT)   \
 						X(WORKLOAD) X(FIRST) X(ANY) X(NO_BRIDGE_SEEN)      \

@@ -126,8 +126,10 @@ ON_A_BARE_MANAGER(when_the_machine_cannot_be_looked_at_nothing_is_declared)
 	manager_rig_connect(rig);
 	fake_watch(&rig->rig->fake);
 	fake_fail(&rig->rig->fake, &fault);
-	expect(rig, &(Words)DECLARE("left", A, B, .error = "Internal",
-				    .words = "cannot declare left: this machine failed: Input/output error"));
+	expect(rig,
+	       &(Words)DECLARE(
+		       "left", A, B, .error = "Internal",
+		       .words = "cannot declare left: this machine failed: Input/output error"));
 }
 
 ON_A_MANAGER(a_group_under_a_domain_keeps_its_name)
