@@ -9,24 +9,48 @@
 
 typedef enum JsonMode { JSON_OFF, JSON_PRETTY, JSON_SHORT } JsonMode;
 
-/* Options that only some verbs take: OPTION_LIVE. */
-#define VERB_OPTIONS(X)                                                                            \
-	X(LIVE)                                                                                    \
-	X(CONFIG)                                                                                  \
-	X(MODEL) X(DRY_RUN) X(NO_BLOCK) X(TIMEOUT) X(ALLOW_BOOT_VGA) X(KEEP_VFIO) X(RELEASE)       \
-		X(DETAILED_EXITCODE) X(FORMAT) X(SYMPTOM) X(VERBOSE) X(MMIO) X(NUMA) X(FIT)        \
-			X(ACCEPT_DIRTY) X(SINCE) X(UNTIL) X(GROUP) X(DOMAIN) X(USER) X(JOB)        \
-				X(HOLDERS) X(FOLLOW) X(VERIFY) X(EXPECT) X(TRAIL) X(PERSIST)       \
-					X(BUNDLE) X(TEXTFILE) X(DISTRIBUTION) X(COLUMNS) X(SORT)   \
-						X(WORKLOAD) X(FIRST) X(ANY) X(NO_BRIDGE_SEEN)      \
-							X(WAIT)
-
-#define X(option) OPTION_BIT_##option,
-enum { VERB_OPTIONS(X) };
-#undef X
-#define X(option) OPTION_##option = 1ULL << OPTION_BIT_##option,
-typedef enum VerbOption { VERB_OPTIONS(X) } VerbOption;
-#undef X
+/* Options that only some verbs take. */
+typedef enum VerbOption {
+	OPTION_LIVE = 1ULL << 0,
+	OPTION_CONFIG = 1ULL << 1,
+	OPTION_MODEL = 1ULL << 2,
+	OPTION_DRY_RUN = 1ULL << 3,
+	OPTION_NO_BLOCK = 1ULL << 4,
+	OPTION_TIMEOUT = 1ULL << 5,
+	OPTION_ALLOW_BOOT_VGA = 1ULL << 6,
+	OPTION_KEEP_VFIO = 1ULL << 7,
+	OPTION_RELEASE = 1ULL << 8,
+	OPTION_DETAILED_EXITCODE = 1ULL << 9,
+	OPTION_FORMAT = 1ULL << 10,
+	OPTION_SYMPTOM = 1ULL << 11,
+	OPTION_VERBOSE = 1ULL << 12,
+	OPTION_MMIO = 1ULL << 13,
+	OPTION_NUMA = 1ULL << 14,
+	OPTION_FIT = 1ULL << 15,
+	OPTION_ACCEPT_DIRTY = 1ULL << 16,
+	OPTION_SINCE = 1ULL << 17,
+	OPTION_UNTIL = 1ULL << 18,
+	OPTION_GROUP = 1ULL << 19,
+	OPTION_DOMAIN = 1ULL << 20,
+	OPTION_USER = 1ULL << 21,
+	OPTION_JOB = 1ULL << 22,
+	OPTION_HOLDERS = 1ULL << 23,
+	OPTION_FOLLOW = 1ULL << 24,
+	OPTION_VERIFY = 1ULL << 25,
+	OPTION_EXPECT = 1ULL << 26,
+	OPTION_TRAIL = 1ULL << 27,
+	OPTION_PERSIST = 1ULL << 28,
+	OPTION_BUNDLE = 1ULL << 29,
+	OPTION_TEXTFILE = 1ULL << 30,
+	OPTION_DISTRIBUTION = 1ULL << 31,
+	OPTION_COLUMNS = 1ULL << 32,
+	OPTION_SORT = 1ULL << 33,
+	OPTION_WORKLOAD = 1ULL << 34,
+	OPTION_FIRST = 1ULL << 35,
+	OPTION_ANY = 1ULL << 36,
+	OPTION_NO_BRIDGE_SEEN = 1ULL << 37,
+	OPTION_WAIT = 1ULL << 38,
+} VerbOption;
 
 typedef struct Options {
 	JsonMode json;
