@@ -304,8 +304,9 @@ static json_t *pair_to_json(const TopologyFacts *facts, const Gpu *a, const Gpu 
 
 	return json_build("{s:[ss], s:s, s:s?, s:i, s:s}", "gpus", BDF_TEXT(&a->lead->bdf),
 			  BDF_TEXT(&b->lead->bdf), "pcie",
-			  pcie_distance_to_string(pcie_distance(a, b, n_nodes)), "nvlink", link,
-			  "links", group ? (int)group_links(group) : 0, "provenance",
+			  pcie_distance_to_string(pcie_distance(a->lead, b->lead, n_nodes)),
+			  "nvlink", link, "links", group ? (int)group_links(group) : 0,
+			  "provenance",
 			  provenance_to_string(group ? group->provenance : PROVENANCE_NONE));
 }
 

@@ -79,7 +79,8 @@ static void print_gpus(FILE *f, const GpuSet *set)
 			str_or_empty(model), gpu->n_functions);
 		for (size_t k = 0; k < set->n_gpus; k++)
 			fprintf(f, " %s",
-				pcie_distance_to_string(pcie_distance(gpu, &set->gpus[k], 0)));
+				pcie_distance_to_string(
+					pcie_distance(gpu->lead, set->gpus[k].lead, 0)));
 		fprintf(f, "%s%s\n", exclusion ? "; " : "", str_or_empty(exclusion));
 	}
 }
