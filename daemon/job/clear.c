@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/facts/driver-release.h"
+#include "core/setup/driver-release.h"
 #include "job/guest-exit.h"
 #include "job/prepare.h"
 #include "job/recover.h"

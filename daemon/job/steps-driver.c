@@ -2,7 +2,7 @@
 /* Moving a group's functions between drivers, all side by side, through disposable workers. */
 #include <string.h>
 
-#include "core/facts/driver-release.h"
+#include "core/setup/driver-release.h"
 #include "job/guest-exit.h"
 #include "job/steps.h"
 #include "util/text.h"

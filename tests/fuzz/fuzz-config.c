@@ -5,13 +5,13 @@
  */
 #include <unistd.h>
 
-#include "core/facts/driver-ids.h"
-#include "core/facts/hook-script.h"
-#include "core/facts/kernel-words.h"
-#include "core/facts/modprobe.h"
 #include "core/facts/module-lists.h"
-#include "core/facts/setup-files.h"
 #include "core/links/declaration.h"
+#include "core/setup/driver-ids.h"
+#include "core/setup/hook-script.h"
+#include "core/setup/kernel-words.h"
+#include "core/setup/modprobe.h"
+#include "core/setup/setup-files.h"
 #include "fuzz.h"
 #include "host/scan/function.h"
 #include "manager/config.h"

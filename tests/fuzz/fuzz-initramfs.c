@@ -3,8 +3,8 @@
  * An initramfs, which anybody may have made: what is read of an archive is the same however it
  * comes in pieces, and an image ends in a description, with its trouble if there is any.
  */
-#include "core/facts/boot-entries.h"
-#include "core/facts/cpio-stream.h"
+#include "core/setup/boot-entries.h"
+#include "core/setup/cpio-stream.h"
 #include "fuzz.h"
 #include "host/image/initramfs-image.h"
 #include "util/file.h"

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "core/checks/checks.h"
-#include "core/facts/driver-release.h"
-#include "core/facts/kernel-words.h"
-#include "core/facts/modprobe.h"
-#include "core/facts/setup-files.h"
+#include "core/setup/driver-release.h"
+#include "core/setup/kernel-words.h"
+#include "core/setup/modprobe.h"
+#include "core/setup/setup-files.h"
 #include "util/xalloc.h"
 
 static bool cmdline_has(const Checks *c, const char *prefix, const char **ret)

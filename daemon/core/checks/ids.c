@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "core/checks/checks.h"
-#include "core/facts/driver-ids.h"
-#include "core/facts/kernel-words.h"
-#include "core/facts/modprobe.h"
+#include "core/setup/driver-ids.h"
+#include "core/setup/kernel-words.h"
+#include "core/setup/modprobe.h"
 #include "util/xalloc.h"
 
 /* An ids= of 1,023 bytes has no more entries that name a device. */

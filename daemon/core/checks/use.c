@@ -4,8 +4,8 @@
 
 #include "core/checks/checks.h"
 #include "core/domain/ref.h"
-#include "core/facts/driver-release.h"
-#include "core/facts/setup-files.h"
+#include "core/setup/driver-release.h"
+#include "core/setup/setup-files.h"
 #include "util/xalloc.h"
 
 /* Driver versions known to hang on what gpupass does. `from` and `to` are included. */

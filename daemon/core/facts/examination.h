@@ -22,7 +22,7 @@ typedef struct Examination {
 	/* NULL: empty */
 	char **cmdline;	    /* words of the kernel command line about IOMMU, vfio and drivers */
 	char **modules;	    /* those that matter here and are loaded */
-	char **modprobe;    /* "options vfio_pci ids=…": core/facts/modprobe.h */
+	char **modprobe;    /* "options vfio_pci ids=…": core/setup/modprobe.h */
 	char **modprobe_at; /* "vfio_pci /etc/modprobe.d/x.conf": which files name the module */
 	char **builtin;	    /* "vfio_pci", "pci_stub": what the kernel has built in of these */
 	/*

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "core/facts/kept.h"
-#include "core/facts/kernel-words.h"
-#include "core/facts/modprobe.h"
 #include "core/pci/driver-name.h"
+#include "core/setup/kernel-words.h"
+#include "core/setup/modprobe.h"
 #include "util/grow.h"
 #include "util/text.h"
 

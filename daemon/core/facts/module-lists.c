@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "core/facts/initramfs.h"
-#include "core/facts/kernel-words.h"
-#include "core/facts/setup-files.h"
+#include "core/setup/kernel-words.h"
+#include "core/setup/setup-files.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "core/facts/examination.h"
-#include "core/facts/hook-script.h"
-#include "core/facts/setup-files.h"
+#include "core/setup/hook-script.h"
+#include "core/setup/setup-files.h"
 #include "gpupass/dbus.h"
 #include "host/device/examine.h"
 #include "util/clock.h"

@@ -8,7 +8,7 @@
 
 #include "core/facts/initramfs.h"
 #include "core/facts/module-lists.h"
-#include "core/facts/setup-files.h"
+#include "core/setup/setup-files.h"
 #include "host/device/examine.h"
 #include "util/file.h"
 #include "util/text.h"

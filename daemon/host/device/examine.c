@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/facts/boot-faults.h"
-#include "core/facts/setup-files.h"
+#include "core/setup/setup-files.h"
 #include "host/device/config-space.h"
 #include "host/modprobe/modprobe-files.h"
 #include "host/scan/nvidia-proc.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/facts/setup-files.h"
+#include "core/setup/setup-files.h"
 #include "host/device/capabilities.h"
 #include "host/device/holders.h"
 #include "host/scan/nvidia-proc.h"

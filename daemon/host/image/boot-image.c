@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/facts/boot-entries.h"
+#include "core/setup/boot-entries.h"
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/text.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/facts/boot-entries.h"
-#include "core/facts/cpio-stream.h"
+#include "core/setup/boot-entries.h"
+#include "core/setup/cpio-stream.h"
 #include "host/modprobe/kmod.h"
 #include "util/clock.h"
 #include "util/text.h"

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/facts/modprobe.h"
+#include "core/setup/modprobe.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 

@@ -7,7 +7,7 @@
 
 /*
  * What the files at these paths, folders of such files or single ones, set for modules that matter
- * here (core/facts/modprobe.h). modules_dir: where the kernel's own soft dependencies are. Words of
+ * here (core/setup/modprobe.h). modules_dir: where the kernel's own soft dependencies are. Words of
  * the kernel's command line, which libkmod adds, are left out.
  *
  * -ELIBACC: libkmod cannot be loaded. -E2BIG: there are more settings than anybody needs. -EIO

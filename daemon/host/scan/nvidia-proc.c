@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/facts/setup-files.h"
+#include "core/setup/setup-files.h"
 #include "util/file.h"
 #include "util/text.h"
 #include "util/xalloc.h"

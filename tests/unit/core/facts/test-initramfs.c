@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "core/facts/cpio-stream.h"
 #include "core/facts/initramfs.h"
+#include "core/setup/cpio-stream.h"
 #include "rig/rows.h"
 
 #define DISPLAY 0x030000

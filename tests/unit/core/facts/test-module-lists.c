@@ -4,7 +4,7 @@
 
 #include "core/facts/initramfs.h"
 #include "core/facts/module-lists.h"
-#include "core/facts/setup-files.h"
+#include "core/setup/setup-files.h"
 #include "rig/rows.h"
 
 static void expect(const char *what, char *const *lines, const char *expected)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "core/facts/driver-release.h"
+#include "core/setup/driver-release.h"
 
 #include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/facts/setup-files.h"
+#include "core/setup/setup-files.h"
 #include "gpupass/cleanup.h"
 #include "util/text.h"
 

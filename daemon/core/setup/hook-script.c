@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "core/facts/hook-script.h"
+#include "core/setup/hook-script.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "core/facts/kernel-words.h"
-#include "core/facts/setup-files.h"
+#include "core/setup/kernel-words.h"
+#include "core/setup/setup-files.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 

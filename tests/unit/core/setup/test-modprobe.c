@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "rig/test.h"
 
-#include "core/facts/kernel-words.h"
-#include "core/facts/modprobe.h"
+#include "core/setup/kernel-words.h"
+#include "core/setup/modprobe.h"
 #include "rig/rows.h"
 
 static const struct {

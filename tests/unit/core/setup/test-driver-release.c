@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "rig/test.h"
 
-#include "core/facts/driver-release.h"
+#include "core/setup/driver-release.h"
 #include "util/text.h"
 
 /* faults N1, N2 */

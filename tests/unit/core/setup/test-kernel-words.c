@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "rig/test.h"
 
-#include "core/facts/kernel-words.h"
+#include "core/setup/kernel-words.h"
 #include "rig/rows.h"
 
 /* The words, joined by '|'. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "core/facts/cpio-stream.h"
+#include "core/setup/cpio-stream.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -2,8 +2,8 @@
 #include "rig/test.h"
 
 #include "core/facts/examination.h"
-#include "core/facts/hook-script.h"
-#include "core/facts/setup-files.h"
+#include "core/setup/hook-script.h"
+#include "core/setup/setup-files.h"
 #include "rig/rows.h"
 
 /* The lines joined by '|'. */

@@ -2,7 +2,7 @@
 /* What a host says of its boot: damaged and odd forms. Whole hosts are in device/boot-image. */
 #include "rig/test.h"
 
-#include "core/facts/boot-entries.h"
+#include "core/setup/boot-entries.h"
 #include "rig/rows.h"
 
 /* "NAME RELEASE" */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "rig/test.h"
 
-#include "core/facts/driver-ids.h"
+#include "core/setup/driver-ids.h"
 #include "rig/rows.h"
 
 /* The boards of field/host: a 3090 of ASUS, its display and its audio function. */

@@ -3,7 +3,7 @@
  * As vfio_pci_fill_ids() in drivers/vfio/pci/vfio_pci.c reads each entry, pci_stub_init() alike,
  * and pci_match_one_device() in drivers/pci/pci.h compares it.
  */
-#include "core/facts/driver-ids.h"
+#include "core/setup/driver-ids.h"
 
 #include <ctype.h>
 #include <string.h>

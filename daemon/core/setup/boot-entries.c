@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "core/facts/boot-entries.h"
+#include "core/setup/boot-entries.h"
 
 #include <errno.h>
 #include <stdlib.h>

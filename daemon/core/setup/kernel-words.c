@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "core/facts/kernel-words.h"
+#include "core/setup/kernel-words.h"
 
 #include <ctype.h>
 #include <errno.h>

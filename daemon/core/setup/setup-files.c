@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "core/facts/setup-files.h"
+#include "core/setup/setup-files.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/facts/kernel-words.h"
+#include "core/setup/kernel-words.h"
 #include "util/bdf.h"
 #include "util/text.h"
 #include "util/xalloc.h"
