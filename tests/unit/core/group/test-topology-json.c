@@ -40,13 +40,18 @@ static char *document_of(const char *scene)
 
 TEST(the_document_is_the_one_written_down)
 {
+	static const char *const written[] = { "pair", "companions" };
 	_cleanup_close_ int fd = open(FIXTURES "/topology", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_free_ char *json = document_of("pair"), *expected = NULL, *diff = NULL;
 
 	assert_true(fd >= 0);
-	assert_int_equal(file_read_at(fd, "pair.json", DOCUMENT_MAX, &expected, NULL), 0);
-	diff = text_diff(expected, json);
-	assert_string_equal(diff, "");
+	for (size_t i = 0; i < ELEMENTS(written); i++) {
+		_cleanup_free_ char *file = strf("%s.json", written[i]), *expected = NULL;
+		_cleanup_free_ char *json = document_of(written[i]), *diff = NULL;
+
+		assert_int_equal(file_read_at(fd, file, DOCUMENT_MAX, &expected, NULL), 0);
+		diff = text_diff(expected, json);
+		assert_string_equal(diff, "");
+	}
 }
 
 /* The member at "gpus.8.domains", as text; of a list how many items it has. */
