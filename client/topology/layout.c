@@ -29,8 +29,8 @@ static void add_panels(Layout *l)
 {
 	const Topology *t = l->topology;
 
-	for (size_t i = 0; i < t->n_gpus; i++) {
-		int node = t->gpus[i].numa_node;
+	for (size_t i = 0; i < t->n_devices; i++) {
+		int node = t->devices[i].numa_node;
 		size_t at = l->n_panels;
 
 		if (panel_of(l, node) < l->n_panels)
@@ -47,9 +47,41 @@ static void add_panels(Layout *l)
 static bool group_crosses(const Topology *t, const TopologyGroup *group)
 {
 	for (size_t i = 1; i < group->n_gpus; i++)
-		if (t->gpus[group->gpus[i]].numa_node != t->gpus[group->gpus[0]].numa_node)
+		if (t->devices[group->gpus[i]].numa_node != t->devices[group->gpus[0]].numa_node)
 			return true;
 	return false;
+}
+
+/*
+ * A companion stands behind the last GPU with which it shares most bridges, so that one bar lies
+ * over both; of its own group, if it can be.
+ */
+static size_t anchor_of(const Topology *t, size_t device)
+{
+	const TopologyDevice *d = &t->devices[device];
+	size_t anchor = SIZE_MAX, best = 1;
+
+	if (topology_is_gpu(d))
+		return device;
+	for (size_t i = 0; i < t->n_gpus; i++) {
+		size_t shared = 2 * topology_shared(d, &t->devices[i]);
+
+		if (shared > 0 && d->group >= 0 && t->devices[i].group == d->group)
+			shared++;
+		if (shared >= best) {
+			anchor = i;
+			best = shared;
+		}
+	}
+	return anchor;
+}
+
+/* The group beside whose GPUs a card stands; -1: none. */
+static ssize_t group_of(const Layout *l, size_t card)
+{
+	size_t anchor = l->cards[card].anchor;
+
+	return anchor == SIZE_MAX ? -1 : l->topology->devices[anchor].group;
 }
 
 /* The sort key of a card in its panel. */
@@ -60,11 +92,11 @@ typedef struct CardKey {
 
 static CardKey key_of(const Topology *t, size_t gpu)
 {
-	const TopologyGroup *group = topology_group(t, &t->gpus[gpu]);
+	const TopologyGroup *group = gpu < t->n_gpus ? topology_group(t, &t->devices[gpu]) : NULL;
 	CardKey key = { .alone = !group || !group_crosses(t, group), .first = gpu, .gpu = gpu };
 
 	for (size_t i = 0; group && i < group->n_gpus; i++)
-		if (t->gpus[group->gpus[i]].numa_node == t->gpus[gpu].numa_node &&
+		if (t->devices[group->gpus[i]].numa_node == t->devices[gpu].numa_node &&
 		    group->gpus[i] < key.first)
 			key.first = group->gpus[i];
 	return key;
@@ -72,18 +104,20 @@ static CardKey key_of(const Topology *t, size_t gpu)
 
 static bool card_before(const Layout *l, const LayoutCard *a, const LayoutCard *b)
 {
-	CardKey x = key_of(l->topology, a->gpu), y = key_of(l->topology, b->gpu);
+	CardKey x = key_of(l->topology, a->anchor), y = key_of(l->topology, b->anchor);
 
 	if (a->panel != b->panel)
 		return a->panel < b->panel;
 	if (x.alone != y.alone)
 		return !x.alone;
-	return x.first != y.first ? x.first < y.first : x.gpu < y.gpu;
+	if (x.first != y.first)
+		return x.first < y.first;
+	return x.gpu != y.gpu ? x.gpu < y.gpu : a->device < b->device;
 }
 
 static void find_chain(const Layout *l, LayoutCard *card)
 {
-	char **path = l->topology->gpus[card->gpu].path;
+	char **path = l->topology->devices[card->device].path;
 	size_t n = strv_length(path);
 
 	card->chain = xcalloc(n + 1, sizeof(*card->chain));
@@ -100,8 +134,10 @@ static void add_cards(Layout *l)
 {
 	const Topology *t = l->topology;
 
-	for (size_t i = 0; i < t->n_gpus; i++) {
-		LayoutCard card = { .gpu = i, .panel = panel_of(l, t->gpus[i].numa_node) };
+	for (size_t i = 0; i < t->n_devices; i++) {
+		LayoutCard card = { .device = i,
+				    .anchor = anchor_of(t, i),
+				    .panel = panel_of(l, t->devices[i].numa_node) };
 		size_t at = l->n_cards;
 
 		find_chain(l, &card);
@@ -117,16 +153,16 @@ static size_t columns_for(const Layout *l)
 	return l->n_panels <= 2 ? 4 : 2;
 }
 
-/* The number of cards from this one on that are of one group and in one panel. */
+/* The number of GPUs' cards from this one on that are of one group and in one panel. */
 static size_t run_length(const Layout *l, size_t card)
 {
 	const Topology *t = l->topology;
-	ssize_t group = t->gpus[l->cards[card].gpu].group;
+	ssize_t group = group_of(l, card);
 	size_t n = 1;
 
 	while (group >= 0 && card + n < l->n_cards &&
 	       l->cards[card + n].panel == l->cards[card].panel &&
-	       t->gpus[l->cards[card + n].gpu].group == group)
+	       l->cards[card + n].device < t->n_gpus && group_of(l, card + n) == group)
 		n++;
 	return n;
 }
@@ -139,9 +175,8 @@ static void flow_cards(Layout *l)
 	for (size_t i = 0; i < l->n_cards; i++) {
 		LayoutPanel *panel = &l->panels[l->cards[i].panel];
 		bool first = i == 0 || l->cards[i - 1].panel != l->cards[i].panel;
-		bool begins = first || l->topology->gpus[l->cards[i - 1].gpu].group < 0 ||
-			      l->topology->gpus[l->cards[i - 1].gpu].group !=
-				      l->topology->gpus[l->cards[i].gpu].group;
+		bool begins =
+			first || group_of(l, i - 1) < 0 || group_of(l, i - 1) != group_of(l, i);
 		size_t run = begins ? run_length(l, i) : 1;
 
 		if (first)
@@ -351,9 +386,9 @@ static void choose_lane(Layout *l, LayoutRail *rail)
 static void add_rails(Layout *l)
 {
 	for (size_t i = 0; i < l->n_cards; i++) {
-		ssize_t group = l->topology->gpus[l->cards[i].gpu].group;
+		ssize_t group = group_of(l, i);
 
-		if (group >= 0)
+		if (group >= 0 && l->cards[i].device < l->topology->n_gpus)
 			add_to_rail(l, (size_t)group, &l->cards[i]);
 	}
 	add_trunks(l);
@@ -458,10 +493,10 @@ static void add_bars(Layout *l)
 Layout *layout_new(const Topology *topology)
 {
 	Layout *l = xcalloc(1, sizeof(*l));
-	size_t n = topology->n_gpus + 1, levels = 1;
+	size_t n = topology->n_devices + 1, levels = 1;
 
-	for (size_t i = 0; i < topology->n_gpus; i++)
-		levels += strv_length(topology->gpus[i].path) + 1;
+	for (size_t i = 0; i < topology->n_devices; i++)
+		levels += strv_length(topology->devices[i].path) + 1;
 	l->topology = topology;
 	l->panels = xcalloc(n, sizeof(*l->panels));
 	l->rows = xcalloc(n, sizeof(*l->rows));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where things go in the picture of a host: a panel for each NUMA node; in it rows of cards, one
- * a GPU, the bridges above it as bars, and below it the rail of its NVLink group. GPUs of one
+ * a GPU or companion, the bridges above it as bars, and below it the rail of its NVLink group. GPUs of one
  * group are side by side where they can be. Numbers are pixels; the same topology gives the same
  * layout.
  */
@@ -36,7 +36,8 @@ typedef struct LayoutRow {
 } LayoutRow;
 
 typedef struct LayoutCard {
-	size_t gpu, panel, row, column; /* column: in the panel */
+	size_t device, panel, row, column; /* column: in the panel */
+	size_t anchor; /* the GPU that it stands beside: itself, if it is one; SIZE_MAX: none */
 	int x, y;
 	const char **chain _owned_(free); /* bridges above that are drawn; borrowed */
 	size_t n_chain;

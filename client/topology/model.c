@@ -18,7 +18,7 @@
  */
 
 /* More than any host has; a higher number is refused. */
-#define GPUS_MAX 1024
+#define DEVICES_MAX 1024
 #define BRIDGES_MAX 8192
 #define GROUPS_MAX 1024
 #define NODES_MAX 1024
@@ -38,10 +38,9 @@ static int check(const json_t *document, char **ret_why)
 		const char *key;
 		size_t max;
 	} lists[] = {
-		{ "numa_nodes", NODES_MAX },
-		{ "bridges", BRIDGES_MAX },
-		{ "groups", GROUPS_MAX },
-		{ "gpus", GPUS_MAX },
+		{ "numa_nodes", NODES_MAX },   { "bridges", BRIDGES_MAX },
+		{ "groups", GROUPS_MAX },      { "gpus", DEVICES_MAX },
+		{ "companions", DEVICES_MAX },
 	};
 	const json_t *gpu;
 
@@ -54,6 +53,12 @@ static int check(const json_t *document, char **ret_why)
 			return wrong(ret_why, lists[i].key, "is no list");
 		if (json_array_size(list) > lists[i].max)
 			return wrong(ret_why, lists[i].key, "has too many items");
+	}
+	JSON_EACH (gpu, document, "companions") {
+		if (!*json_text_of(gpu, "address"))
+			return wrong(ret_why, "companions", "has one without an address");
+		if (json_array_size(json_object_get(gpu, "upstream_path")) > PATH_MAX_BRIDGES)
+			return wrong(ret_why, "upstream_path", "has too many items");
 	}
 	JSON_EACH (gpu, document, "gpus") {
 		if (json_array_size(json_object_get(gpu, "functions")) > FUNCTIONS_MAX)
@@ -191,7 +196,7 @@ static ssize_t find_group(const Topology *t, const char *name)
 	return -1;
 }
 
-static void read_functions(TopologyGpu *gpu, const json_t *document)
+static void read_functions(TopologyDevice *gpu, const json_t *document)
 {
 	const json_t *item;
 
@@ -203,7 +208,7 @@ static void read_functions(TopologyGpu *gpu, const json_t *document)
 	}
 }
 
-static char *state_of(const Topology *t, const TopologyGpu *gpu)
+static char *state_of(const Topology *t, const TopologyDevice *gpu)
 {
 	const TopologyGroup *group = topology_group(t, gpu);
 
@@ -217,7 +222,7 @@ static char *state_of(const Topology *t, const TopologyGpu *gpu)
 }
 
 /* The domain that has it: the group's, or one that took it without gpupass. */
-static void read_holder(const Topology *t, TopologyGpu *gpu, const json_t *item)
+static void read_holder(const Topology *t, TopologyDevice *gpu, const json_t *item)
 {
 	const TopologyGroup *group = topology_group(t, gpu);
 
@@ -232,13 +237,23 @@ static void read_holder(const Topology *t, TopologyGpu *gpu, const json_t *item)
 		gpu->look = *gpu->domain ? LOOK_HELD : LOOK_NONE;
 }
 
-static void read_gpu(Topology *t, TopologyGpu *gpu, const json_t *item)
+static char *model_of(const TopologyDevice *device, const json_t *item)
+{
+	_cleanup_free_ char *vendor = text_of(item, "vendor_id"), *id = text_of(item, "device_id");
+
+	return topology_is_gpu(device) ? text_of(item, "model")
+				       : strf("%s %s:%s", topology_noun(device->kind), vendor, id);
+}
+
+/* Of a GPU or, with a kind, of a companion, which has some of the members. */
+static void read_device(Topology *t, TopologyDevice *gpu, const json_t *item, bool is_gpu)
 {
 	const json_t *bridge;
 
+	gpu->kind = is_gpu ? xstrdup("gpu") : text_of(item, "kind");
 	gpu->group = find_group(t, json_string_value(json_object_get(item, "group")));
 	gpu->address = text_of(item, "address");
-	gpu->model = text_of(item, "model");
+	gpu->model = model_of(gpu, item);
 	gpu->driver = text_of(item, "driver");
 	gpu->slot = text_of(item, "physical_slot");
 	gpu->nvlink = text_of(json_object_get(item, "nvlink"), "kind");
@@ -256,54 +271,66 @@ static void read_gpus(Topology *t, const json_t *document)
 	const json_t *item;
 
 	JSON_EACH (item, document, "gpus") {
-		TopologyGpu *gpu = GROW(t->gpus, t->n_gpus);
+		TopologyDevice *gpu = GROW(t->devices, t->n_devices);
 
-		read_gpu(t, gpu, item);
+		read_device(t, gpu, item, true);
 		if (gpu->group >= 0) {
 			TopologyGroup *group = &t->groups[gpu->group];
 
-			*GROW(group->gpus, group->n_gpus) = t->n_gpus - 1;
+			*GROW(group->gpus, group->n_gpus) = t->n_gpus;
 		}
+		t->n_gpus++;
 		if (*gpu->domain && !strv_contains(t->domains, gpu->domain))
 			strv_append(&t->domains, gpu->domain);
 	}
+	JSON_EACH (item, document, "companions")
+		read_device(t, GROW(t->devices, t->n_devices), item, false);
 }
 
 /* ---- pairs ---- */
 
-static ssize_t find_gpu(const Topology *t, const json_t *address)
+static ssize_t find_device(const Topology *t, const json_t *address)
 {
 	const char *s = json_string_value(address);
 
-	for (size_t i = 0; s && i < t->n_gpus; i++)
-		if (strcmp(t->gpus[i].address, s) == 0)
+	for (size_t i = 0; s && i < t->n_devices; i++)
+		if (strcmp(t->devices[i].address, s) == 0)
 			return (ssize_t)i;
 	return -1;
 }
 
 static void set_distance(Topology *t, ssize_t a, ssize_t b, const json_t *pair)
 {
-	char **cell = &t->pairs[(size_t)a * t->n_gpus + (size_t)b].pcie;
+	char **cells[] = {
+		&t->pairs[(size_t)a * t->n_devices + (size_t)b].pcie,
+		&t->pairs[(size_t)b * t->n_devices + (size_t)a].pcie,
+	};
 
-	free(*cell);
-	*cell = text_of(pair, "pcie");
+	for (size_t i = 0; a >= 0 && b >= 0 && i < ELEMENTS(cells); i++) {
+		free(*cells[i]);
+		*cells[i] = text_of(pair, "pcie");
+	}
 }
 
 static void read_pairs(Topology *t, const json_t *document)
 {
 	const json_t *item;
 
-	t->n_pairs = t->n_gpus * t->n_gpus;
+	t->n_pairs = t->n_devices * t->n_devices;
 	t->pairs = xcalloc(t->n_pairs + 1, sizeof(*t->pairs));
 	JSON_EACH (item, document, "pairs") {
 		const json_t *gpus = json_object_get(item, "gpus");
-		ssize_t a = find_gpu(t, json_array_get(gpus, 0));
-		ssize_t b = find_gpu(t, json_array_get(gpus, 1));
 
-		if (a < 0 || b < 0)
-			continue;
-		set_distance(t, a, b, item);
-		set_distance(t, b, a, item);
+		set_distance(t, find_device(t, json_array_get(gpus, 0)),
+			     find_device(t, json_array_get(gpus, 1)), item);
+	}
+	JSON_EACH (item, document, "companions") {
+		ssize_t device = find_device(t, json_object_get(item, "address"));
+		const json_t *distance;
+
+		JSON_EACH (distance, item, "distances")
+			set_distance(t, device, find_device(t, json_object_get(distance, "to")),
+				     distance);
 	}
 }
 
@@ -328,6 +355,58 @@ int topology_parse(const json_t *document, Topology **ret, char **ret_why)
 }
 
 /* ---- asking ---- */
+
+bool topology_is_gpu(const TopologyDevice *device)
+{
+	return strcmp(device->kind, "gpu") == 0;
+}
+
+const char *topology_noun(const char *kind)
+{
+	static const struct {
+		const char *kind, *noun;
+	} nouns[] = { { "gpu", "GPU" }, { "nic", "NIC" }, { "vf", "VF" }, { "nvme", "NVMe" } };
+
+	for (size_t i = 0; i < ELEMENTS(nouns); i++)
+		if (strcmp(nouns[i].kind, kind) == 0)
+			return nouns[i].noun;
+	return kind;
+}
+
+size_t topology_shared(const TopologyDevice *a, const TopologyDevice *b)
+{
+	size_t n = 0;
+
+	if (a->numa_node != b->numa_node)
+		return 0;
+	while (a->path && b->path && a->path[n] && b->path[n] &&
+	       strcmp(a->path[n], b->path[n]) == 0)
+		n++;
+	return n;
+}
+
+/* Less is nearer; a word that is not known is farther than all. */
+static size_t rank_of(const char *distance)
+{
+	static const char *const words[] = { "PIX", "PXB", "PHB", "NODE", "SYS" };
+	size_t i = 0;
+
+	while (i < ELEMENTS(words) && strcmp(words[i], str_or_empty(distance)) != 0)
+		i++;
+	return i;
+}
+
+ssize_t topology_nearest_gpu(const Topology *t, size_t device)
+{
+	const TopologyPair *row = &t->pairs[device * t->n_devices];
+	ssize_t best = -1;
+
+	for (size_t i = 0; i < t->n_gpus; i++)
+		if (i != device && row[i].pcie &&
+		    (best < 0 || rank_of(row[i].pcie) < rank_of(row[best].pcie)))
+			best = (ssize_t)i;
+	return best;
+}
 
 Colour topology_colour(TopologyLook look)
 {
@@ -356,7 +435,7 @@ const TopologyBridge *topology_bridge(const Topology *t, const char *address)
 	return NULL;
 }
 
-const TopologyGroup *topology_group(const Topology *t, const TopologyGpu *gpu)
+const TopologyGroup *topology_group(const Topology *t, const TopologyDevice *gpu)
 {
 	return gpu->group < 0 ? NULL : &t->groups[gpu->group];
 }
@@ -374,9 +453,10 @@ bool topology_group_single(const TopologyGroup *group)
 /* The group whose links join the two; NULL: none is known to. */
 static const TopologyGroup *link_of(const Topology *t, size_t a, size_t b)
 {
-	const TopologyGroup *group = topology_group(t, &t->gpus[a]);
+	const TopologyGroup *group = topology_group(t, &t->devices[a]);
 
-	if (a == b || !group || group != topology_group(t, &t->gpus[b]))
+	if (a == b || a >= t->n_gpus || b >= t->n_gpus || !group ||
+	    group != topology_group(t, &t->devices[b]))
 		return NULL;
 	return topology_group_linked(group) ? group : NULL;
 }
@@ -384,7 +464,7 @@ static const TopologyGroup *link_of(const Topology *t, size_t a, size_t b)
 const char *topology_cell(const Topology *t, size_t a, size_t b)
 {
 	const TopologyGroup *group = link_of(t, a, b);
-	const char *distance = t->pairs[a * t->n_gpus + b].pcie;
+	const char *distance = t->pairs[a * t->n_devices + b].pcie;
 
 	if (a == b)
 		return "X";
@@ -402,7 +482,7 @@ char *topology_link_text(const TopologyGroup *group)
 
 /* ---- order ---- */
 
-static int compare_paths(const TopologyGpu *a, const TopologyGpu *b)
+static int compare_paths(const TopologyDevice *a, const TopologyDevice *b)
 {
 	for (size_t i = 0;; i++) {
 		const char *x = a->path && a->path[i] ? a->path[i] : NULL;
@@ -414,7 +494,7 @@ static int compare_paths(const TopologyGpu *a, const TopologyGpu *b)
 	}
 }
 
-static int compare_gpus(const TopologyGpu *a, const TopologyGpu *b)
+static int compare_devices(const TopologyDevice *a, const TopologyDevice *b)
 {
 	if (a->numa_node != b->numa_node)
 		return a->numa_node < b->numa_node ? -1 : 1;
@@ -423,13 +503,13 @@ static int compare_gpus(const TopologyGpu *a, const TopologyGpu *b)
 
 size_t *topology_tree_order(const Topology *t)
 {
-	size_t *order = xcalloc(t->n_gpus + 1, sizeof(size_t));
+	size_t *order = xcalloc(t->n_devices + 1, sizeof(size_t));
 
-	/* By insertion: qsort() has nowhere to pass the GPUs, and there are few. */
-	for (size_t i = 0; i < t->n_gpus; i++) {
+	/* By insertion: qsort() has nowhere to pass the devices, and there are few. */
+	for (size_t i = 0; i < t->n_devices; i++) {
 		size_t k = i;
 
-		for (; k > 0 && compare_gpus(&t->gpus[i], &t->gpus[order[k - 1]]) < 0; k--)
+		for (; k > 0 && compare_devices(&t->devices[i], &t->devices[order[k - 1]]) < 0; k--)
 			order[k] = order[k - 1];
 		order[k] = i;
 	}

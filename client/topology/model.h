@@ -42,7 +42,9 @@ typedef struct TopologyGroup {
 	size_t n_gpus;
 } TopologyGroup;
 
-typedef struct TopologyGpu {
+/* A GPU, or what may be given with GPUs: a NIC, a VF, an NVMe. */
+typedef struct TopologyDevice {
+	char *kind; /* "gpu", "nic" … */
 	char *address, *model, *driver, *slot, *nvlink;
 	char *domain; /* that has it, by gpupass or not; "": none */
 	char *state;  /* what to call its state: the group's, or why it is in none */
@@ -51,7 +53,7 @@ typedef struct TopologyGpu {
 	char **path;	  /* addresses of the bridges above, root port first */
 	ssize_t group;	  /* index; -1: none */
 	TopologyLook look;
-} TopologyGpu;
+} TopologyDevice;
 
 typedef struct TopologyPair {
 	char *pcie; /* how far from each other, "NODE"; NULL: not told */
@@ -67,10 +69,10 @@ typedef struct Topology {
 	size_t n_bridges;
 	TopologyGroup *groups;
 	size_t n_groups;
-	TopologyGpu *gpus; /* by address */
-	size_t n_gpus;
+	TopologyDevice *devices; /* GPUs first, each by address */
+	size_t n_devices, n_gpus;
 	char **domains;	     /* that have a GPU, each once, in order of first GPU */
-	TopologyPair *pairs; /* n_gpus × n_gpus */
+	TopologyPair *pairs; /* n_devices × n_devices */
 	size_t n_pairs;
 } Topology;
 
@@ -84,7 +86,14 @@ Colour topology_colour(TopologyLook look);
 const TopologyNode *topology_node(const Topology *t, int node);
 const TopologyBridge *topology_bridge(const Topology *t, const char *address);
 /* NULL: in none. */
-const TopologyGroup *topology_group(const Topology *t, const TopologyGpu *gpu);
+const TopologyGroup *topology_group(const Topology *t, const TopologyDevice *device);
+bool topology_is_gpu(const TopologyDevice *device);
+/* "NIC", "NVMe"; a word that is not known as it is. */
+const char *topology_noun(const char *kind);
+/* How many bridges, from the top, both hang on; 0: they are not of one NUMA node. */
+size_t topology_shared(const TopologyDevice *a, const TopologyDevice *b);
+/* The GPU that a companion is nearest to, by the distances told; -1: none. */
+ssize_t topology_nearest_gpu(const Topology *t, size_t device);
 /* Links of this group are known, or at least likely. */
 bool topology_group_linked(const TopologyGroup *group);
 /* One GPU, which is meant to be alone. */

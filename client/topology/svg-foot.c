@@ -125,8 +125,8 @@ static void add_looks(SvgFoot *foot, const Topology *t)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(looks); i++)
-		for (size_t k = 0; k < t->n_gpus; k++)
-			if (t->gpus[k].look == looks[i].look) {
+		for (size_t k = 0; k < t->n_devices; k++)
+			if (t->devices[k].look == looks[i].look) {
 				add_entry(foot,
 					  &(Entry){ .class = svg_class(t, looks[i].look, ""),
 						    .look = looks[i].look },

@@ -17,7 +17,7 @@ static size_t count_held(const Topology *t)
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->n_gpus; i++)
-		n += *t->gpus[i].domain != '\0';
+		n += *t->devices[i].domain != '\0';
 	return n;
 }
 
@@ -27,6 +27,22 @@ static size_t count_linked(const Topology *t)
 
 	for (size_t i = 0; i < t->n_groups; i++)
 		n += topology_group_linked(&t->groups[i]);
+	return n;
+}
+
+/* How many are of this one's kind; 0 if it is not the first of them. */
+static size_t count_kind(const Topology *t, size_t device)
+{
+	const char *kind = t->devices[device].kind;
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n_devices; i++) {
+		if (strcmp(t->devices[i].kind, kind) != 0)
+			continue;
+		if (i < device)
+			return 0;
+		n++;
+	}
 	return n;
 }
 
@@ -41,6 +57,13 @@ static char *subtitle(const Topology *t)
 	_cleanup_strv_ char **parts = NULL;
 
 	strv_appendf(&parts, "%zu GPU%s", t->n_gpus, plural(t->n_gpus));
+	for (size_t i = t->n_gpus; i < t->n_devices; i++) {
+		size_t n = count_kind(t, i);
+
+		if (n > 0)
+			strv_appendf(&parts, "%zu %s%s", n, topology_noun(t->devices[i].kind),
+				     plural(n));
+	}
 	if (linked > 0)
 		strv_appendf(&parts, "%zu NVLink group%s", linked, plural(linked));
 	if (t->n_nodes > 0)
@@ -227,7 +250,7 @@ static void print_label(Svg *s, const LayoutRail *rail)
 
 /* ---- cards ---- */
 
-static void card_tooltip(Svg *s, const TopologyGpu *gpu)
+static void card_tooltip(Svg *s, const TopologyDevice *gpu)
 {
 	fputs("<title>", s->f);
 	svg_escape(s->f, gpu->address);
@@ -241,7 +264,7 @@ static void card_tooltip(Svg *s, const TopologyGpu *gpu)
 }
 
 /* For an assigned GPU the domain says everything. Any other GPU shows its state, and its domain. */
-static char *holder_text(const Topology *t, const TopologyGpu *gpu)
+static char *holder_text(const Topology *t, const TopologyDevice *gpu)
 {
 	if (!*gpu->domain)
 		return xstrdup(gpu->state);
@@ -250,16 +273,28 @@ static char *holder_text(const Topology *t, const TopologyGpu *gpu)
 	return strf("%s · %s", gpu->domain, gpu->state);
 }
 
-static void card_lines(Svg *s, const TopologyGpu *gpu)
+/* A GPU's functions and slot; of a companion how far it is from the nearest GPU. */
+static char *parts_text(const Topology *t, const TopologyDevice *device)
+{
+	size_t n = strv_length(device->functions), at = (size_t)(device - t->devices);
+	ssize_t gpu = topology_is_gpu(device) ? -1 : topology_nearest_gpu(t, at);
+
+	if (gpu >= 0)
+		return strf("%s to %s", topology_cell(t, at, (size_t)gpu), t->devices[gpu].address);
+	if (!topology_is_gpu(device))
+		return xstrdup("");
+	return strf("%zu function%s%s%s", n, plural(n), *device->slot ? " · slot " : "",
+		    device->slot);
+}
+
+static void card_lines(Svg *s, const TopologyDevice *gpu)
 {
 	const char *bound = *gpu->driver ? gpu->driver : "no driver";
-	size_t n = strv_length(gpu->functions);
 	_cleanup_free_ char *holder = holder_text(s->topology, gpu);
 	_cleanup_free_ char *driver = gpu->iommu_group >= 0
 					      ? strf("%s · IOMMU %d", bound, gpu->iommu_group)
 					      : strf("%s · no IOMMU", bound);
-	_cleanup_free_ char *parts =
-		strf("%zu function%s%s%s", n, plural(n), *gpu->slot ? " · slot " : "", gpu->slot);
+	_cleanup_free_ char *parts = parts_text(s->topology, gpu);
 	int width = LAYOUT_CARD_W - 2 * INSET;
 
 	svg_text(s, INSET, 30, 15, width, SVG_BOLD, "text", NULL, *gpu->model ? gpu->model : "GPU");
@@ -273,7 +308,7 @@ static void card_lines(Svg *s, const TopologyGpu *gpu)
 /* Text has an <svg> of its own, which clips text that an unusual font makes wider than measured. */
 static void print_card(Svg *s, const LayoutCard *card)
 {
-	const TopologyGpu *gpu = &s->topology->gpus[card->gpu];
+	const TopologyDevice *gpu = &s->topology->devices[card->device];
 	int w = LAYOUT_CARD_W, h = LAYOUT_CARD_H;
 
 	fprintf(s->f, "<svg class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\">\n",

@@ -21,20 +21,31 @@ static const Column behind[] = {
 	{ "GROUP", COLUMN_COLOUR },
 };
 
+/* "GPU0", "NIC1": each kind counts for itself. */
+static void add_label(const Topology *t, size_t device, char ***labels)
+{
+	const char *kind = t->devices[device].kind;
+	size_t n = 0;
+
+	for (size_t i = 0; i < device; i++)
+		n += strcmp(t->devices[i].kind, kind) == 0;
+	strv_appendf(labels, "%s%zu", topology_noun(kind), n);
+}
+
 static void add_row(Table *table, const Topology *t, char *const *labels, size_t row)
 {
-	const TopologyGpu *gpu = &t->gpus[row];
+	const TopologyDevice *gpu = &t->devices[row];
 	const TopologyGroup *group = topology_group(t, gpu);
 	const TopologyNode *node = topology_node(t, gpu->numa_node);
 	_cleanup_free_ char *numa = number_text(gpu->numa_node);
 	_cleanup_free_ char *iommu = number_text(gpu->iommu_group);
 	_cleanup_free_ const char **cells =
-		xcalloc(t->n_gpus + ELEMENTS(before) + ELEMENTS(behind), sizeof(*cells));
+		xcalloc(t->n_devices + ELEMENTS(before) + ELEMENTS(behind), sizeof(*cells));
 	size_t n = 0;
 
 	cells[n++] = labels[row];
 	cells[n++] = gpu->address;
-	for (size_t column = 0; column < t->n_gpus; column++)
+	for (size_t column = 0; column < t->n_devices; column++)
 		cells[n++] = topology_cell(t, row, column);
 	cells[n++] = node && *node->cpus ? node->cpus : "-";
 	cells[n++] = numa;
@@ -46,7 +57,7 @@ static void add_row(Table *table, const Topology *t, char *const *labels, size_t
 static void print_legend(const Terminal *t)
 {
 	fputs("\nLegend:\n"
-	      "  X     the GPU itself\n"
+	      "  X     the device itself\n"
 	      "  NV#   # NVLinks; NV#? is what the board has, where nothing was observed\n"
 	      "  PIX   at most one PCIe switch between the two\n"
 	      "  PXB   several PCIe switches, no host bridge\n"
@@ -66,18 +77,19 @@ void topology_print_matrix(const Terminal *t, const Topology *topology, bool leg
 	size_t n = 0;
 
 	whole.width = 0;
-	for (size_t i = 0; i < topology->n_gpus; i++)
-		strv_appendf(&labels, "GPU%zu", i);
-	columns = xcalloc(topology->n_gpus + ELEMENTS(before) + ELEMENTS(behind), sizeof(*columns));
+	for (size_t i = 0; i < topology->n_devices; i++)
+		add_label(topology, i, &labels);
+	columns = xcalloc(topology->n_devices + ELEMENTS(before) + ELEMENTS(behind),
+			  sizeof(*columns));
 	for (size_t i = 0; i < ELEMENTS(before); i++)
 		columns[n++] = before[i];
-	for (size_t i = 0; i < topology->n_gpus; i++)
+	for (size_t i = 0; i < topology->n_devices; i++)
 		columns[n++] = (Column){ labels[i], 0 };
 	for (size_t i = 0; i < ELEMENTS(behind); i++)
 		columns[n++] = behind[i];
 	/* The headings are the second axis, not a legend. */
 	table = table_new(&whole, columns, n, true);
-	for (size_t i = 0; i < topology->n_gpus; i++)
+	for (size_t i = 0; i < topology->n_devices; i++)
 		add_row(table, topology, labels, i);
 	table_print(table);
 	if (legend)
@@ -95,12 +107,12 @@ static const Column tree_columns[] = {
 	{ "LINK", 0 },
 };
 
-/* One line: a NUMA node, a bridge, or a GPU. */
+/* One line: a NUMA node, a bridge, or a device. */
 typedef struct Line {
 	size_t depth; /* 0: a NUMA node */
 	int node;
-	const char *bridge;	/* address; NULL: none */
-	const TopologyGpu *gpu; /* NULL: none */
+	const char *bridge;	   /* address; NULL: none */
+	const TopologyDevice *gpu; /* or a companion; NULL: none */
 } Line;
 
 typedef struct Lane {
@@ -125,26 +137,13 @@ static void tree_clear(Tree *tree)
 
 /* ---- lines ---- */
 
-/* How many bridges, from the top, both hang on. */
-static size_t shared(const TopologyGpu *a, const TopologyGpu *b)
-{
-	size_t n = 0;
-
-	if (!a || a->numa_node != b->numa_node)
-		return 0;
-	while (a->path && b->path && a->path[n] && b->path[n] &&
-	       strcmp(a->path[n], b->path[n]) == 0)
-		n++;
-	return n;
-}
-
-static void add_lines(Tree *tree, const TopologyGpu *above, const TopologyGpu *gpu)
+static void add_lines(Tree *tree, const TopologyDevice *above, const TopologyDevice *gpu)
 {
 	size_t depth = strv_length(gpu->path);
 
 	if (!above || above->numa_node != gpu->numa_node)
 		tree->lines[tree->n_lines++] = (Line){ .node = gpu->numa_node };
-	for (size_t i = shared(above, gpu); i < depth; i++)
+	for (size_t i = above ? topology_shared(above, gpu) : 0; i < depth; i++)
 		tree->lines[tree->n_lines++] = (Line){ .depth = i + 1, .bridge = gpu->path[i] };
 	tree->lines[tree->n_lines++] = (Line){ .depth = depth + 1, .gpu = gpu };
 }
@@ -155,11 +154,17 @@ static void make_lines(Tree *tree)
 	_cleanup_free_ size_t *order = topology_tree_order(t);
 	size_t max = 0;
 
-	for (size_t i = 0; i < t->n_gpus; i++)
-		max += strv_length(t->gpus[i].path) + 2;
+	for (size_t i = 0; i < t->n_devices; i++)
+		max += strv_length(t->devices[i].path) + 2;
 	tree->lines = xcalloc(max + 1, sizeof(Line));
-	for (size_t i = 0; i < t->n_gpus; i++)
-		add_lines(tree, i > 0 ? &t->gpus[order[i - 1]] : NULL, &t->gpus[order[i]]);
+	for (size_t i = 0; i < t->n_devices; i++)
+		add_lines(tree, i > 0 ? &t->devices[order[i - 1]] : NULL, &t->devices[order[i]]);
+}
+
+/* A link ends at GPUs only. */
+static bool is_linked(const Line *line, size_t group)
+{
+	return line->gpu && topology_is_gpu(line->gpu) && line->gpu->group == (ssize_t)group;
 }
 
 /* ---- links: a bracket from the first to the last line of a group ---- */
@@ -168,7 +173,7 @@ static void find_span(const Tree *tree, size_t group, Lane *lane)
 {
 	lane->first = SIZE_MAX;
 	for (size_t i = 0; i < tree->n_lines; i++)
-		if (tree->lines[i].gpu && tree->lines[i].gpu->group == (ssize_t)group) {
+		if (is_linked(&tree->lines[i], group)) {
 			if (lane->first == SIZE_MAX)
 				lane->first = i;
 			lane->last = i;
@@ -223,12 +228,11 @@ static const Lane *lane_at(const Tree *tree, size_t line, size_t lane)
 
 static void print_lanes(const Tree *tree, size_t line, FILE *f)
 {
-	const TopologyGpu *gpu = tree->lines[line].gpu;
 	bool reached = false;
 
 	for (size_t i = 0; i < tree->width; i++) {
 		const Lane *lane = lane_at(tree, line, i);
-		bool mine = lane && gpu && gpu->group == (ssize_t)lane->group;
+		bool mine = lane && is_linked(&tree->lines[line], lane->group);
 
 		if (mine)
 			fputs(stroke_text(tree->terminal, line == lane->first  ? STROKE_FIRST
@@ -247,7 +251,7 @@ static void print_lanes(const Tree *tree, size_t line, FILE *f)
 
 static void print_label(const Tree *tree, size_t line, FILE *f)
 {
-	const TopologyGpu *gpu = tree->lines[line].gpu;
+	const TopologyDevice *gpu = tree->lines[line].gpu;
 	const TopologyGroup *group = gpu ? topology_group(tree->topology, gpu) : NULL;
 	_cleanup_free_ char *link = group ? topology_link_text(group) : NULL;
 
@@ -255,6 +259,8 @@ static void print_label(const Tree *tree, size_t line, FILE *f)
 		return;
 	if (!group)
 		fputs(tree->width > 0 ? " -" : "-", f);
+	else if (!topology_is_gpu(gpu))
+		fprintf(f, "%s%s", tree->width > 0 ? " " : "", group->name);
 	else if (topology_group_linked(group) || topology_group_single(group))
 		fprintf(f, " %s %s", link, group->name);
 	else
@@ -300,7 +306,7 @@ static const char *model_text(const Tree *tree, const Line *line)
 	return strcmp(kind, "downstream-port") == 0 ? "port" : kind;
 }
 
-static char *state_text(const TopologyGpu *gpu)
+static char *state_text(const TopologyDevice *gpu)
 {
 	if (!gpu)
 		return xstrdup("");

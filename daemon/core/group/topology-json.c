@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/group/topology-json.h"
 
+#include "core/facts/member.h"
 #include "core/pci/pcie-distance.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/xalloc.h"
+
+/* What the picture shows, GPUs' leading functions first. Borrowed. */
+typedef struct Devices {
+	const PciFunction **items _owned_(free);
+	MemberKind *kinds; /* of those behind the GPUs */
+	size_t n_items, n_gpus;
+} Devices;
+LOCAL_CLEAR(Devices, devices_clear)
 
 /* IOMMU groups and NUMA nodes: below 0 is "none". */
 static json_t *number(int value)
@@ -46,6 +56,11 @@ static json_t *nodes_to_json(const HostFacts *host)
 	return a;
 }
 
+static size_t n_nodes(const TopologyFacts *facts)
+{
+	return facts->host ? facts->host->n_nodes : 0;
+}
+
 /* ---- bridges ---- */
 
 /*
@@ -53,32 +68,32 @@ static json_t *nodes_to_json(const HostFacts *host)
  * upstream port with downstream ports behind it. The port type itself is in config space, which a
  * scan does not read.
  */
-static const char *bridge_kind(const PciFunction *gpu, size_t depth)
+static const char *bridge_kind(const PciFunction *device, size_t depth)
 {
 	if (depth == 0)
 		return "root-port";
 	if (depth % 2 == 0)
 		return "downstream-port";
-	return depth + 1 < gpu->n_upstream ? "upstream-port" : "bridge";
+	return depth + 1 < device->n_upstream ? "upstream-port" : "bridge";
 }
 
-static bool listed_before(const GpuSet *gpus, size_t gpu, const Bdf *bridge)
+static bool listed_before(const Devices *devices, size_t device, const Bdf *bridge)
 {
-	for (size_t i = 0; i < gpu; i++)
-		for (size_t k = 0; k < gpus->gpus[i].lead->n_upstream; k++)
-			if (bdf_equal(&gpus->gpus[i].lead->upstream[k], bridge))
-				return true;
+	for (size_t i = 0; i < device; i++)
+		if (bdf_in(bridge, devices->items[i]->upstream, devices->items[i]->n_upstream))
+			return true;
 	return false;
 }
 
-static json_t *bridge_to_json(const PciSnapshot *snapshot, const PciFunction *gpu, size_t depth)
+static json_t *bridge_to_json(const PciSnapshot *snapshot, const PciFunction *device, size_t depth)
 {
-	const Bdf *bdf = &gpu->upstream[depth];
+	const Bdf *bdf = &device->upstream[depth];
 	const PciFunction *bridge = pci_snapshot_find(snapshot, bdf);
 
 	return json_build("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "address", BDF_TEXT(bdf),
-			  "kind", bridge_kind(gpu, depth), "parent",
-			  depth > 0 ? json_text(BDF_TEXT(&gpu->upstream[depth - 1])) : json_null(),
+			  "kind", bridge_kind(device, depth), "parent",
+			  depth > 0 ? json_text(BDF_TEXT(&device->upstream[depth - 1]))
+				    : json_null(),
 			  "vendor_id", bridge ? hex(bridge->vendor, 4) : json_null(), "device_id",
 			  bridge ? hex(bridge->device, 4) : json_null(), "driver",
 			  json_string_or_null(bridge ? bridge->driver : NULL), "iommu_group",
@@ -86,17 +101,14 @@ static json_t *bridge_to_json(const PciSnapshot *snapshot, const PciFunction *gp
 			  number(bridge ? bridge->numa_node : NUMA_NODE_NONE));
 }
 
-static json_t *bridges_to_json(const TopologyFacts *facts)
+static json_t *bridges_to_json(const PciSnapshot *snapshot, const Devices *devices)
 {
 	json_t *a = json_array();
 
-	for (size_t i = 0; i < facts->gpus->n_gpus; i++) {
-		const PciFunction *gpu = facts->gpus->gpus[i].lead;
-
-		for (size_t k = 0; k < gpu->n_upstream; k++)
-			if (!listed_before(facts->gpus, i, &gpu->upstream[k]))
-				json_append(a, bridge_to_json(facts->snapshot, gpu, k));
-	}
+	for (size_t i = 0; i < devices->n_items; i++)
+		for (size_t k = 0; k < devices->items[i]->n_upstream; k++)
+			if (!listed_before(devices, i, &devices->items[i]->upstream[k]))
+				json_append(a, bridge_to_json(snapshot, devices->items[i], k));
 	return a;
 }
 
@@ -189,6 +201,97 @@ static json_t *gpus_to_json(const TopologyFacts *facts)
 
 	for (size_t i = 0; i < facts->gpus->n_gpus; i++)
 		json_append(a, gpu_to_json(facts, &facts->gpus->gpus[i]));
+	return a;
+}
+
+/* ---- companions ---- */
+
+static const Group *group_of_companion(const GroupSet *groups, const Bdf *bdf)
+{
+	(void)groups;
+	(void)bdf;
+	return NULL;
+}
+
+/* The smallest to any GPU. */
+static PcieDistance distance_to_gpus(const TopologyFacts *facts, const PciFunction *function)
+{
+	PcieDistance nearest = PCIE_SYS;
+
+	for (size_t i = 0; i < facts->gpus->n_gpus; i++) {
+		PcieDistance distance =
+			pcie_distance(function, facts->gpus->gpus[i].lead, n_nodes(facts));
+
+		nearest = distance < nearest ? distance : nearest;
+	}
+	return nearest;
+}
+
+/*
+ * All NICs may be chosen for a group. A host may have dozens of NVMes, and hundreds of VFs: they
+ * are shown below a GPU's switch, and in a group.
+ */
+static bool is_shown(const TopologyFacts *facts, const PciFunction *function, MemberKind *ret)
+{
+	for (int kind = 0; kind < MEMBER_KIND_MAX_; kind++) {
+		if (!member_kind_is((MemberKind)kind, function))
+			continue;
+		*ret = (MemberKind)kind;
+		return kind == MEMBER_NIC || group_of_companion(facts->groups, &function->bdf) ||
+		       (kind == MEMBER_NVME && distance_to_gpus(facts, function) <= PCIE_PXB);
+	}
+	return false;
+}
+
+static Devices list_devices(const TopologyFacts *facts)
+{
+	const PciSnapshot *snapshot = facts->snapshot;
+	size_t n = facts->gpus->n_gpus, max = n + snapshot->n_functions + 1;
+	Devices devices = { .items = xcalloc(max, sizeof(*devices.items)),
+			    .kinds = xcalloc(max, sizeof(*devices.kinds)),
+			    .n_items = n,
+			    .n_gpus = n };
+
+	for (size_t i = 0; i < n; i++)
+		devices.items[i] = facts->gpus->gpus[i].lead;
+	for (size_t i = 0; i < snapshot->n_functions; i++)
+		if (is_shown(facts, snapshot->functions[i], &devices.kinds[devices.n_items]))
+			devices.items[devices.n_items++] = snapshot->functions[i];
+	return devices;
+}
+
+/* To all that stand before it, so that each pair is there once. */
+static json_t *distances_to_json(const TopologyFacts *facts, const Devices *devices, size_t device)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < device; i++)
+		json_append(
+			a, json_build("{s:s, s:s}", "to", BDF_TEXT(&devices->items[i]->bdf), "pcie",
+				      pcie_distance_to_string(pcie_distance(devices->items[i],
+									    devices->items[device],
+									    n_nodes(facts)))));
+	return a;
+}
+
+static json_t *companions_to_json(const TopologyFacts *facts, const Devices *devices)
+{
+	json_t *a = json_array();
+
+	for (size_t i = devices->n_gpus; i < devices->n_items; i++) {
+		const PciFunction *f = devices->items[i];
+		const Group *group = group_of_companion(facts->groups, &f->bdf);
+
+		json_append(a, json_build("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+					  "address", BDF_TEXT(&f->bdf), "kind",
+					  member_kind_to_string(devices->kinds[i]), "vendor_id",
+					  hex(f->vendor, 4), "device_id", hex(f->device, 4),
+					  "driver", json_string_or_null(f->driver), "iommu_group",
+					  number(f->iommu_group), "numa_node", number(f->numa_node),
+					  "upstream_path", path_to_json(f), "group",
+					  json_string_or_null(group ? group->name : NULL),
+					  "distances", distances_to_json(facts, devices, i)));
+	}
 	return a;
 }
 
@@ -300,12 +403,12 @@ static json_t *pair_to_json(const TopologyFacts *facts, const Gpu *a, const Gpu 
 {
 	const Group *group = joining_group(facts->groups, a, b);
 	_cleanup_free_ char *link = group ? group_link_text(group) : NULL;
-	size_t n_nodes = facts->host ? facts->host->n_nodes : 0;
 
 	return json_build("{s:[ss], s:s, s:s?, s:i, s:s}", "gpus", BDF_TEXT(&a->lead->bdf),
 			  BDF_TEXT(&b->lead->bdf), "pcie",
-			  pcie_distance_to_string(pcie_distance(a, b, n_nodes)), "nvlink", link,
-			  "links", group ? (int)group_links(group) : 0, "provenance",
+			  pcie_distance_to_string(pcie_distance(a->lead, b->lead, n_nodes(facts))),
+			  "nvlink", link, "links", group ? (int)group_links(group) : 0,
+			  "provenance",
 			  provenance_to_string(group ? group->provenance : PROVENANCE_NONE));
 }
 
@@ -320,16 +423,20 @@ static json_t *pairs_to_json(const TopologyFacts *facts)
 	return a;
 }
 
+#include "topology-json.inc"
+
 char *topology_to_json(const TopologyFacts *facts)
 {
+	_cleanup_(devices_clear) Devices devices = list_devices(facts);
 	_cleanup_json_ json_t *document = json_build(
-		"{s:s, s:o, s:b, s:I, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
+		"{s:s, s:o, s:b, s:I, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
 		GPUPASS_SCHEMA_TOPOLOGY, "host",
 		json_string_or_null(facts->host ? facts->host->name : NULL), "iommu",
 		facts->snapshot->iommu, "taken_usec", (json_int_t)facts->snapshot->taken_usec,
 		"nvswitches", (int)facts->gpus->n_nvswitches, "numa_nodes",
-		nodes_to_json(facts->host), "bridges", bridges_to_json(facts), "gpus",
-		gpus_to_json(facts), "groups", groups_to_json(facts->groups), "iommu_groups",
+		nodes_to_json(facts->host), "bridges", bridges_to_json(facts->snapshot, &devices),
+		"gpus", gpus_to_json(facts), "companions", companions_to_json(facts, &devices),
+		"groups", groups_to_json(facts->groups), "iommu_groups",
 		iommu_groups_to_json(facts), "pairs", pairs_to_json(facts));
 
 	return json_dumps(document, JSON_INDENT(2));

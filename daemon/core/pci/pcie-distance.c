@@ -3,8 +3,7 @@
 
 DEFINE_STRING_TABLE(pcie_distance, PcieDistance, PCIE_DISTANCES)
 
-/* How many bridges both paths share, from the root port down. */
-static size_t shared_bridges(const PciFunction *a, const PciFunction *b)
+size_t pcie_shared_bridges(const PciFunction *a, const PciFunction *b)
 {
 	size_t n = 0;
 
@@ -28,23 +27,25 @@ static bool same_node(const PciFunction *a, const PciFunction *b, size_t n_nodes
 	return n_nodes == 1 || (n_nodes == 0 && a->numa_node == b->numa_node);
 }
 
-PcieDistance pcie_distance(const Gpu *a, const Gpu *b, size_t n_nodes)
+PcieDistance pcie_distance(const PciFunction *a, const PciFunction *b, size_t n_nodes)
 {
-	const PciFunction *x = a->lead, *y = b->lead;
 	size_t shared;
 
-	if (bdf_equal(&x->bdf, &y->bdf))
+	if (bdf_equal(&a->bdf, &b->bdf))
 		return PCIE_SELF;
-	shared = shared_bridges(x, y);
+	/* Functions of one board need no bridge between them. */
+	if (bdf_same_slot(&a->bdf, &b->bdf))
+		return PCIE_PIX;
+	shared = pcie_shared_bridges(a, b);
 	if (shared > 0) {
 		/*
 		 * Below the last shared bridge a single switch adds one downstream port to each
 		 * path; anything longer passes a second switch.
 		 */
-		return x->n_upstream - shared <= 1 && y->n_upstream - shared <= 1 ? PCIE_PIX
+		return a->n_upstream - shared <= 1 && b->n_upstream - shared <= 1 ? PCIE_PIX
 										  : PCIE_PXB;
 	}
-	if (x->bdf.segment == y->bdf.segment && root_bus(x) == root_bus(y))
+	if (a->bdf.segment == b->bdf.segment && root_bus(a) == root_bus(b))
 		return PCIE_PHB;
-	return same_node(x, y, n_nodes) ? PCIE_NODE : PCIE_SYS;
+	return same_node(a, b, n_nodes) ? PCIE_NODE : PCIE_SYS;
 }

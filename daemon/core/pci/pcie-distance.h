@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How two GPUs reach each other over PCIe, in the words of `nvidia-smi topo -m`
+ * How two functions reach each other over PCIe, in the words of `nvidia-smi topo -m`
  * (host/device/nvml.h, nvmlGpuTopologyLevel_t): PIX one switch, PXB several switches and no host
  * bridge, PHB one host bridge, NODE several host bridges of one NUMA node, SYS across nodes.
  */
 #pragma once
 
-#include "core/pci/gpu.h"
+#include "core/pci/pci-snapshot.h"
+#include "gpupass/string-table.h"
 
 #define PCIE_DISTANCES(X)                                                                          \
 	X(PCIE_SELF, "X")                                                                          \
@@ -23,4 +24,7 @@ DECLARE_ENUM(pcie_distance, PcieDistance, PCIE_DISTANCES, PCIE_DISTANCE_MAX_);
  * no node for a device. With several nodes in the host the answer is then SYS, the greater
  * distance, because nothing rules it out.
  */
-PcieDistance pcie_distance(const Gpu *a, const Gpu *b, size_t n_nodes);
+PcieDistance pcie_distance(const PciFunction *a, const PciFunction *b, size_t n_nodes);
+
+/* How many bridges both paths share, from the root port down. */
+size_t pcie_shared_bridges(const PciFunction *a, const PciFunction *b);

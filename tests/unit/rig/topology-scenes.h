@@ -233,6 +233,56 @@ static inline _unused_ void scene_odd(Scene *s)
 		    false, SLOTS("0000:29:00.0", "0000:29:00.1"));
 }
 
+static inline _unused_ PciFunction *scene_companion(Scene *s, const char *bdf, uint32_t class_code,
+						    uint16_t vendor, uint16_t device,
+						    const char *driver, int numa, int iommu,
+						    const char *path)
+{
+	PciFunction *f = host_function(&s->model, bdf, class_code, device, driver);
+	_cleanup_strv_ char **bridges = NULL;
+
+	strv_split(path, " ", &bridges);
+	f->vendor = vendor;
+	f->numa_node = numa;
+	f->iommu_group = iommu;
+	f->upstream = xcalloc(strv_length(bridges) + 1, sizeof(Bdf));
+	for (char **bridge = bridges; bridge && *bridge; bridge++)
+		f->upstream[f->n_upstream++] = bdf_of(*bridge);
+	for (char **bridge = bridges; bridge && *bridge; bridge++)
+		scene_bridge(s, *bridge, numa);
+	return f;
+}
+
+/* A pair with a NIC and an NVMe below its switch; a NIC of the host; NVMes and VFs of nobody. */
+static inline _unused_ void scene_companions(Scene *s)
+{
+	scene_name(s, "gpu09");
+	scene_node(s, 0, "0-31,64-95", 512);
+	scene_node(s, 1, "32-63,96-127", 512);
+	scene_gpu(s, "0000:04:00", 0x2321, "vfio-pci", 0, 20,
+		  "0000:01:01.0 0000:02:00.0 0000:03:00.0");
+	scene_gpu(s, "0000:05:00", 0x2321, "vfio-pci", 0, 21,
+		  "0000:01:01.0 0000:02:00.0 0000:03:01.0");
+	scene_gpu(s, "0000:84:00", 0x2321, "nvidia", 1, 40,
+		  "0000:81:01.0 0000:82:00.0 0000:83:00.0");
+	scene_gpu(s, "0000:c1:00", 0x2321, "nvidia", 1, 41, "0000:c0:01.0");
+	scene_companion(s, "0000:06:00.0", 0x020700, 0x15b3, 0x1021, "vfio-pci", 0, 22,
+			"0000:01:01.0 0000:02:00.0 0000:03:02.0");
+	scene_companion(s, "0000:07:00.0", 0x010802, 0x144d, 0xa80a, "nvme", 0, 23,
+			"0000:01:01.0 0000:02:00.0 0000:03:03.0");
+	scene_companion(s, "0000:61:00.0", 0x020000, 0x8086, 0x1563, "ixgbe", 0, 60,
+			"0000:60:03.1");
+	scene_companion(s, "0000:62:00.0", 0x010802, 0x144d, 0xa80a, "nvme", 0, 61, "0000:60:03.2");
+	scene_companion(s, "0000:85:00.0", 0x020000, 0x15b3, 0x1021, "mlx5_core", 1, 42,
+			"0000:81:01.0 0000:82:00.0 0000:83:01.0");
+	scene_companion(s, "0000:85:00.1", 0x020000, 0x15b3, 0x101e, NULL, 1, 43,
+			"0000:81:01.0 0000:82:00.0 0000:83:01.0")
+		->virtual_function = true;
+	scene_declare(s, "pair0", SLOTS("0000:04:00", "0000:05:00"));
+	scene_declare(s, "pair1", SLOTS("0000:84:00", "0000:c1:00"));
+	scene_assign(s, "pair0", "train", SLOTS("0000:04:00", "0000:05:00"));
+}
+
 typedef struct SceneRow {
 	const char *name;
 	void (*build)(Scene *scene);
@@ -247,6 +297,7 @@ static const SceneRow scenes[] = {
 	{ "eight", scene_eight, scene_eight_after },
 	{ "sixteen", scene_sixteen, NULL },
 	{ "odd", scene_odd, NULL },
+	{ "companions", scene_companions, NULL },
 };
 
 /* The document a daemon would give of the scene. */

@@ -16,7 +16,7 @@
 #include "topology/svg.h"
 
 static const char *const names[] = { "lone-4090", "pair",    "candidates", "quad",
-				     "eight",	  "sixteen", "odd" };
+				     "eight",	  "sixteen", "odd",	   "companions" };
 static const char *const formats[] = { "svg", "tree", "tree-80", "tree-ascii", "matrix" };
 
 /* What each shows: all states and switches; links that are likely; odd names, rows and nodes. */
@@ -32,6 +32,9 @@ static const struct {
 	{ "pair", "tree", "pair.tree.txt" },
 	{ "odd", "svg", "odd.svg" },
 	{ "odd", "tree", "odd.tree.txt" },
+	{ "companions", "svg", "companions.svg" },
+	{ "companions", "tree", "companions.tree.txt" },
+	{ "companions", "matrix", "companions.matrix.txt" },
 };
 
 static Topology *read_json(const json_t *json)
@@ -136,9 +139,10 @@ static void check_names(const char *name, const Topology *t)
 	for (size_t k = 0; k < ELEMENTS(formats); k++) {
 		_cleanup_free_ char *text = draw(t, formats[k]);
 
-		for (size_t n = 0; n < t->n_gpus; n++)
-			if (!strstr(text, t->gpus[n].address))
-				fail_msg("%s: %s has no %s", name, formats[k], t->gpus[n].address);
+		for (size_t n = 0; n < t->n_devices; n++)
+			if (!strstr(text, t->devices[n].address))
+				fail_msg("%s: %s has no %s", name, formats[k],
+					 t->devices[n].address);
 		/* A card cuts a long name. */
 		for (size_t n = 0; n < t->n_groups; n++)
 			if (strlen(t->groups[n].name) < 20 && !strstr(text, t->groups[n].name))
@@ -248,7 +252,7 @@ static void check_layout(const char *name, const Topology *t)
 	size_t n = l->n_panels + l->n_cards + l->n_bars;
 	_cleanup_free_ Box *boxes = boxes_of(l, n);
 
-	assert_int_equal(l->n_cards, t->n_gpus);
+	assert_int_equal(l->n_cards, t->n_devices);
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < i; k++)
 			if ((k < l->n_panels) == (i < l->n_panels) && !apart(boxes[i], boxes[k]))
@@ -276,8 +280,8 @@ TEST(no_host_breaks_the_layout)
 	for (unsigned round = 0; round < 300; round++) {
 		_cleanup_(topology_freep) Topology *t = NULL;
 		_cleanup_free_ char *name = strf("host %u", round), *svg = NULL;
-		unsigned n = round % 40, nodes = 1 + round % 9;
-		json_t *gpus = json_array(), *groups = json_array(), *json;
+		unsigned n = round % 40, nodes = 1 + round % 9, companions = round % 13;
+		json_t *gpus = json_array(), *groups = json_array(), *others = json_array(), *json;
 
 		for (unsigned i = 0; i < 6; i++)
 			json_array_append_new(
@@ -296,10 +300,19 @@ TEST(no_host_breaks_the_layout)
 						(int)((seed >> 16) % nodes), "upstream_path", path,
 						"group", json_sprintf("g%u", (seed >> 24) % 9)));
 		}
-		json = json_pack("{s:o, s:o}", "gpus", gpus, "groups", groups);
+		for (unsigned i = 0; i < companions; i++)
+			json_array_append_new(others,
+					      json_pack("{s:o, s:s, s:i, s:[o, o], s:o}", "address",
+							json_sprintf("0000:%02x:01.0", i), "kind",
+							"nic", "numa_node", (int)(i % nodes),
+							"upstream_path", json_sprintf("b0-%u", i),
+							json_sprintf("b1-%u", i), "group",
+							json_sprintf("g%u", i % 9)));
+		json = json_pack("{s:o, s:o, s:o}", "gpus", gpus, "groups", groups, "companions",
+				 others);
 		t = read_json(json);
 		json_decref(json);
-		assert_int_equal(t->n_gpus, n);
+		assert_int_equal(t->n_devices, n + companions);
 		check_layout(name, t);
 		svg = draw(t, "svg");
 	}
@@ -314,6 +327,8 @@ TEST(a_document_that_makes_no_sense_is_refused)
 		"{\"gpus\": [5]}",
 		"{\"gpus\": [], \"groups\": {}}",
 		"{\"gpus\": [], \"bridges\": 5}",
+		"{\"gpus\": [], \"companions\": 5}",
+		"{\"gpus\": [], \"companions\": [{}]}",
 	};
 
 	for (size_t i = 0; i < ELEMENTS(documents); i++) {

@@ -11,7 +11,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-#include "core/pci/pcie-distance.h"
+#include "core/facts/member.h"
+#include "core/pci/pcie-nearest.h"
 #include "rig/host-model.h"
 #include "rig/text-diff.h"
 
@@ -79,8 +80,66 @@ static void print_gpus(FILE *f, const GpuSet *set)
 			str_or_empty(model), gpu->n_functions);
 		for (size_t k = 0; k < set->n_gpus; k++)
 			fprintf(f, " %s",
-				pcie_distance_to_string(pcie_distance(gpu, &set->gpus[k], 0)));
+				pcie_distance_to_string(
+					pcie_distance(gpu->lead, set->gpus[k].lead, 0)));
 		fprintf(f, "%s%s\n", exclusion ? "; " : "", str_or_empty(exclusion));
+	}
+}
+
+/* ---- companions ---- */
+
+/* The candidates of a kind; *ret_n of them. */
+static const PciFunction **of_kind(const HostModel *h, MemberKind kind, size_t *ret_n)
+{
+	const PciFunction **found = calloc(h->snapshot->n_functions + 1, sizeof(*found));
+
+	assert_non_null(found);
+	*ret_n = 0;
+	for (size_t i = 0; i < h->snapshot->n_functions; i++)
+		if (member_kind_is(kind, h->snapshot->functions[i]))
+			found[(*ret_n)++] = h->snapshot->functions[i];
+	return found;
+}
+
+static void print_nearest(FILE *f, const Group *group, MemberKind kind,
+			  const PciFunction *const *candidates, size_t n)
+{
+	const PciFunction *gpus[16];
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_free_ char *reason = NULL;
+	Bdf bdf;
+
+	assert_in_range(group->n_gpus, 1, ELEMENTS(gpus));
+	for (size_t i = 0; i < group->n_gpus; i++)
+		gpus[i] = group->gpus[i]->lead;
+	(void)pcie_nearest(&(PcieNearest){ .kind = member_kind_to_string(kind),
+					   .candidates = candidates,
+					   .n_candidates = n,
+					   .gpus = gpus,
+					   .n_gpus = group->n_gpus },
+			   &bdf, &reason, &problem);
+	fprintf(f, "  nearest to %s: %s\n", group->name, problem ? problem->reason : reason);
+}
+
+static void print_companions(FILE *f, const HostModel *h)
+{
+	for (int kind = 0; kind < MEMBER_KIND_MAX_; kind++) {
+		size_t n;
+		_cleanup_free_ const PciFunction **found = of_kind(h, (MemberKind)kind, &n);
+
+		if (n > 0)
+			fprintf(f, "%ss:\n", member_kind_noun((MemberKind)kind));
+		for (size_t i = 0; i < n; i++) {
+			fprintf(f, "  %s %04x:%04x;", BDF_TEXT(&found[i]->bdf), found[i]->vendor,
+				found[i]->device);
+			for (size_t k = 0; k < h->set->n_gpus; k++)
+				fprintf(f, " %s",
+					pcie_distance_to_string(
+						pcie_distance(found[i], h->set->gpus[k].lead, 0)));
+			fputc('\n', f);
+		}
+		for (size_t i = 0; n > 0 && i < h->groups->n_items; i++)
+			print_nearest(f, &h->groups->items[i], (MemberKind)kind, found, n);
 	}
 }
 
@@ -96,6 +155,7 @@ static char *describe(const HostModel *h)
 	for (char **note = h->groups->notes; note && *note; note++)
 		fprintf(f, "note: %s\n", *note);
 	print_gpus(f, h->set);
+	print_companions(f, h);
 	assert_int_equal(fclose(f), 0);
 	return text;
 }

@@ -40,13 +40,18 @@ static char *document_of(const char *scene)
 
 TEST(the_document_is_the_one_written_down)
 {
+	static const char *const written[] = { "pair", "companions" };
 	_cleanup_close_ int fd = open(FIXTURES "/topology", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_free_ char *json = document_of("pair"), *expected = NULL, *diff = NULL;
 
 	assert_true(fd >= 0);
-	assert_int_equal(file_read_at(fd, "pair.json", DOCUMENT_MAX, &expected, NULL), 0);
-	diff = text_diff(expected, json);
-	assert_string_equal(diff, "");
+	for (size_t i = 0; i < ELEMENTS(written); i++) {
+		_cleanup_free_ char *file = strf("%s.json", written[i]), *expected = NULL;
+		_cleanup_free_ char *json = document_of(written[i]), *diff = NULL;
+
+		assert_int_equal(file_read_at(fd, file, DOCUMENT_MAX, &expected, NULL), 0);
+		diff = text_diff(expected, json);
+		assert_string_equal(diff, "");
+	}
 }
 
 /* The member at "gpus.8.domains", as text; of a list how many items it has. */
@@ -92,6 +97,19 @@ TEST(a_host_is_told_as_it_is)
 		/* An IOMMU group is told with all that is in it. */
 		{ "shared", "iommu_groups", "2" },
 		{ "shared", "iommu_groups.0.functions", "3" },
+		/* NICs all; an NVMe below a GPU's switch; no VF of nobody. */
+		{ "companions", "companions", "4" },
+		{ "companions", "companions.0.kind", "\"nic\"" },
+		{ "companions", "companions.1.kind", "\"nvme\"" },
+		{ "companions", "companions.1.distances", "5" },
+		{ "companions", "companions.1.distances.0.pcie", "\"PIX\"" },
+		{ "companions", "companions.1.distances.4.to", "\"0000:06:00.0\"" },
+		{ "companions", "companions.2.distances.0.pcie", "\"NODE\"" },
+		{ "companions", "companions.3.distances.2.pcie", "\"PIX\"" },
+		{ "companions", "companions.3.distances.3.pcie", "\"NODE\"" },
+		{ "companions", "companions.3.distances.0.pcie", "\"SYS\"" },
+		{ "companions", "companions.3.group", "null" },
+		{ "companions", "bridges.2.address", "\"0000:03:00.0\"" },
 		{ "empty", "gpus", "0" },
 		{ "empty", "numa_nodes", "0" },
 		{ "empty", "host", "null" },
