@@ -179,8 +179,11 @@ static TenantState group_tenancy(const Manager *m, const Group *group)
 {
 	TenantState worst = TENANT_NONE;
 
-	for (size_t i = 0; i < group->n_gpus; i++) {
-		TenantState state = manager_gpu_tenancy(m, group->gpus[i]).state;
+	size_t n;
+	_cleanup_free_ Gpu *boards = group_boards(group, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		TenantState state = manager_gpu_tenancy(m, &boards[i]).state;
 
 		worst = state > worst ? state : worst;
 	}

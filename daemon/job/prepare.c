@@ -170,15 +170,18 @@ static int store_news(const JobPlace *place, const Prepared *p, const Gpu *gpu,
  */
 static int tenant_look(const JobPlace *place, Prepared *p, bool claimed, Problem **ret_problem)
 {
+	_cleanup_free_ Gpu *boards = NULL;
+	size_t n;
 	int r = 0;
 
 	if (!place->tenants)
 		return 0;
 	p->tenants = tenant_store_load(place->tenants);
-	for (size_t i = 0; r == 0 && gives(p) && i < p->group->n_gpus; i++)
-		r = check_mark(p, &p->group->gpus[i]->lead->bdf, ret_problem);
-	for (size_t i = 0; r == 0 && claimed && i < p->group->n_gpus; i++)
-		r = store_news(place, p, p->group->gpus[i], ret_problem);
+	boards = group_boards(p->group, &n);
+	for (size_t i = 0; r == 0 && gives(p) && i < n; i++)
+		r = check_mark(p, &boards[i].lead->bdf, ret_problem);
+	for (size_t i = 0; r == 0 && claimed && i < n; i++)
+		r = store_news(place, p, &boards[i], ret_problem);
 	return r;
 }
 

@@ -24,6 +24,17 @@ static const char *unpolled_reason(const Turnover *t, const ReceiptBoard *board)
 	return "it is known to say so after a bus reset only";
 }
 
+/* Nobody reads registers of GPUs from a companion. */
+static bool is_gpu(const Turnover *t, const Bdf *bdf)
+{
+	const Plan *plan = t->context->plan;
+	const PlanBoard *planned = plan_board(plan, bdf);
+	const AssignedFunction *then =
+		plan->assignment ? assignment_function(plan->assignment, bdf) : NULL;
+
+	return (planned ? planned->last.vendor : then ? then->vendor : 0) == PCI_VENDOR_NVIDIA;
+}
+
 /*
  * Reads from the boards whether they have cleared their memory, where the operator wants it in the
  * receipt. It decides nothing: a reset is no proof of cleared memory, and most boards cannot tell.
@@ -37,7 +48,8 @@ static void poll_memory(Turnover *t)
 		ReceiptBoard *board = &t->boards[i];
 		const ResetReport *report = turnover_report(t, &board->bdf);
 
-		if (board->reset && report && memory_method_clears(report->method) &&
+		if (is_gpu(t, &board->bdf) && board->reset && report &&
+		    memory_method_clears(report->method) &&
 		    t->context->place->rules->policy.poll_memory_clear)
 			t->polled[n++] = board->bdf;
 		else

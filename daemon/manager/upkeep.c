@@ -66,6 +66,20 @@ static void note_done(void *data)
 		manager_note_tenants(m);
 }
 
+static void collect_companion_marks(const Manager *m, const Group *group, NoteTask *task)
+{
+	size_t n;
+	_cleanup_free_ Gpu *boards = group_boards(group, &n);
+
+	for (size_t i = group->n_gpus; i < n; i++) {
+		const Tenancy tenancy = manager_gpu_tenancy(m, &boards[i]);
+
+		if (tenancy_is_news(&tenancy))
+			*GROW(task->marks, task->n_marks) =
+				tenancy_mark(&tenancy, &boards[i], now_realtime());
+	}
+}
+
 static void collect_marks(const Manager *m, NoteTask *task)
 {
 	const GpuSet *gpus = m->inventory->gpus;
@@ -77,6 +91,8 @@ static void collect_marks(const Manager *m, NoteTask *task)
 			*GROW(task->marks, task->n_marks) =
 				tenancy_mark(&tenancy, &gpus->gpus[i], now_realtime());
 	}
+	for (size_t i = 0; i < m->inventory->groups->n_items; i++)
+		collect_companion_marks(m, &m->inventory->groups->items[i], task);
 }
 
 void manager_note_tenants(Manager *m)

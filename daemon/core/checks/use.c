@@ -273,12 +273,25 @@ static void check_override(const FunctionFacts *facts, Finding *f)
 	finding_bars(f, GPUPASS_ERROR_DRIVER_CONFLICT, NULL);
 }
 
+/* Nobody can list the drivers of all NICs. These give a device to programs, or to nobody. */
+static bool is_usual_of_companion(const FunctionFacts *facts)
+{
+	static const char *const others[] = { "pci-stub", "uio_pci_generic", "igb_uio",
+					      "xen-pciback" };
+
+	for (size_t i = 0; i < ELEMENTS(others); i++)
+		if (str_equal(facts->driver, others[i]))
+			return false;
+	return true;
+}
+
 static void check_function_driver(const Checks *c, const FunctionFacts *facts, Finding *f)
 {
 	const char *bdf = BDF_TEXT(&facts->bdf);
 	_cleanup_free_ char *stub = NULL;
 
-	if (function_facts_driver_is_usual(facts))
+	if (checks_gpu_of(c, &facts->bdf) ? function_facts_driver_is_usual(facts)
+					  : is_usual_of_companion(facts))
 		return;
 	if (!str_equal(facts->driver, "pci-stub")) {
 		finding_warn(f, bdf, "%s is on a driver nobody expected there: %s", bdf,

@@ -56,6 +56,12 @@ typedef struct FunctionFacts {
 	bool config_all_ones _json_(if_any); /* config space reads all ones: gone, or in D3cold */
 	/* with INSPECT_CONFIG_AWAKE: not read, because it was not in D0 */
 	bool left_asleep _json_(if_any);
+	/*
+	 * Only of Mellanox's network functions. SW_MNG in its VPD: the function is of the switches
+	 * of a baseboard, and manages them.
+	 */
+	bool vpd_read _json_(if_any);
+	bool sw_mng _json_(if_any);
 	bool resource_read _json_(if_any); /* bars_unset is known */
 	/* bit N: BAR N is of memory, and has no address on this host */
 	unsigned bars_unset _json_(max 0x3f, if_any);

@@ -123,12 +123,15 @@ static void add_boards(Maker *m)
 		.uses = m->facts->uses,
 	};
 
-	m->out->boards = xcalloc(m->group->n_gpus + 1, sizeof(FenceBoard));
-	for (size_t i = 0; i < m->group->n_gpus; i++) {
-		FenceBoard *board = &m->out->boards[m->out->n_boards++];
-		const Tenancy tenancy = tenancy_of(&facts, m->group->gpus[i]);
+	size_t n;
+	_cleanup_free_ Gpu *boards = group_boards(m->group, &n);
 
-		board->bdf = m->group->gpus[i]->lead->bdf;
+	m->out->boards = xcalloc(n + 1, sizeof(FenceBoard));
+	for (size_t i = 0; i < n; i++) {
+		FenceBoard *board = &m->out->boards[m->out->n_boards++];
+		const Tenancy tenancy = tenancy_of(&facts, &boards[i]);
+
+		board->bdf = boards[i].lead->bdf;
 		board->tenant = tenancy.state;
 		board->domain_uuid = xstrdup(tenancy.domain_uuid);
 		board->domain_name = xstrdup(tenancy.domain_name);

@@ -143,6 +143,24 @@ const PciFunction **group_leads(const Group *group, size_t *ret_n)
 	return leads;
 }
 
+Gpu *group_boards(const Group *group, size_t *ret_n)
+{
+	size_t n;
+	_cleanup_free_ const PciFunction **leads = group_leads(group, &n);
+	Gpu *boards = xcalloc(1, n * (sizeof(Gpu) + sizeof(*leads)) + 1);
+	const PciFunction **functions = (const PciFunction **)(boards + n);
+
+	for (size_t i = 0; i < n; i++) {
+		functions[i] = leads[i];
+		boards[i] = i < group->n_gpus ? *group->gpus[i]
+					      : (Gpu){ .lead = leads[i],
+						       .functions = &functions[i],
+						       .n_functions = 1 };
+	}
+	*ret_n = n;
+	return boards;
+}
+
 Bdf *group_addresses(const Group *group, size_t *ret_n)
 {
 	size_t n;

@@ -60,11 +60,11 @@ typedef struct Group {
 	GroupEvidence *evidence; /* strongest first */
 	size_t n_evidence;
 	GuestWord word;
-	char *source;	     /* where the evidence comes from */
-	char *reasoning;     /* how it is known, one sentence; never NULL */
-	bool single;	     /* it is meant to be one GPU, with no link */
-	bool seen_otherwise; /* a look at the links found the fault */
-	char *fault;	     /* why it cannot be assigned as it is; NULL: no fault */
+	char *source;	      /* where the evidence comes from */
+	char *reasoning;      /* how it is known, one sentence; never NULL */
+	bool single;	      /* it is meant to be one GPU, with no link */
+	bool seen_otherwise;  /* a look at the links found the fault */
+	char *fault;	      /* why it cannot be assigned as it is; NULL: no fault */
 	bool companion_fault; /* it is about a companion, and not about GPUs */
 	/* Set by groups_observe(): */
 	GroupState state;
@@ -111,6 +111,11 @@ char *group_link_text(const Group *group);
 const PciFunction **group_functions(const Group *group, size_t *ret_n);
 /* Those that must go together: the leading function of each GPU, then the companions. */
 const PciFunction **group_leads(const Group *group, size_t *ret_n);
+/*
+ * What has a tenant: its GPUs, and each companion that is there as a board of one function. Their
+ * members are borrowed; free the list alone.
+ */
+Gpu *group_boards(const Group *group, size_t *ret_n);
 /* Their addresses. ret_n may be NULL. */
 Bdf *group_addresses(const Group *group, size_t *ret_n);
 

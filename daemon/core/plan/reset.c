@@ -162,12 +162,22 @@ static void leave_out(Plan *plan, PlanBoard *board)
 	}
 }
 
+/* Of companions alone the links do not matter. */
+static bool resets_gpus(const Planner *p)
+{
+	for (size_t i = 0; i < p->plan->n_functions; i++)
+		if (p->plan->functions[i].reset != PLAN_RESET_NOT &&
+		    !group_companion(p->facts->group, &p->plan->functions[i].bdf))
+			return true;
+	return false;
+}
+
 int plan_reset_partners(Planner *p)
 {
 	/* In a running guest the partner may be in use, and keeps what it has. */
 	bool running = p->facts->domain && p->facts->domain->active;
 
-	if (!plan_resets(p->plan) || p->facts->group->n_gpus < 2 ||
+	if (!resets_gpus(p) || p->facts->group->n_gpus < 2 ||
 	    (running && p->plan->operation != OPERATION_ASSIGN))
 		return 0;
 	for (size_t i = 0; i < p->plan->n_boards; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * From one tenant to the next: a domain that did not have a board last gets it only if it was reset
- * since. Otherwise the plan resets it first, or refuses.
+ * since. Otherwise the plan resets it first, or refuses. The host itself uses a NIC or an NVMe with
+ * its data: so a companion is reset each time that it is given, and what cannot be reset is not.
  */
 #include "core/plan/planner.h"
 
@@ -9,7 +10,6 @@
 
 void plan_fill_boards(Planner *p)
 {
-	const Group *group = p->facts->group;
 	const TenancyFacts facts = {
 		.tenants = p->facts->tenants,
 		.gpus = p->facts->gpus,
@@ -17,12 +17,14 @@ void plan_fill_boards(Planner *p)
 		.uses = p->facts->uses,
 	};
 
-	p->plan->boards = xcalloc(group->n_gpus + 1, sizeof(PlanBoard));
-	for (size_t i = 0; i < group->n_gpus; i++) {
-		const Tenancy tenancy = tenancy_of(&facts, group->gpus[i]);
+	size_t n;
+	_cleanup_free_ Gpu *boards = group_boards(p->facts->group, &n);
 
-		p->plan->boards[i].last =
-			tenancy_mark(&tenancy, group->gpus[i], p->request->now_usec);
+	p->plan->boards = xcalloc(n + 1, sizeof(PlanBoard));
+	for (size_t i = 0; i < n; i++) {
+		const Tenancy tenancy = tenancy_of(&facts, &boards[i]);
+
+		p->plan->boards[i].last = tenancy_mark(&tenancy, &boards[i], p->request->now_usec);
 		p->plan->n_boards = i + 1;
 	}
 }
@@ -89,6 +91,28 @@ static int judge_board(Planner *p, const PlanBoard *board)
 	return 0;
 }
 
+/* Of those that a running guest has already, none leaves it. */
+static int judge_companions(Planner *p)
+{
+	const Group *group = p->facts->group;
+
+	for (size_t i = 0; i < group->n_companions; i++) {
+		const Member *member = &group->companions[i].member;
+
+		if (plan_resets_board(p->plan, &member->bdf))
+			continue;
+		return problem_refuse(
+			p->ret_problem, GPUPASS_ERROR_RESET_FAILED,
+			.reason = strf("the kernel knows no way to reset the %s %s",
+				       member_kind_noun(member->kind), BDF_TEXT(&member->bdf)),
+			.cause = xstrdup("a domain would get what another one left in it"),
+			.remedy = strf("see /sys/bus/pci/devices/%s/reset_method; or declare the "
+				       "group without it",
+				       BDF_TEXT(&member->bdf)));
+	}
+	return 0;
+}
+
 int plan_turnover(Planner *p)
 {
 	bool any = false;
@@ -98,15 +122,18 @@ int plan_turnover(Planner *p)
 	for (size_t i = 0; i < p->plan->n_boards; i++) {
 		PlanBoard *board = &p->plan->boards[i];
 
-		board->reset = !suits(&board->last, p->use.uuid);
+		board->reset = !suits(&board->last, p->use.uuid) ||
+			       group_companion(p->facts->group, &board->last.bdf);
 		any |= board->reset;
 	}
 	if (!any)
 		return 0;
 	r = plan_reset(p);
 	for (size_t i = 0; r == 0 && i < p->plan->n_boards; i++)
-		if (p->plan->boards[i].reset)
+		if (!suits(&p->plan->boards[i].last, p->use.uuid))
 			r = judge_board(p, &p->plan->boards[i]);
+	if (r == 0)
+		r = judge_companions(p);
 	return r == 0 ? plan_reset_partners(p) : r;
 }
 

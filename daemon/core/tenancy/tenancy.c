@@ -85,10 +85,15 @@ void tenant_mark_identify(TenantMark *mark, const Gpu *gpu)
 
 const TenantFile *tenants_find(const Tenants *tenants, const Bdf *bdf)
 {
-	for (size_t i = 0; tenants && i < tenants->n_items; i++)
-		if (bdf_same_slot(&tenants->items[i].bdf, bdf))
+	const TenantFile *found = NULL;
+
+	for (size_t i = 0; tenants && i < tenants->n_items; i++) {
+		if (bdf_equal(&tenants->items[i].bdf, bdf))
 			return &tenants->items[i];
-	return NULL;
+		if (!found && bdf_same_slot(&tenants->items[i].bdf, bdf))
+			found = &tenants->items[i];
+	}
+	return found;
 }
 
 const RecordFault *tenants_fault(const Tenants *tenants, const Bdf *bdf)

@@ -60,7 +60,10 @@ void tenant_mark_identify(TenantMark *mark, const Gpu *gpu);
 /* They are of one board, as far as both say. */
 bool tenant_marks_match(const TenantMark *a, const TenantMark *b);
 
-/* Any function of the board's slot will do. NULL: there is no mark. */
+/*
+ * Any function of the board's slot will do; but where that function itself has a mark (the ports of
+ * a NIC), it is that one. NULL: there is no mark.
+ */
 const TenantFile *tenants_find(const Tenants *tenants, const Bdf *bdf);
 /* Why the mark of this board, or any, cannot be used; NULL: it can, or there is none. */
 const RecordFault *tenants_fault(const Tenants *tenants, const Bdf *bdf);

@@ -14,6 +14,7 @@
 #include "host/device/capabilities.h"
 #include "host/device/holders.h"
 #include "host/scan/nvidia-proc.h"
+#include "host/scan/function.h"
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/grow.h"
@@ -425,6 +426,28 @@ static void read_regions(int sysfs_fd, FunctionFacts *facts)
 	}
 }
 
+/* ---- switches ---- */
+
+#define VENDOR_MELLANOX 0x15b3
+#define BASE_CLASS_NETWORK 0x02
+/* drivers/pci/vpd.c: PCI_VPD_MAX_SIZE */
+#define VPD_MAX 32768
+
+/* As NVIDIA's gpu-driver-container looks for it. The kernel reads VPD through config space. */
+static void read_vpd(int sysfs_fd, FunctionFacts *facts)
+{
+	_cleanup_free_ char *path = sysfs_function_path(&facts->bdf, "vpd"), *vpd = NULL;
+	PciFunction function = { 0 };
+	size_t size = 0;
+
+	if (scan_ids(sysfs_fd, &facts->bdf, &function) < 0 || function.vendor != VENDOR_MELLANOX ||
+	    function.class_code >> 16 != BASE_CLASS_NETWORK ||
+	    file_read_at(sysfs_fd, path, VPD_MAX, &vpd, &size) < 0)
+		return;
+	facts->vpd_read = size > 0;
+	facts->sw_mng = size > 0 && memmem(vpd, size, "SW_MNG", strlen("SW_MNG"));
+}
+
 /*
  * What on this host keeps a function from a guest; core/checks judges it. A file that is
  * not there tells nothing.
@@ -444,6 +467,7 @@ static void read_obstacles(const Roots *roots, Inspection *into)
 		if (iomem)
 			find_holders(iomem, &resources, function);
 		read_regions(roots->sysfs_fd, function);
+		read_vpd(roots->sysfs_fd, function);
 	}
 }
 
