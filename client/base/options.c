@@ -35,6 +35,17 @@ static int read_text(const OptionRow *row, const char *value, Options *o, char *
 	return 0;
 }
 
+static int read_with(const OptionRow *row, const char *value, Options *o, char **ret_why)
+{
+	if (str_is_empty(value))
+		return refuse(ret_why, strf("--%s needs a value", row->name));
+	if (o->n_with == WITH_MAX)
+		return refuse(ret_why,
+			      strf("--%s was given more than %d times", row->name, WITH_MAX));
+	o->with[o->n_with++] = value;
+	return 0;
+}
+
 static int read_flag(const OptionRow *row, _unused_ const char *value, Options *o,
 		     _unused_ char **ret_why)
 {
@@ -124,6 +135,10 @@ static const OptionRow rows[] = {
 	{ "wait", "TIME", NULL, "", "How long to wait for a busy group: 30, 10min", 0, OPTION_WAIT,
 	  read_time, AT(wait_usec) },
 	FLAG("allow-boot-vga", OPTION_ALLOW_BOOT_VGA, "Also take the host's boot display"),
+	{ "with", "KIND:ADDRESS", NULL, "", "A NIC, VF or NVMe that goes with it: nic:42:00.0", 0,
+	  OPTION_WITH, read_with, 0 },
+	FLAG("whole-nic", OPTION_WHOLE_NIC, "A tenant may have a whole NIC, and re-flash it"),
+	FLAG("erase", OPTION_ERASE, "Unknown data on an NVMe may be erased"),
 	FLAG("no-bridge-seen", OPTION_NO_BRIDGE_SEEN, "You looked: no bridge is on the board"),
 	WORD("numa", "MODE", numa, OPTION_NUMA, "advise, apply, strict",
 	     "NUMA placement: advise, apply, or strict"),

@@ -7,6 +7,8 @@
 
 #include "base/terminal.h"
 
+#define WITH_MAX 16 /* companions of a group */
+
 typedef enum JsonMode { JSON_OFF, JSON_PRETTY, JSON_SHORT } JsonMode;
 
 /* Options that only some verbs take. */
@@ -50,6 +52,9 @@ typedef enum VerbOption {
 	OPTION_ANY = 1ULL << 36,
 	OPTION_NO_BRIDGE_SEEN = 1ULL << 37,
 	OPTION_WAIT = 1ULL << 38,
+	OPTION_WITH = 1ULL << 39,
+	OPTION_WHOLE_NIC = 1ULL << 40,
+	OPTION_ERASE = 1ULL << 41,
 } VerbOption;
 
 typedef struct Options {
@@ -74,6 +79,8 @@ typedef struct Options {
 	const char *format, *distribution,
 		*first; /* their verbs know the values; NULL: the default */
 	const char *columns, *sort;
+	const char *with[WITH_MAX]; /* --with, as often as it was given */
+	size_t n_with;
 	const char *definitions; /* where libvirt has domains; NULL: where it has them by default */
 	char *const *arguments;	 /* verb and what follows; borrowed from argv */
 	size_t n_arguments;

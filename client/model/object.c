@@ -357,6 +357,7 @@ static json_t *json_of_value(PropertyType type, const void *at);
 DEFINE_JSON_OF(BusFunction, BusFunctions, GPUPASS_FUNCTION_MEMBERS)
 DEFINE_JSON_OF(BusStep, BusSteps, GPUPASS_STEP_MEMBERS)
 DEFINE_JSON_OF(BusEvidence, BusEvidences, GPUPASS_EVIDENCE_MEMBERS)
+DEFINE_JSON_OF(BusCompanion, BusCompanions, GPUPASS_COMPANION_MEMBERS)
 
 static json_t *json_of_value(PropertyType type, const void *at)
 {
@@ -396,6 +397,8 @@ static json_t *json_of_value(PropertyType type, const void *at)
 		return json_of_BusSteps(at);
 	case PROPERTY_EVIDENCE:
 		return json_of_BusEvidences(at);
+	case PROPERTY_COMPANIONS:
+		return json_of_BusCompanions(at);
 	}
 	return json_null();
 }

@@ -88,6 +88,13 @@ static void group_gpus(const Terminal *t, const World *w, const Group *g)
 	}
 }
 
+static void group_companions(const Terminal *t, const Group *g)
+{
+	for (size_t i = 0; i < g->companions.n_items; i++)
+		terminal_field(t, i == 0 ? "With" : NULL, "%s %s", g->companions.items[i].kind,
+			       g->companions.items[i].address);
+}
+
 static int health_rank(const char *health)
 {
 	static const char *const ranks[] = { "ok", "unknown", "degraded", "lost" };
@@ -197,6 +204,7 @@ void block_group(Client *c, const World *w, const Group *g)
 	group_evidence(t, g);
 	terminal_field(t, "History", "%s", g->past_guest_word);
 	group_gpus(t, w, g);
+	group_companions(t, g);
 	terminal_field(t, "Driver", "%s%s", g->driver, group_kept_text(g));
 	group_health(t, w, g);
 	group_tenant(t, w, g);

@@ -294,7 +294,7 @@ int verb_unbind(Client *c, char *const *arguments, _unused_ size_t n_arguments)
  * Puts addresses into the kernel's form; passes UUIDs, serial: and slot: on for the daemon to
  * check.
  */
-static int append_gpus(Client *c, sd_bus_message *call, char *const *gpus, size_t n)
+static int append_members(Client *c, sd_bus_message *call, char *const *gpus, size_t n)
 {
 	int r = sd_bus_message_open_container(call, SD_BUS_TYPE_ARRAY, "s");
 
@@ -303,6 +303,8 @@ static int append_gpus(Client *c, sd_bus_message *call, char *const *gpus, size_
 
 		r = sd_bus_message_append(call, "s", address ? address : gpus[i]);
 	}
+	for (size_t i = 0; r >= 0 && i < c->options->n_with; i++)
+		r = sd_bus_message_append(call, "s", c->options->with[i]);
 	if (r >= 0)
 		r = sd_bus_message_close_container(call);
 	return r < 0 ? bus_build_failed(c, r) : 0;
@@ -329,16 +331,20 @@ static int print_declared(Client *c, const char *path)
 
 int verb_declare(Client *c, char *const *arguments, size_t n_arguments)
 {
-	const BusOption seen =
-		BUS_FLAG(GPUPASS_OPTION_NO_BRIDGE_SEEN, c->options->given & OPTION_NO_BRIDGE_SEEN);
+	const uint64_t given = c->options->given;
+	const BusOption flags[] = {
+		BUS_FLAG(GPUPASS_OPTION_NO_BRIDGE_SEEN, given & OPTION_NO_BRIDGE_SEEN),
+		BUS_FLAG(GPUPASS_OPTION_WHOLE_NIC, given & OPTION_WHOLE_NIC),
+		BUS_FLAG(GPUPASS_OPTION_ERASE, given & OPTION_ERASE),
+	};
 	_cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
 	const char *path;
 	int r = bus_new_manager_call(c, "Declare", &call, "s", arguments[0]);
 
 	if (r >= 0)
-		r = append_gpus(c, call, arguments + 1, n_arguments - 1);
+		r = append_members(c, call, arguments + 1, n_arguments - 1);
 	if (r >= 0)
-		r = bus_append_options(c, call, &seen, 1);
+		r = bus_append_options(c, call, flags, ELEMENTS(flags));
 	if (r >= 0)
 		r = bus_call(c, call, BUS_TIMEOUT_ACT_USEC, "o", &reply);
 	if (r < 0)

@@ -135,6 +135,12 @@ static void fill_group_functions(const Group *group, GroupView *view)
 		strv_append(&view->gpu_addresses, BDF_TEXT(&lead->bdf));
 		add_int(&view->numa_nodes, lead->numa_node);
 	}
+	view->companions.items = xcalloc(group->n_companions + 1, sizeof(BusCompanion));
+	for (size_t i = 0; i < group->n_companions; i++)
+		view->companions.items[view->companions.n_items++] = (BusCompanion){
+			.kind = copy(member_kind_to_string(group->companions[i].member.kind)),
+			.address = copy(BDF_TEXT(&group->companions[i].member.bdf)),
+		};
 	if (view->iommu_groups.n_items > 0)
 		qsort(view->iommu_groups.items, view->iommu_groups.n_items, sizeof(int32_t),
 		      compare_ints);

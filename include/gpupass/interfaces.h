@@ -242,8 +242,10 @@ GROUP_PROPERTY("EvidenceAt", TIME, evidence_at, CHANGES, MAY)
 /* Its GPUs, and the addresses of their display functions, in one order. */
 GROUP_PROPERTY("Gpus", PATHS, gpus, CHANGES, MAY)
 GROUP_PROPERTY("GpuAddresses", STRINGS, gpu_addresses, CHANGES, MUST)
+/* What a domain gets with its GPUs: kind (nic, vf or nvme) and address. */
+GROUP_PROPERTY("Companions", COMPANIONS, companions, CHANGES, MAY)
 /*
- * Addresses of all functions of all its GPUs; their IOMMU groups (-1: none), and the GPUs' NUMA
+ * Addresses of all functions of all its GPUs, then its companions; their IOMMU groups (-1: none), and the GPUs' NUMA
  * nodes (-1: not known), each once.
  */
 GROUP_PROPERTY("Functions", STRINGS, functions, CHANGES, MAY)
@@ -478,7 +480,9 @@ METHOD_OPTION(ACCEPT_DIRTY, "accept-dirty", BOOL, accept_dirty)
  * NVLink, or is not known.
  */
 METHOD_OPTION(NO_BRIDGE_SEEN, "no-bridge-seen", BOOL, no_bridge_seen)
+/* A whole NIC may be among them, which a tenant can re-flash. */
 METHOD_OPTION(WHOLE_NIC, "whole-nic", BOOL, whole_nic)
+/* Data on an NVMe that no receipt knows may be erased. */
 METHOD_OPTION(ERASE, "erase", BOOL, erase)
 /* In the guest: no-nvlink, one-gpu, no-p2p or slow. Only with a domain. */
 METHOD_OPTION(SYMPTOM, "symptom", STRING, symptom)

@@ -22,6 +22,7 @@ typedef enum PropertyType {
 	PROPERTY_FUNCTIONS,
 	PROPERTY_STEPS,
 	PROPERTY_EVIDENCE,
+	PROPERTY_COMPANIONS,
 } PropertyType;
 
 #define PROPERTY_SIGNATURE_STRING "s"
@@ -40,6 +41,7 @@ typedef enum PropertyType {
 #define PROPERTY_SIGNATURE_FUNCTIONS "a(" GPUPASS_FUNCTION_MEMBERS(PROPERTY_SIGNATURE_OF) ")"
 #define PROPERTY_SIGNATURE_STEPS "a(" GPUPASS_STEP_MEMBERS(PROPERTY_SIGNATURE_OF) ")"
 #define PROPERTY_SIGNATURE_EVIDENCE "a(" GPUPASS_EVIDENCE_MEMBERS(PROPERTY_SIGNATURE_OF) ")"
+#define PROPERTY_SIGNATURE_COMPANIONS "a(" GPUPASS_COMPANION_MEMBERS(PROPERTY_SIGNATURE_OF) ")"
 #define PROPERTY_SIGNATURE_OF(TYPE, member) PROPERTY_SIGNATURE_##TYPE
 
 /* In C; util/bus-value.h has what is done with them. */
@@ -59,6 +61,7 @@ typedef enum PropertyType {
 #define PROPERTY_C_FUNCTIONS BusFunctions
 #define PROPERTY_C_STEPS BusSteps
 #define PROPERTY_C_EVIDENCE BusEvidences
+#define PROPERTY_C_COMPANIONS BusCompanions
 
 /* Makes a member of a struct of a row. */
 #define PROPERTY_MEMBER(Name, TYPE, member, MODE, NEED) PROPERTY_C_##TYPE member;
@@ -86,6 +89,11 @@ typedef enum PropertyType {
 	X(TIME, seen_at) /* 0: not an observation */                                               \
 	X(STRING, source)
 
+/* A NIC, a VF or an NVMe of a group. */
+#define GPUPASS_COMPANION_MEMBERS(X)                                                               \
+	X(STRING, kind)                                                                            \
+	X(STRING, address)
+
 #define BUS_LIST_OF(Item, List)                                                                    \
 	typedef struct List {                                                                      \
 		Item *items;                                                                       \
@@ -103,3 +111,4 @@ BUS_LIST_OF(uint64_t, BusUint64s)
 BUS_STRUCTURE(BusFunction, BusFunctions, GPUPASS_FUNCTION_MEMBERS)
 BUS_STRUCTURE(BusStep, BusSteps, GPUPASS_STEP_MEMBERS)
 BUS_STRUCTURE(BusEvidence, BusEvidences, GPUPASS_EVIDENCE_MEMBERS)
+BUS_STRUCTURE(BusCompanion, BusCompanions, GPUPASS_COMPANION_MEMBERS)
