@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "core/nvme/use.h"
 #include "host/scan/nvidia-proc.h"
 #include "host/scan/sysfs.h"
 #include "util/file.h"
@@ -64,6 +65,17 @@ static int add_device(int sysfs_fd, const char *directory, const char *name, con
 		return r;
 	add_file(files, strf("%s/%s", dev, name), number, bdf, vfio);
 	return 0;
+}
+
+static int add_block(int sysfs_fd, const char *directory, const char *name, const Bdf *bdf,
+		     DeviceFiles *files)
+{
+	size_t before = files->n_items;
+	int r = add_device(sysfs_fd, directory, name, "/dev", bdf, false, files);
+
+	if (files->n_items > before)
+		files->items[before].block = true;
+	return r;
 }
 
 /* Where classes put a function's device files: NAME below `directory` is PREFIX NAME below /dev. */
@@ -180,6 +192,49 @@ static int add_sound_files(int sysfs_fd, const Bdf *bdf, DeviceFiles *files)
 	return 0;
 }
 
+/* The block device of a namespace, and its partitions. */
+static int add_nvme_disk(int sysfs_fd, const char *disk, const Bdf *bdf, DeviceFiles *files)
+{
+	_cleanup_free_ char *directory = strf("block/%s", disk), *partition = strf("%sp", disk);
+	_cleanup_strv_ char **names = NULL;
+	int r = list_entries(sysfs_fd, directory, &names);
+
+	if (r >= 0)
+		r = add_block(sysfs_fd, "block", disk, bdf, files);
+	for (char **name = names; r >= 0 && name && *name; name++)
+		if (str_starts_with(*name, partition))
+			r = add_block(sysfs_fd, directory, *name, bdf, files);
+	return r;
+}
+
+/* nvme/nvme0 with the controller's own file, and of each namespace nvme0n1 and ng0n1. */
+static int add_nvme_files(int sysfs_fd, const Bdf *bdf, DeviceFiles *files)
+{
+	_cleanup_free_ char *nvme = sysfs_function_path(bdf, "nvme");
+	_cleanup_strv_ char **controllers = NULL;
+	int r = list_entries(sysfs_fd, nvme, &controllers);
+
+	for (char **c = controllers; r >= 0 && c && *c; c++) {
+		_cleanup_free_ char *path = strf("%s/%s", nvme, *c);
+		_cleanup_strv_ char **names = NULL;
+
+		if (!nvme_is_controller(*c))
+			continue;
+		r = add_device(sysfs_fd, nvme, *c, "/dev", bdf, false, files);
+		if (r >= 0)
+			r = list_entries(sysfs_fd, path, &names);
+		for (char **name = names; r >= 0 && name && *name; name++) {
+			_cleanup_free_ char *disk = nvme_disk_name(*name);
+
+			if (disk)
+				r = add_nvme_disk(sysfs_fd, disk, bdf, files);
+			else if (str_starts_with(*name, "ng"))
+				r = add_device(sysfs_fd, path, *name, "/dev", bdf, false, files);
+		}
+	}
+	return r;
+}
+
 /* "195 nvidia", "195 nvidia-frontend" until version 550. */
 static bool is_nvidia(const char *name)
 {
@@ -276,6 +331,9 @@ int device_files_collect(const Roots *roots, const Bdf *functions, size_t n, Dev
 		if (r < 0)
 			return r;
 		r = add_sound_files(roots->sysfs_fd, &functions[i], &files);
+		if (r < 0)
+			return r;
+		r = add_nvme_files(roots->sysfs_fd, &functions[i], &files);
 		if (r < 0)
 			return r;
 		r = add_iommu_group_file(roots->sysfs_fd, &functions[i], &files);

@@ -16,7 +16,8 @@ typedef struct DeviceFile {
 	dev_t number;
 	char *path; /* "/dev/nvidia0": where udev puts it; for messages only */
 	Bdf bdf;
-	bool vfio; /* a guest's: the IOMMU group's file, or vfio's own for the device */
+	bool vfio;  /* a guest's: the IOMMU group's file, or vfio's own for the device */
+	bool block; /* numbers of block devices are their own */
 } DeviceFile;
 
 typedef struct DeviceFiles {
@@ -36,5 +37,5 @@ DECLARE_CLEAR(DeviceFiles, device_files_clear)
  */
 int device_files_collect(const Roots *roots, const Bdf *functions, size_t n, DeviceFiles *ret);
 
-/* The files of this number, *ret_n in a row; NULL when there are none. */
+/* The files of this number, *ret_n in a row, of both kinds; NULL when there are none. */
 const DeviceFile *device_files_match(const DeviceFiles *files, dev_t number, size_t *ret_n);

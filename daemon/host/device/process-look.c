@@ -41,17 +41,24 @@ static int cannot_look(Looking *l, int error)
 	return error == -EMFILE || error == -ENFILE ? error : 0;
 }
 
+static bool is_device(const struct statx *file)
+{
+	return S_ISCHR(file->stx_mode) || S_ISBLK(file->stx_mode);
+}
+
 static int note_device(Looking *l, const struct statx *file)
 {
 	const DeviceFiles *files = l->look->files;
+	bool block = S_ISBLK(file->stx_mode);
 	const DeviceFile *first;
 	size_t n = 0;
 	int r = 0;
 
-	l->vfio_group |= file->stx_rdev_major == files->vfio_major;
+	l->vfio_group |= !block && file->stx_rdev_major == files->vfio_major;
 	first = device_files_match(files, makedev(file->stx_rdev_major, file->stx_rdev_minor), &n);
 	for (size_t i = 0; first && r >= 0 && i < n; i++)
-		r = l->look->found((size_t)(first - files->items) + i, l->look->userdata);
+		if (first[i].block == block)
+			r = l->look->found((size_t)(first - files->items) + i, l->look->userdata);
 	return r;
 }
 
@@ -157,7 +164,7 @@ static int look_at_descriptor(Looking *l, int task_fd, int fds_fd, const char *n
 		return 0;
 	if ((file.stx_mode & S_IFMT) == 0 && l->look->files->vfio_major != 0)
 		return look_at_anonymous(l, task_fd, fds_fd, name);
-	if (!S_ISCHR(file.stx_mode) || !is_opened(task_fd, fds_fd, name))
+	if (!is_device(&file) || !is_opened(task_fd, fds_fd, name))
 		return 0;
 	return note_device(l, &file);
 }
@@ -285,7 +292,7 @@ static Seen look_at_mapping(Looking *l, int task_fd, const char *line, int *ret_
 	 */
 	snprintf(path, sizeof(path), "map_files/%llx-%llx", start, end);
 	seen = look_through(l, task_fd, path, &file);
-	if (seen == SEEN && S_ISCHR(file.stx_mode))
+	if (seen == SEEN && is_device(&file))
 		*ret_error = note_device(l, &file);
 	return seen;
 }

@@ -137,6 +137,13 @@ static const LookRow files[] = {
 	    GUEST("/dev/vfio/devices/vfio7")),
 	ROW("iommufd without IOMMU", { OF_DISPLAY "vfio-dev/noiommu-vfio7/dev", NUMBER },
 	    GUEST("/dev/vfio/devices/noiommu-vfio7")),
+	ROW("an NVMe controller", { OF_DISPLAY "nvme/nvme3/dev", NUMBER },
+	    HELD(DISPLAY, "/dev/nvme3")),
+	ROW("an NVMe namespace past its block device",
+	    { OF_DISPLAY "nvme/nvme3/ng3n1/dev", NUMBER }, HELD(DISPLAY, "/dev/ng3n1")),
+	ROW("a block device of the same number",
+	    { OF_DISPLAY "nvme/nvme3/nvme3n1/uevent", "", "sys/block/nvme3n1/dev", NUMBER },
+	    "{'all_unseen': 0, 'holders': []}"),
 	ROW("iommufd of another function of the group", { OF_AUDIO "vfio-dev/vfio8/dev", NUMBER },
 	    GUEST("/dev/vfio/devices/vfio8")),
 };

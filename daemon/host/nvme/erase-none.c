@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Without libnvme. */
+#include <errno.h>
+
+#include "host/nvme/erase.h"
+
+int nvme_erase_begin(const Roots *roots, const NvmeOpens *opens, const Bdf *bdf, NvmeWay way,
+		     NvmeErase *ret)
+{
+	return -EOPNOTSUPP;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/nvme/use.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "host/nvme/holds.h"
+#include "host/nvme/labels.h"
+#include "util/file.h"
+#include "util/xalloc.h"
+
+#define BY_LINKS "dev/disk"
+
+/* ---- what is on it ---- */
+
+static void find_aliases(NvmeLook *look)
+{
+	_cleanup_strv_ char **folders = NULL;
+
+	(void)dir_list_at(look->roots->root_fd, BY_LINKS, "", &folders);
+	for (char **folder = folders; folder && *folder; folder++) {
+		_cleanup_free_ char *path = strf(BY_LINKS "/%s", *folder);
+		_cleanup_strv_ char **links = NULL;
+
+		(void)dir_list_at(look->roots->root_fd, path, "", &links);
+		for (char **link = links; link && *link; link++) {
+			_cleanup_free_ char *below = strf("%s/%s", path, *link), *name = NULL;
+			_cleanup_free_ char *node = NULL;
+
+			if (file_link_name_at(look->roots->root_fd, below, &name) < 0)
+				continue;
+			node = strf("/dev/%s", name);
+			if (strv_contains(look->use->nodes, node))
+				strv_appendf(&look->use->aliases, "/%s", below);
+		}
+	}
+}
+
+/*
+ * Claims the disk for a moment, which no mounted, swapped on, mapped or assembled one allows, in
+ * whatever name space; nor one of ZFS, of which sysfs shows no holder.
+ */
+static void try_claim(NvmeLook *look, NvmeOpen open_node, const NvmeNode *node, const char *path)
+{
+	_cleanup_close_ int fd = -1;
+	int r = open_node(look->roots->root_fd, path, node->number, true, &fd);
+
+	if (r == -EBUSY)
+		nvme_look_add(look, NVME_HOLD_CLAIM, path, NULL);
+	else if (r < 0)
+		strv_appendf(&look->use->unread, "whether %s can be claimed: %s", path,
+			     strerror(-r));
+}
+
+static void look_at_node(NvmeLook *look, NvmeOpen open_node, const NvmeNode *node)
+{
+	_cleanup_free_ char *path = strf("/dev/%s", node->name);
+	_cleanup_close_ int fd = -1;
+	int r = open_node(look->roots->root_fd, path, node->number, false, &fd);
+
+	if (r < 0) {
+		strv_appendf(&look->use->unread, "what is on %s: %s", path, strerror(-r));
+		return;
+	}
+	nvme_labels_read(fd, path, look->use);
+	if (node->whole)
+		nvme_labels_read_table(fd, path, look->use);
+}
+
+int nvme_use_read(const Roots *roots, NvmeOpen open_node, const Bdf *bdf, NvmeUse *ret)
+{
+	_cleanup_(nvme_use_clear) NvmeUse use = { .bdf = *bdf };
+	_cleanup_(nvme_look_clear) NvmeLook look = {
+		.roots = roots,
+		.use = &use,
+	};
+	int r = nvme_look_begin(&look);
+
+	if (r < 0)
+		return r;
+	find_aliases(&look);
+	for (size_t i = 0; i < look.n_nodes; i++)
+		look_at_node(&look, open_node, &look.nodes[i]);
+	if (look.n_nodes > 0)
+		nvme_holds_find(&look);
+	for (size_t i = 0; i < look.n_nodes; i++) {
+		_cleanup_free_ char *path = strf("/dev/%s", look.nodes[i].name);
+
+		if (look.nodes[i].whole)
+			try_claim(&look, open_node, &look.nodes[i], path);
+	}
+	*ret = use;
+	use = (NvmeUse){ 0 };
+	return 0;
+}
