@@ -81,14 +81,21 @@ static void look_at_all_claims(Look *l)
 		look_at_claims(l, &l->seen->inventory->groups->items[i]);
 }
 
+/* Of all GPUs, and of the NICs that are given with them. */
 static void look_at_health(Look *l)
 {
+	const PciSnapshot *snapshot = l->seen->inventory->snapshot;
+	const GroupSet *groups = l->seen->inventory->groups;
 	const GpuSet *gpus = l->seen->inventory->gpus;
-	_cleanup_free_ const PciFunction **leads = xcalloc(gpus->n_gpus + 1, sizeof(*leads));
+	_cleanup_free_ const PciFunction **leads =
+		xcalloc(gpus->n_gpus + snapshot->n_functions + 1, sizeof(*leads));
 	size_t n = 0;
 
 	for (size_t i = 0; i < gpus->n_gpus; i++)
 		leads[n++] = gpus->gpus[i].lead;
+	for (size_t i = 0; i < snapshot->n_functions; i++)
+		if (group_set_find_nic(groups, &snapshot->functions[i]->bdf))
+			leads[n++] = snapshot->functions[i];
 	health_look(l->place->health, l->place->host, leads, n, &l->health);
 	l->n_health = n;
 }

@@ -39,6 +39,18 @@ Group *group_set_find_gpu(const GroupSet *groups, const Bdf *bdf)
 	return NULL;
 }
 
+Group *group_set_find_nic(const GroupSet *groups, const Bdf *bdf)
+{
+	for (size_t i = 0; i < groups->n_items; i++) {
+		const Group *group = &groups->items[i];
+		const Member *member = BDF_FIND(group->companions, group->n_companions, bdf);
+
+		if (member && (member->kind == MEMBER_NIC || member->kind == MEMBER_VF))
+			return &groups->items[i];
+	}
+	return NULL;
+}
+
 Group *group_set_find_assigned(const GroupSet *groups, const Assignment *assignment)
 {
 	Group *found = NULL;

@@ -9,6 +9,7 @@
 
 #include "core/domain/use.h"
 #include "core/facts/assignment.h"
+#include "core/facts/member.h"
 #include "core/group/policy.h"
 #include "core/links/link.h"
 
@@ -42,6 +43,8 @@ typedef struct Group {
 	char *name;
 	Gpu **gpus _owned_(free); /* by address; the GPUs are borrowed from the set */
 	size_t n_gpus;
+	Member *companions; /* what else goes to the domain with them */
+	size_t n_companions;
 	Provenance provenance;	 /* of the weakest link that it needs; NONE for candidates */
 	unsigned links;		 /* observed between two of its GPUs; 0: not known */
 	unsigned links_expected; /* that the board should have; 0: not known */
@@ -74,6 +77,8 @@ DECLARE_FREE(GroupSet, group_set_free)
 
 Group *group_set_find(const GroupSet *groups, const char *name);
 Group *group_set_find_gpu(const GroupSet *groups, const Bdf *bdf);
+/* The group that has the NIC or VF at this address with it. */
+Group *group_set_find_nic(const GroupSet *groups, const Bdf *bdf);
 /*
  * The group that has the GPUs of the record, whatever its name is now. If several have some, the
  * one with the record's name.

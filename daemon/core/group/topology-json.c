@@ -208,8 +208,9 @@ static json_t *gpus_to_json(const TopologyFacts *facts)
 
 static const Group *group_of_companion(const GroupSet *groups, const Bdf *bdf)
 {
-	(void)groups;
-	(void)bdf;
+	for (size_t i = 0; i < groups->n_items; i++)
+		if (BDF_FIND(groups->items[i].companions, groups->items[i].n_companions, bdf))
+			return &groups->items[i];
 	return NULL;
 }
 

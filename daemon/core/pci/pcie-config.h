@@ -64,6 +64,6 @@ bool pcie_acs_is_off(const PcieConfig *config);
 	X(PCIE_TRANSLATED_NEVER, "never direct")    /* the same, and the port has no other way */  \
 	X(PCIE_TRANSLATED_BLOCKED, "blocked")	    /* it ends with an error */
 
-DECLARE_ENUM(pcie_translated, PcieTranslated, PCIE_TRANSLATEDS);
+DECLARE_ENUM(pcie_translated, PcieTranslated, PCIE_TRANSLATEDS, PCIE_TRANSLATED_MAX_);
 
 PcieTranslated pcie_translated(const PcieConfig *port);
