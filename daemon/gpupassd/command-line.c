@@ -24,6 +24,7 @@ static const char help[] =
 	"     --libvirt-uri=URI  Instead of the configured one\n"
 	"     --worker=PROGRAM   Instead of the installed gpupass-worker\n"
 	"     --initramfs=PROGRAM  Instead of the installed gpupass-initramfs\n"
+	"     --eraser=PROGRAM   Instead of the installed gpupass-eraser\n"
 	"     --nvml=LIBRARY     Instead of libnvidia-ml.so.1\n"
 	"     --sysfs=DIR        Instead of /sys\n"
 	"     --proc=DIR         Instead of /proc\n"
@@ -39,6 +40,7 @@ bool options_parse(int argc, char **argv, Options *ret, int *ret_status)
 	const WorkerConfig installed = {
 		.program = GPUPASS_LIBEXEC_DIR "/gpupass-worker",
 		.initramfs = GPUPASS_LIBEXEC_DIR "/gpupass-initramfs",
+		.eraser = GPUPASS_LIBEXEC_DIR "/gpupass-eraser",
 		.sysfs_dir = "/sys",
 		.proc_dir = "/proc",
 		.root_dir = "/",
@@ -58,6 +60,7 @@ bool options_parse(int argc, char **argv, Options *ret, int *ret_status)
 		{ "libvirt-uri", .text = &o.libvirt_uri },
 		{ "worker", .text = &o.worker.program },
 		{ "initramfs", .text = &o.worker.initramfs },
+		{ "eraser", .text = &o.worker.eraser },
 		{ "nvml", .text = &o.worker.nvml },
 		{ "sysfs", .text = &o.worker.sysfs_dir },
 		{ "proc", .text = &o.worker.proc_dir },
@@ -73,6 +76,7 @@ bool options_parse(int argc, char **argv, Options *ret, int *ret_status)
 	}
 	o.elsewhere = strcmp(o.worker.program, installed.program) != 0 ||
 		      strcmp(o.worker.initramfs, installed.initramfs) != 0 ||
+		      strcmp(o.worker.eraser, installed.eraser) != 0 ||
 		      strcmp(o.worker.sysfs_dir, installed.sysfs_dir) != 0 ||
 		      strcmp(o.worker.proc_dir, installed.proc_dir) != 0 ||
 		      strcmp(o.worker.root_dir, installed.root_dir) != 0 || o.worker.nvml;

@@ -6,6 +6,7 @@
 
 #include "core/pci/driver-name.h"
 #include "gpupass/errors.h"
+#include "host/wire/request.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -18,6 +19,7 @@ static const char usage[] =
 	"       gpupass-worker [OPTION]... probe [--mmio] BDF...\n"
 	"       gpupass-worker [OPTION]... persistence [--set=on|off] BDF...\n"
 	"       gpupass-worker [OPTION]... memory BDF...\n"
+	"       gpupass-worker [OPTION]... nvme BDF...\n"
 	"       gpupass-worker [OPTION]... machines\n"
 	"       gpupass-worker uevents\n"
 	"       gpupass-worker --part=NAME\n"
@@ -25,7 +27,8 @@ static const char usage[] =
 	"Moves one PCI function to a driver, resets one, looks closely at some, reads their\n"
 	"config space, examines the host's setup or one GPU's health, asks NVML about the\n"
 	"NVLinks or persistence mode of some, sets the mode of one, or reads whether some have\n"
-	"cleared their memory, or the virtual machines of Proxmox VE, for gpupassd(8).\n"
+	"cleared their memory, what uses NVMes, or the virtual machines of Proxmox VE, for\n"
+	"gpupassd(8).\n"
 	"Writes one JSON document to standard output; uevents, a byte for each message of the\n"
 	"kernel about a PCI device, while standard output is open. With --part it reads the\n"
 	"verb and what follows from its standard input, and does only what this part is there\n"
@@ -111,7 +114,8 @@ static int parse_question(char **arguments, size_t n, const Asked *asked, Worker
 	size_t operands = q && question_id(q) == ASK_MOVE ? 2 : 0;
 	int status;
 
-	if (!q || question_id(q) == ASK_IMAGE)
+	/* Other programs' */
+	if (!q || str_equal(q->part, PART_INITRAMFS) || str_equal(q->part, PART_ERASER))
 		return complain("no such question", n > 0 ? arguments[0] : NULL);
 	if (n - 1 < q->least + operands || n - 1 > q->most + operands)
 		return complain("wrong number of operands", q->verb);

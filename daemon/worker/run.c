@@ -13,6 +13,7 @@
 #include "host/device/inspect.h"
 #include "host/device/machine-files.h"
 #include "host/device/memory-mmio.h"
+#include "host/nvme/use.h"
 #include "mover/command.h"
 #include "util/file.h"
 #include "util/heap.h"
@@ -122,6 +123,22 @@ static int read_machines(const WorkerCommand *command, void *ret)
 	return 0;
 }
 
+static int look_at_nvmes(const WorkerCommand *command, void *ret)
+{
+	size_t n = command->n_functions;
+	NvmeAnswer *answer = ret;
+	_cleanup_roots_ Roots roots;
+	int r = open_roots(command, &roots);
+
+	answer->uses = xcalloc(n, sizeof(NvmeUse));
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		r = nvme_use_read(&roots, nvme_open_disk, &command->functions[i], &answer->uses[i]);
+		answer->n_uses += r >= 0;
+	}
+	answer->head.error = r < 0 ? r : 0;
+	return 0;
+}
+
 static int poll_memory(const WorkerCommand *command, void *ret)
 {
 	_cleanup_close_ int sysfs_fd = -1;
@@ -146,6 +163,7 @@ static int (*const answers[QUESTION_MAX_])(const WorkerCommand *command, void *r
 	[ASK_HEALTH] = examine,
 	[ASK_MACHINES] = read_machines,
 	[ASK_MEMORY] = poll_memory,
+	[ASK_NVME] = look_at_nvmes,
 	[ASK_LINKS] = probe_links,
 	[ASK_REGISTERS] = probe_links,
 	[ASK_PERSISTENCE] = persistence_modes,

@@ -56,18 +56,18 @@ DECLARE_JSON(NvmeEstimates, nvme_estimates_members)
 
 typedef struct NvmeState {
 	Bdf bdf;
-	char *model _json_(plain);
-	char *serial _json_(plain);
-	char *firmware _json_(plain);
+	char *model _json_(plain, if_any);
+	char *serial _json_(plain, if_any);
+	char *firmware _json_(plain, if_any);
 	char **firmware_slots;		      /* "1: EDA53W0Q" */
 	unsigned firmware_next _json_(max 7); /* the slot that the next reset activates; 0: none */
 	bool shared;			      /* CMIC: of several ports, controllers or functions */
 	/* Which ways it has: SANICAP, OACS and FNA. */
 	bool sanitizes_crypto, sanitizes_block, formats, formats_crypto;
-	bool erases_all;	  /* a format that erases reaches all namespaces, attached or not */
-	bool has_free;		  /* UNVMCAP: a part of it is in no namespace */
-	uint8_t critical_warning; /* of SMART: its bits */
-	uint8_t used_percent;
+	bool erases_all; /* a format that erases reaches all namespaces, attached or not */
+	bool has_free;	 /* UNVMCAP: a part of it is in no namespace */
+	unsigned critical_warning _json_(max UINT8_MAX); /* of SMART: its bits */
+	unsigned used_percent _json_(max UINT8_MAX);
 	NvmeLock lock _json_(wrong "is none that there is");
 	NvmeSanitize sanitize _json_(wrong "is none that there is");
 	uint16_t sanitize_progress; /* of 65536 */

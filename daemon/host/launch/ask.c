@@ -341,13 +341,22 @@ static void launch_end(Launch *launch)
 
 /* ---- what is asked ---- */
 
+static const char *program_of(const WorkerConfig *config, const Ask *ask)
+{
+	const char *part = question(ask->id)->part;
+
+	return str_equal(part, PART_INITRAMFS) ? config->initramfs
+	       : str_equal(part, PART_ERASER)  ? config->eraser
+					       : config->program;
+}
+
 static char **make_argv(const WorkerConfig *config, const Ask *ask)
 {
 	const Question *q = question(ask->id);
 	const char *option = ask->before ? ask->before : q->option;
 	char **argv = NULL;
 
-	strv_append(&argv, ask->id == ASK_IMAGE ? config->initramfs : config->program);
+	strv_append(&argv, program_of(config, ask));
 	strv_appendf(&argv, "--sysfs=%s", config->sysfs_dir);
 	strv_appendf(&argv, "--proc=%s", config->proc_dir);
 	strv_appendf(&argv, "--root=%s", config->root_dir ? config->root_dir : "/");
@@ -394,7 +403,7 @@ static char *subject(const Ask *ask)
 /* Which process it is of: "gpupass-inspector (pid 4711)". */
 static char *who(const WorkerConfig *config, const Ask *ask)
 {
-	const char *program = ask->id == ASK_IMAGE ? config->initramfs : config->program;
+	const char *program = program_of(config, ask);
 	const char *slash = strrchr(program, '/');
 	_cleanup_free_ char *name = config->parts_dir ? strf("gpupass-%s", question(ask->id)->part)
 						      : xstrdup(slash ? slash + 1 : program);

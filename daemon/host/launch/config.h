@@ -5,6 +5,7 @@
 typedef struct WorkerConfig {
 	const char *program;   /* path of gpupass-worker */
 	const char *initramfs; /* of gpupass-initramfs; for who examines a host */
+	const char *eraser;    /* of gpupass-eraser; for who has NVMes */
 	const char *sysfs_dir; /* "/sys" */
 	const char *proc_dir;  /* "/proc" */
 	const char *root_dir;  /* "/"; NULL means the same */

@@ -13,6 +13,8 @@
 #define REASON_MAX 512
 #define PERSISTENCE_GPUS_MAX 64
 #define MACHINES_MAX 10000
+#define NVME_STATE_SEC 60
+#define NVME_ERASE_SEC (86400 + NVME_STATE_SEC)
 #define KIB 1024U
 
 /* ---- members that are documents of core/facts ---- */
@@ -114,6 +116,10 @@ LOCAL_JSON_OF(MachinesAnswer, machines_members, schema GPUPASS_SCHEMA_MACHINES, 
 LOCAL_JSON_OF(MemoryAnswer, memory_members, schema GPUPASS_SCHEMA_MEMORY, boards)
 LOCAL_JSON_OF(PersistenceAnswer, persistence_members, schema GPUPASS_SCHEMA_WORKER, head(flat verb),
 	      gpus)
+LOCAL_JSON_OF(NvmeAnswer, nvme_use_answer_members, schema GPUPASS_SCHEMA_WORKER, head(flat), uses)
+LOCAL_JSON_OF(NvmeAnswer, nvme_state_answer_members, schema GPUPASS_SCHEMA_WORKER, head(flat),
+	      states)
+LOCAL_JSON_OF(NvmeAnswer, erase_answer_members, schema GPUPASS_SCHEMA_WORKER, head(flat), erases)
 LOCAL_JSON(UnseenBoard, unseen_members)
 LOCAL_JSON_OF(ProbeAnswer, probe_members, schema GPUPASS_SCHEMA_PROBE, error, boards, unseen)
 #include "question.inc"
@@ -214,6 +220,32 @@ static bool is_about_registers(const void *of, const Bdf *functions, size_t n)
 	return is_about_links(of, functions, n, WAY_MMIO);
 }
 
+static bool is_about_uses(const void *of, const Bdf *functions, size_t n)
+{
+	const NvmeAnswer *answer = of;
+
+	for (size_t i = 0; i < n && answer->n_uses == n; i++)
+		if (!bdf_equal(&answer->uses[i].bdf, &functions[i]))
+			return false;
+	return answer->n_uses == n;
+}
+
+static bool is_about_state(const void *of, const Bdf *functions, _unused_ size_t n)
+{
+	const NvmeAnswer *answer = of;
+
+	return answer->n_states == 1 && bdf_equal(&answer->states->bdf, functions);
+}
+
+static bool is_about_erase(const void *of, const Bdf *functions, _unused_ size_t n)
+{
+	const NvmeAnswer *answer = of;
+
+	return answer->n_erases == 1 && bdf_equal(&answer->erases->bdf, functions) &&
+	       (answer->erases->end == NVME_ERASE_FAILED) == (answer->erases->why != NULL) &&
+	       is_short(answer->erases->why);
+}
+
 /* ---- the table ---- */
 
 #define ANSWER(Type, table) .members = (table), .size = sizeof(Type)
@@ -290,6 +322,19 @@ static const Question questions[] = {
 				  .slow = "see whether nvidia-smi works",
 				  ANSWER(PersistenceAnswer, persistence_members),
 				  .is_about = is_about_modes },
+	/* Every process's mount name space, and the first sectors of each disk and partition. */
+	[ASK_NVME] = { "nvme", NULL, PART_INSPECTOR, 1, ANY, 20, 4096 * KIB, LOOKED,
+		       ANSWER(NvmeAnswer, nvme_use_answer_members), .is_about = is_about_uses },
+	/* The kernel waits 60 s for an admin command, and resets a controller that is silent. */
+	[ASK_NVME_STATE] = { "nvme-state", NULL, PART_ERASER, 1, 1, NVME_STATE_SEC, 1024 * KIB,
+			     .failed = "could not be asked about itself",
+			     ANSWER(NvmeAnswer, nvme_state_answer_members),
+			     .is_about = is_about_state },
+	/* A sanitize only begins; of a format the answer is its end: nvme_erase_limit_sec(). */
+	[ASK_ERASE] = { "erase", NULL, PART_ERASER, 1, 1, NVME_ERASE_SEC, 64 * KIB, LOCK_FUNCTION,
+			.error = GPUPASS_ERROR_RESET_FAILED, .alone = true,
+			.failed = "could not be erased", ANSWER(NvmeAnswer, erase_answer_members),
+			.is_about = is_about_erase },
 	[ASK_UEVENTS] = { .verb = "uevents", .part = PART_UEVENTS },
 };
 

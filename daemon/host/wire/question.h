@@ -19,6 +19,8 @@
 #include "core/facts/persistence.h"
 #include "core/facts/reset-report.h"
 #include "core/links/evidence.h"
+#include "core/nvme/erase.h"
+#include "core/nvme/use.h"
 #include "gpupass/errors.h"
 #include "host/wire/move.h"
 
@@ -40,7 +42,10 @@ typedef enum QuestionId {
 	ASK_REGISTERS, /* the same, by link registers */
 	ASK_PERSISTENCE,
 	ASK_SET_PERSISTENCE,
-	ASK_UEVENTS, /* has no answer that ends */
+	ASK_NVME,	/* what on this host uses NVMes */
+	ASK_NVME_STATE, /* what one says of itself */
+	ASK_ERASE,	/* begins to erase one */
+	ASK_UEVENTS,	/* has no answer that ends */
 	QUESTION_MAX_
 } QuestionId;
 
@@ -183,6 +188,17 @@ typedef struct ProbeAnswer {
 	UnseenBoard *unseen _json_(max SIGHTINGS_MAX);
 	size_t n_unseen;
 } ProbeAnswer;
+
+/* ASK_NVME, ASK_NVME_STATE, ASK_ERASE: each has one of these lists, in the question's order. */
+typedef struct NvmeAnswer {
+	AnswerHead head;
+	NvmeUse *uses _json_(max QUESTION_FUNCTIONS_MAX);
+	size_t n_uses;
+	NvmeState *states _json_(max 1);
+	size_t n_states;
+	NvmeErase *erases _json_(max 1);
+	size_t n_erases;
+} NvmeAnswer;
 
 /* Takes the reason. */
 void probe_answer_unseen(ProbeAnswer *answer, const Bdf *bdf, char *reason);

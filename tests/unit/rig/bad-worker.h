@@ -28,6 +28,7 @@ static inline _unused_ WorkerConfig bad_worker(const char *mode)
 	return (WorkerConfig){
 		.program = BAD_WORKER,
 		.initramfs = BAD_WORKER,
+		.eraser = BAD_WORKER,
 		.sysfs_dir = bad_worker_mode(mode),
 		.proc_dir = "/proc",
 	};

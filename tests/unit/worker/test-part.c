@@ -19,8 +19,10 @@
 static PartProcess start(const char *part, const char *words)
 {
 	_cleanup_free_ char *option = strf("--part=%s", part), *request = NULL;
-	char *argv[] = { (char *)(str_equal(part, "initramfs") ? INITRAMFS : WORKER), option,
-			 NULL };
+	char *argv[] = { (char *)(str_equal(part, "initramfs") ? INITRAMFS
+				  : str_equal(part, "eraser")  ? ERASER
+							       : WORKER),
+			 option, NULL };
 	_cleanup_strv_ char **list = NULL;
 	size_t size = 0;
 
@@ -56,6 +58,15 @@ TEST(a_part_does_what_it_is_there_for_and_nothing_else)
 		{ "initramfs", "image", true },
 		{ "initramfs", "examine --without-image", false },
 		{ "initramfs", "inspect", false },
+		{ "eraser", "inspect", false },
+		{ "eraser", "move -- " GPU " - -", false },
+		{ "eraser", "erase " GPU, false },
+		{ "eraser", "erase --way=none " GPU, false },
+		{ "eraser", "nvme-state --way=format-user " GPU, false },
+		{ "eraser", "--root=/tmp nvme-state " GPU, false },
+		{ "inspector", "nvme-state " GPU, false },
+		{ "inspector", "erase " GPU, false },
+		{ "config", "nvme " GPU, false },
 		{ "prober", "persistence --set=on " GPU, false },
 		{ "prober", "move -- " GPU " - -", false },
 		{ "prober", "probe --mmio " GPU, false },

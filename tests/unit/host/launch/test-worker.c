@@ -33,6 +33,7 @@ static int setup(void **state)
 	tree_add_gpu(rig->tree, DISPLAY, 0x2230, "nvidia", 33, NULL);
 	rig->config = (WorkerConfig){ .program = WORKER,
 				      .initramfs = INITRAMFS,
+				      .eraser = ERASER,
 				      .sysfs_dir = rig->tree->sysfs,
 				      .proc_dir = rig->tree->proc };
 	*state = rig;
