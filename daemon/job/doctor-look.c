@@ -84,18 +84,21 @@ static void look_at_all_claims(Look *l)
 /* Of all GPUs, and of the NICs that are given with them. */
 static void look_at_health(Look *l)
 {
-	const PciSnapshot *snapshot = l->seen->inventory->snapshot;
 	const GroupSet *groups = l->seen->inventory->groups;
 	const GpuSet *gpus = l->seen->inventory->gpus;
-	_cleanup_free_ const PciFunction **leads =
-		xcalloc(gpus->n_gpus + snapshot->n_functions + 1, sizeof(*leads));
-	size_t n = 0;
+	_cleanup_free_ const PciFunction **leads = NULL;
+	size_t n = gpus->n_gpus;
 
+	for (size_t i = 0; i < groups->n_items; i++)
+		n += groups->items[i].n_companions;
+	leads = xcalloc(n + 1, sizeof(*leads));
+	n = 0;
 	for (size_t i = 0; i < gpus->n_gpus; i++)
 		leads[n++] = gpus->gpus[i].lead;
-	for (size_t i = 0; i < snapshot->n_functions; i++)
-		if (group_set_find_nic(groups, &snapshot->functions[i]->bdf))
-			leads[n++] = snapshot->functions[i];
+	for (size_t i = 0; i < groups->n_items; i++)
+		for (size_t k = 0; k < groups->items[i].n_companions; k++)
+			if (companion_is_nic(&groups->items[i].companions[k]))
+				leads[n++] = groups->items[i].companions[k].function;
 	health_look(l->place->health, l->place->host, leads, n, &l->health);
 	l->n_health = n;
 }
@@ -114,6 +117,7 @@ static void look_closely(Look *l)
 {
 	const PciSnapshot *snapshot = l->seen->inventory->snapshot;
 	const GpuSet *gpus = l->seen->inventory->gpus;
+	const GroupSet *groups = l->seen->inventory->groups;
 	_cleanup_free_ Bdf *functions = xcalloc(snapshot->n_functions + 1, sizeof(Bdf));
 	Host *host = l->place->host;
 	size_t n = 0;
@@ -122,6 +126,12 @@ static void look_closely(Look *l)
 		for (size_t k = 0; may_inspect(l, &gpus->gpus[i]) && k < gpus->gpus[i].n_functions;
 		     k++)
 			functions[n++] = gpus->gpus[i].functions[k]->bdf;
+	for (size_t i = 0; i < groups->n_items; i++)
+		for (size_t k = 0; groups->items[i].state != GROUP_QUARANTINED &&
+				   k < groups->items[i].n_companions;
+		     k++)
+			if (groups->items[i].companions[k].function)
+				functions[n++] = groups->items[i].companions[k].member.bdf;
 	l->inspection_error = host_inspect(host, functions, n, INSPECT_CONFIG_NOT,
 					   &l->seen->inspection, &l->inspection_problem);
 	if (l->inspection_error == 0)

@@ -50,11 +50,11 @@ static Nic *nics_of(const Checks *c, const Group *group, size_t *ret_n)
 
 	*ret_n = 0;
 	for (size_t i = 0; is_checked(c, group) && i < group->n_companions; i++) {
-		const Member *member = &group->companions[i];
-		const PciFunction *function = pci_snapshot_find(c->facts->snapshot, &member->bdf);
+		const Companion *companion = &group->companions[i];
 
-		if (function && (member->kind == MEMBER_NIC || member->kind == MEMBER_VF))
-			nics[(*ret_n)++] = (Nic){ group, function, config_of(c, &member->bdf) };
+		if (companion_is_nic(companion))
+			nics[(*ret_n)++] = (Nic){ group, companion->function,
+						  config_of(c, &companion->member.bdf) };
 	}
 	return nics;
 }

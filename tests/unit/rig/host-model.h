@@ -194,5 +194,8 @@ static inline _unused_ void host_companion(HostModel *h, const char *group, Memb
 {
 	Group *g = host_group(h, group);
 
-	*GROW(g->companions, g->n_companions) = (Member){ .kind = kind, .bdf = bdf_of(bdf) };
+	Companion *companion = GROW(g->companions, g->n_companions);
+
+	*companion = (Companion){ .member = { .kind = kind, .bdf = bdf_of(bdf) } };
+	companion->function = pci_snapshot_find(h->snapshot, &companion->member.bdf);
 }
