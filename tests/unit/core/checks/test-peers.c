@@ -53,6 +53,7 @@ static GpuHealth *with_nic(Rig *r)
 	PciFunction *nic = model_function(&r->m, NIC);
 
 	r->with_nic = true;
+	model_facts(&r->m, NIC)->network = true;
 	nic->vendor = 0x15b3;
 	nic->device = 0x1021;
 	ports(r, &r->health[0], GPU, PORT_A);
