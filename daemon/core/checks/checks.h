@@ -80,8 +80,6 @@ typedef struct CheckFacts {
 	const Finding *files;				   /* of no group */
 	const char *fence_fault;  /* why libvirt's hook cannot use fence.json; NULL: it can */
 	const VirtDomain *domain; /* NULL: the host as a whole */
-	/* Bits 1 << MemberKind: parts have told who uses companions of this kind. */
-	unsigned companions_told;
 	/* Of a plan: */
 	bool allow_boot_vga;
 	bool gives_back; /* functions leave vfio; false: they are to go there */
@@ -223,4 +221,5 @@ char *checks_find_stub(const Checks *c, const Bdf *bdf);
 void checks_read_domain(Checks *c);
 
 extern const Check checks_of_host[], checks_of_ids[], checks_of_initramfs[], checks_of_use[],
-	checks_of_device[], checks_of_companions[], checks_of_self[], checks_of_domain[];
+	checks_of_nics[], checks_of_device[], checks_of_companions[], checks_of_peers[],
+	checks_of_self[], checks_of_domain[];

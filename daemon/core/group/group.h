@@ -89,6 +89,8 @@ Group *group_set_find(const GroupSet *groups, const char *name);
 Group *group_set_find_gpu(const GroupSet *groups, const Bdf *bdf);
 /* NULL: it is no companion of this group. */
 const Companion *group_companion(const Group *group, const Bdf *bdf);
+/* It is a NIC, whole or a function of one, and it is there. */
+bool companion_is_nic(const Companion *companion);
 /*
  * The group that has the GPUs of the record, whatever its name is now. If several have some, the
  * one with the record's name.

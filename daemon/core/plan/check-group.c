@@ -215,7 +215,6 @@ int plan_check_functions(const PlanFacts *facts, const PlanRequest *request, cha
 		.policy = facts->policy,
 		.inspection = facts->inspection,
 		.machine = facts->host,
-		.companions_told = facts->companions_told,
 		.allow_boot_vga = request->allow_boot_vga,
 		.gives_back = request->operation == OPERATION_RELEASE ||
 			      request->operation == OPERATION_UNBIND,

@@ -123,7 +123,6 @@ typedef struct PlanFacts {
 	/* Of GPUs on nvidia; NULL: nobody asked. */
 	const GpuPersistence *persistence;
 	size_t n_persistence;
-	unsigned companions_told; /* as in CheckFacts */
 } PlanFacts;
 
 /* The plan changes its driver or driver_override. */
