@@ -68,7 +68,8 @@ static bool is_whole(const World *w, const Group *group)
 {
 	GroupState state;
 
-	if (group_state_from_string(group->state, &state) < 0)
+	/* No format has companions yet, and who got the GPUs alone would have a part. */
+	if (group_state_from_string(group->state, &state) < 0 || group->companions.n_items > 0)
 		return false;
 	for (size_t i = 0; group->gpu_addresses && group->gpu_addresses[i]; i++)
 		if (!world_find_gpu(w, group->gpu_addresses[i]))
@@ -138,6 +139,11 @@ static int refuse(Client *c, const Group *group)
 {
 	_cleanup_free_ char *state = group_state_text(group);
 
+	if (group->companions.n_items > 0)
+		return client_error(c, GPUPASS_ERROR_SPLIT_GROUP,
+				    "no format of export has the %s of %s yet\n"
+				    "Remedy: assign it: gpupass assign DOMAIN %s",
+				    group->companions.items[0].kind, group->name, group->name);
 	return client_error(c,
 			    strcmp(group->state, "quarantined") == 0 ? GPUPASS_ERROR_QUARANTINED
 								     : GPUPASS_ERROR_LINKS_UNKNOWN,

@@ -10,10 +10,17 @@
 
 #define SECOND 1000000ULL
 
-static const FenceHostdev *find_hostdev(const FenceRequest *q, const Bdf *bdf)
+/* A VF of a GPU is a vGPU, and no function of a group. One of a NIC may be a companion. */
+static bool is_vgpu(const FenceHostdev *hostdev, const FenceFunction *then)
+{
+	return hostdev->vgpu && !(then && then->companion);
+}
+
+static const FenceHostdev *find_hostdev(const FenceRequest *q, const FenceFunction *function)
 {
 	for (size_t i = 0; i < q->n_hostdevs; i++)
-		if (!q->hostdevs[i].vgpu && bdf_equal(&q->hostdevs[i].bdf, bdf))
+		if (!is_vgpu(&q->hostdevs[i], function) &&
+		    bdf_equal(&q->hostdevs[i].bdf, &function->bdf))
 			return &q->hostdevs[i];
 	return NULL;
 }
@@ -93,7 +100,7 @@ static int check_whole(const FenceRequest *q, const FenceGroup *group, const Bdf
 		       Problem **ret_problem)
 {
 	for (size_t i = 0; i < group->n_functions; i++)
-		if (!find_hostdev(q, &group->functions[i].bdf))
+		if (!find_hostdev(q, &group->functions[i]))
 			return refuse_part(q, group, has, &group->functions[i].bdf, ret_problem);
 	return 0;
 }
@@ -218,11 +225,12 @@ static int check_hostdev(const FenceRequest *q, const FenceHostdev *hostdev, Pro
 	const FenceFunction *then = NULL;
 	const FenceGroup *group = NULL;
 
-	if (hostdev->vgpu)
+	if (q->fence)
+		group = fence_find(q->fence, &hostdev->bdf, &then);
+	if (is_vgpu(hostdev, then))
 		return check_vgpu(q, hostdev, ret_problem);
 	if (!q->fence)
 		return hostdev->gpu ? refuse_blind(q, hostdev, ret_problem) : 0;
-	group = fence_find(q->fence, &hostdev->bdf, &then);
 	if (!group)
 		then = fence_find_other(q->fence, &hostdev->bdf);
 	/* Addresses were dealt out anew, or a board was put in. A group closed by its

@@ -5,6 +5,7 @@
  */
 #include "rig/test.h"
 
+#include "core/fence/judge.h"
 #include "core/fence/make.h"
 #include "core/fence/report.h"
 #include "rig/host-model.h"
@@ -378,4 +379,65 @@ TEST(a_vgpu_of_a_board_of_a_group_is_reported)
 		"4b20d080-1b54-4048-85b3-a6a62d165c01 of 0000:61:00.0, a board of pair0");
 	assert_string_equal(report->items[0].functions, "0000:61:00.0");
 	assert_false(report->items[0].split || report->items[0].running);
+}
+
+#define NIC "0000:42:00.0"
+
+/* What the hook says of a domain with these functions of the host, as they are there. */
+static int judge(Scene *s, const char *const *functions, uint16_t device, bool vf,
+		 Problem **ret_problem)
+{
+	_cleanup_(fence_freep) Fence *fence = make(s);
+	FenceHostdev hostdevs[8] = { 0 };
+	FenceRequest q = { .uuid = Y, .name = "vm1", .hostdevs = hostdevs, .fence = fence };
+
+	for (; functions[q.n_hostdevs]; q.n_hostdevs++) {
+		FenceHostdev *h = &hostdevs[q.n_hostdevs];
+		Bdf bdf = bdf_of(functions[q.n_hostdevs]);
+		const PciFunction *f = pci_snapshot_find(s->host.snapshot, &bdf);
+
+		*h = (FenceHostdev){ .bdf = bdf, .present = true, PCI_IDS_OF(f) };
+		h->gpu = gpu_set_find(s->host.set, &bdf) != NULL;
+		h->vgpu = vf && !h->gpu;
+		if (!h->gpu && device > 0)
+			h->device = device;
+	}
+	return fence_judge(&q, ret_problem);
+}
+
+TEST(a_domain_starts_with_the_pair_and_its_nic_or_not_at_all)
+{
+	static const char *const whole[] = { FUNCTIONS(A), FUNCTIONS(B), NIC, NULL };
+	static const char *const without[] = { FUNCTIONS(A), FUNCTIONS(B), NULL };
+	static const char *const alone[] = { NIC, NULL };
+	static const struct {
+		const char *const *has;
+		uint16_t device;   /* the NIC's now; 0: as it was */
+		bool vf;	   /* it is a virtual function */
+		const char *tells; /* NULL: it may start */
+	} rows[] = {
+		{ whole, 0, false, NULL },
+		{ whole, 0, true, NULL },
+		{ without, 0, false, "it has only a part of group pair0" },
+		{ alone, 0, false, "it has only a part of group pair0" },
+		{ alone, 0, true, "it has only a part of group pair0" },
+		{ alone, 0x1234, false, "whether it may have " NIC " is not known" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *with = strf("With=%s:42:00.0\nWholeNic=yes\nForeignUse=yes\n",
+						 rows[i].vf ? "vf" : "nic");
+		_cleanup_(scene_done) Scene s = scene_new(with);
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		int r;
+
+		host_function(&s.host, NIC, 0x020000, 0x101d, "mlx5_core")->virtual_function =
+			rows[i].vf;
+		gpu_set_free(s.host.set);
+		host_seal(&s.host);
+		r = judge(&s, rows[i].has, rows[i].device, rows[i].vf, &problem);
+		assert_int_equal(r, rows[i].tells ? PROBLEM : 0);
+		if (rows[i].tells)
+			assert_string_equal(problem->reason, rows[i].tells);
+	}
 }

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A group's NIC is planned, given and refused with its GPUs. */
+#include "rig/test.h"
+
+#include "rig/plan-model.h"
+
+#define PAIR "[Group]\nName=pair0\nGpu=41:00.0\nGpu=61:00.0\n"
+#define WITH_NIC PAIR "With=nic:02:00.0\nWholeNic=yes\n"
+#define VENDOR_MELLANOX 0x15b3
+
+/* Nobody uses it, and it can be reset. */
+static PlanModel with_nic(const char *declaration)
+{
+	PlanModel m = model_new();
+	NicUse *use = GROW(m.inspection.nics, m.inspection.n_nics);
+
+	host_declare(&m.host, declaration);
+	use->bdf = bdf_of(NIC);
+	model_facts(&m, NIC)->network = true;
+	model_function(&m, NIC)->reset_methods = xstrdup("flr bus");
+	return m;
+}
+
+static void done(PlanModel *m)
+{
+	free(m->inspection.nics);
+	model_done(m);
+}
+
+TEST(a_nic_is_bound_reset_and_defined_with_its_pair)
+{
+	PlanModel m = with_nic(WITH_NIC);
+	const PlanFunction *nic;
+
+	if (model_plan(&m) != 0)
+		fail_msg("%s: %s", m.problem->reason, str_or_empty(m.problem->cause));
+	assert_int_equal(m.plan->n_functions, 5);
+	nic = &m.plan->functions[4];
+	assert_string_equal(BDF_TEXT(&nic->bdf), NIC);
+	assert_string_equal(nic->from_driver, "igb");
+	assert_string_equal(nic->to_driver, "vfio-pci");
+	assert_int_equal(nic->reset, PLAN_RESET_OWN);
+	assert_string_equal(nic->reset_method, "flr");
+	assert_true(plan_has_step(m.plan, STEP_RESET));
+	/* The pair was nobody's: its links lead to no NIC. */
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(m.plan->functions[i].reset, PLAN_RESET_NOT);
+	assert_int_equal(m.plan->n_boards, 3);
+	assert_non_null(strstr(m.plan->xml_after, "bus=\"0x02\""));
+	assert_non_null(strstr(m.plan->xml_after, "ua-gpupass-pair0-4"));
+	assert_int_equal(m.plan->assignment->n_functions, 5);
+	assert_string_equal(m.plan->assignment->functions[4].original_driver, "igb");
+	done(&m);
+}
+
+static void is_of_switches(PlanModel *m)
+{
+	model_function(m, NIC)->vendor = VENDOR_MELLANOX;
+	model_facts(m, NIC)->vpd_read = model_facts(m, NIC)->sw_mng = true;
+}
+
+static void has_no_vpd(PlanModel *m)
+{
+	model_function(m, NIC)->vendor = VENDOR_MELLANOX;
+}
+
+static void cannot_be_reset(PlanModel *m)
+{
+	free(model_function(m, NIC)->reset_methods);
+	model_function(m, NIC)->reset_methods = xstrdup("pm");
+	host_function(&m->host, "0000:02:01.0", 0x010601, 0x1234, NULL);
+}
+
+static void shares_its_iommu_group(PlanModel *m)
+{
+	host_function(&m->host, "0000:03:00.0", 0x0c0330, 0x1234, "xhci_hcd")->iommu_group = 12;
+}
+
+static void has_vfs(PlanModel *m)
+{
+	model_function(m, NIC)->has_vfs = true;
+}
+
+static void is_at_programs(PlanModel *m)
+{
+	model_drive(m, NIC, "uio_pci_generic", NULL);
+}
+
+static void is_an_nvme(PlanModel *m)
+{
+	model_function(m, NIC)->class_code = 0x010802;
+}
+
+static void is_a_vf(PlanModel *m)
+{
+	model_function(m, NIC)->virtual_function = true;
+}
+
+static void is_gone(PlanModel *m)
+{
+	model_function(m, NIC)->bdf = bdf_of("0000:05:00.0");
+}
+
+static void is_held(PlanModel *m)
+{
+	model_holder(m, NIC, "/dev/vfio/12", true);
+}
+
+TEST(what_keeps_a_companion_from_a_domain_refuses_by_name)
+{
+	static const struct {
+		const char *declaration;
+		void (*fault)(PlanModel *m);
+		GpupassError error;
+		const char *tells;
+	} rows[] = {
+		{ WITH_NIC, is_of_switches, GPUPASS_ERROR_UNSUPPORTED_BOARD,
+		  NIC " manages the NVSwitches of this host (SW_MNG in its VPD)" },
+		{ WITH_NIC, has_no_vpd, GPUPASS_ERROR_UNSUPPORTED_BOARD,
+		  "whether " NIC " manages NVSwitches is not known: its VPD was not read" },
+		{ WITH_NIC, cannot_be_reset, GPUPASS_ERROR_RESET_FAILED, NIC },
+		{ WITH_NIC, shares_its_iommu_group, GPUPASS_ERROR_IOMMU_GROUP_NOT_VIABLE,
+		  "0000:03:00.0 (xhci_hcd) shares IOMMU group 12 with " NIC " of pair0" },
+		{ WITH_NIC, has_vfs, GPUPASS_ERROR_HOST_IN_USE,
+		  NIC " has virtual functions enabled" },
+		{ WITH_NIC, is_at_programs, GPUPASS_ERROR_DRIVER_CONFLICT,
+		  NIC " is on a driver nobody expected there: uio_pci_generic" },
+		{ WITH_NIC, is_gone, GPUPASS_ERROR_SPLIT_GROUP, "there is nothing at " NIC },
+		{ WITH_NIC, is_held, GPUPASS_ERROR_FOREIGN_OWNER,
+		  "a guest that gpupass does not know runs on it" },
+		{ PAIR "With=nic:02:00.0\n", NULL, GPUPASS_ERROR_SPLIT_GROUP,
+		  NIC " is a whole NIC, which a tenant can re-flash" },
+		{ PAIR "With=nvme:02:00.0\n", is_an_nvme, GPUPASS_ERROR_HOST_IN_USE,
+		  "no NVMe is given to a domain by this version (" NIC ")" },
+		{ PAIR "With=vf:02:00.0\n", is_a_vf, GPUPASS_ERROR_HOST_IN_USE,
+		  "no VF is given to a domain by this version (" NIC ")" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		PlanModel m = with_nic(rows[i].declaration);
+
+		if (rows[i].fault)
+			rows[i].fault(&m);
+		gpu_set_free(m.host.set);
+		m.host.set = NULL;
+		host_seal(&m.host);
+		assert_int_equal(model_plan(&m), PROBLEM);
+		if (m.problem->error != rows[i].error ||
+		    !(strstr(m.problem->reason, rows[i].tells) ||
+		      strstr(str_or_empty(m.problem->cause), rows[i].tells)))
+			fail_msg("row %zu: %s, %s", i, m.problem->reason,
+				 str_or_empty(m.problem->cause));
+		assert_null(m.plan);
+		done(&m);
+	}
+}
