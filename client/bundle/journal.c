@@ -50,6 +50,7 @@ static int add_matches(sd_journal *j, JournalPart part)
 		"SYSLOG_IDENTIFIER=gpupass-initramfs",
 		"SYSLOG_IDENTIFIER=gpupass-inspector",
 		"SYSLOG_IDENTIFIER=gpupass-mover",
+		"SYSLOG_IDENTIFIER=gpupass-network",
 		"SYSLOG_IDENTIFIER=gpupass-persistence",
 		"SYSLOG_IDENTIFIER=gpupass-prober",
 		"SYSLOG_IDENTIFIER=gpupass-uevents",

@@ -186,9 +186,9 @@ static int check_declare(Call *call)
 		return call_invalid(call, "a group has at least one GPU",
 				    "name each of the GPUs that the bridge ties together, or one "
 				    "that has no bridge");
-	if (n > GROUP_GPUS_MAX)
-		return call_invalid(call, "that is more GPUs than a group may have",
-				    "name at most 16, those that the bridge ties together");
+	if (n > GROUP_GPUS_MAX + GROUP_COMPANIONS_MAX)
+		return call_invalid(call, "that is more than a group may have",
+				    "name at most 16 GPUs, those that the bridge ties together");
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		r = call_check_name(call, call->gpus[i], "GPU", false);
 	return r;
@@ -211,9 +211,16 @@ static void changed(_unused_ const char *text, const char *error_name, const cha
 
 static int declare(Call *call)
 {
+	const DeclareWish wish = {
+		.name = call->names[0],
+		.members = call->gpus,
+		.whole_nic = call->options.whole_nic,
+		.erase = call->options.erase,
+	};
+
 	call->pending->path = group_path(call->names[0]);
-	manager_declare(call->face->manager, call->names[0], call->gpus,
-			call->options.no_bridge_seen, changed, call->pending);
+	manager_declare(call->face->manager, &wish, call->options.no_bridge_seen, changed,
+			call->pending);
 	return 0;
 }
 

@@ -107,6 +107,7 @@ static void look_closely(Look *l)
 {
 	const PciSnapshot *snapshot = l->seen->inventory->snapshot;
 	const GpuSet *gpus = l->seen->inventory->gpus;
+	const GroupSet *groups = l->seen->inventory->groups;
 	_cleanup_free_ Bdf *functions = xcalloc(snapshot->n_functions + 1, sizeof(Bdf));
 	Host *host = l->place->host;
 	size_t n = 0;
@@ -115,6 +116,12 @@ static void look_closely(Look *l)
 		for (size_t k = 0; may_inspect(l, &gpus->gpus[i]) && k < gpus->gpus[i].n_functions;
 		     k++)
 			functions[n++] = gpus->gpus[i].functions[k]->bdf;
+	for (size_t i = 0; i < groups->n_items; i++)
+		for (size_t k = 0; groups->items[i].state != GROUP_QUARANTINED &&
+				   k < groups->items[i].n_companions;
+		     k++)
+			if (groups->items[i].companions[k].function)
+				functions[n++] = groups->items[i].companions[k].member.bdf;
 	l->inspection_error = host_inspect(host, functions, n, INSPECT_CONFIG_NOT,
 					   &l->seen->inspection, &l->inspection_problem);
 	if (l->inspection_error == 0)

@@ -79,14 +79,14 @@ static int without_group(const StepContext *c, const char *xml, char **ret, Prob
 }
 
 /*
- * The plan lists functions GPU by GPU. This cannot restore what --fit=apply wrote, so then it
+ * The plan lists functions GPU by GPU, then companions. This cannot restore what --fit=apply wrote, so then it
  * leaves the group out of our mark, too: reconcile finds it missing, and writes both.
  */
 static int with_group(const StepContext *c, const char *xml, char **ret, Problem **ret_problem)
 {
 	_cleanup_(domain_xml_freep) DomainXml *parsed = NULL;
 	const Assignment *record = record_before(c);
-	DomainXmlGpu gpus[GROUP_GPUS_MAX] = { 0 };
+	DomainXmlGpu gpus[GROUP_GPUS_MAX + GROUP_COMPANIONS_MAX] = { 0 };
 	bool unnamed;
 	size_t n = 0;
 	int r;

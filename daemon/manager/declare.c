@@ -21,8 +21,7 @@ typedef struct DeclareTask {
 	Inquiry inquiry; /* its rules are those that jobs go by now */
 	DeclareMode mode;
 	bool claimed;
-	char *name;
-	char **members;	     /* to declare */
+	DeclareWish wish;    /* to forget: its name alone */
 	bool no_bridge_seen; /* of the only one, the caller says so */
 	/* outcome */
 	Rules *rules;
@@ -41,18 +40,23 @@ static const Declaration *find_declaration(const Rules *rules, const char *name)
 /*
  * Keeps "GPU-…" as given, and writes addresses in the kernel's form, so that all files look alike.
  */
-static int normalise(const char *text, char ***members, Problem **ret_problem)
+static int normalise(const char *text, DeclareWish *wish, Problem **ret_problem)
 {
 	Selector selector = { 0 };
+	Member member;
 
+	if (member_parse(text, &member) >= 0) {
+		strv_append(&wish->companions, MEMBER_TEXT(&member));
+		return 0;
+	}
 	if (selector_parse(text, &selector) < 0)
 		return problem_refuse(
 			ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
-			.reason = strf("\"%s\" names no GPU", text),
+			.reason = strf("\"%s\" names no GPU, NIC, VF or NVMe", text),
 			.remedy = xstrdup(
 				"give a PCI address (0000:41:00.0), a UUID (GPU-…), serial:NUMBER "
-				"or slot:NAME"));
-	strv_append(members,
+				"or slot:NAME; or nic:, vf: or nvme: with an address"));
+	strv_append(&wish->members,
 		    selector.kind == SELECTOR_ADDRESS ? BDF_TEXT(&selector.address) : text);
 	selector_clear(&selector);
 	return 0;
@@ -68,6 +72,16 @@ static int check_name(const char *name, Problem **ret_problem)
 		.remedy = strf("use letters, digits, '-', '_' and '.', starting with a letter; at "
 			       "most %d",
 			       GROUP_NAME_MAX));
+}
+
+static int check_count(const DeclareWish *wish, Problem **ret_problem)
+{
+	if (strv_length(wish->members) >= GROUP_MEMBERS_MIN)
+		return 0;
+	return problem_refuse(ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
+			      .reason = xstrdup("a group has at least one GPU"),
+			      .remedy = xstrdup("name each of the GPUs that the bridge ties "
+						"together, or one that has no bridge"));
 }
 
 /* Half of a bridged pair is never declared alone by mistake. */
@@ -87,7 +101,7 @@ static int check_alone(DeclareTask *task, const Group *group)
 		.cause = xstrdup("its GPU can have NVLink, and the host cannot see a bridge"),
 		.remedy = strf("look at the board; if no bridge is on it: gpupass declare %s %s "
 			       "--no-bridge-seen; if there is one, name both boards",
-			       task->name, BDF_TEXT(&lead->bdf)));
+			       task->wish.name, BDF_TEXT(&lead->bdf)));
 }
 
 static int look(DeclareTask *task, const Assignments *assignments, Inventory **ret)
@@ -99,16 +113,18 @@ static int look(DeclareTask *task, const Assignments *assignments, Inventory **r
 /* Checks that the declared group would be complete on this machine. */
 static int check_group(DeclareTask *task, const Inventory *inventory)
 {
-	const Group *group = group_set_find(inventory->groups, task->name);
+	const Group *group = group_set_find(inventory->groups, task->wish.name);
 
 	if (group && group->state != GROUP_DEGRADED)
 		return check_alone(task, group);
-	return problem_refuse(&task->inquiry.problem, GPUPASS_ERROR_NOT_BRIDGED,
-			      .reason = xstrdup("these GPUs cannot be a group on this host"),
-			      .cause = xstrdup(group && group->reason
-						       ? group->reason
-						       : "not all of them were found"),
-			      .remedy = xstrdup("see the GPUs of this host: gpupass list"));
+	return problem_refuse(
+		&task->inquiry.problem, GPUPASS_ERROR_NOT_BRIDGED,
+		.reason = xstrdup(group && group->companion_fault
+					  ? "these cannot be a group on this host"
+					  : "these GPUs cannot be a group on this host"),
+		.cause = xstrdup(group && group->reason ? group->reason
+							: "not all of them were found"),
+		.remedy = xstrdup("see the GPUs of this host: gpupass list"));
 }
 
 /*
@@ -127,7 +143,7 @@ static int claim(DeclareTask *task, const Inventory *inventory, const Assignment
 	int r = claims_take(task->inquiry.place.claims,
 			    &(ClaimRequest){
 				    .kind = CLAIM_DECLARATION,
-				    .group = task->name,
+				    .group = task->wish.name,
 				    .footprint = &changes,
 				    .looked = looked,
 			    },
@@ -140,7 +156,7 @@ static int claim(DeclareTask *task, const Inventory *inventory, const Assignment
 /* Renaming a group under a domain would orphan the domain's record. */
 static int check_unassigned(DeclareTask *task, const Assignments *assignments)
 {
-	const Declaration *mine = find_declaration(task->rules, task->name);
+	const Declaration *mine = find_declaration(task->rules, task->wish.name);
 
 	for (size_t i = 0; mine && i < mine->n_members; i++) {
 		const Assignment *a;
@@ -148,7 +164,7 @@ static int check_unassigned(DeclareTask *task, const Assignments *assignments)
 		if (mine->members[i].kind != SELECTOR_ADDRESS)
 			continue;
 		a = assignments_find_function(assignments, &mine->members[i].address);
-		if (!a || strcmp(a->group_name, task->name) == 0)
+		if (!a || strcmp(a->group_name, task->wish.name) == 0)
 			continue;
 		return problem_refuse(
 			&task->inquiry.problem, GPUPASS_ERROR_GROUP_BUSY,
@@ -184,21 +200,27 @@ static int declare(DeclareTask *task)
 	uint64_t looked = claims_now(task->inquiry.place.claims);
 	_cleanup_(assignments_freep) Assignments *assignments = NULL;
 	_cleanup_(inventory_freep) Inventory *inventory = NULL;
-	_cleanup_strv_ char **members = NULL;
+	_cleanup_(declare_wish_clear) DeclareWish wish = {
+		.name = xstrdup(task->wish.name),
+		.whole_nic = task->wish.whole_nic,
+		.erase = task->wish.erase,
+	};
 	_cleanup_free_ char *file = NULL, *text = NULL;
 	int r;
 
-	r = check_name(task->name, &task->inquiry.problem);
-	for (char **member = task->members; r == 0 && member && *member; member++)
-		r = normalise(*member, &members, &task->inquiry.problem);
+	r = check_name(wish.name, &task->inquiry.problem);
+	for (char **member = task->wish.members; r == 0 && member && *member; member++)
+		r = normalise(*member, &wish, &task->inquiry.problem);
+	if (r == 0)
+		r = check_count(&wish, &task->inquiry.problem);
 	if (r == 0)
 		r = read_rules(task);
 	if (r == 0)
 		assignments = assignment_store_load(task->inquiry.place.store);
 	if (r != 0)
 		return r;
-	file = strf("groups.d/%s.conf", task->name);
-	text = declaration_to_text(task->name, members);
+	file = strf("groups.d/%s.conf", task->wish.name);
+	text = declaration_to_text(&wish);
 	/* No other code has these rules yet, so we may still add to them. */
 	r = declarations_parse(task->rules->declarations, file, text, &task->inquiry.problem);
 	if (r == 0)
@@ -210,20 +232,20 @@ static int declare(DeclareTask *task)
 	if (r == 0)
 		r = claim(task, inventory, assignments, looked);
 	return r == 0 ? config_store_group(task->inquiry.manager->place.config_directory,
-					   task->name, text)
+					   task->wish.name, text)
 		      : r;
 }
 
 static int not_declared(DeclareTask *task)
 {
 	return problem_refuse(&task->inquiry.problem, GPUPASS_ERROR_NO_SUCH_GROUP,
-			      .reason = strf("no declaration names \"%s\"", task->name),
+			      .reason = strf("no declaration names \"%s\"", task->wish.name),
 			      .remedy = xstrdup("see: gpupass list"));
 }
 
 static int check_own_file(DeclareTask *task, const Declaration *declaration)
 {
-	_cleanup_free_ char *expected = strf("groups.d/%s.conf:", task->name);
+	_cleanup_free_ char *expected = strf("groups.d/%s.conf:", task->wish.name);
 	size_t in_file = 0;
 
 	for (size_t i = 0; i < task->rules->declarations->n_items; i++)
@@ -250,10 +272,10 @@ static int forget(DeclareTask *task)
 		assignments = assignment_store_load(task->inquiry.place.store);
 	if (r != 0)
 		return r;
-	declaration = find_declaration(task->rules, task->name);
+	declaration = find_declaration(task->rules, task->wish.name);
 	if (!declaration)
 		return not_declared(task);
-	assignment = assignments_find_group(assignments, task->name);
+	assignment = assignments_find_group(assignments, task->wish.name);
 	if (assignment)
 		return problem_refuse(&task->inquiry.problem, GPUPASS_ERROR_GROUP_BUSY,
 				      .reason =
@@ -264,12 +286,12 @@ static int forget(DeclareTask *task)
 	r = check_own_file(task, declaration);
 	if (r != 0)
 		return r;
-	declarations_remove(task->rules->declarations, task->name);
+	declarations_remove(task->rules->declarations, task->wish.name);
 	r = look(task, assignments, &inventory);
 	if (r == 0)
 		r = claim(task, inventory, assignments, looked);
 	return r == 0 ? config_remove_group(task->inquiry.manager->place.config_directory,
-					    task->name)
+					    task->wish.name)
 		      : r;
 }
 
@@ -313,43 +335,46 @@ static void declare_done(void *data)
 	if (task->inquiry.result == 0)
 		manager_set_rules(m, TAKE_PTR(task->rules), TAKE_PTR(task->notes));
 	if (task->claimed)
-		claims_release_declaration(m->place.job.claims, task->name);
+		claims_release_declaration(m->place.job.claims, task->wish.name);
 	if (task->inquiry.result == 0)
 		manager_rescan(m, declare_visible, task);
 	else
 		declare_visible(task);
 }
 
-static void start(Manager *m, DeclareMode mode, const char *name, char *const *members,
-		  bool no_bridge_seen, ManagerAnswered done, void *userdata)
+static void start(Manager *m, DeclareMode mode, const DeclareWish *wish, bool no_bridge_seen,
+		  ManagerAnswered done, void *userdata)
 {
 	_cleanup_(declare_task_freep) DeclareTask *task = xcalloc(1, sizeof(DeclareTask));
 
 	inquiry_begin(&task->inquiry, m,
-		      strf("cannot %s %s", mode == DECLARE ? "declare" : "forget", name), done,
-		      userdata);
+		      strf("cannot %s %s", mode == DECLARE ? "declare" : "forget", wish->name),
+		      done, userdata);
 	task->inquiry.changes = true;
 	task->mode = mode;
 	task->no_bridge_seen = no_bridge_seen;
-	task->name = xstrdup(name);
-	strv_copy(members, &task->members);
+	task->wish = declare_wish_copy(wish);
 	mailbox_run(m->place.mailbox, declare_work, declare_done, TAKE_PTR(task));
 }
 
-void manager_declare(Manager *m, const char *name, char *const *members, bool no_bridge_seen,
-		     ManagerAnswered done, void *userdata)
+void manager_declare(Manager *m, const DeclareWish *wish, bool no_bridge_seen, ManagerAnswered done,
+		     void *userdata)
 {
-	start(m, DECLARE, name, members, no_bridge_seen, done, userdata);
+	start(m, DECLARE, wish, no_bridge_seen, done, userdata);
 }
 
 void manager_forget(Manager *m, const char *name, ManagerAnswered done, void *userdata)
 {
-	start(m, FORGET, name, NULL, false, done, userdata);
+	_cleanup_(declare_wish_clear) DeclareWish wish = { .name = xstrdup(name) };
+
+	start(m, FORGET, &wish, false, done, userdata);
 }
 
 void manager_reload(Manager *m)
 {
-	start(m, RELOAD, "", NULL, false, NULL, NULL);
+	_cleanup_(declare_wish_clear) DeclareWish wish = { .name = xstrdup("") };
+
+	start(m, RELOAD, &wish, false, NULL, NULL);
 }
 
 #include "declare.inc"

@@ -6,11 +6,15 @@
  */
 #pragma once
 
+#include "core/links/declaration.h"
 #include "manager/types.h"
 
-/* Calls `done` when the picture shows the outcome. */
-void manager_declare(Manager *m, const char *name, char *const *members, bool no_bridge_seen,
-		     ManagerAnswered done, void *userdata);
+/*
+ * Calls `done` when the picture shows the outcome. The wish's members are of all kinds, as a caller
+ * writes them: its companions stand among them.
+ */
+void manager_declare(Manager *m, const DeclareWish *wish, bool no_bridge_seen, ManagerAnswered done,
+		     void *userdata);
 void manager_forget(Manager *m, const char *name, ManagerAnswered done, void *userdata);
 /* Reads groups.d again, after a person has edited it. */
 void manager_reload(Manager *m);

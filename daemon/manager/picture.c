@@ -25,17 +25,18 @@ static void set_moving(Group *group, GroupState state, char *reason)
 /* Why a function of this group was not bound at boot, if it still is not; else NULL. */
 static char *boot_reason(const Manager *m, const Group *group)
 {
-	for (size_t i = 0; i < group->n_gpus; i++)
-		for (size_t k = 0; k < group->gpus[i]->n_functions; k++) {
-			const PciFunction *function = group->gpus[i]->functions[k];
-			const BootFault *fault = boot_faults_find(m->boot, &function->bdf);
-			_cleanup_free_ char *text = NULL;
+	size_t n;
+	_cleanup_free_ const PciFunction **functions = group_functions(group, &n);
 
-			if (!fault || pci_function_on_vfio(function))
-				continue;
-			text = boot_fault_text(fault);
-			return strf("at boot %s was not bound: %s", BDF_TEXT(&function->bdf), text);
-		}
+	for (size_t i = 0; i < n; i++) {
+		const BootFault *fault = boot_faults_find(m->boot, &functions[i]->bdf);
+		_cleanup_free_ char *text = NULL;
+
+		if (!fault || pci_function_on_vfio(functions[i]))
+			continue;
+		text = boot_fault_text(fault);
+		return strf("at boot %s was not bound: %s", BDF_TEXT(&functions[i]->bdf), text);
+	}
 	return NULL;
 }
 
@@ -54,15 +55,16 @@ static void add_boot_reason(const Manager *m, Group *group)
 static void overlay(Manager *m, Group *group)
 {
 	uint32_t id = manager_group_job(m, group);
+	size_t n;
+	_cleanup_free_ const PciFunction **leads = group_leads(group, &n);
 	char *reason = NULL;
 
 	if (id > 0) {
 		set_moving(group, job_record_moving_state(manager_job(m, id)), strf("job %u", id));
 		return;
 	}
-	for (size_t i = 0; i < group->n_gpus && !reason; i++)
-		reason = claims_quarantine_reason(m->place.job.claims, &group->gpus[i]->lead->bdf,
-						  NULL);
+	for (size_t i = 0; i < n && !reason; i++)
+		reason = claims_quarantine_reason(m->place.job.claims, &leads[i]->bdf, NULL);
 	if (reason)
 		set_moving(group, GROUP_QUARANTINED, reason);
 	else if (group->state == GROUP_DEGRADED)

@@ -13,6 +13,7 @@
 #include "host/device/inspect.h"
 #include "host/device/machine-files.h"
 #include "host/device/memory-mmio.h"
+#include "host/net/nic.h"
 #include "host/nvme/use.h"
 #include "mover/command.h"
 #include "util/file.h"
@@ -105,6 +106,25 @@ static int examine(const WorkerCommand *command, void *ret)
 	return 0;
 }
 
+static int look_at_nics(const WorkerCommand *command, void *ret)
+{
+	_cleanup_roots_ Roots roots;
+	NicsAnswer *answer = ret;
+	int r = open_roots(command, &roots);
+
+	answer->nics = xcalloc(command->n_functions + 1, sizeof(NicUse));
+	for (size_t i = 0; r >= 0 && i < command->n_functions; i++) {
+		NicUse *use = &answer->nics[answer->n_nics++];
+
+		use->bdf = command->functions[i];
+		r = nic_look(&roots, &netlink_of_kernel, use);
+	}
+	while (r < 0 && answer->n_nics > 0)
+		nic_use_clear(&answer->nics[--answer->n_nics]);
+	answer->head.error = r < 0 ? r : 0;
+	return 0;
+}
+
 static int read_machines(const WorkerCommand *command, void *ret)
 {
 	_cleanup_(machines_freep) Machines *machines = NULL;
@@ -159,6 +179,7 @@ static int (*const answers[QUESTION_MAX_])(const WorkerCommand *command, void *r
 	[ASK_INSPECT] = inspect,
 	[ASK_GLANCE] = inspect,
 	[ASK_CONFIG] = inspect,
+	[ASK_NICS] = look_at_nics,
 	[ASK_SETUP] = examine,
 	[ASK_HEALTH] = examine,
 	[ASK_MACHINES] = read_machines,

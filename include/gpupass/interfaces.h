@@ -63,11 +63,12 @@
 /*
  * Declares that these GPUs, up to 16, are bridged, or that one of them is a group by itself, in
  * _groups.d/NAME.conf_. A GPU is given as in *gpupassd.conf*(5). A group that is not possible on
- * this host is NotBridged, and no file is written. LinksUnknown: a bridge may tie the only GPU to
+ * this host is NotBridged, and no file is written. Among them may stand what a domain gets with
+ * them: *nic:*, *vf:* or *nvme:* with an address. LinksUnknown: a bridge may tie the only GPU to
  * another. Returns when the group's object shows it.
  */
 MANAGER_METHOD("Declare", DECLARE, "sas", ARG(name) ARG(gpus), "o", ARG(group), MUST, MANAGE,
-	       TAKES(NO_BRIDGE_SEEN))
+	       TAKES(NO_BRIDGE_SEEN) | TAKES(WHOLE_NIC) | TAKES(ERASE))
 /*
  * Removes a declaration that *Declare* made. Refused while the group is assigned, or a job has it
  * in hand.
@@ -477,6 +478,8 @@ METHOD_OPTION(ACCEPT_DIRTY, "accept-dirty", BOOL, accept_dirty)
  * NVLink, or is not known.
  */
 METHOD_OPTION(NO_BRIDGE_SEEN, "no-bridge-seen", BOOL, no_bridge_seen)
+METHOD_OPTION(WHOLE_NIC, "whole-nic", BOOL, whole_nic)
+METHOD_OPTION(ERASE, "erase", BOOL, erase)
 /* In the guest: no-nvlink, one-gpu, no-p2p or slow. Only with a domain. */
 METHOD_OPTION(SYMPTOM, "symptom", STRING, symptom)
 /* Answer with the facts of the report, too: see *CAPTURE*. Only without a domain. */

@@ -101,17 +101,42 @@ static bool same_members(const Declaration *a, const Declaration *b)
 	return same;
 }
 
+static char **companions_of(const Declaration *d)
+{
+	char **texts = NULL;
+
+	for (size_t i = 0; i < d->n_companions; i++)
+		strv_append(&texts, MEMBER_TEXT(&d->companions[i]));
+	return texts;
+}
+
+static bool same_companions(const Declaration *a, const Declaration *b)
+{
+	bool same = a->n_companions == b->n_companions && a->whole_nic == b->whole_nic &&
+		    a->erase == b->erase;
+
+	for (size_t i = 0; same && i < a->n_companions; i++)
+		same = a->companions[i].kind == b->companions[i].kind &&
+		       bdf_equal(&a->companions[i].bdf, &b->companions[i].bdf);
+	return same;
+}
+
 static void it_declares_the_same(const Declaration *d)
 {
 	_cleanup_(declarations_freep) Declarations *again = calloc(1, sizeof(*again));
 	_cleanup_strv_ char **members = members_of(d);
-	_cleanup_free_ char *text = declaration_to_text(d->name, members);
+	_cleanup_strv_ char **companions = companions_of(d);
+	_cleanup_free_ char *text = declaration_to_text(&(DeclareWish){ .name = d->name,
+									.members = members,
+									.companions = companions,
+									.whole_nic = d->whole_nic,
+									.erase = d->erase });
 	_cleanup_(problem_freep) Problem *problem = NULL;
 
 	EXPECT(again && text);
 	EXPECT(declarations_parse(again, "again.conf", text, &problem) == 0);
 	EXPECT(again->n_items == 1 && str_equal(again->items[0].name, d->name));
-	EXPECT(same_members(&again->items[0], d));
+	EXPECT(same_members(&again->items[0], d) && same_companions(&again->items[0], d));
 }
 
 static void groups_are_declared(const char *text)
@@ -141,13 +166,14 @@ static void groups_are_declared(const char *text)
 static void a_value_adds_no_line(const char *text)
 {
 	char *members[] = { (char *)text, (char *)"0000:61:00.0", NULL };
-	_cleanup_free_ char *written = declaration_to_text("pair0", members);
+	_cleanup_free_ char *written =
+		declaration_to_text(&(DeclareWish){ .name = (char *)"pair0", .members = members });
 	_cleanup_free_ char *named = NULL;
 	char *good[] = { (char *)"0000:41:00.0", (char *)"0000:61:00.0", NULL };
 	Selector selector = { 0 };
 
 	EXPECT(!written || !strchr(text, '\n'));
-	named = declaration_to_text(text, good);
+	named = declaration_to_text(&(DeclareWish){ .name = (char *)text, .members = good });
 	EXPECT(!named == !group_name_valid(text));
 	if (selector_parse(text, &selector) == 0)
 		selector_clear(&selector);

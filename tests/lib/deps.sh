@@ -13,7 +13,7 @@
 # shellcheck disable=SC2034 # all of these are for deps_prepare and for those who source this
 {
 	deps_build="gcc meson ninja-build pkg-config libvirt-dev libpci-dev libsystemd-dev libjansson-dev
-		libarchive-dev libblkid-dev libkmod-dev libnvme-dev libxml2-dev libinih-dev libsmartcols-dev
+		libarchive-dev libblkid-dev libkmod-dev libmnl-dev libnvme-dev libxml2-dev libinih-dev libsmartcols-dev
 		libunistring-dev nettle-dev scdoc"
 	# To build the packages, which is how the lab gets what it tests, and what they depend on.
 	deps_packages="git build-essential debhelper dpkg-dev fakeroot kmod systemd udev"

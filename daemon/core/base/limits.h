@@ -3,5 +3,7 @@
 #pragma once
 
 #define GROUP_GPUS_MAX 16
+/* NICs, VFs and NVMes beside the GPUs: core/facts/member.h */
+#define GROUP_COMPANIONS_MAX 16
 /* A board has at most 8 functions. */
-#define GROUP_FUNCTIONS_MAX (8 * GROUP_GPUS_MAX)
+#define GROUP_FUNCTIONS_MAX (8 * GROUP_GPUS_MAX + GROUP_COMPANIONS_MAX)

@@ -12,8 +12,9 @@ const Check *checks_at(size_t number)
 {
 	/* In the order of the report: a check comes after those that it depends on. */
 	static const Check *const tables[] = {
-		checks_of_host, checks_of_ids,	  checks_of_initramfs, checks_of_use,
-		checks_of_nvme, checks_of_device, checks_of_self,      checks_of_domain,
+		checks_of_host,	  checks_of_ids,  checks_of_initramfs,
+		checks_of_use,	  checks_of_nics, checks_of_nvme,
+		checks_of_device, checks_of_self, checks_of_domain,
 	};
 
 	for (size_t i = 0; i < ELEMENTS(tables); i++)
@@ -108,20 +109,26 @@ static void run_check(const Checks *c, Finding *f)
 }
 
 /* A group may be older than the snapshot. The snapshot counts. */
+static void add_function(Checks *c, const PciFunction *then)
+{
+	const PciFunction *now = pci_snapshot_find(c->facts->snapshot, &then->bdf);
+
+	c->functions[c->n_functions++] = now ? now : then;
+}
+
 static void find_functions(Checks *c)
 {
-	size_t n = 0;
+	size_t n = c->n_companions;
 
 	for (size_t i = 0; i < c->n_gpus; i++)
 		n += c->gpus[i]->n_functions;
 	c->functions = xcalloc(n + 1, sizeof(*c->functions));
 	for (size_t i = 0; i < c->n_gpus; i++)
-		for (size_t k = 0; k < c->gpus[i]->n_functions; k++) {
-			const PciFunction *then = c->gpus[i]->functions[k];
-			const PciFunction *now = pci_snapshot_find(c->facts->snapshot, &then->bdf);
-
-			c->functions[c->n_functions++] = now ? now : then;
-		}
+		for (size_t k = 0; k < c->gpus[i]->n_functions; k++)
+			add_function(c, c->gpus[i]->functions[k]);
+	for (size_t i = 0; i < c->n_companions; i++)
+		if (c->companions[i].function)
+			add_function(c, c->companions[i].function);
 }
 
 Findings checks_run(Checks *c, unsigned plans)

@@ -116,7 +116,10 @@ typedef struct Checks {
 	size_t n_groups;
 	const Gpu *const *gpus; /* that are checked */
 	size_t n_gpus;
-	const PciFunction **functions; /* all of theirs, by the snapshot of the facts */
+	const Companion *companions; /* that are checked */
+	size_t n_companions;
+	/* The GPUs' functions, then the companions, by the snapshot of the facts. */
+	const PciFunction **functions;
 	size_t n_functions;
 	DomainXml *xml;	 /* the definition, or else the live XML; NULL: cannot be parsed */
 	FitReport *fit;	 /* what fit_check() finds in `xml`; NULL if that is NULL */
@@ -209,6 +212,8 @@ void finding_bars(Finding *f, GpupassError error, const char *reason);
 const FunctionFacts *checks_function(const Checks *c, const Bdf *bdf);
 /* NULL: the GPU's health was not read, or could not be. */
 const GpuHealth *checks_health(const Checks *c, const Gpu *gpu);
+/* It is a function of what is checked: of a GPU, or a companion. */
+bool checks_have(const Checks *c, const Bdf *bdf);
 /* The checked GPU that has this function; NULL: none. */
 const Gpu *checks_gpu_of(const Checks *c, const Bdf *bdf);
 /* The report is about this group: it is about the host, or the group is its domain's. */
@@ -234,4 +239,5 @@ char *checks_find_stub(const Checks *c, const Bdf *bdf);
 void checks_read_domain(Checks *c);
 
 extern const Check checks_of_host[], checks_of_ids[], checks_of_initramfs[], checks_of_use[],
-	checks_of_nvme[], checks_of_device[], checks_of_self[], checks_of_domain[];
+	checks_of_nics[], checks_of_nvme[], checks_of_device[], checks_of_self[],
+	checks_of_domain[];

@@ -38,7 +38,8 @@ static void check_answers(const Checks *c, Finding *f)
 		const FunctionFacts *facts = checks_function(c, bdf);
 		const GpuHealth *health =
 			gpu_healths_find(c->facts->health, c->facts->n_health, bdf);
-		bool lead = checks_gpu_of(c, bdf)->functions[0] == c->functions[i];
+		const Gpu *gpu = checks_gpu_of(c, bdf);
+		bool lead = gpu && gpu->functions[0] == c->functions[i];
 
 		if (health && health->error == -ETIMEDOUT) {
 			finding_fail(f, BDF_TEXT(bdf), "%s: reading it does not end",

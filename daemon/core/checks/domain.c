@@ -38,18 +38,19 @@ static void check_domain_group(const Checks *c, Finding *f)
 static bool check_side(const Group *group, const DomainUse *use, bool live, Finding *f)
 {
 	bool whole = true;
+	size_t n;
+	_cleanup_free_ const PciFunction **functions = group_functions(group, &n);
 
-	for (size_t i = 0; i < group->n_gpus; i++)
-		for (size_t k = 0; k < group->gpus[i]->n_functions; k++) {
-			const Bdf *bdf = &group->gpus[i]->functions[k]->bdf;
-			const DomainHostdev *hostdev = domain_use_hostdev(use, bdf);
+	for (size_t i = 0; i < n; i++) {
+		const Bdf *bdf = &functions[i]->bdf;
+		const DomainHostdev *hostdev = domain_use_hostdev(use, bdf);
 
-			if (hostdev && (live ? hostdev->live : hostdev->config))
-				continue;
-			whole = false;
-			finding_fail(f, BDF_TEXT(bdf), "%s is not in the %s of %s", BDF_TEXT(bdf),
-				     live ? "running guest" : "definition", use->name);
-		}
+		if (hostdev && (live ? hostdev->live : hostdev->config))
+			continue;
+		whole = false;
+		finding_fail(f, BDF_TEXT(bdf), "%s is not in the %s of %s", BDF_TEXT(bdf),
+			     live ? "running guest" : "definition", use->name);
+	}
 	return whole;
 }
 

@@ -69,6 +69,14 @@ const GpuHealth *checks_health(const Checks *c, const Gpu *gpu)
 	return health && health->error == 0 ? health : NULL;
 }
 
+bool checks_have(const Checks *c, const Bdf *bdf)
+{
+	for (size_t i = 0; i < c->n_functions; i++)
+		if (bdf_equal(&c->functions[i]->bdf, bdf))
+			return true;
+	return false;
+}
+
 const Gpu *checks_gpu_of(const Checks *c, const Bdf *bdf)
 {
 	for (size_t i = 0; i < c->n_gpus; i++)

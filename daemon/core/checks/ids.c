@@ -98,11 +98,11 @@ static void check_ids(const Checks *c, const Ids *ids, Finding *f)
 	for (int lead = 1; lead >= 0; lead--)
 		for (size_t i = 0; i < c->n_functions; i++) {
 			const PciFunction *function = c->functions[i];
+			const Gpu *gpu = checks_gpu_of(c, &function->bdf);
 			const char *entry;
 			bool known = false;
 
-			if (bdf_equal(&function->bdf,
-				      &checks_gpu_of(c, &function->bdf)->lead->bdf) != lead)
+			if ((!gpu || bdf_equal(&function->bdf, &gpu->lead->bdf)) != lead)
 				continue;
 			entry = driver_ids_find(ids->value, function, &size);
 			for (size_t t = 0; t < n_told; t++)

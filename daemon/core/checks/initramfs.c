@@ -63,7 +63,7 @@ static void initramfs_remedy(const Checks *c, const Initramfs *image, Finding *f
 /* The report is about this function. */
 static bool is_concerned(const Checks *c, const Bdf *bdf)
 {
-	return !c->facts->domain || checks_gpu_of(c, bdf);
+	return !c->facts->domain || checks_have(c, bdf);
 }
 
 static void initramfs_check_function(const Checks *c, const Initramfs *image,

@@ -310,7 +310,7 @@ static void check_boot_report(const Checks *c, Finding *f)
 
 		if (bdf_parse(address, &bdf) >= 0) {
 			now = pci_snapshot_find(c->facts->snapshot, &bdf);
-			if (c->facts->domain && !checks_gpu_of(c, &bdf))
+			if (c->facts->domain && !checks_have(c, &bdf))
 				continue;
 		}
 		if (!is_assigned_or_kept(c, *line) || (now && pci_function_on_vfio(now)))

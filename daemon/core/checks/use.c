@@ -175,7 +175,7 @@ static bool is_only_guest(const Checks *c, pid_t pid)
 	for (size_t i = 0; i < c->facts->inspection->n_holders; i++) {
 		const Holder *holder = &c->facts->inspection->holders[i];
 
-		if (holder->vfio && holder->pid != pid && checks_gpu_of(c, &holder->bdf))
+		if (holder->vfio && holder->pid != pid && checks_have(c, &holder->bdf))
 			return false;
 	}
 	return true;
@@ -249,7 +249,7 @@ static void check_holders(const Checks *c, Finding *f)
 			_cleanup_free_ char *text = NULL;
 
 			if (holder->vfio != vfio || holder->lets_go ||
-			    !checks_gpu_of(c, &holder->bdf))
+			    !checks_have(c, &holder->bdf))
 				continue;
 			text = holder_text(holder);
 			if (vfio)
@@ -314,7 +314,7 @@ static void check_driverctl(const Checks *c, Finding *f)
 		_cleanup_free_ char *address = xstrndup(*line, strcspn(*line, " "));
 		Bdf bdf;
 
-		if (bdf_parse(address, &bdf) < 0 || !checks_gpu_of(c, &bdf))
+		if (bdf_parse(address, &bdf) < 0 || !checks_have(c, &bdf))
 			continue;
 		finding_warn(f, address, "driverctl has its own override: %s", *line);
 		finding_remedy(f, "driverctl unset-override %s: two tools must not bind one device",
@@ -348,7 +348,7 @@ static void check_managed(const Checks *c, Finding *f)
 		for (size_t k = 0; k < uses->items[i].n_hostdevs; k++) {
 			const DomainHostdev *hostdev = &uses->items[i].hostdevs[k];
 
-			if (!hostdev->managed || !checks_gpu_of(c, &hostdev->bdf))
+			if (!hostdev->managed || !checks_have(c, &hostdev->bdf))
 				continue;
 			finding_warn(f, BDF_TEXT(&hostdev->bdf),
 				     "%s has %s with managed='yes': libvirt binds it, too",
@@ -371,7 +371,7 @@ static void check_arguments(const Checks *c, Finding *f)
 		for (size_t k = 0; k < use->n_hostdevs; k++) {
 			const char *bdf = BDF_TEXT(&use->hostdevs[k].bdf);
 
-			if (!use->hostdevs[k].argument || !checks_gpu_of(c, &use->hostdevs[k].bdf))
+			if (!use->hostdevs[k].argument || !checks_have(c, &use->hostdevs[k].bdf))
 				continue;
 			finding_warn(f, bdf,
 				     "%s has %s by a QEMU argument (<qemu:commandline> or "

@@ -7,6 +7,7 @@
 #include "core/checks/checks.h"
 #include "core/group/record.h"
 #include "gpupass/dbus.h"
+#include "util/grow.h"
 #include "util/json.h"
 #include "util/xalloc.h"
 
@@ -55,6 +56,19 @@ static const Gpu **select_gpus(const Checks *c, size_t *ret_n)
 			gpus[(*ret_n)++] = gpu;
 	}
 	return gpus;
+}
+
+static Companion *select_companions(const Checks *c, size_t *ret_n)
+{
+	const GroupSet *groups = c->facts->groups;
+	Companion *companions = NULL;
+
+	*ret_n = 0;
+	for (size_t i = 0; i < groups->n_items; i++)
+		for (size_t k = 0; k < groups->items[i].n_companions; k++)
+			if (checks_cover_group(c, groups->items[i].name))
+				*GROW(companions, *ret_n) = groups->items[i].companions[k];
+	return companions;
 }
 
 /*
@@ -274,11 +288,14 @@ char *doctor_report(const CheckFacts *facts, DoctorSymptom symptom)
 	Checks c = { .facts = facts };
 	_cleanup_(findings_clear) Findings findings = { 0 };
 	_cleanup_free_ const Gpu **gpus = NULL;
+	_cleanup_free_ Companion *companions = NULL;
 	char *text;
 
 	find_groups(&c);
 	gpus = select_gpus(&c, &c.n_gpus);
 	c.gpus = gpus;
+	companions = select_companions(&c, &c.n_companions);
+	c.companions = companions;
 	findings = checks_run(&c, 0);
 	text = report_json(&c, &findings, symptom);
 	free(c.groups);

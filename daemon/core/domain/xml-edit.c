@@ -588,10 +588,10 @@ static void insert_group(DomainXml *xml, const char *group, const DomainXmlGpu *
 int domain_xml_add_group(DomainXml *xml, const char *group, const DomainXmlGpu *gpus, size_t n_gpus,
 			 Problem **ret_problem)
 {
-	Place places[GROUP_GPUS_MAX] = { 0 };
+	Place places[GROUP_GPUS_MAX + GROUP_COMPANIONS_MAX] = { 0 };
 	int r;
 
-	if (n_gpus == 0 || n_gpus > GROUP_GPUS_MAX)
+	if (n_gpus == 0 || n_gpus > ELEMENTS(places))
 		return -EINVAL;
 	for (size_t i = 0; i < n_gpus; i++)
 		if (gpus[i].n_functions == 0 || gpus[i].n_functions > ELEMENTS(gpus[i].functions))

@@ -67,7 +67,7 @@ char **domain_xml_groups(const DomainXml *xml);
 int domain_use_from_xml(const char *live, const char *config, DomainUse *ret,
 			Problem **ret_problem);
 
-/* The functions of one GPU that is added, in order of function. */
+/* The functions of one GPU that is added, in order of function; or one companion. */
 typedef struct DomainXmlGpu {
 	Bdf functions[8];
 	size_t n_functions;

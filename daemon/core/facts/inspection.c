@@ -17,18 +17,31 @@ const FunctionFacts *inspection_find(const Inspection *inspection, const Bdf *bd
 	return BDF_FIND(inspection->functions, inspection->n_functions, bdf);
 }
 
+static bool is_one_of(const char *driver, const char *const *drivers, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (str_equal(driver, drivers[i]))
+			return true;
+	return false;
+}
+
 bool function_facts_driver_is_usual(const FunctionFacts *facts)
 {
-	static const char *const drivers[] = {
+	static const char *const of_boards[] = {
 		"nvidia", "nouveau", "NovaCore", "snd_hda_intel", "xhci_hcd", "nvidia-gpu",
+	};
+	/* A NIC is on its maker's, unless it is kept from that, or DPDK has it. */
+	static const char *const of_no_maker[] = {
+		"pci-stub",
+		"xen-pciback",
+		"uio_pci_generic",
+		"igb_uio",
 	};
 
 	if (!facts->driver || function_facts_on_vfio(facts))
 		return true;
-	for (size_t i = 0; i < ELEMENTS(drivers); i++)
-		if (str_equal(facts->driver, drivers[i]))
-			return true;
-	return false;
+	return facts->network ? !is_one_of(facts->driver, of_no_maker, ELEMENTS(of_no_maker))
+			      : is_one_of(facts->driver, of_boards, ELEMENTS(of_boards));
 }
 
 bool inspection_excuse(Inspection *inspection, const Bdf *bdf, pid_t pid)

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "core/base/json-struct.h"
+#include "core/facts/nic.h"
 #include "core/pci/driver-name.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
@@ -39,6 +40,7 @@ typedef struct FunctionFacts {
 	Bdf bdf;
 	char *driver _json_(if_any);  /* NULL: none */
 	bool vfio_dev _json_(if_any); /* it has a folder vfio-dev: driver_on_vfio() */
+	bool network _json_(if_any);  /* its class is network: who uses it is in nics */
 	char *driver_override _json_(plain, if_any); /* NULL: none ("(null)" in sysfs) */
 	unsigned num_vfs _json_(or_0);
 	unsigned vgpus _json_(max UINT16_MAX,
@@ -141,7 +143,9 @@ typedef struct Inspection {
 	size_t n_holders;
 	Unseen *unseen _json_(max INSPECTION_UNSEEN_MAX); /* the first of them */
 	size_t n_unseen;
-	size_t all_unseen _json_(max INT32_MAX); /* how many there are */
+	size_t all_unseen _json_(max INT32_MAX);		   /* how many there are */
+	NicUse *nics _json_(max INSPECTION_FUNCTIONS_MAX, if_any); /* of each `network` */
+	size_t n_nics;
 	pid_t probe_worker _json_(no); /* its probe timed out, it may open GPUs; 0: none */
 } Inspection;
 DECLARE_FREE(Inspection, inspection_free)

@@ -61,3 +61,13 @@ bool member_kind_is(MemberKind kind, const PciFunction *function)
 	return function->class_code >> kinds[kind].shift == kinds[kind].class_code &&
 	       function->virtual_function == kinds[kind].virtual_function;
 }
+
+bool member_kind_of(const PciFunction *function, MemberKind *ret)
+{
+	for (size_t i = 0; i < MEMBER_KIND_MAX_; i++)
+		if (member_kind_is((MemberKind)i, function)) {
+			*ret = (MemberKind)i;
+			return true;
+		}
+	return false;
+}

@@ -41,3 +41,5 @@ const char *member_kind_noun(MemberKind kind);
 
 /* By class and by whether it is a virtual function: an Ethernet VF is a vf, and no nic. */
 bool member_kind_is(MemberKind kind, const PciFunction *function);
+/* What it can be; false: nothing. */
+bool member_kind_of(const PciFunction *function, MemberKind *ret);

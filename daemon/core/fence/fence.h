@@ -28,6 +28,7 @@ DECLARE_ENUM(fence_state, FenceState, FENCE_STATES, FENCE_STATE_MAX_);
 typedef struct FenceFunction {
 	Bdf bdf _json_(as "address");
 	uint16_t vendor, device, subsystem_vendor, subsystem_device _json_(hex 4);
+	bool companion _json_(if_any); /* of no GPU: a NIC, a VF or an NVMe */
 } FenceFunction;
 
 #define FENCE_GROUPS_MAX 4096

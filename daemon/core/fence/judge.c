@@ -61,12 +61,12 @@ static int refuse_blind(const FenceRequest *q, const FenceHostdev *hostdev, Prob
 
 static int refuse_changed(const FenceRequest *q, const FenceHostdev *hostdev, Problem **ret_problem)
 {
-	return judge_refuse(q, GPUPASS_ERROR_FOREIGN_OWNER,
-			    strf("whether it may have %s is not known", BDF_TEXT(&hostdev->bdf)),
-			    strf("%s is %04x:%04x now, a GPU that was not there",
-				 BDF_TEXT(&hostdev->bdf), hostdev->vendor, hostdev->device),
-			    xstrdup("start gpupassd, or have it look again: gpupass rescan"),
-			    ret_problem);
+	return judge_refuse(
+		q, GPUPASS_ERROR_FOREIGN_OWNER,
+		strf("whether it may have %s is not known", BDF_TEXT(&hostdev->bdf)),
+		strf("%s is %04x:%04x now, a %s that was not there", BDF_TEXT(&hostdev->bdf),
+		     hostdev->vendor, hostdev->device, hostdev->gpu ? "GPU" : "device"),
+		xstrdup("start gpupassd, or have it look again: gpupass rescan"), ret_problem);
 }
 
 /* ---- one group ---- */
@@ -228,7 +228,9 @@ static int check_hostdev(const FenceRequest *q, const FenceHostdev *hostdev, Pro
 	/* Addresses were dealt out anew, or a board was put in. A group closed by its
 	 * addresses alone has no ids. */
 	if (hostdev->present && (!then || (then->vendor != 0 && !PCI_SAME_IDS(hostdev, then))))
-		return hostdev->gpu ? refuse_changed(q, hostdev, ret_problem) : 0;
+		return hostdev->gpu || (then && then->companion)
+			       ? refuse_changed(q, hostdev, ret_problem)
+			       : 0;
 	if (!group)
 		return 0;
 	return check_group(q, group, &hostdev->bdf, ret_problem);

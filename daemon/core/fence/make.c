@@ -106,8 +106,12 @@ static void check_quarantine(Maker *m)
 
 static void add_functions(Maker *m)
 {
-	for (size_t i = 0; i < m->n; i++)
-		*GROW(m->out->functions, m->out->n_functions) = function_of(m->functions[i]);
+	for (size_t i = 0; i < m->n; i++) {
+		FenceFunction *f = GROW(m->out->functions, m->out->n_functions);
+
+		*f = function_of(m->functions[i]);
+		f->companion = group_companion(m->group, &f->bdf) != NULL;
+	}
 }
 
 static void add_boards(Maker *m)

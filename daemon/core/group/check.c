@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/group/companion.h"
 #include "util/grow.h"
 #include "util/text.h"
 
@@ -221,7 +222,7 @@ static void collect_evidence(Group *group, const Links *links)
 		qsort(group->evidence, group->n_evidence, sizeof(GroupEvidence), compare_evidence);
 }
 
-void group_check(Group *group, const Links *links)
+void group_check(Group *group, const Links *links, const GroupSet *all)
 {
 	collect_evidence(group, links);
 	group->links_expected = expected_links(group);
@@ -234,6 +235,10 @@ void group_check(Group *group, const Links *links)
 		group->fault = members_fault(group);
 	if (!group->fault)
 		group->fault = links_fault(group, links);
+	if (!group->fault) {
+		group->fault = companions_fault(group, all);
+		group->companion_fault = group->fault != NULL;
+	}
 	group->state = group->fault				  ? GROUP_DEGRADED
 		       : group->provenance == PROVENANCE_INFERRED ? GROUP_INFERRED
 								  : GROUP_FREE;

@@ -30,12 +30,25 @@ static bool gpu_has_function(const Gpu *gpu, const Bdf *bdf)
 	return false;
 }
 
+const Companion *group_companion(const Group *group, const Bdf *bdf)
+{
+	for (size_t i = 0; i < group->n_companions; i++)
+		if (bdf_equal(&group->companions[i].member.bdf, bdf))
+			return &group->companions[i];
+	return NULL;
+}
+
 Group *group_set_find_gpu(const GroupSet *groups, const Bdf *bdf)
 {
-	for (size_t i = 0; i < groups->n_items; i++)
-		for (size_t k = 0; k < groups->items[i].n_gpus; k++)
-			if (gpu_has_function(groups->items[i].gpus[k], bdf))
-				return &groups->items[i];
+	for (size_t i = 0; i < groups->n_items; i++) {
+		Group *group = &groups->items[i];
+
+		for (size_t k = 0; k < group->n_gpus; k++)
+			if (gpu_has_function(group->gpus[k], bdf))
+				return group;
+		if (group_companion(group, bdf))
+			return group;
+	}
 	return NULL;
 }
 
@@ -94,6 +107,15 @@ char *group_link_text(const Group *group)
 	return xstrdup("?");
 }
 
+/* Those that are there, behind the first n. */
+static size_t add_companions(const Group *group, const PciFunction **functions, size_t n)
+{
+	for (size_t i = 0; i < group->n_companions; i++)
+		if (group->companions[i].function)
+			functions[n++] = group->companions[i].function;
+	return n;
+}
+
 const PciFunction **group_functions(const Group *group, size_t *ret_n)
 {
 	const PciFunction **functions;
@@ -101,13 +123,24 @@ const PciFunction **group_functions(const Group *group, size_t *ret_n)
 
 	for (size_t i = 0; i < group->n_gpus; i++)
 		n += group->gpus[i]->n_functions;
-	functions = xcalloc(n + 1, sizeof(*functions));
+	functions = xcalloc(n + group->n_companions + 1, sizeof(*functions));
 	n = 0;
 	for (size_t i = 0; i < group->n_gpus; i++)
 		for (size_t k = 0; k < group->gpus[i]->n_functions; k++)
 			functions[n++] = group->gpus[i]->functions[k];
-	*ret_n = n;
+	*ret_n = add_companions(group, functions, n);
 	return functions;
+}
+
+const PciFunction **group_leads(const Group *group, size_t *ret_n)
+{
+	const PciFunction **leads =
+		xcalloc(group->n_gpus + group->n_companions + 1, sizeof(*leads));
+
+	for (size_t i = 0; i < group->n_gpus; i++)
+		leads[i] = group->gpus[i]->lead;
+	*ret_n = add_companions(group, leads, group->n_gpus);
+	return leads;
 }
 
 Bdf *group_addresses(const Group *group, size_t *ret_n)

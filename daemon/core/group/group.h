@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Groups: the GPUs that links tie together. They go to one domain together or not at all.
+ * Groups: the GPUs that links tie together, and the companions that are declared with them (NICs,
+ * VFs, NVMes). They go to one domain together or not at all.
  *
  * groups_resolve() makes them from evidence. groups_observe() then sets each group's stable state
  * from drivers, domain XML and assignments. Moving states come from the manager's jobs.
@@ -9,6 +10,7 @@
 
 #include "core/domain/use.h"
 #include "core/facts/assignment.h"
+#include "core/facts/member.h"
 #include "core/group/policy.h"
 #include "core/links/link.h"
 
@@ -38,10 +40,19 @@ typedef struct GuestWord {
 	bool counts;	    /* set by groups_observe() */
 } GuestWord;
 
+/* One function, which is taken, given and fenced off as a GPU's functions are. */
+typedef struct Companion {
+	Member member;
+	const PciFunction *function; /* borrowed; NULL: it is not there */
+} Companion;
+
 typedef struct Group {
 	char *name;
 	Gpu **gpus _owned_(free); /* by address; the GPUs are borrowed from the set */
 	size_t n_gpus;
+	Companion *companions; /* as they were declared */
+	size_t n_companions;
+	bool whole_nic, erase;	 /* the declaration allows it: core/links/declaration.h */
 	Provenance provenance;	 /* of the weakest link that it needs; NONE for candidates */
 	unsigned links;		 /* observed between two of its GPUs; 0: not known */
 	unsigned links_expected; /* that the board should have; 0: not known */
@@ -54,6 +65,7 @@ typedef struct Group {
 	bool single;	     /* it is meant to be one GPU, with no link */
 	bool seen_otherwise; /* a look at the links found the fault */
 	char *fault;	     /* why it cannot be assigned as it is; NULL: no fault */
+	bool companion_fault; /* it is about a companion, and not about GPUs */
 	/* Set by groups_observe(): */
 	GroupState state;
 	char *reason;	   /* why it has this state, one sentence; may be NULL */
@@ -73,7 +85,10 @@ typedef struct GroupSet {
 DECLARE_FREE(GroupSet, group_set_free)
 
 Group *group_set_find(const GroupSet *groups, const char *name);
+/* By any function of its GPUs, or by a companion's address, there or not. */
 Group *group_set_find_gpu(const GroupSet *groups, const Bdf *bdf);
+/* NULL: it is no companion of this group. */
+const Companion *group_companion(const Group *group, const Bdf *bdf);
 /*
  * The group that has the GPUs of the record, whatever its name is now. If several have some, the
  * one with the record's name.
@@ -89,8 +104,13 @@ const char *group_driver(const Group *group);
 unsigned group_links(const Group *group);
 /* "NV4" from observed links, "NV4?" from the board when not observed, "?" when neither. */
 char *group_link_text(const Group *group);
-/* All functions of all its GPUs, GPU by GPU in address order; members borrowed. */
+/*
+ * All functions of all its GPUs, GPU by GPU in address order, then the companions that are there;
+ * members borrowed.
+ */
 const PciFunction **group_functions(const Group *group, size_t *ret_n);
+/* Those that must go together: the leading function of each GPU, then the companions. */
+const PciFunction **group_leads(const Group *group, size_t *ret_n);
 /* Their addresses. ret_n may be NULL. */
 Bdf *group_addresses(const Group *group, size_t *ret_n);
 

@@ -45,34 +45,28 @@ KeptWhy group_kept(const Group *group, const PciFunction *const *functions, size
 	return setting_names(group, policy) ? KEPT_SETTING : KEPT_NOT;
 }
 
-static void keep_function(const Gpu *gpu, const PciFunction *function, Assignment *kept)
-{
-	AssignedFunction *into = &kept->functions[kept->n_functions++];
-
-	*into = (AssignedFunction){
-		.bdf = function->bdf,
-		PCI_IDS_OF(function),
-	};
-	if (function == gpu->lead)
-		into->serial_number = xstrdup(gpu->serial_number);
-}
-
 Assignment *group_keep(const Group *group, KeptWhy why, uint64_t now_usec, uint32_t caller_uid)
 {
 	Assignment *kept = xcalloc(1, sizeof(*kept));
-	size_t n = 0;
+	size_t n;
+	_cleanup_free_ const PciFunction **functions = group_functions(group, &n);
 
-	for (size_t i = 0; i < group->n_gpus; i++)
-		n += group->gpus[i]->n_functions;
 	*kept = (Assignment){
 		.kept = why,
 		.created_usec = now_usec,
 		.created_by = caller_uid,
 		.group_name = xstrdup(group->name),
 		.functions = xcalloc(n + 1, sizeof(AssignedFunction)),
+		.n_functions = n,
 	};
-	for (size_t i = 0; i < group->n_gpus; i++)
-		for (size_t k = 0; k < group->gpus[i]->n_functions; k++)
-			keep_function(group->gpus[i], group->gpus[i]->functions[k], kept);
+	for (size_t i = 0, gpu = 0; i < n; i++) {
+		kept->functions[i] = (AssignedFunction){
+			.bdf = functions[i]->bdf,
+			PCI_IDS_OF(functions[i]),
+		};
+		if (gpu < group->n_gpus && functions[i] == group->gpus[gpu]->lead)
+			kept->functions[i].serial_number =
+				xstrdup(group->gpus[gpu++]->serial_number);
+	}
 	return kept;
 }

@@ -13,7 +13,7 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-/* One group, and all that is known about who has it. A view owns only `functions`. */
+/* One group, and all that is known about who has it. A view owns only its lists of functions. */
 typedef struct View {
 	Group *group;
 	const GroupSet *groups;
@@ -22,6 +22,8 @@ typedef struct View {
 	const Policy *policy;
 	const PciFunction **functions;
 	size_t n_functions;
+	const PciFunction **leads; /* group_leads() */
+	size_t n_leads;
 	const Assignment *record;	/* that names the group or one of its functions */
 	const Assignment *other_record; /* a second one */
 	const DomainUse *domain;	/* the first that uses one of its functions */
@@ -256,23 +258,22 @@ static GroupState settle_recorded(View *v)
 	return settle_assigned(v, NULL);
 }
 
-static const Gpu *first_gpu_not_held(const View *v, const DomainUse *domain)
+static const PciFunction *first_not_held(const View *v, const DomainUse *domain)
 {
-	for (size_t i = 0; i < v->group->n_gpus; i++)
-		if (!domain_use_hostdev(domain, &v->group->gpus[i]->lead->bdf))
-			return v->group->gpus[i];
+	for (size_t i = 0; i < v->n_leads; i++)
+		if (!domain_use_hostdev(domain, &v->leads[i]->bdf))
+			return v->leads[i];
 	return NULL;
 }
 
-/* The first GPU that the domain has, or has not: now, or with its next start. */
-static const Gpu *gpu_held(const View *v, bool live, bool held)
+/* The first member that the domain has, or has not: now, or with its next start. */
+static const PciFunction *member_held(const View *v, bool live, bool held)
 {
-	for (size_t i = 0; i < v->group->n_gpus; i++) {
-		const DomainHostdev *hostdev =
-			domain_use_hostdev(v->domain, &v->group->gpus[i]->lead->bdf);
+	for (size_t i = 0; i < v->n_leads; i++) {
+		const DomainHostdev *hostdev = domain_use_hostdev(v->domain, &v->leads[i]->bdf);
 
 		if ((hostdev && (live ? hostdev->live : hostdev->config)) == held)
-			return v->group->gpus[i];
+			return v->leads[i];
 	}
 	return NULL;
 }
@@ -285,33 +286,34 @@ static const Gpu *gpu_held(const View *v, bool live, bool held)
 static GroupState settle_machine(View *v)
 {
 	static const bool live[] = { true, false };
-	const Group *group = v->group;
 	size_t bound = 0;
 
 	for (size_t i = 0; i < ELEMENTS(live); i++) {
-		const Gpu *with = gpu_held(v, live[i], true);
-		const Gpu *without = gpu_held(v, live[i], false);
+		const PciFunction *with = member_held(v, live[i], true);
+		const PciFunction *without = member_held(v, live[i], false);
 
 		if (with && without)
 			return settle(v, GROUP_FOREIGN, "split: domain %s %s %s and not %s",
 				      v->domain->name, live[i] ? "runs with" : "is defined with",
-				      BDF_TEXT(&with->lead->bdf), BDF_TEXT(&without->lead->bdf));
+				      BDF_TEXT(&with->bdf), BDF_TEXT(&without->bdf));
 	}
-	for (size_t i = 0; i < group->n_gpus; i++)
-		bound += pci_function_on_vfio(group->gpus[i]->lead);
-	if (bound > 0 && bound < group->n_gpus)
+	for (size_t i = 0; i < v->n_leads; i++)
+		bound += pci_function_on_vfio(v->leads[i]);
+	if (bound > 0 && bound < v->n_leads)
 		return settle(v, GROUP_DEGRADED,
-			      "virtual machine %s has it, but only %zu of %zu GPUs are on %s",
-			      v->domain->name, bound, group->n_gpus, VFIO_PCI);
+			      "virtual machine %s has it, but only %zu of %zu %s are on %s",
+			      v->domain->name, bound, v->n_leads,
+			      v->group->n_companions > 0 ? "members" : "GPUs", VFIO_PCI);
 	return settle(v, bound > 0 ? GROUP_BOUND : GROUP_FREE, "virtual machine %s %s it",
-		      v->domain->name, gpu_held(v, true, true) ? "runs with" : "is defined with");
+		      v->domain->name,
+		      member_held(v, true, true) ? "runs with" : "is defined with");
 }
 
 /* No record; one or two domains use functions of the group. */
 static GroupState settle_used(View *v)
 {
 	const PciFunction *lacking;
-	const Gpu *outside;
+	const PciFunction *outside;
 
 	set_domain(v->group, v->domain->uuid, v->domain->name);
 	if (v->other_domain)
@@ -323,12 +325,12 @@ static GroupState settle_used(View *v)
 				      v->domain->name, BDF_TEXT(&lacking->bdf));
 		return settle_assigned(v, "by the domain's own mark; the record is missing");
 	}
-	outside = first_gpu_not_held(v, v->domain);
+	outside = first_not_held(v, v->domain);
 	if (outside)
 		return settle(v, GROUP_FOREIGN,
 			      "split: domain %s has %s and not %s, without gpupass",
 			      v->domain->name, BDF_TEXT(&first_held(v, v->domain)->bdf),
-			      BDF_TEXT(&outside->lead->bdf));
+			      BDF_TEXT(&outside->bdf));
 	return v->domain->vmid > 0 ? settle_machine(v)
 				   : settle(v, GROUP_FOREIGN, "domain %s has it, without gpupass",
 					    v->domain->name);
@@ -365,26 +367,23 @@ static GroupState settle_unread(View *v, GroupState state)
 
 /*
  * Nobody has it. The leading functions decide. A GPU's audio function may stay on the host's
- * driver, because a plan moves it. But GPUs on different drivers are neither free nor bound.
+ * driver, because a plan moves it. But members on different drivers are neither free nor bound.
  */
 static GroupState settle_by_drivers(View *v)
 {
-	const Gpu *bound = NULL, *unbound = NULL;
+	const PciFunction *bound = NULL, *unbound = NULL;
 	const DomainUse *unread;
 	size_t position = 0;
 
-	for (size_t i = 0; i < v->group->n_gpus; i++) {
-		const Gpu *gpu = v->group->gpus[i];
-
-		if (pci_function_on_vfio(gpu->lead))
-			bound = gpu;
+	for (size_t i = 0; i < v->n_leads; i++) {
+		if (pci_function_on_vfio(v->leads[i]))
+			bound = v->leads[i];
 		else
-			unbound = gpu;
+			unbound = v->leads[i];
 	}
 	if (bound && unbound)
-		return settle(v, GROUP_DEGRADED, "%s is on %s, but %s on %s",
-			      BDF_TEXT(&bound->lead->bdf), driver_name(bound->lead),
-			      BDF_TEXT(&unbound->lead->bdf), driver_name(unbound->lead));
+		return settle(v, GROUP_DEGRADED, "%s is on %s, but %s on %s", BDF_TEXT(&bound->bdf),
+			      driver_name(bound), BDF_TEXT(&unbound->bdf), driver_name(unbound));
 	if (v->group->provenance == PROVENANCE_INFERRED && !v->policy->accept_inferred)
 		return settle(v, GROUP_INFERRED,
 			      "the pairing is likely, not certain; declare it: "
@@ -450,7 +449,7 @@ void groups_observe(GroupSet *groups, const DomainUses *uses, const Assignments 
 {
 	for (size_t i = 0; i < groups->n_items; i++) {
 		Group *group = &groups->items[i];
-		_cleanup_free_ const PciFunction **functions = NULL;
+		_cleanup_free_ const PciFunction **functions = NULL, **leads = NULL;
 		View view = {
 			.group = group,
 			.groups = groups,
@@ -461,6 +460,8 @@ void groups_observe(GroupSet *groups, const DomainUses *uses, const Assignments 
 
 		functions = group_functions(group, &view.n_functions);
 		view.functions = functions;
+		leads = group_leads(group, &view.n_leads);
+		view.leads = leads;
 		group->assignable = false;
 		group->word.counts = false;
 		group->kept = group_kept(group, functions, view.n_functions, assignments, policy);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/group/check.h"
+#include "core/group/companion.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -251,9 +252,14 @@ static size_t recorded_gpus(const Resolver *r, const Assignment *record, Gpu **g
 		if (named)
 			gpus[n++] = gpu;
 	}
-	for (size_t i = 0; !*ret_missing && i < record->n_functions; i++)
-		if (!gpu_set_find(r->set, &record->functions[i].bdf))
-			*ret_missing = &record->functions[i].bdf;
+	for (size_t i = 0; !*ret_missing && i < record->n_functions; i++) {
+		const Bdf *bdf = &record->functions[i].bdf;
+		const PciFunction *function = pci_snapshot_find(r->set->snapshot, bdf);
+		MemberKind kind;
+
+		if (!gpu_set_find(r->set, bdf) && !(function && member_kind_of(function, &kind)))
+			*ret_missing = bdf;
+	}
 	return n;
 }
 
@@ -311,6 +317,7 @@ static void add_recorded(Resolver *r, const Assignment *record, Gpu **gpus)
 		add_observed(r, name, gpus, n, weakest);
 	else
 		add_kept(r, name, record, gpus, n, missing);
+	companions_record(&r->out->items[r->out->n_items - 1], record, r->set);
 }
 
 /*
@@ -385,6 +392,7 @@ static void add_declared(Resolver *r, const Declaration *declaration)
 		.fault = TAKE_PTR(members.missing),
 		.single = declaration->n_members == 1,
 	};
+	companions_declare(&group, declaration, r->set->snapshot);
 	add(r, members.gpus, members.n_gpus, &group);
 	resolved_members_clear(&members);
 }
@@ -546,7 +554,7 @@ GroupSet *groups_resolve(const GpuSet *set, const Declarations *declarations, co
 	out->snapshot = set->snapshot;
 	resolve_all(&resolver);
 	for (size_t i = 0; i < out->n_items; i++)
-		group_check(&out->items[i], links);
+		group_check(&out->items[i], links, out);
 	group_note_ungrouped(set, &out->notes);
 	if (out->n_items > 1)
 		qsort(out->items, out->n_items, sizeof(Group), compare_groups);

@@ -57,25 +57,33 @@ int selector_parse(const char *text, Selector *ret)
 	return 0;
 }
 
-char *declaration_to_text(const char *name, char *const *members)
+char *declaration_to_text(const DeclareWish *wish)
 {
-	_cleanup_free_ char *lines = NULL;
+	_cleanup_strv_ char **lines = NULL;
 
-	if (!group_name_valid(name))
+	if (!group_name_valid(wish->name))
 		return NULL;
-	lines = strf("[Group]\nName=%s\n", name);
-	for (; members && *members; members++) {
+	strv_appendf(&lines, "[Group]\nName=%s\n", wish->name);
+	for (char **text = wish->members; text && *text; text++) {
 		Selector selector;
-		char *longer;
 
-		if (selector_parse(*members, &selector) < 0)
+		if (selector_parse(*text, &selector) < 0)
 			return NULL;
 		selector_clear(&selector);
-		longer = strf("%sGpu=%s\n", lines, *members);
-		free(lines);
-		lines = longer;
+		strv_appendf(&lines, "Gpu=%s\n", *text);
 	}
-	return TAKE_PTR(lines);
+	for (char **text = wish->companions; text && *text; text++) {
+		Member member;
+
+		if (member_parse(*text, &member) < 0)
+			return NULL;
+		strv_appendf(&lines, "With=%s\n", MEMBER_TEXT(&member));
+	}
+	if (wish->whole_nic)
+		strv_append(&lines, "WholeNic=yes\n");
+	if (wish->erase)
+		strv_append(&lines, "Erase=yes\n");
+	return strv_join(lines, "");
 }
 
 void declarations_remove(Declarations *declarations, const char *name)
@@ -277,18 +285,58 @@ static int take_member(Parser *p, const char *value)
 	return 0;
 }
 
-static int take_foreign_use(Parser *p, const char *value)
+static const Declaration *find_companion(const Declarations *all, const Bdf *bdf)
 {
+	for (size_t i = 0; i < all->n_items; i++)
+		for (size_t k = 0; k < all->items[i].n_companions; k++)
+			if (bdf_equal(&all->items[i].companions[k].bdf, bdf))
+				return &all->items[i];
+	return NULL;
+}
+
+static int take_companion(Parser *p, const char *value)
+{
+	Declaration *d = current(p);
+	const Declaration *other;
+	Member member;
+
+	if (member_parse(value, &member) < 0)
+		return declaration_fail(
+			p, p->line,
+			"write With=nic:0000:42:00.0; the kinds are nic, vf and nvme",
+			"With=%s is no kind with a PCI address", value);
+	other = find_companion(p->before, &member.bdf);
+	if (!other)
+		other = find_companion(&p->fresh, &member.bdf);
+	if (other == d)
+		return declaration_fail(p, p->line, "remove one of the lines",
+					"%s is a member of this group already", value);
+	if (other)
+		return declaration_fail(
+			p, p->line, "it belongs to one group only: remove it from the other",
+			"%s is a member of another group already, declared in %s", value,
+			other->source);
+	if (d->n_companions >= GROUP_COMPANIONS_MAX)
+		return declaration_fail(p, p->line, "remove some of the lines With=",
+					"the group has more than %d members that are no GPUs",
+					GROUP_COMPANIONS_MAX);
+	*GROW(d->companions, d->n_companions) = member;
+	return 0;
+}
+
+static int take_yes_no(Parser *p, const char *key, const char *value, bool *ret, bool *ret_set)
+{
+	_cleanup_free_ char *remedy = strf("write %s=yes or %s=no", key, key);
 	bool yes = strcmp(value, "yes") == 0;
 
-	if (current(p)->foreign_use_set)
+	if (*ret_set)
 		return declaration_fail(p, p->line, "remove one of the lines",
-					"ForeignUse= is here for the second time in this section");
+					"%s= is here for the second time in this section", key);
 	if (!yes && strcmp(value, "no") != 0)
-		return declaration_fail(p, p->line, "write ForeignUse=yes or ForeignUse=no",
-					"ForeignUse=%s is neither yes nor no", value);
-	current(p)->foreign_use = yes;
-	current(p)->foreign_use_set = true;
+		return declaration_fail(p, p->line, remedy, "%s=%s is neither yes nor no", key,
+					value);
+	*ret = yes;
+	*ret_set = true;
 	return 0;
 }
 
@@ -296,20 +344,28 @@ static int on_entry(const char *section, const char *key, const char *value, int
 		    void *userdata)
 {
 	Parser *p = userdata;
+	Declaration *d = current(p);
 
 	(void)section; /* on_section() handled it */
 	p->line = line;
-	if (!current(p))
+	if (!d)
 		return declaration_fail(p, line, "begin the file with a line [" SECTION "]",
 					"%s= stands before the first section", key);
 	if (strcmp(key, "Name") == 0)
 		return take_name(p, value);
 	if (strcmp(key, "Gpu") == 0)
 		return take_member(p, value);
+	if (strcmp(key, "With") == 0)
+		return take_companion(p, value);
 	if (strcmp(key, "ForeignUse") == 0)
-		return take_foreign_use(p, value);
+		return take_yes_no(p, key, value, &d->foreign_use, &d->foreign_use_set);
+	if (strcmp(key, "WholeNic") == 0)
+		return take_yes_no(p, key, value, &d->whole_nic, &d->whole_nic_set);
+	if (strcmp(key, "Erase") == 0)
+		return take_yes_no(p, key, value, &d->erase, &d->erase_set);
 	return declaration_fail(
-		p, line, "the keys here are Name=, Gpu= and ForeignUse=", "unknown key %s=", key);
+		p, line, "the keys here are Name=, Gpu=, With=, ForeignUse=, WholeNic= and Erase=",
+		"unknown key %s=", key);
 }
 
 static int on_malformed(int line, void *userdata)

@@ -9,6 +9,9 @@
  *   Gpu=serial:00-04-4b-…     by Device Serial Number, or
  *   Gpu=slot:3                by physical slot
  *   ForeignUse=yes            domains may have the whole group without gpupass; default no
+ *   With=nic:0000:42:00.0     and what a domain gets with the GPUs: nic, vf or nvme, by address
+ *   WholeNic=yes              a whole NIC, which a tenant can re-flash, may be with them
+ *   Erase=yes                 data on an NVMe that no receipt knows may be erased
  *
  * Each section is one group, and a file may have several. This code is pure and works on text;
  * manager/config.c reads the files.
@@ -18,6 +21,7 @@
 #include "core/base/group-name.h"
 #include "core/base/limits.h"
 #include "core/base/problem.h"
+#include "core/facts/member.h"
 #include "core/pci/gpu.h"
 
 #define GROUP_MEMBERS_MIN 1
@@ -40,8 +44,12 @@ typedef struct Declaration {
 	char *name;
 	Selector *members;
 	size_t n_members;
+	Member *companions;
+	size_t n_companions;
 	bool foreign_use;
 	bool foreign_use_set; /* the section says so, or the contrary */
+	bool whole_nic, whole_nic_set;
+	bool erase, erase_set;
 	char *source;	      /* "groups.d/pair0.conf:1": file and line of the section */
 } Declaration;
 DECLARE_CLEAR(Declaration, declaration_clear)
@@ -57,16 +65,26 @@ int selector_parse(const char *text, Selector *ret);
 /*
  * Appends what `text` declares. An error in the text gives PROBLEM (InvalidConfig) with the reason
  * "groups.d/a.conf:7: …", and leaves `into` as it was. Within and across files, names must be
- * unique, groups have 2 … 8 members, and no GPU is a member twice.
+ * unique, groups have 1 … 16 GPUs, and nothing is a member twice.
  */
 int declarations_parse(Declarations *into, const char *file_name, const char *text,
 		       Problem **ret_problem);
+
+/* What a caller wants declared. */
+typedef struct DeclareWish {
+	char *name;
+	char **members;	   /* GPUs, as Gpu= has them */
+	char **companions; /* as With= has them; NULL: none */
+	bool whole_nic, erase;
+} DeclareWish;
+DECLARE_CLEAR(DeclareWish, declare_wish_clear)
+DECLARE_COPY(DeclareWish, declare_wish_copy)
 
 /*
  * The text of a file that declares this one group. NULL when the name or a member is not valid: no
  * value can add another line to the file.
  */
-char *declaration_to_text(const char *name, char *const *members);
+char *declaration_to_text(const DeclareWish *wish);
 
 /* Takes the declaration of this name out. */
 void declarations_remove(Declarations *declarations, const char *name);

@@ -18,6 +18,8 @@
 #define CLASS_AUDIO 0x0403
 #define CLASS_USB 0x0c03
 #define CLASS_SERIAL_OTHER 0x0c80
+#define BASE_CLASS_NETWORK 0x02
+#define CLASS_NVME 0x010802
 
 struct PciBatch {
 	atomic_uint references; /* snapshots of several threads may share it */
@@ -261,13 +263,19 @@ bool pci_function_is_nvswitch(const PciFunction *function)
 	       (id >= 0x22a0 && id <= 0x22a7);
 }
 
+bool pci_function_may_accompany(const PciFunction *function)
+{
+	return function->class_code >> 16 == BASE_CLASS_NETWORK ||
+	       function->class_code == CLASS_NVME;
+}
+
 bool pci_function_is_kin(const PciFunction *function)
 {
 	uint32_t class_subclass = function->class_code >> 8;
 
 	return function->vendor == PCI_VENDOR_NVIDIA || class_subclass >> 8 == BASE_CLASS_DISPLAY ||
 	       class_subclass == CLASS_AUDIO || class_subclass == CLASS_USB ||
-	       class_subclass == CLASS_SERIAL_OTHER;
+	       class_subclass == CLASS_SERIAL_OTHER || pci_function_may_accompany(function);
 }
 
 bool pci_function_same_place(const PciFunction *a, const PciFunction *b)

@@ -43,7 +43,7 @@ typedef struct PciFunction {
 	bool has_vfs _json_(if_any);	      /* a PF with VFs enabled */
 	/*
 	 * What follows is read only for slots that have a display or 3D controller of NVIDIA, and
-	 * is empty for all others.
+	 * for NICs and NVMes (these without the slot's name), and is empty for all others.
 	 */
 	/* Where its VFs are, enabled or not: sriov_totalvfs and so on; 0: it can have none. */
 	unsigned vfs_max, vf_offset, vf_stride _json_(max UINT16_MAX, if_any);
@@ -119,9 +119,12 @@ bool pci_function_is_nvidia_gpu(const PciFunction *function);
 /* An NVSwitch: an NVIDIA bridge of class 06 80 with one of the known ids. */
 bool pci_function_is_nvswitch(const PciFunction *function);
 
+/* A NIC, a VF of one or an NVMe: it may be given away with GPUs (core/facts/member.h). */
+bool pci_function_may_accompany(const PciFunction *function);
+
 /*
  * Of NVIDIA, or of a class that a function of such a board may have: display, audio, USB, serial.
- * It may be on the driver that a board's function needs.
+ * It may be on the driver that a board's function needs. And what may accompany GPUs.
  */
 bool pci_function_is_kin(const PciFunction *function);
 

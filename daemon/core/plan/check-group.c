@@ -18,6 +18,8 @@ static GpupassError fault_error(const Group *group)
 {
 	const Board *board = group->n_gpus > 0 ? group->gpus[0]->board : NULL;
 
+	if (group->companion_fault)
+		return GPUPASS_ERROR_SPLIT_GROUP;
 	for (size_t i = 0; i < group->n_gpus; i++)
 		if (group->gpus[i]->board && group->gpus[i]->board->kind == NVLINK_SXM)
 			return GPUPASS_ERROR_UNSUPPORTED_BOARD;
@@ -202,6 +204,8 @@ int plan_check_functions(const PlanFacts *facts, const PlanRequest *request, cha
 			 Problem **ret_problem)
 {
 	const Group *group = facts->group;
+	size_t n;
+	_cleanup_free_ const PciFunction **functions = group_functions(group, &n);
 	const CheckFacts checked = {
 		.snapshot = facts->snapshot,
 		.gpus = facts->gpus,
@@ -222,16 +226,14 @@ int plan_check_functions(const PlanFacts *facts, const PlanRequest *request, cha
 		.facts = &checked,
 		.gpus = (const Gpu *const *)group->gpus,
 		.n_gpus = group->n_gpus,
+		.companions = group->companions,
+		.n_companions = group->n_companions,
 	};
-	_cleanup_free_ Bdf *functions = group_addresses(group, NULL);
-	size_t n = 0;
 
-	for (size_t i = 0; i < group->n_gpus; i++)
-		n += group->gpus[i]->n_functions;
 	for (size_t i = 0; i < n; i++)
-		if (!pci_snapshot_find(facts->snapshot, &functions[i]) ||
-		    !inspection_find(facts->inspection, &functions[i]))
-			return plan_refuse_vanished(&functions[i], ret_problem);
+		if (!pci_snapshot_find(facts->snapshot, &functions[i]->bdf) ||
+		    !inspection_find(facts->inspection, &functions[i]->bdf))
+			return plan_refuse_vanished(&functions[i]->bdf, ret_problem);
 	return checks_refuse(&c,
 			     checked.gives_back ? REFUSES_GIVING : REFUSES_TAKING | WARNS_TAKING,
 			     ret_warnings, ret_problem);

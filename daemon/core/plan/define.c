@@ -20,10 +20,12 @@ static bool names_model(const Planner *p)
 	return plain && p->plan->n_functions > 0;
 }
 
-static int fill_gpus(const Planner *p, DomainXmlGpu **ret)
+/* A companion gets a port of its own, as a GPU does. */
+static int fill_gpus(const Planner *p, DomainXmlGpu **ret, size_t *ret_n)
 {
 	const Group *group = p->facts->group;
-	DomainXmlGpu *gpus = xcalloc(group->n_gpus, sizeof(*gpus));
+	DomainXmlGpu *gpus = xcalloc(group->n_gpus + group->n_companions, sizeof(*gpus));
+	size_t n = group->n_gpus;
 
 	for (size_t i = 0; i < group->n_gpus; i++) {
 		gpus[i].names_model = names_model(p);
@@ -36,7 +38,14 @@ static int fill_gpus(const Planner *p, DomainXmlGpu **ret)
 				group->gpus[i]->functions[k]->bdf;
 		}
 	}
+	for (size_t i = 0; i < group->n_companions; i++)
+		gpus[n++] = (DomainXmlGpu){
+			.functions = { group->companions[i].member.bdf },
+			.n_functions = 1,
+			.names_model = names_model(p),
+		};
 	*ret = gpus;
+	*ret_n = n;
 	return 0;
 }
 
@@ -190,9 +199,10 @@ int plan_define_group(Planner *p)
 	_cleanup_free_ DomainXmlGpu *gpus = NULL;
 	_cleanup_(fit_tune_clear) FitTune tune = { 0 };
 	bool keep = keeps_tuning(p), removed, untuned;
+	size_t n = 0;
 	int r;
 
-	r = fill_gpus(p, &gpus);
+	r = fill_gpus(p, &gpus, &n);
 	if (r == 0)
 		r = domain_xml_parse(p->facts->domain->config_xml, &xml, p->ret_problem);
 	if (r == 0)
@@ -203,7 +213,7 @@ int plan_define_group(Planner *p)
 	if (r == 0 && p->old_name)
 		domain_xml_rename_group(xml, p->old_name, group->name);
 	if (r == 0)
-		r = domain_xml_add_group(xml, group->name, gpus, group->n_gpus, p->ret_problem);
+		r = domain_xml_add_group(xml, group->name, gpus, n, p->ret_problem);
 	if (r == 0 && !keep)
 		r = plan_tune(p, xml, &tune);
 	if (r == 0)

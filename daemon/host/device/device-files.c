@@ -91,6 +91,11 @@ static const Place places[] = {
 	{ "drm", "renderD", "/dev/dri", false },
 	{ "drm", "controlD", "/dev/dri", false },
 	{ "graphics", "fb", "/dev", false },
+	/* Of a NIC: verbs, management datagrams and the subnet manager's, and its clock. */
+	{ "infiniband_verbs", "uverbs", "/dev/infiniband", false },
+	{ "infiniband_mad", "umad", "/dev/infiniband", false },
+	{ "infiniband_mad", "issm", "/dev/infiniband", false },
+	{ "ptp", "ptp", "/dev", false },
 };
 
 /* The other way to a guest's device, past its IOMMU group's file: iommufd (Linux 6.6). */

@@ -19,6 +19,7 @@
 #include "util/grow.h"
 #include "util/text.h"
 
+#define BASE_CLASS_NETWORK 0x02
 #define BASE_CLASS_DISPLAY 0x03
 /* A bus has no room for more. */
 #define VFS_MAX 256
@@ -93,6 +94,7 @@ static int read_vgpus(int sysfs_fd, FunctionFacts *facts)
 
 static int read_facts(const Roots *roots, FunctionFacts *facts)
 {
+	unsigned class_code = 0;
 	int r;
 
 	r = sysfs_read_driver(roots->sysfs_fd, &facts->bdf, &facts->driver);
@@ -102,6 +104,10 @@ static int read_facts(const Roots *roots, FunctionFacts *facts)
 	r = sysfs_read_override(roots->sysfs_fd, &facts->bdf, &facts->driver_override);
 	if (r < 0)
 		return r;
+	r = read_number(roots->sysfs_fd, &facts->bdf, "class", 16, 0xffffff, &class_code);
+	if (r < 0)
+		return r;
+	facts->network = class_code >> 16 == BASE_CLASS_NETWORK;
 	/* Absent on functions that cannot have any. */
 	r = read_number(roots->sysfs_fd, &facts->bdf, "sriov_numvfs", 10, UINT_MAX,
 			&facts->num_vfs);

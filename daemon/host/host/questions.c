@@ -68,6 +68,27 @@ static void take_config(FunctionFacts *from, FunctionFacts *into)
 	into->left_asleep = from->left_asleep;
 }
 
+/* Of the NICs among the functions, by one part more. What it does not know is in its answer. */
+static int look_at_nics(Host *host, Inspection *in, Problem **ret_problem)
+{
+	_cleanup_free_ Bdf *nics = xcalloc(in->n_functions + 1, sizeof(Bdf));
+	NicsAnswer answer = { 0 };
+	Ask one = { .id = ASK_NICS, .functions = nics, .answer = &answer };
+	int r;
+
+	for (size_t i = 0; i < in->n_functions; i++)
+		if (in->functions[i].network)
+			nics[one.n++] = in->functions[i].bdf;
+	if (one.n == 0)
+		return 0;
+	r = ask_one(host, &one, ASK_USUAL_TIMEOUT, ret_problem);
+	if (r != 0)
+		return r;
+	in->nics = answer.nics;
+	in->n_nics = answer.n_nics;
+	return 0;
+}
+
 /* Two parts, side by side: one sees processes, the other one config space, and nothing else of it
  * counts. */
 static int look(Host *host, QuestionId id, const Bdf *functions, size_t n, InspectConfig config,
@@ -106,11 +127,16 @@ static int look(Host *host, QuestionId id, const Bdf *functions, size_t n, Inspe
 int host_inspect(Host *host, const Bdf *functions, size_t n, InspectConfig config, Inspection **ret,
 		 Problem **ret_problem)
 {
-	int r = look(host, ASK_INSPECT, functions, n, config, ret, ret_problem);
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+	int r = look(host, ASK_INSPECT, functions, n, config, &in, ret_problem);
 
 	if (r == 0)
-		(*ret)->probe_worker = host->ops->worker_on(host, NULL);
-	return r;
+		r = look_at_nics(host, in, ret_problem);
+	if (r != 0)
+		return r;
+	in->probe_worker = host->ops->worker_on(host, NULL);
+	*ret = TAKE_PTR(in);
+	return 0;
 }
 
 int host_glance(Host *host, const Bdf *functions, size_t n, InspectConfig config, Inspection **ret,

@@ -89,6 +89,10 @@ void matter_mark(int sysfs_fd, const PciFunction *functions, size_t n, bool *mar
 
 	for (size_t i = 0, end; i < n; i = end) {
 		end = matter_slot_end(functions, n, i, &gpu);
+		for (size_t k = i; !gpu && k < end; k++)
+			if (pci_function_may_accompany(&functions[k]) &&
+			    (k == 0 || functions[k].iommu_group != functions[k - 1].iommu_group))
+				mark_iommu_group(sysfs_fd, functions[k].iommu_group, &m);
 		if (!gpu)
 			continue;
 		mark_bus(&m, i);
@@ -122,6 +126,9 @@ bool matter_to(const PciSnapshot *snapshot, const PciFunction *function)
 		if (pci_function_is_nvidia_gpu(other))
 			gpu = other;
 		if (gpu && bdf_same_slot(&gpu->bdf, &other->bdf) && is_beside(other, function))
+			return true;
+		if (pci_function_may_accompany(other) && other->iommu_group != IOMMU_GROUP_NONE &&
+		    other->iommu_group == function->iommu_group)
 			return true;
 	}
 	return false;

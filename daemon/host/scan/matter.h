@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which functions matter to GPUs of NVIDIA: kin (pci_function_is_kin()), what is on a GPU's bus or
- * on the way to it, and what shares an IOMMU group with a function in its slot. Nothing is asked of
- * the others but what they are.
+ * on the way to it, and what shares an IOMMU group with a function in its slot, or with a NIC or
+ * NVMe. Nothing is asked of the others but what they are.
  */
 #pragma once
 

@@ -56,6 +56,16 @@ static int read_of_gpu(int devices_fd, const PciFunction *was, PciFunction *f)
 		       : -ESTALE;
 }
 
+/* What shares its IOMMU group with one that is new, or elsewhere now, was not read whole. */
+static int read_companion(int devices_fd, const PciFunction *was, PciFunction *f)
+{
+	int r = function_read(devices_fd, true, f);
+
+	if (r < 0)
+		return r;
+	return was && pci_function_same_place(was, f) ? 0 : -ESTALE;
+}
+
 static int read_other(int devices_fd, const PciSnapshot *before, PciFunction *f)
 {
 	int r = function_read_iommu_group(devices_fd, &f->bdf, &f->iommu_group);
@@ -79,6 +89,8 @@ static int read_now(int devices_fd, const PciSnapshot *before, const PciFunction
 		return r == -ENOENT || r == -ENODEV ? -ESTALE : read_of_gpu(devices_fd, was, f);
 	if (r >= 0 && pci_function_is_nvidia_gpu(f))
 		return -ESTALE;
+	if (r >= 0 && pci_function_may_accompany(f))
+		return read_companion(devices_fd, was, f);
 	return r < 0 ? r : read_other(devices_fd, before, f);
 }
 
@@ -92,6 +104,10 @@ static int look_at(int devices_fd, const PciSnapshot *before, const Bdf *bdf, Ch
 	};
 	int r = read_now(devices_fd, before, was, &now);
 
+	/* Then what shared its IOMMU group may matter no more. */
+	if (was && pci_function_may_accompany(was) &&
+	    (r == -ENOENT || r == -ENODEV || (r >= 0 && !pci_function_may_accompany(&now))))
+		return -ESTALE;
 	if (r == -ENOENT || r == -ENODEV) {
 		if (was)
 			changes->addresses[changes->n_addresses++] = *bdf;

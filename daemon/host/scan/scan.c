@@ -95,7 +95,9 @@ static int read_of_slot(int devices_fd, Functions *functions, size_t from, size_
 		if (pass->whole[i] || !(gpu || pass->matter[i]))
 			continue;
 		pass->whole[i] = true;
-		r = function_read(devices_fd, gpu, &functions->items[i]);
+		r = function_read(devices_fd,
+				  gpu || pci_function_may_accompany(&functions->items[i]),
+				  &functions->items[i]);
 		pass->gone[i] = has_vanished(r);
 		if (r < 0 && !pass->gone[i])
 			return r;

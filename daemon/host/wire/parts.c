@@ -12,6 +12,7 @@ static const Part parts[] = {
 	{ .name = PART_PROBER, .writes = true, .ready = 1, .serves = 1, .has_view = true },
 	{ .name = PART_PERSISTENCE, .writes = true, .serves = 1 },
 	{ .name = PART_EXAMINER, .serves = 1 },
+	{ .name = PART_NETWORK, .serves = 1 },
 	{ .name = PART_UEVENTS, .serves = 1 },
 };
 

@@ -110,6 +110,7 @@ LOCAL_JSON_OF(ResetAnswer, reset_members, schema GPUPASS_SCHEMA_WORKER, head(fla
 
 LOCAL_JSON_OF(InspectAnswer, inspect_members, schema GPUPASS_SCHEMA_WORKER, head(flat), inspection)
 LOCAL_JSON_OF(HostAnswer, host_members, schema GPUPASS_SCHEMA_WORKER, head(flat), host)
+LOCAL_JSON_OF(NicsAnswer, nics_members, schema GPUPASS_SCHEMA_WORKER, head(flat), nics)
 LOCAL_JSON_OF(HealthAnswer, health_members, schema GPUPASS_SCHEMA_WORKER, head(flat), gpu)
 LOCAL_JSON_OF(MachinesAnswer, machines_members, schema GPUPASS_SCHEMA_MACHINES, head(flat error),
 	      machines)
@@ -164,6 +165,17 @@ static bool is_about_boards(const void *of, const Bdf *functions, size_t n)
 			return false;
 	}
 	return answer->n_boards == n;
+}
+
+static bool is_about_nics(const void *of, const Bdf *functions, size_t n)
+{
+	const NicsAnswer *answer = of;
+
+	for (size_t i = 0; i < n && answer->n_nics == n; i++)
+		if (!bdf_equal(&answer->nics[i].bdf, &functions[i]) ||
+		    !is_short(answer->nics[i].why))
+			return false;
+	return answer->n_nics == n;
 }
 
 static bool is_about_modes(const void *of, const Bdf *functions, size_t n)
@@ -277,6 +289,9 @@ static const Question questions[] = {
 	[ASK_CONFIG] = { "config", NULL, PART_CONFIG, 0, ANY, 20, 4096 * KIB, LOOKED,
 			 .answers = "inspect", ANSWER(InspectAnswer, inspect_members),
 			 .is_about = is_about_functions },
+	/* Milliseconds, but for a host with a million routes. */
+	[ASK_NICS] = { "nic", NULL, PART_NETWORK, 1, ANY, 20, 4096 * KIB, LOOKED,
+		       ANSWER(NicsAnswer, nics_members), .is_about = is_about_nics },
 	[ASK_SETUP] = { "examine", "--without-image", PART_EXAMINER, 0, 0, 20, 1024 * KIB,
 			.subject = "the host's setup", .failed = "could not be read",
 			ANSWER(HostAnswer, host_members) },

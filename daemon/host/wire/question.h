@@ -33,6 +33,7 @@ typedef enum QuestionId {
 	ASK_INSPECT,   /* who holds the functions, and what the host offers */
 	ASK_GLANCE,    /* the functions only, and not who holds them */
 	ASK_CONFIG,    /* their config space */
+	ASK_NICS,      /* who uses these NICs */
 	ASK_SETUP,     /* the host's setup, without its initramfs */
 	ASK_IMAGE,     /* the initramfs of the running kernel */
 	ASK_HEALTH,    /* of one GPU; the ports above it follow its address */
@@ -146,6 +147,13 @@ typedef struct HostAnswer {
 	AnswerHead head;
 	Examination *host _json_(by host);
 } HostAnswer;
+
+/* One for each NIC of the question, in that order. */
+typedef struct NicsAnswer {
+	AnswerHead head;
+	NicUse *nics _json_(max QUESTION_FUNCTIONS_MAX);
+	size_t n_nics;
+} NicsAnswer;
 
 typedef struct HealthAnswer {
 	AnswerHead head;

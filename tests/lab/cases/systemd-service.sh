@@ -218,6 +218,7 @@ declare -A reach=(
 	[config]="" [examiner]="" [initramfs]=""
 	[prober]="socket-unix run-program"
 	[persistence]="socket-unix run-program"
+	[network]="socket-netlink"
 	[uevents]="socket-netlink"
 )
 main=$(systemctl show -P MainPID gpupassd)

@@ -46,8 +46,9 @@ static void ask(ManagerRig *rig, const Words *words, Caller *caller)
 	char *members[] = { (char *)words->first, (char *)words->second, NULL };
 
 	if (words->first)
-		manager_declare(rig->manager, words->name, members, words->no_bridge_seen,
-				caller_declared, caller);
+		manager_declare(rig->manager,
+				&(DeclareWish){ .name = (char *)words->name, .members = members },
+				words->no_bridge_seen, caller_declared, caller);
 	else
 		manager_forget(rig->manager, words->name, caller_declared, caller);
 	caller_wait(rig, caller);

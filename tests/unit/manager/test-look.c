@@ -264,7 +264,7 @@ static int scan_card(Host *host _unused_, const PciSnapshot *before, const Bdf *
 	*card = (PciFunction){
 		.bdf = *changed,
 		.vendor = 0x15b3,
-		.class_code = 0x020000,
+		.class_code = 0x010601,
 		.iommu_group = IOMMU_GROUP_NONE,
 		.numa_node = NUMA_NODE_NONE,
 	};

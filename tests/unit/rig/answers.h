@@ -14,12 +14,19 @@ typedef struct AnswerFixture {
 } AnswerFixture;
 
 static const AnswerFixture answers[] = {
-	{ "move", ASK_MOVE, 1 },	{ "reset", ASK_RESET, 1 },
-	{ "inspect", ASK_INSPECT, 1 },	{ "examine", ASK_SETUP, 0 },
-	{ "gpu", ASK_HEALTH, 1 },	{ "machines", ASK_MACHINES, 0 },
-	{ "memory", ASK_MEMORY, 2 },	{ "persistence", ASK_PERSISTENCE, 2 },
-	{ "nvme", ASK_NVME, 1 },	{ "nvme-state", ASK_NVME_STATE, 1 },
-	{ "erase", ASK_ERASE, 1 },	{ "probe", ASK_LINKS, 2 },
+	{ "move", ASK_MOVE, 1 },
+	{ "reset", ASK_RESET, 1 },
+	{ "inspect", ASK_INSPECT, 1 },
+	{ "examine", ASK_SETUP, 0 },
+	{ "gpu", ASK_HEALTH, 1 },
+	{ "machines", ASK_MACHINES, 0 },
+	{ "nic", ASK_NICS, 2 },
+	{ "memory", ASK_MEMORY, 2 },
+	{ "persistence", ASK_PERSISTENCE, 2 },
+	{ "nvme", ASK_NVME, 1 },
+	{ "nvme-state", ASK_NVME_STATE, 1 },
+	{ "erase", ASK_ERASE, 1 },
+	{ "probe", ASK_LINKS, 2 },
 	{ "probe-none", ASK_LINKS, 2 },
 };
 

@@ -165,7 +165,9 @@ static FunctionFacts *inspect_one(const FakeHost *fake, size_t i, Inspection *in
 	const PciFunction *function = fake->snapshot->functions[i];
 	FunctionFacts *facts = &into->functions[into->n_functions++];
 
-	*facts = (FunctionFacts){ .bdf = function->bdf, .device_minor = -1 };
+	*facts = (FunctionFacts){ .bdf = function->bdf,
+				  .network = function->class_code >> 16 == 0x02,
+				  .device_minor = -1 };
 	fake_set_text(&facts->driver, function->driver);
 	fake_set_text(&facts->driver_override, fake->overrides[i]);
 	return facts;
@@ -410,6 +412,17 @@ static void answer_health(_unused_ FakeHost *fake, _unused_ const FakeFault *fau
 	((HealthAnswer *)ask->answer)->gpu.bdf = *ask->functions;
 }
 
+/* Nobody uses any. */
+static void answer_nics(_unused_ FakeHost *fake, _unused_ const FakeFault *fault, Ask *ask)
+{
+	NicsAnswer *answer = ask->answer;
+
+	answer->nics = xcalloc(ask->n, sizeof(NicUse));
+	answer->n_nics = ask->n;
+	for (size_t i = 0; i < ask->n; i++)
+		answer->nics[i].bdf = ask->functions[i];
+}
+
 /* What each question counts as; FAKE_OP_MAX_: it cannot fail. */
 static const struct {
 	FakeOp op;
@@ -418,6 +431,7 @@ static const struct {
 } questions[QUESTION_MAX_] = {
 	[ASK_MOVE] = { FAKE_MOVE, answer_move, true },
 	[ASK_RESET] = { FAKE_RESET, answer_reset, false },
+	[ASK_NICS] = { FAKE_OP_MAX_, answer_nics, false },
 	[ASK_INSPECT] = { FAKE_INSPECT, look, false },
 	[ASK_GLANCE] = { FAKE_INSPECT, look, false },
 	[ASK_CONFIG] = { FAKE_INSPECT, look, false },

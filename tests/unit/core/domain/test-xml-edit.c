@@ -412,7 +412,9 @@ TEST(adding_takes_a_sane_number_of_gpus_only)
 	_cleanup_(domain_xml_freep) DomainXml *xml = parse(DOMAIN(Q35));
 
 	assert_int_equal(domain_xml_add_group(xml, "g", pair, 0, NULL), -EINVAL);
-	assert_int_equal(domain_xml_add_group(xml, "g", pair, GROUP_GPUS_MAX + 1, NULL), -EINVAL);
+	assert_int_equal(domain_xml_add_group(xml, "g", pair,
+					      GROUP_GPUS_MAX + GROUP_COMPANIONS_MAX + 1, NULL),
+			 -EINVAL);
 	assert_int_equal(domain_xml_add_group(xml, "g", &none, 1, NULL), -EINVAL);
 	assert_int_equal(domain_xml_add_group(xml, "g", &many, 1, NULL), -EINVAL);
 }

@@ -207,14 +207,25 @@ TEST(more_declarations_than_any_host_needs_are_refused)
 TEST(the_text_of_a_declaration_reads_back)
 {
 	char *members[] = { (char *)"0000:41:00.0", (char *)"slot:3", NULL };
-	_cleanup_free_ char *text = declaration_to_text("pair0", members);
+	char *companions[] = { (char *)"nic:42:00.0", (char *)"nvme:0000:43:00.0", NULL };
+	_cleanup_free_ char *text = declaration_to_text(&(DeclareWish){ .name = (char *)"pair0",
+									.members = members,
+									.companions = companions,
+									.whole_nic = true,
+									.erase = true });
 	_cleanup_(host_done) HostModel h;
 
-	assert_string_equal(text, "[Group]\nName=pair0\nGpu=0000:41:00.0\nGpu=slot:3\n");
+	assert_string_equal(text, "[Group]\nName=pair0\nGpu=0000:41:00.0\nGpu=slot:3\n"
+				  "With=nic:0000:42:00.0\nWith=nvme:0000:43:00.0\n"
+				  "WholeNic=yes\nErase=yes\n");
 	h = host_new();
 	host_declare(&h, text);
 	assert_string_equal(h.declarations->items[0].name, "pair0");
 	assert_int_equal(h.declarations->items[0].n_members, 2);
+	assert_int_equal(h.declarations->items[0].n_companions, 2);
+	assert_string_equal(MEMBER_TEXT(&h.declarations->items[0].companions[1]),
+			    "nvme:0000:43:00.0");
+	assert_true(h.declarations->items[0].whole_nic && h.declarations->items[0].erase);
 }
 
 TEST(nothing_gets_into_a_file_that_reads_as_another_line)
@@ -222,8 +233,13 @@ TEST(nothing_gets_into_a_file_that_reads_as_another_line)
 	char *good[] = { (char *)"41:00.0", (char *)"61:00.0", NULL };
 	char *bad[] = { (char *)"41:00.0", (char *)"slot:3\n[Group]", NULL };
 
-	assert_null(declaration_to_text("pair0\nGpu=x", good));
-	assert_null(declaration_to_text("pair0", bad));
+	char *companion[] = { (char *)"nic:42:00.0\nGpu=x", NULL };
+
+	assert_null(declaration_to_text(
+		&(DeclareWish){ .name = (char *)"pair0\nGpu=x", .members = good }));
+	assert_null(declaration_to_text(&(DeclareWish){ .name = (char *)"pair0", .members = bad }));
+	assert_null(declaration_to_text(&(DeclareWish){
+		.name = (char *)"pair0", .members = good, .companions = companion }));
 }
 
 static Gpu *resolve(const HostModel *h, const char *text, char **why)

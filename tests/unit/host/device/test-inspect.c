@@ -80,6 +80,8 @@ static const LookRow rows[] = {
 	    "{'functions': [{'driver': 'nvidia', 'driver_override': null, 'num_vfs': 4, "
 	    "'uuid': null, 'device_minor': null, 'serial_number': null}, "
 	    "{'driver': 'snd_hda_intel', 'driver_override': 'vfio-pci', 'num_vfs': 0}]}"),
+	ROW("a NIC", { OF_AUDIO "class", "0x020700\n" },
+	    "{'functions': [{'network': null}, {'network': true}]}"),
 	ROW("vGPUs of vendor-specific VFs",
 	    { OF_DISPLAY "sriov_numvfs", "4\n", OF_DISPLAY "virtfn0 -> ../0000:41:01.0", "",
 	      OF_DISPLAY "virtfn1 -> ../0000:41:02.0", "",

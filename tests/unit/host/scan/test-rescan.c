@@ -41,6 +41,7 @@ static unsigned pick(uint64_t *state, unsigned n)
 typedef struct Play {
 	SysfsTree *tree;
 	uint64_t random;
+	bool sata;		     /* and no other cards */
 	Bdf named[SCAN_CHANGED_MAX]; /* what the kernel would have told */
 	size_t n_named;
 	unsigned only_changed; /* how often not everything was to be read */
@@ -70,6 +71,14 @@ static void take_away(Play *p, const char *text)
 	name(p, text);
 }
 
+/* Some are kin by their class, and some may be given away with GPUs. */
+static uint32_t card_class(Play *p)
+{
+	static const uint32_t classes[] = { 0x0c0330, 0x010601, 0x010601, 0x020000 };
+
+	return p->sata ? 0x010601 : classes[pick(&p->random, ELEMENTS(classes))];
+}
+
 static void add_card(Play *p, const char *text, const char *bridge, int group)
 {
 	Bdf above = tree_bdf(bridge);
@@ -77,8 +86,7 @@ static void add_card(Play *p, const char *text, const char *bridge, int group)
 		.bdf = tree_bdf(text),
 		.vendor = 0x15b3,
 		.device = (uint16_t)(0x1000 + pick(&p->random, 3)),
-		/* Some are kin by their class. */
-		.class_code = pick(&p->random, 4) == 0 ? 0x0c0330 : 0x020000,
+		.class_code = card_class(p),
 		.driver = pick(&p->random, 2) ? (char[]){ "mlx5_core" } : NULL,
 		.iommu_group = group,
 		.numa_node = (int)pick(&p->random, 2),
@@ -227,7 +235,7 @@ TEST(a_chain_of_snapshots_comes_to_an_end)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	PciSnapshot *snapshot = NULL, *next = NULL;
-	Play p = { .tree = tree, .random = 1 };
+	Play p = { .tree = tree, .random = 1, .sata = true };
 	unsigned n = 0;
 	int r = 0;
 

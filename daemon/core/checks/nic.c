@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Checks of who else uses the NICs of groups: the host's network, and RDMA. */
+#include "core/checks/checks.h"
+#include "util/text.h"
+
+#define BASE_CLASS_NETWORK 0x02
+#define USED "the host uses a NIC of the group"
+#define NOT_KNOWN "whether the host uses a NIC of the group is not known"
+
+/* What is not known refuses as much as what is seen. */
+static void tell_not_known(const PciFunction *function, const char *why, Finding *f)
+{
+	const char *bdf = BDF_TEXT(&function->bdf);
+
+	finding_unknown(f, bdf, "who uses %s is not known: %s", bdf, why);
+	finding_remedy(f, "mend that (journalctl -t gpupass-network), and try again");
+	finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, NOT_KNOWN);
+}
+
+static void tell_user(const NicUse *use, const NicUser *user, Finding *f)
+{
+	_cleanup_free_ char *text = nic_user_text(&use->bdf, user);
+	_cleanup_free_ char *remedy = nic_user_remedy(user);
+
+	finding_warn(f, BDF_TEXT(&use->bdf), "%s", text);
+	finding_remedy(f, "%s", remedy);
+	/* Of the default route nothing else needs be said. */
+	finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, user->kind == NIC_DEFAULT_ROUTE ? NULL : USED);
+}
+
+static void tell_users(const NicUse *use, unsigned of_kinds, Finding *f)
+{
+	for (size_t i = 0; i < use->n_users; i++)
+		if (of_kinds & 1U << use->users[i].kind)
+			tell_user(use, &use->users[i], f);
+	if (use->more > 0 && f->status == FINDING_WARN)
+		finding_warn(f, BDF_TEXT(&use->bdf), "%s: %llu more uses are not listed",
+			     BDF_TEXT(&use->bdf), (unsigned long long)use->more);
+}
+
+static void check_nics(const Checks *c, unsigned of_kinds, Finding *f)
+{
+	for (size_t i = 0; i < c->n_functions; i++) {
+		const PciFunction *function = c->functions[i];
+		const FunctionFacts *facts = checks_function(c, &function->bdf);
+		const NicUse *use = nic_use_find(c->facts->inspection->nics,
+						 c->facts->inspection->n_nics, &function->bdf);
+
+		if (function->class_code >> 16 != BASE_CLASS_NETWORK)
+			continue;
+		if (!use)
+			tell_not_known(function, "it was not looked at", f);
+		else if (use->why)
+			tell_not_known(function, use->why, f);
+		/* Whoever has it by vfio is a holder. */
+		if (use && !(facts && function_facts_on_vfio(facts)))
+			tell_users(use, of_kinds, f);
+	}
+}
+
+#define OF(kind) (1U << (kind))
+
+static void check_default_route(const Checks *c, Finding *f)
+{
+	check_nics(c, OF(NIC_DEFAULT_ROUTE), f);
+}
+
+static void check_network(const Checks *c, Finding *f)
+{
+	check_nics(c, ~(OF(NIC_DEFAULT_ROUTE) | OF(NIC_RDMA)), f);
+}
+
+static void check_rdma(const Checks *c, Finding *f)
+{
+	check_nics(c, OF(NIC_RDMA), f);
+}
+
+const Check checks_of_nics[] = {
+	CHECK("nic-default-route", "NICs of default routes", NEEDS_INSPECTION | NEEDS_GPUS,
+	      check_default_route, "none is a NIC of a group", "hostinuse",
+	      "routes of all tables by rtnetlink, read by the network part",
+	      .plans = REFUSES_TAKING),
+	CHECK("nic-network", "NICs that the host's network uses", NEEDS_INSPECTION | NEEDS_GPUS,
+	      check_network, "none is in a group", "hostinuse",
+	      "links, addresses and routes by rtnetlink, read by the network part",
+	      .plans = REFUSES_TAKING),
+	CHECK("nic-rdma", "NICs that RDMA uses", NEEDS_INSPECTION | NEEDS_GPUS, check_rdma,
+	      "none is in a group", "hostinuse",
+	      "objects of RDMA devices by netlink, read by the network part",
+	      .plans = REFUSES_TAKING),
+	{ 0 },
+};

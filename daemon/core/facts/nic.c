@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/facts/nic.h"
+
+#include <string.h>
+
+#include "util/grow.h"
+#include "util/text.h"
+
+DEFINE_STRING_TABLE(nic_user_kind, NicUserKind, NIC_USER_KINDS)
+
+#include "nic.inc"
+
+/* "eth5 VERB 10.0.0.5/24", and how the host lets go of it, where @ stands for eth5. */
+static const struct {
+	const char *verb, *remedy;
+} kinds[NIC_USER_KIND_MAX_] = {
+	[NIC_DEFAULT_ROUTE] = { "has a default route of the host:",
+				"give the host another way out first, or leave this NIC out of the "
+				"group: the host is reached by it" },
+	[NIC_ELSEWHERE] = { "shows no device here: another network name space or port has it",
+			    "find the container or name space that has it (ip netns; lsns -t net), "
+			    "or the other port that it is bonded with, and end that" },
+	[NIC_MASTER] = { "is a port of", "take it out: ip link set @ nomaster; of Open "
+					 "vSwitch, ovs-vsctl del-port @ there" },
+	[NIC_UPPER] = { "carries", "delete what stands on it: ip link delete NAME" },
+	[NIC_SUBFUNCTION] = { "is a subfunction of it", "devlink port show; devlink port delete" },
+	[NIC_STORAGE] = { "is the way to", "unmount or disconnect that: umount; nvme disconnect" },
+	[NIC_ADDRESS] = { "has the address",
+			  "see that the network's own configuration leaves it alone, then: ip "
+			  "address flush dev @; ip link set @ down" },
+	[NIC_ROUTE] = { "has the route",
+			"see that the network's own configuration leaves it alone, "
+			"then: ip link set @ down" },
+	[NIC_RDMA] = { "is used by", "stop it; rdma resource show has what it uses; of the kernel: "
+				     "unload that module" },
+	[NIC_UP] = { "is up, so that what is in another network name space may stand on it",
+		     "ip link set @ down" },
+};
+
+static bool is_same(const NicUser *a, const NicUser *b)
+{
+	return a->kind == b->kind && a->pid == b->pid && str_equal(a->device, b->device) &&
+	       str_equal(a->what, b->what);
+}
+
+void nic_use_add(NicUse *use, NicUser user)
+{
+	size_t of_kind = 0, place = 0;
+
+	for (size_t i = 0; i < use->n_users; i++) {
+		if (is_same(&use->users[i], &user)) {
+			nic_user_clear(&user);
+			return;
+		}
+		of_kind += use->users[i].kind == user.kind;
+		place += use->users[i].kind <= user.kind;
+	}
+	if (of_kind == NIC_USERS_OF_KIND_MAX) {
+		use->more++;
+		nic_user_clear(&user);
+		return;
+	}
+	(void)GROW(use->users, use->n_users);
+	memmove(&use->users[place + 1], &use->users[place],
+		(use->n_users - 1 - place) * sizeof(NicUser));
+	use->users[place] = user;
+}
+
+bool nic_use_has(const NicUse *use, NicUserKind kind)
+{
+	for (size_t i = 0; i < use->n_users; i++)
+		if (use->users[i].kind == kind)
+			return true;
+	return false;
+}
+
+void nic_use_unknown(NicUse *use, char *why)
+{
+	if (use->why)
+		free(why);
+	else
+		use->why = why;
+}
+
+const NicUse *nic_use_find(const NicUse *list, size_t n, const Bdf *bdf)
+{
+	return BDF_FIND(list, n, bdf);
+}
+
+char *nic_user_text(const Bdf *bdf, const NicUser *user)
+{
+	const char *command = user->command ? user->command : "a process that has ended";
+	_cleanup_free_ char *process =
+		user->pid > 0 ? strf("%s (pid %ld)", command, (long)user->pid) : NULL;
+	const char *what = process ? process : user->what;
+
+	return strf("%s: %s %s%s%s", BDF_TEXT(bdf), user->device, kinds[user->kind].verb,
+		    what ? " " : "", str_or_empty(what));
+}
+
+char *nic_user_remedy(const NicUser *user)
+{
+	/* Of "br0 over eth5" it is about br0. */
+	_cleanup_free_ char *device = xstrndup(user->device, strcspn(user->device, " "));
+	_cleanup_strv_ char **parts = NULL;
+
+	strv_split(kinds[user->kind].remedy, "@", &parts);
+	return strv_join(parts, device);
+}
+
+/* Its queue pairs 0 and 1 of each port, and what the driver makes for itself. */
+bool nic_rdma_is_own(const char *kernel_name)
+{
+	return str_equal(kernel_name, "ib_core") || str_equal(kernel_name, "mlx5_ib");
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/group/companion.h"
+
+#include "util/grow.h"
+#include "util/text.h"
+
+static void add(Group *group, const Member *member, const PciSnapshot *snapshot)
+{
+	*GROW(group->companions, group->n_companions) = (Companion){
+		.member = *member,
+		.function = pci_snapshot_find(snapshot, &member->bdf),
+	};
+}
+
+void companions_declare(Group *group, const Declaration *declaration, const PciSnapshot *snapshot)
+{
+	for (size_t i = 0; i < declaration->n_companions; i++)
+		add(group, &declaration->companions[i], snapshot);
+	group->whole_nic = declaration->whole_nic;
+	group->erase = declaration->erase;
+}
+
+void companions_record(Group *group, const Assignment *record, const GpuSet *set)
+{
+	for (size_t i = 0; i < record->n_functions; i++) {
+		const Bdf *bdf = &record->functions[i].bdf;
+		const PciFunction *function = pci_snapshot_find(set->snapshot, bdf);
+		Member member = { .bdf = *bdf };
+
+		if (function && !gpu_set_find(set, bdf) && member_kind_of(function, &member.kind))
+			add(group, &member, set->snapshot);
+	}
+	group->whole_nic = true;
+}
+
+static char *kind_fault(const Companion *companion)
+{
+	const char *bdf = BDF_TEXT(&companion->member.bdf);
+	MemberKind kind;
+
+	if (!companion->function)
+		return strf("there is nothing at %s, where its %s should be", bdf,
+			    member_kind_noun(companion->member.kind));
+	if (member_kind_is(companion->member.kind, companion->function))
+		return NULL;
+	if (member_kind_of(companion->function, &kind))
+		return strf("%s is no %s but %s: declare it as %s:%s", bdf,
+			    member_kind_noun(companion->member.kind), member_kind_noun(kind),
+			    member_kind_to_string(kind), bdf);
+	return strf("%s is no %s: its PCI class is %06x", bdf,
+		    member_kind_noun(companion->member.kind), companion->function->class_code);
+}
+
+/*
+ * A declaration may say what a record says otherwise. And whoever has a NIC has its VFs: they leave
+ * with its driver.
+ */
+static char *sharing_fault(const Group *group, const Companion *companion, const GroupSet *all)
+{
+	const Bdf *bdf = &companion->member.bdf;
+
+	for (size_t i = 0; i < all->n_items; i++) {
+		const Group *other = &all->items[i];
+		const Companion *parent;
+		Bdf physical;
+
+		if (other != group && group_companion(other, bdf))
+			return strf("%s is in group %s, too", BDF_TEXT(bdf), other->name);
+		if (companion->member.kind != MEMBER_VF ||
+		    !pci_snapshot_physical(all->snapshot, bdf, &physical))
+			continue;
+		parent = group_companion(other, &physical);
+		if (parent)
+			return strf("%s is a VF of %s, which is whole in group %s", BDF_TEXT(bdf),
+				    BDF_TEXT(&physical), other->name);
+	}
+	return NULL;
+}
+
+char *companions_fault(const Group *group, const GroupSet *all)
+{
+	for (size_t i = 0; i < group->n_companions; i++) {
+		const Companion *companion = &group->companions[i];
+		char *fault = kind_fault(companion);
+
+		if (!fault)
+			fault = sharing_fault(group, companion, all);
+		if (fault)
+			return fault;
+		if (companion->member.kind == MEMBER_NIC && !group->whole_nic)
+			return strf("%s is a whole NIC, which a tenant can re-flash: give a VF "
+				    "of it, or allow it by WholeNic=yes (declare --whole-nic)",
+				    BDF_TEXT(&companion->member.bdf));
+	}
+	return NULL;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The companions of groups: those that are declared, and those that a record names. */
+#pragma once
+
+#include "core/group/group.h"
+#include "core/links/declaration.h"
+
+void companions_declare(Group *group, const Declaration *declaration, const PciSnapshot *snapshot);
+/* What of the record is no GPU's, but can be a companion. It was allowed when it was assigned. */
+void companions_record(Group *group, const Assignment *record, const GpuSet *set);
+
+/* Why the group cannot be used with its companions as they are; NULL: it can. */
+char *companions_fault(const Group *group, const GroupSet *all);

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/net/links.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/if.h>
+#include <linux/if_link.h>
+#include <linux/nexthop.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+#include "util/grow.h"
+#include "util/text.h"
+
+#include "links.inc"
+
+/* ---- attributes: NULL and 0 where they are absent, or not of their size ---- */
+
+typedef struct Attributes {
+	const struct nlattr *items[IFLA_MAX + 1];
+} Attributes;
+
+static int keep_attribute(const struct nlattr *attribute, void *userdata)
+{
+	Attributes *attributes = userdata;
+	uint16_t type = mnl_attr_get_type(attribute);
+
+	if (type <= IFLA_MAX)
+		attributes->items[type] = attribute;
+	return MNL_CB_OK;
+}
+
+static void attributes_of(const struct nlmsghdr *message, size_t body, Attributes *ret)
+{
+	*ret = (Attributes){ 0 };
+	mnl_attr_parse(message, (unsigned)body, keep_attribute, ret);
+}
+
+static uint32_t number_of(const struct nlattr *attribute)
+{
+	return attribute && mnl_attr_get_payload_len(attribute) == sizeof(uint32_t)
+		       ? mnl_attr_get_u32(attribute)
+		       : 0;
+}
+
+static char *text_of(const struct nlattr *attribute)
+{
+	return attribute
+		       ? xstrndup(mnl_attr_get_str(attribute), mnl_attr_get_payload_len(attribute))
+		       : NULL;
+}
+
+static char *address_text(int family, const struct nlattr *address)
+{
+	char text[INET6_ADDRSTRLEN] = "";
+	size_t size = family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
+
+	if ((family != AF_INET && family != AF_INET6) || !address ||
+	    mnl_attr_get_payload_len(address) != size ||
+	    !inet_ntop(family, mnl_attr_get_payload(address), text, sizeof(text)))
+		return strf("of family %d", family);
+	return xstrdup(text);
+}
+
+/* ---- links ---- */
+
+const NetLink *net_links_find(const NetLinks *links, unsigned index)
+{
+	for (size_t i = 0; index > 0 && i < links->n_items; i++)
+		if (links->items[i].index == index)
+			return &links->items[i];
+	return NULL;
+}
+
+static int take_link(const struct nlmsghdr *message, void *userdata)
+{
+	const struct ifinfomsg *body = mnl_nlmsg_get_payload(message);
+	NetLinks *links = userdata;
+	Attributes of, info = { 0 };
+	NetLink *link;
+
+	if (message->nlmsg_type != RTM_NEWLINK ||
+	    mnl_nlmsg_get_payload_len(message) < sizeof(*body))
+		return 0;
+	attributes_of(message, sizeof(*body), &of);
+	if (of.items[IFLA_LINKINFO])
+		mnl_attr_parse_nested(of.items[IFLA_LINKINFO], keep_attribute, &info);
+	link = GROW(links->items, links->n_items);
+	*link = (NetLink){
+		.index = (unsigned)body->ifi_index,
+		.master = number_of(of.items[IFLA_MASTER]),
+		/* An index of another name space is no index here. */
+		.lower = of.items[IFLA_LINK_NETNSID] ? 0 : number_of(of.items[IFLA_LINK]),
+		.up = body->ifi_flags & IFF_UP,
+		.name = text_of(of.items[IFLA_IFNAME]),
+		.kind = text_of(info.items[IFLA_INFO_KIND]),
+		.port_kind = text_of(info.items[IFLA_INFO_SLAVE_KIND]),
+		.parent = text_of(of.items[IFLA_PARENT_DEV_NAME]),
+	};
+	return link->name && link->index > 0 ? 0 : -EBADMSG;
+}
+
+int net_links_read(const Netlink *netlink, NetLinks *ret)
+{
+	char buffer[NETLINK_REQUEST_MAX];
+	void *body;
+	const struct nlmsghdr *request =
+		netlink_request(buffer, RTM_GETLINK, NLM_F_DUMP, sizeof(struct ifinfomsg), &body);
+	_cleanup_(net_links_clear) NetLinks links = { 0 };
+	int r = netlink->ask(netlink, NETLINK_ROUTE, request, take_link, &links);
+
+	if (r < 0)
+		return r;
+	*ret = links;
+	links = (NetLinks){ 0 };
+	return 0;
+}
+
+/* True: it was not known to stand on one of the NIC's. */
+static bool spread(const NetLinks *links, NetLink *link)
+{
+	const NetLink *lower = link->over ? NULL : net_links_find(links, link->lower);
+	NetLink *master = link->over ? (NetLink *)net_links_find(links, link->master) : NULL;
+
+	if (lower && lower->over)
+		link->over = lower->over;
+	else if (master && !master->over)
+		master->over = link->over;
+	else
+		return false;
+	return true;
+}
+
+size_t net_links_choose(NetLinks *links, const Bdf *bdf, char *const *names,
+			const char **ret_missing)
+{
+	size_t n = 0;
+
+	*ret_missing = NULL;
+	for (size_t i = 0; i < links->n_items; i++) {
+		NetLink *link = &links->items[i];
+
+		link->over =
+			strv_contains(names, link->name) || str_equal(link->parent, BDF_TEXT(bdf))
+				? link->index
+				: 0;
+		n += link->over > 0;
+	}
+	for (char *const *name = names; name && *name && !*ret_missing; name++) {
+		bool found = false;
+
+		for (size_t i = 0; i < links->n_items; i++)
+			found |= str_equal(links->items[i].name, *name);
+		*ret_missing = found ? NULL : *name;
+	}
+	for (bool more = n > 0; more;) {
+		more = false;
+		for (size_t i = 0; i < links->n_items; i++)
+			more |= spread(links, &links->items[i]);
+	}
+	return n;
+}
+
+char *net_link_text(const NetLinks *links, const NetLink *link)
+{
+	const NetLink *own = net_links_find(links, link->over);
+
+	return link->over == link->index || !own ? xstrdup(link->name)
+						 : strf("%s over %s", link->name, own->name);
+}
+
+static char *with_kind(const char *name, const char *kind)
+{
+	return kind ? strf("%s (%s)", name, kind) : xstrdup(name);
+}
+
+static void tell_stack(const NetLinks *links, const NetLink *link, NicUse *use)
+{
+	const NetLink *master = net_links_find(links, link->master);
+	const NetLink *lower = net_links_find(links, link->lower);
+	const char *kind = link->port_kind || !master ? link->port_kind : master->kind;
+
+	if (link->master)
+		nic_use_add(use,
+			    (NicUser){ .kind = NIC_MASTER,
+				       .device = net_link_text(links, link),
+				       .what = with_kind(master ? master->name : "another device",
+							 kind) });
+	if (lower && lower->over && link->over != link->index)
+		nic_use_add(use, (NicUser){ .kind = NIC_UPPER,
+					    .device = net_link_text(links, lower),
+					    .what = with_kind(link->name, link->kind) });
+}
+
+/* ---- addresses and routes ---- */
+
+typedef struct Teller {
+	const NetLinks *links;
+	NicUse *use;
+	uint32_t *hops; /* ids of nexthop objects that lead over the NIC */
+	size_t n_hops;
+	bool groups; /* the objects are read again, for those that are made of others */
+} Teller;
+
+static const NetLink *chosen(const Teller *teller, unsigned index)
+{
+	const NetLink *link = net_links_find(teller->links, index);
+
+	return link && link->over ? link : NULL;
+}
+
+static int tell_address(const struct nlmsghdr *message, void *userdata)
+{
+	const struct ifaddrmsg *body = mnl_nlmsg_get_payload(message);
+	const Teller *teller = userdata;
+	_cleanup_free_ char *text = NULL;
+	const NetLink *link;
+	Attributes of;
+
+	if (message->nlmsg_type != RTM_NEWADDR ||
+	    mnl_nlmsg_get_payload_len(message) < sizeof(*body) ||
+	    !(link = chosen(teller, body->ifa_index)))
+		return 0;
+	attributes_of(message, sizeof(*body), &of);
+	text = address_text(body->ifa_family,
+			    of.items[IFA_LOCAL] ? of.items[IFA_LOCAL] : of.items[IFA_ADDRESS]);
+	nic_use_add(teller->use, (NicUser){ .kind = NIC_ADDRESS,
+					    .device = net_link_text(teller->links, link),
+					    .what = strf("%s/%u", text, body->ifa_prefixlen) });
+	return 0;
+}
+
+static bool has_hop(const Teller *teller, uint32_t id)
+{
+	for (size_t i = 0; i < teller->n_hops; i++)
+		if (teller->hops[i] == id)
+			return true;
+	return false;
+}
+
+static bool group_has_hop(const Teller *teller, const struct nlattr *group)
+{
+	const struct nexthop_grp *members = mnl_attr_get_payload(group);
+	size_t n = mnl_attr_get_payload_len(group) / sizeof(*members);
+
+	for (size_t i = 0; i < n; i++)
+		if (has_hop(teller, members[i].id))
+			return true;
+	return false;
+}
+
+static int take_hop(const struct nlmsghdr *message, void *userdata)
+{
+	Teller *teller = userdata;
+	Attributes of;
+	uint32_t id;
+
+	if (message->nlmsg_type != RTM_NEWNEXTHOP ||
+	    mnl_nlmsg_get_payload_len(message) < sizeof(struct nhmsg))
+		return 0;
+	attributes_of(message, sizeof(struct nhmsg), &of);
+	id = number_of(of.items[NHA_ID]);
+	if (has_hop(teller, id))
+		return 0;
+	if (teller->groups ? of.items[NHA_GROUP] && group_has_hop(teller, of.items[NHA_GROUP])
+			   : chosen(teller, number_of(of.items[NHA_OIF])) != NULL)
+		*GROW(teller->hops, teller->n_hops) = id;
+	return 0;
+}
+
+/* Of several ways the first that is the NIC's. */
+static const NetLink *way_of(const Teller *teller, const Attributes *of)
+{
+	const struct nlattr *several = of->items[RTA_MULTIPATH];
+	const NetLink *link = chosen(teller, number_of(of->items[RTA_OIF]));
+	const char *at = several ? mnl_attr_get_payload(several) : NULL;
+	size_t left = several ? mnl_attr_get_payload_len(several) : 0;
+	struct rtnexthop hop;
+
+	while (!link && left >= sizeof(hop)) {
+		memcpy(&hop, at, sizeof(hop));
+		if (hop.rtnh_len < sizeof(hop) || RTNH_ALIGN((size_t)hop.rtnh_len) > left)
+			break;
+		link = chosen(teller, (unsigned)hop.rtnh_ifindex);
+		at += RTNH_ALIGN((size_t)hop.rtnh_len);
+		left -= RTNH_ALIGN((size_t)hop.rtnh_len);
+	}
+	return link;
+}
+
+/* A device in whose name a route is told that a nexthop object has: the first of the NIC's. */
+static const NetLink *first_own(const Teller *teller)
+{
+	for (size_t i = 0; i < teller->links->n_items; i++)
+		if (teller->links->items[i].over)
+			return &teller->links->items[i];
+	return NULL;
+}
+
+static void add_route(const Teller *teller, const NetLink *link, const struct rtmsg *body,
+		      const Attributes *of)
+{
+	unsigned table = of->items[RTA_TABLE] ? number_of(of->items[RTA_TABLE]) : body->rtm_table;
+	bool is_default = body->rtm_dst_len == 0;
+	const struct nlattr *address = of->items[is_default ? RTA_GATEWAY : RTA_DST];
+	_cleanup_free_ char *text = address ? address_text(body->rtm_family, address) : NULL;
+	char *what;
+
+	if (!is_default)
+		what = strf("%s/%u, table %u", str_or_empty(text), body->rtm_dst_len, table);
+	else if (text)
+		what = strf("via %s, table %u", text, table);
+	else
+		what = strf("table %u", table);
+	nic_use_add(teller->use, (NicUser){ .kind = is_default ? NIC_DEFAULT_ROUTE : NIC_ROUTE,
+					    .device = net_link_text(teller->links, link),
+					    .what = what });
+}
+
+/* What the kernel makes by itself of an address, or of a device that is up, is told as those. */
+static bool is_made(const struct rtmsg *body)
+{
+	return body->rtm_type == RTN_LOCAL || body->rtm_type == RTN_BROADCAST ||
+	       body->rtm_type == RTN_ANYCAST || body->rtm_type == RTN_MULTICAST;
+}
+
+static int tell_route(const struct nlmsghdr *message, void *userdata)
+{
+	const struct rtmsg *body = mnl_nlmsg_get_payload(message);
+	const Teller *teller = userdata;
+	const NetLink *link;
+	Attributes of;
+
+	if (message->nlmsg_type != RTM_NEWROUTE ||
+	    mnl_nlmsg_get_payload_len(message) < sizeof(*body) || is_made(body))
+		return 0;
+	attributes_of(message, sizeof(*body), &of);
+	link = way_of(teller, &of);
+	if (!link && has_hop(teller, number_of(of.items[RTA_NH_ID])))
+		link = first_own(teller);
+	if (link)
+		add_route(teller, link, body, &of);
+	return 0;
+}
+
+static int dump(const Netlink *netlink, int type, size_t size, NetlinkEach each, Teller *teller)
+{
+	char buffer[NETLINK_REQUEST_MAX];
+	void *body;
+	const struct nlmsghdr *request = netlink_request(buffer, type, NLM_F_DUMP, size, &body);
+
+	return netlink->ask(netlink, NETLINK_ROUTE, request, each, teller);
+}
+
+/* Kernels before 5.3 have no such objects. A group's members may come behind it. */
+static int read_hops(const Netlink *netlink, Teller *teller)
+{
+	int r = dump(netlink, RTM_GETNEXTHOP, sizeof(struct nhmsg), take_hop, teller);
+
+	if (r == -EOPNOTSUPP)
+		return 0;
+	teller->groups = true;
+	return r < 0 ? r : dump(netlink, RTM_GETNEXTHOP, sizeof(struct nhmsg), take_hop, teller);
+}
+
+int net_links_tell(const Netlink *netlink, const NetLinks *links, NicUse *use)
+{
+	Teller teller = { .links = links, .use = use };
+	int r;
+
+	for (size_t i = 0; i < links->n_items; i++)
+		if (links->items[i].over)
+			tell_stack(links, &links->items[i], use);
+	r = dump(netlink, RTM_GETADDR, sizeof(struct ifaddrmsg), tell_address, &teller);
+	if (r >= 0)
+		r = read_hops(netlink, &teller);
+	if (r >= 0)
+		r = dump(netlink, RTM_GETROUTE, sizeof(struct rtmsg), tell_route, &teller);
+	free(teller.hops);
+	return r;
+}
+
+/* ---- the way to an address ---- */
+
+typedef struct Way {
+	Teller teller;
+	const NetLink *link;
+} Way;
+
+static int take_way(const struct nlmsghdr *message, void *userdata)
+{
+	Way *way = userdata;
+	Attributes of;
+
+	if (message->nlmsg_type != RTM_NEWROUTE ||
+	    mnl_nlmsg_get_payload_len(message) < sizeof(struct rtmsg))
+		return 0;
+	attributes_of(message, sizeof(struct rtmsg), &of);
+	way->link = way_of(&way->teller, &of);
+	return 0;
+}
+
+int net_links_way(const Netlink *netlink, const NetLinks *links, int family, const void *address,
+		  const NetLink **ret)
+{
+	size_t size = family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
+	Way way = { .teller = { .links = links } };
+	char buffer[NETLINK_REQUEST_MAX];
+	struct nlmsghdr *request;
+	struct rtmsg *body;
+	void *of;
+	int r;
+
+	request = netlink_request(buffer, RTM_GETROUTE, 0, sizeof(*body), &of);
+	body = of;
+	body->rtm_family = (unsigned char)family;
+	body->rtm_dst_len = (unsigned char)(8 * size);
+	mnl_attr_put(request, RTA_DST, size, address);
+	r = netlink->ask(netlink, NETLINK_ROUTE, request, take_way, &way);
+	/* There is no way there at all. */
+	if (r == -ENETUNREACH || r == -EHOSTUNREACH || r == -EACCES || r == -EINVAL)
+		r = 0;
+	*ret = way.link;
+	return r;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/net/netlink.h"
+
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <string.h>
+
+#include "gpupass/cleanup.h"
+
+/* As much as the kernel puts into one message of a dump (NLMSG_GOODSIZE and its limit, 32 KiB). */
+#define ANSWER_MAX 32768
+#define TRIES 4
+#define SEQUENCE 1U
+
+struct nlmsghdr *netlink_request(char buffer[NETLINK_REQUEST_MAX], int type, int flags, size_t size,
+				 void **ret_body)
+{
+	struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
+
+	request->nlmsg_type = (uint16_t)type;
+	request->nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags);
+	request->nlmsg_seq = SEQUENCE;
+	*ret_body = size > 0 ? mnl_nlmsg_put_extra_header(request, size) : NULL;
+	return request;
+}
+
+typedef struct Reader {
+	NetlinkEach each;
+	void *userdata;
+	int error; /* what `each` said: the library hands on only that it failed */
+} Reader;
+
+static int hand_on(const struct nlmsghdr *message, void *userdata)
+{
+	Reader *reader = userdata;
+
+	reader->error = reader->each(message, reader->userdata);
+	return reader->error < 0 ? MNL_CB_ERROR : MNL_CB_OK;
+}
+
+/* A dump's end is a message; of another answer, it is its only one. */
+static int receive(struct mnl_socket *socket, bool dump, Reader *reader)
+{
+	char buffer[ANSWER_MAX];
+	int more = MNL_CB_OK;
+
+	while (more == MNL_CB_OK) {
+		ssize_t n = mnl_socket_recvfrom(socket, buffer, sizeof(buffer));
+
+		if (n < 0)
+			return -errno;
+		more = mnl_cb_run(buffer, (size_t)n, SEQUENCE, mnl_socket_get_portid(socket),
+				  hand_on, reader);
+		if (more < 0)
+			return reader->error < 0 ? reader->error : -errno;
+		if (!dump)
+			break;
+	}
+	return 0;
+}
+
+static void close_socket(struct mnl_socket **socket)
+{
+	if (*socket)
+		mnl_socket_close(*socket);
+}
+
+static int ask_once(int protocol, const struct nlmsghdr *request, Reader *reader)
+{
+	_cleanup_(close_socket) struct mnl_socket *socket =
+		mnl_socket_open2(protocol, SOCK_CLOEXEC);
+
+	if (!socket || mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0 ||
+	    mnl_socket_sendto(socket, request, request->nlmsg_len) < 0)
+		return -errno;
+	return receive(socket, request->nlmsg_flags & NLM_F_DUMP, reader);
+}
+
+/*
+ * -EINTR: the kernel says that a dump is of no one time (NLM_F_DUMP_INTR). What came of it is not
+ * taken back: each message was true when it was sent.
+ */
+static int ask_kernel(const Netlink *netlink, int protocol, const struct nlmsghdr *request,
+		      NetlinkEach each, void *userdata)
+{
+	Reader reader = { .each = each, .userdata = userdata };
+	int r = -EINTR;
+
+	for (int i = 0; r == -EINTR && i < TRIES; i++)
+		r = ask_once(protocol, request, &reader);
+	return r == -EINTR ? -EAGAIN : r;
+}
+
+const Netlink netlink_of_kernel = { ask_kernel };

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is declared with GPUs is a part of their group. */
+#include "rig/test.h"
+
+#include "core/group/footprint.h"
+#include "rig/host-model.h"
+
+#define PAIR "[Group]\nName=pair0\nGpu=41:00.0\nGpu=61:00.0\n"
+#define WITH PAIR "With=nic:42:00.0\nWith=nvme:43:00.0\nWholeNic=yes\n"
+
+static HostModel with_devices(const char *declaration, const char *driver)
+{
+	HostModel h = host_new();
+	PciFunction *vf;
+
+	host_gpu(&h, "0000:41:00", 0x2230, driver);
+	host_gpu(&h, "0000:61:00", 0x2230, driver);
+	host_function(&h, "0000:42:00.0", 0x020000, 0x101d,
+		      driver_is_vfio(driver) ? driver : "mlx5_core");
+	vf = host_function(&h, "0000:42:00.2", 0x020000, 0x101e, NULL);
+	vf->virtual_function = true;
+	vf->physical = bdf_of("0000:42:00.0");
+	host_function(&h, "0000:43:00.0", 0x010802, 0xa80a,
+		      driver_is_vfio(driver) ? driver : "nvme");
+	host_function(&h, "0000:44:00.0", 0x010601, 0x1234, "ahci");
+	host_declare(&h, declaration);
+	return h;
+}
+
+static void expect_tells(const char *text, const char *part)
+{
+	if (!strstr(str_or_empty(text), part))
+		fail_msg("\"%s\" does not tell \"%s\"", str_or_empty(text), part);
+}
+
+TEST(functions_of_gpus_come_first_then_the_companions)
+{
+	static const char *const expected[] = {
+		"0000:41:00.0", "0000:41:00.1", "0000:61:00.0",
+		"0000:61:00.1", "0000:42:00.0", "0000:43:00.0",
+	};
+	_cleanup_(host_done) HostModel h = with_devices(WITH, "nvidia");
+	_cleanup_free_ const PciFunction **leads = NULL;
+	_cleanup_free_ Bdf *addresses = NULL;
+	Bdf nic = bdf_of("0000:42:00.0");
+	const Group *group;
+	size_t n;
+
+	host_resolve(&h);
+	host_observe(&h, false);
+	group = host_group(&h, "pair0");
+	addresses = group_addresses(group, &n);
+	assert_int_equal(n, ELEMENTS(expected));
+	for (size_t i = 0; i < n; i++)
+		assert_string_equal(BDF_TEXT(&addresses[i]), expected[i]);
+	leads = group_leads(group, &n);
+	assert_int_equal(n, 4);
+	assert_int_equal(group->state, GROUP_FREE);
+	assert_true(group->assignable);
+	assert_ptr_equal(group_set_find_gpu(h.groups, &nic), group);
+}
+
+TEST(what_cannot_be_given_makes_the_group_unusable_and_is_named)
+{
+	static const struct {
+		const char *with, *tells;
+	} rows[] = {
+		{ "With=nic:42:00.0\n",
+		  "0000:42:00.0 is a whole NIC, which a tenant can re-flash" },
+		{ "With=nic:99:00.0\nWholeNic=yes\n",
+		  "there is nothing at 0000:99:00.0, where its NIC should be" },
+		{ "With=nvme:99:00.0\n", "where its NVMe should be" },
+		{ "With=nic:43:00.0\nWholeNic=yes\n",
+		  "0000:43:00.0 is no NIC but NVMe: declare it as nvme:0000:43:00.0" },
+		{ "With=nic:42:00.2\nWholeNic=yes\n", "is no NIC but VF" },
+		{ "With=vf:42:00.0\n", "0000:42:00.0 is no VF but NIC" },
+		{ "With=nvme:44:00.0\n", "0000:44:00.0 is no NVMe: its PCI class is 010601" },
+		{ "With=nvme:41:00.0\n", "0000:41:00.0 is no NVMe: its PCI class is 030000" },
+		{ "With=nic:42:00.0\nWith=vf:42:00.2\nWholeNic=yes\n",
+		  "0000:42:00.2 is a VF of 0000:42:00.0, which is whole in group pair0" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *text = strf("%s%s", PAIR, rows[i].with);
+		_cleanup_(host_done) HostModel h = with_devices(text, "nvidia");
+		const Group *group;
+
+		host_resolve(&h);
+		host_observe(&h, false);
+		group = host_group(&h, "pair0");
+		assert_int_equal(group->state, GROUP_DEGRADED);
+		assert_true(group->companion_fault && !group->assignable);
+		expect_tells(group->reason, rows[i].tells);
+	}
+}
+
+TEST(half_of_gpus_and_companions_is_no_group)
+{
+	static const char *const gpus[] = { "0000:41:00.0", "0000:41:00.1", "0000:61:00.0",
+					    "0000:61:00.1", NULL };
+	static const char *const nic[] = { "0000:42:00.0", NULL };
+	static const struct {
+		const char *const *has;
+		const char *tells;
+	} rows[] = {
+		{ gpus, "split: domain vm1 has 0000:41:00.0 and not 0000:42:00.0" },
+		{ nic, "split: domain vm1 has 0000:42:00.0 and not 0000:41:00.0" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(host_done) HostModel h = with_devices(WITH, "vfio-pci");
+
+		host_domain(&h, "vm1", false, rows[i].has);
+		host_resolve(&h);
+		host_observe(&h, false);
+		assert_int_equal(host_group(&h, "pair0")->state, GROUP_FOREIGN);
+		expect_tells(host_group(&h, "pair0")->reason, rows[i].tells);
+	}
+}
+
+TEST(members_on_different_drivers_are_neither_free_nor_bound)
+{
+	_cleanup_(host_done) HostModel h = with_devices(WITH, "vfio-pci");
+	const Bdf nic = bdf_of("0000:42:00.0");
+
+	host_resolve(&h);
+	for (size_t i = 0; i < h.snapshot->n_functions; i++)
+		if (bdf_equal(&h.snapshot->functions[i]->bdf, &nic)) {
+			free(h.snapshot->functions[i]->driver);
+			h.snapshot->functions[i]->driver = xstrdup("mlx5_core");
+		}
+	host_observe(&h, false);
+	assert_int_equal(host_group(&h, "pair0")->state, GROUP_DEGRADED);
+	expect_tells(host_group(&h, "pair0")->reason, "0000:42:00.0 on mlx5_core");
+}
+
+TEST(an_assigned_group_keeps_its_companions_without_its_declaration)
+{
+	static const char *const all[] = { "0000:41:00.0",
+					   "0000:41:00.1",
+					   "0000:61:00.0",
+					   "0000:61:00.1",
+					   "0000:42:00.0",
+					   "0000:43:00.0",
+					   NULL };
+	_cleanup_(host_done) HostModel h = with_devices("", "vfio-pci");
+	const Group *group;
+	size_t n;
+	_cleanup_free_ Bdf *addresses = NULL;
+
+	host_domain(&h, "vm1", false, all);
+	host_seal(&h);
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	host_resolve(&h);
+	host_observe(&h, false);
+	group = host_group(&h, "pair0");
+	addresses = group_addresses(group, &n);
+	assert_int_equal(n, 6);
+	assert_int_equal(group->n_companions, 2);
+	assert_int_equal(group->state, GROUP_ASSIGNED);
+}
+
+TEST(a_companion_that_a_record_and_a_declaration_name_is_in_neither)
+{
+	static const char *const all[] = { "0000:41:00.0", "0000:41:00.1", "0000:61:00.0",
+					   "0000:61:00.1", "0000:42:00.0", NULL };
+	_cleanup_(host_done) HostModel h = with_devices(
+		"[Group]\nName=other\nGpu=81:00.0\nWith=nic:42:00.0\nWholeNic=yes\n", "vfio-pci");
+
+	host_gpu(&h, "0000:81:00", 0x2230, "vfio-pci");
+	host_domain(&h, "vm1", false, all);
+	host_seal(&h);
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	host_resolve(&h);
+	expect_tells(host_group(&h, "other")->fault, "0000:42:00.0 is in group pair0, too");
+	expect_tells(host_group(&h, "pair0")->fault, "0000:42:00.0 is in group other, too");
+}
+
+TEST(a_declaration_with_another_companion_changes_the_group)
+{
+	_cleanup_(host_done) HostModel a = with_devices(WITH, "nvidia"),
+				       b = with_devices(PAIR, "nvidia");
+	_cleanup_(footprint_clear) Footprint same = { 0 }, other = { 0 };
+
+	host_resolve(&a);
+	host_resolve(&b);
+	same = footprint_of_change(a.groups, a.groups);
+	other = footprint_of_change(a.groups, b.groups);
+	assert_int_equal(same.n_functions, 0);
+	assert_int_equal(other.n_functions, 6);
+}
+
+TEST(a_companion_is_declared_once)
+{
+	static const struct {
+		const char *text, *tells;
+	} rows[] = {
+		{ PAIR "With=nic:42:00.0\nWith=nic:0000:42:00.0\n",
+		  "is a member of this group already" },
+		{ PAIR "With=nic:42:00.0\n[Group]\nName=b\nGpu=81:00.0\nWith=vf:42:00.0\n",
+		  "is a member of another group already, declared in a.conf:1" },
+		{ PAIR "With=42:00.0\n", "With=42:00.0 is no kind with a PCI address" },
+		{ PAIR "With=nic:nearest\n", "is no kind with a PCI address" },
+		{ PAIR "WholeNic=maybe\n", "WholeNic=maybe is neither yes nor no" },
+		{ PAIR "Erase=yes\nErase=no\n", "Erase= is here for the second time" },
+		{ "[Group]\nName=x\nWith=nic:42:00.0\n", "group x has 0 members" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(declarations_freep) Declarations *d = xcalloc(1, sizeof(*d));
+		_cleanup_(problem_freep) Problem *problem = NULL;
+
+		assert_int_equal(declarations_parse(d, "a.conf", rows[i].text, &problem), PROBLEM);
+		expect_tells(problem->reason, rows[i].tells);
+		assert_int_equal(d->n_items, 0);
+	}
+}
