@@ -81,14 +81,24 @@ static void look_at_all_claims(Look *l)
 		look_at_claims(l, &l->seen->inventory->groups->items[i]);
 }
 
+/* Of all GPUs, and of the NICs that are given with them. */
 static void look_at_health(Look *l)
 {
+	const GroupSet *groups = l->seen->inventory->groups;
 	const GpuSet *gpus = l->seen->inventory->gpus;
-	_cleanup_free_ const PciFunction **leads = xcalloc(gpus->n_gpus + 1, sizeof(*leads));
-	size_t n = 0;
+	_cleanup_free_ const PciFunction **leads = NULL;
+	size_t n = gpus->n_gpus;
 
+	for (size_t i = 0; i < groups->n_items; i++)
+		n += groups->items[i].n_companions;
+	leads = xcalloc(n + 1, sizeof(*leads));
+	n = 0;
 	for (size_t i = 0; i < gpus->n_gpus; i++)
 		leads[n++] = gpus->gpus[i].lead;
+	for (size_t i = 0; i < groups->n_items; i++)
+		for (size_t k = 0; k < groups->items[i].n_companions; k++)
+			if (companion_is_nic(&groups->items[i].companions[k]))
+				leads[n++] = groups->items[i].companions[k].function;
 	health_look(l->place->health, l->place->host, leads, n, &l->health);
 	l->n_health = n;
 }

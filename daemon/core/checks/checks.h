@@ -239,5 +239,5 @@ char *checks_find_stub(const Checks *c, const Bdf *bdf);
 void checks_read_domain(Checks *c);
 
 extern const Check checks_of_host[], checks_of_ids[], checks_of_initramfs[], checks_of_use[],
-	checks_of_nics[], checks_of_nvme[], checks_of_device[], checks_of_self[],
+	checks_of_nics[], checks_of_nvme[], checks_of_device[], checks_of_peers[], checks_of_self[],
 	checks_of_domain[];

@@ -19,7 +19,7 @@ DECLARE_STRING_TABLE(health, Health);
 #define HEALTH_PORTS_MAX 64
 
 DECLARE_JSON_OF(PcieConfig, pcie_config_members, type, speed, speed_max, width, width_max,
-		acs_capability, acs_control, read, all_ones, pcie, acs)
+		acs_capability, acs_control, read, all_ones, pcie, acs, ats, ats_on)
 
 typedef struct HealthPort {
 	Bdf bdf;

@@ -38,6 +38,12 @@ const Companion *group_companion(const Group *group, const Bdf *bdf)
 	return NULL;
 }
 
+bool companion_is_nic(const Companion *companion)
+{
+	return companion->function &&
+	       (companion->member.kind == MEMBER_NIC || companion->member.kind == MEMBER_VF);
+}
+
 Group *group_set_find_gpu(const GroupSet *groups, const Bdf *bdf)
 {
 	for (size_t i = 0; i < groups->n_items; i++) {

@@ -60,11 +60,11 @@ typedef struct Group {
 	GroupEvidence *evidence; /* strongest first */
 	size_t n_evidence;
 	GuestWord word;
-	char *source;	     /* where the evidence comes from */
-	char *reasoning;     /* how it is known, one sentence; never NULL */
-	bool single;	     /* it is meant to be one GPU, with no link */
-	bool seen_otherwise; /* a look at the links found the fault */
-	char *fault;	     /* why it cannot be assigned as it is; NULL: no fault */
+	char *source;	      /* where the evidence comes from */
+	char *reasoning;      /* how it is known, one sentence; never NULL */
+	bool single;	      /* it is meant to be one GPU, with no link */
+	bool seen_otherwise;  /* a look at the links found the fault */
+	char *fault;	      /* why it cannot be assigned as it is; NULL: no fault */
 	bool companion_fault; /* it is about a companion, and not about GPUs */
 	/* Set by groups_observe(): */
 	GroupState state;
@@ -89,6 +89,8 @@ Group *group_set_find(const GroupSet *groups, const char *name);
 Group *group_set_find_gpu(const GroupSet *groups, const Bdf *bdf);
 /* NULL: it is no companion of this group. */
 const Companion *group_companion(const Group *group, const Bdf *bdf);
+/* It is a NIC, whole or a function of one, and it is there. */
+bool companion_is_nic(const Companion *companion);
 /*
  * The group that has the GPUs of the record, whatever its name is now. If several have some, the
  * one with the record's name.

@@ -206,13 +206,6 @@ static json_t *gpus_to_json(const TopologyFacts *facts)
 
 /* ---- companions ---- */
 
-static const Group *group_of_companion(const GroupSet *groups, const Bdf *bdf)
-{
-	(void)groups;
-	(void)bdf;
-	return NULL;
-}
-
 /* The smallest to any GPU. */
 static PcieDistance distance_to_gpus(const TopologyFacts *facts, const PciFunction *function)
 {
@@ -237,7 +230,7 @@ static bool is_shown(const TopologyFacts *facts, const PciFunction *function, Me
 		if (!member_kind_is((MemberKind)kind, function))
 			continue;
 		*ret = (MemberKind)kind;
-		return kind == MEMBER_NIC || group_of_companion(facts->groups, &function->bdf) ||
+		return kind == MEMBER_NIC || group_set_find_gpu(facts->groups, &function->bdf) ||
 		       (kind == MEMBER_NVME && distance_to_gpus(facts, function) <= PCIE_PXB);
 	}
 	return false;
@@ -280,7 +273,7 @@ static json_t *companions_to_json(const TopologyFacts *facts, const Devices *dev
 
 	for (size_t i = devices->n_gpus; i < devices->n_items; i++) {
 		const PciFunction *f = devices->items[i];
-		const Group *group = group_of_companion(facts->groups, &f->bdf);
+		const Group *group = group_set_find_gpu(facts->groups, &f->bdf);
 
 		json_append(a, json_build("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 					  "address", BDF_TEXT(&f->bdf), "kind",

@@ -3,7 +3,7 @@
 
 #include "gpupass/cleanup.h"
 
-/* PCI Local Bus 3.0, 6.1 and 6.7; PCI Express Base 5.0, 7.5.3, 7.6.3 and 7.7.8. */
+/* PCI Local Bus 3.0, 6.1 and 6.7; PCI Express Base 5.0, 7.5.3, 7.6.3, 7.7.8 and 10.5.1. */
 #define HEADER_BYTES 64U
 #define STATUS 0x06U
 #define STATUS_HAS_CAPABILITIES 0x10U
@@ -18,6 +18,10 @@
 #define ACS_CAPABILITY 0x04U
 #define ACS_CONTROL 0x06U
 #define ACS_BYTES 0x08U
+#define EXTENDED_ATS 0x000fU
+#define ATS_CONTROL 0x06U
+#define ATS_ENABLE 0x8000U
+#define ATS_BYTES 0x08U
 
 static unsigned get16(const uint8_t *bytes, size_t at)
 {
@@ -62,6 +66,25 @@ static size_t find_extended(const uint8_t *bytes, size_t size, unsigned id, size
 	return 0;
 }
 
+static void parse_acs(const uint8_t *bytes, size_t size, PcieConfig *config)
+{
+	size_t at = find_extended(bytes, size, EXTENDED_ACS, ACS_BYTES);
+
+	config->acs = at > 0;
+	if (at == 0)
+		return;
+	config->acs_capability = get16(bytes, at + ACS_CAPABILITY);
+	config->acs_control = get16(bytes, at + ACS_CONTROL);
+}
+
+static void parse_ats(const uint8_t *bytes, size_t size, PcieConfig *config)
+{
+	size_t at = find_extended(bytes, size, EXTENDED_ATS, ATS_BYTES);
+
+	config->ats = at > 0;
+	config->ats_on = at > 0 && get16(bytes, at + ATS_CONTROL) & ATS_ENABLE;
+}
+
 void pcie_config_parse(const uint8_t *bytes, size_t size, PcieConfig *ret)
 {
 	PcieConfig config = { 0 };
@@ -83,12 +106,8 @@ void pcie_config_parse(const uint8_t *bytes, size_t size, PcieConfig *ret)
 		config.width = status >> 4 & 0x3f;
 		config.speed_max = able & 0xf;
 		config.width_max = able >> 4 & 0x3f;
-		at = find_extended(bytes, size, EXTENDED_ACS, ACS_BYTES);
-		config.acs = at > 0;
-	}
-	if (config.acs) {
-		config.acs_capability = get16(bytes, at + ACS_CAPABILITY);
-		config.acs_control = get16(bytes, at + ACS_CONTROL);
+		parse_acs(bytes, size, &config);
+		parse_ats(bytes, size, &config);
 	}
 	*ret = config;
 }
@@ -117,4 +136,24 @@ bool pcie_acs_is_off(const PcieConfig *config)
 	    (config->type != PCIE_TYPE_ROOT_PORT && config->type != PCIE_TYPE_DOWNSTREAM))
 		return false;
 	return (config->acs_control & needed) != needed;
+}
+
+DEFINE_STRING_TABLE(pcie_translated, PcieTranslated, PCIE_TRANSLATEDS)
+
+/*
+ * PCI Express Base 5.0, 6.12.1.1: Direct Translated P2P takes translated requests out of the
+ * redirection of all others, and Translation Blocking goes before both. A port without ACS, which
+ * the kernel puts into one IOMMU group with its neighbours, redirects nothing.
+ */
+PcieTranslated pcie_translated(const PcieConfig *port)
+{
+	if (!port->read || port->all_ones || !port->pcie)
+		return PCIE_TRANSLATED_UNKNOWN;
+	if (port->acs_control & PCIE_ACS_BLOCK_TRANSLATED)
+		return PCIE_TRANSLATED_BLOCKED;
+	if (!(port->acs_control & PCIE_ACS_REDIRECT) ||
+	    port->acs_control & PCIE_ACS_DIRECT_TRANSLATED)
+		return PCIE_TRANSLATED_DIRECT;
+	return port->acs_capability & PCIE_ACS_DIRECT_TRANSLATED ? PCIE_TRANSLATED_REDIRECTED
+								 : PCIE_TRANSLATED_NEVER;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A function's PCI Express link and ACS, from the raw bytes of its config space. */
+/* A function's PCI Express link, ACS and ATS, from the raw bytes of its config space. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "gpupass/cleanup.h"
+#include "gpupass/string-table.h"
 
 #define PCIE_CONFIG_BYTES 4096
 
@@ -21,6 +22,11 @@
  */
 #define PCIE_ACS_NEEDED 0x001dU
 
+/* Bits of the ACS registers (PCI Express Base 5.0, 7.7.8; PCI_ACS_… of linux/pci_regs.h). */
+#define PCIE_ACS_BLOCK_TRANSLATED 0x0002U
+#define PCIE_ACS_REDIRECT 0x0004U
+#define PCIE_ACS_DIRECT_TRANSLATED 0x0040U
+
 typedef struct PcieConfig {
 	bool read;			      /* at least the first 64 bytes */
 	bool all_ones;			      /* the function does not answer */
@@ -31,6 +37,8 @@ typedef struct PcieConfig {
 	unsigned width, width_max _json_(max UINT16_MAX); /* lanes */
 	bool acs; /* has the capability, and the reader could see it */
 	unsigned acs_capability, acs_control _json_(max UINT16_MAX);
+	bool ats _json_(if_any);    /* has the capability, and the reader could see it */
+	bool ats_on _json_(if_any); /* and uses it */
 } PcieConfig;
 
 /* `size` is 64 for a reader who may see no more. Never fails: what is absent stays 0. */
@@ -43,3 +51,19 @@ const char *pcie_speed_text(unsigned code);
 
 /* A root or downstream port that can separate the devices behind it, with that turned off. */
 bool pcie_acs_is_off(const PcieConfig *config);
+
+/*
+ * What a port does with a request to a device below the same switch whose address the sender had
+ * translated by the IOMMU before (ATS). Only "direct" lets a NIC reach a GPU's memory at the speed
+ * of the switch; the root complex sends back what is redirected.
+ */
+#define PCIE_TRANSLATEDS(X)                                                                        \
+	X(PCIE_TRANSLATED_UNKNOWN, "unknown")	    /* the port was not read */                    \
+	X(PCIE_TRANSLATED_DIRECT, "direct")	    /* to the other device */                      \
+	X(PCIE_TRANSLATED_REDIRECTED, "redirected") /* to the root complex; it could be direct */  \
+	X(PCIE_TRANSLATED_NEVER, "never direct")    /* the same, and the port has no other way */  \
+	X(PCIE_TRANSLATED_BLOCKED, "blocked")	    /* it ends with an error */
+
+DECLARE_ENUM(pcie_translated, PcieTranslated, PCIE_TRANSLATEDS, PCIE_TRANSLATED_MAX_);
+
+PcieTranslated pcie_translated(const PcieConfig *port);

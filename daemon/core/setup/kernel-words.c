@@ -91,7 +91,7 @@ const char *kernel_words_last(char *const *words, const char *name)
 	return last;
 }
 
-static bool list_has(const char *list, const char *name)
+bool kernel_list_has(const char *list, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -127,7 +127,7 @@ static bool is_switched_off(char *const *words, const char *module)
 		/* Each of these words adds to the kernel's list (init/main.c). */
 		for (char *const *word = words; word && *word; word++) {
 			value = kernel_word_value(*word, "initcall_blacklist");
-			if (value && list_has(value, switches[i].function))
+			if (value && kernel_list_has(value, switches[i].function))
 				return true;
 		}
 	}
@@ -143,11 +143,11 @@ bool kernel_words_block(char *const *words, const char *module)
 {
 	const char *list = kernel_words_last(words, "module_blacklist");
 
-	if ((list && list_has(list, module)) || is_switched_off(words, module))
+	if ((list && kernel_list_has(list, module)) || is_switched_off(words, module))
 		return true;
 	for (char *const *word = words; word && *word; word++) {
 		list = kernel_word_value(*word, "modprobe.blacklist");
-		if (list && list_has(list, module))
+		if (list && kernel_list_has(list, module))
 			return true;
 	}
 	return false;

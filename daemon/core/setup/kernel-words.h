@@ -14,6 +14,8 @@ char **kernel_words_split(const char *text);
 bool kernel_word_begins(const char *word, const char *prefix);
 /* The value, if the word has this name and a value; NULL otherwise. */
 const char *kernel_word_value(const char *word, const char *name);
+/* Whether a value of several, "noats,realloc", has this one; `list` may be NULL. */
+bool kernel_list_has(const char *list, const char *name);
 /* The last such value, which is the one that counts with nearly all parameters. */
 const char *kernel_words_last(char *const *words, const char *name);
 

@@ -188,3 +188,14 @@ static inline _unused_ Group *host_group(HostModel *h, const char *name)
 		fail_msg("there is no group %s", name);
 	return group;
 }
+
+static inline _unused_ void host_companion(HostModel *h, const char *group, MemberKind kind,
+					   const char *bdf)
+{
+	Group *g = host_group(h, group);
+
+	Companion *companion = GROW(g->companions, g->n_companions);
+
+	*companion = (Companion){ .member = { .kind = kind, .bdf = bdf_of(bdf) } };
+	companion->function = pci_snapshot_find(h->snapshot, &companion->member.bdf);
+}

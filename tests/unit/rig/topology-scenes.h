@@ -278,9 +278,19 @@ static inline _unused_ void scene_companions(Scene *s)
 	scene_companion(s, "0000:85:00.1", 0x020000, 0x15b3, 0x101e, NULL, 1, 43,
 			"0000:81:01.0 0000:82:00.0 0000:83:01.0")
 		->virtual_function = true;
+	scene_companion(s, "0000:85:00.2", 0x020000, 0x15b3, 0x101e, NULL, 1, 44,
+			"0000:81:01.0 0000:82:00.0 0000:83:01.0")
+		->virtual_function = true;
 	scene_declare(s, "pair0", SLOTS("0000:04:00", "0000:05:00"));
 	scene_declare(s, "pair1", SLOTS("0000:84:00", "0000:c1:00"));
 	scene_assign(s, "pair0", "train", SLOTS("0000:04:00", "0000:05:00"));
+}
+
+/* The pair's NIC goes with it. */
+static inline _unused_ void scene_companions_after(Scene *s)
+{
+	host_companion(&s->model, "pair0", MEMBER_NIC, "0000:06:00.0");
+	host_companion(&s->model, "pair1", MEMBER_VF, "0000:85:00.1");
 }
 
 typedef struct SceneRow {
@@ -297,7 +307,7 @@ static const SceneRow scenes[] = {
 	{ "eight", scene_eight, scene_eight_after },
 	{ "sixteen", scene_sixteen, NULL },
 	{ "odd", scene_odd, NULL },
-	{ "companions", scene_companions, NULL },
+	{ "companions", scene_companions, scene_companions_after },
 };
 
 /* The document a daemon would give of the scene. */

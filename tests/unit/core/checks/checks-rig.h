@@ -22,7 +22,8 @@ typedef struct Rig {
 	HostFacts machine;
 	HostNode nodes[2];
 	HugePool pool;
-	GpuHealth health[GPUS];
+	GpuHealth health[GPUS + 1]; /* of the GPUs, and of a NIC of pair0 */
+	bool with_nic;
 	char **busy, **quarantined, **open_jobs, **settings;
 	LastReset resets[GPUS];
 	NvmeNamespace nvme_namespace;
@@ -155,7 +156,7 @@ static inline _unused_ void rig_done(Rig *rig)
 	json_decref(rig->report);
 	for (size_t i = 0; i < ELEMENTS(told); i++)
 		finding_clear(told[i]);
-	for (size_t i = 0; i < GPUS; i++)
+	for (size_t i = 0; i < ELEMENTS(rig->health); i++)
 		gpu_health_clear(&rig->health[i]);
 	examination_free(rig->host);
 	strv_free(rig->machine.iommu_words);
@@ -180,7 +181,7 @@ static inline _unused_ void rig_report(Rig *rig)
 		.host = rig->no_host ? NULL : rig->host,
 		.host_error = rig->host_error,
 		.health = rig->health,
-		.n_health = GPUS,
+		.n_health = rig->with_nic ? GPUS + 1 : GPUS,
 		.nvmes = m->nvmes,
 		.n_nvmes = m->n_nvmes,
 		.resets = rig->resets,
@@ -204,6 +205,8 @@ static inline _unused_ void rig_report(Rig *rig)
 	} else {
 		model_observe(m);
 	}
+	if (rig->with_nic)
+		host_companion(&m->host, "pair0", MEMBER_NIC, NIC);
 	facts.gpus = m->host.set;
 	facts.groups = m->host.groups;
 	facts.uses = rig->no_libvirt ? NULL : m->host.uses;

@@ -30,10 +30,14 @@ static void make_config(uint8_t bytes[PCIE_CONFIG_BYTES])
 	put16(bytes, CAP + 0x12, 3 | 8 << 4);
 	put16(bytes, 0x100, 0x0001); /* AER, then at 0x140 */
 	put16(bytes, 0x102, 1 | 0x140 << 4);
-	put16(bytes, 0x140, 0x000d);
-	put16(bytes, 0x142, 1);
+	put16(bytes, 0x140, 0x000d); /* ACS, then ATS at 0x180 */
+	put16(bytes, 0x142, 1 | 0x180 << 4);
 	put16(bytes, 0x144, 0x1f);
 	put16(bytes, 0x146, 0x10);
+	put16(bytes, 0x180, 0x000f);
+	put16(bytes, 0x182, 1);
+	put16(bytes, 0x184, 0x0020);
+	put16(bytes, 0x186, 0x001f);
 }
 
 TEST(config_space_tells_link_and_acs)
@@ -54,6 +58,51 @@ TEST(config_space_tells_link_and_acs)
 	put16(bytes, 0x146, 0x1d);
 	pcie_config_parse(bytes, sizeof(bytes), &c);
 	assert_false(pcie_acs_is_off(&c));
+}
+
+TEST(config_space_tells_whether_ats_is_there_and_on)
+{
+	uint8_t bytes[PCIE_CONFIG_BYTES];
+	PcieConfig c;
+
+	make_config(bytes);
+	pcie_config_parse(bytes, sizeof(bytes), &c);
+	assert_true(c.ats && !c.ats_on);
+	put16(bytes, 0x186, 0x8000);
+	pcie_config_parse(bytes, sizeof(bytes), &c);
+	assert_true(c.ats && c.ats_on);
+	put16(bytes, 0x142, 1); /* the list ends before it */
+	pcie_config_parse(bytes, sizeof(bytes), &c);
+	assert_false(c.ats || c.ats_on);
+	make_config(bytes);
+	pcie_config_parse(bytes, 0x187, &c);
+	assert_true(c.acs && !c.ats);
+}
+
+TEST(a_port_says_where_translated_requests_go)
+{
+	static const struct {
+		unsigned capability, control;
+		PcieTranslated goes;
+	} rows[] = {
+		{ 0, 0, PCIE_TRANSLATED_DIRECT },	 { 0x5f, 0x00, PCIE_TRANSLATED_DIRECT },
+		{ 0x5f, 0x19, PCIE_TRANSLATED_DIRECT }, /* no request is redirected */
+		{ 0x5f, 0x5d, PCIE_TRANSLATED_DIRECT },	 { 0x5f, 0x1d, PCIE_TRANSLATED_REDIRECTED },
+		{ 0x1f, 0x1d, PCIE_TRANSLATED_NEVER },	 { 0x5f, 0x1f, PCIE_TRANSLATED_BLOCKED },
+		{ 0x5f, 0x5f, PCIE_TRANSLATED_BLOCKED },
+	};
+	PcieConfig silent = { .read = true, .all_ones = true }, asleep = { 0 };
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		PcieConfig c = { .read = true,
+				 .pcie = true,
+				 .acs_capability = rows[i].capability,
+				 .acs_control = rows[i].control };
+
+		assert_int_equal(pcie_translated(&c), rows[i].goes);
+	}
+	assert_int_equal(pcie_translated(&silent), PCIE_TRANSLATED_UNKNOWN);
+	assert_int_equal(pcie_translated(&asleep), PCIE_TRANSLATED_UNKNOWN);
 }
 
 /* As the kernel has it: what the port does not offer, it need not do; others need none at all. */
@@ -85,7 +134,7 @@ TEST(silence_is_told_apart)
 	pcie_config_parse(bytes, 64, &c);
 	assert_true(c.read && !c.pcie);
 	pcie_config_parse(bytes, 256, &c);
-	assert_true(c.pcie && !c.acs);
+	assert_true(c.pcie && !c.acs && !c.ats);
 }
 
 /* Each pointer and each byte, at every size: ASan sees what is read beyond. */
@@ -103,7 +152,7 @@ TEST(lists_that_lead_back_to_themselves_end)
 	put16(bytes, 0x140, 0x0002);
 	put16(bytes, 0x142, 1 | 0x100 << 4);
 	pcie_config_parse(bytes, sizeof(bytes), &c);
-	assert_false(c.acs);
+	assert_false(c.acs || c.ats);
 }
 
 static PcieConfig a_link(unsigned width)

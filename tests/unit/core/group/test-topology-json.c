@@ -97,8 +97,10 @@ TEST(a_host_is_told_as_it_is)
 		/* An IOMMU group is told with all that is in it. */
 		{ "shared", "iommu_groups", "2" },
 		{ "shared", "iommu_groups.0.functions", "3" },
-		/* NICs all; an NVMe below a GPU's switch; no VF of nobody. */
-		{ "companions", "companions", "4" },
+		/* NICs all; an NVMe below a GPU's switch; a VF of a group, and none of nobody. */
+		{ "companions", "companions", "5" },
+		{ "companions", "companions.0.group", "\"pair0\"" },
+		{ "companions", "companions.4.kind", "\"vf\"" },
 		{ "companions", "companions.0.kind", "\"nic\"" },
 		{ "companions", "companions.1.kind", "\"nvme\"" },
 		{ "companions", "companions.1.distances", "5" },
