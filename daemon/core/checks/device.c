@@ -503,7 +503,7 @@ static void check_virtual_functions(const Checks *c, Finding *f)
 		finding_warn(f, bdf, "%s has virtual functions enabled", bdf);
 		if (pci_function_may_accompany(function))
 			finding_remedy(f,
-				       "stop what uses them, then: echo 0 > "
+				       "see that nobody has one of them, then: echo 0 > "
 				       "/sys/bus/pci/devices/%s/sriov_numvfs",
 				       bdf);
 		finding_remedy(f,

@@ -2,6 +2,7 @@
 /* A plan, and what it is made from, with readers of both. plan.h makes plans. */
 #pragma once
 
+#include "core/checks/checks.h"
 #include "core/domain/use.h"
 #include "core/facts/inspection.h"
 #include "core/facts/persistence.h"
@@ -123,6 +124,8 @@ typedef struct PlanFacts {
 	/* Of GPUs on nvidia; NULL: nobody asked. */
 	const GpuPersistence *persistence;
 	size_t n_persistence;
+	const CheckNvme *nvmes; /* of the group */
+	size_t n_nvmes;
 } PlanFacts;
 
 /* The plan changes its driver or driver_override. */
