@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/domain/use.h"
+#include "core/facts/health.h"
 #include "core/facts/inspection.h"
 #include "core/facts/persistence.h"
 #include "core/fit/fit.h"
@@ -123,6 +124,9 @@ typedef struct PlanFacts {
 	/* Of GPUs on nvidia; NULL: nobody asked. */
 	const GpuPersistence *persistence;
 	size_t n_persistence;
+	const GpuHealth
+		*health; /* of the GPUs and NICs of a group that has NICs; NULL: nobody asked */
+	size_t n_health;
 } PlanFacts;
 
 /* The plan changes its driver or driver_override. */

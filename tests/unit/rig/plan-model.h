@@ -21,6 +21,8 @@ typedef struct PlanModel {
 	const HostFacts *facts;	     /* NULL: not known */
 	GpuPersistence *persistence; /* NULL: nobody asked */
 	size_t n_persistence;
+	const GpuHealth *health; /* NULL: nobody asked */
+	size_t n_health;
 	Tenants *tenants; /* NULL: no marks are kept */
 	char *config_xml, *live_xml;
 	const char *group;
@@ -242,6 +244,8 @@ static inline _unused_ int model_plan(PlanModel *m)
 		.host = m->facts,
 		.persistence = m->persistence,
 		.n_persistence = m->n_persistence,
+		.health = m->health,
+		.n_health = m->n_health,
 	};
 
 	if (!m->config_xml && !m->live_xml && !m->without_domain)
