@@ -501,6 +501,11 @@ static void check_virtual_functions(const Checks *c, Finding *f)
 		if (!function->has_vfs && (!facts || facts->num_vfs == 0))
 			continue;
 		finding_warn(f, bdf, "%s has virtual functions enabled", bdf);
+		if (facts && facts->network)
+			finding_remedy(f,
+				       "see that nobody has one of them, then: echo 0 > "
+				       "/sys/bus/pci/devices/%s/sriov_numvfs",
+				       bdf);
 		finding_remedy(f,
 			       "/usr/lib/nvidia/sriov-manage -d %s; on a host without NVIDIA's "
 			       "vGPU manager: echo 0 > /sys/bus/pci/devices/%s/sriov_numvfs",

@@ -40,7 +40,7 @@ static const struct {
 static bool is_same(const NicUser *a, const NicUser *b)
 {
 	return a->kind == b->kind && a->pid == b->pid && str_equal(a->device, b->device) &&
-	       str_equal(a->what, b->what);
+	       str_equal(a->what, b->what) && str_equal(a->peer, b->peer);
 }
 
 void nic_use_add(NicUse *use, NicUser user)
@@ -91,11 +91,13 @@ char *nic_user_text(const Bdf *bdf, const NicUser *user)
 {
 	const char *command = user->command ? user->command : "a process that has ended";
 	_cleanup_free_ char *process =
-		user->pid > 0 ? strf("%s (pid %ld)", command, (long)user->pid) : NULL;
-	const char *what = process ? process : user->what;
+		user->pid > 0 ? strf(" %s (pid %ld)", command, (long)user->pid) : NULL;
+	_cleanup_free_ char *peer = user->peer ? strf(" %s", user->peer) : NULL;
+	_cleanup_free_ char *what =
+		user->what ? strf(user->peer ? " (%s)" : " %s", user->what) : NULL;
 
-	return strf("%s: %s %s%s%s", BDF_TEXT(bdf), user->device, kinds[user->kind].verb,
-		    what ? " " : "", str_or_empty(what));
+	return strf("%s: %s %s%s%s%s", BDF_TEXT(bdf), user->device, kinds[user->kind].verb,
+		    str_or_empty(process), str_or_empty(peer), str_or_empty(what));
 }
 
 char *nic_user_remedy(const NicUser *user)

@@ -28,8 +28,10 @@ DECLARE_ENUM(nic_user_kind, NicUserKind, NIC_USER_KINDS, NIC_USER_KIND_MAX_);
 
 typedef struct NicUser {
 	NicUserKind kind _json_(wrong "is none that there is");
-	char *device _json_(plain);	     /* "eth5", "br0 over eth5", "mlx5_0" */
-	char *what _json_(plain, if_any);    /* "10.0.0.5/24", "br0 (bridge)" */
+	char *device _json_(plain);	  /* "eth5", "br0 over eth5", "mlx5_0" */
+	char *what _json_(plain, if_any); /* "br0 (bridge)", "table 254" */
+	/* "10.0.0.5/24", "filer". Apart, for a capture has a stand-in for it. */
+	char *peer _json_(as "host", plain, if_any);
 	pid_t pid _json_(if_any);	     /* of NIC_RDMA; 0: it is none */
 	char *command _json_(plain, if_any); /* comm of that process */
 } NicUser;

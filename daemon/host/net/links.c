@@ -227,7 +227,7 @@ static int tell_address(const struct nlmsghdr *message, void *userdata)
 			    of.items[IFA_LOCAL] ? of.items[IFA_LOCAL] : of.items[IFA_ADDRESS]);
 	nic_use_add(teller->use, (NicUser){ .kind = NIC_ADDRESS,
 					    .device = net_link_text(teller->links, link),
-					    .what = strf("%s/%u", text, body->ifa_prefixlen) });
+					    .peer = strf("%s/%u", text, body->ifa_prefixlen) });
 	return 0;
 }
 
@@ -305,17 +305,13 @@ static void add_route(const Teller *teller, const NetLink *link, const struct rt
 	bool is_default = body->rtm_dst_len == 0;
 	const struct nlattr *address = of->items[is_default ? RTA_GATEWAY : RTA_DST];
 	_cleanup_free_ char *text = address ? address_text(body->rtm_family, address) : NULL;
-	char *what;
 
-	if (!is_default)
-		what = strf("%s/%u, table %u", str_or_empty(text), body->rtm_dst_len, table);
-	else if (text)
-		what = strf("via %s, table %u", text, table);
-	else
-		what = strf("table %u", table);
 	nic_use_add(teller->use, (NicUser){ .kind = is_default ? NIC_DEFAULT_ROUTE : NIC_ROUTE,
 					    .device = net_link_text(teller->links, link),
-					    .what = what });
+					    .what = strf("table %u", table),
+					    .peer = is_default ? TAKE_PTR(text)
+							       : strf("%s/%u", str_or_empty(text),
+								      body->rtm_dst_len) });
 }
 
 /* What the kernel makes by itself of an address, or of a device that is up, is told as those. */

@@ -23,7 +23,8 @@ typedef struct Teller {
 	NicUse *use;
 } Teller;
 
-static int tell_way(const Teller *teller, int family, const void *address, const char *what)
+static int tell_way(const Teller *teller, int family, const void *address, const char *peer,
+		    const char *what)
 {
 	const NetLink *link;
 	int r = net_links_way(teller->netlink, teller->links, family, address, &link);
@@ -31,7 +32,8 @@ static int tell_way(const Teller *teller, int family, const void *address, const
 	if (r >= 0 && link)
 		nic_use_add(teller->use, (NicUser){ .kind = NIC_STORAGE,
 						    .device = net_link_text(teller->links, link),
-						    .what = xstrdup(what) });
+						    .what = xstrdup(what),
+						    .peer = xstrdup(peer) });
 	return r;
 }
 
@@ -60,14 +62,13 @@ static int tell_nfs(const Teller *teller)
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		unsigned char address[sizeof(struct in6_addr)];
 		char hex[33], host[256] = "";
-		_cleanup_free_ char *what = NULL;
 		int family;
 
 		if (sscanf(line, "v%*u %32s %*s %*s %255s", hex, host) < 1)
 			continue; /* the heading */
 		family = family_of_hex(hex, address);
-		what = strf("the NFS server %s", *host ? host : hex);
-		r = family < 0 ? family : tell_way(teller, family, address, what);
+		r = family < 0 ? family
+			       : tell_way(teller, family, address, *host ? host : hex, "NFS");
 		if (r < 0)
 			return r;
 	}
@@ -88,11 +89,11 @@ static int tell_nvme(const char *name, void *userdata)
 		return r == -ENODEV ? 0 : r;
 	at += strlen(ADDRESS_OF);
 	remote = xstrndup(at, strcspn(at, ",%"));
-	what = strf("%s at %s (NVMe over fabrics)", name, remote);
+	what = strf("NVMe over fabrics, %s", name);
 	if (inet_pton(AF_INET, remote, address) == 1)
-		return tell_way(teller, AF_INET, address, what);
+		return tell_way(teller, AF_INET, address, remote, what);
 	if (inet_pton(AF_INET6, remote, address) == 1)
-		return tell_way(teller, AF_INET6, address, what);
+		return tell_way(teller, AF_INET6, address, remote, what);
 	return 0; /* Fibre Channel has names */
 }
 

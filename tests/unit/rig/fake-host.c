@@ -412,15 +412,22 @@ static void answer_health(_unused_ FakeHost *fake, _unused_ const FakeFault *fau
 	((HealthAnswer *)ask->answer)->gpu.bdf = *ask->functions;
 }
 
-/* Nobody uses any. */
-static void answer_nics(_unused_ FakeHost *fake, _unused_ const FakeFault *fault, Ask *ask)
+static void answer_nics(FakeHost *fake, const FakeFault *fault, Ask *ask)
 {
 	NicsAnswer *answer = ask->answer;
 
+	if (fault) {
+		no_answer(ask, fault->error);
+		return;
+	}
 	answer->nics = xcalloc(ask->n, sizeof(NicUse));
 	answer->n_nics = ask->n;
 	for (size_t i = 0; i < ask->n; i++)
 		answer->nics[i].bdf = ask->functions[i];
+	if (fake->nic_address)
+		nic_use_add(&answer->nics[0], (NicUser){ .kind = NIC_ADDRESS,
+							 .device = xstrdup("eth5"),
+							 .peer = xstrdup(fake->nic_address) });
 }
 
 /* What each question counts as; FAKE_OP_MAX_: it cannot fail. */
@@ -431,7 +438,7 @@ static const struct {
 } questions[QUESTION_MAX_] = {
 	[ASK_MOVE] = { FAKE_MOVE, answer_move, true },
 	[ASK_RESET] = { FAKE_RESET, answer_reset, false },
-	[ASK_NICS] = { FAKE_OP_MAX_, answer_nics, false },
+	[ASK_NICS] = { FAKE_INSPECT, answer_nics, false },
 	[ASK_INSPECT] = { FAKE_INSPECT, look, false },
 	[ASK_GLANCE] = { FAKE_INSPECT, look, false },
 	[ASK_CONFIG] = { FAKE_INSPECT, look, false },

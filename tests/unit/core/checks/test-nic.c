@@ -20,11 +20,18 @@ static NicUse *nic(Rig *r)
 	return use;
 }
 
-static void used(Rig *r, NicUserKind kind, const char *device, const char *what)
+static void used_over(Rig *r, NicUserKind kind, const char *device, const char *peer,
+		      const char *what)
 {
 	nic_use_add(nic(r), (NicUser){ .kind = kind,
 				       .device = strdup(device),
+				       .peer = peer ? strdup(peer) : NULL,
 				       .what = what ? strdup(what) : NULL });
+}
+
+static void used(Rig *r, NicUserKind kind, const char *device, const char *what)
+{
+	used_over(r, kind, device, NULL, what);
 }
 
 static void used_by(Rig *r, const char *command)
@@ -47,9 +54,9 @@ TEST(each_user_of_a_nic_refuses_by_name)
 	/* It is its own reason. */
 	REFUSED("a default route", "nic-default-route", "warn", CARD ": eth5 has a default route",
 		"leave this NIC out of the group",
-		CARD ": eth5 has a default route of the host: via 10.0.0.1, table 254",
+		CARD ": eth5 has a default route of the host: 10.0.0.1 (table 254)",
 		GPUPASS_ERROR_HOST_IN_USE, NULL,
-		used(r, NIC_DEFAULT_ROUTE, "eth5", "via 10.0.0.1, table 254"));
+		used_over(r, NIC_DEFAULT_ROUTE, "eth5", "10.0.0.1", "table 254"));
 	IN_USE(NIC_ELSEWHERE, "nic-network", "mlx5_core", NULL, "mlx5_core shows no device here",
 	       "ip netns");
 	IN_USE(NIC_MASTER, "nic-network", "eth5", "br0 (bridge)", "eth5 is a port of br0 (bridge)",
@@ -103,6 +110,15 @@ TEST(a_nic_that_nobody_uses_is_given_away)
 	/* Who has it by vfio is a holder, and what was seen before it went there is past. */
 	SPEAKS("on vfio-pci", "", used(r, NIC_ADDRESS, "eth5", "10.0.0.5/24"),
 	       model_drive(&r->m, CARD, "vfio-pci", "vfio-pci"));
+}
+
+TEST(a_nic_with_vfs_is_told_how_they_go)
+{
+	_cleanup_strv_ char **cases = NULL;
+
+	REFUSED("VFs", "virtual-functions", "warn", CARD " has virtual functions enabled",
+		"see that nobody has one of them", CARD " has virtual functions enabled",
+		GPUPASS_ERROR_HOST_IN_USE, NULL, nic(r), model_facts(&r->m, CARD)->num_vfs = 2);
 }
 
 TEST(a_driver_that_is_no_makers_is_told)

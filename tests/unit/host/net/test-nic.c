@@ -319,7 +319,7 @@ TEST(each_that_uses_the_network_of_a_nic_is_told_by_name)
 	CASE("a default route, before all else", NOTHING,
 	     (address(&s.k, ETH5, AF_INET, "10.0.0.5", 24),
 	      ROUTE(&s.k, .by = ETH5, .via = "10.0.0.1")),
-	     IS("eth5 has a default route of the host: via 10.0.0.1, table 254\n")
+	     IS("eth5 has a default route of the host: 10.0.0.1 (table 254)\n")
 		     IS("eth5 has the address 10.0.0.5/24"));
 	CASE("one of a table of its own", NOTHING,
 	     route(&s.k, (Route){ .by = ETH5, .table = 4711 }),
@@ -327,10 +327,10 @@ TEST(each_that_uses_the_network_of_a_nic_is_told_by_name)
 	CASE("one of two ways", NOTHING, ROUTE(&s.k, .several = { ETH6, ETH5 }),
 	     IS("eth5 has a default route of the host: table 254"));
 	CASE("a route", NOTHING, ROUTE(&s.k, .to = "10.1.0.0", .prefix = 16, .by = ETH5),
-	     IS("eth5 has the route 10.1.0.0/16, table 254"));
+	     IS("eth5 has the route 10.1.0.0/16 (table 254)"));
 	CASE("by a nexthop object", NOTHING,
 	     (hop(&s.k, 9, ETH5, 0), ROUTE(&s.k, .to = "10.1.0.0", .prefix = 16, .hop = 9)),
-	     IS("eth5 has the route 10.1.0.0/16, table 254"));
+	     IS("eth5 has the route 10.1.0.0/16 (table 254)"));
 	CASE("by a group of them, which is told before its members", NOTHING,
 	     (hop(&s.k, 7, 0, 9), hop(&s.k, 9, ETH5, 0), ROUTE(&s.k, .hop = 7)),
 	     IS("eth5 has a default route of the host: table 254"));
@@ -347,14 +347,14 @@ TEST(each_that_uses_the_network_of_a_nic_is_told_by_name)
 						     .by = ETH5,
 						     .table = 1 + i });
 		},
-		IS("eth5 has the route 10.1.0.0/16, table 1\n")
-			IS("eth5 has the route 10.1.0.0/16, table 2\n") IS(
-				"eth5 has the route 10.1.0.0/16, table 3\n")
-				IS("eth5 has the route 10.1.0.0/16, table 4\n") IS(
-					"eth5 has the route 10.1.0.0/16, table 5\n")
-					IS("eth5 has the route 10.1.0.0/16, table 6\n") IS(
-						"eth5 has the route 10.1.0.0/16, table 7\n")
-						IS("eth5 has the route 10.1.0.0/16, table 8\n+2"));
+		IS("eth5 has the route 10.1.0.0/16 (table 1)\n")
+			IS("eth5 has the route 10.1.0.0/16 (table 2)\n") IS(
+				"eth5 has the route 10.1.0.0/16 (table 3)\n")
+				IS("eth5 has the route 10.1.0.0/16 (table 4)\n") IS(
+					"eth5 has the route 10.1.0.0/16 (table 5)\n")
+					IS("eth5 has the route 10.1.0.0/16 (table 6)\n") IS(
+						"eth5 has the route 10.1.0.0/16 (table 7)\n")
+						IS("eth5 has the route 10.1.0.0/16 (table 8)\n+2"));
 }
 
 TEST(what_a_nic_is_a_part_of_is_told_with_what_stands_on_that)
@@ -366,7 +366,7 @@ TEST(what_a_nic_is_a_part_of_is_told_with_what_stands_on_that)
 	CASE("a bond, with a VLAN that has the default route",
 	     (link_(&s.k, 20, "bond0", "bond"), on(link_(&s.k, 21, "bond0.5", "vlan"), 20)),
 	     (port_of(s.eth5, 20, "bond"), ROUTE(&s.k, .by = 21, .via = "10.0.0.1")),
-	     IS("bond0.5 over eth5 has a default route of the host: via 10.0.0.1, table 254\n")
+	     IS("bond0.5 over eth5 has a default route of the host: 10.0.0.1 (table 254)\n")
 		     IS("eth5 is a port of bond0 (bond)\n")
 			     IS("bond0 over eth5 carries bond0.5 (vlan)"));
 	CASE("Open vSwitch", link_(&s.k, 20, "ovs-system", "openvswitch"),
@@ -472,11 +472,10 @@ TEST(storage_over_a_nic_is_told)
 				      "v3 fd000000000000000000000000000009  801   1 filer6\n";
 
 	CASE("NFS", tree_write(s.tree, "proc/net/nfsfs/servers", servers), s.k.way = ETH5,
-	     IS("eth5 is the way to the NFS server filer\n")
-		     IS("eth5 is the way to the NFS server filer6"));
+	     IS("eth5 is the way to filer (NFS)\n") IS("eth5 is the way to filer6 (NFS)"));
 	CASE("NVMe over fabrics",
 	     tree_write(s.tree, NVME "address", "traddr=10.0.0.9,trsvcid=4420,src_addr=10.0.0.5\n"),
-	     s.k.way = ETH5, IS("eth5 is the way to nvme1 at 10.0.0.9 (NVMe over fabrics)"));
+	     s.k.way = ETH5, IS("eth5 is the way to 10.0.0.9 (NVMe over fabrics, nvme1)"));
 	CASE("by another way",
 	     (tree_write(s.tree, "proc/net/nfsfs/servers", servers),
 	      tree_write(s.tree, NVME "address", "traddr=10.0.0.9,trsvcid=4420\n")),
@@ -595,7 +594,8 @@ TEST(the_kernel_of_this_machine_is_understood)
 	use = look(&s);
 	assert_null(use.why);
 	assert_int_equal(use.users[0].kind, NIC_DEFAULT_ROUTE);
-	assert_string_equal(use.users[0].what, "via 10.0.0.1, table 4711");
+	assert_string_equal(use.users[0].peer, "10.0.0.1");
+	assert_string_equal(use.users[0].what, "table 4711");
 	assert_true(nic_use_has(&use, NIC_MASTER));
 	assert_true(nic_use_has(&use, NIC_ADDRESS));
 	assert_true(nic_use_has(&use, NIC_UPPER)); /* its other end */

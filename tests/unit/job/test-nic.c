@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A look at functions asks who uses the NICs among them, and knows nothing where that fails. */
+#include "rig/test.h"
+
+#include <errno.h>
+
+#include "host/host/questions.h"
+#include "rig/bdf.h"
+#include "rig/fake-host.h"
+
+#define NIC "0000:1a:00.0"
+
+/* The second of the looks: the first one is at all functions. */
+static const FakeFault nobody_says = { .op = FAKE_INSPECT, .nth = 2, .error = -EIO };
+
+TEST(a_look_has_who_uses_the_nics_among_the_functions)
+{
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+	const Bdf functions[] = { bdf_of(NIC) };
+	FakeHost fake;
+
+	fake_init(&fake, "h100-nvl-nics");
+	fake.nic_address = "10.0.0.5/24";
+	assert_int_equal(host_inspect(&fake.host, functions, 1, INSPECT_CONFIG_NOT, &in, NULL), 0);
+	assert_int_equal(in->n_nics, 1);
+	assert_true(nic_use_has(nic_use_find(in->nics, in->n_nics, &functions[0]), NIC_ADDRESS));
+	fake_done(&fake);
+}
+
+TEST(without_that_there_is_no_look_at_all)
+{
+	const Bdf functions[] = { bdf_of(NIC) };
+	Inspection *in = NULL;
+	Problem *problem = NULL;
+	FakeHost fake;
+
+	fake_init(&fake, "h100-nvl-nics");
+	fake_fail(&fake, &nobody_says);
+	assert_int_equal(host_inspect(&fake.host, functions, 1, INSPECT_CONFIG_NOT, &in, &problem),
+			 PROBLEM);
+	assert_null(in);
+	problem_free(problem);
+	fake_done(&fake);
+}
