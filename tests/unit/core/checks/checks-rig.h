@@ -353,8 +353,10 @@ static inline _unused_ void check_refusal(const Case *c, const char *id, Rig *ri
 
 	rig->m.host.groups = group_set_free(rig->m.host.groups);
 	rig->m.facts = &rig->machine;
-	rig->m.health = rig->health;
-	rig->m.n_health = ELEMENTS(rig->health);
+	if (rig->with_nic) {
+		rig->m.health = rig->health;
+		rig->m.n_health = ELEMENTS(rig->health);
+	}
 	r = model_plan(&rig->m);
 	problem = rig->m.problem;
 	if (!c->reason) {
