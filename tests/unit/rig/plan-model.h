@@ -23,6 +23,8 @@ typedef struct PlanModel {
 	size_t n_persistence;
 	const GpuHealth *health; /* NULL: nobody asked */
 	size_t n_health;
+	const CheckNvme *nvmes;
+	size_t n_nvmes;
 	Tenants *tenants; /* NULL: no marks are kept */
 	char *config_xml, *live_xml;
 	const char *group;
@@ -246,6 +248,8 @@ static inline _unused_ int model_plan(PlanModel *m)
 		.n_persistence = m->n_persistence,
 		.health = m->health,
 		.n_health = m->n_health,
+		.nvmes = m->nvmes,
+		.n_nvmes = m->n_nvmes,
 	};
 
 	if (!m->config_xml && !m->live_xml && !m->without_domain)
