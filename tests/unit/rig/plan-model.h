@@ -21,6 +21,8 @@ typedef struct PlanModel {
 	const HostFacts *facts;	     /* NULL: not known */
 	GpuPersistence *persistence; /* NULL: nobody asked */
 	size_t n_persistence;
+	const GpuHealth *health; /* NULL: nobody asked */
+	size_t n_health;
 	const CheckNvme *nvmes;
 	size_t n_nvmes;
 	Tenants *tenants; /* NULL: no marks are kept */
@@ -244,6 +246,8 @@ static inline _unused_ int model_plan(PlanModel *m)
 		.host = m->facts,
 		.persistence = m->persistence,
 		.n_persistence = m->n_persistence,
+		.health = m->health,
+		.n_health = m->n_health,
 		.nvmes = m->nvmes,
 		.n_nvmes = m->n_nvmes,
 	};

@@ -205,8 +205,6 @@ static inline _unused_ void rig_report(Rig *rig)
 	} else {
 		model_observe(m);
 	}
-	if (rig->with_nic)
-		host_companion(&m->host, "pair0", MEMBER_NIC, NIC);
 	facts.gpus = m->host.set;
 	facts.groups = m->host.groups;
 	facts.uses = rig->no_libvirt ? NULL : m->host.uses;
@@ -387,6 +385,10 @@ static inline _unused_ void check_refusal(const Case *c, const char *id, Rig *ri
 
 	rig->m.host.groups = group_set_free(rig->m.host.groups);
 	rig->m.facts = &rig->machine;
+	if (rig->with_nic) {
+		rig->m.health = rig->health;
+		rig->m.n_health = ELEMENTS(rig->health);
+	}
 	r = model_plan(&rig->m);
 	problem = rig->m.problem;
 	if (!c->reason) {
