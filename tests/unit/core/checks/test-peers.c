@@ -53,6 +53,7 @@ static GpuHealth *with_nic(Rig *r)
 	PciFunction *nic = model_function(&r->m, NIC);
 
 	r->with_nic = true;
+	model_facts(&r->m, NIC)->vpd_read = true;
 	model_facts(&r->m, NIC)->network = true;
 	*GROW(r->m.inspection.nics, r->m.inspection.n_nics) = (NicUse){ .bdf = bdf_of(NIC) };
 	if (r->m.host.declarations->n_items == 0)
