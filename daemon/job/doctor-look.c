@@ -96,9 +96,7 @@ static void look_at_health(Look *l)
 	for (size_t i = 0; i < gpus->n_gpus; i++)
 		leads[n++] = gpus->gpus[i].lead;
 	for (size_t i = 0; i < groups->n_items; i++)
-		for (size_t k = 0; k < groups->items[i].n_companions; k++)
-			if (companion_is_nic(&groups->items[i].companions[k]))
-				leads[n++] = groups->items[i].companions[k].function;
+		n += group_nics(&groups->items[i], leads + n);
 	health_look(l->place->health, l->place->host, leads, n, &l->health);
 	l->n_health = n;
 }

@@ -117,6 +117,22 @@ static void ask_persistence(const JobPlace *place, const JobRequest *request, Pr
 	p->n_persistence = n;
 }
 
+/* What a warning of the way between GPUs and NICs rests on; it refuses nothing. */
+static void look_at_ways(const JobPlace *place, const JobRequest *request, Prepared *p)
+{
+	size_t n_gpus = p->group->n_gpus, n;
+	_cleanup_free_ const PciFunction **leads =
+		xcalloc(n_gpus + p->group->n_companions + 1, sizeof(*leads));
+
+	for (size_t i = 0; i < n_gpus; i++)
+		leads[i] = p->group->gpus[i]->lead;
+	n = group_nics(p->group, leads + n_gpus);
+	if (n == 0 || !place->health || !asks_persistence(request))
+		return;
+	p->n_health = n_gpus + n;
+	health_look(place->health, place->host, leads, p->n_health, &p->health);
+}
+
 /* ---- whose the boards were ---- */
 
 /*
@@ -327,6 +343,8 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 		r = cancellation_check(place->cancel, ret_problem);
 	if (r == 0)
 		ask_persistence(place, request, p);
+	if (r == 0)
+		look_at_ways(place, request, p);
 	if (r == 0)
 		r = cancellation_check(place->cancel, ret_problem);
 	if (r == 0)

@@ -19,6 +19,8 @@ PlanFacts prepared_facts(const Prepared *p, const Policy *policy)
 		.host = p->inventory->facts,
 		.persistence = p->persistence,
 		.n_persistence = p->n_persistence,
+		.health = p->health,
+		.n_health = p->n_health,
 	};
 }
 

@@ -16,6 +16,8 @@ typedef struct Prepared {
 	const Group *group;
 	GpuPersistence *persistence; /* of GPUs on nvidia that the plan may move; NULL: not asked */
 	size_t n_persistence;
+	GpuHealth *health; /* of GPUs and NICs that are to be taken together; NULL: not asked */
+	size_t n_health;
 	Inspection *inspection;
 	Plan *plan;
 	CallerIdentity *caller; /* NULL: the daemon itself */

@@ -12,9 +12,9 @@ const Check *checks_at(size_t number)
 {
 	/* In the order of the report: a check comes after those that it depends on. */
 	static const Check *const tables[] = {
-		checks_of_host,	 checks_of_ids,	 checks_of_initramfs,
-		checks_of_use,	 checks_of_nics, checks_of_device,
-		checks_of_peers, checks_of_self, checks_of_domain,
+		checks_of_host, checks_of_ids,	  checks_of_initramfs, checks_of_use,
+		checks_of_nics, checks_of_nvme,	  checks_of_device,    checks_of_peers,
+		checks_of_self, checks_of_domain,
 	};
 
 	for (size_t i = 0; i < ELEMENTS(tables); i++)
@@ -72,6 +72,8 @@ static bool has_facts(const Checks *c, Finding *f)
 		finding_skip(f, "the IOMMU is off");
 	else if ((needs & NEEDS_GPUS) && c->n_gpus == 0)
 		finding_skip(f, "there is no GPU in a group");
+	else if ((needs & NEEDS_NVMES) && facts->n_nvmes == 0)
+		finding_skip(f, "no group has an NVMe");
 	else if ((needs & NEEDS_HOST) && !facts->host)
 		tell_unread(f, "the host's setup could not be read", facts->host_problem,
 			    facts->host_error);

@@ -15,6 +15,8 @@
 #include "core/facts/receipt.h"
 #include "core/fit/fit.h"
 #include "core/group/group.h"
+#include "core/nvme/erase.h"
+#include "core/nvme/use.h"
 #include "core/pci/host-facts.h"
 
 #define FINDING_STATUSES(X)                                                                        \
@@ -47,6 +49,19 @@ typedef struct Finding {
 } Finding;
 DECLARE_CLEAR(Finding, finding_clear)
 
+/* One that is a group's companion. */
+typedef struct CheckNvme {
+	Bdf bdf;
+	const char *group;
+	bool may_erase; /* Erase=yes */
+	/* A receipt says that it was erased, and nobody has had it since. */
+	bool is_clean;
+	const NvmeUse *use;	/* NULL: it was not looked at: */
+	const char *use_why;	/* a sentence */
+	const NvmeState *state; /* NULL: it was not asked, or no driver has it that could: */
+	const char *state_why;
+} CheckNvme;
+
 /* All pointers are borrowed. */
 typedef struct CheckFacts {
 	const PciSnapshot *snapshot;
@@ -65,6 +80,8 @@ typedef struct CheckFacts {
 	const Problem *host_problem;
 	const GpuHealth *health; /* of all GPUs of groups */
 	size_t n_health;
+	const CheckNvme *nvmes; /* of all groups */
+	size_t n_nvmes;
 	const LastReset *resets; /* of the GPUs; NULL: nobody keeps receipts */
 	size_t n_resets;
 	char *const *busy;	  /* groups that a job works on: their state is no fault */
@@ -125,6 +142,7 @@ typedef enum CheckNeeds {
 	WANTS_INSPECTION = 1 << 7,  /* a close look at each of the GPUs */
 	WANTS_DOMAINS = 1 << 8,	    /* what every domain has */
 	WANTS_ASSIGNMENTS = 1 << 9, /* what is assigned and kept */
+	NEEDS_NVMES = 1 << 10,	    /* at least one that a group has */
 } CheckNeeds;
 
 /* What a plan does by what a check finds. */
@@ -221,5 +239,5 @@ char *checks_find_stub(const Checks *c, const Bdf *bdf);
 void checks_read_domain(Checks *c);
 
 extern const Check checks_of_host[], checks_of_ids[], checks_of_initramfs[], checks_of_use[],
-	checks_of_nics[], checks_of_device[], checks_of_peers[], checks_of_self[],
+	checks_of_nics[], checks_of_nvme[], checks_of_device[], checks_of_peers[], checks_of_self[],
 	checks_of_domain[];

@@ -281,10 +281,12 @@ static void check_peer_path(const Checks *c, Finding *f)
 
 const Check checks_of_peers[] = {
 	CHECK("nic-ats", "ATS of the NICs", NEEDS_GPUS, check_ats, "no group has a NIC", SEE_TABLE,
-	      "the ATS registers of every NIC of a group, read by the config part"),
+	      "the ATS registers of every NIC of a group, read by the config part",
+	      .plans = WARNS_TAKING),
 	CHECK("peer-path", "Where NICs' translated requests to GPUs go", NEEDS_GPUS,
 	      check_peer_path, "no group has a NIC that sends any", SEE_TABLE,
 	      "the ACS registers of every port between a group's GPUs and NICs, read by the config "
-	      "part"),
+	      "part",
+	      .plans = WARNS_TAKING),
 	{ 0 },
 };

@@ -44,6 +44,16 @@ bool companion_is_nic(const Companion *companion)
 	       (companion->member.kind == MEMBER_NIC || companion->member.kind == MEMBER_VF);
 }
 
+size_t group_nics(const Group *group, const PciFunction **to)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < group->n_companions; i++)
+		if (companion_is_nic(&group->companions[i]))
+			to[n++] = group->companions[i].function;
+	return n;
+}
+
 Group *group_set_find_gpu(const GroupSet *groups, const Bdf *bdf)
 {
 	for (size_t i = 0; i < groups->n_items; i++) {

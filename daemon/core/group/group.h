@@ -91,6 +91,8 @@ Group *group_set_find_gpu(const GroupSet *groups, const Bdf *bdf);
 const Companion *group_companion(const Group *group, const Bdf *bdf);
 /* It is a NIC, whole or a function of one, and it is there. */
 bool companion_is_nic(const Companion *companion);
+/* The NICs of the group that are there; `to` has room for all companions. */
+size_t group_nics(const Group *group, const PciFunction **to);
 /*
  * The group that has the GPUs of the record, whatever its name is now. If several have some, the
  * one with the record's name.

@@ -215,6 +215,10 @@ int plan_check_functions(const PlanFacts *facts, const PlanRequest *request, cha
 		.policy = facts->policy,
 		.inspection = facts->inspection,
 		.machine = facts->host,
+		.health = facts->health,
+		.n_health = facts->n_health,
+		.nvmes = facts->nvmes,
+		.n_nvmes = facts->n_nvmes,
 		.allow_boot_vga = request->allow_boot_vga,
 		.gives_back = request->operation == OPERATION_RELEASE ||
 			      request->operation == OPERATION_UNBIND,

@@ -2,7 +2,9 @@
 /* A plan, and what it is made from, with readers of both. plan.h makes plans. */
 #pragma once
 
+#include "core/checks/checks.h"
 #include "core/domain/use.h"
+#include "core/facts/health.h"
 #include "core/facts/inspection.h"
 #include "core/facts/persistence.h"
 #include "core/fit/fit.h"
@@ -123,6 +125,10 @@ typedef struct PlanFacts {
 	/* Of GPUs on nvidia; NULL: nobody asked. */
 	const GpuPersistence *persistence;
 	size_t n_persistence;
+	const GpuHealth *health; /* of its GPUs and NICs, where it has NICs; NULL: nobody asked */
+	size_t n_health;
+	const CheckNvme *nvmes; /* of the group */
+	size_t n_nvmes;
 } PlanFacts;
 
 /* The plan changes its driver or driver_override. */

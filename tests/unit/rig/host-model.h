@@ -189,13 +189,17 @@ static inline _unused_ Group *host_group(HostModel *h, const char *name)
 	return group;
 }
 
+/* The group is declared with it. */
 static inline _unused_ void host_companion(HostModel *h, const char *group, MemberKind kind,
 					   const char *bdf)
 {
-	Group *g = host_group(h, group);
+	for (size_t i = 0; i < h->declarations->n_items; i++) {
+		Declaration *declared = &h->declarations->items[i];
 
-	Companion *companion = GROW(g->companions, g->n_companions);
-
-	*companion = (Companion){ .member = { .kind = kind, .bdf = bdf_of(bdf) } };
-	companion->function = pci_snapshot_find(h->snapshot, &companion->member.bdf);
+		if (!str_equal(declared->name, group))
+			continue;
+		*GROW(declared->companions, declared->n_companions) =
+			(Member){ .kind = kind, .bdf = bdf_of(bdf) };
+		declared->whole_nic = true;
+	}
 }

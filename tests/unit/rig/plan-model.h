@@ -21,6 +21,10 @@ typedef struct PlanModel {
 	const HostFacts *facts;	     /* NULL: not known */
 	GpuPersistence *persistence; /* NULL: nobody asked */
 	size_t n_persistence;
+	const GpuHealth *health; /* NULL: nobody asked */
+	size_t n_health;
+	const CheckNvme *nvmes;
+	size_t n_nvmes;
 	Tenants *tenants; /* NULL: no marks are kept */
 	char *config_xml, *live_xml;
 	const char *group;
@@ -242,6 +246,10 @@ static inline _unused_ int model_plan(PlanModel *m)
 		.host = m->facts,
 		.persistence = m->persistence,
 		.n_persistence = m->n_persistence,
+		.health = m->health,
+		.n_health = m->n_health,
+		.nvmes = m->nvmes,
+		.n_nvmes = m->n_nvmes,
 	};
 
 	if (!m->config_xml && !m->live_xml && !m->without_domain)

@@ -286,11 +286,18 @@ static inline _unused_ void scene_companions(Scene *s)
 	scene_assign(s, "pair0", "train", SLOTS("0000:04:00", "0000:05:00"));
 }
 
-/* The pair's NIC goes with it. */
+static inline _unused_ void scene_join(Scene *s, const char *name, MemberKind kind, const char *bdf)
+{
+	Group *group = host_group(&s->model, name);
+
+	*GROW(group->companions, group->n_companions) =
+		(Companion){ .member = { .kind = kind, .bdf = bdf_of(bdf) } };
+}
+
 static inline _unused_ void scene_companions_after(Scene *s)
 {
-	host_companion(&s->model, "pair0", MEMBER_NIC, "0000:06:00.0");
-	host_companion(&s->model, "pair1", MEMBER_VF, "0000:85:00.1");
+	scene_join(s, "pair0", MEMBER_NIC, "0000:06:00.0");
+	scene_join(s, "pair1", MEMBER_VF, "0000:85:00.1");
 }
 
 typedef struct SceneRow {

@@ -54,6 +54,10 @@ static GpuHealth *with_nic(Rig *r)
 
 	r->with_nic = true;
 	model_facts(&r->m, NIC)->network = true;
+	*GROW(r->m.inspection.nics, r->m.inspection.n_nics) = (NicUse){ .bdf = bdf_of(NIC) };
+	if (r->m.host.declarations->n_items == 0)
+		model_declare_both(&r->m);
+	host_companion(&r->m.host, "pair0", MEMBER_NIC, NIC);
 	nic->vendor = 0x15b3;
 	nic->device = 0x1021;
 	ports(r, &r->health[0], GPU, PORT_A);
@@ -97,8 +101,9 @@ TEST(what_keeps_a_nic_from_its_gpus_is_found_with_its_remedy)
 
 	TOLD("ATS off in the firmware", "nic-ats", "warn", NIC " offers no ATS",
 	     "mlxconfig -d " NIC " set ATS_ENABLED=true, then reboot the host", no_ats(r, false));
-	TOLD("pci=noats", "nic-ats", "warn", "the kernel runs with pci=realloc,noats",
-	     "take noats off", no_ats(r, true), add(&r->host->cmdline, "pci=realloc,noats"));
+	/* A plan does not know of the kernel's command line. */
+	STANDS("nic-ats", "warn", "the kernel runs with pci=realloc,noats", no_ats(r, true),
+	       add(&r->host->cmdline, "pci=realloc,noats"));
 	TOLD("a port that redirects", "peer-path", "warn",
 	     "pair0: over the root complex, since ACS Direct Translated is off, at " PORT_N,
 	     "boot with 'pci=config_acs=1xxxxxx@" PORT_N "'; what it costs: a device below",
