@@ -296,6 +296,9 @@ static inline _unused_ void model_done(PlanModel *m)
 	persistence_list_free(m->persistence, m->n_persistence);
 	for (size_t i = 0; i < m->inspection.n_unseen; i++)
 		free(m->inspection.unseen[i].command);
+	for (size_t i = 0; i < m->inspection.n_nics; i++)
+		nic_use_clear(&m->inspection.nics[i]);
+	free(m->inspection.nics);
 	free(m->inspection.nvidia_version);
 	free(m->inspection.functions);
 	free(m->inspection.holders);
