@@ -263,6 +263,58 @@ void host_memory(Host *host, const Bdf *boards, size_t n, MemoryReport *ret)
 	ask_clear(&one);
 }
 
+/* ---- NVMes ---- */
+
+int host_nvme_uses(Host *host, const Bdf *functions, size_t n, NvmeUse **ret, Problem **ret_problem)
+{
+	NvmeAnswer answer = { 0 };
+	Ask one = { .id = ASK_NVME, .functions = functions, .n = n, .answer = &answer };
+	int r = ask_one(host, &one, ASK_USUAL_TIMEOUT, ret_problem);
+
+	if (r == 0) {
+		*ret = TAKE_PTR(answer.uses);
+		answer.n_uses = 0;
+	}
+	answer_clear(question(one.id), &answer);
+	return r;
+}
+
+int host_nvme_state(Host *host, const Bdf *function, NvmeState *ret, Problem **ret_problem)
+{
+	NvmeAnswer answer = { 0 };
+	Ask one = { .id = ASK_NVME_STATE, .functions = function, .n = 1, .answer = &answer };
+	int r = ask_one(host, &one, ASK_USUAL_TIMEOUT, ret_problem);
+
+	if (r == 0) {
+		*ret = answer.states[0];
+		answer.states[0] = (NvmeState){ 0 };
+	}
+	answer_clear(question(one.id), &answer);
+	return r;
+}
+
+int host_nvme_erase(Host *host, const Bdf *function, NvmeWay way, uint64_t timeout_usec,
+		    NvmeErase *ret, Problem **ret_problem)
+{
+	_cleanup_free_ char *option = strf("--way=%s", nvme_way_to_string(way));
+	NvmeAnswer answer = { 0 };
+	Ask one = {
+		.id = ASK_ERASE,
+		.before = option,
+		.functions = function,
+		.n = 1,
+		.answer = &answer,
+	};
+	int r = ask_one(host, &one, timeout_usec, ret_problem);
+
+	if (r == 0) {
+		*ret = answer.erases[0];
+		answer.erases[0] = (NvmeErase){ 0 };
+	}
+	answer_clear(question(one.id), &answer);
+	return r;
+}
+
 /* ---- probe, setup, health ---- */
 
 int host_probe(Host *host, const Bdf *functions, size_t n, bool mmio, uint64_t timeout_usec,

@@ -77,6 +77,22 @@ void host_memory(Host *host, const Bdf *boards, size_t n, MemoryReport *ret);
 int host_probe(Host *host, const Bdf *functions, size_t n, bool mmio, uint64_t timeout_usec,
 	       ProbeAnswer *ret, Problem **ret_problem);
 
+/*
+ * What on this host uses n NVMes, in one list of n, which the caller clears one by one and frees.
+ * -ENOENT: one is not there any more.
+ */
+int host_nvme_uses(Host *host, const Bdf *functions, size_t n, NvmeUse **ret,
+		   Problem **ret_problem);
+/* What one says of itself. -ENODEV: the nvme driver does not have it. */
+int host_nvme_state(Host *host, const Bdf *function, NvmeState *ret, Problem **ret_problem);
+/*
+ * Begins to erase one: of a format, it returns at its end (nvme_erase_limit_sec()). What follows a
+ * sanitize, host_nvme_state() tells, after a restart, too: nvme_erase_judge(). -EBUSY: somebody has
+ * it for himself.
+ */
+int host_nvme_erase(Host *host, const Bdf *function, NvmeWay way, uint64_t timeout_usec,
+		    NvmeErase *ret, Problem **ret_problem);
+
 /* The host's setup, with what is in the boot image. */
 int host_examine(Host *host, Examination **ret, Problem **ret_problem);
 

@@ -63,6 +63,8 @@ void nvme_labels_read(int fd, const char *node, NvmeUse *use)
 		return;
 	}
 	label = find_label(use, node);
+	/* The table of its disk has said that it is a partition. */
+	free(TAKE_PTR(label->type));
 	if (r == PROBE_AMBIVALENT) {
 		label->type = xstrdup("several at once");
 		return;

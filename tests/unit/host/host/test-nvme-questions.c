@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is asked of NVMes, and what becomes of the answers. */
+#include "rig/test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "host/host/questions.h"
+#include "util/text.h"
+#include "util/xalloc.h"
+
+static const Bdf nvme = { .bus = 0x43 };
+static int fault;
+static char *asked;
+
+static void stand_in(_unused_ Host *host, Ask *asks, size_t n, _unused_ uint64_t timeout_usec)
+{
+	NvmeAnswer *answer = asks->answer;
+
+	assert_int_equal(n, 1);
+	free(asked);
+	asked = strf("%s %s %zu", question(asks->id)->verb, str_or_empty(asks->before), asks->n);
+	asks->error = fault;
+	if (fault)
+		return;
+	if (asks->id == ASK_NVME) {
+		answer->uses = xcalloc(answer->n_uses = 1, sizeof(NvmeUse));
+		answer->uses->controller = xstrdup("nvme0");
+	} else if (asks->id == ASK_NVME_STATE) {
+		answer->states = xcalloc(answer->n_states = 1, sizeof(NvmeState));
+		answer->states->model = xstrdup("Model X");
+	} else {
+		answer->erases = xcalloc(answer->n_erases = 1, sizeof(NvmeErase));
+		answer->erases->why = xstrdup("no");
+	}
+}
+
+static const HostOps ops = { .ask = stand_in };
+
+TEST(each_question_about_nvmes_has_its_answer)
+{
+	Host host = { .ops = &ops };
+	_cleanup_(nvme_state_clear) NvmeState told = { 0 };
+	_cleanup_(nvme_erase_clear) NvmeErase erase = { 0 };
+	NvmeUse *uses = NULL;
+
+	fault = 0;
+	assert_int_equal(host_nvme_uses(&host, &nvme, 1, &uses, NULL), 0);
+	assert_string_equal(uses->controller, "nvme0");
+	assert_string_equal(asked, "nvme  1");
+	assert_int_equal(host_nvme_state(&host, &nvme, &told, NULL), 0);
+	assert_string_equal(told.model, "Model X");
+	assert_string_equal(asked, "nvme-state  1");
+	assert_int_equal(host_nvme_erase(&host, &nvme, NVME_WAY_FORMAT_USER, 1, &erase, NULL), 0);
+	assert_string_equal(erase.why, "no");
+	assert_string_equal(asked, "erase --way=format-user 1");
+	nvme_use_clear(uses);
+	free(uses);
+	free(TAKE_PTR(asked));
+}
+
+TEST(without_an_answer_nothing_is_known)
+{
+	Host host = { .ops = &ops };
+	NvmeState told = { 0 };
+	NvmeErase erase = { 0 };
+	NvmeUse *uses = NULL;
+
+	fault = -EBUSY;
+	assert_int_equal(host_nvme_uses(&host, &nvme, 1, &uses, NULL), -EBUSY);
+	assert_null(uses);
+	assert_int_equal(host_nvme_state(&host, &nvme, &told, NULL), -EBUSY);
+	assert_null(told.model);
+	assert_int_equal(host_nvme_erase(&host, &nvme, NVME_WAY_FORMAT_USER, 1, &erase, NULL),
+			 -EBUSY);
+	assert_null(erase.why);
+	free(TAKE_PTR(asked));
+}
