@@ -46,14 +46,15 @@ static void check_nics(const Checks *c, unsigned of_kinds, Finding *f)
 		const NicUse *use = nic_use_find(c->facts->inspection->nics,
 						 c->facts->inspection->n_nics, &function->bdf);
 
-		if (function->class_code >> 16 != BASE_CLASS_NETWORK)
+		/* Whoever has it by vfio is a holder. */
+		if (function->class_code >> 16 != BASE_CLASS_NETWORK ||
+		    (facts && function_facts_on_vfio(facts)))
 			continue;
 		if (!use)
 			tell_not_known(function, "it was not looked at", f);
 		else if (use->why)
 			tell_not_known(function, use->why, f);
-		/* Whoever has it by vfio is a holder. */
-		if (use && !(facts && function_facts_on_vfio(facts)))
+		if (use)
 			tell_users(use, of_kinds, f);
 	}
 }

@@ -143,8 +143,9 @@ typedef struct Inspection {
 	size_t n_holders;
 	Unseen *unseen _json_(max INSPECTION_UNSEEN_MAX); /* the first of them */
 	size_t n_unseen;
-	size_t all_unseen _json_(max INT32_MAX);		   /* how many there are */
-	NicUse *nics _json_(max INSPECTION_FUNCTIONS_MAX, if_any); /* of each `network` */
+	size_t all_unseen _json_(max INT32_MAX); /* how many there are */
+	NicUse *nics _json_(max INSPECTION_FUNCTIONS_MAX,
+			    if_any); /* of each `network` that is not on vfio */
 	size_t n_nics;
 	pid_t probe_worker _json_(no); /* its probe timed out, it may open GPUs; 0: none */
 } Inspection;

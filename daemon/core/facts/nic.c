@@ -89,7 +89,7 @@ const NicUse *nic_use_find(const NicUse *list, size_t n, const Bdf *bdf)
 
 char *nic_user_text(const Bdf *bdf, const NicUser *user)
 {
-	const char *command = user->command ? user->command : "a process that has ended";
+	const char *command = user->command ? user->command : "a process";
 	_cleanup_free_ char *process =
 		user->pid > 0 ? strf(" %s (pid %ld)", command, (long)user->pid) : NULL;
 	_cleanup_free_ char *peer = user->peer ? strf(" %s", user->peer) : NULL;

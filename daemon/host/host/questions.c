@@ -68,7 +68,10 @@ static void take_config(FunctionFacts *from, FunctionFacts *into)
 	into->left_asleep = from->left_asleep;
 }
 
-/* Of the NICs among the functions, by one part more. What it does not know is in its answer. */
+/*
+ * Of the NICs among the functions, by one part more. What it does not know is in its answer. Who has
+ * one by vfio is a holder: so what takes functions back does not need that part.
+ */
 static int look_at_nics(Host *host, Inspection *in, Problem **ret_problem)
 {
 	_cleanup_free_ Bdf *nics = xcalloc(in->n_functions + 1, sizeof(Bdf));
@@ -77,7 +80,7 @@ static int look_at_nics(Host *host, Inspection *in, Problem **ret_problem)
 	int r;
 
 	for (size_t i = 0; i < in->n_functions; i++)
-		if (in->functions[i].network)
+		if (in->functions[i].network && !function_facts_on_vfio(&in->functions[i]))
 			nics[one.n++] = in->functions[i].bdf;
 	if (one.n == 0)
 		return 0;

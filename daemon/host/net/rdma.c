@@ -93,8 +93,9 @@ static void tell_object(const Teller *teller, const struct nlattr *entry)
 	nic_use_add(teller->use, (NicUser){ .kind = NIC_RDMA,
 					    .device = xstrdup(teller->device),
 					    .what = pid > 0 ? NULL
-							    : strf("%s of the kernel",
-								   name ? name : "something"),
+						    : name  ? strf("%s of the kernel", name)
+							    : xstrdup("something that the kernel "
+								       "does not name"),
 					    .pid = (pid_t)pid });
 }
 

@@ -27,6 +27,19 @@ TEST(a_look_has_who_uses_the_nics_among_the_functions)
 	fake_done(&fake);
 }
 
+TEST(one_on_vfio_is_not_asked_about)
+{
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+	const Bdf functions[] = { bdf_of(NIC) };
+	FakeHost fake;
+
+	fake_init(&fake, "h100-nvl-nics");
+	fake_set_driver(&fake, NIC, "vfio-pci", "vfio-pci");
+	assert_int_equal(host_inspect(&fake.host, functions, 1, INSPECT_CONFIG_NOT, &in, NULL), 0);
+	assert_int_equal(in->n_nics, 0);
+	fake_done(&fake);
+}
+
 TEST(without_that_there_is_no_look_at_all)
 {
 	const Bdf functions[] = { bdf_of(NIC) };

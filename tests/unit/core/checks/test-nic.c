@@ -107,7 +107,9 @@ TEST(a_nic_that_nobody_uses_is_given_away)
 	SPEAKS("nobody", "", nic(r));
 	STANDS("nic-network", "pass", "none is in a group", nic(r));
 	STANDS("nic-rdma", "pass", "none is in a group", nic(r));
-	/* Who has it by vfio is a holder, and what was seen before it went there is past. */
+	/* Who has it by vfio is a holder. */
+	SPEAKS("on vfio-pci, where nobody looks", "", nic(r),
+	       model_drive(&r->m, CARD, "vfio-pci", "vfio-pci"), r->m.inspection.n_nics = 0);
 	SPEAKS("on vfio-pci", "", used(r, NIC_ADDRESS, "eth5", "10.0.0.5/24"),
 	       model_drive(&r->m, CARD, "vfio-pci", "vfio-pci"));
 }

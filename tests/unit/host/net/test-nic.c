@@ -448,15 +448,14 @@ TEST(each_that_uses_rdma_is_told_by_name)
 	CASE("a process, once", has_rdma(&s),
 	     (rdma_object(&s.k, QP, 812, NULL), rdma_object(&s.k, MR, 812, NULL)),
 	     IS("mlx5_0 is used by ib_write_bw (pid 812)"));
-	CASE("one that has only opened it, and ended", has_rdma(&s),
-	     rdma_object(&s.k, CTX, 813, NULL),
-	     IS("mlx5_0 is used by a process that has ended (pid 813)"));
+	CASE("one that has only opened it, and does not show", has_rdma(&s),
+	     rdma_object(&s.k, CTX, 813, NULL), IS("mlx5_0 is used by a process (pid 813)"));
 	CASE("of the kernel", has_rdma(&s),
 	     (rdma_object(&s.k, CM, 0, "nvme_rdma"), rdma_object(&s.k, QP, 0, "ib_ipoib")),
 	     IS("mlx5_0 is used by ib_ipoib of the kernel\n")
 		     IS("mlx5_0 is used by nvme_rdma of the kernel"));
 	CASE("of nobody that is said", has_rdma(&s), rdma_object(&s.k, QP, 0, NULL),
-	     IS("mlx5_0 is used by something of the kernel"));
+	     IS("mlx5_0 is used by something that the kernel does not name"));
 	CASE("one RDMA device of both ports", has_rdma(&s), rdma_port(&s.k, ETH6),
 	     IS("mlx5_0 is used by the port of eth6, which shares it"));
 	CASE("a device that RDMA netlink does not tell of",
@@ -559,12 +558,12 @@ static void make_link(unsigned index, const char *name, const char *kind, unsign
 	order(m, NLM_F_CREATE | NLM_F_EXCL);
 }
 
-static void make_address(unsigned index)
+static void make_address(unsigned index, int family, const char *text, unsigned prefix)
 {
 	_cleanup_free_ Kernel *scratch = xcalloc(1, sizeof(Kernel));
 
-	address(scratch, index, AF_INET, "10.0.0.5", 24);
-	put_address((void *)scratch->messages[0], IFA_LOCAL, AF_INET, "10.0.0.5");
+	address(scratch, index, family, text, prefix);
+	put_address((void *)scratch->messages[0], IFA_LOCAL, family, text);
 	order((void *)scratch->messages[0], NLM_F_CREATE | NLM_F_EXCL);
 }
 
@@ -574,6 +573,14 @@ static void make_default_route(unsigned by)
 
 	route(scratch, (Route){ .by = by, .via = "10.0.0.1", .table = 4711 });
 	order((void *)scratch->messages[0], NLM_F_CREATE | NLM_F_EXCL);
+}
+
+static bool has(const NicUse *use, NicUserKind kind, const char *peer)
+{
+	for (size_t i = 0; i < use->n_users; i++)
+		if (use->users[i].kind == kind && str_equal(use->users[i].peer, peer))
+			return true;
+	return false;
 }
 
 TEST(the_kernel_of_this_machine_is_understood)
@@ -588,7 +595,8 @@ TEST(the_kernel_of_this_machine_is_understood)
 	}
 	make_link(20, "br0", "bridge", 0);
 	make_link(ETH5, "eth5", "veth", 20);
-	make_address(20);
+	make_address(20, AF_INET, "10.0.0.5", 24);
+	make_address(20, AF_INET6, "fd00::5", 64);
 	make_default_route(20);
 	s.k.netlink = netlink_of_kernel;
 	use = look(&s);
@@ -596,8 +604,11 @@ TEST(the_kernel_of_this_machine_is_understood)
 	assert_int_equal(use.users[0].kind, NIC_DEFAULT_ROUTE);
 	assert_string_equal(use.users[0].peer, "10.0.0.1");
 	assert_string_equal(use.users[0].what, "table 4711");
-	assert_true(nic_use_has(&use, NIC_MASTER));
-	assert_true(nic_use_has(&use, NIC_ADDRESS));
-	assert_true(nic_use_has(&use, NIC_UPPER)); /* its other end */
+	assert_true(has(&use, NIC_MASTER, NULL));
+	assert_true(has(&use, NIC_UPPER, NULL)); /* its other end */
+	assert_true(has(&use, NIC_ADDRESS, "10.0.0.5/24"));
+	assert_true(has(&use, NIC_ADDRESS, "fd00::5/64"));
+	assert_true(has(&use, NIC_ROUTE, "10.0.0.0/24"));
+	assert_true(has(&use, NIC_ROUTE, "fd00::/64"));
 	sysfs_tree_free(s.tree);
 }
