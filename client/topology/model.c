@@ -299,17 +299,19 @@ static ssize_t find_device(const Topology *t, const json_t *address)
 	return -1;
 }
 
+static char **cell_of(Topology *t, ssize_t a, ssize_t b)
+{
+	return &t->pairs[(size_t)a * t->n_devices + (size_t)b].pcie;
+}
+
 static void set_distance(Topology *t, ssize_t a, ssize_t b, const json_t *pair)
 {
-	char **cells[] = {
-		&t->pairs[(size_t)a * t->n_devices + (size_t)b].pcie,
-		&t->pairs[(size_t)b * t->n_devices + (size_t)a].pcie,
-	};
-
-	for (size_t i = 0; a >= 0 && b >= 0 && i < ELEMENTS(cells); i++) {
-		free(*cells[i]);
-		*cells[i] = text_of(pair, "pcie");
-	}
+	if (a < 0 || b < 0 || a == b)
+		return;
+	free(*cell_of(t, a, b));
+	free(*cell_of(t, b, a));
+	*cell_of(t, a, b) = text_of(pair, "pcie");
+	*cell_of(t, b, a) = text_of(pair, "pcie");
 }
 
 static void read_pairs(Topology *t, const json_t *document)
