@@ -21,12 +21,6 @@ static PlanModel with_nic(const char *declaration)
 	return m;
 }
 
-static void done(PlanModel *m)
-{
-	free(m->inspection.nics);
-	model_done(m);
-}
-
 TEST(a_nic_is_bound_reset_and_defined_with_its_pair)
 {
 	PlanModel m = with_nic(WITH_NIC);
@@ -50,7 +44,7 @@ TEST(a_nic_is_bound_reset_and_defined_with_its_pair)
 	assert_non_null(strstr(m.plan->xml_after, "ua-gpupass-pair0-4"));
 	assert_int_equal(m.plan->assignment->n_functions, 5);
 	assert_string_equal(m.plan->assignment->functions[4].original_driver, "igb");
-	done(&m);
+	model_done(&m);
 }
 
 static void is_of_switches(PlanModel *m)
@@ -151,6 +145,6 @@ TEST(what_keeps_a_companion_from_a_domain_refuses_by_name)
 			fail_msg("row %zu: %s, %s", i, m.problem->reason,
 				 str_or_empty(m.problem->cause));
 		assert_null(m.plan);
-		done(&m);
+		model_done(&m);
 	}
 }
