@@ -76,9 +76,12 @@ static bool turn_takes_failure(Watch *w)
 	if (!w->turn.until || !c->failure ||
 	    strcmp(c->failure->name, error_name(GPUPASS_ERROR_GROUP_BUSY)) != 0)
 		return false;
-	if (!w->turn.told && !c->options->quiet)
-		fprintf(c->err.stream, "Waiting: %.*s\n", (int)strcspn(c->failure->message, "\n"),
-			c->failure->message);
+	if (!w->turn.told && !c->options->quiet) {
+		/* Whoever defines a domain chooses its name, and the refusal may have it. */
+		_cleanup_free_ char *text = text_printable_lines(c->failure->message);
+
+		fprintf(c->err.stream, "Waiting: %.*s\n", (int)strcspn(text, "\n"), text);
+	}
 	w->turn.told = w->turn.fresh = true;
 	w->turn.why = TAKE_PTR(c->failure);
 	w->turn.job = TAKE_PTR(c->failed_job);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One job, from its call to its end, and with --wait the time before it. The
- * signals are subscribed to before the call is sent, or before the job is read, so that none is missed.
+ * One job, from its call to its end, and with --wait the time before it. The client subscribes to
+ * signals before it sends the call, or before it reads the job, so that it misses none.
  */
 #pragma once
 
 #include "bus/listen.h"
 #include "model/model.h"
 
-/* With --wait, a call that is refused because something is busy is sent again when that has changed. */
+/* With --wait: a call that was refused as busy goes out again when what is busy has changed. */
 typedef struct Turn {
 	uint64_t until; /* monotonic, in microseconds; 0: no --wait */
 	char *group;	/* the path of the group, or of none, that the call names */

@@ -10,8 +10,8 @@ typedef struct Face Face;
 
 /*
  * Registers all objects. face_publish() requests the name. All are borrowed. pci_ids: the list of
- * names of PCI devices, which is read now. What is registered stays until the process ends, which it
- * does when this fails.
+ * names of PCI devices, which is read now. What is registered stays until the process ends, which
+ * it does when this fails.
  */
 int face_new(sd_bus *bus, Manager *manager, CallerResolver *resolver, const char *pci_ids,
 	     Face **ret);

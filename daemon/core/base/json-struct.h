@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * JSON objects, to and from C. A JsonReader is strict. It keeps its first error, and later reads do
- * nothing, so a caller reads all members in a row and checks once. The caller frees what was read so
- * far, with or without an error.
+ * nothing, so a caller reads all members in a row and checks once. The caller frees what was read
+ * so far, with or without an error.
  *
  * Of structs a table has one row for each member that the object has, in the order in
  * which they are written. Writer and reader go by it; include/structs.py makes it of the struct

@@ -43,7 +43,7 @@ int problem_refuse_with(Problem **ret_problem, GpupassError error, ProblemText t
 /* A refusal with a reason only. Use as: return problem_set(ret_problem, …). */
 int problem_set(Problem **ret_problem, GpupassError error, const char *reason, ...) _printf_(3, 4);
 
-/* Of a negative errno that nothing above has a name for: this machine failed, or gpupass has a bug. */
+/* Of a negative errno that no name above fits: this machine failed, or gpupass has a bug. */
 int problem_errno(Problem **ret_problem, int error, const char *reason, ...) _printf_(3, 4);
 
 /* These add to a problem that another function made. They replace the part and return PROBLEM. */
