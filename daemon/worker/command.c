@@ -7,15 +7,18 @@
 #include "core/pci/driver-name.h"
 #include "gpupass/errors.h"
 #include "host/wire/request.h"
+#include "mover/command.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
 static const char usage[] =
 	"Usage: gpupass-worker [OPTION]... move BDF DRIVER|- OVERRIDE|-\n"
 	"       gpupass-worker [OPTION]... reset [--slot] BDF\n"
+	"       gpupass-worker [OPTION]... vfs BDF NUMBER\n"
 	"       gpupass-worker [OPTION]... inspect [--glance] [BDF]...\n"
 	"       gpupass-worker [OPTION]... config [--awake] [BDF]...\n"
 	"       gpupass-worker [OPTION]... nic BDF...\n"
+	"       gpupass-worker [OPTION]... rules BDF...\n"
 	"       gpupass-worker [OPTION]... examine --without-image | BDF [PORT]...\n"
 	"       gpupass-worker [OPTION]... probe [--mmio] BDF...\n"
 	"       gpupass-worker [OPTION]... persistence [--set=on|off] BDF...\n"
@@ -25,11 +28,11 @@ static const char usage[] =
 	"       gpupass-worker uevents\n"
 	"       gpupass-worker --part=NAME\n"
 	"\n"
-	"Moves one PCI function to a driver, resets one, looks closely at some, reads their\n"
-	"config space, finds who uses NICs, examines the host's setup or one GPU's health, asks NVML about the\n"
-	"NVLinks or persistence mode of some, sets the mode of one, or reads whether some have\n"
-	"cleared their memory, what uses NVMes, or the virtual machines of Proxmox VE, for\n"
-	"gpupassd(8).\n"
+	"Moves one PCI function to a driver, resets one, gives a NIC its VFs, looks closely at\n"
+	"some, reads their config space, finds who uses NICs, sets what VFs may do, examines the\n"
+	"host's setup or one GPU's health, asks NVML about the NVLinks or persistence mode of\n"
+	"some, sets the mode of one, or reads whether some have cleared their memory, what uses\n"
+	"NVMes, or the virtual machines of Proxmox VE, for gpupassd(8).\n"
 	"Writes one JSON document to standard output; uevents, a byte for each message of the\n"
 	"kernel about a PCI device, while standard output is open. With --part it reads the\n"
 	"verb and what follows from its standard input, and does only what this part is there\n"
@@ -112,7 +115,7 @@ static const Question *find_question(const char *verb, const Asked *asked)
 static int parse_question(char **arguments, size_t n, const Asked *asked, WorkerCommand *command)
 {
 	const Question *q = n > 0 ? find_question(arguments[0], asked) : NULL;
-	size_t operands = q && question_id(q) == ASK_MOVE ? 2 : 0;
+	size_t operands = !q ? 0 : question_id(q) == ASK_MOVE ? 2 : question_id(q) == ASK_VFS;
 	int status;
 
 	/* Other programs' */
@@ -128,7 +131,10 @@ static int parse_question(char **arguments, size_t n, const Asked *asked, Worker
 			   command->set == PERSISTENCE_UNKNOWN))
 		return complain("--set is on or off", NULL);
 	status = parse_functions(arguments + 1, n - 1 - operands, command);
-	if (status == GPUPASS_EXIT_DONE && operands > 0)
+	if (status == GPUPASS_EXIT_DONE && operands == 1 &&
+	    mover_number_parse(arguments[2], &command->number) < 0)
+		status = complain("not a number of VFs", arguments[2]);
+	if (status == GPUPASS_EXIT_DONE && operands == 2)
 		status = parse_target(arguments + 2, command);
 	return status;
 }

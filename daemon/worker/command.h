@@ -15,6 +15,7 @@ typedef struct WorkerCommand {
 	Bdf *functions; /* what it is about */
 	size_t n_functions;
 	DriverTarget target;  /* of a move */
+	unsigned number;      /* ASK_VFS */
 	PersistenceMode set;  /* ASK_SET_PERSISTENCE */
 	bool awake;	      /* ASK_CONFIG: only of devices in D0 */
 	bool slot;	      /* ASK_RESET: all functions of its slot */

@@ -14,7 +14,9 @@
 #include "host/device/machine-files.h"
 #include "host/device/memory-mmio.h"
 #include "host/net/nic.h"
+#include "host/net/vf.h"
 #include "host/nvme/use.h"
+#include "host/wire/request.h"
 #include "mover/command.h"
 #include "util/file.h"
 #include "util/heap.h"
@@ -24,11 +26,13 @@
 /* As long as gpu-admin-tools waits. */
 #define MEMORY_POLL_MSEC 5000U
 
-static char *move_or_reset(const WorkerCommand *command, bool reset)
+static char *move_or_reset(const WorkerCommand *command, QuestionId id)
 {
 	_cleanup_free_ char *gpus = strf("%s/driver/nvidia/gpus", command->proc_dir);
 	MoverCommand mover = {
-		.reset = reset,
+		.reset = id == ASK_RESET,
+		.vfs = id == ASK_VFS,
+		.number = command->number,
 		.slot = command->slot,
 		.target = command->target,
 	};
@@ -117,7 +121,10 @@ static int look_at_nics(const WorkerCommand *command, void *ret)
 		NicUse *use = &answer->nics[answer->n_nics++];
 
 		use->bdf = command->functions[i];
-		r = nic_look(&roots, &netlink_of_kernel, use);
+		if (question_id(command->question) == ASK_NICS)
+			r = nic_look(&roots, &netlink_of_kernel, use);
+		else if (nic_vf_look(&roots, &netlink_of_kernel, true, use) == 0)
+			r = -EINVAL;
 	}
 	while (r < 0 && answer->n_nics > 0)
 		nic_use_clear(&answer->nics[--answer->n_nics]);
@@ -180,6 +187,7 @@ static int (*const answers[QUESTION_MAX_])(const WorkerCommand *command, void *r
 	[ASK_GLANCE] = inspect,
 	[ASK_CONFIG] = inspect,
 	[ASK_NICS] = look_at_nics,
+	[ASK_RULES] = look_at_nics,
 	[ASK_SETUP] = examine,
 	[ASK_HEALTH] = examine,
 	[ASK_MACHINES] = read_machines,
@@ -220,8 +228,8 @@ int worker_command_run(const WorkerCommand *command)
 
 	if (id == ASK_UEVENTS)
 		return follow_uevents();
-	text = id == ASK_MOVE || id == ASK_RESET ? move_or_reset(command, id == ASK_RESET)
-						 : answer(command);
+	text = str_equal(command->question->part, PART_MOVER) ? move_or_reset(command, id)
+							      : answer(command);
 	if (!text) {
 		fputs("gpupass-worker: cannot answer\n", stderr);
 		return GPUPASS_EXIT_FAILED;

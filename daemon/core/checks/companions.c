@@ -4,6 +4,7 @@
 #include "util/text.h"
 
 #define VENDOR_MELLANOX 0x15b3
+#define CLASS_ETHERNET 0x0200
 
 /*
  * The management functions of NVSwitches look like ConnectX-7: gpu-driver-container tells them by
@@ -38,7 +39,6 @@ static void check_switch_management(const Checks *c, const Companion *companion,
  * is a check of its own (nic.c).
  */
 static const char *const lacking[MEMBER_KIND_MAX_] = {
-	[MEMBER_VF] = "its MAC, VLAN and spoof check are not set",
 	[MEMBER_NVME] = "whether it is in use is not asked, and it is not erased",
 };
 
@@ -55,6 +55,39 @@ static void check_lacking(const Companion *companion, Finding *f)
 	finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, NULL);
 }
 
+/*
+ * libvirt sets a VF's MAC and VLAN by its NIC. What keeps the guest from choosing others is the
+ * spoof check, and that it is not trusted.
+ */
+static void check_vf(const Checks *c, const Companion *companion, Finding *f)
+{
+	const Bdf *bdf = &companion->member.bdf;
+	const Group *group = group_set_find_gpu(c->facts->groups, bdf);
+	const Inspection *in = c->facts->inspection;
+	const NicUse *use = in ? nic_use_find(in->nics, in->n_nics, bdf) : NULL;
+
+	if (companion->member.kind != MEMBER_VF)
+		return;
+	if (companion->function->class_code >> 8 != CLASS_ETHERNET) {
+		finding_fail(f, BDF_TEXT(bdf),
+			     "%s is no Ethernet VF: nothing here gives it an identity",
+			     BDF_TEXT(bdf));
+		finding_remedy(f, "declare the group without it: GUIDs of InfiniBand are not set");
+	} else if (!use || !use->vf_read) {
+		finding_unknown(f, BDF_TEXT(bdf), "what %s may do is not known: %s", BDF_TEXT(bdf),
+				use && use->vf_why ? use->vf_why : "its NIC was not asked");
+		finding_remedy(f, "see ip -d link, and journalctl -t gpupass-network");
+	} else if (!use->spoof_check || use->trusted) {
+		finding_warn(f, BDF_TEXT(bdf), "%s may send as another: spoof check %s, trust %s",
+			     BDF_TEXT(bdf), use->spoof_check ? "on" : "off",
+			     use->trusted ? "on" : "off");
+		finding_remedy(f, "gpupass prepare %s", group ? group->name : "GROUP");
+	} else {
+		return;
+	}
+	finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, NULL);
+}
+
 static void check_companions(const Checks *c, Finding *f)
 {
 	for (size_t i = 0; i < c->n_companions; i++) {
@@ -62,6 +95,7 @@ static void check_companions(const Checks *c, Finding *f)
 			continue;
 		check_lacking(&c->companions[i], f);
 		check_switch_management(c, &c->companions[i], f);
+		check_vf(c, &c->companions[i], f);
 	}
 }
 

@@ -18,6 +18,7 @@ void companions_declare(Group *group, const Declaration *declaration, const PciS
 		add(group, &declaration->companions[i], snapshot);
 	group->whole_nic = declaration->whole_nic;
 	group->erase = declaration->erase;
+	group->vlan = declaration->vlan;
 }
 
 void companions_record(Group *group, const Assignment *record, const GpuSet *set)
@@ -31,6 +32,31 @@ void companions_record(Group *group, const Assignment *record, const GpuSet *set
 			add(group, &member, set->snapshot);
 	}
 	group->whole_nic = true;
+}
+
+static bool is_declared(const Declarations *declarations, const Bdf *bdf)
+{
+	for (size_t i = 0; i < declarations->n_items; i++)
+		for (size_t k = 0; k < declarations->items[i].n_companions; k++)
+			if (bdf_equal(&declarations->items[i].companions[k].bdf, bdf))
+				return true;
+	return false;
+}
+
+bool companions_choose_vf(const PciFunction *nic, const Declarations *declarations,
+			  const Assignments *assignments, char *const *more, Bdf *ret)
+{
+	Member vf = { .kind = MEMBER_VF };
+
+	for (unsigned i = 0; pci_function_vf(nic, i, &vf.bdf); i++) {
+		if (is_declared(declarations, &vf.bdf) ||
+		    assignments_find_function(assignments, &vf.bdf) ||
+		    strv_contains(more, MEMBER_TEXT(&vf)))
+			continue;
+		*ret = vf.bdf;
+		return true;
+	}
+	return false;
 }
 
 static char *kind_fault(const Companion *companion)

@@ -38,6 +38,13 @@ const Companion *group_companion(const Group *group, const Bdf *bdf)
 	return NULL;
 }
 
+bool group_has_vf(const Group *group, const Bdf *bdf)
+{
+	const Companion *companion = group_companion(group, bdf);
+
+	return companion && companion->member.kind == MEMBER_VF;
+}
+
 bool companion_is_nic(const Companion *companion)
 {
 	return companion->function &&

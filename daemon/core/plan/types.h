@@ -51,6 +51,8 @@ typedef struct PlanFunction {
 	char *from_override;
 	char *to_driver;
 	char *to_override;
+	bool vf;       /* a NIC's, which a domain has as an <interface> */
+	unsigned vlan; /* of a VF; 0: none */
 	PlanReset reset;
 	char *reset_method; /* with PLAN_RESET_OWN: the first one; NULL: none */
 	PlanReset
@@ -156,5 +158,8 @@ bool plan_resets_board(const Plan *plan, const Bdf *lead);
 
 /* The board that has this function; NULL: none, as in a plan from a journal. */
 const PlanBoard *plan_board(const Plan *plan, const Bdf *function);
+
+/* What is attached for function i. */
+char *plan_device_xml(const Plan *plan, size_t i);
 
 DECLARE_FREE(Plan, plan_free)

@@ -13,8 +13,8 @@
 #include "core/setup/setup-files.h"
 #include "host/device/capabilities.h"
 #include "host/device/holders.h"
-#include "host/scan/nvidia-proc.h"
 #include "host/scan/function.h"
+#include "host/scan/nvidia-proc.h"
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/grow.h"
@@ -109,6 +109,7 @@ static int read_facts(const Roots *roots, FunctionFacts *facts)
 	if (r < 0)
 		return r;
 	facts->network = class_code >> 16 == BASE_CLASS_NETWORK;
+	facts->vf = facts->network && sysfs_is_vf(roots->sysfs_fd, &facts->bdf);
 	/* Absent on functions that cannot have any. */
 	r = read_number(roots->sysfs_fd, &facts->bdf, "sriov_numvfs", 10, UINT_MAX,
 			&facts->num_vfs);

@@ -80,7 +80,8 @@ static int look_at_nics(Host *host, Inspection *in, Problem **ret_problem)
 	int r;
 
 	for (size_t i = 0; i < in->n_functions; i++)
-		if (in->functions[i].network && !function_facts_on_vfio(&in->functions[i]))
+		if (in->functions[i].network &&
+		    (in->functions[i].vf || !function_facts_on_vfio(&in->functions[i])))
 			nics[one.n++] = in->functions[i].bdf;
 	if (one.n == 0)
 		return 0;
@@ -214,6 +215,18 @@ int host_reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *r
 		r = r == 0 ? asks[i].error : r;
 	}
 	return r;
+}
+
+int host_make_vfs(Host *host, const Bdf *nic, unsigned number, bool *ret_running,
+		  Problem **ret_problem)
+{
+	_cleanup_free_ char *text = strf("%u", number);
+	VfsAnswer answer = { 0 };
+	Ask one = { .id = ASK_VFS, .after = { text }, .functions = nic, .n = 1, .answer = &answer };
+
+	ask(host, &one, 1, ASK_USUAL_TIMEOUT);
+	*ret_running = one.still_running;
+	return take_error(&one, ret_problem);
 }
 
 /* ---- persistence modes, memory ---- */

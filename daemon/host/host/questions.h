@@ -57,6 +57,13 @@ int host_reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *r
 DECLARE_CLEAR(ResetOutcome, reset_outcome_clear)
 
 /*
+ * Gives the NIC so many VFs: vfs_set() in host/device/vfs.h. *ret_running: a part may still be at
+ * it.
+ */
+int host_make_vfs(Host *host, const Bdf *nic, unsigned number, bool *ret_running,
+		  Problem **ret_problem);
+
+/*
  * Persistence modes of GPUs on the nvidia driver. NVML has the GPUs open meanwhile, so no other job
  * may unbind one. Filled for every GPU, by its leading function: a mode that is not known is
  * unknown, with the reason.

@@ -108,6 +108,16 @@ static HostFacts *fake_facts(Host *host)
 	return facts;
 }
 
+static void hide_vfs(PciSnapshot **snapshot)
+{
+	_cleanup_(pci_snapshot_freep) PciSnapshot *all = *snapshot;
+	_cleanup_free_ Bdf *vfs = xcalloc(all->n_virtuals + 1, sizeof(Bdf));
+
+	for (size_t i = 0; i < all->n_virtuals; i++)
+		vfs[i] = all->virtuals[i]->bdf;
+	*snapshot = pci_snapshot_replace(all, vfs, all->n_virtuals, NULL, 0);
+}
+
 static int fake_scan(Host *host, PciSnapshot **ret)
 {
 	FakeHost *fake = fake_of(host);
@@ -117,7 +127,10 @@ static int fake_scan(Host *host, PciSnapshot **ret)
 	if (fault)
 		return fake_leave(fake, fault->error);
 	json = pci_snapshot_to_json(fake->snapshot);
-	return fake_leave(fake, pci_snapshot_from_json(json, strlen(json), ret, &message));
+	assert_int_equal(pci_snapshot_from_json(json, strlen(json), ret, &message), 0);
+	if (fake->hides_vfs)
+		hide_vfs(ret);
+	return fake_leave(fake, 0);
 }
 
 static int fake_scan_changed(Host *host, const PciSnapshot *before, const Bdf *changed, size_t n,
@@ -412,6 +425,14 @@ static void answer_health(_unused_ FakeHost *fake, _unused_ const FakeFault *fau
 	((HealthAnswer *)ask->answer)->gpu.bdf = *ask->functions;
 }
 
+static void answer_nics(FakeHost *fake, const FakeFault *fault, Ask *ask);
+
+static void answer_rules(FakeHost *fake, const FakeFault *fault, Ask *ask)
+{
+	fake->spoof_check |= !fault;
+	answer_nics(fake, fault, ask);
+}
+
 static void answer_nics(FakeHost *fake, const FakeFault *fault, Ask *ask)
 {
 	NicsAnswer *answer = ask->answer;
@@ -423,11 +444,25 @@ static void answer_nics(FakeHost *fake, const FakeFault *fault, Ask *ask)
 	answer->nics = xcalloc(ask->n, sizeof(NicUse));
 	answer->n_nics = ask->n;
 	for (size_t i = 0; i < ask->n; i++)
-		answer->nics[i].bdf = ask->functions[i];
+		answer->nics[i] = (NicUse){ .bdf = ask->functions[i],
+					    .vf_read = true,
+					    .spoof_check = fake->spoof_check };
 	if (fake->nic_address)
 		nic_use_add(&answer->nics[0], (NicUser){ .kind = NIC_ADDRESS,
 							 .device = xstrdup("eth5"),
 							 .peer = xstrdup(fake->nic_address) });
+}
+
+static void answer_vfs(FakeHost *fake, const FakeFault *fault, Ask *ask)
+{
+	VfsAnswer *answer = ask->answer;
+
+	answer->bdf = *ask->functions;
+	answer->number = (unsigned)atoi(ask->after[0]);
+	if (!fault || fault->late)
+		fake->hides_vfs = answer->number == 0;
+	if (fault)
+		no_answer(ask, fault->error);
 }
 
 /* What each question counts as; FAKE_OP_MAX_: it cannot fail. */
@@ -439,6 +474,8 @@ static const struct {
 	[ASK_MOVE] = { FAKE_MOVE, answer_move, true },
 	[ASK_RESET] = { FAKE_RESET, answer_reset, false },
 	[ASK_NICS] = { FAKE_INSPECT, answer_nics, false },
+	[ASK_VFS] = { FAKE_VFS, answer_vfs, true },
+	[ASK_RULES] = { FAKE_VFS, answer_rules, true },
 	[ASK_INSPECT] = { FAKE_INSPECT, look, false },
 	[ASK_GLANCE] = { FAKE_INSPECT, look, false },
 	[ASK_CONFIG] = { FAKE_INSPECT, look, false },

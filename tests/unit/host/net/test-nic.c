@@ -16,6 +16,7 @@
 #include <sched.h>
 
 #include "host/net/nic.h"
+#include "host/net/vf.h"
 #include "rig/sysfs-tree.h"
 #include "util/json.h"
 #include "util/text.h"
@@ -36,8 +37,67 @@ typedef struct Kernel {
 	size_t n;
 	int fails; /* a type of request, which fails with `error` */
 	int error;
-	unsigned way; /* by which all that is asked for is reached */
+	unsigned way;	   /* by which all that is asked for is reached */
+	uint32_t rules[2]; /* of the VFs: spoof check, trust; UINT32_MAX: the driver does not say */
+	bool no_rules;	   /* its driver has none */
+	int refuses[2];	   /* what setting each gives */
+	unsigned n_set;
 } Kernel;
+
+/* IFLA_VF_SPOOFCHK or IFLA_VF_TRUST of the first VF, and its other attributes as they come. */
+static void put_info(struct nlmsghdr *m, uint32_t number, const uint32_t rules[2])
+{
+	const struct ifla_vf_spoofchk check = { number, rules[0] };
+	const struct ifla_vf_trust trust = { number, rules[1] };
+	const struct ifla_vf_mac mac = { .vf = number };
+	struct nlattr *info = mnl_attr_nest_start(m, IFLA_VF_INFO);
+
+	mnl_attr_put(m, IFLA_VF_MAC, sizeof(mac), &mac);
+	mnl_attr_put(m, IFLA_VF_SPOOFCHK, sizeof(check), &check);
+	mnl_attr_put(m, IFLA_VF_TRUST, sizeof(trust), &trust);
+	mnl_attr_nest_end(m, info);
+}
+
+static int answer_rules(const Kernel *kernel, NetlinkEach each, void *userdata)
+{
+	static const uint32_t others[2] = { 1, 0 };
+	char buffer[MESSAGE_SIZE] = { 0 };
+	struct nlmsghdr *m = mnl_nlmsg_put_header(buffer);
+	struct nlattr *list;
+
+	m->nlmsg_type = RTM_NEWLINK;
+	mnl_nlmsg_put_extra_header(m, sizeof(struct ifinfomsg));
+	list = mnl_attr_nest_start(m, IFLA_VFINFO_LIST);
+	put_info(m, 0, others);
+	if (!kernel->no_rules)
+		put_info(m, 1, kernel->rules);
+	mnl_attr_nest_end(m, list);
+	return each(m, userdata);
+}
+
+/* As do_setvfinfo() in net/core/rtnetlink.c takes it. */
+static int set_rule(Kernel *kernel, const struct nlmsghdr *request)
+{
+	const struct ifinfomsg *body = mnl_nlmsg_get_payload(request);
+	const struct nlattr *list, *info, *of;
+
+	assert_int_equal(body->ifi_index, ETH5);
+	assert_true(request->nlmsg_flags & NLM_F_ACK);
+	mnl_attr_for_each(list, request, sizeof(*body)) mnl_attr_for_each_nested(info, list)
+		mnl_attr_for_each_nested(of, info)
+	{
+		const struct ifla_vf_spoofchk *s = mnl_attr_get_payload(of);
+		bool trust = mnl_attr_get_type(of) == IFLA_VF_TRUST;
+
+		assert_true(mnl_attr_get_type(list) == IFLA_VFINFO_LIST);
+		assert_true(mnl_attr_get_type(info) == IFLA_VF_INFO && s->vf == 1);
+		kernel->n_set++;
+		if (kernel->refuses[trust])
+			return kernel->refuses[trust];
+		kernel->rules[trust] = s->setting;
+	}
+	return 0;
+}
 
 static int answer(const Netlink *netlink, int protocol, const struct nlmsghdr *request,
 		  NetlinkEach each, void *userdata)
@@ -48,6 +108,10 @@ static int answer(const Netlink *netlink, int protocol, const struct nlmsghdr *r
 
 	if (request->nlmsg_type == kernel->fails)
 		return kernel->error;
+	if (request->nlmsg_type == RTM_SETLINK)
+		return set_rule((Kernel *)netlink, request);
+	if (request->nlmsg_type == RTM_GETLINK && !(request->nlmsg_flags & NLM_F_DUMP))
+		return answer_rules(kernel, each, userdata);
 	if (request->nlmsg_type == RTM_GETROUTE && !(request->nlmsg_flags & NLM_F_DUMP)) {
 		char buffer[MESSAGE_SIZE] = { 0 };
 		struct nlmsghdr *message = mnl_nlmsg_put_header(buffer);
@@ -611,4 +675,74 @@ TEST(the_kernel_of_this_machine_is_understood)
 	assert_true(has(&use, NIC_ROUTE, "10.0.0.0/24"));
 	assert_true(has(&use, NIC_ROUTE, "fd00::/64"));
 	sysfs_tree_free(s.tree);
+}
+
+/* ---- a VF ---- */
+
+#define VF "0000:42:00.2"
+#define OF_VF "sys/bus/pci/devices/" VF "/"
+
+static NicUse look_at_vf(Scene *s, bool set)
+{
+	NicUse use = { .bdf = tree_bdf(VF) };
+	PciFunction vf = {
+		.bdf = use.bdf, .class_code = 0x020000, .iommu_group = 8, .numa_node = -1
+	};
+
+	tree_add_function(s->tree, &vf);
+	tree_link(s->tree, OF_VF "physfn", "../" NIC);
+	tree_link(s->tree, OF_NIC "virtfn0", "../0000:42:00.1");
+	tree_link(s->tree, OF_NIC "virtfn1", "../" VF);
+	scene_links(s);
+	if (set)
+		assert_int_equal(nic_vf_look(&s->tree->roots, &s->k.netlink, true, &use), 1);
+	else
+		assert_int_equal(nic_look(&s->tree->roots, &s->k.netlink, &use), 0);
+	assert_true(use.vf_read != (use.vf_why != NULL));
+	return use;
+}
+
+static void check_vf(const char *name, Scene *s, bool set, const char *expected)
+{
+	_cleanup_(nic_use_clear) NicUse use = look_at_vf(s, set);
+	_cleanup_free_ char *is = use.vf_read ? strf("check %d, trust %d, set %u", use.spoof_check,
+						     use.trusted, s->k.n_set)
+					      : xstrdup(use.vf_why);
+
+	sysfs_tree_free(s->tree);
+	if (!strstr(is, expected))
+		fail_msg("%s: %s instead of %s", name, is, expected);
+}
+
+#define VF_CASE(name, set, expected, ...)                                                          \
+	do {                                                                                       \
+		Scene s = scene_new();                                                             \
+                                                                                                   \
+		__VA_ARGS__;                                                                       \
+		check_vf(name, &s, set, expected);                                                 \
+	} while (0)
+#define NOT_TOLD NIC " does not tell its spoof check and trust"
+
+/* promises O8 */
+TEST(what_a_vf_may_do_is_what_its_nic_says_of_it_and_nothing_else)
+{
+	VF_CASE("as it should be", false, "check 1, trust 0, set 0", s.k.rules[0] = 1);
+	VF_CASE("no check", false, "check 0, trust 0, set 0", NOTHING);
+	VF_CASE("trusted", false, "check 1, trust 1", s.k.rules[0] = s.k.rules[1] = 1);
+	VF_CASE("it does not say", false, NOT_TOLD, s.k.rules[0] = UINT32_MAX);
+	VF_CASE("nor of trust", false, NOT_TOLD, (s.k.rules[0] = 1, s.k.rules[1] = UINT32_MAX));
+	VF_CASE("switchdev", false, NOT_TOLD, s.k.no_rules = true);
+	VF_CASE("no device here", false, NOT_TOLD, tree_remove(s.tree, OF_NIC "net"));
+	VF_CASE("no answer", false, NIC ": Input/output error",
+		(s.k.fails = RTM_GETLINK, s.k.error = -EIO));
+}
+
+/* promises O8 */
+TEST(a_vf_gets_its_spoof_check_and_no_trust)
+{
+	VF_CASE("set", true, "check 1, trust 0, set 2", s.k.rules[1] = 1);
+	VF_CASE("not permitted", true, NIC ": Operation not permitted", s.k.refuses[0] = -EPERM);
+	VF_CASE("has no check", true, "check 0, trust 0", s.k.refuses[0] = -EOPNOTSUPP);
+	VF_CASE("is refused trust, and has none", true, "check 1, trust 0, set 2",
+		s.k.refuses[1] = -EOPNOTSUPP);
 }
