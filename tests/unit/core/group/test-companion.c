@@ -60,6 +60,7 @@ TEST(functions_of_gpus_come_first_then_the_companions)
 	assert_ptr_equal(group_set_find_gpu(h.groups, &nic), group);
 }
 
+/* promise M2 */
 TEST(what_cannot_be_given_makes_the_group_unusable_and_is_named)
 {
 	static const struct {
@@ -94,6 +95,7 @@ TEST(what_cannot_be_given_makes_the_group_unusable_and_is_named)
 	}
 }
 
+/* promise M10 */
 TEST(half_of_gpus_and_companions_is_no_group)
 {
 	static const char *const gpus[] = { "0000:41:00.0", "0000:41:00.1", "0000:61:00.0",
@@ -118,6 +120,7 @@ TEST(half_of_gpus_and_companions_is_no_group)
 	}
 }
 
+/* promise M10 */
 TEST(members_on_different_drivers_are_neither_free_nor_bound)
 {
 	_cleanup_(host_done) HostModel h = with_devices(WITH, "vfio-pci");
