@@ -17,6 +17,7 @@ typedef struct Bench {
 	SysfsTree *tree;
 	DriverOps ops;
 	char **writes;
+	unsigned have; /* links, which stay */
 	int error; /* of sriov_numvfs */
 	bool deaf; /* it takes the number, and does nothing */
 } Bench;
@@ -36,8 +37,9 @@ static void make(Bench *b, unsigned number, const char *driver)
 				   .iommu_group = -1,
 				   .numa_node = -1 };
 
-		if (i >= number)
+		if (i >= number || b->have > i)
 			continue;
+		b->have = i + 1;
 		tree_add_function(b->tree, &vf);
 		tree_link(b->tree, path, target);
 	}
