@@ -20,7 +20,7 @@ up
 "$here/define-vm" vm42 --no-guest
 eth=$(net_of_nic)
 
-refused "a whole NIC is only given by --whole-nic" 4 NotBridged "--whole-nic" \
+refused "a whole NIC is only given by --whole-nic" 3 NotBridged "--whole-nic" \
 	gpupass declare pair0 "${with[@]}"
 promise "with it the pair is declared with its NIC" gpupass declare pair0 "${with[@]}" --whole-nic
 promise "the list shows it" sh -c 'gpupass list | grep -Eq "pair0 .* free"'
