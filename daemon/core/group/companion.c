@@ -44,9 +44,9 @@ static char *kind_fault(const Companion *companion)
 	if (member_kind_is(companion->member.kind, companion->function))
 		return NULL;
 	if (member_kind_of(companion->function, &kind))
-		return strf("%s is no %s but %s: declare it as %s:%s", bdf,
-			    member_kind_noun(companion->member.kind), member_kind_noun(kind),
-			    member_kind_to_string(kind), bdf);
+		return strf("%s is no %s: declare it as %s:%s", bdf,
+			    member_kind_noun(companion->member.kind), member_kind_to_string(kind),
+			    bdf);
 	return strf("%s is no %s: its PCI class is %06x", bdf,
 		    member_kind_noun(companion->member.kind), companion->function->class_code);
 }

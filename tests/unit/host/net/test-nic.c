@@ -314,6 +314,7 @@ static void expect(const char *name, Scene *s, const char *expected)
 	} while (0)
 #define NOTHING (void)0
 
+/* promise M1 */
 TEST(each_that_uses_the_network_of_a_nic_is_told_by_name)
 {
 	CASE("nobody", NOTHING, NOTHING, "");
@@ -454,6 +455,7 @@ static void has_rdma(Scene *s)
 	rdma_object(&s->k, QP, 0, "mlx5_ib");
 }
 
+/* promise M1 */
 TEST(each_that_uses_rdma_is_told_by_name)
 {
 	CASE("what the driver has for itself", has_rdma(&s), NOTHING, "");
