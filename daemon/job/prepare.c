@@ -19,7 +19,9 @@ int look_at_groups(const JobPlace *place, InspectConfig most, Prepared *p)
 	if (r < 0)
 		return r;
 	claims_settle(place->claims, p->inventory->groups);
-	groups_observe(p->inventory->groups, p->uses, p->assignments, &place->rules->policy);
+	p->tenants = place->tenants ? tenant_store_load(place->tenants) : NULL;
+	groups_observe(p->inventory->groups, p->uses, p->assignments, p->tenants,
+		       &place->rules->policy);
 	return 0;
 }
 
@@ -192,6 +194,7 @@ static int tenant_look(const JobPlace *place, Prepared *p, bool claimed, Problem
 
 	if (!place->tenants)
 		return 0;
+	tenants_free(p->tenants);
 	p->tenants = tenant_store_load(place->tenants);
 	boards = group_boards(p->group, &n);
 	for (size_t i = 0; r == 0 && gives(p) && i < n; i++)
@@ -282,7 +285,8 @@ static int look_at_domains(const JobPlace *place, const JobRequest *request, Pre
 	r = place->host->ops->domain_uses(place->host, true, &p->uses, ret_problem);
 	if (r != 0)
 		return r;
-	groups_observe(p->inventory->groups, p->uses, p->assignments, &place->rules->policy);
+	groups_observe(p->inventory->groups, p->uses, p->assignments, p->tenants,
+		       &place->rules->policy);
 	r = select_group(place, request, p, ret_problem);
 	if (r == 0 && (p->group != group || !p->domain != !domain ||
 		       (domain && !str_equal(p->domain->uuid, domain->uuid))))

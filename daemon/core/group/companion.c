@@ -94,3 +94,32 @@ char *companions_fault(const Group *group, const GroupSet *all)
 	}
 	return NULL;
 }
+
+/* ---- what must be made or erased ---- */
+
+static CompanionNeed need_of(_unused_ const Group *group, _unused_ const Companion *companion,
+			     _unused_ const Tenants *tenants)
+{
+	return COMPANION_READY;
+}
+
+bool companions_ready(Group *group, const Tenants *tenants, char **ret_why)
+{
+	static const char *const words[] = {
+		[COMPANION_TO_MAKE] = "is yet to be made",
+		[COMPANION_TO_ERASE] = "is yet to be erased",
+	};
+	_cleanup_strv_ char **lines = NULL;
+
+	for (size_t i = 0; i < group->n_companions; i++) {
+		Companion *companion = &group->companions[i];
+
+		companion->need = need_of(group, companion, tenants);
+		if (companion->need != COMPANION_READY)
+			strv_appendf(&lines, "%s %s %s", member_kind_noun(companion->member.kind),
+				     BDF_TEXT(&companion->member.bdf), words[companion->need]);
+	}
+	if (lines)
+		*ret_why = strv_join(lines, "; ");
+	return !lines;
+}
