@@ -59,11 +59,25 @@ bool companions_choose_vf(const PciFunction *nic, const Declarations *declaratio
 	return false;
 }
 
-static char *kind_fault(const Companion *companion)
+/* A NIC that could have it, if it had VFs enough. */
+static bool can_be_made(const Companion *companion, const PciSnapshot *snapshot)
+{
+	const PciFunction *nic = NULL;
+	Bdf physical;
+
+	if (companion->member.kind == MEMBER_VF && !companion->function &&
+	    pci_snapshot_physical(snapshot, &companion->member.bdf, &physical))
+		nic = pci_snapshot_find(snapshot, &physical);
+	return nic && member_kind_is(MEMBER_NIC, nic);
+}
+
+static char *kind_fault(const Companion *companion, const PciSnapshot *snapshot)
 {
 	const char *bdf = BDF_TEXT(&companion->member.bdf);
 	MemberKind kind;
 
+	if (can_be_made(companion, snapshot))
+		return NULL;
 	if (!companion->function)
 		return strf("there is nothing at %s, where its %s should be", bdf,
 			    member_kind_noun(companion->member.kind));
@@ -107,7 +121,7 @@ char *companions_fault(const Group *group, const GroupSet *all)
 {
 	for (size_t i = 0; i < group->n_companions; i++) {
 		const Companion *companion = &group->companions[i];
-		char *fault = kind_fault(companion);
+		char *fault = kind_fault(companion, all->snapshot);
 
 		if (!fault)
 			fault = sharing_fault(group, companion, all);
@@ -123,9 +137,11 @@ char *companions_fault(const Group *group, const GroupSet *all)
 
 /* ---- what must be made or erased ---- */
 
-static CompanionNeed need_of(_unused_ const Group *group, _unused_ const Companion *companion,
+static CompanionNeed need_of(_unused_ const Group *group, const Companion *companion,
 			     _unused_ const Tenants *tenants)
 {
+	if (companion->member.kind == MEMBER_VF && !companion->function)
+		return COMPANION_TO_MAKE;
 	return COMPANION_READY;
 }
 

@@ -16,7 +16,7 @@
 #include <sched.h>
 
 #include "host/net/nic.h"
-#include "host/net/vf.h"
+#include "rig/netlink-replay.h"
 #include "rig/sysfs-tree.h"
 #include "util/json.h"
 #include "util/text.h"
@@ -31,105 +31,12 @@
 
 /* ---- what plays the kernel ---- */
 
+/* What it says, each in a place of its own: a test adds to what was said before. */
 typedef struct Kernel {
-	Netlink netlink;
-	char messages[MESSAGES_MAX][MESSAGE_SIZE]; /* of dumps, by their types */
+	NetlinkReplay replay;
+	char messages[MESSAGES_MAX][MESSAGE_SIZE];
 	size_t n;
-	int fails; /* a type of request, which fails with `error` */
-	int error;
-	unsigned way;	   /* by which all that is asked for is reached */
-	uint32_t rules[2]; /* of the VFs: spoof check, trust; UINT32_MAX: the driver does not say */
-	bool no_rules;	   /* its driver has none */
-	int refuses[2];	   /* what setting each gives */
-	unsigned n_set;
 } Kernel;
-
-/* IFLA_VF_SPOOFCHK or IFLA_VF_TRUST of the first VF, and its other attributes as they come. */
-static void put_info(struct nlmsghdr *m, uint32_t number, const uint32_t rules[2])
-{
-	const struct ifla_vf_spoofchk check = { number, rules[0] };
-	const struct ifla_vf_trust trust = { number, rules[1] };
-	const struct ifla_vf_mac mac = { .vf = number };
-	struct nlattr *info = mnl_attr_nest_start(m, IFLA_VF_INFO);
-
-	mnl_attr_put(m, IFLA_VF_MAC, sizeof(mac), &mac);
-	mnl_attr_put(m, IFLA_VF_SPOOFCHK, sizeof(check), &check);
-	mnl_attr_put(m, IFLA_VF_TRUST, sizeof(trust), &trust);
-	mnl_attr_nest_end(m, info);
-}
-
-static int answer_rules(const Kernel *kernel, NetlinkEach each, void *userdata)
-{
-	static const uint32_t others[2] = { 1, 0 };
-	char buffer[MESSAGE_SIZE] = { 0 };
-	struct nlmsghdr *m = mnl_nlmsg_put_header(buffer);
-	struct nlattr *list;
-
-	m->nlmsg_type = RTM_NEWLINK;
-	mnl_nlmsg_put_extra_header(m, sizeof(struct ifinfomsg));
-	list = mnl_attr_nest_start(m, IFLA_VFINFO_LIST);
-	put_info(m, 0, others);
-	if (!kernel->no_rules)
-		put_info(m, 1, kernel->rules);
-	mnl_attr_nest_end(m, list);
-	return each(m, userdata);
-}
-
-/* As do_setvfinfo() in net/core/rtnetlink.c takes it. */
-static int set_rule(Kernel *kernel, const struct nlmsghdr *request)
-{
-	const struct ifinfomsg *body = mnl_nlmsg_get_payload(request);
-	const struct nlattr *list, *info, *of;
-
-	assert_int_equal(body->ifi_index, ETH5);
-	assert_true(request->nlmsg_flags & NLM_F_ACK);
-	mnl_attr_for_each(list, request, sizeof(*body)) mnl_attr_for_each_nested(info, list)
-		mnl_attr_for_each_nested(of, info)
-	{
-		const struct ifla_vf_spoofchk *s = mnl_attr_get_payload(of);
-		bool trust = mnl_attr_get_type(of) == IFLA_VF_TRUST;
-
-		assert_true(mnl_attr_get_type(list) == IFLA_VFINFO_LIST);
-		assert_true(mnl_attr_get_type(info) == IFLA_VF_INFO && s->vf == 1);
-		kernel->n_set++;
-		if (kernel->refuses[trust])
-			return kernel->refuses[trust];
-		kernel->rules[trust] = s->setting;
-	}
-	return 0;
-}
-
-static int answer(const Netlink *netlink, int protocol, const struct nlmsghdr *request,
-		  NetlinkEach each, void *userdata)
-{
-	const Kernel *kernel = (const Kernel *)netlink;
-	bool rdma = protocol == NETLINK_RDMA;
-	int r = 0;
-
-	if (request->nlmsg_type == kernel->fails)
-		return kernel->error;
-	if (request->nlmsg_type == RTM_SETLINK)
-		return set_rule((Kernel *)netlink, request);
-	if (request->nlmsg_type == RTM_GETLINK && !(request->nlmsg_flags & NLM_F_DUMP))
-		return answer_rules(kernel, each, userdata);
-	if (request->nlmsg_type == RTM_GETROUTE && !(request->nlmsg_flags & NLM_F_DUMP)) {
-		char buffer[MESSAGE_SIZE] = { 0 };
-		struct nlmsghdr *message = mnl_nlmsg_put_header(buffer);
-
-		message->nlmsg_type = RTM_NEWROUTE;
-		mnl_nlmsg_put_extra_header(message, sizeof(struct rtmsg));
-		mnl_attr_put_u32(message, RTA_OIF, kernel->way);
-		return kernel->way ? each(message, userdata) : -ENETUNREACH;
-	}
-	for (size_t i = 0; r >= 0 && i < kernel->n; i++) {
-		const struct nlmsghdr *message = (const void *)kernel->messages[i];
-
-		/* RTM_NEWLINK is what RTM_GETLINK is answered by: two less. */
-		if (message->nlmsg_type == request->nlmsg_type - (rdma ? 0 : 2))
-			r = each(message, userdata);
-	}
-	return r;
-}
 
 static void *say(Kernel *kernel, int type, size_t size, struct nlmsghdr **ret)
 {
@@ -137,8 +44,36 @@ static void *say(Kernel *kernel, int type, size_t size, struct nlmsghdr **ret)
 
 	assert_true(kernel->n < MESSAGES_MAX);
 	message->nlmsg_type = (uint16_t)type;
+	message->nlmsg_flags = NLM_F_MULTI;
 	*ret = message;
 	return size > 0 ? mnl_nlmsg_put_extra_header(message, size) : NULL;
+}
+
+/* From now on it says what it has to say, one behind the other. */
+static void speak(Kernel *kernel)
+{
+	char *to = kernel->messages[0];
+
+	for (size_t i = 0; i < kernel->n; i++) {
+		const struct nlmsghdr *message = (const void *)kernel->messages[i];
+		size_t size = NLMSG_ALIGN(message->nlmsg_len);
+
+		memmove(to, message, size);
+		to += size;
+	}
+	kernel->replay.netlink.ask = netlink_replay;
+	kernel->replay.messages = kernel->messages;
+	kernel->replay.size = (size_t)(to - kernel->messages[0]);
+}
+
+/* By which all that is asked for is reached. */
+static void way(Kernel *kernel, unsigned by)
+{
+	struct nlmsghdr *m;
+
+	say(kernel, RTM_NEWROUTE, sizeof(struct rtmsg), &m);
+	m->nlmsg_flags = 0;
+	mnl_attr_put_u32(m, RTA_OIF, by);
 }
 
 static struct nlmsghdr *link_(Kernel *kernel, unsigned index, const char *name, const char *kind)
@@ -265,6 +200,7 @@ static void rdma_port(Kernel *kernel, unsigned net)
 	struct nlmsghdr *m;
 
 	say(kernel, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_PORT_GET), 0, &m);
+	mnl_attr_put_u32(m, RDMA_NLDEV_ATTR_DEV_INDEX, 3);
 	mnl_attr_put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
 	if (net)
 		mnl_attr_put_u32(m, RDMA_NLDEV_ATTR_NDEV_INDEX, net);
@@ -291,6 +227,7 @@ static void rdma_object(Kernel *kernel, int command, uint16_t table, uint32_t pi
 #define QP RDMA_NLDEV_CMD_RES_QP_GET, RDMA_NLDEV_ATTR_RES_QP
 #define CM RDMA_NLDEV_CMD_RES_CM_ID_GET, RDMA_NLDEV_ATTR_RES_CM_ID
 #define MR RDMA_NLDEV_CMD_RES_MR_GET, RDMA_NLDEV_ATTR_RES_MR
+#define PD RDMA_NLDEV_CMD_RES_PD_GET, RDMA_NLDEV_ATTR_RES_PD
 #define CTX RDMA_NLDEV_CMD_RES_CTX_GET, RDMA_NLDEV_ATTR_RES_CTX
 
 /* ---- a host whose NIC has eth5, and beside it eth6 with all that a host needs ---- */
@@ -298,12 +235,14 @@ static void rdma_object(Kernel *kernel, int command, uint16_t table, uint32_t pi
 typedef struct Scene {
 	SysfsTree *tree;
 	Kernel k;
+	bool is_real; /* this machine's kernel speaks */
 	struct nlmsghdr *eth5;
 } Scene;
 
 static Scene scene_new(void)
 {
-	Scene s = { .tree = sysfs_tree_new(NULL), .k = { .netlink = { answer } } };
+	Scene s = { .tree = sysfs_tree_new(NULL),
+		    .k = { .replay = { .netlink = { netlink_replay } } } };
 	PciFunction nic = { .bdf = tree_bdf(NIC),
 			    .vendor = 0x15b3,
 			    .device = 0x1021,
@@ -327,11 +266,15 @@ static void scene_links(Scene *s)
 	address(&s->k, ETH6, AF_INET, "192.0.2.7", 24);
 }
 
-static NicUse look(const Scene *s)
+static NicUse look(Scene *s)
 {
 	NicUse use = { .bdf = tree_bdf(NIC) };
 
-	assert_int_equal(nic_look(&s->tree->roots, &s->k.netlink, &use), 0);
+	if (!s->is_real)
+		speak(&s->k);
+	assert_int_equal(nic_look(&s->tree->roots,
+				  s->is_real ? &netlink_of_kernel : &s->k.replay.netlink, &use),
+			 0);
 	return use;
 }
 
@@ -461,6 +404,10 @@ TEST(what_a_nic_is_a_part_of_is_told_with_what_stands_on_that)
 		},
 		NOTHING,
 		IS("eth9 is up, so that what is in another network name space may stand on it"));
+	CASE("virtio's, which is one folder deeper",
+	     (tree_remove(s.tree, OF_NIC "net"),
+	      tree_write(s.tree, OF_NIC "virtio0/net/eth5/ifindex", "5\n")),
+	     address(&s.k, ETH5, AF_INET, "10.0.0.5", 24), IS("eth5 has the address 10.0.0.5/24"));
 	CASE("a subfunction", tree_write(s.tree, OF_NIC "mlx5_core.sf.2/sfnum", "88\n"), NOTHING,
 	     IS("mlx5_core.sf.2 is a subfunction of it"));
 }
@@ -500,6 +447,7 @@ TEST(a_device_that_is_not_here_is_somebodys)
 static void has_rdma(Scene *s)
 {
 	tree_write(s->tree, OF_NIC "infiniband/mlx5_0/ports/1/link_layer", "Ethernet\n");
+	tree_link(s->tree, OF_NIC "mlx5_core.rdma.0/driver", "../../mlx5_ib.rdma");
 	rdma_device(&s->k, 2, "mlx5_1");
 	rdma_device(&s->k, 3, "mlx5_0");
 	rdma_port(&s->k, ETH5);
@@ -520,6 +468,8 @@ TEST(each_that_uses_rdma_is_told_by_name)
 	     (rdma_object(&s.k, CM, 0, "nvme_rdma"), rdma_object(&s.k, QP, 0, "ib_ipoib")),
 	     IS("mlx5_0 is used by ib_ipoib of the kernel\n")
 		     IS("mlx5_0 is used by nvme_rdma of the kernel"));
+	CASE("another driver's than that of the device", has_rdma(&s),
+	     rdma_object(&s.k, PD, 0, "mlx4_ib"), IS("mlx5_0 is used by mlx4_ib of the kernel"));
 	CASE("of nobody that is said", has_rdma(&s), rdma_object(&s.k, QP, 0, NULL),
 	     IS("mlx5_0 is used by something that the kernel does not name"));
 	CASE("one RDMA device of both ports", has_rdma(&s), rdma_port(&s.k, ETH6),
@@ -536,25 +486,25 @@ TEST(storage_over_a_nic_is_told)
 	static const char servers[] = "NV SERVER   PORT USE HOSTNAME\nv4 0a000009  801   1 filer\n"
 				      "v3 fd000000000000000000000000000009  801   1 filer6\n";
 
-	CASE("NFS", tree_write(s.tree, "proc/net/nfsfs/servers", servers), s.k.way = ETH5,
+	CASE("NFS", tree_write(s.tree, "proc/net/nfsfs/servers", servers), way(&s.k, ETH5),
 	     IS("eth5 is the way to filer (NFS)\n") IS("eth5 is the way to filer6 (NFS)"));
 	CASE("NVMe over fabrics",
 	     tree_write(s.tree, NVME "address", "traddr=10.0.0.9,trsvcid=4420,src_addr=10.0.0.5\n"),
-	     s.k.way = ETH5, IS("eth5 is the way to 10.0.0.9 (NVMe over fabrics, nvme1)"));
+	     way(&s.k, ETH5), IS("eth5 is the way to 10.0.0.9 (NVMe over fabrics, nvme1)"));
 	CASE("by another way",
 	     (tree_write(s.tree, "proc/net/nfsfs/servers", servers),
 	      tree_write(s.tree, NVME "address", "traddr=10.0.0.9,trsvcid=4420\n")),
-	     s.k.way = ETH6, "");
+	     way(&s.k, ETH6), "");
 	CASE("by none", tree_write(s.tree, "proc/net/nfsfs/servers", servers), NOTHING, "");
 	CASE("over Fibre Channel, and a controller on PCI",
 	     (tree_write(s.tree, NVME "address", "traddr=nn-0x1000:pn-0x2000\n"),
 	      tree_write(s.tree, "sys/class/nvme/nvme0/address", "0000:43:00.0\n")),
-	     s.k.way = ETH5, "");
+	     way(&s.k, ETH5), "");
 	CASE("a server by garbage", tree_write(s.tree, "proc/net/nfsfs/servers", "v4 zz 801 1 x\n"),
 	     NOTHING, "? the way to this host's storage is not known: Bad message");
 }
 
-#define FAILS(type, error_) (s.k.fails = (type), s.k.error = (error_))
+#define FAILS(type, error_) (s.k.replay.fails = (type), s.k.replay.error = (error_))
 #define OF_RDMA(command) RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command)
 
 TEST(what_the_kernel_does_not_answer_is_not_known)
@@ -589,7 +539,7 @@ TEST(a_function_that_is_not_there_is_told_apart)
 	Scene s = scene_new();
 	NicUse use = { .bdf = tree_bdf("0000:99:00.0") };
 
-	assert_int_equal(nic_look(&s.tree->roots, &s.k.netlink, &use), -ENOENT);
+	assert_int_equal(nic_look(&s.tree->roots, &s.k.replay.netlink, &use), -ENOENT);
 	sysfs_tree_free(s.tree);
 }
 
@@ -664,7 +614,7 @@ TEST(the_kernel_of_this_machine_is_understood)
 	make_address(20, AF_INET, "10.0.0.5", 24);
 	make_address(20, AF_INET6, "fd00::5", 64);
 	make_default_route(20);
-	s.k.netlink = netlink_of_kernel;
+	s.is_real = true;
 	use = look(&s);
 	assert_null(use.why);
 	assert_int_equal(use.users[0].kind, NIC_DEFAULT_ROUTE);
@@ -677,74 +627,4 @@ TEST(the_kernel_of_this_machine_is_understood)
 	assert_true(has(&use, NIC_ROUTE, "10.0.0.0/24"));
 	assert_true(has(&use, NIC_ROUTE, "fd00::/64"));
 	sysfs_tree_free(s.tree);
-}
-
-/* ---- a VF ---- */
-
-#define VF "0000:42:00.2"
-#define OF_VF "sys/bus/pci/devices/" VF "/"
-
-static NicUse look_at_vf(Scene *s, bool set)
-{
-	NicUse use = { .bdf = tree_bdf(VF) };
-	PciFunction vf = {
-		.bdf = use.bdf, .class_code = 0x020000, .iommu_group = 8, .numa_node = -1
-	};
-
-	tree_add_function(s->tree, &vf);
-	tree_link(s->tree, OF_VF "physfn", "../" NIC);
-	tree_link(s->tree, OF_NIC "virtfn0", "../0000:42:00.1");
-	tree_link(s->tree, OF_NIC "virtfn1", "../" VF);
-	scene_links(s);
-	if (set)
-		assert_int_equal(nic_vf_look(&s->tree->roots, &s->k.netlink, true, &use), 1);
-	else
-		assert_int_equal(nic_look(&s->tree->roots, &s->k.netlink, &use), 0);
-	assert_true(use.vf_read != (use.vf_why != NULL));
-	return use;
-}
-
-static void check_vf(const char *name, Scene *s, bool set, const char *expected)
-{
-	_cleanup_(nic_use_clear) NicUse use = look_at_vf(s, set);
-	_cleanup_free_ char *is = use.vf_read ? strf("check %d, trust %d, set %u", use.spoof_check,
-						     use.trusted, s->k.n_set)
-					      : xstrdup(use.vf_why);
-
-	sysfs_tree_free(s->tree);
-	if (!strstr(is, expected))
-		fail_msg("%s: %s instead of %s", name, is, expected);
-}
-
-#define VF_CASE(name, set, expected, ...)                                                          \
-	do {                                                                                       \
-		Scene s = scene_new();                                                             \
-                                                                                                   \
-		__VA_ARGS__;                                                                       \
-		check_vf(name, &s, set, expected);                                                 \
-	} while (0)
-#define NOT_TOLD NIC " does not tell its spoof check and trust"
-
-/* promises O8 */
-TEST(what_a_vf_may_do_is_what_its_nic_says_of_it_and_nothing_else)
-{
-	VF_CASE("as it should be", false, "check 1, trust 0, set 0", s.k.rules[0] = 1);
-	VF_CASE("no check", false, "check 0, trust 0, set 0", NOTHING);
-	VF_CASE("trusted", false, "check 1, trust 1", s.k.rules[0] = s.k.rules[1] = 1);
-	VF_CASE("it does not say", false, NOT_TOLD, s.k.rules[0] = UINT32_MAX);
-	VF_CASE("nor of trust", false, NOT_TOLD, (s.k.rules[0] = 1, s.k.rules[1] = UINT32_MAX));
-	VF_CASE("switchdev", false, NOT_TOLD, s.k.no_rules = true);
-	VF_CASE("no device here", false, NOT_TOLD, tree_remove(s.tree, OF_NIC "net"));
-	VF_CASE("no answer", false, NIC ": Input/output error",
-		(s.k.fails = RTM_GETLINK, s.k.error = -EIO));
-}
-
-/* promises O8 */
-TEST(a_vf_gets_its_spoof_check_and_no_trust)
-{
-	VF_CASE("set", true, "check 1, trust 0, set 2", s.k.rules[1] = 1);
-	VF_CASE("not permitted", true, NIC ": Operation not permitted", s.k.refuses[0] = -EPERM);
-	VF_CASE("has no check", true, "check 0, trust 0", s.k.refuses[0] = -EOPNOTSUPP);
-	VF_CASE("is refused trust, and has none", true, "check 1, trust 0, set 2",
-		s.k.refuses[1] = -EOPNOTSUPP);
 }
