@@ -77,7 +77,7 @@ static void check_vf(const Checks *c, const Companion *companion, Finding *f)
 		finding_unknown(f, BDF_TEXT(bdf), "what %s may do is not known: %s", BDF_TEXT(bdf),
 				use && use->vf_why ? use->vf_why : "its NIC was not asked");
 		finding_remedy(f, "see ip -d link, and journalctl -t gpupass-network");
-	} else if (!use->spoof_check || use->trusted) {
+	} else if (!nic_use_vf_is_ruled(use)) {
 		finding_warn(f, BDF_TEXT(bdf), "%s may send as another: spoof check %s, trust %s",
 			     BDF_TEXT(bdf), use->spoof_check ? "on" : "off",
 			     use->trusted ? "on" : "off");

@@ -61,6 +61,9 @@ bool nic_use_has(const NicUse *use, NicUserKind kind);
 /* Keeps the first. Takes over `why`. */
 void nic_use_unknown(NicUse *use, char *why);
 
+/* Its spoof check is on, and it is not trusted. NULL: that is not known. */
+bool nic_use_vf_is_ruled(const NicUse *use);
+
 /* NULL: nobody has looked. */
 const NicUse *nic_use_find(const NicUse *list, size_t n, const Bdf *bdf);
 

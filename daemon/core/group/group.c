@@ -45,6 +45,14 @@ bool group_has_vf(const Group *group, const Bdf *bdf)
 	return companion && companion->member.kind == MEMBER_VF;
 }
 
+bool group_lacks_vf(const Group *group)
+{
+	for (size_t i = 0; i < group->n_companions; i++)
+		if (group->companions[i].need == COMPANION_TO_MAKE)
+			return true;
+	return false;
+}
+
 bool companion_is_nic(const Companion *companion)
 {
 	return companion->function &&

@@ -198,6 +198,8 @@ static GroupState settle_assigned(View *v, const char *remark)
 				      v->group->domain_name, BDF_TEXT(&function->bdf),
 				      driver_name(function), VFIO_PCI);
 	}
+	if (!companions_ready(v->group, NULL, &v->group->reason))
+		return GROUP_DEGRADED;
 	complaint = group_word_complaint(
 		v->group, domain_ref_word(v->group->domain_name, v->group->domain_uuid));
 	if (complaint)

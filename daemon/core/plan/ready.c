@@ -11,6 +11,13 @@ static size_t count_needs(const Group *group, CompanionNeed need)
 	return n;
 }
 
+static int check_owners(const Planner *p)
+{
+	int r = plan_check_others(p);
+
+	return r == 0 ? plan_check_all_read(p) : r;
+}
+
 /* Nothing is moved for good: a step that needs another driver puts the function back. */
 int plan_prepare(Planner *p)
 {
@@ -21,18 +28,19 @@ int plan_prepare(Planner *p)
 	r = plan_check_state(p);
 	if (r == 0)
 		r = plan_check_unread(p);
-	if (r == 0)
-		r = plan_check_others(p);
-	if (r == 0)
-		r = plan_check_all_read(p);
+	/* To make a VF gives nobody anything: after a boot also of a group that is assigned. */
+	if (r == 0 && count_needs(group, COMPANION_TO_ERASE) > 0)
+		r = check_owners(p);
 	if (r == 0)
 		r = plan_check_evidence(p);
 	if (r == 0)
 		r = plan_fill_functions(p);
-	if (r != 0 || group->state != GROUP_UNREADY)
+	if (r == 0)
+		r = plan_vfs(p);
+	if (r != 0 || (group->state != GROUP_UNREADY && plan->n_vfs == 0))
 		return r;
 	plan_add_step(plan, STEP_PREFLIGHT, true);
-	plan_add_step(plan, STEP_VFS, count_needs(group, COMPANION_TO_MAKE) > 0);
+	plan_add_step(plan, STEP_VFS, plan->n_vfs > 0);
 	plan_add_step(plan, STEP_ERASE, count_needs(group, COMPANION_TO_ERASE) > 0);
 	plan_add_step(plan, STEP_VERIFY, true);
 	return 0;

@@ -132,9 +132,11 @@ LOCAL_JSON_OF(PlanFunction, function_members, bdf, iommu_group(index, or_null), 
 	      vlan(if_any), from_persistence(if_any, wrong "is neither on nor off"),
 	      to_persistence(if_any, wrong "is neither on nor off"),
 	      undo_reset(if_any, wrong "is no part in a reset that this version knows"))
+LOCAL_JSON(PlanNic, plan_nic_members)
 LOCAL_JSON_OF(Plan, plan_members, operation, group, domain_uuid(if_any), domain_name(if_any), live,
-	      config, functions(table function_members, max GROUP_FUNCTIONS_MAX), steps(by steps),
-	      "xml_before"(ignored), "xml_after"(ignored), "hostdevs"(ignored),
+	      config, functions(table function_members, max GROUP_FUNCTIONS_MAX),
+	      nics(table plan_nic_members, max GROUP_COMPANIONS_MAX, if_any), vfs(if_any),
+	      steps(by steps), "xml_before"(ignored), "xml_after"(ignored), "hostdevs"(ignored),
 	      "assignment"(ignored), "kept"(ignored))
 #include "record.inc"
 

@@ -106,6 +106,7 @@ char *plan_step_detail(const Plan *plan, StepKind step)
 	case STEP_UNKEEP:
 		return xstrdup(plan->group);
 	case STEP_VFS:
+		return count(plan->n_vfs, "VF");
 	case STEP_ERASE:
 		return xstrdup(plan->group);
 	case STEP_KIND_MAX_:

@@ -72,6 +72,12 @@ typedef struct PlanBoard {
 	bool reset; /* this plan resets it, as far as the plan can know */
 } PlanBoard;
 
+/* A NIC whose number of VFs changes. */
+typedef struct PlanNic {
+	Bdf bdf;
+	unsigned before, number;
+} PlanNic;
+
 typedef struct Plan {
 	Operation operation;
 	char *group;
@@ -84,6 +90,10 @@ typedef struct Plan {
 	size_t n_functions;
 	PlanBoard *boards; /* not of an unbind, or of a bind that resets nothing */
 	size_t n_boards;
+	PlanNic *nics; /* prepare */
+	size_t n_nics;
+	Bdf *vfs _json_(max GROUP_COMPANIONS_MAX); /* that it makes, or gives their rules */
+	size_t n_vfs;
 	bool accept_dirty; /* assign: a board that cannot be reset is given as it is */
 	StepKind *steps;
 	size_t n_steps;

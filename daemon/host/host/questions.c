@@ -229,6 +229,28 @@ int host_make_vfs(Host *host, const Bdf *nic, unsigned number, bool *ret_running
 	return take_error(&one, ret_problem);
 }
 
+int host_rule_vfs(Host *host, const Bdf *vfs, size_t n, bool set, Problem **ret_problem)
+{
+	NicsAnswer answer = { 0 };
+	Ask one = { .id = set ? ASK_RULES : ASK_NICS, .functions = vfs, .n = n, .answer = &answer };
+	int r = ask_one(host, &one, ASK_USUAL_TIMEOUT, ret_problem);
+
+	for (size_t i = 0; r == 0 && i < answer.n_nics; i++)
+		if (!nic_use_vf_is_ruled(&answer.nics[i]))
+			r = problem_refuse(
+				ret_problem, GPUPASS_ERROR_BIND_FAILED,
+				.reason = strf("%s could not be kept to its own address",
+					       BDF_TEXT(&vfs[i])),
+				.cause = answer.nics[i].vf_why
+						 ? xstrdup(answer.nics[i].vf_why)
+						 : xstrdup("its spoof check is off, or it is "
+							   "trusted, after all"),
+				.remedy = xstrdup("see ip -d link, and journalctl -t "
+						  "gpupass-rules"));
+	answer_clear(question(one.id), &answer);
+	return r;
+}
+
 /* ---- persistence modes, memory ---- */
 
 /* Takes the list out of the answer, or says of each why its mode is not known. */

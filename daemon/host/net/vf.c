@@ -42,7 +42,7 @@ static bool take_setting(const struct nlattr *attribute, const Vf *vf, bool *ret
 {
 	struct ifla_vf_spoofchk setting; /* a trust has the same form */
 
-	if (mnl_attr_get_payload_len(attribute) < sizeof(setting))
+	if (!attribute || mnl_attr_get_payload_len(attribute) < sizeof(setting))
 		return false;
 	memcpy(&setting, mnl_attr_get_payload(attribute), sizeof(setting));
 	if (setting.vf != vf->number || setting.setting > 1)
@@ -53,17 +53,12 @@ static bool take_setting(const struct nlattr *attribute, const Vf *vf, bool *ret
 
 static void take_info(const struct nlattr *info, const Vf *vf)
 {
-	const struct nlattr *of;
-	bool spoof_check = false, trusted = false, has_check = false, has_trust = false;
+	bool spoof_check, trusted;
+	NetlinkAttributes of;
 
-	mnl_attr_for_each_nested(of, info)
-	{
-		if (mnl_attr_get_type(of) == IFLA_VF_SPOOFCHK)
-			has_check = take_setting(of, vf, &spoof_check);
-		else if (mnl_attr_get_type(of) == IFLA_VF_TRUST)
-			has_trust = take_setting(of, vf, &trusted);
-	}
-	if (!has_check || !has_trust)
+	netlink_nested(info, &of);
+	if (!take_setting(of.of[IFLA_VF_SPOOFCHK], vf, &spoof_check) ||
+	    !take_setting(of.of[IFLA_VF_TRUST], vf, &trusted))
 		return;
 	vf->use->vf_read = true;
 	vf->use->spoof_check = spoof_check;
@@ -72,16 +67,12 @@ static void take_info(const struct nlattr *info, const Vf *vf)
 
 static int take_link(const struct nlmsghdr *message, void *userdata)
 {
-	const struct nlattr *attribute, *info;
+	const struct nlattr *info;
+	NetlinkAttributes of;
 
-	if (message->nlmsg_type != RTM_NEWLINK)
-		return 0;
-	mnl_attr_for_each(attribute, message, sizeof(struct ifinfomsg))
-	{
-		if (mnl_attr_get_type(attribute) != IFLA_VFINFO_LIST)
-			continue;
-		mnl_attr_for_each_nested(info, attribute) take_info(info, userdata);
-	}
+	if (netlink_body(message, RTM_NEWLINK, sizeof(struct ifinfomsg), &of) &&
+	    of.of[IFLA_VFINFO_LIST])
+		mnl_attr_for_each_nested(info, of.of[IFLA_VFINFO_LIST]) take_info(info, userdata);
 	return 0;
 }
 

@@ -39,8 +39,8 @@ static const FakeFault broken_libvirt = { .problem = GPUPASS_ERROR_LIBVIRT_UNAVA
 
 static bool is_write(FakeOp op)
 {
-	return op == FAKE_MOVE || op == FAKE_RESET || op == FAKE_DEFINE || op == FAKE_ATTACH ||
-	       op == FAKE_DETACH || op == FAKE_SET_PERSISTENCE;
+	return op == FAKE_MOVE || op == FAKE_RESET || op == FAKE_VFS || op == FAKE_DEFINE ||
+	       op == FAKE_ATTACH || op == FAKE_DETACH || op == FAKE_SET_PERSISTENCE;
 }
 
 void fake_pass_point(FakeHost *fake)
@@ -59,7 +59,8 @@ const FakeFault *fake_enter(FakeHost *fake, FakeOp op)
 	if (fake->hook)
 		fake->hook(fake, op, nth);
 	if (fake->broken_from > 0 && is_write(op) && fake_write_calls(fake) >= fake->broken_from)
-		return op == FAKE_MOVE || op == FAKE_RESET || op == FAKE_SET_PERSISTENCE
+		return op == FAKE_MOVE || op == FAKE_RESET || op == FAKE_VFS ||
+				       op == FAKE_SET_PERSISTENCE
 			       ? &broken_driver
 			       : &broken_libvirt;
 	for (size_t i = 0; i < fake->n_faults; i++) {
@@ -180,6 +181,7 @@ static FunctionFacts *inspect_one(const FakeHost *fake, size_t i, Inspection *in
 
 	*facts = (FunctionFacts){ .bdf = function->bdf,
 				  .network = function->class_code >> 16 == 0x02,
+				  .vf = function->virtual_function,
 				  .device_minor = -1 };
 	fake_set_text(&facts->driver, function->driver);
 	fake_set_text(&facts->driver_override, fake->overrides[i]);
@@ -211,6 +213,11 @@ static void never_answers(Ask *ask)
 	ask->pid = WORKER_PID;
 }
 
+static bool is_hidden(const FakeHost *fake, size_t index)
+{
+	return fake->hides_vfs && fake->snapshot->functions[index]->virtual_function;
+}
+
 /* Who holds the functions is what ASK_INSPECT asks, and config space what ASK_CONFIG does. */
 static void look(FakeHost *fake, const FakeFault *fault, Ask *ask)
 {
@@ -229,7 +236,7 @@ static void look(FakeHost *fake, const FakeFault *fault, Ask *ask)
 		size_t index = fake_find_function(fake, &ask->functions[i]);
 		FunctionFacts *facts;
 
-		if (index == SIZE_MAX || fake->gone[index]) {
+		if (index == SIZE_MAX || fake->gone[index] || is_hidden(fake, index)) {
 			no_answer(ask, -ENOENT);
 			break;
 		}
@@ -437,8 +444,8 @@ static void answer_nics(FakeHost *fake, const FakeFault *fault, Ask *ask)
 {
 	NicsAnswer *answer = ask->answer;
 
-	if (fault) {
-		no_answer(ask, fault->error);
+	if (fault || is_hidden(fake, fake_find_function(fake, &ask->functions[0]))) {
+		no_answer(ask, fault ? fault->error : -ENOENT);
 		return;
 	}
 	answer->nics = xcalloc(ask->n, sizeof(NicUse));
@@ -461,6 +468,8 @@ static void answer_vfs(FakeHost *fake, const FakeFault *fault, Ask *ask)
 	answer->number = (unsigned)atoi(ask->after[0]);
 	if (!fault || fault->late)
 		fake->hides_vfs = answer->number == 0;
+	/* They go with the VFs. */
+	fake->spoof_check &= !fake->hides_vfs;
 	if (fault)
 		no_answer(ask, fault->error);
 }

@@ -604,6 +604,16 @@ void rig_renamed(Rig *rig)
 	rig_declare(rig, RIG_GOLD "[Group]\nName=pair1\nGpu=0000:a1:00.0\nGpu=0000:c1:00.0\n");
 }
 
+void rig_lacks_vf(Rig *rig)
+{
+	fake_done(&rig->fake);
+	fake_init(&rig->fake, "h100-nvl-nics");
+	rig->fake.hides_vfs = true;
+	rig_declare(rig, "[Group]\nName=pair0\nGpu=18:00.0\nGpu=19:00.0\nWith=vf:" RIG_VF "\n"
+			 "Vlan=42\n");
+	rig_shut_off(rig);
+}
+
 static void devices_edited(Rig *rig)
 {
 	rig_assigned(rig);
@@ -629,6 +639,7 @@ const Scenario scenarios[N_SCENARIOS] = {
 	{ "unbind of a kept group", rig_kept, UNBIND, 4, 1 },
 	{ "reconcile of a renamed group", rig_renamed, group_request(OPERATION_RECONCILE, "gold"),
 	  4, 1 },
+	{ "prepare", rig_lacks_vf, PREPARE, 3, 2 },
 };
 
 Rig *rig_for(const Scenario *scenario)

@@ -143,6 +143,11 @@ void rig_persistence_mode(Rig *rig);
 void rig_assigned_with_persistence_mode(Rig *rig);
 /* Beside vm42, which is shut off, vm77. */
 void rig_two_domains(Rig *rig);
+/* Another host, where pair0 goes with a VF that is not there yet. */
+void rig_lacks_vf(Rig *rig);
+#define RIG_NIC "0000:61:00.0"
+#define RIG_VF "0000:61:10.0"
+#define RIG_OTHER_VF "0000:61:10.2"
 /* The definition has none of its functions any more. */
 void rig_definition_lost(Rig *rig);
 /* Assigned as pair0, with --numa=apply, and called gold now. */
@@ -160,7 +165,7 @@ typedef struct Scenario {
 	unsigned n_writes; /* calls that write, without the stores' */
 } Scenario;
 
-#define N_SCENARIOS 16
+#define N_SCENARIOS 17
 #define N_MAIN_SCENARIOS 6 /* the first ones, for what takes long */
 extern const Scenario scenarios[N_SCENARIOS];
 Rig *rig_for(const Scenario *scenario);
@@ -225,6 +230,7 @@ void rig_expect_drift(const Rig *rig, const char *drift);
 #define RIG_RELEASE RELEASE
 #define RIG_BIND BIND
 #define RIG_UNBIND UNBIND
+#define PREPARE group_request(OPERATION_PREPARE, "pair0")
 #define RECONCILE group_request(OPERATION_RECONCILE, "pair0")
 
 #define VM42 "3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242"
