@@ -138,6 +138,7 @@ static TopologyLook look_of(GroupState state)
 	case GROUP_DETACHING:
 	case GROUP_RELEASING:
 	case GROUP_ROLLING_BACK:
+	case GROUP_UNREADY:
 		return LOOK_MOVING;
 	case GROUP_UNKNOWN:
 	case GROUP_INFERRED:

@@ -291,6 +291,11 @@ int verb_unbind(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 	return bind_or_unbind(c, OPERATION_UNBIND, "Unbind", arguments[0]);
 }
 
+int verb_prepare(Client *c, char *const *arguments, _unused_ size_t n_arguments)
+{
+	return bind_or_unbind(c, OPERATION_PREPARE, "Prepare", arguments[0]);
+}
+
 #define NEAREST "nearest:"
 
 /* Asks which it is, says why, and appends it. */

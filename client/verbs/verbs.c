@@ -60,6 +60,8 @@ static const Verb verbs[] = {
 	VERB(unbind, "GROUP", 1, 1,
 	     JOB_OPTIONS | OPTION_WAIT | OPTION_ALLOW_BOOT_VGA | OPTION_DRY_RUN,
 	     "Give a group back to the host's drivers"),
+	VERB(prepare, "GROUP", 1, 1, JOB_OPTIONS | OPTION_WAIT | OPTION_DRY_RUN,
+	     "Make VFs, erase NVMes, before a domain"),
 	VERB(verify, "DOMAIN [GROUP...]", 1, 17, JOB_OPTIONS | OPTION_WORKLOAD,
 	     "Prove in the guest that NVLink works"),
 	VERB(clear, "GROUP", 1, 1, 0, "Lift a quarantine whose cause is gone"),
