@@ -230,7 +230,8 @@ static int close_fence(const JobPlace *place, const Prepared *p, uint32_t job, c
 
 /*
  * What the scan tells of functions. What is on vfio has the override that keeps it there, and of
- * NICs it knows no user, which is no doubt yet: they are looked at before anything is written.
+ * NICs it knows no user, and of VFs nothing wrong, which is no doubt yet: they are looked at before
+ * anything is written.
  */
 static Inspection *inspection_of_scan(const Prepared *p)
 {
@@ -251,7 +252,8 @@ static Inspection *inspection_of_scan(const Prepared *p)
 			.driver_override = xstrdup(override),
 			.device_minor = -1,
 		};
-		inspection->nics[inspection->n_nics++].bdf = f->bdf;
+		inspection->nics[inspection->n_nics++] =
+			(NicUse){ .bdf = f->bdf, .vf_read = true, .spoof_check = true };
 	}
 	return inspection;
 }

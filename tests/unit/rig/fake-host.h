@@ -121,6 +121,7 @@ struct FakeHost {
 	const char *nic_address;    /* that the first NIC has which is asked for; NULL: none */
 	bool hides_vfs;		    /* those of the fixture are not there, until they are made */
 	bool spoof_check;	    /* of all VFs */
+	const char *nvme_mount;	    /* where NVMes are mounted; NULL: not at all */
 	bool adds_ports;      /* the first definition gets a root port more than it asked for */
 	unsigned broken_from; /* every write from this one on fails; 0: none */
 	unsigned comes_back;  /* how often libvirt comes back after it was lost */
