@@ -198,8 +198,6 @@ static GroupState settle_assigned(View *v, const char *remark)
 				      v->group->domain_name, BDF_TEXT(&function->bdf),
 				      driver_name(function), VFIO_PCI);
 	}
-	if (!companions_ready(v->group, NULL, &v->group->reason))
-		return GROUP_DEGRADED;
 	complaint = group_word_complaint(
 		v->group, domain_ref_word(v->group->domain_name, v->group->domain_uuid));
 	if (complaint)
@@ -433,6 +431,7 @@ static GroupState settle_whatever_uses(View *v, GroupState state, const char *wh
 static GroupState observe_state(View *v)
 {
 	const Group *group = v->group;
+	_cleanup_free_ char *why = NULL;
 
 	find_fence(v);
 	find_records(v);
@@ -441,6 +440,10 @@ static GroupState observe_state(View *v)
 		return settle_whatever_uses(v, GROUP_DEGRADED, group->fault);
 	if (group->provenance == PROVENANCE_NONE)
 		return settle_whatever_uses(v, GROUP_UNKNOWN, NULL);
+	/* A boot takes the VFs. */
+	if ((v->record || (v->domain && marked_as_ours(v, v->domain))) &&
+	    !companions_ready(v->group, NULL, &why))
+		return settle_whatever_uses(v, GROUP_DEGRADED, why);
 	if (v->record)
 		return settle_recorded(v);
 	if (v->domain)

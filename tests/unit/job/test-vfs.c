@@ -14,6 +14,7 @@ static bool is_there(const Rig *rig)
 	return !rig->fake.hides_vfs;
 }
 
+/* promises M3 */
 TEST(a_vf_is_made_given_as_an_interface_and_taken_back)
 {
 	_cleanup_(rig_freep) Rig *rig = rig_new();
@@ -74,6 +75,7 @@ static void without_driver(Rig *rig)
 	fake_set_driver(&rig->fake, RIG_NIC, NULL, NULL);
 }
 
+/* promises M4 */
 TEST(the_number_of_vfs_changes_only_while_nobody_has_one)
 {
 	static const struct {

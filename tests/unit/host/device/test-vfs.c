@@ -81,7 +81,7 @@ static int set(Bench *b, unsigned number, unsigned *ret)
 	return vfs_set(&b->ops, b->tree->roots.sysfs_fd, &nic, number, ret);
 }
 
-/* promises O8 */
+/* promises M4 */
 TEST(vfs_are_made_only_while_none_is_in_use)
 {
 	static const struct {

@@ -148,6 +148,7 @@ static void check(const char *name, Kernel *k, bool set, const char *expected)
 #define NOTHING (void)0
 #define NOT_TOLD NIC " does not tell its spoof check and trust"
 
+/* promises M3 */
 TEST(what_a_vf_may_do_is_what_its_nic_says_of_it_and_nothing_else)
 {
 	CASE("as it should be", false, "check 1, trust 0, set 0", k.rules[0] = 1);
