@@ -48,7 +48,7 @@ static inline int netlink_replay(const Netlink *netlink, int protocol,
 {
 	const NetlinkReplay *replay = (const NetlinkReplay *)netlink;
 	const struct nlmsghdr *message = replay->messages;
-	unsigned left = (unsigned)replay->size;
+	long left = (long)replay->size; /* what is added for alignment may make it negative */
 	int r = request->nlmsg_flags & NLM_F_DUMP ? 0 : -ENETUNREACH;
 
 	if (request->nlmsg_type == replay->fails)
