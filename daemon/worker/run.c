@@ -113,6 +113,7 @@ static int examine(const WorkerCommand *command, void *ret)
 static int look_at_nics(const WorkerCommand *command, void *ret)
 {
 	_cleanup_roots_ Roots roots;
+	const Netlink *netlink = command->netlink ? command->netlink : &netlink_of_kernel;
 	NicsAnswer *answer = ret;
 	int r = open_roots(command, &roots);
 
@@ -122,8 +123,8 @@ static int look_at_nics(const WorkerCommand *command, void *ret)
 
 		use->bdf = command->functions[i];
 		if (question_id(command->question) == ASK_NICS)
-			r = nic_look(&roots, &netlink_of_kernel, use);
-		else if (nic_vf_look(&roots, &netlink_of_kernel, true, use) == 0)
+			r = nic_look(&roots, netlink, use);
+		else if (nic_vf_look(&roots, netlink, true, use) == 0)
 			r = -EINVAL;
 	}
 	while (r < 0 && answer->n_nics > 0)
