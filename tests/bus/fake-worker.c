@@ -158,6 +158,8 @@ static bool answer_badly(const WorkerCommand *command)
 	return bad_answer(way, q->verb);
 }
 
+const Program worker_program = { "fake-worker", "", "0" };
+
 int main(int argc, char **argv)
 {
 	_cleanup_(worker_command_clear) WorkerCommand command = { 0 };
