@@ -51,7 +51,7 @@ static int parse_move(char *const **words, MoverCommand *command)
 	return r < 0 ? r : parse_name(next(words), driver_override_valid, &target->driver_override);
 }
 
-int mover_number_parse(const char *word, unsigned *ret)
+static int mover_number_parse(const char *word, unsigned *ret)
 {
 	unsigned long long number;
 

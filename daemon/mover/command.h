@@ -26,9 +26,6 @@ typedef struct MoverCommand {
  */
 int mover_commands_parse(char *const *words, MoverCommand **ret, size_t *ret_n);
 
-/* How many VFs. */
-int mover_number_parse(const char *word, unsigned *ret);
-
 /*
  * Moves or resets, however long that takes, and returns the answer, a document of
  * host/wire/answer.h. ops: NULL for the real ones. gpus_dir: where nvidia lists its GPUs.
