@@ -293,8 +293,9 @@ static const struct {
 } members[] = {
 	{ "domain_name", SECRET_DOMAIN },  { "host", SECRET_HOST },
 	{ "hostname", SECRET_HOST },	   { "serial_number", SECRET_SERIAL },
-	{ "board_serial", SECRET_SERIAL }, { "user", SECRET_USER },
-	{ "user_name", SECRET_USER },
+	{ "board_serial", SECRET_SERIAL }, { "serial", SECRET_SERIAL },
+	{ "user", SECRET_USER },	   { "user_name", SECRET_USER },
+	{ "part_name", SECRET_DISK },	   { "part_uuid", SECRET_DISK },
 };
 
 /* Members with words of gpupass, of the kernel and of NVIDIA's tools. */
@@ -391,6 +392,32 @@ static void add_domains(StandIns *into, const json_t *value)
 		add_domains(into, item);
 }
 
+/* Of what is on an NVMe: a tenant chose its name, and FAT's UUID has a form of its own. */
+static void add_label(StandIns *into, const json_t *label)
+{
+	stand_ins_add(into, SECRET_DISK, json_string_value(json_object_get(label, "name")));
+	stand_ins_add(into, SECRET_DISK, json_string_value(json_object_get(label, "uuid")));
+}
+
+/* "/dev/disk/by-id/nvme-MODEL_SERIAL": most ways of naming a disk are one of its secrets. */
+static void add_alias(StandIns *into, const json_t *alias)
+{
+	const char *path = json_string_value(alias), *slash = path ? strrchr(path, '/') : NULL;
+
+	stand_ins_add(into, SECRET_DISK, slash ? slash + 1 : NULL);
+}
+
+static void add_disks(StandIns *into, const char *key, const json_t *value)
+{
+	const json_t *item;
+
+	for (size_t i = 0; (item = json_array_get(value, i)); i++)
+		if (str_equal(key, "labels"))
+			add_label(into, item);
+		else if (str_equal(key, "aliases"))
+			add_alias(into, item);
+}
+
 static void spare_words(StandIns *into, const json_t *value)
 {
 	const char *text = json_string_value(value);
@@ -421,7 +448,7 @@ static void spare_member(StandIns *into, const char *key, const json_t *value)
 	const json_t *item;
 
 	spare_word(into, key);
-	if (is_domains(key))
+	if (is_domains(key) || str_equal(key, "labels"))
 		return;
 	for (size_t i = 0; i < ELEMENTS(spared); i++)
 		if (strcmp(spared[i], key) == 0)
@@ -453,6 +480,7 @@ static int search(StandIns *into, const json_t *value, unsigned depth)
 			return r;
 		spare_member(into, key, member);
 		add_member(into, key, member);
+		add_disks(into, key, member);
 		if (is_domains(key))
 			add_domains(into, member);
 	}
