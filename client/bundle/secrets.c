@@ -296,6 +296,7 @@ static const struct {
 	{ "board_serial", SECRET_SERIAL }, { "serial", SECRET_SERIAL },
 	{ "user", SECRET_USER },	   { "user_name", SECRET_USER },
 	{ "part_name", SECRET_DISK },	   { "part_uuid", SECRET_DISK },
+	{ "labels", SECRET_DISK },	   { "aliases", SECRET_DISK },
 };
 
 /* Members with words of gpupass, of the kernel and of NVIDIA's tools. */
@@ -374,48 +375,23 @@ void secrets_of_text(StandIns *into, const char *text)
 	}
 }
 
+/* A name, {"name": …}, or a list of them. FAT's UUID, of a disk, has a form of its own. */
+static void add_names(StandIns *into, SecretKind kind, const json_t *value)
+{
+	const json_t *item;
+
+	stand_ins_add(into, kind, json_string_value(value));
+	stand_ins_add(into, kind, json_string_value(json_object_get(value, "name")));
+	stand_ins_add(into, kind, json_string_value(json_object_get(value, "uuid")));
+	for (size_t i = 0; (item = json_array_get(value, i)); i++)
+		add_names(into, kind, item);
+}
+
 static void add_member(StandIns *into, const char *key, const json_t *value)
 {
 	for (size_t i = 0; i < ELEMENTS(members); i++)
 		if (strcmp(members[i].key, key) == 0)
-			stand_ins_add(into, members[i].kind, json_string_value(value));
-}
-
-/* {"name": …} or a name, of whatever has a domain. */
-static void add_domains(StandIns *into, const json_t *value)
-{
-	const json_t *item;
-
-	stand_ins_add(into, SECRET_DOMAIN, json_string_value(value));
-	stand_ins_add(into, SECRET_DOMAIN, json_string_value(json_object_get(value, "name")));
-	for (size_t i = 0; (item = json_array_get(value, i)); i++)
-		add_domains(into, item);
-}
-
-/* Of what is on an NVMe: a tenant chose its name, and FAT's UUID has a form of its own. */
-static void add_label(StandIns *into, const json_t *label)
-{
-	stand_ins_add(into, SECRET_DISK, json_string_value(json_object_get(label, "name")));
-	stand_ins_add(into, SECRET_DISK, json_string_value(json_object_get(label, "uuid")));
-}
-
-/* "/dev/disk/by-id/nvme-MODEL_SERIAL": most ways of naming a disk are one of its secrets. */
-static void add_alias(StandIns *into, const json_t *alias)
-{
-	const char *path = json_string_value(alias), *slash = path ? strrchr(path, '/') : NULL;
-
-	stand_ins_add(into, SECRET_DISK, slash ? slash + 1 : NULL);
-}
-
-static void add_disks(StandIns *into, const char *key, const json_t *value)
-{
-	const json_t *item;
-
-	for (size_t i = 0; (item = json_array_get(value, i)); i++)
-		if (str_equal(key, "labels"))
-			add_label(into, item);
-		else if (str_equal(key, "aliases"))
-			add_alias(into, item);
+			add_names(into, members[i].kind, value);
 }
 
 static void spare_words(StandIns *into, const json_t *value)
@@ -480,9 +456,8 @@ static int search(StandIns *into, const json_t *value, unsigned depth)
 			return r;
 		spare_member(into, key, member);
 		add_member(into, key, member);
-		add_disks(into, key, member);
 		if (is_domains(key))
-			add_domains(into, member);
+			add_names(into, SECRET_DOMAIN, member);
 	}
 	return 0;
 }

@@ -13,23 +13,14 @@
 
 static bool is_around(const PciFunction *function, const PciFunction *centre)
 {
-	return (function->bdf.segment == centre->bdf.segment &&
-		function->bdf.bus == centre->bdf.bus) ||
-	       bdf_in(&function->bdf, centre->upstream, centre->n_upstream) ||
+	return bdf_in(&function->bdf, centre->upstream, centre->n_upstream) ||
 	       (function->iommu_group != IOMMU_GROUP_NONE &&
 		function->iommu_group == centre->iommu_group);
 }
 
-/* A VF that is not there yet has a NIC. */
-static bool is_around_companion(const PciFunction *function, const Companion *companion,
-				const PciSnapshot *all)
+static bool is_on_bus(const PciFunction *function, const Bdf *bdf)
 {
-	Bdf physical;
-
-	if (companion->function && is_around(function, companion->function))
-		return true;
-	return pci_snapshot_physical(all, &companion->member.bdf, &physical) &&
-	       bdf_equal(&physical, &function->bdf);
+	return function->bdf.segment == bdf->segment && function->bdf.bus == bdf->bus;
 }
 
 /*
@@ -45,13 +36,18 @@ static bool function_matters(const PciFunction *function, const CheckFacts *fact
 		return true;
 	for (size_t i = 0; i < gpus->n_gpus; i++)
 		for (size_t k = 0; k < gpus->gpus[i].n_functions; k++)
-			if (is_around(function, gpus->gpus[i].functions[k]))
+			if (is_on_bus(function, &gpus->gpus[i].lead->bdf) ||
+			    is_around(function, gpus->gpus[i].functions[k]))
 				return true;
-	for (size_t i = 0; groups && i < groups->n_items; i++)
-		for (size_t k = 0; k < groups->items[i].n_companions; k++)
-			if (is_around_companion(function, &groups->items[i].companions[k],
-						facts->snapshot))
+	for (size_t i = 0; i < groups->n_items; i++)
+		for (size_t k = 0; k < groups->items[i].n_companions; k++) {
+			const Companion *companion = &groups->items[i].companions[k];
+
+			/* Of a VF that is yet to be made its NIC. */
+			if (is_on_bus(function, &companion->member.bdf) ||
+			    (companion->function && is_around(function, companion->function)))
 				return true;
+		}
 	return false;
 }
 
