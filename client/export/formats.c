@@ -386,7 +386,7 @@ static void print_groups(FILE *to, const Export *e, const char *sign)
 		if (group->links > 0)
 			fprintf(to, ", %u NVLinks between each two", group->links);
 		for (size_t k = group->n_gpus - group->n_companions; k < group->n_gpus; k++)
-			fprintf(to, ", with the %s %s", group->gpus[k].kind,
+			fprintf(to, ", with %s:%s", group->gpus[k].kind,
 				BDF_TEXT(group->gpus[k].functions));
 		fputs(group->held ? "; gpupass has assigned it to a domain\n" : "\n", to);
 		if (group->n_companions > 0)
