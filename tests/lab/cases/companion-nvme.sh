@@ -24,6 +24,7 @@ up
 promise "the pair is declared with its NVMe" gpupass declare pair0 "${with[@]}"
 doctor_finds "doctor tells that nobody said it may be erased" nvme-data
 
+# promises M5, M7
 # used NAME TEXT CHECK: nobody gets the group like that.
 used() {
 	refused "$1" 9 HostInUse "$2" gpupass assign vm42 pair0
