@@ -122,16 +122,12 @@ static int fill_gpu(const Gpu *from, ExportGpu *to)
 
 static int fill_companion(const BusCompanion *from, ExportGpu *to)
 {
-	Bdf bdf;
-
-	if (bdf_parse(from->address, &bdf) < 0)
-		return -EBADMSG;
 	to->functions = xcalloc(1, sizeof(Bdf));
-	to->functions[to->n_functions++] = bdf;
+	to->n_functions = 1;
 	to->kind = xstrdup(from->kind);
 	to->vendor_id = from->vendor_id;
 	to->device_id = from->device_id;
-	return 0;
+	return bdf_parse(from->address, to->functions) < 0 ? -EBADMSG : 0;
 }
 
 static bool is_held(const Group *group)
@@ -149,8 +145,8 @@ static int fill_group(const World *w, const Group *from, ExportGroup *to)
 
 	to->name = export_plain_name(from->name);
 	to->model = export_plain_text(from->model);
-	to->gpus = xcalloc(n, sizeof(ExportGpu));
-	to->companions = xcalloc(from->companions.n_items + 1, sizeof(ExportGpu));
+	to->n_companions = from->companions.n_items;
+	to->gpus = xcalloc(n + to->n_companions, sizeof(ExportGpu));
 	to->held = is_held(from);
 	to->links = n > 1 ? from->links_expected : 0;
 	while (r == 0 && to->n_gpus < n) {
@@ -158,11 +154,8 @@ static int fill_group(const World *w, const Group *from, ExportGroup *to)
 
 		r = gpu ? fill_gpu(gpu, &to->gpus[to->n_gpus++]) : -EBADMSG;
 	}
-	while (r == 0 && to->n_companions < from->companions.n_items) {
-		size_t i = to->n_companions++;
-
-		r = fill_companion(&from->companions.items[i], &to->companions[i]);
-	}
+	for (size_t i = 0; r == 0 && i < to->n_companions; i++)
+		r = fill_companion(&from->companions.items[i], &to->gpus[to->n_gpus++]);
 	return r;
 }
 
@@ -199,6 +192,7 @@ static int find(Client *c, const ExportFormat *format, const World *w, const cha
 static int load_groups(Client *c, const ExportFormat *format, const World *w, const char *name,
 		       Export *e)
 {
+	_cleanup_free_ char *why = NULL;
 	const Group *only = NULL;
 	int r = name ? find(c, format, w, name, &only) : 0;
 
@@ -222,10 +216,11 @@ static int load_groups(Client *c, const ExportFormat *format, const World *w, co
 	}
 	if (r == -EBADMSG)
 		return bus_bad_reply(c, "a GPU with impossible addresses or sizes");
-	if (r == 0 && e->n_groups == 0)
-		return client_error(c, GPUPASS_ERROR_NO_SUCH_GROUP,
-				    "no group is known to be whole\nRemedy: see: gpupass list");
-	return r;
+	if (r != 0 || e->n_groups > 0)
+		return r;
+	why = strv_join(e->left_out, "; ");
+	return client_error(c, GPUPASS_ERROR_NO_SUCH_GROUP, "%s\nRemedy: see: gpupass list",
+			    *why ? why : "no group is known to be whole");
 }
 
 /* ---- the verb ---- */
@@ -320,10 +315,11 @@ static int check_numbers(Client *c, const ExportFormat *format, const Export *e)
 
 	if (format->last == 0 || e->first + n <= (size_t)format->last + 1)
 		return 0;
-	return client_usage(c,
-			    "%zu devices from number %u on are too many: --format=%s has the numbers "
-			    "%u to %u\nRemedy: export single groups, or choose a lower --first",
-			    n, e->first, format->name, format->first, format->last);
+	return client_usage(
+		c,
+		"%zu devices from number %u on are too many: --format=%s has the numbers "
+		"%u to %u\nRemedy: export single groups, or choose a lower --first",
+		n, e->first, format->name, format->first, format->last);
 }
 
 static int load(Client *c, const ExportFormat *format, char *const *arguments, size_t n_arguments,

@@ -78,15 +78,15 @@ static void check_rdma(const Checks *c, Finding *f)
 
 const Check checks_of_nics[] = {
 	CHECK("nic-default-route", "NICs of default routes", NEEDS_INSPECTION | NEEDS_GPUS,
-	      check_default_route, "none is a NIC of a group", "hostinuse",
+	      check_default_route, "none is a NIC of a group", "nics",
 	      "routes of all tables by rtnetlink, read by the network part",
 	      .plans = REFUSES_TAKING),
 	CHECK("nic-network", "NICs that the host's network uses", NEEDS_INSPECTION | NEEDS_GPUS,
-	      check_network, "none is in a group", "hostinuse",
+	      check_network, "none is in a group", "nics",
 	      "links, addresses and routes by rtnetlink, read by the network part",
 	      .plans = REFUSES_TAKING),
 	CHECK("nic-rdma", "NICs that RDMA uses", NEEDS_INSPECTION | NEEDS_GPUS, check_rdma,
-	      "none is in a group", "hostinuse",
+	      "none is in a group", "nics",
 	      "objects of RDMA devices by netlink, read by the network part",
 	      .plans = REFUSES_TAKING),
 	{ 0 },
