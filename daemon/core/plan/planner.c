@@ -77,6 +77,7 @@ int plan_fill_functions(Planner *p)
 			return plan_refuse_vanished(&function->bdf, p->ret_problem);
 		plan->n_functions = i + 1;
 		into->bdf = function->bdf;
+		into->companion = group_companion(p->facts->group, &function->bdf) != NULL;
 		into->vf = group_has_vf(p->facts->group, &function->bdf);
 		into->vlan = into->vf ? p->facts->group->vlan : 0;
 		into->iommu_group = function->iommu_group;
