@@ -10,7 +10,6 @@
 #include <libmnl/libmnl.h>
 #include <linux/if.h>
 #include <linux/if_link.h>
-#include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 #include <rdma/rdma_netlink.h>
 #include <sched.h>
@@ -171,21 +170,6 @@ static void route(Kernel *kernel, Route r)
 }
 #define ROUTE(k, ...) route(k, (Route){ .table = RT_TABLE_MAIN, __VA_ARGS__ })
 
-static void hop(Kernel *kernel, uint32_t id, unsigned by, uint32_t of)
-{
-	struct nlmsghdr *m;
-
-	say(kernel, RTM_NEWNEXTHOP, sizeof(struct nhmsg), &m);
-	mnl_attr_put_u32(m, NHA_ID, id);
-	if (by)
-		mnl_attr_put_u32(m, NHA_OIF, by);
-	if (of) {
-		struct nexthop_grp members[] = { { .id = 99 }, { .id = of } };
-
-		mnl_attr_put(m, NHA_GROUP, sizeof(members), members);
-	}
-}
-
 static void rdma_device(Kernel *kernel, uint32_t index, const char *name, const char *protocol)
 {
 	struct nlmsghdr *m;
@@ -338,13 +322,15 @@ TEST(each_that_uses_the_network_of_a_nic_is_told_by_name)
 	CASE("a route", NOTHING, ROUTE(&s.k, .to = "10.1.0.0", .prefix = 16, .by = ETH5),
 	     IS("eth5 has the route 10.1.0.0/16 (table 254)"));
 	CASE("by a nexthop object", NOTHING,
-	     (hop(&s.k, 9, ETH5, 0), ROUTE(&s.k, .to = "10.1.0.0", .prefix = 16, .hop = 9)),
+	     ROUTE(&s.k, .to = "10.1.0.0", .prefix = 16, .by = ETH5, .hop = 9),
 	     IS("eth5 has the route 10.1.0.0/16 (table 254)"));
-	CASE("by a group of them, which is told before its members", NOTHING,
-	     (hop(&s.k, 7, 0, 9), hop(&s.k, 9, ETH5, 0), ROUTE(&s.k, .hop = 7)),
+	CASE("by one of several", NOTHING, ROUTE(&s.k, .several = { ETH6, ETH5 }, .hop = 7),
 	     IS("eth5 has a default route of the host: table 254"));
-	CASE("by an object of another device", NOTHING,
-	     (hop(&s.k, 9, ETH6, 0), ROUTE(&s.k, .hop = 9)), "");
+	CASE("by an object of another device", NOTHING, ROUTE(&s.k, .by = ETH6, .hop = 9), "");
+	CASE("by one whose devices are not told", NOTHING, ROUTE(&s.k, .hop = 9),
+	     "? routes do not tell their devices: sysctl net.ipv4.nexthop_compat_mode=1");
+	CASE("by one that leads nowhere", NOTHING, ROUTE(&s.k, .hop = 9, .type = RTN_BLACKHOLE),
+	     "");
 	CASE("what the kernel makes of an address", NOTHING,
 	     ROUTE(&s.k, .to = "10.0.0.5", .prefix = 32, .by = ETH5, .type = RTN_LOCAL), "");
 	CASE(
@@ -527,9 +513,6 @@ TEST(what_the_kernel_does_not_answer_is_not_known)
 	     "? the kernel does not list addresses and routes: Resource temporarily unavailable");
 	CASE("routes", NOTHING, FAILS(RTM_GETROUTE, -EPERM),
 	     "? the kernel does not list addresses and routes: Operation not permitted");
-	CASE("nexthop objects", NOTHING, FAILS(RTM_GETNEXTHOP, -EPERM),
-	     "? the kernel does not list addresses and routes: Operation not permitted");
-	CASE("a kernel that has none", NOTHING, FAILS(RTM_GETNEXTHOP, -EOPNOTSUPP), "");
 	CASE("queue pairs", has_rdma(&s), FAILS(OF_RDMA(RDMA_NLDEV_CMD_RES_QP_GET), -EINVAL),
 	     "? who uses mlx5_0 is not known: Invalid argument");
 	CASE("ports", has_rdma(&s), FAILS(OF_RDMA(RDMA_NLDEV_CMD_PORT_GET), -EPERM),
