@@ -10,6 +10,7 @@
 #include <libmnl/libmnl.h>
 #include <linux/if.h>
 #include <linux/if_link.h>
+#include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 #include <rdma/rdma_netlink.h>
 #include <sched.h>
@@ -586,6 +587,25 @@ static void make_default_route(unsigned by)
 	order((void *)scratch->messages[0], NLM_F_CREATE | NLM_F_EXCL);
 }
 
+/* A route by a nexthop object of a device that has a carrier, without which there is no hop. */
+static void make_hop_of_lo(void)
+{
+	_cleanup_free_ Kernel *scratch = xcalloc(1, sizeof(Kernel));
+	struct nlmsghdr *m = link_(scratch, 1, "lo", NULL);
+	struct nhmsg *body;
+
+	up(m);
+	((struct ifinfomsg *)mnl_nlmsg_get_payload(m))->ifi_change = IFF_UP;
+	order(m, 0);
+	body = say(scratch, RTM_NEWNEXTHOP, sizeof(*body), &m);
+	body->nh_family = AF_INET;
+	mnl_attr_put_u32(m, NHA_ID, 9);
+	mnl_attr_put_u32(m, NHA_OIF, 1);
+	order(m, NLM_F_CREATE);
+	ROUTE(scratch, .to = "10.9.0.0", .prefix = 16, .hop = 9);
+	order((void *)scratch->messages[2], NLM_F_CREATE | NLM_F_EXCL);
+}
+
 static bool has(const NicUse *use, NicUserKind kind, const char *peer)
 {
 	for (size_t i = 0; i < use->n_users; i++)
@@ -609,9 +629,10 @@ TEST(the_kernel_of_this_machine_is_understood)
 	make_address(20, AF_INET, "10.0.0.5", 24);
 	make_address(20, AF_INET6, "fd00::5", 64);
 	make_default_route(20);
+	make_hop_of_lo();
 	s.is_real = true;
 	use = look(&s);
-	assert_null(use.why);
+	assert_null(use.why); /* not even for the hop */
 	assert_int_equal(use.users[0].kind, NIC_DEFAULT_ROUTE);
 	assert_string_equal(use.users[0].peer, "10.0.0.1");
 	assert_string_equal(use.users[0].what, "table 4711");
