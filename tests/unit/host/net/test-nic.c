@@ -469,6 +469,9 @@ TEST(each_that_uses_rdma_is_told_by_name)
 		     IS("mlx5_0 is used by nvme_rdma of the kernel"));
 	CASE("another driver's than that of the device", has_rdma(&s),
 	     rdma_object(&s.k, PD, 0, "mlx4_ib"), IS("mlx5_0 is used by mlx4_ib of the kernel"));
+	CASE("of no process that there can be", has_rdma(&s),
+	     rdma_object(&s.k, QP, UINT32_MAX, NULL),
+	     IS("mlx5_0 is used by something that the kernel does not name"));
 	CASE("of nobody that is said", has_rdma(&s), rdma_object(&s.k, QP, 0, NULL),
 	     IS("mlx5_0 is used by something that the kernel does not name"));
 	CASE("one RDMA device of both ports", has_rdma(&s), rdma_port(&s.k, ETH6),
