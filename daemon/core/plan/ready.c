@@ -11,7 +11,29 @@ static size_t count_needs(const Group *group, CompanionNeed need)
 	return n;
 }
 
-/* Nothing is moved for good: a step that needs another driver puts the function back. */
+/*
+ * An NVMe is moved to its driver and back within its step. It goes where the GPUs are: an erase
+ * that was interrupted may have left it elsewhere.
+ */
+static void plan_erases(Planner *p)
+{
+	const Group *group = p->facts->group;
+	bool vfio = pci_function_on_vfio(group->gpus[0]->lead);
+
+	for (size_t i = 0; i < p->plan->n_functions; i++) {
+		PlanFunction *f = &p->plan->functions[i];
+		const Companion *companion = group_companion(group, &f->bdf);
+
+		f->erase = companion && companion->need == COMPANION_TO_ERASE;
+		if (!f->erase || f->from_vfio == vfio)
+			continue;
+		if (vfio)
+			plan_set_target(f, VFIO_PCI, VFIO_PCI);
+		else
+			plan_set_target(f, NVME_DRIVER, NULL);
+	}
+}
+
 int plan_prepare(Planner *p)
 {
 	const Group *group = p->facts->group;
@@ -31,9 +53,10 @@ int plan_prepare(Planner *p)
 		r = plan_fill_functions(p);
 	if (r != 0 || group->state != GROUP_UNREADY)
 		return r;
+	plan_erases(p);
 	plan_add_step(plan, STEP_PREFLIGHT, true);
 	plan_add_step(plan, STEP_VFS, count_needs(group, COMPANION_TO_MAKE) > 0);
-	plan_add_step(plan, STEP_ERASE, count_needs(group, COMPANION_TO_ERASE) > 0);
+	plan_add_step(plan, STEP_ERASE, plan_count_erases(plan) > 0);
 	plan_add_step(plan, STEP_VERIFY, true);
 	return 0;
 }
