@@ -228,7 +228,10 @@ static int close_fence(const JobPlace *place, const Prepared *p, uint32_t job, c
 	return disk_watch_refuse(place->disk, "the fence", "fence.json", r, ret_problem);
 }
 
-/* What the scan tells of functions. What is on vfio has the override that keeps it there. */
+/*
+ * What the scan tells of functions. What is on vfio has the override that keeps it there, and of
+ * NICs it knows no user, which is no doubt yet: they are looked at before anything is written.
+ */
 static Inspection *inspection_of_scan(const Prepared *p)
 {
 	Inspection *inspection = xcalloc(1, sizeof(Inspection));
@@ -237,6 +240,7 @@ static Inspection *inspection_of_scan(const Prepared *p)
 
 	inspection->vfio_pci = true;
 	inspection->functions = xcalloc(n + 1, sizeof(FunctionFacts));
+	inspection->nics = xcalloc(n + 1, sizeof(NicUse));
 	for (; inspection->n_functions < n; inspection->n_functions++) {
 		const PciFunction *f = functions[inspection->n_functions];
 		const char *override = pci_function_on_vfio(f) ? f->driver : NULL;
@@ -247,6 +251,7 @@ static Inspection *inspection_of_scan(const Prepared *p)
 			.driver_override = xstrdup(override),
 			.device_minor = -1,
 		};
+		inspection->nics[inspection->n_nics++].bdf = f->bdf;
 	}
 	return inspection;
 }

@@ -164,3 +164,21 @@ TEST(ats_that_stays_off_in_a_guest_is_a_fault)
 	STANDS("nic-ats", "warn", NIC " has ATS, and it is off while vm7 runs", no_ats(r, true),
 	       in_a_guest(r));
 }
+
+TEST(a_guest_that_is_slow_leads_to_the_way_to_its_nic)
+{
+	_cleanup_(rig_done) Rig rig;
+	_cleanup_free_ char *suspects = NULL;
+
+	rig_init(&rig);
+	rig.with_domain = true;
+	rig.symptom = SYMPTOM_SLOW;
+	port_is(&rig, GPUS, ALL, RR);
+	rig.health[GPUS].config.ats = rig.health[GPUS].config.ats_on = false;
+	assign_pair0(&rig);
+	rig_report(&rig);
+	suspects = json_dumps(json_object_get(json_object_get(rig.report, "symptom"), "suspects"),
+			      JSON_COMPACT);
+	/* And that the domain has no NIC in it. */
+	assert_non_null(strstr(suspects, "\"peer-path\",\"nic-ats\""));
+}
