@@ -316,48 +316,53 @@ static int each(StepContext *c, int (*act)(Erasing *e, Problem **ret_problem),
 	return r;
 }
 
-/* Whoever uses it, now that the host's driver has it. */
-static int refuse_users(Erasing *e, Problem **ret_problem)
+static void tell_disks(const DomainUses *uses, const NvmeUse *use, char ***lines)
 {
-	_cleanup_strv_ char **lines = NULL;
-	NvmeUse *use = NULL;
-	int r = host_nvme_uses(host_of(e), e->bdf, 1, &use, ret_problem);
-
-	if (r != 0)
-		return r;
-	for (size_t i = 0; i < use->n_holds; i++)
-		strv_append_take(&lines, nvme_hold_text(&use->holds[i]));
-	for (char **what = use->siblings; what && *what; what++)
-		strv_appendf(&lines, "%s reaches the same namespaces", *what);
-	for (char **what = use->unread; what && *what; what++)
-		strv_appendf(&lines, "not known: %s", *what);
-	nvme_use_clear(use);
-	free(use);
-	if (!lines)
-		return 0;
-	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_HOST_IN_USE,
-		.reason = strf("the host uses %s", BDF_TEXT(e->bdf)),
-		.cause = strv_join(lines, "\n"),
-		.remedy = strf("end that, then: gpupass prepare %s", e->context->plan->group));
+	for (size_t i = 0; uses && i < uses->n_items; i++)
+		for (char **path = uses->items[i].disks; path && *path; path++)
+			if (nvme_use_has_path(use, *path))
+				strv_appendf(lines, "%s is a disk of the domain %s", *path,
+					     uses->items[i].name);
 }
 
-static int refuse_holders(StepContext *c, Problem **ret_problem)
+static void tell_users(const StepContext *c, const Inspection *now, const Bdf *bdf, char ***lines)
+{
+	const NvmeUse *use = nvme_use_find(now->nvmes, now->n_nvmes, bdf);
+
+	for (size_t i = 0; i < now->n_holders; i++)
+		if (bdf_equal(&now->holders[i].bdf, bdf))
+			strv_append_take(lines, holder_text(&now->holders[i]));
+	for (size_t i = 0; use && i < use->n_holds; i++)
+		strv_append_take(lines, nvme_hold_text(&use->holds[i]));
+	for (char **what = use ? use->siblings : NULL; what && *what; what++)
+		strv_appendf(lines, "%s reaches the same namespaces", *what);
+	for (char **what = use ? use->unread : NULL; what && *what; what++)
+		strv_appendf(lines, "not known: %s", *what);
+	if (use)
+		tell_disks(c->prepared->uses, use, lines);
+	else
+		strv_append(lines, "it was not looked at");
+}
+
+/* Whoever uses one, now that the host's driver has it: whatever it is, it is not erased. */
+static int refuse_users(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
 	int r = step_inspect(c, &now, ret_problem);
 
-	for (size_t i = 0; r == 0 && i < now->n_holders; i++)
-		for (size_t k = 0; r == 0 && k < c->plan->n_functions; k++)
-			if (c->plan->functions[k].erase &&
-			    bdf_equal(&now->holders[i].bdf, &c->plan->functions[k].bdf))
-				r = problem_refuse(ret_problem, GPUPASS_ERROR_HOST_IN_USE,
-						   .reason = strf("the host uses %s",
-								  BDF_TEXT(&now->holders[i].bdf)),
-						   .cause = holder_text(&now->holders[i]),
-						   .remedy = strf("stop it, then: gpupass prepare "
-								  "%s",
-								  c->plan->group));
+	for (size_t i = 0; r == 0 && i < c->plan->n_functions; i++) {
+		const PlanFunction *f = &c->plan->functions[i];
+		_cleanup_strv_ char **lines = NULL;
+
+		if (f->erase)
+			tell_users(c, now, &f->bdf, &lines);
+		if (lines)
+			r = problem_refuse(ret_problem, GPUPASS_ERROR_HOST_IN_USE,
+					   .reason = strf("the host uses %s", BDF_TEXT(&f->bdf)),
+					   .cause = strv_join(lines, "\n"),
+					   .remedy = strf("end that, then: gpupass prepare %s",
+							  c->plan->group));
+	}
 	return r;
 }
 
@@ -370,9 +375,7 @@ static int erase(StepContext *c, Problem **ret_problem)
 	if (r == 0)
 		r = step_move(c, STEP_MOVE_ASIDE, ret_problem);
 	if (r == 0)
-		r = refuse_holders(c, ret_problem);
-	if (r == 0)
-		r = each(c, refuse_users, ret_problem);
+		r = refuse_users(c, ret_problem);
 	if (r == 0)
 		r = each(c, erase_one, ret_problem);
 	if (r != 0)

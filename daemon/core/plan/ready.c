@@ -11,6 +11,16 @@ static size_t count_needs(const Group *group, CompanionNeed need)
 	return n;
 }
 
+/* Or it was clean, and the host has written on it since. */
+static bool is_to_be_erased(const Planner *p, const Companion *companion)
+{
+	const Inspection *in = p->facts->inspection;
+	const NvmeUse *use = nvme_use_find(in->nvmes, in->n_nvmes, &companion->member.bdf);
+
+	return companion->need == COMPANION_TO_ERASE ||
+	       (p->facts->group->erase && use && use->n_labels > 0);
+}
+
 /*
  * An NVMe is moved to its driver and back within its step. It goes where the GPUs are: an erase
  * that was interrupted may have left it elsewhere.
@@ -24,7 +34,7 @@ static void plan_erases(Planner *p)
 		PlanFunction *f = &p->plan->functions[i];
 		const Companion *companion = group_companion(group, &f->bdf);
 
-		f->erase = companion && companion->need == COMPANION_TO_ERASE;
+		f->erase = companion && is_to_be_erased(p, companion);
 		if (!f->erase || f->from_vfio == vfio)
 			continue;
 		if (vfio)
@@ -51,9 +61,11 @@ int plan_prepare(Planner *p)
 		r = plan_check_evidence(p);
 	if (r == 0)
 		r = plan_fill_functions(p);
-	if (r != 0 || group->state != GROUP_UNREADY)
+	if (r != 0)
 		return r;
 	plan_erases(p);
+	if (group->state != GROUP_UNREADY && plan_count_erases(plan) == 0)
+		return 0;
 	plan_add_step(plan, STEP_PREFLIGHT, true);
 	plan_add_step(plan, STEP_VFS, count_needs(group, COMPANION_TO_MAKE) > 0);
 	plan_add_step(plan, STEP_ERASE, plan_count_erases(plan) > 0);

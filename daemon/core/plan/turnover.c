@@ -83,7 +83,8 @@ static int refuse_dirty_nvme(const Planner *p, const char *what)
 	return problem_refuse(p->ret_problem, GPUPASS_ERROR_RESET_FAILED,
 			      .reason = xstrdup("an NVMe of the group was not erased"),
 			      .cause = xstrdup(what),
-			      .remedy = strf("gpupass prepare %s", p->facts->group->name));
+			      .remedy = xstrdup("if nothing on it is needed: gpupass declare it "
+						"with --erase"));
 }
 
 static int judge_board(Planner *p, const PlanBoard *board)
