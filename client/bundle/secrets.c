@@ -293,8 +293,8 @@ static const struct {
 } members[] = {
 	{ "domain_name", SECRET_DOMAIN },  { "host", SECRET_HOST },
 	{ "hostname", SECRET_HOST },	   { "serial_number", SECRET_SERIAL },
-	{ "board_serial", SECRET_SERIAL }, { "user", SECRET_USER },
-	{ "user_name", SECRET_USER },
+	{ "board_serial", SECRET_SERIAL }, { "serial", SECRET_SERIAL },
+	{ "user", SECRET_USER },	   { "user_name", SECRET_USER },
 };
 
 /* Members with words of gpupass, of the kernel and of NVIDIA's tools. */

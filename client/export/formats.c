@@ -372,24 +372,20 @@ static void print_without_dashes(FILE *to, const char *text)
 
 /* What nobody does for the guest but gpupass assign and release. */
 static const struct {
-	const char *kind, *note;
+	const char *kind, *noun, *note;
 } notes[] = {
-	{ "nic", "whoever has a whole NIC can re-flash it" },
-	{ "vf", "set its MAC address and VLAN on the NIC, with spoofchk on and trust off" },
-	{ "nvme", "erase it before another guest gets it" },
+	{ "nic", "NIC", "whoever has a whole NIC can re-flash it" },
+	{ "vf", "VF", "set its MAC address and VLAN on the NIC, with spoofchk on and trust off" },
+	{ "nvme", "NVMe", "erase it before another guest gets it" },
 };
 
 static void print_companions(FILE *to, const ExportGroup *group, const char *sign)
 {
-	for (size_t i = 0; i < group->n_companions; i++) {
-		const ExportGpu *one = &group->companions[i];
-
-		fprintf(to, "%s  with the %s %s", sign, one->kind, BDF_TEXT(one->functions));
+	for (size_t i = 0; i < group->n_companions; i++)
 		for (size_t k = 0; k < ELEMENTS(notes); k++)
-			if (str_equal(notes[k].kind, one->kind))
-				fprintf(to, ": %s", notes[k].note);
-		fputc('\n', to);
-	}
+			if (str_equal(notes[k].kind, group->companions[i].kind))
+				fprintf(to, "%s  with the %s %s: %s\n", sign, notes[k].noun,
+					BDF_TEXT(group->companions[i].functions), notes[k].note);
 }
 
 static void print_groups(FILE *to, const Export *e, const char *sign)

@@ -199,6 +199,7 @@ static int find(Client *c, const ExportFormat *format, const World *w, const cha
 static int load_groups(Client *c, const ExportFormat *format, const World *w, const char *name,
 		       Export *e)
 {
+	_cleanup_free_ char *why = NULL;
 	const Group *only = NULL;
 	int r = name ? find(c, format, w, name, &only) : 0;
 
@@ -222,10 +223,11 @@ static int load_groups(Client *c, const ExportFormat *format, const World *w, co
 	}
 	if (r == -EBADMSG)
 		return bus_bad_reply(c, "a GPU with impossible addresses or sizes");
-	if (r == 0 && e->n_groups == 0)
-		return client_error(c, GPUPASS_ERROR_NO_SUCH_GROUP,
-				    "no group is known to be whole\nRemedy: see: gpupass list");
-	return r;
+	if (r != 0 || e->n_groups > 0)
+		return r;
+	why = strv_join(e->left_out, "; ");
+	return client_error(c, GPUPASS_ERROR_NO_SUCH_GROUP, "%s\nRemedy: see: gpupass list",
+			    *why ? why : "no group is known to be whole");
 }
 
 /* ---- the verb ---- */
@@ -320,10 +322,11 @@ static int check_numbers(Client *c, const ExportFormat *format, const Export *e)
 
 	if (format->last == 0 || e->first + n <= (size_t)format->last + 1)
 		return 0;
-	return client_usage(c,
-			    "%zu devices from number %u on are too many: --format=%s has the numbers "
-			    "%u to %u\nRemedy: export single groups, or choose a lower --first",
-			    n, e->first, format->name, format->first, format->last);
+	return client_usage(
+		c,
+		"%zu devices from number %u on are too many: --format=%s has the numbers "
+		"%u to %u\nRemedy: export single groups, or choose a lower --first",
+		n, e->first, format->name, format->first, format->last);
 }
 
 static int load(Client *c, const ExportFormat *format, char *const *arguments, size_t n_arguments,

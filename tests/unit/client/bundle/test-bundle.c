@@ -116,8 +116,9 @@ TEST(members_of_a_document_are_found_by_their_name)
 	json_t *document = json_loads(
 		"{\"schema\": \"a.node7.b\", \"domain\": {\"name\": \"one\", \"uuid\": null},"
 		" \"jobs\": [{\"domain\": \"two\"}], \"domains\": [\"three\", {\"name\": \"four\"}],"
-		" \"domain_name\": \"five\", \"board_serial\": \"13A\", \"user\": \"jo\","
-		" \"group\": \"pair0\", \"text\": \"one two three four five 13A jo node7 pair0\"}",
+		" \"domain_name\": \"five\", \"board_serial\": \"13A\", \"serial\": \"S6X\", \"user\": \"jo\","
+		" \"group\": \"pair0\", \"text\": \"one two three four five 13A jo node7 pair0 "
+		"x-eui_S6X\"}",
 		0, NULL);
 	json_t *clean;
 
@@ -130,7 +131,7 @@ TEST(members_of_a_document_are_found_by_their_name)
 	assert_string_equal(json_string_value(json_object_get(clean, "schema")), "a.node7.b");
 	assert_string_equal(json_string_value(json_object_get(clean, "text")),
 			    "domain-0003 domain-0005 domain-0004 domain-0002 domain-0001 "
-			    "serial-0001 user-0001 host-0002 pair0");
+			    "serial-0001 user-0001 host-0002 pair0 x-eui_serial-0002");
 	replaced(s, "node7.example.org", "host-0003");
 	json_decref(clean);
 	json_decref(document);

@@ -122,6 +122,27 @@ TEST(what_keeps_a_nic_from_its_gpus_is_found_with_its_remedy)
 	all_had_cases(cases, checks_of_peers, "");
 }
 
+static void acs_off(PcieConfig *config)
+{
+	config->acs = true;
+	config->acs_capability = RR;
+	config->acs_control = 0;
+}
+
+TEST(acs_that_was_turned_off_is_found_at_nics_and_between_functions)
+{
+	_cleanup_strv_ char **cases = NULL;
+
+	TOLD("above a NIC", "acs", "fail",
+	     PORT_N ", above " NIC ", has ACS turned off (0x0 of 0x1d): devices behind it",
+	     "setpci", with_nic(r), r->health[GPUS].ports[2].config.acs_control = 0);
+	TOLD("of a board with several functions", "acs", "fail",
+	     GPU " has ACS turned off (0x0 of 0x1d): its functions can reach", "setpci",
+	     with_nic(r), acs_off(&r->health[0].config));
+	/* There is nobody to be kept from. */
+	STANDS("acs", "pass", "at 11 ports", acs_off(&with_nic(r)->config));
+}
+
 TEST(a_nic_with_a_direct_way_passes)
 {
 	STANDS("nic-ats", "pass", NIC ": on", with_nic(r));
