@@ -378,11 +378,9 @@ static int erase(StepContext *c, Problem **ret_problem)
 		r = refuse_users(c, ret_problem);
 	if (r == 0)
 		r = each(c, erase_one, ret_problem);
-	if (r != 0)
-		return r;
 	free(c->detail);
 	c->detail = plan_step_detail(c->plan, STEP_ERASE);
-	return step_move(c, STEP_MOVE_ON, ret_problem);
+	return r == 0 ? step_move(c, STEP_MOVE_ON, ret_problem) : r;
 }
 
 static int put_back(StepContext *c, Problem **ret_problem)

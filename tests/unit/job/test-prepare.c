@@ -231,7 +231,7 @@ TEST(a_sanitize_outlives_its_job_and_the_next_one_finds_it)
 {
 	_cleanup_(rig_freep) Rig *rig = rig_with(true);
 
-	rig->fake.nvme = (FakeNvme){ .sanitizes = true, .looks = 4 };
+	rig->fake.nvme = (FakeNvme){ .sanitizes = true, .looks = 7 };
 	rig->cancel_at = 2;
 	rig_try(rig, &PREPARE);
 	rig_expect(rig, JOB_CANCELLED, GPUPASS_ERROR_CANCELLED, "everything was put back");

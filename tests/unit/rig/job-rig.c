@@ -652,7 +652,7 @@ const Scenario scenarios[N_SCENARIOS] = {
 	{ "bind that lasts", rig_shut_off, KEEP, 4, 1 },
 	{ "unbind", rig_shut_off_bound, UNBIND, 3, 1 },
 	{ "unbind of a kept group", rig_kept, UNBIND, 4, 1 },
-	{ "prepare", rig_unready, PREPARE, 3, 2 }, /* move, erase */
+	{ "prepare", rig_unready, PREPARE, 3, 3 }, /* move, erase, move */
 	{ "reconcile of a renamed group", rig_renamed, group_request(OPERATION_RECONCILE, "gold"),
 	  4, 1 },
 };
