@@ -24,6 +24,7 @@ up
 promise "the pair is declared with its NVMe" gpupass declare pair0 "${with[@]}"
 doctor_finds "doctor tells that nobody said it may be erased" nvme-data
 
+# promises M5, M7
 # used NAME TEXT CHECK: nobody gets the group like that.
 used() {
 	refused "$1" 9 HostInUse "$2" gpupass assign vm42 pair0
@@ -68,5 +69,48 @@ until_true 10 sh -c "ls -l /proc/$zfs/fd | grep -q $disk"
 used "one that somebody claimed is refused" "$disk is claimed by something" nvme-use
 kill "$zfs"
 wait "$zfs" || true
+
+is_free() { gpupass list | grep -Eq "pair0 .* free"; }
+mark=/var/lib/gpupass/tenants/$nvme.json
+promise "it is declared once more, as one that may be erased" sh -c \
+	"gpupass forget pair0 && gpupass declare pair0 ${with[*]} --erase"
+promise "then gpupassd makes it ready by itself" until_true 60 is_free
+promise "nothing is on it any more" is_erased
+promise "its mark has the receipt" sh -c "jq -e '.state == \"clean\" and .erases[0].way == \"format-user\"' $mark"
+doctor_finds "doctor finds nothing"
+mkfs.ext4 -q -L hosts "$disk"
+refused "what the host has written on it since refuses" 9 HostInUse 'ext4 "hosts"' gpupass assign vm42 pair0
+promise "a prepare erases it once more" gpupass prepare pair0
+promise "that is gone, too" is_erased
+
+before=$(world)
+promise "the NVMe goes with the pair" gpupass assign vm42 pair0
+equal "all functions are on vfio-pci" "$on_vfio" "$(drivers "${pair[@]}")"
+equal "the domain has exactly those hostdevs" "$all" "$(hostdevs --inactive vm42)"
+"$here/define-vm" half --no-guest --hostdev "$nvme"
+promise "a domain with the NVMe alone is not started" sh -c '! virsh -q start half'
+virsh -q undefine half
+promise "the domain starts with the pair and its NVMe" virsh -q start vm42
+equal "QEMU has them all" "$all" \
+	"$(virsh -q qemu-monitor-command vm42 --hmp info qtree |
+		sed -n 's/^ *host = "\(0000:.*\)"\r*$/\1/p' | sort)"
+virsh -q destroy vm42
+
+# What a tenant writes: here the host does, with the function in its hand for a moment.
+move() {
+	echo "$nvme" >"/sys/bus/pci/devices/$nvme/driver/unbind"
+	echo "$1" >"/sys/bus/pci/devices/$nvme/driver_override"
+	echo "$nvme" >/sys/bus/pci/drivers_probe
+}
+move nvme
+until_true 10 test -b "$disk"
+mkfs.ext4 -q -L tenant "$disk"
+move vfio-pci
+promise "release succeeds" gpupass release vm42
+promise "the group is free when it was erased, and not before" until_true 60 is_free
+promise "nothing of the tenant is left" is_erased
+equal "all is as it was before" "$before" "$(world)"
+promise "its mark has the receipt, and whose it was" sh -c \
+	"jq -e '.state == \"clean\" and .domain_name == \"vm42\" and (.erases | length) == 1' $mark"
 stop_gpupassd
 finish

@@ -139,7 +139,8 @@ TEST(members_on_different_drivers_are_neither_free_nor_bound)
 	expect_tells(host_group(&h, "pair0")->reason, "0000:42:00.0 on mlx5_core");
 }
 
-TEST(an_assigned_group_keeps_its_companions_without_its_declaration)
+/* They are released with it. */
+TEST(an_assigned_group_keeps_its_companions_whatever_is_declared)
 {
 	static const char *const all[] = { "0000:41:00.0",
 					   "0000:41:00.1",
@@ -148,21 +149,32 @@ TEST(an_assigned_group_keeps_its_companions_without_its_declaration)
 					   "0000:42:00.0",
 					   "0000:43:00.0",
 					   NULL };
-	_cleanup_(host_done) HostModel h = with_devices("", "vfio-pci");
-	const Group *group;
-	size_t n;
-	_cleanup_free_ Bdf *addresses = NULL;
+	static const struct {
+		const char *declared;
+		GroupState state;
+		const char *tells;
+	} rows[] = {
+		{ "", GROUP_ASSIGNED, "" },
+		{ WITH, GROUP_ASSIGNED, "" },
+		{ PAIR, GROUP_DEGRADED,
+		  "0000:42:00.0 was assigned to vm1 with it, and is not declared any more" },
+	};
 
-	host_domain(&h, "vm1", false, all);
-	host_seal(&h);
-	host_assignment(&h, "pair0", "vm1", 1, all);
-	host_resolve(&h);
-	host_observe(&h, false);
-	group = host_group(&h, "pair0");
-	addresses = group_addresses(group, &n);
-	assert_int_equal(n, 6);
-	assert_int_equal(group->n_companions, 2);
-	assert_int_equal(group->state, GROUP_ASSIGNED);
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(host_done) HostModel h = with_devices(rows[i].declared, "vfio-pci");
+		const Group *group;
+
+		host_domain(&h, "vm1", false, all);
+		host_seal(&h);
+		host_assignment(&h, "pair0", "vm1", 1, all);
+		host_resolve(&h);
+		host_observe(&h, false);
+		group = host_group(&h, "pair0");
+		assert_int_equal(group->n_gpus, 2);
+		assert_int_equal(group->n_companions, 2);
+		assert_int_equal(group->state, rows[i].state);
+		expect_tells(group->fault, rows[i].tells);
+	}
 }
 
 TEST(a_companion_that_a_record_and_a_declaration_name_is_in_neither)
@@ -248,7 +260,7 @@ TEST(the_nearest_is_one_that_neither_a_group_nor_the_caller_has)
 		{ "", "vf", { "41:00.0" }, "vf:0000:42:00.0", "there is no other" },
 		{ WITH, "vf", { "41:00.0" }, NULL, "there is no vf" },
 		{ PAIR "With=vf:42:00.2\n", "nic", { "41:00.0" }, "nic:0000:82:00.0", "no other" },
-		{ "", "disk", { "41:00.0" }, NULL, "nothing is called \"disk\"" },
+		{ "", "disk", { "41:00.0" }, NULL, "\"disk\" is neither nic, vf nor nvme" },
 		{ "", "nic", { "nic:42:00.0" }, NULL, "there is no GPU" },
 		{ "", "nic", { "99:00.0" }, NULL, "there is no NVIDIA GPU at 0000:99:00.0" },
 		{ "", "nic", { "41" }, NULL, "\"41\" names no GPU" },
@@ -268,8 +280,8 @@ TEST(the_nearest_is_one_that_neither_a_group_nor_the_caller_has)
 		host_resolve(&h);
 		for (size_t k = 0; k < 4 && rows[i].members[k]; k++)
 			members[k] = (char *)rows[i].members[k];
-		r = companion_nearest(&(NearestWish){ .kind = rows[i].kind, .members = members },
-				      h.groups, h.set, &found, &reason, &problem);
+		r = companion_nearest(rows[i].kind, members, h.groups, h.set, 0, &found, &reason,
+				      &problem);
 		if (r != (rows[i].found ? 0 : PROBLEM))
 			fail_msg("row %zu: %s", i, problem ? problem->reason : reason);
 		if (r == 0)
