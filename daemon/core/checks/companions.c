@@ -35,27 +35,6 @@ static void check_switch_management(const Checks *c, const Companion *companion,
 }
 
 /*
- * What this version does not do yet for a kind, and without which none of it is given. A NIC's use
- * is a check of its own (nic.c).
- */
-static const char *const lacking[MEMBER_KIND_MAX_] = {
-	[MEMBER_NVME] = "whether it is in use is not asked, and it is not erased",
-};
-
-static void check_lacking(const Companion *companion, Finding *f)
-{
-	const char *bdf = BDF_TEXT(&companion->member.bdf);
-	MemberKind kind = companion->member.kind;
-
-	if (!lacking[kind])
-		return;
-	finding_unknown(f, bdf, "no %s is given to a domain by this version (%s): %s",
-			member_kind_noun(kind), bdf, lacking[kind]);
-	finding_remedy(f, "declare the group without it");
-	finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, NULL);
-}
-
-/*
  * libvirt sets a VF's MAC and VLAN by its NIC. What keeps the guest from choosing others is the
  * spoof check, and that it is not trusted.
  */
@@ -93,7 +72,6 @@ static void check_companions(const Checks *c, Finding *f)
 	for (size_t i = 0; i < c->n_companions; i++) {
 		if (!c->companions[i].function)
 			continue;
-		check_lacking(&c->companions[i], f);
 		check_switch_management(c, &c->companions[i], f);
 		check_vf(c, &c->companions[i], f);
 	}

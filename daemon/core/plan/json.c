@@ -116,6 +116,12 @@ static void add_vfs(json_t *writes, const Plan *plan)
 			  BDF_TEXT(&plan->vfs[i]));
 }
 
+static void add_erase(json_t *writes, const PlanFunction *function)
+{
+	if (function->erase)
+		add_write(writes, "erase", "gpupass-eraser: %s", BDF_TEXT(&function->bdf));
+}
+
 typedef void (*AddWrites)(json_t *writes, const PlanFunction *function);
 
 /*
@@ -124,9 +130,9 @@ typedef void (*AddWrites)(json_t *writes, const PlanFunction *function);
  */
 static void writes_write(json_t *o, const char *key, const void *of)
 {
-	static const AddWrites kinds[2][4] = {
-		{ add_persistence_off, add_writes, add_reset, add_persistence_on },
-		{ add_reset, add_persistence_off, add_writes, add_persistence_on },
+	static const AddWrites kinds[2][5] = {
+		{ add_persistence_off, add_erase, add_writes, add_reset, add_persistence_on },
+		{ add_reset, add_erase, add_persistence_off, add_writes, add_persistence_on },
 	};
 	const Plan *plan = of;
 	const AddWrites *order = kinds[plan->operation == OPERATION_RELEASE];

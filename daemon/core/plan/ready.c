@@ -2,15 +2,40 @@
 /* The plan that makes a group ready for a domain: what is missing is made, what is not is erased. */
 #include "core/plan/planner.h"
 
-static size_t count_needs(const Group *group, CompanionNeed need)
+/* Or it was clean, and the host has written on it since. */
+static bool is_to_be_erased(const Planner *p, const Companion *companion)
 {
-	size_t n = 0;
+	const Inspection *in = p->facts->inspection;
+	const NvmeUse *use = nvme_use_find(in->nvmes, in->n_nvmes, &companion->member.bdf);
 
-	for (size_t i = 0; i < group->n_companions; i++)
-		n += group->companions[i].need == need;
-	return n;
+	return companion->need == COMPANION_TO_ERASE ||
+	       (p->facts->group->erase && use && use->n_labels > 0);
 }
 
+/*
+ * An NVMe is moved to its driver and back within its step. It goes where the GPUs are: an erase
+ * that was interrupted may have left it elsewhere.
+ */
+static void plan_erases(Planner *p)
+{
+	const Group *group = p->facts->group;
+	bool vfio = pci_function_on_vfio(group->gpus[0]->lead);
+
+	for (size_t i = 0; i < p->plan->n_functions; i++) {
+		PlanFunction *f = &p->plan->functions[i];
+		const Companion *companion = group_companion(group, &f->bdf);
+
+		f->erase = companion && is_to_be_erased(p, companion);
+		if (!f->erase || f->from_vfio == vfio)
+			continue;
+		if (vfio)
+			plan_set_target(f, VFIO_PCI, VFIO_PCI);
+		else
+			plan_set_target(f, NVME_DRIVER, NULL);
+	}
+}
+
+/* To erase takes what is on an NVMe from whoever has it. To make a VF takes nothing from anybody. */
 static int check_owners(const Planner *p)
 {
 	int r = plan_check_others(p);
@@ -18,7 +43,7 @@ static int check_owners(const Planner *p)
 	return r == 0 ? plan_check_all_read(p) : r;
 }
 
-/* Nothing is moved for good: a step that needs another driver puts the function back. */
+/* VFs are made after a boot, too, of a group that is assigned. */
 int plan_prepare(Planner *p)
 {
 	const Group *group = p->facts->group;
@@ -28,20 +53,22 @@ int plan_prepare(Planner *p)
 	r = plan_check_state(p);
 	if (r == 0)
 		r = plan_check_unread(p);
-	/* To make a VF gives nobody anything: after a boot also of a group that is assigned. */
-	if (r == 0 && count_needs(group, COMPANION_TO_ERASE) > 0)
-		r = check_owners(p);
 	if (r == 0)
 		r = plan_check_evidence(p);
 	if (r == 0)
 		r = plan_fill_functions(p);
 	if (r == 0)
+		plan_erases(p);
+	if (r == 0 && (plan_count_erases(plan) > 0 || !group_lacks_vf(group)))
+		r = check_owners(p);
+	if (r == 0)
 		r = plan_vfs(p);
-	if (r != 0 || (group->state != GROUP_UNREADY && plan->n_vfs == 0))
+	if (r != 0 ||
+	    (group->state != GROUP_UNREADY && plan_count_erases(plan) == 0 && plan->n_vfs == 0))
 		return r;
 	plan_add_step(plan, STEP_PREFLIGHT, true);
 	plan_add_step(plan, STEP_VFS, plan->n_vfs > 0);
-	plan_add_step(plan, STEP_ERASE, count_needs(group, COMPANION_TO_ERASE) > 0);
+	plan_add_step(plan, STEP_ERASE, plan_count_erases(plan) > 0);
 	plan_add_step(plan, STEP_VERIFY, true);
 	return 0;
 }

@@ -108,7 +108,7 @@ char *plan_step_detail(const Plan *plan, StepKind step)
 	case STEP_VFS:
 		return count(plan->n_vfs, "VF");
 	case STEP_ERASE:
-		return xstrdup(plan->group);
+		return count(plan_count_erases(plan), "NVMe");
 	case STEP_KIND_MAX_:
 		break;
 	}

@@ -66,6 +66,15 @@ char *plan_device_xml(const Plan *plan, size_t i)
 		     : domain_xml_hostdev(plan->group, i, &f->bdf);
 }
 
+size_t plan_count_erases(const Plan *plan)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < plan->n_functions; i++)
+		n += plan->functions[i].erase;
+	return n;
+}
+
 Bdf *plan_addresses(const Plan *plan)
 {
 	Bdf *addresses = xcalloc(plan->n_functions + 1, sizeof(Bdf));
