@@ -446,6 +446,7 @@ static void add_port(Bench *b, const char *bdf, uint16_t device, const char *dri
 }
 
 /* Before mlx5_core has it: that takes every NIC that has no driver. */
+/* promise M10 */
 TEST(companions_are_bound_like_boards)
 {
 	static const struct {

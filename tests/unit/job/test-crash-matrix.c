@@ -829,6 +829,7 @@ TEST(a_power_cut_anywhere_in_a_cancelled_job_leaves_before_or_after)
 /* fault 36 */
 /* promise G4 */
 /* promise G10 */
+/* promise M10 */
 TEST(a_daemon_that_ends_anywhere_leaves_before_or_after)
 {
 	run_operations((Way){ 0 });

@@ -427,6 +427,7 @@ static int judge(Scene *s, const char *const *functions, uint16_t device, bool v
 	return fence_judge(&q, ret_problem);
 }
 
+/* promise M10 */
 TEST(a_domain_starts_with_the_pair_and_its_nic_or_not_at_all)
 {
 	static const char *const whole[] = { FUNCTIONS(A), FUNCTIONS(B), NIC, NULL };

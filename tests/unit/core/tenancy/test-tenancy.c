@@ -187,6 +187,7 @@ static const PciFunction *add_port(HostModel *host, const char *bdf)
  * Ports of a NIC may have two tenants. And of an NVMe that nobody had a mark of another one, even
  * where that is missing, must not say that it may be erased.
  */
+/* promise M10 */
 TEST(the_mark_of_one_companion_is_of_no_other)
 {
 	static const char *const marked[] = { "0000:e2:00.0", "0000:f2:00.0" };
