@@ -186,13 +186,14 @@ static void hop(Kernel *kernel, uint32_t id, unsigned by, uint32_t of)
 	}
 }
 
-static void rdma_device(Kernel *kernel, uint32_t index, const char *name)
+static void rdma_device(Kernel *kernel, uint32_t index, const char *name, const char *protocol)
 {
 	struct nlmsghdr *m;
 
 	say(kernel, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_GET), 0, &m);
 	mnl_attr_put_u32(m, RDMA_NLDEV_ATTR_DEV_INDEX, index);
 	mnl_attr_put_strz(m, RDMA_NLDEV_ATTR_DEV_NAME, name);
+	mnl_attr_put_strz(m, RDMA_NLDEV_ATTR_DEV_PROTOCOL, protocol);
 }
 
 static void rdma_port(Kernel *kernel, unsigned net)
@@ -410,6 +411,8 @@ TEST(what_a_nic_is_a_part_of_is_told_with_what_stands_on_that)
 	     address(&s.k, ETH5, AF_INET, "10.0.0.5", 24), IS("eth5 has the address 10.0.0.5/24"));
 	CASE("a subfunction", tree_write(s.tree, OF_NIC "mlx5_core.sf.2/sfnum", "88\n"), NOTHING,
 	     IS("mlx5_core.sf.2 is a subfunction of it"));
+	CASE("a device of vDPA", tree_write(s.tree, OF_NIC "vdpa0/driver_override", "(null)\n"),
+	     NOTHING, IS("vdpa0 is a subfunction of it"));
 }
 
 #define ELSEWHERE "shows no device here: another network name space or port has it"
@@ -421,19 +424,28 @@ TEST(a_device_that_is_not_here_is_somebodys)
 	CASE("it is here, but not in this name space of netlink",
 	     tree_write(s.tree, OF_NIC "net/eth7/ifindex", "7\n"), NOTHING,
 	     "? eth7 is none of the network devices in this name space");
+	CASE("one port of a driver whose functions have several",
+	     (tree_remove(s.tree, OF_NIC "driver"),
+	      tree_link(s.tree, OF_NIC "driver", "../../../bus/pci/drivers/mlx4_core")),
+	     NOTHING, "? a function of mlx4_core may have more ports than shows here");
 	CASE("its RDMA device is",
 	     tree_link(s.tree, OF_NIC "mlx5_core.rdma.0/driver", "../../mlx5_ib.rdma"), NOTHING,
 	     IS("mlx5_core.rdma.0 " ELSEWHERE));
 	CASE("InfiniBand without IPoIB has none",
 	     (tree_remove(s.tree, OF_NIC "net"),
-	      tree_write(s.tree, OF_NIC "infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n"),
-	      rdma_device(&s.k, 3, "mlx5_0")),
+	      tree_write(s.tree, OF_NIC "infiniband/mlx5_0/node_type", "1: CA\n"),
+	      rdma_device(&s.k, 3, "mlx5_0", "ib")),
 	     NOTHING, "");
+	CASE("RDMA over Ethernet has one",
+	     (tree_remove(s.tree, OF_NIC "net"),
+	      tree_write(s.tree, OF_NIC "infiniband/mlx5_0/node_type", "1: CA\n"),
+	      rdma_device(&s.k, 3, "mlx5_0", "roce")),
+	     NOTHING, IS("mlx5_core " ELSEWHERE));
 	CASE("with IPoIB it has one",
 	     (tree_remove(s.tree, OF_NIC "net"),
-	      tree_write(s.tree, OF_NIC "infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n"),
+	      tree_write(s.tree, OF_NIC "infiniband/mlx5_0/node_type", "1: CA\n"),
 	      tree_write(s.tree, "sys/module/ib_ipoib/refcnt", "0\n"),
-	      rdma_device(&s.k, 3, "mlx5_0")),
+	      rdma_device(&s.k, 3, "mlx5_0", "ib")),
 	     NOTHING, IS("mlx5_core " ELSEWHERE));
 	CASE("nobody's: it has no driver",
 	     (tree_remove(s.tree, OF_NIC "net"), tree_remove(s.tree, OF_NIC "driver")), NOTHING,
@@ -446,10 +458,10 @@ TEST(a_device_that_is_not_here_is_somebodys)
 
 static void has_rdma(Scene *s)
 {
-	tree_write(s->tree, OF_NIC "infiniband/mlx5_0/ports/1/link_layer", "Ethernet\n");
+	tree_write(s->tree, OF_NIC "infiniband/mlx5_0/node_type", "1: CA\n");
 	tree_link(s->tree, OF_NIC "mlx5_core.rdma.0/driver", "../../mlx5_ib.rdma");
-	rdma_device(&s->k, 2, "mlx5_1");
-	rdma_device(&s->k, 3, "mlx5_0");
+	rdma_device(&s->k, 2, "mlx5_1", "roce");
+	rdma_device(&s->k, 3, "mlx5_0", "roce");
 	rdma_port(&s->k, ETH5);
 	rdma_object(&s->k, QP, 0, "ib_core");
 	rdma_object(&s->k, QP, 0, "mlx5_ib");
