@@ -461,7 +461,7 @@ bool step_reset_was_made(const StepContext *c)
 		return false;
 	tenants = tenant_store_load(c->place->tenants);
 	for (size_t i = 0; made && i < plan->n_functions; i++)
-		if (plan_begins_slot(plan, i))
+		if (plan_begins_board(plan, i))
 			made = was_reset(plan, tenants_find(tenants, &plan->functions[i].bdf));
 	return made && !tenants->unread;
 }

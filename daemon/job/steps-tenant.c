@@ -112,7 +112,7 @@ static int mark_boards(StepContext *c, const Tenants *tenants, TenantMark *marks
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < plan->n_functions; i++) {
-		if (!plan_begins_slot(plan, i))
+		if (!plan_begins_board(plan, i))
 			continue;
 		r = mark_board(c, tenants, &plan->functions[i].bdf, &marks[*n], ret_problem);
 		if (r == NEW_MARK) {

@@ -27,10 +27,18 @@ void companions_record(Group *group, const Assignment *record, const GpuSet *set
 		const PciFunction *function = pci_snapshot_find(set->snapshot, bdf);
 		Member member = { .bdf = *bdf };
 
-		if (function && !gpu_set_find(set, bdf) && member_kind_of(function, &member.kind))
-			add(group, &member, set->snapshot);
+		if (!function || gpu_set_find(set, bdf) || group_companion(group, bdf) ||
+		    !member_kind_of(function, &member.kind))
+			continue;
+		add(group, &member, set->snapshot);
+		if (group->provenance != PROVENANCE_DECLARED || group->fault)
+			continue;
+		group->companion_fault = true;
+		group->fault = strf("%s was assigned to %s with it, and is not declared any more: "
+				    "release the group",
+				    BDF_TEXT(bdf), record->domain_name);
 	}
-	group->whole_nic = true;
+	group->whole_nic |= group->provenance != PROVENANCE_DECLARED;
 }
 
 static char *kind_fault(const Companion *companion)

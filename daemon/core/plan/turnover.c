@@ -158,7 +158,7 @@ static const PlanFunction *left_out(const Plan *plan, const Bdf *lead)
 {
 	for (size_t i = 0; i < plan->n_functions; i++)
 		if (plan->functions[i].reset == PLAN_RESET_NOT &&
-		    bdf_same_slot(&plan->functions[i].bdf, lead))
+		    plan_is_on_board(&plan->functions[i], lead))
 			return &plan->functions[i];
 	return NULL;
 }

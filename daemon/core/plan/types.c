@@ -79,6 +79,17 @@ bool plan_begins_slot(const Plan *plan, size_t i)
 	return i == 0 || !bdf_same_slot(&plan->functions[i - 1].bdf, &plan->functions[i].bdf);
 }
 
+bool plan_begins_board(const Plan *plan, size_t i)
+{
+	return plan->functions[i].companion || plan_begins_slot(plan, i);
+}
+
+bool plan_is_on_board(const PlanFunction *function, const Bdf *lead)
+{
+	return function->companion ? bdf_equal(&function->bdf, lead)
+				   : bdf_same_slot(&function->bdf, lead);
+}
+
 bool plan_resets(const Plan *plan)
 {
 	for (size_t i = 0; i < plan->n_functions; i++)
@@ -94,7 +105,7 @@ bool plan_resets_board(const Plan *plan, const Bdf *lead)
 	for (size_t i = 0; i < plan->n_functions; i++) {
 		const PlanFunction *f = &plan->functions[i];
 
-		if (!bdf_same_slot(&f->bdf, lead))
+		if (!plan_is_on_board(f, lead))
 			continue;
 		if (f->reset == PLAN_RESET_NOT)
 			return false;
@@ -106,10 +117,17 @@ bool plan_resets_board(const Plan *plan, const Bdf *lead)
 
 const PlanBoard *plan_board(const Plan *plan, const Bdf *function)
 {
-	for (size_t i = 0; i < plan->n_boards; i++)
-		if (bdf_same_slot(&plan->boards[i].last.bdf, function))
+	const PlanBoard *found = NULL;
+
+	for (size_t i = 0; i < plan->n_boards; i++) {
+		const Bdf *lead = &plan->boards[i].last.bdf;
+
+		if (bdf_equal(lead, function))
 			return &plan->boards[i];
-	return NULL;
+		if (bdf_same_slot(lead, function))
+			found = &plan->boards[i];
+	}
+	return found;
 }
 
 #include "types.inc"

@@ -83,6 +83,13 @@ void tenant_mark_identify(TenantMark *mark, const Gpu *gpu)
 	mark->serial_number = xstrdup(gpu->serial_number);
 }
 
+/* Of a companion each function is a board. */
+static bool is_of_slot(const TenantFile *file, const Bdf *bdf)
+{
+	return bdf_same_slot(&file->bdf, bdf) &&
+	       (!file->mark || file->mark->vendor == PCI_VENDOR_NVIDIA);
+}
+
 const TenantFile *tenants_find(const Tenants *tenants, const Bdf *bdf)
 {
 	const TenantFile *found = NULL;
@@ -90,7 +97,7 @@ const TenantFile *tenants_find(const Tenants *tenants, const Bdf *bdf)
 	for (size_t i = 0; tenants && i < tenants->n_items; i++) {
 		if (bdf_equal(&tenants->items[i].bdf, bdf))
 			return &tenants->items[i];
-		if (!found && bdf_same_slot(&tenants->items[i].bdf, bdf))
+		if (!found && is_of_slot(&tenants->items[i], bdf))
 			found = &tenants->items[i];
 	}
 	return found;
@@ -176,12 +183,15 @@ static bool is_missing(const TenancyFacts *facts, const TenantMark *mark)
 
 /*
  * A board's address changes when its bus gets another number, and that needs no power cycle. So a
- * board without a mark may be any board of its model whose mark no longer finds a board.
+ * board without a mark may be any board of its model whose mark no longer finds a board. Not so a
+ * companion: what it has may be the host's own, and a NIC is reset each time.
  */
 static Tenancy of_moved(const TenancyFacts *facts, const Gpu *gpu)
 {
 	Tenancy found = { .state = TENANT_NONE };
 
+	if (gpu->lead->vendor != PCI_VENDOR_NVIDIA)
+		return found;
 	for (size_t i = 0; facts->gpus && facts->tenants && i < facts->tenants->n_items; i++) {
 		const TenantMark *mark = facts->tenants->items[i].mark;
 

@@ -61,8 +61,8 @@ void tenant_mark_identify(TenantMark *mark, const Gpu *gpu);
 bool tenant_marks_match(const TenantMark *a, const TenantMark *b);
 
 /*
- * Any function of the board's slot will do; but where that function itself has a mark (the ports of
- * a NIC), it is that one. NULL: there is no mark.
+ * Of a GPU any function of its slot will do; of a companion only its own: the ports of a NIC may have
+ * two tenants. NULL: there is no mark.
  */
 const TenantFile *tenants_find(const Tenants *tenants, const Bdf *bdf);
 /* Why the mark of this board, or any, cannot be used; NULL: it can, or there is none. */

@@ -61,7 +61,7 @@ TEST(of_one_that_does_not_answer_nothing_is_known)
 	in = look(&fake);
 	assert_int_equal(in->n_nvmes, 1);
 	assert_string_equal(BDF_TEXT(&in->nvmes[0].bdf), NVME);
-	assert_non_null(strstr(in->nvmes[0].unread[0], "anything of it: it fails"));
-	assert_non_null(strstr(in->nvme_states[0].unread[0], "anything of it: it fails"));
+	assert_non_null(strstr(in->nvmes[0].unread[0], "all of it (it fails"));
+	assert_non_null(strstr(in->nvme_states[0].unread[0], "all of it (it fails"));
 	fake_done(&fake);
 }

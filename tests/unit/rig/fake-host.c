@@ -334,12 +334,16 @@ static void answer_move(FakeHost *fake, const FakeFault *fault, Ask *ask)
 	}
 }
 
-/* A method of the leading function may be that of its bus. */
+/* A method of a GPU's leading function may be that of its bus. */
 static void reset_slot(FakeHost *fake, const Bdf *bdf)
 {
-	for (size_t i = 0; i < fake->snapshot->n_functions; i++)
-		if (bdf_same_slot(&fake->snapshot->functions[i]->bdf, bdf))
+	for (size_t i = 0; i < fake->snapshot->n_functions; i++) {
+		const PciFunction *f = fake->snapshot->functions[i];
+
+		if (f->class_code >> 16 == 0x02 ? bdf_equal(&f->bdf, bdf)
+						: bdf_same_slot(&f->bdf, bdf))
 			fake->used[i] = false;
+	}
 }
 
 static void reset_one(FakeHost *fake, Ask *ask)

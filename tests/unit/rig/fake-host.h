@@ -135,6 +135,9 @@ struct FakeHost {
 
 void fake_init(FakeHost *fake, const char *fixture);
 void fake_done(FakeHost *fake);
+/* Ports of a NIC on ixgbe, with FLR: e2:00.0 and e2:00.1, behind all that is there. */
+#define FAKE_NICS "0000:e2:00.0", "0000:e2:00.1"
+void fake_add_nics(FakeHost *fake);
 
 /* Adds a domain called vmNN from fixtures; `live` NULL: shut off. Its UUID ends in NNNN. */
 FakeDomain *fake_add_domain(FakeHost *fake, const char *name, const char *config, const char *live);

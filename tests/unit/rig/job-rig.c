@@ -29,8 +29,9 @@
 #define TIMEOUT_USEC (30 * 1000000ULL)
 #define PATIENCE_MSEC 30000
 
-static const char groups[] = "[Group]\nName=pair0\nGpu=0000:41:00.0\nGpu=0000:61:00.0\n"
-			     "[Group]\nName=pair1\nGpu=0000:a1:00.0\nGpu=0000:c1:00.0\n";
+#define PAIR0 "[Group]\nName=pair0\nGpu=0000:41:00.0\nGpu=0000:61:00.0\n"
+#define PAIR0_WITH_NICS PAIR0 "With=nic:e2:00.0\nWith=nic:e2:00.1\nWholeNic=yes\n"
+#define PAIR1 "[Group]\nName=pair1\nGpu=0000:a1:00.0\nGpu=0000:c1:00.0\n"
 
 const char *const pair0_bdfs[4] = { PAIR0_FUNCTIONS };
 
@@ -74,6 +75,12 @@ void rig_declare(Rig *rig, const char *text)
 	rig->place.rules = rig->rules;
 }
 
+void rig_with_nics(Rig *rig)
+{
+	fake_add_nics(&rig->fake);
+	rig_declare(rig, PAIR0_WITH_NICS PAIR1);
+}
+
 Rig *rig_new(void)
 {
 	Rig *rig = xcalloc(1, sizeof(*rig));
@@ -93,7 +100,7 @@ Rig *rig_new(void)
 		.quarantine = &rig->quarantine,
 		.claims = rig->claims,
 	};
-	rig_declare(rig, groups);
+	rig_declare(rig, PAIR0 PAIR1);
 	return rig;
 }
 

@@ -149,6 +149,8 @@ void rig_definition_lost(Rig *rig);
 void rig_renamed(Rig *rig);
 /* What groups.d says from now on. */
 void rig_declare(Rig *rig, const char *text);
+/* pair0 has both ports of a NIC, too. */
+void rig_with_nics(Rig *rig);
 #define RIG_GOLD "[Group]\nName=gold\nGpu=0000:41:00.0\nGpu=0000:61:00.0\n"
 
 /* Jobs of all kinds, for what holds of each. */
