@@ -215,7 +215,8 @@ static int turn_marks(const Turnover *t, const Receipt *receipt, const char *nam
 
 	for (size_t i = 0; t->context->place->tenants && i < t->n_boards; i++)
 		/* A plan from a journal does not have it: the next domain gets one reset more. */
-		if (!plan_board(t->context->plan, &t->boards[i].bdf))
+		if (!plan_board(t->context->plan, &t->boards[i].bdf) ||
+		    plan_board(t->context->plan, &t->boards[i].bdf)->nvme)
 			continue;
 		else if (!t->boards[i].reset)
 			note_no_method(t, &t->boards[i]);
@@ -445,6 +446,9 @@ static bool was_reset(const Plan *plan, const TenantFile *file)
 
 	if (!file)
 		return plan->operation != OPERATION_RELEASE;
+	/* An NVMe, whose mark tells of its erase, and which is reset whenever it is given. */
+	if (mark && mark->n_erases > 0)
+		return true;
 	if (!mark || mark->state == TENANT_CLEAN)
 		return mark;
 	return plan->operation != OPERATION_RELEASE && plan->domain_uuid &&

@@ -105,10 +105,20 @@ char *companions_fault(const Group *group, const GroupSet *all)
 
 /* ---- what must be made or erased ---- */
 
-static CompanionNeed need_of(_unused_ const Group *group, _unused_ const Companion *companion,
-			     _unused_ const Tenants *tenants)
+/*
+ * Whatever is on an NVMe that gpupass has erased came of its tenants. Of any other one an operator
+ * must have said that it may be erased.
+ */
+static CompanionNeed need_of(const Group *group, const Companion *companion, const Tenants *tenants)
 {
-	return COMPANION_READY;
+	const TenantMark *mark;
+
+	if (companion->member.kind != MEMBER_NVME || !companion->function || !tenants)
+		return COMPANION_READY;
+	mark = tenants_mark(tenants, companion->function);
+	if (mark && mark->n_erases > 0)
+		return mark->state == TENANT_CLEAN ? COMPANION_READY : COMPANION_TO_ERASE;
+	return group->erase ? COMPANION_TO_ERASE : COMPANION_READY;
 }
 
 bool companions_ready(Group *group, const Tenants *tenants, char **ret_why)

@@ -57,6 +57,15 @@ size_t plan_count_persistence(const Plan *plan, StepKind step)
 	return n;
 }
 
+size_t plan_count_erases(const Plan *plan)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < plan->n_functions; i++)
+		n += plan->functions[i].erase;
+	return n;
+}
+
 Bdf *plan_addresses(const Plan *plan)
 {
 	Bdf *addresses = xcalloc(plan->n_functions + 1, sizeof(Bdf));

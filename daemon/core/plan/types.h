@@ -62,6 +62,7 @@ typedef struct PlanFunction {
 	 * The mode as it is, and as it was before the assignment; unknown if it was not on nvidia.
 	 */
 	PersistenceMode from_persistence, to_persistence;
+	bool erase;    /* an NVMe: moved to its driver, erased, and moved to `to` */
 	pid_t kept_by; /* GpuPersistence's, as the plan found it; 0 in a plan from a journal */
 } PlanFunction;
 
@@ -69,6 +70,7 @@ typedef struct PlanFunction {
 typedef struct PlanBoard {
 	TenantMark last;
 	bool reset; /* this plan resets it, as far as the plan can know */
+	bool nvme;  /* clean is only what was erased, so that no reset makes it so */
 } PlanBoard;
 
 typedef struct Plan {
@@ -148,6 +150,7 @@ size_t plan_count_persistence(const Plan *plan, StepKind step);
 
 /* Of all its functions. */
 Bdf *plan_addresses(const Plan *plan);
+size_t plan_count_erases(const Plan *plan);
 bool plan_has_step(const Plan *plan, StepKind kind);
 /* Functions are sorted, so function i is the leading one that the plan has of its slot. */
 bool plan_begins_slot(const Plan *plan, size_t i);

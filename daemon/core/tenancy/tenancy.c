@@ -52,7 +52,7 @@ static bool is_name(const char *name, const void *record)
 const RecordKind tenant_kind = {
 	.folder = "tenants",
 	.schema = GPUPASS_SCHEMA_TENANT_2,
-	.most = 64U * 1024,
+	.most = 512U * 1024, /* with a receipt of as many namespaces as there can be */
 	.members = mark_members,
 	.size = sizeof(TenantMark),
 	.is_name = is_name,
@@ -112,6 +112,16 @@ const RecordFault *tenants_fault(const Tenants *tenants, const Bdf *bdf)
 	if (tenants->unread)
 		return &tenants->faults.items[0];
 	return file && !file->mark ? &tenants->faults.items[file->fault] : NULL;
+}
+
+const TenantMark *tenants_mark(const Tenants *tenants, const PciFunction *function)
+{
+	const TenantFile *file = tenants_find(tenants, &function->bdf);
+
+	return file && file->mark && bdf_equal(&file->bdf, &function->bdf) &&
+			       PCI_SAME_IDS(file->mark, function)
+		       ? file->mark
+		       : NULL;
 }
 
 /* ---- what marks say of a board ---- */

@@ -29,7 +29,7 @@ TEST(a_look_has_who_uses_the_nvmes_and_what_they_say)
 	FakeHost fake;
 
 	fake_init(&fake, "h100-nvl-nics");
-	fake.nvme_mount = "/srv";
+	fake.nvme.mount = "/srv";
 	in = look(&fake);
 	assert_int_equal(in->n_nvmes, 1);
 	assert_string_equal(in->nvmes[0].holds[0].who, "/srv");

@@ -70,14 +70,25 @@ static void make_room(FakeHost *fake, size_t from)
 
 void fake_init(FakeHost *fake, const char *fixture)
 {
+	fake_init_with(fake, fixture, NULL);
+}
+
+void fake_init_with(FakeHost *fake, const char *fixture, const char *function)
+{
 	_cleanup_free_ char *path = strf("%s/hosts/%s.json", FIXTURES, fixture);
 	_cleanup_free_ char *text = NULL, *message = NULL;
 	size_t size = 0;
 
 	*fake = (FakeHost){ .host = { .ops = &fake_ops, .machine = fake } };
 	pthread_mutex_init(&fake->lock, NULL);
-	if (file_read_at(AT_FDCWD, path, 1024 * 1024, &text, &size) < 0 ||
-	    pci_snapshot_from_json(text, size, &fake->snapshot, &message) < 0)
+	if (file_read_at(AT_FDCWD, path, 1024 * 1024, &text, &size) < 0)
+		fail_msg("no fixture %s", path);
+	if (function) {
+		*strrchr(text, ']') = '\0';
+		fake_take_text(&text, strf("%s, %s ]}", text, function));
+		size = strlen(text);
+	}
+	if (pci_snapshot_from_json(text, size, &fake->snapshot, &message) < 0)
 		fail_msg("no fixture %s: %s", path, str_or_empty(message));
 	make_room(fake, 0);
 	for (size_t i = 0; i < fake->snapshot->n_functions; i++)
@@ -235,8 +246,8 @@ void fake_fail_move(FakeHost *fake, const FakeMoveFault *fault)
 
 unsigned fake_write_calls(const FakeHost *fake)
 {
-	return fake->calls[FAKE_MOVE] + fake->calls[FAKE_RESET] + fake->calls[FAKE_DEFINE] +
-	       fake->calls[FAKE_ATTACH] + fake->calls[FAKE_DETACH] +
+	return fake->calls[FAKE_MOVE] + fake->calls[FAKE_RESET] + fake->calls[FAKE_ERASE] +
+	       fake->calls[FAKE_DEFINE] + fake->calls[FAKE_ATTACH] + fake->calls[FAKE_DETACH] +
 	       fake->calls[FAKE_SET_PERSISTENCE];
 }
 
