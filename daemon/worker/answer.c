@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How a program that answers questions gives its answer. */
+/* How an answer goes to whoever asked. */
 #include <errno.h>
 #include <stdio.h>
 

@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "gpupass/errors.h"
 #include "host/wire/request.h"
 #include "util/json.h"
 #include "util/pid-lock.h"
