@@ -44,7 +44,9 @@ static char *groups_text(const ManagerRig *rig, const char *name)
 
 static void ask(ManagerRig *rig, const Words *words, Caller *caller)
 {
-	char *members[] = { (char *)words->first, (char *)words->second, (char *)words->with,
+	/* What is given with them stands among them. */
+	char *with = (char *)words->with, *second = (char *)words->second;
+	char *members[] = { (char *)words->first, second ? second : with, second ? with : NULL,
 			    NULL };
 
 	if (words->first)
