@@ -42,8 +42,9 @@ uint32_t manager_group_job(const Manager *m, const Group *group)
 
 bool manager_job_runs(const Manager *m)
 {
+	/* An erase takes hours, and nobody has what it erases. */
 	for (size_t i = 0; i < m->n_jobs; i++)
-		if (!m->jobs[i]->ended)
+		if (!m->jobs[i]->ended && m->jobs[i]->operation != OPERATION_PREPARE)
 			return true;
 	return m->recovering;
 }

@@ -66,6 +66,9 @@ int plan_prepare(Planner *p)
 	plan_erases(p);
 	if (group->state != GROUP_UNREADY && plan_count_erases(plan) == 0)
 		return 0;
+	r = plan_check_group_functions(p);
+	if (r != 0)
+		return r;
 	plan_add_step(plan, STEP_PREFLIGHT, true);
 	plan_add_step(plan, STEP_VFS, count_needs(group, COMPANION_TO_MAKE) > 0);
 	plan_add_step(plan, STEP_ERASE, plan_count_erases(plan) > 0);
