@@ -59,6 +59,8 @@ static void tell_object(const Teller *teller, const struct nlattr *entry)
 	netlink_nested(entry, &of);
 	pid = netlink_number(of.of[RDMA_NLDEV_ATTR_RES_PID]);
 	name = netlink_text(of.of[RDMA_NLDEV_ATTR_RES_KERN_NAME]);
+	if (pid > INT32_MAX)
+		pid = 0; /* none of ours */
 	/* Queue pairs 0 and 1 of each port, and what the driver has made for itself. */
 	if (pid == 0 && name && (strcmp(name, "ib_core") == 0 || str_equal(name, teller->module)))
 		return;
