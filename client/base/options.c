@@ -230,10 +230,7 @@ static int id_of(const OptionRow *row)
 /* NULL: a letter that is none's. */
 static const OptionRow *row_of(int id)
 {
-	for (size_t i = 0; i < ELEMENTS(rows); i++)
-		if (id_of(&rows[i]) == id)
-			return &rows[i];
-	return NULL;
+	return FIND(rows, ELEMENTS(rows), id_of(it) == id);
 }
 
 static const char *nearest_option(const char *name, size_t length)

@@ -89,10 +89,7 @@ static const Verb verbs[] = {
 /* NULL: there is none of that name. */
 static const Verb *find_verb(const char *name)
 {
-	for (size_t i = 0; i < ELEMENTS(verbs); i++)
-		if (strcmp(verbs[i].name, name) == 0)
-			return &verbs[i];
-	return NULL;
+	return FIND(verbs, ELEMENTS(verbs), strcmp(it->name, name) == 0);
 }
 
 /* What other programs call it, or its beginning: only ever suggested. */

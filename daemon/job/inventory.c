@@ -27,10 +27,8 @@ static bool identity_of(const Identity *identity, const PciFunction *function)
 
 static const Identity *identities_find(const Identities *identities, const PciFunction *function)
 {
-	for (size_t i = 0; identities && i < identities->n_items; i++)
-		if (identity_of(&identities->items[i], function))
-			return &identities->items[i];
-	return NULL;
+	return identities ? FIND(identities->items, identities->n_items, identity_of(it, function))
+			  : NULL;
 }
 
 static void copy_string(char **to, const char *from)

@@ -6,7 +6,6 @@
 #include "core/drift/drift.h"
 #include "job/steps.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 static const HostOps *host_ops(const StepContext *c)
 {

@@ -7,7 +7,6 @@
  */
 #include <string.h>
 
-#include "core/pci/driver-name.h"
 #include "job/turnover.h"
 #include "util/clock.h"
 #include "util/text.h"

@@ -93,10 +93,7 @@ static void collect_reports(Turnover *t)
 
 const ResetReport *turnover_report(const Turnover *t, const Bdf *bdf)
 {
-	for (size_t i = 0; i < t->n_reports; i++)
-		if (bdf_equal(&t->reports[i].bdf, bdf))
-			return &t->reports[i];
-	return NULL;
+	return FIND(t->reports, t->n_reports, bdf_equal(&it->bdf, bdf));
 }
 
 /* true: a method reset the leading function or its slot, and no function was left out. */
@@ -120,10 +117,7 @@ static bool was_reset(const Turnover *t, const Bdf *lead)
 
 static bool takes_part(const Turnover *t, const Bdf *lead)
 {
-	for (size_t i = 0; i < t->n_reports; i++)
-		if (bdf_same_slot(&t->reports[i].bdf, lead))
-			return true;
-	return false;
+	return SOME(t->reports, t->n_reports, bdf_same_slot(&it->bdf, lead));
 }
 
 static void add_board(Turnover *t, const Bdf *lead, const char *tenant_uuid,

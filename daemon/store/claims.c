@@ -86,10 +86,8 @@ static bool shares_function(const Claim *a, const Claim *b)
 
 	if (is_of_all(a) && b->n_functions > 0)
 		return true;
-	for (size_t i = 0; i < (own ? a->n_own : a->n_functions); i++)
-		if (bdf_in(&a->functions[i], b->functions, own ? b->n_own : b->n_functions))
-			return true;
-	return false;
+	return SOME(a->functions, (own ? a->n_own : a->n_functions),
+		    bdf_in(it, b->functions, own ? b->n_own : b->n_functions));
 }
 
 static bool meets(const Claim *a, const Claim *b)

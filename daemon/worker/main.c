@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "gpupass/cleanup.h"
-#include "gpupass/errors.h"
 #include "host/wire/request.h"
 #include "util/json.h"
 #include "util/pid-lock.h"

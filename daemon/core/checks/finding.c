@@ -71,10 +71,7 @@ const GpuHealth *checks_health(const Checks *c, const Gpu *gpu)
 
 bool checks_have(const Checks *c, const Bdf *bdf)
 {
-	for (size_t i = 0; i < c->n_functions; i++)
-		if (bdf_equal(&c->functions[i]->bdf, bdf))
-			return true;
-	return false;
+	return SOME_OF(c->functions, c->n_functions, bdf_equal(&it->bdf, bdf));
 }
 
 const Gpu *checks_gpu_of(const Checks *c, const Bdf *bdf)

@@ -128,10 +128,7 @@ static bool takes_any(const Checks *c, const char *ids)
 {
 	size_t size;
 
-	for (size_t i = 0; i < c->n_functions; i++)
-		if (driver_ids_find(ids, c->functions[i], &size))
-			return true;
-	return false;
+	return SOME_OF(c->functions, c->n_functions, driver_ids_find(ids, it, &size));
 }
 
 /* "etc/modules:5: vfio_pci ids=…", of a list of modules. */

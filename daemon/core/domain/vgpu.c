@@ -67,10 +67,8 @@ static bool may_have_vfs(const PciSnapshot *snapshot, const Bdf *function)
 
 	if (!f || f->vfs_max > 0 || f->has_vfs)
 		return true;
-	for (size_t i = 0; i < snapshot->n_virtuals; i++)
-		if (bdf_equal(&snapshot->virtuals[i]->physical, function))
-			return true;
-	return false;
+	return SOME_OF(snapshot->virtuals, snapshot->n_virtuals,
+		       bdf_equal(&it->physical, function));
 }
 
 bool vgpu_possible(const PciSnapshot *snapshot, const Bdf *function)

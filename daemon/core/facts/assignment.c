@@ -44,18 +44,12 @@ const Assignment *assignments_find_same(const Assignments *all, const Assignment
 
 const Assignment *assignments_find_group(const Assignments *all, const char *group_name)
 {
-	for (size_t i = 0; i < all->n_items; i++)
-		if (str_equal(all->items[i]->group_name, group_name))
-			return all->items[i];
-	return NULL;
+	return FIND_OF(all->items, all->n_items, str_equal(it->group_name, group_name));
 }
 
 const Assignment *assignments_find_function(const Assignments *all, const Bdf *bdf)
 {
-	for (size_t i = 0; i < all->n_items; i++)
-		if (assignment_function(all->items[i], bdf))
-			return all->items[i];
-	return NULL;
+	return FIND_OF(all->items, all->n_items, assignment_function(it, bdf));
 }
 
 const AssignedFunction *assignment_function(const Assignment *assignment, const Bdf *bdf)

@@ -68,10 +68,7 @@ void nic_use_add(NicUse *use, NicUser user)
 
 bool nic_use_has(const NicUse *use, NicUserKind kind)
 {
-	for (size_t i = 0; i < use->n_users; i++)
-		if (use->users[i].kind == kind)
-			return true;
-	return false;
+	return SOME(use->users, use->n_users, it->kind == kind);
 }
 
 void nic_use_unknown(NicUse *use, char *why)

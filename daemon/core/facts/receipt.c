@@ -11,10 +11,7 @@
 
 bool receipt_has_failure(const Receipt *receipt)
 {
-	for (size_t i = 0; i < receipt->n_functions; i++)
-		if (!reset_result_is_good(receipt->functions[i].result))
-			return true;
-	return false;
+	return SOME(receipt->functions, receipt->n_functions, !reset_result_is_good(it->result));
 }
 
 bool receipt_is_good(const Receipt *receipt)

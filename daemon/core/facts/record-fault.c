@@ -207,10 +207,7 @@ const RecordFault *record_faults_find(const RecordFaults *faults, const Bdf *fun
 	for (size_t i = 0; i < faults->n_items; i++)
 		if (record_fault_is_about(&faults->items[i], functions, n, group, domain_uuid))
 			return &faults->items[i];
-	for (size_t i = 0; i < faults->n_items; i++)
-		if (faults->items[i].n_functions == 0)
-			return &faults->items[i];
-	return NULL;
+	return FIND(faults->items, faults->n_items, it->n_functions == 0);
 }
 
 /* ---- words ---- */

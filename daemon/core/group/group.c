@@ -16,26 +16,17 @@ DEFINE_STRING_TABLE(step_state, StepState, GPUPASS_STEP_STATES)
 
 Group *group_set_find(const GroupSet *groups, const char *name)
 {
-	for (size_t i = 0; i < groups->n_items; i++)
-		if (str_equal(groups->items[i].name, name))
-			return &groups->items[i];
-	return NULL;
+	return FIND(groups->items, groups->n_items, str_equal(it->name, name));
 }
 
 static bool gpu_has_function(const Gpu *gpu, const Bdf *bdf)
 {
-	for (size_t i = 0; i < gpu->n_functions; i++)
-		if (bdf_equal(&gpu->functions[i]->bdf, bdf))
-			return true;
-	return false;
+	return SOME_OF(gpu->functions, gpu->n_functions, bdf_equal(&it->bdf, bdf));
 }
 
 const Companion *group_companion(const Group *group, const Bdf *bdf)
 {
-	for (size_t i = 0; i < group->n_companions; i++)
-		if (bdf_equal(&group->companions[i].member.bdf, bdf))
-			return &group->companions[i];
-	return NULL;
+	return FIND(group->companions, group->n_companions, bdf_equal(&it->member.bdf, bdf));
 }
 
 bool companion_is_nic(const Companion *companion)

@@ -190,10 +190,7 @@ static int on_section(const char *name, int line, void *userdata)
 
 static const Declaration *find_name(const Declarations *all, const char *name)
 {
-	for (size_t i = 0; i < all->n_items; i++)
-		if (str_equal(all->items[i].name, name))
-			return &all->items[i];
-	return NULL;
+	return FIND(all->items, all->n_items, str_equal(it->name, name));
 }
 
 static int take_name(Parser *p, const char *value)
@@ -302,8 +299,7 @@ static int take_companion(Parser *p, const char *value)
 
 	if (member_parse(value, &member) < 0)
 		return declaration_fail(
-			p, p->line,
-			"write With=nic:0000:42:00.0; the kinds are nic, vf and nvme",
+			p, p->line, "write With=nic:0000:42:00.0; the kinds are nic, vf and nvme",
 			"With=%s is no kind with a PCI address", value);
 	other = find_companion(p->before, &member.bdf);
 	if (!other)
@@ -312,10 +308,10 @@ static int take_companion(Parser *p, const char *value)
 		return declaration_fail(p, p->line, "remove one of the lines",
 					"%s is a member of this group already", value);
 	if (other)
-		return declaration_fail(
-			p, p->line, "it belongs to one group only: remove it from the other",
-			"%s is a member of another group already, declared in %s", value,
-			other->source);
+		return declaration_fail(p, p->line,
+					"it belongs to one group only: remove it from the other",
+					"%s is a member of another group already, declared in %s",
+					value, other->source);
 	if (d->n_companions >= GROUP_COMPANIONS_MAX)
 		return declaration_fail(p, p->line, "remove some of the lines With=",
 					"the group has more than %d members that are no GPUs",

@@ -68,10 +68,7 @@ Bdf *plan_addresses(const Plan *plan)
 
 bool plan_has_step(const Plan *plan, StepKind kind)
 {
-	for (size_t i = 0; i < plan->n_steps; i++)
-		if (plan->steps[i] == kind)
-			return true;
-	return false;
+	return SOME_OF(plan->steps, plan->n_steps, it == kind);
 }
 
 bool plan_begins_slot(const Plan *plan, size_t i)
@@ -81,10 +78,7 @@ bool plan_begins_slot(const Plan *plan, size_t i)
 
 bool plan_resets(const Plan *plan)
 {
-	for (size_t i = 0; i < plan->n_functions; i++)
-		if (plan->functions[i].reset != PLAN_RESET_NOT)
-			return true;
-	return false;
+	return SOME(plan->functions, plan->n_functions, it->reset != PLAN_RESET_NOT);
 }
 
 bool plan_resets_board(const Plan *plan, const Bdf *lead)
@@ -106,10 +100,7 @@ bool plan_resets_board(const Plan *plan, const Bdf *lead)
 
 const PlanBoard *plan_board(const Plan *plan, const Bdf *function)
 {
-	for (size_t i = 0; i < plan->n_boards; i++)
-		if (bdf_same_slot(&plan->boards[i].last.bdf, function))
-			return &plan->boards[i];
-	return NULL;
+	return FIND(plan->boards, plan->n_boards, bdf_same_slot(&it->last.bdf, function));
 }
 
 #include "types.inc"

@@ -38,10 +38,7 @@ static bool is_driver(const char *word)
 	static const char *const names[] = { "nvidia", "nouveau", "nova_core", "vfio",
 					     "snd_hda_intel" };
 
-	for (size_t i = 0; i < ELEMENTS(names); i++)
-		if (kernel_word_begins(str_base_name(word), names[i]))
-			return true;
-	return false;
+	return SOME_OF(names, ELEMENTS(names), kernel_word_begins(str_base_name(word), it));
 }
 
 static char *of_modules(char *const *words, size_t i)

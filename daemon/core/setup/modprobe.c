@@ -75,10 +75,7 @@ static bool loads_nothing(const char *command)
 	while (name > command && name[-1] != '/')
 		name--;
 	size -= (size_t)(name - command);
-	for (size_t i = 0; i < ELEMENTS(names); i++)
-		if (strlen(names[i]) == size && strncmp(name, names[i], size) == 0)
-			return true;
-	return false;
+	return SOME_OF(names, ELEMENTS(names), strlen(it) == size && strncmp(name, it, size) == 0);
 }
 
 /* Only the first one counts. */

@@ -5,7 +5,6 @@
 
 #include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
-#include "util/json.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -232,10 +231,7 @@ static bool is_of(const Gpu *gpu, const Bdf *bdf)
 	/* All functions of a board are in one slot, and nearly no hostdev is. */
 	if (bdf->bus != gpu->lead->bdf.bus || bdf->device != gpu->lead->bdf.device)
 		return false;
-	for (size_t i = 0; i < gpu->n_functions; i++)
-		if (bdf_equal(&gpu->functions[i]->bdf, bdf))
-			return true;
-	return false;
+	return SOME_OF(gpu->functions, gpu->n_functions, bdf_equal(&it->bdf, bdf));
 }
 
 /* Domains that have a function of the board: running with it, or defined with it. */

@@ -13,8 +13,8 @@
 #include "core/setup/setup-files.h"
 #include "host/device/capabilities.h"
 #include "host/device/holders.h"
-#include "host/scan/nvidia-proc.h"
 #include "host/scan/function.h"
+#include "host/scan/nvidia-proc.h"
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/grow.h"
@@ -337,10 +337,7 @@ static const char *framebuffer(const IomemLine *line)
 		"simplefb",  "efifb",  "vesafb",  /* drivers/video/fbdev */
 	};
 
-	for (size_t i = 0; i < ELEMENTS(names); i++)
-		if (is_named(line, names[i]))
-			return names[i];
-	return NULL;
+	return FIND_OF(names, ELEMENTS(names), is_named(line, it));
 }
 
 static size_t count_lines(const char *iomem, const char *name)

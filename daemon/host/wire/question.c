@@ -142,10 +142,7 @@ static bool is_about_functions(const void *of, const Bdf *functions, size_t n)
 {
 	const InspectAnswer *answer = of;
 
-	for (size_t i = 0; i < n; i++)
-		if (!inspection_find(answer->inspection, &functions[i]))
-			return false;
-	return true;
+	return EVERY(functions, n, inspection_find(answer->inspection, it));
 }
 
 static bool is_short(const char *reason)
@@ -365,10 +362,8 @@ QuestionId question_id(const Question *question)
 
 const Question *question_find(const char *verb, const char *option)
 {
-	for (size_t i = 0; i < ELEMENTS(questions); i++)
-		if (strcmp(questions[i].verb, verb) == 0 && str_equal(questions[i].option, option))
-			return &questions[i];
-	return NULL;
+	return FIND(questions, ELEMENTS(questions),
+		    strcmp(it->verb, verb) == 0 && str_equal(it->option, option));
 }
 
 const char *question_lock_name(QuestionLock lock, const Bdf *functions, char text[BDF_TEXT_MAX])
