@@ -192,10 +192,7 @@ const OptionRow *option_at(size_t i)
 
 const char *option_name(uint64_t option)
 {
-	for (size_t i = 0; i < ELEMENTS(rows); i++)
-		if (rows[i].verb_option == option)
-			return rows[i].name;
-	return "?";
+	return FIRST(rows, ELEMENTS(rows), it->verb_option == option, it->name, "?");
 }
 
 void options_print_help(const Terminal *t, uint64_t mask)

@@ -254,9 +254,9 @@ const Gpu *world_find_gpu(const World *w, const char *address_or_uuid)
 		if (strcmp(gpu->address, address_or_uuid) == 0 ||
 		    (*gpu->uuid && strcasecmp(gpu->uuid, address_or_uuid) == 0))
 			return gpu;
-		for (size_t j = 0; j < gpu->functions.n_items; j++)
-			if (strcmp(gpu->functions.items[j].address, address_or_uuid) == 0)
-				return gpu;
+		if (SOME(gpu->functions.items, gpu->functions.n_items,
+			 strcmp(it->address, address_or_uuid) == 0))
+			return gpu;
 	}
 	return NULL;
 }

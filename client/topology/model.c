@@ -369,10 +369,7 @@ const char *topology_noun(const char *kind)
 		const char *kind, *noun;
 	} nouns[] = { { "gpu", "GPU" }, { "nic", "NIC" }, { "vf", "VF" }, { "nvme", "NVMe" } };
 
-	for (size_t i = 0; i < ELEMENTS(nouns); i++)
-		if (strcmp(nouns[i].kind, kind) == 0)
-			return nouns[i].noun;
-	return kind;
+	return FIRST(nouns, ELEMENTS(nouns), strcmp(it->kind, kind) == 0, it->noun, kind);
 }
 
 size_t topology_shared(const TopologyDevice *a, const TopologyDevice *b)

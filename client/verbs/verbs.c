@@ -110,10 +110,8 @@ static const char *other_word(const char *name)
 	for (size_t i = 0; i < ELEMENTS(words); i++)
 		if (strcmp(words[i].word, name) == 0)
 			return words[i].verb;
-	for (size_t i = 0; i < ELEMENTS(verbs); i++)
-		if (strncmp(verbs[i].name, name, strlen(name)) == 0)
-			return verbs[i].name;
-	return NULL;
+	return FIRST(verbs, ELEMENTS(verbs), strncmp(it->name, name, strlen(name)) == 0, it->name,
+		     NULL);
 }
 
 static int unknown_verb(Client *c, const char *name)

@@ -93,9 +93,9 @@ static void apply_known(GpuSet *gpus, const Identities *known, const Assignments
 static bool serial_numbers_asked(const Declarations *declarations)
 {
 	for (size_t i = 0; declarations && i < declarations->n_items; i++)
-		for (size_t k = 0; k < declarations->items[i].n_members; k++)
-			if (declarations->items[i].members[k].kind == SELECTOR_SERIAL)
-				return true;
+		if (SOME(declarations->items[i].members, declarations->items[i].n_members,
+			 it->kind == SELECTOR_SERIAL))
+			return true;
 	return false;
 }
 

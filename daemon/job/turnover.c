@@ -170,10 +170,8 @@ void turnover_collect(Turnover *t)
 
 bool turnover_failed(const Turnover *t, const Receipt *receipt)
 {
-	for (size_t i = 0; !t->leaves && i < t->n_boards; i++)
-		if (!t->boards[i].reset && !t->boards[i].accepted)
-			return true;
-	return receipt_has_failure(receipt);
+	return (!t->leaves && SOME(t->boards, t->n_boards, !it->reset && !it->accepted)) ||
+	       receipt_has_failure(receipt);
 }
 
 /* Which part did not answer, and how; NULL: they all have. */

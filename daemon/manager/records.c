@@ -39,10 +39,7 @@ uint32_t manager_group_job(const Manager *m, const Group *group)
 
 bool manager_job_runs(const Manager *m)
 {
-	for (size_t i = 0; i < m->n_jobs; i++)
-		if (!m->jobs[i]->ended)
-			return true;
-	return m->recovering;
+	return SOME_OF(m->jobs, m->n_jobs, !it->ended) || m->recovering;
 }
 
 static GroupState operation_moving_state(Operation operation)

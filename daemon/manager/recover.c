@@ -379,16 +379,12 @@ bool manager_has_open_jobs(const Manager *m)
 
 bool manager_is_recovering(const Manager *m, const char *group)
 {
-	for (size_t i = 0; i < m->n_open_jobs; i++)
-		if (str_equal(m->open_jobs[i]->plan->group, group))
-			return true;
-	return m->recovering;
+	return SOME_OF(m->open_jobs, m->n_open_jobs, str_equal(it->plan->group, group)) ||
+	       m->recovering;
 }
 
 bool manager_recovers_job(const Manager *m, uint32_t id)
 {
-	for (size_t i = 0; i < m->n_open_jobs; i++)
-		if (m->open_jobs[i]->id == id)
-			return true;
-	return SOME_OF(m->recovered, m->n_recovered, it == id);
+	return SOME_OF(m->open_jobs, m->n_open_jobs, it->id == id) ||
+	       SOME_OF(m->recovered, m->n_recovered, it == id);
 }

@@ -74,10 +74,8 @@ static bool still_holds(const Inspection *inspection, const Holder *known)
 {
 	if (inspection->all_unseen > inspection->n_unseen)
 		return true;
-	for (size_t i = 0; i < inspection->n_unseen; i++)
-		if (inspection->unseen[i].pid == known->pid)
-			return true;
-	return SOME(inspection->holders, inspection->n_holders, is_same(known, it));
+	return SOME(inspection->unseen, inspection->n_unseen, it->pid == known->pid) ||
+	       SOME(inspection->holders, inspection->n_holders, is_same(known, it));
 }
 
 static AuditRecord make_record(AuditKind kind, const Holder *known)

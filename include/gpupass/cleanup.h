@@ -58,6 +58,13 @@
 		__typeof__((list)[0]) *found_of_ = FIND_(list, n, , condition);                    \
 		found_of_ ? *found_of_ : NULL;                                                     \
 	})
+/* What of the first such item is wanted, or else `none`. */
+#define FIRST(list, n, condition, value, none)                                                     \
+	({                                                                                         \
+		__typeof__((list)[0]) *first_ = FIND(list, n, condition);                          \
+		__typeof__(first_) it = first_;                                                    \
+		it ? (value) : (none);                                                             \
+	})
 #define FIND_(list, n, as, condition)                                                              \
 	({                                                                                         \
 		__typeof__((list)[0]) *found_ = NULL;                                              \

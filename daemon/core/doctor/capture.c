@@ -25,13 +25,12 @@ static bool function_matters(const PciFunction *function, const GpuSet *gpus)
 		if (function->bdf.segment == lead->bdf.segment &&
 		    function->bdf.bus == lead->bdf.bus)
 			return true;
-		for (size_t k = 0; k < lead->n_upstream; k++)
-			if (bdf_equal(&function->bdf, &lead->upstream[k]))
-				return true;
-		for (size_t k = 0; k < gpus->gpus[i].n_functions; k++)
-			if (function->iommu_group != IOMMU_GROUP_NONE &&
-			    function->iommu_group == gpus->gpus[i].functions[k]->iommu_group)
-				return true;
+		if (SOME(lead->upstream, lead->n_upstream, bdf_equal(&function->bdf, it)))
+			return true;
+		if (SOME_OF(gpus->gpus[i].functions, gpus->gpus[i].n_functions,
+			    function->iommu_group != IOMMU_GROUP_NONE &&
+				    function->iommu_group == it->iommu_group))
+			return true;
 	}
 	return false;
 }

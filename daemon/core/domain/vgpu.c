@@ -101,9 +101,9 @@ bool vgpu_next_domain(const DomainUses *uses, const PciSnapshot *snapshot, const
 static bool is_named(const DomainUses *uses, const PciMdev *mdev)
 {
 	for (size_t i = 0; i < uses->n_items; i++)
-		for (size_t k = 0; k < uses->items[i].n_mdevs; k++)
-			if (strcasecmp(uses->items[i].mdevs[k].uuid, mdev->uuid) == 0)
-				return true;
+		if (SOME(uses->items[i].mdevs, uses->items[i].n_mdevs,
+			 strcasecmp(it->uuid, mdev->uuid) == 0))
+			return true;
 	return false;
 }
 

@@ -36,9 +36,9 @@ const Assignment *assignments_find_same(const Assignments *all, const Assignment
 	size_t position = 0;
 
 	while ((one = assignments_of_domain(all, assignment->domain_uuid, &position)))
-		for (size_t i = 0; i < assignment->n_functions; i++)
-			if (assignment_function(one, &assignment->functions[i].bdf))
-				return one;
+		if (SOME(assignment->functions, assignment->n_functions,
+			 assignment_function(one, &it->bdf)))
+			return one;
 	return NULL;
 }
 

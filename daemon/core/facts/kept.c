@@ -89,11 +89,9 @@ const Assignment *kept_find(const Assignments *all, const PciFunction *const *fu
 
 	if (!kept || kept->n_functions != n)
 		return NULL;
-	for (size_t i = 0; i < n; i++)
-		if (!assigned_function_is(assignment_function(kept, &functions[i]->bdf),
-					  functions[i]))
-			return NULL;
-	return kept;
+	return SOME_OF(functions, n, !assigned_function_is(assignment_function(kept, &it->bdf), it))
+		       ? NULL
+		       : kept;
 }
 
 bool kept_covers(const Assignment *stored, const Assignment *wanted)

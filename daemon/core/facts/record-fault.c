@@ -195,9 +195,8 @@ bool record_fault_is_about(const RecordFault *fault, const Bdf *functions, size_
 	    (group && str_equal(fault->group, group)))
 		return true;
 	for (size_t i = 0; i < fault->n_functions; i++)
-		for (size_t k = 0; k < n; k++)
-			if (bdf_same_slot(&fault->functions[i], &functions[k]))
-				return true;
+		if (SOME(functions, n, bdf_same_slot(&fault->functions[i], it)))
+			return true;
 	return false;
 }
 

@@ -22,11 +22,9 @@ typedef struct Subject {
 
 bool fence_is_for_foreign_use(const Declarations *declarations, const Group *group)
 {
-	for (size_t i = 0; i < declarations->n_items; i++)
-		if (group->provenance == PROVENANCE_DECLARED &&
-		    str_equal(declarations->items[i].name, group->name))
-			return declarations->items[i].foreign_use;
-	return false;
+	return FIRST(declarations->items, declarations->n_items,
+		     group->provenance == PROVENANCE_DECLARED && str_equal(it->name, group->name),
+		     it->foreign_use, false);
 }
 
 static bool holds(const Subject *s, size_t i, bool live)

@@ -255,9 +255,8 @@ static const Link *doubt_about(Gpu *const *gpus, size_t n, const Links *links)
 	for (size_t i = 0; i < links->n_items; i++) {
 		const Link *link = &links->items[i];
 
-		for (size_t k = 0; link->doubt && k < n; k++)
-			if (link_has(link, &gpus[k]->lead->bdf))
-				return link;
+		if (link->doubt && SOME_OF(gpus, n, link_has(link, &it->lead->bdf)))
+			return link;
 	}
 	return NULL;
 }

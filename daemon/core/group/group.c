@@ -50,9 +50,8 @@ Group *group_set_find_gpu(const GroupSet *groups, const Bdf *bdf)
 	for (size_t i = 0; i < groups->n_items; i++) {
 		Group *group = &groups->items[i];
 
-		for (size_t k = 0; k < group->n_gpus; k++)
-			if (gpu_has_function(group->gpus[k], bdf))
-				return group;
+		if (SOME_OF(group->gpus, group->n_gpus, gpu_has_function(it, bdf)))
+			return group;
 		if (group_companion(group, bdf))
 			return group;
 	}

@@ -33,10 +33,8 @@ static bool is_owned(const Resolver *r, const Gpu *gpu)
 /* A declaration has this name, or a group that was made already. */
 static bool name_taken(const Resolver *r, const char *name)
 {
-	for (size_t i = 0; i < r->declarations->n_items; i++)
-		if (str_equal(r->declarations->items[i].name, name))
-			return true;
-	return group_set_find(r->out, name) != NULL;
+	return SOME(r->declarations->items, r->declarations->n_items, str_equal(it->name, name)) ||
+	       group_set_find(r->out, name) != NULL;
 }
 
 /*
@@ -296,9 +294,8 @@ static void add_recorded(Resolver *r, const Assignment *record, Gpu **gpus)
 	const Link *weakest;
 	char *name, *why;
 
-	for (size_t i = 0; i < n; i++)
-		if (is_owned(r, gpus[i]))
-			return;
+	if (SOME_OF(gpus, n, is_owned(r, it)))
+		return;
 	if (n == 0)
 		return;
 	weakest = missing ? NULL : find_weakest(r, gpus, n);

@@ -333,9 +333,9 @@ static json_t *groups_to_json(const GroupSet *groups)
 static bool gpu_in_iommu_group(const GpuSet *gpus, int iommu_group)
 {
 	for (size_t i = 0; i < gpus->n_gpus; i++)
-		for (size_t k = 0; k < gpus->gpus[i].n_functions; k++)
-			if (gpus->gpus[i].functions[k]->iommu_group == iommu_group)
-				return true;
+		if (SOME_OF(gpus->gpus[i].functions, gpus->gpus[i].n_functions,
+			    it->iommu_group == iommu_group))
+			return true;
 	return false;
 }
 

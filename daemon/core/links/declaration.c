@@ -236,9 +236,8 @@ static bool same_member(const Selector *a, const Selector *b)
 static const Declaration *find_member(const Declarations *all, const Selector *member)
 {
 	for (size_t i = 0; i < all->n_items; i++)
-		for (size_t k = 0; k < all->items[i].n_members; k++)
-			if (same_member(&all->items[i].members[k], member))
-				return &all->items[i];
+		if (SOME(all->items[i].members, all->items[i].n_members, same_member(it, member)))
+			return &all->items[i];
 	return NULL;
 }
 
@@ -285,9 +284,9 @@ static int take_member(Parser *p, const char *value)
 static const Declaration *find_companion(const Declarations *all, const Bdf *bdf)
 {
 	for (size_t i = 0; i < all->n_items; i++)
-		for (size_t k = 0; k < all->items[i].n_companions; k++)
-			if (bdf_equal(&all->items[i].companions[k].bdf, bdf))
-				return &all->items[i];
+		if (SOME(all->items[i].companions, all->items[i].n_companions,
+			 bdf_equal(&it->bdf, bdf)))
+			return &all->items[i];
 	return NULL;
 }
 

@@ -137,11 +137,9 @@ static void add_declared(Links *into, const Declaration *declaration, const Gpu 
 
 static bool is_declared(const Links *links, const Gpu *gpu)
 {
-	for (size_t i = 0; i < links->n_items; i++)
-		if (links->items[i].provenance == PROVENANCE_DECLARED &&
-		    link_has(&links->items[i], &gpu->lead->bdf))
-			return true;
-	return bdf_in(&gpu->lead->bdf, links->alone, links->n_alone);
+	return SOME(links->items, links->n_items,
+		    it->provenance == PROVENANCE_DECLARED && link_has(it, &gpu->lead->bdf)) ||
+	       bdf_in(&gpu->lead->bdf, links->alone, links->n_alone);
 }
 
 static void add_alone(Links *into, const Gpu *gpu)

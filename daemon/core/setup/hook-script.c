@@ -65,9 +65,8 @@ static char *of_sysfs(const char *word)
 	/* As of efifb, which is no board's driver. */
 	if (strstr(word, "/platform/"))
 		return NULL;
-	for (size_t i = 0; i < ELEMENTS(files); i++)
-		if (str_ends_with(word, files[i]))
-			return xstrdup(str_base_name(word));
+	if (SOME_OF(files, ELEMENTS(files), str_ends_with(word, it)))
+		return xstrdup(str_base_name(word));
 	if (str_ends_with(word, "/bind") && strstr(word, "driver"))
 		return xstrdup("bind");
 	if (strstr(word, "bus/pci/") &&
@@ -81,10 +80,7 @@ static char *of_tools(const char *word)
 	static const char *const tools[] = { "driverctl", "dpdk-devbind", "vfio-pci-bind" };
 	const char *name = str_base_name(word);
 
-	for (size_t i = 0; i < ELEMENTS(tools); i++)
-		if (str_starts_with(name, tools[i]))
-			return xstrdup(name);
-	return NULL;
+	return SOME_OF(tools, ELEMENTS(tools), str_starts_with(name, it)) ? xstrdup(name) : NULL;
 }
 
 static void note(const char *path, size_t number, const char *what, char ***told, char ***into)

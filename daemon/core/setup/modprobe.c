@@ -16,9 +16,8 @@ bool modprobe_matters(const char *setting)
 	static const char *const about[] = { "vfio",	"pci_stub", "pci-stub",	     "nvidia",
 					     "nouveau", "nova",	    "snd_hda_intel", "xhci_pci" };
 
-	for (size_t i = 0; i < ELEMENTS(about); i++)
-		if (strstr(setting, about[i]))
-			return true;
+	if (SOME_OF(about, ELEMENTS(about), strstr(setting, it)))
+		return true;
 	/* A pattern, which install commands and softdeps may have for a name. */
 	return setting[strcspn(setting, "*?[")] != '\0';
 }

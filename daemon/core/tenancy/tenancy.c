@@ -167,10 +167,8 @@ static Tenancy of_record(const Assignments *assignments, const Gpu *gpu)
 
 static bool is_missing(const TenancyFacts *facts, const TenantMark *mark)
 {
-	for (size_t i = 0; i < facts->gpus->n_gpus; i++)
-		if (bdf_same_slot(&facts->gpus->gpus[i].lead->bdf, &mark->bdf))
-			return !is_board(mark, &facts->gpus->gpus[i]);
-	return true;
+	return FIRST(facts->gpus->gpus, facts->gpus->n_gpus,
+		     bdf_same_slot(&it->lead->bdf, &mark->bdf), !is_board(mark, it), true);
 }
 
 /*

@@ -65,9 +65,8 @@ static bool addresses_fit(const VerifyInput *input, const SmiGpus *seen)
 		if (!found ||
 		    (input->gpus[i].uuid && strcasecmp(found->uuid, input->gpus[i].uuid) != 0))
 			return false;
-		for (size_t k = 0; k < i; k++)
-			if (bdf_equal(&input->gpus[k].guest, &input->gpus[i].guest))
-				return false;
+		if (SOME(input->gpus, i, bdf_equal(&it->guest, &input->gpus[i].guest)))
+			return false;
 	}
 	return true;
 }
@@ -466,11 +465,9 @@ static bool tells_of_links(const VerifyReport *report)
 {
 	if (report->match != VERIFY_MATCH_UUID && report->match != VERIFY_MATCH_ADDRESS)
 		return false;
-	for (size_t i = 0; i < report->n_links; i++)
-		if (report->links[i].path_ab.kind == SMI_PATH_NONE ||
-		    report->links[i].path_ba.kind == SMI_PATH_NONE)
-			return false;
-	return EVERY(report->gpus, report->n_gpus, it->listed);
+	return !SOME(report->links, report->n_links,
+		     it->path_ab.kind == SMI_PATH_NONE || it->path_ba.kind == SMI_PATH_NONE) &&
+	       EVERY(report->gpus, report->n_gpus, it->listed);
 }
 
 /* Any number for a board that is not in the catalogue, or whose number of links is not known. */

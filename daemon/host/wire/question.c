@@ -207,16 +207,11 @@ static bool is_about_links(const ProbeAnswer *answer, const Bdf *functions, size
 
 	if (answer->error)
 		return is_short(answer->error) && told == 0;
-	for (size_t i = 0; i < n; i++)
-		if (times_told(answer, &functions[i]) != 1)
-			return false;
-	for (size_t i = 0; i < answer->boards->n_items; i++)
-		if (answer->boards->items[i].way != way)
-			return false;
-	for (size_t i = 0; i < answer->n_unseen; i++)
-		if (!is_short(answer->unseen[i].reason))
-			return false;
-	return told == n;
+	if (SOME(functions, n, times_told(answer, it) != 1))
+		return false;
+	if (SOME(answer->boards->items, answer->boards->n_items, it->way != way))
+		return false;
+	return !SOME(answer->unseen, answer->n_unseen, !is_short(it->reason)) && told == n;
 }
 
 static bool is_about_nvlinks(const void *of, const Bdf *functions, size_t n)
