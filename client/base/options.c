@@ -192,7 +192,7 @@ const OptionRow *option_at(size_t i)
 
 const char *option_name(uint64_t option)
 {
-	return FIRST(rows, ELEMENTS(rows), it->verb_option == option, it->name, "?");
+	return LOOK_UP(rows, ELEMENTS(rows), it->verb_option == option, it->name, "?");
 }
 
 void options_print_help(const Terminal *t, uint64_t mask)

@@ -298,8 +298,8 @@ static const struct {
 
 static const char *key_of(ObjectKind kind, const char *member)
 {
-	return FIRST(renamed, ELEMENTS(renamed),
-		     it->kind == kind && strcmp(it->member, member) == 0, it->key, member);
+	return LOOK_UP(renamed, ELEMENTS(renamed),
+		       it->kind == kind && strcmp(it->member, member) == 0, it->key, member);
 }
 
 uint32_t job_id_from_path(const char *path)

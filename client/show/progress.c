@@ -96,6 +96,7 @@ static const Wording *job_wording(const Job *job)
 					  "is as recorded for" },
 		[OPERATION_VERIFY] = { "Verifying", "Verified", "in", "is verified in" },
 		[OPERATION_PROBE] = { "Probing", "Probed", "of", "is already probed" },
+		[OPERATION_PREPARE] = { "Preparing", "Prepared", "for", "is already prepared for" },
 	};
 	Operation operation;
 
@@ -113,6 +114,8 @@ static const char *job_counterpart(const Job *job)
 		return "the host's drivers";
 	if (strcmp(job->operation, "probe") == 0)
 		return "this host";
+	if (strcmp(job->operation, "prepare") == 0)
+		return "a domain";
 	return job->domain_name;
 }
 

@@ -138,6 +138,7 @@ static TopologyLook look_of(GroupState state)
 	case GROUP_DETACHING:
 	case GROUP_RELEASING:
 	case GROUP_ROLLING_BACK:
+	case GROUP_UNREADY:
 		return LOOK_MOVING;
 	case GROUP_UNKNOWN:
 	case GROUP_INFERRED:
@@ -369,7 +370,7 @@ const char *topology_noun(const char *kind)
 		const char *kind, *noun;
 	} nouns[] = { { "gpu", "GPU" }, { "nic", "NIC" }, { "vf", "VF" }, { "nvme", "NVMe" } };
 
-	return FIRST(nouns, ELEMENTS(nouns), strcmp(it->kind, kind) == 0, it->noun, kind);
+	return LOOK_UP(nouns, ELEMENTS(nouns), strcmp(it->kind, kind) == 0, it->noun, kind);
 }
 
 size_t topology_shared(const TopologyDevice *a, const TopologyDevice *b)

@@ -289,6 +289,11 @@ int verb_unbind(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 	return bind_or_unbind(c, OPERATION_UNBIND, "Unbind", arguments[0]);
 }
 
+int verb_prepare(Client *c, char *const *arguments, _unused_ size_t n_arguments)
+{
+	return bind_or_unbind(c, OPERATION_PREPARE, "Prepare", arguments[0]);
+}
+
 /*
  * Puts addresses into the kernel's form; passes UUIDs, serial: and slot: on for the daemon to
  * check.

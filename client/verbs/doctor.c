@@ -49,8 +49,8 @@ static Colour status_colour(const char *status)
 		{ "pass", COLOUR_GOOD },
 	};
 
-	return FIRST(colours, ELEMENTS(colours), strcmp(it->status, status) == 0, it->colour,
-		     COLOUR_DIM);
+	return LOOK_UP(colours, ELEMENTS(colours), strcmp(it->status, status) == 0, it->colour,
+		       COLOUR_DIM);
 }
 
 /* A heading of the installed file: with spaces less finds it, whatever the case. */

@@ -60,6 +60,8 @@ static const Verb verbs[] = {
 	VERB(unbind, "GROUP", 1, 1,
 	     JOB_OPTIONS | OPTION_WAIT | OPTION_ALLOW_BOOT_VGA | OPTION_DRY_RUN,
 	     "Give a group back to the host's drivers"),
+	VERB(prepare, "GROUP", 1, 1, JOB_OPTIONS | OPTION_WAIT | OPTION_DRY_RUN,
+	     "Make VFs, erase NVMes, before a domain"),
 	VERB(verify, "DOMAIN [GROUP...]", 1, 17, JOB_OPTIONS | OPTION_WORKLOAD,
 	     "Prove in the guest that NVLink works"),
 	VERB(clear, "GROUP", 1, 1, 0, "Lift a quarantine whose cause is gone"),
@@ -110,8 +112,8 @@ static const char *other_word(const char *name)
 	for (size_t i = 0; i < ELEMENTS(words); i++)
 		if (strcmp(words[i].word, name) == 0)
 			return words[i].verb;
-	return FIRST(verbs, ELEMENTS(verbs), strncmp(it->name, name, strlen(name)) == 0, it->name,
-		     NULL);
+	return LOOK_UP(verbs, ELEMENTS(verbs), strncmp(it->name, name, strlen(name)) == 0, it->name,
+		       NULL);
 }
 
 static int unknown_verb(Client *c, const char *name)

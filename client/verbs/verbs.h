@@ -11,9 +11,9 @@
 typedef int VerbRun(Client *c, char *const *arguments, size_t n_arguments);
 
 VerbRun verb_list, verb_status, verb_show, verb_topology, verb_plan, verb_assign, verb_release,
-	verb_declare, verb_forget, verb_bind, verb_unbind, verb_verify, verb_doctor, verb_clear,
-	verb_reconcile, verb_jobs, verb_rescan, verb_monitor, verb_help, verb_probe, verb_audit,
-	verb_metrics, verb_export, verb_cancel, verb_hookscript;
+	verb_declare, verb_forget, verb_bind, verb_unbind, verb_prepare, verb_verify, verb_doctor,
+	verb_clear, verb_reconcile, verb_jobs, verb_rescan, verb_monitor, verb_help, verb_probe,
+	verb_audit, verb_metrics, verb_export, verb_cancel, verb_hookscript;
 
 typedef struct Verb {
 	const char *name;

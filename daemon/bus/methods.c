@@ -31,9 +31,9 @@ static int check_plan(Call *call)
 	if (text && (operation_from_string(text, &operation) < 0 || operation == OPERATION_VERIFY ||
 		     operation == OPERATION_PROBE)) /* have no plan */
 		return call_invalid(call, "there is no such operation to plan",
-				    "give assign, release, bind, unbind or reconcile");
+				    "give assign, release, bind, unbind, reconcile or prepare");
 	on_group = operation == OPERATION_BIND || operation == OPERATION_UNBIND ||
-		   operation == OPERATION_RECONCILE;
+		   operation == OPERATION_RECONCILE || operation == OPERATION_PREPARE;
 	r = call_check_name(call, call->names[on_group], "domain or group", false);
 	return r < 0 ? r : call_make_request(call, operation);
 }
@@ -259,6 +259,7 @@ static const char *action_of(const JobRecord *job)
 		[OPERATION_RECONCILE] = GPUPASS_ACTION_MANAGE,
 		[OPERATION_VERIFY] = GPUPASS_ACTION_PROBE,
 		[OPERATION_PROBE] = GPUPASS_ACTION_PROBE,
+		[OPERATION_PREPARE] = GPUPASS_ACTION_BIND,
 	};
 	_Static_assert(ELEMENTS(actions) == OPERATION_MAX_, "every operation has its action");
 
@@ -365,6 +366,7 @@ static const struct {
 	[METHOD_RELEASE] = { NULL, NULL, KIND_JOB, OPERATION_RELEASE },
 	[METHOD_BIND] = { NULL, NULL, KIND_JOB, OPERATION_BIND },
 	[METHOD_UNBIND] = { NULL, NULL, KIND_JOB, OPERATION_UNBIND },
+	[METHOD_PREPARE] = { NULL, NULL, KIND_JOB, OPERATION_PREPARE },
 	[METHOD_VERIFY] = { NULL, NULL, KIND_JOB, OPERATION_VERIFY },
 	[METHOD_CANCEL] = { check_cancel, cancel, KIND_OWN, 0 },
 	[METHOD_CLEAR] = { NULL, clear, KIND_LATE, 0 },

@@ -19,7 +19,9 @@ int look_at_groups(const JobPlace *place, InspectConfig most, Prepared *p)
 	if (r < 0)
 		return r;
 	claims_settle(place->claims, p->inventory->groups);
-	groups_observe(p->inventory->groups, p->uses, p->assignments, &place->rules->policy);
+	p->tenants = place->tenants ? tenant_store_load(place->tenants) : NULL;
+	groups_observe(p->inventory->groups, p->uses, p->assignments, p->tenants,
+		       &place->rules->policy);
 	return 0;
 }
 
@@ -192,6 +194,7 @@ static int tenant_look(const JobPlace *place, Prepared *p, bool claimed, Problem
 
 	if (!place->tenants)
 		return 0;
+	tenants_free(p->tenants);
 	p->tenants = tenant_store_load(place->tenants);
 	boards = group_boards(p->group, &n);
 	for (size_t i = 0; r == 0 && gives(p) && i < n; i++)
@@ -225,7 +228,10 @@ static int close_fence(const JobPlace *place, const Prepared *p, uint32_t job, c
 	return disk_watch_refuse(place->disk, "the fence", "fence.json", r, ret_problem);
 }
 
-/* What the scan tells of functions. What is on vfio has the override that keeps it there. */
+/*
+ * What the scan tells of functions. What is on vfio has the override that keeps it there, and of
+ * NICs it knows no user, which is no doubt yet: they are looked at before anything is written.
+ */
 static Inspection *inspection_of_scan(const Prepared *p)
 {
 	Inspection *inspection = xcalloc(1, sizeof(Inspection));
@@ -234,6 +240,7 @@ static Inspection *inspection_of_scan(const Prepared *p)
 
 	inspection->vfio_pci = true;
 	inspection->functions = xcalloc(n + 1, sizeof(FunctionFacts));
+	inspection->nics = xcalloc(n + 1, sizeof(NicUse));
 	for (; inspection->n_functions < n; inspection->n_functions++) {
 		const PciFunction *f = functions[inspection->n_functions];
 		const char *override = pci_function_on_vfio(f) ? f->driver : NULL;
@@ -244,6 +251,7 @@ static Inspection *inspection_of_scan(const Prepared *p)
 			.driver_override = xstrdup(override),
 			.device_minor = -1,
 		};
+		inspection->nics[inspection->n_nics++].bdf = f->bdf;
 	}
 	return inspection;
 }
@@ -277,7 +285,8 @@ static int look_at_domains(const JobPlace *place, const JobRequest *request, Pre
 	r = place->host->ops->domain_uses(place->host, true, &p->uses, ret_problem);
 	if (r != 0)
 		return r;
-	groups_observe(p->inventory->groups, p->uses, p->assignments, &place->rules->policy);
+	groups_observe(p->inventory->groups, p->uses, p->assignments, p->tenants,
+		       &place->rules->policy);
 	r = select_group(place, request, p, ret_problem);
 	if (r == 0 && (p->group != group || !p->domain != !domain ||
 		       (domain && !str_equal(p->domain->uuid, domain->uuid))))

@@ -400,6 +400,7 @@ int select_group(const JobPlace *place, const JobRequest *request, Prepared *p,
 	case OPERATION_BIND:
 	case OPERATION_UNBIND:
 	case OPERATION_RECONCILE:
+	case OPERATION_PREPARE:
 	case OPERATION_VERIFY:
 	case OPERATION_PROBE: /* has no plan; probe.c */
 	case OPERATION_MAX_:

@@ -42,6 +42,9 @@ static const struct StepRow {
 			  "removal of the assignment's file and sync of its folder, which succeeded" },
 	[STEP_KEEP] = { &step_keep, "as of record, for the kept group" },
 	[STEP_UNKEEP] = { &step_unkeep, "as of forget, for the kept group" },
+	[STEP_VFS] = { &step_vfs, "the VFs that the NIC has, read again" },
+	[STEP_ERASE] = { &step_erase,
+			 "what each NVMe says of its last erase; the receipt on disk" },
 };
 #pragma GCC diagnostic pop
 
@@ -192,4 +195,87 @@ const StepOps step_forget = {
 	.changes = STEP_CHANGES_RECORD,
 	.shows = GROUP_RELEASING,
 	.finishes = true,
+};
+
+/* ---- kept groups ---- */
+
+static int cannot_keep(const StepContext *c, int error, Problem **ret_problem)
+{
+	_cleanup_free_ char *name = kept_file_name(c->plan->kept), *file = strf("kept.d/%s", name);
+	_cleanup_free_ char *what = strf("the file that keeps %s on vfio-pci", c->plan->group);
+
+	return disk_watch_refuse(c->place->disk, what, file, error, ret_problem);
+}
+
+/* A place without a store cannot keep anything. */
+static int by_store(const StepContext *c, int (*what)(KeptStore *store, const Assignment *kept),
+		    Problem **ret_problem)
+{
+	KeptStore *store = c->place->store->kept;
+	int r = store ? what(store, c->plan->kept) : -ENOSYS;
+
+	return r < 0 ? cannot_keep(c, r, ret_problem) : 0;
+}
+
+int step_check_keep(StepContext *c, Problem **ret_problem)
+{
+	return c->plan->kept ? by_store(c, kept_store_check, ret_problem) : 0;
+}
+
+static int keep(StepContext *c, Problem **ret_problem)
+{
+	return by_store(c, kept_store_save, ret_problem);
+}
+
+static int unkeep(StepContext *c, Problem **ret_problem)
+{
+	return by_store(c, kept_store_remove, ret_problem);
+}
+
+/* A file says that a person asked for it. */
+static bool is_stored(KeptStore *store, const Assignment *kept)
+{
+	_cleanup_(assignments_freep) Assignments *all = xcalloc(1, sizeof(Assignments));
+
+	if (store)
+		records_load(store, kept_take, all);
+	for (size_t i = 0; i < all->n_kept; i++)
+		if (kept_covers(all->kept[i], kept))
+			return true;
+	return false;
+}
+
+static int is_kept(StepContext *c, Problem **ret_problem)
+{
+	return is_stored(c->place->store->kept, c->plan->kept)
+		       ? 0
+		       : cannot_keep(c, -ENOENT, ret_problem);
+}
+
+static int is_not_kept(StepContext *c, Problem **ret_problem)
+{
+	return is_stored(c->place->store->kept, c->plan->kept)
+		       ? cannot_keep(c, -EEXIST, ret_problem)
+		       : 0;
+}
+
+/*
+ * The undo of each is the other: a plan has a step only for what changes. What KeepBound= names,
+ * the manager writes again by itself.
+ */
+const StepOps step_keep = {
+	.act = keep,
+	.undo = unkeep,
+	.holds = is_kept,
+	.changes = STEP_CHANGES_RECORD,
+	.finishes = true,
+	.announced = true,
+};
+const StepOps step_unkeep = {
+	.act = unkeep,
+	.undo = keep,
+	.holds = is_not_kept,
+	.changes = STEP_CHANGES_RECORD,
+	.finishes = true,
+	.announced = true,
 };

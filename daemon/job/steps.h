@@ -115,6 +115,6 @@ typedef struct WorkerName {
 WorkerName step_worker_name(pid_t pid);
 extern const StepOps step_preflight, step_bind, step_restore, step_define, step_attach, step_detach,
 	step_reset, step_verify, step_record, step_forget, step_persistence_off,
-	step_persistence_on, step_keep, step_unkeep;
+	step_persistence_on, step_keep, step_unkeep, step_vfs, step_erase;
 /* Checks that the list of kept groups can be written, if the plan does. */
 int step_check_keep(StepContext *c, Problem **ret_problem);

@@ -113,17 +113,19 @@ static int look(DeclareTask *task, const Assignments *assignments, Inventory **r
 static int check_group(DeclareTask *task, const Inventory *inventory)
 {
 	const Group *group = group_set_find(inventory->groups, task->wish.name);
+	bool companion = group && group->companion_fault;
 
 	if (group && group->state != GROUP_DEGRADED)
 		return check_alone(task, group);
 	return problem_refuse(
 		&task->inquiry.problem, GPUPASS_ERROR_NOT_BRIDGED,
-		.reason = xstrdup(group && group->companion_fault
-					  ? "these cannot be a group on this host"
-					  : "these GPUs cannot be a group on this host"),
+		.reason = xstrdup(companion ? "these cannot be a group on this host"
+					    : "these GPUs cannot be a group on this host"),
 		.cause = xstrdup(group && group->reason ? group->reason
 							: "not all of them were found"),
-		.remedy = xstrdup("see the GPUs of this host: gpupass list"));
+		.remedy = xstrdup(companion ? "see where the NICs and NVMes of this host are: "
+					      "gpupass topology"
+					    : "see the GPUs of this host: gpupass list"));
 }
 
 /*

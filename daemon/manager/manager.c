@@ -106,6 +106,7 @@ static void scanned(Manager *m)
 {
 	manager_note_tenants(m);
 	manager_follow_kept(m);
+	manager_prepare_groups(m);
 	/* The daemon asks for the first look, when it is ready. */
 	if (m->health_usec > 0)
 		manager_look_at_health(m);
@@ -117,6 +118,7 @@ static void scanned(Manager *m)
 static void domains_read(Manager *m)
 {
 	manager_note_tenants(m);
+	manager_prepare_groups(m);
 	manager_renew_fence(m);
 }
 

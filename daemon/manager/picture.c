@@ -298,7 +298,8 @@ static void observe_foreign(Manager *m)
 void manager_observe(Manager *m)
 {
 	if (m->inventory)
-		groups_observe(m->inventory->groups, m->uses, m->assignments, &m->rules->policy);
+		groups_observe(m->inventory->groups, m->uses, m->assignments, m->tenants,
+			       &m->rules->policy);
 	for (size_t i = 0; m->inventory && i < m->inventory->groups->n_items; i++)
 		overlay(m, &m->inventory->groups->items[i]);
 	observe_drift(m);

@@ -46,6 +46,8 @@ static GroupState operation_moving_state(Operation operation)
 {
 	if (operation == OPERATION_ASSIGN || operation == OPERATION_RECONCILE)
 		return GROUP_ATTACHING;
+	if (operation == OPERATION_PREPARE)
+		return GROUP_UNREADY;
 	return operation == OPERATION_BIND ? GROUP_BINDING : GROUP_RELEASING;
 }
 
@@ -60,8 +62,9 @@ GroupState job_record_moving_state(const JobRecord *job)
 		shows = step_ops(job->steps[i].kind)->shows;
 	if (shows == GROUP_UNKNOWN)
 		return operation_moving_state(job->operation);
-	if (shows == GROUP_BINDING && job->operation == OPERATION_RELEASE)
-		return GROUP_RELEASING;
+	if (shows == GROUP_BINDING &&
+	    (job->operation == OPERATION_RELEASE || job->operation == OPERATION_PREPARE))
+		return operation_moving_state(job->operation);
 	return shows;
 }
 

@@ -83,6 +83,7 @@ struct Manager {
 	size_t n_jobs;
 	uint32_t last_job;
 	bool tells_ends; /* a letter is on its way */
+	bool preparing;	 /* likewise: groups that are unready are prepared */
 	VerdictOf *verdicts;
 	size_t n_verdicts;
 

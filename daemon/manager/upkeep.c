@@ -2,12 +2,17 @@
 #include "manager/upkeep.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "core/group/keep.h"
+#include "manager/jobs.h"
+#include "manager/look.h"
 #include "manager/picture.h"
+#include "manager/records.h"
 #include "manager/state.h"
 #include "util/clock.h"
 #include "util/grow.h"
+#include "util/log.h"
 #include "util/text.h"
 
 /* ---- who has which board ---- */
@@ -207,6 +212,61 @@ void manager_follow_kept(Manager *m)
 		return;
 	m->following_kept = true;
 	mailbox_run(m->place.mailbox, follow_work, follow_done, TAKE_PTR(task));
+}
+
+/* ---- groups that are not ready for a domain ---- */
+
+#define PREPARE_PAUSE_USEC (5 * 60 * USEC_PER_SEC)
+
+/* A job works on it, or the last prepare of it has just failed. */
+static bool leave_for_now(const Manager *m, const Group *group)
+{
+	if (manager_group_job(m, group) > 0)
+		return true;
+	for (size_t i = m->n_jobs; i-- > 0;) {
+		const JobRecord *job = m->jobs[i];
+
+		if (job->operation != OPERATION_PREPARE || !str_equal(job->group, group->name))
+			continue;
+		return !job->ended || (job->state != JOB_DONE &&
+				       now_monotonic() < job->started_usec + job->duration_usec +
+								 PREPARE_PAUSE_USEC);
+	}
+	return false;
+}
+
+static void prepare_group(Manager *m, Group *group)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	JobRequest request = {
+		.plan = { .operation = OPERATION_PREPARE, .caller_uid = getuid() },
+		.group = group->name,
+	};
+	uint32_t id = 0;
+
+	/* The next look tries again. */
+	if (manager_start_job(m, &request, &id, &problem) != 0)
+		log_warning("%s is not prepared for a domain: %s", group->name,
+			    problem ? problem->reason : "this machine failed");
+}
+
+static void prepare_work(void *data)
+{
+	Manager *m = data;
+	GroupSet *groups = m->inventory ? m->inventory->groups : NULL;
+
+	m->preparing = false;
+	for (size_t i = 0; groups && m->n_open_jobs == 0 && i < groups->n_items; i++)
+		if (groups->items[i].state == GROUP_UNREADY && !leave_for_now(m, &groups->items[i]))
+			prepare_group(m, &groups->items[i]);
+}
+
+/* Posted and not called: this runs within an observation, and starting a job begins another. */
+void manager_prepare_groups(Manager *m)
+{
+	if (!m->preparing)
+		mailbox_post(m->place.mailbox, prepare_work, m);
+	m->preparing = true;
 }
 
 #include "upkeep.inc"

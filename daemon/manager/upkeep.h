@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is on disk follows the picture: the marks of boards, and the kept groups. A thread writes.
+ * What follows from the picture: the marks of boards and the kept groups on disk, which a thread
+ * writes, and jobs that make groups ready for a domain.
  */
 #pragma once
 
@@ -18,3 +19,8 @@ void manager_note_tenants(Manager *m);
  * gpupass-bind runs before there are groups.
  */
 void manager_follow_kept(Manager *m);
+/*
+ * Begins a prepare of each group that is unready. One that has just failed is not tried again for a
+ * while: what a person mends, a person tries again.
+ */
+void manager_prepare_groups(Manager *m);

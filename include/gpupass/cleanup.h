@@ -59,7 +59,7 @@
 		found_of_ ? *found_of_ : NULL;                                                     \
 	})
 /* What of the first such item is wanted, or else `none`. */
-#define FIRST(list, n, condition, value, none)                                                     \
+#define LOOK_UP(list, n, condition, value, none)                                                   \
 	({                                                                                         \
 		__typeof__((list)[0]) *first_ = FIND(list, n, condition);                          \
 		__typeof__(first_) it = first_;                                                    \

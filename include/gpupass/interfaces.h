@@ -111,6 +111,12 @@ MANAGER_METHOD("Bind", BIND, "s", ARG(group), "o", ARG(job), MUST, BIND,
 MANAGER_METHOD("Unbind", UNBIND, "s", ARG(group), "o", ARG(job), MUST, BIND,
 	       TAKES(TIMEOUT) | TAKES(ALLOW_BOOT_VGA))
 /*
+ * Makes the companions of a group ready for a domain: makes the VFs that are not there, and erases
+ * the NVMes that are not known to be clean. gpupassd starts it by itself for each group that is
+ * _unready_. Cancelled, it ends; an erase that has begun in a device goes on there.
+ */
+MANAGER_METHOD("Prepare", PREPARE, "s", ARG(group), "o", ARG(job), MUST, BIND, TAKES(TIMEOUT))
+/*
  * Checks in the guest of a running domain that NVLink works between the GPUs of its group. The job
  * changes nothing, has no steps, and is done when there is a verdict of any kind, its Result (see
  * *VERDICTS*). A domain that has several groups needs the option _group_. Two at a time for each

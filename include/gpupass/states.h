@@ -13,6 +13,7 @@
 	X(GROUP_UNKNOWN, "unknown")	      /* candidates without evidence; never assigned */    \
 	X(GROUP_INFERRED, "inferred")	      /* one pairing possible; needs a declaration */      \
 	X(GROUP_FREE, "free")		      /* no domain has it */                               \
+	X(GROUP_UNREADY, "unready")	      /* no domain may have it before a prepare */         \
 	X(GROUP_BINDING, "binding")	      /* a job moves its functions to vfio-pci */          \
 	X(GROUP_BOUND, "bound")		      /* on vfio-pci, in no domain */                      \
 	X(GROUP_ATTACHING, "attaching")	      /* a job puts it into a domain */                    \
@@ -69,7 +70,8 @@ NAMED_ENUM(StepState, GPUPASS_STEP_STATES, STEP_STATE_MAX_);
 	X(OPERATION_UNBIND, "unbind")                                                              \
 	X(OPERATION_RECONCILE, "reconcile")                                                        \
 	X(OPERATION_VERIFY, "verify")                                                              \
-	X(OPERATION_PROBE, "probe")
+	X(OPERATION_PROBE, "probe")                                                                \
+	X(OPERATION_PREPARE, "prepare")
 
 NAMED_ENUM(Operation, GPUPASS_OPERATIONS, OPERATION_MAX_);
 

@@ -62,7 +62,7 @@ static void resolve(const Tree *tree, Look *look)
 	links_from_declarations(links, tree->declarations, look->gpus, &notes);
 	links_infer(links, look->gpus);
 	look->groups = groups_resolve(look->gpus, tree->declarations, links, assignments, &policy);
-	groups_observe(look->groups, uses, assignments, &policy);
+	groups_observe(look->groups, uses, assignments, NULL, &policy);
 }
 
 /* changed: the only function that may differ from the first look; NULL: any may. */

@@ -38,7 +38,7 @@
 	deps_ansible="ansible-core ansible-lint yamllint"
 	deps_ansible_unpacked="python3-voluptuous"
 	# What the lab's cases use, beside what boots it.
-	deps_cases="git python3 libxml2-utils jq dmsetup dbus dbus-daemon polkitd qemu-utils resource-agents xsltproc"
+	deps_cases="git iproute2 python3 libxml2-utils jq dmsetup dbus dbus-daemon polkitd qemu-utils resource-agents xsltproc"
 	deps_lab="qemu-system-x86 libvirt-daemon-system libvirt-clients libvirt-daemon-driver-qemu
 		libvirt-daemon busybox-static cpio e2fsprogs kmod make procps pciutils xz-utils zstd udev"
 	# The cluster of tests/lab/cluster, and what simulates one.

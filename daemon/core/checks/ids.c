@@ -66,8 +66,8 @@ static const char *side_function(const PciFunction *function)
 		const char *name;
 	} sides[] = { { 0x0403, "audio" }, { 0x0c03, "USB" }, { 0x0c80, "USB-C" } };
 
-	return FIRST(sides, ELEMENTS(sides), function->class_code >> 8 == it->class_code, it->name,
-		     "side");
+	return LOOK_UP(sides, ELEMENTS(sides), function->class_code >> 8 == it->class_code,
+		       it->name, "side");
 }
 
 static void tell_entry(const Ids *ids, const PciFunction *function, const char *entry, size_t size,

@@ -106,9 +106,3 @@ char *nic_user_remedy(const NicUser *user)
 	strv_split(kinds[user->kind].remedy, "@", &parts);
 	return strv_join(parts, device);
 }
-
-/* Its queue pairs 0 and 1 of each port, and what the driver makes for itself. */
-bool nic_rdma_is_own(const char *kernel_name)
-{
-	return str_equal(kernel_name, "ib_core") || str_equal(kernel_name, "mlx5_ib");
-}

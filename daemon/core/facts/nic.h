@@ -65,6 +65,3 @@ const NicUse *nic_use_find(const NicUse *list, size_t n, const Bdf *bdf);
 char *nic_user_text(const Bdf *bdf, const NicUser *user);
 /* How the host lets go of it. */
 char *nic_user_remedy(const NicUser *user);
-
-/* What of the kernel has objects of every RDMA device, whoever uses it: KERN_NAME of them. */
-bool nic_rdma_is_own(const char *kernel_name);

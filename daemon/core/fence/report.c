@@ -22,9 +22,9 @@ typedef struct Subject {
 
 bool fence_is_for_foreign_use(const Declarations *declarations, const Group *group)
 {
-	return FIRST(declarations->items, declarations->n_items,
-		     group->provenance == PROVENANCE_DECLARED && str_equal(it->name, group->name),
-		     it->foreign_use, false);
+	return LOOK_UP(declarations->items, declarations->n_items,
+		       group->provenance == PROVENANCE_DECLARED && str_equal(it->name, group->name),
+		       it->foreign_use, false);
 }
 
 static bool holds(const Subject *s, size_t i, bool live)

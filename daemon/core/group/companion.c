@@ -44,9 +44,9 @@ static char *kind_fault(const Companion *companion)
 	if (member_kind_is(companion->member.kind, companion->function))
 		return NULL;
 	if (member_kind_of(companion->function, &kind))
-		return strf("%s is no %s but %s: declare it as %s:%s", bdf,
-			    member_kind_noun(companion->member.kind), member_kind_noun(kind),
-			    member_kind_to_string(kind), bdf);
+		return strf("%s is no %s: declare it as %s:%s", bdf,
+			    member_kind_noun(companion->member.kind), member_kind_to_string(kind),
+			    bdf);
 	return strf("%s is no %s: its PCI class is %06x", bdf,
 		    member_kind_noun(companion->member.kind), companion->function->class_code);
 }
@@ -93,4 +93,33 @@ char *companions_fault(const Group *group, const GroupSet *all)
 				    BDF_TEXT(&companion->member.bdf));
 	}
 	return NULL;
+}
+
+/* ---- what must be made or erased ---- */
+
+static CompanionNeed need_of(_unused_ const Group *group, _unused_ const Companion *companion,
+			     _unused_ const Tenants *tenants)
+{
+	return COMPANION_READY;
+}
+
+bool companions_ready(Group *group, const Tenants *tenants, char **ret_why)
+{
+	static const char *const words[] = {
+		[COMPANION_TO_MAKE] = "is yet to be made",
+		[COMPANION_TO_ERASE] = "is yet to be erased",
+	};
+	_cleanup_strv_ char **lines = NULL;
+
+	for (size_t i = 0; i < group->n_companions; i++) {
+		Companion *companion = &group->companions[i];
+
+		companion->need = need_of(group, companion, tenants);
+		if (companion->need != COMPANION_READY)
+			strv_appendf(&lines, "%s %s %s", member_kind_noun(companion->member.kind),
+				     BDF_TEXT(&companion->member.bdf), words[companion->need]);
+	}
+	if (lines)
+		*ret_why = strv_join(lines, "; ");
+	return !lines;
 }

@@ -4,6 +4,7 @@
 
 #include "core/group/group.h"
 #include "core/links/declaration.h"
+#include "core/tenancy/tenancy.h"
 
 void companions_declare(Group *group, const Declaration *declaration, const PciSnapshot *snapshot);
 /* What of the record is no GPU's, but can be a companion. It was allowed when it was assigned. */
@@ -11,3 +12,9 @@ void companions_record(Group *group, const Assignment *record, const GpuSet *set
 
 /* Why the group cannot be used with its companions as they are; NULL: it can. */
 char *companions_fault(const Group *group, const GroupSet *all);
+
+/*
+ * Sets what each companion needs. false: a prepare must come before a domain, and *ret_why, which
+ * was NULL, says for what. Without marks nothing is to be erased.
+ */
+bool companions_ready(Group *group, const Tenants *tenants, char **ret_why);

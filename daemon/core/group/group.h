@@ -40,10 +40,18 @@ typedef struct GuestWord {
 	bool counts;	    /* set by groups_observe() */
 } GuestWord;
 
+/* What a prepare must do before a domain may have a companion. */
+typedef enum CompanionNeed {
+	COMPANION_READY,
+	COMPANION_TO_MAKE,  /* a VF that is not there, while its NIC is */
+	COMPANION_TO_ERASE, /* an NVMe that is not known to be clean, and may be erased */
+} CompanionNeed;
+
 /* One function, which is taken, given and fenced off as a GPU's functions are. */
 typedef struct Companion {
 	Member member;
 	const PciFunction *function; /* borrowed; NULL: it is not there */
+	CompanionNeed need;	     /* set by groups_observe(), while nobody has the group */
 } Companion;
 
 typedef struct Group {

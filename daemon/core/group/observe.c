@@ -6,6 +6,7 @@
 
 #include "core/domain/ref.h"
 #include "core/domain/vgpu.h"
+#include "core/group/companion.h"
 #include "core/group/keep.h"
 #include "core/group/record.h"
 #include "core/group/word.h"
@@ -19,6 +20,7 @@ typedef struct View {
 	const GroupSet *groups;
 	const DomainUses *uses; /* NULL: libvirt does not answer */
 	const Assignments *assignments;
+	const Tenants *tenants; /* NULL: not known */
 	const Policy *policy;
 	const PciFunction **functions;
 	size_t n_functions;
@@ -396,6 +398,8 @@ static GroupState settle_by_drivers(View *v)
 			      "whether domain %s (%s) has a part of it cannot be told: its %s is "
 			      "not known",
 			      unread->name, unread->uuid, unread->vmid > 0 ? "file" : "XML");
+	if (!companions_ready(v->group, v->tenants, &v->group->reason))
+		return GROUP_UNREADY;
 	v->group->assignable = true;
 	return bound ? GROUP_BOUND : GROUP_FREE;
 }
@@ -439,7 +443,7 @@ static GroupState observe_state(View *v)
 }
 
 void groups_observe(GroupSet *groups, const DomainUses *uses, const Assignments *assignments,
-		    const Policy *policy)
+		    const Tenants *tenants, const Policy *policy)
 {
 	for (size_t i = 0; i < groups->n_items; i++) {
 		Group *group = &groups->items[i];
@@ -449,6 +453,7 @@ void groups_observe(GroupSet *groups, const DomainUses *uses, const Assignments 
 			.groups = groups,
 			.uses = uses,
 			.assignments = assignments,
+			.tenants = tenants,
 			.policy = policy,
 		};
 
@@ -463,6 +468,8 @@ void groups_observe(GroupSet *groups, const DomainUses *uses, const Assignments 
 		free(group->domain_name);
 		free(group->reason);
 		group->domain_uuid = group->domain_name = group->reason = NULL;
+		for (size_t k = 0; k < group->n_companions; k++)
+			group->companions[k].need = COMPANION_READY;
 		group->state = observe_state(&view);
 	}
 }

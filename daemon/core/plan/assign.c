@@ -282,6 +282,8 @@ int plan_assign(Planner *p)
 	if (r == 0)
 		r = plan_check_evidence(p);
 	if (r == 0)
+		r = plan_check_ready(p);
+	if (r == 0)
 		r = plan_check_owners(p);
 	if (r == 0)
 		r = plan_check_all_read(p);

@@ -83,6 +83,8 @@ static int check_machine(const Planner *p)
 		r = plan_check_others(p);
 	if (r == 0)
 		r = plan_check_all_read(p);
+	if (r == 0)
+		r = plan_check_ready(p);
 	return r == 0 ? plan_check_evidence(p) : r;
 }
 

@@ -122,6 +122,7 @@ int plan_check_state(const Planner *p)
 	case GROUP_INFERRED:
 	case GROUP_FREE:
 	case GROUP_BOUND:
+	case GROUP_UNREADY:
 	case GROUP_ASSIGNED:
 	case GROUP_DEGRADED:
 	case GROUP_FOREIGN:
@@ -129,6 +130,21 @@ int plan_check_state(const Planner *p)
 		break;
 	}
 	return 0;
+}
+
+int plan_check_ready(const Planner *p)
+{
+	const Group *group = p->facts->group;
+
+	if (group->state != GROUP_UNREADY)
+		return 0;
+	return problem_refuse(
+		p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+		.reason = xstrdup("it is not prepared for a domain yet"),
+		.cause = xstrdup(group->reason),
+		.remedy =
+			strf("gpupassd does that by itself (gpupass jobs); or: gpupass prepare %s",
+			     group->name));
 }
 
 int plan_check_evidence(const Planner *p)

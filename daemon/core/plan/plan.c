@@ -99,6 +99,8 @@ static int run_planner(Planner *p)
 		return plan_unbind(p);
 	case OPERATION_RECONCILE:
 		return plan_reconcile(p);
+	case OPERATION_PREPARE:
+		return plan_prepare(p);
 	case OPERATION_VERIFY: /* changes nothing: job/verify.c */
 	case OPERATION_PROBE:
 	case OPERATION_MAX_:

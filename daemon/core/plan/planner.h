@@ -27,6 +27,7 @@ int plan_release(Planner *p);
 int plan_bind(Planner *p);
 int plan_unbind(Planner *p);
 int plan_reconcile(Planner *p);
+int plan_prepare(Planner *p);
 
 /* assign.c: checks who has the group, and what an earlier assignment left. */
 int plan_check_owners(const Planner *p);
@@ -44,6 +45,8 @@ void plan_warn_of_lost_record(Planner *p);
 
 /* check-group.c: refuses while a job works on the group, and if it is quarantined. */
 int plan_check_state(const Planner *p);
+/* check-group.c: refuses what must be made or erased before a domain may have it. */
+int plan_check_ready(const Planner *p);
 /* check-group.c: refuses if the evidence about links and boards does not suffice. */
 int plan_check_evidence(const Planner *p);
 /* check-group.c: refuses if an unreadable assignment has the group, or may have it. */

@@ -13,7 +13,7 @@ char *plan_prefix(Operation operation, const char *group, const char *domain)
 							      : " to ";
 
 	if (!domain || operation == OPERATION_BIND || operation == OPERATION_UNBIND ||
-	    operation == OPERATION_RECONCILE)
+	    operation == OPERATION_RECONCILE || operation == OPERATION_PREPARE)
 		return strf("cannot %s%s%s", operation_to_string(operation), group ? " " : "",
 			    str_or_empty(group));
 	if (!group && (operation == OPERATION_RELEASE || operation == OPERATION_VERIFY))
@@ -34,7 +34,8 @@ static char *preflight_detail(const Plan *plan)
 	_cleanup_free_ char *list = NULL;
 	bool kept = false;
 
-	if (plan->operation == OPERATION_RELEASE || plan->operation == OPERATION_UNBIND)
+	if (plan->operation == OPERATION_RELEASE || plan->operation == OPERATION_UNBIND ||
+	    plan->operation == OPERATION_PREPARE)
 		return xstrdup("nothing changed since it was planned");
 	for (size_t i = 0; i < plan->n_functions; i++) {
 		const PlanFunction *f = &plan->functions[i];
@@ -103,6 +104,9 @@ char *plan_step_detail(const Plan *plan, StepKind step)
 		return strf("%s for %s", plan->group, str_or_empty(plan->domain_name));
 	case STEP_KEEP:
 	case STEP_UNKEEP:
+		return xstrdup(plan->group);
+	case STEP_VFS:
+	case STEP_ERASE:
 		return xstrdup(plan->group);
 	case STEP_KIND_MAX_:
 		break;

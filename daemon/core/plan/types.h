@@ -29,7 +29,9 @@ DECLARE_STRING_TABLE(operation, Operation);
 	X(STEP_PERSISTENCE_OFF, "persistence off")                                                 \
 	X(STEP_PERSISTENCE_ON, "persistence on")                                                   \
 	X(STEP_KEEP, "keep")	 /* write that the group stays on vfio-pci */                      \
-	X(STEP_UNKEEP, "unkeep") /* remove that */
+	X(STEP_UNKEEP, "unkeep") /* remove that */                                                 \
+	X(STEP_VFS, "make VFs")	 /* of NICs, where a companion is one that is not there */         \
+	X(STEP_ERASE, "erase")	 /* NVMes, all at once */
 
 DECLARE_ENUM(step_kind, StepKind, STEP_KINDS, STEP_KIND_MAX_);
 

@@ -167,8 +167,8 @@ static Tenancy of_record(const Assignments *assignments, const Gpu *gpu)
 
 static bool is_missing(const TenancyFacts *facts, const TenantMark *mark)
 {
-	return FIRST(facts->gpus->gpus, facts->gpus->n_gpus,
-		     bdf_same_slot(&it->lead->bdf, &mark->bdf), !is_board(mark, it), true);
+	return LOOK_UP(facts->gpus->gpus, facts->gpus->n_gpus,
+		       bdf_same_slot(&it->lead->bdf, &mark->bdf), !is_board(mark, it), true);
 }
 
 /*

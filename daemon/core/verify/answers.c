@@ -67,8 +67,8 @@ static SmiTold told_by(const GuestRun *run)
 
 static bool is_whole(const GuestRun *run)
 {
-	return FIRST(statuses, ELEMENTS(statuses), it->status == run->exit_code,
-		     it->whole && !run->signalled, false);
+	return LOOK_UP(statuses, ELEMENTS(statuses), it->status == run->exit_code,
+		       it->whole && !run->signalled, false);
 }
 
 /* Why a run that ended has no answer. */

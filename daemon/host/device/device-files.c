@@ -91,11 +91,12 @@ static const Place places[] = {
 	{ "drm", "renderD", "/dev/dri", false },
 	{ "drm", "controlD", "/dev/dri", false },
 	{ "graphics", "fb", "/dev", false },
-	/* Of a NIC: verbs, management datagrams and the subnet manager's, and its clock. */
+	/* Of a NIC: verbs, management datagrams and the subnet manager's, its clock, and all of it. */
 	{ "infiniband_verbs", "uverbs", "/dev/infiniband", false },
 	{ "infiniband_mad", "umad", "/dev/infiniband", false },
 	{ "infiniband_mad", "issm", "/dev/infiniband", false },
 	{ "ptp", "ptp", "/dev", false },
+	{ "uio", "uio", "/dev", false },
 };
 
 /* The other way to a guest's device, past its IOMMU group's file: iommufd (Linux 6.6). */
@@ -104,11 +105,15 @@ static const Place vfio_places[] = {
 	{ SYSFS_VFIO_DEV, "noiommu-vfio", "/dev/vfio/devices", true },
 };
 
+/* One folder deeper: in those whose names have this word. */
 static const Place sound_places[] = {
 	{ NULL, "controlC", "/dev/snd", false }, { NULL, "pcmC", "/dev/snd", false },
 	{ NULL, "hwC", "/dev/snd", false },	 { NULL, "midiC", "/dev/snd", false },
 	{ NULL, "comprC", "/dev/snd", false },
 };
+/* Its firmware's calls (Linux 6.15), and its queues, which a process may have in place of a net. */
+static const Place fwctl_places[] = { { "fwctl", "fwctl", "/dev/fwctl", false } };
+static const Place vdpa_places[] = { { NULL, "vhost-vdpa-", "/dev", false } };
 
 /* The directory's entries; none when it is absent, or vanishes meanwhile. */
 static int list_entries(int sysfs_fd, const char *path, char ***ret)
@@ -174,27 +179,39 @@ static int add_vfio_devices(int sysfs_fd, const Bdf *bdf, DeviceFiles *files)
 	return r;
 }
 
-/* sound/card1/pcmC1D3p: one level deeper. */
-static int add_sound_files(int sysfs_fd, const Bdf *bdf, DeviceFiles *files)
+/* sound/card1/pcmC1D3p, mlx5_core.fwctl.0/fwctl/fwctl0, vdpa0/vhost-vdpa-0 */
+static int add_deeper(int sysfs_fd, const char *folder, const char *word, const Place *from,
+		      size_t n, const Bdf *bdf, DeviceFiles *files)
 {
-	_cleanup_free_ char *sound = sysfs_function_path(bdf, "sound");
-	_cleanup_strv_ char **cards = NULL;
-	int r;
+	_cleanup_free_ char *path = sysfs_function_path(bdf, folder);
+	_cleanup_strv_ char **names = NULL;
+	int r = list_entries(sysfs_fd, path, &names);
 
-	r = list_entries(sysfs_fd, sound, &cards);
-	if (r < 0)
-		return r;
-	for (char **card = cards; card && *card; card++) {
-		_cleanup_free_ char *path = strf("%s/%s", sound, *card);
-		_cleanup_strv_ char **names = NULL;
+	for (char **name = names; r >= 0 && name && *name; name++)
+		for (size_t i = 0; r >= 0 && strstr(*name, word) && i < n; i++) {
+			_cleanup_free_ char *of =
+				strf("%s%s%s%s%s", str_or_empty(folder), folder ? "/" : "", *name,
+				     from[i].directory ? "/" : "", str_or_empty(from[i].directory));
+			Place place = from[i];
 
-		r = list_entries(sysfs_fd, path, &names);
-		for (size_t i = 0; r >= 0 && i < ELEMENTS(sound_places); i++)
-			r = add_place(sysfs_fd, path, &sound_places[i], names, bdf, files);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+			place.directory = of;
+			r = add_class_files(sysfs_fd, &place, 1, bdf, bdf, files);
+		}
+	return r;
+}
+
+static int add_all_deeper(int sysfs_fd, const Bdf *bdf, DeviceFiles *files)
+{
+	int r = add_deeper(sysfs_fd, "sound", "card", sound_places, ELEMENTS(sound_places), bdf,
+			   files);
+
+	if (r >= 0)
+		r = add_deeper(sysfs_fd, NULL, ".fwctl.", fwctl_places, ELEMENTS(fwctl_places), bdf,
+			       files);
+	if (r >= 0)
+		r = add_deeper(sysfs_fd, NULL, "vdpa", vdpa_places, ELEMENTS(vdpa_places), bdf,
+			       files);
+	return r;
 }
 
 /* The block device of a namespace, and its partitions. */
@@ -335,7 +352,7 @@ int device_files_collect(const Roots *roots, const Bdf *functions, size_t n, Dev
 		r = add_vfio_devices(roots->sysfs_fd, &functions[i], &files);
 		if (r < 0)
 			return r;
-		r = add_sound_files(roots->sysfs_fd, &functions[i], &files);
+		r = add_all_deeper(roots->sysfs_fd, &functions[i], &files);
 		if (r < 0)
 			return r;
 		r = add_nvme_files(roots->sysfs_fd, &functions[i], &files);

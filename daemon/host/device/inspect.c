@@ -359,8 +359,8 @@ static int bar_of(const Resources *resources, unsigned long long first, size_t p
 {
 	if (first == 0)
 		return all == resources->n_items ? resources->items[place].bar : -1;
-	return FIRST(resources->items, resources->n_items, first >= it->first && first <= it->last,
-		     it->bar, -1);
+	return LOOK_UP(resources->items, resources->n_items,
+		       first >= it->first && first <= it->last, it->bar, -1);
 }
 
 /* One for each BAR: inside a device, BOOTFB, is the driver that draws on it. */

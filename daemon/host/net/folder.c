@@ -36,11 +36,20 @@ static int read_parts(int sysfs_fd, const Bdf *bdf, NicFolder *folder)
 
 		if (strstr(*name, ".sf."))
 			strv_append(&folder->subfunctions, *name);
+		/* virtio0/net/eth5 */
+		if (str_starts_with(*name, "virtio") && !folder->nets) {
+			_cleanup_free_ char *net = strf("%s/net", *name);
+
+			r = list_folder(sysfs_fd, bdf, net, &folder->nets);
+		}
 		if (!is_rdma_part(*name) || folder->rdma_part)
 			continue;
 		r = sysfs_link_name_if_any(sysfs_fd, path, &driver);
-		if (r >= 0 && driver)
+		if (r >= 0 && driver) {
 			folder->rdma_part = xstrdup(*name);
+			/* "mlx5_ib.rdma": a module's name and a driver's (auxiliary_driver_register()) */
+			folder->rdma_module = xstrndup(driver, strcspn(driver, "."));
+		}
 	}
 	return r;
 }

@@ -15,42 +15,6 @@
 
 #include "links.inc"
 
-/* ---- attributes: NULL and 0 where they are absent, or not of their size ---- */
-
-typedef struct Attributes {
-	const struct nlattr *items[IFLA_MAX + 1];
-} Attributes;
-
-static int keep_attribute(const struct nlattr *attribute, void *userdata)
-{
-	Attributes *attributes = userdata;
-	uint16_t type = mnl_attr_get_type(attribute);
-
-	if (type <= IFLA_MAX)
-		attributes->items[type] = attribute;
-	return MNL_CB_OK;
-}
-
-static void attributes_of(const struct nlmsghdr *message, size_t body, Attributes *ret)
-{
-	*ret = (Attributes){ 0 };
-	mnl_attr_parse(message, (unsigned)body, keep_attribute, ret);
-}
-
-static uint32_t number_of(const struct nlattr *attribute)
-{
-	return attribute && mnl_attr_get_payload_len(attribute) == sizeof(uint32_t)
-		       ? mnl_attr_get_u32(attribute)
-		       : 0;
-}
-
-static char *text_of(const struct nlattr *attribute)
-{
-	return attribute
-		       ? xstrndup(mnl_attr_get_str(attribute), mnl_attr_get_payload_len(attribute))
-		       : NULL;
-}
-
 static char *address_text(int family, const struct nlattr *address)
 {
 	char text[INET6_ADDRSTRLEN] = "";
@@ -75,40 +39,34 @@ const NetLink *net_links_find(const NetLinks *links, unsigned index)
 
 static int take_link(const struct nlmsghdr *message, void *userdata)
 {
-	const struct ifinfomsg *body = mnl_nlmsg_get_payload(message);
+	NetlinkAttributes of, info;
+	const struct ifinfomsg *body = netlink_body(message, RTM_NEWLINK, sizeof(*body), &of);
 	NetLinks *links = userdata;
-	Attributes of, info = { 0 };
 	NetLink *link;
 
-	if (message->nlmsg_type != RTM_NEWLINK ||
-	    mnl_nlmsg_get_payload_len(message) < sizeof(*body))
+	if (!body)
 		return 0;
-	attributes_of(message, sizeof(*body), &of);
-	if (of.items[IFLA_LINKINFO])
-		mnl_attr_parse_nested(of.items[IFLA_LINKINFO], keep_attribute, &info);
+	netlink_nested(of.of[IFLA_LINKINFO], &info);
 	link = GROW(links->items, links->n_items);
 	*link = (NetLink){
 		.index = (unsigned)body->ifi_index,
-		.master = number_of(of.items[IFLA_MASTER]),
+		.master = netlink_number(of.of[IFLA_MASTER]),
 		/* An index of another name space is no index here. */
-		.lower = of.items[IFLA_LINK_NETNSID] ? 0 : number_of(of.items[IFLA_LINK]),
+		.lower = of.of[IFLA_LINK_NETNSID] ? 0 : netlink_number(of.of[IFLA_LINK]),
 		.up = body->ifi_flags & IFF_UP,
-		.name = text_of(of.items[IFLA_IFNAME]),
-		.kind = text_of(info.items[IFLA_INFO_KIND]),
-		.port_kind = text_of(info.items[IFLA_INFO_SLAVE_KIND]),
-		.parent = text_of(of.items[IFLA_PARENT_DEV_NAME]),
+		.name = netlink_text(of.of[IFLA_IFNAME]),
+		.kind = netlink_text(info.of[IFLA_INFO_KIND]),
+		.port_kind = netlink_text(info.of[IFLA_INFO_SLAVE_KIND]),
+		.parent = netlink_text(of.of[IFLA_PARENT_DEV_NAME]),
 	};
 	return link->name && link->index > 0 ? 0 : -EBADMSG;
 }
 
 int net_links_read(const Netlink *netlink, NetLinks *ret)
 {
-	char buffer[NETLINK_REQUEST_MAX];
-	void *body;
-	const struct nlmsghdr *request =
-		netlink_request(buffer, RTM_GETLINK, NLM_F_DUMP, sizeof(struct ifinfomsg), &body);
 	_cleanup_(net_links_clear) NetLinks links = { 0 };
-	int r = netlink->ask(netlink, NETLINK_ROUTE, request, take_link, &links);
+	int r = netlink_dump(netlink, NETLINK_ROUTE, RTM_GETLINK, sizeof(struct ifinfomsg),
+			     take_link, &links);
 
 	if (r < 0)
 		return r;
@@ -212,19 +170,16 @@ static const NetLink *chosen(const Teller *teller, unsigned index)
 
 static int tell_address(const struct nlmsghdr *message, void *userdata)
 {
-	const struct ifaddrmsg *body = mnl_nlmsg_get_payload(message);
+	NetlinkAttributes of;
+	const struct ifaddrmsg *body = netlink_body(message, RTM_NEWADDR, sizeof(*body), &of);
 	const Teller *teller = userdata;
+	const NetLink *link = body ? chosen(teller, body->ifa_index) : NULL;
 	_cleanup_free_ char *text = NULL;
-	const NetLink *link;
-	Attributes of;
 
-	if (message->nlmsg_type != RTM_NEWADDR ||
-	    mnl_nlmsg_get_payload_len(message) < sizeof(*body) ||
-	    !(link = chosen(teller, body->ifa_index)))
+	if (!link)
 		return 0;
-	attributes_of(message, sizeof(*body), &of);
 	text = address_text(body->ifa_family,
-			    of.items[IFA_LOCAL] ? of.items[IFA_LOCAL] : of.items[IFA_ADDRESS]);
+			    of.of[IFA_LOCAL] ? of.of[IFA_LOCAL] : of.of[IFA_ADDRESS]);
 	nic_use_add(teller->use, (NicUser){ .kind = NIC_ADDRESS,
 					    .device = net_link_text(teller->links, link),
 					    .peer = strf("%s/%u", text, body->ifa_prefixlen) });
@@ -252,28 +207,24 @@ static bool group_has_hop(const Teller *teller, const struct nlattr *group)
 
 static int take_hop(const struct nlmsghdr *message, void *userdata)
 {
+	NetlinkAttributes of;
 	Teller *teller = userdata;
-	Attributes of;
-	uint32_t id;
+	bool is_hop = netlink_body(message, RTM_NEWNEXTHOP, sizeof(struct nhmsg), &of);
+	uint32_t id = netlink_number(of.of[NHA_ID]);
 
-	if (message->nlmsg_type != RTM_NEWNEXTHOP ||
-	    mnl_nlmsg_get_payload_len(message) < sizeof(struct nhmsg))
+	if (!is_hop || has_hop(teller, id))
 		return 0;
-	attributes_of(message, sizeof(struct nhmsg), &of);
-	id = number_of(of.items[NHA_ID]);
-	if (has_hop(teller, id))
-		return 0;
-	if (teller->groups ? of.items[NHA_GROUP] && group_has_hop(teller, of.items[NHA_GROUP])
-			   : chosen(teller, number_of(of.items[NHA_OIF])) != NULL)
+	if (teller->groups ? of.of[NHA_GROUP] && group_has_hop(teller, of.of[NHA_GROUP])
+			   : chosen(teller, netlink_number(of.of[NHA_OIF])) != NULL)
 		*GROW(teller->hops, teller->n_hops) = id;
 	return 0;
 }
 
 /* Of several ways the first that is the NIC's. */
-static const NetLink *way_of(const Teller *teller, const Attributes *of)
+static const NetLink *way_of(const Teller *teller, const NetlinkAttributes *of)
 {
-	const struct nlattr *several = of->items[RTA_MULTIPATH];
-	const NetLink *link = chosen(teller, number_of(of->items[RTA_OIF]));
+	const struct nlattr *several = of->of[RTA_MULTIPATH];
+	const NetLink *link = chosen(teller, netlink_number(of->of[RTA_OIF]));
 	const char *at = several ? mnl_attr_get_payload(several) : NULL;
 	size_t left = several ? mnl_attr_get_payload_len(several) : 0;
 	struct rtnexthop hop;
@@ -299,11 +250,11 @@ static const NetLink *first_own(const Teller *teller)
 }
 
 static void add_route(const Teller *teller, const NetLink *link, const struct rtmsg *body,
-		      const Attributes *of)
+		      const NetlinkAttributes *of)
 {
-	unsigned table = of->items[RTA_TABLE] ? number_of(of->items[RTA_TABLE]) : body->rtm_table;
+	unsigned table = of->of[RTA_TABLE] ? netlink_number(of->of[RTA_TABLE]) : body->rtm_table;
 	bool is_default = body->rtm_dst_len == 0;
-	const struct nlattr *address = of->items[is_default ? RTA_GATEWAY : RTA_DST];
+	const struct nlattr *address = of->of[is_default ? RTA_GATEWAY : RTA_DST];
 	_cleanup_free_ char *text = address ? address_text(body->rtm_family, address) : NULL;
 
 	nic_use_add(teller->use, (NicUser){ .kind = is_default ? NIC_DEFAULT_ROUTE : NIC_ROUTE,
@@ -323,41 +274,33 @@ static bool is_made(const struct rtmsg *body)
 
 static int tell_route(const struct nlmsghdr *message, void *userdata)
 {
-	const struct rtmsg *body = mnl_nlmsg_get_payload(message);
+	NetlinkAttributes of;
+	const struct rtmsg *body = netlink_body(message, RTM_NEWROUTE, sizeof(*body), &of);
 	const Teller *teller = userdata;
 	const NetLink *link;
-	Attributes of;
 
-	if (message->nlmsg_type != RTM_NEWROUTE ||
-	    mnl_nlmsg_get_payload_len(message) < sizeof(*body) || is_made(body))
+	if (!body || is_made(body))
 		return 0;
-	attributes_of(message, sizeof(*body), &of);
 	link = way_of(teller, &of);
-	if (!link && has_hop(teller, number_of(of.items[RTA_NH_ID])))
+	if (!link && has_hop(teller, netlink_number(of.of[RTA_NH_ID])))
 		link = first_own(teller);
 	if (link)
 		add_route(teller, link, body, &of);
 	return 0;
 }
 
-static int dump(const Netlink *netlink, int type, size_t size, NetlinkEach each, Teller *teller)
-{
-	char buffer[NETLINK_REQUEST_MAX];
-	void *body;
-	const struct nlmsghdr *request = netlink_request(buffer, type, NLM_F_DUMP, size, &body);
-
-	return netlink->ask(netlink, NETLINK_ROUTE, request, each, teller);
-}
-
 /* Kernels before 5.3 have no such objects. A group's members may come behind it. */
 static int read_hops(const Netlink *netlink, Teller *teller)
 {
-	int r = dump(netlink, RTM_GETNEXTHOP, sizeof(struct nhmsg), take_hop, teller);
+	int r = netlink_dump(netlink, NETLINK_ROUTE, RTM_GETNEXTHOP, sizeof(struct nhmsg), take_hop,
+			     teller);
 
 	if (r == -EOPNOTSUPP)
 		return 0;
 	teller->groups = true;
-	return r < 0 ? r : dump(netlink, RTM_GETNEXTHOP, sizeof(struct nhmsg), take_hop, teller);
+	return r < 0 ? r
+		     : netlink_dump(netlink, NETLINK_ROUTE, RTM_GETNEXTHOP, sizeof(struct nhmsg),
+				    take_hop, teller);
 }
 
 int net_links_tell(const Netlink *netlink, const NetLinks *links, NicUse *use)
@@ -368,11 +311,13 @@ int net_links_tell(const Netlink *netlink, const NetLinks *links, NicUse *use)
 	for (size_t i = 0; i < links->n_items; i++)
 		if (links->items[i].over)
 			tell_stack(links, &links->items[i], use);
-	r = dump(netlink, RTM_GETADDR, sizeof(struct ifaddrmsg), tell_address, &teller);
+	r = netlink_dump(netlink, NETLINK_ROUTE, RTM_GETADDR, sizeof(struct ifaddrmsg),
+			 tell_address, &teller);
 	if (r >= 0)
 		r = read_hops(netlink, &teller);
 	if (r >= 0)
-		r = dump(netlink, RTM_GETROUTE, sizeof(struct rtmsg), tell_route, &teller);
+		r = netlink_dump(netlink, NETLINK_ROUTE, RTM_GETROUTE, sizeof(struct rtmsg),
+				 tell_route, &teller);
 	free(teller.hops);
 	return r;
 }
@@ -386,14 +331,11 @@ typedef struct Way {
 
 static int take_way(const struct nlmsghdr *message, void *userdata)
 {
+	NetlinkAttributes of;
 	Way *way = userdata;
-	Attributes of;
 
-	if (message->nlmsg_type != RTM_NEWROUTE ||
-	    mnl_nlmsg_get_payload_len(message) < sizeof(struct rtmsg))
-		return 0;
-	attributes_of(message, sizeof(struct rtmsg), &of);
-	way->link = way_of(&way->teller, &of);
+	if (netlink_body(message, RTM_NEWROUTE, sizeof(struct rtmsg), &of))
+		way->link = way_of(&way->teller, &of);
 	return 0;
 }
 

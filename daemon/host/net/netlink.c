@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gpupass/cleanup.h"
+#include "util/xalloc.h"
 
 /* As much as the kernel puts into one message of a dump (NLMSG_GOODSIZE and its limit, 32 KiB). */
 #define ANSWER_MAX 32768
@@ -23,6 +24,60 @@ struct nlmsghdr *netlink_request(char buffer[NETLINK_REQUEST_MAX], int type, int
 	*ret_body = size > 0 ? mnl_nlmsg_put_extra_header(request, size) : NULL;
 	return request;
 }
+
+int netlink_dump(const Netlink *netlink, int protocol, int type, size_t size, NetlinkEach each,
+		 void *userdata)
+{
+	char buffer[NETLINK_REQUEST_MAX];
+	void *body;
+
+	return netlink->ask(netlink, protocol,
+			    netlink_request(buffer, type, NLM_F_DUMP, size, &body), each, userdata);
+}
+
+/* ---- attributes ---- */
+
+static int keep_attribute(const struct nlattr *attribute, void *userdata)
+{
+	NetlinkAttributes *attributes = userdata;
+
+	if (mnl_attr_get_type(attribute) < NETLINK_ATTRIBUTES_MAX)
+		attributes->of[mnl_attr_get_type(attribute)] = attribute;
+	return MNL_CB_OK;
+}
+
+const void *netlink_body(const struct nlmsghdr *message, int type, size_t size,
+			 NetlinkAttributes *ret)
+{
+	*ret = (NetlinkAttributes){ 0 };
+	if (message->nlmsg_type != type || mnl_nlmsg_get_payload_len(message) < size)
+		return NULL;
+	mnl_attr_parse(message, (unsigned)size, keep_attribute, ret);
+	return mnl_nlmsg_get_payload(message);
+}
+
+void netlink_nested(const struct nlattr *attribute, NetlinkAttributes *ret)
+{
+	*ret = (NetlinkAttributes){ 0 };
+	if (attribute)
+		mnl_attr_parse_nested(attribute, keep_attribute, ret);
+}
+
+uint32_t netlink_number(const struct nlattr *attribute)
+{
+	return attribute && mnl_attr_get_payload_len(attribute) == sizeof(uint32_t)
+		       ? mnl_attr_get_u32(attribute)
+		       : 0;
+}
+
+char *netlink_text(const struct nlattr *attribute)
+{
+	return attribute
+		       ? xstrndup(mnl_attr_get_str(attribute), mnl_attr_get_payload_len(attribute))
+		       : NULL;
+}
+
+/* ---- the kernel ---- */
 
 typedef struct Reader {
 	NetlinkEach each;

@@ -4,6 +4,7 @@
 
 #include <linux/netlink.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* One message of the answer, whole. < 0 ends the answer with this error. */
 typedef int (*NetlinkEach)(const struct nlmsghdr *message, void *userdata);
@@ -28,3 +29,20 @@ extern const Netlink netlink_of_kernel;
  */
 struct nlmsghdr *netlink_request(char buffer[NETLINK_REQUEST_MAX], int type, int flags, size_t size,
 				 void **ret_body);
+/* Of all that there is of this type; the request's body is `size` zeros. */
+int netlink_dump(const Netlink *netlink, int protocol, int type, size_t size, NetlinkEach each,
+		 void *userdata);
+
+/* ---- attributes: NULL and 0 where they are absent, or not of their size ---- */
+
+#define NETLINK_ATTRIBUTES_MAX 128
+typedef struct NetlinkAttributes {
+	const struct nlattr *of[NETLINK_ATTRIBUTES_MAX]; /* by type */
+} NetlinkAttributes;
+
+/* The message's body, of `size`, and what follows it. NULL: it is of another type, or too short. */
+const void *netlink_body(const struct nlmsghdr *message, int type, size_t size,
+			 NetlinkAttributes *ret);
+void netlink_nested(const struct nlattr *attribute, NetlinkAttributes *ret);
+uint32_t netlink_number(const struct nlattr *attribute);
+char *netlink_text(const struct nlattr *attribute);

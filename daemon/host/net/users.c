@@ -98,7 +98,7 @@ void nic_users_tell(const Roots *roots, const Netlink *netlink, const NicFolder 
 	for (char **rdma = folder->rdmas; rdma && *rdma; rdma++) {
 		_cleanup_free_ char *what = strf("who uses %s is not known", *rdma);
 
-		cannot(use, what, rdma_tell(netlink, *rdma, &links, use));
+		cannot(use, what, rdma_tell(netlink, *rdma, folder->rdma_module, &links, use));
 	}
 	tell_up(&links, use);
 }

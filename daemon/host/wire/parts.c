@@ -15,6 +15,7 @@ static const Part parts[] = {
 	{ .name = PART_NETWORK, .serves = 1 },
 	{ .name = PART_UEVENTS, .serves = 1 },
 };
+_Static_assert(ELEMENTS(parts) <= PARTS_MAX, "each has its place among the ready ones");
 
 const Part *part_at(size_t i)
 {

@@ -73,7 +73,7 @@ typedef struct Part {
 	bool has_view; /* it sees some things as they were at its start: host/launch/ready.c */
 } Part;
 
-#define PARTS_MAX 8
+#define PARTS_MAX 16
 /* NULL: there is none of this name, or it answers no questions. */
 const Part *part_find(const char *name);
 /* By number, from 0; NULL behind the last. */

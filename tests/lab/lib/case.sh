@@ -161,10 +161,10 @@ show_files() {
 
 # A domain's definition is read from the file that libvirt keeps of it, not asked of libvirt.
 world() {
-	local f vendor override driver
+	local f class override driver
 	for f in /sys/bus/pci/devices/*; do
-		read -r vendor <"$f/vendor"
-		[ "$vendor" = 0x10de ] || continue
+		read -r class <"$f/class"
+		[[ $class != 0x06* ]] || continue # a bridge
 		read -r override <"$f/driver_override"
 		read_driver "${f##*/}"
 		echo "${f##*/} $driver $override"

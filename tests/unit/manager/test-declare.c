@@ -13,7 +13,8 @@
 #define D "0000:c1:00.0"
 
 typedef struct Words {
-	const char *name, *first, *second; /* second NULL: a group of one; first NULL: forget it */
+	const char *name, *first, *second,
+		*with; /* second NULL: a group of one; first NULL: forget it */
 	bool no_bridge_seen;
 	const char *error, *words; /* of the answer; error NULL: it is done */
 } Words;
@@ -44,10 +45,13 @@ static char *groups_text(const ManagerRig *rig, const char *name)
 static void ask(ManagerRig *rig, const Words *words, Caller *caller)
 {
 	char *members[] = { (char *)words->first, (char *)words->second, NULL };
+	char *with[] = { (char *)words->with, NULL };
 
 	if (words->first)
 		manager_declare(rig->manager,
-				&(DeclareWish){ .name = (char *)words->name, .members = members },
+				&(DeclareWish){ .name = (char *)words->name,
+						.members = members,
+						.companions = words->with ? with : NULL },
 				words->no_bridge_seen, caller_declared, caller);
 	else
 		manager_forget(rig->manager, words->name, caller_declared, caller);
@@ -101,6 +105,8 @@ ON_A_READY_MANAGER(what_cannot_be_a_group_is_refused_and_changes_nothing)
 			.words = "\"41\" names no GPU"),
 		DECLARE("left", A, "0000:99:00.0", .error = "NotBridged",
 			.words = "these GPUs cannot be a group on this host"),
+		DECLARE("left", A, B, .with = "nic:0000:99:00.0", .error = "NotBridged",
+			.words = "see where the NICs and NVMes of this host are: gpupass topology"),
 		/* Half of a bridged pair would reach the memory of the other half's domain. */
 		DECLARE("solo0", A, NULL, .error = "LinksUnknown",
 			.words = "gpupass declare solo0 0000:41:00.0 --no-bridge-seen"),

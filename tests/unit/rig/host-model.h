@@ -177,7 +177,7 @@ static inline _unused_ void host_observe(HostModel *h, bool accept_inferred)
 	Policy policy = POLICY_DEFAULT;
 
 	policy.accept_inferred = accept_inferred;
-	groups_observe(h->groups, h->uses, h->assignments, &policy);
+	groups_observe(h->groups, h->uses, h->assignments, NULL, &policy);
 }
 
 static inline _unused_ Group *host_group(HostModel *h, const char *name)

@@ -47,6 +47,7 @@ static void used_by(Rig *r, const char *command)
 		CARD ": " text, used(r, kind, device, what))
 
 /* promises O3 */
+/* promise M1 */
 TEST(each_user_of_a_nic_refuses_by_name)
 {
 	_cleanup_strv_ char **cases = NULL;
@@ -95,6 +96,7 @@ TEST(each_user_of_a_nic_refuses_by_name)
 			      checks_of_nics[i].id, r)),                                           \
 	       __VA_ARGS__)
 
+/* promise M1 */
 TEST(a_nic_of_which_something_is_not_known_is_refused)
 {
 	NOT_KNOWN("the kernel does not list it",

@@ -41,6 +41,7 @@ static void without_way(Rig *r)
 	REFUSED(name, "nvme-use", "warn", says, remedy, IN_USE, GPUPASS_ERROR_HOST_IN_USE, says,   \
 		held(r, kind, who))
 
+/* promises M5, M7 */
 TEST(who_uses_an_nvme_refuses_by_name)
 {
 	_cleanup_strv_ char **cases = NULL;

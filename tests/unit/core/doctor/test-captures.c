@@ -265,7 +265,7 @@ static void find_groups(Replay *r)
 	for (char **note = h->notes; note && *note; note++)
 		if (!strv_contains(h->groups->notes, *note))
 			strv_append(&h->groups->notes, *note);
-	groups_observe(h->groups, h->uses, h->assignments, &h->policy);
+	groups_observe(h->groups, h->uses, h->assignments, NULL, &h->policy);
 	for (size_t i = 0; i < h->groups->n_items; i++)
 		if (checks_name_group(r->lists[1], &h->groups->items[i]) ||
 		    strv_contains(r->lists[0], h->groups->items[i].name))

@@ -60,6 +60,7 @@ TEST(functions_of_gpus_come_first_then_the_companions)
 	assert_ptr_equal(group_set_find_gpu(h.groups, &nic), group);
 }
 
+/* promise M2 */
 TEST(what_cannot_be_given_makes_the_group_unusable_and_is_named)
 {
 	static const struct {
@@ -71,9 +72,9 @@ TEST(what_cannot_be_given_makes_the_group_unusable_and_is_named)
 		  "there is nothing at 0000:99:00.0, where its NIC should be" },
 		{ "With=nvme:99:00.0\n", "where its NVMe should be" },
 		{ "With=nic:43:00.0\nWholeNic=yes\n",
-		  "0000:43:00.0 is no NIC but NVMe: declare it as nvme:0000:43:00.0" },
-		{ "With=nic:42:00.2\nWholeNic=yes\n", "is no NIC but VF" },
-		{ "With=vf:42:00.0\n", "0000:42:00.0 is no VF but NIC" },
+		  "0000:43:00.0 is no NIC: declare it as nvme:0000:43:00.0" },
+		{ "With=nic:42:00.2\nWholeNic=yes\n", "is no NIC: declare it as vf:0000:42:00.2" },
+		{ "With=vf:42:00.0\n", "0000:42:00.0 is no VF: declare it as nic:0000:42:00.0" },
 		{ "With=nvme:44:00.0\n", "0000:44:00.0 is no NVMe: its PCI class is 010601" },
 		{ "With=nvme:41:00.0\n", "0000:41:00.0 is no NVMe: its PCI class is 030000" },
 		{ "With=nic:42:00.0\nWith=vf:42:00.2\nWholeNic=yes\n",
@@ -94,6 +95,7 @@ TEST(what_cannot_be_given_makes_the_group_unusable_and_is_named)
 	}
 }
 
+/* promise M10 */
 TEST(half_of_gpus_and_companions_is_no_group)
 {
 	static const char *const gpus[] = { "0000:41:00.0", "0000:41:00.1", "0000:61:00.0",
@@ -118,6 +120,7 @@ TEST(half_of_gpus_and_companions_is_no_group)
 	}
 }
 
+/* promise M10 */
 TEST(members_on_different_drivers_are_neither_free_nor_bound)
 {
 	_cleanup_(host_done) HostModel h = with_devices(WITH, "vfio-pci");

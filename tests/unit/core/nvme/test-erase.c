@@ -51,6 +51,7 @@ static const ChoiceRow choices[] = {
 	  "it has no namespace that could be formatted" },
 };
 
+/* promise M8 */
 TEST(the_way_that_reaches_most_is_chosen)
 {
 	for (size_t i = 0; i < ELEMENTS(choices); i++) {
@@ -84,6 +85,7 @@ typedef struct EndRow {
 	NvmeEraseEnd end;
 } EndRow;
 
+/* promise M8 */
 TEST(an_erase_is_done_only_where_the_device_says_that_nothing_was_written_since)
 {
 	static const EndRow rows[] = {

@@ -49,6 +49,7 @@ static const FaultRow faults[] = {
 	{ STATE(.unread = not_read), "not known: its list of namespaces: Input/output error" },
 };
 
+/* promise M9 */
 TEST(what_keeps_it_from_everybody_is_told)
 {
 	for (size_t i = 0; i < ELEMENTS(faults); i++) {
@@ -87,6 +88,7 @@ static const FaultRow changes[] = {
 	{ SPACES(another, 2), "namespace 2 is new" },
 };
 
+/* promise M9 */
 TEST(what_a_tenant_has_changed_is_told)
 {
 	NvmeState before = STATE();

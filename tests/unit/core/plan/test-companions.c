@@ -100,6 +100,7 @@ static void is_held(PlanModel *m)
 	model_holder(m, NIC, "/dev/vfio/12", true);
 }
 
+/* promise M2 */
 TEST(what_keeps_a_companion_from_a_domain_refuses_by_name)
 {
 	static const struct {

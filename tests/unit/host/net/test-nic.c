@@ -16,6 +16,7 @@
 #include <sched.h>
 
 #include "host/net/nic.h"
+#include "rig/netlink-replay.h"
 #include "rig/sysfs-tree.h"
 #include "util/json.h"
 #include "util/text.h"
@@ -30,42 +31,12 @@
 
 /* ---- what plays the kernel ---- */
 
+/* What it says, each in a place of its own: a test adds to what was said before. */
 typedef struct Kernel {
-	Netlink netlink;
-	char messages[MESSAGES_MAX][MESSAGE_SIZE]; /* of dumps, by their types */
+	NetlinkReplay replay;
+	char messages[MESSAGES_MAX][MESSAGE_SIZE];
 	size_t n;
-	int fails; /* a type of request, which fails with `error` */
-	int error;
-	unsigned way; /* by which all that is asked for is reached */
 } Kernel;
-
-static int answer(const Netlink *netlink, int protocol, const struct nlmsghdr *request,
-		  NetlinkEach each, void *userdata)
-{
-	const Kernel *kernel = (const Kernel *)netlink;
-	bool rdma = protocol == NETLINK_RDMA;
-	int r = 0;
-
-	if (request->nlmsg_type == kernel->fails)
-		return kernel->error;
-	if (request->nlmsg_type == RTM_GETROUTE && !(request->nlmsg_flags & NLM_F_DUMP)) {
-		char buffer[MESSAGE_SIZE] = { 0 };
-		struct nlmsghdr *message = mnl_nlmsg_put_header(buffer);
-
-		message->nlmsg_type = RTM_NEWROUTE;
-		mnl_nlmsg_put_extra_header(message, sizeof(struct rtmsg));
-		mnl_attr_put_u32(message, RTA_OIF, kernel->way);
-		return kernel->way ? each(message, userdata) : -ENETUNREACH;
-	}
-	for (size_t i = 0; r >= 0 && i < kernel->n; i++) {
-		const struct nlmsghdr *message = (const void *)kernel->messages[i];
-
-		/* RTM_NEWLINK is what RTM_GETLINK is answered by: two less. */
-		if (message->nlmsg_type == request->nlmsg_type - (rdma ? 0 : 2))
-			r = each(message, userdata);
-	}
-	return r;
-}
 
 static void *say(Kernel *kernel, int type, size_t size, struct nlmsghdr **ret)
 {
@@ -73,8 +44,36 @@ static void *say(Kernel *kernel, int type, size_t size, struct nlmsghdr **ret)
 
 	assert_true(kernel->n < MESSAGES_MAX);
 	message->nlmsg_type = (uint16_t)type;
+	message->nlmsg_flags = NLM_F_MULTI;
 	*ret = message;
 	return size > 0 ? mnl_nlmsg_put_extra_header(message, size) : NULL;
+}
+
+/* From now on it says what it has to say, one behind the other. */
+static void speak(Kernel *kernel)
+{
+	char *to = kernel->messages[0];
+
+	for (size_t i = 0; i < kernel->n; i++) {
+		const struct nlmsghdr *message = (const void *)kernel->messages[i];
+		size_t size = NLMSG_ALIGN(message->nlmsg_len);
+
+		memmove(to, message, size);
+		to += size;
+	}
+	kernel->replay.netlink.ask = netlink_replay;
+	kernel->replay.messages = kernel->messages;
+	kernel->replay.size = (size_t)(to - kernel->messages[0]);
+}
+
+/* By which all that is asked for is reached. */
+static void way(Kernel *kernel, unsigned by)
+{
+	struct nlmsghdr *m;
+
+	say(kernel, RTM_NEWROUTE, sizeof(struct rtmsg), &m);
+	m->nlmsg_flags = 0;
+	mnl_attr_put_u32(m, RTA_OIF, by);
 }
 
 static struct nlmsghdr *link_(Kernel *kernel, unsigned index, const char *name, const char *kind)
@@ -201,6 +200,7 @@ static void rdma_port(Kernel *kernel, unsigned net)
 	struct nlmsghdr *m;
 
 	say(kernel, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_PORT_GET), 0, &m);
+	mnl_attr_put_u32(m, RDMA_NLDEV_ATTR_DEV_INDEX, 3);
 	mnl_attr_put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
 	if (net)
 		mnl_attr_put_u32(m, RDMA_NLDEV_ATTR_NDEV_INDEX, net);
@@ -227,6 +227,7 @@ static void rdma_object(Kernel *kernel, int command, uint16_t table, uint32_t pi
 #define QP RDMA_NLDEV_CMD_RES_QP_GET, RDMA_NLDEV_ATTR_RES_QP
 #define CM RDMA_NLDEV_CMD_RES_CM_ID_GET, RDMA_NLDEV_ATTR_RES_CM_ID
 #define MR RDMA_NLDEV_CMD_RES_MR_GET, RDMA_NLDEV_ATTR_RES_MR
+#define PD RDMA_NLDEV_CMD_RES_PD_GET, RDMA_NLDEV_ATTR_RES_PD
 #define CTX RDMA_NLDEV_CMD_RES_CTX_GET, RDMA_NLDEV_ATTR_RES_CTX
 
 /* ---- a host whose NIC has eth5, and beside it eth6 with all that a host needs ---- */
@@ -234,12 +235,14 @@ static void rdma_object(Kernel *kernel, int command, uint16_t table, uint32_t pi
 typedef struct Scene {
 	SysfsTree *tree;
 	Kernel k;
+	bool is_real; /* this machine's kernel speaks */
 	struct nlmsghdr *eth5;
 } Scene;
 
 static Scene scene_new(void)
 {
-	Scene s = { .tree = sysfs_tree_new(NULL), .k = { .netlink = { answer } } };
+	Scene s = { .tree = sysfs_tree_new(NULL),
+		    .k = { .replay = { .netlink = { netlink_replay } } } };
 	PciFunction nic = { .bdf = tree_bdf(NIC),
 			    .vendor = 0x15b3,
 			    .device = 0x1021,
@@ -263,11 +266,15 @@ static void scene_links(Scene *s)
 	address(&s->k, ETH6, AF_INET, "192.0.2.7", 24);
 }
 
-static NicUse look(const Scene *s)
+static NicUse look(Scene *s)
 {
 	NicUse use = { .bdf = tree_bdf(NIC) };
 
-	assert_int_equal(nic_look(&s->tree->roots, &s->k.netlink, &use), 0);
+	if (!s->is_real)
+		speak(&s->k);
+	assert_int_equal(nic_look(&s->tree->roots,
+				  s->is_real ? &netlink_of_kernel : &s->k.replay.netlink, &use),
+			 0);
 	return use;
 }
 
@@ -307,6 +314,7 @@ static void expect(const char *name, Scene *s, const char *expected)
 	} while (0)
 #define NOTHING (void)0
 
+/* promise M1 */
 TEST(each_that_uses_the_network_of_a_nic_is_told_by_name)
 {
 	CASE("nobody", NOTHING, NOTHING, "");
@@ -396,6 +404,10 @@ TEST(what_a_nic_is_a_part_of_is_told_with_what_stands_on_that)
 		},
 		NOTHING,
 		IS("eth9 is up, so that what is in another network name space may stand on it"));
+	CASE("virtio's, which is one folder deeper",
+	     (tree_remove(s.tree, OF_NIC "net"),
+	      tree_write(s.tree, OF_NIC "virtio0/net/eth5/ifindex", "5\n")),
+	     address(&s.k, ETH5, AF_INET, "10.0.0.5", 24), IS("eth5 has the address 10.0.0.5/24"));
 	CASE("a subfunction", tree_write(s.tree, OF_NIC "mlx5_core.sf.2/sfnum", "88\n"), NOTHING,
 	     IS("mlx5_core.sf.2 is a subfunction of it"));
 }
@@ -435,6 +447,7 @@ TEST(a_device_that_is_not_here_is_somebodys)
 static void has_rdma(Scene *s)
 {
 	tree_write(s->tree, OF_NIC "infiniband/mlx5_0/ports/1/link_layer", "Ethernet\n");
+	tree_link(s->tree, OF_NIC "mlx5_core.rdma.0/driver", "../../mlx5_ib.rdma");
 	rdma_device(&s->k, 2, "mlx5_1");
 	rdma_device(&s->k, 3, "mlx5_0");
 	rdma_port(&s->k, ETH5);
@@ -442,6 +455,7 @@ static void has_rdma(Scene *s)
 	rdma_object(&s->k, QP, 0, "mlx5_ib");
 }
 
+/* promise M1 */
 TEST(each_that_uses_rdma_is_told_by_name)
 {
 	CASE("what the driver has for itself", has_rdma(&s), NOTHING, "");
@@ -454,6 +468,8 @@ TEST(each_that_uses_rdma_is_told_by_name)
 	     (rdma_object(&s.k, CM, 0, "nvme_rdma"), rdma_object(&s.k, QP, 0, "ib_ipoib")),
 	     IS("mlx5_0 is used by ib_ipoib of the kernel\n")
 		     IS("mlx5_0 is used by nvme_rdma of the kernel"));
+	CASE("another driver's than that of the device", has_rdma(&s),
+	     rdma_object(&s.k, PD, 0, "mlx4_ib"), IS("mlx5_0 is used by mlx4_ib of the kernel"));
 	CASE("of nobody that is said", has_rdma(&s), rdma_object(&s.k, QP, 0, NULL),
 	     IS("mlx5_0 is used by something that the kernel does not name"));
 	CASE("one RDMA device of both ports", has_rdma(&s), rdma_port(&s.k, ETH6),
@@ -470,25 +486,25 @@ TEST(storage_over_a_nic_is_told)
 	static const char servers[] = "NV SERVER   PORT USE HOSTNAME\nv4 0a000009  801   1 filer\n"
 				      "v3 fd000000000000000000000000000009  801   1 filer6\n";
 
-	CASE("NFS", tree_write(s.tree, "proc/net/nfsfs/servers", servers), s.k.way = ETH5,
+	CASE("NFS", tree_write(s.tree, "proc/net/nfsfs/servers", servers), way(&s.k, ETH5),
 	     IS("eth5 is the way to filer (NFS)\n") IS("eth5 is the way to filer6 (NFS)"));
 	CASE("NVMe over fabrics",
 	     tree_write(s.tree, NVME "address", "traddr=10.0.0.9,trsvcid=4420,src_addr=10.0.0.5\n"),
-	     s.k.way = ETH5, IS("eth5 is the way to 10.0.0.9 (NVMe over fabrics, nvme1)"));
+	     way(&s.k, ETH5), IS("eth5 is the way to 10.0.0.9 (NVMe over fabrics, nvme1)"));
 	CASE("by another way",
 	     (tree_write(s.tree, "proc/net/nfsfs/servers", servers),
 	      tree_write(s.tree, NVME "address", "traddr=10.0.0.9,trsvcid=4420\n")),
-	     s.k.way = ETH6, "");
+	     way(&s.k, ETH6), "");
 	CASE("by none", tree_write(s.tree, "proc/net/nfsfs/servers", servers), NOTHING, "");
 	CASE("over Fibre Channel, and a controller on PCI",
 	     (tree_write(s.tree, NVME "address", "traddr=nn-0x1000:pn-0x2000\n"),
 	      tree_write(s.tree, "sys/class/nvme/nvme0/address", "0000:43:00.0\n")),
-	     s.k.way = ETH5, "");
+	     way(&s.k, ETH5), "");
 	CASE("a server by garbage", tree_write(s.tree, "proc/net/nfsfs/servers", "v4 zz 801 1 x\n"),
 	     NOTHING, "? the way to this host's storage is not known: Bad message");
 }
 
-#define FAILS(type, error_) (s.k.fails = (type), s.k.error = (error_))
+#define FAILS(type, error_) (s.k.replay.fails = (type), s.k.replay.error = (error_))
 #define OF_RDMA(command) RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command)
 
 TEST(what_the_kernel_does_not_answer_is_not_known)
@@ -523,7 +539,7 @@ TEST(a_function_that_is_not_there_is_told_apart)
 	Scene s = scene_new();
 	NicUse use = { .bdf = tree_bdf("0000:99:00.0") };
 
-	assert_int_equal(nic_look(&s.tree->roots, &s.k.netlink, &use), -ENOENT);
+	assert_int_equal(nic_look(&s.tree->roots, &s.k.replay.netlink, &use), -ENOENT);
 	sysfs_tree_free(s.tree);
 }
 
@@ -598,7 +614,7 @@ TEST(the_kernel_of_this_machine_is_understood)
 	make_address(20, AF_INET, "10.0.0.5", 24);
 	make_address(20, AF_INET6, "fd00::5", 64);
 	make_default_route(20);
-	s.k.netlink = netlink_of_kernel;
+	s.is_real = true;
 	use = look(&s);
 	assert_null(use.why);
 	assert_int_equal(use.users[0].kind, NIC_DEFAULT_ROUTE);

@@ -218,6 +218,7 @@ TEST(a_controller_says_what_it_is)
 		expect_json(what, look(), wanted);                                                 \
 	} while (0)
 
+/* promise M9 */
 TEST(what_a_tenant_left_is_seen)
 {
 	SAYS("locked", model.lock_bits = 7, "{'lock': 'locked'}");
@@ -398,6 +399,7 @@ static void expect_untouched(SysfsTree *tree, int error)
 		assert_int_equal(erase.end, NVME_ERASE_FAILED);
 }
 
+/* promise M8 */
 TEST(nothing_is_erased_that_anybody_may_use)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_nvme();

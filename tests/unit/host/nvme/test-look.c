@@ -144,6 +144,7 @@ static const LookRow rows[] = {
 	    "{'unread': ['the mounts of the host']}"),
 };
 
+/* promise M5 */
 TEST(who_uses_it_is_named)
 {
 	look_rows(rows, ELEMENTS(rows), one_nvme, look);
