@@ -23,7 +23,9 @@ typedef struct ExportGuest {
 	char **links; /* active ones that each GPU should have, least first; as numbers */
 } ExportGuest;
 
+/* A GPU, or a companion of one function. */
 typedef struct ExportGpu {
+	char *kind;	/* "nic", "vf", "nvme"; NULL: a GPU */
 	Bdf *functions; /* at least one; the GPU itself first, the lowest */
 	size_t n_functions;
 	char *name; /* as pci.ids has it; or the model */
@@ -38,13 +40,15 @@ typedef struct ExportGroup {
 	bool held;	/* gpupass has assigned it to a domain */
 	ExportGpu *gpus;
 	size_t n_gpus; /* at least one */
+	ExportGpu *companions;
+	size_t n_companions;
 } ExportGroup;
 
 typedef struct Export {
 	ExportGuest guest;   /* SUBJECT_DOMAIN */
 	ExportGroup *groups; /* whole ones, with all their GPUs; otherwise */
 	size_t n_groups;
-	char **left_out;  /* names of those that are not whole, or not known to be */
+	char **left_out;  /* "pair0: left out, since …" */
 	unsigned machine; /* SUBJECT_MACHINE_GROUP */
 	unsigned first;	  /* of the numbers that the format counts GPUs with */
 } Export;
@@ -68,6 +72,7 @@ typedef struct ExportFormat {
 	 * NULL: no groups are told.
 	 */
 	const char *head, *sign;
+	const char *companions; /* "nic, nvme": the kinds that it can tie to GPUs; NULL: none */
 	void (*print)(FILE *to, const Export *e);
 } ExportFormat;
 
@@ -79,10 +84,13 @@ void export_print(FILE *to, const ExportFormat *format, const Export *e);
 
 /* ---- for formats ---- */
 
-/* Of all groups. */
+/* With companions, of all groups. */
 size_t export_gpus(const Export *e);
-/* The i-th, counted through all groups. NULL: there are fewer. */
+/* The i-th, counted through all groups: GPUs, then companions of each. NULL: there are fewer. */
 const ExportGpu *export_gpu(const Export *e, size_t i);
+/* Of one group. */
+size_t export_group_gpus(const ExportGroup *group);
+const ExportGpu *export_group_gpu(const ExportGroup *group, size_t i);
 DECLARE_CLEAR(Export, export_clear)
 
 /*

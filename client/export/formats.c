@@ -33,21 +33,24 @@ static void print_libvirt_port(FILE *to, const char *stem, size_t number, size_t
 		bus, stem, number);
 }
 
+/* libvirt sets a MAC address for a VF where it is an interface. */
 static void print_libvirt_hostdev(FILE *to, const char *alias, const Bdf *host, size_t bus,
-				  unsigned function, bool multi)
+				  unsigned function, bool multi, bool vf)
 {
 	fprintf(to,
-		"  <hostdev mode='subsystem' type='pci' managed='no'>\n"
+		"  <%s managed='no'>\n"
 		"    <source>\n"
-		"      <address domain='0x%04x' bus='0x%02x' slot='0x%02x' "
+		"      <address %sdomain='0x%04x' bus='0x%02x' slot='0x%02x' "
 		"function='0x%x'/>\n"
 		"    </source>\n"
 		"    <alias name='%s'/>\n"
 		"    <address type='pci' domain='0x0000' bus='0x%02zx' slot='0x00' "
 		"function='0x%x'%s/>\n"
-		"  </hostdev>\n",
-		host->segment, host->bus, host->device, host->function, alias, bus, function,
-		multi ? " multifunction='on'" : "");
+		"  </%s>\n",
+		vf ? "interface type='hostdev'" : "hostdev mode='subsystem' type='pci'",
+		vf ? "type='pci' " : "", host->segment, host->bus, host->device, host->function,
+		alias, bus, function, multi ? " multifunction='on'" : "",
+		vf ? "interface" : "hostdev");
 }
 
 static void print_libvirt_gpu(FILE *to, const char *stem, size_t *number, const ExportGpu *gpu,
@@ -60,7 +63,8 @@ static void print_libvirt_gpu(FILE *to, const char *stem, size_t *number, const 
 			domain_guest_function(gpu->functions[0].function, host->function, i);
 
 		print_libvirt_hostdev(to, alias, host, bus, function,
-				      function == 0 && gpu->n_functions > 1);
+				      function == 0 && gpu->n_functions > 1,
+				      str_equal(gpu->kind, "vf"));
 	}
 }
 
@@ -69,10 +73,10 @@ static void print_libvirt_group(FILE *to, const ExportGroup *group, size_t bus)
 	_cleanup_free_ char *stem = domain_alias_stem(group->name);
 	size_t number = 0;
 
-	for (size_t i = 0; i < group->n_gpus; i++)
+	for (size_t i = 0; i < export_group_gpus(group); i++)
 		print_libvirt_port(to, stem, i, bus + i);
-	for (size_t i = 0; i < group->n_gpus; i++)
-		print_libvirt_gpu(to, stem, &number, &group->gpus[i], bus + i);
+	for (size_t i = 0; i < export_group_gpus(group); i++)
+		print_libvirt_gpu(to, stem, &number, export_group_gpu(group, i), bus + i);
 }
 
 static void print_libvirt(FILE *to, const Export *e)
@@ -82,7 +86,7 @@ static void print_libvirt(FILE *to, const Export *e)
 	fputs("-->\n<devices>\n", to);
 	for (size_t i = 0; i < e->n_groups; i++) {
 		print_libvirt_group(to, &e->groups[i], bus);
-		bus += e->groups[i].n_gpus;
+		bus += export_group_gpus(&e->groups[i]);
 	}
 	fputs("</devices>\n", to);
 }
@@ -110,12 +114,12 @@ static void print_qemu_gpu(FILE *to, const char *port, const ExportGpu *gpu)
 
 static void print_qemu_group(FILE *to, const ExportGroup *group, size_t chassis)
 {
-	for (size_t i = 0; i < group->n_gpus; i++) {
+	for (size_t i = 0; i < export_group_gpus(group); i++) {
 		_cleanup_free_ char *port = strf("gpupass-%s-port%zu", group->name, i);
 
 		fprintf(to, " \\\n\t-device pcie-root-port,id=%s,bus=pcie.0,chassis=%zu", port,
 			chassis + i);
-		print_qemu_gpu(to, port, &group->gpus[i]);
+		print_qemu_gpu(to, port, export_group_gpu(group, i));
 	}
 }
 
@@ -126,7 +130,7 @@ static void print_qemu(FILE *to, const Export *e)
 	fputs("exec qemu-system-x86_64 -machine q35 \"$@\"", to);
 	for (size_t i = 0; i < e->n_groups; i++) {
 		print_qemu_group(to, &e->groups[i], chassis);
-		chassis += e->groups[i].n_gpus;
+		chassis += export_group_gpus(&e->groups[i]);
 	}
 	fputc('\n', to);
 }
@@ -149,7 +153,7 @@ static void print_cloud_hypervisor_gpu(FILE *to, const ExportGpu *gpu, size_t cl
 {
 	for (size_t i = 0; i < gpu->n_functions; i++) {
 		fprintf(to, " \\\n\t\tpath=/sys/bus/pci/devices/%s/", BDF_TEXT(&gpu->functions[i]));
-		if (i == 0 && clique < CLIQUES)
+		if (i == 0 && !gpu->kind && clique < CLIQUES)
 			fprintf(to, ",x_nv_gpudirect_clique=%zu", clique);
 	}
 }
@@ -159,8 +163,8 @@ static void print_cloud_hypervisor(FILE *to, const Export *e)
 {
 	fputs("exec cloud-hypervisor \"$@\" \\\n\t--device", to);
 	for (size_t i = 0; i < e->n_groups; i++)
-		for (size_t k = 0; k < e->groups[i].n_gpus; k++)
-			print_cloud_hypervisor_gpu(to, &e->groups[i].gpus[k], i);
+		for (size_t k = 0; k < export_group_gpus(&e->groups[i]); k++)
+			print_cloud_hypervisor_gpu(to, export_group_gpu(&e->groups[i], k), i);
 	fputc('\n', to);
 }
 
@@ -300,8 +304,11 @@ static void print_proxmox(FILE *to, const Export *e)
 	for (size_t i = 0; (gpu = export_gpu(e, i)); i++) {
 		const Bdf *a = &gpu->functions[0];
 
-		fprintf(to, " \\\n\t--hostpci%zu %04x:%02x:%02x,pcie=1", e->first + i, a->segment,
-			a->bus, a->device);
+		fprintf(to, " \\\n\t--hostpci%zu %04x:%02x:%02x", e->first + i, a->segment, a->bus,
+			a->device);
+		if (gpu->kind) /* the other ports of a NIC are not the guest's */
+			fprintf(to, ".%u", a->function);
+		fputs(",pcie=1", to);
 	}
 	fputc('\n', to);
 }
@@ -320,20 +327,23 @@ static const char nova_head[] =
 	"# its start; write it anew when groups have come or gone. Placement then counts whole\n"
 	"# groups: one unit is all GPUs of one group. It does not choose which.\n";
 
+#define ALL_KINDS "nic, vf, nvme"
+
+/* KubeVirt and Nova count devices of a model. ESXi makes its VFs itself. */
 static const ExportFormat formats[] = {
-	{ "cloud-init", SUBJECT_DOMAIN, 0, 0, cloud_init_head, NULL, export_cloud_init },
+	{ "cloud-init", SUBJECT_DOMAIN, 0, 0, cloud_init_head, NULL, NULL, export_cloud_init },
 	/* PCI buses behind bus 0 */
-	{ "libvirt", SUBJECT_GROUPS, 1, 255, libvirt_head, "", print_libvirt },
+	{ "libvirt", SUBJECT_GROUPS, 1, 255, libvirt_head, "", ALL_KINDS, print_libvirt },
 	/* the chassis of a port: a byte, and 0 is none */
-	{ "qemu", SUBJECT_GROUPS, 1, 255, qemu_head, "# ", print_qemu },
-	{ "cloud-hypervisor", SUBJECT_GROUPS, 0, 0, cloud_hypervisor_head, "# ",
+	{ "qemu", SUBJECT_GROUPS, 1, 255, qemu_head, "# ", ALL_KINDS, print_qemu },
+	{ "cloud-hypervisor", SUBJECT_GROUPS, 0, 0, cloud_hypervisor_head, "# ", ALL_KINDS,
 	  print_cloud_hypervisor },
 	/* vSphere 8 gives a machine 32 PCI devices */
-	{ "esxi", SUBJECT_GROUPS, 0, 31, esxi_head, "# ", print_esxi },
-	{ "kubevirt", SUBJECT_GROUPS, 0, 0, kubevirt_head, "# ", print_kubevirt },
-	{ "nova", SUBJECT_HOST, 0, 0, nova_head, "# ", export_nova },
+	{ "esxi", SUBJECT_GROUPS, 0, 31, esxi_head, "# ", "nic, nvme", print_esxi },
+	{ "kubevirt", SUBJECT_GROUPS, 0, 0, kubevirt_head, "# ", NULL, print_kubevirt },
+	{ "nova", SUBJECT_HOST, 0, 0, nova_head, "# ", NULL, export_nova },
 	/* MAX_HOSTPCI_DEVICES of qemu-server */
-	{ "proxmox", SUBJECT_MACHINE_GROUP, 0, 15, proxmox_head, "# ", print_proxmox },
+	{ "proxmox", SUBJECT_MACHINE_GROUP, 0, 15, proxmox_head, "# ", ALL_KINDS, print_proxmox },
 };
 
 const ExportFormat *export_format_find(const char *name)
@@ -357,6 +367,24 @@ static void print_without_dashes(FILE *to, const char *text)
 		fputc(c > text && c[0] == '-' && c[-1] == '-' ? '?' : *c, to);
 }
 
+/* What nobody does for the guest but gpupass assign and release. */
+static const struct {
+	const char *kind, *noun, *note;
+} notes[] = {
+	{ "nic", "NIC", "whoever has a whole NIC can re-flash it" },
+	{ "vf", "VF", "set its MAC address and VLAN on the NIC, with spoofchk on and trust off" },
+	{ "nvme", "NVMe", "erase it before another guest gets it" },
+};
+
+static void print_companions(FILE *to, const ExportGroup *group, const char *sign)
+{
+	for (size_t i = 0; i < group->n_companions; i++)
+		for (size_t k = 0; k < ELEMENTS(notes); k++)
+			if (str_equal(notes[k].kind, group->companions[i].kind))
+				fprintf(to, "%s  with the %s %s: %s\n", sign, notes[k].noun,
+					BDF_TEXT(group->companions[i].functions), notes[k].note);
+}
+
 static void print_groups(FILE *to, const Export *e, const char *sign)
 {
 	for (size_t i = 0; i < e->n_groups; i++) {
@@ -369,11 +397,12 @@ static void print_groups(FILE *to, const Export *e, const char *sign)
 		if (group->links > 0)
 			fprintf(to, ", %u NVLinks between each two", group->links);
 		fputs(group->held ? "; gpupass has assigned it to a domain\n" : "\n", to);
+		print_companions(to, group, sign);
 	}
 	for (size_t i = 0; i < strv_length(e->left_out); i++) {
 		fputs(sign, to);
 		print_without_dashes(to, e->left_out[i]);
-		fputs(": left out, since it is not known to be whole now\n", to);
+		fputc('\n', to);
 	}
 }
 

@@ -88,11 +88,20 @@ static void group_gpus(const Terminal *t, const World *w, const Group *g)
 	}
 }
 
-static void group_companions(const Terminal *t, const Group *g)
+static void group_companions_field(const Terminal *t, const Group *g)
 {
-	for (size_t i = 0; i < g->companions.n_items; i++)
-		terminal_field(t, i == 0 ? "With" : NULL, "%s %s", g->companions.items[i].kind,
-			       g->companions.items[i].address);
+	for (size_t i = 0; i < g->companions.n_items; i++) {
+		const BusCompanion *one = &g->companions.items[i];
+		_cleanup_free_ char *iommu = number_text(one->iommu_group);
+		const char *label = i == 0 ? "With" : NULL;
+
+		if (one->vendor_id == 0)
+			terminal_field(t, label, "%s:%s  missing", one->kind, one->address);
+		else
+			terminal_field(t, label, "%s:%s  %04x:%04x, driver %s, IOMMU group %s",
+				       one->kind, one->address, one->vendor_id, one->device_id,
+				       *one->driver ? one->driver : "none", iommu);
+	}
 }
 
 static int health_rank(const char *health)
@@ -204,7 +213,7 @@ void block_group(Client *c, const World *w, const Group *g)
 	group_evidence(t, g);
 	terminal_field(t, "History", "%s", g->past_guest_word);
 	group_gpus(t, w, g);
-	group_companions(t, g);
+	group_companions_field(t, g);
 	terminal_field(t, "Driver", "%s%s", g->driver, group_kept_text(g));
 	group_health(t, w, g);
 	group_tenant(t, w, g);

@@ -41,6 +41,16 @@ char *group_state_text(const Group *group)
 	return strf("%s (domain %s)", group->state, domain);
 }
 
+char **group_companions(const Group *group)
+{
+	char **list = NULL;
+
+	for (size_t i = 0; i < group->companions.n_items; i++)
+		strv_appendf(&list, "%s:%s", group->companions.items[i].kind,
+			     group->companions.items[i].address);
+	return list;
+}
+
 char *numbers_text(const BusInt32s *list)
 {
 	_cleanup_strv_ char **texts = NULL;

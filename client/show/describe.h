@@ -11,6 +11,8 @@ const char *group_bullet(const Terminal *t, const Group *group);
 char *group_summary(const Terminal *t, const Group *group);
 /* "assigned to vm42" */
 char *group_state_text(const Group *group);
+/* "nic:0000:42:00.0" …: as declare takes them; NULL: none. */
+char **group_companions(const Group *group);
 /* "33,41"; each number once; "-" when none is known. */
 char *numbers_text(const BusInt32s *list);
 /* "no NVLink", "SXM", "unknown board" for a GPU in no group. */

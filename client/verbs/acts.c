@@ -12,6 +12,7 @@
 #include "job/job.h"
 #include "model/json.h"
 #include "model/model.h"
+#include "show/describe.h"
 #include "util/xalloc.h"
 #include "verbs/verbs.h"
 
@@ -294,30 +295,60 @@ int verb_prepare(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 	return bind_or_unbind(c, OPERATION_PREPARE, "Prepare", arguments[0]);
 }
 
+#define NEAREST "nearest:"
+
+/* Asks which it is, says why, and appends it. */
+static int append_nearest(Client *c, const char *kind, char ***members)
+{
+	_cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
+	const char *member, *reason;
+	int r = bus_new_manager_call(c, "Nearest", &call, "s", kind);
+
+	if (r >= 0)
+		r = sd_bus_message_append_strv(call, *members);
+	if (r >= 0)
+		r = bus_append_options(c, call, NULL, 0);
+	if (r >= 0)
+		r = bus_call(c, call, BUS_TIMEOUT_READ_USEC, "ss", &reply);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_read(reply, "ss", &member, &reason);
+	if (r < 0)
+		return bus_bad_reply(c, strerror(-r));
+	if (!c->options->quiet && c->options->json == JSON_OFF)
+		terminal_prose(&c->err, 0, 2, reason);
+	strv_append(members, member);
+	return 0;
+}
+
 /*
  * Puts addresses into the kernel's form; passes UUIDs, serial: and slot: on for the daemon to
- * check.
+ * check. What is named is not chosen as the nearest, wherever it stands.
  */
-static int append_members(Client *c, sd_bus_message *call, char *const *gpus, size_t n)
+static int list_members(Client *c, char *const *gpus, size_t n, char ***ret)
 {
-	int r = sd_bus_message_open_container(call, SD_BUS_TYPE_ARRAY, "s");
+	const Options *o = c->options;
+	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		_cleanup_free_ char *address = address_normalise(gpus[i]);
 
-		r = sd_bus_message_append(call, "s", address ? address : gpus[i]);
+		strv_append(ret, address ? address : gpus[i]);
 	}
-	for (size_t i = 0; r >= 0 && i < c->options->n_with; i++)
-		r = sd_bus_message_append(call, "s", c->options->with[i]);
-	if (r >= 0)
-		r = sd_bus_message_close_container(call);
-	return r < 0 ? bus_build_failed(c, r) : 0;
+	for (size_t i = 0; i < o->n_with; i++)
+		if (!str_starts_with(o->with[i], NEAREST))
+			strv_append(ret, o->with[i]);
+	for (size_t i = 0; r >= 0 && i < o->n_with; i++)
+		if (str_starts_with(o->with[i], NEAREST))
+			r = append_nearest(c, o->with[i] + strlen(NEAREST), ret);
+	return r;
 }
 
 static int print_declared(Client *c, const char *path)
 {
 	_cleanup_(group_clear) Group group = { 0 };
-	_cleanup_free_ char *gpus = NULL;
+	_cleanup_free_ char *gpus = NULL, *with = NULL;
+	_cleanup_strv_ char **companions = NULL;
 	int r = object_load(c, OBJECT_GROUP, path, &group);
 
 	if (r < 0)
@@ -327,9 +358,11 @@ static int print_declared(Client *c, const char *path)
 						"group", json_of_object(OBJECT_GROUP, &group),
 						"gpus"));
 	gpus = strv_join(group.gpu_addresses, ", ");
+	companions = group_companions(&group);
+	with = strv_join(companions, ", ");
 	if (!c->options->quiet)
-		fprintf(c->err.stream, "Declared %s: %s; it is %s\n", group.name, gpus,
-			group.state);
+		fprintf(c->err.stream, "Declared %s: %s%s%s; it is %s\n", group.name, gpus,
+			*with ? " with " : "", with, group.state);
 	return 0;
 }
 
@@ -342,11 +375,14 @@ int verb_declare(Client *c, char *const *arguments, size_t n_arguments)
 		BUS_FLAG(GPUPASS_OPTION_ERASE, given & OPTION_ERASE),
 	};
 	_cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
+	_cleanup_strv_ char **members = NULL;
 	const char *path;
-	int r = bus_new_manager_call(c, "Declare", &call, "s", arguments[0]);
+	int r = list_members(c, arguments + 1, n_arguments - 1, &members);
 
 	if (r >= 0)
-		r = append_members(c, call, arguments + 1, n_arguments - 1);
+		r = bus_new_manager_call(c, "Declare", &call, "s", arguments[0]);
+	if (r >= 0)
+		r = sd_bus_message_append_strv(call, members);
 	if (r >= 0)
 		r = bus_append_options(c, call, flags, ELEMENTS(flags));
 	if (r >= 0)

@@ -17,8 +17,10 @@
 #include <unistd.h>
 
 #include "base/host-name.h"
+#include "base/json.h"
 #include "base/text.h"
-#include "bus/bus.h"
+#include "bus/document.h"
+#include "gpupass/dbus.h"
 #include "model/model.h"
 #include "show/describe.h"
 #include "util/xalloc.h"
@@ -152,6 +154,30 @@ static void print_domains(const WordPrinter *p, const World *w)
 		print_defined(p, w, "/run/libvirt/qemu");
 }
 
+/* The nearest ones, and those that no group has. */
+static void print_companions(const WordPrinter *p, const World *w)
+{
+	static const DocumentKind kind = DOCUMENT_KIND("the topology", TOPOLOGY);
+	static const char *const nearest[] = { "nearest:nic", "nearest:vf", "nearest:nvme" };
+	_cleanup_(json_decrefp) json_t *document = NULL;
+	const json_t *item;
+
+	for (size_t i = 0; i < ELEMENTS(nearest); i++)
+		print_word(p, nearest[i], "by PCIe, of those that no group has");
+	if (w->n_gpus == 0 ||
+	    document_get(p->client, "GetTopology", BUS_TIMEOUT_READ_USEC, &kind, &document) < 0) {
+		client_forgive(p->client);
+		return;
+	}
+	JSON_EACH (item, document, "companions") {
+		_cleanup_free_ char *word =
+			strf("%s:%s", json_text_of(item, "kind"), json_text_of(item, "address"));
+
+		if (!*json_text_of(item, "group"))
+			print_word(p, word, json_text_of(item, "driver"));
+	}
+}
+
 /* Asking would start it: a key that was pressed should not. */
 static bool daemon_is_there(Client *c)
 {
@@ -177,9 +203,11 @@ static void complete_names(const WordPrinter *p, const char *kinds)
 		const char *name;
 		void (*print)(const WordPrinter *p, const World *w); /* NULL: nobody knows them */
 	} known[] = {
-		{ "GROUP", print_groups },   { "NAME", print_groups },	{ "GPU", print_gpus },
-		{ "DOMAIN", print_domains }, { "MODEL", print_models }, { "ID", print_jobs },
-		{ "JOB", print_jobs },	     { "VMID", NULL },		{ "PHASE", NULL },
+		{ "GROUP", print_groups }, { "NAME", print_groups },
+		{ "GPU", print_gpus },	   { "DOMAIN", print_domains },
+		{ "MODEL", print_models }, { "ID", print_jobs },
+		{ "JOB", print_jobs },	   { "VMID", NULL },
+		{ "PHASE", NULL },	   { "COMPANION", print_companions },
 	};
 	_cleanup_(world_clear) World w = { 0 };
 	_cleanup_strv_ char **names = NULL;

@@ -63,13 +63,24 @@ static int load_guest(Client *c, const World *w, const char *domain, ExportGuest
 
 /* ---- groups ---- */
 
+/* What the format cannot tie to GPUs: whoever got these alone would have a part. NULL: nothing. */
+static const char *cannot_say(const ExportFormat *format, const Group *group)
+{
+	for (size_t i = 0; i < group->companions.n_items; i++) {
+		const char *kind = group->companions.items[i].kind;
+
+		if (!format->companions || words_index(format->companions, kind) < 0)
+			return kind;
+	}
+	return NULL;
+}
+
 /* Of a degraded group a board may be missing, and who got the rest would have a part of it. */
 static bool is_whole(const World *w, const Group *group)
 {
 	GroupState state;
 
-	/* No format has companions yet, and who got the GPUs alone would have a part. */
-	if (group_state_from_string(group->state, &state) < 0 || group->companions.n_items > 0)
+	if (group_state_from_string(group->state, &state) < 0)
 		return false;
 	for (size_t i = 0; group->gpu_addresses && group->gpu_addresses[i]; i++)
 		if (!world_find_gpu(w, group->gpu_addresses[i]))
@@ -109,6 +120,20 @@ static int fill_gpu(const Gpu *from, ExportGpu *to)
 	return fill_functions(from, to);
 }
 
+static int fill_companion(const BusCompanion *from, ExportGpu *to)
+{
+	Bdf bdf;
+
+	if (bdf_parse(from->address, &bdf) < 0)
+		return -EBADMSG;
+	to->functions = xcalloc(1, sizeof(Bdf));
+	to->functions[to->n_functions++] = bdf;
+	to->kind = xstrdup(from->kind);
+	to->vendor_id = from->vendor_id;
+	to->device_id = from->device_id;
+	return 0;
+}
+
 static bool is_held(const Group *group)
 {
 	GroupState state;
@@ -125,6 +150,7 @@ static int fill_group(const World *w, const Group *from, ExportGroup *to)
 	to->name = export_plain_name(from->name);
 	to->model = export_plain_text(from->model);
 	to->gpus = xcalloc(n, sizeof(ExportGpu));
+	to->companions = xcalloc(from->companions.n_items + 1, sizeof(ExportGpu));
 	to->held = is_held(from);
 	to->links = n > 1 ? from->links_expected : 0;
 	while (r == 0 && to->n_gpus < n) {
@@ -132,18 +158,25 @@ static int fill_group(const World *w, const Group *from, ExportGroup *to)
 
 		r = gpu ? fill_gpu(gpu, &to->gpus[to->n_gpus++]) : -EBADMSG;
 	}
+	while (r == 0 && to->n_companions < from->companions.n_items) {
+		size_t i = to->n_companions++;
+
+		r = fill_companion(&from->companions.items[i], &to->companions[i]);
+	}
 	return r;
 }
 
-static int refuse(Client *c, const Group *group)
+static int refuse(Client *c, const ExportFormat *format, const Group *group)
 {
 	_cleanup_free_ char *state = group_state_text(group);
+	const char *kind = cannot_say(format, group);
 
-	if (group->companions.n_items > 0)
-		return client_error(c, GPUPASS_ERROR_SPLIT_GROUP,
-				    "no format of export has the %s of %s yet\n"
-				    "Remedy: assign it: gpupass assign DOMAIN %s",
-				    group->companions.items[0].kind, group->name, group->name);
+	if (kind)
+		return client_error(
+			c, GPUPASS_ERROR_SPLIT_GROUP,
+			"--format=%s cannot tie the %s of %s to its GPUs\n"
+			"Remedy: declare the group without it, or let gpupass assign it",
+			format->name, kind, group->name);
 	return client_error(c,
 			    strcmp(group->state, "quarantined") == 0 ? GPUPASS_ERROR_QUARANTINED
 								     : GPUPASS_ERROR_LINKS_UNKNOWN,
@@ -152,40 +185,49 @@ static int refuse(Client *c, const Group *group)
 			    group->name, state, group->name);
 }
 
-static int find(Client *c, const World *w, const char *name, const Group **ret)
+static int find(Client *c, const ExportFormat *format, const World *w, const char *name,
+		const Group **ret)
 {
 	*ret = world_find_group(w, name);
 	if (!*ret)
 		return client_error(c, GPUPASS_ERROR_NO_SUCH_GROUP,
 				    "there is no group '%s'\nRemedy: see: gpupass list", name);
-	return is_whole(w, *ret) ? 0 : refuse(c, *ret);
+	return is_whole(w, *ret) && !cannot_say(format, *ret) ? 0 : refuse(c, format, *ret);
 }
 
 /* One group, which must be whole; NULL: all that are, of which there must be one. */
-static int load_groups(Client *c, const World *w, const char *name, Export *e)
+static int load_groups(Client *c, const ExportFormat *format, const World *w, const char *name,
+		       Export *e)
 {
+	_cleanup_free_ char *why = NULL;
 	const Group *only = NULL;
-	int r = name ? find(c, w, name, &only) : 0;
+	int r = name ? find(c, format, w, name, &only) : 0;
 
 	if (r != 0)
 		return r;
 	e->groups = xcalloc(w->n_groups + 1, sizeof(ExportGroup));
 	for (size_t i = 0; r == 0 && i < w->n_groups; i++) {
 		const Group *group = &w->groups[i];
+		_cleanup_free_ char *plain = export_plain_name(group->name);
 
 		if (only && group != only)
 			continue;
-		if (is_whole(w, group))
-			r = fill_group(w, group, &e->groups[e->n_groups++]);
+		if (!is_whole(w, group))
+			strv_appendf(&e->left_out,
+				     "%s: left out, since it is not known to be whole now", plain);
+		else if (cannot_say(format, group))
+			strv_appendf(&e->left_out, "%s: left out, since %s cannot tie its %s to it",
+				     plain, format->name, cannot_say(format, group));
 		else
-			strv_append_take(&e->left_out, export_plain_name(group->name));
+			r = fill_group(w, group, &e->groups[e->n_groups++]);
 	}
 	if (r == -EBADMSG)
 		return bus_bad_reply(c, "a GPU with impossible addresses or sizes");
-	if (r == 0 && e->n_groups == 0)
-		return client_error(c, GPUPASS_ERROR_NO_SUCH_GROUP,
-				    "no group is known to be whole\nRemedy: see: gpupass list");
-	return r;
+	if (r != 0 || e->n_groups > 0)
+		return r;
+	why = strv_join(e->left_out, "; ");
+	return client_error(c, GPUPASS_ERROR_NO_SUCH_GROUP, "%s\nRemedy: see: gpupass list",
+			    *why ? why : "no group is known to be whole");
 }
 
 /* ---- the verb ---- */
@@ -280,10 +322,11 @@ static int check_numbers(Client *c, const ExportFormat *format, const Export *e)
 
 	if (format->last == 0 || e->first + n <= (size_t)format->last + 1)
 		return 0;
-	return client_usage(c,
-			    "%zu GPUs from number %u on are too many: --format=%s has the numbers "
-			    "%u to %u\nRemedy: export single groups, or choose a lower --first",
-			    n, e->first, format->name, format->first, format->last);
+	return client_usage(
+		c,
+		"%zu devices from number %u on are too many: --format=%s has the numbers "
+		"%u to %u\nRemedy: export single groups, or choose a lower --first",
+		n, e->first, format->name, format->first, format->last);
 }
 
 static int load(Client *c, const ExportFormat *format, char *const *arguments, size_t n_arguments,
@@ -296,7 +339,7 @@ static int load(Client *c, const ExportFormat *format, char *const *arguments, s
 	if (format->subject == SUBJECT_DOMAIN)
 		return load_guest(c, w, arguments[0], &e->guest);
 	/* The group stands last. */
-	r = load_groups(c, w, n_arguments > 0 ? arguments[n_arguments - 1] : NULL, e);
+	r = load_groups(c, format, w, n_arguments > 0 ? arguments[n_arguments - 1] : NULL, e);
 	return r == 0 ? check_numbers(c, format, e) : r;
 }
 

@@ -50,6 +50,13 @@ static char *links_text(const Group *group)
 	return strf("%" PRIu32 "/%" PRIu32, group->links, group->links_expected);
 }
 
+static char *companions_text(const Group *group)
+{
+	_cleanup_strv_ char **companions = group_companions(group);
+
+	return joined(companions);
+}
+
 static char *functions_text(const Gpu *gpu)
 {
 	_cleanup_strv_ char **addresses = NULL;
@@ -61,6 +68,7 @@ static char *functions_text(const Gpu *gpu)
 
 TEXT_COLUMN(Row, list_group, OF_GROUP(name))
 COLUMN(Row, list_gpus, r->group ? joined(r->group->gpu_addresses) : xstrdup(r->gpu->address))
+COLUMN(Row, list_with, r->group ? companions_text(r->group) : xstrdup("-"))
 TEXT_COLUMN(Row, list_board, r->group ? r->group->model : r->gpu->model)
 TEXT_COLUMN(Row, list_link, OF_GROUP(link))
 COLUMN(Row, list_numa,
@@ -95,6 +103,7 @@ static const ColumnKind list_kinds[] = {
 	{ .name = "DRIVER", .usual = true, .text = list_driver },
 	{ .name = "STATE", .flags = COLUMN_COLOUR, .usual = true, .text = list_state },
 	{ .name = "DOMAIN", .minimum = 8, .usual = true, .text = list_domain },
+	{ .name = "WITH", .flags = COLUMN_LINES, .text = list_with },
 	{ .name = "UUID", .text = list_uuid },
 	{ .name = "LINKS", .text = list_links },
 	{ .name = "PROVENANCE", .text = list_provenance },

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/group/nearest.h"
 #include "core/group/topology-json.h"
 #include "core/links/declaration.h"
 #include "gpupass/dbus.h"
@@ -194,6 +195,28 @@ static int check_declare(Call *call)
 	return r;
 }
 
+static int nearest(Call *call)
+{
+	const Inventory *inventory = manager_inventory(call->face->manager);
+	const NearestWish wish = {
+		.kind = call->names[0],
+		.members = call->gpus,
+		.n_nodes = inventory && inventory->facts ? inventory->facts->n_nodes : 0,
+	};
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_free_ char *reason = NULL;
+	Member member;
+	int r;
+
+	if (!inventory)
+		return -EAGAIN; /* as above */
+	r = companion_nearest(&wish, inventory->groups, inventory->gpus, &member, &reason,
+			      &problem);
+	if (r == PROBLEM)
+		return call_set_problem(call, problem, NULL);
+	return sd_bus_reply_method_return(call->message, "ss", MEMBER_TEXT(&member), reason);
+}
+
 static void changed(_unused_ const char *text, const char *error_name, const char *message,
 		    void *userdata)
 {
@@ -360,6 +383,7 @@ static const struct {
 	Operation operation; /* of a job */
 } handlers[] = {
 	[METHOD_DECLARE] = { check_declare, declare, KIND_LATE, 0 },
+	[METHOD_NEAREST] = { check_declare, nearest, KIND_OPEN, 0 },
 	[METHOD_FORGET] = { NULL, forget, KIND_LATE, 0 },
 	[METHOD_PLAN] = { check_plan, plan, KIND_LATE, 0 },
 	[METHOD_ASSIGN] = { NULL, NULL, KIND_JOB, OPERATION_ASSIGN },

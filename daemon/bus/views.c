@@ -135,11 +135,19 @@ static void fill_group_functions(const Group *group, GroupView *view)
 		add_int(&view->numa_nodes, lead->numa_node);
 	}
 	view->companions.items = xcalloc(group->n_companions + 1, sizeof(BusCompanion));
-	for (size_t i = 0; i < group->n_companions; i++)
+	for (size_t i = 0; i < group->n_companions; i++) {
+		const Companion *from = &group->companions[i];
+		const PciFunction *f = from->function;
+
 		view->companions.items[view->companions.n_items++] = (BusCompanion){
-			.kind = copy(member_kind_to_string(group->companions[i].member.kind)),
-			.address = copy(BDF_TEXT(&group->companions[i].member.bdf)),
+			.kind = copy(member_kind_to_string(from->member.kind)),
+			.address = copy(BDF_TEXT(&from->member.bdf)),
+			.driver = copy(f ? f->driver : NULL),
+			.iommu_group = f ? f->iommu_group : IOMMU_GROUP_NONE,
+			.vendor_id = f ? f->vendor : 0,
+			.device_id = f ? f->device : 0,
 		};
+	}
 	if (view->iommu_groups.n_items > 0)
 		qsort(view->iommu_groups.items, view->iommu_groups.n_items, sizeof(int32_t),
 		      compare_ints);

@@ -377,6 +377,7 @@ static char *make_report(const Look *l)
 		.uses = l->seen->uses,
 		.uses_note = l->uses_note,
 		.assignments = l->seen->assignments,
+		.marks = l->seen->tenants,
 		.policy = &l->place->rules->policy,
 		.inspection = l->seen->inspection,
 		.inspection_error = number_of(l->inspection_error),

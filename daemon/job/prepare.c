@@ -229,8 +229,8 @@ static int close_fence(const JobPlace *place, const Prepared *p, uint32_t job, c
 }
 
 /*
- * What the scan tells of functions. What is on vfio has the override that keeps it there, and of
- * NICs it knows no user, which is no doubt yet: they are looked at before anything is written.
+ * What the scan tells of functions. What is on vfio has the override that keeps it there. What it
+ * does not know of NICs is no doubt yet: they are looked at before anything is written.
  */
 static Inspection *inspection_of_scan(const Prepared *p)
 {
@@ -250,6 +250,7 @@ static Inspection *inspection_of_scan(const Prepared *p)
 			.driver = xstrdup(f->driver),
 			.driver_override = xstrdup(override),
 			.device_minor = -1,
+			.vpd_read = true,
 		};
 		inspection->nics[inspection->n_nics++].bdf = f->bdf;
 	}

@@ -117,7 +117,7 @@ static int look_at_nics(const WorkerCommand *command, void *ret)
 		NicUse *use = &answer->nics[answer->n_nics++];
 
 		use->bdf = command->functions[i];
-		r = nic_look(&roots, &netlink_of_kernel, use);
+		r = nic_look(&roots, command->netlink ? command->netlink : &netlink_of_kernel, use);
 	}
 	while (r < 0 && answer->n_nics > 0)
 		nic_use_clear(&answer->nics[--answer->n_nics]);

@@ -70,6 +70,13 @@
 MANAGER_METHOD("Declare", DECLARE, "sas", ARG(name) ARG(gpus), "o", ARG(group), MUST, MANAGE,
 	       TAKES(NO_BRIDGE_SEEN) | TAKES(WHOLE_NIC) | TAKES(ERASE))
 /*
+ * Returns which NIC, VF or NVMe (_kind_) that no group has is nearest to these GPUs over PCIe, as
+ * *Declare* takes it, and why. What stands among the GPUs is not chosen again. InvalidArgument: two
+ * are equally near, or there is none.
+ */
+MANAGER_METHOD("Nearest", NEAREST, "sas", ARG(kind) ARG(gpus), "ss", ARG(member) ARG(reason), MUST,
+	       OPEN, 0)
+/*
  * Removes a declaration that *Declare* made. Refused while the group is assigned, or a job has it
  * in hand.
  */
@@ -248,7 +255,10 @@ GROUP_PROPERTY("EvidenceAt", TIME, evidence_at, CHANGES, MAY)
 /* Its GPUs, and the addresses of their display functions, in one order. */
 GROUP_PROPERTY("Gpus", PATHS, gpus, CHANGES, MAY)
 GROUP_PROPERTY("GpuAddresses", STRINGS, gpu_addresses, CHANGES, MUST)
-/* What a domain gets with its GPUs: kind (nic, vf or nvme) and address. */
+/*
+ * What a domain gets with its GPUs: kind (nic, vf or nvme), address, driver ("": none), IOMMU group
+ * (-1: none), vendor and device id (0: it is not there).
+ */
 GROUP_PROPERTY("Companions", COMPANIONS, companions, CHANGES, MAY)
 /*
  * Addresses of all functions of all its GPUs, then its companions; their IOMMU groups (-1: none), and the GPUs' NUMA

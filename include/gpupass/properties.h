@@ -92,7 +92,11 @@ typedef enum PropertyType {
 /* A NIC, a VF or an NVMe of a group. */
 #define GPUPASS_COMPANION_MEMBERS(X)                                                               \
 	X(STRING, kind)                                                                            \
-	X(STRING, address)
+	X(STRING, address)                                                                         \
+	X(STRING, driver) /* "": none */                                                           \
+	X(INT32, iommu_group)                                                                      \
+	X(UINT16, vendor_id) /* 0: it is not there */                                              \
+	X(UINT16, device_id)
 
 #define BUS_LIST_OF(Item, List)                                                                    \
 	typedef struct List {                                                                      \

@@ -11,6 +11,7 @@
  *   reset-fail              the reset gives an I/O error
  * and by a file TREE/../faults/VERB or VERB--OPTION, with one of the ways of rig/bad-answers.h, or:
  *   never                   it does not answer until the file is removed
+ * What the kernel says of network devices and RDMA is TREE/../netlink: its messages in a row.
  * With DRIVER only moves to that driver are concerned: "fail nvidia" spoils giving back.
  */
 #include <fcntl.h>
@@ -22,6 +23,7 @@
 
 #include "gpupass/errors.h"
 #include "rig/bad-answers.h"
+#include "rig/netlink-replay.h"
 #include "rig/sysfs-kernel.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -38,6 +40,7 @@ const char *__asan_default_options(void)  /* NOLINT: the sanitizer's name */
 }
 
 #define SECONDS_MAX 3600
+#define NETLINK_MAX (1U << 20)
 #define LOOKS_PER_SECOND 50
 
 typedef struct Fault {
@@ -158,10 +161,22 @@ static bool answer_badly(const WorkerCommand *command)
 	return bad_answer(way, q->verb);
 }
 
+/* Freed by the end of the process. */
+static void read_netlink(const WorkerCommand *command, NetlinkReplay *ret)
+{
+	_cleanup_free_ char *path = strf("%s/../netlink", command->sysfs_dir);
+	char *messages = NULL;
+
+	*ret = (NetlinkReplay){ .netlink = { netlink_replay } };
+	if (file_read_at(AT_FDCWD, path, NETLINK_MAX, &messages, &ret->size) >= 0)
+		ret->messages = messages;
+}
+
 int main(int argc, char **argv)
 {
 	_cleanup_(worker_command_clear) WorkerCommand command = { 0 };
 	Fault fault = { 0 };
+	NetlinkReplay netlink;
 	DriverOps ops = { .write = fake_write, .wait = fake_wait, .userdata = &fault };
 	int status;
 
@@ -173,6 +188,8 @@ int main(int argc, char **argv)
 	if (moves(&command) && read_fault(&command, &fault) < 0)
 		return GPUPASS_EXIT_FAILED;
 	command.ops = &ops;
+	read_netlink(&command, &netlink);
+	command.netlink = &netlink.netlink;
 	status = worker_command_run(&command);
 	sysfs_kernel_clear(&fault.kernel);
 	free(fault.path);

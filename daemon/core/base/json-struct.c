@@ -357,6 +357,7 @@ static bool is_empty(const JsonMember *m, const void *of)
 	switch (m->kind) {
 	case JSON_KIND_TEXT:
 	case JSON_KIND_PLAIN:
+	case JSON_KIND_LIST:
 		return !pointer_of(m, of);
 	case JSON_KIND_BOOL:
 		return !bool_of(m, of);
@@ -438,9 +439,11 @@ static void write_member(json_t *o, const JsonMember *m, const void *of)
 {
 	if (m->kind == JSON_KIND_OTHER && m->write)
 		m->write(o, m->key, of);
+	else if (m->kind == JSON_KIND_OTHER || (m->sparse && is_empty(m, of)))
+		return;
 	else if (m->kind == JSON_KIND_LIST)
 		json_set_plain_list(o, m->key, pointer_of(m, of));
-	else if (m->kind != JSON_KIND_OTHER && !(m->sparse && is_empty(m, of)))
+	else
 		json_set(o, m->key, member_to_json(m, of));
 }
 

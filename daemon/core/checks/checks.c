@@ -60,6 +60,14 @@ static void tell_unread(Finding *f, const char *what, const Problem *problem, in
 		finding_remedy(f, "%s", problem->remedy);
 }
 
+static bool has_nvme(const Checks *c)
+{
+	for (size_t i = 0; i < c->n_companions; i++)
+		if (c->companions[i].member.kind == MEMBER_NVME)
+			return true;
+	return false;
+}
+
 /* False: the check cannot run, and the finding says why. */
 static bool has_facts(const Checks *c, Finding *f)
 {
@@ -72,7 +80,7 @@ static bool has_facts(const Checks *c, Finding *f)
 		finding_skip(f, "the IOMMU is off");
 	else if ((needs & NEEDS_GPUS) && c->n_gpus == 0)
 		finding_skip(f, "there is no GPU in a group");
-	else if ((needs & NEEDS_NVMES) && facts->n_nvmes == 0)
+	else if ((needs & NEEDS_NVMES) && !has_nvme(c))
 		finding_skip(f, "no group has an NVMe");
 	else if ((needs & NEEDS_HOST) && !facts->host)
 		tell_unread(f, "the host's setup could not be read", facts->host_problem,

@@ -16,8 +16,8 @@
 #include "core/fit/fit.h"
 #include "core/group/group.h"
 #include "core/nvme/erase.h"
-#include "core/nvme/use.h"
 #include "core/pci/host-facts.h"
+#include "core/tenancy/tenancy.h"
 
 #define FINDING_STATUSES(X)                                                                        \
 	X(FINDING_SKIPPED, "skipped") /* it is about nothing that is here */                       \
@@ -49,19 +49,6 @@ typedef struct Finding {
 } Finding;
 DECLARE_CLEAR(Finding, finding_clear)
 
-/* One that is a group's companion. */
-typedef struct CheckNvme {
-	Bdf bdf;
-	const char *group;
-	bool may_erase; /* Erase=yes */
-	/* A receipt says that it was erased, and nobody has had it since. */
-	bool is_clean;
-	const NvmeUse *use;	/* NULL: it was not looked at: */
-	const char *use_why;	/* a sentence */
-	const NvmeState *state; /* NULL: it was not asked, or no driver has it that could: */
-	const char *state_why;
-} CheckNvme;
-
 /* All pointers are borrowed. */
 typedef struct CheckFacts {
 	const PciSnapshot *snapshot;
@@ -70,6 +57,7 @@ typedef struct CheckFacts {
 	const DomainUses *uses; /* NULL: libvirt does not answer */
 	const char *uses_note;	/* why libvirt does not answer; may be NULL */
 	const Assignments *assignments;
+	const Tenants *marks; /* NULL: none are kept */
 	const Policy *policy;
 	const Inspection *inspection; /* of all functions of groups; NULL: it failed */
 	int inspection_error;
@@ -80,8 +68,6 @@ typedef struct CheckFacts {
 	const Problem *host_problem;
 	const GpuHealth *health; /* of all GPUs of groups */
 	size_t n_health;
-	const CheckNvme *nvmes; /* of all groups */
-	size_t n_nvmes;
 	const LastReset *resets; /* of the GPUs; NULL: nobody keeps receipts */
 	size_t n_resets;
 	char *const *busy;	  /* groups that a job works on: their state is no fault */

@@ -170,6 +170,50 @@ static void check_interrupt_remapping(const Checks *c, Finding *f)
  * (scripts do so for peer-to-peer over PCIe), the groups still look separate. A port that has no
  * ACS is no fault: the kernel puts everything behind it into one IOMMU group.
  */
+static void tell_acs(const Bdf *bdf, const PcieConfig *config, const char *above, const char *who,
+		     Finding *f)
+{
+	if (pcie_acs_is_off(config))
+		finding_fail(f, BDF_TEXT(bdf),
+			     "%s%s has ACS turned off (0x%x of 0x%x): %s can reach each other past "
+			     "the IOMMU",
+			     BDF_TEXT(bdf), above, config->acs_control & PCIE_ACS_NEEDED,
+			     config->acs_capability & PCIE_ACS_NEEDED, who);
+}
+
+/* Whether it is one of several functions, which then have ACS between them, or one IOMMU group. */
+static bool has_siblings(const Checks *c, const Bdf *bdf)
+{
+	for (size_t i = 0; i < c->facts->snapshot->n_functions; i++) {
+		const Bdf *other = &c->facts->snapshot->functions[i]->bdf;
+
+		if (other->function != bdf->function && bdf_same_slot(other, bdf))
+			return true;
+	}
+	return false;
+}
+
+static size_t check_acs_of(const Checks *c, const GpuHealth *health, Finding *f)
+{
+	_cleanup_free_ char *above = strf(", above %s,", BDF_TEXT(&health->bdf));
+	size_t seen = 0;
+
+	for (size_t k = 0; k < health->n_ports; k++) {
+		const HealthPort *port = &health->ports[k];
+
+		if (!port->config.read || port->config.all_ones) {
+			finding_unknown(f, BDF_TEXT(&port->bdf), "%s%s sleeps or could not be read",
+					BDF_TEXT(&port->bdf), above);
+			continue;
+		}
+		seen++;
+		tell_acs(&port->bdf, &port->config, above, "devices behind it", f);
+	}
+	if (has_siblings(c, &health->bdf))
+		tell_acs(&health->bdf, &health->config, "", "its functions", f);
+	return seen;
+}
+
 static void check_acs(const Checks *c, Finding *f)
 {
 	size_t seen = 0;
@@ -180,25 +224,15 @@ static void check_acs(const Checks *c, Finding *f)
 
 		if (!health || health->n_ports == 0)
 			finding_unknown(f, bdf, "the ports above %s were not read", bdf);
-		for (size_t k = 0; health && k < health->n_ports; k++) {
-			const HealthPort *port = &health->ports[k];
+		else
+			seen += check_acs_of(c, health, f);
+	}
+	/* Besides GPUs there are only groups' NICs. */
+	for (size_t i = 0; i < c->facts->n_health; i++) {
+		const GpuHealth *health = &c->facts->health[i];
 
-			if (!port->config.read || port->config.all_ones) {
-				finding_unknown(f, BDF_TEXT(&port->bdf),
-						"%s, above %s, sleeps or could not be read",
-						BDF_TEXT(&port->bdf), bdf);
-				continue;
-			}
-			seen++;
-			if (!pcie_acs_is_off(&port->config))
-				continue;
-			finding_fail(f, BDF_TEXT(&port->bdf),
-				     "%s, above %s, has ACS turned off (0x%x of 0x%x): devices "
-				     "behind it can reach each other past the IOMMU",
-				     BDF_TEXT(&port->bdf), BDF_TEXT(&health->bdf),
-				     port->config.acs_control & PCIE_ACS_NEEDED,
-				     port->config.acs_capability & PCIE_ACS_NEEDED);
-		}
+		if (health->error == 0 && !gpu_set_find(c->facts->gpus, &health->bdf))
+			seen += check_acs_of(c, health, f);
 	}
 	if (f->status == FINDING_FAIL)
 		finding_remedy(f, "find what turned it off after boot (a script with setpci, for "
@@ -392,9 +426,9 @@ const Check checks_of_host[] = {
 	      check_interrupt_remapping, "interrupts are remapped", SEE_TABLE,
 	      "/proc/interrupts and vfio's parameter, read by the inspector",
 	      .plans = WARNS_TAKING),
-	CHECK("acs", "ACS on the way to the GPUs", NEEDS_IOMMU | NEEDS_GPUS, check_acs, NULL,
+	CHECK("acs", "ACS on the way to GPUs and NICs", NEEDS_IOMMU | NEEDS_GPUS, check_acs, NULL,
 	      "iommu-groups",
-	      "the ACS registers of every port above a GPU, read by the config part"),
+	      "the ACS registers of every port above a GPU or a group's NIC, read by the config part"),
 	CHECK("acs-override", "ACS override", NEEDS_HOST, check_acs_override, "it is not in use",
 	      "iommu-groups", "the kernel command line, read by the examiner"),
 	CHECK("iommu-group", "IOMMU groups", NEEDS_IOMMU | NEEDS_GPUS, check_iommu_group,

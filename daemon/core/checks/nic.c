@@ -6,14 +6,16 @@
 #define USED "the host uses a NIC of the group"
 #define NOT_KNOWN "whether the host uses a NIC of the group is not known"
 
-/* What is not known refuses as much as what is seen. */
-static void tell_not_known(const PciFunction *function, const char *why, Finding *f)
+/* What is not known refuses as much as what is seen, which says better who it is. */
+static void tell_not_known(const PciFunction *function, const NicUse *use, Finding *f)
 {
+	const char *why = use ? use->why : "it was not looked at";
 	const char *bdf = BDF_TEXT(&function->bdf);
 
 	finding_unknown(f, bdf, "who uses %s is not known: %s", bdf, why);
 	finding_remedy(f, "mend that (journalctl -t gpupass-network), and try again");
-	finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, NOT_KNOWN);
+	if (!use || use->n_users == 0)
+		finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, NOT_KNOWN);
 }
 
 static void tell_user(const NicUse *use, const NicUser *user, Finding *f)
@@ -49,10 +51,8 @@ static void check_nics(const Checks *c, unsigned of_kinds, Finding *f)
 		if (function->class_code >> 16 != BASE_CLASS_NETWORK ||
 		    (facts && function_facts_on_vfio(facts)))
 			continue;
-		if (!use)
-			tell_not_known(function, "it was not looked at", f);
-		else if (use->why)
-			tell_not_known(function, use->why, f);
+		if (!use || use->why)
+			tell_not_known(function, use, f);
 		if (use)
 			tell_users(use, of_kinds, f);
 	}
@@ -77,15 +77,15 @@ static void check_rdma(const Checks *c, Finding *f)
 
 const Check checks_of_nics[] = {
 	CHECK("nic-default-route", "NICs of default routes", NEEDS_INSPECTION | NEEDS_GPUS,
-	      check_default_route, "none is a NIC of a group", "hostinuse",
+	      check_default_route, "none is a NIC of a group", "nics",
 	      "routes of all tables by rtnetlink, read by the network part",
 	      .plans = REFUSES_TAKING),
 	CHECK("nic-network", "NICs that the host's network uses", NEEDS_INSPECTION | NEEDS_GPUS,
-	      check_network, "none is in a group", "hostinuse",
+	      check_network, "none is in a group", "nics",
 	      "links, addresses and routes by rtnetlink, read by the network part",
 	      .plans = REFUSES_TAKING),
 	CHECK("nic-rdma", "NICs that RDMA uses", NEEDS_INSPECTION | NEEDS_GPUS, check_rdma,
-	      "none is in a group", "hostinuse",
+	      "none is in a group", "nics",
 	      "objects of RDMA devices by netlink, read by the network part",
 	      .plans = REFUSES_TAKING),
 	{ 0 },

@@ -9,9 +9,45 @@
 #define DATA_LOST "what is on an NVMe of the group would be lost"
 #define NOT_FIT "an NVMe of the group cannot be given to a domain"
 
-static bool covers(const Checks *c, const CheckNvme *nvme)
+/* One that is checked, and what was seen of it. */
+typedef struct Nvme {
+	const Companion *companion;
+	const Group *group;
+	char bdf[BDF_TEXT_MAX];
+	bool hosts; /* the host's driver has it: without that there is no disk, and nobody to ask */
+	const NvmeUse *use;	/* NULL: it was not looked at */
+	const NvmeState *state; /* likewise */
+} Nvme;
+
+static void each_nvme(const Checks *c, Finding *f,
+		      void (*tell)(const Checks *c, const Nvme *nvme, Finding *f))
 {
-	return checks_cover_group(c, nvme->group);
+	const Inspection *in = c->facts->inspection;
+
+	for (size_t i = 0; i < c->n_companions; i++) {
+		const Companion *companion = &c->companions[i];
+		const Bdf *bdf = &companion->member.bdf;
+		const FunctionFacts *facts = checks_function(c, bdf);
+		Nvme nvme = {
+			.companion = companion,
+			.group = group_set_find_gpu(c->facts->groups, bdf),
+			.hosts = !facts || function_facts_on_nvme(facts),
+			.use = nvme_use_find(in->nvmes, in->n_nvmes, bdf),
+			.state = nvme_state_find(in->nvme_states, in->n_nvme_states, bdf),
+		};
+
+		if (companion->member.kind != MEMBER_NVME || !companion->function)
+			continue;
+		bdf_format(bdf, nvme.bdf);
+		tell(c, &nvme, f);
+	}
+}
+
+static void tell_not_seen(const Nvme *nvme, const char *reason, Finding *f)
+{
+	finding_unknown(f, nvme->bdf, "%s was not looked at", nvme->bdf);
+	finding_remedy(f, "see journalctl -t gpupass-inspector -t gpupass-eraser");
+	finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, reason);
 }
 
 /* ---- who uses it ---- */
@@ -44,42 +80,58 @@ static const char *remedy_of_hold(NvmeHoldKind kind)
 	return "find what has it (lsblk, zpool status), and take it out";
 }
 
-static void tell_holders(const Checks *c, const CheckNvme *nvme, Finding *f)
+static void tell_hold(const Nvme *nvme, const char *remedy, const char *text, Finding *f)
 {
-	const Inspection *inspection = c->facts->inspection;
-
-	for (size_t i = 0; inspection && i < inspection->n_holders; i++) {
-		const Holder *holder = &inspection->holders[i];
-		_cleanup_free_ char *text = NULL;
-
-		if (!bdf_equal(&holder->bdf, &nvme->bdf) || holder->vfio)
-			continue;
-		text = holder_text(holder);
-		finding_warn(f, BDF_TEXT(&nvme->bdf), "%s", text);
-		finding_remedy(f, "stop it");
-		finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, IN_USE);
-	}
+	finding_warn(f, nvme->bdf, "%s: %s", nvme->bdf, text);
+	finding_remedy(f, "%s", remedy);
+	finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, IN_USE);
 }
 
-static void tell_use(const CheckNvme *nvme, Finding *f)
+/* Of any domain, the group's own too: its disk would go. A running one is a holder besides. */
+static void tell_domains(const Checks *c, const Nvme *nvme, Finding *f)
 {
-	const char *bdf = BDF_TEXT(&nvme->bdf);
+	const DomainUses *uses = c->facts->uses;
+
+	for (size_t i = 0; uses && i < uses->n_items; i++)
+		for (char **path = uses->items[i].disks; path && *path; path++) {
+			_cleanup_free_ char *text = NULL;
+
+			if (!nvme_use_has_path(nvme->use, *path))
+				continue;
+			text = strf("%s is a disk of the domain %s", *path, uses->items[i].name);
+			tell_hold(nvme, "take that disk out of it (virsh edit)", text, f);
+		}
+}
+
+static void tell_use(const Checks *c, const Nvme *nvme, Finding *f)
+{
 	const NvmeUse *use = nvme->use;
 
+	if (nvme_is_behind_vmd(&nvme->companion->member.bdf)) {
+		finding_fail(f, nvme->bdf, "%s is behind Intel's VMD, and cannot be given alone",
+			     nvme->bdf);
+		finding_remedy(f, "turn VMD off for its port in the firmware's setup");
+		finding_bars(f, GPUPASS_ERROR_UNSUPPORTED_BOARD, NULL);
+	}
+	if (!nvme->hosts)
+		return;
+	if (!use) {
+		tell_not_seen(nvme, NOT_KNOWN, f);
+		return;
+	}
 	for (size_t i = 0; i < use->n_holds; i++) {
 		_cleanup_free_ char *text = nvme_hold_text(&use->holds[i]);
 
-		finding_warn(f, bdf, "%s: %s", bdf, text);
-		finding_remedy(f, "%s", remedy_of_hold(use->holds[i].kind));
-		finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, IN_USE);
+		tell_hold(nvme, remedy_of_hold(use->holds[i].kind), text, f);
 	}
 	for (char **sibling = use->siblings; sibling && *sibling; sibling++) {
-		finding_warn(f, bdf, "%s: %s reaches the same namespaces", bdf, *sibling);
-		finding_remedy(f, "declare one whose subsystem has one controller");
-		finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, IN_USE);
+		_cleanup_free_ char *text = strf("%s reaches the same namespaces", *sibling);
+
+		tell_hold(nvme, "declare an NVMe whose subsystem has one controller", text, f);
 	}
+	tell_domains(c, nvme, f);
 	for (char **what = use->unread; what && *what; what++) {
-		finding_unknown(f, bdf, "%s: not known: %s", bdf, *what);
+		finding_unknown(f, nvme->bdf, "%s: not known: %s", nvme->bdf, *what);
 		finding_remedy(f, "see that it can be read");
 		finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, NOT_KNOWN);
 	}
@@ -87,97 +139,90 @@ static void tell_use(const CheckNvme *nvme, Finding *f)
 
 static void check_use(const Checks *c, Finding *f)
 {
-	for (size_t i = 0; i < c->facts->n_nvmes; i++) {
-		const CheckNvme *nvme = &c->facts->nvmes[i];
-		const char *bdf = BDF_TEXT(&nvme->bdf);
-
-		if (!covers(c, nvme))
-			continue;
-		if (nvme_is_behind_vmd(&nvme->bdf)) {
-			finding_fail(f, bdf, "%s is behind Intel's VMD, and cannot be given alone",
-				     bdf);
-			finding_remedy(f, "turn VMD off for its port in the firmware's setup");
-			finding_bars(f, GPUPASS_ERROR_UNSUPPORTED_BOARD, NULL);
-		}
-		tell_holders(c, nvme, f);
-		if (nvme->use) {
-			tell_use(nvme, f);
-			continue;
-		}
-		finding_unknown(f, bdf, "%s was not looked at: %s", bdf,
-				str_or_empty(nvme->use_why));
-		finding_remedy(f, "see journalctl -t gpupass-inspector");
-		finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, NOT_KNOWN);
-	}
+	each_nvme(c, f, tell_use);
 }
 
 /* ---- what is on it ---- */
 
+/*
+ * A tenant's is erased before another one gets it. Anything else is the host's, also what was
+ * written on one that we have erased.
+ */
+static void tell_data(const Checks *c, const Nvme *nvme, Finding *f)
+{
+	const TenancyFacts facts = { c->facts->marks, c->facts->gpus, c->facts->assignments,
+				     c->facts->uses };
+	const PciFunction *function = nvme->companion->function;
+	const Gpu board = { .lead = function, .functions = &function, .n_functions = 1 };
+	const Tenancy tenancy = tenancy_of(&facts, &board);
+	bool was_clean = tenancy.state == TENANT_CLEAN, erase = nvme->group && nvme->group->erase;
+
+	/* A job's first guess knows of none. */
+	if (!facts.tenants)
+		return;
+	if (was_clean ? !nvme->use || nvme->use->n_labels == 0 : tenancy.domain_uuid || erase)
+		return;
+	finding_warn(f, nvme->bdf,
+		     was_clean ? "%s was written on since gpupass erased it"
+			       : "%s was not erased by gpupass, and nobody said that it may be",
+		     nvme->bdf);
+	if (erase)
+		finding_remedy(f, "erase it again: gpupass prepare %s", nvme->group->name);
+	else
+		finding_remedy(f, "if nothing on it is needed: gpupass declare it with --erase");
+	finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, DATA_LOST);
+	for (size_t k = 0; nvme->use && k < nvme->use->n_labels; k++) {
+		_cleanup_free_ char *text = nvme_label_text(&nvme->use->labels[k]);
+
+		finding_warn(f, nvme->bdf, "%s: %s", nvme->bdf, text);
+		finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, DATA_LOST);
+	}
+}
+
 static void check_data(const Checks *c, Finding *f)
 {
-	for (size_t i = 0; i < c->facts->n_nvmes; i++) {
-		const CheckNvme *nvme = &c->facts->nvmes[i];
-		const char *bdf = BDF_TEXT(&nvme->bdf);
-
-		if (!covers(c, nvme) || nvme->is_clean || nvme->may_erase)
-			continue;
-		finding_warn(f, bdf, "%s was not erased by gpupass, and nobody said that it may be",
-			     bdf);
-		finding_remedy(f, "if nothing on it is needed: gpupass declare it with --erase");
-		finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, DATA_LOST);
-		for (size_t k = 0; nvme->use && k < nvme->use->n_labels; k++) {
-			_cleanup_free_ char *text = nvme_label_text(&nvme->use->labels[k]);
-
-			finding_warn(f, bdf, "%s: %s", bdf, text);
-			finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, DATA_LOST);
-		}
-	}
+	each_nvme(c, f, tell_data);
 }
 
 /* ---- whether it can be cleaned ---- */
 
-static void tell_state(const CheckNvme *nvme, Finding *f)
+/* On vfio it waits for a tenant or has one, and was asked before it went there. */
+static void tell_state(_unused_ const Checks *c, const Nvme *nvme, Finding *f)
 {
-	const char *bdf = BDF_TEXT(&nvme->bdf);
+	const NvmeState *state = nvme->state;
 	_cleanup_strv_ char **lines = NULL;
 
-	nvme_state_faults(nvme->state, &lines);
-	if (nvme_erase_choose(nvme->state, &lines) == NVME_WAY_NONE)
+	if (!nvme->hosts)
+		return;
+	if (!state) {
+		tell_not_seen(nvme, NOT_FIT, f);
+		return;
+	}
+	nvme_state_faults(state, &lines);
+	if (!state->unread && nvme_erase_choose(state, &lines) == NVME_WAY_NONE)
 		strv_append(&lines, "so it could not be cleaned between two tenants");
 	for (char **line = lines; line && *line; line++) {
-		finding_warn(f, bdf, "%s: %s", bdf, *line);
+		finding_add(f, state->unread ? FINDING_UNKNOWN : FINDING_WARN, nvme->bdf, "%s: %s",
+			    nvme->bdf, *line);
 		finding_remedy(f, "mend it by hand (nvme-cli, sedutil-cli), or declare another");
 		finding_bars(f, GPUPASS_ERROR_UNSUPPORTED_BOARD, NOT_FIT);
 	}
 }
 
-/* One that was erased waits on vfio for its next tenant, and was asked before it went there. */
 static void check_state(const Checks *c, Finding *f)
 {
-	for (size_t i = 0; i < c->facts->n_nvmes; i++) {
-		const CheckNvme *nvme = &c->facts->nvmes[i];
-		const char *bdf = BDF_TEXT(&nvme->bdf);
-
-		if (!covers(c, nvme))
-			continue;
-		if (nvme->state) {
-			tell_state(nvme, f);
-		} else if (!nvme->is_clean) {
-			finding_unknown(f, bdf, "what %s says of itself is not known: %s", bdf,
-					str_or_empty(nvme->state_why));
-			finding_remedy(f, "give it to the host's driver nvme, and try again");
-			finding_bars(f, GPUPASS_ERROR_UNSUPPORTED_BOARD, NOT_FIT);
-		}
-	}
+	each_nvme(c, f, tell_state);
 }
 
 const Check checks_of_nvme[] = {
-	CHECK("nvme-use", "Who uses NVMes", NEEDS_NVMES, check_use, "the host uses none of a group",
-	      "nvmes", "mounts, holders and exclusive opens of their disks, read by the inspector",
+	CHECK("nvme-use", "Who uses NVMes", NEEDS_NVMES | NEEDS_INSPECTION, check_use,
+	      "the host uses none of a group", "nvmes",
+	      "mounts, holders and exclusive opens of their disks, read by the inspector",
 	      .plans = REFUSES_TAKING),
-	CHECK("nvme-data", "Data on NVMes", NEEDS_NVMES, check_data, "all may be erased, or were",
-	      "nvmes", "receipts, and groups.d", .plans = REFUSES_TAKING),
-	CHECK("nvme-state", "State of NVMes", NEEDS_NVMES, check_state,
+	CHECK("nvme-data", "Data on NVMes", NEEDS_NVMES | NEEDS_INSPECTION, check_data,
+	      "all may be erased, or were", "nvmes", "receipts, and groups.d",
+	      .plans = REFUSES_TAKING),
+	CHECK("nvme-state", "State of NVMes", NEEDS_NVMES | NEEDS_INSPECTION, check_state,
 	      "all can be cleaned, and have no fault", "nvmes",
 	      "identify data and log pages, read by the eraser", .plans = REFUSES_TAKING),
 	{ 0 },

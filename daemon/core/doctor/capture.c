@@ -218,6 +218,23 @@ static void set_resets(json_t *root, const CheckFacts *facts)
 		json_set(root, "resets", TAKE_PTR(array));
 }
 
+/* Whose the NVMes were; of GPUs the findings tell. */
+static void set_marks(json_t *root, const CheckFacts *facts)
+{
+	_cleanup_json_ json_t *array = json_array();
+
+	for (size_t i = 0; facts->marks && i < facts->marks->n_items; i++) {
+		const TenantFile *file = &facts->marks->items[i];
+		const Group *group = group_set_find_gpu(facts->groups, &file->bdf);
+		const Companion *companion = group ? group_companion(group, &file->bdf) : NULL;
+
+		if (file->mark && companion && companion->member.kind == MEMBER_NVME)
+			json_append(array, json_struct_write(capture_mark, file->mark));
+	}
+	if (json_array_size(array) > 0)
+		json_set(root, "nvme_tenants", TAKE_PTR(array));
+}
+
 /* What the daemon knows by itself: jobs, quarantines, and what its other looks found. */
 static void set_findings(json_t *root, const CheckFacts *facts)
 {
@@ -226,6 +243,7 @@ static void set_findings(json_t *root, const CheckFacts *facts)
 	json_set_plain_list(root, "clears", facts->clears);
 	json_set_plain_list(root, "open_jobs", facts->open_jobs);
 	json_set_plain_list(root, "settings", facts->settings);
+	set_marks(root, facts);
 	set_resets(root, facts);
 	set_told(root, "drift", facts->drift);
 	set_told(root, "stale_evidence", facts->evidence);

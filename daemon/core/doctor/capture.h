@@ -14,7 +14,7 @@
 DECLARE_JSON_OF(DomainHostdev, capture_hostdev, bdf, live(if_any), config(if_any), managed(if_any),
 		argument(if_any), alias(if_any))
 DECLARE_JSON_OF(DomainMdev, capture_mdev, uuid, live(if_any), config(if_any))
-DECLARE_JSON_OF(DomainUse, capture_domain, uuid(as "domain_uuid"),
+DECLARE_JSON_OF(DomainUse, capture_domain, uuid(as "domain_uuid"), disks(if_any),
 		name(if_any, plain, as "domain_name"), vmid(if_any), active(if_any),
 		persistent(if_any), migrated(if_any), unread(if_any, plain), unclear(if_any, plain),
 		gpupass_groups, hostdevs(max SIZE_MAX, table capture_hostdev),
@@ -25,6 +25,7 @@ DECLARE_JSON_OF(HostFacts, capture_machine, physical_bits, kernel_major, kernel_
 		memory_bytes(max INT64_MAX), cpu_vendor(if_any), virtual_machine(if_any),
 		iommu_table(if_any), iommu_words, libvirt_version(if_any, max INT64_MAX),
 		hypervisor_version(if_any, max INT64_MAX), nodes(max SIZE_MAX, table capture_node))
+DECLARE_JSON_OF(TenantMark, capture_mark, bdf, state, domain_uuid(if_any))
 DECLARE_JSON_OF(LastReset, capture_reset, bdf, reset, what(if_any))
 
 typedef struct CaptureFacts {

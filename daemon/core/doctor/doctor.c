@@ -75,7 +75,7 @@ static Companion *select_companions(const Checks *c, size_t *ret_n)
  * order in which to read them, and hints at what can only be seen in the guest ----
  */
 
-#define SUSPECTS_MAX 12
+#define SUSPECTS_MAX 13
 #define HINTS_MAX 6
 
 typedef struct Hint {
@@ -155,8 +155,8 @@ static const Symptom symptoms[] = {
 		.symptom = SYMPTOM_SLOW,
 		.title = "bandwidth between the GPUs, or to the host, is low",
 		.suspects = { "link-width", "link-speed", "aer", "answers", "domain-hostdevs",
-			      "domain-numa", "domain-hugepages", "domain-machine", "acs", "power",
-			      "groups" },
+			      "domain-numa", "domain-hugepages", "domain-machine", "acs", "peer-path",
+			      "nic-ats", "power", "groups" },
 		.hints = {
 			{ "fewer links are active than the board has: count those that nvidia-smi nvlink "
 			  "--status does not call <inactive>, and compare with gpupass show GROUP",
@@ -166,6 +166,9 @@ static const Symptom symptoms[] = {
 			  "NCCL_P2P_LEVEL=NVL; gpupass doctor DOMAIN --symptom=no-p2p" },
 			{ "memory or virtual CPUs of the guest are on another NUMA node than the GPUs",
 			  "gpupass topology; <numatune> and <vcpupin> in the domain" },
+			{ "NCCL uses no GPUDirect RDMA (NCCL_DEBUG=INFO shows no GDRDMA): by itself it does "
+			  "only where the guest shows NIC and GPU below one switch",
+			  "where gpupass topology shows PIX or PXB: NCCL_NET_GDR_LEVEL=PHB in the guest" },
 			{ "in the guest the link reads 2.5 GT/s while idle, which is normal",
 			  "look at it under load" },
 		},

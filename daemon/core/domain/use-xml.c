@@ -260,6 +260,31 @@ static int refuse_address(const DomainXml *xml, const xmlNode *bad, Problem **re
 			       domain_ref_word(xml->name, xml->uuid)));
 }
 
+#define DISKS_MAX 4096
+
+/*
+ * Block devices by their paths, wherever a <source> has one: of a disk of type 'block', of one of
+ * type 'file' all the same, of what is below it. Of an interface `dev` is a name without a slash.
+ */
+static void read_disks(const DomainXml *xml, DomainUse *use)
+{
+	size_t n = strv_length(use->disks);
+
+	for (const xmlNode *i = xml->root; i; i = next_element(xml->root, i)) {
+		const char *path = xml_is(i, "source") ? xml_attribute(i, "dev") : NULL;
+
+		if (!path && xml_is(i, "source"))
+			path = xml_attribute(i, "file");
+		if (!path || !str_starts_with(path, "/dev/") || strv_contains(use->disks, path))
+			continue;
+		if (n++ == DISKS_MAX) {
+			domain_use_add_unclear(use, "more disks than gpupass looks at");
+			return;
+		}
+		strv_append(&use->disks, path);
+	}
+}
+
 static void merge_part(DomainUse *use, DomainUse *part, bool live)
 {
 	void *known = NULL;
@@ -292,6 +317,7 @@ static int domain_use_add_hostdevs(DomainUse *use, const DomainXml *xml, bool li
 		if (xml_mdev_uuid(i))
 			domain_use_add_mdev(&part, xml_mdev_uuid(i), live, !live);
 	merge_part(use, &part, live);
+	read_disks(xml, use);
 	return 0;
 }
 

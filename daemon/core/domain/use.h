@@ -42,6 +42,7 @@ typedef struct DomainUse {
 	 */
 	char *unread;
 	char *unclear; /* what of its QEMU arguments may take a function, and cannot be judged; or NULL */
+	char **disks;	       /* files of the host, below /dev, that it has as disks; or NULL */
 	char **gpupass_groups; /* the groups that our <metadata> names; NULL: none */
 	DomainHostdev *hostdevs;
 	size_t n_hostdevs;

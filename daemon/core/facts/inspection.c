@@ -27,7 +27,7 @@ bool function_facts_driver_is_usual(const FunctionFacts *facts)
 	static const char *const of_boards[] = {
 		"nvidia", "nouveau", "NovaCore", "snd_hda_intel", "xhci_hcd", "nvidia-gpu",
 	};
-	/* A NIC is on its maker's, unless it is kept from that, or DPDK has it. */
+	/* A NIC or an NVMe is on its own, unless it is kept from that, or DPDK has it. */
 	static const char *const of_no_maker[] = {
 		"pci-stub",
 		"xen-pciback",
@@ -37,8 +37,9 @@ bool function_facts_driver_is_usual(const FunctionFacts *facts)
 
 	if (!facts->driver || function_facts_on_vfio(facts))
 		return true;
-	return facts->network ? !is_one_of(facts->driver, of_no_maker, ELEMENTS(of_no_maker))
-			      : is_one_of(facts->driver, of_boards, ELEMENTS(of_boards));
+	return facts->network || facts->nvme
+		       ? !is_one_of(facts->driver, of_no_maker, ELEMENTS(of_no_maker))
+		       : is_one_of(facts->driver, of_boards, ELEMENTS(of_boards));
 }
 
 bool inspection_excuse(Inspection *inspection, const Bdf *bdf, pid_t pid)

@@ -11,6 +11,8 @@
 
 #include "core/base/json-struct.h"
 #include "core/facts/nic.h"
+#include "core/nvme/state.h"
+#include "core/nvme/use.h"
 #include "core/pci/driver-name.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
@@ -41,6 +43,7 @@ typedef struct FunctionFacts {
 	char *driver _json_(if_any);  /* NULL: none */
 	bool vfio_dev _json_(if_any); /* it has a folder vfio-dev: driver_on_vfio() */
 	bool network _json_(if_any);  /* its class is network: who uses it is in nics */
+	bool nvme _json_(if_any);     /* its class is NVMe */
 	char *driver_override _json_(plain, if_any); /* NULL: none ("(null)" in sysfs) */
 	unsigned num_vfs _json_(or_0);
 	unsigned vgpus _json_(max UINT16_MAX,
@@ -77,6 +80,12 @@ typedef struct FunctionFacts {
 	bool regions_read _json_(if_any); /* direct_region is known */
 } FunctionFacts;
 DECLARE_JSON(FunctionFacts, function_facts_members)
+
+/* It is an NVMe that the host can use and ask. */
+static inline bool function_facts_on_nvme(const FunctionFacts *facts)
+{
+	return facts->nvme && str_equal(facts->driver, NVME_DRIVER);
+}
 
 static inline bool function_facts_on_vfio(const FunctionFacts *facts)
 {
@@ -153,6 +162,11 @@ typedef struct Inspection {
 	NicUse *nics _json_(max INSPECTION_FUNCTIONS_MAX,
 			    if_any); /* of each `network` that is not on vfio */
 	size_t n_nics;
+	/* Of each `nvme` that is on NVME_DRIVER: others have no disk, and cannot be asked. */
+	NvmeUse *nvmes _json_(max INSPECTION_FUNCTIONS_MAX, if_any);
+	size_t n_nvmes;
+	NvmeState *nvme_states _json_(max INSPECTION_FUNCTIONS_MAX, if_any);
+	size_t n_nvme_states;
 	pid_t probe_worker _json_(no); /* its probe timed out, it may open GPUs; 0: none */
 } Inspection;
 DECLARE_FREE(Inspection, inspection_free)

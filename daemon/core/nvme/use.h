@@ -13,6 +13,8 @@
 #include "util/bdf.h"
 #include "util/text.h"
 
+#define NVME_DRIVER "nvme"
+
 /* Of one controller. There is no end to the files in which a host may name a disk. */
 #define NVME_HOLDS_MAX 4096
 #define NVME_LABELS_MAX 4096

@@ -127,13 +127,17 @@ const char *pcie_speed_text(unsigned code)
 	return name ? name : "?";
 }
 
-/* As pci_acs_flags_enabled() in drivers/pci/pci.c: only what a port offers must be on. */
+/*
+ * As pci_acs_flags_enabled() in drivers/pci/pci.c: only what a port, or a function beside others,
+ * offers must be on.
+ */
 bool pcie_acs_is_off(const PcieConfig *config)
 {
 	unsigned needed = PCIE_ACS_NEEDED & config->acs_capability;
 
 	if (!config->acs ||
-	    (config->type != PCIE_TYPE_ROOT_PORT && config->type != PCIE_TYPE_DOWNSTREAM))
+	    (config->type != PCIE_TYPE_ROOT_PORT && config->type != PCIE_TYPE_DOWNSTREAM &&
+	     config->type != PCIE_TYPE_ENDPOINT))
 		return false;
 	return (config->acs_control & needed) != needed;
 }

@@ -12,6 +12,7 @@
 #define PCIE_CONFIG_BYTES 4096
 
 /* Device/port types of the PCI Express capability that ACS matters for. */
+#define PCIE_TYPE_ENDPOINT 0
 #define PCIE_TYPE_ROOT_PORT 4
 #define PCIE_TYPE_DOWNSTREAM 6
 

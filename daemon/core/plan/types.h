@@ -129,8 +129,6 @@ typedef struct PlanFacts {
 	size_t n_persistence;
 	const GpuHealth *health; /* of its GPUs and NICs, where it has NICs; NULL: nobody asked */
 	size_t n_health;
-	const CheckNvme *nvmes; /* of the group */
-	size_t n_nvmes;
 } PlanFacts;
 
 /* The plan changes its driver or driver_override. */

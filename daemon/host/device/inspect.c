@@ -21,6 +21,7 @@
 #include "util/text.h"
 
 #define BASE_CLASS_NETWORK 0x02
+#define CLASS_NVME 0x010802
 #define BASE_CLASS_DISPLAY 0x03
 /* A bus has no room for more. */
 #define VFS_MAX 256
@@ -109,6 +110,7 @@ static int read_facts(const Roots *roots, FunctionFacts *facts)
 	if (r < 0)
 		return r;
 	facts->network = class_code >> 16 == BASE_CLASS_NETWORK;
+	facts->nvme = class_code == CLASS_NVME;
 	/* Absent on functions that cannot have any. */
 	r = read_number(roots->sysfs_fd, &facts->bdf, "sriov_numvfs", 10, UINT_MAX,
 			&facts->num_vfs);

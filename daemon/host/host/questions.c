@@ -92,6 +92,61 @@ static int look_at_nics(Host *host, Inspection *in, Problem **ret_problem)
 	return 0;
 }
 
+/* Of an NVMe that was not looked at, or did not answer. */
+static char **nothing_of(const Ask *ask)
+{
+	_cleanup_free_ char *why = why_not(ask);
+	char **unread = NULL;
+
+	strv_appendf(&unread, "anything of it: %s", why);
+	return unread;
+}
+
+static void take_uses(Ask *ask, NvmeAnswer *answer, Inspection *in)
+{
+	in->nvmes = ask->error == 0 ? answer->uses : xcalloc(ask->n, sizeof(NvmeUse));
+	in->n_nvmes = ask->n;
+	for (size_t i = 0; ask->error != 0 && i < ask->n; i++)
+		in->nvmes[i] = (NvmeUse){ .bdf = ask->functions[i], .unread = nothing_of(ask) };
+	ask_clear(ask);
+}
+
+static void take_state(Ask *ask, NvmeAnswer *answer, NvmeState *ret)
+{
+	*ret = ask->error == 0 ? *answer->states
+			       : (NvmeState){ .bdf = *ask->functions, .unread = nothing_of(ask) };
+	free(answer->states);
+	ask_clear(ask);
+}
+
+/*
+ * Of the NVMes among the functions, by two parts more, side by side: who uses them, and what each
+ * says of itself. One that hangs hides no other, and nothing of it is known.
+ */
+static void look_at_nvmes(Host *host, Inspection *in)
+{
+	_cleanup_free_ Bdf *nvmes = xcalloc(in->n_functions + 1, sizeof(Bdf));
+	_cleanup_free_ NvmeAnswer *answers = NULL;
+	_cleanup_free_ Ask *asks = asks_new(ASK_NVME_STATE, in->n_functions, (void **)&answers);
+	NvmeAnswer uses = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < in->n_functions; i++)
+		if (function_facts_on_nvme(&in->functions[i]))
+			nvmes[n++] = in->functions[i].bdf;
+	if (n == 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		asks[i].functions = &nvmes[i];
+	asks[n] = (Ask){ .id = ASK_NVME, .functions = nvmes, .n = n, .answer = &uses };
+	ask(host, asks, n + 1, ASK_USUAL_TIMEOUT);
+	take_uses(&asks[n], &uses, in);
+	in->nvme_states = xcalloc(n, sizeof(NvmeState));
+	for (in->n_nvme_states = 0; in->n_nvme_states < n; in->n_nvme_states++)
+		take_state(&asks[in->n_nvme_states], &answers[in->n_nvme_states],
+			   &in->nvme_states[in->n_nvme_states]);
+}
+
 /* Two parts, side by side: one sees processes, the other one config space, and nothing else of it
  * counts. */
 static int look(Host *host, QuestionId id, const Bdf *functions, size_t n, InspectConfig config,
@@ -137,6 +192,7 @@ int host_inspect(Host *host, const Bdf *functions, size_t n, InspectConfig confi
 		r = look_at_nics(host, in, ret_problem);
 	if (r != 0)
 		return r;
+	look_at_nvmes(host, in);
 	in->probe_worker = host->ops->worker_on(host, NULL);
 	*ret = TAKE_PTR(in);
 	return 0;
@@ -267,20 +323,6 @@ void host_memory(Host *host, const Bdf *boards, size_t n, MemoryReport *ret)
 }
 
 /* ---- NVMes ---- */
-
-int host_nvme_uses(Host *host, const Bdf *functions, size_t n, NvmeUse **ret, Problem **ret_problem)
-{
-	NvmeAnswer answer = { 0 };
-	Ask one = { .id = ASK_NVME, .functions = functions, .n = n, .answer = &answer };
-	int r = ask_one(host, &one, ASK_USUAL_TIMEOUT, ret_problem);
-
-	if (r == 0) {
-		*ret = TAKE_PTR(answer.uses);
-		answer.n_uses = 0;
-	}
-	answer_clear(question(one.id), &answer);
-	return r;
-}
 
 int host_nvme_state(Host *host, const Bdf *function, NvmeState *ret, Problem **ret_problem)
 {

@@ -77,12 +77,6 @@ void host_memory(Host *host, const Bdf *boards, size_t n, MemoryReport *ret);
 int host_probe(Host *host, const Bdf *functions, size_t n, bool mmio, uint64_t timeout_usec,
 	       ProbeAnswer *ret, Problem **ret_problem);
 
-/*
- * What on this host uses n NVMes, in one list of n, which the caller clears one by one and frees.
- * -ENOENT: one is not there any more.
- */
-int host_nvme_uses(Host *host, const Bdf *functions, size_t n, NvmeUse **ret,
-		   Problem **ret_problem);
 /* What one says of itself. -ENODEV: the nvme driver does not have it. */
 int host_nvme_state(Host *host, const Bdf *function, NvmeState *ret, Problem **ret_problem);
 /*

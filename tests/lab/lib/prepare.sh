@@ -76,7 +76,7 @@ extract_vmlinux() {
 strip_modules() {
 	(
 		cd "$1/kernel" || exit
-		rm -rf sound drivers/gpu drivers/media drivers/staging drivers/infiniband drivers/iio \
+		rm -rf sound drivers/gpu drivers/media drivers/staging drivers/infiniband/hw drivers/iio \
 			drivers/net/wireless drivers/video drivers/scsi drivers/isdn drivers/bluetooth \
 			net/bluetooth net/wireless net/mac80211 drivers/comedi drivers/mtd \
 			drivers/i2c/busses/i2c-nvidia-gpu.ko*

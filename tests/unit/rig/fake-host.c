@@ -13,6 +13,7 @@
 #include "core/pci/snapshot-json.h"
 #include "fake-host-private.h"
 #include "guests.h"
+#include "util/grow.h"
 #include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(fake_op, FakeOp, FAKE_OPS)
@@ -167,6 +168,7 @@ static FunctionFacts *inspect_one(const FakeHost *fake, size_t i, Inspection *in
 
 	*facts = (FunctionFacts){ .bdf = function->bdf,
 				  .network = function->class_code >> 16 == 0x02,
+				  .nvme = function->class_code == 0x010802,
 				  .device_minor = -1 };
 	fake_set_text(&facts->driver, function->driver);
 	fake_set_text(&facts->driver_override, fake->overrides[i]);
@@ -430,6 +432,53 @@ static void answer_nics(FakeHost *fake, const FakeFault *fault, Ask *ask)
 							 .peer = xstrdup(fake->nic_address) });
 }
 
+/* Nobody uses it but whom the test says. */
+static void answer_nvme_use(FakeHost *fake, const FakeFault *fault, Ask *ask)
+{
+	NvmeAnswer *answer = ask->answer;
+
+	if (fault) {
+		no_answer(ask, fault->error);
+		return;
+	}
+	answer->uses = xcalloc(answer->n_uses = ask->n, sizeof(NvmeUse));
+	for (size_t i = 0; i < ask->n; i++) {
+		NvmeUse *use = &answer->uses[i];
+
+		*use = (NvmeUse){ .bdf = ask->functions[i], .controller = xstrdup("nvme0") };
+		strv_append(&use->nodes, "/dev/nvme0n1");
+		if (fake->nvme_mount)
+			*GROW(use->holds, use->n_holds) =
+				(NvmeHold){ NVME_HOLD_MOUNT, xstrdup("/dev/nvme0n1"),
+					    xstrdup(fake->nvme_mount) };
+	}
+}
+
+/* It can do all, and has no fault. */
+static void answer_nvme_state(_unused_ FakeHost *fake, const FakeFault *fault, Ask *ask)
+{
+	NvmeAnswer *answer = ask->answer;
+	NvmeState *state;
+
+	if (fault) {
+		no_answer(ask, fault->error);
+		return;
+	}
+	state = answer->states = xcalloc(answer->n_states = 1, sizeof(NvmeState));
+	*state = (NvmeState){
+		.bdf = *ask->functions,
+		.model = xstrdup("Model X"),
+		.serial = xstrdup("S1"),
+		.firmware = xstrdup("1.0"),
+		.formats = true,
+		.formats_crypto = true,
+		.lock = NVME_LOCK_OFF,
+		.sanitize = NVME_SANITIZE_NONE,
+	};
+	*GROW(state->namespaces, state->n_namespaces) =
+		(NvmeNamespace){ .id = 1, .attached = true, .blocks = 2048 };
+}
+
 /* What each question counts as; FAKE_OP_MAX_: it cannot fail. */
 static const struct {
 	FakeOp op;
@@ -439,6 +488,8 @@ static const struct {
 	[ASK_MOVE] = { FAKE_MOVE, answer_move, true },
 	[ASK_RESET] = { FAKE_RESET, answer_reset, false },
 	[ASK_NICS] = { FAKE_INSPECT, answer_nics, false },
+	[ASK_NVME] = { FAKE_INSPECT, answer_nvme_use, false },
+	[ASK_NVME_STATE] = { FAKE_INSPECT, answer_nvme_state, false },
 	[ASK_INSPECT] = { FAKE_INSPECT, look, false },
 	[ASK_GLANCE] = { FAKE_INSPECT, look, false },
 	[ASK_CONFIG] = { FAKE_INSPECT, look, false },

@@ -118,6 +118,7 @@ struct FakeHost {
 	const char *keeper_fault;   /* why nvidia-persistenced does not let go; "": it lies */
 	const char *nvidia_version; /* of the loaded driver; NULL: not known */
 	const char *nic_address;    /* that the first NIC has which is asked for; NULL: none */
+	const char *nvme_mount;	    /* where NVMes are mounted; NULL: not at all */
 	bool adds_ports;      /* the first definition gets a root port more than it asked for */
 	unsigned broken_from; /* every write from this one on fails; 0: none */
 	unsigned comes_back;  /* how often libvirt comes back after it was lost */

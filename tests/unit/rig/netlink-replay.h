@@ -6,9 +6,9 @@
 #pragma once
 
 #include <errno.h>
-#include <libmnl/libmnl.h>
 #include <linux/rtnetlink.h>
 #include <rdma/rdma_netlink.h>
+#include <stdbool.h>
 
 #include "host/net/netlink.h"
 
@@ -20,19 +20,22 @@ typedef struct NetlinkReplay {
 	int error;
 } NetlinkReplay;
 
+/* The device that it is about; 0: any. It is the first attribute. */
 static inline uint32_t replay_rdma_index(const struct nlmsghdr *message)
 {
-	NetlinkAttributes of;
+	const struct nlattr *first = NLMSG_DATA(message);
 
-	(void)netlink_body(message, message->nlmsg_type, 0, &of);
-	return netlink_number(of.of[RDMA_NLDEV_ATTR_DEV_INDEX]);
+	return message->nlmsg_len >= NLMSG_LENGTH(NLA_HDRLEN + sizeof(uint32_t)) &&
+			       first->nla_type == RDMA_NLDEV_ATTR_DEV_INDEX
+		       ? *(const uint32_t *)(first + 1)
+		       : 0;
 }
 
-/* A question about all is answered by many; one about RDMA's objects by those of its device. */
 static inline bool replay_answers(const struct nlmsghdr *message, const struct nlmsghdr *request,
-				  bool rdma, bool dump)
+				  bool rdma)
 {
 	uint32_t index = rdma ? replay_rdma_index(request) : 0;
+	bool dump = request->nlmsg_flags & NLM_F_DUMP;
 
 	/* RTM_NEWLINK is what RTM_GETLINK is answered by: two less. */
 	return message->nlmsg_type == request->nlmsg_type - (rdma ? 0 : 2) &&
@@ -44,17 +47,15 @@ static inline int netlink_replay(const Netlink *netlink, int protocol,
 				 const struct nlmsghdr *request, NetlinkEach each, void *userdata)
 {
 	const NetlinkReplay *replay = (const NetlinkReplay *)netlink;
-	bool rdma = protocol == NETLINK_RDMA, dump = request->nlmsg_flags & NLM_F_DUMP;
 	const struct nlmsghdr *message = replay->messages;
-	int left = (int)replay->size;
+	long left = (long)replay->size; /* what is added for alignment may make it negative */
+	int r = request->nlmsg_flags & NLM_F_DUMP ? 0 : -ENETUNREACH;
 
 	if (request->nlmsg_type == replay->fails)
 		return replay->error;
-	for (; mnl_nlmsg_ok(message, left); message = mnl_nlmsg_next(message, &left)) {
-		int r = replay_answers(message, request, rdma, dump) ? each(message, userdata) : 0;
-
-		if (r < 0 || (!dump && replay_answers(message, request, rdma, dump)))
-			return r;
-	}
-	return dump ? 0 : -ENETUNREACH;
+	for (; NLMSG_OK(message, left) && (r == 0 || r == -ENETUNREACH);
+	     message = NLMSG_NEXT(message, left))
+		if (replay_answers(message, request, protocol == NETLINK_RDMA))
+			r = each(message, userdata);
+	return r;
 }

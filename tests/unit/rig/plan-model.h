@@ -11,6 +11,7 @@
 
 #define VM42 "3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242"
 #define NIC "0000:02:00.0"
+#define NVME "0000:43:00.0"
 
 typedef struct PlanModel {
 	HostModel host;
@@ -23,8 +24,6 @@ typedef struct PlanModel {
 	size_t n_persistence;
 	const GpuHealth *health; /* NULL: nobody asked */
 	size_t n_health;
-	const CheckNvme *nvmes;
-	size_t n_nvmes;
 	Tenants *tenants; /* NULL: no marks are kept */
 	char *config_xml, *live_xml;
 	const char *group;
@@ -217,6 +216,57 @@ static inline _unused_ void model_persistence(PlanModel *m, const char *bdf, Per
 	gpu->why = xstrdup(why);
 }
 
+static inline _unused_ TenantMark *model_mark(PlanModel *m, const Gpu *board, TenantState state,
+					      const char *uuid)
+{
+	TenantFile *file;
+
+	if (!m->tenants)
+		m->tenants = xcalloc(1, sizeof(Tenants));
+	file = GROW(m->tenants->items, m->tenants->n_items);
+	file->bdf = board->lead->bdf;
+	file->mark = xcalloc(1, sizeof(TenantMark));
+	tenant_mark_identify(file->mark, board);
+	file->mark->state = state;
+	file->mark->domain_uuid = xstrdup(uuid);
+	return file->mark;
+}
+
+/* pair0 has an NVMe: it was erased by us, nobody uses it, and it is good in all. */
+static inline _unused_ void model_add_nvme(PlanModel *m)
+{
+	PciFunction *function = host_function(&m->host, NVME, 0x010802, 0xa80a, "nvme");
+	const PciFunction *functions = function;
+	FunctionFacts *facts = GROW(m->inspection.functions, m->inspection.n_functions);
+	NvmeUse *use = GROW(m->inspection.nvmes, m->inspection.n_nvmes);
+	NvmeState *state = GROW(m->inspection.nvme_states, m->inspection.n_nvme_states);
+
+	function->iommu_group = 70;
+	function->reset_methods = xstrdup("flr");
+	model_declare_both(m);
+	host_companion(&m->host, "pair0", MEMBER_NVME, NVME);
+	gpu_set_free(m->host.set);
+	host_seal(&m->host);
+	*facts = (FunctionFacts){ .bdf = bdf_of(NVME),
+				  .driver = xstrdup("nvme"),
+				  .nvme = true,
+				  .device_minor = -1,
+				  .resource_read = true,
+				  .regions_read = true };
+	*use = (NvmeUse){ .bdf = bdf_of(NVME), .controller = xstrdup("nvme0") };
+	strv_append(&use->nodes, "/dev/nvme0n1");
+	*state = (NvmeState){
+		.bdf = bdf_of(NVME),
+		.sanitizes_block = true,
+		.lock = NVME_LOCK_OFF,
+		.sanitize = NVME_SANITIZE_NONE,
+	};
+	*GROW(state->namespaces, state->n_namespaces) =
+		(NvmeNamespace){ .id = 1, .attached = true };
+	model_mark(m, &(Gpu){ .lead = function, .functions = &functions, .n_functions = 1 },
+		   TENANT_CLEAN, NULL);
+}
+
 /* The GPU groups as they are seen now. */
 static inline _unused_ void model_observe(PlanModel *m)
 {
@@ -248,8 +298,6 @@ static inline _unused_ int model_plan(PlanModel *m)
 		.n_persistence = m->n_persistence,
 		.health = m->health,
 		.n_health = m->n_health,
-		.nvmes = m->nvmes,
-		.n_nvmes = m->n_nvmes,
 	};
 
 	if (!m->config_xml && !m->live_xml && !m->without_domain)
@@ -299,6 +347,12 @@ static inline _unused_ void model_done(PlanModel *m)
 	for (size_t i = 0; i < m->inspection.n_nics; i++)
 		nic_use_clear(&m->inspection.nics[i]);
 	free(m->inspection.nics);
+	for (size_t i = 0; i < m->inspection.n_nvmes; i++)
+		nvme_use_clear(&m->inspection.nvmes[i]);
+	free(m->inspection.nvmes);
+	for (size_t i = 0; i < m->inspection.n_nvme_states; i++)
+		nvme_state_clear(&m->inspection.nvme_states[i]);
+	free(m->inspection.nvme_states);
 	free(m->inspection.nvidia_version);
 	free(m->inspection.functions);
 	free(m->inspection.holders);

@@ -25,9 +25,8 @@ static const char *natural_driver(int sysfs_fd, const Bdf *bdf)
 	static const struct {
 		const char *class, *driver;
 	} drivers[] = {
-		{ "0x03", "nvidia" },
-		{ "0x04", "snd_hda_intel" },
-		{ "0x0c", "xhci_hcd" },
+		{ "0x0108", "nvme" },	     { "0x02", "mlx5_core" }, { "0x03", "nvidia" },
+		{ "0x04", "snd_hda_intel" }, { "0x0c", "xhci_hcd" },
 	};
 	_cleanup_free_ char *text = NULL;
 

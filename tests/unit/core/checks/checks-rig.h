@@ -13,7 +13,6 @@
 #define GPU "0000:41:00.0"
 #define AUDIO "0000:41:00.1"
 #define PORT "0000:40:01.1"
-#define NVME "0000:43:00.0"
 #define GIB (UINT64_C(1) << 30)
 
 typedef struct Rig {
@@ -26,10 +25,6 @@ typedef struct Rig {
 	bool with_nic;
 	char **busy, **quarantined, **open_jobs, **settings;
 	LastReset resets[GPUS];
-	NvmeNamespace nvme_namespace;
-	NvmeState nvme_state;
-	NvmeUse nvme_use;
-	CheckNvme nvme;
 	bool no_inspection, no_host, no_libvirt, no_machine, with_domain, golden, bad_xml;
 	bool no_notes;
 	int inspection_error, host_error;
@@ -67,30 +62,6 @@ static inline _unused_ void add(char ***list, const char *line)
 	strv_append(list, line);
 }
 
-/* Erased by us, used by nobody, and good in all. */
-static inline _unused_ void rig_add_nvme(Rig *rig)
-{
-	rig->nvme_namespace = (NvmeNamespace){ .id = 1, .attached = true };
-	rig->nvme_state = (NvmeState){
-		.bdf = bdf_of(NVME),
-		.sanitizes_block = true,
-		.lock = NVME_LOCK_OFF,
-		.sanitize = NVME_SANITIZE_NONE,
-		.namespaces = &rig->nvme_namespace,
-		.n_namespaces = 1,
-	};
-	rig->nvme_use = (NvmeUse){ .bdf = bdf_of(NVME), .controller = (char *)"nvme0" };
-	rig->nvme = (CheckNvme){
-		.bdf = bdf_of(NVME),
-		.group = "pair0",
-		.is_clean = true,
-		.use = &rig->nvme_use,
-		.state = &rig->nvme_state,
-	};
-	rig->m.nvmes = &rig->nvme;
-	rig->m.n_nvmes = 1;
-}
-
 static inline _unused_ void rig_init(Rig *rig)
 {
 	static const char *const leads[GPUS] = { GPU, "0000:61:00.0", "0000:a1:00.0",
@@ -115,7 +86,6 @@ static inline _unused_ void rig_init(Rig *rig)
 			.config = good_link(PCIE_TYPE_ROOT_PORT),
 		};
 	}
-	rig_add_nvme(rig);
 	set(&rig->host->nvidia_version, "550.54.15");
 	set(&rig->host->libvirt_daemon, "virtqemud (pid 12)");
 	add(&rig->host->cmdline, "intel_iommu=on");
@@ -182,8 +152,7 @@ static inline _unused_ void rig_report(Rig *rig)
 		.host_error = rig->host_error,
 		.health = rig->health,
 		.n_health = rig->with_nic ? GPUS + 1 : GPUS,
-		.nvmes = m->nvmes,
-		.n_nvmes = m->n_nvmes,
+		.marks = m->tenants,
 		.resets = rig->resets,
 		.n_resets = GPUS,
 		.busy = rig->busy,

@@ -82,6 +82,10 @@ TEST(each_user_of_a_nic_refuses_by_name)
 	REFUSED("more than are listed", "nic-network", "warn", "4711 more uses are not listed",
 		"ip link set eth5 down", USED, GPUPASS_ERROR_HOST_IN_USE, "eth5 has the route",
 		used(r, NIC_ROUTE, "eth5", "10.1.0.0/16"), r->m.inspection.nics[0].more = 4711);
+	REFUSED("one who is seen, where others might not be", "nic-network", "warn",
+		CARD ": eth5 is up", "ip link set eth5 down", USED, GPUPASS_ERROR_HOST_IN_USE,
+		"eth5 is up", used(r, NIC_UP, "eth5", NULL),
+		r->m.inspection.nics[0].why = strdup("the kernel does not list it"));
 	all_had_cases(cases, checks_of_nics, "");
 }
 

@@ -2,41 +2,81 @@
 /* Checks of NVMes that groups have. */
 #include "rig/test.h"
 
+#define RIG_BEGIN model_add_nvme(&r->m)
 #include "checks-rig.h"
 
-static NvmeHold hold;
-static NvmeLabel label;
-static char *lines[2];
+#define OTHER "00000000-0000-0000-0000-000000000009"
+
+static NvmeUse *use(Rig *r)
+{
+	return r->m.inspection.nvmes;
+}
+
+static NvmeState *nvme(Rig *r)
+{
+	return r->m.inspection.nvme_states;
+}
+
+static TenantMark *mark(Rig *r)
+{
+	return r->m.tenants->items[0].mark;
+}
 
 static void held(Rig *r, NvmeHoldKind kind, const char *who)
 {
-	hold = (NvmeHold){ kind, (char *)"/dev/nvme0n1p1", (char *)who };
-	r->nvme_use.holds = &hold;
-	r->nvme_use.n_holds = 1;
+	*GROW(use(r)->holds, use(r)->n_holds) =
+		(NvmeHold){ kind, xstrdup("/dev/nvme0n1p1"), xstrdup(who) };
 }
 
-static char **one_line(const char *line)
+static void labelled(Rig *r)
 {
-	lines[0] = (char *)line;
-	return lines;
+	*GROW(use(r)->labels, use(r)->n_labels) = (NvmeLabel){ .node = xstrdup("/dev/nvme0n1p1"),
+							       .type = xstrdup("zfs_member"),
+							       .name = xstrdup("tank") };
 }
 
-static void with_data(Rig *r)
+/* Nobody knows whose it was; with `uuid`, a tenant's. */
+static void used(Rig *r, const char *uuid)
 {
-	r->nvme.is_clean = false;
-	label = (NvmeLabel){ .node = (char *)"/dev/nvme0n1p1",
-			     .type = (char *)"zfs_member",
-			     .name = (char *)"tank" };
-	r->nvme_use.labels = &label;
-	r->nvme_use.n_labels = 1;
+	mark(r)->state = TENANT_DIRTY;
+	set(&mark(r)->domain_uuid, uuid);
+	labelled(r);
 }
 
-static void without_way(Rig *r)
+static void may_be_erased(Rig *r)
 {
-	r->nvme_state.sanitizes_block = false;
+	for (size_t i = 0; i < r->m.host.declarations->n_items; i++)
+		r->m.host.declarations->items[i].erase = true;
+}
+
+static void behind_vmd(Rig *r)
+{
+	model_function(&r->m, NVME)->bdf.segment = 0x10000;
+	model_facts(&r->m, NVME)->bdf.segment = 0x10000;
+	r->m.host.declarations->items[0].companions[0].bdf.segment = 0x10000;
+	use(r)->bdf.segment = nvme(r)->bdf.segment = 0x10000;
+	mark(r)->bdf.segment = r->m.tenants->items[0].bdf.segment = 0x10000;
+	reseal(r);
+}
+
+static void a_disk_of(Rig *r, const char *path)
+{
+	DomainUse *domain = host_domain(&r->m.host, "vm7", false, (const char *const[]){ NULL });
+
+	strv_append(&domain->disks, path);
+}
+
+static void on_vfio(Rig *r)
+{
+	model_bind_pair0(&r->m);
+	model_drive(&r->m, NVME, "vfio-pci", "vfio-pci");
+	r->m.inspection.n_nvmes = r->m.inspection.n_nvme_states = 0;
+	nvme_use_clear(use(r));
+	nvme_state_clear(nvme(r));
 }
 
 #define IN_USE "the host uses an NVMe of the group"
+#define LOST "what is on an NVMe of the group would be lost"
 #define HELD(name, kind, who, says, remedy)                                                        \
 	REFUSED(name, "nvme-use", "warn", says, remedy, IN_USE, GPUPASS_ERROR_HOST_IN_USE, says,   \
 		held(r, kind, who))
@@ -57,36 +97,40 @@ TEST(who_uses_an_nvme_refuses_by_name)
 	HELD("the boot disk", NVME_HOLD_BOOT, "root=UUID=1", "root=UUID=1", "declare another");
 	HELD("fstab", NVME_HOLD_FSTAB, "/data", "named in /etc/fstab: /data", "take that line");
 	HELD("ZFS", NVME_HOLD_CLAIM, NULL, "claimed by something", "zpool");
-	REFUSED("a process", "nvme-use", "warn", "/dev/nvme0n1 by python3", "stop it", IN_USE,
-		GPUPASS_ERROR_HOST_IN_USE, "python3 (pid 4242",
-		(model_holder(&r->m, NVME, "/dev/nvme0n1", false)));
 	REFUSED("another controller", "nvme-use", "warn", "nvme7 reaches the same",
 		"one controller", IN_USE, GPUPASS_ERROR_HOST_IN_USE, "nvme7",
-		(r->nvme_use.siblings = one_line("nvme7")));
+		strv_append(&use(r)->siblings, "nvme7"));
+	REFUSED("a domain", "nvme-use", "warn", "/dev/nvme0n1 is a disk of the domain vm7",
+		"virsh edit", IN_USE, GPUPASS_ERROR_HOST_IN_USE, "vm7",
+		a_disk_of(r, "/dev/nvme0n1"));
 	REFUSED("VMD", "nvme-use", "fail", "behind Intel's VMD", "turn VMD off",
-		"behind Intel's VMD", GPUPASS_ERROR_UNSUPPORTED_BOARD, NULL,
-		(r->nvme.bdf.segment = 0x10000));
+		"behind Intel's VMD", GPUPASS_ERROR_UNSUPPORTED_BOARD, NULL, behind_vmd(r));
 	REFUSED("data that nobody gave up", "nvme-data", "warn", "zfs_member \"tank\"", "--erase",
-		"what is on an NVMe of the group would be lost", GPUPASS_ERROR_HOST_IN_USE, "tank",
-		with_data(r));
+		LOST, GPUPASS_ERROR_HOST_IN_USE, "tank", used(r, NULL));
+	REFUSED("what was written since", "nvme-data", "warn", "written on since", "--erase", LOST,
+		GPUPASS_ERROR_HOST_IN_USE, "tank", labelled(r));
+	REFUSED("the same where it may be erased", "nvme-data", "warn", "written on since",
+		"gpupass prepare pair0", LOST, GPUPASS_ERROR_HOST_IN_USE, "tank",
+		(labelled(r), may_be_erased(r)));
 	REFUSED("SMART", "nvme-state", "warn", "its media is read-only", "declare another",
 		"cannot be given to a domain", GPUPASS_ERROR_UNSUPPORTED_BOARD, "read-only",
-		(r->nvme_state.critical_warning = 8));
+		(nvme(r)->critical_warning = 8));
 	REFUSED("a lock", "nvme-state", "warn", "it is locked", "sedutil",
 		"cannot be given to a domain", GPUPASS_ERROR_UNSUPPORTED_BOARD, "locked",
-		(r->nvme_state.lock = NVME_LOCK_LOCKED));
+		(nvme(r)->lock = NVME_LOCK_LOCKED));
 	REFUSED("no way to erase it", "nvme-state", "warn", "neither sanitize nor format",
 		"declare another", "cannot be given to a domain", GPUPASS_ERROR_UNSUPPORTED_BOARD,
-		"could not be cleaned", without_way(r));
+		"could not be cleaned", (nvme(r)->sanitizes_block = false));
 	all_had_cases(cases, checks_of_nvme, "");
 }
 
 TEST(a_good_nvme_is_no_fault)
 {
 	SPEAKS("clean", "", (void)r);
-	SPEAKS("with data that may be erased", "", (with_data(r), r->nvme.may_erase = true));
-	STANDS("nvme-state", "pass", "no fault",
-	       (r->nvme.state = NULL, r->nvme_use.controller = NULL));
+	SPEAKS("with data that may be erased", "", (used(r, NULL), may_be_erased(r)));
+	SPEAKS("with a tenant's, who gets it again or after whom it is erased", "", used(r, OTHER));
+	SPEAKS("on vfio, where nobody can be asked", "", on_vfio(r));
+	SPEAKS("a domain has another disk", "", a_disk_of(r, "/dev/nvme1n1"));
 }
 
 /* What is not known refuses, too. */
@@ -107,11 +151,11 @@ TEST(what_is_not_known_of_an_nvme_refuses)
 {
 	_cleanup_strv_ char **cases = NULL;
 
-	NOT_KNOWN("nvme-use", "was not looked at: it hangs", "whether the host uses an NVMe",
-		  (r->nvme.use = NULL, r->nvme.use_why = "it hangs"));
+	NOT_KNOWN("nvme-use", "was not looked at", "whether the host uses an NVMe",
+		  use(r)->bdf.bus++);
 	NOT_KNOWN("nvme-use", "not known: the mounts", "whether the host uses an NVMe",
-		  (r->nvme_use.unread = one_line("the mounts of the host")));
-	NOT_KNOWN("nvme-state", "is not known: no driver", "cannot be given",
-		  (r->nvme.is_clean = false, r->nvme.may_erase = true, r->nvme.state = NULL,
-		   r->nvme.state_why = "no driver"));
+		  strv_append(&use(r)->unread, "the mounts of the host"));
+	NOT_KNOWN("nvme-state", "was not looked at", "cannot be given", nvme(r)->bdf.bus++);
+	NOT_KNOWN("nvme-state", "not known: it hangs", "cannot be given",
+		  strv_append(&nvme(r)->unread, "it hangs"));
 }

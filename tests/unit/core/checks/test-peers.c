@@ -122,6 +122,27 @@ TEST(what_keeps_a_nic_from_its_gpus_is_found_with_its_remedy)
 	all_had_cases(cases, checks_of_peers, "");
 }
 
+static void acs_off(PcieConfig *config)
+{
+	config->acs = true;
+	config->acs_capability = RR;
+	config->acs_control = 0;
+}
+
+TEST(acs_that_was_turned_off_is_found_at_nics_and_between_functions)
+{
+	_cleanup_strv_ char **cases = NULL;
+
+	TOLD("above a NIC", "acs", "fail",
+	     PORT_N ", above " NIC ", has ACS turned off (0x0 of 0x1d): devices behind it",
+	     "setpci", with_nic(r), r->health[GPUS].ports[2].config.acs_control = 0);
+	TOLD("of a board with several functions", "acs", "fail",
+	     GPU " has ACS turned off (0x0 of 0x1d): its functions can reach", "setpci",
+	     with_nic(r), acs_off(&r->health[0].config));
+	/* There is nobody to be kept from. */
+	STANDS("acs", "pass", "at 11 ports", acs_off(&with_nic(r)->config));
+}
+
 TEST(a_nic_with_a_direct_way_passes)
 {
 	STANDS("nic-ats", "pass", NIC ": on", with_nic(r));
@@ -163,4 +184,22 @@ TEST(ats_that_stays_off_in_a_guest_is_a_fault)
 {
 	STANDS("nic-ats", "warn", NIC " has ATS, and it is off while vm7 runs", no_ats(r, true),
 	       in_a_guest(r));
+}
+
+TEST(a_guest_that_is_slow_leads_to_the_way_to_its_nic)
+{
+	_cleanup_(rig_done) Rig rig;
+	_cleanup_free_ char *suspects = NULL;
+
+	rig_init(&rig);
+	rig.with_domain = true;
+	rig.symptom = SYMPTOM_SLOW;
+	port_is(&rig, GPUS, ALL, RR);
+	rig.health[GPUS].config.ats = rig.health[GPUS].config.ats_on = false;
+	assign_pair0(&rig);
+	rig_report(&rig);
+	suspects = json_dumps(json_object_get(json_object_get(rig.report, "symptom"), "suspects"),
+			      JSON_COMPACT);
+	/* And that the domain has no NIC in it. */
+	assert_non_null(strstr(suspects, "\"peer-path\",\"nic-ats\""));
 }

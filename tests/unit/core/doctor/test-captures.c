@@ -26,6 +26,7 @@ typedef struct Replay {
 	CheckFacts doctor;
 	HostFacts *machine;
 	Inspection *inspection;
+	Tenants marks;
 	Examination *examination;
 	GpuHealth *health;
 	LastReset *resets;
@@ -245,6 +246,26 @@ static void read_resets(Replay *r)
 	r->doctor.resets = r->resets;
 }
 
+/* They have the ids of what is there. */
+static void read_marks(Replay *r)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach (member(r->facts, "nvme_tenants"), i, item) {
+		TenantFile *file = GROW(r->marks.items, r->marks.n_items);
+		const PciFunction *function;
+
+		file->mark = xcalloc(1, sizeof(TenantMark));
+		read_struct(capture_mark, item, file->mark);
+		file->bdf = file->mark->bdf;
+		function = pci_snapshot_find(r->host.snapshot, &file->bdf);
+		if (function)
+			tenant_mark_identify(file->mark, &(Gpu){ .lead = function });
+	}
+	r->doctor.marks = &r->marks;
+}
+
 /* As job/inventory.c and job/doctor-look.c do it. */
 static void find_groups(Replay *r)
 {
@@ -294,6 +315,7 @@ static void replay_begin(Replay *r, const char *snapshot, const char *facts)
 	read_looks(r);
 	read_findings(r);
 	read_resets(r);
+	read_marks(r);
 	find_groups(r);
 	r->doctor.snapshot = r->host.snapshot;
 	r->doctor.gpus = r->host.set;
@@ -311,6 +333,9 @@ static void replay_end(Replay *r)
 	last_resets_free(r->resets, r->doctor.n_resets);
 	gpu_healths_free(r->health, r->doctor.n_health);
 	host_facts_free(r->machine);
+	for (size_t i = 0; i < r->marks.n_items; i++)
+		tenant_mark_free(r->marks.items[i].mark);
+	free(r->marks.items);
 	inspection_free(r->inspection);
 	examination_free(r->examination);
 	host_done(&r->host);

@@ -43,6 +43,7 @@ TEST(a_copy_is_whole_and_stands_alone)
 	use->hostdevs[1].managed = true;
 	domain_use_add_mdev(use, "4b20d080-1b54-4048-85b3-a6a62d165c01", true, false);
 	domain_use_add_unclear(use, "x");
+	strv_append(&use->disks, "/dev/nvme0n1");
 	before = json_struct_text(capture_domain, use);
 	domain_use_copy(use, &copy);
 	host_done(&h);
@@ -52,6 +53,24 @@ TEST(a_copy_is_whole_and_stands_alone)
 	/* Its arrays grow by themselves. */
 	domain_use_add_mdev(&copy, "4b20d080-1b54-4048-85b3-a6a62d165c02", true, false);
 	assert_int_equal(copy.n_mdevs, 2);
+}
+
+TEST(a_domains_disks_are_known_by_their_paths)
+{
+	static const char xml[] =
+		"<domain><name>vm1</name><uuid>3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242</uuid><devices>"
+		"<disk type='block'><source dev='/dev/disk/by-id/nvme-X'/><backingStore "
+		"type='file'><source file='/dev/nvme1n1'/></backingStore></disk>"
+		"<disk type='file'><source file='/srv/a.qcow2'/></disk>"
+		"<hostdev mode='capabilities' type='storage'><source dev='/dev/nvme1n1'/></hostdev>"
+		"<interface type='direct'><source dev='eth0'/></interface></devices></domain>";
+	_cleanup_(domain_use_clear) DomainUse use = { 0 };
+	_cleanup_free_ char *disks = NULL;
+	Problem *problem = NULL;
+
+	assert_int_equal(domain_use_from_xml(xml, xml, &use, &problem), 0);
+	disks = strv_join(use.disks, " ");
+	assert_string_equal(disks, "/dev/disk/by-id/nvme-X /dev/nvme1n1");
 }
 
 /* What a domain has past libvirt. `args`: values of <qemu:arg>; or elements, with a '<' */

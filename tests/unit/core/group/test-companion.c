@@ -3,6 +3,7 @@
 #include "rig/test.h"
 
 #include "core/group/footprint.h"
+#include "core/group/nearest.h"
 #include "rig/host-model.h"
 
 #define PAIR "[Group]\nName=pair0\nGpu=41:00.0\nGpu=61:00.0\n"
@@ -16,7 +17,8 @@ static HostModel with_devices(const char *declaration, const char *driver)
 	host_gpu(&h, "0000:41:00", 0x2230, driver);
 	host_gpu(&h, "0000:61:00", 0x2230, driver);
 	host_function(&h, "0000:42:00.0", 0x020000, 0x101d,
-		      driver_is_vfio(driver) ? driver : "mlx5_core");
+		      driver_is_vfio(driver) ? driver : "mlx5_core")
+		->vfs_max = 8;
 	vf = host_function(&h, "0000:42:00.2", 0x020000, 0x101e, NULL);
 	vf->virtual_function = true;
 	vf->physical = bdf_of("0000:42:00.0");
@@ -216,5 +218,62 @@ TEST(a_companion_is_declared_once)
 		assert_int_equal(declarations_parse(d, "a.conf", rows[i].text, &problem), PROBLEM);
 		expect_tells(problem->reason, rows[i].tells);
 		assert_int_equal(d->n_items, 0);
+	}
+}
+
+/* ---- the nearest ---- */
+
+TEST(the_nearest_is_one_that_neither_a_group_nor_the_caller_has)
+{
+	static const struct {
+		const char *declared, *kind, *members[4];
+		const char *found; /* NULL: refused */
+		const char *tells;
+	} rows[] = {
+		{ "", "nic", { "41:00.0", "61:00.0" }, "nic:0000:42:00.0", "next is 0000:82:00.0" },
+		{ "",
+		  "nic",
+		  { "41:00.0", "nic:42:00.0" },
+		  "nic:0000:82:00.0",
+		  "there is no other" },
+		{ "",
+		  "nic",
+		  { "41:00.0", "nic:42:00.0", "nic:0000:82:00.0" },
+		  NULL,
+		  "there is no nic" },
+		{ "", "nvme", { "41:00.0" }, "nvme:0000:43:00.0", "there is no other" },
+		{ WITH, "nvme", { "41:00.0" }, NULL, "there is no nvme" },
+		{ WITH, "nic", { "41:00.0" }, "nic:0000:82:00.0", "there is no other" },
+		/* Of the one with VFs; and it is not whole any more once one of them is given. */
+		{ "", "vf", { "41:00.0" }, "vf:0000:42:00.0", "there is no other" },
+		{ WITH, "vf", { "41:00.0" }, NULL, "there is no vf" },
+		{ PAIR "With=vf:42:00.2\n", "nic", { "41:00.0" }, "nic:0000:82:00.0", "no other" },
+		{ "", "disk", { "41:00.0" }, NULL, "nothing is called \"disk\"" },
+		{ "", "nic", { "nic:42:00.0" }, NULL, "there is no GPU" },
+		{ "", "nic", { "99:00.0" }, NULL, "there is no NVIDIA GPU at 0000:99:00.0" },
+		{ "", "nic", { "41" }, NULL, "\"41\" names no GPU" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(host_done) HostModel h = with_devices(rows[i].declared, "nvidia");
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		_cleanup_free_ char *reason = NULL;
+		char *members[5] = { 0 };
+		Member found;
+		int r;
+
+		/* The only one that is known to be elsewhere. */
+		host_function(&h, "0000:82:00.0", 0x020000, 0x101d, "mlx5_core")->numa_node = 1;
+		host_function(&h, "10000:01:00.0", 0x010802, 0xa80a, "nvme"); /* behind VMD */
+		host_resolve(&h);
+		for (size_t k = 0; k < 4 && rows[i].members[k]; k++)
+			members[k] = (char *)rows[i].members[k];
+		r = companion_nearest(&(NearestWish){ .kind = rows[i].kind, .members = members },
+				      h.groups, h.set, &found, &reason, &problem);
+		if (r != (rows[i].found ? 0 : PROBLEM))
+			fail_msg("row %zu: %s", i, problem ? problem->reason : reason);
+		if (r == 0)
+			assert_string_equal(MEMBER_TEXT(&found), rows[i].found);
+		expect_tells(r == 0 ? reason : problem->reason, rows[i].tells);
 	}
 }

@@ -82,6 +82,7 @@ static void is_at_programs(PlanModel *m)
 
 static void is_an_nvme(PlanModel *m)
 {
+	m->tenants = xcalloc(1, sizeof(Tenants));
 	model_function(m, NIC)->class_code = 0x010802;
 }
 
@@ -126,7 +127,7 @@ TEST(what_keeps_a_companion_from_a_domain_refuses_by_name)
 		{ PAIR "With=nic:02:00.0\n", NULL, GPUPASS_ERROR_SPLIT_GROUP,
 		  NIC " is a whole NIC, which a tenant can re-flash" },
 		{ PAIR "With=nvme:02:00.0\n", is_an_nvme, GPUPASS_ERROR_HOST_IN_USE,
-		  "no NVMe is given to a domain by this version (" NIC ")" },
+		  NIC " was not erased by gpupass, and nobody said that it may be" },
 		{ PAIR "With=vf:02:00.0\n", is_a_vf, GPUPASS_ERROR_HOST_IN_USE,
 		  "no VF is given to a domain by this version (" NIC ")" },
 	};

@@ -11,16 +11,8 @@ static const char *const leads[] = { "0000:41:00.0", "0000:61:00.0" };
 static void mark(PlanModel *m, const char *lead, TenantState state, const char *uuid)
 {
 	const Bdf bdf = bdf_of(lead);
-	TenantFile *file;
 
-	if (!m->tenants)
-		m->tenants = xcalloc(1, sizeof(Tenants));
-	file = GROW(m->tenants->items, m->tenants->n_items);
-	file->bdf = bdf;
-	file->mark = xcalloc(1, sizeof(TenantMark));
-	tenant_mark_identify(file->mark, gpu_set_find(m->host.set, &bdf));
-	file->mark->state = state;
-	file->mark->domain_uuid = xstrdup(uuid);
+	model_mark(m, gpu_set_find(m->host.set, &bdf), state, uuid);
 }
 
 static void mark_both(PlanModel *m, TenantState state, const char *uuid)

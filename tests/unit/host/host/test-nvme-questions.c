@@ -23,10 +23,7 @@ static void stand_in(_unused_ Host *host, Ask *asks, size_t n, _unused_ uint64_t
 	asks->error = fault;
 	if (fault)
 		return;
-	if (asks->id == ASK_NVME) {
-		answer->uses = xcalloc(answer->n_uses = 1, sizeof(NvmeUse));
-		answer->uses->controller = xstrdup("nvme0");
-	} else if (asks->id == ASK_NVME_STATE) {
+	if (asks->id == ASK_NVME_STATE) {
 		answer->states = xcalloc(answer->n_states = 1, sizeof(NvmeState));
 		answer->states->model = xstrdup("Model X");
 	} else {
@@ -42,20 +39,14 @@ TEST(each_question_about_nvmes_has_its_answer)
 	Host host = { .ops = &ops };
 	_cleanup_(nvme_state_clear) NvmeState told = { 0 };
 	_cleanup_(nvme_erase_clear) NvmeErase erase = { 0 };
-	NvmeUse *uses = NULL;
 
 	fault = 0;
-	assert_int_equal(host_nvme_uses(&host, &nvme, 1, &uses, NULL), 0);
-	assert_string_equal(uses->controller, "nvme0");
-	assert_string_equal(asked, "nvme  1");
 	assert_int_equal(host_nvme_state(&host, &nvme, &told, NULL), 0);
 	assert_string_equal(told.model, "Model X");
 	assert_string_equal(asked, "nvme-state  1");
 	assert_int_equal(host_nvme_erase(&host, &nvme, NVME_WAY_FORMAT_USER, 1, &erase, NULL), 0);
 	assert_string_equal(erase.why, "no");
 	assert_string_equal(asked, "erase --way=format-user 1");
-	nvme_use_clear(uses);
-	free(uses);
 	free(TAKE_PTR(asked));
 }
 
@@ -64,11 +55,8 @@ TEST(without_an_answer_nothing_is_known)
 	Host host = { .ops = &ops };
 	NvmeState told = { 0 };
 	NvmeErase erase = { 0 };
-	NvmeUse *uses = NULL;
 
 	fault = -EBUSY;
-	assert_int_equal(host_nvme_uses(&host, &nvme, 1, &uses, NULL), -EBUSY);
-	assert_null(uses);
 	assert_int_equal(host_nvme_state(&host, &nvme, &told, NULL), -EBUSY);
 	assert_null(told.model);
 	assert_int_equal(host_nvme_erase(&host, &nvme, NVME_WAY_FORMAT_USER, 1, &erase, NULL),
