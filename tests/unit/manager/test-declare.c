@@ -44,14 +44,13 @@ static char *groups_text(const ManagerRig *rig, const char *name)
 
 static void ask(ManagerRig *rig, const Words *words, Caller *caller)
 {
-	char *members[] = { (char *)words->first, (char *)words->second, NULL };
-	char *with[] = { (char *)words->with, NULL };
+	char *members[] = { (char *)words->first,
+			    (char *)(words->second ? words->second : words->with),
+			    (char *)(words->second ? words->with : NULL), NULL };
 
 	if (words->first)
 		manager_declare(rig->manager,
-				&(DeclareWish){ .name = (char *)words->name,
-						.members = members,
-						.companions = words->with ? with : NULL },
+				&(DeclareWish){ .name = (char *)words->name, .members = members },
 				words->no_bridge_seen, caller_declared, caller);
 	else
 		manager_forget(rig->manager, words->name, caller_declared, caller);
