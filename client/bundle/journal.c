@@ -44,6 +44,7 @@ static int add_matches(sd_journal *j, JournalPart part)
 		"SYSLOG_IDENTIFIER=gpupassd",
 		"SYSLOG_IDENTIFIER=gpupass-bind",
 		"SYSLOG_IDENTIFIER=gpupass-config",
+		"SYSLOG_IDENTIFIER=gpupass-eraser",
 		"SYSLOG_IDENTIFIER=gpupass-examiner",
 		"SYSLOG_IDENTIFIER=gpupass-hook",
 		"SYSLOG_IDENTIFIER=gpupass-initramfs",

@@ -289,8 +289,10 @@ static const struct {
 } members[] = {
 	{ "domain_name", SECRET_DOMAIN },  { "host", SECRET_HOST },
 	{ "hostname", SECRET_HOST },	   { "serial_number", SECRET_SERIAL },
-	{ "board_serial", SECRET_SERIAL }, { "user", SECRET_USER },
-	{ "user_name", SECRET_USER },
+	{ "board_serial", SECRET_SERIAL }, { "serial", SECRET_SERIAL },
+	{ "user", SECRET_USER },	   { "user_name", SECRET_USER },
+	{ "part_name", SECRET_DISK },	   { "part_uuid", SECRET_DISK },
+	{ "labels", SECRET_DISK },	   { "aliases", SECRET_DISK },
 };
 
 /* Members with words of gpupass, of the kernel and of NVIDIA's tools. */
@@ -369,22 +371,23 @@ void secrets_of_text(StandIns *into, const char *text)
 	}
 }
 
+/* A name, {"name": …}, or a list of them. FAT's UUID, of a disk, has a form of its own. */
+static void add_names(StandIns *into, SecretKind kind, const json_t *value)
+{
+	const json_t *item;
+
+	stand_ins_add(into, kind, json_string_value(value));
+	stand_ins_add(into, kind, json_string_value(json_object_get(value, "name")));
+	stand_ins_add(into, kind, json_string_value(json_object_get(value, "uuid")));
+	for (size_t i = 0; (item = json_array_get(value, i)); i++)
+		add_names(into, kind, item);
+}
+
 static void add_member(StandIns *into, const char *key, const json_t *value)
 {
 	for (size_t i = 0; i < ELEMENTS(members); i++)
 		if (strcmp(members[i].key, key) == 0)
-			stand_ins_add(into, members[i].kind, json_string_value(value));
-}
-
-/* {"name": …} or a name, of whatever has a domain. */
-static void add_domains(StandIns *into, const json_t *value)
-{
-	const json_t *item;
-
-	stand_ins_add(into, SECRET_DOMAIN, json_string_value(value));
-	stand_ins_add(into, SECRET_DOMAIN, json_string_value(json_object_get(value, "name")));
-	for (size_t i = 0; (item = json_array_get(value, i)); i++)
-		add_domains(into, item);
+			add_names(into, members[i].kind, value);
 }
 
 static void spare_words(StandIns *into, const json_t *value)
@@ -417,7 +420,7 @@ static void spare_member(StandIns *into, const char *key, const json_t *value)
 	const json_t *item;
 
 	spare_word(into, key);
-	if (is_domains(key))
+	if (is_domains(key) || str_equal(key, "labels"))
 		return;
 	for (size_t i = 0; i < ELEMENTS(spared); i++)
 		if (strcmp(spared[i], key) == 0)
@@ -450,7 +453,7 @@ static int search(StandIns *into, const json_t *value, unsigned depth)
 		spare_member(into, key, member);
 		add_member(into, key, member);
 		if (is_domains(key))
-			add_domains(into, member);
+			add_names(into, SECRET_DOMAIN, member);
 	}
 	return 0;
 }

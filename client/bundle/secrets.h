@@ -18,6 +18,7 @@
 	X(SECRET_DOMAIN, "domain")                                                                 \
 	X(SECRET_HOST, "host")                                                                     \
 	X(SECRET_USER, "user")                                                                     \
+	X(SECRET_DISK, "disk") /* the name of a disk's file system, partition or pool */           \
 	X(SECRET_SERIAL, "serial")                                                                 \
 	X(SECRET_UUID, "uuid")                                                                     \
 	X(SECRET_PCIE_SERIAL, "pcie-serial")                                                       \

@@ -7,33 +7,21 @@
 #include "base/text.h"
 #include "util/xalloc.h"
 
-size_t export_group_gpus(const ExportGroup *group)
-{
-	return group->n_gpus + group->n_companions;
-}
-
-const ExportGpu *export_group_gpu(const ExportGroup *group, size_t i)
-{
-	return i < group->n_gpus ? &group->gpus[i] : &group->companions[i - group->n_gpus];
-}
-
 size_t export_gpus(const Export *e)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < e->n_groups; i++)
-		n += export_group_gpus(&e->groups[i]);
+		n += e->groups[i].n_gpus;
 	return n;
 }
 
 const ExportGpu *export_gpu(const Export *e, size_t i)
 {
 	for (size_t g = 0; g < e->n_groups; g++) {
-		size_t n = export_group_gpus(&e->groups[g]);
-
-		if (i < n)
-			return export_group_gpu(&e->groups[g], i);
-		i -= n;
+		if (i < e->groups[g].n_gpus)
+			return &e->groups[g].gpus[i];
+		i -= e->groups[g].n_gpus;
 	}
 	return NULL;
 }

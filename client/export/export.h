@@ -36,11 +36,10 @@ typedef struct ExportGpu {
 
 typedef struct ExportGroup {
 	char *name, *model;
-	unsigned links; /* that each GPU has to each other one */
-	bool held;	/* gpupass has assigned it to a domain */
-	ExportGpu *gpus;
-	size_t n_gpus; /* at least one */
-	ExportGpu *companions;
+	unsigned links;	 /* that each GPU has to each other one */
+	bool held;	 /* gpupass has assigned it to a domain */
+	ExportGpu *gpus; /* at least one; behind them the companions */
+	size_t n_gpus;	 /* with these */
 	size_t n_companions;
 } ExportGroup;
 
@@ -84,13 +83,10 @@ void export_print(FILE *to, const ExportFormat *format, const Export *e);
 
 /* ---- for formats ---- */
 
-/* With companions, of all groups. */
+/* Of all groups, with companions. */
 size_t export_gpus(const Export *e);
-/* The i-th, counted through all groups: GPUs, then companions of each. NULL: there are fewer. */
+/* The i-th, counted through all groups. NULL: there are fewer. */
 const ExportGpu *export_gpu(const Export *e, size_t i);
-/* Of one group. */
-size_t export_group_gpus(const ExportGroup *group);
-const ExportGpu *export_group_gpu(const ExportGroup *group, size_t i);
 DECLARE_CLEAR(Export, export_clear)
 
 /*

@@ -73,10 +73,10 @@ static void print_libvirt_group(FILE *to, const ExportGroup *group, size_t bus)
 	_cleanup_free_ char *stem = domain_alias_stem(group->name);
 	size_t number = 0;
 
-	for (size_t i = 0; i < export_group_gpus(group); i++)
+	for (size_t i = 0; i < group->n_gpus; i++)
 		print_libvirt_port(to, stem, i, bus + i);
-	for (size_t i = 0; i < export_group_gpus(group); i++)
-		print_libvirt_gpu(to, stem, &number, export_group_gpu(group, i), bus + i);
+	for (size_t i = 0; i < group->n_gpus; i++)
+		print_libvirt_gpu(to, stem, &number, &group->gpus[i], bus + i);
 }
 
 static void print_libvirt(FILE *to, const Export *e)
@@ -86,7 +86,7 @@ static void print_libvirt(FILE *to, const Export *e)
 	fputs("-->\n<devices>\n", to);
 	for (size_t i = 0; i < e->n_groups; i++) {
 		print_libvirt_group(to, &e->groups[i], bus);
-		bus += export_group_gpus(&e->groups[i]);
+		bus += e->groups[i].n_gpus;
 	}
 	fputs("</devices>\n", to);
 }
@@ -114,12 +114,12 @@ static void print_qemu_gpu(FILE *to, const char *port, const ExportGpu *gpu)
 
 static void print_qemu_group(FILE *to, const ExportGroup *group, size_t chassis)
 {
-	for (size_t i = 0; i < export_group_gpus(group); i++) {
+	for (size_t i = 0; i < group->n_gpus; i++) {
 		_cleanup_free_ char *port = strf("gpupass-%s-port%zu", group->name, i);
 
 		fprintf(to, " \\\n\t-device pcie-root-port,id=%s,bus=pcie.0,chassis=%zu", port,
 			chassis + i);
-		print_qemu_gpu(to, port, export_group_gpu(group, i));
+		print_qemu_gpu(to, port, &group->gpus[i]);
 	}
 }
 
@@ -130,7 +130,7 @@ static void print_qemu(FILE *to, const Export *e)
 	fputs("exec qemu-system-x86_64 -machine q35 \"$@\"", to);
 	for (size_t i = 0; i < e->n_groups; i++) {
 		print_qemu_group(to, &e->groups[i], chassis);
-		chassis += export_group_gpus(&e->groups[i]);
+		chassis += e->groups[i].n_gpus;
 	}
 	fputc('\n', to);
 }
@@ -163,8 +163,8 @@ static void print_cloud_hypervisor(FILE *to, const Export *e)
 {
 	fputs("exec cloud-hypervisor \"$@\" \\\n\t--device", to);
 	for (size_t i = 0; i < e->n_groups; i++)
-		for (size_t k = 0; k < export_group_gpus(&e->groups[i]); k++)
-			print_cloud_hypervisor_gpu(to, export_group_gpu(&e->groups[i], k), i);
+		for (size_t k = 0; k < e->groups[i].n_gpus; k++)
+			print_cloud_hypervisor_gpu(to, &e->groups[i].gpus[k], i);
 	fputc('\n', to);
 }
 
@@ -367,23 +367,9 @@ static void print_without_dashes(FILE *to, const char *text)
 		fputc(c > text && c[0] == '-' && c[-1] == '-' ? '?' : *c, to);
 }
 
-/* What nobody does for the guest but gpupass assign and release. */
-static const struct {
-	const char *kind, *noun, *note;
-} notes[] = {
-	{ "nic", "NIC", "whoever has a whole NIC can re-flash it" },
-	{ "vf", "VF", "set its MAC address and VLAN on the NIC, with spoofchk on and trust off" },
-	{ "nvme", "NVMe", "erase it before another guest gets it" },
-};
-
-static void print_companions(FILE *to, const ExportGroup *group, const char *sign)
-{
-	for (size_t i = 0; i < group->n_companions; i++)
-		for (size_t k = 0; k < ELEMENTS(notes); k++)
-			if (str_equal(notes[k].kind, group->companions[i].kind))
-				fprintf(to, "%s  with the %s %s: %s\n", sign, notes[k].noun,
-					BDF_TEXT(group->companions[i].functions), notes[k].note);
-}
+static const char companions_note[] =
+	"%s  gpupass erases an NVMe, and sets MAC address, VLAN and spoof check of a VF, only for\n"
+	"%s  domains that it assigns them to: else do it before another machine gets them.\n";
 
 static void print_groups(FILE *to, const Export *e, const char *sign)
 {
@@ -392,12 +378,16 @@ static void print_groups(FILE *to, const Export *e, const char *sign)
 
 		fputs(sign, to);
 		print_without_dashes(to, group->name);
-		fprintf(to, ": %zu x ", group->n_gpus);
+		fprintf(to, ": %zu x ", group->n_gpus - group->n_companions);
 		print_without_dashes(to, group->model);
 		if (group->links > 0)
 			fprintf(to, ", %u NVLinks between each two", group->links);
+		for (size_t k = group->n_gpus - group->n_companions; k < group->n_gpus; k++)
+			fprintf(to, ", with %s:%s", group->gpus[k].kind,
+				BDF_TEXT(group->gpus[k].functions));
 		fputs(group->held ? "; gpupass has assigned it to a domain\n" : "\n", to);
-		print_companions(to, group, sign);
+		if (group->n_companions > 0)
+			fprintf(to, companions_note, sign, sign);
 	}
 	for (size_t i = 0; i < strv_length(e->left_out); i++) {
 		fputs(sign, to);

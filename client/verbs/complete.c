@@ -154,21 +154,20 @@ static void print_domains(const WordPrinter *p, const World *w)
 		print_defined(p, w, "/run/libvirt/qemu");
 }
 
-/* The nearest ones, and those that no group has. */
+/* What no group has, as gpupass topology shows it. */
 static void print_companions(const WordPrinter *p, const World *w)
 {
 	static const DocumentKind kind = DOCUMENT_KIND("the topology", TOPOLOGY);
-	static const char *const nearest[] = { "nearest:nic", "nearest:vf", "nearest:nvme" };
 	_cleanup_(json_decrefp) json_t *document = NULL;
 	const json_t *item;
 
-	for (size_t i = 0; i < ELEMENTS(nearest); i++)
-		print_word(p, nearest[i], "by PCIe, of those that no group has");
-	if (w->n_gpus == 0 ||
-	    document_get(p->client, "GetTopology", BUS_TIMEOUT_READ_USEC, &kind, &document) < 0) {
-		client_forgive(p->client);
-		return;
-	}
+	for (int i = 0; i < 3; i++)
+		print_word(p, (const char *[]){ "nearest:nic", "nearest:vf", "nearest:nvme" }[i],
+			   "by PCIe, of those that no group has");
+	if (w->n_gpus > 0)
+		(void)document_get(p->client, "GetTopology", BUS_TIMEOUT_READ_USEC, &kind,
+				   &document);
+	client_forgive(p->client);
 	JSON_EACH (item, document, "companions") {
 		_cleanup_free_ char *word =
 			strf("%s:%s", json_text_of(item, "kind"), json_text_of(item, "address"));

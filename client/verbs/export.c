@@ -122,16 +122,12 @@ static int fill_gpu(const Gpu *from, ExportGpu *to)
 
 static int fill_companion(const BusCompanion *from, ExportGpu *to)
 {
-	Bdf bdf;
-
-	if (bdf_parse(from->address, &bdf) < 0)
-		return -EBADMSG;
 	to->functions = xcalloc(1, sizeof(Bdf));
-	to->functions[to->n_functions++] = bdf;
+	to->n_functions = 1;
 	to->kind = xstrdup(from->kind);
 	to->vendor_id = from->vendor_id;
 	to->device_id = from->device_id;
-	return 0;
+	return bdf_parse(from->address, to->functions) < 0 ? -EBADMSG : 0;
 }
 
 static bool is_held(const Group *group)
@@ -149,8 +145,8 @@ static int fill_group(const World *w, const Group *from, ExportGroup *to)
 
 	to->name = export_plain_name(from->name);
 	to->model = export_plain_text(from->model);
-	to->gpus = xcalloc(n, sizeof(ExportGpu));
-	to->companions = xcalloc(from->companions.n_items + 1, sizeof(ExportGpu));
+	to->n_companions = from->companions.n_items;
+	to->gpus = xcalloc(n + to->n_companions, sizeof(ExportGpu));
 	to->held = is_held(from);
 	to->links = n > 1 ? from->links_expected : 0;
 	while (r == 0 && to->n_gpus < n) {
@@ -158,11 +154,8 @@ static int fill_group(const World *w, const Group *from, ExportGroup *to)
 
 		r = gpu ? fill_gpu(gpu, &to->gpus[to->n_gpus++]) : -EBADMSG;
 	}
-	while (r == 0 && to->n_companions < from->companions.n_items) {
-		size_t i = to->n_companions++;
-
-		r = fill_companion(&from->companions.items[i], &to->companions[i]);
-	}
+	for (size_t i = 0; r == 0 && i < to->n_companions; i++)
+		r = fill_companion(&from->companions.items[i], &to->gpus[to->n_gpus++]);
 	return r;
 }
 

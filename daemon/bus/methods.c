@@ -198,11 +198,6 @@ static int check_declare(Call *call)
 static int nearest(Call *call)
 {
 	const Inventory *inventory = manager_inventory(call->face->manager);
-	const NearestWish wish = {
-		.kind = call->names[0],
-		.members = call->gpus,
-		.n_nodes = inventory && inventory->facts ? inventory->facts->n_nodes : 0,
-	};
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_free_ char *reason = NULL;
 	Member member;
@@ -210,7 +205,8 @@ static int nearest(Call *call)
 
 	if (!inventory)
 		return -EAGAIN; /* as above */
-	r = companion_nearest(&wish, inventory->groups, inventory->gpus, &member, &reason,
+	r = companion_nearest(call->names[0], call->gpus, inventory->groups, inventory->gpus,
+			      inventory->facts ? inventory->facts->n_nodes : 0, &member, &reason,
 			      &problem);
 	if (r == PROBLEM)
 		return call_set_problem(call, problem, NULL);

@@ -6,49 +6,8 @@
 
 #include "core/pci/driver-name.h"
 #include "gpupass/errors.h"
-#include "host/wire/request.h"
 #include "util/text.h"
 #include "util/xalloc.h"
-
-static const char usage[] =
-	"Usage: gpupass-worker [OPTION]... move BDF DRIVER|- OVERRIDE|-\n"
-	"       gpupass-worker [OPTION]... reset [--slot] BDF\n"
-	"       gpupass-worker [OPTION]... inspect [--glance] [BDF]...\n"
-	"       gpupass-worker [OPTION]... config [--awake] [BDF]...\n"
-	"       gpupass-worker [OPTION]... nic BDF...\n"
-	"       gpupass-worker [OPTION]... examine --without-image | BDF [PORT]...\n"
-	"       gpupass-worker [OPTION]... probe [--mmio] BDF...\n"
-	"       gpupass-worker [OPTION]... persistence [--set=on|off] BDF...\n"
-	"       gpupass-worker [OPTION]... memory BDF...\n"
-	"       gpupass-worker [OPTION]... nvme BDF...\n"
-	"       gpupass-worker [OPTION]... machines\n"
-	"       gpupass-worker uevents\n"
-	"       gpupass-worker --part=NAME\n"
-	"\n"
-	"Moves one PCI function to a driver, resets one, looks closely at some, reads their\n"
-	"config space, finds who uses NICs, examines the host's setup or one GPU's health, asks NVML about the\n"
-	"NVLinks or persistence mode of some, sets the mode of one, or reads whether some have\n"
-	"cleared their memory, what uses NVMes, or the virtual machines of Proxmox VE, for\n"
-	"gpupassd(8).\n"
-	"Writes one JSON document to standard output; uevents, a byte for each message of the\n"
-	"kernel about a PCI device, while standard output is open. With --part it reads the\n"
-	"verb and what follows from its standard input, and does only what this part is there\n"
-	"for.\n"
-	"\n"
-	"      --sysfs=DIR     sysfs (default /sys)\n"
-	"      --proc=DIR      procfs (default /proc)\n"
-	"      --root=DIR      examine, machines, persistence: where etc, run and usr are (default /)\n"
-	"      --without-image examine: the host, without its initramfs\n"
-	"      --glance        inspect: the functions, and not who holds them\n"
-	"      --awake         config: of what is in D0 only\n"
-	"      --mmio          probe: read link registers (Hopper) instead of NVML\n"
-	"      --nvml=LIBRARY  NVML's library (default libnvidia-ml.so.1)\n"
-	"      --slot          reset: all functions of its slot, through vfio\n"
-	"      --set=on|off    persistence: of one GPU, set it, and read it again\n"
-	"  -h, --help          show this help\n"
-	"      --version       show the version\n";
-
-const Program worker_program = { "gpupass-worker", usage, GPUPASS_VERSION };
 
 #include "command.inc"
 
@@ -93,7 +52,7 @@ static int parse_target(char **arguments, WorkerCommand *command)
 /* The options that tell questions of one verb apart. */
 typedef struct Asked {
 	bool without_image, glance, mmio;
-	const char *set;
+	const char *set, *way;
 } Asked;
 
 /* NULL: there is no such question. */
@@ -115,15 +74,19 @@ static int parse_question(char **arguments, size_t n, const Asked *asked, Worker
 	size_t operands = q && question_id(q) == ASK_MOVE ? 2 : 0;
 	int status;
 
-	/* Other programs' */
-	if (!q || str_equal(q->part, PART_INITRAMFS) || str_equal(q->part, PART_ERASER))
+	if (!q)
 		return complain("no such question", n > 0 ? arguments[0] : NULL);
 	if (n - 1 < q->least + operands || n - 1 > q->most + operands)
 		return complain("wrong number of operands", q->verb);
 	if ((command->slot && question_id(q) != ASK_RESET) ||
 	    (command->awake && question_id(q) != ASK_CONFIG))
 		return complain("--slot is for reset, and --awake for config", NULL);
+	if ((asked->way != NULL) != (question_id(q) == ASK_ERASE))
+		return complain("--way is for erase, and must be there", NULL);
 	command->question = q;
+	if (asked->way &&
+	    (nvme_way_from_string(asked->way, &command->way) < 0 || command->way == NVME_WAY_NONE))
+		return complain("not a way of erasing", asked->way);
 	if (asked->set && (persistence_mode_from_string(asked->set, &command->set) < 0 ||
 			   command->set == PERSISTENCE_UNKNOWN))
 		return complain("--set is on or off", NULL);
@@ -152,6 +115,7 @@ bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_st
 		{ "nvml", .text = &command.nvml },
 		{ "slot", .flag = &command.slot },
 		{ "set", .text = &asked.set },
+		{ "way", .text = &asked.way },
 	};
 	int first, status;
 

@@ -16,6 +16,7 @@ typedef struct WorkerCommand {
 	size_t n_functions;
 	DriverTarget target;	       /* of a move */
 	PersistenceMode set;	       /* ASK_SET_PERSISTENCE */
+	NvmeWay way;		       /* ASK_ERASE */
 	bool awake;		       /* ASK_CONFIG: only of devices in D0 */
 	bool slot;		       /* ASK_RESET: all functions of its slot */
 	const DriverOps *ops;	       /* of a move or reset; NULL: the real ones */
@@ -23,6 +24,7 @@ typedef struct WorkerCommand {
 } WorkerCommand;
 DECLARE_CLEAR(WorkerCommand, worker_command_clear)
 
+/* Each program that answers questions has its own. */
 extern const Program worker_program;
 
 /*
@@ -31,8 +33,15 @@ extern const Program worker_program;
  */
 bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_status);
 
-/* run.c: runs the command and writes the answer to stdout; returns the exit status. */
+/* run.c: carries it out, and writes the answer to stdout; returns the exit status. */
 int worker_command_run(const WorkerCommand *command);
+
+/* program.c: the same by `answer`; NULL: it is another program's question. */
+int worker_answer(const WorkerCommand *command,
+		  int (*answer)(const WorkerCommand *command, void *ret_answer));
+int worker_tell(const Question *question, const char *text);
+/* For one question, or as a part that `find_part` has. */
+int worker_main(int argc, char **argv, const Part *(*find_part)(const char *name));
 
 /* ---- probe.c, persistence.c, uevents.c: 0, or -errno where there is no answer ---- */
 

@@ -3,104 +3,57 @@
  * gpupass-worker: does one thing that may never return (unbind a driver, wait for a device), so
  * that gpupassd need not. host/wire/question.h has the protocol.
  */
-#include <errno.h>
-#include <limits.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "gpupass/cleanup.h"
 #include "host/wire/request.h"
-#include "util/json.h"
-#include "util/pid-lock.h"
-#include "util/text.h"
 #include "worker/command.h"
-#include "worker/part.h"
 
-#define PART_OPTION "--part="
+static const char usage[] =
+	"Usage: gpupass-worker [OPTION]... move BDF DRIVER|- OVERRIDE|-\n"
+	"       gpupass-worker [OPTION]... reset [--slot] BDF\n"
+	"       gpupass-worker [OPTION]... inspect [--glance] [BDF]...\n"
+	"       gpupass-worker [OPTION]... config [--awake] [BDF]...\n"
+	"       gpupass-worker [OPTION]... nic BDF...\n"
+	"       gpupass-worker [OPTION]... examine --without-image | BDF [PORT]...\n"
+	"       gpupass-worker [OPTION]... probe [--mmio] BDF...\n"
+	"       gpupass-worker [OPTION]... persistence [--set=on|off] BDF...\n"
+	"       gpupass-worker [OPTION]... memory BDF...\n"
+	"       gpupass-worker [OPTION]... nvme BDF...\n"
+	"       gpupass-worker [OPTION]... machines\n"
+	"       gpupass-worker uevents\n"
+	"       gpupass-worker --part=NAME\n"
+	"\n"
+	"Moves one PCI function to a driver, resets one, looks closely at some, reads their\n"
+	"config space, finds who uses NICs, examines the host's setup or one GPU's health, asks NVML about the\n"
+	"NVLinks or persistence mode of some, sets the mode of one, or reads whether some have\n"
+	"cleared their memory, what uses NVMes, or the virtual machines of Proxmox VE, for\n"
+	"gpupassd(8).\n"
+	"Writes one JSON document to standard output; uevents, a byte for each message of the\n"
+	"kernel about a PCI device, while standard output is open. With --part it reads the\n"
+	"verb and what follows from its standard input, and does only what this part is there\n"
+	"for.\n"
+	"\n"
+	"      --sysfs=DIR     sysfs (default /sys)\n"
+	"      --proc=DIR      procfs (default /proc)\n"
+	"      --root=DIR      examine, machines, persistence: where etc, run and usr are (default /)\n"
+	"      --without-image examine: the host, without its initramfs\n"
+	"      --glance        inspect: the functions, and not who holds them\n"
+	"      --awake         config: of what is in D0 only\n"
+	"      --mmio          probe: read link registers (Hopper) instead of NVML\n"
+	"      --nvml=LIBRARY  NVML's library (default libnvidia-ml.so.1)\n"
+	"      --slot          reset: all functions of its slot, through vfio\n"
+	"      --set=on|off    persistence: of one GPU, set it, and read it again\n"
+	"  -h, --help          show this help\n"
+	"      --version       show the version\n";
 
-/* ---- as a part: what it is there for, and on this host only ---- */
+const Program worker_program = { "gpupass-worker", usage, GPUPASS_VERSION };
 
-/* Whoever asks may not choose another tree, nor a library. */
-static bool is_of_this_host(const WorkerCommand *c)
+static const Part *find_part(const char *name)
 {
-	return strcmp(c->sysfs_dir, "/sys") == 0 && strcmp(c->proc_dir, "/proc") == 0 &&
-	       strcmp(c->root_dir, "/") == 0 && !c->nvml;
-}
-
-/*
- * What asks NVML is found by its lock. A second one would only wait beside it, so that there is
- * none.
- */
-static int take_lock(const WorkerCommand *command, int *ret_fd)
-{
-	char text[BDF_TEXT_MAX];
-	const char *name = question_lock_name(command->question->lock, command->functions, text);
-
-	return name ? pid_lock_take(PARTS_LOCKS_DIR, name, ret_fd) : 0;
-}
-
-static int run(const Part *part, int argc, char **argv)
-{
-	_cleanup_(worker_command_clear) WorkerCommand command = { 0 };
-	_cleanup_close_ int lock_fd = -1;
-	int status, r;
-
-	if (!worker_command_parse(argc, argv, &command, &status))
-		return status;
-	if (!is_of_this_host(&command) || strcmp(command.question->part, part->name) != 0)
-		return program_fail(&worker_program, "not this part's business", -EPERM);
-	r = request_begin(STDOUT_FILENO);
-	if (r < 0)
-		return program_fail(&worker_program, "whoever asked has gone", r);
-	r = take_lock(&command, &lock_fd);
-	if (r < 0)
-		return program_fail(&worker_program, "another one is at work", r);
-	return worker_command_run(&command);
-}
-
-static int be_part(const char *name)
-{
-	const Part *part = strcmp(name, PART_MOVER) != 0 ? part_find(name) : NULL;
-
-	return part ? part_serve(&worker_program, part, run)
-		    : program_fail(&worker_program, "no such part", -ENOENT);
-}
-
-/* ---- for one question ---- */
-
-/*
- * A worker may stay for ever, with every file that it has. If a library of the caller opened one
- * without O_CLOEXEC, the worker would keep a socket or a lock alive.
- */
-static void close_inherited_files(void)
-{
-	_cleanup_closedir_ DIR *dir = opendir("/proc/self/fd");
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		unsigned long long fd;
-
-		if (str_to_unsigned(entry->d_name, 10, INT_MAX, &fd) < 0)
-			continue;
-		if (fd > STDERR_FILENO && (int)fd != dirfd(dir))
-			close((int)fd);
-	}
+	return strcmp(name, PART_MOVER) != 0 ? part_find(name) : NULL;
 }
 
 int main(int argc, char **argv)
 {
-	_cleanup_(worker_command_clear) WorkerCommand command = { 0 };
-	int status;
-
-	json_use_xalloc();
-	close_inherited_files();
-	/* If nobody reads the answer, the write must fail instead of killing the worker. */
-	signal(SIGPIPE, SIG_IGN);
-	if (argc == 2 && str_starts_with(argv[1], PART_OPTION))
-		return be_part(argv[1] + strlen(PART_OPTION));
-	if (!worker_command_parse(argc, argv, &command, &status))
-		return status;
-	return worker_command_run(&command);
+	return worker_main(argc, argv, find_part);
 }

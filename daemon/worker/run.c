@@ -191,19 +191,6 @@ static int (*const answers[QUESTION_MAX_])(const WorkerCommand *command, void *r
 	[ASK_SET_PERSISTENCE] = persistence_modes,
 };
 
-/* NULL: it cannot be made. */
-static char *answer(const WorkerCommand *command)
-{
-	const Question *q = command->question;
-	_cleanup_free_ void *it = xcalloc(1, q->size);
-	char *text = NULL;
-
-	if (answers[question_id(q)](command, it) >= 0)
-		text = answer_text(q, it);
-	answer_clear(q, it);
-	return text;
-}
-
 static int follow_uevents(void)
 {
 	int r = uevents_follow(STDOUT_FILENO);
@@ -220,17 +207,8 @@ int worker_command_run(const WorkerCommand *command)
 
 	if (id == ASK_UEVENTS)
 		return follow_uevents();
-	text = id == ASK_MOVE || id == ASK_RESET ? move_or_reset(command, id == ASK_RESET)
-						 : answer(command);
-	if (!text) {
-		fputs("gpupass-worker: cannot answer\n", stderr);
-		return GPUPASS_EXIT_FAILED;
-	}
-	if (puts(text) != EOF && fflush(stdout) != EOF)
-		return GPUPASS_EXIT_DONE;
-	/* A reader that has given up has closed its end. The log should have that. */
-	if (errno != EPIPE || id == ASK_INSPECT || id == ASK_GLANCE)
-		return GPUPASS_EXIT_FAILED;
-	fprintf(stderr, "gpupass-worker: nobody waits any more for this answer: %s\n", text);
-	return GPUPASS_EXIT_DONE;
+	if (id != ASK_MOVE && id != ASK_RESET)
+		return worker_answer(command, answers[id]);
+	text = move_or_reset(command, id == ASK_RESET);
+	return text ? worker_tell(command->question, text) : GPUPASS_EXIT_FAILED;
 }

@@ -172,6 +172,8 @@ static void read_netlink(const WorkerCommand *command, NetlinkReplay *ret)
 		ret->messages = messages;
 }
 
+const Program worker_program = { "fake-worker", "", "0" };
+
 int main(int argc, char **argv)
 {
 	_cleanup_(worker_command_clear) WorkerCommand command = { 0 };

@@ -24,6 +24,8 @@ int LLVMFuzzerInitialize(_unused_ int *argc, _unused_ char ***argv)
 
 /* ---- command lines ---- */
 
+const Program worker_program = { "fuzz-options", "", "0" };
+
 static void a_worker_is_told(int argc, char **argv)
 {
 	WorkerCommand command = { 0 };

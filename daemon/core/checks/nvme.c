@@ -36,7 +36,9 @@ static void each_nvme(const Checks *c, Finding *f,
 			.state = nvme_state_find(in->nvme_states, in->n_nvme_states, bdf),
 		};
 
-		if (companion->member.kind != MEMBER_NVME || !companion->function)
+		/* The scan, by which a job foresees its plan, says of none that it is one. */
+		if (companion->member.kind != MEMBER_NVME || !companion->function ||
+		    (facts && !facts->nvme))
 			continue;
 		bdf_format(bdf, nvme.bdf);
 		tell(c, &nvme, f);

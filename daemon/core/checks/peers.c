@@ -231,21 +231,22 @@ static void tell_way(const Checks *c, const Group *group, const Way *way, Findin
 	if (way->ports[PCIE_TRANSLATED_REDIRECTED]) {
 		remedy = direct_remedy(c, way->ports[PCIE_TRANSLATED_REDIRECTED]);
 		finding_warn(f, group->name,
-			     "%s: over the root complex, since ACS Direct Translated is off, at %s",
+			     "%s: what its NIC sends to its GPUs goes over the root complex, since "
+			     "ACS Direct Translated is off at %s",
 			     group->name, texts.of[PCIE_TRANSLATED_REDIRECTED]);
 		finding_remedy(f, "%s", remedy);
 	}
 	if (way->ports[PCIE_TRANSLATED_NEVER]) {
 		finding_warn(f, group->name,
-			     "%s: over the root complex, since there is no ACS Direct Translated, "
-			     "at %s",
+			     "%s: what its NIC sends to its GPUs goes over the root complex, since "
+			     "there is no ACS Direct Translated at %s",
 			     group->name, texts.of[PCIE_TRANSLATED_NEVER]);
 		finding_remedy(f, "nothing on this host: use ports or a switch that have it");
 	}
 	if (way->ports[PCIE_TRANSLATED_BLOCKED]) {
 		finding_warn(f, group->name,
-			     "%s: nowhere, they end with an error (ACS Translation Blocking), at "
-			     "%s",
+			     "%s: what its NIC sends to its GPUs ends with an error, since ACS "
+			     "Translation Blocking is on at %s",
 			     group->name, texts.of[PCIE_TRANSLATED_BLOCKED]);
 		finding_remedy(f, "the kernel does this for pci=noats, and below ports that the "
 				  "firmware calls external: change that, and reboot");

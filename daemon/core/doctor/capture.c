@@ -11,27 +11,43 @@
 
 #include "capture.inc"
 
-/*
- * GPUs, what is above them, shares their IOMMU group or their bus, and all else of NVIDIA: what a
- * report is made from. The rest of the host is nobody's business.
- */
-static bool function_matters(const PciFunction *function, const GpuSet *gpus)
+static bool is_around(const PciFunction *function, const PciFunction *centre)
 {
+	return bdf_in(&function->bdf, centre->upstream, centre->n_upstream) ||
+	       (function->iommu_group != IOMMU_GROUP_NONE &&
+		function->iommu_group == centre->iommu_group);
+}
+
+static bool is_on_bus(const PciFunction *function, const Bdf *bdf)
+{
+	return function->bdf.segment == bdf->segment && function->bdf.bus == bdf->bus;
+}
+
+/*
+ * GPUs and companions, what is above them, shares their IOMMU group or their bus, and all else of
+ * NVIDIA: what a report is made from. The rest of the host is nobody's business.
+ */
+static bool function_matters(const PciFunction *function, const CheckFacts *facts)
+{
+	const GpuSet *gpus = facts->gpus;
+	const GroupSet *groups = facts->groups;
+
 	if (function->vendor == PCI_VENDOR_NVIDIA)
 		return true;
-	for (size_t i = 0; i < gpus->n_gpus; i++) {
-		const PciFunction *lead = gpus->gpus[i].lead;
+	for (size_t i = 0; i < gpus->n_gpus; i++)
+		for (size_t k = 0; k < gpus->gpus[i].n_functions; k++)
+			if (is_on_bus(function, &gpus->gpus[i].lead->bdf) ||
+			    is_around(function, gpus->gpus[i].functions[k]))
+				return true;
+	for (size_t i = 0; i < groups->n_items; i++)
+		for (size_t k = 0; k < groups->items[i].n_companions; k++) {
+			const Companion *companion = &groups->items[i].companions[k];
 
-		if (function->bdf.segment == lead->bdf.segment &&
-		    function->bdf.bus == lead->bdf.bus)
-			return true;
-		if (SOME(lead->upstream, lead->n_upstream, bdf_equal(&function->bdf, it)))
-			return true;
-		if (SOME_OF(gpus->gpus[i].functions, gpus->gpus[i].n_functions,
-			    function->iommu_group != IOMMU_GROUP_NONE &&
-				    function->iommu_group == it->iommu_group))
-			return true;
-	}
+			/* Of a VF that is yet to be made its NIC. */
+			if (is_on_bus(function, &companion->member.bdf) ||
+			    (companion->function && is_around(function, companion->function)))
+				return true;
+		}
 	return false;
 }
 
@@ -51,7 +67,7 @@ static json_t *snapshot_to_json(const CheckFacts *facts)
 	some.functions = xcalloc(all->n_functions + 1, sizeof(PciFunction *));
 	some.mdevs = xcalloc(all->n_mdevs + 1, sizeof(PciMdev));
 	for (size_t i = 0; i < all->n_functions; i++)
-		if (function_matters(all->functions[i], facts->gpus))
+		if (function_matters(all->functions[i], facts))
 			some.functions[some.n_functions++] = all->functions[i];
 	for (size_t i = 0; i < all->n_mdevs; i++)
 		if (pci_snapshot_find(&some, &all->mdevs[i].parent))
@@ -87,7 +103,10 @@ static const char *selector_prefix(const Selector *selector)
 static json_t *declaration_to_json(const Declaration *declaration)
 {
 	json_t *object = json_object(), *members = json_array();
+	_cleanup_json_ json_t *with = json_array();
 
+	for (size_t i = 0; i < declaration->n_companions; i++)
+		json_append(with, json_text(MEMBER_TEXT(&declaration->companions[i])));
 	for (size_t i = 0; i < declaration->n_members; i++) {
 		const Selector *selector = &declaration->members[i];
 		_cleanup_free_ char *text = strf("%s%s", selector_prefix(selector), selector->text);
@@ -99,6 +118,12 @@ static json_t *declaration_to_json(const Declaration *declaration)
 	json_set(object, "members", members);
 	if (declaration->foreign_use_set)
 		json_set(object, "foreign_use", json_boolean(declaration->foreign_use));
+	if (declaration->n_companions > 0)
+		json_set(object, "with", TAKE_PTR(with));
+	if (declaration->whole_nic)
+		json_set(object, "whole_nic", json_true());
+	if (declaration->erase)
+		json_set(object, "erase", json_true());
 	return object;
 }
 

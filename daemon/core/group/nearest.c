@@ -10,19 +10,13 @@
 /* A group has it, or has a VF of the NIC that would be given whole. */
 static bool is_taken(const GroupSet *groups, MemberKind kind, const Bdf *bdf)
 {
-	Bdf physical;
+	const PciSnapshot *snapshot = groups->snapshot;
+	bool taken = group_set_find_gpu(groups, bdf);
 
-	for (size_t i = 0; i < groups->n_items; i++)
-		for (size_t k = 0; k < groups->items[i].n_companions; k++) {
-			const Member *member = &groups->items[i].companions[k].member;
-
-			if (bdf_equal(&member->bdf, bdf) ||
-			    (kind == MEMBER_NIC && member->kind == MEMBER_VF &&
-			     pci_snapshot_physical(groups->snapshot, &member->bdf, &physical) &&
-			     bdf_equal(&physical, bdf)))
-				return true;
-		}
-	return false;
+	for (size_t i = 0; kind == MEMBER_NIC && i < snapshot->n_virtuals; i++)
+		taken |= bdf_equal(&snapshot->virtuals[i]->physical, bdf) &&
+			 group_set_find_gpu(groups, &snapshot->virtuals[i]->bdf);
+	return taken;
 }
 
 static bool may_be_chosen(const GroupSet *groups, MemberKind kind, const PciFunction *function)
@@ -33,81 +27,52 @@ static bool may_be_chosen(const GroupSet *groups, MemberKind kind, const PciFunc
 	       !is_taken(groups, kind, &function->bdf);
 }
 
-/* GPUs and companions, each by themselves. */
-static int read_members(char *const *members, Declaration *to, Problem **ret_problem)
+static int find_gpu(const char *text, const GpuSet *set, const PciFunction **ret,
+		    Problem **ret_problem)
 {
-	for (; members && *members; members++) {
-		Selector selector;
-		Member member;
+	_cleanup_(selector_clear) Selector selector = { 0 };
+	_cleanup_free_ char *why = NULL;
+	const Gpu *gpu;
 
-		if (member_parse(*members, &member) >= 0)
-			*GROW(to->companions, to->n_companions) = member;
-		else if (selector_parse(*members, &selector) >= 0)
-			*GROW(to->members, to->n_members) = selector;
-		else
-			return problem_set(ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
-					   "\"%s\" names no GPU, NIC, VF or NVMe", *members);
-	}
+	if (selector_parse(text, &selector) < 0)
+		return problem_set(ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
+				   "\"%s\" names no GPU, NIC, VF or NVMe", text);
+	gpu = selector_resolve(&selector, set, &why);
+	if (!gpu)
+		return problem_set(ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT, "%s", why);
+	*ret = gpu->lead;
 	return 0;
 }
 
-static bool is_named(const Declaration *named, const Bdf *bdf)
-{
-	for (size_t i = 0; i < named->n_companions; i++)
-		if (bdf_equal(&named->companions[i].bdf, bdf))
-			return true;
-	return false;
-}
-
-static int search(const NearestWish *wish, MemberKind kind, const Declaration *named,
-		  const ResolvedMembers *members, const GroupSet *groups, Bdf *ret,
-		  char **ret_reason, Problem **ret_problem)
+int companion_nearest(const char *kind, char *const *members, const GroupSet *groups,
+		      const GpuSet *set, size_t n_nodes, Member *ret, char **ret_reason,
+		      Problem **ret_problem)
 {
 	const PciSnapshot *snapshot = groups->snapshot;
+	_cleanup_free_ const PciFunction **gpus = NULL;
 	_cleanup_free_ const PciFunction **candidates =
 		xcalloc(snapshot->n_functions + 1, sizeof(*candidates));
-	const PciFunction *gpus[GROUP_GPUS_MAX];
-	PcieNearest nearest = {
-		.kind = wish->kind,
-		.candidates = candidates,
-		.gpus = gpus,
-		.n_gpus = members->n_gpus,
-		.n_nodes = wish->n_nodes,
-	};
+	PcieNearest near = { .kind = kind, .candidates = candidates, .n_nodes = n_nodes };
+	_cleanup_free_ Bdf *named = NULL;
+	size_t n_named = 0;
+	Member member;
+	int r = 0;
 
-	for (size_t i = 0; i < members->n_gpus; i++)
-		gpus[i] = members->gpus[i]->lead;
-	for (size_t i = 0; i < snapshot->n_functions; i++)
-		if (may_be_chosen(groups, kind, snapshot->functions[i]) &&
-		    !is_named(named, &snapshot->functions[i]->bdf))
-			candidates[nearest.n_candidates++] = snapshot->functions[i];
-	return pcie_nearest(&nearest, ret, ret_reason, ret_problem);
-}
-
-int companion_nearest(const NearestWish *wish, const GroupSet *groups, const GpuSet *set,
-		      Member *ret, char **ret_reason, Problem **ret_problem)
-{
-	_cleanup_(resolved_members_clear) ResolvedMembers members = { 0 };
-	_cleanup_(declaration_clear) Declaration named = { 0 };
-	Member chosen = { 0 };
-	int r;
-
-	if (member_kind_from_string(wish->kind, &chosen.kind) < 0)
-		return problem_refuse(ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
-				      .reason = strf("nothing is called \"%s\"", wish->kind),
-				      .remedy = xstrdup("write nearest:nic, nearest:vf or "
-							"nearest:nvme"));
-	r = read_members(wish->members, &named, ret_problem);
-	if (r != 0)
-		return r;
-	members = declaration_resolve(&named, set);
-	if (members.missing || members.n_gpus == 0)
-		return problem_set(ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT, "%s",
-				   members.missing ? members.missing
-						   : "there is no GPU among these");
-	r = search(wish, chosen.kind, &named, &members, groups, &chosen.bdf, ret_reason,
-		   ret_problem);
-	if (r == 0)
-		*ret = chosen;
-	return r;
+	if (member_kind_from_string(kind, &ret->kind) < 0)
+		return problem_set(ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
+				   "\"%s\" is neither nic, vf nor nvme", kind);
+	for (; r == 0 && members && *members; members++)
+		if (member_parse(*members, &member) >= 0)
+			*GROW(named, n_named) = member.bdf;
+		else
+			r = find_gpu(*members, set, GROW(gpus, near.n_gpus), ret_problem);
+	if (r == 0 && near.n_gpus == 0)
+		r = problem_set(ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
+				"there is no GPU among these");
+	for (size_t i = 0; r == 0 && i < snapshot->n_functions; i++)
+		if (may_be_chosen(groups, ret->kind, snapshot->functions[i]) &&
+		    !bdf_in(&snapshot->functions[i]->bdf, named, n_named))
+			candidates[near.n_candidates++] = snapshot->functions[i];
+	near.gpus = gpus;
+	return r == 0 ? pcie_nearest(&near, &ret->bdf, ret_reason, ret_problem) : r;
 }

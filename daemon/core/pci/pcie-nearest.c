@@ -3,32 +3,18 @@
 
 #include "util/text.h"
 
-/* Less is nearer. */
-typedef struct Nearness {
-	unsigned greatest, sum;
-} Nearness;
-
-static Nearness nearness_of(const PcieNearest *search, const PciFunction *candidate)
+/* Less is nearer: the greatest distance counts, then the others. */
+static unsigned far(const PcieNearest *search, const PciFunction *candidate)
 {
-	Nearness near = { 0 };
+	unsigned greatest = 0, sum = 0;
 
 	for (size_t i = 0; i < search->n_gpus; i++) {
-		unsigned far = pcie_distance(candidate, search->gpus[i], search->n_nodes);
+		unsigned one = pcie_distance(candidate, search->gpus[i], search->n_nodes);
 
-		near.sum += far;
-		if (far > near.greatest)
-			near.greatest = far;
+		sum += one;
+		greatest = one > greatest ? one : greatest;
 	}
-	return near;
-}
-
-static int compare(const PcieNearest *search, const PciFunction *a, const PciFunction *b)
-{
-	Nearness x = nearness_of(search, a), y = nearness_of(search, b);
-
-	if (x.greatest != y.greatest)
-		return x.greatest < y.greatest ? -1 : 1;
-	return x.sum == y.sum ? 0 : x.sum < y.sum ? -1 : 1;
+	return greatest * 1000 + sum;
 }
 
 /* The nearest of those that are not `but`. */
@@ -39,7 +25,7 @@ static const PciFunction *best_of(const PcieNearest *search, const PciFunction *
 	for (size_t i = 0; i < search->n_candidates; i++) {
 		const PciFunction *candidate = search->candidates[i];
 
-		if (candidate != but && (!best || compare(search, candidate, best) < 0))
+		if (candidate != but && (!best || far(search, candidate) < far(search, best)))
 			best = candidate;
 	}
 	return best;
@@ -61,37 +47,37 @@ static char *distances_text(const PcieNearest *search, const PciFunction *candid
 
 static int refuse_equal(const PcieNearest *search, const PciFunction *best, Problem **ret_problem)
 {
-	_cleanup_free_ char *joined = NULL, *far = distances_text(search, best, true);
+	_cleanup_free_ char *joined = NULL, *told = distances_text(search, best, true);
 	_cleanup_strv_ char **equal = NULL;
 
 	for (size_t i = 0; i < search->n_candidates; i++)
-		if (compare(search, search->candidates[i], best) == 0)
+		if (far(search, search->candidates[i]) == far(search, best))
 			strv_append(&equal, BDF_TEXT(&search->candidates[i]->bdf));
 	joined = strv_join(equal, ", ");
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
 		.reason = strf("%s are equally near", joined),
-		.cause = strf("%s: %s", BDF_TEXT(&best->bdf), far),
+		.cause = strf("%s: %s", BDF_TEXT(&best->bdf), told),
 		.remedy = strf("name one: --with %s:%s", search->kind, BDF_TEXT(&best->bdf)));
 }
 
 int pcie_nearest(const PcieNearest *search, Bdf *ret, char **ret_reason, Problem **ret_problem)
 {
 	const PciFunction *best = best_of(search, NULL), *next = best_of(search, best);
-	_cleanup_free_ char *far = NULL, *next_far = NULL;
+	_cleanup_free_ char *told = NULL, *next_told = NULL;
 
 	if (!best)
 		return problem_set(ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
 				   "there is no %s that may be given with these GPUs",
 				   search->kind);
-	if (next && compare(search, best, next) == 0)
+	if (next && far(search, best) == far(search, next))
 		return refuse_equal(search, best, ret_problem);
-	far = distances_text(search, best, true);
-	next_far = next ? distances_text(search, next, false) : NULL;
+	told = distances_text(search, best, true);
+	next_told = next ? distances_text(search, next, false) : NULL;
 	*ret = best->bdf;
 	*ret_reason =
-		strf("%s %s: %s; %s%s%s%s", search->kind, BDF_TEXT(&best->bdf), far,
+		strf("%s %s: %s; %s%s%s%s", search->kind, BDF_TEXT(&best->bdf), told,
 		     next ? "next is " : "there is no other", next ? BDF_TEXT(&next->bdf) : "",
-		     next ? ": " : "", str_or_empty(next_far));
+		     next ? ": " : "", str_or_empty(next_told));
 	return 0;
 }

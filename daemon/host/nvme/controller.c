@@ -26,19 +26,6 @@ int nvme_open_controller(int root_fd, const char *node, dev_t number, int *ret_f
 	return 0;
 }
 
-/* "nvme0" of the function; *ret NULL: the driver does not have it. */
-static int find_name(const Roots *roots, const char *directory, char **ret)
-{
-	_cleanup_strv_ char **entries = NULL;
-	int r = dir_list_at(roots->sysfs_fd, directory, "", &entries);
-
-	*ret = NULL;
-	for (char **entry = entries; entry && *entry && !*ret; entry++)
-		if (nvme_is_controller(*entry))
-			*ret = strf("%s", *entry);
-	return r == -ENOENT ? 0 : r;
-}
-
 int nvme_controller_open(const Roots *roots, const NvmeOpens *opens, const Bdf *bdf, int *ret_fd)
 {
 	_cleanup_free_ char *directory = sysfs_function_path(bdf, "nvme"), *name = NULL;
@@ -46,9 +33,7 @@ int nvme_controller_open(const Roots *roots, const NvmeOpens *opens, const Bdf *
 	unsigned major, minor;
 	int r;
 
-	if (!sysfs_has_function(roots->sysfs_fd, bdf))
-		return -ENOENT;
-	r = find_name(roots, directory, &name);
+	r = nvme_find_controller(roots, bdf, &name);
 	if (r < 0)
 		return r;
 	if (!name)

@@ -254,23 +254,6 @@ static void find_mounts(NvmeLook *look)
 	}
 }
 
-static void find_swaps(NvmeLook *look)
-{
-	_cleanup_free_ char *text = read_text(look, look->roots->proc_fd, "swaps");
-	char *save = NULL;
-
-	for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line;
-	     line = strtok_r(NULL, "\n", &save)) {
-		const char *node;
-
-		line[strcspn(line, " \t")] = '\0';
-		nvme_unescape(line);
-		node = node_of_path(look, line);
-		if (node)
-			nvme_look_add(look, NVME_HOLD_SWAP, node, NULL);
-	}
-}
-
 static const char *resolve(const NvmeLook *look, const char *spec)
 {
 	const char *node = nvme_use_resolve(look->use, spec);
@@ -295,31 +278,33 @@ static void find_boot_words(NvmeLook *look)
 	}
 }
 
-static void find_fstab(NvmeLook *look)
+/* Lines whose first field names a disk; `tells`: the second one says for what. */
+static void find_lines(NvmeLook *look, int dir_fd, const char *path, NvmeHoldKind kind, bool tells)
 {
-	_cleanup_free_ char *text = read_text(look, look->roots->root_fd, "etc/fstab");
-	char *save = NULL;
+	_cleanup_free_ char *text = read_text(look, dir_fd, path);
+	_cleanup_strv_ char **lines = NULL;
 
-	for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line;
-	     line = strtok_r(NULL, "\n", &save)) {
+	if (text)
+		strv_split(text, "\n", &lines);
+	for (char **line = lines; line && *line; line++) {
 		_cleanup_strv_ char **fields = NULL;
 		const char *node;
 
-		strv_split(line, " \t", &fields);
+		strv_split(*line, " \t", &fields);
 		if (strv_length(fields) < 2 || fields[0][0] == '#')
 			continue;
 		nvme_unescape(fields[0]);
 		nvme_unescape(fields[1]);
 		node = resolve(look, fields[0]);
 		if (node)
-			nvme_look_add(look, NVME_HOLD_FSTAB, node, fields[1]);
+			nvme_look_add(look, kind, node, tells ? fields[1] : NULL);
 	}
 }
 
 void nvme_holds_find(NvmeLook *look)
 {
 	find_mounts(look);
-	find_swaps(look);
+	find_lines(look, look->roots->proc_fd, "swaps", NVME_HOLD_SWAP, false);
 	for (size_t i = 0; i < look->n_nodes; i++)
 		find_holders(look, &look->nodes[i], look->use->nodes[i]);
 	find_btrfs(look);
@@ -327,5 +312,5 @@ void nvme_holds_find(NvmeLook *look)
 	find_nvmet(look);
 	find_lio(look);
 	find_boot_words(look);
-	find_fstab(look);
+	find_lines(look, look->roots->root_fd, "etc/fstab", NVME_HOLD_FSTAB, true);
 }

@@ -63,7 +63,6 @@ static void add_node(NvmeLook *look, const char *name, const char *directory, bo
 		return;
 	}
 	*GROW(look->nodes, look->n_nodes) = (NvmeNode){
-		.name = xstrdup(name),
 		.directory = xstrdup(directory),
 		.number = makedev(major, minor),
 		.whole = whole,
@@ -131,22 +130,29 @@ static void find_disks(NvmeLook *look, const char *directory)
 	}
 }
 
+int nvme_find_controller(const Roots *roots, const Bdf *bdf, char **ret)
+{
+	_cleanup_free_ char *path = sysfs_function_path(bdf, "nvme");
+	_cleanup_strv_ char **entries = NULL;
+	int r = dir_list_at(roots->sysfs_fd, path, "", &entries);
+
+	*ret = NULL;
+	if (r == -ENOENT)
+		return sysfs_has_function(roots->sysfs_fd, bdf) ? 0 : -ENOENT;
+	for (char **entry = entries; entry && *entry && !*ret; entry++)
+		if (nvme_is_controller(*entry))
+			*ret = xstrdup(*entry);
+	return r;
+}
+
 int nvme_look_begin(NvmeLook *look)
 {
 	_cleanup_free_ char *path = sysfs_function_path(&look->use->bdf, "nvme");
 	_cleanup_free_ char *directory = NULL, *state = NULL;
-	_cleanup_strv_ char **entries = NULL;
-	int r = dir_list_at(look->roots->sysfs_fd, path, "", &entries);
+	int r = nvme_find_controller(look->roots, &look->use->bdf, &look->use->controller);
 
-	if (r == -ENOENT)
-		return sysfs_has_function(look->roots->sysfs_fd, &look->use->bdf) ? 0 : -ENOENT;
-	if (r < 0)
+	if (r < 0 || !look->use->controller)
 		return r;
-	for (char **entry = entries; entry && *entry; entry++)
-		if (nvme_is_controller(*entry) && !look->use->controller)
-			look->use->controller = xstrdup(*entry);
-	if (!look->use->controller)
-		return 0;
 	directory = strf("%s/%s", path, look->use->controller);
 	state = strf("%s/state", directory);
 	r = sysfs_line_if_any(look->roots->sysfs_fd, state, &look->use->state);

@@ -15,7 +15,6 @@ typedef int (*NvmeOpen)(int root_fd, const char *node, dev_t number, bool exclus
 int nvme_open_disk(int root_fd, const char *node, dev_t number, bool exclusive, int *ret_fd);
 
 typedef struct NvmeNode {
-	char *name;	 /* "nvme0n1p2" */
 	char *directory; /* below sysfs */
 	dev_t number;
 	bool whole; /* no partition */
@@ -30,6 +29,8 @@ typedef struct NvmeLook {
 } NvmeLook;
 DECLARE_CLEAR(NvmeLook, nvme_look_clear)
 
+/* "nvme0"; NULL: the driver does not have it. -ENOENT: there is no such function. */
+int nvme_find_controller(const Roots *roots, const Bdf *bdf, char **ret);
 /*
  * Fills `look`, which has its roots and use, with controller, siblings and nodes. -ENOENT: there is
  * no such function.

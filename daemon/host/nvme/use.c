@@ -52,9 +52,8 @@ static void try_claim(NvmeLook *look, NvmeOpen open_node, const NvmeNode *node, 
 			     strerror(-r));
 }
 
-static void look_at_node(NvmeLook *look, NvmeOpen open_node, const NvmeNode *node)
+static void look_at_node(NvmeLook *look, NvmeOpen open_node, const NvmeNode *node, const char *path)
 {
-	_cleanup_free_ char *path = strf("/dev/%s", node->name);
 	_cleanup_close_ int fd = -1;
 	int r = open_node(look->roots->root_fd, path, node->number, false, &fd);
 
@@ -80,15 +79,12 @@ int nvme_use_read(const Roots *roots, NvmeOpen open_node, const Bdf *bdf, NvmeUs
 		return r;
 	find_aliases(&look);
 	for (size_t i = 0; i < look.n_nodes; i++)
-		look_at_node(&look, open_node, &look.nodes[i]);
+		look_at_node(&look, open_node, &look.nodes[i], use.nodes[i]);
 	if (look.n_nodes > 0)
 		nvme_holds_find(&look);
-	for (size_t i = 0; i < look.n_nodes; i++) {
-		_cleanup_free_ char *path = strf("/dev/%s", look.nodes[i].name);
-
+	for (size_t i = 0; i < look.n_nodes; i++)
 		if (look.nodes[i].whole)
-			try_claim(&look, open_node, &look.nodes[i], path);
-	}
+			try_claim(&look, open_node, &look.nodes[i], use.nodes[i]);
 	*ret = use;
 	use = (NvmeUse){ 0 };
 	return 0;

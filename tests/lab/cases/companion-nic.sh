@@ -26,6 +26,7 @@ promise "with it the pair is declared with its NIC" gpupass declare pair0 "${wit
 promise "the list shows it" sh -c 'gpupass list | grep -Eq "pair0 .* free"'
 doctor_finds_the_hosts_faults
 
+# promise M1
 # used NAME TEXT CHECK: nobody gets the group while the host uses the NIC like that.
 used() {
 	refused "$1" 9 HostInUse "$2" gpupass assign vm42 pair0
@@ -59,6 +60,7 @@ promise "a NIC that nobody uses goes with the pair" gpupass assign vm42
 equal "all functions are on vfio-pci" "$on_vfio" "$(drivers "${pair[@]}")"
 equal "the domain has exactly those hostdevs" "$all" "$(hostdevs --inactive vm42)"
 promise "the host has no such network device any more" test ! -e "/sys/class/net/$eth"
+# promise M10
 "$here/define-vm" half --no-guest --hostdev "$nic"
 promise "a domain with the NIC alone is not started" sh -c '! virsh -q start half'
 virsh -q undefine half

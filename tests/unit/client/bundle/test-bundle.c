@@ -116,8 +116,9 @@ TEST(members_of_a_document_are_found_by_their_name)
 	json_t *document = json_loads(
 		"{\"schema\": \"a.node7.b\", \"domain\": {\"name\": \"one\", \"uuid\": null},"
 		" \"jobs\": [{\"domain\": \"two\"}], \"domains\": [\"three\", {\"name\": \"four\"}],"
-		" \"domain_name\": \"five\", \"board_serial\": \"13A\", \"user\": \"jo\","
-		" \"group\": \"pair0\", \"text\": \"one two three four five 13A jo node7 pair0\"}",
+		" \"domain_name\": \"five\", \"board_serial\": \"13A\", \"serial\": \"S6X\", \"user\": \"jo\","
+		" \"group\": \"pair0\", \"text\": \"one two three four five 13A jo node7 pair0 "
+		"x-eui_S6X\"}",
 		0, NULL);
 	json_t *clean;
 
@@ -130,8 +131,36 @@ TEST(members_of_a_document_are_found_by_their_name)
 	assert_string_equal(json_string_value(json_object_get(clean, "schema")), "a.node7.b");
 	assert_string_equal(json_string_value(json_object_get(clean, "text")),
 			    "domain-0003 domain-0005 domain-0004 domain-0002 domain-0001 "
-			    "serial-0001 user-0001 host-0002 pair0");
+			    "serial-0001 user-0001 host-0002 pair0 x-eui_serial-0002");
 	replaced(s, "node7.example.org", "host-0003");
+	json_decref(clean);
+	json_decref(document);
+}
+
+/* A tenant's names for what is on a disk, and those that have its serial number in them. */
+TEST(what_is_on_a_disk_is_found)
+{
+	_cleanup_(stand_ins_freep) StandIns *s = stand_ins_new();
+	json_t *document = json_loads(
+		"{\"aliases\": [\"/dev/disk/by-id/nvme-X_S1N9\"], \"serial\": \"S1N9\","
+		" \"labels\": [{\"type\": \"vfat\", \"uuid\": \"AB12-CD34\", \"name\": \"acme\"},"
+		" {\"name\": \"acme-logs\", \"part_name\": \"acme p\", \"part_uuid\": \"aa-01\"}],"
+		" \"users\": [{\"device\": \"eth5\", \"host\": \"10.0.0.5/24\"}],"
+		" \"text\": \"vfat acme AB12-CD34 acme-logs acme p aa-01 nvme-X_S1N9 10.0.0.5/24\"}",
+		0, NULL);
+	json_t *clean;
+	_cleanup_free_ char *text = NULL;
+	static const char *const secrets[] = { "acme", "AB12", "S1N9", "aa-01", "10.0.0.5" };
+
+	assert_int_equal(secrets_of_json(s, document), 0);
+	stand_ins_settle(s);
+	clean = secrets_replace_json(s, document);
+	text = json_dumps(clean, 0);
+	for (size_t i = 0; i < ELEMENTS(secrets); i++)
+		if (strstr(text, secrets[i]))
+			fail_msg("%s is still in %s", secrets[i], text);
+	assert_non_null(strstr(text, "\"type\": \"vfat\""));
+	assert_non_null(strstr(text, "\"device\": \"eth5\""));
 	json_decref(clean);
 	json_decref(document);
 }

@@ -106,7 +106,8 @@ TEST(what_keeps_a_nic_from_its_gpus_is_found_with_its_remedy)
 	STANDS("nic-ats", "warn", "the kernel runs with pci=realloc,noats", no_ats(r, true),
 	       add(&r->host->cmdline, "pci=realloc,noats"));
 	TOLD("a port that redirects", "peer-path", "warn",
-	     "pair0: over the root complex, since ACS Direct Translated is off, at " PORT_N,
+	     "pair0: what its NIC sends to its GPUs goes over the root complex, since ACS "
+	     "Direct Translated is off at " PORT_N,
 	     "boot with 'pci=config_acs=1xxxxxx@" PORT_N "'; what it costs: a device below",
 	     port_is(r, GPUS, ALL, RR), kernel(r, 6, 11));
 	TOLD("two of them, and an old kernel", "peer-path", "warn", PORT_N ", " PORT_A,
@@ -115,9 +116,10 @@ TEST(what_keeps_a_nic_from_its_gpus_is_found_with_its_remedy)
 	     port_is(r, GPUS, ALL, RR), kernel(r, 6, 1),
 	     r->health[0].ports[2].config.acs_control = RR);
 	TOLD("a port without the way", "peer-path", "warn",
-	     "there is no ACS Direct Translated, at " PORT_A, "a switch that have it",
+	     "there is no ACS Direct Translated at " PORT_A, "a switch that have it",
 	     port_is(r, 0, 0x1f, RR));
-	TOLD("a port that blocks", "peer-path", "warn", "end with an error", "pci=noats",
+	TOLD("a port that blocks", "peer-path", "warn",
+	     "ends with an error, since ACS Translation Blocking is on", "pci=noats",
 	     port_is(r, GPUS, ALL, 0x1f));
 	all_had_cases(cases, checks_of_peers, "");
 }

@@ -92,6 +92,12 @@ static void read_declarations(Replay *r)
 		d->source = copy_of(item, "source");
 		d->foreign_use_set = member(item, "foreign_use");
 		d->foreign_use = json_is_true(member(item, "foreign_use"));
+		d->whole_nic = json_is_true(member(item, "whole_nic"));
+		d->erase = json_is_true(member(item, "erase"));
+		json_array_foreach (member(item, "with"), k, selector)
+			assert_int_equal(member_parse(json_string_value(selector),
+						      GROW(d->companions, d->n_companions)),
+					 0);
 		json_array_foreach (member(item, "members"), k, selector) {
 			Selector *s = GROW(d->members, d->n_members);
 
@@ -439,6 +445,23 @@ TEST(what_few_hosts_have_is_captured_too)
 
 	json_object_set_new(host, "mdevs",
 			    json_pack("[{s:s, s:s}]", "uuid", mdev, "parent", "0000:41:00.0"));
+	/* A NIC of the group, the port above it, and its other function. */
+	for (size_t i = 0; i < 3; i++)
+		json_array_append_new(member(host, "functions"),
+				      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s*}", "bdf",
+						(const char *[]){ "0000:e1:01.0", "0000:e2:00.0",
+								  "0000:e2:00.1" }[i],
+						"class", i == 0 ? "060400" : "020000", "vendor",
+						"15b3", "device", "101d", "subsystem_vendor",
+						"15b3", "subsystem_device", "0001", "driver",
+						i == 0 ? "pcieport" : "mlx5_core"));
+	json_object_set_new(json_array_get(member(host, "functions"), 13), "upstream",
+			    json_pack("[s]", "0000:e1:01.0"));
+	json_object_set_new(json_array_get(member(all, "declarations"), 0), "with",
+			    json_pack("[ss]", "nic:0000:e2:00.0", "nvme:0000:e3:00.0"));
+	json_object_set_new(json_array_get(member(all, "declarations"), 0), "whole_nic",
+			    json_true());
+	json_object_set_new(json_array_get(member(all, "declarations"), 0), "erase", json_true());
 	json_object_set_new(json_array_get(member(all, "domains"), 0), "mdevs",
 			    json_pack("[{s:s, s:b}]", "uuid", mdev, "config", 1));
 	json_object_set_new(json_array_get(member(all, "domains"), 0), "unclear", json_string("?"));

@@ -248,7 +248,7 @@ TEST(the_nearest_is_one_that_neither_a_group_nor_the_caller_has)
 		{ "", "vf", { "41:00.0" }, "vf:0000:42:00.0", "there is no other" },
 		{ WITH, "vf", { "41:00.0" }, NULL, "there is no vf" },
 		{ PAIR "With=vf:42:00.2\n", "nic", { "41:00.0" }, "nic:0000:82:00.0", "no other" },
-		{ "", "disk", { "41:00.0" }, NULL, "nothing is called \"disk\"" },
+		{ "", "disk", { "41:00.0" }, NULL, "\"disk\" is neither nic, vf nor nvme" },
 		{ "", "nic", { "nic:42:00.0" }, NULL, "there is no GPU" },
 		{ "", "nic", { "99:00.0" }, NULL, "there is no NVIDIA GPU at 0000:99:00.0" },
 		{ "", "nic", { "41" }, NULL, "\"41\" names no GPU" },
@@ -268,8 +268,8 @@ TEST(the_nearest_is_one_that_neither_a_group_nor_the_caller_has)
 		host_resolve(&h);
 		for (size_t k = 0; k < 4 && rows[i].members[k]; k++)
 			members[k] = (char *)rows[i].members[k];
-		r = companion_nearest(&(NearestWish){ .kind = rows[i].kind, .members = members },
-				      h.groups, h.set, &found, &reason, &problem);
+		r = companion_nearest(rows[i].kind, members, h.groups, h.set, 0, &found, &reason,
+				      &problem);
 		if (r != (rows[i].found ? 0 : PROBLEM))
 			fail_msg("row %zu: %s", i, problem ? problem->reason : reason);
 		if (r == 0)

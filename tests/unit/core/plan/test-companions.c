@@ -84,6 +84,7 @@ static void is_an_nvme(PlanModel *m)
 {
 	m->tenants = xcalloc(1, sizeof(Tenants));
 	model_function(m, NIC)->class_code = 0x010802;
+	model_facts(m, NIC)->nvme = true;
 }
 
 static void is_a_vf(PlanModel *m)
