@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */ #include <errno.h>
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * gpupass-hook: libvirt runs it before it starts a domain, and starts none if it fails.
+ * It never calls libvirt, which waits for it, nor gpupassd, which may not run.
+ */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,25 +30,8 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-/*
- * gpupass-hook: libvirt runs it before it starts a domain, and starts none if it fails.
- * It never calls libvirt, which waits for it, nor gpupassd, which may not run.
- */
-#include <errno.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "core/domain/xml.h"
-#include "gpupass/dbus.h"
-#include "util/arguments.h"
-#include "util/json.h"
-#include "util/text.h"
-#include "util/xalloc.h"
-
-	/* What it reads. */
-	typedef struct Place {
+/* What it reads. */
+typedef struct Place {
 	const char *state_dir; /* has fence.json */
 	const char *sysfs_dir;
 	const char *boot_id_file;
@@ -162,6 +150,15 @@ static void read_fence(const Place *place, Fence **ret, char **ret_why)
 				message ? message : file_state_error(r));
 }
 
+/* A mark is never removed, so a NIC that no group ever had has none. What is not known is one. */
+static bool has_mark(const Place *place, const Bdf *bdf)
+{
+	_cleanup_free_ char *name = tenant_file_name(bdf);
+	_cleanup_free_ char *path = strf("%s/tenants/%s", place->state_dir, name);
+
+	return access(path, F_OK) == 0 || errno != ENOENT;
+}
+
 static int judge(const Place *place, const DomainUse *use, Problem **ret_problem)
 {
 	_cleanup_free_ FenceHostdev *hostdevs = NULL;
@@ -174,6 +171,8 @@ static int judge(const Place *place, const DomainUse *use, Problem **ret_problem
 		read_fence(place, &fence, &why);
 	if (r < 0)
 		return r;
+	for (size_t i = 0; !fence && i < n; i++)
+		hostdevs[i].given = has_mark(place, &hostdevs[i].bdf);
 	/* Without it the message calls the fence one of an earlier boot. */
 	(void)file_read_line_at(AT_FDCWD, place->boot_id_file, &boot_id);
 	return fence_judge(&(FenceRequest){ .uuid = use->uuid,

@@ -158,6 +158,25 @@ static int lift_copies(const JobPlace *place, const Bdf *functions, size_t n)
 	return r;
 }
 
+/* Whoever clears it has judged what its tenant changed: the next erase is not refused for that. */
+static int accept_nvmes(const JobPlace *place, const Bdf *functions, size_t n)
+{
+	_cleanup_(tenants_freep) Tenants *tenants =
+		place->tenants ? tenant_store_load(place->tenants) : NULL;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && tenants && i < tenants->n_items; i++) {
+		TenantMark *mark = tenants->items[i].mark;
+
+		if (!mark || mark->n_erases == 0 || mark->state != TENANT_DIRTY ||
+		    !bdf_in(&mark->bdf, functions, n))
+			continue;
+		mark->cleared = true;
+		r = tenant_store_save(place->tenants, mark, 1);
+	}
+	return r;
+}
+
 static int lift_group(const JobPlace *place, const char *group, const Bdf *functions, size_t n,
 		      Problem **ret_problem)
 {
@@ -166,6 +185,8 @@ static int lift_group(const JobPlace *place, const char *group, const Bdf *funct
 	/* An open journal must not undo at the next start what jobs do from now on. */
 	if (r == 0)
 		r = journal_forget_group(place->journal, group);
+	if (r == 0)
+		r = accept_nvmes(place, functions, n);
 	if (r == 0)
 		r = quarantine_store_remove(place->quarantine, group);
 	if (r == 0)

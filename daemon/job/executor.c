@@ -30,6 +30,14 @@ static void tell_step(const Run *run, size_t step, StepState state, uint64_t sin
 		  });
 }
 
+/* The context is the run's own. */
+static void tell_progress(StepContext *c)
+{
+	const Run *run = (const Run *)c;
+
+	tell_step(run, run->done - 1, STEP_RUNNING, 0);
+}
+
 static void tell_note(Run *run)
 {
 	JobNote note = run->context.note;
@@ -214,7 +222,9 @@ static bool wrote_something(const Run *run)
  * goes into state and remedy. */
 static void incomplete(Run *run, const Problem *undo_problem, ExecutorResult *ret)
 {
-	const char *why = undo_problem ? undo_problem->reason : run->context.stuck;
+	const char *why = undo_problem	       ? undo_problem->reason
+			  : run->context.stuck ? run->context.stuck
+					       : run->context.apart;
 	_cleanup_free_ char *first = NULL;
 	Problem *failure = ret->problem;
 
@@ -294,7 +304,7 @@ static void failed(Run *run, ExecutorResult *ret)
 	ret->state = cancellation_state(ret->problem);
 	if (r != 0 && waits_for_libvirt(run, undo_problem))
 		left_open(run, undo_problem, ret);
-	else if (r != 0 || run->context.stuck)
+	else if (r != 0 || run->context.stuck || run->context.apart)
 		incomplete(run, undo_problem, ret);
 	else if (wrote)
 		state_put_back(run, ret->problem);
@@ -503,6 +513,7 @@ ExecutorResult execute(const JobPlace *place, uint32_t job, const Prepared *prep
 			.prepared = prepared,
 			.plan = prepared->plan,
 			.timeout_usec = timeout_usec,
+			.tell = tell_progress,
 		},
 		.tell = listener,
 		.userdata = userdata,

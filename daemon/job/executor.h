@@ -55,8 +55,8 @@ typedef void (*JobTell)(JobEvent *event, void *userdata);
 
 /* A run of a plan; recovery makes one from the journal. */
 typedef struct Run {
-	StepContext context;
-	JobTell tell; /* NULL: nobody hears of it */
+	StepContext context; /* first */
+	JobTell tell;	     /* NULL: nobody hears of it */
 	void *userdata;
 	JournalJob *log; /* NULL: none is kept */
 	size_t done;	 /* steps [0, done) may have been acted on, the last perhaps in part */

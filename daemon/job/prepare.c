@@ -56,7 +56,7 @@ static bool wakes_functions(Operation operation)
 static bool moves_functions(Operation operation)
 {
 	return wakes_functions(operation) || operation == OPERATION_RELEASE ||
-	       operation == OPERATION_RECONCILE;
+	       operation == OPERATION_RECONCILE || operation == OPERATION_PREPARE;
 }
 
 static InspectConfig most_config(const JobRequest *request)
@@ -153,13 +153,13 @@ static int check_mark(const Prepared *p, const Bdf *bdf, Problem **ret_problem)
 			      .remedy = xstrdup(record_fault_remedy(fault)));
 }
 
-/* Of whoever is given a board, which then needs a mark. */
+/* Of whoever is given a board, or cleans it, which then needs a mark. */
 static bool gives(const Prepared *p)
 {
 	Operation operation = p->request.operation;
 
 	return operation == OPERATION_ASSIGN || operation == OPERATION_RECONCILE ||
-	       (operation == OPERATION_BIND && p->domain);
+	       operation == OPERATION_PREPARE || (operation == OPERATION_BIND && p->domain);
 }
 
 static int store_news(const JobPlace *place, const Prepared *p, const Gpu *gpu,

@@ -355,8 +355,13 @@ int recover_job(const JobPlace *place, OpenJob *job, uint64_t wait_usec, Recover
 	*ret = (Recovery){ .outcome = RECOVERED_UNDONE };
 	if (!job->damage && !wrote_something(job))
 		return close_job(place, job);
-	obstacle =
-		job->damage ? xstrdup(job->damage) : wait_for_workers(place, job->plan, wait_usec);
+	/* An erase goes on for hours, and the next prepare finds it. */
+	if (job->damage)
+		obstacle = xstrdup(job->damage);
+	else
+		obstacle = plan_has_step(job->plan, STEP_ERASE)
+				   ? NULL
+				   : wait_for_workers(place, job->plan, wait_usec);
 	if (obstacle)
 		quarantined(ret, obstacle);
 	else if (read_uses(place, job->plan, &uses, ret))

@@ -78,8 +78,9 @@ static int without_group(const StepContext *c, const char *xml, char **ret, Prob
 }
 
 /*
- * The plan lists functions GPU by GPU, then companions. This cannot restore what --fit=apply wrote, so then it
- * leaves the group out of our mark, too: reconcile finds it missing, and writes both.
+ * The plan lists functions GPU by GPU, then companions, of which each has a port of its own. This
+ * cannot restore what --fit=apply wrote, so then it leaves the group out of our mark, too: reconcile
+ * finds it missing, and writes both.
  */
 static int with_group(const StepContext *c, const char *xml, char **ret, Problem **ret_problem)
 {
@@ -93,7 +94,7 @@ static int with_group(const StepContext *c, const char *xml, char **ret, Problem
 	for (size_t i = 0; i < c->plan->n_functions; i++) {
 		const Bdf *bdf = &c->plan->functions[i].bdf;
 
-		if (n == 0 || !bdf_same_slot(bdf, &gpus[n - 1].functions[0]))
+		if (plan_begins_board(c->plan, i))
 			n++;
 		if (n > ELEMENTS(gpus))
 			return -E2BIG;

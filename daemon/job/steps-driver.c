@@ -22,8 +22,36 @@ static void moves_clear(Moves *moves)
 	free(moves->outcomes);
 }
 
+/*
+ * Who undoes an erase leaves one alone that is at work: where it was, the next prepare finds it.
+ */
+static bool takes_part(const StepContext *c, const PlanFunction *f, StepMove where)
+{
+	const Host *host = c->place->host;
+
+	if (bdf_in(&f->bdf, c->stuck_functions, c->n_stuck_functions))
+		return false;
+	if (where == STEP_MOVE_ASIDE)
+		return f->erase;
+	return where == STEP_MOVE_ON || !f->erase ||
+	       host->ops->worker_on(c->place->host, &f->bdf) == 0;
+}
+
+static DriverTarget target_of(const PlanFunction *f, StepMove where)
+{
+	DriverTarget target = { .bdf = f->bdf };
+
+	if (where == STEP_MOVE_ASIDE) {
+		target.driver = NVME_DRIVER;
+	} else {
+		target.driver = where == STEP_MOVE_ON ? f->to_driver : f->from_driver;
+		target.driver_override = where == STEP_MOVE_ON ? f->to_override : f->from_override;
+	}
+	return target;
+}
+
 /* Every function of the plan, except those whose worker never came back. */
-static Moves moves_make(const StepContext *c, bool forward)
+static Moves moves_make(const StepContext *c, StepMove where)
 {
 	size_t n = c->plan->n_functions;
 	Moves moves = {
@@ -34,13 +62,8 @@ static Moves moves_make(const StepContext *c, bool forward)
 	for (size_t i = 0; i < n; i++) {
 		const PlanFunction *f = &c->plan->functions[i];
 
-		if (bdf_in(&f->bdf, c->stuck_functions, c->n_stuck_functions))
-			continue;
-		moves.targets[moves.n++] = (DriverTarget){
-			.bdf = f->bdf,
-			.driver = forward ? f->to_driver : f->from_driver,
-			.driver_override = forward ? f->to_override : f->from_override,
-		};
+		if (takes_part(c, f, where))
+			moves.targets[moves.n++] = target_of(f, where);
 	}
 	return moves;
 }
@@ -180,9 +203,9 @@ static int judge(StepContext *c, const Moves *moves, int error, Problem **ret_pr
 	return result != 0 ? result : error;
 }
 
-int step_move(StepContext *c, bool forward, Problem **ret_problem)
+int step_move(StepContext *c, StepMove where, Problem **ret_problem)
 {
-	_cleanup_(moves_clear) Moves moves = moves_make(c, forward);
+	_cleanup_(moves_clear) Moves moves = moves_make(c, where);
 	int r = host_move(c->place->host, moves.targets, moves.n, c->timeout_usec, moves.outcomes);
 
 	return judge(c, &moves, r, ret_problem);
@@ -215,12 +238,12 @@ int step_drivers_hold(StepContext *c, Problem **ret_problem)
 
 static int forward(StepContext *c, Problem **ret_problem)
 {
-	return step_move(c, true, ret_problem);
+	return step_move(c, STEP_MOVE_ON, ret_problem);
 }
 
 static int backward(StepContext *c, Problem **ret_problem)
 {
-	return step_move(c, false, ret_problem);
+	return step_move(c, STEP_MOVE_BACK, ret_problem);
 }
 
 static int unbind(StepContext *c, Problem **ret_problem)

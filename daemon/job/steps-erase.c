@@ -1,15 +1,411 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Erasing the NVMes of a group between two tenants. */
+/*
+ * Erasing the NVMes of a group between two tenants. Each is asked what it says of itself, before
+ * and after: what is not as the receipt of its last erase has it was changed by a tenant, and is
+ * for a person to judge. What a sanitize has begun goes on in the device, whatever becomes of the
+ * job, the daemon or the host; the next prepare finds it.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "core/pci/driver-name.h"
 #include "job/steps.h"
+#include "util/clock.h"
+#include "util/text.h"
+#include "util/xalloc.h"
 
-static int erase(_unused_ StepContext *c, _unused_ Problem **ret_problem)
+/* How often it is asked how far it is: a crypto erase takes a moment, others an hour. */
+#define POLL_FIRST_USEC (50 * USEC_PER_MSEC)
+#define POLL_MOST_USEC (5 * USEC_PER_SEC)
+/* The kernel resets a controller that does not answer. */
+#define SILENT_MAX 3
+/* One that is found idle, and not erased, is begun once more. */
+#define BEGIN_MAX 2
+/* An erase of an earlier job of which nothing is known. */
+#define OLDER_USEC (7200 * USEC_PER_SEC)
+
+typedef struct Erasing {
+	StepContext *context;
+	const Bdf *bdf;
+	const TenantMark *mark; /* as it was; NULL: none that can be used */
+	NvmeReceipt receipt;	/* of this erase, once it has begun */
+	uint64_t deadline;	/* CLOCK_MONOTONIC */
+	uint64_t poll_usec;
+} Erasing;
+
+static Host *host_of(const Erasing *e)
 {
+	return e->context->place->host;
+}
+
+/* ---- what is wrong ---- */
+
+/* Takes the cause. */
+static int refuse(const Erasing *e, const char *reason, char *cause, Problem **ret_problem)
+{
+	return problem_refuse(ret_problem, GPUPASS_ERROR_RESET_FAILED,
+			      .reason = strf("%s %s", BDF_TEXT(e->bdf), reason), .cause = cause,
+			      .remedy = strf("see nvme-cli, and dmesg | grep %s; then: gpupass "
+					     "prepare %s",
+					     BDF_TEXT(e->bdf), e->context->plan->group));
+}
+
+/* What nobody but a person can settle, whatever is put back. */
+static int keep_apart(Erasing *e, const char *reason, char *cause, Problem **ret_problem)
+{
+	StepContext *c = e->context;
+
+	free(c->apart);
+	c->apart = strf("%s %s: %s", BDF_TEXT(e->bdf), reason, cause);
+	free(c->note.text);
+	c->note = (JobNote){ .kind = JOB_NOTE_RESET_FAILED,
+			     .text = strf("%s: %s", c->plan->group, c->apart) };
+	return refuse(e, reason, cause, ret_problem);
+}
+
+static int keep_apart_for(Erasing *e, const char *reason, char *const *lines, Problem **ret_problem)
+{
+	return lines ? keep_apart(e, reason, strv_join(lines, "; "), ret_problem) : 0;
+}
+
+/* An answer that did not come, or says that it failed. */
+static int failed(Erasing *e, int r, Problem **problem, Problem **ret_problem)
+{
+	char *cause = r == PROBLEM ? xstrdup((*problem)->cause) : xstrdup(strerror(-r));
+
+	*problem = problem_free(*problem);
+	return keep_apart(e, "could not be erased", cause ? cause : xstrdup("it is not known why"),
+			  ret_problem);
+}
+
+/* ---- waiting ---- */
+
+static int wait_a_moment(Erasing *e, char *detail, Problem **ret_problem)
+{
+	StepContext *c = e->context;
+
+	if (!str_equal(c->detail, detail)) {
+		free(c->detail);
+		c->detail = TAKE_PTR(detail);
+		if (c->tell)
+			c->tell(c);
+	}
+	free(detail);
+	usleep((useconds_t)e->poll_usec);
+	e->poll_usec = e->poll_usec < POLL_MOST_USEC / 2 ? 2 * e->poll_usec : POLL_MOST_USEC;
+	return cancellation_check(c->place->cancel, ret_problem);
+}
+
+static int too_late(Erasing *e, const char *what, Problem **ret_problem)
+{
+	return keep_apart(e, "could not be erased", strf("%s did not end in time", what),
+			  ret_problem);
+}
+
+/* One that an earlier job has begun, and that a daemon's restart did not end. */
+static int wait_for_older(Erasing *e, Problem **ret_problem)
+{
+	uint64_t deadline = now_monotonic() + OLDER_USEC;
+	int r = 0;
+
+	e->poll_usec = POLL_FIRST_USEC;
+	while (r == 0 && host_of(e)->ops->worker_on(host_of(e), e->bdf) > 0)
+		r = now_monotonic() < deadline
+			    ? wait_a_moment(e,
+					    strf("%s: what an earlier job began goes on",
+						 BDF_TEXT(e->bdf)),
+					    ret_problem)
+			    : too_late(e, "what an earlier job began", ret_problem);
+	return r;
+}
+
+/* Until what has begun is no longer in progress. */
+static int wait_for_end(Erasing *e, NvmeEraseEnd *ret, Problem **ret_problem)
+{
+	unsigned silent = 0;
+	int r = 0;
+
+	for (*ret = NVME_ERASE_RUNS; r == 0 && *ret == NVME_ERASE_RUNS;) {
+		_cleanup_(nvme_state_clear) NvmeState now = { 0 };
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		unsigned permille = 0;
+
+		if (now_monotonic() >= e->deadline)
+			return too_late(e, nvme_way_to_string(e->receipt.way), ret_problem);
+		r = host_nvme_state(host_of(e), e->bdf, &now, &problem);
+		if (r != 0 && ++silent > SILENT_MAX)
+			return failed(e, r, &problem, ret_problem);
+		if (r == 0) {
+			silent = 0;
+			*ret = nvme_erase_judge(&now, e->receipt.way);
+			permille = nvme_erase_permille(&now);
+		}
+		r = 0;
+		if (*ret == NVME_ERASE_RUNS)
+			r = wait_a_moment(e, strf("%s: %u %%", BDF_TEXT(e->bdf), permille / 10),
+					  ret_problem);
+	}
+	return r;
+}
+
+/* ---- one NVMe ---- */
+
+static int begin_and_wait(Erasing *e, Problem **ret_problem)
+{
+	NvmeEraseEnd end = NVME_ERASE_DUE;
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && end == NVME_ERASE_DUE && i < BEGIN_MAX; i++) {
+		_cleanup_(nvme_erase_clear) NvmeErase erase = { 0 };
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		uint64_t now = now_monotonic();
+
+		r = now < e->deadline ? host_nvme_erase(host_of(e), e->bdf, e->receipt.way,
+							e->deadline - now, &erase, &problem)
+				      : -ETIMEDOUT;
+		if (r != 0)
+			return failed(e, r, &problem, ret_problem);
+		if (erase.end == NVME_ERASE_FAILED)
+			return keep_apart(e, "could not be erased", xstrdup(erase.why),
+					  ret_problem);
+		end = erase.end;
+		if (end == NVME_ERASE_RUNS)
+			r = wait_for_end(e, &end, ret_problem);
+		/* A format that an earlier job began has told nobody how it ended. */
+	}
+	if (r != 0 || end == NVME_ERASE_DONE)
+		return r;
+	return keep_apart(e, "could not be erased",
+			  xstrdup(end == NVME_ERASE_FAILED
+					  ? "the controller says that its sanitize has failed"
+					  : "the controller does not say that it is erased"),
+			  ret_problem);
+}
+
+/* No tenant has changed what is another device: somebody has put it in, with what is on it. */
+static int judge_other(const Erasing *e, const NvmeState *was, const NvmeState *is,
+		       Problem **ret_problem)
+{
+	if (e->context->prepared->group->erase)
+		return 0;
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_HOST_IN_USE,
+		.reason = strf("%s is another NVMe than was erased last", BDF_TEXT(e->bdf)),
+		.cause = strf("its serial number is %s, and was %s", str_or_empty(is->serial),
+			      str_or_empty(was->serial)),
+		.remedy = xstrdup("if nothing on it is needed: gpupass declare it with --erase"));
+}
+
+/* Nothing was begun where this refuses. */
+static int judge_before(Erasing *e, const NvmeState *state, Problem **ret_problem)
+{
+	const NvmeState *was = e->mark && e->mark->n_erases > 0 ? &e->mark->erases[0].state : NULL;
+	_cleanup_strv_ char **lines = NULL, **reasons = NULL;
+	int r = 0;
+
+	if (was && !str_equal(was->serial, state->serial))
+		r = judge_other(e, was, state, ret_problem);
+	else if (was && !e->mark->cleared)
+		nvme_state_differences(was, state, &lines);
+	if (r == 0)
+		r = keep_apart_for(e, "is not as it was erased last", lines, ret_problem);
+	if (r != 0)
+		return r;
+	e->receipt.way = nvme_erase_choose(state, &reasons);
+	if (e->receipt.way == NVME_WAY_NONE)
+		return refuse(e, "cannot be erased", strv_join(reasons, "; "), ret_problem);
+	e->deadline = now_monotonic() + nvme_erase_limit_sec(state, e->receipt.way) * USEC_PER_SEC;
 	return 0;
 }
 
-static int are_clean(_unused_ StepContext *c, _unused_ Problem **ret_problem)
+static int judge_after(Erasing *e, const NvmeState *before, Problem **ret_problem)
 {
-	return 0;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_strv_ char **lines = NULL;
+	int r = host_nvme_state(host_of(e), e->bdf, &e->receipt.state, &problem);
+
+	if (r != 0)
+		return failed(e, r, &problem, ret_problem);
+	nvme_state_differences(before, &e->receipt.state, &lines);
+	nvme_state_faults(&e->receipt.state, &lines);
+	return keep_apart_for(e, "was erased, and is not fit for a tenant", lines, ret_problem);
 }
 
-const StepOps step_erase = { .act = erase, .holds = are_clean, .shows = GROUP_UNREADY };
+static void note_erased(const Erasing *e)
+{
+	StepContext *c = e->context;
+	_cleanup_free_ char *before = c->note.text;
+
+	c->note = (JobNote){
+		.kind = JOB_NOTE_RESET,
+		.text = strf("%s%s%s: %s was erased by %s in %llu s", str_or_empty(before),
+			     before ? "; " : "", c->plan->group, BDF_TEXT(e->bdf),
+			     nvme_way_to_string(e->receipt.way),
+			     (unsigned long long)((e->receipt.ended_usec - e->receipt.begun_usec) /
+						  USEC_PER_SEC)),
+	};
+}
+
+/* Its mark and the receipt are one file: neither can be without the other. */
+static int save_clean(const Erasing *e, Problem **ret_problem)
+{
+	const StepContext *c = e->context;
+	const PciFunction *function = pci_snapshot_find(c->prepared->inventory->snapshot, e->bdf);
+	_cleanup_free_ char *why = strf("erased: %s", nvme_way_to_string(e->receipt.way));
+	const TenantMark mark = {
+		.bdf = *e->bdf,
+		.vendor = function->vendor,
+		.device = function->device,
+		.subsystem_vendor = function->subsystem_vendor,
+		.subsystem_device = function->subsystem_device,
+		.state = TENANT_CLEAN,
+		.domain_uuid = e->mark ? e->mark->domain_uuid : NULL,
+		.domain_name = e->mark ? e->mark->domain_name : NULL,
+		.since_usec = now_realtime(),
+		.why = why,
+		.erases = (NvmeReceipt *)&e->receipt,
+		.n_erases = 1,
+	};
+	int r = tenant_store_save(c->place->tenants, &mark, 1);
+
+	return r < 0 ? tenant_not_stored(c->place, e->bdf, r, ret_problem) : 0;
+}
+
+static int erase_one(Erasing *e, Problem **ret_problem)
+{
+	_cleanup_(nvme_state_clear) NvmeState before = { 0 };
+	int r = host_nvme_state(host_of(e), e->bdf, &before, ret_problem);
+
+	if (r == 0)
+		r = judge_before(e, &before, ret_problem);
+	if (r != 0)
+		return r;
+	e->receipt.begun_usec = now_realtime();
+	e->poll_usec = POLL_FIRST_USEC;
+	r = begin_and_wait(e, ret_problem);
+	e->receipt.ended_usec = now_realtime();
+	if (r == 0)
+		r = judge_after(e, &before, ret_problem);
+	if (r == 0)
+		r = save_clean(e, ret_problem);
+	if (r == 0)
+		note_erased(e);
+	return r;
+}
+
+/* ---- the step ---- */
+
+/* Of all of them, which come and go. */
+static int each(StepContext *c, int (*act)(Erasing *e, Problem **ret_problem),
+		Problem **ret_problem)
+{
+	_cleanup_(tenants_freep) Tenants *tenants = tenant_store_load(c->place->tenants);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < c->plan->n_functions; i++) {
+		const PlanFunction *f = &c->plan->functions[i];
+		const TenantFile *file = tenants_find(tenants, &f->bdf);
+		Erasing e = { .context = c, .bdf = &f->bdf };
+
+		if (file && bdf_equal(&file->bdf, &f->bdf))
+			e.mark = file->mark;
+		if (f->erase)
+			r = act(&e, ret_problem);
+		nvme_receipt_clear(&e.receipt);
+	}
+	return r;
+}
+
+static void tell_disks(const DomainUses *uses, const NvmeUse *use, char ***lines)
+{
+	for (size_t i = 0; uses && i < uses->n_items; i++)
+		for (char **path = uses->items[i].disks; path && *path; path++)
+			if (nvme_use_has_path(use, *path))
+				strv_appendf(lines, "%s is a disk of the domain %s", *path,
+					     uses->items[i].name);
+}
+
+static void tell_users(const StepContext *c, const Inspection *now, const Bdf *bdf, char ***lines)
+{
+	const NvmeUse *use = nvme_use_find(now->nvmes, now->n_nvmes, bdf);
+
+	for (size_t i = 0; i < now->n_holders; i++)
+		if (bdf_equal(&now->holders[i].bdf, bdf))
+			strv_append_take(lines, holder_text(&now->holders[i]));
+	for (size_t i = 0; use && i < use->n_holds; i++)
+		strv_append_take(lines, nvme_hold_text(&use->holds[i]));
+	for (char **what = use ? use->siblings : NULL; what && *what; what++)
+		strv_appendf(lines, "%s reaches the same namespaces", *what);
+	for (char **what = use ? use->unread : NULL; what && *what; what++)
+		strv_appendf(lines, "not known: %s", *what);
+	if (use)
+		tell_disks(c->prepared->uses, use, lines);
+	else
+		strv_append(lines, "it was not looked at");
+}
+
+/* Whoever uses one, now that the host's driver has it: whatever it is, it is not erased. */
+static int refuse_users(StepContext *c, Problem **ret_problem)
+{
+	_cleanup_(inspection_freep) Inspection *now = NULL;
+	int r = step_inspect(c, &now, ret_problem);
+
+	for (size_t i = 0; r == 0 && i < c->plan->n_functions; i++) {
+		const PlanFunction *f = &c->plan->functions[i];
+		_cleanup_strv_ char **lines = NULL;
+
+		if (f->erase)
+			tell_users(c, now, &f->bdf, &lines);
+		if (lines)
+			r = problem_refuse(ret_problem, GPUPASS_ERROR_HOST_IN_USE,
+					   .reason = strf("the host uses %s", BDF_TEXT(&f->bdf)),
+					   .cause = strv_join(lines, "\n"),
+					   .remedy = strf("end that, then: gpupass prepare %s",
+							  c->plan->group));
+	}
+	return r;
+}
+
+static int erase(StepContext *c, Problem **ret_problem)
+{
+	int r = c->place->tenants ? each(c, wait_for_older, ret_problem) : -ENOSYS;
+
+	if (r == 0)
+		r = step_refuse_while_in_guest(c, ret_problem);
+	if (r == 0)
+		r = step_move(c, STEP_MOVE_ASIDE, ret_problem);
+	if (r == 0)
+		r = refuse_users(c, ret_problem);
+	if (r == 0)
+		r = each(c, erase_one, ret_problem);
+	free(c->detail);
+	c->detail = plan_step_detail(c->plan, STEP_ERASE);
+	return r == 0 ? step_move(c, STEP_MOVE_ON, ret_problem) : r;
+}
+
+static int put_back(StepContext *c, Problem **ret_problem)
+{
+	return step_move(c, STEP_MOVE_BACK, ret_problem);
+}
+
+static int check_clean(Erasing *e, Problem **ret_problem)
+{
+	if (e->mark && e->mark->state == TENANT_CLEAN && e->mark->n_erases > 0)
+		return 0;
+	return refuse(e, "is not erased", NULL, ret_problem);
+}
+
+static int are_clean(StepContext *c, Problem **ret_problem)
+{
+	int r = c->place->tenants ? each(c, check_clean, ret_problem) : -ENOSYS;
+
+	return r == 0 ? step_drivers_hold(c, ret_problem) : r;
+}
+
+const StepOps step_erase = {
+	.act = erase,
+	.undo = put_back,
+	.holds = are_clean,
+	.changes = STEP_CHANGES_FUNCTIONS,
+	.shows = GROUP_UNREADY,
+};

@@ -214,7 +214,8 @@ static int turn_marks(const Turnover *t, const Receipt *receipt, const char *nam
 
 	for (size_t i = 0; t->context->place->tenants && i < t->n_boards; i++)
 		/* A plan from a journal does not have it: the next domain gets one reset more. */
-		if (!plan_board(t->context->plan, &t->boards[i].bdf))
+		if (!plan_board(t->context->plan, &t->boards[i].bdf) ||
+		    plan_board(t->context->plan, &t->boards[i].bdf)->nvme)
 			continue;
 		else if (!t->boards[i].reset)
 			note_no_method(t, &t->boards[i]);
@@ -443,6 +444,9 @@ static bool was_reset(const Plan *plan, const TenantFile *file)
 
 	if (!file)
 		return plan->operation != OPERATION_RELEASE;
+	/* An NVMe, whose mark tells of its erase, and which is reset whenever it is given. */
+	if (mark && mark->n_erases > 0)
+		return true;
 	if (!mark || mark->state == TENANT_CLEAN)
 		return mark;
 	return plan->operation != OPERATION_RELEASE && plan->domain_uuid &&
@@ -459,7 +463,7 @@ bool step_reset_was_made(const StepContext *c)
 		return false;
 	tenants = tenant_store_load(c->place->tenants);
 	for (size_t i = 0; made && i < plan->n_functions; i++)
-		if (plan_begins_slot(plan, i))
+		if (plan_begins_board(plan, i))
 			made = was_reset(plan, tenants_find(tenants, &plan->functions[i].bdf));
 	return made && !tenants->unread;
 }

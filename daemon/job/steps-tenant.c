@@ -34,7 +34,7 @@ static bool may_have(const StepContext *c, const TenantFile *file, const PlanBoa
 {
 	const TenantMark *mark = file ? file->mark : NULL;
 
-	if (c->plan->accept_dirty)
+	if (c->plan->accept_dirty && !(board && board->nvme) && !(mark && mark->n_erases > 0))
 		return true;
 	if (goes_back(c->plan))
 		return !mark || mark->state != TENANT_DIRTY || !mark->domain_uuid ||
@@ -96,6 +96,11 @@ static int mark_board(StepContext *c, const Tenants *tenants, const Bdf *bdf, Te
 		return 0;
 	*ret = (TenantMark){ .state = TENANT_DIRTY, .since_usec = now_realtime() };
 	ret->no_method = there && there->no_method;
+	if (there && there->n_erases > 0) {
+		ret->erases = xcalloc(1, sizeof(NvmeReceipt));
+		ret->erases[0] = nvme_receipt_copy(&there->erases[0]);
+		ret->n_erases = 1;
+	}
 	identify(c, bdf, there, board, ret);
 	ret->domain_uuid = xstrdup(c->plan->domain_uuid);
 	ret->domain_name = xstrdup(c->plan->domain_name);
@@ -112,7 +117,7 @@ static int mark_boards(StepContext *c, const Tenants *tenants, TenantMark *marks
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < plan->n_functions; i++) {
-		if (!plan_begins_slot(plan, i))
+		if (!plan_begins_board(plan, i))
 			continue;
 		r = mark_board(c, tenants, &plan->functions[i].bdf, &marks[*n], ret_problem);
 		if (r == NEW_MARK) {

@@ -11,7 +11,8 @@
 #include "job/prepared.h"
 
 /* What a run of a plan knows while it runs. */
-typedef struct StepContext {
+typedef struct StepContext StepContext;
+struct StepContext {
 	const JobPlace *place;
 	const Prepared *prepared;
 	const Plan *plan;
@@ -32,7 +33,10 @@ typedef struct StepContext {
 	bool rebooted;	/* the host booted since the job began: drivers are as the boot set them */
 	char **left;	/* one sentence for each optional act or undo that failed; owned */
 	bool again;	/* this act lost libvirt, may have taken effect, and is repeated */
-} StepContext;
+	char *apart;	/* why it is quarantined although all of it was put back; owned */
+	/* Tells how far the act is, as `detail` has it; NULL: nobody hears of it. */
+	void (*tell)(StepContext *c);
+};
 
 /* What recovery and rollback have to look at, when a step was begun. */
 typedef enum StepChanges {
@@ -81,7 +85,12 @@ int step_inspect(StepContext *c, Inspection **ret, Problem **ret_problem);
 int step_glance(StepContext *c, Inspection **ret, Problem **ret_problem);
 /* The plan's checks of functions once more, when nothing may hold them any more. */
 int step_check_released(StepContext *c, Problem **ret_problem);
-int step_move(StepContext *c, bool forward, Problem **ret_problem);
+typedef enum StepMove {
+	STEP_MOVE_BACK,	 /* to the drivers they were on; not what is being erased just now */
+	STEP_MOVE_ON,	 /* to those that the plan has for them */
+	STEP_MOVE_ASIDE, /* what is to be erased, to its own */
+} StepMove;
+int step_move(StepContext *c, StepMove where, Problem **ret_problem);
 int step_drivers_hold(StepContext *c, Problem **ret_problem);
 /*
  * PROBLEM while a process has a function open through vfio, after waiting for a killed guest to

@@ -106,7 +106,7 @@ static bool was_reset(const Turnover *t, const Bdf *lead)
 	for (size_t i = 0; i < plan->n_functions; i++) {
 		const ResetReport *report = turnover_report(t, &plan->functions[i].bdf);
 
-		if (!bdf_same_slot(&plan->functions[i].bdf, lead))
+		if (!plan_is_on_board(&plan->functions[i], lead))
 			continue;
 		if (!report || !reset_result_is_good(report->result))
 			return false;
@@ -117,7 +117,10 @@ static bool was_reset(const Turnover *t, const Bdf *lead)
 
 static bool takes_part(const Turnover *t, const Bdf *lead)
 {
-	return SOME(t->reports, t->n_reports, bdf_same_slot(&it->bdf, lead));
+	const Plan *plan = t->context->plan;
+
+	return SOME(plan->functions, plan->n_functions,
+		    plan_is_on_board(it, lead) && turnover_report(t, &it->bdf));
 }
 
 static void add_board(Turnover *t, const Bdf *lead, const char *tenant_uuid,
@@ -141,7 +144,7 @@ static void collect_boards_of_undo(Turnover *t)
 	const Plan *plan = t->context->plan;
 
 	for (size_t i = 0; i < plan->n_functions; i++)
-		if (plan_begins_slot(plan, i))
+		if (plan_begins_board(plan, i))
 			add_board(t, &plan->functions[i].bdf, plan->domain_uuid, plan->domain_name);
 }
 

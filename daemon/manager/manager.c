@@ -20,10 +20,12 @@
 static bool was_given(const Manager *m, const DriftFinding *finding)
 {
 	const Group *group = group_set_find(m->inventory->groups, finding->group);
+	size_t n = 0;
+	_cleanup_free_ const PciFunction **leads = group ? group_leads(group, &n) : NULL;
 
-	for (size_t i = 0; group && i < group->n_gpus; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const TenantFile *file =
-			m->tenants ? tenants_find(m->tenants, &group->gpus[i]->lead->bdf) : NULL;
+			m->tenants ? tenants_find(m->tenants, &leads[i]->bdf) : NULL;
 
 		if (!file || !file->mark ||
 		    !str_equal(file->mark->domain_uuid, finding->domain_uuid))

@@ -38,7 +38,6 @@ static void check_switch_management(const Checks *c, const Companion *companion,
  */
 static const char *const lacking[MEMBER_KIND_MAX_] = {
 	[MEMBER_VF] = "its MAC, VLAN and spoof check are not set",
-	[MEMBER_NVME] = "whether it is in use is not asked, and it is not erased",
 };
 
 static void check_lacking(const Companion *companion, Finding *f)

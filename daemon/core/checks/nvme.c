@@ -134,7 +134,7 @@ static void tell_use(const Checks *c, const Nvme *nvme, Finding *f)
 	tell_domains(c, nvme, f);
 	for (char **what = use->unread; what && *what; what++) {
 		finding_unknown(f, nvme->bdf, "%s: not known: %s", nvme->bdf, *what);
-		finding_remedy(f, "see that it can be read");
+		finding_remedy(f, "see journalctl -t gpupass-inspector; then try again");
 		finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, NOT_KNOWN);
 	}
 }
@@ -171,7 +171,10 @@ static void tell_data(const Checks *c, const Nvme *nvme, Finding *f)
 	if (erase)
 		finding_remedy(f, "erase it again: gpupass prepare %s", nvme->group->name);
 	else
-		finding_remedy(f, "if nothing on it is needed: gpupass declare it with --erase");
+		finding_remedy(f,
+			       "if nothing on it is needed: gpupass forget %s, then declare it "
+			       "again with --erase",
+			       nvme->group ? nvme->group->name : "GROUP");
 	finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, DATA_LOST);
 	for (size_t k = 0; nvme->use && k < nvme->use->n_labels; k++) {
 		_cleanup_free_ char *text = nvme_label_text(&nvme->use->labels[k]);
@@ -206,7 +209,10 @@ static void tell_state(_unused_ const Checks *c, const Nvme *nvme, Finding *f)
 	for (char **line = lines; line && *line; line++) {
 		finding_add(f, state->unread ? FINDING_UNKNOWN : FINDING_WARN, nvme->bdf, "%s: %s",
 			    nvme->bdf, *line);
-		finding_remedy(f, "mend it by hand (nvme-cli, sedutil-cli), or declare another");
+		finding_remedy(f, state->unread
+					  ? "see journalctl -t gpupass-eraser; then try again"
+					  : "mend it by hand (nvme-cli, sedutil-cli), or declare "
+					    "another");
 		finding_bars(f, GPUPASS_ERROR_UNSUPPORTED_BOARD, NOT_FIT);
 	}
 }

@@ -16,17 +16,22 @@
 #define MODULE_NAME_MAX 64 /* above the kernel's own limit */
 
 /*
- * Which modules bind which functions of NVIDIA's boards. Several modules are "nvidia" under other
- * names.
+ * Which modules bind which functions of NVIDIA's boards, and of what is given with them: the usual
+ * ones of NICs in hosts of GPUs. Several modules are "nvidia" under other names.
  */
 static const struct Taker {
 	uint32_t mask, class_code;
-	const char *modules[2];
+	const char *modules[10];
 } takers[] = {
 	{ 0xff0000, 0x030000, { "nvidia", "nouveau" } },
 	{ 0xffff00, 0x040300, { "snd-hda-intel" } },
 	{ 0xffffff, 0x0c0330, { "xhci-pci" } }, /* USB-C of Turing boards, and its controller */
 	{ 0xffff00, 0x0c8000, { "i2c-nvidia-gpu" } },
+	{ 0xff0000,
+	  0x020000,
+	  { "mlx5-core", "mlx4-core", "bnxt-en", "ena", "i40e", "ice", "igb", "ixgbe", "e1000e",
+	    "tg3" } },
+	{ 0xffffff, 0x010802, { "nvme" } },
 };
 
 /* A module of NVIDIA's driver. Not nvidiafb and the backlight module: those are the kernel's. */
@@ -100,7 +105,7 @@ static bool spell_module(char ret[MODULE_NAME_MAX + 1], const char *name, size_t
 	return *ret != '\0';
 }
 
-/* Keeps only modules that bind some function of a GPU. */
+/* Keeps only modules that bind what may be a function of a group. */
 static void note_module(Initramfs *image, const char *base)
 {
 	char module[MODULE_NAME_MAX + 1] = "";

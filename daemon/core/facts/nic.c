@@ -23,7 +23,8 @@ static const struct {
 	[NIC_MASTER] = { "is a port of", "take it out: ip link set @ nomaster; of Open "
 					 "vSwitch, ovs-vsctl del-port @ there" },
 	[NIC_UPPER] = { "carries", "delete what stands on it: ip link delete NAME" },
-	[NIC_SUBFUNCTION] = { "is a subfunction of it", "devlink port show; devlink port delete" },
+	[NIC_SUBFUNCTION] = { "is a subfunction of it",
+			      "devlink port show; devlink port delete; of vDPA, vdpa dev del" },
 	[NIC_STORAGE] = { "is the way to", "unmount or disconnect that: umount; nvme disconnect" },
 	[NIC_ADDRESS] = { "has the address",
 			  "see that the network's own configuration leaves it alone, then: ip "

@@ -10,10 +10,13 @@
 
 #define SECOND 1000000ULL
 
-/* A VF of a GPU is a vGPU, and no function of a group. One of a NIC may be a companion. */
+/*
+ * A VF of a GPU is a vGPU, and no function of a group. One of a NIC may be a companion; of what a
+ * group has by its address alone nobody knows what it was.
+ */
 static bool is_vgpu(const FenceHostdev *hostdev, const FenceFunction *then)
 {
-	return hostdev->vgpu && !(then && then->companion);
+	return hostdev->vgpu && !(then && (then->companion || then->vendor == 0));
 }
 
 static const FenceHostdev *find_hostdev(const FenceRequest *q, const FenceFunction *function)
@@ -57,8 +60,9 @@ static int refuse_blind(const FenceRequest *q, const FenceHostdev *hostdev, Prob
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_FOREIGN_OWNER,
 		.reason = strf("whether it may have %s is not known", BDF_TEXT(&hostdev->bdf)),
-		.cause = strf("%s is a GPU of NVIDIA, and the fence cannot be used: %s",
-			      BDF_TEXT(&hostdev->bdf), str_or_empty(q->no_fence)),
+		.cause = strf("%s %s, and the fence cannot be used: %s", BDF_TEXT(&hostdev->bdf),
+			      hostdev->gpu ? "is a GPU of NVIDIA" : "was in a group of GPUs",
+			      str_or_empty(q->no_fence)),
 		.remedy = xstrdup(
 			"start gpupassd, which writes it again: systemctl restart gpupassd"));
 }
@@ -224,10 +228,12 @@ static int check_hostdev(const FenceRequest *q, const FenceHostdev *hostdev, Pro
 
 	if (q->fence)
 		group = fence_find(q->fence, &hostdev->bdf, &then);
+	if (!q->fence && (hostdev->gpu || hostdev->given))
+		return refuse_blind(q, hostdev, ret_problem);
 	if (is_vgpu(hostdev, then))
 		return check_vgpu(q, hostdev, ret_problem);
 	if (!q->fence)
-		return hostdev->gpu ? refuse_blind(q, hostdev, ret_problem) : 0;
+		return 0;
 	if (!group)
 		then = fence_find_other(q->fence, &hostdev->bdf);
 	/* Addresses were dealt out anew, or a board was put in. A group closed by its

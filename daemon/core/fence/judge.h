@@ -14,6 +14,7 @@ typedef struct FenceHostdev {
 	 * (vGPU) are not. What cannot be read counts as one, where something is there.
 	 */
 	bool gpu;
+	bool given; /* without a fence: a mark says that gpupass gave it to a domain once */
 	/* It is a VF or an mdev, of this function; `bdf` and the ids then decide nothing. */
 	bool vgpu;
 	Bdf board;

@@ -220,6 +220,20 @@ static void add_ungrouped(const FenceFacts *facts, const Gpu *gpu, Fence *fence)
 	close_other(facts, fence, addresses, n, candidate);
 }
 
+/* One that was a companion: a NIC or an NVMe of the host is no business of ours. */
+static void close_other_companions(const FenceFacts *facts, Fence *fence)
+{
+	const PciSnapshot *snapshot = facts->gpus->snapshot;
+	MemberKind kind;
+
+	for (size_t i = 0; i < snapshot->n_functions; i++) {
+		const Bdf *bdf = &snapshot->functions[i]->bdf;
+
+		if (member_kind_of(snapshot->functions[i], &kind) && !fence_find(fence, bdf, NULL))
+			close_other(facts, fence, bdf, 1, false);
+	}
+}
+
 /* Boards of a record that are not there now may come back at any moment. */
 static void add_missing(const Assignment *record, Fence *fence)
 {
@@ -247,6 +261,7 @@ Fence *fence_make(const FenceFacts *facts)
 		add_group(facts, &facts->groups->items[i], fence);
 	for (size_t i = 0; i < facts->gpus->n_gpus; i++)
 		add_ungrouped(facts, &facts->gpus->gpus[i], fence);
+	close_other_companions(facts, fence);
 	for (size_t i = 0; i < facts->assignments->n_items; i++)
 		add_missing(facts->assignments->items[i], fence);
 	return fence;

@@ -27,10 +27,18 @@ void companions_record(Group *group, const Assignment *record, const GpuSet *set
 		const PciFunction *function = pci_snapshot_find(set->snapshot, bdf);
 		Member member = { .bdf = *bdf };
 
-		if (function && !gpu_set_find(set, bdf) && member_kind_of(function, &member.kind))
-			add(group, &member, set->snapshot);
+		if (!function || gpu_set_find(set, bdf) || group_companion(group, bdf) ||
+		    !member_kind_of(function, &member.kind))
+			continue;
+		add(group, &member, set->snapshot);
+		if (group->provenance != PROVENANCE_DECLARED || group->fault)
+			continue;
+		group->companion_fault = true;
+		group->fault = strf("%s was assigned to %s with it, and is not declared any more: "
+				    "release the group",
+				    BDF_TEXT(bdf), record->domain_name);
 	}
-	group->whole_nic = true;
+	group->whole_nic |= group->provenance != PROVENANCE_DECLARED;
 }
 
 static char *kind_fault(const Companion *companion)
@@ -97,10 +105,20 @@ char *companions_fault(const Group *group, const GroupSet *all)
 
 /* ---- what must be made or erased ---- */
 
-static CompanionNeed need_of(_unused_ const Group *group, _unused_ const Companion *companion,
-			     _unused_ const Tenants *tenants)
+/*
+ * Whatever is on an NVMe that gpupass has erased came of its tenants. Of any other one an operator
+ * must have said that it may be erased.
+ */
+static CompanionNeed need_of(const Group *group, const Companion *companion, const Tenants *tenants)
 {
-	return COMPANION_READY;
+	const TenantMark *mark;
+
+	if (companion->member.kind != MEMBER_NVME || !companion->function || !tenants)
+		return COMPANION_READY;
+	mark = tenants_mark(tenants, companion->function);
+	if (mark && mark->n_erases > 0)
+		return mark->state == TENANT_CLEAN ? COMPANION_READY : COMPANION_TO_ERASE;
+	return group->erase ? COMPANION_TO_ERASE : COMPANION_READY;
 }
 
 bool companions_ready(Group *group, const Tenants *tenants, char **ret_why)

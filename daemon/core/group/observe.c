@@ -367,11 +367,18 @@ static GroupState settle_unread(View *v, GroupState state)
  */
 static GroupState settle_by_drivers(View *v)
 {
+	_cleanup_free_ char *needs = NULL;
+	bool ready = companions_ready(v->group, v->tenants, &needs);
 	const PciFunction *bound = NULL, *unbound = NULL;
 	const DomainUse *unread;
 	size_t position = 0;
 
 	for (size_t i = 0; i < v->n_leads; i++) {
+		const Companion *companion = group_companion(v->group, &v->leads[i]->bdf);
+
+		/* It may be where an erase that was interrupted had it. */
+		if (companion && companion->need == COMPANION_TO_ERASE)
+			continue;
 		if (pci_function_on_vfio(v->leads[i]))
 			bound = v->leads[i];
 		else
@@ -398,8 +405,8 @@ static GroupState settle_by_drivers(View *v)
 			      "whether domain %s (%s) has a part of it cannot be told: its %s is "
 			      "not known",
 			      unread->name, unread->uuid, unread->vmid > 0 ? "file" : "XML");
-	if (!companions_ready(v->group, v->tenants, &v->group->reason))
-		return GROUP_UNREADY;
+	if (!ready)
+		return settle(v, GROUP_UNREADY, "%s", needs);
 	v->group->assignable = true;
 	return bound ? GROUP_BOUND : GROUP_FREE;
 }

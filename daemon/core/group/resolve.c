@@ -286,6 +286,15 @@ static void add_kept(Resolver *r, char *name, const Assignment *record, Gpu *con
 	add(r, gpus, n, &group);
 }
 
+/* It goes with them, until they are released together. */
+static void add_recorded_companions(Resolver *r, const Gpu *gpu, const Assignment *record)
+{
+	Group *group = &r->out->items[r->owner[gpu_index(r, gpu)]];
+
+	if (group->provenance == PROVENANCE_DECLARED)
+		companions_record(group, record, r->set);
+}
+
 /* Adds no group if a declaration has some of the GPUs: it decides about the others, too. */
 static void add_recorded(Resolver *r, const Assignment *record, Gpu **gpus)
 {
@@ -294,8 +303,11 @@ static void add_recorded(Resolver *r, const Assignment *record, Gpu **gpus)
 	const Link *weakest;
 	char *name, *why;
 
-	if (SOME_OF(gpus, n, is_owned(r, it)))
-		return;
+	for (size_t i = 0; i < n; i++)
+		if (is_owned(r, gpus[i])) {
+			add_recorded_companions(r, gpus[i], record);
+			return;
+		}
 	if (n == 0)
 		return;
 	weakest = missing ? NULL : find_weakest(r, gpus, n);

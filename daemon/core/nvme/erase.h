@@ -55,6 +55,16 @@ typedef struct NvmeErase {
 DECLARE_CLEAR(NvmeErase, nvme_erase_clear)
 DECLARE_JSON(NvmeErase, nvme_erase_members)
 
+/* Of one that is done. What comes back from a tenant is compared with it. */
+typedef struct NvmeReceipt {
+	NvmeWay way _json_(not_0, wrong "is none that there is");
+	uint64_t begun_usec, ended_usec; /* CLOCK_REALTIME */
+	NvmeState state;		 /* behind it */
+} NvmeReceipt;
+DECLARE_CLEAR(NvmeReceipt, nvme_receipt_clear)
+DECLARE_COPY(NvmeReceipt, nvme_receipt_copy)
+DECLARE_JSON(NvmeReceipt, nvme_receipt_members)
+
 /*
  * Where the erase that was begun is by what the controller says now. Of a format that is only what
  * the command returned: `done` is that it did. A controller that is found idle, and does not say

@@ -78,6 +78,7 @@ typedef struct NvmeState {
 	char **unread; /* what it did not say, and so is not known */
 } NvmeState;
 DECLARE_CLEAR(NvmeState, nvme_state_clear)
+DECLARE_COPY(NvmeState, nvme_state_copy)
 DECLARE_JSON(NvmeState, nvme_state_members)
 
 const NvmeState *nvme_state_find(const NvmeState *list, size_t n, const Bdf *bdf);

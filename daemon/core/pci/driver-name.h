@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#define NVME_DRIVER "nvme"
 #define VFIO_PCI "vfio-pci"
 
 /*

@@ -103,6 +103,12 @@ static void add_persistence_on(json_t *writes, const PlanFunction *function)
 		add_write(writes, "on", "NVML: persistence mode of %s", BDF_TEXT(&function->bdf));
 }
 
+static void add_erase(json_t *writes, const PlanFunction *function)
+{
+	if (function->erase)
+		add_write(writes, "erase", "gpupass-eraser: %s", BDF_TEXT(&function->bdf));
+}
+
 typedef void (*AddWrites)(json_t *writes, const PlanFunction *function);
 
 /*
@@ -111,9 +117,9 @@ typedef void (*AddWrites)(json_t *writes, const PlanFunction *function);
  */
 static void writes_write(json_t *o, const char *key, const void *of)
 {
-	static const AddWrites kinds[2][4] = {
-		{ add_persistence_off, add_writes, add_reset, add_persistence_on },
-		{ add_reset, add_persistence_off, add_writes, add_persistence_on },
+	static const AddWrites kinds[2][5] = {
+		{ add_persistence_off, add_erase, add_writes, add_reset, add_persistence_on },
+		{ add_reset, add_erase, add_persistence_off, add_writes, add_persistence_on },
 	};
 	const Plan *plan = of;
 	const AddWrites *order = kinds[plan->operation == OPERATION_RELEASE];

@@ -77,6 +77,7 @@ int plan_fill_functions(Planner *p)
 			return plan_refuse_vanished(&function->bdf, p->ret_problem);
 		plan->n_functions = i + 1;
 		into->bdf = function->bdf;
+		into->companion = group_companion(p->facts->group, &function->bdf) != NULL;
 		into->iommu_group = function->iommu_group;
 		into->from_driver = xstrdup(facts->driver);
 		into->from_override = xstrdup(facts->driver_override);

@@ -11,7 +11,39 @@ static size_t count_needs(const Group *group, CompanionNeed need)
 	return n;
 }
 
-/* Nothing is moved for good: a step that needs another driver puts the function back. */
+/* Or it was clean, and the host has written on it since. */
+static bool is_to_be_erased(const Planner *p, const Companion *companion)
+{
+	const Inspection *in = p->facts->inspection;
+	const NvmeUse *use = nvme_use_find(in->nvmes, in->n_nvmes, &companion->member.bdf);
+
+	return companion->need == COMPANION_TO_ERASE ||
+	       (p->facts->group->erase && use && use->n_labels > 0);
+}
+
+/*
+ * An NVMe is moved to its driver and back within its step. It goes where the GPUs are: an erase
+ * that was interrupted may have left it elsewhere.
+ */
+static void plan_erases(Planner *p)
+{
+	const Group *group = p->facts->group;
+	bool vfio = pci_function_on_vfio(group->gpus[0]->lead);
+
+	for (size_t i = 0; i < p->plan->n_functions; i++) {
+		PlanFunction *f = &p->plan->functions[i];
+		const Companion *companion = group_companion(group, &f->bdf);
+
+		f->erase = companion && is_to_be_erased(p, companion);
+		if (!f->erase || f->from_vfio == vfio)
+			continue;
+		if (vfio)
+			plan_set_target(f, VFIO_PCI, VFIO_PCI);
+		else
+			plan_set_target(f, NVME_DRIVER, NULL);
+	}
+}
+
 int plan_prepare(Planner *p)
 {
 	const Group *group = p->facts->group;
@@ -29,11 +61,14 @@ int plan_prepare(Planner *p)
 		r = plan_check_evidence(p);
 	if (r == 0)
 		r = plan_fill_functions(p);
-	if (r != 0 || group->state != GROUP_UNREADY)
+	if (r != 0)
 		return r;
+	plan_erases(p);
+	if (group->state != GROUP_UNREADY && plan_count_erases(plan) == 0)
+		return 0;
 	plan_add_step(plan, STEP_PREFLIGHT, true);
 	plan_add_step(plan, STEP_VFS, count_needs(group, COMPANION_TO_MAKE) > 0);
-	plan_add_step(plan, STEP_ERASE, count_needs(group, COMPANION_TO_ERASE) > 0);
+	plan_add_step(plan, STEP_ERASE, plan_count_erases(plan) > 0);
 	plan_add_step(plan, STEP_VERIFY, true);
 	return 0;
 }

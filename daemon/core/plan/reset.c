@@ -105,7 +105,7 @@ static int plan_reset_of(Planner *p, const Bdf *lead, Problem **ret_problem)
 		PlanFunction *f = &p->plan->functions[i];
 		int r;
 
-		if (!takes_part(p->plan, f) || (lead && !bdf_same_slot(&f->bdf, lead)))
+		if (!takes_part(p->plan, f) || (lead && !plan_is_on_board(f, lead)))
 			continue;
 		r = decide(p, i, goes_with_lead(p->plan, i), &f->reset, &f->reset_method,
 			   ret_problem);
@@ -151,7 +151,7 @@ static void leave_out(Plan *plan, PlanBoard *board)
 	for (size_t i = 0; i < plan->n_functions; i++) {
 		PlanFunction *f = &plan->functions[i];
 
-		if (!bdf_same_slot(&f->bdf, &board->last.bdf))
+		if (!plan_is_on_board(f, &board->last.bdf))
 			continue;
 		f->reset = PLAN_RESET_NOT;
 		free(f->reset_method);
@@ -163,7 +163,7 @@ static void leave_out(Plan *plan, PlanBoard *board)
 static bool resets_gpus(const Planner *p)
 {
 	return SOME(p->plan->functions, p->plan->n_functions,
-		    it->reset != PLAN_RESET_NOT && !group_companion(p->facts->group, &it->bdf));
+		    it->reset != PLAN_RESET_NOT && !it->companion);
 }
 
 int plan_reset_partners(Planner *p)

@@ -106,8 +106,9 @@ char *plan_step_detail(const Plan *plan, StepKind step)
 	case STEP_UNKEEP:
 		return xstrdup(plan->group);
 	case STEP_VFS:
-	case STEP_ERASE:
 		return xstrdup(plan->group);
+	case STEP_ERASE:
+		return count(plan_count_erases(plan), "NVMe");
 	case STEP_KIND_MAX_:
 		break;
 	}

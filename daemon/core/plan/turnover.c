@@ -24,6 +24,9 @@ void plan_fill_boards(Planner *p)
 	for (size_t i = 0; i < n; i++) {
 		const Tenancy tenancy = tenancy_of(&facts, &boards[i]);
 
+		const Companion *companion = group_companion(p->facts->group, &boards[i].lead->bdf);
+
+		p->plan->boards[i].nvme = companion && companion->member.kind == MEMBER_NVME;
 		p->plan->boards[i].last = tenancy_mark(&tenancy, &boards[i], p->request->now_usec);
 		p->plan->n_boards = i + 1;
 	}
@@ -74,11 +77,23 @@ static int refuse_unresettable(const Planner *p, const PlanBoard *board, const c
 					 p->facts->group->name));
 }
 
+/* No reset erases it, and nobody may accept what another tenant has left. */
+static int refuse_dirty_nvme(const Planner *p, const char *what)
+{
+	return problem_refuse(p->ret_problem, GPUPASS_ERROR_RESET_FAILED,
+			      .reason = xstrdup("an NVMe of the group was not erased"),
+			      .cause = xstrdup(what),
+			      .remedy = xstrdup("if nothing on it is needed: gpupass declare it "
+						"with --erase"));
+}
+
 static int judge_board(Planner *p, const PlanBoard *board)
 {
 	bool can = plan_resets_board(p->plan, &board->last.bdf);
 	_cleanup_free_ char *what = last_text(&board->last);
 
+	if (board->nvme)
+		return refuse_dirty_nvme(p, what);
 	if (!can && !p->plan->accept_dirty)
 		return refuse_unresettable(p, board, what);
 	if (can)
@@ -157,7 +172,7 @@ int plan_reset_all(Planner *p)
 static const PlanFunction *left_out(const Plan *plan, const Bdf *lead)
 {
 	return FIND(plan->functions, plan->n_functions,
-		    it->reset == PLAN_RESET_NOT && bdf_same_slot(&it->bdf, lead));
+		    it->reset == PLAN_RESET_NOT && plan_is_on_board(it, lead));
 }
 
 void plan_warn_of_unreset(Planner *p)

@@ -57,6 +57,15 @@ size_t plan_count_persistence(const Plan *plan, StepKind step)
 	return n;
 }
 
+size_t plan_count_erases(const Plan *plan)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < plan->n_functions; i++)
+		n += plan->functions[i].erase;
+	return n;
+}
+
 Bdf *plan_addresses(const Plan *plan)
 {
 	Bdf *addresses = xcalloc(plan->n_functions + 1, sizeof(Bdf));
@@ -76,6 +85,17 @@ bool plan_begins_slot(const Plan *plan, size_t i)
 	return i == 0 || !bdf_same_slot(&plan->functions[i - 1].bdf, &plan->functions[i].bdf);
 }
 
+bool plan_begins_board(const Plan *plan, size_t i)
+{
+	return plan->functions[i].companion || plan_begins_slot(plan, i);
+}
+
+bool plan_is_on_board(const PlanFunction *function, const Bdf *lead)
+{
+	return function->companion ? bdf_equal(&function->bdf, lead)
+				   : bdf_same_slot(&function->bdf, lead);
+}
+
 bool plan_resets(const Plan *plan)
 {
 	return SOME(plan->functions, plan->n_functions, it->reset != PLAN_RESET_NOT);
@@ -88,7 +108,7 @@ bool plan_resets_board(const Plan *plan, const Bdf *lead)
 	for (size_t i = 0; i < plan->n_functions; i++) {
 		const PlanFunction *f = &plan->functions[i];
 
-		if (!bdf_same_slot(&f->bdf, lead))
+		if (!plan_is_on_board(f, lead))
 			continue;
 		if (f->reset == PLAN_RESET_NOT)
 			return false;
@@ -100,7 +120,17 @@ bool plan_resets_board(const Plan *plan, const Bdf *lead)
 
 const PlanBoard *plan_board(const Plan *plan, const Bdf *function)
 {
-	return FIND(plan->boards, plan->n_boards, bdf_same_slot(&it->last.bdf, function));
+	const PlanBoard *found = NULL;
+
+	for (size_t i = 0; i < plan->n_boards; i++) {
+		const Bdf *lead = &plan->boards[i].last.bdf;
+
+		if (bdf_equal(lead, function))
+			return &plan->boards[i];
+		if (bdf_same_slot(lead, function))
+			found = &plan->boards[i];
+	}
+	return found;
 }
 
 #include "types.inc"

@@ -47,6 +47,7 @@ DECLARE_ENUM(plan_reset, PlanReset, PLAN_RESETS, PLAN_RESET_MAX_);
 /* What one function is, and what it will be. The undo of a bind restores all of `from`. */
 typedef struct PlanFunction {
 	Bdf bdf;
+	bool companion; /* a board of its own, whatever is in its slot */
 	int iommu_group;
 	char *from_driver; /* NULL: none */
 	bool from_vfio;	   /* driver_on_vfio(), when the plan was made. Not in JSON */
@@ -61,6 +62,7 @@ typedef struct PlanFunction {
 	 * The mode as it is, and as it was before the assignment; unknown if it was not on nvidia.
 	 */
 	PersistenceMode from_persistence, to_persistence;
+	bool erase;    /* an NVMe: moved to its driver, erased, and moved to `to` */
 	pid_t kept_by; /* GpuPersistence's, as the plan found it; 0 in a plan from a journal */
 } PlanFunction;
 
@@ -68,6 +70,7 @@ typedef struct PlanFunction {
 typedef struct PlanBoard {
 	TenantMark last;
 	bool reset; /* this plan resets it, as far as the plan can know */
+	bool nvme;  /* clean is only what was erased, so that no reset makes it so */
 } PlanBoard;
 
 typedef struct Plan {
@@ -147,9 +150,13 @@ size_t plan_count_persistence(const Plan *plan, StepKind step);
 
 /* Of all its functions. */
 Bdf *plan_addresses(const Plan *plan);
+size_t plan_count_erases(const Plan *plan);
 bool plan_has_step(const Plan *plan, StepKind kind);
 /* Functions are sorted, so function i is the leading one that the plan has of its slot. */
 bool plan_begins_slot(const Plan *plan, size_t i);
+/* The same of its board. Ports of a NIC are in one slot, and each VF may have another tenant. */
+bool plan_begins_board(const Plan *plan, size_t i);
+bool plan_is_on_board(const PlanFunction *function, const Bdf *lead);
 bool plan_resets(const Plan *plan);
 /* The leading function, or its slot, can be reset, and no function is left out. */
 bool plan_resets_board(const Plan *plan, const Bdf *lead);

@@ -51,7 +51,7 @@ static bool is_name(const char *name, const void *record)
 const RecordKind tenant_kind = {
 	.folder = "tenants",
 	.schema = GPUPASS_SCHEMA_TENANT_2,
-	.most = 64U * 1024,
+	.most = 512U * 1024, /* with a receipt of as many namespaces as there can be */
 	.members = mark_members,
 	.size = sizeof(TenantMark),
 	.is_name = is_name,
@@ -82,6 +82,13 @@ void tenant_mark_identify(TenantMark *mark, const Gpu *gpu)
 	mark->serial_number = xstrdup(gpu->serial_number);
 }
 
+/* Of a companion each function is a board. */
+static bool is_of_slot(const TenantFile *file, const Bdf *bdf)
+{
+	return bdf_same_slot(&file->bdf, bdf) &&
+	       (!file->mark || file->mark->vendor == PCI_VENDOR_NVIDIA);
+}
+
 const TenantFile *tenants_find(const Tenants *tenants, const Bdf *bdf)
 {
 	const TenantFile *found = NULL;
@@ -89,7 +96,7 @@ const TenantFile *tenants_find(const Tenants *tenants, const Bdf *bdf)
 	for (size_t i = 0; tenants && i < tenants->n_items; i++) {
 		if (bdf_equal(&tenants->items[i].bdf, bdf))
 			return &tenants->items[i];
-		if (!found && bdf_same_slot(&tenants->items[i].bdf, bdf))
+		if (!found && is_of_slot(&tenants->items[i], bdf))
 			found = &tenants->items[i];
 	}
 	return found;
@@ -104,6 +111,16 @@ const RecordFault *tenants_fault(const Tenants *tenants, const Bdf *bdf)
 	if (tenants->unread)
 		return &tenants->faults.items[0];
 	return file && !file->mark ? &tenants->faults.items[file->fault] : NULL;
+}
+
+const TenantMark *tenants_mark(const Tenants *tenants, const PciFunction *function)
+{
+	const TenantFile *file = tenants_find(tenants, &function->bdf);
+
+	return file && file->mark && bdf_equal(&file->bdf, &function->bdf) &&
+			       PCI_SAME_IDS(file->mark, function)
+		       ? file->mark
+		       : NULL;
 }
 
 /* ---- what marks say of a board ---- */
@@ -173,12 +190,15 @@ static bool is_missing(const TenancyFacts *facts, const TenantMark *mark)
 
 /*
  * A board's address changes when its bus gets another number, and that needs no power cycle. So a
- * board without a mark may be any board of its model whose mark no longer finds a board.
+ * board without a mark may be any board of its model whose mark no longer finds a board. Not so a
+ * companion: what it has may be the host's own, and a NIC is reset each time.
  */
 static Tenancy of_moved(const TenancyFacts *facts, const Gpu *gpu)
 {
 	Tenancy found = { .state = TENANT_NONE };
 
+	if (gpu->lead->vendor != PCI_VENDOR_NVIDIA)
+		return found;
 	for (size_t i = 0; facts->gpus && facts->tenants && i < facts->tenants->n_items; i++) {
 		const TenantMark *mark = facts->tenants->items[i].mark;
 

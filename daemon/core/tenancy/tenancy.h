@@ -9,6 +9,7 @@
 
 #include "core/domain/use.h"
 #include "core/facts/assignment.h"
+#include "core/nvme/erase.h"
 #include "core/pci/gpu.h"
 #include "gpupass/string-table.h"
 
@@ -32,6 +33,14 @@ typedef struct TenantMark {
 	uint64_t since_usec;		  /* CLOCK_REALTIME */
 	char *why;			  /* what made it so, in a few words; for people to read */
 	bool no_method _json_(if_any);	  /* dirty: the last try found no way to reset it */
+	/*
+	 * An NVMe that gpupass has erased, and that nobody had since but by gpupass: clean is only
+	 * what was erased, and what is dirty may be.
+	 */
+	NvmeReceipt *erases _json_(if_any, max 1);
+	size_t n_erases;
+	bool cleared
+		_json_(if_any); /* a person has lifted its quarantine: it need not be as then */
 } TenantMark;
 DECLARE_CLEAR(TenantMark, tenant_mark_clear)
 DECLARE_FREE(TenantMark, tenant_mark_free)
@@ -60,9 +69,11 @@ void tenant_mark_identify(TenantMark *mark, const Gpu *gpu);
 /* They are of one board, as far as both say. */
 bool tenant_marks_match(const TenantMark *a, const TenantMark *b);
 
+/* The mark of this function itself, as far as it is known; NULL: there is none that can be used. */
+const TenantMark *tenants_mark(const Tenants *tenants, const PciFunction *function);
 /*
- * Any function of the board's slot will do; but where that function itself has a mark (the ports of
- * a NIC), it is that one. NULL: there is no mark.
+ * Of a GPU any function of its slot will do; of a companion only its own: the ports of a NIC may have
+ * two tenants. NULL: there is no mark.
  */
 const TenantFile *tenants_find(const Tenants *tenants, const Bdf *bdf);
 /* Why the mark of this board, or any, cannot be used; NULL: it can, or there is none. */

@@ -98,7 +98,7 @@ static char **nothing_of(const Ask *ask)
 	_cleanup_free_ char *why = why_not(ask);
 	char **unread = NULL;
 
-	strv_appendf(&unread, "anything of it: %s", why);
+	strv_appendf(&unread, "all of it (%s)", why);
 	return unread;
 }
 

@@ -34,7 +34,7 @@ static int read_parts(int sysfs_fd, const Bdf *bdf, NicFolder *folder)
 		_cleanup_free_ char *link = strf("%s/driver", *name), *driver = NULL;
 		_cleanup_free_ char *path = sysfs_function_path(bdf, link);
 
-		if (strstr(*name, ".sf."))
+		if (strstr(*name, ".sf.") || str_starts_with(*name, "vdpa"))
 			strv_append(&folder->subfunctions, *name);
 		/* virtio0/net/eth5 */
 		if (str_starts_with(*name, "virtio") && !folder->nets) {

@@ -10,7 +10,7 @@ typedef struct NicFolder {
 	char **nets, **rdmas;
 	char *rdma_part;     /* "mlx5_core.rdma.0": a part of the driver that makes RDMA devices */
 	char *rdma_module;   /* "mlx5_ib", which has that part */
-	char **subfunctions; /* "mlx5_core.sf.2" */
+	char **subfunctions; /* "mlx5_core.sf.2", "vdpa0" */
 } NicFolder;
 DECLARE_CLEAR(NicFolder, nic_folder_clear)
 

@@ -6,7 +6,6 @@
 #include <libmnl/libmnl.h>
 #include <linux/if.h>
 #include <linux/if_link.h>
-#include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 
@@ -156,14 +155,11 @@ static void tell_stack(const NetLinks *links, const NetLink *link, NicUse *use)
 typedef struct Teller {
 	const NetLinks *links;
 	NicUse *use;
-	uint32_t *hops; /* ids of nexthop objects that lead over the NIC */
-	size_t n_hops;
-	bool groups; /* the objects are read again, for those that are made of others */
 } Teller;
 
-static const NetLink *chosen(const Teller *teller, unsigned index)
+static const NetLink *chosen(const NetLinks *links, unsigned index)
 {
-	const NetLink *link = net_links_find(teller->links, index);
+	const NetLink *link = net_links_find(links, index);
 
 	return link && link->over ? link : NULL;
 }
@@ -173,7 +169,7 @@ static int tell_address(const struct nlmsghdr *message, void *userdata)
 	NetlinkAttributes of;
 	const struct ifaddrmsg *body = netlink_body(message, RTM_NEWADDR, sizeof(*body), &of);
 	const Teller *teller = userdata;
-	const NetLink *link = body ? chosen(teller, body->ifa_index) : NULL;
+	const NetLink *link = body ? chosen(teller->links, body->ifa_index) : NULL;
 	_cleanup_free_ char *text = NULL;
 
 	if (!link)
@@ -186,45 +182,11 @@ static int tell_address(const struct nlmsghdr *message, void *userdata)
 	return 0;
 }
 
-static bool has_hop(const Teller *teller, uint32_t id)
-{
-	for (size_t i = 0; i < teller->n_hops; i++)
-		if (teller->hops[i] == id)
-			return true;
-	return false;
-}
-
-static bool group_has_hop(const Teller *teller, const struct nlattr *group)
-{
-	const struct nexthop_grp *members = mnl_attr_get_payload(group);
-	size_t n = mnl_attr_get_payload_len(group) / sizeof(*members);
-
-	for (size_t i = 0; i < n; i++)
-		if (has_hop(teller, members[i].id))
-			return true;
-	return false;
-}
-
-static int take_hop(const struct nlmsghdr *message, void *userdata)
-{
-	NetlinkAttributes of;
-	Teller *teller = userdata;
-	bool is_hop = netlink_body(message, RTM_NEWNEXTHOP, sizeof(struct nhmsg), &of);
-	uint32_t id = netlink_number(of.of[NHA_ID]);
-
-	if (!is_hop || has_hop(teller, id))
-		return 0;
-	if (teller->groups ? of.of[NHA_GROUP] && group_has_hop(teller, of.of[NHA_GROUP])
-			   : chosen(teller, netlink_number(of.of[NHA_OIF])) != NULL)
-		*GROW(teller->hops, teller->n_hops) = id;
-	return 0;
-}
-
 /* Of several ways the first that is the NIC's. */
-static const NetLink *way_of(const Teller *teller, const NetlinkAttributes *of)
+static const NetLink *way_of(const NetLinks *links, const NetlinkAttributes *of)
 {
 	const struct nlattr *several = of->of[RTA_MULTIPATH];
-	const NetLink *link = chosen(teller, netlink_number(of->of[RTA_OIF]));
+	const NetLink *link = chosen(links, netlink_number(of->of[RTA_OIF]));
 	const char *at = several ? mnl_attr_get_payload(several) : NULL;
 	size_t left = several ? mnl_attr_get_payload_len(several) : 0;
 	struct rtnexthop hop;
@@ -233,20 +195,11 @@ static const NetLink *way_of(const Teller *teller, const NetlinkAttributes *of)
 		memcpy(&hop, at, sizeof(hop));
 		if (hop.rtnh_len < sizeof(hop) || RTNH_ALIGN((size_t)hop.rtnh_len) > left)
 			break;
-		link = chosen(teller, (unsigned)hop.rtnh_ifindex);
+		link = chosen(links, (unsigned)hop.rtnh_ifindex);
 		at += RTNH_ALIGN((size_t)hop.rtnh_len);
 		left -= RTNH_ALIGN((size_t)hop.rtnh_len);
 	}
 	return link;
-}
-
-/* A device in whose name a route is told that a nexthop object has: the first of the NIC's. */
-static const NetLink *first_own(const Teller *teller)
-{
-	for (size_t i = 0; i < teller->links->n_items; i++)
-		if (teller->links->items[i].over)
-			return &teller->links->items[i];
-	return NULL;
 }
 
 static void add_route(const Teller *teller, const NetLink *link, const struct rtmsg *body,
@@ -281,26 +234,15 @@ static int tell_route(const struct nlmsghdr *message, void *userdata)
 
 	if (!body || is_made(body))
 		return 0;
-	link = way_of(teller, &of);
-	if (!link && has_hop(teller, netlink_number(of.of[RTA_NH_ID])))
-		link = first_own(teller);
+	link = way_of(teller->links, &of);
 	if (link)
 		add_route(teller, link, body, &of);
+	/* Of a nexthop object: the kernel tells its devices, unless somebody has turned that off. */
+	else if (of.of[RTA_NH_ID] && !of.of[RTA_OIF] && !of.of[RTA_MULTIPATH] &&
+		 body->rtm_type == RTN_UNICAST)
+		nic_use_unknown(teller->use, xstrdup("routes do not tell their devices: sysctl "
+						     "net.ipv4.nexthop_compat_mode=1"));
 	return 0;
-}
-
-/* Kernels before 5.3 have no such objects. A group's members may come behind it. */
-static int read_hops(const Netlink *netlink, Teller *teller)
-{
-	int r = netlink_dump(netlink, NETLINK_ROUTE, RTM_GETNEXTHOP, sizeof(struct nhmsg), take_hop,
-			     teller);
-
-	if (r == -EOPNOTSUPP)
-		return 0;
-	teller->groups = true;
-	return r < 0 ? r
-		     : netlink_dump(netlink, NETLINK_ROUTE, RTM_GETNEXTHOP, sizeof(struct nhmsg),
-				    take_hop, teller);
 }
 
 int net_links_tell(const Netlink *netlink, const NetLinks *links, NicUse *use)
@@ -313,19 +255,15 @@ int net_links_tell(const Netlink *netlink, const NetLinks *links, NicUse *use)
 			tell_stack(links, &links->items[i], use);
 	r = netlink_dump(netlink, NETLINK_ROUTE, RTM_GETADDR, sizeof(struct ifaddrmsg),
 			 tell_address, &teller);
-	if (r >= 0)
-		r = read_hops(netlink, &teller);
-	if (r >= 0)
-		r = netlink_dump(netlink, NETLINK_ROUTE, RTM_GETROUTE, sizeof(struct rtmsg),
-				 tell_route, &teller);
-	free(teller.hops);
-	return r;
+	return r < 0 ? r
+		     : netlink_dump(netlink, NETLINK_ROUTE, RTM_GETROUTE, sizeof(struct rtmsg),
+				    tell_route, &teller);
 }
 
 /* ---- the way to an address ---- */
 
 typedef struct Way {
-	Teller teller;
+	const NetLinks *links;
 	const NetLink *link;
 } Way;
 
@@ -335,7 +273,7 @@ static int take_way(const struct nlmsghdr *message, void *userdata)
 	Way *way = userdata;
 
 	if (netlink_body(message, RTM_NEWROUTE, sizeof(struct rtmsg), &of))
-		way->link = way_of(&way->teller, &of);
+		way->link = way_of(way->links, &of);
 	return 0;
 }
 
@@ -343,7 +281,7 @@ int net_links_way(const Netlink *netlink, const NetLinks *links, int family, con
 		  const NetLink **ret)
 {
 	size_t size = family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
-	Way way = { .teller = { .links = links } };
+	Way way = { .links = links };
 	char buffer[NETLINK_REQUEST_MAX];
 	struct nlmsghdr *request;
 	struct rtmsg *body;

@@ -28,7 +28,7 @@ typedef struct Teller {
 	const NetLinks *links;
 	NicUse *use;
 	uint32_t index; /* the kernel's, of that device */
-	bool found;
+	bool found, is_ib;
 	uint16_t table;
 } Teller;
 
@@ -36,13 +36,15 @@ static int find_index(const struct nlmsghdr *message, void *userdata)
 {
 	NetlinkAttributes of;
 	Teller *teller = userdata;
-	_cleanup_free_ char *name = NULL;
+	_cleanup_free_ char *name = NULL, *protocol = NULL;
 
 	(void)netlink_body(message, message->nlmsg_type, 0, &of);
 	name = netlink_text(of.of[RDMA_NLDEV_ATTR_DEV_NAME]);
+	protocol = netlink_text(of.of[RDMA_NLDEV_ATTR_DEV_PROTOCOL]);
 	if (str_equal(name, teller->device) && of.of[RDMA_NLDEV_ATTR_DEV_INDEX]) {
 		teller->found = true;
 		teller->index = netlink_number(of.of[RDMA_NLDEV_ATTR_DEV_INDEX]);
+		teller->is_ib = str_equal(protocol, "ib");
 	}
 	return 0;
 }
@@ -57,6 +59,8 @@ static void tell_object(const Teller *teller, const struct nlattr *entry)
 	netlink_nested(entry, &of);
 	pid = netlink_number(of.of[RDMA_NLDEV_ATTR_RES_PID]);
 	name = netlink_text(of.of[RDMA_NLDEV_ATTR_RES_KERN_NAME]);
+	if (pid > INT32_MAX)
+		pid = 0; /* none of ours */
 	/* Queue pairs 0 and 1 of each port, and what the driver has made for itself. */
 	if (pid == 0 && name && (strcmp(name, "ib_core") == 0 || str_equal(name, teller->module)))
 		return;
@@ -113,7 +117,7 @@ static int dump_of_device(const Netlink *netlink, int command, NetlinkEach each,
 }
 
 int rdma_tell(const Netlink *netlink, const char *device, const char *module, const NetLinks *links,
-	      NicUse *use)
+	      NicUse *use, bool *ret_ib)
 {
 	Teller teller = { .device = device, .module = module, .links = links, .use = use };
 	int r = netlink_dump(netlink, NETLINK_RDMA,
@@ -122,6 +126,7 @@ int rdma_tell(const Netlink *netlink, const char *device, const char *module, co
 
 	if (r >= 0 && !teller.found)
 		r = -ENODEV;
+	*ret_ib = teller.is_ib;
 	if (r >= 0)
 		r = dump_of_device(netlink, RDMA_NLDEV_CMD_PORT_GET, tell_port, &teller);
 	for (size_t i = 0; r >= 0 && i < ELEMENTS(objects); i++) {

@@ -9,7 +9,7 @@
  * Tells of processes, by number, and of what of the kernel has queue pairs, connections, completion
  * queues, memory, protection domains or contexts of this device; and of a port whose network device
  * is none of the NIC's. What `module`, the device's driver (NULL: not known), has for itself is no
- * use. -ENODEV: there is no such device here.
+ * use. *ret_ib: it is InfiniBand, not Ethernet. -ENODEV: there is no such device here.
  */
 int rdma_tell(const Netlink *netlink, const char *device, const char *module, const NetLinks *links,
-	      NicUse *use);
+	      NicUse *use, bool *ret_ib);

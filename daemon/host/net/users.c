@@ -9,42 +9,28 @@
 #include "host/net/rdma.h"
 #include "host/net/storage.h"
 #include "host/scan/sysfs.h"
-#include "util/file.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
 /*
- * An InfiniBand port has a network device only by ib_ipoib. Where that is not loaded, none can be
- * elsewhere.
+ * Of these drivers one function has the devices of several ports, of which another name space may
+ * have some: where less than two show, nobody says whether there are more.
  */
-static bool needs_no_net(int sysfs_fd, const NicFolder *folder, const Bdf *bdf)
+static bool has_more_ports(const NicFolder *folder, size_t n_nets)
 {
-	if (!folder->rdmas || faccessat(sysfs_fd, "module/ib_ipoib", F_OK, 0) >= 0)
-		return false;
-	for (char **rdma = folder->rdmas; *rdma; rdma++) {
-		_cleanup_free_ char *name = strf("infiniband/%s/ports", *rdma);
-		_cleanup_free_ char *ports = sysfs_function_path(bdf, name);
-		_cleanup_strv_ char **numbers = NULL;
-
-		if (dir_list_at(sysfs_fd, ports, "", &numbers) < 0 || !numbers)
-			return false;
-		for (char **number = numbers; *number; number++) {
-			_cleanup_free_ char *path = strf("%s/%s/link_layer", ports, *number);
-			_cleanup_free_ char *layer = NULL;
-
-			if (file_read_line_at(sysfs_fd, path, &layer) < 0 ||
-			    !str_equal(layer, "InfiniBand"))
-				return false;
-		}
-	}
-	return true;
+	return n_nets < 2 &&
+	       (str_equal(folder->driver, "mlx4_core") || str_equal(folder->driver, "cxgb4") ||
+		str_equal(folder->driver, "nfp"));
 }
 
-static void tell_folder(int sysfs_fd, const NicFolder *folder, size_t n_nets, NicUse *use)
+static void tell_folder(const NicFolder *folder, size_t n_nets, bool needs_net, NicUse *use)
 {
-	if (n_nets == 0 && !needs_no_net(sysfs_fd, folder, &use->bdf))
+	if (n_nets == 0 && needs_net)
 		nic_use_add(use,
 			    (NicUser){ .kind = NIC_ELSEWHERE, .device = xstrdup(folder->driver) });
+	if (has_more_ports(folder, n_nets))
+		nic_use_unknown(use, strf("a function of %s may have more ports than shows here",
+					  folder->driver));
 	if (folder->rdma_part && !folder->rdmas)
 		nic_use_add(use, (NicUser){ .kind = NIC_ELSEWHERE,
 					    .device = xstrdup(folder->rdma_part) });
@@ -77,6 +63,9 @@ void nic_users_tell(const Roots *roots, const Netlink *netlink, const NicFolder 
 		    NicUse *use)
 {
 	_cleanup_(net_links_clear) NetLinks links = { 0 };
+	/* An InfiniBand port has a network device only by ib_ipoib. */
+	bool needs_net =
+		!folder->rdmas || faccessat(roots->sysfs_fd, "module/ib_ipoib", F_OK, 0) >= 0;
 	const char *missing = NULL;
 	size_t n;
 	int r = net_links_read(netlink, &links);
@@ -88,7 +77,6 @@ void nic_users_tell(const Roots *roots, const Netlink *netlink, const NicFolder 
 	if (missing)
 		nic_use_unknown(
 			use, strf("%s is none of the network devices in this name space", missing));
-	tell_folder(roots->sysfs_fd, folder, n, use);
 	if (n > 0) {
 		cannot(use, "the kernel does not list addresses and routes",
 		       net_links_tell(netlink, &links, use));
@@ -98,7 +86,12 @@ void nic_users_tell(const Roots *roots, const Netlink *netlink, const NicFolder 
 	for (char **rdma = folder->rdmas; rdma && *rdma; rdma++) {
 		_cleanup_free_ char *what = strf("who uses %s is not known", *rdma);
 
-		cannot(use, what, rdma_tell(netlink, *rdma, folder->rdma_module, &links, use));
+		bool is_ib = false;
+
+		cannot(use, what,
+		       rdma_tell(netlink, *rdma, folder->rdma_module, &links, use, &is_ib));
+		needs_net |= !is_ib;
 	}
+	tell_folder(folder, n, needs_net, use);
 	tell_up(&links, use);
 }

@@ -4,7 +4,7 @@
 
 void nvme_state_read_fd(int fd, NvmeState *state)
 {
-	strv_append(&state->unread, "anything of it: gpupass was built without libnvme");
+	strv_append(&state->unread, "all of it (gpupass was built without libnvme)");
 }
 
 int nvme_state_read(const Roots *roots, const NvmeOpens *opens, const Bdf *bdf, NvmeState *ret)

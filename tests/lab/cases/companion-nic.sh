@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long: 90
 # host: pair-nic
+# systemd
 # timeout: 900
 #
-# A pair with its NIC: a whole e1000e, with its own driver and the kernel's own network around it.
+# A pair with its NIC: a whole e1000e, with its own driver and the kernel's own network around it, which
+# a part in its sandbox looks at.
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
@@ -16,8 +18,10 @@ all+=$'\n'"$nic"
 pair+=("$nic")
 net_of_nic() { basename /sys/bus/pci/devices/$nic/net/*; }
 
-up
+install_gpupass
+"$here/libvirt-up"
 "$here/define-vm" vm42 --no-guest
+promise "the NIC is on its own driver" until_true 20 test -e /sys/bus/pci/devices/$nic/net
 eth=$(net_of_nic)
 
 refused "a whole NIC is only given by --whole-nic" 3 NotBridged "--whole-nic" \
@@ -73,5 +77,8 @@ promise "release succeeds" gpupass release vm42
 equal "all is as it was before" "$before" "$(world)"
 equal "on the drivers of the host" "$on_host" "$(drivers "${pair[@]}")"
 promise "which has its network device again" until_true 10 test -e "/sys/bus/pci/devices/$nic/net"
-stop_gpupassd
+journalctl --sync
+promise "the network part was a unit of its own" sh -c \
+	"journalctl -u 'gpupass-network@*' | grep -q 'Started gpupass-network@'"
+promise "and did not complain" sh -c "! journalctl -t gpupass-network | grep gpupass-"
 finish

@@ -411,6 +411,71 @@ TEST(what_is_on_vfio_pci_is_not_written_to)
 	assert_int_equal(b.serials_read, 0);
 }
 
+#define NIC "0000:43:00.0"
+#define VF "0000:43:00.1"
+
+/* A pair's board, its NIC and its VF. */
+static void assign_with_companions(Bench *b)
+{
+	tree_write(b->tree, "etc/" UUID ".json",
+		   "{\"schema\": \"org.gpupass1.assignment/1\", \"domain_uuid\": \"" UUID "\","
+		   "\"domain_name\": \"vm42\", \"group\": \"pair0\", \"created_usec\": 1,"
+		   "\"created_by\": 0, \"functions\": ["
+		   "{\"bdf\": \"" A "\", \"vendor\": \"10de\", \"device\": \"2204\","
+		   "\"subsystem_vendor\": \"10de\", \"subsystem_device\": \"1467\"},"
+		   "{\"bdf\": \"" NIC "\", \"vendor\": \"15b3\", \"device\": \"101d\","
+		   "\"subsystem_vendor\": \"15b3\", \"subsystem_device\": \"0023\"},"
+		   "{\"bdf\": \"" VF "\", \"vendor\": \"15b3\", \"device\": \"101e\","
+		   "\"subsystem_vendor\": \"15b3\", \"subsystem_device\": \"0023\"}]}");
+}
+
+static void add_port(Bench *b, const char *bdf, uint16_t device, const char *driver)
+{
+	PciFunction port = {
+		.bdf = tree_bdf(bdf),
+		.vendor = 0x15b3,
+		.device = device,
+		.subsystem_vendor = 0x15b3,
+		.subsystem_device = 0x0023,
+		.class_code = 0x020000,
+		.driver = (char *)driver,
+		.iommu_group = device,
+	};
+
+	tree_add_function(b->tree, &port);
+}
+
+/* Before mlx5_core has it: that takes every NIC that has no driver. */
+/* promise M10 */
+TEST(companions_are_bound_like_boards)
+{
+	static const struct {
+		const char *driver; /* of the NIC; NULL: none yet */
+		uint16_t device;
+		bool vf; /* it is there */
+		const char *outcomes;
+	} found[] = {
+		{ NULL, 0x101d, true, "bound bound bound" },
+		/* A VF is made by its NIC's driver; and a NIC that has one is left to it. */
+		{ NULL, 0x101d, false, "bound bound missing" },
+		{ "mlx5_core", 0x101d, true, "bound taken bound" },
+		{ NULL, 0x1021, true, "bound changed changed" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(found); i++) {
+		_cleanup_(teardown) Bench b = setup(NULL);
+
+		tree_add_driver(b.tree, "mlx5_core");
+		add_port(&b, NIC, found[i].device, found[i].driver);
+		if (found[i].vf)
+			add_port(&b, VF, 0x101e, NULL);
+		assign_with_companions(&b);
+		run(&b, NULL);
+		assert_outcomes(&b, found[i].outcomes);
+		assert_never_unbound(&b);
+	}
+}
+
 TEST(what_was_reserved_is_bound_once_vfio_pci_is_there)
 {
 	_cleanup_(teardown) Bench b = setup(NULL);

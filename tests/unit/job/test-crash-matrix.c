@@ -56,9 +56,9 @@ typedef struct Way {
 	size_t cancel_at; /* somebody cancels the job while this step runs, from 1; 0: nobody does */
 } Way;
 
-/* Of pair0 and pair1. */
-static const char *const leads[] = { "0000:41:00.0", "0000:61:00.0", "0000:a1:00.0",
-				     "0000:c1:00.0" };
+/* Of pair0 and pair1, and where pair0 has them its NICs. */
+static const char *const leads[] = { "0000:41:00.0", "0000:61:00.0", "0000:a1:00.0", "0000:c1:00.0",
+				     FAKE_NICS };
 
 typedef struct Crash {
 	Rig *rig;
@@ -73,7 +73,7 @@ typedef struct Crash {
 	unsigned parked_at;  /* points at which it did */
 	uint64_t last;	     /* what lasts of the world, at the point before */
 	bool recovering;
-	bool marked[4];	      /* the board of leads[] had a mark before */
+	bool marked[6];	      /* the board of leads[] had a mark before */
 	unsigned *recoveries; /* that were made, and those of two jobs; shared by all processes */
 	LedgerIo io;	      /* the real one */
 } Crash;
@@ -106,13 +106,21 @@ static bool was_reset(const Crash *c)
 	return false;
 }
 
+/* Each port is a board. */
+static bool is_nic(const Bdf *lead)
+{
+	return lead->bus == 0xe2;
+}
+
 /* A guest has the board, or can have it when it is started. */
 static bool is_somebodys(const FakeHost *fake, const Bdf *lead)
 {
 	for (size_t i = 0; i < fake->n_domains; i++)
-		for (uint8_t function = 0; function < 2; function++) {
+		for (uint8_t function = lead->function; function < 2; function++) {
 			Bdf bdf = *lead;
 
+			if (is_nic(lead) && function > lead->function)
+				continue;
 			bdf.function = function;
 			if (fake_xml_has(fake->domains[i].live_xml, &bdf) ||
 			    fake_xml_has(fake->domains[i].config_xml, &bdf))
@@ -358,6 +366,37 @@ static void used_by_another_running(Rig *rig)
 	rig_running(rig);
 }
 
+static void with_nics(Rig *rig)
+{
+	rig_with_nics(rig);
+	rig_shut_off(rig);
+}
+
+static void with_nics_running(Rig *rig)
+{
+	rig_with_nics(rig);
+	rig_running_with_room(rig);
+}
+
+static void with_nics_assigned(Rig *rig)
+{
+	rig_with_nics(rig);
+	rig_assigned(rig);
+}
+
+static void with_nics_assigned_live(Rig *rig)
+{
+	with_nics_running(rig);
+	rig_must(rig, &ASSIGN);
+}
+
+static void with_nics_drifted(Rig *rig)
+{
+	with_nics_assigned(rig);
+	fake_unplug(&rig->fake, "vm42", "0000:e2:00.1");
+	fake_set_driver(&rig->fake, "0000:e2:00.0", "ixgbe", NULL);
+}
+
 /* One by nvidia-persistenced, and the other by NVML. */
 static void with_a_keeper(Rig *rig)
 {
@@ -554,6 +593,12 @@ static const Operating operations[] = {
 	{ "release beside another group that fails", both_assigned, release_request("pair0"),
 	  true },
 	{ "reconcile of a lost record", record_lost, RECONCILE, false },
+	{ "assign with NICs", with_nics, ASSIGN, false },
+	{ "assign with NICs, running, that fails", with_nics_running, ASSIGN, true },
+	{ "release with NICs, running", with_nics_assigned_live, RELEASE, false },
+	{ "release with NICs that fails", with_nics_assigned, RELEASE, true },
+	{ "bind with NICs", rig_with_nics, BIND, false },
+	{ "reconcile with NICs", with_nics_drifted, RECONCILE, false },
 };
 
 static unsigned *shared_counter(void)
@@ -784,6 +829,7 @@ TEST(a_power_cut_anywhere_in_a_cancelled_job_leaves_before_or_after)
 /* fault 36 */
 /* promise G4 */
 /* promise G10 */
+/* promise M10 */
 TEST(a_daemon_that_ends_anywhere_leaves_before_or_after)
 {
 	run_operations((Way){ 0 });

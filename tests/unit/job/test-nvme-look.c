@@ -29,7 +29,7 @@ TEST(a_look_has_who_uses_the_nvmes_and_what_they_say)
 	FakeHost fake;
 
 	fake_init(&fake, "h100-nvl-nics");
-	fake.nvme_mount = "/srv";
+	fake.nvme.mount = "/srv";
 	in = look(&fake);
 	assert_int_equal(in->n_nvmes, 1);
 	assert_string_equal(in->nvmes[0].holds[0].who, "/srv");
@@ -61,7 +61,7 @@ TEST(of_one_that_does_not_answer_nothing_is_known)
 	in = look(&fake);
 	assert_int_equal(in->n_nvmes, 1);
 	assert_string_equal(BDF_TEXT(&in->nvmes[0].bdf), NVME);
-	assert_non_null(strstr(in->nvmes[0].unread[0], "anything of it: it fails"));
-	assert_non_null(strstr(in->nvme_states[0].unread[0], "anything of it: it fails"));
+	assert_non_null(strstr(in->nvmes[0].unread[0], "all of it (it fails"));
+	assert_non_null(strstr(in->nvme_states[0].unread[0], "all of it (it fails"));
 	fake_done(&fake);
 }

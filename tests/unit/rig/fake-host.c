@@ -334,12 +334,16 @@ static void answer_move(FakeHost *fake, const FakeFault *fault, Ask *ask)
 	}
 }
 
-/* A method of the leading function may be that of its bus. */
+/* A method of a GPU's leading function may be that of its bus. */
 static void reset_slot(FakeHost *fake, const Bdf *bdf)
 {
-	for (size_t i = 0; i < fake->snapshot->n_functions; i++)
-		if (bdf_same_slot(&fake->snapshot->functions[i]->bdf, bdf))
+	for (size_t i = 0; i < fake->snapshot->n_functions; i++) {
+		const PciFunction *f = fake->snapshot->functions[i];
+
+		if (f->class_code >> 16 == 0x02 ? bdf_equal(&f->bdf, bdf)
+						: bdf_same_slot(&f->bdf, bdf))
 			fake->used[i] = false;
+	}
 }
 
 static void reset_one(FakeHost *fake, Ask *ask)
@@ -447,17 +451,18 @@ static void answer_nvme_use(FakeHost *fake, const FakeFault *fault, Ask *ask)
 
 		*use = (NvmeUse){ .bdf = ask->functions[i], .controller = xstrdup("nvme0") };
 		strv_append(&use->nodes, "/dev/nvme0n1");
-		if (fake->nvme_mount)
+		if (fake->nvme.mount)
 			*GROW(use->holds, use->n_holds) =
 				(NvmeHold){ NVME_HOLD_MOUNT, xstrdup("/dev/nvme0n1"),
-					    xstrdup(fake->nvme_mount) };
+					    xstrdup(fake->nvme.mount) };
 	}
 }
 
 /* It can do all, and has no fault. */
-static void answer_nvme_state(_unused_ FakeHost *fake, const FakeFault *fault, Ask *ask)
+static void answer_nvme_state(FakeHost *fake, const FakeFault *fault, Ask *ask)
 {
 	NvmeAnswer *answer = ask->answer;
+	FakeNvme *nvme = &fake->nvme;
 	NvmeState *state;
 
 	if (fault) {
@@ -468,15 +473,55 @@ static void answer_nvme_state(_unused_ FakeHost *fake, const FakeFault *fault, A
 	*state = (NvmeState){
 		.bdf = *ask->functions,
 		.model = xstrdup("Model X"),
-		.serial = xstrdup("S1"),
-		.firmware = xstrdup("1.0"),
+		.serial = xstrdup(nvme->serial ? nvme->serial : "S1"),
+		.firmware = xstrdup(nvme->firmware ? nvme->firmware : "1.0"),
+		.sanitizes_block = nvme->sanitizes,
 		.formats = true,
 		.formats_crypto = true,
 		.lock = NVME_LOCK_OFF,
-		.sanitize = NVME_SANITIZE_NONE,
+		.sanitize = nvme->left > 0 ? NVME_SANITIZE_RUNS
+			    : nvme->erased ? NVME_SANITIZE_DONE
+					   : NVME_SANITIZE_NONE,
+		.sanitize_progress = nvme->left > 0 ? 32768 : 0,
+		.erased = nvme->erased,
 	};
+	if (nvme->left > 0)
+		nvme->erased = --nvme->left == 0;
 	*GROW(state->namespaces, state->n_namespaces) =
 		(NvmeNamespace){ .id = 1, .attached = true, .blocks = 2048 };
+}
+
+static void answer_erase(FakeHost *fake, const FakeFault *fault, Ask *ask)
+{
+	size_t i = fake_find_function(fake, ask->functions);
+	NvmeAnswer *answer = ask->answer;
+	FakeNvme *nvme = &fake->nvme;
+	bool runs = nvme->left > 0;
+
+	if (!str_equal(fake->snapshot->functions[i]->driver, "nvme") || nvme->mount)
+		fake_note_violation(fake, ask->functions, "was erased under somebody", "");
+	if (fault && !fault->late) {
+		no_answer(ask, fault->error);
+		return;
+	}
+	if (!runs)
+		strv_appendf(&fake->log, "erase %s %s", BDF_TEXT(ask->functions), ask->before);
+	if (!runs && !nvme->fails && nvme->sanitizes)
+		nvme->left = nvme->looks;
+	nvme->erased = !nvme->fails && nvme->left == 0;
+	if (fault) {
+		no_answer(ask, fault->error);
+		return;
+	}
+	answer->erases = xcalloc(answer->n_erases = 1, sizeof(NvmeErase));
+	answer->erases[0] = (NvmeErase){
+		.bdf = *ask->functions,
+		.way = NVME_WAY_FORMAT_CRYPTO,
+		.end = nvme->fails	? NVME_ERASE_FAILED
+		       : nvme->left > 0 ? NVME_ERASE_RUNS
+					: NVME_ERASE_DONE,
+		.why = xstrdup(nvme->fails),
+	};
 }
 
 /* What each question counts as; FAKE_OP_MAX_: it cannot fail. */
@@ -490,6 +535,7 @@ static const struct {
 	[ASK_NICS] = { FAKE_INSPECT, answer_nics, false },
 	[ASK_NVME] = { FAKE_INSPECT, answer_nvme_use, false },
 	[ASK_NVME_STATE] = { FAKE_INSPECT, answer_nvme_state, false },
+	[ASK_ERASE] = { FAKE_ERASE, answer_erase, true },
 	[ASK_INSPECT] = { FAKE_INSPECT, look, false },
 	[ASK_GLANCE] = { FAKE_INSPECT, look, false },
 	[ASK_CONFIG] = { FAKE_INSPECT, look, false },

@@ -19,6 +19,7 @@
 	X(FAKE_INSPECT, "inspect")                                                                 \
 	X(FAKE_MOVE, "move")                                                                       \
 	X(FAKE_RESET, "reset")                                                                     \
+	X(FAKE_ERASE, "erase")                                                                     \
 	X(FAKE_FIND, "domain_find")                                                                \
 	X(FAKE_GET, "domain_get")                                                                  \
 	X(FAKE_USES, "domain_uses")                                                                \
@@ -77,6 +78,16 @@ typedef struct FakeNvmlFault {
 	bool never_returns; /* the worker that asked hangs, and has the GPU open */
 } FakeNvmlFault;
 
+/* All NVMes are one. */
+typedef struct FakeNvme {
+	const char *mount;    /* where it is; NULL: not at all */
+	bool sanitizes;	      /* else it is formatted */
+	unsigned looks, left; /* at which a sanitize is in progress; of one that was begun */
+	const char *fails;    /* why its erase does */
+	const char *serial, *firmware; /* NULL: "S1", "1.0" */
+	bool erased;
+} FakeNvme;
+
 typedef struct FakeDomain {
 	char *uuid, *name;
 	char *config_xml; /* NULL: transient, or undefined */
@@ -118,7 +129,7 @@ struct FakeHost {
 	const char *keeper_fault;   /* why nvidia-persistenced does not let go; "": it lies */
 	const char *nvidia_version; /* of the loaded driver; NULL: not known */
 	const char *nic_address;    /* that the first NIC has which is asked for; NULL: none */
-	const char *nvme_mount;	    /* where NVMes are mounted; NULL: not at all */
+	FakeNvme nvme;
 	bool adds_ports;      /* the first definition gets a root port more than it asked for */
 	unsigned broken_from; /* every write from this one on fails; 0: none */
 	unsigned comes_back;  /* how often libvirt comes back after it was lost */
@@ -134,7 +145,12 @@ struct FakeHost {
 };
 
 void fake_init(FakeHost *fake, const char *fixture);
+/* With another function, as text of JSON; it is to be the last one. */
+void fake_init_with(FakeHost *fake, const char *fixture, const char *function);
 void fake_done(FakeHost *fake);
+/* Ports of a NIC on ixgbe, with FLR: e2:00.0 and e2:00.1, behind all that is there. */
+#define FAKE_NICS "0000:e2:00.0", "0000:e2:00.1"
+void fake_add_nics(FakeHost *fake);
 
 /* Adds a domain called vmNN from fixtures; `live` NULL: shut off. Its UUID ends in NNNN. */
 FakeDomain *fake_add_domain(FakeHost *fake, const char *name, const char *config, const char *live);

@@ -46,7 +46,34 @@ void fake_take_text(char **to, char *text)
 	*to = text;
 }
 
+#define MORE(list, from, n)                                                                        \
+	do {                                                                                       \
+		list = reallocarray(list, n, sizeof(*list));                                       \
+		assert_non_null(list);                                                             \
+		memset(&list[from], 0, ((n) - (from)) * sizeof(*list));                            \
+	} while (false)
+
+/* For the functions behind the first ones. */
+static void make_room(FakeHost *fake, size_t from)
+{
+	size_t n = fake->snapshot->n_functions;
+
+	MORE(fake->overrides, from, n);
+	MORE(fake->boot_drivers, from, n);
+	MORE(fake->stuck, from, n);
+	MORE(fake->gone, from, n);
+	MORE(fake->wake, from, n);
+	MORE(fake->persistence, from, n);
+	MORE(fake->kept, from, n);
+	MORE(fake->used, from, n);
+}
+
 void fake_init(FakeHost *fake, const char *fixture)
+{
+	fake_init_with(fake, fixture, NULL);
+}
+
+void fake_init_with(FakeHost *fake, const char *fixture, const char *function)
 {
 	_cleanup_free_ char *path = strf("%s/hosts/%s.json", FIXTURES, fixture);
 	_cleanup_free_ char *text = NULL, *message = NULL;
@@ -54,19 +81,50 @@ void fake_init(FakeHost *fake, const char *fixture)
 
 	*fake = (FakeHost){ .host = { .ops = &fake_ops, .machine = fake } };
 	pthread_mutex_init(&fake->lock, NULL);
-	if (file_read_at(AT_FDCWD, path, 1024 * 1024, &text, &size) < 0 ||
-	    pci_snapshot_from_json(text, size, &fake->snapshot, &message) < 0)
+	if (file_read_at(AT_FDCWD, path, 1024 * 1024, &text, &size) < 0)
+		fail_msg("no fixture %s", path);
+	if (function) {
+		*strrchr(text, ']') = '\0';
+		fake_take_text(&text, strf("%s, %s ]}", text, function));
+		size = strlen(text);
+	}
+	if (pci_snapshot_from_json(text, size, &fake->snapshot, &message) < 0)
 		fail_msg("no fixture %s: %s", path, str_or_empty(message));
-	fake->overrides = xcalloc(fake->snapshot->n_functions, sizeof(char *));
-	fake->boot_drivers = xcalloc(fake->snapshot->n_functions, sizeof(char *));
-	fake->stuck = xcalloc(fake->snapshot->n_functions, sizeof(bool));
-	fake->gone = xcalloc(fake->snapshot->n_functions, sizeof(bool));
-	fake->wake = xcalloc(fake->snapshot->n_functions, sizeof(FakeWake));
-	fake->persistence = xcalloc(fake->snapshot->n_functions, sizeof(bool));
-	fake->kept = xcalloc(fake->snapshot->n_functions, sizeof(bool));
-	fake->used = xcalloc(fake->snapshot->n_functions, sizeof(bool));
+	make_room(fake, 0);
 	for (size_t i = 0; i < fake->snapshot->n_functions; i++)
 		fake_set_text(&fake->boot_drivers[i], fake->snapshot->functions[i]->driver);
+}
+
+static void add_nic(FakeHost *fake, const char *address, int iommu_group)
+{
+	const Bdf bdf = fake_parse_bdf(address);
+	PciFunction *nic = xcalloc(1, sizeof(*nic));
+	PciSnapshot *before = fake->snapshot;
+	size_t n = before->n_functions;
+
+	*nic = (PciFunction){
+		.bdf = bdf,
+		.class_code = 0x020000,
+		.vendor = 0x8086,
+		.device = 0x1563,
+		.driver = xstrdup("ixgbe"),
+		.reset_methods = xstrdup("flr bus"),
+		.iommu_group = iommu_group,
+		.numa_node = 1,
+	};
+	fake->snapshot = pci_snapshot_replace(before, &bdf, 1, nic, 1);
+	pci_snapshot_free(before);
+	assert_true(bdf_equal(&fake->snapshot->functions[n]->bdf, &bdf));
+	make_room(fake, n);
+	fake_set_text(&fake->boot_drivers[n], "ixgbe");
+}
+
+void fake_add_nics(FakeHost *fake)
+{
+	static const char *const nics[] = { FAKE_NICS };
+
+	for (size_t i = 0; i < ELEMENTS(nics); i++)
+		add_nic(fake, nics[i], 225 + (int)i);
 }
 
 static void domain_clear(FakeDomain *domain)
@@ -188,8 +246,8 @@ void fake_fail_move(FakeHost *fake, const FakeMoveFault *fault)
 
 unsigned fake_write_calls(const FakeHost *fake)
 {
-	return fake->calls[FAKE_MOVE] + fake->calls[FAKE_RESET] + fake->calls[FAKE_DEFINE] +
-	       fake->calls[FAKE_ATTACH] + fake->calls[FAKE_DETACH] +
+	return fake->calls[FAKE_MOVE] + fake->calls[FAKE_RESET] + fake->calls[FAKE_ERASE] +
+	       fake->calls[FAKE_DEFINE] + fake->calls[FAKE_ATTACH] + fake->calls[FAKE_DETACH] +
 	       fake->calls[FAKE_SET_PERSISTENCE];
 }
 

@@ -17,9 +17,10 @@ typedef struct Outcome {
 	char *remedy;
 	bool changed;
 	bool rolled_back;
-	char **left;  /* what could not be put back */
-	char **steps; /* "bind vfio-pci: done", in the order they were told */
-	JobNote note; /* the last one, for the log */
+	char **left;	 /* what could not be put back */
+	char **steps;	 /* "bind vfio-pci: done", in the order they were told */
+	char **progress; /* of an erase */
+	JobNote note;	 /* the last one, for the log */
 } Outcome;
 
 typedef struct Rig Rig;
@@ -147,8 +148,14 @@ void rig_two_domains(Rig *rig);
 void rig_definition_lost(Rig *rig);
 /* Assigned as pair0, with --numa=apply, and called gold now. */
 void rig_renamed(Rig *rig);
+/* pair0 has an NVMe, too, which is yet to be erased; and what is declared of it from now on. */
+void rig_unready(Rig *rig);
+void rig_declare_nvme(Rig *rig, bool erase);
+#define NVME "0000:e1:00.0"
 /* What groups.d says from now on. */
 void rig_declare(Rig *rig, const char *text);
+/* pair0 has both ports of a NIC, too. */
+void rig_with_nics(Rig *rig);
 #define RIG_GOLD "[Group]\nName=gold\nGpu=0000:41:00.0\nGpu=0000:61:00.0\n"
 
 /* Jobs of all kinds, for what holds of each. */
@@ -160,7 +167,7 @@ typedef struct Scenario {
 	unsigned n_writes; /* calls that write, without the stores' */
 } Scenario;
 
-#define N_SCENARIOS 16
+#define N_SCENARIOS 17
 #define N_MAIN_SCENARIOS 6 /* the first ones, for what takes long */
 extern const Scenario scenarios[N_SCENARIOS];
 Rig *rig_for(const Scenario *scenario);
@@ -226,6 +233,7 @@ void rig_expect_drift(const Rig *rig, const char *drift);
 #define RIG_BIND BIND
 #define RIG_UNBIND UNBIND
 #define RECONCILE group_request(OPERATION_RECONCILE, "pair0")
+#define PREPARE group_request(OPERATION_PREPARE, "pair0")
 
 #define VM42 "3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242"
 #define PAIR0_FUNCTIONS "0000:41:00.0", "0000:41:00.1", "0000:61:00.0", "0000:61:00.1"

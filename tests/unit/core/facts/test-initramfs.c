@@ -101,6 +101,9 @@ TEST(what_takes_a_function_goes_by_its_class_and_blacklists)
 		{ "snd-hda-intel", "", DISPLAY, "", false },
 		{ "xhci-pci", "", USB, "", true },
 		{ "i2c-nvidia-gpu", "", UCSI, "", true },
+		{ "nvme", "", 0x010802, "", true },
+		{ "mlx5-core", "", 0x020700, "", true },
+		{ "mlx5-core", "", 0x010802, "", false },
 		{ "nouveau", "blacklist nouveau", DISPLAY, "", false },
 		{ "nouveau", "blacklist nvidia", DISPLAY, "", true },
 		/* By the name of the file, with underscores. */

@@ -27,7 +27,7 @@ TEST(a_line_is_a_module_and_its_options)
 		  "", "m:5: vfio_pci ids=10de:2204,10de:1aef" },
 		/* Half of ten public guides have one line: all behind vfio are options of vfio. */
 		{ "vfio vfio_iommu_type1 vfio_virqfd vfio_pci ids=10de:1c03,10de:10f1\n", "", "" },
-		{ "#nvidia\n; nvidia\n  # nouveau\nnvidia_drm\ne1000e\n", "m:4: nvidia_drm", "" },
+		{ "#nvidia\n; nvidia\n  # nouveau\nnvidia_drm\next4\n", "m:4: nvidia_drm", "" },
 		{ "  nouveau modeset=0 \n\nmynvidia\nnvidiafb", "m:1: nouveau", "" },
 		{ "pci-stub\tids=10de:1aef\npci_stub\nvfio-pci", "",
 		  "m:1: pci-stub\tids=10de:1aef" },

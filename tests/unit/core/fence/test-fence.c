@@ -18,6 +18,7 @@
 #define C "0000:a1:00"
 #define D "0000:c1:00"
 #define SINGLE "0000:e1:00"
+#define NIC "0000:42:00.0"
 #define FUNCTIONS(slot) slot ".0", slot ".1"
 
 static const char *const pair0[] = { FUNCTIONS(A), FUNCTIONS(B), NULL };
@@ -142,6 +143,7 @@ typedef struct ClosedCase {
 	const char *reason;
 } ClosedCase;
 
+static const char *const pair0_and_nic[] = { FUNCTIONS(A), FUNCTIONS(B), NIC, NULL };
 static const char *const gone[] = { "0000:f1:00.0", NULL };
 
 #define ABOUT_PAIR0 .unread = "{ \"functions\": [ \"0000:41:00.0\", torn"
@@ -168,9 +170,22 @@ static const ClosedCase closed[] = {
 	ROW("an unread record, a candidate", ABOUT_ANY, CLOSED(C ".0", FENCE_UNREAD, "cannot be")),
 	ROW("an unread record, and a readable one", ABOUT_ANY, .assigned = pair0,
 	    CLOSED(A ".0", FENCE_OPEN, "")),
+	ROW("a quarantine of a NIC that is in no group", .quarantined = NIC,
+	    CLOSED(NIC, FENCE_QUARANTINED, "its reset failed")),
+	ROW("an unread record of such a NIC", .unread = "{ \"functions\": [ \"" NIC "\", torn",
+	    CLOSED(NIC, FENCE_UNREAD, "cannot be understood")),
+	ROW("a NIC that is no longer declared", .assigned = pair0_and_nic,
+	    CLOSED(NIC, FENCE_UNSAFE, "is not declared any more")),
 	ROW("a record of boards that are missing", .assigned = gone,
 	    CLOSED("0000:f1:00.0", FENCE_UNSAFE, "was not there")),
 };
+
+static void add_nic(Scene *s, bool vf)
+{
+	host_function(&s->host, NIC, 0x020000, 0x101d, "mlx5_core")->virtual_function = vf;
+	gpu_set_free(s->host.set);
+	host_seal(&s->host);
+}
 
 static void prepare(Scene *s, const ClosedCase *c)
 {
@@ -197,6 +212,7 @@ TEST(what_must_not_be_used_is_closed_and_says_why)
 		const FenceGroup *group;
 		_cleanup_(scene_done) Scene s = scene_new("");
 
+		add_nic(&s, false);
 		prepare(&s, &closed[i]);
 		fence = make(&s);
 		group = group_of(fence, closed[i].address);
@@ -381,8 +397,6 @@ TEST(a_vgpu_of_a_board_of_a_group_is_reported)
 	assert_false(report->items[0].split || report->items[0].running);
 }
 
-#define NIC "0000:42:00.0"
-
 /* What the hook says of a domain with these functions of the host, as they are there. */
 static int judge(Scene *s, const char *const *functions, uint16_t device, bool vf,
 		 Problem **ret_problem)
@@ -405,6 +419,7 @@ static int judge(Scene *s, const char *const *functions, uint16_t device, bool v
 	return fence_judge(&q, ret_problem);
 }
 
+/* promise M10 */
 TEST(a_domain_starts_with_the_pair_and_its_nic_or_not_at_all)
 {
 	static const char *const whole[] = { FUNCTIONS(A), FUNCTIONS(B), NIC, NULL };
@@ -431,10 +446,7 @@ TEST(a_domain_starts_with_the_pair_and_its_nic_or_not_at_all)
 		_cleanup_(problem_freep) Problem *problem = NULL;
 		int r;
 
-		host_function(&s.host, NIC, 0x020000, 0x101d, "mlx5_core")->virtual_function =
-			rows[i].vf;
-		gpu_set_free(s.host.set);
-		host_seal(&s.host);
+		add_nic(&s, rows[i].vf);
 		r = judge(&s, rows[i].has, rows[i].device, rows[i].vf, &problem);
 		assert_int_equal(r, rows[i].tells ? PROBLEM : 0);
 		if (rows[i].tells)

@@ -139,7 +139,8 @@ TEST(members_on_different_drivers_are_neither_free_nor_bound)
 	expect_tells(host_group(&h, "pair0")->reason, "0000:42:00.0 on mlx5_core");
 }
 
-TEST(an_assigned_group_keeps_its_companions_without_its_declaration)
+/* They are released with it. */
+TEST(an_assigned_group_keeps_its_companions_whatever_is_declared)
 {
 	static const char *const all[] = { "0000:41:00.0",
 					   "0000:41:00.1",
@@ -148,21 +149,32 @@ TEST(an_assigned_group_keeps_its_companions_without_its_declaration)
 					   "0000:42:00.0",
 					   "0000:43:00.0",
 					   NULL };
-	_cleanup_(host_done) HostModel h = with_devices("", "vfio-pci");
-	const Group *group;
-	size_t n;
-	_cleanup_free_ Bdf *addresses = NULL;
+	static const struct {
+		const char *declared;
+		GroupState state;
+		const char *tells;
+	} rows[] = {
+		{ "", GROUP_ASSIGNED, "" },
+		{ WITH, GROUP_ASSIGNED, "" },
+		{ PAIR, GROUP_DEGRADED,
+		  "0000:42:00.0 was assigned to vm1 with it, and is not declared any more" },
+	};
 
-	host_domain(&h, "vm1", false, all);
-	host_seal(&h);
-	host_assignment(&h, "pair0", "vm1", 1, all);
-	host_resolve(&h);
-	host_observe(&h, false);
-	group = host_group(&h, "pair0");
-	addresses = group_addresses(group, &n);
-	assert_int_equal(n, 6);
-	assert_int_equal(group->n_companions, 2);
-	assert_int_equal(group->state, GROUP_ASSIGNED);
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(host_done) HostModel h = with_devices(rows[i].declared, "vfio-pci");
+		const Group *group;
+
+		host_domain(&h, "vm1", false, all);
+		host_seal(&h);
+		host_assignment(&h, "pair0", "vm1", 1, all);
+		host_resolve(&h);
+		host_observe(&h, false);
+		group = host_group(&h, "pair0");
+		assert_int_equal(group->n_gpus, 2);
+		assert_int_equal(group->n_companions, 2);
+		assert_int_equal(group->state, rows[i].state);
+		expect_tells(group->fault, rows[i].tells);
+	}
 }
 
 TEST(a_companion_that_a_record_and_a_declaration_name_is_in_neither)

@@ -174,3 +174,39 @@ TEST(a_name_of_any_length_leaves_the_mark_readable)
 	assert_null(((TenantMark *)back)->domain_name);
 	record_free(&tenant_kind, back);
 }
+
+static const PciFunction *add_port(HostModel *host, const char *bdf)
+{
+	PciFunction *port = host_function(host, bdf, 0x020000, 0x101d, NULL);
+
+	port->vendor = 0x15b3;
+	return port;
+}
+
+/*
+ * Ports of a NIC may have two tenants. And of an NVMe that nobody had a mark of another one, even
+ * where that is missing, must not say that it may be erased.
+ */
+/* promise M10 */
+TEST(the_mark_of_one_companion_is_of_no_other)
+{
+	static const char *const marked[] = { "0000:e2:00.0", "0000:f2:00.0" };
+
+	for (size_t i = 0; i < ELEMENTS(marked); i++) {
+		_cleanup_(host_done) HostModel host = host_new();
+		const PciFunction *port = add_port(&host, "0000:e2:00.1");
+		TenantMark mark = { .bdf = bdf_of(marked[i]), PCI_IDS_OF(port) };
+		TenantFile file = { mark.bdf, &mark, 0 };
+		Tenants tenants = { .items = &file, .n_items = 1 };
+		TenancyFacts facts = { &tenants, NULL, NULL, NULL };
+		const Gpu board = { .lead = port, .functions = &port, .n_functions = 1 };
+
+		mark.state = TENANT_DIRTY;
+		add_port(&host, "0000:e2:00.0");
+		host_seal(&host);
+		facts.gpus = host.set;
+		assert_int_equal(tenancy_of(&facts, &board).state, TENANT_NONE);
+		file.bdf = mark.bdf = port->bdf;
+		assert_int_equal(tenancy_of(&facts, &board).state, TENANT_DIRTY);
+	}
+}

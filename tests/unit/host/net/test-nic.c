@@ -171,28 +171,14 @@ static void route(Kernel *kernel, Route r)
 }
 #define ROUTE(k, ...) route(k, (Route){ .table = RT_TABLE_MAIN, __VA_ARGS__ })
 
-static void hop(Kernel *kernel, uint32_t id, unsigned by, uint32_t of)
-{
-	struct nlmsghdr *m;
-
-	say(kernel, RTM_NEWNEXTHOP, sizeof(struct nhmsg), &m);
-	mnl_attr_put_u32(m, NHA_ID, id);
-	if (by)
-		mnl_attr_put_u32(m, NHA_OIF, by);
-	if (of) {
-		struct nexthop_grp members[] = { { .id = 99 }, { .id = of } };
-
-		mnl_attr_put(m, NHA_GROUP, sizeof(members), members);
-	}
-}
-
-static void rdma_device(Kernel *kernel, uint32_t index, const char *name)
+static void rdma_device(Kernel *kernel, uint32_t index, const char *name, const char *protocol)
 {
 	struct nlmsghdr *m;
 
 	say(kernel, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_GET), 0, &m);
 	mnl_attr_put_u32(m, RDMA_NLDEV_ATTR_DEV_INDEX, index);
 	mnl_attr_put_strz(m, RDMA_NLDEV_ATTR_DEV_NAME, name);
+	mnl_attr_put_strz(m, RDMA_NLDEV_ATTR_DEV_PROTOCOL, protocol);
 }
 
 static void rdma_port(Kernel *kernel, unsigned net)
@@ -337,13 +323,15 @@ TEST(each_that_uses_the_network_of_a_nic_is_told_by_name)
 	CASE("a route", NOTHING, ROUTE(&s.k, .to = "10.1.0.0", .prefix = 16, .by = ETH5),
 	     IS("eth5 has the route 10.1.0.0/16 (table 254)"));
 	CASE("by a nexthop object", NOTHING,
-	     (hop(&s.k, 9, ETH5, 0), ROUTE(&s.k, .to = "10.1.0.0", .prefix = 16, .hop = 9)),
+	     ROUTE(&s.k, .to = "10.1.0.0", .prefix = 16, .by = ETH5, .hop = 9),
 	     IS("eth5 has the route 10.1.0.0/16 (table 254)"));
-	CASE("by a group of them, which is told before its members", NOTHING,
-	     (hop(&s.k, 7, 0, 9), hop(&s.k, 9, ETH5, 0), ROUTE(&s.k, .hop = 7)),
+	CASE("by one of several", NOTHING, ROUTE(&s.k, .several = { ETH6, ETH5 }, .hop = 7),
 	     IS("eth5 has a default route of the host: table 254"));
-	CASE("by an object of another device", NOTHING,
-	     (hop(&s.k, 9, ETH6, 0), ROUTE(&s.k, .hop = 9)), "");
+	CASE("by an object of another device", NOTHING, ROUTE(&s.k, .by = ETH6, .hop = 9), "");
+	CASE("by one whose devices are not told", NOTHING, ROUTE(&s.k, .hop = 9),
+	     "? routes do not tell their devices: sysctl net.ipv4.nexthop_compat_mode=1");
+	CASE("by one that leads nowhere", NOTHING, ROUTE(&s.k, .hop = 9, .type = RTN_BLACKHOLE),
+	     "");
 	CASE("what the kernel makes of an address", NOTHING,
 	     ROUTE(&s.k, .to = "10.0.0.5", .prefix = 32, .by = ETH5, .type = RTN_LOCAL), "");
 	CASE(
@@ -410,6 +398,8 @@ TEST(what_a_nic_is_a_part_of_is_told_with_what_stands_on_that)
 	     address(&s.k, ETH5, AF_INET, "10.0.0.5", 24), IS("eth5 has the address 10.0.0.5/24"));
 	CASE("a subfunction", tree_write(s.tree, OF_NIC "mlx5_core.sf.2/sfnum", "88\n"), NOTHING,
 	     IS("mlx5_core.sf.2 is a subfunction of it"));
+	CASE("a device of vDPA", tree_write(s.tree, OF_NIC "vdpa0/driver_override", "(null)\n"),
+	     NOTHING, IS("vdpa0 is a subfunction of it"));
 }
 
 #define ELSEWHERE "shows no device here: another network name space or port has it"
@@ -421,19 +411,28 @@ TEST(a_device_that_is_not_here_is_somebodys)
 	CASE("it is here, but not in this name space of netlink",
 	     tree_write(s.tree, OF_NIC "net/eth7/ifindex", "7\n"), NOTHING,
 	     "? eth7 is none of the network devices in this name space");
+	CASE("one port of a driver whose functions have several",
+	     (tree_remove(s.tree, OF_NIC "driver"),
+	      tree_link(s.tree, OF_NIC "driver", "../../../bus/pci/drivers/mlx4_core")),
+	     NOTHING, "? a function of mlx4_core may have more ports than shows here");
 	CASE("its RDMA device is",
 	     tree_link(s.tree, OF_NIC "mlx5_core.rdma.0/driver", "../../mlx5_ib.rdma"), NOTHING,
 	     IS("mlx5_core.rdma.0 " ELSEWHERE));
 	CASE("InfiniBand without IPoIB has none",
 	     (tree_remove(s.tree, OF_NIC "net"),
-	      tree_write(s.tree, OF_NIC "infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n"),
-	      rdma_device(&s.k, 3, "mlx5_0")),
+	      tree_write(s.tree, OF_NIC "infiniband/mlx5_0/node_type", "1: CA\n"),
+	      rdma_device(&s.k, 3, "mlx5_0", "ib")),
 	     NOTHING, "");
+	CASE("RDMA over Ethernet has one",
+	     (tree_remove(s.tree, OF_NIC "net"),
+	      tree_write(s.tree, OF_NIC "infiniband/mlx5_0/node_type", "1: CA\n"),
+	      rdma_device(&s.k, 3, "mlx5_0", "roce")),
+	     NOTHING, IS("mlx5_core " ELSEWHERE));
 	CASE("with IPoIB it has one",
 	     (tree_remove(s.tree, OF_NIC "net"),
-	      tree_write(s.tree, OF_NIC "infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n"),
+	      tree_write(s.tree, OF_NIC "infiniband/mlx5_0/node_type", "1: CA\n"),
 	      tree_write(s.tree, "sys/module/ib_ipoib/refcnt", "0\n"),
-	      rdma_device(&s.k, 3, "mlx5_0")),
+	      rdma_device(&s.k, 3, "mlx5_0", "ib")),
 	     NOTHING, IS("mlx5_core " ELSEWHERE));
 	CASE("nobody's: it has no driver",
 	     (tree_remove(s.tree, OF_NIC "net"), tree_remove(s.tree, OF_NIC "driver")), NOTHING,
@@ -446,10 +445,10 @@ TEST(a_device_that_is_not_here_is_somebodys)
 
 static void has_rdma(Scene *s)
 {
-	tree_write(s->tree, OF_NIC "infiniband/mlx5_0/ports/1/link_layer", "Ethernet\n");
+	tree_write(s->tree, OF_NIC "infiniband/mlx5_0/node_type", "1: CA\n");
 	tree_link(s->tree, OF_NIC "mlx5_core.rdma.0/driver", "../../mlx5_ib.rdma");
-	rdma_device(&s->k, 2, "mlx5_1");
-	rdma_device(&s->k, 3, "mlx5_0");
+	rdma_device(&s->k, 2, "mlx5_1", "roce");
+	rdma_device(&s->k, 3, "mlx5_0", "roce");
 	rdma_port(&s->k, ETH5);
 	rdma_object(&s->k, QP, 0, "ib_core");
 	rdma_object(&s->k, QP, 0, "mlx5_ib");
@@ -470,6 +469,9 @@ TEST(each_that_uses_rdma_is_told_by_name)
 		     IS("mlx5_0 is used by nvme_rdma of the kernel"));
 	CASE("another driver's than that of the device", has_rdma(&s),
 	     rdma_object(&s.k, PD, 0, "mlx4_ib"), IS("mlx5_0 is used by mlx4_ib of the kernel"));
+	CASE("of no process that there can be", has_rdma(&s),
+	     rdma_object(&s.k, QP, UINT32_MAX, NULL),
+	     IS("mlx5_0 is used by something that the kernel does not name"));
 	CASE("of nobody that is said", has_rdma(&s), rdma_object(&s.k, QP, 0, NULL),
 	     IS("mlx5_0 is used by something that the kernel does not name"));
 	CASE("one RDMA device of both ports", has_rdma(&s), rdma_port(&s.k, ETH6),
@@ -515,9 +517,6 @@ TEST(what_the_kernel_does_not_answer_is_not_known)
 	     "? the kernel does not list addresses and routes: Resource temporarily unavailable");
 	CASE("routes", NOTHING, FAILS(RTM_GETROUTE, -EPERM),
 	     "? the kernel does not list addresses and routes: Operation not permitted");
-	CASE("nexthop objects", NOTHING, FAILS(RTM_GETNEXTHOP, -EPERM),
-	     "? the kernel does not list addresses and routes: Operation not permitted");
-	CASE("a kernel that has none", NOTHING, FAILS(RTM_GETNEXTHOP, -EOPNOTSUPP), "");
 	CASE("queue pairs", has_rdma(&s), FAILS(OF_RDMA(RDMA_NLDEV_CMD_RES_QP_GET), -EINVAL),
 	     "? who uses mlx5_0 is not known: Invalid argument");
 	CASE("ports", has_rdma(&s), FAILS(OF_RDMA(RDMA_NLDEV_CMD_PORT_GET), -EPERM),
@@ -591,6 +590,25 @@ static void make_default_route(unsigned by)
 	order((void *)scratch->messages[0], NLM_F_CREATE | NLM_F_EXCL);
 }
 
+/* A route by a nexthop object of a device that has a carrier, without which there is no hop. */
+static void make_hop_of_lo(void)
+{
+	_cleanup_free_ Kernel *scratch = xcalloc(1, sizeof(Kernel));
+	struct nlmsghdr *m = link_(scratch, 1, "lo", NULL);
+	struct nhmsg *body;
+
+	up(m);
+	((struct ifinfomsg *)mnl_nlmsg_get_payload(m))->ifi_change = IFF_UP;
+	order(m, 0);
+	body = say(scratch, RTM_NEWNEXTHOP, sizeof(*body), &m);
+	body->nh_family = AF_INET;
+	mnl_attr_put_u32(m, NHA_ID, 9);
+	mnl_attr_put_u32(m, NHA_OIF, 1);
+	order(m, NLM_F_CREATE);
+	ROUTE(scratch, .to = "10.9.0.0", .prefix = 16, .hop = 9);
+	order((void *)scratch->messages[2], NLM_F_CREATE | NLM_F_EXCL);
+}
+
 static bool has(const NicUse *use, NicUserKind kind, const char *peer)
 {
 	for (size_t i = 0; i < use->n_users; i++)
@@ -614,9 +632,10 @@ TEST(the_kernel_of_this_machine_is_understood)
 	make_address(20, AF_INET, "10.0.0.5", 24);
 	make_address(20, AF_INET6, "fd00::5", 64);
 	make_default_route(20);
+	make_hop_of_lo();
 	s.is_real = true;
 	use = look(&s);
-	assert_null(use.why);
+	assert_null(use.why); /* not even for the hop */
 	assert_int_equal(use.users[0].kind, NIC_DEFAULT_ROUTE);
 	assert_string_equal(use.users[0].peer, "10.0.0.1");
 	assert_string_equal(use.users[0].what, "table 4711");

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A group with an NVMe: no domain has it before that is erased, and whatever is odd is kept apart. */
+#include "rig/test.h"
+
+#include <string.h>
+
+#include "core/group/observe.h"
+#include "job/clear.h"
+#include "job/prepare.h"
+#include "rig/bdf.h"
+#include "rig/job-rig.h"
+#include "util/file.h"
+#include "util/text.h"
+#include "util/xalloc.h"
+
+#define OTHER assign_request("vm77", "pair0")
+
+/* How often an erase was begun. */
+static unsigned erases(const Rig *rig)
+{
+	unsigned n = 0;
+
+	for (char **line = rig->fake.log; line && *line; line++)
+		n += str_starts_with(*line, "erase ");
+	return n;
+}
+
+static const TenantMark *mark_of(const Tenants *tenants)
+{
+	const Bdf bdf = bdf_of(NVME);
+	const TenantFile *file = tenants_find(tenants, &bdf);
+
+	return file ? file->mark : NULL;
+}
+
+static void expect_mark(Rig *rig, TenantState state, bool receipt)
+{
+	_cleanup_(tenants_freep) Tenants *tenants = tenant_store_load(&rig->tenants);
+	const TenantMark *mark = mark_of(tenants);
+
+	assert_non_null(mark);
+	assert_int_equal(mark->state, state);
+	assert_int_equal(mark->n_erases, receipt);
+}
+
+static void expect_state(Rig *rig, GroupState state)
+{
+	_cleanup_(prepared_freep) Prepared *p = xcalloc(1, sizeof(Prepared));
+
+	assert_int_equal(prepare_look(&rig->place, INSPECT_CONFIG_NOT, true, p, NULL), 0);
+	assert_string_equal(
+		group_state_to_string(group_set_find(p->inventory->groups, "pair0")->state),
+		group_state_to_string(state));
+}
+
+static Rig *rig_with(bool erase)
+{
+	Rig *rig = rig_new();
+
+	rig_unready(rig);
+	rig_declare_nvme(rig, erase);
+	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+	fake_add_domain(&rig->fake, "vm77", "q35", NULL);
+	return rig;
+}
+
+/* vm42 had it, after the first erase; nothing allows another one but that this was ours. */
+static Rig *rig_returned(void)
+{
+	Rig *rig = rig_with(true);
+
+	rig_must(rig, &PREPARE);
+	rig_declare_nvme(rig, false);
+	rig_must(rig, &ASSIGN);
+	expect_mark(rig, TENANT_DIRTY, true);
+	rig_must(rig, &RELEASE);
+	expect_mark(rig, TENANT_DIRTY, true);
+	fake_watch(&rig->fake);
+	return rig;
+}
+
+static void lift(Rig *rig)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	assert_int_equal(quarantine_lift(&rig->place, "pair0", &problem), 0);
+}
+
+TEST(a_domain_has_to_wait_for_the_erase)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	expect_state(rig, GROUP_UNREADY);
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_GROUP_BUSY, "NVMe " NVME " is yet to be erased");
+	rig_must(rig, &PREPARE);
+	rig_expect_steps(rig, "preflight: done, erase: done, verify: done");
+	assert_string_equal(rig->fake.log[0], "erase " NVME " --way=format-crypto");
+	assert_true(rig_is_on(rig, NVME, "nvme", ""));
+	expect_mark(rig, TENANT_CLEAN, true);
+	expect_state(rig, GROUP_FREE);
+	rig_must(rig, &PREPARE);
+	assert_false(rig->last.changed);
+	rig_must(rig, &ASSIGN);
+}
+
+TEST(what_a_tenant_had_is_erased_before_the_next_one)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_returned();
+
+	expect_state(rig, GROUP_UNREADY);
+	rig_fails(rig, &OTHER, GPUPASS_ERROR_GROUP_BUSY, "yet to be erased");
+	/* Also before the one that had it. */
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_GROUP_BUSY, "yet to be erased");
+	rig_fails(rig, &assign_request("vm77", "pair0", .plan.accept_dirty = true),
+		  GPUPASS_ERROR_GROUP_BUSY, "yet to be erased");
+	rig_must(rig, &PREPARE);
+	assert_int_equal(erases(rig), 1);
+	rig_must(rig, &OTHER);
+}
+
+TEST(what_nobody_said_may_be_erased_is_not)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(false);
+
+	expect_state(rig, GROUP_FREE);
+	rig_must(rig, &PREPARE);
+	assert_false(rig->last.changed);
+	assert_int_equal(erases(rig), 0);
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_HOST_IN_USE, "nobody said that it may be");
+}
+
+TEST(a_sanitize_is_waited_for_and_tells_how_far_it_is)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig->fake.nvme = (FakeNvme){ .sanitizes = true, .looks = 3 };
+	rig_must(rig, &PREPARE);
+	assert_int_equal(erases(rig), 1);
+	assert_true(strv_contains(rig->last.progress, NVME ": 50 %"));
+	assert_non_null(strstr(rig->last.note.text, NVME " was erased by sanitize-block in "));
+	expect_mark(rig, TENANT_CLEAN, true);
+}
+
+TEST(a_kept_group_has_its_nvme_on_vfio_again)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig_must(rig, &KEEP);
+	assert_true(rig_is_on(rig, NVME, "vfio-pci", "vfio-pci"));
+	rig_must(rig, &PREPARE);
+	assert_true(rig_is_on(rig, NVME, "vfio-pci", "vfio-pci"));
+	expect_state(rig, GROUP_BOUND);
+}
+
+/* "" in a row: it is done. */
+static void fails_apart(Rig *rig, const char *words)
+{
+	rig_try(rig, &PREPARE);
+	rig_expect(rig, JOB_INCOMPLETE, GPUPASS_ERROR_RESET_FAILED, words);
+	assert_non_null(strstr(rig->last.message, "pair0 is quarantined"));
+	assert_int_equal(rig->last.note.kind, JOB_NOTE_RESET_FAILED);
+	assert_true(rig_is_on(rig, NVME, "nvme", ""));
+}
+
+TEST(an_erase_that_fails_keeps_the_group_apart_until_a_person_tries_again)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_returned();
+
+	rig->fake.nvme.fails = "it is worn out";
+	fails_apart(rig, "it is worn out");
+	expect_mark(rig, TENANT_DIRTY, true);
+	rig_fails(rig, &PREPARE, GPUPASS_ERROR_QUARANTINED, "it is worn out");
+	lift(rig);
+	fails_apart(rig, "it is worn out");
+	lift(rig);
+	rig->fake.nvme.fails = NULL;
+	rig_must(rig, &PREPARE);
+	expect_mark(rig, TENANT_CLEAN, true);
+}
+
+TEST(a_part_that_does_not_answer_keeps_the_group_apart)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_returned();
+
+	fake_fail(&rig->fake, &(FakeFault){ .op = FAKE_ERASE, .nth = 1, .error = -EPROTO });
+	fails_apart(rig, "it fails as it was told to");
+	expect_mark(rig, TENANT_DIRTY, true);
+}
+
+TEST(what_a_tenant_has_changed_is_for_a_person_to_judge)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_returned();
+
+	rig->fake.nvme.firmware = "evil";
+	fails_apart(rig, "its firmware is evil, and was 1.0");
+	assert_int_equal(erases(rig), 0);
+	lift(rig);
+	rig_must(rig, &PREPARE);
+	assert_int_equal(erases(rig), 1);
+	/* And what it is by then counts from then on. */
+	rig_must(rig, &ASSIGN);
+	rig_must(rig, &RELEASE);
+	rig_must(rig, &PREPARE);
+}
+
+TEST(another_nvme_in_its_place_is_not_erased_for_that)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_returned();
+
+	rig->fake.nvme.serial = "S2";
+	rig_fails(rig, &PREPARE, GPUPASS_ERROR_HOST_IN_USE, "its serial number is S2, and was S1");
+	assert_int_equal(erases(rig), 0);
+	rig_declare_nvme(rig, true);
+	rig_must(rig, &PREPARE);
+	assert_int_equal(erases(rig), 1);
+}
+
+TEST(whoever_uses_it_is_named_and_nothing_is_erased)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig->fake.nvme.mount = "/srv";
+	rig_fails(rig, &PREPARE, GPUPASS_ERROR_HOST_IN_USE, "/dev/nvme0n1 is mounted at /srv");
+	rig->fake.nvme.mount = NULL;
+	fake_hold(&rig->fake, NVME, "dd");
+	rig_fails(rig, &PREPARE, GPUPASS_ERROR_HOST_IN_USE, "by dd");
+	assert_int_equal(rig->fake.calls[FAKE_ERASE], 0);
+}
+
+TEST(a_sanitize_outlives_its_job_and_the_next_one_finds_it)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig->fake.nvme = (FakeNvme){ .sanitizes = true, .looks = 7 };
+	rig->cancel_at = 2;
+	rig_try(rig, &PREPARE);
+	rig_expect(rig, JOB_CANCELLED, GPUPASS_ERROR_CANCELLED, "everything was put back");
+	assert_true(rig->fake.nvme.left > 0);
+	cancellation_unref(rig->place.cancel);
+	rig->place.cancel = NULL;
+	rig->cancel_at = 0;
+	rig_must(rig, &PREPARE);
+	assert_int_equal(erases(rig), 1);
+	expect_mark(rig, TENANT_CLEAN, true);
+}
+
+/* The daemon ended while a part was at it, of a group that was kept; the next one goes on. */
+TEST(an_erase_outlives_the_daemon)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+	JournalJob *log = NULL;
+	size_t nvme;
+
+	rig_must(rig, &KEEP);
+	rig_plan(rig, &PREPARE);
+	assert_int_equal(journal_begin(&rig->journal, rig->last_job, rig->planned->plan, NULL, NULL,
+				       2, &log),
+			 0);
+	journal_job_free(log);
+	fake_set_driver(&rig->fake, NVME, "nvme", NULL);
+	nvme = rig->fake.snapshot->n_functions - 1;
+	rig->fake.stuck[nvme] = true;
+	rig_new_claims(rig);
+	rig_recover(rig, RECOVERED_UNDONE, NULL);
+	assert_true(rig_is_on(rig, NVME, "nvme", ""));
+	rig->fake.stuck[nvme] = false;
+	expect_state(rig, GROUP_UNREADY);
+	rig_must(rig, &PREPARE);
+	assert_true(rig_is_on(rig, NVME, "vfio-pci", "vfio-pci"));
+	expect_state(rig, GROUP_BOUND);
+}
+
+/* A mark that a later version wrote could not be made clean. */
+TEST(what_could_not_be_recorded_is_not_erased)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+	_cleanup_free_ char *name = tenant_file_name(&(Bdf){ 0, 0xe1, 0, 0 });
+	static const char newer[] = "{\"schema\": \"org.gpupass1.tenant/9\"}\n";
+
+	assert_int_equal(file_replace_at(rig->tenants.dir_fd, name, newer, sizeof(newer) - 1, 0600),
+			 0);
+	rig_fails(rig, &PREPARE, GPUPASS_ERROR_GROUP_BUSY, "who had " NVME " last");
+	assert_int_equal(rig->fake.calls[FAKE_ERASE], 0);
+}

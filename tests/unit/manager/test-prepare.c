@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A group that is not ready for a domain is prepared by itself, and one that fails not for ever. */
+#include "rig/test.h"
+
+#include <string.h>
+
+#include "manager/manager-rig.h"
+#include "manager/records.h"
+#include "util/text.h"
+
+#define PAIR0                                                                                      \
+	"[Group]\nName=pair0\nGpu=0000:41:00.0\nGpu=0000:61:00.0\nWith=nvme:" NVME "\nErase=yes\n"
+
+static void declare_nvme(ManagerRig *rig, const char *mount)
+{
+	rig_unready(rig->rig);
+	rig->rig->fake.nvme.mount = mount;
+	rig->ops = *rig->rig->fake.host.ops;
+	rig->rig->fake.host.ops = &rig->ops;
+	manager_rig_write_group(rig, "pair0", PAIR0);
+	manager_rig_restart(rig);
+	manager_rig_connect(rig);
+	manager_rig_look(rig);
+	manager_rig_settle(rig);
+}
+
+static const JobRecord *only_job(ManagerRig *rig)
+{
+	size_t n;
+	const JobRecord *const *jobs = manager_jobs(rig->manager, &n);
+
+	assert_int_equal(n, 1);
+	assert_int_equal(jobs[0]->operation, OPERATION_PREPARE);
+	return jobs[0];
+}
+
+ON_A_MANAGER(a_group_that_is_unready_is_prepared_by_itself)
+{
+	declare_nvme(rig, NULL);
+	assert_int_equal(only_job(rig)->state, JOB_DONE);
+	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_FREE);
+	manager_rig_look(rig);
+	manager_rig_settle(rig);
+	only_job(rig);
+}
+
+ON_A_MANAGER(one_that_has_just_failed_waits_for_a_person)
+{
+	declare_nvme(rig, "/srv");
+	assert_int_equal(only_job(rig)->state, JOB_FAILED);
+	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_UNREADY);
+	manager_rig_look(rig);
+	manager_rig_settle(rig);
+	only_job(rig);
+	rig->rig->fake.nvme.mount = NULL;
+	assert_int_equal(manager_rig_run(rig, &PREPARE), JOB_DONE);
+	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_FREE);
+}
+
+ON_A_MANAGER(while_it_is_prepared_it_shows_as_unready)
+{
+	const JobRecord job = { .operation = OPERATION_PREPARE,
+				.steps = (JobStep[]){ { STEP_PREFLIGHT, STEP_DONE, NULL, 0 },
+						      { STEP_ERASE, STEP_RUNNING, NULL, 0 } },
+				.n_steps = 2 };
+
+	assert_int_equal(job_record_moving_state(&job), GROUP_UNREADY);
+}
