@@ -30,6 +30,8 @@ typedef enum MetricType { METRIC_GAUGE, METRIC_COUNTER, METRIC_HISTOGRAM, METRIC
 	X(METRIC_GROUP_STATE, "gpupass_group_state", METRIC_GAUGE,                                 \
 	  "1 for the state that a group is in, 0 for all others")                                  \
 	X(METRIC_GROUP_GPUS, "gpupass_group_gpus", METRIC_GAUGE, "GPUs of a group")                \
+	X(METRIC_GROUP_COMPANION, "gpupass_group_companion", METRIC_INFO,                          \
+	  "A NIC, VF or NVMe that goes with the GPUs of a group")                                  \
 	X(METRIC_GROUP_LINKS, "gpupass_group_links", METRIC_GAUGE,                                 \
 	  "NVLink links between two GPUs of a group that were seen active; 0 if nobody looked")    \
 	X(METRIC_GROUP_LINKS_EXPECTED, "gpupass_group_links_expected", METRIC_GAUGE,               \

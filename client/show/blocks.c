@@ -219,7 +219,8 @@ void block_group(Client *c, const World *w, const Group *g)
 	group_tenant(t, w, g);
 	group_job(t, w, g);
 	/* A reason ends in its own remedy. */
-	terminal_field(t, "Remedy", "%s", remedy && !*g->reason ? remedy : "");
+	terminal_field(t, "Remedy", "%s",
+		       remedy && (!*g->reason || strcmp(g->state, "unready") == 0) ? remedy : "");
 }
 
 /* PCI's names for the classes of a GPU's functions. */

@@ -25,9 +25,15 @@ const char *group_bullet(const Terminal *t, const Group *group)
 
 char *group_summary(const Terminal *t, const Group *group)
 {
-	return strf("%zu%s %s%s%s", strv_length(group->gpu_addresses),
-		    terminal_glyph(t, GLYPH_TIMES), *group->model ? group->model : "GPU",
-		    *group->link ? ", " : "", group->link);
+	_cleanup_strv_ char **parts = NULL;
+
+	strv_appendf(&parts, "%zu%s %s", strv_length(group->gpu_addresses),
+		     terminal_glyph(t, GLYPH_TIMES), *group->model ? group->model : "GPU");
+	if (*group->link)
+		strv_append(&parts, group->link);
+	for (size_t i = 0; i < group->companions.n_items; i++)
+		strv_append(&parts, topology_noun(group->companions.items[i].kind));
+	return strv_join(parts, ", ");
 }
 
 char *group_state_text(const Group *group)
@@ -136,6 +142,8 @@ char *group_remedy(const Group *group)
 	if (state == GROUP_UNKNOWN)
 		return xstrdup("look at the bridges and declare each group with: "
 			       "gpupass declare NAME GPU GPU");
+	if (state == GROUP_UNREADY)
+		return strf("gpupassd does so by itself, or: gpupass prepare %s", group->name);
 	if (state != GROUP_INFERRED)
 		return NULL;
 	command = declare_command(group);
@@ -148,7 +156,10 @@ char *group_hint(const Group *group)
 
 	if (!remedy && group_colour(group) != COLOUR_BAD)
 		return NULL;
-	why = clause(remedy || !*group->reason ? group->reasoning : group->reason);
+	/* What a declaration mends is how its links are known. */
+	why = clause(!*group->reason || (remedy && strcmp(group->state, "unready") != 0)
+			     ? group->reasoning
+			     : group->reason);
 	if (!remedy)
 		remedy = strf("see: gpupass status %s", group->name);
 	return strf("%s is %s: %s; %s", group->name, group->state, why, remedy);

@@ -7,7 +7,7 @@
 Colour group_colour(const Group *group);
 /* "● " or "○ " */
 const char *group_bullet(const Terminal *t, const Group *group);
-/* "2× RTX A6000, NV4" */
+/* "2× RTX A6000, NV4, NIC" */
 char *group_summary(const Terminal *t, const Group *group);
 /* "assigned to vm42" */
 char *group_state_text(const Group *group);

@@ -10,6 +10,9 @@
 	<xsl:template match="/">
 		<xsl:for-each select="/domain | /all/domain">
 			<xsl:variable name="mark" select="metadata/gpupass:cluster"/>
+			<!-- A VF is an interface, where libvirt sets its MAC and VLAN. -->
+			<xsl:variable name="hostdevs" select="devices/hostdev[@type = 'pci']/source/address |
+				devices/interface[@type = 'hostdev']/source/address[@type = 'pci']"/>
 			<xsl:value-of select="translate(normalize-space(uuid), ' ABCDEF', '_abcdef')"/>
 			<xsl:choose><xsl:when test="@id"> yes </xsl:when><xsl:otherwise> no </xsl:otherwise></xsl:choose>
 			<xsl:value-of select="translate(normalize-space($mark/@resource), ' ', '_')"/>
@@ -18,12 +21,12 @@
 				<xsl:when test="$mark/@leftover = 'yes'"> yes </xsl:when>
 				<xsl:otherwise> no </xsl:otherwise>
 			</xsl:choose>
-			<xsl:for-each select="devices/hostdev[@type = 'pci']/source/address">
+			<xsl:for-each select="$hostdevs">
 				<xsl:if test="position() &gt; 1">,</xsl:if>
 				<xsl:value-of select="concat(substring-after(@domain, '0x'), ':', substring-after(@bus, '0x'), ':',
 					substring-after(@slot, '0x'), '.', substring-after(@function, '0x'))"/>
 			</xsl:for-each>
-			<xsl:if test="not(devices/hostdev[@type = 'pci']/source/address)">-</xsl:if>
+			<xsl:if test="not($hostdevs)">-</xsl:if>
 			<xsl:text>&#10;</xsl:text>
 		</xsl:for-each>
 	</xsl:template>

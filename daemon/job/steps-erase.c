@@ -193,7 +193,9 @@ static int judge_other(const Erasing *e, const NvmeState *was, const NvmeState *
 		.reason = strf("%s is another NVMe than was erased last", BDF_TEXT(e->bdf)),
 		.cause = strf("its serial number is %s, and was %s", str_or_empty(is->serial),
 			      str_or_empty(was->serial)),
-		.remedy = xstrdup("if nothing on it is needed: gpupass declare it with --erase"));
+		.remedy = strf("if nothing on it is needed: gpupass forget %s, then declare it "
+			       "again with --erase",
+			       e->context->plan->group));
 }
 
 /* Nothing was begun where this refuses. */

@@ -5,7 +5,7 @@
  */
 #include "core/facts/nic.h"
 #include "fuzz.h"
-#include "host/net/users.h"
+#include "host/net/nic.h"
 #include "rig/netlink-replay.h"
 #include "util/json.h"
 #include "util/text.h"

@@ -36,6 +36,7 @@ static void as_use(const Machine *m, DomainUse *use)
 		.unread = xstrdup(m->unread),
 	};
 	copy_devices(m, use);
+	strv_copy(m->disks, &use->disks);
 }
 
 DomainUses *machines_as_uses(const Machines *machines)

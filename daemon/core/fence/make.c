@@ -149,6 +149,9 @@ static void fill(Maker *m)
 	add_boards(m);
 	if (m->group->fault)
 		fence_worsen(out, FENCE_UNSAFE, xstrdup(m->group->fault));
+	/* A VF that is not there is none of the functions that a domain must have. */
+	if (m->group->state == GROUP_UNREADY)
+		fence_worsen(out, FENCE_UNSAFE, xstrdup(m->group->reason));
 	check_record(m);
 	check_health(m);
 	check_unread(m);

@@ -83,8 +83,9 @@ static int refuse_dirty_nvme(const Planner *p, const char *what)
 	return problem_refuse(p->ret_problem, GPUPASS_ERROR_RESET_FAILED,
 			      .reason = xstrdup("an NVMe of the group was not erased"),
 			      .cause = xstrdup(what),
-			      .remedy = xstrdup("if nothing on it is needed: gpupass declare it "
-						"with --erase"));
+			      .remedy = strf("if nothing on it is needed: gpupass forget %s, then "
+					     "declare it again with --erase",
+					     p->plan->group));
 }
 
 static int judge_board(Planner *p, const PlanBoard *board)

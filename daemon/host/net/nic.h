@@ -7,6 +7,7 @@
 
 #include "core/facts/nic.h"
 #include "host/device/roots.h"
+#include "host/net/folder.h"
 #include "host/net/netlink.h"
 
 /*
@@ -14,3 +15,6 @@
  * -ENOENT: the function is not there.
  */
 int nic_look(const Roots *roots, const Netlink *netlink, NicUse *ret);
+/* The same of one with its own driver, in this folder. */
+void nic_users_tell(const Roots *roots, const Netlink *netlink, const NicFolder *folder,
+		    NicUse *use);

@@ -11,6 +11,8 @@ state=$(mktemp -d build/lab/state-XXXXXX)
 trap 'rm -rf "$state"' EXIT
 
 boot() { tests/lab/boot --quiet --host pair-nvme --state "$state" --timeout 300 "$@" </dev/null; }
+# promise M6
+# fault E2
 if boot --power-cut -- tests/lab/power/nvme cut; then
 	echo "ok   the power fails while the NVMe is being erased"
 else

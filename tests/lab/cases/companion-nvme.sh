@@ -96,6 +96,7 @@ equal "QEMU has them all" "$all" \
 		sed -n 's/^ *host = "\(0000:.*\)"\r*$/\1/p' | sort)"
 virsh -q destroy vm42
 
+# promise M6
 # What a tenant writes: here the host does, with the function in its hand for a moment.
 move() {
 	echo "$nvme" >"/sys/bus/pci/devices/$nvme/driver/unbind"

@@ -103,6 +103,7 @@ TEST(a_domain_has_to_wait_for_the_erase)
 	rig_must(rig, &ASSIGN);
 }
 
+/* promise M6 */
 TEST(what_a_tenant_had_is_erased_before_the_next_one)
 {
 	_cleanup_(rig_freep) Rig *rig = rig_returned();
@@ -118,6 +119,7 @@ TEST(what_a_tenant_had_is_erased_before_the_next_one)
 	rig_must(rig, &OTHER);
 }
 
+/* promise M7 */
 TEST(what_nobody_said_may_be_erased_is_not)
 {
 	_cleanup_(rig_freep) Rig *rig = rig_with(false);
@@ -162,6 +164,7 @@ static void fails_apart(Rig *rig, const char *words)
 	assert_true(rig_is_on(rig, NVME, "nvme", ""));
 }
 
+/* fault E1 */
 TEST(an_erase_that_fails_keeps_the_group_apart_until_a_person_tries_again)
 {
 	_cleanup_(rig_freep) Rig *rig = rig_returned();
@@ -178,6 +181,7 @@ TEST(an_erase_that_fails_keeps_the_group_apart_until_a_person_tries_again)
 	expect_mark(rig, TENANT_CLEAN, true);
 }
 
+/* fault E1 */
 TEST(a_part_that_does_not_answer_keeps_the_group_apart)
 {
 	_cleanup_(rig_freep) Rig *rig = rig_returned();
@@ -187,6 +191,8 @@ TEST(a_part_that_does_not_answer_keeps_the_group_apart)
 	expect_mark(rig, TENANT_DIRTY, true);
 }
 
+/* promise M9 */
+/* fault E3 */
 TEST(what_a_tenant_has_changed_is_for_a_person_to_judge)
 {
 	_cleanup_(rig_freep) Rig *rig = rig_returned();
@@ -203,6 +209,7 @@ TEST(what_a_tenant_has_changed_is_for_a_person_to_judge)
 	rig_must(rig, &PREPARE);
 }
 
+/* fault E3 */
 TEST(another_nvme_in_its_place_is_not_erased_for_that)
 {
 	_cleanup_(rig_freep) Rig *rig = rig_returned();
@@ -227,6 +234,7 @@ TEST(whoever_uses_it_is_named_and_nothing_is_erased)
 	assert_int_equal(rig->fake.calls[FAKE_ERASE], 0);
 }
 
+/* fault E2 */
 TEST(a_sanitize_outlives_its_job_and_the_next_one_finds_it)
 {
 	_cleanup_(rig_freep) Rig *rig = rig_with(true);
@@ -245,6 +253,8 @@ TEST(a_sanitize_outlives_its_job_and_the_next_one_finds_it)
 }
 
 /* The daemon ended while a part was at it, of a group that was kept; the next one goes on. */
+/* promise M6 */
+/* fault E2 */
 TEST(an_erase_outlives_the_daemon)
 {
 	_cleanup_(rig_freep) Rig *rig = rig_with(true);

@@ -7,6 +7,7 @@
 
 #include "manager/manager-rig.h"
 #include "manager/state.h"
+#include "rig/bdf.h"
 #include "util/file.h"
 #include "util/text.h"
 
@@ -104,4 +105,32 @@ ON_A_MANAGER(a_domain_that_is_not_ours_is_not_adopted)
 	assert_false(manager_rig_was_told(rig, "new 1"));
 	assert_int_equal(count_records(rig), 0);
 	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_FOREIGN);
+}
+
+/* promise T9 */
+ON_A_MANAGER(a_record_is_written_again_only_for_whom_each_companion_was_given)
+{
+	const Bdf nic = bdf_of("0000:e2:00.1");
+	_cleanup_free_ char *mark = tenant_file_name(&nic);
+
+	manager_rig_write_group(rig, "pair0", RIG_WITH_NICS);
+	rig_with_nics(rig->rig);
+	lose_record(rig);
+	assert_int_equal(unlinkat(rig->rig->tenants.dir_fd, mark, 0), 0);
+	manager_rig_restart(rig);
+	manager_rig_connect(rig);
+	manager_rig_settle(rig);
+	assert_int_equal(count_records(rig), 0);
+	assert_false(manager_rig_was_told(rig, "new 1"));
+	assert_true(manager_rig_notes(rig, "of drift"));
+}
+
+ON_A_MANAGER(with_its_companions_it_is_written_again_whole)
+{
+	manager_rig_write_group(rig, "pair0", RIG_WITH_NICS);
+	rig_with_nics(rig->rig);
+	lose_record(rig);
+	manager_rig_restart(rig);
+	expect_adopted(rig, "ended 1 done", 1, GROUP_ASSIGNED);
+	assert_int_equal(manager_rig_group(rig, "pair0")->n_companions, 2);
 }

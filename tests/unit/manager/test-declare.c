@@ -44,9 +44,10 @@ static char *groups_text(const ManagerRig *rig, const char *name)
 
 static void ask(ManagerRig *rig, const Words *words, Caller *caller)
 {
-	char *members[] = { (char *)words->first,
-			    (char *)(words->second ? words->second : words->with),
-			    (char *)(words->second ? words->with : NULL), NULL };
+	/* What is given with them stands among them. */
+	char *with = (char *)words->with, *second = (char *)words->second;
+	char *members[] = { (char *)words->first, second ? second : with, second ? with : NULL,
+			    NULL };
 
 	if (words->first)
 		manager_declare(rig->manager,

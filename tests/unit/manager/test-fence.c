@@ -8,22 +8,38 @@
 #include "core/fence/fence.h"
 #include "manager/manager-rig.h"
 #include "manager/state.h"
+#include "rig/bdf.h"
 #include "util/file.h"
 #include "util/text.h"
 
 static const JobRequest assign = RIG_ASSIGN, release = RIG_RELEASE;
 
-/* pair0 on disk: *ret_assigned to a domain or not. */
-static FenceState state_on_disk(const ManagerRig *rig, bool *ret_assigned)
+static Fence *fence_on_disk(const ManagerRig *rig)
 {
 	_cleanup_free_ char *path = strf("%s/fence.json", rig->rig->state_directory), *text = NULL;
-	_cleanup_(fence_freep) Fence *fence = NULL;
-	const FenceGroup *group;
+	Fence *fence = NULL;
 	size_t size;
 
 	assert_int_equal(file_read_at(AT_FDCWD, path, 1 << 20, &text, &size), 0);
 	assert_int_equal(fence_from_json(text, size, &fence, NULL), 0);
-	group = fence_find(fence, &(Bdf){ .bus = 0x41 }, NULL);
+	return fence;
+}
+
+static FenceState state_of(const ManagerRig *rig, const Bdf *bdf)
+{
+	_cleanup_(fence_freep) Fence *fence = fence_on_disk(rig);
+	const FenceGroup *group = fence_find(fence, bdf, NULL);
+
+	assert_non_null(group);
+	return group->state;
+}
+
+/* pair0 on disk: *ret_assigned to a domain or not. */
+static FenceState state_on_disk(const ManagerRig *rig, bool *ret_assigned)
+{
+	_cleanup_(fence_freep) Fence *fence = fence_on_disk(rig);
+	const FenceGroup *group = fence_find(fence, &(Bdf){ .bus = 0x41 }, NULL);
+
 	assert_non_null(group);
 	*ret_assigned = group->domain_uuid != NULL;
 	return group->state;
@@ -124,6 +140,32 @@ ON_A_READY_MANAGER(a_job_that_leaves_a_quarantine_leaves_the_group_closed)
 							  .phase = DRIVER_PHASE_UNBIND });
 	assert_int_equal(manager_rig_run(rig, &assign), JOB_INCOMPLETE);
 	expect(rig, FENCE_QUARANTINED, false, "after it");
+}
+
+/* Also of the NIC, after the declaration that names it has gone. */
+ON_A_READY_MANAGER(a_companion_that_is_stuck_stays_closed_with_its_group)
+{
+	static const char *const nics[] = { FAKE_NICS };
+	const Bdf port = bdf_of(nics[1]);
+
+	manager_rig_write_group(rig, "pair0", RIG_WITH_NICS);
+	rig_with_nics(rig->rig);
+	manager_reload(rig->manager);
+	manager_rig_settle(rig);
+	manager_rig_look(rig);
+	fake_fail_move(&rig->rig->fake, &(FakeMoveFault){ .bdf = nics[1],
+							  .driver = "vfio-pci",
+							  .never_returns = true,
+							  .phase = DRIVER_PHASE_UNBIND });
+	assert_int_equal(manager_rig_run(rig, &assign), JOB_INCOMPLETE);
+	expect(rig, FENCE_QUARANTINED, false, "after it");
+	assert_int_equal(state_of(rig, &port), FENCE_QUARANTINED);
+	manager_rig_write_group(rig, "pair0", RIG_GOLD);
+	manager_reload(rig->manager);
+	manager_rig_settle(rig);
+	manager_rig_look(rig);
+	manager_rig_settle(rig);
+	assert_int_equal(state_of(rig, &port), FENCE_QUARANTINED);
 }
 
 /* The note is there, or not, after a look. */

@@ -30,7 +30,6 @@
 #define PATIENCE_MSEC 30000
 
 #define PAIR0 "[Group]\nName=pair0\nGpu=0000:41:00.0\nGpu=0000:61:00.0\n"
-#define PAIR0_WITH_NICS PAIR0 "With=nic:e2:00.0\nWith=nic:e2:00.1\nWholeNic=yes\n"
 #define PAIR1 "[Group]\nName=pair1\nGpu=0000:a1:00.0\nGpu=0000:c1:00.0\n"
 
 const char *const pair0_bdfs[4] = { PAIR0_FUNCTIONS };
@@ -78,7 +77,7 @@ void rig_declare(Rig *rig, const char *text)
 void rig_with_nics(Rig *rig)
 {
 	fake_add_nics(&rig->fake);
-	rig_declare(rig, PAIR0_WITH_NICS PAIR1);
+	rig_declare(rig, RIG_WITH_NICS PAIR1);
 }
 
 Rig *rig_new(void)

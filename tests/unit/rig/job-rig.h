@@ -156,6 +156,9 @@ void rig_declare_nvme(Rig *rig, bool erase);
 void rig_declare(Rig *rig, const char *text);
 /* pair0 has both ports of a NIC, too. */
 void rig_with_nics(Rig *rig);
+#define RIG_WITH_NICS                                                                              \
+	"[Group]\nName=pair0\nGpu=0000:41:00.0\nGpu=0000:61:00.0\n"                                \
+	"With=nic:e2:00.0\nWith=nic:e2:00.1\nWholeNic=yes\n"
 #define RIG_GOLD "[Group]\nName=gold\nGpu=0000:41:00.0\nGpu=0000:61:00.0\n"
 
 /* Jobs of all kinds, for what holds of each. */

@@ -32,6 +32,21 @@ options:
       - A group that is declared with other GPUs is refused. Set it to C(absent) first.
     type: list
     elements: str
+  companions:
+    description:
+      - What a domain gets with the GPUs, each as nic, vf or nvme, a colon and its PCI address, or as nearest:KIND.
+      - Only looked at with I(gpus). A group that is declared with others is refused; omitted, they stay as they are.
+      - What C(nearest) found once stays, and so does the VF that C(vf) with the address of a NIC took.
+    type: list
+    elements: str
+  whole_nic:
+    description: A whole NIC may be among the I(companions), which a tenant can re-flash. Not compared.
+    type: bool
+    default: false
+  erase:
+    description: Data on an NVMe of the I(companions) that gpupass does not know may be erased. Not compared.
+    type: bool
+    default: false
   no_bridge_seen:
     description: Of a group of one GPU, that you looked and no bridge is on the board, although its chip can have one.
     type: bool
@@ -64,6 +79,14 @@ EXAMPLES = r"""
   gpupass.host.group:
     name: pair0
     gpus: ["0000:41:00.0", "0000:61:00.0"]
+  become: true
+
+- name: Declare a pair with the nearest port of its NIC, and an NVMe that is erased between tenants
+  gpupass.host.group:
+    name: pair1
+    gpus: ["0000:81:00.0", "0000:a1:00.0"]
+    companions: ["nearest:vf", "nvme:0000:83:00.0"]
+    erase: true
   become: true
 
 - name: Keep it on vfio-pci, so that no driver of the host ever has it
@@ -128,16 +151,34 @@ import re
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gpupass.host.plugins.module_utils.gpupass import Gpupass, job_options
 
-ADDRESS = re.compile(r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})\.[0-7]")
+ADDRESS = re.compile(r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])")
 # What YAML makes of an address without quotes whose digits are all below 60: a number in base 60.
 NUMBER = re.compile(r"[0-9]+\.[0-9]+")
-NODE_DEVICE = re.compile(r"pci_([0-9a-f]{4,8})_([0-9a-f]{2})_([0-9a-f]{2})_[0-7]")
+NODE_DEVICE = re.compile(r"pci_([0-9a-f]{4,8})_([0-9a-f]{2})_([0-9a-f]{2})_([0-7])")
+
+
+def function_of(address):
+    """(segment, bus, device, function) of an address in any of its forms; None: it is no address."""
+    match = ADDRESS.fullmatch(address.lower()) or NODE_DEVICE.fullmatch(address.lower())
+    return tuple(int(part or "0", 16) for part in match.groups()) if match else None
 
 
 def slot_of(address):
-    """(segment, bus, device) of an address in any of its forms; None: it is no address."""
-    match = ADDRESS.fullmatch(address.lower()) or NODE_DEVICE.fullmatch(address.lower())
-    return tuple(int(part or "0", 16) for part in match.groups()) if match else None
+    function = function_of(address)
+    return function and function[:3]
+
+
+def are_with(words, companions):
+    """Whether these words mean exactly these companions: by address, or one of the kind that was chosen."""
+    left = [(one["kind"], function_of(one["address"])) for one in companions]
+    open_kinds = []
+    for word in words:
+        kind, _, address = word.partition(":")
+        if (kind, function_of(address)) in left:
+            left.remove((kind, function_of(address)))
+        else:
+            open_kinds.append(address if kind == "nearest" else kind if kind == "vf" else None)
+    return sorted(kind for kind, _ in left) == sorted(kind or "" for kind in open_kinds)
 
 
 def means(word, gpu):
@@ -186,14 +227,16 @@ class Group:
         self.look()
 
     def declare(self):
-        words = self.parameters["gpus"]
+        words, companions = self.parameters["gpus"], self.parameters["companions"]
         for word in words:
             if NUMBER.fullmatch(word):
                 self.gpupass.refuse("%s names no GPU" % word, cause="YAML reads 41:00.0 as a number",
                                     remedy='write addresses in quotes: "41:00.0"')
         if not self.is_declared():
-            options = ["--no-bridge-seen"] if self.parameters["no_bridge_seen"] else []
-            self.change("declare", words, "", "".join(word + "\n" for word in words), options)
+            options = ["--" + name.replace("_", "-") for name in ("no_bridge_seen", "whole_nic", "erase")
+                       if self.parameters[name]]
+            options += ["--with=" + word for word in companions or []]
+            self.change("declare", words, "", "".join(word + "\n" for word in words + (companions or [])), options)
             return
         found = [gpu["address"] for gpu in self.gpus]
         strange = [gpu["address"] for gpu in self.gpus if not any(means(word, gpu) for word in words)]
@@ -204,6 +247,14 @@ class Group:
                 "%s is declared with other GPUs" % self.name,
                 cause="%s has %s; the task has %s" % (self.group["source"], ", ".join(found),
                                                       ", ".join(words)),
+                remedy="correct the task, or withdraw the declaration first, with state=absent")
+        if companions is not None and not are_with(companions, self.group["companions"]):
+            self.gpupass.refuse(
+                "%s is declared with other companions" % self.name,
+                cause="%s has %s; the task has %s" % (
+                    self.group["source"],
+                    ", ".join("%s:%s" % (one["kind"], one["address"]) for one in self.group["companions"]) or "none",
+                    ", ".join(companions) or "none"),
                 remedy="correct the task, or withdraw the declaration first, with state=absent")
         if self.group["state"] == "degraded":
             self.gpupass.module.warn("%s is degraded: %s" % (self.name, self.group["reason"]))
@@ -244,6 +295,9 @@ def main():
             name=dict(type="str", required=True),
             state=dict(type="str", choices=["present", "absent"], default="present"),
             gpus=dict(type="list", elements="str"),
+            companions=dict(type="list", elements="str"),
+            whole_nic=dict(type="bool", default=False),
+            erase=dict(type="bool", default=False),
             no_bridge_seen=dict(type="bool", default=False),
             bound=dict(type="bool"),
             persist=dict(type="bool", default=False),

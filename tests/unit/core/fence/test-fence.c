@@ -137,6 +137,7 @@ typedef struct ClosedCase {
 	const char *lost;	     /* a board of which all reads are ones */
 	const char *const *assigned; /* NULL: nothing */
 	bool another_board;	     /* than the one that was assigned */
+	bool unready;
 	const char *unread; /* what a record that cannot be read says; NULL: there is none */
 	const char *address;
 	FenceState state;
@@ -174,6 +175,8 @@ static const ClosedCase closed[] = {
 	    CLOSED(NIC, FENCE_QUARANTINED, "its reset failed")),
 	ROW("an unread record of such a NIC", .unread = "{ \"functions\": [ \"" NIC "\", torn",
 	    CLOSED(NIC, FENCE_UNREAD, "cannot be understood")),
+	ROW("an NVMe that is yet to be erased", .unready = true,
+	    CLOSED(B ".0", FENCE_UNSAFE, "yet to be erased")),
 	ROW("a NIC that is no longer declared", .assigned = pair0_and_nic,
 	    CLOSED(NIC, FENCE_UNSAFE, "is not declared any more")),
 	ROW("a record of boards that are missing", .assigned = gone,
@@ -199,6 +202,11 @@ static void prepare(Scene *s, const ClosedCase *c)
 				c->assigned);
 	if (c->another_board)
 		s->host.assignments->items[0]->functions[0].device = 0x2231;
+	if (c->unready) {
+		host_resolve(&s->host);
+		host_group(&s->host, "pair0")->state = GROUP_UNREADY;
+		host_group(&s->host, "pair0")->reason = strdup("it is yet to be erased");
+	}
 	if (c->unread)
 		record_faults_add(&s->host.assignments->faults, &assignment_kind, Y ".json",
 				  -EBADMSG, "torn", c->unread, strlen(c->unread));
