@@ -54,19 +54,18 @@ static int check(const json_t *document, char **ret_why)
 		if (json_array_size(list) > lists[i].max)
 			return wrong(ret_why, lists[i].key, "has too many items");
 	}
-	JSON_EACH (gpu, document, "companions") {
-		if (!*json_text_of(gpu, "address"))
-			return wrong(ret_why, "companions", "has one without an address");
-		if (json_array_size(json_object_get(gpu, "upstream_path")) > PATH_MAX_BRIDGES)
-			return wrong(ret_why, "upstream_path", "has too many items");
-	}
-	JSON_EACH (gpu, document, "gpus") {
-		if (json_array_size(json_object_get(gpu, "functions")) > FUNCTIONS_MAX)
-			return wrong(ret_why, "functions", "has too many items");
-		if (json_array_size(json_object_get(gpu, "upstream_path")) > PATH_MAX_BRIDGES)
-			return wrong(ret_why, "upstream_path", "has too many items");
-		if (!*json_text_of(gpu, "address"))
-			return wrong(ret_why, "gpus", "has one without an address");
+	for (size_t i = 0; i < 2; i++) {
+		const char *key = i == 0 ? "gpus" : "companions";
+
+		JSON_EACH (gpu, document, key) {
+			if (json_array_size(json_object_get(gpu, "functions")) > FUNCTIONS_MAX)
+				return wrong(ret_why, "functions", "has too many items");
+			if (json_array_size(json_object_get(gpu, "upstream_path")) >
+			    PATH_MAX_BRIDGES)
+				return wrong(ret_why, "upstream_path", "has too many items");
+			if (!*json_text_of(gpu, "address"))
+				return wrong(ret_why, key, "has one without an address");
+		}
 	}
 	return 0;
 }

@@ -197,6 +197,10 @@ int verb_show(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 	gpu = world_find_gpu(&w, address ? address : arguments[0]);
 	if (gpu)
 		return show_gpu(c, &w, gpu);
+	/* A NIC, say. */
+	for (size_t i = 0; address && i < w.n_groups; i++)
+		if (strv_contains(w.groups[i].functions, address))
+			return show_group(c, &w, &w.groups[i]);
 	if (SOME(w.groups, w.n_groups, group_is_of_domain(it, arguments[0])))
 		return client_error(c, GPUPASS_ERROR_NO_SUCH_GROUP,
 				    "'%s' is a domain, and no group or GPU\n"

@@ -36,11 +36,11 @@ bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_st
 /* run.c: carries it out, and writes the answer to stdout; returns the exit status. */
 int worker_command_run(const WorkerCommand *command);
 
-/* program.c: the same by `answer`; NULL: it is another program's question. */
+/* answer.c: the same by `answer`; NULL: it is another program's question. */
 int worker_answer(const WorkerCommand *command,
 		  int (*answer)(const WorkerCommand *command, void *ret_answer));
 int worker_tell(const Question *question, const char *text);
-/* For one question, or as a part that `find_part` has. */
+/* program.c: for one question, or as a part that `find_part` has. */
 int worker_main(int argc, char **argv, const Part *(*find_part)(const char *name));
 
 /* ---- probe.c, persistence.c, uevents.c: 0, or -errno where there is no answer ---- */

@@ -209,6 +209,8 @@ static void tell_process(const Checks *c, const Holder *holder, const char *text
 	} else {
 		finding_warn(f, BDF_TEXT(&holder->bdf), "%s", text);
 	}
+	if (!checks_gpu_of(c, &holder->bdf))
+		finding_remedy(f, "stop it");
 	finding_remedy(f, "stop it before assign: the driver waits for it without a limit; DCGM is "
 			  "a service to be stopped (nvidia-dcgm), and so is nvidia-persistenced "
 			  "where it does not let go when nvidia-smi asks it");

@@ -87,6 +87,7 @@ static int look_at_nics(Host *host, Inspection *in, Problem **ret_problem)
 	r = ask_one(host, &one, ASK_USUAL_TIMEOUT, ret_problem);
 	if (r != 0)
 		return r;
+	free(in->nics); /* an array of none, from the answer */
 	in->nics = answer.nics;
 	in->n_nics = answer.n_nics;
 	return 0;
@@ -104,6 +105,7 @@ static char **nothing_of(const Ask *ask)
 
 static void take_uses(Ask *ask, NvmeAnswer *answer, Inspection *in)
 {
+	free(in->nvmes);
 	in->nvmes = ask->error == 0 ? answer->uses : xcalloc(ask->n, sizeof(NvmeUse));
 	in->n_nvmes = ask->n;
 	for (size_t i = 0; ask->error != 0 && i < ask->n; i++)
@@ -141,6 +143,7 @@ static void look_at_nvmes(Host *host, Inspection *in)
 	asks[n] = (Ask){ .id = ASK_NVME, .functions = nvmes, .n = n, .answer = &uses };
 	ask(host, asks, n + 1, ASK_USUAL_TIMEOUT);
 	take_uses(&asks[n], &uses, in);
+	free(in->nvme_states);
 	in->nvme_states = xcalloc(n, sizeof(NvmeState));
 	for (in->n_nvme_states = 0; in->n_nvme_states < n; in->n_nvme_states++)
 		take_state(&asks[in->n_nvme_states], &answers[in->n_nvme_states],

@@ -86,7 +86,6 @@ void nic_users_tell(const Roots *roots, const Netlink *netlink, const NicFolder 
 	}
 	for (char **rdma = folder->rdmas; rdma && *rdma; rdma++) {
 		_cleanup_free_ char *what = strf("who uses %s is not known", *rdma);
-
 		bool is_ib = false;
 
 		cannot(use, what,
