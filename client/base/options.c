@@ -138,6 +138,7 @@ static const OptionRow rows[] = {
 	{ "with", "KIND:ADDRESS", NULL, "COMPANION",
 	  "A NIC, VF or NVMe with it: nic:42:00.0, nearest:vf", 0, OPTION_WITH, read_with, 0 },
 	FLAG("whole-nic", OPTION_WHOLE_NIC, "A tenant may have a whole NIC, and re-flash it"),
+	TEXT("vlan", "NUMBER", vlan, OPTION_VLAN, "", "The VLAN of its VFs: 1 to 4094"),
 	FLAG("erase", OPTION_ERASE, "Unknown data on an NVMe may be erased"),
 	FLAG("no-bridge-seen", OPTION_NO_BRIDGE_SEEN, "You looked: no bridge is on the board"),
 	WORD("numa", "MODE", numa, OPTION_NUMA, "advise, apply, strict",

@@ -53,6 +53,7 @@ static int add_matches(sd_journal *j, JournalPart part)
 		"SYSLOG_IDENTIFIER=gpupass-network",
 		"SYSLOG_IDENTIFIER=gpupass-persistence",
 		"SYSLOG_IDENTIFIER=gpupass-prober",
+		"SYSLOG_IDENTIFIER=gpupass-rules",
 		"SYSLOG_IDENTIFIER=gpupass-uevents",
 	};
 	char boot[sizeof("_BOOT_ID=") + SD_ID128_STRING_MAX] = "_BOOT_ID=";

@@ -51,7 +51,7 @@ static const Verb verbs[] = {
 	     JOB_OPTIONS | OPTION_WAIT | OPTION_KEEP_VFIO | OPTION_DRY_RUN,
 	     "Take groups back from their domain"),
 	VERB(declare, "NAME GPU...", 2, 17,
-	     OPTION_NO_BRIDGE_SEEN | OPTION_WITH | OPTION_WHOLE_NIC | OPTION_ERASE,
+	     OPTION_NO_BRIDGE_SEEN | OPTION_WITH | OPTION_WHOLE_NIC | OPTION_ERASE | OPTION_VLAN,
 	     "Declare that GPUs are bridged, or one alone"),
 	VERB(forget, "NAME", 1, 1, 0, "Withdraw a declaration"),
 	VERB(bind, "GROUP", 1, 1,

@@ -99,6 +99,8 @@ static int with_group(const StepContext *c, const char *xml, char **ret, Problem
 		if (n > ELEMENTS(gpus))
 			return -E2BIG;
 		gpus[n - 1].functions[gpus[n - 1].n_functions++] = *bdf;
+		gpus[n - 1].vf = c->plan->functions[i].vf;
+		gpus[n - 1].vlan = c->plan->functions[i].vlan;
 	}
 	r = domain_xml_parse(xml, &parsed, ret_problem);
 	if (r == 0)
@@ -358,8 +360,7 @@ static int detach(StepContext *c, Problem **ret_problem)
 
 static int attach_again(StepContext *c, size_t i, Problem **ret_problem)
 {
-	_cleanup_free_ char *hostdev =
-		domain_xml_hostdev(c->plan->group, i, &c->plan->functions[i].bdf);
+	_cleanup_free_ char *hostdev = plan_device_xml(c->plan, i);
 
 	return host_ops(c)->domain_attach(c->place->host, c->plan->domain_uuid, hostdev,
 					  ret_problem);

@@ -257,7 +257,9 @@ static void prepare_work(void *data)
 
 	m->preparing = false;
 	for (size_t i = 0; groups && m->n_open_jobs == 0 && i < groups->n_items; i++)
-		if (groups->items[i].state == GROUP_UNREADY && !leave_for_now(m, &groups->items[i]))
+		if ((groups->items[i].state == GROUP_UNREADY ||
+		     group_lacks_vf(&groups->items[i])) &&
+		    !leave_for_now(m, &groups->items[i]))
 			prepare_group(m, &groups->items[i]);
 }
 

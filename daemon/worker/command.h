@@ -15,6 +15,7 @@ typedef struct WorkerCommand {
 	Bdf *functions; /* what it is about */
 	size_t n_functions;
 	DriverTarget target;	       /* of a move */
+	unsigned long long number;     /* ASK_VFS */
 	PersistenceMode set;	       /* ASK_SET_PERSISTENCE */
 	NvmeWay way;		       /* ASK_ERASE */
 	bool awake;		       /* ASK_CONFIG: only of devices in D0 */

@@ -157,7 +157,7 @@ bool domain_xml_in_shared_slot(const DomainXml *xml, const Bdf *function)
 	Bdf place, other;
 
 	for (const xmlNode *d = xml_first(devices); d && !mine; d = xml_next(d))
-		if (xml_is_pci_hostdev(d) && xml_host_address(d, &other) == 0 &&
+		if (xml_is_pci_device(d) && xml_host_address(d, &other) == 0 &&
 		    bdf_equal(&other, function))
 			mine = d;
 	if (!mine || xml_guest_address(mine, &place) < 0)

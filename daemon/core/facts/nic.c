@@ -80,6 +80,11 @@ void nic_use_unknown(NicUse *use, char *why)
 		use->why = why;
 }
 
+bool nic_use_vf_is_ruled(const NicUse *use)
+{
+	return use && use->vf_read && use->spoof_check && !use->trusted;
+}
+
 const NicUse *nic_use_find(const NicUse *list, size_t n, const Bdf *bdf)
 {
 	return BDF_FIND(list, n, bdf);

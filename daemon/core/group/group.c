@@ -29,6 +29,21 @@ const Companion *group_companion(const Group *group, const Bdf *bdf)
 	return FIND(group->companions, group->n_companions, bdf_equal(&it->member.bdf, bdf));
 }
 
+bool group_has_vf(const Group *group, const Bdf *bdf)
+{
+	const Companion *companion = group_companion(group, bdf);
+
+	return companion && companion->member.kind == MEMBER_VF;
+}
+
+bool group_lacks_vf(const Group *group)
+{
+	for (size_t i = 0; i < group->n_companions; i++)
+		if (group->companions[i].need == COMPANION_TO_MAKE)
+			return true;
+	return false;
+}
+
 bool companion_is_nic(const Companion *companion)
 {
 	return companion->function &&

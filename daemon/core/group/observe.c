@@ -432,6 +432,7 @@ static GroupState settle_whatever_uses(View *v, GroupState state, const char *wh
 static GroupState observe_state(View *v)
 {
 	const Group *group = v->group;
+	_cleanup_free_ char *why = NULL;
 
 	find_fence(v);
 	find_records(v);
@@ -440,6 +441,10 @@ static GroupState observe_state(View *v)
 		return settle_whatever_uses(v, GROUP_DEGRADED, group->fault);
 	if (group->provenance == PROVENANCE_NONE)
 		return settle_whatever_uses(v, GROUP_UNKNOWN, NULL);
+	/* A boot takes the VFs. */
+	if ((v->record || (v->domain && marked_as_ours(v, v->domain))) &&
+	    !companions_ready(v->group, NULL, &why))
+		return settle_whatever_uses(v, GROUP_DEGRADED, why);
 	if (v->record)
 		return settle_recorded(v);
 	if (v->domain)

@@ -83,6 +83,8 @@ char *declaration_to_text(const DeclareWish *wish)
 		strv_append(&lines, "WholeNic=yes\n");
 	if (wish->erase)
 		strv_append(&lines, "Erase=yes\n");
+	if (wish->vlan > 0)
+		strv_appendf(&lines, "Vlan=%u\n", wish->vlan);
 	return strv_join(lines, "");
 }
 
@@ -144,6 +146,14 @@ static int declaration_fail(Parser *p, int line, const char *remedy, const char 
 			      .remedy = xstrdup(remedy));
 }
 
+static bool has_vf(const Declaration *d)
+{
+	for (size_t i = 0; i < d->n_companions; i++)
+		if (d->companions[i].kind == MEMBER_VF)
+			return true;
+	return false;
+}
+
 /* A section ends here: it must be complete. */
 static int end_section(Parser *p)
 {
@@ -159,6 +169,10 @@ static int end_section(Parser *p)
 					"group %s has %zu member%s; a group has %d to %d", d->name,
 					d->n_members, d->n_members == 1 ? "" : "s",
 					GROUP_MEMBERS_MIN, GROUP_GPUS_MAX);
+	if (d->vlan > 0 && !has_vf(d))
+		return declaration_fail(p, p->section_line,
+					"give a VF (With=vf:0000:42:00.0), or remove Vlan=",
+					"Vlan= is for VFs, and group %s has none", d->name);
 	return 0;
 }
 
@@ -335,6 +349,20 @@ static int take_yes_no(Parser *p, const char *key, const char *value, bool *ret,
 	return 0;
 }
 
+static int take_vlan(Parser *p, const char *value)
+{
+	unsigned long long vlan;
+
+	if (current(p)->vlan > 0)
+		return declaration_fail(p, p->line, "remove one of the lines",
+					"Vlan= is here for the second time in this section");
+	if (str_to_unsigned(value, 10, VLAN_MAX, &vlan) < 0 || vlan == 0)
+		return declaration_fail(p, p->line, "write a number from 1 to 4094",
+					"Vlan=%s is no VLAN", value);
+	current(p)->vlan = (unsigned)vlan;
+	return 0;
+}
+
 static int on_entry(const char *section, const char *key, const char *value, int line,
 		    void *userdata)
 {
@@ -358,9 +386,12 @@ static int on_entry(const char *section, const char *key, const char *value, int
 		return take_yes_no(p, key, value, &d->whole_nic, &d->whole_nic_set);
 	if (strcmp(key, "Erase") == 0)
 		return take_yes_no(p, key, value, &d->erase, &d->erase_set);
-	return declaration_fail(
-		p, line, "the keys here are Name=, Gpu=, With=, ForeignUse=, WholeNic= and Erase=",
-		"unknown key %s=", key);
+	if (strcmp(key, "Vlan") == 0)
+		return take_vlan(p, value);
+	return declaration_fail(p, line,
+				"the keys here are Name=, Gpu=, With=, ForeignUse=, WholeNic=, "
+				"Erase= and Vlan=",
+				"unknown key %s=", key);
 }
 
 static int on_malformed(int line, void *userdata)

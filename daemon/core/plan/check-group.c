@@ -136,7 +136,7 @@ int plan_check_ready(const Planner *p)
 {
 	const Group *group = p->facts->group;
 
-	if (group->state != GROUP_UNREADY)
+	if (group->state != GROUP_UNREADY && !group_lacks_vf(group))
 		return 0;
 	return problem_refuse(
 		p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,

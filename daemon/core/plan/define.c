@@ -43,6 +43,8 @@ static int fill_gpus(const Planner *p, DomainXmlGpu **ret, size_t *ret_n)
 			.functions = { group->companions[i].member.bdf },
 			.n_functions = 1,
 			.names_model = names_model(p),
+			.vf = group->companions[i].member.kind == MEMBER_VF,
+			.vlan = group->vlan,
 		};
 	*ret = gpus;
 	*ret_n = n;

@@ -29,6 +29,9 @@ int plan_unbind(Planner *p);
 int plan_reconcile(Planner *p);
 int plan_prepare(Planner *p);
 
+/* vfs.c: which VFs a prepare makes, and gives their rules. */
+int plan_vfs(Planner *p);
+
 /* assign.c: checks who has the group, and what an earlier assignment left. */
 int plan_check_owners(const Planner *p);
 /* define.c: reads what must be applied whenever the group goes into the definition. */

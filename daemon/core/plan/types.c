@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/domain/xml.h"
 #include "core/facts/persistence.h"
 #include "util/text.h"
 #include "util/xalloc.h"
@@ -55,6 +56,14 @@ size_t plan_count_persistence(const Plan *plan, StepKind step)
 			     ? plan_function_loses_persistence(&plan->functions[i])
 			     : plan_function_regains_persistence(&plan->functions[i]);
 	return n;
+}
+
+char *plan_device_xml(const Plan *plan, size_t i)
+{
+	const PlanFunction *f = &plan->functions[i];
+
+	return f->vf ? domain_xml_interface(plan->group, i, &f->bdf, plan->domain_uuid, f->vlan)
+		     : domain_xml_hostdev(plan->group, i, &f->bdf);
 }
 
 size_t plan_count_erases(const Plan *plan)

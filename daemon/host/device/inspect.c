@@ -110,6 +110,7 @@ static int read_facts(const Roots *roots, FunctionFacts *facts)
 	if (r < 0)
 		return r;
 	facts->network = class_code >> 16 == BASE_CLASS_NETWORK;
+	facts->vf = facts->network && sysfs_is_vf(roots->sysfs_fd, &facts->bdf);
 	facts->nvme = class_code == CLASS_NVME;
 	/* Absent on functions that cannot have any. */
 	r = read_number(roots->sysfs_fd, &facts->bdf, "sriov_numvfs", 10, UINT_MAX,

@@ -80,7 +80,8 @@ static int look_at_nics(Host *host, Inspection *in, Problem **ret_problem)
 	int r;
 
 	for (size_t i = 0; i < in->n_functions; i++)
-		if (in->functions[i].network && !function_facts_on_vfio(&in->functions[i]))
+		if (in->functions[i].network &&
+		    (in->functions[i].vf || !function_facts_on_vfio(&in->functions[i])))
 			nics[one.n++] = in->functions[i].bdf;
 	if (one.n == 0)
 		return 0;
@@ -272,6 +273,40 @@ int host_reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *r
 							.error = asks[i].error };
 		r = r == 0 ? asks[i].error : r;
 	}
+	return r;
+}
+
+int host_make_vfs(Host *host, const Bdf *nic, unsigned number, bool *ret_running,
+		  Problem **ret_problem)
+{
+	_cleanup_free_ char *text = strf("%u", number);
+	VfsAnswer answer = { 0 };
+	Ask one = { .id = ASK_VFS, .after = { text }, .functions = nic, .n = 1, .answer = &answer };
+
+	ask(host, &one, 1, ASK_USUAL_TIMEOUT);
+	*ret_running = one.still_running;
+	return take_error(&one, ret_problem);
+}
+
+int host_rule_vfs(Host *host, const Bdf *vfs, size_t n, bool set, Problem **ret_problem)
+{
+	NicsAnswer answer = { 0 };
+	Ask one = { .id = set ? ASK_RULES : ASK_NICS, .functions = vfs, .n = n, .answer = &answer };
+	int r = ask_one(host, &one, ASK_USUAL_TIMEOUT, ret_problem);
+
+	for (size_t i = 0; r == 0 && i < answer.n_nics; i++)
+		if (!nic_use_vf_is_ruled(&answer.nics[i]))
+			r = problem_refuse(
+				ret_problem, GPUPASS_ERROR_BIND_FAILED,
+				.reason = strf("%s could not be kept to its own address",
+					       BDF_TEXT(&vfs[i])),
+				.cause = answer.nics[i].vf_why
+						 ? xstrdup(answer.nics[i].vf_why)
+						 : xstrdup("its spoof check is off, or it is "
+							   "trusted, after all"),
+				.remedy = xstrdup("see ip -d link, and journalctl -t "
+						  "gpupass-rules"));
+	answer_clear(question(one.id), &answer);
 	return r;
 }
 

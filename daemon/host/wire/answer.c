@@ -62,6 +62,18 @@ char *worker_move_document(const Bdf *bdf, const DriverResult *result)
 	return text;
 }
 
+char *worker_vfs_document(const Bdf *bdf, int error, unsigned number)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = xmemstream(&text, &size);
+
+	begin(f, "vfs", error);
+	fprintf(f, ",\"bdf\":\"%s\",\"number\":%u}", BDF_TEXT(bdf), number);
+	xmemstream_end(&f);
+	return text;
+}
+
 static void write_look(FILE *f, const char *key, const ResetLook *look)
 {
 	/* The separators of members, of which each may be absent. */

@@ -13,6 +13,7 @@ static const Part parts[] = {
 	{ .name = PART_PERSISTENCE, .writes = true, .serves = 1 },
 	{ .name = PART_EXAMINER, .serves = 1 },
 	{ .name = PART_NETWORK, .serves = 1 },
+	{ .name = PART_RULES, .serves = 1 },
 	{ .name = PART_UEVENTS, .serves = 1 },
 };
 _Static_assert(ELEMENTS(parts) <= PARTS_MAX, "each has its place among the ready ones");

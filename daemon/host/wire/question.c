@@ -108,6 +108,7 @@ LOCAL_JSON_OF(MoveAnswer, move_members, schema GPUPASS_SCHEMA_WORKER, head(flat 
 	      result(flat))
 LOCAL_JSON_OF(ResetAnswer, reset_members, schema GPUPASS_SCHEMA_WORKER, head(flat), report)
 
+LOCAL_JSON_OF(VfsAnswer, vfs_members, schema GPUPASS_SCHEMA_WORKER, head(flat), bdf, number)
 LOCAL_JSON_OF(InspectAnswer, inspect_members, schema GPUPASS_SCHEMA_WORKER, head(flat), inspection)
 LOCAL_JSON_OF(HostAnswer, host_members, schema GPUPASS_SCHEMA_WORKER, head(flat), host)
 LOCAL_JSON_OF(NicsAnswer, nics_members, schema GPUPASS_SCHEMA_WORKER, head(flat), nics)
@@ -269,6 +270,10 @@ static const Question questions[] = {
 			.error = GPUPASS_ERROR_RESET_FAILED, .failed = "could not be reset",
 			ANSWER(ResetAnswer, reset_members),
 			.about = offsetof(ResetAnswer, report.bdf) },
+	/* The driver sets each one up; mlx5's firmware takes about a second for four. */
+	[ASK_VFS] = { "vfs", NULL, PART_MOVER, 1, 1, 60, 64 * KIB, LOCK_FUNCTION,
+		      .error = GPUPASS_ERROR_BIND_FAILED, .failed = "could not be given its VFs",
+		      ANSWER(VfsAnswer, vfs_members), .about = offsetof(VfsAnswer, bdf) },
 	/*
 	 * A scan for holders takes seconds on a host with very many processes, and for ever on a
 	 * wedged GPU. There are as many holders as host/device/holders.c lists, with names as long
@@ -284,6 +289,9 @@ static const Question questions[] = {
 	/* Milliseconds, but for a host with a million routes. */
 	[ASK_NICS] = { "nic", NULL, PART_NETWORK, 1, ANY, 20, 4096 * KIB, LOOKED,
 		       ANSWER(NicsAnswer, nics_members), .is_about = is_about_nics },
+	[ASK_RULES] = { "rules", NULL, PART_RULES, 1, ANY, 20, 4096 * KIB,
+			.failed = "could not be given the rules of a VF",
+			ANSWER(NicsAnswer, nics_members), .is_about = is_about_nics },
 	[ASK_SETUP] = { "examine", "--without-image", PART_EXAMINER, 0, 0, 20, 1024 * KIB,
 			.subject = "the host's setup", .failed = "could not be read",
 			ANSWER(HostAnswer, host_members) },
