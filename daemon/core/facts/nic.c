@@ -67,11 +67,6 @@ void nic_use_add(NicUse *use, NicUser user)
 	use->users[place] = user;
 }
 
-bool nic_use_has(const NicUse *use, NicUserKind kind)
-{
-	return SOME(use->users, use->n_users, it->kind == kind);
-}
-
 void nic_use_unknown(NicUse *use, char *why)
 {
 	if (use->why)

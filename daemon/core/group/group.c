@@ -38,10 +38,7 @@ bool group_has_vf(const Group *group, const Bdf *bdf)
 
 bool group_lacks_vf(const Group *group)
 {
-	for (size_t i = 0; i < group->n_companions; i++)
-		if (group->companions[i].need == COMPANION_TO_MAKE)
-			return true;
-	return false;
+	return SOME(group->companions, group->n_companions, it->need == COMPANION_TO_MAKE);
 }
 
 bool companion_is_nic(const Companion *companion)

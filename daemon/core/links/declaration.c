@@ -148,10 +148,7 @@ static int declaration_fail(Parser *p, int line, const char *remedy, const char 
 
 static bool has_vf(const Declaration *d)
 {
-	for (size_t i = 0; i < d->n_companions; i++)
-		if (d->companions[i].kind == MEMBER_VF)
-			return true;
-	return false;
+	return SOME(d->companions, d->n_companions, it->kind == MEMBER_VF);
 }
 
 /* A section ends here: it must be complete. */
