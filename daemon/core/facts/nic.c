@@ -67,14 +67,6 @@ void nic_use_add(NicUse *use, NicUser user)
 	use->users[place] = user;
 }
 
-bool nic_use_has(const NicUse *use, NicUserKind kind)
-{
-	for (size_t i = 0; i < use->n_users; i++)
-		if (use->users[i].kind == kind)
-			return true;
-	return false;
-}
-
 void nic_use_unknown(NicUse *use, char *why)
 {
 	if (use->why)

@@ -57,7 +57,6 @@ DECLARE_CLEAR(NicUse, nic_use_clear)
 
 /* Each once, and so many of a kind. Takes over the texts of `user`. */
 void nic_use_add(NicUse *use, NicUser user);
-bool nic_use_has(const NicUse *use, NicUserKind kind);
 /* Keeps the first. Takes over `why`. */
 void nic_use_unknown(NicUse *use, char *why);
 

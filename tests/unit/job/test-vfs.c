@@ -41,6 +41,7 @@ TEST(a_vf_is_made_given_as_an_interface_and_taken_back)
 }
 
 /* A boot takes the VFs: they are made again, and nobody may start with half of the group. */
+/* fault E4 */
 TEST(after_a_boot_the_vf_of_an_assigned_group_is_made_again)
 {
 	_cleanup_(rig_freep) Rig *rig = rig_new();
@@ -100,6 +101,7 @@ TEST(the_number_of_vfs_changes_only_while_nobody_has_one)
 }
 
 /* Nobody is given one that could send as another. */
+/* fault E4 */
 TEST(a_vf_that_cannot_be_kept_to_its_address_is_not_left_behind)
 {
 	static const FakeFault faults[] = {
