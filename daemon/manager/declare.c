@@ -32,10 +32,9 @@ LOCAL_FREE(DeclareTask, declare_task_free)
 
 static const Declaration *find_declaration(const Rules *rules, const char *name)
 {
-	for (size_t i = 0; rules && i < rules->declarations->n_items; i++)
-		if (strcmp(rules->declarations->items[i].name, name) == 0)
-			return &rules->declarations->items[i];
-	return NULL;
+	return rules ? FIND(rules->declarations->items, rules->declarations->n_items,
+			    strcmp(it->name, name) == 0)
+		     : NULL;
 }
 
 /*

@@ -91,10 +91,7 @@ static int parse_one(char *const **words, MoverCommand *command)
 
 static bool is_named_twice(const MoverCommand *commands, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (bdf_equal(&commands[i].target.bdf, &commands[n].target.bdf))
-			return true;
-	return false;
+	return SOME(commands, n, bdf_equal(&it->target.bdf, &commands[n].target.bdf));
 }
 
 int mover_commands_parse(char *const *words, MoverCommand **ret, size_t *ret_n)

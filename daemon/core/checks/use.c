@@ -281,10 +281,7 @@ static bool is_usual_of_companion(const FunctionFacts *facts)
 	static const char *const others[] = { "pci-stub", "uio_pci_generic", "igb_uio",
 					      "xen-pciback" };
 
-	for (size_t i = 0; i < ELEMENTS(others); i++)
-		if (str_equal(facts->driver, others[i]))
-			return false;
-	return true;
+	return !SOME_OF(others, ELEMENTS(others), str_equal(facts->driver, it));
 }
 
 static void check_function_driver(const Checks *c, const FunctionFacts *facts, Finding *f)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "gpupass/dbus.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /* A string of JSON, quoted. Another tool may have set an override of any bytes: see text_of(). */
