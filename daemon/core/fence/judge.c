@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/fence/judge.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "core/domain/ref.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 #define SECOND 1000000ULL
