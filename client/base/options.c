@@ -138,6 +138,7 @@ static const OptionRow rows[] = {
 	{ "with", "KIND:ADDRESS", NULL, "COMPANION",
 	  "A NIC, VF or NVMe with it: nic:42:00.0, nearest:vf", 0, OPTION_WITH, read_with, 0 },
 	FLAG("whole-nic", OPTION_WHOLE_NIC, "A tenant may have a whole NIC, and re-flash it"),
+	TEXT("vlan", "NUMBER", vlan, OPTION_VLAN, "", "The VLAN of its VFs: 1 to 4094"),
 	FLAG("erase", OPTION_ERASE, "Unknown data on an NVMe may be erased"),
 	FLAG("no-bridge-seen", OPTION_NO_BRIDGE_SEEN, "You looked: no bridge is on the board"),
 	WORD("numa", "MODE", numa, OPTION_NUMA, "advise, apply, strict",
@@ -192,10 +193,7 @@ const OptionRow *option_at(size_t i)
 
 const char *option_name(uint64_t option)
 {
-	for (size_t i = 0; i < ELEMENTS(rows); i++)
-		if (rows[i].verb_option == option)
-			return rows[i].name;
-	return "?";
+	return LOOK_UP(rows, ELEMENTS(rows), it->verb_option == option, it->name, "?");
 }
 
 void options_print_help(const Terminal *t, uint64_t mask)
@@ -230,10 +228,7 @@ static int id_of(const OptionRow *row)
 /* NULL: a letter that is none's. */
 static const OptionRow *row_of(int id)
 {
-	for (size_t i = 0; i < ELEMENTS(rows); i++)
-		if (id_of(&rows[i]) == id)
-			return &rows[i];
-	return NULL;
+	return FIND(rows, ELEMENTS(rows), id_of(it) == id);
 }
 
 static const char *nearest_option(const char *name, size_t length)

@@ -55,6 +55,7 @@ typedef enum VerbOption {
 	OPTION_WITH = 1ULL << 39,
 	OPTION_WHOLE_NIC = 1ULL << 40,
 	OPTION_ERASE = 1ULL << 41,
+	OPTION_VLAN = 1ULL << 42,
 } VerbOption;
 
 typedef struct Options {
@@ -81,6 +82,7 @@ typedef struct Options {
 	const char *columns, *sort;
 	const char *with[WITH_MAX]; /* --with, as often as it was given */
 	size_t n_with;
+	const char *vlan;
 	const char *definitions; /* where libvirt has domains; NULL: where it has them by default */
 	char *const *arguments;	 /* verb and what follows; borrowed from argv */
 	size_t n_arguments;

@@ -143,7 +143,8 @@ char *group_remedy(const Group *group)
 		return xstrdup("look at the bridges and declare each group with: "
 			       "gpupass declare NAME GPU GPU");
 	if (state == GROUP_UNREADY)
-		return strf("gpupassd does so by itself, or: gpupass prepare %s", group->name);
+		return strf("gpupassd does so by itself (gpupass jobs), or: gpupass prepare %s",
+			    group->name);
 	if (state != GROUP_INFERRED)
 		return NULL;
 	command = declare_command(group);

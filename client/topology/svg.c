@@ -30,19 +30,12 @@ static size_t count_linked(const Topology *t)
 	return n;
 }
 
-/* How many are of this one's kind; 0 if it is not the first of them. */
-static size_t count_kind(const Topology *t, size_t device)
+static size_t count_kind(const Topology *t, const char *kind)
 {
-	const char *kind = t->devices[device].kind;
 	size_t n = 0;
 
-	for (size_t i = 0; i < t->n_devices; i++) {
-		if (strcmp(t->devices[i].kind, kind) != 0)
-			continue;
-		if (i < device)
-			return 0;
-		n++;
-	}
+	for (size_t i = 0; i < t->n_devices; i++)
+		n += strcmp(t->devices[i].kind, kind) == 0;
 	return n;
 }
 
@@ -54,15 +47,15 @@ static const char *plural(size_t n)
 static char *subtitle(const Topology *t)
 {
 	size_t domains = strv_length(t->domains), linked = count_linked(t);
+	static const char *const kinds[] = { "nic", "nvme", "vf" };
 	_cleanup_strv_ char **parts = NULL;
 
 	strv_appendf(&parts, "%zu GPU%s", t->n_gpus, plural(t->n_gpus));
-	for (size_t i = t->n_gpus; i < t->n_devices; i++) {
-		size_t n = count_kind(t, i);
+	for (size_t i = 0; i < ELEMENTS(kinds); i++) {
+		size_t n = count_kind(t, kinds[i]);
 
 		if (n > 0)
-			strv_appendf(&parts, "%zu %s%s", n, topology_noun(t->devices[i].kind),
-				     plural(n));
+			strv_appendf(&parts, "%zu %s%s", n, topology_noun(kinds[i]), plural(n));
 	}
 	if (linked > 0)
 		strv_appendf(&parts, "%zu NVLink group%s", linked, plural(linked));

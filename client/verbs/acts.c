@@ -130,9 +130,8 @@ static int assign_each(Client *c, const char *domain, char *const *groups, bool 
 static int check_once(Client *c, char *const *groups, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < i; k++)
-			if (strcmp(groups[i], groups[k]) == 0)
-				return client_usage(c, "%s is named twice", groups[i]);
+		if (SOME_OF(groups, i, strcmp(groups[i], it) == 0))
+			return client_usage(c, "%s is named twice", groups[i]);
 	return 0;
 }
 
@@ -367,10 +366,20 @@ static int print_declared(Client *c, const char *path)
 	return 0;
 }
 
+static uint64_t read_vlan(const char *text)
+{
+	unsigned long long vlan;
+
+	return str_to_unsigned(text, 10, UINT32_MAX, &vlan) < 0 ? 0 : vlan;
+}
+
 int verb_declare(Client *c, char *const *arguments, size_t n_arguments)
 {
 	const uint64_t given = c->options->given;
+	/* What is no number is no VLAN, as 0 is none: the daemon says so. */
+	const uint64_t vlan = given & OPTION_VLAN ? read_vlan(c->options->vlan) : 0;
 	const BusOption flags[] = {
+		BUS_NUMBER(GPUPASS_OPTION_VLAN, given & OPTION_VLAN, vlan),
 		BUS_FLAG(GPUPASS_OPTION_NO_BRIDGE_SEEN, given & OPTION_NO_BRIDGE_SEEN),
 		BUS_FLAG(GPUPASS_OPTION_WHOLE_NIC, given & OPTION_WHOLE_NIC),
 		BUS_FLAG(GPUPASS_OPTION_ERASE, given & OPTION_ERASE),

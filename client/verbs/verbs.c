@@ -51,7 +51,7 @@ static const Verb verbs[] = {
 	     JOB_OPTIONS | OPTION_WAIT | OPTION_KEEP_VFIO | OPTION_DRY_RUN,
 	     "Take groups back from their domain"),
 	VERB(declare, "NAME GPU...", 2, 17,
-	     OPTION_NO_BRIDGE_SEEN | OPTION_WITH | OPTION_WHOLE_NIC | OPTION_ERASE,
+	     OPTION_NO_BRIDGE_SEEN | OPTION_WITH | OPTION_WHOLE_NIC | OPTION_ERASE | OPTION_VLAN,
 	     "Declare that GPUs are bridged, or one alone"),
 	VERB(forget, "NAME", 1, 1, 0, "Withdraw a declaration"),
 	VERB(bind, "GROUP", 1, 1,
@@ -91,10 +91,7 @@ static const Verb verbs[] = {
 /* NULL: there is none of that name. */
 static const Verb *find_verb(const char *name)
 {
-	for (size_t i = 0; i < ELEMENTS(verbs); i++)
-		if (strcmp(verbs[i].name, name) == 0)
-			return &verbs[i];
-	return NULL;
+	return FIND(verbs, ELEMENTS(verbs), strcmp(it->name, name) == 0);
 }
 
 /* What other programs call it, or its beginning: only ever suggested. */
@@ -115,10 +112,8 @@ static const char *other_word(const char *name)
 	for (size_t i = 0; i < ELEMENTS(words); i++)
 		if (strcmp(words[i].word, name) == 0)
 			return words[i].verb;
-	for (size_t i = 0; i < ELEMENTS(verbs); i++)
-		if (strncmp(verbs[i].name, name, strlen(name)) == 0)
-			return verbs[i].name;
-	return NULL;
+	return LOOK_UP(verbs, ELEMENTS(verbs), strncmp(it->name, name, strlen(name)) == 0, it->name,
+		       NULL);
 }
 
 static int unknown_verb(Client *c, const char *name)

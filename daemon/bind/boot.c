@@ -7,7 +7,6 @@
 
 #include "core/base/json-struct.h"
 #include "core/facts/kept.h"
-#include "core/pci/driver-name.h"
 #include "core/pci/pci-snapshot.h"
 #include "gpupass/dbus.h"
 #include "host/scan/function.h"

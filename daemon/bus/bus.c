@@ -5,7 +5,6 @@
 
 #include "bus/call.h"
 #include "gpupass/dbus.h"
-#include "util/log.h"
 #include "util/xalloc.h"
 
 /* ---- from the manager's picture to what is shown ---- */

@@ -190,6 +190,9 @@ static int check_declare(Call *call)
 	if (n > GROUP_GPUS_MAX + GROUP_COMPANIONS_MAX)
 		return call_invalid(call, "that is more than a group may have",
 				    "name at most 16 GPUs, those that the bridge ties together");
+	if (call->options.given & TAKES(VLAN) &&
+	    (call->options.vlan == 0 || call->options.vlan > VLAN_MAX))
+		return call_invalid(call, "that is no VLAN", "give a number from 1 to 4094");
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		r = call_check_name(call, call->gpus[i], "GPU", false);
 	return r;
@@ -235,6 +238,7 @@ static int declare(Call *call)
 		.members = call->gpus,
 		.whole_nic = call->options.whole_nic,
 		.erase = call->options.erase,
+		.vlan = (unsigned)call->options.vlan,
 	};
 
 	call->pending->path = group_path(call->names[0]);

@@ -93,9 +93,8 @@ static char *path_or_none(char *path)
 
 static void add_int(BusInt32s *to, int32_t value)
 {
-	for (size_t i = 0; i < to->n_items; i++)
-		if (to->items[i] == value)
-			return;
+	if (SOME_OF(to->items, to->n_items, it == value))
+		return;
 	*GROW(to->items, to->n_items) = value;
 }
 

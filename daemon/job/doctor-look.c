@@ -262,13 +262,11 @@ static void tell_tenant(Look *l, const Gpu *gpu, const Tenancy *tenancy)
 static void look_for_tenants(Look *l)
 {
 	const GpuSet *gpus = l->seen->inventory->gpus;
-	TenancyFacts facts = { .gpus = gpus,
-			       .assignments = l->seen->assignments,
-			       .uses = l->seen->uses };
+	const TenancyFacts facts = { .gpus = gpus,
+				     .assignments = l->seen->assignments,
+				     .uses = l->seen->uses,
+				     .tenants = l->seen->tenants };
 
-	if (l->place->tenants)
-		l->seen->tenants = tenant_store_load(l->place->tenants);
-	facts.tenants = l->seen->tenants;
 	for (size_t i = 0; i < gpus->n_gpus; i++) {
 		const Tenancy tenancy = tenancy_of(&facts, &gpus->gpus[i]);
 

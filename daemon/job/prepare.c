@@ -230,7 +230,7 @@ static int close_fence(const JobPlace *place, const Prepared *p, uint32_t job, c
 
 /*
  * What the scan tells of functions. What is on vfio has the override that keeps it there. What it
- * does not know of NICs is no doubt yet: they are looked at before anything is written.
+ * does not know of NICs and VFs is no doubt yet: they are looked at before anything is written.
  */
 static Inspection *inspection_of_scan(const Prepared *p)
 {
@@ -252,7 +252,8 @@ static Inspection *inspection_of_scan(const Prepared *p)
 			.device_minor = -1,
 			.vpd_read = true,
 		};
-		inspection->nics[inspection->n_nics++].bdf = f->bdf;
+		inspection->nics[inspection->n_nics++] =
+			(NicUse){ .bdf = f->bdf, .vf_read = true, .spoof_check = true };
 	}
 	return inspection;
 }

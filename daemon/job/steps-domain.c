@@ -6,7 +6,6 @@
 #include "core/drift/drift.h"
 #include "job/steps.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 static const HostOps *host_ops(const StepContext *c)
 {
@@ -46,9 +45,9 @@ static const Assignment *record_before(const StepContext *c)
 
 	while ((record = assignments_of_domain(c->prepared->assignments, c->plan->domain_uuid,
 					       &position)))
-		for (size_t i = 0; i < c->plan->n_functions; i++)
-			if (assignment_function(record, &c->plan->functions[i].bdf))
-				return record;
+		if (SOME(c->plan->functions, c->plan->n_functions,
+			 assignment_function(record, &it->bdf)))
+			return record;
 	return NULL;
 }
 
@@ -100,6 +99,8 @@ static int with_group(const StepContext *c, const char *xml, char **ret, Problem
 		if (n > ELEMENTS(gpus))
 			return -E2BIG;
 		gpus[n - 1].functions[gpus[n - 1].n_functions++] = *bdf;
+		gpus[n - 1].vf = c->plan->functions[i].vf;
+		gpus[n - 1].vlan = c->plan->functions[i].vlan;
 	}
 	r = domain_xml_parse(xml, &parsed, ret_problem);
 	if (r == 0)
@@ -359,8 +360,7 @@ static int detach(StepContext *c, Problem **ret_problem)
 
 static int attach_again(StepContext *c, size_t i, Problem **ret_problem)
 {
-	_cleanup_free_ char *hostdev =
-		domain_xml_hostdev(c->plan->group, i, &c->plan->functions[i].bdf);
+	_cleanup_free_ char *hostdev = plan_device_xml(c->plan, i);
 
 	return host_ops(c)->domain_attach(c->place->host, c->plan->domain_uuid, hostdev,
 					  ret_problem);

@@ -1,15 +1,49 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Making the VFs of a NIC that groups are declared with. */
+/* Making the VFs of NICs that groups are declared with, and keeping each to its own address. */
 #include "job/steps.h"
 
-static int make_vfs(_unused_ StepContext *c, _unused_ Problem **ret_problem)
+static int set_number(StepContext *c, const PlanNic *nic, unsigned number, Problem **ret_problem)
 {
-	return 0;
+	bool running = false;
+	int r = host_make_vfs(c->place->host, &nic->bdf, number, &running, ret_problem);
+
+	if (running)
+		step_remember_stuck(c, &nic->bdf, "a worker still makes VFs of %s",
+				    BDF_TEXT(&nic->bdf));
+	return r;
 }
 
-static int are_there(_unused_ StepContext *c, _unused_ Problem **ret_problem)
+static int make_vfs(StepContext *c, Problem **ret_problem)
 {
-	return 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < c->plan->n_nics; i++)
+		r = set_number(c, &c->plan->nics[i], c->plan->nics[i].number, ret_problem);
+	return r == 0 ? host_rule_vfs(c->place->host, c->plan->vfs, c->plan->n_vfs, true,
+				      ret_problem)
+		      : r;
 }
 
-const StepOps step_vfs = { .act = make_vfs, .holds = are_there, .shows = GROUP_UNREADY };
+/* Rules that keep a guest to itself stay. */
+static int unmake_vfs(StepContext *c, Problem **ret_problem)
+{
+	int r = 0;
+
+	for (size_t i = c->plan->n_nics; r == 0 && i-- > 0;)
+		r = set_number(c, &c->plan->nics[i], c->plan->nics[i].before, ret_problem);
+	return r;
+}
+
+static int are_there(StepContext *c, Problem **ret_problem)
+{
+	return host_rule_vfs(c->place->host, c->plan->vfs, c->plan->n_vfs, false, ret_problem);
+}
+
+/* VFs that stay do no harm: no driver takes them, and nobody gets one without its rules. */
+const StepOps step_vfs = {
+	.act = make_vfs,
+	.undo = unmake_vfs,
+	.holds = are_there,
+	.shows = GROUP_UNREADY,
+	.undo_optional = true,
+};

@@ -239,10 +239,7 @@ static bool is_stored(KeptStore *store, const Assignment *kept)
 
 	if (store)
 		records_load(store, kept_take, all);
-	for (size_t i = 0; i < all->n_kept; i++)
-		if (kept_covers(all->kept[i], kept))
-			return true;
-	return false;
+	return SOME_OF(all->kept, all->n_kept, kept_covers(it, kept));
 }
 
 static int is_kept(StepContext *c, Problem **ret_problem)

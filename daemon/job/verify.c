@@ -70,10 +70,7 @@ static int find(const JobPlace *place, const JobRequest *request, Prepared *p,
 
 static bool is_member(const Group *group, const Gpu *gpu)
 {
-	for (size_t i = 0; i < group->n_gpus; i++)
-		if (bdf_equal(&group->gpus[i]->lead->bdf, &gpu->lead->bdf))
-			return true;
-	return false;
+	return SOME_OF(group->gpus, group->n_gpus, bdf_equal(&it->lead->bdf, &gpu->lead->bdf));
 }
 
 static void add_gpu(Verification *v, const Gpu *gpu, const DomainHostdev *hostdev)

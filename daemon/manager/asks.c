@@ -10,7 +10,6 @@
 #include "manager/health.h"
 #include "manager/look.h"
 #include "manager/picture.h"
-#include "manager/records.h"
 #include "manager/recover.h"
 #include "manager/state.h"
 #include "util/clock.h"

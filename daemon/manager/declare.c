@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/domain/ref.h"
+#include "core/group/companion.h"
 #include "job/prepare.h"
 #include "manager/config.h"
 #include "manager/look.h"
@@ -31,10 +32,9 @@ LOCAL_FREE(DeclareTask, declare_task_free)
 
 static const Declaration *find_declaration(const Rules *rules, const char *name)
 {
-	for (size_t i = 0; rules && i < rules->declarations->n_items; i++)
-		if (strcmp(rules->declarations->items[i].name, name) == 0)
-			return &rules->declarations->items[i];
-	return NULL;
+	return rules ? FIND(rules->declarations->items, rules->declarations->n_items,
+			    strcmp(it->name, name) == 0)
+		     : NULL;
 }
 
 /*
@@ -59,6 +59,53 @@ static int normalise(const char *text, DeclareWish *wish, Problem **ret_problem)
 	strv_append(&wish->members,
 		    selector.kind == SELECTOR_ADDRESS ? BDF_TEXT(&selector.address) : text);
 	selector_clear(&selector);
+	return 0;
+}
+
+static int refuse_vfs(DeclareTask *task, const PciFunction *nic)
+{
+	const char *bdf = BDF_TEXT(&nic->bdf);
+	bool all = nic->vfs_max > 0 && nic->vf_offset > 0;
+
+	return problem_refuse(
+		&task->inquiry.problem, GPUPASS_ERROR_NOT_BRIDGED,
+		.reason = all ? strf("all %u VFs of %s are in groups", nic->vfs_max, bdf)
+			      : strf("%s offers no VFs", bdf),
+		.cause = all ? NULL
+			     : strf("sriov_totalvfs and sriov_offset: %u, %u", nic->vfs_max,
+				    nic->vf_offset),
+		.remedy = all ? xstrdup("take another NIC, or more VFs by its firmware's setting")
+			      : strf("turn SR-IOV on, in the firmware's setup and in the NIC's: "
+				     "mlxconfig -d %s set SRIOV_EN=1 NUM_OF_VFS=8; then reboot",
+				     bdf));
+}
+
+/* Where a VF is given as its NIC, one that no group has takes that one's place. */
+static int choose_vfs(DeclareTask *task, const Assignments *assignments, DeclareWish *wish)
+{
+	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
+	Host *host = task->inquiry.place.host;
+
+	for (char **text = wish->companions; text && *text; text++) {
+		const PciFunction *nic;
+		Member member;
+		int r = 0;
+
+		if (member_parse(*text, &member) < 0 || member.kind != MEMBER_VF)
+			continue;
+		if (!snapshot)
+			r = host->ops->scan(host, &snapshot);
+		if (r < 0)
+			return r;
+		nic = pci_snapshot_find(snapshot, &member.bdf);
+		if (!nic || nic->virtual_function)
+			continue;
+		if (!companions_choose_vf(nic, task->rules->declarations, assignments,
+					  wish->companions, &member.bdf))
+			return refuse_vfs(task, nic);
+		free(*text);
+		*text = xstrdup(MEMBER_TEXT(&member));
+	}
 	return 0;
 }
 
@@ -206,6 +253,7 @@ static int declare(DeclareTask *task)
 		.name = xstrdup(task->wish.name),
 		.whole_nic = task->wish.whole_nic,
 		.erase = task->wish.erase,
+		.vlan = task->wish.vlan,
 	};
 	_cleanup_free_ char *file = NULL, *text = NULL;
 	int r;
@@ -219,6 +267,8 @@ static int declare(DeclareTask *task)
 		r = read_rules(task);
 	if (r == 0)
 		assignments = assignment_store_load(task->inquiry.place.store);
+	if (r == 0)
+		r = choose_vfs(task, assignments, &wish);
 	if (r != 0)
 		return r;
 	file = strf("groups.d/%s.conf", task->wish.name);

@@ -4,11 +4,9 @@
 #include <string.h>
 
 #include "core/fence/make.h"
-#include "manager/look.h"
 #include "manager/state.h"
 #include "util/clock.h"
 #include "util/grow.h"
-#include "util/log.h"
 #include "util/text.h"
 
 typedef struct FenceTask {

@@ -109,6 +109,7 @@ static void tell_ends(void *userdata)
 			m->listener.job_ended(m->jobs[i], m->listener.userdata);
 		}
 	records_trim(m);
+	m->hooks->jobs_ended(m);
 }
 
 /*

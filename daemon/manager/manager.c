@@ -128,6 +128,7 @@ static const ManagerHooks hooks = {
 	.scanned = scanned,
 	.domains_read = domains_read,
 	.drift_found = adopt,
+	.jobs_ended = manager_prepare_groups,
 	.refreshed = manager_write_fence,
 };
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/picture.h"
 
-#include "core/facts/kept.h"
 #include "core/group/observe.h"
-#include "core/pci/driver-name.h"
 #include "manager/audit.h"
 #include "manager/records.h"
 #include "manager/state.h"

@@ -41,6 +41,7 @@ typedef struct ManagerHooks {
 	void (*scanned)(Manager *m);	  /* a look at the machine has ended or failed */
 	void (*domains_read)(Manager *m); /* the same for libvirt's domains */
 	void (*drift_found)(Manager *m);  /* a search for drift has ended */
+	void (*jobs_ended)(Manager *m);	  /* and the picture shows it */
 	/* A caller waits for what the picture shows to hold: done is called then. */
 	void (*refreshed)(Manager *m, ManagerDone done, void *userdata);
 } ManagerHooks;

@@ -128,10 +128,7 @@ LOCAL_FREE(FollowTask, follow_task_free)
 
 static bool is_wanted(const Assignments *wanted, const Assignment *stored)
 {
-	for (size_t i = 0; i < wanted->n_kept; i++)
-		if (kept_covers(stored, wanted->kept[i]))
-			return true;
-	return false;
+	return SOME_OF(wanted->kept, wanted->n_kept, kept_covers(stored, it));
 }
 
 static void collect_wanted(const Manager *m, Assignments *wanted)
@@ -151,10 +148,8 @@ static void collect_wanted(const Manager *m, Assignments *wanted)
 /* A board that is out for a while is kept when it returns, whether the daemon runs then or not. */
 static bool is_whole(const Manager *m, const Assignment *kept)
 {
-	for (size_t i = 0; i < kept->n_functions; i++)
-		if (!pci_snapshot_find(m->inventory->snapshot, &kept->functions[i].bdf))
-			return false;
-	return true;
+	return EVERY(kept->functions, kept->n_functions,
+		     pci_snapshot_find(m->inventory->snapshot, &it->bdf));
 }
 
 static void collect_gone(const Manager *m, const Assignments *wanted, Assignments *gone)
@@ -196,10 +191,7 @@ static void follow_work(void *data)
 
 static bool all_stored(const Manager *m, const Assignments *wanted)
 {
-	for (size_t i = 0; i < wanted->n_kept; i++)
-		if (!kept_is_served(m->assignments, wanted->kept[i]))
-			return false;
-	return true;
+	return EVERY_OF(wanted->kept, wanted->n_kept, kept_is_served(m->assignments, it));
 }
 
 void manager_follow_kept(Manager *m)
@@ -265,7 +257,9 @@ static void prepare_work(void *data)
 
 	m->preparing = false;
 	for (size_t i = 0; groups && m->n_open_jobs == 0 && i < groups->n_items; i++)
-		if (groups->items[i].state == GROUP_UNREADY && !leave_for_now(m, &groups->items[i]))
+		if ((groups->items[i].state == GROUP_UNREADY ||
+		     group_lacks_vf(&groups->items[i])) &&
+		    !leave_for_now(m, &groups->items[i]))
 			prepare_group(m, &groups->items[i]);
 }
 

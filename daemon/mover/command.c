@@ -8,6 +8,7 @@
 
 #include "core/pci/driver-name.h"
 #include "host/device/reset.h"
+#include "host/device/vfs.h"
 #include "host/wire/answer.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -50,6 +51,16 @@ static int parse_move(char *const **words, MoverCommand *command)
 	return r < 0 ? r : parse_name(next(words), driver_override_valid, &target->driver_override);
 }
 
+static int mover_number_parse(const char *word, unsigned *ret)
+{
+	unsigned long long number;
+
+	if (!word || str_to_unsigned(word, 10, UINT16_MAX, &number) < 0)
+		return -EBADMSG;
+	*ret = (unsigned)number;
+	return 0;
+}
+
 static int parse_reset(char *const **words, MoverCommand *command)
 {
 	const char *word = next(words);
@@ -59,21 +70,28 @@ static int parse_reset(char *const **words, MoverCommand *command)
 	return parse_bdf(command->slot ? next(words) : word, &command->target.bdf);
 }
 
+static int parse_vfs(char *const **words, MoverCommand *command)
+{
+	int r = parse_bdf(next(words), &command->target.bdf);
+
+	command->vfs = true;
+	return r < 0 ? r : mover_number_parse(next(words), &command->number);
+}
+
 static int parse_one(char *const **words, MoverCommand *command)
 {
 	const char *verb = next(words);
 
 	if (is(verb, "move"))
 		return parse_move(words, command);
+	if (is(verb, "vfs"))
+		return parse_vfs(words, command);
 	return is(verb, "reset") ? parse_reset(words, command) : -EBADMSG;
 }
 
 static bool is_named_twice(const MoverCommand *commands, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (bdf_equal(&commands[i].target.bdf, &commands[n].target.bdf))
-			return true;
-	return false;
+	return SOME(commands, n, bdf_equal(&it->target.bdf, &commands[n].target.bdf));
 }
 
 int mover_commands_parse(char *const *words, MoverCommand **ret, size_t *ret_n)
@@ -123,6 +141,14 @@ static char *reset(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, bool slot
 	return worker_reset_document(&report);
 }
 
+static char *make_vfs(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, unsigned number)
+{
+	unsigned now = 0;
+	int r = sysfs_fd < 0 ? sysfs_fd : vfs_set(ops, sysfs_fd, bdf, number, &now);
+
+	return worker_vfs_document(bdf, r < 0 ? r : 0, now);
+}
+
 char *mover_command_run(const MoverCommand *command, const DriverOps *ops, const char *sysfs_dir,
 			const char *gpus_dir)
 {
@@ -134,6 +160,8 @@ char *mover_command_run(const MoverCommand *command, const DriverOps *ops, const
 	/* The files of /dev/vfio belong to /sys and to no other tree. */
 	if (!ops && strcmp(sysfs_dir, "/sys") != 0)
 		here.hot_reset = NULL;
+	if (command->vfs)
+		return make_vfs(&here, sysfs_fd, &command->target.bdf, command->number);
 	return command->reset ? reset(&here, sysfs_fd, &command->target.bdf, command->slot)
 			      : move(&here, sysfs_fd, &command->target);
 }

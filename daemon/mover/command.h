@@ -3,6 +3,7 @@
  * The mover's commands, as words of one request (host/wire/request.h), any number of them:
  *   move -- BDF DRIVER|- OVERRIDE|-
  *   reset [--slot] BDF
+ *   vfs BDF NUMBER
  */
 #pragma once
 
@@ -13,7 +14,8 @@
 #define MOVER_COMMANDS_MAX 512
 
 typedef struct MoverCommand {
-	bool reset;
+	bool reset, vfs;
+	unsigned number;     /* with vfs: of a NIC's VFs */
 	bool slot;	     /* with reset: all functions of the slot, through vfio */
 	DriverTarget target; /* its strings are the words'; of a reset only its bdf */
 } MoverCommand;

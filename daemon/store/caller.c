@@ -85,10 +85,7 @@ static bool runs_as(int fd, uint32_t uid)
 
 	if (process_uids(fd, uids) < 0)
 		return false;
-	for (size_t i = 0; i < PROCESS_UIDS; i++)
-		if (uids[i] == uid)
-			return true;
-	return false;
+	return SOME_OF(uids, PROCESS_UIDS, it == uid);
 }
 
 static uint32_t read_login_uid(int fd)

@@ -135,10 +135,7 @@ static int write_fence(FenceStore *store, Fence **fence, uint64_t now_usec)
 
 static bool is_one_of(uint32_t job, const uint32_t *jobs, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (jobs[i] == job)
-			return true;
-	return false;
+	return SOME_OF(jobs, n, it == job);
 }
 
 /*

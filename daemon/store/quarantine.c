@@ -7,7 +7,6 @@
 #include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
 #include "util/clock.h"
-#include "util/json.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 

@@ -71,7 +71,7 @@ static const Question *find_question(const char *verb, const Asked *asked)
 static int parse_question(char **arguments, size_t n, const Asked *asked, WorkerCommand *command)
 {
 	const Question *q = n > 0 ? find_question(arguments[0], asked) : NULL;
-	size_t operands = q && question_id(q) == ASK_MOVE ? 2 : 0;
+	size_t operands = !q ? 0 : question_id(q) == ASK_MOVE ? 2 : question_id(q) == ASK_VFS;
 	int status;
 
 	if (!q)
@@ -91,7 +91,10 @@ static int parse_question(char **arguments, size_t n, const Asked *asked, Worker
 			   command->set == PERSISTENCE_UNKNOWN))
 		return complain("--set is on or off", NULL);
 	status = parse_functions(arguments + 1, n - 1 - operands, command);
-	if (status == GPUPASS_EXIT_DONE && operands > 0)
+	if (status == GPUPASS_EXIT_DONE && operands == 1 &&
+	    str_to_unsigned(arguments[2], 10, UINT16_MAX, &command->number) < 0)
+		status = complain("not a number of VFs", arguments[2]);
+	if (status == GPUPASS_EXIT_DONE && operands == 2)
 		status = parse_target(arguments + 2, command);
 	return status;
 }

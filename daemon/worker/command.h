@@ -15,6 +15,7 @@ typedef struct WorkerCommand {
 	Bdf *functions; /* what it is about */
 	size_t n_functions;
 	DriverTarget target;	       /* of a move */
+	unsigned long long number;     /* ASK_VFS */
 	PersistenceMode set;	       /* ASK_SET_PERSISTENCE */
 	NvmeWay way;		       /* ASK_ERASE */
 	bool awake;		       /* ASK_CONFIG: only of devices in D0 */
@@ -36,11 +37,11 @@ bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_st
 /* run.c: carries it out, and writes the answer to stdout; returns the exit status. */
 int worker_command_run(const WorkerCommand *command);
 
-/* program.c: the same by `answer`; NULL: it is another program's question. */
+/* answer.c: the same by `answer`; NULL: it is another program's question. */
 int worker_answer(const WorkerCommand *command,
 		  int (*answer)(const WorkerCommand *command, void *ret_answer));
 int worker_tell(const Question *question, const char *text);
-/* For one question, or as a part that `find_part` has. */
+/* program.c: for one question, or as a part that `find_part` has. */
 int worker_main(int argc, char **argv, const Part *(*find_part)(const char *name));
 
 /* ---- probe.c, persistence.c, uevents.c: 0, or -errno where there is no answer ---- */

@@ -14,7 +14,9 @@
 #include "host/device/machine-files.h"
 #include "host/device/memory-mmio.h"
 #include "host/net/nic.h"
+#include "host/net/vf.h"
 #include "host/nvme/use.h"
+#include "host/wire/request.h"
 #include "mover/command.h"
 #include "util/file.h"
 #include "util/heap.h"
@@ -24,11 +26,13 @@
 /* As long as gpu-admin-tools waits. */
 #define MEMORY_POLL_MSEC 5000U
 
-static char *move_or_reset(const WorkerCommand *command, bool reset)
+static char *move_or_reset(const WorkerCommand *command, QuestionId id)
 {
 	_cleanup_free_ char *gpus = strf("%s/driver/nvidia/gpus", command->proc_dir);
 	MoverCommand mover = {
-		.reset = reset,
+		.reset = id == ASK_RESET,
+		.vfs = id == ASK_VFS,
+		.number = (unsigned)command->number,
 		.slot = command->slot,
 		.target = command->target,
 	};
@@ -109,6 +113,7 @@ static int examine(const WorkerCommand *command, void *ret)
 static int look_at_nics(const WorkerCommand *command, void *ret)
 {
 	_cleanup_roots_ Roots roots;
+	const Netlink *netlink = command->netlink ? command->netlink : &netlink_of_kernel;
 	NicsAnswer *answer = ret;
 	int r = open_roots(command, &roots);
 
@@ -117,7 +122,10 @@ static int look_at_nics(const WorkerCommand *command, void *ret)
 		NicUse *use = &answer->nics[answer->n_nics++];
 
 		use->bdf = command->functions[i];
-		r = nic_look(&roots, command->netlink ? command->netlink : &netlink_of_kernel, use);
+		if (question_id(command->question) == ASK_NICS)
+			r = nic_look(&roots, netlink, use);
+		else if (nic_vf_look(&roots, netlink, true, use) == 0)
+			r = -EINVAL;
 	}
 	while (r < 0 && answer->n_nics > 0)
 		nic_use_clear(&answer->nics[--answer->n_nics]);
@@ -180,6 +188,7 @@ static int (*const answers[QUESTION_MAX_])(const WorkerCommand *command, void *r
 	[ASK_GLANCE] = inspect,
 	[ASK_CONFIG] = inspect,
 	[ASK_NICS] = look_at_nics,
+	[ASK_RULES] = look_at_nics,
 	[ASK_SETUP] = examine,
 	[ASK_HEALTH] = examine,
 	[ASK_MACHINES] = read_machines,
@@ -207,8 +216,8 @@ int worker_command_run(const WorkerCommand *command)
 
 	if (id == ASK_UEVENTS)
 		return follow_uevents();
-	if (id != ASK_MOVE && id != ASK_RESET)
+	if (!str_equal(command->question->part, PART_MOVER))
 		return worker_answer(command, answers[id]);
-	text = move_or_reset(command, id == ASK_RESET);
+	text = move_or_reset(command, id);
 	return text ? worker_tell(command->question, text) : GPUPASS_EXIT_FAILED;
 }

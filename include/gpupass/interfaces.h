@@ -64,11 +64,12 @@
  * Declares that these GPUs, up to 16, are bridged, or that one of them is a group by itself, in
  * _groups.d/NAME.conf_. A GPU is given as in *gpupassd.conf*(5). A group that is not possible on
  * this host is NotBridged, and no file is written. Among them may stand what a domain gets with
- * them: *nic:*, *vf:* or *nvme:* with an address. LinksUnknown: a bridge may tie the only GPU to
+ * them: *nic:*, *vf:* or *nvme:* with an address; *vf:* with that of a NIC is its next VF that no
+ * group has. LinksUnknown: a bridge may tie the only GPU to
  * another. Returns when the group's object shows it.
  */
 MANAGER_METHOD("Declare", DECLARE, "sas", ARG(name) ARG(gpus), "o", ARG(group), MUST, MANAGE,
-	       TAKES(NO_BRIDGE_SEEN) | TAKES(WHOLE_NIC) | TAKES(ERASE))
+	       TAKES(NO_BRIDGE_SEEN) | TAKES(WHOLE_NIC) | TAKES(ERASE) | TAKES(VLAN))
 /*
  * Returns which NIC, VF or NVMe (_kind_) that no group has is nearest to these GPUs over PCIe, as
  * *Declare* takes it, and why. What stands among the GPUs is not chosen again. InvalidArgument: two
@@ -500,6 +501,8 @@ METHOD_OPTION(NO_BRIDGE_SEEN, "no-bridge-seen", BOOL, no_bridge_seen)
 METHOD_OPTION(WHOLE_NIC, "whole-nic", BOOL, whole_nic)
 /* Data on an NVMe that no receipt knows may be erased. */
 METHOD_OPTION(ERASE, "erase", BOOL, erase)
+/* The VLAN of its VFs, 1 to 4094, which their guest does not see. */
+METHOD_OPTION(VLAN, "vlan", UINT64, vlan)
 /* In the guest: no-nvlink, one-gpu, no-p2p or slow. Only with a domain. */
 METHOD_OPTION(SYMPTOM, "symptom", STRING, symptom)
 /* Answer with the facts of the report, too: see *CAPTURE*. Only without a domain. */

@@ -62,10 +62,7 @@ static void tell_unread(Finding *f, const char *what, const Problem *problem, in
 
 static bool has_nvme(const Checks *c)
 {
-	for (size_t i = 0; i < c->n_companions; i++)
-		if (c->companions[i].member.kind == MEMBER_NVME)
-			return true;
-	return false;
+	return SOME(c->companions, c->n_companions, it->member.kind == MEMBER_NVME);
 }
 
 /* False: the check cannot run, and the finding says why. */

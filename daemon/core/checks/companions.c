@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks of what a group has beside its GPUs. */
 #include "core/checks/checks.h"
-#include "util/text.h"
 
 #define VENDOR_MELLANOX 0x15b3
+#define CLASS_ETHERNET 0x0200
 
 /*
  * The management functions of NVSwitches look like ConnectX-7: gpu-driver-container tells them by
@@ -34,23 +34,35 @@ static void check_switch_management(const Checks *c, const Companion *companion,
 }
 
 /*
- * What this version does not do yet for a kind, and without which none of it is given. A NIC's use
- * is a check of its own (nic.c).
+ * libvirt sets a VF's MAC and VLAN by its NIC. What keeps the guest from choosing others is the
+ * spoof check, and that it is not trusted.
  */
-static const char *const lacking[MEMBER_KIND_MAX_] = {
-	[MEMBER_VF] = "its MAC, VLAN and spoof check are not set",
-};
-
-static void check_lacking(const Companion *companion, Finding *f)
+static void check_vf(const Checks *c, const Companion *companion, Finding *f)
 {
-	const char *bdf = BDF_TEXT(&companion->member.bdf);
-	MemberKind kind = companion->member.kind;
+	const Bdf *bdf = &companion->member.bdf;
+	const Group *group = group_set_find_gpu(c->facts->groups, bdf);
+	const Inspection *in = c->facts->inspection;
+	const NicUse *use = in ? nic_use_find(in->nics, in->n_nics, bdf) : NULL;
 
-	if (!lacking[kind])
+	if (companion->member.kind != MEMBER_VF)
 		return;
-	finding_unknown(f, bdf, "no %s is given to a domain by this version (%s): %s",
-			member_kind_noun(kind), bdf, lacking[kind]);
-	finding_remedy(f, "declare the group without it");
+	if (companion->function->class_code >> 8 != CLASS_ETHERNET) {
+		finding_fail(f, BDF_TEXT(bdf),
+			     "%s is no Ethernet VF: nothing here gives it an identity",
+			     BDF_TEXT(bdf));
+		finding_remedy(f, "declare the group without it: GUIDs of InfiniBand are not set");
+	} else if (!use || !use->vf_read) {
+		finding_unknown(f, BDF_TEXT(bdf), "what %s may do is not known: %s", BDF_TEXT(bdf),
+				use && use->vf_why ? use->vf_why : "its NIC was not asked");
+		finding_remedy(f, "see ip -d link, and journalctl -t gpupass-network");
+	} else if (!nic_use_vf_is_ruled(use)) {
+		finding_warn(f, BDF_TEXT(bdf), "%s may send as another: spoof check %s, trust %s",
+			     BDF_TEXT(bdf), use->spoof_check ? "on" : "off",
+			     use->trusted ? "on" : "off");
+		finding_remedy(f, "gpupass prepare %s", group ? group->name : "GROUP");
+	} else {
+		return;
+	}
 	finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, NULL);
 }
 
@@ -59,8 +71,8 @@ static void check_companions(const Checks *c, Finding *f)
 	for (size_t i = 0; i < c->n_companions; i++) {
 		if (!c->companions[i].function)
 			continue;
-		check_lacking(&c->companions[i], f);
 		check_switch_management(c, &c->companions[i], f);
+		check_vf(c, &c->companions[i], f);
 	}
 }
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "core/checks/checks.h"
-#include "util/xalloc.h"
 
 #define IN_USE "the host uses an NVMe of the group"
 #define NOT_KNOWN "whether the host uses an NVMe of the group is not known"

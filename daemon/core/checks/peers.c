@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/checks/checks.h"
-#include "core/facts/member.h"
 #include "core/pci/pcie-distance.h"
 #include "core/setup/kernel-words.h"
 #include "util/xalloc.h"
@@ -37,10 +36,7 @@ static const PcieConfig *config_of(const Checks *c, const Bdf *bdf)
 
 static bool is_checked(const Checks *c, const Group *group)
 {
-	for (size_t i = 0; i < group->n_gpus; i++)
-		if (checks_gpu_of(c, &group->gpus[i]->lead->bdf))
-			return true;
-	return false;
+	return SOME_OF(group->gpus, group->n_gpus, checks_gpu_of(c, &it->lead->bdf));
 }
 
 /* All NICs of the group that are there, in *ret_n. That others are gone is no matter of these. */
@@ -74,11 +70,9 @@ static const char *find_noats(const Checks *c)
 
 static const DomainUse *guest_with(const Checks *c, const Bdf *bdf)
 {
-	for (size_t i = 0; c->facts->uses && i < c->facts->uses->n_items; i++)
-		if (c->facts->uses->items[i].active &&
-		    domain_use_hostdev(&c->facts->uses->items[i], bdf))
-			return &c->facts->uses->items[i];
-	return NULL;
+	return c->facts->uses ? FIND(c->facts->uses->items, c->facts->uses->n_items,
+				     it->active && domain_use_hostdev(it, bdf))
+			      : NULL;
 }
 
 /* The kernel turns it on when the function gets a domain of its IOMMU (pci_enable_ats()). */

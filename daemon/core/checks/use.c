@@ -209,6 +209,8 @@ static void tell_process(const Checks *c, const Holder *holder, const char *text
 	} else {
 		finding_warn(f, BDF_TEXT(&holder->bdf), "%s", text);
 	}
+	if (!checks_gpu_of(c, &holder->bdf))
+		finding_remedy(f, "stop it");
 	finding_remedy(f, "stop it before assign: the driver waits for it without a limit; DCGM is "
 			  "a service to be stopped (nvidia-dcgm), and so is nvidia-persistenced "
 			  "where it does not let go when nvidia-smi asks it");
@@ -279,10 +281,7 @@ static bool is_usual_of_companion(const FunctionFacts *facts)
 	static const char *const others[] = { "pci-stub", "uio_pci_generic", "igb_uio",
 					      "xen-pciback" };
 
-	for (size_t i = 0; i < ELEMENTS(others); i++)
-		if (str_equal(facts->driver, others[i]))
-			return false;
-	return true;
+	return !SOME_OF(others, ELEMENTS(others), str_equal(facts->driver, it));
 }
 
 static void check_function_driver(const Checks *c, const FunctionFacts *facts, Finding *f)

@@ -40,11 +40,8 @@ static const struct HostPlace {
 
 static const struct HostPlace *find_place(const xmlNode *node)
 {
-	for (size_t i = 0; i < ELEMENTS(places); i++)
-		if (xml_is(node, places[i].element) &&
-		    xml_attribute_is(node, "type", places[i].type))
-			return &places[i];
-	return NULL;
+	return FIND(places, ELEMENTS(places),
+		    xml_is(node, it->element) && xml_attribute_is(node, "type", it->type));
 }
 
 /* It gives the guest a PCI function of the host. */
@@ -160,7 +157,7 @@ bool domain_xml_in_shared_slot(const DomainXml *xml, const Bdf *function)
 	Bdf place, other;
 
 	for (const xmlNode *d = xml_first(devices); d && !mine; d = xml_next(d))
-		if (xml_is_pci_hostdev(d) && xml_host_address(d, &other) == 0 &&
+		if (xml_is_pci_device(d) && xml_host_address(d, &other) == 0 &&
 		    bdf_equal(&other, function))
 			mine = d;
 	if (!mine || xml_guest_address(mine, &place) < 0)

@@ -70,10 +70,8 @@ static bool may_have_vfs(const PciSnapshot *snapshot, const Bdf *function)
 
 	if (!f || f->vfs_max > 0 || f->has_vfs)
 		return true;
-	for (size_t i = 0; i < snapshot->n_virtuals; i++)
-		if (bdf_equal(&snapshot->virtuals[i]->physical, function))
-			return true;
-	return false;
+	return SOME_OF(snapshot->virtuals, snapshot->n_virtuals,
+		       bdf_equal(&it->physical, function));
 }
 
 bool vgpu_possible(const PciSnapshot *snapshot, const Bdf *function)
@@ -106,9 +104,9 @@ bool vgpu_next_domain(const DomainUses *uses, const PciSnapshot *snapshot, const
 static bool is_named(const DomainUses *uses, const PciMdev *mdev)
 {
 	for (size_t i = 0; i < uses->n_items; i++)
-		for (size_t k = 0; k < uses->items[i].n_mdevs; k++)
-			if (strcasecmp(uses->items[i].mdevs[k].uuid, mdev->uuid) == 0)
-				return true;
+		if (SOME(uses->items[i].mdevs, uses->items[i].n_mdevs,
+			 strcasecmp(it->uuid, mdev->uuid) == 0))
+			return true;
 	return false;
 }
 

@@ -5,8 +5,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "gpupass/cleanup.h"
-
 /*
  * libvirt parses a definition, and metadata that is set alone, with libxml2's limit of 256. It then
  * puts the metadata two levels deep into the definition, so libvirt can send a little more than

@@ -351,10 +351,12 @@ typedef struct Place {
 	unsigned bus, slot;
 } Place;
 
-static void set_host_address(xmlNode *hostdev, const Bdf *bdf)
+static void set_host_address(xmlNode *hostdev, const Bdf *bdf, const char *type)
 {
 	xmlNode *address = xml_append(xml_append(hostdev, "source"), "address");
 
+	if (type)
+		xml_set(address, "type", "%s", type);
 	xml_set(address, "domain", "0x%04x", bdf->segment);
 	xml_set(address, "bus", "0x%02x", bdf->bus);
 	xml_set(address, "slot", "0x%02x", bdf->device);
@@ -383,18 +385,64 @@ static void fill_hostdev(xmlNode *hostdev, const char *stem, unsigned long numbe
 	xml_set(hostdev, "managed", "no");
 	if (names_model)
 		set_model(hostdev);
-	set_host_address(hostdev, bdf);
+	set_host_address(hostdev, bdf, NULL);
 	xml_mark(hostdev, stem, "", number);
+}
+
+/* FNV-1a of both. The first byte says: of one device, and chosen by whoever runs it. */
+const char *domain_vf_mac(const char *uuid, const Bdf *vf, char text[DOMAIN_MAC_TEXT_MAX])
+{
+	_cleanup_free_ char *of = strf("%s %s", uuid, BDF_TEXT(vf));
+	uint64_t hash = 0xcbf29ce484222325;
+
+	for (const char *c = of; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
+	snprintf(text, DOMAIN_MAC_TEXT_MAX, "%02x:%02x:%02x:%02x:%02x:%02x",
+		 (unsigned)((hash >> 40 & 0xfc) | 0x02), (unsigned)(hash >> 32 & 0xff),
+		 (unsigned)(hash >> 24 & 0xff), (unsigned)(hash >> 16 & 0xff),
+		 (unsigned)(hash >> 8 & 0xff), (unsigned)(hash & 0xff));
+	return text;
+}
+
+/* libvirt sets both by the NIC before the guest has the VF, which cannot change them then. */
+static void fill_interface(xmlNode *interface, const char *stem, unsigned long number,
+			   const Bdf *bdf, const char *uuid, unsigned vlan)
+{
+	char mac[DOMAIN_MAC_TEXT_MAX];
+
+	xml_set(interface, "type", "hostdev");
+	xml_set(interface, "managed", "no");
+	xml_set(xml_append(interface, "mac"), "address", "%s", domain_vf_mac(uuid, bdf, mac));
+	set_host_address(interface, bdf, "pci");
+	if (vlan > 0)
+		xml_set(xml_append(xml_append(interface, "vlan"), "tag"), "id", "%u", vlan);
+	xml_mark(interface, stem, "", number);
+}
+
+static xmlNode *new_device(xmlDoc *doc, const char *name)
+{
+	xmlNode *device = xmlNewDocNode(doc, NULL, xml_of(name), NULL);
+
+	xmlDocSetRootElement(doc, device);
+	return device;
 }
 
 char *domain_xml_hostdev(const char *group, size_t index, const Bdf *bdf)
 {
 	_cleanup_(xml_doc_freep) xmlDoc *doc = xmlNewDoc((const xmlChar *)"1.0");
 	_cleanup_free_ char *stem = domain_alias_stem(group);
-	xmlNode *hostdev = xmlNewDocNode(doc, NULL, (const xmlChar *)"hostdev", NULL);
 
-	xmlDocSetRootElement(doc, hostdev);
-	fill_hostdev(hostdev, stem, index, bdf, false);
+	fill_hostdev(new_device(doc, "hostdev"), stem, index, bdf, false);
+	return xml_to_text(doc, 0);
+}
+
+char *domain_xml_interface(const char *group, size_t index, const Bdf *bdf, const char *uuid,
+			   unsigned vlan)
+{
+	_cleanup_(xml_doc_freep) xmlDoc *doc = xmlNewDoc((const xmlChar *)"1.0");
+	_cleanup_free_ char *stem = domain_alias_stem(group);
+
+	fill_interface(new_device(doc, "interface"), stem, index, bdf, uuid, vlan);
 	return xml_to_text(doc, 0);
 }
 
@@ -430,7 +478,7 @@ static int domain_xml_check_absent(const DomainXml *xml, const DomainXmlGpu *gpu
 	for (xmlNode *i = xml_devices(xml); i; i = xml_next(i)) {
 		Bdf bdf;
 
-		if (!xml_is_pci_hostdev(i) || xml_host_address(i, &bdf) < 0)
+		if (!xml_is_pci_device(i) || xml_host_address(i, &bdf) < 0)
 			continue;
 		for (size_t g = 0; g < n_gpus; g++) {
 			if (!bdf_in(&bdf, gpus[g].functions, gpus[g].n_functions))
@@ -546,7 +594,7 @@ static void add_port(xmlNode *devices, const char *stem, unsigned long number, u
 				  multi && number % PCI_FUNCTIONS == 0);
 }
 
-static void add_gpu(xmlNode *devices, const char *stem, unsigned long *number,
+static void add_gpu(const DomainXml *xml, xmlNode *devices, const char *stem, unsigned long *number,
 		    const DomainXmlGpu *gpu, const Place *place)
 {
 	unsigned first = gpu->functions[0].function;
@@ -557,8 +605,11 @@ static void add_gpu(xmlNode *devices, const char *stem, unsigned long *number,
 		xmlNode *hostdev;
 
 		*number = xml_free_mark(devices, stem, "", *number);
-		hostdev = xml_append(devices, "hostdev");
-		fill_hostdev(hostdev, stem, (*number)++, bdf, gpu->names_model);
+		hostdev = xml_append(devices, gpu->vf ? "interface" : "hostdev");
+		if (gpu->vf)
+			fill_interface(hostdev, stem, (*number)++, bdf, xml->uuid, gpu->vlan);
+		else
+			fill_hostdev(hostdev, stem, (*number)++, bdf, gpu->names_model);
 		set_guest_address(hostdev, place, function, function == 0 && gpu->n_functions > 1);
 	}
 }
@@ -581,7 +632,7 @@ static void insert_group(DomainXml *xml, const char *group, const DomainXmlGpu *
 		add_port(devices, stem, i, places[i].bus, slot, i + 1 < n_gpus);
 	}
 	for (size_t i = 0; i < n_gpus; i++)
-		add_gpu(devices, stem, &number, &gpus[i], &places[i]);
+		add_gpu(xml, devices, stem, &number, &gpus[i], &places[i]);
 	xml_name_group(xml, group);
 }
 
@@ -593,9 +644,8 @@ int domain_xml_add_group(DomainXml *xml, const char *group, const DomainXmlGpu *
 
 	if (n_gpus == 0 || n_gpus > ELEMENTS(places))
 		return -EINVAL;
-	for (size_t i = 0; i < n_gpus; i++)
-		if (gpus[i].n_functions == 0 || gpus[i].n_functions > ELEMENTS(gpus[i].functions))
-			return -EINVAL;
+	if (SOME(gpus, n_gpus, it->n_functions == 0 || it->n_functions > ELEMENTS(it->functions)))
+		return -EINVAL;
 	r = domain_xml_check_kind(xml, ret_problem);
 	if (r == 0)
 		r = domain_xml_check_absent(xml, gpus, n_gpus, ret_problem);

@@ -5,7 +5,6 @@
 #include "core/domain/xml-tree.h"
 #include "core/domain/xml-tune.h"
 #include "core/domain/xml.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 static bool remove_hostdevs(xmlNode *devices, const char *stem, const Bdf *functions, size_t n)
@@ -18,7 +17,7 @@ static bool remove_hostdevs(xmlNode *devices, const char *stem, const Bdf *funct
 		Bdf bdf;
 
 		next = xml_next(hostdev);
-		if (!xml_is_pci_hostdev(hostdev))
+		if (!xml_is_pci_device(hostdev))
 			continue;
 		if (!alias_is(xml_alias(hostdev), stem, "") &&
 		    !(xml_host_address(hostdev, &bdf) == 0 && bdf_in(&bdf, functions, n)))

@@ -98,6 +98,12 @@ bool xml_is_pci_hostdev(const xmlNode *node)
 	       xml_attribute_is(node, "type", "pci");
 }
 
+bool xml_is_pci_device(const xmlNode *node)
+{
+	return xml_is_pci_hostdev(node) ||
+	       (xml_is(node, "interface") && xml_attribute_is(node, "type", "hostdev"));
+}
+
 const char *xml_mdev_uuid(const xmlNode *hostdev)
 {
 	const xmlNode *address = xml_child(xml_child(hostdev, "source"), "address");

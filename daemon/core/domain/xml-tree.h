@@ -60,6 +60,8 @@ int xml_number(const xmlNode *node, const char *name, unsigned max, unsigned *re
 
 /* <hostdev mode='subsystem' type='pci'> */
 bool xml_is_pci_hostdev(const xmlNode *node);
+/* That, or <interface type='hostdev'>. */
+bool xml_is_pci_device(const xmlNode *node);
 /* The vGPU that <hostdev mode='subsystem' type='mdev'> names, borrowed; NULL: it is none. */
 const char *xml_mdev_uuid(const xmlNode *hostdev);
 bool xml_is_pci_controller(const xmlNode *node);

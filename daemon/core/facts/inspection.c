@@ -19,10 +19,7 @@ const FunctionFacts *inspection_find(const Inspection *inspection, const Bdf *bd
 
 static bool is_one_of(const char *driver, const char *const *drivers, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (str_equal(driver, drivers[i]))
-			return true;
-	return false;
+	return SOME_OF(drivers, n, str_equal(driver, it));
 }
 
 bool function_facts_driver_is_usual(const FunctionFacts *facts)

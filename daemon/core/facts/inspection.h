@@ -43,6 +43,7 @@ typedef struct FunctionFacts {
 	char *driver _json_(if_any);  /* NULL: none */
 	bool vfio_dev _json_(if_any); /* it has a folder vfio-dev: driver_on_vfio() */
 	bool network _json_(if_any);  /* its class is network: who uses it is in nics */
+	bool vf _json_(if_any);	      /* and it is a VF: what it may do is there, too */
 	bool nvme _json_(if_any);     /* its class is NVMe */
 	char *driver_override _json_(plain, if_any); /* NULL: none ("(null)" in sysfs) */
 	unsigned num_vfs _json_(or_0);
@@ -160,7 +161,7 @@ typedef struct Inspection {
 	size_t n_unseen;
 	size_t all_unseen _json_(max INT32_MAX); /* how many there are */
 	NicUse *nics _json_(max INSPECTION_FUNCTIONS_MAX,
-			    if_any); /* of each `network` that is not on vfio */
+			    if_any); /* of each `network` that is not on vfio, or a VF */
 	size_t n_nics;
 	/* Of each `nvme` that is on NVME_DRIVER: others have no disk, and cannot be asked. */
 	NvmeUse *nvmes _json_(max INSPECTION_FUNCTIONS_MAX, if_any);

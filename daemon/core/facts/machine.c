@@ -147,10 +147,7 @@ static void add_mdev(const Parse *p, const Line *line)
 
 static bool is_one_of(const char *value, const char *const words[4])
 {
-	for (size_t i = 0; i < 4; i++)
-		if (strcasecmp(value, words[i]) == 0)
-			return true;
-	return false;
+	return SOME_OF(words, 4, strcasecmp(value, it) == 0);
 }
 
 static bool is_yes(const char *value)
@@ -456,6 +453,25 @@ static void read_devices(Parse *p)
 	check_unknown(p);
 }
 
+/* Wherever it names one: in a disk's line, in args, or in a snapshot's, to which it may go back. */
+static void read_disks(Parse *p, const char *text)
+{
+	Machine *m = p->machine;
+	size_t n = 0;
+
+	for (const char *at = text; (at = strstr(at, "/dev/")); at++) {
+		_cleanup_free_ char *path = xstrndup(at, strcspn(at, ", \t\n\"'"));
+
+		if (strv_contains(m->disks, path))
+			continue;
+		if (n++ == MACHINE_DISKS_MAX) {
+			blame_file(p, "names more disks than gpupass looks at");
+			return;
+		}
+		strv_append(&m->disks, path);
+	}
+}
+
 Machine machine_parse(uint32_t vmid, const char *text, size_t size, const MachineMaps *maps)
 {
 	Machine machine = { .vmid = vmid };
@@ -469,6 +485,7 @@ Machine machine_parse(uint32_t vmid, const char *text, size_t size, const Machin
 		/* Proxmox VE starts no template. */
 		if (!(p.now.template && is_yes(p.now.template)))
 			read_devices(&p);
+		read_disks(&p, text);
 	}
 	return machine;
 }

@@ -16,6 +16,7 @@
 #define MACHINE_VMID_MIN 100
 #define MACHINE_VMID_MAX 999999999
 #define MACHINE_DEVICES_MAX 512
+#define MACHINE_DISKS_MAX 1024
 /* Proxmox VE's own limit of a file in /etc/pve. */
 #define MACHINE_FILE_MAX (1024 * 1024)
 
@@ -43,6 +44,7 @@ typedef struct Machine {
 	MachineDevice *devices _json_(max MACHINE_DEVICES_MAX);
 	size_t n_devices;
 	char **mdevs; /* UUIDs of its vGPUs */
+	char **disks; /* block devices of the host that its file names */
 } Machine;
 DECLARE_CLEAR(Machine, machine_clear)
 DECLARE_JSON(Machine, machine_members)

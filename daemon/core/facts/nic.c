@@ -67,20 +67,17 @@ void nic_use_add(NicUse *use, NicUser user)
 	use->users[place] = user;
 }
 
-bool nic_use_has(const NicUse *use, NicUserKind kind)
-{
-	for (size_t i = 0; i < use->n_users; i++)
-		if (use->users[i].kind == kind)
-			return true;
-	return false;
-}
-
 void nic_use_unknown(NicUse *use, char *why)
 {
 	if (use->why)
 		free(why);
 	else
 		use->why = why;
+}
+
+bool nic_use_vf_is_ruled(const NicUse *use)
+{
+	return use && use->vf_read && use->spoof_check && !use->trusted;
 }
 
 const NicUse *nic_use_find(const NicUse *list, size_t n, const Bdf *bdf)

@@ -47,16 +47,21 @@ typedef struct NicUse {
 	char *why _json_(plain, if_any);	  /* a sentence: not all is known; NULL: it is */
 	NicUser *users _json_(max NIC_USERS_MAX); /* by kind */
 	size_t n_users;
-	uint64_t more _json_(or_0); /* that are not listed */
+	uint64_t more _json_(or_0);	    /* that are not listed */
+	bool vf_read _json_(if_any);	    /* of a VF: what it may do is known */
+	char *vf_why _json_(plain, if_any); /* of a VF, a sentence: why not */
+	bool spoof_check, trusted _json_(if_any);
 } NicUse;
 DECLARE_JSON(NicUse, nic_use_members)
 DECLARE_CLEAR(NicUse, nic_use_clear)
 
 /* Each once, and so many of a kind. Takes over the texts of `user`. */
 void nic_use_add(NicUse *use, NicUser user);
-bool nic_use_has(const NicUse *use, NicUserKind kind);
 /* Keeps the first. Takes over `why`. */
 void nic_use_unknown(NicUse *use, char *why);
+
+/* Its spoof check is on, and it is not trusted. NULL: that is not known. */
+bool nic_use_vf_is_ruled(const NicUse *use);
 
 /* NULL: nobody has looked. */
 const NicUse *nic_use_find(const NicUse *list, size_t n, const Bdf *bdf);

@@ -107,10 +107,7 @@ void fence_worsen(FenceGroup *group, FenceState state, char *reason)
 
 static bool has_one_of(const FenceGroup *group, const Bdf *functions, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (find_function(group->functions, group->n_functions, &functions[i]))
-			return true;
-	return false;
+	return SOME(functions, n, find_function(group->functions, group->n_functions, it));
 }
 
 /* Takes it out of the others: a function is in one of the lists. */

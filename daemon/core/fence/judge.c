@@ -21,11 +21,8 @@ static bool is_vgpu(const FenceHostdev *hostdev, const FenceFunction *then)
 
 static const FenceHostdev *find_hostdev(const FenceRequest *q, const FenceFunction *function)
 {
-	for (size_t i = 0; i < q->n_hostdevs; i++)
-		if (!is_vgpu(&q->hostdevs[i], function) &&
-		    bdf_equal(&q->hostdevs[i].bdf, &function->bdf))
-			return &q->hostdevs[i];
-	return NULL;
+	return FIND(q->hostdevs, q->n_hostdevs,
+		    !is_vgpu(it, function) && bdf_equal(&it->bdf, &function->bdf));
 }
 
 static const char *word(const FenceRequest *q)

@@ -31,10 +31,7 @@ static FenceFunction function_of(const PciFunction *f)
 
 static const PciFunction *find_function(const Maker *m, const Bdf *bdf)
 {
-	for (size_t i = 0; i < m->n; i++)
-		if (bdf_equal(&m->functions[i]->bdf, bdf))
-			return m->functions[i];
-	return NULL;
+	return FIND_OF(m->functions, m->n, bdf_equal(&it->bdf, bdf));
 }
 
 /* The boards must be those that the record names, and all of them. */

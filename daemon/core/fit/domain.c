@@ -186,7 +186,7 @@ static void read_devices(const xmlNode *root, FitDomain *d)
 	for (xmlNode *i = xml_first(xml_child(root, "devices")); i; i = xml_next(i)) {
 		if (xml_is(i, "iommu"))
 			d->viommu = true;
-		if (xml_is_pci_hostdev(i))
+		if (xml_is_pci_device(i))
 			d->n_hostdevs++;
 	}
 }

@@ -18,6 +18,7 @@ void companions_declare(Group *group, const Declaration *declaration, const PciS
 		add(group, &declaration->companions[i], snapshot);
 	group->whole_nic = declaration->whole_nic;
 	group->erase = declaration->erase;
+	group->vlan = declaration->vlan;
 }
 
 void companions_record(Group *group, const Assignment *record, const GpuSet *set)
@@ -41,11 +42,50 @@ void companions_record(Group *group, const Assignment *record, const GpuSet *set
 	group->whole_nic |= group->provenance != PROVENANCE_DECLARED;
 }
 
-static char *kind_fault(const Companion *companion)
+static bool is_declared(const Declarations *declarations, const Bdf *bdf)
+{
+	for (size_t i = 0; i < declarations->n_items; i++)
+		if (SOME(declarations->items[i].companions, declarations->items[i].n_companions,
+			 bdf_equal(&it->bdf, bdf)))
+			return true;
+	return false;
+}
+
+bool companions_choose_vf(const PciFunction *nic, const Declarations *declarations,
+			  const Assignments *assignments, char *const *more, Bdf *ret)
+{
+	Member vf = { .kind = MEMBER_VF };
+
+	for (unsigned i = 0; pci_function_vf(nic, i, &vf.bdf); i++) {
+		if (is_declared(declarations, &vf.bdf) ||
+		    assignments_find_function(assignments, &vf.bdf) ||
+		    strv_contains(more, MEMBER_TEXT(&vf)))
+			continue;
+		*ret = vf.bdf;
+		return true;
+	}
+	return false;
+}
+
+/* A NIC that could have it, if it had VFs enough. */
+static bool can_be_made(const Companion *companion, const PciSnapshot *snapshot)
+{
+	const PciFunction *nic = NULL;
+	Bdf physical;
+
+	if (companion->member.kind == MEMBER_VF && !companion->function &&
+	    pci_snapshot_physical(snapshot, &companion->member.bdf, &physical))
+		nic = pci_snapshot_find(snapshot, &physical);
+	return nic && member_kind_is(MEMBER_NIC, nic);
+}
+
+static char *kind_fault(const Companion *companion, const PciSnapshot *snapshot)
 {
 	const char *bdf = BDF_TEXT(&companion->member.bdf);
 	MemberKind kind;
 
+	if (can_be_made(companion, snapshot))
+		return NULL;
 	if (!companion->function)
 		return strf("there is nothing at %s, where its %s should be", bdf,
 			    member_kind_noun(companion->member.kind));
@@ -89,7 +129,7 @@ char *companions_fault(const Group *group, const GroupSet *all)
 {
 	for (size_t i = 0; i < group->n_companions; i++) {
 		const Companion *companion = &group->companions[i];
-		char *fault = kind_fault(companion);
+		char *fault = kind_fault(companion, all->snapshot);
 
 		if (!fault)
 			fault = sharing_fault(group, companion, all);
@@ -113,6 +153,8 @@ static CompanionNeed need_of(const Group *group, const Companion *companion, con
 {
 	const TenantMark *mark;
 
+	if (companion->member.kind == MEMBER_VF && !companion->function)
+		return COMPANION_TO_MAKE;
 	if (companion->member.kind != MEMBER_NVME || !companion->function || !tenants)
 		return COMPANION_READY;
 	mark = tenants_mark(tenants, companion->function);

@@ -10,6 +10,13 @@ void companions_declare(Group *group, const Declaration *declaration, const PciS
 /* What of the record is no GPU's, but can be a companion. It was allowed when it was assigned. */
 void companions_record(Group *group, const Assignment *record, const GpuSet *set);
 
+/*
+ * The first VF of the NIC that no group has, by these declarations and records, nor one of `more`.
+ * False: there is none.
+ */
+bool companions_choose_vf(const PciFunction *nic, const Declarations *declarations,
+			  const Assignments *assignments, char *const *more, Bdf *ret);
+
 /* Why the group cannot be used with its companions as they are; NULL: it can. */
 char *companions_fault(const Group *group, const GroupSet *all);
 

@@ -61,6 +61,7 @@ typedef struct Group {
 	Companion *companions; /* as they were declared */
 	size_t n_companions;
 	bool whole_nic, erase;	 /* the declaration allows it: core/links/declaration.h */
+	unsigned vlan;		 /* of its VFs; 0: none */
 	Provenance provenance;	 /* of the weakest link that it needs; NONE for candidates */
 	unsigned links;		 /* observed between two of its GPUs; 0: not known */
 	unsigned links_expected; /* that the board should have; 0: not known */
@@ -97,6 +98,10 @@ Group *group_set_find(const GroupSet *groups, const char *name);
 Group *group_set_find_gpu(const GroupSet *groups, const Bdf *bdf);
 /* NULL: it is no companion of this group. */
 const Companion *group_companion(const Group *group, const Bdf *bdf);
+/* It is a VF of this group. */
+bool group_has_vf(const Group *group, const Bdf *bdf);
+/* A VF of this group is not there, and may be made. */
+bool group_lacks_vf(const Group *group);
 /* It is a NIC, whole or a function of one, and it is there. */
 bool companion_is_nic(const Companion *companion);
 /* The NICs of the group that are there; `to` has room for all companions. */

@@ -4,7 +4,6 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#include "util/text.h"
 #include "util/xalloc.h"
 
 static bool names(char *const *patterns, const char *text)

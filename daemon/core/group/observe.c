@@ -109,10 +109,7 @@ static void find_domains(View *v)
 
 static const PciFunction *first_held(const View *v, const DomainUse *domain)
 {
-	for (size_t i = 0; i < v->n_functions; i++)
-		if (domain_use_hostdev(domain, &v->functions[i]->bdf))
-			return v->functions[i];
-	return NULL;
+	return FIND_OF(v->functions, v->n_functions, domain_use_hostdev(domain, &it->bdf));
 }
 
 /* Some function of the group is not in the domain; *ret is the first. */
@@ -262,10 +259,7 @@ static GroupState settle_recorded(View *v)
 
 static const PciFunction *first_not_held(const View *v, const DomainUse *domain)
 {
-	for (size_t i = 0; i < v->n_leads; i++)
-		if (!domain_use_hostdev(domain, &v->leads[i]->bdf))
-			return v->leads[i];
-	return NULL;
+	return FIND_OF(v->leads, v->n_leads, !domain_use_hostdev(domain, &it->bdf));
 }
 
 /* The first member that the domain has, or has not: now, or with its next start. */
@@ -438,6 +432,7 @@ static GroupState settle_whatever_uses(View *v, GroupState state, const char *wh
 static GroupState observe_state(View *v)
 {
 	const Group *group = v->group;
+	_cleanup_free_ char *why = NULL;
 
 	find_fence(v);
 	find_records(v);
@@ -446,6 +441,10 @@ static GroupState observe_state(View *v)
 		return settle_whatever_uses(v, GROUP_DEGRADED, group->fault);
 	if (group->provenance == PROVENANCE_NONE)
 		return settle_whatever_uses(v, GROUP_UNKNOWN, NULL);
+	/* A boot takes the VFs. */
+	if ((v->record || (v->domain && marked_as_ours(v, v->domain))) &&
+	    !companions_ready(v->group, NULL, &why))
+		return settle_whatever_uses(v, GROUP_DEGRADED, why);
 	if (v->record)
 		return settle_recorded(v);
 	if (v->domain)

@@ -83,6 +83,8 @@ char *declaration_to_text(const DeclareWish *wish)
 		strv_append(&lines, "WholeNic=yes\n");
 	if (wish->erase)
 		strv_append(&lines, "Erase=yes\n");
+	if (wish->vlan > 0)
+		strv_appendf(&lines, "Vlan=%u\n", wish->vlan);
 	return strv_join(lines, "");
 }
 
@@ -144,6 +146,11 @@ static int declaration_fail(Parser *p, int line, const char *remedy, const char 
 			      .remedy = xstrdup(remedy));
 }
 
+static bool has_vf(const Declaration *d)
+{
+	return SOME(d->companions, d->n_companions, it->kind == MEMBER_VF);
+}
+
 /* A section ends here: it must be complete. */
 static int end_section(Parser *p)
 {
@@ -159,6 +166,10 @@ static int end_section(Parser *p)
 					"group %s has %zu member%s; a group has %d to %d", d->name,
 					d->n_members, d->n_members == 1 ? "" : "s",
 					GROUP_MEMBERS_MIN, GROUP_GPUS_MAX);
+	if (d->vlan > 0 && !has_vf(d))
+		return declaration_fail(p, p->section_line,
+					"give a VF (With=vf:0000:42:00.0), or remove Vlan=",
+					"Vlan= is for VFs, and group %s has none", d->name);
 	return 0;
 }
 
@@ -190,10 +201,7 @@ static int on_section(const char *name, int line, void *userdata)
 
 static const Declaration *find_name(const Declarations *all, const char *name)
 {
-	for (size_t i = 0; i < all->n_items; i++)
-		if (str_equal(all->items[i].name, name))
-			return &all->items[i];
-	return NULL;
+	return FIND(all->items, all->n_items, str_equal(it->name, name));
 }
 
 static int take_name(Parser *p, const char *value)
@@ -239,9 +247,8 @@ static bool same_member(const Selector *a, const Selector *b)
 static const Declaration *find_member(const Declarations *all, const Selector *member)
 {
 	for (size_t i = 0; i < all->n_items; i++)
-		for (size_t k = 0; k < all->items[i].n_members; k++)
-			if (same_member(&all->items[i].members[k], member))
-				return &all->items[i];
+		if (SOME(all->items[i].members, all->items[i].n_members, same_member(it, member)))
+			return &all->items[i];
 	return NULL;
 }
 
@@ -288,9 +295,9 @@ static int take_member(Parser *p, const char *value)
 static const Declaration *find_companion(const Declarations *all, const Bdf *bdf)
 {
 	for (size_t i = 0; i < all->n_items; i++)
-		for (size_t k = 0; k < all->items[i].n_companions; k++)
-			if (bdf_equal(&all->items[i].companions[k].bdf, bdf))
-				return &all->items[i];
+		if (SOME(all->items[i].companions, all->items[i].n_companions,
+			 bdf_equal(&it->bdf, bdf)))
+			return &all->items[i];
 	return NULL;
 }
 
@@ -302,8 +309,7 @@ static int take_companion(Parser *p, const char *value)
 
 	if (member_parse(value, &member) < 0)
 		return declaration_fail(
-			p, p->line,
-			"write With=nic:0000:42:00.0; the kinds are nic, vf and nvme",
+			p, p->line, "write With=nic:0000:42:00.0; the kinds are nic, vf and nvme",
 			"With=%s is no kind with a PCI address", value);
 	other = find_companion(p->before, &member.bdf);
 	if (!other)
@@ -312,10 +318,10 @@ static int take_companion(Parser *p, const char *value)
 		return declaration_fail(p, p->line, "remove one of the lines",
 					"%s is a member of this group already", value);
 	if (other)
-		return declaration_fail(
-			p, p->line, "it belongs to one group only: remove it from the other",
-			"%s is a member of another group already, declared in %s", value,
-			other->source);
+		return declaration_fail(p, p->line,
+					"it belongs to one group only: remove it from the other",
+					"%s is a member of another group already, declared in %s",
+					value, other->source);
 	if (d->n_companions >= GROUP_COMPANIONS_MAX)
 		return declaration_fail(p, p->line, "remove some of the lines With=",
 					"the group has more than %d members that are no GPUs",
@@ -337,6 +343,20 @@ static int take_yes_no(Parser *p, const char *key, const char *value, bool *ret,
 					value);
 	*ret = yes;
 	*ret_set = true;
+	return 0;
+}
+
+static int take_vlan(Parser *p, const char *value)
+{
+	unsigned long long vlan;
+
+	if (current(p)->vlan > 0)
+		return declaration_fail(p, p->line, "remove one of the lines",
+					"Vlan= is here for the second time in this section");
+	if (str_to_unsigned(value, 10, VLAN_MAX, &vlan) < 0 || vlan == 0)
+		return declaration_fail(p, p->line, "write a number from 1 to 4094",
+					"Vlan=%s is no VLAN", value);
+	current(p)->vlan = (unsigned)vlan;
 	return 0;
 }
 
@@ -363,9 +383,12 @@ static int on_entry(const char *section, const char *key, const char *value, int
 		return take_yes_no(p, key, value, &d->whole_nic, &d->whole_nic_set);
 	if (strcmp(key, "Erase") == 0)
 		return take_yes_no(p, key, value, &d->erase, &d->erase_set);
-	return declaration_fail(
-		p, line, "the keys here are Name=, Gpu=, With=, ForeignUse=, WholeNic= and Erase=",
-		"unknown key %s=", key);
+	if (strcmp(key, "Vlan") == 0)
+		return take_vlan(p, value);
+	return declaration_fail(p, line,
+				"the keys here are Name=, Gpu=, With=, ForeignUse=, WholeNic=, "
+				"Erase= and Vlan=",
+				"unknown key %s=", key);
 }
 
 static int on_malformed(int line, void *userdata)

@@ -11,6 +11,7 @@
  *   ForeignUse=yes            domains may have the whole group without gpupass; default no
  *   With=nic:0000:42:00.0     and what a domain gets with the GPUs: nic, vf or nvme, by address
  *   WholeNic=yes              a whole NIC, which a tenant can re-flash, may be with them
+ *   Vlan=42                   of its VFs
  *   Erase=yes                 data on an NVMe that no receipt knows may be erased
  *
  * Each section is one group, and a file may have several. This code is pure and works on text;
@@ -25,6 +26,8 @@
 #include "core/pci/gpu.h"
 
 #define GROUP_MEMBERS_MIN 1
+/* IEEE 802.1Q: 0 is none, 4095 is kept. */
+#define VLAN_MAX 4094
 
 typedef enum SelectorKind {
 	SELECTOR_ADDRESS,
@@ -50,7 +53,8 @@ typedef struct Declaration {
 	bool foreign_use_set; /* the section says so, or the contrary */
 	bool whole_nic, whole_nic_set;
 	bool erase, erase_set;
-	char *source;	      /* "groups.d/pair0.conf:1": file and line of the section */
+	unsigned vlan; /* of its VFs; 0: none */
+	char *source;  /* "groups.d/pair0.conf:1": file and line of the section */
 } Declaration;
 DECLARE_CLEAR(Declaration, declaration_clear)
 
@@ -76,6 +80,7 @@ typedef struct DeclareWish {
 	char **members;	   /* GPUs, as Gpu= has them */
 	char **companions; /* as With= has them; NULL: none */
 	bool whole_nic, erase;
+	unsigned vlan; /* 0: none */
 } DeclareWish;
 DECLARE_CLEAR(DeclareWish, declare_wish_clear)
 DECLARE_COPY(DeclareWish, declare_wish_copy)

@@ -81,9 +81,8 @@ Gpu *gpu_set_find(const GpuSet *set, const Bdf *bdf)
 
 		if (!bdf_same_slot(&gpu->lead->bdf, bdf))
 			continue;
-		for (size_t k = 0; k < gpu->n_functions; k++)
-			if (bdf_equal(&gpu->functions[k]->bdf, bdf))
-				return gpu;
+		if (SOME_OF(gpu->functions, gpu->n_functions, bdf_equal(&it->bdf, bdf)))
+			return gpu;
 	}
 	return NULL;
 }

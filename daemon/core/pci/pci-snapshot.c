@@ -188,10 +188,7 @@ PciSnapshot *pci_snapshot_replace(const PciSnapshot *before, const Bdf *addresse
 
 const PciMdev *pci_snapshot_find_mdev(const PciSnapshot *snapshot, const char *uuid)
 {
-	for (size_t i = 0; i < snapshot->n_mdevs; i++)
-		if (strcasecmp(snapshot->mdevs[i].uuid, uuid) == 0)
-			return &snapshot->mdevs[i];
-	return NULL;
+	return FIND(snapshot->mdevs, snapshot->n_mdevs, strcasecmp(it->uuid, uuid) == 0);
 }
 
 /* A routing id: with ARI the parts of an address have no other meaning. */
@@ -201,17 +198,28 @@ static unsigned routing_id(const Bdf *bdf)
 }
 
 /* PCI Express Base Specification, SR-IOV: First VF Offset and VF Stride count routing ids. */
-static bool has_vf_at(const PciFunction *function, const Bdf *vf)
+bool pci_function_vf(const PciFunction *function, unsigned number, Bdf *ret)
+{
+	unsigned at =
+		routing_id(&function->bdf) + function->vf_offset + number * function->vf_stride;
+
+	if (function->vf_offset == 0 || number >= function->vfs_max || at > UINT16_MAX ||
+	    (number > 0 && function->vf_stride == 0))
+		return false;
+	*ret = (Bdf){ function->bdf.segment, (uint8_t)(at >> 8), (uint8_t)(at >> 3 & 0x1f),
+		      (uint8_t)(at & 7) };
+	return true;
+}
+
+int pci_function_vf_number(const PciFunction *function, const Bdf *vf)
 {
 	unsigned first = routing_id(&function->bdf) + function->vf_offset, at = routing_id(vf);
+	unsigned number =
+		at < first || function->vf_stride == 0 ? 0 : (at - first) / function->vf_stride;
+	Bdf there;
 
-	if (function->vfs_max == 0 || function->vf_offset == 0 ||
-	    function->bdf.segment != vf->segment || at < first)
-		return false;
-	if (function->vf_stride == 0)
-		return at == first;
-	return (at - first) % function->vf_stride == 0 &&
-	       (at - first) / function->vf_stride < function->vfs_max;
+	return pci_function_vf(function, number, &there) && bdf_equal(&there, vf) ? (int)number
+										  : -1;
 }
 
 static bool is_known(const Bdf *bdf)
@@ -230,7 +238,7 @@ bool pci_snapshot_physical(const PciSnapshot *snapshot, const Bdf *vf, Bdf *ret)
 		return function->virtual_function;
 	}
 	for (size_t i = 0; i < snapshot->n_functions; i++)
-		if (has_vf_at(snapshot->functions[i], vf)) {
+		if (pci_function_vf_number(snapshot->functions[i], vf) >= 0) {
 			*ret = snapshot->functions[i]->bdf;
 			return true;
 		}

@@ -112,6 +112,14 @@ const PciMdev *pci_snapshot_find_mdev(const PciSnapshot *snapshot, const char *u
  */
 bool pci_snapshot_physical(const PciSnapshot *snapshot, const Bdf *vf, Bdf *ret);
 
+/*
+ * Where the VF of this number is, or would be. False: it has none of this number, or does not say
+ * where.
+ */
+bool pci_function_vf(const PciFunction *function, unsigned number, Bdf *ret);
+/* The number of its VF at this address; -1: it has none there. */
+int pci_function_vf_number(const PciFunction *function, const Bdf *vf);
+
 bool pci_function_on_vfio(const PciFunction *function);
 
 /* Display (03 00), 3D (03 02) or other display class, of NVIDIA. */

@@ -84,8 +84,7 @@ static int plan_hostdevs(Planner *p)
 						     domain_ref_word(p->use.name, p->use.uuid)));
 	r = check_hotplug(p);
 	for (size_t i = 0; r == 0 && i < p->n_functions; i++)
-		strv_append_take(&p->plan->hostdevs, domain_xml_hostdev(p->facts->group->name, i,
-									&p->functions[i]->bdf));
+		strv_append_take(&p->plan->hostdevs, plan_device_xml(p->plan, i));
 	return r;
 }
 

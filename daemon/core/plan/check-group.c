@@ -20,12 +20,10 @@ static GpupassError fault_error(const Group *group)
 
 	if (group->companion_fault)
 		return GPUPASS_ERROR_SPLIT_GROUP;
-	for (size_t i = 0; i < group->n_gpus; i++)
-		if (group->gpus[i]->board && group->gpus[i]->board->kind == NVLINK_SXM)
-			return GPUPASS_ERROR_UNSUPPORTED_BOARD;
-	for (size_t i = 0; i < group->n_gpus; i++)
-		if (group->gpus[i]->board && group->gpus[i]->board->kind == NVLINK_NONE)
-			return GPUPASS_ERROR_NOT_BRIDGED;
+	if (SOME_OF(group->gpus, group->n_gpus, it->board && it->board->kind == NVLINK_SXM))
+		return GPUPASS_ERROR_UNSUPPORTED_BOARD;
+	if (SOME_OF(group->gpus, group->n_gpus, it->board && it->board->kind == NVLINK_NONE))
+		return GPUPASS_ERROR_NOT_BRIDGED;
 	if (group->seen_otherwise || differs_in_model(group) ||
 	    (board && board->group_size > 0 && group->n_gpus > board->group_size))
 		return GPUPASS_ERROR_NOT_BRIDGED;
@@ -138,7 +136,7 @@ int plan_check_ready(const Planner *p)
 {
 	const Group *group = p->facts->group;
 
-	if (group->state != GROUP_UNREADY)
+	if (group->state != GROUP_UNREADY && !group_lacks_vf(group))
 		return 0;
 	return problem_refuse(
 		p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,

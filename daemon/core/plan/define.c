@@ -43,6 +43,8 @@ static int fill_gpus(const Planner *p, DomainXmlGpu **ret, size_t *ret_n)
 			.functions = { group->companions[i].member.bdf },
 			.n_functions = 1,
 			.names_model = names_model(p),
+			.vf = group->companions[i].member.kind == MEMBER_VF,
+			.vlan = group->vlan,
 		};
 	*ret = gpus;
 	*ret_n = n;
@@ -87,10 +89,7 @@ static bool is_named(const Planner *p)
 {
 	const char *names[] = { p->facts->group->name, p->old_name };
 
-	for (size_t i = 0; i < ELEMENTS(names); i++)
-		if (domain_use_names(&p->use, names[i]) && is_believed(p, names[i]))
-			return true;
-	return false;
+	return SOME_OF(names, ELEMENTS(names), domain_use_names(&p->use, it) && is_believed(p, it));
 }
 
 static bool asks_to_apply(const Planner *p)

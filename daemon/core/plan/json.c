@@ -103,6 +103,19 @@ static void add_persistence_on(json_t *writes, const PlanFunction *function)
 		add_write(writes, "on", "NVML: persistence mode of %s", BDF_TEXT(&function->bdf));
 }
 
+static void add_vfs(json_t *writes, const Plan *plan)
+{
+	for (size_t i = 0; i < plan->n_nics; i++) {
+		_cleanup_free_ char *number = strf("%u", plan->nics[i].number);
+
+		add_write(writes, number, SYSFS_PCI "/devices/%s/sriov_numvfs",
+			  BDF_TEXT(&plan->nics[i].bdf));
+	}
+	for (size_t i = 0; i < plan->n_vfs; i++)
+		add_write(writes, "spoof check on, trust off", "rtnetlink: VF %s",
+			  BDF_TEXT(&plan->vfs[i]));
+}
+
 static void add_erase(json_t *writes, const PlanFunction *function)
 {
 	if (function->erase)
@@ -125,6 +138,7 @@ static void writes_write(json_t *o, const char *key, const void *of)
 	const AddWrites *order = kinds[plan->operation == OPERATION_RELEASE];
 	json_t *a = json_array();
 
+	add_vfs(a, plan);
 	for (size_t kind = 0; kind < ELEMENTS(kinds[0]); kind++)
 		for (size_t i = 0; i < plan->n_functions; i++)
 			order[kind](a, &plan->functions[i]);

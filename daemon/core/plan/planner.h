@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/domain/xml.h"
-#include "core/pci/driver-name.h"
 #include "core/plan/types.h"
 #include "util/text.h"
 
@@ -29,6 +28,9 @@ int plan_bind(Planner *p);
 int plan_unbind(Planner *p);
 int plan_reconcile(Planner *p);
 int plan_prepare(Planner *p);
+
+/* vfs.c: which VFs a prepare makes, and gives their rules. */
+int plan_vfs(Planner *p);
 
 /* assign.c: checks who has the group, and what an earlier assignment left. */
 int plan_check_owners(const Planner *p);

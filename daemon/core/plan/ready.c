@@ -2,15 +2,6 @@
 /* The plan that makes a group ready for a domain: what is missing is made, what is not is erased. */
 #include "core/plan/planner.h"
 
-static size_t count_needs(const Group *group, CompanionNeed need)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < group->n_companions; i++)
-		n += group->companions[i].need == need;
-	return n;
-}
-
 /* Or it was clean, and the host has written on it since. */
 static bool is_to_be_erased(const Planner *p, const Companion *companion)
 {
@@ -44,6 +35,15 @@ static void plan_erases(Planner *p)
 	}
 }
 
+/* To erase takes what is on an NVMe from whoever has it. To make a VF takes nothing from anybody. */
+static int check_owners(const Planner *p)
+{
+	int r = plan_check_others(p);
+
+	return r == 0 ? plan_check_all_read(p) : r;
+}
+
+/* VFs are made after a boot, too, of a group that is assigned. */
 int plan_prepare(Planner *p)
 {
 	const Group *group = p->facts->group;
@@ -54,20 +54,20 @@ int plan_prepare(Planner *p)
 	if (r == 0)
 		r = plan_check_unread(p);
 	if (r == 0)
-		r = plan_check_others(p);
-	if (r == 0)
-		r = plan_check_all_read(p);
-	if (r == 0)
 		r = plan_check_evidence(p);
 	if (r == 0)
 		r = plan_fill_functions(p);
-	if (r != 0)
+	if (r == 0)
+		plan_erases(p);
+	if (r == 0 && (plan_count_erases(plan) > 0 || !group_lacks_vf(group)))
+		r = check_owners(p);
+	if (r == 0)
+		r = plan_vfs(p);
+	if (r != 0 ||
+	    (group->state != GROUP_UNREADY && plan_count_erases(plan) == 0 && plan->n_vfs == 0))
 		return r;
-	plan_erases(p);
-	if (group->state != GROUP_UNREADY && plan_count_erases(plan) == 0)
-		return 0;
 	plan_add_step(plan, STEP_PREFLIGHT, true);
-	plan_add_step(plan, STEP_VFS, count_needs(group, COMPANION_TO_MAKE) > 0);
+	plan_add_step(plan, STEP_VFS, plan->n_vfs > 0);
 	plan_add_step(plan, STEP_ERASE, plan_count_erases(plan) > 0);
 	plan_add_step(plan, STEP_VERIFY, true);
 	return 0;

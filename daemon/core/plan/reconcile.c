@@ -161,7 +161,9 @@ int plan_reconcile(Planner *p)
 	/* If an operator put it into the domain by hand, there is nothing of ours to repair. */
 	if (r != 0 || !p->facts->domain || !plan_domain_is_ours(p))
 		return r;
-	r = plan_check_owners(p);
+	r = plan_check_ready(p);
+	if (r == 0)
+		r = plan_check_owners(p);
 	if (r == 0)
 		r = check_whole(p);
 	if (r == 0)

@@ -106,7 +106,7 @@ char *plan_step_detail(const Plan *plan, StepKind step)
 	case STEP_UNKEEP:
 		return xstrdup(plan->group);
 	case STEP_VFS:
-		return xstrdup(plan->group);
+		return count(plan->n_vfs, "VF");
 	case STEP_ERASE:
 		return count(plan_count_erases(plan), "NVMe");
 	case STEP_KIND_MAX_:

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/domain/xml.h"
 #include "core/facts/persistence.h"
 #include "util/text.h"
 #include "util/xalloc.h"
@@ -57,6 +58,14 @@ size_t plan_count_persistence(const Plan *plan, StepKind step)
 	return n;
 }
 
+char *plan_device_xml(const Plan *plan, size_t i)
+{
+	const PlanFunction *f = &plan->functions[i];
+
+	return f->vf ? domain_xml_interface(plan->group, i, &f->bdf, plan->domain_uuid, f->vlan)
+		     : domain_xml_hostdev(plan->group, i, &f->bdf);
+}
+
 size_t plan_count_erases(const Plan *plan)
 {
 	size_t n = 0;
@@ -77,10 +86,7 @@ Bdf *plan_addresses(const Plan *plan)
 
 bool plan_has_step(const Plan *plan, StepKind kind)
 {
-	for (size_t i = 0; i < plan->n_steps; i++)
-		if (plan->steps[i] == kind)
-			return true;
-	return false;
+	return SOME_OF(plan->steps, plan->n_steps, it == kind);
 }
 
 bool plan_begins_slot(const Plan *plan, size_t i)
@@ -101,10 +107,7 @@ bool plan_is_on_board(const PlanFunction *function, const Bdf *lead)
 
 bool plan_resets(const Plan *plan)
 {
-	for (size_t i = 0; i < plan->n_functions; i++)
-		if (plan->functions[i].reset != PLAN_RESET_NOT)
-			return true;
-	return false;
+	return SOME(plan->functions, plan->n_functions, it->reset != PLAN_RESET_NOT);
 }
 
 bool plan_resets_board(const Plan *plan, const Bdf *lead)

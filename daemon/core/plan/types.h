@@ -54,6 +54,8 @@ typedef struct PlanFunction {
 	char *from_override;
 	char *to_driver;
 	char *to_override;
+	bool vf;       /* a NIC's, which a domain has as an <interface> */
+	unsigned vlan; /* of a VF; 0: none */
 	PlanReset reset;
 	char *reset_method; /* with PLAN_RESET_OWN: the first one; NULL: none */
 	PlanReset
@@ -73,6 +75,12 @@ typedef struct PlanBoard {
 	bool nvme;  /* clean is only what was erased, so that no reset makes it so */
 } PlanBoard;
 
+/* A NIC whose number of VFs changes. */
+typedef struct PlanNic {
+	Bdf bdf;
+	unsigned before, number;
+} PlanNic;
+
 typedef struct Plan {
 	Operation operation;
 	char *group;
@@ -85,6 +93,10 @@ typedef struct Plan {
 	size_t n_functions;
 	PlanBoard *boards; /* not of an unbind, or of a bind that resets nothing */
 	size_t n_boards;
+	PlanNic *nics; /* prepare */
+	size_t n_nics;
+	Bdf *vfs _json_(max GROUP_COMPANIONS_MAX); /* that it makes, or gives their rules */
+	size_t n_vfs;
 	bool accept_dirty; /* assign: a board that cannot be reset is given as it is */
 	StepKind *steps;
 	size_t n_steps;
@@ -163,5 +175,8 @@ bool plan_resets_board(const Plan *plan, const Bdf *lead);
 
 /* The board that has this function; NULL: none, as in a plan from a journal. */
 const PlanBoard *plan_board(const Plan *plan, const Bdf *function);
+
+/* What is attached for function i. */
+char *plan_device_xml(const Plan *plan, size_t i);
 
 DECLARE_FREE(Plan, plan_free)

@@ -67,10 +67,8 @@ static SmiTold told_by(const GuestRun *run)
 
 static bool is_whole(const GuestRun *run)
 {
-	for (size_t i = 0; i < ELEMENTS(statuses); i++)
-		if (statuses[i].status == run->exit_code)
-			return statuses[i].whole && !run->signalled;
-	return false;
+	return LOOK_UP(statuses, ELEMENTS(statuses), it->status == run->exit_code,
+		       it->whole && !run->signalled, false);
 }
 
 /* Why a run that ended has no answer. */

@@ -423,9 +423,8 @@ static int add_group(HotReset *h, int vfio_fd, int number)
 	_cleanup_close_ int fd = -1;
 	char name[16];
 
-	for (size_t i = 0; i < h->n_groups; i++)
-		if (h->numbers[i] == number)
-			return 0;
+	if (SOME_OF(h->numbers, h->n_groups, it == number))
+		return 0;
 	if (h->n_groups == ELEMENTS(h->groups))
 		return -E2BIG;
 	snprintf(name, sizeof(name), "%d", number);

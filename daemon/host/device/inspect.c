@@ -110,6 +110,7 @@ static int read_facts(const Roots *roots, FunctionFacts *facts)
 	if (r < 0)
 		return r;
 	facts->network = class_code >> 16 == BASE_CLASS_NETWORK;
+	facts->vf = facts->network && sysfs_is_vf(roots->sysfs_fd, &facts->bdf);
 	facts->nvme = class_code == CLASS_NVME;
 	/* Absent on functions that cannot have any. */
 	r = read_number(roots->sysfs_fd, &facts->bdf, "sriov_numvfs", 10, UINT_MAX,
@@ -339,10 +340,7 @@ static const char *framebuffer(const IomemLine *line)
 		"simplefb",  "efifb",  "vesafb",  /* drivers/video/fbdev */
 	};
 
-	for (size_t i = 0; i < ELEMENTS(names); i++)
-		if (is_named(line, names[i]))
-			return names[i];
-	return NULL;
+	return FIND_OF(names, ELEMENTS(names), is_named(line, it));
 }
 
 static size_t count_lines(const char *iomem, const char *name)
@@ -364,10 +362,8 @@ static int bar_of(const Resources *resources, unsigned long long first, size_t p
 {
 	if (first == 0)
 		return all == resources->n_items ? resources->items[place].bar : -1;
-	for (size_t i = 0; i < resources->n_items; i++)
-		if (first >= resources->items[i].first && first <= resources->items[i].last)
-			return resources->items[i].bar;
-	return -1;
+	return LOOK_UP(resources->items, resources->n_items,
+		       first >= it->first && first <= it->last, it->bar, -1);
 }
 
 /* One for each BAR: inside a device, BOOTFB, is the driver that draws on it. */

@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 
 #include "host/device/bar0.h"
-#include "util/file.h"
 
 typedef struct Bar {
 	const volatile uint32_t *first;	    /* page 0 */

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "core/pci/driver-name.h"
 #include "host/device/config-space.h"
 #include "host/scan/sysfs.h"
 #include "util/file.h"

@@ -80,13 +80,15 @@ static int look_at_nics(Host *host, Inspection *in, Problem **ret_problem)
 	int r;
 
 	for (size_t i = 0; i < in->n_functions; i++)
-		if (in->functions[i].network && !function_facts_on_vfio(&in->functions[i]))
+		if (in->functions[i].network &&
+		    (in->functions[i].vf || !function_facts_on_vfio(&in->functions[i])))
 			nics[one.n++] = in->functions[i].bdf;
 	if (one.n == 0)
 		return 0;
 	r = ask_one(host, &one, ASK_USUAL_TIMEOUT, ret_problem);
 	if (r != 0)
 		return r;
+	free(in->nics); /* an array of none, from the answer */
 	in->nics = answer.nics;
 	in->n_nics = answer.n_nics;
 	return 0;
@@ -104,6 +106,7 @@ static char **nothing_of(const Ask *ask)
 
 static void take_uses(Ask *ask, NvmeAnswer *answer, Inspection *in)
 {
+	free(in->nvmes);
 	in->nvmes = ask->error == 0 ? answer->uses : xcalloc(ask->n, sizeof(NvmeUse));
 	in->n_nvmes = ask->n;
 	for (size_t i = 0; ask->error != 0 && i < ask->n; i++)
@@ -141,6 +144,7 @@ static void look_at_nvmes(Host *host, Inspection *in)
 	asks[n] = (Ask){ .id = ASK_NVME, .functions = nvmes, .n = n, .answer = &uses };
 	ask(host, asks, n + 1, ASK_USUAL_TIMEOUT);
 	take_uses(&asks[n], &uses, in);
+	free(in->nvme_states);
 	in->nvme_states = xcalloc(n, sizeof(NvmeState));
 	for (in->n_nvme_states = 0; in->n_nvme_states < n; in->n_nvme_states++)
 		take_state(&asks[in->n_nvme_states], &answers[in->n_nvme_states],
@@ -269,6 +273,40 @@ int host_reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *r
 							.error = asks[i].error };
 		r = r == 0 ? asks[i].error : r;
 	}
+	return r;
+}
+
+int host_make_vfs(Host *host, const Bdf *nic, unsigned number, bool *ret_running,
+		  Problem **ret_problem)
+{
+	_cleanup_free_ char *text = strf("%u", number);
+	VfsAnswer answer = { 0 };
+	Ask one = { .id = ASK_VFS, .after = { text }, .functions = nic, .n = 1, .answer = &answer };
+
+	ask(host, &one, 1, ASK_USUAL_TIMEOUT);
+	*ret_running = one.still_running;
+	return take_error(&one, ret_problem);
+}
+
+int host_rule_vfs(Host *host, const Bdf *vfs, size_t n, bool set, Problem **ret_problem)
+{
+	NicsAnswer answer = { 0 };
+	Ask one = { .id = set ? ASK_RULES : ASK_NICS, .functions = vfs, .n = n, .answer = &answer };
+	int r = ask_one(host, &one, ASK_USUAL_TIMEOUT, ret_problem);
+
+	for (size_t i = 0; r == 0 && i < answer.n_nics; i++)
+		if (!nic_use_vf_is_ruled(&answer.nics[i]))
+			r = problem_refuse(
+				ret_problem, GPUPASS_ERROR_BIND_FAILED,
+				.reason = strf("%s could not be kept to its own address",
+					       BDF_TEXT(&vfs[i])),
+				.cause = answer.nics[i].vf_why
+						 ? xstrdup(answer.nics[i].vf_why)
+						 : xstrdup("its spoof check is off, or it is "
+							   "trusted, after all"),
+				.remedy = xstrdup("see ip -d link, and journalctl -t "
+						  "gpupass-rules"));
+	answer_clear(question(one.id), &answer);
 	return r;
 }
 

@@ -57,6 +57,19 @@ int host_reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *r
 DECLARE_CLEAR(ResetOutcome, reset_outcome_clear)
 
 /*
+ * Gives the NIC so many VFs: vfs_set() in host/device/vfs.h. *ret_running: a part may still be at
+ * it.
+ */
+int host_make_vfs(Host *host, const Bdf *nic, unsigned number, bool *ret_running,
+		  Problem **ret_problem);
+
+/*
+ * All these VFs have their spoof check on, and are not trusted: they get that first, with `set`.
+ * PROBLEM: one has not, or does not tell. -ENOENT: one is not there.
+ */
+int host_rule_vfs(Host *host, const Bdf *vfs, size_t n, bool set, Problem **ret_problem);
+
+/*
  * Persistence modes of GPUs on the nvidia driver. NVML has the GPUs open meanwhile, so no other job
  * may unbind one. Filled for every GPU, by its leading function: a mode that is not known is
  * unknown, with the reason.

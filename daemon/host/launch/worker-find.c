@@ -104,10 +104,7 @@ static bool is_ours(const Search *search, int process_fd)
 
 	if (process_uids(process_fd, uids) < 0)
 		return false;
-	for (size_t i = 0; i < PROCESS_UIDS; i++)
-		if (uids[i] != search->own_uid)
-			return false;
-	return true;
+	return EVERY_OF(uids, PROCESS_UIDS, it == search->own_uid);
 }
 
 /*

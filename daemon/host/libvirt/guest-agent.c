@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "util/clock.h"
-#include "util/text.h"
 
 /*
  * libvirt (9.0, qemuAgentGuestSync) first synchronises with the agent, for up to 5 s. A live agent

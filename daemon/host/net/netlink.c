@@ -8,8 +8,8 @@
 #include "gpupass/cleanup.h"
 #include "util/xalloc.h"
 
-/* As much as the kernel puts into one message of a dump (NLMSG_GOODSIZE and its limit, 32 KiB). */
-#define ANSWER_MAX 32768
+/* More than one message of a dump (32 KiB), and than a link with its VFs, a list of 64 KiB. */
+#define ANSWER_MAX 131072
 #define TRIES 4
 #define SEQUENCE 1U
 

@@ -8,6 +8,7 @@
 #include "host/net/links.h"
 #include "host/net/rdma.h"
 #include "host/net/storage.h"
+#include "host/net/vf.h"
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -86,7 +87,6 @@ void nic_users_tell(const Roots *roots, const Netlink *netlink, const NicFolder 
 	}
 	for (char **rdma = folder->rdmas; rdma && *rdma; rdma++) {
 		_cleanup_free_ char *what = strf("who uses %s is not known", *rdma);
-
 		bool is_ib = false;
 
 		cannot(use, what,
@@ -112,6 +112,8 @@ int nic_look(const Roots *roots, const Netlink *netlink, NicUse *ret)
 	_cleanup_(nic_folder_clear) NicFolder folder = { 0 };
 	int r = nic_folder_read(roots->sysfs_fd, &ret->bdf, &folder);
 
+	if (r >= 0)
+		r = nic_vf_look(roots, netlink, false, ret);
 	if (r < 0)
 		return r;
 	/* Nothing of the host is on a function without a driver; who has vfio's is a holder. */

@@ -83,18 +83,18 @@ static int tell_nvme(const char *name, void *userdata)
 	unsigned char address[sizeof(struct in6_addr)];
 	_cleanup_free_ char *remote = NULL, *what = NULL;
 	const char *at;
-	int r = sysfs_line_if_any(teller->roots->sysfs_fd, path, &text);
+	int family, r = sysfs_line_if_any(teller->roots->sysfs_fd, path, &text);
 
 	if (r < 0 || !text || !(at = strstr(text, ADDRESS_OF)))
 		return r == -ENODEV ? 0 : r;
 	at += strlen(ADDRESS_OF);
 	remote = xstrndup(at, strcspn(at, ",%"));
 	what = strf("NVMe over fabrics, %s", name);
-	if (inet_pton(AF_INET, remote, address) == 1)
-		return tell_way(teller, AF_INET, address, remote, what);
-	if (inet_pton(AF_INET6, remote, address) == 1)
-		return tell_way(teller, AF_INET6, address, remote, what);
-	return 0; /* Fibre Channel has names */
+	family = strchr(remote, ':') ? AF_INET6 : AF_INET;
+	/* Fibre Channel has names. */
+	return inet_pton(family, remote, address) == 1
+		       ? tell_way(teller, family, address, remote, what)
+		       : 0;
 }
 
 int storage_tell(const Roots *roots, const Netlink *netlink, const NetLinks *links, NicUse *use)

@@ -131,6 +131,13 @@ int sysfs_read_driver(int sysfs_fd, const Bdf *bdf, char **ret)
 	return 0;
 }
 
+bool sysfs_is_vf(int sysfs_fd, const Bdf *bdf)
+{
+	_cleanup_free_ char *path = sysfs_function_path(bdf, "physfn");
+
+	return faccessat(sysfs_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 bool sysfs_has_vfio_dev(int sysfs_fd, const Bdf *bdf)
 {
 	_cleanup_free_ char *path = sysfs_function_path(bdf, SYSFS_VFIO_DEV);

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "gpupass/cleanup.h"
 #include "util/bdf.h"
 
 #define SYSFS_PCI_DEVICES "bus/pci/devices"
@@ -54,6 +53,8 @@ int sysfs_read_attribute(int sysfs_fd, const Bdf *bdf, const char *attribute, ch
 
 /* Name of the bound driver, NULL when none is. -ENOENT when the function is not there. */
 int sysfs_read_driver(int sysfs_fd, const Bdf *bdf, char **ret);
+/* It is a virtual function. */
+bool sysfs_is_vf(int sysfs_fd, const Bdf *bdf);
 bool sysfs_has_vfio_dev(int sysfs_fd, const Bdf *bdf);
 /* Whether that driver, which it has now, is one of vfio: driver_on_vfio(). */
 bool sysfs_on_vfio(int sysfs_fd, const Bdf *bdf, const char *driver);

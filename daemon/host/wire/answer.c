@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "gpupass/dbus.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /* A string of JSON, quoted. Another tool may have set an override of any bytes: see text_of(). */
@@ -59,6 +58,18 @@ char *worker_move_document(const Bdf *bdf, const DriverResult *result)
 	write_text_if_any(f, "driver", result->driver);
 	write_text_if_any(f, "driver_override", result->driver_override);
 	fputc('}', f);
+	xmemstream_end(&f);
+	return text;
+}
+
+char *worker_vfs_document(const Bdf *bdf, int error, unsigned number)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = xmemstream(&text, &size);
+
+	begin(f, "vfs", error);
+	fprintf(f, ",\"bdf\":\"%s\",\"number\":%u}", BDF_TEXT(bdf), number);
 	xmemstream_end(&f);
 	return text;
 }

@@ -11,3 +11,4 @@
 /* One line without a newline. */
 char *worker_move_document(const Bdf *bdf, const DriverResult *result);
 char *worker_reset_document(const ResetReport *report);
+char *worker_vfs_document(const Bdf *bdf, int error, unsigned number);

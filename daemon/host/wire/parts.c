@@ -13,6 +13,7 @@ static const Part parts[] = {
 	{ .name = PART_PERSISTENCE, .writes = true, .serves = 1 },
 	{ .name = PART_EXAMINER, .serves = 1 },
 	{ .name = PART_NETWORK, .serves = 1 },
+	{ .name = PART_RULES, .serves = 1 },
 	{ .name = PART_UEVENTS, .serves = 1 },
 };
 _Static_assert(ELEMENTS(parts) <= PARTS_MAX, "each has its place among the ready ones");
@@ -24,8 +25,5 @@ const Part *part_at(size_t i)
 
 const Part *part_find(const char *name)
 {
-	for (size_t i = 0; i < ELEMENTS(parts); i++)
-		if (strcmp(parts[i].name, name) == 0)
-			return &parts[i];
-	return NULL;
+	return FIND(parts, ELEMENTS(parts), strcmp(it->name, name) == 0);
 }

@@ -108,6 +108,7 @@ LOCAL_JSON_OF(MoveAnswer, move_members, schema GPUPASS_SCHEMA_WORKER, head(flat 
 	      result(flat))
 LOCAL_JSON_OF(ResetAnswer, reset_members, schema GPUPASS_SCHEMA_WORKER, head(flat), report)
 
+LOCAL_JSON_OF(VfsAnswer, vfs_members, schema GPUPASS_SCHEMA_WORKER, head(flat), bdf, number)
 LOCAL_JSON_OF(InspectAnswer, inspect_members, schema GPUPASS_SCHEMA_WORKER, head(flat), inspection)
 LOCAL_JSON_OF(HostAnswer, host_members, schema GPUPASS_SCHEMA_WORKER, head(flat), host)
 LOCAL_JSON_OF(NicsAnswer, nics_members, schema GPUPASS_SCHEMA_WORKER, head(flat), nics)
@@ -142,10 +143,7 @@ static bool is_about_functions(const void *of, const Bdf *functions, size_t n)
 {
 	const InspectAnswer *answer = of;
 
-	for (size_t i = 0; i < n; i++)
-		if (!inspection_find(answer->inspection, &functions[i]))
-			return false;
-	return true;
+	return EVERY(functions, n, inspection_find(answer->inspection, it));
 }
 
 static bool is_short(const char *reason)
@@ -210,16 +208,11 @@ static bool is_about_links(const ProbeAnswer *answer, const Bdf *functions, size
 
 	if (answer->error)
 		return is_short(answer->error) && told == 0;
-	for (size_t i = 0; i < n; i++)
-		if (times_told(answer, &functions[i]) != 1)
-			return false;
-	for (size_t i = 0; i < answer->boards->n_items; i++)
-		if (answer->boards->items[i].way != way)
-			return false;
-	for (size_t i = 0; i < answer->n_unseen; i++)
-		if (!is_short(answer->unseen[i].reason))
-			return false;
-	return told == n;
+	if (SOME(functions, n, times_told(answer, it) != 1))
+		return false;
+	if (SOME(answer->boards->items, answer->boards->n_items, it->way != way))
+		return false;
+	return !SOME(answer->unseen, answer->n_unseen, !is_short(it->reason)) && told == n;
 }
 
 static bool is_about_nvlinks(const void *of, const Bdf *functions, size_t n)
@@ -277,6 +270,10 @@ static const Question questions[] = {
 			.error = GPUPASS_ERROR_RESET_FAILED, .failed = "could not be reset",
 			ANSWER(ResetAnswer, reset_members),
 			.about = offsetof(ResetAnswer, report.bdf) },
+	/* The driver sets each one up; mlx5's firmware takes about a second for four. */
+	[ASK_VFS] = { "vfs", NULL, PART_MOVER, 1, 1, 60, 64 * KIB, LOCK_FUNCTION,
+		      .error = GPUPASS_ERROR_BIND_FAILED, .failed = "could not be given its VFs",
+		      ANSWER(VfsAnswer, vfs_members), .about = offsetof(VfsAnswer, bdf) },
 	/*
 	 * A scan for holders takes seconds on a host with very many processes, and for ever on a
 	 * wedged GPU. There are as many holders as host/device/holders.c lists, with names as long
@@ -292,6 +289,9 @@ static const Question questions[] = {
 	/* Milliseconds, but for a host with a million routes. */
 	[ASK_NICS] = { "nic", NULL, PART_NETWORK, 1, ANY, 20, 4096 * KIB, LOOKED,
 		       ANSWER(NicsAnswer, nics_members), .is_about = is_about_nics },
+	[ASK_RULES] = { "rules", NULL, PART_RULES, 1, ANY, 20, 4096 * KIB,
+			.failed = "could not be given the rules of a VF",
+			ANSWER(NicsAnswer, nics_members), .is_about = is_about_nics },
 	[ASK_SETUP] = { "examine", "--without-image", PART_EXAMINER, 0, 0, 20, 1024 * KIB,
 			.subject = "the host's setup", .failed = "could not be read",
 			ANSWER(HostAnswer, host_members) },
@@ -365,10 +365,8 @@ QuestionId question_id(const Question *question)
 
 const Question *question_find(const char *verb, const char *option)
 {
-	for (size_t i = 0; i < ELEMENTS(questions); i++)
-		if (strcmp(questions[i].verb, verb) == 0 && str_equal(questions[i].option, option))
-			return &questions[i];
-	return NULL;
+	return FIND(questions, ELEMENTS(questions),
+		    strcmp(it->verb, verb) == 0 && str_equal(it->option, option));
 }
 
 const char *question_lock_name(QuestionLock lock, const Bdf *functions, char text[BDF_TEXT_MAX])

@@ -30,10 +30,12 @@
 typedef enum QuestionId {
 	ASK_MOVE,
 	ASK_RESET,
+	ASK_VFS,       /* makes so many VFs of a NIC */
 	ASK_INSPECT,   /* who holds the functions, and what the host offers */
 	ASK_GLANCE,    /* the functions only, and not who holds them */
 	ASK_CONFIG,    /* their config space */
 	ASK_NICS,      /* who uses these NICs */
+	ASK_RULES,     /* these VFs have their spoof check on, and are not trusted */
 	ASK_SETUP,     /* the host's setup, without its initramfs */
 	ASK_IMAGE,     /* the initramfs of the running kernel */
 	ASK_HEALTH,    /* of one GPU; the ports above it follow its address */
@@ -135,6 +137,12 @@ typedef struct ResetAnswer {
 	AnswerHead head;
 	ResetReport report;
 } ResetAnswer;
+
+typedef struct VfsAnswer {
+	AnswerHead head;
+	Bdf bdf;
+	unsigned number; /* that it has by now */
+} VfsAnswer;
 
 /* ASK_INSPECT, ASK_GLANCE, ASK_CONFIG */
 typedef struct InspectAnswer {

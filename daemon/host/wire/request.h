@@ -25,6 +25,7 @@ int request_write(char *const *words, char **ret, size_t *ret_size);
 #define PART_PERSISTENCE "persistence" /* a mode set through NVML */
 #define PART_EXAMINER "examiner"       /* the host's setup */
 #define PART_NETWORK "network"	       /* who uses a NIC */
+#define PART_RULES "rules"	       /* what VFs may do */
 #define PART_INITRAMFS "initramfs"     /* what is in the boot image */
 #define PART_ERASER "eraser"	       /* what NVMes say of themselves, and their erase */
 #define PART_UEVENTS "uevents"	       /* says when PCI devices come and go */

@@ -64,11 +64,13 @@ done
 sync
 used "a ZFS label refuses what nobody gave up" "zfs_member" nvme-data
 python3 -c "import os, time; os.open('$disk', os.O_RDONLY | os.O_EXCL); time.sleep(600)" &
-zfs=$!
-until_true 10 sh -c "ls -l /proc/$zfs/fd | grep -q $disk"
-used "one that somebody claimed is refused" "$disk is claimed by something" nvme-use
-kill "$zfs"
-wait "$zfs" || true
+holder=$!
+until_true 10 sh -c "ls -l /proc/$holder/fd | grep -q $disk"
+used "one that a process has for itself is refused by its name" "$disk by python3 (pid $holder" holders
+promise "and as claimed, too, which is all that ZFS shows" sh -c "gpupass doctor --json=short |
+	jq -r '.checks[] | select(.id == \"nvme-use\").what[]' | grep -q 'is claimed by something'"
+kill "$holder"
+wait "$holder" || true
 
 is_free() { gpupass list | grep -Eq "pair0 .* free"; }
 mark=/var/lib/gpupass/tenants/$nvme.json

@@ -219,6 +219,7 @@ declare -A reach=(
 	[prober]="socket-unix run-program"
 	[persistence]="socket-unix run-program"
 	[network]="socket-netlink"
+	[rules]="socket-netlink"
 	[uevents]="socket-netlink"
 )
 main=$(systemctl show -P MainPID gpupassd)

@@ -23,7 +23,7 @@ TEST(a_look_has_who_uses_the_nics_among_the_functions)
 	fake.nic_address = "10.0.0.5/24";
 	assert_int_equal(host_inspect(&fake.host, functions, 1, INSPECT_CONFIG_NOT, &in, NULL), 0);
 	assert_int_equal(in->n_nics, 1);
-	assert_true(nic_use_has(nic_use_find(in->nics, in->n_nics, &functions[0]), NIC_ADDRESS));
+	assert_int_equal(in->nics[0].users[0].kind, NIC_ADDRESS);
 	fake_done(&fake);
 }
 

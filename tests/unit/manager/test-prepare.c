@@ -44,6 +44,24 @@ ON_A_MANAGER(a_group_that_is_unready_is_prepared_by_itself)
 	only_job(rig);
 }
 
+ON_A_MANAGER(what_a_tenant_gives_back_is_prepared_by_itself)
+{
+	const JobRecord *const *jobs;
+	size_t n;
+
+	declare_nvme(rig, NULL);
+	fake_add_domain(&rig->rig->fake, "vm42", "q35-eight-ports", NULL);
+	if (manager_rig_run(rig, &ASSIGN) != JOB_DONE)
+		fail_msg("%s", manager_jobs(rig->manager, &n)[1]->message);
+	assert_int_equal(manager_rig_run(rig, &RELEASE), JOB_DONE);
+	manager_rig_settle(rig);
+	jobs = manager_jobs(rig->manager, &n);
+	assert_int_equal(n, 4);
+	assert_int_equal(jobs[3]->operation, OPERATION_PREPARE);
+	assert_int_equal(jobs[3]->state, JOB_DONE);
+	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_FREE);
+}
+
 ON_A_MANAGER(one_that_has_just_failed_waits_for_a_person)
 {
 	declare_nvme(rig, "/srv");

@@ -14,19 +14,13 @@ typedef struct AnswerFixture {
 } AnswerFixture;
 
 static const AnswerFixture answers[] = {
-	{ "move", ASK_MOVE, 1 },
-	{ "reset", ASK_RESET, 1 },
-	{ "inspect", ASK_INSPECT, 1 },
-	{ "examine", ASK_SETUP, 0 },
-	{ "gpu", ASK_HEALTH, 1 },
-	{ "machines", ASK_MACHINES, 0 },
-	{ "nic", ASK_NICS, 2 },
-	{ "memory", ASK_MEMORY, 2 },
-	{ "persistence", ASK_PERSISTENCE, 2 },
-	{ "nvme", ASK_NVME, 1 },
-	{ "nvme-state", ASK_NVME_STATE, 1 },
-	{ "erase", ASK_ERASE, 1 },
-	{ "probe", ASK_LINKS, 2 },
+	{ "move", ASK_MOVE, 1 },	 { "reset", ASK_RESET, 1 },
+	{ "vfs", ASK_VFS, 1 },		 { "inspect", ASK_INSPECT, 1 },
+	{ "examine", ASK_SETUP, 0 },	 { "gpu", ASK_HEALTH, 1 },
+	{ "machines", ASK_MACHINES, 0 }, { "nic", ASK_NICS, 2 },
+	{ "memory", ASK_MEMORY, 2 },	 { "persistence", ASK_PERSISTENCE, 2 },
+	{ "nvme", ASK_NVME, 1 },	 { "nvme-state", ASK_NVME_STATE, 1 },
+	{ "erase", ASK_ERASE, 1 },	 { "probe", ASK_LINKS, 2 },
 	{ "probe-none", ASK_LINKS, 2 },
 };
 
@@ -45,8 +39,11 @@ static inline int answer_read(QuestionId id, const Bdf *functions, size_t n, con
 		assert_int_equal(((const char *)answer)[i], 0);
 	if (r < 0)
 		return r;
-	*ret_again = id == ASK_MOVE ? worker_move_document(&((const MoveAnswer *)answer)->bdf,
-							   &((const MoveAnswer *)answer)->result)
+	*ret_again = id == ASK_MOVE  ? worker_move_document(&((const MoveAnswer *)answer)->bdf,
+							    &((const MoveAnswer *)answer)->result)
+		     : id == ASK_VFS ? worker_vfs_document(&((const VfsAnswer *)answer)->bdf,
+							   ((const VfsAnswer *)answer)->head.error,
+							   ((const VfsAnswer *)answer)->number)
 		     : id == ASK_RESET
 			     ? worker_reset_document(&((const ResetAnswer *)answer)->report)
 			     : answer_text(q, answer);

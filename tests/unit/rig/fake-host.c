@@ -40,8 +40,8 @@ static const FakeFault broken_libvirt = { .problem = GPUPASS_ERROR_LIBVIRT_UNAVA
 
 static bool is_write(FakeOp op)
 {
-	return op == FAKE_MOVE || op == FAKE_RESET || op == FAKE_DEFINE || op == FAKE_ATTACH ||
-	       op == FAKE_DETACH || op == FAKE_SET_PERSISTENCE;
+	return op == FAKE_MOVE || op == FAKE_RESET || op == FAKE_VFS || op == FAKE_DEFINE ||
+	       op == FAKE_ATTACH || op == FAKE_DETACH || op == FAKE_SET_PERSISTENCE;
 }
 
 void fake_pass_point(FakeHost *fake)
@@ -60,7 +60,8 @@ const FakeFault *fake_enter(FakeHost *fake, FakeOp op)
 	if (fake->hook)
 		fake->hook(fake, op, nth);
 	if (fake->broken_from > 0 && is_write(op) && fake_write_calls(fake) >= fake->broken_from)
-		return op == FAKE_MOVE || op == FAKE_RESET || op == FAKE_SET_PERSISTENCE
+		return op == FAKE_MOVE || op == FAKE_RESET || op == FAKE_VFS ||
+				       op == FAKE_SET_PERSISTENCE
 			       ? &broken_driver
 			       : &broken_libvirt;
 	for (size_t i = 0; i < fake->n_faults; i++) {
@@ -109,6 +110,16 @@ static HostFacts *fake_facts(Host *host)
 	return facts;
 }
 
+static void hide_vfs(PciSnapshot **snapshot)
+{
+	_cleanup_(pci_snapshot_freep) PciSnapshot *all = *snapshot;
+	_cleanup_free_ Bdf *vfs = xcalloc(all->n_virtuals + 1, sizeof(Bdf));
+
+	for (size_t i = 0; i < all->n_virtuals; i++)
+		vfs[i] = all->virtuals[i]->bdf;
+	*snapshot = pci_snapshot_replace(all, vfs, all->n_virtuals, NULL, 0);
+}
+
 static int fake_scan(Host *host, PciSnapshot **ret)
 {
 	FakeHost *fake = fake_of(host);
@@ -118,7 +129,10 @@ static int fake_scan(Host *host, PciSnapshot **ret)
 	if (fault)
 		return fake_leave(fake, fault->error);
 	json = pci_snapshot_to_json(fake->snapshot);
-	return fake_leave(fake, pci_snapshot_from_json(json, strlen(json), ret, &message));
+	assert_int_equal(pci_snapshot_from_json(json, strlen(json), ret, &message), 0);
+	if (fake->hides_vfs)
+		hide_vfs(ret);
+	return fake_leave(fake, 0);
 }
 
 static int fake_scan_changed(Host *host, const PciSnapshot *before, const Bdf *changed, size_t n,
@@ -168,6 +182,7 @@ static FunctionFacts *inspect_one(const FakeHost *fake, size_t i, Inspection *in
 
 	*facts = (FunctionFacts){ .bdf = function->bdf,
 				  .network = function->class_code >> 16 == 0x02,
+				  .vf = function->virtual_function,
 				  .nvme = function->class_code == 0x010802,
 				  .device_minor = -1 };
 	fake_set_text(&facts->driver, function->driver);
@@ -200,6 +215,11 @@ static void never_answers(Ask *ask)
 	ask->pid = WORKER_PID;
 }
 
+static bool is_hidden(const FakeHost *fake, size_t index)
+{
+	return fake->hides_vfs && fake->snapshot->functions[index]->virtual_function;
+}
+
 /* Who holds the functions is what ASK_INSPECT asks, and config space what ASK_CONFIG does. */
 static void look(FakeHost *fake, const FakeFault *fault, Ask *ask)
 {
@@ -218,7 +238,7 @@ static void look(FakeHost *fake, const FakeFault *fault, Ask *ask)
 		size_t index = fake_find_function(fake, &ask->functions[i]);
 		FunctionFacts *facts;
 
-		if (index == SIZE_MAX || fake->gone[index]) {
+		if (index == SIZE_MAX || fake->gone[index] || is_hidden(fake, index)) {
 			no_answer(ask, -ENOENT);
 			break;
 		}
@@ -418,22 +438,46 @@ static void answer_health(_unused_ FakeHost *fake, _unused_ const FakeFault *fau
 	((HealthAnswer *)ask->answer)->gpu.bdf = *ask->functions;
 }
 
+static void answer_nics(FakeHost *fake, const FakeFault *fault, Ask *ask);
+
+static void answer_rules(FakeHost *fake, const FakeFault *fault, Ask *ask)
+{
+	fake->spoof_check |= !fault;
+	answer_nics(fake, fault, ask);
+}
+
 static void answer_nics(FakeHost *fake, const FakeFault *fault, Ask *ask)
 {
 	NicsAnswer *answer = ask->answer;
 
-	if (fault) {
-		no_answer(ask, fault->error);
+	if (fault || is_hidden(fake, fake_find_function(fake, &ask->functions[0]))) {
+		no_answer(ask, fault ? fault->error : -ENOENT);
 		return;
 	}
 	answer->nics = xcalloc(ask->n, sizeof(NicUse));
 	answer->n_nics = ask->n;
 	for (size_t i = 0; i < ask->n; i++)
-		answer->nics[i].bdf = ask->functions[i];
+		answer->nics[i] = (NicUse){ .bdf = ask->functions[i],
+					    .vf_read = true,
+					    .spoof_check = fake->spoof_check };
 	if (fake->nic_address)
 		nic_use_add(&answer->nics[0], (NicUser){ .kind = NIC_ADDRESS,
 							 .device = xstrdup("eth5"),
 							 .peer = xstrdup(fake->nic_address) });
+}
+
+static void answer_vfs(FakeHost *fake, const FakeFault *fault, Ask *ask)
+{
+	VfsAnswer *answer = ask->answer;
+
+	answer->bdf = *ask->functions;
+	answer->number = (unsigned)atoi(ask->after[0]);
+	if (!fault || fault->late)
+		fake->hides_vfs = answer->number == 0;
+	/* They go with the VFs. */
+	fake->spoof_check &= !fake->hides_vfs;
+	if (fault)
+		no_answer(ask, fault->error);
 }
 
 /* Nobody uses it but whom the test says. */
@@ -533,6 +577,8 @@ static const struct {
 	[ASK_MOVE] = { FAKE_MOVE, answer_move, true },
 	[ASK_RESET] = { FAKE_RESET, answer_reset, false },
 	[ASK_NICS] = { FAKE_INSPECT, answer_nics, false },
+	[ASK_VFS] = { FAKE_VFS, answer_vfs, true },
+	[ASK_RULES] = { FAKE_VFS, answer_rules, true },
 	[ASK_NVME] = { FAKE_INSPECT, answer_nvme_use, false },
 	[ASK_NVME_STATE] = { FAKE_INSPECT, answer_nvme_state, false },
 	[ASK_ERASE] = { FAKE_ERASE, answer_erase, true },

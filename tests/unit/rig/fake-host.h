@@ -19,6 +19,7 @@
 	X(FAKE_INSPECT, "inspect")                                                                 \
 	X(FAKE_MOVE, "move")                                                                       \
 	X(FAKE_RESET, "reset")                                                                     \
+	X(FAKE_VFS, "vfs")                                                                         \
 	X(FAKE_ERASE, "erase")                                                                     \
 	X(FAKE_FIND, "domain_find")                                                                \
 	X(FAKE_GET, "domain_get")                                                                  \
@@ -129,6 +130,8 @@ struct FakeHost {
 	const char *keeper_fault;   /* why nvidia-persistenced does not let go; "": it lies */
 	const char *nvidia_version; /* of the loaded driver; NULL: not known */
 	const char *nic_address;    /* that the first NIC has which is asked for; NULL: none */
+	bool hides_vfs;		    /* those of the fixture are not there, until they are made */
+	bool spoof_check;	    /* of all VFs */
 	FakeNvme nvme;
 	bool adds_ports;      /* the first definition gets a root port more than it asked for */
 	unsigned broken_from; /* every write from this one on fails; 0: none */

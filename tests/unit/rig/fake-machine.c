@@ -247,8 +247,8 @@ void fake_fail_move(FakeHost *fake, const FakeMoveFault *fault)
 unsigned fake_write_calls(const FakeHost *fake)
 {
 	return fake->calls[FAKE_MOVE] + fake->calls[FAKE_RESET] + fake->calls[FAKE_ERASE] +
-	       fake->calls[FAKE_DEFINE] + fake->calls[FAKE_ATTACH] + fake->calls[FAKE_DETACH] +
-	       fake->calls[FAKE_SET_PERSISTENCE];
+	       fake->calls[FAKE_VFS] + fake->calls[FAKE_DEFINE] + fake->calls[FAKE_ATTACH] +
+	       fake->calls[FAKE_DETACH] + fake->calls[FAKE_SET_PERSISTENCE];
 }
 
 void fake_hold(FakeHost *fake, const char *bdf, const char *command)
@@ -484,6 +484,9 @@ char *fake_world(const FakeHost *fake, int dir_fd)
 			str_or_empty(fake->snapshot->functions[i]->driver),
 			str_or_empty(fake->overrides[i]), fake->gone[i] ? " gone" : "",
 			fake->persistence[i] ? " persistence on" : "");
+	if (fake->hides_vfs || fake->spoof_check)
+		fprintf(into, "VFs%s%s\n", fake->hides_vfs ? " hidden" : "",
+			fake->spoof_check ? " checked" : "");
 	for (size_t i = 0; i < fake->n_domains; i++) {
 		fprintf(into, "domain %s %s\n", fake->domains[i].name, fake->domains[i].uuid);
 		write_xml(into, "config", fake->domains[i].config_xml);

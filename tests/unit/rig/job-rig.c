@@ -614,10 +614,20 @@ void rig_renamed(Rig *rig)
 	rig_declare(rig, RIG_GOLD "[Group]\nName=pair1\nGpu=0000:a1:00.0\nGpu=0000:c1:00.0\n");
 }
 
+void rig_lacks_vf(Rig *rig)
+{
+	fake_done(&rig->fake);
+	fake_init(&rig->fake, "h100-nvl-nics");
+	rig->fake.hides_vfs = true;
+	rig_declare(rig, "[Group]\nName=pair0\nGpu=18:00.0\nGpu=19:00.0\nWith=vf:" RIG_VF "\n"
+			 "Vlan=42\n");
+	rig_shut_off(rig);
+}
+
 void rig_declare_nvme(Rig *rig, bool erase)
 {
-	_cleanup_free_ char *text = strf("%sWith=nvme:" NVME "\n%s" PAIR1, PAIR0,
-					 erase ? "Erase=yes\n" : "");
+	_cleanup_free_ char *text =
+		strf("%sWith=nvme:" NVME "\n%s" PAIR1, PAIR0, erase ? "Erase=yes\n" : "");
 
 	rig_declare(rig, text);
 }
@@ -659,6 +669,7 @@ const Scenario scenarios[N_SCENARIOS] = {
 	{ "prepare", rig_unready, PREPARE, 3, 3 }, /* move, erase, move */
 	{ "reconcile of a renamed group", rig_renamed, group_request(OPERATION_RECONCILE, "gold"),
 	  4, 1 },
+	{ "prepare of VFs", rig_lacks_vf, PREPARE, 3, 2 },
 };
 
 Rig *rig_for(const Scenario *scenario)

@@ -144,6 +144,11 @@ void rig_persistence_mode(Rig *rig);
 void rig_assigned_with_persistence_mode(Rig *rig);
 /* Beside vm42, which is shut off, vm77. */
 void rig_two_domains(Rig *rig);
+/* Another host, where pair0 goes with a VF that is not there yet. */
+void rig_lacks_vf(Rig *rig);
+#define RIG_NIC "0000:61:00.0"
+#define RIG_VF "0000:61:10.0"
+#define RIG_OTHER_VF "0000:61:10.2"
 /* The definition has none of its functions any more. */
 void rig_definition_lost(Rig *rig);
 /* Assigned as pair0, with --numa=apply, and called gold now. */
@@ -170,7 +175,7 @@ typedef struct Scenario {
 	unsigned n_writes; /* calls that write, without the stores' */
 } Scenario;
 
-#define N_SCENARIOS 17
+#define N_SCENARIOS 18
 #define N_MAIN_SCENARIOS 6 /* the first ones, for what takes long */
 extern const Scenario scenarios[N_SCENARIOS];
 Rig *rig_for(const Scenario *scenario);

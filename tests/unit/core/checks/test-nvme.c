@@ -97,6 +97,9 @@ TEST(who_uses_an_nvme_refuses_by_name)
 	HELD("the boot disk", NVME_HOLD_BOOT, "root=UUID=1", "root=UUID=1", "declare another");
 	HELD("fstab", NVME_HOLD_FSTAB, "/data", "named in /etc/fstab: /data", "take that line");
 	HELD("ZFS", NVME_HOLD_CLAIM, NULL, "claimed by something", "zpool");
+	REFUSED("a process", "holders", "warn", "/dev/nvme0n1 by python3", "stop it",
+		"processes of the host use it", GPUPASS_ERROR_HOST_IN_USE, "python3 (pid 4242",
+		model_holder(&r->m, NVME, "/dev/nvme0n1", false));
 	REFUSED("another controller", "nvme-use", "warn", "nvme7 reaches the same",
 		"one controller", IN_USE, GPUPASS_ERROR_HOST_IN_USE, "nvme7",
 		strv_append(&use(r)->siblings, "nvme7"));

@@ -333,6 +333,58 @@ TEST(aliases_are_such_as_libvirt_keeps_and_differ_as_groups_do)
 	}
 }
 
+#define OTHER_UUID "1b5c0000-0000-0000-0000-000000000043"
+
+/* libvirt's formatdomain, "PCI Passthrough": by such an element it sets MAC and VLAN of a VF. */
+TEST(a_vf_is_an_interface_with_a_mac_of_its_own_for_each_domain)
+{
+	static const Bdf vf = { 0, 0x42, 0, 2 }, next = { 0, 0x42, 0, 3 };
+	char mac[DOMAIN_MAC_TEXT_MAX], other[DOMAIN_MAC_TEXT_MAX];
+	_cleanup_free_ char *text = domain_xml_interface("pair0", 4, &vf, UUID, 42);
+	_cleanup_free_ char *plainly = domain_xml_interface("pair0", 4, &vf, UUID, 0);
+	_cleanup_free_ char *expected =
+		strf("<interface type='hostdev' managed='no'><mac address='%s'/><source><address "
+		     "type='pci' domain='0x0000' bus='0x42' slot='0x00' function='0x2'/></source>"
+		     "<vlan><tag id='42'/></vlan><alias name='ua-gpupass-pair0-4'/></interface>",
+		     domain_vf_mac(UUID, &vf, mac));
+
+	check_equivalent("interface", expected, text);
+	assert_null(strstr(plainly, "vlan"));
+	/* Of one device, and of no maker. */
+	assert_true(strchr("26ae", mac[1]) && strlen(mac) == 17);
+	assert_string_equal(domain_vf_mac(UUID, &vf, other), mac);
+	assert_string_not_equal(domain_vf_mac(OTHER_UUID, &vf, other), mac);
+	assert_string_not_equal(domain_vf_mac(UUID, &next, other), mac);
+}
+
+TEST(a_vf_goes_into_the_definition_and_out_of_it_with_its_group)
+{
+	static const DomainXmlGpu with_vf[] = {
+		{ .functions = { { 0, 0x41, 0, 0 }, { 0, 0x41, 0, 1 } }, .n_functions = 2 },
+		{ .functions = { { 0, 0x42, 0, 2 } }, .n_functions = 1, .vf = true, .vlan = 42 },
+	};
+	static const Bdf vf = { 0, 0x42, 0, 2 };
+
+	for (size_t i = 0; i < ELEMENTS(plain); i++) {
+		_cleanup_free_ char *before = domain_fixture(plain[i]), *with = NULL, *after = NULL;
+		_cleanup_(domain_xml_freep) DomainXml *xml = parse(before);
+		_cleanup_(domain_use_clear) DomainUse use = { 0 };
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		const DomainHostdev *hostdev;
+		bool changed;
+
+		assert_int_equal(domain_xml_add_group(xml, "pair0", with_vf, 2, &problem), 0);
+		with = domain_xml_to_text(xml);
+		assert_int_equal(domain_use_from_xml(NULL, with, &use, &problem), 0);
+		hostdev = domain_use_hostdev(&use, &vf);
+		assert_true(hostdev && hostdev->config && !hostdev->managed && hostdev->has_guest);
+		assert_string_equal(hostdev->alias, "ua-gpupass-pair0-2");
+		after = take_out(with, "pair0", &changed);
+		assert_true(changed);
+		check_equivalent(plain[i], before, after);
+	}
+}
+
 TEST(hostdev_for_a_live_attach_has_no_guest_address)
 {
 	static const Bdf vmd = { 0x10000, 0xe1, 0x1f, 7 };

@@ -311,6 +311,17 @@ TEST(a_vgpu_is_one_by_the_uuid_that_proxmox_makes)
 	assert_null(m.mdevs[1]);
 }
 
+TEST(a_disk_is_each_block_device_that_the_file_names)
+{
+	static const char text[] = "scsi0: /dev/disk/by-id/nvme-X,size=1T\nscsi1: local:vm.raw\n"
+				   "args: -drive file=/dev/nvme1n1,if=none\n"
+				   "[snap]\nscsi0: file=/dev/disk/by-id/nvme-X\n";
+	_cleanup_(machine_clear) Machine m = expect(text, strlen(text), NULL, "", NULL);
+	_cleanup_free_ char *disks = strv_join(m.disks, " ");
+
+	assert_string_equal(disks, "/dev/disk/by-id/nvme-X /dev/nvme1n1");
+}
+
 TEST(a_mapping_means_what_this_node_has)
 {
 	_cleanup_(machine_maps_clear) MachineMaps maps =

@@ -2,6 +2,7 @@
 /* What is declared with GPUs is a part of their group. */
 #include "rig/test.h"
 
+#include "core/group/companion.h"
 #include "core/group/footprint.h"
 #include "core/group/nearest.h"
 #include "rig/host-model.h"
@@ -94,6 +95,57 @@ TEST(what_cannot_be_given_makes_the_group_unusable_and_is_named)
 		assert_int_equal(group->state, GROUP_DEGRADED);
 		assert_true(group->companion_fault && !group->assignable);
 		expect_tells(group->reason, rows[i].tells);
+	}
+}
+
+static char *choose(HostModel *h, const Bdf *nic, char *const *more)
+{
+	Assignments none = { 0 };
+	Bdf vf;
+
+	return companions_choose_vf(pci_snapshot_find(h->snapshot, nic), h->declarations, &none,
+				    more, &vf)
+		       ? xstrdup(BDF_TEXT(&vf))
+		       : xstrdup("none");
+}
+
+/* What the NIC says of itself counts: its VFs need not be there. */
+TEST(the_next_vf_of_a_nic_is_one_that_no_group_has)
+{
+	static const struct {
+		unsigned max, offset, stride;
+		char *more[3];
+		const char *is;
+	} rows[] = {
+		{ 4, 1, 1, { NULL }, "0000:42:00.1" },
+		{ 4, 2, 1, { NULL }, "0000:42:00.3" }, /* the first is declared */
+		{ 4, 2, 1, { (char *)"vf:0000:42:00.3", NULL }, "0000:42:00.4" },
+		{ 63, 128, 2, { (char *)"vf:0000:42:10.0", NULL }, "0000:42:10.2" },
+		{ 1, 256, 0, { NULL }, "0000:43:00.0" },
+		{ 4,
+		  256,
+		  0,
+		  { (char *)"vf:0000:43:00.0", NULL },
+		  "none" }, /* it does not say where */
+		{ 2, 2, 1, { (char *)"vf:0000:42:00.3", NULL }, "none" },
+		{ 4, 0, 1, { NULL }, "none" },
+		{ 0, 2, 1, { NULL }, "none" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(host_done) HostModel h = with_devices(PAIR "With=vf:42:00.2\n", "nvidia");
+		const Bdf nic = bdf_of("0000:42:00.0");
+		_cleanup_free_ char *is = NULL;
+		PciFunction *function;
+
+		host_resolve(&h);
+		function = (PciFunction *)pci_snapshot_find(h.snapshot, &nic);
+		function->vfs_max = rows[i].max;
+		function->vf_offset = rows[i].offset;
+		function->vf_stride = rows[i].stride;
+		is = choose(&h, &nic, rows[i].more);
+		if (strcmp(is, rows[i].is) != 0)
+			fail_msg("row %zu: %s", i, is);
 	}
 }
 

@@ -207,17 +207,18 @@ TEST(more_declarations_than_any_host_needs_are_refused)
 TEST(the_text_of_a_declaration_reads_back)
 {
 	char *members[] = { (char *)"0000:41:00.0", (char *)"slot:3", NULL };
-	char *companions[] = { (char *)"nic:42:00.0", (char *)"nvme:0000:43:00.0", NULL };
+	char *companions[] = { (char *)"vf:42:00.0", (char *)"nvme:0000:43:00.0", NULL };
 	_cleanup_free_ char *text = declaration_to_text(&(DeclareWish){ .name = (char *)"pair0",
 									.members = members,
 									.companions = companions,
 									.whole_nic = true,
-									.erase = true });
+									.erase = true,
+									.vlan = 4094 });
 	_cleanup_(host_done) HostModel h;
 
 	assert_string_equal(text, "[Group]\nName=pair0\nGpu=0000:41:00.0\nGpu=slot:3\n"
-				  "With=nic:0000:42:00.0\nWith=nvme:0000:43:00.0\n"
-				  "WholeNic=yes\nErase=yes\n");
+				  "With=vf:0000:42:00.0\nWith=nvme:0000:43:00.0\n"
+				  "WholeNic=yes\nErase=yes\nVlan=4094\n");
 	h = host_new();
 	host_declare(&h, text);
 	assert_string_equal(h.declarations->items[0].name, "pair0");
@@ -226,6 +227,7 @@ TEST(the_text_of_a_declaration_reads_back)
 	assert_string_equal(MEMBER_TEXT(&h.declarations->items[0].companions[1]),
 			    "nvme:0000:43:00.0");
 	assert_true(h.declarations->items[0].whole_nic && h.declarations->items[0].erase);
+	assert_int_equal(h.declarations->items[0].vlan, 4094);
 }
 
 TEST(nothing_gets_into_a_file_that_reads_as_another_line)

@@ -6,6 +6,7 @@
 
 #define PAIR "[Group]\nName=pair0\nGpu=41:00.0\nGpu=61:00.0\n"
 #define WITH_NIC PAIR "With=nic:02:00.0\nWholeNic=yes\n"
+#define WITH_VF PAIR "With=vf:02:00.0\nVlan=42\n"
 #define VENDOR_MELLANOX 0x15b3
 
 /* Nobody uses it, and it can be reset. */
@@ -87,9 +88,36 @@ static void is_an_nvme(PlanModel *m)
 	model_facts(m, NIC)->nvme = true;
 }
 
-static void is_a_vf(PlanModel *m)
+static NicUse *is_a_vf(PlanModel *m)
 {
 	model_function(m, NIC)->virtual_function = true;
+	model_facts(m, NIC)->vf = true;
+	m->inspection.nics[0].vf_read = m->inspection.nics[0].spoof_check = true;
+	return &m->inspection.nics[0];
+}
+
+static void is_a_vf_without_check(PlanModel *m)
+{
+	is_a_vf(m)->spoof_check = false;
+}
+
+static void is_a_trusted_vf(PlanModel *m)
+{
+	is_a_vf(m)->trusted = true;
+}
+
+static void is_a_vf_of_nobody(PlanModel *m)
+{
+	NicUse *use = is_a_vf(m);
+
+	use->vf_read = false;
+	use->vf_why = xstrdup("it does not tell");
+}
+
+static void is_a_vf_of_infiniband(PlanModel *m)
+{
+	is_a_vf(m);
+	model_function(m, NIC)->class_code = 0x020700;
 }
 
 static void is_gone(PlanModel *m)
@@ -129,8 +157,14 @@ TEST(what_keeps_a_companion_from_a_domain_refuses_by_name)
 		  NIC " is a whole NIC, which a tenant can re-flash" },
 		{ PAIR "With=nvme:02:00.0\n", is_an_nvme, GPUPASS_ERROR_HOST_IN_USE,
 		  NIC " was not erased by gpupass, and nobody said that it may be" },
-		{ PAIR "With=vf:02:00.0\n", is_a_vf, GPUPASS_ERROR_HOST_IN_USE,
-		  "no VF is given to a domain by this version (" NIC ")" },
+		{ WITH_VF, is_a_vf_without_check, GPUPASS_ERROR_HOST_IN_USE,
+		  NIC " may send as another: spoof check off, trust off" },
+		{ WITH_VF, is_a_trusted_vf, GPUPASS_ERROR_HOST_IN_USE,
+		  NIC " may send as another: spoof check on, trust on" },
+		{ WITH_VF, is_a_vf_of_nobody, GPUPASS_ERROR_HOST_IN_USE,
+		  "what " NIC " may do is not known: it does not tell" },
+		{ WITH_VF, is_a_vf_of_infiniband, GPUPASS_ERROR_HOST_IN_USE,
+		  NIC " is no Ethernet VF" },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
@@ -150,4 +184,24 @@ TEST(what_keeps_a_companion_from_a_domain_refuses_by_name)
 		assert_null(m.plan);
 		model_done(&m);
 	}
+}
+
+TEST(a_vf_is_given_as_an_interface_and_its_nic_need_not_be_whole)
+{
+	PlanModel m = with_nic(WITH_VF);
+	char mac[DOMAIN_MAC_TEXT_MAX];
+
+	is_a_vf(&m);
+	gpu_set_free(m.host.set);
+	m.host.set = NULL;
+	host_seal(&m.host);
+	if (model_plan(&m) != 0)
+		fail_msg("%s: %s", m.problem->reason, str_or_empty(m.problem->cause));
+	assert_int_equal(m.plan->n_functions, 5);
+	assert_true(m.plan->functions[4].vf && m.plan->functions[4].vlan == 42);
+	assert_false(m.plan->functions[3].vf);
+	domain_vf_mac(m.plan->domain_uuid, &m.plan->functions[4].bdf, mac);
+	assert_non_null(strstr(m.plan->xml_after, mac));
+	assert_non_null(strstr(m.plan->xml_after, "<tag id=\"42\"/>"));
+	model_done(&m);
 }

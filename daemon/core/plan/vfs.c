@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which VFs a prepare makes, and which it gives the rules that keep their guest to itself. */
+#include "core/group/companion.h"
+#include "core/plan/planner.h"
+#include "util/grow.h"
+#include "util/xalloc.h"
+
+static bool is_of(const PciFunction *vf, const PciFunction *nic)
+{
+	return bdf_equal(&vf->physical, &nic->bdf);
+}
+
+/* As many as the highest number that any group is declared with asks for. */
+static unsigned count_declared(const GroupSet *groups, const PciFunction *nic)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < groups->n_items; i++)
+		for (size_t k = 0; k < groups->items[i].n_companions; k++) {
+			const Member *member = &groups->items[i].companions[k].member;
+			int number = member->kind == MEMBER_VF
+					     ? pci_function_vf_number(nic, &member->bdf)
+					     : -1;
+
+			if (number >= (int)n)
+				n = (unsigned)number + 1;
+		}
+	return n;
+}
+
+static int refuse(const Planner *p, const PciFunction *nic, char *cause, char *remedy)
+{
+	return problem_refuse(p->ret_problem, GPUPASS_ERROR_HOST_IN_USE,
+			      .reason = strf("VFs of %s cannot be made now", BDF_TEXT(&nic->bdf)),
+			      .cause = cause, .remedy = remedy);
+}
+
+/* The number changes by 0 only, so that all of them end: nobody may have one. */
+static int check_nic(const Planner *p, const PciFunction *nic, unsigned *ret_now)
+{
+	const PciSnapshot *snapshot = p->facts->snapshot;
+
+	if (!nic->driver || pci_function_on_vfio(nic))
+		return refuse(p, nic,
+			      strf("it is on %s, and its own driver makes them",
+				   nic->driver ? nic->driver : "no driver"),
+			      strf("give it back to its driver: echo %s > "
+				   "/sys/bus/pci/drivers_probe",
+				   BDF_TEXT(&nic->bdf)));
+	for (size_t i = 0; i < snapshot->n_virtuals; i++) {
+		const PciFunction *vf = snapshot->virtuals[i];
+		const Group *group = group_set_find_gpu(p->facts->groups, &vf->bdf);
+
+		if (!is_of(vf, nic))
+			continue;
+		++*ret_now;
+		if (vf->driver)
+			return refuse(p, nic,
+				      strf("their number can change only while none is in use, and "
+					   "%s is on %s%s%s",
+					   BDF_TEXT(&vf->bdf), vf->driver,
+					   group ? ", in group " : "", group ? group->name : ""),
+				      group ? strf("release it and unbind it (gpupass unbind %s), "
+						   "then: gpupass prepare %s",
+						   group->name, p->facts->group->name)
+					    : xstrdup("unbind that driver from it"));
+	}
+	return 0;
+}
+
+static int add_nic(Planner *p, const PciFunction *nic)
+{
+	PlanNic change = { .bdf = nic->bdf, .number = count_declared(p->facts->groups, nic) };
+	int r;
+
+	if (SOME(p->plan->nics, p->plan->n_nics, bdf_equal(&it->bdf, &nic->bdf)))
+		return 0;
+	r = check_nic(p, nic, &change.before);
+	if (r != 0)
+		return r;
+	if (change.before >= change.number)
+		return refuse(p, nic,
+			      strf("it has %u, and not where sriov_offset and sriov_stride say",
+				   change.before),
+			      xstrdup("declare the group anew, by the address that lspci shows"));
+	*GROW(p->plan->nics, p->plan->n_nics) = change;
+	return 0;
+}
+
+int plan_vfs(Planner *p)
+{
+	const Group *group = p->facts->group;
+	const Inspection *in = p->facts->inspection;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < group->n_companions; i++) {
+		const Bdf *bdf = &group->companions[i].member.bdf;
+		Bdf nic;
+
+		if (group->companions[i].member.kind != MEMBER_VF ||
+		    nic_use_vf_is_ruled(nic_use_find(in->nics, in->n_nics, bdf)))
+			continue;
+		*GROW(p->plan->vfs, p->plan->n_vfs) = *bdf;
+		if (group->companions[i].need == COMPANION_TO_MAKE &&
+		    pci_snapshot_physical(p->facts->snapshot, bdf, &nic))
+			r = add_nic(p, pci_snapshot_find(p->facts->snapshot, &nic));
+	}
+	return r;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A group whose VF is not there yet: it is made, kept to its own address, given, and taken back. */
+#include "rig/test.h"
+
+#include "rig/bdf.h"
+#include "rig/job-rig.h"
+#include "util/text.h"
+
+#define WITH "[Group]\nName=pair0\nGpu=18:00.0\nGpu=19:00.0\nWith=vf:"
+#define BACK release_request("vm42")
+
+static bool is_there(const Rig *rig)
+{
+	return !rig->fake.hides_vfs;
+}
+
+/* promises M3 */
+TEST(a_vf_is_made_given_as_an_interface_and_taken_back)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_new();
+	const Bdf vf = bdf_of(RIG_VF);
+	char mac[DOMAIN_MAC_TEXT_MAX];
+	const char *xml;
+
+	rig_lacks_vf(rig);
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_GROUP_BUSY, "VF " RIG_VF " is yet to be made");
+	rig_must(rig, &PREPARE);
+	rig_expect_steps(rig, "preflight: done, make VFs: done, verify: done");
+	assert_true(is_there(rig) && rig->fake.spoof_check);
+	rig_must(rig, &PREPARE);
+	rig_expect_steps(rig, "");
+	rig_must(rig, &ASSIGN);
+	xml = fake_domain(&rig->fake, "vm42")->config_xml;
+	assert_non_null(strstr(xml, domain_vf_mac(VM42, &vf, mac)));
+	assert_non_null(strstr(xml, "<tag id=\"42\"/>"));
+	assert_true(rig_is_on(rig, RIG_VF, "vfio-pci", "vfio-pci"));
+	rig_must(rig, &BACK);
+	assert_null(strstr(fake_domain(&rig->fake, "vm42")->config_xml, "<tag"));
+	/* No driver of the host had it, and none has it now. */
+	assert_true(rig_is_on(rig, RIG_VF, "", ""));
+}
+
+/* A boot takes the VFs: they are made again, and nobody may start with half of the group. */
+/* fault E4 */
+TEST(after_a_boot_the_vf_of_an_assigned_group_is_made_again)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_new();
+
+	rig_lacks_vf(rig);
+	rig_must(rig, &PREPARE);
+	rig_must(rig, &ASSIGN);
+	rig->fake.hides_vfs = true;
+	rig->fake.spoof_check = false;
+	rig_fails(rig, &RECONCILE, GPUPASS_ERROR_GROUP_BUSY, "VF " RIG_VF " is yet to be made");
+	rig_must(rig, &PREPARE);
+	rig_expect_steps(rig, "preflight: done, make VFs: done, verify: done");
+	assert_true(is_there(rig) && rig->fake.spoof_check);
+}
+
+static void taken(Rig *rig)
+{
+	rig->fake.hides_vfs = false;
+	fake_set_driver(&rig->fake, RIG_OTHER_VF, "ixgbevf", NULL);
+}
+
+static void given(Rig *rig)
+{
+	rig->fake.hides_vfs = false;
+	fake_set_driver(&rig->fake, RIG_VF, "vfio-pci", "vfio-pci");
+	rig_declare(rig, WITH
+		    "61:10.4\n[Group]\nName=pair1\nGpu=9a:00.0\nGpu=9b:00.0\nWith=vf:" RIG_VF "\n");
+}
+
+static void without_driver(Rig *rig)
+{
+	fake_set_driver(&rig->fake, RIG_NIC, NULL, NULL);
+}
+
+/* promises M4 */
+TEST(the_number_of_vfs_changes_only_while_nobody_has_one)
+{
+	static const struct {
+		void (*arrange)(Rig *rig);
+		const char *with, *words;
+	} rows[] = {
+		{ taken, "61:10.4\n", RIG_OTHER_VF " is on ixgbevf" },
+		{ given, NULL, RIG_VF " is on vfio-pci, in group pair1" },
+		{ without_driver, RIG_VF "\n", "it is on no driver" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(rig_freep) Rig *rig = rig_new();
+		_cleanup_free_ char *text = strf(WITH "%s", str_or_empty(rows[i].with));
+
+		rig_lacks_vf(rig);
+		if (rows[i].with)
+			rig_declare(rig, text);
+		rows[i].arrange(rig);
+		rig_fails(rig, &PREPARE, GPUPASS_ERROR_HOST_IN_USE, rows[i].words);
+	}
+}
+
+/* Nobody is given one that could send as another. */
+/* fault E4 */
+TEST(a_vf_that_cannot_be_kept_to_its_address_is_not_left_behind)
+{
+	static const FakeFault faults[] = {
+		{ .op = FAKE_VFS, .nth = 1, .error = -EIO },
+		{ .op = FAKE_VFS, .nth = 1, .late = true, .error = -EIO },
+		{ .op = FAKE_VFS, .nth = 2, .error = -EIO },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(faults); i++) {
+		_cleanup_(rig_freep) Rig *rig = rig_new();
+
+		rig_lacks_vf(rig);
+		fake_watch(&rig->fake);
+		fake_fail(&rig->fake, &faults[i]);
+		rig_fails(rig, &PREPARE,
+			  i < 2 ? GPUPASS_ERROR_BIND_FAILED : GPUPASS_ERROR_PART_FAILED, "");
+		assert_false(is_there(rig));
+	}
+}
