@@ -113,7 +113,7 @@ static char **companions_of(const Declaration *d)
 static bool same_companions(const Declaration *a, const Declaration *b)
 {
 	bool same = a->n_companions == b->n_companions && a->whole_nic == b->whole_nic &&
-		    a->erase == b->erase;
+		    a->vlan == b->vlan && a->erase == b->erase;
 
 	for (size_t i = 0; same && i < a->n_companions; i++)
 		same = a->companions[i].kind == b->companions[i].kind &&
@@ -130,6 +130,7 @@ static void it_declares_the_same(const Declaration *d)
 									.members = members,
 									.companions = companions,
 									.whole_nic = d->whole_nic,
+									.vlan = d->vlan,
 									.erase = d->erase });
 	_cleanup_(problem_freep) Problem *problem = NULL;
 
