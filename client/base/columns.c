@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/columns.h"
 
-#include <string.h>
 #include <strings.h>
 
 #include "base/text.h"
@@ -11,11 +10,8 @@
 
 static const ColumnKind *find_kind(const ColumnChoice *choice, const char *name, size_t length)
 {
-	for (size_t i = 0; i < choice->n_kinds; i++)
-		if (strncasecmp(choice->kinds[i].name, name, length) == 0 &&
-		    choice->kinds[i].name[length] == '\0')
-			return &choice->kinds[i];
-	return NULL;
+	return FIND(choice->kinds, choice->n_kinds,
+		    strncasecmp(it->name, name, length) == 0 && it->name[length] == '\0');
 }
 
 static void add_kinds(ColumnChoice *choice, bool all)

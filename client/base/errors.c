@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/errors.h"
 
-#include <string.h>
-
 #include "base/text.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
@@ -99,10 +97,8 @@ GpupassExit error_exit_code(const char *name)
 
 	if (b)
 		return b->code;
-	for (size_t i = 0; i < ELEMENTS(own_errors); i++)
-		if (strcmp(own_errors[i].name, name) == 0)
-			return own_errors[i].code;
-	return GPUPASS_EXIT_FAILED;
+	return LOOK_UP(own_errors, ELEMENTS(own_errors), strcmp(it->name, name) == 0, it->code,
+		       GPUPASS_EXIT_FAILED);
 }
 
 Failure *failure_new(const char *name, GpupassExit code, const char *message)

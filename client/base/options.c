@@ -2,7 +2,6 @@
 #include "base/options.h"
 
 #include <getopt.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -193,10 +192,7 @@ const OptionRow *option_at(size_t i)
 
 const char *option_name(uint64_t option)
 {
-	for (size_t i = 0; i < ELEMENTS(rows); i++)
-		if (rows[i].verb_option == option)
-			return rows[i].name;
-	return "?";
+	return LOOK_UP(rows, ELEMENTS(rows), it->verb_option == option, it->name, "?");
 }
 
 void options_print_help(const Terminal *t, uint64_t mask)
@@ -231,10 +227,7 @@ static int id_of(const OptionRow *row)
 /* NULL: a letter that is none's. */
 static const OptionRow *row_of(int id)
 {
-	for (size_t i = 0; i < ELEMENTS(rows); i++)
-		if (id_of(&rows[i]) == id)
-			return &rows[i];
-	return NULL;
+	return FIND(rows, ELEMENTS(rows), id_of(it) == id);
 }
 
 static const char *nearest_option(const char *name, size_t length)

@@ -27,9 +27,8 @@ bool journal_kernel_line_matters(const char *line, char *const *devices)
 	static const char *const words[] = { "nvidia", "NVRM",	"nouveau", "vfio",
 					     "DMAR",   "IOMMU", "AMD-Vi" };
 
-	for (size_t i = 0; i < ELEMENTS(words); i++)
-		if (strcasestr(line, words[i]))
-			return true;
+	if (SOME_OF(words, ELEMENTS(words), strcasestr(line, it)))
+		return true;
 	for (size_t i = 0; devices && devices[i]; i++)
 		if (strstr(line, devices[i]))
 			return true;

@@ -126,9 +126,8 @@ void stand_ins_add(StandIns *s, SecretKind kind, const char *word)
 {
 	if (str_is_empty(word))
 		return;
-	for (size_t i = 0; i < s->n_items; i++)
-		if (strcasecmp(s->items[i].word, word) == 0)
-			return;
+	if (SOME(s->items, s->n_items, strcasecmp(it->word, word) == 0))
+		return;
 	*GROW(s->items, s->n_items) =
 		(Secret){ .kind = kind, .word = xstrdup(word), .escaped = escape(word) };
 }
@@ -248,10 +247,7 @@ static size_t skip_address(const char *text, const char *at)
 /* What stands in for this name, borrowed; NULL: it is no word to replace. */
 static const char *name_for(const StandIns *s, const char *name)
 {
-	for (size_t i = 0; i < s->n_items; i++)
-		if (strcasecmp(s->items[i].word, name) == 0)
-			return s->items[i].stand_in;
-	return NULL;
+	return LOOK_UP(s->items, s->n_items, strcasecmp(it->word, name) == 0, it->stand_in, NULL);
 }
 
 char *stand_ins_replace(const StandIns *s, const char *text)
@@ -471,10 +467,7 @@ int secrets_of_json(StandIns *into, const json_t *document)
 
 static bool is_name(const char *key)
 {
-	for (size_t i = 0; i < ELEMENTS(members); i++)
-		if (str_equal(members[i].key, key))
-			return true;
-	return is_domains(key);
+	return SOME(members, ELEMENTS(members), str_equal(it->key, key)) || is_domains(key);
 }
 
 /* `key`: of the member that it is, or is in an array of. */

@@ -2,7 +2,6 @@
 #include "bus/bus.h"
 
 #include <stdarg.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -22,10 +21,7 @@ static bool is_connection_error(const char *name)
 		"System.Error.ESHUTDOWN", "System.Error.ETIMEDOUT",
 	};
 
-	for (size_t i = 0; i < ELEMENTS(names); i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return false;
+	return SOME_OF(names, ELEMENTS(names), strcmp(it, name) == 0);
 }
 
 /* Whatever ssh, or a program in the place of a bus, does there: the host cannot be asked. */

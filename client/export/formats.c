@@ -348,10 +348,7 @@ static const ExportFormat formats[] = {
 
 const ExportFormat *export_format_find(const char *name)
 {
-	for (size_t i = 0; i < ELEMENTS(formats); i++)
-		if (strcmp(formats[i].name, name) == 0)
-			return &formats[i];
-	return NULL;
+	return FIND(formats, ELEMENTS(formats), strcmp(it->name, name) == 0);
 }
 
 char *export_format_names(void)

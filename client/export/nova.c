@@ -28,10 +28,7 @@ static bool is_alike(const ExportGroup *a, const ExportGroup *b)
 
 static bool is_first(const Export *e, size_t i)
 {
-	for (size_t k = 0; k < i; k++)
-		if (is_alike(&e->groups[k], &e->groups[i]))
-			return false;
-	return true;
+	return !SOME(e->groups, i, is_alike(it, &e->groups[i]));
 }
 
 static size_t count(const Export *e, size_t i, bool held)
@@ -124,10 +121,7 @@ static void print_device(FILE *to, const ExportGpu *gpu)
 
 static bool is_first_of_model(const Export *e, size_t i)
 {
-	for (size_t k = 0; k < i; k++)
-		if (strcmp(e->groups[k].model, e->groups[i].model) == 0)
-			return false;
-	return true;
+	return !SOME(e->groups, i, strcmp(it->model, e->groups[i].model) == 0);
 }
 
 static void print_alias(FILE *to, const ExportGroup *group)

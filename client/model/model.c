@@ -2,7 +2,6 @@
 #include "model/model.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "bus/bus.h"
@@ -205,10 +204,7 @@ int object_load(Client *c, ObjectKind kind, const char *path, void *object)
 
 const Group *world_find_group(const World *w, const char *name)
 {
-	for (size_t i = 0; i < w->n_groups; i++)
-		if (strcmp(w->groups[i].name, name) == 0)
-			return &w->groups[i];
-	return NULL;
+	return FIND(w->groups, w->n_groups, strcmp(it->name, name) == 0);
 }
 
 const Group *world_find_group_named(const World *w, const char *name)
@@ -239,10 +235,7 @@ bool manager_has_libvirt(const Manager *m)
 
 const Group *world_find_group_path(const World *w, const char *path)
 {
-	for (size_t i = 0; i < w->n_groups; i++)
-		if (strcmp(w->groups[i].path, path) == 0)
-			return &w->groups[i];
-	return NULL;
+	return FIND(w->groups, w->n_groups, strcmp(it->path, path) == 0);
 }
 
 const char *world_group_name(const World *w, const char *path)
@@ -260,27 +253,21 @@ const Gpu *world_find_gpu(const World *w, const char *address_or_uuid)
 		if (strcmp(gpu->address, address_or_uuid) == 0 ||
 		    (*gpu->uuid && strcasecmp(gpu->uuid, address_or_uuid) == 0))
 			return gpu;
-		for (size_t j = 0; j < gpu->functions.n_items; j++)
-			if (strcmp(gpu->functions.items[j].address, address_or_uuid) == 0)
-				return gpu;
+		if (SOME(gpu->functions.items, gpu->functions.n_items,
+			 strcmp(it->address, address_or_uuid) == 0))
+			return gpu;
 	}
 	return NULL;
 }
 
 const Job *world_find_job(const World *w, uint32_t id)
 {
-	for (size_t i = 0; i < w->n_jobs; i++)
-		if (w->jobs[i].id == id)
-			return &w->jobs[i];
-	return NULL;
+	return FIND(w->jobs, w->n_jobs, it->id == id);
 }
 
 const Job *world_find_job_path(const World *w, const char *path)
 {
-	for (size_t i = 0; i < w->n_jobs; i++)
-		if (strcmp(w->jobs[i].path, path) == 0)
-			return &w->jobs[i];
-	return NULL;
+	return FIND(w->jobs, w->n_jobs, strcmp(it->path, path) == 0);
 }
 
 bool job_is_over(const Job *job)

@@ -2,7 +2,6 @@
 #include "show/progress.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "show/describe.h"
@@ -50,10 +49,9 @@ static char *step_detail(const Step *step)
 {
 	static const char *const worded[] = { "unchanged", "failed", "undone", "undo-failed" };
 
-	for (size_t i = 0; i < ELEMENTS(worded); i++)
-		if (strcmp(step->state, worded[i]) == 0)
-			return strf("%s%s%s", step->state, *step->detail ? ": " : "", step->detail);
-	return xstrdup(step->detail);
+	return SOME_OF(worded, ELEMENTS(worded), strcmp(step->state, it) == 0)
+		       ? strf("%s%s%s", step->state, *step->detail ? ": " : "", step->detail)
+		       : xstrdup(step->detail);
 }
 
 void progress_print_step(const Terminal *t, const Step *step)

@@ -304,10 +304,7 @@ static void set_heights(Layout *l)
 
 static LayoutRail *rail_of(Layout *l, size_t group, size_t row)
 {
-	for (size_t i = 0; i < l->n_rails; i++)
-		if (l->rails[i].group == group && l->rails[i].row == row)
-			return &l->rails[i];
-	return NULL;
+	return FIND(l->rails, l->n_rails, it->group == group && it->row == row);
 }
 
 static void add_to_rail(Layout *l, size_t group, const LayoutCard *card)

@@ -369,10 +369,7 @@ const char *topology_noun(const char *kind)
 		const char *kind, *noun;
 	} nouns[] = { { "gpu", "GPU" }, { "nic", "NIC" }, { "vf", "VF" }, { "nvme", "NVMe" } };
 
-	for (size_t i = 0; i < ELEMENTS(nouns); i++)
-		if (strcmp(nouns[i].kind, kind) == 0)
-			return nouns[i].noun;
-	return kind;
+	return LOOK_UP(nouns, ELEMENTS(nouns), strcmp(it->kind, kind) == 0, it->noun, kind);
 }
 
 size_t topology_shared(const TopologyDevice *a, const TopologyDevice *b)
@@ -423,18 +420,12 @@ Colour topology_colour(TopologyLook look)
 
 const TopologyNode *topology_node(const Topology *t, int node)
 {
-	for (size_t i = 0; i < t->n_nodes; i++)
-		if (t->nodes[i].node == node)
-			return &t->nodes[i];
-	return NULL;
+	return FIND(t->nodes, t->n_nodes, it->node == node);
 }
 
 const TopologyBridge *topology_bridge(const Topology *t, const char *address)
 {
-	for (size_t i = 0; i < t->n_bridges; i++)
-		if (strcmp(t->bridges[i].address, address) == 0)
-			return &t->bridges[i];
-	return NULL;
+	return FIND(t->bridges, t->n_bridges, strcmp(it->address, address) == 0);
 }
 
 const TopologyGroup *topology_group(const Topology *t, const TopologyDevice *gpu)

@@ -219,11 +219,8 @@ static const char *stroke_text(const Terminal *t, Stroke stroke)
 
 static const Lane *lane_at(const Tree *tree, size_t line, size_t lane)
 {
-	for (size_t i = 0; i < tree->n_lanes; i++)
-		if (tree->lanes[i].lane == lane && tree->lanes[i].first <= line &&
-		    line <= tree->lanes[i].last)
-			return &tree->lanes[i];
-	return NULL;
+	return FIND(tree->lanes, tree->n_lanes,
+		    it->lane == lane && it->first <= line && line <= it->last);
 }
 
 static void print_lanes(const Tree *tree, size_t line, FILE *f)

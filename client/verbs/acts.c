@@ -130,9 +130,8 @@ static int assign_each(Client *c, const char *domain, char *const *groups, bool 
 static int check_once(Client *c, char *const *groups, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < i; k++)
-			if (strcmp(groups[i], groups[k]) == 0)
-				return client_usage(c, "%s is named twice", groups[i]);
+		if (SOME_OF(groups, i, strcmp(groups[i], it) == 0))
+			return client_usage(c, "%s is named twice", groups[i]);
 	return 0;
 }
 

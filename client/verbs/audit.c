@@ -211,9 +211,8 @@ static Colour verdict_colour(const char *verdict)
 {
 	static const char *const bad[] = { "denied", "limited", "failed", "incomplete", "undone" };
 
-	for (size_t i = 0; i < ELEMENTS(bad); i++)
-		if (str_equal(verdict, bad[i]))
-			return COLOUR_BAD;
+	if (SOME_OF(bad, ELEMENTS(bad), str_equal(verdict, it)))
+		return COLOUR_BAD;
 	return str_equal(verdict, "none") ? COLOUR_NONE : COLOUR_GOOD;
 }
 

@@ -104,10 +104,7 @@ static void print_jobs(const WordPrinter *p, const World *w)
 /* A name once, with its first group. */
 static const Group *group_of(const World *w, const char *domain)
 {
-	for (size_t i = 0; i < w->n_groups; i++)
-		if (strcmp(w->groups[i].domain_name, domain) == 0)
-			return &w->groups[i];
-	return NULL;
+	return FIND(w->groups, w->n_groups, strcmp(it->domain_name, domain) == 0);
 }
 
 static void print_held(const WordPrinter *p, const World *w)

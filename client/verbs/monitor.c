@@ -138,9 +138,8 @@ static int tell_state(Monitor *m)
 
 static void open_job(Monitor *m, uint32_t id)
 {
-	for (size_t i = 0; i < m->n_open; i++)
-		if (m->open[i] == id)
-			return;
+	if (SOME_OF(m->open, m->n_open, it == id))
+		return;
 	*GROW(m->open, m->n_open) = id;
 }
 
@@ -155,10 +154,7 @@ static void close_job(Monitor *m, uint32_t id)
 
 static bool is_told(const Monitor *m, uint32_t id, bool over)
 {
-	for (size_t i = 0; i < m->n_known; i++)
-		if (m->known[i].id == id)
-			return m->known[i].over || !over;
-	return false;
+	return LOOK_UP(m->known, m->n_known, it->id == id, it->over || !over, false);
 }
 
 static int tell_job_at(Monitor *m, const char *path, const char *what, const char *result,

@@ -201,12 +201,11 @@ int verb_show(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 	for (size_t i = 0; address && i < w.n_groups; i++)
 		if (strv_contains(w.groups[i].functions, address))
 			return show_group(c, &w, &w.groups[i]);
-	for (size_t i = 0; i < w.n_groups; i++)
-		if (group_is_of_domain(&w.groups[i], arguments[0]))
-			return client_error(c, GPUPASS_ERROR_NO_SUCH_GROUP,
-					    "'%s' is a domain, and no group or GPU\n"
-					    "Remedy: see: gpupass status %s",
-					    arguments[0], arguments[0]);
+	if (SOME(w.groups, w.n_groups, group_is_of_domain(it, arguments[0])))
+		return client_error(c, GPUPASS_ERROR_NO_SUCH_GROUP,
+				    "'%s' is a domain, and no group or GPU\n"
+				    "Remedy: see: gpupass status %s",
+				    arguments[0], arguments[0]);
 	return client_error(c, address ? GPUPASS_ERROR_NO_SUCH_GPU : GPUPASS_ERROR_NO_SUCH_GROUP,
 			    address ? "there is no GPU at %s\n"
 				      "Remedy: see the GPUs with: gpupass list"
@@ -256,11 +255,10 @@ static const char *namesake(const World *w, const Group *group, const Wanted *wa
 		if (&w->groups[i] != group &&
 		    is_domain(w->groups[i].domain_name, w->groups[i].domain_uuid, wanted))
 			return w->groups[i].domain_uuid;
-	for (size_t i = 0; i < w->n_assignments; i++)
-		if (strcmp(w->assignments[i].group, group->path) != 0 &&
-		    is_domain(w->assignments[i].domain_name, w->assignments[i].domain_uuid, wanted))
-			return w->assignments[i].domain_uuid;
-	return NULL;
+	return LOOK_UP(w->assignments, w->n_assignments,
+		       strcmp(it->group, group->path) != 0 &&
+			       is_domain(it->domain_name, it->domain_uuid, wanted),
+		       it->domain_uuid, NULL);
 }
 
 /*

@@ -2,7 +2,6 @@
 #include "verbs/verbs.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "base/host-name.h"
 #include "base/text.h"
@@ -91,10 +90,7 @@ static const Verb verbs[] = {
 /* NULL: there is none of that name. */
 static const Verb *find_verb(const char *name)
 {
-	for (size_t i = 0; i < ELEMENTS(verbs); i++)
-		if (strcmp(verbs[i].name, name) == 0)
-			return &verbs[i];
-	return NULL;
+	return FIND(verbs, ELEMENTS(verbs), strcmp(it->name, name) == 0);
 }
 
 /* What other programs call it, or its beginning: only ever suggested. */
@@ -115,10 +111,8 @@ static const char *other_word(const char *name)
 	for (size_t i = 0; i < ELEMENTS(words); i++)
 		if (strcmp(words[i].word, name) == 0)
 			return words[i].verb;
-	for (size_t i = 0; i < ELEMENTS(verbs); i++)
-		if (strncmp(verbs[i].name, name, strlen(name)) == 0)
-			return verbs[i].name;
-	return NULL;
+	return LOOK_UP(verbs, ELEMENTS(verbs), strncmp(it->name, name, strlen(name)) == 0, it->name,
+		       NULL);
 }
 
 static int unknown_verb(Client *c, const char *name)

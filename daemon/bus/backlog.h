@@ -12,8 +12,6 @@
 #include <stdbool.h>
 #include <systemd/sd-bus.h>
 
-#include "gpupass/cleanup.h"
-
 typedef struct Backlog Backlog;
 
 /* much: more than 8 MiB are unread; or, after that, less than half of it. */

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bus/bus.h"
 
-#include <string.h>
-
 #include "bus/call.h"
 #include "gpupass/dbus.h"
-#include "util/log.h"
 #include "util/xalloc.h"
 
 /* ---- from the manager's picture to what is shown ---- */

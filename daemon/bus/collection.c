@@ -102,10 +102,7 @@ void view_clear(const sd_bus_vtable *vtable, void *view)
 
 static const ShownObject *find(const ShownObjects *set, const char *path)
 {
-	for (size_t i = 0; i < set->n; i++)
-		if (strcmp(set->items[i].path, path) == 0)
-			return &set->items[i];
-	return NULL;
+	return FIND(set->items, set->n, strcmp(it->path, path) == 0);
 }
 
 void *collection_find(const Collection *c, const char *path)

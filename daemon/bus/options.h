@@ -6,8 +6,6 @@
 #include <stdint.h>
 #include <systemd/sd-bus.h>
 
-#include "gpupass/cleanup.h"
-
 enum {
 #define METHOD_OPTION(ID, key, TYPE, member) CALL_OPTION_##ID,
 #include "gpupass/interfaces.h"

@@ -2,12 +2,9 @@
 #include "bus/polkit.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "gpupass/dbus.h"
 #include "util/printable.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 #define SERVICE "org.freedesktop.PolicyKit1"
@@ -104,9 +101,8 @@ static char *why_no_answer(const sd_bus_error *error)
 		SD_BUS_ERROR_NAME_HAS_NO_OWNER,
 	};
 
-	for (size_t i = 0; i < ELEMENTS(absent); i++)
-		if (sd_bus_error_has_name(error, absent[i]))
-			return xstrdup("polkit, which could permit it, is not there");
+	if (SOME_OF(absent, ELEMENTS(absent), sd_bus_error_has_name(error, it)))
+		return xstrdup("polkit, which could permit it, is not there");
 	if (sd_bus_error_has_name(error, SD_BUS_ERROR_NO_REPLY))
 		return strf("polkit did not answer: %s", str_or_empty(error->message));
 	if (sd_bus_error_has_name(error, ERROR_CANCELLED))

@@ -10,7 +10,6 @@
 #include <systemd/sd-bus.h>
 
 #include "bus/decision.h"
-#include "gpupass/cleanup.h"
 
 typedef struct Polkit Polkit;
 

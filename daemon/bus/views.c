@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bus/views.h"
 
-#include <string.h>
-
 #include "core/group/word.h"
 #include "gpupass/dbus.h"
 #include "util/grow.h"
-#include "util/text.h"
 
 const sd_bus_vtable manager_properties[] = {
 	SD_BUS_VTABLE_START(0),
@@ -93,9 +90,8 @@ static char *path_or_none(char *path)
 
 static void add_int(BusInt32s *to, int32_t value)
 {
-	for (size_t i = 0; i < to->n_items; i++)
-		if (to->items[i] == value)
-			return;
+	if (SOME_OF(to->items, to->n_items, it == value))
+		return;
 	*GROW(to->items, to->n_items) = value;
 }
 

@@ -191,10 +191,8 @@ static bool may_name_functions(const char *xml)
 	static const char *const words[] = { "hostdev", "nvme", "commandline", "override" };
 
 	/* The XML is libvirt's own, so these words stand in it as they are. */
-	for (size_t i = 0; i < ELEMENTS(words); i++)
-		if (strstr(xml, words[i]))
-			return true;
-	return xml_bounds_deep_address(xml, strlen(xml));
+	return SOME_OF(words, ELEMENTS(words), strstr(xml, it)) ||
+	       xml_bounds_deep_address(xml, strlen(xml));
 }
 
 /* An address by which it could be judged may be anywhere: that is no reason to refuse. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/drift-look.h"
 
-#include "core/pci/driver-name.h"
 #include "job/prepare.h"
 #include "util/xalloc.h"
 

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/executor.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "util/clock.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /* How long a run waits for libvirt to come back: a restart takes seconds. */
@@ -215,10 +211,7 @@ int run_roll_back(Run *run, Problem **ret_problem)
 
 static bool wrote_something(const Run *run)
 {
-	for (size_t i = 0; i < run->done; i++)
-		if (step_ops(run->context.plan->steps[i])->undo)
-			return true;
-	return false;
+	return SOME_OF(run->context.plan->steps, run->done, step_ops(it)->undo);
 }
 
 /* The first failure stays the problem. The operator must act on the failure of the undo, so that

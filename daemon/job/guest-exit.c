@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/guest-exit.h"
 
-#include <unistd.h>
-
 #include "util/clock.h"
 
 #define EXIT_USEC (10 * USEC_PER_SEC)
@@ -10,10 +8,7 @@
 
 const Holder *guest_holder(const Inspection *inspection)
 {
-	for (size_t i = 0; i < inspection->n_holders; i++)
-		if (inspection->holders[i].vfio)
-			return &inspection->holders[i];
-	return NULL;
+	return FIND(inspection->holders, inspection->n_holders, it->vfio);
 }
 
 static bool may_run_with_one(const DomainUse *use, const Bdf *functions, size_t n)
@@ -36,10 +31,7 @@ bool guest_runs_nowhere(Host *host, const Bdf *functions, size_t n)
 
 	if (host->ops->domain_uses(host, false, &uses, &problem) != 0)
 		return false;
-	for (size_t i = 0; i < uses->n_items; i++)
-		if (may_run_with_one(&uses->items[i], functions, n))
-			return false;
-	return true;
+	return !SOME(uses->items, uses->n_items, may_run_with_one(it, functions, n));
 }
 
 int inspect_past_exit(Host *host, const Bdf *functions, size_t n, InspectConfig config,

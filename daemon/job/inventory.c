@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/inventory.h"
 
-#include <string.h>
-
 #include "core/group/resolve.h"
 #include "core/group/word.h"
 #include "util/grow.h"
-#include "util/text.h"
 
 #include "inventory.inc"
 
@@ -27,10 +24,8 @@ static bool identity_of(const Identity *identity, const PciFunction *function)
 
 static const Identity *identities_find(const Identities *identities, const PciFunction *function)
 {
-	for (size_t i = 0; identities && i < identities->n_items; i++)
-		if (identity_of(&identities->items[i], function))
-			return &identities->items[i];
-	return NULL;
+	return identities ? FIND(identities->items, identities->n_items, identity_of(it, function))
+			  : NULL;
 }
 
 static void copy_string(char **to, const char *from)
@@ -95,9 +90,9 @@ static void apply_known(GpuSet *gpus, const Identities *known, const Assignments
 static bool serial_numbers_asked(const Declarations *declarations)
 {
 	for (size_t i = 0; declarations && i < declarations->n_items; i++)
-		for (size_t k = 0; k < declarations->items[i].n_members; k++)
-			if (declarations->items[i].members[k].kind == SELECTOR_SERIAL)
-				return true;
+		if (SOME(declarations->items[i].members, declarations->items[i].n_members,
+			 it->kind == SELECTOR_SERIAL))
+			return true;
 	return false;
 }
 

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/recover.h"
 
-#include <string.h>
-#include <unistd.h>
-
 #include "job/executor.h"
 #include "job/guest-exit.h"
 #include "util/clock.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 #define POLL_USEC (100 * USEC_PER_MSEC)
@@ -32,10 +28,7 @@ void recover_claim(const JobPlace *place, const OpenJob *job, const char *reason
 
 static bool changes(const Plan *plan, StepChanges what)
 {
-	for (size_t i = 0; i < plan->n_steps; i++)
-		if (step_ops(plan->steps[i])->changes == what)
-			return true;
-	return false;
+	return SOME_OF(plan->steps, plan->n_steps, step_ops(it)->changes == what);
 }
 
 static bool needs_libvirt(const Plan *plan)
@@ -64,10 +57,7 @@ static bool wrote_something(const OpenJob *job)
 {
 	size_t begun = may_have_begun(job);
 
-	for (size_t i = 0; i < begun; i++)
-		if (step_ops(job->plan->steps[i])->changes != STEP_CHANGES_NOTHING)
-			return true;
-	return false;
+	return SOME_OF(job->plan->steps, begun, step_ops(it)->changes != STEP_CHANGES_NOTHING);
 }
 
 pid_t recover_find_worker(const JobPlace *place, const Bdf *functions, size_t n, const Bdf **ret)
@@ -232,10 +222,7 @@ static void look_at_domain(Run *run, const DomainUses *uses)
 /* Whether the job may have put a function into a running guest. */
 static bool attach_was_begun(const OpenJob *job)
 {
-	for (size_t i = 0; i < job->begun; i++)
-		if (job->plan->steps[i] == STEP_ATTACH)
-			return true;
-	return false;
+	return SOME_OF(job->plan->steps, job->begun, it == STEP_ATTACH);
 }
 
 static bool lost_libvirt(int r, const Problem *problem)

@@ -6,7 +6,6 @@
 #include "core/drift/drift.h"
 #include "job/steps.h"
 #include "util/text.h"
-#include "util/xalloc.h"
 
 static const HostOps *host_ops(const StepContext *c)
 {
@@ -46,9 +45,9 @@ static const Assignment *record_before(const StepContext *c)
 
 	while ((record = assignments_of_domain(c->prepared->assignments, c->plan->domain_uuid,
 					       &position)))
-		for (size_t i = 0; i < c->plan->n_functions; i++)
-			if (assignment_function(record, &c->plan->functions[i].bdf))
-				return record;
+		if (SOME(c->plan->functions, c->plan->n_functions,
+			 assignment_function(record, &it->bdf)))
+			return record;
 	return NULL;
 }
 

@@ -7,7 +7,6 @@
  */
 #include <string.h>
 
-#include "core/pci/driver-name.h"
 #include "job/turnover.h"
 #include "util/clock.h"
 #include "util/text.h"
@@ -280,9 +279,8 @@ static const ReceiptBoard *common_tenant(const Turnover *t)
 /* Nobody gets a board, and no step goes on, before all of them were reset. */
 static bool was_one_event(const Turnover *t)
 {
-	for (size_t i = 0; i < t->n_boards; i++)
-		if (!t->boards[i].reset)
-			return false;
+	if (SOME(t->boards, t->n_boards, !it->reset))
+		return false;
 	return t->n_boards > 1 && t->n_boards == t->context->plan->n_boards;
 }
 

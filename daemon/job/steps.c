@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/steps.h"
 
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /*
@@ -239,10 +238,7 @@ static bool is_stored(KeptStore *store, const Assignment *kept)
 
 	if (store)
 		records_load(store, kept_take, all);
-	for (size_t i = 0; i < all->n_kept; i++)
-		if (kept_covers(all->kept[i], kept))
-			return true;
-	return false;
+	return SOME_OF(all->kept, all->n_kept, kept_covers(it, kept));
 }
 
 static int is_kept(StepContext *c, Problem **ret_problem)

@@ -2,7 +2,6 @@
 #include "job/turnover.h"
 
 #include "util/clock.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 void turnover_clear(Turnover *t)
@@ -93,10 +92,7 @@ static void collect_reports(Turnover *t)
 
 const ResetReport *turnover_report(const Turnover *t, const Bdf *bdf)
 {
-	for (size_t i = 0; i < t->n_reports; i++)
-		if (bdf_equal(&t->reports[i].bdf, bdf))
-			return &t->reports[i];
-	return NULL;
+	return FIND(t->reports, t->n_reports, bdf_equal(&it->bdf, bdf));
 }
 
 /* true: a method reset the leading function or its slot, and no function was left out. */
@@ -122,11 +118,8 @@ static bool takes_part(const Turnover *t, const Bdf *lead)
 {
 	const Plan *plan = t->context->plan;
 
-	for (size_t i = 0; i < plan->n_functions; i++)
-		if (plan_is_on_board(&plan->functions[i], lead) &&
-		    turnover_report(t, &plan->functions[i].bdf))
-			return true;
-	return false;
+	return SOME(plan->functions, plan->n_functions,
+		    plan_is_on_board(it, lead) && turnover_report(t, &it->bdf));
 }
 
 static void add_board(Turnover *t, const Bdf *lead, const char *tenant_uuid,
@@ -179,10 +172,8 @@ void turnover_collect(Turnover *t)
 
 bool turnover_failed(const Turnover *t, const Receipt *receipt)
 {
-	for (size_t i = 0; !t->leaves && i < t->n_boards; i++)
-		if (!t->boards[i].reset && !t->boards[i].accepted)
-			return true;
-	return receipt_has_failure(receipt);
+	return (!t->leaves && SOME(t->boards, t->n_boards, !it->reset && !it->accepted)) ||
+	       receipt_has_failure(receipt);
 }
 
 /* Which part did not answer, and how; NULL: they all have. */

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/verify.h"
 
-#include <string.h>
-
-#include "core/verify/guest-report.h"
-#include "core/verify/measure.h"
 #include "job/prepare.h"
 #include "job/select.h"
 #include "util/clock.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /* With a badly seated bridge `nvidia-smi topo -m` was seen to take 112 s (NCCL issue 557). */
@@ -70,10 +65,7 @@ static int find(const JobPlace *place, const JobRequest *request, Prepared *p,
 
 static bool is_member(const Group *group, const Gpu *gpu)
 {
-	for (size_t i = 0; i < group->n_gpus; i++)
-		if (bdf_equal(&group->gpus[i]->lead->bdf, &gpu->lead->bdf))
-			return true;
-	return false;
+	return SOME_OF(group->gpus, group->n_gpus, bdf_equal(&it->lead->bdf, &gpu->lead->bdf));
 }
 
 static void add_gpu(Verification *v, const Gpu *gpu, const DomainHostdev *hostdev)

@@ -2,7 +2,6 @@
 #include "manager/config.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <syslog.h>
@@ -160,9 +159,8 @@ static const struct Setting settings[] = {
 
 static int on_section(const char *name, int line, void *userdata)
 {
-	for (size_t i = 0; i < ELEMENTS(settings); i++)
-		if (strcmp(settings[i].section, name) == 0)
-			return 0;
+	if (SOME(settings, ELEMENTS(settings), strcmp(it->section, name) == 0))
+		return 0;
 	return bad(userdata, line, "there is no such section",
 		   "the sections are [Groups], [Devices], [Libvirt], [Proxmox], [Log] and [Audit]; "
 		   "see gpupassd.conf(5)");

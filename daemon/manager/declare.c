@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/declare.h"
 
-#include <string.h>
-
-#include "core/domain/ref.h"
 #include "core/group/companion.h"
 #include "job/prepare.h"
 #include "manager/config.h"
 #include "manager/look.h"
 #include "manager/state.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 typedef enum DeclareMode {
@@ -32,10 +28,9 @@ LOCAL_FREE(DeclareTask, declare_task_free)
 
 static const Declaration *find_declaration(const Rules *rules, const char *name)
 {
-	for (size_t i = 0; rules && i < rules->declarations->n_items; i++)
-		if (strcmp(rules->declarations->items[i].name, name) == 0)
-			return &rules->declarations->items[i];
-	return NULL;
+	return rules ? FIND(rules->declarations->items, rules->declarations->n_items,
+			    strcmp(it->name, name) == 0)
+		     : NULL;
 }
 
 /*

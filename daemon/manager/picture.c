@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/picture.h"
 
-#include "core/facts/kept.h"
 #include "core/group/observe.h"
-#include "core/pci/driver-name.h"
 #include "manager/audit.h"
 #include "manager/records.h"
 #include "manager/state.h"
 #include "util/clock.h"
 #include "util/log.h"
-#include "util/text.h"
 
 /* The number of notes about domains whose XML is not known; the doctor reports all of them. */
 #define UNREAD_NOTES_MAX 8

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/records.h"
 
-#include <string.h>
-
-#include "job/steps.h"
 #include "manager/state.h"
 #include "util/clock.h"
 #include "util/grow.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 LOCAL_CLEAR(VerdictOf, verdict_of_clear)
@@ -15,10 +11,7 @@ LOCAL_CLEAR(VerdictOf, verdict_of_clear)
 
 JobRecord *manager_job(const Manager *m, uint32_t id)
 {
-	for (size_t i = 0; i < m->n_jobs; i++)
-		if (m->jobs[i]->id == id)
-			return m->jobs[i];
-	return NULL;
+	return FIND_OF(m->jobs, m->n_jobs, it->id == id);
 }
 
 const JobRecord *const *manager_jobs(const Manager *m, size_t *ret_n)
@@ -42,10 +35,9 @@ uint32_t manager_group_job(const Manager *m, const Group *group)
 
 bool manager_job_runs(const Manager *m)
 {
-	for (size_t i = 0; i < m->n_jobs; i++)
-		if (!m->jobs[i]->ended)
-			return true;
-	return m->recovering;
+	/* An erase takes hours, and nobody has what it erases. */
+	return SOME_OF(m->jobs, m->n_jobs, !it->ended && it->operation != OPERATION_PREPARE) ||
+	       m->recovering;
 }
 
 static GroupState operation_moving_state(Operation operation)
@@ -221,10 +213,7 @@ static bool same_gpus(const VerdictOf *v, const Group *group)
 {
 	if (v->n_gpus != group->n_gpus)
 		return false;
-	for (size_t i = 0; i < group->n_gpus; i++)
-		if (!bdf_in(&group->gpus[i]->lead->bdf, v->gpus, v->n_gpus))
-			return false;
-	return true;
+	return EVERY_OF(group->gpus, group->n_gpus, bdf_in(&it->lead->bdf, v->gpus, v->n_gpus));
 }
 
 Verdict manager_group_verdict(const Manager *m, const Group *group, uint64_t *ret_asked_usec)

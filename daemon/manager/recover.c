@@ -2,7 +2,6 @@
 #include "manager/recover.h"
 
 #include <fcntl.h>
-#include <string.h>
 
 #include "job/recover.h"
 #include "manager/audit.h"
@@ -12,7 +11,6 @@
 #include "util/file.h"
 #include "util/grow.h"
 #include "util/log.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /* How long a worker of the previous daemon may take to end by itself. After that the group is
@@ -79,18 +77,12 @@ static void log_unread(const Manager *m)
 
 static bool is_known(const JournalFound *found, uint32_t job)
 {
-	for (size_t i = 0; i < found->n_jobs; i++)
-		if (found->jobs[i]->id == job)
-			return true;
-	return false;
+	return SOME_OF(found->jobs, found->n_jobs, it->id == job);
 }
 
 static bool has_ended(const JournalFound *found, uint32_t job)
 {
-	for (size_t i = 0; i < found->n_ended; i++)
-		if (found->ended[i] == job)
-			return true;
-	return false;
+	return SOME_OF(found->ended, found->n_ended, it == job);
 }
 
 /* It is on disk and on record, as of any job that nobody can bring to its end. */
@@ -385,19 +377,12 @@ bool manager_has_open_jobs(const Manager *m)
 
 bool manager_is_recovering(const Manager *m, const char *group)
 {
-	for (size_t i = 0; i < m->n_open_jobs; i++)
-		if (str_equal(m->open_jobs[i]->plan->group, group))
-			return true;
-	return m->recovering;
+	return SOME_OF(m->open_jobs, m->n_open_jobs, str_equal(it->plan->group, group)) ||
+	       m->recovering;
 }
 
 bool manager_recovers_job(const Manager *m, uint32_t id)
 {
-	for (size_t i = 0; i < m->n_open_jobs; i++)
-		if (m->open_jobs[i]->id == id)
-			return true;
-	for (size_t i = 0; i < m->n_recovered; i++)
-		if (m->recovered[i] == id)
-			return true;
-	return false;
+	return SOME_OF(m->open_jobs, m->n_open_jobs, it->id == id) ||
+	       SOME_OF(m->recovered, m->n_recovered, it == id);
 }

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/upkeep.h"
 
-#include <string.h>
-#include <unistd.h>
-
 #include "core/group/keep.h"
 #include "manager/jobs.h"
 #include "manager/look.h"
 #include "manager/picture.h"
 #include "manager/records.h"
+#include "manager/recover.h"
 #include "manager/state.h"
 #include "util/clock.h"
 #include "util/grow.h"
 #include "util/log.h"
-#include "util/text.h"
 
 /* ---- who has which board ---- */
 
@@ -128,10 +125,7 @@ LOCAL_FREE(FollowTask, follow_task_free)
 
 static bool is_wanted(const Assignments *wanted, const Assignment *stored)
 {
-	for (size_t i = 0; i < wanted->n_kept; i++)
-		if (kept_covers(stored, wanted->kept[i]))
-			return true;
-	return false;
+	return SOME_OF(wanted->kept, wanted->n_kept, kept_covers(stored, it));
 }
 
 static void collect_wanted(const Manager *m, Assignments *wanted)
@@ -151,10 +145,8 @@ static void collect_wanted(const Manager *m, Assignments *wanted)
 /* A board that is out for a while is kept when it returns, whether the daemon runs then or not. */
 static bool is_whole(const Manager *m, const Assignment *kept)
 {
-	for (size_t i = 0; i < kept->n_functions; i++)
-		if (!pci_snapshot_find(m->inventory->snapshot, &kept->functions[i].bdf))
-			return false;
-	return true;
+	return EVERY(kept->functions, kept->n_functions,
+		     pci_snapshot_find(m->inventory->snapshot, &it->bdf));
 }
 
 static void collect_gone(const Manager *m, const Assignments *wanted, Assignments *gone)
@@ -196,10 +188,7 @@ static void follow_work(void *data)
 
 static bool all_stored(const Manager *m, const Assignments *wanted)
 {
-	for (size_t i = 0; i < wanted->n_kept; i++)
-		if (!kept_is_served(m->assignments, wanted->kept[i]))
-			return false;
-	return true;
+	return EVERY_OF(wanted->kept, wanted->n_kept, kept_is_served(m->assignments, it));
 }
 
 void manager_follow_kept(Manager *m)
@@ -264,7 +253,7 @@ static void prepare_work(void *data)
 	GroupSet *groups = m->inventory ? m->inventory->groups : NULL;
 
 	m->preparing = false;
-	for (size_t i = 0; groups && m->n_open_jobs == 0 && i < groups->n_items; i++)
+	for (size_t i = 0; groups && !manager_has_open_jobs(m) && i < groups->n_items; i++)
 		if ((groups->items[i].state == GROUP_UNREADY ||
 		     group_lacks_vf(&groups->items[i])) &&
 		    !leave_for_now(m, &groups->items[i]))

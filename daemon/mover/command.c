@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "mover/command.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/pci/driver-name.h"
 #include "host/device/reset.h"
@@ -91,10 +88,7 @@ static int parse_one(char *const **words, MoverCommand *command)
 
 static bool is_named_twice(const MoverCommand *commands, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (bdf_equal(&commands[i].target.bdf, &commands[n].target.bdf))
-			return true;
-	return false;
+	return SOME(commands, n, bdf_equal(&it->target.bdf, &commands[n].target.bdf));
 }
 
 int mover_commands_parse(char *const *words, MoverCommand **ret, size_t *ret_n)

@@ -2,8 +2,6 @@
 #include "store/assignments.h"
 
 #include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "util/file.h"
 #include "util/text.h"
@@ -161,10 +159,7 @@ int kept_store_remove(KeptStore *store, const Assignment *kept)
 
 static bool has_equal(const Assignments *all, const Assignment *kept)
 {
-	for (size_t i = 0; i < all->n_kept; i++)
-		if (kept_covers(kept, all->kept[i]))
-			return true;
-	return false;
+	return SOME_OF(all->kept, all->n_kept, kept_covers(kept, it));
 }
 
 int kept_store_follow(KeptStore *store, const Assignments *wanted, const Assignments *gone)

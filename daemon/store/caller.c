@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/caller.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "host/scan/process.h"
 #include "util/clock.h"
@@ -85,10 +82,7 @@ static bool runs_as(int fd, uint32_t uid)
 
 	if (process_uids(fd, uids) < 0)
 		return false;
-	for (size_t i = 0; i < PROCESS_UIDS; i++)
-		if (uids[i] == uid)
-			return true;
-	return false;
+	return SOME_OF(uids, PROCESS_UIDS, it == uid);
 }
 
 static uint32_t read_login_uid(int fd)

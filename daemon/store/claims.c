@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/claims.h"
 
-#include <string.h>
-
 #include "util/mutex.h"
 #include "util/text.h"
 #include "util/xalloc.h"
@@ -86,10 +84,8 @@ static bool shares_function(const Claim *a, const Claim *b)
 
 	if (is_of_all(a) && b->n_functions > 0)
 		return true;
-	for (size_t i = 0; i < (own ? a->n_own : a->n_functions); i++)
-		if (bdf_in(&a->functions[i], b->functions, own ? b->n_own : b->n_functions))
-			return true;
-	return false;
+	return SOME(a->functions, (own ? a->n_own : a->n_functions),
+		    bdf_in(it, b->functions, own ? b->n_own : b->n_functions));
 }
 
 static bool meets(const Claim *a, const Claim *b)
@@ -466,10 +462,8 @@ void claims_settle(Claims *claims, const GroupSet *groups)
 
 static bool is_within(const Claim *claim, const Bdf *functions, size_t n)
 {
-	for (size_t i = 0; i < claim->n_functions; i++)
-		if (!bdf_in(&claim->functions[i], functions, n))
-			return false;
-	return claim->n_functions > 0;
+	return !SOME(claim->functions, claim->n_functions, !bdf_in(it, functions, n)) &&
+	       claim->n_functions > 0;
 }
 
 char *claims_file_of(Claims *claims, const Bdf *functions, size_t n)

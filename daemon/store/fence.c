@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/fence.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 
 #include "util/file.h"
 #include "util/mutex.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 #define FILE_MAX (4U * 1024 * 1024)
@@ -135,10 +132,7 @@ static int write_fence(FenceStore *store, Fence **fence, uint64_t now_usec)
 
 static bool is_one_of(uint32_t job, const uint32_t *jobs, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (jobs[i] == job)
-			return true;
-	return false;
+	return SOME_OF(jobs, n, it == job);
 }
 
 /*

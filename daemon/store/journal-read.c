@@ -330,9 +330,8 @@ static bool is_of_others(const RecordFault *fault, size_t n_bad, const Plan *pla
 {
 	_cleanup_free_ Bdf *functions = plan_addresses(plan);
 
-	for (size_t i = 0; i < fault->n_functions; i++)
-		if (!bdf_in(&fault->functions[i], functions, plan->n_functions))
-			return true;
+	if (SOME(fault->functions, fault->n_functions, !bdf_in(it, functions, plan->n_functions)))
+		return true;
 	return fault->n_functions == 0 && n_bad >= BEGIN_MIN;
 }
 

@@ -14,7 +14,6 @@
 #include <sys/types.h>
 
 #include "core/audit/line.h"
-#include "gpupass/cleanup.h"
 
 #define LEDGER_SUFFIX ".log"
 

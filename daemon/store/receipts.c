@@ -2,7 +2,6 @@
 #include "store/receipts.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include "util/file.h"
 #include "util/json.h"
@@ -40,10 +39,7 @@ int receipt_store_add(ReceiptStore *store, const Receipt *receipt, char **ret_na
 
 static bool all_known(const LastReset *boards, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!boards[i].known)
-			return false;
-	return true;
+	return EVERY(boards, n, it->known);
 }
 
 void receipt_store_last(ReceiptStore *store, LastReset *boards, size_t n)

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/trail.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "util/clock.h"
 #include "util/mutex.h"
-#include "util/text.h"
 #include "util/thread.h"
 #include "util/xalloc.h"
 
@@ -66,10 +62,7 @@ static bool is_same(const Holder *known, const Holder *holder)
 
 static const Holder *find_known(const Holders *holders, const Holder *holder)
 {
-	for (size_t i = 0; i < holders->n; i++)
-		if (is_same(&holders->items[i], holder))
-			return &holders->items[i];
-	return NULL;
+	return FIND(holders->items, holders->n, is_same(it, holder));
 }
 
 /* Also when it is not known. */
@@ -77,13 +70,8 @@ static bool still_holds(const Inspection *inspection, const Holder *known)
 {
 	if (inspection->all_unseen > inspection->n_unseen)
 		return true;
-	for (size_t i = 0; i < inspection->n_unseen; i++)
-		if (inspection->unseen[i].pid == known->pid)
-			return true;
-	for (size_t i = 0; i < inspection->n_holders; i++)
-		if (is_same(known, &inspection->holders[i]))
-			return true;
-	return false;
+	return SOME(inspection->unseen, inspection->n_unseen, it->pid == known->pid) ||
+	       SOME(inspection->holders, inspection->n_holders, is_same(known, it));
 }
 
 static AuditRecord make_record(AuditKind kind, const Holder *known)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "util/bdf.h"
 
+#include "gpupass/cleanup.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -133,8 +135,5 @@ const void *bdf_find(const void *items, size_t n, size_t size, const Bdf *bdf)
 
 bool bdf_in(const Bdf *bdf, const Bdf *list, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (bdf_equal(bdf, &list[i]))
-			return true;
-	return false;
+	return SOME(list, n, bdf_equal(bdf, it));
 }

@@ -6,8 +6,6 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "gpupass/cleanup.h"
-
 /*
  * Reads a whole file of at most `max` bytes, NUL-terminated. sysfs and procfs files have no
  * useful size, so it reads until the end. -EFBIG when there is more.

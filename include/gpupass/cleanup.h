@@ -4,6 +4,8 @@
  *
  * A destructor takes NULL and returns NULL, so that `p = plan_free(p)` both frees and clears.
  * DEFINE_CLEANUP(Plan, plan_free) gives plan_freep() for _cleanup_(plan_freep).
+ *
+ * And searches of a list and its count.
  */
 #pragma once
 
@@ -40,6 +42,39 @@
 	})
 
 #define ELEMENTS(array) (sizeof(array) / sizeof((array)[0]))
+
+/*
+ * The place of the first of `n` items for which the condition holds, in which `it` points at the
+ * item; NULL: none. SOME() and EVERY() say whether it holds. Of a list of pointers or numbers, ..._OF,
+ * `it` is the item, which FIND_OF() gives. One condition has no other search in it.
+ */
+#define FIND(list, n, condition) FIND_(list, n, &, condition)
+#define SOME(list, n, condition) (FIND(list, n, condition) != NULL)
+#define EVERY(list, n, condition) (!SOME(list, n, !(condition)))
+#define SOME_OF(list, n, condition) (FIND_(list, n, , condition) != NULL)
+#define EVERY_OF(list, n, condition) (!SOME_OF(list, n, !(condition)))
+#define FIND_OF(list, n, condition)                                                                \
+	({                                                                                         \
+		__typeof__((list)[0]) *found_of_ = FIND_(list, n, , condition);                    \
+		found_of_ ? *found_of_ : NULL;                                                     \
+	})
+/* What of the first such item is wanted, or else `none`. */
+#define LOOK_UP(list, n, condition, value, none)                                                   \
+	({                                                                                         \
+		__typeof__((list)[0]) *first_ = FIND(list, n, condition);                          \
+		__typeof__(first_) it = first_;                                                    \
+		it ? (value) : (none);                                                             \
+	})
+#define FIND_(list, n, as, condition)                                                              \
+	({                                                                                         \
+		__typeof__((list)[0]) *found_ = NULL;                                              \
+		for (size_t at_ = 0; at_ < (n) && !found_; at_++) {                                \
+			__typeof__(as(list)[0]) it = as(list)[at_];                                \
+			if (condition)                                                             \
+				found_ = &(list)[at_];                                             \
+		}                                                                                  \
+		found_;                                                                            \
+	})
 
 #define DEFINE_CLEANUP(Type, destructor)                                                           \
 	static inline _unused_ void destructor##p(Type **p)                                        \

@@ -59,7 +59,7 @@ static void command_lines_are_read(const char *text)
 
 /* ---- options of methods ---- */
 
-#define SOME (TAKES(LIVE) | TAKES(CONFIG) | TAKES(TIMEOUT) | TAKES(MODEL))
+#define ASKED (TAKES(LIVE) | TAKES(CONFIG) | TAKES(TIMEOUT) | TAKES(MODEL))
 
 static const char *const keys[] = { GPUPASS_OPTION_LIVE, GPUPASS_OPTION_CONFIG,
 				    GPUPASS_OPTION_TIMEOUT, GPUPASS_OPTION_MODEL };
@@ -89,7 +89,7 @@ static void options_of_a_call_are_read(const char *bytes, size_t size)
 	if (r < 0)
 		return;
 	message_seal(m);
-	r = call_options_read(m, SOME, &target, &error);
+	r = call_options_read(m, ASKED, &target, &error);
 	if (r < 0)
 		EXPECT(sd_bus_error_has_name(&error, "org.gpupass1.Error.InvalidArgument"));
 	else

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/checks/checks.h"
 
-#include <string.h>
-
 #include "util/grow.h"
 #include "util/xalloc.h"
 
@@ -62,10 +60,7 @@ static void tell_unread(Finding *f, const char *what, const Problem *problem, in
 
 static bool has_nvme(const Checks *c)
 {
-	for (size_t i = 0; i < c->n_companions; i++)
-		if (c->companions[i].member.kind == MEMBER_NVME)
-			return true;
-	return false;
+	return SOME(c->companions, c->n_companions, it->member.kind == MEMBER_NVME);
 }
 
 /* False: the check cannot run, and the finding says why. */
@@ -78,7 +73,7 @@ static bool has_facts(const Checks *c, Finding *f)
 		finding_skip(f, "%s has no group", facts->domain->name);
 	else if ((needs & NEEDS_IOMMU) && !facts->snapshot->iommu)
 		finding_skip(f, "the IOMMU is off");
-	else if ((needs & NEEDS_GPUS) && c->n_gpus == 0)
+	else if ((needs & NEEDS_GPUS) && c->n_gpus + c->n_companions == 0)
 		finding_skip(f, "there is no GPU in a group");
 	else if ((needs & NEEDS_NVMES) && !has_nvme(c))
 		finding_skip(f, "no group has an NVMe");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks of what a group has beside its GPUs. */
 #include "core/checks/checks.h"
-#include "util/text.h"
 
 #define VENDOR_MELLANOX 0x15b3
 #define CLASS_ETHERNET 0x0200

@@ -2,7 +2,6 @@
 /* Checks of one domain's XML against its group. */
 #include "core/checks/checks.h"
 #include "core/domain/ref.h"
-#include "util/xalloc.h"
 
 static const DomainUse *use_of(const Checks *c)
 {

@@ -71,27 +71,21 @@ const GpuHealth *checks_health(const Checks *c, const Gpu *gpu)
 
 bool checks_have(const Checks *c, const Bdf *bdf)
 {
-	for (size_t i = 0; i < c->n_functions; i++)
-		if (bdf_equal(&c->functions[i]->bdf, bdf))
-			return true;
-	return false;
+	return SOME_OF(c->functions, c->n_functions, bdf_equal(&it->bdf, bdf));
 }
 
 const Gpu *checks_gpu_of(const Checks *c, const Bdf *bdf)
 {
 	for (size_t i = 0; i < c->n_gpus; i++)
-		for (size_t k = 0; k < c->gpus[i]->n_functions; k++)
-			if (bdf_equal(&c->gpus[i]->functions[k]->bdf, bdf))
-				return c->gpus[i];
+		if (SOME_OF(c->gpus[i]->functions, c->gpus[i]->n_functions,
+			    bdf_equal(&it->bdf, bdf)))
+			return c->gpus[i];
 	return NULL;
 }
 
 bool checks_cover_group(const Checks *c, const char *name)
 {
-	for (size_t i = 0; i < c->n_groups; i++)
-		if (str_equal(c->groups[i]->name, name))
-			return true;
-	return !c->facts->domain;
+	return SOME_OF(c->groups, c->n_groups, str_equal(it->name, name)) || !c->facts->domain;
 }
 
 bool checks_busy(const Checks *c, const Group *group)

@@ -3,10 +3,8 @@
 #include <string.h>
 
 #include "core/checks/checks.h"
-#include "core/setup/driver-release.h"
 #include "core/setup/kernel-words.h"
 #include "core/setup/modprobe.h"
-#include "core/setup/setup-files.h"
 #include "util/xalloc.h"
 
 static bool cmdline_has(const Checks *c, const char *prefix, const char **ret)
@@ -305,12 +303,11 @@ static void check_neighbour(const Checks *c, const Group *group, const PciFuncti
 /* A function that shares an earlier one's IOMMU group has the same neighbours. */
 static bool is_first_of_iommu_group(const Checks *c, size_t i)
 {
-	for (size_t k = 0; k < i; k++)
-		if (c->functions[k]->iommu_group == c->functions[i]->iommu_group &&
-		    group_set_find_gpu(c->facts->groups, &c->functions[k]->bdf) ==
-			    group_set_find_gpu(c->facts->groups, &c->functions[i]->bdf))
-			return false;
-	return true;
+	return !SOME_OF(
+		c->functions, i,
+		it->iommu_group == c->functions[i]->iommu_group &&
+			group_set_find_gpu(c->facts->groups, &it->bdf) ==
+				group_set_find_gpu(c->facts->groups, &c->functions[i]->bdf));
 }
 
 static void check_iommu_group(const Checks *c, Finding *f)
@@ -380,10 +377,7 @@ static void check_reserved_regions(const Checks *c, Finding *f)
 
 static bool all_on_vfio(const Checks *c)
 {
-	for (size_t i = 0; i < c->n_functions; i++)
-		if (!pci_function_on_vfio(c->functions[i]))
-			return false;
-	return true;
+	return EVERY_OF(c->functions, c->n_functions, pci_function_on_vfio(it));
 }
 
 static void check_vfio(const Checks *c, Finding *f)

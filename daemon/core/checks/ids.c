@@ -66,10 +66,8 @@ static const char *side_function(const PciFunction *function)
 		const char *name;
 	} sides[] = { { 0x0403, "audio" }, { 0x0c03, "USB" }, { 0x0c80, "USB-C" } };
 
-	for (size_t i = 0; i < ELEMENTS(sides); i++)
-		if (function->class_code >> 8 == sides[i].class_code)
-			return sides[i].name;
-	return "side";
+	return LOOK_UP(sides, ELEMENTS(sides), function->class_code >> 8 == it->class_code,
+		       it->name, "side");
 }
 
 static void tell_entry(const Ids *ids, const PciFunction *function, const char *entry, size_t size,
@@ -128,10 +126,7 @@ static bool takes_any(const Checks *c, const char *ids)
 {
 	size_t size;
 
-	for (size_t i = 0; i < c->n_functions; i++)
-		if (driver_ids_find(ids, c->functions[i], &size))
-			return true;
-	return false;
+	return SOME_OF(c->functions, c->n_functions, driver_ids_find(ids, it, &size));
 }
 
 /* "etc/modules:5: vfio_pci ids=…", of a list of modules. */

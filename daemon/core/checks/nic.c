@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks of who else uses the NICs of groups: the host's network, and RDMA. */
 #include "core/checks/checks.h"
-#include "util/text.h"
 
 #define BASE_CLASS_NETWORK 0x02
 #define USED "the host uses a NIC of the group"

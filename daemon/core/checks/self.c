@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/checks/checks.h"
-#include "core/domain/ref.h"
 #include "core/facts/kept.h"
 #include "util/xalloc.h"
 
@@ -116,6 +115,14 @@ static void check_group(const Checks *c, const Group *group, Finding *f)
 			     str_or_empty(reason));
 		finding_remedy(f, "leave it, or take its hostdevs out (virsh edit) and assign it");
 		break;
+	case GROUP_UNREADY:
+		finding_warn(f, group->name, "%s is not ready for a domain: %s", group->name,
+			     str_or_empty(reason));
+		finding_remedy(f,
+			       "see why its last prepare failed (gpupass jobs), then: gpupass "
+			       "prepare %s",
+			       group->name);
+		break;
 	case GROUP_UNKNOWN:
 		if (group->n_gpus < 2)
 			break; /* a single GPU has nothing to be bridged to */
@@ -141,10 +148,8 @@ static void check_group(const Checks *c, const Group *group, Finding *f)
 /* What drifted says more about the group than its state does. */
 static bool has_drifted(const Checks *c, const Group *group)
 {
-	for (size_t i = 0; c->facts->drift && i < c->facts->drift->n_lines; i++)
-		if (str_equal(c->facts->drift->lines[i].object, group->name))
-			return true;
-	return false;
+	return c->facts->drift && SOME(c->facts->drift->lines, c->facts->drift->n_lines,
+				       str_equal(it->object, group->name));
 }
 
 static void check_groups(const Checks *c, Finding *f)

@@ -281,10 +281,7 @@ static bool is_usual_of_companion(const FunctionFacts *facts)
 	static const char *const others[] = { "pci-stub", "uio_pci_generic", "igb_uio",
 					      "xen-pciback" };
 
-	for (size_t i = 0; i < ELEMENTS(others); i++)
-		if (str_equal(facts->driver, others[i]))
-			return false;
-	return true;
+	return !SOME_OF(others, ELEMENTS(others), str_equal(facts->driver, it));
 }
 
 static void check_function_driver(const Checks *c, const FunctionFacts *facts, Finding *f)
@@ -420,7 +417,7 @@ const Check checks_of_use[] = {
 	      NEEDS_INSPECTION | NEEDS_GPUS | WANTS_INSPECTION | WANTS_DOMAINS, check_holders,
 	      "only guests hold GPUs", "holders",
 	      "files and mappings of every process, read by the inspector; guests, from libvirt",
-	      .plans = REFUSES_TAKING | REFUSES_GIVING),
+	      .plans = REFUSES_TAKING | REFUSES_GIVING | REFUSES_ERASING),
 	CHECK("driver", "Drivers and overrides", NEEDS_INSPECTION | NEEDS_GPUS | WANTS_INSPECTION,
 	      check_driver, "they are those of the host or of gpupass", "driverconflict",
 	      "driver and driver_override of every function in sysfs, read by the inspector",

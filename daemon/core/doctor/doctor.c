@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/doctor/doctor.h"
 
-#include <string.h>
-
-#include "core/base/json-struct.h"
-#include "core/checks/checks.h"
 #include "core/group/record.h"
 #include "gpupass/dbus.h"
 #include "util/grow.h"
@@ -16,9 +12,8 @@ DEFINE_STRING_TABLE(doctor_symptom, DoctorSymptom, DOCTOR_SYMPTOMS)
 /* Adds a group to the domain's, once. NULL is none. */
 static void add_group(Checks *c, const Group *group)
 {
-	for (size_t i = 0; i < c->n_groups; i++)
-		if (c->groups[i] == group)
-			return;
+	if (SOME_OF(c->groups, c->n_groups, it == group))
+		return;
 	if (group)
 		c->groups[c->n_groups++] = group;
 }

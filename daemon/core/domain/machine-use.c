@@ -55,8 +55,5 @@ const DomainUse *machine_use_find(const DomainUses *uses, const char *word)
 
 	if (str_to_unsigned(word, 10, MACHINE_VMID_MAX, &vmid) < 0 || vmid == 0)
 		return NULL;
-	for (size_t i = 0; i < uses->n_items; i++)
-		if (uses->items[i].vmid == vmid)
-			return &uses->items[i];
-	return NULL;
+	return FIND(uses->items, uses->n_items, it->vmid == vmid);
 }

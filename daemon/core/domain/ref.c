@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/domain/ref.h"
 
-#include <string.h>
 #include <strings.h>
 
 #include "util/text.h"
@@ -34,10 +33,8 @@ const char *domain_ref_word(const char *name, const char *uuid)
 static const DomainUse *find_named(const DomainUses *uses, const char *name,
 				   int (*compare)(const char *, const char *))
 {
-	for (size_t i = 0; uses && i < uses->n_items; i++)
-		if (uses->items[i].name && compare(uses->items[i].name, name) == 0)
-			return &uses->items[i];
-	return NULL;
+	return uses ? FIND(uses->items, uses->n_items, it->name && compare(it->name, name) == 0)
+		    : NULL;
 }
 
 /* A letter more, less or another one; or the beginning of a name. */

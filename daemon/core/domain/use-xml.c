@@ -40,11 +40,8 @@ static const struct HostPlace {
 
 static const struct HostPlace *find_place(const xmlNode *node)
 {
-	for (size_t i = 0; i < ELEMENTS(places); i++)
-		if (xml_is(node, places[i].element) &&
-		    xml_attribute_is(node, "type", places[i].type))
-			return &places[i];
-	return NULL;
+	return FIND(places, ELEMENTS(places),
+		    xml_is(node, it->element) && xml_attribute_is(node, "type", it->type));
 }
 
 /* It gives the guest a PCI function of the host. */

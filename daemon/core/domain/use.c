@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/domain/use.h"
 
-#include <errno.h>
-#include <string.h>
 #include <strings.h>
 
 #include "util/text.h"
@@ -31,18 +29,13 @@ bool domain_source_is_none(const char *uri)
 
 const DomainUse *domain_uses_find(const DomainUses *uses, const char *uuid)
 {
-	for (size_t i = 0; uuid && i < uses->n_items; i++)
-		if (uses->items[i].uuid && strcmp(uses->items[i].uuid, uuid) == 0)
-			return &uses->items[i];
-	return NULL;
+	return uuid ? FIND(uses->items, uses->n_items, it->uuid && strcmp(it->uuid, uuid) == 0)
+		    : NULL;
 }
 
 const DomainUse *domain_uses_find_name(const DomainUses *uses, const char *name)
 {
-	for (size_t i = 0; i < uses->n_items; i++)
-		if (str_equal(uses->items[i].name, name))
-			return &uses->items[i];
-	return NULL;
+	return FIND(uses->items, uses->n_items, str_equal(it->name, name));
 }
 
 const DomainUse *domain_uses_holding(const DomainUses *uses, const Bdf *bdf, size_t *position)

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/domain/xml-bounds.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-
-#include "gpupass/cleanup.h"
 
 /*
  * libvirt parses a definition, and metadata that is set alone, with libxml2's limit of 256. It then

@@ -644,9 +644,8 @@ int domain_xml_add_group(DomainXml *xml, const char *group, const DomainXmlGpu *
 
 	if (n_gpus == 0 || n_gpus > ELEMENTS(places))
 		return -EINVAL;
-	for (size_t i = 0; i < n_gpus; i++)
-		if (gpus[i].n_functions == 0 || gpus[i].n_functions > ELEMENTS(gpus[i].functions))
-			return -EINVAL;
+	if (SOME(gpus, n_gpus, it->n_functions == 0 || it->n_functions > ELEMENTS(it->functions)))
+		return -EINVAL;
 	r = domain_xml_check_kind(xml, ret_problem);
 	if (r == 0)
 		r = domain_xml_check_absent(xml, gpus, n_gpus, ret_problem);

@@ -5,7 +5,6 @@
 #include "core/domain/xml-tree.h"
 #include "core/domain/xml-tune.h"
 #include "core/domain/xml.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 static bool remove_hostdevs(xmlNode *devices, const char *stem, const Bdf *functions, size_t n)

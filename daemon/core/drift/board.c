@@ -5,10 +5,7 @@
 
 static const PciFunction *function_of_group(const DriftSubject *s, const Bdf *bdf)
 {
-	for (size_t i = 0; i < s->n_functions; i++)
-		if (bdf_equal(&s->functions[i]->bdf, bdf))
-			return s->functions[i];
-	return NULL;
+	return FIND_OF(s->functions, s->n_functions, bdf_equal(&it->bdf, bdf));
 }
 
 /* " (at boot: taken: nvidia was first)" */

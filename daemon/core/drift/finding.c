@@ -32,10 +32,7 @@ static void drift_settle(DriftSubject *s)
 
 static bool names_function_of(const Assignment *record, const DriftSubject *s)
 {
-	for (size_t i = 0; i < s->n_functions; i++)
-		if (assignment_function(record, &s->functions[i]->bdf))
-			return true;
-	return false;
+	return SOME_OF(s->functions, s->n_functions, assignment_function(record, &it->bdf));
 }
 
 static const char *file_of(const Assignment *record)
@@ -128,10 +125,8 @@ static void drift_check_unrecorded(DriftSubject *s)
 
 static bool has_boards(const DriftFacts *facts, const Assignment *record)
 {
-	for (size_t i = 0; i < record->n_functions; i++)
-		if (group_set_find_gpu(facts->groups, &record->functions[i].bdf))
-			return true;
-	return false;
+	return SOME(record->functions, record->n_functions,
+		    group_set_find_gpu(facts->groups, &it->bdf));
 }
 
 /* No group has the record's name, and no group has one of its boards. */
@@ -193,7 +188,10 @@ static void drift_check_marks(DriftSubject *s)
 	s->marked = false;
 }
 
-/* A group that a job works on is between two states; a quarantined one has its own remedy. */
+/*
+ * A group that a job works on is between two states, and so is one that is yet to be prepared; a
+ * quarantined one has its own remedy.
+ */
 static bool is_settled(const Group *group)
 {
 	switch (group->state) {
@@ -202,6 +200,7 @@ static bool is_settled(const Group *group)
 	case GROUP_DETACHING:
 	case GROUP_RELEASING:
 	case GROUP_ROLLING_BACK:
+	case GROUP_UNREADY:
 	case GROUP_QUARANTINED:
 		return false;
 	default:

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/drift/drift.h"
-#include "core/pci/driver-name.h"
 #include "util/text.h"
 
 /* One group, or one record without a group, that is being examined. */

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/assignment.h"
 
-#include <string.h>
-
-#include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
@@ -36,26 +33,20 @@ const Assignment *assignments_find_same(const Assignments *all, const Assignment
 	size_t position = 0;
 
 	while ((one = assignments_of_domain(all, assignment->domain_uuid, &position)))
-		for (size_t i = 0; i < assignment->n_functions; i++)
-			if (assignment_function(one, &assignment->functions[i].bdf))
-				return one;
+		if (SOME(assignment->functions, assignment->n_functions,
+			 assignment_function(one, &it->bdf)))
+			return one;
 	return NULL;
 }
 
 const Assignment *assignments_find_group(const Assignments *all, const char *group_name)
 {
-	for (size_t i = 0; i < all->n_items; i++)
-		if (str_equal(all->items[i]->group_name, group_name))
-			return all->items[i];
-	return NULL;
+	return FIND_OF(all->items, all->n_items, str_equal(it->group_name, group_name));
 }
 
 const Assignment *assignments_find_function(const Assignments *all, const Bdf *bdf)
 {
-	for (size_t i = 0; i < all->n_items; i++)
-		if (assignment_function(all->items[i], bdf))
-			return all->items[i];
-	return NULL;
+	return FIND_OF(all->items, all->n_items, assignment_function(it, bdf));
 }
 
 const AssignedFunction *assignment_function(const Assignment *assignment, const Bdf *bdf)

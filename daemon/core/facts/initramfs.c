@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/initramfs.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "core/facts/kept.h"
 #include "core/pci/driver-name.h"
 #include "core/setup/kernel-words.h"
@@ -157,11 +153,8 @@ static bool find_folder(const char *name, unsigned *ret)
 
 static InitramfsConf *find_conf(const Initramfs *image, const char *name, unsigned folder)
 {
-	for (size_t i = 0; i < image->n_confs; i++)
-		if (image->confs[i].folder == folder &&
-		    strcmp(image->confs[i].name, str_base_name(name)) == 0)
-			return &image->confs[i];
-	return NULL;
+	return FIND(image->confs, image->n_confs,
+		    it->folder == folder && strcmp(it->name, str_base_name(name)) == 0);
 }
 
 /* A link has no content, but keeps files of its name from being read. */

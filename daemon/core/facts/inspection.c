@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/inspection.h"
 
-#include <string.h>
-
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/xalloc.h"
@@ -19,10 +17,7 @@ const FunctionFacts *inspection_find(const Inspection *inspection, const Bdf *bd
 
 static bool is_one_of(const char *driver, const char *const *drivers, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (str_equal(driver, drivers[i]))
-			return true;
-	return false;
+	return SOME_OF(drivers, n, str_equal(driver, it));
 }
 
 bool function_facts_driver_is_usual(const FunctionFacts *facts)

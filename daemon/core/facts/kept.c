@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/kept.h"
 
-#include <string.h>
-
-#include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
-#include "util/json.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -81,10 +77,7 @@ void kept_add(Assignments *all, Assignment *kept)
 
 const Assignment *kept_find_function(const Assignments *all, const Bdf *bdf)
 {
-	for (size_t i = 0; i < all->n_kept; i++)
-		if (assignment_function(all->kept[i], bdf))
-			return all->kept[i];
-	return NULL;
+	return FIND_OF(all->kept, all->n_kept, assignment_function(it, bdf));
 }
 
 const Assignment *kept_find(const Assignments *all, const PciFunction *const *functions, size_t n)
@@ -93,11 +86,9 @@ const Assignment *kept_find(const Assignments *all, const PciFunction *const *fu
 
 	if (!kept || kept->n_functions != n)
 		return NULL;
-	for (size_t i = 0; i < n; i++)
-		if (!assigned_function_is(assignment_function(kept, &functions[i]->bdf),
-					  functions[i]))
-			return NULL;
-	return kept;
+	return SOME_OF(functions, n, !assigned_function_is(assignment_function(kept, &it->bdf), it))
+		       ? NULL
+		       : kept;
 }
 
 bool kept_covers(const Assignment *stored, const Assignment *wanted)
@@ -118,18 +109,12 @@ bool kept_covers(const Assignment *stored, const Assignment *wanted)
 
 bool kept_is_served(const Assignments *stored, const Assignment *wanted)
 {
-	for (size_t i = 0; i < stored->n_kept; i++)
-		if (kept_covers(stored->kept[i], wanted) ||
-		    (stored->kept[i]->kept == KEPT_ASKED &&
-		     kept_shares_function(stored->kept[i], wanted)))
-			return true;
-	return false;
+	return SOME_OF(stored->kept, stored->n_kept,
+		       kept_covers(it, wanted) ||
+			       (it->kept == KEPT_ASKED && kept_shares_function(it, wanted)));
 }
 
 bool kept_shares_function(const Assignment *a, const Assignment *b)
 {
-	for (size_t i = 0; i < a->n_functions; i++)
-		if (assignment_function(b, &a->functions[i].bdf))
-			return true;
-	return false;
+	return SOME(a->functions, a->n_functions, assignment_function(b, &it->bdf));
 }

@@ -36,10 +36,7 @@ static int give_up(MachineMaps *maps, const char *why)
 
 MachineMap *machine_maps_find(const MachineMaps *maps, const char *name)
 {
-	for (size_t i = 0; i < maps->n_items; i++)
-		if (strcmp(maps->items[i].name, name) == 0)
-			return &maps->items[i];
-	return NULL;
+	return FIND(maps->items, maps->n_items, strcmp(it->name, name) == 0);
 }
 
 /* Of two with one name the last counts; one without an empty line in front goes on. */

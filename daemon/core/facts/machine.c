@@ -147,10 +147,7 @@ static void add_mdev(const Parse *p, const Line *line)
 
 static bool is_one_of(const char *value, const char *const words[4])
 {
-	for (size_t i = 0; i < 4; i++)
-		if (strcasecmp(value, words[i]) == 0)
-			return true;
-	return false;
+	return SOME_OF(words, 4, strcasecmp(value, it) == 0);
 }
 
 static bool is_yes(const char *value)

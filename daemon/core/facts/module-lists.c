@@ -2,8 +2,6 @@
 #include "core/facts/module-lists.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/facts/initramfs.h"
@@ -244,11 +242,8 @@ static bool assign(Assigned *a)
 
 static ShellVariable *find_variable(const ShellSettings *settings, const char *name, size_t size)
 {
-	for (size_t i = 0; i < settings->n_variables; i++)
-		if (strlen(settings->variables[i].name) == size &&
-		    strncmp(settings->variables[i].name, name, size) == 0)
-			return &settings->variables[i];
-	return NULL;
+	return FIND(settings->variables, settings->n_variables,
+		    strlen(it->name) == size && strncmp(it->name, name, size) == 0);
 }
 
 /* The size of the name that an assignment begins with; 0: this is none. */

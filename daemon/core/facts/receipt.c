@@ -2,7 +2,6 @@
 #include "core/facts/receipt.h"
 
 #include <limits.h>
-#include <string.h>
 
 #include "gpupass/dbus.h"
 #include "util/json.h"
@@ -11,18 +10,13 @@
 
 bool receipt_has_failure(const Receipt *receipt)
 {
-	for (size_t i = 0; i < receipt->n_functions; i++)
-		if (!reset_result_is_good(receipt->functions[i].result))
-			return true;
-	return false;
+	return SOME(receipt->functions, receipt->n_functions, !reset_result_is_good(it->result));
 }
 
 bool receipt_is_good(const Receipt *receipt)
 {
-	for (size_t i = 0; i < receipt->n_boards; i++)
-		if (!receipt->boards[i].reset)
-			return false;
-	return !receipt_has_failure(receipt);
+	return !SOME(receipt->boards, receipt->n_boards, !it->reset) &&
+	       !receipt_has_failure(receipt);
 }
 
 static json_t *domain_to_json(const char *uuid, const char *name)

@@ -195,9 +195,8 @@ bool record_fault_is_about(const RecordFault *fault, const Bdf *functions, size_
 	    (group && str_equal(fault->group, group)))
 		return true;
 	for (size_t i = 0; i < fault->n_functions; i++)
-		for (size_t k = 0; k < n; k++)
-			if (bdf_same_slot(&fault->functions[i], &functions[k]))
-				return true;
+		if (SOME(functions, n, bdf_same_slot(&fault->functions[i], it)))
+			return true;
 	return false;
 }
 
@@ -207,10 +206,7 @@ const RecordFault *record_faults_find(const RecordFaults *faults, const Bdf *fun
 	for (size_t i = 0; i < faults->n_items; i++)
 		if (record_fault_is_about(&faults->items[i], functions, n, group, domain_uuid))
 			return &faults->items[i];
-	for (size_t i = 0; i < faults->n_items; i++)
-		if (faults->items[i].n_functions == 0)
-			return &faults->items[i];
-	return NULL;
+	return FIND(faults->items, faults->n_items, it->n_functions == 0);
 }
 
 /* ---- words ---- */

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/fence/fence.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
 #include "util/grow.h"
 #include "util/json.h"
-#include "util/text.h"
 
 DEFINE_STRING_TABLE(fence_state, FenceState, FENCE_STATES)
 
@@ -107,10 +102,7 @@ void fence_worsen(FenceGroup *group, FenceState state, char *reason)
 
 static bool has_one_of(const FenceGroup *group, const Bdf *functions, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (find_function(group->functions, group->n_functions, &functions[i]))
-			return true;
-	return false;
+	return SOME(functions, n, find_function(group->functions, group->n_functions, it));
 }
 
 /* Takes it out of the others: a function is in one of the lists. */

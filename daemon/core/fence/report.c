@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/fence/report.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "core/domain/ref.h"
 #include "core/domain/vgpu.h"
 #include "core/group/record.h"
@@ -22,11 +19,9 @@ typedef struct Subject {
 
 bool fence_is_for_foreign_use(const Declarations *declarations, const Group *group)
 {
-	for (size_t i = 0; i < declarations->n_items; i++)
-		if (group->provenance == PROVENANCE_DECLARED &&
-		    str_equal(declarations->items[i].name, group->name))
-			return declarations->items[i].foreign_use;
-	return false;
+	return LOOK_UP(declarations->items, declarations->n_items,
+		       group->provenance == PROVENANCE_DECLARED && str_equal(it->name, group->name),
+		       it->foreign_use, false);
 }
 
 static bool holds(const Subject *s, size_t i, bool live)
@@ -137,10 +132,7 @@ static void report_use(const Subject *s, bool foreign_use, FenceReport *report)
 
 static bool vgpus_possible(const Subject *s, const PciSnapshot *snapshot)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (vgpu_possible(snapshot, &s->functions[i]->bdf))
-			return true;
-	return false;
+	return SOME_OF(s->functions, s->n, vgpu_possible(snapshot, &it->bdf));
 }
 
 static bool is_ours(const Subject *s, const Assignment *record, const GroupSet *groups)
@@ -185,10 +177,7 @@ FenceReport *fence_report(const GroupSet *groups, const DomainUses *uses,
 
 bool fence_report_has(const FenceReport *report, const FenceFinding *finding)
 {
-	for (size_t i = 0; report && i < report->n_items; i++)
-		if (str_equal(report->items[i].what, finding->what))
-			return true;
-	return false;
+	return report && SOME(report->items, report->n_items, str_equal(it->what, finding->what));
 }
 
 #include "report.inc"

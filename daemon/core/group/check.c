@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/group/check.h"
 
-#include <string.h>
-
 #include "core/group/companion.h"
 #include "util/grow.h"
 #include "util/text.h"
@@ -170,10 +168,7 @@ static char *links_fault(Group *group, const Links *links)
 
 static GroupEvidence *evidence_of(Group *group, const Link *link)
 {
-	for (size_t i = 0; i < group->n_evidence; i++)
-		if (group->evidence[i].provenance == link->provenance)
-			return &group->evidence[i];
-	return NULL;
+	return FIND(group->evidence, group->n_evidence, it->provenance == link->provenance);
 }
 
 static void add_evidence(Group *group, const Link *link)
@@ -197,10 +192,7 @@ static void add_evidence(Group *group, const Link *link)
 
 static bool is_member(const Group *group, const Bdf *bdf)
 {
-	for (size_t i = 0; i < group->n_gpus; i++)
-		if (bdf_equal(&group->gpus[i]->lead->bdf, bdf))
-			return true;
-	return false;
+	return SOME_OF(group->gpus, group->n_gpus, bdf_equal(&it->lead->bdf, bdf));
 }
 
 static int compare_evidence(const void *a, const void *b)
@@ -261,9 +253,8 @@ static const Link *doubt_about(Gpu *const *gpus, size_t n, const Links *links)
 	for (size_t i = 0; i < links->n_items; i++) {
 		const Link *link = &links->items[i];
 
-		for (size_t k = 0; link->doubt && k < n; k++)
-			if (link_has(link, &gpus[k]->lead->bdf))
-				return link;
+		if (link->doubt && SOME_OF(gpus, n, link_has(link, &it->lead->bdf)))
+			return link;
 	}
 	return NULL;
 }
@@ -314,10 +305,7 @@ static bool same_device(const Gpu *a, const Gpu *b)
 
 static bool noted_before(const GpuSet *set, size_t index)
 {
-	for (size_t i = 0; i < index; i++)
-		if (same_device(&set->gpus[i], &set->gpus[index]))
-			return true;
-	return false;
+	return SOME(set->gpus, index, same_device(it, &set->gpus[index]));
 }
 
 /* Adds one note for all boards like this one. */

@@ -2,7 +2,6 @@
 #include "core/group/companion.h"
 
 #include "util/grow.h"
-#include "util/text.h"
 
 static void add(Group *group, const Member *member, const PciSnapshot *snapshot)
 {
@@ -45,9 +44,9 @@ void companions_record(Group *group, const Assignment *record, const GpuSet *set
 static bool is_declared(const Declarations *declarations, const Bdf *bdf)
 {
 	for (size_t i = 0; i < declarations->n_items; i++)
-		for (size_t k = 0; k < declarations->items[i].n_companions; k++)
-			if (bdf_equal(&declarations->items[i].companions[k].bdf, bdf))
-				return true;
+		if (SOME(declarations->items[i].companions, declarations->items[i].n_companions,
+			 bdf_equal(&it->bdf, bdf)))
+			return true;
 	return false;
 }
 

@@ -53,10 +53,9 @@ static bool has_same(const GroupSet *groups, const Group *group)
 	for (size_t i = 0; i < group->n_gpus; i++)
 		if (!bdf_equal(&group->gpus[i]->lead->bdf, &other->gpus[i]->lead->bdf))
 			return false;
-	for (size_t i = 0; i < group->n_companions; i++)
-		if (!group_companion(other, &group->companions[i].member.bdf))
-			return false;
-	return other->n_companions == group->n_companions;
+	return !SOME(group->companions, group->n_companions,
+		     !group_companion(other, &it->member.bdf)) &&
+	       other->n_companions == group->n_companions;
 }
 
 Footprint footprint_of_change(const GroupSet *before, const GroupSet *after)

@@ -2,7 +2,6 @@
 #include "core/group/group.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "util/text.h"
 #include "util/xalloc.h"
@@ -16,26 +15,17 @@ DEFINE_STRING_TABLE(step_state, StepState, GPUPASS_STEP_STATES)
 
 Group *group_set_find(const GroupSet *groups, const char *name)
 {
-	for (size_t i = 0; i < groups->n_items; i++)
-		if (str_equal(groups->items[i].name, name))
-			return &groups->items[i];
-	return NULL;
+	return FIND(groups->items, groups->n_items, str_equal(it->name, name));
 }
 
 static bool gpu_has_function(const Gpu *gpu, const Bdf *bdf)
 {
-	for (size_t i = 0; i < gpu->n_functions; i++)
-		if (bdf_equal(&gpu->functions[i]->bdf, bdf))
-			return true;
-	return false;
+	return SOME_OF(gpu->functions, gpu->n_functions, bdf_equal(&it->bdf, bdf));
 }
 
 const Companion *group_companion(const Group *group, const Bdf *bdf)
 {
-	for (size_t i = 0; i < group->n_companions; i++)
-		if (bdf_equal(&group->companions[i].member.bdf, bdf))
-			return &group->companions[i];
-	return NULL;
+	return FIND(group->companions, group->n_companions, bdf_equal(&it->member.bdf, bdf));
 }
 
 bool group_has_vf(const Group *group, const Bdf *bdf)
@@ -47,10 +37,7 @@ bool group_has_vf(const Group *group, const Bdf *bdf)
 
 bool group_lacks_vf(const Group *group)
 {
-	for (size_t i = 0; i < group->n_companions; i++)
-		if (group->companions[i].need == COMPANION_TO_MAKE)
-			return true;
-	return false;
+	return SOME(group->companions, group->n_companions, it->need == COMPANION_TO_MAKE);
 }
 
 bool companion_is_nic(const Companion *companion)
@@ -74,9 +61,8 @@ Group *group_set_find_gpu(const GroupSet *groups, const Bdf *bdf)
 	for (size_t i = 0; i < groups->n_items; i++) {
 		Group *group = &groups->items[i];
 
-		for (size_t k = 0; k < group->n_gpus; k++)
-			if (gpu_has_function(group->gpus[k], bdf))
-				return group;
+		if (SOME_OF(group->gpus, group->n_gpus, gpu_has_function(it, bdf)))
+			return group;
 		if (group_companion(group, bdf))
 			return group;
 	}

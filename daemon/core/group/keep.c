@@ -2,9 +2,7 @@
 #include "core/group/keep.h"
 
 #include <fnmatch.h>
-#include <string.h>
 
-#include "util/text.h"
 #include "util/xalloc.h"
 
 static bool names(char *const *patterns, const char *text)

@@ -109,10 +109,7 @@ static void find_domains(View *v)
 
 static const PciFunction *first_held(const View *v, const DomainUse *domain)
 {
-	for (size_t i = 0; i < v->n_functions; i++)
-		if (domain_use_hostdev(domain, &v->functions[i]->bdf))
-			return v->functions[i];
-	return NULL;
+	return FIND_OF(v->functions, v->n_functions, domain_use_hostdev(domain, &it->bdf));
 }
 
 /* Some function of the group is not in the domain; *ret is the first. */
@@ -262,10 +259,7 @@ static GroupState settle_recorded(View *v)
 
 static const PciFunction *first_not_held(const View *v, const DomainUse *domain)
 {
-	for (size_t i = 0; i < v->n_leads; i++)
-		if (!domain_use_hostdev(domain, &v->leads[i]->bdf))
-			return v->leads[i];
-	return NULL;
+	return FIND_OF(v->leads, v->n_leads, !domain_use_hostdev(domain, &it->bdf));
 }
 
 /* The first member that the domain has, or has not: now, or with its next start. */

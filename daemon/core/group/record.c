@@ -6,10 +6,7 @@
 
 static bool has_boards(const Assignment *record, const GroupSet *groups)
 {
-	for (size_t i = 0; i < record->n_functions; i++)
-		if (group_set_find_gpu(groups, &record->functions[i].bdf))
-			return true;
-	return false;
+	return SOME(record->functions, record->n_functions, group_set_find_gpu(groups, &it->bdf));
 }
 
 const Assignment *group_record(const Group *group, const PciFunction *const *functions, size_t n,
@@ -43,11 +40,9 @@ bool mark_counts(const GroupSet *groups, const DomainUse *use, const char *group
 		return false;
 	stem = domain_alias_stem(group);
 	named = group_set_find(groups, group);
-	for (size_t i = 0; i < use->n_hostdevs; i++)
-		if (str_starts_with(str_or_empty(use->hostdevs[i].alias), stem) ||
-		    (named && group_set_find_gpu(groups, &use->hostdevs[i].bdf) == named))
-			return true;
-	return false;
+	return SOME(use->hostdevs, use->n_hostdevs,
+		    str_starts_with(str_or_empty(it->alias), stem) ||
+			    (named && group_set_find_gpu(groups, &it->bdf) == named));
 }
 
 bool mark_is_ours(const DomainUse *use, const PciFunction *const *functions, size_t n)

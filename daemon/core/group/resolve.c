@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/group/resolve.h"
 
-#include <string.h>
-
 #include "core/group/check.h"
 #include "core/group/companion.h"
 #include "util/text.h"
@@ -33,10 +31,8 @@ static bool is_owned(const Resolver *r, const Gpu *gpu)
 /* A declaration has this name, or a group that was made already. */
 static bool name_taken(const Resolver *r, const char *name)
 {
-	for (size_t i = 0; i < r->declarations->n_items; i++)
-		if (str_equal(r->declarations->items[i].name, name))
-			return true;
-	return group_set_find(r->out, name) != NULL;
+	return SOME(r->declarations->items, r->declarations->n_items, str_equal(it->name, name)) ||
+	       group_set_find(r->out, name) != NULL;
 }
 
 /*
@@ -119,10 +115,7 @@ static void add_observed(Resolver *r, char *name, Gpu *const *gpus, size_t n, co
 /* A look saw it linked, or did not see alike what two boards tell of their links. */
 static bool is_seen_linked(const Resolver *r, const Gpu *gpu)
 {
-	for (size_t i = 0; i < r->links->n_items; i++)
-		if (link_has(&r->links->items[i], &gpu->lead->bdf))
-			return true;
-	return false;
+	return SOME(r->links->items, r->links->n_items, link_has(it, &gpu->lead->bdf));
 }
 
 /* All its links are known to go elsewhere. */
@@ -206,10 +199,7 @@ static void join_components(Component *components, size_t n, size_t a, size_t b,
 
 static bool has_gpu(Gpu *const *gpus, size_t n, const Gpu *gpu)
 {
-	for (size_t i = 0; i < n; i++)
-		if (gpus[i] == gpu)
-			return true;
-	return false;
+	return SOME_OF(gpus, n, it == gpu);
 }
 
 /* By links down to this provenance; only between these GPUs, NULL: between all. */

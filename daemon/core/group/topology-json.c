@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/group/topology-json.h"
 
-#include "core/facts/member.h"
 #include "core/pci/pcie-distance.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
@@ -79,10 +78,7 @@ static const char *bridge_kind(const PciFunction *device, size_t depth)
 
 static bool listed_before(const Devices *devices, size_t device, const Bdf *bridge)
 {
-	for (size_t i = 0; i < device; i++)
-		if (bdf_in(bridge, devices->items[i]->upstream, devices->items[i]->n_upstream))
-			return true;
-	return false;
+	return SOME_OF(devices->items, device, bdf_in(bridge, it->upstream, it->n_upstream));
 }
 
 static json_t *bridge_to_json(const PciSnapshot *snapshot, const PciFunction *device, size_t depth)
@@ -155,10 +151,7 @@ static json_t *nvlink_to_json(const Board *board)
 
 static bool domain_has(const DomainUse *use, const Gpu *gpu)
 {
-	for (size_t i = 0; i < gpu->n_functions; i++)
-		if (domain_use_hostdev(use, &gpu->functions[i]->bdf))
-			return true;
-	return false;
+	return SOME_OF(gpu->functions, gpu->n_functions, domain_use_hostdev(use, &it->bdf));
 }
 
 /* All domains that have a function of the GPU, with or without gpupass. */
@@ -339,19 +332,16 @@ static json_t *groups_to_json(const GroupSet *groups)
 static bool gpu_in_iommu_group(const GpuSet *gpus, int iommu_group)
 {
 	for (size_t i = 0; i < gpus->n_gpus; i++)
-		for (size_t k = 0; k < gpus->gpus[i].n_functions; k++)
-			if (gpus->gpus[i].functions[k]->iommu_group == iommu_group)
-				return true;
+		if (SOME_OF(gpus->gpus[i].functions, gpus->gpus[i].n_functions,
+			    it->iommu_group == iommu_group))
+			return true;
 	return false;
 }
 
 static bool group_seen_before(const PciSnapshot *snapshot, size_t function)
 {
-	for (size_t i = 0; i < function; i++)
-		if (snapshot->functions[i]->iommu_group ==
-		    snapshot->functions[function]->iommu_group)
-			return true;
-	return false;
+	return SOME_OF(snapshot->functions, function,
+		       it->iommu_group == snapshot->functions[function]->iommu_group);
 }
 
 /* Everything in the IOMMU group, not only GPUs: the rest has to be moved, too. */

@@ -3,8 +3,6 @@
 
 #include <ctype.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
 #include "util/grow.h"
@@ -148,10 +146,7 @@ static int declaration_fail(Parser *p, int line, const char *remedy, const char 
 
 static bool has_vf(const Declaration *d)
 {
-	for (size_t i = 0; i < d->n_companions; i++)
-		if (d->companions[i].kind == MEMBER_VF)
-			return true;
-	return false;
+	return SOME(d->companions, d->n_companions, it->kind == MEMBER_VF);
 }
 
 /* A section ends here: it must be complete. */
@@ -204,10 +199,7 @@ static int on_section(const char *name, int line, void *userdata)
 
 static const Declaration *find_name(const Declarations *all, const char *name)
 {
-	for (size_t i = 0; i < all->n_items; i++)
-		if (str_equal(all->items[i].name, name))
-			return &all->items[i];
-	return NULL;
+	return FIND(all->items, all->n_items, str_equal(it->name, name));
 }
 
 static int take_name(Parser *p, const char *value)
@@ -253,9 +245,8 @@ static bool same_member(const Selector *a, const Selector *b)
 static const Declaration *find_member(const Declarations *all, const Selector *member)
 {
 	for (size_t i = 0; i < all->n_items; i++)
-		for (size_t k = 0; k < all->items[i].n_members; k++)
-			if (same_member(&all->items[i].members[k], member))
-				return &all->items[i];
+		if (SOME(all->items[i].members, all->items[i].n_members, same_member(it, member)))
+			return &all->items[i];
 	return NULL;
 }
 
@@ -302,9 +293,9 @@ static int take_member(Parser *p, const char *value)
 static const Declaration *find_companion(const Declarations *all, const Bdf *bdf)
 {
 	for (size_t i = 0; i < all->n_items; i++)
-		for (size_t k = 0; k < all->items[i].n_companions; k++)
-			if (bdf_equal(&all->items[i].companions[k].bdf, bdf))
-				return &all->items[i];
+		if (SOME(all->items[i].companions, all->items[i].n_companions,
+			 bdf_equal(&it->bdf, bdf)))
+			return &all->items[i];
 	return NULL;
 }
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/links/evidence.h"
 
-#include <string.h>
 #include <strings.h>
 
-#include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
 #include "util/grow.h"
 #include "util/json.h"
@@ -176,10 +174,7 @@ bool evidence_text_valid(const char *s)
 
 	if (n == 0 || n > TEXT_MAX)
 		return false;
-	for (size_t i = 0; i < n; i++)
-		if (s[i] < ' ' || s[i] > '~')
-			return false;
-	return true;
+	return !SOME_OF(s, n, it < ' ' || it > '~');
 }
 
 /* ---- is it still the board that was seen? ---- */
@@ -444,10 +439,7 @@ static bool is_plain(const Sighting *s)
 	const char *const texts[] = { s->source, s->uuid, s->vbios, s->board_serial,
 				      s->serial_number };
 
-	for (size_t i = 0; i < ELEMENTS(texts); i++)
-		if (texts[i] && !evidence_text_valid(texts[i]))
-			return false;
-	return true;
+	return !SOME_OF(texts, ELEMENTS(texts), it && !evidence_text_valid(it));
 }
 
 /* A board has so many links at most, and each leads to one peer. */

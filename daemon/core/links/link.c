@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/links/link.h"
 
-#include <string.h>
-
 #include "util/grow.h"
 #include "util/text.h"
 
@@ -20,10 +18,7 @@ bool link_has(const Link *link, const Bdf *bdf)
 
 static bool gpu_in_slot(const Gpu *gpu, const char *slot)
 {
-	for (size_t i = 0; i < gpu->n_functions; i++)
-		if (str_equal(gpu->functions[i]->physical_slot, slot))
-			return true;
-	return false;
+	return SOME_OF(gpu->functions, gpu->n_functions, str_equal(it->physical_slot, slot));
 }
 
 static bool selector_matches(const Selector *selector, const Gpu *gpu)
@@ -140,11 +135,9 @@ static void add_declared(Links *into, const Declaration *declaration, const Gpu 
 
 static bool is_declared(const Links *links, const Gpu *gpu)
 {
-	for (size_t i = 0; i < links->n_items; i++)
-		if (links->items[i].provenance == PROVENANCE_DECLARED &&
-		    link_has(&links->items[i], &gpu->lead->bdf))
-			return true;
-	return bdf_in(&gpu->lead->bdf, links->alone, links->n_alone);
+	return SOME(links->items, links->n_items,
+		    it->provenance == PROVENANCE_DECLARED && link_has(it, &gpu->lead->bdf)) ||
+	       bdf_in(&gpu->lead->bdf, links->alone, links->n_alone);
 }
 
 static void add_alone(Links *into, const Gpu *gpu)
@@ -207,11 +200,8 @@ static bool is_candidate(const Links *links, const Gpu *gpu)
  */
 static bool is_linked(const Links *links, const Gpu *gpu)
 {
-	for (size_t i = 0; i < links->n_items; i++)
-		if ((!links->items[i].doubt || links->items[i].one_sided) &&
-		    link_has(&links->items[i], &gpu->lead->bdf))
-			return true;
-	return false;
+	return SOME(links->items, links->n_items,
+		    (!it->doubt || it->one_sided) && link_has(it, &gpu->lead->bdf));
 }
 
 /* The only other candidate of the same kind; NULL if there is none, or more than one. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/pci/gpu.h"
 
-#include <stdlib.h>
-
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -81,9 +79,8 @@ Gpu *gpu_set_find(const GpuSet *set, const Bdf *bdf)
 
 		if (!bdf_same_slot(&gpu->lead->bdf, bdf))
 			continue;
-		for (size_t k = 0; k < gpu->n_functions; k++)
-			if (bdf_equal(&gpu->functions[k]->bdf, bdf))
-				return gpu;
+		if (SOME_OF(gpu->functions, gpu->n_functions, bdf_equal(&it->bdf, bdf)))
+			return gpu;
 	}
 	return NULL;
 }

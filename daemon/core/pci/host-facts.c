@@ -2,16 +2,13 @@
 #include "core/pci/host-facts.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "util/text.h"
 
 const HostNode *host_facts_node(const HostFacts *facts, int node)
 {
-	for (size_t i = 0; facts && i < facts->n_nodes; i++)
-		if (node >= 0 && facts->nodes[i].node == (unsigned)node)
-			return &facts->nodes[i];
-	return NULL;
+	return facts ? FIND(facts->nodes, facts->n_nodes, node >= 0 && it->node == (unsigned)node)
+		     : NULL;
 }
 
 bool host_facts_libvirt_has(const HostFacts *facts, uint64_t version)

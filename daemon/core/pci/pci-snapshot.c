@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/pci/pci-snapshot.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -188,10 +186,7 @@ PciSnapshot *pci_snapshot_replace(const PciSnapshot *before, const Bdf *addresse
 
 const PciMdev *pci_snapshot_find_mdev(const PciSnapshot *snapshot, const char *uuid)
 {
-	for (size_t i = 0; i < snapshot->n_mdevs; i++)
-		if (strcasecmp(snapshot->mdevs[i].uuid, uuid) == 0)
-			return &snapshot->mdevs[i];
-	return NULL;
+	return FIND(snapshot->mdevs, snapshot->n_mdevs, strcasecmp(it->uuid, uuid) == 0);
 }
 
 /* A routing id: with ARI the parts of an address have no other meaning. */

@@ -13,10 +13,7 @@
 
 static bool has_bars(const PciFunction *function)
 {
-	for (size_t i = 0; i < PCI_BARS; i++)
-		if (function->bar_size[i] > 0)
-			return true;
-	return false;
+	return SOME_OF(function->bar_size, PCI_BARS, it > 0);
 }
 
 static void bars_write(json_t *o, const char *key, const void *function)

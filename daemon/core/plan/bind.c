@@ -256,10 +256,8 @@ static const char *usual_driver(const PciFunction *function)
 /* Some function of this host uses the driver, so it is registered and a bind can work. */
 static bool driver_in_use(const PciSnapshot *snapshot, const char *driver)
 {
-	for (size_t i = 0; driver && i < snapshot->n_functions; i++)
-		if (str_equal(snapshot->functions[i]->driver, driver))
-			return true;
-	return false;
+	return driver &&
+	       SOME_OF(snapshot->functions, snapshot->n_functions, str_equal(it->driver, driver));
 }
 
 /*

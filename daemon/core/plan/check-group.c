@@ -20,12 +20,10 @@ static GpupassError fault_error(const Group *group)
 
 	if (group->companion_fault)
 		return GPUPASS_ERROR_SPLIT_GROUP;
-	for (size_t i = 0; i < group->n_gpus; i++)
-		if (group->gpus[i]->board && group->gpus[i]->board->kind == NVLINK_SXM)
-			return GPUPASS_ERROR_UNSUPPORTED_BOARD;
-	for (size_t i = 0; i < group->n_gpus; i++)
-		if (group->gpus[i]->board && group->gpus[i]->board->kind == NVLINK_NONE)
-			return GPUPASS_ERROR_NOT_BRIDGED;
+	if (SOME_OF(group->gpus, group->n_gpus, it->board && it->board->kind == NVLINK_SXM))
+		return GPUPASS_ERROR_UNSUPPORTED_BOARD;
+	if (SOME_OF(group->gpus, group->n_gpus, it->board && it->board->kind == NVLINK_NONE))
+		return GPUPASS_ERROR_NOT_BRIDGED;
 	if (group->seen_otherwise || differs_in_model(group) ||
 	    (board && board->group_size > 0 && group->n_gpus > board->group_size))
 		return GPUPASS_ERROR_NOT_BRIDGED;
@@ -220,6 +218,7 @@ int plan_check_functions(const PlanFacts *facts, const PlanRequest *request, cha
 			 Problem **ret_problem)
 {
 	const Group *group = facts->group;
+	bool prepares = request->operation == OPERATION_PREPARE;
 	size_t n;
 	_cleanup_free_ const PciFunction **functions = group_functions(group, &n);
 	const CheckFacts checked = {
@@ -242,7 +241,7 @@ int plan_check_functions(const PlanFacts *facts, const PlanRequest *request, cha
 	_cleanup_(checks_clear) Checks c = {
 		.facts = &checked,
 		.gpus = (const Gpu *const *)group->gpus,
-		.n_gpus = group->n_gpus,
+		.n_gpus = prepares ? 0 : group->n_gpus,
 		.companions = group->companions,
 		.n_companions = group->n_companions,
 	};
@@ -252,7 +251,9 @@ int plan_check_functions(const PlanFacts *facts, const PlanRequest *request, cha
 		    !inspection_find(facts->inspection, &functions[i]->bdf))
 			return plan_refuse_vanished(&functions[i]->bdf, ret_problem);
 	return checks_refuse(&c,
-			     checked.gives_back ? REFUSES_GIVING : REFUSES_TAKING | WARNS_TAKING,
+			     prepares		  ? REFUSES_ERASING
+			     : checked.gives_back ? REFUSES_GIVING
+						  : REFUSES_TAKING | WARNS_TAKING,
 			     ret_warnings, ret_problem);
 }
 

@@ -71,20 +71,15 @@ static int refuse_all(const char *model, char *const *lines, bool evidence, Prob
 /* The domain's first group of this model; NULL: it has none. */
 static const Group *find_own(const GroupSet *groups, const char *domain_uuid, const char *model)
 {
-	for (size_t i = 0; domain_uuid && i < groups->n_items; i++)
-		if (str_equal(groups->items[i].domain_uuid, domain_uuid) &&
-		    is_of_model(&groups->items[i], model))
-			return &groups->items[i];
-	return NULL;
+	return domain_uuid ? FIND(groups->items, groups->n_items,
+				  str_equal(it->domain_uuid, domain_uuid) && is_of_model(it, model))
+			   : NULL;
 }
 
 /* There is a group of several GPUs, of this model. */
 static bool has_linked(const GroupSet *groups, const char *model)
 {
-	for (size_t i = 0; i < groups->n_items; i++)
-		if (!groups->items[i].single && is_of_model(&groups->items[i], model))
-			return true;
-	return false;
+	return SOME(groups->items, groups->n_items, !it->single && is_of_model(it, model));
 }
 
 /*

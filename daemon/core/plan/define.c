@@ -89,10 +89,7 @@ static bool is_named(const Planner *p)
 {
 	const char *names[] = { p->facts->group->name, p->old_name };
 
-	for (size_t i = 0; i < ELEMENTS(names); i++)
-		if (domain_use_names(&p->use, names[i]) && is_believed(p, names[i]))
-			return true;
-	return false;
+	return SOME_OF(names, ELEMENTS(names), domain_use_names(&p->use, it) && is_believed(p, it));
 }
 
 static bool asks_to_apply(const Planner *p)

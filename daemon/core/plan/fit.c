@@ -55,10 +55,7 @@ static void warn(Planner *p, const FitReport *report)
 
 static bool has_function(const Planner *p, const Gpu *gpu)
 {
-	for (size_t i = 0; i < p->n_functions; i++)
-		if (bdf_equal(&p->functions[i]->bdf, &gpu->lead->bdf))
-			return true;
-	return false;
+	return SOME_OF(p->functions, p->n_functions, bdf_equal(&it->bdf, &gpu->lead->bdf));
 }
 
 /* The GPU is in the domain's definition beside the group: another group of it, or somebody's. */

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/domain/xml.h"
-#include "core/pci/driver-name.h"
 #include "core/plan/types.h"
 #include "util/text.h"
 

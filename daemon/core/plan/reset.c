@@ -43,13 +43,10 @@ static bool takes_part(const Plan *plan, const PlanFunction *f)
 /* The leading function of a slot comes before the others: functions are sorted. */
 static bool goes_with_lead(const Plan *plan, size_t i)
 {
-	for (size_t k = 0; k < i; k++)
-		if (bdf_same_slot(&plan->functions[k].bdf, &plan->functions[i].bdf) &&
-		    (plan->functions[k].reset == PLAN_RESET_SLOT ||
-		     (plan->functions[k].reset == PLAN_RESET_OWN &&
-		      hits_bus(plan->functions[k].reset_method))))
-			return true;
-	return false;
+	return SOME(plan->functions, i,
+		    bdf_same_slot(&it->bdf, &plan->functions[i].bdf) &&
+			    (it->reset == PLAN_RESET_SLOT ||
+			     (it->reset == PLAN_RESET_OWN && hits_bus(it->reset_method))));
 }
 
 /*
@@ -165,11 +162,8 @@ static void leave_out(Plan *plan, PlanBoard *board)
 /* Of companions alone the links do not matter. */
 static bool resets_gpus(const Planner *p)
 {
-	for (size_t i = 0; i < p->plan->n_functions; i++)
-		if (p->plan->functions[i].reset != PLAN_RESET_NOT &&
-		    !p->plan->functions[i].companion)
-			return true;
-	return false;
+	return SOME(p->plan->functions, p->plan->n_functions,
+		    it->reset != PLAN_RESET_NOT && !it->companion);
 }
 
 int plan_reset_partners(Planner *p)

@@ -172,11 +172,8 @@ int plan_reset_all(Planner *p)
  */
 static const PlanFunction *left_out(const Plan *plan, const Bdf *lead)
 {
-	for (size_t i = 0; i < plan->n_functions; i++)
-		if (plan->functions[i].reset == PLAN_RESET_NOT &&
-		    plan_is_on_board(&plan->functions[i], lead))
-			return &plan->functions[i];
-	return NULL;
+	return FIND(plan->functions, plan->n_functions,
+		    it->reset == PLAN_RESET_NOT && plan_is_on_board(it, lead));
 }
 
 void plan_warn_of_unreset(Planner *p)

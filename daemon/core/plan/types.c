@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/plan/types.h"
 
-#include <string.h>
-
-#include "core/domain/xml.h"
-#include "core/facts/persistence.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(operation, Operation, GPUPASS_OPERATIONS)
@@ -86,10 +81,7 @@ Bdf *plan_addresses(const Plan *plan)
 
 bool plan_has_step(const Plan *plan, StepKind kind)
 {
-	for (size_t i = 0; i < plan->n_steps; i++)
-		if (plan->steps[i] == kind)
-			return true;
-	return false;
+	return SOME_OF(plan->steps, plan->n_steps, it == kind);
 }
 
 bool plan_begins_slot(const Plan *plan, size_t i)
@@ -110,10 +102,7 @@ bool plan_is_on_board(const PlanFunction *function, const Bdf *lead)
 
 bool plan_resets(const Plan *plan)
 {
-	for (size_t i = 0; i < plan->n_functions; i++)
-		if (plan->functions[i].reset != PLAN_RESET_NOT)
-			return true;
-	return false;
+	return SOME(plan->functions, plan->n_functions, it->reset != PLAN_RESET_NOT);
 }
 
 bool plan_resets_board(const Plan *plan, const Bdf *lead)

@@ -73,9 +73,8 @@ static int add_nic(Planner *p, const PciFunction *nic)
 	PlanNic change = { .bdf = nic->bdf, .number = count_declared(p->facts->groups, nic) };
 	int r;
 
-	for (size_t i = 0; i < p->plan->n_nics; i++)
-		if (bdf_equal(&p->plan->nics[i].bdf, &nic->bdf))
-			return 0;
+	if (SOME(p->plan->nics, p->plan->n_nics, bdf_equal(&it->bdf, &nic->bdf)))
+		return 0;
 	r = check_nic(p, nic, &change.before);
 	if (r != 0)
 		return r;

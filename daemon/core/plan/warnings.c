@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Warnings about persistence mode, which GPUs lose with nvidia, and MIG mode, which they keep. */
 #include "core/plan/planner.h"
-#include "util/xalloc.h"
 
 /* Why the mode of a function that leaves nvidia is unknown; NULL: it is known, or nobody asked. */
 static const char *why_unknown(const Planner *p, const PlanFunction *function)

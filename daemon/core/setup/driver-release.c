@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "core/setup/setup-files.h"
 #include "gpupass/cleanup.h"
@@ -64,11 +63,10 @@ static ReleaseAnswer look_up(const Releases *rows, size_t n, const char *version
 {
 	if (!version || !is_version(version))
 		return RELEASE_UNKNOWN;
-	for (size_t i = 0; i < n; i++)
-		if (setup_compare_versions(version, rows[i].from) >= 0 &&
-		    (!rows[i].to || setup_compare_versions(version, rows[i].to) <= 0))
-			return rows[i].answer;
-	return RELEASE_UNKNOWN;
+	return LOOK_UP(rows, n,
+		       setup_compare_versions(version, it->from) >= 0 &&
+			       (!it->to || setup_compare_versions(version, it->to) <= 0),
+		       it->answer, RELEASE_UNKNOWN);
 }
 
 ReleaseAnswer release_frees_modeset(const char *version)

@@ -38,10 +38,7 @@ static bool is_driver(const char *word)
 	static const char *const names[] = { "nvidia", "nouveau", "nova_core", "vfio",
 					     "snd_hda_intel" };
 
-	for (size_t i = 0; i < ELEMENTS(names); i++)
-		if (kernel_word_begins(str_base_name(word), names[i]))
-			return true;
-	return false;
+	return SOME_OF(names, ELEMENTS(names), kernel_word_begins(str_base_name(word), it));
 }
 
 static char *of_modules(char *const *words, size_t i)
@@ -68,9 +65,8 @@ static char *of_sysfs(const char *word)
 	/* As of efifb, which is no board's driver. */
 	if (strstr(word, "/platform/"))
 		return NULL;
-	for (size_t i = 0; i < ELEMENTS(files); i++)
-		if (str_ends_with(word, files[i]))
-			return xstrdup(str_base_name(word));
+	if (SOME_OF(files, ELEMENTS(files), str_ends_with(word, it)))
+		return xstrdup(str_base_name(word));
 	if (str_ends_with(word, "/bind") && strstr(word, "driver"))
 		return xstrdup("bind");
 	if (strstr(word, "bus/pci/") &&
@@ -84,10 +80,7 @@ static char *of_tools(const char *word)
 	static const char *const tools[] = { "driverctl", "dpdk-devbind", "vfio-pci-bind" };
 	const char *name = str_base_name(word);
 
-	for (size_t i = 0; i < ELEMENTS(tools); i++)
-		if (str_starts_with(name, tools[i]))
-			return xstrdup(name);
-	return NULL;
+	return SOME_OF(tools, ELEMENTS(tools), str_starts_with(name, it)) ? xstrdup(name) : NULL;
 }
 
 static void note(const char *path, size_t number, const char *what, char ***told, char ***into)

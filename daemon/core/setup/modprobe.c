@@ -16,9 +16,8 @@ bool modprobe_matters(const char *setting)
 	static const char *const about[] = { "vfio",	"pci_stub", "pci-stub",	     "nvidia",
 					     "nouveau", "nova",	    "snd_hda_intel", "xhci_pci" };
 
-	for (size_t i = 0; i < ELEMENTS(about); i++)
-		if (strstr(setting, about[i]))
-			return true;
+	if (SOME_OF(about, ELEMENTS(about), strstr(setting, it)))
+		return true;
 	/* A pattern, which install commands and softdeps may have for a name. */
 	return setting[strcspn(setting, "*?[")] != '\0';
 }
@@ -75,10 +74,7 @@ static bool loads_nothing(const char *command)
 	while (name > command && name[-1] != '/')
 		name--;
 	size -= (size_t)(name - command);
-	for (size_t i = 0; i < ELEMENTS(names); i++)
-		if (strlen(names[i]) == size && strncmp(name, names[i], size) == 0)
-			return true;
-	return false;
+	return SOME_OF(names, ELEMENTS(names), strlen(it) == size && strncmp(name, it, size) == 0);
 }
 
 /* Only the first one counts. */

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/tenancy/tenancy.h"
 
-#include <string.h>
-
-#include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
-#include "util/json.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /* ---- a mark as JSON, and back ---- */
@@ -185,10 +180,8 @@ static Tenancy of_record(const Assignments *assignments, const Gpu *gpu)
 
 static bool is_missing(const TenancyFacts *facts, const TenantMark *mark)
 {
-	for (size_t i = 0; i < facts->gpus->n_gpus; i++)
-		if (bdf_same_slot(&facts->gpus->gpus[i].lead->bdf, &mark->bdf))
-			return !is_board(mark, &facts->gpus->gpus[i]);
-	return true;
+	return LOOK_UP(facts->gpus->gpus, facts->gpus->n_gpus,
+		       bdf_same_slot(&it->lead->bdf, &mark->bdf), !is_board(mark, it), true);
 }
 
 /*
@@ -252,10 +245,7 @@ static bool is_of(const Gpu *gpu, const Bdf *bdf)
 	/* All functions of a board are in one slot, and nearly no hostdev is. */
 	if (bdf->bus != gpu->lead->bdf.bus || bdf->device != gpu->lead->bdf.device)
 		return false;
-	for (size_t i = 0; i < gpu->n_functions; i++)
-		if (bdf_equal(&gpu->functions[i]->bdf, bdf))
-			return true;
-	return false;
+	return SOME_OF(gpu->functions, gpu->n_functions, bdf_equal(&it->bdf, bdf));
 }
 
 /* Domains that have a function of the board: running with it, or defined with it. */

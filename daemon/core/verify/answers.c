@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/verify/answers.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -67,10 +63,8 @@ static SmiTold told_by(const GuestRun *run)
 
 static bool is_whole(const GuestRun *run)
 {
-	for (size_t i = 0; i < ELEMENTS(statuses); i++)
-		if (statuses[i].status == run->exit_code)
-			return statuses[i].whole && !run->signalled;
-	return false;
+	return LOOK_UP(statuses, ELEMENTS(statuses), it->status == run->exit_code,
+		       it->whole && !run->signalled, false);
 }
 
 /* Why a run that ended has no answer. */

@@ -114,9 +114,8 @@ static int add_gpu(Bandwidth *into, const Bdf *address)
 	/* All of them have an address, or none has. */
 	if (into->n_gpus > 0 && into->addressed != (address != NULL))
 		return -EBADMSG;
-	for (size_t i = 0; address && i < into->n_gpus; i++)
-		if (bdf_equal(&into->gpus[i], address))
-			return -EBADMSG;
+	if (address && SOME(into->gpus, into->n_gpus, bdf_equal(it, address)))
+		return -EBADMSG;
 	into->addressed = address != NULL;
 	if (address)
 		into->gpus[into->n_gpus] = *address;

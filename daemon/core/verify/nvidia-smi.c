@@ -2,7 +2,6 @@
 #include "core/verify/nvidia-smi.h"
 
 #include <ctype.h>
-#include <string.h>
 #include <strings.h>
 
 #include "util/text.h"
@@ -73,11 +72,10 @@ static int read_gpu(char *line, SmiGpus *into)
 	    smi_number(index, SMI_GPUS_MAX - 1, &gpu.index) < 0 || read_uuid(uuid, gpu.uuid) < 0 ||
 	    bdf_parse(address, &gpu.address) < 0)
 		return -EBADMSG;
-	for (size_t i = 0; i < into->n_items; i++)
-		if (into->items[i].index == gpu.index ||
-		    strcmp(into->items[i].uuid, gpu.uuid) == 0 ||
-		    bdf_equal(&into->items[i].address, &gpu.address))
-			return -EBADMSG;
+	if (SOME(into->items, into->n_items,
+		 it->index == gpu.index || strcmp(it->uuid, gpu.uuid) == 0 ||
+			 bdf_equal(&it->address, &gpu.address)))
+		return -EBADMSG;
 	into->items[into->n_items++] = gpu;
 	return 0;
 }
@@ -133,9 +131,9 @@ static int read_link_gpu(char *text, SmiNvlinks *into)
 	uuid[n - 1] = '\0';
 	if (smi_number(text, SMI_GPUS_MAX - 1, &gpu.index) < 0 || read_uuid(uuid, gpu.uuid) < 0)
 		return -EBADMSG;
-	for (size_t i = 0; i < into->n_items; i++)
-		if (into->items[i].index == gpu.index || strcmp(into->items[i].uuid, gpu.uuid) == 0)
-			return -EBADMSG;
+	if (SOME(into->items, into->n_items,
+		 it->index == gpu.index || strcmp(it->uuid, gpu.uuid) == 0))
+		return -EBADMSG;
 	into->items[into->n_items++] = gpu;
 	return 0;
 }
@@ -193,10 +191,7 @@ static void read_link_words(const char *line, SmiNvlink *gpu, SmiNvlinks *into)
 
 static bool any_readable(const SmiNvlinks *links)
 {
-	for (size_t i = 0; i < links->n_items; i++)
-		if (!links->items[i].unreadable)
-			return true;
-	return links->all_inactive;
+	return SOME(links->items, links->n_items, !it->unreadable) || links->all_inactive;
 }
 
 int smi_parse_nvlinks(const char *text, size_t size, SmiNvlinks *ret, unsigned *ret_bad)

@@ -154,10 +154,7 @@ SmiTold told_of(const char *line)
 
 static bool is_failure(const char *line)
 {
-	for (size_t i = 0; i < ELEMENTS(failures); i++)
-		if (strcasestr(line, failures[i]))
-			return true;
-	return false;
+	return SOME_OF(failures, ELEMENTS(failures), strcasestr(line, it));
 }
 
 /* The next line with anything in it, made harmless; false: no more. */
@@ -260,11 +257,8 @@ static void find_uuid(const char *line, char ret[SMI_UUID_SIZE])
 
 static bool is_known(const SmiAlarms *alarms, const SmiAlarm *alarm)
 {
-	for (size_t i = 0; i < alarms->n_items; i++)
-		if (strcmp(alarms->items[i].line, alarm->line) == 0 &&
-		    strcmp(alarms->items[i].uuid, alarm->uuid) == 0)
-			return true;
-	return false;
+	return SOME(alarms->items, alarms->n_items,
+		    strcmp(it->line, alarm->line) == 0 && strcmp(it->uuid, alarm->uuid) == 0);
 }
 
 void alarms_read(const char *text, size_t size, SmiAlarms *into)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/verify/verify.h"
 
-#include <string.h>
 #include <strings.h>
 
-#include "core/verify/answers.h"
 #include "util/grow.h"
 #include "util/text.h"
 #include "util/xalloc.h"
@@ -18,18 +16,12 @@
  */
 static const SmiGpu *find_uuid(const SmiGpus *seen, const char *uuid)
 {
-	for (size_t i = 0; i < seen->n_items; i++)
-		if (strcasecmp(seen->items[i].uuid, uuid) == 0)
-			return &seen->items[i];
-	return NULL;
+	return FIND(seen->items, seen->n_items, strcasecmp(it->uuid, uuid) == 0);
 }
 
 static const SmiGpu *find_address(const SmiGpus *seen, const Bdf *address)
 {
-	for (size_t i = 0; i < seen->n_items; i++)
-		if (bdf_equal(&seen->items[i].address, address))
-			return &seen->items[i];
-	return NULL;
+	return FIND(seen->items, seen->n_items, bdf_equal(&it->address, address));
 }
 
 static void take_gpu(VerifiedGpu *gpu, const SmiGpu *seen)
@@ -71,19 +63,15 @@ static bool addresses_fit(const VerifyInput *input, const SmiGpus *seen)
 		if (!found ||
 		    (input->gpus[i].uuid && strcasecmp(found->uuid, input->gpus[i].uuid) != 0))
 			return false;
-		for (size_t k = 0; k < i; k++)
-			if (bdf_equal(&input->gpus[k].guest, &input->gpus[i].guest))
-				return false;
+		if (SOME(input->gpus, i, bdf_equal(&it->guest, &input->gpus[i].guest)))
+			return false;
 	}
 	return true;
 }
 
 static bool is_taken(const VerifiedGpu *gpus, size_t n, const SmiGpu *seen)
 {
-	for (size_t i = 0; i < n; i++)
-		if (gpus[i].found && gpus[i].guest.index == seen->index)
-			return true;
-	return false;
+	return SOME(gpus, n, it->found && it->guest.index == seen->index);
 }
 
 /*
@@ -475,14 +463,9 @@ static bool tells_of_links(const VerifyReport *report)
 {
 	if (report->match != VERIFY_MATCH_UUID && report->match != VERIFY_MATCH_ADDRESS)
 		return false;
-	for (size_t i = 0; i < report->n_links; i++)
-		if (report->links[i].path_ab.kind == SMI_PATH_NONE ||
-		    report->links[i].path_ba.kind == SMI_PATH_NONE)
-			return false;
-	for (size_t i = 0; i < report->n_gpus; i++)
-		if (!report->gpus[i].listed)
-			return false;
-	return true;
+	return !SOME(report->links, report->n_links,
+		     it->path_ab.kind == SMI_PATH_NONE || it->path_ba.kind == SMI_PATH_NONE) &&
+	       EVERY(report->gpus, report->n_gpus, it->listed);
 }
 
 /* Any number for a board that is not in the catalogue, or whose number of links is not known. */
@@ -569,10 +552,8 @@ bool verify_wants_diagnosis(const VerifyReport *report)
 
 static const VerifiedGpu *first_with_mig(const VerifyReport *report, uint64_t enabled)
 {
-	for (size_t i = 0; i < report->n_gpus; i++)
-		if (report->gpus[i].found && enabled & UINT64_C(1) << report->gpus[i].guest.index)
-			return &report->gpus[i];
-	return NULL;
+	return FIND(report->gpus, report->n_gpus,
+		    it->found && enabled & UINT64_C(1) << it->guest.index);
 }
 
 void verify_diagnose(const VerifyInput *input, const GuestRun runs[VERIFY_DIAGNOSES],

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "host/scan/sysfs.h"
-#include "util/file.h"
 #include "util/text.h"
 
 #define CONFIG_COMMAND 4

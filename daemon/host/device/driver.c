@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/device/driver.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/vfio.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "core/facts/persistence.h"
 #include "core/pci/driver-name.h"
-#include "gpupass/cleanup.h"
 #include "host/scan/sysfs.h"
-#include "util/bdf.h"
 #include "util/file.h"
 #include "util/text.h"
 #include "util/xalloc.h"
@@ -423,9 +416,8 @@ static int add_group(HotReset *h, int vfio_fd, int number)
 	_cleanup_close_ int fd = -1;
 	char name[16];
 
-	for (size_t i = 0; i < h->n_groups; i++)
-		if (h->numbers[i] == number)
-			return 0;
+	if (SOME_OF(h->numbers, h->n_groups, it == number))
+		return 0;
 	if (h->n_groups == ELEMENTS(h->groups))
 		return -E2BIG;
 	snprintf(name, sizeof(name), "%d", number);

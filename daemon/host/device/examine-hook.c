@@ -13,7 +13,6 @@
 
 #include "core/facts/examination.h"
 #include "core/setup/hook-script.h"
-#include "core/setup/setup-files.h"
 #include "gpupass/dbus.h"
 #include "host/device/examine.h"
 #include "util/clock.h"

@@ -3,10 +3,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/facts/boot-faults.h"
 #include "core/setup/setup-files.h"
@@ -109,10 +106,7 @@ static bool is_service(const char *comm)
 	static const char *const names[] = { "nvidia-persiste", "nv-hostengine", "nv-fabricmanage",
 					     "dcgm-exporter" };
 
-	for (size_t i = 0; i < ELEMENTS(names); i++)
-		if (strcmp(comm, names[i]) == 0)
-			return true;
-	return false;
+	return SOME_OF(names, ELEMENTS(names), strcmp(comm, it) == 0);
 }
 
 static void note_service(int process_fd, const char *comm, const char *pid, Examination *e)

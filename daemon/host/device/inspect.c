@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/device/inspect.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "core/setup/setup-files.h"
 #include "host/device/capabilities.h"
@@ -18,7 +12,6 @@
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/grow.h"
-#include "util/text.h"
 
 #define BASE_CLASS_NETWORK 0x02
 #define CLASS_NVME 0x010802
@@ -340,10 +333,7 @@ static const char *framebuffer(const IomemLine *line)
 		"simplefb",  "efifb",  "vesafb",  /* drivers/video/fbdev */
 	};
 
-	for (size_t i = 0; i < ELEMENTS(names); i++)
-		if (is_named(line, names[i]))
-			return names[i];
-	return NULL;
+	return FIND_OF(names, ELEMENTS(names), is_named(line, it));
 }
 
 static size_t count_lines(const char *iomem, const char *name)
@@ -365,10 +355,8 @@ static int bar_of(const Resources *resources, unsigned long long first, size_t p
 {
 	if (first == 0)
 		return all == resources->n_items ? resources->items[place].bar : -1;
-	for (size_t i = 0; i < resources->n_items; i++)
-		if (first >= resources->items[i].first && first <= resources->items[i].last)
-			return resources->items[i].bar;
-	return -1;
+	return LOOK_UP(resources->items, resources->n_items,
+		       first >= it->first && first <= it->last, it->bar, -1);
 }
 
 /* One for each BAR: inside a device, BOOTFB, is the driver that draws on it. */

@@ -2,16 +2,12 @@
 #include "host/device/memory-mmio.h"
 
 #include <endian.h>
-#include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/mman.h>
 
-#include "core/pci/driver-name.h"
 #include "host/device/bar0.h"
 #include "host/scan/function.h"
 #include "host/scan/sysfs.h"
-#include "util/file.h"
 #include "util/xalloc.h"
 
 #define PAUSE_MSEC 10

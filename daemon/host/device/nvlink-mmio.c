@@ -2,11 +2,9 @@
 #include "host/device/nvlink-mmio.h"
 
 #include <endian.h>
-#include <errno.h>
 #include <sys/mman.h>
 
 #include "host/device/bar0.h"
-#include "util/file.h"
 
 typedef struct Bar {
 	const volatile uint32_t *first;	    /* page 0 */

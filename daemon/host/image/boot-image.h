@@ -7,8 +7,6 @@
 
 #include <stdint.h>
 
-#include "gpupass/cleanup.h"
-
 typedef struct BootedKernel {
 	const char *release; /* uname -r */
 	const char *cmdline; /* its command line; NULL: not known */

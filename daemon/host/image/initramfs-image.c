@@ -2,7 +2,6 @@
 #include "host/image/initramfs-image.h"
 
 #include <archive.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "core/setup/boot-entries.h"
@@ -127,10 +126,8 @@ static const struct Compression *find_compression(ImageReader *r)
 
 	if (pread(r->fd, magic, sizeof(magic), (off_t)r->offset) != sizeof(magic))
 		return NULL;
-	for (size_t i = 0; i < ELEMENTS(compressions); i++)
-		if (memcmp(magic, compressions[i].magic, sizeof(magic)) == 0)
-			return &compressions[i];
-	return NULL;
+	return FIND(compressions, ELEMENTS(compressions),
+		    memcmp(magic, it->magic, sizeof(magic)) == 0);
 }
 
 static la_ssize_t fetch(struct archive *a, void *userdata, const void **ret)

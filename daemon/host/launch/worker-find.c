@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/launch/worker-find.h"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "host/scan/process.h"
 #include "util/file.h"
 #include "util/pid-lock.h"
-#include "util/text.h"
 
 #define COMMAND_LINE_MAX 16384
 #define SYSTEM_SLICE "/system.slice/"
@@ -104,10 +101,7 @@ static bool is_ours(const Search *search, int process_fd)
 
 	if (process_uids(process_fd, uids) < 0)
 		return false;
-	for (size_t i = 0; i < PROCESS_UIDS; i++)
-		if (uids[i] != search->own_uid)
-			return false;
-	return true;
+	return EVERY_OF(uids, PROCESS_UIDS, it == search->own_uid);
 }
 
 /*

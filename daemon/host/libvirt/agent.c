@@ -5,7 +5,6 @@
 
 #include "host/libvirt/call.h"
 #include "host/libvirt/libvirt.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /* The most of libvirt's message that is kept; it may quote the agent. */

@@ -8,7 +8,6 @@
 #include "host/libvirt/virt.h"
 #include "util/clock.h"
 #include "util/mutex.h"
-#include "util/text.h"
 #include "util/thread.h"
 #include "util/xalloc.h"
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/libvirt/guest-agent.h"
 
-#include <string.h>
-
 #include "util/clock.h"
-#include "util/text.h"
 
 /*
  * libvirt (9.0, qemuAgentGuestSync) first synchronises with the agent, for up to 5 s. A live agent

@@ -303,10 +303,7 @@ void virt_known_done(VirtKnown *known)
 
 static bool is_listed(const VirtChanges *changes, const char *uuid)
 {
-	for (size_t i = 0; i < changes->n; i++)
-		if (strcmp(changes->uuids[i], uuid) == 0)
-			return true;
-	return false;
+	return SOME(changes->uuids, changes->n, strcmp(*it, uuid) == 0);
 }
 
 void virt_known_changed(Virt *virt, const char *uuid)

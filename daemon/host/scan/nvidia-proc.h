@@ -2,7 +2,6 @@
 /* What the nvidia driver reports in /proc/driver/nvidia, of itself and of GPUs bound to it. */
 #pragma once
 
-#include "gpupass/cleanup.h"
 #include "util/bdf.h"
 
 /*

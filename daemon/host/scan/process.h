@@ -6,8 +6,6 @@
 
 #include <sys/types.h>
 
-#include "gpupass/cleanup.h"
-
 /* Real, effective, saved and file system uid, as seen in this user name space. */
 #define PROCESS_UIDS 4
 int process_uids(int process_fd, uid_t ret[PROCESS_UIDS]);

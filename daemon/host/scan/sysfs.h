@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "gpupass/cleanup.h"
 #include "util/bdf.h"
 
 #define SYSFS_PCI_DEVICES "bus/pci/devices"

@@ -25,8 +25,5 @@ const Part *part_at(size_t i)
 
 const Part *part_find(const char *name)
 {
-	for (size_t i = 0; i < ELEMENTS(parts); i++)
-		if (strcmp(parts[i].name, name) == 0)
-			return &parts[i];
-	return NULL;
+	return FIND(parts, ELEMENTS(parts), strcmp(it->name, name) == 0);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/wire/question.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "gpupass/dbus.h"
 #include "host/wire/request.h"
 #include "util/grow.h"
 #include "util/json.h"
-#include "util/text.h"
 
 #define REASON_MAX 512
 #define PERSISTENCE_GPUS_MAX 64
@@ -143,10 +139,7 @@ static bool is_about_functions(const void *of, const Bdf *functions, size_t n)
 {
 	const InspectAnswer *answer = of;
 
-	for (size_t i = 0; i < n; i++)
-		if (!inspection_find(answer->inspection, &functions[i]))
-			return false;
-	return true;
+	return EVERY(functions, n, inspection_find(answer->inspection, it));
 }
 
 static bool is_short(const char *reason)
@@ -211,16 +204,11 @@ static bool is_about_links(const ProbeAnswer *answer, const Bdf *functions, size
 
 	if (answer->error)
 		return is_short(answer->error) && told == 0;
-	for (size_t i = 0; i < n; i++)
-		if (times_told(answer, &functions[i]) != 1)
-			return false;
-	for (size_t i = 0; i < answer->boards->n_items; i++)
-		if (answer->boards->items[i].way != way)
-			return false;
-	for (size_t i = 0; i < answer->n_unseen; i++)
-		if (!is_short(answer->unseen[i].reason))
-			return false;
-	return told == n;
+	if (SOME(functions, n, times_told(answer, it) != 1))
+		return false;
+	if (SOME(answer->boards->items, answer->boards->n_items, it->way != way))
+		return false;
+	return !SOME(answer->unseen, answer->n_unseen, !is_short(it->reason)) && told == n;
 }
 
 static bool is_about_nvlinks(const void *of, const Bdf *functions, size_t n)
@@ -373,10 +361,8 @@ QuestionId question_id(const Question *question)
 
 const Question *question_find(const char *verb, const char *option)
 {
-	for (size_t i = 0; i < ELEMENTS(questions); i++)
-		if (strcmp(questions[i].verb, verb) == 0 && str_equal(questions[i].option, option))
-			return &questions[i];
-	return NULL;
+	return FIND(questions, ELEMENTS(questions),
+		    strcmp(it->verb, verb) == 0 && str_equal(it->option, option));
 }
 
 const char *question_lock_name(QuestionLock lock, const Bdf *functions, char text[BDF_TEXT_MAX])

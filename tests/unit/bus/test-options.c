@@ -10,7 +10,7 @@
 #include "gpupass/cleanup.h"
 #include "util/text.h"
 
-#define SOME (TAKES(LIVE) | TAKES(CONFIG) | TAKES(TIMEOUT) | TAKES(MODEL))
+#define ASKED (TAKES(LIVE) | TAKES(CONFIG) | TAKES(TIMEOUT) | TAKES(MODEL))
 
 static sd_bus_message *message_new(void)
 {
@@ -77,8 +77,8 @@ TEST(every_option_arrives_where_it_belongs_and_what_is_not_given_stays_as_it_is)
 	_cleanup_(call_options_clear) CallOptions target = { .config = true };
 
 	for (unsigned i = 0; i < 2; i++) {
-		assert_true(read_options(i ? no : m, SOME, &target, &error) >= 0);
-		assert_int_equal(target.given, SOME);
+		assert_true(read_options(i ? no : m, ASKED, &target, &error) >= 0);
+		assert_int_equal(target.given, ASKED);
 		assert_true(target.live);
 		assert_false(target.config);
 		assert_int_equal(target.timeout_usec, UINT64_MAX);
@@ -94,17 +94,17 @@ TEST(what_the_call_does_not_take_is_refused_with_what_it_takes)
 		const char *what, *remedy;
 	} rows[] = {
 		{ { "live b 1", "colour s red" },
-		  SOME,
+		  ASKED,
 		  "\"colour\" is unknown",
 		  "the options of this call are live, config, model, timeout" },
 		{ { "Live b 1" }, 0, "\"Live\" is unknown", "this call has no options" },
-		{ { "model s a", "model s b" }, SOME, "\"model\" is there twice", "give it once" },
-		{ { "live s x" }, SOME, "\"live\" has the wrong type", "give a boolean (b)" },
-		{ { "live t 1" }, SOME, "\"live\" has the wrong type", "give a boolean (b)" },
-		{ { "timeout b 1" }, SOME, "\"timeout\" has the wrong type", "give a number (t)" },
-		{ { "timeout s x" }, SOME, "\"timeout\" has the wrong type", "give a number (t)" },
-		{ { "model t 1" }, SOME, "\"model\" has the wrong type", "give a string (s)" },
-		{ { "model b 1" }, SOME, "\"model\" has the wrong type", "give a string (s)" },
+		{ { "model s a", "model s b" }, ASKED, "\"model\" is there twice", "give it once" },
+		{ { "live s x" }, ASKED, "\"live\" has the wrong type", "give a boolean (b)" },
+		{ { "live t 1" }, ASKED, "\"live\" has the wrong type", "give a boolean (b)" },
+		{ { "timeout b 1" }, ASKED, "\"timeout\" has the wrong type", "give a number (t)" },
+		{ { "timeout s x" }, ASKED, "\"timeout\" has the wrong type", "give a number (t)" },
+		{ { "model t 1" }, ASKED, "\"model\" has the wrong type", "give a string (s)" },
+		{ { "model b 1" }, ASKED, "\"model\" has the wrong type", "give a string (s)" },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
@@ -128,5 +128,5 @@ TEST(what_is_no_dictionary_is_an_error)
 	CallOptions target = { 0 };
 
 	assert_true(sd_bus_message_append(m, "s", "live") >= 0);
-	assert_true(read_options(m, SOME, &target, &error) < 0);
+	assert_true(read_options(m, ASKED, &target, &error) < 0);
 }

@@ -47,6 +47,9 @@ options:
     description: Data on an NVMe of the I(companions) that gpupass does not know may be erased. Not compared.
     type: bool
     default: false
+  vlan:
+    description: The VLAN of the VFs among the I(companions), 1 to 4094. Not compared.
+    type: int
   no_bridge_seen:
     description: Of a group of one GPU, that you looked and no bridge is on the board, although its chip can have one.
     type: bool
@@ -236,6 +239,7 @@ class Group:
             options = ["--" + name.replace("_", "-") for name in ("no_bridge_seen", "whole_nic", "erase")
                        if self.parameters[name]]
             options += ["--with=" + word for word in companions or []]
+            options += ["--vlan=%d" % self.parameters["vlan"]] if self.parameters["vlan"] is not None else []
             self.change("declare", words, "", "".join(word + "\n" for word in words + (companions or [])), options)
             return
         found = [gpu["address"] for gpu in self.gpus]
@@ -297,6 +301,7 @@ def main():
             gpus=dict(type="list", elements="str"),
             companions=dict(type="list", elements="str"),
             whole_nic=dict(type="bool", default=False),
+            vlan=dict(type="int"),
             erase=dict(type="bool", default=False),
             no_bridge_seen=dict(type="bool", default=False),
             bound=dict(type="bool"),
