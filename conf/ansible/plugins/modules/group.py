@@ -47,6 +47,10 @@ options:
     description: Data on an NVMe of the I(companions) that gpupass does not know may be erased. Not compared.
     type: bool
     default: false
+  vlan:
+    description: The VLAN of the VFs among the I(companions), which their guest does not see. 0 is none. Not compared.
+    type: int
+    default: 0
   no_bridge_seen:
     description: Of a group of one GPU, that you looked and no bridge is on the board, although its chip can have one.
     type: bool
@@ -235,6 +239,7 @@ class Group:
         if not self.is_declared():
             options = ["--" + name.replace("_", "-") for name in ("no_bridge_seen", "whole_nic", "erase")
                        if self.parameters[name]]
+            options += ["--vlan=%d" % self.parameters["vlan"]] if self.parameters["vlan"] else []
             options += ["--with=" + word for word in companions or []]
             self.change("declare", words, "", "".join(word + "\n" for word in words + (companions or [])), options)
             return
@@ -298,6 +303,7 @@ def main():
             companions=dict(type="list", elements="str"),
             whole_nic=dict(type="bool", default=False),
             erase=dict(type="bool", default=False),
+            vlan=dict(type="int", default=0),
             no_bridge_seen=dict(type="bool", default=False),
             bound=dict(type="bool"),
             persist=dict(type="bool", default=False),
