@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/columns.h"
 
-#include <string.h>
 #include <strings.h>
 
 #include "base/text.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/errors.h"
 
-#include <string.h>
-
 #include "base/text.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"

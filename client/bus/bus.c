@@ -2,7 +2,6 @@
 #include "bus/bus.h"
 
 #include <stdarg.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/text.h"

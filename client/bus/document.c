@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bus/document.h"
 
-#include <string.h>
-
 #include "base/json.h"
 #include "base/text.h"
 

@@ -2,7 +2,6 @@
 #include "job/job.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "job/watch.h"

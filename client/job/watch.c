@@ -2,7 +2,6 @@
 #include "job/watch.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "model/json.h"

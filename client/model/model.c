@@ -2,7 +2,6 @@
 #include "model/model.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "bus/bus.h"

@@ -2,7 +2,6 @@
 #include "show/progress.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "show/describe.h"

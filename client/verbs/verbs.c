@@ -2,7 +2,6 @@
 #include "verbs/verbs.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "base/host-name.h"
 #include "base/text.h"

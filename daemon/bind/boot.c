@@ -2,12 +2,9 @@
 #include "bind/boot.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <time.h>
 
-#include "core/base/json-struct.h"
 #include "core/facts/kept.h"
-#include "core/pci/pci-snapshot.h"
 #include "gpupass/dbus.h"
 #include "host/scan/function.h"
 #include "host/scan/record-files.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bus/bus.h"
 
-#include <string.h>
-
 #include "bus/call.h"
 #include "gpupass/dbus.h"
 #include "util/xalloc.h"

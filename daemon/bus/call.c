@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bus/call.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "gpupass/dbus.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 #define NAME_ARGUMENT_MAX 255

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bus/callers.h"
 
-#include <errno.h>
-#include <stdint.h>
-
 #include "core/base/problem.h"
 #include "util/clock.h"
 #include "util/text.h"

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bus/decision.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "core/base/problem.h"
 #include "manager/audit.h"
 #include "util/clock.h"
 #include "util/log.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /* So many refusals of a user are told in full in such a time; then one in 100, 1000 and so on. */

@@ -2,12 +2,9 @@
 #include "bus/polkit.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "gpupass/dbus.h"
 #include "util/printable.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 #define SERVICE "org.freedesktop.PolicyKit1"

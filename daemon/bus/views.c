@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bus/views.h"
 
-#include <string.h>
-
 #include "core/group/word.h"
 #include "gpupass/dbus.h"
 #include "util/grow.h"
-#include "util/text.h"
 
 const sd_bus_vtable manager_properties[] = {
 	SD_BUS_VTABLE_START(0),

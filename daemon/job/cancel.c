@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/cancel.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "util/text.h"
 #include "util/xalloc.h"

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/clear.h"
 
-#include <string.h>
-
 #include "core/setup/driver-release.h"
 #include "job/guest-exit.h"
 #include "job/prepare.h"
 #include "job/recover.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /*

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/executor.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "util/clock.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /* How long a run waits for libvirt to come back: a restart takes seconds. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/guest-exit.h"
 
-#include <unistd.h>
-
 #include "util/clock.h"
 
 #define EXIT_USEC (10 * USEC_PER_SEC)

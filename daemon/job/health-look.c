@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/health-look.h"
 
-#include <pthread.h>
-#include <stdlib.h>
-
 #include "host/launch/child.h"
 #include "util/xalloc.h"
 

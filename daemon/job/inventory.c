@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/inventory.h"
 
-#include <string.h>
-
 #include "core/group/resolve.h"
 #include "core/group/word.h"
 #include "util/grow.h"
-#include "util/text.h"
 
 #include "inventory.inc"
 

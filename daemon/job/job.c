@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/job.h"
 
-#include <string.h>
-
 #include "job/prepare.h"
 #include "job/probe.h"
 #include "util/clock.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /* What both kinds of run own. These are copies: the loop may replace the originals meanwhile. */

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/prepare.h"
 
-#include <string.h>
-
 #include "core/group/observe.h"
 #include "job/guest-exit.h"
 #include "job/select.h"
 #include "job/steps.h"
 #include "util/clock.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 int look_at_groups(const JobPlace *place, InspectConfig most, Prepared *p)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/prepared.h"
 
-#include "core/facts/persistence.h"
-
 PlanFacts prepared_facts(const Prepared *p, const Policy *policy)
 {
 	return (PlanFacts){

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/probe.h"
 
-#include <string.h>
-
 #include "job/guest-exit.h"
 #include "job/prepare.h"
 #include "util/clock.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 #define MMIO_TIMEOUT_USEC (20 * USEC_PER_SEC)

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/recover.h"
 
-#include <string.h>
-#include <unistd.h>
-
 #include "job/executor.h"
 #include "job/guest-exit.h"
 #include "util/clock.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 #define POLL_USEC (100 * USEC_PER_MSEC)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/request.h"
 
-#include <string.h>
-
 #include "util/xalloc.h"
 
 JobRequest job_request_copy(const JobRequest *from)

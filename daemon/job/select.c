@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/select.h"
 
-#include <string.h>
-
 #include "core/domain/machine-use.h"
 #include "core/group/record.h"
-#include "core/plan/plan.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 static const Group *find_group(const Prepared *p, const char *name)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/steps.h"
 
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /*

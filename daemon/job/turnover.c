@@ -2,7 +2,6 @@
 #include "job/turnover.h"
 
 #include "util/clock.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 void turnover_clear(Turnover *t)

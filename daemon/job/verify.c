@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/verify.h"
 
-#include <string.h>
-
-#include "core/verify/guest-report.h"
-#include "core/verify/measure.h"
 #include "job/prepare.h"
 #include "job/select.h"
 #include "util/clock.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /* With a badly seated bridge `nvidia-smi topo -m` was seen to take 112 s (NCCL issue 557). */

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/asks.h"
 
-#include <string.h>
-
 #include "gpupass/dbus.h"
-#include "host/host/questions.h"
 #include "job/clear.h"
 #include "job/drift-look.h"
 #include "manager/health.h"
@@ -15,7 +12,6 @@
 #include "util/clock.h"
 #include "util/json.h"
 #include "util/log.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /* ---- lifting a quarantine ---- */

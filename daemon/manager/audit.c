@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/audit.h"
 
-#include <string.h>
-
 #include "manager/state.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 Trail *manager_trail(const Manager *m)

@@ -2,7 +2,6 @@
 #include "manager/config.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <syslog.h>

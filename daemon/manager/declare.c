@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/declare.h"
 
-#include <string.h>
-
-#include "core/domain/ref.h"
 #include "core/group/companion.h"
 #include "job/prepare.h"
 #include "manager/config.h"
 #include "manager/look.h"
 #include "manager/state.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 typedef enum DeclareMode {

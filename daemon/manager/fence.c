@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/fence.h"
 
-#include <string.h>
-
 #include "core/fence/make.h"
 #include "manager/state.h"
 #include "util/clock.h"
 #include "util/grow.h"
-#include "util/text.h"
 
 typedef struct FenceTask {
 	Manager *manager _borrowed_;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/health.h"
 
-#include <string.h>
-
 #include "manager/picture.h"
 #include "manager/records.h"
 #include "manager/state.h"

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/look.h"
 
-#include <string.h>
-
-#include "core/facts/kept.h"
 #include "host/scan/matter.h"
 #include "manager/picture.h"
 #include "manager/state.h"
 #include "util/log.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 static void waiter_add(Waiter **list, ManagerDone done, void *userdata)

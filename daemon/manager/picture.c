@@ -7,7 +7,6 @@
 #include "manager/state.h"
 #include "util/clock.h"
 #include "util/log.h"
-#include "util/text.h"
 
 /* The number of notes about domains whose XML is not known; the doctor reports all of them. */
 #define UNREAD_NOTES_MAX 8

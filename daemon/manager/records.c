@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/records.h"
 
-#include <string.h>
-
-#include "job/steps.h"
 #include "manager/state.h"
 #include "util/clock.h"
 #include "util/grow.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 LOCAL_CLEAR(VerdictOf, verdict_of_clear)

@@ -2,7 +2,6 @@
 #include "manager/recover.h"
 
 #include <fcntl.h>
-#include <string.h>
 
 #include "job/recover.h"
 #include "manager/audit.h"
@@ -12,7 +11,6 @@
 #include "util/file.h"
 #include "util/grow.h"
 #include "util/log.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /* How long a worker of the previous daemon may take to end by itself. After that the group is

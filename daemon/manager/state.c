@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/state.h"
 
-#include <string.h>
-
 #include "util/log.h"
-#include "util/text.h"
 
 JobPlace manager_job_place(Manager *m)
 {

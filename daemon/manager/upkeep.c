@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/upkeep.h"
 
-#include <string.h>
-#include <unistd.h>
-
 #include "core/group/keep.h"
 #include "manager/jobs.h"
 #include "manager/look.h"
@@ -13,7 +10,6 @@
 #include "util/clock.h"
 #include "util/grow.h"
 #include "util/log.h"
-#include "util/text.h"
 
 /* ---- who has which board ---- */
 

@@ -2,8 +2,6 @@
 #include "store/assignments.h"
 
 #include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "util/file.h"
 #include "util/text.h"

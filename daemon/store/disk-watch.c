@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/disk-watch.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "util/file.h"
 #include "util/mutex.h"
 #include "util/text.h"

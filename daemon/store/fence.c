@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/fence.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 
 #include "util/file.h"
 #include "util/mutex.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 #define FILE_MAX (4U * 1024 * 1024)

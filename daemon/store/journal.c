@@ -3,9 +3,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/plan/record.h"
 #include "gpupass/dbus.h"
@@ -13,7 +11,6 @@
 #include "util/file.h"
 #include "util/json.h"
 #include "util/mutex.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 int journal_open(const char *directory, Journal *ret)

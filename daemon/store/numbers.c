@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/numbers.h"
 
-#include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
-#include "util/mutex.h"
 
 #define FILE_NAME "numbers.json"
 /* No host comes there; a number beyond it would soon begin anew. */

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/quarantine.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
 #include "util/clock.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 LOCAL_DOCUMENT(Quarantine, members, GPUPASS_SCHEMA_QUARANTINE)

@@ -2,7 +2,6 @@
 #include "store/receipts.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include "util/file.h"
 #include "util/json.h"

@@ -2,8 +2,6 @@
 #include "store/records.h"
 
 #include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "store/hold.h"
 #include "util/file.h"

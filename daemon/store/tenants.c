@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/tenants.h"
 
-#include <string.h>
-
 #include "util/grow.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 static void take(void *into, _unused_ const char *name, void *record)

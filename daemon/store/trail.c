@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/trail.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "util/clock.h"
 #include "util/mutex.h"
-#include "util/text.h"
 #include "util/thread.h"
 #include "util/xalloc.h"
 

@@ -2,7 +2,6 @@
 #include "util/mailbox.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/epoll.h>

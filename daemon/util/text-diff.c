@@ -6,7 +6,6 @@
  */
 #include "util/text-diff.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "util/text.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 

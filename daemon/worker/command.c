@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "worker/command.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "core/pci/driver-name.h"
-#include "gpupass/errors.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 #include "command.inc"

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "worker/part.h"
 
-#include <errno.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include "gpupass/errors.h"
 #include "host/wire/request.h"
-#include "util/text.h"
 #include "worker/read-only.h"
 
 /* A process of the same user that has as many rights or more may look into one that is dumpable. */

@@ -2,8 +2,6 @@
 #include "core/audit/chain.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "gpupass/dbus.h"
 #include "util/grow.h"

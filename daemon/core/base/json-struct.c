@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <stdarg.h>
-#include <string.h>
 
 #include "util/json.h"
 #include "util/text.h"

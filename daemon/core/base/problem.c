@@ -2,8 +2,6 @@
 #include "core/base/problem.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "util/text.h"
 #include "util/xalloc.h"

@@ -441,7 +441,7 @@ static void tell_vgpu(const VgpuUse *vgpu, Finding *f)
 	const char *board = BDF_TEXT(&vgpu->board);
 
 	if (use) {
-		reason = strf("%s has a vGPU of %s", use->name, board);
+		reason = strf("%s has a %s of %s", use->name, vgpu_noun(vgpu), board);
 		finding_warn(f, board, "domain %s (%s, %s) is %s %s", use->name, use->uuid,
 			     use->active ? "running" : "shut off",
 			     vgpu->live ? "running with" : "defined with", text);

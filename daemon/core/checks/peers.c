@@ -15,7 +15,6 @@
 
 /* One of a checked group's NICs or VFs. */
 typedef struct Nic {
-	const Group *group;
 	const PciFunction *function;
 	const PcieConfig *config; /* NULL: not read */
 } Nic;
@@ -34,25 +33,14 @@ static const PcieConfig *config_of(const Checks *c, const Bdf *bdf)
 	return health && health->config.pcie ? &health->config : NULL;
 }
 
-static bool is_checked(const Checks *c, const Group *group)
+/* One of a checked group's NICs that is there. That others are gone is no matter of these. */
+static bool nic_of(const Checks *c, const Group *group, size_t companion, Nic *ret)
 {
-	return SOME_OF(group->gpus, group->n_gpus, checks_gpu_of(c, &it->lead->bdf));
-}
+	const Companion *it_is = &group->companions[companion];
 
-/* All NICs of the group that are there, in *ret_n. That others are gone is no matter of these. */
-static Nic *nics_of(const Checks *c, const Group *group, size_t *ret_n)
-{
-	Nic *nics = xcalloc(group->n_companions + 1, sizeof(Nic));
-
-	*ret_n = 0;
-	for (size_t i = 0; is_checked(c, group) && i < group->n_companions; i++) {
-		const Companion *companion = &group->companions[i];
-
-		if (companion_is_nic(companion))
-			nics[(*ret_n)++] = (Nic){ group, companion->function,
-						  config_of(c, &companion->member.bdf) };
-	}
-	return nics;
+	*ret = (Nic){ it_is->function, config_of(c, &it_is->member.bdf) };
+	return companion_is_nic(it_is) &&
+	       SOME_OF(group->gpus, group->n_gpus, checks_gpu_of(c, &it->lead->bdf));
 }
 
 /* ---- the NIC's own ATS ---- */
@@ -123,11 +111,12 @@ static void check_ats_of(const Checks *c, const Nic *nic, Finding *f)
 static void check_ats(const Checks *c, Finding *f)
 {
 	for (size_t i = 0; i < c->facts->groups->n_items; i++) {
-		size_t n;
-		_cleanup_free_ Nic *nics = nics_of(c, &c->facts->groups->items[i], &n);
+		const Group *group = &c->facts->groups->items[i];
+		Nic nic;
 
-		for (size_t k = 0; k < n; k++)
-			check_ats_of(c, &nics[k], f);
+		for (size_t k = 0; k < group->n_companions; k++)
+			if (nic_of(c, group, k, &nic))
+				check_ats_of(c, &nic, f);
 	}
 }
 
@@ -142,16 +131,6 @@ static void way_clear(Way *way)
 {
 	for (size_t i = 0; i < PCIE_TRANSLATED_MAX_; i++)
 		strv_free(way->ports[i]);
-}
-
-typedef struct Texts {
-	char *of[PCIE_TRANSLATED_MAX_];
-} Texts;
-
-static void texts_clear(Texts *texts)
-{
-	for (size_t i = 0; i < PCIE_TRANSLATED_MAX_; i++)
-		free(texts->of[i]);
 }
 
 /* Those ports above one end that the other end does not have above it. */
@@ -215,42 +194,38 @@ static char *direct_remedy(const Checks *c, char *const *ports)
 		    joined, str_or_empty(now));
 }
 
-static void tell_way(const Checks *c, const Group *group, const Way *way, Finding *f)
-{
-	_cleanup_free_ char *remedy = NULL;
-	_cleanup_(texts_clear) Texts texts = { 0 };
+#define SENT "what its NIC sends to its GPUs "
+#define OVER_THE_ROOT SENT "goes over the root complex, since "
 
-	for (size_t i = 0; i < PCIE_TRANSLATED_MAX_; i++)
-		texts.of[i] = strv_join(way->ports[i], ", ");
-	if (way->ports[PCIE_TRANSLATED_DIRECT])
-		finding_pass(f, "%s: directly at %s", group->name,
-			     texts.of[PCIE_TRANSLATED_DIRECT]);
-	if (way->ports[PCIE_TRANSLATED_UNKNOWN])
-		finding_unknown(f, group->name, "%s: not read: %s", group->name,
-				texts.of[PCIE_TRANSLATED_UNKNOWN]);
-	if (way->ports[PCIE_TRANSLATED_REDIRECTED]) {
-		remedy = direct_remedy(c, way->ports[PCIE_TRANSLATED_REDIRECTED]);
-		finding_warn(f, group->name,
-			     "%s: what its NIC sends to its GPUs goes over the root complex, since "
-			     "ACS Direct Translated is off at %s",
-			     group->name, texts.of[PCIE_TRANSLATED_REDIRECTED]);
+static const struct {
+	FindingStatus status;
+	const char *what, *remedy;
+} told[PCIE_TRANSLATED_MAX_] = {
+	[PCIE_TRANSLATED_UNKNOWN] = { FINDING_UNKNOWN, "not read:" },
+	[PCIE_TRANSLATED_DIRECT] = { FINDING_PASS, "directly at" },
+	[PCIE_TRANSLATED_REDIRECTED] = { FINDING_WARN,
+					 OVER_THE_ROOT "ACS Direct Translated is off at" },
+	[PCIE_TRANSLATED_NEVER] = { FINDING_WARN,
+				    OVER_THE_ROOT "there is no ACS Direct Translated at",
+				    "nothing on this host: use ports or a switch that have it" },
+	[PCIE_TRANSLATED_BLOCKED] = { FINDING_WARN,
+				      SENT "ends with an error, since ACS Translation Blocking is "
+					   "on at",
+				      "the kernel does this for pci=noats, and below ports that "
+				      "the firmware calls external: change that, and reboot" },
+};
+
+static void tell_ports(const Checks *c, const Group *group, size_t how, char *const *ports,
+		       Finding *f)
+{
+	_cleanup_free_ char *remedy = how == PCIE_TRANSLATED_REDIRECTED ? direct_remedy(c, ports)
+									: xstrdup(told[how].remedy);
+	_cleanup_free_ char *joined = strv_join(ports, ", ");
+
+	finding_add(f, told[how].status, told[how].status == FINDING_PASS ? NULL : group->name,
+		    "%s: %s %s", group->name, told[how].what, joined);
+	if (remedy)
 		finding_remedy(f, "%s", remedy);
-	}
-	if (way->ports[PCIE_TRANSLATED_NEVER]) {
-		finding_warn(f, group->name,
-			     "%s: what its NIC sends to its GPUs goes over the root complex, since "
-			     "there is no ACS Direct Translated at %s",
-			     group->name, texts.of[PCIE_TRANSLATED_NEVER]);
-		finding_remedy(f, "nothing on this host: use ports or a switch that have it");
-	}
-	if (way->ports[PCIE_TRANSLATED_BLOCKED]) {
-		finding_warn(f, group->name,
-			     "%s: what its NIC sends to its GPUs ends with an error, since ACS "
-			     "Translation Blocking is on at %s",
-			     group->name, texts.of[PCIE_TRANSLATED_BLOCKED]);
-		finding_remedy(f, "the kernel does this for pci=noats, and below ports that the "
-				  "firmware calls external: change that, and reboot");
-	}
 }
 
 /* A NIC that cannot send them, and cannot be made to, needs no way. */
@@ -264,13 +239,16 @@ static void check_peer_path(const Checks *c, Finding *f)
 	for (size_t i = 0; i < c->facts->groups->n_items; i++) {
 		const Group *group = &c->facts->groups->items[i];
 		_cleanup_(way_clear) Way way = { 0 };
-		size_t n;
-		_cleanup_free_ Nic *nics = nics_of(c, group, &n);
+		Nic nic;
 
-		for (size_t k = 0; k < n; k++)
-			for (size_t g = 0; may_translate(&nics[k]) && g < group->n_gpus; g++)
-				add_way(c, &nics[k], group->gpus[g]->lead, &way, f);
-		tell_way(c, group, &way, f);
+		for (size_t k = 0; k < group->n_companions; k++)
+			for (size_t g = 0;
+			     nic_of(c, group, k, &nic) && may_translate(&nic) && g < group->n_gpus;
+			     g++)
+				add_way(c, &nic, group->gpus[g]->lead, &way, f);
+		for (size_t how = 0; how < PCIE_TRANSLATED_MAX_; how++)
+			if (way.ports[how])
+				tell_ports(c, group, how, way.ports[how], f);
 	}
 }
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/doctor/doctor.h"
 
-#include <string.h>
-
-#include "core/base/json-struct.h"
-#include "core/checks/checks.h"
 #include "core/group/record.h"
 #include "gpupass/dbus.h"
 #include "util/grow.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/domain/ref.h"
 
-#include <string.h>
 #include <strings.h>
 
 #include "util/text.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/domain/vgpu.h"
 
-#include <string.h>
 #include <strings.h>
 
 #include "core/domain/ref.h"
@@ -24,6 +23,8 @@ static bool is_mdev_of(const PciSnapshot *snapshot, const PciMdev *mdev, const B
 static bool find_vf(const DomainUse *use, const PciSnapshot *snapshot, const Bdf *function,
 		    bool live, VgpuUse *ret)
 {
+	const PciFunction *board = pci_snapshot_find(snapshot, function);
+
 	for (size_t i = 0; i < use->n_hostdevs; i++) {
 		const DomainHostdev *hostdev = &use->hostdevs[i];
 
@@ -34,6 +35,7 @@ static bool find_vf(const DomainUse *use, const PciSnapshot *snapshot, const Bdf
 			.domain = use,
 			.live = live,
 			.absent = !pci_snapshot_find(snapshot, &hostdev->bdf),
+			.of_nic = board && board->vendor != PCI_VENDOR_NVIDIA,
 			.vf = hostdev->bdf,
 			.board = *function,
 		};
@@ -129,18 +131,25 @@ char *vgpu_text(const VgpuUse *vgpu)
 		    vgpu->absent ? " (not there now)" : "", BDF_TEXT(&vgpu->board));
 }
 
+const char *vgpu_noun(const VgpuUse *vgpu)
+{
+	return vgpu->of_nic ? "VF" : "vGPU";
+}
+
 /* NVIDIA's script unbinds the VFs before it takes them away, and locks the board meanwhile. */
 char *vgpu_remedy(const VgpuUse *vgpu)
 {
 	_cleanup_free_ char *then =
 		vgpu->mdev     ? strf("echo 1 > /sys/bus/mdev/devices/%s/remove", vgpu->mdev)
 		: vgpu->absent ? xstrdup("")
+		: vgpu->of_nic ? strf("echo 0 > /sys/bus/pci/devices/%s/sriov_numvfs",
+				      BDF_TEXT(&vgpu->board))
 			       : strf("/usr/lib/nvidia/sriov-manage -d %s", BDF_TEXT(&vgpu->board));
 
 	if (!vgpu->domain)
 		return strf("see who made it (mdevctl list), and remove it: %s", then);
-	return strf("%stake the vGPU out of that domain: virsh edit %s%s%s",
-		    vgpu->live ? "shut it down and " : "",
+	return strf("%stake the %s out of that domain: virsh edit %s%s%s",
+		    vgpu->live ? "shut it down and " : "", vgpu_noun(vgpu),
 		    domain_ref_word(vgpu->domain->name, vgpu->domain->uuid),
 		    *then ? "; then: " : "", then);
 }

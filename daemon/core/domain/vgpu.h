@@ -12,6 +12,7 @@ typedef struct VgpuUse {
 	const DomainUse *domain; /* NULL: no domain names it */
 	bool live;		 /* the guest runs with it; false: the definition has it */
 	bool absent;		 /* a VF that is not there now */
+	bool of_nic;		 /* a VF of a NIC, and so no vGPU */
 	const char *mdev;	 /* its UUID, borrowed; NULL: a VF */
 	Bdf vf;			 /* without `mdev` */
 	Bdf board;		 /* the function that it is a part of */
@@ -31,5 +32,7 @@ bool vgpu_unnamed_mdev(const DomainUses *uses, const PciSnapshot *snapshot, cons
 
 /* "vGPU 4b20d080-… of 0000:41:00.0", "virtual function 0000:41:00.4 of 0000:41:00.0". */
 char *vgpu_text(const VgpuUse *vgpu);
+/* "vGPU", or "VF" */
+const char *vgpu_noun(const VgpuUse *vgpu);
 /* What a person does about it. Both: caller frees. */
 char *vgpu_remedy(const VgpuUse *vgpu);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/domain/xml-bounds.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 

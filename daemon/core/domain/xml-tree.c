@@ -2,8 +2,6 @@
 /* Reads a domain's XML. */
 #include "core/domain/xml-tree.h"
 
-#include <string.h>
-
 #include "util/text.h"
 
 /*

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/domain/xml-tune.h"
 
-#include <string.h>
-
 #include "core/domain/xml-tree.h"
 #include "core/pci/host-facts.h"
 #include "util/text.h"

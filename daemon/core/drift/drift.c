@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/drift/drift.h"
 
-#include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
 #include "util/domain-devices.h"
 #include "util/json.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(drift_kind, DriftKind, DRIFT_KINDS)

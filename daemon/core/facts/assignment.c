@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/assignment.h"
 
-#include <string.h>
-
-#include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"

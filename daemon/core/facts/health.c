@@ -2,7 +2,6 @@
 #include "core/facts/health.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "util/text.h"
 #include "util/xalloc.h"

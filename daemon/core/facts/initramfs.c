@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/initramfs.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "core/facts/kept.h"
 #include "core/pci/driver-name.h"
 #include "core/setup/kernel-words.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/inspection.h"
 
-#include <string.h>
-
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/xalloc.h"

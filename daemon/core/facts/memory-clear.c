@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/memory-clear.h"
 
-#include <stdlib.h>
-
 #include "util/text.h"
 
 #define CHIP_SHIFT 20

@@ -2,8 +2,6 @@
 #include "core/facts/module-lists.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/facts/initramfs.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/persistence.h"
 
-#include <stdlib.h>
-
 DEFINE_STRING_TABLE(persistence_mode, PersistenceMode, PERSISTENCE_MODES)
 DEFINE_STRING_TABLE(mig_mode, MigMode, MIG_MODES)
 

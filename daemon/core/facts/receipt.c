@@ -2,7 +2,6 @@
 #include "core/facts/receipt.h"
 
 #include <limits.h>
-#include <string.h>
 
 #include "gpupass/dbus.h"
 #include "util/json.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/record.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "util/crc32.h"
 #include "util/json.h"
 #include "util/text.h"

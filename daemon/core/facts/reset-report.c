@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/reset-report.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "util/text.h"
 
 DEFINE_STRING_TABLE(reset_result, ResetResult, RESET_RESULTS)

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/fence/fence.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
 #include "util/grow.h"
 #include "util/json.h"
-#include "util/text.h"
 
 DEFINE_STRING_TABLE(fence_state, FenceState, FENCE_STATES)
 

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/fence/judge.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "core/domain/ref.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 #define SECOND 1000000ULL
@@ -157,6 +153,19 @@ static int check_assigned(const FenceRequest *q, const FenceGroup *group, Proble
 		ret_problem);
 }
 
+/* Of what no group has: fence_make(). */
+static char *cleaned_by(const FenceRequest *q, const FenceGroup *group)
+{
+	if (group->domain_uuid)
+		return strf("gpupass release %s, then assign it again: both reset it", group->name);
+	if (group->n_functions == 1 && group->functions[0].companion)
+		return strf("take it out of it (virsh edit %s), and declare it with its pair again",
+			    word(q));
+	return strf("take the group out of it (virsh edit %s), then: gpupass assign %s %s, which "
+		    "resets it",
+		    word(q), word(q), group->name);
+}
+
 static int check_clean(const FenceRequest *q, const FenceGroup *group, Problem **ret_problem)
 {
 	for (size_t i = 0; i < group->n_boards; i++) {
@@ -170,14 +179,7 @@ static int check_clean(const FenceRequest *q, const FenceGroup *group, Problem *
 		return judge_refuse(
 			q, GPUPASS_ERROR_RESET_FAILED,
 			strf("%s was not reset since another tenant had it", BDF_TEXT(&board->bdf)),
-			strf("it was last used by %s", tenant),
-			group->domain_uuid
-				? strf("gpupass release %s, then assign it again: both reset it",
-				       group->name)
-				: strf("take the group out of it (virsh edit %s), then: gpupass "
-				       "assign %s %s, which resets it",
-				       word(q), word(q), group->name),
-			ret_problem);
+			strf("it was last used by %s", tenant), cleaned_by(q, group), ret_problem);
 	}
 	return 0;
 }
@@ -202,19 +204,21 @@ static int check_group(const FenceRequest *q, const FenceGroup *group, const Bdf
  */
 static int check_vgpu(const FenceRequest *q, const FenceHostdev *hostdev, Problem **ret_problem)
 {
-	const FenceGroup *group = q->fence ? fence_find(q->fence, &hostdev->board, NULL) : NULL;
+	const FenceFunction *board = NULL;
+	const FenceGroup *group = q->fence ? fence_find(q->fence, &hostdev->board, &board) : NULL;
+	const char *noun = board && board->companion ? "VF" : "vGPU";
 
 	if (!group)
 		return 0;
 	if (group->domain_uuid)
 		return judge_refuse(q, GPUPASS_ERROR_GROUP_BUSY,
-				    strf("it has a vGPU of %s, and group %s is assigned to %s",
+				    strf("it has a %s of %s, and group %s is assigned to %s", noun,
 					 BDF_TEXT(&hostdev->board), group->name,
 					 str_or_empty(group->domain_name)),
 				    strf("the record of domain %s", group->domain_uuid),
-				    strf("take the vGPU out of it (virsh edit %s), or release the "
+				    strf("take the %s out of it (virsh edit %s), or release the "
 					 "group: gpupass release %s",
-					 word(q), group->name),
+					 noun, word(q), group->name),
 				    ret_problem);
 	return group->state == FENCE_UNSAFE ? 0 : check_state(q, group, ret_problem);
 }

@@ -223,6 +223,26 @@ static void add_ungrouped(const FenceFacts *facts, const Gpu *gpu, Fence *fence)
 	close_other(facts, fence, addresses, n, candidate);
 }
 
+/* Whoever forgets a group does not clean what its tenant left: that one alone may have it. */
+static void add_dirty(const FenceFacts *facts, Fence *fence, const PciFunction *f)
+{
+	const TenantMark *mark = tenants_mark(facts->tenants, f);
+	FenceGroup *group;
+
+	if (!mark || mark->state != TENANT_DIRTY || fence_find(fence, &f->bdf, NULL))
+		return;
+	group = GROW(fence->groups, fence->n_groups);
+	*group = (FenceGroup){ .name = xstrdup(BDF_TEXT(&f->bdf)), .foreign_use = true };
+	*GROW(group->functions, group->n_functions) = function_of(f);
+	group->functions[0].companion = true;
+	*GROW(group->boards, group->n_boards) = (FenceBoard){
+		.bdf = f->bdf,
+		.tenant = TENANT_DIRTY,
+		.domain_uuid = xstrdup(mark->domain_uuid),
+		.domain_name = xstrdup(mark->domain_name),
+	};
+}
+
 /* One that was a companion: a NIC or an NVMe of the host is no business of ours. */
 static void close_other_companions(const FenceFacts *facts, Fence *fence)
 {
@@ -232,8 +252,10 @@ static void close_other_companions(const FenceFacts *facts, Fence *fence)
 	for (size_t i = 0; i < snapshot->n_functions; i++) {
 		const Bdf *bdf = &snapshot->functions[i]->bdf;
 
-		if (member_kind_of(snapshot->functions[i], &kind) && !fence_find(fence, bdf, NULL))
-			close_other(facts, fence, bdf, 1, false);
+		if (!member_kind_of(snapshot->functions[i], &kind) || fence_find(fence, bdf, NULL))
+			continue;
+		close_other(facts, fence, bdf, 1, false);
+		add_dirty(facts, fence, snapshot->functions[i]);
 	}
 }
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/fence/report.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "core/domain/ref.h"
 #include "core/domain/vgpu.h"
 #include "core/group/record.h"

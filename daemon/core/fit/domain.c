@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/fit/domain.h"
 
-#include <string.h>
-
 #include "core/domain/xml-tree.h"
 #include "util/text.h"
 #include "util/xalloc.h"

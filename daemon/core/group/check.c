@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/group/check.h"
 
-#include <string.h>
-
 #include "core/group/companion.h"
 #include "util/grow.h"
 #include "util/text.h"

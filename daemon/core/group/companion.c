@@ -2,7 +2,6 @@
 #include "core/group/companion.h"
 
 #include "util/grow.h"
-#include "util/text.h"
 
 static void add(Group *group, const Member *member, const PciSnapshot *snapshot)
 {

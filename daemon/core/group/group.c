@@ -2,7 +2,6 @@
 #include "core/group/group.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "util/text.h"
 #include "util/xalloc.h"

@@ -2,7 +2,6 @@
 #include "core/group/keep.h"
 
 #include <fnmatch.h>
-#include <string.h>
 
 #include "util/xalloc.h"
 

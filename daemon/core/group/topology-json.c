@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/group/topology-json.h"
 
-#include "core/facts/member.h"
 #include "core/pci/pcie-distance.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"

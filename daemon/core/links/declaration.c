@@ -3,8 +3,6 @@
 
 #include <ctype.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
 #include "util/grow.h"

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/links/evidence.h"
 
-#include <string.h>
 #include <strings.h>
 
-#include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
 #include "util/grow.h"
 #include "util/json.h"

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/metrics/metrics.h"
 
-#include <string.h>
-
-#include "core/base/problem.h"
-#include "core/group/group.h"
 #include "util/json.h"
-#include "util/text.h"
 
 static const uint64_t bounds_usec[METRICS_BOUNDS] = METRICS_BOUNDS_USEC;
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/nvme/state.h"
 
-#include <string.h>
-
 #include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(nvme_lock, NvmeLock, NVME_LOCKS)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/nvme/use.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "util/xalloc.h"
 
 #define VMD_SEGMENTS 0x10000U

@@ -2,7 +2,6 @@
 #include "core/pci/host-facts.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "util/text.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/pci/pcie-config.h"
 
-#include "gpupass/cleanup.h"
-
 /* PCI Local Bus 3.0, 6.1 and 6.7; PCI Express Base 5.0, 7.5.3, 7.6.3, 7.7.8 and 10.5.1. */
 #define HEADER_BYTES 64U
 #define STATUS 0x06U

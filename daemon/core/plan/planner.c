@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/plan/planner.h"
 
-#include <string.h>
-
 #include "core/group/record.h"
-#include "core/pci/driver-name.h"
 #include "util/grow.h"
 
 void plan_copy_text(const char *from, char **ret)

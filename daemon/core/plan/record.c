@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/plan/record.h"
 
-#include <string.h>
-
-#include "core/base/json-struct.h"
 #include "core/facts/kept.h"
 #include "util/json.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 #define STEPS_MAX 16

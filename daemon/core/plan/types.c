@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/plan/types.h"
 
-#include <string.h>
-
-#include "core/domain/xml.h"
-#include "core/facts/persistence.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(operation, Operation, GPUPASS_OPERATIONS)

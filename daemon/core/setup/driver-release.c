@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "core/setup/setup-files.h"
 #include "gpupass/cleanup.h"

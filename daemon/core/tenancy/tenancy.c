@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/tenancy/tenancy.h"
 
-#include <string.h>
-
-#include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /* ---- a mark as JSON, and back ---- */

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/verify/answers.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "util/text.h"
 #include "util/xalloc.h"
 

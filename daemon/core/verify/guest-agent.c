@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/verify/guest-agent.h"
 
-#include <string.h>
-
 #include "util/json.h"
 #include "util/text.h"
 #include "util/xalloc.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/verify/guest-report.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "util/json.h"

@@ -2,7 +2,6 @@
 #include "core/verify/nvidia-smi.h"
 
 #include <ctype.h>
-#include <string.h>
 #include <strings.h>
 
 #include "util/text.h"

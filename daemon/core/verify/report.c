@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/verify/report.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "core/domain/ref.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"

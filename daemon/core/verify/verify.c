@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/verify/verify.h"
 
-#include <string.h>
 #include <strings.h>
 
-#include "core/verify/answers.h"
 #include "util/grow.h"
 #include "util/text.h"
 #include "util/xalloc.h"

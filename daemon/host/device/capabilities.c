@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/device/capabilities.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pci/pci.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "core/pci/pcie-config.h"
 #include "host/scan/sysfs.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 static struct pci_access *access_free(struct pci_access *access)

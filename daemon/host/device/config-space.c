@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/device/config-space.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <unistd.h>
 
-#include "gpupass/cleanup.h"
 #include "host/scan/sysfs.h"
 
 void config_space_read(int sysfs_fd, const Bdf *bdf, PcieConfig *ret)

@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/device/driver.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/vfio.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "core/facts/persistence.h"
 #include "core/pci/driver-name.h"
-#include "gpupass/cleanup.h"
 #include "host/scan/sysfs.h"
-#include "util/bdf.h"
 #include "util/file.h"
 #include "util/text.h"
 #include "util/xalloc.h"

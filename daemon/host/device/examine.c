@@ -3,10 +3,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/facts/boot-faults.h"
 #include "core/setup/setup-files.h"

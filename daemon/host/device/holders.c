@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/device/holders.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/types.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "host/device/device-files.h"
 #include "host/device/process-look.h"
@@ -21,7 +17,6 @@
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/grow.h"
-#include "util/text.h"
 
 /* ---- the host's processes, in the order in which they are looked at ---- */
 

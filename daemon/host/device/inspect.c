@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/device/inspect.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "core/setup/setup-files.h"
 #include "host/device/capabilities.h"
@@ -18,7 +12,6 @@
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/grow.h"
-#include "util/text.h"
 
 #define BASE_CLASS_NETWORK 0x02
 #define CLASS_NVME 0x010802

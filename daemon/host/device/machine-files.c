@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/device/machine-files.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <string.h>
 
 #include "util/file.h"
 #include "util/text.h"

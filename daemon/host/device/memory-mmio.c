@@ -2,9 +2,7 @@
 #include "host/device/memory-mmio.h"
 
 #include <endian.h>
-#include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "host/device/bar0.h"

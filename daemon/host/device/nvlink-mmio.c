@@ -2,7 +2,6 @@
 #include "host/device/nvlink-mmio.h"
 
 #include <endian.h>
-#include <errno.h>
 #include <sys/mman.h>
 
 #include "host/device/bar0.h"

@@ -7,10 +7,7 @@
 #include "host/device/nvml.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <limits.h>
-#include <stddef.h>
-#include <string.h>
 
 #include "util/text.h"
 #include "util/xalloc.h"

@@ -5,15 +5,12 @@
 #include <limits.h>
 #include <linux/kcmp.h>
 #include <search.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
 #include "host/scan/sysfs.h"
-#include "util/bdf.h"
 #include "util/file.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /* O_PATH in octal, as in fdinfo: the same on all architectures (asm-generic/fcntl.h). */

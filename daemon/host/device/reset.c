@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/device/reset.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 
 #include "host/device/config-space.h"
 #include "host/scan/sysfs.h"

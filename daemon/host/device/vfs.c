@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/device/vfs.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <unistd.h>
 
 #include "host/scan/sysfs.h"
 #include "util/file.h"

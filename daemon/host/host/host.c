@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/host/host.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "core/domain/machine-use.h"
 #include "host/launch/part.h"
 #include "host/launch/ready.h"
-#include "host/launch/worker-find.h"
 #include "host/scan/sysfs.h"
 #include "util/clock.h"
 #include "util/mutex.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /* How long a question to NVML waits for moves to end. */

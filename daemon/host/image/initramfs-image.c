@@ -2,7 +2,6 @@
 #include "host/image/initramfs-image.h"
 
 #include <archive.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "core/setup/boot-entries.h"

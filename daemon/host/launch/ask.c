@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/launch/ask.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 #include <sys/socket.h>
 
-#include "core/pci/driver-name.h"
 #include "host/launch/child.h"
-#include "host/launch/config.h"
 #include "host/launch/part.h"
 #include "host/launch/ready.h"
 #include "host/launch/worker-find.h"
 #include "host/wire/request.h"
-#include "util/bdf.h"
 #include "util/clock.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /*

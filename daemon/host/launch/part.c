@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "gpupass/cleanup.h"
-#include "host/wire/request.h"
 
 /* systemd takes seconds to reload all its units; what connects meanwhile waits in a queue. */
 #define SEND_TIMEOUT_SEC 25

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/launch/worker-find.h"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "host/scan/process.h"
 #include "util/file.h"
 #include "util/pid-lock.h"
-#include "util/text.h"
 
 #define COMMAND_LINE_MAX 16384
 #define SYSTEM_SLICE "/system.slice/"

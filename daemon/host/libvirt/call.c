@@ -3,8 +3,6 @@
 
 #include <signal.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "core/domain/ref.h"
 #include "util/clock.h"

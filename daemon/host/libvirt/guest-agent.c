@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/libvirt/guest-agent.h"
 
-#include <string.h>
-
 #include "util/clock.h"
 
 /*

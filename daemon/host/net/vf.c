@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/net/vf.h"
 
-#include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
-#include <string.h>
 
 #include "host/net/folder.h"
 #include "host/net/links.h"

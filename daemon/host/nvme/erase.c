@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/nvme/erase.h"
 
-#include <errno.h>
 #include <libnvme.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "util/grow.h"
 #include "util/xalloc.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What libblkid finds on a disk. It may be a tenant's who chose each byte. */
 #include <blkid.h>
-#include <string.h>
 
 #include "host/nvme/labels.h"
 #include "util/grow.h"

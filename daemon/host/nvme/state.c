@@ -2,10 +2,7 @@
 #include "host/nvme/state.h"
 
 #include <endian.h>
-#include <errno.h>
 #include <libnvme.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "util/grow.h"
 #include "util/xalloc.h"

@@ -2,8 +2,6 @@
 #include "host/scan/fit-facts.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "host/scan/sysfs.h"
 #include "util/file.h"

@@ -2,10 +2,8 @@
 #include "host/scan/function.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "host/scan/sysfs.h"

@@ -3,7 +3,6 @@
 
 #include <limits.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "host/scan/sysfs.h"
 #include "util/file.h"

@@ -6,8 +6,6 @@
 #include "host/scan/pci-names.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/pci/pci-snapshot.h"

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/scan/uevent.h"
 
-#include <errno.h>
 #include <linux/netlink.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "gpupass/cleanup.h"
 #include "host/scan/sysfs.h"
 
 /* UEVENT_BUFFER_SIZE is 2048, and the kernel puts ACTION@DEVPATH in front of it. */

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/wire/answer.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "gpupass/dbus.h"
 #include "util/xalloc.h"
 

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/wire/question.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "gpupass/dbus.h"
 #include "host/wire/request.h"
 #include "util/grow.h"
 #include "util/json.h"
-#include "util/text.h"
 
 #define REASON_MAX 512
 #define PERSISTENCE_GPUS_MAX 64

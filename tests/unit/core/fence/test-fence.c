@@ -31,6 +31,9 @@ typedef struct Scene {
 	const char *quarantined; /* a function that a quarantine names; NULL: none */
 	bool all_quarantined;
 	GpuHealth health;
+	TenantMark mark;
+	TenantFile file;
+	Tenants tenants; /* that one, or none */
 } Scene;
 
 static Scene scene_new(const char *more)
@@ -74,6 +77,7 @@ static Fence *make(Scene *s)
 					 .assignments = s->host.assignments,
 					 .declarations = s->host.declarations,
 					 .uses = s->host.uses,
+					 .tenants = &s->tenants,
 					 .health = &s->health,
 					 .n_health = s->health.bdf.bus > 0,
 					 .boot_id = "boot",
@@ -138,6 +142,7 @@ typedef struct ClosedCase {
 	const char *const *assigned; /* NULL: nothing */
 	bool another_board;	     /* than the one that was assigned */
 	bool unready;
+	bool dirty;	    /* the NIC is, in no group */
 	const char *unread; /* what a record that cannot be read says; NULL: there is none */
 	const char *address;
 	FenceState state;
@@ -185,7 +190,10 @@ static const ClosedCase closed[] = {
 
 static void add_nic(Scene *s, bool vf)
 {
-	host_function(&s->host, NIC, 0x020000, 0x101d, "mlx5_core")->virtual_function = vf;
+	PciFunction *nic = host_function(&s->host, NIC, 0x020000, 0x101d, "mlx5_core");
+
+	nic->virtual_function = vf;
+	nic->vendor = 0x15b3;
 	gpu_set_free(s->host.set);
 	host_seal(&s->host);
 }
@@ -405,6 +413,32 @@ TEST(a_vgpu_of_a_board_of_a_group_is_reported)
 	assert_false(report->items[0].split || report->items[0].running);
 }
 
+/* Whoever has a NIC has its VFs: they leave with its driver. */
+TEST(a_vf_of_a_nic_of_a_group_is_reported)
+{
+	static const char *const vf[] = { "0000:42:00.2", NULL };
+	_cleanup_(fence_report_freep) FenceReport *report = NULL;
+	_cleanup_(scene_done) Scene s = scene_new("With=nic:42:00.0\nWholeNic=yes\n");
+	PciFunction *virtual;
+
+	add_nic(&s, false);
+	virtual = host_function(&s.host, vf[0], 0x020000, 0x101e, NULL);
+	virtual->virtual_function = true;
+	virtual->physical = bdf_of(NIC);
+	gpu_set_free(s.host.set);
+	host_seal(&s.host);
+	host_domain(&s.host, "vm1", true, vf);
+	host_resolve(&s.host);
+	report = fence_report(s.host.groups, s.host.uses, s.host.assignments, s.host.declarations);
+	assert_int_equal(report->n_items, 1);
+	assert_string_equal(report->items[0].what,
+			    "domain vm1 (" X ") runs with virtual function 0000:42:00.2 of " NIC
+			    ", a board of pair0");
+	assert_string_equal(report->items[0].remedy,
+			    "shut it down and take the VF out of that domain: virsh edit vm1; "
+			    "then: echo 0 > /sys/bus/pci/devices/" NIC "/sriov_numvfs");
+}
+
 /* What the hook says of a domain with these functions of the host, as they are there. */
 static int judge(Scene *s, const char *const *functions, uint16_t device, bool vf,
 		 Problem **ret_problem)
@@ -459,5 +493,29 @@ TEST(a_domain_starts_with_the_pair_and_its_nic_or_not_at_all)
 		assert_int_equal(r, rows[i].tells ? PROBLEM : 0);
 		if (rows[i].tells)
 			assert_string_equal(problem->reason, rows[i].tells);
+	}
+}
+
+/* As an NVMe whose group was forgotten before it was erased. */
+TEST(what_a_tenant_had_is_given_to_no_other_when_no_group_has_it)
+{
+	static const char *const alone[] = { NIC, NULL };
+
+	for (int other = 0; other < 2; other++) {
+		_cleanup_(scene_done) Scene s = scene_new("");
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		const Bdf nic = bdf_of(NIC);
+
+		add_nic(&s, false);
+		s.mark = (TenantMark){ .bdf = nic,
+				       PCI_IDS_OF(pci_snapshot_find(s.host.snapshot, &nic)),
+				       .domain_uuid = (char *)(other ? X : Y) };
+		s.mark.state = TENANT_DIRTY;
+		s.file = (TenantFile){ nic, &s.mark, 0 };
+		s.tenants = (Tenants){ .items = &s.file, .n_items = 1 };
+		assert_int_equal(judge(&s, alone, 0, false, &problem), other ? PROBLEM : 0);
+		if (other)
+			assert_string_equal(problem->remedy, "take it out of it (virsh edit vm1), "
+							     "and declare it with its pair again");
 	}
 }
