@@ -24,6 +24,8 @@
 /* An erase of an earlier job of which nothing is known. */
 #define OLDER_USEC (7200 * USEC_PER_SEC)
 
+#define NOT_ERASED "could not be erased"
+
 typedef struct Erasing {
 	StepContext *context;
 	const Bdf *bdf;
@@ -63,18 +65,13 @@ static int keep_apart(Erasing *e, const char *reason, char *cause, Problem **ret
 	return refuse(e, reason, cause, ret_problem);
 }
 
-static int keep_apart_for(Erasing *e, const char *reason, char *const *lines, Problem **ret_problem)
-{
-	return lines ? keep_apart(e, reason, strv_join(lines, "; "), ret_problem) : 0;
-}
-
 /* An answer that did not come, or says that it failed. */
 static int failed(Erasing *e, int r, Problem **problem, Problem **ret_problem)
 {
 	char *cause = r == PROBLEM ? xstrdup((*problem)->cause) : xstrdup(strerror(-r));
 
 	*problem = problem_free(*problem);
-	return keep_apart(e, "could not be erased", cause ? cause : xstrdup("it is not known why"),
+	return keep_apart(e, NOT_ERASED, cause ? cause : xstrdup("it is not known why"),
 			  ret_problem);
 }
 
@@ -96,12 +93,6 @@ static int wait_a_moment(Erasing *e, char *detail, Problem **ret_problem)
 	return cancellation_check(c->place->cancel, ret_problem);
 }
 
-static int too_late(Erasing *e, const char *what, Problem **ret_problem)
-{
-	return keep_apart(e, "could not be erased", strf("%s did not end in time", what),
-			  ret_problem);
-}
-
 /* One that an earlier job has begun, and that a daemon's restart did not end. */
 static int wait_for_older(Erasing *e, Problem **ret_problem)
 {
@@ -115,7 +106,9 @@ static int wait_for_older(Erasing *e, Problem **ret_problem)
 					    strf("%s: what an earlier job began goes on",
 						 BDF_TEXT(e->bdf)),
 					    ret_problem)
-			    : too_late(e, "what an earlier job began", ret_problem);
+			    : keep_apart(e, NOT_ERASED,
+					 xstrdup("what an earlier job began does not end"),
+					 ret_problem);
 	return r;
 }
 
@@ -131,7 +124,8 @@ static int wait_for_end(Erasing *e, NvmeEraseEnd *ret, Problem **ret_problem)
 		unsigned permille = 0;
 
 		if (now_monotonic() >= e->deadline)
-			return too_late(e, nvme_way_to_string(e->receipt.way), ret_problem);
+			return keep_apart(e, NOT_ERASED, xstrdup("it did not end in time"),
+					  ret_problem);
 		r = host_nvme_state(host_of(e), e->bdf, &now, &problem);
 		if (r != 0 && ++silent > SILENT_MAX)
 			return failed(e, r, &problem, ret_problem);
@@ -166,8 +160,7 @@ static int begin_and_wait(Erasing *e, Problem **ret_problem)
 		if (r != 0)
 			return failed(e, r, &problem, ret_problem);
 		if (erase.end == NVME_ERASE_FAILED)
-			return keep_apart(e, "could not be erased", xstrdup(erase.why),
-					  ret_problem);
+			return keep_apart(e, NOT_ERASED, xstrdup(erase.why), ret_problem);
 		end = erase.end;
 		if (end == NVME_ERASE_RUNS)
 			r = wait_for_end(e, &end, ret_problem);
@@ -175,7 +168,7 @@ static int begin_and_wait(Erasing *e, Problem **ret_problem)
 	}
 	if (r != 0 || end == NVME_ERASE_DONE)
 		return r;
-	return keep_apart(e, "could not be erased",
+	return keep_apart(e, NOT_ERASED,
 			  xstrdup(end == NVME_ERASE_FAILED
 					  ? "the controller says that its sanitize has failed"
 					  : "the controller does not say that it is erased"),
@@ -209,8 +202,9 @@ static int judge_before(Erasing *e, const NvmeState *state, Problem **ret_proble
 		r = judge_other(e, was, state, ret_problem);
 	else if (was && !e->mark->cleared)
 		nvme_state_differences(was, state, &lines);
-	if (r == 0)
-		r = keep_apart_for(e, "is not as it was erased last", lines, ret_problem);
+	if (lines)
+		r = keep_apart(e, "is not as it was erased last", strv_join(lines, "; "),
+			       ret_problem);
 	if (r != 0)
 		return r;
 	e->receipt.way = nvme_erase_choose(state, &reasons);
@@ -230,7 +224,9 @@ static int judge_after(Erasing *e, const NvmeState *before, Problem **ret_proble
 		return failed(e, r, &problem, ret_problem);
 	nvme_state_differences(before, &e->receipt.state, &lines);
 	nvme_state_faults(&e->receipt.state, &lines);
-	return keep_apart_for(e, "was erased, and is not fit for a tenant", lines, ret_problem);
+	return lines ? keep_apart(e, "was erased, and is not fit for a tenant",
+				  strv_join(lines, "; "), ret_problem)
+		     : 0;
 }
 
 static void note_erased(const Erasing *e)
@@ -256,10 +252,7 @@ static int save_clean(const Erasing *e, Problem **ret_problem)
 	_cleanup_free_ char *why = strf("erased: %s", nvme_way_to_string(e->receipt.way));
 	const TenantMark mark = {
 		.bdf = *e->bdf,
-		.vendor = function->vendor,
-		.device = function->device,
-		.subsystem_vendor = function->subsystem_vendor,
-		.subsystem_device = function->subsystem_device,
+		PCI_IDS_OF(function),
 		.state = TENANT_CLEAN,
 		.domain_uuid = e->mark ? e->mark->domain_uuid : NULL,
 		.domain_name = e->mark ? e->mark->domain_name : NULL,
@@ -318,54 +311,15 @@ static int each(StepContext *c, int (*act)(Erasing *e, Problem **ret_problem),
 	return r;
 }
 
-static void tell_disks(const DomainUses *uses, const NvmeUse *use, char ***lines)
-{
-	for (size_t i = 0; uses && i < uses->n_items; i++)
-		for (char **path = uses->items[i].disks; path && *path; path++)
-			if (nvme_use_has_path(use, *path))
-				strv_appendf(lines, "%s is a disk of the domain %s", *path,
-					     uses->items[i].name);
-}
-
-static void tell_users(const StepContext *c, const Inspection *now, const Bdf *bdf, char ***lines)
-{
-	const NvmeUse *use = nvme_use_find(now->nvmes, now->n_nvmes, bdf);
-
-	for (size_t i = 0; i < now->n_holders; i++)
-		if (bdf_equal(&now->holders[i].bdf, bdf))
-			strv_append_take(lines, holder_text(&now->holders[i]));
-	for (size_t i = 0; use && i < use->n_holds; i++)
-		strv_append_take(lines, nvme_hold_text(&use->holds[i]));
-	for (char **what = use ? use->siblings : NULL; what && *what; what++)
-		strv_appendf(lines, "%s reaches the same namespaces", *what);
-	for (char **what = use ? use->unread : NULL; what && *what; what++)
-		strv_appendf(lines, "not known: %s", *what);
-	if (use)
-		tell_disks(c->prepared->uses, use, lines);
-	else
-		strv_append(lines, "it was not looked at");
-}
-
 /* Whoever uses one, now that the host's driver has it: whatever it is, it is not erased. */
 static int refuse_users(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
+	PlanFacts facts = prepared_facts(c->prepared, &c->place->rules->policy);
 	int r = step_inspect(c, &now, ret_problem);
 
-	for (size_t i = 0; r == 0 && i < c->plan->n_functions; i++) {
-		const PlanFunction *f = &c->plan->functions[i];
-		_cleanup_strv_ char **lines = NULL;
-
-		if (f->erase)
-			tell_users(c, now, &f->bdf, &lines);
-		if (lines)
-			r = problem_refuse(ret_problem, GPUPASS_ERROR_HOST_IN_USE,
-					   .reason = strf("the host uses %s", BDF_TEXT(&f->bdf)),
-					   .cause = strv_join(lines, "\n"),
-					   .remedy = strf("end that, then: gpupass prepare %s",
-							  c->plan->group));
-	}
-	return r;
+	facts.inspection = now;
+	return r == 0 ? plan_check_functions(&facts, &c->prepared->request, NULL, ret_problem) : r;
 }
 
 static int erase(StepContext *c, Problem **ret_problem)

@@ -35,7 +35,9 @@ uint32_t manager_group_job(const Manager *m, const Group *group)
 
 bool manager_job_runs(const Manager *m)
 {
-	return SOME_OF(m->jobs, m->n_jobs, !it->ended) || m->recovering;
+	/* An erase takes hours, and nobody has what it erases. */
+	return SOME_OF(m->jobs, m->n_jobs, !it->ended && it->operation != OPERATION_PREPARE) ||
+	       m->recovering;
 }
 
 static GroupState operation_moving_state(Operation operation)

@@ -6,6 +6,7 @@
 #include "manager/look.h"
 #include "manager/picture.h"
 #include "manager/records.h"
+#include "manager/recover.h"
 #include "manager/state.h"
 #include "util/clock.h"
 #include "util/grow.h"
@@ -252,7 +253,7 @@ static void prepare_work(void *data)
 	GroupSet *groups = m->inventory ? m->inventory->groups : NULL;
 
 	m->preparing = false;
-	for (size_t i = 0; groups && m->n_open_jobs == 0 && i < groups->n_items; i++)
+	for (size_t i = 0; groups && !manager_has_open_jobs(m) && i < groups->n_items; i++)
 		if ((groups->items[i].state == GROUP_UNREADY ||
 		     group_lacks_vf(&groups->items[i])) &&
 		    !leave_for_now(m, &groups->items[i]))

@@ -73,7 +73,7 @@ static bool has_facts(const Checks *c, Finding *f)
 		finding_skip(f, "%s has no group", facts->domain->name);
 	else if ((needs & NEEDS_IOMMU) && !facts->snapshot->iommu)
 		finding_skip(f, "the IOMMU is off");
-	else if ((needs & NEEDS_GPUS) && c->n_gpus == 0)
+	else if ((needs & NEEDS_GPUS) && c->n_gpus + c->n_companions == 0)
 		finding_skip(f, "there is no GPU in a group");
 	else if ((needs & NEEDS_NVMES) && !has_nvme(c))
 		finding_skip(f, "no group has an NVMe");

@@ -133,9 +133,10 @@ typedef enum CheckNeeds {
 
 /* What a plan does by what a check finds. */
 typedef enum CheckPlans {
-	REFUSES_TAKING = 1 << 0, /* it is refused if it takes functions for vfio */
-	REFUSES_GIVING = 1 << 1, /* it is refused if it gives them back */
-	WARNS_TAKING = 1 << 2,	 /* it warns of what does not refuse it */
+	REFUSES_TAKING = 1 << 0,  /* it is refused if it takes functions for vfio */
+	REFUSES_GIVING = 1 << 1,  /* it is refused if it gives them back */
+	WARNS_TAKING = 1 << 2,	  /* it warns of what does not refuse it */
+	REFUSES_ERASING = 1 << 3, /* it is refused if it erases NVMes */
 } CheckPlans;
 
 /* One row. The rows stand behind their functions, a table a file. */

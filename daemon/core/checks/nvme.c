@@ -226,7 +226,7 @@ const Check checks_of_nvme[] = {
 	CHECK("nvme-use", "Who uses NVMes", NEEDS_NVMES | NEEDS_INSPECTION, check_use,
 	      "the host uses none of a group", "nvmes",
 	      "mounts, holders and exclusive opens of their disks, read by the inspector",
-	      .plans = REFUSES_TAKING),
+	      .plans = REFUSES_TAKING | REFUSES_ERASING),
 	CHECK("nvme-data", "Data on NVMes", NEEDS_NVMES | NEEDS_INSPECTION, check_data,
 	      "all may be erased, or were", "nvmes", "receipts, and groups.d",
 	      .plans = REFUSES_TAKING),

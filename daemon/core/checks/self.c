@@ -115,6 +115,14 @@ static void check_group(const Checks *c, const Group *group, Finding *f)
 			     str_or_empty(reason));
 		finding_remedy(f, "leave it, or take its hostdevs out (virsh edit) and assign it");
 		break;
+	case GROUP_UNREADY:
+		finding_warn(f, group->name, "%s is not ready for a domain: %s", group->name,
+			     str_or_empty(reason));
+		finding_remedy(f,
+			       "see why its last prepare failed (gpupass jobs), then: gpupass "
+			       "prepare %s",
+			       group->name);
+		break;
 	case GROUP_UNKNOWN:
 		if (group->n_gpus < 2)
 			break; /* a single GPU has nothing to be bridged to */

@@ -417,7 +417,7 @@ const Check checks_of_use[] = {
 	      NEEDS_INSPECTION | NEEDS_GPUS | WANTS_INSPECTION | WANTS_DOMAINS, check_holders,
 	      "only guests hold GPUs", "holders",
 	      "files and mappings of every process, read by the inspector; guests, from libvirt",
-	      .plans = REFUSES_TAKING | REFUSES_GIVING),
+	      .plans = REFUSES_TAKING | REFUSES_GIVING | REFUSES_ERASING),
 	CHECK("driver", "Drivers and overrides", NEEDS_INSPECTION | NEEDS_GPUS | WANTS_INSPECTION,
 	      check_driver, "they are those of the host or of gpupass", "driverconflict",
 	      "driver and driver_override of every function in sysfs, read by the inspector",

@@ -188,7 +188,10 @@ static void drift_check_marks(DriftSubject *s)
 	s->marked = false;
 }
 
-/* A group that a job works on is between two states; a quarantined one has its own remedy. */
+/*
+ * A group that a job works on is between two states, and so is one that is yet to be prepared; a
+ * quarantined one has its own remedy.
+ */
 static bool is_settled(const Group *group)
 {
 	switch (group->state) {
@@ -197,6 +200,7 @@ static bool is_settled(const Group *group)
 	case GROUP_DETACHING:
 	case GROUP_RELEASING:
 	case GROUP_ROLLING_BACK:
+	case GROUP_UNREADY:
 	case GROUP_QUARANTINED:
 		return false;
 	default:

@@ -218,6 +218,7 @@ int plan_check_functions(const PlanFacts *facts, const PlanRequest *request, cha
 			 Problem **ret_problem)
 {
 	const Group *group = facts->group;
+	bool prepares = request->operation == OPERATION_PREPARE;
 	size_t n;
 	_cleanup_free_ const PciFunction **functions = group_functions(group, &n);
 	const CheckFacts checked = {
@@ -240,7 +241,7 @@ int plan_check_functions(const PlanFacts *facts, const PlanRequest *request, cha
 	_cleanup_(checks_clear) Checks c = {
 		.facts = &checked,
 		.gpus = (const Gpu *const *)group->gpus,
-		.n_gpus = group->n_gpus,
+		.n_gpus = prepares ? 0 : group->n_gpus,
 		.companions = group->companions,
 		.n_companions = group->n_companions,
 	};
@@ -250,7 +251,9 @@ int plan_check_functions(const PlanFacts *facts, const PlanRequest *request, cha
 		    !inspection_find(facts->inspection, &functions[i]->bdf))
 			return plan_refuse_vanished(&functions[i]->bdf, ret_problem);
 	return checks_refuse(&c,
-			     checked.gives_back ? REFUSES_GIVING : REFUSES_TAKING | WARNS_TAKING,
+			     prepares		  ? REFUSES_ERASING
+			     : checked.gives_back ? REFUSES_GIVING
+						  : REFUSES_TAKING | WARNS_TAKING,
 			     ret_warnings, ret_problem);
 }
 

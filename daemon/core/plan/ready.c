@@ -2,14 +2,14 @@
 /* The plan that makes a group ready for a domain: what is missing is made, what is not is erased. */
 #include "core/plan/planner.h"
 
-/* Or it was clean, and the host has written on it since. */
+/* Or it was clean, and the host has written on it since, and nobody has the group. */
 static bool is_to_be_erased(const Planner *p, const Companion *companion)
 {
 	const Inspection *in = p->facts->inspection;
 	const NvmeUse *use = nvme_use_find(in->nvmes, in->n_nvmes, &companion->member.bdf);
 
 	return companion->need == COMPANION_TO_ERASE ||
-	       (p->facts->group->erase && use && use->n_labels > 0);
+	       (p->facts->group->assignable && p->facts->group->erase && use && use->n_labels > 0);
 }
 
 /*
@@ -65,6 +65,10 @@ int plan_prepare(Planner *p)
 		r = plan_vfs(p);
 	if (r != 0 ||
 	    (group->state != GROUP_UNREADY && plan_count_erases(plan) == 0 && plan->n_vfs == 0))
+		return r;
+	if (plan_count_erases(plan) > 0)
+		r = plan_check_group_functions(p);
+	if (r != 0)
 		return r;
 	plan_add_step(plan, STEP_PREFLIGHT, true);
 	plan_add_step(plan, STEP_VFS, plan->n_vfs > 0);

@@ -98,12 +98,17 @@ static void must_recover(Crash *c, const JobPlace *place, OpenJob *job)
 		die(c, "it was not recovered", recovery.reason);
 }
 
-static bool was_reset(const Crash *c)
+static bool was_logged(const Crash *c, const char *begin)
 {
 	for (char *const *line = c->rig->fake.log; line && *line; line++)
-		if (str_starts_with(*line, "reset "))
+		if (str_starts_with(*line, begin))
 			return true;
 	return false;
+}
+
+static bool was_reset(const Crash *c)
+{
+	return was_logged(c, "reset ");
 }
 
 /* Each port is a board. */
@@ -136,10 +141,15 @@ static bool is_somebodys(const FakeHost *fake, const Bdf *lead)
 static void check_marks(const Crash *c, const JobPlace *place)
 {
 	_cleanup_(tenants_freep) Tenants *tenants = NULL;
+	const Bdf nvme = bdf_of(NVME);
+	const TenantFile *erased;
 
 	tenants = tenant_store_load(place->tenants);
 	if (tenants->faults.n_items > 0)
 		die(c, "a mark cannot be understood", tenants->faults.items[0].why);
+	erased = tenants_find(tenants, &nvme);
+	if (erased && erased->mark->state == TENANT_CLEAN && !was_logged(c, "erase "))
+		die(c, "nobody has erased what is marked clean", NVME);
 	for (size_t i = 0; i < ELEMENTS(leads); i++) {
 		const Bdf lead = bdf_of(leads[i]);
 		const TenantFile *file = tenants_find(tenants, &lead);
@@ -459,6 +469,12 @@ static void both_assigned(Rig *rig)
 	rig_must(rig, &ASSIGN);
 }
 
+static void unready_and_kept(Rig *rig)
+{
+	rig_unready(rig);
+	rig_must(rig, &KEEP);
+}
+
 static void break_late(Rig *rig)
 {
 	FakeFault fault = {
@@ -563,7 +579,9 @@ static void run_operation(const Operating *o, Way way, unsigned *recoveries)
 		      c.different, *recoveries);
 	/* Before and after begin and end, and each call to the machine, at the least. */
 	assert_true(c.at >= (way.cancel_at > 0 ? 8 : 12));
-	assert_true(c.different >= c.at / (way.cancel_at > 0 ? 10 : 8));
+	/* An erase lasts in the device, of which nothing is seen. */
+	assert_true(c.different >=
+		    c.at / (way.cancel_at > 0 || str_starts_with(o->name, "prepare") ? 10 : 8));
 	assert_true(*recoveries >= c.different / EVERY_NTH);
 	assert_true(!way.twice || EVERY_NTH > 1 || *recoveries > c.different);
 }
@@ -606,6 +624,8 @@ static const Operating operations[] = {
 	{ "release beside another group that fails", both_assigned, release_request("pair0"),
 	  true },
 	{ "reconcile of a lost record", record_lost, RECONCILE, false },
+	{ "prepare", rig_unready, PREPARE, false },
+	{ "prepare of a kept group", unready_and_kept, PREPARE, false },
 	{ "assign with NICs", with_nics, ASSIGN, false },
 	{ "assign with NICs, running, that fails", with_nics_running, ASSIGN, true },
 	{ "release with NICs, running", with_nics_assigned_live, RELEASE, false },

@@ -20,6 +20,7 @@ typedef struct HostModel {
 	GpuSet *set;
 	Declarations *declarations;
 	Evidence *evidence;
+	const Tenants *tenants; /* borrowed; NULL: no marks are known */
 	Links *links;
 	GroupSet *groups;
 	DomainUses *uses;
@@ -177,7 +178,7 @@ static inline _unused_ void host_observe(HostModel *h, bool accept_inferred)
 	Policy policy = POLICY_DEFAULT;
 
 	policy.accept_inferred = accept_inferred;
-	groups_observe(h->groups, h->uses, h->assignments, NULL, &policy);
+	groups_observe(h->groups, h->uses, h->assignments, h->tenants, &policy);
 }
 
 static inline _unused_ Group *host_group(HostModel *h, const char *name)

@@ -48,9 +48,8 @@ options:
     type: bool
     default: false
   vlan:
-    description: The VLAN of the VFs among the I(companions), which their guest does not see. 0 is none. Not compared.
+    description: The VLAN of the VFs among the I(companions), 1 to 4094. Not compared.
     type: int
-    default: 0
   no_bridge_seen:
     description: Of a group of one GPU, that you looked and no bridge is on the board, although its chip can have one.
     type: bool
@@ -239,8 +238,8 @@ class Group:
         if not self.is_declared():
             options = ["--" + name.replace("_", "-") for name in ("no_bridge_seen", "whole_nic", "erase")
                        if self.parameters[name]]
-            options += ["--vlan=%d" % self.parameters["vlan"]] if self.parameters["vlan"] else []
             options += ["--with=" + word for word in companions or []]
+            options += ["--vlan=%d" % self.parameters["vlan"]] if self.parameters["vlan"] is not None else []
             self.change("declare", words, "", "".join(word + "\n" for word in words + (companions or [])), options)
             return
         found = [gpu["address"] for gpu in self.gpus]
@@ -302,8 +301,8 @@ def main():
             gpus=dict(type="list", elements="str"),
             companions=dict(type="list", elements="str"),
             whole_nic=dict(type="bool", default=False),
+            vlan=dict(type="int"),
             erase=dict(type="bool", default=False),
-            vlan=dict(type="int", default=0),
             no_bridge_seen=dict(type="bool", default=False),
             bound=dict(type="bool"),
             persist=dict(type="bool", default=False),

@@ -10,6 +10,20 @@ static void tell(Finding *told, FindingStatus status, const char *group)
 	finding_remedy(told, "gpupass reconcile");
 }
 
+/* A tenant of ours had its NVMe. */
+static void make_unready(Rig *r)
+{
+	TenantMark *mark;
+
+	model_add_nvme(&r->m);
+	r->m.host.tenants = r->m.tenants;
+	mark = r->m.tenants->items[0].mark;
+	mark->state = TENANT_DIRTY;
+	mark->domain_uuid = xstrdup(VM42);
+	mark->erases = xcalloc(1, sizeof(NvmeReceipt));
+	mark->n_erases = 1;
+}
+
 TEST(each_fault_of_the_groups_is_found_by_its_check_and_by_no_other)
 {
 	_cleanup_strv_ char **cases = NULL;
@@ -27,6 +41,9 @@ TEST(each_fault_of_the_groups_is_found_by_its_check_and_by_no_other)
 	     "pair0 is degraded: 0000:41:00.0 is on vfio-pci", "gpupass bind pair0, or unbind",
 	     model_drive(&r->m, GPU, "vfio-pci", NULL),
 	     model_drive(&r->m, AUDIO, "vfio-pci", NULL));
+	TOLD("an NVMe that is yet to be erased", "groups", "warn",
+	     "pair0 is not ready for a domain: NVMe " NVME " is yet to be erased",
+	     "gpupass prepare pair0", make_unready(r));
 	TOLD("a group without its boards", "groups", "fail", "pair2", "gpupass status pair2",
 	     host_declare(&r->m.host, "[Group]\nName=pair0\nGpu=41:00.0\nGpu=61:00.0\n"
 				      "[Group]\nName=pair1\nGpu=a1:00.0\nGpu=c1:00.0\n"
