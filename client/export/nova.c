@@ -119,11 +119,6 @@ static void print_device(FILE *to, const ExportGpu *gpu)
 			gpu->vendor_id, gpu->device_id, BDF_TEXT(a));
 }
 
-static bool is_first_of_model(const Export *e, size_t i)
-{
-	return !SOME(e->groups, i, strcmp(it->model, e->groups[i].model) == 0);
-}
-
 static void print_alias(FILE *to, const ExportGroup *group)
 {
 	_cleanup_free_ char *model = export_capitals(group->model);
@@ -160,7 +155,7 @@ void export_nova(FILE *to, const Export *e)
 	for (size_t i = 0; i < e->n_groups; i++)
 		print_devices(to, &e->groups[i]);
 	for (size_t i = 0; i < e->n_groups; i++)
-		if (is_first_of_model(e, i))
+		if (!SOME(e->groups, i, strcmp(it->model, e->groups[i].model) == 0))
 			print_alias(to, &e->groups[i]);
 	for (size_t i = 0; i < e->n_groups; i++)
 		if (is_first(e, i))

@@ -75,11 +75,6 @@ static void log_unread(const Manager *m)
 		log_as(LOG_ERR, LOG_ID_QUARANTINED, "%s", *line);
 }
 
-static bool is_known(const JournalFound *found, uint32_t job)
-{
-	return SOME_OF(found->jobs, found->n_jobs, it->id == job);
-}
-
 static bool has_ended(const JournalFound *found, uint32_t job)
 {
 	return SOME_OF(found->ended, found->n_ended, it == job);
@@ -129,7 +124,7 @@ static void compare_with_trail(Manager *m, const JournalFound *found)
 	for (size_t i = 0; jobs && i < jobs->n_open; i++) {
 		const AuditRecord *begun = &jobs->open[i];
 
-		if (is_known(found, begun->job))
+		if (SOME_OF(found->jobs, found->n_jobs, it->id == begun->job))
 			continue; /* recovery puts its end on record */
 		if (found->torn && !has_ended(found, begun->job))
 			keep_lost_apart(m, begun);

@@ -123,11 +123,6 @@ typedef struct FollowTask {
 } FollowTask;
 LOCAL_FREE(FollowTask, follow_task_free)
 
-static bool is_wanted(const Assignments *wanted, const Assignment *stored)
-{
-	return SOME_OF(wanted->kept, wanted->n_kept, kept_covers(stored, it));
-}
-
 static void collect_wanted(const Manager *m, Assignments *wanted)
 {
 	const GroupSet *groups = m->inventory->groups;
@@ -154,7 +149,8 @@ static void collect_gone(const Manager *m, const Assignments *wanted, Assignment
 	for (size_t i = 0; i < m->assignments->n_kept; i++) {
 		const Assignment *stored = m->assignments->kept[i];
 
-		if (stored->kept != KEPT_SETTING || is_wanted(wanted, stored) ||
+		if (stored->kept != KEPT_SETTING ||
+		    SOME_OF(wanted->kept, wanted->n_kept, kept_covers(stored, it)) ||
 		    (m->rules->policy.keep_bound && !is_whole(m, stored)))
 			continue;
 		kept_add(gone, assignment_copy(stored));
@@ -186,11 +182,6 @@ static void follow_work(void *data)
 		kept_store_follow(task->manager->place.job.store->kept, task->wanted, task->gone);
 }
 
-static bool all_stored(const Manager *m, const Assignments *wanted)
-{
-	return EVERY_OF(wanted->kept, wanted->n_kept, kept_is_served(m->assignments, it));
-}
-
 void manager_follow_kept(Manager *m)
 {
 	_cleanup_(follow_task_freep) FollowTask *task = NULL;
@@ -205,7 +196,9 @@ void manager_follow_kept(Manager *m)
 	task->gone = xcalloc(1, sizeof(Assignments));
 	collect_wanted(m, task->wanted);
 	collect_gone(m, task->wanted, task->gone);
-	if (all_stored(m, task->wanted) && task->gone->n_kept == 0)
+	if (EVERY_OF(task->wanted->kept, task->wanted->n_kept,
+		     kept_is_served(m->assignments, it)) &&
+	    task->gone->n_kept == 0)
 		return;
 	m->following_kept = true;
 	mailbox_run(m->place.mailbox, follow_work, follow_done, TAKE_PTR(task));

@@ -86,11 +86,6 @@ static int parse_one(char *const **words, MoverCommand *command)
 	return is(verb, "reset") ? parse_reset(words, command) : -EBADMSG;
 }
 
-static bool is_named_twice(const MoverCommand *commands, size_t n)
-{
-	return SOME(commands, n, bdf_equal(&it->target.bdf, &commands[n].target.bdf));
-}
-
 int mover_commands_parse(char *const *words, MoverCommand **ret, size_t *ret_n)
 {
 	_cleanup_free_ MoverCommand *commands = xcalloc(MOVER_COMMANDS_MAX, sizeof(*commands));
@@ -99,7 +94,8 @@ int mover_commands_parse(char *const *words, MoverCommand **ret, size_t *ret_n)
 	while (*words) {
 		int r = n < MOVER_COMMANDS_MAX ? parse_one(&words, &commands[n]) : -EBADMSG;
 
-		if (r >= 0 && is_named_twice(commands, n))
+		if (r >= 0 &&
+		    SOME(commands, n, bdf_equal(&it->target.bdf, &commands[n].target.bdf)))
 			r = -EBADMSG;
 		if (r < 0)
 			return r;

@@ -157,11 +157,6 @@ int kept_store_remove(KeptStore *store, const Assignment *kept)
 
 /* ---- the list of the setting ---- */
 
-static bool has_equal(const Assignments *all, const Assignment *kept)
-{
-	return SOME_OF(all->kept, all->n_kept, kept_covers(kept, it));
-}
-
 int kept_store_follow(KeptStore *store, const Assignments *wanted, const Assignments *gone)
 {
 	_cleanup_(assignments_freep) Assignments *stored = xcalloc(1, sizeof(Assignments));
@@ -170,7 +165,7 @@ int kept_store_follow(KeptStore *store, const Assignments *wanted, const Assignm
 
 	records_load(store, kept_take, stored);
 	for (size_t i = 0; r >= 0 && i < stored->n_kept; i++)
-		if (has_equal(gone, stored->kept[i]))
+		if (SOME_OF(gone->kept, gone->n_kept, kept_covers(stored->kept[i], it)))
 			r = records_remove(store, stored->kept[i]->file);
 	for (size_t i = 0; r >= 0 && i < wanted->n_kept; i++)
 		if (!kept_is_served(stored, wanted->kept[i]))

@@ -37,11 +37,6 @@ int receipt_store_add(ReceiptStore *store, const Receipt *receipt, char **ret_na
 	return r;
 }
 
-static bool all_known(const LastReset *boards, size_t n)
-{
-	return EVERY(boards, n, it->known);
-}
-
 void receipt_store_last(ReceiptStore *store, LastReset *boards, size_t n)
 {
 	_cleanup_strv_ char **names = NULL;
@@ -49,8 +44,8 @@ void receipt_store_last(ReceiptStore *store, LastReset *boards, size_t n)
 
 	(void)list(store, &names);
 	all = strv_length(names);
-	for (size_t i = 0; names && i < all && i < RECEIPTS_LOOKED_AT && !all_known(boards, n);
-	     i++) {
+	for (size_t i = 0;
+	     names && i < all && i < RECEIPTS_LOOKED_AT && !EVERY(boards, n, it->known); i++) {
 		_cleanup_json_ json_t *receipt = NULL;
 		void *record = NULL;
 

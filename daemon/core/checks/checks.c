@@ -58,11 +58,6 @@ static void tell_unread(Finding *f, const char *what, const Problem *problem, in
 		finding_remedy(f, "%s", problem->remedy);
 }
 
-static bool has_nvme(const Checks *c)
-{
-	return SOME(c->companions, c->n_companions, it->member.kind == MEMBER_NVME);
-}
-
 /* False: the check cannot run, and the finding says why. */
 static bool has_facts(const Checks *c, Finding *f)
 {
@@ -75,7 +70,8 @@ static bool has_facts(const Checks *c, Finding *f)
 		finding_skip(f, "the IOMMU is off");
 	else if ((needs & NEEDS_GPUS) && c->n_gpus + c->n_companions == 0)
 		finding_skip(f, "there is no GPU in a group");
-	else if ((needs & NEEDS_NVMES) && !has_nvme(c))
+	else if ((needs & NEEDS_NVMES) &&
+		 !SOME(c->companions, c->n_companions, it->member.kind == MEMBER_NVME))
 		finding_skip(f, "no group has an NVMe");
 	else if ((needs & NEEDS_HOST) && !facts->host)
 		tell_unread(f, "the host's setup could not be read", facts->host_problem,

@@ -375,11 +375,6 @@ static void check_reserved_regions(const Checks *c, Finding *f)
 		finding_unknown(f, NULL, "this kernel does not report it");
 }
 
-static bool all_on_vfio(const Checks *c)
-{
-	return EVERY_OF(c->functions, c->n_functions, pci_function_on_vfio(it));
-}
-
 static void check_vfio(const Checks *c, Finding *f)
 {
 	const Inspection *inspection = c->facts->inspection;
@@ -392,7 +387,8 @@ static void check_vfio(const Checks *c, Finding *f)
 			     "boot: no assigned board will be bound then");
 		finding_remedy(f, "take out blacklist or install of vfio-pci: grep -r vfio "
 				  "/etc/modprobe.d /usr/lib/modprobe.d");
-	} else if (inspection->vfio_pci || all_on_vfio(c)) {
+	} else if (inspection->vfio_pci ||
+		   EVERY_OF(c->functions, c->n_functions, pci_function_on_vfio(it))) {
 		return;
 	} else if (host && (modprobe_blocks(host->modprobe, "vfio_pci") ||
 			    kernel_words_block(host->cmdline, "vfio_pci"))) {

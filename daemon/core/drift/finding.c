@@ -30,11 +30,6 @@ static void drift_settle(DriftSubject *s)
 
 /* ---- records and marks ---- */
 
-static bool names_function_of(const Assignment *record, const DriftSubject *s)
-{
-	return SOME_OF(s->functions, s->n_functions, assignment_function(record, &it->bdf));
-}
-
 static const char *file_of(const Assignment *record)
 {
 	return record->file ? record->file : record->domain_uuid;
@@ -45,7 +40,8 @@ static void drift_check_second_record(DriftSubject *s)
 	for (size_t i = 0; i < s->facts->assignments->n_items; i++) {
 		const Assignment *other = s->facts->assignments->items[i];
 
-		if (other == s->record || !names_function_of(other, s))
+		if (other == s->record ||
+		    !SOME_OF(s->functions, s->n_functions, assignment_function(other, &it->bdf)))
 			continue;
 		drift_add(s, DRIFT_TWO_RECORDS, DRIFT_REPAIR_NONE,
 			  strf("two records name it: of %s and of %s", s->record->domain_name,

@@ -100,11 +100,6 @@ void fence_worsen(FenceGroup *group, FenceState state, char *reason)
 	group->state = state;
 }
 
-static bool has_one_of(const FenceGroup *group, const Bdf *functions, size_t n)
-{
-	return SOME(functions, n, find_function(group->functions, group->n_functions, it));
-}
-
 /* Takes it out of the others: a function is in one of the lists. */
 static FenceFunction take_other(Fence *fence, const Bdf *bdf)
 {
@@ -148,7 +143,9 @@ void fence_close(Fence *fence, const char *name, const Bdf *functions, size_t n,
 		if (!fence_find(fence, &functions[i], NULL))
 			left[n_left++] = functions[i];
 	for (size_t i = 0; i < fence->n_groups; i++)
-		if (has_one_of(&fence->groups[i], functions, n))
+		if (SOME(functions, n,
+			 find_function(fence->groups[i].functions, fence->groups[i].n_functions,
+				       it)))
 			fence_worsen(&fence->groups[i], state, xstrdup(reason));
 	if (n_left > 0)
 		add_closed(fence, name, left, n_left, state, reason);

@@ -130,11 +130,6 @@ static void report_use(const Subject *s, bool foreign_use, FenceReport *report)
 		add(s, false, live > 0, report);
 }
 
-static bool vgpus_possible(const Subject *s, const PciSnapshot *snapshot)
-{
-	return SOME_OF(s->functions, s->n, vgpu_possible(snapshot, &it->bdf));
-}
-
 static bool is_ours(const Subject *s, const Assignment *record, const GroupSet *groups)
 {
 	if (record)
@@ -154,7 +149,7 @@ static void report_group(const GroupSet *groups, const Group *group, const Domai
 	record = group_record(group, functions, s.n, groups, assignments);
 	if (group->provenance == PROVENANCE_NONE && !record)
 		return;
-	vgpus = vgpus_possible(&s, groups->snapshot);
+	vgpus = SOME_OF(s.functions, s.n, vgpu_possible(groups->snapshot, &it->bdf));
 	for (size_t i = 0; i < uses->n_items; i++) {
 		s.use = &uses->items[i];
 		s.ours = is_ours(&s, record, groups);

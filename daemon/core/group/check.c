@@ -303,11 +303,6 @@ static bool same_device(const Gpu *a, const Gpu *b)
 	return a->lead->device == b->lead->device;
 }
 
-static bool noted_before(const GpuSet *set, size_t index)
-{
-	return SOME(set->gpus, index, same_device(it, &set->gpus[index]));
-}
-
 /* Adds one note for all boards like this one. */
 static void note_boards(const GpuSet *set, const Gpu *gpu, char ***notes)
 {
@@ -326,6 +321,7 @@ void group_note_ungrouped(const GpuSet *set, char ***notes)
 {
 	note_nvswitches(set, notes);
 	for (size_t i = 0; i < set->n_gpus; i++)
-		if (worth_a_note(&set->gpus[i]) && !noted_before(set, i))
+		if (worth_a_note(&set->gpus[i]) &&
+		    !SOME(set->gpus, i, same_device(it, &set->gpus[i])))
 			note_boards(set, &set->gpus[i], notes);
 }

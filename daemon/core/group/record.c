@@ -4,11 +4,6 @@
 #include "util/domain-devices.h"
 #include "util/text.h"
 
-static bool has_boards(const Assignment *record, const GroupSet *groups)
-{
-	return SOME(record->functions, record->n_functions, group_set_find_gpu(groups, &it->bdf));
-}
-
 const Assignment *group_record(const Group *group, const PciFunction *const *functions, size_t n,
 			       const GroupSet *groups, const Assignments *assignments)
 {
@@ -22,7 +17,10 @@ const Assignment *group_record(const Group *group, const PciFunction *const *fun
 			return record;
 	}
 	named = assignments_find_group(assignments, group->name);
-	return named && !has_boards(named, groups) ? named : NULL;
+	return named && !SOME(named->functions, named->n_functions,
+			      group_set_find_gpu(groups, &it->bdf))
+		       ? named
+		       : NULL;
 }
 
 static bool is_ours(const DomainHostdev *hostdev)

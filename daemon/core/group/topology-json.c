@@ -76,11 +76,6 @@ static const char *bridge_kind(const PciFunction *device, size_t depth)
 	return depth + 1 < device->n_upstream ? "upstream-port" : "bridge";
 }
 
-static bool listed_before(const Devices *devices, size_t device, const Bdf *bridge)
-{
-	return SOME_OF(devices->items, device, bdf_in(bridge, it->upstream, it->n_upstream));
-}
-
 static json_t *bridge_to_json(const PciSnapshot *snapshot, const PciFunction *device, size_t depth)
 {
 	const Bdf *bdf = &device->upstream[depth];
@@ -103,7 +98,9 @@ static json_t *bridges_to_json(const PciSnapshot *snapshot, const Devices *devic
 
 	for (size_t i = 0; i < devices->n_items; i++)
 		for (size_t k = 0; k < devices->items[i]->n_upstream; k++)
-			if (!listed_before(devices, i, &devices->items[i]->upstream[k]))
+			if (!SOME_OF(devices->items, i,
+				     bdf_in(&devices->items[i]->upstream[k], it->upstream,
+					    it->n_upstream)))
 				json_append(a, bridge_to_json(snapshot, devices->items[i], k));
 	return a;
 }
@@ -149,18 +146,14 @@ static json_t *nvlink_to_json(const Board *board)
 			  board ? board->links : 0, "group_size", board ? board->group_size : 0);
 }
 
-static bool domain_has(const DomainUse *use, const Gpu *gpu)
-{
-	return SOME_OF(gpu->functions, gpu->n_functions, domain_use_hostdev(use, &it->bdf));
-}
-
 /* All domains that have a function of the GPU, with or without gpupass. */
 static json_t *holders_to_json(const DomainUses *uses, const Gpu *gpu)
 {
 	json_t *a = json_array();
 
 	for (size_t i = 0; uses && i < uses->n_items; i++)
-		if (domain_has(&uses->items[i], gpu))
+		if (SOME_OF(gpu->functions, gpu->n_functions,
+			    domain_use_hostdev(&uses->items[i], &it->bdf)))
 			json_append(a, json_build("{s:o, s:o, s:b}", "name",
 						  json_string_or_null(uses->items[i].name), "uuid",
 						  json_string_or_null(uses->items[i].uuid),
@@ -338,12 +331,6 @@ static bool gpu_in_iommu_group(const GpuSet *gpus, int iommu_group)
 	return false;
 }
 
-static bool group_seen_before(const PciSnapshot *snapshot, size_t function)
-{
-	return SOME_OF(snapshot->functions, function,
-		       it->iommu_group == snapshot->functions[function]->iommu_group);
-}
-
 /* Everything in the IOMMU group, not only GPUs: the rest has to be moved, too. */
 static json_t *iommu_group_to_json(const PciSnapshot *snapshot, int iommu_group)
 {
@@ -364,7 +351,8 @@ static json_t *iommu_groups_to_json(const TopologyFacts *facts)
 		int group = snapshot->functions[i]->iommu_group;
 
 		if (group != IOMMU_GROUP_NONE && gpu_in_iommu_group(facts->gpus, group) &&
-		    !group_seen_before(snapshot, i))
+		    !SOME_OF(snapshot->functions, i,
+			     it->iommu_group == snapshot->functions[i]->iommu_group))
 			json_append(a, iommu_group_to_json(snapshot, group));
 	}
 	return a;

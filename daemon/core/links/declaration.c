@@ -144,11 +144,6 @@ static int declaration_fail(Parser *p, int line, const char *remedy, const char 
 			      .remedy = xstrdup(remedy));
 }
 
-static bool has_vf(const Declaration *d)
-{
-	return SOME(d->companions, d->n_companions, it->kind == MEMBER_VF);
-}
-
 /* A section ends here: it must be complete. */
 static int end_section(Parser *p)
 {
@@ -164,7 +159,7 @@ static int end_section(Parser *p)
 					"group %s has %zu member%s; a group has %d to %d", d->name,
 					d->n_members, d->n_members == 1 ? "" : "s",
 					GROUP_MEMBERS_MIN, GROUP_GPUS_MAX);
-	if (d->vlan > 0 && !has_vf(d))
+	if (d->vlan > 0 && !SOME(d->companions, d->n_companions, it->kind == MEMBER_VF))
 		return declaration_fail(p, p->section_line,
 					"give a VF (With=vf:0000:42:00.0), or remove Vlan=",
 					"Vlan= is for VFs, and group %s has none", d->name);

@@ -16,11 +16,6 @@ bool link_has(const Link *link, const Bdf *bdf)
 	return bdf_equal(&link->a, bdf) || bdf_equal(&link->b, bdf);
 }
 
-static bool gpu_in_slot(const Gpu *gpu, const char *slot)
-{
-	return SOME_OF(gpu->functions, gpu->n_functions, str_equal(it->physical_slot, slot));
-}
-
 static bool selector_matches(const Selector *selector, const Gpu *gpu)
 {
 	switch (selector->kind) {
@@ -29,7 +24,8 @@ static bool selector_matches(const Selector *selector, const Gpu *gpu)
 	case SELECTOR_SERIAL:
 		return gpu->serial_number && strcasecmp(gpu->serial_number, selector->text) == 0;
 	case SELECTOR_SLOT:
-		return gpu_in_slot(gpu, selector->text);
+		return SOME_OF(gpu->functions, gpu->n_functions,
+			       str_equal(it->physical_slot, selector->text));
 	case SELECTOR_ADDRESS:
 		break;
 	}

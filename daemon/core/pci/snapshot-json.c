@@ -11,17 +11,12 @@
 #define MDEVS_MAX 65536
 #define TEXT_MAX (64U * 1024 * 1024)
 
-static bool has_bars(const PciFunction *function)
-{
-	return SOME_OF(function->bar_size, PCI_BARS, it > 0);
-}
-
 static void bars_write(json_t *o, const char *key, const void *function)
 {
 	const PciFunction *f = function;
 	json_t *array;
 
-	if (!has_bars(f))
+	if (!SOME_OF(f->bar_size, PCI_BARS, it > 0))
 		return;
 	array = json_array();
 	for (size_t i = 0; i < PCI_BARS; i++)

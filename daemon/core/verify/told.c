@@ -152,11 +152,6 @@ SmiTold told_of(const char *line)
 	return told;
 }
 
-static bool is_failure(const char *line)
-{
-	return SOME_OF(failures, ELEMENTS(failures), strcasestr(line, it));
-}
-
 /* The next line with anything in it, made harmless; false: no more. */
 static bool next_line(const char **at, const char *end, char line[TOLD_LINE_MAX + 1])
 {
@@ -184,7 +179,9 @@ char *smi_excerpt(const char *text, size_t size)
 
 	while (next_line(&at, end, line)) {
 		SmiTold told = told_of(line);
-		int weight = told > TOLD_NOTHING ? 2 + (int)told : is_failure(line) ? 2 : 1;
+		int weight = told > TOLD_NOTHING ? 2 + (int)told
+			     : SOME_OF(failures, ELEMENTS(failures), strcasestr(line, it)) ? 2
+											   : 1;
 
 		if (weight > best_weight) {
 			best_weight = weight;
@@ -255,12 +252,6 @@ static void find_uuid(const char *line, char ret[SMI_UUID_SIZE])
 	ret[SMI_UUID_SIZE - 1] = '\0';
 }
 
-static bool is_known(const SmiAlarms *alarms, const SmiAlarm *alarm)
-{
-	return SOME(alarms->items, alarms->n_items,
-		    strcmp(it->line, alarm->line) == 0 && strcmp(it->uuid, alarm->uuid) == 0);
-}
-
 void alarms_read(const char *text, size_t size, SmiAlarms *into)
 {
 	const char *at = text, *end;
@@ -281,7 +272,8 @@ void alarms_read(const char *text, size_t size, SmiAlarms *into)
 		find_uuid(alarm.line, alarm.uuid);
 		if (!*alarm.uuid && !alarm.has_address && !alarm.has_index)
 			memcpy(alarm.uuid, section, sizeof(section));
-		if (!is_known(into, &alarm))
+		if (!SOME(into->items, into->n_items,
+			  strcmp(it->line, alarm.line) == 0 && strcmp(it->uuid, alarm.uuid) == 0))
 			into->items[into->n_items++] = alarm;
 	}
 }

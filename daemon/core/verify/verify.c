@@ -69,11 +69,6 @@ static bool addresses_fit(const VerifyInput *input, const SmiGpus *seen)
 	return true;
 }
 
-static bool is_taken(const VerifiedGpu *gpus, size_t n, const SmiGpu *seen)
-{
-	return SOME(gpus, n, it->found && it->guest.index == seen->index);
-}
-
 /*
  * The free GPU of the guest with the lowest address. There are as many as open GPUs of the group.
  */
@@ -82,7 +77,7 @@ static const SmiGpu *lowest_free(const SmiGpus *seen, const VerifiedGpu *gpus, s
 	const SmiGpu *lowest = NULL;
 
 	for (size_t i = 0; i < seen->n_items; i++)
-		if (!is_taken(gpus, n, &seen->items[i]) &&
+		if (!SOME(gpus, n, it->found && it->guest.index == seen->items[i].index) &&
 		    (!lowest || bdf_compare(&seen->items[i].address, &lowest->address) < 0))
 			lowest = &seen->items[i];
 	return lowest;
