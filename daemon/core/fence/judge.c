@@ -159,7 +159,8 @@ static char *cleaned_by(const FenceRequest *q, const FenceGroup *group)
 	if (group->domain_uuid)
 		return strf("gpupass release %s, then assign it again: both reset it", group->name);
 	if (group->n_functions == 1 && group->functions[0].companion)
-		return strf("take it out of it (virsh edit %s), and declare it with its pair again",
+		return strf("take it out of that domain (virsh edit %s), and declare it with its "
+			    "pair again",
 			    word(q));
 	return strf("take the group out of it (virsh edit %s), then: gpupass assign %s %s, which "
 		    "resets it",

@@ -196,11 +196,31 @@ typedef struct MountSearch {
 	const char *of; /* ", in the mount name space of …"; "" for the host's */
 } MountSearch;
 
+#define IN_SPACE ", in the mount name space of "
+
+/* Nearly all name spaces have the host's mounts: one line for a disk and a place is enough. */
+static bool is_told(const NvmeUse *use, const char *node, const char *point)
+{
+	size_t n = strlen(point);
+
+	for (size_t i = 0; i < use->n_holds; i++) {
+		const NvmeHold *hold = &use->holds[i];
+
+		if (hold->kind == NVME_HOLD_MOUNT && strcmp(hold->node, node) == 0 &&
+		    strncmp(hold->who, point, n) == 0 &&
+		    (hold->who[n] == '\0' || str_starts_with(hold->who + n, IN_SPACE)))
+			return true;
+	}
+	return false;
+}
+
 static void add_mount(size_t node, const char *point, void *userdata)
 {
 	MountSearch *search = userdata;
 	_cleanup_free_ char *who = strf("%s%s", point, search->of);
 
+	if (is_told(search->look->use, search->look->use->nodes[node], point))
+		return;
 	nvme_look_add(search->look, NVME_HOLD_MOUNT, search->look->use->nodes[node], who);
 }
 
@@ -235,8 +255,7 @@ static void find_mounts_of(NvmeLook *look, const char *pid, bool first, char ***
 		strv_append(spaces, space);
 	if (!first)
 		(void)file_read_line_at(proc_fd, comm_path, &comm);
-	of = first ? xstrdup("")
-		   : strf(", in the mount name space of %s (pid %s)", str_or_empty(comm), pid);
+	of = first ? xstrdup("") : strf(IN_SPACE "%s (pid %s)", str_or_empty(comm), pid);
 	nvme_mounts_find(text, look->numbers, add_mount, &(MountSearch){ look, of });
 }
 

@@ -515,7 +515,8 @@ TEST(what_a_tenant_had_is_given_to_no_other_when_no_group_has_it)
 		s.tenants = (Tenants){ .items = &s.file, .n_items = 1 };
 		assert_int_equal(judge(&s, alone, 0, false, &problem), other ? PROBLEM : 0);
 		if (other)
-			assert_string_equal(problem->remedy, "take it out of it (virsh edit vm1), "
-							     "and declare it with its pair again");
+			assert_string_equal(problem->remedy,
+					    "take it out of that domain (virsh edit vm1), "
+					    "and declare it with its pair again");
 	}
 }
