@@ -33,23 +33,30 @@ static void print_libvirt_port(FILE *to, const char *stem, size_t number, size_t
 		bus, stem, number);
 }
 
-/* libvirt sets a MAC address for a VF where it is an interface. */
-static void print_libvirt_hostdev(FILE *to, const char *alias, const Bdf *host, size_t bus,
-				  unsigned function, bool multi, bool vf)
+/* libvirt sets MAC address and VLAN of a VF where it is an interface. */
+static void print_libvirt_hostdev(FILE *to, const ExportGpu *gpu, size_t i, const char *alias,
+				  size_t bus)
 {
+	const Bdf *host = &gpu->functions[i];
+	unsigned function = domain_guest_function(gpu->functions[0].function, host->function, i);
+	bool multi = function == 0 && gpu->n_functions > 1, vf = str_equal(gpu->kind, "vf");
+	_cleanup_free_ char *vlan =
+		strf("    <vlan>\n      <tag id='%u'/>\n    </vlan>\n", gpu->vlan);
+
 	fprintf(to,
 		"  <%s managed='no'>\n"
 		"    <source>\n"
 		"      <address %sdomain='0x%04x' bus='0x%02x' slot='0x%02x' "
 		"function='0x%x'/>\n"
 		"    </source>\n"
+		"%s"
 		"    <alias name='%s'/>\n"
 		"    <address type='pci' domain='0x0000' bus='0x%02zx' slot='0x00' "
 		"function='0x%x'%s/>\n"
 		"  </%s>\n",
 		vf ? "interface type='hostdev'" : "hostdev mode='subsystem' type='pci'",
 		vf ? "type='pci' " : "", host->segment, host->bus, host->device, host->function,
-		alias, bus, function, multi ? " multifunction='on'" : "",
+		gpu->vlan > 0 ? vlan : "", alias, bus, function, multi ? " multifunction='on'" : "",
 		vf ? "interface" : "hostdev");
 }
 
@@ -58,13 +65,8 @@ static void print_libvirt_gpu(FILE *to, const char *stem, size_t *number, const 
 {
 	for (size_t i = 0; i < gpu->n_functions; i++) {
 		_cleanup_free_ char *alias = strf("%s%zu", stem, (*number)++);
-		const Bdf *host = &gpu->functions[i];
-		unsigned function =
-			domain_guest_function(gpu->functions[0].function, host->function, i);
 
-		print_libvirt_hostdev(to, alias, host, bus, function,
-				      function == 0 && gpu->n_functions > 1,
-				      str_equal(gpu->kind, "vf"));
+		print_libvirt_hostdev(to, gpu, i, alias, bus);
 	}
 }
 
@@ -382,9 +384,13 @@ static void print_groups(FILE *to, const Export *e, const char *sign)
 		print_without_dashes(to, group->model);
 		if (group->links > 0)
 			fprintf(to, ", %u NVLinks between each two", group->links);
-		for (size_t k = group->n_gpus - group->n_companions; k < group->n_gpus; k++)
-			fprintf(to, ", with %s:%s", group->gpus[k].kind,
-				BDF_TEXT(group->gpus[k].functions));
+		for (size_t k = group->n_gpus - group->n_companions; k < group->n_gpus; k++) {
+			const ExportGpu *one = &group->gpus[k];
+
+			fprintf(to, ", with %s:%s", one->kind, BDF_TEXT(one->functions));
+			if (one->vlan > 0)
+				fprintf(to, " (VLAN %u)", one->vlan);
+		}
 		fputs(group->held ? "; gpupass has assigned it to a domain\n" : "\n", to);
 		if (group->n_companions > 0)
 			fprintf(to, companions_note, sign, sign);

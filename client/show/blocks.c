@@ -93,14 +93,16 @@ static void group_companions_field(const Terminal *t, const Group *g)
 	for (size_t i = 0; i < g->companions.n_items; i++) {
 		const BusCompanion *one = &g->companions.items[i];
 		_cleanup_free_ char *iommu = number_text(one->iommu_group);
+		_cleanup_free_ char *vlan = strf(", VLAN %u", one->vlan);
 		const char *label = i == 0 ? "With" : NULL;
 
 		if (one->vendor_id == 0)
 			terminal_field(t, label, "%s:%s  missing", one->kind, one->address);
 		else
-			terminal_field(t, label, "%s:%s  %04x:%04x, driver %s, IOMMU group %s",
+			terminal_field(t, label, "%s:%s  %04x:%04x, driver %s, IOMMU group %s%s",
 				       one->kind, one->address, one->vendor_id, one->device_id,
-				       *one->driver ? one->driver : "none", iommu);
+				       *one->driver ? one->driver : "none", iommu,
+				       one->vlan > 0 ? vlan : "");
 	}
 }
 

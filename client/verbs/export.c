@@ -127,6 +127,7 @@ static int fill_companion(const BusCompanion *from, ExportGpu *to)
 	to->kind = xstrdup(from->kind);
 	to->vendor_id = from->vendor_id;
 	to->device_id = from->device_id;
+	to->vlan = from->vlan;
 	return bdf_parse(from->address, to->functions) < 0 ? -EBADMSG : 0;
 }
 

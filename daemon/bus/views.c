@@ -143,6 +143,7 @@ static void fill_group_functions(const Group *group, GroupView *view)
 			.iommu_group = f ? f->iommu_group : IOMMU_GROUP_NONE,
 			.vendor_id = f ? f->vendor : 0,
 			.device_id = f ? f->device : 0,
+			.vlan = (uint16_t)(from->member.kind == MEMBER_VF ? group->vlan : 0),
 		};
 	}
 	if (view->iommu_groups.n_items > 0)

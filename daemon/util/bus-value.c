@@ -65,9 +65,10 @@ AT(BusEvidence, seen_at, 16);
 AT(BusEvidence, source, 24);
 AT(BusCompanion, vendor_id, 28);
 AT(BusCompanion, device_id, 30);
+AT(BusCompanion, vlan, 32);
 _Static_assert(sizeof(BusFunction) == 24 && sizeof(BusStep) == 32 && sizeof(BusEvidence) == 32,
 	       "their sizes");
-_Static_assert(sizeof(BusCompanion) == 32, "its size");
+_Static_assert(sizeof(BusCompanion) == 40, "its size");
 
 static bool items_equal(const char *item, BusItems a, BusItems b)
 {

@@ -258,7 +258,7 @@ GROUP_PROPERTY("Gpus", PATHS, gpus, CHANGES, MAY)
 GROUP_PROPERTY("GpuAddresses", STRINGS, gpu_addresses, CHANGES, MUST)
 /*
  * What a domain gets with its GPUs: kind (nic, vf or nvme), address, driver ("": none), IOMMU group
- * (-1: none), vendor and device id (0: it is not there).
+ * (-1: none), vendor and device id (0: it is not there), VLAN of a VF (0: none).
  */
 GROUP_PROPERTY("Companions", COMPANIONS, companions, CHANGES, MAY)
 /*

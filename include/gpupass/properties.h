@@ -96,7 +96,8 @@ typedef enum PropertyType {
 	X(STRING, driver) /* "": none */                                                           \
 	X(INT32, iommu_group)                                                                      \
 	X(UINT16, vendor_id) /* 0: it is not there */                                              \
-	X(UINT16, device_id)
+	X(UINT16, device_id)                                                                       \
+	X(UINT16, vlan) /* of a VF; 0: none */
 
 #define BUS_LIST_OF(Item, List)                                                                    \
 	typedef struct List {                                                                      \

@@ -94,6 +94,7 @@ static void read_declarations(Replay *r)
 		d->foreign_use = json_is_true(member(item, "foreign_use"));
 		d->whole_nic = json_is_true(member(item, "whole_nic"));
 		d->erase = json_is_true(member(item, "erase"));
+		d->vlan = (unsigned)json_integer_value(member(item, "vlan"));
 		json_array_foreach (member(item, "with"), k, selector)
 			assert_int_equal(member_parse(json_string_value(selector),
 						      GROW(d->companions, d->n_companions)),
@@ -462,6 +463,8 @@ TEST(what_few_hosts_have_is_captured_too)
 	json_object_set_new(json_array_get(member(all, "declarations"), 0), "whole_nic",
 			    json_true());
 	json_object_set_new(json_array_get(member(all, "declarations"), 0), "erase", json_true());
+	json_object_set_new(json_array_get(member(all, "declarations"), 0), "vlan",
+			    json_integer(42));
 	json_object_set_new(json_array_get(member(all, "domains"), 0), "mdevs",
 			    json_pack("[{s:s, s:b}]", "uuid", mdev, "config", 1));
 	json_object_set_new(json_array_get(member(all, "domains"), 0), "unclear", json_string("?"));
