@@ -201,10 +201,10 @@ static const struct {
 	FindingStatus status;
 	const char *what, *remedy;
 } told[PCIE_TRANSLATED_MAX_] = {
-	[PCIE_TRANSLATED_UNKNOWN] = { FINDING_UNKNOWN, "not read:" },
-	[PCIE_TRANSLATED_DIRECT] = { FINDING_PASS, "directly at" },
+	[PCIE_TRANSLATED_UNKNOWN] = { FINDING_UNKNOWN, "not read:", NULL },
+	[PCIE_TRANSLATED_DIRECT] = { FINDING_PASS, "directly at", NULL },
 	[PCIE_TRANSLATED_REDIRECTED] = { FINDING_WARN,
-					 OVER_THE_ROOT "ACS Direct Translated is off at" },
+					 OVER_THE_ROOT "ACS Direct Translated is off at", NULL },
 	[PCIE_TRANSLATED_NEVER] = { FINDING_WARN,
 				    OVER_THE_ROOT "there is no ACS Direct Translated at",
 				    "nothing on this host: use ports or a switch that have it" },

@@ -92,7 +92,8 @@ void pcie_config_parse(const uint8_t *bytes, size_t size, PcieConfig *ret)
 	if (size < HEADER_BYTES)
 		return;
 	config.read = true;
-	config.all_ones = get32(bytes, 0) == UINT32_MAX;
+	/* The ids of a VF are; what follows them, command and status, is so of no device. */
+	config.all_ones = get32(bytes, 0) == UINT32_MAX && get32(bytes, 4) == UINT32_MAX;
 	at = config.all_ones ? 0 : find_capability(bytes, size, CAPABILITY_PCIE, PCIE_BYTES);
 	if (at > 0) {
 		uint32_t able = get32(bytes, at + PCIE_LINK_CAPABILITIES);

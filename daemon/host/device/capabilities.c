@@ -102,7 +102,7 @@ int capabilities_read(int sysfs_fd, FunctionFacts *into)
 	_cleanup_free_ char *config = sysfs_function_path(&into->bdf, "config");
 	_cleanup_(access_freep) struct pci_access *access = NULL;
 	_cleanup_(device_freep) struct pci_dev *device = NULL;
-	uint32_t ids = 0;
+	uint64_t ids = 0; /* of a VF they are all ones, but not command and status behind them */
 	int r;
 
 	/* Checked first, because libpci ends the process when it cannot open this file. */
@@ -115,7 +115,7 @@ int capabilities_read(int sysfs_fd, FunctionFacts *into)
 			     into->bdf.function);
 	if (!pci_read_block(device, PCI_VENDOR_ID, (u8 *)&ids, sizeof(ids)))
 		return 0;
-	into->config_all_ones = ids == UINT32_MAX;
+	into->config_all_ones = ids == UINT64_MAX;
 	if (into->config_all_ones)
 		return 0;
 	into->serial_number = read_serial_number(device);

@@ -281,16 +281,17 @@ static void let_go_of_lock(Move *move)
  * vfio-pci also takes a device that does not wake up: it ignores the result of
  * pci_set_power_state() (vfio_pci_core_register_device() in drivers/vfio/pci/vfio_pci_core.c). A
  * read of config space wakes a device that sleeps in D3cold. If the device stays asleep, or is
- * gone, the read returns all ones.
+ * gone, the read returns all ones. A VF's ids are all ones in any case, and not what follows them:
+ * command and status.
  */
 static int check_answers(Move *move)
 {
 	_cleanup_free_ char *path = sysfs_function_path(&move->target->bdf, "config");
 	_cleanup_close_ int fd = -1;
-	uint32_t ids = 0;
+	uint64_t ids = UINT64_MAX;
 
 	fd = openat(move->sysfs_fd, path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && read(fd, &ids, sizeof(ids)) == sizeof(ids) && ids == UINT32_MAX)
+	if (fd >= 0 && read(fd, &ids, sizeof(ids)) > 0 && ids == UINT64_MAX)
 		return fail(move, DRIVER_PHASE_VERIFY, -ENODEV);
 	return 0;
 }

@@ -632,7 +632,6 @@ static const Operating operations[] = {
 	{ "release with NICs that fails", with_nics_assigned, RELEASE, true },
 	{ "bind with NICs", rig_with_nics, BIND, false },
 	{ "reconcile with NICs", with_nics_drifted, RECONCILE, false },
-	{ "prepare", rig_unready, PREPARE, false },
 	{ "assign with an NVMe", with_nvme, ASSIGN, false },
 	{ "release with an NVMe", with_nvme_assigned, RELEASE, false },
 	{ "release with an NVMe that fails", with_nvme_assigned, RELEASE, true },

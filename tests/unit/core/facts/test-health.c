@@ -128,6 +128,10 @@ TEST(silence_is_told_apart)
 	memset(bytes, 0xff, sizeof(bytes));
 	pcie_config_parse(bytes, sizeof(bytes), &c);
 	assert_true(c.read && c.all_ones && !c.pcie && !c.acs);
+	/* PCIe 5.0, 9.3.4.1: a VF's ids are all ones, and its command and status are not. */
+	memset(bytes + 4, 0, 4);
+	pcie_config_parse(bytes, sizeof(bytes), &c);
+	assert_true(c.read && !c.all_ones);
 	pcie_config_parse(bytes, 63, &c);
 	assert_false(c.read || c.all_ones);
 	make_config(bytes);

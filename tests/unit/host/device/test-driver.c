@@ -95,6 +95,7 @@ static void lose_function(void *userdata)
 }
 
 static const unsigned char silent[64] = { [0 ... 63] = 0xff }, awake[64] = { 0xde, 0x10 };
+static const unsigned char virtual[64] = { 0xff, 0xff, 0xff, 0xff, 0x02 };
 
 #define TO_VFIO .driver = "vfio-pci", .override = "vfio-pci"
 #define TO_NVIDIA .driver = "nvidia"
@@ -164,6 +165,7 @@ static const struct {
 	ROW("the host's own driver has said itself what it thinks of it", .given = true,
 	    .config = silent, TO_NVIDIA),
 	ROW("what wakes up is bound", .config = awake, TO_VFIO),
+	ROW("so is a VF, whose ids are all ones", .config = virtual, TO_VFIO),
 	/* fault 7 */
 	ROW("a probe that binds nothing, four times", .kernel.deaf_probes = 4, TO_VFIO,
 	    .error = -ENXIO, .phase = DRIVER_PHASE_VERIFY, .is_override = "vfio-pci",
