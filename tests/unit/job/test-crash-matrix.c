@@ -74,6 +74,7 @@ typedef struct Crash {
 	uint64_t last;	     /* what lasts of the world, at the point before */
 	bool recovering;
 	bool marked[6];	      /* the board of leads[] had a mark before */
+	bool erased;	      /* the NVMe's mark was clean before */
 	unsigned *recoveries; /* that were made, and those of two jobs; shared by all processes */
 	LedgerIo io;	      /* the real one */
 } Crash;
@@ -134,6 +135,11 @@ static bool is_somebodys(const FakeHost *fake, const Bdf *lead)
 	return false;
 }
 
+static bool is_clean(const TenantFile *file)
+{
+	return file && file->mark && file->mark->state == TENANT_CLEAN;
+}
+
 /*
  * Never clean while a guest may have had it since the last reset; and of whom, as long as it is
  * dirty.
@@ -148,7 +154,9 @@ static void check_marks(const Crash *c, const JobPlace *place)
 	if (tenants->faults.n_items > 0)
 		die(c, "a mark cannot be understood", tenants->faults.items[0].why);
 	erased = tenants_find(tenants, &nvme);
-	if (erased && erased->mark->state == TENANT_CLEAN && !was_logged(c, "erase "))
+	if (is_clean(erased) && is_somebodys(&c->rig->fake, &nvme))
+		die(c, "a domain has an NVMe that is marked clean", NVME);
+	if (is_clean(erased) && !c->erased && !was_logged(c, "erase "))
 		die(c, "nobody has erased what is marked clean", NVME);
 	for (size_t i = 0; i < ELEMENTS(leads); i++) {
 		const Bdf lead = bdf_of(leads[i]);
@@ -527,8 +535,10 @@ static char *world_before(const Operating *o, Way way)
 static void remember_marks(Crash *c)
 {
 	_cleanup_(tenants_freep) Tenants *tenants = NULL;
+	const Bdf nvme = bdf_of(NVME);
 
 	tenants = tenant_store_load(&c->rig->tenants);
+	c->erased = is_clean(tenants_find(tenants, &nvme));
 	for (size_t i = 0; i < ELEMENTS(leads); i++) {
 		const Bdf lead = bdf_of(leads[i]);
 
