@@ -30,7 +30,7 @@ typedef struct ExportGpu {
 	size_t n_functions;
 	char *name; /* as pci.ids has it; or the model */
 	unsigned vendor_id, device_id;
-	unsigned vlan; /* of a VF; 0: none */
+	unsigned vlan;		    /* of a VF; 0: none */
 	unsigned nvlink_generation; /* 0: none, or not known */
 	uint64_t bar_bytes;	    /* of all BARs together; 0: not known */
 } ExportGpu;

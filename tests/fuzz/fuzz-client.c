@@ -70,12 +70,12 @@ static void a_topology_is_drawn(const json_t *document)
 		EXPECT(r == -EBADMSG && !t && why);
 		return;
 	}
-	for (size_t i = 0; i < t->n_gpus; i++)
-		EXPECT(t->gpus[i].group < (ssize_t)t->n_groups);
+	for (size_t i = 0; i < t->n_devices; i++)
+		EXPECT(t->devices[i].group < (ssize_t)t->n_groups);
 	for (size_t i = 0; i < t->n_groups; i++)
 		for (size_t k = 0; k < t->groups[i].n_gpus; k++)
 			EXPECT(t->groups[i].gpus[k] < t->n_gpus);
-	if (t->n_gpus <= GPUS_DRAWN)
+	if (t->n_devices <= GPUS_DRAWN)
 		a_picture_is_drawn(t);
 }
 

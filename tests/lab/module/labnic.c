@@ -25,9 +25,9 @@ static struct lab_vf *vf_of(struct net_device *dev, int n)
 {
 	struct lab_nic *nic = netdev_priv(dev);
 
-	return n >= 0 && n < min(LAB_VFS_MAX, pci_num_vf(to_pci_dev(dev->dev.parent))) ?
-		       &nic->vfs[n] :
-		       NULL;
+	return n >= 0 && n < min(LAB_VFS_MAX, pci_num_vf(to_pci_dev(dev->dev.parent)))
+		       ? &nic->vfs[n]
+		       : NULL;
 }
 
 static int nic_open(struct net_device *dev)

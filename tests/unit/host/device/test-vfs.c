@@ -18,8 +18,8 @@ typedef struct Bench {
 	DriverOps ops;
 	char **writes;
 	unsigned have; /* links, which stay */
-	int error; /* of sriov_numvfs */
-	bool deaf; /* it takes the number, and does nothing */
+	int error;     /* of sriov_numvfs */
+	bool deaf;     /* it takes the number, and does nothing */
 } Bench;
 
 static void make(Bench *b, unsigned number, const char *driver)
