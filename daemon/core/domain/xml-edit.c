@@ -343,8 +343,6 @@ void domain_xml_unname_group(DomainXml *xml, const char *group, bool *ret_change
 /* ---- a group ---- */
 
 #define PCI_FUNCTIONS 8
-/* Behind it are those that q35 has of its own: USB, sound, the ISA bridge. */
-#define LAST_PORT_SLOT 0x1a
 
 /* The guest slot of one GPU: slot 0 behind a root port, or a slot of bus 0. */
 typedef struct Place {
@@ -493,11 +491,7 @@ static int domain_xml_check_absent(const DomainXml *xml, const DomainXmlGpu *gpu
 	return 0;
 }
 
-/*
- * The first bus number that no controller or device uses. libvirt gives controllers without an
- * index the lowest free numbers, so as many numbers are skipped as there are such controllers.
- */
-static unsigned first_free_bus(const DomainXml *xml)
+unsigned xml_free_index(const DomainXml *xml)
 {
 	unsigned highest = 0, unnumbered = 0;
 
@@ -518,7 +512,7 @@ static unsigned first_free_bus(const DomainXml *xml)
 static int domain_xml_place_on_ports(const DomainXml *xml, Place *places, size_t n,
 				     Problem **ret_problem)
 {
-	unsigned bus = first_free_bus(xml);
+	unsigned bus = xml_free_index(xml);
 
 	if (bus + n - 1 > UINT8_MAX)
 		return problem_refuse(
@@ -572,7 +566,7 @@ static unsigned port_slot(const DomainXml *xml)
 	bool used[PCI_SLOTS];
 
 	xml_used_slots(xml, used);
-	for (unsigned slot = 0; slot < LAST_PORT_SLOT; slot++)
+	for (unsigned slot = 0; slot < PCI_LAST_PORT_SLOT; slot++)
 		if (!used[slot])
 			return slot;
 	return 0;

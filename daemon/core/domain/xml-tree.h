@@ -12,6 +12,8 @@
 
 #define DOMAIN_UUID_LENGTH 36
 #define PCI_SLOTS 32
+/* Behind it are those that q35 has of its own: USB, sound, the ISA bridge. */
+#define PCI_LAST_PORT_SLOT 0x1a
 
 struct DomainXml {
 	xmlDoc *doc;
@@ -83,6 +85,12 @@ const char *xml_alias(const xmlNode *device);
  */
 void xml_read_arguments(const DomainXml *xml, DomainUse *use);
 
+/*
+ * The first index, as bus number of addresses, that no controller or device uses. libvirt gives
+ * controllers without an index the lowest free numbers, so as many numbers are skipped as there are
+ * such controllers.
+ */
+unsigned xml_free_index(const DomainXml *xml);
 /* The slots of the guest's bus 0 that are used or reserved. */
 void xml_used_slots(const DomainXml *xml, bool used[PCI_SLOTS]);
 

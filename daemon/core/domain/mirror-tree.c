@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/domain/mirror-tree.h"
+
+DEFINE_STRING_TABLE(mirror_role, MirrorRole, MIRROR_ROLES)
+
+#include "mirror-tree.inc"
+
+const MirrorNode *mirror_tree_member(const MirrorTree *tree, size_t member)
+{
+	return FIND(tree->nodes, tree->n_nodes,
+		    it->role == MIRROR_MEMBER && (size_t)it->member == member);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The PCI Express tree that a domain gets for a group's members, so that its guest sees them as far
+ * apart as the host does. core/mirror makes it; domain_xml_add_group() writes it; a plan shows it.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "gpupass/cleanup.h"
+#include "gpupass/string-table.h"
+#include "util/bdf.h"
+
+/* The names are libvirt's models of a controller. */
+#define MIRROR_ROLES(X)                                                                            \
+	X(MIRROR_EXPANDER, "pcie-expander-bus")                                                    \
+	X(MIRROR_ROOT_PORT, "pcie-root-port")                                                      \
+	X(MIRROR_UPSTREAM, "pcie-switch-upstream-port")                                            \
+	X(MIRROR_DOWNSTREAM, "pcie-switch-downstream-port")                                        \
+	X(MIRROR_MEMBER, "member")
+
+DECLARE_ENUM(mirror_role, MirrorRole, MIRROR_ROLES, MIRROR_ROLE_MAX_);
+
+#define MIRROR_NONE (-1)
+
+/*
+ * A controller, or a member. libvirt's addresses name a bus by the index of its controller; a guest
+ * names it by a number that its firmware gives. These are two numbers: `index` and `guest.bus`.
+ */
+typedef struct MirrorNode {
+	MirrorRole role;
+	int parent; /* its place in the tree, which is lower; MIRROR_NONE: pcie.0 (expanders) */
+	/* libvirt's index of the controller; 0 of a member */
+	unsigned index;
+	/* <address>: its bus, the parent's index (0: pcie.0), and its slot. The function is 0. */
+	unsigned bus, slot;
+	/* <target> of an expander: its busNr, and its <node>, a cell; MIRROR_NONE: it has no <node> */
+	unsigned bus_nr;
+	int cell;
+	/* <target> of a root port and of a downstream port */
+	unsigned chassis, port;
+	/* Of a member: its place among those that the tree was made of; else MIRROR_NONE. */
+	int member;
+	/*
+	 * The address in the guest, as firmware numbers buses: from busNr on, each bridge as it is
+	 * found, depth first (SeaBIOS, pci_bios_init_bus_rec(); EDK II, PciScanBus()). An
+	 * expectation. Of an expander: its root bus.
+	 */
+	Bdf guest;
+	/* On the host: a member's address, the root port, of an expander the root bus. Others: 0. */
+	Bdf host;
+	int host_node; /* of an expander: the NUMA node; MIRROR_NONE: not known */
+} MirrorNode;
+
+typedef struct MirrorTree {
+	MirrorNode *nodes; /* each behind its parent, as QEMU must make them */
+	size_t n_nodes;
+	size_t n_cells; /* that the guest has; 0: it has no NUMA */
+} MirrorTree;
+DECLARE_FREE(MirrorTree, mirror_tree_free)
+
+/* The node of the member; NULL: the tree has none of this number. */
+const MirrorNode *mirror_tree_member(const MirrorTree *tree, size_t member);

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/mirror/guest.h"
+
+#include "core/mirror/mirror.h"
+#include "core/pci/host-facts.h"
+#include "util/grow.h"
+#include "util/text.h"
+
+#include "guest.inc"
+
+/* The domain's PCI controllers by index; NULL: none of that index. */
+typedef struct Controllers {
+	const xmlNode *by_index[MIRROR_BUSES];
+} Controllers;
+
+static bool is_expander(const xmlNode *controller)
+{
+	return controller && xml_attribute_is(controller, "model", "pcie-expander-bus");
+}
+
+static void find_controllers(const DomainXml *xml, Controllers *c)
+{
+	unsigned index;
+
+	*c = (Controllers){ 0 };
+	for (xmlNode *i = xml_devices(xml); i; i = xml_next(i))
+		if (xml_is_pci_controller(i) && xml_number(i, "index", UINT8_MAX, &index) == 0)
+			c->by_index[index] = i;
+}
+
+/* Its bus number is one of an expander's. One whose place is not known takes one of pcie.0's. */
+static bool is_below_expander(const Controllers *c, const xmlNode *controller)
+{
+	Bdf at;
+
+	for (unsigned depth = 0; controller && depth < MIRROR_BUSES; depth++) {
+		if (is_expander(controller))
+			return true;
+		if (xml_guest_address(controller, &at) < 0 || at.bus == 0)
+			return false;
+		controller = c->by_index[at.bus];
+	}
+	return false;
+}
+
+/* ---- refusals ---- */
+
+static const char *machine_of(const DomainXml *xml)
+{
+	return str_or_empty(
+		xml_attribute(xml_child(xml_child(xml->root, "os"), "type"), "machine"));
+}
+
+/* A device with an address on pcie.0 may be one of QEMU that libvirt does not know of. */
+static bool adds_expander(const DomainXml *xml)
+{
+	const xmlNode *line = xml_child_of(xml->root, QEMU_NAMESPACE, "commandline");
+
+	for (xmlNode *i = xml_first(line); i; i = xml_next(i))
+		if (strstr(str_or_empty(xml_attribute(i, "value")), "pxb"))
+			return true;
+	return false;
+}
+
+static int check_kind(const DomainXml *xml, Problem **ret_problem)
+{
+	const char *machine = machine_of(xml);
+
+	if (!domain_xml_is_pcie(xml) || !strstr(machine, "q35"))
+		return mirror_refuse(ret_problem,
+				     .cause = strf("it has machine type '%.64s', and libvirt has "
+						   "pcie-expander-bus for q35 only",
+						   machine),
+				     .remedy = xstrdup("use machine type q35, " MIRROR_OR_FLAT));
+	if (!domain_xml_sees_hotplug(xml))
+		return mirror_refuse(
+			ret_problem,
+			.cause = xstrdup("it has no ACPI, by which a guest finds expanders"),
+			.remedy = xstrdup("add <acpi/> to its <features>, " MIRROR_OR_FLAT));
+	if (adds_expander(xml))
+		return mirror_refuse(
+			ret_problem,
+			.cause = xstrdup("its <qemu:commandline> adds an expander past libvirt, so "
+					 "which bus numbers are free is not known"),
+			.remedy = xstrdup("make it a controller of libvirt's, " MIRROR_OR_FLAT));
+	return 0;
+}
+
+/* libvirt writes a busNr into each definition that it keeps. */
+static int read_bus_nr(MirrorGuest *guest, const xmlNode *expander, Problem **ret_problem)
+{
+	unsigned bus_nr;
+
+	if (xml_number(xml_child(expander, "target"), "busNr", UINT8_MAX, &bus_nr) < 0)
+		return mirror_refuse(
+			ret_problem,
+			.cause = strf("its controller %.8s, a pcie-expander-bus, has no busNr, so "
+				      "which bus numbers are free is not known",
+				      str_or_empty(xml_attribute(expander, "index"))),
+			.remedy = xstrdup("give it a <target busNr=…>, " MIRROR_OR_FLAT));
+	if (bus_nr < guest->ceiling)
+		guest->ceiling = bus_nr;
+	return 0;
+}
+
+/* ---- what is left ---- */
+
+/* QEMU refuses two ports of one chassis and slot, and libvirt gives no slot. */
+static void use_chassis(MirrorGuest *guest, const xmlNode *controller)
+{
+	unsigned chassis;
+
+	if (xml_number(xml_child(controller, "target"), "chassis", UINT8_MAX, &chassis) == 0 ||
+	    xml_number(controller, "index", UINT8_MAX, &chassis) == 0)
+		guest->chassis[chassis] = true;
+}
+
+static int read_controllers(const DomainXml *xml, MirrorGuest *guest, Problem **ret_problem)
+{
+	Controllers controllers;
+	unsigned on_root = 1; /* pcie.0 itself */
+	int r = 0;
+
+	find_controllers(xml, &controllers);
+	for (xmlNode *i = xml_devices(xml); i && r == 0; i = xml_next(i)) {
+		if (!xml_is_pci_controller(i))
+			continue;
+		use_chassis(guest, i);
+		if (is_expander(i))
+			r = read_bus_nr(guest, i, ret_problem);
+		else if (i != controllers.by_index[0] && !is_below_expander(&controllers, i))
+			on_root++;
+	}
+	guest->floor = on_root + MIRROR_SPARE_BUSES;
+	return r;
+}
+
+/* The only node that the text names; MIRROR_NONE: it names none, or several. */
+static int only_node(const char *nodeset)
+{
+	CpuSet set;
+
+	if (!nodeset || cpu_set_parse(nodeset, &set) < 0 || cpu_set_count(&set) != 1)
+		return MIRROR_NONE;
+	for (int node = 0; node < HOST_CPUS_MAX; node++)
+		if (cpu_set_has(&set, (unsigned)node))
+			return node;
+	return MIRROR_NONE;
+}
+
+/* A cell that has no <memnode> is where <memory> says. */
+static int node_of_cell(const DomainXml *xml, unsigned id)
+{
+	const xmlNode *tune = xml_child(xml->root, "numatune");
+	unsigned of;
+
+	for (xmlNode *i = xml_first(tune); i; i = xml_next(i))
+		if (xml_is(i, "memnode") && xml_number(i, "cellid", UINT16_MAX, &of) == 0 &&
+		    of == id)
+			return only_node(xml_attribute(i, "nodeset"));
+	return only_node(xml_attribute(xml_child(tune, "memory"), "nodeset"));
+}
+
+static void read_cells(const DomainXml *xml, MirrorGuest *guest)
+{
+	const xmlNode *numa = xml_child(xml_child(xml->root, "cpu"), "numa");
+
+	for (xmlNode *i = xml_first(numa); i; i = xml_next(i)) {
+		/* Without ids libvirt counts. */
+		unsigned id = (unsigned)guest->n_cells;
+
+		if (!xml_is(i, "cell"))
+			continue;
+		xml_number(i, "id", UINT16_MAX, &id);
+		*GROW(guest->cells, guest->n_cells) =
+			(MirrorCell){ .id = id, .host_node = node_of_cell(xml, id) };
+	}
+}
+
+int mirror_guest_read(const DomainXml *xml, MirrorGuest *ret, Problem **ret_problem)
+{
+	_cleanup_(mirror_guest_clear) MirrorGuest guest = { .ceiling = MIRROR_BUSES };
+	int r;
+
+	r = check_kind(xml, ret_problem);
+	if (r == 0)
+		r = read_controllers(xml, &guest, ret_problem);
+	if (r != 0)
+		return r;
+	guest.index = xml_free_index(xml);
+	xml_used_slots(xml, guest.slots);
+	read_cells(xml, &guest);
+	*ret = guest;
+	guest = (MirrorGuest){ 0 };
+	return 0;
+}
+
+int mirror_guest_cell(const MirrorGuest *guest, int host_node)
+{
+	return host_node == MIRROR_NONE
+		       ? MIRROR_NONE
+		       : LOOK_UP(guest->cells, guest->n_cells, it->host_node == host_node,
+				 (int)it->id, MIRROR_NONE);
+}
+
+char *mirror_guest_cells_text(const MirrorGuest *guest)
+{
+	_cleanup_strv_ char **parts = NULL;
+
+	for (size_t i = 0; i < guest->n_cells; i++) {
+		const MirrorCell *cell = &guest->cells[i];
+
+		if (cell->host_node == MIRROR_NONE)
+			strv_appendf(&parts, "its cell %u on none or several", cell->id);
+		else
+			strv_appendf(&parts, "its cell %u on node %d", cell->id, cell->host_node);
+	}
+	return parts ? strv_join(parts, ", ") : xstrdup("it has no cells");
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/mirror/mirror.h"
+
+#include "core/mirror/guest.h"
+#include "util/grow.h"
+#include "util/text.h"
+#include "util/xalloc.h"
+
+DEFINE_STRING_TABLE(topology, Topology, TOPOLOGIES)
+
+/* An expander has as many slots, and an upstream port. */
+#define MEMBERS_MAX PCI_SLOTS
+
+typedef struct Builder {
+	const MirrorFacts *facts;
+	MirrorGuest guest;
+	MirrorTree *tree;
+	Problem **ret_problem;
+} Builder;
+
+static PcieDistance host_distance(const MirrorFacts *facts, size_t a, size_t b)
+{
+	return pcie_distance(facts->members[a], facts->members[b], facts->n_nodes);
+}
+
+/*
+ * The first of those members that are so near to it. It stands for all of them: where being near is
+ * not passed on from one to the next, the comparison at the end finds that.
+ */
+static size_t first_near(const MirrorFacts *facts, size_t member, PcieDistance distance)
+{
+	size_t i = 0;
+
+	while (i < member && host_distance(facts, i, member) > distance)
+		i++;
+	return i;
+}
+
+static bool is_first(const MirrorFacts *facts, size_t member, PcieDistance distance)
+{
+	return first_near(facts, member, distance) == member;
+}
+
+/* ---- the nodes: each bridge, then what is below it ---- */
+
+static int add(Builder *b, MirrorRole role, int parent, Bdf host)
+{
+	MirrorTree *tree = b->tree;
+
+	*GROW(tree->nodes, tree->n_nodes) = (MirrorNode){ .role = role,
+							  .parent = parent,
+							  .cell = MIRROR_NONE,
+							  .member = MIRROR_NONE,
+							  .host = host,
+							  .host_node = MIRROR_NONE };
+	return (int)tree->n_nodes - 1;
+}
+
+static void add_member(Builder *b, size_t member, int port)
+{
+	int node = add(b, MIRROR_MEMBER, port, b->facts->members[member]->bdf);
+
+	b->tree->nodes[node].member = (int)member;
+}
+
+/* Those that are PIX to this one: of several each has a downstream port of one switch. */
+static void add_near(Builder *b, size_t first, int port, bool alone)
+{
+	const MirrorFacts *facts = b->facts;
+	size_t n = 0;
+	int upstream;
+
+	for (size_t i = first; i < facts->n_members; i++)
+		n += first_near(facts, i, PCIE_PIX) == first;
+	if (n == 1 && alone) {
+		add_member(b, first, port);
+		return;
+	}
+	upstream = add(b, MIRROR_UPSTREAM, port, (Bdf){ 0 });
+	for (size_t i = first; i < facts->n_members; i++)
+		if (first_near(facts, i, PCIE_PIX) == first)
+			add_member(b, i, add(b, MIRROR_DOWNSTREAM, upstream, (Bdf){ 0 }));
+}
+
+/* Those that are PXB to this one: of several switches each is below a switch. */
+static void add_root_port(Builder *b, size_t first, int expander)
+{
+	const MirrorFacts *facts = b->facts;
+	const PciFunction *lead = facts->members[first];
+	int port = add(b, MIRROR_ROOT_PORT, expander,
+		       lead->n_upstream > 0 ? lead->upstream[0] : (Bdf){ 0 });
+	size_t n = 0;
+	int upstream;
+
+	for (size_t i = first; i < facts->n_members; i++)
+		n += first_near(facts, i, PCIE_PXB) == first && is_first(facts, i, PCIE_PIX);
+	if (n == 1) {
+		add_near(b, first, port, true);
+		return;
+	}
+	upstream = add(b, MIRROR_UPSTREAM, port, (Bdf){ 0 });
+	for (size_t i = first; i < facts->n_members; i++)
+		if (first_near(facts, i, PCIE_PXB) == first && is_first(facts, i, PCIE_PIX))
+			add_near(b, i, add(b, MIRROR_DOWNSTREAM, upstream, (Bdf){ 0 }), false);
+}
+
+static void add_expander(Builder *b, size_t first)
+{
+	const MirrorFacts *facts = b->facts;
+	const PciFunction *lead = facts->members[first];
+	Bdf root = lead->n_upstream > 0 ? lead->upstream[0] : lead->bdf;
+	int expander;
+
+	expander = add(b, MIRROR_EXPANDER, MIRROR_NONE,
+		       (Bdf){ .segment = root.segment, .bus = root.bus });
+	b->tree->nodes[expander].host_node =
+		lead->numa_node == NUMA_NODE_NONE ? MIRROR_NONE : lead->numa_node;
+	b->tree->nodes[expander].cell = mirror_guest_cell(&b->guest, lead->numa_node);
+	for (size_t i = first; i < facts->n_members; i++)
+		if (first_near(facts, i, PCIE_PHB) == first && is_first(facts, i, PCIE_PXB))
+			add_root_port(b, i, expander);
+}
+
+/* ---- NUMA ---- */
+
+/* With another member the distance depends on the node. */
+static bool needs_node(const Builder *b, size_t member, PcieDistance from)
+{
+	for (size_t i = 0; i < b->facts->n_members; i++)
+		if (host_distance(b->facts, i, member) >= from)
+			return true;
+	return false;
+}
+
+static int refuse_node(const Builder *b, const PciFunction *member)
+{
+	return mirror_refuse(
+		b->ret_problem,
+		.cause = strf("on which NUMA node of the host %s is, is not known: its firmware "
+			      "names none",
+			      BDF_TEXT(&member->bdf)),
+		.remedy = xstrdup("assign with --topology=flat"));
+}
+
+static int refuse_cell(const Builder *b, const PciFunction *member)
+{
+	_cleanup_free_ char *cells = mirror_guest_cells_text(&b->guest);
+
+	return mirror_refuse(
+		b->ret_problem,
+		.cause = strf("%s is on NUMA node %d, and no cell of the guest has its memory on "
+			      "that node alone: %s",
+			      BDF_TEXT(&member->bdf), member->numa_node, cells),
+		.remedy = strf("give it a <cell>, and in its <numatune> a <memnode cellid=… "
+			       "mode='strict' nodeset='%d'/>, " MIRROR_OR_FLAT,
+			       member->numa_node));
+}
+
+/* In a guest with one cell, or none, all is on one node, whatever an expander says. */
+static int check_nodes(const Builder *b)
+{
+	PcieDistance from = b->guest.n_cells > 1 ? PCIE_NODE : PCIE_SYS;
+
+	for (size_t i = 0; i < b->facts->n_members; i++) {
+		const PciFunction *member = b->facts->members[i];
+
+		if (member->numa_node == NUMA_NODE_NONE) {
+			if (needs_node(b, i, b->facts->n_nodes == 1 ? from : PCIE_NODE))
+				return refuse_node(b, member);
+		} else if (needs_node(b, i, from) &&
+			   mirror_guest_cell(&b->guest, member->numa_node) == MIRROR_NONE) {
+			return refuse_cell(b, member);
+		}
+	}
+	return 0;
+}
+
+/* ---- numbers ---- */
+
+static size_t count(const MirrorTree *tree, MirrorRole role)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < tree->n_nodes; i++)
+		n += tree->nodes[i].role == role;
+	return n;
+}
+
+static int check_room(const Builder *b, unsigned needed)
+{
+	const MirrorGuest *guest = &b->guest;
+
+	if (guest->index + needed > MIRROR_BUSES)
+		return mirror_refuse(
+			b->ret_problem,
+			.cause = strf("the tree has %u controllers, and of 256 indices those from "
+				      "%u on are free",
+				      needed, guest->index),
+			.remedy = xstrdup("remove unused PCI controllers, " MIRROR_OR_FLAT));
+	if (guest->floor + needed > guest->ceiling)
+		return mirror_refuse(
+			b->ret_problem,
+			.cause = strf("the tree needs %u bus numbers, and between those of pcie.0 "
+				      "and %s only %u are free: %u to %u",
+				      needed,
+				      guest->ceiling < MIRROR_BUSES ? "its lowest expander" : "255",
+				      guest->ceiling > guest->floor ? guest->ceiling - guest->floor
+								    : 0,
+				      guest->floor, guest->ceiling - 1),
+			.remedy = xstrdup("remove unused PCI controllers, give its expanders "
+					  "a higher busNr, " MIRROR_OR_FLAT));
+	return 0;
+}
+
+/* A slot of pcie.0; 0: none is left. */
+static unsigned take_slot(MirrorGuest *guest)
+{
+	for (unsigned slot = 0; slot < PCI_LAST_PORT_SLOT; slot++)
+		if (!guest->slots[slot]) {
+			guest->slots[slot] = true;
+			return slot;
+		}
+	return 0;
+}
+
+static unsigned take_chassis(MirrorGuest *guest, unsigned from)
+{
+	unsigned chassis = from;
+
+	while (guest->chassis[chassis])
+		chassis = (chassis + 1) % MIRROR_BUSES;
+	guest->chassis[chassis] = true;
+	return chassis;
+}
+
+static unsigned earlier_siblings(const MirrorTree *tree, size_t node)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < node; i++)
+		n += tree->nodes[i].parent == tree->nodes[node].parent;
+	return n;
+}
+
+/*
+ * The controllers' indices are in the order in which firmware numbers their buses, so both grow
+ * together, over all expanders.
+ */
+static int number_node(Builder *b, size_t i, unsigned index, unsigned bus_nr)
+{
+	MirrorTree *tree = b->tree;
+	MirrorNode *node = &tree->nodes[i];
+	const MirrorNode *parent = node->parent == MIRROR_NONE ? NULL : &tree->nodes[node->parent];
+
+	if (node->role != MIRROR_MEMBER)
+		node->index = index;
+	if (!parent) {
+		node->slot = take_slot(&b->guest);
+		node->bus_nr = bus_nr;
+		node->guest.bus = (uint8_t)bus_nr;
+		return node->slot > 0
+			       ? 0
+			       : mirror_refuse(b->ret_problem,
+					       .cause = strf("%zu expanders are needed, and "
+							     "pcie.0 has too few free slots",
+							     count(tree, MIRROR_EXPANDER)),
+					       .remedy = xstrdup(
+						       "remove devices from it, " MIRROR_OR_FLAT));
+	}
+	node->bus = parent->index;
+	if (node->role != MIRROR_MEMBER)
+		node->slot = earlier_siblings(tree, i);
+	node->guest.bus = (uint8_t)(bus_nr - (index - parent->index));
+	node->guest.device = (uint8_t)node->slot;
+	/* As libvirt chooses both, where it may (qemuDomainAssignPCIAddresses()). */
+	if (node->role == MIRROR_ROOT_PORT || node->role == MIRROR_DOWNSTREAM) {
+		node->chassis = take_chassis(&b->guest, index);
+		node->port = node->slot << 3;
+	}
+	return 0;
+}
+
+static int number(Builder *b)
+{
+	unsigned needed = (unsigned)(b->tree->n_nodes - count(b->tree, MIRROR_MEMBER)), at = 0;
+	int r = check_room(b, needed);
+
+	for (size_t i = 0; r == 0 && i < b->tree->n_nodes; i++) {
+		r = number_node(b, i, b->guest.index + at, b->guest.ceiling - needed + at);
+		at += b->tree->nodes[i].role != MIRROR_MEMBER;
+	}
+	return r;
+}
+
+/* ---- distances ---- */
+
+#define DEPTH_MAX 8
+
+PcieDistance mirror_distance(const MirrorTree *tree, size_t a, size_t b)
+{
+	const MirrorNode *ends[] = { mirror_tree_member(tree, a), mirror_tree_member(tree, b) };
+	PciFunction functions[2] = { 0 };
+	Bdf upstream[2][DEPTH_MAX];
+
+	for (size_t i = 0; i < 2; i++) {
+		const MirrorNode *node = ends[i];
+		size_t n = DEPTH_MAX;
+
+		if (!node)
+			return PCIE_DISTANCE_MAX_;
+		functions[i].bdf = node->guest;
+		for (node = &tree->nodes[node->parent]; node->parent != MIRROR_NONE;
+		     node = &tree->nodes[node->parent])
+			upstream[i][--n] = node->guest;
+		functions[i].upstream = &upstream[i][n];
+		functions[i].n_upstream = DEPTH_MAX - n;
+		functions[i].numa_node = node->cell == MIRROR_NONE ? NUMA_NODE_NONE : node->cell;
+	}
+	return pcie_distance(&functions[0], &functions[1], tree->n_cells);
+}
+
+static int check_distances(const Builder *b)
+{
+	const MirrorFacts *facts = b->facts;
+
+	for (size_t i = 0; i < facts->n_members; i++)
+		for (size_t k = 0; k < i; k++) {
+			PcieDistance host = host_distance(facts, k, i);
+			PcieDistance guest = mirror_distance(b->tree, k, i);
+
+			if (host != guest)
+				return mirror_refuse(
+					b->ret_problem,
+					.cause = strf(
+						"%s and %s are %s on the host, and would be %s in "
+						"the guest",
+						BDF_TEXT(&facts->members[k]->bdf),
+						BDF_TEXT(&facts->members[i]->bdf),
+						pcie_distance_to_string(host),
+						str_or_empty(pcie_distance_to_string(guest))),
+					.remedy = xstrdup("assign with --topology=flat"));
+		}
+	return 0;
+}
+
+static int build(Builder *b)
+{
+	int r;
+
+	r = mirror_guest_read(b->facts->xml, &b->guest, b->ret_problem);
+	if (r == 0)
+		r = check_nodes(b);
+	if (r != 0)
+		return r;
+	b->tree->n_cells = b->guest.n_cells;
+	for (size_t i = 0; i < b->facts->n_members; i++)
+		if (is_first(b->facts, i, PCIE_PHB))
+			add_expander(b, i);
+	r = number(b);
+	return r == 0 ? check_distances(b) : r;
+}
+
+int mirror_make(const MirrorFacts *facts, MirrorTree **ret, Problem **ret_problem)
+{
+	_cleanup_(mirror_tree_freep) MirrorTree *tree = xcalloc(1, sizeof(*tree));
+	Builder b = { .facts = facts, .tree = tree, .ret_problem = ret_problem };
+	int r;
+
+	if (facts->n_members == 0 || facts->n_members > MEMBERS_MAX)
+		return -EINVAL;
+	r = build(&b);
+	mirror_guest_clear(&b.guest);
+	if (r != 0)
+		return r;
+	*ret = TAKE_PTR(tree);
+	return 0;
+}
