@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/mirror/guest.h"
 
-#include "core/mirror/mirror.h"
 #include "core/pci/host-facts.h"
 #include "util/grow.h"
 #include "util/text.h"

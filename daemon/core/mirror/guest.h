@@ -7,6 +7,8 @@
 #include "core/domain/xml-tree.h"
 
 #define MIRROR_BUSES 256
+/* Bus numbers of pcie.0 that stay free: for root ports that somebody adds for a hotplug. */
+#define MIRROR_SPARE_BUSES 2
 
 typedef struct MirrorCell {
 	unsigned id;

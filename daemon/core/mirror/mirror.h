@@ -34,9 +34,6 @@
 
 DECLARE_ENUM(topology, Topology, TOPOLOGIES, TOPOLOGY_MAX_);
 
-/* Bus numbers of pcie.0 that stay free: for root ports that somebody adds for a hotplug. */
-#define MIRROR_SPARE_BUSES 2
-
 /* All borrowed. */
 typedef struct MirrorFacts {
 	const DomainXml *xml; /* the definition, without the group */
