@@ -104,7 +104,7 @@ static int with_group(const StepContext *c, const char *xml, char **ret, Problem
 	}
 	r = domain_xml_parse(xml, &parsed, ret_problem);
 	if (r == 0)
-		r = domain_xml_add_group(parsed, name_before(c), gpus, n, ret_problem);
+		r = domain_xml_add_group(parsed, name_before(c), gpus, n, NULL, ret_problem);
 	if (r != 0)
 		return r;
 	if (record && (record->apply_fit || record->apply_numa))

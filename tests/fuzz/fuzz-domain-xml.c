@@ -9,6 +9,7 @@
 #include "core/domain/xml-tune.h"
 #include "core/domain/xml.h"
 #include "core/fit/domain.h"
+#include "core/mirror/mirror.h"
 #include "fuzz.h"
 #include "util/text.h"
 #include "xml-mutator.h"
@@ -400,14 +401,41 @@ static bool is_of_libvirts_form(const DomainXml *xml)
 	return n_metadata <= 1 && n_devices <= 1 && !has_loose_prefix(xml->root);
 }
 
-static void an_edit_and_its_inverse(const char *text, const Scene *scene, bool tuned)
+/* Boards below one switch. */
+static const PciFunction boards[] = {
+	{ .bdf = { 0, 0x41, 0, 0 },
+	  .upstream = (Bdf[]){ { 0, 0x40, 1, 0 }, { 0, 0x42, 0, 0 }, { 0, 0x43, 0, 0 } },
+	  .n_upstream = 3 },
+	{ .bdf = { 0, 0x61, 0, 0 },
+	  .upstream = (Bdf[]){ { 0, 0x40, 1, 0 }, { 0, 0x42, 0, 0 }, { 0, 0x43, 1, 0 } },
+	  .n_upstream = 3 },
+};
+static const PciFunction *const members[] = { &boards[0], &boards[1] };
+
+/* NULL: this domain can have no such tree. */
+static MirrorTree *mirror_of(const DomainXml *xml, const Scene *scene)
+{
+	MirrorFacts facts = {
+		.xml = xml, .members = members, .n_members = scene->n_gpus, .n_nodes = 1
+	};
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	MirrorTree *tree = NULL;
+	int r = mirror_make(&facts, &tree, &problem);
+
+	EXPECT((r == 0) == (tree != NULL));
+	EXPECT(r == 0 || problem);
+	return tree;
+}
+
+static void an_edit_and_its_inverse(const char *text, const Scene *scene, bool tuned, bool mirrored)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml = cleaned(text, scene);
 	_cleanup_free_ char *clean = domain_xml_to_text(xml), *after = NULL;
+	_cleanup_(mirror_tree_freep) MirrorTree *tree = mirrored ? mirror_of(xml, scene) : NULL;
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	int r;
 
-	r = domain_xml_add_group(xml, scene->group, scene->gpus, scene->n_gpus, &problem);
+	r = domain_xml_add_group(xml, scene->group, scene->gpus, scene->n_gpus, tree, &problem);
 	if (r != 0) {
 		EXPECT(problem);
 		after = domain_xml_to_text(xml);
@@ -436,5 +464,5 @@ void fuzz_one(const char *bytes, size_t size, const char *text)
 	a_skim_sees_the_same(text, xml);
 	its_fit_is_read(xml);
 	if (is_of_libvirts_form(xml))
-		an_edit_and_its_inverse(text, scene, size & 2);
+		an_edit_and_its_inverse(text, scene, size & 2, size & 4);
 }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "core/base/problem.h"
+#include "core/domain/mirror-tree.h"
 #include "core/domain/use.h"
 
 #define DOMAIN_XML_NAMESPACE "https://gpupass.org/domain/1"
@@ -81,9 +82,12 @@ typedef struct DomainXmlGpu {
  * pcie-root-port with all its functions in one multifunction slot; on i440fx it gets one free slot
  * of pci.0. PROBLEM if the domain cannot have VFIO devices, has one of the functions already, or
  * has no free slot.
+ *
+ * `mirror`: the tree that it gets instead, which was made of this XML (core/mirror/mirror.h), and
+ * has a member for each GPU; NULL: none. Its controllers have our mark, as ports have.
  */
 int domain_xml_add_group(DomainXml *xml, const char *group, const DomainXmlGpu *gpus, size_t n_gpus,
-			 Problem **ret_problem);
+			 const MirrorTree *mirror, Problem **ret_problem);
 
 /*
  * Removes what has our marks for this group (hostdevs, root ports, its name in our metadata), and

@@ -160,18 +160,15 @@ static int refuse_cell(const Builder *b, const PciFunction *member)
 static int check_nodes(const Builder *b)
 {
 	PcieDistance from = b->guest.n_cells > 1 ? PCIE_NODE : PCIE_SYS;
+	PcieDistance unnamed = b->facts->n_nodes == 1 ? from : PCIE_NODE;
 
-	for (size_t i = 0; i < b->facts->n_members; i++) {
-		const PciFunction *member = b->facts->members[i];
-
-		if (member->numa_node == NUMA_NODE_NONE) {
-			if (needs_node(b, i, b->facts->n_nodes == 1 ? from : PCIE_NODE))
-				return refuse_node(b, member);
-		} else if (needs_node(b, i, from) &&
-			   mirror_guest_cell(&b->guest, member->numa_node) == MIRROR_NONE) {
-			return refuse_cell(b, member);
-		}
-	}
+	for (size_t i = 0; i < b->facts->n_members; i++)
+		if (b->facts->members[i]->numa_node == NUMA_NODE_NONE && needs_node(b, i, unnamed))
+			return refuse_node(b, b->facts->members[i]);
+	for (size_t i = 0; i < b->facts->n_members; i++)
+		if (mirror_guest_cell(&b->guest, b->facts->members[i]->numa_node) == MIRROR_NONE &&
+		    needs_node(b, i, from))
+			return refuse_cell(b, b->facts->members[i]);
 	return 0;
 }
 

@@ -41,7 +41,7 @@ static char *add(const char *text, const char *group)
 	_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
 	_cleanup_(problem_freep) Problem *problem = NULL;
 
-	if (domain_xml_add_group(xml, group, pair, ELEMENTS(pair), &problem) != 0)
+	if (domain_xml_add_group(xml, group, pair, ELEMENTS(pair), NULL, &problem) != 0)
 		fail_msg("not added: %s", problem ? problem->reason : "errno");
 	return domain_xml_to_text(xml);
 }
@@ -81,7 +81,8 @@ TEST(a_model_is_named_once_a_hostdev_and_goes_with_it)
 		bool changed;
 
 		assert_int_equal(
-			domain_xml_add_group(xml, "pair0", named, ELEMENTS(named), &problem), 0);
+			domain_xml_add_group(xml, "pair0", named, ELEMENTS(named), NULL, &problem),
+			0);
 		with = domain_xml_to_text(xml);
 		for (const char *at = with;
 		     (at = strstr(at, "<driver name=\"vfio\" model=\"vfio-pci\"/>")); at++)
@@ -296,7 +297,7 @@ TEST(guest_functions_start_at_zero)
 		_cleanup_free_ char *text = NULL;
 		const char *at;
 
-		assert_int_equal(domain_xml_add_group(xml, "g", &rows[i].gpu, 1, NULL), 0);
+		assert_int_equal(domain_xml_add_group(xml, "g", &rows[i].gpu, 1, NULL, NULL), 0);
 		text = domain_xml_to_text(xml);
 		at = strstr(text, "<hostdev");
 		for (size_t k = 0; k < rows[i].gpu.n_functions; k++) {
@@ -373,7 +374,7 @@ TEST(a_vf_goes_into_the_definition_and_out_of_it_with_its_group)
 		const DomainHostdev *hostdev;
 		bool changed;
 
-		assert_int_equal(domain_xml_add_group(xml, "pair0", with_vf, 2, &problem), 0);
+		assert_int_equal(domain_xml_add_group(xml, "pair0", with_vf, 2, NULL, &problem), 0);
 		with = domain_xml_to_text(xml);
 		assert_int_equal(domain_use_from_xml(NULL, with, &use, &problem), 0);
 		hostdev = domain_use_hostdev(&use, &vf);
@@ -448,7 +449,8 @@ TEST(adding_is_refused_by_name_and_changes_nothing)
 		_cleanup_(problem_freep) Problem *problem = NULL;
 		_cleanup_free_ char *text = NULL;
 
-		if (domain_xml_add_group(xml, "pair0", pair, ELEMENTS(pair), &problem) != PROBLEM)
+		if (domain_xml_add_group(xml, "pair0", pair, ELEMENTS(pair), NULL, &problem) !=
+		    PROBLEM)
 			fail_msg("row %zu is taken", i);
 		if (problem->error != rows[i].error || strcmp(problem->reason, rows[i].reason) != 0)
 			fail_msg("row %zu: %s", i, problem->reason);
@@ -463,12 +465,13 @@ TEST(adding_takes_a_sane_number_of_gpus_only)
 	static const DomainXmlGpu none = { .n_functions = 0 }, many = { .n_functions = 9 };
 	_cleanup_(domain_xml_freep) DomainXml *xml = parse(DOMAIN(Q35));
 
-	assert_int_equal(domain_xml_add_group(xml, "g", pair, 0, NULL), -EINVAL);
+	assert_int_equal(domain_xml_add_group(xml, "g", pair, 0, NULL, NULL), -EINVAL);
 	assert_int_equal(domain_xml_add_group(xml, "g", pair,
-					      GROUP_GPUS_MAX + GROUP_COMPANIONS_MAX + 1, NULL),
+					      GROUP_GPUS_MAX + GROUP_COMPANIONS_MAX + 1, NULL,
+					      NULL),
 			 -EINVAL);
-	assert_int_equal(domain_xml_add_group(xml, "g", &none, 1, NULL), -EINVAL);
-	assert_int_equal(domain_xml_add_group(xml, "g", &many, 1, NULL), -EINVAL);
+	assert_int_equal(domain_xml_add_group(xml, "g", &none, 1, NULL, NULL), -EINVAL);
+	assert_int_equal(domain_xml_add_group(xml, "g", &many, 1, NULL, NULL), -EINVAL);
 }
 
 /* The groups that the metadata names, in order, joined by '+'. */
@@ -524,7 +527,8 @@ TEST(two_groups_come_and_go_apart)
 
 		for (size_t k = 0; k < 2; k++)
 			assert_int_equal(
-				domain_xml_add_group(xml, two[k].name, two[k].gpus, 2, NULL), 0);
+				domain_xml_add_group(xml, two[k].name, two[k].gpus, 2, NULL, NULL),
+				0);
 		expect_names(xml, "pair0+pair1");
 		assert_int_equal(domain_xml_hostdevs(xml, &use.hostdevs, &use.n_hostdevs), 0);
 		for (size_t k = 0; k < 4; k++) {

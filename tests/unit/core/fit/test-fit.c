@@ -402,7 +402,7 @@ static void there_and_back(size_t row, const char *text, const Boards *boards, c
 
 	assert_int_equal(domain_xml_parse(text, &xml, NULL), 0);
 	before = domain_xml_to_text(xml);
-	assert_int_equal(domain_xml_add_group(xml, "pair0", &gpu, 1, NULL), 0);
+	assert_int_equal(domain_xml_add_group(xml, "pair0", &gpu, 1, NULL, NULL), 0);
 	facts = facts_of(xml, boards, &host->facts);
 	facts.within = true;
 	tune = fit_tune(&facts, true, true);
@@ -474,7 +474,7 @@ TEST(a_definition_that_has_both_prefixes_gets_no_argument)
 				 &xml, NULL),
 		0);
 	assert_int_equal(domain_xml_tune(xml, &tune), -EINVAL);
-	assert_int_equal(domain_xml_add_group(xml, "pair0", &gpu, 1, NULL), 0);
+	assert_int_equal(domain_xml_add_group(xml, "pair0", &gpu, 1, NULL, NULL), 0);
 	before = domain_xml_to_text(xml);
 	assert_int_equal(domain_xml_tune(xml, &tune), -EEXIST);
 	after = domain_xml_to_text(xml);
