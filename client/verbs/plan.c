@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Asking for a plan, and printing it. */
+#include <limits.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -7,6 +8,7 @@
 #include "bus/document.h"
 #include "job/job.h"
 #include "show/describe.h"
+#include "util/xalloc.h"
 #include "verbs/verbs.h"
 
 static int request_plan(Client *c, Operation operation, const char *target, const char *group,
@@ -106,6 +108,78 @@ static void print_diff(const Terminal *t, const json_t *plan)
 	}
 }
 
+/* Of a port, a switch or a member: libvirt's model of it in short. */
+static const char *node_word(const char *role)
+{
+	static const struct {
+		const char *role, *word;
+	} words[] = { { "pcie-root-port", "root port " },
+		      { "pcie-switch-upstream-port", "switch " },
+		      { "pcie-switch-downstream-port", "port " },
+		      { "member", "" } };
+
+	return LOOK_UP(words, ELEMENTS(words), strcmp(it->role, role) == 0, it->word, "");
+}
+
+/* ", cell 0", of the member of this name; "": it is none. New. */
+static char *node_number(const json_t *node, const char *key, const char *word)
+{
+	return json_is_integer(json_object_get(node, key))
+		       ? strf(", %s %lld", word, json_number_of(node, key))
+		       : xstrdup("");
+}
+
+/* Of an expander's address: its root bus, without slot and function. */
+static int bus_length(const char *address)
+{
+	const char *slot = strrchr(address, ':');
+
+	return slot ? (int)(slot - address) : INT_MAX;
+}
+
+static void print_node(const Terminal *t, const json_t *node, int indent)
+{
+	const char *role = json_text_of(node, "role"), *address = json_text_of(node, "address");
+	const char *host = json_text_of(node, "host_address");
+	_cleanup_free_ char *cell = node_number(node, "cell", "cell");
+	_cleanup_free_ char *numa = node_number(node, "host_node", "NUMA node");
+	bool expander = strcmp(role, "pcie-expander-bus") == 0;
+	_cleanup_free_ char *left =
+		expander ? strf("expander %.*s%s", bus_length(address), address, cell)
+			 : strf("%s%s", node_word(role), address);
+
+	if (*host)
+		fprintf(t->stream, "  %*s%-*s %.*s%s\n", indent, "", 40 - indent, left,
+			expander ? bus_length(host) : INT_MAX, host, numa);
+	else
+		fprintf(t->stream, "  %*s%s\n", indent, "", left);
+}
+
+/* Each node stands behind its parent. */
+static int depth_of(const json_t *tree, size_t place)
+{
+	const json_t *parent = json_object_get(json_array_get(tree, place), "parent");
+	int depth = 0;
+
+	while (json_is_integer(parent) && (size_t)json_integer_value(parent) < place) {
+		place = (size_t)json_integer_value(parent);
+		parent = json_object_get(json_array_get(tree, place), "parent");
+		depth++;
+	}
+	return depth;
+}
+
+static void print_tree(const Terminal *t, const json_t *plan)
+{
+	const json_t *tree = json_object_get(plan, "guest_tree"), *node;
+
+	JSON_EACH (node, plan, "guest_tree") {
+		if (node_at == 0)
+			heading(t, "PCIe tree of the guest, and what of the host it stands for:");
+		print_node(t, node, 2 * depth_of(tree, node_at));
+	}
+}
+
 static void print_sentence(const Terminal *t, const char *text)
 {
 	fputs("  ", t->stream);
@@ -158,6 +232,7 @@ static void print_plan(Client *c, const json_t *plan)
 	print_list(t, plan, "functions", "Functions:", print_function);
 	print_list(t, plan, "steps", "Steps:", print_step);
 	print_list(t, plan, "writes", "Writes, in this order:", print_write);
+	print_tree(t, plan);
 	print_diff(t, plan);
 	print_findings(t, plan);
 	print_list(t, plan, "warnings", "Warnings:", print_warning);

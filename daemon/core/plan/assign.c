@@ -267,6 +267,8 @@ int plan_assign(Planner *p)
 	if (r == 0)
 		r = plan_resolve_mode(p);
 	if (r == 0)
+		r = plan_check_mirror(p);
+	if (r == 0)
 		r = plan_fill_functions(p);
 	/* Functions that a guest runs on are on vfio already, and must not be written to. */
 	if (r == 0 && !runs_with_it(p))

@@ -212,7 +212,10 @@ int plan_define_group(Planner *p)
 	if (r == 0 && p->old_name)
 		domain_xml_rename_group(xml, p->old_name, group->name);
 	if (r == 0)
-		r = domain_xml_add_group(xml, group->name, gpus, n, NULL, p->ret_problem);
+		r = plan_mirror(p, xml, n);
+	if (r == 0)
+		r = domain_xml_add_group(xml, group->name, gpus, n, p->plan->mirror,
+					 p->ret_problem);
 	if (r == 0 && !keep)
 		r = plan_tune(p, xml, &tune);
 	if (r == 0)

@@ -102,6 +102,11 @@ void plan_warn_of_unseen(Planner *p);
 /* warnings.c: warns of functions that leave nvidia and whose mode is unknown. */
 void plan_warn_of_persistence(Planner *p);
 
+/* mirror.c: refuses a mirrored tree for a running domain. */
+int plan_check_mirror(const Planner *p);
+/* mirror.c: makes the tree, if it is asked for, of the XML without the group of `n` members. */
+int plan_mirror(Planner *p, const DomainXml *xml, size_t n);
+
 /* fit.c: writes what --numa=apply and --fit=apply ask for. */
 int plan_tune(Planner *p, DomainXml *xml, FitTune *ret);
 /* fit.c: the definition lacks something that they ask for now. */

@@ -10,6 +10,7 @@
 #include "core/fit/fit.h"
 #include "core/group/group.h"
 #include "core/group/policy.h"
+#include "core/mirror/mirror.h"
 #include "core/tenancy/tenancy.h"
 
 DECLARE_STRING_TABLE(operation, Operation);
@@ -104,6 +105,7 @@ typedef struct Plan {
 	char *xml_after;
 	char **hostdevs; /* live: one <hostdev> a function, in the order of `functions` */
 	char **warnings;
+	MirrorTree *mirror;	/* the tree that the definition gets; NULL: none, or no change */
 	FitReport *fit;		/* assign: how the domain fits the group; NULL: not looked at */
 	Assignment *assignment; /* to record (assign) or to forget (release); NULL: neither */
 	Assignment *kept;	/* to keep (bind) or to keep no longer (unbind); NULL: neither */
@@ -121,6 +123,7 @@ typedef struct PlanRequest {
 	bool only_record;   /* reconcile: neither functions nor definition */
 	bool wakes_nothing; /* no GPU was opened or woken; the plan says what it lacks */
 	FitMode numa, fit;  /* assign */
+	Topology topology;  /* assign */
 	uint32_t caller_uid;
 	uint64_t now_usec; /* CLOCK_REALTIME, for the record */
 } PlanRequest;
