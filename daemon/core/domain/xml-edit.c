@@ -4,8 +4,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "core/base/limits.h"
-#include "core/domain/ref.h"
 #include "core/domain/xml-tree.h"
 #include "util/text.h"
 #include "util/xalloc.h"
