@@ -63,9 +63,12 @@ static int ids_differ(const BootMachine *machine, const AssignedFunction *record
 	return 1;
 }
 
-/* Boards of one model have the same ids; only the serial number shows that they changed places. */
+/*
+ * Boards of one model have the same ids; only the serial number shows that they changed places.
+ * *ret_same: it was compared.
+ */
 static int serial_differs(const BootMachine *machine, const AssignedFunction *record,
-			  char **ret_why)
+			  bool *ret_same, char **ret_why)
 {
 	_cleanup_free_ char *now = NULL;
 	int r;
@@ -77,12 +80,52 @@ static int serial_differs(const BootMachine *machine, const AssignedFunction *re
 		return 0;
 	if (r < 0)
 		return r;
-	if (!now || strcmp(now, record->serial_number) == 0)
+	*ret_same = str_equal(now, record->serial_number);
+	if (!now || *ret_same)
 		return 0;
 	*ret_why = strf("%s has serial number %s now and had %s when it was recorded; it is left "
 			"alone",
 			BDF_TEXT(&record->bdf), now, record->serial_number);
 	return 1;
+}
+
+static bool is_companion(const AssignedFunction *record)
+{
+	return record->vendor != PCI_VENDOR_NVIDIA;
+}
+
+/*
+ * A companion that no serial number tells from another one of its model is known by its company:
+ * where addresses have moved, the host's own NIC may be at its place, but hardly beside these GPUs.
+ */
+static int company_differs(const BootMachine *machine, const BootFunction *f, char **ret_why)
+{
+	for (size_t i = 0; i < f->assignment->n_functions; i++) {
+		const AssignedFunction *record = &f->assignment->functions[i];
+		_cleanup_free_ char *why = NULL;
+		PciFunction now = { 0 };
+		bool same = false;
+		int r;
+
+		if (is_companion(record))
+			continue;
+		r = scan_ids(machine->sysfs_fd, &record->bdf, &now);
+		if (r == -ENOENT || r == -ENODEV) {
+			why = strf("%s is not there; it is left alone", BDF_TEXT(&record->bdf));
+			r = 1;
+		}
+		if (r == 0)
+			r = ids_differ(machine, record, &why);
+		if (r == 0)
+			r = serial_differs(machine, record, &same, &why);
+		if (r > 0)
+			*ret_why = strf("no serial number tells %s from others of its model, and "
+					"its group is not as it was: %s",
+					BDF_TEXT(&f->record->bdf), why);
+		if (r != 0)
+			return r;
+	}
+	return 0;
 }
 
 /*
@@ -92,19 +135,23 @@ static int serial_differs(const BootMachine *machine, const AssignedFunction *re
 static int board_differs(const BootMachine *machine, const BootFunction *f, bool config_space,
 			 char **ret_why)
 {
+	bool known = !config_space || !is_companion(f->record);
+
 	for (size_t i = 0; f->assignment && i < f->assignment->n_functions; i++) {
 		const AssignedFunction *record = &f->assignment->functions[i];
+		bool same = false;
 		int r;
 
 		if (!bdf_same_slot(&record->bdf, &f->record->bdf))
 			continue;
 		r = ids_differ(machine, record, ret_why);
 		if (r == 0 && config_space)
-			r = serial_differs(machine, record, ret_why);
+			r = serial_differs(machine, record, &same, ret_why);
 		if (r != 0)
 			return r;
+		known |= same && record == f->record;
 	}
-	return 0;
+	return known ? 0 : company_differs(machine, f, ret_why);
 }
 
 /* The driver link decides. RESERVED: no driver has it. */

@@ -96,12 +96,9 @@ static void add_serial_numbers(const Planner *p, Assignment *kept)
 	for (size_t i = 0; i < kept->n_functions; i++) {
 		AssignedFunction *function = &kept->functions[i];
 		const FunctionFacts *facts = inspection_find(p->facts->inspection, &function->bdf);
-		const Gpu *gpu = gpu_set_find(p->facts->gpus, &function->bdf);
 
-		if (!facts || !facts->serial_number || !gpu ||
-		    !bdf_equal(&gpu->lead->bdf, &function->bdf))
-			continue;
-		plan_copy_text(facts->serial_number, &function->serial_number);
+		if (facts && facts->serial_number)
+			plan_copy_text(facts->serial_number, &function->serial_number);
 	}
 }
 

@@ -36,7 +36,7 @@ typedef struct Bench {
 	SysfsKernel kernel;
 	int dir_fd;
 	BootReport *report;
-	const char *serial; /* the serial number that A reports now; NULL: none */
+	const char *serial; /* the serial number that each reports now; NULL: none */
 	unsigned serials_read;
 	const char *thief_at; /* gets nvidia's driver just before the probes */
 	bool counts;	      /* points, before and after each write: */
@@ -414,19 +414,22 @@ TEST(what_is_on_vfio_pci_is_not_written_to)
 #define NIC "0000:43:00.0"
 #define VF "0000:43:00.1"
 
-/* A pair's board, its NIC and its VF. */
-static void assign_with_companions(Bench *b)
+/* A pair's board, its NIC and its VF; and what more is said of these two. */
+static void assign_with_companions(Bench *b, const char *more)
 {
-	tree_write(b->tree, "etc/" UUID ".json",
-		   "{\"schema\": \"org.gpupass1.assignment/1\", \"domain_uuid\": \"" UUID "\","
-		   "\"domain_name\": \"vm42\", \"group\": \"pair0\", \"created_usec\": 1,"
-		   "\"created_by\": 0, \"functions\": ["
-		   "{\"bdf\": \"" A "\", \"vendor\": \"10de\", \"device\": \"2204\","
-		   "\"subsystem_vendor\": \"10de\", \"subsystem_device\": \"1467\"},"
-		   "{\"bdf\": \"" NIC "\", \"vendor\": \"15b3\", \"device\": \"101d\","
-		   "\"subsystem_vendor\": \"15b3\", \"subsystem_device\": \"0023\"},"
-		   "{\"bdf\": \"" VF "\", \"vendor\": \"15b3\", \"device\": \"101e\","
-		   "\"subsystem_vendor\": \"15b3\", \"subsystem_device\": \"0023\"}]}");
+	_cleanup_free_ char *text =
+		strf("{\"schema\": \"org.gpupass1.assignment/1\", \"domain_uuid\": \"" UUID "\","
+		     "\"domain_name\": \"vm42\", \"group\": \"pair0\", \"created_usec\": 1,"
+		     "\"created_by\": 0, \"functions\": ["
+		     "{\"bdf\": \"" A "\", \"vendor\": \"10de\", \"device\": \"2204\","
+		     "\"subsystem_vendor\": \"10de\", \"subsystem_device\": \"1467\"},"
+		     "{\"bdf\": \"" NIC "\", \"vendor\": \"15b3\", \"device\": \"101d\","
+		     "\"subsystem_vendor\": \"15b3\", \"subsystem_device\": \"0023\"%s},"
+		     "{\"bdf\": \"" VF "\", \"vendor\": \"15b3\", \"device\": \"101e\","
+		     "\"subsystem_vendor\": \"15b3\", \"subsystem_device\": \"0023\"%s}]}",
+		     more, more);
+
+	tree_write(b->tree, "etc/" UUID ".json", text);
 }
 
 static void add_port(Bench *b, const char *bdf, uint16_t device, const char *driver)
@@ -469,10 +472,53 @@ TEST(companions_are_bound_like_boards)
 		add_port(&b, NIC, found[i].device, found[i].driver);
 		if (found[i].vf)
 			add_port(&b, VF, 0x101e, NULL);
-		assign_with_companions(&b);
+		assign_with_companions(&b, "");
 		run(&b, NULL);
 		assert_outcomes(&b, found[i].outcomes);
 		assert_never_unbound(&b);
+	}
+}
+
+/* Where addresses have moved, the host's own NIC of the same ids may be there. */
+/* fault 22 */
+/* promise M10 */
+TEST(a_companion_is_known_by_its_serial_number_or_else_by_its_gpus)
+{
+	static const char recorded[] = ", \"serial_number\": \"" SERIAL "\"";
+	static const struct {
+		const char *more, *serial;
+		const char *gone; /* of the GPU: another one is there where it is "" */
+		const char *only;
+		const char *outcomes, *detail;
+	} found[] = {
+		{ recorded, SERIAL, NULL, NULL, "bound bound bound", NULL },
+		{ recorded, SERIAL, A, NULL, "missing bound bound", NULL },
+		{ recorded, "00-00-00-00-00-00-00-01", NULL, NULL, "bound changed changed",
+		  "has serial number 00-00-00-00-00-00-00-01 now" },
+		{ recorded, "00-00-00-00-00-00-00-01", NULL, NIC, "changed", NULL },
+		{ recorded, NULL, NULL, NULL, "bound bound bound", NULL },
+		{ recorded, NULL, A, NULL, "missing changed changed", A " is not there" },
+		{ "", SERIAL, A, NULL, "missing changed changed",
+		  "no serial number tells " NIC " from others of its model" },
+		{ "", NULL, "", NULL, "changed changed changed", A " is 10de:2230" },
+		{ "", NULL, "", VF, "changed", NULL },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(found); i++) {
+		_cleanup_(teardown) Bench b = setup(NULL);
+
+		if (found[i].gone)
+			tree_remove_function(b.tree, A);
+		if (str_equal(found[i].gone, ""))
+			tree_add_gpu(b.tree, A, 0x2230, NULL, 33, NULL);
+		add_port(&b, NIC, 0x101d, NULL);
+		add_port(&b, VF, 0x101e, NULL);
+		assign_with_companions(&b, found[i].more);
+		b.serial = found[i].serial;
+		run(&b, found[i].only);
+		assert_outcomes(&b, found[i].outcomes);
+		if (found[i].detail)
+			assert_non_null(strstr(b.report->functions[1].detail, found[i].detail));
 	}
 }
 
