@@ -98,6 +98,22 @@ static char *kind_fault(const Companion *companion, const PciSnapshot *snapshot)
 		    member_kind_noun(companion->member.kind), companion->function->class_code);
 }
 
+/* NULL: the group has no VF of this NIC. */
+static const Bdf *vf_of(const Group *group, const Bdf *nic, const PciSnapshot *snapshot)
+{
+	Bdf physical;
+
+	for (size_t i = 0; i < group->n_companions; i++) {
+		const Member *member = &group->companions[i].member;
+
+		if (member->kind == MEMBER_VF &&
+		    pci_snapshot_physical(snapshot, &member->bdf, &physical) &&
+		    bdf_equal(&physical, nic))
+			return &member->bdf;
+	}
+	return NULL;
+}
+
 /*
  * A declaration may say what a record says otherwise. And whoever has a NIC has its VFs: they leave
  * with its driver.
@@ -109,10 +125,17 @@ static char *sharing_fault(const Group *group, const Companion *companion, const
 	for (size_t i = 0; i < all->n_items; i++) {
 		const Group *other = &all->items[i];
 		const Companion *parent;
+		const Bdf *child;
 		Bdf physical;
 
 		if (other != group && group_companion(other, bdf))
 			return strf("%s is in group %s, too", BDF_TEXT(bdf), other->name);
+		child = other != group && companion->member.kind == MEMBER_NIC
+				? vf_of(other, bdf, all->snapshot)
+				: NULL;
+		if (child)
+			return strf("%s has the VF %s, which is in group %s", BDF_TEXT(bdf),
+				    BDF_TEXT(child), other->name);
 		if (companion->member.kind != MEMBER_VF ||
 		    !pci_snapshot_physical(all->snapshot, bdf, &physical))
 			continue;
