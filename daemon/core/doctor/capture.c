@@ -126,8 +126,6 @@ static json_t *declaration_to_json(const Declaration *declaration)
 		json_set(object, "erase", json_true());
 	if (declaration->vlan > 0)
 		json_set(object, "vlan", json_integer(declaration->vlan));
-	if (declaration->vlan > 0)
-		json_set(object, "vlan", json_integer(declaration->vlan));
 	return object;
 }
 
