@@ -683,8 +683,10 @@ TEST(a_companion_is_known_by_its_serial_number_or_else_by_its_gpus)
 
 		if (found[i].gone)
 			tree_remove_function(b.tree, A);
-		if (str_equal(found[i].gone, ""))
-			tree_add_gpu(b.tree, A, 0x2230, NULL, 33, NULL);
+		if (str_equal(found[i].gone, "")) {
+			tree_remove_function(b.tree, A_AUDIO);
+			tree_add_gpu(b.tree, A, 0x2230, NULL, 35, NULL);
+		}
 		add_port(&b, NIC, 0x101d, NULL);
 		add_port(&b, VF, 0x101e, NULL);
 		add_worker(&b);
