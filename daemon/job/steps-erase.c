@@ -244,22 +244,33 @@ static void note_erased(const Erasing *e)
 	};
 }
 
-/* Its mark and the receipt are one file: neither can be without the other. */
-static int save_clean(const Erasing *e, Problem **ret_problem)
+/*
+ * Its mark and the receipt are one file: neither can be without the other. From before the erase
+ * begins until it has ended it is dirty, also where the host has written on a clean one: half an
+ * erase may leave the rest of that behind, and no label to see it by.
+ */
+static int save_mark(const Erasing *e, TenantState state, Problem **ret_problem)
 {
+	bool clean = state == TENANT_CLEAN;
 	const StepContext *c = e->context;
 	const PciFunction *function = pci_snapshot_find(c->prepared->inventory->snapshot, e->bdf);
-	_cleanup_free_ char *why = strf("erased: %s", nvme_way_to_string(e->receipt.way));
+	_cleanup_free_ char *why = strf("%s: %s", clean ? "erased" : "its erase has begun",
+					nvme_way_to_string(e->receipt.way));
 	const TenantMark mark = {
 		.bdf = *e->bdf,
 		PCI_IDS_OF(function),
-		.state = TENANT_CLEAN,
+		.state = state,
 		.domain_uuid = e->mark ? e->mark->domain_uuid : NULL,
 		.domain_name = e->mark ? e->mark->domain_name : NULL,
 		.since_usec = now_realtime(),
 		.why = why,
-		.erases = (NvmeReceipt *)&e->receipt,
-		.n_erases = 1,
+		.erases = clean	    ? (NvmeReceipt *)&e->receipt
+			  : e->mark ? e->mark->erases
+				    : NULL,
+		.n_erases = clean     ? 1
+			    : e->mark ? e->mark->n_erases
+				      : 0,
+		.cleared = !clean && e->mark && e->mark->cleared,
 	};
 	int r = tenant_store_save(c->place->tenants, &mark, 1);
 
@@ -277,12 +288,15 @@ static int erase_one(Erasing *e, Problem **ret_problem)
 		return r;
 	e->receipt.begun_usec = now_realtime();
 	e->poll_usec = POLL_FIRST_USEC;
-	r = begin_and_wait(e, ret_problem);
+	if (!e->mark || e->mark->state != TENANT_DIRTY)
+		r = save_mark(e, TENANT_DIRTY, ret_problem);
+	if (r == 0)
+		r = begin_and_wait(e, ret_problem);
 	e->receipt.ended_usec = now_realtime();
 	if (r == 0)
 		r = judge_after(e, &before, ret_problem);
 	if (r == 0)
-		r = save_clean(e, ret_problem);
+		r = save_mark(e, TENANT_CLEAN, ret_problem);
 	if (r == 0)
 		note_erased(e);
 	return r;

@@ -103,6 +103,18 @@ TEST(a_domain_has_to_wait_for_the_erase)
 	rig_must(rig, &ASSIGN);
 }
 
+TEST(a_group_of_which_one_gpu_is_elsewhere_waits_for_the_erase_too)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	fake_set_driver(&rig->fake, "0000:61:00.0", "vfio-pci", "vfio-pci");
+	expect_state(rig, GROUP_DEGRADED);
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_GROUP_BUSY, "NVMe " NVME " is yet to be erased");
+	rig_must(rig, &PREPARE);
+	expect_mark(rig, TENANT_CLEAN, true);
+	rig_must(rig, &ASSIGN);
+}
+
 /* promise M6 */
 TEST(what_a_tenant_had_is_erased_before_the_next_one)
 {
@@ -220,6 +232,39 @@ TEST(another_nvme_in_its_place_is_not_erased_for_that)
 	rig_declare_nvme(rig, true);
 	rig_must(rig, &PREPARE);
 	assert_int_equal(erases(rig), 1);
+}
+
+/* promise M6 */
+TEST(what_the_host_wrote_on_a_clean_one_is_dirty_until_it_is_erased_again)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig->fake.nvme.sanitizes = true;
+	rig_must(rig, &PREPARE);
+	rig->fake.nvme.erased = false;
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_HOST_IN_USE, "written on since gpupass erased it");
+	rig->fake.nvme.fails = "it is worn out";
+	fails_apart(rig, "it is worn out");
+	expect_mark(rig, TENANT_DIRTY, true);
+	lift(rig);
+	rig->fake.nvme.fails = NULL;
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_GROUP_BUSY, "yet to be erased");
+	rig_must(rig, &PREPARE);
+	expect_mark(rig, TENANT_CLEAN, true);
+	rig_must(rig, &ASSIGN);
+}
+
+/* fault E3 */
+TEST(another_one_where_a_clean_one_was_is_given_to_nobody)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig_must(rig, &PREPARE);
+	rig->fake.nvme.serial = "S2";
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_HOST_IN_USE, "its serial number is S2, and was S1");
+	rig_must(rig, &PREPARE);
+	assert_int_equal(erases(rig), 2);
+	rig_must(rig, &ASSIGN);
 }
 
 TEST(whoever_uses_it_is_named_and_nothing_is_erased)
