@@ -123,7 +123,7 @@ TEST(who_uses_an_nvme_refuses_by_name)
 		GPUPASS_ERROR_HOST_IN_USE, "tank", labelled(r));
 	REFUSED("the same where it may be erased", "nvme-data", "warn", "written on since",
 		"gpupass prepare pair0", LOST, GPUPASS_ERROR_HOST_IN_USE, "tank",
-		(labelled(r), may_be_erased(r)));
+		(erased_by(r, NVME_WAY_FORMAT_USER), labelled(r), may_be_erased(r)));
 	REFUSED("what was written without a label", "nvme-data", "warn", "written on since",
 		"--erase", LOST, GPUPASS_ERROR_HOST_IN_USE, "written on since",
 		(erased_by(r, NVME_WAY_SANITIZE_BLOCK), nvme(r)->erased = false));
@@ -151,7 +151,7 @@ TEST(a_good_nvme_is_no_fault)
 	SPEAKS("as it was erased", "", erased_by(r, NVME_WAY_SANITIZE_BLOCK));
 	SPEAKS("of a format nobody can say it", "",
 	       (erased_by(r, NVME_WAY_FORMAT_USER), nvme(r)->erased = false));
-	SPEAKS("with data that may be erased", "", (used(r, NULL), may_be_erased(r)));
+	SPEAKS("with data that is yet to be erased", "groups", (used(r, NULL), may_be_erased(r)));
 	SPEAKS("with a tenant's, who gets it again or after whom it is erased", "", used(r, OTHER));
 	SPEAKS("on vfio, where nobody can be asked", "", on_vfio(r));
 	SPEAKS("a domain has another disk", "", a_disk_of(r, "/dev/nvme1n1"));
