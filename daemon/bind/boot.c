@@ -123,7 +123,10 @@ static void observe(const BootMachine *machine, BootFunction *f)
 		settle_taken(f, driver);
 }
 
-/* Checks one function, and sets its override if it is free and the recorded one. */
+/*
+ * Checks one function, and sets its override if it is free and the recorded one. No driver takes a
+ * VF without that (host/device/vfs.c), and with it vfio-pci would, before it has its rules.
+ */
 static void reserve(const BootMachine *machine, BootFunction *f)
 {
 	_cleanup_free_ char *why = NULL;
@@ -138,7 +141,7 @@ static void reserve(const BootMachine *machine, BootFunction *f)
 		settle_error(f, "cannot tell which board it is", r);
 	else if (r > 0)
 		settle(f, BOOT_CHANGED, TAKE_PTR(why));
-	if (f->outcome != BOOT_RESERVED)
+	if (f->outcome != BOOT_RESERVED || sysfs_is_vf(machine->sysfs_fd, &f->record->bdf))
 		return;
 	r = driver_set_override(&machine->ops, machine->sysfs_fd, &f->record->bdf, BOOT_DRIVER);
 	if (r < 0)
@@ -170,9 +173,16 @@ static void probe(const BootMachine *machine, BootReport *report)
 	n = 0;
 	for (size_t i = 0; i < report->n_functions; i++) {
 		BootFunction *f = &report->functions[i];
+		char *why = NULL;
 
 		if (f->outcome != BOOT_RESERVED)
 			continue;
+		if (sysfs_is_vf(machine->sysfs_fd, &f->record->bdf))
+			why = machine->rule_vf(machine->parts, &f->record->bdf);
+		if (why) {
+			settle(f, BOOT_FAILED, why);
+			continue;
+		}
 		functions[n] = f;
 		bdfs[n++] = f->record->bdf;
 	}
@@ -329,6 +339,21 @@ BootReport *boot_bind(const BootMachine *machine, const BootWishes *wishes, cons
 	if (driver_loaded(machine) && boot_report_count(report, BOOT_RESERVED) > 0)
 		probe(machine, report);
 	return report;
+}
+
+void boot_bind_missing(const BootMachine *machine, BootReport *report)
+{
+	for (size_t i = 0; i < report->n_functions; i++) {
+		BootFunction *f = &report->functions[i];
+
+		if (f->outcome != BOOT_MISSING ||
+		    !sysfs_has_function(machine->sysfs_fd, &f->record->bdf))
+			continue;
+		settle(f, BOOT_FAILED, NULL);
+		reserve(machine, f);
+	}
+	if (driver_loaded(machine))
+		probe(machine, report);
 }
 
 char *boot_probe(int sysfs_fd, const DriverOps *ops, const Bdf *bdf)
