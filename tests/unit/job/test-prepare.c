@@ -343,23 +343,19 @@ TEST(after_a_reboot_an_erase_is_not_undone)
 TEST(a_quarantine_that_is_cleared_under_a_tenant_accepts_nothing_of_it)
 {
 	static const struct {
-		const char *domain;
-		bool accepted;
-	} rows[] = { { "by record", false }, { "by definition", false }, { NULL, true } };
+		bool has, accepted;
+	} rows[] = { { true, false }, { false, true } };
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(rig_freep) Rig *rig = rig_returned();
 		_cleanup_free_ Bdf *functions = NULL;
 
-		fake_add_domain(&rig->fake, "vm88", "q35-eight-ports", NULL);
-		if (i == 0) {
+		if (rows[i].has) {
 			rig_must(rig, &PREPARE);
 			rig_must(rig, &ASSIGN);
 		}
-		rig_plan(rig, i == 0 ? &RELEASE : &PREPARE);
+		rig_plan(rig, rows[i].has ? &RELEASE : &PREPARE);
 		functions = plan_addresses(rig->planned->plan);
-		for (size_t k = 0; i == 1 && k < rig->planned->plan->n_functions; k++)
-			fake_attach_to_definition(&rig->fake, "vm88", BDF_TEXT(&functions[k]));
 		assert_int_equal(quarantine_plan(rig->place.quarantine, rig->planned->plan, 9, "x"),
 				 0);
 		rig_new_claims(rig);
