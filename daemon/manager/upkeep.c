@@ -253,7 +253,7 @@ static void prepare_group(Manager *m, Group *group)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	JobRequest request = {
-		.plan = { .operation = OPERATION_PREPARE, .caller_uid = getuid() },
+		.plan = { .operation = OPERATION_PREPARE, .caller_uid = getuid(), .unasked = true },
 		.group = group->name,
 	};
 	uint32_t id = 0;
@@ -270,6 +270,9 @@ static void prepare_work(void *data)
 	GroupSet *groups = m->inventory ? m->inventory->groups : NULL;
 
 	m->preparing = false;
+	/* As in manager_follow_kept(): an erase least of all. */
+	if (m->config_notes)
+		return;
 	for (size_t i = 0; groups && !manager_has_open_jobs(m) && i < groups->n_items; i++)
 		if ((groups->items[i].state == GROUP_UNREADY ||
 		     group_lacks_vf(&groups->items[i])) &&

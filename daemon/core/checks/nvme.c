@@ -157,25 +157,34 @@ static void tell_data(const Checks *c, const Nvme *nvme, Finding *f)
 	const PciFunction *function = nvme->companion->function;
 	const Gpu board = { .lead = function, .functions = &function, .n_functions = 1 };
 	const Tenancy tenancy = tenancy_of(&facts, &board);
-	bool was_clean = tenancy.state == TENANT_CLEAN, erase = nvme->group && nvme->group->erase;
+	const TenantMark *mark = tenants_mark(facts.tenants, function);
+	bool erase = nvme->group && nvme->group->erase;
+	_cleanup_strv_ char **lines = NULL;
 
 	/* A job's first guess knows of none. */
 	if (!facts.tenants)
 		return;
-	if (was_clean ? !nvme->use || nvme->use->n_labels == 0 : tenancy.domain_uuid || erase)
+	if (tenancy.state == TENANT_CLEAN)
+		nvme_changes_since(mark && mark->n_erases > 0 ? &mark->erases[0] : NULL, nvme->use,
+				   nvme->state, &lines);
+	/* What is to be erased keeps a domain away by itself. */
+	else if (!tenancy.domain_uuid && nvme->companion->need != COMPANION_TO_ERASE)
+		strv_append(&lines,
+			    erase ? "was not erased by gpupass yet"
+				  : "was not erased by gpupass, and nobody said that it may be");
+	if (!lines)
 		return;
-	finding_warn(f, nvme->bdf,
-		     was_clean ? "%s was written on since gpupass erased it"
-			       : "%s was not erased by gpupass, and nobody said that it may be",
-		     nvme->bdf);
+	for (char **line = lines; *line; line++) {
+		finding_warn(f, nvme->bdf, "%s %s", nvme->bdf, *line);
+		finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, DATA_LOST);
+	}
 	if (erase)
-		finding_remedy(f, "erase it again: gpupass prepare %s", nvme->group->name);
+		finding_remedy(f, "erase it: gpupass prepare %s", nvme->group->name);
 	else
 		finding_remedy(f,
 			       "if nothing on it is needed: gpupass forget %s, then declare it "
 			       "again with --erase",
 			       nvme->group ? nvme->group->name : "GROUP");
-	finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, DATA_LOST);
 	for (size_t k = 0; nvme->use && k < nvme->use->n_labels; k++) {
 		_cleanup_free_ char *text = nvme_label_text(&nvme->use->labels[k]);
 

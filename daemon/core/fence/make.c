@@ -150,7 +150,7 @@ static void fill(Maker *m)
 	if (m->group->fault)
 		fence_worsen(out, FENCE_UNSAFE, xstrdup(m->group->fault));
 	/* A VF that is not there is none of the functions that a domain must have. */
-	if (m->group->state == GROUP_UNREADY)
+	if (!group_is_ready(m->group))
 		fence_worsen(out, FENCE_UNSAFE, xstrdup(m->group->reason));
 	check_record(m);
 	check_health(m);

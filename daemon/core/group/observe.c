@@ -385,8 +385,9 @@ static GroupState settle_by_drivers(View *v)
 			unbound = v->leads[i];
 	}
 	if (bound && unbound)
-		return settle(v, GROUP_DEGRADED, "%s is on %s, but %s on %s", BDF_TEXT(&bound->bdf),
-			      driver_name(bound), BDF_TEXT(&unbound->bdf), driver_name(unbound));
+		return settle(v, GROUP_DEGRADED, "%s is on %s, but %s on %s%s%s",
+			      BDF_TEXT(&bound->bdf), driver_name(bound), BDF_TEXT(&unbound->bdf),
+			      driver_name(unbound), ready ? "" : "; ", str_or_empty(needs));
 	if (v->group->provenance == PROVENANCE_INFERRED && !v->policy->accept_inferred)
 		return settle(v, GROUP_INFERRED,
 			      "the pairing is likely, not certain; declare it: "

@@ -2,14 +2,22 @@
 /* The plan that makes a group ready for a domain: what is missing is made, what is not is erased. */
 #include "core/plan/planner.h"
 
-/* Or it was clean, and the host has written on it since, and nobody has the group. */
+/* Or it was clean, and is not as it was then, and nobody has the group. */
 static bool is_to_be_erased(const Planner *p, const Companion *companion)
 {
 	const Inspection *in = p->facts->inspection;
-	const NvmeUse *use = nvme_use_find(in->nvmes, in->n_nvmes, &companion->member.bdf);
+	const Bdf *bdf = &companion->member.bdf;
+	const TenantMark *mark = tenants_mark(p->facts->tenants, companion->function);
+	_cleanup_strv_ char **lines = NULL;
 
-	return companion->need == COMPANION_TO_ERASE ||
-	       (p->facts->group->assignable && p->facts->group->erase && use && use->n_labels > 0);
+	if (companion->need == COMPANION_TO_ERASE)
+		return true;
+	if (p->facts->group->assignable && p->facts->group->erase)
+		nvme_changes_since(mark && mark->n_erases > 0 ? &mark->erases[0] : NULL,
+				   nvme_use_find(in->nvmes, in->n_nvmes, bdf),
+				   nvme_state_find(in->nvme_states, in->n_nvme_states, bdf),
+				   &lines);
+	return lines;
 }
 
 /*

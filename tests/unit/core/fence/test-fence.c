@@ -200,6 +200,8 @@ static void add_nic(Scene *s, bool vf)
 
 static void prepare(Scene *s, const ClosedCase *c)
 {
+	Group *group;
+
 	s->quarantined = c->quarantined;
 	s->all_quarantined = c->all_quarantined;
 	if (c->lost)
@@ -212,8 +214,11 @@ static void prepare(Scene *s, const ClosedCase *c)
 		s->host.assignments->items[0]->functions[0].device = 0x2231;
 	if (c->unready) {
 		host_resolve(&s->host);
-		host_group(&s->host, "pair0")->state = GROUP_UNREADY;
-		host_group(&s->host, "pair0")->reason = strdup("it is yet to be erased");
+		group = host_group(&s->host, "pair0");
+		/* One GPU is on another driver besides. */
+		group->state = GROUP_DEGRADED;
+		group->reason = strdup("it is yet to be erased");
+		GROW(group->companions, group->n_companions)->need = COMPANION_TO_ERASE;
 	}
 	if (c->unread)
 		record_faults_add(&s->host.assignments->faults, &assignment_kind, Y ".json",
