@@ -16,6 +16,7 @@ int look_at_groups(const JobPlace *place, InspectConfig most, Prepared *p)
 	if (r < 0)
 		return r;
 	claims_settle(place->claims, p->inventory->groups);
+	vf_watch_settle(place->vfs, p->inventory->groups, true);
 	p->tenants = place->tenants ? tenant_store_load(place->tenants) : NULL;
 	groups_observe(p->inventory->groups, p->uses, p->assignments, p->tenants,
 		       &place->rules->policy);
@@ -84,6 +85,7 @@ static int inspect_group(const JobPlace *place, const JobRequest *request, const
 	if (r != 0)
 		return r;
 	trail_note_holders(place->trail, p->inspection);
+	vf_watch_note(place->vfs, p->inspection->nics, p->inspection->n_nics);
 	note_kept(p);
 	return 0;
 }

@@ -167,6 +167,7 @@ static void take_over(Manager *m, ScanTask *task)
 	tenants_free(m->tenants);
 	m->tenants = TAKE_PTR(task->tenants);
 	claims_settle(m->place.job.claims, m->inventory->groups);
+	vf_watch_settle(m->place.job.vfs, m->inventory->groups, true);
 }
 
 static void scan_done(void *data)

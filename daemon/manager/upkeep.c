@@ -275,7 +275,7 @@ static void prepare_work(void *data)
 		return;
 	for (size_t i = 0; groups && !manager_has_open_jobs(m) && i < groups->n_items; i++)
 		if ((groups->items[i].state == GROUP_UNREADY ||
-		     group_lacks_vf(&groups->items[i])) &&
+		     group_awaits_vf(&groups->items[i])) &&
 		    !leave_for_now(m, &groups->items[i]) && !is_reached(m, &groups->items[i]))
 			prepare_group(m, &groups->items[i]);
 }

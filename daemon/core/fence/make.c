@@ -34,6 +34,16 @@ static const PciFunction *find_function(const Maker *m, const Bdf *bdf)
 	return FIND_OF(m->functions, m->n, bdf_equal(&it->bdf, bdf));
 }
 
+/* It may send as another, and what made it anew need not have been gpupass. */
+static void check_vfs(Maker *m)
+{
+	for (size_t i = 0; i < m->group->n_companions; i++)
+		if (m->group->companions[i].need == COMPANION_TO_RULE)
+			fence_worsen(m->out, FENCE_UNSAFE,
+				     strf("VF %s is yet to be kept to its own address",
+					  BDF_TEXT(&m->group->companions[i].member.bdf)));
+}
+
 /* The boards must be those that the record names, and all of them. */
 static void check_record(Maker *m)
 {
@@ -149,6 +159,7 @@ static void fill(Maker *m)
 	add_boards(m);
 	if (m->group->fault)
 		fence_worsen(out, FENCE_UNSAFE, xstrdup(m->group->fault));
+	check_vfs(m);
 	/* A VF that is not there is none of the functions that a domain must have. */
 	if (!group_is_ready(m->group))
 		fence_worsen(out, FENCE_UNSAFE, xstrdup(m->group->reason));

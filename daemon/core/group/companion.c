@@ -177,6 +177,8 @@ static CompanionNeed need_of(const Group *group, const Companion *companion, con
 
 	if (companion->member.kind == MEMBER_VF && !companion->function)
 		return COMPANION_TO_MAKE;
+	if (companion->unruled)
+		return COMPANION_TO_RULE;
 	if (companion->member.kind != MEMBER_NVME || !companion->function || !tenants)
 		return COMPANION_READY;
 	mark = tenants_mark(tenants, companion->function);
@@ -189,6 +191,7 @@ bool companions_ready(Group *group, const Tenants *tenants, char **ret_why)
 {
 	static const char *const words[] = {
 		[COMPANION_TO_MAKE] = "is yet to be made",
+		[COMPANION_TO_RULE] = "is yet to be kept to its own address",
 		[COMPANION_TO_ERASE] = "is yet to be erased",
 	};
 	_cleanup_strv_ char **lines = NULL;

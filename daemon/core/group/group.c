@@ -40,6 +40,12 @@ bool group_lacks_vf(const Group *group)
 	return SOME(group->companions, group->n_companions, it->need == COMPANION_TO_MAKE);
 }
 
+bool group_awaits_vf(const Group *group)
+{
+	return SOME(group->companions, group->n_companions,
+		    it->need == COMPANION_TO_MAKE || it->need == COMPANION_TO_RULE);
+}
+
 bool group_is_ready(const Group *group)
 {
 	return group->state != GROUP_UNREADY &&

@@ -442,9 +442,9 @@ static GroupState observe_state(View *v)
 		return settle_whatever_uses(v, GROUP_DEGRADED, group->fault);
 	if (group->provenance == PROVENANCE_NONE)
 		return settle_whatever_uses(v, GROUP_UNKNOWN, NULL);
-	/* A boot takes the VFs. */
+	/* A boot takes the VFs. That the rules of one are not known yet closes the fence only. */
 	if ((v->record || (v->domain && marked_as_ours(v, v->domain))) &&
-	    !companions_ready(v->group, NULL, &why))
+	    !companions_ready(v->group, NULL, &why) && group_lacks_vf(group))
 		return settle_whatever_uses(v, GROUP_DEGRADED, why);
 	if (v->record)
 		return settle_recorded(v);

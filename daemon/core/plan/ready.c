@@ -67,12 +67,11 @@ int plan_prepare(Planner *p)
 		r = plan_fill_functions(p);
 	if (r == 0)
 		plan_erases(p);
-	if (r == 0 && (plan_count_erases(plan) > 0 || !group_lacks_vf(group)))
+	if (r == 0 && (plan_count_erases(plan) > 0 || !group_awaits_vf(group)))
 		r = check_owners(p);
 	if (r == 0)
 		r = plan_vfs(p);
-	if (r != 0 ||
-	    (group->state != GROUP_UNREADY && plan_count_erases(plan) == 0 && plan->n_vfs == 0))
+	if (r != 0 || (plan_count_erases(plan) == 0 && plan->n_vfs == 0))
 		return r;
 	if (plan_count_erases(plan) > 0)
 		r = plan_check_group_functions(p);

@@ -501,6 +501,25 @@ TEST(a_domain_starts_with_the_pair_and_its_nic_or_not_at_all)
 	}
 }
 
+/* Whoever made it anew. */
+/* fault E4 */
+TEST(a_group_with_a_vf_that_is_not_kept_to_its_address_is_closed)
+{
+	static const char *const whole[] = { FUNCTIONS(A), FUNCTIONS(B), NIC, NULL };
+	_cleanup_(fence_freep) Fence *fence = NULL;
+	_cleanup_(scene_done) Scene s = scene_new("With=vf:42:00.0\n");
+
+	add_nic(&s, true);
+	host_assignment(&s.host, "pair0", "vm1", 1, whole);
+	host_resolve(&s.host);
+	host_group(&s.host, "pair0")->companions[0].unruled = true;
+	host_observe(&s.host, false);
+	fence = make(&s);
+	assert_int_equal(fence->groups[0].state, FENCE_UNSAFE);
+	assert_string_equal(fence->groups[0].reason,
+			    "VF " NIC " is yet to be kept to its own address");
+}
+
 /* As an NVMe whose group was forgotten before it was erased. */
 TEST(what_a_tenant_had_is_given_to_no_other_when_no_group_has_it)
 {
