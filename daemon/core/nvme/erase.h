@@ -10,9 +10,9 @@
 
 /*
  * In the order in which they are wanted. A sanitize reaches the whole subsystem, with what no
- * namespace shows, caches and the controller's memory buffer, and goes on over a reset and a loss of
- * power; a format promises its namespaces only. An overwrite is not among them: it wears the media
- * and takes hours, and flash keeps what it does not map.
+ * namespace shows, caches and the controller's memory buffer, and goes on over a reset and a loss
+ * of power; a format promises its namespaces only. An overwrite is not among them: it wears the
+ * media and takes hours, and flash keeps what it does not map.
  */
 #define NVME_WAYS(X)                                                                               \
 	X(NVME_WAY_NONE, "none")                                                                   \

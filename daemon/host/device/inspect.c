@@ -13,8 +13,6 @@
 #include "util/file.h"
 #include "util/grow.h"
 
-#define BASE_CLASS_NETWORK 0x02
-#define CLASS_NVME 0x010802
 #define BASE_CLASS_DISPLAY 0x03
 /* A bus has no room for more. */
 #define VFS_MAX 256
@@ -104,9 +102,9 @@ static int read_facts(const Roots *roots, FunctionFacts *facts)
 	r = read_number(roots->sysfs_fd, &facts->bdf, "class", 16, 0xffffff, &class_code);
 	if (r < 0)
 		return r;
-	facts->network = class_code >> 16 == BASE_CLASS_NETWORK;
+	facts->network = class_code >> 16 == PCI_BASE_CLASS_NETWORK;
 	facts->vf = facts->network && sysfs_is_vf(roots->sysfs_fd, &facts->bdf);
-	facts->nvme = class_code == CLASS_NVME;
+	facts->nvme = class_code == PCI_CLASS_NVME;
 	/* Absent on functions that cannot have any. */
 	r = read_number(roots->sysfs_fd, &facts->bdf, "sriov_numvfs", 10, UINT_MAX,
 			&facts->num_vfs);
@@ -427,8 +425,6 @@ static void read_regions(int sysfs_fd, FunctionFacts *facts)
 
 /* ---- switches ---- */
 
-#define VENDOR_MELLANOX 0x15b3
-#define BASE_CLASS_NETWORK 0x02
 /* drivers/pci/vpd.c: PCI_VPD_MAX_SIZE */
 #define VPD_MAX 32768
 
@@ -439,8 +435,9 @@ static void read_vpd(int sysfs_fd, FunctionFacts *facts)
 	PciFunction function = { 0 };
 	size_t size = 0;
 
-	if (scan_ids(sysfs_fd, &facts->bdf, &function) < 0 || function.vendor != VENDOR_MELLANOX ||
-	    function.class_code >> 16 != BASE_CLASS_NETWORK ||
+	if (scan_ids(sysfs_fd, &facts->bdf, &function) < 0 ||
+	    function.vendor != PCI_VENDOR_MELLANOX ||
+	    function.class_code >> 16 != PCI_BASE_CLASS_NETWORK ||
 	    file_read_at(sysfs_fd, path, VPD_MAX, &vpd, &size) < 0)
 		return;
 	facts->vpd_read = size > 0;
