@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/member.h"
 
-DEFINE_STRING_TABLE(member_kind, MemberKind, MEMBER_KINDS)
-
 /* include/linux/pci_ids.h: PCI_BASE_CLASS_NETWORK, PCI_CLASS_STORAGE_EXPRESS. */
 #define BASE_CLASS_NETWORK 0x02
 #define CLASS_NVME 0x010802
