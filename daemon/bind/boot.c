@@ -17,8 +17,6 @@
 
 #define PEERS_PAUSE_NSEC (20 * 1000 * 1000)
 
-DEFINE_STRING_TABLE(boot_outcome, BootOutcome, BOOT_OUTCOMES)
-
 /* Takes over `detail`. */
 static void settle(BootFunction *f, BootOutcome outcome, char *detail)
 {
@@ -48,9 +46,8 @@ static void settle_taken(BootFunction *f, const char *driver)
 static int ids_differ(const BootMachine *machine, const AssignedFunction *record, char **ret_why)
 {
 	PciFunction now = { 0 };
-	int r;
+	int r = scan_ids(machine->sysfs_fd, &record->bdf, &now);
 
-	r = scan_ids(machine->sysfs_fd, &record->bdf, &now);
 	if (r == -ENOENT || r == -ENODEV)
 		return 0;
 	if (r < 0)
@@ -218,8 +215,7 @@ static void probe(const BootMachine *machine, BootReport *report)
 	_cleanup_free_ char **errors = xcalloc(n + 1, sizeof(char *));
 
 	n = 0;
-	for (size_t i = 0; i < report->n_functions; i++) {
-		BootFunction *f = &report->functions[i];
+	EACH (BootFunction, f, report->functions, report->n_functions) {
 		char *why = NULL;
 
 		if (f->outcome != BOOT_RESERVED)
@@ -257,8 +253,7 @@ static bool adopt(Assignments *all, const RecordFault *fault)
 /* The daemon reports files that were set aside. */
 static void note_faults(Assignments *all, char ***notes)
 {
-	for (size_t i = 0; i < all->faults.n_items; i++) {
-		const RecordFault *fault = &all->faults.items[i];
+	EACH (const RecordFault, fault, all->faults.items, all->faults.n_items) {
 		_cleanup_free_ char *what = record_fault_what(fault);
 
 		if (str_ends_with(fault->file, FILE_DAMAGED_SUFFIX))
@@ -279,9 +274,7 @@ static bool is_concerned(const Assignments *all, const Assignment *assignment, c
 
 static void list_functions_of(BootReport *report, const Assignment *assignment, const Bdf *only)
 {
-	for (size_t i = 0; i < assignment->n_functions; i++) {
-		const AssignedFunction *record = &assignment->functions[i];
-
+	EACH (const AssignedFunction, record, assignment->functions, assignment->n_functions) {
 		if ((only && !bdf_equal(only, &record->bdf)) ||
 		    !is_concerned(report->assignments, assignment, &record->bdf))
 			continue;
@@ -297,10 +290,8 @@ static void list_functions_of(BootReport *report, const Assignment *assignment, 
 static void list_functions(BootReport *report, const Bdf *only)
 {
 	const Assignments *all = report->assignments;
-	size_t n = 0;
+	size_t n = COUNT(all->items, all->n_items, (*it)->n_functions);
 
-	for (size_t i = 0; i < all->n_items; i++)
-		n += all->items[i]->n_functions;
 	for (size_t i = 0; i < all->n_kept; i++)
 		n += all->kept[i]->n_functions;
 	report->functions = xcalloc(n + 1, sizeof(BootFunction));
@@ -390,9 +381,7 @@ BootReport *boot_bind(const BootMachine *machine, const BootWishes *wishes, cons
 
 void boot_bind_missing(const BootMachine *machine, BootReport *report)
 {
-	for (size_t i = 0; i < report->n_functions; i++) {
-		BootFunction *f = &report->functions[i];
-
+	EACH (BootFunction, f, report->functions, report->n_functions) {
 		if (f->outcome != BOOT_MISSING ||
 		    !sysfs_has_function(machine->sysfs_fd, &f->record->bdf))
 			continue;
@@ -422,11 +411,7 @@ char *boot_probe(int sysfs_fd, const DriverOps *ops, const Bdf *bdf)
 
 size_t boot_report_count(const BootReport *report, BootOutcome outcome)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < report->n_functions; i++)
-		n += report->functions[i].outcome == outcome;
-	return n;
+	return COUNT(report->functions, report->n_functions, it->outcome == outcome);
 }
 
 char *boot_function_text(const BootFunction *f)
@@ -452,13 +437,11 @@ static json_t *function_to_json(const BootFunction *f)
 char *boot_report_to_json(const BootReport *report)
 {
 	_cleanup_json_ json_t *root = json_object();
-	json_t *functions = json_array();
 	_cleanup_free_ char *text = NULL;
 
-	for (size_t i = 0; i < report->n_functions; i++)
-		json_append(functions, function_to_json(&report->functions[i]));
 	json_set(root, "schema", json_text(GPUPASS_SCHEMA_BOOT));
-	json_set(root, "functions", functions);
+	json_set(root, "functions",
+		 JSON_ARRAY(report->functions, report->n_functions, function_to_json(it)));
 	json_set(root, "notes", json_strv(report->notes));
 	text = json_dumps(root, JSON_INDENT(2));
 	return strf("%s\n", text);

@@ -190,9 +190,8 @@ static int leave_report(const Command *command, const BootReport *report)
 {
 	_cleanup_free_ char *text = boot_report_to_json(report);
 	_cleanup_close_ int fd = -1;
-	int r;
+	int r = dir_open_at(AT_FDCWD, command->runtime_dir, true, &fd);
 
-	r = dir_open_at(AT_FDCWD, command->runtime_dir, true, &fd);
 	return r < 0 ? r : file_replace_at(fd, "boot.json", text, strlen(text), FILE_MODE_PRIVATE);
 }
 
@@ -201,8 +200,7 @@ static void complain(const BootReport *report)
 {
 	for (char **note = report->notes; note && *note; note++)
 		fprintf(stderr, "gpupass-bind: %s\n", *note);
-	for (size_t i = 0; i < report->n_functions; i++) {
-		const BootFunction *f = &report->functions[i];
+	EACH (const BootFunction, f, report->functions, report->n_functions) {
 		_cleanup_free_ char *text = NULL, *shown = NULL;
 
 		if (f->outcome == BOOT_BOUND)

@@ -89,8 +89,7 @@ void vfs_make(const BootMachine *machine, const char *config_dir, uint64_t wait_
 	if (boot_report_count(report, BOOT_MISSING) == 0 ||
 	    scan_pci(machine->sysfs_fd, &snapshot) < 0)
 		return;
-	for (size_t i = 0; i < snapshot->n_functions; i++) {
-		const PciFunction *nic = snapshot->functions[i];
+	EACH_OF (PciFunction, nic, snapshot->functions, snapshot->n_functions) {
 		_cleanup_free_ char *text = NULL, *why = NULL;
 		VfsAnswer answer = { 0 };
 		unsigned number = 0;

@@ -84,8 +84,7 @@ static int check_domains(const JobPlace *place, const Bdf *functions, size_t n,
 
 	if (r != 0)
 		return r;
-	for (size_t i = 0; i < uses->n_items; i++) {
-		const DomainUse *use = &uses->items[i];
+	EACH (const DomainUse, use, uses->items, uses->n_items) {
 		size_t live = 0, config = 0;
 
 		for (size_t k = 0; k < n; k++) {

@@ -65,9 +65,7 @@ static InspectConfig most_config(const JobRequest *request)
 /* What nvidia-persistenced has open has the mode on, whatever NVML says. */
 static void note_kept(Prepared *p)
 {
-	for (size_t i = 0; i < p->n_persistence; i++) {
-		GpuPersistence *gpu = &p->persistence[i];
-
+	EACH (GpuPersistence, gpu, p->persistence, p->n_persistence) {
 		if (inspection_excuse(p->inspection, &gpu->bdf, gpu->kept_by))
 			gpu->mode = PERSISTENCE_ON;
 		else
@@ -328,9 +326,8 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 	uint64_t looked = claims_now(place->claims);
 	_cleanup_free_ Bdf *functions = NULL;
 	size_t n = 0;
-	int r;
+	int r = job_check_free(place, request, ret_problem);
 
-	r = job_check_free(place, request, ret_problem);
 	if (r == 0)
 		r = cancellation_check(place->cancel, ret_problem);
 	if (r == 0 && moves_functions(request->plan.operation))

@@ -202,9 +202,7 @@ static void set_scope(Manager *m, ScanTask *task)
 	if (m->scan_whole || !m->inventory || m->scan_note || !m->assignments)
 		return;
 	task->before = m->inventory->snapshot;
-	for (size_t i = 0; i < m->n_changed; i++) {
-		const Bdf *bdf = &m->changed[i];
-
+	EACH (const Bdf, bdf, m->changed, m->n_changed) {
 		task->changed[task->n_changed++] = *bdf;
 		task->concerned |= assignments_find_function(m->assignments, bdf) ||
 				   kept_find_function(m->assignments, bdf);

@@ -40,8 +40,7 @@ static void tell_users(const NicUse *use, unsigned of_kinds, Finding *f)
 
 static void check_nics(const Checks *c, unsigned of_kinds, Finding *f)
 {
-	for (size_t i = 0; i < c->n_functions; i++) {
-		const PciFunction *function = c->functions[i];
+	EACH_OF (const PciFunction, function, c->functions, c->n_functions) {
 		const FunctionFacts *facts = checks_function(c, &function->bdf);
 		const NicUse *use = nic_use_find(c->facts->inspection->nics,
 						 c->facts->inspection->n_nics, &function->bdf);

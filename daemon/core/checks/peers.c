@@ -109,8 +109,7 @@ static void check_ats_of(const Checks *c, const Nic *nic, Finding *f)
 
 static void check_ats(const Checks *c, Finding *f)
 {
-	for (size_t i = 0; i < c->facts->groups->n_items; i++) {
-		const Group *group = &c->facts->groups->items[i];
+	EACH (const Group, group, c->facts->groups->items, c->facts->groups->n_items) {
 		Nic nic;
 
 		for (size_t k = 0; k < group->n_companions; k++)
@@ -235,8 +234,7 @@ static bool may_translate(const Nic *nic)
 
 static void check_peer_path(const Checks *c, Finding *f)
 {
-	for (size_t i = 0; i < c->facts->groups->n_items; i++) {
-		const Group *group = &c->facts->groups->items[i];
+	EACH (const Group, group, c->facts->groups->items, c->facts->groups->n_items) {
 		_cleanup_(way_clear) Way way = { 0 };
 		Nic nic;
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/member.h"
 
-DEFINE_STRING_TABLE(member_kind, MemberKind, MEMBER_KINDS)
-
 /* What a companion of this kind is on the PCI bus. */
 static const struct {
 	const char *noun;

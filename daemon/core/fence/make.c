@@ -49,8 +49,7 @@ static void check_record(Maker *m)
 {
 	const Assignment *record = m->record;
 
-	for (size_t i = 0; record && i < record->n_functions; i++) {
-		const AssignedFunction *then = &record->functions[i];
+	EACH_IN (const AssignedFunction, then, record, functions) {
 		const PciFunction *now = find_function(m, &then->bdf);
 
 		if (!now || !assigned_function_is(then, now))
@@ -260,13 +259,11 @@ static void close_other_companions(const FenceFacts *facts, Fence *fence)
 	const PciSnapshot *snapshot = facts->gpus->snapshot;
 	MemberKind kind;
 
-	for (size_t i = 0; i < snapshot->n_functions; i++) {
-		const Bdf *bdf = &snapshot->functions[i]->bdf;
-
-		if (!member_kind_of(snapshot->functions[i], &kind) || fence_find(fence, bdf, NULL))
+	EACH_OF (PciFunction, f, snapshot->functions, snapshot->n_functions) {
+		if (!member_kind_of(f, &kind) || fence_find(fence, &f->bdf, NULL))
 			continue;
-		close_other(facts, fence, bdf, 1, false);
-		add_dirty(facts, fence, snapshot->functions[i]);
+		close_other(facts, fence, &f->bdf, 1, false);
+		add_dirty(facts, fence, f);
 	}
 }
 

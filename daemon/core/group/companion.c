@@ -122,8 +122,7 @@ static char *sharing_fault(const Group *group, const Companion *companion, const
 {
 	const Bdf *bdf = &companion->member.bdf;
 
-	for (size_t i = 0; i < all->n_items; i++) {
-		const Group *other = &all->items[i];
+	EACH (const Group, other, all->items, all->n_items) {
 		const Companion *parent;
 		const Bdf *child;
 		Bdf physical;
@@ -149,8 +148,7 @@ static char *sharing_fault(const Group *group, const Companion *companion, const
 
 char *companions_fault(const Group *group, const GroupSet *all)
 {
-	for (size_t i = 0; i < group->n_companions; i++) {
-		const Companion *companion = &group->companions[i];
+	EACH (const Companion, companion, group->companions, group->n_companions) {
 		char *fault = kind_fault(companion, all->snapshot);
 
 		if (!fault)
@@ -196,9 +194,7 @@ bool companions_ready(Group *group, const Tenants *tenants, char **ret_why)
 	};
 	_cleanup_strv_ char **lines = NULL;
 
-	for (size_t i = 0; i < group->n_companions; i++) {
-		Companion *companion = &group->companions[i];
-
+	EACH (Companion, companion, group->companions, group->n_companions) {
 		companion->need = need_of(group, companion, tenants);
 		if (companion->need != COMPANION_READY)
 			strv_appendf(&lines, "%s %s %s", member_kind_noun(companion->member.kind),

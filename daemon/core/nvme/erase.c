@@ -3,9 +3,6 @@
 
 #include "util/xalloc.h"
 
-DEFINE_STRING_TABLE(nvme_way, NvmeWay, NVME_WAYS)
-DEFINE_STRING_TABLE(nvme_erase_end, NvmeEraseEnd, NVME_ERASE_ENDS)
-
 #include "erase.inc"
 
 bool nvme_way_is_sanitize(NvmeWay way)

@@ -79,11 +79,7 @@ static void list_virtuals(PciSnapshot *snapshot, size_t most)
 
 static size_t count_virtuals(const PciSnapshot *snapshot)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < snapshot->n_functions; i++)
-		n += snapshot->functions[i]->virtual_function;
-	return n;
+	return COUNT(snapshot->functions, snapshot->n_functions, (*it)->virtual_function);
 }
 
 static bool is_sorted(const PciSnapshot *snapshot)

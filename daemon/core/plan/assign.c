@@ -49,9 +49,8 @@ static int check_hotplug(const Planner *p)
 	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
 	unsigned available;
 	bool pcie;
-	int r;
+	int r = domain_xml_parse(p->facts->domain->live_xml, &xml, p->ret_problem);
 
-	r = domain_xml_parse(p->facts->domain->live_xml, &xml, p->ret_problem);
 	if (r != 0)
 		return r;
 	if (!domain_xml_sees_hotplug(xml))
@@ -274,9 +273,8 @@ int plan_check_owners(const Planner *p)
 
 int plan_assign(Planner *p)
 {
-	int r;
+	int r = plan_check_state(p);
 
-	r = plan_check_state(p);
 	if (r == 0)
 		r = plan_resolve_mode(p);
 	if (r == 0)

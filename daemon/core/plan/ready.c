@@ -29,8 +29,7 @@ static void plan_erases(Planner *p)
 	const Group *group = p->facts->group;
 	bool vfio = pci_function_on_vfio(group->gpus[0]->lead);
 
-	for (size_t i = 0; i < p->plan->n_functions; i++) {
-		PlanFunction *f = &p->plan->functions[i];
+	EACH (PlanFunction, f, p->plan->functions, p->plan->n_functions) {
 		const Companion *companion = group_companion(group, &f->bdf);
 
 		f->erase = companion && is_to_be_erased(p, companion);
@@ -56,9 +55,8 @@ int plan_prepare(Planner *p)
 {
 	const Group *group = p->facts->group;
 	Plan *plan = p->plan;
-	int r;
+	int r = plan_check_state(p);
 
-	r = plan_check_state(p);
 	if (r == 0)
 		r = plan_check_unread(p);
 	if (r == 0)

@@ -44,9 +44,8 @@ static bool is_awake(int sysfs_fd, const Bdf *bdf)
 static int read_capabilities(int sysfs_fd, InspectConfig config, FunctionFacts *facts)
 {
 	unsigned class_code = 0;
-	int r;
+	int r = read_number(sysfs_fd, &facts->bdf, "class", 16, 0xffffff, &class_code);
 
-	r = read_number(sysfs_fd, &facts->bdf, "class", 16, 0xffffff, &class_code);
 	if (r < 0)
 		return r;
 	/* What a group is made of. */
@@ -90,9 +89,8 @@ static int read_vgpus(int sysfs_fd, FunctionFacts *facts)
 static int read_facts(const Roots *roots, FunctionFacts *facts)
 {
 	unsigned class_code = 0;
-	int r;
+	int r = sysfs_read_driver(roots->sysfs_fd, &facts->bdf, &facts->driver);
 
-	r = sysfs_read_driver(roots->sysfs_fd, &facts->bdf, &facts->driver);
 	if (r < 0)
 		return r;
 	facts->vfio_dev = facts->driver && sysfs_has_vfio_dev(roots->sysfs_fd, &facts->bdf);
@@ -122,9 +120,8 @@ static int read_facts(const Roots *roots, FunctionFacts *facts)
 static int read_parameter(int sysfs_fd, const char *path, bool *ret)
 {
 	_cleanup_free_ char *text = NULL;
-	int r;
+	int r = sysfs_line_if_any(sysfs_fd, path, &text);
 
-	r = sysfs_line_if_any(sysfs_fd, path, &text);
 	if (r < 0)
 		return r;
 	*ret = str_equal(text, "Y") || str_equal(text, "1");
@@ -455,8 +452,7 @@ static void read_obstacles(const Roots *roots, Inspection *into)
 	read_interrupts(roots->proc_fd, into);
 	(void)file_read_at(roots->proc_fd, "iomem", PROC_MAX_BYTES, &iomem, NULL);
 	into->iomem_read = iomem && *iomem;
-	for (size_t i = 0; i < into->n_functions; i++) {
-		FunctionFacts *function = &into->functions[i];
+	EACH (FunctionFacts, function, into->functions, into->n_functions) {
 		Resources resources;
 
 		read_resources(roots->sysfs_fd, function, &resources);

@@ -383,11 +383,9 @@ int host_nvme_state(Host *host, const Bdf *function, NvmeState *ret, Problem **r
 	Ask one = { .id = ASK_NVME_STATE, .functions = function, .n = 1, .answer = &answer };
 	int r = ask_one(host, &one, ASK_USUAL_TIMEOUT, ret_problem);
 
-	if (r == 0) {
-		*ret = answer.states[0];
-		answer.states[0] = (NvmeState){ 0 };
-	}
-	answer_clear(question(one.id), &answer);
+	if (r == 0)
+		*ret = *answer.states;
+	free(answer.states);
 	return r;
 }
 
@@ -405,11 +403,9 @@ int host_nvme_erase(Host *host, const Bdf *function, NvmeWay way, uint64_t timeo
 	};
 	int r = ask_one(host, &one, timeout_usec, ret_problem);
 
-	if (r == 0) {
-		*ret = answer.erases[0];
-		answer.erases[0] = (NvmeErase){ 0 };
-	}
-	answer_clear(question(one.id), &answer);
+	if (r == 0)
+		*ret = *answer.erases;
+	free(answer.erases);
 	return r;
 }
 

@@ -117,9 +117,7 @@ bool matter_to(const PciSnapshot *snapshot, const PciFunction *function)
 
 	if (pci_function_is_kin(function))
 		return true;
-	for (size_t i = 0; i < snapshot->n_functions; i++) {
-		const PciFunction *other = snapshot->functions[i];
-
+	EACH_OF (PciFunction, other, snapshot->functions, snapshot->n_functions) {
 		if (function->iommu_group != IOMMU_GROUP_NONE &&
 		    other->iommu_group == function->iommu_group &&
 		    pci_function_may_accompany(other))
