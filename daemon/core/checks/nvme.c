@@ -60,8 +60,9 @@ static const char *const remedies[] = {
 	[NVME_HOLD_MOUNT] = UMOUNT,
 	[NVME_HOLD_BTRFS] = UMOUNT,
 	[NVME_HOLD_SWAP] = "swapoff it, and take it out of /etc/fstab",
-	[NVME_HOLD_DM] = "take it out of its volume group (pvmove, vgreduce), close it (cryptsetup "
-			 "close), or blacklist it in multipath.conf",
+	[NVME_HOLD_DM] =
+		("take it out of its volume group (pvmove, vgreduce), close it (cryptsetup "
+		 "close), or blacklist it in multipath.conf"),
 	[NVME_HOLD_MD] = "take it out of that RAID (mdadm --fail, --remove)",
 	[NVME_HOLD_LOOP] = "losetup -d that device",
 	[NVME_HOLD_EXPORT] = "take it out of that target (nvmetcli, targetcli)",

@@ -49,8 +49,8 @@ static int read_capabilities(int sysfs_fd, InspectConfig config, FunctionFacts *
 	if (r < 0)
 		return r;
 	/* What a group is made of. */
-	if (class_code >> 16 != BASE_CLASS_DISPLAY && class_code >> 16 != BASE_CLASS_NETWORK &&
-	    class_code != CLASS_NVME)
+	if (class_code >> 16 != BASE_CLASS_DISPLAY && class_code >> 16 != PCI_BASE_CLASS_NETWORK &&
+	    class_code != PCI_CLASS_NVME)
 		return 0;
 	facts->left_asleep = config != INSPECT_CONFIG_ALL && !is_awake(sysfs_fd, &facts->bdf);
 	return facts->left_asleep ? 0 : capabilities_read(sysfs_fd, facts);
