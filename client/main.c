@@ -17,9 +17,8 @@ typedef struct Environment {
 static int run(Client *c, int argc, char *argv[], Options *options, const Environment *environment)
 {
 	_cleanup_free_ char *why = NULL;
-	int r;
+	int r = options_parse(argc, argv, options, &why);
 
-	r = options_parse(argc, argv, options, &why);
 	if (options->colour == COLOUR_AUTO && (environment->no_colour || environment->dumb))
 		options->colour = COLOUR_NEVER;
 	c->out = terminal_open(stdout, options->colour);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes what follows from a struct: its clear, free, copy, dup and equal functions, and its table for JSON.
+"""Writes what follows from a struct: its clear, free, copy, dup and equal functions, and its table for JSON; and the
+names of an enum.
 
     structs.py [-I DIR]... MODULE.c OUTPUT.inc DEPFILE
 
@@ -8,8 +9,10 @@ MODULE.c includes OUTPUT.inc. What MODULE.h, or MODULE.c itself, declares by one
 MODULE.c defines it by hand (docs/HACKING.md, "Structs"):
 
     DECLARE_CLEAR(Type, f)  DECLARE_FREE(Type, f)  DECLARE_COPY(Type, f)  DECLARE_DUP(Type, f)  DECLARE_EQUAL(Type, f)
+    DECLARE_FIND(Type, f)  DECLARE_FREE_LIST(Type, f)  DECLARE_READ(Type, f, "where")
     DECLARE_JSON(Type, table)  DECLARE_DOCUMENT(Type, table, SCHEMA)  DECLARE_JSON_OF(Type, table, member...)
     LOCAL_... in MODULE.c: the same, static
+    DECLARE_ENUM(prefix, Type, LIST)
 """
 import argparse
 import os
@@ -24,7 +27,7 @@ FREES = {"char": "free", "void": "free", "uint8_t": "free", "json_t": "json_decr
          "sd_event_source": "sd_event_source_disable_unref"}
 MOST = {"uint8_t": "UINT8_MAX", "uint16_t": "UINT16_MAX", "uint32_t": "UINT32_MAX", "unsigned": "UINT32_MAX",
         "int": "INT32_MAX", "int32_t": "INT32_MAX", "pid_t": "INT32_MAX", "uint64_t": "INT64_MAX", "size_t": "INT64_MAX"}
-DECLARATION = re.compile(r"^(DECLARE|LOCAL)_(CLEAR|FREE|COPY|DUP|EQUAL|JSON|DOCUMENT|JSON_OF)\(((?:[^()\"]|\"[^\"]*\"|\([^()]*\))*)\)",
+DECLARATION = re.compile(r"^(DECLARE|LOCAL)_(CLEAR|FREE|FREE_LIST|FIND|COPY|DUP|EQUAL|JSON|DOCUMENT|JSON_OF|READ)\(((?:[^()\"]|\"[^\"]*\"|\([^()]*\))*)\)",
                          re.M)
 
 
@@ -90,6 +93,7 @@ class Sources:
     def __init__(self, module, directories):
         self.directories, self.read = directories, []
         self.bodies, self.enums, self.functions, self.declared, self.members = {}, {}, {}, [], {}
+        self.named = []
         header = os.path.splitext(module)[0] + ".h"
         for path in ([header] if os.path.exists(header) else []) + [module]:
             self.add(path)
@@ -98,6 +102,7 @@ class Sources:
             if path in self.read:
                 text = open(path, encoding="utf-8").read()
                 self.declared += [(m[1] == "LOCAL", m[2], split(m[3])) for m in DECLARATION.finditer(text)]
+                self.named += re.findall(r"^DECLARE_ENUM\((\w+),\s*(\w+),\s*(\w+)", text, re.M)
 
     def add(self, path):
         if path in self.read:
@@ -392,6 +397,19 @@ class Writer:
             lines = ["%s(p);" % clear] if clear else self.clear_lines(kind)
             self.put("%s%s *%s(%s *p)" % (static, kind, name, kind),
                      ["if (!p)", "\treturn NULL;"] + lines + ["free(p);", "return NULL;"])
+        elif what == "FREE_LIST":
+            clear = self.known("CLEAR", kind)
+            self.put("%svoid %s(%s *list, size_t n)" % (static, name, kind),
+                     ["for (size_t i = 0; list && i < n; i++)", "\t%s(&list[i]);" % clear, "free(list);"])
+        elif what == "FIND":
+            self.put("%sconst %s *%s(const %s *list, size_t n, const Bdf *bdf)" % (static, kind, name, kind),
+                     ["return BDF_FIND(list, n, bdf);"])
+        elif what == "READ":
+            self.put("%sint %s(const json_t *json, %s **ret, char **ret_message)" % (static, name, kind),
+                     ["_cleanup_(%sp) %s *made = xcalloc(1, sizeof(*made));" % (self.destructor(kind), kind),
+                      "int r = json_struct_read(%s, json, %s, made, ret_message);"
+                      % (self.sources.functions["JSON", kind], one[2]),
+                      "", "if (r >= 0)", "\t*ret = TAKE_PTR(made);", "return r;"])
         elif what == "COPY":
             self.put("%s%s %s(const %s *from)" % (static, kind, name, kind),
                      ["%s copy = *from;" % kind, ""] + self.copy_lines(kind) + ["return copy;"])
@@ -416,6 +434,7 @@ def main():
     try:
         sources = Sources(given.module, given.directories)
         writer = Writer(sources)
+        writer.out += ["DEFINE_STRING_TABLE(%s, %s, %s)\n" % one for one in sources.named]
         for local, what, one in sources.declared:
             if not sources.is_by_hand(one[1]):
                 writer.define(local, what, one)

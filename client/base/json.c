@@ -30,9 +30,7 @@ static int dump(Client *c, json_t *document, size_t form)
 	/* ASCII, so that text from others cannot control the terminal that shows it. */
 	r = json_dumpf(document, c->out.stream, JSON_ENSURE_ASCII | form);
 	json_decref(document);
-	if (r < 0 || fputc('\n', c->out.stream) == EOF)
-		return -EIO;
-	return 0;
+	return r < 0 || fputc('\n', c->out.stream) == EOF ? -EIO : 0;
 }
 
 int json_print(Client *c, json_t *document)

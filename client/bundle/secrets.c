@@ -15,8 +15,6 @@
 #define UID_FIRST 1000
 #define UID_LAST 60000
 
-DEFINE_STRING_TABLE(secret_kind, SecretKind, SECRET_KINDS)
-
 typedef struct Secret {
 	char *word;
 	char *escaped; /* as systemd writes it in the name of a unit; NULL: the same */
@@ -168,9 +166,7 @@ void stand_ins_settle(StandIns *s)
 	if (s->n_items == 0)
 		return;
 	qsort(s->items, s->n_items, sizeof(*s->items), compare_words);
-	for (size_t i = 0; i < s->n_items; i++) {
-		Secret *secret = &s->items[i];
-
+	EACH (Secret, secret, s->items, s->n_items) {
 		secret->stand_in = make_stand_in(secret, ++s->count[secret->kind]);
 		set_ordinary(s, secret);
 	}

@@ -9,11 +9,7 @@
 
 size_t export_gpus(const Export *e)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < e->n_groups; i++)
-		n += e->groups[i].n_gpus;
-	return n;
+	return COUNT(e->groups, e->n_groups, it->n_gpus);
 }
 
 const ExportGpu *export_gpu(const Export *e, size_t i)

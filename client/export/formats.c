@@ -375,9 +375,7 @@ static const char companions_note[] =
 
 static void print_groups(FILE *to, const Export *e, const char *sign)
 {
-	for (size_t i = 0; i < e->n_groups; i++) {
-		const ExportGroup *group = &e->groups[i];
-
+	EACH (const ExportGroup, group, e->groups, e->n_groups) {
 		fputs(sign, to);
 		print_without_dashes(to, group->name);
 		fprintf(to, ": %zu x ", group->n_gpus - group->n_companions);

@@ -33,11 +33,7 @@ static bool is_first(const Export *e, size_t i)
 
 static size_t count(const Export *e, size_t i, bool held)
 {
-	size_t n = 0;
-
-	for (size_t k = 0; k < e->n_groups; k++)
-		n += is_alike(&e->groups[k], &e->groups[i]) && (!held || e->groups[k].held);
-	return n;
+	return COUNT(e->groups, e->n_groups, is_alike(it, &e->groups[i]) && (!held || it->held));
 }
 
 static void print_inventory(FILE *to, const Export *e, size_t i)

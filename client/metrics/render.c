@@ -213,12 +213,8 @@ static void render_manager(MetricsWriter *w, const World *world, const json_t *d
 
 static uint64_t count_groups(const World *world, const char *model, const char *state)
 {
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < world->n_groups; i++)
-		n += strcmp(world->groups[i].model, model) == 0 &&
-		     strcmp(world->groups[i].state, state) == 0;
-	return n;
+	return COUNT(world->groups, world->n_groups,
+		     strcmp(it->model, model) == 0 && strcmp(it->state, state) == 0);
 }
 
 /* All states of each model, so that an alert on one of them has a series when there is none. */
@@ -240,14 +236,11 @@ static void render_group_counts(MetricsWriter *w, const World *world)
 static void render_group_info(MetricsWriter *w, const World *world)
 {
 	metrics_family(w, METRIC_GROUP_INFO);
-	for (size_t i = 0; i < world->n_groups; i++) {
-		const Group *g = &world->groups[i];
-
+	EACH (const Group, g, world->groups, world->n_groups)
 		metrics_sample(w, 1,
 			       LABELS({ "group", g->name }, { "model", g->model },
 				      { "domain", g->domain_name },
 				      { "domain_uuid", g->domain_uuid }));
-	}
 	metrics_family(w, METRIC_GROUP_STATE);
 	for (size_t i = 0; i < world->n_groups; i++)
 		one_of(w, states, GROUP_STATE_MAX_, world->groups[i].state, "state",
@@ -317,20 +310,16 @@ static void render_findings(MetricsWriter *w, const World *world, MetricFamily f
 static void render_gpus(MetricsWriter *w, const World *world)
 {
 	metrics_family(w, METRIC_GPU_INFO);
-	for (size_t i = 0; i < world->n_gpus; i++) {
-		const Gpu *gpu = &world->gpus[i];
-
+	EACH (const Gpu, gpu, world->gpus, world->n_gpus)
 		metrics_sample(w, 1,
 			       LABELS({ "gpu", gpu->address }, { "model", gpu->model },
 				      { "group", world_group_name(world, gpu->group) }));
-	}
 	metrics_family(w, METRIC_GPU_HEALTH);
 	for (size_t i = 0; i < world->n_gpus; i++)
 		one_of(w, healths, HEALTH_MAX_, world->gpus[i].health, "health",
 		       (MetricLabel){ "gpu", world->gpus[i].address });
 	metrics_family(w, METRIC_GPU_AER);
-	for (size_t i = 0; i < world->n_gpus; i++) {
-		const Gpu *gpu = &world->gpus[i];
+	EACH (const Gpu, gpu, world->gpus, world->n_gpus) {
 		const struct {
 			const char *severity;
 			uint64_t n;
@@ -378,22 +367,17 @@ static void render_open_jobs(MetricsWriter *w, const World *world)
 	metrics_family(w, METRIC_OPEN_JOBS);
 	for (size_t o = 0; o < OPERATION_MAX_; o++) {
 		const char *operation = operation_to_string((Operation)o);
-		uint64_t n = 0;
+		uint64_t n = COUNT(world->jobs, world->n_jobs,
+				   !job_is_over(it) && strcmp(it->operation, operation) == 0);
 
-		for (size_t i = 0; i < world->n_jobs; i++)
-			n += !job_is_over(&world->jobs[i]) &&
-			     strcmp(world->jobs[i].operation, operation) == 0;
 		metrics_sample(w, n, LABELS({ "operation", operation }));
 	}
 	metrics_family(w, METRIC_OPEN_JOB_START);
-	for (size_t i = 0; i < world->n_jobs; i++) {
-		const Job *job = &world->jobs[i];
-
+	EACH (const Job, job, world->jobs, world->n_jobs)
 		if (!job_is_over(job) && is_first(world, job))
 			metrics_sample_usec(w, oldest(world, job),
 					    LABELS({ "operation", job->operation },
 						   { "group", job->group_name }));
-	}
 }
 
 /* ---- what the daemon counted ---- */

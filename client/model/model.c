@@ -48,9 +48,8 @@ static int read_interface(sd_bus_message *m, void *userdata)
 	const char *interface;
 	char **own_path;
 	ObjectKind kind = 0;
-	int r;
+	int r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &interface);
 
-	r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &interface);
 	if (r < 0)
 		return r;
 	while (kind < OBJECT_KIND_MAX_ && strcmp(object_interface(kind), interface) != 0)
@@ -247,9 +246,7 @@ const char *world_group_name(const World *w, const char *path)
 
 const Gpu *world_find_gpu(const World *w, const char *address_or_uuid)
 {
-	for (size_t i = 0; i < w->n_gpus; i++) {
-		const Gpu *gpu = &w->gpus[i];
-
+	EACH (const Gpu, gpu, w->gpus, w->n_gpus) {
 		if (strcmp(gpu->address, address_or_uuid) == 0 ||
 		    (*gpu->uuid && strcasecmp(gpu->uuid, address_or_uuid) == 0))
 			return gpu;

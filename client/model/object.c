@@ -186,9 +186,8 @@ static int read_property(sd_bus_message *m, void *userdata)
 	const char *name, *contents;
 	const Property *p;
 	void *to;
-	int r;
+	int r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &name);
 
-	r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &name);
 	if (r < 0)
 		return r;
 	p = find_property(kind, name, &reading->next);
@@ -326,17 +325,6 @@ static json_t *json_of_path(const char *path)
 
 static json_t *json_of_value(PropertyType type, const void *at);
 
-/* An array of `value`, which is made of `item`, for each of the items. */
-#define JSON_ARRAY(items, n_items, value)                                                          \
-	({                                                                                         \
-		json_t *array_ = json_array();                                                     \
-		for (size_t i_ = 0; i_ < (n_items); i_++) {                                        \
-			const __typeof__(*(items)) *item = &(items)[i_];                           \
-			json_append(array_, (value));                                              \
-		}                                                                                  \
-		array_;                                                                            \
-	})
-
 #define SET_MEMBER(TYPE, member)                                                                   \
 	json_set(object, strcmp(#member, "class_code") == 0 ? "class" : #member,                   \
 		 json_of_value(PROPERTY_##TYPE, &item->member));
@@ -350,7 +338,7 @@ static json_t *json_of_value(PropertyType type, const void *at);
 	}                                                                                          \
 	static json_t *json_of_##Items(const Items *list)                                          \
 	{                                                                                          \
-		return JSON_ARRAY(list->items, list->n_items, json_of_##Item(item));               \
+		return JSON_ARRAY(list->items, list->n_items, json_of_##Item(it));                 \
 	}
 DEFINE_JSON_OF(BusFunction, BusFunctions, GPUPASS_FUNCTION_MEMBERS)
 DEFINE_JSON_OF(BusStep, BusSteps, GPUPASS_STEP_MEMBERS)
@@ -386,9 +374,9 @@ static json_t *json_of_value(PropertyType type, const void *at)
 						  : json_unsigned(*(const uint64_t *)at);
 	case PROPERTY_INT32S:
 		return JSON_ARRAY(numbers->items, numbers->n_items,
-				  json_of_value(PROPERTY_INT32, item));
+				  json_of_value(PROPERTY_INT32, it));
 	case PROPERTY_UINT64S:
-		return JSON_ARRAY(sizes->items, sizes->n_items, json_unsigned(*item));
+		return JSON_ARRAY(sizes->items, sizes->n_items, json_unsigned(*it));
 	case PROPERTY_FUNCTIONS:
 		return json_of_BusFunctions(at);
 	case PROPERTY_STEPS:
@@ -444,8 +432,7 @@ json_t *json_of_object(ObjectKind kind, const void *from)
 {
 	json_t *object = json_object();
 
-	for (size_t i = 0; i < kinds[kind].n_properties; i++) {
-		const Property *p = &kinds[kind].properties[i];
+	EACH (const Property, p, kinds[kind].properties, kinds[kind].n_properties) {
 		const char *key = key_of(kind, p->member);
 
 		if (key)
@@ -461,10 +448,10 @@ json_t *json_of_object(ObjectKind kind, const void *from)
 
 json_t *json_groups(const World *w)
 {
-	return JSON_ARRAY(w->groups, w->n_groups, json_of_object(OBJECT_GROUP, item));
+	return JSON_ARRAY(w->groups, w->n_groups, json_of_object(OBJECT_GROUP, it));
 }
 
 json_t *json_jobs(const World *w)
 {
-	return JSON_ARRAY(w->jobs, w->n_jobs, json_of_object(OBJECT_JOB, item));
+	return JSON_ARRAY(w->jobs, w->n_jobs, json_of_object(OBJECT_JOB, it));
 }

@@ -55,8 +55,7 @@ static void group_evidence(const Terminal *t, const Group *g)
 {
 	bool first = true;
 
-	for (size_t i = 0; i < g->evidence.n_items; i++) {
-		const Evidence *e = &g->evidence.items[i];
+	EACH (const Evidence, e, g->evidence.items, g->evidence.n_items) {
 		_cleanup_free_ char *when = time_format(e->seen_at), *age = age_text(e->seen_at);
 
 		if (e->seen_at == 0)

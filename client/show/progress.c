@@ -99,9 +99,7 @@ static const Wording *job_wording(const Job *job)
 	};
 	Operation operation;
 
-	if (operation_from_string(job->operation, &operation) < 0)
-		return NULL;
-	return &wordings[operation];
+	return operation_from_string(job->operation, &operation) < 0 ? NULL : &wordings[operation];
 }
 
 /* Where the group goes to, or comes from: a domain, or a driver. "" when not known. */

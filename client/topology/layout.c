@@ -245,8 +245,7 @@ static void place(Layout *l)
 		if (x - LAYOUT_GAP + LAYOUT_MARGIN > l->width)
 			l->width = x - LAYOUT_GAP + LAYOUT_MARGIN;
 	}
-	for (size_t i = 0; i < l->n_cards; i++) {
-		LayoutCard *card = &l->cards[i];
+	EACH (LayoutCard, card, l->cards, l->n_cards) {
 		LayoutRow *row = &l->rows[card->row];
 
 		card->x = l->panels[card->panel].x + LAYOUT_PAD +
@@ -326,11 +325,7 @@ static void add_to_rail(Layout *l, size_t group, const LayoutCard *card)
 
 static size_t count_rails(const Layout *l, size_t group)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < l->n_rails; i++)
-		n += l->rails[i].group == group;
-	return n;
+	return COUNT(l->rails, l->n_rails, it->group == group);
 }
 
 /* Each trunk has a margin of its own, right of all panels. */
@@ -396,18 +391,11 @@ static void add_rails(Layout *l)
 /* When y of all cards is known, y of rails and trunks. */
 static void set_rail_heights(Layout *l)
 {
-	for (size_t i = 0; i < l->n_rails; i++) {
-		LayoutRail *rail = &l->rails[i];
-
+	EACH (LayoutRail, rail, l->rails, l->n_rails)
 		rail->y = l->rows[rail->row].card_y + LAYOUT_CARD_H + LAYOUT_STUB +
 			  (int)rail->lane * LAYOUT_LANE;
-	}
-	for (size_t i = 0; i < l->n_trunks; i++) {
-		LayoutTrunk *trunk = &l->trunks[i];
-
-		for (size_t k = 0; k < l->n_rails; k++) {
-			const LayoutRail *rail = &l->rails[k];
-
+	EACH (LayoutTrunk, trunk, l->trunks, l->n_trunks) {
+		EACH (const LayoutRail, rail, l->rails, l->n_rails) {
 			if (rail->group != trunk->group)
 				continue;
 			if (trunk->y1 == 0 || rail->y < trunk->y1)
@@ -490,10 +478,10 @@ static void add_bars(Layout *l)
 Layout *layout_new(const Topology *topology)
 {
 	Layout *l = xcalloc(1, sizeof(*l));
-	size_t n = topology->n_devices + 1, levels = 1;
+	size_t n = topology->n_devices + 1;
+	size_t levels =
+		1 + COUNT(topology->devices, topology->n_devices, strv_length(it->path) + 1);
 
-	for (size_t i = 0; i < topology->n_devices; i++)
-		levels += strv_length(topology->devices[i].path) + 1;
 	l->topology = topology;
 	l->panels = xcalloc(n, sizeof(*l->panels));
 	l->rows = xcalloc(n, sizeof(*l->rows));

@@ -428,9 +428,9 @@ const TopologyBridge *topology_bridge(const Topology *t, const char *address)
 	return FIND(t->bridges, t->n_bridges, strcmp(it->address, address) == 0);
 }
 
-const TopologyGroup *topology_group(const Topology *t, const TopologyDevice *gpu)
+const TopologyGroup *topology_group(const Topology *t, const TopologyDevice *device)
 {
-	return gpu->group < 0 ? NULL : &t->groups[gpu->group];
+	return device->group < 0 ? NULL : &t->groups[device->group];
 }
 
 bool topology_group_linked(const TopologyGroup *group)

@@ -73,9 +73,7 @@ static void add_notes(SvgFoot *foot, const Topology *t)
 {
 	size_t left = 0;
 
-	for (size_t i = 0; i < t->n_groups; i++) {
-		const TopologyGroup *group = &t->groups[i];
-
+	EACH (const TopologyGroup, group, t->groups, t->n_groups) {
 		if (!wants_note(group))
 			continue;
 		if (foot->n_notes == NOTES_MAX)
@@ -160,9 +158,7 @@ static void add_rails(SvgFoot *foot, const Topology *t)
 {
 	bool none = false, inferred = false, known = false, expected = false;
 
-	for (size_t i = 0; i < t->n_groups; i++) {
-		const TopologyGroup *group = &t->groups[i];
-
+	EACH (const TopologyGroup, group, t->groups, t->n_groups) {
 		none |= !topology_group_linked(group) && !topology_group_single(group);
 		inferred |= strcmp(group->provenance, "inferred") == 0;
 		known |= topology_group_linked(group) && strcmp(group->provenance, "inferred") != 0;
@@ -218,9 +214,7 @@ static int print_notes(Svg *s, const SvgFoot *foot, int y)
 	if (foot->lines == 0)
 		return y;
 	y += 16;
-	for (size_t i = 0; i < foot->n_notes; i++) {
-		const Note *note = &foot->notes[i];
-
+	EACH (const Note, note, foot->notes, foot->n_notes) {
 		fprintf(s->f, "<g class=\"%s\">", note->class);
 		svg_sign(s, note->look, LAYOUT_MARGIN + 6, y + 10);
 		fputs("</g>\n", s->f);

@@ -74,8 +74,7 @@ static void print_theme(FILE *f, bool dark)
 		fprintf(f, "%s%s%s", surfaces[i].before,
 			dark ? surfaces[i].shade.dark : surfaces[i].shade.light,
 			surfaces[i].behind);
-	for (size_t i = 0; i < ELEMENTS(accents); i++) {
-		const Accent *a = &accents[i];
+	EACH (const Accent, a, accents, ELEMENTS(accents)) {
 		const char *colour = dark ? a->colour.dark : a->colour.light;
 
 		fprintf(f, ".%s .line,.%s .pill{stroke:%s}.%s .fill{fill:%s}\n", a->class, a->class,

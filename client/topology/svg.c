@@ -14,29 +14,17 @@
 
 static size_t count_held(const Topology *t)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < t->n_gpus; i++)
-		n += *t->devices[i].domain != '\0';
-	return n;
+	return COUNT(t->devices, t->n_gpus, *it->domain != '\0');
 }
 
 static size_t count_linked(const Topology *t)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < t->n_groups; i++)
-		n += topology_group_linked(&t->groups[i]);
-	return n;
+	return COUNT(t->groups, t->n_groups, topology_group_linked(it));
 }
 
 static size_t count_kind(const Topology *t, const char *kind)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < t->n_devices; i++)
-		n += strcmp(t->devices[i].kind, kind) == 0;
-	return n;
+	return COUNT(t->devices, t->n_devices, strcmp(it->kind, kind) == 0);
 }
 
 static const char *plural(size_t n)

@@ -25,10 +25,8 @@ static const Column behind[] = {
 static void add_label(const Topology *t, size_t device, char ***labels)
 {
 	const char *kind = t->devices[device].kind;
-	size_t n = 0;
+	size_t n = COUNT(t->devices, device, strcmp(it->kind, kind) == 0);
 
-	for (size_t i = 0; i < device; i++)
-		n += strcmp(t->devices[i].kind, kind) == 0;
 	strv_appendf(labels, "%s%zu", topology_noun(kind), n);
 }
 
@@ -152,10 +150,8 @@ static void make_lines(Tree *tree)
 {
 	const Topology *t = tree->topology;
 	_cleanup_free_ size_t *order = topology_tree_order(t);
-	size_t max = 0;
+	size_t max = COUNT(t->devices, t->n_devices, strv_length(it->path) + 2);
 
-	for (size_t i = 0; i < t->n_devices; i++)
-		max += strv_length(t->devices[i].path) + 2;
 	tree->lines = xcalloc(max + 1, sizeof(Line));
 	for (size_t i = 0; i < t->n_devices; i++)
 		add_lines(tree, i > 0 ? &t->devices[order[i - 1]] : NULL, &t->devices[order[i]]);

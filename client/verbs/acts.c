@@ -27,9 +27,7 @@ int meant_groups(Client *c, const char *word, char ***ret)
 	if (r < 0)
 		return r;
 	sure = !world_find_group_named(&w, word);
-	for (size_t i = 0; i < w.n_groups; i++) {
-		const Group *group = &w.groups[i];
-
+	EACH (const Group, group, w.groups, w.n_groups) {
 		if (!group_is_of_domain(group, word))
 			continue;
 		first = first ? first : group;
@@ -177,7 +175,7 @@ static int choose(Client *c, const char *domain, char **ret)
 	_cleanup_(world_clear) World w = { 0 };
 	_cleanup_strv_ char **names = NULL;
 	_cleanup_free_ char *list = NULL;
-	bool linked = false;
+	bool linked;
 	int r;
 
 	if (c->options->given & (OPTION_ANY | OPTION_MODEL))
@@ -185,11 +183,8 @@ static int choose(Client *c, const char *domain, char **ret)
 	r = world_load(c, &w);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < w.n_groups; i++)
-		linked |= strv_length(w.groups[i].gpus) > 1;
-	for (size_t i = 0; i < w.n_groups; i++) {
-		const Group *group = &w.groups[i];
-
+	linked = SOME(w.groups, w.n_groups, strv_length(it->gpus) > 1);
+	EACH (const Group, group, w.groups, w.n_groups) {
 		if (group_is_of_domain(group, domain))
 			return 0;
 		/* A GPU alone is not chosen where others are linked (core/plan/choose). */
@@ -400,9 +395,7 @@ int verb_declare(Client *c, char *const *arguments, size_t n_arguments)
 	if (r < 0)
 		return r;
 	r = sd_bus_message_read(reply, "o", &path);
-	if (r < 0)
-		return bus_bad_reply(c, strerror(-r));
-	return print_declared(c, path);
+	return r < 0 ? bus_bad_reply(c, strerror(-r)) : print_declared(c, path);
 }
 
 /* Calls a method that is done at once; `argument` may be NULL. */

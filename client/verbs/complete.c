@@ -61,8 +61,7 @@ static void print_word(const WordPrinter *p, const char *word, const char *descr
 
 static void print_groups(const WordPrinter *p, const World *w)
 {
-	for (size_t i = 0; i < w->n_groups; i++) {
-		const Group *g = &w->groups[i];
+	EACH (const Group, g, w->groups, w->n_groups) {
 		_cleanup_free_ char *summary = group_summary(&p->client->out, g);
 		_cleanup_free_ char *state = group_state_text(g);
 		_cleanup_free_ char *text = strf("%s, %s", summary, state);
@@ -91,8 +90,7 @@ static void print_models(const WordPrinter *p, const World *w)
 
 static void print_jobs(const WordPrinter *p, const World *w)
 {
-	for (size_t i = 0; i < w->n_jobs; i++) {
-		const Job *job = &w->jobs[i];
+	EACH (const Job, job, w->jobs, w->n_jobs) {
 		_cleanup_free_ char *id = strf("%" PRIu32, job->id);
 		_cleanup_free_ char *text =
 			strf("%s %s, %s", job->operation, job->group_name, job->state);
@@ -109,8 +107,7 @@ static const Group *group_of(const World *w, const char *domain)
 
 static void print_held(const WordPrinter *p, const World *w)
 {
-	for (size_t i = 0; i < w->n_groups; i++) {
-		const Group *g = &w->groups[i];
+	EACH (const Group, g, w->groups, w->n_groups) {
 		_cleanup_free_ char *text = strf("domain, has %s", g->name);
 
 		if (group_of(w, g->domain_name) == g)
@@ -213,8 +210,7 @@ static void complete_names(const WordPrinter *p, const char *kinds)
 	size_t n_known = 0;
 
 	strv_split(kinds, "|", &names);
-	for (size_t i = 0; i < ELEMENTS(known); i++)
-		n_known += strv_contains(names, known[i].name);
+	n_known += COUNT(known, ELEMENTS(known), strv_contains(names, it->name));
 	if (n_known < strv_length(names)) {
 		unknown(p->client);
 		return;

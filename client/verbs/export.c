@@ -38,9 +38,7 @@ static int load_guest(Client *c, const World *w, const char *domain, ExportGuest
 {
 	unsigned links[GPUS_MAX];
 
-	for (size_t i = 0; i < w->n_groups; i++) {
-		const Group *group = &w->groups[i];
-
+	EACH (const Group, group, w->groups, w->n_groups) {
 		if (!group_is_of_domain(group, domain))
 			continue;
 		/* A name is that of two domains while one takes it over from the other. */

@@ -166,11 +166,10 @@ static void print_hints(Client *c, const World *w)
 
 json_t *list_json(const World *w)
 {
-	json_t *single = json_array();
+	json_t *single = JSON_ARRAY(
+		w->gpus, w->n_gpus,
+		world_find_group_path(w, it->group) ? NULL : json_of_object(OBJECT_GPU, it));
 
-	for (size_t i = 0; i < w->n_gpus; i++)
-		if (!world_find_group_path(w, w->gpus[i].group))
-			json_append(single, json_of_object(OBJECT_GPU, &w->gpus[i]));
 	return json_build("{s:s, s:o, s:o, s:o}", "schema", GPUPASS_SCHEMA_LIST, "groups",
 			  json_groups(w), "ungrouped_gpus", single, "notes",
 			  json_strv(w->manager.notes));

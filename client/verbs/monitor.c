@@ -73,11 +73,7 @@ static int tell_group(Monitor *m, const char *name, const char *before, const ch
 
 static json_t *open_jobs_json(const Monitor *m)
 {
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < m->n_open; i++)
-		json_append(array, json_integer(m->open[i]));
-	return array;
+	return JSON_ARRAY(m->open, m->n_open, json_integer(*it));
 }
 
 /* Jobs that were under way when the daemon went: no signal will tell how they ended. */
@@ -123,11 +119,9 @@ static int tell_job(Monitor *m, const Job *job, const char *what, const char *re
 /* The whole state in JSON: a program that begins to read here needs no other call. */
 static int tell_state(Monitor *m)
 {
-	json_t *jobs = json_array();
+	json_t *jobs = JSON_ARRAY(m->world.jobs, m->world.n_jobs,
+				  job_is_over(it) ? NULL : json_of_object(OBJECT_JOB, it));
 
-	for (size_t i = 0; i < m->world.n_jobs; i++)
-		if (!job_is_over(&m->world.jobs[i]))
-			json_append(jobs, json_of_object(OBJECT_JOB, &m->world.jobs[i]));
 	return tell(m,
 		    json_build("{s:s, s:s, s:o, s:o}", "schema", SCHEMA_EVENT, "event", "state",
 			       "groups", json_groups(&m->world), "jobs", jobs),
@@ -215,9 +209,7 @@ static void know_jobs(Monitor *m)
 	free(m->known);
 	m->n_known = m->n_open = 0;
 	m->known = xcalloc(m->world.n_jobs + 1, sizeof(*m->known));
-	for (size_t i = 0; i < m->world.n_jobs; i++) {
-		const Job *job = &m->world.jobs[i];
-
+	EACH (const Job, job, m->world.jobs, m->world.n_jobs) {
 		m->known[m->n_known++] = (KnownJob){ job->id, job_is_over(job) };
 		if (!job_is_over(job))
 			open_job(m, job->id);

@@ -321,11 +321,7 @@ static int status_json(Client *c, const World *w, const Wanted *wanted, const Sh
 
 static size_t count_state(const World *w, const char *state)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < w->n_groups; i++)
-		n += strcmp(w->groups[i].state, state) == 0;
-	return n;
+	return COUNT(w->groups, w->n_groups, strcmp(it->state, state) == 0);
 }
 
 /* "3 (2 assigned, 1 free)" */
@@ -350,12 +346,9 @@ static void print_manager(Client *c, const World *w)
 	const Terminal *t = &c->out;
 	_cleanup_free_ char *scanned = time_format(w->manager.scanned_at);
 	_cleanup_free_ char *groups = groups_count(w);
-	size_t single = 0, running = 0;
+	size_t single = COUNT(w->gpus, w->n_gpus, !world_find_group_path(w, it->group));
+	size_t running = COUNT(w->jobs, w->n_jobs, !job_is_over(it));
 
-	for (size_t i = 0; i < w->n_gpus; i++)
-		single += !world_find_group_path(w, w->gpus[i].group);
-	for (size_t i = 0; i < w->n_jobs; i++)
-		running += !job_is_over(&w->jobs[i]);
 	fprintf(t->stream, "gpupassd %s\n", or_dash(w->manager.version));
 	terminal_field(t, "libvirt", "%s",
 		       manager_has_libvirt(&w->manager)

@@ -17,8 +17,6 @@
 
 #define PEERS_PAUSE_NSEC (20 * 1000 * 1000)
 
-DEFINE_STRING_TABLE(boot_outcome, BootOutcome, BOOT_OUTCOMES)
-
 /* Takes over `detail`. */
 static void settle(BootFunction *f, BootOutcome outcome, char *detail)
 {
@@ -48,9 +46,8 @@ static void settle_taken(BootFunction *f, const char *driver)
 static int ids_differ(const BootMachine *machine, const AssignedFunction *record, char **ret_why)
 {
 	PciFunction now = { 0 };
-	int r;
+	int r = scan_ids(machine->sysfs_fd, &record->bdf, &now);
 
-	r = scan_ids(machine->sysfs_fd, &record->bdf, &now);
 	if (r == -ENOENT || r == -ENODEV)
 		return 0;
 	if (r < 0)
@@ -63,9 +60,12 @@ static int ids_differ(const BootMachine *machine, const AssignedFunction *record
 	return 1;
 }
 
-/* Boards of one model have the same ids; only the serial number shows that they changed places. */
+/*
+ * Boards of one model have the same ids; only the serial number shows that they changed places.
+ * *ret_same: it was compared.
+ */
 static int serial_differs(const BootMachine *machine, const AssignedFunction *record,
-			  char **ret_why)
+			  bool *ret_same, char **ret_why)
 {
 	_cleanup_free_ char *now = NULL;
 	int r;
@@ -77,12 +77,52 @@ static int serial_differs(const BootMachine *machine, const AssignedFunction *re
 		return 0;
 	if (r < 0)
 		return r;
-	if (!now || strcmp(now, record->serial_number) == 0)
+	*ret_same = str_equal(now, record->serial_number);
+	if (!now || *ret_same)
 		return 0;
 	*ret_why = strf("%s has serial number %s now and had %s when it was recorded; it is left "
 			"alone",
 			BDF_TEXT(&record->bdf), now, record->serial_number);
 	return 1;
+}
+
+static bool is_companion(const AssignedFunction *record)
+{
+	return record->vendor != PCI_VENDOR_NVIDIA;
+}
+
+/*
+ * A companion that no serial number tells from another one of its model is known by its company:
+ * where addresses have moved, the host's own NIC may be at its place, but hardly beside these GPUs.
+ */
+static int company_differs(const BootMachine *machine, const BootFunction *f, char **ret_why)
+{
+	for (size_t i = 0; i < f->assignment->n_functions; i++) {
+		const AssignedFunction *record = &f->assignment->functions[i];
+		_cleanup_free_ char *why = NULL;
+		PciFunction now = { 0 };
+		bool same = false;
+		int r;
+
+		if (is_companion(record))
+			continue;
+		r = scan_ids(machine->sysfs_fd, &record->bdf, &now);
+		if (r == -ENOENT || r == -ENODEV) {
+			why = strf("%s is not there; it is left alone", BDF_TEXT(&record->bdf));
+			r = 1;
+		}
+		if (r == 0)
+			r = ids_differ(machine, record, &why);
+		if (r == 0)
+			r = serial_differs(machine, record, &same, &why);
+		if (r > 0)
+			*ret_why = strf("no serial number tells %s from others of its model, and "
+					"its group is not as it was: %s",
+					BDF_TEXT(&f->record->bdf), why);
+		if (r != 0)
+			return r;
+	}
+	return 0;
 }
 
 /*
@@ -92,19 +132,23 @@ static int serial_differs(const BootMachine *machine, const AssignedFunction *re
 static int board_differs(const BootMachine *machine, const BootFunction *f, bool config_space,
 			 char **ret_why)
 {
+	bool known = !config_space || !is_companion(f->record);
+
 	for (size_t i = 0; f->assignment && i < f->assignment->n_functions; i++) {
 		const AssignedFunction *record = &f->assignment->functions[i];
+		bool same = false;
 		int r;
 
 		if (!bdf_same_slot(&record->bdf, &f->record->bdf))
 			continue;
 		r = ids_differ(machine, record, ret_why);
 		if (r == 0 && config_space)
-			r = serial_differs(machine, record, ret_why);
+			r = serial_differs(machine, record, &same, ret_why);
 		if (r != 0)
 			return r;
+		known |= same && record == f->record;
 	}
-	return 0;
+	return known ? 0 : company_differs(machine, f, ret_why);
 }
 
 /* The driver link decides. RESERVED: no driver has it. */
@@ -123,7 +167,10 @@ static void observe(const BootMachine *machine, BootFunction *f)
 		settle_taken(f, driver);
 }
 
-/* Checks one function, and sets its override if it is free and the recorded one. */
+/*
+ * Checks one function, and sets its override if it is free and the recorded one. No driver takes a
+ * VF without that (host/device/vfs.c), and with it vfio-pci would, before it has its rules.
+ */
 static void reserve(const BootMachine *machine, BootFunction *f)
 {
 	_cleanup_free_ char *why = NULL;
@@ -138,7 +185,7 @@ static void reserve(const BootMachine *machine, BootFunction *f)
 		settle_error(f, "cannot tell which board it is", r);
 	else if (r > 0)
 		settle(f, BOOT_CHANGED, TAKE_PTR(why));
-	if (f->outcome != BOOT_RESERVED)
+	if (f->outcome != BOOT_RESERVED || sysfs_is_vf(machine->sysfs_fd, &f->record->bdf))
 		return;
 	r = driver_set_override(&machine->ops, machine->sysfs_fd, &f->record->bdf, BOOT_DRIVER);
 	if (r < 0)
@@ -168,11 +215,17 @@ static void probe(const BootMachine *machine, BootReport *report)
 	_cleanup_free_ char **errors = xcalloc(n + 1, sizeof(char *));
 
 	n = 0;
-	for (size_t i = 0; i < report->n_functions; i++) {
-		BootFunction *f = &report->functions[i];
+	EACH (BootFunction, f, report->functions, report->n_functions) {
+		char *why = NULL;
 
 		if (f->outcome != BOOT_RESERVED)
 			continue;
+		if (sysfs_is_vf(machine->sysfs_fd, &f->record->bdf))
+			why = machine->rule_vf(machine->parts, &f->record->bdf);
+		if (why) {
+			settle(f, BOOT_FAILED, why);
+			continue;
+		}
 		functions[n] = f;
 		bdfs[n++] = f->record->bdf;
 	}
@@ -200,8 +253,7 @@ static bool adopt(Assignments *all, const RecordFault *fault)
 /* The daemon reports files that were set aside. */
 static void note_faults(Assignments *all, char ***notes)
 {
-	for (size_t i = 0; i < all->faults.n_items; i++) {
-		const RecordFault *fault = &all->faults.items[i];
+	EACH (const RecordFault, fault, all->faults.items, all->faults.n_items) {
 		_cleanup_free_ char *what = record_fault_what(fault);
 
 		if (str_ends_with(fault->file, FILE_DAMAGED_SUFFIX))
@@ -222,9 +274,7 @@ static bool is_concerned(const Assignments *all, const Assignment *assignment, c
 
 static void list_functions_of(BootReport *report, const Assignment *assignment, const Bdf *only)
 {
-	for (size_t i = 0; i < assignment->n_functions; i++) {
-		const AssignedFunction *record = &assignment->functions[i];
-
+	EACH (const AssignedFunction, record, assignment->functions, assignment->n_functions) {
 		if ((only && !bdf_equal(only, &record->bdf)) ||
 		    !is_concerned(report->assignments, assignment, &record->bdf))
 			continue;
@@ -240,10 +290,8 @@ static void list_functions_of(BootReport *report, const Assignment *assignment, 
 static void list_functions(BootReport *report, const Bdf *only)
 {
 	const Assignments *all = report->assignments;
-	size_t n = 0;
+	size_t n = COUNT(all->items, all->n_items, (*it)->n_functions);
 
-	for (size_t i = 0; i < all->n_items; i++)
-		n += all->items[i]->n_functions;
 	for (size_t i = 0; i < all->n_kept; i++)
 		n += all->kept[i]->n_functions;
 	report->functions = xcalloc(n + 1, sizeof(BootFunction));
@@ -331,6 +379,19 @@ BootReport *boot_bind(const BootMachine *machine, const BootWishes *wishes, cons
 	return report;
 }
 
+void boot_bind_missing(const BootMachine *machine, BootReport *report)
+{
+	EACH (BootFunction, f, report->functions, report->n_functions) {
+		if (f->outcome != BOOT_MISSING ||
+		    !sysfs_has_function(machine->sysfs_fd, &f->record->bdf))
+			continue;
+		settle(f, BOOT_FAILED, NULL);
+		reserve(machine, f);
+	}
+	if (driver_loaded(machine))
+		probe(machine, report);
+}
+
 char *boot_probe(int sysfs_fd, const DriverOps *ops, const Bdf *bdf)
 {
 	const DriverTarget target = {
@@ -350,11 +411,7 @@ char *boot_probe(int sysfs_fd, const DriverOps *ops, const Bdf *bdf)
 
 size_t boot_report_count(const BootReport *report, BootOutcome outcome)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < report->n_functions; i++)
-		n += report->functions[i].outcome == outcome;
-	return n;
+	return COUNT(report->functions, report->n_functions, it->outcome == outcome);
 }
 
 char *boot_function_text(const BootFunction *f)
@@ -380,13 +437,11 @@ static json_t *function_to_json(const BootFunction *f)
 char *boot_report_to_json(const BootReport *report)
 {
 	_cleanup_json_ json_t *root = json_object();
-	json_t *functions = json_array();
 	_cleanup_free_ char *text = NULL;
 
-	for (size_t i = 0; i < report->n_functions; i++)
-		json_append(functions, function_to_json(&report->functions[i]));
 	json_set(root, "schema", json_text(GPUPASS_SCHEMA_BOOT));
-	json_set(root, "functions", functions);
+	json_set(root, "functions",
+		 JSON_ARRAY(report->functions, report->n_functions, function_to_json(it)));
 	json_set(root, "notes", json_strv(report->notes));
 	text = json_dumps(root, JSON_INDENT(2));
 	return strf("%s\n", text);

@@ -15,6 +15,7 @@
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
 #include "host/device/driver.h"
+#include "host/launch/config.h"
 
 #define BOOT_DRIVER "vfio-pci"
 
@@ -54,6 +55,9 @@ typedef struct BootMachine {
 		      char **ret_errors);
 	/* The board's serial number without a driver; NULL if it gives none. */
 	int (*serial_number)(const struct BootMachine *machine, const Bdf *bdf, char **ret);
+	/* vf_rule() */
+	char *(*rule_vf)(const WorkerConfig *parts, const Bdf *vf);
+	const WorkerConfig *parts;
 	void *userdata;
 } BootMachine;
 
@@ -67,9 +71,13 @@ typedef struct BootWishes {
  * Reads assignments and kept groups, and binds the functions that they name: all of them, or only
  * `only`, whose free peers in its group get their override as well. What is assigned is bound as
  * its assignment says, whether it is kept, too, or not. A fault of one function or one file goes
- * into the report, and keeps no other function from being bound.
+ * into the report, and keeps no other function from being bound. A VF has its rules before vfio-pci
+ * has it.
  */
 BootReport *boot_bind(const BootMachine *machine, const BootWishes *wishes, const Bdf *only);
+
+/* The same of functions that the report says are missing, and that are there now. */
+void boot_bind_missing(const BootMachine *machine, BootReport *report);
 
 /*
  * Waits until all functions of the group that has `bdf` are there, and gives the free ones

@@ -10,10 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bind/boot.h"
+#include "bind/vfs.h"
 #include "gpupass/errors.h"
 #include "host/device/capabilities.h"
 #include "host/launch/child.h"
+#include "host/launch/part.h"
 #include "util/arguments.h"
 #include "util/clock.h"
 #include "util/file.h"
@@ -24,6 +25,7 @@
 typedef struct Command {
 	enum { ALL, DEVICE, PROBE, PEERS } what;
 	Bdf bdf;
+	bool vfs; /* of ALL */
 	const char *config_dir, *runtime_dir, *sysfs_dir;
 } Command;
 
@@ -34,6 +36,12 @@ typedef struct Command {
  */
 #define PEERS_USEC (30 * USEC_PER_SEC)
 
+/*
+ * A NIC's driver takes seconds, mostly. mlx5_core waits 120 s for its firmware at most
+ * (MLX5_TO_FW_PRE_INIT_TIMEOUT_MS); the boot waits half of that, and the daemon makes VFs later.
+ */
+#define NICS_USEC (60 * USEC_PER_SEC)
+
 static const char usage[] =
 	"Usage: gpupass-bind [OPTION]... --all\n"
 	"       gpupass-bind [OPTION]... --device=BDF\n"
@@ -42,6 +50,7 @@ static const char usage[] =
 	"them.\n"
 	"\n"
 	"      --all              all these functions (gpupass-bind.service)\n"
+	"      --vfs              the same once NICs have made those that are VFs (…-verify)\n"
 	"      --device=BDF       this one, if it is one of them (a udev rule)\n"
 	"      --probe=BDF        bind one whose driver_override is set (the rule)\n"
 	"      --peers=BDF        wait for the rest of its group, and reserve that (the rule)\n"
@@ -159,6 +168,7 @@ static bool parse(int argc, char **argv, Command *command, int *ret_status)
 	bool all = false;
 	const Argument known[] = {
 		{ "all", .flag = &all, .once = true },
+		{ "vfs", .flag = &command->vfs, .once = true },
 		{ "device", .text = &texts[DEVICE], .once = true },
 		{ "probe", .text = &texts[PROBE], .once = true },
 		{ "peers", .text = &texts[PEERS], .once = true },
@@ -171,7 +181,7 @@ static bool parse(int argc, char **argv, Command *command, int *ret_status)
 	if (!arguments_parse(&program, known, ELEMENTS(known), argc, argv, &first, ret_status))
 		return false;
 	*ret_status = first < argc ? arguments_refuse(&program, "too many arguments", argv[first])
-				   : choose(all, texts, command);
+				   : choose(all || command->vfs, texts, command);
 	return *ret_status == GPUPASS_EXIT_DONE;
 }
 
@@ -180,9 +190,8 @@ static int leave_report(const Command *command, const BootReport *report)
 {
 	_cleanup_free_ char *text = boot_report_to_json(report);
 	_cleanup_close_ int fd = -1;
-	int r;
+	int r = dir_open_at(AT_FDCWD, command->runtime_dir, true, &fd);
 
-	r = dir_open_at(AT_FDCWD, command->runtime_dir, true, &fd);
 	return r < 0 ? r : file_replace_at(fd, "boot.json", text, strlen(text), FILE_MODE_PRIVATE);
 }
 
@@ -191,8 +200,7 @@ static void complain(const BootReport *report)
 {
 	for (char **note = report->notes; note && *note; note++)
 		fprintf(stderr, "gpupass-bind: %s\n", *note);
-	for (size_t i = 0; i < report->n_functions; i++) {
-		const BootFunction *f = &report->functions[i];
+	EACH (const BootFunction, f, report->functions, report->n_functions) {
 		_cleanup_free_ char *text = NULL, *shown = NULL;
 
 		if (f->outcome == BOOT_BOUND)
@@ -280,6 +288,10 @@ static int bind_wishes(const Command *command, const BootMachine *machine, const
 		return GPUPASS_EXIT_DONE;
 	}
 	report = boot_bind(machine, wishes, command->what == DEVICE ? &command->bdf : NULL);
+	if (command->vfs) {
+		vfs_make(machine, command->config_dir, NICS_USEC, report);
+		boot_bind_missing(machine, report);
+	}
 	return command->what == ALL ? tell_all(command, report) : tell_device(report);
 }
 
@@ -305,17 +317,26 @@ int main(int argc, char **argv)
 		.runtime_dir = "/run/gpupass",
 		.sysfs_dir = "/sys",
 	};
+	WorkerConfig parts = {
+		.program = GPUPASS_LIBEXEC_DIR "/gpupass-worker",
+		.proc_dir = "/proc",
+		.parts_dir = PARTS_DIR,
+		.locks_dir = PARTS_LOCKS_DIR,
+	};
 	BootMachine machine = {
 		.sysfs_fd = -1,
 		.ops = *driver_real_ops(),
 		.probe = probe_all,
 		.serial_number = read_serial_number,
+		.rule_vf = vf_rule,
+		.parts = &parts,
 	};
 	int status, r;
 
 	json_use_xalloc();
 	if (!parse(argc, argv, &command, &status))
 		return status;
+	parts.sysfs_dir = command.sysfs_dir;
 	r = dir_open_at(AT_FDCWD, command.sysfs_dir, false, &machine.sysfs_fd);
 	if (r < 0)
 		return fail("cannot open", command.sysfs_dir, r);

@@ -328,9 +328,8 @@ static int cancel(Call *call)
 	_cleanup_free_ char *path = NULL;
 	Face *f = call->face;
 	const Caller *caller;
-	int r;
+	int r = may_cancel(call);
 
-	r = may_cancel(call);
 	if (r <= 0)
 		return r;
 	caller = callers_current(f->callers);

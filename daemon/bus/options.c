@@ -88,9 +88,8 @@ static int read_entry(sd_bus_message *m, uint32_t takes, CallOptions *options, s
 	const char *key;
 	char type;
 	size_t i;
-	int r;
+	int r = sd_bus_message_read(m, "s", &key);
 
-	r = sd_bus_message_read(m, "s", &key);
 	if (r < 0)
 		return r;
 	i = find(takes, key);

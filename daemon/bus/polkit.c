@@ -223,10 +223,9 @@ static int ask(Check *check)
 	_cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
 	_cleanup_free_ char *id = cancellation_id(check);
 	uint64_t seconds = check->interactive ? SECONDS_INTERACTIVE : SECONDS;
-	int r;
+	int r = sd_bus_message_new_method_call(check->polkit->bus, &m, SERVICE, AUTHORITY_PATH,
+					       AUTHORITY, "CheckAuthorization");
 
-	r = sd_bus_message_new_method_call(check->polkit->bus, &m, SERVICE, AUTHORITY_PATH,
-					   AUTHORITY, "CheckAuthorization");
 	/* The bus name and never the process id, which may belong to another process by now. */
 	if (r >= 0)
 		r = sd_bus_message_append(m, "(sa{sv})s", "system-bus-name", 1, "name", "s",

@@ -187,9 +187,8 @@ int call_start_job(Call *call)
 	_cleanup_free_ char *path = NULL;
 	Face *f = call->face;
 	uint32_t id = 0;
-	int r;
+	int r = check_acceptance(call);
 
-	r = check_acceptance(call);
 	if (r >= 0)
 		r = authorize(call, &subject);
 	if (r <= 0)

@@ -132,8 +132,7 @@ static void fill_group_functions(const Group *group, GroupView *view)
 		add_int(&view->numa_nodes, lead->numa_node);
 	}
 	view->companions.items = xcalloc(group->n_companions + 1, sizeof(BusCompanion));
-	for (size_t i = 0; i < group->n_companions; i++) {
-		const Companion *from = &group->companions[i];
+	EACH (const Companion, from, group->companions, group->n_companions) {
 		const PciFunction *f = from->function;
 
 		view->companions.items[view->companions.n_items++] = (BusCompanion){

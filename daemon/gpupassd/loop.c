@@ -320,10 +320,9 @@ static int on_look(sd_event_source *source, uint64_t usec, void *userdata)
 
 int daemon_start_looking(Daemon *d, bool real_sysfs)
 {
-	int r;
+	int r = sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC,
+					   d->config->look_interval_usec, USEC_PER_SEC, on_look, d);
 
-	r = sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC,
-				       d->config->look_interval_usec, USEC_PER_SEC, on_look, d);
 	if (r < 0) {
 		log_error("cannot set up: %s", strerror(-r));
 		return r;

@@ -24,9 +24,8 @@ static int load_config(const Options *options, Config **ret)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_free_ char *message = NULL;
-	int r;
+	int r = config_load(options->config_directory, ret, &problem);
 
-	r = config_load(options->config_directory, ret, &problem);
 	if (r == 0)
 		return 0;
 	message = problem ? problem_message(problem, NULL) : NULL;
@@ -41,9 +40,8 @@ static int check_config(const Options *options)
 	_cleanup_(config_freep) Config *config = NULL;
 	_cleanup_(rules_unrefp) Rules *rules = NULL;
 	_cleanup_strv_ char **notes = NULL;
-	int r;
+	int r = load_config(options, &config);
 
-	r = load_config(options, &config);
 	if (r < 0)
 		return GPUPASS_EXIT_UNCONFIGURED;
 	r = config_load_rules(options->config_directory, &config->policy, &rules, &notes);

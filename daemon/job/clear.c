@@ -74,8 +74,9 @@ static int check_no_user(const Inspection *now, Problem **ret_problem)
 		.remedy = xstrdup("shut that guest down, or end the process"));
 }
 
+/* *ret_has: some domain has it. */
 static int check_domains(const JobPlace *place, const Bdf *functions, size_t n,
-			 const Inspection *now, Problem **ret_problem)
+			 const Inspection *now, bool *ret_has, Problem **ret_problem)
 {
 	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
 	bool runs = false;
@@ -83,8 +84,7 @@ static int check_domains(const JobPlace *place, const Bdf *functions, size_t n,
 
 	if (r != 0)
 		return r;
-	for (size_t i = 0; i < uses->n_items; i++) {
-		const DomainUse *use = &uses->items[i];
+	EACH (const DomainUse, use, uses->items, uses->n_items) {
 		size_t live = 0, config = 0;
 
 		for (size_t k = 0; k < n; k++) {
@@ -94,6 +94,7 @@ static int check_domains(const JobPlace *place, const Bdf *functions, size_t n,
 			config += hostdev && hostdev->config;
 		}
 		runs |= live == n;
+		*ret_has |= live == n || config == n;
 		if ((live == 0 || live == n) && (config == 0 || config == n))
 			continue;
 		return problem_refuse(
@@ -105,14 +106,15 @@ static int check_domains(const JobPlace *place, const Bdf *functions, size_t n,
 	return runs ? 0 : check_no_user(now, ret_problem);
 }
 
-static int check(const JobPlace *place, const Bdf *functions, size_t n, Problem **ret_problem)
+static int check(const JobPlace *place, const Bdf *functions, size_t n, bool *ret_has,
+		 Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
 	int r = still_moving(place, functions, n, ret_problem);
 
 	if (r == 0)
 		r = check_answers(place, functions, n, &now, ret_problem);
-	return r == 0 ? check_domains(place, functions, n, now, ret_problem) : r;
+	return r == 0 ? check_domains(place, functions, n, now, ret_has, ret_problem) : r;
 }
 
 /* ---- of a group ---- */
@@ -155,7 +157,10 @@ static int lift_copies(const JobPlace *place, const Bdf *functions, size_t n)
 	return r;
 }
 
-/* Whoever clears it has judged what its tenant changed: the next erase is not refused for that. */
+/*
+ * Whoever clears it has judged what its tenant changed: the next erase is not refused for that. No
+ * domain has it now, which could change more.
+ */
 static int accept_nvmes(const JobPlace *place, const Bdf *functions, size_t n)
 {
 	_cleanup_(tenants_freep) Tenants *tenants =
@@ -177,12 +182,15 @@ static int accept_nvmes(const JobPlace *place, const Bdf *functions, size_t n)
 static int lift_group(const JobPlace *place, const char *group, const Bdf *functions, size_t n,
 		      Problem **ret_problem)
 {
-	int r = check(place, functions, n, ret_problem);
+	_cleanup_(assignments_freep) Assignments *records = assignment_store_load(place->store);
+	bool has = records->faults.n_items > 0 ||
+		   SOME(functions, n, assignments_find_function(records, it));
+	int r = check(place, functions, n, &has, ret_problem);
 
 	/* An open journal must not undo at the next start what jobs do from now on. */
 	if (r == 0)
 		r = journal_forget_group(place->journal, group);
-	if (r == 0)
+	if (r == 0 && !has)
 		r = accept_nvmes(place, functions, n);
 	if (r == 0)
 		r = quarantine_store_remove(place->quarantine, group);
@@ -200,6 +208,7 @@ static int lift_group(const JobPlace *place, const char *group, const Bdf *funct
 /* Checks each group as a whole. A group with a quarantine of its own stays quarantined. */
 static int check_every_group(const JobPlace *place, const GroupSet *groups, Problem **ret_problem)
 {
+	bool has = false;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < groups->n_items; i++) {
@@ -208,7 +217,7 @@ static int check_every_group(const JobPlace *place, const GroupSet *groups, Prob
 		_cleanup_free_ Bdf *addresses = group_addresses(group, &n);
 
 		if (n > 0 && !claims_quarantined_itself(place->claims, &addresses[0]))
-			r = check(place, addresses, n, ret_problem);
+			r = check(place, addresses, n, &has, ret_problem);
 	}
 	return r;
 }
@@ -230,6 +239,7 @@ static int lift_unread(const JobPlace *place, const char *name, Problem **ret_pr
 	_cleanup_free_ Bdf *functions = NULL;
 	_cleanup_free_ char *file = NULL;
 	size_t n = 0;
+	bool has = false;
 	int r = prepare_look(place, INSPECT_CONFIG_ALL, true, now, ret_problem);
 
 	if (r == 0)
@@ -239,7 +249,7 @@ static int lift_unread(const JobPlace *place, const char *name, Problem **ret_pr
 	if (r == 0)
 		n = keep_present(now->inventory->snapshot, functions, n);
 	if (r == 0 && n > 0)
-		r = check(place, functions, n, ret_problem);
+		r = check(place, functions, n, &has, ret_problem);
 	else if (r == 0)
 		r = check_every_group(place, now->inventory->groups, ret_problem);
 	if (r == 0)

@@ -87,10 +87,8 @@ static void look_at_health(Look *l)
 	const GroupSet *groups = l->seen->inventory->groups;
 	const GpuSet *gpus = l->seen->inventory->gpus;
 	_cleanup_free_ const PciFunction **leads = NULL;
-	size_t n = gpus->n_gpus;
+	size_t n = gpus->n_gpus + COUNT(groups->items, groups->n_items, it->n_companions);
 
-	for (size_t i = 0; i < groups->n_items; i++)
-		n += groups->items[i].n_companions;
 	leads = xcalloc(n + 1, sizeof(*leads));
 	n = 0;
 	for (size_t i = 0; i < gpus->n_gpus; i++)
@@ -156,9 +154,7 @@ static void look_for_drift(Look *l)
 	_cleanup_(drift_freep) Drift *drift = NULL;
 
 	drift = drift_find(&facts);
-	for (size_t i = 0; i < drift->n_items; i++) {
-		const DriftFinding *found = &drift->items[i];
-
+	EACH (const DriftFinding, found, drift->items, drift->n_items) {
 		/* look_at_files() tells of what cannot be read. */
 		if (found->kind == DRIFT_UNREAD)
 			continue;
@@ -177,9 +173,7 @@ static void look_for_split(Look *l)
 		return;
 	report = fence_report(l->seen->inventory->groups, l->seen->uses, l->seen->assignments,
 			      l->place->rules->declarations);
-	for (size_t i = 0; i < report->n_items; i++) {
-		const FenceFinding *found = &report->items[i];
-
+	EACH (const FenceFinding, found, report->items, report->n_items) {
 		if (!found->split || strv_contains(l->busy, found->group))
 			continue;
 		finding_fail(&l->split, found->group, "%s", found->what);
@@ -206,8 +200,7 @@ static void look_for_stale_evidence(Look *l)
 {
 	const Evidence *evidence = l->seen->inventory->identities->evidence;
 
-	for (size_t i = 0; evidence && i < evidence->n_items; i++) {
-		const Sighting *s = &evidence->items[i];
+	EACH_IN (const Sighting, s, evidence, items) {
 		_cleanup_free_ char *why = NULL, *when = NULL;
 
 		/* A guest's word ends with its domain's term: no finding. */

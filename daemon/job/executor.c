@@ -126,9 +126,8 @@ static int act(Run *run, size_t i, Problem **ret_problem)
 {
 	StepKind kind = run->context.plan->steps[i];
 	uint64_t since = now_monotonic();
-	int r;
+	int r = announce(run, i, ret_problem);
 
-	r = announce(run, i, ret_problem);
 	if (r != 0)
 		return r;
 	free(run->context.detail);

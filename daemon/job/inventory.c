@@ -75,8 +75,7 @@ static void apply_record(Gpu *gpu, const Assignments *assignments)
 
 static void apply_known(GpuSet *gpus, const Identities *known, const Assignments *assignments)
 {
-	for (size_t i = 0; i < gpus->n_gpus; i++) {
-		Gpu *gpu = &gpus->gpus[i];
+	EACH (Gpu, gpu, gpus->gpus, gpus->n_gpus) {
 		const Identity *identity = identities_find(known, gpu->lead);
 
 		if (identity) {
@@ -120,8 +119,7 @@ static void learn(Host *host, GpuSet *gpus, bool serial_numbers, const Evidence 
 	bool capabilities = serial_numbers;
 	size_t n = 0;
 
-	for (size_t i = 0; i < gpus->n_gpus; i++) {
-		const Gpu *gpu = &gpus->gpus[i];
+	EACH (const Gpu, gpu, gpus->gpus, gpus->n_gpus) {
 		bool serial_number = serial_numbers || seen_with_serial_number(evidence, gpu);
 
 		if (!worth_asking(gpu, serial_number))
@@ -134,8 +132,7 @@ static void learn(Host *host, GpuSet *gpus, bool serial_numbers, const Evidence 
 	if (host_glance(host, ask, n, capabilities ? most : INSPECT_CONFIG_NOT, &inspection, NULL) <
 	    0)
 		return; /* without the identity the group gets a note, and the scan succeeds */
-	for (size_t i = 0; i < inspection->n_functions; i++) {
-		const FunctionFacts *facts = &inspection->functions[i];
+	EACH (const FunctionFacts, facts, inspection->functions, inspection->n_functions) {
 		Gpu *gpu = gpu_set_find(gpus, &facts->bdf);
 
 		if (!gpu)
@@ -149,9 +146,7 @@ static Identities *remember(const GpuSet *gpus)
 {
 	Identities *identities = xcalloc(1, sizeof(Identities));
 
-	for (size_t i = 0; i < gpus->n_gpus; i++) {
-		const Gpu *gpu = &gpus->gpus[i];
-
+	EACH (const Gpu, gpu, gpus->gpus, gpus->n_gpus) {
 		if (!gpu->uuid && !gpu->serial_number)
 			continue;
 		identities_add(identities, &(Identity){

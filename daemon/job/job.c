@@ -192,9 +192,8 @@ static bool plan_and_run(Task *task)
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_free_ char *prefix = NULL;
 	JobEvent planned;
-	int r;
+	int r = prepare(&task->looking, &task->request, task->id, &prepared, &problem, &prefix);
 
-	r = prepare(&task->looking, &task->request, task->id, &prepared, &problem, &prefix);
 	if (r == 0) {
 		planned = planned_event(prepared->plan);
 		send(&planned, task);

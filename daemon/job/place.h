@@ -15,6 +15,7 @@
 #include "store/receipts.h"
 #include "store/tenants.h"
 #include "store/trail.h"
+#include "store/vf-watch.h"
 
 /* What a job works with. All members are borrowed, and safe to share among threads. */
 typedef struct JobPlace {
@@ -32,6 +33,7 @@ typedef struct JobPlace {
 	HealthLook *health;	     /* NULL: no looks (tests) */
 	Cancellation *cancel;	     /* of this job; NULL: nobody can cancel it */
 	Claims *claims;
+	VfWatch *vfs; /* NULL: not watched (tests) */
 	Rules *rules;
 	uint64_t ruled; /* claims_now() before they were taken */
 	const Identities *known;

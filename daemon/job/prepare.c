@@ -16,6 +16,7 @@ int look_at_groups(const JobPlace *place, InspectConfig most, Prepared *p)
 	if (r < 0)
 		return r;
 	claims_settle(place->claims, p->inventory->groups);
+	vf_watch_settle(place->vfs, p->inventory->groups, true);
 	p->tenants = place->tenants ? tenant_store_load(place->tenants) : NULL;
 	groups_observe(p->inventory->groups, p->uses, p->assignments, p->tenants,
 		       &place->rules->policy);
@@ -64,9 +65,7 @@ static InspectConfig most_config(const JobRequest *request)
 /* What nvidia-persistenced has open has the mode on, whatever NVML says. */
 static void note_kept(Prepared *p)
 {
-	for (size_t i = 0; i < p->n_persistence; i++) {
-		GpuPersistence *gpu = &p->persistence[i];
-
+	EACH (GpuPersistence, gpu, p->persistence, p->n_persistence) {
 		if (inspection_excuse(p->inspection, &gpu->bdf, gpu->kept_by))
 			gpu->mode = PERSISTENCE_ON;
 		else
@@ -84,6 +83,7 @@ static int inspect_group(const JobPlace *place, const JobRequest *request, const
 	if (r != 0)
 		return r;
 	trail_note_holders(place->trail, p->inspection);
+	vf_watch_note(place->vfs, p->inspection->nics, p->inspection->n_nics);
 	note_kept(p);
 	return 0;
 }
@@ -326,9 +326,8 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 	uint64_t looked = claims_now(place->claims);
 	_cleanup_free_ Bdf *functions = NULL;
 	size_t n = 0;
-	int r;
+	int r = job_check_free(place, request, ret_problem);
 
-	r = job_check_free(place, request, ret_problem);
 	if (r == 0)
 		r = cancellation_check(place->cancel, ret_problem);
 	if (r == 0 && moves_functions(request->plan.operation))

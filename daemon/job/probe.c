@@ -118,14 +118,11 @@ static int claim(const JobPlace *place, const Probe *probe, uint32_t job, uint64
 	_cleanup_free_ Bdf *leads = xcalloc(gpus->n_gpus + 1, sizeof(Bdf));
 	size_t n = 0;
 
-	for (size_t i = 0; i < gpus->n_gpus; i++) {
-		const Gpu *gpu = &gpus->gpus[i];
-
+	EACH (const Gpu, gpu, gpus->gpus, gpus->n_gpus)
 		if ((str_equal(gpu->lead->driver, NVIDIA_DRIVER) ||
 		     bdf_in(&gpu->lead->bdf, probe->mmio, probe->n_mmio)) &&
 		    !is_quarantined(place, gpu))
 			leads[n++] = gpu->lead->bdf;
-	}
 	return claims_take(place->claims,
 			   &(ClaimRequest){
 				   .kind = CLAIM_PROBE,

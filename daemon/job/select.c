@@ -74,9 +74,8 @@ int select_domain(const JobPlace *place, const JobRequest *request, const char *
 		  const DomainUses *uses, VirtDomain **ret, Problem **ret_problem)
 {
 	_cleanup_(domain_id_clear) DomainId id = { 0 };
-	int r;
+	int r = refuse_without_libvirt(place, ret_problem);
 
-	r = refuse_without_libvirt(place, ret_problem);
 	if (r == 0)
 		r = place->host->ops->domain_find(place->host, word, &id, ret_problem);
 	if (r != 0)
@@ -103,8 +102,7 @@ static int get_recorded_domain(const JobPlace *place, Prepared *p, Problem **ret
 /* A group that another job has in hand is not free. `own` (may be NULL) is this job's. */
 static void mark_busy(const JobPlace *place, GroupSet *groups, const Group *own)
 {
-	for (size_t i = 0; i < groups->n_items; i++) {
-		Group *group = &groups->items[i];
+	EACH (Group, group, groups->items, groups->n_items) {
 		_cleanup_(problem_freep) Problem *problem = NULL;
 		size_t n;
 		_cleanup_free_ Bdf *functions = group_addresses(group, &n);
@@ -123,9 +121,8 @@ static void mark_busy(const JobPlace *place, GroupSet *groups, const Group *own)
 static int select_for_assign(const JobPlace *place, const JobRequest *request, Prepared *p,
 			     Problem **ret_problem)
 {
-	int r;
+	int r = select_domain(place, request, request->domain, p->uses, &p->domain, ret_problem);
 
-	r = select_domain(place, request, request->domain, p->uses, &p->domain, ret_problem);
 	if (r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_NO_SUCH_DOMAIN &&
 	    request->group && find_group(p, request->domain)) {
 		*ret_problem = problem_free(*ret_problem);
@@ -257,9 +254,8 @@ static int neither_group_nor_domain(const JobRequest *request, const Prepared *p
 				    Problem **ret_problem)
 {
 	_cleanup_(problem_freep) Problem *missing = NULL;
-	int r;
+	int r = domain_ref_missing(request->target, p->uses, &missing);
 
-	r = domain_ref_missing(request->target, p->uses, &missing);
 	if (r != PROBLEM)
 		return r;
 	return problem_refuse(

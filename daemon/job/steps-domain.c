@@ -64,9 +64,8 @@ static int without_group(const StepContext *c, const char *xml, char **ret, Prob
 	_cleanup_(domain_xml_freep) DomainXml *parsed = NULL;
 	_cleanup_free_ Bdf *functions = plan_addresses(c->plan);
 	bool changed;
-	int r;
+	int r = domain_xml_parse(xml, &parsed, ret_problem);
 
-	r = domain_xml_parse(xml, &parsed, ret_problem);
 	if (r != 0)
 		return r;
 	domain_xml_remove_group(parsed, c->plan->group, functions, c->plan->n_functions, &changed);
@@ -118,9 +117,8 @@ static int compare_bare(const StepContext *c, const char *now, char **ret_bare, 
 			Problem **ret_problem)
 {
 	_cleanup_free_ char *before = NULL;
-	int r;
+	int r = without_group(c, now, ret_bare, ret_problem);
 
-	r = without_group(c, now, ret_bare, ret_problem);
 	if (r == 0)
 		r = without_group(c, c->plan->xml_before, &before, ret_problem);
 	if (r == 0)
@@ -241,9 +239,8 @@ static int was_defined(StepContext *c, bool *ret, Problem **ret_problem)
 	_cleanup_(problem_freep) Problem *missing = NULL;
 	_cleanup_free_ char *now = NULL, *bare = NULL;
 	bool only_ours = false;
-	int r;
+	int r = read_definition(c, &now, ret_problem);
 
-	r = read_definition(c, &now, ret_problem);
 	if (r != 0 || domain_xml_equivalent(now, c->plan->xml_before))
 		return r;
 	r = defined(c, &missing);
@@ -377,9 +374,8 @@ static int undetach(StepContext *c, Problem **ret_problem)
 	size_t first = c->n_detached < n ? n - c->n_detached - 1 : 0;
 	_cleanup_(virt_domain_freep) VirtDomain *now = NULL;
 	_cleanup_(domain_use_clear) DomainUse before = { 0 };
-	int r;
+	int r = get_domain(c, &now, ret_problem);
 
-	r = get_domain(c, &now, ret_problem);
 	if (r != 0 || !now->active)
 		return r; /* the guest ended, and gets nothing back */
 	r = step_mark_tenant(c, ret_problem);

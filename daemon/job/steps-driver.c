@@ -59,12 +59,9 @@ static Moves moves_make(const StepContext *c, StepMove where)
 		.outcomes = xcalloc(n + 1, sizeof(MoveOutcome)),
 	};
 
-	for (size_t i = 0; i < n; i++) {
-		const PlanFunction *f = &c->plan->functions[i];
-
+	EACH (const PlanFunction, f, c->plan->functions, n)
 		if (takes_part(c, f, where))
 			moves.targets[moves.n++] = target_of(f, where);
-	}
 	return moves;
 }
 
@@ -91,14 +88,11 @@ static char *wait_remedy(const StepContext *c, const DriverTarget *target)
 {
 	const Inspection *seen = c->prepared ? c->prepared->inspection : NULL;
 
-	for (size_t i = 0; i < c->plan->n_functions; i++) {
-		const PlanFunction *f = &c->plan->functions[i];
-
+	EACH (const PlanFunction, f, c->plan->functions, c->plan->n_functions)
 		if (bdf_equal(&f->bdf, &target->bdf) && str_equal(f->from_driver, NVIDIA_DRIVER) &&
 		    !str_equal(target->driver, NVIDIA_DRIVER))
 			return release_wait_remedy(seen ? seen->nvidia_version : NULL,
 						   BDF_TEXT(&target->bdf));
-	}
 	return strf("look for holders (gpupass show %s); a reboot ends it for certain, see "
 		    "gpupassd(8), QUARANTINE",
 		    BDF_TEXT(&target->bdf));
@@ -218,8 +212,7 @@ int step_drivers_hold(StepContext *c, Problem **ret_problem)
 
 	if (r != 0)
 		return r;
-	for (size_t i = 0; i < c->plan->n_functions; i++) {
-		const PlanFunction *want = &c->plan->functions[i];
+	EACH (const PlanFunction, want, c->plan->functions, c->plan->n_functions) {
 		const FunctionFacts *is = inspection_find(now, &want->bdf);
 
 		if (is && str_equal(is->driver, want->to_driver) &&

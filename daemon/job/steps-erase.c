@@ -175,20 +175,47 @@ static int begin_and_wait(Erasing *e, Problem **ret_problem)
 			  ret_problem);
 }
 
-/* No tenant has changed what is another device: somebody has put it in, with what is on it. */
-static int judge_other(const Erasing *e, const NvmeState *was, const NvmeState *is,
-		       Problem **ret_problem)
+static const PciFunction *function_of(const Erasing *e)
 {
-	if (e->context->prepared->group->erase)
+	return pci_snapshot_find(e->context->prepared->inventory->snapshot, e->bdf);
+}
+
+static char *other_cause(const Erasing *e, const NvmeState *is)
+{
+	const NvmeState *was = &e->mark->erases[0].state;
+	const PciFunction *function = function_of(e);
+
+	if (!str_equal(was->serial, is->serial))
+		return strf("its serial number is %s, and was %s", str_or_empty(is->serial),
+			    str_or_empty(was->serial));
+	if (!PCI_SAME_IDS(e->mark, function))
+		return strf("its PCI ids are %04x:%04x %04x:%04x, and were %04x:%04x %04x:%04x",
+			    PCI_IDS(function), PCI_IDS(e->mark));
+	return NULL;
+}
+
+/*
+ * No tenant has changed what is another device: somebody has put it in, with what is on it, or the
+ * numbers of the buses have moved. Erase= allowed what was at this address when it was written. So
+ * of another one a person has to ask. Takes the cause.
+ */
+static int judge_other(const Erasing *e, char *cause, Problem **ret_problem)
+{
+	const StepContext *c = e->context;
+	_cleanup_free_ char *why = cause;
+	const char *group = c->plan->group;
+
+	if (c->prepared->group->erase && !c->prepared->request.unasked)
 		return 0;
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_HOST_IN_USE,
 		.reason = strf("%s is another NVMe than was erased last", BDF_TEXT(e->bdf)),
-		.cause = strf("its serial number is %s, and was %s", str_or_empty(is->serial),
-			      str_or_empty(was->serial)),
-		.remedy = strf("if nothing on it is needed: gpupass forget %s, then declare it "
-			       "again with --erase",
-			       e->context->plan->group));
+		.cause = TAKE_PTR(why),
+		.remedy = c->prepared->group->erase
+				  ? strf("if nothing on it is needed: gpupass prepare %s", group)
+				  : strf("if nothing on it is needed: gpupass forget %s, declare "
+					 "it again with --erase, then: gpupass prepare %s",
+					 group, group));
 }
 
 /* Nothing was begun where this refuses. */
@@ -196,10 +223,11 @@ static int judge_before(Erasing *e, const NvmeState *state, Problem **ret_proble
 {
 	const NvmeState *was = e->mark && e->mark->n_erases > 0 ? &e->mark->erases[0].state : NULL;
 	_cleanup_strv_ char **lines = NULL, **reasons = NULL;
+	char *other = was ? other_cause(e, state) : NULL;
 	int r = 0;
 
-	if (was && !str_equal(was->serial, state->serial))
-		r = judge_other(e, was, state, ret_problem);
+	if (other)
+		r = judge_other(e, other, ret_problem);
 	else if (was && !e->mark->cleared)
 		nvme_state_differences(was, state, &lines);
 	if (lines)
@@ -244,22 +272,33 @@ static void note_erased(const Erasing *e)
 	};
 }
 
-/* Its mark and the receipt are one file: neither can be without the other. */
-static int save_clean(const Erasing *e, Problem **ret_problem)
+/*
+ * Its mark and the receipt are one file: neither can be without the other. From before the erase
+ * begins until it has ended it is dirty, also where the host has written on a clean one: half an
+ * erase may leave the rest of that behind, and no label to see it by.
+ */
+static int save_mark(const Erasing *e, TenantState state, Problem **ret_problem)
 {
+	bool clean = state == TENANT_CLEAN;
 	const StepContext *c = e->context;
-	const PciFunction *function = pci_snapshot_find(c->prepared->inventory->snapshot, e->bdf);
-	_cleanup_free_ char *why = strf("erased: %s", nvme_way_to_string(e->receipt.way));
+	const PciFunction *function = function_of(e);
+	_cleanup_free_ char *why = strf("%s: %s", clean ? "erased" : "its erase has begun",
+					nvme_way_to_string(e->receipt.way));
 	const TenantMark mark = {
 		.bdf = *e->bdf,
 		PCI_IDS_OF(function),
-		.state = TENANT_CLEAN,
+		.state = state,
 		.domain_uuid = e->mark ? e->mark->domain_uuid : NULL,
 		.domain_name = e->mark ? e->mark->domain_name : NULL,
 		.since_usec = now_realtime(),
 		.why = why,
-		.erases = (NvmeReceipt *)&e->receipt,
-		.n_erases = 1,
+		.erases = clean	    ? (NvmeReceipt *)&e->receipt
+			  : e->mark ? e->mark->erases
+				    : NULL,
+		.n_erases = clean     ? 1
+			    : e->mark ? e->mark->n_erases
+				      : 0,
+		.cleared = !clean && e->mark && e->mark->cleared,
 	};
 	int r = tenant_store_save(c->place->tenants, &mark, 1);
 
@@ -277,12 +316,15 @@ static int erase_one(Erasing *e, Problem **ret_problem)
 		return r;
 	e->receipt.begun_usec = now_realtime();
 	e->poll_usec = POLL_FIRST_USEC;
-	r = begin_and_wait(e, ret_problem);
+	if (!e->mark || e->mark->state != TENANT_DIRTY)
+		r = save_mark(e, TENANT_DIRTY, ret_problem);
+	if (r == 0)
+		r = begin_and_wait(e, ret_problem);
 	e->receipt.ended_usec = now_realtime();
 	if (r == 0)
 		r = judge_after(e, &before, ret_problem);
 	if (r == 0)
-		r = save_clean(e, ret_problem);
+		r = save_mark(e, TENANT_CLEAN, ret_problem);
 	if (r == 0)
 		note_erased(e);
 	return r;
@@ -339,9 +381,10 @@ static int erase(StepContext *c, Problem **ret_problem)
 	return r == 0 ? step_move(c, STEP_MOVE_ON, ret_problem) : r;
 }
 
+/* A boot has set all drivers; and at these addresses there may be something else now. */
 static int put_back(StepContext *c, Problem **ret_problem)
 {
-	return step_move(c, STEP_MOVE_BACK, ret_problem);
+	return c->rebooted ? 0 : step_move(c, STEP_MOVE_BACK, ret_problem);
 }
 
 static int check_clean(Erasing *e, Problem **ret_problem)

@@ -42,22 +42,17 @@ static Modes modes_make(const StepContext *c, Which which, bool on, Inspection *
 		.wanted = on ? PERSISTENCE_ON : PERSISTENCE_OFF,
 	};
 
-	for (size_t i = 0; i < n; i++) {
-		const PlanFunction *f = &c->plan->functions[i];
-
+	EACH (const PlanFunction, f, c->plan->functions, n)
 		if (which(f) && !bdf_in(&f->bdf, c->stuck_functions, c->n_stuck_functions) &&
 		    !(now && inspection_excuse(now, &f->bdf, f->kept_by)))
 			modes.gpus[modes.n++] = f->bdf;
-	}
 	return modes;
 }
 
 /* "0000:41:00.0: GPU is lost (NVML error 15)", and the addresses alone. */
 static void collect_wrong(const Modes *modes, char ***ret_wrong, char ***ret_causes)
 {
-	for (size_t i = 0; i < modes->n; i++) {
-		const GpuPersistence *gpu = &modes->now[i];
-
+	EACH (const GpuPersistence, gpu, modes->now, modes->n) {
 		if (gpu->mode == modes->wanted)
 			continue;
 		strv_append(ret_wrong, BDF_TEXT(&gpu->bdf));
@@ -143,8 +138,7 @@ static int turn_on_again(StepContext *c, Problem **ret_problem)
 
 	if (c->rebooted)
 		return 0;
-	for (size_t i = 0; i < c->plan->n_functions; i++)
-		kept |= c->plan->functions[i].kept_by > 0;
+	kept |= SOME(c->plan->functions, c->plan->n_functions, it->kept_by > 0);
 	if (kept && step_inspect(c, &now, NULL) < 0)
 		now = NULL;
 	return set_modes(c, plan_function_loses_persistence, true, now, NULL, ret_problem);

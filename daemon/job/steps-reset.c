@@ -43,8 +43,7 @@ static void poll_memory(Turnover *t)
 	Host *host = t->context->place->host;
 	size_t n = 0;
 
-	for (size_t i = 0; i < t->n_boards; i++) {
-		ReceiptBoard *board = &t->boards[i];
+	EACH (ReceiptBoard, board, t->boards, t->n_boards) {
 		const ResetReport *report = turnover_report(t, &board->bdf);
 
 		if (is_gpu(t, &board->bdf) && board->reset && report &&
@@ -241,9 +240,7 @@ static void tell_unreset(const Turnover *t)
 	StepContext *c = t->context;
 	size_t n = 0;
 
-	for (size_t i = 0; i < t->n_boards; i++) {
-		const ReceiptBoard *board = &t->boards[i];
-
+	EACH (const ReceiptBoard, board, t->boards, t->n_boards) {
 		if (board->reset)
 			continue;
 		n++;

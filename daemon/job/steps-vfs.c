@@ -5,8 +5,10 @@
 static int set_number(StepContext *c, const PlanNic *nic, unsigned number, Problem **ret_problem)
 {
 	bool running = false;
-	int r = host_make_vfs(c->place->host, &nic->bdf, number, &running, ret_problem);
+	int r;
 
+	vf_watch_forget(c->place->vfs);
+	r = host_make_vfs(c->place->host, &nic->bdf, number, &running, ret_problem);
 	if (running)
 		step_remember_stuck(c, &nic->bdf, "a worker still makes VFs of %s",
 				    BDF_TEXT(&nic->bdf));
@@ -19,9 +21,11 @@ static int make_vfs(StepContext *c, Problem **ret_problem)
 
 	for (size_t i = 0; r == 0 && i < c->plan->n_nics; i++)
 		r = set_number(c, &c->plan->nics[i], c->plan->nics[i].number, ret_problem);
-	return r == 0 ? host_rule_vfs(c->place->host, c->plan->vfs, c->plan->n_vfs, true,
-				      ret_problem)
-		      : r;
+	if (r == 0)
+		r = host_rule_vfs(c->place->host, c->plan->vfs, c->plan->n_vfs, true, ret_problem);
+	if (r == 0)
+		vf_watch_add(c->place->vfs, c->plan->vfs, c->plan->n_vfs);
+	return r;
 }
 
 /* Rules that keep a guest to itself stay. */
@@ -39,11 +43,15 @@ static int are_there(StepContext *c, Problem **ret_problem)
 	return host_rule_vfs(c->place->host, c->plan->vfs, c->plan->n_vfs, false, ret_problem);
 }
 
-/* VFs that stay do no harm: no driver takes them, and nobody gets one without its rules. */
+/*
+ * VFs that stay, as those that udev bound for a group that is assigned, do no harm: the fence is
+ * closed until a prepare has kept them to their address.
+ */
 const StepOps step_vfs = {
 	.act = make_vfs,
 	.undo = unmake_vfs,
 	.holds = are_there,
+	.changes = STEP_CHANGES_MODE,
 	.shows = GROUP_UNREADY,
 	.undo_optional = true,
 };

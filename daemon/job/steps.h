@@ -44,7 +44,7 @@ typedef enum StepChanges {
 	STEP_CHANGES_FUNCTIONS,	 /* drivers, or a reset: not while a guest runs with them */
 	STEP_CHANGES_DEFINITION, /* nothing to undo once the domain is gone */
 	STEP_CHANGES_GUEST,	 /* nothing to undo once the guest is gone */
-	STEP_CHANGES_MODE,	 /* persistence mode */
+	STEP_CHANGES_MODE,	 /* persistence mode, VFs and their rules */
 	STEP_CHANGES_RECORD,
 } StepChanges;
 

@@ -208,8 +208,7 @@ char *turnover_tenants_text(const Turnover *t)
 {
 	_cleanup_strv_ char **lines = NULL;
 
-	for (size_t i = 0; i < t->n_boards; i++) {
-		const ReceiptBoard *board = &t->boards[i];
+	EACH (const ReceiptBoard, board, t->boards, t->n_boards) {
 		const ResetReport *report = turnover_report(t, &board->bdf);
 		_cleanup_free_ char *tenant =
 			tenancy_tenant_text(board->tenant_uuid, board->tenant_name);

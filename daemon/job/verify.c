@@ -22,9 +22,7 @@ static const Group *group_of(const GroupSet *groups, const VirtDomain *domain, c
 	const Group *found = NULL;
 
 	*ret_n = 0;
-	for (size_t i = 0; i < groups->n_items; i++) {
-		const Group *group = &groups->items[i];
-
+	EACH (const Group, group, groups->items, groups->n_items) {
 		if (!str_equal(group->domain_uuid, domain->uuid) ||
 		    (name && !str_equal(group->name, name)))
 			continue;
@@ -38,9 +36,8 @@ static int find(const JobPlace *place, const JobRequest *request, Prepared *p,
 		Problem **ret_problem)
 {
 	size_t n;
-	int r;
+	int r = prepare_look(place, INSPECT_CONFIG_ALL, true, p, ret_problem);
 
-	r = prepare_look(place, INSPECT_CONFIG_ALL, true, p, ret_problem);
 	if (r == 0)
 		r = select_domain(place, request, request->domain, p->uses, &p->domain,
 				  ret_problem);
@@ -96,16 +93,14 @@ static int find_gpus(Verification *v, Problem **ret_problem)
 	const Prepared *p = v->found;
 	const GpuSet *all = p->inventory->gpus;
 	_cleanup_(domain_use_clear) DomainUse use = { 0 };
-	int r;
+	int r = live_use(p->domain, &use, ret_problem);
 
-	r = live_use(p->domain, &use, ret_problem);
 	if (r != 0)
 		return r;
 	v->gpus = xcalloc(all->n_gpus + 1, sizeof(VerifyGpu));
 	if (!p->domain->active)
 		v->obstacle = VERIFY_NOT_RUNNING;
-	for (size_t i = 0; i < p->group->n_gpus; i++) {
-		const Gpu *gpu = p->group->gpus[i];
+	EACH_OF (Gpu, gpu, p->group->gpus, p->group->n_gpus) {
 		const DomainHostdev *hostdev = domain_use_hostdev(&use, &gpu->lead->bdf);
 
 		add_gpu(v, gpu, hostdev);
@@ -113,8 +108,7 @@ static int find_gpus(Verification *v, Problem **ret_problem)
 			v->obstacle = VERIFY_NOT_ATTACHED;
 	}
 	v->input.n_group = v->input.n_gpus;
-	for (size_t i = 0; i < all->n_gpus; i++) {
-		const Gpu *gpu = &all->gpus[i];
+	EACH (const Gpu, gpu, all->gpus, all->n_gpus) {
 		const DomainHostdev *hostdev = domain_use_hostdev(&use, &gpu->lead->bdf);
 
 		if (hostdev && !is_member(p->group, gpu))
@@ -158,10 +152,9 @@ static void clear_runs(GuestRun *runs, size_t n)
 static int ask(const JobPlace *place, Verification *v, uint64_t deadline, Problem **ret_problem)
 {
 	GuestRun runs[VERIFY_RUNS] = { 0 };
-	int r;
+	int r = place->host->ops->guest_run(place->host, v->found->domain->uuid, verify_commands,
+					    VERIFY_RUNS, deadline, runs, ret_problem);
 
-	r = place->host->ops->guest_run(place->host, v->found->domain->uuid, verify_commands,
-					VERIFY_RUNS, deadline, runs, ret_problem);
 	if (r == 0)
 		v->report = verify_judge(&v->input, runs);
 	clear_runs(runs, VERIFY_RUNS);
@@ -267,9 +260,9 @@ static int look_again(const JobPlace *place, Verification *v, Problem **ret_prob
 	_cleanup_(domain_use_clear) DomainUse use = { 0 };
 	VerifyReport *report = NULL;
 	bool same = true;
-	int r;
+	int r = place->host->ops->domain_get(place->host, v->found->domain->uuid, &domain,
+					     ret_problem);
 
-	r = place->host->ops->domain_get(place->host, v->found->domain->uuid, &domain, ret_problem);
 	if (r == 0)
 		r = live_use(domain, &use, ret_problem);
 	if (r != 0)

@@ -250,14 +250,14 @@ static json_t *holder_to_json(const Holder *holder)
 
 static char *holders_text(const Inspection *inspection)
 {
-	_cleanup_json_ json_t *holders = json_array(), *o = NULL;
+	_cleanup_json_ json_t *o = NULL;
 	_cleanup_strv_ char **unseen = NULL;
 
 	inspection_tell_unseen(inspection, &unseen);
-	for (size_t i = 0; i < inspection->n_holders; i++)
-		json_append(holders, holder_to_json(&inspection->holders[i]));
-	o = json_build("{s:s, s:I, s:O, s:o}", "schema", GPUPASS_SCHEMA_HOLDERS, "time_usec",
-		       (json_int_t)now_realtime(), "holders", holders, "unseen", json_strv(unseen));
+	o = json_build("{s:s, s:I, s:o, s:o}", "schema", GPUPASS_SCHEMA_HOLDERS, "time_usec",
+		       (json_int_t)now_realtime(), "holders",
+		       JSON_ARRAY(inspection->holders, inspection->n_holders, holder_to_json(it)),
+		       "unseen", json_strv(unseen));
 	return json_dumps(o, JSON_COMPACT);
 }
 
@@ -279,9 +279,7 @@ int manager_get_holders(Manager *m, bool all, ManagerAnswered done, void *userda
 	task = xcalloc(1, sizeof(InspectTask));
 	inquiry_begin(&task->inquiry, m, xstrdup("cannot look for who holds GPUs"), done, userdata);
 	task->functions = xcalloc(m->inventory->snapshot->n_functions + 1, sizeof(Bdf));
-	for (size_t i = 0; i < m->inventory->gpus->n_gpus; i++) {
-		const Gpu *gpu = &m->inventory->gpus->gpus[i];
-
+	EACH (const Gpu, gpu, m->inventory->gpus->gpus, m->inventory->gpus->n_gpus) {
 		if (!all && manager_group_in_hand(m, &gpu->lead->bdf))
 			continue;
 		for (size_t k = 0; k < gpu->n_functions; k++)

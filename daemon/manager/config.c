@@ -222,9 +222,8 @@ static int read_text(int dir_fd, const char *path, const char *file, char **ret,
 	_cleanup_free_ char *text = NULL;
 	struct stat st;
 	size_t size = 0;
-	int r;
+	int r = file_read_regular_at(dir_fd, path, CONFIG_FILE_MAX, &text, &size);
 
-	r = file_read_regular_at(dir_fd, path, CONFIG_FILE_MAX, &text, &size);
 	if (r == -ENOENT && fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return r;
 	if (r < 0)
@@ -259,9 +258,8 @@ static int list_files(int dir_fd, const char *subdirectory, int *ret_fd, char **
 		      Problem **ret_problem)
 {
 	_cleanup_close_ int fd = -1;
-	int r;
+	int r = dir_open_at(dir_fd, subdirectory, false, &fd);
 
-	r = dir_open_at(dir_fd, subdirectory, false, &fd);
 	if (r == -ENOENT)
 		return 0;
 	if (r >= 0)
@@ -276,9 +274,8 @@ static int load_drop_ins(int dir_fd, Config *config, Problem **ret_problem)
 {
 	_cleanup_strv_ char **names = NULL;
 	_cleanup_close_ int fd = -1;
-	int r;
+	int r = list_files(dir_fd, "gpupassd.conf.d", &fd, &names, ret_problem);
 
-	r = list_files(dir_fd, "gpupassd.conf.d", &fd, &names, ret_problem);
 	for (char **name = names; r == 0 && name && *name; name++) {
 		_cleanup_free_ char *file = strf("gpupassd.conf.d/%s", *name);
 
@@ -361,9 +358,8 @@ int config_load_rules(const char *directory, const Policy *policy, Rules **ret, 
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_close_ int dir_fd = -1, fd = -1;
 	Policy effective = *policy;
-	int r;
+	int r = dir_open_at(AT_FDCWD, directory, false, &dir_fd);
 
-	r = dir_open_at(AT_FDCWD, directory, false, &dir_fd);
 	if (r >= 0)
 		r = list_files(dir_fd, "groups.d", &fd, &names, &problem);
 	if (r < 0 && r != -ENOENT)
@@ -390,9 +386,8 @@ int config_store_group(const char *directory, const char *name, const char *text
 {
 	_cleanup_free_ char *file = strf("%s.conf", name);
 	_cleanup_close_ int fd = -1;
-	int r;
+	int r = open_groups(directory, true, &fd);
 
-	r = open_groups(directory, true, &fd);
 	return r < 0 ? r : file_replace_at(fd, file, text, strlen(text), 0644);
 }
 
@@ -400,8 +395,7 @@ int config_remove_group(const char *directory, const char *name)
 {
 	_cleanup_free_ char *file = strf("%s.conf", name);
 	_cleanup_close_ int fd = -1;
-	int r;
+	int r = open_groups(directory, false, &fd);
 
-	r = open_groups(directory, false, &fd);
 	return r < 0 ? r : file_remove_at(fd, file);
 }

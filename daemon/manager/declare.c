@@ -294,10 +294,9 @@ static int not_declared(DeclareTask *task)
 static int check_own_file(DeclareTask *task, const Declaration *declaration)
 {
 	_cleanup_free_ char *expected = strf("groups.d/%s.conf:", task->wish.name);
-	size_t in_file = 0;
+	size_t in_file = COUNT(task->rules->declarations->items, task->rules->declarations->n_items,
+			       str_starts_with(it->source, expected));
 
-	for (size_t i = 0; i < task->rules->declarations->n_items; i++)
-		in_file += str_starts_with(task->rules->declarations->items[i].source, expected);
 	if (in_file == 1 && str_starts_with(declaration->source, expected))
 		return 0;
 	return problem_refuse(&task->inquiry.problem, GPUPASS_ERROR_INVALID_ARGUMENT,
@@ -313,9 +312,8 @@ static int forget(DeclareTask *task)
 	_cleanup_(inventory_freep) Inventory *inventory = NULL;
 	const Declaration *declaration;
 	const Assignment *assignment;
-	int r;
+	int r = read_rules(task);
 
-	r = read_rules(task);
 	if (r == 0)
 		assignments = assignment_store_load(task->inquiry.place.store);
 	if (r != 0)

@@ -203,9 +203,8 @@ int manager_start_job(Manager *m, const JobRequest *request, uint32_t *ret_id,
 {
 	JobPlace place = manager_job_place(m);
 	JobRecord *job;
-	int r;
+	int r = records_check_limits(m, request, ret_problem);
 
-	r = records_check_limits(m, request, ret_problem);
 	if (r == PROBLEM) {
 		metrics_failure(&m->metrics, problem_dbus_name((*ret_problem)->error));
 		return r;

@@ -167,6 +167,7 @@ static void take_over(Manager *m, ScanTask *task)
 	tenants_free(m->tenants);
 	m->tenants = TAKE_PTR(task->tenants);
 	claims_settle(m->place.job.claims, m->inventory->groups);
+	vf_watch_settle(m->place.job.vfs, m->inventory->groups, true);
 }
 
 static void scan_done(void *data)
@@ -201,9 +202,7 @@ static void set_scope(Manager *m, ScanTask *task)
 	if (m->scan_whole || !m->inventory || m->scan_note || !m->assignments)
 		return;
 	task->before = m->inventory->snapshot;
-	for (size_t i = 0; i < m->n_changed; i++) {
-		const Bdf *bdf = &m->changed[i];
-
+	EACH (const Bdf, bdf, m->changed, m->n_changed) {
 		task->changed[task->n_changed++] = *bdf;
 		task->concerned |= assignments_find_function(m->assignments, bdf) ||
 				   kept_find_function(m->assignments, bdf);

@@ -143,6 +143,7 @@ int manager_new(const ManagerPlace *place, Manager **ret)
 	manager_init_looks(m);
 	m->fence_look.start = manager_start_fence;
 	m->place.job.claims = claims_new();
+	m->place.job.vfs = vf_watch_new();
 	m->place.job.disk = disk_watch_new();
 	health_look_new(&m->place.job.health);
 	r = config_load_rules(place->config_directory, &place->policy, &m->rules, &m->config_notes);
@@ -162,6 +163,7 @@ Manager *manager_free(Manager *m)
 	if (!m)
 		return NULL;
 	claims_free(m->place.job.claims);
+	vf_watch_free(m->place.job.vfs);
 	disk_watch_free(m->place.job.disk);
 	health_look_free(m->place.job.health);
 	clear_manager(m);

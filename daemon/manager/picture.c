@@ -297,6 +297,8 @@ static void observe_foreign(Manager *m)
 void manager_observe(Manager *m)
 {
 	if (m->inventory)
+		vf_watch_settle(m->place.job.vfs, m->inventory->groups, false);
+	if (m->inventory)
 		groups_observe(m->inventory->groups, m->uses, m->assignments, m->tenants,
 			       &m->rules->policy);
 	for (size_t i = 0; m->inventory && i < m->inventory->groups->n_items; i++)

@@ -22,9 +22,7 @@ const JobRecord *const *manager_jobs(const Manager *m, size_t *ret_n)
 
 uint32_t manager_group_job(const Manager *m, const Group *group)
 {
-	for (size_t i = 0; i < m->n_jobs; i++) {
-		const JobRecord *job = m->jobs[i];
-
+	EACH_OF (JobRecord, job, m->jobs, m->n_jobs) {
 		/* By function, because a group may be declared under another name meanwhile. */
 		if (!job->ended && group->n_gpus > 0 &&
 		    bdf_in(&group->gpus[0]->lead->bdf, job->functions, job->n_functions))
@@ -177,8 +175,7 @@ int records_check_limits(const Manager *m, const JobRequest *request, Problem **
 	size_t jobs = 0, verifications = 0, all_verifications = 0;
 	char *reason = NULL;
 
-	for (size_t i = 0; i < m->n_jobs; i++) {
-		const JobRecord *job = m->jobs[i];
+	EACH_OF (JobRecord, job, m->jobs, m->n_jobs) {
 		bool of_caller = job->caller_uid == request->plan.caller_uid;
 		bool verifies = job->operation == OPERATION_VERIFY;
 
@@ -219,9 +216,7 @@ static bool same_gpus(const VerdictOf *v, const Group *group)
 Verdict manager_group_verdict(const Manager *m, const Group *group, uint64_t *ret_asked_usec)
 {
 	*ret_asked_usec = 0;
-	for (size_t i = 0; i < m->n_verdicts; i++) {
-		const VerdictOf *v = &m->verdicts[i];
-
+	EACH (const VerdictOf, v, m->verdicts, m->n_verdicts) {
 		if (!str_equal(v->domain_uuid, group->domain_uuid) || !same_gpus(v, group))
 			continue;
 		*ret_asked_usec = v->asked_usec;
@@ -235,10 +230,8 @@ static void drop_gpus(Manager *m, const Bdf *gpus, size_t n)
 {
 	for (size_t i = 0; i < m->n_verdicts;) {
 		VerdictOf *v = &m->verdicts[i];
-		bool shared = false;
+		bool shared = SOME(v->gpus, v->n_gpus, bdf_in(it, gpus, n));
 
-		for (size_t k = 0; k < v->n_gpus; k++)
-			shared |= bdf_in(&v->gpus[k], gpus, n);
 		if (!shared) {
 			i++;
 			continue;

@@ -121,9 +121,7 @@ static void compare_with_trail(Manager *m, const JournalFound *found)
 {
 	const TrailJobs *jobs = trail_jobs(m->place.job.trail);
 
-	for (size_t i = 0; jobs && i < jobs->n_open; i++) {
-		const AuditRecord *begun = &jobs->open[i];
-
+	EACH_IN (const AuditRecord, begun, jobs, open) {
 		if (SOME_OF(found->jobs, found->n_jobs, it->id == begun->job))
 			continue; /* recovery puts its end on record */
 		if (found->torn && !has_ended(found, begun->job))
@@ -189,9 +187,8 @@ void manager_load_boot(Manager *m, const char *runtime_directory)
 	_cleanup_free_ char *path = strf("%s/boot.json", runtime_directory);
 	_cleanup_free_ char *text = NULL, *message = NULL;
 	size_t size = 0;
-	int r;
+	int r = file_read_state_at(AT_FDCWD, path, BOOT_REPORT_MAX, &text, &size);
 
-	r = file_read_state_at(AT_FDCWD, path, BOOT_REPORT_MAX, &text, &size);
 	if (r == -ENOENT)
 		return; /* nothing was assigned, or gpupass-bind did not run */
 	if (r >= 0)
@@ -255,8 +252,7 @@ static void recover_work(void *data)
 	RecoverTask *task = data;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < task->n; i++) {
-		OpenJob *job = task->jobs[i];
+	EACH_OF (OpenJob, job, task->jobs, task->n) {
 		Recovery recovery = { .outcome = RECOVERED_WAITING };
 		int r = recover_job(&task->place, job, WORKER_WAIT_USEC, &recovery);
 

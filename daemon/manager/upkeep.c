@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/upkeep.h"
 
+#include "core/group/footprint.h"
 #include "core/group/keep.h"
 #include "manager/jobs.h"
 #include "manager/look.h"
@@ -218,9 +219,32 @@ static bool leave_for_now(const Manager *m, const Group *group)
 
 		if (job->operation != OPERATION_PREPARE || !str_equal(job->group, group->name))
 			continue;
-		return !job->ended || (job->state != JOB_DONE &&
-				       now_monotonic() < job->started_usec + job->duration_usec +
-								 PREPARE_PAUSE_USEC);
+		/* Where another job was in the way, its end is when to try again. */
+		return !job->ended ||
+		       (job->state != JOB_DONE &&
+			!str_equal(job->error_name, problem_dbus_name(GPUPASS_ERROR_GROUP_BUSY)) &&
+			now_monotonic() <
+				job->started_usec + job->duration_usec + PREPARE_PAUSE_USEC);
+	}
+	return false;
+}
+
+/* A job has in hand what this one would reach: two groups have VFs of one NIC. */
+static bool is_reached(const Manager *m, const Group *group)
+{
+	const GroupSet *groups = m->inventory->groups;
+	_cleanup_(footprint_clear) Footprint mine =
+		footprint_of_group(m->inventory->snapshot, group);
+
+	for (size_t i = 0; i < m->n_jobs; i++) {
+		const Group *other = group_set_find(groups, m->jobs[i]->group);
+		_cleanup_(footprint_clear) Footprint theirs = { 0 };
+
+		if (m->jobs[i]->ended || !other || other == group)
+			continue;
+		theirs = footprint_of_group(m->inventory->snapshot, other);
+		if (footprints_meet(&mine, &theirs))
+			return true;
 	}
 	return false;
 }
@@ -229,7 +253,7 @@ static void prepare_group(Manager *m, Group *group)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	JobRequest request = {
-		.plan = { .operation = OPERATION_PREPARE, .caller_uid = getuid() },
+		.plan = { .operation = OPERATION_PREPARE, .caller_uid = getuid(), .unasked = true },
 		.group = group->name,
 	};
 	uint32_t id = 0;
@@ -246,10 +270,13 @@ static void prepare_work(void *data)
 	GroupSet *groups = m->inventory ? m->inventory->groups : NULL;
 
 	m->preparing = false;
+	/* As in manager_follow_kept(): an erase least of all. */
+	if (m->config_notes)
+		return;
 	for (size_t i = 0; groups && !manager_has_open_jobs(m) && i < groups->n_items; i++)
 		if ((groups->items[i].state == GROUP_UNREADY ||
-		     group_lacks_vf(&groups->items[i])) &&
-		    !leave_for_now(m, &groups->items[i]))
+		     group_awaits_vf(&groups->items[i])) &&
+		    !leave_for_now(m, &groups->items[i]) && !is_reached(m, &groups->items[i]))
 			prepare_group(m, &groups->items[i]);
 }
 

@@ -80,9 +80,7 @@ static bool runs_as(int fd, uint32_t uid)
 {
 	uid_t uids[PROCESS_UIDS];
 
-	if (process_uids(fd, uids) < 0)
-		return false;
-	return SOME_OF(uids, PROCESS_UIDS, it == uid);
+	return process_uids(fd, uids) >= 0 && SOME_OF(uids, PROCESS_UIDS, it == uid);
 }
 
 static uint32_t read_login_uid(int fd)

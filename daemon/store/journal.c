@@ -226,9 +226,8 @@ int journal_begin(Journal *journal, uint32_t id, const Plan *plan, const Assignm
 		  const char *live_xml, size_t begun, JournalJob **ret)
 {
 	_cleanup_(journal_job_freep) JournalJob *job = NULL;
-	int r;
+	int r = take_and_open(journal, id, &job);
 
-	r = take_and_open(journal, id, &job);
 	if (r >= 0 && !job)
 		r = -EIO; /* which the analyzer believes to happen */
 	if (r < 0)

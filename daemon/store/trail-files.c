@@ -18,9 +18,8 @@ static int open_directory(TrailFiles *files, const char *directory)
 	const char *name = str_base_name(directory);
 	_cleanup_free_ char *above = xstrndup(directory, (size_t)(name - directory));
 	_cleanup_close_ int above_fd = -1;
-	int r;
+	int r = dir_open_at(AT_FDCWD, above, true, &above_fd);
 
-	r = dir_open_at(AT_FDCWD, above, true, &above_fd);
 	if (r < 0)
 		return r;
 	if (mkdirat(above_fd, name, 0700) < 0 && errno != EEXIST)

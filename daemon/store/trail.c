@@ -107,9 +107,7 @@ static void note_gone(Holders *holders, const Inspection *inspection, AuditRecor
 static void note_come(Holders *holders, const Inspection *inspection, AuditRecord *records,
 		      size_t *n)
 {
-	for (size_t i = 0; i < inspection->n_holders; i++) {
-		const Holder *holder = &inspection->holders[i];
-
+	EACH (const Holder, holder, inspection->holders, inspection->n_holders) {
 		if (find_known(holders, holder))
 			continue;
 		records[(*n)++] = make_record(AUDIT_HOLDER, holder);

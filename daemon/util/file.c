@@ -54,9 +54,7 @@ int file_read_at(int dir_fd, const char *path, size_t max, char **ret, size_t *r
 {
 	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
-	if (fd < 0)
-		return -errno;
-	return file_read_fd(fd, max, ret, ret_size);
+	return fd < 0 ? -errno : file_read_fd(fd, max, ret, ret_size);
 }
 
 /* The open of a FIFO would wait for a writer, which may never come. */

@@ -37,6 +37,18 @@ void json_use_xalloc(void);
  */
 void json_set(json_t *object, const char *key, json_t *value);
 void json_append(json_t *array, json_t *value);
+/* An array of `value`, which is made of `it`, for each of the items. NULL: of that item none. */
+#define JSON_ARRAY(list, n, value)                                                                 \
+	({                                                                                         \
+		json_t *array_ = json_array();                                                     \
+		for (size_t i_ = 0; i_ < (n); i_++) {                                              \
+			const __typeof__((list)[0]) *it = &(list)[i_];                             \
+			json_t *value_ = (value);                                                  \
+			if (value_)                                                                \
+				json_append(array_, value_);                                       \
+		}                                                                                  \
+		array_;                                                                            \
+	})
 json_t *json_made(json_t *value);
 /* json_pack(). Its texts are ours: what others wrote goes in by "o" and json_text(). */
 #define json_build(...) json_made(json_pack(__VA_ARGS__))

@@ -34,7 +34,5 @@ pid_t pid_lock_holder(const char *directory, const char *name)
 	if (dir_open_at(AT_FDCWD, directory, false, &dir_fd) < 0)
 		return 0;
 	fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0 || fcntl(fd, F_GETLK, &lock) < 0 || lock.l_type == F_UNLCK)
-		return 0;
-	return lock.l_pid;
+	return fd < 0 || fcntl(fd, F_GETLK, &lock) < 0 || lock.l_type == F_UNLCK ? 0 : lock.l_pid;
 }

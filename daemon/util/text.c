@@ -29,9 +29,7 @@ char *strf(const char *format, ...)
 
 bool str_equal(const char *a, const char *b)
 {
-	if (!a || !b)
-		return a == b;
-	return strcmp(a, b) == 0;
+	return !a || !b ? a == b : strcmp(a, b) == 0;
 }
 
 const char *str_or_empty(const char *s)

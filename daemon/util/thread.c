@@ -7,9 +7,8 @@ int thread_start(pthread_t *ret, void *(*run)(void *), void *userdata, bool deta
 {
 	pthread_attr_t attributes;
 	sigset_t all, before;
-	int r;
+	int r = pthread_attr_init(&attributes);
 
-	r = pthread_attr_init(&attributes);
 	if (r != 0)
 		return -r;
 	if (detached)

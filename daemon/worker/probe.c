@@ -93,9 +93,8 @@ static int probe_mmio(const WorkerCommand *command, ProbeAnswer *answer)
 	_cleanup_free_ NvlinkView *views = xcalloc(command->n_functions + 1, sizeof(NvlinkView));
 	_cleanup_close_ int sysfs_fd = -1;
 	size_t n = 0;
-	int r;
+	int r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
 
-	r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
 	if (r < 0) {
 		answer->error = strf("sysfs cannot be opened: %s", strerror(-r));
 		return 0;

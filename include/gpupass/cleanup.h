@@ -76,6 +76,33 @@
 		found_;                                                                            \
 	})
 
+/* The sum over all items: how many, of a condition. */
+#define COUNT(list, n, value)                                                                      \
+	({                                                                                         \
+		size_t count_ = 0;                                                                 \
+		for (size_t at_ = 0; at_ < (n); at_++) {                                           \
+			__typeof__(&(list)[0]) it = &(list)[at_];                                  \
+			count_ += (value);                                                         \
+		}                                                                                  \
+		count_;                                                                            \
+	})
+
+/*
+ * Runs through `n` items, of which none comes or goes meanwhile: `item` points at each. Of a list of
+ * pointers, EACH_OF(), it is the item. EACH_IN() takes what has a `list` and its n_list, or NULL.
+ */
+#define EACH(Type, item, list, n)                                                                  \
+	for (Type *item = (list), *item##_end_ = item ? item + (n) : NULL; item != item##_end_;    \
+	     item++)
+#define EACH_OF(Type, item, list, n)                                                               \
+	for (Type *const *item##_at_ = (list),                                                     \
+			 *const *item##_end_ = item##_at_ ? item##_at_ + (n) : NULL, *item = NULL; \
+	     item##_at_ != item##_end_ && (item = *item##_at_, true); item##_at_++)
+#define EACH_IN(Type, item, from, list)                                                            \
+	for (Type *item = (from) ? (from)->list : NULL,                                            \
+		  *item##_end_ = item ? item + (from)->n_##list : NULL;                            \
+	     item != item##_end_; item++)
+
 #define DEFINE_CLEANUP(Type, destructor)                                                           \
 	static inline _unused_ void destructor##p(Type **p)                                        \
 	{                                                                                          \
@@ -94,6 +121,8 @@
 #define _owned_(function)
 #define _json_(...)
 #define DECLARE_CLEAR(Type, f) void f(Type *p);
+#define DECLARE_FREE_LIST(Type, f) void f(Type *list, size_t n);
+#define DECLARE_FIND(Type, f) const Type *f(const Type *list, size_t n, const Bdf *bdf);
 #define DECLARE_COPY(Type, f) Type f(const Type *from);
 #define DECLARE_DUP(Type, f) Type *f(const Type *from);
 #define DECLARE_EQUAL(Type, f) bool f(const Type *a, const Type *b);

@@ -24,7 +24,9 @@
 	const char *prefix##_to_string(Type value);                                                \
 	int prefix##_from_string(const char *s, Type *ret)
 
-#define STRING_TABLE_ENTRY_(enumerator, name) [enumerator] = (name),
+#define STRING_TABLE_ENTRY_(enumerator, name, ...) [enumerator] = (name),
+/* Of a list that has words for people behind the names: by its values. */
+#define STRING_TABLE_WORDS_(enumerator, name, words) [enumerator] = (words),
 
 #define DEFINE_STRING_TABLE(prefix, Type, LIST)                                                    \
 	static const char *const prefix##_names_[] = { LIST(STRING_TABLE_ENTRY_) };                \

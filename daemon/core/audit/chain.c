@@ -9,8 +9,6 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-DEFINE_STRING_TABLE(audit_fault, AuditFault, AUDIT_FAULTS)
-
 /* What is kept of a line until all are known. */
 typedef struct Link {
 	uint64_t sequence; /* 0: it cannot be read */
@@ -113,9 +111,7 @@ static void judge_order(const AuditChain *chain, AuditReport *report)
 {
 	const Link *highest = NULL;
 
-	for (size_t i = 0; i < chain->n_links; i++) {
-		const Link *link = &chain->links[i];
-
+	EACH (const Link, link, chain->links, chain->n_links) {
 		if (link->sequence == 0) {
 			find(report, AUDIT_FAULT_UNREADABLE, link);
 			continue;
@@ -163,9 +159,7 @@ static void judge_pair(AuditReport *report, const Link *before, const Link *link
 
 static void judge_expected(const AuditChain *chain, const char *expect, AuditReport *report)
 {
-	for (size_t i = 0; i < chain->n_links; i++) {
-		const Link *link = &chain->links[i];
-
+	EACH (const Link, link, chain->links, chain->n_links) {
 		if (!link->intact || strcmp(link->hash.hex, expect) != 0)
 			continue;
 		report->behind = report->last - link->sequence;
@@ -180,9 +174,7 @@ static void judge_chain(const AuditChain *chain, AuditReport *report)
 	uint64_t begin = chain->first_left > 0 ? chain->first_left : 1;
 	const Link *before = NULL;
 
-	for (size_t i = 0; i < chain->n_links; i++) {
-		const Link *link = &chain->links[i];
-
+	EACH (const Link, link, chain->links, chain->n_links) {
 		if (link->sequence == 0)
 			continue;
 		if (before)
@@ -266,16 +258,13 @@ static json_t *finding_to_json(const AuditFinding *f)
 
 json_t *audit_report_to_json(const AuditReport *report)
 {
-	json_t *findings = json_array();
-
-	for (size_t i = 0; i < report->n_findings; i++)
-		json_append(findings, finding_to_json(&report->findings[i]));
-	return json_build("{s:s, s:b, s:o, s:I, s:I, s:I, s:I, s:s, s:I, s:I, s:b, s:b, s:I}",
-			  "schema", GPUPASS_SCHEMA_AUDIT_CHECK, "whole", report->all_findings == 0,
-			  "findings", findings, "all_findings", (json_int_t)report->all_findings,
-			  "records", (json_int_t)report->n_records, "first",
-			  (json_int_t)report->first, "last", (json_int_t)report->last, "last_hash",
-			  report->last_hash.hex, "lost", (json_int_t)report->lost, "mended",
-			  (json_int_t)report->mended, "torn", report->torn, "dropped",
-			  report->dropped, "behind", (json_int_t)report->behind);
+	return json_build(
+		"{s:s, s:b, s:o, s:I, s:I, s:I, s:I, s:s, s:I, s:I, s:b, s:b, s:I}", "schema",
+		GPUPASS_SCHEMA_AUDIT_CHECK, "whole", report->all_findings == 0, "findings",
+		JSON_ARRAY(report->findings, report->n_findings, finding_to_json(it)),
+		"all_findings", (json_int_t)report->all_findings, "records",
+		(json_int_t)report->n_records, "first", (json_int_t)report->first, "last",
+		(json_int_t)report->last, "last_hash", report->last_hash.hex, "lost",
+		(json_int_t)report->lost, "mended", (json_int_t)report->mended, "torn",
+		report->torn, "dropped", report->dropped, "behind", (json_int_t)report->behind);
 }

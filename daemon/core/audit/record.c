@@ -11,9 +11,6 @@
 /* Long enough for the first line of any refusal; a record has at most ten texts. */
 #define TEXT_MAX 600U
 
-DEFINE_STRING_TABLE(audit_kind, AuditKind, AUDIT_KINDS)
-DEFINE_STRING_TABLE(audit_verdict, AuditVerdict, AUDIT_VERDICTS)
-
 LOCAL_DOCUMENT(AuditRecord, members, GPUPASS_SCHEMA_AUDIT)
 #include "record.inc"
 

@@ -344,11 +344,7 @@ static json_t *array_to_json(const JsonMember *m, const void *of)
 static json_t *bdfs_to_json(const JsonMember *m, const void *of)
 {
 	const Bdf *items = pointer_of(m, of);
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < count_of(m, of); i++)
-		json_append(array, json_text(BDF_TEXT(&items[i])));
-	return array;
+	return JSON_ARRAY(items, count_of(m, of), json_text(BDF_TEXT(it)));
 }
 
 static bool is_empty(const JsonMember *m, const void *of)

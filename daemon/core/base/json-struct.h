@@ -100,6 +100,8 @@ typedef struct JsonMember {
 #define DECLARE_JSON(Type, table) extern const JsonMember table[];
 #define DECLARE_DOCUMENT(Type, table, schema) extern const JsonMember table[];
 #define DECLARE_JSON_OF(Type, table, ...) extern const JsonMember table[];
+/* 0, or -EBADMSG and what is wrong, of "where". */
+#define DECLARE_READ(Type, f, where) int f(const json_t *json, Type **ret, char **ret_message);
 #define LOCAL_JSON(Type, table)
 #define LOCAL_DOCUMENT(Type, table, schema)
 #define LOCAL_JSON_OF(Type, table, ...)

@@ -4,8 +4,6 @@
 #include "util/grow.h"
 #include "util/xalloc.h"
 
-DEFINE_STRING_TABLE(finding_status, FindingStatus, FINDING_STATUSES)
-
 const Check *checks_at(size_t number)
 {
 	/* In the order of the report: a check comes after those that it depends on. */
@@ -117,10 +115,8 @@ static void add_function(Checks *c, const PciFunction *then)
 
 static void find_functions(Checks *c)
 {
-	size_t n = c->n_companions;
+	size_t n = c->n_companions + COUNT(c->gpus, c->n_gpus, (*it)->n_functions);
 
-	for (size_t i = 0; i < c->n_gpus; i++)
-		n += c->gpus[i]->n_functions;
 	c->functions = xcalloc(n + 1, sizeof(*c->functions));
 	for (size_t i = 0; i < c->n_gpus; i++)
 		for (size_t k = 0; k < c->gpus[i]->n_functions; k++)
@@ -184,12 +180,9 @@ int checks_refuse(Checks *c, unsigned plans, char ***ret_warnings, Problem **ret
 			if (all.items[i].lines[k].bars)
 				return refuse(&all.items[i], &all.items[i].lines[k], ret_problem);
 	for (size_t i = 0; ret_warnings && i < all.n_items; i++)
-		for (size_t k = 0; k < all.items[i].n_lines; k++) {
-			const FindingLine *line = &all.items[i].lines[k];
-
+		EACH (const FindingLine, line, all.items[i].lines, all.items[i].n_lines)
 			if ((all.items[i].check->plans & WARNS_TAKING & plans) &&
 			    line->status >= FINDING_WARN)
 				strv_appendf(ret_warnings, "%s; %s", line->what, line->remedy);
-		}
 	return 0;
 }

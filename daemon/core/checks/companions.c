@@ -2,7 +2,6 @@
 /* Checks of what a group has beside its GPUs. */
 #include "core/checks/checks.h"
 
-#define VENDOR_MELLANOX 0x15b3
 #define CLASS_ETHERNET 0x0200
 
 /*
@@ -14,7 +13,8 @@ static void check_switch_management(const Checks *c, const Companion *companion,
 	const FunctionFacts *facts = checks_function(c, &companion->member.bdf);
 	const char *bdf = BDF_TEXT(&companion->member.bdf);
 
-	if (companion->member.kind != MEMBER_NIC || companion->function->vendor != VENDOR_MELLANOX)
+	if (companion->member.kind != MEMBER_NIC ||
+	    companion->function->vendor != PCI_VENDOR_MELLANOX)
 		return;
 	if (!facts || !facts->vpd_read) {
 		finding_unknown(f, bdf,

@@ -33,31 +33,31 @@ static void tell_silent(const Checks *c, const Bdf *bdf, Finding *f)
 /* If a GPU cannot be read, that is the finding, and no reason to skip the check. */
 static void check_answers(const Checks *c, Finding *f)
 {
-	for (size_t i = 0; i < c->n_functions; i++) {
-		const Bdf *bdf = &c->functions[i]->bdf;
-		const FunctionFacts *facts = checks_function(c, bdf);
+	EACH_OF (const PciFunction, function, c->functions, c->n_functions) {
+		const FunctionFacts *facts = checks_function(c, &function->bdf);
 		const GpuHealth *health =
-			gpu_healths_find(c->facts->health, c->facts->n_health, bdf);
-		const Gpu *gpu = checks_gpu_of(c, bdf);
-		bool lead = gpu && gpu->functions[0] == c->functions[i];
+			gpu_healths_find(c->facts->health, c->facts->n_health, &function->bdf);
+		const Gpu *gpu = checks_gpu_of(c, &function->bdf);
+		bool lead = gpu && gpu->functions[0] == function;
 
 		if (health && health->error == -ETIMEDOUT) {
-			finding_fail(f, BDF_TEXT(bdf), "%s: reading it does not end",
-				     BDF_TEXT(bdf));
+			finding_fail(f, BDF_TEXT(&function->bdf), "%s: reading it does not end",
+				     BDF_TEXT(&function->bdf));
 			finding_remedy(f,
 				       "the driver or the device hangs: see dmesg; usually only a "
 				       "reboot helps");
 		} else if ((health && health->error == 0 && health->config.read &&
 			    health->config.all_ones) ||
 			   (facts && facts->config_all_ones)) {
-			tell_silent(c, bdf, f);
+			tell_silent(c, &function->bdf, f);
 		} else if (health && health->why) {
-			finding_unknown(f, BDF_TEXT(bdf), "%s could not be looked at: %s",
-					BDF_TEXT(bdf), health->why);
+			finding_unknown(f, BDF_TEXT(&function->bdf),
+					"%s could not be looked at: %s", BDF_TEXT(&function->bdf),
+					health->why);
 		} else if (lead && (!health || health->error != 0 || !health->config.read)) {
-			finding_unknown(f, BDF_TEXT(bdf),
+			finding_unknown(f, BDF_TEXT(&function->bdf),
 					"%s sleeps or could not be read; this check wakes none",
-					BDF_TEXT(bdf));
+					BDF_TEXT(&function->bdf));
 		}
 	}
 }
@@ -134,9 +134,7 @@ static GpuUser used_by(const Checks *c, const Bdf *bdf)
 	const Inspection *inspection = c->facts->inspection;
 	GpuUser user = checks_function(c, bdf) ? USED_BY_NOBODY : USED_NOT_KNOWN;
 
-	for (size_t i = 0; inspection && i < inspection->n_holders; i++) {
-		const Holder *holder = &inspection->holders[i];
-
+	EACH_IN (const Holder, holder, inspection, holders) {
 		if (!bdf_equal(&holder->bdf, bdf) || checks_is_service(holder))
 			continue;
 		if (!holder->vfio)
@@ -292,8 +290,7 @@ static void check_reset(const Checks *c, Finding *f)
 /* On vfio the console has gone already; a framebuffer that is left there is told below. */
 static void check_boot_vga(const Checks *c, Finding *f)
 {
-	for (size_t i = 0; i < c->n_functions; i++) {
-		const PciFunction *function = c->functions[i];
+	EACH_OF (const PciFunction, function, c->functions, c->n_functions) {
 		const FunctionFacts *facts = checks_function(c, &function->bdf);
 		const char *bdf = BDF_TEXT(&function->bdf);
 
@@ -490,8 +487,7 @@ static void check_vgpus(const Checks *c, const PciFunction *function, Finding *f
 
 static void check_virtual_functions(const Checks *c, Finding *f)
 {
-	for (size_t i = 0; i < c->n_functions; i++) {
-		const PciFunction *function = c->functions[i];
+	EACH_OF (const PciFunction, function, c->functions, c->n_functions) {
 		const FunctionFacts *facts = checks_function(c, &function->bdf);
 		const char *bdf = BDF_TEXT(&function->bdf);
 

@@ -40,15 +40,15 @@ static bool check_side(const Group *group, const DomainUse *use, bool live, Find
 	size_t n;
 	_cleanup_free_ const PciFunction **functions = group_functions(group, &n);
 
-	for (size_t i = 0; i < n; i++) {
-		const Bdf *bdf = &functions[i]->bdf;
-		const DomainHostdev *hostdev = domain_use_hostdev(use, bdf);
+	EACH_OF (const PciFunction, function, functions, n) {
+		const DomainHostdev *hostdev = domain_use_hostdev(use, &function->bdf);
 
 		if (hostdev && (live ? hostdev->live : hostdev->config))
 			continue;
 		whole = false;
-		finding_fail(f, BDF_TEXT(bdf), "%s is not in the %s of %s", BDF_TEXT(bdf),
-			     live ? "running guest" : "definition", use->name);
+		finding_fail(f, BDF_TEXT(&function->bdf), "%s is not in the %s of %s",
+			     BDF_TEXT(&function->bdf), live ? "running guest" : "definition",
+			     use->name);
 	}
 	return whole;
 }
@@ -106,8 +106,7 @@ static bool has_functions(const DomainXml *xml, const PciFunction *const *functi
 	if (domain_xml_hostdevs(xml, &hostdevs, &n_hostdevs) < 0)
 		return false;
 	for (size_t i = 0; i < n_hostdevs; i++) {
-		for (size_t k = 0; k < n; k++)
-			has |= bdf_equal(&hostdevs[i].bdf, &functions[k]->bdf);
+		has |= SOME_OF(functions, n, bdf_equal(&hostdevs[i].bdf, &it->bdf));
 		free(hostdevs[i].alias);
 	}
 	return has;

@@ -198,9 +198,7 @@ static size_t check_acs_of(const Checks *c, const GpuHealth *health, Finding *f)
 	_cleanup_free_ char *above = strf(", above %s,", BDF_TEXT(&health->bdf));
 	size_t seen = 0;
 
-	for (size_t k = 0; k < health->n_ports; k++) {
-		const HealthPort *port = &health->ports[k];
-
+	EACH (const HealthPort, port, health->ports, health->n_ports) {
 		if (!port->config.read || port->config.all_ones) {
 			finding_unknown(f, BDF_TEXT(&port->bdf), "%s%s sleeps or could not be read",
 					BDF_TEXT(&port->bdf), above);
@@ -228,12 +226,9 @@ static void check_acs(const Checks *c, Finding *f)
 			seen += check_acs_of(c, health, f);
 	}
 	/* Besides GPUs there are only groups' NICs. */
-	for (size_t i = 0; i < c->facts->n_health; i++) {
-		const GpuHealth *health = &c->facts->health[i];
-
+	EACH (const GpuHealth, health, c->facts->health, c->facts->n_health)
 		if (health->error == 0 && !gpu_set_find(c->facts->gpus, &health->bdf))
 			seen += check_acs_of(c, health, f);
-	}
 	if (f->status == FINDING_FAIL)
 		finding_remedy(f, "find what turned it off after boot (a script with setpci, for "
 				  "example), remove that, and reboot");

@@ -94,8 +94,7 @@ static void check_ids(const Checks *c, const Ids *ids, Finding *f)
 	size_t n_told = 0, size = 0;
 
 	for (int lead = 1; lead >= 0; lead--)
-		for (size_t i = 0; i < c->n_functions; i++) {
-			const PciFunction *function = c->functions[i];
+		EACH_OF (const PciFunction, function, c->functions, c->n_functions) {
 			const Gpu *gpu = checks_gpu_of(c, &function->bdf);
 			const char *entry;
 			bool known = false;
@@ -103,8 +102,7 @@ static void check_ids(const Checks *c, const Ids *ids, Finding *f)
 			if ((!gpu || bdf_equal(&function->bdf, &gpu->lead->bdf)) != lead)
 				continue;
 			entry = driver_ids_find(ids->value, function, &size);
-			for (size_t t = 0; t < n_told; t++)
-				known |= told[t] == entry;
+			known |= SOME_OF(told, n_told, it == entry);
 			if (!entry || known || n_told == ENTRIES_MAX)
 				continue;
 			told[n_told++] = entry;

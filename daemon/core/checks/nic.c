@@ -2,7 +2,6 @@
 /* Checks of who else uses the NICs of groups: the host's network, and RDMA. */
 #include "core/checks/checks.h"
 
-#define BASE_CLASS_NETWORK 0x02
 #define USED "the host uses a NIC of the group"
 #define NOT_KNOWN "whether the host uses a NIC of the group is not known"
 
@@ -41,14 +40,13 @@ static void tell_users(const NicUse *use, unsigned of_kinds, Finding *f)
 
 static void check_nics(const Checks *c, unsigned of_kinds, Finding *f)
 {
-	for (size_t i = 0; i < c->n_functions; i++) {
-		const PciFunction *function = c->functions[i];
+	EACH_OF (const PciFunction, function, c->functions, c->n_functions) {
 		const FunctionFacts *facts = checks_function(c, &function->bdf);
 		const NicUse *use = nic_use_find(c->facts->inspection->nics,
 						 c->facts->inspection->n_nics, &function->bdf);
 
 		/* Whoever has it by vfio is a holder. */
-		if (function->class_code >> 16 != BASE_CLASS_NETWORK ||
+		if (function->class_code >> 16 != PCI_BASE_CLASS_NETWORK ||
 		    (facts && function_facts_on_vfio(facts)))
 			continue;
 		if (!use || use->why)

@@ -24,8 +24,7 @@ static void each_nvme(const Checks *c, Finding *f,
 {
 	const Inspection *in = c->facts->inspection;
 
-	for (size_t i = 0; i < c->n_companions; i++) {
-		const Companion *companion = &c->companions[i];
+	EACH (const Companion, companion, c->companions, c->n_companions) {
 		const Bdf *bdf = &companion->member.bdf;
 		const FunctionFacts *facts = checks_function(c, bdf);
 		Nvme nvme = {
@@ -54,33 +53,24 @@ static void tell_not_seen(const Nvme *nvme, const char *reason, Finding *f)
 
 /* ---- who uses it ---- */
 
-static const char *remedy_of_hold(NvmeHoldKind kind)
-{
-	switch (kind) {
-	case NVME_HOLD_MOUNT:
-	case NVME_HOLD_BTRFS:
-		return "umount it, and take it out of /etc/fstab and of units that mount it";
-	case NVME_HOLD_SWAP:
-		return "swapoff it, and take it out of /etc/fstab";
-	case NVME_HOLD_DM:
-		return "take it out of its volume group (pvmove, vgreduce), close it (cryptsetup "
-		       "close), or blacklist it in multipath.conf";
-	case NVME_HOLD_MD:
-		return "take it out of that RAID (mdadm --fail, --remove)";
-	case NVME_HOLD_LOOP:
-		return "losetup -d that device";
-	case NVME_HOLD_EXPORT:
-		return "take it out of that target (nvmetcli, targetcli)";
-	case NVME_HOLD_BOOT:
-		return "the host boots from it: declare another one";
-	case NVME_HOLD_FSTAB:
-		return "take that line out of /etc/fstab";
-	case NVME_HOLD_HOLDER:
-	case NVME_HOLD_CLAIM:
-		break;
-	}
-	return "find what has it (lsblk, zpool status), and take it out";
-}
+#define UMOUNT "umount it, and take it out of /etc/fstab and of units that mount it"
+#define FIND_IT "find what has it (lsblk, zpool status), and take it out"
+
+static const char *const remedies[] = {
+	[NVME_HOLD_MOUNT] = UMOUNT,
+	[NVME_HOLD_BTRFS] = UMOUNT,
+	[NVME_HOLD_SWAP] = "swapoff it, and take it out of /etc/fstab",
+	[NVME_HOLD_DM] =
+		("take it out of its volume group (pvmove, vgreduce), close it (cryptsetup "
+		 "close), or blacklist it in multipath.conf"),
+	[NVME_HOLD_MD] = "take it out of that RAID (mdadm --fail, --remove)",
+	[NVME_HOLD_LOOP] = "losetup -d that device",
+	[NVME_HOLD_EXPORT] = "take it out of that target (nvmetcli, targetcli)",
+	[NVME_HOLD_BOOT] = "the host boots from it: declare another one",
+	[NVME_HOLD_FSTAB] = "take that line out of /etc/fstab",
+	[NVME_HOLD_HOLDER] = FIND_IT,
+	[NVME_HOLD_CLAIM] = FIND_IT,
+};
 
 static void tell_hold(const Nvme *nvme, const char *remedy, const char *text, Finding *f)
 {
@@ -124,7 +114,7 @@ static void tell_use(const Checks *c, const Nvme *nvme, Finding *f)
 	for (size_t i = 0; i < use->n_holds; i++) {
 		_cleanup_free_ char *text = nvme_hold_text(&use->holds[i]);
 
-		tell_hold(nvme, remedy_of_hold(use->holds[i].kind), text, f);
+		tell_hold(nvme, remedies[use->holds[i].kind], text, f);
 	}
 	for (char **sibling = use->siblings; sibling && *sibling; sibling++) {
 		_cleanup_free_ char *text = strf("%s reaches the same namespaces", *sibling);
@@ -157,25 +147,34 @@ static void tell_data(const Checks *c, const Nvme *nvme, Finding *f)
 	const PciFunction *function = nvme->companion->function;
 	const Gpu board = { .lead = function, .functions = &function, .n_functions = 1 };
 	const Tenancy tenancy = tenancy_of(&facts, &board);
-	bool was_clean = tenancy.state == TENANT_CLEAN, erase = nvme->group && nvme->group->erase;
+	const TenantMark *mark = tenants_mark(facts.tenants, function);
+	bool erase = nvme->group && nvme->group->erase;
+	_cleanup_strv_ char **lines = NULL;
 
 	/* A job's first guess knows of none. */
 	if (!facts.tenants)
 		return;
-	if (was_clean ? !nvme->use || nvme->use->n_labels == 0 : tenancy.domain_uuid || erase)
+	if (tenancy.state == TENANT_CLEAN)
+		nvme_changes_since(mark && mark->n_erases > 0 ? &mark->erases[0] : NULL, nvme->use,
+				   nvme->state, &lines);
+	/* What is to be erased keeps a domain away by itself. */
+	else if (!tenancy.domain_uuid && nvme->companion->need != COMPANION_TO_ERASE)
+		strv_append(&lines,
+			    erase ? "was not erased by gpupass yet"
+				  : "was not erased by gpupass, and nobody said that it may be");
+	if (!lines)
 		return;
-	finding_warn(f, nvme->bdf,
-		     was_clean ? "%s was written on since gpupass erased it"
-			       : "%s was not erased by gpupass, and nobody said that it may be",
-		     nvme->bdf);
+	for (char **line = lines; *line; line++) {
+		finding_warn(f, nvme->bdf, "%s %s", nvme->bdf, *line);
+		finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, DATA_LOST);
+	}
 	if (erase)
-		finding_remedy(f, "erase it again: gpupass prepare %s", nvme->group->name);
+		finding_remedy(f, "erase it: gpupass prepare %s", nvme->group->name);
 	else
 		finding_remedy(f,
 			       "if nothing on it is needed: gpupass forget %s, then declare it "
 			       "again with --erase",
 			       nvme->group ? nvme->group->name : "GROUP");
-	finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, DATA_LOST);
 	for (size_t k = 0; nvme->use && k < nvme->use->n_labels; k++) {
 		_cleanup_free_ char *text = nvme_label_text(&nvme->use->labels[k]);
 

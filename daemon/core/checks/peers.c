@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Checks of the way between a group's GPUs and its NICs. A NIC of a guest writes to guest addresses.
- * With ATS it asks the IOMMU for them once, and a switch whose ports have ACS Direct Translated then
- * carries its requests to the GPU itself; else each one goes up to the root complex and back down.
+ * Checks of the way between a group's GPUs and its NICs. A NIC of a guest writes to guest
+ * addresses. With ATS it asks the IOMMU for them once, and a switch whose ports have ACS Direct
+ * Translated then carries its requests to the GPU itself; else each one goes up to the root complex
+ * and back down.
  */
 #include <string.h>
 
@@ -10,8 +11,6 @@
 #include "core/pci/pcie-distance.h"
 #include "core/setup/kernel-words.h"
 #include "util/xalloc.h"
-
-#define PCI_VENDOR_MELLANOX 0x15b3
 
 /* One of a checked group's NICs or VFs. */
 typedef struct Nic {
@@ -110,8 +109,7 @@ static void check_ats_of(const Checks *c, const Nic *nic, Finding *f)
 
 static void check_ats(const Checks *c, Finding *f)
 {
-	for (size_t i = 0; i < c->facts->groups->n_items; i++) {
-		const Group *group = &c->facts->groups->items[i];
+	EACH (const Group, group, c->facts->groups->items, c->facts->groups->n_items) {
 		Nic nic;
 
 		for (size_t k = 0; k < group->n_companions; k++)
@@ -236,8 +234,7 @@ static bool may_translate(const Nic *nic)
 
 static void check_peer_path(const Checks *c, Finding *f)
 {
-	for (size_t i = 0; i < c->facts->groups->n_items; i++) {
-		const Group *group = &c->facts->groups->items[i];
+	EACH (const Group, group, c->facts->groups->items, c->facts->groups->n_items) {
 		_cleanup_(way_clear) Way way = { 0 };
 		Nic nic;
 

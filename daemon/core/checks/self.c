@@ -161,9 +161,7 @@ static void check_groups(const Checks *c, Finding *f)
 		finding_fail(f, NULL, "%s", *line);
 		finding_remedy(f, "mend that file, then: systemctl reload gpupassd");
 	}
-	for (size_t i = 0; i < groups->n_items; i++) {
-		const Group *group = &groups->items[i];
-
+	EACH (const Group, group, groups->items, groups->n_items) {
 		if (!checks_cover_group(c, group->name))
 			continue;
 		if (checks_busy(c, group))
@@ -183,9 +181,7 @@ static void check_told(const Checks *c, Finding *f)
 
 	if (!told)
 		finding_unknown(f, NULL, "it was not looked for");
-	for (size_t i = 0; told && i < told->n_lines; i++) {
-		const FindingLine *line = &told->lines[i];
-
+	EACH_IN (const FindingLine, line, told, lines) {
 		if (line->object && !checks_cover_group(c, line->object))
 			continue;
 		finding_add(f, line->status, line->object, "%s%s%s", str_or_empty(line->object),

@@ -34,9 +34,7 @@ static void check_driver_version(const Checks *c, Finding *f)
 		finding_skip(f, "the nvidia driver is not loaded");
 		return;
 	}
-	for (size_t i = 0; i < ELEMENTS(known_bad); i++) {
-		const struct KnownBad *bad = &known_bad[i];
-
+	EACH (const struct KnownBad, bad, known_bad, ELEMENTS(known_bad)) {
 		if (setup_compare_versions(version, bad->from) < 0 ||
 		    setup_compare_versions(version, bad->to) > 0)
 			continue;
@@ -172,13 +170,8 @@ static void tell_unseen(const Inspection *inspection, Finding *f)
 
 static bool is_only_guest(const Checks *c, pid_t pid)
 {
-	for (size_t i = 0; i < c->facts->inspection->n_holders; i++) {
-		const Holder *holder = &c->facts->inspection->holders[i];
-
-		if (holder->vfio && holder->pid != pid && checks_have(c, &holder->bdf))
-			return false;
-	}
-	return true;
+	return !SOME(c->facts->inspection->holders, c->facts->inspection->n_holders,
+		     it->vfio && it->pid != pid && checks_have(c, &it->bdf));
 }
 
 /*
@@ -246,8 +239,7 @@ static void check_holders(const Checks *c, Finding *f)
 
 	/* Guests first: that one runs is the better reason. */
 	for (int vfio = 1; vfio >= 0; vfio--)
-		for (size_t i = 0; i < inspection->n_holders; i++) {
-			const Holder *holder = &inspection->holders[i];
+		EACH (const Holder, holder, inspection->holders, inspection->n_holders) {
 			_cleanup_free_ char *text = NULL;
 
 			if (holder->vfio != vfio || holder->lets_go ||
@@ -357,9 +349,8 @@ static void check_managed(const Checks *c, Finding *f)
 	const DomainUses *uses = c->facts->uses;
 
 	for (size_t i = 0; i < uses->n_items; i++)
-		for (size_t k = 0; k < uses->items[i].n_hostdevs; k++) {
-			const DomainHostdev *hostdev = &uses->items[i].hostdevs[k];
-
+		EACH (const DomainHostdev, hostdev, uses->items[i].hostdevs,
+		      uses->items[i].n_hostdevs) {
 			if (!hostdev->managed || !checks_have(c, &hostdev->bdf))
 				continue;
 			finding_warn(f, BDF_TEXT(&hostdev->bdf),
@@ -376,8 +367,7 @@ static void check_arguments(const Checks *c, Finding *f)
 {
 	const DomainUses *uses = c->facts->uses;
 
-	for (size_t i = 0; i < uses->n_items; i++) {
-		const DomainUse *use = &uses->items[i];
+	EACH (const DomainUse, use, uses->items, uses->n_items) {
 		const char *word = domain_ref_word(use->name, use->uuid);
 
 		for (size_t k = 0; k < use->n_hostdevs; k++) {

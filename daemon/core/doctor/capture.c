@@ -40,9 +40,8 @@ static bool function_matters(const PciFunction *function, const CheckFacts *fact
 			    is_around(function, gpus->gpus[i].functions[k]))
 				return true;
 	for (size_t i = 0; i < groups->n_items; i++)
-		for (size_t k = 0; k < groups->items[i].n_companions; k++) {
-			const Companion *companion = &groups->items[i].companions[k];
-
+		EACH (const Companion, companion, groups->items[i].companions,
+		      groups->items[i].n_companions) {
 			/* Of a VF that is yet to be made its NIC. */
 			if (is_on_bus(function, &companion->member.bdf) ||
 			    (companion->function && is_around(function, companion->function)))
@@ -82,12 +81,12 @@ static json_t *boards_to_json(const GpuSet *gpus)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < gpus->n_gpus; i++) {
+	EACH (const Gpu, gpu, gpus->gpus, gpus->n_gpus) {
 		json_t *board = json_object();
 
-		json_set_bdf(board, "bdf", &gpus->gpus[i].lead->bdf);
-		json_set_text_if_any(board, "uuid", gpus->gpus[i].uuid);
-		json_set_text_if_any(board, "serial_number", gpus->gpus[i].serial_number);
+		json_set_bdf(board, "bdf", &gpu->lead->bdf);
+		json_set_text_if_any(board, "uuid", gpu->uuid);
+		json_set_text_if_any(board, "serial_number", gpu->serial_number);
 		json_append(array, board);
 	}
 	return array;
@@ -103,12 +102,8 @@ static const char *selector_prefix(const Selector *selector)
 static json_t *declaration_to_json(const Declaration *declaration)
 {
 	json_t *object = json_object(), *members = json_array();
-	_cleanup_json_ json_t *with = json_array();
 
-	for (size_t i = 0; i < declaration->n_companions; i++)
-		json_append(with, json_text(MEMBER_TEXT(&declaration->companions[i])));
-	for (size_t i = 0; i < declaration->n_members; i++) {
-		const Selector *selector = &declaration->members[i];
+	EACH (const Selector, selector, declaration->members, declaration->n_members) {
 		_cleanup_free_ char *text = strf("%s%s", selector_prefix(selector), selector->text);
 
 		json_append(members, json_text(text));
@@ -119,13 +114,13 @@ static json_t *declaration_to_json(const Declaration *declaration)
 	if (declaration->foreign_use_set)
 		json_set(object, "foreign_use", json_boolean(declaration->foreign_use));
 	if (declaration->n_companions > 0)
-		json_set(object, "with", TAKE_PTR(with));
+		json_set(object, "with",
+			 JSON_ARRAY(declaration->companions, declaration->n_companions,
+				    json_text(MEMBER_TEXT(it))));
 	if (declaration->whole_nic)
 		json_set(object, "whole_nic", json_true());
 	if (declaration->erase)
 		json_set(object, "erase", json_true());
-	if (declaration->vlan > 0)
-		json_set(object, "vlan", json_integer(declaration->vlan));
 	if (declaration->vlan > 0)
 		json_set(object, "vlan", json_integer(declaration->vlan));
 	return object;
@@ -133,56 +128,42 @@ static json_t *declaration_to_json(const Declaration *declaration)
 
 static json_t *declarations_to_json(const Declarations *declarations)
 {
-	json_t *array = json_array();
-
-	for (size_t i = 0; declarations && i < declarations->n_items; i++)
-		json_append(array, declaration_to_json(&declarations->items[i]));
-	return array;
+	return JSON_ARRAY(declarations->items, declarations ? declarations->n_items : 0,
+			  declaration_to_json(it));
 }
 
 static json_t *record_fence_to_json(const RecordFault *fence)
 {
 	static const char *const kinds[] = { "newer", "damaged", "unread" };
-	json_t *object = json_object(), *functions = json_array();
+	json_t *object = json_object();
 
-	for (size_t i = 0; i < fence->n_functions; i++)
-		json_append(functions, json_text(BDF_TEXT(&fence->functions[i])));
 	json_set(object, "file", json_plain(fence->file));
 	json_set(object, "kind", json_text(kinds[fence->what]));
 	json_set(object, "why", json_plain(str_or_empty(fence->why)));
 	json_set_text_if_any(object, "domain_uuid", fence->domain_uuid);
-	json_set(object, "functions", functions);
+	json_set(object, "functions",
+		 JSON_ARRAY(fence->functions, fence->n_functions, json_text(BDF_TEXT(it))));
 	return object;
 }
 
-static void set_records(json_t *root, const Assignments *assignments)
+static void set_records(json_t *root, const Assignments *all)
 {
-	json_t *records = json_array(), *unreadable = json_array();
-	_cleanup_json_ json_t *kept = json_array();
-
-	for (size_t i = 0; i < assignments->n_items; i++)
-		json_append(records, assignment_document(assignments->items[i]));
-	for (size_t i = 0; i < assignments->n_kept; i++)
-		json_append(kept, kept_document(assignments->kept[i]));
-	for (size_t i = 0; i < assignments->faults.n_items; i++)
-		json_append(unreadable, record_fence_to_json(&assignments->faults.items[i]));
-	json_set(root, "assignments", records);
-	if (assignments->n_kept > 0)
-		json_set(root, "kept", TAKE_PTR(kept));
-	json_set(root, "unreadable_assignments", unreadable);
+	json_set(root, "assignments",
+		 JSON_ARRAY(all->items, all->n_items, assignment_document(*it)));
+	if (all->n_kept > 0)
+		json_set(root, "kept", JSON_ARRAY(all->kept, all->n_kept, kept_document(*it)));
+	json_set(root, "unreadable_assignments",
+		 JSON_ARRAY(all->faults.items, all->faults.n_items, record_fence_to_json(it)));
 }
 
 static void set_domains(json_t *root, const CheckFacts *facts)
 {
-	_cleanup_json_ json_t *array = json_array();
-
-	if (!facts->uses) {
+	if (facts->uses)
+		json_set(root, "domains",
+			 JSON_ARRAY(facts->uses->items, facts->uses->n_items,
+				    json_struct_write(capture_domain, it)));
+	else
 		json_set(root, "domains_unknown", json_plain(str_or_empty(facts->uses_note)));
-		return;
-	}
-	for (size_t i = 0; i < facts->uses->n_items; i++)
-		json_append(array, json_struct_write(capture_domain, &facts->uses->items[i]));
-	json_set(root, "domains", TAKE_PTR(array));
 }
 
 static void set_policy(json_t *root, const Policy *policy)
@@ -202,11 +183,9 @@ static void set_policy(json_t *root, const Policy *policy)
 /* What workers found, or the error (an errno) in its place. */
 static void set_looks(json_t *root, const CheckFacts *facts)
 {
-	json_t *health = json_array();
-
-	for (size_t i = 0; i < facts->n_health; i++)
-		json_append(health, json_struct_write(gpu_health_members, &facts->health[i]));
-	json_set(root, "health", health);
+	json_set(root, "health",
+		 JSON_ARRAY(facts->health, facts->n_health,
+			    json_struct_write(gpu_health_members, it)));
 	json_set(root, "inspection",
 		 facts->inspection ? json_struct_write(inspection_members, facts->inspection)
 				   : json_integer(-facts->inspection_error));
@@ -221,8 +200,7 @@ static void set_told(json_t *root, const char *key, const Finding *told)
 
 	if (!told)
 		return;
-	for (size_t i = 0; i < told->n_lines; i++) {
-		const FindingLine *line = &told->lines[i];
+	EACH (const FindingLine, line, told->lines, told->n_lines) {
 		json_t *note = json_object();
 
 		json_set(note, "group", json_plain(str_or_empty(line->object)));
@@ -236,15 +214,10 @@ static void set_told(json_t *root, const char *key, const Finding *told)
 
 static void set_resets(json_t *root, const CheckFacts *facts)
 {
-	_cleanup_json_ json_t *array = json_array();
-
-	for (size_t i = 0; i < facts->n_resets; i++) {
-		const LastReset *last = &facts->resets[i];
-		if (last->known)
-			json_append(array, json_struct_write(capture_reset, last));
-	}
 	if (facts->resets)
-		json_set(root, "resets", TAKE_PTR(array));
+		json_set(root, "resets",
+			 JSON_ARRAY(facts->resets, facts->n_resets,
+				    it->known ? json_struct_write(capture_reset, it) : NULL));
 }
 
 /* Whose the NVMes were; of GPUs the findings tell. */
@@ -252,8 +225,7 @@ static void set_marks(json_t *root, const CheckFacts *facts)
 {
 	_cleanup_json_ json_t *array = json_array();
 
-	for (size_t i = 0; facts->marks && i < facts->marks->n_items; i++) {
-		const TenantFile *file = &facts->marks->items[i];
+	EACH_IN (const TenantFile, file, facts->marks, items) {
 		const Group *group = group_set_find_gpu(facts->groups, &file->bdf);
 		const Companion *companion = group ? group_companion(group, &file->bdf) : NULL;
 

@@ -43,8 +43,7 @@ static const Gpu **select_gpus(const Checks *c, size_t *ret_n)
 	const Gpu **gpus = xcalloc(facts->gpus->n_gpus + 1, sizeof(*gpus));
 
 	*ret_n = 0;
-	for (size_t i = 0; i < facts->gpus->n_gpus; i++) {
-		const Gpu *gpu = &facts->gpus->gpus[i];
+	EACH (const Gpu, gpu, facts->gpus->gpus, facts->gpus->n_gpus) {
 		const Group *group = group_set_find_gpu(facts->groups, &gpu->lead->bdf);
 
 		if (group && checks_cover_group(c, group->name))
@@ -233,11 +232,7 @@ static json_t *finding_json(const Finding *f)
 
 static json_t *group_names_json(const Checks *c)
 {
-	json_t *a = json_array();
-
-	for (size_t i = 0; i < c->n_groups; i++)
-		json_append(a, json_text(c->groups[i]->name));
-	return a;
+	return JSON_ARRAY(c->groups, c->n_groups, json_text((*it)->name));
 }
 
 static json_t *domain_json(const Checks *c)
@@ -257,11 +252,11 @@ static json_t *counts_json(const Findings *findings)
 	json_t *o = json_object();
 
 	for (int status = FINDING_STATUS_MAX_ - 1; status >= 0; status--) {
-		json_int_t count = 0;
+		size_t count = COUNT(findings->items, findings->n_items,
+				     it->status == (FindingStatus)status);
 
-		for (size_t i = 0; i < findings->n_items; i++)
-			count += findings->items[i].status == (FindingStatus)status;
-		json_set(o, finding_status_to_string((FindingStatus)status), json_integer(count));
+		json_set(o, finding_status_to_string((FindingStatus)status),
+			 json_integer((json_int_t)count));
 	}
 	return o;
 }
@@ -269,15 +264,12 @@ static json_t *counts_json(const Findings *findings)
 static char *report_json(const Checks *c, const Findings *findings, DoctorSymptom symptom)
 {
 	_cleanup_json_ json_t *root = json_object();
-	json_t *list = json_array();
 
-	for (size_t i = 0; i < findings->n_items; i++)
-		json_append(list, finding_json(&findings->items[i]));
 	json_set(root, "schema", json_text(GPUPASS_SCHEMA_DOCTOR));
 	json_set(root, "domain", domain_json(c));
 	json_set(root, "symptom", symptom_json(symptom, findings));
 	json_set(root, "counts", counts_json(findings));
-	json_set(root, "checks", list);
+	json_set(root, "checks", JSON_ARRAY(findings->items, findings->n_items, finding_json(it)));
 	return json_dumps(root, JSON_COMPACT);
 }
 

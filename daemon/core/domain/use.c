@@ -6,8 +6,6 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-DEFINE_STRING_TABLE(domain_source, DomainSource, DOMAIN_SOURCES)
-
 const char *domain_source_silence(DomainSource source)
 {
 	switch (source) {

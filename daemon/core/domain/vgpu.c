@@ -25,9 +25,7 @@ static bool find_vf(const DomainUse *use, const PciSnapshot *snapshot, const Bdf
 {
 	const PciFunction *board = pci_snapshot_find(snapshot, function);
 
-	for (size_t i = 0; i < use->n_hostdevs; i++) {
-		const DomainHostdev *hostdev = &use->hostdevs[i];
-
+	EACH (const DomainHostdev, hostdev, use->hostdevs, use->n_hostdevs) {
 		if (!(live ? hostdev->live : hostdev->config) ||
 		    !is_vf_of(snapshot, &hostdev->bdf, function))
 			continue;
@@ -47,8 +45,7 @@ static bool find_vf(const DomainUse *use, const PciSnapshot *snapshot, const Bdf
 static bool find_mdev(const DomainUse *use, const PciSnapshot *snapshot, const Bdf *function,
 		      bool live, VgpuUse *ret)
 {
-	for (size_t i = 0; i < use->n_mdevs; i++) {
-		const DomainMdev *named = &use->mdevs[i];
+	EACH (const DomainMdev, named, use->mdevs, use->n_mdevs) {
 		const PciMdev *mdev = pci_snapshot_find_mdev(snapshot, named->uuid);
 
 		if (!(live ? named->live : named->config) || !mdev ||
@@ -112,9 +109,7 @@ static bool is_named(const DomainUses *uses, const PciMdev *mdev)
 bool vgpu_unnamed_mdev(const DomainUses *uses, const PciSnapshot *snapshot, const Bdf *function,
 		       VgpuUse *ret)
 {
-	for (size_t i = 0; snapshot && i < snapshot->n_mdevs; i++) {
-		const PciMdev *mdev = &snapshot->mdevs[i];
-
+	EACH_IN (const PciMdev, mdev, snapshot, mdevs) {
 		if (!is_mdev_of(snapshot, mdev, function) || is_named(uses, mdev))
 			continue;
 		*ret = (VgpuUse){ .mdev = mdev->uuid, .board = *function };

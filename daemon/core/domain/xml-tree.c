@@ -121,9 +121,8 @@ bool xml_is_pci_controller(const xmlNode *node)
 int xml_address(const xmlNode *address, Bdf *ret)
 {
 	unsigned segment = 0, bus, slot, function = 0;
-	int r;
+	int r = xml_number(address, "domain", UINT32_MAX, &segment);
 
-	r = xml_number(address, "domain", UINT32_MAX, &segment);
 	if (r < 0 && r != -ENOENT)
 		return r;
 	r = xml_number(address, "bus", UINT8_MAX, &bus);
@@ -246,7 +245,7 @@ static bool is_hotplug_port(const xmlNode *device)
 unsigned domain_xml_free_root_ports(const DomainXml *xml)
 {
 	bool port[UINT8_MAX + 1] = { false };
-	unsigned n = 0, index;
+	unsigned index;
 	Bdf guest;
 
 	for (xmlNode *i = xml_devices(xml); i; i = xml_next(i))
@@ -255,22 +254,17 @@ unsigned domain_xml_free_root_ports(const DomainXml *xml)
 	for (xmlNode *i = xml_devices(xml); i; i = xml_next(i))
 		if (xml_guest_address(i, &guest) == 0)
 			port[guest.bus] = false;
-	for (size_t i = 0; i < ELEMENTS(port); i++)
-		n += port[i];
-	return n;
+	return (unsigned)COUNT(port, ELEMENTS(port), *it);
 }
 
 unsigned domain_xml_free_slots(const DomainXml *xml)
 {
 	bool used[PCI_SLOTS];
-	unsigned n = 0;
 
 	if (!domain_xml_bus_hotplug(xml, 0))
 		return 0;
 	xml_used_slots(xml, used);
-	for (size_t i = 0; i < PCI_SLOTS; i++)
-		n += !used[i];
-	return n;
+	return (unsigned)COUNT(used, PCI_SLOTS, !*it);
 }
 
 /* ---- our element in <metadata> ---- */

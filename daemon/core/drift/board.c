@@ -30,8 +30,7 @@ static void drift_add_board(DriftSubject *s, const Bdf *bdf, const char *how)
 
 void drift_check_boards(DriftSubject *s)
 {
-	for (size_t i = 0; i < s->record->n_functions; i++) {
-		const AssignedFunction *then = &s->record->functions[i];
+	EACH (const AssignedFunction, then, s->record->functions, s->record->n_functions) {
 		const PciFunction *now = pci_snapshot_find(s->facts->snapshot, &then->bdf);
 
 		if (!now)
@@ -41,15 +40,14 @@ void drift_check_boards(DriftSubject *s)
 		else if (!function_of_group(s, &then->bdf))
 			drift_add_board(s, &then->bdf, "is not in the group");
 	}
-	for (size_t i = 0; i < s->n_functions; i++) {
-		const Bdf *bdf = &s->functions[i]->bdf;
-
-		if (assignment_function(s->record, bdf))
+	EACH_OF (const PciFunction, f, s->functions, s->n_functions) {
+		if (assignment_function(s->record, &f->bdf))
 			continue;
-		drift_about(s, bdf);
-		drift_add(s, DRIFT_BOARD, DRIFT_REPAIR_NONE,
-			  strf("%s is in the group, but was not assigned with it", BDF_TEXT(bdf)),
-			  strf("gpupass release %s, then assign it again", s->name));
+		drift_about(s, &f->bdf);
+		drift_add(
+			s, DRIFT_BOARD, DRIFT_REPAIR_NONE,
+			strf("%s is in the group, but was not assigned with it", BDF_TEXT(&f->bdf)),
+			strf("gpupass release %s, then assign it again", s->name));
 	}
 }
 
@@ -65,9 +63,7 @@ void drift_check_drivers(DriftSubject *s)
 	const PciFunction *first = NULL;
 	_cleanup_free_ char *boot = NULL;
 
-	for (size_t i = 0; i < s->n_functions; i++) {
-		const PciFunction *function = s->functions[i];
-
+	EACH_OF (const PciFunction, function, s->functions, s->n_functions) {
 		/*
 		 * A function in a running guest is bound to vfio. If the snapshot says otherwise,
 		 * it was taken in the middle of a change.

@@ -27,15 +27,14 @@ static void drift_check_gone(DriftSubject *s)
 /* Also of the group's own domain: while it has the board, there can be no vGPU of it. */
 static void drift_check_vgpus(DriftSubject *s)
 {
-	for (size_t i = 0; i < s->n_functions; i++) {
-		const Bdf *bdf = &s->functions[i]->bdf;
+	EACH_OF (const PciFunction, f, s->functions, s->n_functions) {
 		size_t at = 0;
 		VgpuUse vgpu;
 
-		while (vgpu_next_domain(s->facts->uses, s->facts->snapshot, bdf, &at, &vgpu)) {
+		while (vgpu_next_domain(s->facts->uses, s->facts->snapshot, &f->bdf, &at, &vgpu)) {
 			_cleanup_free_ char *text = vgpu_text(&vgpu);
 
-			drift_about(s, bdf);
+			drift_about(s, &f->bdf);
 			drift_add(s, DRIFT_TAKEN, DRIFT_REPAIR_NONE,
 				  strf("domain %s (%s) has %s", vgpu.domain->name,
 				       vgpu.domain->uuid, text),
@@ -46,20 +45,19 @@ static void drift_check_vgpus(DriftSubject *s)
 
 void drift_check_others(DriftSubject *s)
 {
-	for (size_t i = 0; i < s->n_functions; i++) {
-		const Bdf *bdf = &s->functions[i]->bdf;
+	EACH_OF (const PciFunction, f, s->functions, s->n_functions) {
 		const DomainUse *use;
 		size_t at = 0;
 
-		while ((use = domain_uses_holding(s->facts->uses, bdf, &at))) {
+		while ((use = domain_uses_holding(s->facts->uses, &f->bdf, &at))) {
 			if (use == s->domain)
 				continue;
-			drift_about(s, bdf);
+			drift_about(s, &f->bdf);
 			drift_add(s, DRIFT_TAKEN, DRIFT_REPAIR_NONE,
 				  strf("domain %s (%s) has %s, too", use->name, use->uuid,
-				       BDF_TEXT(bdf)),
+				       BDF_TEXT(&f->bdf)),
 				  strf("take the %s out of that domain: virsh edit %s",
-				       domain_hostdev_noun(domain_use_hostdev(use, bdf)),
+				       domain_hostdev_noun(domain_use_hostdev(use, &f->bdf)),
 				       domain_ref_word(use->name, use->uuid)));
 		}
 	}
@@ -81,12 +79,11 @@ DriftHeld drift_count_held(const DriftSubject *s)
 
 void drift_about_lacking(DriftSubject *s, bool live)
 {
-	for (size_t i = 0; i < s->n_functions; i++) {
-		const Bdf *bdf = &s->functions[i]->bdf;
-		const DomainHostdev *hostdev = domain_use_hostdev(s->domain, bdf);
+	EACH_OF (const PciFunction, f, s->functions, s->n_functions) {
+		const DomainHostdev *hostdev = domain_use_hostdev(s->domain, &f->bdf);
 
 		if (!hostdev || !(live ? hostdev->live : hostdev->config))
-			drift_about(s, bdf);
+			drift_about(s, &f->bdf);
 	}
 }
 

@@ -6,19 +6,13 @@
 #include "util/json.h"
 #include "util/xalloc.h"
 
-DEFINE_STRING_TABLE(drift_kind, DriftKind, DRIFT_KINDS)
-DEFINE_STRING_TABLE(drift_repair, DriftRepair, DRIFT_REPAIRS)
-
 bool drift_has(const Drift *drift, const DriftFinding *finding)
 {
-	for (size_t i = 0; drift && i < drift->n_items; i++) {
-		const DriftFinding *other = &drift->items[i];
-
+	EACH_IN (const DriftFinding, other, drift, items)
 		if (other->kind == finding->kind && str_equal(other->group, finding->group) &&
 		    str_equal(other->domain_uuid, finding->domain_uuid) &&
 		    str_equal(other->what, finding->what))
 			return true;
-	}
 	return false;
 }
 

@@ -37,9 +37,7 @@ static const char *file_of(const Assignment *record)
 
 static void drift_check_second_record(DriftSubject *s)
 {
-	for (size_t i = 0; i < s->facts->assignments->n_items; i++) {
-		const Assignment *other = s->facts->assignments->items[i];
-
+	EACH_OF (Assignment, other, s->facts->assignments->items, s->facts->assignments->n_items) {
 		if (other == s->record ||
 		    !SOME_OF(s->functions, s->n_functions, assignment_function(other, &it->bdf)))
 			continue;

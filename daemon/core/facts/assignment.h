@@ -31,8 +31,9 @@ typedef struct AssignedFunction {
 	char *original_override _json_(if_any); /* NULL: none was set */
 	/* Off is stored as unknown: a GPU returns to it by itself. */
 	PersistenceMode original_persistence _json_(by assigned_persistence);
-	char *uuid _json_(if_any);	    /* of the GPU, where it was known; NULL otherwise */
-	char *serial_number _json_(if_any); /* likewise */
+	char *uuid _json_(if_any); /* of the GPU, where it was known; NULL otherwise */
+	/* Likewise, and of a companion: of a VF it is its NIC's. */
+	char *serial_number _json_(if_any);
 } AssignedFunction;
 
 typedef struct Assignment {

@@ -18,9 +18,7 @@ static void forget_bound(BootFaults *faults)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < faults->n_items; i++) {
-		BootFault *item = &faults->items[i];
-
+	EACH (BootFault, item, faults->items, faults->n_items) {
 		if (str_equal(item->outcome, "bound") || str_equal(item->outcome, "reserved"))
 			boot_fault_clear(item);
 		else

@@ -24,16 +24,6 @@ static void image_read(JsonReader *reader, const char *key, void *examination)
 
 #include "examination.inc"
 
-int examination_from_json(const json_t *json, Examination **ret, char **ret_message)
-{
-	_cleanup_(examination_freep) Examination *e = xcalloc(1, sizeof(*e));
-	int r = json_struct_read(examination_members, json, "examination", e, ret_message);
-
-	if (r >= 0)
-		*ret = TAKE_PTR(e);
-	return r;
-}
-
 #define CLOCK_MARGIN_USEC UINT64_C(1000000)
 
 /*

@@ -56,7 +56,7 @@ DECLARE_JSON(Examination, examination_members)
 DECLARE_FREE(Examination, examination_free)
 
 /* Strict and complete: -EBADMSG with *ret_message otherwise. */
-int examination_from_json(const json_t *json, Examination **ret, char **ret_message);
+DECLARE_READ(Examination, examination_from_json, "examination")
 
 /*
  * Fills hook_known and hook_late from libvirt_since_usec, the oldest change of a hook of QEMU, and

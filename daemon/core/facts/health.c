@@ -95,15 +95,3 @@ int gpu_health_from_json(const json_t *json, GpuHealth *ret, char **ret_message)
 		*ret = health;
 	return r;
 }
-
-void gpu_healths_free(GpuHealth *items, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		gpu_health_clear(&items[i]);
-	free(items);
-}
-
-const GpuHealth *gpu_healths_find(const GpuHealth *items, size_t n, const Bdf *bdf)
-{
-	return BDF_FIND(items, n, bdf);
-}

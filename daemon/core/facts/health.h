@@ -52,6 +52,6 @@ Health gpu_health_judge(const GpuHealth *health, char **ret_reason);
 
 int gpu_health_from_json(const json_t *json, GpuHealth *ret, char **ret_message);
 
-void gpu_healths_free(GpuHealth *items, size_t n);
+DECLARE_FREE_LIST(GpuHealth, gpu_healths_free)
 /* NULL when absent. */
-const GpuHealth *gpu_healths_find(const GpuHealth *items, size_t n, const Bdf *bdf);
+DECLARE_FIND(GpuHealth, gpu_healths_find)

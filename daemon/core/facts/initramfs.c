@@ -309,9 +309,7 @@ bool initramfs_loads_taker(const char *name, uint32_t class_code)
 	n = end ? (size_t)(end - name) : strcspn(name, "?");
 	if (!spell_module(module, name, n))
 		return false;
-	for (size_t i = 0; i < ELEMENTS(takers); i++) {
-		const struct Taker *taker = &takers[i];
-
+	EACH (const struct Taker, taker, takers, ELEMENTS(takers)) {
 		if (class_code != 0 && (class_code & taker->mask) != taker->class_code)
 			continue;
 		for (size_t k = 0; k < ELEMENTS(taker->modules) && taker->modules[k]; k++)
@@ -325,13 +323,3 @@ bool initramfs_loads_taker(const char *name, uint32_t class_code)
 /* ---- JSON ---- */
 
 #include "initramfs.inc"
-
-int initramfs_from_json(const json_t *json, Initramfs **ret, char **ret_message)
-{
-	_cleanup_(initramfs_freep) Initramfs *image = xcalloc(1, sizeof(*image));
-	int r = json_struct_read(initramfs_members, json, "image", image, ret_message);
-
-	if (r >= 0)
-		*ret = TAKE_PTR(image);
-	return r;
-}

@@ -63,4 +63,4 @@ const char *initramfs_taker(const Initramfs *image, uint32_t class_code, char *c
 bool initramfs_loads_taker(const char *name, uint32_t class_code);
 
 /* As for an Examination. */
-int initramfs_from_json(const json_t *json, Initramfs **ret, char **ret_message);
+DECLARE_READ(Initramfs, initramfs_from_json, "image")

@@ -8,8 +8,6 @@
 /* Any user can make very many of them. */
 #define UNSEEN_TOLD_MAX 8
 
-DEFINE_STRING_TABLE(unseen_reason, UnseenReason, UNSEEN_REASONS)
-
 const FunctionFacts *inspection_find(const Inspection *inspection, const Bdf *bdf)
 {
 	return BDF_FIND(inspection->functions, inspection->n_functions, bdf);
@@ -65,28 +63,13 @@ char *holder_text(const Holder *holder)
 		    holder->container ? ", container " : "", str_or_empty(holder->container));
 }
 
-static const char *unseen_what(UnseenReason reason)
-{
-	switch (reason) {
-	case UNSEEN_REFUSED:
-		return "the kernel does not let gpupass look into it";
-	case UNSEEN_FILES:
-		return "its open files could not all be looked at in time";
-	case UNSEEN_MAPPINGS:
-		return "its memory mappings could not all be looked at in time";
-	case UNSEEN_MOVING:
-		return "its memory mappings changed whenever they were looked at";
-	case UNSEEN_VFIO_DEVICE:
-		return "it has a device of vfio open, and this kernel does not tell which";
-	}
-	return "";
-}
-
 static char *unseen_text(const Unseen *unseen)
 {
+	static const char *const reasons[] = { UNSEEN_REASONS(STRING_TABLE_WORDS_) };
+
 	return strf("whether %s (pid %ld, uid %lu) holds a device is not known: %s",
 		    str_or_empty(unseen->command), (long)unseen->pid, (unsigned long)unseen->uid,
-		    unseen_what(unseen->reason));
+		    reasons[unseen->reason]);
 }
 
 void inspection_tell_unseen(const Inspection *inspection, char ***lines)

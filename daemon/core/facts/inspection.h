@@ -119,11 +119,12 @@ DECLARE_JSON(Holder, holder_members)
 
 /* Why it is unknown whether a process holds a device. */
 #define UNSEEN_REASONS(X)                                                                          \
-	X(UNSEEN_REFUSED, "refused")	     /* the kernel refuses the look */                     \
-	X(UNSEEN_FILES, "files")	     /* too many files to look at in time */               \
-	X(UNSEEN_MAPPINGS, "mappings")	     /* too many mappings, or unreadable */                \
-	X(UNSEEN_MOVING, "moving")	     /* its mappings changed again and again */            \
-	X(UNSEEN_VFIO_DEVICE, "vfio-device") /* it has one, and this kernel does not say which */
+	X(UNSEEN_REFUSED, "refused", "the kernel does not let gpupass look into it")               \
+	X(UNSEEN_FILES, "files", "its open files could not all be looked at in time")              \
+	X(UNSEEN_MAPPINGS, "mappings", "its memory mappings could not all be looked at in time")   \
+	X(UNSEEN_MOVING, "moving", "its memory mappings changed whenever they were looked at")     \
+	X(UNSEEN_VFIO_DEVICE, "vfio-device",                                                       \
+	  "it has a device of vfio open, and this kernel does not tell which")
 DECLARE_ENUM(unseen_reason, UnseenReason, UNSEEN_REASONS);
 
 /*

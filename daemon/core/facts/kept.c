@@ -5,8 +5,6 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-DEFINE_STRING_TABLE(kept_why, KeptWhy, KEPT_WHYS)
-
 LOCAL_JSON_OF(AssignedFunction, function_members, bdf, vendor, device, subsystem_vendor,
 	      subsystem_device, serial_number)
 LOCAL_JSON_OF(Assignment, kept_members, schema GPUPASS_SCHEMA_KEPT, group_name,
@@ -96,8 +94,7 @@ bool kept_covers(const Assignment *stored, const Assignment *wanted)
 	if (stored->kept != wanted->kept || stored->n_functions != wanted->n_functions ||
 	    !str_equal(stored->group_name, wanted->group_name))
 		return false;
-	for (size_t i = 0; i < wanted->n_functions; i++) {
-		const AssignedFunction *now = &wanted->functions[i];
+	EACH (const AssignedFunction, now, wanted->functions, wanted->n_functions) {
 		const AssignedFunction *then = assignment_function(stored, &now->bdf);
 
 		if (!then || !PCI_SAME_IDS(then, now) ||

@@ -427,11 +427,7 @@ static bool has_vfio(const char *args)
 /* An older Proxmox VE takes such lines for those of the section before. */
 static void check_unknown(Parse *p)
 {
-	bool found = has_vfio(p->unknown.args);
-
-	for (size_t i = 0; i < HOSTPCI_MAX; i++)
-		found |= p->unknown.hostpci[i] != NULL;
-	if (found)
+	if (has_vfio(p->unknown.args) || SOME_OF(p->unknown.hostpci, HOSTPCI_MAX, it != NULL))
 		blame_file(p, "has devices in a section of a kind that is not known");
 }
 

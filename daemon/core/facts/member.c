@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/member.h"
 
-DEFINE_STRING_TABLE(member_kind, MemberKind, MEMBER_KINDS)
-
-/* include/linux/pci_ids.h: PCI_BASE_CLASS_NETWORK, PCI_CLASS_STORAGE_EXPRESS. */
-#define BASE_CLASS_NETWORK 0x02
-#define CLASS_NVME 0x010802
-
 /* What a companion of this kind is on the PCI bus. */
 static const struct {
 	const char *noun;
@@ -14,9 +8,9 @@ static const struct {
 	unsigned shift;	     /* which this leaves */
 	bool virtual_function;
 } kinds[] = {
-	[MEMBER_NIC] = { "NIC", BASE_CLASS_NETWORK, 16, false },
-	[MEMBER_VF] = { "VF", BASE_CLASS_NETWORK, 16, true },
-	[MEMBER_NVME] = { "NVMe", CLASS_NVME, 0, false },
+	[MEMBER_NIC] = { "NIC", PCI_BASE_CLASS_NETWORK, 16, false },
+	[MEMBER_VF] = { "VF", PCI_BASE_CLASS_NETWORK, 16, true },
+	[MEMBER_NVME] = { "NVMe", PCI_CLASS_NVME, 0, false },
 };
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == MEMBER_KIND_MAX_, "each kind has its row");
 

@@ -15,8 +15,6 @@
 #define CLEAR 0x100b20U
 #define CLEAR_BLACKWELL 0x8a004cU
 
-DEFINE_STRING_TABLE(memory_clear, MemoryClear, MEMORY_CLEARS)
-
 #include "memory-clear.inc"
 
 /* TU104, GA100, GA102, GA107, AD102, AD104: those of Turing to Ada that gpu-admin-tools names. */

@@ -6,8 +6,6 @@
 #include "util/grow.h"
 #include "util/text.h"
 
-DEFINE_STRING_TABLE(nic_user_kind, NicUserKind, NIC_USER_KINDS)
-
 #include "nic.inc"
 
 /* "eth5 VERB 10.0.0.5/24", and how the host lets go of it, where @ stands for eth5. */
@@ -78,11 +76,6 @@ void nic_use_unknown(NicUse *use, char *why)
 bool nic_use_vf_is_ruled(const NicUse *use)
 {
 	return use && use->vf_read && use->spoof_check && !use->trusted;
-}
-
-const NicUse *nic_use_find(const NicUse *list, size_t n, const Bdf *bdf)
-{
-	return BDF_FIND(list, n, bdf);
 }
 
 char *nic_user_text(const Bdf *bdf, const NicUser *user)

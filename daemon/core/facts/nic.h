@@ -64,7 +64,7 @@ void nic_use_unknown(NicUse *use, char *why);
 bool nic_use_vf_is_ruled(const NicUse *use);
 
 /* NULL: nobody has looked. */
-const NicUse *nic_use_find(const NicUse *list, size_t n, const Bdf *bdf);
+DECLARE_FIND(NicUse, nic_use_find)
 
 /* "0000:42:00.0: eth5 has the address 10.0.0.5/24" */
 char *nic_user_text(const Bdf *bdf, const NicUser *user);

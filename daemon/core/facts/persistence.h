@@ -50,6 +50,6 @@ DECLARE_JSON(GpuPersistence, gpu_persistence_members)
 DECLARE_CLEAR(GpuPersistence, gpu_persistence_clear)
 
 /* NULL: none of them. `list` may be NULL. */
-const GpuPersistence *persistence_find(const GpuPersistence *list, size_t n, const Bdf *bdf);
+DECLARE_FIND(GpuPersistence, persistence_find)
 /* Clears all, and frees the list, which may be NULL. */
-void persistence_list_free(GpuPersistence *list, size_t n);
+DECLARE_FREE_LIST(GpuPersistence, persistence_list_free)

@@ -40,20 +40,13 @@ static json_t *board_to_json(const ReceiptBoard *board)
 
 static json_t *boards_to_json(const Receipt *receipt)
 {
-	json_t *a = json_array();
-
-	for (size_t i = 0; i < receipt->n_boards; i++)
-		json_append(a, board_to_json(&receipt->boards[i]));
-	return a;
+	return JSON_ARRAY(receipt->boards, receipt->n_boards, board_to_json(it));
 }
 
 static json_t *functions_to_json(const Receipt *receipt)
 {
-	json_t *a = json_array();
-
-	for (size_t i = 0; i < receipt->n_functions; i++)
-		json_append(a, json_struct_write(reset_report_members, &receipt->functions[i]));
-	return a;
+	return JSON_ARRAY(receipt->functions, receipt->n_functions,
+			  json_struct_write(reset_report_members, it));
 }
 
 json_t *receipt_document(const Receipt *receipt, unsigned number)
@@ -183,14 +176,4 @@ const RecordKind receipt_kind = {
 	},
 };
 
-const LastReset *last_resets_find(const LastReset *items, size_t n, const Bdf *bdf)
-{
-	return BDF_FIND(items, n, bdf);
-}
-
-void last_resets_free(LastReset *items, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		free(items[i].what);
-	free(items);
-}
+#include "receipt.inc"

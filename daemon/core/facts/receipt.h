@@ -58,5 +58,5 @@ typedef struct LastReset {
 
 /* Fills those of the boards that this receipt has and that are not known yet. */
 void receipt_read_last(const json_t *receipt, LastReset *boards, size_t n);
-const LastReset *last_resets_find(const LastReset *items, size_t n, const Bdf *bdf);
-void last_resets_free(LastReset *items, size_t n);
+DECLARE_FIND(LastReset, last_resets_find)
+DECLARE_FREE_LIST(LastReset, last_resets_free)

@@ -3,8 +3,6 @@
 
 #include "util/text.h"
 
-DEFINE_STRING_TABLE(reset_result, ResetResult, RESET_RESULTS)
-
 #include "reset-report.inc"
 
 bool reset_method_counts(const char *method)
@@ -70,8 +68,6 @@ char *reset_report_text(const ResetReport *report)
 		    str_or_empty(report->method), report->method ? ")" : "",
 		    report->error < 0 ? ": " : "", report->error < 0 ? error_text(report) : "");
 }
-
-DEFINE_STRING_TABLE(reset_method, ResetMethod, RESET_METHODS)
 
 void reset_tally_add(ResetTally *tally, const ResetReport *report)
 {

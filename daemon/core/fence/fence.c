@@ -5,8 +5,6 @@
 #include "util/grow.h"
 #include "util/json.h"
 
-DEFINE_STRING_TABLE(fence_state, FenceState, FENCE_STATES)
-
 LOCAL_JSON(FenceFunction, function_members)
 LOCAL_JSON(FenceBoard, board_members)
 LOCAL_JSON(FenceGroup, group_members)
@@ -70,8 +68,7 @@ static const FenceFunction *find_function(const FenceFunction *functions, size_t
 
 const FenceGroup *fence_find(const Fence *fence, const Bdf *bdf, const FenceFunction **ret_function)
 {
-	for (size_t i = 0; i < fence->n_groups; i++) {
-		const FenceGroup *group = &fence->groups[i];
+	EACH (const FenceGroup, group, fence->groups, fence->n_groups) {
 		const FenceFunction *found =
 			find_function(group->functions, group->n_functions, bdf);
 

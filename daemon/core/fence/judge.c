@@ -169,8 +169,7 @@ static char *cleaned_by(const FenceRequest *q, const FenceGroup *group)
 
 static int check_clean(const FenceRequest *q, const FenceGroup *group, Problem **ret_problem)
 {
-	for (size_t i = 0; i < group->n_boards; i++) {
-		const FenceBoard *board = &group->boards[i];
+	EACH (const FenceBoard, board, group->boards, group->n_boards) {
 		_cleanup_free_ char *tenant = NULL;
 
 		if (board->tenant != TENANT_DIRTY ||

@@ -34,13 +34,22 @@ static const PciFunction *find_function(const Maker *m, const Bdf *bdf)
 	return FIND_OF(m->functions, m->n, bdf_equal(&it->bdf, bdf));
 }
 
+/* It may send as another, and what made it anew need not have been gpupass. */
+static void check_vfs(Maker *m)
+{
+	for (size_t i = 0; i < m->group->n_companions; i++)
+		if (m->group->companions[i].need == COMPANION_TO_RULE)
+			fence_worsen(m->out, FENCE_UNSAFE,
+				     strf("VF %s is yet to be kept to its own address",
+					  BDF_TEXT(&m->group->companions[i].member.bdf)));
+}
+
 /* The boards must be those that the record names, and all of them. */
 static void check_record(Maker *m)
 {
 	const Assignment *record = m->record;
 
-	for (size_t i = 0; record && i < record->n_functions; i++) {
-		const AssignedFunction *then = &record->functions[i];
+	EACH_IN (const AssignedFunction, then, record, functions) {
 		const PciFunction *now = find_function(m, &then->bdf);
 
 		if (!now || !assigned_function_is(then, now))
@@ -149,8 +158,9 @@ static void fill(Maker *m)
 	add_boards(m);
 	if (m->group->fault)
 		fence_worsen(out, FENCE_UNSAFE, xstrdup(m->group->fault));
+	check_vfs(m);
 	/* A VF that is not there is none of the functions that a domain must have. */
-	if (m->group->state == GROUP_UNREADY)
+	if (!group_is_ready(m->group))
 		fence_worsen(out, FENCE_UNSAFE, xstrdup(m->group->reason));
 	check_record(m);
 	check_health(m);
@@ -249,13 +259,11 @@ static void close_other_companions(const FenceFacts *facts, Fence *fence)
 	const PciSnapshot *snapshot = facts->gpus->snapshot;
 	MemberKind kind;
 
-	for (size_t i = 0; i < snapshot->n_functions; i++) {
-		const Bdf *bdf = &snapshot->functions[i]->bdf;
-
-		if (!member_kind_of(snapshot->functions[i], &kind) || fence_find(fence, bdf, NULL))
+	EACH_OF (PciFunction, f, snapshot->functions, snapshot->n_functions) {
+		if (!member_kind_of(f, &kind) || fence_find(fence, &f->bdf, NULL))
 			continue;
-		close_other(facts, fence, bdf, 1, false);
-		add_dirty(facts, fence, snapshot->functions[i]);
+		close_other(facts, fence, &f->bdf, 1, false);
+		add_dirty(facts, fence, f);
 	}
 }
 

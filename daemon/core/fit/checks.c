@@ -18,14 +18,8 @@ static bool of_numa(FitId id)
 
 const FitFinding *fit_refusal(const FitReport *report, FitMode numa, FitMode fit)
 {
-	for (size_t i = 0; i < report->n_items; i++) {
-		const FitFinding *finding = &report->items[i];
-
-		if (finding->severity >= FIT_WARNING &&
-		    (of_numa(finding->id) ? numa : fit) == FIT_STRICT)
-			return finding;
-	}
-	return NULL;
+	return FIND(report->items, report->n_items,
+		    it->severity >= FIT_WARNING && (of_numa(it->id) ? numa : fit) == FIT_STRICT);
 }
 
 /* ---- memory ---- */

@@ -5,10 +5,6 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-DEFINE_STRING_TABLE(fit_mode, FitMode, FIT_MODES)
-DEFINE_STRING_TABLE(fit_severity, FitSeverity, FIT_SEVERITIES)
-DEFINE_STRING_TABLE(fit_id, FitId, FIT_IDS)
-
 #include "fit.inc"
 
 void fit_add(FitReport *report, FitId id, FitSeverity severity, char *what, const char *remedy)

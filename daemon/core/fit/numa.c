@@ -31,9 +31,7 @@ static char *nodes_text(const HostFacts *host, const CpuSet *nodes, bool cpus)
 {
 	_cleanup_strv_ char **parts = NULL;
 
-	for (size_t i = 0; i < host->n_nodes; i++) {
-		const HostNode *node = &host->nodes[i];
-
+	EACH (const HostNode, node, host->nodes, host->n_nodes) {
 		if (!cpu_set_has(nodes, node->node))
 			continue;
 		if (!cpus)

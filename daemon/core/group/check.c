@@ -204,12 +204,9 @@ static int compare_evidence(const void *a, const void *b)
 
 static void collect_evidence(Group *group, const Links *links)
 {
-	for (size_t i = 0; i < links->n_items; i++) {
-		const Link *link = &links->items[i];
-
+	EACH (const Link, link, links->items, links->n_items)
 		if (is_member(group, &link->a) && is_member(group, &link->b))
 			add_evidence(group, link);
-	}
 	if (group->n_evidence > 1)
 		qsort(group->evidence, group->n_evidence, sizeof(GroupEvidence), compare_evidence);
 }
@@ -250,12 +247,9 @@ static char *reasoning_for_one(const Gpu *gpu)
 /* A doubt about two of them, or about one of them and a GPU elsewhere; NULL: none. */
 static const Link *doubt_about(Gpu *const *gpus, size_t n, const Links *links)
 {
-	for (size_t i = 0; i < links->n_items; i++) {
-		const Link *link = &links->items[i];
-
+	EACH (const Link, link, links->items, links->n_items)
 		if (link->doubt && SOME_OF(gpus, n, link_has(link, &it->lead->bdf)))
 			return link;
-	}
 	return NULL;
 }
 

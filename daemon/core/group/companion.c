@@ -98,6 +98,22 @@ static char *kind_fault(const Companion *companion, const PciSnapshot *snapshot)
 		    member_kind_noun(companion->member.kind), companion->function->class_code);
 }
 
+/* NULL: the group has no VF of this NIC. */
+static const Bdf *vf_of(const Group *group, const Bdf *nic, const PciSnapshot *snapshot)
+{
+	Bdf physical;
+
+	for (size_t i = 0; i < group->n_companions; i++) {
+		const Member *member = &group->companions[i].member;
+
+		if (member->kind == MEMBER_VF &&
+		    pci_snapshot_physical(snapshot, &member->bdf, &physical) &&
+		    bdf_equal(&physical, nic))
+			return &member->bdf;
+	}
+	return NULL;
+}
+
 /*
  * A declaration may say what a record says otherwise. And whoever has a NIC has its VFs: they leave
  * with its driver.
@@ -106,13 +122,19 @@ static char *sharing_fault(const Group *group, const Companion *companion, const
 {
 	const Bdf *bdf = &companion->member.bdf;
 
-	for (size_t i = 0; i < all->n_items; i++) {
-		const Group *other = &all->items[i];
+	EACH (const Group, other, all->items, all->n_items) {
 		const Companion *parent;
+		const Bdf *child;
 		Bdf physical;
 
 		if (other != group && group_companion(other, bdf))
 			return strf("%s is in group %s, too", BDF_TEXT(bdf), other->name);
+		child = other != group && companion->member.kind == MEMBER_NIC
+				? vf_of(other, bdf, all->snapshot)
+				: NULL;
+		if (child)
+			return strf("%s has the VF %s, which is in group %s", BDF_TEXT(bdf),
+				    BDF_TEXT(child), other->name);
 		if (companion->member.kind != MEMBER_VF ||
 		    !pci_snapshot_physical(all->snapshot, bdf, &physical))
 			continue;
@@ -126,8 +148,7 @@ static char *sharing_fault(const Group *group, const Companion *companion, const
 
 char *companions_fault(const Group *group, const GroupSet *all)
 {
-	for (size_t i = 0; i < group->n_companions; i++) {
-		const Companion *companion = &group->companions[i];
+	EACH (const Companion, companion, group->companions, group->n_companions) {
 		char *fault = kind_fault(companion, all->snapshot);
 
 		if (!fault)
@@ -154,6 +175,8 @@ static CompanionNeed need_of(const Group *group, const Companion *companion, con
 
 	if (companion->member.kind == MEMBER_VF && !companion->function)
 		return COMPANION_TO_MAKE;
+	if (companion->unruled)
+		return COMPANION_TO_RULE;
 	if (companion->member.kind != MEMBER_NVME || !companion->function || !tenants)
 		return COMPANION_READY;
 	mark = tenants_mark(tenants, companion->function);
@@ -166,13 +189,12 @@ bool companions_ready(Group *group, const Tenants *tenants, char **ret_why)
 {
 	static const char *const words[] = {
 		[COMPANION_TO_MAKE] = "is yet to be made",
+		[COMPANION_TO_RULE] = "is yet to be kept to its own address",
 		[COMPANION_TO_ERASE] = "is yet to be erased",
 	};
 	_cleanup_strv_ char **lines = NULL;
 
-	for (size_t i = 0; i < group->n_companions; i++) {
-		Companion *companion = &group->companions[i];
-
+	EACH (Companion, companion, group->companions, group->n_companions) {
 		companion->need = need_of(group, companion, tenants);
 		if (companion->need != COMPANION_READY)
 			strv_appendf(&lines, "%s %s %s", member_kind_noun(companion->member.kind),

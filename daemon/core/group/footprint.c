@@ -30,6 +30,18 @@ static void add_iommu_group(Footprint *footprint, const PciSnapshot *snapshot, i
 			add(footprint, &snapshot->functions[i]->bdf);
 }
 
+static void add_nics(Footprint *footprint, const PciSnapshot *snapshot, const Group *group)
+{
+	for (size_t i = 0; i < group->n_companions; i++) {
+		const Member *member = &group->companions[i].member;
+		Bdf nic;
+
+		if (member->kind == MEMBER_VF &&
+		    pci_snapshot_physical(snapshot, &member->bdf, &nic))
+			add(footprint, &nic);
+	}
+}
+
 Footprint footprint_of_group(const PciSnapshot *snapshot, const Group *group)
 {
 	Footprint footprint = { 0 };
@@ -40,7 +52,13 @@ Footprint footprint_of_group(const PciSnapshot *snapshot, const Group *group)
 
 		add_iommu_group(&footprint, snapshot, own ? own->iommu_group : IOMMU_GROUP_NONE);
 	}
+	add_nics(&footprint, snapshot, group);
 	return footprint;
+}
+
+bool footprints_meet(const Footprint *a, const Footprint *b)
+{
+	return SOME(a->functions, a->n_functions, bdf_in(it, b->functions, b->n_functions));
 }
 
 static bool has_same(const GroupSet *groups, const Group *group)

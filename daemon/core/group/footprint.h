@@ -15,8 +15,13 @@ DECLARE_CLEAR(Footprint, footprint_clear)
  * such functions away together. A reset reaches no more: where it would hit the whole bus, and
  * another board is there, the plan refuses (core/plan/reset.c); the slot is the board's, and the
  * boards that NVLinks lead to are the group's.
+ *
+ * And the NICs of its VFs, there or not: when the number of a NIC's VFs changes, all of them end, so
+ * no two jobs may have VFs of one NIC in hand.
  */
 Footprint footprint_of_group(const PciSnapshot *snapshot, const Group *group);
+/* One function at least is in both. */
+bool footprints_meet(const Footprint *a, const Footprint *b);
 /*
  * The functions of all groups that are in one set only, or have other GPUs there, or are known by
  * other evidence.

@@ -40,6 +40,18 @@ bool group_lacks_vf(const Group *group)
 	return SOME(group->companions, group->n_companions, it->need == COMPANION_TO_MAKE);
 }
 
+bool group_awaits_vf(const Group *group)
+{
+	return SOME(group->companions, group->n_companions,
+		    it->need == COMPANION_TO_MAKE || it->need == COMPANION_TO_RULE);
+}
+
+bool group_is_ready(const Group *group)
+{
+	return group->state != GROUP_UNREADY &&
+	       !SOME(group->companions, group->n_companions, it->need != COMPANION_READY);
+}
+
 bool companion_is_nic(const Companion *companion)
 {
 	return companion->function &&
@@ -58,9 +70,7 @@ size_t group_nics(const Group *group, const PciFunction **to)
 
 Group *group_set_find_gpu(const GroupSet *groups, const Bdf *bdf)
 {
-	for (size_t i = 0; i < groups->n_items; i++) {
-		Group *group = &groups->items[i];
-
+	EACH (Group, group, groups->items, groups->n_items) {
 		if (SOME_OF(group->gpus, group->n_gpus, gpu_has_function(it, bdf)))
 			return group;
 		if (group_companion(group, bdf))
@@ -136,10 +146,8 @@ static size_t add_companions(const Group *group, const PciFunction **functions, 
 const PciFunction **group_functions(const Group *group, size_t *ret_n)
 {
 	const PciFunction **functions;
-	size_t n = 0;
+	size_t n = COUNT(group->gpus, group->n_gpus, (*it)->n_functions);
 
-	for (size_t i = 0; i < group->n_gpus; i++)
-		n += group->gpus[i]->n_functions;
 	functions = xcalloc(n + group->n_companions + 1, sizeof(*functions));
 	n = 0;
 	for (size_t i = 0; i < group->n_gpus; i++)

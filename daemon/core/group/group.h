@@ -44,6 +44,7 @@ typedef struct GuestWord {
 typedef enum CompanionNeed {
 	COMPANION_READY,
 	COMPANION_TO_MAKE,  /* a VF that is not there, while its NIC is */
+	COMPANION_TO_RULE,  /* a VF that is not known to be kept to its own address */
 	COMPANION_TO_ERASE, /* an NVMe that is not known to be clean, and may be erased */
 } CompanionNeed;
 
@@ -51,7 +52,8 @@ typedef enum CompanionNeed {
 typedef struct Companion {
 	Member member;
 	const PciFunction *function; /* borrowed; NULL: it is not there */
-	CompanionNeed need;	     /* set by groups_observe(), while nobody has the group */
+	CompanionNeed need;	     /* set by groups_observe(), unless others have the group */
+	bool unruled;		     /* set by vf_watch_settle() */
 } Companion;
 
 typedef struct Group {
@@ -102,6 +104,10 @@ const Companion *group_companion(const Group *group, const Bdf *bdf);
 bool group_has_vf(const Group *group, const Bdf *bdf);
 /* A VF of this group is not there, and may be made. */
 bool group_lacks_vf(const Group *group);
+/* A prepare has to make a VF of it, or to keep one to its own address. */
+bool group_awaits_vf(const Group *group);
+/* Whatever its state is: a prepare need not come before a domain. */
+bool group_is_ready(const Group *group);
 /* It is a NIC, whole or a function of one, and it is there. */
 bool companion_is_nic(const Companion *companion);
 /* The NICs of the group that are there; `to` has room for all companions. */

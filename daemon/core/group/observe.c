@@ -149,8 +149,7 @@ static GroupState settle_two_domains(View *v)
 /* The board at a recorded address is not the one that was assigned, or is not there. Says so. */
 static bool is_changed_board(View *v)
 {
-	for (size_t i = 0; i < v->record->n_functions; i++) {
-		const AssignedFunction *then = &v->record->functions[i];
+	EACH (const AssignedFunction, then, v->record->functions, v->record->n_functions) {
 		const PciFunction *now = NULL;
 
 		for (size_t k = 0; k < v->n_functions; k++)
@@ -187,14 +186,11 @@ static GroupState settle_assigned(View *v, const char *remark)
 	_cleanup_free_ char *complaint = NULL;
 
 	v->group->word.counts = group_word_counts(v->group, v->record);
-	for (size_t i = 0; i < v->n_functions; i++) {
-		const PciFunction *function = v->functions[i];
-
+	EACH_OF (const PciFunction, function, v->functions, v->n_functions)
 		if (!pci_function_on_vfio(function) && needs_vfio(v->domain, function))
 			return settle(v, GROUP_DEGRADED, "assigned to %s, but %s is on %s, not %s",
 				      v->group->domain_name, BDF_TEXT(&function->bdf),
 				      driver_name(function), VFIO_PCI);
-	}
 	complaint = group_word_complaint(
 		v->group, domain_ref_word(v->group->domain_name, v->group->domain_uuid));
 	if (complaint)
@@ -282,7 +278,7 @@ static const PciFunction *member_held(const View *v, bool live, bool held)
 static GroupState settle_machine(View *v)
 {
 	static const bool live[] = { true, false };
-	size_t bound = 0;
+	size_t bound;
 
 	for (size_t i = 0; i < ELEMENTS(live); i++) {
 		const PciFunction *with = member_held(v, live[i], true);
@@ -293,8 +289,7 @@ static GroupState settle_machine(View *v)
 				      v->domain->name, live[i] ? "runs with" : "is defined with",
 				      BDF_TEXT(&with->bdf), BDF_TEXT(&without->bdf));
 	}
-	for (size_t i = 0; i < v->n_leads; i++)
-		bound += pci_function_on_vfio(v->leads[i]);
+	bound = COUNT(v->leads, v->n_leads, pci_function_on_vfio(*it));
 	if (bound > 0 && bound < v->n_leads)
 		return settle(v, GROUP_DEGRADED,
 			      "virtual machine %s has it, but only %zu of %zu %s are on %s",
@@ -385,8 +380,9 @@ static GroupState settle_by_drivers(View *v)
 			unbound = v->leads[i];
 	}
 	if (bound && unbound)
-		return settle(v, GROUP_DEGRADED, "%s is on %s, but %s on %s", BDF_TEXT(&bound->bdf),
-			      driver_name(bound), BDF_TEXT(&unbound->bdf), driver_name(unbound));
+		return settle(v, GROUP_DEGRADED, "%s is on %s, but %s on %s%s%s",
+			      BDF_TEXT(&bound->bdf), driver_name(bound), BDF_TEXT(&unbound->bdf),
+			      driver_name(unbound), ready ? "" : "; ", str_or_empty(needs));
 	if (v->group->provenance == PROVENANCE_INFERRED && !v->policy->accept_inferred)
 		return settle(v, GROUP_INFERRED,
 			      "the pairing is likely, not certain; declare it: "
@@ -441,9 +437,9 @@ static GroupState observe_state(View *v)
 		return settle_whatever_uses(v, GROUP_DEGRADED, group->fault);
 	if (group->provenance == PROVENANCE_NONE)
 		return settle_whatever_uses(v, GROUP_UNKNOWN, NULL);
-	/* A boot takes the VFs. */
+	/* A boot takes the VFs. That the rules of one are not known yet closes the fence only. */
 	if ((v->record || (v->domain && marked_as_ours(v, v->domain))) &&
-	    !companions_ready(v->group, NULL, &why))
+	    !companions_ready(v->group, NULL, &why) && group_lacks_vf(group))
 		return settle_whatever_uses(v, GROUP_DEGRADED, why);
 	if (v->record)
 		return settle_recorded(v);
@@ -457,8 +453,7 @@ static GroupState observe_state(View *v)
 void groups_observe(GroupSet *groups, const DomainUses *uses, const Assignments *assignments,
 		    const Tenants *tenants, const Policy *policy)
 {
-	for (size_t i = 0; i < groups->n_items; i++) {
-		Group *group = &groups->items[i];
+	EACH (Group, group, groups->items, groups->n_items) {
 		_cleanup_free_ const PciFunction **functions = NULL, **leads = NULL;
 		View view = {
 			.group = group,

@@ -63,9 +63,7 @@ static const char *base_name(size_t n_gpus)
  */
 static const Group *unsettled_by(const Resolver *r, const Gpu *gpu)
 {
-	for (size_t i = 0; i < r->out->n_items; i++) {
-		const Group *group = &r->out->items[i];
-
+	EACH (const Group, group, r->out->items, r->out->n_items) {
 		if (group->provenance != PROVENANCE_DECLARED || !group->fault)
 			continue;
 		if (group->n_gpus == 0 || gpu_same_model(group->gpus[0], gpu))
@@ -131,14 +129,9 @@ static bool is_settled(const Resolver *r, const Gpu *gpu)
 /* Every other board that a bridge could tie to it is in a group that is complete. */
 static bool has_no_partner(const Resolver *r, const Gpu *gpu)
 {
-	for (size_t i = 0; i < r->set->n_gpus; i++) {
-		const Gpu *other = &r->set->gpus[i];
-
-		if (other != gpu && other->board &&
-		    str_equal(other->board->name, gpu->board->name) && !is_settled(r, other))
-			return false;
-	}
-	return true;
+	return !SOME(r->set->gpus, r->set->n_gpus,
+		     it != gpu && it->board && str_equal(it->board->name, gpu->board->name) &&
+			     !is_settled(r, it));
 }
 
 /* Why this GPU, which is in no group, has nothing that it could be linked to; NULL: it may have. */
@@ -210,8 +203,7 @@ static Component *find_components(const Resolver *r, Provenance lowest, Gpu *con
 	for (size_t i = 0; i < r->set->n_gpus; i++)
 		components[i].label = i;
 	for (int p = PROVENANCE_DECLARED - 1; p >= (int)lowest; p--)
-		for (size_t i = 0; i < r->links->n_items; i++) {
-			const Link *link = &r->links->items[i];
+		EACH (const Link, link, r->links->items, r->links->n_items) {
 			Gpu *a, *b;
 
 			if ((int)link->provenance == p && !link->doubt &&
@@ -233,12 +225,10 @@ static size_t recorded_gpus(const Resolver *r, const Assignment *record, Gpu **g
 	size_t n = 0;
 
 	*ret_missing = NULL;
-	for (size_t i = 0; i < r->set->n_gpus; i++) {
-		Gpu *gpu = &r->set->gpus[i];
-		bool named = false;
+	EACH (Gpu, gpu, r->set->gpus, r->set->n_gpus) {
+		bool named = SOME_OF(gpu->functions, gpu->n_functions,
+				     assignment_function(record, &it->bdf) != NULL);
 
-		for (size_t k = 0; k < gpu->n_functions; k++)
-			named |= assignment_function(record, &gpu->functions[k]->bdf) != NULL;
 		if (named)
 			gpus[n++] = gpu;
 	}
@@ -358,8 +348,7 @@ static void drop_owned(const Resolver *r, ResolvedMembers *members)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < members->n_gpus; i++) {
-		Gpu *gpu = members->gpus[i];
+	EACH_OF (Gpu, gpu, members->gpus, members->n_gpus) {
 		char *missing;
 
 		if (!is_owned(r, gpu)) {
@@ -447,8 +436,7 @@ static Group *owner_of(const Resolver *r, const Gpu *gpu)
  */
 static void note_contradictions(Resolver *r)
 {
-	for (size_t i = 0; i < r->links->n_items; i++) {
-		const Link *link = &r->links->items[i];
+	EACH (const Link, link, r->links->items, r->links->n_items) {
 		const Gpu *a = gpu_set_find(r->set, &link->a), *b = gpu_set_find(r->set, &link->b);
 		Group *groups[2] = { owner_of(r, a), owner_of(r, b) };
 		const Gpu *gpus[2] = { a, b };
@@ -467,8 +455,7 @@ static void note_contradictions(Resolver *r)
 
 static void resolve_inferred(Resolver *r)
 {
-	for (size_t i = 0; i < r->links->n_items; i++) {
-		const Link *link = &r->links->items[i];
+	EACH (const Link, link, r->links->items, r->links->n_items) {
 		Gpu *ends[2];
 
 		if (link->provenance != PROVENANCE_INFERRED ||

@@ -30,29 +30,17 @@ static json_t *hex(unsigned value, int digits)
 
 static json_t *pools_to_json(const HostNode *node)
 {
-	json_t *a = json_array();
-
-	for (size_t i = 0; i < node->n_pools; i++)
-		json_append(a, json_build("{s:I, s:I, s:I}", "page_bytes",
-					  (json_int_t)node->pools[i].page_bytes, "total",
-					  (json_int_t)node->pools[i].total, "free",
-					  (json_int_t)node->pools[i].free));
-	return a;
+	return JSON_ARRAY(node->pools, node->n_pools,
+			  json_build("{s:I, s:I, s:I}", "page_bytes", (json_int_t)it->page_bytes,
+				     "total", (json_int_t)it->total, "free", (json_int_t)it->free));
 }
 
 static json_t *nodes_to_json(const HostFacts *host)
 {
-	json_t *a = json_array();
-
-	for (size_t i = 0; host && i < host->n_nodes; i++) {
-		const HostNode *node = &host->nodes[i];
-
-		json_append(a, json_build("{s:i, s:o, s:I, s:o}", "node", (int)node->node, "cpus",
-					  json_text(str_or_empty(node->cpus)), "memory_bytes",
-					  (json_int_t)node->memory_bytes, "hugepages",
-					  pools_to_json(node)));
-	}
-	return a;
+	return JSON_ARRAY(host->nodes, host ? host->n_nodes : 0,
+			  json_build("{s:i, s:o, s:I, s:o}", "node", (int)it->node, "cpus",
+				     json_text(str_or_empty(it->cpus)), "memory_bytes",
+				     (json_int_t)it->memory_bytes, "hugepages", pools_to_json(it)));
 }
 
 static size_t n_nodes(const TopologyFacts *facts)
@@ -115,22 +103,9 @@ static json_t *function_to_json(const PciFunction *f)
 			  "iommu_group", number(f->iommu_group));
 }
 
-static json_t *functions_to_json(const Gpu *gpu)
-{
-	json_t *a = json_array();
-
-	for (size_t i = 0; i < gpu->n_functions; i++)
-		json_append(a, function_to_json(gpu->functions[i]));
-	return a;
-}
-
 static json_t *path_to_json(const PciFunction *lead)
 {
-	json_t *a = json_array();
-
-	for (size_t i = 0; i < lead->n_upstream; i++)
-		json_append(a, json_text(BDF_TEXT(&lead->upstream[i])));
-	return a;
+	return JSON_ARRAY(lead->upstream, lead->n_upstream, json_text(BDF_TEXT(it)));
 }
 
 static json_t *nvlink_to_json(const Board *board)
@@ -176,18 +151,10 @@ static json_t *gpu_to_json(const TopologyFacts *facts, const Gpu *gpu)
 		"numa_node", number(lead->numa_node), "physical_slot",
 		json_string_or_null(lead->physical_slot), "power_state",
 		json_string_or_null(lead->power_state), "boot_vga", lead->boot_vga, "functions",
-		functions_to_json(gpu), "upstream_path", path_to_json(lead), "nvlink",
-		nvlink_to_json(gpu->board), "domains", holders_to_json(facts->uses, gpu), "group",
+		JSON_ARRAY(gpu->functions, gpu->n_functions, function_to_json(*it)),
+		"upstream_path", path_to_json(lead), "nvlink", nvlink_to_json(gpu->board),
+		"domains", holders_to_json(facts->uses, gpu), "group",
 		json_string_or_null(group ? group->name : NULL));
-}
-
-static json_t *gpus_to_json(const TopologyFacts *facts)
-{
-	json_t *a = json_array();
-
-	for (size_t i = 0; i < facts->gpus->n_gpus; i++)
-		json_append(a, gpu_to_json(facts, &facts->gpus->gpus[i]));
-	return a;
 }
 
 /* ---- companions ---- */
@@ -242,15 +209,10 @@ static Devices list_devices(const TopologyFacts *facts)
 /* To all that stand before it, so that each pair is there once. */
 static json_t *distances_to_json(const TopologyFacts *facts, const Devices *devices, size_t device)
 {
-	json_t *a = json_array();
-
-	for (size_t i = 0; i < device; i++)
-		json_append(
-			a, json_build("{s:s, s:s}", "to", BDF_TEXT(&devices->items[i]->bdf), "pcie",
-				      pcie_distance_to_string(pcie_distance(devices->items[i],
-									    devices->items[device],
-									    n_nodes(facts)))));
-	return a;
+	return JSON_ARRAY(devices->items, device,
+			  json_build("{s:s, s:s}", "to", BDF_TEXT(&(*it)->bdf), "pcie",
+				     pcie_distance_to_string(pcie_distance(
+					     *it, devices->items[device], n_nodes(facts)))));
 }
 
 static json_t *companions_to_json(const TopologyFacts *facts, const Devices *devices)
@@ -276,15 +238,6 @@ static json_t *companions_to_json(const TopologyFacts *facts, const Devices *dev
 
 /* ---- groups ---- */
 
-static json_t *addresses_to_json(const Group *group)
-{
-	json_t *a = json_array();
-
-	for (size_t i = 0; i < group->n_gpus; i++)
-		json_append(a, json_text(BDF_TEXT(&group->gpus[i]->lead->bdf)));
-	return a;
-}
-
 static json_t *domain_to_json(const Group *group)
 {
 	if (!group->domain_name && !group->domain_uuid)
@@ -307,17 +260,9 @@ static json_t *group_to_json(const Group *group)
 		json_string_or_null(group->source), "reasoning",
 		json_string_or_null(group->reasoning), "model", model, "link", link, "links",
 		(int)group_links(group), "links_expected", (int)group->links_expected, "gpus",
-		addresses_to_json(group), "driver", json_text(group_driver(group)), "domain",
-		domain_to_json(group), "assignable", group->assignable);
-}
-
-static json_t *groups_to_json(const GroupSet *groups)
-{
-	json_t *a = json_array();
-
-	for (size_t i = 0; i < groups->n_items; i++)
-		json_append(a, group_to_json(&groups->items[i]));
-	return a;
+		JSON_ARRAY(group->gpus, group->n_gpus, json_text(BDF_TEXT(&(*it)->lead->bdf))),
+		"driver", json_text(group_driver(group)), "domain", domain_to_json(group),
+		"assignable", group->assignable);
 }
 
 /* ---- IOMMU groups ---- */
@@ -334,12 +279,10 @@ static bool gpu_in_iommu_group(const GpuSet *gpus, int iommu_group)
 /* Everything in the IOMMU group, not only GPUs: the rest has to be moved, too. */
 static json_t *iommu_group_to_json(const PciSnapshot *snapshot, int iommu_group)
 {
-	json_t *a = json_array();
-
-	for (size_t i = 0; i < snapshot->n_functions; i++)
-		if (snapshot->functions[i]->iommu_group == iommu_group)
-			json_append(a, function_to_json(snapshot->functions[i]));
-	return json_build("{s:i, s:o}", "group", iommu_group, "functions", a);
+	return json_build(
+		"{s:i, s:o}", "group", iommu_group, "functions",
+		JSON_ARRAY(snapshot->functions, snapshot->n_functions,
+			   (*it)->iommu_group == iommu_group ? function_to_json(*it) : NULL));
 }
 
 static json_t *iommu_groups_to_json(const TopologyFacts *facts)
@@ -406,9 +349,10 @@ char *topology_to_json(const TopologyFacts *facts)
 		facts->snapshot->iommu, "taken_usec", (json_int_t)facts->snapshot->taken_usec,
 		"nvswitches", (int)facts->gpus->n_nvswitches, "numa_nodes",
 		nodes_to_json(facts->host), "bridges", bridges_to_json(facts->snapshot, &devices),
-		"gpus", gpus_to_json(facts), "companions", companions_to_json(facts, &devices),
-		"groups", groups_to_json(facts->groups), "iommu_groups",
-		iommu_groups_to_json(facts), "pairs", pairs_to_json(facts));
+		"gpus", JSON_ARRAY(facts->gpus->gpus, facts->gpus->n_gpus, gpu_to_json(facts, it)),
+		"companions", companions_to_json(facts, &devices), "groups",
+		JSON_ARRAY(facts->groups->items, facts->groups->n_items, group_to_json(it)),
+		"iommu_groups", iommu_groups_to_json(facts), "pairs", pairs_to_json(facts));
 
 	return json_dumps(document, JSON_INDENT(2));
 }

@@ -180,9 +180,8 @@ static int begin_section(Parser *p)
 static int on_section(const char *name, int line, void *userdata)
 {
 	Parser *p = userdata;
-	int r;
+	int r = end_section(p);
 
-	r = end_section(p);
 	if (r != 0)
 		return r;
 	p->line = line;

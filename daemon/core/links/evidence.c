@@ -11,8 +11,6 @@
 
 #define TEXT_MAX 64
 
-DEFINE_STRING_TABLE(sighting_way, SightingWay, SIGHTING_WAYS)
-
 #include "evidence.inc"
 
 /* What a look of each way makes of links; NONE: it makes none, as a guest's word. */
@@ -71,12 +69,9 @@ int evidence_add(Evidence *into, Sighting *sighting)
 
 static const Sighting *evidence_find(const Evidence *evidence, const Bdf *bdf, bool guest)
 {
-	for (size_t i = 0; evidence && i < evidence->n_items; i++) {
-		const Sighting *s = &evidence->items[i];
-
+	EACH_IN (const Sighting, s, evidence, items)
 		if (bdf_equal(&s->bdf, bdf) && (s->way == WAY_GUEST) == guest)
 			return s;
-	}
 	return NULL;
 }
 
@@ -211,15 +206,9 @@ static char *changed_board(const Sighting *s, const Gpu *gpu)
  */
 static const Gpu *newcomer(const Evidence *evidence, const Gpu *gpu, const GpuSet *set)
 {
-	for (size_t i = 0; i < set->n_gpus; i++) {
-		const Gpu *other = &set->gpus[i];
-
-		if (gpu->board && other->board &&
-		    strcmp(other->board->name, gpu->board->name) == 0 &&
-		    !evidence_knows(evidence, &other->lead->bdf))
-			return other;
-	}
-	return NULL;
+	return FIND(set->gpus, set->n_gpus,
+		    gpu->board && it->board && strcmp(it->board->name, gpu->board->name) == 0 &&
+			    !evidence_knows(evidence, &it->lead->bdf));
 }
 
 char *sighting_stale(const Evidence *evidence, const Sighting *s, const GpuSet *set)
@@ -427,11 +416,8 @@ void links_from_evidence(Links *into, const Evidence *evidence, const GpuSet *se
 
 json_t *sightings_to_json(const Evidence *evidence)
 {
-	json_t *array = json_array();
-
-	for (size_t i = 0; evidence && i < evidence->n_items; i++)
-		json_append(array, json_struct_write(sighting_members, &evidence->items[i]));
-	return array;
+	return JSON_ARRAY(evidence->items, evidence ? evidence->n_items : 0,
+			  json_struct_write(sighting_members, it));
 }
 
 static bool is_plain(const Sighting *s)

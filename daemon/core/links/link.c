@@ -59,9 +59,7 @@ Gpu *selector_resolve(const Selector *selector, const GpuSet *set, char **ret_wh
 	if (selector->kind == SELECTOR_ADDRESS)
 		found = gpu_set_find(set, &selector->address);
 	else
-		for (size_t i = 0; i < set->n_gpus; i++) {
-			Gpu *gpu = &set->gpus[i];
-
+		EACH (Gpu, gpu, set->gpus, set->n_gpus) {
 			if (!selector_matches(selector, gpu))
 				continue;
 			if (found) {
@@ -167,8 +165,7 @@ static bool has_taken_member(const Links *links, const ResolvedMembers *members,
 void links_from_declarations(Links *into, const Declarations *declarations, const GpuSet *set,
 			     char ***notes)
 {
-	for (size_t i = 0; i < declarations->n_items; i++) {
-		const Declaration *declaration = &declarations->items[i];
+	EACH (const Declaration, declaration, declarations->items, declarations->n_items) {
 		ResolvedMembers members = declaration_resolve(declaration, set);
 		const Gpu *taken;
 
@@ -205,9 +202,7 @@ static const Gpu *only_partner(const Links *links, const GpuSet *set, const Gpu 
 {
 	const Gpu *partner = NULL;
 
-	for (size_t i = 0; i < set->n_gpus; i++) {
-		const Gpu *other = &set->gpus[i];
-
+	EACH (const Gpu, other, set->gpus, set->n_gpus) {
 		if (other == gpu || !is_candidate(links, other) || !gpu_same_model(gpu, other))
 			continue;
 		if (partner)
@@ -301,14 +296,11 @@ const Link *links_find_observed(const Links *links, const Bdf *a, const Bdf *b)
 {
 	const Link *best = NULL;
 
-	for (size_t i = 0; i < links->n_items; i++) {
-		const Link *link = &links->items[i];
-
+	EACH (const Link, link, links->items, links->n_items)
 		if (link_is_observed(link) &&
 		    ((bdf_equal(&link->a, a) && bdf_equal(&link->b, b)) ||
 		     (bdf_equal(&link->a, b) && bdf_equal(&link->b, a))) &&
 		    (!best || link_outweighs(link, best)))
 			best = link;
-	}
 	return best;
 }

@@ -61,11 +61,7 @@ static json_t *number(uint64_t n)
 
 static json_t *numbers(const uint64_t *n, size_t count)
 {
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < count; i++)
-		json_append(array, number(n[i]));
-	return array;
+	return JSON_ARRAY(n, count, number(*it));
 }
 
 static json_t *histogram_to_json(const Histogram *h)

@@ -3,9 +3,6 @@
 
 #include "util/xalloc.h"
 
-DEFINE_STRING_TABLE(nvme_way, NvmeWay, NVME_WAYS)
-DEFINE_STRING_TABLE(nvme_erase_end, NvmeEraseEnd, NVME_ERASE_ENDS)
-
 #include "erase.inc"
 
 bool nvme_way_is_sanitize(NvmeWay way)
@@ -90,4 +87,22 @@ NvmeEraseEnd nvme_erase_judge(const NvmeState *now, NvmeWay way)
 unsigned nvme_erase_permille(const NvmeState *now)
 {
 	return now->sanitize == NVME_SANITIZE_RUNS ? now->sanitize_progress * 1000U / 65536U : 0;
+}
+
+void nvme_changes_since(const NvmeReceipt *receipt, const NvmeUse *use, const NvmeState *state,
+			char ***lines)
+{
+	_cleanup_strv_ char **differences = NULL;
+	bool compares = receipt && state && !state->unread;
+	bool written = use && use->n_labels > 0;
+
+	if (compares)
+		nvme_state_differences(&receipt->state, state, &differences);
+	/* Labels do not show raw writes, nor what was wiped of its label: the controller does. */
+	if (compares && nvme_way_is_sanitize(receipt->way))
+		written |= !state->erased;
+	if (written)
+		strv_append(lines, "was written on since gpupass erased it");
+	for (char **line = differences; line && *line; line++)
+		strv_appendf(lines, "is not as gpupass erased it: %s", *line);
 }

@@ -6,12 +6,13 @@
 #pragma once
 
 #include "core/nvme/state.h"
+#include "core/nvme/use.h"
 
 /*
  * In the order in which they are wanted. A sanitize reaches the whole subsystem, with what no
- * namespace shows, caches and the controller's memory buffer, and goes on over a reset and a loss of
- * power; a format promises its namespaces only. An overwrite is not among them: it wears the media
- * and takes hours, and flash keeps what it does not map.
+ * namespace shows, caches and the controller's memory buffer, and goes on over a reset and a loss
+ * of power; a format promises its namespaces only. An overwrite is not among them: it wears the
+ * media and takes hours, and flash keeps what it does not map.
  */
 #define NVME_WAYS(X)                                                                               \
 	X(NVME_WAY_NONE, "none")                                                                   \
@@ -73,3 +74,10 @@ DECLARE_JSON(NvmeReceipt, nvme_receipt_members)
  */
 NvmeEraseEnd nvme_erase_judge(const NvmeState *now, NvmeWay way);
 unsigned nvme_erase_permille(const NvmeState *now);
+
+/*
+ * A line for each thing by which one that was erased is not as it was then, as far as that can be
+ * seen: another device, labels, or a write behind a sanitize. NULL: not known.
+ */
+void nvme_changes_since(const NvmeReceipt *receipt, const NvmeUse *use, const NvmeState *state,
+			char ***lines);

@@ -3,15 +3,7 @@
 
 #include "util/xalloc.h"
 
-DEFINE_STRING_TABLE(nvme_lock, NvmeLock, NVME_LOCKS)
-DEFINE_STRING_TABLE(nvme_sanitize, NvmeSanitize, NVME_SANITIZES)
-
 #include "state.inc"
-
-const NvmeState *nvme_state_find(const NvmeState *list, size_t n, const Bdf *bdf)
-{
-	return BDF_FIND(list, n, bdf);
-}
 
 /* ---- what is wrong with it ---- */
 
@@ -51,9 +43,7 @@ void nvme_state_faults(const NvmeState *state, char ***lines)
 	if (state->firmware_next > 0)
 		strv_appendf(lines, "its next reset activates the firmware in slot %u",
 			     state->firmware_next);
-	for (size_t i = 0; i < state->n_namespaces; i++) {
-		const NvmeNamespace *ns = &state->namespaces[i];
-
+	EACH (const NvmeNamespace, ns, state->namespaces, state->n_namespaces) {
 		if (ns->write_protected)
 			strv_appendf(lines, "namespace %u is write-protected", ns->id);
 		if (ns->shared)
@@ -85,8 +75,7 @@ static const NvmeNamespace *find_namespace(const NvmeState *state, uint32_t id)
 
 static void differ_namespaces(const NvmeState *before, const NvmeState *after, char ***lines)
 {
-	for (size_t i = 0; i < before->n_namespaces; i++) {
-		const NvmeNamespace *was = &before->namespaces[i];
+	EACH (const NvmeNamespace, was, before->namespaces, before->n_namespaces) {
 		const NvmeNamespace *is = find_namespace(after, was->id);
 
 		if (!is)

@@ -81,7 +81,7 @@ DECLARE_CLEAR(NvmeState, nvme_state_clear)
 DECLARE_COPY(NvmeState, nvme_state_copy)
 DECLARE_JSON(NvmeState, nvme_state_members)
 
-const NvmeState *nvme_state_find(const NvmeState *list, size_t n, const Bdf *bdf);
+DECLARE_FIND(NvmeState, nvme_state_find)
 
 /* A line for each reason for which nobody may have it: a lock, a warning of SMART, … */
 void nvme_state_faults(const NvmeState *state, char ***lines);

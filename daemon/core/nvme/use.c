@@ -5,54 +5,18 @@
 
 #define VMD_SEGMENTS 0x10000U
 
-DEFINE_STRING_TABLE(nvme_hold_kind, NvmeHoldKind, NVME_HOLD_KINDS)
-
 #include "use.inc"
-
-const NvmeUse *nvme_use_find(const NvmeUse *list, size_t n, const Bdf *bdf)
-{
-	return BDF_FIND(list, n, bdf);
-}
 
 bool nvme_is_behind_vmd(const Bdf *bdf)
 {
 	return bdf->segment >= VMD_SEGMENTS;
 }
 
-/* What comes between node and holder. */
-static const char *hold_verb(NvmeHoldKind kind)
-{
-	switch (kind) {
-	case NVME_HOLD_MOUNT:
-		return "is mounted at";
-	case NVME_HOLD_SWAP:
-		return "is swap space";
-	case NVME_HOLD_BTRFS:
-		return "is of the mounted btrfs";
-	case NVME_HOLD_DM:
-		return "is held by the device mapper's";
-	case NVME_HOLD_MD:
-		return "is in the RAID";
-	case NVME_HOLD_HOLDER:
-		return "is held by";
-	case NVME_HOLD_LOOP:
-		return "is behind";
-	case NVME_HOLD_EXPORT:
-		return "is served to others by";
-	case NVME_HOLD_BOOT:
-		return "is named on the kernel's command line:";
-	case NVME_HOLD_FSTAB:
-		return "is named in /etc/fstab:";
-	case NVME_HOLD_CLAIM:
-		return "is claimed by something that the kernel does not name (ZFS, another name "
-		       "space's mount)";
-	}
-	return "";
-}
-
 char *nvme_hold_text(const NvmeHold *hold)
 {
-	return strf("%s %s%s%s", hold->node, hold_verb(hold->kind), hold->who ? " " : "",
+	static const char *const verbs[] = { NVME_HOLD_KINDS(STRING_TABLE_WORDS_) };
+
+	return strf("%s %s%s%s", hold->node, verbs[hold->kind], hold->who ? " " : "",
 		    str_or_empty(hold->who));
 }
 

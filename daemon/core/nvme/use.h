@@ -18,20 +18,27 @@
 /* Of one controller. There is no end to the files in which a host may name a disk. */
 #define NVME_HOLDS_MAX 4096
 #define NVME_LABELS_MAX 4096
-#define NVME_NODES_MAX 4096
 
+/* With what comes between node and holder. */
 #define NVME_HOLD_KINDS(X)                                                                         \
-	X(NVME_HOLD_MOUNT, "mount")                                                                \
-	X(NVME_HOLD_SWAP, "swap")                                                                  \
-	X(NVME_HOLD_BTRFS, "btrfs") /* of a mounted one, perhaps of several disks */               \
-	X(NVME_HOLD_DM, "dm")	    /* LVM, dm-crypt, multipath */                                 \
-	X(NVME_HOLD_MD, "md")                                                                      \
-	X(NVME_HOLD_HOLDER, "holder") /* of another kind: bcache */                                \
-	X(NVME_HOLD_LOOP, "loop")                                                                  \
-	X(NVME_HOLD_EXPORT, "export") /* the kernel serves it to others: nvmet, LIO */             \
-	X(NVME_HOLD_BOOT, "boot")     /* the kernel's command line names it */                     \
-	X(NVME_HOLD_FSTAB, "fstab")                                                                \
-	X(NVME_HOLD_CLAIM, "claim") /* open with O_EXCL is refused, by whom is not known */
+	X(NVME_HOLD_MOUNT, "mount", "is mounted at")                                               \
+	X(NVME_HOLD_SWAP, "swap", "is swap space")                                                 \
+	/* Perhaps of several disks. */                                                            \
+	X(NVME_HOLD_BTRFS, "btrfs", "is of the mounted btrfs")                                     \
+	/* LVM, dm-crypt, multipath. */                                                            \
+	X(NVME_HOLD_DM, "dm", "is held by the device mapper's")                                    \
+	X(NVME_HOLD_MD, "md", "is in the RAID")                                                    \
+	/* Of another kind: bcache. */                                                             \
+	X(NVME_HOLD_HOLDER, "holder", "is held by")                                                \
+	X(NVME_HOLD_LOOP, "loop", "is behind")                                                     \
+	/* nvmet, LIO. */                                                                          \
+	X(NVME_HOLD_EXPORT, "export", "is served to others by")                                    \
+	X(NVME_HOLD_BOOT, "boot", "is named on the kernel's command line:")                        \
+	X(NVME_HOLD_FSTAB, "fstab", "is named in /etc/fstab:")                                     \
+	/* Open with O_EXCL is refused. */                                                         \
+	X(NVME_HOLD_CLAIM, "claim",                                                                \
+	  "is claimed by something that the kernel does not name (ZFS, another name space's "      \
+	  "mount)")
 
 DECLARE_ENUM(nvme_hold_kind, NvmeHoldKind, NVME_HOLD_KINDS);
 
@@ -71,7 +78,7 @@ DECLARE_CLEAR(NvmeUse, nvme_use_clear)
 DECLARE_JSON(NvmeUse, nvme_use_members)
 
 /* NULL: none of them. `list` may be NULL. */
-const NvmeUse *nvme_use_find(const NvmeUse *list, size_t n, const Bdf *bdf);
+DECLARE_FIND(NvmeUse, nvme_use_find)
 
 /*
  * Behind Intel's Volume Management Device the kernel numbers PCI segments from 0x10000

@@ -74,9 +74,7 @@ GpuSet *gpu_set_new(const PciSnapshot *snapshot)
 
 Gpu *gpu_set_find(const GpuSet *set, const Bdf *bdf)
 {
-	for (size_t i = 0; i < set->n_gpus; i++) {
-		Gpu *gpu = &set->gpus[i];
-
+	EACH (Gpu, gpu, set->gpus, set->n_gpus) {
 		if (!bdf_same_slot(&gpu->lead->bdf, bdf))
 			continue;
 		if (SOME_OF(gpu->functions, gpu->n_functions, bdf_equal(&it->bdf, bdf)))

@@ -105,11 +105,7 @@ bool cpu_set_has(const CpuSet *set, unsigned cpu)
 
 unsigned cpu_set_count(const CpuSet *set)
 {
-	unsigned n = 0;
-
-	for (size_t i = 0; i < ELEMENTS(set->bits); i++)
-		n += (unsigned)__builtin_popcountll(set->bits[i]);
-	return n;
+	return COUNT(set->bits, ELEMENTS(set->bits), (unsigned)__builtin_popcountll(*it));
 }
 
 bool cpu_set_within(const CpuSet *part, const CpuSet *whole)

@@ -16,8 +16,6 @@
 #define CLASS_AUDIO 0x0403
 #define CLASS_USB 0x0c03
 #define CLASS_SERIAL_OTHER 0x0c80
-#define BASE_CLASS_NETWORK 0x02
-#define CLASS_NVME 0x010802
 
 struct PciBatch {
 	atomic_uint references; /* snapshots of several threads may share it */
@@ -81,11 +79,7 @@ static void list_virtuals(PciSnapshot *snapshot, size_t most)
 
 static size_t count_virtuals(const PciSnapshot *snapshot)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < snapshot->n_functions; i++)
-		n += snapshot->functions[i]->virtual_function;
-	return n;
+	return COUNT(snapshot->functions, snapshot->n_functions, (*it)->virtual_function);
 }
 
 static bool is_sorted(const PciSnapshot *snapshot)
@@ -271,8 +265,8 @@ bool pci_function_is_nvswitch(const PciFunction *function)
 
 bool pci_function_may_accompany(const PciFunction *function)
 {
-	return function->class_code >> 16 == BASE_CLASS_NETWORK ||
-	       function->class_code == CLASS_NVME;
+	return function->class_code >> 16 == PCI_BASE_CLASS_NETWORK ||
+	       function->class_code == PCI_CLASS_NVME;
 }
 
 bool pci_function_is_kin(const PciFunction *function)

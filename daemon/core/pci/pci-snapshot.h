@@ -15,7 +15,11 @@
 #include "gpupass/cleanup.h"
 #include "util/bdf.h"
 
+/* As in include/linux/pci_ids.h. */
 #define PCI_VENDOR_NVIDIA 0x10de
+#define PCI_VENDOR_MELLANOX 0x15b3
+#define PCI_BASE_CLASS_NETWORK 0x02
+#define PCI_CLASS_NVME 0x010802
 #define PCI_BARS 7 /* six BARs and the expansion ROM, as the first lines of `resource` */
 
 #define IOMMU_GROUP_NONE (-1)

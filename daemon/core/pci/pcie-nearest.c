@@ -22,12 +22,9 @@ static const PciFunction *best_of(const PcieNearest *search, const PciFunction *
 {
 	const PciFunction *best = NULL;
 
-	for (size_t i = 0; i < search->n_candidates; i++) {
-		const PciFunction *candidate = search->candidates[i];
-
+	EACH_OF (const PciFunction, candidate, search->candidates, search->n_candidates)
 		if (candidate != but && (!best || far(search, candidate) < far(search, best)))
 			best = candidate;
-	}
 	return best;
 }
 

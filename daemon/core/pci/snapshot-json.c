@@ -14,14 +14,11 @@
 static void bars_write(json_t *o, const char *key, const void *function)
 {
 	const PciFunction *f = function;
-	json_t *array;
 
 	if (!SOME_OF(f->bar_size, PCI_BARS, it > 0))
 		return;
-	array = json_array();
-	for (size_t i = 0; i < PCI_BARS; i++)
-		json_append(array, json_integer((json_int_t)(f->bar_size[i] & INT64_MAX)));
-	json_set(o, key, array);
+	json_set(o, key,
+		 JSON_ARRAY(f->bar_size, PCI_BARS, json_integer((json_int_t)(*it & INT64_MAX))));
 }
 
 static void bars_read(JsonReader *reader, const char *key, void *of)

@@ -6,6 +6,15 @@
 #include "core/plan/planner.h"
 #include "util/xalloc.h"
 
+/* NICs and NVMes of one model have the same ids, and the host's own may be where the group's was. */
+static bool other_serial(const Planner *p, const AssignedFunction *then)
+{
+	const FunctionFacts *facts = inspection_find(p->facts->inspection, &then->bdf);
+
+	return then->serial_number && facts && facts->serial_number &&
+	       strcmp(then->serial_number, facts->serial_number) != 0;
+}
+
 /*
  * The record has other boards than the group has now: boards were moved or changed. The drivers in
  * the record are not theirs, so the operator must release first.
@@ -19,7 +28,7 @@ static int check_record(const Planner *p)
 		for (size_t k = 0; k < p->n_functions; k++)
 			if (bdf_equal(&p->functions[k]->bdf, &then->bdf))
 				now = p->functions[k];
-		if (assigned_function_is(then, now))
+		if (assigned_function_is(then, now) && !other_serial(p, then))
 			continue;
 		return problem_refuse(
 			p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,
@@ -40,9 +49,8 @@ static int check_hotplug(const Planner *p)
 	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
 	unsigned available;
 	bool pcie;
-	int r;
+	int r = domain_xml_parse(p->facts->domain->live_xml, &xml, p->ret_problem);
 
-	r = domain_xml_parse(p->facts->domain->live_xml, &xml, p->ret_problem);
 	if (r != 0)
 		return r;
 	if (!domain_xml_sees_hotplug(xml))
@@ -105,8 +113,12 @@ static AssignedFunction assigned(const Planner *p, size_t i)
 
 	if (gpu && gpu->lead == function) {
 		uuid = facts && facts->uuid ? facts->uuid : gpu->uuid;
-		serial = facts && facts->serial_number ? facts->serial_number : gpu->serial_number;
+		serial = gpu->serial_number;
+	} else if (then) {
+		serial = then->serial_number;
 	}
+	if (facts && facts->serial_number)
+		serial = facts->serial_number;
 	return (AssignedFunction){
 		.bdf = function->bdf,
 		PCI_IDS_OF(function),
@@ -261,9 +273,8 @@ int plan_check_owners(const Planner *p)
 
 int plan_assign(Planner *p)
 {
-	int r;
+	int r = plan_check_state(p);
 
-	r = plan_check_state(p);
 	if (r == 0)
 		r = plan_resolve_mode(p);
 	if (r == 0)

@@ -48,16 +48,15 @@ static int check_whole(const Planner *p)
 {
 	const Bdf *has = NULL, *lacks = NULL;
 
-	for (size_t i = 0; i < p->n_functions; i++) {
-		const Bdf *bdf = &p->functions[i]->bdf;
-		const DomainHostdev *hostdev = domain_use_hostdev(&p->use, bdf);
+	EACH_OF (const PciFunction, f, p->functions, p->n_functions) {
+		const DomainHostdev *hostdev = domain_use_hostdev(&p->use, &f->bdf);
 
 		if (hostdev && hostdev->maybe)
-			return refuse_alternative(p, bdf);
+			return refuse_alternative(p, &f->bdf);
 		if (hostdev && hostdev->config)
-			has = has ? has : bdf;
+			has = has ? has : &f->bdf;
 		else
-			lacks = lacks ? lacks : bdf;
+			lacks = lacks ? lacks : &f->bdf;
 	}
 	return has && lacks ? refuse_part(p, has, lacks) : 0;
 }
@@ -93,15 +92,11 @@ static int check_machine(const Planner *p)
 /* Config space, read just now, knows serial numbers that the picture lacks. */
 static void add_serial_numbers(const Planner *p, Assignment *kept)
 {
-	for (size_t i = 0; i < kept->n_functions; i++) {
-		AssignedFunction *function = &kept->functions[i];
+	EACH (AssignedFunction, function, kept->functions, kept->n_functions) {
 		const FunctionFacts *facts = inspection_find(p->facts->inspection, &function->bdf);
-		const Gpu *gpu = gpu_set_find(p->facts->gpus, &function->bdf);
 
-		if (!facts || !facts->serial_number || !gpu ||
-		    !bdf_equal(&gpu->lead->bdf, &function->bdf))
-			continue;
-		plan_copy_text(facts->serial_number, &function->serial_number);
+		if (facts && facts->serial_number)
+			plan_copy_text(facts->serial_number, &function->serial_number);
 	}
 }
 
@@ -191,9 +186,8 @@ static int plan_bind_resets(Planner *p)
 
 static int check_and_add_steps(Planner *p, StepKind move)
 {
-	int r;
+	int r = plan_check_group_functions(p);
 
-	r = plan_check_group_functions(p);
 	if (r != 0)
 		return r;
 	plan_warn_of_unseen(p);
@@ -211,9 +205,8 @@ static int check_and_add_steps(Planner *p, StepKind move)
 int plan_bind(Planner *p)
 {
 	bool moves, acts;
-	int r;
+	int r = plan_check_state(p);
 
-	r = plan_check_state(p);
 	if (r == 0 && p->facts->domain)
 		r = check_machine(p);
 	if (r == 0)
@@ -286,9 +279,8 @@ static void plan_unbind_target(Planner *p, size_t i)
 
 int plan_unbind(Planner *p)
 {
-	int r;
+	int r = plan_check_state(p);
 
-	r = plan_check_state(p);
 	if (r == 0)
 		r = plan_check_unread(p);
 	if (r == 0)

@@ -136,15 +136,17 @@ int plan_check_ready(const Planner *p)
 {
 	const Group *group = p->facts->group;
 
-	if (group->state != GROUP_UNREADY && !group_lacks_vf(group))
+	if (group_is_ready(group))
 		return 0;
 	return problem_refuse(
 		p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,
 		.reason = xstrdup("it is not prepared for a domain yet"),
 		.cause = xstrdup(group->reason),
-		.remedy =
-			strf("gpupassd does that by itself (gpupass jobs); or: gpupass prepare %s",
-			     group->name));
+		.remedy = strf("%sgpupass prepare %s",
+			       group->state == GROUP_UNREADY
+				       ? "gpupassd does that by itself (gpupass jobs); or: "
+				       : "",
+			       group->name));
 }
 
 int plan_check_evidence(const Planner *p)

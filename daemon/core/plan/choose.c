@@ -93,9 +93,7 @@ static int choose(const GroupSet *groups, const char *model, bool singles, const
 	const Group *unsure = NULL;
 	bool evidence = false;
 
-	for (size_t i = 0; i < groups->n_items; i++) {
-		const Group *group = &groups->items[i];
-
+	EACH (const Group, group, groups->items, groups->n_items) {
 		if ((group->single && !singles) || !is_of_model(group, model))
 			continue;
 		if (group->assignable) {

@@ -199,9 +199,8 @@ int plan_define_group(Planner *p)
 	_cleanup_(fit_tune_clear) FitTune tune = { 0 };
 	bool keep = keeps_tuning(p), removed, untuned;
 	size_t n = 0;
-	int r;
+	int r = fill_gpus(p, &gpus, &n);
 
-	r = fill_gpus(p, &gpus, &n);
 	if (r == 0)
 		r = domain_xml_parse(p->facts->domain->config_xml, &xml, p->ret_problem);
 	if (r == 0)
@@ -257,9 +256,8 @@ int plan_undefine_group(Planner *p)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
 	bool changed = false;
-	int r;
+	int r = domain_xml_parse(p->facts->domain->config_xml, &xml, p->ret_problem);
 
-	r = domain_xml_parse(p->facts->domain->config_xml, &xml, p->ret_problem);
 	if (r == 0)
 		remove_ours(p, xml, false, &changed);
 	if (r == 0 && changed)

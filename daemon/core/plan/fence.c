@@ -43,15 +43,14 @@ static int refuse_other(const Planner *p, const DomainUse *use, const Bdf *bdf)
 
 static int check_other_domains(const Planner *p, bool running_only)
 {
-	for (size_t i = 0; i < p->n_functions; i++) {
-		const Bdf *bdf = &p->functions[i]->bdf;
+	EACH_OF (const PciFunction, f, p->functions, p->n_functions) {
 		const DomainUse *use;
 		size_t position = 0;
 
-		while ((use = domain_uses_holding(p->facts->uses, bdf, &position)))
+		while ((use = domain_uses_holding(p->facts->uses, &f->bdf, &position)))
 			if (!str_equal(use->uuid, p->use.uuid) &&
-			    (!running_only || domain_use_hostdev(use, bdf)->live))
-				return refuse_other(p, use, bdf);
+			    (!running_only || domain_use_hostdev(use, &f->bdf)->live))
+				return refuse_other(p, use, &f->bdf);
 	}
 	return 0;
 }
@@ -124,9 +123,7 @@ static int check_records(const Planner *p)
 
 	if (p->record && !str_equal(p->record->domain_uuid, p->use.uuid))
 		return refuse_record(p->record, group, p->facts->uses, p->ret_problem);
-	for (size_t i = 0; i < p->facts->uses->n_items; i++) {
-		const DomainUse *use = &p->facts->uses->items[i];
-
+	EACH (const DomainUse, use, p->facts->uses->items, p->facts->uses->n_items) {
 		if (str_equal(use->uuid, p->use.uuid) || means_another(p, use) ||
 		    !mark_counts(p->facts->groups, use, group->name) || !may_have_it(p, use))
 			continue;
@@ -208,9 +205,8 @@ static int check_own_domain(const Planner *p)
 
 int plan_check_fence(const Planner *p)
 {
-	int r;
+	int r = check_other_domains(p, false);
 
-	r = check_other_domains(p, false);
 	if (r == 0)
 		r = check_records(p);
 	return r == 0 ? check_own_domain(p) : r;

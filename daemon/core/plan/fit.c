@@ -41,9 +41,7 @@ static int refuse_fit(const Planner *p, const FitFinding *finding)
 
 static void warn(Planner *p, const FitReport *report)
 {
-	for (size_t i = 0; i < report->n_items; i++) {
-		const FitFinding *finding = &report->items[i];
-
+	EACH (const FitFinding, finding, report->items, report->n_items) {
 		if (finding->severity < FIT_WARNING)
 			continue;
 		if (finding->remedy)
@@ -76,8 +74,7 @@ static const PciFunction **facts_of(const Planner *p, const DomainXml *xml, FitF
 	const GpuSet *gpus = p->facts->gpus;
 	const PciFunction **list;
 
-	for (size_t i = 0; i < gpus->n_gpus; i++)
-		n += is_beside(p, &gpus->gpus[i]) ? gpus->gpus[i].n_functions : 0;
+	n += COUNT(gpus->gpus, gpus->n_gpus, is_beside(p, it) ? it->n_functions : 0);
 	list = xcalloc(n + 1, sizeof(*list));
 	for (n = 0; n < own; n++)
 		list[n] = p->functions[n];
@@ -153,9 +150,8 @@ int plan_fit(Planner *p, const DomainXml *xml, bool within, const FitTune *tune)
 int plan_fit_running(Planner *p)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
-	int r;
+	int r = domain_xml_parse(p->facts->domain->live_xml, &xml, p->ret_problem);
 
-	r = domain_xml_parse(p->facts->domain->live_xml, &xml, p->ret_problem);
 	if (r == 0)
 		r = plan_fit(p, xml, false, NULL);
 	if (r == 0 && (p->request->numa == FIT_APPLY || p->request->fit == FIT_APPLY))

@@ -150,9 +150,9 @@ static void boards_write(json_t *o, const char *key, const void *of)
 	const Plan *plan = of;
 	json_t *a = json_array();
 
-	for (size_t i = 0; i < plan->n_boards; i++) {
-		const TenantMark *last = &plan->boards[i].last;
-		bool reset = plan->boards[i].reset && plan_resets_board(plan, &last->bdf);
+	EACH (const PlanBoard, board, plan->boards, plan->n_boards) {
+		const TenantMark *last = &board->last;
+		bool reset = board->reset && plan_resets_board(plan, &last->bdf);
 
 		json_append(a, json_build("{s:s, s:s, s:o, s:o, s:b}", "address",
 					  BDF_TEXT(&last->bdf), "tenant_state",

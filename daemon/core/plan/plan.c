@@ -45,15 +45,14 @@ static int read_machine(Planner *p)
 /* A definition of ours would give it to QEMU twice, and a release would not take it away. */
 static int check_arguments(const Planner *p)
 {
-	for (size_t i = 0; i < p->n_functions; i++) {
-		const Bdf *bdf = &p->functions[i]->bdf;
-		const DomainHostdev *hostdev = domain_use_hostdev(&p->use, bdf);
+	EACH_OF (const PciFunction, f, p->functions, p->n_functions) {
+		const DomainHostdev *hostdev = domain_use_hostdev(&p->use, &f->bdf);
 
 		if (hostdev && hostdev->argument)
 			return problem_refuse(
 				p->ret_problem, GPUPASS_ERROR_FOREIGN_OWNER,
 				.reason = strf("%s has %s by a QEMU argument", p->use.name,
-					       BDF_TEXT(bdf)),
+					       BDF_TEXT(&f->bdf)),
 				.cause = xstrdup("its <qemu:commandline> or <qemu:override> names "
 						 "it, past libvirt"),
 				.remedy = strf("take that out, then try again: virsh edit %s",
@@ -145,8 +144,7 @@ static int refuse_stale(const PlanFunction *function, const char *what, const ch
 
 int plan_check_fresh(const Plan *plan, const Inspection *inspection, Problem **ret_problem)
 {
-	for (size_t i = 0; i < plan->n_functions; i++) {
-		const PlanFunction *function = &plan->functions[i];
+	EACH (const PlanFunction, function, plan->functions, plan->n_functions) {
 		const FunctionFacts *facts = inspection_find(inspection, &function->bdf);
 
 		if (!facts)

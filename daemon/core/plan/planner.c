@@ -95,8 +95,7 @@ bool plan_driver_is_vfio(const PlanFunction *function, const char *driver)
 
 void plan_target_vfio(Planner *p)
 {
-	for (size_t i = 0; i < p->plan->n_functions; i++) {
-		PlanFunction *function = &p->plan->functions[i];
+	EACH (PlanFunction, function, p->plan->functions, p->plan->n_functions) {
 		const char *driver = function->from_vfio ? function->from_driver : VFIO_PCI;
 
 		plan_set_target(function, driver, driver);

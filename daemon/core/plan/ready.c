@@ -2,14 +2,22 @@
 /* The plan that makes a group ready for a domain: what is missing is made, what is not is erased. */
 #include "core/plan/planner.h"
 
-/* Or it was clean, and the host has written on it since, and nobody has the group. */
+/* Or it was clean, and is not as it was then, and nobody has the group. */
 static bool is_to_be_erased(const Planner *p, const Companion *companion)
 {
 	const Inspection *in = p->facts->inspection;
-	const NvmeUse *use = nvme_use_find(in->nvmes, in->n_nvmes, &companion->member.bdf);
+	const Bdf *bdf = &companion->member.bdf;
+	const TenantMark *mark = tenants_mark(p->facts->tenants, companion->function);
+	_cleanup_strv_ char **lines = NULL;
 
-	return companion->need == COMPANION_TO_ERASE ||
-	       (p->facts->group->assignable && p->facts->group->erase && use && use->n_labels > 0);
+	if (companion->need == COMPANION_TO_ERASE)
+		return true;
+	if (p->facts->group->assignable && p->facts->group->erase)
+		nvme_changes_since(mark && mark->n_erases > 0 ? &mark->erases[0] : NULL,
+				   nvme_use_find(in->nvmes, in->n_nvmes, bdf),
+				   nvme_state_find(in->nvme_states, in->n_nvme_states, bdf),
+				   &lines);
+	return lines;
 }
 
 /*
@@ -21,8 +29,7 @@ static void plan_erases(Planner *p)
 	const Group *group = p->facts->group;
 	bool vfio = pci_function_on_vfio(group->gpus[0]->lead);
 
-	for (size_t i = 0; i < p->plan->n_functions; i++) {
-		PlanFunction *f = &p->plan->functions[i];
+	EACH (PlanFunction, f, p->plan->functions, p->plan->n_functions) {
 		const Companion *companion = group_companion(group, &f->bdf);
 
 		f->erase = companion && is_to_be_erased(p, companion);
@@ -48,9 +55,8 @@ int plan_prepare(Planner *p)
 {
 	const Group *group = p->facts->group;
 	Plan *plan = p->plan;
-	int r;
+	int r = plan_check_state(p);
 
-	r = plan_check_state(p);
 	if (r == 0)
 		r = plan_check_unread(p);
 	if (r == 0)
@@ -59,12 +65,11 @@ int plan_prepare(Planner *p)
 		r = plan_fill_functions(p);
 	if (r == 0)
 		plan_erases(p);
-	if (r == 0 && (plan_count_erases(plan) > 0 || !group_lacks_vf(group)))
+	if (r == 0 && (plan_count_erases(plan) > 0 || !group_awaits_vf(group)))
 		r = check_owners(p);
 	if (r == 0)
 		r = plan_vfs(p);
-	if (r != 0 ||
-	    (group->state != GROUP_UNREADY && plan_count_erases(plan) == 0 && plan->n_vfs == 0))
+	if (r != 0 || (plan_count_erases(plan) == 0 && plan->n_vfs == 0))
 		return r;
 	if (plan_count_erases(plan) > 0)
 		r = plan_check_group_functions(p);

@@ -146,9 +146,8 @@ static bool plan_books(Planner *p)
 int plan_reconcile(Planner *p)
 {
 	bool bind = false;
-	int r;
+	int r = plan_check_state(p);
 
-	r = plan_check_state(p);
 	if (r == 0)
 		r = plan_check_newer(p);
 	if (r != 0)

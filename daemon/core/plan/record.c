@@ -10,11 +10,9 @@
 static void steps_write(json_t *o, const char *key, const void *of)
 {
 	const Plan *plan = of;
-	json_t *a = json_array();
 
-	for (size_t i = 0; i < plan->n_steps; i++)
-		json_append(a, json_text(step_kind_to_string(plan->steps[i])));
-	json_set(o, key, a);
+	json_set(o, key,
+		 JSON_ARRAY(plan->steps, plan->n_steps, json_text(step_kind_to_string(*it))));
 }
 
 static int steps_from_record(const json_t *array, Plan *plan, char **ret_message)
@@ -65,9 +63,8 @@ static int assignment_from_record(const json_t *record, const char *key, const R
 
 static int texts_from_record(const json_t *record, Plan *plan, char **ret_message)
 {
-	int r;
+	int r = read_long_text(record, "xml_before", &plan->xml_before, ret_message);
 
-	r = read_long_text(record, "xml_before", &plan->xml_before, ret_message);
 	if (r >= 0)
 		r = read_long_text(record, "xml_after", &plan->xml_after, ret_message);
 	if (r >= 0)

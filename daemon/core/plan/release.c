@@ -67,9 +67,8 @@ static int refuse_detach(const Planner *p, const char *why, char *cause)
 static int check_detach(const Planner *p)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
-	int r;
+	int r = domain_xml_parse(p->facts->domain->live_xml, &xml, p->ret_problem);
 
-	r = domain_xml_parse(p->facts->domain->live_xml, &xml, p->ret_problem);
 	if (r != 0)
 		return r;
 	if (!domain_xml_sees_hotplug(xml))
@@ -165,9 +164,8 @@ static void add_release_steps(Planner *p, bool whole)
 
 static int plan_domain(Planner *p)
 {
-	int r;
+	int r = plan_resolve_mode(p);
 
-	r = plan_resolve_mode(p);
 	if (r != 0)
 		return r;
 	p->plan->live = p->live && plan_count_hostdevs(p, true) > 0;
@@ -213,9 +211,8 @@ static int plan_turn_over(Planner *p)
 
 int plan_release(Planner *p)
 {
-	int r;
+	int r = plan_check_state(p);
 
-	r = plan_check_state(p);
 	if (r == 0)
 		r = plan_check_newer(p);
 	if (r != 0)

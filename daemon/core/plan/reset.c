@@ -148,9 +148,7 @@ int plan_reset_for_undo(Planner *p)
 static void leave_out(Plan *plan, PlanBoard *board)
 {
 	board->reset = false;
-	for (size_t i = 0; i < plan->n_functions; i++) {
-		PlanFunction *f = &plan->functions[i];
-
+	EACH (PlanFunction, f, plan->functions, plan->n_functions) {
 		if (!plan_is_on_board(f, &board->last.bdf))
 			continue;
 		f->reset = PLAN_RESET_NOT;
@@ -174,8 +172,7 @@ int plan_reset_partners(Planner *p)
 	if (!resets_gpus(p) || p->facts->group->n_gpus < 2 ||
 	    (running && p->plan->operation != OPERATION_ASSIGN))
 		return 0;
-	for (size_t i = 0; i < p->plan->n_boards; i++) {
-		PlanBoard *board = &p->plan->boards[i];
+	EACH (PlanBoard, board, p->plan->boards, p->plan->n_boards) {
 		_cleanup_(problem_freep) Problem *problem = NULL;
 		int r;
 

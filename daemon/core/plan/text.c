@@ -37,8 +37,7 @@ static char *preflight_detail(const Plan *plan)
 	if (plan->operation == OPERATION_RELEASE || plan->operation == OPERATION_UNBIND ||
 	    plan->operation == OPERATION_PREPARE)
 		return xstrdup("nothing changed since it was planned");
-	for (size_t i = 0; i < plan->n_functions; i++) {
-		const PlanFunction *f = &plan->functions[i];
+	EACH (const PlanFunction, f, plan->functions, plan->n_functions) {
 		_cleanup_free_ char *number = strf("%d", f->iommu_group);
 
 		kept |= f->kept_by > 0 && plan_function_loses_persistence(f);
@@ -59,10 +58,8 @@ static char *define_detail(const Plan *plan)
 
 static char *reset_detail(const Plan *plan)
 {
-	size_t n = 0;
+	size_t n = COUNT(plan->functions, plan->n_functions, it->reset != PLAN_RESET_NOT);
 
-	for (size_t i = 0; i < plan->n_functions; i++)
-		n += plan->functions[i].reset != PLAN_RESET_NOT;
 	return count(n, "function");
 }
 

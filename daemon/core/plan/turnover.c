@@ -135,9 +135,7 @@ int plan_turnover(Planner *p)
 	int r;
 
 	plan_fill_boards(p);
-	for (size_t i = 0; i < p->plan->n_boards; i++) {
-		PlanBoard *board = &p->plan->boards[i];
-
+	EACH (PlanBoard, board, p->plan->boards, p->plan->n_boards) {
 		board->reset = !suits(&board->last, p->use.uuid) ||
 			       group_companion(p->facts->group, &board->last.bdf);
 		any |= board->reset;
@@ -178,8 +176,7 @@ static const PlanFunction *left_out(const Plan *plan, const Bdf *lead)
 
 void plan_warn_of_unreset(Planner *p)
 {
-	for (size_t i = 0; i < p->plan->n_boards; i++) {
-		PlanBoard *board = &p->plan->boards[i];
+	EACH (PlanBoard, board, p->plan->boards, p->plan->n_boards) {
 		const Bdf *lead = &board->last.bdf;
 		const PlanFunction *f = left_out(p->plan, lead);
 

@@ -4,8 +4,6 @@
 #include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(operation, Operation, GPUPASS_OPERATIONS)
-DEFINE_STRING_TABLE(step_kind, StepKind, STEP_KINDS)
-DEFINE_STRING_TABLE(plan_reset, PlanReset, PLAN_RESETS)
 
 bool plan_function_moves(const PlanFunction *function)
 {
@@ -15,11 +13,7 @@ bool plan_function_moves(const PlanFunction *function)
 
 size_t plan_count_moves(const Plan *plan)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < plan->n_functions; i++)
-		n += plan_function_moves(&plan->functions[i]);
-	return n;
+	return COUNT(plan->functions, plan->n_functions, plan_function_moves(it));
 }
 
 bool plan_function_leaves_nvidia(const PlanFunction *function)
@@ -44,13 +38,9 @@ bool plan_function_regains_persistence(const PlanFunction *function)
 
 size_t plan_count_persistence(const Plan *plan, StepKind step)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < plan->n_functions; i++)
-		n += step == STEP_PERSISTENCE_OFF
-			     ? plan_function_loses_persistence(&plan->functions[i])
-			     : plan_function_regains_persistence(&plan->functions[i]);
-	return n;
+	return COUNT(plan->functions, plan->n_functions,
+		     step == STEP_PERSISTENCE_OFF ? plan_function_loses_persistence(it)
+						  : plan_function_regains_persistence(it));
 }
 
 char *plan_device_xml(const Plan *plan, size_t i)
@@ -63,11 +53,7 @@ char *plan_device_xml(const Plan *plan, size_t i)
 
 size_t plan_count_erases(const Plan *plan)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < plan->n_functions; i++)
-		n += plan->functions[i].erase;
-	return n;
+	return COUNT(plan->functions, plan->n_functions, it->erase);
 }
 
 Bdf *plan_addresses(const Plan *plan)
@@ -109,9 +95,7 @@ bool plan_resets_board(const Plan *plan, const Bdf *lead)
 {
 	bool leads = false;
 
-	for (size_t i = 0; i < plan->n_functions; i++) {
-		const PlanFunction *f = &plan->functions[i];
-
+	EACH (const PlanFunction, f, plan->functions, plan->n_functions) {
 		if (!plan_is_on_board(f, lead))
 			continue;
 		if (f->reset == PLAN_RESET_NOT)

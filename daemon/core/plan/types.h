@@ -120,6 +120,7 @@ typedef struct PlanRequest {
 	bool reset;	   /* bind: reset all boards */
 	bool allow_boot_vga;
 	bool accept_dirty;  /* assign: see Plan */
+	bool unasked;	    /* prepare: nobody asked for it now */
 	bool only_record;   /* reconcile: neither functions nor definition */
 	bool wakes_nothing; /* no GPU was opened or woken; the plan says what it lacks */
 	FitMode numa, fit;  /* assign */

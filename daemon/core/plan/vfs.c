@@ -47,8 +47,7 @@ static int check_nic(const Planner *p, const PciFunction *nic, unsigned *ret_now
 			      strf("give it back to its driver: echo %s > "
 				   "/sys/bus/pci/drivers_probe",
 				   BDF_TEXT(&nic->bdf)));
-	for (size_t i = 0; i < snapshot->n_virtuals; i++) {
-		const PciFunction *vf = snapshot->virtuals[i];
+	EACH_OF (const PciFunction, vf, snapshot->virtuals, snapshot->n_virtuals) {
 		const Group *group = group_set_find_gpu(p->facts->groups, &vf->bdf);
 
 		if (!is_of(vf, nic))

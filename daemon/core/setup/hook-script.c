@@ -45,10 +45,8 @@ static char *of_modules(char *const *words, size_t i)
 {
 	static const char *const loaders[] = { "modprobe", "rmmod", "insmod" };
 	const char *name = str_base_name(words[i]);
-	bool removes = false, known = false;
+	bool removes = false, known = SOME_OF(loaders, ELEMENTS(loaders), strcmp(name, it) == 0);
 
-	for (size_t k = 0; k < ELEMENTS(loaders); k++)
-		known |= strcmp(name, loaders[k]) == 0;
 	for (size_t k = i + 1; known && words[k]; k++) {
 		removes |= strcmp(words[k], "-r") == 0 || strcmp(words[k], "--remove") == 0;
 		if (is_driver(words[k]))

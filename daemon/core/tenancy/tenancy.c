@@ -6,8 +6,6 @@
 
 /* ---- a mark as JSON, and back ---- */
 
-DEFINE_STRING_TABLE(tenant_state, TenantState, TENANT_STATES)
-
 /* A name is only for people to read, and a tenant may choose it. Longer names are left out. */
 #define NAME_MAX_BYTES 255
 
@@ -251,12 +249,8 @@ static bool is_of(const Gpu *gpu, const Bdf *bdf)
 /* Domains that have a function of the board: running with it, or defined with it. */
 static void find_users(const DomainUses *uses, const Gpu *gpu, Users *live, Users *defined)
 {
-	for (size_t i = 0; uses && i < uses->n_items; i++) {
-		const DomainUse *use = &uses->items[i];
-
-		for (size_t k = 0; k < use->n_hostdevs; k++) {
-			const DomainHostdev *hostdev = &use->hostdevs[k];
-
+	EACH_IN (const DomainUse, use, uses, items) {
+		EACH (const DomainHostdev, hostdev, use->hostdevs, use->n_hostdevs) {
 			if (!is_of(gpu, &hostdev->bdf))
 				continue;
 			if (hostdev->live)
@@ -331,8 +325,7 @@ void tenancy_notes(const TenancyFacts *facts, char ***notes)
 {
 	const Tenants *tenants = facts->tenants;
 
-	for (size_t i = 0; facts->gpus && i < facts->gpus->n_gpus; i++) {
-		const Gpu *gpu = &facts->gpus->gpus[i];
+	EACH_IN (const Gpu, gpu, facts->gpus, gpus) {
 		const TenantFile *file = tenants_find(tenants, &gpu->lead->bdf);
 
 		if (file && file->mark && !is_board(file->mark, gpu))

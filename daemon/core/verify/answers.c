@@ -109,11 +109,8 @@ static int read_answer(const GuestRun *run, size_t which, Answers *into)
 
 static bool tells_of_none(const SmiNvlinks *nvlinks)
 {
-	bool none = nvlinks->all_inactive;
-
-	for (size_t i = 0; i < nvlinks->n_items; i++)
-		none |= nvlinks->items[i].all_inactive || nvlinks->items[i].not_offered;
-	return none;
+	return nvlinks->all_inactive ||
+	       SOME(nvlinks->items, nvlinks->n_items, it->all_inactive || it->not_offered);
 }
 
 /*

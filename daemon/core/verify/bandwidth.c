@@ -141,9 +141,7 @@ static int read_device(char *text, Bandwidth *into)
 		return -EBADMSG;
 	*close = '\0';
 	address = strf("%s.0", open + 1);
-	if (bdf_parse(address, &bdf) < 0)
-		return -EBADMSG;
-	return add_gpu(into, &bdf);
+	return bdf_parse(address, &bdf) < 0 ? -EBADMSG : add_gpu(into, &bdf);
 }
 
 /* "0: NAME (…)" of the text, with a number that counts. `rest` is what stands behind the colon. */
@@ -350,9 +348,8 @@ static int read_json(const char *text, Bandwidth *ret)
 	_cleanup_json_ json_t *document = NULL;
 	_cleanup_free_ Bandwidth *found = xcalloc(1, sizeof(Bandwidth));
 	const json_t *root, *tests;
-	int r;
+	int r = json_parse(text, strlen(text), &document, NULL);
 
-	r = json_parse(text, strlen(text), &document, NULL);
 	if (r < 0)
 		return r;
 	root = json_object_get(document, "nvbandwidth");
@@ -599,9 +596,8 @@ int bandwidth_parse_all_reduce(const char *text, size_t size, Bandwidth *ret)
 	_cleanup_free_ Bandwidth *found = xcalloc(1, sizeof(Bandwidth));
 	_cleanup_free_ char *copy = NULL;
 	char *rest, *line;
-	int r;
+	int r = smi_clean(text, size, &copy);
 
-	r = smi_clean(text, size, &copy);
 	rest = copy;
 	while (r == 0 && (line = smi_next_line(&rest)))
 		r = read_all_reduce_line(str_strip(line), found);

@@ -5,8 +5,6 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-DEFINE_STRING_TABLE(guest_outcome, GuestOutcome, GUEST_OUTCOMES)
-
 #include "guest-agent.inc"
 
 /* --- base64 --- */
@@ -114,9 +112,8 @@ int agent_parse_info(const char *reply, bool *ret_may_exec)
 	const json_t *commands, *command;
 	bool exec = false, status = false;
 	size_t i;
-	int r;
+	int r = read_reply(reply, &parsed, &value);
 
-	r = read_reply(reply, &parsed, &value);
 	if (r < 0)
 		return r;
 	commands = json_object_get(value, "supported_commands");
@@ -137,9 +134,8 @@ int agent_parse_pid(const char *reply, int64_t *ret_pid)
 {
 	_cleanup_json_ json_t *parsed = NULL;
 	const json_t *value = NULL, *pid;
-	int r;
+	int r = read_reply(reply, &parsed, &value);
 
-	r = read_reply(reply, &parsed, &value);
 	if (r < 0)
 		return r;
 	pid = json_object_get(value, "pid");
@@ -187,9 +183,8 @@ int agent_parse_status(const char *reply, bool *ret_ended, GuestRun *ret)
 	_cleanup_(guest_run_clear) GuestRun run = { .outcome = GUEST_RAN };
 	_cleanup_json_ json_t *parsed = NULL;
 	const json_t *value = NULL, *exited;
-	int r;
+	int r = read_reply(reply, &parsed, &value);
 
-	r = read_reply(reply, &parsed, &value);
 	if (r < 0)
 		return r;
 	exited = json_object_get(value, "exited");

@@ -7,9 +7,6 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-DEFINE_STRING_TABLE(guest_stage, GuestStage, GUEST_STAGES)
-DEFINE_STRING_TABLE(guest_report_state, GuestReportState, GUEST_REPORT_STATES)
-
 #define UUID_LENGTH 36
 /* Seconds since 1970, in the year 9999. */
 #define SECONDS_MAX 253402300799ULL
@@ -152,11 +149,7 @@ GuestReport *guest_report_judge(const GuestRun runs[GUEST_REPORT_RUNS], const ch
 
 static json_t *links_to_json(const GuestReport *report)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < report->n_links; i++)
-		json_append(list, json_integer(report->links[i]));
-	return list;
+	return JSON_ARRAY(report->links, report->n_links, json_integer(*it));
 }
 
 json_t *guest_report_to_json(const GuestReport *report)

@@ -6,9 +6,6 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-DEFINE_STRING_TABLE(workload_verdict, WorkloadVerdict, WORKLOAD_VERDICTS)
-DEFINE_STRING_TABLE(workload_cause, WorkloadCause, WORKLOAD_CAUSES)
-
 #include "measure.inc"
 
 /* "26.3 of 56.2 GB/s" */
@@ -413,15 +410,11 @@ static json_t *path_to_json(const VerifyReport *report, const WorkloadPath *path
 
 json_t *workload_to_json(const Workload *w, const VerifyReport *report)
 {
-	json_t *copies = json_array();
-
-	for (size_t i = 0; i < w->n_paths; i++)
-		json_append(copies, path_to_json(report, &w->paths[i]));
 	return json_build("{s:s, s:s, s:o, s:o, s:s?, s:I, s:i, s:I, s:o}", "verdict",
 			  workload_verdict_to_string(w->verdict), "cause",
 			  workload_cause_to_string(w->cause), "reason",
 			  json_string_or_null(w->reason), "remedy", json_string_or_null(w->remedy),
 			  "program", w->program, "nominal_mbps", (json_int_t)w->nominal_mbps,
 			  "percent_needed", (int)w->percent, "ring_mbps", (json_int_t)w->ring_mbps,
-			  "copies", copies);
+			  "copies", JSON_ARRAY(w->paths, w->n_paths, path_to_json(report, it)));
 }

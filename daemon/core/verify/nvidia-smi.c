@@ -86,9 +86,8 @@ int smi_parse_gpus(const char *text, size_t size, SmiGpus *ret, unsigned *ret_ba
 	SmiGpus gpus = { 0 };
 	bool none = false;
 	char *rest, *line;
-	int r;
+	int r = smi_clean(text, size, &copy);
 
-	r = smi_clean(text, size, &copy);
 	rest = copy;
 	for (unsigned n = 1; r == 0 && (line = smi_next_line(&rest)); n++) {
 		SmiTold told;
@@ -202,9 +201,8 @@ int smi_parse_nvlinks(const char *text, size_t size, SmiNvlinks *ret, unsigned *
 	SmiNvlink *gpu = NULL;
 	uint64_t seen = 0;
 	char *rest, *line;
-	int r;
+	int r = smi_clean(text, size, &copy);
 
-	r = smi_clean(text, size, &copy);
 	rest = copy;
 	for (unsigned n = 1; r == 0 && (line = smi_next_line(&rest)); n++) {
 		bool bad = gpu && gpu->unreadable;
@@ -238,9 +236,8 @@ int smi_parse_mig(const char *text, size_t size, uint64_t *ret_enabled)
 	_cleanup_free_ char *copy = NULL;
 	uint64_t seen = 0, enabled = 0;
 	char *rest, *line;
-	int r;
+	int r = smi_clean(text, size, &copy);
 
-	r = smi_clean(text, size, &copy);
 	rest = copy;
 	while (r == 0 && (line = smi_next_line(&rest))) {
 		const char *index, *mode;
@@ -269,9 +266,8 @@ int smi_parse_confidential(const char *text, size_t size, bool *ret_on)
 {
 	_cleanup_free_ char *copy = NULL;
 	char *rest, *line;
-	int r;
+	int r = smi_clean(text, size, &copy);
 
-	r = smi_clean(text, size, &copy);
 	rest = copy;
 	while (r == 0 && (line = smi_next_line(&rest))) {
 		line = str_strip(line);
@@ -399,9 +395,8 @@ static int parse_table(const char *text, size_t size, int (*read_cell)(const cha
 	_cleanup_free_ char *copy = NULL;
 	Table table = { .read_cell = read_cell };
 	char *rest, *line;
-	int r;
+	int r = smi_clean(text, size, &copy);
 
-	r = smi_clean(text, size, &copy);
 	rest = copy;
 	for (unsigned n = 1; r == 0 && (line = smi_next_line(&rest)); n++) {
 		r = read_line(&table, line);

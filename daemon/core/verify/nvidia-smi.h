@@ -57,15 +57,15 @@ DECLARE_ENUM(smi_path, SmiPath, SMI_PATHS, SMI_PATH_MAX_);
 
 /* What `topo -p2p n` says about peer-to-peer over NVLink. */
 #define SMI_PEERS(X)                                                                               \
-	X(SMI_PEER_NONE, "nothing")                                                                \
-	X(SMI_PEER_SELF, "X")                                                                      \
-	X(SMI_PEER_OK, "OK")                                                                       \
-	X(SMI_PEER_CNS, "CNS") /* chipset not supported */                                         \
-	X(SMI_PEER_GNS, "GNS") /* GPU not supported */                                             \
-	X(SMI_PEER_TNS, "TNS") /* topology not supported */                                        \
-	X(SMI_PEER_NS, "NS")   /* not supported */                                                 \
-	X(SMI_PEER_DR, "DR")   /* disabled by a setting of the driver (regkey) */                  \
-	X(SMI_PEER_U, "U")     /* unknown */
+	X(SMI_PEER_NONE, "nothing", "it is not supported")                                         \
+	X(SMI_PEER_SELF, "X", "it is not supported")                                               \
+	X(SMI_PEER_OK, "OK", "it is not supported")                                                \
+	X(SMI_PEER_CNS, "CNS", "the chipset does not support it")                                  \
+	X(SMI_PEER_GNS, "GNS", "a GPU does not support it")                                        \
+	X(SMI_PEER_TNS, "TNS", "the topology does not support it")                                 \
+	X(SMI_PEER_NS, "NS", "it is not supported")                                                \
+	X(SMI_PEER_DR, "DR", "a setting of the driver disables it") /* "regkey" */                 \
+	X(SMI_PEER_U, "U", "it is not known")
 
 DECLARE_ENUM(smi_peer, SmiPeer, SMI_PEERS, SMI_PEER_MAX_);
 

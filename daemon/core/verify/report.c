@@ -8,8 +8,6 @@
 #include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(verdict, Verdict, GPUPASS_VERDICTS)
-DEFINE_STRING_TABLE(verify_cause, VerifyCause, VERIFY_CAUSES)
-DEFINE_STRING_TABLE(verify_match, VerifyMatch, VERIFY_MATCHES)
 
 VerifyReport *verify_report_new(const VerifyInput *input)
 {
@@ -61,35 +59,13 @@ static char *path_text(SmiCell cell)
 
 /* --- reasons --- */
 
-static const char *peer_words(SmiPeer peer)
-{
-	switch (peer) {
-	case SMI_PEER_CNS:
-		return "the chipset does not support it";
-	case SMI_PEER_GNS:
-		return "a GPU does not support it";
-	case SMI_PEER_TNS:
-		return "the topology does not support it";
-	case SMI_PEER_DR:
-		return "a setting of the driver disables it";
-	case SMI_PEER_U:
-		return "it is not known";
-	case SMI_PEER_NS:
-	case SMI_PEER_NONE:
-	case SMI_PEER_SELF:
-	case SMI_PEER_OK:
-	case SMI_PEER_MAX_:
-		break;
-	}
-	return "it is not supported";
-}
-
 static char *peer_reason(const VerifiedLink *link, const char *a, const char *b)
 {
+	static const char *const words[] = { SMI_PEERS(STRING_TABLE_WORDS_) };
 	SmiPeer peer = link->peer_ab != SMI_PEER_OK ? link->peer_ab : link->peer_ba;
 
 	return strf("peer-to-peer over NVLink between %s and %s is %s: %s", a, b,
-		    smi_peer_to_string(peer), peer_words(peer));
+		    smi_peer_to_string(peer), words[peer]);
 }
 
 /* Names the GPU of the two with fewer active links. */
@@ -299,20 +275,12 @@ static json_t *link_to_json(const VerifyReport *report, const VerifiedLink *link
 
 static json_t *gpus_to_json(const VerifyReport *report)
 {
-	json_t *a = json_array();
-
-	for (size_t i = 0; i < report->n_gpus; i++)
-		json_append(a, gpu_to_json(&report->gpus[i]));
-	return a;
+	return JSON_ARRAY(report->gpus, report->n_gpus, gpu_to_json(it));
 }
 
 static json_t *links_to_json(const VerifyReport *report)
 {
-	json_t *a = json_array();
-
-	for (size_t i = 0; i < report->n_links; i++)
-		json_append(a, link_to_json(report, &report->links[i]));
-	return a;
+	return JSON_ARRAY(report->links, report->n_links, link_to_json(report, it));
 }
 
 char *verify_report_to_json(const VerifyReport *report, const VerifyInput *input,

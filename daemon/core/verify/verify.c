@@ -138,9 +138,7 @@ static void fill_gpu(VerifiedGpu *gpu, const SmiNvlinks *nvlinks)
 {
 	/* "All links are inactive" without a GPU's name is about all GPUs. */
 	gpu->listed = nvlinks->all_inactive;
-	for (size_t i = 0; i < nvlinks->n_items; i++) {
-		const SmiNvlink *links = &nvlinks->items[i];
-
+	EACH (const SmiNvlink, links, nvlinks->items, nvlinks->n_items) {
 		if (strcmp(links->uuid, gpu->guest.uuid) != 0)
 			continue;
 		gpu->listed = !links->unreadable;
@@ -234,9 +232,7 @@ static void judge_links(const VerifyInput *input, const Answers *answers, Verify
 
 	for (size_t i = 0; i < report->n_gpus; i++)
 		fill_gpu(&report->gpus[i], &answers->nvlinks);
-	for (size_t i = 0; i < report->n_links; i++) {
-		VerifiedLink *link = &report->links[i];
-
+	EACH (VerifiedLink, link, report->links, report->n_links) {
 		fill_link(report, answers, link);
 		judge_link(report, link);
 		if (weight(link->verdict) > weight(worst->verdict))
@@ -279,8 +275,7 @@ static const SmiAlarm *find_alarm(const VerifyInput *input, const VerifyReport *
 {
 	const SmiAlarm *maybe = NULL;
 
-	for (size_t k = 0; k < answers->alarms.n_items; k++) {
-		const SmiAlarm *alarm = &answers->alarms.items[k];
+	EACH (const SmiAlarm, alarm, answers->alarms.items, answers->alarms.n_items) {
 		bool told = alarm->has_address || alarm->has_index || *alarm->uuid;
 
 		if (cause_of_alarm(alarm) == VERIFY_NOTHING)
@@ -475,8 +470,7 @@ static int add_peers(const VerifyReport *report, size_t i, Gpu *const *gpus, Sig
 {
 	unsigned all = 0;
 
-	for (size_t k = 0; k < report->n_links; k++) {
-		const VerifiedLink *link = &report->links[k];
+	EACH (const VerifiedLink, link, report->links, report->n_links) {
 		const Gpu *peer = gpus[link->a == i ? link->b : link->a];
 		unsigned links =
 			links_to(&report->gpus[i], link->a == i ? link->path_ab : link->path_ba);

@@ -54,9 +54,8 @@ int bar0_open(int sysfs_fd, const Bdf *bdf, off_t min_size, int *ret_fd, const c
 	_cleanup_free_ char *path = sysfs_function_path(bdf, "resource0");
 	_cleanup_close_ int fd = -1;
 	struct stat st;
-	int r;
+	int r = is_awake(sysfs_fd, bdf, ret_why);
 
-	r = is_awake(sysfs_fd, bdf, ret_why);
 	if (r >= 0)
 		r = decodes_memory(sysfs_fd, bdf, ret_why);
 	if (r < 0)

@@ -97,7 +97,7 @@ static void read_link(struct pci_dev *device, FunctionFacts *into)
 	into->link_speed_max = xstrdup(pcie_speed_name(able & PCI_EXP_LNKCAP_SPEED));
 }
 
-int capabilities_read(int sysfs_fd, FunctionFacts *into)
+static int read_own(int sysfs_fd, FunctionFacts *into)
 {
 	_cleanup_free_ char *config = sysfs_function_path(&into->bdf, "config");
 	_cleanup_(access_freep) struct pci_access *access = NULL;
@@ -121,4 +121,31 @@ int capabilities_read(int sysfs_fd, FunctionFacts *into)
 	into->serial_number = read_serial_number(device);
 	read_link(device, into);
 	return 0;
+}
+
+/*
+ * A VF need not have a serial number. It is told from a VF of an equal NIC by the NIC's.
+ */
+static int read_of_nic(int sysfs_fd, FunctionFacts *into)
+{
+	_cleanup_free_ char *path = sysfs_function_path(&into->bdf, "physfn"), *name = NULL;
+	FunctionFacts nic = { 0 };
+	int r = sysfs_link_name_if_any(sysfs_fd, path, &name);
+
+	if (r < 0 || !name)
+		return r;
+	r = bdf_parse(name, &nic.bdf);
+	if (r >= 0)
+		r = read_own(sysfs_fd, &nic);
+	into->serial_number = nic.serial_number;
+	free(nic.link_speed);
+	free(nic.link_speed_max);
+	return r;
+}
+
+int capabilities_read(int sysfs_fd, FunctionFacts *into)
+{
+	int r = read_own(sysfs_fd, into);
+
+	return r == 0 && !into->serial_number ? read_of_nic(sysfs_fd, into) : r;
 }

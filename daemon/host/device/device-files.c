@@ -53,9 +53,8 @@ static int add_device(int sysfs_fd, const char *directory, const char *name, con
 {
 	_cleanup_free_ char *path = strf("%s/%s/dev", directory, name), *text = NULL;
 	dev_t number = 0;
-	int r;
+	int r = sysfs_line_if_any(sysfs_fd, path, &text);
 
-	r = sysfs_line_if_any(sysfs_fd, path, &text);
 	if (r == -ENODEV || r == -ENOTDIR || (r >= 0 && !text))
 		return 0;
 	if (r >= 0)
@@ -312,9 +311,8 @@ static int add_iommu_group_file(int sysfs_fd, const Bdf *bdf, DeviceFiles *files
 	static const char *const prefixes[] = { "", "noiommu-" };
 	_cleanup_free_ char *path = sysfs_function_path(bdf, "iommu_group"), *group = NULL;
 	size_t before = files->n_items;
-	int r;
+	int r = sysfs_link_name_if_any(sysfs_fd, path, &group);
 
-	r = sysfs_link_name_if_any(sysfs_fd, path, &group);
 	for (size_t i = 0; r >= 0 && group && i < ELEMENTS(prefixes); i++) {
 		_cleanup_free_ char *name = strf("%s%s", prefixes[i], group);
 

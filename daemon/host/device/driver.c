@@ -178,9 +178,8 @@ static int probe(Move *move)
 static int verify(Move *move)
 {
 	_cleanup_free_ char *driver = NULL;
-	int r;
+	int r = sysfs_read_driver(move->sysfs_fd, &move->target->bdf, &driver);
 
-	r = sysfs_read_driver(move->sysfs_fd, &move->target->bdf, &driver);
 	if (r < 0)
 		return fail(move, DRIVER_PHASE_VERIFY, r);
 	if (str_equal(driver, move->target->driver))
@@ -211,9 +210,7 @@ static int try_once(Move *move)
 	 * The probe's own error says more than "no driver". If udev was faster, a bind returns
 	 * -EBUSY, and it matters only which driver udev bound.
 	 */
-	if (r == -ENXIO && probed < 0)
-		return fail(move, DRIVER_PHASE_PROBE, probed);
-	return r;
+	return r == -ENXIO && probed < 0 ? fail(move, DRIVER_PHASE_PROBE, probed) : r;
 }
 
 static bool is_for_vfio(const Move *move)
@@ -298,9 +295,8 @@ static int check_answers(Move *move)
 
 static int run(Move *move)
 {
-	int r;
+	int r = holds_already(move);
 
-	r = holds_already(move);
 	if (r != 0)
 		return r < 0 ? fail(move, DRIVER_PHASE_READ, r) : 0;
 	r = lock_for_unbind(move);
@@ -399,9 +395,8 @@ static int read_iommu_group(int sysfs_fd, const Bdf *bdf, int *ret)
 	_cleanup_free_ char *path = sysfs_function_path(bdf, "iommu_group");
 	_cleanup_free_ char *name = NULL;
 	unsigned long long number;
-	int r;
+	int r = file_link_name_at(sysfs_fd, path, &name);
 
-	r = file_link_name_at(sysfs_fd, path, &name);
 	if (r < 0)
 		return r;
 	if (str_to_unsigned(name, 10, INT32_MAX, &number) < 0)

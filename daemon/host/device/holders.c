@@ -264,14 +264,9 @@ static _Noreturn void look_at_all(const Scan *scan, const struct Part *part, siz
 
 static bool is_known(const Scan *scan, pid_t pid, const DeviceFile *file)
 {
-	for (size_t i = 0; i < scan->into->n_holders; i++) {
-		const Holder *holder = &scan->into->holders[i];
-
-		if (holder->pid == pid && bdf_equal(&holder->bdf, &file->bdf) &&
-		    strcmp(holder->path, file->path) == 0)
-			return true;
-	}
-	return false;
+	return SOME(scan->into->holders, scan->into->n_holders,
+		    it->pid == pid && bdf_equal(&it->bdf, &file->bdf) &&
+			    strcmp(it->path, file->path) == 0);
 }
 
 static void add_holder(Scan *scan, pid_t pid, const DeviceFile *file)
@@ -488,9 +483,7 @@ static void name_holders(const Scan *scan)
 	Inspection *into = scan->into;
 	size_t n = 0;
 
-	for (size_t i = 0; i < into->n_holders; i++) {
-		Holder *holder = &into->holders[i];
-
+	EACH (Holder, holder, into->holders, into->n_holders) {
 		if (name_holder(scan, holder) >= 0) {
 			into->holders[n++] = *holder;
 			continue;
@@ -508,8 +501,7 @@ static void list_unseen(const Scan *scan)
 	Inspection *into = scan->into;
 
 	into->unseen = xcalloc(UNSEEN_LISTED_MAX, sizeof(Unseen));
-	for (size_t i = 0; i < scan->n_items; i++) {
-		const Process *process = &scan->items[i];
+	EACH (const Process, process, scan->items, scan->n_items) {
 		char *command = NULL;
 
 		if (!process->unseen)
@@ -535,9 +527,8 @@ int holders_scan(const Roots *roots, const Bdf *functions, size_t n, Inspection 
 	_cleanup_(device_files_clear) DeviceFiles files = { 0 };
 	struct statfs fs;
 	Scan scan = { .proc_fd = roots->proc_fd, .files = &files, .into = into };
-	int r;
+	int r = device_files_collect(roots, functions, n, &files);
 
-	r = device_files_collect(roots, functions, n, &files);
 	if (r < 0 || files.n_items == 0)
 		return r;
 	scan.real_proc = fstatfs(roots->proc_fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;

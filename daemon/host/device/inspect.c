@@ -13,8 +13,6 @@
 #include "util/file.h"
 #include "util/grow.h"
 
-#define BASE_CLASS_NETWORK 0x02
-#define CLASS_NVME 0x010802
 #define BASE_CLASS_DISPLAY 0x03
 /* A bus has no room for more. */
 #define VFS_MAX 256
@@ -46,12 +44,13 @@ static bool is_awake(int sysfs_fd, const Bdf *bdf)
 static int read_capabilities(int sysfs_fd, InspectConfig config, FunctionFacts *facts)
 {
 	unsigned class_code = 0;
-	int r;
+	int r = read_number(sysfs_fd, &facts->bdf, "class", 16, 0xffffff, &class_code);
 
-	r = read_number(sysfs_fd, &facts->bdf, "class", 16, 0xffffff, &class_code);
 	if (r < 0)
 		return r;
-	if (class_code >> 16 != BASE_CLASS_DISPLAY)
+	/* What a group is made of. */
+	if (class_code >> 16 != BASE_CLASS_DISPLAY && class_code >> 16 != PCI_BASE_CLASS_NETWORK &&
+	    class_code != PCI_CLASS_NVME)
 		return 0;
 	facts->left_asleep = config != INSPECT_CONFIG_ALL && !is_awake(sysfs_fd, &facts->bdf);
 	return facts->left_asleep ? 0 : capabilities_read(sysfs_fd, facts);
@@ -90,9 +89,8 @@ static int read_vgpus(int sysfs_fd, FunctionFacts *facts)
 static int read_facts(const Roots *roots, FunctionFacts *facts)
 {
 	unsigned class_code = 0;
-	int r;
+	int r = sysfs_read_driver(roots->sysfs_fd, &facts->bdf, &facts->driver);
 
-	r = sysfs_read_driver(roots->sysfs_fd, &facts->bdf, &facts->driver);
 	if (r < 0)
 		return r;
 	facts->vfio_dev = facts->driver && sysfs_has_vfio_dev(roots->sysfs_fd, &facts->bdf);
@@ -102,9 +100,9 @@ static int read_facts(const Roots *roots, FunctionFacts *facts)
 	r = read_number(roots->sysfs_fd, &facts->bdf, "class", 16, 0xffffff, &class_code);
 	if (r < 0)
 		return r;
-	facts->network = class_code >> 16 == BASE_CLASS_NETWORK;
+	facts->network = class_code >> 16 == PCI_BASE_CLASS_NETWORK;
 	facts->vf = facts->network && sysfs_is_vf(roots->sysfs_fd, &facts->bdf);
-	facts->nvme = class_code == CLASS_NVME;
+	facts->nvme = class_code == PCI_CLASS_NVME;
 	/* Absent on functions that cannot have any. */
 	r = read_number(roots->sysfs_fd, &facts->bdf, "sriov_numvfs", 10, UINT_MAX,
 			&facts->num_vfs);
@@ -122,9 +120,8 @@ static int read_facts(const Roots *roots, FunctionFacts *facts)
 static int read_parameter(int sysfs_fd, const char *path, bool *ret)
 {
 	_cleanup_free_ char *text = NULL;
-	int r;
+	int r = sysfs_line_if_any(sysfs_fd, path, &text);
 
-	r = sysfs_line_if_any(sysfs_fd, path, &text);
 	if (r < 0)
 		return r;
 	*ret = str_equal(text, "Y") || str_equal(text, "1");
@@ -425,8 +422,6 @@ static void read_regions(int sysfs_fd, FunctionFacts *facts)
 
 /* ---- switches ---- */
 
-#define VENDOR_MELLANOX 0x15b3
-#define BASE_CLASS_NETWORK 0x02
 /* drivers/pci/vpd.c: PCI_VPD_MAX_SIZE */
 #define VPD_MAX 32768
 
@@ -437,8 +432,9 @@ static void read_vpd(int sysfs_fd, FunctionFacts *facts)
 	PciFunction function = { 0 };
 	size_t size = 0;
 
-	if (scan_ids(sysfs_fd, &facts->bdf, &function) < 0 || function.vendor != VENDOR_MELLANOX ||
-	    function.class_code >> 16 != BASE_CLASS_NETWORK ||
+	if (scan_ids(sysfs_fd, &facts->bdf, &function) < 0 ||
+	    function.vendor != PCI_VENDOR_MELLANOX ||
+	    function.class_code >> 16 != PCI_BASE_CLASS_NETWORK ||
 	    file_read_at(sysfs_fd, path, VPD_MAX, &vpd, &size) < 0)
 		return;
 	facts->vpd_read = size > 0;
@@ -456,8 +452,7 @@ static void read_obstacles(const Roots *roots, Inspection *into)
 	read_interrupts(roots->proc_fd, into);
 	(void)file_read_at(roots->proc_fd, "iomem", PROC_MAX_BYTES, &iomem, NULL);
 	into->iomem_read = iomem && *iomem;
-	for (size_t i = 0; i < into->n_functions; i++) {
-		FunctionFacts *function = &into->functions[i];
+	EACH (FunctionFacts, function, into->functions, into->n_functions) {
 		Resources resources;
 
 		read_resources(roots->sysfs_fd, function, &resources);

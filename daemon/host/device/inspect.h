@@ -15,7 +15,7 @@ int inspect_functions(const Roots *roots, const Bdf *functions, size_t n, Inspec
 int inspect_glance(const Roots *roots, const Bdf *functions, size_t n, Inspection **ret);
 
 /*
- * Of display functions only what config space says, through libpci (serial number, PCIe link), and
+ * Of GPUs, NICs and NVMes only what config space says, through libpci (serial number, PCIe link), and
  * nothing of the host. libpci ends the process when it fails in a way it did not foresee: worker
  * processes only.
  */

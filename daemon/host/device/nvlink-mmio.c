@@ -60,9 +60,8 @@ int nvlink_mmio_read(int sysfs_fd, const Bdf *bdf, NvlinkRegisters *ret, const c
 {
 	_cleanup_(bar_unmap) Bar bar = { 0 };
 	NvlinkRegisters registers = { 0 };
-	int r;
+	int r = bar_map(sysfs_fd, bdf, &bar, ret_why);
 
-	r = bar_map(sysfs_fd, bdf, &bar, ret_why);
 	if (r < 0)
 		return r;
 	if (!bar.first || !bar.registers)

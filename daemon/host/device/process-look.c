@@ -207,9 +207,8 @@ int process_look_at_files(const ProcessLook *look, int process_fd, UnseenReason 
 	_cleanup_strv_ char **names = NULL;
 	_cleanup_close_ int tasks_fd = -1;
 	pid_t looked_at = 0;
-	int r;
+	int r = dir_open_at(process_fd, "task", false, &tasks_fd);
 
-	r = dir_open_at(process_fd, "task", false, &tasks_fd);
 	if (r >= 0)
 		r = dir_list(tasks_fd, "", &names);
 	if (r < 0)

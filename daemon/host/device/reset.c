@@ -173,9 +173,8 @@ static int judge(Reset *reset, int written)
 /* Returns 1 when the report is made. */
 static int run(Reset *reset)
 {
-	int r;
+	int r = check_driver(reset, &reset->report->bdf);
 
-	r = check_driver(reset, &reset->report->bdf);
 	if (r == 0)
 		r = read_method(reset);
 	if (r == 0)

@@ -5,7 +5,7 @@
 #include "host/device/driver.h"
 
 /*
- * Gives the NIC so many VFs, which no driver takes by itself. A second call writes nothing.
+ * Gives the NIC at `bdf` so many VFs, which no driver takes by itself. A second call writes nothing.
  * *ret_number: how many it has at the end.
  *
  *   -ENOENT      it is not there
@@ -14,5 +14,5 @@
  *   -EIO         it has another number than was written
  *   others       errors of the kernel, or of the NIC's driver
  */
-int vfs_set(const DriverOps *ops, int sysfs_fd, const Bdf *nic, unsigned number,
+int vfs_set(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, unsigned number,
 	    unsigned *ret_number);

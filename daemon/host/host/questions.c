@@ -48,7 +48,11 @@ static int ask_one(Host *host, Ask *one, uint64_t timeout_usec, Problem **ret_pr
 /* One sentence. */
 static char *why_not(const Ask *ask)
 {
-	return ask->problem ? xstrdup(ask->problem->cause) : xstrdup(strerror(-ask->error));
+	const Problem *problem = ask->problem;
+
+	return xstrdup(!problem		? strerror(-ask->error)
+		       : problem->cause ? problem->cause
+					: problem->reason);
 }
 
 /* ---- looks ---- */
@@ -68,30 +72,42 @@ static void take_config(FunctionFacts *from, FunctionFacts *into)
 	into->left_asleep = from->left_asleep;
 }
 
+/* Of a NIC that was not looked at: neither who uses it nor what it may do is known. */
+static NicUse nothing_of_nic(const Ask *ask, const Bdf *nic)
+{
+	_cleanup_free_ char *why = why_not(ask);
+
+	return (NicUse){
+		.bdf = *nic,
+		.why = strf("it was not looked at: %s", why),
+		.vf_why = strf("its NIC was not asked: %s", why),
+	};
+}
+
 /*
- * Of the NICs among the functions, by one part more. What it does not know is in its answer. Who has
- * one by vfio is a holder: so what takes functions back does not need that part.
+ * Of the NICs among the functions, by one part more. What it does not know is in its answer. Without
+ * one nothing of them is known, so that nobody gets them; what takes functions back needs no part
+ * that waits for rtnl, and who has one by vfio is a holder.
  */
-static int look_at_nics(Host *host, Inspection *in, Problem **ret_problem)
+static void look_at_nics(Host *host, Inspection *in)
 {
 	_cleanup_free_ Bdf *nics = xcalloc(in->n_functions + 1, sizeof(Bdf));
 	NicsAnswer answer = { 0 };
 	Ask one = { .id = ASK_NICS, .functions = nics, .answer = &answer };
-	int r;
 
 	for (size_t i = 0; i < in->n_functions; i++)
 		if (in->functions[i].network &&
 		    (in->functions[i].vf || !function_facts_on_vfio(&in->functions[i])))
 			nics[one.n++] = in->functions[i].bdf;
 	if (one.n == 0)
-		return 0;
-	r = ask_one(host, &one, ASK_USUAL_TIMEOUT, ret_problem);
-	if (r != 0)
-		return r;
+		return;
+	ask(host, &one, 1, ASK_USUAL_TIMEOUT);
 	free(in->nics); /* an array of none, from the answer */
-	in->nics = answer.nics;
-	in->n_nics = answer.n_nics;
-	return 0;
+	in->nics = one.error == 0 ? answer.nics : xcalloc(one.n, sizeof(NicUse));
+	in->n_nics = one.error == 0 ? answer.n_nics : one.n;
+	for (size_t i = 0; one.error != 0 && i < one.n; i++)
+		in->nics[i] = nothing_of_nic(&one, &nics[i]);
+	ask_clear(&one);
 }
 
 /* Of an NVMe that was not looked at, or did not answer. */
@@ -192,10 +208,9 @@ int host_inspect(Host *host, const Bdf *functions, size_t n, InspectConfig confi
 	_cleanup_(inspection_freep) Inspection *in = NULL;
 	int r = look(host, ASK_INSPECT, functions, n, config, &in, ret_problem);
 
-	if (r == 0)
-		r = look_at_nics(host, in, ret_problem);
 	if (r != 0)
 		return r;
+	look_at_nics(host, in);
 	look_at_nvmes(host, in);
 	in->probe_worker = host->ops->worker_on(host, NULL);
 	*ret = TAKE_PTR(in);
@@ -368,11 +383,9 @@ int host_nvme_state(Host *host, const Bdf *function, NvmeState *ret, Problem **r
 	Ask one = { .id = ASK_NVME_STATE, .functions = function, .n = 1, .answer = &answer };
 	int r = ask_one(host, &one, ASK_USUAL_TIMEOUT, ret_problem);
 
-	if (r == 0) {
-		*ret = answer.states[0];
-		answer.states[0] = (NvmeState){ 0 };
-	}
-	answer_clear(question(one.id), &answer);
+	if (r == 0)
+		*ret = *answer.states;
+	free(answer.states);
 	return r;
 }
 
@@ -390,11 +403,9 @@ int host_nvme_erase(Host *host, const Bdf *function, NvmeWay way, uint64_t timeo
 	};
 	int r = ask_one(host, &one, timeout_usec, ret_problem);
 
-	if (r == 0) {
-		*ret = answer.erases[0];
-		answer.erases[0] = (NvmeErase){ 0 };
-	}
-	answer_clear(question(one.id), &answer);
+	if (r == 0)
+		*ret = *answer.erases;
+	free(answer.erases);
 	return r;
 }
 

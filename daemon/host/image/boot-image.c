@@ -340,10 +340,8 @@ static bool beside_kernel(const Finder *f, char *const *image)
 /* Leaves out the others, if there is such an image. */
 static void prefer_beside_kernel(Finder *f)
 {
-	size_t n = 0;
+	size_t n = COUNT(f->images, f->n_images, beside_kernel(f, *it));
 
-	for (size_t i = 0; i < f->n_images; i++)
-		n += beside_kernel(f, f->images[i]);
 	if (n == 0)
 		return;
 	n = f->n_images;

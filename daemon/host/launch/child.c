@@ -69,9 +69,8 @@ static int spawn(char *const *argv, int output_fd, pid_t *ret)
 	char *no_environment[] = { NULL };
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
-	int r;
+	int r = -posix_spawn_file_actions_init(&actions);
 
-	r = -posix_spawn_file_actions_init(&actions);
 	if (r < 0)
 		return r;
 	r = -posix_spawnattr_init(&attributes);
@@ -273,9 +272,7 @@ static Progress look(Children *children)
 {
 	Progress progress = { 0 };
 
-	for (size_t i = 0; i < children->n_items; i++) {
-		Child *child = &children->items[i];
-
+	EACH (Child, child, children->items, children->n_items) {
 		if (!child->running)
 			continue;
 		read_output(child, children->output_max);
@@ -363,9 +360,7 @@ Children *children_free(Children *children)
 {
 	if (!children)
 		return NULL;
-	for (size_t i = 0; i < children->n_items; i++) {
-		Child *child = &children->items[i];
-
+	EACH (Child, child, children->items, children->n_items) {
 		close_fd(child->fd);
 		free(child->output);
 		free(child->asked.request);

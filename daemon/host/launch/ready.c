@@ -240,9 +240,7 @@ static void drop(Kept *kept, const ReadyPart *wanted, bool used)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < kept->n; i++) {
-		ReadyPart *connection = &kept->items[i];
-
+	EACH (ReadyPart, connection, kept->items, kept->n) {
 		if ((!used || connection->served == 0) && is_usable(connection, wanted))
 			kept->items[n++] = *connection;
 		else

@@ -32,7 +32,10 @@ static const char *lock_of(const char *verb, const char *end)
 	if (strcmp(verb, "persistence") == 0)
 		return option && str_starts_with(option, "--set=") ? function
 								   : LOCK_NAME_PERSISTENCE;
-	return strcmp(verb, "move") == 0 || strcmp(verb, "reset") == 0 ? function : NULL;
+	return str_equal(verb, "move") || str_equal(verb, "reset") || str_equal(verb, "vfs") ||
+			       str_equal(verb, "erase")
+		       ? function
+		       : NULL;
 }
 
 /*
@@ -43,7 +46,7 @@ static bool works_on(const char *line, size_t size, const WorkerConfig *config, 
 	const char *end = line + size, *at = line;
 	bool sysfs = str_equal(config->sysfs_dir, "/sys");
 
-	if (size == 0 || strcmp(line, config->program) != 0)
+	if (size == 0 || !(str_equal(line, config->program) || str_equal(line, config->eraser)))
 		return false;
 	while ((at = next_argument(at, end)) && str_starts_with(at, "--"))
 		if (str_starts_with(at, "--sysfs="))
@@ -56,9 +59,8 @@ typedef struct Search {
 	const WorkerConfig *config;
 	const char *lock; /* what it is at work on: question_lock_name() */
 	uid_t own_uid;
-	char *own_cgroup; /* control group of our children; NULL: not known or shared */
-	struct statx program;
-	bool has_program;
+	char *own_cgroup;	  /* control group of our children; NULL: not known or shared */
+	struct statx programs[2]; /* one that is not there has no inode */
 } Search;
 
 static void search_clear(Search *search)
@@ -83,11 +85,14 @@ static bool is_services_own(const char *cgroup)
 static void search_begin(const WorkerConfig *config, int proc_fd, Search *ret)
 {
 	_cleanup_close_ int self_fd = openat(proc_fd, "self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const char *const programs[] = { config->program, config->eraser };
 
 	ret->config = config;
 	ret->own_uid = geteuid();
-	ret->has_program =
-		statx(AT_FDCWD, config->program, 0, STATX_TYPE | STATX_INO, &ret->program) == 0;
+	for (size_t i = 0; i < ELEMENTS(programs); i++)
+		if (programs[i])
+			(void)statx(AT_FDCWD, programs[i], 0, STATX_TYPE | STATX_INO,
+				    &ret->programs[i]);
 	if (self_fd >= 0 && process_cgroup(self_fd, &ret->own_cgroup) >= 0 &&
 	    !is_services_own(ret->own_cgroup)) {
 		free(ret->own_cgroup);
@@ -110,13 +115,14 @@ static bool is_ours(const Search *search, int process_fd)
  */
 static bool runs_our_program(const Search *search, int process_fd)
 {
-	const struct statx *program = &search->program;
 	struct statx exe;
 
-	return search->has_program &&
-	       statx(process_fd, "exe", AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &exe) == 0 &&
-	       exe.stx_ino == program->stx_ino && exe.stx_dev_major == program->stx_dev_major &&
-	       exe.stx_dev_minor == program->stx_dev_minor;
+	if (statx(process_fd, "exe", AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &exe) < 0)
+		return false;
+	return SOME(search->programs, ELEMENTS(search->programs),
+		    it->stx_ino != 0 && it->stx_ino == exe.stx_ino &&
+			    it->stx_dev_major == exe.stx_dev_major &&
+			    it->stx_dev_minor == exe.stx_dev_minor);
 }
 
 /* Not read where it cannot be: in a session, and of what runs our program anyway. */

@@ -69,9 +69,8 @@ int virt_guest_run(Virt *virt, const char *uuid, const char *const *const *comma
 	_cleanup_domain_ virDomainPtr domain = NULL;
 	Agent agent;
 	AgentTransport transport = { .call = agent_call, .userdata = &agent };
-	int r;
+	int r = virt_call_begin_on(virt, uuid, &call, &domain, ret_problem);
 
-	r = virt_call_begin_on(virt, uuid, &call, &domain, ret_problem);
 	if (r != 0)
 		return r;
 	agent = (Agent){ &call, domain, virt_domain_name(domain) };

@@ -383,9 +383,8 @@ Virt *virt_free(Virt *virt)
 static int init_locks(Virt *virt)
 {
 	pthread_condattr_t attr;
-	int r;
+	int r = pthread_condattr_init(&attr);
 
-	r = pthread_condattr_init(&attr);
 	if (r != 0)
 		return -r;
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

@@ -48,9 +48,8 @@ static int find_live(const char *xml, const Bdf *function, LiveDevice *into, Pro
 	_cleanup_(domain_xml_freep) DomainXml *parsed = NULL;
 	_cleanup_(domain_use_clear) DomainUse use = { 0 };
 	const DomainHostdev *hostdev;
-	int r;
+	int r = domain_use_from_xml(xml, NULL, &use, ret_problem);
 
-	r = domain_use_from_xml(xml, NULL, &use, ret_problem);
 	if (r != 0)
 		return r;
 	r = domain_xml_parse(xml, &parsed, ret_problem);
@@ -165,9 +164,8 @@ int virt_domain_attach(Virt *virt, const char *uuid, const char *hostdev_xml, Pr
 	_cleanup_(live_device_clear) LiveDevice device = { 0 };
 	const char *name;
 	Bdf function;
-	int r;
+	int r = hostdev_function(hostdev_xml, &function, ret_problem);
 
-	r = hostdev_function(hostdev_xml, &function, ret_problem);
 	if (r != 0)
 		return r;
 	r = virt_call_begin_on(virt, uuid, &call, &domain, ret_problem);
@@ -239,9 +237,8 @@ static int ask(Virt *virt, const char *uuid, const Bdf *function, Problem **ret_
 	_cleanup_domain_ virDomainPtr domain = NULL;
 	_cleanup_free_ char *xml = hostdev_xml(function);
 	const char *name;
-	int r;
+	int r = virt_call_begin_on(virt, uuid, &call, &domain, ret_problem);
 
-	r = virt_call_begin_on(virt, uuid, &call, &domain, ret_problem);
 	if (r != 0)
 		return r;
 	name = virt_domain_name(domain);
@@ -256,9 +253,8 @@ static void *ask_main(void *userdata)
 	Detach *detach = userdata;
 	Virt *virt = detach->virt;
 	_cleanup_(problem_freep) Problem *problem = NULL;
-	int r;
+	int r = ask(virt, detach->wait.uuid, &detach->function, &problem);
 
-	r = ask(virt, detach->wait.uuid, &detach->function, &problem);
 	pthread_mutex_lock(&virt->lock);
 	detach->answered = true;
 	detach->result = r;
@@ -346,9 +342,8 @@ static int look(Virt *virt, const char *uuid, const Bdf *function, uint64_t dead
 	_cleanup_call_ VirtCall call = { 0 };
 	_cleanup_domain_ virDomainPtr domain = NULL;
 	_cleanup_free_ char *name = NULL;
-	int r;
+	int r = virt_call_begin_on(virt, uuid, &call, &domain, ret_problem);
 
-	r = virt_call_begin_on(virt, uuid, &call, &domain, ret_problem);
 	if (r != 0)
 		return r;
 	name = xstrdup(virt_domain_name(domain));
@@ -472,9 +467,8 @@ int virt_domain_detach(Virt *virt, const char *uuid, const Bdf *function, uint64
 	uint64_t now = now_monotonic();
 	uint64_t deadline = timeout_usec < UINT64_MAX - now ? now + timeout_usec : UINT64_MAX;
 	Detach *detach;
-	int r;
+	int r = look(virt, uuid, function, deadline, &view, ret_problem);
 
-	r = look(virt, uuid, function, deadline, &view, ret_problem);
 	if (r != 0)
 		return r;
 	if (!view.device.present)

@@ -45,9 +45,8 @@ int virt_domain_find(Virt *virt, const char *name_or_uuid, DomainId *ret, Proble
 	_cleanup_domain_ virDomainPtr domain = NULL;
 	_cleanup_(domain_id_clear) DomainId id = { 0 };
 	bool failed;
-	int r;
+	int r = check_word(name_or_uuid, ret_problem);
 
-	r = check_word(name_or_uuid, ret_problem);
 	if (r == 0)
 		r = virt_call_begin(virt, &call, ret_problem);
 	if (r != 0)
@@ -107,9 +106,8 @@ int virt_domain_get(Virt *virt, const char *uuid, VirtDomain **ret, Problem **re
 	_cleanup_call_ VirtCall call = { 0 };
 	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
 	_cleanup_domain_ virDomainPtr found = NULL;
-	int r;
+	int r = virt_call_begin_on(virt, uuid, &call, &found, ret_problem);
 
-	r = virt_call_begin_on(virt, uuid, &call, &found, ret_problem);
 	if (r != 0)
 		return r;
 	domain = xcalloc(1, sizeof(*domain));
@@ -130,9 +128,8 @@ static int check_definition(const char *uuid, const char *xml, Problem **ret_pro
 {
 	_cleanup_(problem_freep) Problem *why = NULL;
 	_cleanup_(domain_xml_freep) DomainXml *parsed = NULL;
-	int r;
+	int r = domain_xml_parse(xml, &parsed, &why);
 
-	r = domain_xml_parse(xml, &parsed, &why);
 	if (r < 0)
 		return r;
 	if (r == PROBLEM)
@@ -188,10 +185,9 @@ static virDomainPtr define(virConnectPtr conn, const char *xml)
 
 static int define_problem(const VirtCall *call, const char *name, Problem **ret_problem)
 {
-	int r;
+	int r = virt_problem(call, ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
+			     "libvirt refuses the new definition of domain %s", name);
 
-	r = virt_problem(call, ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
-			 "libvirt refuses the new definition of domain %s", name);
 	if (r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_LIBVIRT_UNAVAILABLE)
 		problem_state(
 			*ret_problem,
@@ -229,9 +225,8 @@ int virt_domain_define(Virt *virt, const char *uuid, const char *expected, const
 {
 	_cleanup_call_ VirtCall call = { 0 };
 	_cleanup_domain_ virDomainPtr domain = NULL, defined = NULL;
-	int r;
+	int r = check_definition(uuid, xml, ret_problem);
 
-	r = check_definition(uuid, xml, ret_problem);
 	if (r != 0)
 		return r;
 	r = virt_call_begin_on(virt, uuid, &call, &domain, ret_problem);

@@ -53,9 +53,8 @@ static int greet(const Session *s, GuestRun *run)
 {
 	_cleanup_free_ char *pong = NULL, *info = NULL;
 	bool may_exec = false;
-	int r;
+	int r = call(s, AGENT_PING, run, &pong);
 
-	r = call(s, AGENT_PING, run, &pong);
 	if (r != 0 || !pong)
 		return r;
 	r = call(s, AGENT_INFO, run, &info);
@@ -106,9 +105,8 @@ static int run_one(const Session *s, const char *const *argv, GuestRun *run)
 {
 	_cleanup_free_ char *message = agent_exec_message(argv), *reply = NULL;
 	int64_t pid = 0;
-	int r;
+	int r = call(s, message, run, &reply);
 
-	r = call(s, message, run, &reply);
 	if (r != 0 || !reply) {
 		fell_silent(run);
 		/* The agent knows guest-exec, so it refuses this program. */
@@ -117,9 +115,7 @@ static int run_one(const Session *s, const char *const *argv, GuestRun *run)
 		return r;
 	}
 	r = agent_parse_pid(reply, &pid);
-	if (r < 0)
-		return garbled(run, r);
-	return wait_for_end(s, pid, run);
+	return r < 0 ? garbled(run, r) : wait_for_end(s, pid, run);
 }
 
 int guest_agent_run(const AgentTransport *transport, const char *const *const *commands, size_t n,

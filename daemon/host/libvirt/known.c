@@ -217,11 +217,9 @@ static void note_migrated(const virDomainStatsRecord *record, DomainUses *uses)
 static void find_migrated(const Listed *listed, DomainUses *uses)
 {
 	virDomainStatsRecordPtr *records = NULL;
-	bool shut_off = false;
 	int n;
+	bool shut_off = SOME(uses->items, uses->n_items, !it->active && !it->unread);
 
-	for (size_t i = 0; i < uses->n_items; i++)
-		shut_off |= !uses->items[i].active && !uses->items[i].unread;
 	if (!shut_off)
 		return;
 	n = virConnectGetAllDomainStats(listed->call->conn, VIR_DOMAIN_STATS_STATE, &records,
@@ -268,9 +266,8 @@ static int read_one(const VirtCall *call, const char *uuid, DomainUses *into, Pr
 	const Listed listed = { .call = call, .domains = list };
 	size_t before = into->n_items;
 	DomainUse *use;
-	int r;
+	int r = virt_lookup_uuid(call, uuid, &domain, &missing);
 
-	r = virt_lookup_uuid(call, uuid, &domain, &missing);
 	if (r == PROBLEM && missing->error == GPUPASS_ERROR_NO_SUCH_DOMAIN)
 		return 0;
 	if (r != 0) {

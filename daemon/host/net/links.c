@@ -95,9 +95,7 @@ size_t net_links_choose(NetLinks *links, const Bdf *bdf, char *const *names,
 	size_t n = 0;
 
 	*ret_missing = NULL;
-	for (size_t i = 0; i < links->n_items; i++) {
-		NetLink *link = &links->items[i];
-
+	EACH (NetLink, link, links->items, links->n_items) {
 		link->over =
 			strv_contains(names, link->name) || str_equal(link->parent, BDF_TEXT(bdf))
 				? link->index
@@ -105,10 +103,8 @@ size_t net_links_choose(NetLinks *links, const Bdf *bdf, char *const *names,
 		n += link->over > 0;
 	}
 	for (char *const *name = names; name && *name && !*ret_missing; name++) {
-		bool found = false;
+		bool found = SOME(links->items, links->n_items, str_equal(it->name, *name));
 
-		for (size_t i = 0; i < links->n_items; i++)
-			found |= str_equal(links->items[i].name, *name);
 		*ret_missing = found ? NULL : *name;
 	}
 	for (bool more = n > 0; more;) {

@@ -58,9 +58,10 @@ static void take_info(const struct nlattr *info, const Vf *vf)
 	if (!take_setting(of.of[IFLA_VF_SPOOFCHK], vf, &spoof_check) ||
 	    !take_setting(of.of[IFLA_VF_TRUST], vf, &trusted))
 		return;
+	/* A NIC of several network devices, such as mlx4's of two ports: the worst of them counts. */
+	vf->use->spoof_check = spoof_check && (vf->use->spoof_check || !vf->use->vf_read);
+	vf->use->trusted |= trusted;
 	vf->use->vf_read = true;
-	vf->use->spoof_check = spoof_check;
-	vf->use->trusted = trusted;
 }
 
 static int take_link(const struct nlmsghdr *message, void *userdata)

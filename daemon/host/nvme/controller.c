@@ -31,9 +31,8 @@ int nvme_controller_open(const Roots *roots, const NvmeOpens *opens, const Bdf *
 	_cleanup_free_ char *directory = sysfs_function_path(bdf, "nvme"), *name = NULL;
 	_cleanup_free_ char *path = NULL, *text = NULL, *node = NULL;
 	unsigned major, minor;
-	int r;
+	int r = nvme_find_controller(roots, bdf, &name);
 
-	r = nvme_find_controller(roots, bdf, &name);
 	if (r < 0)
 		return r;
 	if (!name)

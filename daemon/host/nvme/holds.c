@@ -203,15 +203,10 @@ static bool is_told(const NvmeUse *use, const char *node, const char *point)
 {
 	size_t n = strlen(point);
 
-	for (size_t i = 0; i < use->n_holds; i++) {
-		const NvmeHold *hold = &use->holds[i];
-
-		if (hold->kind == NVME_HOLD_MOUNT && strcmp(hold->node, node) == 0 &&
-		    strncmp(hold->who, point, n) == 0 &&
-		    (hold->who[n] == '\0' || str_starts_with(hold->who + n, IN_SPACE)))
-			return true;
-	}
-	return false;
+	return SOME(use->holds, use->n_holds,
+		    it->kind == NVME_HOLD_MOUNT && strcmp(it->node, node) == 0 &&
+			    strncmp(it->who, point, n) == 0 &&
+			    (it->who[n] == '\0' || str_starts_with(it->who + n, IN_SPACE)));
 }
 
 static void add_mount(size_t node, const char *point, void *userdata)

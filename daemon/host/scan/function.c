@@ -203,9 +203,8 @@ static int read_physical(int device_fd, PciFunction *f)
  */
 static int read_attributes(int device_fd, PciFunction *f)
 {
-	int r;
+	int r = read_driver(device_fd, &f->driver);
 
-	r = read_driver(device_fd, &f->driver);
 	if (r < 0)
 		return r;
 	f->vfio_dev = f->driver && has_entry(device_fd, SYSFS_VFIO_DEV);

@@ -117,15 +117,14 @@ bool matter_to(const PciSnapshot *snapshot, const PciFunction *function)
 
 	if (pci_function_is_kin(function))
 		return true;
-	for (size_t i = 0; i < snapshot->n_functions; i++) {
-		const PciFunction *other = snapshot->functions[i];
-
+	EACH_OF (PciFunction, other, snapshot->functions, snapshot->n_functions) {
+		if (function->iommu_group != IOMMU_GROUP_NONE &&
+		    other->iommu_group == function->iommu_group &&
+		    pci_function_may_accompany(other))
+			return true;
 		if (pci_function_is_nvidia_gpu(other))
 			gpu = other;
 		if (gpu && bdf_same_slot(&gpu->bdf, &other->bdf) && is_beside(other, function))
-			return true;
-		if (pci_function_may_accompany(other) && other->iommu_group != IOMMU_GROUP_NONE &&
-		    other->iommu_group == function->iommu_group)
 			return true;
 	}
 	return false;

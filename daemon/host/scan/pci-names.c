@@ -125,9 +125,8 @@ PciNames *pci_names_new(const char *path)
 	PciNames *names = xcalloc(1, sizeof(*names));
 	_cleanup_free_ char *list = NULL;
 	size_t size = 0;
-	int r;
+	int r = file_read_regular_at(AT_FDCWD, path, LIST_BYTES_MAX, &list, &size);
 
-	r = file_read_regular_at(AT_FDCWD, path, LIST_BYTES_MAX, &list, &size);
 	if (r >= 0)
 		r = take_list(names, list);
 	if (r < 0)

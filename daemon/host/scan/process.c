@@ -156,9 +156,8 @@ int process_cgroup(int process_fd, char **ret)
 	_cleanup_free_ char *text = NULL;
 	const char *found = NULL;
 	char *save = NULL;
-	int r;
+	int r = file_read_at(process_fd, "cgroup", CGROUP_MAX_BYTES, &text, NULL);
 
-	r = file_read_at(process_fd, "cgroup", CGROUP_MAX_BYTES, &text, NULL);
 	if (r < 0)
 		return r;
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {

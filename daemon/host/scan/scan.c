@@ -158,9 +158,8 @@ static int read_slot(int slots_fd, const char *name, Slots *slots)
 {
 	_cleanup_free_ char *path = strf("%s/address", name), *address = NULL;
 	Slot slot = { 0 };
-	int r;
+	int r = file_read_line_at(slots_fd, path, &address);
 
-	r = file_read_line_at(slots_fd, path, &address);
 	if (r == -ENOENT || r == -ENODEV)
 		return 0;
 	if (r < 0)
@@ -177,9 +176,8 @@ static int read_slots(int sysfs_fd, Slots *ret)
 	_cleanup_(slots_clear) Slots slots = { 0 };
 	_cleanup_strv_ char **names = NULL;
 	_cleanup_close_ int fd = -1;
-	int r;
+	int r = dir_open_at(sysfs_fd, SYSFS_PCI_SLOTS, false, &fd);
 
-	r = dir_open_at(sysfs_fd, SYSFS_PCI_SLOTS, false, &fd);
 	if (r == -ENOENT)
 		return 0;
 	if (r < 0)
@@ -273,9 +271,8 @@ int scan_pci(int sysfs_fd, PciSnapshot **ret)
 	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
 	_cleanup_(functions_clear) Functions functions = { 0 };
 	_cleanup_close_ int devices_fd = -1;
-	int r;
+	int r = dir_open_at(sysfs_fd, SYSFS_PCI_DEVICES, false, &devices_fd);
 
-	r = dir_open_at(sysfs_fd, SYSFS_PCI_DEVICES, false, &devices_fd);
 	if (r < 0)
 		return r;
 	snapshot = xcalloc(1, sizeof(*snapshot));

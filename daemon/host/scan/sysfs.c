@@ -119,9 +119,8 @@ int sysfs_read_driver(int sysfs_fd, const Bdf *bdf, char **ret)
 {
 	_cleanup_free_ char *path = sysfs_function_path(bdf, "driver");
 	_cleanup_free_ char *driver = NULL;
-	int r;
+	int r = sysfs_link_name_if_any(sysfs_fd, path, &driver);
 
-	r = sysfs_link_name_if_any(sysfs_fd, path, &driver);
 	if (r < 0)
 		return r;
 	/* The link is absent if there is no driver, and also if there is no device. */

@@ -188,10 +188,8 @@ static bool is_about_modes(const void *of, const Bdf *functions, size_t n)
 
 static size_t times_told(const ProbeAnswer *answer, const Bdf *bdf)
 {
-	size_t n = 0;
+	size_t n = COUNT(answer->boards->items, answer->boards->n_items, bdf_equal(&it->bdf, bdf));
 
-	for (size_t i = 0; i < answer->boards->n_items; i++)
-		n += bdf_equal(&answer->boards->items[i].bdf, bdf);
 	for (size_t i = 0; i < answer->n_unseen; i++)
 		n += bdf_equal(&answer->unseen[i].bdf, bdf);
 	return n;

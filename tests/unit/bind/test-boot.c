@@ -10,10 +10,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bind/boot.h"
+#include "bind/vfs.h"
 #include "host/scan/sysfs.h"
 #include "rig/sysfs-kernel.h"
 #include "rig/sysfs-tree.h"
@@ -36,7 +37,9 @@ typedef struct Bench {
 	SysfsKernel kernel;
 	int dir_fd;
 	BootReport *report;
-	const char *serial; /* the serial number that A reports now; NULL: none */
+	WorkerConfig parts;
+	char *worker;
+	const char *serial; /* the serial number that each reports now; NULL: none */
 	unsigned serials_read;
 	const char *thief_at; /* gets nvidia's driver just before the probes */
 	bool counts;	      /* points, before and after each write: */
@@ -108,6 +111,7 @@ static Bench setup(const char *driver)
 static void teardown(Bench *b)
 {
 	b->report = boot_report_free(b->report);
+	free(b->worker);
 	sysfs_kernel_clear(&b->kernel);
 	close_fd(b->dir_fd);
 	sysfs_tree_free(b->tree);
@@ -167,6 +171,8 @@ static BootMachine machine_of(Bench *b)
 		.ops = sysfs_kernel_ops(&b->kernel),
 		.probe = probe,
 		.serial_number = serial_number,
+		.rule_vf = vf_rule,
+		.parts = &b->parts,
 		.userdata = b,
 	};
 
@@ -230,6 +236,25 @@ static void assert_never_unbound(const Bench *b)
 	for (char **w = b->kernel.writes; w && *w; w++)
 		if (str_starts_with(*w, "unbind"))
 			fail_msg("%s", *w);
+}
+
+/* What the rule asks for when this function was found. */
+static bool await_peers(Bench *b, const char *found, uint64_t timeout_usec)
+{
+	BootMachine machine = machine_of(b);
+	_cleanup_(wishes_close) BootWishes wishes = open_wishes(b);
+	Bdf bdf = tree_bdf(found);
+
+	return boot_await_peers(&machine, &wishes, &bdf, timeout_usec);
+}
+
+static void assert_override(const Bench *b, const char *bdf, const char *expected)
+{
+	_cleanup_free_ char *path = strf("sys/bus/pci/devices/%s/driver_override", bdf),
+			    *text = NULL;
+
+	assert_int_equal(file_read_at(b->dir_fd, path, 64, &text, NULL), 0);
+	assert_string_equal(text, expected);
 }
 
 /* ---- one run ---- */
@@ -414,23 +439,55 @@ TEST(what_is_on_vfio_pci_is_not_written_to)
 #define NIC "0000:43:00.0"
 #define VF "0000:43:00.1"
 
-/* A pair's board, its NIC and its VF. */
-static void assign_with_companions(Bench *b)
+/* A pair's board, its NIC and its VF; and what more is said of these two. */
+static void assign_with_companions(Bench *b, const char *more)
 {
-	tree_write(b->tree, "etc/" UUID ".json",
-		   "{\"schema\": \"org.gpupass1.assignment/1\", \"domain_uuid\": \"" UUID "\","
-		   "\"domain_name\": \"vm42\", \"group\": \"pair0\", \"created_usec\": 1,"
-		   "\"created_by\": 0, \"functions\": ["
-		   "{\"bdf\": \"" A "\", \"vendor\": \"10de\", \"device\": \"2204\","
-		   "\"subsystem_vendor\": \"10de\", \"subsystem_device\": \"1467\"},"
-		   "{\"bdf\": \"" NIC "\", \"vendor\": \"15b3\", \"device\": \"101d\","
-		   "\"subsystem_vendor\": \"15b3\", \"subsystem_device\": \"0023\"},"
-		   "{\"bdf\": \"" VF "\", \"vendor\": \"15b3\", \"device\": \"101e\","
-		   "\"subsystem_vendor\": \"15b3\", \"subsystem_device\": \"0023\"}]}");
+	_cleanup_free_ char *text =
+		strf("{\"schema\": \"org.gpupass1.assignment/1\", \"domain_uuid\": \"" UUID "\","
+		     "\"domain_name\": \"vm42\", \"group\": \"pair0\", \"created_usec\": 1,"
+		     "\"created_by\": 0, \"functions\": ["
+		     "{\"bdf\": \"" A "\", \"vendor\": \"10de\", \"device\": \"2204\","
+		     "\"subsystem_vendor\": \"10de\", \"subsystem_device\": \"1467\"},"
+		     "{\"bdf\": \"" NIC "\", \"vendor\": \"15b3\", \"device\": \"101d\","
+		     "\"subsystem_vendor\": \"15b3\", \"subsystem_device\": \"0023\"%s},"
+		     "{\"bdf\": \"" VF "\", \"vendor\": \"15b3\", \"device\": \"101e\","
+		     "\"subsystem_vendor\": \"15b3\", \"subsystem_device\": \"0023\"%s}]}",
+		     more, more);
+
+	tree_write(b->tree, "etc/" UUID ".json", text);
+}
+
+/* What gpupass-worker does: a VF that was made was hidden before, and `unruled` is said of it. */
+static const char worker[] =
+	"#!/bin/sh\n"
+	"tree=${1#--sysfs=}/.. verb=$4 error=0\n"
+	"echo ${4} ${5} ${6} >>$tree/asked\n"
+	"if [ $verb = vfs ]; then\n"
+	"	mv $tree/hidden $tree/sys/bus/pci/devices/" VF " 2>/dev/null || error=110\n"
+	"	of='\"bdf\": \"" NIC "\", \"number\": 1'\n"
+	"else\n"
+	"	of='\"nics\": [{\"bdf\": \"" VF
+	"\", \"users\": [], \"vf_read\": true, \"spoof_check\": true'\n"
+	"	of=\"$of$(cat $tree/unruled)}]\"\n"
+	"fi\n"
+	"printf '{\"schema\": \"org.gpupass1.worker/1\", \"verb\": \"%s\", \"error\": %s, %s}\\n' $verb $error \"$of\"\n";
+
+static void add_worker(Bench *b)
+{
+	tree_write(b->tree, "worker", worker);
+	tree_write(b->tree, "asked", "");
+	assert_int_equal(fchmodat(b->dir_fd, "worker", 0755, 0), 0);
+	b->worker = strf("%s/worker", b->tree->path);
+	b->parts = (WorkerConfig){
+		.program = b->worker,
+		.sysfs_dir = b->tree->sysfs,
+		.proc_dir = b->tree->proc,
+	};
 }
 
 static void add_port(Bench *b, const char *bdf, uint16_t device, const char *driver)
 {
+	bool vf = strcmp(bdf, NIC) != 0;
 	PciFunction port = {
 		.bdf = tree_bdf(bdf),
 		.vendor = 0x15b3,
@@ -440,6 +497,11 @@ static void add_port(Bench *b, const char *bdf, uint16_t device, const char *dri
 		.class_code = 0x020000,
 		.driver = (char *)driver,
 		.iommu_group = device,
+		.virtual_function = vf,
+		.physical = tree_bdf(NIC),
+		.vfs_max = vf ? 0 : 4,
+		.vf_offset = 1,
+		.vf_stride = 1,
 	};
 
 	tree_add_function(b->tree, &port);
@@ -465,14 +527,176 @@ TEST(companions_are_bound_like_boards)
 	for (size_t i = 0; i < ELEMENTS(found); i++) {
 		_cleanup_(teardown) Bench b = setup(NULL);
 
+		add_worker(&b);
+		tree_write(b.tree, "unruled", "");
 		tree_add_driver(b.tree, "mlx5_core");
 		add_port(&b, NIC, found[i].device, found[i].driver);
 		if (found[i].vf)
 			add_port(&b, VF, 0x101e, NULL);
-		assign_with_companions(&b);
+		assign_with_companions(&b, "");
 		run(&b, NULL);
 		assert_outcomes(&b, found[i].outcomes);
 		assert_never_unbound(&b);
+	}
+}
+
+#define OF_PAIR1 "[Group]\nName=pair1\nGpu=0000:44:00.0\nWith=vf:0000:43:00.3\n"
+#define MADE(n) "vfs " NIC " " n "\n"
+#define RULED "rules " VF "\n"
+
+/* promises M4, M10 */
+TEST(vfs_are_made_and_ruled_before_they_are_bound)
+{
+	static const struct {
+		const char *name;
+		bool there;
+		bool late;			       /* it is made at its NIC's first word */
+		const char *unruled, *group;	       /* NULL: nobody rules it; there is none */
+		const char *asked, *outcomes, *detail; /* of the VF */
+	} found[] = {
+		{ "one that is missing is made", .late = true, .unruled = "",
+		  .asked = MADE("1") RULED, .outcomes = "bound taken bound" },
+		{ "with those of other groups", .late = true, .unruled = "", .group = OF_PAIR1,
+		  .asked = MADE("3") RULED, .outcomes = "bound taken bound" },
+		{ "whatever else is in groups.d", .late = true, .unruled = "", .group = "{",
+		  .asked = MADE("1") RULED, .outcomes = "bound taken bound" },
+		{ "one that cannot be made is told", .asked = MADE("1"),
+		  .outcomes = "bound taken missing",
+		  .detail = NIC " could not be given its VFs: worker (pid " },
+		{ "one that is there is not made again", true, .unruled = "", .asked = RULED,
+		  .outcomes = "bound taken bound" },
+		{ "without its rules it stays without a driver", true,
+		  .unruled = ", \"trusted\": true", .asked = RULED,
+		  .outcomes = "bound taken failed", .detail = "the spoof check of " VF " is off" },
+		{ "and where they are not known", true, .unruled = "]", .asked = RULED,
+		  .outcomes = "bound taken failed",
+		  .detail = VF " could not be given the rules of a VF: " },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(found); i++) {
+		_cleanup_(teardown) Bench b = setup(NULL);
+		_cleanup_free_ char *asked = NULL, *hidden = strf("%s/hidden", b.tree->path);
+		_cleanup_free_ char *shown = strf("%s/sys/bus/pci/devices/" VF, b.tree->path);
+		BootMachine machine = machine_of(&b);
+
+		print_message("%s\n", found[i].name);
+		add_worker(&b);
+		tree_add_driver(b.tree, "mlx5_core");
+		add_port(&b, NIC, 0x101d, "mlx5_core");
+		tree_write(b.tree, "unruled", str_or_empty(found[i].unruled));
+		if (found[i].there || found[i].late)
+			add_port(&b, VF, 0x101e, NULL);
+		if (found[i].late)
+			assert_int_equal(rename(shown, hidden), 0);
+		if (found[i].group)
+			tree_write(b.tree, "groups.d/pair1.conf", found[i].group);
+		assign_with_companions(&b, "");
+		run(&b, NULL);
+		vfs_make(&machine, b.tree->path, 1, b.report);
+		boot_bind_missing(&machine, b.report);
+		assert_int_equal(file_read_at(b.dir_fd, "asked", 4096, &asked, NULL), 0);
+		assert_string_equal(asked, found[i].asked);
+		assert_outcomes(&b, found[i].outcomes);
+		if (found[i].detail && !strstr(b.report->functions[2].detail, found[i].detail))
+			fail_msg("%s", b.report->functions[2].detail);
+		if (found[i].detail && found[i].there)
+			assert_override(&b, VF, "(null)\n");
+	}
+}
+
+/* It has its rules first. */
+TEST(a_wait_for_the_group_gives_no_vf_its_override)
+{
+	_cleanup_(teardown) Bench b = setup(NULL);
+
+	add_port(&b, VF, 0x101e, NULL);
+	assign_with_companions(&b, "");
+	assert_false(await_peers(&b, A, 1)); /* the NIC */
+	assert_override(&b, VF, "(null)\n");
+}
+
+/* The boot waits for exactly that. */
+TEST(vfs_are_made_once_their_nic_has_a_network_device)
+{
+	_cleanup_(teardown) Bench b = setup(NULL);
+	BootMachine machine = machine_of(&b);
+	_cleanup_free_ char *asked = NULL;
+	pid_t pid;
+
+	add_worker(&b);
+	add_port(&b, NIC, 0x101d, NULL);
+	assign_with_companions(&b, "");
+	run(&b, NULL);
+	pid = fork();
+	if (pid == 0) {
+		usleep(300 * 1000);
+		assert_int_equal(file_read_at(b.dir_fd, "asked", 4096, &asked, NULL), 0);
+		tree_write_attribute(b.tree, NIC, "net/eth5/mtu", asked);
+		_exit(*asked != 0);
+	}
+	vfs_make(&machine, b.tree->path, 60 * 1000000ULL, b.report);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(file_read_at(b.dir_fd, "asked", 4096, &asked, NULL), 0);
+	assert_string_equal(asked, MADE("1"));
+}
+
+TEST(without_a_missing_vf_nothing_is_waited_for)
+{
+	_cleanup_(teardown) Bench b = setup(NULL);
+	BootMachine machine = machine_of(&b);
+
+	add_port(&b, NIC, 0x101d, NULL);
+	assign(&b);
+	tree_remove_function(b.tree, B_AUDIO);
+	run(&b, NULL);
+	vfs_make(&machine, b.tree->path, UINT64_MAX / 2, b.report);
+	assert_outcomes(&b, "bound bound bound missing");
+}
+
+/* Where addresses have moved, the host's own NIC of the same ids may be there. */
+/* fault 22 */
+/* promise M10 */
+TEST(a_companion_is_known_by_its_serial_number_or_else_by_its_gpus)
+{
+	static const char recorded[] = ", \"serial_number\": \"" SERIAL "\"";
+	static const struct {
+		const char *more, *serial;
+		const char *gone; /* of the GPU: another one is there where it is "" */
+		const char *only;
+		const char *outcomes, *detail;
+	} found[] = {
+		{ recorded, SERIAL, NULL, NULL, "bound bound bound", NULL },
+		{ recorded, SERIAL, A, NULL, "missing bound bound", NULL },
+		{ recorded, "00-00-00-00-00-00-00-01", NULL, NULL, "bound changed changed",
+		  "has serial number 00-00-00-00-00-00-00-01 now" },
+		{ recorded, "00-00-00-00-00-00-00-01", NULL, NIC, "changed", NULL },
+		{ recorded, NULL, NULL, NULL, "bound bound bound", NULL },
+		{ recorded, NULL, A, NULL, "missing changed changed", A " is not there" },
+		{ "", SERIAL, A, NULL, "missing changed changed",
+		  "no serial number tells " NIC " from others of its model" },
+		{ "", NULL, "", NULL, "changed changed changed", A " is 10de:2230" },
+		{ "", NULL, "", VF, "changed", NULL },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(found); i++) {
+		_cleanup_(teardown) Bench b = setup(NULL);
+
+		if (found[i].gone)
+			tree_remove_function(b.tree, A);
+		if (str_equal(found[i].gone, "")) {
+			tree_remove_function(b.tree, A_AUDIO);
+			tree_add_gpu(b.tree, A, 0x2230, NULL, 35, NULL);
+		}
+		add_port(&b, NIC, 0x101d, NULL);
+		add_port(&b, VF, 0x101e, NULL);
+		add_worker(&b);
+		tree_write(b.tree, "unruled", "");
+		assign_with_companions(&b, found[i].more);
+		b.serial = found[i].serial;
+		run(&b, found[i].only);
+		assert_outcomes(&b, found[i].outcomes);
+		if (found[i].detail)
+			assert_non_null(strstr(b.report->functions[1].detail, found[i].detail));
 	}
 }
 
@@ -516,25 +740,6 @@ TEST(what_is_kept_names_no_domain)
 	assert_string_equal(line, A_AUDIO " (solo0, kept): bound");
 	text = boot_report_to_json(b.report);
 	assert_null(strstr(text, "domain_uuid"));
-}
-
-/* What the rule asks for when this function was found. */
-static bool await_peers(Bench *b, const char *found, uint64_t timeout_usec)
-{
-	BootMachine machine = machine_of(b);
-	_cleanup_(wishes_close) BootWishes wishes = open_wishes(b);
-	Bdf bdf = tree_bdf(found);
-
-	return boot_await_peers(&machine, &wishes, &bdf, timeout_usec);
-}
-
-static void assert_override(const Bench *b, const char *bdf, const char *expected)
-{
-	_cleanup_free_ char *path = strf("sys/bus/pci/devices/%s/driver_override", bdf),
-			    *text = NULL;
-
-	assert_int_equal(file_read_at(b->dir_fd, path, 64, &text, NULL), 0);
-	assert_string_equal(text, expected);
 }
 
 /* Also where another version wrote the assignment. */

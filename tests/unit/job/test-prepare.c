@@ -43,6 +43,13 @@ static void expect_mark(Rig *rig, TenantState state, bool receipt)
 	assert_int_equal(mark->n_erases, receipt);
 }
 
+static void expect_cleared(Rig *rig, bool cleared)
+{
+	_cleanup_(tenants_freep) Tenants *tenants = tenant_store_load(&rig->tenants);
+
+	assert_int_equal(mark_of(tenants)->cleared, cleared);
+}
+
 static void expect_state(Rig *rig, GroupState state)
 {
 	_cleanup_(prepared_freep) Prepared *p = xcalloc(1, sizeof(Prepared));
@@ -100,6 +107,18 @@ TEST(a_domain_has_to_wait_for_the_erase)
 	expect_state(rig, GROUP_FREE);
 	rig_must(rig, &PREPARE);
 	assert_false(rig->last.changed);
+	rig_must(rig, &ASSIGN);
+}
+
+TEST(a_group_of_which_one_gpu_is_elsewhere_waits_for_the_erase_too)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	fake_set_driver(&rig->fake, "0000:61:00.0", "vfio-pci", "vfio-pci");
+	expect_state(rig, GROUP_DEGRADED);
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_GROUP_BUSY, "NVMe " NVME " is yet to be erased");
+	rig_must(rig, &PREPARE);
+	expect_mark(rig, TENANT_CLEAN, true);
 	rig_must(rig, &ASSIGN);
 }
 
@@ -222,6 +241,69 @@ TEST(another_nvme_in_its_place_is_not_erased_for_that)
 	assert_int_equal(erases(rig), 1);
 }
 
+/* promise M6 */
+TEST(what_the_host_wrote_on_a_clean_one_is_dirty_until_it_is_erased_again)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig->fake.nvme.sanitizes = true;
+	rig_must(rig, &PREPARE);
+	rig->fake.nvme.erased = false;
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_HOST_IN_USE, "written on since gpupass erased it");
+	rig->fake.nvme.fails = "it is worn out";
+	fails_apart(rig, "it is worn out");
+	expect_mark(rig, TENANT_DIRTY, true);
+	lift(rig);
+	rig->fake.nvme.fails = NULL;
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_GROUP_BUSY, "yet to be erased");
+	rig_must(rig, &PREPARE);
+	expect_mark(rig, TENANT_CLEAN, true);
+	rig_must(rig, &ASSIGN);
+}
+
+/* fault E3 */
+TEST(another_one_where_a_clean_one_was_is_given_to_nobody)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig_must(rig, &PREPARE);
+	rig->fake.nvme.serial = "S2";
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_HOST_IN_USE, "its serial number is S2, and was S1");
+	rig_must(rig, &PREPARE);
+	assert_int_equal(erases(rig), 2);
+	rig_must(rig, &ASSIGN);
+}
+
+/* fault E3 */
+TEST(what_is_new_at_the_address_is_erased_only_when_a_person_asks)
+{
+	const JobRequest unasked = group_request(OPERATION_PREPARE, "pair0", .plan.unasked = true);
+	static const struct {
+		const char *serial, *tells;
+		unsigned device;
+	} rows[] = {
+		{ "S2", "its serial number is S2, and was S1", 0 },
+		{ "S1", "its PCI ids are ", 1 },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(rig_freep) Rig *rig = rig_with(true);
+		PciFunction *nvme;
+
+		rig_must(rig, &unasked); /* the first, which the declaration asks for */
+		rig_must(rig, &ASSIGN);
+		rig_must(rig, &RELEASE);
+		fake_watch(&rig->fake);
+		rig->fake.nvme.serial = rows[i].serial;
+		nvme = rig->fake.snapshot->functions[rig->fake.snapshot->n_functions - 1];
+		nvme->device = (uint16_t)(nvme->device + rows[i].device);
+		rig_fails(rig, &unasked, GPUPASS_ERROR_HOST_IN_USE, rows[i].tells);
+		assert_int_equal(erases(rig), 0);
+		rig_must(rig, &PREPARE);
+		assert_int_equal(erases(rig), 1);
+	}
+}
+
 TEST(whoever_uses_it_is_named_and_nothing_is_erased)
 {
 	_cleanup_(rig_freep) Rig *rig = rig_with(true);
@@ -278,6 +360,55 @@ TEST(an_erase_outlives_the_daemon)
 	rig_must(rig, &PREPARE);
 	assert_true(rig_is_on(rig, NVME, "vfio-pci", "vfio-pci"));
 	expect_state(rig, GROUP_BOUND);
+}
+
+/* What is at that address now may be a disk that the host runs from. */
+/* promise M6 */
+TEST(after_a_reboot_an_erase_is_not_undone)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+	JournalJob *log = NULL;
+
+	rig_must(rig, &KEEP);
+	rig_plan(rig, &PREPARE);
+	assert_int_equal(journal_begin(&rig->journal, rig->last_job, rig->planned->plan, NULL, NULL,
+				       2, &log),
+			 0);
+	journal_job_free(log);
+	fake_set_driver(&rig->fake, NVME, "nvme", NULL);
+	free(rig->journal.boot_id);
+	rig->journal.boot_id = strdup("the next boot");
+	rig_new_claims(rig);
+	rig_recover(rig, RECOVERED_UNDONE, NULL);
+	assert_true(rig_is_on(rig, NVME, "nvme", ""));
+}
+
+/* Its tenant goes on, and can change it after whoever cleared the quarantine has looked. */
+/* fault E3 */
+TEST(a_quarantine_that_is_cleared_under_a_tenant_accepts_nothing_of_it)
+{
+	static const struct {
+		bool has, accepted;
+	} rows[] = { { true, false }, { false, true } };
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(rig_freep) Rig *rig = rig_returned();
+		_cleanup_free_ Bdf *functions = NULL;
+
+		if (rows[i].has) {
+			rig_must(rig, &PREPARE);
+			rig_must(rig, &ASSIGN);
+		}
+		rig_plan(rig, rows[i].has ? &RELEASE : &PREPARE);
+		functions = plan_addresses(rig->planned->plan);
+		assert_int_equal(quarantine_plan(rig->place.quarantine, rig->planned->plan, 9, "x"),
+				 0);
+		rig_new_claims(rig);
+		claims_add_quarantine(rig->claims, "pair0", functions,
+				      rig->planned->plan->n_functions, NULL, "x");
+		lift(rig);
+		expect_cleared(rig, rows[i].accepted);
+	}
 }
 
 /* A mark that a later version wrote could not be made clean. */

@@ -2,9 +2,11 @@
 /* A group whose VF is not there yet: it is made, kept to its own address, given, and taken back. */
 #include "rig/test.h"
 
+#include "job/prepare.h"
 #include "rig/bdf.h"
 #include "rig/job-rig.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 #define WITH "[Group]\nName=pair0\nGpu=18:00.0\nGpu=19:00.0\nWith=vf:"
 #define BACK release_request("vm42")
@@ -55,6 +57,59 @@ TEST(after_a_boot_the_vf_of_an_assigned_group_is_made_again)
 	rig_must(rig, &PREPARE);
 	rig_expect_steps(rig, "preflight: done, make VFs: done, verify: done");
 	assert_true(is_there(rig) && rig->fake.spoof_check);
+}
+
+/* As after something else made it anew, or at the start of another daemon. */
+static void is_new(Rig *rig)
+{
+	vf_watch_forget(rig->vfs);
+	fake_set_driver(&rig->fake, RIG_VF, NULL, NULL);
+}
+
+static CompanionNeed need(Rig *rig)
+{
+	_cleanup_(prepared_freep) Prepared *p = xcalloc(1, sizeof(Prepared));
+
+	assert_int_equal(prepare_look(&rig->place, INSPECT_CONFIG_NOT, true, p, NULL), 0);
+	return group_set_find(p->inventory->groups, "pair0")->companions[0].need;
+}
+
+/* promises M3 */
+/* fault E4 */
+TEST(a_vf_that_something_else_made_anew_is_kept_to_its_address_first)
+{
+	for (int ruled = 0; ruled < 2; ruled++) {
+		_cleanup_(rig_freep) Rig *rig = rig_new();
+
+		rig_lacks_vf(rig);
+		rig_must(rig, &PREPARE);
+		assert_int_equal(need(rig), COMPANION_READY);
+		is_new(rig);
+		rig_fails(rig, &ASSIGN, GPUPASS_ERROR_GROUP_BUSY,
+			  "VF " RIG_VF " is yet to be kept to its own address");
+		rig_must(rig, &PREPARE);
+		rig_must(rig, &ASSIGN);
+		is_new(rig);
+		rig->fake.spoof_check = ruled;
+		assert_int_equal(need(rig), COMPANION_TO_RULE);
+		rig_must(rig, &PREPARE);
+		rig_expect_steps(rig, ruled ? "" : "preflight: done, make VFs: done, verify: done");
+		assert_true(rig->fake.spoof_check);
+		assert_int_equal(need(rig), COMPANION_READY);
+	}
+}
+
+/* Those that end and come again with another group's have no rules. */
+TEST(making_vfs_for_one_group_has_the_others_looked_at)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_new();
+
+	rig_lacks_vf(rig);
+	vf_watch_add(rig->vfs, (Bdf[]){ bdf_of(RIG_OTHER_VF) }, 1);
+	rig_must(rig, &PREPARE);
+	assert_int_equal(need(rig), COMPANION_READY);
+	rig_declare(rig, WITH RIG_OTHER_VF "\n");
+	assert_int_equal(need(rig), COMPANION_TO_RULE);
 }
 
 static void taken(Rig *rig)

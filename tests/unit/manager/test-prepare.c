@@ -75,6 +75,66 @@ ON_A_MANAGER(one_that_has_just_failed_waits_for_a_person)
 	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_FREE);
 }
 
+/* fault E3 */
+ON_A_MANAGER(what_is_new_at_the_address_waits_for_a_person)
+{
+	declare_nvme(rig, NULL);
+	fake_add_domain(&rig->rig->fake, "vm42", "q35-eight-ports", NULL);
+	assert_int_equal(manager_rig_run(rig, &ASSIGN), JOB_DONE);
+	rig->rig->fake.nvme.serial = "S2";
+	assert_int_equal(manager_rig_run(rig, &RELEASE), JOB_DONE);
+	manager_rig_settle(rig);
+	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_UNREADY);
+	assert_int_equal(manager_rig_run(rig, &PREPARE), JOB_DONE);
+	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_FREE);
+}
+
+/* The groups are not those that the operator means. */
+ON_A_MANAGER(with_a_fault_in_the_declarations_nothing_is_prepared)
+{
+	size_t n;
+
+	manager_rig_write_group(rig, "odd", "[Group]\nNonsense=left\n");
+	declare_nvme(rig, NULL);
+	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_UNREADY);
+	(void)manager_jobs(rig->manager, &n);
+	assert_int_equal(n, 0);
+	manager_rig_write_group(rig, "odd", "");
+	manager_rig_restart(rig);
+	manager_rig_connect(rig);
+	manager_rig_look(rig);
+	manager_rig_settle(rig);
+	assert_int_equal(only_job(rig)->state, JOB_DONE);
+}
+
+/* The number of a NIC's VFs changes by 0: the second group waits until the first has what it made. */
+ON_A_MANAGER(groups_with_vfs_of_one_nic_are_prepared_one_after_the_other)
+{
+	const JobRecord *const *jobs;
+	size_t n;
+
+	rig_lacks_vf(rig->rig);
+	rig->ops = *rig->rig->fake.host.ops;
+	rig->rig->fake.host.ops = &rig->ops;
+	manager_rig_write_group(rig, "pair0",
+				"[Group]\nName=pair0\nGpu=18:00.0\nGpu=19:00.0\nWith=vf:" RIG_VF
+				"\n");
+	manager_rig_write_group(
+		rig, "pair1",
+		"[Group]\nName=pair1\nGpu=9a:00.0\nGpu=9b:00.0\nWith=vf:0000:61:10.2\n");
+	manager_rig_restart(rig);
+	manager_rig_connect(rig);
+	manager_rig_look(rig);
+	manager_rig_settle(rig);
+	jobs = manager_jobs(rig->manager, &n);
+	assert_true(n > 0);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(jobs[i]->state, JOB_DONE);
+		assert_true(i == 0 || jobs[i]->started_usec >= jobs[i - 1]->started_usec +
+								       jobs[i - 1]->duration_usec);
+	}
+}
+
 ON_A_MANAGER(while_it_is_prepared_it_shows_as_unready)
 {
 	const JobRecord job = { .operation = OPERATION_PREPARE,

@@ -90,6 +90,7 @@ Rig *rig_new(void)
 	records_open(&rig->store.records, &assignment_kind, rig->directory);
 	open_state(rig);
 	rig->claims = claims_new();
+	rig->vfs = vf_watch_new();
 	rig->place = (JobPlace){
 		.host = &rig->fake.host,
 		.store = &rig->store,
@@ -98,6 +99,7 @@ Rig *rig_new(void)
 		.journal = &rig->journal,
 		.quarantine = &rig->quarantine,
 		.claims = rig->claims,
+		.vfs = rig->vfs,
 	};
 	rig_declare(rig, PAIR0 PAIR1);
 	return rig;
@@ -129,6 +131,7 @@ void rig_free(Rig *rig)
 	free(rig->prefix);
 	free(rig->noted);
 	claims_free(rig->claims);
+	vf_watch_free(rig->vfs);
 	rules_unref(rig->rules);
 	cancellation_unref(rig->place.cancel);
 	fake_done(&rig->fake);

@@ -36,6 +36,7 @@ struct Rig {
 	TenantStore tenants;
 	bool read_only; /* the store */
 	Claims *claims;
+	VfWatch *vfs;
 	Rules *rules;
 	JobPlace place;
 	uint32_t last_job;

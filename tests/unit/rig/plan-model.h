@@ -279,6 +279,7 @@ static inline _unused_ void model_observe(PlanModel *m)
 	}
 	if (m->host.declarations->n_items == 0 && m->host.links->n_items == 0)
 		model_declare_both(m);
+	m->host.tenants = m->tenants;
 	host_resolve(&m->host);
 	host_observe(&m->host, m->policy.accept_inferred);
 }

@@ -289,13 +289,13 @@ typedef struct Several {
 	uint32_t first;
 } Several;
 
-#define EACH 20
+#define JOBS_EACH 20
 
 static void *begin_and_end(void *data)
 {
 	const Several *several = data;
 
-	for (uint32_t i = 0; i < EACH; i++) {
+	for (uint32_t i = 0; i < JOBS_EACH; i++) {
 		JournalJob *job = NULL;
 
 		if (journal_begin(&several->rig->journal, several->first + i, several->plan, NULL,
@@ -329,7 +329,7 @@ ON_A_RIG(threads_that_begin_at_once_never_meet_in_a_file)
 	assert_true(count_names(rig) <= 8);
 	assert_int_equal(journal_load(&rig->journal, rig->claims, &found), 0);
 	assert_int_equal(found.n_jobs, 0);
-	assert_int_equal(found.n_ended, 8 * EACH);
+	assert_int_equal(found.n_ended, 8 * JOBS_EACH);
 	assert_int_equal(rig_count_open(rig), 0);
 }
 

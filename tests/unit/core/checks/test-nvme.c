@@ -43,6 +43,15 @@ static void used(Rig *r, const char *uuid)
 	labelled(r);
 }
 
+/* As it is then. */
+static void erased_by(Rig *r, NvmeWay way)
+{
+	mark(r)->erases = xcalloc(1, sizeof(NvmeReceipt));
+	mark(r)->erases[0] = (NvmeReceipt){ .way = way, .state = nvme_state_copy(nvme(r)) };
+	mark(r)->n_erases = 1;
+	nvme(r)->erased = true;
+}
+
 static void may_be_erased(Rig *r)
 {
 	for (size_t i = 0; i < r->m.host.declarations->n_items; i++)
@@ -114,7 +123,16 @@ TEST(who_uses_an_nvme_refuses_by_name)
 		GPUPASS_ERROR_HOST_IN_USE, "tank", labelled(r));
 	REFUSED("the same where it may be erased", "nvme-data", "warn", "written on since",
 		"gpupass prepare pair0", LOST, GPUPASS_ERROR_HOST_IN_USE, "tank",
-		(labelled(r), may_be_erased(r)));
+		(erased_by(r, NVME_WAY_FORMAT_USER), labelled(r), may_be_erased(r)));
+	REFUSED("what was written without a label", "nvme-data", "warn", "written on since",
+		"--erase", LOST, GPUPASS_ERROR_HOST_IN_USE, "written on since",
+		(erased_by(r, NVME_WAY_SANITIZE_BLOCK), nvme(r)->erased = false));
+	REFUSED("another one than was erased", "nvme-data", "warn", "serial number is S2",
+		"--erase", LOST, GPUPASS_ERROR_HOST_IN_USE, "not as gpupass erased it",
+		(erased_by(r, NVME_WAY_FORMAT_USER), set(&nvme(r)->serial, "S2")));
+	REFUSED("one with another firmware", "nvme-data", "warn", "firmware is evil", "--erase",
+		LOST, GPUPASS_ERROR_HOST_IN_USE, "firmware is evil",
+		(erased_by(r, NVME_WAY_SANITIZE_BLOCK), set(&nvme(r)->firmware, "evil")));
 	REFUSED("SMART", "nvme-state", "warn", "its media is read-only", "declare another",
 		"cannot be given to a domain", GPUPASS_ERROR_UNSUPPORTED_BOARD, "read-only",
 		(nvme(r)->critical_warning = 8));
@@ -130,7 +148,10 @@ TEST(who_uses_an_nvme_refuses_by_name)
 TEST(a_good_nvme_is_no_fault)
 {
 	SPEAKS("clean", "", (void)r);
-	SPEAKS("with data that may be erased", "", (used(r, NULL), may_be_erased(r)));
+	SPEAKS("as it was erased", "", erased_by(r, NVME_WAY_SANITIZE_BLOCK));
+	SPEAKS("of a format nobody can say it", "",
+	       (erased_by(r, NVME_WAY_FORMAT_USER), nvme(r)->erased = false));
+	SPEAKS("with data that is yet to be erased", "groups", (used(r, NULL), may_be_erased(r)));
 	SPEAKS("with a tenant's, who gets it again or after whom it is erased", "", used(r, OTHER));
 	SPEAKS("on vfio, where nobody can be asked", "", on_vfio(r));
 	SPEAKS("a domain has another disk", "", a_disk_of(r, "/dev/nvme1n1"));

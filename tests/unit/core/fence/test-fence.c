@@ -200,6 +200,8 @@ static void add_nic(Scene *s, bool vf)
 
 static void prepare(Scene *s, const ClosedCase *c)
 {
+	Group *group;
+
 	s->quarantined = c->quarantined;
 	s->all_quarantined = c->all_quarantined;
 	if (c->lost)
@@ -212,8 +214,11 @@ static void prepare(Scene *s, const ClosedCase *c)
 		s->host.assignments->items[0]->functions[0].device = 0x2231;
 	if (c->unready) {
 		host_resolve(&s->host);
-		host_group(&s->host, "pair0")->state = GROUP_UNREADY;
-		host_group(&s->host, "pair0")->reason = strdup("it is yet to be erased");
+		group = host_group(&s->host, "pair0");
+		/* One GPU is on another driver besides. */
+		group->state = GROUP_DEGRADED;
+		group->reason = strdup("it is yet to be erased");
+		GROW(group->companions, group->n_companions)->need = COMPANION_TO_ERASE;
 	}
 	if (c->unread)
 		record_faults_add(&s->host.assignments->faults, &assignment_kind, Y ".json",
@@ -494,6 +499,25 @@ TEST(a_domain_starts_with_the_pair_and_its_nic_or_not_at_all)
 		if (rows[i].tells)
 			assert_string_equal(problem->reason, rows[i].tells);
 	}
+}
+
+/* Whoever made it anew. */
+/* fault E4 */
+TEST(a_group_with_a_vf_that_is_not_kept_to_its_address_is_closed)
+{
+	static const char *const whole[] = { FUNCTIONS(A), FUNCTIONS(B), NIC, NULL };
+	_cleanup_(fence_freep) Fence *fence = NULL;
+	_cleanup_(scene_done) Scene s = scene_new("With=vf:42:00.0\n");
+
+	add_nic(&s, true);
+	host_assignment(&s.host, "pair0", "vm1", 1, whole);
+	host_resolve(&s.host);
+	host_group(&s.host, "pair0")->companions[0].unruled = true;
+	host_observe(&s.host, false);
+	fence = make(&s);
+	assert_int_equal(fence->groups[0].state, FENCE_UNSAFE);
+	assert_string_equal(fence->groups[0].reason,
+			    "VF " NIC " is yet to be kept to its own address");
 }
 
 /* As an NVMe whose group was forgotten before it was erased. */

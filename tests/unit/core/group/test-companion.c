@@ -98,6 +98,21 @@ TEST(what_cannot_be_given_makes_the_group_unusable_and_is_named)
 	}
 }
 
+/* The NIC's driver goes with it, and so would the other group's VF. */
+TEST(a_nic_is_not_whole_where_another_group_has_a_vf_of_it)
+{
+	_cleanup_(host_done) HostModel h =
+		with_devices("[Group]\nName=one\nGpu=41:00.0\nWith=vf:42:00.2\n"
+			     "[Group]\nName=two\nGpu=61:00.0\nWith=nic:42:00.0\nWholeNic=yes\n",
+			     "nvidia");
+
+	host_resolve(&h);
+	host_observe(&h, false);
+	expect_tells(host_group(&h, "two")->reason,
+		     "0000:42:00.0 has the VF 0000:42:00.2, which is in group one");
+	expect_tells(host_group(&h, "one")->reason, "which is whole in group two");
+}
+
 static char *choose(HostModel *h, const Bdf *nic, char *const *more)
 {
 	Assignments none = { 0 };

@@ -3,6 +3,7 @@
 
 #include "core/group/footprint.h"
 #include "rig/host-text.h"
+#include "util/text.h"
 
 static HostModel four_boards(const char *declared)
 {
@@ -60,6 +61,44 @@ TEST(a_group_reaches_what_shares_an_iommu_group_with_it)
 		reached = text_of(&footprint, footprint.n_own, footprint.n_functions);
 		if (strcmp(reached, rows[i].reached) != 0)
 			fail_msg("%s: %s", rows[i].name, reached);
+	}
+}
+
+/* A VF that is made makes all others of its NIC anew. */
+TEST(groups_with_vfs_of_one_nic_meet_at_it_whether_the_vfs_are_there_or_not)
+{
+	static const struct {
+		const char *left, *right;
+		bool meet;
+	} rows[] = {
+		{ "vf:42:00.2", "vf:42:00.3", true },
+		{ "vf:42:00.3", "vf:42:00.4", true },
+		{ "vf:42:00.2", "vf:43:00.2", false },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(footprint_clear) Footprint left = { 0 }, right = { 0 };
+		_cleanup_free_ char *declared =
+			strf("[Group]\nName=left\nGpu=41:00.0\nGpu=61:00.0\nWith=%s\n"
+			     "[Group]\nName=right\nGpu=a1:00.0\nGpu=c1:00.0\nWith=%s\n",
+			     rows[i].left, rows[i].right);
+		_cleanup_(host_done) HostModel h = host_new();
+
+		host_boards(&h, "41 61 a1 c1");
+		for (unsigned bus = 0x42; bus <= 0x43; bus++) {
+			_cleanup_free_ char *nic = strf("0000:%02x:00.0", bus);
+			PciFunction *f = host_function(&h, nic, 0x020000, 0x101d, "mlx5_core");
+
+			f->vfs_max = 8;
+			f->vf_offset = 2;
+			f->vf_stride = 1;
+		}
+		host_declare(&h, declared);
+		host_resolve(&h);
+		left = footprint_of_group(h.snapshot, host_group(&h, "left"));
+		right = footprint_of_group(h.snapshot, host_group(&h, "right"));
+		if (footprints_meet(&left, &right) != rows[i].meet)
+			fail_msg("%s and %s", rows[i].left, rows[i].right);
 	}
 }
 

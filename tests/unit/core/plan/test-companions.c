@@ -27,6 +27,7 @@ TEST(a_nic_is_bound_reset_and_defined_with_its_pair)
 	PlanModel m = with_nic(WITH_NIC);
 	const PlanFunction *nic;
 
+	model_set(&model_facts(&m, NIC)->serial_number, "00-02-c9");
 	if (model_plan(&m) != 0)
 		fail_msg("%s: %s", m.problem->reason, str_or_empty(m.problem->cause));
 	assert_int_equal(m.plan->n_functions, 5);
@@ -45,6 +46,8 @@ TEST(a_nic_is_bound_reset_and_defined_with_its_pair)
 	assert_non_null(strstr(m.plan->xml_after, "ua-gpupass-pair0-4"));
 	assert_int_equal(m.plan->assignment->n_functions, 5);
 	assert_string_equal(m.plan->assignment->functions[4].original_driver, "igb");
+	/* Only that tells it from the host's own of the same model. */
+	assert_string_equal(m.plan->assignment->functions[4].serial_number, "00-02-c9");
 	model_done(&m);
 }
 
@@ -203,5 +206,24 @@ TEST(a_vf_is_given_as_an_interface_and_its_nic_need_not_be_whole)
 	domain_vf_mac(m.plan->domain_uuid, &m.plan->functions[4].bdf, mac);
 	assert_non_null(strstr(m.plan->xml_after, mac));
 	assert_non_null(strstr(m.plan->xml_after, "<tag id=\"42\"/>"));
+	model_done(&m);
+}
+
+/* The host's own NIC of that model is there now. */
+TEST(another_serial_number_than_the_record_s_is_another_board)
+{
+	PlanModel m = with_nic(WITH_NIC);
+	Assignment *record = model_record(&m, "nvidia", NULL);
+	PciFunction *nic = model_function(&m, NIC);
+	AssignedFunction *then;
+
+	record->functions =
+		xreallocarray(record->functions, record->n_functions + 1, sizeof(AssignedFunction));
+	then = &record->functions[record->n_functions++];
+	*then = (AssignedFunction){ .bdf = nic->bdf, PCI_IDS_OF(nic) };
+	then->serial_number = xstrdup("00-02-c9-01");
+	model_set(&model_facts(&m, NIC)->serial_number, "00-02-c9-02");
+	assert_int_equal(model_plan(&m), PROBLEM);
+	assert_string_equal(m.problem->reason, "its boards are not those that were assigned");
 	model_done(&m);
 }

@@ -284,7 +284,7 @@ static const struct {
 	const char *power_state; /* NULL: there is no such attribute */
 	const char *wanted;
 } config_rows[] = {
-	ROW("serial number and link, only of display functions", WHOLE, CONFIG_BYTES,
+	ROW("serial number and link, not of audio functions", WHOLE, CONFIG_BYTES,
 	    INSPECT_CONFIG_ALL, "D3cold\n",
 	    "{'functions': [{" READ ", 'config_all_ones': null}, "
 	    "{'serial_number': null, 'link_width_max': 0}]}"),
@@ -320,6 +320,39 @@ TEST(config_space_is_read_where_it_may_be_and_tells_what_it_has)
 		tree_lay(tree, OF_DISPLAY "power_state", config_rows[i].power_state);
 		expect_json(config_rows[i].what, look_with(tree, config_rows[i].look),
 			    config_rows[i].wanted);
+	}
+}
+
+/* By it a group's NIC is told from the host's own of the same ids. */
+TEST(serial_numbers_of_what_a_group_has_beside_its_gpus)
+{
+	static const char *const classes[] = { "0x020000\n", "0x010802\n" };
+
+	for (size_t i = 0; i < ELEMENTS(classes); i++) {
+		_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+
+		lay_config(tree, WHOLE, CONFIG_BYTES);
+		tree_lay(tree, OF_DISPLAY "class", classes[i]);
+		expect_json(classes[i], look_with(tree, INSPECT_CONFIG_ALL), OF_FIRST(READ));
+	}
+}
+
+TEST(the_serial_number_of_a_vf_is_its_nic_s)
+{
+	static const char *const of[] = { "../0000:41:00.1", "../0000:99:00.0" };
+	static const char *const wanted[] = {
+		OF_FIRST("'serial_number': '00-04-4b-ff-fe-12-34-56', 'link_width': 0"),
+		OF_FIRST(NOT_READ),
+	};
+
+	for (size_t i = 0; i < ELEMENTS(of); i++) {
+		_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+
+		lay_config(tree, WHOLE, CONFIG_BYTES);
+		tree_write_bytes(tree, OF_DISPLAY "config", (uint8_t[64]){ 0xde, 0x10 }, 64);
+		tree_lay(tree, OF_DISPLAY "class", "0x020000\n");
+		tree_link(tree, OF_DISPLAY "physfn", of[i]);
+		expect_json(of[i], look_with(tree, INSPECT_CONFIG_ALL), wanted[i]);
 	}
 }
 

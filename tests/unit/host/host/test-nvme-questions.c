@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is asked of NVMes, and what becomes of the answers. */
+/* What is asked of NVMes and NICs, and what becomes of the answers. */
 #include "rig/test.h"
 
 #include <errno.h>
@@ -63,4 +63,43 @@ TEST(without_an_answer_nothing_is_known)
 			 -EBUSY);
 	assert_null(erase.why);
 	free(TAKE_PTR(asked));
+}
+
+/* ---- a network part that hangs ---- */
+
+static void hangs(_unused_ Host *host, Ask *asks, size_t n, _unused_ uint64_t timeout_usec)
+{
+	InspectAnswer *answer = asks->answer;
+
+	assert_int_equal(n, 1);
+	if (asks->id == ASK_NICS) {
+		asks->error = -ETIMEDOUT;
+		return;
+	}
+	answer->inspection = xcalloc(1, sizeof(Inspection));
+	answer->inspection->functions = xcalloc(1, sizeof(FunctionFacts));
+	answer->inspection->functions[answer->inspection->n_functions++] = (FunctionFacts){
+		.bdf = nvme, .network = true, .vf = true, .driver = xstrdup("vfio-pci")
+	};
+}
+
+static pid_t on_none(_unused_ Host *host, _unused_ const Bdf *function)
+{
+	return 0;
+}
+
+/* What takes a VF back must not wait for rtnl; and nobody gets one of which nothing is known. */
+TEST(a_network_part_that_hangs_hides_its_nics_and_nothing_else)
+{
+	static const HostOps hanging = { .ask = hangs, .worker_on = on_none };
+	Host host = { .ops = &hanging };
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+	const NicUse *use;
+
+	assert_int_equal(host_inspect(&host, &nvme, 1, INSPECT_CONFIG_NOT, &in, NULL), 0);
+	assert_int_equal(in->n_functions, 1);
+	use = nic_use_find(in->nics, in->n_nics, &nvme);
+	assert_true(use && !use->vf_read && !nic_use_vf_is_ruled(use));
+	assert_string_equal(use->why, "it was not looked at: Connection timed out");
+	assert_string_equal(use->vf_why, "its NIC was not asked: Connection timed out");
 }

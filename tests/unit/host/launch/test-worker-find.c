@@ -110,6 +110,39 @@ WITH_DIR(who_runs_the_program_is_a_worker_and_who_only_says_so_is_none)
 	}
 }
 
+TEST(whatever_works_on_a_function_is_found_in_either_program)
+{
+	_cleanup_free_ char *sysfs = strf(SYSFS_OPTION "%s", bad_worker_mode("slow-60000"));
+	static const struct {
+		const char *verb, *option;
+		bool eraser, works;
+	} rows[] = {
+		{ "erase", "--way=format", true, true },
+		{ "nvme-state", NULL, true, false },
+		{ "reset", NULL, false, true },
+		{ "vfs", NULL, false, true },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		WorkerConfig config = bad_worker("slow-60000");
+		Bdf display = tree_bdf(DISPLAY), audio = tree_bdf(AUDIO);
+		const char *first = rows[i].option ? rows[i].option : DISPLAY;
+		char *const command_line[] = { (char[]){ BAD_WORKER },
+					       sysfs,
+					       (char *)rows[i].verb,
+					       (char *)first,
+					       rows[i].option ? (char[]){ DISPLAY } : NULL,
+					       NULL };
+		pid_t pid = start_as(BAD_WORKER, geteuid(), command_line);
+
+		*(rows[i].eraser ? &config.program : &config.eraser) = "/no/other";
+		assert_int_equal(worker_find(&config, LOCK_FUNCTION, &display),
+				 rows[i].works ? pid : 0);
+		assert_int_equal(worker_find(&config, LOCK_FUNCTION, &audio), 0);
+		end(pid);
+	}
+}
+
 /* ---- probes, which are looked for only where one may be ---- */
 
 typedef struct Probes {

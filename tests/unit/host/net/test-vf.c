@@ -26,8 +26,9 @@ typedef struct Kernel {
 	SysfsTree *tree;
 	uint32_t rules[2]; /* of the VF: spoof check, trust; UINT32_MAX: the driver does not say */
 	bool no_rules;	   /* it tells nothing of VFs */
-	int refuses[2];	   /* what setting each gives */
-	int fails;	   /* what reading gives */
+	const uint32_t *second; /* what it says of the VF once more, by its other port */
+	int refuses[2];		/* what setting each gives */
+	int fails;		/* what reading gives */
 	unsigned n_set;
 } Kernel;
 
@@ -62,6 +63,8 @@ static int say_link(const Kernel *kernel, bool dump, NetlinkEach each, void *use
 		put_info(m, 0, others);
 		if (!kernel->no_rules)
 			put_info(m, 1, kernel->rules);
+		if (kernel->second)
+			put_info(m, 1, kernel->second);
 		mnl_attr_nest_end(m, list);
 	}
 	return each(m, userdata);
@@ -154,6 +157,13 @@ TEST(what_a_vf_may_do_is_what_its_nic_says_of_it_and_nothing_else)
 	CASE("as it should be", false, "check 1, trust 0, set 0", k.rules[0] = 1);
 	CASE("no check", false, "check 0, trust 0, set 0", NOTHING);
 	CASE("trusted", false, "check 1, trust 1", k.rules[0] = k.rules[1] = 1);
+	/* mlx4's has a network device a port: the last one's word is not all. */
+	CASE("one port has no check", false, "check 0, trust 0",
+	     k.second = (const uint32_t[]){ 1, 0 });
+	CASE("one port trusts it", false, "check 1, trust 1",
+	     (k.rules[0] = k.rules[1] = 1, k.second = (const uint32_t[]){ 1, 0 }));
+	CASE("the other port does", false, "check 1, trust 1",
+	     (k.rules[0] = 1, k.second = (const uint32_t[]){ 1, 1 }));
 	CASE("it does not say", false, NOT_TOLD, k.rules[0] = UINT32_MAX);
 	CASE("nor of trust", false, NOT_TOLD, (k.rules[0] = 1, k.rules[1] = UINT32_MAX));
 	CASE("switchdev", false, NOT_TOLD, k.no_rules = true);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which VFs are kept to their own address, as this daemon set it or saw it since each appeared. A
+ * VF that is made anew lost its rules: mlx5 clears them (mlx5_eswitch_clear_vf_vports_info()).
+ * What is on vfio-pci had its rules first: bind/boot.c, and the plans that bind it, see to that. In
+ * memory only, so that after a start each other one is looked at again. Shared by all job threads.
+ */
+#pragma once
+
+#include "core/facts/nic.h"
+#include "core/group/group.h"
+
+typedef struct VfWatch VfWatch;
+
+VfWatch *vf_watch_new(void);
+VfWatch *vf_watch_free(VfWatch *watch);
+DEFINE_CLEANUP(VfWatch, vf_watch_free)
+
+/* All of these do nothing with NULL. */
+void vf_watch_add(VfWatch *watch, const Bdf *vfs, size_t n);
+/* What an inspection saw, for better or worse. */
+void vf_watch_note(VfWatch *watch, const NicUse *uses, size_t n);
+/* VFs are made or end: all of them are looked at again. */
+void vf_watch_forget(VfWatch *watch);
+/* Sets `unruled` of each VF of these groups. By a new scan it forgets those that are not there. */
+void vf_watch_settle(VfWatch *watch, GroupSet *groups, bool scanned);
