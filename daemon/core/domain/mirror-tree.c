@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/domain/mirror-tree.h"
 
-DEFINE_STRING_TABLE(mirror_role, MirrorRole, MIRROR_ROLES)
-
 #include "mirror-tree.inc"
 
 const MirrorNode *mirror_tree_member(const MirrorTree *tree, size_t member)
