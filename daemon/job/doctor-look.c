@@ -171,8 +171,7 @@ static void look_for_split(Look *l)
 
 	if (!l->seen->uses)
 		return;
-	report = fence_report(l->seen->inventory->groups, l->seen->uses, l->seen->assignments,
-			      l->place->rules->declarations);
+	report = fence_report(l->seen->inventory->groups, l->seen->uses, l->seen->assignments);
 	EACH (const FenceFinding, found, report->items, report->n_items) {
 		if (!found->split || strv_contains(l->busy, found->group))
 			continue;

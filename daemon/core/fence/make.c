@@ -149,7 +149,7 @@ static void fill(Maker *m)
 	FenceGroup *out = m->out;
 
 	out->name = xstrdup(m->group->name);
-	out->foreign_use = fence_is_for_foreign_use(m->facts->declarations, m->group);
+	out->foreign_use = m->group->foreign_use;
 	if (m->record) {
 		out->domain_uuid = xstrdup(m->record->domain_uuid);
 		out->domain_name = xstrdup(m->record->domain_name);

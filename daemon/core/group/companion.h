@@ -18,7 +18,7 @@ bool companions_choose_vf(const PciFunction *nic, const Declarations *declaratio
 			  const Assignments *assignments, char *const *more, Bdf *ret);
 
 /* Why the group cannot be used with its companions as they are; NULL: it can. */
-char *companions_fault(const Group *group, const GroupSet *all);
+char *companions_fault(const Group *group, const GroupSet *all, const Policy *policy);
 
 /*
  * Sets what each companion needs. false: a prepare must come before a domain, and *ret_why, which

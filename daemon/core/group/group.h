@@ -62,8 +62,8 @@ typedef struct Group {
 	size_t n_gpus;
 	Companion *companions; /* as they were declared */
 	size_t n_companions;
-	bool whole_nic, erase;	 /* the declaration allows it: core/links/declaration.h */
-	unsigned vlan;		 /* of its VFs; 0: none */
+	bool whole_nic, erase, foreign_use; /* as its declaration says: core/links/declaration.h */
+	unsigned vlan;			    /* of its VFs; 0: none */
 	Provenance provenance;	 /* of the weakest link that it needs; NONE for candidates */
 	unsigned links;		 /* observed between two of its GPUs; 0: not known */
 	unsigned links_expected; /* that the board should have; 0: not known */

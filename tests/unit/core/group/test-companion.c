@@ -80,6 +80,8 @@ TEST(what_cannot_be_given_makes_the_group_unusable_and_is_named)
 		{ "With=vf:42:00.0\n", "0000:42:00.0 is no VF: declare it as nic:0000:42:00.0" },
 		{ "With=nvme:44:00.0\n", "0000:44:00.0 is no NVMe: its PCI class is 010601" },
 		{ "With=nvme:41:00.0\n", "0000:41:00.0 is no NVMe: its PCI class is 030000" },
+		{ "With=nvme:43:00.0\nForeignUse=yes\n",
+		  "0000:43:00.0 is an NVMe, which cannot be in a group with ForeignUse=yes" },
 		{ "With=nic:42:00.0\nWith=vf:42:00.2\nWholeNic=yes\n",
 		  "0000:42:00.2 is a VF of 0000:42:00.0, which is whole in group pair0" },
 	};
@@ -95,6 +97,31 @@ TEST(what_cannot_be_given_makes_the_group_unusable_and_is_named)
 		assert_int_equal(group->state, GROUP_DEGRADED);
 		assert_true(group->companion_fault && !group->assignable);
 		expect_tells(group->reason, rows[i].tells);
+	}
+}
+
+/* promise M6 */
+TEST(an_nvme_is_given_only_where_libvirt_tells_who_has_it)
+{
+	static const struct {
+		DomainSource domains;
+		const char *with, *tells;
+	} rows[] = {
+		{ DOMAINS_PROXMOX, "With=nvme:43:00.0\n", "in a group without libvirt (Uri=none)" },
+		{ DOMAINS_NONE, "With=nvme:43:00.0\n", "in a group without libvirt (Uri=none)" },
+		{ DOMAINS_PROXMOX, "With=vf:42:00.2\n", "" },
+		{ DOMAINS_LIBVIRT, "With=vf:42:00.2\nForeignUse=yes\n", "" },
+		{ DOMAINS_LIBVIRT, "With=nvme:43:00.0\nForeignUse=no\n", "" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *text = strf("%s%s", PAIR, rows[i].with);
+		_cleanup_(host_done) HostModel h = with_devices(text, "nvidia");
+
+		h.policy.domains = rows[i].domains;
+		host_resolve(&h);
+		expect_tells(host_group(&h, "pair0")->fault, rows[i].tells);
+		assert_int_equal(!host_group(&h, "pair0")->fault, rows[i].tells[0] == '\0');
 	}
 }
 
