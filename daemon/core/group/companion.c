@@ -207,7 +207,13 @@ static CompanionNeed need_of(const Group *group, const Companion *companion, con
 	return group->erase ? COMPANION_TO_ERASE : COMPANION_READY;
 }
 
-bool companions_ready(Group *group, const Tenants *tenants, char **ret_why)
+void companions_settle(Group *group, const Tenants *tenants)
+{
+	for (size_t i = 0; i < group->n_companions; i++)
+		group->companions[i].need = need_of(group, &group->companions[i], tenants);
+}
+
+char *companions_lack(const Group *group)
 {
 	static const char *const words[] = {
 		[COMPANION_TO_MAKE] = "is yet to be made",
@@ -216,13 +222,9 @@ bool companions_ready(Group *group, const Tenants *tenants, char **ret_why)
 	};
 	_cleanup_strv_ char **lines = NULL;
 
-	EACH (Companion, companion, group->companions, group->n_companions) {
-		companion->need = need_of(group, companion, tenants);
+	EACH (const Companion, companion, group->companions, group->n_companions)
 		if (companion->need != COMPANION_READY)
 			strv_appendf(&lines, "%s %s %s", member_kind_noun(companion->member.kind),
 				     BDF_TEXT(&companion->member.bdf), words[companion->need]);
-	}
-	if (lines)
-		*ret_why = strv_join(lines, "; ");
-	return !lines;
+	return lines ? strv_join(lines, "; ") : NULL;
 }

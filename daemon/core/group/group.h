@@ -106,8 +106,6 @@ bool group_has_vf(const Group *group, const Bdf *bdf);
 bool group_lacks_vf(const Group *group);
 /* A prepare has to make a VF of it, or to keep one to its own address. */
 bool group_awaits_vf(const Group *group);
-/* Whatever its state is: a prepare need not come before a domain. */
-bool group_is_ready(const Group *group);
 /* It is a NIC, whole or a function of one, and it is there. */
 bool companion_is_nic(const Companion *companion);
 /* The NICs of the group that are there; `to` has room for all companions. */

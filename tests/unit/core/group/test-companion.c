@@ -216,6 +216,45 @@ TEST(half_of_gpus_and_companions_is_no_group)
 	}
 }
 
+static void machine(HostModel *h)
+{
+	static const char *const pair[] = { "0000:41:00.0", "0000:41:00.1", "0000:61:00.0",
+					    "0000:61:00.1", "0000:42:00.2", NULL };
+
+	host_domain(h, "101", false, pair)->vmid = 101;
+}
+
+/* promise M3 */
+TEST(a_machine_of_proxmox_ve_waits_for_its_vf_too)
+{
+	static const struct {
+		const char *vf, *lack;
+	} rows[] = {
+		{ "42:00.2", "VF 0000:42:00.2 is yet to be kept to its own address" },
+		{ "42:00.3", "VF 0000:42:00.3 is yet to be made" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *text = strf(PAIR "With=vf:%s\n", rows[i].vf), *lack = NULL;
+		_cleanup_(host_done) HostModel h = with_devices(text, "nvidia");
+		const Bdf bdf = bdf_of("0000:42:00.0");
+		PciFunction *nic;
+		Group *group;
+
+		machine(&h);
+		host_seal(&h);
+		nic = (PciFunction *)pci_snapshot_find(h.snapshot, &bdf);
+		nic->vf_offset = 2;
+		nic->vf_stride = 1;
+		host_resolve(&h);
+		group = host_group(&h, "pair0");
+		group->companions[0].unruled = true;
+		host_observe(&h, false);
+		lack = companions_lack(group);
+		assert_true(str_equal(lack, rows[i].lack));
+	}
+}
+
 /* promise M10 */
 TEST(members_on_different_drivers_are_neither_free_nor_bound)
 {
