@@ -39,6 +39,7 @@ typedef struct TenantMark {
 	 */
 	NvmeReceipt *erases _json_(if_any, max 1);
 	size_t n_erases;
+	bool begun _json_(if_any); /* its first erase has: who had it before does not count */
 	bool cleared
 		_json_(if_any); /* a person has lifted its quarantine: it need not be as then */
 } TenantMark;

@@ -13,6 +13,7 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
+#define UNASKED group_request(OPERATION_PREPARE, "pair0", .plan.unasked = true)
 #define OTHER assign_request("vm77", "pair0")
 
 /* How often an erase was begun. */
@@ -277,7 +278,6 @@ TEST(another_one_where_a_clean_one_was_is_given_to_nobody)
 /* fault E3 */
 TEST(what_is_new_at_the_address_is_erased_only_when_a_person_asks)
 {
-	const JobRequest unasked = group_request(OPERATION_PREPARE, "pair0", .plan.unasked = true);
 	static const struct {
 		const char *serial, *tells;
 		unsigned device;
@@ -290,18 +290,105 @@ TEST(what_is_new_at_the_address_is_erased_only_when_a_person_asks)
 		_cleanup_(rig_freep) Rig *rig = rig_with(true);
 		PciFunction *nvme;
 
-		rig_must(rig, &unasked); /* the first, which the declaration asks for */
+		rig_must(rig, &UNASKED); /* the first, which the declaration asks for */
 		rig_must(rig, &ASSIGN);
 		rig_must(rig, &RELEASE);
 		fake_watch(&rig->fake);
 		rig->fake.nvme.serial = rows[i].serial;
 		nvme = rig->fake.snapshot->functions[rig->fake.snapshot->n_functions - 1];
 		nvme->device = (uint16_t)(nvme->device + rows[i].device);
-		rig_fails(rig, &unasked, GPUPASS_ERROR_HOST_IN_USE, rows[i].tells);
+		rig_fails(rig, &UNASKED, GPUPASS_ERROR_HOST_IN_USE, rows[i].tells);
 		assert_int_equal(erases(rig), 0);
 		rig_must(rig, &PREPARE);
 		assert_int_equal(erases(rig), 1);
 	}
+}
+
+static void save_file(Rig *rig, const char *text)
+{
+	_cleanup_free_ char *name = tenant_file_name(&(Bdf){ 0, 0xe1, 0, 0 });
+
+	assert_int_equal(file_replace_at(rig->tenants.dir_fd, name, text, strlen(text), 0600), 0);
+}
+
+static void save_mark(Rig *rig, const char *name, bool begun, unsigned device)
+{
+	const PciFunction *nvme =
+		rig->fake.snapshot->functions[rig->fake.snapshot->n_functions - 1];
+	TenantMark mark = { .bdf = nvme->bdf,
+			    PCI_IDS_OF(nvme),
+			    .state = TENANT_DIRTY,
+			    .domain_uuid = name ? (char *)VM42 : NULL,
+			    .domain_name = (char *)name,
+			    .why = (char *)"seen",
+			    .begun = begun };
+
+	mark.device = (uint16_t)(mark.device + device);
+	assert_int_equal(tenant_store_save(&rig->tenants, &mark, 1), 0);
+}
+
+/* promise M7 */
+TEST(what_a_domain_left_without_gpupass_is_erased_only_when_a_person_asks)
+{
+	static const struct {
+		const char *file, *name, *tells;
+		bool begun;
+		unsigned device;
+	} rows[] = {
+		{ NULL, "vm9", "last used by vm9", false, 0 },
+		{ NULL, NULL, "a tenant that is not known", false, 0 },
+		{ "torn", NULL, "a tenant that is not known", false, 0 },
+		/* What was begun to be erased was another device. */
+		{ NULL, NULL, "a tenant that is not known", true, 1 },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+		if (rows[i].file)
+			save_file(rig, rows[i].file);
+		else
+			save_mark(rig, rows[i].name, rows[i].begun, rows[i].device);
+		rig_fails(rig, &UNASKED, GPUPASS_ERROR_HOST_IN_USE, rows[i].tells);
+		assert_int_equal(rig->fake.calls[FAKE_ERASE], 0);
+		rig_must(rig, &PREPARE);
+		expect_mark(rig, TENANT_CLEAN, true);
+	}
+}
+
+/* fault E2 */
+TEST(a_first_erase_that_was_cut_off_goes_on_by_itself)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig->fake.nvme = (FakeNvme){ .sanitizes = true, .looks = 7 };
+	rig->cancel_at = 2;
+	rig_try(rig, &UNASKED);
+	rig_expect(rig, JOB_CANCELLED, GPUPASS_ERROR_CANCELLED, "everything was put back");
+	expect_mark(rig, TENANT_DIRTY, false);
+	cancellation_unref(rig->place.cancel);
+	rig->place.cancel = NULL;
+	rig->cancel_at = 0;
+	rig_must(rig, &UNASKED);
+	expect_mark(rig, TENANT_CLEAN, true);
+}
+
+static void is_marked(Rig *rig)
+{
+	expect_mark(rig, TENANT_DIRTY, false);
+}
+
+/* udev goes by the mark: what is on it may be a domain's, which had it by hand. */
+/* promise M6 */
+TEST(one_on_vfio_is_marked_before_the_host_sees_what_is_on_it)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig_must(rig, &KEEP);
+	fake_watch(&rig->fake);
+	rig_at(rig, FAKE_MOVE, 1, is_marked);
+	rig_must(rig, &PREPARE);
+	expect_mark(rig, TENANT_CLEAN, true);
 }
 
 TEST(whoever_uses_it_is_named_and_nothing_is_erased)
@@ -415,11 +502,8 @@ TEST(a_quarantine_that_is_cleared_under_a_tenant_accepts_nothing_of_it)
 TEST(what_could_not_be_recorded_is_not_erased)
 {
 	_cleanup_(rig_freep) Rig *rig = rig_with(true);
-	_cleanup_free_ char *name = tenant_file_name(&(Bdf){ 0, 0xe1, 0, 0 });
-	static const char newer[] = "{\"schema\": \"org.gpupass1.tenant/9\"}\n";
 
-	assert_int_equal(file_replace_at(rig->tenants.dir_fd, name, newer, sizeof(newer) - 1, 0600),
-			 0);
+	save_file(rig, "{\"schema\": \"org.gpupass1.tenant/9\"}\n");
 	rig_fails(rig, &PREPARE, GPUPASS_ERROR_GROUP_BUSY, "who had " NVME " last");
 	assert_int_equal(rig->fake.calls[FAKE_ERASE], 0);
 }
