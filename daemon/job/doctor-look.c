@@ -128,8 +128,9 @@ static void look_closely(Look *l)
 		     k++)
 			if (groups->items[i].companions[k].function)
 				functions[n++] = groups->items[i].companions[k].member.bdf;
-	l->inspection_error = host_inspect(host, functions, n, INSPECT_CONFIG_NOT,
-					   &l->seen->inspection, &l->inspection_problem);
+	l->inspection_error =
+		host_inspect_marked(host, l->seen->tenants, functions, n, INSPECT_CONFIG_NOT,
+				    &l->seen->inspection, &l->inspection_problem);
 	if (l->inspection_error == 0)
 		trail_note_holders(l->place->trail, l->seen->inspection);
 	l->host_error = host_examine(host, &l->host, &l->host_problem);

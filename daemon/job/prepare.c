@@ -78,7 +78,8 @@ static int inspect_group(const JobPlace *place, const JobRequest *request, const
 {
 	InspectConfig config = wakes_functions(request->plan.operation) ? most_config(request)
 									: INSPECT_CONFIG_NOT;
-	int r = inspect_past_exit(place->host, functions, n, config, &p->inspection, ret_problem);
+	int r = inspect_past_exit(place->host, p->tenants, functions, n, config, &p->inspection,
+				  ret_problem);
 
 	if (r != 0)
 		return r;

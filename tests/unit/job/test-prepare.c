@@ -61,6 +61,14 @@ static void expect_state(Rig *rig, GroupState state)
 		group_state_to_string(state));
 }
 
+static void expect_reason(Rig *rig, const char *reason)
+{
+	_cleanup_(prepared_freep) Prepared *p = xcalloc(1, sizeof(Prepared));
+
+	assert_int_equal(prepare_look(&rig->place, INSPECT_CONFIG_NOT, true, p, NULL), 0);
+	assert_string_equal(group_set_find(p->inventory->groups, "pair0")->reason, reason);
+}
+
 static Rig *rig_with(bool erase)
 {
 	Rig *rig = rig_new();
@@ -117,6 +125,8 @@ TEST(a_group_of_which_one_gpu_is_elsewhere_waits_for_the_erase_too)
 
 	fake_set_driver(&rig->fake, "0000:61:00.0", "vfio-pci", "vfio-pci");
 	expect_state(rig, GROUP_DEGRADED);
+	expect_reason(rig, "0000:61:00.0 is on vfio-pci, but 0000:41:00.0 on nvidia; NVMe " NVME
+			   " is yet to be erased");
 	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_GROUP_BUSY, "NVMe " NVME " is yet to be erased");
 	rig_must(rig, &PREPARE);
 	expect_mark(rig, TENANT_CLEAN, true);
@@ -137,6 +147,17 @@ TEST(what_a_tenant_had_is_erased_before_the_next_one)
 	rig_must(rig, &PREPARE);
 	assert_int_equal(erases(rig), 1);
 	rig_must(rig, &OTHER);
+}
+
+/* promise M6 */
+TEST(a_tenants_own_labels_do_not_keep_it_from_being_erased)
+{
+	_cleanup_(rig_freep) Rig *first = rig_with(true), *rig = rig_returned();
+
+	first->fake.nvme.labelled = rig->fake.nvme.labelled = true;
+	rig_fails(first, &PREPARE, GPUPASS_ERROR_HOST_IN_USE, "named in /etc/fstab: /data");
+	rig_must(rig, &PREPARE);
+	expect_mark(rig, TENANT_CLEAN, true);
 }
 
 /* promise M7 */
