@@ -2,7 +2,6 @@
 #include "base/options.h"
 
 #include <getopt.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "util/xalloc.h"

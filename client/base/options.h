@@ -2,7 +2,6 @@
 /* The command line: options may stand before and after the verb. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/terminal.h"

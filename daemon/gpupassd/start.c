@@ -3,7 +3,6 @@
  * The start, up to the name on the bus: recovers open jobs, looks at the host, and waits for
  * libvirt, but not for long. Also handles libvirt's events, then and later.
  */
-#include <string.h>
 #include <systemd/sd-daemon.h>
 
 #include "gpupassd/daemon.h"

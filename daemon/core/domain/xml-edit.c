@@ -2,7 +2,6 @@
 /* Edits a domain's XML, and adds a group to it. xml-remove.c takes it out again. */
 #include <libxml/xmlsave.h>
 #include <stdarg.h>
-#include <string.h>
 
 #include "core/base/limits.h"
 #include "core/domain/ref.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which VFs a prepare makes, and which it gives the rules that keep their guest to itself. */
-#include "core/group/companion.h"
 #include "core/plan/planner.h"
 #include "util/grow.h"
 #include "util/xalloc.h"
