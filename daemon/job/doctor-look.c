@@ -146,6 +146,7 @@ static void look_for_drift(Look *l)
 		.uses = l->seen->uses,
 		.assignments = l->seen->assignments,
 		.inspection = l->seen->inspection,
+		.host_key = l->place->host_key,
 	};
 	_cleanup_(drift_freep) Drift *drift = NULL;
 

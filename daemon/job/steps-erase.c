@@ -354,7 +354,7 @@ static int each(StepContext *c, int (*act)(Erasing *e, Problem **ret_problem),
 static int refuse_users(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
-	PlanFacts facts = prepared_facts(c->prepared, &c->place->rules->policy);
+	PlanFacts facts = prepared_facts(c->prepared, c->place);
 	int r = step_inspect(c, &now, ret_problem);
 
 	facts.inspection = now;

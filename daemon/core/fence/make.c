@@ -113,6 +113,8 @@ static void add_functions(Maker *m)
 
 		*f = function_of(m->functions[i]);
 		f->companion = group_companion(m->group, &f->bdf) != NULL;
+		f->vf = group_has_vf(m->group, &f->bdf);
+		f->vlan = f->vf ? m->group->vlan : 0;
 	}
 }
 
