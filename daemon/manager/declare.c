@@ -378,6 +378,9 @@ static void declare_done(void *data)
 	DeclareTask *task = data;
 	Manager *m = task->inquiry.manager;
 
+	if (task->inquiry.result == 0 && task->mode != RELOAD)
+		declarations_find_edits(task->rules->declarations, m->rules->declarations,
+					task->wish.name);
 	if (task->inquiry.result == 0)
 		manager_set_rules(m, TAKE_PTR(task->rules), TAKE_PTR(task->notes));
 	if (task->claimed)

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/host/questions.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "util/grow.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 #include "questions.inc"
