@@ -480,22 +480,16 @@ static void render_audit(MetricsWriter *w, const json_t *document)
 
 static void render_counts(MetricsWriter *w, const json_t *document)
 {
-	static const struct {
-		MetricFamily family;
-		const char *key;
-	} plain_counts[] = {
-		{ METRIC_QUARANTINES, "quarantines" },
-		{ METRIC_CLAIMS, "claims" },
-		{ METRIC_QUARANTINES_MADE, "quarantines_made" },
-		{ METRIC_QUARANTINES_LIFTED, "quarantines_lifted" },
-		{ METRIC_DRIFT_FOUND, "drift_found" },
-		{ METRIC_DRIFT_GONE, "drift_gone" },
-		{ METRIC_FOREIGN_FOUND, "foreign_found" },
-		{ METRIC_FOREIGN_GONE, "foreign_gone" },
+	/* The document calls them as their family is called behind the first word. */
+	static const MetricFamily plain_counts[] = {
+		METRIC_QUARANTINES,	   METRIC_CLAIMS,	METRIC_QUARANTINES_MADE,
+		METRIC_QUARANTINES_LIFTED, METRIC_DRIFT_FOUND,	METRIC_DRIFT_GONE,
+		METRIC_FOREIGN_FOUND,	   METRIC_FOREIGN_GONE,
 	};
 
 	for (size_t i = 0; i < ELEMENTS(plain_counts); i++)
-		plain(w, plain_counts[i].family, number_of(document, plain_counts[i].key));
+		plain(w, plain_counts[i],
+		      number_of(document, families[plain_counts[i]].name + strlen("gpupass_")));
 	render_audit(w, document);
 	render_jobs(w, document);
 	render_steps(w, document);
