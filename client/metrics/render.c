@@ -138,12 +138,6 @@ static void metrics_histogram(MetricsWriter *w, const uint64_t *bounds_usec, con
 	fprintf(w->f, "%" PRIu64 "\n", n);
 }
 
-/* To the format before OpenMetrics this is a comment. */
-static void metrics_end(MetricsWriter *w)
-{
-	fputs("# EOF\n", w->f);
-}
-
 /* ---- what is written ---- */
 
 #define X(enumerator, name) [enumerator] = (name),
@@ -525,7 +519,7 @@ char *metrics_render(MetricsFormat format, const World *world, const json_t *doc
 	MetricsWriter w = { .f = xmemstream(&text, &size), .format = format };
 
 	render_all(&w, world, document);
-	metrics_end(&w);
+	fputs("# EOF\n", w.f); /* to the format before OpenMetrics a comment */
 	xmemstream_end(&w.f);
 	return text;
 }
