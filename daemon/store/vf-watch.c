@@ -8,8 +8,10 @@
 struct VfWatch {
 	pthread_mutex_t lock;
 	Bdf *ruled;
-	size_t n;
+	size_t n_ruled;
 };
+
+#include "vf-watch.inc"
 
 VfWatch *vf_watch_new(void)
 {
@@ -19,26 +21,16 @@ VfWatch *vf_watch_new(void)
 	return watch;
 }
 
-VfWatch *vf_watch_free(VfWatch *watch)
-{
-	if (!watch)
-		return NULL;
-	pthread_mutex_destroy(&watch->lock);
-	free(watch->ruled);
-	free(watch);
-	return NULL;
-}
-
 static void set(VfWatch *watch, const Bdf *vf, bool ruled)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < watch->n; i++)
+	for (size_t i = 0; i < watch->n_ruled; i++)
 		if (!bdf_equal(&watch->ruled[i], vf))
 			watch->ruled[kept++] = watch->ruled[i];
-	watch->n = kept;
+	watch->n_ruled = kept;
 	if (ruled)
-		*GROW(watch->ruled, watch->n) = *vf;
+		*GROW(watch->ruled, watch->n_ruled) = *vf;
 }
 
 void vf_watch_add(VfWatch *watch, const Bdf *vfs, size_t n)
@@ -67,7 +59,7 @@ void vf_watch_forget(VfWatch *watch)
 		return;
 	MUTEX_HOLD(&watch->lock);
 
-	watch->n = 0;
+	watch->n_ruled = 0;
 }
 
 static void settle(VfWatch *watch, Companion *companion, bool scanned)
@@ -79,7 +71,7 @@ static void settle(VfWatch *watch, Companion *companion, bool scanned)
 	if (scanned && !companion->function)
 		set(watch, bdf, false);
 	companion->unruled = companion->function && !pci_function_on_vfio(companion->function) &&
-			     !bdf_in(bdf, watch->ruled, watch->n);
+			     !bdf_in(bdf, watch->ruled, watch->n_ruled);
 }
 
 void vf_watch_settle(VfWatch *watch, GroupSet *groups, bool scanned)

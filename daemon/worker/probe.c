@@ -116,7 +116,7 @@ int probe_links(const WorkerCommand *command, void *ret_answer)
 {
 	ProbeAnswer *answer = ret_answer;
 
-	answer->boards = evidence_new();
+	answer->boards = xcalloc(1, sizeof(Evidence));
 	return question_id(command->question) == ASK_REGISTERS ? probe_mmio(command, answer)
 							       : probe_nvml(command, answer);
 }

@@ -164,20 +164,3 @@ void domain_use_copy(const DomainUse *from, DomainUse *ret)
 	ret->hostdevs_space = ret->n_hostdevs;
 	ret->mdevs_space = ret->n_mdevs;
 }
-
-DomainUses *domain_uses_ref(DomainUses *uses)
-{
-	atomic_fetch_add(&uses->shared, 1);
-	return uses;
-}
-
-DomainUses *domain_uses_free(DomainUses *uses)
-{
-	if (!uses || atomic_fetch_sub(&uses->shared, 1) > 0)
-		return NULL;
-	for (size_t i = 0; i < uses->n_items; i++)
-		domain_use_clear(&uses->items[i]);
-	free(uses->items);
-	free(uses);
-	return NULL;
-}

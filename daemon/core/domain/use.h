@@ -87,10 +87,9 @@ void domain_use_fold_mdevs(DomainUse *use);
 /* Says it once, however often it is found. */
 void domain_use_add_unclear(DomainUse *use, const char *why);
 void domain_use_copy(const DomainUse *from, DomainUse *ret);
-DomainUses *domain_uses_ref(DomainUses *uses);
+DECLARE_REF(DomainUses, domain_uses_ref)
 /* Lets go of one reference; the last one frees. */
-DomainUses *domain_uses_free(DomainUses *uses);
-DEFINE_CLEANUP(DomainUses, domain_uses_free)
+DECLARE_FREE(DomainUses, domain_uses_free)
 
 /* A domain as it is now: who it is, and what libvirt says of it. */
 typedef struct VirtDomain {

@@ -73,9 +73,10 @@ typedef struct PciMdev {
 typedef struct PciBatch PciBatch;
 
 typedef struct PciSnapshot {
-	PciFunction **functions; /* sorted by address; the batches own them */
+	PciFunction **functions _owned_(free); /* sorted by address; the batches own them */
 	size_t n_functions;
-	const PciFunction **virtuals; /* those of them that are VFs; known once it is sealed */
+	const PciFunction **
+		virtuals _owned_(free); /* those of them that are VFs; known once it is sealed */
 	size_t n_virtuals;
 	PciBatch **batches;
 	size_t n_batches;
@@ -102,7 +103,7 @@ PciSnapshot *pci_snapshot_replace(const PciSnapshot *before, const Bdf *addresse
 int pci_snapshot_seal(PciSnapshot *snapshot);
 
 /* Of one that is sealed. */
-PciSnapshot *pci_snapshot_ref(PciSnapshot *snapshot);
+DECLARE_REF(PciSnapshot, pci_snapshot_ref)
 
 /* NULL when absent. */
 const PciFunction *pci_snapshot_find(const PciSnapshot *snapshot, const Bdf *bdf);
