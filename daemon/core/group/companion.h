@@ -24,3 +24,5 @@ char *companions_fault(const Group *group, const GroupSet *all, const Policy *po
 void companions_settle(Group *group, const Tenants *tenants);
 /* What a prepare must do before a domain may have the group, in words; NULL: nothing. */
 char *companions_lack(const Group *group);
+/* Why no domain may have the group, and no prepare helps: data on an NVMe. NULL: one may. */
+char *companions_why_not(const Group *group, const Tenants *tenants);

@@ -359,7 +359,7 @@ static GroupState settle_unread(View *v, GroupState state)
 static GroupState settle_by_drivers(View *v)
 {
 	const PciFunction *bound = NULL, *unbound = NULL;
-	_cleanup_free_ char *lack = NULL;
+	_cleanup_free_ char *lack = NULL, *why_not = NULL;
 	const DomainUse *unread;
 	size_t position = 0;
 
@@ -400,6 +400,9 @@ static GroupState settle_by_drivers(View *v)
 			      unread->name, unread->uuid, unread->vmid > 0 ? "file" : "XML");
 	if (lack)
 		return settle(v, GROUP_UNREADY, "%s", lack);
+	why_not = companions_why_not(v->group, v->tenants);
+	if (why_not)
+		return settle(v, bound ? GROUP_BOUND : GROUP_FREE, "%s", why_not);
 	v->group->assignable = true;
 	return bound ? GROUP_BOUND : GROUP_FREE;
 }
