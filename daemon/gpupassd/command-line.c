@@ -3,9 +3,8 @@
 
 #include <string.h>
 
-#include "gpupass/errors.h"
+#include "gpupass/cleanup.h"
 #include "util/arguments.h"
-#include "util/text.h"
 
 static const char help[] =
 	"gpupassd [OPTION...]\n"

@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "gpupass/cleanup.h"
 #include "host/scan/uevent.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/net/nic.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -7,7 +7,6 @@
 #include "host/nvme/holds.h"
 #include "host/nvme/labels.h"
 #include "util/file.h"
-#include "util/xalloc.h"
 
 #define BY_LINKS "dev/disk"
 
