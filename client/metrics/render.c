@@ -2,7 +2,6 @@
 #include "metrics/render.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/text.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "topology/layout.h"
 
-#include <string.h>
-
 #include "base/text.h"
 #include "util/xalloc.h"
 

@@ -2,8 +2,6 @@
 /* The picture of a host: an SVG that stands alone, the same for the same topology. */
 #include "topology/svg.h"
 
-#include <string.h>
-
 #include "base/text.h"
 #include "util/xalloc.h"
 

@@ -4,8 +4,6 @@
  * transaction of its own. For several groups every plan is made before the first job, and what this
  * command assigned is released when a later job fails.
  */
-#include <string.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "bus/bus.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `monitor`: jobs and states of groups as they change, until interrupted. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/text.h"

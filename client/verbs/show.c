@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Groups, GPUs and domains in blocks: show and status. */
-#include <errno.h>
-#include <inttypes.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/text.h"

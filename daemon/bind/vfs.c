@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "core/links/declaration.h"
 #include "host/launch/ask.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "gpupassd/command-line.h"
 
-#include <string.h>
-
 #include "gpupass/cleanup.h"
 #include "util/arguments.h"
 

@@ -3,8 +3,8 @@
  * The start, up to the name on the bus: recovers open jobs, looks at the host, and waits for
  * libvirt, but not for long. Also handles libvirt's events, then and later.
  */
-#include <string.h>
 #include <systemd/sd-daemon.h>
+#include <systemd/sd-id128.h>
 
 #include "gpupassd/daemon.h"
 #include "util/clock.h"
@@ -122,9 +122,12 @@ void daemon_on_virt_event(VirtEventKind kind, const char *uuid, void *userdata)
 	mailbox_post(d->mailbox, callbacks[kind], d);
 }
 
+#define HOST_ID SD_ID128_MAKE(5e, 0c, 4b, 8e, 2d, 1a, 4f, 4d, 9b, 0e, 6b, 7c, 1d, 93, aa, 20)
+
 int daemon_set_up_manager(Daemon *d, const Options *options)
 {
-	const ManagerPlace place = {
+	sd_id128_t host = SD_ID128_NULL;
+	ManagerPlace place = {
 		.mailbox = d->mailbox,
 		.job = { .host = &d->host.host,
 			 .store = &d->store,
@@ -142,6 +145,9 @@ int daemon_set_up_manager(Daemon *d, const Options *options)
 	};
 	int r;
 
+	/* In a container there may be none. */
+	(void)sd_id128_get_machine_app_specific(HOST_ID, &host);
+	place.job.host_key = host.qwords[0];
 	daemon_audit_life(d, AUDIT_START);
 	r = manager_new(&place, &d->manager);
 	if (r >= 0) {

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/doctor-look.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "core/doctor/capture.h"
 #include "core/drift/drift.h"
 #include "core/fence/report.h"
 #include "job/prepare.h"
 #include "job/select.h"
-#include "util/grow.h"
-#include "util/text.h"
+#include "util/xalloc.h"
 
 typedef struct Look {
 	const JobPlace *place;
@@ -150,6 +146,7 @@ static void look_for_drift(Look *l)
 		.uses = l->seen->uses,
 		.assignments = l->seen->assignments,
 		.inspection = l->seen->inspection,
+		.host_key = l->place->host_key,
 	};
 	_cleanup_(drift_freep) Drift *drift = NULL;
 

@@ -5,10 +5,7 @@
  * for a person to judge. What a sanitize has begun goes on in the device, whatever becomes of the
  * job, the daemon or the host; the next prepare finds it.
  */
-#include <string.h>
-#include <unistd.h>
 
-#include "core/pci/driver-name.h"
 #include "job/steps.h"
 #include "util/clock.h"
 #include "util/text.h"
@@ -357,7 +354,7 @@ static int each(StepContext *c, int (*act)(Erasing *e, Problem **ret_problem),
 static int refuse_users(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
-	PlanFacts facts = prepared_facts(c->prepared, &c->place->rules->policy);
+	PlanFacts facts = prepared_facts(c->prepared, c->place);
 	int r = step_inspect(c, &now, ret_problem);
 
 	facts.inspection = now;

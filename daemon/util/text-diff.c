@@ -7,7 +7,6 @@
 #include "util/text-diff.h"
 
 #include <stdint.h>
-#include <string.h>
 
 #include "util/xalloc.h"
 

@@ -2,7 +2,6 @@
 #include "worker/command.h"
 
 #include <fcntl.h>
-#include <string.h>
 
 #include "host/device/nvlink-mmio.h"
 #include "host/device/nvml.h"

@@ -31,7 +31,9 @@ void companions_record(Group *group, const Assignment *record, const GpuSet *set
 		    !member_kind_of(function, &member.kind))
 			continue;
 		add(group, &member, set->snapshot);
-		if (group->provenance != PROVENANCE_DECLARED || group->fault)
+		/* Which VLAN a VF belongs in only a declaration says. */
+		if (group->fault ||
+		    (group->provenance != PROVENANCE_DECLARED && member.kind != MEMBER_VF))
 			continue;
 		group->companion_fault = true;
 		group->fault = strf("%s was assigned to %s with it, and is not declared any more: "

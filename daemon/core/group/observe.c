@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/group/observe.h"
 
-#include <stdarg.h>
-#include <string.h>
-
 #include "core/domain/ref.h"
 #include "core/domain/vgpu.h"
 #include "core/group/companion.h"
@@ -11,7 +8,6 @@
 #include "core/group/record.h"
 #include "core/group/word.h"
 #include "core/pci/driver-name.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /* One group, and all that is known about who has it. A view owns only its lists of functions. */

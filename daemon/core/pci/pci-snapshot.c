@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/pci/pci-snapshot.h"
 
-#include <string.h>
 #include <strings.h>
 
 #include "core/pci/driver-name.h"

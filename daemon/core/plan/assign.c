@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The plan that gives a group to a domain. */
-#include <string.h>
 
 #include "core/domain/ref.h"
 #include "core/plan/planner.h"
@@ -211,7 +210,7 @@ static void add_assign_steps(Planner *p, bool bind)
 static bool defined_whole(const Planner *p)
 {
 	return plan_count_hostdevs(p, false) == p->n_functions &&
-	       domain_use_names(&p->use, p->facts->group->name);
+	       domain_use_names(&p->use, p->facts->group->name) && plan_vfs_held(p->plan, &p->use);
 }
 
 static int fill_steps(Planner *p)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/nvme/use.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "host/nvme/holds.h"
 #include "host/nvme/labels.h"
 #include "util/file.h"
