@@ -358,7 +358,7 @@ static GroupState settle_unread(View *v, GroupState state)
  */
 static GroupState settle_by_drivers(View *v)
 {
-	_cleanup_free_ char *needs = NULL;
+	_cleanup_free_ char *needs = NULL, *why_not = NULL;
 	bool ready = companions_ready(v->group, v->tenants, &needs);
 	const PciFunction *bound = NULL, *unbound = NULL;
 	const DomainUse *unread;
@@ -399,6 +399,9 @@ static GroupState settle_by_drivers(View *v)
 			      unread->name, unread->uuid, unread->vmid > 0 ? "file" : "XML");
 	if (!ready)
 		return settle(v, GROUP_UNREADY, "%s", needs);
+	why_not = companions_why_not(v->group, v->tenants);
+	if (why_not)
+		return settle(v, bound ? GROUP_BOUND : GROUP_FREE, "%s", why_not);
 	v->group->assignable = true;
 	return bound ? GROUP_BOUND : GROUP_FREE;
 }

@@ -120,8 +120,8 @@ bool pci_snapshot_physical(const PciSnapshot *snapshot, const Bdf *vf, Bdf *ret)
  * where.
  */
 bool pci_function_vf(const PciFunction *function, unsigned number, Bdf *ret);
-/* The number of its VF at this address; -1: it has none there. */
-int pci_function_vf_number(const PciFunction *function, const Bdf *vf);
+/* How many VFs it must have for one to be at this address; 0: none ever is. */
+unsigned pci_function_vfs_for(const PciFunction *function, const Bdf *vf);
 
 bool pci_function_on_vfio(const PciFunction *function);
 
