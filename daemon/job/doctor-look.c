@@ -178,12 +178,6 @@ static void look_for_split(Look *l)
 	}
 }
 
-static void look_at_fence(Look *l)
-{
-	if (l->place->fence)
-		l->fence_fault = fence_store_check(l->place->fence);
-}
-
 /* Its group's name, or the address of a board that is in none. */
 static const char *object_of(const Look *l, const Bdf *bdf)
 {
@@ -413,7 +407,7 @@ int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_
 	if (r == 0) {
 		look_at_all_claims(&l);
 		look_at_health(&l);
-		look_at_fence(&l);
+		l.fence_fault = place->fence ? fence_store_check(place->fence) : NULL;
 		look_closely(&l);
 		look_for_drift(&l);
 		look_for_split(&l);
