@@ -2,7 +2,6 @@
 #include "bundle/secrets.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "gpupass/states.h"

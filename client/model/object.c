@@ -4,7 +4,6 @@
  * from gpupass/interfaces.h. A property of an unexpected type is an error that names it; an unknown
  * property is skipped, so that a newer daemon can add properties.
  */
-#include <string.h>
 
 #include "base/text.h"
 #include "bus/bus.h"

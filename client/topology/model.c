@@ -2,7 +2,6 @@
 #include "topology/model.h"
 
 #include <limits.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/text.h"

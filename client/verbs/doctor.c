@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpupass doctor: what is wrong, why, and what to do; nothing is changed. */
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/utsname.h>
 
 #include "base/json.h"

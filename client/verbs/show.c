@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Groups, GPUs and domains in blocks: show and status. */
-#include <errno.h>
-#include <inttypes.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -319,11 +316,6 @@ static int status_json(Client *c, const World *w, const Wanted *wanted, const Sh
 				     "groups", groups, "assignments", assignments, "jobs", jobs));
 }
 
-static size_t count_state(const World *w, const char *state)
-{
-	return COUNT(w->groups, w->n_groups, strcmp(it->state, state) == 0);
-}
-
 /* "3 (2 assigned, 1 free)" */
 static char *groups_count(const World *w)
 {
@@ -332,7 +324,7 @@ static char *groups_count(const World *w)
 
 	for (size_t i = 0; i < GROUP_STATE_MAX_; i++) {
 		const char *state = group_state_to_string((GroupState)i);
-		size_t n = count_state(w, state);
+		size_t n = COUNT(w->groups, w->n_groups, strcmp(it->state, state) == 0);
 
 		if (n > 0)
 			strv_appendf(&parts, "%zu %s", n, state);

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "core/links/declaration.h"
 #include "host/launch/ask.h"
@@ -24,16 +23,16 @@
 static bool is_missing(const PciFunction *nic, const BootFunction *f)
 {
 	return f->outcome == BOOT_MISSING && f->record->vendor == nic->vendor &&
-	       pci_function_vf_number(nic, &f->record->bdf) >= 0;
+	       pci_function_vfs_for(nic, &f->record->bdf) > 0;
 }
 
 /* So many that this one is among them. */
 static void at_least(unsigned *number, const PciFunction *nic, const Bdf *vf)
 {
-	int of = pci_function_vf_number(nic, vf);
+	unsigned n = pci_function_vfs_for(nic, vf);
 
-	if (of >= (int)*number)
-		*number = (unsigned)of + 1;
+	if (n > *number)
+		*number = n;
 }
 
 /* What cannot be read the daemon tells. */

@@ -3,7 +3,6 @@
  * The start, up to the name on the bus: recovers open jobs, looks at the host, and waits for
  * libvirt, but not for long. Also handles libvirt's events, then and later.
  */
-#include <string.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-id128.h>
 
@@ -168,12 +167,6 @@ static void start_without_libvirt(Daemon *d)
 	mailbox_post(d->mailbox, libvirt_connected, d);
 }
 
-static int start_grace(Daemon *d)
-{
-	return sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC, LIBVIRT_GRACE_USEC, 0,
-					  on_grace_over, d);
-}
-
 int daemon_start(Daemon *d)
 {
 	int r;
@@ -183,7 +176,8 @@ int daemon_start(Daemon *d)
 	if (r >= 0)
 		manager_rescan(d->manager, first_scan_done, d);
 	if (r >= 0 && d->virt)
-		r = start_grace(d);
+		r = sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC, LIBVIRT_GRACE_USEC,
+					       0, on_grace_over, d);
 	else if (r >= 0)
 		start_without_libvirt(d);
 	if (r < 0)

@@ -3,15 +3,11 @@
  * gpupass-hook: libvirt runs it before it starts a domain, and starts none if it fails.
  * It never calls libvirt, which waits for it, nor gpupassd, which may not run.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "core/domain/xml-bounds.h"
 #include "core/domain/xml.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Putting a group's functions into a domain and taking them out: its definition, and live. */
-#include <string.h>
 
 #include "core/domain/xml.h"
 #include "core/drift/drift.h"

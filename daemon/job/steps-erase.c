@@ -5,10 +5,7 @@
  * for a person to judge. What a sanitize has begun goes on in the device, whatever becomes of the
  * job, the daemon or the host; the next prepare finds it.
  */
-#include <string.h>
-#include <unistd.h>
 
-#include "core/pci/driver-name.h"
 #include "job/steps.h"
 #include "util/clock.h"
 #include "util/text.h"

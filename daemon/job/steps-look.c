@@ -3,8 +3,6 @@
 #include "job/steps.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "job/guest-exit.h"
 #include "util/grow.h"

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/upkeep.h"
 
-#include "core/group/footprint.h"
 #include "core/group/keep.h"
 #include "manager/jobs.h"
-#include "manager/look.h"
 #include "manager/picture.h"
 #include "manager/records.h"
 #include "manager/recover.h"

@@ -4,8 +4,6 @@
 #include "gpupass/cleanup.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <string.h>
 
 #define SEGMENT_DIGITS_MIN 4
 #define SEGMENT_DIGITS_MAX 8

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "worker/command.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 
 #include "host/device/nvlink-mmio.h"
 #include "host/device/nvml.h"

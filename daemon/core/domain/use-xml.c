@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a domain uses: read from its XML, and merged from what runs and what is defined. */
 #include <search.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/domain/ref.h"
 #include "core/domain/xml-tree.h"

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <libxml/xmlsave.h>
 #include <stdarg.h>
-#include <string.h>
 
 #include "core/base/limits.h"
 #include "core/domain/ref.h"

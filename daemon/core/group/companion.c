@@ -206,3 +206,20 @@ bool companions_ready(Group *group, const Tenants *tenants, char **ret_why)
 		*ret_why = strv_join(lines, "; ");
 	return !lines;
 }
+
+char *companions_why_not(const Group *group, const Tenants *tenants)
+{
+	EACH (const Companion, companion, group->companions, group->n_companions) {
+		const TenantMark *mark;
+
+		if (companion->member.kind != MEMBER_NVME || !companion->function || !tenants ||
+		    group->erase)
+			continue;
+		mark = tenants_mark(tenants, companion->function);
+		if (!mark || (mark->n_erases == 0 && !mark->domain_uuid))
+			return strf("NVMe %s was not erased by gpupass, and nobody said that it "
+				    "may be (declare --erase)",
+				    BDF_TEXT(&companion->member.bdf));
+	}
+	return NULL;
+}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/pci/pci-snapshot.h"
 
-#include <string.h>
 #include <strings.h>
 
 #include "core/pci/driver-name.h"
@@ -192,15 +191,14 @@ bool pci_function_vf(const PciFunction *function, unsigned number, Bdf *ret)
 	return true;
 }
 
-int pci_function_vf_number(const PciFunction *function, const Bdf *vf)
+unsigned pci_function_vfs_for(const PciFunction *function, const Bdf *vf)
 {
 	unsigned first = routing_id(&function->bdf) + function->vf_offset, at = routing_id(vf);
 	unsigned number =
 		at < first || function->vf_stride == 0 ? 0 : (at - first) / function->vf_stride;
 	Bdf there;
 
-	return pci_function_vf(function, number, &there) && bdf_equal(&there, vf) ? (int)number
-										  : -1;
+	return pci_function_vf(function, number, &there) && bdf_equal(&there, vf) ? number + 1 : 0;
 }
 
 static bool is_known(const Bdf *bdf)
@@ -219,7 +217,7 @@ bool pci_snapshot_physical(const PciSnapshot *snapshot, const Bdf *vf, Bdf *ret)
 		return function->virtual_function;
 	}
 	for (size_t i = 0; i < snapshot->n_functions; i++)
-		if (pci_function_vf_number(snapshot->functions[i], vf) >= 0) {
+		if (pci_function_vfs_for(snapshot->functions[i], vf) > 0) {
 			*ret = snapshot->functions[i]->bdf;
 			return true;
 		}

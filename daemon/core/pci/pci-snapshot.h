@@ -8,8 +8,6 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "gpupass/cleanup.h"
@@ -125,8 +123,8 @@ bool pci_snapshot_physical(const PciSnapshot *snapshot, const Bdf *vf, Bdf *ret)
  * where.
  */
 bool pci_function_vf(const PciFunction *function, unsigned number, Bdf *ret);
-/* The number of its VF at this address; -1: it has none there. */
-int pci_function_vf_number(const PciFunction *function, const Bdf *vf);
+/* How many VFs it must have for one to be at this address; 0: none ever is. */
+unsigned pci_function_vfs_for(const PciFunction *function, const Bdf *vf);
 
 bool pci_function_on_vfio(const PciFunction *function);
 

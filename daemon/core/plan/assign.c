@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The plan that gives a group to a domain. */
-#include <string.h>
 
 #include "core/domain/ref.h"
 #include "core/plan/planner.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The definition with the whole group in it exactly once, or without it; and what goes with it. */
-#include <string.h>
 
 #include "core/domain/xml-tune.h"
 #include "core/group/record.h"

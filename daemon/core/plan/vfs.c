@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which VFs a prepare makes, and which it gives the rules that keep their guest to itself. */
 #include "core/domain/ref.h"
-#include "core/group/companion.h"
 #include "core/plan/planner.h"
 #include "util/grow.h"
 #include "util/xalloc.h"
@@ -19,12 +18,10 @@ static unsigned count_declared(const GroupSet *groups, const PciFunction *nic)
 	for (size_t i = 0; i < groups->n_items; i++)
 		for (size_t k = 0; k < groups->items[i].n_companions; k++) {
 			const Member *member = &groups->items[i].companions[k].member;
-			int number = member->kind == MEMBER_VF
-					     ? pci_function_vf_number(nic, &member->bdf)
-					     : -1;
+			unsigned number = pci_function_vfs_for(nic, &member->bdf);
 
-			if (number >= (int)n)
-				n = (unsigned)number + 1;
+			if (member->kind == MEMBER_VF && number > n)
+				n = number;
 		}
 	return n;
 }
