@@ -100,7 +100,9 @@ const OptionRow *option_at(size_t i)
 
 const char *option_name(uint64_t option)
 {
-	return LOOK_UP(rows, ELEMENTS(rows), it->verb_option == option, it->name, "?");
+	const OptionRow *row = FIND(rows, ELEMENTS(rows), it->verb_option == option);
+
+	return row ? row->name : "?";
 }
 
 void options_print_help(const Terminal *t, uint64_t mask)

@@ -47,8 +47,10 @@ static Colour status_colour(const char *status)
 		{ "pass", COLOUR_GOOD },
 	};
 
-	return LOOK_UP(colours, ELEMENTS(colours), strcmp(it->status, status) == 0, it->colour,
-		       COLOUR_DIM);
+	for (size_t i = 0; i < ELEMENTS(colours); i++)
+		if (strcmp(colours[i].status, status) == 0)
+			return colours[i].colour;
+	return COLOUR_DIM;
 }
 
 /* A heading of the installed file: with spaces less finds it, whatever the case. */

@@ -143,7 +143,7 @@ static void close_job(Monitor *m, uint32_t id)
 
 static bool is_told(const Monitor *m, uint32_t id, bool over)
 {
-	return LOOK_UP(m->known, m->n_known, it->id == id, it->over || !over, false);
+	return SOME(m->known, m->n_known, it->id == id && (it->over || !over));
 }
 
 static int tell_job_at(Monitor *m, const char *path, const char *what, const char *result,

@@ -252,10 +252,11 @@ static const char *namesake(const World *w, const Group *group, const Wanted *wa
 		if (&w->groups[i] != group &&
 		    is_domain(w->groups[i].domain_name, w->groups[i].domain_uuid, wanted))
 			return w->groups[i].domain_uuid;
-	return LOOK_UP(w->assignments, w->n_assignments,
-		       strcmp(it->group, group->path) != 0 &&
-			       is_domain(it->domain_name, it->domain_uuid, wanted),
-		       it->domain_uuid, NULL);
+	for (size_t i = 0; i < w->n_assignments; i++)
+		if (strcmp(w->assignments[i].group, group->path) != 0 &&
+		    is_domain(w->assignments[i].domain_name, w->assignments[i].domain_uuid, wanted))
+			return w->assignments[i].domain_uuid;
+	return NULL;
 }
 
 /*
