@@ -5,7 +5,7 @@
 #include "core/plan/planner.h"
 #include "util/xalloc.h"
 
-/* NICs and NVMes of one model have the same ids, and the host's own may be where the group's was. */
+/* NICs and NVMes of one model have the same ids, and the host's may be where the group's was. */
 static bool other_serial(const Planner *p, const AssignedFunction *then)
 {
 	const FunctionFacts *facts = inspection_find(p->facts->inspection, &then->bdf);
