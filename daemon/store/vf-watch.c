@@ -7,8 +7,8 @@
 
 struct VfWatch {
 	pthread_mutex_t lock;
-	Bdf *ruled;
-	size_t n;
+	Bdf *ruled, *compared;
+	size_t n_ruled, n_compared;
 };
 
 VfWatch *vf_watch_new(void)
@@ -25,20 +25,32 @@ VfWatch *vf_watch_free(VfWatch *watch)
 		return NULL;
 	pthread_mutex_destroy(&watch->lock);
 	free(watch->ruled);
+	free(watch->compared);
 	free(watch);
 	return NULL;
 }
 
-static void set(VfWatch *watch, const Bdf *vf, bool ruled)
+/* Whether it is in this list from now on. */
+static void set(Bdf **list, size_t *n, const Bdf *bdf, bool in)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < watch->n; i++)
-		if (!bdf_equal(&watch->ruled[i], vf))
-			watch->ruled[kept++] = watch->ruled[i];
-	watch->n = kept;
-	if (ruled)
-		*GROW(watch->ruled, watch->n) = *vf;
+	for (size_t i = 0; i < *n; i++)
+		if (!bdf_equal(&(*list)[i], bdf))
+			(*list)[kept++] = (*list)[i];
+	*n = kept;
+	if (in)
+		*GROW(*list, *n) = *bdf;
+}
+
+static void set_ruled(VfWatch *watch, const Bdf *vf, bool ruled)
+{
+	set(&watch->ruled, &watch->n_ruled, vf, ruled);
+}
+
+static void set_compared(VfWatch *watch, const Bdf *nvme, bool compared)
+{
+	set(&watch->compared, &watch->n_compared, nvme, compared);
 }
 
 void vf_watch_add(VfWatch *watch, const Bdf *vfs, size_t n)
@@ -48,7 +60,7 @@ void vf_watch_add(VfWatch *watch, const Bdf *vfs, size_t n)
 	MUTEX_HOLD(&watch->lock);
 
 	for (size_t i = 0; i < n; i++)
-		set(watch, &vfs[i], true);
+		set_ruled(watch, &vfs[i], true);
 }
 
 void vf_watch_note(VfWatch *watch, const NicUse *uses, size_t n)
@@ -58,7 +70,16 @@ void vf_watch_note(VfWatch *watch, const NicUse *uses, size_t n)
 	MUTEX_HOLD(&watch->lock);
 
 	for (size_t i = 0; i < n; i++)
-		set(watch, &uses[i].bdf, nic_use_vf_is_ruled(&uses[i]));
+		set_ruled(watch, &uses[i].bdf, nic_use_vf_is_ruled(&uses[i]));
+}
+
+void vf_watch_note_nvme(VfWatch *watch, const Bdf *bdf, bool as_erased)
+{
+	if (!watch)
+		return;
+	MUTEX_HOLD(&watch->lock);
+
+	set_compared(watch, bdf, as_erased);
 }
 
 void vf_watch_forget(VfWatch *watch)
@@ -67,19 +88,24 @@ void vf_watch_forget(VfWatch *watch)
 		return;
 	MUTEX_HOLD(&watch->lock);
 
-	watch->n = 0;
+	watch->n_ruled = 0;
 }
 
 static void settle(VfWatch *watch, Companion *companion, bool scanned)
 {
 	const Bdf *bdf = &companion->member.bdf;
+	const PciFunction *function = companion->function;
 
-	if (companion->member.kind != MEMBER_VF)
-		return;
-	if (scanned && !companion->function)
-		set(watch, bdf, false);
-	companion->unruled = companion->function && !pci_function_on_vfio(companion->function) &&
-			     !bdf_in(bdf, watch->ruled, watch->n);
+	if (scanned && !function) {
+		set_ruled(watch, bdf, false);
+		set_compared(watch, bdf, false);
+	}
+	companion->unruled = companion->member.kind == MEMBER_VF && function &&
+			     !pci_function_on_vfio(function) &&
+			     !bdf_in(bdf, watch->ruled, watch->n_ruled);
+	companion->unseen = companion->member.kind == MEMBER_NVME && function &&
+			    pci_function_on_vfio(function) &&
+			    !bdf_in(bdf, watch->compared, watch->n_compared);
 }
 
 void vf_watch_settle(VfWatch *watch, GroupSet *groups, bool scanned)
