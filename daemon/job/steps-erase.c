@@ -407,10 +407,15 @@ static int erase(StepContext *c, Problem **ret_problem)
 	return r == 0 ? step_move(c, STEP_MOVE_ON, ret_problem) : r;
 }
 
-/* A boot has set all drivers; and at these addresses there may be something else now. */
+/* A boot has set all drivers. Else somebody may have given one to a guest by hand meanwhile. */
 static int put_back(StepContext *c, Problem **ret_problem)
 {
-	return c->rebooted ? 0 : step_move(c, STEP_MOVE_BACK, ret_problem);
+	int r = 0;
+
+	if (c->rebooted || step_drivers_are_back(c))
+		return 0;
+	r = step_refuse_while_in_guest(c, ret_problem);
+	return r == 0 ? step_move(c, STEP_MOVE_BACK, ret_problem) : r;
 }
 
 static int check_clean(Erasing *e, Problem **ret_problem)

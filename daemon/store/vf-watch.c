@@ -7,8 +7,8 @@
 
 struct VfWatch {
 	pthread_mutex_t lock;
-	Bdf *ruled, *compared;
-	size_t n_ruled, n_compared;
+	Member *seen;
+	size_t n;
 };
 
 VfWatch *vf_watch_new(void)
@@ -24,33 +24,21 @@ VfWatch *vf_watch_free(VfWatch *watch)
 	if (!watch)
 		return NULL;
 	pthread_mutex_destroy(&watch->lock);
-	free(watch->ruled);
-	free(watch->compared);
+	free(watch->seen);
 	free(watch);
 	return NULL;
 }
 
-/* Whether it is in this list from now on. */
-static void set(Bdf **list, size_t *n, const Bdf *bdf, bool in)
+static void set(VfWatch *watch, MemberKind kind, const Bdf *bdf, bool seen)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < *n; i++)
-		if (!bdf_equal(&(*list)[i], bdf))
-			(*list)[kept++] = (*list)[i];
-	*n = kept;
-	if (in)
-		*GROW(*list, *n) = *bdf;
-}
-
-static void set_ruled(VfWatch *watch, const Bdf *vf, bool ruled)
-{
-	set(&watch->ruled, &watch->n_ruled, vf, ruled);
-}
-
-static void set_compared(VfWatch *watch, const Bdf *nvme, bool compared)
-{
-	set(&watch->compared, &watch->n_compared, nvme, compared);
+	for (size_t i = 0; i < watch->n; i++)
+		if (!bdf_equal(&watch->seen[i].bdf, bdf))
+			watch->seen[kept++] = watch->seen[i];
+	watch->n = kept;
+	if (seen)
+		*GROW(watch->seen, watch->n) = (Member){ .kind = kind, .bdf = *bdf };
 }
 
 void vf_watch_add(VfWatch *watch, const Bdf *vfs, size_t n)
@@ -60,7 +48,7 @@ void vf_watch_add(VfWatch *watch, const Bdf *vfs, size_t n)
 	MUTEX_HOLD(&watch->lock);
 
 	for (size_t i = 0; i < n; i++)
-		set_ruled(watch, &vfs[i], true);
+		set(watch, MEMBER_VF, &vfs[i], true);
 }
 
 void vf_watch_note(VfWatch *watch, const NicUse *uses, size_t n)
@@ -70,7 +58,7 @@ void vf_watch_note(VfWatch *watch, const NicUse *uses, size_t n)
 	MUTEX_HOLD(&watch->lock);
 
 	for (size_t i = 0; i < n; i++)
-		set_ruled(watch, &uses[i].bdf, nic_use_vf_is_ruled(&uses[i]));
+		set(watch, MEMBER_VF, &uses[i].bdf, nic_use_vf_is_ruled(&uses[i]));
 }
 
 void vf_watch_note_nvme(VfWatch *watch, const Bdf *bdf, bool as_erased)
@@ -79,7 +67,7 @@ void vf_watch_note_nvme(VfWatch *watch, const Bdf *bdf, bool as_erased)
 		return;
 	MUTEX_HOLD(&watch->lock);
 
-	set_compared(watch, bdf, as_erased);
+	set(watch, MEMBER_NVME, bdf, as_erased);
 }
 
 void vf_watch_forget(VfWatch *watch)
@@ -88,24 +76,22 @@ void vf_watch_forget(VfWatch *watch)
 		return;
 	MUTEX_HOLD(&watch->lock);
 
-	watch->n_ruled = 0;
+	for (size_t i = watch->n; i-- > 0;)
+		if (watch->seen[i].kind == MEMBER_VF)
+			watch->seen[i] = watch->seen[--watch->n];
 }
 
 static void settle(VfWatch *watch, Companion *companion, bool scanned)
 {
-	const Bdf *bdf = &companion->member.bdf;
+	const Member *member = &companion->member;
 	const PciFunction *function = companion->function;
+	bool seen;
 
-	if (scanned && !function) {
-		set_ruled(watch, bdf, false);
-		set_compared(watch, bdf, false);
-	}
-	companion->unruled = companion->member.kind == MEMBER_VF && function &&
-			     !pci_function_on_vfio(function) &&
-			     !bdf_in(bdf, watch->ruled, watch->n_ruled);
-	companion->unseen = companion->member.kind == MEMBER_NVME && function &&
-			    pci_function_on_vfio(function) &&
-			    !bdf_in(bdf, watch->compared, watch->n_compared);
+	if (scanned && !function)
+		set(watch, member->kind, &member->bdf, false);
+	seen = !function || BDF_FIND(watch->seen, watch->n, &member->bdf);
+	companion->unruled = member->kind == MEMBER_VF && !seen && !pci_function_on_vfio(function);
+	companion->unseen = member->kind == MEMBER_NVME && !seen && pci_function_on_vfio(function);
 }
 
 void vf_watch_settle(VfWatch *watch, GroupSet *groups, bool scanned)

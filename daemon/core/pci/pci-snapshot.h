@@ -124,6 +124,12 @@ bool pci_function_vf(const PciFunction *function, unsigned number, Bdf *ret);
 /* The number of its VF at this address; -1: it has none there. */
 int pci_function_vf_number(const PciFunction *function, const Bdf *vf);
 
+/*
+ * Its place on the board: "0000:40:01.1/00.0/02.0", the port and the numbers of what is below it.
+ * Those of buses, and so addresses, move with other cards. NULL: on a root bus, or not known.
+ */
+char *pci_function_path(const PciFunction *function);
+
 bool pci_function_on_vfio(const PciFunction *function);
 
 /* Display (03 00), 3D (03 02) or other display class, of NVIDIA. */

@@ -471,6 +471,67 @@ TEST(after_a_reboot_an_erase_is_not_undone)
 	assert_true(rig_is_on(rig, NVME, "nvme", ""));
 }
 
+/* Other cards have moved the addresses: it may be a disk that the host runs from. */
+/* promise M6 */
+/* fault E2 */
+TEST(what_is_another_device_now_no_recovery_touches)
+{
+	static const struct {
+		JobRequest request;
+		const char *number, *tells;
+		unsigned device;
+	} rows[] = {
+		{ PREPARE, "00-01", NVME " is 144d:a80b (subsystem 144d:a801) now and was", 1 },
+		{ PREPARE, "00-02", NVME " has serial number 00-02 now and had 00-01", 0 },
+		{ BIND, "00-02", NVME " has serial number 00-02 now and had 00-01", 0 },
+		{ BIND, NULL, NULL, 0 },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(rig_freep) Rig *rig = rig_with(true);
+		const Bdf nvme = bdf_of(NVME);
+		JournalJob *log = NULL;
+		char *reason;
+
+		rig->fake.nvme.number = "00-01";
+		rig_plan(rig, &rows[i].request);
+		assert_int_equal(journal_begin(&rig->journal, rig->last_job, rig->planned->plan,
+					       NULL, NULL, 2, &log),
+				 0);
+		journal_job_free(log);
+		fake_set_driver(&rig->fake, NVME, "vfio-pci", "vfio-pci");
+		rig->fake.nvme.number = rows[i].number;
+		rig->fake.snapshot->functions[rig->fake.snapshot->n_functions - 1]->device +=
+			(uint16_t)rows[i].device;
+		rig_new_claims(rig);
+		rig_recover(rig, rows[i].tells ? RECOVERED_QUARANTINED : RECOVERED_UNDONE, NULL);
+		assert_int_equal(rig_is_on(rig, NVME, "vfio-pci", "vfio-pci"),
+				 rows[i].tells != NULL);
+		reason = claims_quarantine_reason(rig->claims, &nvme, NULL);
+		if (rows[i].tells && !strstr(str_or_empty(reason), rows[i].tells))
+			fail_msg("%s", reason);
+		free(reason);
+	}
+}
+
+/* Somebody gave it to a guest by hand, while no daemon was there. */
+TEST(what_is_in_a_guest_is_not_put_back)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+	JournalJob *log = NULL;
+
+	rig_plan(rig, &PREPARE);
+	assert_int_equal(journal_begin(&rig->journal, rig->last_job, rig->planned->plan, NULL, NULL,
+				       2, &log),
+			 0);
+	journal_job_free(log);
+	fake_set_driver(&rig->fake, NVME, "vfio-pci", "vfio-pci");
+	fake_hold_by_guest(&rig->fake, NVME);
+	rig_new_claims(rig);
+	rig_recover(rig, RECOVERED_QUARANTINED, NULL);
+	assert_true(rig_is_on(rig, NVME, "vfio-pci", "vfio-pci"));
+}
+
 /* Its tenant goes on, and can change it after whoever cleared the quarantine has looked. */
 /* fault E3 */
 TEST(a_quarantine_that_is_cleared_under_a_tenant_accepts_nothing_of_it)
