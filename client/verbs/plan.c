@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Asking for a plan, and printing it. */
-#include <string.h>
 
 #include "base/json.h"
 #include "base/text.h"

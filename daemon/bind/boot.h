@@ -9,8 +9,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "core/facts/assignment.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"

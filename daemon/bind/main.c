@@ -5,10 +5,6 @@
  * else.
  */
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "bind/vfs.h"
 #include "gpupass/errors.h"

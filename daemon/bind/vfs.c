@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "core/links/declaration.h"
 #include "host/launch/ask.h"
@@ -25,7 +24,7 @@
 static bool is_missing(const PciFunction *nic, const BootFunction *f)
 {
 	return f->outcome == BOOT_MISSING && f->record->vendor == nic->vendor &&
-	       pci_function_vf_number(nic, &f->record->bdf) >= 0;
+	       pci_function_vfs_for(nic, &f->record->bdf) > 0;
 }
 
 /*
@@ -56,10 +55,10 @@ static bool is_its_nic(const BootMachine *machine, const PciFunction *nic, BootF
 /* So many that this one is among them. */
 static void at_least(unsigned *number, const PciFunction *nic, const Bdf *vf)
 {
-	int of = pci_function_vf_number(nic, vf);
+	unsigned n = pci_function_vfs_for(nic, vf);
 
-	if (of >= (int)*number)
-		*number = (unsigned)of + 1;
+	if (n > *number)
+		*number = n;
 }
 
 /* What cannot be read the daemon tells. */

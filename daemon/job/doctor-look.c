@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/doctor-look.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "core/doctor/capture.h"
 #include "core/drift/drift.h"
 #include "core/fence/report.h"
 #include "job/prepare.h"
 #include "job/select.h"
-#include "util/grow.h"
-#include "util/text.h"
+#include "util/xalloc.h"
 
 typedef struct Look {
 	const JobPlace *place;
@@ -150,6 +146,7 @@ static void look_for_drift(Look *l)
 		.uses = l->seen->uses,
 		.assignments = l->seen->assignments,
 		.inspection = l->seen->inspection,
+		.host_key = l->place->host_key,
 	};
 	_cleanup_(drift_freep) Drift *drift = NULL;
 
@@ -179,12 +176,6 @@ static void look_for_split(Look *l)
 		finding_fail(&l->split, found->group, "%s", found->what);
 		finding_remedy(&l->split, "%s", found->remedy);
 	}
-}
-
-static void look_at_fence(Look *l)
-{
-	if (l->place->fence)
-		l->fence_fault = fence_store_check(l->place->fence);
 }
 
 /* Its group's name, or the address of a board that is in none. */
@@ -416,7 +407,7 @@ int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_
 	if (r == 0) {
 		look_at_all_claims(&l);
 		look_at_health(&l);
-		look_at_fence(&l);
+		l.fence_fault = place->fence ? fence_store_check(place->fence) : NULL;
 		look_closely(&l);
 		look_for_drift(&l);
 		look_for_split(&l);

@@ -35,7 +35,7 @@ int prepare_look(const JobPlace *place, InspectConfig most, bool fresh, Prepared
 
 static int make_plan(const JobPlace *place, Prepared *p, Problem **ret_problem)
 {
-	const PlanFacts facts = prepared_facts(p, &place->rules->policy);
+	const PlanFacts facts = prepared_facts(p, place);
 
 	return plan_make(&p->request, &facts, &p->plan, ret_problem);
 }

@@ -253,12 +253,6 @@ static void look_at_domain(Run *run, const DomainUses *uses)
 	run->context.no_guest = !use || !use->active;
 }
 
-/* Whether the job may have put a function into a running guest. */
-static bool attach_was_begun(const OpenJob *job)
-{
-	return SOME_OF(job->plan->steps, job->begun, it == STEP_ATTACH);
-}
-
 static bool lost_libvirt(int r, const Problem *problem)
 {
 	return r == PROBLEM && problem && problem->error == GPUPASS_ERROR_LIBVIRT_UNAVAILABLE;
@@ -335,7 +329,7 @@ static void settle_job(const JobPlace *place, OpenJob *job, const DomainUses *us
 			.prepared = prepared,
 			.plan = job->plan,
 			.rebooted = job->rebooted,
-			.in_guest = attach_was_begun(job),
+			.in_guest = SOME_OF(job->plan->steps, job->begun, it == STEP_ATTACH),
 			.timeout_usec = place->rules->policy.device_timeout_usec,
 			/* The journal has no count: try all, or the first; both are harmless. */
 			.n_attached = job->plan->n_functions,

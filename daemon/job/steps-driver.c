@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Moving a group's functions between drivers, all side by side, through disposable workers. */
-#include <string.h>
 
 #include "core/setup/driver-release.h"
 #include "job/guest-exit.h"

@@ -5,10 +5,7 @@
  * for a person to judge. What a sanitize has begun goes on in the device, whatever becomes of the
  * job, the daemon or the host; the next prepare finds it.
  */
-#include <string.h>
-#include <unistd.h>
 
-#include "core/pci/driver-name.h"
 #include "job/steps.h"
 #include "util/clock.h"
 #include "util/text.h"
@@ -382,7 +379,7 @@ static int each(StepContext *c, const Inspection *seen,
 /* Whoever uses one, now that the host's driver has it: whatever it is, it is not erased. */
 static int refuse_users(StepContext *c, Inspection **ret, Problem **ret_problem)
 {
-	PlanFacts facts = prepared_facts(c->prepared, &c->place->rules->policy);
+	PlanFacts facts = prepared_facts(c->prepared, c->place);
 	int r = step_inspect(c, ret, ret_problem);
 
 	facts.inspection = *ret;

@@ -3,8 +3,6 @@
 #include "job/steps.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "job/guest-exit.h"
 #include "util/grow.h"
@@ -111,7 +109,7 @@ int step_refuse_while_in_guest(StepContext *c, Problem **ret_problem)
 int step_check_released(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
-	PlanFacts facts = prepared_facts(c->prepared, &c->place->rules->policy);
+	PlanFacts facts = prepared_facts(c->prepared, c->place);
 	int r = step_inspect(c, &now, ret_problem);
 
 	if (r == 0)

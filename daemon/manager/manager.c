@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/manager.h"
 
-#include <unistd.h>
-
 #include "manager/config.h"
-#include "manager/fence.h"
-#include "manager/jobs.h"
 #include "manager/state.h"
 #include "util/clock.h"
 #include "util/log.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /*

@@ -242,6 +242,7 @@ static void observe_drift(Manager *m)
 		.uses = m->uses,
 		.assignments = m->assignments,
 		.boot = m->boot,
+		.host_key = m->place.job.host_key,
 	};
 	now = drift_find(&facts);
 	m->drift_usec = now_realtime();

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/upkeep.h"
 
-#include "core/group/footprint.h"
 #include "core/group/keep.h"
 #include "manager/jobs.h"
-#include "manager/look.h"
 #include "manager/picture.h"
 #include "manager/records.h"
 #include "manager/recover.h"
@@ -268,6 +266,13 @@ static bool is_reached(const Manager *m, const Group *group)
 	return false;
 }
 
+/* What stands in a file that a person may still be writing is no consent to an erase. */
+static bool is_edited(const Manager *m, const Group *group)
+{
+	return SOME(m->rules->declarations->items, m->rules->declarations->n_items,
+		    it->edited && str_equal(it->name, group->name));
+}
+
 static void prepare_group(Manager *m, Group *group)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
@@ -293,7 +298,8 @@ static void prepare_work(void *data)
 	if (m->config_notes)
 		return;
 	for (size_t i = 0; groups && !manager_has_open_jobs(m) && i < groups->n_items; i++)
-		if ((groups->items[i].state == GROUP_UNREADY ||
+		if (((groups->items[i].state == GROUP_UNREADY &&
+		      !is_edited(m, &groups->items[i])) ||
 		     group_awaits_vf(&groups->items[i])) &&
 		    !leave_for_now(m, &groups->items[i]) && !is_reached(m, &groups->items[i]))
 			prepare_group(m, &groups->items[i]);

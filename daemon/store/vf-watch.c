@@ -8,8 +8,10 @@
 struct VfWatch {
 	pthread_mutex_t lock;
 	Member *seen;
-	size_t n;
+	size_t n_seen;
 };
+
+#include "vf-watch.inc"
 
 VfWatch *vf_watch_new(void)
 {
@@ -19,26 +21,16 @@ VfWatch *vf_watch_new(void)
 	return watch;
 }
 
-VfWatch *vf_watch_free(VfWatch *watch)
-{
-	if (!watch)
-		return NULL;
-	pthread_mutex_destroy(&watch->lock);
-	free(watch->seen);
-	free(watch);
-	return NULL;
-}
-
 static void set(VfWatch *watch, MemberKind kind, const Bdf *bdf, bool seen)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < watch->n; i++)
+	for (size_t i = 0; i < watch->n_seen; i++)
 		if (!bdf_equal(&watch->seen[i].bdf, bdf))
 			watch->seen[kept++] = watch->seen[i];
-	watch->n = kept;
+	watch->n_seen = kept;
 	if (seen)
-		*GROW(watch->seen, watch->n) = (Member){ .kind = kind, .bdf = *bdf };
+		*GROW(watch->seen, watch->n_seen) = (Member){ .kind = kind, .bdf = *bdf };
 }
 
 void vf_watch_add(VfWatch *watch, const Bdf *vfs, size_t n)
@@ -76,9 +68,9 @@ void vf_watch_forget(VfWatch *watch)
 		return;
 	MUTEX_HOLD(&watch->lock);
 
-	for (size_t i = watch->n; i-- > 0;)
+	for (size_t i = watch->n_seen; i-- > 0;)
 		if (watch->seen[i].kind == MEMBER_VF)
-			watch->seen[i] = watch->seen[--watch->n];
+			watch->seen[i] = watch->seen[--watch->n_seen];
 }
 
 static void settle(VfWatch *watch, Companion *companion, bool scanned)
@@ -89,7 +81,7 @@ static void settle(VfWatch *watch, Companion *companion, bool scanned)
 
 	if (scanned && !function)
 		set(watch, member->kind, &member->bdf, false);
-	seen = !function || BDF_FIND(watch->seen, watch->n, &member->bdf);
+	seen = !function || BDF_FIND(watch->seen, watch->n_seen, &member->bdf);
 	companion->unruled = member->kind == MEMBER_VF && !seen && !pci_function_on_vfio(function);
 	companion->unseen = member->kind == MEMBER_NVME && !seen && pci_function_on_vfio(function);
 }

@@ -17,8 +17,7 @@
 typedef struct VfWatch VfWatch;
 
 VfWatch *vf_watch_new(void);
-VfWatch *vf_watch_free(VfWatch *watch);
-DEFINE_CLEANUP(VfWatch, vf_watch_free)
+DECLARE_FREE(VfWatch, vf_watch_free)
 
 /* All of these do nothing with NULL. */
 void vf_watch_add(VfWatch *watch, const Bdf *vfs, size_t n);

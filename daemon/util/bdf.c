@@ -4,8 +4,6 @@
 #include "gpupass/cleanup.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <string.h>
 
 #include "util/xalloc.h"
 

@@ -3,7 +3,6 @@
  * gpupass-worker: does one thing that may never return (unbind a driver, wait for a device), so
  * that gpupassd need not. host/wire/question.h has the protocol.
  */
-#include <string.h>
 
 #include "host/wire/request.h"
 #include "worker/command.h"

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define _cleanup_(fn) __attribute__((cleanup(fn)))
@@ -121,6 +122,7 @@
 #define _owned_(function)
 #define _json_(...)
 #define DECLARE_CLEAR(Type, f) void f(Type *p);
+#define DECLARE_REF(Type, f) Type *f(Type *p);
 #define DECLARE_FREE_LIST(Type, f) void f(Type *list, size_t n);
 #define DECLARE_FIND(Type, f) const Type *f(const Type *list, size_t n, const Bdf *bdf);
 #define DECLARE_COPY(Type, f) Type f(const Type *from);
@@ -129,6 +131,7 @@
 #define LOCAL_FREE(Type, destructor)                                                               \
 	static Type *destructor(Type *p);                                                          \
 	DEFINE_CLEANUP(Type, destructor)
+#define LOCAL_REF(Type, f) static Type *f(Type *p);
 #define LOCAL_CLEAR(Type, f) static void f(Type *p);
 #define LOCAL_COPY(Type, f) static Type f(const Type *from);
 #define LOCAL_DUP(Type, f) static Type *f(const Type *from);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ids= with which vfio-pci and pci-stub take boards at boot, whoever uses them. */
-#include <string.h>
 
 #include "core/checks/checks.h"
 #include "core/setup/driver-ids.h"

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/doctor/capture.h"
 
-#include "core/base/json-struct.h"
 #include "core/facts/kept.h"
 #include "core/pci/snapshot-json.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 #include "capture.inc"

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/fence/make.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "core/fence/report.h"
 #include "core/group/record.h"
 #include "util/grow.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /* One group while its part of the fence is made. */
@@ -117,6 +113,8 @@ static void add_functions(Maker *m)
 
 		*f = function_of(m->functions[i]);
 		f->companion = group_companion(m->group, &f->bdf) != NULL;
+		f->vf = group_has_vf(m->group, &f->bdf);
+		f->vlan = f->vf ? m->group->vlan : 0;
 	}
 }
 

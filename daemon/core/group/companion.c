@@ -31,7 +31,9 @@ void companions_record(Group *group, const Assignment *record, const GpuSet *set
 		    !member_kind_of(function, &member.kind))
 			continue;
 		add(group, &member, set->snapshot);
-		if (group->provenance != PROVENANCE_DECLARED || group->fault)
+		/* Which VLAN a VF belongs in only a declaration says. */
+		if (group->fault ||
+		    (group->provenance != PROVENANCE_DECLARED && member.kind != MEMBER_VF))
 			continue;
 		group->companion_fault = true;
 		group->fault = strf("%s was assigned to %s with it, and is not declared any more: "
@@ -206,4 +208,21 @@ bool companions_ready(Group *group, const Tenants *tenants, char **ret_why)
 	if (lines)
 		*ret_why = strv_join(lines, "; ");
 	return !lines;
+}
+
+char *companions_why_not(const Group *group, const Tenants *tenants)
+{
+	EACH (const Companion, companion, group->companions, group->n_companions) {
+		const TenantMark *mark;
+
+		if (companion->member.kind != MEMBER_NVME || !companion->function || !tenants ||
+		    group->erase)
+			continue;
+		mark = tenants_mark(tenants, companion->function);
+		if (!mark || (mark->n_erases == 0 && !mark->domain_uuid))
+			return strf("NVMe %s was not erased by gpupass, and nobody said that it "
+				    "may be (declare --erase)",
+				    BDF_TEXT(&companion->member.bdf));
+	}
+	return NULL;
 }

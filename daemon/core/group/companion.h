@@ -25,3 +25,5 @@ char *companions_fault(const Group *group, const GroupSet *all);
  * was NULL, says for what. Without marks nothing is to be erased.
  */
 bool companions_ready(Group *group, const Tenants *tenants, char **ret_why);
+/* Why no domain may have the group, and no prepare helps: data on an NVMe. NULL: one may. */
+char *companions_why_not(const Group *group, const Tenants *tenants);

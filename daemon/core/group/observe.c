@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/group/observe.h"
 
-#include <stdarg.h>
-#include <string.h>
-
 #include "core/domain/ref.h"
 #include "core/domain/vgpu.h"
 #include "core/group/companion.h"
@@ -11,7 +8,6 @@
 #include "core/group/record.h"
 #include "core/group/word.h"
 #include "core/pci/driver-name.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /* One group, and all that is known about who has it. A view owns only its lists of functions. */
@@ -361,7 +357,7 @@ static GroupState settle_unread(View *v, GroupState state)
  */
 static GroupState settle_by_drivers(View *v)
 {
-	_cleanup_free_ char *needs = NULL;
+	_cleanup_free_ char *needs = NULL, *why_not = NULL;
 	bool ready = companions_ready(v->group, v->tenants, &needs);
 	const PciFunction *bound = NULL, *unbound = NULL;
 	const DomainUse *unread;
@@ -402,6 +398,9 @@ static GroupState settle_by_drivers(View *v)
 			      unread->name, unread->uuid, unread->vmid > 0 ? "file" : "XML");
 	if (!ready)
 		return settle(v, GROUP_UNREADY, "%s", needs);
+	why_not = companions_why_not(v->group, v->tenants);
+	if (why_not)
+		return settle(v, bound ? GROUP_BOUND : GROUP_FREE, "%s", why_not);
 	v->group->assignable = true;
 	return bound ? GROUP_BOUND : GROUP_FREE;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/pci/board.h"
 
-#include <stdlib.h>
-
 #include "core/pci/pci-snapshot.h"
 #include "gpupass/cleanup.h"
 

@@ -192,7 +192,7 @@ static void add_assign_steps(Planner *p, bool bind)
 static bool defined_whole(const Planner *p)
 {
 	return plan_count_hostdevs(p, false) == p->n_functions &&
-	       domain_use_names(&p->use, p->facts->group->name);
+	       domain_use_names(&p->use, p->facts->group->name) && plan_vfs_held(p->plan, &p->use);
 }
 
 static int fill_steps(Planner *p)

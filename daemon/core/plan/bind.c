@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The plans that move drivers and touch no domain: bind and unbind. */
-#include <string.h>
 
 #include "core/group/keep.h"
 #include "core/plan/planner.h"

@@ -76,8 +76,11 @@ int plan_fill_functions(Planner *p)
 		plan->n_functions = i + 1;
 		into->bdf = function->bdf;
 		into->companion = group_companion(p->facts->group, &function->bdf) != NULL;
-		into->vf = group_has_vf(p->facts->group, &function->bdf);
-		into->vlan = into->vf ? p->facts->group->vlan : 0;
+		if (group_has_vf(p->facts->group, &function->bdf)) {
+			into->mac = domain_vf_mac(str_or_empty(p->use.uuid), &function->bdf,
+						  p->facts->host_key);
+			into->vlan = p->facts->group->vlan;
+		}
 		into->iommu_group = function->iommu_group;
 		into->from_driver = xstrdup(facts->driver);
 		into->from_override = xstrdup(facts->driver_override);

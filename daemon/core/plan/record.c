@@ -122,7 +122,7 @@ static void steps_read(JsonReader *reader, const char *key, void *plan)
  */
 LOCAL_JSON_OF(PlanFunction, function_members, bdf, companion(if_any), iommu_group(index, or_null),
 	      from_driver(if_any), from_override(if_any), to_driver(if_any), to_override(if_any),
-	      vf(if_any), vlan(if_any), from_persistence(if_any, wrong "is neither on nor off"),
+	      mac(if_any), vlan(if_any), from_persistence(if_any, wrong "is neither on nor off"),
 	      to_persistence(if_any, wrong "is neither on nor off"),
 	      undo_reset(if_any, wrong "is no part in a reset that this version knows"),
 	      erase(if_any))

@@ -54,7 +54,7 @@ typedef struct PlanFunction {
 	char *from_override;
 	char *to_driver;
 	char *to_override;
-	bool vf;       /* a NIC's, which a domain has as an <interface> */
+	char *mac;     /* of a NIC's VF, which a domain has as an <interface>; NULL: it is none */
 	unsigned vlan; /* of a VF; 0: none */
 	PlanReset reset;
 	char *reset_method; /* with PLAN_RESET_OWN: the first one; NULL: none */
@@ -148,6 +148,7 @@ typedef struct PlanFacts {
 	size_t n_persistence;
 	const GpuHealth *health; /* of its GPUs and NICs, where it has NICs; NULL: nobody asked */
 	size_t n_health;
+	uint64_t host_key; /* domain_vf_mac() */
 } PlanFacts;
 
 /* The plan changes its driver or driver_override. */
@@ -182,5 +183,7 @@ const PlanBoard *plan_board(const Plan *plan, const Bdf *function);
 
 /* What is attached for function i. */
 char *plan_device_xml(const Plan *plan, size_t i);
+/* The domain has each VF with its MAC and its VLAN. */
+bool plan_vfs_held(const Plan *plan, const DomainUse *use);
 
 DECLARE_FREE(Plan, plan_free)

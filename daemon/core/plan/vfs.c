@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which VFs a prepare makes, and which it gives the rules that keep their guest to itself. */
-#include "core/group/companion.h"
+#include "core/domain/ref.h"
 #include "core/plan/planner.h"
 #include "util/grow.h"
 #include "util/xalloc.h"
@@ -18,12 +18,10 @@ static unsigned count_declared(const GroupSet *groups, const PciFunction *nic)
 	for (size_t i = 0; i < groups->n_items; i++)
 		for (size_t k = 0; k < groups->items[i].n_companions; k++) {
 			const Member *member = &groups->items[i].companions[k].member;
-			int number = member->kind == MEMBER_VF
-					     ? pci_function_vf_number(nic, &member->bdf)
-					     : -1;
+			unsigned number = pci_function_vfs_for(nic, &member->bdf);
 
-			if (number >= (int)n)
-				n = (unsigned)number + 1;
+			if (member->kind == MEMBER_VF && number > n)
+				n = number;
 		}
 	return n;
 }
@@ -49,10 +47,21 @@ static int check_nic(const Planner *p, const PciFunction *nic, unsigned *ret_now
 				   BDF_TEXT(&nic->bdf)));
 	EACH_OF (const PciFunction, vf, snapshot->virtuals, snapshot->n_virtuals) {
 		const Group *group = group_set_find_gpu(p->facts->groups, &vf->bdf);
+		const DomainUse *use;
+		size_t position = 0;
 
 		if (!is_of(vf, nic))
 			continue;
 		++*ret_now;
+		use = domain_uses_holding(p->facts->uses, &vf->bdf, &position);
+		/* It would lose its rules, which of an assigned one gpupass sets again. */
+		if (use && !assignments_find_function(p->facts->assignments, &vf->bdf))
+			return refuse(p, nic,
+				      strf("their number can change only while none is in use, and "
+					   "domain %s has %s",
+					   use->name, BDF_TEXT(&vf->bdf)),
+				      strf("take it out of that domain: virsh edit %s",
+					   domain_ref_word(use->name, use->uuid)));
 		if (vf->driver)
 			return refuse(p, nic,
 				      strf("their number can change only while none is in use, and "
@@ -64,7 +73,7 @@ static int check_nic(const Planner *p, const PciFunction *nic, unsigned *ret_now
 						   group->name, p->facts->group->name)
 					    : xstrdup("unbind that driver from it"));
 	}
-	return 0;
+	return *ret_now > 0 ? plan_check_all_read(p) : 0;
 }
 
 static int add_nic(Planner *p, const PciFunction *nic)

@@ -2,7 +2,6 @@
 #include "core/setup/driver-release.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 
 #include "core/setup/setup-files.h"
 #include "gpupass/cleanup.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/device/device-files.h"
 
-#include <string.h>
 #include <sys/sysmacros.h>
 
 #include "core/nvme/use.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/host/questions.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "util/text.h"
 #include "util/xalloc.h"
 
 #include "questions.inc"

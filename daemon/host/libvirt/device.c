@@ -9,7 +9,6 @@
  * A thread of its own makes the call, because the call waits for as long as QEMU's monitor does not
  * answer, and our caller has a deadline. A thread that never returns from libvirt is left behind.
  */
-#include <string.h>
 #include <time.h>
 
 #include "core/base/problem.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/net/folder.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/text.h"

@@ -2,12 +2,10 @@
 #include "host/net/links.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
-#include <string.h>
 
 #include "util/grow.h"
 #include "util/text.h"

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/nvme/use.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "host/nvme/holds.h"
 #include "host/nvme/labels.h"
 #include "util/file.h"
-#include "util/xalloc.h"
 
 #define BY_LINKS "dev/disk"
 

@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <string.h>
 
 #include "host/scan/sysfs.h"
 #include "util/file.h"

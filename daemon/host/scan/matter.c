@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/scan/matter.h"
 
-#include <string.h>
-
 #include "host/scan/sysfs.h"
 
 typedef struct Marks {

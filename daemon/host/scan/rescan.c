@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/scan/scan.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "host/scan/function.h"
 #include "host/scan/matter.h"
 #include "host/scan/mdev.h"

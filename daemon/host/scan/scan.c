@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/scan/scan.h"
 
-#include <fcntl.h>
-#include <string.h>
-
 #include "host/scan/function.h"
 #include "host/scan/matter.h"
 #include "host/scan/mdev.h"

@@ -36,7 +36,10 @@ before=$(world)
 ip link set "$eth" vf 0 spoofchk off
 refused "one that could send as another is refused" 9 HostInUse "$vf may send as another: spoof check off" \
 	gpupass assign vm42 pair0
-promise "a prepare mends that" gpupass prepare pair0
+promise "which gpupassd mends by itself, once it has seen that" until_true 60 sh -c \
+	"ip -d link show $eth | grep -q 'vf 0.*spoof checking on'"
+promise "and the group is free again" until_true 60 is_free
+promise "prepare by hand finds nothing left to do" gpupass prepare --wait=60 pair0
 promise "the VF goes with the pair" gpupass assign vm42 pair0
 equal "all functions are on vfio-pci" "$on_vfio" "$(drivers "${pair[@]}" "$vf")"
 mac=$(virsh -q dumpxml --inactive vm42 | sed -n "s/.*<mac address='\(.*\)'.*/\1/p")

@@ -97,6 +97,18 @@ fence_function() {
 	JSON
 }
 
+# with_companion DECLARED BDF DEVICE [DRIVER]: a NIC, or a VF, which has no driver; pair0 is assigned already.
+with_companion() {
+	printf 'With=%s\n' "$1" >>/etc/gpupass/groups.d/pair0.conf
+	local ids="{vendor: \"8086\", device: \"$3\", subsystem_vendor: \"8086\", subsystem_device: \"0000\"}"
+	local file=/var/lib/gpupass/fence.json
+	jq ".functions += [{bdf: \"$2\"} + $ids + (\"${4-}\" | if . == \"\" then {} else {original_driver: .} end)]" \
+		"$record" >/run/lab/with
+	cat /run/lab/with >"$record"
+	jq ".groups[0].functions += [{address: \"$2\", companion: true} + $ids]" $file >/run/lab/with
+	cat /run/lab/with >$file
+}
+
 define_vm42() {
 	local f options=()
 	tests/lab/libvirt-up --configure

@@ -21,7 +21,7 @@ TEST(a_vf_is_made_given_as_an_interface_and_taken_back)
 {
 	_cleanup_(rig_freep) Rig *rig = rig_new();
 	const Bdf vf = bdf_of(RIG_VF);
-	char mac[DOMAIN_MAC_TEXT_MAX];
+	_cleanup_free_ char *mac = domain_vf_mac(VM42, &vf, rig->place.host_key);
 	const char *xml;
 
 	rig_lacks_vf(rig);
@@ -33,13 +33,51 @@ TEST(a_vf_is_made_given_as_an_interface_and_taken_back)
 	rig_expect_steps(rig, "");
 	rig_must(rig, &ASSIGN);
 	xml = fake_domain(&rig->fake, "vm42")->config_xml;
-	assert_non_null(strstr(xml, domain_vf_mac(VM42, &vf, mac)));
+	assert_non_null(strstr(xml, mac));
 	assert_non_null(strstr(xml, "<tag id=\"42\"/>"));
 	assert_true(rig_is_on(rig, RIG_VF, "vfio-pci", "vfio-pci"));
 	rig_must(rig, &BACK);
 	assert_null(strstr(fake_domain(&rig->fake, "vm42")->config_xml, "<tag"));
 	/* No driver of the host had it, and none has it now. */
 	assert_true(rig_is_on(rig, RIG_VF, "", ""));
+}
+
+static void edit(Rig *rig, const char *from, const char *to)
+{
+	FakeDomain *vm42 = fake_domain(&rig->fake, "vm42");
+	char *at = strstr(vm42->config_xml, from), *edited;
+
+	assert_non_null(at);
+	edited = strf("%.*s%s%s", (int)(at - vm42->config_xml), vm42->config_xml, to,
+		      at + strlen(from));
+	free(vm42->config_xml);
+	vm42->config_xml = edited;
+}
+
+/* promises M3 */
+TEST(a_vf_that_an_edit_took_out_of_its_vlan_is_put_back)
+{
+	static const JobRequest mends[] = { RECONCILE, ASSIGN };
+
+	for (size_t i = 0; i < ELEMENTS(mends); i++) {
+		_cleanup_(rig_freep) Rig *rig = rig_new();
+		_cleanup_free_ char *before = NULL;
+
+		rig_lacks_vf(rig);
+		rig_must(rig, &PREPARE);
+		rig_must(rig, &ASSIGN);
+		before = xstrdup(fake_domain(&rig->fake, "vm42")->config_xml);
+		rig_must(rig, &mends[i]);
+		rig_expect_steps(rig, "");
+		edit(rig, "<tag id=\"42\"/>", "<tag id=\"43\"/>");
+		rig_must(rig, &mends[i]);
+		assert_true(
+			domain_xml_equivalent(before, fake_domain(&rig->fake, "vm42")->config_xml));
+		rig_declare(rig, WITH RIG_VF "\nVlan=43\n");
+		rig_must(rig, &mends[i]);
+		assert_non_null(
+			strstr(fake_domain(&rig->fake, "vm42")->config_xml, "<tag id=\"43\"/>"));
+	}
 }
 
 /* A boot takes the VFs: they are made again, and nobody may start with half of the group. */
@@ -126,6 +164,21 @@ static void given(Rig *rig)
 		    "61:10.4\n[Group]\nName=pair1\nGpu=9a:00.0\nGpu=9b:00.0\nWith=vf:" RIG_VF "\n");
 }
 
+static void named(Rig *rig)
+{
+	const Bdf vf = bdf_of(RIG_OTHER_VF);
+	_cleanup_free_ char *hostdev = domain_xml_hostdev("none", 0, &vf);
+	FakeDomain *vm43;
+	char *with;
+
+	rig->fake.hides_vfs = false;
+	fake_add_domain(&rig->fake, "vm43", "q35", NULL);
+	vm43 = fake_domain(&rig->fake, "vm43");
+	with = fake_xml_attach(vm43->config_xml, hostdev);
+	free(vm43->config_xml);
+	vm43->config_xml = with;
+}
+
 static void without_driver(Rig *rig)
 {
 	fake_set_driver(&rig->fake, RIG_NIC, NULL, NULL);
@@ -139,6 +192,7 @@ TEST(the_number_of_vfs_changes_only_while_nobody_has_one)
 		const char *with, *words;
 	} rows[] = {
 		{ taken, "61:10.4\n", RIG_OTHER_VF " is on ixgbevf" },
+		{ named, "61:10.4\n", "domain vm43 has " RIG_OTHER_VF },
 		{ given, NULL, RIG_VF " is on vfio-pci, in group pair1" },
 		{ without_driver, RIG_VF "\n", "it is on no driver" },
 	};

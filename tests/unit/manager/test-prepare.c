@@ -107,6 +107,38 @@ ON_A_MANAGER(with_a_fault_in_the_declarations_nothing_is_prepared)
 	assert_int_equal(only_job(rig)->state, JOB_DONE);
 }
 
+ON_A_MANAGER(what_a_person_has_edited_is_not_prepared_before_a_reload)
+{
+	DeclareWish pair1 = { .name = (char[]){ "pair1" },
+			      .members = (char *[]){ (char[]){ "a1:00.0" }, (char[]){ "c1:00.0" },
+						     NULL } };
+	_cleanup_(caller_clear) Caller caller = { 0 };
+	size_t n;
+
+	rig_unready(rig->rig);
+	rig->ops = *rig->rig->fake.host.ops;
+	rig->rig->fake.host.ops = &rig->ops;
+	manager_rig_connect(rig);
+	manager_rig_write_group(rig, "pair0", PAIR0);
+	for (unsigned i = 0; i < 2; i++) {
+		if (i == 0)
+			manager_forget(rig->manager, "pair1", caller_declared, &caller);
+		else
+			manager_declare(rig->manager, &pair1, false, caller_declared, &caller);
+		caller_wait(rig, &caller);
+		assert_null(caller.message);
+		manager_rig_settle(rig);
+		assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_UNREADY);
+		(void)manager_jobs(rig->manager, &n);
+		assert_int_equal(n, 0);
+	}
+	manager_reload(rig->manager);
+	manager_rig_settle(rig);
+	manager_rig_look(rig);
+	manager_rig_settle(rig);
+	assert_int_equal(only_job(rig)->state, JOB_DONE);
+}
+
 /* The number of a NIC's VFs changes by 0: the second group waits until the first has what it made. */
 ON_A_MANAGER(groups_with_vfs_of_one_nic_are_prepared_one_after_the_other)
 {

@@ -459,7 +459,7 @@ static int judge(Scene *s, const char *const *functions, uint16_t device, bool v
 
 		*h = (FenceHostdev){ .bdf = bdf, .present = true, PCI_IDS_OF(f) };
 		h->gpu = gpu_set_find(s->host.set, &bdf) != NULL;
-		h->vgpu = vf && !h->gpu;
+		h->vgpu = h->interface = vf && !h->gpu;
 		if (!h->gpu && device > 0)
 			h->device = device;
 	}
@@ -507,7 +507,9 @@ TEST(a_group_with_a_vf_that_is_not_kept_to_its_address_is_closed)
 {
 	static const char *const whole[] = { FUNCTIONS(A), FUNCTIONS(B), NIC, NULL };
 	_cleanup_(fence_freep) Fence *fence = NULL;
-	_cleanup_(scene_done) Scene s = scene_new("With=vf:42:00.0\n");
+	_cleanup_(scene_done) Scene s = scene_new("With=vf:42:00.0\nVlan=42\n");
+	const FenceFunction *vf;
+	const Bdf bdf = bdf_of(NIC);
 
 	add_nic(&s, true);
 	host_assignment(&s.host, "pair0", "vm1", 1, whole);
@@ -518,6 +520,9 @@ TEST(a_group_with_a_vf_that_is_not_kept_to_its_address_is_closed)
 	assert_int_equal(fence->groups[0].state, FENCE_UNSAFE);
 	assert_string_equal(fence->groups[0].reason,
 			    "VF " NIC " is yet to be kept to its own address");
+	/* By which the hook judges how a domain has it. */
+	fence_find(fence, &bdf, &vf);
+	assert_true(vf->vf && vf->vlan == 42);
 }
 
 /* As an NVMe whose group was forgotten before it was erased. */

@@ -244,6 +244,23 @@ TEST(an_assigned_group_keeps_its_companions_whatever_is_declared)
 	}
 }
 
+/* Its VLAN is not known. */
+TEST(an_assigned_group_with_a_vf_is_closed_while_nobody_declares_it)
+{
+	static const char *const all[] = { "0000:41:00.0", "0000:41:00.1", "0000:61:00.0",
+					   "0000:61:00.1", "0000:42:00.0", NULL };
+	_cleanup_(host_done) HostModel h = with_devices("", "vfio-pci");
+
+	for (size_t i = 0; i < h.snapshot->n_functions; i++)
+		h.snapshot->functions[i]->virtual_function =
+			h.snapshot->functions[i]->bdf.bus == 0x42;
+	host_seal(&h);
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	host_resolve(&h);
+	expect_tells(host_group(&h, "pair0")->fault,
+		     "0000:42:00.0 was assigned to vm1 with it, and is not declared any more");
+}
+
 TEST(a_companion_that_a_record_and_a_declaration_name_is_in_neither)
 {
 	static const char *const all[] = { "0000:41:00.0", "0000:41:00.1", "0000:61:00.0",
