@@ -2,7 +2,6 @@
 #include "bind/vfs.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <time.h>
 
 #include "core/links/declaration.h"
