@@ -105,8 +105,10 @@ const char *bdf_format(const Bdf *bdf, char buffer[BDF_TEXT_MAX])
 	return buffer;
 }
 
-int bdf_compare(const Bdf *a, const Bdf *b)
+int bdf_compare(const void *one, const void *other)
 {
+	const Bdf *a = one, *b = other;
+
 	if (a->segment != b->segment)
 		return a->segment < b->segment ? -1 : 1;
 	if (a->bus != b->bus)

@@ -30,7 +30,8 @@ const char *bdf_format(const Bdf *bdf, char buffer[BDF_TEXT_MAX]);
 /* For use inside one expression: BDF_TEXT(&f->bdf). */
 #define BDF_TEXT(bdf) bdf_format((bdf), (char[BDF_TEXT_MAX]){ 0 })
 
-int bdf_compare(const Bdf *a, const Bdf *b);
+/* Of two addresses, or of two structs that begin with one: for qsort(), too. */
+int bdf_compare(const void *one, const void *other);
 /* Here, because a picture of many groups and domains compares tens of thousands. */
 static inline bool bdf_equal(const Bdf *a, const Bdf *b)
 {

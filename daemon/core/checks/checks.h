@@ -150,6 +150,7 @@ struct Check {
 	const char *evidence;
 	unsigned plans; /* CheckPlans */
 	unsigned fit;	/* bits of FitId: what run() tells of the fit */
+	unsigned users; /* bits of NicUserKind: what run() tells of NICs */
 	size_t told;	/* where CheckFacts has the finding that run() tells */
 };
 #define CHECK(id_, title_, needs_, run_, nothing_, see_, evidence_, ...)                           \

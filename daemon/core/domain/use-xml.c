@@ -201,11 +201,6 @@ typedef struct Known {
 	size_t index;
 } Known;
 
-static int compare_known(const void *a, const void *b)
-{
-	return bdf_compare(&((const Known *)a)->bdf, &((const Known *)b)->bdf);
-}
-
 /* The one that is there, or a new one with this index. */
 static const Known *find_known(void **known, const Bdf *bdf, size_t index)
 {
@@ -213,7 +208,7 @@ static const Known *find_known(void **known, const Bdf *bdf, size_t index)
 	Known **found;
 
 	*place = (Known){ *bdf, index };
-	found = tsearch(place, known, compare_known);
+	found = tsearch(place, known, bdf_compare);
 	if (!found)
 		no_memory();
 	if (*found != place)
