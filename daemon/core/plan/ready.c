@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The plan that makes a group ready for a domain: what is missing is made, what is not is erased. */
+/* The plan that makes a group ready for a domain: its VFs are made, its NVMes erased. */
 #include "core/plan/planner.h"
 
 /* Or it was clean, and is not as it was then, and nobody has the group. */
@@ -47,7 +47,7 @@ static void plan_erases(Planner *p)
 	}
 }
 
-/* To erase takes what is on an NVMe from whoever has it. To make a VF takes nothing from anybody. */
+/* To erase takes what is on an NVMe from its owner. To make a VF takes nothing from anybody. */
 static int check_owners(const Planner *p)
 {
 	int r = plan_check_others(p);

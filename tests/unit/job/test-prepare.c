@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A group with an NVMe: no domain has it before that is erased, and whatever is odd is kept apart. */
+/* A group with an NVMe: no domain has it before that is erased; what is odd is kept apart. */
 #include "rig/test.h"
 
 #include <string.h>
