@@ -10,7 +10,7 @@ static bool is_to_be_erased(const Planner *p, const Companion *companion)
 	const TenantMark *mark = tenants_mark(p->facts->tenants, companion->function);
 	_cleanup_strv_ char **lines = NULL;
 
-	if (companion->need == COMPANION_TO_ERASE)
+	if (companion->need == COMPANION_TO_ERASE || companion->need == COMPANION_TO_COMPARE)
 		return true;
 	if (p->facts->group->assignable && p->facts->group->erase)
 		nvme_changes_since(mark && mark->n_erases > 0 ? &mark->erases[0] : NULL,
@@ -33,6 +33,11 @@ static void plan_erases(Planner *p)
 		const Companion *companion = group_companion(group, &f->bdf);
 
 		f->erase = companion && is_to_be_erased(p, companion);
+		if (companion && companion->need == COMPANION_TO_COMPARE)
+			plan_warn(p->plan,
+				  "%s is only compared with the receipt of its erase, if it is as "
+				  "it was then",
+				  BDF_TEXT(&f->bdf));
 		if (!f->erase || f->from_vfio == vfio)
 			continue;
 		if (vfio)
