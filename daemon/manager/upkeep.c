@@ -312,7 +312,8 @@ static void prepare_work(void *data)
 	for (size_t i = 0; groups && !manager_has_open_jobs(m) && i < groups->n_items; i++)
 		if (((groups->items[i].state == GROUP_UNREADY &&
 		      !is_edited(m, &groups->items[i])) ||
-		     group_awaits_vf(&groups->items[i])) &&
+		     (group_awaits_vf(&groups->items[i]) &&
+		      groups->items[i].state != GROUP_QUARANTINED)) &&
 		    !leave_for_now(m, &groups->items[i]) && !is_reached(m, &groups->items[i]))
 			prepare_group(m, &groups->items[i]);
 }
