@@ -97,6 +97,27 @@ TEST(after_a_boot_the_vf_of_an_assigned_group_is_made_again)
 	assert_true(is_there(rig) && rig->fake.spoof_check);
 }
 
+/* And at its NIC's address there may be another one, which the host uses. */
+/* fault E4 */
+TEST(after_a_reboot_a_prepare_of_vfs_is_not_undone)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_new();
+	JournalJob *log = NULL;
+
+	rig_lacks_vf(rig);
+	rig_plan(rig, &PREPARE);
+	assert_int_equal(journal_begin(&rig->journal, rig->last_job, rig->planned->plan, NULL, NULL,
+				       2, &log),
+			 0);
+	journal_job_free(log);
+	rig->fake.hides_vfs = false;
+	free(rig->journal.boot_id);
+	rig->journal.boot_id = xstrdup("the next boot");
+	rig_new_claims(rig);
+	rig_recover(rig, RECOVERED_UNDONE, NULL);
+	assert_true(is_there(rig));
+}
+
 /* As after something else made it anew, or at the start of another daemon. */
 static void is_new(Rig *rig)
 {
