@@ -144,7 +144,7 @@ int plan_check_ready(const Planner *p)
 		.cause = xstrdup(group->reason),
 		.remedy = strf("%sgpupass prepare %s",
 			       group->state == GROUP_UNREADY
-				       ? "gpupassd does that by itself (gpupass jobs); or: "
+				       ? "gpupassd does that, if groups.d has no fault; or: "
 				       : "",
 			       group->name));
 }
