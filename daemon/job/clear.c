@@ -183,7 +183,7 @@ static int lift_group(const JobPlace *place, const char *group, const Bdf *funct
 		      Problem **ret_problem)
 {
 	_cleanup_(assignments_freep) Assignments *records = assignment_store_load(place->store);
-	bool has = records->faults.n_items > 0 ||
+	bool has = record_faults_find(&records->faults, functions, n, group, NULL) ||
 		   SOME(functions, n, assignments_find_function(records, it));
 	int r = check(place, functions, n, &has, ret_problem);
 

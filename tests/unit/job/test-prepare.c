@@ -14,6 +14,7 @@
 #include "util/xalloc.h"
 
 #define OTHER assign_request("vm77", "pair0")
+#define UNASKED group_request(OPERATION_PREPARE, "pair0", .plan.unasked = true)
 
 /* How often an erase was begun. */
 static unsigned erases(const Rig *rig)
@@ -41,6 +42,14 @@ static void expect_mark(Rig *rig, TenantState state, bool receipt)
 	assert_non_null(mark);
 	assert_int_equal(mark->state, state);
 	assert_int_equal(mark->n_erases, receipt);
+}
+
+/* The domain that may have it back, as far as the mark says: NULL: none. */
+static void expect_tenant(Rig *rig, const char *uuid)
+{
+	_cleanup_(tenants_freep) Tenants *tenants = tenant_store_load(&rig->tenants);
+
+	assert_true(str_equal(mark_of(tenants)->domain_uuid, uuid));
 }
 
 static void expect_cleared(Rig *rig, bool cleared)
@@ -248,11 +257,19 @@ TEST(what_the_host_wrote_on_a_clean_one_is_dirty_until_it_is_erased_again)
 
 	rig->fake.nvme.sanitizes = true;
 	rig_must(rig, &PREPARE);
+	rig_must(rig, &ASSIGN);
+	rig_must(rig, &RELEASE);
+	rig_must(rig, &PREPARE);
+	expect_tenant(rig, VM42);
 	rig->fake.nvme.erased = false;
 	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_HOST_IN_USE, "written on since gpupass erased it");
+	rig_must(rig, &UNASKED);
+	assert_false(rig->last.changed);
 	rig->fake.nvme.fails = "it is worn out";
 	fails_apart(rig, "it is worn out");
 	expect_mark(rig, TENANT_DIRTY, true);
+	/* What is left of it is nobody's, and no quarantine that is lifted gives it to one. */
+	expect_tenant(rig, NULL);
 	lift(rig);
 	rig->fake.nvme.fails = NULL;
 	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_GROUP_BUSY, "yet to be erased");
@@ -274,10 +291,26 @@ TEST(another_one_where_a_clean_one_was_is_given_to_nobody)
 	rig_must(rig, &ASSIGN);
 }
 
+/* No tenant has changed it: there is nothing to judge. */
+/* fault E3 */
+TEST(what_the_host_changed_on_a_clean_one_is_erased_and_not_kept_apart)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig_must(rig, &PREPARE);
+	rig->fake.nvme.firmware = "2.0";
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_HOST_IN_USE, "its firmware is 2.0, and was 1.0");
+	rig->fake.nvme.fails = "it is worn out";
+	fails_apart(rig, "it is worn out");
+	lift(rig);
+	rig->fake.nvme.fails = NULL;
+	rig_must(rig, &PREPARE);
+	rig_must(rig, &ASSIGN);
+}
+
 /* fault E3 */
 TEST(what_is_new_at_the_address_is_erased_only_when_a_person_asks)
 {
-	const JobRequest unasked = group_request(OPERATION_PREPARE, "pair0", .plan.unasked = true);
 	static const struct {
 		const char *serial, *tells;
 		unsigned device;
@@ -290,17 +323,23 @@ TEST(what_is_new_at_the_address_is_erased_only_when_a_person_asks)
 		_cleanup_(rig_freep) Rig *rig = rig_with(true);
 		PciFunction *nvme;
 
-		rig_must(rig, &unasked); /* the first, which the declaration asks for */
+		rig_must(rig, &UNASKED); /* the first, which the declaration asks for */
 		rig_must(rig, &ASSIGN);
 		rig_must(rig, &RELEASE);
 		fake_watch(&rig->fake);
 		rig->fake.nvme.serial = rows[i].serial;
 		nvme = rig->fake.snapshot->functions[rig->fake.snapshot->n_functions - 1];
 		nvme->device = (uint16_t)(nvme->device + rows[i].device);
-		rig_fails(rig, &unasked, GPUPASS_ERROR_HOST_IN_USE, rows[i].tells);
+		rig_fails(rig, &UNASKED, GPUPASS_ERROR_HOST_IN_USE, rows[i].tells);
 		assert_int_equal(erases(rig), 0);
+		expect_tenant(rig, VM42);
+		rig->fake.nvme.fails = "it is worn out";
+		fails_apart(rig, "it is worn out");
+		expect_tenant(rig, NULL);
+		lift(rig);
+		rig->fake.nvme.fails = NULL;
 		rig_must(rig, &PREPARE);
-		assert_int_equal(erases(rig), 1);
+		assert_int_equal(erases(rig), 2);
 	}
 }
 
@@ -389,7 +428,13 @@ TEST(a_quarantine_that_is_cleared_under_a_tenant_accepts_nothing_of_it)
 {
 	static const struct {
 		bool has, accepted;
-	} rows[] = { { true, false }, { false, true } };
+		const char *damaged; /* an assignment that cannot be read */
+	} rows[] = {
+		{ true, false, NULL },
+		{ false, true, NULL },
+		{ false, true, "of 0000:a1:00.0" },
+		{ false, false, "of 0000:41:00.0" },
+	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(rig_freep) Rig *rig = rig_returned();
@@ -406,6 +451,11 @@ TEST(a_quarantine_that_is_cleared_under_a_tenant_accepts_nothing_of_it)
 		rig_new_claims(rig);
 		claims_add_quarantine(rig->claims, "pair0", functions,
 				      rig->planned->plan->n_functions, NULL, "x");
+		if (rows[i].damaged)
+			assert_int_equal(file_replace_at(rig->store.records.dir_fd, "x.json",
+							 rows[i].damaged, strlen(rows[i].damaged),
+							 0600),
+					 0);
 		lift(rig);
 		expect_cleared(rig, rows[i].accepted);
 	}
