@@ -102,7 +102,7 @@ void vfs_make(const BootMachine *machine, const char *config_dir, uint64_t wait_
 		await_device(machine->sysfs_fd, nic, deadline);
 		text = strf("%u", number);
 		why = ask(machine->parts,
-			  &(Ask){ ASK_VFS, .after = { text }, .functions = &nic->bdf, .n = 1,
+			  &(Ask){ ASK_VFS, .after = { text, "0" }, .functions = &nic->bdf, .n = 1,
 				  .answer = &answer });
 		for (size_t k = 0; why && k < report->n_functions; k++)
 			if (is_missing(nic, &report->functions[k])) {

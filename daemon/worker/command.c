@@ -65,7 +65,8 @@ static const Question *find_question(const char *verb, const Asked *asked)
 static int parse_question(char **arguments, size_t n, const Asked *asked, WorkerCommand *command)
 {
 	const Question *q = n > 0 ? find_question(arguments[0], asked) : NULL;
-	size_t operands = !q ? 0 : question_id(q) == ASK_MOVE ? 2 : question_id(q) == ASK_VFS;
+	bool vfs = q && question_id(q) == ASK_VFS;
+	size_t operands = vfs || (q && question_id(q) == ASK_MOVE) ? 2 : 0;
 	int status;
 
 	if (!q)
@@ -85,10 +86,11 @@ static int parse_question(char **arguments, size_t n, const Asked *asked, Worker
 			   command->set == PERSISTENCE_UNKNOWN))
 		return complain("--set is on or off", NULL);
 	status = parse_functions(arguments + 1, n - 1 - operands, command);
-	if (status == GPUPASS_EXIT_DONE && operands == 1 &&
-	    str_to_unsigned(arguments[2], 10, UINT16_MAX, &command->number) < 0)
+	if (status == GPUPASS_EXIT_DONE && vfs &&
+	    (str_to_unsigned(arguments[2], 10, UINT16_MAX, &command->number) < 0 ||
+	     str_to_unsigned(arguments[3], 10, 1, &command->autoprobe) < 0))
 		status = complain("not a number of VFs", arguments[2]);
-	if (status == GPUPASS_EXIT_DONE && operands == 2)
+	if (status == GPUPASS_EXIT_DONE && operands == 2 && !vfs)
 		status = parse_target(arguments + 2, command);
 	return status;
 }

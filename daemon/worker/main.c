@@ -10,7 +10,7 @@
 static const char usage[] =
 	"Usage: gpupass-worker [OPTION]... move BDF DRIVER|- OVERRIDE|-\n"
 	"       gpupass-worker [OPTION]... reset [--slot] BDF\n"
-	"       gpupass-worker [OPTION]... vfs BDF NUMBER\n"
+	"       gpupass-worker [OPTION]... vfs BDF NUMBER 0|1\n"
 	"       gpupass-worker [OPTION]... inspect [--glance] [BDF]...\n"
 	"       gpupass-worker [OPTION]... config [--awake] [BDF]...\n"
 	"       gpupass-worker [OPTION]... nic BDF...\n"

@@ -29,6 +29,7 @@ static char *move_or_reset(const WorkerCommand *command, QuestionId id)
 		.reset = id == ASK_RESET,
 		.vfs = id == ASK_VFS,
 		.number = (unsigned)command->number,
+		.autoprobe = (unsigned)command->autoprobe,
 		.slot = command->slot,
 		.target = command->target,
 	};

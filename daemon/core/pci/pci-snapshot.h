@@ -47,8 +47,11 @@ typedef struct PciFunction {
 	 * What follows is read only for slots that have a display or 3D controller of NVIDIA, and
 	 * for NICs and NVMes (these without the slot's name), and is empty for all others.
 	 */
-	/* Where its VFs are, enabled or not: sriov_totalvfs and so on; 0: it can have none. */
-	unsigned vfs_max, vf_offset, vf_stride _json_(max UINT16_MAX, if_any);
+	/*
+	 * Where its VFs are, enabled or not: sriov_totalvfs and so on; 0: it can have none. And 1: a
+	 * driver takes those that are made by itself.
+	 */
+	unsigned vfs_max, vf_offset, vf_stride, vf_autoprobe _json_(max UINT16_MAX, if_any);
 	char *physical_slot _json_(if_any); /* name under /sys/bus/pci/slots; NULL: none */
 	/* as in reset_method, "flr bus"; NULL: none or unreadable */
 	char *reset_methods _json_(if_any);

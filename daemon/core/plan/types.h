@@ -75,10 +75,10 @@ typedef struct PlanBoard {
 	bool nvme;  /* clean is only what was erased, so that no reset makes it so */
 } PlanBoard;
 
-/* A NIC whose number of VFs changes. */
+/* A NIC whose number of VFs changes, and what its undo puts back. */
 typedef struct PlanNic {
 	Bdf bdf;
-	unsigned before, number;
+	unsigned before, number, autoprobe;
 } PlanNic;
 
 typedef struct Plan {

@@ -78,7 +78,9 @@ static int check_nic(const Planner *p, const PciFunction *nic, unsigned *ret_now
 
 static int add_nic(Planner *p, const PciFunction *nic)
 {
-	PlanNic change = { .bdf = nic->bdf, .number = count_declared(p->facts->groups, nic) };
+	PlanNic change = { .bdf = nic->bdf,
+			   .number = count_declared(p->facts->groups, nic),
+			   .autoprobe = nic->vf_autoprobe };
 	int r;
 
 	if (SOME(p->plan->nics, p->plan->n_nics, bdf_equal(&it->bdf, &nic->bdf)))

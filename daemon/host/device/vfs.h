@@ -6,7 +6,8 @@
 
 /*
  * Gives the NIC at `bdf` so many VFs, which no driver takes by itself. A second call writes nothing.
- * *ret_number: how many it has at the end.
+ * autoprobe: drivers take those that somebody else makes later. *ret_number: how many it has at the
+ * end.
  *
  *   -ENOENT      it is not there
  *   -EOPNOTSUPP  it has none, or no driver that could make them
@@ -14,5 +15,5 @@
  *   -EIO         it has another number than was written
  *   others       errors of the kernel, or of the NIC's driver
  */
-int vfs_set(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, unsigned number,
+int vfs_set(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, unsigned number, bool autoprobe,
 	    unsigned *ret_number);

@@ -287,12 +287,16 @@ int host_reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *r
 	return r;
 }
 
-int host_make_vfs(Host *host, const Bdf *nic, unsigned number, bool *ret_running,
+int host_make_vfs(Host *host, const Bdf *nic, unsigned number, bool autoprobe, bool *ret_running,
 		  Problem **ret_problem)
 {
 	_cleanup_free_ char *text = strf("%u", number);
 	VfsAnswer answer = { 0 };
-	Ask one = { .id = ASK_VFS, .after = { text }, .functions = nic, .n = 1, .answer = &answer };
+	Ask one = { .id = ASK_VFS,
+		    .after = { text, autoprobe ? "1" : "0" },
+		    .functions = nic,
+		    .n = 1,
+		    .answer = &answer };
 
 	ask(host, &one, 1, ASK_USUAL_TIMEOUT);
 	*ret_running = one.still_running;

@@ -60,7 +60,7 @@ DECLARE_CLEAR(ResetOutcome, reset_outcome_clear)
  * Gives the NIC so many VFs: vfs_set() in host/device/vfs.h. *ret_running: a part may still be at
  * it.
  */
-int host_make_vfs(Host *host, const Bdf *nic, unsigned number, bool *ret_running,
+int host_make_vfs(Host *host, const Bdf *nic, unsigned number, bool autoprobe, bool *ret_running,
 		  Problem **ret_problem);
 
 /*

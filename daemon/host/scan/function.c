@@ -333,7 +333,9 @@ static int read_vfs(int device_fd, PciFunction *f)
 	if (r < 0 || f->vfs_max == 0)
 		return r;
 	r = read_count(device_fd, "sriov_offset", &f->vf_offset);
-	return r < 0 ? r : read_count(device_fd, "sriov_stride", &f->vf_stride);
+	if (r >= 0)
+		r = read_count(device_fd, "sriov_stride", &f->vf_stride);
+	return r < 0 ? r : read_count(device_fd, "sriov_drivers_autoprobe", &f->vf_autoprobe);
 }
 
 static int read_details(int devices_fd, int device_fd, PciFunction *f)

@@ -28,7 +28,7 @@ TEST(a_vf_is_made_given_as_an_interface_and_taken_back)
 	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_GROUP_BUSY, "VF " RIG_VF " is yet to be made");
 	rig_must(rig, &PREPARE);
 	rig_expect_steps(rig, "preflight: done, make VFs: done, verify: done");
-	assert_true(is_there(rig) && rig->fake.spoof_check);
+	assert_true(is_there(rig) && rig->fake.spoof_check && rig->fake.autoprobe_off);
 	rig_must(rig, &PREPARE);
 	rig_expect_steps(rig, "");
 	rig_must(rig, &ASSIGN);
@@ -249,5 +249,7 @@ TEST(a_vf_that_cannot_be_kept_to_its_address_is_not_left_behind)
 		rig_fails(rig, &PREPARE,
 			  i < 2 ? GPUPASS_ERROR_BIND_FAILED : GPUPASS_ERROR_PART_FAILED, "");
 		assert_false(is_there(rig));
+		/* As the host had it. */
+		assert_false(rig->fake.autoprobe_off);
 	}
 }

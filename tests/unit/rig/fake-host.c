@@ -472,8 +472,11 @@ static void answer_vfs(FakeHost *fake, const FakeFault *fault, Ask *ask)
 
 	answer->bdf = *ask->functions;
 	answer->number = (unsigned)atoi(ask->after[0]);
-	if (!fault || fault->late)
+	fake->autoprobe_off = *ask->after[1] == '0';
+	if (!fault || fault->late) {
 		fake->hides_vfs = answer->number == 0;
+		fake->made_vfs = answer->number > 0;
+	}
 	/* They go with the VFs. */
 	fake->spoof_check &= !fake->hides_vfs;
 	if (fault)

@@ -130,6 +130,8 @@ struct FakeHost {
 	const char *keeper_fault;   /* why nvidia-persistenced does not let go; "": it lies */
 	const char *nvidia_version; /* of the loaded driver; NULL: not known */
 	const char *nic_address;    /* that the first NIC has which is asked for; NULL: none */
+	bool made_vfs;		    /* they end with a boot */
+	bool autoprobe_off;	    /* of the NIC */
 	bool hides_vfs;		    /* those of the fixture are not there, until they are made */
 	bool spoof_check;	    /* of all VFs */
 	FakeNvme nvme;
