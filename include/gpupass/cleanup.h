@@ -59,13 +59,6 @@
 		__typeof__((list)[0]) *found_of_ = FIND_(list, n, , condition);                    \
 		found_of_ ? *found_of_ : NULL;                                                     \
 	})
-/* What of the first such item is wanted, or else `none`. */
-#define LOOK_UP(list, n, condition, value, none)                                                   \
-	({                                                                                         \
-		__typeof__((list)[0]) *first_ = FIND(list, n, condition);                          \
-		__typeof__(first_) it = first_;                                                    \
-		it ? (value) : (none);                                                             \
-	})
 #define FIND_(list, n, as, condition)                                                              \
 	({                                                                                         \
 		__typeof__((list)[0]) *found_ = NULL;                                              \

@@ -65,8 +65,10 @@ static const char *side_function(const PciFunction *function)
 		const char *name;
 	} sides[] = { { 0x0403, "audio" }, { 0x0c03, "USB" }, { 0x0c80, "USB-C" } };
 
-	return LOOK_UP(sides, ELEMENTS(sides), function->class_code >> 8 == it->class_code,
-		       it->name, "side");
+	for (size_t i = 0; i < ELEMENTS(sides); i++)
+		if (function->class_code >> 8 == sides[i].class_code)
+			return sides[i].name;
+	return "side";
 }
 
 static void tell_entry(const Ids *ids, const PciFunction *function, const char *entry, size_t size,

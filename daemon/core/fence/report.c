@@ -19,9 +19,10 @@ typedef struct Subject {
 
 bool fence_is_for_foreign_use(const Declarations *declarations, const Group *group)
 {
-	return LOOK_UP(declarations->items, declarations->n_items,
-		       group->provenance == PROVENANCE_DECLARED && str_equal(it->name, group->name),
-		       it->foreign_use, false);
+	const Declaration *declaration =
+		FIND(declarations->items, declarations->n_items, str_equal(it->name, group->name));
+
+	return group->provenance == PROVENANCE_DECLARED && declaration && declaration->foreign_use;
 }
 
 static bool holds(const Subject *s, size_t i, bool live)

@@ -178,8 +178,10 @@ static Tenancy of_record(const Assignments *assignments, const Gpu *gpu)
 
 static bool is_missing(const TenancyFacts *facts, const TenantMark *mark)
 {
-	return LOOK_UP(facts->gpus->gpus, facts->gpus->n_gpus,
-		       bdf_same_slot(&it->lead->bdf, &mark->bdf), !is_board(mark, it), true);
+	const Gpu *there = FIND(facts->gpus->gpus, facts->gpus->n_gpus,
+				bdf_same_slot(&it->lead->bdf, &mark->bdf));
+
+	return !there || !is_board(mark, there);
 }
 
 /*
