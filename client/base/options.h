@@ -26,7 +26,7 @@ typedef struct Options {
 	uint64_t given;	    /* VerbOption: those that were given */
 	uint64_t shortened; /* VerbOption: the last that was not written out */
 	char typed[32];	    /* and how it was written */
-	/* Texts and times, and what each verb takes. Their verbs know the values; NULL, 0: the default. */
+	/* Texts and times, and what each verb takes. Verbs know the values; NULL, 0: default. */
 #define OPTION_MEMBER(type, member) type member;
 #include "base/option-rows.h"
 	const char *host, *columns;

@@ -42,48 +42,30 @@ static void settle_taken(BootFunction *f, const char *driver)
 		    driver, f->assignment ? f->assignment->group_name : "GROUP"));
 }
 
-/* 1: another board. A missing board is not another one. */
-static int ids_differ(const BootMachine *machine, const AssignedFunction *record, char **ret_why)
+/*
+ * 1: another board. A missing board is not another one. Boards of one model have the same ids; only
+ * the serial number shows that they changed places. *ret_same: it was compared.
+ */
+static int differs(const BootMachine *machine, const AssignedFunction *record, bool config_space,
+		   bool *ret_same, char **ret_why)
 {
-	PciFunction now = { 0 };
+	_cleanup_(pci_function_clear) PciFunction now = { .bdf = record->bdf };
+	_cleanup_free_ char *serial = NULL, *change = NULL;
 	int r = scan_ids(machine->sysfs_fd, &record->bdf, &now);
 
+	if (r >= 0 && record->path)
+		r = scan_upstream(machine->sysfs_fd, &now);
+	if (r >= 0 && config_space && record->serial_number && assigned_function_is(record, &now))
+		r = machine->serial_number(machine, &record->bdf, &serial);
 	if (r == -ENOENT || r == -ENODEV)
 		return 0;
 	if (r < 0)
 		return r;
-	if (assigned_function_is(record, &now))
-		return 0;
-	*ret_why = strf("%s is %04x:%04x (subsystem %04x:%04x) now and was %04x:%04x (subsystem "
-			"%04x:%04x) when it was recorded; it is left alone",
-			BDF_TEXT(&record->bdf), PCI_IDS(&now), PCI_IDS(record));
-	return 1;
-}
-
-/*
- * Boards of one model have the same ids; only the serial number shows that they changed places.
- * *ret_same: it was compared.
- */
-static int serial_differs(const BootMachine *machine, const AssignedFunction *record,
-			  bool *ret_same, char **ret_why)
-{
-	_cleanup_free_ char *now = NULL;
-	int r;
-
-	if (!record->serial_number)
-		return 0;
-	r = machine->serial_number(machine, &record->bdf, &now);
-	if (r == -ENOENT || r == -ENODEV)
-		return 0;
-	if (r < 0)
-		return r;
-	*ret_same = str_equal(now, record->serial_number);
-	if (!now || *ret_same)
-		return 0;
-	*ret_why = strf("%s has serial number %s now and had %s when it was recorded; it is left "
-			"alone",
-			BDF_TEXT(&record->bdf), now, record->serial_number);
-	return 1;
+	change = assigned_function_change(record, &now, serial);
+	if (change)
+		*ret_why = strf("%s %s; it is left alone", BDF_TEXT(&record->bdf), change);
+	*ret_same = serial && !change;
+	return change != NULL;
 }
 
 static bool is_companion(const AssignedFunction *record)
@@ -92,8 +74,9 @@ static bool is_companion(const AssignedFunction *record)
 }
 
 /*
- * A companion that no serial number tells from another one of its model is known by its company:
- * where addresses have moved, the host's own NIC may be at its place, but hardly beside these GPUs.
+ * A companion that no serial number tells from another one of its model is known by its place, as
+ * differs() compares it, and by its company: where addresses have moved, the host's own NIC may
+ * be there, but hardly in the same slot beside these GPUs.
  */
 static int company_differs(const BootMachine *machine, const BootFunction *f, char **ret_why)
 {
@@ -112,9 +95,7 @@ static int company_differs(const BootMachine *machine, const BootFunction *f, ch
 			r = 1;
 		}
 		if (r == 0)
-			r = ids_differ(machine, record, &why);
-		if (r == 0)
-			r = serial_differs(machine, record, &same, &why);
+			r = differs(machine, record, true, &same, &why);
 		if (r > 0)
 			*ret_why = strf("no serial number tells %s from others of its model, and "
 					"its group is not as it was: %s",
@@ -141,9 +122,7 @@ static int board_differs(const BootMachine *machine, const BootFunction *f, bool
 
 		if (!bdf_same_slot(&record->bdf, &f->record->bdf))
 			continue;
-		r = ids_differ(machine, record, ret_why);
-		if (r == 0 && config_space)
-			r = serial_differs(machine, record, &same, ret_why);
+		r = differs(machine, record, config_space, &same, ret_why);
 		if (r != 0)
 			return r;
 		known |= same && record == f->record;

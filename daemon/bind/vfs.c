@@ -26,6 +26,31 @@ static bool is_missing(const PciFunction *nic, const BootFunction *f)
 	       pci_function_vfs_for(nic, &f->record->bdf) > 0;
 }
 
+/*
+ * The NIC where the VF's was has its serial number, and is in its slot. Else it may be the host's
+ * own: no VF of it is made, and the report says why.
+ */
+static bool is_its_nic(const BootMachine *machine, const PciFunction *nic, BootFunction *f)
+{
+	const PciFunction vf = {
+		.bdf = f->record->bdf,
+		PCI_IDS_OF(f->record),
+		.upstream = nic->upstream,
+		.n_upstream = nic->n_upstream,
+	};
+	_cleanup_free_ char *serial = NULL, *change = NULL;
+	int r = machine->serial_number(machine, &nic->bdf, &serial);
+
+	change = r < 0 ? strf("cannot be known: %s", strerror(-r))
+		       : assigned_function_change(f->record, &vf, serial);
+	if (!change)
+		return true;
+	f->outcome = BOOT_CHANGED;
+	free(f->detail);
+	f->detail = strf("as a VF of %s it %s", BDF_TEXT(&nic->bdf), change);
+	return false;
+}
+
 /* So many that this one is among them. */
 static void at_least(unsigned *number, const PciFunction *nic, const Bdf *vf)
 {
@@ -94,7 +119,8 @@ void vfs_make(const BootMachine *machine, const char *config_dir, uint64_t wait_
 		unsigned number = 0;
 
 		for (size_t k = 0; member_kind_is(MEMBER_NIC, nic) && k < report->n_functions; k++)
-			if (is_missing(nic, &report->functions[k]))
+			if (is_missing(nic, &report->functions[k]) &&
+			    is_its_nic(machine, nic, &report->functions[k]))
 				at_least(&number, nic, &report->functions[k].record->bdf);
 		if (number == 0)
 			continue;

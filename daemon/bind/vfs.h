@@ -9,8 +9,8 @@
 
 /*
  * Waits for exactly the NICs of which the report misses VFs, and has these made: no NIC, no wait.
- * As many as groups are declared with, too (groups.d in `config_dir`), for the number changes only while
- * nobody has one. What cannot be made has the reason in the report.
+ * As many as groups are declared with, too (groups.d in `config_dir`), for the number changes only
+ * while nobody has one. What cannot be made has the reason in the report.
  */
 void vfs_make(const BootMachine *machine, const char *config_dir, uint64_t wait_usec,
 	      BootReport *report);

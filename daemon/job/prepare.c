@@ -73,6 +73,20 @@ static void note_kept(Prepared *p)
 	}
 }
 
+/* What a bind takes to vfio-pci now need not come back from there to be compared. */
+static void note_nvmes(const JobPlace *place, const Prepared *p)
+{
+	EACH (const NvmeState, state, p->inspection->nvme_states, p->inspection->n_nvme_states) {
+		const TenantFile *file = p->tenants ? tenants_find(p->tenants, &state->bdf) : NULL;
+		_cleanup_strv_ char **lines = NULL;
+
+		if (!file || !file->mark || file->mark->n_erases == 0)
+			continue;
+		nvme_changes_since(&file->mark->erases[0], NULL, state, &lines);
+		vf_watch_note_nvme(place->vfs, &state->bdf, !state->unread && !lines);
+	}
+}
+
 static int inspect_group(const JobPlace *place, const JobRequest *request, const Bdf *functions,
 			 size_t n, Prepared *p, Problem **ret_problem)
 {
@@ -84,6 +98,7 @@ static int inspect_group(const JobPlace *place, const JobRequest *request, const
 		return r;
 	trail_note_holders(place->trail, p->inspection);
 	vf_watch_note(place->vfs, p->inspection->nics, p->inspection->n_nics);
+	note_nvmes(place, p);
 	note_kept(p);
 	return 0;
 }

@@ -77,8 +77,8 @@ static int without_group(const StepContext *c, const char *xml, char **ret, Prob
 
 /*
  * The plan lists functions GPU by GPU, then companions, of which each has a port of its own. This
- * cannot restore what --fit=apply wrote, so then it leaves the group out of our mark, too: reconcile
- * finds it missing, and writes both.
+ * cannot restore what --fit=apply wrote, so then it leaves the group out of our mark, too:
+ * reconcile finds it missing, and writes both.
  */
 static int with_group(const StepContext *c, const char *xml, char **ret, Problem **ret_problem)
 {

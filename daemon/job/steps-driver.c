@@ -228,6 +228,20 @@ int step_drivers_hold(StepContext *c, Problem **ret_problem)
 	return 0;
 }
 
+bool step_drivers_are_back(StepContext *c)
+{
+	_cleanup_(moves_clear) Moves moves = moves_make(c, STEP_MOVE_BACK);
+	_cleanup_free_ Bdf *functions = BDF_LIST(moves.targets, moves.n);
+	_cleanup_(inspection_freep) Inspection *now = NULL;
+	const FunctionFacts *is;
+
+	if (host_glance(c->place->host, functions, moves.n, INSPECT_CONFIG_NOT, &now, NULL) != 0)
+		return false;
+	return EVERY(moves.targets, moves.n,
+		     (is = inspection_find(now, &it->bdf)) && str_equal(is->driver, it->driver) &&
+			     str_equal(is->driver_override, it->driver_override));
+}
+
 static int forward(StepContext *c, Problem **ret_problem)
 {
 	return step_move(c, STEP_MOVE_ON, ret_problem);

@@ -92,6 +92,8 @@ typedef enum StepMove {
 } StepMove;
 int step_move(StepContext *c, StepMove where, Problem **ret_problem);
 int step_drivers_hold(StepContext *c, Problem **ret_problem);
+/* STEP_MOVE_BACK would move nothing. */
+bool step_drivers_are_back(StepContext *c);
 /*
  * PROBLEM while a process has a function open through vfio, after waiting for a killed guest to
  * close its functions (job/guest-exit.h).

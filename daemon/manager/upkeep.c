@@ -131,7 +131,7 @@ static void collect_wanted(const Manager *m, Assignments *wanted)
 
 		if (groups->items[i].kept != KEPT_SETTING)
 			continue;
-		kept = group_keep(&groups->items[i], KEPT_SETTING, now_realtime(), 0);
+		kept = group_keep(&groups->items[i], KEPT_SETTING, now_realtime(), 0, NULL);
 		kept_add(wanted, kept);
 	}
 }
@@ -173,9 +173,28 @@ static void follow_done(void *data)
 		look_request(m, &m->scan, NULL, NULL);
 }
 
+/* The loop reads no config space. What sleeps goes without. */
+static void add_serial_numbers(Host *host, Assignment *kept)
+{
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+	_cleanup_free_ Bdf *functions = BDF_LIST(kept->functions, kept->n_functions);
+
+	if (host_glance(host, functions, kept->n_functions, INSPECT_CONFIG_AWAKE, &in, NULL) != 0)
+		return;
+	EACH (AssignedFunction, f, kept->functions, kept->n_functions) {
+		const FunctionFacts *facts = inspection_find(in, &f->bdf);
+
+		if (facts && !f->serial_number)
+			f->serial_number = xstrdup(facts->serial_number);
+	}
+}
+
 static void follow_work(void *data)
 {
 	FollowTask *task = data;
+
+	for (size_t i = 0; i < task->wanted->n_kept; i++)
+		add_serial_numbers(task->manager->place.job.host, task->wanted->kept[i]);
 
 	task->result =
 		kept_store_follow(task->manager->place.job.store->kept, task->wanted, task->gone);

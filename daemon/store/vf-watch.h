@@ -2,8 +2,12 @@
 /*
  * Which VFs are kept to their own address, as this daemon set it or saw it since each appeared. A
  * VF that is made anew lost its rules: mlx5 clears them (mlx5_eswitch_clear_vf_vports_info()).
- * What is on vfio-pci had its rules first: bind/boot.c, and the plans that bind it, see to that. In
- * memory only, so that after a start each other one is looked at again. Shared by all job threads.
+ * What is on vfio-pci had its rules first: bind/boot.c, and the plans that bind it, see to that.
+ *
+ * And which NVMes were compared with the receipts of their erases since each appeared: on vfio-pci
+ * nothing tells a clean one from another of its model, which somebody has put into its slot.
+ *
+ * In memory only, so that after a start each is looked at again. Shared by all job threads.
  */
 #pragma once
 
@@ -19,7 +23,12 @@ DECLARE_FREE(VfWatch, vf_watch_free)
 void vf_watch_add(VfWatch *watch, const Bdf *vfs, size_t n);
 /* What an inspection saw, for better or worse. */
 void vf_watch_note(VfWatch *watch, const NicUse *uses, size_t n);
+/* The NVMe is as the receipt of its erase has it, or is not. */
+void vf_watch_note_nvme(VfWatch *watch, const Bdf *bdf, bool as_erased);
 /* VFs are made or end: all of them are looked at again. */
 void vf_watch_forget(VfWatch *watch);
-/* Sets `unruled` of each VF of these groups. By a new scan it forgets those that are not there. */
+/*
+ * Sets `unruled` of each VF of these groups, and `unseen` of each NVMe. By a new scan it forgets
+ * those that are not there.
+ */
 void vf_watch_settle(VfWatch *watch, GroupSet *groups, bool scanned);

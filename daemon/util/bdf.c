@@ -5,6 +5,8 @@
 
 #include <ctype.h>
 
+#include "util/xalloc.h"
+
 #define SEGMENT_DIGITS_MIN 4
 #define SEGMENT_DIGITS_MAX 8
 #define DEVICE_MAX 31
@@ -136,4 +138,13 @@ const void *bdf_find(const void *items, size_t n, size_t size, const Bdf *bdf)
 bool bdf_in(const Bdf *bdf, const Bdf *list, size_t n)
 {
 	return SOME(list, n, bdf_equal(bdf, it));
+}
+
+Bdf *bdf_list(const void *items, size_t n, size_t size)
+{
+	Bdf *list = xcalloc(n + 1, sizeof(Bdf));
+
+	for (size_t i = 0; i < n; i++)
+		memcpy(&list[i], (const char *)items + i * size, sizeof(Bdf));
+	return list;
 }

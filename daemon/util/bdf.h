@@ -47,6 +47,9 @@ bool bdf_in(const Bdf *bdf, const Bdf *list, size_t n);
 #define BDF_FIND(items, n, bdf)                                                                    \
 	((__typeof__(&(items)[0]))bdf_find(items, n, sizeof((items)[0]), bdf))
 const void *bdf_find(const void *items, size_t n, size_t size, const Bdf *bdf);
+/* The addresses of such structs, as a list of its own. */
+#define BDF_LIST(items, n) bdf_list(items, n, sizeof((items)[0]))
+Bdf *bdf_list(const void *items, size_t n, size_t size);
 
 /*
  * The four ids of a board, in any structs that have them, by pointers: whether they are the same;

@@ -46,8 +46,8 @@
 
 /*
  * The place of the first of `n` items for which the condition holds, in which `it` points at the
- * item; NULL: none. SOME() and EVERY() say whether it holds. Of a list of pointers or numbers, ..._OF,
- * `it` is the item, which FIND_OF() gives. One condition has no other search in it.
+ * item; NULL: none. SOME() and EVERY() say whether it holds. Of a list of pointers or numbers,
+ * ..._OF, `it` is the item, which FIND_OF() gives. One condition has no other search in it.
  */
 #define FIND(list, n, condition) FIND_(list, n, &, condition)
 #define SOME(list, n, condition) (FIND(list, n, condition) != NULL)
@@ -82,8 +82,9 @@
 	})
 
 /*
- * Runs through `n` items, of which none comes or goes meanwhile: `item` points at each. Of a list of
- * pointers, EACH_OF(), it is the item. EACH_IN() takes what has a `list` and its n_list, or NULL.
+ * Runs through `n` items, of which none comes or goes meanwhile: `item` points at each. Of a list
+ * of pointers, EACH_OF(), it is the item. EACH_IN() takes what has a `list` and its n_list, or
+ * NULL.
  */
 #define EACH(Type, item, list, n)                                                                  \
 	for (Type *item = (list), *item##_end_ = item ? item + (n) : NULL; item != item##_end_;    \

@@ -23,7 +23,7 @@ typedef struct DomainHostdev {
 	Bdf guest;     /* its address in the running guest, from libvirt's XML */
 	bool argument; /* an argument for QEMU names it, or an override: past libvirt */
 	bool maybe;    /* it gets this one or another: a mapping of Proxmox VE with alternatives */
-	/* Of an <interface>, by its definition where it has one: what libvirt sets. "": it is none */
+	/* Of an <interface>, by its definition if it has one: what libvirt sets. "": it is none */
 	char mac[DOMAIN_MAC_TEXT_MAX];
 	unsigned vlan; /* 0: none; UINT_MAX: more than one, or not known */
 	char *alias;   /* "ua-gpupass-pair0-0", "hostdev0"; NULL: none */

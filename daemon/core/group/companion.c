@@ -182,8 +182,10 @@ static CompanionNeed need_of(const Group *group, const Companion *companion, con
 	if (companion->member.kind != MEMBER_NVME || !companion->function || !tenants)
 		return COMPANION_READY;
 	mark = tenants_mark(tenants, companion->function);
+	if (mark && mark->n_erases > 0 && mark->state == TENANT_CLEAN)
+		return companion->unseen ? COMPANION_TO_COMPARE : COMPANION_READY;
 	if (mark && mark->n_erases > 0)
-		return mark->state == TENANT_CLEAN ? COMPANION_READY : COMPANION_TO_ERASE;
+		return COMPANION_TO_ERASE;
 	return group->erase ? COMPANION_TO_ERASE : COMPANION_READY;
 }
 
@@ -193,6 +195,7 @@ bool companions_ready(Group *group, const Tenants *tenants, char **ret_why)
 		[COMPANION_TO_MAKE] = "is yet to be made",
 		[COMPANION_TO_RULE] = "is yet to be kept to its own address",
 		[COMPANION_TO_ERASE] = "is yet to be erased",
+		[COMPANION_TO_COMPARE] = "is yet to be compared with what was erased",
 	};
 	_cleanup_strv_ char **lines = NULL;
 

@@ -43,9 +43,10 @@ typedef struct GuestWord {
 /* What a prepare must do before a domain may have a companion. */
 typedef enum CompanionNeed {
 	COMPANION_READY,
-	COMPANION_TO_MAKE,  /* a VF that is not there, while its NIC is */
-	COMPANION_TO_RULE,  /* a VF that is not known to be kept to its own address */
-	COMPANION_TO_ERASE, /* an NVMe that is not known to be clean, and may be erased */
+	COMPANION_TO_MAKE,    /* a VF that is not there, while its NIC is */
+	COMPANION_TO_RULE,    /* a VF that is not known to be kept to its own address */
+	COMPANION_TO_ERASE,   /* an NVMe that is not known to be clean, and may be erased */
+	COMPANION_TO_COMPARE, /* a clean one that is not known to be that which was erased */
 } CompanionNeed;
 
 /* One function, which is taken, given and fenced off as a GPU's functions are. */
@@ -53,7 +54,7 @@ typedef struct Companion {
 	Member member;
 	const PciFunction *function; /* borrowed; NULL: it is not there */
 	CompanionNeed need;	     /* set by groups_observe(), unless others have the group */
-	bool unruled;		     /* set by vf_watch_settle() */
+	bool unruled, unseen;	     /* set by vf_watch_settle() */
 } Companion;
 
 typedef struct Group {

@@ -146,12 +146,13 @@ static GroupState settle_two_domains(View *v)
 static bool is_changed_board(View *v)
 {
 	EACH (const AssignedFunction, then, v->record->functions, v->record->n_functions) {
-		const PciFunction *now = NULL;
+		_cleanup_free_ char *change = NULL;
+		const PciFunction *now =
+			FIND_OF(v->functions, v->n_functions, bdf_equal(&it->bdf, &then->bdf));
 
-		for (size_t k = 0; k < v->n_functions; k++)
-			if (bdf_equal(&v->functions[k]->bdf, &then->bdf))
-				now = v->functions[k];
-		if (assigned_function_is(then, now))
+		if (now)
+			change = assigned_function_change(then, now, NULL);
+		if (now && !change)
 			continue;
 		if (!now)
 			settle(v, GROUP_DEGRADED,
@@ -159,10 +160,8 @@ static bool is_changed_board(View *v)
 			       v->record->domain_name, BDF_TEXT(&then->bdf));
 		else
 			settle(v, GROUP_DEGRADED,
-			       "%s is another board than was assigned to %s: %04x:%04x "
-			       "(subsystem %04x:%04x), recorded as %04x:%04x (%04x:%04x)",
-			       BDF_TEXT(&then->bdf), v->record->domain_name, PCI_IDS(now),
-			       PCI_IDS(then));
+			       "%s is another board than was assigned to %s: it %s",
+			       BDF_TEXT(&then->bdf), v->record->domain_name, change);
 		return true;
 	}
 	return false;

@@ -93,8 +93,8 @@ DECLARE_COPY(DeclareWish, declare_wish_copy)
 char *declaration_to_text(const DeclareWish *wish);
 
 /*
- * What was read because the group of this name was declared or forgotten, and is not as `before`, is
- * an edit that nobody has asked for yet.
+ * What was read because the group of this name was declared or forgotten, and is not as `before`,
+ * is an edit that nobody has asked for yet.
  */
 void declarations_find_edits(Declarations *declarations, const Declarations *before,
 			     const char *name);

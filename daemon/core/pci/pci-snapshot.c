@@ -233,6 +233,20 @@ bool pci_function_is_nvidia_gpu(const PciFunction *function)
 		class_subclass == CLASS_DISPLAY_OTHER);
 }
 
+char *pci_function_path(const PciFunction *function)
+{
+	size_t n = function->n_upstream;
+	char *path = n > 0 ? xstrdup(BDF_TEXT(&function->upstream[0])) : NULL;
+
+	for (size_t i = 1; path && i <= n; i++) {
+		const Bdf *bdf = i < n ? &function->upstream[i] : &function->bdf;
+		_cleanup_free_ char *above = path;
+
+		path = strf("%s/%02x.%x", above, bdf->device, bdf->function);
+	}
+	return path;
+}
+
 bool pci_function_on_vfio(const PciFunction *function)
 {
 	return driver_on_vfio(function->driver, function->vfio_dev);

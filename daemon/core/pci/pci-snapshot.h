@@ -126,6 +126,12 @@ bool pci_function_vf(const PciFunction *function, unsigned number, Bdf *ret);
 /* How many VFs it must have for one to be at this address; 0: none ever is. */
 unsigned pci_function_vfs_for(const PciFunction *function, const Bdf *vf);
 
+/*
+ * Its place on the board: "0000:40:01.1/00.0/02.0", the port and the numbers of what is below it.
+ * Those of buses, and so addresses, move with other cards. NULL: on a root bus, or not known.
+ */
+char *pci_function_path(const PciFunction *function);
+
 bool pci_function_on_vfio(const PciFunction *function);
 
 /* Display (03 00), 3D (03 02) or other display class, of NVIDIA. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/plan/planner.h"
 
+#include "core/group/keep.h"
 #include "core/group/record.h"
 #include "util/grow.h"
 
@@ -86,6 +87,10 @@ int plan_fill_functions(Planner *p)
 		plan_set_target(into, facts->driver, facts->driver_override);
 		into->from_vfio = function_facts_on_vfio(facts);
 		observe_persistence(p, facts, into);
+		/* An older gpupass can read the journals of all other groups. */
+		if (p->facts->group->n_companions > 0)
+			*GROW(plan->were, plan->n_were) =
+				group_identify(p->facts->group, function, p->facts->inspection);
 	}
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The plan that makes a group ready for a domain: what is missing is made, what is not is erased. */
+/* The plan that makes a group ready for a domain: its VFs are made, its NVMes erased. */
 #include "core/plan/planner.h"
 
 /* Or it was clean, and is not as it was then, nobody has the group, and a person asks. */
@@ -10,7 +10,7 @@ static bool is_to_be_erased(const Planner *p, const Companion *companion)
 	const TenantMark *mark = tenants_mark(p->facts->tenants, companion->function);
 	_cleanup_strv_ char **lines = NULL;
 
-	if (companion->need == COMPANION_TO_ERASE)
+	if (companion->need == COMPANION_TO_ERASE || companion->need == COMPANION_TO_COMPARE)
 		return true;
 	if (p->facts->group->assignable && p->facts->group->erase && !p->request->unasked)
 		nvme_changes_since(mark && mark->n_erases > 0 ? &mark->erases[0] : NULL,
@@ -33,6 +33,11 @@ static void plan_erases(Planner *p)
 		const Companion *companion = group_companion(group, &f->bdf);
 
 		f->erase = companion && is_to_be_erased(p, companion);
+		if (companion && companion->need == COMPANION_TO_COMPARE)
+			plan_warn(p->plan,
+				  "%s is only compared with the receipt of its erase, if it is as "
+				  "it was then",
+				  BDF_TEXT(&f->bdf));
 		if (!f->erase || f->from_vfio == vfio)
 			continue;
 		if (vfio)
@@ -42,7 +47,7 @@ static void plan_erases(Planner *p)
 	}
 }
 
-/* To erase takes what is on an NVMe from whoever has it. To make a VF takes nothing from anybody. */
+/* To erase takes what is on an NVMe from its owner. To make a VF takes nothing from anybody. */
 static int check_owners(const Planner *p)
 {
 	int r = plan_check_others(p);

@@ -129,6 +129,7 @@ LOCAL_JSON_OF(PlanFunction, function_members, bdf, companion(if_any), iommu_grou
 LOCAL_JSON(PlanNic, plan_nic_members)
 LOCAL_JSON_OF(Plan, plan_members, operation, group, domain_uuid(if_any), domain_name(if_any), live,
 	      config, functions(table function_members, max GROUP_FUNCTIONS_MAX),
+	      were(table kept_function_members, max GROUP_FUNCTIONS_MAX, if_any),
 	      nics(table plan_nic_members, max GROUP_COMPANIONS_MAX, if_any), vfs(if_any),
 	      steps(by steps), "xml_before"(ignored), "xml_after"(ignored), "hostdevs"(ignored),
 	      "assignment"(ignored), "kept"(ignored))

@@ -64,11 +64,7 @@ size_t plan_count_erases(const Plan *plan)
 
 Bdf *plan_addresses(const Plan *plan)
 {
-	Bdf *addresses = xcalloc(plan->n_functions + 1, sizeof(Bdf));
-
-	for (size_t i = 0; i < plan->n_functions; i++)
-		addresses[i] = plan->functions[i].bdf;
-	return addresses;
+	return BDF_LIST(plan->functions, plan->n_functions);
 }
 
 bool plan_has_step(const Plan *plan, StepKind kind)

@@ -91,6 +91,9 @@ typedef struct Plan {
 	bool changed; /* false: nothing to do, so there are no steps */
 	PlanFunction *functions;
 	size_t n_functions;
+	/* Which devices they are, of a group with companions, for a recovery to know them by. */
+	AssignedFunction *were;
+	size_t n_were;
 	PlanBoard *boards; /* not of an unbind, or of a bind that resets nothing */
 	size_t n_boards;
 	PlanNic *nics; /* prepare */

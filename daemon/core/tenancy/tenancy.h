@@ -72,8 +72,8 @@ bool tenant_marks_match(const TenantMark *a, const TenantMark *b);
 /* The mark of this function itself, as far as it is known; NULL: there is none that can be used. */
 const TenantMark *tenants_mark(const Tenants *tenants, const PciFunction *function);
 /*
- * Of a GPU any function of its slot will do; of a companion only its own: the ports of a NIC may have
- * two tenants. NULL: there is no mark.
+ * Of a GPU any function of its slot will do; of a companion only its own: the ports of a NIC may
+ * have two tenants. NULL: there is no mark.
  */
 const TenantFile *tenants_find(const Tenants *tenants, const Bdf *bdf);
 /* Why the mark of this board, or any, cannot be used; NULL: it can, or there is none. */

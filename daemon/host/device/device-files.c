@@ -88,7 +88,7 @@ static const Place places[] = {
 	{ "drm", "renderD", "/dev/dri", false },
 	{ "drm", "controlD", "/dev/dri", false },
 	{ "graphics", "fb", "/dev", false },
-	/* Of a NIC: verbs, management datagrams and the subnet manager's, its clock, and all of it. */
+	/* Of a NIC: verbs, management datagrams, the subnet manager's, its clock, and all of it. */
 	{ "infiniband_verbs", "uverbs", "/dev/infiniband", false },
 	{ "infiniband_mad", "umad", "/dev/infiniband", false },
 	{ "infiniband_mad", "issm", "/dev/infiniband", false },

@@ -81,9 +81,9 @@ static NicUse nothing_of_nic(const Ask *ask, const Bdf *nic)
 }
 
 /*
- * Of the NICs among the functions, by one part more. What it does not know is in its answer. Without
- * one nothing of them is known, so that nobody gets them; what takes functions back needs no part
- * that waits for rtnl, and who has one by vfio is a holder.
+ * Of the NICs among the functions, by one part more. What it does not know is in its answer.
+ * Without one nothing of them is known, so that nobody gets them; what takes functions back needs
+ * no part that waits for rtnl, and who has one by vfio is a holder.
  */
 static void look_at_nics(Host *host, Inspection *in)
 {

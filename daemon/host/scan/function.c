@@ -297,6 +297,14 @@ static int read_upstream(int devices_fd, PciFunction *f)
 	return 0;
 }
 
+int scan_upstream(int sysfs_fd, PciFunction *f)
+{
+	_cleanup_close_ int devices_fd = -1;
+	int r = dir_open_at(sysfs_fd, SYSFS_PCI_DEVICES, false, &devices_fd);
+
+	return r < 0 ? r : read_upstream(devices_fd, f);
+}
+
 /* Older kernels have neither attribute, and some devices refuse: then the value is unknown. */
 static int read_if_told(int device_fd, const char *name, char **ret)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A group with an NVMe: no domain has it before that is erased, and whatever is odd is kept apart. */
+/* A group with an NVMe: no domain has it before that is erased; what is odd is kept apart. */
 #include "rig/test.h"
 
 #include <string.h>
@@ -343,6 +343,94 @@ TEST(what_is_new_at_the_address_is_erased_only_when_a_person_asks)
 	}
 }
 
+/* The next daemon, maybe of the next boot. */
+static void start_anew(Rig *rig)
+{
+	vf_watch_free(rig->vfs);
+	rig->place.vfs = rig->vfs = vf_watch_new();
+	fake_watch(&rig->fake);
+}
+
+/* pair0 is kept on vfio-pci, its NVMe is clean, and a daemon starts. */
+static Rig *rig_started_on_vfio(void)
+{
+	Rig *rig = rig_with(true);
+
+	rig->fake.nvme.sanitizes = true;
+	rig_must(rig, &KEEP);
+	rig_must(rig, &PREPARE);
+	expect_state(rig, GROUP_BOUND);
+	start_anew(rig);
+	return rig;
+}
+
+/* promise M6 */
+TEST(a_clean_one_on_vfio_is_nobodys_until_it_was_compared)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_started_on_vfio();
+
+	expect_state(rig, GROUP_UNREADY);
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_GROUP_BUSY, "is yet to be compared with what was");
+	rig_must(rig, &PREPARE);
+	assert_int_equal(erases(rig), 0);
+	expect_mark(rig, TENANT_CLEAN, true);
+	assert_true(rig_is_on(rig, NVME, "vfio-pci", "vfio-pci"));
+	expect_state(rig, GROUP_BOUND);
+	rig_must(rig, &ASSIGN);
+}
+
+/* What a bind compares on its way to vfio-pci need not come back for that. */
+TEST(one_that_was_compared_before_it_was_bound_is_ready)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig_must(rig, &PREPARE);
+	start_anew(rig);
+	expect_state(rig, GROUP_FREE);
+	rig_must(rig, &BIND);
+	expect_state(rig, GROUP_BOUND);
+}
+
+/* Somebody pulls it, and puts in another one. */
+TEST(one_that_was_out_is_compared_again)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_started_on_vfio();
+	PciSnapshot *snapshot = rig->fake.snapshot;
+
+	rig_must(rig, &PREPARE);
+	snapshot->n_functions--;
+	expect_state(rig, GROUP_DEGRADED);
+	snapshot->n_functions++;
+	expect_state(rig, GROUP_UNREADY);
+}
+
+/* fault E3 */
+TEST(one_that_is_not_as_it_was_erased_is_erased_only_when_a_person_asks)
+{
+	const JobRequest unasked = group_request(OPERATION_PREPARE, "pair0", .plan.unasked = true);
+	static const struct {
+		const char *serial, *tells;
+		bool erased;
+	} rows[] = {
+		{ "S2", "its serial number is S2, and was S1", true },
+		{ "S1", "is not known to be as it was erased", false },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(rig_freep) Rig *rig = rig_started_on_vfio();
+
+		rig->fake.nvme.serial = rows[i].serial;
+		rig->fake.nvme.erased = rows[i].erased;
+		rig_fails(rig, &unasked, GPUPASS_ERROR_HOST_IN_USE, rows[i].tells);
+		assert_int_equal(erases(rig), 0);
+		assert_true(rig_is_on(rig, NVME, "vfio-pci", "vfio-pci"));
+		expect_state(rig, GROUP_UNREADY);
+		rig_must(rig, &PREPARE);
+		assert_int_equal(erases(rig), 1);
+		rig_must(rig, &ASSIGN);
+	}
+}
+
 TEST(whoever_uses_it_is_named_and_nothing_is_erased)
 {
 	_cleanup_(rig_freep) Rig *rig = rig_with(true);
@@ -420,6 +508,67 @@ TEST(after_a_reboot_an_erase_is_not_undone)
 	rig_new_claims(rig);
 	rig_recover(rig, RECOVERED_UNDONE, NULL);
 	assert_true(rig_is_on(rig, NVME, "nvme", ""));
+}
+
+/* Other cards have moved the addresses: it may be a disk that the host runs from. */
+/* promise M6 */
+/* fault E2 */
+TEST(what_is_another_device_now_no_recovery_touches)
+{
+	static const struct {
+		JobRequest request;
+		const char *number, *tells;
+		unsigned device;
+	} rows[] = {
+		{ PREPARE, "00-01", NVME " is 144d:a80b (subsystem 144d:a801) now and was", 1 },
+		{ PREPARE, "00-02", NVME " has serial number 00-02 now and had 00-01", 0 },
+		{ BIND, "00-02", NVME " has serial number 00-02 now and had 00-01", 0 },
+		{ BIND, NULL, NULL, 0 },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(rig_freep) Rig *rig = rig_with(true);
+		const Bdf nvme = bdf_of(NVME);
+		JournalJob *log = NULL;
+		char *reason;
+
+		rig->fake.nvme.number = "00-01";
+		rig_plan(rig, &rows[i].request);
+		assert_int_equal(journal_begin(&rig->journal, rig->last_job, rig->planned->plan,
+					       NULL, NULL, 2, &log),
+				 0);
+		journal_job_free(log);
+		fake_set_driver(&rig->fake, NVME, "vfio-pci", "vfio-pci");
+		rig->fake.nvme.number = rows[i].number;
+		rig->fake.snapshot->functions[rig->fake.snapshot->n_functions - 1]->device +=
+			(uint16_t)rows[i].device;
+		rig_new_claims(rig);
+		rig_recover(rig, rows[i].tells ? RECOVERED_QUARANTINED : RECOVERED_UNDONE, NULL);
+		assert_int_equal(rig_is_on(rig, NVME, "vfio-pci", "vfio-pci"),
+				 rows[i].tells != NULL);
+		reason = claims_quarantine_reason(rig->claims, &nvme, NULL);
+		if (rows[i].tells && !strstr(str_or_empty(reason), rows[i].tells))
+			fail_msg("%s", reason);
+		free(reason);
+	}
+}
+
+/* Somebody gave it to a guest by hand, while no daemon was there. */
+TEST(what_is_in_a_guest_is_not_put_back)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+	JournalJob *log = NULL;
+
+	rig_plan(rig, &PREPARE);
+	assert_int_equal(journal_begin(&rig->journal, rig->last_job, rig->planned->plan, NULL, NULL,
+				       2, &log),
+			 0);
+	journal_job_free(log);
+	fake_set_driver(&rig->fake, NVME, "vfio-pci", "vfio-pci");
+	fake_hold_by_guest(&rig->fake, NVME);
+	rig_new_claims(rig);
+	rig_recover(rig, RECOVERED_QUARANTINED, NULL);
+	assert_true(rig_is_on(rig, NVME, "vfio-pci", "vfio-pci"));
 }
 
 /* Its tenant goes on, and can change it after whoever cleared the quarantine has looked. */

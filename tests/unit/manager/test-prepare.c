@@ -194,7 +194,7 @@ ON_A_MANAGER(what_a_person_has_edited_is_not_prepared_before_a_reload)
 	assert_int_equal(only_job(rig)->state, JOB_DONE);
 }
 
-/* The number of a NIC's VFs changes by 0: the second group waits until the first has what it made. */
+/* The number of a NIC's VFs changes by 0: the second group waits until the first has its VFs. */
 ON_A_MANAGER(groups_with_vfs_of_one_nic_are_prepared_one_after_the_other)
 {
 	const JobRecord *const *jobs;

@@ -185,6 +185,7 @@ static FunctionFacts *inspect_one(const FakeHost *fake, size_t i, Inspection *in
 				  .vf = function->virtual_function,
 				  .nvme = function->class_code == 0x010802,
 				  .device_minor = -1 };
+	facts->serial_number = xstrdup(facts->nvme ? fake->nvme.number : NULL);
 	fake_set_text(&facts->driver, function->driver);
 	fake_set_text(&facts->driver_override, fake->overrides[i]);
 	return facts;

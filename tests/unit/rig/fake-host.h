@@ -86,6 +86,7 @@ typedef struct FakeNvme {
 	unsigned looks, left; /* at which a sanitize is in progress; of one that was begun */
 	const char *fails;    /* why its erase does */
 	const char *serial, *firmware; /* NULL: "S1", "1.0" */
+	const char *number; /* its serial number in config space; NULL: it has none there */
 	bool erased;
 } FakeNvme;
 

@@ -622,8 +622,6 @@ void rig_lacks_vf(Rig *rig)
 	fake_done(&rig->fake);
 	fake_init(&rig->fake, "h100-nvl-nics");
 	rig->fake.hides_vfs = true;
-	EACH_OF (PciFunction, f, rig->fake.snapshot->functions, rig->fake.snapshot->n_functions)
-		f->vf_autoprobe = f->vfs_max > 0;
 	rig_declare(rig, "[Group]\nName=pair0\nGpu=18:00.0\nGpu=19:00.0\nWith=vf:" RIG_VF "\n"
 			 "Vlan=42\n");
 	rig_shut_off(rig);
