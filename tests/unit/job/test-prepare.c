@@ -622,3 +622,21 @@ TEST(what_could_not_be_recorded_is_not_erased)
 	rig_fails(rig, &PREPARE, GPUPASS_ERROR_GROUP_BUSY, "who had " NVME " last");
 	assert_int_equal(rig->fake.calls[FAKE_ERASE], 0);
 }
+
+/* The host's own one of that model, which a swap or other cards have brought there. */
+/* fault E3 */
+TEST(a_reconcile_binds_no_other_board_than_was_assigned)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig->fake.nvme.number = "00-01";
+	rig_must(rig, &PREPARE);
+	rig_must(rig, &ASSIGN);
+	fake_set_driver(&rig->fake, NVME, "nvme", NULL);
+	rig->fake.nvme.number = "00-02";
+	rig_fails(rig, &RECONCILE, GPUPASS_ERROR_GROUP_BUSY,
+		  "has serial number 00-02 now and had 00-01");
+	rig->fake.nvme.number = "00-01";
+	rig_must(rig, &RECONCILE);
+	assert_true(rig_is_on(rig, NVME, "vfio-pci", "vfio-pci"));
+}

@@ -97,6 +97,26 @@ TEST(after_a_boot_the_vf_of_an_assigned_group_is_made_again)
 	assert_true(is_there(rig) && rig->fake.spoof_check);
 }
 
+/* It is in another network, and may be the host's own. */
+/* fault E4 */
+TEST(after_a_boot_no_vf_is_made_of_another_nic)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_new();
+	const Bdf bdf = bdf_of(RIG_NIC);
+	PciFunction *nic;
+
+	rig_lacks_vf(rig);
+	rig_must(rig, &PREPARE);
+	rig_must(rig, &ASSIGN);
+	rig->fake.hides_vfs = true;
+	rig->fake.spoof_check = false;
+	nic = rig->fake.snapshot->functions[fake_find_function(&rig->fake, &bdf)];
+	assert_true(nic->n_upstream > 0);
+	nic->upstream[0].device ^= 1;
+	rig_fails(rig, &PREPARE, GPUPASS_ERROR_HOST_IN_USE, "as a VF of it " RIG_VF " is at ");
+	assert_false(is_there(rig));
+}
+
 /* And at its NIC's address there may be another one, which the host uses. */
 /* fault E4 */
 TEST(after_a_reboot_a_prepare_of_vfs_is_not_undone)
