@@ -124,8 +124,9 @@ static void look_closely(Look *l)
 		     k++)
 			if (groups->items[i].companions[k].function)
 				functions[n++] = groups->items[i].companions[k].member.bdf;
-	l->inspection_error = host_inspect(host, functions, n, INSPECT_CONFIG_NOT,
-					   &l->seen->inspection, &l->inspection_problem);
+	l->inspection_error =
+		host_inspect_marked(host, l->seen->tenants, functions, n, INSPECT_CONFIG_NOT,
+				    &l->seen->inspection, &l->inspection_problem);
 	if (l->inspection_error == 0)
 		trail_note_holders(l->place->trail, l->seen->inspection);
 	l->host_error = host_examine(host, &l->host, &l->host_problem);
@@ -168,8 +169,7 @@ static void look_for_split(Look *l)
 
 	if (!l->seen->uses)
 		return;
-	report = fence_report(l->seen->inventory->groups, l->seen->uses, l->seen->assignments,
-			      l->place->rules->declarations);
+	report = fence_report(l->seen->inventory->groups, l->seen->uses, l->seen->assignments);
 	EACH (const FenceFinding, found, report->items, report->n_items) {
 		if (!found->split || strv_contains(l->busy, found->group))
 			continue;

@@ -102,8 +102,8 @@ static void note_nvmes(const JobPlace *place, const Prepared *p)
 static int inspect_group(const JobPlace *place, const JobRequest *request, const Bdf *functions,
 			 size_t n, Prepared *p, Problem **ret_problem)
 {
-	int r = inspect_past_exit(place->host, functions, n, config_of(request, p), &p->inspection,
-				  ret_problem);
+	int r = inspect_past_exit(place->host, p->tenants, functions, n, config_of(request, p),
+				  &p->inspection, ret_problem);
 
 	if (r != 0)
 		return r;

@@ -302,8 +302,8 @@ static int save_mark(const Erasing *e, TenantState state, Problem **ret_problem)
 	bool clean = state == TENANT_CLEAN;
 	const StepContext *c = e->context;
 	const PciFunction *function = function_of(e);
-	_cleanup_free_ char *why = strf("%s: %s", clean ? "erased" : "its erase has begun",
-					nvme_way_to_string(e->receipt.way));
+	_cleanup_free_ char *why = clean ? strf("erased: %s", nvme_way_to_string(e->receipt.way))
+					 : xstrdup("its erase has begun");
 	const TenantMark mark = {
 		.bdf = *e->bdf,
 		PCI_IDS_OF(function),
@@ -318,11 +318,23 @@ static int save_mark(const Erasing *e, TenantState state, Problem **ret_problem)
 		.n_erases = clean     ? 1
 			    : e->mark ? e->mark->n_erases
 				      : 0,
+		.begun = !clean && (!e->mark || e->mark->begun),
 		.cleared = !clean,
 	};
 	int r = tenant_store_save(c->place->tenants, &mark, 1);
 
 	return r < 0 ? tenant_not_stored(c->place, e->bdf, r, ret_problem) : 0;
+}
+
+/*
+ * Before the host's driver gets one that nobody knows: by its mark udev hides what is on it
+ * (59-gpupass-nvme.rules). Of one that this driver has already udev has seen all.
+ */
+static int hide(Erasing *e, Problem **ret_problem)
+{
+	return e->mark || str_equal(function_of(e)->driver, NVME_DRIVER)
+		       ? 0
+		       : save_mark(e, TENANT_DIRTY, ret_problem);
 }
 
 static int erase_one(Erasing *e, Problem **ret_problem)
@@ -399,6 +411,8 @@ static int erase(StepContext *c, Problem **ret_problem)
 
 	if (r == 0)
 		r = step_refuse_while_in_guest(c, ret_problem);
+	if (r == 0)
+		r = each(c, NULL, hide, ret_problem);
 	if (r == 0)
 		r = step_move(c, STEP_MOVE_ASIDE, ret_problem);
 	if (r == 0)

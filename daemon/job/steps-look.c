@@ -59,8 +59,9 @@ static int inspect_by(StepContext *c, bool past_exit, Inspection **ret, Problem 
 	Host *host = c->place->host;
 	size_t n;
 	_cleanup_free_ Bdf *functions = list_functions(c, &n);
-	int r = (past_exit ? inspect_past_exit : host_inspect)(
-		host, functions, n, INSPECT_CONFIG_NOT, ret, ret_problem);
+	int r = (past_exit ? inspect_past_exit : host_inspect_marked)(
+		host, c->prepared ? c->prepared->tenants : NULL, functions, n, INSPECT_CONFIG_NOT,
+		ret, ret_problem);
 
 	if (r == 0)
 		trail_note_holders(c->place->trail, *ret);

@@ -140,7 +140,7 @@ int manager_new(const ManagerPlace *place, Manager **ret)
 	m->place.job.claims = claims_new();
 	m->place.job.vfs = vf_watch_new();
 	m->place.job.disk = disk_watch_new();
-	health_look_new(&m->place.job.health);
+	m->place.job.health = health_look_new();
 	r = config_load_rules(place->config_directory, &place->policy, &m->rules, &m->config_notes);
 	if (r < 0)
 		return r;

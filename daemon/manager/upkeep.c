@@ -224,7 +224,9 @@ void manager_follow_kept(Manager *m)
 
 /* ---- groups that are not ready for a domain ---- */
 
+/* After a failure; twice as long after each that follows, at most 5 hours. */
 #define PREPARE_PAUSE_USEC (5 * 60 * USEC_PER_SEC)
+#define PREPARE_DOUBLED_MAX 6
 
 /*
  * A job that had in hand what this one was refused has ended since, and its end is when to try
@@ -240,21 +242,28 @@ static bool was_in_the_way(const Manager *m, const JobRecord *refused)
 			       it->started_usec + it->duration_usec >= refused->started_usec);
 }
 
-/* A job works on it, or the last prepare of it has just failed. */
+/* A job works on it, or the last prepares of it have failed. */
 static bool leave_for_now(const Manager *m, const Group *group)
 {
+	const JobRecord *last = NULL;
+	unsigned doubled = 0;
+
 	if (manager_group_job(m, group) > 0)
 		return true;
-	for (size_t i = m->n_jobs; i-- > 0;) {
+	for (size_t i = m->n_jobs; i-- > 0 && doubled < PREPARE_DOUBLED_MAX;) {
 		const JobRecord *job = m->jobs[i];
 
 		if (job->operation != OPERATION_PREPARE || !str_equal(job->group, group->name))
 			continue;
-		return !job->ended || (job->state != JOB_DONE && !was_in_the_way(m, job) &&
-				       now_monotonic() < job->started_usec + job->duration_usec +
-								 PREPARE_PAUSE_USEC);
+		if (!job->ended)
+			return true;
+		if (job->state == JOB_DONE || (!last && was_in_the_way(m, job)))
+			break;
+		doubled += last != NULL;
+		last = last ? last : job;
 	}
-	return false;
+	return last && now_monotonic() < last->started_usec + last->duration_usec +
+						 (PREPARE_PAUSE_USEC << doubled);
 }
 
 /* A job has in hand what this one would reach: two groups have VFs of one NIC. */

@@ -16,14 +16,6 @@ struct DiskWatch {
 
 #include "disk-watch.inc"
 
-DiskWatch *disk_watch_new(void)
-{
-	DiskWatch *watch = xcalloc(1, sizeof(DiskWatch));
-
-	pthread_mutex_init(&watch->lock, NULL);
-	return watch;
-}
-
 void disk_watch_note(DiskWatch *watch, const char *what, int error)
 {
 	if (!watch || (error != -EIO && error != -EROFS))

@@ -11,7 +11,7 @@
 
 typedef struct DiskWatch DiskWatch;
 
-DiskWatch *disk_watch_new(void);
+DECLARE_NEW(DiskWatch, disk_watch_new)
 DECLARE_FREE(DiskWatch, disk_watch_free)
 
 /* A write of `what` failed with -errno. Only errors of the disk count: EIO, EROFS. NULL watch: does

@@ -13,14 +13,6 @@ struct VfWatch {
 
 #include "vf-watch.inc"
 
-VfWatch *vf_watch_new(void)
-{
-	VfWatch *watch = xcalloc(1, sizeof(VfWatch));
-
-	pthread_mutex_init(&watch->lock, NULL);
-	return watch;
-}
-
 static void set(VfWatch *watch, MemberKind kind, const Bdf *bdf, bool seen)
 {
 	size_t kept = 0;

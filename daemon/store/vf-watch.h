@@ -16,7 +16,7 @@
 
 typedef struct VfWatch VfWatch;
 
-VfWatch *vf_watch_new(void);
+DECLARE_NEW(VfWatch, vf_watch_new)
 DECLARE_FREE(VfWatch, vf_watch_free)
 
 /* All of these do nothing with NULL. */

@@ -74,8 +74,10 @@ static int parse_question(char **arguments, size_t n, const Asked *asked, Worker
 	if (n - 1 < q->least + operands || n - 1 > q->most + operands)
 		return complain("wrong number of operands", q->verb);
 	if ((command->slot && question_id(q) != ASK_RESET) ||
-	    (command->awake && question_id(q) != ASK_CONFIG))
-		return complain("--slot is for reset, and --awake for config", NULL);
+	    (command->awake && question_id(q) != ASK_CONFIG) ||
+	    (command->no_labels && question_id(q) != ASK_NVME))
+		return complain("--slot is for reset, --awake for config, --no-labels for nvme",
+				NULL);
 	if ((asked->way != NULL) != (question_id(q) == ASK_ERASE))
 		return complain("--way is for erase, and must be there", NULL);
 	command->question = q;
@@ -109,6 +111,7 @@ bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_st
 		{ "root", .text = &command.root_dir },
 		{ "without-image", .flag = &asked.without_image },
 		{ "awake", .flag = &command.awake },
+		{ "no-labels", .flag = &command.no_labels },
 		{ "glance", .flag = &asked.glance },
 		{ "mmio", .flag = &asked.mmio },
 		{ "nvml", .text = &command.nvml },

@@ -157,7 +157,8 @@ static int look_at_nvmes(const WorkerCommand *command, void *ret)
 
 	answer->uses = xcalloc(n, sizeof(NvmeUse));
 	for (size_t i = 0; r >= 0 && i < n; i++) {
-		r = nvme_use_read(&roots, nvme_open_disk, &command->functions[i], &answer->uses[i]);
+		r = nvme_use_read(&roots, nvme_open_disk, &command->functions[i],
+				  !command->no_labels, &answer->uses[i]);
 		answer->n_uses += r >= 0;
 	}
 	answer->head.error = r < 0 ? r : 0;

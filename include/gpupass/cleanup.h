@@ -116,6 +116,7 @@
 #define _owned_(function)
 #define _json_(...)
 #define DECLARE_CLEAR(Type, f) void f(Type *p);
+#define DECLARE_NEW(Type, f) Type *f(void);
 #define DECLARE_REF(Type, f) Type *f(Type *p);
 #define DECLARE_FREE_LIST(Type, f) void f(Type *list, size_t n);
 #define DECLARE_FIND(Type, f) const Type *f(const Type *list, size_t n, const Bdf *bdf);

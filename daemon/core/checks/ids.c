@@ -24,11 +24,8 @@ typedef struct Ids {
 	char *where;
 } Ids;
 
-static void ids_clear(Ids *ids)
-{
-	free(ids->value);
-	free(ids->where);
-}
+LOCAL_CLEAR(Ids, ids_clear)
+#include "ids.inc"
 
 /* " (/etc/modprobe.d/vfio.conf)": the files that name the module. */
 static char *places(const Examination *host, const char *module)

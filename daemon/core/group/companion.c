@@ -17,6 +17,7 @@ void companions_declare(Group *group, const Declaration *declaration, const PciS
 		add(group, &declaration->companions[i], snapshot);
 	group->whole_nic = declaration->whole_nic;
 	group->erase = declaration->erase;
+	group->foreign_use = declaration->foreign_use;
 	group->vlan = declaration->vlan;
 }
 
@@ -148,19 +149,40 @@ static char *sharing_fault(const Group *group, const Companion *companion, const
 	return NULL;
 }
 
-char *companions_fault(const Group *group, const GroupSet *all)
+/* NULL: whoever has the group is seen, and what that leaves on an NVMe erased. */
+static const char *unseen_use(const Group *group, const Policy *policy)
+{
+	if (group->foreign_use)
+		return "with ForeignUse=yes";
+	return policy->domains == DOMAINS_LIBVIRT ? NULL : "without libvirt (Uri=none)";
+}
+
+static char *giving_fault(const Group *group, const Companion *companion, const Policy *policy)
+{
+	const char *bdf = BDF_TEXT(&companion->member.bdf), *unseen = unseen_use(group, policy);
+
+	if (companion->member.kind == MEMBER_NIC && !group->whole_nic)
+		return strf("%s is a whole NIC, which a tenant can re-flash: give a VF of it, or "
+			    "allow it by WholeNic=yes (declare --whole-nic)",
+			    bdf);
+	if (companion->member.kind == MEMBER_NVME && unseen)
+		return strf("%s is an NVMe, which cannot be in a group %s: who had it is not seen, "
+			    "and what that left on it not erased",
+			    bdf, unseen);
+	return NULL;
+}
+
+char *companions_fault(const Group *group, const GroupSet *all, const Policy *policy)
 {
 	EACH (const Companion, companion, group->companions, group->n_companions) {
 		char *fault = kind_fault(companion, all->snapshot);
 
 		if (!fault)
 			fault = sharing_fault(group, companion, all);
+		if (!fault)
+			fault = giving_fault(group, companion, policy);
 		if (fault)
 			return fault;
-		if (companion->member.kind == MEMBER_NIC && !group->whole_nic)
-			return strf("%s is a whole NIC, which a tenant can re-flash: give a VF "
-				    "of it, or allow it by WholeNic=yes (declare --whole-nic)",
-				    BDF_TEXT(&companion->member.bdf));
 	}
 	return NULL;
 }
@@ -189,7 +211,13 @@ static CompanionNeed need_of(const Group *group, const Companion *companion, con
 	return group->erase ? COMPANION_TO_ERASE : COMPANION_READY;
 }
 
-bool companions_ready(Group *group, const Tenants *tenants, char **ret_why)
+void companions_settle(Group *group, const Tenants *tenants)
+{
+	for (size_t i = 0; i < group->n_companions; i++)
+		group->companions[i].need = need_of(group, &group->companions[i], tenants);
+}
+
+char *companions_lack(const Group *group)
 {
 	static const char *const words[] = {
 		[COMPANION_TO_MAKE] = "is yet to be made",
@@ -199,15 +227,11 @@ bool companions_ready(Group *group, const Tenants *tenants, char **ret_why)
 	};
 	_cleanup_strv_ char **lines = NULL;
 
-	EACH (Companion, companion, group->companions, group->n_companions) {
-		companion->need = need_of(group, companion, tenants);
+	EACH (const Companion, companion, group->companions, group->n_companions)
 		if (companion->need != COMPANION_READY)
 			strv_appendf(&lines, "%s %s %s", member_kind_noun(companion->member.kind),
 				     BDF_TEXT(&companion->member.bdf), words[companion->need]);
-	}
-	if (lines)
-		*ret_why = strv_join(lines, "; ");
-	return !lines;
+	return lines ? strv_join(lines, "; ") : NULL;
 }
 
 char *companions_why_not(const Group *group, const Tenants *tenants)

@@ -357,12 +357,13 @@ static GroupState settle_unread(View *v, GroupState state)
  */
 static GroupState settle_by_drivers(View *v)
 {
-	_cleanup_free_ char *needs = NULL, *why_not = NULL;
-	bool ready = companions_ready(v->group, v->tenants, &needs);
 	const PciFunction *bound = NULL, *unbound = NULL;
+	_cleanup_free_ char *lack = NULL, *why_not = NULL;
 	const DomainUse *unread;
 	size_t position = 0;
 
+	companions_settle(v->group, v->tenants);
+	lack = companions_lack(v->group);
 	for (size_t i = 0; i < v->n_leads; i++) {
 		const Companion *companion = group_companion(v->group, &v->leads[i]->bdf);
 
@@ -377,7 +378,7 @@ static GroupState settle_by_drivers(View *v)
 	if (bound && unbound)
 		return settle(v, GROUP_DEGRADED, "%s is on %s, but %s on %s%s%s",
 			      BDF_TEXT(&bound->bdf), driver_name(bound), BDF_TEXT(&unbound->bdf),
-			      driver_name(unbound), ready ? "" : "; ", str_or_empty(needs));
+			      driver_name(unbound), lack ? "; " : "", str_or_empty(lack));
 	if (v->group->provenance == PROVENANCE_INFERRED && !v->policy->accept_inferred)
 		return settle(v, GROUP_INFERRED,
 			      "the pairing is likely, not certain; declare it: "
@@ -396,8 +397,8 @@ static GroupState settle_by_drivers(View *v)
 			      "whether domain %s (%s) has a part of it cannot be told: its %s is "
 			      "not known",
 			      unread->name, unread->uuid, unread->vmid > 0 ? "file" : "XML");
-	if (!ready)
-		return settle(v, GROUP_UNREADY, "%s", needs);
+	if (lack)
+		return settle(v, GROUP_UNREADY, "%s", lack);
 	why_not = companions_why_not(v->group, v->tenants);
 	if (why_not)
 		return settle(v, bound ? GROUP_BOUND : GROUP_FREE, "%s", why_not);
@@ -426,7 +427,7 @@ static GroupState settle_whatever_uses(View *v, GroupState state, const char *wh
 static GroupState observe_state(View *v)
 {
 	const Group *group = v->group;
-	_cleanup_free_ char *why = NULL;
+	_cleanup_free_ char *lack = NULL;
 
 	find_fence(v);
 	find_records(v);
@@ -436,9 +437,11 @@ static GroupState observe_state(View *v)
 	if (group->provenance == PROVENANCE_NONE)
 		return settle_whatever_uses(v, GROUP_UNKNOWN, NULL);
 	/* A boot takes the VFs. That the rules of one are not known yet closes the fence only. */
-	if ((v->record || (v->domain && marked_as_ours(v, v->domain))) &&
-	    !companions_ready(v->group, NULL, &why) && group_lacks_vf(group))
-		return settle_whatever_uses(v, GROUP_DEGRADED, why);
+	if (v->record || v->domain)
+		companions_settle(v->group, NULL);
+	lack = companions_lack(group);
+	if (group_lacks_vf(group))
+		return settle_whatever_uses(v, GROUP_DEGRADED, lack);
 	if (v->record)
 		return settle_recorded(v);
 	if (v->domain)

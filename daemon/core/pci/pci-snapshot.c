@@ -67,11 +67,6 @@ static void list_virtuals(PciSnapshot *snapshot, size_t most)
 			snapshot->virtuals[snapshot->n_virtuals++] = snapshot->functions[i];
 }
 
-static size_t count_virtuals(const PciSnapshot *snapshot)
-{
-	return COUNT(snapshot->functions, snapshot->n_functions, (*it)->virtual_function);
-}
-
 static bool is_sorted(const PciSnapshot *snapshot)
 {
 	for (size_t i = 1; i < snapshot->n_functions; i++)
@@ -89,7 +84,8 @@ int pci_snapshot_seal(PciSnapshot *snapshot)
 	for (size_t i = 1; i < snapshot->n_functions; i++)
 		if (bdf_equal(&snapshot->functions[i - 1]->bdf, &snapshot->functions[i]->bdf))
 			return -EEXIST;
-	list_virtuals(snapshot, count_virtuals(snapshot));
+	list_virtuals(snapshot,
+		      COUNT(snapshot->functions, snapshot->n_functions, (*it)->virtual_function));
 	return 0;
 }
 

@@ -47,6 +47,28 @@ static void plan_erases(Planner *p)
 	}
 }
 
+/*
+ * Erase= allowed what was on it when it was written, and not what a domain left since that had it
+ * without gpupass. Of that a person has to ask.
+ */
+static int check_asked(const Planner *p, const PlanFunction *f)
+{
+	const PciFunction *function = pci_snapshot_find(p->facts->snapshot, &f->bdf);
+	const TenantFile *file = tenants_find(p->facts->tenants, &f->bdf);
+	const TenantMark *mark = file ? file->mark : NULL;
+	_cleanup_free_ char *who = NULL;
+
+	if (!p->request->unasked || !f->erase || !file || !bdf_equal(&file->bdf, &f->bdf) ||
+	    (mark && (mark->n_erases > 0 || (mark->begun && PCI_SAME_IDS(mark, function)))))
+		return 0;
+	who = tenancy_tenant_text(mark ? mark->domain_uuid : NULL, mark ? mark->domain_name : NULL);
+	return problem_refuse(
+		p->ret_problem, GPUPASS_ERROR_HOST_IN_USE,
+		.reason = strf("%s was not given by gpupass to who had it last", BDF_TEXT(&f->bdf)),
+		.cause = strf("it was last used by %s", who),
+		.remedy = strf("if nothing on it is needed: gpupass prepare %s", p->plan->group));
+}
+
 /* To erase takes what is on an NVMe from its owner. To make a VF takes nothing from anybody. */
 static int check_owners(const Planner *p)
 {
@@ -70,6 +92,8 @@ int plan_prepare(Planner *p)
 		r = plan_fill_functions(p);
 	if (r == 0)
 		plan_erases(p);
+	for (size_t i = 0; r == 0 && i < plan->n_functions; i++)
+		r = check_asked(p, &plan->functions[i]);
 	if (r == 0 && (plan_count_erases(plan) > 0 || !group_awaits_vf(group)))
 		r = check_owners(p);
 	if (r == 0)

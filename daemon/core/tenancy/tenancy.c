@@ -117,6 +117,14 @@ const TenantMark *tenants_mark(const Tenants *tenants, const PciFunction *functi
 		       : NULL;
 }
 
+bool tenants_returned(const Tenants *tenants, const Bdf *nvme)
+{
+	const TenantFile *file = tenants_find(tenants, nvme);
+
+	return file && bdf_equal(&file->bdf, nvme) && file->mark &&
+	       file->mark->state == TENANT_DIRTY && file->mark->n_erases > 0;
+}
+
 /* ---- what marks say of a board ---- */
 
 static bool differ(const char *then, const char *now)

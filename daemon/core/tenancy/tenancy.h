@@ -39,6 +39,7 @@ typedef struct TenantMark {
 	 */
 	NvmeReceipt *erases _json_(if_any, max 1);
 	size_t n_erases;
+	bool begun _json_(if_any); /* its first erase has: who had it before does not count */
 	bool cleared
 		_json_(if_any); /* a person has lifted its quarantine: it need not be as then */
 } TenantMark;
@@ -76,6 +77,8 @@ const TenantMark *tenants_mark(const Tenants *tenants, const PciFunction *functi
  * have two tenants. NULL: there is no mark.
  */
 const TenantFile *tenants_find(const Tenants *tenants, const Bdf *bdf);
+/* An NVMe that a tenant has given back, and that is not erased since: that one chose what is on it. */
+bool tenants_returned(const Tenants *tenants, const Bdf *nvme);
 /* Why the mark of this board, or any, cannot be used; NULL: it can, or there is none. */
 const RecordFault *tenants_fault(const Tenants *tenants, const Bdf *bdf);
 

@@ -264,11 +264,6 @@ static int read_bars(int device_fd, PciFunction *f)
 	return 0;
 }
 
-static void append_upstream(PciFunction *f, const Bdf *bdf)
-{
-	*GROW(f->upstream, f->n_upstream) = *bdf;
-}
-
 /* "pci0000:00": a host bridge. Intel VMD puts a second one behind its endpoint. */
 static bool is_host_bridge(const char *component)
 {
@@ -292,7 +287,7 @@ static int read_upstream(int devices_fd, PciFunction *f)
 			f->n_upstream = 0;
 		if (sysfs_parse_bdf(c, &bdf) < 0 || bdf_equal(&bdf, &f->bdf))
 			continue;
-		append_upstream(f, &bdf);
+		*GROW(f->upstream, f->n_upstream) = bdf;
 	}
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
+#define UNASKED group_request(OPERATION_PREPARE, "pair0", .plan.unasked = true)
 #define OTHER assign_request("vm77", "pair0")
 #define UNASKED group_request(OPERATION_PREPARE, "pair0", .plan.unasked = true)
 
@@ -67,6 +68,14 @@ static void expect_state(Rig *rig, GroupState state)
 	assert_string_equal(
 		group_state_to_string(group_set_find(p->inventory->groups, "pair0")->state),
 		group_state_to_string(state));
+}
+
+static void expect_reason(Rig *rig, const char *reason)
+{
+	_cleanup_(prepared_freep) Prepared *p = xcalloc(1, sizeof(Prepared));
+
+	assert_int_equal(prepare_look(&rig->place, INSPECT_CONFIG_NOT, true, p, NULL), 0);
+	assert_string_equal(group_set_find(p->inventory->groups, "pair0")->reason, reason);
 }
 
 static Rig *rig_with(bool erase)
@@ -125,6 +134,8 @@ TEST(a_group_of_which_one_gpu_is_elsewhere_waits_for_the_erase_too)
 
 	fake_set_driver(&rig->fake, "0000:61:00.0", "vfio-pci", "vfio-pci");
 	expect_state(rig, GROUP_DEGRADED);
+	expect_reason(rig, "0000:61:00.0 is on vfio-pci, but 0000:41:00.0 on nvidia; NVMe " NVME
+			   " is yet to be erased");
 	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_GROUP_BUSY, "NVMe " NVME " is yet to be erased");
 	rig_must(rig, &PREPARE);
 	expect_mark(rig, TENANT_CLEAN, true);
@@ -145,6 +156,17 @@ TEST(what_a_tenant_had_is_erased_before_the_next_one)
 	rig_must(rig, &PREPARE);
 	assert_int_equal(erases(rig), 1);
 	rig_must(rig, &OTHER);
+}
+
+/* promise M6 */
+TEST(a_tenants_own_labels_do_not_keep_it_from_being_erased)
+{
+	_cleanup_(rig_freep) Rig *first = rig_with(true), *rig = rig_returned();
+
+	first->fake.nvme.labelled = rig->fake.nvme.labelled = true;
+	rig_fails(first, &PREPARE, GPUPASS_ERROR_HOST_IN_USE, "named in /etc/fstab: /data");
+	rig_must(rig, &PREPARE);
+	expect_mark(rig, TENANT_CLEAN, true);
 }
 
 /* promise M7 */
@@ -341,6 +363,93 @@ TEST(what_is_new_at_the_address_is_erased_only_when_a_person_asks)
 		rig_must(rig, &PREPARE);
 		assert_int_equal(erases(rig), 2);
 	}
+}
+
+static void save_file(Rig *rig, const char *text)
+{
+	_cleanup_free_ char *name = tenant_file_name(&(Bdf){ 0, 0xe1, 0, 0 });
+
+	assert_int_equal(file_replace_at(rig->tenants.dir_fd, name, text, strlen(text), 0600), 0);
+}
+
+static void save_mark(Rig *rig, const char *name, bool begun, unsigned device)
+{
+	const PciFunction *nvme =
+		rig->fake.snapshot->functions[rig->fake.snapshot->n_functions - 1];
+	TenantMark mark = { .bdf = nvme->bdf,
+			    PCI_IDS_OF(nvme),
+			    .state = TENANT_DIRTY,
+			    .domain_uuid = name ? (char *)VM42 : NULL,
+			    .domain_name = (char *)name,
+			    .why = (char *)"seen",
+			    .begun = begun };
+
+	mark.device = (uint16_t)(mark.device + device);
+	assert_int_equal(tenant_store_save(&rig->tenants, &mark, 1), 0);
+}
+
+/* promise M7 */
+TEST(what_a_domain_left_without_gpupass_is_erased_only_when_a_person_asks)
+{
+	static const struct {
+		const char *file, *name, *tells;
+		bool begun;
+		unsigned device;
+	} rows[] = {
+		{ NULL, "vm9", "last used by vm9", false, 0 },
+		{ NULL, NULL, "a tenant that is not known", false, 0 },
+		{ "torn", NULL, "a tenant that is not known", false, 0 },
+		/* What was begun to be erased was another device. */
+		{ NULL, NULL, "a tenant that is not known", true, 1 },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+		if (rows[i].file)
+			save_file(rig, rows[i].file);
+		else
+			save_mark(rig, rows[i].name, rows[i].begun, rows[i].device);
+		rig_fails(rig, &UNASKED, GPUPASS_ERROR_HOST_IN_USE, rows[i].tells);
+		assert_int_equal(rig->fake.calls[FAKE_ERASE], 0);
+		rig_must(rig, &PREPARE);
+		expect_mark(rig, TENANT_CLEAN, true);
+	}
+}
+
+/* fault E2 */
+TEST(a_first_erase_that_was_cut_off_goes_on_by_itself)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig->fake.nvme = (FakeNvme){ .sanitizes = true, .looks = 7 };
+	rig->cancel_at = 2;
+	rig_try(rig, &UNASKED);
+	rig_expect(rig, JOB_CANCELLED, GPUPASS_ERROR_CANCELLED, "everything was put back");
+	expect_mark(rig, TENANT_DIRTY, false);
+	cancellation_unref(rig->place.cancel);
+	rig->place.cancel = NULL;
+	rig->cancel_at = 0;
+	rig_must(rig, &UNASKED);
+	expect_mark(rig, TENANT_CLEAN, true);
+}
+
+static void is_marked(Rig *rig)
+{
+	expect_mark(rig, TENANT_DIRTY, false);
+}
+
+/* udev goes by the mark: what is on it may be a domain's, which had it by hand. */
+/* promise M6 */
+TEST(one_on_vfio_is_marked_before_the_host_sees_what_is_on_it)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig_must(rig, &KEEP);
+	fake_watch(&rig->fake);
+	rig_at(rig, FAKE_MOVE, 1, is_marked);
+	rig_must(rig, &PREPARE);
+	expect_mark(rig, TENANT_CLEAN, true);
 }
 
 /* The next daemon, maybe of the next boot. */
@@ -614,11 +723,8 @@ TEST(a_quarantine_that_is_cleared_under_a_tenant_accepts_nothing_of_it)
 TEST(what_could_not_be_recorded_is_not_erased)
 {
 	_cleanup_(rig_freep) Rig *rig = rig_with(true);
-	_cleanup_free_ char *name = tenant_file_name(&(Bdf){ 0, 0xe1, 0, 0 });
-	static const char newer[] = "{\"schema\": \"org.gpupass1.tenant/9\"}\n";
 
-	assert_int_equal(file_replace_at(rig->tenants.dir_fd, name, newer, sizeof(newer) - 1, 0600),
-			 0);
+	save_file(rig, "{\"schema\": \"org.gpupass1.tenant/9\"}\n");
 	rig_fails(rig, &PREPARE, GPUPASS_ERROR_GROUP_BUSY, "who had " NVME " last");
 	assert_int_equal(rig->fake.calls[FAKE_ERASE], 0);
 }

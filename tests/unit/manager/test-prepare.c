@@ -6,6 +6,7 @@
 
 #include "manager/manager-rig.h"
 #include "manager/records.h"
+#include "util/clock.h"
 #include "util/file.h"
 #include "util/text.h"
 
@@ -73,6 +74,34 @@ ON_A_MANAGER(one_that_has_just_failed_waits_for_a_person)
 	only_job(rig);
 	rig->rig->fake.nvme.mount = NULL;
 	assert_int_equal(manager_rig_run(rig, &PREPARE), JOB_DONE);
+	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_FREE);
+}
+
+/* As if so many minutes had passed. */
+static size_t jobs_after(ManagerRig *rig, unsigned minutes)
+{
+	size_t n;
+	const JobRecord *const *jobs = manager_jobs(rig->manager, &n);
+
+	for (size_t i = 0; i < n; i++)
+		((JobRecord *)jobs[i])->started_usec -= minutes * 60 * USEC_PER_SEC;
+	manager_rig_look(rig);
+	manager_rig_settle(rig);
+	(void)manager_jobs(rig->manager, &n);
+	return n;
+}
+
+/* fault E1 */
+ON_A_MANAGER(one_that_fails_again_is_tried_after_twice_as_long)
+{
+	declare_nvme(rig, "/srv");
+	assert_int_equal(jobs_after(rig, 4), 1);
+	assert_int_equal(jobs_after(rig, 2), 2);
+	assert_int_equal(jobs_after(rig, 9), 2);
+	assert_int_equal(jobs_after(rig, 2), 3);
+	assert_int_equal(jobs_after(rig, 19), 3);
+	rig->rig->fake.nvme.mount = NULL;
+	assert_int_equal(jobs_after(rig, 2), 4);
 	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_FREE);
 }
 

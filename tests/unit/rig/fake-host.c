@@ -503,6 +503,10 @@ static void answer_nvme_use(FakeHost *fake, const FakeFault *fault, Ask *ask)
 			*GROW(use->holds, use->n_holds) =
 				(NvmeHold){ NVME_HOLD_MOUNT, xstrdup("/dev/nvme0n1"),
 					    xstrdup(fake->nvme.mount) };
+		if (fake->nvme.labelled && !ask->before)
+			*GROW(use->holds, use->n_holds) =
+				(NvmeHold){ NVME_HOLD_FSTAB, xstrdup("/dev/nvme0n1"),
+					    xstrdup("/data") };
 	}
 }
 

@@ -82,6 +82,7 @@ typedef struct FakeNvmlFault {
 /* All NVMes are one. */
 typedef struct FakeNvme {
 	const char *mount;    /* where it is; NULL: not at all */
+	bool labelled;	      /* as a disk of the host's fstab is */
 	bool sanitizes;	      /* else it is formatted */
 	unsigned looks, left; /* at which a sanitize is in progress; of one that was begun */
 	const char *fails;    /* why its erase does */

@@ -75,7 +75,6 @@ static Fence *make(Scene *s)
 	return fence_make(&(FenceFacts){ .groups = s->host.groups,
 					 .gpus = s->host.set,
 					 .assignments = s->host.assignments,
-					 .declarations = s->host.declarations,
 					 .uses = s->host.uses,
 					 .tenants = &s->tenants,
 					 .health = &s->health,
@@ -361,8 +360,7 @@ TEST(each_domain_that_has_what_it_should_not_is_reported)
 		if (c->assigned)
 			host_assignment(&s.host, "pair0", "vm1", 1, pair0);
 		host_resolve(&s.host);
-		report = fence_report(s.host.groups, s.host.uses, s.host.assignments,
-				      s.host.declarations);
+		report = fence_report(s.host.groups, s.host.uses, s.host.assignments);
 		if (report->n_items != (c->what ? 1 : 0))
 			fail_msg("%s: %zu findings", c->name, report->n_items);
 		if (c->what && !strstr(report->items[0].what, c->what))
@@ -382,7 +380,7 @@ TEST(every_domain_with_a_part_is_named)
 	host_domain(&s.host, "vm2", false, other)->hostdevs[0].argument = true;
 	host_domain(&s.host, "vm3", true, half);
 	host_resolve(&s.host);
-	report = fence_report(s.host.groups, s.host.uses, s.host.assignments, s.host.declarations);
+	report = fence_report(s.host.groups, s.host.uses, s.host.assignments);
 	assert_int_equal(report->n_items, 3);
 	for (size_t i = 0; i < 3; i++)
 		assert_true(report->items[i].split);
@@ -408,7 +406,7 @@ TEST(a_vgpu_of_a_board_of_a_group_is_reported)
 	domain_use_add_mdev(host_domain(&s.host, "vm1", false, none), mdev->uuid, false, true);
 	host_domain(&s.host, "vm2", false, none);
 	host_resolve(&s.host);
-	report = fence_report(s.host.groups, s.host.uses, s.host.assignments, s.host.declarations);
+	report = fence_report(s.host.groups, s.host.uses, s.host.assignments);
 	assert_int_equal(report->n_items, 1);
 	assert_string_equal(
 		report->items[0].what,
@@ -434,7 +432,7 @@ TEST(a_vf_of_a_nic_of_a_group_is_reported)
 	host_seal(&s.host);
 	host_domain(&s.host, "vm1", true, vf);
 	host_resolve(&s.host);
-	report = fence_report(s.host.groups, s.host.uses, s.host.assignments, s.host.declarations);
+	report = fence_report(s.host.groups, s.host.uses, s.host.assignments);
 	assert_int_equal(report->n_items, 1);
 	assert_string_equal(report->items[0].what,
 			    "domain vm1 (" X ") runs with virtual function 0000:42:00.2 of " NIC
