@@ -62,13 +62,17 @@ static InspectConfig most_config(const JobRequest *request)
 	return request->plan.wakes_nothing ? INSPECT_CONFIG_AWAKE : INSPECT_CONFIG_ALL;
 }
 
-/* A reconcile binds what has the serial number of the record, and wakes nothing under a guest. */
+/*
+ * A reconcile binds what has the serial number of the record, and wakes nothing under a guest. By
+ * that of a prepare's NVMe its recovery knows what it has moved.
+ */
 static InspectConfig config_of(const JobRequest *request, const Prepared *p)
 {
 	bool reconciles =
 		request->plan.operation == OPERATION_RECONCILE && !request->plan.only_record;
 
-	if (reconciles && p->domain && p->domain->active)
+	if ((reconciles && p->domain && p->domain->active) ||
+	    request->plan.operation == OPERATION_PREPARE)
 		return INSPECT_CONFIG_AWAKE;
 	return reconciles || wakes_functions(request->plan.operation) ? most_config(request)
 								      : INSPECT_CONFIG_NOT;

@@ -110,7 +110,8 @@ TEST(after_a_boot_no_vf_is_made_of_another_nic)
 	rig_must(rig, &ASSIGN);
 	rig->fake.hides_vfs = true;
 	rig->fake.spoof_check = false;
-	nic = rig->fake.snapshot->functions[fake_find_function(&rig->fake, &bdf)];
+	nic = FIND_OF(rig->fake.snapshot->functions, rig->fake.snapshot->n_functions,
+		      bdf_equal(&it->bdf, &bdf));
 	assert_true(nic->n_upstream > 0);
 	nic->upstream[0].device ^= 1;
 	rig_fails(rig, &PREPARE, GPUPASS_ERROR_HOST_IN_USE, "as a VF of it " RIG_VF " is at ");
