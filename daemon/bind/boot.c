@@ -73,7 +73,11 @@ static bool is_companion(const AssignedFunction *record)
 	return record->vendor != PCI_VENDOR_NVIDIA;
 }
 
+#define IS_EARLY 2
+
 /*
+ * IS_EARLY: its GPUs may come yet.
+ *
  * A companion that no serial number tells from another one of its model is known by its place, as
  * differs() compares it, and by its company: where addresses have moved, the host's own NIC may
  * be there, but hardly in the same slot beside these GPUs.
@@ -92,7 +96,7 @@ static int company_differs(const BootMachine *machine, const BootFunction *f, ch
 		r = scan_ids(machine->sysfs_fd, &record->bdf, &now);
 		if (r == -ENOENT || r == -ENODEV) {
 			why = strf("%s is not there; it is left alone", BDF_TEXT(&record->bdf));
-			r = 1;
+			r = IS_EARLY;
 		}
 		if (r == 0)
 			r = differs(machine, record, true, &same, &why);
@@ -164,6 +168,7 @@ static void reserve(const BootMachine *machine, BootFunction *f)
 		settle_error(f, "cannot tell which board it is", r);
 	else if (r > 0)
 		settle(f, BOOT_CHANGED, TAKE_PTR(why));
+	f->early = r == IS_EARLY;
 	if (f->outcome != BOOT_RESERVED || sysfs_is_vf(machine->sysfs_fd, &f->record->bdf))
 		return;
 	r = driver_set_override(&machine->ops, machine->sysfs_fd, &f->record->bdf, BOOT_DRIVER);
@@ -185,6 +190,23 @@ static void settle_probed(const BootMachine *machine, BootFunction *f, const cha
 		settle(f, BOOT_FAILED, xstrdup(error ? error : "no driver is bound"));
 }
 
+/*
+ * Also one that something else has put on vfio-pci, which knows nothing of rules. false: it is not
+ * to be bound.
+ */
+static bool rule(const BootMachine *machine, BootFunction *f)
+{
+	char *why;
+
+	if (f->ruled || !sysfs_is_vf(machine->sysfs_fd, &f->record->bdf))
+		return true;
+	why = machine->rule_vf(machine->parts, &f->record->bdf);
+	f->ruled = !why;
+	if (why)
+		settle(f, BOOT_FAILED, why);
+	return f->ruled;
+}
+
 /* Probes all reserved functions at once. */
 static void probe(const BootMachine *machine, BootReport *report)
 {
@@ -195,16 +217,10 @@ static void probe(const BootMachine *machine, BootReport *report)
 
 	n = 0;
 	EACH (BootFunction, f, report->functions, report->n_functions) {
-		char *why = NULL;
-
-		if (f->outcome != BOOT_RESERVED)
+		if (f->outcome == BOOT_BOUND)
+			(void)rule(machine, f);
+		if (f->outcome != BOOT_RESERVED || !rule(machine, f))
 			continue;
-		if (sysfs_is_vf(machine->sysfs_fd, &f->record->bdf))
-			why = machine->rule_vf(machine->parts, &f->record->bdf);
-		if (why) {
-			settle(f, BOOT_FAILED, why);
-			continue;
-		}
 		functions[n] = f;
 		bdfs[n++] = f->record->bdf;
 	}
@@ -353,7 +369,7 @@ BootReport *boot_bind(const BootMachine *machine, const BootWishes *wishes, cons
 		reserve(machine, &report->functions[i]);
 	if (only)
 		report->lacks_peers = reserve_peers(machine, report->assignments, only);
-	if (driver_loaded(machine) && boot_report_count(report, BOOT_RESERVED) > 0)
+	if (driver_loaded(machine))
 		probe(machine, report);
 	return report;
 }

@@ -132,6 +132,20 @@ void vfs_make(const BootMachine *machine, const char *config_dir, uint64_t wait_
 	}
 }
 
+size_t vfs_count_missing(int sysfs_fd, const BootReport *report)
+{
+	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
+	size_t n = 0;
+
+	if (boot_report_count(report, BOOT_MISSING) == 0 || scan_pci(sysfs_fd, &snapshot) < 0)
+		return 0;
+	for (size_t i = 0; i < report->n_functions; i++)
+		n += SOME_OF(snapshot->functions, snapshot->n_functions,
+			     member_kind_is(MEMBER_NIC, it) &&
+				     is_missing(it, &report->functions[i]));
+	return n;
+}
+
 char *vf_rule(const WorkerConfig *parts, const Bdf *vf)
 {
 	NicsAnswer answer = { 0 };

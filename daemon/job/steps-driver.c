@@ -52,13 +52,20 @@ static DriverTarget target_of(const PlanFunction *f, StepMove where)
 /* Every function of the plan, except those whose worker never came back. */
 static Moves moves_make(const StepContext *c, StepMove where)
 {
-	size_t n = c->plan->n_functions;
+	bool vfs = where == STEP_MOVE_VFS;
+	size_t n = vfs ? c->plan->n_bound_vfs : c->plan->n_functions;
 	Moves moves = {
 		.targets = xcalloc(n + 1, sizeof(DriverTarget)),
 		.outcomes = xcalloc(n + 1, sizeof(MoveOutcome)),
 	};
 
-	EACH (const PlanFunction, f, c->plan->functions, n)
+	for (; vfs && moves.n < n; moves.n++)
+		moves.targets[moves.n] = (DriverTarget){
+			.bdf = c->plan->bound_vfs[moves.n],
+			.driver = VFIO_PCI,
+			.driver_override = VFIO_PCI,
+		};
+	EACH (const PlanFunction, f, c->plan->functions, vfs ? 0 : n)
 		if (takes_part(c, f, where))
 			moves.targets[moves.n++] = target_of(f, where);
 	return moves;

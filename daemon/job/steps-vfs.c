@@ -5,10 +5,11 @@
 static int set_number(StepContext *c, const PlanNic *nic, unsigned number, bool autoprobe,
 		      Problem **ret_problem)
 {
+	const Inventory *seen = c->prepared ? c->prepared->inventory : NULL;
 	bool running = false;
 	int r;
 
-	vf_watch_forget(c->place->vfs);
+	vf_watch_forget(c->place->vfs, seen ? seen->snapshot : NULL, &nic->bdf);
 	r = host_make_vfs(c->place->host, &nic->bdf, number, autoprobe, &running, ret_problem);
 	if (running)
 		step_remember_stuck(c, &nic->bdf, "a worker still makes VFs of %s",
@@ -26,7 +27,7 @@ static int make_vfs(StepContext *c, Problem **ret_problem)
 		r = host_rule_vfs(c->place->host, c->plan->vfs, c->plan->n_vfs, true, ret_problem);
 	if (r == 0)
 		vf_watch_add(c->place->vfs, c->plan->vfs, c->plan->n_vfs);
-	return r;
+	return r == 0 ? step_move(c, STEP_MOVE_VFS, ret_problem) : r;
 }
 
 /* Rules that keep a guest to itself stay. A boot has taken the VFs; the NIC there may be another. */

@@ -316,7 +316,8 @@ static bool is_due(const Manager *m, const Group *group)
 {
 	if (m->config_notes && !group->domain_uuid)
 		return false;
-	return (group->state == GROUP_UNREADY && !is_edited(m, group)) || group_awaits_vf(group);
+	return (group->state == GROUP_UNREADY && !is_edited(m, group)) ||
+	       (group_awaits_vf(group) && group->state != GROUP_QUARANTINED);
 }
 
 static void prepare_work(void *data)

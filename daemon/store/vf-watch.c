@@ -54,14 +54,19 @@ void vf_watch_note_nvme(VfWatch *watch, const Bdf *bdf, bool as_erased)
 	set(watch, MEMBER_NVME, bdf, as_erased);
 }
 
-void vf_watch_forget(VfWatch *watch)
+void vf_watch_forget(VfWatch *watch, const PciSnapshot *snapshot, const Bdf *nic)
 {
+	Bdf physical;
+
 	if (!watch)
 		return;
 	MUTEX_HOLD(&watch->lock);
 
 	for (size_t i = watch->n_seen; i-- > 0;)
-		if (watch->seen[i].kind == MEMBER_VF)
+		if (watch->seen[i].kind == MEMBER_VF &&
+		    (!snapshot ||
+		     !pci_snapshot_physical(snapshot, &watch->seen[i].bdf, &physical) ||
+		     bdf_equal(&physical, nic)))
 			watch->seen[i] = watch->seen[--watch->n_seen];
 }
 
@@ -74,7 +79,7 @@ static void settle(VfWatch *watch, Companion *companion, bool scanned)
 	if (scanned && !function)
 		set(watch, member->kind, &member->bdf, false);
 	seen = !function || BDF_FIND(watch->seen, watch->n_seen, &member->bdf);
-	companion->unruled = member->kind == MEMBER_VF && !seen && !pci_function_on_vfio(function);
+	companion->unruled = member->kind == MEMBER_VF && !seen;
 	companion->unseen = member->kind == MEMBER_NVME && !seen && pci_function_on_vfio(function);
 }
 

@@ -32,13 +32,16 @@ static void add_iommu_group(Footprint *footprint, const PciSnapshot *snapshot, i
 
 static void add_nics(Footprint *footprint, const PciSnapshot *snapshot, const Group *group)
 {
-	for (size_t i = 0; i < group->n_companions; i++) {
-		const Member *member = &group->companions[i].member;
+	EACH (const Companion, companion, group->companions, group->n_companions) {
 		Bdf nic;
 
-		if (member->kind == MEMBER_VF &&
-		    pci_snapshot_physical(snapshot, &member->bdf, &nic))
-			add(footprint, &nic);
+		if (companion->member.kind != MEMBER_VF || companion->function ||
+		    !pci_snapshot_physical(snapshot, &companion->member.bdf, &nic))
+			continue;
+		add(footprint, &nic);
+		EACH_OF (const PciFunction, vf, snapshot->virtuals, snapshot->n_virtuals)
+			if (bdf_equal(&vf->physical, &nic))
+				add(footprint, &vf->bdf);
 	}
 }
 

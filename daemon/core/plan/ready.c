@@ -90,7 +90,8 @@ int plan_prepare(Planner *p)
 		r = plan_check_evidence(p);
 	if (r == 0)
 		r = plan_fill_functions(p);
-	if (r == 0)
+	/* An erase takes hours, and nobody else could have a VF of that NIC: the next one erases. */
+	if (r == 0 && !group_lacks_vf(group))
 		plan_erases(p);
 	for (size_t i = 0; r == 0 && i < plan->n_functions; i++)
 		r = check_asked(p, &plan->functions[i]);

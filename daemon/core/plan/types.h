@@ -100,6 +100,8 @@ typedef struct Plan {
 	size_t n_nics;
 	Bdf *vfs _json_(max GROUP_COMPANIONS_MAX); /* that it makes, or gives their rules */
 	size_t n_vfs;
+	Bdf *bound_vfs _json_(max GROUP_COMPANIONS_MAX); /* of these, those that vfio-pci gets */
+	size_t n_bound_vfs;
 	bool accept_dirty; /* assign: a board that cannot be reset is given as it is */
 	StepKind *steps;
 	size_t n_steps;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which VFs a prepare makes, and which it gives the rules that keep their guest to itself. */
 #include "core/domain/ref.h"
+#include "core/facts/kept.h"
 #include "core/plan/planner.h"
 #include "util/grow.h"
 #include "util/xalloc.h"
@@ -109,6 +110,16 @@ static int add_nic(Planner *p, const PciFunction *nic)
 	return 0;
 }
 
+/* A boot binds these, and so does who makes them later: no driver took them yet. */
+static bool is_to_be_bound(const Planner *p, const Companion *vf)
+{
+	const Bdf *bdf = &vf->member.bdf;
+
+	return (!vf->function || !vf->function->driver) &&
+	       (assignments_find_function(p->facts->assignments, bdf) ||
+		kept_find_function(p->facts->assignments, bdf));
+}
+
 int plan_vfs(Planner *p)
 {
 	const Group *group = p->facts->group;
@@ -123,6 +134,8 @@ int plan_vfs(Planner *p)
 		    nic_use_vf_is_ruled(nic_use_find(in->nics, in->n_nics, bdf)))
 			continue;
 		*GROW(p->plan->vfs, p->plan->n_vfs) = *bdf;
+		if (is_to_be_bound(p, &group->companions[i]))
+			*GROW(p->plan->bound_vfs, p->plan->n_bound_vfs) = *bdf;
 		if (group->companions[i].need != COMPANION_TO_MAKE ||
 		    !pci_snapshot_physical(p->facts->snapshot, bdf, &nic))
 			continue;

@@ -562,6 +562,7 @@ TEST(vfs_are_made_and_ruled_before_they_are_bound)
 		bool late;			       /* it is made at its NIC's first word */
 		const char *unruled, *group;	       /* NULL: nobody rules it; there is none */
 		const char *asked, *outcomes, *detail; /* of the VF */
+		const char *driver;
 	} found[] = {
 		{ "one that is missing is made", .late = true, .unruled = "",
 		  .asked = MADE("1") RULED, .outcomes = "bound taken bound" },
@@ -574,6 +575,11 @@ TEST(vfs_are_made_and_ruled_before_they_are_bound)
 		  .detail = NIC " could not be given its VFs: worker (pid " },
 		{ "one that is there is not made again", true, .unruled = "", .asked = RULED,
 		  .outcomes = "bound taken bound" },
+		{ "one that something else has bound is ruled", true, .unruled = "", .asked = RULED,
+		  .outcomes = "bound taken bound", .driver = "vfio-pci" },
+		{ "and told if it cannot be", true, .unruled = ", \"trusted\": true",
+		  .asked = RULED, .outcomes = "bound taken failed", .driver = "vfio-pci",
+		  .detail = "the spoof check of " VF " is off" },
 		{ "without its rules it stays without a driver", true,
 		  .unruled = ", \"trusted\": true", .asked = RULED,
 		  .outcomes = "bound taken failed", .detail = "the spoof check of " VF " is off" },
@@ -594,7 +600,7 @@ TEST(vfs_are_made_and_ruled_before_they_are_bound)
 		add_port(&b, NIC, 0x101d, "mlx5_core");
 		tree_write(b.tree, "unruled", str_or_empty(found[i].unruled));
 		if (found[i].there || found[i].late)
-			add_port(&b, VF, 0x101e, NULL);
+			add_port(&b, VF, 0x101e, found[i].driver);
 		if (found[i].late)
 			assert_int_equal(rename(shown, hidden), 0);
 		if (found[i].group)
@@ -707,6 +713,31 @@ TEST(a_companion_is_known_by_its_serial_number_or_else_by_its_gpus)
 		if (found[i].detail)
 			assert_non_null(strstr(b.report->functions[1].detail, found[i].detail));
 	}
+}
+
+/* As after a rescan: udev waits for these before it loads the usual driver. */
+/* promise M10 */
+TEST(a_companion_that_comes_before_its_gpus_is_bound_once_they_are_there)
+{
+	_cleanup_(teardown) Bench b = setup(NULL);
+
+	tree_remove_function(b.tree, A);
+	tree_remove_function(b.tree, A_AUDIO);
+	add_port(&b, NIC, 0x101d, NULL);
+	assign_with_companions(&b, "");
+	run(&b, NIC);
+	assert_outcomes(&b, "changed");
+	assert_true(b.report->functions[0].early && b.report->lacks_peers);
+	assert_override(&b, NIC, "(null)\n");
+	tree_add_gpu(b.tree, A, 0x2230, NULL, 35, NULL);
+	run(&b, NIC);
+	assert_outcomes(&b, "changed");
+	assert_false(b.report->functions[0].early);
+	tree_remove_function(b.tree, A);
+	tree_remove_function(b.tree, A_AUDIO);
+	tree_add_gpu(b.tree, A, 0x2204, NULL, 34, NULL);
+	run(&b, NIC);
+	assert_outcomes(&b, "bound");
 }
 
 #define AT(slot) ", \"path\": \"0000:40:01.1/" slot "\""

@@ -493,7 +493,7 @@ static void with_vf(Rig *rig)
 static void with_vf_unruled(Rig *rig)
 {
 	with_vf(rig);
-	vf_watch_forget(rig->vfs);
+	vf_watch_forget(rig->vfs, NULL, NULL);
 	rig->fake.spoof_check = false;
 }
 

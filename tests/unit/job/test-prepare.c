@@ -686,12 +686,15 @@ TEST(a_quarantine_that_is_cleared_under_a_tenant_accepts_nothing_of_it)
 {
 	static const struct {
 		bool has, accepted;
-		const char *damaged; /* an assignment that cannot be read */
+		const char *unread; /* of a record */
 	} rows[] = {
 		{ true, false, NULL },
 		{ false, true, NULL },
-		{ false, true, "of 0000:a1:00.0" },
-		{ false, false, "of 0000:41:00.0" },
+		/* Its own, or anybody's; and one that is another group's for certain. */
+		{ false, false, "\"functions\": [{\"bdf\": \"0000:41:00.0\"}]" },
+		{ false, false, "\"group\": 0" },
+		{ false, true,
+		  "\"group\": \"pair1\", \"functions\": [{\"bdf\": \"0000:a1:00.0\"}]" },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
@@ -706,14 +709,17 @@ TEST(a_quarantine_that_is_cleared_under_a_tenant_accepts_nothing_of_it)
 		functions = plan_addresses(rig->planned->plan);
 		assert_int_equal(quarantine_plan(rig->place.quarantine, rig->planned->plan, 9, "x"),
 				 0);
+		if (rows[i].unread) {
+			_cleanup_free_ char *text = strf(
+				"{\"schema\": \"org.gpupass1.assignment/9\", %s}", rows[i].unread);
+
+			assert_int_equal(file_replace_at(rig->store.records.dir_fd, VM42 ".json",
+							 text, strlen(text), 0600),
+					 0);
+		}
 		rig_new_claims(rig);
 		claims_add_quarantine(rig->claims, "pair0", functions,
 				      rig->planned->plan->n_functions, NULL, "x");
-		if (rows[i].damaged)
-			assert_int_equal(file_replace_at(rig->store.records.dir_fd, "x.json",
-							 rows[i].damaged, strlen(rows[i].damaged),
-							 0600),
-					 0);
 		lift(rig);
 		expect_cleared(rig, rows[i].accepted);
 	}

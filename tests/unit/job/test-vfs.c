@@ -2,6 +2,7 @@
 /* A group whose VF is not there yet: it is made, kept to its own address, given, and taken back. */
 #include "rig/test.h"
 
+#include "job/clear.h"
 #include "job/prepare.h"
 #include "rig/bdf.h"
 #include "rig/job-rig.h"
@@ -91,10 +92,12 @@ TEST(after_a_boot_the_vf_of_an_assigned_group_is_made_again)
 	rig_must(rig, &ASSIGN);
 	rig->fake.hides_vfs = true;
 	rig->fake.spoof_check = false;
+	fake_set_driver(&rig->fake, RIG_VF, NULL, NULL);
 	rig_fails(rig, &RECONCILE, GPUPASS_ERROR_GROUP_BUSY, "VF " RIG_VF " is yet to be made");
 	rig_must(rig, &PREPARE);
 	rig_expect_steps(rig, "preflight: done, make VFs: done, verify: done");
 	assert_true(is_there(rig) && rig->fake.spoof_check);
+	assert_true(rig_is_on(rig, RIG_VF, "vfio-pci", "vfio-pci"));
 }
 
 /* It is in another network, and may be the host's own. */
@@ -139,11 +142,14 @@ TEST(after_a_reboot_a_prepare_of_vfs_is_not_undone)
 	assert_true(is_there(rig));
 }
 
-/* As after something else made it anew, or at the start of another daemon. */
-static void is_new(Rig *rig)
+/*
+ * As after something else made it anew, or at the start of another daemon. vfio-pci takes it by
+ * itself where its ids are among that module's options.
+ */
+static void is_new(Rig *rig, bool bound)
 {
-	vf_watch_forget(rig->vfs);
-	fake_set_driver(&rig->fake, RIG_VF, NULL, NULL);
+	vf_watch_forget(rig->vfs, NULL, NULL);
+	fake_set_driver(&rig->fake, RIG_VF, bound ? "vfio-pci" : NULL, NULL);
 }
 
 static CompanionNeed need(Rig *rig)
@@ -158,24 +164,26 @@ static CompanionNeed need(Rig *rig)
 /* fault E4 */
 TEST(a_vf_that_something_else_made_anew_is_kept_to_its_address_first)
 {
-	for (int ruled = 0; ruled < 2; ruled++) {
+	for (int i = 0; i < 4; i++) {
+		bool ruled = i & 1, bound = i & 2;
 		_cleanup_(rig_freep) Rig *rig = rig_new();
 
 		rig_lacks_vf(rig);
 		rig_must(rig, &PREPARE);
 		assert_int_equal(need(rig), COMPANION_READY);
-		is_new(rig);
+		is_new(rig, bound);
 		rig_fails(rig, &ASSIGN, GPUPASS_ERROR_GROUP_BUSY,
 			  "VF " RIG_VF " is yet to be kept to its own address");
 		rig_must(rig, &PREPARE);
 		rig_must(rig, &ASSIGN);
-		is_new(rig);
+		is_new(rig, bound);
 		rig->fake.spoof_check = ruled;
 		assert_int_equal(need(rig), COMPANION_TO_RULE);
 		rig_must(rig, &PREPARE);
 		rig_expect_steps(rig, ruled ? "" : "preflight: done, make VFs: done, verify: done");
 		assert_true(rig->fake.spoof_check);
 		assert_int_equal(need(rig), COMPANION_READY);
+		assert_true(ruled || rig_is_on(rig, RIG_VF, "vfio-pci", bound ? "" : "vfio-pci"));
 	}
 }
 
@@ -190,6 +198,33 @@ TEST(making_vfs_for_one_group_has_the_others_looked_at)
 	assert_int_equal(need(rig), COMPANION_READY);
 	rig_declare(rig, WITH RIG_OTHER_VF "\n");
 	assert_int_equal(need(rig), COMPANION_TO_RULE);
+}
+
+/* Until its VF is made nobody else can have one of that NIC, and an erase takes hours. */
+TEST(what_is_to_be_erased_waits_until_the_vf_is_made)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_new();
+
+	rig_lacks_vf(rig);
+	rig_declare(rig, WITH RIG_VF "\nWith=nvme:" NVME "\nErase=yes\n");
+	rig_must(rig, &PREPARE);
+	rig_expect_steps(rig, "preflight: done, make VFs: done, verify: done");
+	rig_must(rig, &PREPARE);
+	rig_expect_steps(rig, "preflight: done, erase: done, verify: done");
+}
+
+/* No boot makes a VF that no record names; a GPU that is gone is another matter. */
+/* fault E4 */
+TEST(a_quarantine_of_a_vf_that_a_boot_took_can_be_cleared)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_new();
+	const Bdf functions[] = { bdf_of("0000:18:00.0"), bdf_of("0000:19:00.0"), bdf_of(RIG_VF) };
+
+	rig_lacks_vf(rig);
+	claims_add_quarantine(rig->claims, "pair0", functions, ELEMENTS(functions), NULL, "x");
+	rig_fails(rig, &PREPARE, GPUPASS_ERROR_QUARANTINED, "");
+	assert_int_equal(quarantine_lift(&rig->place, "pair0", NULL), 0);
+	rig_must(rig, &PREPARE);
 }
 
 static void taken(Rig *rig)

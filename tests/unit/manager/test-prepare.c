@@ -6,6 +6,8 @@
 
 #include "manager/manager-rig.h"
 #include "manager/records.h"
+#include "manager/state.h"
+#include "rig/bdf.h"
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -249,6 +251,27 @@ ON_A_MANAGER(groups_with_vfs_of_one_nic_are_prepared_one_after_the_other)
 		assert_true(i == 0 || jobs[i]->started_usec >= jobs[i - 1]->started_usec +
 								       jobs[i - 1]->duration_usec);
 	}
+}
+
+/* It would be refused, every five minutes. */
+ON_A_MANAGER(what_is_quarantined_is_not_prepared_for_its_vf)
+{
+	const Bdf gpu = bdf_of("0000:18:00.0");
+	size_t n;
+
+	rig_lacks_vf(rig->rig);
+	rig->ops = *rig->rig->fake.host.ops;
+	rig->rig->fake.host.ops = &rig->ops;
+	manager_rig_write_group(rig, "pair0",
+				"[Group]\nName=pair0\nGpu=18:00.0\nGpu=19:00.0\nWith=vf:" RIG_VF
+				"\n");
+	manager_rig_restart(rig);
+	claims_add_quarantine(rig->manager->place.job.claims, "pair0", &gpu, 1, NULL, "x");
+	manager_rig_connect(rig);
+	manager_rig_look(rig);
+	manager_rig_settle(rig);
+	(void)manager_jobs(rig->manager, &n);
+	assert_int_equal(n, 0);
 }
 
 ON_A_MANAGER(while_it_is_prepared_it_shows_as_unready)

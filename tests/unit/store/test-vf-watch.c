@@ -73,7 +73,29 @@ static void seen_by_nobody(Scene *s)
 static void forgotten(Scene *s)
 {
 	add(s);
-	vf_watch_forget(s->watch);
+	vf_watch_forget(s->watch, NULL, NULL);
+}
+
+static void forgotten_of(Scene *s, const char *nic)
+{
+	PciFunction *functions[] = { &s->function };
+	const Bdf physical = bdf_of(nic);
+	const PciSnapshot snapshot = { .functions = functions, .n_functions = 1 };
+
+	add(s);
+	s->function.virtual_function = true;
+	s->function.physical = bdf_of("0000:42:00.0");
+	vf_watch_forget(s->watch, &snapshot, &physical);
+}
+
+static void of_its_nic(Scene *s)
+{
+	forgotten_of(s, "0000:42:00.0");
+}
+
+static void of_another_nic(Scene *s)
+{
+	forgotten_of(s, "0000:43:00.0");
 }
 
 /* For a moment, which this saw. */
@@ -136,9 +158,11 @@ TEST(a_vf_is_unruled_until_it_was_seen_ruled_since_it_appeared)
 		{ "and then trusted", seen_trusted, true },
 		{ "and then nobody could say", seen_by_nobody, true },
 		{ "VFs were made", forgotten, true },
+		{ "VFs of its NIC were made", of_its_nic, true },
+		{ "VFs of another NIC were made", of_another_nic, false },
 		{ "it was away", away_in_a_scan, true },
 		{ "it was not there yet", away_in_an_old_scan, false },
-		{ "it was ruled before it was bound", on_vfio, false },
+		{ "something else may have bound it", on_vfio, true },
 		{ "the host has it", of_the_host, true },
 		{ "it is no VF", whole_nic, false },
 	};
@@ -163,7 +187,7 @@ TEST(without_a_watch_no_vf_is_unruled)
 	vf_watch_free(s.watch);
 	vf_watch_add(NULL, &s.function.bdf, 1);
 	vf_watch_note(NULL, NULL, 0);
-	vf_watch_forget(NULL);
+	vf_watch_forget(NULL, NULL, NULL);
 	vf_watch_settle(NULL, &s.groups, true);
 	assert_false(s.companion.unruled);
 }
