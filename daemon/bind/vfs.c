@@ -32,17 +32,11 @@ static bool is_missing(const PciFunction *nic, const BootFunction *f)
  */
 static bool is_its_nic(const BootMachine *machine, const PciFunction *nic, BootFunction *f)
 {
-	const PciFunction vf = {
-		.bdf = f->record->bdf,
-		PCI_IDS_OF(f->record),
-		.upstream = nic->upstream,
-		.n_upstream = nic->n_upstream,
-	};
 	_cleanup_free_ char *serial = NULL, *change = NULL;
 	int r = machine->serial_number(machine, &nic->bdf, &serial);
 
 	change = r < 0 ? strf("cannot be known: %s", strerror(-r))
-		       : assigned_function_change(f->record, &vf, serial);
+		       : assigned_vf_change(f->record, nic, serial);
 	if (!change)
 		return true;
 	f->outcome = BOOT_CHANGED;

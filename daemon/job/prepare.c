@@ -62,6 +62,22 @@ static InspectConfig most_config(const JobRequest *request)
 	return request->plan.wakes_nothing ? INSPECT_CONFIG_AWAKE : INSPECT_CONFIG_ALL;
 }
 
+/*
+ * A reconcile binds what has the serial number of the record, and wakes nothing under a guest. By
+ * that of a prepare's NVMe its recovery knows what it has moved.
+ */
+static InspectConfig config_of(const JobRequest *request, const Prepared *p)
+{
+	bool reconciles =
+		request->plan.operation == OPERATION_RECONCILE && !request->plan.only_record;
+
+	if ((reconciles && p->domain && p->domain->active) ||
+	    request->plan.operation == OPERATION_PREPARE)
+		return INSPECT_CONFIG_AWAKE;
+	return reconciles || wakes_functions(request->plan.operation) ? most_config(request)
+								      : INSPECT_CONFIG_NOT;
+}
+
 /* What nvidia-persistenced has open has the mode on, whatever NVML says. */
 static void note_kept(Prepared *p)
 {
@@ -90,10 +106,8 @@ static void note_nvmes(const JobPlace *place, const Prepared *p)
 static int inspect_group(const JobPlace *place, const JobRequest *request, const Bdf *functions,
 			 size_t n, Prepared *p, Problem **ret_problem)
 {
-	InspectConfig config = wakes_functions(request->plan.operation) ? most_config(request)
-									: INSPECT_CONFIG_NOT;
-	int r = inspect_past_exit(place->host, p->tenants, functions, n, config, &p->inspection,
-				  ret_problem);
+	int r = inspect_past_exit(place->host, p->tenants, functions, n, config_of(request, p),
+				  &p->inspection, ret_problem);
 
 	if (r != 0)
 		return r;

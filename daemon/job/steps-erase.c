@@ -26,10 +26,11 @@
 typedef struct Erasing {
 	StepContext *context;
 	const Bdf *bdf;
-	const TenantMark *mark; /* as it was; NULL: none that can be used */
-	const NvmeUse *use;	/* NULL: nobody was asked */
-	NvmeReceipt receipt;	/* of this erase, once it has begun */
-	uint64_t deadline;	/* CLOCK_MONOTONIC */
+	const TenantMark *mark;	   /* as it was; NULL: none that can be used */
+	const TenantMark *tenants; /* the same, where what its domain left is on this NVMe */
+	const NvmeUse *use;	   /* NULL: nobody was asked */
+	NvmeReceipt receipt;	   /* of this erase, once it has begun */
+	uint64_t deadline;	   /* CLOCK_MONOTONIC */
 	uint64_t poll_usec;
 } Erasing;
 
@@ -240,13 +241,17 @@ static int judge_before(Erasing *e, const NvmeState *state, Problem **ret_proble
 
 	if (other)
 		r = judge_other(e, "is another NVMe than was erased last", other, ret_problem);
-	else if (was && !e->mark->cleared)
+	else if (e->mark && e->mark->state == TENANT_DIRTY && PCI_SAME_IDS(e->mark, function_of(e)))
+		e->tenants = e->mark;
+	if (was && !other)
 		nvme_state_differences(was, state, &lines);
-	if (lines)
+	if (lines && e->tenants && !e->tenants->cleared)
 		r = keep_apart(e, "is not as it was erased last", strv_join(lines, "; "),
 			       ret_problem);
+	/* What is not as it was on a clean one, no tenant has changed. */
 	if (r == 0 && !other && is_clean(e))
-		r = judge_other(e, "is not known to be as it was erased", NULL, ret_problem);
+		r = judge_other(e, "is not known to be as it was erased",
+				lines ? strv_join(lines, "; ") : NULL, ret_problem);
 	if (r != 0)
 		return r;
 	e->receipt.way = nvme_erase_choose(state, &reasons);
@@ -288,8 +293,9 @@ static void note_erased(const Erasing *e)
 
 /*
  * Its mark and the receipt are one file: neither can be without the other. From before the erase
- * begins until it has ended it is dirty, also where the host has written on a clean one: half an
- * erase may leave the rest of that behind, and no label to see it by.
+ * begins until it has ended it is dirty, also where the host has written on a clean one, or it is
+ * another one: half an erase may leave the rest of that behind, and no label to see it by. That is
+ * no domain's, and nothing of it is for a person to judge.
  */
 static int save_mark(const Erasing *e, TenantState state, Problem **ret_problem)
 {
@@ -302,8 +308,8 @@ static int save_mark(const Erasing *e, TenantState state, Problem **ret_problem)
 		.bdf = *e->bdf,
 		PCI_IDS_OF(function),
 		.state = state,
-		.domain_uuid = e->mark ? e->mark->domain_uuid : NULL,
-		.domain_name = e->mark ? e->mark->domain_name : NULL,
+		.domain_uuid = e->tenants ? e->tenants->domain_uuid : NULL,
+		.domain_name = e->tenants ? e->tenants->domain_name : NULL,
 		.since_usec = now_realtime(),
 		.why = why,
 		.erases = clean	    ? (NvmeReceipt *)&e->receipt
@@ -313,7 +319,7 @@ static int save_mark(const Erasing *e, TenantState state, Problem **ret_problem)
 			    : e->mark ? e->mark->n_erases
 				      : 0,
 		.begun = !clean && (!e->mark || e->mark->begun),
-		.cleared = !clean && e->mark && e->mark->cleared,
+		.cleared = !clean,
 	};
 	int r = tenant_store_save(c->place->tenants, &mark, 1);
 
@@ -346,7 +352,7 @@ static int erase_one(Erasing *e, Problem **ret_problem)
 		return r;
 	e->receipt.begun_usec = now_realtime();
 	e->poll_usec = POLL_FIRST_USEC;
-	if (!e->mark || e->mark->state != TENANT_DIRTY)
+	if (!e->tenants)
 		r = save_mark(e, TENANT_DIRTY, ret_problem);
 	if (r == 0)
 		r = begin_and_wait(e, ret_problem);

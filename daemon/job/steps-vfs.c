@@ -30,12 +30,12 @@ static int make_vfs(StepContext *c, Problem **ret_problem)
 	return r == 0 ? step_move(c, STEP_MOVE_VFS, ret_problem) : r;
 }
 
-/* Rules that keep a guest to itself stay. */
+/* Rules that keep a guest to itself stay. A boot has taken the VFs; the NIC there may be another. */
 static int unmake_vfs(StepContext *c, Problem **ret_problem)
 {
 	int r = 0;
 
-	for (size_t i = c->plan->n_nics; r == 0 && i-- > 0;)
+	for (size_t i = c->rebooted ? 0 : c->plan->n_nics; r == 0 && i-- > 0;)
 		r = set_number(c, &c->plan->nics[i], c->plan->nics[i].before,
 			       c->plan->nics[i].autoprobe > 0, ret_problem);
 	return r;

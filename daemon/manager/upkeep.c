@@ -228,9 +228,18 @@ void manager_follow_kept(Manager *m)
 #define PREPARE_PAUSE_USEC (5 * 60 * USEC_PER_SEC)
 #define PREPARE_DOUBLED_MAX 6
 
-static bool was_in_the_way(const JobRecord *job)
+/*
+ * A job that had in hand what this one was refused has ended since, and its end is when to try
+ * again. Other things that keep a group busy stay, such as a damaged file; so do those that other
+ * prepares fail by.
+ */
+static bool was_in_the_way(const Manager *m, const JobRecord *refused)
 {
-	return str_equal(job->error_name, problem_dbus_name(GPUPASS_ERROR_GROUP_BUSY));
+	return str_equal(refused->error_name, problem_dbus_name(GPUPASS_ERROR_GROUP_BUSY)) &&
+	       SOME_OF(m->jobs, m->n_jobs,
+		       it->ended && it != refused &&
+			       (it->operation != OPERATION_PREPARE || it->state == JOB_DONE) &&
+			       it->started_usec + it->duration_usec >= refused->started_usec);
 }
 
 /* A job works on it, or the last prepares of it have failed. */
@@ -248,8 +257,7 @@ static bool leave_for_now(const Manager *m, const Group *group)
 			continue;
 		if (!job->ended)
 			return true;
-		/* Where another job was in the way, its end is when to try again. */
-		if (job->state == JOB_DONE || (!last && was_in_the_way(job)))
+		if (job->state == JOB_DONE || (!last && was_in_the_way(m, job)))
 			break;
 		doubled += last != NULL;
 		last = last ? last : job;
@@ -300,21 +308,27 @@ static void prepare_group(Manager *m, Group *group)
 			    problem ? problem->reason : "this machine failed");
 }
 
+/*
+ * With a fault in groups.d the groups are not those that the operator means, as in
+ * manager_follow_kept(). What a domain has is not changed by that, and is not erased.
+ */
+static bool is_due(const Manager *m, const Group *group)
+{
+	if (m->config_notes && !group->domain_uuid)
+		return false;
+	return (group->state == GROUP_UNREADY && !is_edited(m, group)) ||
+	       (group_awaits_vf(group) && group->state != GROUP_QUARANTINED);
+}
+
 static void prepare_work(void *data)
 {
 	Manager *m = data;
 	GroupSet *groups = m->inventory ? m->inventory->groups : NULL;
 
 	m->preparing = false;
-	/* As in manager_follow_kept(): an erase least of all. */
-	if (m->config_notes)
-		return;
 	for (size_t i = 0; groups && !manager_has_open_jobs(m) && i < groups->n_items; i++)
-		if (((groups->items[i].state == GROUP_UNREADY &&
-		      !is_edited(m, &groups->items[i])) ||
-		     (group_awaits_vf(&groups->items[i]) &&
-		      groups->items[i].state != GROUP_QUARANTINED)) &&
-		    !leave_for_now(m, &groups->items[i]) && !is_reached(m, &groups->items[i]))
+		if (is_due(m, &groups->items[i]) && !leave_for_now(m, &groups->items[i]) &&
+		    !is_reached(m, &groups->items[i]))
 			prepare_group(m, &groups->items[i]);
 }
 

@@ -72,6 +72,18 @@ char *assigned_function_change(const AssignedFunction *then, const PciFunction *
 	return NULL;
 }
 
+char *assigned_vf_change(const AssignedFunction *then, const PciFunction *nic, const char *serial)
+{
+	const PciFunction vf = {
+		.bdf = then->bdf,
+		PCI_IDS_OF(then),
+		.upstream = nic->upstream,
+		.n_upstream = nic->n_upstream,
+	};
+
+	return assigned_function_change(then, &vf, serial);
+}
+
 bool assigned_function_is(const AssignedFunction *then, const PciFunction *now)
 {
 	_cleanup_free_ char *change =

@@ -90,6 +90,8 @@ bool assigned_function_is(const AssignedFunction *then, const PciFunction *now);
  */
 char *assigned_function_change(const AssignedFunction *then, const PciFunction *now,
 			       const char *serial);
+/* The same of a VF that is yet to be made of this NIC, whose serial number it has. */
+char *assigned_vf_change(const AssignedFunction *then, const PciFunction *nic, const char *serial);
 /* -EBADMSG: there is none, or an address is there twice. */
 int assignment_check_functions(const void *assignment, char **ret_message);
 

@@ -30,7 +30,8 @@ static int check_record(const Planner *p)
 			.cause = strf("%s %s", BDF_TEXT(&then->bdf),
 				      change ? change : "is not in the group"),
 			.remedy = strf(
-				"gpupass release %s, then assign again",
+				"put them back where they were; or if these are meant: gpupass "
+				"release %s, then declare and assign anew",
 				domain_ref_word(p->record->domain_name, p->record->domain_uuid)));
 	}
 	return 0;

@@ -145,7 +145,7 @@ int plan_check_ready(const Planner *p)
 		.reason = xstrdup("it is not prepared for a domain yet"), .cause = lack,
 		.remedy = strf("%sgpupass prepare %s",
 			       group->state == GROUP_UNREADY
-				       ? "gpupassd does that by itself (gpupass jobs); or: "
+				       ? "gpupassd does that, if groups.d has no fault; or: "
 				       : "",
 			       group->name));
 }

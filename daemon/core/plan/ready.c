@@ -2,7 +2,7 @@
 /* The plan that makes a group ready for a domain: its VFs are made, its NVMes erased. */
 #include "core/plan/planner.h"
 
-/* Or it was clean, and is not as it was then, and nobody has the group. */
+/* Or it was clean, and is not as it was then, nobody has the group, and a person asks. */
 static bool is_to_be_erased(const Planner *p, const Companion *companion)
 {
 	const Inspection *in = p->facts->inspection;
@@ -12,7 +12,7 @@ static bool is_to_be_erased(const Planner *p, const Companion *companion)
 
 	if (companion->need == COMPANION_TO_ERASE || companion->need == COMPANION_TO_COMPARE)
 		return true;
-	if (p->facts->group->assignable && p->facts->group->erase)
+	if (p->facts->group->assignable && p->facts->group->erase && !p->request->unasked)
 		nvme_changes_since(mark && mark->n_erases > 0 ? &mark->erases[0] : NULL,
 				   nvme_use_find(in->nvmes, in->n_nvmes, bdf),
 				   nvme_state_find(in->nvme_states, in->n_nvme_states, bdf),

@@ -77,6 +77,18 @@ static int check_nic(const Planner *p, const PciFunction *nic, unsigned *ret_now
 	return *ret_now > 0 ? plan_check_all_read(p) : 0;
 }
 
+/* Of another NIC its domain would be in another network. */
+static int check_place(const Planner *p, const Bdf *vf, const PciFunction *nic)
+{
+	const AssignedFunction *then = p->record ? assignment_function(p->record, vf) : NULL;
+	_cleanup_free_ char *change = then ? assigned_vf_change(then, nic, NULL) : NULL;
+
+	return change ? refuse(p, nic, strf("as a VF of it %s %s", BDF_TEXT(vf), change),
+			       strf("put the NIC back where it was, or: gpupass release %s",
+				    p->facts->group->name))
+		      : 0;
+}
+
 static int add_nic(Planner *p, const PciFunction *nic)
 {
 	PlanNic change = { .bdf = nic->bdf,
@@ -124,8 +136,11 @@ int plan_vfs(Planner *p)
 		*GROW(p->plan->vfs, p->plan->n_vfs) = *bdf;
 		if (is_to_be_bound(p, &group->companions[i]))
 			*GROW(p->plan->bound_vfs, p->plan->n_bound_vfs) = *bdf;
-		if (group->companions[i].need == COMPANION_TO_MAKE &&
-		    pci_snapshot_physical(p->facts->snapshot, bdf, &nic))
+		if (group->companions[i].need != COMPANION_TO_MAKE ||
+		    !pci_snapshot_physical(p->facts->snapshot, bdf, &nic))
+			continue;
+		r = check_place(p, bdf, pci_snapshot_find(p->facts->snapshot, &nic));
+		if (r == 0)
 			r = add_nic(p, pci_snapshot_find(p->facts->snapshot, &nic));
 	}
 	return r;

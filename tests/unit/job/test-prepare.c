@@ -15,6 +15,7 @@
 
 #define UNASKED group_request(OPERATION_PREPARE, "pair0", .plan.unasked = true)
 #define OTHER assign_request("vm77", "pair0")
+#define UNASKED group_request(OPERATION_PREPARE, "pair0", .plan.unasked = true)
 
 /* How often an erase was begun. */
 static unsigned erases(const Rig *rig)
@@ -42,6 +43,14 @@ static void expect_mark(Rig *rig, TenantState state, bool receipt)
 	assert_non_null(mark);
 	assert_int_equal(mark->state, state);
 	assert_int_equal(mark->n_erases, receipt);
+}
+
+/* The domain that may have it back, as far as the mark says: NULL: none. */
+static void expect_tenant(Rig *rig, const char *uuid)
+{
+	_cleanup_(tenants_freep) Tenants *tenants = tenant_store_load(&rig->tenants);
+
+	assert_true(str_equal(mark_of(tenants)->domain_uuid, uuid));
 }
 
 static void expect_cleared(Rig *rig, bool cleared)
@@ -270,11 +279,19 @@ TEST(what_the_host_wrote_on_a_clean_one_is_dirty_until_it_is_erased_again)
 
 	rig->fake.nvme.sanitizes = true;
 	rig_must(rig, &PREPARE);
+	rig_must(rig, &ASSIGN);
+	rig_must(rig, &RELEASE);
+	rig_must(rig, &PREPARE);
+	expect_tenant(rig, VM42);
 	rig->fake.nvme.erased = false;
 	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_HOST_IN_USE, "written on since gpupass erased it");
+	rig_must(rig, &UNASKED);
+	assert_false(rig->last.changed);
 	rig->fake.nvme.fails = "it is worn out";
 	fails_apart(rig, "it is worn out");
 	expect_mark(rig, TENANT_DIRTY, true);
+	/* What is left of it is nobody's, and no quarantine that is lifted gives it to one. */
+	expect_tenant(rig, NULL);
 	lift(rig);
 	rig->fake.nvme.fails = NULL;
 	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_GROUP_BUSY, "yet to be erased");
@@ -293,6 +310,23 @@ TEST(another_one_where_a_clean_one_was_is_given_to_nobody)
 	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_HOST_IN_USE, "its serial number is S2, and was S1");
 	rig_must(rig, &PREPARE);
 	assert_int_equal(erases(rig), 2);
+	rig_must(rig, &ASSIGN);
+}
+
+/* No tenant has changed it: there is nothing to judge. */
+/* fault E3 */
+TEST(what_the_host_changed_on_a_clean_one_is_erased_and_not_kept_apart)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig_must(rig, &PREPARE);
+	rig->fake.nvme.firmware = "2.0";
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_HOST_IN_USE, "its firmware is 2.0, and was 1.0");
+	rig->fake.nvme.fails = "it is worn out";
+	fails_apart(rig, "it is worn out");
+	lift(rig);
+	rig->fake.nvme.fails = NULL;
+	rig_must(rig, &PREPARE);
 	rig_must(rig, &ASSIGN);
 }
 
@@ -320,8 +354,14 @@ TEST(what_is_new_at_the_address_is_erased_only_when_a_person_asks)
 		nvme->device = (uint16_t)(nvme->device + rows[i].device);
 		rig_fails(rig, &UNASKED, GPUPASS_ERROR_HOST_IN_USE, rows[i].tells);
 		assert_int_equal(erases(rig), 0);
+		expect_tenant(rig, VM42);
+		rig->fake.nvme.fails = "it is worn out";
+		fails_apart(rig, "it is worn out");
+		expect_tenant(rig, NULL);
+		lift(rig);
+		rig->fake.nvme.fails = NULL;
 		rig_must(rig, &PREPARE);
-		assert_int_equal(erases(rig), 1);
+		assert_int_equal(erases(rig), 2);
 	}
 }
 
@@ -693,4 +733,22 @@ TEST(what_could_not_be_recorded_is_not_erased)
 	save_file(rig, "{\"schema\": \"org.gpupass1.tenant/9\"}\n");
 	rig_fails(rig, &PREPARE, GPUPASS_ERROR_GROUP_BUSY, "who had " NVME " last");
 	assert_int_equal(rig->fake.calls[FAKE_ERASE], 0);
+}
+
+/* The host's own one of that model, which a swap or other cards have brought there. */
+/* fault E3 */
+TEST(a_reconcile_binds_no_other_board_than_was_assigned)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig->fake.nvme.number = "00-01";
+	rig_must(rig, &PREPARE);
+	rig_must(rig, &ASSIGN);
+	fake_set_driver(&rig->fake, NVME, "nvme", NULL);
+	rig->fake.nvme.number = "00-02";
+	rig_fails(rig, &RECONCILE, GPUPASS_ERROR_GROUP_BUSY,
+		  "has serial number 00-02 now and had 00-01");
+	rig->fake.nvme.number = "00-01";
+	rig_must(rig, &RECONCILE);
+	assert_true(rig_is_on(rig, NVME, "vfio-pci", "vfio-pci"));
 }

@@ -100,6 +100,48 @@ TEST(after_a_boot_the_vf_of_an_assigned_group_is_made_again)
 	assert_true(rig_is_on(rig, RIG_VF, "vfio-pci", "vfio-pci"));
 }
 
+/* It is in another network, and may be the host's own. */
+/* fault E4 */
+TEST(after_a_boot_no_vf_is_made_of_another_nic)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_new();
+	const Bdf bdf = bdf_of(RIG_NIC);
+	PciFunction *nic;
+
+	rig_lacks_vf(rig);
+	rig_must(rig, &PREPARE);
+	rig_must(rig, &ASSIGN);
+	rig->fake.hides_vfs = true;
+	rig->fake.spoof_check = false;
+	nic = FIND_OF(rig->fake.snapshot->functions, rig->fake.snapshot->n_functions,
+		      bdf_equal(&it->bdf, &bdf));
+	assert_true(nic->n_upstream > 0);
+	nic->upstream[0].device ^= 1;
+	rig_fails(rig, &PREPARE, GPUPASS_ERROR_HOST_IN_USE, "as a VF of it " RIG_VF " is at ");
+	assert_false(is_there(rig));
+}
+
+/* And at its NIC's address there may be another one, which the host uses. */
+/* fault E4 */
+TEST(after_a_reboot_a_prepare_of_vfs_is_not_undone)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_new();
+	JournalJob *log = NULL;
+
+	rig_lacks_vf(rig);
+	rig_plan(rig, &PREPARE);
+	assert_int_equal(journal_begin(&rig->journal, rig->last_job, rig->planned->plan, NULL, NULL,
+				       2, &log),
+			 0);
+	journal_job_free(log);
+	rig->fake.hides_vfs = false;
+	free(rig->journal.boot_id);
+	rig->journal.boot_id = xstrdup("the next boot");
+	rig_new_claims(rig);
+	rig_recover(rig, RECOVERED_UNDONE, NULL);
+	assert_true(is_there(rig));
+}
+
 /*
  * As after something else made it anew, or at the start of another daemon. vfio-pci takes it by
  * itself where its ids are among that module's options.

@@ -9,6 +9,7 @@
 #include "manager/state.h"
 #include "rig/bdf.h"
 #include "util/clock.h"
+#include "util/file.h"
 #include "util/text.h"
 
 #define PAIR0                                                                                      \
@@ -136,6 +137,60 @@ ON_A_MANAGER(with_a_fault_in_the_declarations_nothing_is_prepared)
 	manager_rig_look(rig);
 	manager_rig_settle(rig);
 	assert_int_equal(only_job(rig)->state, JOB_DONE);
+}
+
+static void start_anew(ManagerRig *rig)
+{
+	manager_rig_restart(rig);
+	manager_rig_connect(rig);
+	manager_rig_look(rig);
+	manager_rig_settle(rig);
+}
+
+static void declare_vf(ManagerRig *rig)
+{
+	rig_lacks_vf(rig->rig);
+	rig->ops = *rig->rig->fake.host.ops;
+	rig->rig->fake.host.ops = &rig->ops;
+	manager_rig_write_group(rig, "pair0",
+				"[Group]\nName=pair0\nGpu=18:00.0\nGpu=19:00.0\nWith=vf:" RIG_VF
+				"\n");
+}
+
+/* Nothing is erased of it, and its domain could not start. */
+ON_A_MANAGER(with_a_fault_in_the_declarations_the_vf_of_a_domain_is_made_all_the_same)
+{
+	size_t n;
+
+	declare_vf(rig);
+	start_anew(rig);
+	assert_int_equal(manager_rig_run(rig, &ASSIGN), JOB_DONE);
+	rig->rig->fake.hides_vfs = true;
+	manager_rig_write_group(rig, "odd", "[Group]\nNonsense=left\n");
+	start_anew(rig);
+	(void)manager_jobs(rig->manager, &n);
+	assert_true(n > 0);
+	assert_false(rig->rig->fake.hides_vfs);
+}
+
+/* It is there until a person has removed it. */
+ON_A_MANAGER(what_no_job_will_end_is_not_tried_again_and_again)
+{
+	static const char damaged[] = "damaged";
+	size_t n;
+
+	assert_int_equal(file_replace_at(rig->rig->store.records.dir_fd, "x.json", damaged,
+					 sizeof(damaged) - 1, 0600),
+			 0);
+	declare_vf(rig);
+	start_anew(rig);
+	assert_int_equal(only_job(rig)->state, JOB_FAILED);
+	assert_string_equal(only_job(rig)->error_name, problem_dbus_name(GPUPASS_ERROR_GROUP_BUSY));
+	/* One that was in the way would have ended by now. */
+	(void)manager_rig_run(rig, &group_request(OPERATION_BIND, "pair1"));
+	manager_rig_settle(rig);
+	(void)manager_jobs(rig->manager, &n);
+	assert_int_equal(n, 3);
 }
 
 ON_A_MANAGER(what_a_person_has_edited_is_not_prepared_before_a_reload)

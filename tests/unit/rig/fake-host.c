@@ -175,7 +175,7 @@ static void add_holder(Inspection *into, const Bdf *bdf, const char *command, pi
 	};
 }
 
-static FunctionFacts *inspect_one(const FakeHost *fake, size_t i, Inspection *into)
+static FunctionFacts *inspect_one(const FakeHost *fake, size_t i, bool config, Inspection *into)
 {
 	const PciFunction *function = fake->snapshot->functions[i];
 	FunctionFacts *facts = &into->functions[into->n_functions++];
@@ -185,7 +185,7 @@ static FunctionFacts *inspect_one(const FakeHost *fake, size_t i, Inspection *in
 				  .vf = function->virtual_function,
 				  .nvme = function->class_code == 0x010802,
 				  .device_minor = -1 };
-	facts->serial_number = xstrdup(facts->nvme ? fake->nvme.number : NULL);
+	facts->serial_number = xstrdup(config && facts->nvme ? fake->nvme.number : NULL);
 	fake_set_text(&facts->driver, function->driver);
 	fake_set_text(&facts->driver_override, fake->overrides[i]);
 	return facts;
@@ -248,7 +248,7 @@ static void look(FakeHost *fake, const FakeFault *fault, Ask *ask)
 			no_answer(ask, -ETIMEDOUT);
 			break;
 		}
-		facts = inspect_one(fake, index, in);
+		facts = inspect_one(fake, index, ask->id == ASK_CONFIG, in);
 		facts->left_asleep = ask->before && fake->wake[index] != FAKE_WAKES;
 		facts->config_all_ones = wakes && fake->wake[index] == FAKE_WAKE_FAILS;
 		if (ask->id == ASK_INSPECT)

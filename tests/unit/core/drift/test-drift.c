@@ -338,6 +338,29 @@ TEST(what_happened_at_boot_is_told_with_the_driver)
 			    " is on nvidia (at boot: taken: nvidia was first)");
 }
 
+/* Its ids and its place are the record's: only the boot has read its serial number. */
+TEST(what_the_boot_found_changed_is_not_bound_again)
+{
+	static const char text[] = "{\"schema\": \"org.gpupass1.boot/1\", \"functions\": [" OUTCOME(
+		B0, "\"changed\"") "], \"notes\": []}";
+	_cleanup_(boot_faults_freep) BootFaults *boot = NULL;
+
+	assert_int_equal(boot_faults_parse(text, strlen(text), &boot, NULL), 0);
+	for (int moved = 0; moved < 2; moved++) {
+		_cleanup_(drift_freep) Drift *drift = NULL;
+		_cleanup_(host_done) HostModel h = two_boards(VFIO, moved ? "nvidia" : VFIO);
+
+		assigned(&h, all);
+		drift = find(&h, true, NULL, boot);
+		assert_int_equal(drift->n_items > 0, moved);
+		if (moved)
+			assert_int_equal(drift->items[0].kind, DRIFT_BOARD);
+		for (size_t i = 0; i < drift->n_items; i++)
+			if (drift->items[i].kind == DRIFT_BOARD)
+				assert_int_equal(drift->items[i].repair, DRIFT_REPAIR_NONE);
+	}
+}
+
 TEST(a_boot_report_that_is_none_is_refused)
 {
 	static const struct {

@@ -244,5 +244,8 @@ TEST(another_serial_number_than_the_record_s_is_another_board)
 	model_set(&model_facts(&m, NIC)->serial_number, "00-02-c9-02");
 	assert_int_equal(model_plan(&m), PROBLEM);
 	assert_string_equal(m.problem->reason, "its boards are not those that were assigned");
+	assert_non_null(
+		strstr(m.problem->cause, "serial number 00-02-c9-02 now and had 00-02-c9-01"));
+	assert_non_null(strstr(m.problem->remedy, "put them back where they were; or"));
 	model_done(&m);
 }
