@@ -84,7 +84,7 @@ static bool is_companion(const AssignedFunction *record)
  */
 static int company_differs(const BootMachine *machine, const BootFunction *f, char **ret_why)
 {
-	for (size_t i = 0; i < f->assignment->n_functions; i++) {
+	for (size_t i = 0; f->assignment && i < f->assignment->n_functions; i++) {
 		const AssignedFunction *record = &f->assignment->functions[i];
 		_cleanup_free_ char *why = NULL;
 		PciFunction now = { 0 };

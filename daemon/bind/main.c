@@ -287,7 +287,7 @@ static int bind_wishes(const Command *command, const BootMachine *machine, const
 		 * companion that was announced before its GPUs is theirs only now.
 		 */
 		if (boot_await_peers(machine, wishes, &command->bdf, PEERS_USEC))
-			report = boot_bind(machine, wishes, &command->bdf);
+			boot_report_free(boot_bind(machine, wishes, &command->bdf));
 		return GPUPASS_EXIT_DONE;
 	}
 	report = boot_bind(machine, wishes, command->what == DEVICE ? &command->bdf : NULL);

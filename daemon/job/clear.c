@@ -188,7 +188,7 @@ static size_t keep_present(const PciSnapshot *snapshot, bool only_vfs, Bdf *func
 	size_t kept = 0;
 	Bdf nic;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; functions && i < n; i++)
 		if (pci_snapshot_find(snapshot, &functions[i]) ||
 		    (only_vfs && !pci_snapshot_physical(snapshot, &functions[i], &nic)))
 			functions[kept++] = functions[i];

@@ -71,9 +71,9 @@ int domain_use_from_xml(const char *live, const char *config, DomainUse *ret,
 typedef struct DomainXmlGpu {
 	Bdf functions[8];
 	size_t n_functions;
-	bool names_model; /* its hostdevs name <driver model='vfio-pci'/>, which needs libvirt 10.0 */
 	const char *mac; /* of a NIC's VF: an <interface>, by which libvirt sets both; or NULL */
 	unsigned vlan;	 /* of a VF; 0: none */
+	bool names_model; /* its hostdevs name <driver model='vfio-pci'/>, which needs libvirt 10.0 */
 } DomainXmlGpu;
 
 /*
