@@ -13,6 +13,7 @@
 #include "host/device/nvml.h"
 #include "host/wire/question.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 void *__wrap_dlopen(const char *path, int flags);   /* NOLINT: the linker's name */
 void *__wrap_dlsym(void *handle, const char *name); /* NOLINT: the linker's name */

@@ -33,15 +33,15 @@ static void add_iommu_group(Footprint *footprint, const PciSnapshot *snapshot, i
 static void add_nics(Footprint *footprint, const PciSnapshot *snapshot, const Group *group)
 {
 	EACH (const Companion, companion, group->companions, group->n_companions) {
-		Bdf nic;
+		Bdf nic, vf;
 
 		if (companion->member.kind != MEMBER_VF || companion->function ||
 		    !pci_snapshot_physical(snapshot, &companion->member.bdf, &nic))
 			continue;
 		add(footprint, &nic);
-		EACH_OF (const PciFunction, vf, snapshot->virtuals, snapshot->n_virtuals)
-			if (bdf_equal(&vf->physical, &nic))
-				add(footprint, &vf->bdf);
+		for (unsigned k = 0; pci_function_vf(pci_snapshot_find(snapshot, &nic), k, &vf);
+		     k++)
+			add(footprint, &vf);
 	}
 }
 
