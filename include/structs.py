@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes what follows from a struct: its clear, free, copy, dup and equal functions, and its table for JSON; and the
+"""Writes what follows from a struct: its clear, new, free, ref, copy, dup and equal functions, and its table for JSON; and the
 names of an enum.
 
     structs.py [-I DIR]... MODULE.c OUTPUT.inc DEPFILE
@@ -9,7 +9,7 @@ MODULE.c includes OUTPUT.inc. What MODULE.h, or MODULE.c itself, declares by one
 MODULE.c defines it by hand (docs/HACKING.md, "Structs"):
 
     DECLARE_CLEAR(Type, f)  DECLARE_FREE(Type, f)  DECLARE_COPY(Type, f)  DECLARE_DUP(Type, f)  DECLARE_EQUAL(Type, f)
-    DECLARE_FIND(Type, f)  DECLARE_FREE_LIST(Type, f)  DECLARE_READ(Type, f, "where")
+    DECLARE_NEW(Type, f)  DECLARE_REF(Type, f)  DECLARE_FIND(Type, f)  DECLARE_FREE_LIST(Type, f)  DECLARE_READ(Type, f, "where")
     DECLARE_JSON(Type, table)  DECLARE_DOCUMENT(Type, table, SCHEMA)  DECLARE_JSON_OF(Type, table, member...)
     LOCAL_... in MODULE.c: the same, static
     DECLARE_ENUM(prefix, Type, LIST)
@@ -25,9 +25,10 @@ SCALARS = set("""bool char int unsigned long short double float size_t ssize_t o
 FREES = {"char": "free", "void": "free", "uint8_t": "free", "json_t": "json_decref",
          "sd_bus_message": "sd_bus_message_unref", "sd_bus_slot": "sd_bus_slot_unref",
          "sd_event_source": "sd_event_source_disable_unref"}
+DESTROYS = {"pthread_mutex_t": "pthread_mutex_destroy", "pthread_cond_t": "pthread_cond_destroy"}
 MOST = {"uint8_t": "UINT8_MAX", "uint16_t": "UINT16_MAX", "uint32_t": "UINT32_MAX", "unsigned": "UINT32_MAX",
         "int": "INT32_MAX", "int32_t": "INT32_MAX", "pid_t": "INT32_MAX", "uint64_t": "INT64_MAX", "size_t": "INT64_MAX"}
-DECLARATION = re.compile(r"^(DECLARE|LOCAL)_(CLEAR|FREE|FREE_LIST|FIND|COPY|DUP|EQUAL|JSON|DOCUMENT|JSON_OF|READ)\(((?:[^()\"]|\"[^\"]*\"|\([^()]*\))*)\)",
+DECLARATION = re.compile(r"^(DECLARE|LOCAL)_(CLEAR|NEW|FREE|REF|FREE_LIST|FIND|COPY|DUP|EQUAL|JSON|DOCUMENT|JSON_OF|READ)\(((?:[^()\"]|\"[^\"]*\"|\([^()]*\))*)\)",
                          re.M)
 
 
@@ -75,7 +76,7 @@ def members_of(body, where):
         if note:
             owner, statement = note[1], statement[:note.start()].strip()
         borrowed = "_borrowed_" in statement
-        statement = statement.replace("_borrowed_", "").strip()
+        statement = re.sub(r"_borrowed_|_Atomic ", "", statement).strip()
         head = re.match(r"(const )?((?:struct |enum |unsigned |signed |long )*\w+\b(?: (?:long|int)\b)?) ?(?=[\w*])(.+)$", statement)
         if not head or "{" in statement:
             raise Wrong("%s: cannot read the member \"%s\"" % (where, statement))
@@ -207,7 +208,9 @@ class Writer:
         for m in members:
             owned = self.owned(members, m)
             inner = self.known("CLEAR", m.type) if owned in ("struct", "structs") else None
-            if owned == "by":
+            if m.type in DESTROYS and not m.stars:
+                lines.append("%s(&p->%s);" % (DESTROYS[m.type], m.name))
+            elif owned == "by":
                 lines.append("%s(p->%s);" % (m.owner, m.name))
             elif owned == "struct" and inner:
                 lines.append("%s(&p->%s);" % (inner, m.name))
@@ -395,8 +398,18 @@ class Writer:
         elif what == "FREE":
             clear = self.sources.functions.get(("CLEAR", kind))
             lines = ["%s(p);" % clear] if clear else self.clear_lines(kind)
+            shared = any(m.name == "shared" and m.type == "atomic_uint" for m in self.sources.struct(kind))
             self.put("%s%s *%s(%s *p)" % (static, kind, name, kind),
-                     ["if (!p)", "\treturn NULL;"] + lines + ["free(p);", "return NULL;"])
+                     ["if (!p%s)" % (" || atomic_fetch_sub(&p->shared, 1) > 0" if shared else ""), "\treturn NULL;"]
+                     + lines + ["free(p);", "return NULL;"])
+        elif what == "NEW":
+            locks = [m for m in self.sources.struct(kind) if m.type == "pthread_mutex_t" and not m.stars]
+            self.put("%s%s *%s(void)" % (static, kind, name),
+                     ["%s *p = xcalloc(1, sizeof(*p));" % kind, ""]
+                     + ["pthread_mutex_init(&p->%s, NULL);" % m.name for m in locks] + ["return p;"])
+        elif what == "REF":
+            self.put("%s%s *%s(%s *p)" % (static, kind, name, kind),
+                     ["if (p)", "\tatomic_fetch_add(&p->shared, 1);", "return p;"])
         elif what == "FREE_LIST":
             clear = self.known("CLEAR", kind)
             self.put("%svoid %s(%s *list, size_t n)" % (static, name, kind),

@@ -97,8 +97,10 @@ GpupassExit error_exit_code(const char *name)
 
 	if (b)
 		return b->code;
-	return LOOK_UP(own_errors, ELEMENTS(own_errors), strcmp(it->name, name) == 0, it->code,
-		       GPUPASS_EXIT_FAILED);
+	for (size_t i = 0; i < ELEMENTS(own_errors); i++)
+		if (strcmp(own_errors[i].name, name) == 0)
+			return own_errors[i].code;
+	return GPUPASS_EXIT_FAILED;
 }
 
 Failure *failure_new(const char *name, GpupassExit code, const char *message)

@@ -2,7 +2,6 @@
 #include "base/options.h"
 
 #include <getopt.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "util/xalloc.h"
@@ -84,105 +83,14 @@ static int read_time(const OptionRow *row, const char *time, Options *o, char **
 
 /* ---- the options ---- */
 
-#define AT(member) offsetof(Options, member)
-/* Of some verbs, which look whether it was given. */
-#define FLAG(name, option, help)                                                                   \
-	{                                                                                          \
-		name, NULL, NULL, NULL, help, 0, option, NULL, 0                                   \
-	}
-/* Of every verb. */
-#define SWITCH(name, letter, member, help)                                                         \
-	{                                                                                          \
-		name, NULL, NULL, NULL, help, letter, 0, read_flag, AT(member)                     \
-	}
-#define TEXT(name, argument, member, option, completion, help)                                     \
-	{                                                                                          \
-		name, argument, NULL, completion, help, 0, option, read_text, AT(member)           \
-	}
-/* One of some words. */
-#define WORD(name, argument, member, option, words, help)                                          \
-	{                                                                                          \
-		name, argument, words, NULL, help, 0, option, read_text, AT(member)                \
-	}
-
 static const OptionRow rows[] = {
-	{ "json", "MODE", "off, pretty, short", NULL, "Print JSON: pretty, short, or off", 0, 0,
-	  read_json, 0 },
-	{ NULL, NULL, NULL, NULL, "Print JSON: pretty on a terminal, otherwise short", 'j', 0,
-	  read_json, 0 },
-	{ "host", "HOST", NULL, "hosts", "Talk to gpupassd on another host, over ssh", 'H', 0,
-	  read_text, AT(host) },
-	SWITCH("quiet", 'q', quiet, "No progress and no notes"),
-	{ "color", "WHEN", "auto, always, never", NULL, "Colour: auto, always, or never", 0, 0,
-	  read_colour, 0 },
-	SWITCH("no-legend", 0, legend, "No column headings, legend, or hints"),
-	SWITCH("no-ask-password", 0, ask_password, "Fail instead of asking for a password"),
-	SWITCH("version", 0, version, "Print the version"),
-	SWITCH("help", 'h', help, "Print this help"),
-	{ "columns", "COL[,COL...]", NULL, NULL, "Only these columns; +COL adds one, all is all",
-	  'o', OPTION_COLUMNS, read_text, AT(columns) },
-	TEXT("sort", "[-]COL", sort, OPTION_SORT, NULL,
-	     "Sort by this column; with -, the other way round"),
-	FLAG("live", OPTION_LIVE, "Change the running domain"),
-	FLAG("config", OPTION_CONFIG, "Change the domain's definition"),
-	TEXT("model", "MODEL", model, OPTION_MODEL, "MODEL", "Take only a group of this board"),
-	FLAG("any", OPTION_ANY, "Take any of several free groups"),
-	FLAG("dry-run", OPTION_DRY_RUN, "Print the plan, change nothing"),
-	FLAG("no-block", OPTION_NO_BLOCK, "Do not wait for the job"),
-	{ "timeout", "TIME", NULL, "", "How long a device or guest may take: 30, 2min", 0,
-	  OPTION_TIMEOUT, read_time, AT(timeout_usec) },
-	{ "wait", "TIME", NULL, "", "How long to wait for a busy group: 30, 10min", 0, OPTION_WAIT,
-	  read_time, AT(wait_usec) },
-	FLAG("allow-boot-vga", OPTION_ALLOW_BOOT_VGA, "Also take the host's boot display"),
-	{ "with", "KIND:ADDRESS", NULL, "COMPANION",
-	  "A NIC, VF or NVMe with it: nic:42:00.0, nearest:vf", 0, OPTION_WITH, read_with, 0 },
-	FLAG("whole-nic", OPTION_WHOLE_NIC, "A tenant may have a whole NIC, and re-flash it"),
-	TEXT("vlan", "NUMBER", vlan, OPTION_VLAN, "", "The VLAN of its VFs: 1 to 4094"),
-	FLAG("erase", OPTION_ERASE, "Unknown data on an NVMe may be erased"),
-	FLAG("no-bridge-seen", OPTION_NO_BRIDGE_SEEN, "You looked: no bridge is on the board"),
-	WORD("numa", "MODE", numa, OPTION_NUMA, "advise, apply, strict",
-	     "NUMA placement: advise, apply, or strict"),
-	WORD("fit", "MODE", fit, OPTION_FIT, "advise, apply, strict",
-	     "Address space and memory: advise, apply, or strict"),
-	FLAG("accept-dirty", OPTION_ACCEPT_DIRTY, "Root: accept a board that cannot be reset"),
-	FLAG("keep-vfio", OPTION_KEEP_VFIO, "Leave the functions on vfio-pci"),
-	FLAG("persist", OPTION_PERSIST, "Keep it on vfio-pci, also after a release or a boot"),
-	FLAG("release", OPTION_RELEASE, "Plan a release instead"),
-	FLAG("detailed-exitcode", OPTION_DETAILED_EXITCODE,
-	     "Exit with 10 when there is something to do"),
-	FLAG("workload", OPTION_WORKLOAD, "Measure the links, too: it keeps the GPUs busy"),
-	TEXT("format", "FORMAT", format, OPTION_FORMAT, NULL,
-	     "Format of the output: see the verb in gpupass(1)"),
-	WORD("distribution", "NAME", distribution, OPTION_DISTRIBUTION,
-	     "auto, debian, ubuntu, rhel", "Of the guest: auto, debian, ubuntu, or rhel"),
-	TEXT("first", "N", first, OPTION_FIRST, "",
-	     "Number of the first port or device of the machine"),
-	WORD("symptom", "SYMPTOM", symptom, OPTION_SYMPTOM, "no-nvlink, one-gpu, no-p2p, slow",
-	     "no-nvlink, one-gpu, no-p2p, or slow"),
-	FLAG("verbose", OPTION_VERBOSE, "Also print checks that passed, or are not known"),
-	TEXT("bundle", "FILE", bundle, OPTION_BUNDLE, "files",
-	     "Write a capture of the host, to send; - is stdout"),
-	TEXT("textfile", "FILE", textfile, OPTION_TEXTFILE, "files",
-	     "Write a file for node_exporter's textfile collector"),
-	FLAG("mmio", OPTION_MMIO, "Also read registers of Hopper GPUs not on nvidia"),
-	TEXT("since", "TIME", since, OPTION_SINCE, "",
-	     "From then: 2026-01-31 14:02, or 2h: so long ago"),
-	TEXT("until", "TIME", until, OPTION_UNTIL, "", "Up to then"),
-	TEXT("group", "GROUP", group, OPTION_GROUP, "GROUP", "Only what is about this group"),
-	TEXT("domain", "DOMAIN", domain, OPTION_DOMAIN, "DOMAIN", "Only what is about this domain"),
-	TEXT("user", "USER", user, OPTION_USER, "users",
-	     "Only what this user did, by uid or login uid"),
-	TEXT("job", "ID", job, OPTION_JOB, "JOB", "Only what is about this job"),
-	FLAG("holders", OPTION_HOLDERS, "Who has the GPUs' files open, and who had"),
-	FLAG("follow", OPTION_FOLLOW, "Print records as they come"),
-	FLAG("verify", OPTION_VERIFY, "Root: check that the trail is whole"),
-	TEXT("expect", "HASH", expect, OPTION_EXPECT, "",
-	     "A hash noted earlier, which must be there"),
-	TEXT("trail", "DIR", trail, OPTION_TRAIL, "directories",
-	     "Check files in another directory"),
-	/* For development, not shown. */
-	SWITCH("session", 0, session, NULL),
-	TEXT("domain-definitions", "DIR", definitions, 0, NULL, NULL),
+#define OF_ALL(letter, name, argument, words, completion, read, member, help)                      \
+	{ name, argument, words, completion, help, letter, 0, read, offsetof(Options, member) },
+#define OF_SOME(ID, letter, name, argument, words, completion, read, member, help)                 \
+	{ name,	       argument, words,                                                            \
+	  completion,  help,	 letter,                                                           \
+	  OPTION_##ID, read,	 offsetof(Options, member) },
+#include "base/option-rows.h"
 };
 
 const OptionRow *option_at(size_t i)
@@ -192,7 +100,9 @@ const OptionRow *option_at(size_t i)
 
 const char *option_name(uint64_t option)
 {
-	return LOOK_UP(rows, ELEMENTS(rows), it->verb_option == option, it->name, "?");
+	const OptionRow *row = FIND(rows, ELEMENTS(rows), it->verb_option == option);
+
+	return row ? row->name : "?";
 }
 
 void options_print_help(const Terminal *t, uint64_t mask)

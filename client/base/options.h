@@ -2,7 +2,6 @@
 /* The command line: options may stand before and after the verb. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/terminal.h"
@@ -11,78 +10,28 @@
 
 typedef enum JsonMode { JSON_OFF, JSON_PRETTY, JSON_SHORT } JsonMode;
 
-/* Options that only some verbs take. */
+/* Options that only some verbs take: OPTION_LIVE … */
+enum {
+#define OF_SOME(ID, ...) OPTION_BIT_##ID,
+#include "base/option-rows.h"
+};
 typedef enum VerbOption {
-	OPTION_LIVE = 1ULL << 0,
-	OPTION_CONFIG = 1ULL << 1,
-	OPTION_MODEL = 1ULL << 2,
-	OPTION_DRY_RUN = 1ULL << 3,
-	OPTION_NO_BLOCK = 1ULL << 4,
-	OPTION_TIMEOUT = 1ULL << 5,
-	OPTION_ALLOW_BOOT_VGA = 1ULL << 6,
-	OPTION_KEEP_VFIO = 1ULL << 7,
-	OPTION_RELEASE = 1ULL << 8,
-	OPTION_DETAILED_EXITCODE = 1ULL << 9,
-	OPTION_FORMAT = 1ULL << 10,
-	OPTION_SYMPTOM = 1ULL << 11,
-	OPTION_VERBOSE = 1ULL << 12,
-	OPTION_MMIO = 1ULL << 13,
-	OPTION_NUMA = 1ULL << 14,
-	OPTION_FIT = 1ULL << 15,
-	OPTION_ACCEPT_DIRTY = 1ULL << 16,
-	OPTION_SINCE = 1ULL << 17,
-	OPTION_UNTIL = 1ULL << 18,
-	OPTION_GROUP = 1ULL << 19,
-	OPTION_DOMAIN = 1ULL << 20,
-	OPTION_USER = 1ULL << 21,
-	OPTION_JOB = 1ULL << 22,
-	OPTION_HOLDERS = 1ULL << 23,
-	OPTION_FOLLOW = 1ULL << 24,
-	OPTION_VERIFY = 1ULL << 25,
-	OPTION_EXPECT = 1ULL << 26,
-	OPTION_TRAIL = 1ULL << 27,
-	OPTION_PERSIST = 1ULL << 28,
-	OPTION_BUNDLE = 1ULL << 29,
-	OPTION_TEXTFILE = 1ULL << 30,
-	OPTION_DISTRIBUTION = 1ULL << 31,
-	OPTION_COLUMNS = 1ULL << 32,
-	OPTION_SORT = 1ULL << 33,
-	OPTION_WORKLOAD = 1ULL << 34,
-	OPTION_FIRST = 1ULL << 35,
-	OPTION_ANY = 1ULL << 36,
-	OPTION_NO_BRIDGE_SEEN = 1ULL << 37,
-	OPTION_WAIT = 1ULL << 38,
-	OPTION_WITH = 1ULL << 39,
-	OPTION_WHOLE_NIC = 1ULL << 40,
-	OPTION_ERASE = 1ULL << 41,
-	OPTION_VLAN = 1ULL << 42,
+#define OF_SOME(ID, ...) OPTION_##ID = 1ULL << OPTION_BIT_##ID,
+#include "base/option-rows.h"
 } VerbOption;
 
 typedef struct Options {
 	JsonMode json;
 	ColourWhen colour;
-	const char *host;
-	bool session;
-	bool legend;
-	bool ask_password;
-	bool quiet;
-	bool help;
-	bool version;
 	uint64_t given;	    /* VerbOption: those that were given */
 	uint64_t shortened; /* VerbOption: the last that was not written out */
 	char typed[32];	    /* and how it was written */
-	const char *model;
-	const char *symptom;
-	const char *numa, *fit;
-	uint64_t timeout_usec, wait_usec;
-	const char *since, *until, *group, *domain, *user, *job, *expect, *trail, *bundle;
-	const char *textfile;
-	const char *format, *distribution,
-		*first; /* their verbs know the values; NULL: the default */
-	const char *columns, *sort;
+	/* Texts and times, and what each verb takes. Verbs know the values; NULL, 0: default. */
+#define OPTION_MEMBER(type, member) type member;
+#include "base/option-rows.h"
+	const char *host, *columns;
 	const char *with[WITH_MAX]; /* --with, as often as it was given */
 	size_t n_with;
-	const char *vlan;
 	const char *definitions; /* where libvirt has domains; NULL: where it has them by default */
 	char *const *arguments;	 /* verb and what follows; borrowed from argv */
 	size_t n_arguments;

@@ -2,7 +2,6 @@
 #include "base/table.h"
 
 #include <libsmartcols.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "util/grow.h"

@@ -3,7 +3,6 @@
 
 #include <langinfo.h>
 #include <stdarg.h>
-#include <string.h>
 #include <sys/ioctl.h>
 
 #include "base/text.h"

@@ -2,10 +2,6 @@
 /* What an output stream can show: columns, colour, characters. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-
 #include "gpupass/cleanup.h"
 
 typedef enum ColourWhen { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } ColourWhen;

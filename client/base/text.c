@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <string.h>
 #include <unistr.h>
 #include <wchar.h>
 

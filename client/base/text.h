@@ -2,8 +2,6 @@
 /* Strings of the client: measuring, and the durations it reads and prints. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "gpupass/cleanup.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bundle/journal.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <systemd/sd-journal.h>
 
 #include "base/text.h"

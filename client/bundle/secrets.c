@@ -2,7 +2,6 @@
 #include "bundle/secrets.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "gpupass/states.h"
@@ -243,7 +242,9 @@ static size_t skip_address(const char *text, const char *at)
 /* What stands in for this name, borrowed; NULL: it is no word to replace. */
 static const char *name_for(const StandIns *s, const char *name)
 {
-	return LOOK_UP(s->items, s->n_items, strcasecmp(it->word, name) == 0, it->stand_in, NULL);
+	const Secret *secret = FIND(s->items, s->n_items, strcasecmp(it->word, name) == 0);
+
+	return secret ? secret->stand_in : NULL;
 }
 
 char *stand_ins_replace(const StandIns *s, const char *text)

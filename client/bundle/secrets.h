@@ -8,7 +8,6 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdbool.h>
 
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"

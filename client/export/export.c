@@ -2,7 +2,6 @@
 #include "export/export.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "util/xalloc.h"

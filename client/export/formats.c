@@ -4,7 +4,6 @@
  * file of their own.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "export/export.h"

@@ -3,7 +3,6 @@
  * Placement counts whole groups, so that a machine lands on a node that has a free one. Which
  * boards it gets there is decided by nova's PCI tracker, which knows no groups.
  */
-#include <string.h>
 
 #include "base/text.h"
 #include "export/export.h"

@@ -8,7 +8,6 @@
 #include "model/json.h"
 #include "show/describe.h"
 #include "util/clock.h"
-#include "util/xalloc.h"
 
 /* ---- from the command line to the a{sv} options of org.gpupass1 ---- */
 

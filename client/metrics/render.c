@@ -2,7 +2,6 @@
 #include "metrics/render.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -137,12 +136,6 @@ static void metrics_histogram(MetricsWriter *w, const uint64_t *bounds_usec, con
 	write_usec(w, sum_usec);
 	begin_sample(w, "_count", LABELS({ label, value }));
 	fprintf(w->f, "%" PRIu64 "\n", n);
-}
-
-/* To the format before OpenMetrics this is a comment. */
-static void metrics_end(MetricsWriter *w)
-{
-	fputs("# EOF\n", w->f);
 }
 
 /* ---- what is written ---- */
@@ -481,22 +474,16 @@ static void render_audit(MetricsWriter *w, const json_t *document)
 
 static void render_counts(MetricsWriter *w, const json_t *document)
 {
-	static const struct {
-		MetricFamily family;
-		const char *key;
-	} plain_counts[] = {
-		{ METRIC_QUARANTINES, "quarantines" },
-		{ METRIC_CLAIMS, "claims" },
-		{ METRIC_QUARANTINES_MADE, "quarantines_made" },
-		{ METRIC_QUARANTINES_LIFTED, "quarantines_lifted" },
-		{ METRIC_DRIFT_FOUND, "drift_found" },
-		{ METRIC_DRIFT_GONE, "drift_gone" },
-		{ METRIC_FOREIGN_FOUND, "foreign_found" },
-		{ METRIC_FOREIGN_GONE, "foreign_gone" },
+	/* The document calls them as their family is called behind the first word. */
+	static const MetricFamily plain_counts[] = {
+		METRIC_QUARANTINES,	   METRIC_CLAIMS,	METRIC_QUARANTINES_MADE,
+		METRIC_QUARANTINES_LIFTED, METRIC_DRIFT_FOUND,	METRIC_DRIFT_GONE,
+		METRIC_FOREIGN_FOUND,	   METRIC_FOREIGN_GONE,
 	};
 
 	for (size_t i = 0; i < ELEMENTS(plain_counts); i++)
-		plain(w, plain_counts[i].family, number_of(document, plain_counts[i].key));
+		plain(w, plain_counts[i],
+		      number_of(document, families[plain_counts[i]].name + strlen("gpupass_")));
 	render_audit(w, document);
 	render_jobs(w, document);
 	render_steps(w, document);
@@ -532,7 +519,7 @@ char *metrics_render(MetricsFormat format, const World *world, const json_t *doc
 	MetricsWriter w = { .f = xmemstream(&text, &size), .format = format };
 
 	render_all(&w, world, document);
-	metrics_end(&w);
+	fputs("# EOF\n", w.f); /* to the format before OpenMetrics a comment */
 	xmemstream_end(&w.f);
 	return text;
 }

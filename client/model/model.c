@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/model.h"
 
-#include <inttypes.h>
-
 #include "base/text.h"
 #include "bus/bus.h"
 #include "gpupass/domain-ref.h"

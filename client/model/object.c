@@ -4,7 +4,6 @@
  * from gpupass/interfaces.h. A property of an unexpected type is an error that names it; an unknown
  * property is skipped, so that a newer daemon can add properties.
  */
-#include <string.h>
 
 #include "base/text.h"
 #include "bus/bus.h"
@@ -297,8 +296,10 @@ static const struct {
 
 static const char *key_of(ObjectKind kind, const char *member)
 {
-	return LOOK_UP(renamed, ELEMENTS(renamed),
-		       it->kind == kind && strcmp(it->member, member) == 0, it->key, member);
+	for (size_t i = 0; i < ELEMENTS(renamed); i++)
+		if (renamed[i].kind == kind && strcmp(renamed[i].member, member) == 0)
+			return renamed[i].key;
+	return member;
 }
 
 uint32_t job_id_from_path(const char *path)

@@ -2,7 +2,6 @@
 #include "show/blocks.h"
 
 #include <inttypes.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/text.h"

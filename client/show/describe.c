@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "show/describe.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "base/text.h"
 #include "topology/model.h"
 #include "util/xalloc.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "topology/layout.h"
 
-#include <string.h>
-
 #include "base/text.h"
 #include "util/xalloc.h"
 
@@ -148,11 +146,6 @@ static void add_cards(Layout *l)
 	}
 }
 
-static size_t columns_for(const Layout *l)
-{
-	return l->n_panels <= 2 ? 4 : 2;
-}
-
 /* The number of GPUs' cards from this one on that are of one group and in one panel. */
 static size_t run_length(const Layout *l, size_t card)
 {
@@ -170,7 +163,7 @@ static size_t run_length(const Layout *l, size_t card)
 /* Fills row by row. A group that would break over two rows begins a new one, if it fits in one. */
 static void flow_cards(Layout *l)
 {
-	size_t limit = columns_for(l), row = 0, column = 0;
+	size_t limit = l->n_panels <= 2 ? 4 : 2, row = 0, column = 0;
 
 	for (size_t i = 0; i < l->n_cards; i++) {
 		LayoutPanel *panel = &l->panels[l->cards[i].panel];
@@ -301,14 +294,9 @@ static void set_heights(Layout *l)
 
 /* ---- NVLinks ---- */
 
-static LayoutRail *rail_of(Layout *l, size_t group, size_t row)
-{
-	return FIND(l->rails, l->n_rails, it->group == group && it->row == row);
-}
-
 static void add_to_rail(Layout *l, size_t group, const LayoutCard *card)
 {
-	LayoutRail *rail = rail_of(l, group, card->row);
+	LayoutRail *rail = FIND(l->rails, l->n_rails, it->group == group && it->row == card->row);
 	int x = card->x + LAYOUT_CARD_W / 2;
 
 	if (!rail) {
@@ -323,18 +311,13 @@ static void add_to_rail(Layout *l, size_t group, const LayoutCard *card)
 		rail->x2 = x;
 }
 
-static size_t count_rails(const Layout *l, size_t group)
-{
-	return COUNT(l->rails, l->n_rails, it->group == group);
-}
-
 /* Each trunk has a margin of its own, right of all panels. */
 static void add_trunks(Layout *l)
 {
 	int x = l->width - LAYOUT_MARGIN + LAYOUT_GAP;
 
 	for (size_t group = 0; group < l->topology->n_groups; group++) {
-		if (count_rails(l, group) < 2)
+		if (COUNT(l->rails, l->n_rails, it->group == group) < 2)
 			continue;
 		l->trunks[l->n_trunks++] = (LayoutTrunk){ .group = group, .x = x };
 		for (size_t i = 0; i < l->n_rails; i++)

@@ -2,7 +2,6 @@
 #include "topology/model.h"
 
 #include <limits.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -369,7 +368,10 @@ const char *topology_noun(const char *kind)
 		const char *kind, *noun;
 	} nouns[] = { { "gpu", "GPU" }, { "nic", "NIC" }, { "vf", "VF" }, { "nvme", "NVMe" } };
 
-	return LOOK_UP(nouns, ELEMENTS(nouns), strcmp(it->kind, kind) == 0, it->noun, kind);
+	for (size_t i = 0; i < ELEMENTS(nouns); i++)
+		if (strcmp(nouns[i].kind, kind) == 0)
+			return nouns[i].noun;
+	return kind;
 }
 
 size_t topology_shared(const TopologyDevice *a, const TopologyDevice *b)

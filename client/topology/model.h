@@ -6,7 +6,6 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/terminal.h"

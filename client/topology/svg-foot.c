@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Under the panels: why groups are not as they should be, and the legend. */
-#include <string.h>
 
 #include "base/text.h"
 #include "topology/svg.h"

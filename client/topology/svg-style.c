@@ -2,8 +2,6 @@
 /* Colours, signs and text of the picture. */
 #include "topology/svg.h"
 
-#include <string.h>
-
 #include "util/xalloc.h"
 
 /*

@@ -2,7 +2,6 @@
 #include "topology/svg.h"
 
 #include <stdint.h>
-#include <string.h>
 #include <unistr.h>
 
 #include "base/text.h"

@@ -2,8 +2,6 @@
 /* The picture of a host: an SVG that stands alone, the same for the same topology. */
 #include "topology/svg.h"
 
-#include <string.h>
-
 #include "base/text.h"
 #include "util/xalloc.h"
 
@@ -17,16 +15,6 @@ static size_t count_held(const Topology *t)
 	return COUNT(t->devices, t->n_gpus, *it->domain != '\0');
 }
 
-static size_t count_linked(const Topology *t)
-{
-	return COUNT(t->groups, t->n_groups, topology_group_linked(it));
-}
-
-static size_t count_kind(const Topology *t, const char *kind)
-{
-	return COUNT(t->devices, t->n_devices, strcmp(it->kind, kind) == 0);
-}
-
 static const char *plural(size_t n)
 {
 	return n == 1 ? "" : "s";
@@ -34,13 +22,14 @@ static const char *plural(size_t n)
 
 static char *subtitle(const Topology *t)
 {
-	size_t domains = strv_length(t->domains), linked = count_linked(t);
+	size_t linked = COUNT(t->groups, t->n_groups, topology_group_linked(it));
+	size_t domains = strv_length(t->domains);
 	static const char *const kinds[] = { "nic", "nvme", "vf" };
 	_cleanup_strv_ char **parts = NULL;
 
 	strv_appendf(&parts, "%zu GPU%s", t->n_gpus, plural(t->n_gpus));
 	for (size_t i = 0; i < ELEMENTS(kinds); i++) {
-		size_t n = count_kind(t, kinds[i]);
+		size_t n = COUNT(t->devices, t->n_devices, strcmp(it->kind, kinds[i]) == 0);
 
 		if (n > 0)
 			strv_appendf(&parts, "%zu %s%s", n, topology_noun(kinds[i]), plural(n));

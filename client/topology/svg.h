@@ -2,8 +2,6 @@
 /* What the parts of the picture share. */
 #pragma once
 
-#include <stdio.h>
-
 #include "topology/layout.h"
 
 /* ---- text ---- */

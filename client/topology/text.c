@@ -3,10 +3,9 @@
  * In text: the matrix of `nvidia-smi topo -m`, for drivers of every kind; and the tree of NUMA
  * nodes, the bridges below them, the GPUs below those, and which of them are linked.
  */
-#include <string.h>
 
-#include "base/table.h"
 #include "base/text.h"
+#include "base/table.h"
 #include "topology/model.h"
 #include "util/xalloc.h"
 

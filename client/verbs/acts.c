@@ -4,8 +4,6 @@
  * transaction of its own. For several groups every plan is made before the first job, and what this
  * command assigned is released when a later job fails.
  */
-#include <string.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "bus/bus.h"
@@ -356,8 +354,10 @@ static int print_declared(Client *c, const char *path)
 	companions = group_companions(&group);
 	with = strv_join(companions, ", ");
 	if (!c->options->quiet)
-		fprintf(c->err.stream, "Declared %s: %s%s%s; it is %s\n", group.name, gpus,
-			*with ? " with " : "", with, group.state);
+		fprintf(c->err.stream, "Declared %s: %s%s%s; it is %s%s%s\n", group.name, gpus,
+			*with ? " with " : "", with, group.state,
+			group.assignable || !*group.reason ? "" : ": ",
+			group.assignable ? "" : group.reason);
 	return 0;
 }
 

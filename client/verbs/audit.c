@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <spawn.h>
-#include <string.h>
 #include <sys/wait.h>
 
 #include "base/json.h"

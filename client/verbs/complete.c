@@ -10,11 +10,8 @@
  *	unknown      nothing says what the option or argument may be
  */
 #include <ctype.h>
-#include <dirent.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/host-name.h"
 #include "base/json.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpupass doctor: what is wrong, why, and what to do; nothing is changed. */
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/utsname.h>
 
 #include "base/json.h"
@@ -49,8 +47,10 @@ static Colour status_colour(const char *status)
 		{ "pass", COLOUR_GOOD },
 	};
 
-	return LOOK_UP(colours, ELEMENTS(colours), strcmp(it->status, status) == 0, it->colour,
-		       COLOUR_DIM);
+	for (size_t i = 0; i < ELEMENTS(colours); i++)
+		if (strcmp(colours[i].status, status) == 0)
+			return colours[i].colour;
+	return COLOUR_DIM;
 }
 
 /* A heading of the installed file: with spaces less finds it, whatever the case. */

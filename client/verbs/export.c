@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `gpupass export`: what a guest, or another tool, should be told about GPUs. */
-#include <string.h>
 
+#include "export/export.h"
 #include "base/text.h"
 #include "bus/bus.h"
-#include "export/export.h"
 #include "model/model.h"
 #include "show/describe.h"
 #include "util/xalloc.h"

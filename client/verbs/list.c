@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The tables: list and jobs. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/text.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `monitor`: jobs and states of groups as they change, until interrupted. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -71,11 +70,6 @@ static int tell_group(Monitor *m, const char *name, const char *before, const ch
 		    text);
 }
 
-static json_t *open_jobs_json(const Monitor *m)
-{
-	return JSON_ARRAY(m->open, m->n_open, json_integer(*it));
-}
-
 /* Jobs that were under way when the daemon went: no signal will tell how they ended. */
 static char *open_jobs_text(const Monitor *m)
 {
@@ -96,7 +90,8 @@ static int tell_daemon(Monitor *m, bool there)
 
 	return tell(m,
 		    json_build("{s:s, s:s, s:s, s:o}", "schema", SCHEMA_EVENT, "event", "daemon",
-			       "state", state, "open_jobs", open_jobs_json(m)),
+			       "state", state, "open_jobs",
+			       JSON_ARRAY(m->open, m->n_open, json_integer(*it))),
 		    text);
 }
 
@@ -148,7 +143,7 @@ static void close_job(Monitor *m, uint32_t id)
 
 static bool is_told(const Monitor *m, uint32_t id, bool over)
 {
-	return LOOK_UP(m->known, m->n_known, it->id == id, it->over || !over, false);
+	return SOME(m->known, m->n_known, it->id == id && (it->over || !over));
 }
 
 static int tell_job_at(Monitor *m, const char *path, const char *what, const char *result,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Asking for a plan, and printing it. */
 #include <limits.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/text.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What has drifted, and bringing it back. */
-#include <string.h>
 
 #include "base/json.h"
 #include "base/text.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Groups, GPUs and domains in blocks: show and status. */
-#include <errno.h>
-#include <inttypes.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -255,10 +252,11 @@ static const char *namesake(const World *w, const Group *group, const Wanted *wa
 		if (&w->groups[i] != group &&
 		    is_domain(w->groups[i].domain_name, w->groups[i].domain_uuid, wanted))
 			return w->groups[i].domain_uuid;
-	return LOOK_UP(w->assignments, w->n_assignments,
-		       strcmp(it->group, group->path) != 0 &&
-			       is_domain(it->domain_name, it->domain_uuid, wanted),
-		       it->domain_uuid, NULL);
+	for (size_t i = 0; i < w->n_assignments; i++)
+		if (strcmp(w->assignments[i].group, group->path) != 0 &&
+		    is_domain(w->assignments[i].domain_name, w->assignments[i].domain_uuid, wanted))
+			return w->assignments[i].domain_uuid;
+	return NULL;
 }
 
 /*
@@ -319,11 +317,6 @@ static int status_json(Client *c, const World *w, const Wanted *wanted, const Sh
 				     "groups", groups, "assignments", assignments, "jobs", jobs));
 }
 
-static size_t count_state(const World *w, const char *state)
-{
-	return COUNT(w->groups, w->n_groups, strcmp(it->state, state) == 0);
-}
-
 /* "3 (2 assigned, 1 free)" */
 static char *groups_count(const World *w)
 {
@@ -332,7 +325,7 @@ static char *groups_count(const World *w)
 
 	for (size_t i = 0; i < GROUP_STATE_MAX_; i++) {
 		const char *state = group_state_to_string((GroupState)i);
-		size_t n = count_state(w, state);
+		size_t n = COUNT(w->groups, w->n_groups, strcmp(it->state, state) == 0);
 
 		if (n > 0)
 			strv_appendf(&parts, "%zu %s", n, state);

@@ -108,11 +108,12 @@ static const char *other_word(const char *name)
 		{ "watch", "monitor" },
 	};
 
+	const Verb *verb = FIND(verbs, ELEMENTS(verbs), str_starts_with(it->name, name));
+
 	for (size_t i = 0; i < ELEMENTS(words); i++)
 		if (strcmp(words[i].word, name) == 0)
 			return words[i].verb;
-	return LOOK_UP(verbs, ELEMENTS(verbs), strncmp(it->name, name, strlen(name)) == 0, it->name,
-		       NULL);
+	return verb ? verb->name : NULL;
 }
 
 static int unknown_verb(Client *c, const char *name)

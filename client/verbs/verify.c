@@ -4,7 +4,6 @@
  * gpupass probe what each board told of its links, org.gpupass1.evidence/1.
  */
 #include <ctype.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/table.h"

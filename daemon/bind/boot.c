@@ -42,48 +42,30 @@ static void settle_taken(BootFunction *f, const char *driver)
 		    driver, f->assignment ? f->assignment->group_name : "GROUP"));
 }
 
-/* 1: another board. A missing board is not another one. */
-static int ids_differ(const BootMachine *machine, const AssignedFunction *record, char **ret_why)
+/*
+ * 1: another board. A missing board is not another one. Boards of one model have the same ids; only
+ * the serial number shows that they changed places. *ret_same: it was compared.
+ */
+static int differs(const BootMachine *machine, const AssignedFunction *record, bool config_space,
+		   bool *ret_same, char **ret_why)
 {
-	PciFunction now = { 0 };
+	_cleanup_(pci_function_clear) PciFunction now = { .bdf = record->bdf };
+	_cleanup_free_ char *serial = NULL, *change = NULL;
 	int r = scan_ids(machine->sysfs_fd, &record->bdf, &now);
 
+	if (r >= 0 && record->path)
+		r = scan_upstream(machine->sysfs_fd, &now);
+	if (r >= 0 && config_space && record->serial_number && assigned_function_is(record, &now))
+		r = machine->serial_number(machine, &record->bdf, &serial);
 	if (r == -ENOENT || r == -ENODEV)
 		return 0;
 	if (r < 0)
 		return r;
-	if (assigned_function_is(record, &now))
-		return 0;
-	*ret_why = strf("%s is %04x:%04x (subsystem %04x:%04x) now and was %04x:%04x (subsystem "
-			"%04x:%04x) when it was recorded; it is left alone",
-			BDF_TEXT(&record->bdf), PCI_IDS(&now), PCI_IDS(record));
-	return 1;
-}
-
-/*
- * Boards of one model have the same ids; only the serial number shows that they changed places.
- * *ret_same: it was compared.
- */
-static int serial_differs(const BootMachine *machine, const AssignedFunction *record,
-			  bool *ret_same, char **ret_why)
-{
-	_cleanup_free_ char *now = NULL;
-	int r;
-
-	if (!record->serial_number)
-		return 0;
-	r = machine->serial_number(machine, &record->bdf, &now);
-	if (r == -ENOENT || r == -ENODEV)
-		return 0;
-	if (r < 0)
-		return r;
-	*ret_same = str_equal(now, record->serial_number);
-	if (!now || *ret_same)
-		return 0;
-	*ret_why = strf("%s has serial number %s now and had %s when it was recorded; it is left "
-			"alone",
-			BDF_TEXT(&record->bdf), now, record->serial_number);
-	return 1;
+	change = assigned_function_change(record, &now, serial);
+	if (change)
+		*ret_why = strf("%s %s; it is left alone", BDF_TEXT(&record->bdf), change);
+	*ret_same = serial && !change;
+	return change != NULL;
 }
 
 static bool is_companion(const AssignedFunction *record)
@@ -91,13 +73,18 @@ static bool is_companion(const AssignedFunction *record)
 	return record->vendor != PCI_VENDOR_NVIDIA;
 }
 
+#define IS_EARLY 2
+
 /*
- * A companion that no serial number tells from another one of its model is known by its company:
- * where addresses have moved, the host's own NIC may be at its place, but hardly beside these GPUs.
+ * IS_EARLY: its GPUs may come yet.
+ *
+ * A companion that no serial number tells from another one of its model is known by its place, as
+ * differs() compares it, and by its company: where addresses have moved, the host's own NIC may
+ * be there, but hardly in the same slot beside these GPUs.
  */
 static int company_differs(const BootMachine *machine, const BootFunction *f, char **ret_why)
 {
-	for (size_t i = 0; i < f->assignment->n_functions; i++) {
+	for (size_t i = 0; f->assignment && i < f->assignment->n_functions; i++) {
 		const AssignedFunction *record = &f->assignment->functions[i];
 		_cleanup_free_ char *why = NULL;
 		PciFunction now = { 0 };
@@ -109,12 +96,10 @@ static int company_differs(const BootMachine *machine, const BootFunction *f, ch
 		r = scan_ids(machine->sysfs_fd, &record->bdf, &now);
 		if (r == -ENOENT || r == -ENODEV) {
 			why = strf("%s is not there; it is left alone", BDF_TEXT(&record->bdf));
-			r = 1;
+			r = IS_EARLY;
 		}
 		if (r == 0)
-			r = ids_differ(machine, record, &why);
-		if (r == 0)
-			r = serial_differs(machine, record, &same, &why);
+			r = differs(machine, record, true, &same, &why);
 		if (r > 0)
 			*ret_why = strf("no serial number tells %s from others of its model, and "
 					"its group is not as it was: %s",
@@ -141,9 +126,7 @@ static int board_differs(const BootMachine *machine, const BootFunction *f, bool
 
 		if (!bdf_same_slot(&record->bdf, &f->record->bdf))
 			continue;
-		r = ids_differ(machine, record, ret_why);
-		if (r == 0 && config_space)
-			r = serial_differs(machine, record, &same, ret_why);
+		r = differs(machine, record, config_space, &same, ret_why);
 		if (r != 0)
 			return r;
 		known |= same && record == f->record;
@@ -185,6 +168,7 @@ static void reserve(const BootMachine *machine, BootFunction *f)
 		settle_error(f, "cannot tell which board it is", r);
 	else if (r > 0)
 		settle(f, BOOT_CHANGED, TAKE_PTR(why));
+	f->early = r == IS_EARLY;
 	if (f->outcome != BOOT_RESERVED || sysfs_is_vf(machine->sysfs_fd, &f->record->bdf))
 		return;
 	r = driver_set_override(&machine->ops, machine->sysfs_fd, &f->record->bdf, BOOT_DRIVER);
@@ -206,6 +190,23 @@ static void settle_probed(const BootMachine *machine, BootFunction *f, const cha
 		settle(f, BOOT_FAILED, xstrdup(error ? error : "no driver is bound"));
 }
 
+/*
+ * Also one that something else has put on vfio-pci, which knows nothing of rules. false: it is not
+ * to be bound.
+ */
+static bool rule(const BootMachine *machine, BootFunction *f)
+{
+	char *why;
+
+	if (f->ruled || !sysfs_is_vf(machine->sysfs_fd, &f->record->bdf))
+		return true;
+	why = machine->rule_vf(machine->parts, &f->record->bdf);
+	f->ruled = !why;
+	if (why)
+		settle(f, BOOT_FAILED, why);
+	return f->ruled;
+}
+
 /* Probes all reserved functions at once. */
 static void probe(const BootMachine *machine, BootReport *report)
 {
@@ -216,16 +217,10 @@ static void probe(const BootMachine *machine, BootReport *report)
 
 	n = 0;
 	EACH (BootFunction, f, report->functions, report->n_functions) {
-		char *why = NULL;
-
-		if (f->outcome != BOOT_RESERVED)
+		if (f->outcome == BOOT_BOUND)
+			(void)rule(machine, f);
+		if (f->outcome != BOOT_RESERVED || !rule(machine, f))
 			continue;
-		if (sysfs_is_vf(machine->sysfs_fd, &f->record->bdf))
-			why = machine->rule_vf(machine->parts, &f->record->bdf);
-		if (why) {
-			settle(f, BOOT_FAILED, why);
-			continue;
-		}
 		functions[n] = f;
 		bdfs[n++] = f->record->bdf;
 	}
@@ -374,7 +369,7 @@ BootReport *boot_bind(const BootMachine *machine, const BootWishes *wishes, cons
 		reserve(machine, &report->functions[i]);
 	if (only)
 		report->lacks_peers = reserve_peers(machine, report->assignments, only);
-	if (driver_loaded(machine) && boot_report_count(report, BOOT_RESERVED) > 0)
+	if (driver_loaded(machine))
 		probe(machine, report);
 	return report;
 }

@@ -5,11 +5,10 @@
  *
  * It never unbinds a function from a driver, because it has not looked for holders and nobody is
  * there to deal with a remove() that hangs; it reports that another driver was first. Nor does it
- * write to a function that is already on vfio-pci: a guest may run on it.
+ * write to a function that is already on vfio-pci: a guest may run on it. A VF's rules are its
+ * NIC's, and take nothing from a guest.
  */
 #pragma once
-
-#include <stdbool.h>
 
 #include "core/facts/assignment.h"
 #include "gpupass/cleanup.h"
@@ -33,6 +32,8 @@ typedef struct BootFunction {
 	const Assignment *assignment; /* of the report; of a kept group, without a domain */
 	const AssignedFunction *record;
 	BootOutcome outcome;
+	bool ruled;   /* a VF: it has its rules */
+	bool early;   /* changed for all that is known before its GPUs are there */
 	char *detail; /* for the operator; NULL: nothing to add */
 } BootFunction;
 

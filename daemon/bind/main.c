@@ -5,10 +5,6 @@
  * else.
  */
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "bind/vfs.h"
 #include "gpupass/errors.h"
@@ -211,9 +207,11 @@ static void complain(const BootReport *report)
 	}
 }
 
-static int tell_all(const Command *command, const BootReport *report)
+static int tell_all(const Command *command, const BootMachine *machine, const BootReport *report)
 {
 	size_t bound = boot_report_count(report, BOOT_BOUND);
+	/* --vfs comes later. */
+	size_t to_come = command->vfs ? 0 : vfs_count_missing(machine->sysfs_fd, report);
 	int r;
 
 	complain(report);
@@ -222,8 +220,8 @@ static int tell_all(const Command *command, const BootReport *report)
 	r = leave_report(command, report);
 	if (r < 0)
 		fail("cannot leave a report in", command->runtime_dir, r);
-	return bound < report->n_functions || report->notes ? GPUPASS_EXIT_FAILED
-							    : GPUPASS_EXIT_DONE;
+	return bound + to_come < report->n_functions || report->notes ? GPUPASS_EXIT_FAILED
+								      : GPUPASS_EXIT_DONE;
 }
 
 /*
@@ -243,9 +241,10 @@ static int tell_device(const BootReport *report)
 {
 	for (size_t i = 0; i < report->n_functions; i++) {
 		BootOutcome outcome = report->functions[i].outcome;
+		bool fails = outcome != BOOT_BOUND && outcome != BOOT_RESERVED;
 
 		printf("GPUPASS_BIND=%s\n", boot_outcome_to_string(outcome));
-		if (outcome != BOOT_BOUND && outcome != BOOT_RESERVED) {
+		if (fails && !report->functions[i].early) {
 			complain(report);
 			log_to_kernel(&report->functions[i]);
 		} else if (report->lacks_peers) {
@@ -283,8 +282,12 @@ static int bind_wishes(const Command *command, const BootMachine *machine, const
 	if (wishes->assigned_fd < 0 && wishes->kept_fd < 0)
 		return GPUPASS_EXIT_DONE;
 	if (command->what == PEERS) {
-		/* A board that does not come is no failure here: --all and the daemon report it. */
-		(void)boot_await_peers(machine, wishes, &command->bdf, PEERS_USEC);
+		/*
+		 * A board that does not come is no failure here: --all and the daemon report it. A
+		 * companion that was announced before its GPUs is theirs only now.
+		 */
+		if (boot_await_peers(machine, wishes, &command->bdf, PEERS_USEC))
+			boot_report_free(boot_bind(machine, wishes, &command->bdf));
 		return GPUPASS_EXIT_DONE;
 	}
 	report = boot_bind(machine, wishes, command->what == DEVICE ? &command->bdf : NULL);
@@ -292,7 +295,7 @@ static int bind_wishes(const Command *command, const BootMachine *machine, const
 		vfs_make(machine, command->config_dir, NICS_USEC, report);
 		boot_bind_missing(machine, report);
 	}
-	return command->what == ALL ? tell_all(command, report) : tell_device(report);
+	return command->what == ALL ? tell_all(command, machine, report) : tell_device(report);
 }
 
 static int run(const Command *command, const BootMachine *machine)

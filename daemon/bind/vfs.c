@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "core/links/declaration.h"
 #include "host/launch/ask.h"
@@ -24,16 +23,35 @@
 static bool is_missing(const PciFunction *nic, const BootFunction *f)
 {
 	return f->outcome == BOOT_MISSING && f->record->vendor == nic->vendor &&
-	       pci_function_vf_number(nic, &f->record->bdf) >= 0;
+	       pci_function_vfs_for(nic, &f->record->bdf) > 0;
+}
+
+/*
+ * The NIC where the VF's was has its serial number, and is in its slot. Else it may be the host's
+ * own: no VF of it is made, and the report says why.
+ */
+static bool is_its_nic(const BootMachine *machine, const PciFunction *nic, BootFunction *f)
+{
+	_cleanup_free_ char *serial = NULL, *change = NULL;
+	int r = machine->serial_number(machine, &nic->bdf, &serial);
+
+	change = r < 0 ? strf("cannot be known: %s", strerror(-r))
+		       : assigned_vf_change(f->record, nic, serial);
+	if (!change)
+		return true;
+	f->outcome = BOOT_CHANGED;
+	free(f->detail);
+	f->detail = strf("as a VF of %s it %s", BDF_TEXT(&nic->bdf), change);
+	return false;
 }
 
 /* So many that this one is among them. */
 static void at_least(unsigned *number, const PciFunction *nic, const Bdf *vf)
 {
-	int of = pci_function_vf_number(nic, vf);
+	unsigned n = pci_function_vfs_for(nic, vf);
 
-	if (of >= (int)*number)
-		*number = (unsigned)of + 1;
+	if (n > *number)
+		*number = n;
 }
 
 /* What cannot be read the daemon tells. */
@@ -95,7 +113,8 @@ void vfs_make(const BootMachine *machine, const char *config_dir, uint64_t wait_
 		unsigned number = 0;
 
 		for (size_t k = 0; member_kind_is(MEMBER_NIC, nic) && k < report->n_functions; k++)
-			if (is_missing(nic, &report->functions[k]))
+			if (is_missing(nic, &report->functions[k]) &&
+			    is_its_nic(machine, nic, &report->functions[k]))
 				at_least(&number, nic, &report->functions[k].record->bdf);
 		if (number == 0)
 			continue;
@@ -103,7 +122,7 @@ void vfs_make(const BootMachine *machine, const char *config_dir, uint64_t wait_
 		await_device(machine->sysfs_fd, nic, deadline);
 		text = strf("%u", number);
 		why = ask(machine->parts,
-			  &(Ask){ ASK_VFS, .after = { text }, .functions = &nic->bdf, .n = 1,
+			  &(Ask){ ASK_VFS, .after = { text, "0" }, .functions = &nic->bdf, .n = 1,
 				  .answer = &answer });
 		for (size_t k = 0; why && k < report->n_functions; k++)
 			if (is_missing(nic, &report->functions[k])) {
@@ -111,6 +130,20 @@ void vfs_make(const BootMachine *machine, const char *config_dir, uint64_t wait_
 				report->functions[k].detail = xstrdup(why);
 			}
 	}
+}
+
+size_t vfs_count_missing(int sysfs_fd, const BootReport *report)
+{
+	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
+	size_t n = 0;
+
+	if (boot_report_count(report, BOOT_MISSING) == 0 || scan_pci(sysfs_fd, &snapshot) < 0)
+		return 0;
+	for (size_t i = 0; i < report->n_functions; i++)
+		n += SOME_OF(snapshot->functions, snapshot->n_functions,
+			     member_kind_is(MEMBER_NIC, it) &&
+				     is_missing(it, &report->functions[i]));
+	return n;
 }
 
 char *vf_rule(const WorkerConfig *parts, const Bdf *vf)

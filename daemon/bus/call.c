@@ -24,12 +24,7 @@ int call_set_problem(Call *call, const Problem *problem, const char *prefix)
 
 int call_failed(Call *call, int error)
 {
-	_cleanup_(problem_freep) Problem *problem = NULL;
-
-	if (sd_bus_error_is_set(call->error))
-		return error;
-	problem_errno(&problem, error, "gpupassd could not answer this call");
-	return call_set_problem(call, problem, NULL);
+	return sd_bus_error_is_set(call->error) ? error : callers_set_error(call->error, error);
 }
 
 /* ---- reading and checking ---- */

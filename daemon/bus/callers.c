@@ -143,14 +143,22 @@ static int on_answer(sd_bus_message *answer, void *userdata, _unused_ sd_bus_err
 
 /* ---- each call ---- */
 
-void callers_refuse(sd_bus_message *m, int error)
+int callers_set_error(sd_bus_error *ret_error, int error)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_free_ char *text = NULL;
 
 	problem_errno(&problem, error, "gpupassd could not answer this call");
 	text = problem_message(problem, NULL);
-	(void)sd_bus_reply_method_errorf(m, problem_dbus_name(problem->error), "%s", text);
+	return sd_bus_error_set(ret_error, problem_dbus_name(problem->error), text);
+}
+
+void callers_refuse(sd_bus_message *m, int error)
+{
+	_cleanup_(sd_bus_error_free) sd_bus_error refusal = SD_BUS_ERROR_NULL;
+
+	(void)callers_set_error(&refusal, error);
+	(void)sd_bus_reply_method_error(m, &refusal);
 }
 
 int callers_dispatch_again(Callers *callers, sd_bus_message *m)

@@ -47,7 +47,9 @@ int callers_new(sd_bus *bus, CallerResolver *resolver, Callers **ret);
 const Caller *callers_current(const Callers *callers);
 /* Dispatches a call to its handler once more, after asking again who sent it. */
 int callers_dispatch_again(Callers *callers, sd_bus_message *m);
-/* Answers a call that could not go on, in the words of a problem. */
+/* Sets what a negative errno says of a call that could not go on, in the words of a problem. */
+int callers_set_error(sd_bus_error *ret_error, int error);
+/* Answers the call with it. */
 void callers_refuse(sd_bus_message *m, int error);
 
 /* ---- what is asked of the bus daemon itself ---- */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bus/collection.h"
 
-#include <string.h>
-
 #include "util/bus-value.h"
 #include "util/grow.h"
 #include "util/log.h"

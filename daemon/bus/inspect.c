@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Gpu.Inspect: a close look at one GPU. It opens or wakes a GPU for root only. */
-#include <string.h>
 
 #include "bus/call.h"
 #include "util/text.h"

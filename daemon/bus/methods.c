@@ -10,9 +10,6 @@
  */
 #include "bus/call.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "core/group/nearest.h"
 #include "core/group/topology-json.h"
 #include "core/links/declaration.h"

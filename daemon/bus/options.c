@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bus/options.h"
 
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "core/base/problem.h"
 #include "util/text.h"
 #include "util/xalloc.h"

@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <systemd/sd-bus.h>
 
 #include "bus/decision.h"

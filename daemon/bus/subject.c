@@ -9,8 +9,6 @@
  */
 #include "bus/call.h"
 
-#include <string.h>
-
 #include "gpupass/dbus.h"
 #include "util/text.h"
 #include "util/xalloc.h"

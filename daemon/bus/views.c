@@ -131,11 +131,10 @@ static void fill_group_functions(const Group *group, GroupView *view)
 		strv_append(&view->gpu_addresses, BDF_TEXT(&lead->bdf));
 		add_int(&view->numa_nodes, lead->numa_node);
 	}
-	view->companions.items = xcalloc(group->n_companions + 1, sizeof(BusCompanion));
 	EACH (const Companion, from, group->companions, group->n_companions) {
 		const PciFunction *f = from->function;
 
-		view->companions.items[view->companions.n_items++] = (BusCompanion){
+		*GROW(view->companions.items, view->companions.n_items) = (BusCompanion){
 			.kind = copy(member_kind_to_string(from->member.kind)),
 			.address = copy(BDF_TEXT(&from->member.bdf)),
 			.driver = copy(f ? f->driver : NULL),
@@ -152,7 +151,7 @@ static void fill_group_functions(const Group *group, GroupView *view)
 
 static void add_evidence(GroupView *view, const GroupEvidence *from)
 {
-	BusEvidence *to = &view->evidence.items[view->evidence.n_items++];
+	BusEvidence *to = GROW(view->evidence.items, view->evidence.n_items);
 
 	to->provenance = copy(provenance_to_string(from->provenance));
 	to->source = copy(from->source);
@@ -171,7 +170,6 @@ static void fill_evidence(const Group *group, GroupView *view)
 	};
 	bool counts = group->word.counts;
 
-	view->evidence.items = xcalloc(group->n_evidence + 2, sizeof(BusEvidence));
 	for (size_t i = 0; i < group->n_evidence; i++) {
 		if (counts && group->evidence[i].provenance < PROVENANCE_GUEST) {
 			add_evidence(view, &word);
@@ -245,9 +243,8 @@ static void fill_board(const Gpu *gpu, GpuView *view)
 
 static void fill_gpu_functions(const Gpu *gpu, GpuView *view)
 {
-	view->functions.items = xcalloc(gpu->n_functions + 1, sizeof(BusFunction));
 	for (size_t i = 0; i < gpu->n_functions; i++) {
-		BusFunction *f = &view->functions.items[view->functions.n_items++];
+		BusFunction *f = GROW(view->functions.items, view->functions.n_items);
 
 		f->address = copy(BDF_TEXT(&gpu->functions[i]->bdf));
 		f->driver = copy(gpu->functions[i]->driver);
@@ -366,9 +363,8 @@ void assignment_view_fill(const Manager *m, const Assignment *assignment, Assign
 
 static void fill_steps(const JobRecord *job, JobView *view)
 {
-	view->steps.items = xcalloc(job->n_steps + 1, sizeof(BusStep));
 	for (size_t i = 0; i < job->n_steps; i++) {
-		BusStep *step = &view->steps.items[view->steps.n_items++];
+		BusStep *step = GROW(view->steps.items, view->steps.n_items);
 
 		step->name = copy(step_kind_to_string(job->steps[i].kind));
 		step->state = copy(step_state_to_string(job->steps[i].state));

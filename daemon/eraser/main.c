@@ -4,7 +4,6 @@
  * own, because libnvme brings libraries along, and because nothing else has this right.
  */
 #include <fcntl.h>
-#include <string.h>
 
 #include "host/nvme/erase.h"
 #include "host/wire/request.h"

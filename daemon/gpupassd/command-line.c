@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "gpupassd/command-line.h"
 
-#include <string.h>
-
-#include "gpupass/errors.h"
+#include "gpupass/cleanup.h"
 #include "util/arguments.h"
-#include "util/text.h"
 
 static const char help[] =
 	"gpupassd [OPTION...]\n"

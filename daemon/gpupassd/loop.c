@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sources of the loop: signals, the mailbox, the bus, and the timer for the next look. */
 #include <signal.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <systemd/sd-device.h>
-#include <unistd.h>
 
 #include "gpupassd/daemon.h"
 #include "host/launch/part.h"

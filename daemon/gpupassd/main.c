@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpupassd: reads settings, starts the daemon, runs its loop to the end. */
 #include <pthread.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opens the daemon's files, locks them for as long as it runs, and opens the machine. */
 #include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "gpupassd/daemon.h"
 #include "host/launch/part.h"

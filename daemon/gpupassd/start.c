@@ -3,8 +3,8 @@
  * The start, up to the name on the bus: recovers open jobs, looks at the host, and waits for
  * libvirt, but not for long. Also handles libvirt's events, then and later.
  */
-#include <string.h>
 #include <systemd/sd-daemon.h>
+#include <systemd/sd-id128.h>
 
 #include "gpupassd/daemon.h"
 #include "util/clock.h"
@@ -122,9 +122,12 @@ void daemon_on_virt_event(VirtEventKind kind, const char *uuid, void *userdata)
 	mailbox_post(d->mailbox, callbacks[kind], d);
 }
 
+#define HOST_ID SD_ID128_MAKE(5e, 0c, 4b, 8e, 2d, 1a, 4f, 4d, 9b, 0e, 6b, 7c, 1d, 93, aa, 20)
+
 int daemon_set_up_manager(Daemon *d, const Options *options)
 {
-	const ManagerPlace place = {
+	sd_id128_t host = SD_ID128_NULL;
+	ManagerPlace place = {
 		.mailbox = d->mailbox,
 		.job = { .host = &d->host.host,
 			 .store = &d->store,
@@ -142,6 +145,9 @@ int daemon_set_up_manager(Daemon *d, const Options *options)
 	};
 	int r;
 
+	/* In a container there may be none. */
+	(void)sd_id128_get_machine_app_specific(HOST_ID, &host);
+	place.job.host_key = host.qwords[0];
 	daemon_audit_life(d, AUDIT_START);
 	r = manager_new(&place, &d->manager);
 	if (r >= 0) {
@@ -161,12 +167,6 @@ static void start_without_libvirt(Daemon *d)
 	mailbox_post(d->mailbox, libvirt_connected, d);
 }
 
-static int start_grace(Daemon *d)
-{
-	return sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC, LIBVIRT_GRACE_USEC, 0,
-					  on_grace_over, d);
-}
-
 int daemon_start(Daemon *d)
 {
 	int r;
@@ -176,7 +176,8 @@ int daemon_start(Daemon *d)
 	if (r >= 0)
 		manager_rescan(d->manager, first_scan_done, d);
 	if (r >= 0 && d->virt)
-		r = start_grace(d);
+		r = sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC, LIBVIRT_GRACE_USEC,
+					       0, on_grace_over, d);
 	else if (r >= 0)
 		start_without_libvirt(d);
 	if (r < 0)

@@ -10,10 +10,7 @@
 #include "hook/late-xml.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <libxml/SAX2.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/domain/xml.h"
 #include "gpupass/cleanup.h"

@@ -3,15 +3,11 @@
  * gpupass-hook: libvirt runs it before it starts a domain, and starts none if it fails.
  * It never calls libvirt, which waits for it, nor gpupassd, which may not run.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "core/domain/xml-bounds.h"
 #include "core/domain/xml.h"
@@ -76,9 +72,10 @@ static bool in_slot_of_gpu(int sysfs_fd, const Bdf *bdf)
 	return false;
 }
 
-static FenceHostdev look_at(int sysfs_fd, const Bdf *bdf)
+static FenceHostdev look_at(int sysfs_fd, const DomainHostdev *of)
 {
-	FenceHostdev hostdev = { .bdf = *bdf };
+	const Bdf *bdf = &of->bdf;
+	FenceHostdev hostdev = { .bdf = *bdf, .interface = *of->mac, .vlan = of->vlan };
 	PciFunction ids = { 0 };
 
 	if (!sysfs_has_function(sysfs_fd, bdf))
@@ -118,7 +115,7 @@ static int look_at_all(const Place *place, const DomainUse *use, FenceHostdev **
 		return -errno;
 	hostdevs = xcalloc(use->n_hostdevs + use->n_mdevs + 1, sizeof(FenceHostdev));
 	for (size_t i = 0; i < use->n_hostdevs; i++)
-		hostdevs[n++] = look_at(sysfs_fd, &use->hostdevs[i].bdf);
+		hostdevs[n++] = look_at(sysfs_fd, &use->hostdevs[i]);
 	for (size_t i = 0; i < use->n_mdevs; i++)
 		n += look_at_mdev(sysfs_fd, use->mdevs[i].uuid, &hostdevs[n]);
 	*ret = hostdevs;

@@ -4,12 +4,8 @@
  * program of its own, because libarchive brings a dozen libraries along, which nothing else that
  * the daemon asks should load or contain.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "gpupass/errors.h"
 #include "host/image/initramfs-image.h"

@@ -11,31 +11,18 @@
 #define CLOSED (UINT64_MAX - 1)
 
 struct Cancellation {
-	atomic_uint references;
 	_Atomic uint64_t state;
+	atomic_uint shared; /* references beside the first */
 };
+
+#include "cancel.inc"
 
 void cancellation_new(Cancellation **ret)
 {
 	Cancellation *c = xcalloc(1, sizeof(Cancellation));
 
-	atomic_init(&c->references, 1);
 	atomic_init(&c->state, OPEN);
 	*ret = c;
-}
-
-Cancellation *cancellation_ref(Cancellation *c)
-{
-	if (c)
-		atomic_fetch_add(&c->references, 1);
-	return c;
-}
-
-Cancellation *cancellation_unref(Cancellation *c)
-{
-	if (c && atomic_fetch_sub(&c->references, 1) == 1)
-		free(c);
-	return NULL;
 }
 
 int cancellation_ask(Cancellation *c, uint32_t uid)

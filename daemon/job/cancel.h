@@ -17,9 +17,8 @@
 typedef struct Cancellation Cancellation;
 
 void cancellation_new(Cancellation **ret);
-Cancellation *cancellation_ref(Cancellation *c); /* NULL: NULL */
-Cancellation *cancellation_unref(Cancellation *c);
-DEFINE_CLEANUP(Cancellation, cancellation_unref)
+DECLARE_REF(Cancellation, cancellation_ref)
+DECLARE_FREE(Cancellation, cancellation_unref)
 
 /*
  * Asks in the name of this user. 1: the job will stop. 0: somebody had asked before, who stays on

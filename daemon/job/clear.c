@@ -179,14 +179,39 @@ static int accept_nvmes(const JobPlace *place, const Bdf *functions, size_t n)
 	return r;
 }
 
-static int lift_group(const JobPlace *place, const char *group, const Bdf *functions, size_t n,
+/*
+ * A damaged file may name functions that this host never had, and which cannot answer. Of others
+ * only VFs may be missing: no boot makes one that no record names, and none holds anything then.
+ */
+static size_t keep_present(const PciSnapshot *snapshot, bool only_vfs, Bdf *functions, size_t n)
+{
+	size_t kept = 0;
+	Bdf nic;
+
+	for (size_t i = 0; functions && i < n; i++)
+		if (pci_snapshot_find(snapshot, &functions[i]) ||
+		    (only_vfs && !pci_snapshot_physical(snapshot, &functions[i], &nic)))
+			functions[kept++] = functions[i];
+	return kept;
+}
+
+static int lift_group(const JobPlace *place, const char *group, Bdf *functions, size_t n_all,
 		      Problem **ret_problem)
 {
-	_cleanup_(assignments_freep) Assignments *records = assignment_store_load(place->store);
-	bool has = records->faults.n_items > 0 ||
-		   SOME(functions, n, assignments_find_function(records, it));
-	int r = check(place, functions, n, &has, ret_problem);
+	_cleanup_(prepared_freep) Prepared *now = xcalloc(1, sizeof(Prepared));
+	int r = prepare_look(place, INSPECT_CONFIG_NOT, true, now, ret_problem);
+	const RecordFault *unread = NULL;
+	size_t n = n_all;
+	bool has = false;
 
+	if (r == 0) {
+		unread = record_faults_find(&now->assignments->faults, functions, n_all, group,
+					    NULL);
+		has = unread ||
+		      SOME(functions, n_all, assignments_find_function(now->assignments, it));
+		n = keep_present(now->inventory->snapshot, true, functions, n_all);
+		r = check(place, functions, n, &has, ret_problem);
+	}
 	/* An open journal must not undo at the next start what jobs do from now on. */
 	if (r == 0)
 		r = journal_forget_group(place->journal, group);
@@ -222,17 +247,6 @@ static int check_every_group(const JobPlace *place, const GroupSet *groups, Prob
 	return r;
 }
 
-/* A damaged file may name functions that this host never had, and which cannot answer. */
-static size_t keep_present(const PciSnapshot *snapshot, Bdf *functions, size_t n)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (pci_snapshot_find(snapshot, &functions[i]))
-			functions[kept++] = functions[i];
-	return kept;
-}
-
 static int lift_unread(const JobPlace *place, const char *name, Problem **ret_problem)
 {
 	_cleanup_(prepared_freep) Prepared *now = xcalloc(1, sizeof(Prepared));
@@ -247,7 +261,7 @@ static int lift_unread(const JobPlace *place, const char *name, Problem **ret_pr
 	if (r == 0 && !file)
 		r = -ENOENT;
 	if (r == 0)
-		n = keep_present(now->inventory->snapshot, functions, n);
+		n = keep_present(now->inventory->snapshot, false, functions, n);
 	if (r == 0 && n > 0)
 		r = check(place, functions, n, &has, ret_problem);
 	else if (r == 0)

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/doctor-look.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "core/doctor/capture.h"
 #include "core/drift/drift.h"
 #include "core/fence/report.h"
 #include "job/prepare.h"
 #include "job/select.h"
-#include "util/grow.h"
-#include "util/text.h"
+#include "util/xalloc.h"
 
 typedef struct Look {
 	const JobPlace *place;
@@ -128,8 +124,9 @@ static void look_closely(Look *l)
 		     k++)
 			if (groups->items[i].companions[k].function)
 				functions[n++] = groups->items[i].companions[k].member.bdf;
-	l->inspection_error = host_inspect(host, functions, n, INSPECT_CONFIG_NOT,
-					   &l->seen->inspection, &l->inspection_problem);
+	l->inspection_error =
+		host_inspect_marked(host, l->seen->tenants, functions, n, INSPECT_CONFIG_NOT,
+				    &l->seen->inspection, &l->inspection_problem);
 	if (l->inspection_error == 0)
 		trail_note_holders(l->place->trail, l->seen->inspection);
 	l->host_error = host_examine(host, &l->host, &l->host_problem);
@@ -150,6 +147,7 @@ static void look_for_drift(Look *l)
 		.uses = l->seen->uses,
 		.assignments = l->seen->assignments,
 		.inspection = l->seen->inspection,
+		.host_key = l->place->host_key,
 	};
 	_cleanup_(drift_freep) Drift *drift = NULL;
 
@@ -171,20 +169,13 @@ static void look_for_split(Look *l)
 
 	if (!l->seen->uses)
 		return;
-	report = fence_report(l->seen->inventory->groups, l->seen->uses, l->seen->assignments,
-			      l->place->rules->declarations);
+	report = fence_report(l->seen->inventory->groups, l->seen->uses, l->seen->assignments);
 	EACH (const FenceFinding, found, report->items, report->n_items) {
 		if (!found->split || strv_contains(l->busy, found->group))
 			continue;
 		finding_fail(&l->split, found->group, "%s", found->what);
 		finding_remedy(&l->split, "%s", found->remedy);
 	}
-}
-
-static void look_at_fence(Look *l)
-{
-	if (l->place->fence)
-		l->fence_fault = fence_store_check(l->place->fence);
 }
 
 /* Its group's name, or the address of a board that is in none. */
@@ -416,7 +407,7 @@ int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_
 	if (r == 0) {
 		look_at_all_claims(&l);
 		look_at_health(&l);
-		look_at_fence(&l);
+		l.fence_fault = place->fence ? fence_store_check(place->fence) : NULL;
 		look_closely(&l);
 		look_for_drift(&l);
 		look_for_split(&l);

@@ -64,6 +64,7 @@ int drift_look(const JobPlace *place, const BootFaults *boot, Drift **ret)
 		.assignments = p->assignments,
 		.inspection = p->inspection,
 		.boot = boot,
+		.host_key = place->host_key,
 	});
 	return 0;
 }

@@ -321,11 +321,6 @@ static void fill_record(const Plan *plan, AuditRecord *record)
 		strv_append(&record->functions, BDF_TEXT(&plan->functions[i].bdf));
 }
 
-static bool takes_back(Operation operation)
-{
-	return operation == OPERATION_RELEASE || operation == OPERATION_UNBIND;
-}
-
 /*
  * 0: the record is on disk, or may be lost. PROBLEM (StateReadOnly): it is not, and the job would
  * give hardware away, which must not be done unrecorded. What takes hardware back goes on all the
@@ -334,13 +329,14 @@ static bool takes_back(Operation operation)
 static int audit_job_begun(const JobPlace *place, const Prepared *prepared, uint32_t job,
 			   Problem **ret_problem)
 {
+	Operation operation = prepared->plan->operation;
 	AuditRecord record = AUDIT_RECORD_EMPTY;
 	int r;
 
 	record.job = job;
 	record.uid = prepared->request.caller_uid;
 	fill_record(prepared->plan, &record);
-	if (takes_back(prepared->plan->operation)) {
+	if (operation == OPERATION_RELEASE || operation == OPERATION_UNBIND) {
 		/* Waits for the disk, but not for one that does not answer. */
 		trail_add_lazily(place->trail, &record, prepared->caller);
 		(void)trail_flush(place->trail, PATIENCE_USEC);

@@ -34,14 +34,14 @@ bool guest_runs_nowhere(Host *host, const Bdf *functions, size_t n)
 	return !SOME(uses->items, uses->n_items, may_run_with_one(it, functions, n));
 }
 
-int inspect_past_exit(Host *host, const Bdf *functions, size_t n, InspectConfig config,
-		      Inspection **ret, Problem **ret_problem)
+int inspect_past_exit(Host *host, const Tenants *tenants, const Bdf *functions, size_t n,
+		      InspectConfig config, Inspection **ret, Problem **ret_problem)
 {
 	uint64_t deadline = now_monotonic() + EXIT_USEC;
 
 	for (;;) {
 		_cleanup_(inspection_freep) Inspection *now = NULL;
-		int r = host_inspect(host, functions, n, config, &now, ret_problem);
+		int r = host_inspect_marked(host, tenants, functions, n, config, &now, ret_problem);
 
 		if (r != 0)
 			return r;

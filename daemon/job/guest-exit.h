@@ -17,9 +17,9 @@ const Holder *guest_holder(const Inspection *inspection);
 bool guest_runs_nowhere(Host *host, const Bdf *functions, size_t n);
 
 /*
- * host_inspect() of the functions. While a function is open through vfio and no domain runs with
+ * host_inspect_marked() of the functions. While a function is open through vfio and no domain runs with
  * it, inspects again, for at most ten seconds. A function that is still open then is not held by
  * libvirt.
  */
-int inspect_past_exit(Host *host, const Bdf *functions, size_t n, InspectConfig config,
-		      Inspection **ret, Problem **ret_problem);
+int inspect_past_exit(Host *host, const Tenants *tenants, const Bdf *functions, size_t n,
+		      InspectConfig config, Inspection **ret, Problem **ret_problem);

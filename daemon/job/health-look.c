@@ -10,21 +10,7 @@ struct HealthLook {
 	size_t n_stuck;
 };
 
-void health_look_new(HealthLook **ret)
-{
-	HealthLook *look = xcalloc(1, sizeof(HealthLook));
-
-	pthread_mutex_init(&look->lock, NULL);
-	*ret = look;
-}
-
-static void health_look_clear(HealthLook *look)
-{
-	pthread_mutex_destroy(&look->lock);
-	gpu_healths_free(look->stuck, look->n_stuck);
-}
-
-DEFINE_FREE(HealthLook, health_look_free, health_look_clear)
+#include "health-look.inc"
 
 /* Forgets workers that no longer hang. */
 static void forget_ended(HealthLook *look)

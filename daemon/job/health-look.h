@@ -11,7 +11,7 @@
 
 typedef struct HealthLook HealthLook;
 
-void health_look_new(HealthLook **ret);
+DECLARE_NEW(HealthLook, health_look_new)
 DECLARE_FREE(HealthLook, health_look_free)
 
 /*

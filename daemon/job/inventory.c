@@ -34,23 +34,12 @@ static void copy_string(char **to, const char *from)
 		*to = xstrdup(from);
 }
 
-static void identities_add(Identities *into, const Identity *from)
-{
-	Identity *item;
-
-	item = GROW(into->items, into->n_items);
-	*item = *from;
-	item->uuid = item->serial_number = NULL;
-	copy_string(&item->uuid, from->uuid);
-	copy_string(&item->serial_number, from->serial_number);
-}
-
 void identities_copy(const Identities *from, Identities **ret)
 {
 	Identities *copy = xcalloc(1, sizeof(Identities));
 
 	for (size_t i = 0; from && i < from->n_items; i++)
-		identities_add(copy, &from->items[i]);
+		*GROW(copy->items, copy->n_items) = identity_copy(&from->items[i]);
 	if (from)
 		identities_set_evidence(copy, from->evidence);
 	*ret = copy;
@@ -149,14 +138,14 @@ static Identities *remember(const GpuSet *gpus)
 	EACH (const Gpu, gpu, gpus->gpus, gpus->n_gpus) {
 		if (!gpu->uuid && !gpu->serial_number)
 			continue;
-		identities_add(identities, &(Identity){
-						   .bdf = gpu->lead->bdf,
-						   .device = gpu->lead->device,
-						   .subsystem_vendor = gpu->lead->subsystem_vendor,
-						   .subsystem_device = gpu->lead->subsystem_device,
-						   .uuid = gpu->uuid,
-						   .serial_number = gpu->serial_number,
-					   });
+		*GROW(identities->items, identities->n_items) = identity_copy(&(Identity){
+			.bdf = gpu->lead->bdf,
+			.device = gpu->lead->device,
+			.subsystem_vendor = gpu->lead->subsystem_vendor,
+			.subsystem_device = gpu->lead->subsystem_device,
+			.uuid = gpu->uuid,
+			.serial_number = gpu->serial_number,
+		});
 	}
 	return identities;
 }

@@ -18,6 +18,7 @@ typedef struct Identity {
 	char *serial_number;
 } Identity;
 DECLARE_CLEAR(Identity, identity_clear)
+DECLARE_COPY(Identity, identity_copy)
 
 typedef struct Identities {
 	Identity *items;

@@ -37,4 +37,5 @@ typedef struct JobPlace {
 	Rules *rules;
 	uint64_t ruled; /* claims_now() before they were taken */
 	const Identities *known;
+	uint64_t host_key; /* of this host, and of no other: domain_vf_mac() */
 } JobPlace;

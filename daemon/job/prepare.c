@@ -35,7 +35,7 @@ int prepare_look(const JobPlace *place, InspectConfig most, bool fresh, Prepared
 
 static int make_plan(const JobPlace *place, Prepared *p, Problem **ret_problem)
 {
-	const PlanFacts facts = prepared_facts(p, &place->rules->policy);
+	const PlanFacts facts = prepared_facts(p, place);
 
 	return plan_make(&p->request, &facts, &p->plan, ret_problem);
 }
@@ -62,6 +62,22 @@ static InspectConfig most_config(const JobRequest *request)
 	return request->plan.wakes_nothing ? INSPECT_CONFIG_AWAKE : INSPECT_CONFIG_ALL;
 }
 
+/*
+ * A reconcile binds what has the serial number of the record, and wakes nothing under a guest. By
+ * that of a prepare's NVMe its recovery knows what it has moved.
+ */
+static InspectConfig config_of(const JobRequest *request, const Prepared *p)
+{
+	bool reconciles =
+		request->plan.operation == OPERATION_RECONCILE && !request->plan.only_record;
+
+	if ((reconciles && p->domain && p->domain->active) ||
+	    request->plan.operation == OPERATION_PREPARE)
+		return INSPECT_CONFIG_AWAKE;
+	return reconciles || wakes_functions(request->plan.operation) ? most_config(request)
+								      : INSPECT_CONFIG_NOT;
+}
+
 /* What nvidia-persistenced has open has the mode on, whatever NVML says. */
 static void note_kept(Prepared *p)
 {
@@ -73,17 +89,31 @@ static void note_kept(Prepared *p)
 	}
 }
 
+/* What a bind takes to vfio-pci now need not come back from there to be compared. */
+static void note_nvmes(const JobPlace *place, const Prepared *p)
+{
+	EACH (const NvmeState, state, p->inspection->nvme_states, p->inspection->n_nvme_states) {
+		const TenantFile *file = p->tenants ? tenants_find(p->tenants, &state->bdf) : NULL;
+		_cleanup_strv_ char **lines = NULL;
+
+		if (!file || !file->mark || file->mark->n_erases == 0)
+			continue;
+		nvme_changes_since(&file->mark->erases[0], NULL, state, &lines);
+		vf_watch_note_nvme(place->vfs, &state->bdf, !state->unread && !lines);
+	}
+}
+
 static int inspect_group(const JobPlace *place, const JobRequest *request, const Bdf *functions,
 			 size_t n, Prepared *p, Problem **ret_problem)
 {
-	InspectConfig config = wakes_functions(request->plan.operation) ? most_config(request)
-									: INSPECT_CONFIG_NOT;
-	int r = inspect_past_exit(place->host, functions, n, config, &p->inspection, ret_problem);
+	int r = inspect_past_exit(place->host, p->tenants, functions, n, config_of(request, p),
+				  &p->inspection, ret_problem);
 
 	if (r != 0)
 		return r;
 	trail_note_holders(place->trail, p->inspection);
 	vf_watch_note(place->vfs, p->inspection->nics, p->inspection->n_nics);
+	note_nvmes(place, p);
 	note_kept(p);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/prepared.h"
 
-PlanFacts prepared_facts(const Prepared *p, const Policy *policy)
+PlanFacts prepared_facts(const Prepared *p, const JobPlace *place)
 {
 	return (PlanFacts){
 		.snapshot = p->inventory->snapshot,
@@ -13,12 +13,13 @@ PlanFacts prepared_facts(const Prepared *p, const Policy *policy)
 		.uses = p->uses,
 		.assignments = p->assignments,
 		.tenants = p->tenants,
-		.policy = policy,
+		.policy = &place->rules->policy,
 		.host = p->inventory->facts,
 		.persistence = p->persistence,
 		.n_persistence = p->n_persistence,
 		.health = p->health,
 		.n_health = p->n_health,
+		.host_key = place->host_key,
 	};
 }
 

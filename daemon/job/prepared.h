@@ -3,6 +3,7 @@
 
 #include "core/plan/plan.h"
 #include "job/inventory.h"
+#include "job/place.h"
 #include "store/caller.h"
 
 /* What a job found and decided: the preflight step compares these facts with the machine. */
@@ -24,6 +25,6 @@ typedef struct Prepared {
 } Prepared;
 
 /* What a plan is made from. All pointers are borrowed. */
-PlanFacts prepared_facts(const Prepared *prepared, const Policy *policy);
+PlanFacts prepared_facts(const Prepared *prepared, const JobPlace *place);
 
 DECLARE_FREE(Prepared, prepared_free)

@@ -311,7 +311,7 @@ int probe_run(const JobPlace *place, const JobRequest *request, Probe *probe, Pr
 	int r, kept = 0, cancelled;
 	size_t n_seen;
 
-	seen = evidence_new();
+	seen = xcalloc(1, sizeof(Evidence));
 	r = ask_each_way(place, probe, timeout, seen, ret_problem);
 	cancelled = close_to_cancels(place, ret_problem);
 	if (cancelled != 0)

@@ -140,6 +140,40 @@ static char *find_guest(const JobPlace *place, const Plan *plan, const DomainUse
 	return touches_functions(plan) ? find_unread_guest(place, plan, uses) : NULL;
 }
 
+/*
+ * What is at the job's addresses need not be what was there: other cards move the numbers of buses,
+ * and what can be plugged is put in elsewhere. Of another device's drivers the job knows nothing.
+ * NULL: all that is there is as the plan has it.
+ */
+static char *find_stranger(const JobPlace *place, const Plan *plan)
+{
+	_cleanup_(pci_snapshot_freep) PciSnapshot *now = NULL;
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+	_cleanup_free_ Bdf *there = xcalloc(plan->n_were + 1, sizeof(Bdf));
+	Host *host = place->host;
+	size_t n = 0;
+	int r = plan->n_were > 0 ? host->ops->scan(host, &now) : 0;
+
+	for (size_t i = 0; r == 0 && i < plan->n_were; i++)
+		if (pci_snapshot_find(now, &plan->were[i].bdf) &&
+		    host->ops->worker_on(host, &plan->were[i].bdf) == 0)
+			there[n++] = plan->were[i].bdf;
+	if (r == 0 && n > 0)
+		r = host_glance(host, there, n, INSPECT_CONFIG_AWAKE, &in, NULL);
+	if (r != 0)
+		return xstrdup("what is at its functions' addresses is not known");
+	for (size_t i = 0; i < n; i++) {
+		const FunctionFacts *facts = inspection_find(in, &there[i]);
+		_cleanup_free_ char *change = assigned_function_change(
+			BDF_FIND(plan->were, plan->n_were, &there[i]),
+			pci_snapshot_find(now, &there[i]), facts ? facts->serial_number : NULL);
+
+		if (change)
+			return strf("%s %s", BDF_TEXT(&there[i]), change);
+	}
+	return NULL;
+}
+
 /* ---- a run made from the journal ---- */
 
 static Prepared *prepared_from(const OpenJob *job)
@@ -219,12 +253,6 @@ static void look_at_domain(Run *run, const DomainUses *uses)
 	run->context.no_guest = !use || !use->active;
 }
 
-/* Whether the job may have put a function into a running guest. */
-static bool attach_was_begun(const OpenJob *job)
-{
-	return SOME_OF(job->plan->steps, job->begun, it == STEP_ATTACH);
-}
-
 static bool lost_libvirt(int r, const Problem *problem)
 {
 	return r == PROBLEM && problem && problem->error == GPUPASS_ERROR_LIBVIRT_UNAVAILABLE;
@@ -255,8 +283,13 @@ static void undo_all(Run *run, Recovery *ret)
 
 static void settle(Run *run, OpenJob *job, const DomainUses *uses, Recovery *ret)
 {
-	char *guest = NULL;
+	char *guest = NULL, *stranger = find_stranger(run->context.place, job->plan);
 
+	if (stranger) {
+		quarantined(ret, strf("%s, and a job was not finished", stranger));
+		free(stranger);
+		return;
+	}
 	if (!job->rolling_back && machine_holds(run) && finish(run) == 0) {
 		ret->outcome = RECOVERED_DONE;
 		return;
@@ -296,7 +329,7 @@ static void settle_job(const JobPlace *place, OpenJob *job, const DomainUses *us
 			.prepared = prepared,
 			.plan = job->plan,
 			.rebooted = job->rebooted,
-			.in_guest = attach_was_begun(job),
+			.in_guest = SOME_OF(job->plan->steps, job->begun, it == STEP_ATTACH),
 			.timeout_usec = place->rules->policy.device_timeout_usec,
 			/* The journal has no count: try all, or the first; both are harmless. */
 			.n_attached = job->plan->n_functions,

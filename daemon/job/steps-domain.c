@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Putting a group's functions into a domain and taking them out: its definition, and live. */
-#include <string.h>
 
 #include "core/domain/xml.h"
 #include "core/drift/drift.h"
@@ -78,8 +77,8 @@ static int without_group(const StepContext *c, const char *xml, char **ret, Prob
 
 /*
  * The plan lists functions GPU by GPU, then companions, of which each has a port of its own. This
- * cannot restore what --fit=apply wrote, so then it leaves the group out of our mark, too: reconcile
- * finds it missing, and writes both.
+ * cannot restore what --fit=apply wrote, so then it leaves the group out of our mark, too:
+ * reconcile finds it missing, and writes both.
  */
 static int with_group(const StepContext *c, const char *xml, char **ret, Problem **ret_problem)
 {
@@ -98,7 +97,7 @@ static int with_group(const StepContext *c, const char *xml, char **ret, Problem
 		if (n > ELEMENTS(gpus))
 			return -E2BIG;
 		gpus[n - 1].functions[gpus[n - 1].n_functions++] = *bdf;
-		gpus[n - 1].vf = c->plan->functions[i].vf;
+		gpus[n - 1].mac = c->plan->functions[i].mac;
 		gpus[n - 1].vlan = c->plan->functions[i].vlan;
 	}
 	r = domain_xml_parse(xml, &parsed, ret_problem);
@@ -216,7 +215,8 @@ static int defined_by_us(const StepContext *c, Problem **ret_problem)
 	_cleanup_free_ Bdf *functions = plan_addresses(c->plan);
 	int r = read_use(c, &use, ret_problem);
 
-	if (r != 0 || drift_defined_by_us(&use, c->plan->group, functions, c->plan->n_functions))
+	if (r != 0 || (drift_defined_by_us(&use, c->plan->group, functions, c->plan->n_functions) &&
+		       plan_vfs_held(c->plan, &use)))
 		return r;
 	return problem_set(ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
 			   "the definition of %s does not have the group as it was defined",

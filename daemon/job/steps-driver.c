@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Moving a group's functions between drivers, all side by side, through disposable workers. */
-#include <string.h>
 
 #include "core/setup/driver-release.h"
 #include "job/guest-exit.h"
@@ -53,13 +52,20 @@ static DriverTarget target_of(const PlanFunction *f, StepMove where)
 /* Every function of the plan, except those whose worker never came back. */
 static Moves moves_make(const StepContext *c, StepMove where)
 {
-	size_t n = c->plan->n_functions;
+	bool vfs = where == STEP_MOVE_VFS;
+	size_t n = vfs ? c->plan->n_bound_vfs : c->plan->n_functions;
 	Moves moves = {
 		.targets = xcalloc(n + 1, sizeof(DriverTarget)),
 		.outcomes = xcalloc(n + 1, sizeof(MoveOutcome)),
 	};
 
-	EACH (const PlanFunction, f, c->plan->functions, n)
+	for (; vfs && moves.n < n; moves.n++)
+		moves.targets[moves.n] = (DriverTarget){
+			.bdf = c->plan->bound_vfs[moves.n],
+			.driver = VFIO_PCI,
+			.driver_override = VFIO_PCI,
+		};
+	EACH (const PlanFunction, f, c->plan->functions, vfs ? 0 : n)
 		if (takes_part(c, f, where))
 			moves.targets[moves.n++] = target_of(f, where);
 	return moves;
@@ -227,6 +233,20 @@ int step_drivers_hold(StepContext *c, Problem **ret_problem)
 				      is && is->driver_override ? is->driver_override : "none"));
 	}
 	return 0;
+}
+
+bool step_drivers_are_back(StepContext *c)
+{
+	_cleanup_(moves_clear) Moves moves = moves_make(c, STEP_MOVE_BACK);
+	_cleanup_free_ Bdf *functions = BDF_LIST(moves.targets, moves.n);
+	_cleanup_(inspection_freep) Inspection *now = NULL;
+	const FunctionFacts *is;
+
+	if (host_glance(c->place->host, functions, moves.n, INSPECT_CONFIG_NOT, &now, NULL) != 0)
+		return false;
+	return EVERY(moves.targets, moves.n,
+		     (is = inspection_find(now, &it->bdf)) && str_equal(is->driver, it->driver) &&
+			     str_equal(is->driver_override, it->driver_override));
 }
 
 static int forward(StepContext *c, Problem **ret_problem)

@@ -5,10 +5,7 @@
  * for a person to judge. What a sanitize has begun goes on in the device, whatever becomes of the
  * job, the daemon or the host; the next prepare finds it.
  */
-#include <string.h>
-#include <unistd.h>
 
-#include "core/pci/driver-name.h"
 #include "job/steps.h"
 #include "util/clock.h"
 #include "util/text.h"
@@ -29,9 +26,11 @@
 typedef struct Erasing {
 	StepContext *context;
 	const Bdf *bdf;
-	const TenantMark *mark; /* as it was; NULL: none that can be used */
-	NvmeReceipt receipt;	/* of this erase, once it has begun */
-	uint64_t deadline;	/* CLOCK_MONOTONIC */
+	const TenantMark *mark;	   /* as it was; NULL: none that can be used */
+	const TenantMark *tenants; /* the same, where what its domain left is on this NVMe */
+	const NvmeUse *use;	   /* NULL: nobody was asked */
+	NvmeReceipt receipt;	   /* of this erase, once it has begun */
+	uint64_t deadline;	   /* CLOCK_MONOTONIC */
 	uint64_t poll_usec;
 } Erasing;
 
@@ -196,10 +195,10 @@ static char *other_cause(const Erasing *e, const NvmeState *is)
 
 /*
  * No tenant has changed what is another device: somebody has put it in, with what is on it, or the
- * numbers of the buses have moved. Erase= allowed what was at this address when it was written. So
- * of another one a person has to ask. Takes the cause.
+ * numbers of the buses have moved. Nor has one written on what was clean. Erase= allowed what was at
+ * this address when it was written. So of anything else a person has to ask. Takes the cause.
  */
-static int judge_other(const Erasing *e, char *cause, Problem **ret_problem)
+static int judge_other(const Erasing *e, const char *reason, char *cause, Problem **ret_problem)
 {
 	const StepContext *c = e->context;
 	_cleanup_free_ char *why = cause;
@@ -209,13 +208,27 @@ static int judge_other(const Erasing *e, char *cause, Problem **ret_problem)
 		return 0;
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_HOST_IN_USE,
-		.reason = strf("%s is another NVMe than was erased last", BDF_TEXT(e->bdf)),
-		.cause = TAKE_PTR(why),
+		.reason = strf("%s %s", BDF_TEXT(e->bdf), reason), .cause = TAKE_PTR(why),
 		.remedy = c->prepared->group->erase
 				  ? strf("if nothing on it is needed: gpupass prepare %s", group)
 				  : strf("if nothing on it is needed: gpupass forget %s, declare "
 					 "it again with --erase, then: gpupass prepare %s",
 					 group, group));
+}
+
+static bool is_clean(const Erasing *e)
+{
+	return e->mark && e->mark->state == TENANT_CLEAN && e->mark->n_erases > 0;
+}
+
+/* A clean one that was on vfio-pci, and of which only that had to be known. */
+static bool is_as_erased(const Erasing *e, const NvmeState *now)
+{
+	_cleanup_strv_ char **lines = NULL;
+
+	if (is_clean(e))
+		nvme_changes_since(&e->mark->erases[0], e->use, now, &lines);
+	return is_clean(e) && !now->unread && !lines;
 }
 
 /* Nothing was begun where this refuses. */
@@ -227,12 +240,18 @@ static int judge_before(Erasing *e, const NvmeState *state, Problem **ret_proble
 	int r = 0;
 
 	if (other)
-		r = judge_other(e, other, ret_problem);
-	else if (was && !e->mark->cleared)
+		r = judge_other(e, "is another NVMe than was erased last", other, ret_problem);
+	else if (e->mark && e->mark->state == TENANT_DIRTY && PCI_SAME_IDS(e->mark, function_of(e)))
+		e->tenants = e->mark;
+	if (was && !other)
 		nvme_state_differences(was, state, &lines);
-	if (lines)
+	if (lines && e->tenants && !e->tenants->cleared)
 		r = keep_apart(e, "is not as it was erased last", strv_join(lines, "; "),
 			       ret_problem);
+	/* What is not as it was on a clean one, no tenant has changed. */
+	if (r == 0 && !other && is_clean(e))
+		r = judge_other(e, "is not known to be as it was erased",
+				lines ? strv_join(lines, "; ") : NULL, ret_problem);
 	if (r != 0)
 		return r;
 	e->receipt.way = nvme_erase_choose(state, &reasons);
@@ -274,22 +293,23 @@ static void note_erased(const Erasing *e)
 
 /*
  * Its mark and the receipt are one file: neither can be without the other. From before the erase
- * begins until it has ended it is dirty, also where the host has written on a clean one: half an
- * erase may leave the rest of that behind, and no label to see it by.
+ * begins until it has ended it is dirty, also where the host has written on a clean one, or it is
+ * another one: half an erase may leave the rest of that behind, and no label to see it by. That is
+ * no domain's, and nothing of it is for a person to judge.
  */
 static int save_mark(const Erasing *e, TenantState state, Problem **ret_problem)
 {
 	bool clean = state == TENANT_CLEAN;
 	const StepContext *c = e->context;
 	const PciFunction *function = function_of(e);
-	_cleanup_free_ char *why = strf("%s: %s", clean ? "erased" : "its erase has begun",
-					nvme_way_to_string(e->receipt.way));
+	_cleanup_free_ char *why = clean ? strf("erased: %s", nvme_way_to_string(e->receipt.way))
+					 : xstrdup("its erase has begun");
 	const TenantMark mark = {
 		.bdf = *e->bdf,
 		PCI_IDS_OF(function),
 		.state = state,
-		.domain_uuid = e->mark ? e->mark->domain_uuid : NULL,
-		.domain_name = e->mark ? e->mark->domain_name : NULL,
+		.domain_uuid = e->tenants ? e->tenants->domain_uuid : NULL,
+		.domain_name = e->tenants ? e->tenants->domain_name : NULL,
 		.since_usec = now_realtime(),
 		.why = why,
 		.erases = clean	    ? (NvmeReceipt *)&e->receipt
@@ -298,11 +318,23 @@ static int save_mark(const Erasing *e, TenantState state, Problem **ret_problem)
 		.n_erases = clean     ? 1
 			    : e->mark ? e->mark->n_erases
 				      : 0,
-		.cleared = !clean && e->mark && e->mark->cleared,
+		.begun = !clean && (!e->mark || e->mark->begun),
+		.cleared = !clean,
 	};
 	int r = tenant_store_save(c->place->tenants, &mark, 1);
 
 	return r < 0 ? tenant_not_stored(c->place, e->bdf, r, ret_problem) : 0;
+}
+
+/*
+ * Before the host's driver gets one that nobody knows: by its mark udev hides what is on it
+ * (59-gpupass-nvme.rules). Of one that this driver has already udev has seen all.
+ */
+static int hide(Erasing *e, Problem **ret_problem)
+{
+	return e->mark || str_equal(function_of(e)->driver, NVME_DRIVER)
+		       ? 0
+		       : save_mark(e, TENANT_DIRTY, ret_problem);
 }
 
 static int erase_one(Erasing *e, Problem **ret_problem)
@@ -310,13 +342,17 @@ static int erase_one(Erasing *e, Problem **ret_problem)
 	_cleanup_(nvme_state_clear) NvmeState before = { 0 };
 	int r = host_nvme_state(host_of(e), e->bdf, &before, ret_problem);
 
+	if (r == 0 && is_as_erased(e, &before)) {
+		vf_watch_note_nvme(e->context->place->vfs, e->bdf, true);
+		return 0;
+	}
 	if (r == 0)
 		r = judge_before(e, &before, ret_problem);
 	if (r != 0)
 		return r;
 	e->receipt.begun_usec = now_realtime();
 	e->poll_usec = POLL_FIRST_USEC;
-	if (!e->mark || e->mark->state != TENANT_DIRTY)
+	if (!e->tenants)
 		r = save_mark(e, TENANT_DIRTY, ret_problem);
 	if (r == 0)
 		r = begin_and_wait(e, ret_problem);
@@ -325,16 +361,18 @@ static int erase_one(Erasing *e, Problem **ret_problem)
 		r = judge_after(e, &before, ret_problem);
 	if (r == 0)
 		r = save_mark(e, TENANT_CLEAN, ret_problem);
-	if (r == 0)
-		note_erased(e);
-	return r;
+	if (r != 0)
+		return r;
+	vf_watch_note_nvme(e->context->place->vfs, e->bdf, true);
+	note_erased(e);
+	return 0;
 }
 
 /* ---- the step ---- */
 
 /* Of all of them, which come and go. */
-static int each(StepContext *c, int (*act)(Erasing *e, Problem **ret_problem),
-		Problem **ret_problem)
+static int each(StepContext *c, const Inspection *seen,
+		int (*act)(Erasing *e, Problem **ret_problem), Problem **ret_problem)
 {
 	_cleanup_(tenants_freep) Tenants *tenants = tenant_store_load(c->place->tenants);
 	int r = 0;
@@ -343,6 +381,9 @@ static int each(StepContext *c, int (*act)(Erasing *e, Problem **ret_problem),
 		const PlanFunction *f = &c->plan->functions[i];
 		const TenantFile *file = tenants_find(tenants, &f->bdf);
 		Erasing e = { .context = c, .bdf = &f->bdf };
+
+		if (seen)
+			e.use = nvme_use_find(seen->nvmes, seen->n_nvmes, &f->bdf);
 
 		if (file && bdf_equal(&file->bdf, &f->bdf))
 			e.mark = file->mark;
@@ -354,49 +395,56 @@ static int each(StepContext *c, int (*act)(Erasing *e, Problem **ret_problem),
 }
 
 /* Whoever uses one, now that the host's driver has it: whatever it is, it is not erased. */
-static int refuse_users(StepContext *c, Problem **ret_problem)
+static int refuse_users(StepContext *c, Inspection **ret, Problem **ret_problem)
 {
-	_cleanup_(inspection_freep) Inspection *now = NULL;
-	PlanFacts facts = prepared_facts(c->prepared, &c->place->rules->policy);
-	int r = step_inspect(c, &now, ret_problem);
+	PlanFacts facts = prepared_facts(c->prepared, c->place);
+	int r = step_inspect(c, ret, ret_problem);
 
-	facts.inspection = now;
+	facts.inspection = *ret;
 	return r == 0 ? plan_check_functions(&facts, &c->prepared->request, NULL, ret_problem) : r;
 }
 
 static int erase(StepContext *c, Problem **ret_problem)
 {
-	int r = c->place->tenants ? each(c, wait_for_older, ret_problem) : -ENOSYS;
+	_cleanup_(inspection_freep) Inspection *now = NULL;
+	int r = c->place->tenants ? each(c, NULL, wait_for_older, ret_problem) : -ENOSYS;
 
 	if (r == 0)
 		r = step_refuse_while_in_guest(c, ret_problem);
 	if (r == 0)
+		r = each(c, NULL, hide, ret_problem);
+	if (r == 0)
 		r = step_move(c, STEP_MOVE_ASIDE, ret_problem);
 	if (r == 0)
-		r = refuse_users(c, ret_problem);
+		r = refuse_users(c, &now, ret_problem);
 	if (r == 0)
-		r = each(c, erase_one, ret_problem);
+		r = each(c, now, erase_one, ret_problem);
 	free(c->detail);
 	c->detail = plan_step_detail(c->plan, STEP_ERASE);
 	return r == 0 ? step_move(c, STEP_MOVE_ON, ret_problem) : r;
 }
 
-/* A boot has set all drivers; and at these addresses there may be something else now. */
+/* A boot has set all drivers. Else somebody may have given one to a guest by hand meanwhile. */
 static int put_back(StepContext *c, Problem **ret_problem)
 {
-	return c->rebooted ? 0 : step_move(c, STEP_MOVE_BACK, ret_problem);
+	int r = 0;
+
+	if (c->rebooted || step_drivers_are_back(c))
+		return 0;
+	r = step_refuse_while_in_guest(c, ret_problem);
+	return r == 0 ? step_move(c, STEP_MOVE_BACK, ret_problem) : r;
 }
 
 static int check_clean(Erasing *e, Problem **ret_problem)
 {
-	if (e->mark && e->mark->state == TENANT_CLEAN && e->mark->n_erases > 0)
+	if (is_clean(e))
 		return 0;
 	return refuse(e, "is not erased", NULL, ret_problem);
 }
 
 static int are_clean(StepContext *c, Problem **ret_problem)
 {
-	int r = c->place->tenants ? each(c, check_clean, ret_problem) : -ENOSYS;
+	int r = c->place->tenants ? each(c, NULL, check_clean, ret_problem) : -ENOSYS;
 
 	return r == 0 ? step_drivers_hold(c, ret_problem) : r;
 }

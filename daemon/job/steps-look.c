@@ -3,8 +3,6 @@
 #include "job/steps.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "job/guest-exit.h"
 #include "util/grow.h"
@@ -61,8 +59,9 @@ static int inspect_by(StepContext *c, bool past_exit, Inspection **ret, Problem 
 	Host *host = c->place->host;
 	size_t n;
 	_cleanup_free_ Bdf *functions = list_functions(c, &n);
-	int r = (past_exit ? inspect_past_exit : host_inspect)(
-		host, functions, n, INSPECT_CONFIG_NOT, ret, ret_problem);
+	int r = (past_exit ? inspect_past_exit : host_inspect_marked)(
+		host, c->prepared ? c->prepared->tenants : NULL, functions, n, INSPECT_CONFIG_NOT,
+		ret, ret_problem);
 
 	if (r == 0)
 		trail_note_holders(c->place->trail, *ret);
@@ -111,7 +110,7 @@ int step_refuse_while_in_guest(StepContext *c, Problem **ret_problem)
 int step_check_released(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
-	PlanFacts facts = prepared_facts(c->prepared, &c->place->rules->policy);
+	PlanFacts facts = prepared_facts(c->prepared, c->place);
 	int r = step_inspect(c, &now, ret_problem);
 
 	if (r == 0)

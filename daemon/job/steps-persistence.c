@@ -8,7 +8,6 @@
  * persistent across reboots"), as it would have without the job. An operator who wants the mode at
  * boot has turned it on by other means.
  */
-#include <string.h>
 
 #include "job/steps.h"
 #include "util/text.h"

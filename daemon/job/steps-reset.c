@@ -5,7 +5,6 @@
  * A receipt records the reset, and the mark of its board becomes clean. vfio also resets a function
  * when its file is closed, but reports no failure.
  */
-#include <string.h>
 
 #include "job/turnover.h"
 #include "util/clock.h"

@@ -3,7 +3,6 @@
  * The gate before a guest: every act or undo that puts a function into a domain comes here first.
  * So the mark of the board is on disk before the guest can touch the board.
  */
-#include <string.h>
 
 #include "job/steps.h"
 #include "util/clock.h"

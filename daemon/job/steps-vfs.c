@@ -2,13 +2,15 @@
 /* Making the VFs of NICs that groups are declared with, and keeping each to its own address. */
 #include "job/steps.h"
 
-static int set_number(StepContext *c, const PlanNic *nic, unsigned number, Problem **ret_problem)
+static int set_number(StepContext *c, const PlanNic *nic, unsigned number, bool autoprobe,
+		      Problem **ret_problem)
 {
+	const Inventory *seen = c->prepared ? c->prepared->inventory : NULL;
 	bool running = false;
 	int r;
 
-	vf_watch_forget(c->place->vfs);
-	r = host_make_vfs(c->place->host, &nic->bdf, number, &running, ret_problem);
+	vf_watch_forget(c->place->vfs, seen ? seen->snapshot : NULL, &nic->bdf);
+	r = host_make_vfs(c->place->host, &nic->bdf, number, autoprobe, &running, ret_problem);
 	if (running)
 		step_remember_stuck(c, &nic->bdf, "a worker still makes VFs of %s",
 				    BDF_TEXT(&nic->bdf));
@@ -20,21 +22,22 @@ static int make_vfs(StepContext *c, Problem **ret_problem)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < c->plan->n_nics; i++)
-		r = set_number(c, &c->plan->nics[i], c->plan->nics[i].number, ret_problem);
+		r = set_number(c, &c->plan->nics[i], c->plan->nics[i].number, false, ret_problem);
 	if (r == 0)
 		r = host_rule_vfs(c->place->host, c->plan->vfs, c->plan->n_vfs, true, ret_problem);
 	if (r == 0)
 		vf_watch_add(c->place->vfs, c->plan->vfs, c->plan->n_vfs);
-	return r;
+	return r == 0 ? step_move(c, STEP_MOVE_VFS, ret_problem) : r;
 }
 
-/* Rules that keep a guest to itself stay. */
+/* Rules that keep a guest to itself stay. A boot has taken the VFs; the NIC there may be another. */
 static int unmake_vfs(StepContext *c, Problem **ret_problem)
 {
 	int r = 0;
 
-	for (size_t i = c->plan->n_nics; r == 0 && i-- > 0;)
-		r = set_number(c, &c->plan->nics[i], c->plan->nics[i].before, ret_problem);
+	for (size_t i = c->rebooted ? 0 : c->plan->n_nics; r == 0 && i-- > 0;)
+		r = set_number(c, &c->plan->nics[i], c->plan->nics[i].before,
+			       c->plan->nics[i].autoprobe > 0, ret_problem);
 	return r;
 }
 

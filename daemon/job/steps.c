@@ -58,7 +58,9 @@ static const struct StepRow {
  * detach             attaches what the guest has already, which libvirt refuses as there;
  * reset              has no undo; that it was made stands in the boards' marks;
  * persistence        sets a mode that is set;
- * record, forget     find the record as it was before.
+ * record, forget     find the record as it was before;
+ * vfs                sets the number of VFs that there was before;
+ * erase              as bind; what is not erased stands in the NVMe's mark.
  *
  * But the undo of attach resets what a guest may have had, and those of keep and unkeep remove files
  * that share a function: these are announced (StepOps.announced), and so are all steps before them.

@@ -89,9 +89,12 @@ typedef enum StepMove {
 	STEP_MOVE_BACK,	 /* to the drivers they were on; not what is being erased just now */
 	STEP_MOVE_ON,	 /* to those that the plan has for them */
 	STEP_MOVE_ASIDE, /* what is to be erased, to its own */
+	STEP_MOVE_VFS,	 /* those that the plan binds, which were not there when it was made */
 } StepMove;
 int step_move(StepContext *c, StepMove where, Problem **ret_problem);
 int step_drivers_hold(StepContext *c, Problem **ret_problem);
+/* STEP_MOVE_BACK would move nothing. */
+bool step_drivers_are_back(StepContext *c);
 /*
  * PROBLEM while a process has a function open through vfio, after waiting for a killed guest to
  * close its functions (job/guest-exit.h).

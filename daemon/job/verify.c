@@ -60,11 +60,6 @@ static int find(const JobPlace *place, const JobRequest *request, Prepared *p,
 			      .remedy = xstrdup("see which domain has which group: gpupass list"));
 }
 
-static bool is_member(const Group *group, const Gpu *gpu)
-{
-	return SOME_OF(group->gpus, group->n_gpus, bdf_equal(&it->lead->bdf, &gpu->lead->bdf));
-}
-
 static void add_gpu(Verification *v, const Gpu *gpu, const DomainHostdev *hostdev)
 {
 	v->gpus[v->input.n_gpus++] = (VerifyGpu){
@@ -111,7 +106,8 @@ static int find_gpus(Verification *v, Problem **ret_problem)
 	EACH (const Gpu, gpu, all->gpus, all->n_gpus) {
 		const DomainHostdev *hostdev = domain_use_hostdev(&use, &gpu->lead->bdf);
 
-		if (hostdev && !is_member(p->group, gpu))
+		if (hostdev && !SOME_OF(p->group->gpus, p->group->n_gpus,
+					bdf_equal(&it->lead->bdf, &gpu->lead->bdf)))
 			add_gpu(v, gpu, hostdev);
 	}
 	v->input.gpus = v->gpus;

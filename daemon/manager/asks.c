@@ -344,22 +344,12 @@ static void add_finding(json_t *groups, const char *group)
 	json_set(groups, str_or_empty(group), json_integer(json_integer_value(before) + 1));
 }
 
-static json_t *drift_by_group(const Drift *drift)
+static void add_findings(const Manager *m, json_t *drift, json_t *foreign)
 {
-	json_t *groups = json_object();
-
-	for (size_t i = 0; drift && i < drift->n_items; i++)
-		add_finding(groups, drift->items[i].group);
-	return groups;
-}
-
-static json_t *foreign_by_group(const FenceReport *report)
-{
-	json_t *groups = json_object();
-
-	for (size_t i = 0; report && i < report->n_items; i++)
-		add_finding(groups, report->items[i].group);
-	return groups;
+	EACH_IN (const DriftFinding, found, m->drift, items)
+		add_finding(drift, found->group);
+	EACH_IN (const FenceFinding, found, m->foreign, items)
+		add_finding(foreign, found->group);
 }
 
 static json_t *trail_to_json(Trail *trail)
@@ -376,15 +366,17 @@ static json_t *trail_to_json(Trail *trail)
 char *manager_metrics(const Manager *m, uint64_t denied, uint64_t limited)
 {
 	_cleanup_json_ json_t *o = NULL, *counted = metrics_to_json(&m->metrics);
+	json_t *drift = json_object(), *foreign = json_object();
 	size_t jobs, quarantines;
 
+	add_findings(m, drift, foreign);
 	claims_count(m->place.job.claims, &jobs, &quarantines);
 	o = json_build("{s:s, s:I, s:I, s:{s:I, s:I}, s:I, s:o, s:o, s:o}", "schema",
 		       GPUPASS_SCHEMA_METRICS, "claims", (json_int_t)jobs, "quarantines",
 		       (json_int_t)quarantines, "refused_calls", "denied", (json_int_t)denied,
 		       "limited", (json_int_t)limited, "drift_searched_usec",
-		       (json_int_t)m->drift_usec, "drift", drift_by_group(m->drift), "foreign",
-		       foreign_by_group(m->foreign), "audit", trail_to_json(m->place.job.trail));
+		       (json_int_t)m->drift_usec, "drift", drift, "foreign", foreign, "audit",
+		       trail_to_json(m->place.job.trail));
 	json_made(json_object_update(o, counted) < 0 ? NULL : o);
 	return json_dumps(o, JSON_COMPACT);
 }

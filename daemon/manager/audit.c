@@ -50,15 +50,10 @@ static AuditRecord record_of_job(const JobRecord *job, AuditKind kind, const cha
 	return record;
 }
 
-/* The whole message has lines for a person: cause, state, remedy. */
-static char *first_line(const char *message)
-{
-	return xstrndup(message, strcspn(message, "\n"));
-}
-
 void audit_job_ended(Manager *m, const JobRecord *job, AuditVerdict verdict, const char *quarantine)
 {
-	_cleanup_free_ char *line = first_line(job->message);
+	/* The whole message has lines for a person: cause, state, remedy. */
+	_cleanup_free_ char *line = xstrndup(job->message, strcspn(job->message, "\n"));
 	AuditRecord record = record_of_job(job, AUDIT_JOB_ENDED, line);
 
 	record.verdict = verdict;

@@ -108,12 +108,11 @@ static int set_log_level(const Parse *parse, const char *value, int line, void *
 		{ "debug", LOG_DEBUG },
 	};
 
-	for (size_t i = 0; i < ELEMENTS(levels); i++) {
-		if (strcmp(value, levels[i].name) != 0)
-			continue;
-		*(int *)to = levels[i].level;
-		return 0;
-	}
+	for (size_t i = 0; i < ELEMENTS(levels); i++)
+		if (strcmp(value, levels[i].name) == 0) {
+			*(int *)to = levels[i].level;
+			return 0;
+		}
 	return bad(parse, line, "this is no log level", "write error, warning, info or debug");
 }
 

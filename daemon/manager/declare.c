@@ -284,13 +284,6 @@ static int declare(DeclareTask *task)
 		      : r;
 }
 
-static int not_declared(DeclareTask *task)
-{
-	return problem_refuse(&task->inquiry.problem, GPUPASS_ERROR_NO_SUCH_GROUP,
-			      .reason = strf("no declaration names \"%s\"", task->wish.name),
-			      .remedy = xstrdup("see: gpupass list"));
-}
-
 static int check_own_file(DeclareTask *task, const Declaration *declaration)
 {
 	_cleanup_free_ char *expected = strf("groups.d/%s.conf:", task->wish.name);
@@ -320,7 +313,10 @@ static int forget(DeclareTask *task)
 		return r;
 	declaration = find_declaration(task->rules, task->wish.name);
 	if (!declaration)
-		return not_declared(task);
+		return problem_refuse(&task->inquiry.problem, GPUPASS_ERROR_NO_SUCH_GROUP,
+				      .reason =
+					      strf("no declaration names \"%s\"", task->wish.name),
+				      .remedy = xstrdup("see: gpupass list"));
 	assignment = assignments_find_group(assignments, task->wish.name);
 	if (assignment)
 		return problem_refuse(&task->inquiry.problem, GPUPASS_ERROR_GROUP_BUSY,
@@ -378,6 +374,9 @@ static void declare_done(void *data)
 	DeclareTask *task = data;
 	Manager *m = task->inquiry.manager;
 
+	if (task->inquiry.result == 0 && task->mode != RELOAD)
+		declarations_find_edits(task->rules->declarations, m->rules->declarations,
+					task->wish.name);
 	if (task->inquiry.result == 0)
 		manager_set_rules(m, TAKE_PTR(task->rules), TAKE_PTR(task->notes));
 	if (task->claimed)

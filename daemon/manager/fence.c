@@ -27,7 +27,6 @@ static Fence *make(const Manager *m)
 	return fence_make(&(FenceFacts){ .groups = m->inventory->groups,
 					 .gpus = m->inventory->gpus,
 					 .assignments = m->assignments,
-					 .declarations = m->rules->declarations,
 					 .tenants = m->tenants,
 					 .uses = m->uses,
 					 .health = m->health,

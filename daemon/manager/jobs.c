@@ -9,7 +9,6 @@
 #include "manager/recover.h"
 #include "manager/state.h"
 #include "util/log.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 static LogFields fields_of(const JobRecord *job, const char *message_id)

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/manager.h"
 
-#include <unistd.h>
-
 #include "manager/config.h"
-#include "manager/fence.h"
-#include "manager/jobs.h"
 #include "manager/state.h"
 #include "util/clock.h"
 #include "util/log.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /*
@@ -145,7 +140,7 @@ int manager_new(const ManagerPlace *place, Manager **ret)
 	m->place.job.claims = claims_new();
 	m->place.job.vfs = vf_watch_new();
 	m->place.job.disk = disk_watch_new();
-	health_look_new(&m->place.job.health);
+	m->place.job.health = health_look_new();
 	r = config_load_rules(place->config_directory, &place->policy, &m->rules, &m->config_notes);
 	if (r < 0)
 		return r;

@@ -242,6 +242,7 @@ static void observe_drift(Manager *m)
 		.uses = m->uses,
 		.assignments = m->assignments,
 		.boot = m->boot,
+		.host_key = m->place.job.host_key,
 	};
 	now = drift_find(&facts);
 	m->drift_usec = now_realtime();
@@ -288,7 +289,7 @@ static void observe_foreign(Manager *m)
 	/* A job puts functions into a domain one after another. */
 	if (!m->inventory || !m->assignments || !m->uses || manager_job_runs(m))
 		return;
-	now = fence_report(m->inventory->groups, m->uses, m->assignments, m->rules->declarations);
+	now = fence_report(m->inventory->groups, m->uses, m->assignments);
 	report_all_foreign(m, m->foreign, now);
 	fence_report_free(m->foreign);
 	m->foreign = now;

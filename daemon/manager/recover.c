@@ -75,11 +75,6 @@ static void log_unread(const Manager *m)
 		log_as(LOG_ERR, LOG_ID_QUARANTINED, "%s", *line);
 }
 
-static bool has_ended(const JournalFound *found, uint32_t job)
-{
-	return SOME_OF(found->ended, found->n_ended, it == job);
-}
-
 /* It is on disk and on record, as of any job that nobody can bring to its end. */
 static void keep_lost_apart(Manager *m, const AuditRecord *begun)
 {
@@ -124,7 +119,7 @@ static void compare_with_trail(Manager *m, const JournalFound *found)
 	EACH_IN (const AuditRecord, begun, jobs, open) {
 		if (SOME_OF(found->jobs, found->n_jobs, it->id == begun->job))
 			continue; /* recovery puts its end on record */
-		if (found->torn && !has_ended(found, begun->job))
+		if (found->torn && !SOME_OF(found->ended, found->n_ended, it == begun->job))
 			keep_lost_apart(m, begun);
 		else
 			audit_end_unknown(m, begun, "how it ended was not put on record");

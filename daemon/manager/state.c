@@ -51,24 +51,22 @@ void inquiry_begin(Inquiry *inquiry, Manager *m, char *prefix, ManagerAnswered d
 	inquiry->place.known = inquiry->known;
 }
 
-void inquiry_answer(const Inquiry *inquiry)
+void inquiry_answer(Inquiry *inquiry)
 {
-	_cleanup_(problem_freep) Problem *failed = NULL;
 	_cleanup_free_ char *message = NULL;
-	const Problem *problem = inquiry->problem;
 
-	if (!problem && inquiry->result >= 0) {
+	if (!inquiry->problem && inquiry->result >= 0) {
 		inquiry->done(inquiry->text, NULL, NULL, inquiry->userdata);
 		return;
 	}
-	if (!problem) {
-		problem_errno(&failed, inquiry->result, "this machine failed");
+	if (!inquiry->problem) {
+		problem_errno(&inquiry->problem, inquiry->result, "this machine failed");
 		if (inquiry->changes)
-			problem_state(failed, "not known; gpupass list shows what there is now");
-		problem = failed;
+			problem_state(inquiry->problem,
+				      "not known; gpupass list shows what there is now");
 	}
-	message = problem_message(problem, inquiry->prefix);
-	inquiry->done(NULL, problem_dbus_name(problem->error), message, inquiry->userdata);
+	message = problem_message(inquiry->problem, inquiry->prefix);
+	inquiry->done(NULL, problem_dbus_name(inquiry->problem->error), message, inquiry->userdata);
 }
 
 void inquiry_clear(Inquiry *inquiry)

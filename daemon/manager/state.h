@@ -135,7 +135,7 @@ typedef struct Inquiry {
 /* Takes the prefix. */
 void inquiry_begin(Inquiry *inquiry, Manager *m, char *prefix, ManagerAnswered done,
 		   void *userdata);
-void inquiry_answer(const Inquiry *inquiry);
+void inquiry_answer(Inquiry *inquiry);
 DECLARE_CLEAR(Inquiry, inquiry_clear)
 DECLARE_FREE(Inquiry, inquiry_free)
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/upkeep.h"
 
-#include "core/group/footprint.h"
 #include "core/group/keep.h"
 #include "manager/jobs.h"
-#include "manager/look.h"
 #include "manager/picture.h"
 #include "manager/records.h"
 #include "manager/recover.h"
@@ -133,7 +131,7 @@ static void collect_wanted(const Manager *m, Assignments *wanted)
 
 		if (groups->items[i].kept != KEPT_SETTING)
 			continue;
-		kept = group_keep(&groups->items[i], KEPT_SETTING, now_realtime(), 0);
+		kept = group_keep(&groups->items[i], KEPT_SETTING, now_realtime(), 0, NULL);
 		kept_add(wanted, kept);
 	}
 }
@@ -175,9 +173,28 @@ static void follow_done(void *data)
 		look_request(m, &m->scan, NULL, NULL);
 }
 
+/* The loop reads no config space. What sleeps goes without. */
+static void add_serial_numbers(Host *host, Assignment *kept)
+{
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+	_cleanup_free_ Bdf *functions = BDF_LIST(kept->functions, kept->n_functions);
+
+	if (host_glance(host, functions, kept->n_functions, INSPECT_CONFIG_AWAKE, &in, NULL) != 0)
+		return;
+	EACH (AssignedFunction, f, kept->functions, kept->n_functions) {
+		const FunctionFacts *facts = inspection_find(in, &f->bdf);
+
+		if (facts && !f->serial_number)
+			f->serial_number = xstrdup(facts->serial_number);
+	}
+}
+
 static void follow_work(void *data)
 {
 	FollowTask *task = data;
+
+	for (size_t i = 0; i < task->wanted->n_kept; i++)
+		add_serial_numbers(task->manager->place.job.host, task->wanted->kept[i]);
 
 	task->result =
 		kept_store_follow(task->manager->place.job.store->kept, task->wanted, task->gone);
@@ -207,26 +224,46 @@ void manager_follow_kept(Manager *m)
 
 /* ---- groups that are not ready for a domain ---- */
 
+/* After a failure; twice as long after each that follows, at most 5 hours. */
 #define PREPARE_PAUSE_USEC (5 * 60 * USEC_PER_SEC)
+#define PREPARE_DOUBLED_MAX 6
 
-/* A job works on it, or the last prepare of it has just failed. */
+/*
+ * A job that had in hand what this one was refused has ended since, and its end is when to try
+ * again. Other things that keep a group busy stay, such as a damaged file; so do those that other
+ * prepares fail by.
+ */
+static bool was_in_the_way(const Manager *m, const JobRecord *refused)
+{
+	return str_equal(refused->error_name, problem_dbus_name(GPUPASS_ERROR_GROUP_BUSY)) &&
+	       SOME_OF(m->jobs, m->n_jobs,
+		       it->ended && it != refused &&
+			       (it->operation != OPERATION_PREPARE || it->state == JOB_DONE) &&
+			       it->started_usec + it->duration_usec >= refused->started_usec);
+}
+
+/* A job works on it, or the last prepares of it have failed. */
 static bool leave_for_now(const Manager *m, const Group *group)
 {
+	const JobRecord *last = NULL;
+	unsigned doubled = 0;
+
 	if (manager_group_job(m, group) > 0)
 		return true;
-	for (size_t i = m->n_jobs; i-- > 0;) {
+	for (size_t i = m->n_jobs; i-- > 0 && doubled < PREPARE_DOUBLED_MAX;) {
 		const JobRecord *job = m->jobs[i];
 
 		if (job->operation != OPERATION_PREPARE || !str_equal(job->group, group->name))
 			continue;
-		/* Where another job was in the way, its end is when to try again. */
-		return !job->ended ||
-		       (job->state != JOB_DONE &&
-			!str_equal(job->error_name, problem_dbus_name(GPUPASS_ERROR_GROUP_BUSY)) &&
-			now_monotonic() <
-				job->started_usec + job->duration_usec + PREPARE_PAUSE_USEC);
+		if (!job->ended)
+			return true;
+		if (job->state == JOB_DONE || (!last && was_in_the_way(m, job)))
+			break;
+		doubled += last != NULL;
+		last = last ? last : job;
 	}
-	return false;
+	return last && now_monotonic() < last->started_usec + last->duration_usec +
+						 (PREPARE_PAUSE_USEC << doubled);
 }
 
 /* A job has in hand what this one would reach: two groups have VFs of one NIC. */
@@ -249,6 +286,13 @@ static bool is_reached(const Manager *m, const Group *group)
 	return false;
 }
 
+/* What stands in a file that a person may still be writing is no consent to an erase. */
+static bool is_edited(const Manager *m, const Group *group)
+{
+	return SOME(m->rules->declarations->items, m->rules->declarations->n_items,
+		    it->edited && str_equal(it->name, group->name));
+}
+
 static void prepare_group(Manager *m, Group *group)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
@@ -264,19 +308,27 @@ static void prepare_group(Manager *m, Group *group)
 			    problem ? problem->reason : "this machine failed");
 }
 
+/*
+ * With a fault in groups.d the groups are not those that the operator means, as in
+ * manager_follow_kept(). What a domain has is not changed by that, and is not erased.
+ */
+static bool is_due(const Manager *m, const Group *group)
+{
+	if (m->config_notes && !group->domain_uuid)
+		return false;
+	return (group->state == GROUP_UNREADY && !is_edited(m, group)) ||
+	       (group_awaits_vf(group) && group->state != GROUP_QUARANTINED);
+}
+
 static void prepare_work(void *data)
 {
 	Manager *m = data;
 	GroupSet *groups = m->inventory ? m->inventory->groups : NULL;
 
 	m->preparing = false;
-	/* As in manager_follow_kept(): an erase least of all. */
-	if (m->config_notes)
-		return;
 	for (size_t i = 0; groups && !manager_has_open_jobs(m) && i < groups->n_items; i++)
-		if ((groups->items[i].state == GROUP_UNREADY ||
-		     group_awaits_vf(&groups->items[i])) &&
-		    !leave_for_now(m, &groups->items[i]) && !is_reached(m, &groups->items[i]))
+		if (is_due(m, &groups->items[i]) && !leave_for_now(m, &groups->items[i]) &&
+		    !is_reached(m, &groups->items[i]))
 			prepare_group(m, &groups->items[i]);
 }
 

@@ -72,7 +72,9 @@ static int parse_vfs(char *const **words, MoverCommand *command)
 	int r = parse_bdf(next(words), &command->target.bdf);
 
 	command->vfs = true;
-	return r < 0 ? r : mover_number_parse(next(words), &command->number);
+	if (r >= 0)
+		r = mover_number_parse(next(words), &command->number);
+	return r < 0 ? r : mover_number_parse(next(words), &command->autoprobe);
 }
 
 static int parse_one(char *const **words, MoverCommand *command)
@@ -134,10 +136,13 @@ static char *reset(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, bool slot
 	return worker_reset_document(&report);
 }
 
-static char *make_vfs(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, unsigned number)
+static char *make_vfs(const DriverOps *ops, int sysfs_fd, const MoverCommand *command)
 {
+	const Bdf *bdf = &command->target.bdf;
 	unsigned now = 0;
-	int r = sysfs_fd < 0 ? sysfs_fd : vfs_set(ops, sysfs_fd, bdf, number, &now);
+	int r = sysfs_fd < 0 ? sysfs_fd
+			     : vfs_set(ops, sysfs_fd, bdf, command->number, command->autoprobe > 0,
+				       &now);
 
 	return worker_vfs_document(bdf, r < 0 ? r : 0, now);
 }
@@ -154,7 +159,7 @@ char *mover_command_run(const MoverCommand *command, const DriverOps *ops, const
 	if (!ops && strcmp(sysfs_dir, "/sys") != 0)
 		here.hot_reset = NULL;
 	if (command->vfs)
-		return make_vfs(&here, sysfs_fd, &command->target.bdf, command->number);
+		return make_vfs(&here, sysfs_fd, command);
 	return command->reset ? reset(&here, sysfs_fd, &command->target.bdf, command->slot)
 			      : move(&here, sysfs_fd, &command->target);
 }

@@ -3,7 +3,7 @@
  * The mover's commands, as words of one request (host/wire/request.h), any number of them:
  *   move -- BDF DRIVER|- OVERRIDE|-
  *   reset [--slot] BDF
- *   vfs BDF NUMBER
+ *   vfs BDF NUMBER AUTOPROBE
  */
 #pragma once
 
@@ -16,6 +16,7 @@
 typedef struct MoverCommand {
 	bool reset, vfs;
 	unsigned number;     /* with vfs: of a NIC's VFs */
+	unsigned autoprobe;  /* and 1: as vfs_set() has it */
 	bool slot;	     /* with reset: all functions of the slot, through vfio */
 	DriverTarget target; /* its strings are the words'; of a reset only its bdf */
 } MoverCommand;

@@ -4,16 +4,12 @@
  * driver and resets them, side by side, one process each, since any of these writes may never
  * return. It has no library but libc, and reads nothing but its request and the kernel's files.
  */
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "gpupass/errors.h"
 #include "host/wire/request.h"

@@ -2,6 +2,7 @@
 #include "store/caller.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 
 #include "host/scan/process.h"
 #include "util/clock.h"
@@ -19,13 +20,15 @@
 struct CallerIdentity {
 	pthread_mutex_t lock;
 	pthread_cond_t settled_now;
+	atomic_uint shared; /* references beside the first */
 	/* The lock guards what follows. */
-	unsigned references;
 	bool settled; /* nothing is read any more, or nobody waits for it */
 	uint32_t uid, login_uid;
 	int pid;
 	char *unit, *command;
 };
+
+#include "caller.inc"
 
 bool caller_is_privileged(uid_t uid)
 {
@@ -38,40 +41,11 @@ CallerIdentity *caller_identity_new(uid_t uid, pid_t pid)
 
 	pthread_mutex_init(&identity->lock, NULL);
 	pthread_cond_init(&identity->settled_now, NULL);
-	identity->references = 1;
 	identity->uid = (uint32_t)uid;
 	identity->login_uid = AUDIT_NO_UID;
 	identity->pid = pid > 0 ? (int)pid : -1;
 	identity->settled = pid <= 0;
 	return identity;
-}
-
-CallerIdentity *caller_identity_ref(CallerIdentity *identity)
-{
-	if (!identity)
-		return NULL;
-	MUTEX_HOLD(&identity->lock);
-	identity->references++;
-	return identity;
-}
-
-CallerIdentity *caller_identity_unref(CallerIdentity *identity)
-{
-	unsigned left;
-
-	if (!identity)
-		return NULL;
-	pthread_mutex_lock(&identity->lock);
-	left = --identity->references;
-	pthread_mutex_unlock(&identity->lock);
-	if (left > 0)
-		return NULL;
-	pthread_cond_destroy(&identity->settled_now);
-	pthread_mutex_destroy(&identity->lock);
-	free(identity->unit);
-	free(identity->command);
-	free(identity);
-	return NULL;
 }
 
 /* ---- /proc ---- */

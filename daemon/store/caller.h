@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 #include "core/audit/record.h"
@@ -22,9 +21,8 @@ typedef struct CallerIdentity CallerIdentity;
 
 /* pid 0: the bus does not know it. */
 CallerIdentity *caller_identity_new(uid_t uid, pid_t pid);
-CallerIdentity *caller_identity_ref(CallerIdentity *identity);
-CallerIdentity *caller_identity_unref(CallerIdentity *identity);
-DEFINE_CLEANUP(CallerIdentity, caller_identity_unref)
+DECLARE_REF(CallerIdentity, caller_identity_ref)
+DECLARE_FREE(CallerIdentity, caller_identity_unref)
 
 /* Reads what /proc says. proc_fd: of /proc; -1: nothing can be read. Blocks. */
 void caller_identity_resolve(CallerIdentity *identity, int proc_fd);

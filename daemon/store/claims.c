@@ -34,14 +34,6 @@ struct Claims {
 	Claim *ended[ENDED_MAX];
 };
 
-Claims *claims_new(void)
-{
-	Claims *claims = xcalloc(1, sizeof(Claims));
-
-	pthread_mutex_init(&claims->lock, NULL);
-	return claims;
-}
-
 Claims *claims_free(Claims *claims)
 {
 	if (!claims)

@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/facts/record.h"
@@ -16,7 +15,7 @@
 
 typedef struct Claims Claims;
 
-Claims *claims_new(void);
+DECLARE_NEW(Claims, claims_new)
 Claims *claims_free(Claims *claims);
 DEFINE_CLEANUP(Claims, claims_free)
 

@@ -14,23 +14,7 @@ struct DiskWatch {
 	char *reason; /* NULL: no failure */
 };
 
-DiskWatch *disk_watch_new(void)
-{
-	DiskWatch *watch = xcalloc(1, sizeof(DiskWatch));
-
-	pthread_mutex_init(&watch->lock, NULL);
-	return watch;
-}
-
-DiskWatch *disk_watch_free(DiskWatch *watch)
-{
-	if (!watch)
-		return NULL;
-	pthread_mutex_destroy(&watch->lock);
-	free(watch->reason);
-	free(watch);
-	return NULL;
-}
+#include "disk-watch.inc"
 
 void disk_watch_note(DiskWatch *watch, const char *what, int error)
 {

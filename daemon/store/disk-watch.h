@@ -11,9 +11,8 @@
 
 typedef struct DiskWatch DiskWatch;
 
-DiskWatch *disk_watch_new(void);
-DiskWatch *disk_watch_free(DiskWatch *watch);
-DEFINE_CLEANUP(DiskWatch, disk_watch_free)
+DECLARE_NEW(DiskWatch, disk_watch_new)
+DECLARE_FREE(DiskWatch, disk_watch_free)
 
 /* A write of `what` failed with -errno. Only errors of the disk count: EIO, EROFS. NULL watch: does
  * nothing. */

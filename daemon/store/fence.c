@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/fence.h"
 
-#include <fcntl.h>
-
 #include "util/file.h"
 #include "util/mutex.h"
 #include "util/xalloc.h"

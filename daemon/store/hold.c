@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/hold.h"
 
-#include <string.h>
-#include <unistd.h>
-
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/log.h"

@@ -8,8 +8,6 @@
  * of which only the first names the job. Version 1 has neither persistence modes nor their steps.
  * Nothing is added to such a file, and it goes with the end of its job.
  */
-#include <errno.h>
-#include <string.h>
 
 #include "core/base/json-struct.h"
 #include "core/plan/record.h"

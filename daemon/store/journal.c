@@ -2,7 +2,6 @@
 #include "store/journal.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <sys/stat.h>
 
 #include "core/plan/record.h"

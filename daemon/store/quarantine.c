@@ -88,10 +88,8 @@ int quarantine_store_save(QuarantineStore *store, const Quarantine *q)
 
 int quarantine_plan(QuarantineStore *store, const Plan *plan, uint32_t job, const char *reason)
 {
-	_cleanup_free_ Bdf *functions = xcalloc(plan->n_functions + 1, sizeof(Bdf));
+	_cleanup_free_ Bdf *functions = plan_addresses(plan);
 
-	for (size_t i = 0; i < plan->n_functions; i++)
-		functions[i] = plan->functions[i].bdf;
 	return quarantine_store_save(store, &(Quarantine){
 						    .group = plan->group,
 						    .functions = functions,

@@ -7,38 +7,22 @@
 
 struct VfWatch {
 	pthread_mutex_t lock;
-	Bdf *ruled;
-	size_t n;
+	Member *seen;
+	size_t n_seen;
 };
 
-VfWatch *vf_watch_new(void)
-{
-	VfWatch *watch = xcalloc(1, sizeof(VfWatch));
+#include "vf-watch.inc"
 
-	pthread_mutex_init(&watch->lock, NULL);
-	return watch;
-}
-
-VfWatch *vf_watch_free(VfWatch *watch)
-{
-	if (!watch)
-		return NULL;
-	pthread_mutex_destroy(&watch->lock);
-	free(watch->ruled);
-	free(watch);
-	return NULL;
-}
-
-static void set(VfWatch *watch, const Bdf *vf, bool ruled)
+static void set(VfWatch *watch, MemberKind kind, const Bdf *bdf, bool seen)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < watch->n; i++)
-		if (!bdf_equal(&watch->ruled[i], vf))
-			watch->ruled[kept++] = watch->ruled[i];
-	watch->n = kept;
-	if (ruled)
-		*GROW(watch->ruled, watch->n) = *vf;
+	for (size_t i = 0; i < watch->n_seen; i++)
+		if (!bdf_equal(&watch->seen[i].bdf, bdf))
+			watch->seen[kept++] = watch->seen[i];
+	watch->n_seen = kept;
+	if (seen)
+		*GROW(watch->seen, watch->n_seen) = (Member){ .kind = kind, .bdf = *bdf };
 }
 
 void vf_watch_add(VfWatch *watch, const Bdf *vfs, size_t n)
@@ -48,7 +32,7 @@ void vf_watch_add(VfWatch *watch, const Bdf *vfs, size_t n)
 	MUTEX_HOLD(&watch->lock);
 
 	for (size_t i = 0; i < n; i++)
-		set(watch, &vfs[i], true);
+		set(watch, MEMBER_VF, &vfs[i], true);
 }
 
 void vf_watch_note(VfWatch *watch, const NicUse *uses, size_t n)
@@ -58,28 +42,45 @@ void vf_watch_note(VfWatch *watch, const NicUse *uses, size_t n)
 	MUTEX_HOLD(&watch->lock);
 
 	for (size_t i = 0; i < n; i++)
-		set(watch, &uses[i].bdf, nic_use_vf_is_ruled(&uses[i]));
+		set(watch, MEMBER_VF, &uses[i].bdf, nic_use_vf_is_ruled(&uses[i]));
 }
 
-void vf_watch_forget(VfWatch *watch)
+void vf_watch_note_nvme(VfWatch *watch, const Bdf *bdf, bool as_erased)
 {
 	if (!watch)
 		return;
 	MUTEX_HOLD(&watch->lock);
 
-	watch->n = 0;
+	set(watch, MEMBER_NVME, bdf, as_erased);
+}
+
+void vf_watch_forget(VfWatch *watch, const PciSnapshot *snapshot, const Bdf *nic)
+{
+	Bdf physical;
+
+	if (!watch)
+		return;
+	MUTEX_HOLD(&watch->lock);
+
+	for (size_t i = watch->n_seen; i-- > 0;)
+		if (watch->seen[i].kind == MEMBER_VF &&
+		    (!snapshot ||
+		     !pci_snapshot_physical(snapshot, &watch->seen[i].bdf, &physical) ||
+		     bdf_equal(&physical, nic)))
+			watch->seen[i] = watch->seen[--watch->n_seen];
 }
 
 static void settle(VfWatch *watch, Companion *companion, bool scanned)
 {
-	const Bdf *bdf = &companion->member.bdf;
+	const Member *member = &companion->member;
+	const PciFunction *function = companion->function;
+	bool seen;
 
-	if (companion->member.kind != MEMBER_VF)
-		return;
-	if (scanned && !companion->function)
-		set(watch, bdf, false);
-	companion->unruled = companion->function && !pci_function_on_vfio(companion->function) &&
-			     !bdf_in(bdf, watch->ruled, watch->n);
+	if (scanned && !function)
+		set(watch, member->kind, &member->bdf, false);
+	seen = !function || BDF_FIND(watch->seen, watch->n_seen, &member->bdf);
+	companion->unruled = member->kind == MEMBER_VF && !seen;
+	companion->unseen = member->kind == MEMBER_NVME && !seen && pci_function_on_vfio(function);
 }
 
 void vf_watch_settle(VfWatch *watch, GroupSet *groups, bool scanned)

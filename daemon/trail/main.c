@@ -4,10 +4,7 @@
  * is whole, as JSON. It needs no daemon, because a daemon that was taken over must not be asked
  * whether its trail is whole. gpupass(1) runs it for audit --verify.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "gpupass/errors.h"
 #include "store/trail-files.h"

@@ -3,8 +3,6 @@
 
 #include <assert.h>
 #include <getopt.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "gpupass/errors.h"
 #include "util/text.h"

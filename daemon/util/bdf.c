@@ -4,8 +4,8 @@
 #include "gpupass/cleanup.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <string.h>
+
+#include "util/xalloc.h"
 
 #define SEGMENT_DIGITS_MIN 4
 #define SEGMENT_DIGITS_MAX 8
@@ -105,8 +105,10 @@ const char *bdf_format(const Bdf *bdf, char buffer[BDF_TEXT_MAX])
 	return buffer;
 }
 
-int bdf_compare(const Bdf *a, const Bdf *b)
+int bdf_compare(const void *one, const void *other)
 {
+	const Bdf *a = one, *b = other;
+
 	if (a->segment != b->segment)
 		return a->segment < b->segment ? -1 : 1;
 	if (a->bus != b->bus)
@@ -136,4 +138,13 @@ const void *bdf_find(const void *items, size_t n, size_t size, const Bdf *bdf)
 bool bdf_in(const Bdf *bdf, const Bdf *list, size_t n)
 {
 	return SOME(list, n, bdf_equal(bdf, it));
+}
+
+Bdf *bdf_list(const void *items, size_t n, size_t size)
+{
+	Bdf *list = xcalloc(n + 1, sizeof(Bdf));
+
+	for (size_t i = 0; i < n; i++)
+		memcpy(&list[i], (const char *)items + i * size, sizeof(Bdf));
+	return list;
 }

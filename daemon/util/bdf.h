@@ -30,7 +30,8 @@ const char *bdf_format(const Bdf *bdf, char buffer[BDF_TEXT_MAX]);
 /* For use inside one expression: BDF_TEXT(&f->bdf). */
 #define BDF_TEXT(bdf) bdf_format((bdf), (char[BDF_TEXT_MAX]){ 0 })
 
-int bdf_compare(const Bdf *a, const Bdf *b);
+/* Of two addresses, or of two structs that begin with one: for qsort(), too. */
+int bdf_compare(const void *one, const void *other);
 /* Here, because a picture of many groups and domains compares tens of thousands. */
 static inline bool bdf_equal(const Bdf *a, const Bdf *b)
 {
@@ -46,6 +47,9 @@ bool bdf_in(const Bdf *bdf, const Bdf *list, size_t n);
 #define BDF_FIND(items, n, bdf)                                                                    \
 	((__typeof__(&(items)[0]))bdf_find(items, n, sizeof((items)[0]), bdf))
 const void *bdf_find(const void *items, size_t n, size_t size, const Bdf *bdf);
+/* The addresses of such structs, as a list of its own. */
+#define BDF_LIST(items, n) bdf_list(items, n, sizeof((items)[0]))
+Bdf *bdf_list(const void *items, size_t n, size_t size);
 
 /*
  * The four ids of a board, in any structs that have them, by pointers: whether they are the same;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "util/bus-value.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "gpupass/properties.h"
 #include "util/text.h"
 

@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <string.h>
-
 #include "gpupass/cleanup.h"
 #include "util/xalloc.h"
 

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 

@@ -2,7 +2,6 @@
 #include "util/heap.h"
 
 #include <malloc.h>
-#include <string.h>
 
 #include "util/xalloc.h"
 

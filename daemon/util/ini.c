@@ -2,7 +2,6 @@
 #include "util/ini.h"
 
 #include <ini.h>
-#include <string.h>
 
 #include "util/text.h"
 #include "util/xalloc.h"

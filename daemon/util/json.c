@@ -2,8 +2,6 @@
 #include "util/json.h"
 
 #include <ctype.h>
-#include <limits.h>
-#include <string.h>
 
 #include "util/text.h"
 #include "util/xalloc.h"

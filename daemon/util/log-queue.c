@@ -2,7 +2,6 @@
 #include "util/log-queue.h"
 
 #include <pthread.h>
-#include <string.h>
 
 #include "util/clock.h"
 #include "util/thread.h"

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <string.h>
 #include <sys/uio.h>
 #include <systemd/sd-journal.h>
 
@@ -111,18 +110,16 @@ static void to_journal(const char *record, size_t size)
 	sd_journal_sendv(fields, n);
 }
 
-/* Not through stdio: a thread that waits here would hold its lock, and keep exit() waiting. */
-static void to_stderr(const char *record, size_t size)
-{
-	(void)file_write_fd(STDERR_FILENO, record, size); /* there is no place to report an error */
-}
-
 static void write_record(const char *record, size_t size, _unused_ void *userdata)
 {
+	/*
+	 * Not through stdio: a thread that waits here would hold its lock, and keep exit() waiting.
+	 * There is no place to report an error.
+	 */
 	if (sink.to_journal)
 		to_journal(record, size);
 	else
-		to_stderr(record, size);
+		(void)file_write_fd(STDERR_FILENO, record, size);
 }
 
 static void write_dropped(size_t n, _unused_ void *userdata)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "util/pid-lock.h"
 
-#include <errno.h>
 #include <fcntl.h>
 
 #include "gpupass/cleanup.h"

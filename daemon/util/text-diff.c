@@ -7,7 +7,6 @@
 #include "util/text-diff.h"
 
 #include <stdint.h>
-#include <string.h>
 
 #include "util/xalloc.h"
 
@@ -24,11 +23,6 @@ typedef struct Diff {
 	int32_t *trace[EDITS_MAX + 1]; /* for each d: reach on diagonals -d … d */
 } Diff;
 
-static bool same_line(const Diff *diff, long x, long y)
-{
-	return strcmp(diff->before->items[x].key, diff->after->items[y].key) == 0;
-}
-
 /*
  * The x that d edits reach on diagonal k, from what d-1 edits reached on the diagonals beside it.
  */
@@ -43,7 +37,10 @@ static long step_from(const int32_t *previous, long d, long k, bool *ret_down)
 
 static long slide(const Diff *diff, long x, long k)
 {
-	while (x < diff->n_before && x - k < diff->n_after && same_line(diff, x, x - k))
+	const DiffLine *before = diff->before->items, *after = diff->after->items;
+
+	while (x < diff->n_before && x - k < diff->n_after &&
+	       strcmp(before[x].key, after[x - k].key) == 0)
 		x++;
 	return x;
 }

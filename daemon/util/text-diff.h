@@ -2,8 +2,6 @@
 /* Unified diff of two texts, line by line. */
 #pragma once
 
-#include <stddef.h>
-
 #include "gpupass/cleanup.h"
 
 /*

@@ -2,7 +2,6 @@
 #include "util/text.h"
 
 #include <ctype.h>
-#include <string.h>
 #include <time.h>
 
 #include "util/xalloc.h"

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "gpupass/cleanup.h"

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "util/xalloc.h"
 
-#include <errno.h>
-#include <stdbool.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 static _Noreturn void end(const char *why)
 {

@@ -10,9 +10,7 @@
  */
 #pragma once
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "gpupass/cleanup.h"
 
 /* EX_OSERR of sysexits.h. Units start again what ended with it. */
 #define EXIT_NO_MEMORY 71

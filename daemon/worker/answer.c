@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How an answer goes to whoever asked. */
-#include <errno.h>
-#include <stdio.h>
 
 #include "gpupass/errors.h"
 #include "util/xalloc.h"

@@ -65,7 +65,8 @@ static const Question *find_question(const char *verb, const Asked *asked)
 static int parse_question(char **arguments, size_t n, const Asked *asked, WorkerCommand *command)
 {
 	const Question *q = n > 0 ? find_question(arguments[0], asked) : NULL;
-	size_t operands = !q ? 0 : question_id(q) == ASK_MOVE ? 2 : question_id(q) == ASK_VFS;
+	bool vfs = q && question_id(q) == ASK_VFS;
+	size_t operands = vfs || (q && question_id(q) == ASK_MOVE) ? 2 : 0;
 	int status;
 
 	if (!q)
@@ -73,8 +74,10 @@ static int parse_question(char **arguments, size_t n, const Asked *asked, Worker
 	if (n - 1 < q->least + operands || n - 1 > q->most + operands)
 		return complain("wrong number of operands", q->verb);
 	if ((command->slot && question_id(q) != ASK_RESET) ||
-	    (command->awake && question_id(q) != ASK_CONFIG))
-		return complain("--slot is for reset, and --awake for config", NULL);
+	    (command->awake && question_id(q) != ASK_CONFIG) ||
+	    (command->no_labels && question_id(q) != ASK_NVME))
+		return complain("--slot is for reset, --awake for config, --no-labels for nvme",
+				NULL);
 	if ((asked->way != NULL) != (question_id(q) == ASK_ERASE))
 		return complain("--way is for erase, and must be there", NULL);
 	command->question = q;
@@ -85,10 +88,11 @@ static int parse_question(char **arguments, size_t n, const Asked *asked, Worker
 			   command->set == PERSISTENCE_UNKNOWN))
 		return complain("--set is on or off", NULL);
 	status = parse_functions(arguments + 1, n - 1 - operands, command);
-	if (status == GPUPASS_EXIT_DONE && operands == 1 &&
-	    str_to_unsigned(arguments[2], 10, UINT16_MAX, &command->number) < 0)
+	if (status == GPUPASS_EXIT_DONE && vfs &&
+	    (str_to_unsigned(arguments[2], 10, UINT16_MAX, &command->number) < 0 ||
+	     str_to_unsigned(arguments[3], 10, 1, &command->autoprobe) < 0))
 		status = complain("not a number of VFs", arguments[2]);
-	if (status == GPUPASS_EXIT_DONE && operands == 2)
+	if (status == GPUPASS_EXIT_DONE && operands == 2 && !vfs)
 		status = parse_target(arguments + 2, command);
 	return status;
 }
@@ -107,6 +111,7 @@ bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_st
 		{ "root", .text = &command.root_dir },
 		{ "without-image", .flag = &asked.without_image },
 		{ "awake", .flag = &command.awake },
+		{ "no-labels", .flag = &command.no_labels },
 		{ "glance", .flag = &asked.glance },
 		{ "mmio", .flag = &asked.mmio },
 		{ "nvml", .text = &command.nvml },

@@ -14,14 +14,15 @@ typedef struct WorkerCommand {
 	const Question *question;
 	Bdf *functions; /* what it is about */
 	size_t n_functions;
-	DriverTarget target;	       /* of a move */
-	unsigned long long number;     /* ASK_VFS */
-	PersistenceMode set;	       /* ASK_SET_PERSISTENCE */
-	NvmeWay way;		       /* ASK_ERASE */
-	bool awake;		       /* ASK_CONFIG: only of devices in D0 */
-	bool slot;		       /* ASK_RESET: all functions of its slot */
-	const DriverOps *ops;	       /* of a move or reset; NULL: the real ones */
-	const struct Netlink *netlink; /* NULL: the kernel's */
+	DriverTarget target;		      /* of a move */
+	unsigned long long number, autoprobe; /* ASK_VFS */
+	PersistenceMode set;		      /* ASK_SET_PERSISTENCE */
+	NvmeWay way;			      /* ASK_ERASE */
+	bool no_labels;			      /* ASK_NVME: not what is on them */
+	bool awake;			      /* ASK_CONFIG: only of devices in D0 */
+	bool slot;			      /* ASK_RESET: all functions of its slot */
+	const DriverOps *ops;		      /* of a move or reset; NULL: the real ones */
+	const struct Netlink *netlink;	      /* NULL: the kernel's */
 } WorkerCommand;
 DECLARE_CLEAR(WorkerCommand, worker_command_clear)
 

@@ -3,7 +3,6 @@
  * gpupass-worker: does one thing that may never return (unbind a driver, wait for a device), so
  * that gpupassd need not. host/wire/question.h has the protocol.
  */
-#include <string.h>
 
 #include "host/wire/request.h"
 #include "worker/command.h"
@@ -11,7 +10,7 @@
 static const char usage[] =
 	"Usage: gpupass-worker [OPTION]... move BDF DRIVER|- OVERRIDE|-\n"
 	"       gpupass-worker [OPTION]... reset [--slot] BDF\n"
-	"       gpupass-worker [OPTION]... vfs BDF NUMBER\n"
+	"       gpupass-worker [OPTION]... vfs BDF NUMBER 0|1\n"
 	"       gpupass-worker [OPTION]... inspect [--glance] [BDF]...\n"
 	"       gpupass-worker [OPTION]... config [--awake] [BDF]...\n"
 	"       gpupass-worker [OPTION]... nic BDF...\n"
@@ -20,7 +19,7 @@ static const char usage[] =
 	"       gpupass-worker [OPTION]... probe [--mmio] BDF...\n"
 	"       gpupass-worker [OPTION]... persistence [--set=on|off] BDF...\n"
 	"       gpupass-worker [OPTION]... memory BDF...\n"
-	"       gpupass-worker [OPTION]... nvme BDF...\n"
+	"       gpupass-worker [OPTION]... nvme [--no-labels] BDF...\n"
 	"       gpupass-worker [OPTION]... machines\n"
 	"       gpupass-worker uevents\n"
 	"       gpupass-worker --part=NAME\n"
@@ -41,6 +40,7 @@ static const char usage[] =
 	"      --without-image examine: the host, without its initramfs\n"
 	"      --glance        inspect: the functions, and not who holds them\n"
 	"      --awake         config: of what is in D0 only\n"
+	"      --no-labels     nvme: not what is on them\n"
 	"      --mmio          probe: read link registers (Hopper) instead of NVML\n"
 	"      --nvml=LIBRARY  NVML's library (default libnvidia-ml.so.1)\n"
 	"      --slot          reset: all functions of its slot, through vfio\n"

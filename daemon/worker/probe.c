@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "worker/command.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 
 #include "host/device/nvlink-mmio.h"
 #include "host/device/nvml.h"
@@ -116,7 +114,7 @@ int probe_links(const WorkerCommand *command, void *ret_answer)
 {
 	ProbeAnswer *answer = ret_answer;
 
-	answer->boards = evidence_new();
+	answer->boards = xcalloc(1, sizeof(Evidence));
 	return question_id(command->question) == ASK_REGISTERS ? probe_mmio(command, answer)
 							       : probe_nvml(command, answer);
 }

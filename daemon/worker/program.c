@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the programs that answer questions have in common. */
-#include <errno.h>
 #include <limits.h>
 #include <signal.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "host/wire/request.h"
 #include "util/json.h"

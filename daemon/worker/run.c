@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "worker/command.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "gpupass/errors.h"
 #include "host/device/examine.h"
@@ -33,6 +29,7 @@ static char *move_or_reset(const WorkerCommand *command, QuestionId id)
 		.reset = id == ASK_RESET,
 		.vfs = id == ASK_VFS,
 		.number = (unsigned)command->number,
+		.autoprobe = (unsigned)command->autoprobe,
 		.slot = command->slot,
 		.target = command->target,
 	};
@@ -160,7 +157,8 @@ static int look_at_nvmes(const WorkerCommand *command, void *ret)
 
 	answer->uses = xcalloc(n, sizeof(NvmeUse));
 	for (size_t i = 0; r >= 0 && i < n; i++) {
-		r = nvme_use_read(&roots, nvme_open_disk, &command->functions[i], &answer->uses[i]);
+		r = nvme_use_read(&roots, nvme_open_disk, &command->functions[i],
+				  !command->no_labels, &answer->uses[i]);
 		answer->n_uses += r >= 0;
 	}
 	answer->head.error = r < 0 ? r : 0;

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "worker/command.h"
 
-#include <errno.h>
 #include <linux/netlink.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "gpupass/cleanup.h"
 #include "host/scan/uevent.h"

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define _cleanup_(fn) __attribute__((cleanup(fn)))
@@ -45,8 +46,8 @@
 
 /*
  * The place of the first of `n` items for which the condition holds, in which `it` points at the
- * item; NULL: none. SOME() and EVERY() say whether it holds. Of a list of pointers or numbers, ..._OF,
- * `it` is the item, which FIND_OF() gives. One condition has no other search in it.
+ * item; NULL: none. SOME() and EVERY() say whether it holds. Of a list of pointers or numbers,
+ * ..._OF, `it` is the item, which FIND_OF() gives. One condition has no other search in it.
  */
 #define FIND(list, n, condition) FIND_(list, n, &, condition)
 #define SOME(list, n, condition) (FIND(list, n, condition) != NULL)
@@ -57,13 +58,6 @@
 	({                                                                                         \
 		__typeof__((list)[0]) *found_of_ = FIND_(list, n, , condition);                    \
 		found_of_ ? *found_of_ : NULL;                                                     \
-	})
-/* What of the first such item is wanted, or else `none`. */
-#define LOOK_UP(list, n, condition, value, none)                                                   \
-	({                                                                                         \
-		__typeof__((list)[0]) *first_ = FIND(list, n, condition);                          \
-		__typeof__(first_) it = first_;                                                    \
-		it ? (value) : (none);                                                             \
 	})
 #define FIND_(list, n, as, condition)                                                              \
 	({                                                                                         \
@@ -88,8 +82,9 @@
 	})
 
 /*
- * Runs through `n` items, of which none comes or goes meanwhile: `item` points at each. Of a list of
- * pointers, EACH_OF(), it is the item. EACH_IN() takes what has a `list` and its n_list, or NULL.
+ * Runs through `n` items, of which none comes or goes meanwhile: `item` points at each. Of a list
+ * of pointers, EACH_OF(), it is the item. EACH_IN() takes what has a `list` and its n_list, or
+ * NULL.
  */
 #define EACH(Type, item, list, n)                                                                  \
 	for (Type *item = (list), *item##_end_ = item ? item + (n) : NULL; item != item##_end_;    \
@@ -121,6 +116,8 @@
 #define _owned_(function)
 #define _json_(...)
 #define DECLARE_CLEAR(Type, f) void f(Type *p);
+#define DECLARE_NEW(Type, f) Type *f(void);
+#define DECLARE_REF(Type, f) Type *f(Type *p);
 #define DECLARE_FREE_LIST(Type, f) void f(Type *list, size_t n);
 #define DECLARE_FIND(Type, f) const Type *f(const Type *list, size_t n, const Bdf *bdf);
 #define DECLARE_COPY(Type, f) Type f(const Type *from);
@@ -129,6 +126,7 @@
 #define LOCAL_FREE(Type, destructor)                                                               \
 	static Type *destructor(Type *p);                                                          \
 	DEFINE_CLEANUP(Type, destructor)
+#define LOCAL_REF(Type, f) static Type *f(Type *p);
 #define LOCAL_CLEAR(Type, f) static void f(Type *p);
 #define LOCAL_COPY(Type, f) static Type f(const Type *from);
 #define LOCAL_DUP(Type, f) static Type *f(const Type *from);

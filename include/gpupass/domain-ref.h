@@ -8,9 +8,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "gpupass/cleanup.h"
 
 /* 36 characters in lower case, with dashes, and NUL. */

@@ -262,8 +262,8 @@ GROUP_PROPERTY("GpuAddresses", STRINGS, gpu_addresses, CHANGES, MUST)
  */
 GROUP_PROPERTY("Companions", COMPANIONS, companions, CHANGES, MAY)
 /*
- * Addresses of all functions of all its GPUs, then its companions; their IOMMU groups (-1: none), and the GPUs' NUMA
- * nodes (-1: not known), each once.
+ * Addresses of all functions of all its GPUs, then its companions; their IOMMU groups (-1: none),
+ * and the GPUs' NUMA nodes (-1: not known), each once.
  */
 GROUP_PROPERTY("Functions", STRINGS, functions, CHANGES, MAY)
 GROUP_PROPERTY("IommuGroups", INT32S, iommu_groups, CHANGES, MAY)

@@ -13,6 +13,7 @@
 #include "host/device/nvml.h"
 #include "host/wire/question.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 void *__wrap_dlopen(const char *path, int flags);   /* NOLINT: the linker's name */
 void *__wrap_dlsym(void *handle, const char *name); /* NOLINT: the linker's name */
@@ -184,7 +185,7 @@ static void the_daemon_takes(const Bdf *gpu, Sighting *seen, const char *source)
 	seen->way = WAY_NVML;
 	seen->seen_usec = 1;
 	seen->source = strdup(source);
-	answer.boards = evidence_new();
+	answer.boards = xcalloc(1, sizeof(Evidence));
 	evidence_add(answer.boards, seen);
 	document = answer_text(links, &answer);
 	EXPECT(answer_parse(links, gpu, 1, document, strlen(document), &again, &wrong) == 0);

@@ -27,11 +27,6 @@ struct AuditChain {
 	bool torn;	     /* the line before has no newline */
 };
 
-AuditChain *audit_chain_new(void)
-{
-	return xcalloc(1, sizeof(AuditChain));
-}
-
 #include "chain.inc"
 
 /* ---- taking in ---- */

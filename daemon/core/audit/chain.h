@@ -47,7 +47,7 @@ DECLARE_CLEAR(AuditReport, audit_report_clear)
 typedef struct AuditChain AuditChain;
 DECLARE_FREE(AuditChain, audit_chain_free)
 
-AuditChain *audit_chain_new(void);
+DECLARE_NEW(AuditChain, audit_chain_new)
 /* One line without its newline. `whole` is false for bytes at a file's end without one. */
 void audit_chain_add(AuditChain *chain, uint64_t file, const char *line, size_t size, bool whole);
 /* expect: a hash that was noted earlier; NULL: none. */

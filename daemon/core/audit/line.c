@@ -2,7 +2,6 @@
 #include "core/audit/line.h"
 
 #include <nettle/sha2.h>
-#include <string.h>
 
 #include "gpupass/cleanup.h"
 #include "util/text.h"

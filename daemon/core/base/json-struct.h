@@ -11,8 +11,6 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "gpupass/cleanup.h"

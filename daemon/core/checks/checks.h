@@ -142,14 +142,15 @@ typedef enum CheckPlans {
 /* One row. The rows stand behind their functions, a table a file. */
 struct Check {
 	const char *id, *title;
-	unsigned needs; /* CheckNeeds */
 	void (*run)(const Checks *c, Finding *f);
 	const char *nothing; /* what it says if it found nothing; NULL: it says all itself */
 	const char *see;     /* a heading of docs/TROUBLESHOOTING.md */
 	/* What a pass rests on: what is observed, and by whom. CHECK() demands it of each row. */
 	const char *evidence;
+	unsigned needs; /* CheckNeeds */
 	unsigned plans; /* CheckPlans */
 	unsigned fit;	/* bits of FitId: what run() tells of the fit */
+	unsigned users; /* bits of NicUserKind: what run() tells of NICs */
 	size_t told;	/* where CheckFacts has the finding that run() tells */
 };
 #define CHECK(id_, title_, needs_, run_, nothing_, see_, evidence_, ...)                           \

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks of the GPUs, their links, drivers and holders. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "core/checks/checks.h"
 #include "core/domain/vgpu.h"

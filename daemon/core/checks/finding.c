@@ -3,7 +3,6 @@
 #include "core/checks/checks.h"
 
 #include <stdarg.h>
-#include <string.h>
 
 #include "util/grow.h"
 #include "util/xalloc.h"

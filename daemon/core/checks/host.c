@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks of the host's setup: IOMMU, vfio, drivers and services. */
-#include <string.h>
 
 #include "core/checks/checks.h"
 #include "core/setup/kernel-words.h"

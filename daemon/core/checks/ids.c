@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ids= with which vfio-pci and pci-stub take boards at boot, whoever uses them. */
-#include <string.h>
 
 #include "core/checks/checks.h"
 #include "core/setup/driver-ids.h"
@@ -25,11 +24,8 @@ typedef struct Ids {
 	char *where;
 } Ids;
 
-static void ids_clear(Ids *ids)
-{
-	free(ids->value);
-	free(ids->where);
-}
+LOCAL_CLEAR(Ids, ids_clear)
+#include "ids.inc"
 
 /* " (/etc/modprobe.d/vfio.conf)": the files that name the module. */
 static char *places(const Examination *host, const char *module)
@@ -66,8 +62,10 @@ static const char *side_function(const PciFunction *function)
 		const char *name;
 	} sides[] = { { 0x0403, "audio" }, { 0x0c03, "USB" }, { 0x0c80, "USB-C" } };
 
-	return LOOK_UP(sides, ELEMENTS(sides), function->class_code >> 8 == it->class_code,
-		       it->name, "side");
+	for (size_t i = 0; i < ELEMENTS(sides); i++)
+		if (function->class_code >> 8 == sides[i].class_code)
+			return sides[i].name;
+	return "side";
 }
 
 static void tell_entry(const Ids *ids, const PciFunction *function, const char *entry, size_t size,

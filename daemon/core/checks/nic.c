@@ -3,6 +3,7 @@
 #include "core/checks/checks.h"
 
 #define USED "the host uses a NIC of the group"
+#define OF(kind) (1U << (kind))
 #define NOT_KNOWN "whether the host uses a NIC of the group is not known"
 
 /* What is not known refuses as much as what is seen, which says better who it is. */
@@ -28,17 +29,17 @@ static void tell_user(const NicUse *use, const NicUser *user, Finding *f)
 	finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, user->kind == NIC_DEFAULT_ROUTE ? NULL : USED);
 }
 
-static void tell_users(const NicUse *use, unsigned of_kinds, Finding *f)
+static void tell_users(const NicUse *use, Finding *f)
 {
 	for (size_t i = 0; i < use->n_users; i++)
-		if (of_kinds & 1U << use->users[i].kind)
+		if (f->check->users & OF(use->users[i].kind))
 			tell_user(use, &use->users[i], f);
 	if (use->more > 0 && f->status == FINDING_WARN)
 		finding_warn(f, BDF_TEXT(&use->bdf), "%s: %llu more uses are not listed",
 			     BDF_TEXT(&use->bdf), (unsigned long long)use->more);
 }
 
-static void check_nics(const Checks *c, unsigned of_kinds, Finding *f)
+static void check_nics(const Checks *c, Finding *f)
 {
 	EACH_OF (const PciFunction, function, c->functions, c->n_functions) {
 		const FunctionFacts *facts = checks_function(c, &function->bdf);
@@ -52,39 +53,22 @@ static void check_nics(const Checks *c, unsigned of_kinds, Finding *f)
 		if (!use || use->why)
 			tell_not_known(function, use, f);
 		if (use)
-			tell_users(use, of_kinds, f);
+			tell_users(use, f);
 	}
-}
-
-#define OF(kind) (1U << (kind))
-
-static void check_default_route(const Checks *c, Finding *f)
-{
-	check_nics(c, OF(NIC_DEFAULT_ROUTE), f);
-}
-
-static void check_network(const Checks *c, Finding *f)
-{
-	check_nics(c, ~(OF(NIC_DEFAULT_ROUTE) | OF(NIC_RDMA)), f);
-}
-
-static void check_rdma(const Checks *c, Finding *f)
-{
-	check_nics(c, OF(NIC_RDMA), f);
 }
 
 const Check checks_of_nics[] = {
 	CHECK("nic-default-route", "NICs of default routes", NEEDS_INSPECTION | NEEDS_GPUS,
-	      check_default_route, "none is a NIC of a group", "nics",
+	      check_nics, "none is a NIC of a group", "nics",
 	      "routes of all tables by rtnetlink, read by the network part",
-	      .plans = REFUSES_TAKING),
+	      .plans = REFUSES_TAKING, .users = OF(NIC_DEFAULT_ROUTE)),
 	CHECK("nic-network", "NICs that the host's network uses", NEEDS_INSPECTION | NEEDS_GPUS,
-	      check_network, "none is in a group", "nics",
+	      check_nics, "none is in a group", "nics",
 	      "links, addresses and routes by rtnetlink, read by the network part",
-	      .plans = REFUSES_TAKING),
-	CHECK("nic-rdma", "NICs that RDMA uses", NEEDS_INSPECTION | NEEDS_GPUS, check_rdma,
+	      .plans = REFUSES_TAKING, .users = ~(OF(NIC_DEFAULT_ROUTE) | OF(NIC_RDMA))),
+	CHECK("nic-rdma", "NICs that RDMA uses", NEEDS_INSPECTION | NEEDS_GPUS, check_nics,
 	      "none is in a group", "nics",
 	      "objects of RDMA devices by netlink, read by the network part",
-	      .plans = REFUSES_TAKING),
+	      .plans = REFUSES_TAKING, .users = OF(NIC_RDMA)),
 	{ 0 },
 };

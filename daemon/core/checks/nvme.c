@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks of NVMes that groups have: who uses one, what is on it, and whether it can be cleaned. */
-#include <string.h>
 
 #include "core/checks/checks.h"
 

@@ -5,7 +5,6 @@
  * Translated then carries its requests to the GPU itself; else each one goes up to the root complex
  * and back down.
  */
-#include <string.h>
 
 #include "core/checks/checks.h"
 #include "core/pci/pcie-distance.h"

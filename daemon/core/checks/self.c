@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks of gpupass' own state: groups, drift, quarantines, jobs, binding at boot. */
-#include <stddef.h>
-#include <string.h>
 
 #include "core/checks/checks.h"
 #include "core/facts/kept.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks of who else uses the GPUs: drivers, processes, other tools, libvirt past gpupass. */
-#include <string.h>
 
 #include "core/checks/checks.h"
 #include "core/domain/ref.h"

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/doctor/capture.h"
 
-#include "core/base/json-struct.h"
 #include "core/facts/kept.h"
 #include "core/pci/snapshot-json.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 #include "capture.inc"
@@ -77,19 +75,13 @@ static json_t *snapshot_to_json(const CheckFacts *facts)
 	return json;
 }
 
-static json_t *boards_to_json(const GpuSet *gpus)
+static json_t *board_to_json(const Gpu *gpu)
 {
-	json_t *array = json_array();
+	json_t *board = json_build("{s:s}", "bdf", BDF_TEXT(&gpu->lead->bdf));
 
-	EACH (const Gpu, gpu, gpus->gpus, gpus->n_gpus) {
-		json_t *board = json_object();
-
-		json_set_bdf(board, "bdf", &gpu->lead->bdf);
-		json_set_text_if_any(board, "uuid", gpu->uuid);
-		json_set_text_if_any(board, "serial_number", gpu->serial_number);
-		json_append(array, board);
-	}
-	return array;
+	json_set_text_if_any(board, "uuid", gpu->uuid);
+	json_set_text_if_any(board, "serial_number", gpu->serial_number);
+	return board;
 }
 
 static const char *selector_prefix(const Selector *selector)
@@ -126,26 +118,6 @@ static json_t *declaration_to_json(const Declaration *declaration)
 	return object;
 }
 
-static json_t *declarations_to_json(const Declarations *declarations)
-{
-	return JSON_ARRAY(declarations->items, declarations ? declarations->n_items : 0,
-			  declaration_to_json(it));
-}
-
-static json_t *record_fence_to_json(const RecordFault *fence)
-{
-	static const char *const kinds[] = { "newer", "damaged", "unread" };
-	json_t *object = json_object();
-
-	json_set(object, "file", json_plain(fence->file));
-	json_set(object, "kind", json_text(kinds[fence->what]));
-	json_set(object, "why", json_plain(str_or_empty(fence->why)));
-	json_set_text_if_any(object, "domain_uuid", fence->domain_uuid);
-	json_set(object, "functions",
-		 JSON_ARRAY(fence->functions, fence->n_functions, json_text(BDF_TEXT(it))));
-	return object;
-}
-
 static void set_records(json_t *root, const Assignments *all)
 {
 	json_set(root, "assignments",
@@ -153,7 +125,8 @@ static void set_records(json_t *root, const Assignments *all)
 	if (all->n_kept > 0)
 		json_set(root, "kept", JSON_ARRAY(all->kept, all->n_kept, kept_document(*it)));
 	json_set(root, "unreadable_assignments",
-		 JSON_ARRAY(all->faults.items, all->faults.n_items, record_fence_to_json(it)));
+		 JSON_ARRAY(all->faults.items, all->faults.n_items,
+			    json_struct_write(capture_fault, it)));
 }
 
 static void set_domains(json_t *root, const CheckFacts *facts)
@@ -196,20 +169,14 @@ static void set_looks(json_t *root, const CheckFacts *facts)
 
 static void set_told(json_t *root, const char *key, const Finding *told)
 {
-	_cleanup_json_ json_t *array = json_array();
-
-	if (!told)
-		return;
-	EACH (const FindingLine, line, told->lines, told->n_lines) {
-		json_t *note = json_object();
-
-		json_set(note, "group", json_plain(str_or_empty(line->object)));
-		json_set(note, "what", json_plain(line->what));
-		json_set(note, "remedy", json_plain(str_or_empty(line->remedy)));
-		json_set(note, "fail", json_boolean(line->status == FINDING_FAIL));
-		json_append(array, note);
-	}
-	json_set(root, key, TAKE_PTR(array));
+	if (told)
+		json_set(root, key,
+			 JSON_ARRAY(told->lines, told->n_lines,
+				    json_build("{s:o, s:o, s:o, s:b}", "group",
+					       json_plain(str_or_empty(it->object)), "what",
+					       json_plain(it->what), "remedy",
+					       json_plain(str_or_empty(it->remedy)), "fail",
+					       it->status == FINDING_FAIL)));
 }
 
 static void set_resets(json_t *root, const CheckFacts *facts)
@@ -262,8 +229,12 @@ char *capture_to_json(const CaptureFacts *from, const char *report)
 	const CheckFacts *doctor = from->doctor;
 
 	json_set(facts, "snapshot", snapshot_to_json(doctor));
-	json_set(facts, "boards", boards_to_json(doctor->gpus));
-	json_set(facts, "declarations", declarations_to_json(from->declarations));
+	json_set(facts, "boards",
+		 JSON_ARRAY(doctor->gpus->gpus, doctor->gpus->n_gpus, board_to_json(it)));
+	json_set(facts, "declarations",
+		 JSON_ARRAY(from->declarations->items,
+			    from->declarations ? from->declarations->n_items : 0,
+			    declaration_to_json(it)));
 	json_set(facts, "evidence", sightings_to_json(from->evidence));
 	set_records(facts, doctor->assignments);
 	set_domains(facts, doctor);

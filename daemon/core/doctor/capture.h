@@ -26,6 +26,8 @@ DECLARE_JSON_OF(HostFacts, capture_machine, physical_bits, kernel_major, kernel_
 		iommu_table(if_any), iommu_words, libvirt_version(if_any, max INT64_MAX),
 		hypervisor_version(if_any, max INT64_MAX), nodes(max SIZE_MAX, table capture_node))
 DECLARE_JSON_OF(TenantMark, capture_mark, bdf, state, domain_uuid(if_any))
+DECLARE_JSON_OF(RecordFault, capture_fault, file(plain), what(as "kind"), why(plain),
+		domain_uuid(if_any), functions(max GROUP_FUNCTIONS_MAX))
 DECLARE_JSON_OF(LastReset, capture_reset, bdf, reset, what(if_any))
 
 typedef struct CaptureFacts {

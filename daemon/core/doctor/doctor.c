@@ -230,11 +230,6 @@ static json_t *finding_json(const Finding *f)
 		"objects", objects, "see", f->check->see, "evidence", f->check->evidence);
 }
 
-static json_t *group_names_json(const Checks *c)
-{
-	return JSON_ARRAY(c->groups, c->n_groups, json_text((*it)->name));
-}
-
 static json_t *domain_json(const Checks *c)
 {
 	const VirtDomain *domain = c->facts->domain;
@@ -244,7 +239,7 @@ static json_t *domain_json(const Checks *c)
 	return json_build("{s:o, s:s, s:o, s:o}", "name", json_text(domain->name), "uuid",
 			  domain->uuid, "group",
 			  json_string_or_null(c->n_groups > 0 ? c->groups[0]->name : NULL),
-			  "groups", group_names_json(c));
+			  "groups", JSON_ARRAY(c->groups, c->n_groups, json_text((*it)->name)));
 }
 
 static json_t *counts_json(const Findings *findings)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/domain/machine-use.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "util/text.h"
 #include "util/xalloc.h"
 

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
 #include "util/bdf.h"

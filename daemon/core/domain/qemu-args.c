@@ -8,9 +8,6 @@
  *
  * An argument may have passwords in it, so no text of it is kept.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/domain/xml-tree.h"
 #include "gpupass/domain-ref.h"

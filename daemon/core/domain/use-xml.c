@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a domain uses: read from its XML, and merged from what runs and what is defined. */
 #include <search.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/domain/ref.h"
 #include "core/domain/xml-tree.h"
@@ -90,6 +88,18 @@ static bool is_stray_address(const xmlNode *root, const xmlNode *node)
 	       xml_attribute(node, "function");
 }
 
+/* libvirt gives each a MAC. With more than one tag the guest may choose. */
+static void read_interface(const xmlNode *node, DomainHostdev *hostdev)
+{
+	const xmlNode *vlan = xml_child(node, "vlan"), *tag = xml_child(vlan, "tag");
+
+	snprintf(hostdev->mac, sizeof(hostdev->mac), "%s",
+		 str_or_empty(xml_attribute(xml_child(node, "mac"), "address")));
+	if (vlan && (!tag || xml_next(tag) || xml_attribute_is(vlan, "trunk", "yes") ||
+		     xml_number(tag, "id", UINT16_MAX, &hostdev->vlan) < 0))
+		hostdev->vlan = UINT_MAX;
+}
+
 static int read_function(const xmlNode *node, bool stray, DomainUse *use)
 {
 	DomainHostdev hostdev = { .managed = xml_attribute_is(node, "managed", "yes") };
@@ -102,6 +112,8 @@ static int read_function(const xmlNode *node, bool stray, DomainUse *use)
 		hostdev.managed = xml_attribute_is(xml_child(node, "source"), "managed", "yes");
 	else
 		hostdev.has_guest = xml_guest_address(node, &hostdev.guest) == 0;
+	if (!stray && find_place(node)->teller == ADDRESS)
+		read_interface(node, &hostdev);
 	domain_use_add(use, &hostdev, xml_alias(node));
 	return 0;
 }
@@ -189,11 +201,6 @@ typedef struct Known {
 	size_t index;
 } Known;
 
-static int compare_known(const void *a, const void *b)
-{
-	return bdf_compare(&((const Known *)a)->bdf, &((const Known *)b)->bdf);
-}
-
 /* The one that is there, or a new one with this index. */
 static const Known *find_known(void **known, const Bdf *bdf, size_t index)
 {
@@ -201,7 +208,7 @@ static const Known *find_known(void **known, const Bdf *bdf, size_t index)
 	Known **found;
 
 	*place = (Known){ *bdf, index };
-	found = tsearch(place, known, compare_known);
+	found = tsearch(place, known, bdf_compare);
 	if (!found)
 		no_memory();
 	if (*found != place)

@@ -82,6 +82,13 @@ const DomainHostdev *domain_use_hostdev(const DomainUse *use, const Bdf *bdf)
 	return BDF_FIND(use->hostdevs, use->n_hostdevs, bdf);
 }
 
+bool domain_use_has_vf(const DomainUse *use, const Bdf *vf, const char *mac, unsigned vlan)
+{
+	const DomainHostdev *hostdev = domain_use_hostdev(use, vf);
+
+	return hostdev && hostdev->vlan == vlan && strcasecmp(hostdev->mac, mac) == 0;
+}
+
 const char *domain_hostdev_noun(const DomainHostdev *hostdev)
 {
 	return hostdev->argument ? "QEMU argument" : "hostdev";
@@ -163,21 +170,4 @@ void domain_use_copy(const DomainUse *from, DomainUse *ret)
 	*ret = copy_use(from);
 	ret->hostdevs_space = ret->n_hostdevs;
 	ret->mdevs_space = ret->n_mdevs;
-}
-
-DomainUses *domain_uses_ref(DomainUses *uses)
-{
-	atomic_fetch_add(&uses->shared, 1);
-	return uses;
-}
-
-DomainUses *domain_uses_free(DomainUses *uses)
-{
-	if (!uses || atomic_fetch_sub(&uses->shared, 1) > 0)
-		return NULL;
-	for (size_t i = 0; i < uses->n_items; i++)
-		domain_use_clear(&uses->items[i]);
-	free(uses->items);
-	free(uses);
-	return NULL;
 }

@@ -11,6 +11,9 @@
 #include "gpupass/string-table.h"
 #include "util/bdf.h"
 
+/* "02:00:00:00:00:00" */
+#define DOMAIN_MAC_TEXT_MAX 18
+
 typedef struct DomainHostdev {
 	Bdf bdf;
 	bool live;    /* in the running domain's XML */
@@ -20,6 +23,9 @@ typedef struct DomainHostdev {
 	Bdf guest;     /* its address in the running guest, from libvirt's XML */
 	bool argument; /* an argument for QEMU names it, or an override: past libvirt */
 	bool maybe;    /* it gets this one or another: a mapping of Proxmox VE with alternatives */
+	/* Of an <interface>, by its definition if it has one: what libvirt sets. "": it is none */
+	char mac[DOMAIN_MAC_TEXT_MAX];
+	unsigned vlan; /* 0: none; UINT_MAX: more than one, or not known */
 	char *alias;   /* "ua-gpupass-pair0-0", "hostdev0"; NULL: none */
 } DomainHostdev;
 
@@ -75,6 +81,8 @@ char *domain_use_unread_remedy(const DomainUse *use);
 /* What a person takes out so that the domain does not get the function: "hostdev". */
 const char *domain_hostdev_noun(const DomainHostdev *hostdev);
 const DomainHostdev *domain_use_hostdev(const DomainUse *use, const Bdf *bdf);
+/* It has this VF of a NIC so that libvirt sets this MAC and this VLAN, and the guest none other. */
+bool domain_use_has_vf(const DomainUse *use, const Bdf *vf, const char *mac, unsigned vlan);
 /* Our <metadata> names this group, which may be NULL. */
 bool domain_use_names(const DomainUse *use, const char *group);
 
@@ -87,10 +95,9 @@ void domain_use_fold_mdevs(DomainUse *use);
 /* Says it once, however often it is found. */
 void domain_use_add_unclear(DomainUse *use, const char *why);
 void domain_use_copy(const DomainUse *from, DomainUse *ret);
-DomainUses *domain_uses_ref(DomainUses *uses);
+DECLARE_REF(DomainUses, domain_uses_ref)
 /* Lets go of one reference; the last one frees. */
-DomainUses *domain_uses_free(DomainUses *uses);
-DEFINE_CLEANUP(DomainUses, domain_uses_free)
+DECLARE_FREE(DomainUses, domain_uses_free)
 
 /* A domain as it is now: who it is, and what libvirt says of it. */
 typedef struct VirtDomain {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Adds a group to a domain's XML. */
-#include <string.h>
+#include <inttypes.h>
 
 #include "core/base/limits.h"
 #include "core/domain/ref.h"
@@ -53,30 +53,27 @@ static void fill_hostdev(xmlNode *hostdev, const char *stem, unsigned long numbe
 	xml_mark(hostdev, stem, "", number);
 }
 
-/* FNV-1a of both. The first byte says: of one device, and chosen by whoever runs it. */
-const char *domain_vf_mac(const char *uuid, const Bdf *vf, char text[DOMAIN_MAC_TEXT_MAX])
+/* FNV-1a of all. The first byte says: of one device, and chosen by whoever runs it. */
+char *domain_vf_mac(const char *uuid, const Bdf *vf, uint64_t host)
 {
-	_cleanup_free_ char *of = strf("%s %s", uuid, BDF_TEXT(vf));
+	_cleanup_free_ char *of = strf("%s %s %" PRIx64, uuid, BDF_TEXT(vf), host);
 	uint64_t hash = 0xcbf29ce484222325;
+	uint8_t bytes[6];
 
 	for (const char *c = of; *c; c++)
 		hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
-	snprintf(text, DOMAIN_MAC_TEXT_MAX, "%02x:%02x:%02x:%02x:%02x:%02x",
-		 (unsigned)((hash >> 40 & 0xfc) | 0x02), (unsigned)(hash >> 32 & 0xff),
-		 (unsigned)(hash >> 24 & 0xff), (unsigned)(hash >> 16 & 0xff),
-		 (unsigned)(hash >> 8 & 0xff), (unsigned)(hash & 0xff));
-	return text;
+	memcpy(bytes, &hash, sizeof(bytes));
+	return strf("%02x:%02x:%02x:%02x:%02x:%02x", (bytes[0] & 0xfc) | 0x02, bytes[1], bytes[2],
+		    bytes[3], bytes[4], bytes[5]);
 }
 
 /* libvirt sets both by the NIC before the guest has the VF, which cannot change them then. */
 static void fill_interface(xmlNode *interface, const char *stem, unsigned long number,
-			   const Bdf *bdf, const char *uuid, unsigned vlan)
+			   const Bdf *bdf, const char *mac, unsigned vlan)
 {
-	char mac[DOMAIN_MAC_TEXT_MAX];
-
 	xml_set(interface, "type", "hostdev");
 	xml_set(interface, "managed", "no");
-	xml_set(xml_append(interface, "mac"), "address", "%s", domain_vf_mac(uuid, bdf, mac));
+	xml_set(xml_append(interface, "mac"), "address", "%s", mac);
 	set_host_address(interface, bdf, "pci");
 	if (vlan > 0)
 		xml_set(xml_append(xml_append(interface, "vlan"), "tag"), "id", "%u", vlan);
@@ -100,13 +97,13 @@ char *domain_xml_hostdev(const char *group, size_t index, const Bdf *bdf)
 	return xml_to_text(doc, 0);
 }
 
-char *domain_xml_interface(const char *group, size_t index, const Bdf *bdf, const char *uuid,
+char *domain_xml_interface(const char *group, size_t index, const Bdf *bdf, const char *mac,
 			   unsigned vlan)
 {
 	_cleanup_(xml_doc_freep) xmlDoc *doc = xmlNewDoc((const xmlChar *)"1.0");
 	_cleanup_free_ char *stem = domain_alias_stem(group);
 
-	fill_interface(new_device(doc, "interface"), stem, index, bdf, uuid, vlan);
+	fill_interface(new_device(doc, "interface"), stem, index, bdf, mac, vlan);
 	return xml_to_text(doc, 0);
 }
 
@@ -265,9 +262,9 @@ static void add_gpu(const DomainXml *xml, xmlNode *devices, const char *stem, un
 		xmlNode *hostdev;
 
 		*number = xml_free_mark(devices, stem, "", *number);
-		hostdev = xml_append(devices, gpu->vf ? "interface" : "hostdev");
-		if (gpu->vf)
-			fill_interface(hostdev, stem, (*number)++, bdf, xml->uuid, gpu->vlan);
+		hostdev = xml_append(devices, gpu->mac ? "interface" : "hostdev");
+		if (gpu->mac)
+			fill_interface(hostdev, stem, (*number)++, bdf, gpu->mac, gpu->vlan);
 		else
 			fill_hostdev(hostdev, stem, (*number)++, bdf, gpu->names_model);
 		set_guest_address(hostdev, place, function, function == 0 && gpu->n_functions > 1);

@@ -6,7 +6,6 @@
  * what is known to be no secret: lines that differ, which gpupass wrote, and names of elements.
  */
 /* domain_xml_equivalent(): finds the differences that matter to libvirt. */
-#include <string.h>
 
 #include "core/domain/xml-tree.h"
 #include "core/domain/xml-tune.h"

@@ -2,7 +2,6 @@
 /* Edits a domain's XML. xml-add.c adds a group to it, xml-remove.c takes it out again. */
 #include <libxml/xmlsave.h>
 #include <stdarg.h>
-#include <string.h>
 
 #include "core/domain/xml-tree.h"
 #include "util/text.h"

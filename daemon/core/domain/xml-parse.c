@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <libxml/SAX2.h>
 #include <libxml/xmlmemory.h>
-#include <string.h>
 
 #include "core/domain/xml-bounds.h"
 #include "core/domain/xml-tree.h"

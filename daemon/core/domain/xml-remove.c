@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Removes from a domain's XML exactly what belongs to a group. */
-#include <string.h>
 
 #include "core/domain/xml-tree.h"
 #include "core/domain/xml-tune.h"

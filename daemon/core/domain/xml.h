@@ -72,9 +72,9 @@ int domain_use_from_xml(const char *live, const char *config, DomainUse *ret,
 typedef struct DomainXmlGpu {
 	Bdf functions[8];
 	size_t n_functions;
+	const char *mac; /* of a NIC's VF: an <interface>, by which libvirt sets both; or NULL */
+	unsigned vlan;	 /* of a VF; 0: none */
 	bool names_model; /* its hostdevs name <driver model='vfio-pci'/>, which needs libvirt 10.0 */
-	bool vf;	  /* a NIC's: an <interface>, by which libvirt sets its MAC and its VLAN */
-	unsigned vlan;	  /* of a VF; 0: none */
 } DomainXmlGpu;
 
 /*
@@ -114,13 +114,15 @@ void domain_xml_rename_group(DomainXml *xml, const char *from, const char *to);
 
 /* One <hostdev> for a live attach, with our user alias. libvirt picks the guest address. */
 char *domain_xml_hostdev(const char *group, size_t index, const Bdf *bdf);
-/* The same of a VF, for the domain of this UUID. */
-char *domain_xml_interface(const char *group, size_t index, const Bdf *bdf, const char *uuid,
+/* The same of a VF. */
+char *domain_xml_interface(const char *group, size_t index, const Bdf *bdf, const char *mac,
 			   unsigned vlan);
 
-/* The MAC of a VF in this domain: the same each time, of those that nobody sells. */
-#define DOMAIN_MAC_TEXT_MAX sizeof("02:00:00:00:00:00")
-const char *domain_vf_mac(const char *uuid, const Bdf *vf, char text[DOMAIN_MAC_TEXT_MAX]);
+/*
+ * The MAC of a VF in the domain of this UUID: the same each time, of those that nobody sells. A
+ * copy of the domain on another host, which has another `host`, has another one. Caller frees.
+ */
+char *domain_vf_mac(const char *uuid, const Bdf *vf, uint64_t host);
 
 /*
  * A unified diff with three lines of context; "" if both are equal. Anybody may read it, so it

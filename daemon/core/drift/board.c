@@ -3,11 +3,6 @@
 #include "core/drift/finding.h"
 #include "util/xalloc.h"
 
-static const PciFunction *function_of_group(const DriftSubject *s, const Bdf *bdf)
-{
-	return FIND_OF(s->functions, s->n_functions, bdf_equal(&it->bdf, bdf));
-}
-
 /* " (at boot: taken: nvidia was first)" */
 static char *at_boot(const DriftSubject *s, const Bdf *bdf)
 {
@@ -32,12 +27,16 @@ void drift_check_boards(DriftSubject *s)
 {
 	EACH (const AssignedFunction, then, s->record->functions, s->record->n_functions) {
 		const PciFunction *now = pci_snapshot_find(s->facts->snapshot, &then->bdf);
+		const BootFault *fault = boot_faults_find(s->facts->boot, &then->bdf);
 
 		if (!now)
 			drift_add_board(s, &then->bdf, "is not there");
-		else if (!assigned_function_is(then, now))
+		/* By a serial number, which gpupass-bind has read: a person has to look. */
+		else if (!assigned_function_is(then, now) ||
+			 (fault && str_equal(fault->outcome, "changed") &&
+			  !pci_function_on_vfio(now)))
 			drift_add_board(s, &then->bdf, "is another board now");
-		else if (!function_of_group(s, &then->bdf))
+		else if (!SOME_OF(s->functions, s->n_functions, bdf_equal(&it->bdf, &then->bdf)))
 			drift_add_board(s, &then->bdf, "is not in the group");
 	}
 	EACH_OF (const PciFunction, f, s->functions, s->n_functions) {

@@ -2,6 +2,7 @@
 /* Drift of domains: the one that the record names, and others that have functions of the group. */
 #include "core/domain/ref.h"
 #include "core/domain/vgpu.h"
+#include "core/domain/xml.h"
 #include "core/drift/finding.h"
 
 static void drift_check_gone(DriftSubject *s)
@@ -106,6 +107,25 @@ static const char *applied_text(const DriftSubject *s, DriftHeld held)
 	return numa ? "; --numa=apply of its assignment is applied again" : "";
 }
 
+static void drift_check_vfs(DriftSubject *s, DriftHeld held)
+{
+	for (size_t i = 0; !s->group->fault && i < s->group->n_companions; i++) {
+		const Bdf *vf = &s->group->companions[i].member.bdf;
+		_cleanup_free_ char *mac = domain_vf_mac(s->domain->uuid, vf, s->facts->host_key);
+
+		if (!group_has_vf(s->group, vf) ||
+		    domain_use_has_vf(s->domain, vf, mac, s->group->vlan))
+			continue;
+		drift_about(s, vf);
+		drift_add(s, DRIFT_EDITED, DRIFT_REPAIR_DEFINE,
+			  strf("the definition of %s does not have %s as an interface with MAC "
+			       "%s and VLAN %u (0: none)%s",
+			       s->domain->name, BDF_TEXT(vf), mac, s->group->vlan,
+			       held.live > 0 ? "; its guest keeps what it started with" : ""),
+			  NULL);
+	}
+}
+
 static void drift_check_edited(DriftSubject *s, DriftHeld held)
 {
 	const char *mark = s->record ? s->record->group_name : s->name;
@@ -166,9 +186,10 @@ static void drift_check_definition(DriftSubject *s, DriftHeld held)
 			  strf("define it again (virsh dumpxml, virsh define), or shut it down "
 			       "and: gpupass release %s",
 			       s->name));
-	else if (held.config == s->n_functions)
+	else if (held.config == s->n_functions) {
 		drift_check_edited(s, held);
-	else if (held.config > 0 || held.live < s->n_functions)
+		drift_check_vfs(s, held);
+	} else if (held.config > 0 || held.live < s->n_functions)
 		drift_check_lacking(s, held);
 }
 

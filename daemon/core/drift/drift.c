@@ -4,7 +4,6 @@
 #include "gpupass/dbus.h"
 #include "util/domain-devices.h"
 #include "util/json.h"
-#include "util/xalloc.h"
 
 bool drift_has(const Drift *drift, const DriftFinding *finding)
 {

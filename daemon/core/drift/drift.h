@@ -71,6 +71,7 @@ typedef struct DriftFacts {
 	const Assignments *assignments;
 	const Inspection *inspection; /* of some functions; NULL: driver_override is not known */
 	const BootFaults *boot;	      /* NULL: none */
+	uint64_t host_key;	      /* domain_vf_mac() */
 } DriftFacts;
 
 Drift *drift_find(const DriftFacts *facts);

@@ -7,6 +7,13 @@
 #include "core/group/record.h"
 #include "util/xalloc.h"
 
+static DriftSubject subject(const DriftFacts *facts, Drift *drift, const char *name)
+{
+	return (DriftSubject){
+		.facts = facts, .drift = drift, .first = drift->n_items, .name = name
+	};
+}
+
 /*
  * Gives the findings with a repair their remedy. If another finding of the group needs a person,
  * that comes first, and until then nothing of the group is changed.
@@ -216,14 +223,9 @@ static void drift_check_kept(DriftSubject *s)
 static void drift_find_in_group(const DriftFacts *facts, const Group *group, Drift *drift)
 {
 	_cleanup_free_ const PciFunction **functions = NULL;
-	DriftSubject s = {
-		.facts = facts,
-		.drift = drift,
-		.first = drift->n_items,
-		.name = group->name,
-		.group = group,
-	};
+	DriftSubject s = subject(facts, drift, group->name);
 
+	s.group = group;
 	if (!is_settled(group))
 		return;
 	functions = group_functions(group, &s.n_functions);
@@ -240,14 +242,9 @@ static void drift_find_in_group(const DriftFacts *facts, const Group *group, Dri
 
 static void drift_add_homeless(const DriftFacts *facts, const Assignment *record, Drift *drift)
 {
-	DriftSubject s = {
-		.facts = facts,
-		.drift = drift,
-		.first = drift->n_items,
-		.name = record->group_name,
-		.record = record,
-	};
+	DriftSubject s = subject(facts, drift, record->group_name);
 
+	s.record = record;
 	drift_add(&s, DRIFT_NO_GROUP, DRIFT_REPAIR_NONE,
 		  strf("%s is assigned group %s, but none of its boards is there",
 		       record->domain_name, record->group_name),
@@ -258,12 +255,7 @@ static void drift_add_homeless(const DriftFacts *facts, const Assignment *record
 static void drift_add_unread(const DriftFacts *facts, const RecordFault *fault, Drift *drift)
 {
 	_cleanup_free_ char *path = record_fault_path(fault), *shown = str_printable(path);
-	DriftSubject s = {
-		.facts = facts,
-		.drift = drift,
-		.first = drift->n_items,
-		.name = fault->group ? fault->group : shown,
-	};
+	DriftSubject s = subject(facts, drift, fault->group ? fault->group : shown);
 
 	drift_add(&s, DRIFT_UNREAD, DRIFT_REPAIR_NONE, record_fault_what(fault),
 		  xstrdup(record_fault_remedy(fault)));

@@ -54,9 +54,42 @@ const AssignedFunction *assignment_function(const Assignment *assignment, const 
 	return BDF_FIND(assignment->functions, assignment->n_functions, bdf);
 }
 
+char *assigned_function_change(const AssignedFunction *then, const PciFunction *now,
+			       const char *serial)
+{
+	_cleanup_free_ char *path = then->path ? pci_function_path(now) : NULL;
+
+	if (!PCI_SAME_IDS(then, now))
+		return strf("is %04x:%04x (subsystem %04x:%04x) now and was %04x:%04x (subsystem "
+			    "%04x:%04x) when it was recorded",
+			    PCI_IDS(now), PCI_IDS(then));
+	if (!str_equal(then->path, path))
+		return strf("is at %s now and was at %s when it was recorded",
+			    path ? path : "a place that is not known", then->path);
+	if (then->serial_number && serial && !str_equal(then->serial_number, serial))
+		return strf("has serial number %s now and had %s when it was recorded", serial,
+			    then->serial_number);
+	return NULL;
+}
+
+char *assigned_vf_change(const AssignedFunction *then, const PciFunction *nic, const char *serial)
+{
+	const PciFunction vf = {
+		.bdf = then->bdf,
+		PCI_IDS_OF(then),
+		.upstream = nic->upstream,
+		.n_upstream = nic->n_upstream,
+	};
+
+	return assigned_function_change(then, &vf, serial);
+}
+
 bool assigned_function_is(const AssignedFunction *then, const PciFunction *now)
 {
-	return then && now && PCI_SAME_IDS(then, now);
+	_cleanup_free_ char *change =
+		then && now ? assigned_function_change(then, now, NULL) : NULL;
+
+	return then && now && !change;
 }
 
 /* Off needs no record: it is what a GPU returns to by itself. */
@@ -208,6 +241,7 @@ static int read_function(const json_t *json, AssignedFunction *f)
 		*to[i] = (uint16_t)value;
 	}
 	f->serial_number = xstrdup(serial);
+	f->path = xstrdup(json_string_value(json_object_get(json, "path")));
 	return 0;
 }
 

@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/base/limits.h"
@@ -34,6 +33,8 @@ typedef struct AssignedFunction {
 	char *uuid _json_(if_any); /* of the GPU, where it was known; NULL otherwise */
 	/* Likewise, and of a companion: of a VF it is its NIC's. */
 	char *serial_number _json_(if_any);
+	/* pci_function_path() of a companion, of which many have no serial number; NULL: not known */
+	char *path _json_(if_any);
 } AssignedFunction;
 
 typedef struct Assignment {
@@ -81,8 +82,16 @@ const Assignment *assignments_find_group(const Assignments *all, const char *gro
 /* The assignment that names this function; NULL: none. */
 const Assignment *assignments_find_function(const Assignments *all, const Bdf *bdf);
 const AssignedFunction *assignment_function(const Assignment *assignment, const Bdf *bdf);
-/* What is there now has the ids that were recorded. NULL, of either: no. */
+/* What is there now has the ids that were recorded, and that place. NULL, of either: no. */
 bool assigned_function_is(const AssignedFunction *then, const PciFunction *now);
+/*
+ * "is 10de:2204 (…) now and was 10de:2230 (…) when it was recorded". NULL: it is the same, as far as
+ * that is known. `serial`: its number now; NULL: not known.
+ */
+char *assigned_function_change(const AssignedFunction *then, const PciFunction *now,
+			       const char *serial);
+/* The same of a VF that is yet to be made of this NIC, whose serial number it has. */
+char *assigned_vf_change(const AssignedFunction *then, const PciFunction *nic, const char *serial);
 /* -EBADMSG: there is none, or an address is there twice. */
 int assignment_check_functions(const void *assignment, char **ret_message);
 

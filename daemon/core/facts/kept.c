@@ -5,11 +5,9 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-LOCAL_JSON_OF(AssignedFunction, function_members, bdf, vendor, device, subsystem_vendor,
-	      subsystem_device, serial_number)
 LOCAL_JSON_OF(Assignment, kept_members, schema GPUPASS_SCHEMA_KEPT, group_name,
 	      kept(not_0, wrong "is neither asked nor setting"), created_usec, created_by,
-	      functions(table function_members))
+	      functions(table kept_function_members))
 #include "kept.inc"
 
 json_t *kept_document(const Assignment *kept)
@@ -97,7 +95,7 @@ bool kept_covers(const Assignment *stored, const Assignment *wanted)
 	EACH (const AssignedFunction, now, wanted->functions, wanted->n_functions) {
 		const AssignedFunction *then = assignment_function(stored, &now->bdf);
 
-		if (!then || !PCI_SAME_IDS(then, now) ||
+		if (!then || !PCI_SAME_IDS(then, now) || !str_equal(then->path, now->path) ||
 		    (now->serial_number && !str_equal(then->serial_number, now->serial_number)))
 			return false;
 	}

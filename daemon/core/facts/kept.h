@@ -9,6 +9,9 @@
 #include "core/facts/assignment.h"
 
 extern const RecordKind kept_kind;
+/* What a function is, without what it was on. */
+DECLARE_JSON_OF(AssignedFunction, kept_function_members, bdf, vendor, device, subsystem_vendor,
+		subsystem_device, serial_number, path)
 
 /* As a record's text, and back: record_parse(). The document alone has no checksum. */
 char *kept_to_json(const Assignment *kept);

@@ -10,7 +10,6 @@
  * line before it. There a machine with such a mapping does not start, and one with the mapping in
  * front of it gets the first of the devices of both that is free.
  */
-#include <string.h>
 
 #include "core/facts/machine.h"
 #include "util/grow.h"

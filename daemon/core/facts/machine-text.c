@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files of machines and of mappings are made of. */
-#include <errno.h>
-#include <string.h>
 
 #include "core/facts/machine.h"
 #include "util/text.h"

@@ -6,8 +6,6 @@
  */
 #include "core/facts/machine.h"
 
-#include <errno.h>
-#include <string.h>
 #include <strings.h>
 
 #include "util/grow.h"

@@ -8,8 +8,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "core/base/json-struct.h"
 #include "util/bdf.h"
 

@@ -2,7 +2,6 @@
 #include "core/facts/module-lists.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "core/facts/initramfs.h"
 #include "core/setup/kernel-words.h"

@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "gpupass/cleanup.h"
 
 typedef struct ModuleLists {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/nic.h"
 
-#include <string.h>
-
 #include "util/grow.h"
 #include "util/text.h"
 

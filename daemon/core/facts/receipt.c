@@ -38,17 +38,6 @@ static json_t *board_to_json(const ReceiptBoard *board)
 	return o;
 }
 
-static json_t *boards_to_json(const Receipt *receipt)
-{
-	return JSON_ARRAY(receipt->boards, receipt->n_boards, board_to_json(it));
-}
-
-static json_t *functions_to_json(const Receipt *receipt)
-{
-	return JSON_ARRAY(receipt->functions, receipt->n_functions,
-			  json_struct_write(reset_report_members, it));
-}
-
 json_t *receipt_document(const Receipt *receipt, unsigned number)
 {
 	/* null when nobody gets it yet. */
@@ -60,8 +49,10 @@ json_t *receipt_document(const Receipt *receipt, unsigned number)
 		"good", receipt_is_good(receipt), "together", receipt->together, "domain",
 		domain_to_json(receipt->domain_uuid, receipt->domain_name), "next", next, "uid",
 		(json_int_t)receipt->caller_uid, "begun_usec", (json_int_t)receipt->begun_usec,
-		"ended_usec", (json_int_t)receipt->ended_usec, "boards", boards_to_json(receipt),
-		"functions", functions_to_json(receipt));
+		"ended_usec", (json_int_t)receipt->ended_usec, "boards",
+		JSON_ARRAY(receipt->boards, receipt->n_boards, board_to_json(it)), "functions",
+		JSON_ARRAY(receipt->functions, receipt->n_functions,
+			   json_struct_write(reset_report_members, it)));
 }
 
 /* ---- read again ---- */

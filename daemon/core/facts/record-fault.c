@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Files of our state that cannot be used: what they may be about, and the words for that. */
 #include <ctype.h>
-#include <errno.h>
-#include <string.h>
 
 #include "core/base/group-name.h"
 #include "core/base/limits.h"

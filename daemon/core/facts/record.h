@@ -13,12 +13,12 @@
 #include "util/bdf.h"
 
 /* Why a file cannot be used. */
-typedef enum RecordFaultWhat {
-	RECORD_NEWER,	/* of a later version: it is valid, and must not be lost */
-	RECORD_DAMAGED, /* no record: its content, its name, or what is in its place */
-	RECORD_UNREAD,	/* it could not be read just now */
-	RECORD_FAULT_WHAT_MAX_,
-} RecordFaultWhat;
+#define RECORD_FAULT_WHATS(X)                                                                      \
+	X(RECORD_NEWER, "newer")     /* of a later version: it is valid, and must not be lost */   \
+	X(RECORD_DAMAGED, "damaged") /* no record: its content, name, or what is there */          \
+	X(RECORD_UNREAD, "unread")   /* it could not be read just now */
+
+NAMED_ENUM(RecordFaultWhat, RECORD_FAULT_WHATS, RECORD_FAULT_WHAT_MAX_);
 
 typedef struct RecordKind {
 	const char *folder; /* "assignments.d"; NULL: the state directory itself */

@@ -2,8 +2,6 @@
 /* The result of the reset of one function between two tenants, as a worker reports it. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "core/base/json-struct.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"

@@ -61,16 +61,10 @@ bool fence_equal_but(const Fence *a, const Fence *b,
 	return equal;
 }
 
-static const FenceFunction *find_function(const FenceFunction *functions, size_t n, const Bdf *bdf)
-{
-	return BDF_FIND(functions, n, bdf);
-}
-
 const FenceGroup *fence_find(const Fence *fence, const Bdf *bdf, const FenceFunction **ret_function)
 {
 	EACH (const FenceGroup, group, fence->groups, fence->n_groups) {
-		const FenceFunction *found =
-			find_function(group->functions, group->n_functions, bdf);
+		const FenceFunction *found = BDF_FIND(group->functions, group->n_functions, bdf);
 
 		if (!found)
 			continue;
@@ -83,7 +77,7 @@ const FenceGroup *fence_find(const Fence *fence, const Bdf *bdf, const FenceFunc
 
 const FenceFunction *fence_find_other(const Fence *fence, const Bdf *bdf)
 {
-	return find_function(fence->others, fence->n_others, bdf);
+	return BDF_FIND(fence->others, fence->n_others, bdf);
 }
 
 void fence_worsen(FenceGroup *group, FenceState state, char *reason)
@@ -141,8 +135,7 @@ void fence_close(Fence *fence, const char *name, const Bdf *functions, size_t n,
 			left[n_left++] = functions[i];
 	for (size_t i = 0; i < fence->n_groups; i++)
 		if (SOME(functions, n,
-			 find_function(fence->groups[i].functions, fence->groups[i].n_functions,
-				       it)))
+			 BDF_FIND(fence->groups[i].functions, fence->groups[i].n_functions, it)))
 			fence_worsen(&fence->groups[i], state, xstrdup(reason));
 	if (n_left > 0)
 		add_closed(fence, name, left, n_left, state, reason);

@@ -29,6 +29,8 @@ typedef struct FenceFunction {
 	Bdf bdf _json_(as "address");
 	uint16_t vendor, device, subsystem_vendor, subsystem_device _json_(hex 4);
 	bool companion _json_(if_any); /* of no GPU: a NIC, a VF or an NVMe */
+	bool vf _json_(if_any);	       /* a NIC's, that a domain must have as an <interface> */
+	unsigned vlan _json_(if_any);  /* of a VF; 0: none */
 } FenceFunction;
 
 #define FENCE_GROUPS_MAX 4096

@@ -93,12 +93,28 @@ static int refuse_part(const FenceRequest *q, const FenceGroup *group, const Bdf
 		ret_problem);
 }
 
+/* Nothing but libvirt, by an <interface>, keeps the guest of a VF to a VLAN. */
+static int refuse_vf(const FenceRequest *q, const FenceGroup *group, const FenceFunction *vf,
+		     Problem **ret_problem)
+{
+	return judge_refuse(
+		q, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		strf("it has %s otherwise than group %s", BDF_TEXT(&vf->bdf), group->name),
+		strf("this VF must be an <interface> with VLAN %u (0: none)", vf->vlan),
+		strf("gpupass reconcile %s, or: virsh edit %s", group->name, word(q)), ret_problem);
+}
+
 static int check_whole(const FenceRequest *q, const FenceGroup *group, const Bdf *has,
 		       Problem **ret_problem)
 {
-	for (size_t i = 0; i < group->n_functions; i++)
-		if (!find_hostdev(q, &group->functions[i]))
-			return refuse_part(q, group, has, &group->functions[i].bdf, ret_problem);
+	EACH (const FenceFunction, function, group->functions, group->n_functions) {
+		const FenceHostdev *hostdev = find_hostdev(q, function);
+
+		if (!hostdev)
+			return refuse_part(q, group, has, &function->bdf, ret_problem);
+		if (function->vf && !(hostdev->interface && hostdev->vlan == function->vlan))
+			return refuse_vf(q, group, function, ret_problem);
+	}
 	return 0;
 }
 

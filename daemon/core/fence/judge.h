@@ -18,6 +18,8 @@ typedef struct FenceHostdev {
 	/* It is a VF or an mdev, of this function; `bdf` and the ids then decide nothing. */
 	bool vgpu;
 	Bdf board;
+	bool interface; /* libvirt sets its MAC, and this VLAN, as DomainHostdev says */
+	unsigned vlan;
 	uint16_t vendor, device, subsystem_vendor, subsystem_device;
 } FenceHostdev;
 

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/fence/make.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "core/fence/report.h"
+#include "core/group/companion.h"
 #include "core/group/record.h"
 #include "util/grow.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /* One group while its part of the fence is made. */
@@ -32,16 +28,6 @@ static FenceFunction function_of(const PciFunction *f)
 static const PciFunction *find_function(const Maker *m, const Bdf *bdf)
 {
 	return FIND_OF(m->functions, m->n, bdf_equal(&it->bdf, bdf));
-}
-
-/* It may send as another, and what made it anew need not have been gpupass. */
-static void check_vfs(Maker *m)
-{
-	for (size_t i = 0; i < m->group->n_companions; i++)
-		if (m->group->companions[i].need == COMPANION_TO_RULE)
-			fence_worsen(m->out, FENCE_UNSAFE,
-				     strf("VF %s is yet to be kept to its own address",
-					  BDF_TEXT(&m->group->companions[i].member.bdf)));
 }
 
 /* The boards must be those that the record names, and all of them. */
@@ -117,6 +103,8 @@ static void add_functions(Maker *m)
 
 		*f = function_of(m->functions[i]);
 		f->companion = group_companion(m->group, &f->bdf) != NULL;
+		f->vf = group_has_vf(m->group, &f->bdf);
+		f->vlan = f->vf ? m->group->vlan : 0;
 	}
 }
 
@@ -147,9 +135,10 @@ static void add_boards(Maker *m)
 static void fill(Maker *m)
 {
 	FenceGroup *out = m->out;
+	char *lack;
 
 	out->name = xstrdup(m->group->name);
-	out->foreign_use = fence_is_for_foreign_use(m->facts->declarations, m->group);
+	out->foreign_use = m->group->foreign_use;
 	if (m->record) {
 		out->domain_uuid = xstrdup(m->record->domain_uuid);
 		out->domain_name = xstrdup(m->record->domain_name);
@@ -158,10 +147,13 @@ static void fill(Maker *m)
 	add_boards(m);
 	if (m->group->fault)
 		fence_worsen(out, FENCE_UNSAFE, xstrdup(m->group->fault));
-	check_vfs(m);
-	/* A VF that is not there is none of the functions that a domain must have. */
-	if (!group_is_ready(m->group))
-		fence_worsen(out, FENCE_UNSAFE, xstrdup(m->group->reason));
+	/*
+	 * A VF that is not there is none of the functions that a domain must have. One that is not
+	 * kept to its own address may send as another, and what made it need not have been gpupass.
+	 */
+	lack = companions_lack(m->group);
+	if (lack)
+		fence_worsen(out, FENCE_UNSAFE, lack);
 	check_record(m);
 	check_health(m);
 	check_unread(m);

@@ -12,7 +12,6 @@ typedef struct FenceFacts {
 	const GroupSet *groups;
 	const GpuSet *gpus;
 	const Assignments *assignments;
-	const Declarations *declarations;
 	const Tenants *tenants; /* NULL: not read */
 	const DomainUses *uses; /* NULL: not known */
 	const GpuHealth *health;

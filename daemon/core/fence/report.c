@@ -17,13 +17,6 @@ typedef struct Subject {
 	bool ours; /* the domain has it by gpupass */
 } Subject;
 
-bool fence_is_for_foreign_use(const Declarations *declarations, const Group *group)
-{
-	return LOOK_UP(declarations->items, declarations->n_items,
-		       group->provenance == PROVENANCE_DECLARED && str_equal(it->name, group->name),
-		       it->foreign_use, false);
-}
-
 static bool holds(const Subject *s, size_t i, bool live)
 {
 	const DomainHostdev *hostdev = domain_use_hostdev(s->use, &s->functions[i]->bdf);
@@ -138,7 +131,7 @@ static bool is_ours(const Subject *s, const Assignment *record, const GroupSet *
 }
 
 static void report_group(const GroupSet *groups, const Group *group, const DomainUses *uses,
-			 const Assignments *assignments, bool foreign_use, FenceReport *report)
+			 const Assignments *assignments, FenceReport *report)
 {
 	Subject s = { .group = group };
 	_cleanup_free_ const PciFunction **functions = group_functions(group, &s.n);
@@ -153,20 +146,19 @@ static void report_group(const GroupSet *groups, const Group *group, const Domai
 	for (size_t i = 0; i < uses->n_items; i++) {
 		s.use = &uses->items[i];
 		s.ours = is_ours(&s, record, groups);
-		report_use(&s, foreign_use && !record, report);
+		report_use(&s, group->foreign_use && !record, report);
 		if (vgpus)
 			report_vgpu(&s, groups->snapshot, report);
 	}
 }
 
 FenceReport *fence_report(const GroupSet *groups, const DomainUses *uses,
-			  const Assignments *assignments, const Declarations *declarations)
+			  const Assignments *assignments)
 {
 	FenceReport *report = xcalloc(1, sizeof(FenceReport));
 
 	for (size_t i = 0; i < groups->n_items; i++)
-		report_group(groups, &groups->items[i], uses, assignments,
-			     fence_is_for_foreign_use(declarations, &groups->items[i]), report);
+		report_group(groups, &groups->items[i], uses, assignments, report);
 	return report;
 }
 

@@ -22,10 +22,7 @@ typedef struct FenceReport {
 
 /* Groups whose links nobody knows are left out, and so is a whole group that is for foreign use. */
 FenceReport *fence_report(const GroupSet *groups, const DomainUses *uses,
-			  const Assignments *assignments, const Declarations *declarations);
+			  const Assignments *assignments);
 /* `report` (NULL: empty) has the same finding. */
 bool fence_report_has(const FenceReport *report, const FenceFinding *finding);
 DECLARE_FREE(FenceReport, fence_report_free)
-
-/* Domains may have the whole group without gpupass: ForeignUse= of its declaration. */
-bool fence_is_for_foreign_use(const Declarations *declarations, const Group *group);

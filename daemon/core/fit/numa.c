@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Compares the NUMA nodes of the guest's memory and CPUs with those of its GPUs. */
-#include <string.h>
 
 #include "core/fit/checks.h"
 #include "util/text.h"

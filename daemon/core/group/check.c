@@ -211,7 +211,7 @@ static void collect_evidence(Group *group, const Links *links)
 		qsort(group->evidence, group->n_evidence, sizeof(GroupEvidence), compare_evidence);
 }
 
-void group_check(Group *group, const Links *links, const GroupSet *all)
+void group_check(Group *group, const Links *links, const GroupSet *all, const Policy *policy)
 {
 	collect_evidence(group, links);
 	group->links_expected = expected_links(group);
@@ -225,7 +225,7 @@ void group_check(Group *group, const Links *links, const GroupSet *all)
 	if (!group->fault)
 		group->fault = links_fault(group, links);
 	if (!group->fault) {
-		group->fault = companions_fault(group, all);
+		group->fault = companions_fault(group, all, policy);
 		group->companion_fault = group->fault != NULL;
 	}
 	group->state = group->fault				  ? GROUP_DEGRADED

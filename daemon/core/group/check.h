@@ -8,7 +8,7 @@
  * Fills links and links_expected. Sets fault if the group cannot be what its evidence says. Sets
  * the state that holds until groups_observe() is called.
  */
-void group_check(Group *group, const Links *links, const GroupSet *all);
+void group_check(Group *group, const Links *links, const GroupSet *all, const Policy *policy);
 
 /*
  * Why the links of these candidates, all of one model, are not known, and what to do. `unsettled`:

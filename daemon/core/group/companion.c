@@ -17,6 +17,7 @@ void companions_declare(Group *group, const Declaration *declaration, const PciS
 		add(group, &declaration->companions[i], snapshot);
 	group->whole_nic = declaration->whole_nic;
 	group->erase = declaration->erase;
+	group->foreign_use = declaration->foreign_use;
 	group->vlan = declaration->vlan;
 }
 
@@ -31,7 +32,9 @@ void companions_record(Group *group, const Assignment *record, const GpuSet *set
 		    !member_kind_of(function, &member.kind))
 			continue;
 		add(group, &member, set->snapshot);
-		if (group->provenance != PROVENANCE_DECLARED || group->fault)
+		/* Which VLAN a VF belongs in only a declaration says. */
+		if (group->fault ||
+		    (group->provenance != PROVENANCE_DECLARED && member.kind != MEMBER_VF))
 			continue;
 		group->companion_fault = true;
 		group->fault = strf("%s was assigned to %s with it, and is not declared any more: "
@@ -146,19 +149,40 @@ static char *sharing_fault(const Group *group, const Companion *companion, const
 	return NULL;
 }
 
-char *companions_fault(const Group *group, const GroupSet *all)
+/* NULL: whoever has the group is seen, and what that leaves on an NVMe erased. */
+static const char *unseen_use(const Group *group, const Policy *policy)
+{
+	if (group->foreign_use)
+		return "with ForeignUse=yes";
+	return policy->domains == DOMAINS_LIBVIRT ? NULL : "without libvirt (Uri=none)";
+}
+
+static char *giving_fault(const Group *group, const Companion *companion, const Policy *policy)
+{
+	const char *bdf = BDF_TEXT(&companion->member.bdf), *unseen = unseen_use(group, policy);
+
+	if (companion->member.kind == MEMBER_NIC && !group->whole_nic)
+		return strf("%s is a whole NIC, which a tenant can re-flash: give a VF of it, or "
+			    "allow it by WholeNic=yes (declare --whole-nic)",
+			    bdf);
+	if (companion->member.kind == MEMBER_NVME && unseen)
+		return strf("%s is an NVMe, which cannot be in a group %s: who had it is not seen, "
+			    "and what that left on it not erased",
+			    bdf, unseen);
+	return NULL;
+}
+
+char *companions_fault(const Group *group, const GroupSet *all, const Policy *policy)
 {
 	EACH (const Companion, companion, group->companions, group->n_companions) {
 		char *fault = kind_fault(companion, all->snapshot);
 
 		if (!fault)
 			fault = sharing_fault(group, companion, all);
+		if (!fault)
+			fault = giving_fault(group, companion, policy);
 		if (fault)
 			return fault;
-		if (companion->member.kind == MEMBER_NIC && !group->whole_nic)
-			return strf("%s is a whole NIC, which a tenant can re-flash: give a VF "
-				    "of it, or allow it by WholeNic=yes (declare --whole-nic)",
-				    BDF_TEXT(&companion->member.bdf));
 	}
 	return NULL;
 }
@@ -180,27 +204,49 @@ static CompanionNeed need_of(const Group *group, const Companion *companion, con
 	if (companion->member.kind != MEMBER_NVME || !companion->function || !tenants)
 		return COMPANION_READY;
 	mark = tenants_mark(tenants, companion->function);
+	if (mark && mark->n_erases > 0 && mark->state == TENANT_CLEAN)
+		return companion->unseen ? COMPANION_TO_COMPARE : COMPANION_READY;
 	if (mark && mark->n_erases > 0)
-		return mark->state == TENANT_CLEAN ? COMPANION_READY : COMPANION_TO_ERASE;
+		return COMPANION_TO_ERASE;
 	return group->erase ? COMPANION_TO_ERASE : COMPANION_READY;
 }
 
-bool companions_ready(Group *group, const Tenants *tenants, char **ret_why)
+void companions_settle(Group *group, const Tenants *tenants)
+{
+	for (size_t i = 0; i < group->n_companions; i++)
+		group->companions[i].need = need_of(group, &group->companions[i], tenants);
+}
+
+char *companions_lack(const Group *group)
 {
 	static const char *const words[] = {
 		[COMPANION_TO_MAKE] = "is yet to be made",
 		[COMPANION_TO_RULE] = "is yet to be kept to its own address",
 		[COMPANION_TO_ERASE] = "is yet to be erased",
+		[COMPANION_TO_COMPARE] = "is yet to be compared with what was erased",
 	};
 	_cleanup_strv_ char **lines = NULL;
 
-	EACH (Companion, companion, group->companions, group->n_companions) {
-		companion->need = need_of(group, companion, tenants);
+	EACH (const Companion, companion, group->companions, group->n_companions)
 		if (companion->need != COMPANION_READY)
 			strv_appendf(&lines, "%s %s %s", member_kind_noun(companion->member.kind),
 				     BDF_TEXT(&companion->member.bdf), words[companion->need]);
+	return lines ? strv_join(lines, "; ") : NULL;
+}
+
+char *companions_why_not(const Group *group, const Tenants *tenants)
+{
+	EACH (const Companion, companion, group->companions, group->n_companions) {
+		const TenantMark *mark;
+
+		if (companion->member.kind != MEMBER_NVME || !companion->function || !tenants ||
+		    group->erase)
+			continue;
+		mark = tenants_mark(tenants, companion->function);
+		if (!mark || (mark->n_erases == 0 && !mark->domain_uuid))
+			return strf("NVMe %s was not erased by gpupass, and nobody said that it "
+				    "may be (declare --erase)",
+				    BDF_TEXT(&companion->member.bdf));
 	}
-	if (lines)
-		*ret_why = strv_join(lines, "; ");
-	return !lines;
+	return NULL;
 }

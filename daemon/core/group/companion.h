@@ -18,10 +18,11 @@ bool companions_choose_vf(const PciFunction *nic, const Declarations *declaratio
 			  const Assignments *assignments, char *const *more, Bdf *ret);
 
 /* Why the group cannot be used with its companions as they are; NULL: it can. */
-char *companions_fault(const Group *group, const GroupSet *all);
+char *companions_fault(const Group *group, const GroupSet *all, const Policy *policy);
 
-/*
- * Sets what each companion needs. false: a prepare must come before a domain, and *ret_why, which
- * was NULL, says for what. Without marks nothing is to be erased.
- */
-bool companions_ready(Group *group, const Tenants *tenants, char **ret_why);
+/* Sets what each companion needs. Without marks nothing is to be erased. */
+void companions_settle(Group *group, const Tenants *tenants);
+/* What a prepare must do before a domain may have the group, in words; NULL: nothing. */
+char *companions_lack(const Group *group);
+/* Why no domain may have the group, and no prepare helps: data on an NVMe. NULL: one may. */
+char *companions_why_not(const Group *group, const Tenants *tenants);

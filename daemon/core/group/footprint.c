@@ -32,13 +32,16 @@ static void add_iommu_group(Footprint *footprint, const PciSnapshot *snapshot, i
 
 static void add_nics(Footprint *footprint, const PciSnapshot *snapshot, const Group *group)
 {
-	for (size_t i = 0; i < group->n_companions; i++) {
-		const Member *member = &group->companions[i].member;
-		Bdf nic;
+	EACH (const Companion, companion, group->companions, group->n_companions) {
+		Bdf nic, vf;
 
-		if (member->kind == MEMBER_VF &&
-		    pci_snapshot_physical(snapshot, &member->bdf, &nic))
-			add(footprint, &nic);
+		if (companion->member.kind != MEMBER_VF || companion->function ||
+		    !pci_snapshot_physical(snapshot, &companion->member.bdf, &nic))
+			continue;
+		add(footprint, &nic);
+		for (unsigned k = 0; pci_function_vf(pci_snapshot_find(snapshot, &nic), k, &vf);
+		     k++)
+			add(footprint, &vf);
 	}
 }
 

@@ -16,8 +16,8 @@ DECLARE_CLEAR(Footprint, footprint_clear)
  * another board is there, the plan refuses (core/plan/reset.c); the slot is the board's, and the
  * boards that NVLinks lead to are the group's.
  *
- * And the NICs of its VFs, there or not: when the number of a NIC's VFs changes, all of them end, so
- * no two jobs may have VFs of one NIC in hand.
+ * And the NICs of its VFs that are not there, with all that they can have: to make one ends all
+ * others of its NIC. Whoever has all of its VFs meets only who has one of them, or makes some.
  */
 Footprint footprint_of_group(const PciSnapshot *snapshot, const Group *group);
 /* One function at least is in both. */

@@ -46,12 +46,6 @@ bool group_awaits_vf(const Group *group)
 		    it->need == COMPANION_TO_MAKE || it->need == COMPANION_TO_RULE);
 }
 
-bool group_is_ready(const Group *group)
-{
-	return group->state != GROUP_UNREADY &&
-	       !SOME(group->companions, group->n_companions, it->need != COMPANION_READY);
-}
-
 bool companion_is_nic(const Companion *companion)
 {
 	return companion->function &&

@@ -43,9 +43,10 @@ typedef struct GuestWord {
 /* What a prepare must do before a domain may have a companion. */
 typedef enum CompanionNeed {
 	COMPANION_READY,
-	COMPANION_TO_MAKE,  /* a VF that is not there, while its NIC is */
-	COMPANION_TO_RULE,  /* a VF that is not known to be kept to its own address */
-	COMPANION_TO_ERASE, /* an NVMe that is not known to be clean, and may be erased */
+	COMPANION_TO_MAKE,    /* a VF that is not there, while its NIC is */
+	COMPANION_TO_RULE,    /* a VF that is not known to be kept to its own address */
+	COMPANION_TO_ERASE,   /* an NVMe that is not known to be clean, and may be erased */
+	COMPANION_TO_COMPARE, /* a clean one that is not known to be that which was erased */
 } CompanionNeed;
 
 /* One function, which is taken, given and fenced off as a GPU's functions are. */
@@ -53,7 +54,7 @@ typedef struct Companion {
 	Member member;
 	const PciFunction *function; /* borrowed; NULL: it is not there */
 	CompanionNeed need;	     /* set by groups_observe(), unless others have the group */
-	bool unruled;		     /* set by vf_watch_settle() */
+	bool unruled, unseen;	     /* set by vf_watch_settle() */
 } Companion;
 
 typedef struct Group {
@@ -62,8 +63,8 @@ typedef struct Group {
 	size_t n_gpus;
 	Companion *companions; /* as they were declared */
 	size_t n_companions;
-	bool whole_nic, erase;	 /* the declaration allows it: core/links/declaration.h */
-	unsigned vlan;		 /* of its VFs; 0: none */
+	bool whole_nic, erase, foreign_use; /* as its declaration says: core/links/declaration.h */
+	unsigned vlan;			    /* of its VFs; 0: none */
 	Provenance provenance;	 /* of the weakest link that it needs; NONE for candidates */
 	unsigned links;		 /* observed between two of its GPUs; 0: not known */
 	unsigned links_expected; /* that the board should have; 0: not known */
@@ -106,8 +107,6 @@ bool group_has_vf(const Group *group, const Bdf *bdf);
 bool group_lacks_vf(const Group *group);
 /* A prepare has to make a VF of it, or to keep one to its own address. */
 bool group_awaits_vf(const Group *group);
-/* Whatever its state is: a prepare need not come before a domain. */
-bool group_is_ready(const Group *group);
 /* It is a NIC, whole or a function of one, and it is there. */
 bool companion_is_nic(const Companion *companion);
 /* The NICs of the group that are there; `to` has room for all companions. */

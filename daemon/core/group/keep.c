@@ -43,7 +43,25 @@ KeptWhy group_kept(const Group *group, const PciFunction *const *functions, size
 	return setting_names(group, policy) ? KEPT_SETTING : KEPT_NOT;
 }
 
-Assignment *group_keep(const Group *group, KeptWhy why, uint64_t now_usec, uint32_t caller_uid)
+AssignedFunction group_identify(const Group *group, const PciFunction *function,
+				const Inspection *inspection)
+{
+	const FunctionFacts *facts =
+		inspection ? inspection_find(inspection, &function->bdf) : NULL;
+	const Gpu *gpu = FIND_OF(group->gpus, group->n_gpus, it->lead == function);
+	const char *known = gpu ? gpu->serial_number : NULL;
+
+	return (AssignedFunction){
+		.bdf = function->bdf,
+		PCI_IDS_OF(function),
+		.serial_number =
+			xstrdup(facts && facts->serial_number ? facts->serial_number : known),
+		.path = group_companion(group, &function->bdf) ? pci_function_path(function) : NULL,
+	};
+}
+
+Assignment *group_keep(const Group *group, KeptWhy why, uint64_t now_usec, uint32_t caller_uid,
+		       const Inspection *inspection)
 {
 	Assignment *kept = xcalloc(1, sizeof(*kept));
 	size_t n;
@@ -57,14 +75,7 @@ Assignment *group_keep(const Group *group, KeptWhy why, uint64_t now_usec, uint3
 		.functions = xcalloc(n + 1, sizeof(AssignedFunction)),
 		.n_functions = n,
 	};
-	for (size_t i = 0, gpu = 0; i < n; i++) {
-		kept->functions[i] = (AssignedFunction){
-			.bdf = functions[i]->bdf,
-			PCI_IDS_OF(functions[i]),
-		};
-		if (gpu < group->n_gpus && functions[i] == group->gpus[gpu]->lead)
-			kept->functions[i].serial_number =
-				xstrdup(group->gpus[gpu++]->serial_number);
-	}
+	for (size_t i = 0; i < n; i++)
+		kept->functions[i] = group_identify(group, functions[i], inspection);
 	return kept;
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/group/observe.h"
 
-#include <stdarg.h>
-#include <string.h>
-
 #include "core/domain/ref.h"
 #include "core/domain/vgpu.h"
 #include "core/group/companion.h"
@@ -11,7 +8,6 @@
 #include "core/group/record.h"
 #include "core/group/word.h"
 #include "core/pci/driver-name.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /* One group, and all that is known about who has it. A view owns only its lists of functions. */
@@ -150,12 +146,13 @@ static GroupState settle_two_domains(View *v)
 static bool is_changed_board(View *v)
 {
 	EACH (const AssignedFunction, then, v->record->functions, v->record->n_functions) {
-		const PciFunction *now = NULL;
+		_cleanup_free_ char *change = NULL;
+		const PciFunction *now =
+			FIND_OF(v->functions, v->n_functions, bdf_equal(&it->bdf, &then->bdf));
 
-		for (size_t k = 0; k < v->n_functions; k++)
-			if (bdf_equal(&v->functions[k]->bdf, &then->bdf))
-				now = v->functions[k];
-		if (assigned_function_is(then, now))
+		if (now)
+			change = assigned_function_change(then, now, NULL);
+		if (now && !change)
 			continue;
 		if (!now)
 			settle(v, GROUP_DEGRADED,
@@ -163,10 +160,8 @@ static bool is_changed_board(View *v)
 			       v->record->domain_name, BDF_TEXT(&then->bdf));
 		else
 			settle(v, GROUP_DEGRADED,
-			       "%s is another board than was assigned to %s: %04x:%04x "
-			       "(subsystem %04x:%04x), recorded as %04x:%04x (%04x:%04x)",
-			       BDF_TEXT(&then->bdf), v->record->domain_name, PCI_IDS(now),
-			       PCI_IDS(then));
+			       "%s is another board than was assigned to %s: it %s",
+			       BDF_TEXT(&then->bdf), v->record->domain_name, change);
 		return true;
 	}
 	return false;
@@ -362,12 +357,13 @@ static GroupState settle_unread(View *v, GroupState state)
  */
 static GroupState settle_by_drivers(View *v)
 {
-	_cleanup_free_ char *needs = NULL;
-	bool ready = companions_ready(v->group, v->tenants, &needs);
 	const PciFunction *bound = NULL, *unbound = NULL;
+	_cleanup_free_ char *lack = NULL, *why_not = NULL;
 	const DomainUse *unread;
 	size_t position = 0;
 
+	companions_settle(v->group, v->tenants);
+	lack = companions_lack(v->group);
 	for (size_t i = 0; i < v->n_leads; i++) {
 		const Companion *companion = group_companion(v->group, &v->leads[i]->bdf);
 
@@ -382,7 +378,7 @@ static GroupState settle_by_drivers(View *v)
 	if (bound && unbound)
 		return settle(v, GROUP_DEGRADED, "%s is on %s, but %s on %s%s%s",
 			      BDF_TEXT(&bound->bdf), driver_name(bound), BDF_TEXT(&unbound->bdf),
-			      driver_name(unbound), ready ? "" : "; ", str_or_empty(needs));
+			      driver_name(unbound), lack ? "; " : "", str_or_empty(lack));
 	if (v->group->provenance == PROVENANCE_INFERRED && !v->policy->accept_inferred)
 		return settle(v, GROUP_INFERRED,
 			      "the pairing is likely, not certain; declare it: "
@@ -401,8 +397,11 @@ static GroupState settle_by_drivers(View *v)
 			      "whether domain %s (%s) has a part of it cannot be told: its %s is "
 			      "not known",
 			      unread->name, unread->uuid, unread->vmid > 0 ? "file" : "XML");
-	if (!ready)
-		return settle(v, GROUP_UNREADY, "%s", needs);
+	if (lack)
+		return settle(v, GROUP_UNREADY, "%s", lack);
+	why_not = companions_why_not(v->group, v->tenants);
+	if (why_not)
+		return settle(v, bound ? GROUP_BOUND : GROUP_FREE, "%s", why_not);
 	v->group->assignable = true;
 	return bound ? GROUP_BOUND : GROUP_FREE;
 }
@@ -428,7 +427,7 @@ static GroupState settle_whatever_uses(View *v, GroupState state, const char *wh
 static GroupState observe_state(View *v)
 {
 	const Group *group = v->group;
-	_cleanup_free_ char *why = NULL;
+	_cleanup_free_ char *lack = NULL;
 
 	find_fence(v);
 	find_records(v);
@@ -438,9 +437,11 @@ static GroupState observe_state(View *v)
 	if (group->provenance == PROVENANCE_NONE)
 		return settle_whatever_uses(v, GROUP_UNKNOWN, NULL);
 	/* A boot takes the VFs. That the rules of one are not known yet closes the fence only. */
-	if ((v->record || (v->domain && marked_as_ours(v, v->domain))) &&
-	    !companions_ready(v->group, NULL, &why) && group_lacks_vf(group))
-		return settle_whatever_uses(v, GROUP_DEGRADED, why);
+	if (v->record || v->domain)
+		companions_settle(v->group, NULL);
+	lack = companions_lack(group);
+	if (group_lacks_vf(group))
+		return settle_whatever_uses(v, GROUP_DEGRADED, lack);
 	if (v->record)
 		return settle_recorded(v);
 	if (v->domain)

@@ -2,7 +2,6 @@
 /* The operator's settings that decisions in core/ need. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/domain/use.h"

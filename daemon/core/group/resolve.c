@@ -542,7 +542,7 @@ GroupSet *groups_resolve(const GpuSet *set, const Declarations *declarations, co
 	out->snapshot = set->snapshot;
 	resolve_all(&resolver);
 	for (size_t i = 0; i < out->n_items; i++)
-		group_check(&out->items[i], links, out);
+		group_check(&out->items[i], links, out, policy);
 	group_note_ungrouped(set, &out->notes);
 	if (out->n_items > 1)
 		qsort(out->items, out->n_items, sizeof(Group), compare_groups);

@@ -11,13 +11,12 @@
 #include "core/links/declaration.h"
 
 typedef struct Rules {
-	atomic_uint references;
-	Policy policy;
+	Policy policy _borrowed_; /* of a configuration */
 	Declarations *declarations;
+	atomic_uint shared; /* references beside the first */
 } Rules;
 
 /* Takes the declarations. */
 Rules *rules_new(const Policy *policy, Declarations *declarations);
-Rules *rules_ref(Rules *rules);
-Rules *rules_unref(Rules *rules);
-DEFINE_CLEANUP(Rules, rules_unref)
+DECLARE_REF(Rules, rules_ref)
+DECLARE_FREE(Rules, rules_unref)

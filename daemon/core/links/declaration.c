@@ -10,6 +10,7 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
+LOCAL_EQUAL(Declaration, declaration_equal)
 #include "declaration.inc"
 
 #define SERIAL_PREFIX "serial:"
@@ -84,6 +85,19 @@ char *declaration_to_text(const DeclareWish *wish)
 	if (wish->vlan > 0)
 		strv_appendf(&lines, "Vlan=%u\n", wish->vlan);
 	return strv_join(lines, "");
+}
+
+void declarations_find_edits(Declarations *declarations, const Declarations *before,
+			     const char *name)
+{
+	EACH (Declaration, one, declarations->items, declarations->n_items) {
+		const Declaration *was =
+			FIND(before->items, before->n_items, str_equal(it->name, one->name));
+
+		one->edited = !was || was->edited;
+		one->edited |= was && !declaration_equal(one, was);
+		one->edited &= !str_equal(one->name, name);
+	}
 }
 
 void declarations_remove(Declarations *declarations, const char *name)

@@ -55,6 +55,7 @@ typedef struct Declaration {
 	bool erase, erase_set;
 	unsigned vlan; /* of its VFs; 0: none */
 	char *source;  /* "groups.d/pair0.conf:1": file and line of the section */
+	bool edited;   /* by hand, and no reload has asked for it yet */
 } Declaration;
 DECLARE_CLEAR(Declaration, declaration_clear)
 
@@ -90,6 +91,13 @@ DECLARE_COPY(DeclareWish, declare_wish_copy)
  * value can add another line to the file.
  */
 char *declaration_to_text(const DeclareWish *wish);
+
+/*
+ * What was read because the group of this name was declared or forgotten, and is not as `before`,
+ * is an edit that nobody has asked for yet.
+ */
+void declarations_find_edits(Declarations *declarations, const Declarations *before,
+			     const char *name);
 
 /* Takes the declaration of this name out. */
 void declarations_remove(Declarations *declarations, const char *name);

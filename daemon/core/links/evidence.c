@@ -29,33 +29,6 @@ bool sighting_is_look(const Sighting *s)
 	return ways[s->way].provenance != PROVENANCE_NONE;
 }
 
-Evidence *evidence_new(void)
-{
-	Evidence *evidence = xcalloc(1, sizeof(Evidence));
-
-	atomic_init(&evidence->references, 1);
-	return evidence;
-}
-
-Evidence *evidence_ref(Evidence *evidence)
-{
-	if (evidence)
-		atomic_fetch_add_explicit(&evidence->references, 1, memory_order_relaxed);
-	return evidence;
-}
-
-Evidence *evidence_unref(Evidence *evidence)
-{
-	if (!evidence ||
-	    atomic_fetch_sub_explicit(&evidence->references, 1, memory_order_acq_rel) > 1)
-		return NULL;
-	for (size_t i = 0; i < evidence->n_items; i++)
-		sighting_clear(&evidence->items[i]);
-	free(evidence->items);
-	free(evidence);
-	return NULL;
-}
-
 int evidence_add(Evidence *into, Sighting *sighting)
 {
 	if (into->n_items >= SIGHTINGS_MAX) {
@@ -146,7 +119,7 @@ static bool is_kept(const Sighting *older, const Evidence *newer, bool whole)
 
 int evidence_merge(const Evidence *older, const Evidence *newer, bool whole, Evidence **ret)
 {
-	_cleanup_(evidence_unrefp) Evidence *merged = evidence_new();
+	_cleanup_(evidence_unrefp) Evidence *merged = xcalloc(1, sizeof(Evidence));
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && older && i < older->n_items; i++)
@@ -461,7 +434,7 @@ static int sighting_check(const Evidence *evidence, const Sighting *s, char **re
 
 int sightings_from_json(const json_t *array, Evidence **ret, char **ret_message)
 {
-	_cleanup_(evidence_unrefp) Evidence *evidence = evidence_new();
+	_cleanup_(evidence_unrefp) Evidence *evidence = xcalloc(1, sizeof(Evidence));
 	int r;
 
 	if (!json_is_array(array) || json_array_size(array) > SIGHTINGS_MAX)

@@ -63,15 +63,13 @@ DECLARE_COPY(Sighting, sighting_copy)
 DECLARE_JSON(Sighting, sighting_members)
 
 typedef struct Evidence {
-	atomic_uint references;
 	Sighting *items;
 	size_t n_items;
+	atomic_uint shared; /* references beside the first */
 } Evidence;
 
-Evidence *evidence_new(void);
-Evidence *evidence_ref(Evidence *evidence);
-Evidence *evidence_unref(Evidence *evidence);
-DEFINE_CLEANUP(Evidence, evidence_unref)
+DECLARE_REF(Evidence, evidence_ref)
+DECLARE_FREE(Evidence, evidence_unref)
 
 /* For makers, before they share it. Takes what *sighting owns, also on failure. -E2BIG. */
 int evidence_add(Evidence *into, Sighting *sighting);

@@ -134,15 +134,10 @@ static bool is_declared(const Links *links, const Gpu *gpu)
 	       bdf_in(&gpu->lead->bdf, links->alone, links->n_alone);
 }
 
-static void add_alone(Links *into, const Gpu *gpu)
-{
-	*GROW(into->alone, into->n_alone) = gpu->lead->bdf;
-}
-
 static void add_pairs(Links *into, const Declaration *declaration, const ResolvedMembers *members)
 {
 	if (declaration->n_members == 1 && members->n_gpus == 1)
-		add_alone(into, members->gpus[0]);
+		*GROW(into->alone, into->n_alone) = members->gpus[0]->lead->bdf;
 	for (size_t i = 0; i < members->n_gpus; i++)
 		for (size_t k = i + 1; k < members->n_gpus; k++)
 			add_declared(into, declaration, members->gpus[i], members->gpus[k]);

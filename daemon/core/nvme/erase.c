@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/nvme/erase.h"
 
-#include "util/xalloc.h"
-
 #include "erase.inc"
 
 bool nvme_way_is_sanitize(NvmeWay way)

@@ -21,7 +21,7 @@
 #define NVME_LOCKS(X)                                                                              \
 	X(NVME_LOCK_UNKNOWN, "unknown")                                                            \
 	X(NVME_LOCK_NONE, "none")	/* the controller has no such lock */                      \
-	X(NVME_LOCK_OFF, "off")		/* nobody has taken ownership of it */                     \
+	X(NVME_LOCK_OFF, "off")		/* not enabled; whether somebody owns it is not known */   \
 	X(NVME_LOCK_ENABLED, "enabled") /* open now, and locked after power was off */             \
 	X(NVME_LOCK_LOCKED, "locked")
 

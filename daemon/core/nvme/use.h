@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "core/base/json-struct.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/pci/board.h"
 
-#include <stdlib.h>
-
 #include "core/pci/pci-snapshot.h"
 #include "gpupass/cleanup.h"
 
@@ -209,8 +207,10 @@ static int compare_board(const void *key, const void *element)
 
 static const Board *find_range(uint16_t device)
 {
-	return LOOK_UP(ranges, ELEMENTS(ranges), device >= it->first && device <= it->last,
-		       &it->board, NULL);
+	for (size_t i = 0; i < ELEMENTS(ranges); i++)
+		if (device >= ranges[i].first && device <= ranges[i].last)
+			return &ranges[i].board;
+	return NULL;
 }
 
 const Board *board_find(uint16_t vendor, uint16_t device, uint16_t subsystem_device)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/pci/pci-snapshot.h"
 
-#include <string.h>
 #include <strings.h>
 
 #include "core/pci/driver-name.h"
@@ -18,20 +17,12 @@
 #define CLASS_SERIAL_OTHER 0x0c80
 
 struct PciBatch {
-	atomic_uint references; /* snapshots of several threads may share it */
 	PciFunction *functions;
 	size_t n_functions;
+	atomic_uint shared; /* by snapshots of several threads, beside the first */
 };
-
-static void batch_unref(PciBatch *batch)
-{
-	if (atomic_fetch_sub(&batch->references, 1) > 1)
-		return;
-	for (size_t i = 0; i < batch->n_functions; i++)
-		pci_function_clear(&batch->functions[i]);
-	free(batch->functions);
-	free(batch);
-}
+LOCAL_REF(PciBatch, batch_ref)
+LOCAL_FREE(PciBatch, batch_free)
 
 static void reserve(PciSnapshot *snapshot, size_t functions, size_t batches)
 {
@@ -43,11 +34,10 @@ static void reserve(PciSnapshot *snapshot, size_t functions, size_t batches)
 
 static void add_batch(PciSnapshot *snapshot, PciFunction *functions, size_t n)
 {
-	PciBatch *batch = xmalloc(sizeof(*batch));
+	PciBatch *batch = xcalloc(1, sizeof(*batch));
 
 	batch->functions = functions;
 	batch->n_functions = n;
-	atomic_init(&batch->references, 1);
 	snapshot->batches[snapshot->n_batches++] = batch;
 }
 
@@ -77,11 +67,6 @@ static void list_virtuals(PciSnapshot *snapshot, size_t most)
 			snapshot->virtuals[snapshot->n_virtuals++] = snapshot->functions[i];
 }
 
-static size_t count_virtuals(const PciSnapshot *snapshot)
-{
-	return COUNT(snapshot->functions, snapshot->n_functions, (*it)->virtual_function);
-}
-
 static bool is_sorted(const PciSnapshot *snapshot)
 {
 	for (size_t i = 1; i < snapshot->n_functions; i++)
@@ -99,7 +84,8 @@ int pci_snapshot_seal(PciSnapshot *snapshot)
 	for (size_t i = 1; i < snapshot->n_functions; i++)
 		if (bdf_equal(&snapshot->functions[i - 1]->bdf, &snapshot->functions[i]->bdf))
 			return -EEXIST;
-	list_virtuals(snapshot, count_virtuals(snapshot));
+	list_virtuals(snapshot,
+		      COUNT(snapshot->functions, snapshot->n_functions, (*it)->virtual_function));
 	return 0;
 }
 
@@ -167,10 +153,8 @@ PciSnapshot *pci_snapshot_replace(const PciSnapshot *before, const Bdf *addresse
 	reserve(snapshot, before->n_functions + n, before->n_batches + 1);
 	if (n > 0)
 		add_batch(snapshot, functions, n);
-	for (size_t i = 0; i < before->n_batches; i++) {
-		atomic_fetch_add(&before->batches[i]->references, 1);
-		snapshot->batches[snapshot->n_batches++] = before->batches[i];
-	}
+	for (size_t i = 0; i < before->n_batches; i++)
+		snapshot->batches[snapshot->n_batches++] = batch_ref(before->batches[i]);
 	merge(snapshot, before, addresses, n_addresses, functions, n);
 	list_virtuals(snapshot, before->n_virtuals + n);
 	snapshot->iommu = before->iommu;
@@ -203,15 +187,14 @@ bool pci_function_vf(const PciFunction *function, unsigned number, Bdf *ret)
 	return true;
 }
 
-int pci_function_vf_number(const PciFunction *function, const Bdf *vf)
+unsigned pci_function_vfs_for(const PciFunction *function, const Bdf *vf)
 {
 	unsigned first = routing_id(&function->bdf) + function->vf_offset, at = routing_id(vf);
 	unsigned number =
 		at < first || function->vf_stride == 0 ? 0 : (at - first) / function->vf_stride;
 	Bdf there;
 
-	return pci_function_vf(function, number, &there) && bdf_equal(&there, vf) ? (int)number
-										  : -1;
+	return pci_function_vf(function, number, &there) && bdf_equal(&there, vf) ? number + 1 : 0;
 }
 
 static bool is_known(const Bdf *bdf)
@@ -230,7 +213,7 @@ bool pci_snapshot_physical(const PciSnapshot *snapshot, const Bdf *vf, Bdf *ret)
 		return function->virtual_function;
 	}
 	for (size_t i = 0; i < snapshot->n_functions; i++)
-		if (pci_function_vf_number(snapshot->functions[i], vf) >= 0) {
+		if (pci_function_vfs_for(snapshot->functions[i], vf) > 0) {
 			*ret = snapshot->functions[i]->bdf;
 			return true;
 		}
@@ -244,6 +227,20 @@ bool pci_function_is_nvidia_gpu(const PciFunction *function)
 	return function->vendor == PCI_VENDOR_NVIDIA &&
 	       (class_subclass == CLASS_DISPLAY_VGA || class_subclass == CLASS_DISPLAY_3D ||
 		class_subclass == CLASS_DISPLAY_OTHER);
+}
+
+char *pci_function_path(const PciFunction *function)
+{
+	size_t n = function->n_upstream;
+	char *path = n > 0 ? xstrdup(BDF_TEXT(&function->upstream[0])) : NULL;
+
+	for (size_t i = 1; path && i <= n; i++) {
+		const Bdf *bdf = i < n ? &function->upstream[i] : &function->bdf;
+		_cleanup_free_ char *above = path;
+
+		path = strf("%s/%02x.%x", above, bdf->device, bdf->function);
+	}
+	return path;
 }
 
 bool pci_function_on_vfio(const PciFunction *function)
@@ -290,25 +287,3 @@ bool pci_function_same_place(const PciFunction *a, const PciFunction *b)
 }
 
 #include "pci-snapshot.inc"
-
-PciSnapshot *pci_snapshot_ref(PciSnapshot *snapshot)
-{
-	atomic_fetch_add(&snapshot->shared, 1);
-	return snapshot;
-}
-
-PciSnapshot *pci_snapshot_free(PciSnapshot *snapshot)
-{
-	if (!snapshot || atomic_fetch_sub(&snapshot->shared, 1) > 0)
-		return NULL;
-	for (size_t i = 0; i < snapshot->n_batches; i++)
-		batch_unref(snapshot->batches[i]);
-	free(snapshot->batches);
-	free(snapshot->functions);
-	free(snapshot->virtuals);
-	for (size_t i = 0; i < snapshot->n_mdevs; i++)
-		free(snapshot->mdevs[i].uuid);
-	free(snapshot->mdevs);
-	free(snapshot);
-	return NULL;
-}

@@ -8,8 +8,6 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "gpupass/cleanup.h"
@@ -49,8 +47,11 @@ typedef struct PciFunction {
 	 * What follows is read only for slots that have a display or 3D controller of NVIDIA, and
 	 * for NICs and NVMes (these without the slot's name), and is empty for all others.
 	 */
-	/* Where its VFs are, enabled or not: sriov_totalvfs and so on; 0: it can have none. */
-	unsigned vfs_max, vf_offset, vf_stride _json_(max UINT16_MAX, if_any);
+	/*
+	 * Where its VFs are, enabled or not: sriov_totalvfs and so on; 0: it can have none. And 1: a
+	 * driver takes those that are made by itself.
+	 */
+	unsigned vfs_max, vf_offset, vf_stride, vf_autoprobe _json_(max UINT16_MAX, if_any);
 	char *physical_slot _json_(if_any); /* name under /sys/bus/pci/slots; NULL: none */
 	/* as in reset_method, "flr bus"; NULL: none or unreadable */
 	char *reset_methods _json_(if_any);
@@ -73,9 +74,10 @@ typedef struct PciMdev {
 typedef struct PciBatch PciBatch;
 
 typedef struct PciSnapshot {
-	PciFunction **functions; /* sorted by address; the batches own them */
+	PciFunction **functions _owned_(free); /* sorted by address; the batches own them */
 	size_t n_functions;
-	const PciFunction **virtuals; /* those of them that are VFs; known once it is sealed */
+	const PciFunction **
+		virtuals _owned_(free); /* those of them that are VFs; known once it is sealed */
 	size_t n_virtuals;
 	PciBatch **batches;
 	size_t n_batches;
@@ -102,7 +104,7 @@ PciSnapshot *pci_snapshot_replace(const PciSnapshot *before, const Bdf *addresse
 int pci_snapshot_seal(PciSnapshot *snapshot);
 
 /* Of one that is sealed. */
-PciSnapshot *pci_snapshot_ref(PciSnapshot *snapshot);
+DECLARE_REF(PciSnapshot, pci_snapshot_ref)
 
 /* NULL when absent. */
 const PciFunction *pci_snapshot_find(const PciSnapshot *snapshot, const Bdf *bdf);
@@ -121,8 +123,14 @@ bool pci_snapshot_physical(const PciSnapshot *snapshot, const Bdf *vf, Bdf *ret)
  * where.
  */
 bool pci_function_vf(const PciFunction *function, unsigned number, Bdf *ret);
-/* The number of its VF at this address; -1: it has none there. */
-int pci_function_vf_number(const PciFunction *function, const Bdf *vf);
+/* How many VFs it must have for one to be at this address; 0: none ever is. */
+unsigned pci_function_vfs_for(const PciFunction *function, const Bdf *vf);
+
+/*
+ * Its place on the board: "0000:40:01.1/00.0/02.0", the port and the numbers of what is below it.
+ * Those of buses, and so addresses, move with other cards. NULL: on a root bus, or not known.
+ */
+char *pci_function_path(const PciFunction *function);
 
 bool pci_function_on_vfio(const PciFunction *function);
 

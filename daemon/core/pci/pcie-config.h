@@ -2,8 +2,6 @@
 /* A function's PCI Express link, ACS and ATS, from the raw bytes of its config space. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "gpupass/cleanup.h"

@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The plan that gives a group to a domain. */
-#include <string.h>
-
 #include "core/domain/ref.h"
+#include "core/group/keep.h"
 #include "core/plan/planner.h"
 #include "util/xalloc.h"
-
-/* NICs and NVMes of one model have the same ids, and the host's own may be where the group's was. */
-static bool other_serial(const Planner *p, const AssignedFunction *then)
-{
-	const FunctionFacts *facts = inspection_find(p->facts->inspection, &then->bdf);
-
-	return then->serial_number && facts && facts->serial_number &&
-	       strcmp(then->serial_number, facts->serial_number) != 0;
-}
 
 /*
  * The record has other boards than the group has now: boards were moved or changed. The drivers in
@@ -23,21 +13,25 @@ static int check_record(const Planner *p)
 {
 	for (size_t i = 0; p->record && i < p->record->n_functions; i++) {
 		const AssignedFunction *then = &p->record->functions[i];
-		const PciFunction *now = NULL;
+		const FunctionFacts *facts = inspection_find(p->facts->inspection, &then->bdf);
+		_cleanup_free_ char *change = NULL;
+		const PciFunction *now =
+			FIND_OF(p->functions, p->n_functions, bdf_equal(&it->bdf, &then->bdf));
 
-		for (size_t k = 0; k < p->n_functions; k++)
-			if (bdf_equal(&p->functions[k]->bdf, &then->bdf))
-				now = p->functions[k];
-		if (assigned_function_is(then, now) && !other_serial(p, then))
+		/* Two of one model have the same ids: the serial number tells them apart. */
+		if (now)
+			change = assigned_function_change(then, now,
+							  facts ? facts->serial_number : NULL);
+		if (now && !change)
 			continue;
 		return problem_refuse(
 			p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,
 			.reason = xstrdup("its boards are not those that were assigned"),
-			.cause = strf("%s was %04x:%04x (subsystem %04x:%04x), now it is %s",
-				      BDF_TEXT(&then->bdf), PCI_IDS(then),
-				      now ? "another board" : "not in the group"),
+			.cause = strf("%s %s", BDF_TEXT(&then->bdf),
+				      change ? change : "is not in the group"),
 			.remedy = strf(
-				"gpupass release %s, then assign again",
+				"put them back where they were; or if these are meant: gpupass "
+				"release %s, then declare and assign anew",
 				domain_ref_word(p->record->domain_name, p->record->domain_uuid)));
 	}
 	return 0;
@@ -105,30 +99,18 @@ static AssignedFunction assigned(const Planner *p, size_t i)
 	const PlanFunction *planned = &p->plan->functions[i];
 	const AssignedFunction *then =
 		p->record ? assignment_function(p->record, &function->bdf) : NULL;
-	const char *driver = then ? then->original_driver : planned->from_driver;
-	const char *override = then ? then->original_override : planned->from_override;
 	const FunctionFacts *facts = inspection_find(p->facts->inspection, &function->bdf);
 	const Gpu *gpu = gpu_set_find(p->facts->gpus, &function->bdf);
-	const char *uuid = NULL, *serial = NULL;
+	AssignedFunction f = group_identify(p->facts->group, function, p->facts->inspection);
 
-	if (gpu && gpu->lead == function) {
-		uuid = facts && facts->uuid ? facts->uuid : gpu->uuid;
-		serial = gpu->serial_number;
-	} else if (then) {
-		serial = then->serial_number;
-	}
-	if (facts && facts->serial_number)
-		serial = facts->serial_number;
-	return (AssignedFunction){
-		.bdf = function->bdf,
-		PCI_IDS_OF(function),
-		.original_driver = xstrdup(driver),
-		.original_override = xstrdup(override),
-		.uuid = xstrdup(uuid),
-		.serial_number = xstrdup(serial),
-		.original_persistence =
-			then ? then->original_persistence : planned->from_persistence,
-	};
+	if (gpu && gpu->lead == function)
+		f.uuid = xstrdup(facts && facts->uuid ? facts->uuid : gpu->uuid);
+	else if (then && !f.serial_number)
+		f.serial_number = xstrdup(then->serial_number);
+	f.original_driver = xstrdup(then ? then->original_driver : planned->from_driver);
+	f.original_override = xstrdup(then ? then->original_override : planned->from_override);
+	f.original_persistence = then ? then->original_persistence : planned->from_persistence;
+	return f;
 }
 
 void plan_fill_record(Planner *p)
@@ -211,7 +193,7 @@ static void add_assign_steps(Planner *p, bool bind)
 static bool defined_whole(const Planner *p)
 {
 	return plan_count_hostdevs(p, false) == p->n_functions &&
-	       domain_use_names(&p->use, p->facts->group->name);
+	       domain_use_names(&p->use, p->facts->group->name) && plan_vfs_held(p->plan, &p->use);
 }
 
 static int fill_steps(Planner *p)

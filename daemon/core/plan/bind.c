@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The plans that move drivers and touch no domain: bind and unbind. */
-#include <string.h>
 
 #include "core/group/keep.h"
 #include "core/plan/planner.h"
@@ -89,17 +88,6 @@ static int check_machine(const Planner *p)
 
 /* What a bind or an unbind does to the list of kept groups. */
 
-/* Config space, read just now, knows serial numbers that the picture lacks. */
-static void add_serial_numbers(const Planner *p, Assignment *kept)
-{
-	EACH (AssignedFunction, function, kept->functions, kept->n_functions) {
-		const FunctionFacts *facts = inspection_find(p->facts->inspection, &function->bdf);
-
-		if (facts && facts->serial_number)
-			plan_copy_text(facts->serial_number, &function->serial_number);
-	}
-}
-
 /* What a person asked for, of these functions. */
 static const Assignment *asked_for(const Planner *p)
 {
@@ -115,11 +103,11 @@ static const Assignment *asked_for(const Planner *p)
 
 static void fill_kept(Planner *p)
 {
-	_cleanup_(assignment_freep) Assignment *kept = group_keep(
-		p->facts->group, KEPT_ASKED, p->request->now_usec, p->request->caller_uid);
+	_cleanup_(assignment_freep) Assignment *kept =
+		group_keep(p->facts->group, KEPT_ASKED, p->request->now_usec,
+			   p->request->caller_uid, p->facts->inspection);
 	const Assignment *before = asked_for(p);
 
-	add_serial_numbers(p, kept);
 	if (!before || !kept_covers(before, kept))
 		p->plan->kept = TAKE_PTR(kept);
 }

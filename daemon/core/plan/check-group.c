@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* May anybody get this group at all? Checks its links, its boards, its state and its functions. */
 #include "core/checks/checks.h"
+#include "core/group/companion.h"
 #include "core/plan/plan.h"
 #include "core/plan/planner.h"
 #include "util/xalloc.h"
@@ -135,16 +136,16 @@ int plan_check_state(const Planner *p)
 int plan_check_ready(const Planner *p)
 {
 	const Group *group = p->facts->group;
+	char *lack = companions_lack(group);
 
-	if (group_is_ready(group))
+	if (!lack)
 		return 0;
 	return problem_refuse(
 		p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,
-		.reason = xstrdup("it is not prepared for a domain yet"),
-		.cause = xstrdup(group->reason),
+		.reason = xstrdup("it is not prepared for a domain yet"), .cause = lack,
 		.remedy = strf("%sgpupass prepare %s",
 			       group->state == GROUP_UNREADY
-				       ? "gpupassd does that by itself (gpupass jobs); or: "
+				       ? "gpupassd does that, if groups.d has no fault; or: "
 				       : "",
 			       group->name));
 }

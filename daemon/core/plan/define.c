@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The definition with the whole group in it exactly once, or without it; and what goes with it. */
-#include <string.h>
 
 #include "core/domain/xml-tune.h"
 #include "core/group/record.h"
@@ -38,14 +37,15 @@ static int fill_gpus(const Planner *p, DomainXmlGpu **ret, size_t *ret_n)
 				group->gpus[i]->functions[k]->bdf;
 		}
 	}
-	for (size_t i = 0; i < group->n_companions; i++)
-		gpus[n++] = (DomainXmlGpu){
-			.functions = { group->companions[i].member.bdf },
-			.n_functions = 1,
-			.names_model = names_model(p),
-			.vf = group->companions[i].member.kind == MEMBER_VF,
-			.vlan = group->vlan,
-		};
+	EACH (const PlanFunction, function, p->plan->functions, p->plan->n_functions)
+		if (function->companion)
+			gpus[n++] = (DomainXmlGpu){
+				.functions = { function->bdf },
+				.n_functions = 1,
+				.names_model = names_model(p),
+				.mac = function->mac,
+				.vlan = function->vlan,
+			};
 	*ret = gpus;
 	*ret_n = n;
 	return 0;

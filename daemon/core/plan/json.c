@@ -114,6 +114,10 @@ static void add_vfs(json_t *writes, const Plan *plan)
 	for (size_t i = 0; i < plan->n_vfs; i++)
 		add_write(writes, "spoof check on, trust off", "rtnetlink: VF %s",
 			  BDF_TEXT(&plan->vfs[i]));
+	for (size_t i = 0; i < plan->n_bound_vfs; i++) {
+		add_override(writes, BDF_TEXT(&plan->bound_vfs[i]), VFIO_PCI);
+		add_write(writes, BDF_TEXT(&plan->bound_vfs[i]), SYSFS_PCI "/drivers_probe");
+	}
 }
 
 static void add_erase(json_t *writes, const PlanFunction *function)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/plan/planner.h"
 
+#include "core/group/keep.h"
 #include "core/group/record.h"
 #include "util/grow.h"
 
@@ -75,14 +76,21 @@ int plan_fill_functions(Planner *p)
 		plan->n_functions = i + 1;
 		into->bdf = function->bdf;
 		into->companion = group_companion(p->facts->group, &function->bdf) != NULL;
-		into->vf = group_has_vf(p->facts->group, &function->bdf);
-		into->vlan = into->vf ? p->facts->group->vlan : 0;
+		if (group_has_vf(p->facts->group, &function->bdf)) {
+			into->mac = domain_vf_mac(str_or_empty(p->use.uuid), &function->bdf,
+						  p->facts->host_key);
+			into->vlan = p->facts->group->vlan;
+		}
 		into->iommu_group = function->iommu_group;
 		into->from_driver = xstrdup(facts->driver);
 		into->from_override = xstrdup(facts->driver_override);
 		plan_set_target(into, facts->driver, facts->driver_override);
 		into->from_vfio = function_facts_on_vfio(facts);
 		observe_persistence(p, facts, into);
+		/* An older gpupass can read the journals of all other groups. */
+		if (p->facts->group->n_companions > 0)
+			*GROW(plan->were, plan->n_were) =
+				group_identify(p->facts->group, function, p->facts->inspection);
 	}
 	return 0;
 }

@@ -122,13 +122,14 @@ static void steps_read(JsonReader *reader, const char *key, void *plan)
  */
 LOCAL_JSON_OF(PlanFunction, function_members, bdf, companion(if_any), iommu_group(index, or_null),
 	      from_driver(if_any), from_override(if_any), to_driver(if_any), to_override(if_any),
-	      vf(if_any), vlan(if_any), from_persistence(if_any, wrong "is neither on nor off"),
+	      mac(if_any), vlan(if_any), from_persistence(if_any, wrong "is neither on nor off"),
 	      to_persistence(if_any, wrong "is neither on nor off"),
 	      undo_reset(if_any, wrong "is no part in a reset that this version knows"),
 	      erase(if_any))
 LOCAL_JSON(PlanNic, plan_nic_members)
 LOCAL_JSON_OF(Plan, plan_members, operation, group, domain_uuid(if_any), domain_name(if_any), live,
 	      config, functions(table function_members, max GROUP_FUNCTIONS_MAX),
+	      were(table kept_function_members, max GROUP_FUNCTIONS_MAX, if_any),
 	      nics(table plan_nic_members, max GROUP_COMPANIONS_MAX, if_any), vfs(if_any),
 	      steps(by steps), "xml_before"(ignored), "xml_after"(ignored), "hostdevs"(ignored),
 	      "assignment"(ignored), "kept"(ignored))

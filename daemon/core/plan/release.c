@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The plan that takes a group out of its domain and gives it back to the host. */
-#include <string.h>
 
 #include "core/domain/ref.h"
 #include "core/plan/plan.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which functions are reset, and how: the next tenant must not get what a guest left. */
-#include <string.h>
 
 #include "core/checks/checks.h"
 #include "core/facts/reset-report.h"

@@ -190,8 +190,10 @@ void plan_warn_of_unreset(Planner *p)
 		else if (!board->reset)
 			plan_warn(p->plan,
 				  "the kernel knows no way to reset %s: it had only the reset that "
-				  "vfio-pci tries when a guest ends, and another domain gets it "
-				  "only with --accept-dirty",
-				  BDF_TEXT(lead));
+				  "vfio-pci tries when a guest ends, and %s",
+				  BDF_TEXT(lead),
+				  group_companion(p->facts->group, lead)
+					  ? "no domain gets it before it can be reset"
+					  : "another domain gets it only with --accept-dirty");
 	}
 }

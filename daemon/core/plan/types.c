@@ -47,8 +47,14 @@ char *plan_device_xml(const Plan *plan, size_t i)
 {
 	const PlanFunction *f = &plan->functions[i];
 
-	return f->vf ? domain_xml_interface(plan->group, i, &f->bdf, plan->domain_uuid, f->vlan)
-		     : domain_xml_hostdev(plan->group, i, &f->bdf);
+	return f->mac ? domain_xml_interface(plan->group, i, &f->bdf, f->mac, f->vlan)
+		      : domain_xml_hostdev(plan->group, i, &f->bdf);
+}
+
+bool plan_vfs_held(const Plan *plan, const DomainUse *use)
+{
+	return !SOME(plan->functions, plan->n_functions,
+		     it->mac && !domain_use_has_vf(use, &it->bdf, it->mac, it->vlan));
 }
 
 size_t plan_count_erases(const Plan *plan)
@@ -58,11 +64,7 @@ size_t plan_count_erases(const Plan *plan)
 
 Bdf *plan_addresses(const Plan *plan)
 {
-	Bdf *addresses = xcalloc(plan->n_functions + 1, sizeof(Bdf));
-
-	for (size_t i = 0; i < plan->n_functions; i++)
-		addresses[i] = plan->functions[i].bdf;
-	return addresses;
+	return BDF_LIST(plan->functions, plan->n_functions);
 }
 
 bool plan_has_step(const Plan *plan, StepKind kind)

@@ -55,7 +55,7 @@ typedef struct PlanFunction {
 	char *from_override;
 	char *to_driver;
 	char *to_override;
-	bool vf;       /* a NIC's, which a domain has as an <interface> */
+	char *mac;     /* of a NIC's VF, which a domain has as an <interface>; NULL: it is none */
 	unsigned vlan; /* of a VF; 0: none */
 	PlanReset reset;
 	char *reset_method; /* with PLAN_RESET_OWN: the first one; NULL: none */
@@ -76,10 +76,10 @@ typedef struct PlanBoard {
 	bool nvme;  /* clean is only what was erased, so that no reset makes it so */
 } PlanBoard;
 
-/* A NIC whose number of VFs changes. */
+/* A NIC whose number of VFs changes, and what its undo puts back. */
 typedef struct PlanNic {
 	Bdf bdf;
-	unsigned before, number;
+	unsigned before, number, autoprobe;
 } PlanNic;
 
 typedef struct Plan {
@@ -92,12 +92,17 @@ typedef struct Plan {
 	bool changed; /* false: nothing to do, so there are no steps */
 	PlanFunction *functions;
 	size_t n_functions;
+	/* Which devices they are, of a group with companions, for a recovery to know them by. */
+	AssignedFunction *were;
+	size_t n_were;
 	PlanBoard *boards; /* not of an unbind, or of a bind that resets nothing */
 	size_t n_boards;
 	PlanNic *nics; /* prepare */
 	size_t n_nics;
 	Bdf *vfs _json_(max GROUP_COMPANIONS_MAX); /* that it makes, or gives their rules */
 	size_t n_vfs;
+	Bdf *bound_vfs _json_(max GROUP_COMPANIONS_MAX); /* of these, those that vfio-pci gets */
+	size_t n_bound_vfs;
 	bool accept_dirty; /* assign: a board that cannot be reset is given as it is */
 	StepKind *steps;
 	size_t n_steps;
@@ -148,6 +153,7 @@ typedef struct PlanFacts {
 	size_t n_persistence;
 	const GpuHealth *health; /* of its GPUs and NICs, where it has NICs; NULL: nobody asked */
 	size_t n_health;
+	uint64_t host_key; /* domain_vf_mac() */
 } PlanFacts;
 
 /* The plan changes its driver or driver_override. */
@@ -182,5 +188,7 @@ const PlanBoard *plan_board(const Plan *plan, const Bdf *function);
 
 /* What is attached for function i. */
 char *plan_device_xml(const Plan *plan, size_t i);
+/* The domain has each VF with its MAC and its VLAN. */
+bool plan_vfs_held(const Plan *plan, const DomainUse *use);
 
 DECLARE_FREE(Plan, plan_free)

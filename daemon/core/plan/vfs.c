@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which VFs a prepare makes, and which it gives the rules that keep their guest to itself. */
-#include "core/group/companion.h"
+#include "core/domain/ref.h"
+#include "core/facts/kept.h"
 #include "core/plan/planner.h"
 #include "util/grow.h"
 #include "util/xalloc.h"
@@ -18,12 +19,10 @@ static unsigned count_declared(const GroupSet *groups, const PciFunction *nic)
 	for (size_t i = 0; i < groups->n_items; i++)
 		for (size_t k = 0; k < groups->items[i].n_companions; k++) {
 			const Member *member = &groups->items[i].companions[k].member;
-			int number = member->kind == MEMBER_VF
-					     ? pci_function_vf_number(nic, &member->bdf)
-					     : -1;
+			unsigned number = pci_function_vfs_for(nic, &member->bdf);
 
-			if (number >= (int)n)
-				n = (unsigned)number + 1;
+			if (member->kind == MEMBER_VF && number > n)
+				n = number;
 		}
 	return n;
 }
@@ -49,10 +48,21 @@ static int check_nic(const Planner *p, const PciFunction *nic, unsigned *ret_now
 				   BDF_TEXT(&nic->bdf)));
 	EACH_OF (const PciFunction, vf, snapshot->virtuals, snapshot->n_virtuals) {
 		const Group *group = group_set_find_gpu(p->facts->groups, &vf->bdf);
+		const DomainUse *use;
+		size_t position = 0;
 
 		if (!is_of(vf, nic))
 			continue;
 		++*ret_now;
+		use = domain_uses_holding(p->facts->uses, &vf->bdf, &position);
+		/* It would lose its rules, which of an assigned one gpupass sets again. */
+		if (use && !assignments_find_function(p->facts->assignments, &vf->bdf))
+			return refuse(p, nic,
+				      strf("their number can change only while none is in use, and "
+					   "domain %s has %s",
+					   use->name, BDF_TEXT(&vf->bdf)),
+				      strf("take it out of that domain: virsh edit %s",
+					   domain_ref_word(use->name, use->uuid)));
 		if (vf->driver)
 			return refuse(p, nic,
 				      strf("their number can change only while none is in use, and "
@@ -64,12 +74,26 @@ static int check_nic(const Planner *p, const PciFunction *nic, unsigned *ret_now
 						   group->name, p->facts->group->name)
 					    : xstrdup("unbind that driver from it"));
 	}
-	return 0;
+	return *ret_now > 0 ? plan_check_all_read(p) : 0;
+}
+
+/* Of another NIC its domain would be in another network. */
+static int check_place(const Planner *p, const Bdf *vf, const PciFunction *nic)
+{
+	const AssignedFunction *then = p->record ? assignment_function(p->record, vf) : NULL;
+	_cleanup_free_ char *change = then ? assigned_vf_change(then, nic, NULL) : NULL;
+
+	return change ? refuse(p, nic, strf("as a VF of it %s %s", BDF_TEXT(vf), change),
+			       strf("put the NIC back where it was, or: gpupass release %s",
+				    p->facts->group->name))
+		      : 0;
 }
 
 static int add_nic(Planner *p, const PciFunction *nic)
 {
-	PlanNic change = { .bdf = nic->bdf, .number = count_declared(p->facts->groups, nic) };
+	PlanNic change = { .bdf = nic->bdf,
+			   .number = count_declared(p->facts->groups, nic),
+			   .autoprobe = nic->vf_autoprobe };
 	int r;
 
 	if (SOME(p->plan->nics, p->plan->n_nics, bdf_equal(&it->bdf, &nic->bdf)))
@@ -86,6 +110,16 @@ static int add_nic(Planner *p, const PciFunction *nic)
 	return 0;
 }
 
+/* A boot binds these, and so does who makes them later: no driver took them yet. */
+static bool is_to_be_bound(const Planner *p, const Companion *vf)
+{
+	const Bdf *bdf = &vf->member.bdf;
+
+	return (!vf->function || !vf->function->driver) &&
+	       (assignments_find_function(p->facts->assignments, bdf) ||
+		kept_find_function(p->facts->assignments, bdf));
+}
+
 int plan_vfs(Planner *p)
 {
 	const Group *group = p->facts->group;
@@ -100,8 +134,13 @@ int plan_vfs(Planner *p)
 		    nic_use_vf_is_ruled(nic_use_find(in->nics, in->n_nics, bdf)))
 			continue;
 		*GROW(p->plan->vfs, p->plan->n_vfs) = *bdf;
-		if (group->companions[i].need == COMPANION_TO_MAKE &&
-		    pci_snapshot_physical(p->facts->snapshot, bdf, &nic))
+		if (is_to_be_bound(p, &group->companions[i]))
+			*GROW(p->plan->bound_vfs, p->plan->n_bound_vfs) = *bdf;
+		if (group->companions[i].need != COMPANION_TO_MAKE ||
+		    !pci_snapshot_physical(p->facts->snapshot, bdf, &nic))
+			continue;
+		r = check_place(p, bdf, pci_snapshot_find(p->facts->snapshot, &nic));
+		if (r == 0)
 			r = add_nic(p, pci_snapshot_find(p->facts->snapshot, &nic));
 	}
 	return r;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/setup/boot-entries.h"
 
-#include <string.h>
-
 #include "util/text.h"
 #include "util/xalloc.h"
 

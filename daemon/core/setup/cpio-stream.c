@@ -2,9 +2,6 @@
 #include "core/setup/cpio-stream.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "util/xalloc.h"
 

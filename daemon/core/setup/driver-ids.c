@@ -6,7 +6,6 @@
 #include "core/setup/driver-ids.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #define IDS_MAX 1023 /* bytes: both drivers have 1024, and refuse what is longer */
 #define ANY UINT32_MAX

@@ -2,8 +2,6 @@
 /* The ids= of vfio-pci and pci-stub: which functions it has these drivers take. */
 #pragma once
 
-#include <stddef.h>
-
 #include "core/pci/pci-snapshot.h"
 
 /*

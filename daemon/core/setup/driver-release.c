@@ -2,7 +2,6 @@
 #include "core/setup/driver-release.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 
 #include "core/setup/setup-files.h"
 #include "gpupass/cleanup.h"
@@ -61,12 +60,13 @@ static bool is_version(const char *s)
 
 static ReleaseAnswer look_up(const Releases *rows, size_t n, const char *version)
 {
-	if (!version || !is_version(version))
-		return RELEASE_UNKNOWN;
-	return LOOK_UP(rows, n,
-		       setup_compare_versions(version, it->from) >= 0 &&
-			       (!it->to || setup_compare_versions(version, it->to) <= 0),
-		       it->answer, RELEASE_UNKNOWN);
+	const Releases *row = NULL;
+
+	if (version && is_version(version))
+		row = FIND(rows, n,
+			   setup_compare_versions(version, it->from) >= 0 &&
+				   (!it->to || setup_compare_versions(version, it->to) <= 0));
+	return row ? row->answer : RELEASE_UNKNOWN;
 }
 
 ReleaseAnswer release_frees_modeset(const char *version)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/setup/hook-script.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "core/setup/kernel-words.h"
 #include "core/setup/setup-files.h"
 #include "util/text.h"

@@ -2,9 +2,6 @@
 #include "core/setup/kernel-words.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "util/text.h"
 #include "util/xalloc.h"

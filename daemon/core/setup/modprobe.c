@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/setup/modprobe.h"
 
-#include <errno.h>
 #include <fnmatch.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/setup/kernel-words.h"
 #include "util/text.h"

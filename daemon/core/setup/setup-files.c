@@ -2,9 +2,6 @@
 #include "core/setup/setup-files.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/setup/kernel-words.h"
 #include "util/bdf.h"

@@ -117,6 +117,14 @@ const TenantMark *tenants_mark(const Tenants *tenants, const PciFunction *functi
 		       : NULL;
 }
 
+bool tenants_returned(const Tenants *tenants, const Bdf *nvme)
+{
+	const TenantFile *file = tenants_find(tenants, nvme);
+
+	return file && bdf_equal(&file->bdf, nvme) && file->mark &&
+	       file->mark->state == TENANT_DIRTY && file->mark->n_erases > 0;
+}
+
 /* ---- what marks say of a board ---- */
 
 static bool differ(const char *then, const char *now)
@@ -178,8 +186,10 @@ static Tenancy of_record(const Assignments *assignments, const Gpu *gpu)
 
 static bool is_missing(const TenancyFacts *facts, const TenantMark *mark)
 {
-	return LOOK_UP(facts->gpus->gpus, facts->gpus->n_gpus,
-		       bdf_same_slot(&it->lead->bdf, &mark->bdf), !is_board(mark, it), true);
+	const Gpu *there = FIND(facts->gpus->gpus, facts->gpus->n_gpus,
+				bdf_same_slot(&it->lead->bdf, &mark->bdf));
+
+	return !there || !is_board(mark, there);
 }
 
 /*

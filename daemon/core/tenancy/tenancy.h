@@ -39,6 +39,7 @@ typedef struct TenantMark {
 	 */
 	NvmeReceipt *erases _json_(if_any, max 1);
 	size_t n_erases;
+	bool begun _json_(if_any); /* its first erase has: who had it before does not count */
 	bool cleared
 		_json_(if_any); /* a person has lifted its quarantine: it need not be as then */
 } TenantMark;
@@ -72,10 +73,12 @@ bool tenant_marks_match(const TenantMark *a, const TenantMark *b);
 /* The mark of this function itself, as far as it is known; NULL: there is none that can be used. */
 const TenantMark *tenants_mark(const Tenants *tenants, const PciFunction *function);
 /*
- * Of a GPU any function of its slot will do; of a companion only its own: the ports of a NIC may have
- * two tenants. NULL: there is no mark.
+ * Of a GPU any function of its slot will do; of a companion only its own: the ports of a NIC may
+ * have two tenants. NULL: there is no mark.
  */
 const TenantFile *tenants_find(const Tenants *tenants, const Bdf *bdf);
+/* An NVMe that a tenant has given back, and that is not erased since: that one chose what is on it. */
+bool tenants_returned(const Tenants *tenants, const Bdf *nvme);
 /* Why the mark of this board, or any, cannot be used; NULL: it can, or there is none. */
 const RecordFault *tenants_fault(const Tenants *tenants, const Bdf *bdf);
 

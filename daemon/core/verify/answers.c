@@ -63,8 +63,8 @@ static SmiTold told_by(const GuestRun *run)
 
 static bool is_whole(const GuestRun *run)
 {
-	return LOOK_UP(statuses, ELEMENTS(statuses), it->status == run->exit_code,
-		       it->whole && !run->signalled, false);
+	return !run->signalled &&
+	       SOME(statuses, ELEMENTS(statuses), it->status == run->exit_code && it->whole);
 }
 
 /* Why a run that ended has no answer. */

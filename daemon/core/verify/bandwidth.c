@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/verify/bandwidth.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "core/verify/told.h"
 #include "util/json.h"
 #include "util/text.h"

@@ -4,7 +4,6 @@
 #include <strings.h>
 
 #include "util/json.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 #define UUID_LENGTH 36

@@ -273,11 +273,6 @@ static json_t *link_to_json(const VerifyReport *report, const VerifiedLink *link
 			  smi_peer_to_string(link->peer_ba));
 }
 
-static json_t *gpus_to_json(const VerifyReport *report)
-{
-	return JSON_ARRAY(report->gpus, report->n_gpus, gpu_to_json(it));
-}
-
 static json_t *links_to_json(const VerifyReport *report)
 {
 	return JSON_ARRAY(report->links, report->n_links, link_to_json(report, it));
@@ -295,10 +290,10 @@ char *verify_report_to_json(const VerifyReport *report, const VerifyInput *input
 		"note", json_string_or_null(report->note), "domain", "name",
 		json_text(input->domain), "uuid", domain_uuid, "group", input->group, "asked_at",
 		(json_int_t)asked_usec, "matched_by", verify_match_to_string(report->match),
-		"links_expected", (int)report->links_expected, "gpus", gpus_to_json(report),
-		"links", links_to_json(report), "guest_report",
-		guest_report ? guest_report : json_null(), "workload",
-		workload ? workload : json_null());
+		"links_expected", (int)report->links_expected, "gpus",
+		JSON_ARRAY(report->gpus, report->n_gpus, gpu_to_json(it)), "links",
+		links_to_json(report), "guest_report", guest_report ? guest_report : json_null(),
+		"workload", workload ? workload : json_null());
 
 	return json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII);
 }

@@ -2,8 +2,6 @@
 #include "core/verify/told.h"
 
 #include <ctype.h>
-#include <string.h>
-#include <strings.h>
 
 #include "util/text.h"
 #include "util/xalloc.h"

@@ -489,7 +489,7 @@ int verify_evidence(const VerifyReport *report, const VerifyInput *input, Gpu *c
 	/* A domain's name may have any bytes. Here it is only shown. */
 	_cleanup_free_ char *name = strf("guest %.50s", input->domain);
 	_cleanup_free_ char *source = str_printable(name);
-	_cleanup_(evidence_unrefp) Evidence *seen = evidence_new();
+	_cleanup_(evidence_unrefp) Evidence *seen = xcalloc(1, sizeof(Evidence));
 	int r = 0;
 
 	*ret = NULL;

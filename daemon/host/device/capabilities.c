@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/device/capabilities.h"
 
-#include <fcntl.h>
 #include <pci/pci.h>
 
 #include "core/pci/pcie-config.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/device/device-files.h"
 
-#include <string.h>
 #include <sys/sysmacros.h>
 
 #include "core/nvme/use.h"
@@ -89,7 +88,7 @@ static const Place places[] = {
 	{ "drm", "renderD", "/dev/dri", false },
 	{ "drm", "controlD", "/dev/dri", false },
 	{ "graphics", "fb", "/dev", false },
-	/* Of a NIC: verbs, management datagrams and the subnet manager's, its clock, and all of it. */
+	/* Of a NIC: verbs, management datagrams, the subnet manager's, its clock, and all of it. */
 	{ "infiniband_verbs", "uverbs", "/dev/infiniband", false },
 	{ "infiniband_mad", "umad", "/dev/infiniband", false },
 	{ "infiniband_mad", "issm", "/dev/infiniband", false },
@@ -335,30 +334,25 @@ static int compare_files(const void *a, const void *b)
 int device_files_collect(const Roots *roots, const Bdf *functions, size_t n, DeviceFiles *ret)
 {
 	_cleanup_(device_files_clear) DeviceFiles files = { 0 };
+	int fd = roots->sysfs_fd, r = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		int r;
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		const Bdf *bdf = &functions[i];
 
-		r = add_nvidia_file(roots->proc_fd, &functions[i], &files);
-		if (r < 0)
-			return r;
-		r = add_class_files(roots->sysfs_fd, places, ELEMENTS(places), &functions[i],
-				    &functions[i], &files);
-		if (r < 0)
-			return r;
-		r = add_vfio_devices(roots->sysfs_fd, &functions[i], &files);
-		if (r < 0)
-			return r;
-		r = add_all_deeper(roots->sysfs_fd, &functions[i], &files);
-		if (r < 0)
-			return r;
-		r = add_nvme_files(roots->sysfs_fd, &functions[i], &files);
-		if (r < 0)
-			return r;
-		r = add_iommu_group_file(roots->sysfs_fd, &functions[i], &files);
-		if (r < 0)
-			return r;
+		r = add_nvidia_file(roots->proc_fd, bdf, &files);
+		if (r >= 0)
+			r = add_class_files(fd, places, ELEMENTS(places), bdf, bdf, &files);
+		if (r >= 0)
+			r = add_vfio_devices(fd, bdf, &files);
+		if (r >= 0)
+			r = add_all_deeper(fd, bdf, &files);
+		if (r >= 0)
+			r = add_nvme_files(fd, bdf, &files);
+		if (r >= 0)
+			r = add_iommu_group_file(fd, bdf, &files);
 	}
+	if (r < 0)
+		return r;
 	if (files.n_items > 0)
 		qsort(files.items, files.n_items, sizeof(DeviceFile), compare_files);
 	*ret = files;

@@ -5,11 +5,8 @@
  * virHookInitialize() notes whether there is any executable file "qemu", or in "qemu.d" (since
  * 6.5). Without one, virHookCall() never looks again. With one, it lists the folder at every call.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/facts/examination.h"
 #include "core/setup/hook-script.h"

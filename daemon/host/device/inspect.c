@@ -352,8 +352,10 @@ static int bar_of(const Resources *resources, unsigned long long first, size_t p
 {
 	if (first == 0)
 		return all == resources->n_items ? resources->items[place].bar : -1;
-	return LOOK_UP(resources->items, resources->n_items,
-		       first >= it->first && first <= it->last, it->bar, -1);
+	for (size_t i = 0; i < resources->n_items; i++)
+		if (first >= resources->items[i].first && first <= resources->items[i].last)
+			return resources->items[i].bar;
+	return -1;
 }
 
 /* One for each BAR: inside a device, BOOTFB, is the driver that draws on it. */

@@ -15,9 +15,9 @@ int inspect_functions(const Roots *roots, const Bdf *functions, size_t n, Inspec
 int inspect_glance(const Roots *roots, const Bdf *functions, size_t n, Inspection **ret);
 
 /*
- * Of GPUs, NICs and NVMes only what config space says, through libpci (serial number, PCIe link), and
- * nothing of the host. libpci ends the process when it fails in a way it did not foresee: worker
- * processes only.
+ * Of GPUs, NICs and NVMes only what config space says, through libpci (serial number, PCIe link),
+ * and nothing of the host. libpci ends the process when it fails in a way it did not foresee:
+ * worker processes only.
  */
 int inspect_config(const Roots *roots, const Bdf *functions, size_t n, InspectConfig config,
 		   Inspection **ret);

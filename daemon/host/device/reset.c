@@ -255,26 +255,25 @@ static int run_slot(Reset *reset)
 	return judge_outcome(reset, "slot", done);
 }
 
-static void tell(Reset *reset, int r, ResetReport *ret)
+static void tell(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, int (*reset_it)(Reset *reset),
+		 ResetReport *ret)
 {
-	free(reset->first_method);
+	ResetReport report = { .bdf = *bdf, .result = RESET_UNKNOWN };
+	Reset reset = { .ops = ops, .sysfs_fd = sysfs_fd, .report = &report };
+	int r = reset_it(&reset);
+
+	free(reset.first_method);
 	if (r < 0)
-		end_with(reset, RESET_FAILED, r);
-	*ret = *reset->report;
+		end_with(&reset, RESET_FAILED, r);
+	*ret = report;
 }
 
 void function_reset_with(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, ResetReport *ret)
 {
-	ResetReport report = { .bdf = *bdf, .result = RESET_UNKNOWN };
-	Reset reset = { .ops = ops, .sysfs_fd = sysfs_fd, .report = &report };
-
-	tell(&reset, run(&reset), ret);
+	tell(ops, sysfs_fd, bdf, run, ret);
 }
 
 void slot_reset_with(const DriverOps *ops, int sysfs_fd, const Bdf *lead, ResetReport *ret)
 {
-	ResetReport report = { .bdf = *lead, .result = RESET_UNKNOWN };
-	Reset reset = { .ops = ops, .sysfs_fd = sysfs_fd, .report = &report };
-
-	tell(&reset, run_slot(&reset), ret);
+	tell(ops, sysfs_fd, lead, run_slot, ret);
 }

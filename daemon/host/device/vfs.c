@@ -66,24 +66,29 @@ static int check_unused(const Nic *nic, unsigned number)
 	return 0;
 }
 
-int vfs_set(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, unsigned number,
+static int change_number(const Nic *nic, unsigned now, unsigned number)
+{
+	int r = check_unused(nic, now);
+
+	if (r >= 0)
+		r = write_attribute(nic, AUTOPROBE, "0");
+	/* From one number to another the kernel goes by 0 only. */
+	if (r >= 0 && now > 0)
+		r = write_number(nic, 0);
+	return r >= 0 && number > 0 ? write_number(nic, number) : r;
+}
+
+int vfs_set(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, unsigned number, bool autoprobe,
 	    unsigned *ret_number)
 {
 	const Nic nic = { ops, sysfs_fd, bdf };
 	unsigned now = 0;
 	int r = read_number(&nic, &now);
 
-	*ret_number = now;
-	if (r < 0 || now == number)
-		return r;
-	r = check_unused(&nic, now);
-	if (r >= 0)
-		r = write_attribute(&nic, AUTOPROBE, number > 0 ? "0" : "1");
-	/* From one number to another the kernel goes by 0 only. */
-	if (r >= 0 && now > 0)
-		r = write_number(&nic, 0);
-	if (r >= 0 && number > 0)
-		r = write_number(&nic, number);
+	if (r >= 0 && now != number)
+		r = change_number(&nic, now, number);
+	if (r >= 0 && autoprobe)
+		r = write_attribute(&nic, AUTOPROBE, "1");
 	if (read_number(&nic, ret_number) < 0)
 		*ret_number = 0;
 	return r >= 0 && *ret_number != number ? -EIO : r;

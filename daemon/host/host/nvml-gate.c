@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/host/nvml-gate.h"
 
-#include <errno.h>
-
 #include "util/clock.h"
 #include "util/mutex.h"
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/host/questions.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "util/text.h"
+#include "util/grow.h"
 #include "util/xalloc.h"
 
 #include "questions.inc"
@@ -85,9 +82,9 @@ static NicUse nothing_of_nic(const Ask *ask, const Bdf *nic)
 }
 
 /*
- * Of the NICs among the functions, by one part more. What it does not know is in its answer. Without
- * one nothing of them is known, so that nobody gets them; what takes functions back needs no part
- * that waits for rtnl, and who has one by vfio is a holder.
+ * Of the NICs among the functions, by one part more. What it does not know is in its answer.
+ * Without one nothing of them is known, so that nobody gets them; what takes functions back needs
+ * no part that waits for rtnl, and who has one by vfio is a holder.
  */
 static void look_at_nics(Host *host, Inspection *in)
 {
@@ -120,13 +117,11 @@ static char **nothing_of(const Ask *ask)
 	return unread;
 }
 
-static void take_uses(Ask *ask, NvmeAnswer *answer, Inspection *in)
+static void take_use(Ask *ask, NvmeAnswer *answer, NvmeUse *ret)
 {
-	free(in->nvmes);
-	in->nvmes = ask->error == 0 ? answer->uses : xcalloc(ask->n, sizeof(NvmeUse));
-	in->n_nvmes = ask->n;
-	for (size_t i = 0; ask->error != 0 && i < ask->n; i++)
-		in->nvmes[i] = (NvmeUse){ .bdf = ask->functions[i], .unread = nothing_of(ask) };
+	*ret = ask->error == 0 ? *answer->uses
+			       : (NvmeUse){ .bdf = *ask->functions, .unread = nothing_of(ask) };
+	free(answer->uses);
 	ask_clear(ask);
 }
 
@@ -139,32 +134,34 @@ static void take_state(Ask *ask, NvmeAnswer *answer, NvmeState *ret)
 }
 
 /*
- * Of the NVMes among the functions, by two parts more, side by side: who uses them, and what each
- * says of itself. One that hangs hides no other, and nothing of it is known.
+ * Of the NVMes among the functions, by two parts more, side by side: who uses each, and what it
+ * says of itself. One that hangs hides no other, and nothing of it is known. Labels of one that a
+ * tenant gave back are not read: by the names of the host's own disks, by very many, or by sectors
+ * that cannot be read, it would keep its data from being erased.
  */
-static void look_at_nvmes(Host *host, Inspection *in)
+static void look_at_nvmes(Host *host, const Tenants *tenants, Inspection *in)
 {
-	_cleanup_free_ Bdf *nvmes = xcalloc(in->n_functions + 1, sizeof(Bdf));
-	_cleanup_free_ NvmeAnswer *answers = NULL;
-	_cleanup_free_ Ask *asks = asks_new(ASK_NVME_STATE, in->n_functions, (void **)&answers);
-	NvmeAnswer uses = { 0 };
+	_cleanup_free_ NvmeAnswer *answers = xcalloc(2 * in->n_functions + 1, sizeof(NvmeAnswer));
+	_cleanup_free_ Ask *asks = xcalloc(2 * in->n_functions + 1, sizeof(Ask));
 	size_t n = 0;
 
-	for (size_t i = 0; i < in->n_functions; i++)
-		if (function_facts_on_nvme(&in->functions[i]))
-			nvmes[n++] = in->functions[i].bdf;
-	if (n == 0)
-		return;
-	for (size_t i = 0; i < n; i++)
-		asks[i].functions = &nvmes[i];
-	asks[n] = (Ask){ .id = ASK_NVME, .functions = nvmes, .n = n, .answer = &uses };
-	ask(host, asks, n + 1, ASK_USUAL_TIMEOUT);
-	take_uses(&asks[n], &uses, in);
-	free(in->nvme_states);
-	in->nvme_states = xcalloc(n, sizeof(NvmeState));
-	for (in->n_nvme_states = 0; in->n_nvme_states < n; in->n_nvme_states++)
-		take_state(&asks[in->n_nvme_states], &answers[in->n_nvme_states],
-			   &in->nvme_states[in->n_nvme_states]);
+	EACH (const FunctionFacts, f, in->functions, in->n_functions) {
+		const char *before = tenants_returned(tenants, &f->bdf) ? "--no-labels" : NULL;
+
+		if (!function_facts_on_nvme(f))
+			continue;
+		asks[n] = (Ask){ ASK_NVME_STATE, .functions = &f->bdf, .n = 1 };
+		asks[n + 1] = (Ask){ ASK_NVME, before, .functions = &f->bdf, .n = 1 };
+		asks[n].answer = &answers[n];
+		asks[n + 1].answer = &answers[n + 1];
+		n += 2;
+	}
+	if (n > 0)
+		ask(host, asks, n, ASK_USUAL_TIMEOUT);
+	for (size_t i = 0; i < n; i += 2) {
+		take_state(&asks[i], &answers[i], GROW(in->nvme_states, in->n_nvme_states));
+		take_use(&asks[i + 1], &answers[i + 1], GROW(in->nvmes, in->n_nvmes));
+	}
 }
 
 /* Two parts, side by side: one sees processes, the other one config space, and nothing else of it
@@ -205,13 +202,19 @@ static int look(Host *host, QuestionId id, const Bdf *functions, size_t n, Inspe
 int host_inspect(Host *host, const Bdf *functions, size_t n, InspectConfig config, Inspection **ret,
 		 Problem **ret_problem)
 {
+	return host_inspect_marked(host, NULL, functions, n, config, ret, ret_problem);
+}
+
+int host_inspect_marked(Host *host, const Tenants *tenants, const Bdf *functions, size_t n,
+			InspectConfig config, Inspection **ret, Problem **ret_problem)
+{
 	_cleanup_(inspection_freep) Inspection *in = NULL;
 	int r = look(host, ASK_INSPECT, functions, n, config, &in, ret_problem);
 
 	if (r != 0)
 		return r;
 	look_at_nics(host, in);
-	look_at_nvmes(host, in);
+	look_at_nvmes(host, tenants, in);
 	in->probe_worker = host->ops->worker_on(host, NULL);
 	*ret = TAKE_PTR(in);
 	return 0;
@@ -291,12 +294,16 @@ int host_reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *r
 	return r;
 }
 
-int host_make_vfs(Host *host, const Bdf *nic, unsigned number, bool *ret_running,
+int host_make_vfs(Host *host, const Bdf *nic, unsigned number, bool autoprobe, bool *ret_running,
 		  Problem **ret_problem)
 {
 	_cleanup_free_ char *text = strf("%u", number);
 	VfsAnswer answer = { 0 };
-	Ask one = { .id = ASK_VFS, .after = { text }, .functions = nic, .n = 1, .answer = &answer };
+	Ask one = { .id = ASK_VFS,
+		    .after = { text, autoprobe ? "1" : "0" },
+		    .functions = nic,
+		    .n = 1,
+		    .answer = &answer };
 
 	ask(host, &one, 1, ASK_USUAL_TIMEOUT);
 	*ret_running = one.still_running;

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "core/tenancy/tenancy.h"
 #include "host/host/host.h"
 
 /*
@@ -13,6 +14,9 @@
  */
 int host_inspect(Host *host, const Bdf *functions, size_t n, InspectConfig config, Inspection **ret,
 		 Problem **ret_problem);
+/* The same; NVMes that a tenant gave back, by their marks, are not read. NULL: there are no marks. */
+int host_inspect_marked(Host *host, const Tenants *tenants, const Bdf *functions, size_t n,
+			InspectConfig config, Inspection **ret, Problem **ret_problem);
 /* Of the functions only: it looks at no process, and not at the host. */
 int host_glance(Host *host, const Bdf *functions, size_t n, InspectConfig config, Inspection **ret,
 		Problem **ret_problem);
@@ -60,7 +64,7 @@ DECLARE_CLEAR(ResetOutcome, reset_outcome_clear)
  * Gives the NIC so many VFs: vfs_set() in host/device/vfs.h. *ret_running: a part may still be at
  * it.
  */
-int host_make_vfs(Host *host, const Bdf *nic, unsigned number, bool *ret_running,
+int host_make_vfs(Host *host, const Bdf *nic, unsigned number, bool autoprobe, bool *ret_running,
 		  Problem **ret_problem);
 
 /*

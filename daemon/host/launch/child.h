@@ -6,8 +6,6 @@
 #pragma once
 
 #include <poll.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "host/launch/part.h"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <sys/types.h>
 
 #include "host/launch/config.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Messages to a domain's guest agent. */
 #include <libvirt/libvirt-qemu.h>
-#include <string.h>
 
 #include "host/libvirt/call.h"
 #include "host/libvirt/libvirt.h"

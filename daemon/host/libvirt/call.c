@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/libvirt/call.h"
 
-#include <signal.h>
 #include <stdarg.h>
 
 #include "core/domain/ref.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The event thread, and the connector that opens and closes the connection. */
-#include <signal.h>
-#include <string.h>
 
 #include "host/libvirt/call.h"
 #include "host/libvirt/libvirt.h"

@@ -9,7 +9,6 @@
  * A thread of its own makes the call, because the call waits for as long as QEMU's monitor does not
  * answer, and our caller has a deadline. A thread that never returns from libvirt is left behind.
  */
-#include <string.h>
 #include <time.h>
 
 #include "core/base/problem.h"
@@ -36,11 +35,7 @@ typedef struct LiveDevice {
 	char *alias; /* libvirt's name of the device; NULL: none */
 } LiveDevice;
 
-static void live_device_clear(LiveDevice *device)
-{
-	free(device->alias);
-	*device = (LiveDevice){ 0 };
-}
+LOCAL_CLEAR(LiveDevice, live_device_clear)
 
 /* Fills in what the live XML says of the function. */
 static int find_live(const char *xml, const Bdf *function, LiveDevice *into, Problem **ret_problem)
@@ -308,11 +303,8 @@ typedef struct View {
 	LiveDevice device;
 } View;
 
-static void view_clear(View *view)
-{
-	free(view->name);
-	live_device_clear(&view->device);
-}
+LOCAL_CLEAR(View, view_clear)
+#include "device.inc"
 
 /*
  * An attach goes on in libvirtd after its caller has died (an earlier daemon): until it has ended,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Domains: find, read, define. */
-#include <string.h>
 #include <strings.h>
 #include <time.h>
 

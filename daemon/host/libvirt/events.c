@@ -2,8 +2,6 @@
 /* libvirt's callbacks. All run on the event thread. */
 #include "host/libvirt/virt.h"
 
-#include <string.h>
-
 #include "util/mutex.h"
 #include "util/text.h"
 

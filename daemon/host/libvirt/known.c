@@ -11,9 +11,6 @@
  */
 #include "host/libvirt/virt.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "core/domain/xml.h"
 #include "host/libvirt/call.h"
 #include "host/libvirt/libvirt.h"

@@ -16,7 +16,6 @@
 #include <libvirt/libvirt.h>
 #include <libvirt/virterror.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/domain/use.h"

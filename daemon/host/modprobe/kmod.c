@@ -3,11 +3,8 @@
 
 #include <ctype.h>
 #include <dlfcn.h>
-#include <errno.h>
 #include <libkmod.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "core/setup/modprobe.h"
 #include "util/text.h"

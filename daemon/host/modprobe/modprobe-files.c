@@ -2,7 +2,6 @@
 #include "host/modprobe/modprobe-files.h"
 
 #include <ctype.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 

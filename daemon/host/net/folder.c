@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/net/folder.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -47,7 +44,7 @@ static int read_parts(int sysfs_fd, const Bdf *bdf, NicFolder *folder)
 		r = sysfs_link_name_if_any(sysfs_fd, path, &driver);
 		if (r >= 0 && driver) {
 			folder->rdma_part = xstrdup(*name);
-			/* "mlx5_ib.rdma": a module's name and a driver's (auxiliary_driver_register()) */
+			/* "mlx5_ib.rdma": module and driver (auxiliary_driver_register()) */
 			folder->rdma_module = xstrndup(driver, strcspn(driver, "."));
 		}
 	}

@@ -2,12 +2,10 @@
 #include "host/net/links.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
-#include <string.h>
 
 #include "util/grow.h"
 #include "util/text.h"
@@ -233,7 +231,7 @@ static int tell_route(const struct nlmsghdr *message, void *userdata)
 	link = way_of(teller->links, &of);
 	if (link)
 		add_route(teller, link, body, &of);
-	/* Of a nexthop object: the kernel tells its devices, unless somebody has turned that off. */
+	/* Of a nexthop object: the kernel tells its devices, unless that was turned off. */
 	else if (of.of[RTA_NH_ID] && !of.of[RTA_OIF] && !of.of[RTA_MULTIPATH] &&
 		 body->rtm_type == RTN_UNICAST)
 		nic_use_unknown(teller->use, xstrdup("routes do not tell their devices: sysctl "

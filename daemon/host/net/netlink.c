@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/net/netlink.h"
 
-#include <errno.h>
 #include <libmnl/libmnl.h>
-#include <string.h>
 
 #include "gpupass/cleanup.h"
 #include "util/xalloc.h"

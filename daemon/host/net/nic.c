@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/net/nic.h"
 
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "host/net/links.h"
 #include "host/net/rdma.h"
 #include "host/net/storage.h"

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/net/rdma.h"
 
-#include <errno.h>
 #include <libmnl/libmnl.h>
 #include <rdma/rdma_netlink.h>
-#include <string.h>
 
 #include "util/text.h"
 #include "util/xalloc.h"

@@ -2,9 +2,6 @@
 #include "host/net/storage.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "host/scan/sysfs.h"
 #include "util/file.h"

@@ -35,7 +35,7 @@ static int find_number(int sysfs_fd, const Bdf *nic, const Bdf *vf, uint32_t *re
 	return -ENOENT;
 }
 
-/* The kernel says -1 for what the driver does not say (rtnl_fill_vfinfo() in net/core/rtnetlink.c). */
+/* The kernel says -1 where the driver does not say (rtnl_fill_vfinfo() in net/core/rtnetlink.c). */
 static bool take_setting(const struct nlattr *attribute, const Vf *vf, bool *ret)
 {
 	struct ifla_vf_spoofchk setting; /* a trust has the same form */
@@ -58,7 +58,7 @@ static void take_info(const struct nlattr *info, const Vf *vf)
 	if (!take_setting(of.of[IFLA_VF_SPOOFCHK], vf, &spoof_check) ||
 	    !take_setting(of.of[IFLA_VF_TRUST], vf, &trusted))
 		return;
-	/* A NIC of several network devices, such as mlx4's of two ports: the worst of them counts. */
+	/* A NIC of several network devices, as mlx4's of two ports: the worst of them counts. */
 	vf->use->spoof_check = spoof_check && (vf->use->spoof_check || !vf->use->vf_read);
 	vf->use->trusted |= trusted;
 	vf->use->vf_read = true;

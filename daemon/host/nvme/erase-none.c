@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Without libnvme. */
-#include <errno.h>
 
 #include "host/nvme/erase.h"
 

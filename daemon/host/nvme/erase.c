@@ -4,7 +4,6 @@
 #include <libnvme.h>
 
 #include "util/grow.h"
-#include "util/xalloc.h"
 
 /* Disks that are kept from everybody else. */
 typedef struct Claims {

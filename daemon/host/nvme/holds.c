@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/nvme/holds.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "host/scan/sysfs.h"

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/nvme/use.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "host/nvme/holds.h"
 #include "host/nvme/labels.h"
 #include "util/file.h"
-#include "util/xalloc.h"
 
 #define BY_LINKS "dev/disk"
 
@@ -66,7 +62,7 @@ static void look_at_node(NvmeLook *look, NvmeOpen open_node, const NvmeNode *nod
 		nvme_labels_read_table(fd, path, look->use);
 }
 
-int nvme_use_read(const Roots *roots, NvmeOpen open_node, const Bdf *bdf, NvmeUse *ret)
+int nvme_use_read(const Roots *roots, NvmeOpen open_node, const Bdf *bdf, bool labels, NvmeUse *ret)
 {
 	_cleanup_(nvme_use_clear) NvmeUse use = { .bdf = *bdf };
 	_cleanup_(nvme_look_clear) NvmeLook look = {
@@ -78,7 +74,7 @@ int nvme_use_read(const Roots *roots, NvmeOpen open_node, const Bdf *bdf, NvmeUs
 	if (r < 0)
 		return r;
 	find_aliases(&look);
-	for (size_t i = 0; i < look.n_nodes; i++)
+	for (size_t i = 0; labels && i < look.n_nodes; i++)
 		look_at_node(&look, open_node, &look.nodes[i], use.nodes[i]);
 	if (look.n_nodes > 0)
 		nvme_holds_find(&look);

@@ -8,5 +8,9 @@
 
 #include "host/nvme/look.h"
 
-/* -ENOENT: there is no such function. What cannot be looked at is in ret->unread. */
-int nvme_use_read(const Roots *roots, NvmeOpen open_node, const Bdf *bdf, NvmeUse *ret);
+/*
+ * -ENOENT: there is no such function. What cannot be looked at is in ret->unread. `labels`: also
+ * what is on it, and what of the host's files means it by that.
+ */
+int nvme_use_read(const Roots *roots, NvmeOpen open_node, const Bdf *bdf, bool labels,
+		  NvmeUse *ret);

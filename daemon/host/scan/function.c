@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <string.h>
 
 #include "host/scan/sysfs.h"
 #include "util/file.h"
@@ -265,11 +264,6 @@ static int read_bars(int device_fd, PciFunction *f)
 	return 0;
 }
 
-static void append_upstream(PciFunction *f, const Bdf *bdf)
-{
-	*GROW(f->upstream, f->n_upstream) = *bdf;
-}
-
 /* "pci0000:00": a host bridge. Intel VMD puts a second one behind its endpoint. */
 static bool is_host_bridge(const char *component)
 {
@@ -293,9 +287,17 @@ static int read_upstream(int devices_fd, PciFunction *f)
 			f->n_upstream = 0;
 		if (sysfs_parse_bdf(c, &bdf) < 0 || bdf_equal(&bdf, &f->bdf))
 			continue;
-		append_upstream(f, &bdf);
+		*GROW(f->upstream, f->n_upstream) = bdf;
 	}
 	return 0;
+}
+
+int scan_upstream(int sysfs_fd, PciFunction *f)
+{
+	_cleanup_close_ int devices_fd = -1;
+	int r = dir_open_at(sysfs_fd, SYSFS_PCI_DEVICES, false, &devices_fd);
+
+	return r < 0 ? r : read_upstream(devices_fd, f);
 }
 
 /* Older kernels have neither attribute, and some devices refuse: then the value is unknown. */
@@ -334,7 +336,9 @@ static int read_vfs(int device_fd, PciFunction *f)
 	if (r < 0 || f->vfs_max == 0)
 		return r;
 	r = read_count(device_fd, "sriov_offset", &f->vf_offset);
-	return r < 0 ? r : read_count(device_fd, "sriov_stride", &f->vf_stride);
+	if (r >= 0)
+		r = read_count(device_fd, "sriov_stride", &f->vf_stride);
+	return r < 0 ? r : read_count(device_fd, "sriov_drivers_autoprobe", &f->vf_autoprobe);
 }
 
 static int read_details(int devices_fd, int device_fd, PciFunction *f)

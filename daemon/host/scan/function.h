@@ -16,7 +16,10 @@ int modalias_parse(const char *text, PciFunction *into);
 /* Vendor, device, subsystem and class of one function. */
 int scan_ids(int sysfs_fd, const Bdf *bdf, PciFunction *f);
 
-/* The same; f->bdf says of which. One read of one file. */
+/* The bridges above f->bdf. */
+int scan_upstream(int sysfs_fd, PciFunction *f);
+
+/* The same as scan_ids(); f->bdf says of which. One read of one file. */
 int function_read_ids(int devices_fd, PciFunction *f);
 
 /* IOMMU_GROUP_NONE: it is in none. */

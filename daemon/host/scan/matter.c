@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/scan/matter.h"
 
-#include <string.h>
-
 #include "host/scan/sysfs.h"
 
 typedef struct Marks {
@@ -36,18 +34,10 @@ static void mark_bus(const Marks *m, size_t gpu)
 		m->marks[i] = true;
 }
 
-static int compare_addresses(const void *a, const void *b)
-{
-	const PciFunction *x = a, *y = b;
-
-	return bdf_compare(&x->bdf, &y->bdf);
-}
-
 static void mark_address(const Marks *m, const Bdf *bdf)
 {
-	const PciFunction key = { .bdf = *bdf };
 	const PciFunction *found =
-		bsearch(&key, m->functions, m->n, sizeof(PciFunction), compare_addresses);
+		bsearch(bdf, m->functions, m->n, sizeof(PciFunction), bdf_compare);
 
 	if (found)
 		m->marks[found - m->functions] = true;

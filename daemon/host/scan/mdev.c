@@ -2,7 +2,6 @@
 #include "host/scan/mdev.h"
 
 #include <limits.h>
-#include <string.h>
 
 #include "host/scan/sysfs.h"
 #include "util/file.h"

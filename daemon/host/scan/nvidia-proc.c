@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/scan/nvidia-proc.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "core/setup/setup-files.h"
 #include "util/file.h"
 #include "util/text.h"

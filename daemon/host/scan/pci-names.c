@@ -6,7 +6,6 @@
 #include "host/scan/pci-names.h"
 
 #include <fcntl.h>
-#include <string.h>
 
 #include "core/pci/pci-snapshot.h"
 #include "util/file.h"

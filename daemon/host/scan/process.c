@@ -3,8 +3,6 @@
 
 #include <ctype.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <string.h>
 
 #include "util/file.h"
 #include "util/text.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/scan/scan.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "host/scan/function.h"
 #include "host/scan/matter.h"
 #include "host/scan/mdev.h"
@@ -121,11 +117,6 @@ static int look_at(int devices_fd, const PciSnapshot *before, const Bdf *bdf, Ch
 	return 0;
 }
 
-static int compare_addresses(const void *a, const void *b)
-{
-	return bdf_compare(a, b);
-}
-
 static int find_changes(int sysfs_fd, const PciSnapshot *before, const Bdf *changed, size_t n,
 			Changes *changes)
 {
@@ -136,7 +127,7 @@ static int find_changes(int sysfs_fd, const PciSnapshot *before, const Bdf *chan
 	changes->functions = xcalloc(n + 1, sizeof(PciFunction));
 	if (n > 0)
 		memcpy(sorted, changed, n * sizeof(Bdf));
-	qsort(sorted, n, sizeof(Bdf), compare_addresses);
+	qsort(sorted, n, sizeof(Bdf), bdf_compare);
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		if (i == 0 || !bdf_equal(&sorted[i - 1], &sorted[i]))
 			r = look_at(devices_fd, before, &sorted[i], changes);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/scan/scan.h"
 
-#include <fcntl.h>
-#include <string.h>
-
 #include "host/scan/function.h"
 #include "host/scan/matter.h"
 #include "host/scan/mdev.h"
@@ -42,13 +39,6 @@ static int append_address(const char *name, void *userdata)
 	return 0;
 }
 
-static int compare_addresses(const void *a, const void *b)
-{
-	const PciFunction *x = a, *y = b;
-
-	return bdf_compare(&x->bdf, &y->bdf);
-}
-
 static bool has_vanished(int error)
 {
 	return error == -ENOENT || error == -ENODEV;
@@ -63,7 +53,7 @@ static int list_functions(int devices_fd, Functions *functions)
 	if (r < 0)
 		return r;
 	if (functions->n_items > 0) /* qsort() must not get NULL */
-		qsort(functions->items, functions->n_items, sizeof(PciFunction), compare_addresses);
+		qsort(functions->items, functions->n_items, sizeof(PciFunction), bdf_compare);
 	for (size_t i = 0; i < functions->n_items; i++) {
 		r = function_read_ids(devices_fd, &functions->items[i]);
 		if (r < 0 && !has_vanished(r))

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/scan/sysfs.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "core/pci/driver-name.h"
 #include "util/file.h"

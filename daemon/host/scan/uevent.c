@@ -2,7 +2,6 @@
 #include "host/scan/uevent.h"
 
 #include <linux/netlink.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "host/scan/sysfs.h"

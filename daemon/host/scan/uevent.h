@@ -6,9 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "host/scan/scan.h"
 #include "util/bdf.h"
 

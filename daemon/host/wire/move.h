@@ -2,8 +2,6 @@
 /* A move of one PCI function from its driver to another: the target, and the result. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
 #include "util/bdf.h"

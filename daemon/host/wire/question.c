@@ -142,6 +142,17 @@ static bool is_about_functions(const void *of, const Bdf *functions, size_t n)
 	return EVERY(functions, n, inspection_find(answer->inspection, it));
 }
 
+/* So many items, of which each begins with its address: one for each function, in that order. */
+static bool are_of(const void *items, size_t n_items, size_t size, const Bdf *functions, size_t n)
+{
+	bool are = n_items == n;
+
+	for (size_t i = 0; are && i < n; i++)
+		are = bdf_equal((const void *)((const char *)items + i * size), &functions[i]);
+	return are;
+}
+#define ARE_OF(items, n_items, functions, n) are_of(items, n_items, sizeof(*(items)), functions, n)
+
 static bool is_short(const char *reason)
 {
 	return !reason || strlen(reason) <= REASON_MAX;
@@ -151,39 +162,27 @@ static bool is_about_boards(const void *of, const Bdf *functions, size_t n)
 {
 	const MemoryAnswer *answer = of;
 
-	for (size_t i = 0; i < n && answer->n_boards == n; i++) {
-		const MemoryReport *board = &answer->boards[i];
-
-		if (!bdf_equal(&board->bdf, &functions[i]) || !is_short(board->why) ||
-		    (board->state == MEMORY_NOT_KNOWN) != (board->why != NULL))
-			return false;
-	}
-	return answer->n_boards == n;
+	return ARE_OF(answer->boards, answer->n_boards, functions, n) &&
+	       EVERY(answer->boards, n,
+		     is_short(it->why) && (it->state == MEMORY_NOT_KNOWN) == (it->why != NULL));
 }
 
 static bool is_about_nics(const void *of, const Bdf *functions, size_t n)
 {
 	const NicsAnswer *answer = of;
 
-	for (size_t i = 0; i < n && answer->n_nics == n; i++)
-		if (!bdf_equal(&answer->nics[i].bdf, &functions[i]) ||
-		    !is_short(answer->nics[i].why))
-			return false;
-	return answer->n_nics == n;
+	return ARE_OF(answer->nics, answer->n_nics, functions, n) &&
+	       EVERY(answer->nics, n, is_short(it->why));
 }
 
 static bool is_about_modes(const void *of, const Bdf *functions, size_t n)
 {
 	const PersistenceAnswer *answer = of;
 
-	for (size_t i = 0; i < n && answer->n_gpus == n; i++) {
-		const GpuPersistence *gpu = &answer->gpus[i];
-
-		if (!bdf_equal(&gpu->bdf, &functions[i]) || !is_short(gpu->why) ||
-		    (gpu->mode == PERSISTENCE_UNKNOWN && (!gpu->why || gpu->kept_by != 0)))
-			return false;
-	}
-	return answer->n_gpus == n;
+	return ARE_OF(answer->gpus, answer->n_gpus, functions, n) &&
+	       EVERY(answer->gpus, n,
+		     is_short(it->why) &&
+			     (it->mode != PERSISTENCE_UNKNOWN || (it->why && it->kept_by == 0)));
 }
 
 static size_t times_told(const ProbeAnswer *answer, const Bdf *bdf)
@@ -223,24 +222,21 @@ static bool is_about_uses(const void *of, const Bdf *functions, size_t n)
 {
 	const NvmeAnswer *answer = of;
 
-	for (size_t i = 0; i < n && answer->n_uses == n; i++)
-		if (!bdf_equal(&answer->uses[i].bdf, &functions[i]))
-			return false;
-	return answer->n_uses == n;
+	return ARE_OF(answer->uses, answer->n_uses, functions, n);
 }
 
-static bool is_about_state(const void *of, const Bdf *functions, _unused_ size_t n)
+static bool is_about_state(const void *of, const Bdf *functions, size_t n)
 {
 	const NvmeAnswer *answer = of;
 
-	return answer->n_states == 1 && bdf_equal(&answer->states->bdf, functions);
+	return ARE_OF(answer->states, answer->n_states, functions, n);
 }
 
-static bool is_about_erase(const void *of, const Bdf *functions, _unused_ size_t n)
+static bool is_about_erase(const void *of, const Bdf *functions, size_t n)
 {
 	const NvmeAnswer *answer = of;
 
-	return answer->n_erases == 1 && bdf_equal(&answer->erases->bdf, functions) &&
+	return ARE_OF(answer->erases, answer->n_erases, functions, n) &&
 	       (answer->erases->end == NVME_ERASE_FAILED) == (answer->erases->why != NULL) &&
 	       is_short(answer->erases->why);
 }

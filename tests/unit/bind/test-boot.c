@@ -41,6 +41,8 @@ typedef struct Bench {
 	char *worker;
 	const char *serial; /* the serial number that each reports now; NULL: none */
 	unsigned serials_read;
+	Bdf *above; /* bridges, of ports */
+	size_t n_above;
 	const char *thief_at; /* gets nvidia's driver just before the probes */
 	bool counts;	      /* points, before and after each write: */
 	unsigned at, now;     /* the one to end at, 0: none; how many have passed */
@@ -439,8 +441,8 @@ TEST(what_is_on_vfio_pci_is_not_written_to)
 #define NIC "0000:43:00.0"
 #define VF "0000:43:00.1"
 
-/* A pair's board, its NIC and its VF; and what more is said of these two. */
-static void assign_with_companions(Bench *b, const char *more)
+/* A pair's board, its NIC and its VF; and what more is said of each of these two. */
+static void assign_with(Bench *b, const char *nic, const char *vf)
 {
 	_cleanup_free_ char *text =
 		strf("{\"schema\": \"org.gpupass1.assignment/1\", \"domain_uuid\": \"" UUID "\","
@@ -452,9 +454,14 @@ static void assign_with_companions(Bench *b, const char *more)
 		     "\"subsystem_vendor\": \"15b3\", \"subsystem_device\": \"0023\"%s},"
 		     "{\"bdf\": \"" VF "\", \"vendor\": \"15b3\", \"device\": \"101e\","
 		     "\"subsystem_vendor\": \"15b3\", \"subsystem_device\": \"0023\"%s}]}",
-		     more, more);
+		     nic, vf);
 
 	tree_write(b->tree, "etc/" UUID ".json", text);
+}
+
+static void assign_with_companions(Bench *b, const char *more)
+{
+	assign_with(b, more, more);
 }
 
 /* What gpupass-worker does: a VF that was made was hidden before, and `unruled` is said of it. */
@@ -502,6 +509,8 @@ static void add_port(Bench *b, const char *bdf, uint16_t device, const char *dri
 		.vfs_max = vf ? 0 : 4,
 		.vf_offset = 1,
 		.vf_stride = 1,
+		.upstream = b->above,
+		.n_upstream = b->n_above,
 	};
 
 	tree_add_function(b->tree, &port);
@@ -553,6 +562,7 @@ TEST(vfs_are_made_and_ruled_before_they_are_bound)
 		bool late;			       /* it is made at its NIC's first word */
 		const char *unruled, *group;	       /* NULL: nobody rules it; there is none */
 		const char *asked, *outcomes, *detail; /* of the VF */
+		const char *driver;
 	} found[] = {
 		{ "one that is missing is made", .late = true, .unruled = "",
 		  .asked = MADE("1") RULED, .outcomes = "bound taken bound" },
@@ -565,6 +575,11 @@ TEST(vfs_are_made_and_ruled_before_they_are_bound)
 		  .detail = NIC " could not be given its VFs: worker (pid " },
 		{ "one that is there is not made again", true, .unruled = "", .asked = RULED,
 		  .outcomes = "bound taken bound" },
+		{ "one that something else has bound is ruled", true, .unruled = "", .asked = RULED,
+		  .outcomes = "bound taken bound", .driver = "vfio-pci" },
+		{ "and told if it cannot be", true, .unruled = ", \"trusted\": true",
+		  .asked = RULED, .outcomes = "bound taken failed", .driver = "vfio-pci",
+		  .detail = "the spoof check of " VF " is off" },
 		{ "without its rules it stays without a driver", true,
 		  .unruled = ", \"trusted\": true", .asked = RULED,
 		  .outcomes = "bound taken failed", .detail = "the spoof check of " VF " is off" },
@@ -585,7 +600,7 @@ TEST(vfs_are_made_and_ruled_before_they_are_bound)
 		add_port(&b, NIC, 0x101d, "mlx5_core");
 		tree_write(b.tree, "unruled", str_or_empty(found[i].unruled));
 		if (found[i].there || found[i].late)
-			add_port(&b, VF, 0x101e, NULL);
+			add_port(&b, VF, 0x101e, found[i].driver);
 		if (found[i].late)
 			assert_int_equal(rename(shown, hidden), 0);
 		if (found[i].group)
@@ -697,6 +712,105 @@ TEST(a_companion_is_known_by_its_serial_number_or_else_by_its_gpus)
 		assert_outcomes(&b, found[i].outcomes);
 		if (found[i].detail)
 			assert_non_null(strstr(b.report->functions[1].detail, found[i].detail));
+	}
+}
+
+/* As after a rescan: udev waits for these before it loads the usual driver. */
+/* promise M10 */
+TEST(a_companion_that_comes_before_its_gpus_is_bound_once_they_are_there)
+{
+	_cleanup_(teardown) Bench b = setup(NULL);
+
+	tree_remove_function(b.tree, A);
+	tree_remove_function(b.tree, A_AUDIO);
+	add_port(&b, NIC, 0x101d, NULL);
+	assign_with_companions(&b, "");
+	run(&b, NIC);
+	assert_outcomes(&b, "changed");
+	assert_true(b.report->functions[0].early && b.report->lacks_peers);
+	assert_override(&b, NIC, "(null)\n");
+	tree_add_gpu(b.tree, A, 0x2230, NULL, 35, NULL);
+	run(&b, NIC);
+	assert_outcomes(&b, "changed");
+	assert_false(b.report->functions[0].early);
+	tree_remove_function(b.tree, A);
+	tree_remove_function(b.tree, A_AUDIO);
+	tree_add_gpu(b.tree, A, 0x2204, NULL, 34, NULL);
+	run(&b, NIC);
+	assert_outcomes(&b, "bound");
+}
+
+#define AT(slot) ", \"path\": \"0000:40:01.1/" slot "\""
+
+/* Where another card has moved the numbers of buses, its address may be the host's own NIC's. */
+/* promise M10 */
+TEST(a_companion_without_a_serial_number_is_known_by_its_slot)
+{
+	static const struct {
+		const char *nic, *vf, *outcomes, *detail;
+		size_t n_above;
+	} found[] = {
+		{ AT("02.0/00.0"), AT("02.0/00.1"), "bound bound bound", NULL, 2 },
+		{ AT("03.0/00.0"), AT("03.0/00.1"), "bound changed changed",
+		  NIC " is at 0000:40:01.1/02.0/00.0 now and was at 0000:40:01.1/03.0/00.0", 2 },
+		{ AT("00.0"), AT("00.1"), "bound changed changed", "at a place that is not known",
+		  0 },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(found); i++) {
+		_cleanup_(teardown) Bench b = setup(NULL);
+		Bdf above[] = { tree_bdf("0000:40:01.1"), tree_bdf("0000:42:02.0") };
+
+		b.above = above;
+		b.n_above = found[i].n_above;
+		add_worker(&b);
+		tree_write(b.tree, "unruled", "");
+		add_port(&b, NIC, 0x101d, NULL);
+		add_port(&b, VF, 0x101e, NULL);
+		assign_with(&b, found[i].nic, found[i].vf);
+		run(&b, NULL);
+		assert_outcomes(&b, found[i].outcomes);
+		if (found[i].detail)
+			assert_non_null(strstr(b.report->functions[1].detail, found[i].detail));
+	}
+}
+
+/* promises M4, M10 */
+TEST(vfs_are_made_of_the_nic_that_they_were_of)
+{
+	static const char recorded[] = ", \"serial_number\": \"" SERIAL "\"";
+	static const struct {
+		const char *more, *serial, *outcomes, *detail;
+	} found[] = {
+		{ recorded, SERIAL, "bound taken missing", NULL },
+		{ recorded, "00-00-00-00-00-00-00-01", "bound taken changed",
+		  "as a VF of " NIC " it has serial number 00-00-00-00-00-00-00-01 now" },
+		{ AT("02.0/00.1"), NULL, "bound taken missing", NULL },
+		{ AT("03.0/00.1"), NULL, "bound taken changed",
+		  "as a VF of " NIC
+		  " it is at 0000:40:01.1/02.0/00.1 now and was at 0000:40:01.1/03" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(found); i++) {
+		_cleanup_(teardown) Bench b = setup(NULL);
+		Bdf above[] = { tree_bdf("0000:40:01.1"), tree_bdf("0000:42:02.0") };
+		_cleanup_free_ char *asked = NULL;
+		BootMachine machine = machine_of(&b);
+
+		b.above = above;
+		b.n_above = ELEMENTS(above);
+		b.serial = found[i].serial;
+		add_worker(&b);
+		tree_add_driver(b.tree, "mlx5_core");
+		add_port(&b, NIC, 0x101d, "mlx5_core");
+		assign_with(&b, "", found[i].more);
+		run(&b, NULL);
+		vfs_make(&machine, b.tree->path, 1, b.report);
+		assert_int_equal(file_read_at(b.dir_fd, "asked", 4096, &asked, NULL), 0);
+		assert_string_equal(asked, found[i].detail ? "" : MADE("1"));
+		assert_outcomes(&b, found[i].outcomes);
+		if (found[i].detail)
+			assert_non_null(strstr(b.report->functions[2].detail, found[i].detail));
 	}
 }
 

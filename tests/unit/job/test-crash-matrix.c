@@ -483,6 +483,26 @@ static void unready_and_kept(Rig *rig)
 	rig_must(rig, &KEEP);
 }
 
+static void with_vf(Rig *rig)
+{
+	rig_lacks_vf(rig);
+	rig_must(rig, &PREPARE);
+}
+
+/* Something else made it anew. */
+static void with_vf_unruled(Rig *rig)
+{
+	with_vf(rig);
+	vf_watch_forget(rig->vfs, NULL, NULL);
+	rig->fake.spoof_check = false;
+}
+
+static void with_vf_assigned(Rig *rig)
+{
+	with_vf(rig);
+	rig_must(rig, &ASSIGN);
+}
+
 static void break_late(Rig *rig)
 {
 	FakeFault fault = {
@@ -645,6 +665,10 @@ static const Operating operations[] = {
 	{ "assign with an NVMe", with_nvme, ASSIGN, false },
 	{ "release with an NVMe", with_nvme_assigned, RELEASE, false },
 	{ "release with an NVMe that fails", with_nvme_assigned, RELEASE, true },
+	{ "prepare of a VF", rig_lacks_vf, PREPARE, false },
+	{ "prepare of a VF without rules", with_vf_unruled, PREPARE, false },
+	{ "assign with a VF", with_vf, ASSIGN, false },
+	{ "release with a VF", with_vf_assigned, RELEASE, false },
 };
 
 static unsigned *shared_counter(void)

@@ -59,7 +59,7 @@ static int setup(void **state)
 	stub->host = (Host){ .ops = &ops, .machine = stub };
 	stub->good.bdf = (Bdf){ .bus = 0x41 };
 	stub->bad.bdf = (Bdf){ .bus = 0x61 };
-	health_look_new(&stub->look);
+	stub->look = health_look_new();
 	*state = stub;
 	return 0;
 }

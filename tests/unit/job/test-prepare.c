@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A group with an NVMe: no domain has it before that is erased, and whatever is odd is kept apart. */
+/* A group with an NVMe: no domain has it before that is erased; what is odd is kept apart. */
 #include "rig/test.h"
 
 #include <string.h>
@@ -13,7 +13,9 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
+#define UNASKED group_request(OPERATION_PREPARE, "pair0", .plan.unasked = true)
 #define OTHER assign_request("vm77", "pair0")
+#define UNASKED group_request(OPERATION_PREPARE, "pair0", .plan.unasked = true)
 
 /* How often an erase was begun. */
 static unsigned erases(const Rig *rig)
@@ -43,6 +45,14 @@ static void expect_mark(Rig *rig, TenantState state, bool receipt)
 	assert_int_equal(mark->n_erases, receipt);
 }
 
+/* The domain that may have it back, as far as the mark says: NULL: none. */
+static void expect_tenant(Rig *rig, const char *uuid)
+{
+	_cleanup_(tenants_freep) Tenants *tenants = tenant_store_load(&rig->tenants);
+
+	assert_true(str_equal(mark_of(tenants)->domain_uuid, uuid));
+}
+
 static void expect_cleared(Rig *rig, bool cleared)
 {
 	_cleanup_(tenants_freep) Tenants *tenants = tenant_store_load(&rig->tenants);
@@ -58,6 +68,14 @@ static void expect_state(Rig *rig, GroupState state)
 	assert_string_equal(
 		group_state_to_string(group_set_find(p->inventory->groups, "pair0")->state),
 		group_state_to_string(state));
+}
+
+static void expect_reason(Rig *rig, const char *reason)
+{
+	_cleanup_(prepared_freep) Prepared *p = xcalloc(1, sizeof(Prepared));
+
+	assert_int_equal(prepare_look(&rig->place, INSPECT_CONFIG_NOT, true, p, NULL), 0);
+	assert_string_equal(group_set_find(p->inventory->groups, "pair0")->reason, reason);
 }
 
 static Rig *rig_with(bool erase)
@@ -116,6 +134,8 @@ TEST(a_group_of_which_one_gpu_is_elsewhere_waits_for_the_erase_too)
 
 	fake_set_driver(&rig->fake, "0000:61:00.0", "vfio-pci", "vfio-pci");
 	expect_state(rig, GROUP_DEGRADED);
+	expect_reason(rig, "0000:61:00.0 is on vfio-pci, but 0000:41:00.0 on nvidia; NVMe " NVME
+			   " is yet to be erased");
 	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_GROUP_BUSY, "NVMe " NVME " is yet to be erased");
 	rig_must(rig, &PREPARE);
 	expect_mark(rig, TENANT_CLEAN, true);
@@ -136,6 +156,17 @@ TEST(what_a_tenant_had_is_erased_before_the_next_one)
 	rig_must(rig, &PREPARE);
 	assert_int_equal(erases(rig), 1);
 	rig_must(rig, &OTHER);
+}
+
+/* promise M6 */
+TEST(a_tenants_own_labels_do_not_keep_it_from_being_erased)
+{
+	_cleanup_(rig_freep) Rig *first = rig_with(true), *rig = rig_returned();
+
+	first->fake.nvme.labelled = rig->fake.nvme.labelled = true;
+	rig_fails(first, &PREPARE, GPUPASS_ERROR_HOST_IN_USE, "named in /etc/fstab: /data");
+	rig_must(rig, &PREPARE);
+	expect_mark(rig, TENANT_CLEAN, true);
 }
 
 /* promise M7 */
@@ -248,11 +279,19 @@ TEST(what_the_host_wrote_on_a_clean_one_is_dirty_until_it_is_erased_again)
 
 	rig->fake.nvme.sanitizes = true;
 	rig_must(rig, &PREPARE);
+	rig_must(rig, &ASSIGN);
+	rig_must(rig, &RELEASE);
+	rig_must(rig, &PREPARE);
+	expect_tenant(rig, VM42);
 	rig->fake.nvme.erased = false;
 	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_HOST_IN_USE, "written on since gpupass erased it");
+	rig_must(rig, &UNASKED);
+	assert_false(rig->last.changed);
 	rig->fake.nvme.fails = "it is worn out";
 	fails_apart(rig, "it is worn out");
 	expect_mark(rig, TENANT_DIRTY, true);
+	/* What is left of it is nobody's, and no quarantine that is lifted gives it to one. */
+	expect_tenant(rig, NULL);
 	lift(rig);
 	rig->fake.nvme.fails = NULL;
 	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_GROUP_BUSY, "yet to be erased");
@@ -274,10 +313,26 @@ TEST(another_one_where_a_clean_one_was_is_given_to_nobody)
 	rig_must(rig, &ASSIGN);
 }
 
+/* No tenant has changed it: there is nothing to judge. */
+/* fault E3 */
+TEST(what_the_host_changed_on_a_clean_one_is_erased_and_not_kept_apart)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig_must(rig, &PREPARE);
+	rig->fake.nvme.firmware = "2.0";
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_HOST_IN_USE, "its firmware is 2.0, and was 1.0");
+	rig->fake.nvme.fails = "it is worn out";
+	fails_apart(rig, "it is worn out");
+	lift(rig);
+	rig->fake.nvme.fails = NULL;
+	rig_must(rig, &PREPARE);
+	rig_must(rig, &ASSIGN);
+}
+
 /* fault E3 */
 TEST(what_is_new_at_the_address_is_erased_only_when_a_person_asks)
 {
-	const JobRequest unasked = group_request(OPERATION_PREPARE, "pair0", .plan.unasked = true);
 	static const struct {
 		const char *serial, *tells;
 		unsigned device;
@@ -290,17 +345,198 @@ TEST(what_is_new_at_the_address_is_erased_only_when_a_person_asks)
 		_cleanup_(rig_freep) Rig *rig = rig_with(true);
 		PciFunction *nvme;
 
-		rig_must(rig, &unasked); /* the first, which the declaration asks for */
+		rig_must(rig, &UNASKED); /* the first, which the declaration asks for */
 		rig_must(rig, &ASSIGN);
 		rig_must(rig, &RELEASE);
 		fake_watch(&rig->fake);
 		rig->fake.nvme.serial = rows[i].serial;
 		nvme = rig->fake.snapshot->functions[rig->fake.snapshot->n_functions - 1];
 		nvme->device = (uint16_t)(nvme->device + rows[i].device);
+		rig_fails(rig, &UNASKED, GPUPASS_ERROR_HOST_IN_USE, rows[i].tells);
+		assert_int_equal(erases(rig), 0);
+		expect_tenant(rig, VM42);
+		rig->fake.nvme.fails = "it is worn out";
+		fails_apart(rig, "it is worn out");
+		expect_tenant(rig, NULL);
+		lift(rig);
+		rig->fake.nvme.fails = NULL;
+		rig_must(rig, &PREPARE);
+		assert_int_equal(erases(rig), 2);
+	}
+}
+
+static void save_file(Rig *rig, const char *text)
+{
+	_cleanup_free_ char *name = tenant_file_name(&(Bdf){ 0, 0xe1, 0, 0 });
+
+	assert_int_equal(file_replace_at(rig->tenants.dir_fd, name, text, strlen(text), 0600), 0);
+}
+
+static void save_mark(Rig *rig, const char *name, bool begun, unsigned device)
+{
+	const PciFunction *nvme =
+		rig->fake.snapshot->functions[rig->fake.snapshot->n_functions - 1];
+	TenantMark mark = { .bdf = nvme->bdf,
+			    PCI_IDS_OF(nvme),
+			    .state = TENANT_DIRTY,
+			    .domain_uuid = name ? (char *)VM42 : NULL,
+			    .domain_name = (char *)name,
+			    .why = (char *)"seen",
+			    .begun = begun };
+
+	mark.device = (uint16_t)(mark.device + device);
+	assert_int_equal(tenant_store_save(&rig->tenants, &mark, 1), 0);
+}
+
+/* promise M7 */
+TEST(what_a_domain_left_without_gpupass_is_erased_only_when_a_person_asks)
+{
+	static const struct {
+		const char *file, *name, *tells;
+		bool begun;
+		unsigned device;
+	} rows[] = {
+		{ NULL, "vm9", "last used by vm9", false, 0 },
+		{ NULL, NULL, "a tenant that is not known", false, 0 },
+		{ "torn", NULL, "a tenant that is not known", false, 0 },
+		/* What was begun to be erased was another device. */
+		{ NULL, NULL, "a tenant that is not known", true, 1 },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+		if (rows[i].file)
+			save_file(rig, rows[i].file);
+		else
+			save_mark(rig, rows[i].name, rows[i].begun, rows[i].device);
+		rig_fails(rig, &UNASKED, GPUPASS_ERROR_HOST_IN_USE, rows[i].tells);
+		assert_int_equal(rig->fake.calls[FAKE_ERASE], 0);
+		rig_must(rig, &PREPARE);
+		expect_mark(rig, TENANT_CLEAN, true);
+	}
+}
+
+/* fault E2 */
+TEST(a_first_erase_that_was_cut_off_goes_on_by_itself)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig->fake.nvme = (FakeNvme){ .sanitizes = true, .looks = 7 };
+	rig->cancel_at = 2;
+	rig_try(rig, &UNASKED);
+	rig_expect(rig, JOB_CANCELLED, GPUPASS_ERROR_CANCELLED, "everything was put back");
+	expect_mark(rig, TENANT_DIRTY, false);
+	cancellation_unref(rig->place.cancel);
+	rig->place.cancel = NULL;
+	rig->cancel_at = 0;
+	rig_must(rig, &UNASKED);
+	expect_mark(rig, TENANT_CLEAN, true);
+}
+
+static void is_marked(Rig *rig)
+{
+	expect_mark(rig, TENANT_DIRTY, false);
+}
+
+/* udev goes by the mark: what is on it may be a domain's, which had it by hand. */
+/* promise M6 */
+TEST(one_on_vfio_is_marked_before_the_host_sees_what_is_on_it)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig_must(rig, &KEEP);
+	fake_watch(&rig->fake);
+	rig_at(rig, FAKE_MOVE, 1, is_marked);
+	rig_must(rig, &PREPARE);
+	expect_mark(rig, TENANT_CLEAN, true);
+}
+
+/* The next daemon, maybe of the next boot. */
+static void start_anew(Rig *rig)
+{
+	vf_watch_free(rig->vfs);
+	rig->place.vfs = rig->vfs = vf_watch_new();
+	fake_watch(&rig->fake);
+}
+
+/* pair0 is kept on vfio-pci, its NVMe is clean, and a daemon starts. */
+static Rig *rig_started_on_vfio(void)
+{
+	Rig *rig = rig_with(true);
+
+	rig->fake.nvme.sanitizes = true;
+	rig_must(rig, &KEEP);
+	rig_must(rig, &PREPARE);
+	expect_state(rig, GROUP_BOUND);
+	start_anew(rig);
+	return rig;
+}
+
+/* promise M6 */
+TEST(a_clean_one_on_vfio_is_nobodys_until_it_was_compared)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_started_on_vfio();
+
+	expect_state(rig, GROUP_UNREADY);
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_GROUP_BUSY, "is yet to be compared with what was");
+	rig_must(rig, &PREPARE);
+	assert_int_equal(erases(rig), 0);
+	expect_mark(rig, TENANT_CLEAN, true);
+	assert_true(rig_is_on(rig, NVME, "vfio-pci", "vfio-pci"));
+	expect_state(rig, GROUP_BOUND);
+	rig_must(rig, &ASSIGN);
+}
+
+/* What a bind compares on its way to vfio-pci need not come back for that. */
+TEST(one_that_was_compared_before_it_was_bound_is_ready)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig_must(rig, &PREPARE);
+	start_anew(rig);
+	expect_state(rig, GROUP_FREE);
+	rig_must(rig, &BIND);
+	expect_state(rig, GROUP_BOUND);
+}
+
+/* Somebody pulls it, and puts in another one. */
+TEST(one_that_was_out_is_compared_again)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_started_on_vfio();
+	PciSnapshot *snapshot = rig->fake.snapshot;
+
+	rig_must(rig, &PREPARE);
+	snapshot->n_functions--;
+	expect_state(rig, GROUP_DEGRADED);
+	snapshot->n_functions++;
+	expect_state(rig, GROUP_UNREADY);
+}
+
+/* fault E3 */
+TEST(one_that_is_not_as_it_was_erased_is_erased_only_when_a_person_asks)
+{
+	const JobRequest unasked = group_request(OPERATION_PREPARE, "pair0", .plan.unasked = true);
+	static const struct {
+		const char *serial, *tells;
+		bool erased;
+	} rows[] = {
+		{ "S2", "its serial number is S2, and was S1", true },
+		{ "S1", "is not known to be as it was erased", false },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(rig_freep) Rig *rig = rig_started_on_vfio();
+
+		rig->fake.nvme.serial = rows[i].serial;
+		rig->fake.nvme.erased = rows[i].erased;
 		rig_fails(rig, &unasked, GPUPASS_ERROR_HOST_IN_USE, rows[i].tells);
 		assert_int_equal(erases(rig), 0);
+		assert_true(rig_is_on(rig, NVME, "vfio-pci", "vfio-pci"));
+		expect_state(rig, GROUP_UNREADY);
 		rig_must(rig, &PREPARE);
 		assert_int_equal(erases(rig), 1);
+		rig_must(rig, &ASSIGN);
 	}
 }
 
@@ -383,13 +619,83 @@ TEST(after_a_reboot_an_erase_is_not_undone)
 	assert_true(rig_is_on(rig, NVME, "nvme", ""));
 }
 
+/* Other cards have moved the addresses: it may be a disk that the host runs from. */
+/* promise M6 */
+/* fault E2 */
+TEST(what_is_another_device_now_no_recovery_touches)
+{
+	static const struct {
+		JobRequest request;
+		const char *number, *tells;
+		unsigned device;
+	} rows[] = {
+		{ PREPARE, "00-01", NVME " is 144d:a80b (subsystem 144d:a801) now and was", 1 },
+		{ PREPARE, "00-02", NVME " has serial number 00-02 now and had 00-01", 0 },
+		{ BIND, "00-02", NVME " has serial number 00-02 now and had 00-01", 0 },
+		{ BIND, NULL, NULL, 0 },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(rig_freep) Rig *rig = rig_with(true);
+		const Bdf nvme = bdf_of(NVME);
+		JournalJob *log = NULL;
+		char *reason;
+
+		rig->fake.nvme.number = "00-01";
+		rig_plan(rig, &rows[i].request);
+		assert_int_equal(journal_begin(&rig->journal, rig->last_job, rig->planned->plan,
+					       NULL, NULL, 2, &log),
+				 0);
+		journal_job_free(log);
+		fake_set_driver(&rig->fake, NVME, "vfio-pci", "vfio-pci");
+		rig->fake.nvme.number = rows[i].number;
+		rig->fake.snapshot->functions[rig->fake.snapshot->n_functions - 1]->device +=
+			(uint16_t)rows[i].device;
+		rig_new_claims(rig);
+		rig_recover(rig, rows[i].tells ? RECOVERED_QUARANTINED : RECOVERED_UNDONE, NULL);
+		assert_int_equal(rig_is_on(rig, NVME, "vfio-pci", "vfio-pci"),
+				 rows[i].tells != NULL);
+		reason = claims_quarantine_reason(rig->claims, &nvme, NULL);
+		if (rows[i].tells && !strstr(str_or_empty(reason), rows[i].tells))
+			fail_msg("%s", reason);
+		free(reason);
+	}
+}
+
+/* Somebody gave it to a guest by hand, while no daemon was there. */
+TEST(what_is_in_a_guest_is_not_put_back)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+	JournalJob *log = NULL;
+
+	rig_plan(rig, &PREPARE);
+	assert_int_equal(journal_begin(&rig->journal, rig->last_job, rig->planned->plan, NULL, NULL,
+				       2, &log),
+			 0);
+	journal_job_free(log);
+	fake_set_driver(&rig->fake, NVME, "vfio-pci", "vfio-pci");
+	fake_hold_by_guest(&rig->fake, NVME);
+	rig_new_claims(rig);
+	rig_recover(rig, RECOVERED_QUARANTINED, NULL);
+	assert_true(rig_is_on(rig, NVME, "vfio-pci", "vfio-pci"));
+}
+
 /* Its tenant goes on, and can change it after whoever cleared the quarantine has looked. */
 /* fault E3 */
 TEST(a_quarantine_that_is_cleared_under_a_tenant_accepts_nothing_of_it)
 {
 	static const struct {
 		bool has, accepted;
-	} rows[] = { { true, false }, { false, true } };
+		const char *unread; /* of a record */
+	} rows[] = {
+		{ true, false, NULL },
+		{ false, true, NULL },
+		/* Its own, or anybody's; and one that is another group's for certain. */
+		{ false, false, "\"functions\": [{\"bdf\": \"0000:41:00.0\"}]" },
+		{ false, false, "\"group\": 0" },
+		{ false, true,
+		  "\"group\": \"pair1\", \"functions\": [{\"bdf\": \"0000:a1:00.0\"}]" },
+	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(rig_freep) Rig *rig = rig_returned();
@@ -403,6 +709,14 @@ TEST(a_quarantine_that_is_cleared_under_a_tenant_accepts_nothing_of_it)
 		functions = plan_addresses(rig->planned->plan);
 		assert_int_equal(quarantine_plan(rig->place.quarantine, rig->planned->plan, 9, "x"),
 				 0);
+		if (rows[i].unread) {
+			_cleanup_free_ char *text = strf(
+				"{\"schema\": \"org.gpupass1.assignment/9\", %s}", rows[i].unread);
+
+			assert_int_equal(file_replace_at(rig->store.records.dir_fd, VM42 ".json",
+							 text, strlen(text), 0600),
+					 0);
+		}
 		rig_new_claims(rig);
 		claims_add_quarantine(rig->claims, "pair0", functions,
 				      rig->planned->plan->n_functions, NULL, "x");
@@ -415,11 +729,26 @@ TEST(a_quarantine_that_is_cleared_under_a_tenant_accepts_nothing_of_it)
 TEST(what_could_not_be_recorded_is_not_erased)
 {
 	_cleanup_(rig_freep) Rig *rig = rig_with(true);
-	_cleanup_free_ char *name = tenant_file_name(&(Bdf){ 0, 0xe1, 0, 0 });
-	static const char newer[] = "{\"schema\": \"org.gpupass1.tenant/9\"}\n";
 
-	assert_int_equal(file_replace_at(rig->tenants.dir_fd, name, newer, sizeof(newer) - 1, 0600),
-			 0);
+	save_file(rig, "{\"schema\": \"org.gpupass1.tenant/9\"}\n");
 	rig_fails(rig, &PREPARE, GPUPASS_ERROR_GROUP_BUSY, "who had " NVME " last");
 	assert_int_equal(rig->fake.calls[FAKE_ERASE], 0);
+}
+
+/* The host's own one of that model, which a swap or other cards have brought there. */
+/* fault E3 */
+TEST(a_reconcile_binds_no_other_board_than_was_assigned)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig->fake.nvme.number = "00-01";
+	rig_must(rig, &PREPARE);
+	rig_must(rig, &ASSIGN);
+	fake_set_driver(&rig->fake, NVME, "nvme", NULL);
+	rig->fake.nvme.number = "00-02";
+	rig_fails(rig, &RECONCILE, GPUPASS_ERROR_GROUP_BUSY,
+		  "has serial number 00-02 now and had 00-01");
+	rig->fake.nvme.number = "00-01";
+	rig_must(rig, &RECONCILE);
+	assert_true(rig_is_on(rig, NVME, "vfio-pci", "vfio-pci"));
 }

@@ -79,7 +79,7 @@ static void probe_ask(Host *host, Ask *asks, size_t n_asks, uint64_t timeout_use
 		ask_refuse(asks, prober->result, strdup("it fails as it was told to"), NULL);
 		return;
 	}
-	ret->boards = evidence_new();
+	ret->boards = xcalloc(1, sizeof(Evidence));
 	if (prober->error) {
 		ret->error = strdup(prober->error);
 		return;

@@ -374,7 +374,7 @@ ON_A_RIG(more_links_than_the_boards_have_are_told_and_not_believed)
 /* pair0 was probed and assigned; then boards came, and nothing that was seen counts any more. */
 ON_A_RIG(an_assigned_group_is_released_by_its_name_when_its_evidence_is_stale)
 {
-	_cleanup_(evidence_unrefp) Evidence *seen = evidence_new();
+	_cleanup_(evidence_unrefp) Evidence *seen = xcalloc(1, sizeof(Evidence));
 	Known known;
 
 	rig_assigned(rig);

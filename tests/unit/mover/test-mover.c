@@ -122,6 +122,11 @@ TEST(what_is_no_request_does_nothing)
 		{ BYTES(MOVE "more\0") },
 		{ BYTES(MOVE "reset\0" DISPLAY "\0") },
 		{ BYTES("reset\0--slots\0" DISPLAY "\0") },
+		{ BYTES("vfs\0" DISPLAY "\0"
+			"2\0") },
+		{ BYTES("vfs\0" DISPLAY "\0"
+			"2\0"
+			"on\0") },
 		{ BYTES("inspect\0" DISPLAY "\0") },
 		{ BYTES("--sysfs=/tmp\0" MOVE) },
 	};

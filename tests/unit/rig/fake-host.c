@@ -175,7 +175,7 @@ static void add_holder(Inspection *into, const Bdf *bdf, const char *command, pi
 	};
 }
 
-static FunctionFacts *inspect_one(const FakeHost *fake, size_t i, Inspection *into)
+static FunctionFacts *inspect_one(const FakeHost *fake, size_t i, bool config, Inspection *into)
 {
 	const PciFunction *function = fake->snapshot->functions[i];
 	FunctionFacts *facts = &into->functions[into->n_functions++];
@@ -185,6 +185,7 @@ static FunctionFacts *inspect_one(const FakeHost *fake, size_t i, Inspection *in
 				  .vf = function->virtual_function,
 				  .nvme = function->class_code == 0x010802,
 				  .device_minor = -1 };
+	facts->serial_number = xstrdup(config && facts->nvme ? fake->nvme.number : NULL);
 	fake_set_text(&facts->driver, function->driver);
 	fake_set_text(&facts->driver_override, fake->overrides[i]);
 	return facts;
@@ -247,7 +248,7 @@ static void look(FakeHost *fake, const FakeFault *fault, Ask *ask)
 			no_answer(ask, -ETIMEDOUT);
 			break;
 		}
-		facts = inspect_one(fake, index, in);
+		facts = inspect_one(fake, index, ask->id == ASK_CONFIG, in);
 		facts->left_asleep = ask->before && fake->wake[index] != FAKE_WAKES;
 		facts->config_all_ones = wakes && fake->wake[index] == FAKE_WAKE_FAILS;
 		if (ask->id == ASK_INSPECT)
@@ -472,8 +473,11 @@ static void answer_vfs(FakeHost *fake, const FakeFault *fault, Ask *ask)
 
 	answer->bdf = *ask->functions;
 	answer->number = (unsigned)atoi(ask->after[0]);
-	if (!fault || fault->late)
+	fake->autoprobe_off = *ask->after[1] == '0';
+	if (!fault || fault->late) {
 		fake->hides_vfs = answer->number == 0;
+		fake->made_vfs = answer->number > 0;
+	}
 	/* They go with the VFs. */
 	fake->spoof_check &= !fake->hides_vfs;
 	if (fault)
@@ -499,6 +503,10 @@ static void answer_nvme_use(FakeHost *fake, const FakeFault *fault, Ask *ask)
 			*GROW(use->holds, use->n_holds) =
 				(NvmeHold){ NVME_HOLD_MOUNT, xstrdup("/dev/nvme0n1"),
 					    xstrdup(fake->nvme.mount) };
+		if (fake->nvme.labelled && !ask->before)
+			*GROW(use->holds, use->n_holds) =
+				(NvmeHold){ NVME_HOLD_FSTAB, xstrdup("/dev/nvme0n1"),
+					    xstrdup("/data") };
 	}
 }
 

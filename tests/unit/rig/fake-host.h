@@ -82,10 +82,12 @@ typedef struct FakeNvmlFault {
 /* All NVMes are one. */
 typedef struct FakeNvme {
 	const char *mount;    /* where it is; NULL: not at all */
+	bool labelled;	      /* as a disk of the host's fstab is */
 	bool sanitizes;	      /* else it is formatted */
 	unsigned looks, left; /* at which a sanitize is in progress; of one that was begun */
 	const char *fails;    /* why its erase does */
 	const char *serial, *firmware; /* NULL: "S1", "1.0" */
+	const char *number; /* its serial number in config space; NULL: it has none there */
 	bool erased;
 } FakeNvme;
 
@@ -130,6 +132,8 @@ struct FakeHost {
 	const char *keeper_fault;   /* why nvidia-persistenced does not let go; "": it lies */
 	const char *nvidia_version; /* of the loaded driver; NULL: not known */
 	const char *nic_address;    /* that the first NIC has which is asked for; NULL: none */
+	bool made_vfs;		    /* they end with a boot */
+	bool autoprobe_off;	    /* of the NIC */
 	bool hides_vfs;		    /* those of the fixture are not there, until they are made */
 	bool spoof_check;	    /* of all VFs */
 	FakeNvme nvme;

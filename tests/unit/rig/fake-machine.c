@@ -348,6 +348,9 @@ void fake_reboot(FakeHost *fake)
 		fake->stuck[i] = fake->used[i] = false;
 		fake->persistence[i] = fake->kept[i] = false;
 	}
+	fake->hides_vfs |= fake->made_vfs;
+	fake->spoof_check &= !fake->made_vfs;
+	fake->autoprobe_off = fake->made_vfs = false;
 }
 
 void fake_undefine(FakeHost *fake, const char *name)
@@ -484,9 +487,10 @@ char *fake_world(const FakeHost *fake, int dir_fd)
 			str_or_empty(fake->snapshot->functions[i]->driver),
 			str_or_empty(fake->overrides[i]), fake->gone[i] ? " gone" : "",
 			fake->persistence[i] ? " persistence on" : "");
-	if (fake->hides_vfs || fake->spoof_check)
-		fprintf(into, "VFs%s%s\n", fake->hides_vfs ? " hidden" : "",
-			fake->spoof_check ? " checked" : "");
+	if (fake->hides_vfs || fake->spoof_check || fake->autoprobe_off)
+		fprintf(into, "VFs%s%s%s\n", fake->hides_vfs ? " hidden" : "",
+			fake->spoof_check ? " checked" : "",
+			fake->autoprobe_off ? " for no driver" : "");
 	for (size_t i = 0; i < fake->n_domains; i++) {
 		fprintf(into, "domain %s %s\n", fake->domains[i].name, fake->domains[i].uuid);
 		write_xml(into, "config", fake->domains[i].config_xml);

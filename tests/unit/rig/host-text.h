@@ -152,7 +152,7 @@ static inline _unused_ void see(Evidence *into, const char *text, const GpuSet *
 static inline _unused_ Evidence *evidence_of_text(const char *text, const GpuSet *set)
 {
 	_cleanup_strv_ char **all = words_of(text, ",");
-	Evidence *evidence = evidence_new();
+	Evidence *evidence = xcalloc(1, sizeof(Evidence));
 
 	for (char **one = all; one && *one; one++)
 		see(evidence, *one + strspn(*one, " "), set);

@@ -617,10 +617,16 @@ void rig_renamed(Rig *rig)
 	rig_declare(rig, RIG_GOLD "[Group]\nName=pair1\nGpu=0000:a1:00.0\nGpu=0000:c1:00.0\n");
 }
 
+#define AN_NVME                                                                                    \
+	"{\"bdf\": \"" NVME "\", \"class\": \"010802\", \"vendor\": \"144d\", "                    \
+	"\"device\": \"a80a\", \"subsystem_vendor\": \"144d\", "                                   \
+	"\"subsystem_device\": \"a801\", \"driver\": \"nvme\", "                                   \
+	"\"reset_methods\": \"flr\", \"iommu_group\": 199, \"numa_node\": 1}"
+
 void rig_lacks_vf(Rig *rig)
 {
 	fake_done(&rig->fake);
-	fake_init(&rig->fake, "h100-nvl-nics");
+	fake_init_with(&rig->fake, "h100-nvl-nics", AN_NVME);
 	rig->fake.hides_vfs = true;
 	rig_declare(rig, "[Group]\nName=pair0\nGpu=18:00.0\nGpu=19:00.0\nWith=vf:" RIG_VF "\n"
 			 "Vlan=42\n");
@@ -638,11 +644,7 @@ void rig_declare_nvme(Rig *rig, bool erase)
 void rig_unready(Rig *rig)
 {
 	fake_done(&rig->fake);
-	fake_init_with(&rig->fake, "four-a6000",
-		       "{\"bdf\": \"" NVME "\", \"class\": \"010802\", \"vendor\": \"144d\", "
-		       "\"device\": \"a80a\", \"subsystem_vendor\": \"144d\", "
-		       "\"subsystem_device\": \"a801\", \"driver\": \"nvme\", "
-		       "\"reset_methods\": \"flr\", \"iommu_group\": 199, \"numa_node\": 1}");
+	fake_init_with(&rig->fake, "four-a6000", AN_NVME);
 	rig_declare_nvme(rig, true);
 }
 

@@ -349,6 +349,7 @@ void tree_add_function(SysfsTree *tree, const PciFunction *f)
 		add_line(tree, f, "sriov_totalvfs", "%u", f->vfs_max);
 		add_line(tree, f, "sriov_offset", "%u", f->vf_offset);
 		add_line(tree, f, "sriov_stride", "%u", f->vf_stride);
+		add_line(tree, f, "sriov_drivers_autoprobe", "%u", f->vf_autoprobe);
 	}
 	if (f->has_vfs)
 		tree_write_attribute(tree, BDF_TEXT(&f->bdf), "virtfn0", "");

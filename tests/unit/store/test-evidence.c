@@ -4,6 +4,7 @@
 #include "rig/bdf.h"
 #include "rig/temp-dir.h"
 #include "store/evidence.h"
+#include "util/xalloc.h"
 
 #define A "0000:41:00.0"
 #define B "0000:61:00.0"
@@ -12,7 +13,7 @@
 static Evidence *pair(unsigned links)
 {
 	const Bdf ends[] = { bdf_of(A), bdf_of(B) };
-	Evidence *evidence = evidence_new();
+	Evidence *evidence = xcalloc(1, sizeof(Evidence));
 
 	for (size_t i = 0; i < 2; i++) {
 		Sighting s = { .bdf = ends[i],

@@ -50,6 +50,7 @@ TEST(a_part_does_what_it_is_there_for_and_nothing_else)
 		{ "inspector", "inspect", true },
 		{ "inspector", "config", false },
 		{ "inspector", "inspect --awake", false },
+		{ "inspector", "inspect --no-labels", false },
 		{ "inspector", "move -- " GPU " - -", false },
 		{ "inspector", "examine --without-image", false },
 		{ "examiner", "examine --without-image", true },

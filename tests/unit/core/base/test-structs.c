@@ -2,6 +2,7 @@
 /* What include/structs.py writes of a struct. */
 #include "rig/test.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "core/base/json-struct.h"
@@ -49,6 +50,13 @@ typedef struct Car {
 	struct Car *trailer _borrowed_ _json_(no);
 } Car;
 
+typedef struct Garage {
+	char *name;
+	atomic_uint shared;
+} Garage;
+
+LOCAL_REF(Garage, garage_ref)
+LOCAL_FREE(Garage, garage_free)
 LOCAL_JSON(Wheel, wheel_members)
 LOCAL_JSON(Engine, engine_members)
 LOCAL_JSON(Car, car_members)
@@ -158,4 +166,17 @@ TEST(a_table_of_some_members_knows_those_alone)
 	assert_string_equal(sale.owner, "vm42");
 	assert_int_equal(sale.colour, COLOUR_NONE);
 	car_clear(&sale);
+}
+
+TEST(what_is_shared_lives_until_its_last_reference)
+{
+	Garage *garage = xcalloc(1, sizeof(Garage));
+
+	garage->name = xstrdup("g");
+	assert_null(garage_ref(NULL));
+	assert_ptr_equal(garage_ref(garage), garage);
+	assert_null(garage_free(garage));
+	assert_string_equal(garage->name, "g");
+	assert_null(garage_free(garage));
+	assert_null(garage_free(NULL));
 }

@@ -337,32 +337,40 @@ TEST(aliases_are_such_as_libvirt_keeps_and_differ_as_groups_do)
 #define OTHER_UUID "1b5c0000-0000-0000-0000-000000000043"
 
 /* libvirt's formatdomain, "PCI Passthrough": by such an element it sets MAC and VLAN of a VF. */
-TEST(a_vf_is_an_interface_with_a_mac_of_its_own_for_each_domain)
+TEST(a_vf_is_an_interface_with_a_mac_of_its_own_for_each_domain_and_host)
 {
 	static const Bdf vf = { 0, 0x42, 0, 2 }, next = { 0, 0x42, 0, 3 };
-	char mac[DOMAIN_MAC_TEXT_MAX], other[DOMAIN_MAC_TEXT_MAX];
-	_cleanup_free_ char *text = domain_xml_interface("pair0", 4, &vf, UUID, 42);
-	_cleanup_free_ char *plainly = domain_xml_interface("pair0", 4, &vf, UUID, 0);
+	_cleanup_free_ char *mac = domain_vf_mac(UUID, &vf, 1),
+			    *again = domain_vf_mac(UUID, &vf, 1);
+	_cleanup_free_ char *text = domain_xml_interface("pair0", 4, &vf, mac, 42);
+	_cleanup_free_ char *plainly = domain_xml_interface("pair0", 4, &vf, mac, 0);
+	_cleanup_free_ char *other_domain = domain_vf_mac(OTHER_UUID, &vf, 1);
+	_cleanup_free_ char *other_vf = domain_vf_mac(UUID, &next, 1);
+	_cleanup_free_ char *other_host = domain_vf_mac(UUID, &vf, 2);
 	_cleanup_free_ char *expected =
 		strf("<interface type='hostdev' managed='no'><mac address='%s'/><source><address "
 		     "type='pci' domain='0x0000' bus='0x42' slot='0x00' function='0x2'/></source>"
 		     "<vlan><tag id='42'/></vlan><alias name='ua-gpupass-pair0-4'/></interface>",
-		     domain_vf_mac(UUID, &vf, mac));
+		     mac);
 
 	check_equivalent("interface", expected, text);
 	assert_null(strstr(plainly, "vlan"));
 	/* Of one device, and of no maker. */
 	assert_true(strchr("26ae", mac[1]) && strlen(mac) == 17);
-	assert_string_equal(domain_vf_mac(UUID, &vf, other), mac);
-	assert_string_not_equal(domain_vf_mac(OTHER_UUID, &vf, other), mac);
-	assert_string_not_equal(domain_vf_mac(UUID, &next, other), mac);
+	assert_string_equal(again, mac);
+	assert_string_not_equal(other_domain, mac);
+	assert_string_not_equal(other_vf, mac);
+	assert_string_not_equal(other_host, mac);
 }
 
 TEST(a_vf_goes_into_the_definition_and_out_of_it_with_its_group)
 {
 	static const DomainXmlGpu with_vf[] = {
 		{ .functions = { { 0, 0x41, 0, 0 }, { 0, 0x41, 0, 1 } }, .n_functions = 2 },
-		{ .functions = { { 0, 0x42, 0, 2 } }, .n_functions = 1, .vf = true, .vlan = 42 },
+		{ .functions = { { 0, 0x42, 0, 2 } },
+		  .n_functions = 1,
+		  .mac = "02:00:00:00:00:01",
+		  .vlan = 42 },
 	};
 	static const Bdf vf = { 0, 0x42, 0, 2 };
 

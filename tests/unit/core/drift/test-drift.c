@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "rig/test.h"
 
+#include "core/domain/xml.h"
 #include "core/drift/drift.h"
 #include "rig/garbage.h"
 #include "rig/host-model.h"
 #include "util/json.h"
 
 #define VFIO "vfio-pci"
+#define HOST_KEY 7
 #define A0 "0000:41:00.0"
 #define A1 "0000:41:00.1"
 #define B0 "0000:61:00.0"
@@ -46,6 +48,7 @@ static Drift *find(HostModel *h, bool libvirt, const Inspection *inspection, con
 		.assignments = h->assignments,
 		.inspection = inspection,
 		.boot = boot,
+		.host_key = HOST_KEY,
 	};
 
 	if (!h->groups) {
@@ -164,6 +167,48 @@ TEST(definitions_that_changed_are_defined_again)
 		for (size_t i = 0; i < use->n_hostdevs; i++)
 			use->hostdevs[i].config = false;
 	});
+}
+
+#define VF "0000:42:00.1"
+
+/* pair0 with a VF in VLAN 42, and vm1 that has both as gpupass defines them. */
+static DomainUse *with_vf(HostModel *h, bool active)
+{
+	static const char *const whole[] = { A0, A1, B0, B1, VF, NULL };
+	PciFunction *vf = host_function(h, VF, 0x020000, 0x101e, VFIO);
+	DomainUse *use = ours(h, "vm1", active, whole);
+	_cleanup_free_ char *mac = domain_vf_mac(use->uuid, &use->hostdevs[4].bdf, HOST_KEY);
+
+	vf->virtual_function = true;
+	vf->vendor = 0x15b3;
+	gpu_set_free(h->set);
+	host_seal(h);
+	host_companion(h, "pair0", MEMBER_VF, VF);
+	h->declarations->items[0].vlan = 42;
+	host_assignment(h, "pair0", "vm1", 1, whole);
+	memcpy(use->hostdevs[4].mac, mac, DOMAIN_MAC_TEXT_MAX);
+	use->hostdevs[4].vlan = 42;
+	return use;
+}
+
+static Declaration *declared(HostModel *h)
+{
+	return &h->declarations->items[0];
+}
+
+/* promise M3 */
+TEST(a_vf_that_lost_its_mac_its_vlan_or_its_interface_is_defined_again)
+{
+	DRIFTS("as it was defined", "", VFIO, VFIO, with_vf(h, false));
+	DRIFTS("a plain hostdev", "edited/define", VFIO, VFIO,
+	       with_vf(h, false)->hostdevs[4].mac[0] = '\0');
+	DRIFTS("no VLAN", "edited/define", VFIO, VFIO, with_vf(h, false)->hostdevs[4].vlan = 0);
+	DRIFTS("another MAC", "edited/define", VFIO, VFIO,
+	       with_vf(h, true)->hostdevs[4].mac[16] ^= 1);
+	DRIFTS("Vlan= was changed", "edited/define", VFIO, VFIO, with_vf(h, true),
+	       declared(h)->vlan = 43);
+	DRIFTS("it is declared no more", "", VFIO, VFIO, with_vf(h, false),
+	       declarations_remove(h->declarations, "pair0"));
 }
 
 TEST(a_renamed_domain_is_recorded_by_its_new_name)
@@ -291,6 +336,29 @@ TEST(what_happened_at_boot_is_told_with_the_driver)
 	assert_string_equal(drift->items[0].what,
 			    "2 of 4 functions are not on vfio-pci: " B0
 			    " is on nvidia (at boot: taken: nvidia was first)");
+}
+
+/* Its ids and its place are the record's: only the boot has read its serial number. */
+TEST(what_the_boot_found_changed_is_not_bound_again)
+{
+	static const char text[] = "{\"schema\": \"org.gpupass1.boot/1\", \"functions\": [" OUTCOME(
+		B0, "\"changed\"") "], \"notes\": []}";
+	_cleanup_(boot_faults_freep) BootFaults *boot = NULL;
+
+	assert_int_equal(boot_faults_parse(text, strlen(text), &boot, NULL), 0);
+	for (int moved = 0; moved < 2; moved++) {
+		_cleanup_(drift_freep) Drift *drift = NULL;
+		_cleanup_(host_done) HostModel h = two_boards(VFIO, moved ? "nvidia" : VFIO);
+
+		assigned(&h, all);
+		drift = find(&h, true, NULL, boot);
+		assert_int_equal(drift->n_items > 0, moved);
+		if (moved)
+			assert_int_equal(drift->items[0].kind, DRIFT_BOARD);
+		for (size_t i = 0; i < drift->n_items; i++)
+			if (drift->items[i].kind == DRIFT_BOARD)
+				assert_int_equal(drift->items[i].repair, DRIFT_REPAIR_NONE);
+	}
 }
 
 TEST(a_boot_report_that_is_none_is_refused)

@@ -75,7 +75,6 @@ static Fence *make(Scene *s)
 	return fence_make(&(FenceFacts){ .groups = s->host.groups,
 					 .gpus = s->host.set,
 					 .assignments = s->host.assignments,
-					 .declarations = s->host.declarations,
 					 .uses = s->host.uses,
 					 .tenants = &s->tenants,
 					 .health = &s->health,
@@ -361,8 +360,7 @@ TEST(each_domain_that_has_what_it_should_not_is_reported)
 		if (c->assigned)
 			host_assignment(&s.host, "pair0", "vm1", 1, pair0);
 		host_resolve(&s.host);
-		report = fence_report(s.host.groups, s.host.uses, s.host.assignments,
-				      s.host.declarations);
+		report = fence_report(s.host.groups, s.host.uses, s.host.assignments);
 		if (report->n_items != (c->what ? 1 : 0))
 			fail_msg("%s: %zu findings", c->name, report->n_items);
 		if (c->what && !strstr(report->items[0].what, c->what))
@@ -382,7 +380,7 @@ TEST(every_domain_with_a_part_is_named)
 	host_domain(&s.host, "vm2", false, other)->hostdevs[0].argument = true;
 	host_domain(&s.host, "vm3", true, half);
 	host_resolve(&s.host);
-	report = fence_report(s.host.groups, s.host.uses, s.host.assignments, s.host.declarations);
+	report = fence_report(s.host.groups, s.host.uses, s.host.assignments);
 	assert_int_equal(report->n_items, 3);
 	for (size_t i = 0; i < 3; i++)
 		assert_true(report->items[i].split);
@@ -408,7 +406,7 @@ TEST(a_vgpu_of_a_board_of_a_group_is_reported)
 	domain_use_add_mdev(host_domain(&s.host, "vm1", false, none), mdev->uuid, false, true);
 	host_domain(&s.host, "vm2", false, none);
 	host_resolve(&s.host);
-	report = fence_report(s.host.groups, s.host.uses, s.host.assignments, s.host.declarations);
+	report = fence_report(s.host.groups, s.host.uses, s.host.assignments);
 	assert_int_equal(report->n_items, 1);
 	assert_string_equal(
 		report->items[0].what,
@@ -434,7 +432,7 @@ TEST(a_vf_of_a_nic_of_a_group_is_reported)
 	host_seal(&s.host);
 	host_domain(&s.host, "vm1", true, vf);
 	host_resolve(&s.host);
-	report = fence_report(s.host.groups, s.host.uses, s.host.assignments, s.host.declarations);
+	report = fence_report(s.host.groups, s.host.uses, s.host.assignments);
 	assert_int_equal(report->n_items, 1);
 	assert_string_equal(report->items[0].what,
 			    "domain vm1 (" X ") runs with virtual function 0000:42:00.2 of " NIC
@@ -459,7 +457,7 @@ static int judge(Scene *s, const char *const *functions, uint16_t device, bool v
 
 		*h = (FenceHostdev){ .bdf = bdf, .present = true, PCI_IDS_OF(f) };
 		h->gpu = gpu_set_find(s->host.set, &bdf) != NULL;
-		h->vgpu = vf && !h->gpu;
+		h->vgpu = h->interface = vf && !h->gpu;
 		if (!h->gpu && device > 0)
 			h->device = device;
 	}
@@ -507,7 +505,9 @@ TEST(a_group_with_a_vf_that_is_not_kept_to_its_address_is_closed)
 {
 	static const char *const whole[] = { FUNCTIONS(A), FUNCTIONS(B), NIC, NULL };
 	_cleanup_(fence_freep) Fence *fence = NULL;
-	_cleanup_(scene_done) Scene s = scene_new("With=vf:42:00.0\n");
+	_cleanup_(scene_done) Scene s = scene_new("With=vf:42:00.0\nVlan=42\n");
+	const FenceFunction *vf;
+	const Bdf bdf = bdf_of(NIC);
 
 	add_nic(&s, true);
 	host_assignment(&s.host, "pair0", "vm1", 1, whole);
@@ -518,6 +518,9 @@ TEST(a_group_with_a_vf_that_is_not_kept_to_its_address_is_closed)
 	assert_int_equal(fence->groups[0].state, FENCE_UNSAFE);
 	assert_string_equal(fence->groups[0].reason,
 			    "VF " NIC " is yet to be kept to its own address");
+	/* By which the hook judges how a domain has it. */
+	fence_find(fence, &bdf, &vf);
+	assert_true(vf->vf && vf->vlan == 42);
 }
 
 /* As an NVMe whose group was forgotten before it was erased. */

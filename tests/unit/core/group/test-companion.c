@@ -80,6 +80,8 @@ TEST(what_cannot_be_given_makes_the_group_unusable_and_is_named)
 		{ "With=vf:42:00.0\n", "0000:42:00.0 is no VF: declare it as nic:0000:42:00.0" },
 		{ "With=nvme:44:00.0\n", "0000:44:00.0 is no NVMe: its PCI class is 010601" },
 		{ "With=nvme:41:00.0\n", "0000:41:00.0 is no NVMe: its PCI class is 030000" },
+		{ "With=nvme:43:00.0\nForeignUse=yes\n",
+		  "0000:43:00.0 is an NVMe, which cannot be in a group with ForeignUse=yes" },
 		{ "With=nic:42:00.0\nWith=vf:42:00.2\nWholeNic=yes\n",
 		  "0000:42:00.2 is a VF of 0000:42:00.0, which is whole in group pair0" },
 	};
@@ -95,6 +97,31 @@ TEST(what_cannot_be_given_makes_the_group_unusable_and_is_named)
 		assert_int_equal(group->state, GROUP_DEGRADED);
 		assert_true(group->companion_fault && !group->assignable);
 		expect_tells(group->reason, rows[i].tells);
+	}
+}
+
+/* promise M6 */
+TEST(an_nvme_is_given_only_where_libvirt_tells_who_has_it)
+{
+	static const struct {
+		DomainSource domains;
+		const char *with, *tells;
+	} rows[] = {
+		{ DOMAINS_PROXMOX, "With=nvme:43:00.0\n", "in a group without libvirt (Uri=none)" },
+		{ DOMAINS_NONE, "With=nvme:43:00.0\n", "in a group without libvirt (Uri=none)" },
+		{ DOMAINS_PROXMOX, "With=vf:42:00.2\n", "" },
+		{ DOMAINS_LIBVIRT, "With=vf:42:00.2\nForeignUse=yes\n", "" },
+		{ DOMAINS_LIBVIRT, "With=nvme:43:00.0\nForeignUse=no\n", "" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *text = strf("%s%s", PAIR, rows[i].with);
+		_cleanup_(host_done) HostModel h = with_devices(text, "nvidia");
+
+		h.policy.domains = rows[i].domains;
+		host_resolve(&h);
+		expect_tells(host_group(&h, "pair0")->fault, rows[i].tells);
+		assert_int_equal(!host_group(&h, "pair0")->fault, rows[i].tells[0] == '\0');
 	}
 }
 
@@ -189,6 +216,45 @@ TEST(half_of_gpus_and_companions_is_no_group)
 	}
 }
 
+static void machine(HostModel *h)
+{
+	static const char *const pair[] = { "0000:41:00.0", "0000:41:00.1", "0000:61:00.0",
+					    "0000:61:00.1", "0000:42:00.2", NULL };
+
+	host_domain(h, "101", false, pair)->vmid = 101;
+}
+
+/* promise M3 */
+TEST(a_machine_of_proxmox_ve_waits_for_its_vf_too)
+{
+	static const struct {
+		const char *vf, *lack;
+	} rows[] = {
+		{ "42:00.2", "VF 0000:42:00.2 is yet to be kept to its own address" },
+		{ "42:00.3", "VF 0000:42:00.3 is yet to be made" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *text = strf(PAIR "With=vf:%s\n", rows[i].vf), *lack = NULL;
+		_cleanup_(host_done) HostModel h = with_devices(text, "nvidia");
+		const Bdf bdf = bdf_of("0000:42:00.0");
+		PciFunction *nic;
+		Group *group;
+
+		machine(&h);
+		host_seal(&h);
+		nic = (PciFunction *)pci_snapshot_find(h.snapshot, &bdf);
+		nic->vf_offset = 2;
+		nic->vf_stride = 1;
+		host_resolve(&h);
+		group = host_group(&h, "pair0");
+		group->companions[0].unruled = true;
+		host_observe(&h, false);
+		lack = companions_lack(group);
+		assert_true(str_equal(lack, rows[i].lack));
+	}
+}
+
 /* promise M10 */
 TEST(members_on_different_drivers_are_neither_free_nor_bound)
 {
@@ -242,6 +308,23 @@ TEST(an_assigned_group_keeps_its_companions_whatever_is_declared)
 		assert_int_equal(group->state, rows[i].state);
 		expect_tells(group->fault, rows[i].tells);
 	}
+}
+
+/* Its VLAN is not known. */
+TEST(an_assigned_group_with_a_vf_is_closed_while_nobody_declares_it)
+{
+	static const char *const all[] = { "0000:41:00.0", "0000:41:00.1", "0000:61:00.0",
+					   "0000:61:00.1", "0000:42:00.0", NULL };
+	_cleanup_(host_done) HostModel h = with_devices("", "vfio-pci");
+
+	for (size_t i = 0; i < h.snapshot->n_functions; i++)
+		h.snapshot->functions[i]->virtual_function =
+			h.snapshot->functions[i]->bdf.bus == 0x42;
+	host_seal(&h);
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	host_resolve(&h);
+	expect_tells(host_group(&h, "pair0")->fault,
+		     "0000:42:00.0 was assigned to vm1 with it, and is not declared any more");
 }
 
 TEST(a_companion_that_a_record_and_a_declaration_name_is_in_neither)

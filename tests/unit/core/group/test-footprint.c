@@ -64,16 +64,19 @@ TEST(a_group_reaches_what_shares_an_iommu_group_with_it)
 	}
 }
 
-/* A VF that is made makes all others of its NIC anew. */
-TEST(groups_with_vfs_of_one_nic_meet_at_it_whether_the_vfs_are_there_or_not)
+/* A VF that is made makes all others of its NIC anew. An erase of hours keeps no other group waiting. */
+TEST(who_makes_a_vf_meets_all_that_have_one_of_its_nic_and_no_others_meet_there)
 {
 	static const struct {
 		const char *left, *right;
 		bool meet;
+		const char *there[3];
 	} rows[] = {
-		{ "vf:42:00.2", "vf:42:00.3", true },
-		{ "vf:42:00.3", "vf:42:00.4", true },
-		{ "vf:42:00.2", "vf:43:00.2", false },
+		{ "vf:42:00.2", "vf:42:00.3", true, {} },
+		{ "vf:42:00.3", "vf:42:00.4", true, {} },
+		{ "vf:42:00.2", "vf:43:00.2", false, {} },
+		{ "vf:42:00.2", "vf:42:00.3", true, { "0000:42:00.2" } },
+		{ "vf:42:00.2", "vf:42:00.3", false, { "0000:42:00.2", "0000:42:00.3" } },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
@@ -93,6 +96,13 @@ TEST(groups_with_vfs_of_one_nic_meet_at_it_whether_the_vfs_are_there_or_not)
 			f->vf_offset = 2;
 			f->vf_stride = 1;
 		}
+		for (const char *const *vf = rows[i].there; *vf; vf++) {
+			PciFunction *f = host_function(&h, *vf, 0x020000, 0x101e, NULL);
+
+			f->virtual_function = true;
+			f->physical = bdf_of("0000:42:00.0");
+		}
+		assert_int_equal(pci_snapshot_seal(h.snapshot), 0);
 		host_declare(&h, declared);
 		host_resolve(&h);
 		left = footprint_of_group(h.snapshot, host_group(&h, "left"));

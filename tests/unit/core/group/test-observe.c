@@ -188,9 +188,11 @@ TEST(another_board_at_a_recorded_address_is_noticed)
 	h.assignments->items[0]->functions[2].device = 0x2204;
 	host_observe(&h, false);
 	assert_int_equal(host_group(&h, "pair0")->state, GROUP_DEGRADED);
-	assert_string_equal(host_group(&h, "pair0")->reason,
-			    B0 " is another board than was assigned to vm1: 10de:2230 (subsystem "
-			       "10de:1459), recorded as 10de:2204 (10de:1459)");
+	assert_string_equal(
+		host_group(&h, "pair0")->reason,
+		B0 " is another board than was assigned to vm1: it is 10de:2230 (subsystem "
+		   "10de:1459) now and was 10de:2204 (subsystem 10de:1459) when it was "
+		   "recorded");
 }
 
 /* fault 18 */

@@ -134,7 +134,7 @@ TEST(what_cannot_be_is_refused)
 TEST(no_more_boards_than_any_host_has_are_kept)
 {
 	Sighting s = { 0 };
-	_cleanup_(evidence_unrefp) Evidence *evidence = evidence_new();
+	_cleanup_(evidence_unrefp) Evidence *evidence = xcalloc(1, sizeof(Evidence));
 
 	for (size_t i = 0; i < SIGHTINGS_MAX; i++)
 		assert_int_equal(evidence_add(evidence, &s), 0);

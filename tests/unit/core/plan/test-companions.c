@@ -2,7 +2,7 @@
 /* A group's NIC is planned, given and refused with its GPUs. */
 #include "rig/test.h"
 
-#include "rig/plan-model.h"
+#include "plan-checks.h"
 
 #define PAIR "[Group]\nName=pair0\nGpu=41:00.0\nGpu=61:00.0\n"
 #define WITH_NIC PAIR "With=nic:02:00.0\nWholeNic=yes\n"
@@ -20,6 +20,14 @@ static PlanModel with_nic(const char *declaration)
 	model_facts(&m, NIC)->network = true;
 	model_function(&m, NIC)->reset_methods = xstrdup("flr bus");
 	return m;
+}
+
+static AssignedFunction *add_to_record(Assignment *record, const PciFunction *f)
+{
+	record->functions =
+		xreallocarray(record->functions, record->n_functions + 1, sizeof(AssignedFunction));
+	record->functions[record->n_functions] = (AssignedFunction){ .bdf = f->bdf, PCI_IDS_OF(f) };
+	return &record->functions[record->n_functions++];
 }
 
 TEST(a_nic_is_bound_reset_and_defined_with_its_pair)
@@ -192,7 +200,6 @@ TEST(what_keeps_a_companion_from_a_domain_refuses_by_name)
 TEST(a_vf_is_given_as_an_interface_and_its_nic_need_not_be_whole)
 {
 	PlanModel m = with_nic(WITH_VF);
-	char mac[DOMAIN_MAC_TEXT_MAX];
 
 	is_a_vf(&m);
 	gpu_set_free(m.host.set);
@@ -201,11 +208,28 @@ TEST(a_vf_is_given_as_an_interface_and_its_nic_need_not_be_whole)
 	if (model_plan(&m) != 0)
 		fail_msg("%s: %s", m.problem->reason, str_or_empty(m.problem->cause));
 	assert_int_equal(m.plan->n_functions, 5);
-	assert_true(m.plan->functions[4].vf && m.plan->functions[4].vlan == 42);
-	assert_false(m.plan->functions[3].vf);
-	domain_vf_mac(m.plan->domain_uuid, &m.plan->functions[4].bdf, mac);
-	assert_non_null(strstr(m.plan->xml_after, mac));
+	assert_int_equal(m.plan->functions[4].vlan, 42);
+	assert_null(m.plan->functions[3].mac);
+	assert_non_null(strstr(m.plan->xml_after, m.plan->functions[4].mac));
 	assert_non_null(strstr(m.plan->xml_after, "<tag id=\"42\"/>"));
+	model_done(&m);
+}
+
+TEST(a_release_promises_no_way_around_a_companion_s_reset)
+{
+	PlanModel m = with_nic(WITH_NIC);
+	PciFunction *nic = model_function(&m, NIC);
+
+	m.request.operation = OPERATION_RELEASE;
+	assigned_cold(&m);
+	add_to_record(m.host.assignments->items[0], nic);
+	model_drive(&m, NIC, "vfio-pci", "vfio-pci");
+	model_set(&nic->reset_methods, "pm");
+	host_function(&m.host, "0000:02:00.1", 0x020000, 0x1234, "igb");
+	check_planned(&m, "release");
+	check_warning(&m, "release", "no domain gets it before it can be reset");
+	for (char **warning = m.plan->warnings; warning && *warning; warning++)
+		assert_null(strstr(*warning, "--accept-dirty"));
 	model_done(&m);
 }
 
@@ -215,15 +239,13 @@ TEST(another_serial_number_than_the_record_s_is_another_board)
 	PlanModel m = with_nic(WITH_NIC);
 	Assignment *record = model_record(&m, "nvidia", NULL);
 	PciFunction *nic = model_function(&m, NIC);
-	AssignedFunction *then;
 
-	record->functions =
-		xreallocarray(record->functions, record->n_functions + 1, sizeof(AssignedFunction));
-	then = &record->functions[record->n_functions++];
-	*then = (AssignedFunction){ .bdf = nic->bdf, PCI_IDS_OF(nic) };
-	then->serial_number = xstrdup("00-02-c9-01");
+	add_to_record(record, nic)->serial_number = xstrdup("00-02-c9-01");
 	model_set(&model_facts(&m, NIC)->serial_number, "00-02-c9-02");
 	assert_int_equal(model_plan(&m), PROBLEM);
 	assert_string_equal(m.problem->reason, "its boards are not those that were assigned");
+	assert_non_null(
+		strstr(m.problem->cause, "serial number 00-02-c9-02 now and had 00-02-c9-01"));
+	assert_non_null(strstr(m.problem->remedy, "put them back where they were; or"));
 	model_done(&m);
 }

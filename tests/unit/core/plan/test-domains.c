@@ -97,7 +97,8 @@ TEST(a_group_goes_to_one_domain_or_none)
 		put_by_hand(m, 4));
 	REFUSED("other boards", GPUPASS_ERROR_GROUP_BUSY,
 		"its boards are not those that were assigned",
-		"0000:61:00.0 was 10de:2231 (subsystem 10de:1459), now it is another board",
+		"0000:61:00.0 is 10de:2230 (subsystem 10de:1459) now and was 10de:2231 (subsystem "
+		"10de:1459) when it was recorded",
 		"gpupass release vm42",
 		model_record(m, "nvidia", NULL)->functions[2].device = 0x2231);
 	REFUSED("part runs", GPUPASS_ERROR_SPLIT_GROUP,

@@ -73,12 +73,12 @@ static Bench setup(unsigned number, const char *driver)
 	return b;
 }
 
-static int set(Bench *b, unsigned number, unsigned *ret)
+static int set(Bench *b, unsigned number, bool autoprobe, unsigned *ret)
 {
 	const Bdf nic = tree_bdf(NIC);
 
 	b->ops.userdata = b;
-	return vfs_set(&b->ops, b->tree->roots.sysfs_fd, &nic, number, ret);
+	return vfs_set(&b->ops, b->tree->roots.sysfs_fd, &nic, number, autoprobe, ret);
 }
 
 /* promises M4 */
@@ -88,23 +88,29 @@ TEST(vfs_are_made_only_while_none_is_in_use)
 		const char *name, *driver, *writes;
 		unsigned before, wanted, after;
 		int error, expected;
-		bool deaf;
+		bool deaf, autoprobe;
 	} rows[] = {
 		{ "none yet", NULL, "sriov_drivers_autoprobe 0,sriov_numvfs 2", 0, 2, 2, 0, 0,
-		  false },
-		{ "already", "vfio-pci", "", 2, 2, 2, 0, 0, false },
+		  false, false },
+		{ "already", "vfio-pci", "", 2, 2, 2, 0, 0, false, false },
 		{ "more", NULL, "sriov_drivers_autoprobe 0,sriov_numvfs 0,sriov_numvfs 4", 2, 4, 4,
-		  0, 0, false },
-		{ "none any more", NULL, "sriov_drivers_autoprobe 1,sriov_numvfs 0", 2, 0, 0, 0, 0,
-		  false },
-		{ "a guest has one", "vfio-pci", "", 2, 4, 2, 0, -EBUSY, false },
-		{ "the host has one", "mlx5_core", "", 2, 0, 2, 0, -EBUSY, false },
+		  0, 0, false, false },
+		{ "none any more", NULL, "sriov_drivers_autoprobe 0,sriov_numvfs 0", 2, 0, 0, 0, 0,
+		  false, false },
+		{ "as it was", NULL,
+		  "sriov_drivers_autoprobe 0,sriov_numvfs 0,sriov_drivers_autoprobe 1", 2, 0, 0, 0,
+		  0, false, true },
+		{ "as it was, after a try", NULL, "sriov_drivers_autoprobe 1", 0, 0, 0, 0, 0, false,
+		  true },
+		{ "not as it was", "mlx5_core", "", 2, 0, 2, 0, -EBUSY, false, true },
+		{ "a guest has one", "vfio-pci", "", 2, 4, 2, 0, -EBUSY, false, false },
+		{ "the host has one", "mlx5_core", "", 2, 0, 2, 0, -EBUSY, false, false },
 		{ "its driver makes none", NULL, "sriov_drivers_autoprobe 0,sriov_numvfs 2", 0, 2,
-		  0, -ENOENT, -EOPNOTSUPP, false },
+		  0, -ENOENT, -EOPNOTSUPP, false, false },
 		{ "it has fewer", NULL, "sriov_drivers_autoprobe 0,sriov_numvfs 2", 0, 2, 0,
-		  -ERANGE, -ERANGE, false },
+		  -ERANGE, -ERANGE, false, false },
 		{ "it does nothing", NULL, "sriov_drivers_autoprobe 0,sriov_numvfs 2", 0, 2, 0, 0,
-		  -EIO, true },
+		  -EIO, true, false },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
@@ -115,7 +121,7 @@ TEST(vfs_are_made_only_while_none_is_in_use)
 
 		b.error = rows[i].error;
 		b.deaf = rows[i].deaf;
-		r = set(&b, rows[i].wanted, &number);
+		r = set(&b, rows[i].wanted, rows[i].autoprobe, &number);
 		writes = strv_join(b.writes, ",");
 		if (r != rows[i].expected || number != rows[i].after ||
 		    strcmp(str_or_empty(writes), rows[i].writes) != 0)
@@ -131,9 +137,9 @@ TEST(what_has_no_vfs_is_told_from_what_is_not_there)
 	unsigned number;
 
 	tree_remove_attribute(b.tree, NIC, "sriov_numvfs");
-	assert_int_equal(set(&b, 2, &number), -EOPNOTSUPP);
+	assert_int_equal(set(&b, 2, false, &number), -EOPNOTSUPP);
 	tree_remove_function(b.tree, NIC);
-	assert_int_equal(set(&b, 2, &number), -ENOENT);
+	assert_int_equal(set(&b, 2, false, &number), -ENOENT);
 	assert_null(b.writes);
 	sysfs_tree_free(b.tree);
 }

@@ -60,13 +60,18 @@ static SysfsTree *one_nvme(void)
 	return tree;
 }
 
-static json_t *look(SysfsTree *tree)
+static json_t *look_for(SysfsTree *tree, bool labels)
 {
 	_cleanup_(nvme_use_clear) NvmeUse use = { 0 };
 	const Bdf bdf = tree_bdf(ADDRESS);
 
-	assert_int_equal(nvme_use_read(&tree->roots, open_plain, &bdf, &use), 0);
+	assert_int_equal(nvme_use_read(&tree->roots, open_plain, &bdf, labels, &use), 0);
 	return json_struct_write(nvme_use_members, &use);
+}
+
+static json_t *look(SysfsTree *tree)
+{
+	return look_for(tree, true);
 }
 
 static const LookRow rows[] = {
@@ -156,13 +161,34 @@ TEST(who_uses_it_is_named)
 	look_rows(rows, ELEMENTS(rows), one_nvme, look);
 }
 
+/* What cannot be opened for its labels is its tenant's doing; what has it is told all the same. */
+static const LookRow returned[] = {
+	ROW("what cannot be read", { "root/dev/nvme0n1p1", NULL }, HOLDS("")),
+	ROW("a mount", { "proc/1/mountinfo", "25 1 259:1 / /srv rw - ext4 /dev/root rw\n" },
+	    HOLDS(HOLD("mount", "nvme0n1p1", "'/srv'"))),
+	ROW("fstab, by its path", { "root/etc/fstab", "/dev/nvme0n1p1 /boot/efi vfat\n" },
+	    HOLDS(HOLD("fstab", "nvme0n1p1", "'/boot/efi'"))),
+	ROW("something that no list names", { "root/dev/nvme0n1.busy", "" },
+	    HOLDS(HOLD("claim", "nvme0n1", "null"))),
+};
+
+static json_t *look_at_returned(SysfsTree *tree)
+{
+	return look_for(tree, false);
+}
+
+TEST(of_one_that_a_tenant_gave_back_no_label_is_read)
+{
+	look_rows(returned, ELEMENTS(returned), one_nvme, look_at_returned);
+}
+
 TEST(a_function_that_is_gone_is_no_unused_one)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_nvme();
 	_cleanup_(nvme_use_clear) NvmeUse use = { 0 };
 	const Bdf bdf = tree_bdf("0000:44:00.0");
 
-	assert_int_equal(nvme_use_read(&tree->roots, open_plain, &bdf, &use), -ENOENT);
+	assert_int_equal(nvme_use_read(&tree->roots, open_plain, &bdf, true, &use), -ENOENT);
 }
 
 TEST(only_the_device_of_that_number_is_opened)
@@ -203,5 +229,7 @@ TEST(what_is_on_it_is_read_by_libblkid)
 		    "', 'part_uuid': '12345678-01'}], 'holds': [" HOLD(
 			    "fstab", "nvme0n1p1", "'/secret'") ", " HOLD("fstab", "nvme0n1p1",
 									 "'/boot'") "]}");
+	expect_json("unlabelled", look_at_returned(tree),
+		    "{'labels': [], 'holds': [], 'unread': []}");
 }
 #endif

@@ -116,9 +116,9 @@ static const LookRow rows[] = {
 	ROW("virtual functions and their parents are marked",
 	    { OF_GPU "virtfn0 -> ../" AUDIO, "", OF_AUDIO "physfn -> ../" GPU, "",
 	      OF_GPU "boot_vga", "1\n", OF_GPU "sriov_totalvfs", "32\n", OF_GPU "sriov_offset",
-	      "4\n", OF_GPU "sriov_stride", "1\n" },
+	      "4\n", OF_GPU "sriov_stride", "1\n", OF_GPU "sriov_drivers_autoprobe", "1\n" },
 	    "{'functions': [{}, {'has_vfs': true, 'virtual_function': null, 'boot_vga': true, "
-	    "'vfs_max': 32, 'vf_offset': 4, 'vf_stride': 1}, "
+	    "'vfs_max': 32, 'vf_offset': 4, 'vf_stride': 1, 'vf_autoprobe': 1}, "
 	    "{'virtual_function': true, 'boot_vga': null, 'physical': '" GPU "'}]}"),
 	ROW("mediated devices are known by their parent",
 	    { OF_MDEV MDEV " -> ../../../devices/pci0000:40/0000:40:01.0/0000:41:00.4/" MDEV, "",
