@@ -117,7 +117,10 @@ static const char *node_word(const char *role)
 		      { "pcie-switch-downstream-port", "port " },
 		      { "member", "" } };
 
-	return LOOK_UP(words, ELEMENTS(words), strcmp(it->role, role) == 0, it->word, "");
+	for (size_t i = 0; i < ELEMENTS(words); i++)
+		if (strcmp(words[i].role, role) == 0)
+			return words[i].word;
+	return "";
 }
 
 /* ", cell 0", of the member of this name; "": it is none. New. */

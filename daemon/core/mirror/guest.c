@@ -196,10 +196,11 @@ int mirror_guest_read(const DomainXml *xml, MirrorGuest *ret, Problem **ret_prob
 
 int mirror_guest_cell(const MirrorGuest *guest, int host_node)
 {
-	return host_node == MIRROR_NONE
-		       ? MIRROR_NONE
-		       : LOOK_UP(guest->cells, guest->n_cells, it->host_node == host_node,
-				 (int)it->id, MIRROR_NONE);
+	const MirrorCell *cell = host_node == MIRROR_NONE ? NULL
+							  : FIND(guest->cells, guest->n_cells,
+								 it->host_node == host_node);
+
+	return cell ? (int)cell->id : MIRROR_NONE;
 }
 
 char *mirror_guest_cells_text(const MirrorGuest *guest)
